@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(LIBBPF REQUIRED IMPORTED_TARGET libbpf>=1.1)
+pkg_check_modules(LIBXDP REQUIRED IMPORTED_TARGET libxdp>=1.3)
+pkg_check_modules(LIBELF REQUIRED IMPORTED_TARGET libelf)
+pkg_check_modules(CYAML REQUIRED IMPORTED_TARGET libcyaml>=1.3)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(MNL REQUIRED IMPORTED_TARGET libmnl)
+pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
+pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+find_package(Threads REQUIRED)
+
+find_program(BWL_CLANG NAMES clang REQUIRED)
+find_program(BWL_STRIP NAMES llvm-strip llvm-strip-14 REQUIRED)
+find_program(BWL_BPFTOOL NAMES bpftool PATHS /usr/sbin /usr/local/sbin REQUIRED)

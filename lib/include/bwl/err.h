@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One error, for people and for programs: what is wrong, where, and what to do next.
+ * Functions that can fail return 0 or a negative errno and fill the caller's bwl_err.
+ */
+#ifndef BWL_ERR_H
+#define BWL_ERR_H
+
+#include <stdbool.h>
+
+struct bwl_err {
+	int code;		/* positive errno; 0: no error */
+	char file[256];		/* input file the error is in, or empty */
+	unsigned line, column;	/* from 1; 0 unknown */
+	char text[768];		/* what is wrong, with the accepted domain */
+	char hint[256];		/* the next step, or empty */
+};
+
+/* Fill e (may be NULL) and return -code. The text is a sentence without a full stop. */
+int bwl_fail(struct bwl_err *e, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Add a hint to an error already filled; returns -e->code. */
+int bwl_hint(struct bwl_err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "file:line:col: text\n  hint" on stderr, or {"error": …} on stdout when json. */
+void bwl_err_print(const struct bwl_err *e, const char *program, bool json);
+
+/* Diagnostics on stderr as "program: text"; also to syslog(3) when it is an operator's action. */
+void bwl_log_program(const char *name);
+void bwl_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void bwl_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* An action of consequence (grant, revoke, detach --open, fresh volumes): syslog LOG_AUTHPRIV. */
+void bwl_audit(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

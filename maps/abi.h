@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What both worlds agree on: the version of the contract, its dimensions, and the
+ * assertions that keep the layout from moving by accident.
+ *
+ * A map with a new layout gets a new name (`_v2`), so an old tool fails to find it
+ * instead of reading garbage. `struct bwl_schema` lets every tool refuse a set of pins
+ * it does not understand. All integers are in host byte order unless typed __be*.
+ */
+#ifndef BWL_MAPS_ABI_H
+#define BWL_MAPS_ABI_H
+
+#include <linux/types.h>
+#ifndef __bpf__
+#include <stddef.h>
+#endif
+
+#define BWL_ABI_VERSION 1U
+#define BWL_SCHEMA_MAGIC 0x62776c696d697431ULL /* "bwlimit1" */
+
+#define BWL_NAME_LEN 32 /* names of peers, zones, ports: 1 to 31 characters and a NUL */
+
+#define BWL_MAX_PORTS 64	/* host ports and uplinks; `from` is a 64-bit mask */
+#define BWL_MAX_ZONES 256
+#define BWL_MAX_NEXTHOPS 1024
+#define BWL_MAX_VLANS 16	/* tags a host port may use */
+#define BWL_MAX_SOURCES 32	/* prefixes a host port may send from, per family */
+#define BWL_MAX_IFINDEX 65536	/* interfaces with a higher index cannot be attached */
+#define BWL_GENERATIONS 2
+
+#define BWL_ASSERT_SIZE(type, n) _Static_assert(sizeof(type) == (n), #type " changed size")
+#define BWL_ASSERT_OFFSET(type, field, n)                                                        \
+	_Static_assert(__builtin_offsetof(type, field) == (n), #type "." #field " moved")
+
+/* bwl_schema_v1[0]: written once by bwlimit-load before any other pin is made. */
+struct bwl_schema {
+	__u64 magic;		/* BWL_SCHEMA_MAGIC */
+	__u32 abi;		/* BWL_ABI_VERSION */
+	__u32 max_peers;	/* entries of bwl_gate_v1; ids 1 .. max_peers - 1 */
+	__u32 max_extras;	/* limits beside the peers': classes, floors, zones, ports, node */
+	__u32 max_windows;	/* entries of bwl_window_v1 */
+	__u64 layout;		/* BWL_LAYOUT: sizes of all values, folded */
+};
+BWL_ASSERT_SIZE(struct bwl_schema, 32);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The words every packet reads first. User space writes; mapped, so one store is enough.
+ */
+#ifndef BWL_MAPS_CONTROL_H
+#define BWL_MAPS_CONTROL_H
+
+#include "abi.h"
+
+enum bwl_stop { BWL_RUN = 0, BWL_STOPPED = 1, BWL_UPGRADING = 2 };
+
+#define BWL_NO_SLOT 0xffffffffU
+
+/*
+ * Which generation holds. `fallback` takes over by itself at return_ns (policy apply
+ * --confirm): no daemon has to be alive for that.
+ */
+struct bwl_sched {
+	__u32 slot;		/* generation slot, or BWL_NO_SLOT: no policy */
+	__u32 fallback;
+	__u64 return_ns;	/* BWL_NEVER_NS: never */
+};
+BWL_ASSERT_SIZE(struct bwl_sched, 16);
+#define BWL_SCHEDS 4
+
+/* bwl_ctl_v1[0] */
+struct bwl_control {
+	__u32 stop;		/* enum bwl_stop; checked before anything else */
+	__u32 active;		/* index into sched[]; an entry is written before it is made active */
+	struct bwl_sched sched[BWL_SCHEDS];
+	__u64 heartbeat_ns;	/* deadline: 0 never renewed (lapsed), ~0 none was asked for */
+	__u32 revoked_all;	/* revocation mark for every grant */
+	__u32 seq;		/* last sequence number given to a grant or a revocation */
+	__u32 tag;		/* this attachment's random skb mark, never 0 */
+	__u32 fresh_volume;	/* 1: volumes of the first policy start unspent */
+	__u64 attached_ns;	/* when these maps were made */
+	__u32 generation;	/* counts applied policies */
+	__u32 drill;		/* 1: quickstart or a test made these maps; verify says so */
+	__u64 _pad[2];
+};
+BWL_ASSERT_SIZE(struct bwl_control, 128);
+
+/* bwl_dev_v1[port id]: user space (loader) writes. What is attached under that port id. */
+struct bwl_dev {
+	__u32 ifindex;		/* 0: unused */
+	__u32 mtu;
+	__u8 kind;		/* enum bwl_port_flags: HOST or UPLINK */
+	__u8 mac[6];
+	__u8 _pad;
+	char name[16];
+};
+BWL_ASSERT_SIZE(struct bwl_dev, 32);
+
+/* bwl_ifport_v1[ifindex] = port id + 1; 0: not ours. User space (loader) writes. */
+
+#endif

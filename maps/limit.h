@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One limit: a rate with a burst, and a volume. Policy (what user space writes) and state
+ * (what BPF writes) are apart, so that a new policy never touches what has been spent.
+ *
+ * The rate is a GCRA kept in bytes. State is `finish`: the virtual byte count at which
+ * everything passed so far has drained. Policy turns the clock into `drained(now)`, a byte
+ * count that never falls. The debt is finish - drained(now) and may not exceed the burst.
+ * Changing rate or burst rewrites only policy, with drained() continuous at the moment of
+ * change: the debt, being bytes, survives every change and no change adds tokens.
+ *
+ * Units: bytes; nanoseconds of CLOCK_BOOTTIME; rates as bytes per 2^40 ns (about 18.3
+ * minutes): step = m << k with a 24-bit m, rounded down, so a limit is never exceeded and
+ * falls short by at most 2^-23. 2^40 ns times 24 bits still fits 64 bits: one multiply.
+ */
+#ifndef BWL_MAPS_LIMIT_H
+#define BWL_MAPS_LIMIT_H
+
+#include "abi.h"
+
+#define BWL_STEP_SHIFT 40
+#define BWL_MAX_BURST (1ULL << 40)	/* bytes; also bounds what counts as sane debt */
+#define BWL_MAX_DEBT (1ULL << 44)	/* more than this is a clock or state gone wrong */
+#define BWL_MAX_VOLUME (1ULL << 62)
+#define BWL_MAX_STEP_SHIFT 24		/* 1.0e14 bit/s and more */
+
+enum bwl_rate_flags {
+	BWL_RATE_UNLIMITED = 1 << 0,	/* no rate; a volume may still apply */
+};
+
+struct bwl_rate {
+	__u64 base_bytes;	/* drained(start_ns) */
+	__u64 start_ns;
+	__u64 burst_bytes;	/* configured burst - 1: drained() rounds down, this pays for it */
+	__u32 m;
+	__u8 k;
+	__u8 flags;		/* enum bwl_rate_flags */
+	__u8 mark;		/* mode mark: CE from mark/256 of the burst on */
+	__u8 _pad;
+};
+BWL_ASSERT_SIZE(struct bwl_rate, 32);
+
+#define BWL_WINDOW_SLOTS 12		/* slices remembered; a window is 11 of them */
+#define BWL_WINDOW_SLICES 11
+#define BWL_WINDOW_MIN_NS 11000000000ULL /* slices of a second: none turns under a packet's feet */
+#define BWL_NO_WINDOW 0xffffffffU
+
+struct bwl_volume {
+	__u64 spendable_bytes;	/* ~0: no volume limit. Total, or per window */
+	__u64 slice_ns;		/* window / 11, rounded up; 0: total */
+	__u32 window;		/* index into bwl_window_v1 when slice_ns != 0 */
+	__u32 epoch;		/* 7 bits; changes when slice_ns does, see window.h in bpf/lib */
+	__u32 state;		/* index into bwl_state_v1 */
+	__u32 floor;		/* peers only: index into the generation's sub limits; 0 none */
+};
+BWL_ASSERT_SIZE(struct bwl_volume, 32);
+#define BWL_VOLUME_NONE (~0ULL)
+
+struct bwl_limit {
+	struct bwl_rate rate;
+	struct bwl_volume volume;
+};
+BWL_ASSERT_SIZE(struct bwl_limit, 64);
+BWL_ASSERT_OFFSET(struct bwl_limit, volume, 32);
+
+/*
+ * bwl_state_v1: BPF writes; user space only before the entry's first use.
+ * Index: 2 * id the grant of peer id, 2 * id + 1 its accept limit; from 2 * max_peers on the
+ * extras, two entries (one cache line) each.
+ */
+struct bwl_state {
+	__u64 finish_bytes;	/* GCRA: see above */
+	__u64 used_bytes;	/* against a total volume; never falls */
+	__u64 event_ns;		/* when the last event about this limit was sent */
+	__u64 flags;		/* enum bwl_state_flags */
+};
+BWL_ASSERT_SIZE(struct bwl_state, 32);
+
+enum bwl_state_flags {
+	BWL_STATE_SEEN = 1 << 0, /* a packet was judged by this limit */
+};
+
+/*
+ * bwl_window_v1: BPF writes; user space only before the entry's first use.
+ * turn: bit 63 lock, bits 56..62 epoch, bits 0..55 index of the newest slice. The total
+ * counts the bytes of the 12 newest slices, so any interval of 11 slices is within it.
+ */
+struct bwl_window {
+	__u64 turn;
+	__u64 total_bytes;
+	__u64 slot_bytes[BWL_WINDOW_SLOTS];
+	__u64 _pad[2];
+};
+BWL_ASSERT_SIZE(struct bwl_window, 128);
+#define BWL_TURN_LOCK (1ULL << 63)
+#define BWL_TURN_EPOCH_SHIFT 56
+#define BWL_TURN_SLICE_MASK ((1ULL << BWL_TURN_EPOCH_SHIFT) - 1)
+
+/* Bytes drained at now_ns. Monotonic in now_ns; before start_ns it stands still. */
+static inline __attribute__((always_inline)) __u64 bwl_rate_drained(const struct bwl_rate *r,
+								    __u64 now_ns)
+{
+	__u64 m = r->m, dt, whole, part;
+	__u32 k = r->k;
+
+	if (k > BWL_MAX_STEP_SHIFT)
+		k = BWL_MAX_STEP_SHIFT;
+	if ((__s64)(now_ns - r->start_ns) <= 0)
+		return r->base_bytes;
+	dt = now_ns - r->start_ns;
+	whole = ((dt >> BWL_STEP_SHIFT) * m) << k;
+	part = ((dt & ((1ULL << BWL_STEP_SHIFT) - 1)) * m) >> (BWL_STEP_SHIFT - k);
+	return r->base_bytes + whole + part;
+}
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A policy as the data plane reads it. User space writes, BPF reads.
+ *
+ * Each generation (slot 0 or 1) has its own inner maps, reached through arrays of maps:
+ *   bwl_dst4_v1, bwl_dst6_v1   HASH  exact destination -> peer id
+ *   bwl_lpm4_v1, bwl_lpm6_v1   LPM   destination prefix -> peer id, when the hash has none
+ *   bwl_own_v1                 LPM   host source prefix -> host port (for return traffic)
+ *   bwl_base_v1                ARRAY[1] of struct bwl_base
+ *   bwl_peer_v1                ARRAY of struct bwl_peer, indexed by gate slot
+ *   bwl_sub_v1                 ARRAY of struct bwl_limit: classes and floors; 0 is unused
+ * An edit of one peer writes a spare entry of bwl_peer_v1 and flips bwl_gate_v1[id].slot[].
+ */
+#ifndef BWL_MAPS_POLICY_H
+#define BWL_MAPS_POLICY_H
+
+#include "limit.h"
+
+enum bwl_mode { BWL_POLICE, BWL_SHAPE, BWL_MARK, BWL_MONITOR, _BWL_MODE_MAX };
+enum bwl_path { BWL_PATH_CLEAR, BWL_PATH_XFRM, BWL_PATH_OFFLOAD, _BWL_PATH_MAX };
+
+/* Traffic classes. The class is the host's claim: the peer's limit always stands above it. */
+#define BWL_CLASSES(X)                                                                           \
+	X(OTHER, "other")                                                                        \
+	X(ROCEV2, "rocev2")                                                                      \
+	X(CNP, "cnp")                                                                            \
+	X(NVME_TCP, "nvme-tcp")                                                                  \
+	X(NFS, "nfs")                                                                            \
+	X(ISCSI, "iscsi")                                                                        \
+	X(HTTPS, "https")                                                                        \
+	X(SSH, "ssh")                                                                            \
+	X(DNS, "dns")                                                                            \
+	X(ICMP, "icmp")
+enum bwl_class {
+#define X(e, name) BWL_C_##e,
+	BWL_CLASSES(X)
+#undef X
+	_BWL_CLASS_MAX
+};
+
+/* Underlay control protocols the DPU itself may speak on an uplink. */
+#define BWL_CONTROLS(X)                                                                          \
+	X(LLDP, "lldp") X(LACP, "lacp") X(BGP, "bgp") X(BFD, "bfd") X(DHCP, "dhcp") X(PTP, "ptp")
+enum bwl_control_bit {
+#define X(e, name) BWL_CTL_##e,
+	BWL_CONTROLS(X)
+#undef X
+	_BWL_CTL_MAX
+};
+
+enum bwl_peer_flags {
+	BWL_PEER_GRANT = 1 << 0,	/* has a grant (live, lapsed or revoked) */
+	BWL_PEER_ACCEPT = 1 << 1,	/* may send to us, within accept */
+	BWL_PEER_CONTAINED = 1 << 2,	/* not an exit; data for `exfil` only */
+	BWL_PEER_GATED = 1 << 3,	/* the operator said it; see docs */
+};
+
+#define BWL_NEVER_NS (~0ULL)
+
+struct bwl_peer_meta {
+	__u64 expiry_ns;	/* grant ends; BWL_NEVER_NS */
+	__u64 from;		/* bit per host port (port id) that may use the peer */
+	__u32 grant_seq;	/* live only while above both revocation marks */
+	__u32 sub_base;		/* first of this peer's class limits in bwl_sub_v1 */
+	__u16 class_mask;	/* classes with a limit, in order from sub_base */
+	__u16 nexthop;		/* index into bwl_base.nexthop; 0 none */
+	__u8 zone;		/* index into bwl_base.zone; 0 none */
+	__u8 mode;		/* enum bwl_mode */
+	__u8 path;		/* enum bwl_path */
+	__u8 flags;		/* enum bwl_peer_flags */
+};
+BWL_ASSERT_SIZE(struct bwl_peer_meta, 32);
+
+struct bwl_peer {
+	struct bwl_peer_meta meta;
+	struct bwl_limit grant;	/* volume.floor: index of the floor's limit */
+	struct bwl_rate accept;	/* state: grant's + 1 */
+};
+BWL_ASSERT_SIZE(struct bwl_peer, 128);
+BWL_ASSERT_OFFSET(struct bwl_peer, grant, 32);
+BWL_ASSERT_OFFSET(struct bwl_peer, accept, 96);
+
+struct bwl_prefix4 { __be32 addr, mask; };	/* addr has no bit outside mask */
+struct bwl_prefix6 { __be32 addr[4], mask[4]; };
+
+enum bwl_port_flags {
+	BWL_PORT_HOST = 1 << 0,
+	BWL_PORT_UPLINK = 1 << 1,
+	BWL_PORT_MAC = 1 << 2,	/* mac[] is enforced */
+};
+
+struct bwl_port {
+	struct bwl_limit limit;
+	struct bwl_limit neighbour;	/* ARP and ND from the host */
+	char name[BWL_NAME_LEN];	/* of the device */
+	__u8 flags;			/* enum bwl_port_flags; 0: unused */
+	__u8 nvlans, nsrc4, nsrc6;
+	__u8 mac[6];
+	__u16 _pad;
+	__u16 vlan[BWL_MAX_VLANS];
+	struct bwl_prefix4 src4[BWL_MAX_SOURCES];
+	struct bwl_prefix6 src6[BWL_MAX_SOURCES];
+	__u32 _pad2;
+};
+BWL_ASSERT_OFFSET(struct bwl_port, src4, 204);
+
+struct bwl_zone {
+	struct bwl_limit limit;
+	char name[BWL_NAME_LEN];	/* empty: unused */
+	__u8 _pad[32];
+};
+BWL_ASSERT_SIZE(struct bwl_zone, 128);
+
+struct bwl_nexthop {
+	__u32 port;	/* id of the uplink */
+	__u8 has4, has6, _pad[2];
+	__be32 via4;
+	__be32 via6[4];
+	__u32 _pad2;
+};
+BWL_ASSERT_SIZE(struct bwl_nexthop, 32);
+
+struct bwl_base {
+	struct bwl_limit node;
+	__u64 heartbeat_ns;	/* 0: `none` was said aloud */
+	__u32 min_charge;	/* bytes a frame is charged at least */
+	__u32 self_id;		/* peer id of the grant `self`; 0 none */
+	__u32 control;		/* bit per enum bwl_control_bit */
+	__u32 mtu;		/* smallest uplink MTU: largest L3 packet that may be sent */
+	__u8 has_lpm4, has_lpm6, _pad[2];
+	__u32 npeers;		/* live peers, for reports */
+	__u8 digest[32];	/* SHA-256 of the normalised policy */
+	char node_name[BWL_NAME_LEN];
+	__u8 proto_class[256];		/* IP protocol -> enum bwl_class */
+	__u8 port_class[2][65536];	/* [0] TCP, [1] UDP: port -> enum bwl_class */
+	struct bwl_zone zone[BWL_MAX_ZONES];
+	struct bwl_port port[BWL_MAX_PORTS];
+	struct bwl_nexthop nexthop[BWL_MAX_NEXTHOPS];
+};
+
+struct bwl_key_lpm4 { __u32 prefixlen; __be32 addr; };
+struct bwl_key6 { __be32 addr[4]; };
+struct bwl_key_lpm6 { __u32 prefixlen; __be32 addr[4]; };
+BWL_ASSERT_SIZE(struct bwl_key_lpm4, 8);
+BWL_ASSERT_SIZE(struct bwl_key6, 16);
+BWL_ASSERT_SIZE(struct bwl_key_lpm6, 20);
+
+/* bwl_gate_v1[id]: user space writes. Where the peer's body is, and whether it is revoked. */
+struct bwl_gate {
+	__u32 slot[BWL_GENERATIONS];	/* index into that generation's bwl_peer_v1; 0 none */
+	__u32 revoked;			/* highest revocation mark; see bwl_peer_meta.grant_seq */
+	__u32 retired;			/* 1: not in the policy; the id keeps its state */
+};
+BWL_ASSERT_SIZE(struct bwl_gate, 16);
+
+/* bwl_name_v1[id]: user space writes. */
+struct bwl_name { char name[BWL_NAME_LEN]; };
+
+/* bwl_extra_v1[i]: user space writes. Who owns extra limit i and its window. */
+enum bwl_extra_kind {
+	BWL_X_FREE, BWL_X_NODE, BWL_X_PORT, BWL_X_NEIGHBOUR, BWL_X_ZONE, BWL_X_CLASS, BWL_X_FLOOR,
+};
+struct bwl_extra {
+	__u8 kind;	/* enum bwl_extra_kind */
+	__u8 class;	/* BWL_X_CLASS */
+	__u16 _pad;
+	__u32 peer;	/* BWL_X_CLASS, BWL_X_FLOOR: id */
+	char name[BWL_NAME_LEN]; /* port or zone */
+};
+BWL_ASSERT_SIZE(struct bwl_extra, 40);
+
+/* bwl_winown_v1[i]: user space writes. State index whose windowed volume is window i. */
+#define BWL_WINDOW_FREE 0U
+
+/* State index of extra limit i. */
+#define BWL_EXTRA_STATE(max_peers, i) (2 * (max_peers) + 2 * (i))
+
+#endif
