@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Errors and diagnostics: see bwl/err.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+#include <jansson.h>
+#include "bwl/err.h"
+
+static const char *program_name = "bwlimit";
+
+/* Length of the UTF-8 sequence at s, 0 when it is none (RFC 3629). NUL ends every sequence. */
+static size_t utf8_len(const unsigned char *s)
+{
+	unsigned char lo = 0x80, hi = 0xbf;
+	size_t i, n;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] >= 0xc2 && s[0] <= 0xdf)
+		n = 2;
+	else if (s[0] >= 0xe0 && s[0] <= 0xef)
+		n = 3;
+	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
+		n = 4;
+	else
+		return 0;
+	if (s[0] == 0xe0)
+		lo = 0xa0;
+	else if (s[0] == 0xed)
+		hi = 0x9f;
+	else if (s[0] == 0xf0)
+		lo = 0x90;
+	else if (s[0] == 0xf4)
+		hi = 0x8f;
+	for (i = 1; i < n; i++) {
+		if (s[i] < lo || s[i] > hi)
+			return 0;
+		lo = 0x80;
+		hi = 0xbf;
+	}
+	return n;
+}
+
+/*
+ * Messages quote what strangers wrote: no escape sequence of theirs may reach a terminal, and
+ * JSON wants valid UTF-8. C1 controls (U+0080 to U+009F) are escapes too.
+ */
+static void make_printable(char *text)
+{
+	unsigned char *s = (unsigned char *)text;
+
+	while (*s) {
+		size_t n = utf8_len(s);
+
+		if (n == 0 || (n == 1 && (*s < 0x20 || *s == 0x7f) && *s != '\n')) {
+			*s++ = '?';
+		} else if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0) {
+			*s++ = '?';
+			*s++ = '?';
+		} else {
+			s += n;
+		}
+	}
+}
+
+int bwl_fail(struct bwl_err *e, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!e)
+		return -code;
+	memset(e, 0, sizeof(*e));
+	e->code = code;
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	make_printable(e->text);
+	return -code;
+}
+
+int bwl_hint(struct bwl_err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!e)
+		return -EINVAL;
+	va_start(ap, fmt);
+	vsnprintf(e->hint, sizeof(e->hint), fmt, ap);
+	va_end(ap);
+	make_printable(e->hint);
+	return -e->code;
+}
+
+static void err_print_json(const struct bwl_err *e, const char *program)
+{
+	const char *name = strerrorname_np(e->code);
+	json_t *o = json_object(), *root;
+	char *file = strdup(e->file);
+
+	json_object_set_new(o, "program", json_string(program));
+	json_object_set_new(o, "code", name ? json_string(name) : json_integer(e->code));
+	json_object_set_new(o, "message", json_string(e->text));
+	if (file && *file) {
+		make_printable(file);
+		json_object_set_new(o, "file", json_string(file));
+	}
+	if (e->line)
+		json_object_set_new(o, "line", json_integer(e->line));
+	if (e->column)
+		json_object_set_new(o, "column", json_integer(e->column));
+	if (*e->hint)
+		json_object_set_new(o, "hint", json_string(e->hint));
+	free(file);
+	root = json_pack("{s:o}", "error", o);
+	if (root) {
+		json_dumpf(root, stdout, JSON_INDENT(2));
+		putchar('\n');
+	}
+	json_decref(root);
+}
+
+void bwl_err_print(const struct bwl_err *e, const char *program, bool json)
+{
+	char file[sizeof(e->file)];
+
+	if (json) {
+		err_print_json(e, program);
+		return;
+	}
+	memcpy(file, e->file, sizeof(file));
+	make_printable(file);
+	if (!*file)
+		fprintf(stderr, "%s: ", program);
+	else if (e->line && e->column)
+		fprintf(stderr, "%s:%u:%u: ", file, e->line, e->column);
+	else if (e->line)
+		fprintf(stderr, "%s:%u: ", file, e->line);
+	else
+		fprintf(stderr, "%s: ", file);
+	fprintf(stderr, "%s\n", e->text);
+	if (*e->hint)
+		fprintf(stderr, "  %s\n", e->hint);
+}
+
+void bwl_log_program(const char *name)
+{
+	program_name = name;
+	openlog(name, LOG_PID, LOG_DAEMON);
+}
+
+static void say(const char *prefix, const char *fmt, va_list ap)
+{
+	char text[1024];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	make_printable(text);
+	fprintf(stderr, "%s: %s%s\n", program_name, prefix, text);
+}
+
+void bwl_info(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say("", fmt, ap);
+	va_end(ap);
+}
+
+void bwl_warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say("warning: ", fmt, ap);
+	va_end(ap);
+}
+
+/* Who stands behind sudo or a setuid shell, as the kernel's audit id has it. */
+static long login_uid(void)
+{
+	FILE *f = fopen("/proc/self/loginuid", "re");
+	unsigned int uid = ~0U;
+
+	if (f) {
+		if (fscanf(f, "%u", &uid) != 1)
+			uid = ~0U;
+		fclose(f);
+	}
+	return uid == ~0U ? (long)getuid() : (long)uid;
+}
+
+void bwl_audit(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	make_printable(text);
+	fprintf(stderr, "%s: %s\n", program_name, text);
+	syslog(LOG_AUTHPRIV | LOG_NOTICE, "uid %ld: %s", login_uid(), text);
+}
