@@ -41,7 +41,7 @@ BWL_ARRAY(bwl_winown_v1, __u32, 1);		  /* set at load: max_windows */
 BWL_ARRAY(bwl_dev_v1, struct bwl_dev, BWL_MAX_PORTS);
 BWL_ARRAY(bwl_ifport_v1, __u32, BWL_MAX_IFINDEX);
 BWL_PERCPU(bwl_peercnt_v1, struct bwl_peer_count, 1); /* set at load: max_peers */
-BWL_PERCPU(bwl_reason_v1, struct bwl_reason_count, BWL_MAX_PORTS * BWL_REASON_SLOTS);
+BWL_PERCPU(bwl_reason_v1, struct bwl_reason_count, BWL_REASON_ROWS * BWL_REASON_SLOTS);
 BWL_PERCPU(bwl_evcnt_v1, struct bwl_event_count, 1);
 
 struct {
@@ -55,8 +55,8 @@ struct {
 		__uint(type, inner_type);                                                        \
 		__uint(map_flags, inner_flags);                                                  \
 		__uint(max_entries, 1);                                                          \
-		__type(key, key_type);                                                           \
-		__type(value, value_type);                                                       \
+		__uint(key_size, sizeof(key_type));                                              \
+		__uint(value_size, sizeof(value_type));                                          \
 	};                                                                                       \
 	struct {                                                                                 \
 		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                        \

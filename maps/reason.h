@@ -82,7 +82,11 @@ enum bwl_reason {
 #define BWL_REASON_SLOTS 64 /* per port in bwl_reason_v1; room to append */
 _Static_assert(_BWL_REASON_MAX <= BWL_REASON_SLOTS, "more reasons than slots");
 
-/* bwl_reason_v1[port * BWL_REASON_SLOTS + reason], per CPU; BPF writes. */
+/*
+ * bwl_reason_v1[row * BWL_REASON_SLOTS + reason], per CPU; BPF writes. Row: the port id for what
+ * the port received, BWL_MAX_PORTS + port id for what the last gate saw leave by it.
+ */
+#define BWL_REASON_ROWS (2 * BWL_MAX_PORTS)
 struct bwl_reason_count {
 	__u64 frames;
 	__u64 bytes;	/* as the hook saw the frame (GSO: as one) */

@@ -75,7 +75,7 @@ int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct 
 void bwl_gen_close(struct bwl_gen *g);
 
 /* Sums over CPUs. */
-int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count ret[BWL_MAX_PORTS * BWL_REASON_SLOTS],
+int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count ret[BWL_REASON_ROWS * BWL_REASON_SLOTS],
 		    struct bwl_err *e);
 /* ret has max_peers entries. */
 int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_err *e);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The four programs. Each reads like the picture in README.md: stages return BWL_R_NONE to go
+ * on or the packet's reason, and one exit counts it. Nothing here decides; lib/ does.
+ */
+#include "lib/ctx.h"
+#include "lib/source.h"
+#include "lib/dest.h"
+#include "lib/charge.h"
+#include "lib/account.h"
+#include "lib/tc.h"
+#include "lib/uplink.h"
+#include "lib/xdp.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* What a host port and every later stage need to know of a packet; charges nothing. */
+static __always_inline int bwl_judge(struct bwl_ctx *c, int tag, int parsed)
+{
+	const struct bwl_base *b = c->base;
+	int r = parsed;
+
+	if (r == BWL_R_ETHERTYPE && c->pkt.group)
+		r = BWL_R_LOCAL_PROTO;
+	if (r == BWL_R_NONE)
+		r = bwl_source(c, tag);
+	if (r != BWL_R_NONE)
+		return r;
+	if (c->pkt.arp || c->pkt.nd)
+		return BWL_R_PASS_NEIGHBOUR;
+	if (bwl_ends_here(&c->pkt))
+		return BWL_R_LOCAL_PROTO;
+	c->class = bwl_classify(&c->pkt, b->proto_class, b->port_class[0], b->port_class[1]);
+	r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
+	if (r != BWL_R_NONE)
+		return r;
+	if (c->id == b->self_id || !(c->peer->meta.from & (1ULL << c->port_id)))
+		return BWL_R_FROM;
+	return BWL_R_NONE;
+}
+
+/* Host port, XDP: drops early what is surely refused; everything else is TC's. */
+SEC("xdp.frags")
+int bwl_xdp_host(struct xdp_md *xdp)
+{
+	struct bwl_ctx c = { .len = bwl_xdp_len(xdp) };
+	int r = bwl_begin(&c, xdp->ingress_ifindex);
+
+	if (r == BWL_R_NONE)
+		r = bwl_judge(&c, -1, bwl_xdp_parse(&c, xdp));
+	if (r == BWL_R_NONE || bwl_passes(r) || bwl_xdp_unsure(r))
+		return XDP_PASS;
+	bwl_end(&c, c.port_id, r);
+	return XDP_DROP;
+}
+
+/* Host port, TC ingress: the whole pipeline. */
+SEC("tc")
+int bwl_tc_host(struct __sk_buff *skb)
+{
+	struct bwl_ctx c = { .len = skb->len };
+	int r = bwl_begin(&c, skb->ifindex);
+
+	skb->mark = 0; /* no host brings a mark */
+	if (r == BWL_R_NONE)
+		r = bwl_judge(&c, bwl_tag(skb), bwl_tc_parse(&c, skb));
+	if (r == BWL_R_PASS_NEIGHBOUR) {
+		c.charge = c.len;
+		if (bwl_charge_one(&c, &c.port->neighbour, BWL_R_NEIGHBOUR_RATE))
+			r = BWL_R_NEIGHBOUR_RATE;
+		bwl_end(&c, c.port_id, r);
+		return r == BWL_R_PASS_NEIGHBOUR ? TC_ACT_OK : TC_ACT_SHOT;
+	}
+	if (r == BWL_R_NONE)
+		r = bwl_tc_cost(&c, skb);
+	if (r == BWL_R_NONE)
+		r = bwl_charge(&c);
+	if (r == BWL_R_NONE)
+		r = bwl_tc_send(&c, skb);
+	if (r == BWL_R_NONE)
+		r = c.monitored ? BWL_R_PASS_MONITOR : c.marked ? BWL_R_PASS_MARKED
+		    : c.lapsed ? BWL_R_PASS_FLOOR : BWL_R_PASS;
+	bwl_end(&c, c.port_id, r);
+	return bwl_passes(r) ? TC_ACT_REDIRECT : TC_ACT_SHOT;
+}
+
+/* Uplink, TC ingress: return traffic to the host; neighbours and control to the DPU. */
+SEC("tc")
+int bwl_tc_upin(struct __sk_buff *skb)
+{
+	struct bwl_ctx c = { .len = skb->len };
+	int r = bwl_begin(&c, skb->ifindex), parsed;
+
+	skb->mark = 0;
+	if (r == BWL_R_NONE) {
+		parsed = bwl_tc_parse(&c, skb);
+		r = bwl_underlay(&c);
+		if (r == BWL_R_NONE)
+			r = parsed == BWL_R_NONE ? bwl_arrive(&c, skb) : parsed;
+	}
+	bwl_end(&c, c.port_id, r);
+	if (r == BWL_R_PASS_ACCEPT)
+		return TC_ACT_REDIRECT;
+	return bwl_passes(r) ? TC_ACT_OK : TC_ACT_SHOT;
+}
+
+/* Uplink, TC egress: the last gate. */
+SEC("tc")
+int bwl_tc_gate(struct __sk_buff *skb)
+{
+	struct bwl_ctx c = { .len = skb->len };
+	int r = bwl_begin(&c, skb->ifindex), parsed;
+
+	if (r == BWL_R_NONE) {
+		parsed = bwl_tc_parse(&c, skb);
+		r = parsed == BWL_R_NONE || parsed == BWL_R_ETHERTYPE ? bwl_leave(&c, skb) : parsed;
+	}
+	bwl_end(&c, BWL_MAX_PORTS + c.port_id, r);
+	return bwl_passes(r) ? TC_ACT_OK : TC_ACT_SHOT;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The one exit: every packet is counted under exactly one reason, and explained. */
+#ifndef BWL_ACCOUNT_H
+#define BWL_ACCOUNT_H
+
+#include "ctx.h"
+
+/* What an operator wants to hear of; _BWL_EVENT_MAX: nothing. */
+static __always_inline __u32 bwl_event_kind(__u32 reason)
+{
+	switch (reason) {
+	case BWL_R_NO_PEER:
+		return BWL_E_NEW_DEST;
+	case BWL_R_SRC_ADDR:
+	case BWL_R_SRC_MAC:
+	case BWL_R_VLAN:
+		return BWL_E_SPOOF;
+	case BWL_R_PEER_VOLUME:
+	case BWL_R_FLOOR_VOLUME:
+	case BWL_R_CLASS_VOLUME:
+	case BWL_R_ZONE_VOLUME:
+	case BWL_R_PORT_VOLUME:
+	case BWL_R_NODE_VOLUME:
+		return BWL_E_EXHAUSTED;
+	case BWL_R_REVOKED:
+	case BWL_R_EXPIRED:
+	case BWL_R_SILENT:
+		return BWL_E_LAPSED;
+	case BWL_R_GATE:
+		return BWL_E_GATE;
+	case BWL_R_CLOCK:
+		return BWL_E_CLOCK;
+	default:
+		return reason >= BWL_R_NO_GRANT ? BWL_E_DROP : _BWL_EVENT_MAX;
+	}
+}
+
+BWL_FUNC int bwl_event(const struct bwl_ctx *c, __u32 kind, __u32 reason)
+{
+	__u64 second = c->now_ns / 1000000000;
+	struct bwl_event_count *n;
+	struct bwl_event *e = 0;
+	__u32 zero = 0;
+
+	n = bpf_map_lookup_elem(&bwl_evcnt_v1, &zero);
+	if (!n)
+		return 0;
+	n->total++;
+	if (n->second != second) {
+		n->second = second;
+		n->sent = 0;
+	}
+	if (n->sent < BWL_EVENTS_PER_SEC)
+		e = bpf_ringbuf_reserve(&bwl_event_v1, sizeof(*e), 0);
+	if (!e) {
+		n->lost++;
+		return 0;
+	}
+	n->sent++;
+	e->time_ns = c->now_ns;
+	e->peer = c->id;
+	e->len = c->len;
+	e->kind = kind;
+	e->reason = reason;
+	e->port = c->port_id;
+	e->class = c->class;
+	e->ethertype = c->pkt.ethertype;
+	e->proto = c->pkt.proto;
+	e->_pad = 0;
+	e->sport = c->pkt.sport;
+	e->dport = c->pkt.dport;
+	e->_pad2 = 0;
+	__builtin_memcpy(e->saddr, c->pkt.saddr, 16);
+	__builtin_memcpy(e->daddr, c->pkt.daddr, 16);
+	bpf_ringbuf_submit(e, 0);
+	return 0;
+}
+
+/* row: port id, or BWL_MAX_PORTS + port id at the last gate. */
+static __always_inline void bwl_count(const struct bwl_ctx *c, __u32 row, __u32 reason)
+{
+	__u32 index = row * BWL_REASON_SLOTS + (reason & (BWL_REASON_SLOTS - 1));
+	struct bwl_reason_count *n = bpf_map_lookup_elem(&bwl_reason_v1, &index);
+
+	if (!n)
+		return;
+	n->frames++;
+	n->bytes += c->len;
+	n->charged += c->charge;
+}
+
+static __always_inline _Bool bwl_passes(__u32 reason)
+{
+	return reason >= BWL_R_PASS && reason <= BWL_R_PASS_ACCEPT;
+}
+
+static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)
+{
+	struct bwl_peer_count *n = 0;
+	struct bwl_state *s;
+	__u32 id = c->id;
+
+	if (!bwl_passes(reason))
+		c->charge = 0;
+	bwl_count(c, row, reason);
+	if (!id || row >= BWL_MAX_PORTS) {
+		if (bwl_event_kind(reason) < _BWL_EVENT_MAX && !bwl_passes(reason))
+			bwl_event(c, bwl_event_kind(reason), reason);
+		return;
+	}
+	n = bpf_map_lookup_elem(&bwl_peercnt_v1, &id);
+	s = bwl_state_of(2 * id);
+	if (!n || !s)
+		return;
+	if (bwl_passes(reason)) {
+		n->frames++;
+		n->bytes += c->charge;
+		if (bwl_unlikely(!(s->flags & BWL_STATE_SEEN))) {
+			s->flags |= BWL_STATE_SEEN;
+			bwl_event(c, BWL_E_FIRST, reason);
+		}
+		return;
+	}
+	n->drop_frames++;
+	n->drop_bytes += c->len;
+	n->refund_lost += c->lost;
+	/* One event a peer and second: not atomic, at worst one more is sent. */
+	if (c->now_ns - s->event_ns < BWL_EVENT_PEER_NS && s->event_ns)
+		return;
+	s->event_ns = c->now_ns;
+	bwl_event(c, bwl_event_kind(reason), reason);
+}
+
+#endif

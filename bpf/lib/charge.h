@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Charge a packet to all its limits, or to none: peer, floor, class, zone, port, node. First
+ * every limit is checked, then every limit is charged; so an outer limit that is full costs
+ * the inner ones nothing, except when two packets race (then it is counted as lost).
+ */
+#ifndef BWL_CHARGE_H
+#define BWL_CHARGE_H
+
+#include "ctx.h"
+#include "limit.h"
+
+enum bwl_level { BWL_L_PEER, BWL_L_FLOOR, BWL_L_CLASS, BWL_L_ZONE, BWL_L_PORT, BWL_L_NODE, BWL_LEVELS };
+
+struct bwl_bill {
+	const struct bwl_limit *floor, *class, *zone;	/* NULL: none */
+	struct bwl_taken taken[BWL_LEVELS];
+};
+
+static __always_inline _Bool bwl_limits_nothing(const struct bwl_limit *l)
+{
+	return (l->rate.flags & BWL_RATE_UNLIMITED) &&
+	       l->volume.spendable_bytes == BWL_VOLUME_NONE;
+}
+
+/* Reasons come in pairs, rate then volume. */
+static __always_inline int bwl_over(int judgement, int rate_reason)
+{
+	switch (judgement) {
+	case BWL_OK:
+		return BWL_R_NONE;
+	case BWL_OVER_RATE:
+		return rate_reason;
+	case BWL_OVER_VOLUME:
+		return rate_reason + 1;
+	case BWL_CLOCK:
+		return BWL_R_CLOCK;
+	default:
+		return BWL_R_CONTENDED;
+	}
+}
+
+BWL_GLOBAL int bwl_check(const struct bwl_limit *l, __u32 state, __u64 now_ns, __u32 len)
+{
+	struct bwl_state *s = bwl_state_of(state);
+	struct bwl_window *w;
+
+	if (!l || !s)
+		return BWL_CONTENDED;
+	w = bwl_window_of(&l->volume);
+	if (l->volume.slice_ns && !w)
+		return BWL_CONTENDED;
+	return bwl_limit_check(l, s, w, now_ns, len);
+}
+
+BWL_GLOBAL int bwl_take(const struct bwl_limit *l, __u32 state, __u64 now_ns, __u32 len,
+		      struct bwl_taken *t)
+{
+	struct bwl_state *s = bwl_state_of(state);
+	struct bwl_window *w;
+
+	if (!l || !s || !t)
+		return BWL_CONTENDED;
+	w = bwl_window_of(&l->volume);
+	if (l->volume.slice_ns && !w)
+		return BWL_CONTENDED;
+	return bwl_limit_take(l, s, w, now_ns, len, t);
+}
+
+BWL_GLOBAL __u32 bwl_undo(const struct bwl_limit *l, __u32 state, __u32 len,
+			const struct bwl_taken *t)
+{
+	struct bwl_state *s = bwl_state_of(state);
+
+	if (!l || !s || !t || !(t->rate | t->volume))
+		return 0;
+	return bwl_limit_undo(s, bwl_window_of(&l->volume), len, t);
+}
+
+static __always_inline void bwl_commit(const struct bwl_limit *l, __u32 len,
+				       const struct bwl_taken *t)
+{
+	if (l->volume.slice_ns)
+		bwl_limit_commit(bwl_window_of(&l->volume), len, t);
+}
+
+/* Which limits stand around this packet. */
+static __always_inline int bwl_bill_make(struct bwl_ctx *c, struct bwl_bill *b)
+{
+	const struct bwl_peer_meta *m = &c->peer->meta;
+	__u32 bit, n;
+
+	if (c->lapsed) {
+		b->floor = bwl_inner(&bwl_sub_v1, c->slot, c->peer->grant.volume.floor);
+		if (!b->floor)
+			return BWL_R_EXPIRED;
+	}
+	bit = 1U << (c->class & 15);
+	if (m->class_mask & bit) {
+		/* Its place among the peer's class limits: how many lower bits are set. */
+		n = m->class_mask & (bit - 1);
+		n = (n & 0x5555) + (n >> 1 & 0x5555);
+		n = (n & 0x3333) + (n >> 2 & 0x3333);
+		n = (n & 0x0f0f) + (n >> 4 & 0x0f0f);
+		n = (n & 0x1f) + (n >> 8);
+		b->class = bwl_inner(&bwl_sub_v1, c->slot, m->sub_base + n);
+		if (!b->class)
+			return BWL_R_CLASS_RATE;
+	}
+	if (m->zone)
+		b->zone = &c->base->zone[m->zone].limit;
+	return BWL_R_NONE;
+}
+
+static __always_inline int bwl_bill_check(struct bwl_ctx *c, struct bwl_bill *b)
+{
+	_Bool monitor = c->peer->meta.mode == BWL_MONITOR;
+	__u64 now = c->now_ns;
+	__u32 len = c->charge;
+	int j;
+
+#define BWL_CHECK(limit, state, reason, soft)                                                    \
+	do {                                                                                     \
+		if (bwl_limits_nothing(limit))                                                   \
+			break;                                                                   \
+		j = bwl_check(limit, state, now, len);                                           \
+		if (j == BWL_OK)                                                                 \
+			break;                                                                   \
+		if (!(soft))                                                                     \
+			return bwl_over(j, reason);                                              \
+		c->monitored = 1;                                                                \
+	} while (0)
+
+	BWL_CHECK(&c->peer->grant, 2 * c->id, BWL_R_PEER_RATE, monitor);
+	if (b->floor)
+		BWL_CHECK(b->floor, b->floor->volume.state, BWL_R_FLOOR_RATE, 0);
+	if (b->class)
+		BWL_CHECK(b->class, b->class->volume.state, BWL_R_CLASS_RATE, monitor);
+	if (b->zone)
+		BWL_CHECK(b->zone, b->zone->volume.state, BWL_R_ZONE_RATE, 0);
+	BWL_CHECK(&c->port->limit, c->port->limit.volume.state, BWL_R_PORT_RATE, 0);
+	BWL_CHECK(&c->base->node, c->base->node.volume.state, BWL_R_NODE_RATE, 0);
+#undef BWL_CHECK
+	return BWL_R_NONE;
+}
+
+static __always_inline int bwl_bill_take(struct bwl_ctx *c, struct bwl_bill *b)
+{
+	_Bool monitor = c->peer->meta.mode == BWL_MONITOR;
+	__u64 now = c->now_ns;
+	__u32 len = c->charge;
+	int j;
+
+#define BWL_TAKE(level, limit, state, reason, soft)                                              \
+	do {                                                                                     \
+		if (bwl_limits_nothing(limit))                                                   \
+			break;                                                                   \
+		j = bwl_take(limit, state, now, len, &b->taken[level]);                          \
+		if (j == BWL_OK)                                                                 \
+			break;                                                                   \
+		if (!(soft))                                                                     \
+			return bwl_over(j, reason);                                              \
+		c->monitored = 1;                                                                \
+	} while (0)
+
+	BWL_TAKE(BWL_L_PEER, &c->peer->grant, 2 * c->id, BWL_R_PEER_RATE, monitor);
+	if (b->floor)
+		BWL_TAKE(BWL_L_FLOOR, b->floor, b->floor->volume.state, BWL_R_FLOOR_RATE, 0);
+	if (b->class)
+		BWL_TAKE(BWL_L_CLASS, b->class, b->class->volume.state, BWL_R_CLASS_RATE, monitor);
+	if (b->zone)
+		BWL_TAKE(BWL_L_ZONE, b->zone, b->zone->volume.state, BWL_R_ZONE_RATE, 0);
+	BWL_TAKE(BWL_L_PORT, &c->port->limit, c->port->limit.volume.state, BWL_R_PORT_RATE, 0);
+	BWL_TAKE(BWL_L_NODE, &c->base->node, c->base->node.volume.state, BWL_R_NODE_RATE, 0);
+#undef BWL_TAKE
+	return BWL_R_NONE;
+}
+
+static __always_inline void bwl_bill_undo(struct bwl_ctx *c, struct bwl_bill *b)
+{
+	__u32 len = c->charge, lost;
+
+	lost = bwl_undo(&c->peer->grant, 2 * c->id, len, &b->taken[BWL_L_PEER]);
+	if (b->floor)
+		lost |= bwl_undo(b->floor, b->floor->volume.state, len, &b->taken[BWL_L_FLOOR]);
+	if (b->class)
+		lost |= bwl_undo(b->class, b->class->volume.state, len, &b->taken[BWL_L_CLASS]);
+	if (b->zone)
+		lost |= bwl_undo(b->zone, b->zone->volume.state, len, &b->taken[BWL_L_ZONE]);
+	lost |= bwl_undo(&c->port->limit, c->port->limit.volume.state, len, &b->taken[BWL_L_PORT]);
+	c->lost = lost;
+}
+
+/* Mode mark: CE once the debt is past mark/256 of the burst. */
+static __always_inline _Bool bwl_mark_due(const struct bwl_ctx *c, const struct bwl_taken *t)
+{
+	const struct bwl_rate *r = &c->peer->grant.rate;
+
+	return c->peer->meta.mode == BWL_MARK && t->rate &&
+	       t->next - bwl_rate_drained(r, c->now_ns) > (r->burst_bytes >> 8) * r->mark;
+}
+
+static __always_inline int bwl_charge(struct bwl_ctx *c)
+{
+	struct bwl_bill b = {};
+	int r;
+
+	r = bwl_bill_make(c, &b);
+	if (r == BWL_R_NONE)
+		r = bwl_bill_check(c, &b);
+	if (r != BWL_R_NONE)
+		return r;
+	r = bwl_bill_take(c, &b);
+	if (bwl_unlikely(r != BWL_R_NONE)) {
+		bwl_bill_undo(c, &b);
+		return r;
+	}
+	bwl_commit(&c->peer->grant, c->charge, &b.taken[BWL_L_PEER]);
+	if (b.floor)
+		bwl_commit(b.floor, c->charge, &b.taken[BWL_L_FLOOR]);
+	if (b.class)
+		bwl_commit(b.class, c->charge, &b.taken[BWL_L_CLASS]);
+	if (b.zone)
+		bwl_commit(b.zone, c->charge, &b.taken[BWL_L_ZONE]);
+	bwl_commit(&c->port->limit, c->charge, &b.taken[BWL_L_PORT]);
+	bwl_commit(&c->base->node, c->charge, &b.taken[BWL_L_NODE]);
+	c->marked = bwl_mark_due(c, &b.taken[BWL_L_PEER]);
+	return BWL_R_NONE;
+}
+
+/* One limit alone: neighbour discovery, accept. */
+static __always_inline int bwl_charge_one(struct bwl_ctx *c, const struct bwl_limit *l,
+					  int rate_reason)
+{
+	struct bwl_taken t = {};
+	int j;
+
+	if (bwl_limits_nothing(l))
+		return BWL_R_NONE;
+	j = bwl_take(l, l->volume.state, c->now_ns, c->charge, &t);
+	if (j == BWL_OK)
+		bwl_commit(l, c->charge, &t);
+	return j == BWL_OVER_VOLUME ? rate_reason : bwl_over(j, rate_reason);
+}
+
+static __always_inline int bwl_charge_accept(struct bwl_ctx *c)
+{
+	const struct bwl_rate *r = &c->peer->accept;
+	struct bwl_state *s = bwl_state_of(2 * c->id + 1);
+	__u64 was, next;
+
+	if (!(c->peer->meta.flags & BWL_PEER_ACCEPT) || !s)
+		return BWL_R_ACCEPT_RATE;
+	if (r->flags & BWL_RATE_UNLIMITED)
+		return BWL_R_NONE;
+	return bwl_over(bwl_rate_take(r, &s->finish_bytes, bwl_rate_drained(r, c->now_ns),
+				      c->charge, &was, &next), BWL_R_ACCEPT_RATE);
+}
+
+#endif

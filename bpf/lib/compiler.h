@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The few words that make the pure parts (limiter, window, parser) compile for the BPF target
+ * and for the host (unit tests, fuzzers) unchanged.
+ */
+#ifndef BWL_COMPILER_H
+#define BWL_COMPILER_H
+
+#include <linux/types.h>
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+#define bwl_likely(x) __builtin_expect(!!(x), 1)
+#define bwl_unlikely(x) __builtin_expect(!!(x), 0)
+#define bwl_read(x) (*(const volatile __typeof__(x) *)&(x))
+#define bwl_write(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
+/* Full barriers on both targets; BPF needs -mcpu=v3 (kernel 5.12). */
+#define bwl_cas(p, old, new) __sync_val_compare_and_swap(p, old, new)
+#define bwl_swap(p, v) __sync_lock_test_and_set(p, v)
+#define bwl_add(p, v) ((void)__sync_fetch_and_add(p, v))
+
+#ifdef __bpf__
+/* Static, but a function of its own: verified in place, compiled once. */
+#define BWL_FUNC static __attribute__((noinline))
+/* A global function: verified once, by itself, whatever its callers know (kernel 5.12 for
+ * pointer arguments, which may be NULL for the verifier). Loops live in these.
+ */
+#define BWL_GLOBAL __attribute__((noinline))
+#else
+#define BWL_FUNC static inline __attribute__((unused))
+#define BWL_GLOBAL static inline __attribute__((unused))
+#endif
+
+/*
+ * x & mask, computed here: the verifier must see the bound in the register that indexes, and
+ * clang would move it to before a spill to the stack, where the bound is forgotten.
+ */
+static __always_inline __u32 bwl_mask(__u32 x, __u32 mask)
+{
+#ifdef __bpf__
+	asm volatile("" : "+r"(x));
+#endif
+	return x & mask;
+}
+
+/* x where it is below n, else 0; as bwl_mask() where n is no power of two. */
+static __always_inline __u32 bwl_bound(__u32 x, __u32 n)
+{
+#ifdef __bpf__
+	asm volatile("" : "+r"(x));
+#endif
+	return x < n ? x : 0;
+}
+
+static __always_inline _Bool bwl_mac_differs(const __u8 *a, const __u8 *b)
+{
+	return (a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]) | (a[4] ^ b[4]) |
+	       (a[5] ^ b[5]);
+}
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define bwl_ntohs(x) ((__u16)__builtin_bswap16(x))
+#define bwl_ntohl(x) ((__u32)__builtin_bswap32(x))
+#else
+#define bwl_ntohs(x) ((__u16)(x))
+#define bwl_ntohl(x) ((__u32)(x))
+#endif
+#define bwl_htons(x) bwl_ntohs(x)
+#define bwl_htonl(x) bwl_ntohl(x)
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the stages of one packet share, the clock, and the way to a limit's state. */
+#ifndef BWL_CTX_H
+#define BWL_CTX_H
+
+#include "../../maps/maps.bpf.h"
+#include "compiler.h"
+#include "parse.h"
+
+#ifdef BWL_TEST_CLOCK
+__u64 bwl_test_now_ns; /* the test object's clock; the shipped object has none of this */
+static __always_inline __u64 bwl_now(void)
+{
+	return bwl_read(bwl_test_now_ns);
+}
+#else
+static __always_inline __u64 bwl_now(void)
+{
+	return bpf_ktime_get_boot_ns();
+}
+#endif
+
+struct bwl_ctx {
+	struct bwl_pkt pkt;
+	__u64 now_ns;
+	const struct bwl_control *ctl;
+	const struct bwl_base *base;
+	const struct bwl_port *port;
+	const struct bwl_peer *peer;
+	__u32 slot;	/* generation */
+	__u32 len;	/* the frame as the hook saw it, bytes */
+	__u32 charge;	/* what it costs, bytes */
+	__u32 port_id;
+	__u32 id;	/* peer; 0 none */
+	__u32 lost;	/* charged although refused */
+	__u8 class;
+	__u8 lapsed;	/* the grant is; the floor applies */
+	__u8 marked;	/* mode mark: over the threshold */
+	__u8 monitored;	/* mode monitor: over the peer's own limit */
+};
+
+/* An entry of an inner array of the packet's generation. */
+static __always_inline void *bwl_inner(void *outer, __u32 slot, __u32 index)
+{
+	void *inner = bpf_map_lookup_elem(outer, &slot);
+
+	return inner ? bpf_map_lookup_elem(inner, &index) : 0;
+}
+
+static __always_inline struct bwl_state *bwl_state_of(__u32 index)
+{
+	return bpf_map_lookup_elem(&bwl_state_v1, &index);
+}
+
+static __always_inline struct bwl_window *bwl_window_of(const struct bwl_volume *v)
+{
+	__u32 index = v->window;
+
+	return v->slice_ns ? bpf_map_lookup_elem(&bwl_window_v1, &index) : 0;
+}
+
+/*
+ * First stage of every program: switch, port, generation. Whatever is missing closes.
+ */
+static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex)
+{
+	const struct bwl_sched *s;
+	__u32 zero = 0, *port;
+
+	c->now_ns = bwl_now();
+	c->slot = BWL_NO_SLOT;
+	port = bpf_map_lookup_elem(&bwl_ifport_v1, &ifindex);
+	if (!port || !*port)
+		return BWL_R_NO_PORT;
+	c->port_id = *port - 1;
+	c->ctl = bpf_map_lookup_elem(&bwl_ctl_v1, &zero);
+	if (!c->ctl)
+		return BWL_R_STOP;
+	if (bwl_read(c->ctl->stop))
+		return c->ctl->stop == BWL_UPGRADING ? BWL_R_UPGRADE : BWL_R_STOP;
+	s = &c->ctl->sched[bwl_mask(bwl_read(c->ctl->active), BWL_SCHEDS - 1)];
+	c->slot = c->now_ns >= s->return_ns ? s->fallback : s->slot;
+	c->base = bwl_inner(&bwl_base_v1, c->slot, 0);
+	if (!c->base)
+		return BWL_R_NO_POLICY;
+	c->port = &c->base->port[bwl_mask(c->port_id, BWL_MAX_PORTS - 1)];
+	return c->port->flags ? BWL_R_NONE : BWL_R_NO_PORT;
+}
+
+#endif

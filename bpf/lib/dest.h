@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Destination -> peer -> is its grant live. Nothing is charged here. */
+#ifndef BWL_DEST_H
+#define BWL_DEST_H
+
+#include "ctx.h"
+
+/* Exact match first: it costs the same at any size; the trie only where the policy has one. */
+static __always_inline __u32 bwl_dest4(const struct bwl_ctx *c, __be32 addr)
+{
+	struct bwl_key_lpm4 key = { .prefixlen = 32, .addr = addr };
+	__u32 slot = c->slot, *id = 0;
+	void *m;
+
+	m = bpf_map_lookup_elem(&bwl_dst4_v1, &slot);
+	if (m)
+		id = bpf_map_lookup_elem(m, &addr);
+	if (id || !c->base->has_lpm4)
+		return id ? *id : 0;
+	m = bpf_map_lookup_elem(&bwl_lpm4_v1, &slot);
+	if (m)
+		id = bpf_map_lookup_elem(m, &key);
+	return id ? *id : 0;
+}
+
+static __always_inline __u32 bwl_dest6(const struct bwl_ctx *c, const __be32 *addr)
+{
+	struct bwl_key_lpm6 key = { .prefixlen = 128 };
+	__u32 slot = c->slot, *id = 0;
+	void *m;
+
+	__builtin_memcpy(key.addr, addr, 16);
+	m = bpf_map_lookup_elem(&bwl_dst6_v1, &slot);
+	if (m)
+		id = bpf_map_lookup_elem(m, key.addr);
+	if (id || !c->base->has_lpm6)
+		return id ? *id : 0;
+	m = bpf_map_lookup_elem(&bwl_lpm6_v1, &slot);
+	if (m)
+		id = bpf_map_lookup_elem(m, &key);
+	return id ? *id : 0;
+}
+
+static __always_inline __u32 bwl_dest(const struct bwl_ctx *c, const __be32 *addr)
+{
+	return c->pkt.family == 4 ? bwl_dest4(c, addr[3]) : bwl_dest6(c, addr);
+}
+
+/* Fills c->id and c->peer; judges revocation, expiry and silence. */
+static __always_inline int bwl_grant(struct bwl_ctx *c, __u32 id)
+{
+	const struct bwl_peer_meta *m;
+	const struct bwl_gate *g;
+
+	if (!id)
+		return BWL_R_NO_PEER;
+	g = bpf_map_lookup_elem(&bwl_gate_v1, &id);
+	if (!g || bwl_read(g->retired))
+		return BWL_R_NO_PEER;
+	c->id = id;
+	c->peer = bwl_inner(&bwl_peer_v1, c->slot, bwl_read(g->slot[bwl_mask(c->slot, BWL_GENERATIONS - 1)]));
+	if (!c->peer)
+		return BWL_R_NO_PEER;
+	m = &c->peer->meta;
+	if (!(m->flags & BWL_PEER_GRANT))
+		return BWL_R_NO_GRANT;
+	if (m->grant_seq <= bwl_read(g->revoked) || m->grant_seq <= bwl_read(c->ctl->revoked_all))
+		return BWL_R_REVOKED;
+	if (c->now_ns >= m->expiry_ns || c->now_ns >= bwl_read(c->ctl->heartbeat_ns)) {
+		c->lapsed = 1;
+		if (!c->peer->grant.volume.floor)
+			return c->now_ns >= m->expiry_ns ? BWL_R_EXPIRED : BWL_R_SILENT;
+	}
+	return BWL_R_NONE;
+}
+
+#endif

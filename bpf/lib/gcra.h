@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The limiter: GCRA (ITU-T I.371, annex) in the byte domain. Pure: time is an argument.
+ *
+ * finish - drained(now) is the debt in bytes. A packet of len bytes passes when debt + len
+ * is within the burst; one compare-and-swap then moves finish. drained() is monotonic and
+ * continuous across policies, so no change of rate, burst or name adds tokens, and
+ * passed(window) <= drained(end) - drained(start) + burst.
+ */
+#ifndef BWL_GCRA_H
+#define BWL_GCRA_H
+
+#include "compiler.h"
+#include "../../maps/limit.h"
+
+enum bwl_judgement {
+	BWL_OK,
+	BWL_OVER_RATE,
+	BWL_OVER_VOLUME,
+	BWL_CONTENDED,	/* lost the race too often: refused, against the sender */
+	BWL_CLOCK,	/* state ahead of the clock; it was put in full debt */
+};
+
+/* Attempts at one word before a packet is refused as contended. Each failure means that some
+ * other CPU got through.
+ */
+#define BWL_CAS_TRIES 16
+
+/*
+ * Judge len bytes against the state word. BWL_OK: *ret_next is the word after the packet.
+ * BWL_CLOCK: it is the word that heals the state (full debt).
+ */
+static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish, __u64 drained,
+					  __u64 len, __u64 *ret_next)
+{
+	__s64 debt = (__s64)(finish - drained);
+
+	if (debt < 0)
+		debt = 0;	/* idle: the burst is full, and no fuller */
+	if (bwl_unlikely(debt > (__s64)BWL_MAX_DEBT)) {
+		*ret_next = drained + r->burst_bytes;
+		return BWL_CLOCK;
+	}
+	if ((__u64)debt + len > r->burst_bytes)
+		return BWL_OVER_RATE;
+	*ret_next = drained + (__u64)debt + len;
+	return BWL_OK;
+}
+
+/* Charge len bytes. On BWL_OK, *ret_was and *ret_next allow bwl_word_undo(). */
+static __always_inline int bwl_rate_take(const struct bwl_rate *r, __u64 *word, __u64 drained,
+					 __u64 len, __u64 *ret_was, __u64 *ret_next)
+{
+	__u64 was = bwl_read(*word), next = 0, seen;
+	int i, j;
+
+	for (i = 0; i < BWL_CAS_TRIES; i++) {
+		j = bwl_rate_judge(r, was, drained, len, &next);
+		if (j != BWL_OK && j != BWL_CLOCK)
+			return j;
+		seen = bwl_cas(word, was, next);
+		if (bwl_likely(seen == was)) {
+			*ret_was = was;
+			*ret_next = next;
+			return j;
+		}
+		was = seen;
+	}
+	return BWL_CONTENDED;
+}
+
+/* Charge len bytes against a counter that may not pass max. */
+static __always_inline int bwl_count_take(__u64 *word, __u64 max, __u64 len)
+{
+	__u64 was = bwl_read(*word), seen;
+	int i;
+
+	for (i = 0; i < BWL_CAS_TRIES; i++) {
+		if (was > max || len > max - was)
+			return BWL_OVER_VOLUME;
+		seen = bwl_cas(word, was, was + len);
+		if (bwl_likely(seen == was))
+			return BWL_OK;
+		was = seen;
+	}
+	return BWL_CONTENDED;
+}
+
+/*
+ * Take a charge back, only from the very value it left. When another packet came between,
+ * the charge stands: subtracting would let bytes through that the limit has already paid for.
+ */
+static __always_inline _Bool bwl_word_undo(__u64 *word, __u64 was, __u64 next)
+{
+	return bwl_cas(word, next, was) == next;
+}
+
+#endif

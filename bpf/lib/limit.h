@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One limit: rate and volume together. Pure. A packet is first checked against all its
+ * limits, then charged to all; so a refusal by an outer limit costs the inner ones nothing
+ * unless two packets race.
+ */
+#ifndef BWL_LIMIT_H
+#define BWL_LIMIT_H
+
+#include "gcra.h"
+#include "window.h"
+
+/* What one packet changed in one limit; zeroed means nothing. */
+struct bwl_taken {
+	__u64 was, next;	/* the rate's word */
+	__u32 slot;		/* window slot the bytes belong in */
+	__u8 rate, volume;	/* charged */
+	__u16 _pad;
+};
+
+/* Would len bytes pass? Changes nothing but a window's turn. */
+static __always_inline int bwl_limit_check(const struct bwl_limit *l, const struct bwl_state *s,
+					   struct bwl_window *w, __u64 now_ns, __u64 len)
+{
+	__u64 used, max = l->volume.spendable_bytes, next;
+	int j;
+
+	if (!(l->rate.flags & BWL_RATE_UNLIMITED)) {
+		j = bwl_rate_judge(&l->rate, bwl_read(s->finish_bytes),
+				   bwl_rate_drained(&l->rate, now_ns), len, &next);
+		if (j != BWL_OK && j != BWL_CLOCK)	/* CLOCK: take() heals it */
+			return j;
+	}
+	if (max == BWL_VOLUME_NONE)
+		return BWL_OK;
+	if (w) {
+		if (bwl_window_turn(w, l->volume.slice_ns, l->volume.epoch, now_ns) >=
+		    BWL_WINDOW_SLOTS)
+			return BWL_CONTENDED;
+		used = bwl_read(w->total_bytes);
+	} else {
+		used = bwl_read(s->used_bytes);
+	}
+	return used > max || len > max - used ? BWL_OVER_VOLUME : BWL_OK;
+}
+
+static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_state *s,
+					  struct bwl_window *w, __u64 now_ns, __u64 len,
+					  struct bwl_taken *t)
+{
+	__u64 max = l->volume.spendable_bytes;
+	int j;
+
+	if (!(l->rate.flags & BWL_RATE_UNLIMITED)) {
+		j = bwl_rate_take(&l->rate, &s->finish_bytes, bwl_rate_drained(&l->rate, now_ns),
+				  len, &t->was, &t->next);
+		if (j != BWL_OK)
+			return j;
+		t->rate = 1;
+	}
+	if (max == BWL_VOLUME_NONE)
+		return BWL_OK;
+	if (w) {
+		t->slot = bwl_window_turn(w, l->volume.slice_ns, l->volume.epoch, now_ns);
+		if (t->slot >= BWL_WINDOW_SLOTS)
+			return BWL_CONTENDED;
+		j = bwl_count_take(&w->total_bytes, max, len);
+	} else {
+		j = bwl_count_take(&s->used_bytes, max, len);
+	}
+	t->volume = j == BWL_OK;
+	return j;
+}
+
+/* The packet passes: file its bytes under their slice. */
+static __always_inline void bwl_limit_commit(struct bwl_window *w, __u64 len,
+					     const struct bwl_taken *t)
+{
+	if (w && t->volume)
+		bwl_add(&w->slot_bytes[bwl_bound(t->slot, BWL_WINDOW_SLOTS)], len);
+}
+
+/*
+ * The packet is refused by another limit. Returns the bytes that stay charged.
+ * The volume's counter has no time in it, and the total is at least what has passed at every
+ * moment: taking one's own bytes off again is exact. The rate's word has time in it: there a
+ * subtraction could give back bytes that have drained meanwhile, hence bwl_word_undo().
+ */
+static __always_inline __u64 bwl_limit_undo(struct bwl_state *s, struct bwl_window *w, __u64 len,
+					    const struct bwl_taken *t)
+{
+	if (t->volume)
+		bwl_add(w ? &w->total_bytes : &s->used_bytes, -len);
+	return t->rate && !bwl_word_undo(&s->finish_bytes, t->was, t->next) ? len : 0;
+}
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The parser: from bytes to struct bwl_pkt, never further than the outermost transport header.
+ * Pure: the same code runs in both hooks, in unit tests and under libFuzzer. Later stages use
+ * only what it copied, so no packet pointer crosses a stage.
+ *
+ * Every frame ends as BWL_R_NONE (parsed) or with the reason why it cannot be judged. Lengths
+ * in headers are believed only where the frame agrees with them.
+ */
+#ifndef BWL_PARSE_H
+#define BWL_PARSE_H
+
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include "compiler.h"
+#include "../../maps/policy.h"
+#include "../../maps/reason.h"
+
+#define BWL_MAX_TAGS 2
+#define BWL_MAX_EXT 8		/* IPv6 extension headers followed */
+#define BWL_MAX_IPOPT 10	/* IPv4 options looked at; padding counts */
+#define BWL_MAX_OFF 0xfff	/* no header starts beyond: keeps offsets bounded for the verifier */
+#define BWL_CNP_OPCODE 0x81	/* InfiniBand spec 1.4 A17.9.3: congestion notification */
+#define BWL_ROCE_PORT 4791
+
+struct bwl_pkt {
+	__be32 saddr[4], daddr[4];	/* IPv4 as ::ffff:a.b.c.d */
+	__be16 sport, dport;
+	__u16 ethertype;		/* of layer 3, host byte order */
+	__u16 l3_off;
+	__u16 hdr_len;			/* from the frame's start to the end of the transport header */
+	__u16 vid[BWL_MAX_TAGS];	/* in the frame itself */
+	__u8 nvid;
+	__u8 family;			/* 4, 6 or 0 */
+	__u8 proto;			/* outermost transport; IPv6: after extension headers */
+	__u8 fragment;
+	__u8 nd;			/* neighbour solicitation or advertisement, genuine in form */
+	__u8 arp;			/* Ethernet/IPv4 ARP, well-formed */
+	__u8 cnp;
+	__u8 group;			/* multicast or broadcast destination MAC */
+	__u8 smac[6];
+};
+
+/*
+ * Bytes [off, off + n) of the frame, or NULL. The offset is masked so that the verifier knows
+ * its bound; the barrier keeps clang from undoing the mask.
+ */
+static __always_inline void *bwl_at(void *data, void *end, __u32 off, __u32 n)
+{
+	void *p;
+
+#ifdef __bpf__
+	asm volatile("" : "+r"(off));
+#endif
+	if (off > BWL_MAX_OFF)
+		return 0;
+	off &= BWL_MAX_OFF;
+	p = data + off;
+	return p + n > end ? 0 : p;
+}
+
+static __always_inline void bwl_map4(__be32 dst[4], __be32 addr)
+{
+	dst[0] = 0;
+	dst[1] = 0;
+	dst[2] = bwl_htonl(0xffff);
+	dst[3] = addr;
+}
+
+/* IPv4 options: walk them; a source route would let the host choose the way. */
+static __always_inline int bwl_parse_ipopt(void *data, void *end, __u32 off, __u32 stop)
+{
+	__u8 *o;
+	int i;
+
+	for (i = 0; i < BWL_MAX_IPOPT; i++) {
+		if (off >= stop)
+			return BWL_R_NONE;
+		o = bwl_at(data, end, off, 1);
+		if (!o)
+			return BWL_R_TRUNCATED;
+		if (o[0] == 0)		/* end of options */
+			return BWL_R_NONE;
+		if (o[0] == 1) {	/* no operation */
+			off++;
+			continue;
+		}
+		if (o[0] == 131 || o[0] == 137) /* loose, strict source route: RFC 791 */
+			return BWL_R_SOURCE_ROUTE;
+		o = bwl_at(data, end, off + 1, 1);
+		if (!o)
+			return BWL_R_TRUNCATED;
+		if (o[0] < 2)
+			return BWL_R_MALFORMED;
+		off += o[0];
+	}
+	return off >= stop ? BWL_R_NONE : BWL_R_EXT_HEADERS;
+}
+
+/* Transport: ports, and how far its header goes. l4_len: bytes that IP says are left. */
+static __always_inline int bwl_parse_l4(struct bwl_pkt *k, void *data, void *end, __u32 off,
+					__u32 l4_len)
+{
+	k->hdr_len = off;
+	if (k->proto == IPPROTO_TCP) {
+		struct tcphdr *t = bwl_at(data, end, off, sizeof(*t));
+		__u32 len;
+
+		if (l4_len < sizeof(*t))
+			return BWL_R_MALFORMED;
+		if (!t)
+			return BWL_R_TRUNCATED;
+		len = t->doff * 4;
+		if (len < sizeof(*t) || len > l4_len)
+			return BWL_R_MALFORMED;
+		k->sport = t->source;
+		k->dport = t->dest;
+		k->hdr_len = off + len;
+	} else if (k->proto == IPPROTO_UDP) {
+		struct udphdr *u = bwl_at(data, end, off, sizeof(*u));
+		__u8 *bth;
+
+		if (l4_len < sizeof(*u))
+			return BWL_R_MALFORMED;
+		if (!u)
+			return BWL_R_TRUNCATED;
+		if (bwl_ntohs(u->len) > l4_len || (u->len && bwl_ntohs(u->len) < sizeof(*u)))
+			return BWL_R_MALFORMED;
+		k->sport = u->source;
+		k->dport = u->dest;
+		k->hdr_len = off + sizeof(*u);
+		bth = bwl_at(data, end, off + sizeof(*u), 1);
+		if (bth && l4_len > sizeof(*u))
+			k->cnp = *bth == BWL_CNP_OPCODE;
+	} else if (l4_len) {
+		/* Other protocols have no header we need, but what IP promises must exist. */
+		if (!bwl_at(data, end, off, 1))
+			return BWL_R_TRUNCATED;
+	}
+	return BWL_R_NONE;
+}
+
+/* frame_len: the whole frame, also where it goes beyond `end`; ~0 when the hook cannot tell. */
+static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *end, __u32 off,
+					 __u32 frame_len)
+{
+	struct iphdr *ip = bwl_at(data, end, off, sizeof(*ip));
+	__u32 ihl, tot;
+	int r;
+
+	if (!ip)
+		return BWL_R_TRUNCATED;
+	ihl = ip->ihl * 4;
+	tot = bwl_ntohs(ip->tot_len);
+	if (ip->version != 4 || ihl < sizeof(*ip) || tot < ihl || tot > frame_len - off)
+		return BWL_R_MALFORMED;
+	k->family = 4;
+	bwl_map4(k->saddr, ip->saddr);
+	bwl_map4(k->daddr, ip->daddr);
+	k->proto = ip->protocol;
+	k->fragment = (ip->frag_off & bwl_htons(0x3fff)) != 0; /* more fragments, or an offset */
+	k->hdr_len = off + ihl;
+	if (ihl > sizeof(*ip)) {
+		r = bwl_parse_ipopt(data, end, off + sizeof(*ip), off + ihl);
+		if (r != BWL_R_NONE)
+			return r;
+	}
+	if (k->fragment)
+		return BWL_R_NONE;
+	return bwl_parse_l4(k, data, end, off + ihl, tot - ihl);
+}
+
+/* Neighbour discovery as RFC 4861 wants it: hop limit 255, code 0, nothing in between. */
+static __always_inline void bwl_parse_nd(struct bwl_pkt *k, void *data, void *end, __u32 off,
+					 __u32 l4_len, __u8 hop_limit)
+{
+	__u8 *icmp = bwl_at(data, end, off, 24); /* NS and NA: 8 bytes and the target */
+
+	if (icmp && l4_len >= 24 && hop_limit == 255 && icmp[1] == 0 &&
+	    (icmp[0] == 135 || icmp[0] == 136))
+		k->nd = 1;
+}
+
+static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *end, __u32 off,
+					 __u32 frame_len)
+{
+	struct ipv6hdr *ip = bwl_at(data, end, off, sizeof(*ip));
+	__u32 left, n;
+	__u8 next, hop;
+	__u8 *x;
+	int i;
+
+	if (!ip)
+		return BWL_R_TRUNCATED;
+	left = bwl_ntohs(ip->payload_len);
+	if (ip->version != 6 || frame_len - off < sizeof(*ip) ||
+	    left > frame_len - off - sizeof(*ip))
+		return BWL_R_MALFORMED;
+	k->family = 6;
+	__builtin_memcpy(k->saddr, &ip->saddr, 16);
+	__builtin_memcpy(k->daddr, &ip->daddr, 16);
+	next = ip->nexthdr;
+	hop = ip->hop_limit;
+	off += sizeof(*ip);
+	for (i = 0; i <= BWL_MAX_EXT; i++) {
+		k->proto = next;
+		k->hdr_len = off;
+		if (next == 43)			/* routing header */
+			return BWL_R_SOURCE_ROUTE;
+		if (next == 44) {		/* fragment: the rest is not ours to read */
+			if (left < 8)
+				return BWL_R_MALFORMED;
+			x = bwl_at(data, end, off, 8);
+			if (!x)
+				return BWL_R_TRUNCATED;
+			k->proto = x[0];
+			k->hdr_len = off + 8;
+			k->fragment = 1;
+			return BWL_R_NONE;
+		}
+		if (next != 0 && next != 60) {	/* neither hop-by-hop nor destination options */
+			if (next == IPPROTO_ICMPV6 && i == 0)
+				bwl_parse_nd(k, data, end, off, left, hop);
+			return bwl_parse_l4(k, data, end, off, left);
+		}
+		if (left < 8)
+			return BWL_R_MALFORMED;
+		x = bwl_at(data, end, off, 2);
+		if (!x)
+			return BWL_R_TRUNCATED;
+		next = x[0];
+		n = (x[1] + 1) * 8;
+		if (n > left)
+			return BWL_R_MALFORMED;
+		left -= n;
+		off += n;
+	}
+	return BWL_R_EXT_HEADERS;
+}
+
+static __always_inline int bwl_parse_arp(struct bwl_pkt *k, void *data, void *end, __u32 off)
+{
+	__u8 *a = bwl_at(data, end, off, 28);
+	__be32 sip, tip;
+
+	if (!a)
+		return BWL_R_TRUNCATED;
+	/* Ethernet, IPv4, lengths 6 and 4 (RFC 826); the sender must be who sent the frame. */
+	if (a[0] != 0 || a[1] != 1 || a[2] != 8 || a[3] != 0 || a[4] != 6 || a[5] != 4)
+		return BWL_R_MALFORMED;
+	if (bwl_mac_differs(a + 8, k->smac))
+		return BWL_R_SRC_MAC;
+	__builtin_memcpy(&sip, a + 14, 4);
+	__builtin_memcpy(&tip, a + 24, 4);
+	bwl_map4(k->saddr, sip);
+	bwl_map4(k->daddr, tip);
+	k->arp = 1;
+	return BWL_R_NONE;
+}
+
+/* k must be zeroed. BWL_R_NONE or why the frame cannot be judged. */
+static __always_inline int bwl_parse(struct bwl_pkt *k, void *data, void *end, __u32 frame_len)
+{
+	struct ethhdr *eth = bwl_at(data, end, 0, sizeof(*eth));
+	__u32 off = sizeof(*eth);
+	__u16 type;
+	__u8 *tag;
+	int i;
+
+	if (!eth)
+		return BWL_R_TRUNCATED;
+	__builtin_memcpy(k->smac, eth->h_source, 6);
+	k->group = eth->h_dest[0] & 1;
+	type = bwl_ntohs(eth->h_proto);
+	for (i = 0; i < BWL_MAX_TAGS && (type == ETH_P_8021Q || type == ETH_P_8021AD); i++) {
+		tag = bwl_at(data, end, off, 4);
+		if (!tag)
+			return BWL_R_TRUNCATED;
+		k->vid[i] = (tag[0] & 0x0f) << 8 | tag[1];
+		type = (__u16)(tag[2] << 8 | tag[3]);
+		k->nvid = i + 1;
+		off += 4;
+	}
+	k->ethertype = type;
+	k->l3_off = off;
+	k->hdr_len = off;
+	if (type == ETH_P_8021Q || type == ETH_P_8021AD)
+		return BWL_R_VLAN;	/* a third tag */
+	if (type == ETH_P_IP)
+		return bwl_parse_ip4(k, data, end, off, frame_len);
+	if (type == ETH_P_IPV6)
+		return bwl_parse_ip6(k, data, end, off, frame_len);
+	if (type == ETH_P_ARP)
+		return bwl_parse_arp(k, data, end, off);
+	return BWL_R_ETHERTYPE;
+}
+
+/* The class of a parsed packet: a table look-up, the destination port first. */
+static __always_inline __u8 bwl_classify(const struct bwl_pkt *k, const __u8 *proto_class,
+					 const __u8 *tcp_class, const __u8 *udp_class)
+{
+	const __u8 *ports;
+	__u8 c;
+
+	if (k->fragment)
+		return BWL_C_OTHER;
+	c = proto_class[k->proto];
+	if (k->proto != IPPROTO_TCP && k->proto != IPPROTO_UDP)
+		return c;
+	ports = k->proto == IPPROTO_TCP ? tcp_class : udp_class;
+	c = ports[bwl_ntohs(k->dport)];
+	if (c == BWL_C_OTHER)
+		c = ports[bwl_ntohs(k->sport)];
+	if (c == BWL_C_ROCEV2 && k->cnp && k->dport == bwl_htons(BWL_ROCE_PORT))
+		c = BWL_C_CNP;
+	return c;
+}
+
+#endif

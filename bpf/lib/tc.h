@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What only the TC hooks need: the skb's view of a packet, its cost, and the way out. */
+#ifndef BWL_TC_H
+#define BWL_TC_H
+
+#include <linux/pkt_cls.h>
+#include "ctx.h"
+
+#define BWL_PULL 192		/* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
+#define BWL_TUNNEL_HDR 128	/* at least, for segments of a UDP GSO packet: it may be a tunnel */
+#define BWL_AF_INET 2
+#define BWL_AF_INET6 10
+
+/* TC keeps the outer tag beside the frame: it is missing from data and skb->len. */
+static __always_inline int bwl_tag(const struct __sk_buff *skb)
+{
+	return skb->vlan_present ? (int)(skb->vlan_tci & 0x0fff) : -1;
+}
+
+static __always_inline int bwl_tc_parse(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	__u32 want = skb->len < BWL_PULL ? skb->len : BWL_PULL;
+
+	if ((void *)(long)skb->data + want > (void *)(long)skb->data_end &&
+	    bpf_skb_pull_data(skb, want))
+		return BWL_R_TRUNCATED;
+	return bwl_parse(&c->pkt, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len);
+}
+
+/*
+ * Bytes on the wire (without FCS): every segment of a GSO packet with its headers. Segment
+ * count and size come from the host: they may raise the count, never lower it below what the
+ * uplink's MTU demands.
+ */
+static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	__u32 tags = skb->vlan_present ? 4 : 0, mtu = c->base->mtu;
+	__u32 hdr = c->pkt.hdr_len, l3 = c->pkt.l3_off, payload, segs, n;
+	__u64 cost = (__u64)c->len + tags;
+
+	if (!skb->gso_size) {
+		if (c->len > mtu + l3)
+			return BWL_R_TOO_BIG;
+	} else {
+		payload = c->len > hdr ? c->len - hdr : 0;
+		if (mtu + l3 <= hdr)
+			return BWL_R_TOO_BIG;
+		segs = (payload + (mtu + l3 - hdr) - 1) / (mtu + l3 - hdr);
+		n = (payload + skb->gso_size - 1) / skb->gso_size;
+		if (n > segs)
+			segs = n;
+		if (skb->gso_segs > segs)
+			segs = skb->gso_segs;
+		if (c->pkt.proto == IPPROTO_UDP && hdr < BWL_TUNNEL_HDR)
+			hdr = BWL_TUNNEL_HDR;
+		if (segs > 1)
+			cost += (__u64)(segs - 1) * (hdr + tags);
+	}
+	if (cost < c->base->min_charge)
+		cost = c->base->min_charge;
+	c->charge = cost > 0x7fffffff ? 0x7fffffff : cost;
+	return BWL_R_NONE;
+}
+
+/* Tags end here: they were checked, the uplink's own network decides about its tags. */
+static __always_inline int bwl_tc_untag(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	__u32 n = c->pkt.nvid + (skb->vlan_present ? 1 : 0);
+
+	if (n > 0 && bpf_skb_vlan_pop(skb))
+		return BWL_R_SEND;
+	if (n > 1 && bpf_skb_vlan_pop(skb))
+		return BWL_R_SEND;
+	return BWL_R_NONE;
+}
+
+/* Out of the uplink to the policy's next hop, carrying this boot's mark for the last gate. */
+static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	const struct bwl_nexthop *nh = &c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];
+	struct bpf_redir_neigh to = {};
+	const struct bwl_dev *dev;
+	__u32 port = nh->port;
+
+	if (c->peer->meta.path != BWL_PATH_CLEAR)
+		return BWL_R_NO_SA;
+	if (c->pkt.family == 4 && nh->has4) {
+		to.nh_family = BWL_AF_INET;
+		to.ipv4_nh = nh->via4;
+	} else if (nh->has6) {	/* IPv4 through an IPv6 next hop: RFC 8950 */
+		to.nh_family = BWL_AF_INET6;
+		__builtin_memcpy(to.ipv6_nh, nh->via6, 16);
+	} else {
+		return BWL_R_NO_NEXTHOP;
+	}
+	dev = bpf_map_lookup_elem(&bwl_dev_v1, &port);
+	if (!dev || !dev->ifindex || !(dev->kind & BWL_PORT_UPLINK))
+		return BWL_R_NO_NEXTHOP;
+	if (bwl_tc_untag(c, skb))
+		return BWL_R_SEND;
+	if (c->marked)
+		c->marked = bpf_skb_ecn_set_ce(skb) == 1;
+	skb->mark = c->ctl->tag;
+	return bpf_redirect_neigh(dev->ifindex, &to, sizeof(to), 0) == TC_ACT_REDIRECT
+		       ? BWL_R_NONE : BWL_R_SEND;
+}
+
+/* To the host, whose address is its own next hop on its port. */
+static __always_inline int bwl_tc_deliver(struct bwl_ctx *c, __u32 host_port)
+{
+	struct bpf_redir_neigh to = {};
+	const struct bwl_dev *dev = bpf_map_lookup_elem(&bwl_dev_v1, &host_port);
+
+	if (!dev || !dev->ifindex || !(dev->kind & BWL_PORT_HOST))
+		return BWL_R_SEND;
+	if (c->pkt.family == 4) {
+		to.nh_family = BWL_AF_INET;
+		to.ipv4_nh = c->pkt.daddr[3];
+	} else {
+		to.nh_family = BWL_AF_INET6;
+		__builtin_memcpy(to.ipv6_nh, c->pkt.daddr, 16);
+	}
+	return bpf_redirect_neigh(dev->ifindex, &to, sizeof(to), 0) == TC_ACT_REDIRECT
+		       ? BWL_R_NONE : BWL_R_SEND;
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A volume in a sliding window: 12 slices of window / 11. The total counts the bytes of the
+ * 12 newest slices and may not pass the volume, so every interval of 11 slices, wherever it
+ * starts, is within it; 11/12 of the volume is usable in steady state. Pure.
+ *
+ * A packet adds to the total by compare-and-swap, then to its slice's slot. Whoever first
+ * sees a new slice takes the lock bit, empties the slots that fell out and takes them off the
+ * total. In between, others spin a little and are then refused: never the other way round.
+ * An addition that comes late lands in a slot that lives longer, which is against the sender.
+ *
+ * The epoch tells slices of one length from those of another: when a policy changes the
+ * window, the first packet moves all history into the newest slot.
+ */
+#ifndef BWL_WINDOW_H
+#define BWL_WINDOW_H
+
+#include "gcra.h"
+
+#define BWL_WINDOW_SPIN 32
+
+/* With the lock held: empty what fell out of the 12 newest slices (rescale: everything). */
+static __always_inline void bwl_window_empty(struct bwl_window *w, __u64 turn, __u64 want)
+{
+	__u64 was = turn & BWL_TURN_SLICE_MASK, now = want & BWL_TURN_SLICE_MASK;
+	_Bool rescale = (turn ^ want) >> BWL_TURN_EPOCH_SHIFT;
+	__u32 newest = was % BWL_WINDOW_SLOTS, i;
+	__u64 freed = 0, back;
+
+#pragma unroll
+	for (i = 0; i < BWL_WINDOW_SLOTS; i++) {
+		back = newest >= i ? newest - i : newest + BWL_WINDOW_SLOTS - i;
+		if (rescale || now - was + back >= BWL_WINDOW_SLOTS)
+			freed += bwl_swap(&w->slot_bytes[i], 0);
+	}
+	if (rescale)
+		bwl_add(&w->slot_bytes[bwl_bound(now % BWL_WINDOW_SLOTS, BWL_WINDOW_SLOTS)], freed);
+	else
+		bwl_add(&w->total_bytes, -freed);
+}
+
+/*
+ * Bring the window up to date. Returns the slot the packet's bytes belong in, or
+ * BWL_WINDOW_SLOTS when it could not be had in time.
+ */
+static __always_inline __u32 bwl_window_turn(struct bwl_window *w, __u64 slice_ns, __u32 epoch,
+					     __u64 now_ns)
+{
+	__u64 want, turn;
+	int i;
+
+	if (!slice_ns)
+		return BWL_WINDOW_SLOTS;
+	want = ((now_ns / slice_ns) & BWL_TURN_SLICE_MASK) |
+	       ((__u64)(epoch & 0x7f) << BWL_TURN_EPOCH_SHIFT);
+	for (i = 0; i < BWL_WINDOW_SPIN; i++) {
+		turn = bwl_read(w->turn);
+		if (turn & BWL_TURN_LOCK)
+			continue;
+		/* Same epoch, and not behind us: a late packet counts in the newest slice. */
+		if ((turn >> BWL_TURN_EPOCH_SHIFT) == (want >> BWL_TURN_EPOCH_SHIFT) &&
+		    turn >= want)
+			return (turn & BWL_TURN_SLICE_MASK) % BWL_WINDOW_SLOTS;
+		if (bwl_cas(&w->turn, turn, turn | BWL_TURN_LOCK) != turn)
+			continue;
+		bwl_window_empty(w, turn, want);
+		bwl_swap(&w->turn, want);
+		return (want & BWL_TURN_SLICE_MASK) % BWL_WINDOW_SLOTS;
+	}
+	return BWL_WINDOW_SLOTS;
+}
+
+#endif

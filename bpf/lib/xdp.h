@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What only the XDP hook needs. */
+#ifndef BWL_XDP_H
+#define BWL_XDP_H
+
+#include <bpf/bpf_core_read.h>
+#include "ctx.h"
+
+/* The whole frame, fragments included (bpf_xdp_get_buff_len: kernel 5.18, as xdp.frags). */
+static __always_inline __u32 bwl_xdp_len(struct xdp_md *xdp)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_xdp_get_buff_len))
+		return bpf_xdp_get_buff_len(xdp);
+	return xdp->data_end - xdp->data;
+}
+
+static __always_inline int bwl_xdp_parse(struct bwl_ctx *c, struct xdp_md *xdp)
+{
+	return bwl_parse(&c->pkt, (void *)(long)xdp->data, (void *)(long)xdp->data_end, c->len);
+}
+
+/*
+ * What XDP leaves to TC: headers may lie beyond the linear part, and a VLAN tag may be kept
+ * beside the frame where only TC sees it, which would make the host's source look wrong.
+ */
+static __always_inline _Bool bwl_xdp_unsure(int reason)
+{
+	return reason == BWL_R_TRUNCATED;
+}
+
+#endif
