@@ -29,6 +29,11 @@ enum bwl_pin {
 /* "bwl_schema_v1" … ; the pin is <dir>/maps/<name>. */
 const char *bwl_pin_name(enum bwl_pin pin);
 
+/* A mapped array's entries lie at multiples of 8 bytes, whatever their size. */
+struct bwl_word {
+	uint32_t v, _pad;
+};
+
 struct bwl_pins {
 	char dir[200];
 	int dir_fd;			/* carries the flock */
@@ -42,9 +47,9 @@ struct bwl_pins {
 	struct bwl_state *state;	/* [2 * (max_peers + max_extras)] */
 	struct bwl_extra *extra;	/* [max_extras] */
 	struct bwl_window *window;	/* [max_windows] */
-	uint32_t *winown;		/* [max_windows] */
+	struct bwl_word *winown;	/* [max_windows] */
 	struct bwl_dev *dev;		/* [BWL_MAX_PORTS] */
-	uint32_t *ifport;		/* [BWL_MAX_IFINDEX] */
+	struct bwl_word *ifport;	/* [BWL_MAX_IFINDEX] */
 };
 
 /* dir NULL: BWLIMIT_PIN_DIR or BWL_PIN_DIR. */
@@ -74,9 +79,8 @@ struct bwl_gen {
 int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct bwl_err *e);
 void bwl_gen_close(struct bwl_gen *g);
 
-/* Sums over CPUs. */
-int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count ret[BWL_REASON_ROWS * BWL_REASON_SLOTS],
-		    struct bwl_err *e);
+/* Sums over CPUs. ret has BWL_REASON_ROWS * BWL_REASON_SLOTS entries. */
+int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count *ret, struct bwl_err *e);
 /* ret has max_peers entries. */
 int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_err *e);
 int bwl_event_lost(struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total, struct bwl_err *e);
