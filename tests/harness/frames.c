@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * bwl-frames: what a thief needs to send and a judge needs to count, without bwlimit.
+ *
+ *   bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N]   lines of frame.h on stdin
+ *   bwl-frames count DEV [--seconds S]      what arrives, by (ethertype, destination, source)
+ *   bwl-frames sample DEV SECONDS [--from-first]     "BYTES FRAMES NANOSECONDS" of rx counters
+ *   bwl-frames listen PORT…                 what reaches sockets: UDP, TCP, ICMP echo
+ *
+ * count and listen print "# ready" at once and their result on SIGTERM.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <netinet/icmp6.h>
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+#include "frame.h"
+
+#define NSEC 1000000000LL
+#define MAX_SPECS 4096
+#define KEYS (1U << 17)
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+static int die(const char *what)
+{
+	fprintf(stderr, "bwl-frames: %s: %s\n", what, strerror(errno));
+	return 1;
+}
+
+static long long now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NSEC + t.tv_nsec;
+}
+
+static void sleep_until(long long ns)
+{
+	struct timespec t = { ns / NSEC, ns % NSEC };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+static int packet_socket(const char *dev, int protocol)
+{
+	struct sockaddr_ll at = {
+		.sll_family = AF_PACKET, .sll_protocol = htons(protocol),
+		.sll_ifindex = if_nametoindex(dev),
+	};
+	int fd = socket(AF_PACKET, SOCK_RAW, 0);
+
+	if (fd < 0 || !at.sll_ifindex || bind(fd, (void *)&at, sizeof(at))) {
+		die(dev);
+		return -1;
+	}
+	return fd;
+}
+
+struct send_args {
+	const char *dev;
+	struct frame_env env;
+	unsigned long count;
+	double seconds, pps;
+};
+
+struct spec {
+	char *text;
+	bool fixed;		/* the same bytes each time */
+	struct frame *frame;
+};
+
+static size_t read_specs(struct spec *specs, const struct frame_env *env)
+{
+	char *line = NULL, why[160];
+	size_t room = 0, n = 0;
+
+	while (getline(&line, &room, stdin) > 0) {
+		line[strcspn(line, "#\n")] = 0;
+		if (!line[strspn(line, " \t")])
+			continue;
+		if (n == MAX_SPECS) {
+			fprintf(stderr, "bwl-frames: more than %d lines\n", MAX_SPECS);
+			exit(2);
+		}
+		specs[n].text = strdup(line);
+		specs[n].fixed = !strchr(line, '/');
+		specs[n].frame = malloc(sizeof(struct frame));
+		if (!specs[n].text || !specs[n].frame)
+			exit(die("memory"));
+		if (frame_build(line, env, specs[n].frame, why)) {
+			fprintf(stderr, "bwl-frames: %s\n  in: %s\n", why, line);
+			exit(2);
+		}
+		n++;
+	}
+	free(line);
+	return n;
+}
+
+static int send_frames(struct send_args *a)
+{
+	static struct spec specs[MAX_SPECS];
+	unsigned long long sent = 0, bytes = 0, refused = 0;
+	long long start, end, now;
+	bool vnet = false;
+	struct ifreq ifr = {};
+	size_t n, i;
+	int fd, one = 1;
+
+	fd = packet_socket(a->dev, 0);
+	if (fd < 0)
+		return 1;
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", a->dev);
+	if (ioctl(fd, SIOCGIFHWADDR, &ifr))
+		return die(a->dev);
+	memcpy(a->env.own, ifr.ifr_hwaddr.sa_data, 6);
+	n = read_specs(specs, &a->env);
+	if (!n) {
+		fprintf(stderr, "bwl-frames: no frames on standard input\n");
+		return 2;
+	}
+	for (i = 0; i < n; i++)
+		vnet |= specs[i].frame->has_vnet;
+	if (vnet && setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof(one)))
+		return die("PACKET_VNET_HDR");
+	if (!a->count && a->seconds <= 0)
+		a->count = n;
+	start = now = now_ns();
+	end = start + (long long)(a->seconds * NSEC);
+	for (i = 0; !stopped && (!a->count || sent + refused < a->count); i = (i + 1) % n) {
+		struct frame *f = specs[i].frame;
+		struct iovec v[2] = { { f->vnet, sizeof(f->vnet) }, { f->data, 0 } };
+		char why[160];
+
+		if (!specs[i].fixed)
+			frame_build(specs[i].text, &a->env, f, why);
+		v[1].iov_len = f->len;
+		if (writev(fd, vnet ? v : v + 1, vnet ? 2 : 1) < 0) {
+			refused++;
+		} else {
+			sent++;
+			bytes += f->len;
+		}
+		if (a->pps > 0)
+			sleep_until(start + (long long)((double)(sent + refused) * NSEC / a->pps));
+		if (a->seconds > 0 && ((sent + refused) % 16 == 0 || a->pps > 0)) {
+			now = now_ns();
+			if (now >= end)
+				break;
+		}
+	}
+	printf("sent %llu bytes %llu refused %llu\n", sent, bytes, refused);
+	return 0;
+}
+
+struct key {
+	uint8_t family;		/* 4, 6 or 0: MACs */
+	uint8_t tagged;
+	uint16_t ethertype;
+	uint8_t dst[16], src[16];
+};
+struct tally {
+	struct key key;
+	unsigned long long frames, bytes;
+};
+
+static void read_key(const uint8_t *p, size_t n, struct key *k)
+{
+	size_t off = 12;
+
+	while (off + 6 <= n && ((p[off] == 0x81 && p[off + 1] == 0) ||
+				(p[off] == 0x88 && p[off + 1] == 0xa8))) {
+		k->tagged++;
+		off += 4;
+	}
+	k->ethertype = p[off] << 8 | p[off + 1];
+	off += 2;
+	if (k->ethertype == ETH_P_IP && n >= off + 20) {
+		k->family = 4;
+		memcpy(k->src, p + off + 12, 4);
+		memcpy(k->dst, p + off + 16, 4);
+	} else if (k->ethertype == ETH_P_IPV6 && n >= off + 40) {
+		k->family = 6;
+		memcpy(k->src, p + off + 8, 16);
+		memcpy(k->dst, p + off + 24, 16);
+	} else {
+		memcpy(k->dst, p, 6);
+		memcpy(k->src, p + 6, 6);
+	}
+}
+
+static struct tally *find(struct tally *t, const struct key *k)
+{
+	const uint8_t *b = (const void *)k;
+	uint32_t h = 2166136261u;
+	size_t i;
+
+	for (i = 0; i < sizeof(*k); i++)
+		h = (h ^ b[i]) * 16777619u;
+	for (i = 0; i < KEYS; i++, h++) {
+		struct tally *e = &t[h % KEYS];
+
+		if (!e->frames || !memcmp(&e->key, k, sizeof(*k)))
+			return e;
+	}
+	fprintf(stderr, "bwl-frames: more than %u addresses\n", KEYS);
+	exit(1);
+}
+
+static const char *show(uint8_t family, const uint8_t *a, char buf[INET6_ADDRSTRLEN])
+{
+	if (family)
+		return inet_ntop(family == 4 ? AF_INET : AF_INET6, a, buf, INET6_ADDRSTRLEN);
+	snprintf(buf, INET6_ADDRSTRLEN, "%02x:%02x:%02x:%02x:%02x:%02x", a[0], a[1], a[2], a[3],
+		 a[4], a[5]);
+	return buf;
+}
+
+static int count_frames(const char *dev, double seconds)
+{
+	struct tally *t = calloc(KEYS, sizeof(*t));
+	unsigned long long frames = 0, bytes = 0;
+	char d[INET6_ADDRSTRLEN], s[INET6_ADDRSTRLEN];
+	int fd = packet_socket(dev, ETH_P_ALL), one = 1, room = 64 << 20;
+	struct tpacket_stats lost = {};
+	socklen_t len = sizeof(lost);
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	long long end = seconds > 0 ? now_ns() + (long long)(seconds * NSEC) : 0;
+	uint8_t buf[256];
+	ssize_t n;
+	size_t i;
+
+	if (fd < 0 || !t)
+		return 1;
+	if (setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
+	    setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one)))
+		return die(dev);
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
+	printf("# ready\n");
+	fflush(stdout);
+	for (;;) {
+		char control[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+		struct iovec v = { buf, sizeof(buf) };
+		struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
+				    .msg_controllen = sizeof(control) };
+		struct cmsghdr *c;
+		struct key k = {};
+		struct tally *e;
+
+		n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_TRUNC);
+		if (n < 0) {
+			if (stopped || (end && now_ns() >= end))
+				break;
+			poll(&pfd, 1, 50);
+			continue;
+		}
+		if (n < 14)
+			continue;
+		c = CMSG_FIRSTHDR(&m);
+		if (c && c->cmsg_type == PACKET_AUXDATA &&
+		    ((struct tpacket_auxdata *)CMSG_DATA(c))->tp_status & TP_STATUS_VLAN_VALID) {
+			k.tagged++;
+			n += 4;
+		}
+		read_key(buf, n < (ssize_t)sizeof(buf) ? (size_t)n : sizeof(buf), &k);
+		e = find(t, &k);
+		e->key = k;
+		e->frames++;
+		e->bytes += n;
+		frames++;
+		bytes += n;
+	}
+	for (i = 0; i < KEYS; i++)
+		if (t[i].frames)
+			printf("%04x%s %s %s %llu %llu\n", t[i].key.ethertype,
+			       t[i].key.tagged ? "+vlan" : "", show(t[i].key.family, t[i].key.dst, d),
+			       show(t[i].key.family, t[i].key.src, s), t[i].frames, t[i].bytes);
+	getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &lost, &len);
+	printf("total %llu %llu lost %u\n", frames, bytes, lost.tp_drops);
+	free(t);
+	return 0;
+}
+
+static int read_rx(const char *dev, unsigned long long *bytes, unsigned long long *frames)
+{
+	char line[512], name[64];
+	FILE *f = fopen("/proc/net/dev", "r");
+	int r = -1;
+
+	while (f && r && fgets(line, sizeof(line), f))
+		if (sscanf(line, " %63[^:]: %llu %llu", name, bytes, frames) == 3 &&
+		    !strcmp(name, dev))
+			r = 0;
+	if (f)
+		fclose(f);
+	return r;
+}
+
+/*
+ * The receive counters over a time. --from-first: the time begins at the last look that saw
+ * nothing yet, so it is never shorter than the traffic's own.
+ */
+static int sample(const char *dev, double seconds, bool from_first)
+{
+	unsigned long long b0, f0, b1 = 0, f1 = 0;
+	long long start, last, give_up;
+
+	if (read_rx(dev, &b0, &f0)) {
+		fprintf(stderr, "bwl-frames: no device %s\n", dev);
+		return 1;
+	}
+	last = start = now_ns();
+	give_up = start + 30 * NSEC;
+	for (f1 = f0; from_first && f1 == f0; ) {
+		start = last;
+		last = now_ns();
+		read_rx(dev, &b1, &f1);
+		if (f1 == f0)
+			sleep_until(last + NSEC / 5000);
+		if (stopped || last > give_up) {
+			fprintf(stderr, "bwl-frames: nothing arrived at %s\n", dev);
+			return 1;
+		}
+	}
+	sleep_until(start + (long long)(seconds * NSEC));
+	read_rx(dev, &b1, &f1);
+	printf("%llu %llu %lld\n", b1 - b0, f1 - f0, now_ns() - start);
+	return 0;
+}
+
+enum { S_UDP, S_TCP, S_ICMP, S_ICMP6, S_MAX };
+
+static int listen_on(int nports, char **ports)
+{
+	unsigned long long got[S_MAX] = {};
+	struct pollfd p[64] = {};
+	int what[64], n = 0, i, one = 1;
+	uint32_t echo_only = ~(1U << 8);
+	struct icmp6_filter filter;
+	char buf[2048];
+
+	for (i = 0; i < nports && n < 60; i++) {
+		struct sockaddr_in6 a = { .sin6_family = AF_INET6, .sin6_port = htons(atoi(ports[i])) };
+		int u = socket(AF_INET6, SOCK_DGRAM, 0), t = socket(AF_INET6, SOCK_STREAM, 0);
+
+		setsockopt(t, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		if (u < 0 || t < 0 || bind(u, (void *)&a, sizeof(a)) ||
+		    bind(t, (void *)&a, sizeof(a)) || listen(t, 16))
+			return die(ports[i]);
+		what[n] = S_UDP;
+		p[n++].fd = u;
+		what[n] = S_TCP;
+		p[n++].fd = t;
+	}
+	what[n] = S_ICMP;
+	p[n++].fd = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+	what[n] = S_ICMP6;
+	p[n].fd = socket(AF_INET6, SOCK_RAW, IPPROTO_ICMPV6);
+	memset(&filter, 0xff, sizeof(filter)); /* block all but echo requests */
+	filter.icmp6_filt[ICMP6_ECHO_REQUEST >> 5] &= ~(1U << (ICMP6_ECHO_REQUEST & 31));
+	if (p[n - 1].fd < 0 || p[n].fd < 0 ||
+	    setsockopt(p[n - 1].fd, SOL_RAW, 1 /* ICMP_FILTER */, &echo_only, sizeof(echo_only)) ||
+	    setsockopt(p[n].fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof(filter)))
+		return die("raw socket");
+	n++;
+	for (i = 0; i < n; i++)
+		p[i].events = POLLIN;
+	printf("# ready\n");
+	fflush(stdout);
+	while (!stopped) {
+		if (poll(p, n, 100) <= 0)
+			continue;
+		for (i = 0; i < n; i++) {
+			if (!(p[i].revents & POLLIN))
+				continue;
+			if (what[i] == S_TCP) {
+				int c = accept(p[i].fd, NULL, NULL);
+
+				if (c >= 0)
+					close(c);
+			} else if (recv(p[i].fd, buf, sizeof(buf), MSG_DONTWAIT) < 0) {
+				continue;
+			}
+			got[what[i]]++;
+		}
+	}
+	printf("udp %llu tcp %llu icmp %llu icmp6 %llu\n", got[S_UDP], got[S_TCP], got[S_ICMP],
+	       got[S_ICMP6]);
+	return 0;
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N]\n"
+			"       bwl-frames count DEV [--seconds S]\n"
+			"       bwl-frames sample DEV SECONDS [--from-first]\n"
+			"       bwl-frames listen PORT…\n");
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+	struct send_args a = {};
+	int i;
+
+	sigaction(SIGTERM, &act, NULL);
+	sigaction(SIGINT, &act, NULL);
+	if (argc < 3)
+		return usage();
+	if (!strcmp(argv[1], "listen"))
+		return listen_on(argc - 2, argv + 2);
+	if (!strcmp(argv[1], "sample") && argc >= 4)
+		return sample(argv[2], atof(argv[3]), argc > 4 && !strcmp(argv[4], "--from-first"));
+	a.dev = argv[2];
+	srandom(1);
+	for (i = 3; i < argc; i++) {
+		if (i + 1 == argc)
+			return usage();
+		if (!strcmp(argv[i], "--gw") && !frame_parse_mac(argv[i + 1], a.env.gateway))
+			i++;
+		else if (!strcmp(argv[i], "--count"))
+			a.count = strtoul(argv[++i], NULL, 10);
+		else if (!strcmp(argv[i], "--seconds"))
+			a.seconds = atof(argv[++i]);
+		else if (!strcmp(argv[i], "--pps"))
+			a.pps = atof(argv[++i]);
+		else
+			return usage();
+	}
+	if (!strcmp(argv[1], "send"))
+		return send_frames(&a);
+	return strcmp(argv[1], "count") ? usage() : count_frames(a.dev, a.seconds);
+}

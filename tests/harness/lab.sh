@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash disable=SC2034 # variables are for who sources this
+#
+# A lab of network namespaces:
+#
+#   host ── h0    hpf0 ── dpu ── p0    s0 ── net ── n1    eth0 ── d1
+#                                            (router) n2  eth0 ── d2 …
+#   LAB_HOSTS=2: another host at hpf1.  LAB_UPLINKS=2: another uplink p1 to net.
+#   LAB_MGMT=1: the DPU's management port mgmt0 to a namespace of its own.
+#
+# The dpu forwards nothing (ip_forward=0): only bwlimit's programs can. The router's ports to
+# the destinations segment in software, so a destination's counters count frames as on a wire.
+# Source it, set LAB to a prefix of your own, call lab_up. Everything goes at exit.
+
+LAB=${LAB:-bwl-lab-$$}
+LAB_DESTS=${LAB_DESTS:-3} LAB_HOSTS=${LAB_HOSTS:-1} LAB_UPLINKS=${LAB_UPLINKS:-1}
+LAB_MGMT=${LAB_MGMT:-0} LAB_MTU=${LAB_MTU:-1500}
+LAB_PINS=${LAB_PINS:-/sys/fs/bpf/$LAB}
+LAB_TMP=
+LAB_NETNS=()
+export BWLIMIT_PIN_DIR=$LAB_PINS
+
+LAB_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+LAB_BUILD=${BWL_BUILD:-$LAB_SOURCE/build/release}
+FRAMES=$LAB_BUILD/tests/harness/bwl-frames
+LOAD=$LAB_BUILD/loader/bwlimit-load
+CTL=$LAB_BUILD/ctl/bwlimit-ctl
+
+# Addresses. Destination N also answers every other address of its two prefixes.
+HOST4=10.7.0.2 HOST6=fd00:7:0::2
+lab_dest4() { echo "10.10$1.0.9"; }
+lab_dest6() { echo "fd00:10$1::9"; }
+LAB_VIA4=192.0.2.254 LAB_VIA6=2001:db8::fe
+
+# Run in a namespace, with this mount namespace: `ip netns exec` would hide bpffs.
+in_ns() { # name, command…
+	local ns=$1
+	shift
+	nsenter --net="/run/netns/$LAB-$ns" "$@"
+}
+ip_in() { # name, ip arguments…
+	local ns=$1
+	shift
+	ip -n "$LAB-$ns" "$@"
+}
+in_dpu() { in_ns dpu "$@"; }
+in_host() { in_ns host "$@"; }
+
+lab_sysctl() { # namespace, key=value…
+	local ns=$1
+	shift
+	in_ns "$ns" sysctl -q -w "$@"
+}
+
+lab_ns() { # name
+	ip netns add "$LAB-$1" || return
+	LAB_NETNS+=("$LAB-$1")
+	lab_sysctl "$1" net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 \
+		net.ipv6.conf.default.router_solicitations=0
+	ip_in "$1" link set lo up
+}
+
+# Two queues, one for each CPU of a small machine. GRO on: a redirected frame is received only
+# where NAPI runs.
+lab_veth() { # ns1 dev1 ns2 dev2
+	ip link add name "$2" netns "$LAB-$1" mtu "$LAB_MTU" numtxqueues 2 numrxqueues 2 \
+		type veth peer name "$4" netns "$LAB-$3" mtu "$LAB_MTU" numtxqueues 2 numrxqueues 2 ||
+		return
+	in_ns "$1" ethtool -K "$2" gro on
+	in_ns "$3" ethtool -K "$4" gro on
+	ip_in "$1" link set "$2" up
+	ip_in "$3" link set "$4" up
+}
+
+lab_addr() { # ns dev address/len…
+	local ns=$1 dev=$2 a
+	shift 2
+	for a in "$@"; do
+		if [[ $a == *:* ]]; then
+			ip_in "$ns" addr add "$a" dev "$dev" nodad
+		else
+			ip_in "$ns" addr add "$a" dev "$dev"
+		fi
+	done
+}
+
+lab_host() { # index: namespace host or host1, port hpf0 or hpf1
+	local i=$1 ns=host
+	[[ $i -eq 0 ]] || ns=host$i
+	lab_ns "$ns"
+	lab_veth "$ns" h0 dpu "hpf$i" || return
+	lab_addr "$ns" h0 "10.7.$i.2/24" "fd00:7:$i::2/64"
+	lab_addr dpu "hpf$i" "10.7.$i.1/24" "fd00:7:$i::1/64"
+	ip_in "$ns" route add default via "10.7.$i.1"
+	ip_in "$ns" -6 route add default via "fd00:7:$i::1"
+}
+
+lab_uplink() { # index: p0 to s0, p1 to s1
+	local i=$1
+	lab_veth dpu "p$i" net "s$i" || return
+	if [[ $i -eq 0 ]]; then
+		lab_addr dpu p0 192.0.2.1/24 2001:db8::1/64
+		lab_addr net s0 $LAB_VIA4/24 $LAB_VIA6/64
+	else
+		lab_addr dpu "p$i" "192.0.$((2 + i)).1/24" "2001:db8:$i::1/64"
+		lab_addr net "s$i" "192.0.$((2 + i)).254/24" "2001:db8:$i::fe/64"
+	fi
+}
+
+lab_dest() { # number
+	local n=$1
+	lab_ns "d$n"
+	lab_veth net "n$n" "d$n" eth0 || return
+	lab_addr net "n$n" "172.16.$n.1/30" "fd00:ff:$n::1/64"
+	lab_addr "d$n" eth0 "172.16.$n.2/30" "fd00:ff:$n::2/64"
+	lab_addr "d$n" lo "$(lab_dest4 "$n")/32" "$(lab_dest6 "$n")/128"
+	ip_in "d$n" route add local "10.10$n.0.0/24" dev lo
+	ip_in "d$n" -6 route add local "fd00:10$n::/64" dev lo
+	ip_in net route add "10.10$n.0.0/24" via "172.16.$n.2"
+	ip_in net -6 route add "fd00:10$n::/64" via "fd00:ff:$n::2"
+	ip_in "d$n" route add default via "172.16.$n.1" src "$(lab_dest4 "$n")"
+	ip_in "d$n" -6 route add default via "fd00:ff:$n::1" src "$(lab_dest6 "$n")"
+	in_ns net ethtool -K "n$n" tso off gso off tx-udp-segmentation off >/dev/null
+	in_ns "d$n" ethtool -K eth0 gro off
+}
+
+lab_up() {
+	local i
+	trap lab_down EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+	lab_require || return
+	LAB_TMP=$(mktemp -d)
+	lab_ns dpu && lab_ns net || return
+	lab_sysctl dpu net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
+	lab_sysctl net net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 \
+		net.ipv4.conf.all.rp_filter=0 net.ipv4.icmp_ratelimit=0
+	for ((i = 0; i < LAB_UPLINKS; i++)); do lab_uplink "$i" || return; done
+	for ((i = 0; i < LAB_HOSTS; i++)); do lab_host "$i" || return; done
+	for ((i = 1; i <= LAB_DESTS; i++)); do lab_dest "$i" || return; done
+	ip_in net route add 10.7.0.0/16 via 192.0.2.1
+	ip_in net -6 route add fd00:7::/32 via 2001:db8::1
+	if [[ $LAB_MGMT -eq 1 ]]; then
+		lab_ns mgmt
+		lab_veth dpu mgmt0 mgmt eth0 || return
+		lab_addr dpu mgmt0 10.250.0.1/24 fd00:250::1/64
+		lab_addr mgmt eth0 10.250.0.2/24 fd00:250::2/64
+	fi
+}
+
+lab_require() {
+	if [[ $(id -u) -ne 0 ]]; then
+		echo "needs root for network namespaces"
+		exit 77
+	fi
+	local tool
+	for tool in "$FRAMES" "$LOAD" "$CTL"; do
+		[[ -x $tool ]] || echo "# $tool is not built"
+	done
+}
+
+# In the background, output to a file in LAB_TMP; sets LAB_PID. lab_down ends what is left.
+lab_bg() { # file namespace command…
+	local file=$1 ns=$2
+	shift 2
+	nsenter --net="/run/netns/$LAB-$ns" "$@" >"$LAB_TMP/$file" 2>"$LAB_TMP/$file.err" &
+	LAB_PID=$!
+}
+lab_wait_for() { # seconds command…: until it succeeds
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[[ $SECONDS -lt $end ]] || return 1
+		sleep 0.05
+	done
+}
+lab_stop() { # pid: ask, then wait for its last words
+	kill -TERM "$1" 2>/dev/null
+	wait "$1" 2>/dev/null
+	return 0
+}
+
+lab_down() {
+	local ns pids
+	trap '' INT TERM HUP
+	for ns in "${LAB_NETNS[@]}"; do
+		pids=$(ip netns pids "$ns" 2>/dev/null | tr '\n' ' ')
+		# shellcheck disable=SC2086 # a list
+		[[ -z ${pids// /} ]] || kill -KILL $pids 2>/dev/null
+		ip netns del "$ns" 2>/dev/null
+	done
+	[[ ! -d $LAB_PINS ]] || rm -rf "$LAB_PINS"
+	[[ -z $LAB_TMP ]] || rm -rf "$LAB_TMP"
+	trap - EXIT INT TERM HUP
+}
+
+lab_mac() { # namespace device
+	ip_in "$1" -o link show dev "$2" | sed -n 's/.*link\/ether \([0-9a-f:]*\).*/\1/p'
+}
+# rx or tx counters: "BYTES FRAMES"
+lab_rx() { # namespace device
+	in_ns "$1" cat /proc/net/dev | sed -n "s/^ *$2: *\([0-9]*\) *\([0-9]*\).*/\1 \2/p"
+}
+# Frames described on standard input (tests/harness/frame.h), from the host's own port.
+thief() { # options of bwl-frames send…
+	in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" "$@"
+}
+
+lab_iperf_server() { # namespace port
+	lab_bg "iperf-$1-$2" "$1" iperf3 -s -p "$2"
+	LAB_SERVER=$LAB_PID
+	lab_wait_for 5 in_ns "$1" sh -c "ss -Hltn 'sport = :$2' | grep -q ." ||
+		echo "# iperf3 server in $1 did not start"
+}

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# TAP for shell tests: source this, then ok/nok/check/skip, and `done_testing` last.
+
+TAP_N=0
+TAP_BAD=0
+
+note() { printf '# %s\n' "$@"; }
+ok() { printf 'ok %d - %s\n' $((++TAP_N)) "$*"; }
+nok() {
+	TAP_BAD=$((TAP_BAD + 1))
+	printf 'not ok %d - %s\n' $((++TAP_N)) "$*"
+}
+skip() { printf 'ok %d - %s # SKIP %s\n' $((++TAP_N)) "$1" "$2"; } # sentence, reason
+check() { # sentence, command…
+	local sentence=$1
+	shift
+	if "$@"; then ok "$sentence"; else nok "$sentence"; fi
+}
+refute() { # sentence, command that must fail…
+	local sentence=$1
+	shift
+	if "$@"; then nok "$sentence"; else ok "$sentence"; fi
+}
+done_testing() {
+	printf '1..%d\n' "$TAP_N"
+	[[ $TAP_BAD -eq 0 && $TAP_N -gt 0 ]]
+}
