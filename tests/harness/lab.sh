@@ -17,12 +17,13 @@ LAB_DESTS=${LAB_DESTS:-3} LAB_HOSTS=${LAB_HOSTS:-1} LAB_UPLINKS=${LAB_UPLINKS:-1
 LAB_MGMT=${LAB_MGMT:-0} LAB_MTU=${LAB_MTU:-1500}
 LAB_PINS=${LAB_PINS:-/sys/fs/bpf/$LAB}
 LAB_TMP=
-LAB_NETNS=()
+LAB_NETNS=() LAB_PIDS=()
 export BWLIMIT_PIN_DIR=$LAB_PINS
 
 LAB_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 LAB_BUILD=${BWL_BUILD:-$LAB_SOURCE/build/release}
 FRAMES=$LAB_BUILD/tests/harness/bwl-frames
+FLOOD=$LAB_BUILD/tests/harness/bwl-flood
 LOAD=$LAB_BUILD/loader/bwlimit-load
 CTL=$LAB_BUILD/ctl/bwlimit-ctl
 
@@ -165,6 +166,7 @@ lab_bg() { # file namespace command…
 	shift 2
 	nsenter --net="/run/netns/$LAB-$ns" "$@" >"$LAB_TMP/$file" 2>"$LAB_TMP/$file.err" &
 	LAB_PID=$!
+	LAB_PIDS+=("$LAB_PID")
 }
 lab_wait_for() { # seconds command…: until it succeeds
 	local end=$((SECONDS + $1))
@@ -181,17 +183,21 @@ lab_stop() { # pid: ask, then wait for its last words
 }
 
 lab_down() {
-	local ns pids
 	trap '' INT TERM HUP
+	lab_clear 2>/dev/null # bash would report every process killed
+	trap - EXIT INT TERM HUP
+}
+lab_clear() {
+	local ns pids
 	for ns in "${LAB_NETNS[@]}"; do
-		pids=$(ip netns pids "$ns" 2>/dev/null | tr '\n' ' ')
+		pids=$(ip netns pids "$ns" | tr '\n' ' ')
 		# shellcheck disable=SC2086 # a list
-		[[ -z ${pids// /} ]] || kill -KILL $pids 2>/dev/null
-		ip netns del "$ns" 2>/dev/null
+		[[ -z ${pids// /} ]] || kill -KILL $pids
+		ip netns del "$ns"
 	done
+	[[ ${#LAB_PIDS[@]} -eq 0 ]] || wait "${LAB_PIDS[@]}"
 	[[ ! -d $LAB_PINS ]] || rm -rf "$LAB_PINS"
 	[[ -z $LAB_TMP ]] || rm -rf "$LAB_TMP"
-	trap - EXIT INT TERM HUP
 }
 
 lab_mac() { # namespace device

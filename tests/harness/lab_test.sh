@@ -51,6 +51,13 @@ sleep 0.2
 lab_stop "$listener"
 check "the DPU's sockets would hear the host" grep -q 'udp 1 tcp 0 icmp 1' "$LAB_TMP/listen"
 
+read -r _ before < <(lab_rx dpu hpf0)
+in_host "$FLOOD" h0 0.5 "$(lab_mac dpu hpf0)" \
+	"eth ip4 src=$HOST4 dst=10.99.0.1 udp fill=22" >"$LAB_TMP/flood"
+read -r _ after < <(lab_rx dpu hpf0)
+note "flood: $(cat "$LAB_TMP/flood"), arrived $((after - before))"
+check "a flood of live frames arrives at the host port" [ $((after - before)) -ge 50000 ]
+
 lab_iperf_server d2 5201
 in_host timeout 20 iperf3 -c "$(lab_dest4 2)" -t 1 >/dev/null &
 client=$!
