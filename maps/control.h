@@ -28,7 +28,7 @@ struct bwl_control {
 	__u32 stop;		/* enum bwl_stop; checked before anything else */
 	__u32 active;		/* index into sched[]; an entry is written before it is made active */
 	struct bwl_sched sched[BWL_SCHEDS];
-	__u64 heartbeat_ns;	/* deadline: 0 never renewed (lapsed), ~0 none was asked for */
+	__u64 heartbeat_ns;	/* deadline; 0: never renewed. A policy may ask for none: bwl_base */
 	__u32 revoked_all;	/* revocation mark for every grant */
 	__u32 seq;		/* last sequence number given to a grant or a revocation */
 	__u32 tag;		/* this attachment's random skb mark, never 0 */

@@ -45,6 +45,14 @@ BWL_PERCPU(bwl_reason_v1, struct bwl_reason_count, BWL_REASON_ROWS * BWL_REASON_
 BWL_PERCPU(bwl_evcnt_v1, struct bwl_event_count, 1);
 
 struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);			      /* set at load: max_peers */
+	__type(key, struct bwl_key_retired);
+	__type(value, __u32);
+} bwl_retired_v1 SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, BWL_EVENT_RING_BYTES);
 } bwl_event_v1 SEC(".maps");

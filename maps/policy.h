@@ -149,7 +149,7 @@ BWL_ASSERT_SIZE(struct bwl_key_lpm6, 20);
 struct bwl_gate {
 	__u32 slot[BWL_GENERATIONS];	/* index into that generation's bwl_peer_v1; 0 none */
 	__u32 revoked;			/* highest revocation mark; see bwl_peer_meta.grant_seq */
-	__u32 retired;			/* 1: not in the policy; the id keeps its state */
+	__u32 _pad;
 };
 BWL_ASSERT_SIZE(struct bwl_gate, 16);
 
@@ -168,6 +168,16 @@ struct bwl_extra {
 	char name[BWL_NAME_LEN]; /* port or zone */
 };
 BWL_ASSERT_SIZE(struct bwl_extra, 40);
+
+/*
+ * bwl_retired_v1: prefix -> id. User space writes and reads. Peers that left the policy with a
+ * volume on their account: a new name for the same prefix takes over the id and what is spent.
+ */
+struct bwl_key_retired {
+	__u8 family, len, _pad[2];
+	__be32 addr[4];
+};
+BWL_ASSERT_SIZE(struct bwl_key_retired, 20);
 
 /* bwl_winown_v1[i]: user space writes. State index whose windowed volume is window i. */
 #define BWL_WINDOW_FREE 0U

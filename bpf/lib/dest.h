@@ -55,7 +55,7 @@ static __always_inline int bwl_grant(struct bwl_ctx *c, __u32 id)
 	if (!id)
 		return BWL_R_NO_PEER;
 	g = bpf_map_lookup_elem(&bwl_gate_v1, &id);
-	if (!g || bwl_read(g->retired))
+	if (!g)
 		return BWL_R_NO_PEER;
 	c->id = id;
 	c->peer = bwl_inner(&bwl_peer_v1, c->slot, bwl_read(g->slot[bwl_mask(c->slot, BWL_GENERATIONS - 1)]));
@@ -66,7 +66,8 @@ static __always_inline int bwl_grant(struct bwl_ctx *c, __u32 id)
 		return BWL_R_NO_GRANT;
 	if (m->grant_seq <= bwl_read(g->revoked) || m->grant_seq <= bwl_read(c->ctl->revoked_all))
 		return BWL_R_REVOKED;
-	if (c->now_ns >= m->expiry_ns || c->now_ns >= bwl_read(c->ctl->heartbeat_ns)) {
+	if (c->now_ns >= m->expiry_ns ||
+	    (c->base->heartbeat_ns && c->now_ns >= bwl_read(c->ctl->heartbeat_ns))) {
 		c->lapsed = 1;
 		if (!c->peer->grant.volume.floor)
 			return c->now_ns >= m->expiry_ns ? BWL_R_EXPIRED : BWL_R_SILENT;

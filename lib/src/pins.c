@@ -65,6 +65,7 @@ static void expected(const struct bwl_schema *s, enum bwl_pin pin, size_t *size,
 		*size = sizeof(struct bwl_reason_count);
 		*entries = BWL_REASON_ROWS * BWL_REASON_SLOTS;
 		break;
+	case BWL_PIN_retired: *size = sizeof(uint32_t); *entries = s->max_peers; break;
 	case BWL_PIN_evcnt: *size = sizeof(struct bwl_event_count); *entries = 1; break;
 	default: break;
 	}

@@ -18,7 +18,7 @@
 
 #define BWL_PIN_MAPS(X)                                                                          \
 	X(schema) X(ctl) X(gate) X(name) X(state) X(extra) X(window) X(winown) X(dev) X(ifport)  \
-	X(peercnt) X(reason) X(evcnt) X(event)                                                   \
+	X(retired) X(peercnt) X(reason) X(evcnt) X(event)                                                   \
 	X(dst4) X(dst6) X(lpm4) X(lpm6) X(own) X(base) X(peer) X(sub)
 enum bwl_pin {
 #define X(n) BWL_PIN_##n,

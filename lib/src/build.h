@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside lib: one policy into the inner maps of one generation, not yet in force. */
+#ifndef BWL_LIB_BUILD_H
+#define BWL_LIB_BUILD_H
+
+#include <bwl/tables.h>
+#include "gen.h"
+#include "ids.h"
+
+struct bwl_build {
+	struct bwl_pins *p;
+	const struct bwl_policy *pol;
+	struct bwl_ids *ids;
+	const struct bwl_gen *old;	/* NULL: none in force */
+	struct bwl_gen gen;		/* being filled */
+	const struct bwl_rate **old_rate; /* by state index, from the old generation */
+	const uint32_t *id;		/* by peer of pol */
+	uint32_t seq;			/* grant_seq of this policy's grants */
+	bool exhaust;			/* volumes start spent */
+	uint32_t nsubs, nnexthops;
+	uint64_t now_ns;
+	struct bwl_publish_report *rep;
+};
+
+int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, struct bwl_err *e);
+/* Everything but the start of the rates. */
+int bwl_build_fill(struct bwl_build *b, struct bwl_err *e);
+/* Last: let every rate go on where the old generation's is at now_ns. */
+void bwl_build_start(struct bwl_build *b, uint64_t now_ns);
+
+/* One limit, with its window and its first state. base and start are left to the caller. */
+int bwl_build_limit(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t state, bool exhaust,
+		    uint64_t now_ns, const struct bwl_volume *before, struct bwl_limit *ret,
+		    uint32_t *exhausted, struct bwl_err *e);
+
+#endif

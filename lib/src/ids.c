@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The index over names, extra limits and windows. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ids.h"
+
+static uint64_t hash_bytes(const void *data, size_t n, uint64_t h)
+{
+	const uint8_t *b = data;
+
+	while (n--)
+		h = (h ^ *b++) * 0x100000001b3ULL;
+	return h ^ h >> 29;
+}
+
+static uint64_t hash_name(const char *name)
+{
+	return hash_bytes(name, strnlen(name, BWL_NAME_LEN), 0xcbf29ce484222325ULL);
+}
+
+static struct bwl_extra extra_key(enum bwl_extra_kind kind, const char *name, uint32_t peer,
+				  uint8_t class_)
+{
+	struct bwl_extra k = { .kind = (uint8_t)kind, .class = class_, .peer = peer };
+
+	if (name)
+		snprintf(k.name, sizeof(k.name), "%s", name);
+	return k;
+}
+
+static uint64_t hash_extra(const struct bwl_extra *k)
+{
+	return hash_bytes(k, sizeof(*k), 0xcbf29ce484222325ULL);
+}
+
+static uint32_t mask_for(uint32_t n)
+{
+	uint32_t m = 16;
+
+	while (m < 2 * n && m < 1U << 31)
+		m *= 2;
+	return m - 1;
+}
+
+static void put(uint32_t *table, uint32_t mask, uint64_t hash, uint32_t index)
+{
+	uint32_t i = (uint32_t)hash & mask;
+
+	while (table[i])
+		i = (i + 1) & mask;
+	table[i] = index + 1;
+}
+
+int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e)
+{
+	const struct bwl_schema *s = &p->schema;
+	struct bwl_ids x = { .p = p, .next_id = 1 };
+	uint32_t i;
+
+	x.nstates = 2 * (s->max_peers + s->max_extras);
+	x.name_mask = mask_for(s->max_peers);
+	x.extra_mask = mask_for(s->max_extras);
+	x.name_hash = calloc((size_t)x.name_mask + 1, sizeof(uint32_t));
+	x.extra_hash = calloc((size_t)x.extra_mask + 1, sizeof(uint32_t));
+	x.window_of = calloc(x.nstates, sizeof(uint32_t));
+	x.fresh = calloc(x.nstates, 1);
+	if (!x.name_hash || !x.extra_hash || !x.window_of || !x.fresh) {
+		bwl_ids_close(&x);
+		return bwl_fail(e, ENOMEM, "out of memory for an index of %u peers", s->max_peers);
+	}
+	for (i = 1; i < s->max_peers; i++)
+		if (p->name[i].name[0])
+			put(x.name_hash, x.name_mask, hash_name(p->name[i].name), i);
+	for (i = 0; i < s->max_extras; i++)
+		if (p->extra[i].kind != BWL_X_FREE)
+			put(x.extra_hash, x.extra_mask, hash_extra(&p->extra[i]), i);
+	for (i = 0; i < s->max_windows; i++)
+		if (p->winown[i].v != BWL_WINDOW_FREE && p->winown[i].v < x.nstates)
+			x.window_of[p->winown[i].v] = i + 1;
+	*ret = x;
+	return 0;
+}
+
+void bwl_ids_close(struct bwl_ids *x)
+{
+	free(x->name_hash);
+	free(x->extra_hash);
+	free(x->window_of);
+	free(x->fresh);
+	memset(x, 0, sizeof(*x));
+}
+
+uint32_t bwl_ids_find(const struct bwl_ids *x, const char *name)
+{
+	uint32_t i, at = (uint32_t)hash_name(name) & x->name_mask;
+
+	for (; x->name_hash[at]; at = (at + 1) & x->name_mask) {
+		i = x->name_hash[at] - 1;
+		if (!strncmp(x->p->name[i].name, name, BWL_NAME_LEN))
+			return i;
+	}
+	return 0;
+}
+
+int bwl_ids_new(struct bwl_ids *x, const char *name, uint32_t *ret, struct bwl_err *e)
+{
+	struct bwl_pins *p = x->p;
+	uint32_t i;
+
+	for (i = x->next_id; i < p->schema.max_peers && p->name[i].name[0]; i++)
+		;
+	x->next_id = i + 1;
+	if (i >= p->schema.max_peers) {
+		bwl_fail(e, ENOSPC, "no room for peer %s: %u ids, all of them taken (peers that were removed keep theirs while a volume is on their account)",
+			 name, p->schema.max_peers - 1);
+		return bwl_hint(e, "bwlimit-load attach --max-peers N with a larger N after a detach");
+	}
+	snprintf(p->name[i].name, BWL_NAME_LEN, "%s", name);
+	put(x->name_hash, x->name_mask, hash_name(name), i);
+	x->fresh[2 * i] = x->fresh[2 * i + 1] = 1;
+	*ret = i;
+	return 0;
+}
+
+static bool find_extra(const struct bwl_ids *x, const struct bwl_extra *k, uint32_t *ret)
+{
+	uint32_t at = (uint32_t)hash_extra(k) & x->extra_mask;
+
+	for (; x->extra_hash[at]; at = (at + 1) & x->extra_mask) {
+		*ret = x->extra_hash[at] - 1;
+		if (!memcmp(&x->p->extra[*ret], k, sizeof(*k)))
+			return true;
+	}
+	return false;
+}
+
+uint32_t bwl_ids_find_extra(const struct bwl_ids *x, enum bwl_extra_kind kind, const char *name,
+			    uint32_t peer, uint8_t class_)
+{
+	struct bwl_extra k = extra_key(kind, name, peer, class_);
+	uint32_t i;
+
+	return find_extra(x, &k, &i) ? BWL_EXTRA_STATE(x->p->schema.max_peers, i) : 0;
+}
+
+int bwl_ids_extra(struct bwl_ids *x, enum bwl_extra_kind kind, const char *name, uint32_t peer,
+		  uint8_t class_, uint32_t *ret_state, struct bwl_err *e)
+{
+	struct bwl_extra k = extra_key(kind, name, peer, class_);
+	struct bwl_pins *p = x->p;
+	uint32_t i;
+
+	if (!find_extra(x, &k, &i)) {
+		for (i = x->next_extra; i < p->schema.max_extras && p->extra[i].kind; i++)
+			;
+		x->next_extra = i + 1;
+		if (i >= p->schema.max_extras) {
+			bwl_fail(e, ENOSPC, "no room for another limit: %u for classes, floors, zones and ports, all taken",
+				 p->schema.max_extras);
+			return bwl_hint(e, "bwlimit-load attach --max-extras N with a larger N after a detach");
+		}
+		p->extra[i] = k;
+		put(x->extra_hash, x->extra_mask, hash_extra(&k), i);
+		x->fresh[BWL_EXTRA_STATE(p->schema.max_peers, i)] = 1;
+	}
+	*ret_state = BWL_EXTRA_STATE(p->schema.max_peers, i);
+	return 0;
+}
+
+int bwl_ids_window(struct bwl_ids *x, uint32_t state, uint32_t *ret, bool *ret_new,
+		   struct bwl_err *e)
+{
+	struct bwl_pins *p = x->p;
+	uint32_t i;
+
+	*ret_new = false;
+	if (x->window_of[state]) {
+		*ret = x->window_of[state] - 1;
+		return 0;
+	}
+	for (i = x->next_window; i < p->schema.max_windows && p->winown[i].v != BWL_WINDOW_FREE; i++)
+		;
+	x->next_window = i + 1;
+	if (i >= p->schema.max_windows) {
+		bwl_fail(e, ENOSPC, "no room for another windowed volume: %u, all taken",
+			 p->schema.max_windows);
+		return bwl_hint(e, "bwlimit-load attach --max-windows N with a larger N after a detach");
+	}
+	memset(&p->window[i], 0, sizeof(p->window[i]));
+	p->winown[i].v = state;
+	x->window_of[state] = i + 1;
+	*ret = i;
+	*ret_new = true;
+	return 0;
+}
+
+bool bwl_ids_spent(const struct bwl_ids *x, uint32_t state)
+{
+	return x->p->state[state].used_bytes || x->window_of[state];
+}

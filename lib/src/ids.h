@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside lib: who owns which id, extra limit and window. Ownership is in the maps (bwl_name_v1,
+ * bwl_extra_v1, bwl_winown_v1); this is an index over them for the time of one publish.
+ * Names are state: an id belongs to its name for as long as something is on its account.
+ */
+#ifndef BWL_LIB_IDS_H
+#define BWL_LIB_IDS_H
+
+#include <bwl/pins.h>
+
+struct bwl_ids {
+	struct bwl_pins *p;
+	uint32_t *name_hash, *extra_hash;	/* open addressing; 0 empty, else index + 1 */
+	uint32_t name_mask, extra_mask;
+	uint32_t *window_of;			/* by state index: window + 1, 0 none */
+	uint32_t nstates;
+	uint32_t next_id, next_extra, next_window;	/* where the search for a free one goes on */
+	uint8_t *fresh;				/* by state index: 1 made in this publish */
+};
+
+int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e);
+void bwl_ids_close(struct bwl_ids *x);
+
+uint32_t bwl_ids_find(const struct bwl_ids *x, const char *name);	/* 0: unknown */
+/* A free id for the name. The name is written before any packet can reach the id. */
+int bwl_ids_new(struct bwl_ids *x, const char *name, uint32_t *ret, struct bwl_err *e);
+/* State index of an extra limit; made when missing. name: port or zone; peer, class: the rest. */
+int bwl_ids_extra(struct bwl_ids *x, enum bwl_extra_kind kind, const char *name, uint32_t peer,
+		  uint8_t class_, uint32_t *ret_state, struct bwl_err *e);
+/* Its state index when it exists, else 0. */
+uint32_t bwl_ids_find_extra(const struct bwl_ids *x, enum bwl_extra_kind kind, const char *name,
+			    uint32_t peer, uint8_t class_);
+/* Window of a state; made when missing. *ret_new: it was. */
+int bwl_ids_window(struct bwl_ids *x, uint32_t state, uint32_t *ret, bool *ret_new,
+		   struct bwl_err *e);
+/* Is a volume on this state's account? */
+bool bwl_ids_spent(const struct bwl_ids *x, uint32_t state);
+
+#endif

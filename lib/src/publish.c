@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Making a policy hold. It is built in the generation that no packet uses, then one word makes
+ * it the one in force. Killed before that word: the old policy, and the half-built one is
+ * cleared by the next writer. Killed after: the new policy, and the next writer clears the old.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <bpf/bpf.h>
+#include "build.h"
+
+/* Written whole before it is made active; packets read the index once. */
+static void switch_to(struct bwl_pins *p, uint32_t slot, uint32_t fallback, uint64_t return_ns)
+{
+	struct bwl_control *c = p->ctl;
+	uint32_t next = (c->active + 1) % BWL_SCHEDS;
+
+	c->sched[next] = (struct bwl_sched){ .slot = slot, .fallback = fallback, .return_ns = return_ns };
+	__atomic_store_n(&c->active, next, __ATOMIC_SEQ_CST);
+}
+
+/* Clear what an interrupted writer or an expired --confirm left behind. */
+static int settle(struct bwl_pins *p, struct bwl_err *e)
+{
+	uint64_t now = bwl_now_ns();
+	uint32_t slot = bwl_active_slot(p, now), s;
+	int r = 0;
+
+	if (bwl_pending_ns(p, now))
+		return 0;
+	if (p->ctl->sched[p->ctl->active % BWL_SCHEDS].return_ns != BWL_NEVER_NS) {
+		switch_to(p, slot, slot, BWL_NEVER_NS);
+		r = bwl_grace(p, e);
+	}
+	for (s = 0; !r && s < BWL_GENERATIONS; s++)
+		if (s != slot)
+			r = bwl_gen_drop(p, s, e);
+	return r;
+}
+
+static int retired_put(struct bwl_pins *p, const struct bwl_pfx *pfx, uint32_t id)
+{
+	struct bwl_key_retired k = { .family = pfx->family, .len = pfx->len };
+
+	memcpy(k.addr, pfx->addr, pfx->family == 4 ? 4 : 16);
+	return bpf_map_update_elem(p->fd[BWL_PIN_retired], &k, &id, 0);
+}
+
+static uint32_t retired_get(struct bwl_pins *p, const struct bwl_pfx *pfx, bool take)
+{
+	struct bwl_key_retired k = { .family = pfx->family, .len = pfx->len };
+	uint32_t id = 0;
+
+	memcpy(k.addr, pfx->addr, pfx->family == 4 ? 4 : 16);
+	if (bpf_map_lookup_elem(p->fd[BWL_PIN_retired], &k, &id))
+		return 0;
+	if (take)
+		bpf_map_delete_elem(p->fd[BWL_PIN_retired], &k);
+	return id < p->schema.max_peers ? id : 0;
+}
+
+struct leaving {
+	struct bwl_pins *p;
+	struct bwl_ids *ids;
+	uint8_t *stays;		/* by id */
+};
+
+/* Does a volume stand on the account of a peer, of one of its classes or of its floor? */
+static bool owes(struct bwl_ids *ids, uint32_t id)
+{
+	uint32_t c, state;
+
+	if (bwl_ids_spent(ids, 2 * id))
+		return true;
+	state = bwl_ids_find_extra(ids, BWL_X_FLOOR, NULL, id, 0);
+	if (state && bwl_ids_spent(ids, state))
+		return true;
+	for (c = 0; c < _BWL_CLASS_MAX; c++) {
+		state = bwl_ids_find_extra(ids, BWL_X_CLASS, NULL, id, (uint8_t)c);
+		if (state && bwl_ids_spent(ids, state))
+			return true;
+	}
+	return false;
+}
+
+static int note_leaving(const struct bwl_pfx *pfx, uint32_t id, void *arg)
+{
+	struct leaving *l = arg;
+
+	if (id >= l->p->schema.max_peers || l->stays[id] || !owes(l->ids, id))
+		return 0;
+	return retired_put(l->p, pfx, id) ? -errno : 0;
+}
+
+/*
+ * Ids for all peers of the policy: known names keep theirs; a new name on the prefix of a peer
+ * that left with a volume on its account takes over its id, and what is spent.
+ */
+static int assign(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
+		  const struct bwl_gen *old, uint32_t *id, uint8_t *stays,
+		  struct bwl_publish_report *rep, struct bwl_err *e)
+{
+	struct leaving l = { .p = p, .ids = ids, .stays = stays };
+	size_t i, j;
+	uint32_t k;
+	int r;
+
+	for (i = 0; i < pol->npeers; i++) {
+		id[i] = bwl_ids_find(ids, pol->peers[i].name);
+		if (id[i])
+			stays[id[i]] = 1;
+	}
+	for (k = 1; old && k < p->schema.max_peers; k++)
+		rep->retired += p->gate[k].slot[old->slot] && !stays[k];
+	if (rep->retired) {
+		r = bwl_dest_each(old, note_leaving, &l);
+		if (r)
+			return bwl_fail(e, -r, "cannot keep the account of peers that leave: %s",
+					strerror(-r));
+	}
+	for (i = 0; i < pol->npeers; i++) {
+		const struct bwl_pol_peer *q = &pol->peers[i];
+
+		for (j = 0; !id[i] && p->ctl->generation && j < q->naddresses; j++) {
+			k = retired_get(p, &q->addresses[j], false);
+			if (k && !stays[k]) {
+				id[i] = k;
+				rep->inherited++;
+			}
+		}
+		if (!id[i]) {
+			r = bwl_ids_new(ids, q->name, &id[i], e);
+			if (r)
+				return r;
+			rep->added++;
+		}
+		stays[id[i]] = 1;
+	}
+	return 0;
+}
+
+static void note_rates(const struct bwl_pins *p, const struct bwl_gen *g,
+		       const struct bwl_rate **rate)
+{
+	const struct bwl_base *base = g->base;
+	uint32_t i, slot;
+
+	for (i = 1; i < p->schema.max_peers; i++) {
+		slot = p->gate[i].slot[g->slot];
+		if (!slot || slot >= g->npeers)
+			continue;
+		rate[2 * i] = &g->peer[slot].grant.rate;
+		rate[2 * i + 1] = &g->peer[slot].accept;
+	}
+	for (i = 1; i < g->nsubs; i++)
+		if (g->sub[i].volume.state)
+			rate[g->sub[i].volume.state] = &g->sub[i].rate;
+	for (i = 1; i < BWL_MAX_ZONES; i++)
+		if (base->zone[i].name[0])
+			rate[base->zone[i].limit.volume.state] = &base->zone[i].limit.rate;
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		if (!base->port[i].flags)
+			continue;
+		rate[base->port[i].limit.volume.state] = &base->port[i].limit.rate;
+		rate[base->port[i].neighbour.volume.state] = &base->port[i].neighbour.rate;
+	}
+	rate[base->node.volume.state] = &base->node.rate;
+}
+
+/* The rates of a generation that nobody reads go on at at_ns where the one in force is then. */
+static int rebase(struct bwl_pins *p, const struct bwl_gen *idle, const struct bwl_gen *in_force,
+		  uint64_t at_ns, struct bwl_err *e)
+{
+	uint32_t n = 2 * (p->schema.max_peers + p->schema.max_extras), i;
+	const struct bwl_rate **to = calloc(n, sizeof(*to)), **from = calloc(n, sizeof(*from));
+	int r = 0;
+
+	if (to && from) {
+		note_rates(p, idle, to);
+		note_rates(p, in_force, from);
+	} else {
+		r = bwl_fail(e, ENOMEM, "out of memory");
+	}
+	for (i = 0; !r && i < n; i++) {
+		struct bwl_rate *o = (struct bwl_rate *)(uintptr_t)to[i];
+
+		if (!o)
+			continue;
+		o->base_bytes = from[i] && !(from[i]->flags & BWL_RATE_UNLIMITED)
+					? bwl_rate_drained(from[i], at_ns)
+					: bwl_rate_drained(o, at_ns);
+		o->start_ns = at_ns;
+	}
+	free(to);
+	free(from);
+	return r;
+}
+
+/* After the switch: forget what left with nothing on its account, take over new names. */
+static void tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
+		 const uint32_t *id, const uint8_t *stays)
+{
+	uint32_t i;
+	size_t j, k;
+
+	for (j = 0; j < pol->npeers; j++) {
+		const struct bwl_pol_peer *q = &pol->peers[j];
+
+		if (!strncmp(p->name[id[j]].name, q->name, BWL_NAME_LEN))
+			continue;
+		snprintf(p->name[id[j]].name, BWL_NAME_LEN, "%s", q->name);
+		for (k = 0; k < q->naddresses; k++)
+			retired_get(p, &q->addresses[k], true);
+	}
+	for (i = 1; i < p->schema.max_peers; i++) {
+		if (!p->name[i].name[0] || stays[i] || owes(ids, i) || p->gate[i].revoked)
+			continue;
+		p->gate[i] = (struct bwl_gate){ 0 };
+		p->name[i].name[0] = '\0';
+	}
+	for (i = 0; i < p->schema.max_extras; i++) {
+		const struct bwl_extra *x = &p->extra[i];
+
+		if ((x->kind == BWL_X_CLASS || x->kind == BWL_X_FLOOR) && x->peer < p->schema.max_peers &&
+		    !p->name[x->peer].name[0])
+			p->extra[i] = (struct bwl_extra){ 0 };
+	}
+}
+
+struct publish {
+	struct bwl_ids ids;
+	struct bwl_gen old;
+	struct bwl_build b;
+	uint32_t *id;
+	uint8_t *stays;
+	const struct bwl_rate **old_rate;
+};
+
+static void publish_done(struct publish *x)
+{
+	bwl_ids_close(&x->ids);
+	bwl_gen_close(&x->b.gen);
+	if (x->old.base)
+		bwl_gen_close(&x->old);
+	free(x->id);
+	free(x->stays);
+	free(x->old_rate);
+}
+
+static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_policy *pol,
+		   struct bwl_publish_report *rep, struct bwl_err *e)
+{
+	uint32_t slot = bwl_active_slot(p, bwl_now_ns());
+	struct bwl_gen_size size;
+	int r;
+
+	if (slot != BWL_NO_SLOT) {
+		r = bwl_gen_open(p, slot, &x->old, e);
+		if (r)
+			return r;
+	}
+	r = bwl_ids_open(p, &x->ids, e);
+	if (r)
+		return r;
+	x->id = calloc(pol->npeers + 1, sizeof(*x->id));
+	x->stays = calloc(p->schema.max_peers, 1);
+	x->old_rate = calloc(x->ids.nstates, sizeof(*x->old_rate));
+	if (!x->id || !x->stays || !x->old_rate)
+		return bwl_fail(e, ENOMEM, "out of memory for %zu peers", pol->npeers);
+	r = assign(p, pol, &x->ids, x->old.base ? &x->old : NULL, x->id, x->stays, rep, e);
+	if (r)
+		return r;
+	if (x->old.base)
+		note_rates(p, &x->old, x->old_rate);
+	x->b = (struct bwl_build){
+		.p = p, .pol = pol, .ids = &x->ids, .old = x->old.base ? &x->old : NULL,
+		.old_rate = x->old_rate, .id = x->id, .rep = rep, .now_ns = bwl_now_ns(),
+		.exhaust = !p->ctl->generation && !p->ctl->fresh_volume,
+		/* Taken before revocations are looked at: one that comes now has a higher mark. */
+		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
+	};
+	r = bwl_build_sizes(pol, &size, e);
+	if (!r)
+		r = bwl_gen_create(slot == 0 ? 1 : 0, &size, &x->b.gen, e);
+	if (!r)
+		r = bwl_build_fill(&x->b, e);
+	return r;
+}
+
+/* From here on packets may see it. */
+static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publish_opts *o,
+		  struct bwl_err *e)
+{
+	uint32_t slot = x->b.gen.slot, old = x->old.base ? x->old.slot : BWL_NO_SLOT, i;
+	uint64_t at = 0;
+	int r;
+
+	for (i = 1; i < p->schema.max_peers; i++)
+		p->gate[i].slot[slot] = 0;
+	for (i = 0; i < x->b.pol->npeers; i++)
+		p->gate[x->id[i]].slot[slot] = i + 1;
+	r = bwl_gen_install(p, &x->b.gen, e);
+	if (r)
+		return r;
+	bwl_build_start(&x->b, bwl_now_ns());
+	switch_to(p, slot, slot, BWL_NEVER_NS);
+	p->ctl->generation++;
+	r = bwl_grace(p, e);
+	if (r)
+		return r;
+	if (!o || !o->confirm_ns) {
+		if (old != BWL_NO_SLOT)
+			r = bwl_gen_drop(p, old, e);
+		tidy(p, x->b.pol, &x->ids, x->id, x->stays);
+		return r;
+	}
+	/* Rates of the old generation are rewritten while nobody reads it, then it is armed. */
+	at = bwl_now_ns() + o->confirm_ns;
+	if (old != BWL_NO_SLOT)
+		r = rebase(p, &x->old, &x->b.gen, at, e);
+	if (!r)
+		switch_to(p, slot, old, at);
+	return r;
+}
+
+int bwl_publish(struct bwl_pins *p, const struct bwl_policy *pol, const struct bwl_publish_opts *o,
+		struct bwl_publish_report *ret, struct bwl_err *e)
+{
+	struct bwl_publish_report rep = { .peers = (uint32_t)pol->npeers };
+	uint64_t begin = bwl_now_ns();
+	struct publish x = { 0 };
+	int r;
+
+	x.b.gen.dst4 = x.b.gen.dst6 = x.b.gen.lpm4 = x.b.gen.lpm6 = x.b.gen.own = -1;
+	x.b.gen.base_fd = x.b.gen.peer_fd = x.b.gen.sub_fd = -1;
+	r = bwl_pins_lock(p, e);
+	if (r)
+		return r;
+	if (bwl_pending_ns(p, begin)) {
+		bwl_fail(e, EBUSY, "a policy is waiting for its confirmation");
+		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
+	}
+	r = settle(p, e);
+	if (!r)
+		r = prepare(&x, p, pol, &rep, e);
+	if (!r)
+		r = commit(&x, p, o, e);
+	if (!r && ret) {
+		rep.map_bytes = bwl_gen_bytes(&x.b.gen) + (x.old.base ? bwl_gen_bytes(&x.old) : 0);
+		rep.seconds = (double)(bwl_now_ns() - begin) / 1e9;
+		*ret = rep;
+	}
+	publish_done(&x);
+	return r;
+}
+
+static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
+{
+	struct bwl_gen old = { 0 }, new = { 0 };
+	const struct bwl_sched *s;
+	uint32_t slot;
+	int r;
+
+	r = bwl_pins_lock(p, e);
+	if (r)
+		return r;
+	if (!bwl_pending_ns(p, bwl_now_ns())) {
+		bwl_fail(e, ENOENT, "no policy is waiting for its confirmation");
+		return bwl_hint(e, "the time may have run out: bwlimit-ctl policy show");
+	}
+	s = &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
+	slot = keep ? s->slot : s->fallback;
+	if (!keep && slot != BWL_NO_SLOT) {
+		r = bwl_gen_open(p, slot, &old, e);
+		if (r)
+			return r;
+		r = bwl_gen_open(p, s->slot, &new, e);
+		if (!r)
+			r = rebase(p, &old, &new, bwl_now_ns(), e);
+		bwl_gen_close(&old);
+		if (new.base)
+			bwl_gen_close(&new);
+	}
+	if (r)
+		return r;
+	switch_to(p, slot, slot, BWL_NEVER_NS);
+	r = bwl_grace(p, e);
+	return r ? r : settle(p, e);
+}
+
+int bwl_confirm(struct bwl_pins *p, struct bwl_err *e)
+{
+	return end_pending(p, true, e);
+}
+
+int bwl_rollback(struct bwl_pins *p, struct bwl_err *e)
+{
+	return end_pending(p, false, e);
+}
