@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/units.h>
 #include "build.h"
 
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name)
