@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Every variant of the programs loads on this kernel, and none has grown by more than 5 %
+ * against insns.txt: in instructions that the verifier walked (what limits a program) and in
+ * instructions that are left after it (what a packet pays for).
+ *
+ *   verifier_test INSNS.TXT CLANG-VERSION [--update]
+ *
+ * Strict alignment is no variant: x86-64 and arm64 kernels read unaligned fields.
+ */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include "bwlimit.skel.h"
+#include "bwlimit_test.skel.h"
+
+#define GROWTH_PERCENT 5
+#define MAX_ROWS 128
+#define LOG_BYTES (1 << 20)
+
+struct row {
+	char variant[32], program[32];
+	unsigned verified, xlated;
+};
+
+struct rows {
+	struct row row[MAX_ROWS];
+	unsigned n;
+	char made_with[64];
+};
+
+struct variant {
+	const char *name;
+	bool test_clock;	/* the object with the injected clock */
+	bool no_frags;		/* XDP without BPF_F_XDP_HAS_FRAGS, as on drivers without it */
+	bool old_kernel;	/* relocated against a BTF without bpf_xdp_get_buff_len() */
+	__u32 flags;		/* for all programs */
+};
+
+static const struct variant variants[] = {
+	{ .name = "release" },
+	{ .name = "release-nofrags", .no_frags = true },
+	{ .name = "release-old", .no_frags = true, .old_kernel = true },
+	{ .name = "release-hi32", .flags = BPF_F_TEST_RND_HI32 },
+	{ .name = "clock", .test_clock = true },
+	{ .name = "clock-nofrags", .test_clock = true, .no_frags = true },
+};
+
+static int cases, bad;
+static char log_buf[LOG_BYTES];
+
+static void tap(bool ok, const char *variant, const char *program, const char *what)
+{
+	bad += !ok;
+	printf("%sok %d - %s%s%s: %s\n", ok ? "" : "not ", ++cases, variant,
+	       *program ? " " : "", program, what);
+}
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	(void)level;
+	(void)fmt;
+	(void)args;
+	return 0;
+}
+
+/* A BTF as of a kernel before 5.18: the enum of helpers is there, the helper is not. */
+static int old_btf(char path[32])
+{
+	struct btf *btf = btf__new_empty();
+	const void *raw;
+	__u32 size = 0;
+	int fd, r = -1;
+
+	if (!btf)
+		return -1;
+	btf__add_enum(btf, "bpf_func_id", 4);
+	btf__add_enum_value(btf, "BPF_FUNC_unspec", 0);
+	raw = btf__raw_data(btf, &size);
+	fd = memfd_create("old-btf", 0);
+	if (raw && fd >= 0)
+		r = write(fd, raw, size) == (ssize_t)size ? 0 : -1;
+	snprintf(path, 32, "/proc/self/fd/%d", fd);
+	btf__free(btf);
+	return r;
+}
+
+static struct bpf_object *open_variant(const struct variant *v, const char *btf_path)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, o, .btf_custom_path = v->old_kernel ? btf_path : NULL,
+		    .kernel_log_buf = log_buf, .kernel_log_size = LOG_BYTES);
+	struct bpf_program *p;
+	struct bpf_object *obj;
+	const void *elf;
+	size_t size;
+	__u32 flags;
+
+	log_buf[0] = 0;
+	elf = v->test_clock ? bwlimit_test__elf_bytes(&size) : bwlimit__elf_bytes(&size);
+	obj = bpf_object__open_mem(elf, size, &o);
+	if (!obj)
+		return NULL;
+	bpf_object__for_each_program(p, obj) {
+		flags = bpf_program__flags(p) | v->flags;
+		if (v->no_frags)
+			flags &= ~BPF_F_XDP_HAS_FRAGS;
+		bpf_program__set_flags(p, flags);
+	}
+	return obj;
+}
+
+static void load_variant(const struct variant *v, const char *btf_path, struct rows *now)
+{
+	struct bpf_object *obj = open_variant(v, btf_path);
+	struct bpf_program *p;
+	int r = obj ? bpf_object__load(obj) : -errno;
+	size_t n = strlen(log_buf);
+
+	tap(!r, v->name, "", "all programs load");
+	if (r)
+		printf("# %s\n# %.2000s\n", strerror(-r), log_buf + (n > 2000 ? n - 2000 : 0));
+	if (!r) {
+		bpf_object__for_each_program(p, obj) {
+			struct bpf_prog_info info = {};
+			__u32 len = sizeof(info);
+			struct row *row = &now->row[now->n];
+
+			if (now->n == MAX_ROWS ||
+			    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len)) {
+				tap(false, v->name, bpf_program__name(p), "can be asked for its size");
+				continue;
+			}
+			snprintf(row->variant, sizeof(row->variant), "%s", v->name);
+			snprintf(row->program, sizeof(row->program), "%s", bpf_program__name(p));
+			row->verified = info.verified_insns;
+			row->xlated = info.xlated_prog_len / 8;
+			now->n++;
+		}
+	}
+	bpf_object__close(obj);
+}
+
+static int read_rows(const char *path, struct rows *ret)
+{
+	FILE *f = fopen(path, "r");
+	char line[256];
+	struct row *r;
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f)) {
+		r = &ret->row[ret->n];
+		if (!strncmp(line, "made-with ", 10))
+			sscanf(line + 10, "%63[^\n]", ret->made_with);
+		else if (ret->n < MAX_ROWS && sscanf(line, "%31s %31s %u %u", r->variant, r->program,
+						     &r->verified, &r->xlated) == 4)
+			ret->n++;
+	}
+	fclose(f);
+	return 0;
+}
+
+static int write_rows(const char *path, const struct rows *rows)
+{
+	FILE *f = fopen(path, "w");
+	unsigned i;
+
+	if (!f)
+		return -1;
+	fprintf(f, "# variant, program, instructions the verifier walked, instructions left.\n"
+		   "# Written by: verifier_test insns.txt CLANG-VERSION --update\nmade-with %s\n",
+		rows->made_with);
+	for (i = 0; i < rows->n; i++)
+		fprintf(f, "%-16s %-14s %7u %6u\n", rows->row[i].variant, rows->row[i].program,
+			rows->row[i].verified, rows->row[i].xlated);
+	return fclose(f);
+}
+
+static const struct row *find(const struct rows *rows, const struct row *want)
+{
+	unsigned i;
+
+	for (i = 0; i < rows->n; i++)
+		if (!strcmp(rows->row[i].variant, want->variant) &&
+		    !strcmp(rows->row[i].program, want->program))
+			return &rows->row[i];
+	return NULL;
+}
+
+static bool grown(unsigned now, unsigned then)
+{
+	return (unsigned long)now * 100 > (unsigned long)then * (100 + GROWTH_PERCENT);
+}
+
+static void compare(const struct rows *now, const struct rows *then)
+{
+	bool same = !strcmp(now->made_with, then->made_with);
+	int before = bad;
+	const struct row *a, *b;
+	unsigned i;
+
+	for (i = 0; i < now->n; i++) {
+		a = &now->row[i];
+		b = find(then, a);
+		if (!same) {
+			printf("ok %d - %s %s: has not grown # SKIP counts are of %s, this is %s\n",
+			       ++cases, a->variant, a->program, then->made_with, now->made_with);
+			continue;
+		}
+		tap(b && !grown(a->verified, b->verified) && !grown(a->xlated, b->xlated),
+		    a->variant, a->program, "has not grown by more than 5 %");
+		printf("# verified %u (was %u), left %u (was %u)\n", a->verified,
+		       b ? b->verified : 0, a->xlated, b ? b->xlated : 0);
+	}
+	for (i = 0; i < then->n; i++)
+		if (!find(now, &then->row[i]))
+			tap(false, then->row[i].variant, then->row[i].program,
+			    "is in insns.txt and was not loaded");
+	if (bad > before)
+		printf("# worth it? then: verifier_test INSNS.TXT CLANG-VERSION --update\n");
+}
+
+int main(int argc, char **argv)
+{
+	static struct rows now, then;
+	char btf_path[32];
+	struct utsname u;
+	unsigned i, major = 0, minor = 0;
+	int r;
+
+	if (argc < 3 || argc > 4 || (argc == 4 && strcmp(argv[3], "--update"))) {
+		fprintf(stderr, "usage: verifier_test INSNS.TXT CLANG-VERSION [--update]\n");
+		return 2;
+	}
+	if (geteuid()) {
+		printf("1..0 # SKIP needs root to load BPF programs\n");
+		return 77;
+	}
+	libbpf_set_print(quiet);
+	uname(&u);
+	sscanf(u.release, "%u.%u", &major, &minor);
+	snprintf(now.made_with, sizeof(now.made_with), "kernel %u.%u %.16s clang %.16s", major, minor,
+		 u.machine, argv[2]);
+	r = old_btf(btf_path);
+	tap(!r, "old kernel", "", "a BTF without the newer helper can be made");
+	for (i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
+		load_variant(&variants[i], btf_path, &now);
+	if (argc == 4)
+		return write_rows(argv[1], &now) || bad ? 1 : 0;
+	if (read_rows(argv[1], &then))
+		tap(false, argv[1], "", "can be read");
+	compare(&now, &then);
+	printf("1..%d\n", cases);
+	return bad ? 1 : 0;
+}
