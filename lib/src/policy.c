@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A policy in memory: making, growing, freeing, and the defaults that depend on a rate. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "policy_text.h"
+#include "bwl/units.h"
+
+#define MAX_WARNINGS 100	/* more say nothing new */
+
+static void *must(void *p)
+{
+	if (!p) {
+		fputs("bwlimit: out of memory\n", stderr);
+		abort();
+	}
+	return p;
+}
+
+struct bwl_policy *bwl_policy_new(void)
+{
+	struct bwl_policy *p = must(calloc(1, sizeof(*p)));
+
+	p->min_charge = 64;
+	return p;
+}
+
+struct bwl_pol_peer *bwl_policy_add_peer(struct bwl_policy *p)
+{
+	struct bwl_pol_peer *peer;
+
+	/* room is always the next power of two */
+	if (!(p->npeers & (p->npeers - 1)))
+		p->peers = must(reallocarray(p->peers, p->npeers ? 2 * p->npeers : 1,
+					     sizeof(*p->peers)));
+	peer = &p->peers[p->npeers++];
+	memset(peer, 0, sizeof(*peer));
+	peer->expiry_ns = BWL_NEVER_NS;
+	peer->mark_pct = 50;
+	return peer;
+}
+
+struct bwl_pol_peer *bwl_policy_peer(const struct bwl_policy *p, const char *name)
+{
+	for (size_t i = 0; i < p->npeers; i++)
+		if (!strcmp(p->peers[i].name, name))
+			return &p->peers[i];
+	return NULL;
+}
+
+void bwl_policy_drop_warnings(struct bwl_policy *p)
+{
+	for (size_t i = 0; i < p->nwarnings; i++)
+		free(p->warnings[i]);
+	free(p->warnings);
+	p->warnings = NULL;
+	p->nwarnings = 0;
+}
+
+void bwl_policy_free(struct bwl_policy *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->nports; i++)
+		free(p->ports[i].sources);
+	for (size_t i = 0; i < p->npeers; i++)
+		free(p->peers[i].addresses);
+	bwl_policy_drop_warnings(p);
+	free(p->uplinks);
+	free(p->ports);
+	free(p->zones);
+	free(p->peers);
+	free(p->services);
+	free(p);
+}
+
+void bwl_policy_warn(struct bwl_policy *p, const char *file, unsigned line, const char *fmt, ...)
+{
+	char text[512], *full = NULL;
+	va_list ap;
+	int r;
+
+	if (p->nwarnings > MAX_WARNINGS)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (p->nwarnings == MAX_WARNINGS)
+		snprintf(text, sizeof(text), "more warnings than %d: the others are not shown",
+			 MAX_WARNINGS);
+	if (file && line && p->nwarnings < MAX_WARNINGS)
+		r = asprintf(&full, "%s:%u: %s", file, line, text);
+	else
+		r = asprintf(&full, "%s%s%s", file ? file : "", file ? ": " : "", text);
+	if (r < 0)
+		full = NULL;
+	p->warnings = must(reallocarray(p->warnings, p->nwarnings + 1, sizeof(*p->warnings)));
+	p->warnings[p->nwarnings++] = must(full);
+}
+
+uint64_t bwl_default_burst(uint64_t rate_bps)
+{
+	uint64_t ms = (rate_bps + 7999) / 8000;
+
+	return ms > BWL_GSO_BURST ? ms : BWL_GSO_BURST;
+}
+
+struct bwl_lim bwl_default_accept(const struct bwl_lim *grant)
+{
+	struct bwl_lim a = { .present = grant->present };
+	uint64_t burst = grant->burst ? grant->burst : bwl_default_burst(grant->rate_bps);
+
+	if (!grant->present || grant->rate_bps == BWL_NO_RATE)
+		return a;
+	a.rate_bps = grant->rate_bps + (grant->rate_bps + 999) / 1000;
+	if (a.rate_bps > BWL_RATE_MAX_BPS)
+		a.rate_bps = BWL_RATE_MAX_BPS;
+	a.burst = burst + (a.rate_bps + 1599) / 1600;	/* 5 ms */
+	if (a.burst > BWL_MAX_BURST)
+		a.burst = BWL_MAX_BURST;
+	return a;
+}

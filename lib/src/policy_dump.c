@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Normalised YAML. Lists whose order means nothing are sorted and what equals its default is
+ * left out, so the same policy gives the same text whether it came from a file or from maps.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bwl/policy.h"
+#include "bwl/units.h"
+#include "policy_time.h"
+
+struct dump {
+	const struct bwl_policy *p;
+	FILE *f;
+	bool for_digest;	/* without what is relative to this boot or not from a file */
+	uint64_t now_boot_ns;
+	int64_t now_wall_s;
+	int err;
+};
+
+/* Sorted pointers to the items of an array; the caller frees. */
+static const void **sorted(struct dump *d, const void *base, size_t n, size_t size,
+			   int (*cmp)(const void *, const void *))
+{
+	const void **list = malloc((n ? n : 1) * sizeof(*list));
+
+	if (!list) {
+		d->err = -ENOMEM;
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++)
+		list[i] = (const char *)base + i * size;
+	qsort(list, n, sizeof(*list), cmp);
+	return list;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	/* ports, zones and peers all begin with their name */
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int by_prefix(const void *pa, const void *pb)
+{
+	const struct bwl_pfx *a = *(const struct bwl_pfx *const *)pa;
+	const struct bwl_pfx *b = *(const struct bwl_pfx *const *)pb;
+	int r = a->family - b->family;
+
+	if (!r)
+		r = memcmp(a->addr, b->addr, a->family == 4 ? 4 : 16);
+	return r ? r : a->len - b->len;
+}
+
+static int by_tag(const void *a, const void *b)
+{
+	return **(const uint16_t *const *)a - **(const uint16_t *const *)b;
+}
+
+static int by_service(const void *pa, const void *pb)
+{
+	const struct bwl_pol_service *a = *(const struct bwl_pol_service *const *)pa;
+	const struct bwl_pol_service *b = *(const struct bwl_pol_service *const *)pb;
+
+	return a->proto != b->proto ? a->proto - b->proto : a->port - b->port;
+}
+
+static void put_prefixes(struct dump *d, const char *key, const struct bwl_pfx *x, size_t n)
+{
+	const void **list = sorted(d, x, n, sizeof(*x), by_prefix);
+	char text[64];
+
+	if (!list)
+		return;
+	fprintf(d->f, "    %s: [", key);
+	for (size_t i = 0; i < n; i++)
+		fprintf(d->f, "%s\"%s\"", i ? ", " : "", bwl_pfx_format(list[i], text, sizeof(text)));
+	fputs("]\n", d->f);
+	free(list);
+}
+
+/* "rate: …, burst: …, volume: …" without braces. */
+static void put_limit_fields(struct dump *d, const struct bwl_lim *l)
+{
+	const char *comma = "";
+	char a[BWL_UNIT_BUF];
+
+	if (l->rate_bps != BWL_NO_RATE) {
+		fprintf(d->f, "rate: %s", bwl_format_rate(l->rate_bps, a));
+		comma = ", ";
+	}
+	if (l->burst && l->burst != bwl_default_burst(l->rate_bps)) {
+		fprintf(d->f, "%sburst: %s", comma, bwl_format_size(l->burst, a));
+		comma = ", ";
+	}
+	if (l->has_volume) {
+		fprintf(d->f, "%svolume: %s", comma, bwl_format_size(l->volume, a));
+		if (l->window_ns)
+			fprintf(d->f, " per %s", bwl_format_time(l->window_ns, a));
+	}
+}
+
+static void put_limit(struct dump *d, const char *indent, const char *key, const struct bwl_lim *l)
+{
+	if (!l->present)
+		return;
+	fprintf(d->f, "%s%s: { ", indent, key);
+	put_limit_fields(d, l);
+	fputs(" }\n", d->f);
+}
+
+static void put_grant(struct dump *d, const struct bwl_pol_peer *x)
+{
+	char a[BWL_UNTIL_BUF];
+
+	if (!x->grant.present)
+		return;
+	fputs("    grant: { ", d->f);
+	put_limit_fields(d, &x->grant);
+	fprintf(d->f, "%smode: %s",
+		x->grant.rate_bps != BWL_NO_RATE || x->grant.has_volume ? ", " : "",
+		bwl_mode_name(x->mode));
+	if (x->mode == BWL_MARK)
+		fprintf(d->f, ", mark: %u%%", x->mark_pct);
+	if (x->expiry_ns != BWL_NEVER_NS && !d->for_digest)
+		fprintf(d->f, ", until: \"%s\"",
+			bwl_until_format(x->expiry_ns, d->now_boot_ns, d->now_wall_s, a));
+	fputs(" }\n", d->f);
+}
+
+static bool accept_is_default(const struct bwl_pol_peer *x)
+{
+	struct bwl_lim def = bwl_default_accept(&x->grant);
+	uint64_t burst = x->accept.burst ? x->accept.burst : bwl_default_burst(x->accept.rate_bps);
+
+	return def.present && def.rate_bps == x->accept.rate_bps && def.burst == burst;
+}
+
+static void put_path(struct dump *d, const struct bwl_pol_peer *x)
+{
+	char a[INET6_ADDRSTRLEN];
+
+	fprintf(d->f, "    path: %s\n", bwl_path_name(x->path));
+	if (x->has_via4)
+		fprintf(d->f, "    via: %s\n", inet_ntop(AF_INET, x->via4, a, sizeof(a)));
+	if (x->has_via6)
+		fprintf(d->f, "    via6: \"%s\"\n", inet_ntop(AF_INET6, x->via6, a, sizeof(a)));
+	/* the first uplink is the default */
+	if (*x->uplink && strcmp(x->uplink, d->p->uplinks[0]))
+		fprintf(d->f, "    uplink: %s\n", x->uplink);
+	if (*x->ipsec_remote)
+		fprintf(d->f, "    ipsec: { remote: \"%s\" }\n", x->ipsec_remote);
+}
+
+static void put_peer(struct dump *d, const struct bwl_pol_peer *x)
+{
+	bool classes = false;
+
+	fprintf(d->f, "  - name: %s\n", x->name);
+	if (x->revoked && !d->for_digest)
+		fputs("    # revoked\n", d->f);
+	if (x->naddresses)
+		put_prefixes(d, "addresses", x->addresses, x->naddresses);
+	if (*x->zone)
+		fprintf(d->f, "    zone: %s\n", x->zone);
+	if (x->nfrom) {
+		const void **list = sorted(d, x->from, x->nfrom, sizeof(x->from[0]), by_name);
+
+		fputs("    from: [", d->f);
+		for (size_t i = 0; list && i < x->nfrom; i++)
+			fprintf(d->f, "%s%s", i ? ", " : "", (const char *)list[i]);
+		fputs("]\n", d->f);
+		free(list);
+	}
+	if (x->contained)
+		fputs("    contained: true\n", d->f);
+	put_path(d, x);
+	put_grant(d, x);
+	if (x->accept_none)
+		fputs("    accept: none\n", d->f);
+	else if (!accept_is_default(x))
+		put_limit(d, "    ", "accept", &x->accept);
+	put_limit(d, "    ", "floor", &x->floor);
+	for (unsigned k = 0; k < _BWL_CLASS_MAX; k++) {
+		if (!x->class_[k].present)
+			continue;
+		if (!classes)
+			fputs("    classes:\n", d->f);
+		classes = true;
+		put_limit(d, "      ", bwl_class_name(k), &x->class_[k]);
+	}
+}
+
+static void put_port(struct dump *d, const struct bwl_pol_port *x)
+{
+	fprintf(d->f, "  - dev: %s\n", x->name);
+	put_prefixes(d, "sources", x->sources, x->nsources);
+	if (x->nvlans) {
+		const void **list = sorted(d, x->vlans, x->nvlans, sizeof(x->vlans[0]), by_tag);
+
+		fputs("    vlans: [", d->f);
+		for (size_t i = 0; list && i < x->nvlans; i++)
+			fprintf(d->f, "%s%u", i ? ", " : "", *(const uint16_t *)list[i]);
+		fputs("]\n", d->f);
+		free(list);
+	}
+	if (x->has_mac)
+		fprintf(d->f, "    mac: \"%02x:%02x:%02x:%02x:%02x:%02x\"\n", x->mac[0], x->mac[1],
+			x->mac[2], x->mac[3], x->mac[4], x->mac[5]);
+	put_limit(d, "    ", "limit", &x->limit);
+}
+
+static void put_head(struct dump *d)
+{
+	static const char *const controls[] = {
+#define X(e, name) name,
+		BWL_CONTROLS(X)
+#undef X
+	};
+	const struct bwl_policy *p = d->p;
+	char a[BWL_UNIT_BUF];
+	bool any = false;
+
+	fprintf(d->f, "version: 1\nnode: %s\nuplinks: [", p->node);
+	for (size_t i = 0; i < p->nuplinks; i++)
+		fprintf(d->f, "%s%s", i ? ", " : "", p->uplinks[i]);
+	fputs("]\n", d->f);
+	for (unsigned i = 0; i < _BWL_CTL_MAX; i++) {
+		if (!(p->control & 1U << i))
+			continue;
+		fprintf(d->f, "%s%s", any ? ", " : "uplink_control: [", controls[i]);
+		any = true;
+	}
+	if (any)
+		fputs("]\n", d->f);
+	if (p->heartbeat_none)
+		fputs("heartbeat: none\n", d->f);
+	else
+		fprintf(d->f, "heartbeat: %s\n", bwl_format_time(p->heartbeat_ns, a));
+	fputs("default: deny\n", d->f);
+	if (p->min_charge != 64)
+		fprintf(d->f, "min_charge: %ub\n", p->min_charge);
+	put_limit(d, "", "node_limit", &p->node_limit);
+}
+
+static void put_services(struct dump *d)
+{
+	const struct bwl_policy *p = d->p;
+	const void **list = sorted(d, p->services, p->nservices, sizeof(*p->services), by_service);
+
+	if (p->nservices)
+		fputs("services:\n", d->f);
+	for (size_t i = 0; list && i < p->nservices; i++) {
+		const struct bwl_pol_service *s = list[i];
+
+		fprintf(d->f, "  - { class: %s, proto: ", bwl_class_name(s->class_));
+		if (s->proto == IPPROTO_TCP || s->proto == IPPROTO_UDP)
+			fprintf(d->f, "%s, port: %u }\n", s->proto == IPPROTO_TCP ? "tcp" : "udp",
+				s->port);
+		else
+			fprintf(d->f, "%u }\n", s->proto);
+	}
+	free(list);
+}
+
+static int dump(struct dump *d)
+{
+	const struct bwl_policy *p = d->p;
+	const void **ports = sorted(d, p->ports, p->nports, sizeof(*p->ports), by_name);
+	const void **zones = sorted(d, p->zones, p->nzones, sizeof(*p->zones), by_name);
+	const void **peers = sorted(d, p->peers, p->npeers, sizeof(*p->peers), by_name);
+
+	if (!d->err) {
+		put_head(d);
+		fputs("host_ports:\n", d->f);
+		for (size_t i = 0; i < p->nports; i++)
+			put_port(d, ports[i]);
+		if (p->nzones)
+			fputs("zones:\n", d->f);
+		for (size_t i = 0; i < p->nzones; i++) {
+			const struct bwl_pol_zone *z = zones[i];
+
+			put_limit(d, "  ", z->name, &z->limit);
+		}
+		put_services(d);
+		fputs(p->npeers ? "peers:\n" : "peers: []\n", d->f);
+		for (size_t i = 0; i < p->npeers; i++)
+			put_peer(d, peers[i]);
+	}
+	free(ports);
+	free(zones);
+	free(peers);
+	if (!d->err && ferror(d->f))
+		d->err = -EIO;
+	return d->err;
+}
+
+int bwl_policy_dump(const struct bwl_policy *p, uint64_t now_boot_ns, int64_t now_wall_s, FILE *f)
+{
+	struct dump d = {
+		.p = p, .f = f, .now_boot_ns = now_boot_ns, .now_wall_s = now_wall_s,
+	};
+
+	return dump(&d);
+}
+
+static ssize_t on_write(void *md, const char *buf, size_t size)
+{
+	return EVP_DigestUpdate(md, buf, size) == 1 ? (ssize_t)size : 0;
+}
+
+int bwl_policy_digest(const struct bwl_policy *p, uint8_t ret[32])
+{
+	struct dump d = { .p = p, .for_digest = true };
+	EVP_MD_CTX *md = EVP_MD_CTX_new();
+	int r = -ENOMEM;
+
+	if (md && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1)
+		d.f = fopencookie(md, "w", (cookie_io_functions_t){ .write = on_write });
+	if (d.f) {
+		r = dump(&d);
+		if (fclose(d.f) && !r)
+			r = -EIO;
+		if (!r && EVP_DigestFinal_ex(md, ret, NULL) != 1)
+			r = -EIO;
+	}
+	EVP_MD_CTX_free(md);
+	return r;
+}
