@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See rig.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "maps/layout.h"
+#include "rig.h"
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	return level == LIBBPF_WARN ? vfprintf(stderr, fmt, args) : 0;
+}
+
+static void set_sizes(struct bpf_object *obj, const struct rig_size *n)
+{
+	const struct {
+		const char *name;
+		__u32 entries;
+	} sizes[] = {
+		{ "bwl_gate_v1", n->peers },
+		{ "bwl_name_v1", n->peers },
+		{ "bwl_peercnt_v1", n->peers },
+		{ "bwl_retired_v1", n->peers },
+		{ "bwl_state_v1", 2 * (n->peers + n->extras) },
+		{ "bwl_extra_v1", n->extras },
+		{ "bwl_window_v1", n->windows },
+		{ "bwl_winown_v1", n->windows },
+	};
+	unsigned i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(obj, sizes[i].name),
+					 sizes[i].entries);
+}
+
+/* What bwlimit-load writes before anything can be attached. */
+static int first_words(struct rig *r, const struct rig_size *n)
+{
+	struct bwl_schema schema = {
+		.magic = BWL_SCHEMA_MAGIC, .abi = BWL_ABI_VERSION, .max_peers = n->peers,
+		.max_extras = n->extras, .max_windows = n->windows, .layout = bwl_layout(),
+	};
+	struct bwl_control ctl = {
+		.sched = { { BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS } },
+		.tag = 0x62776c31, .fresh_volume = 1, .drill = 1, .attached_ns = bwl_now_ns(),
+	};
+	struct bwl_dev host = { .ifindex = 1, .mtu = 1500, .kind = BWL_PORT_HOST,
+				.name = RIG_HOST_DEV };
+	struct bwl_dev up = { .ifindex = 2, .mtu = 1500, .kind = BWL_PORT_UPLINK,
+			      .name = RIG_UPLINK_DEV };
+	__u32 zero = RIG_HOST_PORT, one = RIG_UPLINK_PORT, lo = 1, port = RIG_HOST_PORT + 1;
+
+#define PUT(map, key, value)                                                                     \
+	bpf_map__update_elem(bpf_object__find_map_by_name(r->obj, map), key, sizeof(__u32),      \
+			     value, sizeof(*(value)), 0)
+	return PUT("bwl_schema_v1", &zero, &schema) || PUT("bwl_ctl_v1", &zero, &ctl) ||
+	       PUT("bwl_dev_v1", &zero, &host) || PUT("bwl_dev_v1", &one, &up) ||
+	       PUT("bwl_ifport_v1", &lo, &port);
+#undef PUT
+}
+
+static int pin_maps(struct rig *r)
+{
+	struct bpf_map *m;
+	char path[160];
+	int i;
+
+	snprintf(path, sizeof(path), "%s/maps", r->dir);
+	if (mkdir(r->dir, 0700) || mkdir(path, 0700))
+		return -errno;
+	for (i = 0; i < _BWL_PIN_MAX; i++) {
+		m = bpf_object__find_map_by_name(r->obj, bwl_pin_name(i));
+		snprintf(path, sizeof(path), "%s/maps/%s", r->dir, bwl_pin_name(i));
+		if (!m || bpf_map__pin(m, path))
+			return -errno;
+	}
+	return 0;
+}
+
+int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_size *n,
+	   struct bwl_err *e)
+{
+	static unsigned serial;
+	int err;
+
+	*r = (struct rig){ 0 };
+	libbpf_set_print(quiet);
+	snprintf(r->dir, sizeof(r->dir), "/sys/fs/bpf/bwl-rig-%d-%u", getpid(), serial++);
+	r->obj = bpf_object__open_mem(elf, elf_size, NULL);
+	if (!r->obj)
+		return bwl_fail(e, errno, "cannot open the BPF object: %s", strerror(errno));
+	set_sizes(r->obj, n);
+	err = bpf_object__load(r->obj);
+	if (!err)
+		err = first_words(r, n);
+	if (!err)
+		err = pin_maps(r);
+	if (err) {
+		rig_down(r);
+		return bwl_fail(e, -err, "cannot load the programs: %s", strerror(-err));
+	}
+	err = bwl_pins_open(r->dir, true, &r->pins, e);
+	if (err)
+		rig_down(r);
+	return err;
+}
+
+void rig_down(struct rig *r)
+{
+	char path[160];
+	int i;
+
+	bwl_pins_close(r->pins);
+	bpf_object__close(r->obj);
+	for (i = 0; i < _BWL_PIN_MAX; i++) {
+		snprintf(path, sizeof(path), "%s/maps/%s", r->dir, bwl_pin_name(i));
+		unlink(path);
+	}
+	snprintf(path, sizeof(path), "%s/maps", r->dir);
+	rmdir(path);
+	rmdir(r->dir);
+	*r = (struct rig){ 0 };
+}
+
+int rig_prog(const struct rig *r, const char *name)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(r->obj, name));
+}
+
+struct bwl_policy *rig_policy(void)
+{
+	struct bwl_policy *p = bwl_policy_new();
+	struct bwl_pol_port *port = calloc(1, sizeof(*port));
+
+	p->uplinks = calloc(1, sizeof(*p->uplinks));
+	if (!port || !p->uplinks)
+		abort();
+	port->sources = calloc(2, sizeof(*port->sources));
+	if (!port->sources)
+		abort();
+	snprintf(p->node, sizeof(p->node), "rig");
+	snprintf(p->uplinks[0], sizeof(p->uplinks[0]), RIG_UPLINK_DEV);
+	p->nuplinks = 1;
+	snprintf(port->name, sizeof(port->name), RIG_HOST_DEV);
+	port->sources[0].family = 4;
+	port->sources[1].family = 6;
+	port->nsources = 2;
+	p->ports = port;
+	p->nports = 1;
+	p->heartbeat_none = true;
+	p->min_charge = 64;
+	return p;
+}
+
+void rig_die(const struct bwl_err *e)
+{
+	fprintf(stderr, "%s\n%s%s%s", e->text, e->hint[0] ? "  " : "", e->hint,
+		e->hint[0] ? "\n" : "");
+	exit(1);
+}
