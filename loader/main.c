@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* bwlimit-load: a table of commands and their options. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <bwl/units.h>
+#include "attach.h"
+#include "guard.h"
+#include "probe.h"
+#include "verify.h"
+
+static const char usage_text[] =
+	"usage: bwlimit-load COMMAND [OPTIONS]\n"
+	"\n"
+	"commands:\n"
+	"  attach    attach the programs; host ports are down until everything is in place\n"
+	"  detach    take the programs away; host ports stay down unless --open\n"
+	"  upgrade   replace the programs in place, under traffic\n"
+	"  status    what is attached where, and how\n"
+	"  verify    check every promise; exit code 1 when one does not hold\n"
+	"  probe     what this kernel and these devices offer, found by trying\n"
+	"  guard     keep devices that appear later down until they are attached\n"
+	"\n"
+	"options:\n"
+	"  --host DEV            host port (repeat it for more)\n"
+	"  --uplink DEV          uplink (repeat it for more)\n"
+	"  --policy FILE         take the ports from this policy and apply it\n"
+	"  --management DEV      a device that is no port: verify and guard leave it alone\n"
+	"  --tc auto|tcx|clsact              default auto\n"
+	"  --xdp auto|native|generic|none    default auto\n"
+	"  --max-peers N --max-extras N --max-windows N\n"
+	"                        size of the tables when they are made (65536, 16384, 16384)\n"
+	"  --fresh-volume        volumes of the first policy start unspent (logged)\n"
+	"  --keep-down           leave host ports down after attach\n"
+	"  --open                detach: bring host ports up without any limit (logged)\n"
+	"  --drill               mark the maps as made by a test; verify will say so\n"
+	"  --pin-dir DIR         default $BWLIMIT_PIN_DIR or " BWL_PIN_DIR "\n"
+	"  --json                for programs, errors included\n"
+	"\n"
+	"examples:\n"
+	"  bwlimit-load attach --host pf0hpf --uplink p0 --policy /etc/bwlimit/policy.yaml\n"
+	"  bwlimit-load verify --management oob_net0\n"
+	"  bwlimit-load upgrade && bwlimit-load status\n";
+
+static int cmd_attach(struct bwl_attach *a, struct bwl_err *e)
+{
+	int r = bwl_attach(a, e);
+
+	return r ? r : bwl_status(a, e);
+}
+
+static int cmd_upgrade(struct bwl_attach *a, struct bwl_err *e)
+{
+	int r = bwl_upgrade(a, e);
+
+	return r ? r : bwl_status(a, e);
+}
+
+static int cmd_detach(struct bwl_attach *a, struct bwl_err *e)
+{
+	int r = bwl_detach(a, e);
+
+	if (!r && a->json)
+		puts("{\"detached\": true}");
+	else if (!r)
+		printf("detached; host ports are %s\n", a->open ? "UP, without any limit" : "down");
+	return r;
+}
+
+static int cmd_status(struct bwl_attach *a, struct bwl_err *e)
+{
+	return bwl_status(a, e);
+}
+
+static int cmd_verify(struct bwl_attach *a, struct bwl_err *e)
+{
+	return bwl_verify(a, e);
+}
+
+static const struct command {
+	const char *name;
+	int (*run)(struct bwl_attach *a, struct bwl_err *e);
+} commands[] = {
+	{ "attach", cmd_attach }, { "detach", cmd_detach }, { "upgrade", cmd_upgrade },
+	{ "status", cmd_status }, { "verify", cmd_verify }, { "probe", bwl_probe },
+	{ "guard", bwl_guard },
+};
+
+enum { O_HOST = 256, O_UPLINK, O_POLICY, O_MANAGEMENT, O_TC, O_XDP, O_PEERS, O_EXTRAS, O_WINDOWS,
+       O_FRESH, O_DOWN, O_OPEN, O_DRILL, O_PINS, O_JSON, O_HELP, O_VERSION };
+
+static const struct option options[] = {
+	{ "host", 1, NULL, O_HOST }, { "uplink", 1, NULL, O_UPLINK },
+	{ "policy", 1, NULL, O_POLICY }, { "management", 1, NULL, O_MANAGEMENT },
+	{ "tc", 1, NULL, O_TC }, { "xdp", 1, NULL, O_XDP },
+	{ "max-peers", 1, NULL, O_PEERS }, { "max-extras", 1, NULL, O_EXTRAS },
+	{ "max-windows", 1, NULL, O_WINDOWS }, { "fresh-volume", 0, NULL, O_FRESH },
+	{ "keep-down", 0, NULL, O_DOWN }, { "open", 0, NULL, O_OPEN },
+	{ "drill", 0, NULL, O_DRILL }, { "pin-dir", 1, NULL, O_PINS },
+	{ "json", 0, NULL, O_JSON }, { "help", 0, NULL, O_HELP },
+	{ "version", 0, NULL, O_VERSION }, { 0 },
+};
+
+static int add(const char **list, unsigned *n, const char *what, struct bwl_err *e)
+{
+	if (*n >= BWL_MAX_PORTS || strlen(optarg) >= IFNAMSIZ)
+		return bwl_fail(e, EINVAL, "--%s %s: a device name of 1 to 15 characters, at most %d of them",
+				what, optarg, BWL_MAX_PORTS);
+	list[(*n)++] = optarg;
+	return 0;
+}
+
+static int number(uint32_t *ret, const char *what, uint32_t min, uint32_t max, struct bwl_err *e)
+{
+	char *end;
+	unsigned long v;
+
+	errno = 0;
+	v = strtoul(optarg, &end, 10);
+	if (errno || *end || end == optarg || optarg[0] == '-' || v < min || v > max)
+		return bwl_fail(e, EINVAL, "--%s %s: a number from %u to %u", what, optarg, min, max);
+	*ret = (uint32_t)v;
+	return 0;
+}
+
+static int word(const char *what, const char *const *words, struct bwl_err *e)
+{
+	char all[96] = "";
+	int i;
+
+	for (i = 0; words[i]; i++) {
+		if (!strcmp(words[i], optarg))
+			return i;
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", words[i]);
+	}
+	return bwl_fail(e, EINVAL, "--%s %s: one of %s", what, optarg, all);
+}
+
+static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
+{
+	static const char *const tc[] = { "auto", "tcx", "clsact", NULL };
+	static const char *const xdp[] = { "auto", "native", "generic", "none", NULL };
+	int r = 0;
+
+	switch (opt) {
+	case O_HOST: return add(a->host, &a->nhost, "host", e);
+	case O_UPLINK: return add(a->uplink, &a->nuplink, "uplink", e);
+	case O_MANAGEMENT: return add(a->management, &a->nmanagement, "management", e);
+	case O_POLICY: a->policy = optarg; return 0;
+	case O_PEERS: return number(&a->dims.max_peers, "max-peers", 16, 1U << 22, e);
+	case O_EXTRAS: return number(&a->dims.max_extras, "max-extras", 256, 1U << 22, e);
+	case O_WINDOWS: return number(&a->dims.max_windows, "max-windows", 16, 1U << 22, e);
+	case O_FRESH: a->fresh_volume = true; return 0;
+	case O_DOWN: a->keep_down = true; return 0;
+	case O_OPEN: a->open = true; return 0;
+	case O_DRILL: a->drill = true; return 0;
+	case O_PINS: a->dir = optarg; return 0;
+	case O_JSON: a->json = true; return 0;
+	case O_TC:
+		r = word("tc", tc, e);
+		a->tc = (enum bwl_tc_way)r;
+		break;
+	case O_XDP:
+		r = word("xdp", xdp, e);
+		a->xdp = (enum bwl_xdp_way)r;
+		break;
+	default:
+		return -EINVAL;
+	}
+	return r < 0 ? r : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct bwl_attach a = { .dims = BWL_DEFAULT_DIMS };
+	const struct command *c = NULL;
+	struct bwl_err e = { 0 };
+	int opt, r = 0;
+	size_t i;
+
+	bwl_log_program("bwlimit-load");
+	while (!r && (opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt == O_HELP || opt == 'h') {
+			fputs(usage_text, stdout);
+			return 0;
+		}
+		if (opt == O_VERSION) {
+			puts("bwlimit-load " BWL_VERSION);
+			return 0;
+		}
+		r = option(&a, opt, &e);
+	}
+	for (i = 0; !r && optind < argc && i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(commands[i].name, argv[optind]))
+			c = &commands[i];
+	if (!r && (!c || optind + 1 != argc)) {
+		if (optind >= argc)
+			bwl_fail(&e, EINVAL, "no command was given");
+		else if (!c)
+			bwl_fail(&e, EINVAL, "unknown command %s", argv[optind]);
+		else
+			bwl_fail(&e, EINVAL, "%s takes no argument %s", c->name, argv[optind + 1]);
+		bwl_hint(&e, "bwlimit-load --help");
+		r = -EINVAL;
+	}
+	if (r) {
+		if (e.code)
+			bwl_err_print(&e, "bwlimit-load", a.json);
+		return 2;
+	}
+	r = c->run(&a, &e);
+	if (r < 0)
+		bwl_err_print(&e, "bwlimit-load", a.json);
+	return r ? 1 : 0;
+}

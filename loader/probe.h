@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* probe: what this kernel and these devices offer, found by using it. */
+#ifndef BWL_LOADER_PROBE_H
+#define BWL_LOADER_PROBE_H
+
+#include "attach.h"
+
+/* Devices: those of --host and --uplink, else a veth pair in a namespace of its own. */
+int bwl_probe(struct bwl_attach *a, struct bwl_err *e);
+
+#endif
