@@ -71,9 +71,23 @@ static void expected(const struct bwl_schema *s, enum bwl_pin pin, size_t *size,
 	}
 }
 
+/* Pins that are mapped. The kernel maps no file opened read-only as shared, and a BPF map in no
+ * other way (EINVAL): those are opened for writing, and mapped for reading.
+ */
+#define BWL_MAPPED(X)                                                                            \
+	X(ctl) X(gate) X(name) X(state) X(extra) X(window) X(winown) X(dev) X(ifport)
+
+static bool is_mapped(enum bwl_pin pin)
+{
+#define X(n) pin == BWL_PIN_##n ||
+	return BWL_MAPPED(X) false;
+#undef X
+}
+
 static int open_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
 {
-	LIBBPF_OPTS(bpf_obj_get_opts, o, .file_flags = p->writable ? 0 : BPF_F_RDONLY);
+	LIBBPF_OPTS(bpf_obj_get_opts, o,
+		    .file_flags = p->writable || is_mapped(pin) ? 0 : BPF_F_RDONLY);
 	struct bpf_map_info info = {};
 	__u32 len = sizeof(info);
 	size_t size, entries;
@@ -155,9 +169,6 @@ static void unmap_pin(struct bwl_pins *p, enum bwl_pin pin, void *m)
 	if (m)
 		munmap(m, ((size + 7) / 8 * 8 * entries + page - 1) / page * page);
 }
-
-#define BWL_MAPPED(X)                                                                            \
-	X(ctl) X(gate) X(name) X(state) X(extra) X(window) X(winown) X(dev) X(ifport)
 
 int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e)
 {
