@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the commands of bwlimit-ctl share: the command table's entry, its arguments, and
+ * printing. A command returns 0, a negative errno with c->err filled, or CTL_USAGE.
+ */
+#ifndef BWL_CTL_H
+#define BWL_CTL_H
+
+#include <jansson.h>
+#include "bwl/exfil.h"
+#include "bwl/pins.h"
+#include "bwl/policy.h"
+#include "bwl/tables.h"
+#include "bwl/units.h"
+
+#define CTL_PROGRAM "bwlimit-ctl"
+#define CTL_USAGE 2	/* wrong use: c->err says what is wrong */
+
+struct ctl {
+	const char *pin_dir;	/* --pin-dir, or NULL */
+	bool json;
+	struct bwl_err err;
+};
+
+struct ctl_cmd {
+	const char *noun, *verb;	/* verb NULL: the noun alone is the command */
+	const char *usage;		/* what follows the words */
+	const char *about;
+	const char *more;		/* options and examples, for --help */
+	int (*run)(struct ctl *c, int argc, char **argv);
+};
+
+/* One table a file; each ends with a NULL noun. */
+extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_zone_cmds[], ctl_policy_cmds[],
+	ctl_stats_cmds[], ctl_top_cmds[], ctl_watch_cmds[], ctl_explain_cmds[], ctl_exfil_cmds[],
+	ctl_heartbeat_cmds[];
+
+/* args.c: what people type */
+int ctl_usage(struct ctl *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The word of the list (ends with NULL) that s was meant to be, or NULL. */
+const char *ctl_nearest(const char *s, const char *const *words);
+
+struct ctl_opt {
+	const char *name;	/* "--port"; NULL ends the list */
+	bool *flag;		/* an option without a value */
+	const char **value;
+};
+/* Takes the options out of argv; "--" ends them. */
+int ctl_opts(struct ctl *c, int *argc, char **argv, const struct ctl_opt *opts);
+/* A count of 1 to max; `what` names it in the error. */
+int ctl_number(struct ctl *c, const char *what, const char *s, uint64_t max, uint64_t *ret);
+
+enum ctl_word {
+	CTL_W_RATE = 1 << 0, CTL_W_BURST = 1 << 1, CTL_W_VOLUME = 1 << 2, CTL_W_MODE = 1 << 3,
+	CTL_W_ACCEPT = 1 << 4, CTL_W_FOR = 1 << 5, CTL_W_REASON = 1 << 6, CTL_W_ZONE = 1 << 7,
+	CTL_W_VIA = 1 << 8, CTL_W_VIA6 = 1 << 9, CTL_W_PATH = 1 << 10, CTL_W_FROM = 1 << 11,
+	CTL_W_UPLINK = 1 << 12, CTL_W_IPSEC = 1 << 13, CTL_W_CONTAINED = 1 << 14,
+	CTL_W_MARK = 1 << 15,
+	CTL_W_MORE = 1 << 16,	/* accepted: `volume +1gb` */
+	CTL_W_LIMIT = CTL_W_RATE | CTL_W_BURST | CTL_W_VOLUME,
+};
+struct ctl_words {
+	unsigned int seen;	/* enum ctl_word */
+	struct bwl_lim lim;
+	bool add_volume;
+	uint64_t for_ns, burst_ns;
+	uint8_t mode, mark_pct, path;
+	struct bwl_lim accept;
+	bool accept_none;
+	const char *zone, *from, *uplink, *ipsec;
+	uint8_t via4[4], via6[16];
+	char reason[256];
+};
+/* "rate 1gbit burst 64kb …": any of `allowed`, each once. */
+int ctl_words(struct ctl *c, int argc, char **argv, unsigned int allowed, struct ctl_words *w);
+
+/* Everything but the expiry and the authorisation. */
+void ctl_change_from_words(const struct ctl_words *w, struct bwl_change *ch);
+/* The words back as one line, for the audit log. */
+char *ctl_join(int argc, char **argv, char *buf, size_t size);
+
+/* print.c: tables and JSON */
+struct ctl_table;
+#define CTL_RIGHT '>'	/* a heading that starts with it: the column is aligned to the right */
+struct ctl_table *ctl_table_new(const char *const *heads);	/* ends with NULL */
+void ctl_cell(struct ctl_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ctl_table_print(struct ctl_table *t, FILE *f);
+void ctl_table_free(struct ctl_table *t);
+
+/* Takes the reference. Pretty, and a newline; compact when a stream of objects is printed. */
+void ctl_json_print(json_t *o);
+void ctl_json_line(json_t *o);
+/* Like json_object_set_new(), for values that JSON integers cannot hold. */
+void ctl_json_u64(json_t *o, const char *key, uint64_t v);
+/* rate_bps, burst_bytes, volume_bytes, window_s; null where there is no limit. */
+json_t *ctl_json_lim(const struct bwl_lim *l);
+json_t *ctl_json_peer(const struct bwl_pol_peer *p, uint64_t now_ns);
+json_t *ctl_json_policy(const struct bwl_policy *p, uint64_t now_ns);
+json_t *ctl_json_left(const struct bwl_left *l);
+/* "1gbit", "unlimited"; "64kb"; "1gb per 1d"; "1.2 GiB of 20 GiB (6 %)"; "-": none */
+#define CTL_LIM_BUF 96
+char *ctl_lim_rate(const struct bwl_lim *l, char buf[static BWL_UNIT_BUF]);
+char *ctl_lim_burst(const struct bwl_lim *l, char buf[static BWL_UNIT_BUF]);
+char *ctl_left_volume(const struct bwl_left *l, char buf[static CTL_LIM_BUF]);
+char *ctl_lim_volume(const struct bwl_lim *l, char buf[static CTL_LIM_BUF]);
+/* "police"; "shape (polices for now)" */
+const char *ctl_mode_text(unsigned int mode);
+
+/* What a new policy changed, on stdout. */
+void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t *extra);
+
+/* view.c: the pinned maps with the generation that holds */
+enum ctl_grant { CTL_LIVE, CTL_EXPIRED, CTL_SILENT, CTL_REVOKED, CTL_NO_GRANT };
+struct ctl_view {
+	struct bwl_pins *pins;
+	struct bwl_gen gen;
+	uint64_t now_ns;
+	bool has_gen;
+};
+/* Without a policy in force: -ENOENT. */
+int ctl_view_open(struct ctl *c, bool writable, struct ctl_view *v);
+void ctl_view_close(struct ctl_view *v);
+/* The body of peer id in this generation, or NULL. */
+const struct bwl_peer *ctl_view_peer(const struct ctl_view *v, uint32_t id);
+enum ctl_grant ctl_grant_state(const struct ctl_view *v, uint32_t id, const struct bwl_peer *p);
+const char *ctl_grant_name(enum ctl_grant g);
+/* Ids in the policy, by name. The caller frees. -ENOENT names the one that is not there. */
+int ctl_view_ids(struct ctl *c, const struct ctl_view *v, int argc, char **argv,
+		 uint32_t **ret, size_t *ret_n);
+int ctl_view_no_peer(struct ctl *c, const struct ctl_view *v, const char *name);
+/* Lock, read the policy in force into *pol for an edit. Refused while a --confirm is pending. */
+int ctl_edit_begin(struct ctl *c, struct bwl_pins **ret_pins, struct bwl_policy **ret_pol);
+int ctl_edit_end(struct ctl *c, struct bwl_pins *pins, struct bwl_policy *pol,
+		 struct bwl_publish_report *ret);
+
+/* Seconds from now on of a boot-time deadline, for people: "in 2 h", "never", "3 s ago". */
+char *ctl_when(uint64_t deadline_ns, uint64_t now_ns, char buf[static BWL_UNIT_BUF + 8]);
+/* Set by SIGINT and SIGTERM once ctl_catch_signals() has been called. */
+extern volatile int ctl_stopped;
+void ctl_catch_signals(void);
+
+#endif

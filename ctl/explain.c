@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `explain`: the question from the command line, the answer for people and programs. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "explain.h"
+
+static int parse_address(struct ctl *c, const char *what, const char *s, uint8_t *family,
+			 uint8_t addr[16])
+{
+	struct bwl_pfx p;
+
+	if (bwl_pfx_parse(s, &p, &c->err))
+		return CTL_USAGE;
+	if (p.len != (p.family == 4 ? 32 : 128))
+		return ctl_usage(c, "%s '%.64s': one address, not a prefix", what, s);
+	if (*family && *family != p.family)
+		return ctl_usage(c, "source and destination are of different families");
+	*family = p.family;
+	memcpy(addr, p.addr, 16);
+	return 0;
+}
+
+static int parse_proto(struct ctl *c, const char *s, struct ctl_question *q)
+{
+	static const struct { const char *name; uint8_t proto; } names[] = {
+		{ "tcp", IPPROTO_TCP }, { "udp", IPPROTO_UDP }, { "icmp", IPPROTO_ICMP },
+		{ "icmpv6", IPPROTO_ICMPV6 }, { "sctp", IPPROTO_SCTP }, { "gre", IPPROTO_GRE },
+		{ "esp", IPPROTO_ESP },
+	};
+	uint64_t n;
+
+	q->has_proto = true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strcmp(s, names[i].name)) {
+			q->proto = names[i].proto;
+			return 0;
+		}
+	}
+	if (*s < '0' || *s > '9')
+		return ctl_usage(c, "'%.64s' is not a protocol: tcp, udp, icmp, icmpv6, sctp, gre, esp, or 1 to 255",
+				 s);
+	if (ctl_number(c, "a protocol", s, 255, &n))
+		return CTL_USAGE;
+	q->proto = n;
+	return 0;
+}
+
+static int parse(struct ctl *c, int argc, char **argv, const char *size, struct ctl_question *q)
+{
+	uint64_t n;
+
+	if (argc < 2)
+		return ctl_usage(c, "say a source and a destination address");
+	if (argc > 4)
+		return ctl_usage(c, "unexpected '%.64s'", argv[4]);
+	if (parse_address(c, "source", argv[0], &q->family, q->src) ||
+	    parse_address(c, "destination", argv[1], &q->family, q->dst))
+		return CTL_USAGE;
+	if (argc > 2 && parse_proto(c, argv[2], q))
+		return CTL_USAGE;
+	if (argc > 3) {
+		if (q->proto != IPPROTO_TCP && q->proto != IPPROTO_UDP)
+			return ctl_usage(c, "only tcp and udp have ports");
+		if (ctl_number(c, "a port", argv[3], 65535, &n))
+			return CTL_USAGE;
+		q->dport = n;
+	}
+	if (size) {
+		if (ctl_number(c, "a frame size in bytes", size, 1 << 20, &n))
+			return CTL_USAGE;
+		q->len = n;
+	}
+	return 0;
+}
+
+/* The reason's own words, made concrete where a name is known. */
+static void todo_text(const struct ctl_view *v, const struct ctl_question *q,
+		      const struct ctl_answer *a, char *buf, size_t size)
+{
+	const char *name = q->peer ? v->pins->name[q->peer].name : "NAME";
+	char wait[BWL_UNIT_BUF];
+
+	switch (a->reason) {
+	case BWL_R_NO_GRANT:
+	case BWL_R_REVOKED:
+	case BWL_R_EXPIRED:
+		snprintf(buf, size, "bwlimit-ctl grant %.31s [rate R] [for TIME] reason TEXT", name);
+		break;
+	case BWL_R_PEER_VOLUME:
+		snprintf(buf, size, "bwlimit-ctl grant %.31s volume +SIZE reason TEXT", name);
+		break;
+	case BWL_R_PEER_RATE:
+	case BWL_R_FLOOR_RATE:
+	case BWL_R_CLASS_RATE:
+	case BWL_R_ZONE_RATE:
+	case BWL_R_PORT_RATE:
+	case BWL_R_NODE_RATE:
+		if (a->wait_ns)
+			snprintf(buf, size, "wait: it passes in %s when nothing else is sent",
+				 bwl_human_time((double)a->wait_ns / 1e9, wait));
+		else
+			snprintf(buf, size, "raise the burst: this frame is larger than it");
+		break;
+	default:
+		snprintf(buf, size, "%s", bwl_reason_todo(a->reason));
+	}
+}
+
+static void print_json(const struct ctl_view *v, const struct ctl_question *q, char **argv,
+		       const struct ctl_answer *a, const char *todo)
+{
+	bool passes = bwl_reason_passes(a->reason);
+	json_t *o = json_pack("{s:s,s:s,s:s?,s:s?,s:s,s:I,s:s,s:s,s:s,s:s,s:O}", "source", argv[0],
+			      "destination", argv[1], "port",
+			      a->port < BWL_MAX_PORTS ? v->pins->dev[a->port].name : NULL, "peer",
+			      q->peer ? v->pins->name[q->peer].name : NULL, "class",
+			      bwl_class_name(a->class_), "bytes", (json_int_t)a->len, "verdict",
+			      passes ? "pass" : "drop", "reason", bwl_reason_name(a->reason), "means",
+			      bwl_reason_text(a->reason), "todo", todo, "steps", a->steps);
+
+	ctl_json_print(o);
+}
+
+static void print_human(char **argv, const struct ctl_answer *a, const char *todo)
+{
+	static const char *const heads[] = { "", "CHECK", "FINDS", NULL };
+	struct ctl_table *t = ctl_table_new(heads);
+	json_t *o;
+	size_t i;
+
+	printf("%s > %s", argv[0], argv[1]);
+	if (a->len)
+		printf(", %u bytes", a->len);
+	printf(": %s %s (%s)\n", bwl_reason_passes(a->reason) ? "passes:" : "is dropped:",
+	       bwl_reason_name(a->reason), bwl_reason_text(a->reason));
+	if (*todo)
+		printf("to do: %s\n", todo);
+	putchar('\n');
+	json_array_foreach(a->steps, i, o) {
+		const char *reason = json_string_value(json_object_get(o, "reason"));
+
+		ctl_cell(t, "%s", reason ? reason : "ok");
+		ctl_cell(t, "%s", json_string_value(json_object_get(o, "check")));
+		ctl_cell(t, "%s", json_string_value(json_object_get(o, "detail")));
+	}
+	ctl_table_print(t, stdout);
+	ctl_table_free(t);
+}
+
+static int explain(struct ctl *c, int argc, char **argv)
+{
+	const char *port = NULL, *size = NULL;
+	const struct ctl_opt opts[] = {
+		{ "--port", NULL, &port }, { "--size", NULL, &size }, { NULL, NULL, NULL },
+	};
+	struct ctl_view v = { 0 };
+	struct ctl_question q = { 0 };
+	struct ctl_answer a;
+	char todo[160];
+	uint32_t slot;
+	int r;
+
+	r = ctl_opts(c, &argc, argv, opts);
+	if (!r)
+		r = parse(c, argc, argv, size, &q);
+	if (r)
+		return r;
+	q.port = port;
+	r = bwl_pins_open(c->pin_dir, false, &v.pins, &c->err);
+	if (r)
+		return r;
+	v.now_ns = bwl_now_ns();
+	slot = bwl_active_slot(v.pins, v.now_ns);
+	if (slot != BWL_NO_SLOT) {
+		r = bwl_gen_open(v.pins, slot, &v.gen, &c->err);
+		v.has_gen = !r;
+	}
+	if (!r) {
+		q.peer = v.has_gen ? bwl_lookup_dest(&v.gen, q.family, q.dst) : 0;
+		ctl_explain(&v, &q, &a);
+		todo_text(&v, &q, &a, todo, sizeof(todo));
+		if (c->json)
+			print_json(&v, &q, argv, &a, todo);
+		else
+			print_human(argv, &a, todo);
+		json_decref(a.steps);
+	}
+	ctl_view_close(&v);
+	return r;
+}
+
+const struct ctl_cmd ctl_explain_cmds[] = {
+	{ "explain", NULL, "[--port DEV] [--size BYTES] SRC DST [PROTO [DPORT]]",
+	  "What would happen now to a packet: which rule, which limit, what to do",
+	  "A full-size packet, unless --size says otherwise. Changes nothing and charges nothing.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl explain 10.0.7.2 198.51.100.9 tcp 443\n"
+	  "  bwlimit-ctl explain --port pf0vf0 fd00:7::2 fd00:3::9 udp 4791\n", explain },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

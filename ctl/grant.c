@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `grant` and `revoke`: who may send, how much, until when. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ctl.h"
+
+/* A grant that lifts nothing and allows nothing would only look like one. */
+static int check_grant(struct ctl *c, struct bwl_pins *pins, const char *name,
+		       const struct ctl_words *w)
+{
+	uint32_t slot = bwl_active_slot(pins, bwl_now_ns()), id;
+	struct ctl_view v = { .pins = pins, .now_ns = bwl_now_ns() };
+	const struct bwl_peer *p;
+	int r = 0;
+
+	if (slot == BWL_NO_SLOT) {
+		bwl_fail(&c->err, ENOENT, "no policy has been applied: there is no peer to grant to");
+		return bwl_hint(&c->err, "bwlimit-ctl policy apply FILE");
+	}
+	r = bwl_gen_open(pins, slot, &v.gen, &c->err);
+	if (r)
+		return r;
+	id = bwl_peer_id(pins, &v.gen, name);
+	p = ctl_view_peer(&v, id);
+	if (!p)
+		r = ctl_view_no_peer(c, &v, name);
+	else if (!(p->meta.flags & BWL_PEER_GRANT) && !(w->seen & (CTL_W_RATE | CTL_W_VOLUME))) {
+		bwl_fail(&c->err, EINVAL, "'%s' has had no grant: say at least its rate", name);
+		r = bwl_hint(&c->err, "bwlimit-ctl grant %s rate 10mbit reason …", name);
+	}
+	bwl_gen_close(&v.gen);
+	return r;
+}
+
+static void print_grant(struct ctl *c, const char *name, uint64_t expiry_ns, uint64_t now_ns,
+			const struct ctl_words *w)
+{
+	char t[BWL_UNIT_BUF];
+	json_t *o;
+
+	if (c->json) {
+		o = json_pack("{s:s,s:b,s:s}", "peer", name, "granted", 1, "reason", w->reason);
+		json_object_set_new(o, "expires_in_s", w->for_ns
+				    ? json_real((double)(expiry_ns - now_ns) / 1e9) : json_null());
+		ctl_json_print(o);
+	} else if (w->for_ns) {
+		printf("%s: granted for %s\n", name, bwl_format_time(w->for_ns, t));
+	} else {
+		printf("%s: granted; it never expires (say `for TIME` to end it)\n", name);
+	}
+	if ((w->seen & CTL_W_MODE) && w->mode == BWL_SHAPE)
+		bwl_warn("mode shape polices for now: packets over the limit are dropped");
+}
+
+static int grant(struct ctl *c, int argc, char **argv)
+{
+	struct bwl_change ch = { 0 };
+	struct ctl_words w = { 0 };
+	uint64_t now = bwl_now_ns();
+	struct bwl_pins *pins;
+	char line[512];
+	int r;
+
+	if (!argc)
+		return ctl_usage(c, "say which peer, and why");
+	r = ctl_words(c, argc - 1, argv + 1, CTL_W_LIMIT | CTL_W_MORE | CTL_W_MODE | CTL_W_MARK |
+		      CTL_W_FOR | CTL_W_REASON, &w);
+	if (r)
+		return r;
+	if (!(w.seen & CTL_W_REASON))
+		return ctl_usage(c, "say why: 'reason TEXT' at the end goes to the audit log");
+	if ((w.seen & CTL_W_MARK) && (!(w.seen & CTL_W_MODE) || w.mode != BWL_MARK))
+		return ctl_usage(c, "'mark' is the threshold of `mode mark`: say both");
+	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
+	if (r)
+		return r;
+	ctl_change_from_words(&w, &ch);
+	ch.set |= BWL_SET_AUTHORISE | BWL_SET_EXPIRY;
+	ch.expiry_ns = w.for_ns ? now + w.for_ns : BWL_NEVER_NS;
+	r = bwl_pins_lock(pins, &c->err);
+	if (!r)
+		r = check_grant(c, pins, argv[0], &w);
+	if (!r)
+		r = bwl_peer_change(pins, argv[0], &ch, &c->err);
+	if (!r) {
+		bwl_audit("grant %s", ctl_join(argc, argv, line, sizeof(line)));
+		print_grant(c, argv[0], ch.expiry_ns, now, &w);
+	}
+	bwl_pins_close(pins);
+	return r;
+}
+
+static json_t *grant_json(const struct ctl_view *v, uint32_t id, const struct bwl_peer *p,
+			  const struct bwl_left *l)
+{
+	uint64_t rate = bwl_rate_decode(&p->grant.rate);
+	json_t *o = json_object();
+
+	json_object_set_new(o, "name", json_string(v->pins->name[id].name));
+	json_object_set_new(o, "state", json_string(ctl_grant_name(ctl_grant_state(v, id, p))));
+	json_object_set_new(o, "rate_bps", rate ? json_integer((json_int_t)rate) : json_null());
+	json_object_set_new(o, "left", ctl_json_left(l));
+	json_object_set_new(o, "expires_in_s", p->meta.expiry_ns == BWL_NEVER_NS ? json_null()
+			    : json_real(((double)p->meta.expiry_ns - (double)v->now_ns) / 1e9));
+	json_object_set_new(o, "mode", json_string(bwl_mode_name(p->meta.mode)));
+	if (p->meta.mode == BWL_SHAPE)
+		json_object_set_new(o, "mode_in_force", json_string("police"));
+	return o;
+}
+
+static void grant_row(struct ctl_table *t, const struct ctl_view *v, uint32_t id,
+		      const struct bwl_peer *p, const struct bwl_left *l)
+{
+	char rate[BWL_UNIT_BUF], burst[BWL_UNIT_BUF], vol[CTL_LIM_BUF], when[BWL_UNIT_BUF + 8];
+	uint64_t bps = bwl_rate_decode(&p->grant.rate);
+
+	ctl_cell(t, "%s", v->pins->name[id].name);
+	ctl_cell(t, "%s", ctl_grant_name(ctl_grant_state(v, id, p)));
+	ctl_cell(t, "%s", bps ? bwl_format_rate(bps, rate) : "unlimited");
+	ctl_cell(t, "%s", bps ? bwl_format_size(l->burst, burst) : "-");
+	ctl_cell(t, "%s", ctl_left_volume(l, vol));
+	ctl_cell(t, "%s", ctl_when(p->meta.expiry_ns, v->now_ns, when));
+	ctl_cell(t, "%s", ctl_mode_text(p->meta.mode));
+}
+
+static int grant_list(struct ctl *c, int argc, char **argv)
+{
+	static const char *const heads[] = {
+		"NAME", "STATE", ">RATE", ">BURST", ">VOLUME USED", "EXPIRES", "MODE", NULL,
+	};
+	struct ctl_table *t = NULL;
+	json_t *a = json_array();
+	struct ctl_view v;
+	uint32_t *ids;
+	size_t n;
+	int r;
+
+	r = ctl_view_open(c, false, &v);
+	if (!r) {
+		r = ctl_view_ids(c, &v, argc, argv, &ids, &n);
+		if (r)
+			ctl_view_close(&v);
+	}
+	if (r) {
+		json_decref(a);
+		return r;
+	}
+	t = ctl_table_new(heads);
+	for (size_t i = 0; i < n; i++) {
+		const struct bwl_peer *p = ctl_view_peer(&v, ids[i]);
+		struct bwl_left l;
+
+		if (!p || !(p->meta.flags & BWL_PEER_GRANT))
+			continue;
+		bwl_limit_left(v.pins, &p->grant.rate, &p->grant.volume, 2 * ids[i], v.now_ns, &l);
+		if (c->json)
+			json_array_append_new(a, grant_json(&v, ids[i], p, &l));
+		else
+			grant_row(t, &v, ids[i], p, &l);
+	}
+	if (c->json)
+		ctl_json_print(json_pack("{s:O}", "grants", a));
+	else
+		ctl_table_print(t, stdout);
+	ctl_table_free(t);
+	json_decref(a);
+	free(ids);
+	ctl_view_close(&v);
+	return 0;
+}
+
+static int revoke(struct ctl *c, int argc, char **argv)
+{
+	bool all = false;
+	const struct ctl_opt opts[] = { { "--all", &all, NULL }, { NULL, NULL, NULL } };
+	struct bwl_pins *pins;
+	json_t *names;
+	int r;
+
+	r = ctl_opts(c, &argc, argv, opts);
+	if (r)
+		return r;
+	if (all ? argc != 0 : argc == 0)
+		return ctl_usage(c, all ? "say --all or names, not both" : "say which peer, or --all");
+	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
+	if (r)
+		return r;
+	names = json_array();
+	if (all) {
+		r = bwl_revoke(pins, NULL, &c->err);
+		if (!r)
+			bwl_audit("revoke --all");
+	}
+	/* Every name is tried: one that is wrong must not keep the others open. */
+	for (int i = 0; i < argc; i++) {
+		struct bwl_err e = { 0 };
+		int one = bwl_revoke(pins, argv[i], &e);
+
+		if (!one) {
+			bwl_audit("revoke %s", argv[i]);
+			json_array_append_new(names, json_string(argv[i]));
+		} else if (!r) {
+			c->err = e;
+			r = one;
+		}
+	}
+	if (!r && c->json)
+		ctl_json_print(json_pack("{s:o}", "revoked", all ? json_string("all")
+					 : json_incref(names)));
+	else if (!r)
+		printf("revoked: %s\n", all ? "every grant" : argc == 1 ? argv[0] : "all named");
+	json_decref(names);
+	bwl_pins_close(pins);
+	return r;
+}
+
+const struct ctl_cmd ctl_grant_cmds[] = {
+	{ "grant", NULL, "NAME [rate R] [burst B] [volume V|+V] [for TIME] [mode M] reason TEXT…",
+	  "Let a peer send: new limits, an end, and a revocation lifted",
+	  "What is not named stays as it is; without `for` the grant never expires. `volume +V` adds\n"
+	  "to the volume; what is spent stays spent. The reason goes to the audit log.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl grant log-collector rate 10mbit volume 1gb per 1d reason ticket 4711\n"
+	  "  bwlimit-ctl grant tray-3 rate 100gbit for 2h reason checkpoint restore\n"
+	  "  bwlimit-ctl grant backup volume +50gb reason second dump\n", grant },
+	{ "grant", "list", "", "Grants: live or not, limits, what is used, when they end", NULL,
+	  grant_list },
+	{ "revoke", NULL, "NAME… | --all", "End grants at once; only `grant` lifts it",
+	  "Holds across every later policy. One write to the map per name; --all is one write.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl revoke log-collector\n"
+	  "  bwlimit-ctl revoke --all\n", revoke },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `heartbeat` keeps grants alive; `stop` ends everything at once. */
+#include <errno.h>
+#include <stdio.h>
+#include "ctl.h"
+
+static int heartbeat(struct ctl *c, int argc, char **argv)
+{
+	struct bwl_pins *pins;
+	char t[BWL_UNIT_BUF];
+	uint64_t deadline;
+	int r;
+
+	(void)argv;
+	if (argc)
+		return ctl_usage(c, "'heartbeat' takes no argument");
+	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
+	if (r)
+		return r;
+	r = bwl_heartbeat(pins, &deadline, &c->err);
+	if (!r && c->json) {
+		json_t *o = json_object();
+
+		json_object_set_new(o, "deadline_in_s", deadline == BWL_NEVER_NS ? json_null()
+				    : json_real(((double)deadline - (double)bwl_now_ns()) / 1e9));
+		ctl_json_print(o);
+	} else if (!r && deadline == BWL_NEVER_NS) {
+		puts("the policy says heartbeat: none: grants live without one");
+	} else if (!r) {
+		uint64_t now = bwl_now_ns();
+
+		printf("renewed: grants live for another %s\n",
+		       bwl_human_time(deadline > now ? (double)(deadline - now) / 1e9 : 0, t));
+	}
+	bwl_pins_close(pins);
+	return r;
+}
+
+static int stop(struct ctl *c, int argc, char **argv)
+{
+	bool off = false;
+	const struct ctl_opt opts[] = { { "--off", &off, NULL }, { NULL, NULL, NULL } };
+	struct bwl_pins *pins;
+	uint32_t want = BWL_STOPPED;
+	int r;
+
+	r = ctl_opts(c, &argc, argv, opts);
+	if (r)
+		return r;
+	if (argc)
+		return ctl_usage(c, "'stop' takes no argument but --off");
+	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
+	if (r)
+		return r;
+	if (!off) {
+		/* Without the lock: whoever stops everything does not wait. */
+		__atomic_store_n(&pins->ctl->stop, BWL_STOPPED, __ATOMIC_SEQ_CST);
+		bwl_audit("stop");
+	} else {
+		r = bwl_pins_lock(pins, &c->err);
+		if (!r && !__atomic_compare_exchange_n(&pins->ctl->stop, &want, BWL_RUN, false,
+						       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
+		    want == BWL_UPGRADING) {
+			bwl_fail(&c->err, EBUSY, "an upgrade was begun and not ended: everything stays closed");
+			r = bwl_hint(&c->err, "bwlimit-load upgrade completes it");
+		}
+		if (!r)
+			bwl_audit("stop --off");
+	}
+	if (!r && c->json)
+		ctl_json_print(json_pack("{s:b}", "stopped", !off));
+	else if (!r)
+		puts(off ? "the stop switch is off: the policy applies"
+			 : "stopped: every packet is dropped until `bwlimit-ctl stop --off`");
+	bwl_pins_close(pins);
+	return r;
+}
+
+const struct ctl_cmd ctl_heartbeat_cmds[] = {
+	{ "heartbeat", NULL, "", "Renew the deadline after which grants fall to their floors",
+	  "How long it lasts is in the policy (heartbeat: 60s). The data plane itself closes when it\n"
+	  "has passed.\n", heartbeat },
+	{ "stop", NULL, "[--off]", "Drop every packet, or let the policy apply again",
+	  "Examples:\n"
+	  "  bwlimit-ctl stop\n"
+	  "  bwlimit-ctl stop --off\n", stop },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The pipeline of bpf/bwlimit.bpf.c, read from the maps: the same checks in the same order. The
+ * first that refuses is the reason that the packet would be counted under; later ones are
+ * looked at too, where they can be, so that the operator does not mend one only to meet the next.
+ */
+#include <arpa/inet.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "explain.h"
+
+#define ETH_HEADER 14U
+
+struct judge {
+	const struct ctl_view *v;
+	const struct ctl_question *q;
+	struct ctl_answer *a;
+	const struct bwl_base *base;
+	const struct bwl_port *port;
+	const struct bwl_peer *peer;
+	bool lapsed, monitored;
+};
+
+/* ok, or the reason why not. */
+static bool step(struct judge *j, const char *check, unsigned int reason, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+static bool step(struct judge *j, const char *check, unsigned int reason, const char *fmt, ...)
+{
+	char detail[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(detail, sizeof(detail), fmt, ap);
+	va_end(ap);
+	json_array_append_new(j->a->steps, json_pack("{s:s,s:b,s:s,s:s?}", "check", check, "ok",
+						     reason == BWL_R_NONE, "detail", detail, "reason",
+						     reason ? bwl_reason_name(reason) : NULL));
+	if (reason != BWL_R_NONE && j->a->reason == BWL_R_NONE)
+		j->a->reason = reason;
+	return reason == BWL_R_NONE;
+}
+
+static bool source_has(const struct bwl_port *p, const struct ctl_question *q)
+{
+	uint32_t a[4];
+
+	memcpy(a, q->src, sizeof(a));
+	for (unsigned int i = 0; q->family == 4 && i < p->nsrc4 && i < BWL_MAX_SOURCES; i++)
+		if ((a[0] & p->src4[i].mask) == p->src4[i].addr)
+			return true;
+	for (unsigned int i = 0; q->family == 6 && i < p->nsrc6 && i < BWL_MAX_SOURCES; i++) {
+		const struct bwl_prefix6 *x = &p->src6[i];
+
+		if ((a[0] & x->mask[0]) == x->addr[0] && (a[1] & x->mask[1]) == x->addr[1] &&
+		    (a[2] & x->mask[2]) == x->addr[2] && (a[3] & x->mask[3]) == x->addr[3])
+			return true;
+	}
+	return false;
+}
+
+static bool judge_switches(struct judge *j)
+{
+	const volatile struct bwl_control *c = j->v->pins->ctl;
+
+	step(j, "stop switch", !c->stop ? BWL_R_NONE : c->stop == BWL_UPGRADING ? BWL_R_UPGRADE :
+	     BWL_R_STOP, c->stop ? "every packet is dropped" : "off");
+	if (!j->base)
+		return step(j, "policy", BWL_R_NO_POLICY, "none has been applied");
+	return step(j, "policy", BWL_R_NONE, "node %.31s, %u peers", j->base->node_name,
+		    j->base->npeers);
+}
+
+/* The port by name, or the first whose sources have the address. */
+static bool judge_port(struct judge *j)
+{
+	const struct ctl_question *q = j->q;
+	unsigned int found = BWL_MAX_PORTS, others = 0;
+
+	for (unsigned int i = 0; i < BWL_MAX_PORTS; i++) {
+		const struct bwl_port *p = &j->base->port[i];
+
+		if (!(p->flags & BWL_PORT_HOST))
+			continue;
+		if (q->port ? strncmp(p->name, q->port, sizeof(p->name)) : !source_has(p, q))
+			continue;
+		if (found == BWL_MAX_PORTS)
+			found = i;
+		else
+			others++;
+	}
+	if (found == BWL_MAX_PORTS && q->port)
+		return step(j, "host port", BWL_R_NO_PORT, "%.31s is no host port of the policy", q->port);
+	if (found == BWL_MAX_PORTS)
+		return step(j, "source", BWL_R_SRC_ADDR, "no host port has it in its sources");
+	j->a->port = found;
+	j->port = &j->base->port[found];
+	if (!j->v->pins->dev[found].ifindex)
+		step(j, "host port", BWL_R_NO_PORT, "%.31s is in the policy but not attached",
+		     j->port->name);
+	else if (others)
+		step(j, "host port", BWL_R_NONE, "%.31s, and %u others: --port says which", j->port->name,
+		     others);
+	else
+		step(j, "host port", BWL_R_NONE, "%.31s", j->port->name);
+	if (!source_has(j->port, q))
+		step(j, "source", BWL_R_SRC_ADDR, "not in the sources of %.31s", j->port->name);
+	else
+		step(j, "source", BWL_R_NONE, "in the sources of %.31s%s%s", j->port->name,
+		     j->port->flags & BWL_PORT_MAC ? "; from its MAC only" : "",
+		     j->port->nvlans ? "" : "; without a VLAN tag");
+	return true;
+}
+
+/* As bwl_ends_here(): destinations that no peer can have. */
+static bool ends_here(const struct ctl_question *q)
+{
+	const uint8_t *d = q->dst;
+	static const uint8_t zero[12];
+
+	if (q->family == 4)
+		return d[0] == 0 || d[0] == 127 || (d[0] == 169 && d[1] == 254) || d[0] >= 224;
+	return d[0] == 0xff || (d[0] == 0xfe && (d[1] & 0xc0) == 0x80) || !memcmp(d, zero, 12);
+}
+
+static void judge_class(struct judge *j)
+{
+	const struct ctl_question *q = j->q;
+	unsigned int c = BWL_C_OTHER;
+
+	if (q->has_proto) {
+		c = j->base->proto_class[q->proto];
+		if (q->proto == 6 || q->proto == 17)
+			c = j->base->port_class[q->proto == 17][q->dport];
+	}
+	j->a->class_ = c < _BWL_CLASS_MAX ? c : BWL_C_OTHER;
+	step(j, "class", BWL_R_NONE, "%s%s", bwl_class_name(j->a->class_),
+	     q->has_proto ? ", as the host claims" : ": say PROTO and DPORT for another");
+}
+
+static bool judge_grant(struct judge *j)
+{
+	const struct bwl_control *ctl = j->v->pins->ctl;
+	uint32_t id = j->q->peer;
+	const struct bwl_peer *p = ctl_view_peer(j->v, id);
+	uint64_t now = j->v->now_ns, heartbeat;
+	char when[BWL_UNIT_BUF + 8];
+	const char *name;
+	bool floor;
+
+	if (!p)
+		return step(j, "destination", BWL_R_NO_PEER, "no peer's addresses have it");
+	j->peer = p;
+	name = j->v->pins->name[id].name;
+	step(j, "destination", BWL_R_NONE, "peer %.31s", name);
+	if (!(p->meta.flags & BWL_PEER_GRANT))
+		return step(j, "grant", BWL_R_NO_GRANT, "%.31s has none", name);
+	if (ctl_grant_state(j->v, id, p) == CTL_REVOKED)
+		return step(j, "grant", BWL_R_REVOKED, "revoked%s",
+			    p->meta.grant_seq <= ctl->revoked_all ? ", with every other" : "");
+	floor = p->grant.volume.floor != 0;
+	j->lapsed = now >= p->meta.expiry_ns;
+	step(j, "expiry", j->lapsed && !floor ? BWL_R_EXPIRED : BWL_R_NONE, "%s%s",
+	     ctl_when(p->meta.expiry_ns, now, when), j->lapsed && floor ? ": the floor applies" : "");
+	heartbeat = *(const volatile __u64 *)&ctl->heartbeat_ns;
+	if (heartbeat == BWL_NEVER_NS)
+		step(j, "heartbeat", BWL_R_NONE, "none is asked for");
+	else
+		step(j, "heartbeat", now >= heartbeat && !floor ? BWL_R_SILENT : BWL_R_NONE,
+		     "%s%s%s", now < heartbeat ? "lapses " : !heartbeat ? "never renewed" : "lapsed ",
+		     heartbeat ? ctl_when(heartbeat, now, when) : "",
+		     now >= heartbeat && floor ? ": the floor applies" : "");
+	j->lapsed |= now >= heartbeat;
+	if (id == j->base->self_id)
+		step(j, "from", BWL_R_FROM, "the grant `self` is for the DPU alone");
+	else if (j->port && !(p->meta.from & 1ULL << j->a->port))
+		step(j, "from", BWL_R_FROM, "%.31s may not be used from %.31s", name, j->port->name);
+	else
+		step(j, "from", BWL_R_NONE, "may be used from %.31s", j->port ? j->port->name : "here");
+	return true;
+}
+
+/* The rate's part and the volume's part of one limit, in the order of bwl_limit_check(). */
+static void judge_limit(struct judge *j, const char *what, const struct bwl_limit *l, uint32_t state,
+			unsigned int rate_reason, bool soft)
+{
+	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], d[BWL_UNIT_BUF];
+	uint64_t len = j->a->len, bps = bwl_rate_decode(&l->rate), missing;
+	struct bwl_left left;
+	bool over;
+
+	if (!bps && l->volume.spendable_bytes == BWL_VOLUME_NONE) {
+		step(j, what, BWL_R_NONE, "none");
+		return;
+	}
+	bwl_limit_left(j->v->pins, &l->rate, &l->volume, state, j->v->now_ns, &left);
+	if (bps) {
+		over = left.debt + len > l->rate.burst_bytes;
+		missing = over ? left.debt + len - l->rate.burst_bytes : 0;
+		if (over && l->rate.burst_bytes >= len && missing * 8000000000.0 / (double)bps > (double)j->a->wait_ns)
+			j->a->wait_ns = (uint64_t)((double)missing * 8e9 / (double)bps) + 1;
+		step(j, what, over && !soft ? rate_reason : BWL_R_NONE, "%s, %s of %s burst left%s",
+		     bwl_format_rate(bps, a),
+		     bwl_human_size(left.burst > left.debt ? (double)(left.burst - left.debt) : 0, b),
+		     bwl_human_size((double)left.burst, d),
+		     over && soft ? ": over it, passed by mode monitor" : "");
+		j->monitored |= over && soft;
+	}
+	if (left.has_volume) {
+		over = left.used > left.volume || len > left.volume - left.used;
+		step(j, what, over && !soft ? rate_reason + 1 : BWL_R_NONE, "%s of %s volume used%s%s%s",
+		     bwl_human_size((double)left.used, a), bwl_human_size((double)left.volume, b),
+		     left.window_ns ? " in the last " : "",
+		     left.window_ns ? bwl_format_time(left.window_ns, d) : "",
+		     over && soft ? ": over it, passed by mode monitor" : "");
+		j->monitored |= over && soft;
+	}
+}
+
+/* The class's limit among the peer's, by its place in the mask. */
+static const struct bwl_limit *class_limit(const struct judge *j)
+{
+	const struct bwl_peer_meta *m = &j->peer->meta;
+	uint32_t bit = 1U << j->a->class_, i;
+
+	if (!(m->class_mask & bit))
+		return NULL;
+	i = m->sub_base + (uint32_t)__builtin_popcount(m->class_mask & (bit - 1));
+	return i < j->v->gen.nsubs ? &j->v->gen.sub[i] : NULL;
+}
+
+static void judge_limits(struct judge *j)
+{
+	const struct bwl_peer *p = j->peer;
+	bool soft = p->meta.mode == BWL_MONITOR;
+	const struct bwl_limit *l;
+	char what[64];
+
+	if (j->a->len > j->base->mtu + ETH_HEADER)
+		step(j, "size", BWL_R_TOO_BIG, "%u bytes, the uplink's MTU allows %u", j->a->len,
+		     j->base->mtu + ETH_HEADER);
+	judge_limit(j, "peer limit", &p->grant, 2 * j->q->peer, BWL_R_PEER_RATE, soft);
+	if (j->lapsed && p->grant.volume.floor && p->grant.volume.floor < j->v->gen.nsubs) {
+		l = &j->v->gen.sub[p->grant.volume.floor];
+		judge_limit(j, "floor", l, l->volume.state, BWL_R_FLOOR_RATE, false);
+	}
+	l = class_limit(j);
+	if (l) {
+		snprintf(what, sizeof(what), "class %s", bwl_class_name(j->a->class_));
+		judge_limit(j, what, l, l->volume.state, BWL_R_CLASS_RATE, soft);
+	}
+	if (p->meta.zone) {
+		const struct bwl_zone *z = &j->base->zone[p->meta.zone];
+
+		snprintf(what, sizeof(what), "zone %.31s", z->name);
+		judge_limit(j, what, &z->limit, z->limit.volume.state, BWL_R_ZONE_RATE, false);
+	}
+	if (j->port)
+		judge_limit(j, "port limit", &j->port->limit, j->port->limit.volume.state,
+			    BWL_R_PORT_RATE, false);
+	judge_limit(j, "node limit", &j->base->node, j->base->node.volume.state, BWL_R_NODE_RATE,
+		    false);
+}
+
+static void judge_path(struct judge *j)
+{
+	const struct bwl_nexthop *n = &j->base->nexthop[j->peer->meta.nexthop % BWL_MAX_NEXTHOPS];
+	const struct bwl_dev *dev = &j->v->pins->dev[n->port % BWL_MAX_PORTS];
+	bool v4 = j->q->family == 4 && n->has4;
+	char via[INET6_ADDRSTRLEN];
+
+	if (j->peer->meta.path != BWL_PATH_CLEAR) {
+		step(j, "path", BWL_R_NO_SA, "%s: IPsec is not there yet",
+		     bwl_path_name(j->peer->meta.path));
+		return;
+	}
+	if (!v4 && !n->has6) {
+		step(j, "next hop", BWL_R_NO_NEXTHOP, "the peer has no via of this family");
+		return;
+	}
+	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? (const void *)&n->via4 : n->via6, via, sizeof(via));
+	if (!dev->ifindex || !(dev->kind & BWL_PORT_UPLINK))
+		step(j, "next hop", BWL_R_NO_NEXTHOP, "%s, but its uplink is not attached", via);
+	else
+		step(j, "next hop", BWL_R_NONE, "%s by %.15s, in the clear", via, dev->name);
+}
+
+void ctl_explain(const struct ctl_view *v, const struct ctl_question *q, struct ctl_answer *ret)
+{
+	struct judge j = { .v = v, .q = q, .a = ret, .base = v->gen.base };
+
+	*ret = (struct ctl_answer){ .reason = BWL_R_NONE, .port = BWL_MAX_PORTS, .steps = json_array() };
+	ret->len = q->len;
+	if (!judge_switches(&j))
+		return;
+	if (!ret->len)
+		ret->len = j.base->mtu + ETH_HEADER;
+	if (ret->len < j.base->min_charge)
+		ret->len = j.base->min_charge;
+	if (!judge_port(&j) && q->port)
+		return;
+	if (ends_here(q)) {
+		step(&j, "destination", BWL_R_LOCAL_PROTO, "ends at the DPU: no peer can have it");
+		return;
+	}
+	judge_class(&j);
+	if (!judge_grant(&j))
+		return;
+	judge_limits(&j);
+	judge_path(&j);
+	if (ret->reason == BWL_R_NONE)
+		ret->reason = j.monitored ? BWL_R_PASS_MONITOR : j.lapsed ? BWL_R_PASS_FLOOR : BWL_R_PASS;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* bwlimit-ctl: the table of commands, the global options, and help at every level. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ctl.h"
+
+static const struct ctl_cmd *const tables[] = {
+	ctl_peer_cmds, ctl_grant_cmds, ctl_zone_cmds, ctl_policy_cmds, ctl_stats_cmds,
+	ctl_top_cmds, ctl_watch_cmds, ctl_explain_cmds, ctl_heartbeat_cmds,
+};
+#define NTABLES (sizeof(tables) / sizeof(*tables))
+
+#define FOR_EACH_CMD(cmd)                                                                        \
+	for (size_t t_ = 0; t_ < NTABLES; t_++)                                                  \
+		for (const struct ctl_cmd *cmd = tables[t_]; cmd->noun; cmd++)
+
+static void print_usage(const struct ctl_cmd *cmd, const char *lead, FILE *f)
+{
+	fprintf(f, "%s" CTL_PROGRAM " %s%s%s%s%s\n", lead, cmd->noun, cmd->verb ? " " : "",
+		cmd->verb ? cmd->verb : "", *cmd->usage ? " " : "", cmd->usage);
+}
+
+static void help_cmd(const struct ctl_cmd *cmd)
+{
+	print_usage(cmd, "Usage: ", stdout);
+	printf("\n%s.\n", cmd->about);
+	if (cmd->more)
+		printf("\n%s", cmd->more);
+}
+
+static void help_noun(const char *noun)
+{
+	const struct ctl_cmd *only = NULL;
+	unsigned int n = 0;
+
+	FOR_EACH_CMD(cmd) {
+		if (!strcmp(cmd->noun, noun)) {
+			only = cmd;
+			n++;
+		}
+	}
+	if (n == 1) {
+		help_cmd(only);
+		return;
+	}
+	puts("Usage:");
+	FOR_EACH_CMD(cmd) {
+		if (strcmp(cmd->noun, noun))
+			continue;
+		print_usage(cmd, "  ", stdout);
+		printf("        %s\n", cmd->about);
+	}
+	printf("\n%s %s VERB --help says more.\n", CTL_PROGRAM, noun);
+}
+
+static void help_all(void)
+{
+	puts("Usage: " CTL_PROGRAM " [--pin-dir DIR] [--json] COMMAND …\n\n"
+	     "Limits what this tray may send to each destination: peers, grants, policies, counters.\n\n"
+	     "Commands:");
+	FOR_EACH_CMD(cmd) {
+		char words[32];
+
+		snprintf(words, sizeof(words), "%s%s%s", cmd->noun, cmd->verb ? " " : "",
+			 cmd->verb ? cmd->verb : "");
+		printf("  %-16s %s\n", words, cmd->about);
+	}
+	puts("\nOptions:\n"
+	     "  --json          JSON on standard output, errors included\n"
+	     "  --pin-dir DIR   where the maps are pinned (BWLIMIT_PIN_DIR; " BWL_PIN_DIR ")\n"
+	     "  --help          also after any command\n"
+	     "  --version\n\n"
+	     "Exit codes: 0 done, 1 failed, 2 wrong use.\n\n"
+	     "Examples:\n"
+	     "  " CTL_PROGRAM " policy apply tray-7.yaml --confirm 60s\n"
+	     "  " CTL_PROGRAM " grant log-collector rate 10mbit volume 1gb for 2h reason ticket 4711\n"
+	     "  " CTL_PROGRAM " explain 10.0.7.2 198.51.100.9 tcp 443\n"
+	     "  " CTL_PROGRAM " exfil --size 1tb --compression 16 --trays 512");
+}
+
+/* Takes --json, --pin-dir, --help and --version out of argv, wherever they stand before "--". */
+static int global_options(struct ctl *c, int *argc, char **argv, bool *help, bool *version)
+{
+	int out = 0, i;
+
+	for (i = 0; i < *argc && strcmp(argv[i], "--"); i++) {
+		if (!strcmp(argv[i], "--json")) {
+			c->json = true;
+		} else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			*help = true;
+		} else if (!strcmp(argv[i], "--version")) {
+			*version = true;
+		} else if (!strncmp(argv[i], "--pin-dir=", 10)) {
+			c->pin_dir = argv[i] + 10;
+		} else if (!strcmp(argv[i], "--pin-dir")) {
+			if (++i == *argc)
+				return ctl_usage(c, "--pin-dir needs a value");
+			c->pin_dir = argv[i];
+		} else {
+			argv[out++] = argv[i];
+		}
+	}
+	while (i < *argc)
+		argv[out++] = argv[i++];
+	argv[out] = NULL;
+	*argc = out;
+	if (c->pin_dir && strlen(c->pin_dir) >= sizeof(((struct bwl_pins *)0)->dir))
+		return ctl_usage(c, "--pin-dir is longer than %zu characters",
+				 sizeof(((struct bwl_pins *)0)->dir) - 1);
+	return 0;
+}
+
+/* The words of argv[0] and argv[1] as one command; *ret_used says how many words it took. */
+static const struct ctl_cmd *find(int argc, char **argv, int *ret_used)
+{
+	FOR_EACH_CMD(cmd) {
+		if (cmd->verb && argc > 1 && !strcmp(cmd->noun, argv[0]) &&
+		    !strcmp(cmd->verb, argv[1])) {
+			/* `grant list reason …` is about a peer called "list" */
+			if (!strcmp(cmd->noun, "grant") && argc > 2)
+				continue;
+			*ret_used = 2;
+			return cmd;
+		}
+	}
+	FOR_EACH_CMD(cmd) {
+		if (!cmd->verb && !strcmp(cmd->noun, argv[0])) {
+			*ret_used = 1;
+			return cmd;
+		}
+	}
+	return NULL;
+}
+
+static bool is_noun(const char *word)
+{
+	FOR_EACH_CMD(cmd)
+		if (!strcmp(cmd->noun, word))
+			return true;
+	return false;
+}
+
+static int unknown(struct ctl *c, int argc, char **argv)
+{
+	const char *words[64], *near;
+	bool noun = is_noun(argv[0]);
+	char all[160] = "";
+	size_t n = 0;
+
+	FOR_EACH_CMD(cmd) {
+		const char *word = noun ? cmd->verb : cmd->noun;
+
+		if ((noun && strcmp(cmd->noun, argv[0])) || !word || n == 63 ||
+		    (n && !strcmp(words[n - 1], word)))
+			continue;
+		words[n++] = word;
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n > 1 ? ", " : "", word);
+	}
+	words[n] = NULL;
+	if (noun && argc < 2) {
+		ctl_usage(c, "'%.32s' needs a verb: %s", argv[0], all);
+	} else {
+		near = ctl_nearest(argv[noun], words);
+		if (near)
+			ctl_usage(c, "unknown command '%.32s%s%.32s'; did you mean '%s%s%s'?", argv[0],
+				  noun ? " " : "", noun ? argv[1] : "", noun ? argv[0] : "",
+				  noun ? " " : "", near);
+		else
+			ctl_usage(c, "unknown command '%.32s%s%.32s'; there is: %s", argv[0],
+				  noun ? " " : "", noun ? argv[1] : "", all);
+	}
+	bwl_hint(&c->err, "see " CTL_PROGRAM " --help");
+	return CTL_USAGE;
+}
+
+static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
+{
+	if (r == 0) {
+		if (!fflush(stdout) && !ferror(stdout))
+			return 0;
+		bwl_fail(&c->err, errno ? errno : EIO, "cannot write the output: %s", strerror(errno));
+	}
+	bwl_err_print(&c->err, CTL_PROGRAM, c->json);
+	if (r != CTL_USAGE)
+		return 1;
+	if (cmd)
+		print_usage(cmd, "usage: ", stderr);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	const struct ctl_cmd *cmd;
+	struct ctl c = { 0 };
+	bool help = false, version = false;
+	int used = 0, r;
+
+	bwl_log_program(CTL_PROGRAM);
+	/* A closed pipe is an error of write(), told like any other. */
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 1)
+		return 2;
+	argc--;
+	argv++;
+	r = global_options(&c, &argc, argv, &help, &version);
+	if (r)
+		return finish(&c, NULL, r);
+	if (version) {
+		puts(CTL_PROGRAM " " BWL_VERSION);
+		return finish(&c, NULL, 0);
+	}
+	if (!argc) {
+		if (help) {
+			help_all();
+			return finish(&c, NULL, 0);
+		}
+		ctl_usage(&c, "no command");
+		bwl_hint(&c.err, "see " CTL_PROGRAM " --help");
+		return finish(&c, NULL, CTL_USAGE);
+	}
+	cmd = find(argc, argv, &used);
+	if (help && (cmd || is_noun(argv[0]))) {
+		if (cmd && (used == 2 || argc > 1))
+			help_cmd(cmd);
+		else
+			help_noun(argv[0]);
+		return finish(&c, cmd, 0);
+	}
+	if (!cmd)
+		return finish(&c, NULL, unknown(&c, argc, argv));
+	return finish(&c, cmd, cmd->run(&c, argc - used, argv + used));
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `policy`: whole policies, checked, compared, put in force and taken back. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "ctl.h"
+#include "diff.h"
+#include "progress.h"
+
+static int load(struct ctl *c, const char *file, struct bwl_policy **ret)
+{
+	struct ctl_progress *p = ctl_progress_start("reading and checking %s", file);
+	int r = bwl_policy_load(file, bwl_now_ns(), time(NULL), ret, &c->err);
+
+	ctl_progress_end(p);
+	return r;
+}
+
+static void warn_all(const struct bwl_policy *pol)
+{
+	for (size_t i = 0; i < pol->nwarnings; i++)
+		bwl_warn("%s", pol->warnings[i]);
+}
+
+static json_t *json_warnings(const struct bwl_policy *pol)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < pol->nwarnings; i++)
+		json_array_append_new(a, json_string(pol->warnings[i]));
+	return a;
+}
+
+static void digest_hex(const struct bwl_policy *pol, char hex[static 65])
+{
+	uint8_t d[32] = { 0 };
+
+	bwl_policy_digest(pol, d);
+	for (size_t i = 0; i < sizeof(d); i++)
+		snprintf(hex + 2 * i, 3, "%02x", d[i]);
+}
+
+static int policy_check(struct ctl *c, int argc, char **argv)
+{
+	struct bwl_policy *pol;
+	size_t prefixes = 0;
+	char hex[65];
+	int r;
+
+	if (argc != 1)
+		return ctl_usage(c, "say which file; - is standard input");
+	r = load(c, argv[0], &pol);
+	if (r)
+		return r;
+	for (size_t i = 0; i < pol->npeers; i++)
+		prefixes += pol->peers[i].naddresses;
+	digest_hex(pol, hex);
+	if (c->json) {
+		ctl_json_print(json_pack("{s:s,s:b,s:I,s:I,s:I,s:I,s:s,s:o}", "file", argv[0], "ok", 1,
+					 "peers", (json_int_t)pol->npeers, "prefixes", (json_int_t)prefixes,
+					 "zones", (json_int_t)pol->nzones, "host_ports",
+					 (json_int_t)pol->nports, "digest", hex, "warnings",
+					 json_warnings(pol)));
+	} else {
+		warn_all(pol);
+		printf("%s: ok: %zu peers with %zu prefixes, %zu zones, %zu host ports; digest %.16s\n",
+		       argv[0], pol->npeers, prefixes, pol->nzones, pol->nports, hex);
+	}
+	bwl_policy_free(pol);
+	return 0;
+}
+
+/* The policy in force, or an empty one when there is none. */
+static int in_force(struct ctl *c, struct bwl_pins *pins, struct bwl_policy **ret)
+{
+	if (bwl_active_slot(pins, bwl_now_ns()) == BWL_NO_SLOT) {
+		*ret = bwl_policy_new();
+		return 0;
+	}
+	return bwl_policy_read(pins, ret, &c->err);
+}
+
+static int policy_diff(struct ctl *c, int argc, char **argv)
+{
+	struct bwl_policy *from = NULL, *to = NULL;
+	struct bwl_pins *pins = NULL;
+	json_t *d;
+	int r;
+
+	if (argc != 1)
+		return ctl_usage(c, "say which file; - is standard input");
+	r = load(c, argv[0], &to);
+	if (!r)
+		r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
+	if (!r)
+		r = in_force(c, pins, &from);
+	if (!r) {
+		d = ctl_diff(from, to, bwl_now_ns());
+		if (c->json) {
+			ctl_json_print(d);
+		} else {
+			ctl_diff_print(d, stdout);
+			json_decref(d);
+		}
+	}
+	bwl_policy_free(from);
+	bwl_policy_free(to);
+	bwl_pins_close(pins);
+	return r;
+}
+
+void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t *extra)
+{
+	char took[BWL_UNIT_BUF], mem[BWL_UNIT_BUF];
+
+	if (c->json) {
+		json_t *o = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f}",
+				      "peers", (json_int_t)r->peers, "prefixes", (json_int_t)r->prefixes,
+				      "added", (json_int_t)r->added, "retired", (json_int_t)r->retired,
+				      "inherited", (json_int_t)r->inherited, "kept_revoked",
+				      (json_int_t)r->kept_revoked, "exhausted", (json_int_t)r->exhausted,
+				      "map_bytes", (json_int_t)r->map_bytes, "seconds", r->seconds);
+
+		json_object_set_new(extra, "report", o);
+		ctl_json_print(extra);
+		return;
+	}
+	printf("in force: %u peers with %u prefixes (%u new, %u gone) in %s, maps %s at the peak\n",
+	       r->peers, r->prefixes, r->added, r->retired, bwl_human_time(r->seconds, took),
+	       bwl_human_size((double)r->map_bytes, mem));
+	if (r->inherited)
+		printf("  %u new names took over the state of peers that left: no burst or volume is given twice\n",
+		       r->inherited);
+	if (r->kept_revoked)
+		printf("  %u peers stay revoked: `bwlimit-ctl grant` lifts it\n", r->kept_revoked);
+	if (r->exhausted)
+		printf("  %u volumes start spent, because what was used before is not known: `bwlimit-ctl grant NAME volume +V` adds\n",
+		       r->exhausted);
+	json_decref(extra);
+}
+
+/* At a terminal, with a policy in force: show what changes and ask. False: no. */
+static bool agreed(struct bwl_pins *pins, const struct bwl_policy *to, struct ctl *c)
+{
+	struct bwl_policy *from = NULL;
+	char answer[16] = "";
+	json_t *d;
+
+	if (!isatty(STDIN_FILENO) || bwl_active_slot(pins, bwl_now_ns()) == BWL_NO_SLOT ||
+	    bwl_policy_read(pins, &from, &c->err))
+		return true;
+	d = ctl_diff(from, to, bwl_now_ns());
+	ctl_diff_print(d, stderr);
+	json_decref(d);
+	bwl_policy_free(from);
+	fputs("apply? [y/N] ", stderr);
+	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
+}
+
+static void warn_modes(const struct bwl_policy *pol)
+{
+	size_t shape = 0, sa = 0;
+
+	for (size_t i = 0; i < pol->npeers; i++) {
+		shape += pol->peers[i].grant.present && pol->peers[i].mode == BWL_SHAPE;
+		sa += pol->peers[i].path != BWL_PATH_CLEAR;
+	}
+	if (shape)
+		bwl_warn("%zu peers say mode shape, which polices for now", shape);
+	if (sa)
+		bwl_warn("%zu peers need IPsec, which is not there yet: their packets are dropped (no-sa)",
+			 sa);
+}
+
+static int policy_apply(struct ctl *c, int argc, char **argv)
+{
+	const char *confirm = NULL;
+	bool yes = false;
+	const struct ctl_opt opts[] = {
+		{ "--confirm", NULL, &confirm }, { "--yes", &yes, NULL }, { NULL, NULL, NULL },
+	};
+	struct bwl_publish_report rep = { 0 };
+	struct bwl_publish_opts o = { 0 };
+	struct ctl_progress *progress;
+	struct bwl_policy *pol = NULL;
+	struct bwl_pins *pins = NULL;
+	char hex[65], t[BWL_UNIT_BUF];
+	int r;
+
+	r = ctl_opts(c, &argc, argv, opts);
+	if (r)
+		return r;
+	if (argc != 1)
+		return ctl_usage(c, "say which file; - is standard input");
+	if (confirm && bwl_parse_time(confirm, &o.confirm_ns, &c->err))
+		return CTL_USAGE;
+	if (confirm && o.confirm_ns < 1000000000ULL)
+		return ctl_usage(c, "--confirm %.32s: give yourself 1s at least", confirm);
+	r = load(c, argv[0], &pol);
+	if (!r)
+		r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
+	if (r)
+		goto out;
+	warn_all(pol);
+	warn_modes(pol);
+	if (!yes && strcmp(argv[0], "-") && !agreed(pins, pol, c)) {
+		bwl_info("nothing was changed");
+		goto out;
+	}
+	progress = ctl_progress_start("putting %zu peers in force", pol->npeers);
+	r = bwl_publish(pins, pol, &o, &rep, &c->err);
+	ctl_progress_end(progress);
+	if (r)
+		goto out;
+	digest_hex(pol, hex);
+	bwl_audit("policy apply %s: digest %.16s%s%s", argv[0], hex,
+		  confirm ? ", to be confirmed within " : "", confirm ? confirm : "");
+	ctl_print_report(c, &rep, json_pack("{s:s,s:s,s:o,s:o}", "file", argv[0], "digest", hex,
+					    "confirm_within_s", confirm
+					    ? json_real((double)o.confirm_ns / 1e9) : json_null(),
+					    "warnings", json_warnings(pol)));
+	if (confirm && !c->json)
+		printf("  returns to the policy before in %s by itself, unless: bwlimit-ctl policy confirm\n",
+		       bwl_format_time(o.confirm_ns, t));
+out:
+	bwl_policy_free(pol);
+	bwl_pins_close(pins);
+	return r;
+}
+
+/* confirm and rollback differ in one call. */
+static int settle(struct ctl *c, int argc, const char *word,
+		  int (*fn)(struct bwl_pins *p, struct bwl_err *e), const char *done)
+{
+	struct bwl_pins *pins;
+	int r;
+
+	if (argc)
+		return ctl_usage(c, "'policy %s' takes no argument", word);
+	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
+	if (r)
+		return r;
+	r = fn(pins, &c->err);
+	if (!r) {
+		bwl_audit("policy %s", word);
+		if (c->json)
+			ctl_json_print(json_pack("{s:s}", "policy", done));
+		else
+			puts(done);
+	}
+	bwl_pins_close(pins);
+	return r;
+}
+
+static int policy_confirm(struct ctl *c, int argc, char **argv)
+{
+	(void)argv;
+	return settle(c, argc, "confirm", bwl_confirm, "the new policy stays");
+}
+
+static int policy_rollback(struct ctl *c, int argc, char **argv)
+{
+	(void)argv;
+	return settle(c, argc, "rollback", bwl_rollback, "back to the policy before");
+}
+
+static void show_json(const struct bwl_pins *pins, const struct bwl_policy *pol, const char *hex)
+{
+	uint64_t now = bwl_now_ns(), pending = bwl_pending_ns(pins, now);
+	json_t *o = ctl_json_policy(pol, now);
+
+	json_object_set_new(o, "generation", json_integer(pins->ctl->generation));
+	json_object_set_new(o, "digest", json_string(hex));
+	json_object_set_new(o, "returns_in_s", pending ? json_real((double)(pending - now) / 1e9)
+			    : json_null());
+	ctl_json_print(o);
+}
+
+/* What is in force and not in any policy file, as comments: the text reads back as a file. */
+static void show_state(const struct bwl_pins *pins, const struct bwl_policy *pol, const char *hex)
+{
+	uint64_t now = bwl_now_ns(), pending = bwl_pending_ns(pins, now);
+	char t[BWL_UNIT_BUF];
+
+	printf("# in force: digest %s\n", hex);
+	if (pending)
+		printf("# not confirmed: returns to the policy before in %s\n",
+		       bwl_human_time((double)(pending - now) / 1e9, t));
+	if (pins->ctl->stop)
+		printf("# %s: every packet is dropped\n",
+		       pins->ctl->stop == BWL_UPGRADING ? "upgrading" : "stopped");
+	for (size_t i = 0; i < pol->npeers; i++)
+		if (pol->peers[i].revoked)
+			printf("# revoked: %s\n", pol->peers[i].name);
+}
+
+static int policy_show(struct ctl *c, int argc, char **argv)
+{
+	struct bwl_policy *pol = NULL;
+	struct bwl_pins *pins;
+	char hex[65];
+	int r;
+
+	(void)argv;
+	if (argc)
+		return ctl_usage(c, "'policy show' takes no argument");
+	r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
+	if (r)
+		return r;
+	if (bwl_active_slot(pins, bwl_now_ns()) == BWL_NO_SLOT) {
+		bwl_fail(&c->err, ENOENT, "no policy has been applied: everything is dropped");
+		r = bwl_hint(&c->err, "bwlimit-ctl policy apply FILE");
+	} else {
+		r = bwl_policy_read(pins, &pol, &c->err);
+	}
+	if (!r) {
+		digest_hex(pol, hex);
+		if (c->json) {
+			show_json(pins, pol, hex);
+		} else {
+			show_state(pins, pol, hex);
+			r = bwl_policy_dump(pol, bwl_now_ns(), time(NULL), stdout);
+			if (r)
+				bwl_fail(&c->err, -r, "cannot write the policy: %s", strerror(-r));
+		}
+	}
+	bwl_policy_free(pol);
+	bwl_pins_close(pins);
+	return r;
+}
+
+const struct ctl_cmd ctl_policy_cmds[] = {
+	{ "policy", "check", "FILE", "Check a policy file; errors with line and column",
+	  "Needs no pins and no rights. - is standard input.\n", policy_check },
+	{ "policy", "diff", "FILE", "What the file would change in the policy in force",
+	  "+ added, - removed, ~ changed; defaults count as what they stand for.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl policy diff tray-7.yaml\n", policy_diff },
+	{ "policy", "apply", "FILE [--confirm TIME] [--yes]", "Put a policy file in force, as a whole",
+	  "No packet sees half a policy. Spent volumes, debts and revocations stay.\n\n"
+	  "  --confirm TIME  without `policy confirm` in time the data plane itself returns to the\n"
+	  "                  policy before; a revocation made meanwhile stays\n"
+	  "  --yes           at a terminal, do not show the difference and ask\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl policy apply tray-7.yaml --confirm 60s\n", policy_apply },
+	{ "policy", "confirm", "", "Keep the policy that `apply --confirm` put in force", NULL,
+	  policy_confirm },
+	{ "policy", "rollback", "", "Return from `apply --confirm` now", NULL, policy_rollback },
+	{ "policy", "show", "", "The policy in force, as a policy file", NULL, policy_show },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

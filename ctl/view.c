@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The pinned maps as most commands want them: with the generation that holds now. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ctl.h"
+
+volatile int ctl_stopped;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	ctl_stopped = 1;
+}
+
+void ctl_catch_signals(void)
+{
+	struct sigaction a = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &a, NULL);
+	sigaction(SIGTERM, &a, NULL);
+	sigaction(SIGHUP, &a, NULL);
+}
+
+static int no_policy(struct ctl *c)
+{
+	bwl_fail(&c->err, ENOENT, "no policy has been applied: everything is dropped");
+	return bwl_hint(&c->err, "bwlimit-ctl policy apply FILE");
+}
+
+int ctl_view_open(struct ctl *c, bool writable, struct ctl_view *v)
+{
+	uint32_t slot;
+	int r;
+
+	*v = (struct ctl_view){ 0 };
+	r = bwl_pins_open(c->pin_dir, writable, &v->pins, &c->err);
+	if (r)
+		return r;
+	v->now_ns = bwl_now_ns();
+	slot = bwl_active_slot(v->pins, v->now_ns);
+	r = slot == BWL_NO_SLOT ? no_policy(c) : bwl_gen_open(v->pins, slot, &v->gen, &c->err);
+	v->has_gen = !r;
+	if (r)
+		ctl_view_close(v);
+	return r;
+}
+
+void ctl_view_close(struct ctl_view *v)
+{
+	if (v->has_gen)
+		bwl_gen_close(&v->gen);
+	bwl_pins_close(v->pins);
+	*v = (struct ctl_view){ 0 };
+}
+
+const struct bwl_peer *ctl_view_peer(const struct ctl_view *v, uint32_t id)
+{
+	uint32_t slot;
+
+	if (!id || id >= v->pins->schema.max_peers)
+		return NULL;
+	slot = *(const volatile __u32 *)&v->pins->gate[id].slot[v->gen.slot];
+	return slot && slot < v->gen.npeers ? &v->gen.peer[slot] : NULL;
+}
+
+enum ctl_grant ctl_grant_state(const struct ctl_view *v, uint32_t id, const struct bwl_peer *p)
+{
+	const volatile struct bwl_control *ctl = v->pins->ctl;
+
+	if (!(p->meta.flags & BWL_PEER_GRANT))
+		return CTL_NO_GRANT;
+	if (p->meta.grant_seq <= v->pins->gate[id].revoked || p->meta.grant_seq <= ctl->revoked_all)
+		return CTL_REVOKED;
+	if (v->now_ns >= p->meta.expiry_ns)
+		return CTL_EXPIRED;
+	return v->now_ns >= ctl->heartbeat_ns ? CTL_SILENT : CTL_LIVE;
+}
+
+const char *ctl_grant_name(enum ctl_grant g)
+{
+	static const char *const names[] = {
+		[CTL_LIVE] = "live", [CTL_EXPIRED] = "expired", [CTL_SILENT] = "silent",
+		[CTL_REVOKED] = "revoked", [CTL_NO_GRANT] = "no-grant",
+	};
+
+	return names[g];
+}
+
+int ctl_view_no_peer(struct ctl *c, const struct ctl_view *v, const char *name)
+{
+	const char **names = calloc((size_t)v->pins->schema.max_peers + 1, sizeof(*names));
+	const char *near = NULL;
+	size_t n = 0;
+
+	for (uint32_t id = 1; names && id < v->pins->schema.max_peers; id++)
+		if (ctl_view_peer(v, id))
+			names[n++] = v->pins->name[id].name;
+	if (names)
+		near = ctl_nearest(name, names);
+	bwl_fail(&c->err, ENOENT, "no peer '%.64s' in the policy in force", name);
+	if (near)
+		bwl_hint(&c->err, "did you mean '%.32s'?", near);
+	else
+		bwl_hint(&c->err, "bwlimit-ctl peer list");
+	free(names);
+	return -ENOENT;
+}
+
+static int by_name(const void *a, const void *b, void *arg)
+{
+	const struct bwl_name *name = arg;
+
+	return strcmp(name[*(const uint32_t *)a].name, name[*(const uint32_t *)b].name);
+}
+
+int ctl_view_ids(struct ctl *c, const struct ctl_view *v, int argc, char **argv,
+		 uint32_t **ret, size_t *ret_n)
+{
+	size_t room = argc ? (size_t)argc : v->gen.npeers, n = 0;
+	uint32_t *ids = calloc(room + 1, sizeof(*ids)), id;
+
+	if (!ids)
+		return bwl_fail(&c->err, ENOMEM, "out of memory");
+	for (int i = 0; i < argc; i++) {
+		id = bwl_peer_id(v->pins, &v->gen, argv[i]);
+		if (!id) {
+			free(ids);
+			return ctl_view_no_peer(c, v, argv[i]);
+		}
+		ids[n++] = id;
+	}
+	for (id = 1; !argc && id < v->pins->schema.max_peers && n < room; id++)
+		if (ctl_view_peer(v, id))
+			ids[n++] = id;
+	if (!argc)
+		qsort_r(ids, n, sizeof(*ids), by_name, v->pins->name);
+	*ret = ids;
+	*ret_n = n;
+	return 0;
+}
+
+int ctl_edit_begin(struct ctl *c, struct bwl_pins **ret_pins, struct bwl_policy **ret_pol)
+{
+	struct bwl_pins *p;
+	int r;
+
+	r = bwl_pins_open(c->pin_dir, true, &p, &c->err);
+	if (r)
+		return r;
+	/* Held until the pins are closed: nobody edits between our read and our write. */
+	r = bwl_pins_lock(p, &c->err);
+	if (!r && bwl_active_slot(p, bwl_now_ns()) == BWL_NO_SLOT)
+		r = no_policy(c);
+	if (!r && bwl_pending_ns(p, bwl_now_ns())) {
+		bwl_fail(&c->err, EBUSY, "a policy is waiting to be confirmed");
+		r = bwl_hint(&c->err, "bwlimit-ctl policy confirm, or policy rollback");
+	}
+	if (!r)
+		r = bwl_policy_read(p, ret_pol, &c->err);
+	if (r) {
+		bwl_pins_close(p);
+		return r;
+	}
+	*ret_pins = p;
+	return 0;
+}
+
+int ctl_edit_end(struct ctl *c, struct bwl_pins *pins, struct bwl_policy *pol,
+		 struct bwl_publish_report *ret)
+{
+	struct bwl_publish_opts opts = { 0 };
+	int r;
+
+	r = bwl_policy_check(pol, NULL, &c->err);
+	return r ? r : bwl_publish(pins, pol, &opts, ret, &c->err);
+}
