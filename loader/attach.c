@@ -164,6 +164,23 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, const struct bwl
 	return r;
 }
 
+/* A device that goes down loses its IPv6 addresses otherwise, and with them its neighbours. */
+static void keep_addresses(const struct bwl_netdev *d, unsigned n)
+{
+	char path[128];
+	unsigned i;
+	FILE *f;
+
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/keep_addr_on_down", d[i].name);
+		f = fopen(path, "we");
+		if (!f)
+			continue;	/* no IPv6 here */
+		fputs("1", f);
+		fclose(f);
+	}
+}
+
 int bwl_attach(struct bwl_attach *a, struct bwl_err *e)
 {
 	struct bwl_netdev host[BWL_MAX_PORTS], up[BWL_MAX_PORTS];
@@ -180,6 +197,8 @@ int bwl_attach(struct bwl_attach *a, struct bwl_err *e)
 		r = find_devs(a, host, up, e);
 	if (!r)
 		r = bwl_load_begin(a->dir, &l, e);
+	if (!r)
+		keep_addresses(host, a->nhost);
 	if (!r)
 		r = set_all(host, a->nhost, false, e);
 	if (!r)

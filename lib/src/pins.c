@@ -95,8 +95,10 @@ static int open_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/maps/%s", p->dir, pin_names[pin]);
-	/* Maps of maps hand out inner fds only to descriptors that may also read them. */
-	fd = bpf_obj_get_opts(path, &o);
+	/* For writing even where nothing is written: the kernel (6.18) refuses to map an array
+	 * through a descriptor opened BPF_F_RDONLY. The mapping itself is read-only then.
+	 */
+	fd = bpf_obj_get(path);
 	if (fd < 0) {
 		int err = errno;
 
