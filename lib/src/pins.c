@@ -34,14 +34,6 @@ const char *bwl_pin_dir(const char *dir)
 	return dir && *dir ? dir : BWL_PIN_DIR;
 }
 
-uint64_t bwl_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
-}
-
 /* Value size and entries the schema promises for a pin; 0: any. */
 static void expected(const struct bwl_schema *s, enum bwl_pin pin, size_t *size, size_t *entries)
 {

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The programs, loaded and pinned, and one packet at a time through them: see rig.h. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "bwlimit_test.skel.h"
+#include "frame.h"
+#include "maps/layout.h"
+#include "rig.h"
+
+#define RIG_ROWS (BWL_REASON_ROWS * BWL_REASON_SLOTS)
+
+static const char *const port_names[_RIG_PORT_MAX] = { "h0", "h1", "p0", "p1", "x0" };
+static const struct frame_env env = {
+	.gateway = { 2, 0, 0, 0, 0, 0xfe }, .own = { 2, 0, 0, 0, 0, 1 },
+};
+static struct rig *the_rig;
+static uint64_t clock_ns;
+
+/* In place of lib/src/clock.c. */
+uint64_t bwl_now_ns(void)
+{
+	return __atomic_load_n(&clock_ns, __ATOMIC_SEQ_CST);
+}
+
+uint64_t rig_now(void)
+{
+	return bwl_now_ns();
+}
+
+void rig_set_clock(uint64_t ns)
+{
+	__atomic_store_n(&clock_ns, ns, __ATOMIC_SEQ_CST);
+	if (the_rig)
+		__atomic_store_n(&the_rig->skel->bss->bwl_test_now_ns, ns, __ATOMIC_SEQ_CST);
+}
+
+void rig_advance(uint64_t ns)
+{
+	rig_set_clock(rig_now() + ns);
+}
+
+static void unpin(void)
+{
+	char path[300];
+	int i;
+
+	if (!the_rig || !the_rig->dir[0])
+		return;
+	for (i = 0; i < _BWL_PIN_MAX; i++) {
+		snprintf(path, sizeof(path), "%s/maps/%s", the_rig->dir, bwl_pin_name(i));
+		unlink(path);
+	}
+	snprintf(path, sizeof(path), "%s/maps", the_rig->dir);
+	rmdir(path);
+	rmdir(the_rig->dir);
+	the_rig->dir[0] = '\0';
+}
+
+void rig_die(const char *fmt, ...)
+{
+	va_list args;
+
+	printf("Bail out! rig: ");
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n");
+	fflush(stdout);
+	unpin();
+	_exit(1);
+}
+
+static void make_ports(struct rig *rig)
+{
+	char cmd[128];
+	int i;
+
+	if (unshare(CLONE_NEWNET))
+		rig_die("cannot make a network namespace: %s", strerror(errno));
+	for (i = 0; i < _RIG_PORT_MAX; i++) {
+		snprintf(cmd, sizeof(cmd), "ip link add %s type veth peer name %s-far", port_names[i],
+			 port_names[i]);
+		if (system(cmd))
+			rig_die("%s failed", cmd);
+		rig->ifindex[i] = (int)if_nametoindex(port_names[i]);
+		if (rig->ifindex[i] < 2)
+			rig_die("no interface %s", port_names[i]);
+	}
+}
+
+static void load(struct rig *rig, const struct rig_opts *o)
+{
+	struct bwlimit_test *s = bwlimit_test__open();
+	uint32_t peers = o->max_peers ? o->max_peers : 256;
+	uint32_t extras = o->max_extras ? o->max_extras : 256;
+	uint32_t windows = o->max_windows ? o->max_windows : 64;
+	struct bwl_schema schema = {
+		.magic = BWL_SCHEMA_MAGIC, .abi = BWL_ABI_VERSION, .max_peers = peers,
+		.max_extras = extras, .max_windows = windows, .layout = bwl_layout(),
+	};
+	uint32_t zero = 0;
+
+	if (!s)
+		rig_die("cannot open the test object");
+	bpf_map__set_max_entries(s->maps.bwl_gate_v1, peers);
+	bpf_map__set_max_entries(s->maps.bwl_name_v1, peers);
+	bpf_map__set_max_entries(s->maps.bwl_peercnt_v1, peers);
+	bpf_map__set_max_entries(s->maps.bwl_retired_v1, peers);
+	bpf_map__set_max_entries(s->maps.bwl_state_v1, 2 * (peers + extras));
+	bpf_map__set_max_entries(s->maps.bwl_extra_v1, extras);
+	bpf_map__set_max_entries(s->maps.bwl_window_v1, windows);
+	bpf_map__set_max_entries(s->maps.bwl_winown_v1, windows);
+	if (bwlimit_test__load(s))
+		rig_die("cannot load the test object: %s (root and kernel >= 5.12 are needed)",
+			strerror(errno));
+	rig->skel = s;
+	rig->prog[RIG_HOST] = bpf_program__fd(s->progs.bwl_tc_host);
+	rig->prog[RIG_XDP] = bpf_program__fd(s->progs.bwl_xdp_host);
+	rig->prog[RIG_UPIN] = bpf_program__fd(s->progs.bwl_tc_upin);
+	rig->prog[RIG_GATE] = bpf_program__fd(s->progs.bwl_tc_gate);
+	if (bpf_map_update_elem(bpf_map__fd(s->maps.bwl_schema_v1), &zero, &schema, 0))
+		rig_die("cannot write the schema: %s", strerror(errno));
+}
+
+static void pin(struct rig *rig)
+{
+	char path[300];
+	int i, r;
+
+	snprintf(rig->dir, sizeof(rig->dir), "/sys/fs/bpf/bwl-test-%d", (int)getpid());
+	snprintf(path, sizeof(path), "%s/maps", rig->dir);
+	if (mkdir(rig->dir, 0700) || mkdir(path, 0700))
+		rig_die("cannot make %s: %s", path, strerror(errno));
+	for (i = 0; i < _BWL_PIN_MAX; i++) {
+		struct bpf_map *m = bpf_object__find_map_by_name(rig->skel->obj, bwl_pin_name(i));
+
+		snprintf(path, sizeof(path), "%s/maps/%s", rig->dir, bwl_pin_name(i));
+		r = m ? bpf_map__pin(m, path) : -ENOENT;
+		if (r)
+			rig_die("cannot pin %s: %s", path, strerror(-r));
+	}
+}
+
+static void fill(struct rig *rig, const struct rig_opts *o)
+{
+	struct bwl_pins *p = rig->pins;
+	int i;
+
+	p->ctl->sched[0] = (struct bwl_sched){ BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS };
+	p->ctl->tag = 0x5a17c0deU;
+	p->ctl->attached_ns = rig_now();
+	p->ctl->fresh_volume = !o->old_volume;
+	p->ctl->drill = 1;
+	for (i = 0; i < RIG_PORTS; i++) {
+		p->dev[i].ifindex = (uint32_t)rig->ifindex[i];
+		p->dev[i].mtu = RIG_MTU;
+		p->dev[i].kind = i < RIG_P0 ? BWL_PORT_HOST : BWL_PORT_UPLINK;
+		snprintf(p->dev[i].name, sizeof(p->dev[i].name), "%s", port_names[i]);
+		p->ifport[rig->ifindex[i]].v = (uint32_t)i + 1;
+	}
+}
+
+struct bwl_pins *rig_pins(struct rig *rig)
+{
+	struct bwl_pins *p = NULL;
+	struct bwl_err e = { 0 };
+
+	if (bwl_pins_open(rig->dir, true, &p, &e))
+		rig_die("%s", e.text);
+	return p;
+}
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	return level == LIBBPF_WARN ? vfprintf(stderr, fmt, args) : 0;
+}
+
+struct rig *rig_open(const struct rig_opts *o)
+{
+	static const struct rig_opts defaults;
+	struct rig *rig = calloc(1, sizeof(*rig));
+
+	if (the_rig || !rig)
+		rig_die("one rig at a time");
+	libbpf_set_print(quiet);
+	the_rig = rig;
+	atexit(unpin);
+	make_ports(rig);
+	load(rig, o ? o : &defaults);
+	rig_set_clock(3600 * RIG_SECOND);
+	pin(rig);
+	rig->pins = rig_pins(rig);
+	fill(rig, o ? o : &defaults);
+	rig->cpus = libbpf_num_possible_cpus();
+	rig->last = calloc(RIG_ROWS, sizeof(*rig->last));
+	rig->percpu = calloc((size_t)BWL_REASON_SLOTS * (size_t)rig->cpus, sizeof(*rig->percpu));
+	if (!rig->last || !rig->percpu)
+		rig_die("out of memory");
+	return rig;
+}
+
+void rig_close(struct rig *rig)
+{
+	bwl_pins_close(rig->pins);
+	unpin();
+	bwlimit_test__destroy(rig->skel);
+	free(rig->last);
+	free(rig->percpu);
+	free(rig);
+	the_rig = NULL;
+}
+
+int rig_try_policy(struct rig *rig, const char *yaml, const struct bwl_publish_opts *o,
+		   struct bwl_publish_report *ret, struct bwl_err *e)
+{
+	struct bwl_policy *pol = NULL;
+	int r;
+
+	r = bwl_policy_parse("rig", yaml, strlen(yaml), rig_now(), 1700000000, &pol, e);
+	if (!r)
+		r = bwl_publish(rig->pins, pol, o, ret, e);
+	bwl_policy_free(pol);
+	return r;
+}
+
+void rig_policy(struct rig *rig, const char *yaml)
+{
+	struct bwl_err e = { 0 };
+
+	if (rig_try_policy(rig, yaml, NULL, NULL, &e))
+		rig_die("policy line %u: %s", e.line, e.text);
+}
+
+/* One row of counters, summed over CPUs. */
+static void read_row(struct rig *rig, unsigned row, struct bwl_reason_count *ret)
+{
+	uint32_t keys[BWL_REASON_SLOTS], n = BWL_REASON_SLOTS, from = row * BWL_REASON_SLOTS, out, i;
+	int c;
+
+	from--;	/* a batch goes on after this key */
+	if (bpf_map_lookup_batch(rig->pins->fd[BWL_PIN_reason], row ? &from : NULL, &out, keys,
+				 rig->percpu, &n, NULL) && errno != ENOENT)
+		rig_die("cannot read the counters: %s", strerror(errno));
+	memset(ret, 0, sizeof(*ret) * BWL_REASON_SLOTS);
+	for (i = 0; i < n; i++) {
+		const struct bwl_reason_count *v = &rig->percpu[i * (uint32_t)rig->cpus];
+
+		for (c = 0; c < rig->cpus; c++) {
+			ret[i].frames += v[c].frames;
+			ret[i].bytes += v[c].bytes;
+			ret[i].charged += v[c].charged;
+		}
+	}
+}
+
+static struct bwl_reason_count count(struct rig *rig, unsigned row, unsigned reason)
+{
+	struct bwl_reason_count now[BWL_REASON_SLOTS];
+
+	read_row(rig, row, now);
+	return now[reason];
+}
+
+uint64_t rig_frames(struct rig *rig, unsigned row, unsigned reason)
+{
+	return count(rig, row, reason).frames;
+}
+
+uint64_t rig_bytes(struct rig *rig, unsigned row, unsigned reason)
+{
+	return count(rig, row, reason).bytes;
+}
+
+uint64_t rig_charged(struct rig *rig, unsigned row, unsigned reason)
+{
+	return count(rig, row, reason).charged;
+}
+
+uint64_t rig_all_frames(struct rig *rig)
+{
+	struct bwl_reason_count now[BWL_REASON_SLOTS];
+	uint64_t sum = 0;
+	unsigned row, i;
+
+	for (row = 0; row < BWL_REASON_ROWS; row++) {
+		read_row(rig, row, now);
+		for (i = 0; i < BWL_REASON_SLOTS; i++)
+			sum += now[i].frames;
+	}
+	return sum;
+}
+
+static void build(const struct rig_packet *k, struct frame *f)
+{
+	char why[160];
+
+	if (!k->spec) {
+		memcpy(f->data, k->data, k->len);
+		f->len = k->len;
+	} else if (frame_build(k->spec, &env, f, why)) {
+		rig_die("frame '%s': %s", k->spec, why);
+	}
+}
+
+static int test_run(struct rig *rig, const struct rig_packet *k, const struct frame *f,
+		    uint32_t repeat, void *out, struct __sk_buff *skb, struct bpf_test_run_opts *o)
+{
+	struct xdp_md xdp = { .data_end = (uint32_t)f->len };
+
+	*skb = (struct __sk_buff){
+		.ifindex = (uint32_t)rig->ifindex[k->port], .mark = k->mark,
+		.gso_size = k->gso_size, .gso_segs = k->gso_segs,
+	};
+	if (k->prog != RIG_GATE)
+		skb->ingress_ifindex = skb->ifindex;
+	else if (k->ingress != RIG_NOWHERE)
+		skb->ingress_ifindex = (uint32_t)rig->ifindex[k->ingress];
+	*o = (struct bpf_test_run_opts){
+		.sz = sizeof(*o), .data_in = f->data, .data_size_in = (uint32_t)f->len,
+		.data_out = out, .data_size_out = out ? FRAME_MAX : 0, .repeat = (int)repeat,
+		.ctx_in = skb, .ctx_size_in = sizeof(*skb),
+	};
+	if (k->prog == RIG_XDP) {
+		xdp.ingress_ifindex = skb->ifindex;
+		o->ctx_in = &xdp;
+		o->ctx_size_in = sizeof(xdp);
+	} else if (out) {
+		o->ctx_out = skb;
+		o->ctx_size_out = sizeof(*skb);
+	}
+	return bpf_prog_test_run_opts(rig->prog[k->prog], o);
+}
+
+unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result *ret)
+{
+	static struct rig_result scratch;
+	struct bwl_reason_count now[BWL_REASON_SLOTS], *was;
+	struct rig_result *r = ret ? ret : &scratch;
+	unsigned row = k->port < RIG_PORTS ? k->port : 0, i;
+	struct bpf_test_run_opts o;
+	static struct frame f;
+	struct __sk_buff skb;
+
+	if (k->prog == RIG_GATE)
+		row += BWL_MAX_PORTS;
+	was = &rig->last[row * BWL_REASON_SLOTS];
+	read_row(rig, row, was);
+	build(k, &f);
+	if (test_run(rig, k, &f, 1, r->data, &skb, &o))
+		rig_die("test run of '%s': %s", k->spec ? k->spec : "data", strerror(errno));
+	r->act = o.retval;
+	r->len = o.data_size_out;
+	r->mark = skb.mark;
+	r->counted = 0;
+	r->reason = BWL_R_NONE;
+	r->bytes = r->charged = 0;
+	read_row(rig, row, now);
+	for (i = 0; i < BWL_REASON_SLOTS; i++) {
+		if (now[i].frames == was[i].frames)
+			continue;
+		r->counted += (unsigned)(now[i].frames - was[i].frames);
+		r->reason = i;
+		r->bytes = now[i].bytes - was[i].bytes;
+		r->charged = now[i].charged - was[i].charged;
+	}
+	return r->reason;
+}
+
+unsigned rig_send(struct rig *rig, const char *spec)
+{
+	return rig_run(rig, &(struct rig_packet){ .spec = spec }, NULL);
+}
+
+uint32_t rig_fire(struct rig *rig, const struct rig_packet *k, uint32_t repeat)
+{
+	struct bpf_test_run_opts o;
+	struct __sk_buff skb;
+	struct frame *f = malloc(sizeof(*f));
+
+	if (!f)
+		rig_die("out of memory");
+	build(k, f);
+	if (test_run(rig, k, f, repeat, NULL, &skb, &o))
+		rig_die("test run: %s", strerror(errno));
+	free(f);
+	return o.retval;
+}

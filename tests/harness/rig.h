@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The real programs under BPF_PROG_TEST_RUN, with a clock the test sets. A rig is what
+ * bwlimit-load makes, without attaching: maps pinned in a folder of its own, a network
+ * namespace of its own with two host ports and two uplinks, no policy.
+ *
+ * lib/ runs by the same clock: this library brings its own bwl_now_ns().
+ * Whatever goes wrong in here ends the program with TAP's "Bail out!", after cleaning up.
+ */
+#ifndef BWL_TEST_RIG_H
+#define BWL_TEST_RIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <bwl/tables.h>
+
+/* Port ids. RIG_ALIEN is an interface that is nobody's port. */
+enum rig_port { RIG_H0, RIG_H1, RIG_P0, RIG_P1, RIG_PORTS, RIG_ALIEN = RIG_PORTS, _RIG_PORT_MAX };
+#define RIG_SECOND 1000000000ULL
+#define RIG_MTU 1500U
+
+enum rig_prog { RIG_HOST, RIG_XDP, RIG_UPIN, RIG_GATE, _RIG_PROG_MAX };
+
+struct rig_opts {
+	uint32_t max_peers, max_extras, max_windows;	/* 0: 256, 256, 64 */
+	bool old_volume;	/* as without --fresh-volume: the first policy's volumes are spent */
+};
+
+struct rig {
+	struct bwlimit_test *skel;
+	struct bwl_pins *pins;	/* writable */
+	char dir[200];
+	int ifindex[_RIG_PORT_MAX];
+	int prog[_RIG_PROG_MAX];
+	int cpus;
+	struct bwl_reason_count *last;	/* counters at the end of the last run, all rows */
+	struct bwl_reason_count *percpu;
+};
+
+struct rig *rig_open(const struct rig_opts *o);	/* NULL: defaults. One at a time */
+void rig_close(struct rig *rig);
+_Noreturn void rig_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Starts at an hour; it only moves when told to. */
+uint64_t rig_now(void);
+void rig_set_clock(uint64_t ns);
+void rig_advance(uint64_t ns);
+
+/* A policy by its text; rig_policy() dies when it is refused. */
+void rig_policy(struct rig *rig, const char *yaml);
+int rig_try_policy(struct rig *rig, const char *yaml, const struct bwl_publish_opts *o,
+		   struct bwl_publish_report *ret, struct bwl_err *e);
+/* Opened anew, as another process would: drops the lock that the rig's own pins hold. */
+struct bwl_pins *rig_pins(struct rig *rig);
+
+/* A frame from words (frame.h) and what the kernel would say about it. */
+struct rig_packet {
+	enum rig_prog prog;
+	enum rig_port port;
+	const char *spec;	/* or data and len */
+	const void *data;
+	size_t len;
+	uint32_t mark;
+	enum rig_port ingress;	/* at the gate: where the packet came in; RIG_ALIEN + 1: nowhere */
+	uint32_t gso_size, gso_segs;
+};
+#define RIG_NOWHERE _RIG_PORT_MAX
+
+struct rig_result {
+	uint32_t act;		/* TC_ACT_* or XDP_* */
+	unsigned reason;	/* that was counted; BWL_R_NONE with counted == 0: none was */
+	unsigned counted;	/* frames counted, over all reasons of the port's row */
+	uint64_t bytes, charged;
+	uint32_t mark;
+	size_t len;		/* of the frame as it came out */
+	uint8_t data[66000];
+};
+
+/* r may be NULL. Returns the reason. */
+unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result *r);
+/* A UDP or other frame from a host port: the most frequent case. */
+unsigned rig_send(struct rig *rig, const char *spec);
+/* Many times, from any thread, without looking at counters: returns the last action. */
+uint32_t rig_fire(struct rig *rig, const struct rig_packet *k, uint32_t repeat);
+
+/* Frames counted under a reason in a row (port, or BWL_MAX_PORTS + port) since rig_open(). */
+uint64_t rig_frames(struct rig *rig, unsigned row, unsigned reason);
+uint64_t rig_bytes(struct rig *rig, unsigned row, unsigned reason);
+uint64_t rig_charged(struct rig *rig, unsigned row, unsigned reason);
+/* All rows and reasons together. */
+uint64_t rig_all_frames(struct rig *rig);
+
+#endif
