@@ -101,9 +101,13 @@ void bwl_policy_warn(struct bwl_policy *p, const char *file, unsigned line, cons
 
 uint64_t bwl_default_burst(uint64_t rate_bps)
 {
-	uint64_t ms = (rate_bps + 7999) / 8000;
+	uint64_t ms = (rate_bps + 7999) / 8000, tcp = rate_bps / 32; /* 1 ms; 250 ms */
 
-	return ms > BWL_GSO_BURST ? ms : BWL_GSO_BURST;
+	if (tcp > BWL_TCP_BURST_MAX)
+		tcp = BWL_TCP_BURST_MAX;
+	if (tcp < BWL_GSO_BURST)
+		tcp = BWL_GSO_BURST;
+	return ms > tcp ? ms : tcp;
 }
 
 struct bwl_lim bwl_default_accept(const struct bwl_lim *grant)

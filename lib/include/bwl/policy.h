@@ -111,10 +111,14 @@ struct bwl_pol_peer *bwl_policy_add_peer(struct bwl_policy *p);	/* amortised gro
 struct bwl_pol_peer *bwl_policy_peer(const struct bwl_policy *p, const char *name);
 
 /*
- * The larger of 1 ms at the rate and one GSO packet of maximum size with its headers. It is
- * also what each grant may leak once at line rate: docs/limits.md.
+ * The largest of: one GSO packet of maximum size with its headers; 250 ms at the rate, at most
+ * 32 MiB; 1 ms at the rate. 250 ms because a TCP flow that a policer refuses a whole window
+ * waits for its retransmission timer (at least 200 ms on Linux): with less burst than that time
+ * is worth it never reaches its rate (measured: docs/limits.md). The burst is also what each
+ * grant may leak once at line rate; `exfil` counts it.
  */
 #define BWL_GSO_BURST 73728ULL	/* 65535 bytes in 1448-byte segments, 66 + 24 bytes of headers each */
+#define BWL_TCP_BURST_MAX (32ULL << 20)
 #define BWL_MIN_BURST 1518ULL	/* one full frame with a tag; less is an error */
 uint64_t bwl_default_burst(uint64_t rate_bps);
 /* grant + 0.1 %, and 5 ms at that rate on top of the burst. */
