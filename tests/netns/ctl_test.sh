@@ -1,0 +1,314 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# bwlimit-ctl against attached programs: every command for people and as JSON, policies that
+# come into force as a whole or not at all, and `explain` against what the data plane counts.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LAB=bwl-h3ctl-$$ LAB_DESTS=1
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/../harness/lab.sh"
+JSON=$LAB_BUILD/tests/harness/bwl-json
+
+ctl() { "$CTL" "$@" 2>"$LAB_TMP/err"; }
+quiet() { ctl "$@" >"$LAB_TMP/out"; }
+# The exit code is the first word: 0, 1 or 2.
+exits() { # code, arguments…
+	local want=$1 rc
+	shift
+	quiet "$@"
+	rc=$?
+	[[ $rc -eq $want ]] || {
+		note "exit code $rc of bwlimit-ctl $*" "$(head -3 "$LAB_TMP/err")"
+		return 1
+	}
+}
+says() { grep -q -- "$1" "$LAB_TMP/out" "$LAB_TMP/err"; } # pattern, of the last command
+get() { # path, arguments…: a value of the command's JSON
+	local path=$1
+	shift
+	ctl --json "$@" | "$JSON" "$path"
+}
+is() { # wanted, path, arguments…
+	local want=$1 got
+	shift
+	got=$(get "$@")
+	[[ $got == "$want" ]] || {
+		note "$* is '$got', not '$want'"
+		return 1
+	}
+}
+in_force() { ctl policy show | grep -v '^#'; }
+
+lab_up || exit 1
+
+policy() { # rate of d1, [rate of d2]
+	cat <<END
+version: 1
+node: tray-h3
+uplinks: [p0]
+host_ports:
+  - dev: hpf0
+    sources: [10.7.0.0/24, fd00:7:0::/64]
+heartbeat: 1h
+zones:
+  external: { rate: 500mbit }
+  tight: { rate: 1kbit, burst: 1518b }
+peers:
+  - name: d1
+    addresses: [10.101.0.0/24, fd00:101::/64]
+    path: clear
+    via: $LAB_VIA4
+    via6: $LAB_VIA6
+    zone: external
+    grant: { rate: $1, volume: 1gb per 1d, mode: police }
+  - name: d2
+    addresses: [10.102.0.0/24]
+    path: clear
+    via: $LAB_VIA4
+    grant: { rate: ${2:-2mbit}, mode: shape }
+    classes:
+      https: { rate: 1mbit }
+END
+}
+one_of_two() { # the policy in force is file A or file B entirely
+	local f
+	for f in "$@"; do
+		[[ $(get changed policy diff "$f") == false ]] && return
+	done
+	return 1
+}
+policy 10mbit >"$LAB_TMP/a.yaml"
+policy 20mbit 4mbit >"$LAB_TMP/b.yaml"
+A=$LAB_TMP/a.yaml B=$LAB_TMP/b.yaml
+
+# Without anything attached.
+check "without pins a command fails with exit code 1" exits 1 peer list
+check "and says what to do" says 'bwlimit-load attach'
+check "as JSON too" is ENOENT error.code grant list
+check "policy check needs no pins" exits 0 policy check "$A"
+
+in_dpu "$LOAD" attach --host hpf0 --uplink p0 --max-peers 256 --fresh-volume --drill \
+	>"$LAB_TMP/attach" 2>&1 || {
+	note "$(cat "$LAB_TMP/attach")"
+	nok "the programs are attached"
+	done_testing
+	exit 1
+}
+
+# No policy yet.
+check "without a policy peer list fails" exits 1 peer list
+check "and says that everything is dropped" says 'everything is dropped'
+check "explain says no-policy" is no-policy reason explain $HOST4 "$(lab_dest4 1)"
+check "diff against nothing adds every peer" is added peers.1.change policy diff "$A"
+check "reasons work without a policy" exits 0 reasons
+
+# Policies as files.
+sed 's/rate: 2mbit/rate: 2mbots/' "$A" >"$LAB_TMP/bad.yaml"
+check "policy check refuses a bad rate" exits 1 policy check "$LAB_TMP/bad.yaml"
+check "and names file and line" says "bad.yaml:23:"
+check "as JSON too" is 23 error.line policy check "$LAB_TMP/bad.yaml"
+check "policy apply puts a file in force" exits 0 policy apply "$A"
+check "diff against the file in force finds nothing" is false changed policy diff "$A"
+check "policy show reads back as the same policy" sh -c \
+	"'$CTL' policy show | '$CTL' --json policy diff - | '$JSON' changed | grep -qx false"
+check "a file with an error in its last peer changes nothing" exits 1 policy apply "$LAB_TMP/bad.yaml"
+check "so the old policy is still in force" one_of_two "$A"
+check "diff shows a changed rate in the file's words" exits 0 policy diff "$B"
+check "from and to" says 'grant rate: 10mbit -> 20mbit'
+check "standard input is a file too" sh -c "'$CTL' policy apply - <'$B' >/dev/null 2>&1"
+check "and it is in force" one_of_two "$B"
+quiet policy apply "$A"
+
+# Every command, both ways.
+for command in 'peer list' 'peer show d1' 'grant list' 'zone list' 'policy show' 'stats' \
+	'stats d1 --interval 10ms' 'reasons' 'reasons --all' 'reasons --port p0' 'top --once --interval 20ms' \
+	"policy check $A" "policy diff $B" "explain $HOST4 10.102.0.1 tcp 443" 'heartbeat'; do
+	# shellcheck disable=SC2086 # words
+	check "$command: for people" exits 0 ${command//$LAB_TMP\//$LAB_TMP/}
+	check "$command: it says something" test -s "$LAB_TMP/out"
+	# shellcheck disable=SC2086 # words
+	check "$command: as JSON" sh -c "'$CTL' --json $command 2>/dev/null | '$JSON'"
+done
+check "grant list says that shape polices for now" sh -c "'$CTL' grant list | grep -q 'shape (polices for now)'"
+check "watch ends by itself" exits 0 watch --timeout 50ms
+check "watch prints objects" sh -c "'$CTL' --json watch --timeout 50ms | '$JSON' --lines end.events"
+
+# Peers one at a time.
+check "peer add adds a destination" exits 0 peer add d3 10.103.0.0/24 10.104.0.1 rate 5mbit \
+	volume 1gb per 1d path clear via $LAB_VIA4
+check "it is there" is 5000000 grant.rate_bps peer show d3
+check "adding the name again fails" exits 1 peer add d3 10.105.0.0/24 path clear via $LAB_VIA4
+check "an overlapping prefix is refused" exits 1 peer add d4 10.103.0.0/24 path clear via $LAB_VIA4
+check "encryption is given up aloud only" exits 2 peer add d4 10.106.0.0/24 rate 1mbit
+check "peer set changes the rate in place" exits 0 peer set d3 rate 6mbit
+check "to what was said" is 6000000 grant.rate_bps peer show d3
+check "and leaves the volume alone" is 1073741824 grant.volume_bytes peer show d3
+check "peer set of nothing is a usage error" exits 2 peer set d3
+check "peer set of an unknown peer fails" exits 1 peer set nobody rate 1mbit
+check "peer del takes it away" exits 0 peer del d3
+check "it is gone" exits 1 peer show d3
+check "what is left is the file's policy" one_of_two "$A"
+pids=()
+for i in 1 2 3; do
+	"$CTL" peer add "p$i" "10.11$i.0.0/24" path clear via $LAB_VIA4 >/dev/null 2>&1 &
+	pids+=($!)
+done
+wait "${pids[@]}"
+check "three peer add at the same time add three peers" [ "$(ctl peer list | grep -c '^p[123] ')" -eq 3 ]
+check "zone set changes a shared limit" exits 0 zone set external rate 400mbit
+check "to what was said" is 400000000 zones.0.rate_bps zone list
+check "zone set of an unknown zone fails" exits 1 zone set nowhere rate 1mbit
+
+# Grants.
+quiet policy apply "$A"
+check "a grant without a reason is a usage error" exits 2 grant d1 rate 1mbit
+check "grant with a reason works" exits 0 grant d1 rate 3mbit for 1h reason ticket 4711
+check "it ends" sh -c "'$CTL' grant list | grep -q '^d1 .*in [0-9]'"
+check "a grant without an end says so" sh -c "'$CTL' grant d1 reason x 2>/dev/null | grep -q 'never expires'"
+check "volume +1gb adds to it" exits 0 grant d1 volume +1gb reason more
+check "by exactly that" is 2147483648 grant.volume_bytes peer show d1
+quiet grant d1 for 200ms reason short
+expired() { is expired grants.0.state grant list; }
+check "a grant expires by itself" lab_wait_for 5 expired
+quiet grant d1 reason back
+check "revoke ends a grant" exits 0 revoke d1
+check "the list says revoked" is revoked grants.0.state grant list
+quiet policy apply "$B"
+check "it survives another policy" is revoked grants.0.state grant list
+quiet peer set d1 rate 9mbit
+check "it survives peer set" is revoked grants.0.state grant list
+quiet peer del d1
+quiet peer add d1 10.101.0.0/24 rate 10mbit path clear via $LAB_VIA4
+check "it survives peer del and peer add" is revoked state peer show d1
+check "grant lifts it" exits 0 grant d1 reason sorry
+check "the grant is live" is live state peer show d1
+check "revoke of several names goes on after a wrong one" exits 1 revoke nobody d1
+check "so the right one is revoked" is revoked state peer show d1
+check "revoke --all ends every grant" exits 0 revoke --all
+check "also the others" is revoked state peer show d2
+quiet policy apply "$A"
+check "and that survives another policy" is revoked state peer show d2
+for p in d1 d2; do quiet grant $p reason again; done
+
+# --confirm.
+quiet policy apply "$A"
+check "apply --confirm puts the new policy in force" exits 0 policy apply "$B" --confirm 1s
+check "at once" one_of_two "$B"
+check "an edit meanwhile is refused" exits 1 peer add d9 10.109.0.0/24 path clear via $LAB_VIA4
+check "and says what to do" says 'policy confirm'
+check "a revocation meanwhile is not" exits 0 revoke d2
+back() { one_of_two "$A"; }
+check "without confirmation the data plane goes back by itself" lab_wait_for 5 back
+check "and never undoes a revocation" is revoked state peer show d2
+check "confirming too late fails" exits 1 policy confirm
+quiet policy apply "$B" --confirm 600s
+check "rollback goes back now" exits 0 policy rollback
+check "to the old policy" one_of_two "$A"
+quiet policy apply "$B" --confirm 600s
+check "confirm keeps the new one" exits 0 policy confirm
+check "for good" one_of_two "$B"
+check "rollback has nothing to do then" exits 1 policy rollback
+quiet policy apply "$A"
+"$CTL" policy apply "$A" >/dev/null 2>&1 & one=$!
+"$CTL" policy apply "$B" >/dev/null 2>&1 & two=$!
+wait $one; rc1=$?
+wait $two; rc2=$?
+check "two apply at the same time both succeed" [ "$rc1$rc2" = 00 ]
+check "and one of the two holds entirely" one_of_two "$A" "$B"
+quiet policy apply "$A"
+quiet grant d2 reason again
+
+# What explain says, and what the data plane counts.
+count_of() { # reason at hpf0
+	ctl --json reasons --port hpf0 --all | "$JSON" reasons >"$LAB_TMP/r"
+	sed 's/},{/\n/g' "$LAB_TMP/r" | sed -n "s/.*\"hook\":\"ingress\",\"reason\":\"$1\".*\"frames\":\([0-9]*\),.*/\1/p"
+}
+agree() { # reason, src, dst, proto, port
+	local reason before after
+	reason=$(get reason explain --port hpf0 --size 1442 "$2" "$3" "$4" "$5")
+	[[ $reason == "$1" ]] || {
+		note "explain says '$reason', not '$1'"
+		return 1
+	}
+	before=$(count_of "$1")
+	thief --count 1 >/dev/null <<END
+eth ip4 src=$2 dst=$3 $4 dport=$5 fill=1400
+END
+	counted() { after=$(count_of "$1"); [[ $after -gt $before ]]; }
+	lab_wait_for 3 counted "$1" || {
+		note "$1 was not counted: $(ctl reasons --port hpf0)"
+		return 1
+	}
+}
+quiet heartbeat
+check "explain and the counters agree: pass" agree pass $HOST4 "$(lab_dest4 1)" udp 9
+check "explain and the counters agree: no-peer" agree no-peer $HOST4 10.199.0.1 udp 9
+check "explain and the counters agree: source-address" agree source-address 10.99.0.1 "$(lab_dest4 1)" udp 9
+check "explain and the counters agree: local-protocol" agree local-protocol $HOST4 169.254.1.1 udp 9
+quiet revoke d1
+check "explain and the counters agree: revoked" agree revoked $HOST4 "$(lab_dest4 1)" udp 9
+quiet grant d1 for 1ms reason brief
+check "explain and the counters agree: expired" agree expired $HOST4 "$(lab_dest4 1)" udp 9
+quiet grant d1 rate 1kbit burst 1518b reason slow
+thief --count 10 >/dev/null <<END
+eth ip4 src=$HOST4 dst=$(lab_dest4 1) udp dport=9 fill=1400
+END
+check "explain and the counters agree: peer-rate" agree peer-rate $HOST4 "$(lab_dest4 1)" udp 9
+quiet grant d1 rate 10mbit volume 100b reason little
+check "explain and the counters agree: peer-volume" agree peer-volume $HOST4 "$(lab_dest4 1)" udp 9
+quiet grant d1 volume 1gb reason much
+quiet peer add d5 10.105.0.0/24 path clear via $LAB_VIA4
+check "explain and the counters agree: no-grant" agree no-grant $HOST4 10.105.0.1 udp 9
+quiet peer add d6 10.106.0.0/24 rate 1mbit ipsec 192.0.2.77
+check "explain and the counters agree: no-sa" agree no-sa $HOST4 10.106.0.1 udp 9
+quiet peer add d7 10.101.1.0/24 rate 1gbit zone tight path clear via $LAB_VIA4
+thief --count 10 >/dev/null <<END
+eth ip4 src=$HOST4 dst=10.101.1.9 udp dport=9 fill=1400
+END
+check "explain and the counters agree: zone-rate" agree zone-rate $HOST4 10.101.1.9 udp 9
+quiet stop
+check "explain and the counters agree: stop" agree stop $HOST4 "$(lab_dest4 1)" udp 9
+check "stop --off lets the policy apply again" exits 0 stop --off
+check "explain and the counters agree: pass again" agree pass $HOST4 "$(lab_dest4 1)" udp 9
+check "explain of a prefix is a usage error" exits 2 explain $HOST4 10.101.0.0/24
+check "explain of two families is a usage error" exits 2 explain $HOST4 fd00:101::9
+check "explain of an unknown port says no-port" is no-port reason explain --port eth9 $HOST4 10.101.0.9
+check "stats have counted d1's frames" sh -c "[ $(get peers.0.passed_frames stats d1) -ge 2 ]"
+check "watch has seen the events" sh -c \
+	"'$CTL' --json watch --count 3 --timeout 5s 2>/dev/null | '$JSON' --lines end.events | grep -qx 3"
+
+# Heartbeat: gone silent in the data plane, back with one command.
+sed 's/heartbeat: 1h/heartbeat: 1s/' "$A" >"$LAB_TMP/short.yaml"
+quiet policy apply "$LAB_TMP/short.yaml"
+quiet heartbeat
+silent() { is silent state peer show d1; }
+check "without a heartbeat grants fall silent by themselves" lab_wait_for 5 silent
+check "heartbeat renews them" exits 0 heartbeat
+check "they are live" is live state peer show d1
+
+# Wrong use.
+for words in 'nothing' 'peer' 'peer lst' 'peer show' 'peer set d1 rate' 'peer set d1 rate 1' \
+	'peer set d1 rate -1mbit' 'peer set d1 rate 1mbit rate 2mbit' 'peer set d1 burst x' \
+	'peer set d1 mode soft' 'grant' 'grant d1 for 0s reason x' 'grant d1 reason' 'revoke' \
+	'revoke --all d1' 'revoke --any' 'zone set' 'zone set external' 'policy' 'policy apply' \
+	'policy apply a b' 'policy apply a --confirm' 'policy apply a --confirm 3' 'stats --interval 0s' \
+	'reasons x' 'top x' 'watch --count 0' 'explain' 'explain 10.0.0.1' 'explain x y' \
+	'explain 10.0.0.1 10.0.0.2 xyz' 'explain 10.0.0.1 10.0.0.2 icmp 3' \
+	'heartbeat now' 'stop it' '--pin-dir'; do
+	# shellcheck disable=SC2086 # words
+	check "wrong use exits with 2: $words" exits 2 $words
+done
+quiet grnat
+check "an unknown command suggests the nearest" says "did you mean 'grant'"
+quiet peer shwo d1
+check "an unknown verb too" says "did you mean 'peer show'"
+quiet peer set d1 rat 1mbit
+check "and an unknown word" says "did you mean 'rate'"
+check "wrong use as JSON is JSON" is EINVAL error.code peer set d1 rate
+for words in '--help' 'peer --help' 'peer add --help' 'grant --help' '--version'; do
+	# shellcheck disable=SC2086 # words
+	check "$words exits with 0" exits 0 $words
+done
+done_testing
