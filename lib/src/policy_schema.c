@@ -93,7 +93,8 @@ static const cyaml_schema_field_t peer_fields[] = {
 	TEXT("via", bwl_text_peer, via),
 	TEXT("via6", bwl_text_peer, via6),
 	TEXT("uplink", bwl_text_peer, uplink),
-	TEXTS("from", bwl_text_peer, from),
+	/* an empty list would read as "from nowhere" and mean "from everywhere" */
+	CYAML_FIELD_SEQUENCE("from", OPT, struct bwl_text_peer, from, &text_value, 1, CYAML_UNLIMITED),
 	MAP("ipsec", bwl_text_peer, ipsec, ipsec_fields),
 	CYAML_FIELD_END,
 };
@@ -250,6 +251,7 @@ static int explain(const struct schema *s, cyaml_err_t err, const struct complai
 {
 	struct bwl_where w = { 0 };
 	char want[32], got[32];
+	const char *key;
 	int r;
 
 	if (err == CYAML_ERR_OOM)
@@ -264,9 +266,10 @@ static int explain(const struct schema *s, cyaml_err_t err, const struct complai
 		return explain_key(s, &w, c->text + 16, false, text, len, e);
 	if (!strncmp(c->text, "Mapping field already seen: ", 28))
 		return explain_key(s, &w, c->text + 28, true, text, len, e);
-	if (sscanf(c->text, "Expecting %31[A-Z_], got event: %31[A-Z_]", want, got) == 2) {
-		const char *key = w.n ? w.step[w.n - 1].key : NULL;
-
+	key = w.n ? w.step[w.n - 1].key : NULL;
+	if (err == CYAML_ERR_SEQUENCE_ENTRIES_MIN) {
+		r = bwl_fail(e, EINVAL, "%s is empty: leave it out", key ? key : "the list");
+	} else if (sscanf(c->text, "Expecting %31[A-Z_], got event: %31[A-Z_]", want, got) == 2) {
 		r = bwl_fail(e, EINVAL, "%s%s%s is expected here, not %s%s", key ? key : "",
 			     key ? ": " : "", kind(want), kind(got),
 			     key && !strcmp(key, "accept") ? " (or the word none)" : "");

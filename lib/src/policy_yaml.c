@@ -222,8 +222,10 @@ static int take_grant(struct conv *c, const struct bwl_text_limit *t, struct bwl
 		if (n && t->mark[n - 1] == '%')
 			t->mark[n - 1] = '\0';
 		r = take_number(c, t->mark, 1, 100, &v);
-		if (r)
-			return bwl_hint(c->e, "per cent of the burst from which packets get ECN CE");
+		if (r) {
+			bwl_hint(c->e, "per cent of the burst from which packets get ECN CE");
+			return r;
+		}
 		x->mark_pct = v;
 		c->w.n--;
 	}
@@ -307,8 +309,6 @@ static int take_from(struct conv *c, const struct bwl_text_peer *t, struct bwl_p
 {
 	unsigned back = down(c, "from");
 
-	if (t->from && !t->from_count)
-		return bwl_fail(c->e, EINVAL, "from is empty: leave it out for every host port");
 	if (t->from_count > BWL_MAX_PORTS)
 		return bwl_fail(c->e, E2BIG, "at most %d host ports", BWL_MAX_PORTS);
 	for (unsigned i = 0; i < t->from_count; i++) {
@@ -331,8 +331,8 @@ static int take_limits(struct conv *c, const struct bwl_text_peer *t, struct bwl
 	if (r)
 		return r;
 	down(c, "accept");
-	if (t->accept && !x->accept_none && !t->accept->rate && !t->accept->burst)
-		return bwl_fail(c->e, EINVAL, "accept is empty: say a rate, or none");
+	if (t->accept && !x->accept_none && !t->accept->rate)
+		return bwl_fail(c->e, EINVAL, "say a rate, or none");
 	r = x->accept_none ? 0 : take_limit(c, t->accept, &x->accept);
 	if (r)
 		return r;
@@ -402,8 +402,10 @@ static int take_service(struct conv *c, const struct bwl_text_service *t, struct
 	} else {
 		down(c, "proto");
 		r = take_number(c, t->proto, 0, 255, &v);
-		if (r)
-			return bwl_hint(c->e, "proto is tcp, udp or the number of an IP protocol");
+		if (r) {
+			bwl_hint(c->e, "proto is tcp, udp or the number of an IP protocol");
+			return r;
+		}
 		s->proto = v;
 		c->w.n = back;
 	}
@@ -450,8 +452,10 @@ static int take_heartbeat(struct conv *c, const char *s)
 		c->p->heartbeat_none = true;
 	} else {
 		r = bwl_parse_time(s, &c->p->heartbeat_ns, c->e);
-		if (r)
-			return bwl_hint(c->e, "heartbeat is a time of at least 1ms, or none");
+		if (r) {
+			bwl_hint(c->e, "heartbeat is a time of at least 1ms, or none");
+			return r;
+		}
 	}
 	c->w.n = 0;
 	return 0;

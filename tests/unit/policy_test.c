@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <arpa/inet.h>
+#include "bwl/policy.h"
+
+#define NOW_BOOT 1000000000000ULL
+#define NOW_WALL 1800000000LL	/* 2027-01-15T08:00:00Z */
+
+#define TOP "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: 60s\n"                               \
+	    "host_ports: [{ dev: h0, sources: [10.0.7.0/24] }]\n"
+#define PEER(more) TOP "peers:\n  - name: a\n    addresses: [192.0.2.0/24]\n    path: clear\n" \
+		       "    via: 10.9.9.9\n" more
+
+static struct bwl_policy *read_text(const char *yaml)
+{
+	struct bwl_policy *p = NULL;
+	struct bwl_err e = { 0 };
+
+	if (bwl_policy_parse("f.yaml", yaml, strlen(yaml), NOW_BOOT, NOW_WALL, &p, &e))
+		fail_msg("%s:%u:%u: %s (%s)\n%s", e.file, e.line, e.column, e.text, e.hint, yaml);
+	return p;
+}
+
+static char *text_of(const struct bwl_policy *p)
+{
+	char *s = NULL;
+	size_t n;
+	FILE *f = open_memstream(&s, &n);
+
+	assert_int_equal(bwl_policy_dump(p, NOW_BOOT, NOW_WALL, f), 0);
+	fclose(f);
+	return s;
+}
+
+static struct bwl_policy *read_example(const char *name)
+{
+	struct bwl_policy *p = NULL;
+	struct bwl_err e = { 0 };
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/packaging/examples/%s", BWL_SOURCE, name);
+	if (bwl_policy_load(path, NOW_BOOT, NOW_WALL, &p, &e))
+		fail_msg("%s:%u:%u: %s (%s)", e.file, e.line, e.column, e.text, e.hint);
+	return p;
+}
+
+static void every_key_means_what_the_manual_says(void **state)
+{
+	struct bwl_policy *p = read_example("cluster.yaml");
+	struct bwl_pol_peer *x;
+	uint8_t via[4] = { 10, 0, 255, 1 };
+
+	(void)state;
+	assert_int_equal(p->nwarnings, 0);
+	assert_string_equal(p->node, "tray-7");
+	assert_int_equal(p->nuplinks, 2);
+	assert_string_equal(p->uplinks[1], "p1");
+	assert_int_equal(p->control, 1 << BWL_CTL_LLDP | 1 << BWL_CTL_BGP | 1 << BWL_CTL_BFD);
+	assert_int_equal(p->heartbeat_ns, 60000000000);
+	assert_false(p->heartbeat_none);
+	assert_int_equal(p->min_charge, 64);
+	assert_int_equal(p->node_limit.rate_bps, 200000000000);
+	assert_int_equal(p->nports, 2);
+	assert_int_equal(p->ports[0].nsources, 2);
+	assert_int_equal(p->ports[0].nvlans, 0);
+	assert_int_equal(p->ports[1].vlans[0], 120);
+	assert_true(p->ports[1].has_mac && p->ports[1].mac[5] == 1);
+	assert_int_equal(p->nzones, 3);
+	assert_int_equal(p->zones[2].limit.volume, 20ULL << 30);
+	assert_int_equal(p->zones[2].limit.window_ns, 86400000000000);
+	assert_int_equal(p->nservices, 1);
+	assert_int_equal(p->services[0].port, 4421);
+	assert_int_equal(p->npeers, 5);
+
+	x = bwl_policy_peer(p, "tray-3");
+	assert_non_null(x);
+	assert_string_equal(x->zone, "mesh");
+	assert_true(x->contained);
+	assert_int_equal(x->grant.burst, 125000);	/* 1ms at 1gbit */
+	assert_int_equal(x->mode, BWL_SHAPE);
+	assert_int_equal(x->path, BWL_PATH_XFRM);
+	assert_string_equal(x->ipsec_remote, "192.0.2.3");
+	assert_true(x->accept.present);
+	assert_int_equal(x->expiry_ns, BWL_NEVER_NS);
+
+	x = bwl_policy_peer(p, "object-store");
+	assert_int_equal(x->nfrom, 1);
+	assert_string_equal(x->from[0], "pf0hpf");
+	assert_string_equal(x->uplink, "p1");
+	assert_true(x->has_via4 && !x->has_via6 && !memcmp(x->via4, via, 4));
+	assert_int_equal(x->grant.rate_bps, 40000000000);
+	assert_int_equal(x->grant.burst, 0);		/* the default */
+	assert_int_equal(x->mode, BWL_POLICE);
+	assert_int_equal(x->floor.rate_bps, 1000000000);
+	assert_true(x->class_[BWL_C_OTHER].has_volume);
+	assert_int_equal(x->class_[BWL_C_NVME_TCP].rate_bps, 40000000000);
+	assert_false(x->class_[BWL_C_SSH].present);
+
+	x = bwl_policy_peer(p, "mirror");
+	assert_int_equal(x->mode, BWL_MARK);
+	assert_int_equal(x->mark_pct, 40);
+	assert_true(x->accept_none && !x->accept.present);
+	assert_int_equal(x->grant.window_ns, 0);	/* in total */
+	assert_null(bwl_policy_peer(p, "nobody"));
+	bwl_policy_free(p);
+
+	p = read_example("lab.yaml");
+	assert_true(p->heartbeat_none && !p->heartbeat_ns);
+	assert_int_equal(p->nwarnings, 0);
+	bwl_policy_free(p);
+}
+
+static void optional_keys_may_be_absent(void **state)
+{
+	struct bwl_policy *p = read_text(TOP);
+	struct bwl_pol_peer *x;
+	struct in6_addr want;
+
+	(void)state;
+	assert_int_equal(p->npeers + p->nzones + p->nservices + p->control, 0);
+	assert_int_equal(p->min_charge, 64);
+	assert_false(p->node_limit.present);
+	bwl_policy_free(p);
+
+	/* an IPv6 via is via6, and design's unquoted addresses are read */
+	p = read_text(TOP "peers:\n  - name: a\n    addresses: [fd00:3::/64]\n    path: clear\n    via: fd00::1\n");
+	x = &p->peers[0];
+	inet_pton(AF_INET6, "fd00::1", &want);
+	assert_true(x->has_via6 && !x->has_via4 && !memcmp(x->via6, &want, 16));
+	assert_false(x->grant.present || x->accept.present || x->floor.present || x->accept_none);
+	assert_int_equal(x->mark_pct, 50);
+	bwl_policy_free(p);
+}
+
+static void accept_none_is_seen_wherever_it_stands(void **state)
+{
+	struct bwl_policy *p = read_text(
+		"# Ärger mit Umlauten: Bytes sind keine Zeichen\n" TOP "peers:\n"
+		"  - { name: a, accept: none, addresses: [192.0.2.1], path: clear, via: 10.9.9.9 }\n"
+		"  - { name: b, addresses: [192.0.2.2], path: clear, via: 10.9.9.9 } # accept: none\n"
+		"  - name: c\n    addresses: [192.0.2.3] # ü€\n    path: clear\n    via: 10.9.9.9\n    accept:   none   # ö\n"
+		"  - { name: none, accept:  {rate: 1mbit}, addresses: [192.0.2.4], path: clear, via: 10.9.9.9 }\n"
+		"  - { name: e, path: clear, via: 10.9.9.9, addresses: [192.0.2.5], accept: none}\n");
+	static const bool none[] = { true, false, true, false, true };
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		assert_int_equal(p->peers[i].accept_none, none[i]);
+		assert_int_equal(p->peers[i].accept.present, i == 3);
+	}
+	assert_string_equal(p->peers[3].name, "none");
+	bwl_policy_free(p);
+}
+
+static void a_burst_is_a_size_or_a_time_at_the_rate(void **state)
+{
+	static const struct { const char *yaml; uint64_t burst; } rows[] = {
+		{ PEER("    grant: { rate: 1gbit, burst: 1ms }\n"), 125000 },
+		{ PEER("    grant: { burst: 1ms, rate: 1gbit }\n"), 125000 },
+		{ PEER("    grant: { rate: 100gbit, burst: 250us }\n"), 3125000 },
+		{ PEER("    grant: { rate: 1gbit, burst: 1m }\n"), 1048576 },
+		{ PEER("    grant: { rate: 1gbit, burst: 1518 }\n"), 1518 },
+		{ PEER("    grant: { rate: 1gbit, burst: 1tb }\n"), 1ULL << 40 },
+		{ PEER("    grant: { rate: 1gbit }\n"), 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct bwl_policy *p = read_text(rows[i].yaml);
+
+		assert_int_equal(p->peers[0].grant.burst, rows[i].burst);
+		bwl_policy_free(p);
+	}
+	assert_int_equal(bwl_default_burst(1000), BWL_GSO_BURST);
+	assert_int_equal(bwl_default_burst(100000000000), 12500000);
+	assert_int_equal(bwl_default_burst(BWL_NO_RATE), BWL_GSO_BURST);
+}
+
+static void the_default_accept_is_a_little_above_the_grant(void **state)
+{
+	struct bwl_lim grant = { .rate_bps = 1000000000, .burst = 100000, .present = true };
+	struct bwl_lim a = bwl_default_accept(&grant);
+
+	(void)state;
+	assert_true(a.present && !a.has_volume);
+	assert_int_equal(a.rate_bps, 1001000000);
+	assert_int_equal(a.burst, 100000 + 625625);
+	grant = (struct bwl_lim){ .rate_bps = BWL_NO_RATE, .volume = 5, .has_volume = true, .present = true };
+	a = bwl_default_accept(&grant);
+	assert_true(a.present && a.rate_bps == BWL_NO_RATE && !a.has_volume);
+	grant = (struct bwl_lim){ 0 };
+	assert_false(bwl_default_accept(&grant).present);
+	grant = (struct bwl_lim){ .rate_bps = 100000000000000, .burst = 1ULL << 40, .present = true };
+	a = bwl_default_accept(&grant);
+	assert_int_equal(a.rate_bps, 100000000000000);
+	assert_int_equal(a.burst, 1ULL << 40);
+}
+
+static void until_becomes_boot_time(void **state)
+{
+	static const struct { const char *yaml; uint64_t boot; unsigned warnings; } rows[] = {
+		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T08:00:10Z }\n"), NOW_BOOT + 10000000000, 0 },
+		{ PEER("    grant: { rate: 1mbit, until: \"2027-01-15T09:00:10+01:00\" }\n"), NOW_BOOT + 10000000000, 0 },
+		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T02:30:10.5-05:30 }\n"), NOW_BOOT + 10500000000, 0 },
+		{ PEER("    grant: { rate: 1mbit, until: 2028-02-29T08:00:00z }\n"), NOW_BOOT + 410ULL * 86400 * 1000000000, 0 },
+		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T07:59:50Z }\n"), NOW_BOOT - 10000000000, 1 },
+		{ PEER("    grant: { rate: 1mbit, until: 1999-01-15T07:59:50Z }\n"), 1, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct bwl_policy *p = read_text(rows[i].yaml);
+
+		assert_int_equal(p->peers[0].expiry_ns, rows[i].boot);
+		assert_int_equal(p->nwarnings, rows[i].warnings);
+		bwl_policy_free(p);
+	}
+}
+
+static void what_is_allowed_but_odd_is_warned_about_with_its_line(void **state)
+{
+#define P(name, addr) "  - { name: " name ", addresses: [" addr "], path: clear, via: 10.9.9.9 }\n"
+	static const struct { const char *yaml, *want; } rows[] = {
+		{ TOP "peers:\n" P("wide", "192.0.0.0/16") P("in", "192.0.2.0/24") P("in2", "192.0.3.1"),
+		  "f.yaml:7: peer wide: 192.0.0.0/16 holds 192.0.2.0/24 of peer in and 1 more: the longest prefix is used" },
+		{ TOP "peers:\n" P("in", "192.0.2.0/24") P("all", "0.0.0.0/0") ,
+		  "f.yaml:8: peer all: 0.0.0.0/0 holds the sources of host port h0 (10.0.7.0/24)" },
+		{ PEER("    grant: { rate: 1mbit, burst: 64kb }\n"),
+		  "f.yaml:7: peer a: grant: burst 64kb is less than one GSO packet" },
+		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T07:59:50Z }\n"), "peer a: the grant ended at" },
+		{ TOP "min_charge: 0\n", "f.yaml: min_charge 0: frames on the wire are padded" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct bwl_policy *p = read_text(rows[i].yaml);
+
+		if (!p->nwarnings || strncmp(p->warnings[0], rows[i].want, strlen(rows[i].want))) {
+			if (!p->nwarnings || !strstr(p->warnings[0], rows[i].want))
+				fail_msg("row %zu: %s", i, p->nwarnings ? p->warnings[0] : "no warning");
+		}
+		bwl_policy_free(p);
+	}
+}
+
+static void a_hundred_warnings_are_enough(void **state)
+{
+	struct bwl_policy *p = bwl_policy_new();
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	strcpy(p->node, "t");
+	p->heartbeat_none = true;
+	p->uplinks = calloc(1, sizeof(*p->uplinks));
+	strcpy(p->uplinks[p->nuplinks++], "p0");
+	p->ports = calloc(1, sizeof(*p->ports));
+	strcpy(p->ports[p->nports++].name, "h0");
+	p->ports[0].sources = calloc(1, sizeof(struct bwl_pfx));
+	p->ports[0].nsources = 1;
+	bwl_pfx_parse("10.0.7.0/24", p->ports[0].sources, NULL);
+	for (unsigned i = 0; i < 500; i++) {
+		struct bwl_pol_peer *x = bwl_policy_add_peer(p);
+
+		snprintf(x->name, sizeof(x->name), "p%u", i);
+		x->addresses = calloc(1, sizeof(struct bwl_pfx));
+		x->naddresses = 1;
+		*x->addresses = (struct bwl_pfx){ 4, 32, { 192, 0, 2 + i / 256, i % 256 } };
+		x->has_via4 = true;
+		memcpy(x->via4, "\x0a\x09\x09\x09", 4);
+		x->grant = (struct bwl_lim){ .rate_bps = 1000000, .burst = 2000, .present = true };
+	}
+	if (bwl_policy_check(p, NULL, &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(p->nwarnings, 101);
+	assert_non_null(strstr(p->warnings[100], "more warnings"));
+	assert_string_equal(p->warnings[0], strstr(p->warnings[0], "peer p0: grant"));
+	bwl_policy_free(p);
+}
+
+static void normalised_text_reads_back_to_itself(void **state)
+{
+	static const char *const names[] = { "lab.yaml", "cluster.yaml" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct bwl_policy *p = read_example(names[i]), *q;
+		char *a = text_of(p), *b;
+		uint8_t da[32], db[32];
+
+		q = read_text(a);
+		b = text_of(q);
+		assert_string_equal(a, b);
+		assert_int_equal(bwl_policy_digest(p, da), 0);
+		assert_int_equal(bwl_policy_digest(q, db), 0);
+		assert_memory_equal(da, db, 32);
+		assert_int_equal(p->npeers, q->npeers);
+		free(a);
+		free(b);
+		bwl_policy_free(p);
+		bwl_policy_free(q);
+	}
+}
+
+/* The same policy, said in another order and with its defaults spelt out. */
+static void the_digest_is_of_the_meaning_not_of_the_text(void **state)
+{
+	static const char *const same[] = {
+		TOP "zones: { y: { rate: 1mbit }, z: { rate: 1000kbit } }\npeers:\n"
+		"  - { name: a, addresses: [192.0.2.0/24, 198.51.100.1], path: clear, via: 10.9.9.9, grant: { rate: 1gbit } }\n"
+		"  - { name: b, addresses: [203.0.113.0/24], path: clear, via: 10.9.9.9, accept: none }\n",
+		"# order and spelling\n" TOP "zones:\n  z: { rate: 1mbit }\n  y: { rate: 1mbit }\ndefault: deny\nmin_charge: 64b\npeers:\n"
+		"  - { name: b, via: 10.9.9.9, addresses: [203.0.113.0/24], path: clear, accept: none }\n"
+		"  - { name: a, addresses: [198.51.100.1/32, 192.0.2.0/24], path: clear, uplink: p0, via: 10.9.9.9,\n"
+		"      grant: { rate: 1000mbit, burst: 1ms, mode: police }, accept: { rate: 1001mbit, burst: 750625 } }\n",
+		TOP "zones: { y: { rate: 1mbit }, z: { rate: 1000kbit } }\npeers:\n"
+		"  - { name: a, addresses: [192.0.2.0/24, 198.51.100.1], path: clear, via: 10.9.9.9, grant: { rate: 1gbit, until: 2027-02-01T00:00:00Z } }\n"
+		"  - { name: b, addresses: [203.0.113.0/24], path: clear, via: 10.9.9.9, accept: none }\n",
+	};
+	uint8_t first[32], other[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
+		struct bwl_policy *p = read_text(same[i]);
+
+		assert_int_equal(bwl_policy_digest(p, i ? other : first), 0);
+		if (i)
+			assert_memory_equal(first, other, 32);
+		p->peers[0].revoked = true;
+		assert_int_equal(bwl_policy_digest(p, other), 0);
+		assert_memory_equal(first, other, 32);
+		p->peers[0].contained = true;
+		assert_int_equal(bwl_policy_digest(p, other), 0);
+		assert_memory_not_equal(first, other, 32);
+		bwl_policy_free(p);
+	}
+}
+
+static struct bwl_lim random_limit(uint64_t *s, bool volume)
+{
+	struct bwl_lim l = { .present = true };
+
+	if (test_random(s) % 4)
+		l.rate_bps = BWL_MIN_BURST + test_random_scale(s, 46);
+	if (l.rate_bps && test_random(s) % 2)
+		l.burst = BWL_MIN_BURST + test_random_scale(s, 39);
+	if (!l.rate_bps || (volume && test_random(s) % 2)) {
+		l.has_volume = true;
+		l.volume = test_random_scale(s, 62);
+		l.window_ns = test_random(s) % 2 ? BWL_WINDOW_MIN_NS + test_random_scale(s, 50) : 0;
+	}
+	return l;
+}
+
+static void random_peer(uint64_t *s, struct bwl_policy *p, unsigned i)
+{
+	static const char *const zones[] = { "", "z0", "z1" };
+	struct bwl_pol_peer *x = bwl_policy_add_peer(p);
+
+	snprintf(x->name, sizeof(x->name), i % 7 ? "p%u" : ".%u_X-y", i);
+	x->naddresses = 2;
+	x->addresses = calloc(2, sizeof(struct bwl_pfx));
+	x->addresses[0] = (struct bwl_pfx){ 4, 24 + test_random(s) % 9, { 192, 1, i } };
+	x->addresses[1] = (struct bwl_pfx){ 6, 64 + test_random(s) % 65, { 0xfd, 1, i } };
+	strcpy(x->zone, zones[test_random(s) % 3]);
+	if (test_random(s) % 2)
+		strcpy(x->from[x->nfrom++], "h1");
+	x->contained = test_random(s) % 2;
+	x->path = test_random(s) % _BWL_PATH_MAX;
+	if (x->path != BWL_PATH_CLEAR)
+		strcpy(x->ipsec_remote, test_random(s) % 2 ? "192.0.2.77" : "fd00::77");
+	x->has_via4 = x->has_via6 = x->path == BWL_PATH_CLEAR || test_random(s) % 2;
+	if (x->has_via4) {
+		memcpy(x->via4, "\x0a\x09\x09\x01", 4);
+		memcpy(x->via6, "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 16);
+	}
+	if (test_random(s) % 2)
+		strcpy(x->uplink, test_random(s) % 2 ? "p1" : "p0");
+	if (test_random(s) % 8) {
+		x->grant = random_limit(s, true);
+		x->mode = test_random(s) % _BWL_MODE_MAX;
+		if (x->mode == BWL_MARK)
+			x->mark_pct = 1 + test_random(s) % 100;
+		if (test_random(s) % 2)
+			x->expiry_ns = NOW_BOOT + 1 + test_random_scale(s, 61);
+		for (unsigned k = 0; k < _BWL_CLASS_MAX; k++)
+			if (test_random(s) % 4 == 0)
+				x->class_[k] = random_limit(s, true);
+		if (x->grant.rate_bps > 2 * BWL_MIN_BURST && test_random(s) % 2)
+			x->floor = (struct bwl_lim){ .rate_bps = x->grant.rate_bps / 2, .present = true };
+	}
+	x->accept_none = test_random(s) % 4 == 0;
+	if (!x->accept_none && test_random(s) % 2) {
+		x->accept = random_limit(s, false);
+		x->accept.has_volume = false;
+		x->accept.volume = x->accept.window_ns = 0;
+		if (!x->accept.rate_bps)
+			x->accept = (struct bwl_lim){ 0 };
+	}
+}
+
+static struct bwl_policy *random_policy(uint64_t *s)
+{
+	struct bwl_policy *p = bwl_policy_new();
+
+	strcpy(p->node, "n.1_x-Y");
+	p->uplinks = calloc(2, sizeof(*p->uplinks));
+	p->nuplinks = 2;
+	strcpy(p->uplinks[0], "p0");
+	strcpy(p->uplinks[1], "p1");
+	p->control = test_random(s) % (1U << _BWL_CTL_MAX);
+	p->heartbeat_none = test_random(s) % 2;
+	p->heartbeat_ns = p->heartbeat_none ? 0 : 1000000 + test_random_scale(s, 60);
+	p->min_charge = test_random(s) % 65536;
+	p->ports = calloc(2, sizeof(*p->ports));
+	for (p->nports = 0; p->nports < 2; p->nports++) {
+		struct bwl_pol_port *x = &p->ports[p->nports];
+
+		sprintf(x->name, "h%zu", p->nports);
+		x->nsources = 2;
+		x->sources = calloc(2, sizeof(struct bwl_pfx));
+		x->sources[0] = (struct bwl_pfx){ 4, 16, { 10, p->nports } };
+		x->sources[1] = (struct bwl_pfx){ 6, 32, { 0xfc, 0, 0, p->nports } };
+		for (unsigned v = test_random(s) % 4; v; v--)
+			x->vlans[x->nvlans++] = 1 + v * 1000 + test_random(s) % 94;
+		x->has_mac = test_random(s) % 2;
+		if (x->has_mac)
+			memcpy(x->mac, "\x02\x00\x00\xaa\xbb\xcc", 6);
+		if (test_random(s) % 2)
+			x->limit = random_limit(s, true);
+	}
+	p->zones = calloc(2, sizeof(*p->zones));
+	for (p->nzones = 0; p->nzones < 2; p->nzones++) {
+		sprintf(p->zones[p->nzones].name, "z%zu", p->nzones);
+		p->zones[p->nzones].limit = random_limit(s, true);
+	}
+	if (test_random(s) % 2)
+		p->node_limit = random_limit(s, true);
+	p->services = calloc(2, sizeof(*p->services));
+	p->services[p->nservices++] = (struct bwl_pol_service){ BWL_C_SSH, 6 + 11 * (test_random(s) % 2), 1 + test_random(s) % 65535 };
+	p->services[p->nservices++] = (struct bwl_pol_service){ test_random(s) % _BWL_CLASS_MAX, 132, 0 };
+	for (unsigned i = 0; i < 8; i++)
+		random_peer(s, p, i);
+	return p;
+}
+
+static bool same_limit(const struct bwl_lim *a, const struct bwl_lim *b)
+{
+	uint64_t x = a->burst ? a->burst : a->rate_bps ? bwl_default_burst(a->rate_bps) : 0;
+	uint64_t y = b->burst ? b->burst : b->rate_bps ? bwl_default_burst(b->rate_bps) : 0;
+
+	return a->present == b->present && a->rate_bps == b->rate_bps && x == y &&
+	       a->has_volume == b->has_volume && a->volume == b->volume && a->window_ns == b->window_ns;
+}
+
+static void same_peer(const struct bwl_pol_peer *a, const struct bwl_pol_peer *b)
+{
+	assert_string_equal(a->name, b->name);
+	assert_int_equal(a->naddresses, b->naddresses);
+	assert_memory_equal(a->addresses, b->addresses, a->naddresses * sizeof(struct bwl_pfx));
+	assert_string_equal(a->zone, b->zone);
+	assert_int_equal(a->nfrom, b->nfrom);
+	assert_memory_equal(a->from, b->from, sizeof(a->from));
+	assert_int_equal(a->contained, b->contained);
+	assert_int_equal(a->path, b->path);
+	assert_int_equal(a->has_via4, b->has_via4);
+	assert_memory_equal(a->via6, b->via6, 16);
+	assert_string_equal(a->ipsec_remote, b->ipsec_remote);
+	assert_true(same_limit(&a->grant, &b->grant) && same_limit(&a->floor, &b->floor));
+	assert_true(same_limit(&a->accept, &b->accept) || !b->accept.present);
+	assert_int_equal(a->accept_none, b->accept_none);
+	assert_int_equal(a->mode, b->mode);
+	if (a->mode == BWL_MARK)
+		assert_int_equal(a->mark_pct, b->mark_pct);
+	assert_int_equal(a->expiry_ns, b->expiry_ns);
+	for (unsigned k = 0; k < _BWL_CLASS_MAX; k++)
+		assert_true(same_limit(&a->class_[k], &b->class_[k]));
+}
+
+static void random_policies_survive_being_written_and_read(void **state)
+{
+	uint64_t seed = 11;
+
+	(void)state;
+	for (unsigned i = 0; i < 400; i++) {
+		struct bwl_policy *p = random_policy(&seed), *q;
+		char *a, *b;
+		struct bwl_err e = { 0 };
+
+		if (bwl_policy_check(p, NULL, &e))
+			fail_msg("round %u: %s", i, e.text);
+		a = text_of(p);
+		q = read_text(a);
+		b = text_of(q);
+		assert_string_equal(a, b);
+		assert_int_equal(p->control, q->control);
+		assert_int_equal(p->heartbeat_ns, q->heartbeat_ns);
+		assert_int_equal(p->min_charge, q->min_charge);
+		assert_true(same_limit(&p->node_limit, &q->node_limit));
+		for (size_t k = 0; k < 2; k++) {
+			assert_true(same_limit(&p->zones[k].limit, &q->zones[k].limit));
+			assert_true(same_limit(&p->ports[k].limit, &q->ports[k].limit));
+			assert_memory_equal(p->ports[k].mac, q->ports[k].mac, 6);
+		}
+		for (size_t k = 0; k < p->npeers; k++) {
+			struct bwl_pol_peer *x = bwl_policy_peer(q, p->peers[k].name);
+
+			assert_non_null(x);
+			same_peer(&p->peers[k], x);
+		}
+		free(a);
+		free(b);
+		bwl_policy_free(p);
+		bwl_policy_free(q);
+	}
+}
+
+static void overlaps_are_found_like_by_comparing_all_pairs(void **state)
+{
+	uint64_t seed = 13;
+
+	(void)state;
+	for (unsigned round = 0; round < 2000; round++) {
+		struct bwl_policy *p = read_text(TOP);
+		bool duplicate = false;
+		size_t holders = 0;
+		int r;
+
+		for (unsigned i = 0; i < 6; i++) {
+			struct bwl_pol_peer *x = bwl_policy_add_peer(p);
+			uint8_t len = 26 + test_random(&seed) % 7;
+
+			snprintf(x->name, sizeof(x->name), "p%u", i);
+			x->addresses = calloc(1, sizeof(struct bwl_pfx));
+			x->naddresses = 1;
+			x->addresses[0] = (struct bwl_pfx){ 4, len, { 192, 0, 2, (test_random(&seed) % 64) & 0xff << (32 - len) } };
+			x->has_via4 = true;
+			memcpy(x->via4, "\x0a\x09\x09\x09", 4);
+		}
+		for (unsigned i = 0; i < 6; i++) {
+			const struct bwl_pfx *a = p->peers[i].addresses;
+			bool direct = false;
+
+			for (unsigned j = 0; j < 6; j++) {
+				const struct bwl_pfx *b = p->peers[j].addresses;
+
+				if (i == j)
+					continue;
+				duplicate |= a->len == b->len && a->addr[3] == b->addr[3];
+				direct |= b->len > a->len && (b->addr[3] & 0xff << (32 - a->len)) == a->addr[3];
+			}
+			holders += direct;
+		}
+		r = bwl_policy_check(p, "f", NULL);
+		assert_int_equal(r != 0, duplicate);
+		if (!duplicate)
+			assert_int_equal(p->nwarnings, holders);
+		bwl_policy_free(p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_key_means_what_the_manual_says),
+		cmocka_unit_test(optional_keys_may_be_absent),
+		cmocka_unit_test(accept_none_is_seen_wherever_it_stands),
+		cmocka_unit_test(a_burst_is_a_size_or_a_time_at_the_rate),
+		cmocka_unit_test(the_default_accept_is_a_little_above_the_grant),
+		cmocka_unit_test(until_becomes_boot_time),
+		cmocka_unit_test(what_is_allowed_but_odd_is_warned_about_with_its_line),
+		cmocka_unit_test(a_hundred_warnings_are_enough),
+		cmocka_unit_test(normalised_text_reads_back_to_itself),
+		cmocka_unit_test(the_digest_is_of_the_meaning_not_of_the_text),
+		cmocka_unit_test(random_policies_survive_being_written_and_read),
+		cmocka_unit_test(overlaps_are_found_like_by_comparing_all_pairs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
