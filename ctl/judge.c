@@ -180,7 +180,7 @@ static bool judge_grant(struct judge *j)
 	return true;
 }
 
-/* The rate's part and the volume's part of one limit, in the order of bwl_limit_check(). */
+/* The rate's part and the volume's part of one limit, in the order of bwl_limit_take(). */
 static void judge_limit(struct judge *j, const char *what, const struct bwl_limit *l, uint32_t state,
 			unsigned int rate_reason, bool soft)
 {

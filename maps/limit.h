@@ -22,7 +22,7 @@
 #define BWL_MAX_BURST (1ULL << 40)	/* bytes; also bounds what counts as sane debt */
 #define BWL_MAX_DEBT (1ULL << 44)	/* more than this is a clock or state gone wrong */
 #define BWL_MAX_VOLUME (1ULL << 62)
-#define BWL_MAX_STEP_SHIFT 24		/* 1.0e14 bit/s and more */
+#define BWL_MAX_STEP_SHIFT 30		/* of k; 100 Tbit/s needs 30 */
 
 enum bwl_rate_flags {
 	BWL_RATE_UNLIMITED = 1 << 0,	/* no rate; a volume may still apply */
@@ -103,8 +103,6 @@ static inline __attribute__((always_inline)) __u64 bwl_rate_drained(const struct
 	__u64 m = r->m, dt, whole, part;
 	__u32 k = r->k;
 
-	if (k > BWL_MAX_STEP_SHIFT)
-		k = BWL_MAX_STEP_SHIFT;
 	if ((__s64)(now_ns - r->start_ns) <= 0)
 		return r->base_bytes;
 	dt = now_ns - r->start_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Charge a packet to all its limits, or to none: peer, floor, class, zone, port, node. First
- * every limit is checked, then every limit is charged; so an outer limit that is full costs
- * the inner ones nothing, except when two packets race (then it is counted as lost).
+ * Charge a packet to all its limits, or to none: peer, floor, class, zone, port, node, inner to
+ * outer, one compare-and-swap each. A refusal takes the charges made so far back (limit.h); only
+ * where another packet came in between does one stand, and is counted as lost.
  */
 #ifndef BWL_CHARGE_H
 #define BWL_CHARGE_H
@@ -40,21 +40,9 @@ static __always_inline int bwl_over(int judgement, int rate_reason)
 	}
 }
 
-BWL_GLOBAL int bwl_check(const struct bwl_limit *l, __u32 state, __u64 now_ns, __u32 len)
-{
-	struct bwl_state *s = bwl_state_of(state);
-	struct bwl_window *w;
-
-	if (!l || !s)
-		return BWL_CONTENDED;
-	w = bwl_window_of(&l->volume);
-	if (l->volume.slice_ns && !w)
-		return BWL_CONTENDED;
-	return bwl_limit_check(l, s, w, now_ns, len);
-}
-
+/* Any limit: rate, volume, window, races. */
 BWL_GLOBAL int bwl_take(const struct bwl_limit *l, __u32 state, __u64 now_ns, __u32 len,
-		      struct bwl_taken *t)
+			struct bwl_taken *t)
 {
 	struct bwl_state *s = bwl_state_of(state);
 	struct bwl_window *w;
@@ -68,7 +56,7 @@ BWL_GLOBAL int bwl_take(const struct bwl_limit *l, __u32 state, __u64 now_ns, __
 }
 
 BWL_GLOBAL __u32 bwl_undo(const struct bwl_limit *l, __u32 state, __u32 len,
-			const struct bwl_taken *t)
+			  const struct bwl_taken *t)
 {
 	struct bwl_state *s = bwl_state_of(state);
 
@@ -77,10 +65,41 @@ BWL_GLOBAL __u32 bwl_undo(const struct bwl_limit *l, __u32 state, __u32 len,
 	return bwl_limit_undo(s, bwl_window_of(&l->volume), len, t);
 }
 
+/*
+ * The common case in line: a rate, no volume, no race. Everything else, the race after a first
+ * failed compare-and-swap among it, goes the long way.
+ */
+static __always_inline int bwl_take_one(struct bwl_ctx *c, const struct bwl_limit *l, __u32 state,
+					struct bwl_taken *t)
+{
+	struct bwl_state *s;
+	__u64 was, next;
+	int j;
+
+	if (l->volume.spendable_bytes != BWL_VOLUME_NONE)
+		return bwl_take(l, state, c->now_ns, c->charge, t);
+	if (l->rate.flags & BWL_RATE_UNLIMITED)
+		return BWL_OK;
+	s = bwl_state_of(state);
+	if (!s)
+		return BWL_CONTENDED;
+	was = bwl_read(s->finish_bytes);
+	j = bwl_rate_judge(&l->rate, was, bwl_rate_drained(&l->rate, c->now_ns), c->charge, &next);
+	if (j == BWL_OVER_RATE)
+		return j;
+	if (j == BWL_OK && bwl_likely(bwl_cas(&s->finish_bytes, was, next) == was)) {
+		t->was = was;
+		t->next = next;
+		t->rate = 1;
+		return BWL_OK;
+	}
+	return bwl_take(l, state, c->now_ns, c->charge, t);
+}
+
 static __always_inline void bwl_commit(const struct bwl_limit *l, __u32 len,
 				       const struct bwl_taken *t)
 {
-	if (l->volume.slice_ns)
+	if (t->volume && l->volume.slice_ns)
 		bwl_limit_commit(bwl_window_of(&l->volume), len, t);
 }
 
@@ -112,51 +131,15 @@ static __always_inline int bwl_bill_make(struct bwl_ctx *c, struct bwl_bill *b)
 	return BWL_R_NONE;
 }
 
-static __always_inline int bwl_bill_check(struct bwl_ctx *c, struct bwl_bill *b)
-{
-	_Bool monitor = c->peer->meta.mode == BWL_MONITOR;
-	__u64 now = c->now_ns;
-	__u32 len = c->charge;
-	int j;
-
-#define BWL_CHECK(limit, state, reason, soft)                                                    \
-	do {                                                                                     \
-		if (bwl_limits_nothing(limit))                                                   \
-			break;                                                                   \
-		j = bwl_check(limit, state, now, len);                                           \
-		if (j == BWL_OK)                                                                 \
-			break;                                                                   \
-		if (!(soft))                                                                     \
-			return bwl_over(j, reason);                                              \
-		c->monitored = 1;                                                                \
-	} while (0)
-
-	BWL_CHECK(&c->peer->grant, 2 * c->id, BWL_R_PEER_RATE, monitor);
-	if (b->floor)
-		BWL_CHECK(b->floor, b->floor->volume.state, BWL_R_FLOOR_RATE, 0);
-	if (b->class)
-		BWL_CHECK(b->class, b->class->volume.state, BWL_R_CLASS_RATE, monitor);
-	if (b->zone)
-		BWL_CHECK(b->zone, b->zone->volume.state, BWL_R_ZONE_RATE, 0);
-	BWL_CHECK(&c->port->limit, c->port->limit.volume.state, BWL_R_PORT_RATE, 0);
-	BWL_CHECK(&c->base->node, c->base->node.volume.state, BWL_R_NODE_RATE, 0);
-#undef BWL_CHECK
-	return BWL_R_NONE;
-}
-
 static __always_inline int bwl_bill_take(struct bwl_ctx *c, struct bwl_bill *b)
 {
 	_Bool monitor = c->peer->meta.mode == BWL_MONITOR;
-	__u64 now = c->now_ns;
-	__u32 len = c->charge;
 	int j;
 
 #define BWL_TAKE(level, limit, state, reason, soft)                                              \
 	do {                                                                                     \
-		if (bwl_limits_nothing(limit))                                                   \
-			break;                                                                   \
-		j = bwl_take(limit, state, now, len, &b->taken[level]);                          \
-		if (j == BWL_OK)                                                                 \
+		j = bwl_take_one(c, limit, state, &b->taken[level]);                             \
+		if (bwl_likely(j == BWL_OK))                                                     \
 			break;                                                                   \
 		if (!(soft))                                                                     \
 			return bwl_over(j, reason);                                              \
@@ -188,7 +171,22 @@ static __always_inline void bwl_bill_undo(struct bwl_ctx *c, struct bwl_bill *b)
 	if (b->zone)
 		lost |= bwl_undo(b->zone, b->zone->volume.state, len, &b->taken[BWL_L_ZONE]);
 	lost |= bwl_undo(&c->port->limit, c->port->limit.volume.state, len, &b->taken[BWL_L_PORT]);
+	lost |= bwl_undo(&c->base->node, c->base->node.volume.state, len, &b->taken[BWL_L_NODE]);
 	c->lost = lost;
+}
+
+/* Windows learn which slice the bytes belong to once the packet passes all limits. */
+static __always_inline void bwl_bill_commit(struct bwl_ctx *c, struct bwl_bill *b)
+{
+	bwl_commit(&c->peer->grant, c->charge, &b->taken[BWL_L_PEER]);
+	if (b->floor)
+		bwl_commit(b->floor, c->charge, &b->taken[BWL_L_FLOOR]);
+	if (b->class)
+		bwl_commit(b->class, c->charge, &b->taken[BWL_L_CLASS]);
+	if (b->zone)
+		bwl_commit(b->zone, c->charge, &b->taken[BWL_L_ZONE]);
+	bwl_commit(&c->port->limit, c->charge, &b->taken[BWL_L_PORT]);
+	bwl_commit(&c->base->node, c->charge, &b->taken[BWL_L_NODE]);
 }
 
 /* Mode mark: CE once the debt is past mark/256 of the burst. */
@@ -206,8 +204,6 @@ static __always_inline int bwl_charge(struct bwl_ctx *c)
 	int r;
 
 	r = bwl_bill_make(c, &b);
-	if (r == BWL_R_NONE)
-		r = bwl_bill_check(c, &b);
 	if (r != BWL_R_NONE)
 		return r;
 	r = bwl_bill_take(c, &b);
@@ -215,32 +211,18 @@ static __always_inline int bwl_charge(struct bwl_ctx *c)
 		bwl_bill_undo(c, &b);
 		return r;
 	}
-	bwl_commit(&c->peer->grant, c->charge, &b.taken[BWL_L_PEER]);
-	if (b.floor)
-		bwl_commit(b.floor, c->charge, &b.taken[BWL_L_FLOOR]);
-	if (b.class)
-		bwl_commit(b.class, c->charge, &b.taken[BWL_L_CLASS]);
-	if (b.zone)
-		bwl_commit(b.zone, c->charge, &b.taken[BWL_L_ZONE]);
-	bwl_commit(&c->port->limit, c->charge, &b.taken[BWL_L_PORT]);
-	bwl_commit(&c->base->node, c->charge, &b.taken[BWL_L_NODE]);
+	bwl_bill_commit(c, &b);
 	c->marked = bwl_mark_due(c, &b.taken[BWL_L_PEER]);
 	return BWL_R_NONE;
 }
 
-/* One limit alone: neighbour discovery, accept. */
+/* One limit alone: neighbour discovery, control. */
 static __always_inline int bwl_charge_one(struct bwl_ctx *c, const struct bwl_limit *l,
 					  int rate_reason)
 {
 	struct bwl_taken t = {};
-	int j;
 
-	if (bwl_limits_nothing(l))
-		return BWL_R_NONE;
-	j = bwl_take(l, l->volume.state, c->now_ns, c->charge, &t);
-	if (j == BWL_OK)
-		bwl_commit(l, c->charge, &t);
-	return j == BWL_OVER_VOLUME ? rate_reason : bwl_over(j, rate_reason);
+	return bwl_over(bwl_take_one(c, l, l->volume.state, &t), rate_reason);
 }
 
 static __always_inline int bwl_charge_accept(struct bwl_ctx *c)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One limit: rate and volume together. Pure. A packet is first checked against all its
- * limits, then charged to all; so a refusal by an outer limit costs the inner ones nothing
- * unless two packets race.
+ * One limit: rate and volume together. Pure. A charge can be undone as long as nobody else
+ * has charged the same rate since.
  */
 #ifndef BWL_LIMIT_H
 #define BWL_LIMIT_H
@@ -17,32 +16,6 @@ struct bwl_taken {
 	__u8 rate, volume;	/* charged */
 	__u16 _pad;
 };
-
-/* Would len bytes pass? Changes nothing but a window's turn. */
-static __always_inline int bwl_limit_check(const struct bwl_limit *l, const struct bwl_state *s,
-					   struct bwl_window *w, __u64 now_ns, __u64 len)
-{
-	__u64 used, max = l->volume.spendable_bytes, next;
-	int j;
-
-	if (!(l->rate.flags & BWL_RATE_UNLIMITED)) {
-		j = bwl_rate_judge(&l->rate, bwl_read(s->finish_bytes),
-				   bwl_rate_drained(&l->rate, now_ns), len, &next);
-		if (j != BWL_OK && j != BWL_CLOCK)	/* CLOCK: take() heals it */
-			return j;
-	}
-	if (max == BWL_VOLUME_NONE)
-		return BWL_OK;
-	if (w) {
-		if (bwl_window_turn(w, l->volume.slice_ns, l->volume.epoch, now_ns) >=
-		    BWL_WINDOW_SLOTS)
-			return BWL_CONTENDED;
-		used = bwl_read(w->total_bytes);
-	} else {
-		used = bwl_read(s->used_bytes);
-	}
-	return used > max || len > max - used ? BWL_OVER_VOLUME : BWL_OK;
-}
 
 static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_state *s,
 					  struct bwl_window *w, __u64 now_ns, __u64 len,
