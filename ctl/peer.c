@@ -358,6 +358,9 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 		return r;
 	if (!w.seen)
 		return ctl_usage(c, "say what to change: rate, burst, volume, mode or accept");
+	/* an entry says `none` by a flag of its own, which only a new policy sets */
+	if (w.accept_none)
+		return ctl_usage(c, "accept none is for policy files and peer add; here it is a rate");
 	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)
 		return r;
@@ -409,7 +412,7 @@ const struct ctl_cmd ctl_peer_cmds[] = {
 	  "Examples:\n"
 	  "  bwlimit-ctl peer add log-collector 198.51.100.9 zone external rate 10mbit \\\n"
 	  "      volume 1gb per 1d path clear via 192.0.2.254\n", peer_add },
-	{ "peer", "set", "NAME [rate R] [burst B] [volume V] [mode M] [mark PERCENT] [accept R|none]",
+	{ "peer", "set", "NAME [rate R] [burst B] [volume V] [mode M] [mark PERCENT] [accept R]",
 	  "Change a peer's limits in place, in the running data plane",
 	  "What is not named stays. Spent volume and debt stay. A revoked grant stays revoked.\n\n"
 	  "Examples:\n"

@@ -12,7 +12,6 @@ LAB=bwl-h3kill-$$ LAB_DESTS=0
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
-JSON=$LAB_BUILD/tests/harness/bwl-json
 export ASAN_OPTIONS=detect_leaks=0 # it cannot work under strace
 
 if ! command -v strace >/dev/null; then

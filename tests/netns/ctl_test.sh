@@ -124,13 +124,20 @@ quiet policy apply "$A"
 # Every command, both ways.
 for command in 'peer list' 'peer show d1' 'grant list' 'zone list' 'policy show' 'stats' \
 	'stats d1 --interval 10ms' 'reasons' 'reasons --all' 'reasons --port p0' 'top --once --interval 20ms' \
-	"policy check $A" "policy diff $B" "explain $HOST4 10.102.0.1 tcp 443" 'heartbeat'; do
+	"policy check $A" "policy diff $B" "explain $HOST4 10.102.0.1 tcp 443" 'heartbeat' \
+	'exfil --size 1tb' "exfil --size 1tb --trays 8 --policy $B"; do
 	# shellcheck disable=SC2086 # words
-	check "$command: for people" exits 0 ${command//$LAB_TMP\//$LAB_TMP/}
+	check "$command: for people" exits 0 $command
 	check "$command: it says something" test -s "$LAB_TMP/out"
 	# shellcheck disable=SC2086 # words
 	check "$command: as JSON" sh -c "'$CTL' --json $command 2>/dev/null | '$JSON'"
 done
+quiet exfil --size 1tb
+check "exfil warns that one tray is not the site" says 'one tray is not the site'
+check "and that shape polices for now" says 'mode shape'
+check "twice the trays take half the time" sh -c "a=\$('$CTL' --json exfil --size 1tb --trays 1 | '$JSON' seconds)
+	b=\$('$CTL' --json exfil --size 1tb --trays 2 | '$JSON' seconds)
+	awk -v a=\$a -v b=\$b 'BEGIN { exit !(a > 1.99 * b && a < 2.01 * b) }'"
 check "grant list says that shape polices for now" sh -c "'$CTL' grant list | grep -q 'shape (polices for now)'"
 check "watch ends by itself" exits 0 watch --timeout 50ms
 check "watch prints objects" sh -c "'$CTL' --json watch --timeout 50ms | '$JSON' --lines end.events >/dev/null"
@@ -236,6 +243,7 @@ agree() { # reason, src, dst, proto, port
 	thief --count 1 >/dev/null <<END
 eth ip4 src=$2 dst=$3 $4 dport=$5 fill=1400
 END
+	# shellcheck disable=SC2317 # lab_wait_for calls it
 	counted() { after=$(count_of "$1"); [[ $after -gt $before ]]; }
 	lab_wait_for 3 counted "$1" || {
 		note "$1 was not counted: $(ctl reasons --port hpf0)"
@@ -295,7 +303,8 @@ for words in 'nothing' 'peer' 'peer lst' 'peer show' 'peer set d1 rate' 'peer se
 	'revoke --all d1' 'revoke --any' 'zone set' 'zone set external' 'policy' 'policy apply' \
 	'policy apply a b' 'policy apply a --confirm' 'policy apply a --confirm 3' 'stats --interval 0s' \
 	'reasons x' 'top x' 'watch --count 0' 'explain' 'explain 10.0.0.1' 'explain x y' \
-	'explain 10.0.0.1 10.0.0.2 xyz' 'explain 10.0.0.1 10.0.0.2 icmp 3' \
+	'explain 10.0.0.1 10.0.0.2 xyz' 'explain 10.0.0.1 10.0.0.2 icmp 3' 'exfil' \
+	'exfil --size x' 'exfil --size 1tb --compression 0.5' 'exfil --size 1tb --trays 0' \
 	'heartbeat now' 'stop it' '--pin-dir'; do
 	# shellcheck disable=SC2086 # words
 	check "wrong use exits with 2: $words" exits 2 $words
@@ -307,7 +316,7 @@ check "an unknown verb too" says "did you mean 'peer show'"
 quiet peer set d1 rat 1mbit
 check "and an unknown word" says "did you mean 'rate'"
 check "wrong use as JSON is JSON" is EINVAL error.code peer set d1 rate
-for words in '--help' 'peer --help' 'peer add --help' 'grant --help' '--version'; do
+for words in '--help' 'peer --help' 'peer add --help' 'grant --help' 'exfil --help' '--version'; do
 	# shellcheck disable=SC2086 # words
 	check "$words exits with 0" exits 0 $words
 done

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `exfil`: the least time in which something large could leave under a policy. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include "ctl.h"
+
+/* The policy of --policy, or the one in force. */
+static int get_policy(struct ctl *c, const char *file, struct bwl_policy **ret)
+{
+	struct bwl_pins *pins;
+	int r;
+
+	if (file)
+		return bwl_policy_load(file, bwl_now_ns(), time(NULL), ret, &c->err);
+	r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
+	if (r)
+		return r;
+	if (bwl_active_slot(pins, bwl_now_ns()) == BWL_NO_SLOT) {
+		bwl_fail(&c->err, ENOENT, "no policy has been applied: nothing can leave");
+		r = bwl_hint(&c->err, "bwlimit-ctl exfil --policy FILE judges a file");
+	} else {
+		r = bwl_policy_read(pins, ret, &c->err);
+	}
+	bwl_pins_close(pins);
+	return r;
+}
+
+static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_result *x, bool one_tray)
+{
+	json_t *a = json_array();
+	size_t shape = 0;
+
+	for (size_t i = 0; i < p->npeers; i++)
+		shape += p->peers[i].mode == BWL_SHAPE && p->peers[i].grant.present;
+	if (one_tray)
+		json_array_append_new(a, json_string(
+			"one tray is not the site: say --trays N for all trays with this policy"));
+	if (x->unlimited)
+		json_array_append_new(a, json_sprintf(
+			"%zu exits have no limit of their own (mode monitor, or no rate)", x->unlimited));
+	if (shape)
+		json_array_append_new(a, json_sprintf(
+			"%zu peers say mode shape, which polices for now: same long-run rate, burst included",
+			shape));
+	if (x->contained)
+		json_array_append_new(a, json_sprintf(
+			"%zu contained peers are not counted: their own DPUs must limit them", x->contained));
+	return a;
+}
+
+static void print_json(const struct bwl_exfil_args *a, const struct bwl_exfil_result *x, json_t *warn)
+{
+	json_t *o = json_object();
+
+	ctl_json_u64(o, "size_bytes", a->size);
+	json_object_set_new(o, "compression", json_real(a->compression));
+	ctl_json_u64(o, "trays", a->trays);
+	json_object_set_new(o, "seconds", isinf(x->seconds) ? json_null() : json_real(x->seconds));
+	json_object_set_new(o, "never", json_boolean(isinf(x->seconds)));
+	json_object_set_new(o, "rate_bps", isinf(x->rate_bps) ? json_null() : json_real(x->rate_bps));
+	json_object_set_new(o, "at_once_bytes", isinf(x->at_once) ? json_null() : json_real(x->at_once));
+	json_object_set_new(o, "binding", json_string(x->binding));
+	json_object_set_new(o, "exits", json_integer((json_int_t)x->exits));
+	json_object_set_new(o, "contained", json_integer((json_int_t)x->contained));
+	json_object_set_new(o, "unlimited", json_integer((json_int_t)x->unlimited));
+	json_object_set_new(o, "warnings", json_incref(warn));
+	ctl_json_print(o);
+}
+
+static void print_human(const struct bwl_exfil_args *a, const struct bwl_exfil_result *x)
+{
+	char size[BWL_UNIT_BUF], text[BWL_UNIT_BUF];
+
+	bwl_human_size((double)a->size, size);
+	printf("%s", size);
+	if (a->compression > 1)
+		printf(", compressed %g times,", a->compression);
+	printf(" through %llu tray%s: %s%s\n\n", (unsigned long long)a->trays, a->trays == 1 ? "" : "s",
+	       isinf(x->seconds) ? "" : "at least ", bwl_human_time(x->seconds, text));
+	printf("  binds      %s\n", *x->binding ? x->binding : "-");
+	printf("  long run   %s a tray\n", bwl_human_rate(x->rate_bps, text));
+	printf("  at once    %s a tray\n", bwl_human_size(x->at_once, text));
+	printf("  exits      %zu, and %zu contained that are not counted\n", x->exits, x->contained);
+}
+
+static int exfil(struct ctl *c, int argc, char **argv)
+{
+	const char *size = NULL, *compression = NULL, *trays = NULL, *file = NULL;
+	const struct ctl_opt opts[] = {
+		{ "--size", NULL, &size }, { "--compression", NULL, &compression },
+		{ "--trays", NULL, &trays }, { "--policy", NULL, &file }, { NULL, NULL, NULL },
+	};
+	struct bwl_exfil_args a = { .compression = 1, .trays = 1 };
+	struct bwl_exfil_result x = { 0 };
+	struct bwl_policy *pol = NULL;
+	json_t *warn;
+	char *end;
+	int r;
+
+	r = ctl_opts(c, &argc, argv, opts);
+	if (r)
+		return r;
+	if (argc)
+		return ctl_usage(c, "unexpected '%.64s'", argv[0]);
+	if (!size)
+		return ctl_usage(c, "say --size, the bytes that must not leave");
+	if (bwl_parse_size(size, &a.size, &c->err))
+		return CTL_USAGE;
+	if (!a.size)
+		return ctl_usage(c, "--size is at least one byte");
+	if (compression) {
+		a.compression = strtod(compression, &end);
+		if (end == compression || *end || !(a.compression >= 1 && a.compression <= 1e6))
+			return ctl_usage(c, "'%.64s' is not a compression: a number from 1 to 1000000",
+					 compression);
+	}
+	if (trays && ctl_number(c, "a number of trays", trays, 100000000, &a.trays))
+		return CTL_USAGE;
+	r = get_policy(c, file, &pol);
+	if (r)
+		return r;
+	r = bwl_exfil(pol, &a, &x, &c->err);
+	if (!r) {
+		warn = warnings(pol, &x, !trays);
+		if (c->json)
+			print_json(&a, &x, warn);
+		else
+			print_human(&a, &x);
+		for (size_t i = 0; !c->json && i < json_array_size(warn); i++)
+			bwl_warn("%s", json_string_value(json_array_get(warn, i)));
+		json_decref(warn);
+	}
+	bwl_policy_free(pol);
+	return r;
+}
+
+const struct ctl_cmd ctl_exfil_cmds[] = {
+	{ "exfil", NULL, "--size SIZE [--compression N] [--trays N] [--policy FILE]",
+	  "The least time in which that much could leave, and which limit binds",
+	  "Counts every peer that is not `contained`, with bursts, volumes, zone, port and node limits,\n"
+	  "under the policy in force or the one in FILE.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl exfil --size 1tb --compression 16 --trays 512\n"
+	  "  bwlimit-ctl exfil --size 1tb --policy tray-7.yaml --json\n", exfil },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Completion for bwlimit-ctl: commands, words, options; names of peers from the policy in force.
+
+# Names in the second row on of a list, e.g. "peer list"; silent without pins.
+_bwlimit_ctl_names() {
+	bwlimit-ctl "$@" 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
+_bwlimit_ctl() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local i noun='' verb='' words=''
+
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--pin-dir) ((i++)) ;;
+		-*) ;;
+		*) if [[ -z $noun ]]; then noun=${COMP_WORDS[i]}; elif [[ -z $verb ]]; then verb=${COMP_WORDS[i]}; fi ;;
+		esac
+	done
+	case $prev in
+	--pin-dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
+	--policy) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	--port | from | uplink) mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net)" -- "$cur"); return ;;
+	--size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
+		volume | via | via6 | ipsec | for | mark | reason | accept) return ;;
+	mode) mapfile -t COMPREPLY < <(compgen -W 'police shape mark monitor' -- "$cur"); return ;;
+	path) mapfile -t COMPREPLY < <(compgen -W clear -- "$cur"); return ;;
+	zone) [[ $noun == peer ]] && words=$(_bwlimit_ctl_names zone list) ;;
+	esac
+	if [[ -n $words ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		return
+	fi
+	case $noun/$verb in
+	/) words='peer grant revoke zone policy stats reasons top watch explain exfil heartbeat stop' ;;
+	peer/) words='list show add set del' ;;
+	zone/) words='list set' ;;
+	policy/) words='check diff apply confirm rollback show' ;;
+	grant/) words="list $(_bwlimit_ctl_names peer list)" ;;
+	revoke/*) words="--all $(_bwlimit_ctl_names peer list)" ;;
+	stats/*) words="--interval $(_bwlimit_ctl_names peer list)" ;;
+	peer/show | peer/del) words=$(_bwlimit_ctl_names peer list) ;;
+	peer/set)
+		words='rate burst volume mode mark accept'
+		[[ $prev == set ]] && words=$(_bwlimit_ctl_names peer list)
+		;;
+	peer/add) words='zone rate burst volume mode mark accept path via via6 ipsec uplink from contained' ;;
+	zone/set)
+		words='rate burst volume'
+		[[ $prev == set ]] && words=$(_bwlimit_ctl_names zone list)
+		;;
+	policy/check | policy/diff) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	policy/apply)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--confirm --yes' -- "$cur")
+		return
+		;;
+	grant/*) words='rate burst volume for mode mark reason' ;;
+	reasons/*) words='--port --all' ;;
+	top/*) words='--once --interval' ;;
+	watch/*) words='--count --timeout' ;;
+	explain/*) words='--port --size tcp udp icmp icmpv6' ;;
+	exfil/*) words='--size --compression --trays --policy' ;;
+	stop/*) words=--off ;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$words --json --pin-dir --help" -- "$cur")
+}
+complete -F _bwlimit_ctl bwlimit-ctl
