@@ -9,7 +9,6 @@
 
 #define GB 1073741824.0
 #define DAY 86400.0
-#define GSO 73728.0
 
 #define TOP "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: none\n"                              \
 	    "host_ports: [{ dev: h0, sources: [10.0.7.0/24] }, { dev: h1, sources: [10.0.8.0/24] }]\n"
@@ -43,14 +42,14 @@ static void one_rate_takes_size_over_rate_less_the_burst(void **state)
 	struct bwl_exfil_result r = ask(TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 8mbit }"), GB, 1, 1);
 
 	(void)state;
-	close_to(r.seconds, (GB - GSO) / 1e6);
+	close_to(r.seconds, (GB - bwl_default_burst(8000000)) / 1e6);
 	close_to(r.rate_bps, 8e6);
-	close_to(r.at_once, GSO);
+	close_to(r.at_once, bwl_default_burst(8000000));
 	assert_string_equal(r.binding, "peer a: rate 8mbit");
 	assert_int_equal(r.exits, 1);
 	/* compression and trays divide what one tray must carry */
 	r = ask(TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 8mbit }"), GB, 16, 4);
-	close_to(r.seconds, (GB / 64 - GSO) / 1e6);
+	close_to(r.seconds, (GB / 64 - bwl_default_burst(8000000)) / 1e6);
 }
 
 static void what_fits_in_the_bursts_leaves_at_once(void **state)
@@ -78,7 +77,7 @@ static void a_volume_leaves_at_once_and_again_after_each_window(void **state)
 	assert_string_equal(r.binding, "peer a: volume 1gb per 1d");
 	/* within the first volume the rate binds */
 	r = ask(yaml, 0.5 * GB, 1, 1);
-	close_to(r.seconds, (0.5 * GB - 12.5e6) / 12.5e9);
+	close_to(r.seconds, (0.5 * GB - bwl_default_burst(100000000000)) / 12.5e9);
 	assert_string_equal(r.binding, "peer a: rate 100gbit");
 	/* exactly the volume needs no window */
 	assert_true(ask(yaml, GB, 1, 1).seconds < 1);
@@ -93,21 +92,21 @@ static void a_total_volume_is_never_exceeded(void **state)
 	assert_true(isinf(r.seconds));
 	close_to(r.rate_bps, 0);
 	assert_string_equal(r.binding, "peer a: volume 1gb");
-	close_to(ask(yaml, GB, 1, 1).seconds, (GB - 125000) / 125e6);
+	close_to(ask(yaml, GB, 1, 1).seconds, (GB - bwl_default_burst(1000000000)) / 125e6);
 }
 
 static void a_zone_caps_the_sum_of_its_peers(void **state)
 {
 	struct bwl_exfil_result r = ask(TOP "zones: { ext: { rate: 8mbit, burst: 1mb } }\npeers:\n"
-		PEER("a", "192.0.2.1", "zone: ext, grant: { rate: 6mbit }")
-		PEER("b", "192.0.2.2", "zone: ext, grant: { rate: 6mbit }")
-		PEER("c", "192.0.2.3", "grant: { rate: 4mbit }"), GB, 1, 1);
+		PEER("a", "192.0.2.1", "zone: ext, grant: { rate: 6mbit, burst: 100kb }")
+		PEER("b", "192.0.2.2", "zone: ext, grant: { rate: 6mbit, burst: 100kb }")
+		PEER("c", "192.0.2.3", "grant: { rate: 4mbit, burst: 100kb }"), GB, 1, 1);
 
 	(void)state;
 	close_to(r.rate_bps, 12e6);
 	/* bursts: the two in the zone have less than the zone has */
-	close_to(r.at_once, 3 * GSO);
-	close_to(r.seconds, (GB - 1048576 - GSO) / 1.5e6);
+	close_to(r.at_once, 3 * 102400);
+	close_to(r.seconds, (GB - 1048576 - 102400) / 1.5e6);
 	assert_string_equal(r.binding, "zone ext: rate 8mbit");
 	assert_int_equal(r.exits, 3);
 }

@@ -175,7 +175,9 @@ static void a_burst_is_a_size_or_a_time_at_the_rate(void **state)
 		bwl_policy_free(p);
 	}
 	assert_int_equal(bwl_default_burst(1000), BWL_GSO_BURST);
-	assert_int_equal(bwl_default_burst(100000000000), 12500000);
+	assert_int_equal(bwl_default_burst(100000000), 3125000);		/* 250 ms */
+	assert_int_equal(bwl_default_burst(100000000000), BWL_TCP_BURST_MAX);
+	assert_int_equal(bwl_default_burst(1000000000000), 125000000);	/* 1 ms */
 	assert_int_equal(bwl_default_burst(BWL_NO_RATE), BWL_GSO_BURST);
 }
 
@@ -314,7 +316,7 @@ static void the_digest_is_of_the_meaning_not_of_the_text(void **state)
 		"# order and spelling\n" TOP "zones:\n  z: { rate: 1mbit }\n  y: { rate: 1mbit }\ndefault: deny\nmin_charge: 64b\npeers:\n"
 		"  - { name: b, via: 10.9.9.9, addresses: [203.0.113.0/24], path: clear, accept: none }\n"
 		"  - { name: a, addresses: [198.51.100.1/32, 192.0.2.0/24], path: clear, uplink: p0, via: 10.9.9.9,\n"
-		"      grant: { rate: 1000mbit, burst: 1ms, mode: police }, accept: { rate: 1001mbit, burst: 750625 } }\n",
+		"      grant: { rate: 1000mbit, burst: 250ms, mode: police }, accept: { rate: 1001mbit, burst: 31875625 } }\n",
 		TOP "zones: { y: { rate: 1mbit }, z: { rate: 1000kbit } }\npeers:\n"
 		"  - { name: a, addresses: [192.0.2.0/24, 198.51.100.1], path: clear, via: 10.9.9.9, grant: { rate: 1gbit, until: 2027-02-01T00:00:00Z } }\n"
 		"  - { name: b, addresses: [203.0.113.0/24], path: clear, via: 10.9.9.9, accept: none }\n",
