@@ -300,50 +300,63 @@ static int count_frames(const char *dev, double seconds)
 	return 0;
 }
 
-static int read_rx(const char *dev, unsigned long long *bytes, unsigned long long *frames)
+struct look {
+	unsigned long long bytes, frames;
+	long long before, after;	/* the counters were read in between */
+};
+
+/* The receive counters, read again when the CPU was away meanwhile. */
+static int look_at(const char *dev, struct look *l)
 {
 	char line[512], name[64];
-	FILE *f = fopen("/proc/net/dev", "r");
-	int r = -1;
+	int r = -1, tries;
+	FILE *f;
 
-	while (f && r && fgets(line, sizeof(line), f))
-		if (sscanf(line, " %63[^:]: %llu %llu", name, bytes, frames) == 3 &&
-		    !strcmp(name, dev))
-			r = 0;
-	if (f)
-		fclose(f);
+	for (tries = 0; tries < 20; tries++) {
+		f = fopen("/proc/net/dev", "r");
+		r = -1;
+		l->before = now_ns();
+		while (f && r && fgets(line, sizeof(line), f))
+			if (sscanf(line, " %63[^:]: %llu %llu", name, &l->bytes, &l->frames) == 3 &&
+			    !strcmp(name, dev))
+				r = 0;
+		l->after = now_ns();
+		if (f)
+			fclose(f);
+		if (r || l->after - l->before < NSEC / 5000)
+			break;
+	}
 	return r;
 }
 
 /*
- * The receive counters over a time. --from-first: the time begins at the last look that saw
- * nothing yet, so it is never shorter than the traffic's own.
+ * The receive counters over a time that is never shorter than what they count. --from-first:
+ * it begins at the last look that saw nothing yet.
  */
 static int sample(const char *dev, double seconds, bool from_first)
 {
-	unsigned long long b0, f0, b1 = 0, f1 = 0;
-	long long start, last, give_up;
+	struct look first, start, end;
+	long long give_up;
 
-	if (read_rx(dev, &b0, &f0)) {
+	if (look_at(dev, &first)) {
 		fprintf(stderr, "bwl-frames: no device %s\n", dev);
 		return 1;
 	}
-	last = start = now_ns();
-	give_up = start + 30 * NSEC;
-	for (f1 = f0; from_first && f1 == f0; ) {
-		start = last;
-		last = now_ns();
-		read_rx(dev, &b1, &f1);
-		if (f1 == f0)
-			sleep_until(last + NSEC / 5000);
-		if (stopped || last > give_up) {
+	start = end = first;
+	give_up = first.before + 30 * NSEC;
+	while (from_first && end.frames == first.frames) {
+		start = end;
+		if (stopped || end.after > give_up) {
 			fprintf(stderr, "bwl-frames: nothing arrived at %s\n", dev);
 			return 1;
 		}
+		sleep_until(end.after + NSEC / 5000);
+		look_at(dev, &end);
 	}
-	sleep_until(start + (long long)(seconds * NSEC));
-	read_rx(dev, &b1, &f1);
-	printf("%llu %llu %lld\n", b1 - b0, f1 - f0, now_ns() - start);
+	sleep_until(start.before + (long long)(seconds * NSEC));
+	look_at(dev, &end);
+	printf("%llu %llu %lld\n", end.bytes - first.bytes, end.frames - first.frames,
+	       end.after - start.before);
 	return 0;
 }
 
