@@ -86,6 +86,8 @@ static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb)
 	port = bwl_owner(c, c->pkt.daddr);
 	if (port < 0 && c->id != c->base->self_id)
 		return BWL_R_UPLINK_IN;
+	if (port >= 0 && !(c->peer->meta.from & 1ULL << (port & (BWL_MAX_PORTS - 1))))
+		return BWL_R_FROM;	/* no answers to a port that may not ask */
 	r = bwl_tc_cost(c, skb);
 	if (r == BWL_R_NONE)
 		r = bwl_charge_accept(c);
