@@ -1,149 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* From the strings of a policy file to a policy. */
-#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "policy_text.h"
-#include "policy_time.h"
+#include "policy_conv.h"
 #include "bwl/units.h"
 
-struct conv {
-	const struct bwl_text_policy *t;
-	const struct bwl_prescan *scan;
-	struct bwl_policy *p;
-	uint64_t now_boot_ns;
-	int64_t now_wall_s;
-	const char *file;
-	struct bwl_where w;	/* what is being read: stays where an error happened */
-	struct bwl_err *e;
-};
-
-/* Steps down to a key; the caller steps back by assigning c->w.n. */
-static unsigned down(struct conv *c, const char *key)
-{
-	unsigned n = c->w.n;
-
-	bwl_where_key(&c->w, key);
-	return n;
-}
-
-static int missing(struct conv *c, const char *key, const char *domain)
-{
-	return bwl_fail(c->e, EINVAL, "%s is missing: %s", key, domain);
-}
-
-/* A name into a fixed array; what may be in it is checked later, that it fits is not. */
-static int take_name(struct conv *c, const char *key, const char *s, char *ret, size_t size)
-{
-	unsigned back;
-
-	if (!s)
-		return 0;
-	back = down(c, key);
-	if (strlen(s) >= size)
-		return bwl_fail(c->e, EINVAL, "'%.64s' is too long: at most %zu characters", s, size - 1);
-	strcpy(ret, s);
-	c->w.n = back;
-	return 0;
-}
-
-static int take_burst(struct conv *c, const char *s, struct bwl_lim *l)
-{
-	unsigned back = down(c, "burst");
-	unsigned __int128 bytes;
-	uint64_t ns;
-
-	/* 1m is a mebibyte, as in tc(8): a burst of a minute can be said as 60s */
-	if (!bwl_parse_size(s, &l->burst, NULL)) {
-		if (l->burst < BWL_MIN_BURST)
-			goto domain;
-		c->w.n = back;
-		return 0;
-	}
-	if (bwl_parse_time(s, &ns, NULL))
-		return bwl_fail(c->e, EINVAL,
-				"'%.64s' is not a burst: a size such as 64kb, or a time at the rate such as 1ms",
-				s);
-	if (l->rate_bps == BWL_NO_RATE)
-		return bwl_fail(c->e, EINVAL, "a burst of '%.64s' needs a rate to be so long at", s);
-	bytes = (unsigned __int128)l->rate_bps * ns / 8000000000ULL;
-	if (bytes < BWL_MIN_BURST || bytes > BWL_MAX_BURST)
-		goto domain;
-	l->burst = bytes;
-	c->w.n = back;
-	return 0;
-domain:
-	return bwl_fail(c->e, ERANGE, "'%.64s' is out of range: a burst is %llub (one full frame) to 1tb",
-			s, BWL_MIN_BURST);
-}
-
-/* The step down to the limit's own key is the caller's. */
-static int take_limit(struct conv *c, const struct bwl_text_limit *t, struct bwl_lim *ret)
-{
-	unsigned back = c->w.n;
-	int r;
-
-	if (!t)
-		return 0;
-	ret->present = true;
-	if (t->rate) {
-		down(c, "rate");
-		r = bwl_parse_rate(t->rate, &ret->rate_bps, c->e);
-		if (r)
-			return r;
-		c->w.n = back;
-	}
-	if (t->burst) {
-		r = take_burst(c, t->burst, ret);
-		if (r)
-			return r;
-	}
-	if (t->volume) {
-		down(c, "volume");
-		r = bwl_parse_volume(t->volume, &ret->volume, &ret->window_ns, c->e);
-		if (r)
-			return r;
-		ret->has_volume = true;
-		c->w.n = back;
-	}
-	return 0;
-}
-
-static int take_number(struct conv *c, const char *s, unsigned long min, unsigned long max,
-		       unsigned long *ret)
-{
-	char *end;
-
-	errno = 0;
-	*ret = strtoul(s, &end, 10);
-	if (s[0] < '0' || s[0] > '9' || *end || errno || *ret < min || *ret > max)
-		return bwl_fail(c->e, ERANGE, "'%.64s' is not a number from %lu to %lu", s, min, max);
-	return 0;
-}
-
-static int take_prefixes(struct conv *c, const char *key, char **list, unsigned n,
-			 struct bwl_pfx **ret, size_t *ret_n)
-{
-	unsigned back = down(c, key);
-	int r;
-
-	*ret = calloc(n ? n : 1, sizeof(**ret));
-	if (!*ret)
-		return bwl_fail(c->e, ENOMEM, "out of memory");
-	for (unsigned i = 0; i < n; i++) {
-		bwl_where_index(&c->w, i);
-		r = bwl_pfx_parse(list[i], &(*ret)[i], c->e);
-		if (r)
-			return r;
-		c->w.n--;
-		++*ret_n;
-	}
-	c->w.n = back;
-	return 0;
-}
-
-static int take_mac(struct conv *c, const char *s, uint8_t mac[6])
+static int take_mac(struct bwl_conv *c, const char *s, uint8_t mac[6])
 {
 	unsigned v[6];
 	int n = 0;
@@ -157,26 +21,26 @@ static int take_mac(struct conv *c, const char *s, uint8_t mac[6])
 	return 0;
 }
 
-static int take_port(struct conv *c, const struct bwl_text_port *t, struct bwl_pol_port *x)
+static int take_port(struct bwl_conv *c, const struct bwl_text_port *t, struct bwl_pol_port *x)
 {
 	unsigned back = c->w.n;
 	unsigned long v;
 	int r;
 
 	if (!t->dev)
-		return missing(c, "dev", "the device of this host port");
-	r = take_name(c, "dev", t->dev, x->name, 16);
+		return bwl_conv_missing(c, "dev", "the device of this host port");
+	r = bwl_conv_name(c, "dev", t->dev, x->name, 16);
 	if (!r)
-		r = take_prefixes(c, "sources", t->sources, t->sources_count, &x->sources,
+		r = bwl_conv_prefixes(c, "sources", t->sources, t->sources_count, &x->sources,
 				  &x->nsources);
 	if (r)
 		return r;
-	down(c, "vlans");
+	bwl_conv_down(c, "vlans");
 	if (t->vlans_count > BWL_MAX_VLANS)
 		return bwl_fail(c->e, E2BIG, "at most %d VLAN tags", BWL_MAX_VLANS);
 	for (unsigned i = 0; i < t->vlans_count; i++) {
 		bwl_where_index(&c->w, i);
-		r = take_number(c, t->vlans[i], 1, 4094, &v);
+		r = bwl_conv_number(c, t->vlans[i], 1, 4094, &v);
 		if (r)
 			return r;
 		x->vlans[x->nvlans++] = v;
@@ -184,215 +48,31 @@ static int take_port(struct conv *c, const struct bwl_text_port *t, struct bwl_p
 	}
 	c->w.n = back;
 	if (t->mac) {
-		down(c, "mac");
+		bwl_conv_down(c, "mac");
 		r = take_mac(c, t->mac, x->mac);
 		if (r)
 			return r;
 		x->has_mac = true;
 		c->w.n = back;
 	}
-	down(c, "limit");
-	r = take_limit(c, t->limit, &x->limit);
+	bwl_conv_down(c, "limit");
+	r = bwl_conv_limit(c, t->limit, &x->limit);
 	if (!r)
 		c->w.n = back;
 	return r;
 }
 
-static int take_grant(struct conv *c, const struct bwl_text_limit *t, struct bwl_pol_peer *x)
-{
-	unsigned back = down(c, "grant");
-	unsigned long v;
-	int r = take_limit(c, t, &x->grant);
-
-	if (r)
-		return r;
-	if (t->mode) {
-		down(c, "mode");
-		r = bwl_mode_parse(t->mode, &x->mode, c->e);
-		if (r)
-			return r;
-		c->w.n--;
-	}
-	if (t->mark) {
-		size_t n = strlen(t->mark);
-
-		down(c, "mark");
-		if (x->mode != BWL_MARK)
-			return bwl_fail(c->e, EINVAL, "mark belongs to `mode: mark`");
-		if (n && t->mark[n - 1] == '%')
-			t->mark[n - 1] = '\0';
-		r = take_number(c, t->mark, 1, 100, &v);
-		if (r) {
-			bwl_hint(c->e, "per cent of the burst from which packets get ECN CE");
-			return r;
-		}
-		x->mark_pct = v;
-		c->w.n--;
-	}
-	if (t->until) {
-		bool past;
-
-		down(c, "until");
-		r = bwl_until_parse(t->until, c->now_boot_ns, c->now_wall_s, &x->expiry_ns, &past,
-				    c->e);
-		if (r)
-			return r;
-		if (past)
-			bwl_policy_warn(c->p, c->file, x->line,
-					"peer %s: the grant ended at %s, which is past", x->name,
-					t->until);
-		c->w.n--;
-	}
-	c->w.n = back;
-	return 0;
-}
-
-static int take_via(struct conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
-{
-	unsigned back = c->w.n;
-
-	if (t->via) {
-		down(c, "via");
-		if (inet_pton(AF_INET, t->via, x->via4) == 1)
-			x->has_via4 = true;
-		else if (inet_pton(AF_INET6, t->via, x->via6) == 1)
-			x->has_via6 = true;
-		else
-			return bwl_fail(c->e, EINVAL, "'%.64s' is not an IPv4 or IPv6 address", t->via);
-	}
-	c->w.n = back;
-	if (t->via6) {
-		down(c, "via6");
-		if (x->has_via6)
-			return bwl_fail(c->e, EINVAL, "via is an IPv6 address already: keep one");
-		if (inet_pton(AF_INET6, t->via6, x->via6) != 1)
-			return bwl_fail(c->e, EINVAL, "'%.64s' is not an IPv6 address", t->via6);
-		x->has_via6 = true;
-	}
-	c->w.n = back;
-	return 0;
-}
-
-static int take_path(struct conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
-{
-	unsigned back = c->w.n;
-
-	if (t->ipsec) {
-		int r;
-
-		down(c, "ipsec");
-		if (!t->ipsec->remote)
-			return missing(c, "remote", "the address of the peer's DPU");
-		r = take_name(c, "remote", t->ipsec->remote, x->ipsec_remote,
-			      sizeof(x->ipsec_remote));
-		if (r)
-			return r;
-		c->w.n = back;
-	}
-	if (!t->path) {
-		if (!t->ipsec && strcmp(x->name, "self"))
-			return missing(c, "path", "say `path: clear` aloud or give ipsec: { remote: ADDRESS }");
-		x->path = t->ipsec ? BWL_PATH_XFRM : BWL_PATH_CLEAR;
-		return 0;
-	}
-	for (unsigned i = 0; i < _BWL_PATH_MAX; i++) {
-		if (!strcmp(t->path, bwl_path_name(i))) {
-			x->path = i;
-			return 0;
-		}
-	}
-	down(c, "path");
-	return bwl_fail(c->e, EINVAL, "'%.64s' is not a path: xfrm, offload or clear", t->path);
-}
-
-static int take_from(struct conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
-{
-	unsigned back = down(c, "from");
-
-	if (t->from_count > BWL_MAX_PORTS)
-		return bwl_fail(c->e, E2BIG, "at most %d host ports", BWL_MAX_PORTS);
-	for (unsigned i = 0; i < t->from_count; i++) {
-		bwl_where_index(&c->w, i);
-		if (strlen(t->from[i]) >= sizeof(x->from[0]))
-			return bwl_fail(c->e, EINVAL, "'%.64s' is no device: at most 15 characters",
-					t->from[i]);
-		strcpy(x->from[x->nfrom++], t->from[i]);
-		c->w.n--;
-	}
-	c->w.n = back;
-	return 0;
-}
-
-static int take_limits(struct conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
-{
-	unsigned back = c->w.n;
-	int r = t->grant ? take_grant(c, t->grant, x) : 0;
-
-	if (r)
-		return r;
-	down(c, "accept");
-	if (t->accept && !x->accept_none && !t->accept->rate)
-		return bwl_fail(c->e, EINVAL, "say a rate, or none");
-	r = x->accept_none ? 0 : take_limit(c, t->accept, &x->accept);
-	if (r)
-		return r;
-	c->w.n = back;
-	down(c, "floor");
-	r = take_limit(c, t->floor, &x->floor);
-	if (r)
-		return r;
-	c->w.n = back;
-	for (unsigned i = 0; t->classes && i < _BWL_CLASS_MAX; i++) {
-		down(c, "classes");
-		down(c, bwl_class_name(i));
-		r = take_limit(c, t->classes->limit[i], &x->class_[i]);
-		if (r)
-			return r;
-		c->w.n = back;
-	}
-	return 0;
-}
-
-static int take_peer(struct conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
-{
-	unsigned back = c->w.n;
-	int r;
-
-	if (!t->name)
-		return missing(c, "name", "every peer has one");
-	r = take_name(c, "name", t->name, x->name, sizeof(x->name));
-	if (!r)
-		r = take_prefixes(c, "addresses", t->addresses, t->addresses_count, &x->addresses,
-				  &x->naddresses);
-	if (!r)
-		r = take_name(c, "zone", t->zone, x->zone, sizeof(x->zone));
-	if (!r)
-		r = take_name(c, "uplink", t->uplink, x->uplink, sizeof(x->uplink));
-	if (r)
-		return r;
-	if (t->contained) {
-		down(c, "contained");
-		x->contained = !strcmp(t->contained, "true");
-		if (!x->contained && strcmp(t->contained, "false"))
-			return bwl_fail(c->e, EINVAL, "'%.64s' is neither true nor false", t->contained);
-		c->w.n = back;
-	}
-	if ((r = take_path(c, t, x)) || (r = take_via(c, t, x)) || (r = take_from(c, t, x)))
-		return r;
-	return take_limits(c, t, x);
-}
-
-static int take_service(struct conv *c, const struct bwl_text_service *t, struct bwl_pol_service *s)
+static int take_service(struct bwl_conv *c, const struct bwl_text_service *t, struct bwl_pol_service *s)
 {
 	unsigned back = c->w.n;
 	unsigned long v;
 	int r;
 
 	if (!t->class_)
-		return missing(c, "class", "the traffic class of this service");
+		return bwl_conv_missing(c, "class", "the traffic class of this service");
 	if (!t->proto)
-		return missing(c, "proto", "tcp, udp or the number of an IP protocol");
-	down(c, "class");
+		return bwl_conv_missing(c, "proto", "tcp, udp or the number of an IP protocol");
+	bwl_conv_down(c, "class");
 	r = bwl_class_parse(t->class_, &s->class_, c->e);
 	if (r)
 		return r;
@@ -400,8 +80,8 @@ static int take_service(struct conv *c, const struct bwl_text_service *t, struct
 	if (!strcmp(t->proto, "tcp") || !strcmp(t->proto, "udp")) {
 		s->proto = t->proto[0] == 't' ? IPPROTO_TCP : IPPROTO_UDP;
 	} else {
-		down(c, "proto");
-		r = take_number(c, t->proto, 0, 255, &v);
+		bwl_conv_down(c, "proto");
+		r = bwl_conv_number(c, t->proto, 0, 255, &v);
 		if (r) {
 			bwl_hint(c->e, "proto is tcp, udp or the number of an IP protocol");
 			return r;
@@ -410,8 +90,8 @@ static int take_service(struct conv *c, const struct bwl_text_service *t, struct
 		c->w.n = back;
 	}
 	if (t->port) {
-		down(c, "port");
-		r = take_number(c, t->port, 1, 65535, &v);
+		bwl_conv_down(c, "port");
+		r = bwl_conv_number(c, t->port, 1, 65535, &v);
 		if (r)
 			return r;
 		s->port = v;
@@ -420,7 +100,7 @@ static int take_service(struct conv *c, const struct bwl_text_service *t, struct
 	return 0;
 }
 
-static int take_control(struct conv *c, const char *s)
+static int take_control(struct bwl_conv *c, const char *s)
 {
 	static const char *const names[] = {
 #define X(e, name) [BWL_CTL_##e] = name,
@@ -441,13 +121,13 @@ static int take_control(struct conv *c, const char *s)
 	return bwl_fail(c->e, EINVAL, "'%.64s' is not an underlay protocol: %s", s, all);
 }
 
-static int take_heartbeat(struct conv *c, const char *s)
+static int take_heartbeat(struct bwl_conv *c, const char *s)
 {
 	int r;
 
 	if (!s)
-		return missing(c, "heartbeat", "a time such as 60s, or none said aloud");
-	down(c, "heartbeat");
+		return bwl_conv_missing(c, "heartbeat", "a time such as 60s, or none said aloud");
+	bwl_conv_down(c, "heartbeat");
 	if (!strcmp(s, "none")) {
 		c->p->heartbeat_none = true;
 	} else {
@@ -461,7 +141,7 @@ static int take_heartbeat(struct conv *c, const char *s)
 	return 0;
 }
 
-static int take_top(struct conv *c)
+static int take_top(struct bwl_conv *c)
 {
 	const struct bwl_text_policy *t = c->t;
 	struct bwl_policy *p = c->p;
@@ -469,21 +149,21 @@ static int take_top(struct conv *c)
 	int r;
 
 	if (!t->version)
-		return missing(c, "version", "this program reads version: 1");
-	down(c, "version");
+		return bwl_conv_missing(c, "version", "this program reads version: 1");
+	bwl_conv_down(c, "version");
 	if (strcmp(t->version, "1"))
 		return bwl_fail(c->e, EINVAL, "version '%.64s' is not known: this program reads version: 1",
 				t->version);
 	c->w.n = 0;
 	if (!t->node)
-		return missing(c, "node", "the name of this tray");
-	r = take_name(c, "node", t->node, p->node, sizeof(p->node));
+		return bwl_conv_missing(c, "node", "the name of this tray");
+	r = bwl_conv_name(c, "node", t->node, p->node, sizeof(p->node));
 	if (!r)
 		r = take_heartbeat(c, t->heartbeat);
 	if (r)
 		return r;
 	if (t->default_) {
-		down(c, "default");
+		bwl_conv_down(c, "default");
 		if (!strcmp(t->default_, "reject"))
 			return bwl_fail(c->e, EINVAL, "reject is not implemented in this version: say deny");
 		if (strcmp(t->default_, "deny"))
@@ -491,7 +171,7 @@ static int take_top(struct conv *c)
 		c->w.n = 0;
 	}
 	if (t->min_charge) {
-		down(c, "min_charge");
+		bwl_conv_down(c, "min_charge");
 		r = bwl_parse_size(t->min_charge, &v, c->e);
 		if (r)
 			return r;
@@ -501,8 +181,8 @@ static int take_top(struct conv *c)
 		p->min_charge = v;
 		c->w.n = 0;
 	}
-	down(c, "node_limit");
-	r = take_limit(c, t->node_limit, &p->node_limit);
+	bwl_conv_down(c, "node_limit");
+	r = bwl_conv_limit(c, t->node_limit, &p->node_limit);
 	if (!r)
 		c->w.n = 0;
 	return r;
@@ -513,7 +193,7 @@ static void *array(size_t n, size_t size)
 	return calloc(n ? n : 1, size);
 }
 
-static int take_lists(struct conv *c)
+static int take_lists(struct bwl_conv *c)
 {
 	const struct bwl_text_policy *t = c->t;
 	struct bwl_policy *p = c->p;
@@ -527,7 +207,7 @@ static int take_lists(struct conv *c)
 		return bwl_fail(c->e, ENOMEM, "out of memory");
 	for (unsigned i = 0; i < t->uplinks_count; i++) {
 		c->w.n = 0;
-		down(c, "uplinks");
+		bwl_conv_down(c, "uplinks");
 		bwl_where_index(&c->w, i);
 		if (strlen(t->uplinks[i]) >= sizeof(p->uplinks[0]))
 			return bwl_fail(c->e, EINVAL, "'%.64s' is no device: at most 15 characters",
@@ -536,7 +216,7 @@ static int take_lists(struct conv *c)
 	}
 	for (unsigned i = 0; i < t->uplink_control_count; i++) {
 		c->w.n = 0;
-		down(c, "uplink_control");
+		bwl_conv_down(c, "uplink_control");
 		bwl_where_index(&c->w, i);
 		r = take_control(c, t->uplink_control[i]);
 		if (r)
@@ -544,7 +224,7 @@ static int take_lists(struct conv *c)
 	}
 	for (unsigned i = 0; i < t->host_ports_count; i++) {
 		c->w.n = 0;
-		down(c, "host_ports");
+		bwl_conv_down(c, "host_ports");
 		bwl_where_index(&c->w, i);
 		r = take_port(c, &t->host_ports[i], &p->ports[p->nports++]);
 		if (r)
@@ -554,16 +234,16 @@ static int take_lists(struct conv *c)
 		struct bwl_pol_zone *z = &p->zones[p->nzones++];
 
 		c->w.n = 0;
-		down(c, "zones");
-		down(c, c->scan->zones[i]);
+		bwl_conv_down(c, "zones");
+		bwl_conv_down(c, c->scan->zones[i]);
 		strcpy(z->name, c->scan->zones[i]);
-		r = take_limit(c, t->zones->limit[i], &z->limit);
+		r = bwl_conv_limit(c, t->zones->limit[i], &z->limit);
 		if (r)
 			return r;
 	}
 	for (unsigned i = 0; i < t->services_count; i++) {
 		c->w.n = 0;
-		down(c, "services");
+		bwl_conv_down(c, "services");
 		bwl_where_index(&c->w, i);
 		r = take_service(c, &t->services[i], &p->services[p->nservices++]);
 		if (r)
@@ -572,7 +252,7 @@ static int take_lists(struct conv *c)
 	return 0;
 }
 
-static int take_peers(struct conv *c)
+static int take_peers(struct bwl_conv *c)
 {
 	size_t silent = 0;
 
@@ -581,13 +261,13 @@ static int take_peers(struct conv *c)
 		int r;
 
 		c->w.n = 0;
-		down(c, "peers");
+		bwl_conv_down(c, "peers");
 		bwl_where_index(&c->w, i);
 		if (silent < c->scan->nsilent && c->scan->silent[silent] == i) {
 			x->accept_none = true;
 			silent++;
 		}
-		r = take_peer(c, &c->t->peers[i], x);
+		r = bwl_conv_peer(c, &c->t->peers[i], x);
 		if (r)
 			return r;
 	}
@@ -596,7 +276,7 @@ static int take_peers(struct conv *c)
 }
 
 /* "peer x, grant rate: " in front of a message that only speaks of a value. */
-static void prefix_error(struct conv *c)
+static void prefix_error(struct bwl_conv *c)
 {
 	char where[256] = "", text[sizeof(c->e->text)];
 	const struct bwl_step *s = c->w.step;
@@ -619,7 +299,7 @@ static void prefix_error(struct conv *c)
 	memcpy(c->e->text, text, sizeof(text));
 }
 
-static int convert(struct conv *c)
+static int convert(struct bwl_conv *c)
 {
 	int r;
 
@@ -631,7 +311,7 @@ static int convert(struct conv *c)
 	return 0;
 }
 
-static int check(struct conv *c, const char *text, size_t len)
+static int check(struct bwl_conv *c, const char *text, size_t len)
 {
 	struct bwl_err ignored;
 	char **warnings = c->p->warnings;
@@ -661,7 +341,7 @@ static int check(struct conv *c, const char *text, size_t len)
 	return r;
 }
 
-static int parse(const char *text, size_t len, struct conv *c)
+static int parse(const char *text, size_t len, struct bwl_conv *c)
 {
 	struct bwl_prescan scan = { 0 };
 	struct bwl_text_policy *t = NULL;
@@ -693,7 +373,7 @@ static int parse(const char *text, size_t len, struct conv *c)
 int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t now_boot_ns,
 		     int64_t now_wall_s, struct bwl_policy **ret, struct bwl_err *e)
 {
-	struct conv c = {
+	struct bwl_conv c = {
 		.now_boot_ns = now_boot_ns, .now_wall_s = now_wall_s, .file = name, .e = e,
 	};
 	const char *nul;

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the checks of a policy share. Library only. */
+#ifndef BWL_POLICY_CHECK_H
+#define BWL_POLICY_CHECK_H
+
+#include "policy_text.h"
+
+#define BWL_NAME_DOMAIN "1 to 31 of A-Z a-z 0-9 . _ -, not starting with -"
+
+/* What the data plane keeps once for all peers that leave the same way. */
+struct bwl_hop {
+	char uplink[16];	/* empty: the slot is free */
+	char remote[64];
+	uint8_t via4[4], via6[16];
+	bool has_via4, has_via6;
+};
+
+struct bwl_check {
+	struct bwl_policy *p;
+	const char *file;
+	struct bwl_where *w;
+	struct bwl_err *e;
+	unsigned line;			/* of the item being looked at */
+	const struct bwl_pol_zone **zones;	/* by name */
+	uint32_t *names;		/* hash of peers: index + 1 */
+	size_t names_mask;
+	struct bwl_hop *nexthops;	/* hash */
+	size_t nnexthops;
+};
+
+#define BWL_NEXTHOP_SLOTS (4 * BWL_MAX_NEXTHOPS)
+
+enum bwl_range { BWL_USABLE, BWL_MULTICAST, BWL_BROADCAST, BWL_LOOPBACK, BWL_LINK_LOCAL, BWL_UNSPECIFIED };
+extern const char *const bwl_range_text[];
+
+bool bwl_check_name(const char *s, size_t max);
+/* Where the check is: section, item (SIZE_MAX: none), key (NULL: none). */
+void bwl_check_at(struct bwl_check *c, const char *section, size_t index, const char *key,
+		  unsigned line);
+/* "a: b", or "a" when b is empty: printf would be half of the time of a check. */
+void bwl_check_words(char *buf, size_t size, const char *a, const char *sep, const char *b);
+/* Of "peer x" the "grant". The place is where w stands; more keys are appended to it. */
+int bwl_check_limit(struct bwl_check *c, const struct bwl_lim *l, const char *who, const char *what,
+		    bool may_be_empty);
+/* A prefix wholly inside a range that no packet may go to; one that covers it is fine. */
+enum bwl_range bwl_check_range(const struct bwl_pfx *x);
+int bwl_check_prefixes(struct bwl_check *c, const struct bwl_pfx *list, size_t n, const char *key,
+		       const char *who);
+bool bwl_check_has_uplink(const struct bwl_policy *p, const char *name);
+/* Among the first n host ports. */
+bool bwl_check_has_port(const struct bwl_policy *p, const char *name, size_t n);
+int bwl_check_zone_cmp(const void *a, const void *b);	/* of pointers to zones, by name */
+int bwl_check_peer(struct bwl_check *c, size_t i);
+
+#endif

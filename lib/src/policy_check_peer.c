@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Whether one peer makes sense. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "policy_check.h"
+
+static int check_via(struct bwl_check *c, const uint8_t *addr, uint8_t family, const char *who)
+{
+	struct bwl_pfx x = { .family = family, .len = family == 4 ? 32 : 128 };
+	enum bwl_range u;
+	char text[64];
+
+	memcpy(x.addr, addr, family == 4 ? 4 : 16);
+	u = bwl_check_range(&x);
+	if (u == BWL_USABLE || u == BWL_LINK_LOCAL)
+		return 0;
+	return bwl_fail(c->e, EINVAL, "%s: via %s is %s: the address of a router", who,
+			bwl_pfx_format(&x, text, sizeof(text)), bwl_range_text[u]);
+}
+
+static int check_path(struct bwl_check *c, size_t i, const char *who)
+{
+	struct bwl_pol_peer *x = &c->p->peers[i];
+	bool need4 = false, need6 = false;
+	struct bwl_pfx remote;
+	int r;
+
+	bwl_check_at(c, "peers", i, "path", x->line);
+	if (x->path >= _BWL_PATH_MAX)
+		return bwl_fail(c->e, EINVAL, "%s: path is xfrm, offload or clear", who);
+	if (x->path == BWL_PATH_CLEAR && *x->ipsec_remote)
+		return bwl_fail(c->e, EINVAL, "%s: path is clear, yet ipsec is given: keep one", who);
+	if (x->path != BWL_PATH_CLEAR && !*x->ipsec_remote)
+		return bwl_fail(c->e, EINVAL, "%s: path %s needs ipsec: { remote: ADDRESS }", who,
+				bwl_path_name(x->path));
+	bwl_check_at(c, "peers", i, "ipsec", x->line);
+	if (*x->ipsec_remote &&
+	    (bwl_pfx_parse(x->ipsec_remote, &remote, NULL) || strchr(x->ipsec_remote, '/') ||
+	     bwl_check_range(&remote)))
+		return bwl_fail(c->e, EINVAL, "%s: ipsec remote '%s' is not the address of a DPU", who,
+				x->ipsec_remote);
+	bwl_check_at(c, "peers", i, "uplink", x->line);
+	if (*x->uplink && !bwl_check_has_uplink(c->p, x->uplink))
+		return bwl_fail(c->e, ENOENT, "%s: uplink %s is not one of uplinks", who, x->uplink);
+	bwl_check_at(c, "peers", i, "via", x->line);
+	r = x->has_via4 ? check_via(c, x->via4, 4, who) : 0;
+	if (!r && x->has_via6)
+		r = check_via(c, x->via6, 6, who);
+	if (r || x->path != BWL_PATH_CLEAR || !strcmp(x->name, "self"))
+		return r;
+	for (size_t a = 0; a < x->naddresses; a++) {
+		need4 |= x->addresses[a].family == 4;
+		need6 |= x->addresses[a].family == 6;
+	}
+	bwl_check_at(c, "peers", i, NULL, x->line);
+	if (!x->has_via4 && !x->has_via6)
+		return bwl_fail(c->e, EINVAL,
+				"%s: path clear needs via, the next hop: the DPU resolves no address that a host chose",
+				who);
+	if (need4 && !x->has_via4)
+		return bwl_fail(c->e, EINVAL, "%s has IPv4 addresses: via must be an IPv4 address", who);
+	if (need6 && !x->has_via6)
+		return bwl_fail(c->e, EINVAL, "%s has IPv6 addresses: say via6, their next hop", who);
+	return 0;
+}
+
+static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
+{
+	struct bwl_pol_peer *x = &c->p->peers[i];
+	bool classes = false;
+	int r;
+
+	bwl_check_at(c, "peers", i, "grant", x->line);
+	if (x->mode >= _BWL_MODE_MAX)
+		return bwl_fail(c->e, EINVAL, "%s: mode is police, shape, mark or monitor", who);
+	if (x->mode == BWL_MARK && (x->mark_pct < 1 || x->mark_pct > 100))
+		return bwl_fail(c->e, ERANGE, "%s: mark is 1 to 100 per cent of the burst", who);
+	r = bwl_check_limit(c, &x->grant, who, "grant", x->mode == BWL_MONITOR);
+	if (r)
+		return r;
+	bwl_check_at(c, "peers", i, "accept", x->line);
+	if (x->accept.present && x->accept_none)
+		return bwl_fail(c->e, EINVAL, "%s: accept is both none and a limit", who);
+	if (x->accept.present && x->accept.has_volume)
+		return bwl_fail(c->e, EINVAL, "%s: accept has no volume: only rate and burst", who);
+	r = bwl_check_limit(c, &x->accept, who, "accept", false);
+	if (r)
+		return r;
+	bwl_check_at(c, "peers", i, "floor", x->line);
+	r = bwl_check_limit(c, &x->floor, who, "floor", false);
+	if (r)
+		return r;
+	if (x->floor.present && x->grant.present && x->grant.rate_bps != BWL_NO_RATE &&
+	    (x->floor.rate_bps == BWL_NO_RATE || x->floor.rate_bps > x->grant.rate_bps))
+		return bwl_fail(c->e, EINVAL,
+				"%s: floor is above the grant's rate: it is what remains when the grant is gone",
+				who);
+	for (unsigned k = 0; k < _BWL_CLASS_MAX; k++) {
+		if (!x->class_[k].present)
+			continue;
+		bwl_check_at(c, "peers", i, "classes", x->line);
+		bwl_where_key(c->w, bwl_class_name(k));
+		r = bwl_check_limit(c, &x->class_[k], who, bwl_class_name(k), false);
+		if (r)
+			return r;
+		classes = true;
+	}
+	bwl_check_at(c, "peers", i, "classes", x->line);
+	if (classes && !x->grant.present)
+		return bwl_fail(c->e, EINVAL,
+				"%s has classes and no grant: a class is the host's claim, so the peer's own limit stands above it",
+				who);
+	return 0;
+}
+
+static uint64_t hash(const void *data, size_t n)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	for (const uint8_t *b = data; n--; b++)
+		h = (h ^ *b) * 0x100000001b3ULL;
+	return h ^ (h >> 32);
+}
+
+/* Takes the name in; false when another peer has it. */
+static bool claim_name(struct bwl_check *c, size_t i, size_t *ret_other)
+{
+	const char *name = c->p->peers[i].name;
+	size_t at_slot = hash(name, strlen(name)) & c->names_mask;
+
+	for (; c->names[at_slot]; at_slot = (at_slot + 1) & c->names_mask) {
+		if (!strcmp(c->p->peers[c->names[at_slot] - 1].name, name)) {
+			*ret_other = c->names[at_slot] - 1;
+			return false;
+		}
+	}
+	c->names[at_slot] = i + 1;
+	return true;
+}
+
+/* False: one way out too many. */
+static bool claim_nexthop(struct bwl_check *c, const struct bwl_pol_peer *x)
+{
+	struct bwl_hop h;
+	size_t i;
+
+	memset(&h, 0, sizeof(h));	/* padding too: it is hashed and compared */
+	strcpy(h.uplink, *x->uplink ? x->uplink : c->p->uplinks[0]);
+	if (x->path == BWL_PATH_CLEAR) {
+		h.has_via4 = x->has_via4;
+		h.has_via6 = x->has_via6;
+		memcpy(h.via4, x->via4, sizeof(h.via4));
+		memcpy(h.via6, x->via6, sizeof(h.via6));
+	} else {
+		strcpy(h.remote, x->ipsec_remote);
+	}
+	i = hash(&h, sizeof(h)) % BWL_NEXTHOP_SLOTS;
+	for (; *c->nexthops[i].uplink; i = (i + 1) % BWL_NEXTHOP_SLOTS)
+		if (!memcmp(&c->nexthops[i], &h, sizeof(h)))
+			return true;
+	c->nexthops[i] = h;
+	return ++c->nnexthops < BWL_MAX_NEXTHOPS;
+}
+
+int bwl_check_peer(struct bwl_check *c, size_t i)
+{
+	struct bwl_pol_peer *x = &c->p->peers[i];
+	bool self = !strcmp(x->name, "self");
+	size_t other;
+	char who[64];
+	int r;
+
+	bwl_check_words(who, sizeof(who), "peer", " ", x->name);
+	bwl_check_at(c, "peers", i, "name", x->line);
+	if (!bwl_check_name(x->name, 31))
+		return bwl_fail(c->e, EINVAL, "'%s' is not a name of a peer: " BWL_NAME_DOMAIN, x->name);
+	if (!claim_name(c, i, &other)) {
+		unsigned line = c->p->peers[other].line;
+
+		bwl_fail(c->e, EEXIST, "%s is here for the second time", who);
+		return line ? bwl_hint(c->e, "the first one is in line %u", line) : -EEXIST;
+	}
+	bwl_check_at(c, "peers", i, "addresses", x->line);
+	if (self && x->naddresses)
+		return bwl_fail(c->e, EINVAL,
+				"%s is the DPU's own traffic, to wherever it goes: it has no addresses", who);
+	if (!self && !x->naddresses)
+		return bwl_fail(c->e, EINVAL, "%s: addresses: at least one prefix", who);
+	bwl_check_at(c, "peers", i, NULL, x->line);
+	r = bwl_check_prefixes(c, x->addresses, x->naddresses, "addresses", who);
+	if (r)
+		return r;
+	if (*x->zone) {
+		struct bwl_pol_zone key, *k = &key;
+
+		bwl_check_at(c, "peers", i, "zone", x->line);
+		memcpy(key.name, x->zone, sizeof(key.name));
+		if (!bsearch(&k, c->zones, c->p->nzones, sizeof(*c->zones), bwl_check_zone_cmp))
+			return bwl_fail(c->e, ENOENT, "%s: zone %s is not one of zones", who, x->zone);
+	}
+	for (size_t f = 0; f < x->nfrom; f++) {
+		bwl_check_at(c, "peers", i, "from", x->line);
+		bwl_where_index(c->w, f);
+		if (!bwl_check_has_port(c->p, x->from[f], c->p->nports))
+			return bwl_fail(c->e, ENOENT, "%s: from %s is not one of host_ports", who,
+					x->from[f]);
+	}
+	r = check_path(c, i, who);
+	if (r)
+		return r;
+	if (!claim_nexthop(c, x))
+		return bwl_fail(c->e, E2BIG,
+				"%s: more than %d different next hops (uplink, via, via6 or ipsec remote)", who,
+				BWL_MAX_NEXTHOPS - 1);
+	return check_limits_of_peer(c, i, who);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From strings to values, step by step, so that an error knows where it is. Library only. */
+#ifndef BWL_POLICY_CONV_H
+#define BWL_POLICY_CONV_H
+
+#include "policy_text.h"
+
+struct bwl_conv {
+	const struct bwl_text_policy *t;
+	const struct bwl_prescan *scan;
+	struct bwl_policy *p;
+	uint64_t now_boot_ns;
+	int64_t now_wall_s;
+	const char *file;
+	struct bwl_where w;	/* what is being read: stays where an error happened */
+	struct bwl_err *e;
+};
+
+/*
+ * Steps down to a key and returns where it stepped from. The caller steps back by assigning
+ * that to w.n; after an error it does not, and w says where the error is.
+ */
+unsigned bwl_conv_down(struct bwl_conv *c, const char *key);
+int bwl_conv_missing(struct bwl_conv *c, const char *key, const char *domain);
+int bwl_conv_name(struct bwl_conv *c, const char *key, const char *s, char *ret, size_t size);
+/* t may be NULL: no limit. The step down to the limit's own key is the caller's. */
+int bwl_conv_limit(struct bwl_conv *c, const struct bwl_text_limit *t, struct bwl_lim *ret);
+int bwl_conv_number(struct bwl_conv *c, const char *s, unsigned long min, unsigned long max,
+		    unsigned long *ret);
+int bwl_conv_prefixes(struct bwl_conv *c, const char *key, char **list, unsigned n,
+		      struct bwl_pfx **ret, size_t *ret_n);
+int bwl_conv_peer(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x);
+
+#endif

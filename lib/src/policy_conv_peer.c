@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One peer of a policy file. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include "policy_conv.h"
+#include "policy_time.h"
+
+static int take_grant(struct bwl_conv *c, const struct bwl_text_limit *t, struct bwl_pol_peer *x)
+{
+	unsigned back = bwl_conv_down(c, "grant");
+	unsigned long v;
+	int r = bwl_conv_limit(c, t, &x->grant);
+
+	if (r)
+		return r;
+	if (t->mode) {
+		bwl_conv_down(c, "mode");
+		r = bwl_mode_parse(t->mode, &x->mode, c->e);
+		if (r)
+			return r;
+		c->w.n--;
+	}
+	if (t->mark) {
+		size_t n = strlen(t->mark);
+
+		bwl_conv_down(c, "mark");
+		if (x->mode != BWL_MARK)
+			return bwl_fail(c->e, EINVAL, "mark belongs to `mode: mark`");
+		if (n && t->mark[n - 1] == '%')
+			t->mark[n - 1] = '\0';
+		r = bwl_conv_number(c, t->mark, 1, 100, &v);
+		if (r) {
+			bwl_hint(c->e, "per cent of the burst from which packets get ECN CE");
+			return r;
+		}
+		x->mark_pct = v;
+		c->w.n--;
+	}
+	if (t->until) {
+		bool past;
+
+		bwl_conv_down(c, "until");
+		r = bwl_until_parse(t->until, c->now_boot_ns, c->now_wall_s, &x->expiry_ns, &past,
+				    c->e);
+		if (r)
+			return r;
+		if (past)
+			bwl_policy_warn(c->p, c->file, x->line,
+					"peer %s: the grant ended at %s, which is past", x->name,
+					t->until);
+		c->w.n--;
+	}
+	c->w.n = back;
+	return 0;
+}
+
+static int take_via(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
+{
+	unsigned back = c->w.n;
+
+	if (t->via) {
+		bwl_conv_down(c, "via");
+		if (inet_pton(AF_INET, t->via, x->via4) == 1)
+			x->has_via4 = true;
+		else if (inet_pton(AF_INET6, t->via, x->via6) == 1)
+			x->has_via6 = true;
+		else
+			return bwl_fail(c->e, EINVAL, "'%.64s' is not an IPv4 or IPv6 address", t->via);
+	}
+	c->w.n = back;
+	if (t->via6) {
+		bwl_conv_down(c, "via6");
+		if (x->has_via6)
+			return bwl_fail(c->e, EINVAL, "via is an IPv6 address already: keep one");
+		if (inet_pton(AF_INET6, t->via6, x->via6) != 1)
+			return bwl_fail(c->e, EINVAL, "'%.64s' is not an IPv6 address", t->via6);
+		x->has_via6 = true;
+	}
+	c->w.n = back;
+	return 0;
+}
+
+static int take_path(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
+{
+	unsigned back = c->w.n;
+
+	if (t->ipsec) {
+		int r;
+
+		bwl_conv_down(c, "ipsec");
+		if (!t->ipsec->remote)
+			return bwl_conv_missing(c, "remote", "the address of the peer's DPU");
+		r = bwl_conv_name(c, "remote", t->ipsec->remote, x->ipsec_remote,
+			      sizeof(x->ipsec_remote));
+		if (r)
+			return r;
+		c->w.n = back;
+	}
+	if (!t->path) {
+		if (!t->ipsec && strcmp(x->name, "self"))
+			return bwl_conv_missing(c, "path", "say `path: clear` aloud or give ipsec: { remote: ADDRESS }");
+		x->path = t->ipsec ? BWL_PATH_XFRM : BWL_PATH_CLEAR;
+		return 0;
+	}
+	for (unsigned i = 0; i < _BWL_PATH_MAX; i++) {
+		if (!strcmp(t->path, bwl_path_name(i))) {
+			x->path = i;
+			return 0;
+		}
+	}
+	bwl_conv_down(c, "path");
+	return bwl_fail(c->e, EINVAL, "'%.64s' is not a path: xfrm, offload or clear", t->path);
+}
+
+static int take_from(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
+{
+	unsigned back = bwl_conv_down(c, "from");
+
+	if (t->from_count > BWL_MAX_PORTS)
+		return bwl_fail(c->e, E2BIG, "at most %d host ports", BWL_MAX_PORTS);
+	for (unsigned i = 0; i < t->from_count; i++) {
+		bwl_where_index(&c->w, i);
+		if (strlen(t->from[i]) >= sizeof(x->from[0]))
+			return bwl_fail(c->e, EINVAL, "'%.64s' is no device: at most 15 characters",
+					t->from[i]);
+		strcpy(x->from[x->nfrom++], t->from[i]);
+		c->w.n--;
+	}
+	c->w.n = back;
+	return 0;
+}
+
+static int take_limits(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
+{
+	unsigned back = c->w.n;
+	int r = t->grant ? take_grant(c, t->grant, x) : 0;
+
+	if (r)
+		return r;
+	bwl_conv_down(c, "accept");
+	if (t->accept && !x->accept_none && !t->accept->rate)
+		return bwl_fail(c->e, EINVAL, "say a rate, or none");
+	r = x->accept_none ? 0 : bwl_conv_limit(c, t->accept, &x->accept);
+	if (r)
+		return r;
+	c->w.n = back;
+	bwl_conv_down(c, "floor");
+	r = bwl_conv_limit(c, t->floor, &x->floor);
+	if (r)
+		return r;
+	c->w.n = back;
+	for (unsigned i = 0; t->classes && i < _BWL_CLASS_MAX; i++) {
+		bwl_conv_down(c, "classes");
+		bwl_conv_down(c, bwl_class_name(i));
+		r = bwl_conv_limit(c, t->classes->limit[i], &x->class_[i]);
+		if (r)
+			return r;
+		c->w.n = back;
+	}
+	return 0;
+}
+
+int bwl_conv_peer(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
+{
+	unsigned back = c->w.n;
+	int r;
+
+	if (!t->name)
+		return bwl_conv_missing(c, "name", "every peer has one");
+	r = bwl_conv_name(c, "name", t->name, x->name, sizeof(x->name));
+	if (!r)
+		r = bwl_conv_prefixes(c, "addresses", t->addresses, t->addresses_count, &x->addresses,
+				  &x->naddresses);
+	if (!r)
+		r = bwl_conv_name(c, "zone", t->zone, x->zone, sizeof(x->zone));
+	if (!r)
+		r = bwl_conv_name(c, "uplink", t->uplink, x->uplink, sizeof(x->uplink));
+	if (r)
+		return r;
+	if (t->contained) {
+		bwl_conv_down(c, "contained");
+		x->contained = !strcmp(t->contained, "true");
+		if (!x->contained && strcmp(t->contained, "false"))
+			return bwl_fail(c->e, EINVAL, "'%.64s' is neither true nor false", t->contained);
+		c->w.n = back;
+	}
+	if ((r = take_path(c, t, x)) || (r = take_via(c, t, x)) || (r = take_from(c, t, x)))
+		return r;
+	return take_limits(c, t, x);
+}
