@@ -14,6 +14,7 @@
 #include "bwl/units.h"
 
 #define CTL_PROGRAM "bwlimit-ctl"
+#define CTL_S(n) ((n) == 1 ? "" : "s")
 #define CTL_USAGE 2	/* wrong use: c->err says what is wrong */
 
 struct ctl {

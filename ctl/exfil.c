@@ -40,14 +40,14 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 			"one tray is not the site: say --trays N for all trays with this policy"));
 	if (x->unlimited)
 		json_array_append_new(a, json_sprintf(
-			"%zu exits have no limit of their own (mode monitor, or no rate)", x->unlimited));
+			"exits without a limit of their own (mode monitor, or no rate): %zu", x->unlimited));
 	if (shape)
 		json_array_append_new(a, json_sprintf(
-			"%zu peers say mode shape, which polices for now: same long-run rate, burst included",
-			shape));
+			"mode shape polices for now: same long-run rate, burst included (%zu peer%s)",
+			shape, CTL_S(shape)));
 	if (x->contained)
 		json_array_append_new(a, json_sprintf(
-			"%zu contained peers are not counted: their own DPUs must limit them", x->contained));
+			"contained peers are not counted, their own DPUs must limit them: %zu", x->contained));
 	return a;
 }
 

@@ -67,8 +67,8 @@ static bool judge_switches(struct judge *j)
 	     BWL_R_STOP, c->stop ? "every packet is dropped" : "off");
 	if (!j->base)
 		return step(j, "policy", BWL_R_NO_POLICY, "none has been applied");
-	return step(j, "policy", BWL_R_NONE, "node %.31s, %u peers", j->base->node_name,
-		    j->base->npeers);
+	return step(j, "policy", BWL_R_NONE, "node %.31s, %u peer%s", j->base->node_name,
+		    j->base->npeers, CTL_S(j->base->npeers));
 }
 
 /* The port by name, or the first whose sources have the address. */
@@ -99,8 +99,8 @@ static bool judge_port(struct judge *j)
 		step(j, "host port", BWL_R_NO_PORT, "%.31s is in the policy but not attached",
 		     j->port->name);
 	else if (others)
-		step(j, "host port", BWL_R_NONE, "%.31s, and %u others: --port says which", j->port->name,
-		     others);
+		step(j, "host port", BWL_R_NONE, "%.31s, and %u other%s: --port says which", j->port->name,
+		     others, CTL_S(others));
 	else
 		step(j, "host port", BWL_R_NONE, "%.31s", j->port->name);
 	if (!source_has(j->port, q))

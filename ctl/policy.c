@@ -66,8 +66,9 @@ static int policy_check(struct ctl *c, int argc, char **argv)
 					 json_warnings(pol)));
 	} else {
 		warn_all(pol);
-		printf("%s: ok: %zu peers with %zu prefixes, %zu zones, %zu host ports; digest %.16s\n",
-		       argv[0], pol->npeers, prefixes, pol->nzones, pol->nports, hex);
+		printf("%s: ok: %zu peer%s with %zu prefix%s, %zu zone%s, %zu host port%s; digest %.16s\n",
+		       argv[0], pol->npeers, CTL_S(pol->npeers), prefixes, prefixes == 1 ? "" : "es",
+		       pol->nzones, CTL_S(pol->nzones), pol->nports, CTL_S(pol->nports), hex);
 	}
 	bwl_policy_free(pol);
 	return 0;
@@ -128,16 +129,17 @@ void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t 
 		ctl_json_print(extra);
 		return;
 	}
-	printf("in force: %u peers with %u prefixes (%u new, %u gone) in %s, maps %s at the peak\n",
-	       r->peers, r->prefixes, r->added, r->retired, bwl_human_time(r->seconds, took),
+	printf("in force: %u peer%s with %u prefix%s (%u new, %u gone) in %s, maps %s at the peak\n",
+	       r->peers, CTL_S(r->peers), r->prefixes, r->prefixes == 1 ? "" : "es", r->added, r->retired, bwl_human_time(r->seconds, took),
 	       bwl_human_size((double)r->map_bytes, mem));
 	if (r->inherited)
-		printf("  %u new names took over the state of peers that left: no burst or volume is given twice\n",
+		printf("  new names that took over what others had spent on the same prefix: %u\n",
 		       r->inherited);
 	if (r->kept_revoked)
-		printf("  %u peers stay revoked: `bwlimit-ctl grant` lifts it\n", r->kept_revoked);
+		printf("  still revoked, until `bwlimit-ctl grant`: %u\n", r->kept_revoked);
 	if (r->exhausted)
-		printf("  %u volumes start spent, because what was used before is not known: `bwlimit-ctl grant NAME volume +V` adds\n",
+		printf("  volumes that start spent, what was used before being unknown: %u\n"
+		       "    bwlimit-ctl grant NAME volume +V reason TEXT adds to one\n",
 		       r->exhausted);
 	json_decref(extra);
 }
@@ -169,10 +171,10 @@ static void warn_modes(const struct bwl_policy *pol)
 		sa += pol->peers[i].path != BWL_PATH_CLEAR;
 	}
 	if (shape)
-		bwl_warn("%zu peers say mode shape, which polices for now", shape);
+		bwl_warn("mode shape polices for now (%zu peer%s)", shape, CTL_S(shape));
 	if (sa)
-		bwl_warn("%zu peers need IPsec, which is not there yet: their packets are dropped (no-sa)",
-			 sa);
+		bwl_warn("packets of peers that need IPsec are dropped for now, as no-sa (%zu peer%s)",
+			 sa, CTL_S(sa));
 }
 
 static int policy_apply(struct ctl *c, int argc, char **argv)
@@ -210,7 +212,8 @@ static int policy_apply(struct ctl *c, int argc, char **argv)
 		bwl_info("nothing was changed");
 		goto out;
 	}
-	progress = ctl_progress_start("putting %zu peers in force", pol->npeers);
+	progress = ctl_progress_start("putting %zu peer%s in force", pol->npeers,
+				      CTL_S(pol->npeers));
 	r = bwl_publish(pins, pol, &o, &rep, &c->err);
 	ctl_progress_end(progress);
 	if (r)

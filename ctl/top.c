@@ -53,20 +53,22 @@ static void put_row(struct ctl_table *t, const struct ctl_view *v, const struct 
 	ctl_cell(t, "%s", ctl_left_volume(&l, vol));
 }
 
-static void head_lines(const struct ctl_view *v, double pass, double drop, size_t peers)
+static void head_line(const struct ctl_view *v, double pass, double drop, size_t peers)
 {
 	uint64_t heartbeat = *(volatile __u64 *)&v->pins->ctl->heartbeat_ns;
-	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], h[BWL_UNIT_BUF + 8];
+	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], when[BWL_UNIT_BUF + 8];
 	const char *stop = v->pins->ctl->stop == BWL_STOPPED ? "STOPPED, " :
 			   v->pins->ctl->stop == BWL_UPGRADING ? "UPGRADING, " : "";
 
-	if (!heartbeat)
-		snprintf(h, sizeof(h), "never renewed");
-	else if (heartbeat != BWL_NEVER_NS)
-		ctl_when(heartbeat, v->now_ns, h);
-	printf("%s: %s%zu peers, %s passes, %s is dropped, heartbeat %s%s\n", v->gen.base->node_name, stop,
-	       peers, bwl_human_rate(pass, a), bwl_human_rate(drop, b),
-	       heartbeat == BWL_NEVER_NS ? "none" : heartbeat ? "lapses " : "", heartbeat == BWL_NEVER_NS ? "" : h);
+	printf("%s: %s%zu peer%s, %s passes, %s is dropped, ", v->gen.base->node_name, stop, peers,
+	       CTL_S(peers), bwl_human_rate(pass, a), bwl_human_rate(drop, b));
+	if (heartbeat == BWL_NEVER_NS)
+		puts("no heartbeat is asked for");
+	else if (!heartbeat)
+		puts("heartbeat never renewed");
+	else
+		printf("heartbeat %s %s\n", heartbeat > v->now_ns ? "lapses" : "lapsed",
+		       ctl_when(heartbeat, v->now_ns, when));
 }
 
 static json_t *json_frame(const struct ctl_view *v, const struct row *rows, size_t n, double pass,
@@ -114,7 +116,7 @@ static void draw(struct ctl *c, const struct ctl_view *v, const struct row *rows
 	}
 	if (screen)
 		fputs(HOME CLEAR_DOWN, stdout);
-	head_lines(v, pass, drop, n);
+	head_line(v, pass, drop, n);
 	t = ctl_table_new(heads);
 	for (size_t i = 0; i < n && i < room; i++) {
 		const struct bwl_peer *p = ctl_view_peer(v, rows[i].id);
