@@ -52,7 +52,6 @@ enum bwl_peer_flags {
 	BWL_PEER_GRANT = 1 << 0,	/* has a grant (live, lapsed or revoked) */
 	BWL_PEER_ACCEPT = 1 << 1,	/* may send to us, within accept */
 	BWL_PEER_CONTAINED = 1 << 2,	/* not an exit; data for `exfil` only */
-	BWL_PEER_GATED = 1 << 3,	/* the operator said it; see docs */
 };
 
 #define BWL_NEVER_NS (~0ULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Why a packet was passed or dropped. Every packet gets exactly one. One list feeds the
- * BPF counters, the tools' output and docs/reasons.md. Append only: the position is the
+ * BPF counters and the tools' output (bwlimit-ctl reasons). Append only: the position is the
  * array index. Columns: enum, name, passes?, what it means, what to do.
  */
 #ifndef BWL_MAPS_REASON_H
