@@ -22,7 +22,6 @@
 #define BWL_MAX_BURST (1ULL << 40)	/* bytes; also bounds what counts as sane debt */
 #define BWL_MAX_DEBT (1ULL << 44)	/* more than this is a clock or state gone wrong */
 #define BWL_MAX_VOLUME (1ULL << 62)
-#define BWL_MAX_STEP_SHIFT 30		/* of k; 100 Tbit/s needs 30 */
 
 enum bwl_rate_flags {
 	BWL_RATE_UNLIMITED = 1 << 0,	/* no rate; a volume may still apply */
