@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Any bytes as a policy file: read or refused, never a crash, a leak or an endless loop; what
+ * was read must be written and read back to the same text, and every question about it answered.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bwl/exfil.h"
+
+#define NOW_BOOT 1000000000000ULL
+#define NOW_WALL 1800000000LL
+
+static void must(int ok, const char *what, const struct bwl_err *e)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "%s: %s\n", what, e->text);
+	abort();
+}
+
+static char *text_of(const struct bwl_policy *p, size_t *len)
+{
+	char *s = NULL;
+	FILE *f = open_memstream(&s, len);
+	struct bwl_err none = { 0 };
+
+	must(f && !bwl_policy_dump(p, NOW_BOOT, NOW_WALL, f), "dump", &none);
+	fclose(f);
+	return s;
+}
+
+static void use(const struct bwl_policy *p)
+{
+	const struct bwl_exfil_args a = { .size = 1ULL << 40, .compression = 2, .trays = 3 };
+	static uint8_t proto[256], port[2][65536];
+	struct bwl_exfil_result r;
+	struct bwl_err e = { 0 };
+
+	must(!bwl_exfil(p, &a, &r, &e), "exfil", &e);
+	must(r.seconds >= 0, "time runs forwards", &e);
+	bwl_class_table(p, proto, port);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bwl_policy *p = NULL, *q = NULL;
+	struct bwl_err e = { 0 };
+	uint8_t da[32], db[32];
+	char *a, *b;
+	size_t na, nb;
+
+	if (bwl_policy_parse("fuzz", (const char *)data, size, NOW_BOOT, NOW_WALL, &p, &e)) {
+		must(!p && e.code && *e.text, "refused without a reason", &e);
+		return 0;
+	}
+	use(p);
+	a = text_of(p, &na);
+	must(!bwl_policy_parse("dump", a, na, NOW_BOOT, NOW_WALL, &q, &e), "reading back", &e);
+	b = text_of(q, &nb);
+	must(na == nb && !memcmp(a, b, na), "another text", &e);
+	must(!bwl_policy_digest(p, da) && !bwl_policy_digest(q, db) && !memcmp(da, db, 32),
+	     "another digest", &e);
+	free(a);
+	free(b);
+	bwl_policy_free(p);
+	bwl_policy_free(q);
+	return 0;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Runs a fuzz target over the files of the folders given, without libFuzzer: a regression test
+ * in every build. Each file is tried whole, and cut at 64 places.
+ */
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int run_file(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	static uint8_t buf[1 << 20];
+	uint8_t *exact;
+	size_t n;
+
+	if (!f) {
+		perror(path);
+		return -1;
+	}
+	n = fread(buf, 1, sizeof(buf), f);
+	fclose(f);
+	for (unsigned i = 0; i <= 64; i++) {
+		size_t len = n * i / 64;
+
+		/* exactly as long, so that a sanitizer sees a read beyond the end */
+		exact = malloc(len + !len);
+		memcpy(exact, buf, len);
+		LLVMFuzzerTestOneInput(exact, len);
+		free(exact);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned cases = 0, failed = 0;
+
+	for (int i = 1; i < argc; i++) {
+		DIR *d = opendir(argv[i]);
+		struct dirent *de;
+		char path[4096];
+
+		if (!d) {
+			perror(argv[i]);
+			return 1;
+		}
+		while ((de = readdir(d))) {
+			if (de->d_name[0] == '.')
+				continue;
+			snprintf(path, sizeof(path), "%s/%s", argv[i], de->d_name);
+			cases++;
+			if (run_file(path))
+				failed++;
+			else
+				printf("ok %u - %s is read or refused in one piece\n", cases, de->d_name);
+		}
+		closedir(d);
+	}
+	printf("1..%u\n", cases);
+	return failed || !cases;
+}
