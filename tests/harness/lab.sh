@@ -90,6 +90,9 @@ lab_host() { # index: namespace host or host1, port hpf0 or hpf1
 	[[ $i -eq 0 ]] || ns=host$i
 	lab_ns "$ns"
 	lab_veth "$ns" h0 dpu "hpf$i" || return
+	# Each CPU sends by a queue of its own, as drivers of real devices set it up (XPS).
+	ip netns exec "$LAB-$ns" sh -c 'echo 55555555 >/sys/class/net/h0/queues/tx-0/xps_cpus &&
+		echo aaaaaaaa >/sys/class/net/h0/queues/tx-1/xps_cpus' 2>/dev/null
 	lab_addr "$ns" h0 "10.7.$i.2/24" "fd00:7:$i::2/64"
 	lab_addr dpu "hpf$i" "10.7.$i.1/24" "fd00:7:$i::1/64"
 	ip_in "$ns" route add default via "10.7.$i.1"
@@ -212,9 +215,45 @@ thief() { # options of bwl-frames send…
 	in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" "$@"
 }
 
-lab_iperf_server() { # namespace port
-	lab_bg "iperf-$1-$2" "$1" iperf3 -s -p "$2"
+lab_iperf_server() { # namespace port command-prefix…
+	local ns=$1 port=$2
+	shift 2
+	lab_bg "iperf-$ns-$port" "$ns" "$@" iperf3 -s -p "$port"
 	LAB_SERVER=$LAB_PID
-	lab_wait_for 5 in_ns "$1" sh -c "ss -Hltn 'sport = :$2' | grep -q ." ||
-		echo "# iperf3 server in $1 did not start"
+	lab_wait_for 5 in_ns "$ns" sh -c "ss -Hltn 'sport = :$port' | grep -q ." ||
+		echo "# iperf3 server in $ns did not start"
+}
+
+# bwlimit in the lab's DPU, on every port of it.
+lab_attach() {
+	local i ports=()
+	for ((i = 0; i < LAB_HOSTS; i++)); do ports+=(--host "hpf$i"); done
+	for ((i = 0; i < LAB_UPLINKS; i++)); do ports+=(--uplink "p$i"); done
+	in_dpu "$LOAD" attach --drill --fresh-volume "${ports[@]}" >"$LAB_TMP/attach" 2>&1 && return
+	sed 's/^/# /' "$LAB_TMP/attach"
+	return 1
+}
+# One peer of a policy for destination N: name, N, then the rest of its lines in flow style.
+lab_peer() { # name n "grant: {…}"
+	printf '  - { name: %s, addresses: ["10.10%s.0.0/24", "fd00:10%s::/64"], path: clear,\n' "$1" "$2" "$2"
+	printf '      via: %s, via6: "%s", %s }\n' "$LAB_VIA4" "$LAB_VIA6" "$3"
+}
+lab_policy_head() { # further top-level lines on standard input, peers last
+	cat <<-END
+	version: 1
+	node: lab
+	uplinks: [p0]
+	host_ports:
+	  - dev: hpf0
+	    sources: [10.7.0.0/24, "fd00:7::/64"]
+	heartbeat: 1h
+	END
+	cat
+}
+lab_apply() { # policy on standard input; renews the heartbeat
+	cat >"$LAB_TMP/policy.yaml"
+	in_dpu "$CTL" policy apply "$LAB_TMP/policy.yaml" >"$LAB_TMP/apply" 2>&1 &&
+		in_dpu "$CTL" heartbeat >/dev/null && return
+	sed 's/^/# /' "$LAB_TMP/apply"
+	return 1
 }
