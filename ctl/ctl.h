@@ -125,6 +125,8 @@ void ctl_view_close(struct ctl_view *v);
 const struct bwl_peer *ctl_view_peer(const struct ctl_view *v, uint32_t id);
 enum ctl_grant ctl_grant_state(const struct ctl_view *v, uint32_t id, const struct bwl_peer *p);
 const char *ctl_grant_name(enum ctl_grant g);
+/* When grants fall silent: BWL_NEVER_NS when the policy says `heartbeat: none`, 0 never renewed. */
+uint64_t ctl_silent_at(const struct ctl_view *v);
 /* Ids in the policy, by name. The caller frees. -ENOENT names the one that is not there. */
 int ctl_view_ids(struct ctl *c, const struct ctl_view *v, int argc, char **argv,
 		 uint32_t **ret, size_t *ret_n);

@@ -162,7 +162,7 @@ static bool judge_grant(struct judge *j)
 	j->lapsed = now >= p->meta.expiry_ns;
 	step(j, "expiry", j->lapsed && !floor ? BWL_R_EXPIRED : BWL_R_NONE, "%s%s",
 	     ctl_when(p->meta.expiry_ns, now, when), j->lapsed && floor ? ": the floor applies" : "");
-	heartbeat = *(const volatile __u64 *)&ctl->heartbeat_ns;
+	heartbeat = ctl_silent_at(j->v);
 	if (heartbeat == BWL_NEVER_NS)
 		step(j, "heartbeat", BWL_R_NONE, "none is asked for");
 	else
@@ -195,6 +195,10 @@ static void judge_limit(struct judge *j, const char *what, const struct bwl_limi
 	}
 	bwl_limit_left(j->v->pins, &l->rate, &l->volume, state, j->v->now_ns, &left);
 	if (bps) {
+		if (left.debt > BWL_MAX_DEBT) {
+			step(j, what, BWL_R_CLOCK, "the state is ahead of the clock; it starts over in debt");
+			return;
+		}
 		over = left.debt + len > l->rate.burst_bytes;
 		missing = over ? left.debt + len - l->rate.burst_bytes : 0;
 		if (over && l->rate.burst_bytes >= len && missing * 8000000000.0 / (double)bps > (double)j->a->wait_ns)

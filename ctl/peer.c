@@ -20,13 +20,32 @@ static char *addresses_text(const struct bwl_pol_peer *p, char *buf, size_t size
 	return buf;
 }
 
-/* The state of the grant, from the maps: the model knows nothing of the heartbeat. */
-static const char *state_of(const struct ctl_view *v, const char *name)
-{
-	uint32_t id = bwl_peer_id(v->pins, &v->gen, name);
-	const struct bwl_peer *p = ctl_view_peer(v, id);
+/* Ids by name, once for all peers. */
+struct ids {
+	uint32_t *id;
+	size_t n;
+};
 
-	return p ? ctl_grant_name(ctl_grant_state(v, id, p)) : "no-peer";
+/* The state of the grant, from the maps: the model knows nothing of the heartbeat. */
+static const char *state_of(const struct ctl_view *v, const struct ids *ids, const char *name)
+{
+	size_t low = 0, high = ids->n;
+	const struct bwl_peer *p;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int order = strncmp(v->pins->name[ids->id[mid]].name, name, BWL_NAME_LEN);
+
+		if (!order) {
+			p = ctl_view_peer(v, ids->id[mid]);
+			return p ? ctl_grant_name(ctl_grant_state(v, ids->id[mid], p)) : "no-peer";
+		}
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return "no-peer";
 }
 
 static int peer_list(struct ctl *c, int argc, char **argv)
@@ -35,7 +54,8 @@ static int peer_list(struct ctl *c, int argc, char **argv)
 		"NAME", "ADDRESSES", "ZONE", ">RATE", ">BURST", ">VOLUME", "MODE", "PATH", "GRANT", NULL,
 	};
 	struct ctl_table *t = NULL;
-	struct bwl_policy *pol;
+	struct bwl_policy *pol = NULL;
+	struct ids ids = { 0 };
 	json_t *a = NULL;
 	struct ctl_view v;
 	int r;
@@ -46,8 +66,11 @@ static int peer_list(struct ctl *c, int argc, char **argv)
 	r = ctl_view_open(c, false, &v);
 	if (r)
 		return r;
-	r = bwl_policy_read(v.pins, &pol, &c->err);
+	r = ctl_view_ids(c, &v, 0, NULL, &ids.id, &ids.n);
+	if (!r)
+		r = bwl_policy_read(v.pins, &pol, &c->err);
 	if (r) {
+		free(ids.id);
 		ctl_view_close(&v);
 		return r;
 	}
@@ -62,7 +85,7 @@ static int peer_list(struct ctl *c, int argc, char **argv)
 		if (c->json) {
 			json_t *o = ctl_json_peer(p, v.now_ns);
 
-			json_object_set_new(o, "state", json_string(state_of(&v, p->name)));
+			json_object_set_new(o, "state", json_string(state_of(&v, &ids, p->name)));
 			json_array_append_new(a, o);
 			continue;
 		}
@@ -74,7 +97,7 @@ static int peer_list(struct ctl *c, int argc, char **argv)
 		ctl_cell(t, "%s", ctl_lim_volume(&p->grant, vol));
 		ctl_cell(t, "%s", bwl_mode_name(p->mode));
 		ctl_cell(t, "%s", bwl_path_name(p->path));
-		ctl_cell(t, "%s", state_of(&v, p->name));
+		ctl_cell(t, "%s", state_of(&v, &ids, p->name));
 	}
 	if (c->json) {
 		ctl_json_print(json_pack("{s:o}", "peers", a));
@@ -82,6 +105,7 @@ static int peer_list(struct ctl *c, int argc, char **argv)
 		ctl_table_print(t, stdout);
 		ctl_table_free(t);
 	}
+	free(ids.id);
 	bwl_policy_free(pol);
 	ctl_view_close(&v);
 	return 0;

@@ -55,7 +55,7 @@ static void put_row(struct ctl_table *t, const struct ctl_view *v, const struct 
 
 static void head_line(const struct ctl_view *v, double pass, double drop, size_t peers)
 {
-	uint64_t heartbeat = *(volatile __u64 *)&v->pins->ctl->heartbeat_ns;
+	uint64_t heartbeat = ctl_silent_at(v);
 	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], when[BWL_UNIT_BUF + 8];
 	const char *stop = v->pins->ctl->stop == BWL_STOPPED ? "STOPPED, " :
 			   v->pins->ctl->stop == BWL_UPGRADING ? "UPGRADING, " : "";

@@ -75,7 +75,13 @@ enum ctl_grant ctl_grant_state(const struct ctl_view *v, uint32_t id, const stru
 		return CTL_REVOKED;
 	if (v->now_ns >= p->meta.expiry_ns)
 		return CTL_EXPIRED;
-	return v->now_ns >= ctl->heartbeat_ns ? CTL_SILENT : CTL_LIVE;
+	return v->now_ns >= ctl_silent_at(v) ? CTL_SILENT : CTL_LIVE;
+}
+
+uint64_t ctl_silent_at(const struct ctl_view *v)
+{
+	return v->gen.base->heartbeat_ns ? *(const volatile __u64 *)&v->pins->ctl->heartbeat_ns
+					 : BWL_NEVER_NS;
 }
 
 const char *ctl_grant_name(enum ctl_grant g)

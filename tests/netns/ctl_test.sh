@@ -121,6 +121,28 @@ check "standard input is a file too" sh -c "'$CTL' policy apply - <'$B' >/dev/nu
 check "and it is in force" one_of_two "$B"
 quiet policy apply "$A"
 
+# At a terminal, policy apply shows the difference and asks.
+if command -v script >/dev/null; then
+	at_terminal() { # answer, arguments…
+		local answer=$1
+		shift
+		printf '%s\n' "$answer" | script -qec "$CTL $*" /dev/null >"$LAB_TMP/out" 2>&1
+	}
+	at_terminal n policy apply "$B"
+	check "at a terminal policy apply shows the difference" says 'grant rate: 10mbit -> 20mbit'
+	check "and changes nothing without a yes" one_of_two "$A"
+	at_terminal y policy apply "$B"
+	check "with a yes the policy holds" one_of_two "$B"
+	at_terminal n policy apply "$A" --yes
+	check "with --yes it does not ask" one_of_two "$A"
+	lab_bg top dpu script -qec "$CTL top --interval 20ms" /dev/null
+	lab_wait_for 3 grep -q 'd2 ' "$LAB_TMP/top"
+	lab_stop "$LAB_PID"
+	check "top draws the peers" grep -q 'd2 ' "$LAB_TMP/top"
+else
+	skip "at a terminal policy apply asks" "no script(1)"
+fi
+
 # Every command, both ways.
 for command in 'peer list' 'peer show d1' 'grant list' 'zone list' 'policy show' 'stats' \
 	'stats d1 --interval 10ms' 'reasons' 'reasons --all' 'reasons --port p0' 'top --once --interval 20ms' \
@@ -295,6 +317,11 @@ silent() { is silent state peer show d1; }
 check "without a heartbeat grants fall silent by themselves" lab_wait_for 5 silent
 check "heartbeat renews them" exits 0 heartbeat
 check "they are live" is live state peer show d1
+sed 's/heartbeat: 1h/heartbeat: none/' "$A" >"$LAB_TMP/none.yaml"
+quiet policy apply "$LAB_TMP/none.yaml"
+lab_wait_for 5 silent
+check "heartbeat: none needs no heartbeat" is live state peer show d1
+check "explain and the counters agree on that" agree pass $HOST4 "$(lab_dest4 1)" udp 9
 
 # Wrong use.
 for words in 'nothing' 'peer' 'peer lst' 'peer show' 'peer set d1 rate' 'peer set d1 rate 1' \

@@ -64,7 +64,6 @@ static int setup(void **state)
 	w->pins.name = w->name;
 	w->pins.state = w->state;
 	w->pins.dev = w->dev;
-	w->ctl.heartbeat_ns = BWL_NEVER_NS;
 	w->gate[1].slot[0] = 1;
 	strcpy(w->name[1].name, "store");
 	make_ports(w);
@@ -201,8 +200,14 @@ static void expiry_and_silence_close_or_leave_the_floor(void **state)
 	assert_reason(w, BWL_R_EXPIRED);
 	w->peer[1].meta.expiry_ns = NOW + 1;
 	assert_reason(w, BWL_R_PASS);
+	w->base->heartbeat_ns = 1;
+	w->ctl.heartbeat_ns = NOW + 1;
+	assert_reason(w, BWL_R_PASS);
 	w->ctl.heartbeat_ns = NOW;
 	assert_reason(w, BWL_R_SILENT);
+	w->base->heartbeat_ns = 0;	/* the policy says none */
+	assert_reason(w, BWL_R_PASS);
+	w->base->heartbeat_ns = 1;
 	w->peer[1].grant.volume.floor = 1;
 	unlimited(&w->sub[1], 24);
 	limited(&w->sub[1], 8000, 2000);
@@ -236,6 +241,16 @@ static void a_packet_passes_to_the_last_byte_of_the_burst(void **state)
 	assert_in_range(ask(w).wait_ns, 1000, 1002);
 	w->view.now_ns += 1002;
 	assert_reason(w, BWL_R_PASS);
+}
+
+static void a_state_ahead_of_the_clock_is_clock(void **state)
+{
+	struct world *w = *state;
+
+	w->state[2].finish_bytes = BWL_MAX_DEBT;
+	assert_reason(w, BWL_R_PEER_RATE);
+	w->state[2].finish_bytes = BWL_MAX_DEBT + 1;
+	assert_reason(w, BWL_R_CLOCK);
 }
 
 static void a_volume_passes_to_its_last_byte(void **state)
@@ -324,6 +339,7 @@ int main(void)
 		T(a_grant_is_live_only_above_both_revocations),
 		T(expiry_and_silence_close_or_leave_the_floor), T(a_peer_is_used_from_its_ports_only),
 		T(a_packet_passes_to_the_last_byte_of_the_burst), T(a_volume_passes_to_its_last_byte),
+		T(a_state_ahead_of_the_clock_is_clock),
 		T(limits_refuse_from_the_inside_out), T(monitor_passes_over_the_peers_own_limit_only),
 		T(the_way_out_is_judged_last), T(a_frame_beyond_the_mtu_is_too_big),
 	};
