@@ -26,6 +26,7 @@ struct bwl_check {
 	size_t names_mask;
 	struct bwl_hop *nexthops;	/* hash */
 	size_t nnexthops;
+	struct bwl_hop last_hop;
 };
 
 #define BWL_NEXTHOP_SLOTS (4 * BWL_MAX_NEXTHOPS)

@@ -155,6 +155,9 @@ static bool claim_nexthop(struct bwl_check *c, const struct bwl_pol_peer *x)
 	} else {
 		strcpy(h.remote, x->ipsec_remote);
 	}
+	if (!memcmp(&c->last_hop, &h, sizeof(h)))
+		return true;	/* most peers leave like their neighbour in the file */
+	c->last_hop = h;
 	i = hash(&h, sizeof(h)) % BWL_NEXTHOP_SLOTS;
 	for (; *c->nexthops[i].uplink; i = (i + 1) % BWL_NEXTHOP_SLOTS)
 		if (!memcmp(&c->nexthops[i], &h, sizeof(h)))

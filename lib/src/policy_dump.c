@@ -21,6 +21,16 @@ struct dump {
 	int err;
 };
 
+/* Up to the first NULL. A million peers are written for a digest: printf is for the rest. */
+static void put(struct dump *d, const char *a, const char *b, const char *c)
+{
+	fputs_unlocked(a, d->f);
+	if (b)
+		fputs_unlocked(b, d->f);
+	if (b && c)
+		fputs_unlocked(c, d->f);
+}
+
 /* Sorted pointers to the items of an array; the caller frees. */
 static const void **sorted(struct dump *d, const void *base, size_t n, size_t size,
 			   int (*cmp)(const void *, const void *))
@@ -74,10 +84,10 @@ static void put_prefixes(struct dump *d, const char *key, const struct bwl_pfx *
 
 	if (!list)
 		return;
-	fprintf(d->f, "    %s: [", key);
+	put(d, "    ", key, ": [");
 	for (size_t i = 0; i < n; i++)
-		fprintf(d->f, "%s\"%s\"", i ? ", " : "", bwl_pfx_format(list[i], text, sizeof(text)));
-	fputs("]\n", d->f);
+		put(d, i ? ", \"" : "\"", bwl_pfx_format(list[i], text, sizeof(text)), "\"");
+	put(d, "]\n", NULL, NULL);
 	free(list);
 }
 
@@ -88,17 +98,17 @@ static void put_limit_fields(struct dump *d, const struct bwl_lim *l)
 	char a[BWL_UNIT_BUF];
 
 	if (l->rate_bps != BWL_NO_RATE) {
-		fprintf(d->f, "rate: %s", bwl_format_rate(l->rate_bps, a));
+		put(d, "rate: ", bwl_format_rate(l->rate_bps, a), NULL);
 		comma = ", ";
 	}
 	if (l->burst && l->burst != bwl_default_burst(l->rate_bps)) {
-		fprintf(d->f, "%sburst: %s", comma, bwl_format_size(l->burst, a));
+		put(d, comma, "burst: ", bwl_format_size(l->burst, a));
 		comma = ", ";
 	}
 	if (l->has_volume) {
-		fprintf(d->f, "%svolume: %s", comma, bwl_format_size(l->volume, a));
+		put(d, comma, "volume: ", bwl_format_size(l->volume, a));
 		if (l->window_ns)
-			fprintf(d->f, " per %s", bwl_format_time(l->window_ns, a));
+			put(d, " per ", bwl_format_time(l->window_ns, a), NULL);
 	}
 }
 
@@ -106,9 +116,9 @@ static void put_limit(struct dump *d, const char *indent, const char *key, const
 {
 	if (!l->present)
 		return;
-	fprintf(d->f, "%s%s: { ", indent, key);
+	put(d, indent, key, ": { ");
 	put_limit_fields(d, l);
-	fputs(" }\n", d->f);
+	put(d, " }\n", NULL, NULL);
 }
 
 static void put_grant(struct dump *d, const struct bwl_pol_peer *x)
@@ -117,17 +127,16 @@ static void put_grant(struct dump *d, const struct bwl_pol_peer *x)
 
 	if (!x->grant.present)
 		return;
-	fputs("    grant: { ", d->f);
+	put(d, "    grant: { ", NULL, NULL);
 	put_limit_fields(d, &x->grant);
-	fprintf(d->f, "%smode: %s",
-		x->grant.rate_bps != BWL_NO_RATE || x->grant.has_volume ? ", " : "",
-		bwl_mode_name(x->mode));
+	put(d, x->grant.rate_bps != BWL_NO_RATE || x->grant.has_volume ? ", " : "",
+	    "mode: ", bwl_mode_name(x->mode));
 	if (x->mode == BWL_MARK)
 		fprintf(d->f, ", mark: %u%%", x->mark_pct);
 	if (x->expiry_ns != BWL_NEVER_NS && !d->for_digest)
 		fprintf(d->f, ", until: \"%s\"",
 			bwl_until_format(x->expiry_ns, d->now_boot_ns, d->now_wall_s, a));
-	fputs(" }\n", d->f);
+	put(d, " }\n", NULL, NULL);
 }
 
 static bool accept_is_default(const struct bwl_pol_peer *x)
@@ -142,29 +151,29 @@ static void put_path(struct dump *d, const struct bwl_pol_peer *x)
 {
 	char a[INET6_ADDRSTRLEN];
 
-	fprintf(d->f, "    path: %s\n", bwl_path_name(x->path));
+	put(d, "    path: ", bwl_path_name(x->path), "\n");
 	if (x->has_via4)
-		fprintf(d->f, "    via: %s\n", inet_ntop(AF_INET, x->via4, a, sizeof(a)));
+		put(d, "    via: ", inet_ntop(AF_INET, x->via4, a, sizeof(a)), "\n");
 	if (x->has_via6)
-		fprintf(d->f, "    via6: \"%s\"\n", inet_ntop(AF_INET6, x->via6, a, sizeof(a)));
+		put(d, "    via6: \"", inet_ntop(AF_INET6, x->via6, a, sizeof(a)), "\"\n");
 	/* the first uplink is the default */
 	if (*x->uplink && strcmp(x->uplink, d->p->uplinks[0]))
-		fprintf(d->f, "    uplink: %s\n", x->uplink);
+		put(d, "    uplink: ", x->uplink, "\n");
 	if (*x->ipsec_remote)
-		fprintf(d->f, "    ipsec: { remote: \"%s\" }\n", x->ipsec_remote);
+		put(d, "    ipsec: { remote: \"", x->ipsec_remote, "\" }\n");
 }
 
 static void put_peer(struct dump *d, const struct bwl_pol_peer *x)
 {
 	bool classes = false;
 
-	fprintf(d->f, "  - name: %s\n", x->name);
+	put(d, "  - name: ", x->name, "\n");
 	if (x->revoked && !d->for_digest)
 		fputs("    # revoked\n", d->f);
 	if (x->naddresses)
 		put_prefixes(d, "addresses", x->addresses, x->naddresses);
 	if (*x->zone)
-		fprintf(d->f, "    zone: %s\n", x->zone);
+		put(d, "    zone: ", x->zone, "\n");
 	if (x->nfrom) {
 		const void **list = sorted(d, x->from, x->nfrom, sizeof(x->from[0]), by_name);
 

@@ -2,7 +2,6 @@
 /* Address prefixes as text. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include "bwl/policy.h"
 
@@ -77,13 +76,24 @@ int bwl_pfx_parse(const char *s, struct bwl_pfx *ret, struct bwl_err *e)
 char *bwl_pfx_format(const struct bwl_pfx *p, char *buf, size_t size)
 {
 	unsigned bits = p->family == 4 ? 32 : 128;
-	char text[INET6_ADDRSTRLEN];
+	char text[INET6_ADDRSTRLEN + 4];
+	size_t n;
 
-	if (!inet_ntop(p->family == 4 ? AF_INET : AF_INET6, p->addr, text, sizeof(text)))
+	if (!inet_ntop(p->family == 4 ? AF_INET : AF_INET6, p->addr, text, INET6_ADDRSTRLEN))
 		text[0] = '\0';
-	if (p->len == bits)
-		snprintf(buf, size, "%s", text);
-	else
-		snprintf(buf, size, "%s/%u", text, p->len);
+	n = strlen(text);
+	if (p->len != bits) {
+		text[n++] = '/';
+		if (p->len >= 100)
+			text[n++] = '0' + p->len / 100;
+		if (p->len >= 10)
+			text[n++] = '0' + p->len / 10 % 10;
+		text[n++] = '0' + p->len % 10;
+	}
+	if (size) {
+		n = n < size ? n : size - 1;
+		memcpy(buf, text, n);
+		buf[n] = '\0';
+	}
 	return buf;
 }

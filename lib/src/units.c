@@ -201,25 +201,37 @@ bad:
 			"such as '20gb per 1d'", s);
 }
 
-/* v / factor as an exact decimal; false when it has more than MAX_DECIMALS decimals. */
+/* Decimal digits without a NUL; returns how many. Digests format millions of numbers. */
+static int put_digits(char *buf, uint64_t v)
+{
+	char rev[20];
+	int n = 0;
+
+	do
+		rev[n++] = '0' + v % 10;
+	while (v /= 10);
+	for (int i = 0; i < n; i++)
+		buf[i] = rev[n - 1 - i];
+	return n;
+}
+
+/* v / factor as an exact decimal; false when it does not fit, or has too many decimals. */
 static bool exact(uint64_t v, const struct unit *u, char buf[static BWL_UNIT_BUF])
 {
 	uint64_t rest = v % u->factor;
-	int n = snprintf(buf, BWL_UNIT_BUF, "%llu", (unsigned long long)(v / u->factor));
+	int n = put_digits(buf, v / u->factor);
 
 	if (rest)
 		buf[n++] = '.';
-	for (int i = 0; rest && i < MAX_DECIMALS; i++) {
-		u128 r = (u128)rest * 10;
-
-		if (n + 1 >= BWL_UNIT_BUF)
-			return false;
-		buf[n++] = '0' + (int)(r / u->factor);
-		rest = r % u->factor;
+	for (int i = 0; rest && i < MAX_DECIMALS && n < BWL_UNIT_BUF; i++) {
+		rest *= 10;	/* factors are below 2^51: no overflow */
+		buf[n++] = '0' + (int)(rest / u->factor);
+		rest %= u->factor;
 	}
-	if (rest)
+	if (rest || n + strlen(u->name) >= BWL_UNIT_BUF)
 		return false;
-	return snprintf(buf + n, BWL_UNIT_BUF - n, "%s", u->name) < BWL_UNIT_BUF - n;
+	strcpy(buf + n, u->name);
+	return true;
 }
 
 /* The shortest; of two as long, the one without a fraction, then the larger unit. */
@@ -231,7 +243,10 @@ static char *format(const struct unit *units, uint64_t v, char buf[static BWL_UN
 	for (const struct unit *u = units; u->name; u++) {
 		size_t n;
 
-		if (!u->print || (v == 0 && u != units) || !exact(v, u, text))
+		/* from the second on, less than a thousandth of a unit is never shorter */
+		if (!u->print || (u != units && v < u->factor / 1000) || (v == 0 && u != units))
+			continue;
+		if (!exact(v, u, text))
 			continue;
 		n = strlen(text);
 		if (n < best || (n == best && !strchr(text, '.'))) {
