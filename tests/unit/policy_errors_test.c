@@ -201,6 +201,7 @@ static void limits_are_checked(void **state)
 		{ GRANT("rate: 999"), 11, 20, "1kbit to 100tbit" },
 		{ GRANT("rate: 18446744073709551617gbit"), 11, 20, "1kbit to 100tbit" },
 		{ GRANT("rate: 1mbit, burst: 1517b"), 11, 34, "1518b (one full frame) to 1tb" },
+		{ GRANT("rate: 1kbit, burst: 1ns"), 11, 34, "1518b (one full frame) to 1tb" },
 		{ GRANT("rate: 1mbit, burst: 1ms"), 11, 34, "1518b (one full frame) to 1tb" },
 		{ GRANT("rate: 1mbit, burst: 2tb"), 11, 0, "1518b (one full frame) to 1tb" },
 		{ GRANT("rate: 1mbit, burst: 100w"), 11, 34, "" },
