@@ -169,7 +169,6 @@ static bool claim_nexthop(struct bwl_check *c, const struct bwl_pol_peer *x)
 int bwl_check_peer(struct bwl_check *c, size_t i)
 {
 	struct bwl_pol_peer *x = &c->p->peers[i];
-	bool self = !strcmp(x->name, "self");
 	size_t other;
 	char who[64];
 	int r;
@@ -185,10 +184,7 @@ int bwl_check_peer(struct bwl_check *c, size_t i)
 		return line ? bwl_hint(c->e, "the first one is in line %u", line) : -EEXIST;
 	}
 	bwl_check_at(c, "peers", i, "addresses", x->line);
-	if (self && x->naddresses)
-		return bwl_fail(c->e, EINVAL,
-				"%s is the DPU's own traffic, to wherever it goes: it has no addresses", who);
-	if (!self && !x->naddresses)
+	if (!x->naddresses)
 		return bwl_fail(c->e, EINVAL, "%s: addresses: at least one prefix", who);
 	bwl_check_at(c, "peers", i, NULL, x->line);
 	r = bwl_check_prefixes(c, x->addresses, x->naddresses, "addresses", who);

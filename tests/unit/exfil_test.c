@@ -160,7 +160,7 @@ static void only_exits_count(void **state)
 		PEER("b", "192.0.2.2", "accept: none")
 		PEER("c", "192.0.2.3", "floor: { rate: 1mbit }")
 		PEER("d", "192.0.2.4", "grant: { rate: 2mbit }, floor: { rate: 1mbit }, classes: { ssh: { rate: 1kbit } }")
-		"  - { name: self, grant: { rate: 1gbit } }\n", GB, 1, 1);
+		"  - { name: self, addresses: [192.0.2.9], grant: { rate: 1gbit } }\n", GB, 1, 1);
 
 	(void)state;
 	assert_int_equal(r.exits, 2);
