@@ -11,7 +11,8 @@
  *
  * Units: bytes; nanoseconds of CLOCK_BOOTTIME; rates as bytes per 2^40 ns (about 18.3
  * minutes): step = m << k with a 24-bit m, rounded down, so a limit is never exceeded and
- * falls short by at most 2^-23. 2^40 ns times 24 bits still fits 64 bits: one multiply.
+ * falls short by at most 2^-23 (2^-17 below 64 kbit/s, where the step has fewer bits). 2^40 ns
+ * times 24 bits still fits 64 bits: one multiply.
  */
 #ifndef BWL_MAPS_LIMIT_H
 #define BWL_MAPS_LIMIT_H
