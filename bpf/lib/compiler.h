@@ -27,9 +27,11 @@
  * pointer arguments, which may be NULL for the verifier). Loops live in these.
  */
 #define BWL_GLOBAL __attribute__((noinline))
+#define BWL_UNROLL _Pragma("unroll")
 #else
 #define BWL_FUNC static inline __attribute__((unused))
 #define BWL_GLOBAL static inline __attribute__((unused))
+#define BWL_UNROLL
 #endif
 
 /*

@@ -27,7 +27,7 @@ static __always_inline void bwl_window_empty(struct bwl_window *w, __u64 turn, _
 	__u32 newest = was % BWL_WINDOW_SLOTS, i;
 	__u64 freed = 0, back;
 
-#pragma unroll
+	BWL_UNROLL
 	for (i = 0; i < BWL_WINDOW_SLOTS; i++) {
 		back = newest >= i ? newest - i : newest + BWL_WINDOW_SLOTS - i;
 		if (rescale || now - was + back >= BWL_WINDOW_SLOTS)
