@@ -211,6 +211,11 @@ check "it survives peer set" is revoked grants.0.state grant list
 quiet peer del d1
 quiet peer add d1 10.101.0.0/24 rate 10mbit path clear via $LAB_VIA4
 check "it survives peer del and peer add" is revoked state peer show d1
+quiet peer add d8 10.108.0.0/24 rate 1mbit path clear via $LAB_VIA4
+quiet revoke d8
+quiet peer del d8
+quiet peer add d8 10.108.0.0/24 rate 1mbit path clear via $LAB_VIA4
+check "also without a volume that is remembered" is revoked state peer show d8
 check "grant lifts it" exits 0 grant d1 reason sorry
 check "the grant is live" is live state peer show d1
 check "revoke of several names goes on after a wrong one" exits 1 revoke nobody d1
