@@ -15,6 +15,7 @@
 #include "frame.h"
 #include "maps/layout.h"
 #include "rig.h"
+#include "tagged.skel.h"
 
 #define RIG_ROWS (BWL_REASON_ROWS * BWL_REASON_SLOTS)
 
@@ -129,6 +130,9 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	rig->prog[RIG_GATE] = bpf_program__fd(s->progs.bwl_tc_gate);
 	if (bpf_map_update_elem(bpf_map__fd(s->maps.bwl_schema_v1), &zero, &schema, 0))
 		rig_die("cannot write the schema: %s", strerror(errno));
+	rig->tagged = tagged__open_and_load();
+	if (!rig->tagged)
+		rig_die("cannot load the tag-pushing program");
 }
 
 static void pin(struct rig *rig)
@@ -212,6 +216,7 @@ void rig_close(struct rig *rig)
 {
 	bwl_pins_close(rig->pins);
 	unpin();
+	tagged__destroy(rig->tagged);
 	bwlimit_test__destroy(rig->skel);
 	free(rig->last);
 	free(rig->percpu);
@@ -315,6 +320,7 @@ static int test_run(struct rig *rig, const struct rig_packet *k, const struct fr
 		    uint32_t repeat, void *out, struct __sk_buff *skb, struct bpf_test_run_opts *o)
 {
 	struct xdp_md xdp = { .data_end = (uint32_t)f->len };
+	uint32_t zero = 0;
 
 	*skb = (struct __sk_buff){
 		.ifindex = (uint32_t)rig->ifindex[k->port], .mark = k->mark,
@@ -337,7 +343,12 @@ static int test_run(struct rig *rig, const struct rig_packet *k, const struct fr
 		o->ctx_out = skb;
 		o->ctx_size_out = sizeof(*skb);
 	}
-	return bpf_prog_test_run_opts(rig->prog[k->prog], o);
+	if (!k->tagged)
+		return bpf_prog_test_run_opts(rig->prog[k->prog], o);
+	skb->cb[0] = k->tci;
+	if (bpf_map_update_elem(bpf_map__fd(rig->tagged->maps.next), &zero, &rig->prog[k->prog], 0))
+		rig_die("tail call to the program under test: %s", strerror(errno));
+	return bpf_prog_test_run_opts(bpf_program__fd(rig->tagged->progs.tagged), o);
 }
 
 unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result *ret)

@@ -29,6 +29,7 @@ struct rig_opts {
 
 struct rig {
 	struct bwlimit_test *skel;
+	struct tagged *tagged;
 	struct bwl_pins *pins;	/* writable */
 	char dir[200];
 	int ifindex[_RIG_PORT_MAX];
@@ -64,6 +65,8 @@ struct rig_packet {
 	uint32_t mark;
 	enum rig_port ingress;	/* at the gate: where the packet came in; RIG_ALIEN + 1: nowhere */
 	uint32_t gso_size, gso_segs;
+	bool tagged;		/* at TC: the outer VLAN tag is kept beside the frame */
+	uint16_t tci;
 };
 #define RIG_NOWHERE _RIG_PORT_MAX
 

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the tests of the programs share: one rig, policies from pieces, verdicts by name. */
+#ifndef BWL_TEST_PROG_H
+#define BWL_TEST_PROG_H
+
+#include <linux/pkt_cls.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "rig.h"
+
+#define XDP_DROP_ACT 1U
+#define XDP_PASS_ACT 2U
+
+static struct rig *rig;
+static uint64_t runs;	/* frames that must be counted once each */
+
+static inline int rig_setup(void **state)
+{
+	(void)state;
+	rig = rig_open(NULL);
+	runs = 0;
+	return 0;
+}
+
+static inline int rig_teardown(void **state)
+{
+	(void)state;
+	rig_close(rig);
+	return 0;
+}
+
+/* Ports as most tests want them. tail: zones, peers and whatever else. */
+#define PORTS                                                                                    \
+	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                  \
+	"host_ports:\n"                                                                          \
+	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64], vlans: [5, 6],"                      \
+	" mac: '02:00:00:00:00:01' }\n"                                                           \
+	"  - { dev: h1, sources: [10.0.8.0/24] }\n"
+
+/* Applied by name: "peers:" with one peer a line, in YAML's flow style. */
+static inline void apply(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static inline void apply(const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0)
+		abort();
+	va_end(args);
+	rig_policy(rig, text);
+	free(text);
+}
+
+/* How the program must act when it counted this reason. */
+static inline uint32_t act_of(const struct rig_packet *k, unsigned reason)
+{
+	if (!bwl_reason_passes(reason))
+		return TC_ACT_SHOT;
+	if (reason == BWL_R_PASS_NEIGHBOUR || k->prog == RIG_GATE)
+		return TC_ACT_OK;
+	if (k->prog == RIG_UPIN)
+		return reason == BWL_R_PASS_ACCEPT ? TC_ACT_REDIRECT : TC_ACT_OK;
+	return TC_ACT_REDIRECT;
+}
+
+/* Through TC; counted exactly once, and acted upon as counted. */
+static inline const char *judge(const struct rig_packet *k, struct rig_result *ret)
+{
+	static struct rig_result scratch;
+	struct rig_result *r = ret ? ret : &scratch;
+
+	rig_run(rig, k, r);
+	runs++;
+	assert_int_equal(r->counted, 1);
+	assert_int_equal(r->act, act_of(k, r->reason));
+	return bwl_reason_name(r->reason);
+}
+
+/* From a host port: XDP first, as in life. It may only drop what TC would drop likewise. */
+static inline const char *from(enum rig_port port, const char *spec)
+{
+	struct rig_packet k = { .prog = RIG_XDP, .port = port, .spec = spec };
+	static struct rig_result xdp;
+	const char *early, *name;
+
+	rig_run(rig, &k, &xdp);
+	assert_int_equal(xdp.act, xdp.counted ? XDP_DROP_ACT : XDP_PASS_ACT);
+	assert_true(xdp.counted <= 1);
+	runs += xdp.counted;
+	early = bwl_reason_name(xdp.reason);
+	k.prog = RIG_HOST;
+	name = judge(&k, NULL);
+	if (xdp.counted)
+		assert_string_equal(early, name);
+	return name;
+}
+
+static inline const char *host(const char *spec)
+{
+	return from(RIG_H0, spec);
+}
+
+static inline const char *uplink(const char *spec)
+{
+	return judge(&(struct rig_packet){ .prog = RIG_UPIN, .port = RIG_P0, .spec = spec }, NULL);
+}
+
+struct expected {
+	const char *spec, *reason;
+};
+
+static inline void expect(const char *(*run)(const char *), const struct expected *x, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const char *got = run(x[i].spec);
+
+		if (strcmp(got, x[i].reason))
+			fail_msg("'%s': %s, expected %s", x[i].spec, got, x[i].reason);
+	}
+}
+
+#define EXPECT(run, ...)                                                                         \
+	do {                                                                                     \
+		static const struct expected x_[] = { __VA_ARGS__ };                             \
+		expect(run, x_, sizeof(x_) / sizeof(x_[0]));                                     \
+	} while (0)
+
+/* Last in every group: no frame went uncounted, none was counted twice. */
+static inline void every_frame_was_counted_under_exactly_one_reason(void **state)
+{
+	(void)state;
+	assert_true(runs > 0);
+	assert_int_equal(rig_all_frames(rig), runs);
+}
+
+#define P1 "ip4 src=10.0.7.2 dst=10.1.0.1 "	/* from the host to a first peer */
+#define P2 "ip4 src=10.0.7.2 dst=10.1.0.2 "
+
+#endif
