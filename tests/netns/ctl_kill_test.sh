@@ -117,6 +117,8 @@ kill_everywhere() { # sentence, command…
 
 KILL_MIN=20 kill_everywhere "policy apply survives SIGKILL anywhere" \
 	"$CTL" policy apply "$LAB_TMP/new.yaml"
+KILL_MIN=20 kill_everywhere "policy apply --confirm survives SIGKILL anywhere" \
+	"$CTL" policy apply "$LAB_TMP/new.yaml" --confirm 600s
 kill_everywhere "peer set survives SIGKILL anywhere" "$CTL" peer set d1 rate 30mbit
 kill_everywhere "grant survives SIGKILL anywhere" "$CTL" grant d1 rate 40mbit reason test
 kill_everywhere "revoke survives SIGKILL anywhere" "$CTL" revoke d1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Random command lines: bwlimit-ctl ends with 0, 1 or 2, never by a signal or a sanitizer, and
+# Random command lines under the sanitizers: bwlimit-ctl ends with 0, 1 or 2, never by a signal or a sanitizer, and
 # with --json it prints JSON or nothing. The same lines in every run; SEED=… for others.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
