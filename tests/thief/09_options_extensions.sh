@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# IPv4 options and IPv6 extension headers: source routes that choose the way, chains that hide
+# the transport, headers as carriers.
+set -uo pipefail
+# shellcheck source=thief.sh
+. "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
+attacks 1 "options and extension headers are charged or denied, and choose no way"
+thief_lab
+e8="ext kind=60 size=8"
+judges_on
+steal --count 1400 --pps 2000 <<END
+eth ip4 src=$HOST4 dst=$A4 opt=8307040A6800090000 udp fill=500
+eth ip4 src=$HOST4 dst=$A4 opt=8907040A6800090000 udp fill=500
+eth ip4 src=$HOST4 dst=$A4 opt=018307040A680009 udp fill=500
+eth ip6 src=$HOST6 dst=$A6 ext kind=43 size=24 hex=040100000000fd000104000000000000000000000009 udp fill=500
+eth ip6 src=$HOST6 dst=$A6 ext kind=43 size=8 udp fill=500
+eth ip6 src=$HOST6 dst=$A6 ext kind=0 size=8 ext kind=43 size=8 udp fill=500
+eth ip6 src=$HOST6 dst=$A6 $e8 $e8 $e8 $e8 $e8 $e8 $e8 $e8 $e8 $e8 $e8 $e8 udp fill=500
+END
+judges_off
+nothing_at "source routes, routing headers and endless chains leave nothing" wire
+check "they were sent" [ "$(sent_bytes)" -gt 100000 ]
+sleep 1
+judges_on
+steal --seconds 3 --pps 6000 <<END
+eth ip4 src=$HOST4 dst=$A4 opt=07270400000000000000000000000000000000000000000000000000000000000000000000000000 udp fill=1000
+eth ip4 src=$HOST4 dst=$A4 opt=44280500000000000000000000000000000000000000000000000000000000000000000000000000 udp fill=1000
+eth ip6 src=$HOST6 dst=$A6 ext kind=60 size=1024 udp fill=100
+eth ip6 src=$HOST6 dst=$A6 ext kind=0 size=512 ext kind=60 size=512 udp fill=100
+eth ip6 src=$HOST6 dst=$A6 ext kind=51 size=24 udp fill=1000
+eth ip6 src=$HOST6 dst=$A6 type=59 fill=1000
+eth ip4 src=$HOST4 dst=$A4 ip4 src=$HOST4 dst=$X4 udp fill=900
+eth ip6 src=$HOST6 dst=$A6 ip6 src=$HOST6 dst=$X6 udp fill=900
+eth ip4 src=$HOST4 dst=$X4 opt=0727040000 udp fill=1000
+eth ip6 src=$HOST6 dst=$X6 ext kind=60 size=1024 udp fill=100
+END
+judges_off
+within "options, extensions and tunnels stay within the grant" "$(arrived wire)" $RATE $BURST
+something_at "and the grant was used" d1
+nothing_at "a stranger gets nothing by them" d4
+done_testing

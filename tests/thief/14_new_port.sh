@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A port that is created after the attach, with addresses and up, as a hypervisor's VF would be.
+set -uo pipefail
+LAB_DESTS=2
+# shellcheck source=thief.sh
+. "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
+attacks 1 "ports that appear later start closed"
+thief_lab
+check "verify is clean before" sh -c "nsenter --net=/run/netns/$LAB-dpu '$LOAD' verify >'$LAB_TMP/verify'"
+lab_bg guard dpu "$LOAD" guard
+sleep 0.5
+
+lab_ns host9
+lab_veth host9 h0 dpu hpf9
+lab_addr host9 h0 10.7.0.9/24 fd00:7:9::2/64
+ip_in dpu addr add 10.9.9.1/24 dev hpf9
+in_host9() { in_ns host9 "$@"; }
+is_down() { ! ip_in dpu link show dev hpf9 | grep -q '[<,]UP[,>]'; }
+check "the new port is taken down" lab_wait_for 3 is_down
+
+judges_on
+for _ in 1 2 3; do # it is set up again and again
+	ip_in dpu link set hpf9 up
+	in_host9 "$FRAMES" send h0 --gw "$(lab_mac dpu hpf9)" --count 300 --pps 3000 >"$LAB_TMP/sent" <<-END
+	eth ip4 src=10.7.0.9 dst=$A4 udp fill=500
+	eth ip4 src=$HOST4 dst=$A4 udp fill=500
+	eth ip6 src=$HOST6 dst=$A6 udp fill=500
+	eth dst=$(lab_mac dpu p0) ip4 src=$HOST4 dst=$A4 udp fill=500
+	eth dst=$(lab_mac net s0) ip4 src=$HOST4 dst=$A4 udp fill=500
+	eth ip4 src=$HOST4 dst=$HOST4 udp fill=500
+	eth type=0x88b5 fill=500
+	END
+done
+judges_off
+nothing_at "nothing from it reaches the wire" wire
+check "it is down again" lab_wait_for 3 is_down
+
+# Without the guard it may be up: then verify says so, and still nothing leaves.
+lab_stop "$LAB_PID"
+pkill_guard=$(ip netns pids "$LAB-dpu" | xargs -r -I{} sh -c 'grep -qa guard /proc/{}/cmdline && echo {}')
+[[ -z $pkill_guard ]] || kill "$pkill_guard"
+ip_in dpu link set hpf9 up
+refute "verify reports a port that nobody covers" \
+	sh -c "nsenter --net=/run/netns/$LAB-dpu '$LOAD' verify >'$LAB_TMP/verify' 2>&1"
+judges_on
+in_host9 "$FRAMES" send h0 --gw "$(lab_mac dpu hpf9)" --count 1000 --pps 3000 >"$LAB_TMP/sent" <<END
+eth ip4 src=$HOST4 dst=$A4 udp fill=500
+eth ip6 src=$HOST6 dst=$A6 udp fill=500
+eth ip4 src=10.7.0.9 dst=192.0.2.254 udp fill=500
+END
+judges_off
+nothing_at "and nothing from it reaches the wire even so" wire
+done_testing

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Grant, revoke, grant: a new grant must not be a new burst, nor a new volume.
+set -uo pipefail
+# shellcheck source=thief.sh
+. "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
+attacks "2, 3 and 9" "revoking and granting again adds no burst and no volume; revoke holds"
+thief_peers() {
+	echo "peers:"
+	lab_peer alpha 1 "grant: { rate: 1mbit, burst: 150kb }"
+	lab_peer beta 2 "grant: { rate: 100mbit, burst: 150kb, volume: 1mb }"
+}
+thief_lab
+sleep 1.5
+judges_on
+steal_on 6 6000 <<END
+eth ip4 src=$HOST4 dst=$A4 udp fill=1000
+eth ip6 src=$HOST6 dst=$B6 udp fill=1000
+END
+for ((i = 0; i < 15; i++)); do
+	ctl revoke alpha beta >/dev/null 2>&1
+	sleep 0.02
+	ctl grant alpha rate 1mbit burst 150kb reason test >/dev/null 2>&1 || nok "grant alpha"
+	ctl grant beta rate 100mbit burst 150kb for 1h reason test >/dev/null 2>&1 || nok "grant beta"
+	sleep 0.1
+done
+steal_end
+judges_off
+within "fifteen grants are worth one burst" "$(arrived d1)" $RATE $BURST
+something_at "the grant was used" d1
+note "$(arrived d2) bytes of a volume of 1048576"
+check "and fifteen grants are one volume" [ "$(arrived d2)" -le 1048576 ]
+check "most of which was usable" [ "$(arrived d2)" -ge 900000 ]
+ctl revoke --all >/dev/null 2>&1
+sleep 0.1
+judges_on
+steal --count 600 --pps 2000 <"$LAB_TMP/frames"
+judges_off
+nothing_at "after revoke --all nothing leaves" wire
+thief_peers | lab_policy_head | lab_apply
+judges_on
+steal --count 600 --pps 2000 <"$LAB_TMP/frames"
+judges_off
+nothing_at "nor after the same policy is applied again" wire
+done_testing

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The same destination under a new name: a rename must not be a new bucket, nor a new volume.
+set -uo pipefail
+# shellcheck source=thief.sh
+. "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
+attacks "2 and 3" "renaming adds no burst and no volume"
+N=0
+thief_peers() {
+	echo "peers:"
+	lab_peer "alpha$N" 1 "grant: { rate: 1mbit, burst: 150kb }"
+	lab_peer "beta$N" 2 "grant: { rate: 100mbit, burst: 150kb, volume: 1mb }"
+}
+thief_lab
+sleep 1.5
+judges_on
+steal_on 6 6000 <<END
+eth ip4 src=$HOST4 dst=$A4 udp fill=1000
+eth ip6 src=$HOST6 dst=$B6 udp fill=1000
+END
+for ((N = 1; N <= 12; N++)); do
+	thief_peers | lab_policy_head | lab_apply || nok "policy $N applies"
+	sleep 0.1
+done
+steal_end
+judges_off
+within "twelve names are worth one burst" "$(arrived d1)" $RATE $BURST
+something_at "the grant was used" d1
+note "$(arrived d2) bytes of a volume of 1048576"
+check "and one volume" [ "$(arrived d2)" -le 1048576 ]
+done_testing

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Policies swapped under load: the same one, one with another limit, one without the peer, one
+# that returns by itself.
+set -uo pipefail
+# shellcheck source=thief.sh
+. "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
+attacks "2 and 6" "no swap adds a burst, and no packet passes in between"
+LIMIT=1mbit
+thief_peers() {
+	echo "node_limit: { rate: 20mbit, burst: 300kb }"
+	echo "peers:"
+	[[ $LIMIT == none ]] || lab_peer alpha 1 "grant: { rate: $LIMIT, burst: 150kb }"
+	lab_peer beta 2 "grant: { rate: 1mbit, burst: 150kb }"
+}
+swap() { thief_peers | lab_policy_head | lab_apply || nok "the policy applies"; }
+thief_lab
+sleep 1.5
+judges_on
+steal_on 6 8000 <<END
+eth ip4 src=$HOST4 dst=$A4 udp fill=1000
+eth ip6 src=$HOST6 dst=$B6 udp fill=1000
+eth ip4 src=$HOST4 dst=$X4 udp fill=1000
+END
+for LIMIT in 1mbit 500kbit 1mbit none 1mbit none 250kbit 1mbit 1mbit 1mbit none 1mbit; do
+	swap
+	sleep 0.1
+done
+ctl policy apply "$LAB_TMP/policy.yaml" --confirm 1s --yes >/dev/null 2>&1 || nok "apply --confirm"
+steal_end
+judges_off
+within "a peer whose limit changes and comes back stays within the highest" "$(arrived d1)" $RATE $BURST
+within "a peer that no swap names is not helped by them" "$(arrived d2)" $RATE $BURST
+check "nor hurt: most of its limit was usable" \
+	[ "$(arrived d2)" -ge "$(awk -v t="$T" -v r=$RATE 'BEGIN { printf "%.0f", 0.9 * r * (t - 0.7) / 8 }')" ]
+nothing_at "a stranger never slips through" d4
+done_testing
