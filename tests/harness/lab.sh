@@ -20,12 +20,18 @@ LAB_TMP=
 LAB_NETNS=() LAB_PIDS=()
 export BWLIMIT_PIN_DIR=$LAB_PINS
 
-LAB_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
-LAB_BUILD=${BWL_BUILD:-$LAB_SOURCE/build/release}
+# The tools: of the installed set, of BWL_BUILD, or of the release build of this tree.
+LAB_HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LAB_BUILD=${BWL_BUILD:-$LAB_HERE/../../build/release}
 FRAMES=$LAB_BUILD/tests/harness/bwl-frames
 FLOOD=$LAB_BUILD/tests/harness/bwl-flood
 LOAD=$LAB_BUILD/loader/bwlimit-load
 CTL=$LAB_BUILD/ctl/bwlimit-ctl
+if [[ -x $LAB_HERE/bwl-frames ]]; then
+	FRAMES=$LAB_HERE/bwl-frames
+	LOAD=$(PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin command -v bwlimit-load)
+	CTL=$(PATH=$PATH:/usr/local/bin:/usr/bin command -v bwlimit-ctl)
+fi
 
 # Addresses. Destination N also answers every other address of its two prefixes.
 HOST4=10.7.0.2 HOST6=fd00:7:0::2
@@ -159,7 +165,7 @@ lab_require() {
 	fi
 	local tool
 	for tool in "$FRAMES" "$LOAD" "$CTL"; do
-		[[ -x $tool ]] || echo "# $tool is not built"
+		[[ -x $tool ]] || echo "# '$tool' is not there"
 	done
 }
 

@@ -7,8 +7,12 @@ LAB_DESTS=2
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
 attacks 1 "ports that appear later start closed"
 thief_lab
-check "verify is clean before" sh -c "nsenter --net=/run/netns/$LAB-dpu '$LOAD' verify >'$LAB_TMP/verify'"
+uncovered() {
+	in_dpu "$LOAD" verify >"$LAB_TMP/verify" 2>&1
+	grep -q 'device hpf9 is up and neither' "$LAB_TMP/verify"
+}
 lab_bg guard dpu "$LOAD" guard
+guard=$LAB_PID
 sleep 0.5
 
 lab_ns host9
@@ -35,14 +39,12 @@ done
 judges_off
 nothing_at "nothing from it reaches the wire" wire
 check "it is down again" lab_wait_for 3 is_down
+refute "and verify has nothing against it" uncovered
 
 # Without the guard it may be up: then verify says so, and still nothing leaves.
-lab_stop "$LAB_PID"
-pkill_guard=$(ip netns pids "$LAB-dpu" | xargs -r -I{} sh -c 'grep -qa guard /proc/{}/cmdline && echo {}')
-[[ -z $pkill_guard ]] || kill "$pkill_guard"
+lab_stop "$guard"
 ip_in dpu link set hpf9 up
-refute "verify reports a port that nobody covers" \
-	sh -c "nsenter --net=/run/netns/$LAB-dpu '$LOAD' verify >'$LAB_TMP/verify' 2>&1"
+check "verify reports a port that nobody covers" uncovered
 judges_on
 in_host9 "$FRAMES" send h0 --gw "$(lab_mac dpu hpf9)" --count 1000 --pps 3000 >"$LAB_TMP/sent" <<END
 eth ip4 src=$HOST4 dst=$A4 udp fill=500

@@ -15,8 +15,8 @@ thief_peers() {
 	peers:
 	END
 	for ((i = 0; i < PEERS; i++)); do
-		printf '  - { name: p%d, addresses: [10.101.1.%d, 10.101.0.%d], path: clear, via: %s, %s grant: { rate: 500kbit, burst: 500kb } }\n' \
-			"$i" $((i + 1)) $((i + 1)) "$LAB_VIA4" "$([[ $i -ge 50 ]] && echo 'zone: ext,')"
+		printf '  - { name: p%d, addresses: [10.101.0.%d], path: clear, via: %s, %s grant: { rate: 500kbit, burst: 500kb } }\n' \
+			"$i" $((i + 1)) "$LAB_VIA4" "$([[ $i -ge 50 ]] && echo 'zone: ext,')"
 	done
 }
 thief_lab
