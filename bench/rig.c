@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See rig.h. */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +157,87 @@ struct bwl_policy *rig_policy(void)
 	p->heartbeat_none = true;
 	p->min_charge = 64;
 	return p;
+}
+
+static struct bwl_lim plenty(void)
+{
+	return (struct bwl_lim){ .present = true, .rate_bps = 10000000000000ULL, .burst = 1 << 30 };
+}
+
+void rig_add_peers(struct bwl_policy *p, unsigned n, unsigned what)
+{
+	struct bwl_pol_peer *q;
+	unsigned i;
+
+	p->node_limit = plenty();
+	p->ports[0].limit = plenty();
+	p->zones = calloc(1, sizeof(*p->zones));
+	if (!p->zones)
+		abort();
+	p->nzones = 1;
+	snprintf(p->zones[0].name, BWL_NAME_LEN, "mesh");
+	p->zones[0].limit = plenty();
+	for (i = 0; i < n; i++) {
+		__be32 addr = htonl(RIG_FIRST_DEST + i), via = htonl(0xc00002fe);
+
+		q = bwl_policy_add_peer(p);
+		snprintf(q->name, sizeof(q->name), "peer-%u", i);
+		snprintf(q->zone, sizeof(q->zone), "mesh");
+		q->addresses = calloc(1, sizeof(*q->addresses));
+		if (!q->addresses)
+			abort();
+		q->naddresses = 1;
+		q->addresses[0] = (struct bwl_pfx){ .family = 4, .len = 32 };
+		memcpy(q->addresses[0].addr, &addr, 4);
+		q->grant = plenty();
+		if (what & RIG_VOLUME) {
+			q->grant.has_volume = true;
+			q->grant.volume = 1ULL << 60;
+			q->grant.window_ns = 86400ULL * 1000000000;
+		}
+		if (what & RIG_CLASS)
+			q->class_[BWL_C_ROCEV2] = plenty();
+		q->expiry_ns = BWL_NEVER_NS;
+		q->mode = BWL_POLICE;
+		q->path = BWL_PATH_CLEAR;
+		q->has_via4 = true;
+		memcpy(q->via4, &via, 4);
+	}
+}
+
+void rig_frame(__u8 f[RIG_FRAME_BYTES], unsigned dest)
+{
+	struct ethhdr *eth = (struct ethhdr *)f;
+	struct iphdr *ip = (struct iphdr *)(eth + 1);
+	struct udphdr *udp = (struct udphdr *)(ip + 1);
+
+	memset(f, 0, RIG_FRAME_BYTES);
+	memcpy(eth->h_source, (__u8[]){ 2, 0, 0, 0, 0, 1 }, ETH_ALEN);
+	memcpy(eth->h_dest, (__u8[]){ 2, 0, 0, 0, 0, 2 }, ETH_ALEN);
+	eth->h_proto = htons(ETH_P_IP);
+	ip->version = 4;
+	ip->ihl = 5;
+	ip->ttl = 64;
+	ip->protocol = IPPROTO_UDP;
+	ip->tot_len = htons(RIG_FRAME_BYTES - sizeof(*eth));
+	ip->saddr = htonl(0x0a070002);
+	ip->daddr = htonl(RIG_FIRST_DEST + dest);
+	udp->source = htons(49152);
+	udp->dest = htons(4791);
+	udp->len = htons(RIG_FRAME_BYTES - sizeof(*eth) - sizeof(*ip));
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double rig_median(double *v, unsigned n)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
 void rig_die(const struct bwl_err *e)

@@ -32,6 +32,14 @@ void rig_down(struct rig *r);
 int rig_prog(const struct rig *r, const char *name);
 /* Ports lo and up0, every source, no heartbeat, unlimited node. */
 struct bwl_policy *rig_policy(void);
+#define RIG_FIRST_DEST 0x0a000000U	/* peer i: 10.0.0.0 + i */
+#define RIG_FRAME_BYTES 128
+enum rig_peers { RIG_CLASS = 1 << 0, RIG_VOLUME = 1 << 1 };
+/* So many peers in a zone; every limit exists and is far away. */
+void rig_add_peers(struct bwl_policy *p, unsigned n, unsigned what);
+/* RoCEv2 to peer number dest. */
+void rig_frame(__u8 f[RIG_FRAME_BYTES], unsigned dest);
+double rig_median(double *v, unsigned n);
 void rig_die(const struct bwl_err *e) __attribute__((noreturn));
 
 #endif

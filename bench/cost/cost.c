@@ -7,10 +7,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <getopt.h>
-#include <linux/if_ether.h>
-#include <linux/ip.h>
 #include <linux/pkt_cls.h>
-#include <linux/udp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +15,6 @@
 #include "bwlimit.skel.h"
 #include "floor.skel.h"
 
-#define FIRST_DEST 0x0a000000U	/* 10.0.0.0 */
-#define FRAME_BYTES 128
 #define MAX_ROUNDS 101
 #define GOAL 2.5
 #define OBJECT_MAX (4 << 20)
@@ -35,84 +30,21 @@ struct bench {
 	struct floor *floor;
 	int fd[_WHAT_MAX];
 	unsigned peers, rounds, packets;
-	bool json;
+	bool json, volume;
 	const char *object;
-	__u8 frame[FRAME_BYTES];
+	__u8 frame[RIG_FRAME_BYTES];
 	double ns[_WHAT_MAX][MAX_ROUNDS];
 };
 
 static const char usage[] =
-	"usage: bench-cost [--peers N] [--rounds N] [--packets N] [--object FILE] [--json]\n"
+	"usage: bench-cost [--peers N] [--rounds N] [--packets N] [--volume]\n"
+	"                  [--object FILE] [--json]\n"
 	"  --peers N    destinations that are sent to in turn (default 100000)\n"
 	"  --rounds N   medians of so many (default 11, at most 101)\n"
 	"  --packets N  of each kind and round (default 1000000)\n"
+	"  --volume     every peer also has a volume in a window\n"
 	"  --object F   another build of bwlimit.bpf.o than the one this was built with\n"
 	"Needs root. Example: bench-cost --rounds 5 --json\n";
-
-static struct bwl_lim plenty(void)
-{
-	return (struct bwl_lim){ .present = true, .rate_bps = 10000000000000ULL, .burst = 1 << 30 };
-}
-
-static struct bwl_policy *make_policy(unsigned peers)
-{
-	struct bwl_policy *p = rig_policy();
-	struct bwl_pol_peer *q;
-	unsigned i;
-
-	p->node_limit = plenty();
-	p->ports[0].limit = plenty();
-	p->zones = calloc(1, sizeof(*p->zones));
-	if (!p->zones)
-		abort();
-	p->nzones = 1;
-	snprintf(p->zones[0].name, BWL_NAME_LEN, "mesh");
-	p->zones[0].limit = plenty();
-	for (i = 0; i < peers; i++) {
-		__be32 addr = htonl(FIRST_DEST + i), via = htonl(0xc00002fe);
-
-		q = bwl_policy_add_peer(p);
-		snprintf(q->name, sizeof(q->name), "peer-%u", i);
-		snprintf(q->zone, sizeof(q->zone), "mesh");
-		q->addresses = calloc(1, sizeof(*q->addresses));
-		if (!q->addresses)
-			abort();
-		q->naddresses = 1;
-		q->addresses[0] = (struct bwl_pfx){ .family = 4, .len = 32 };
-		memcpy(q->addresses[0].addr, &addr, 4);
-		q->grant = plenty();
-		q->class_[BWL_C_ROCEV2] = plenty();
-		q->expiry_ns = BWL_NEVER_NS;
-		q->mode = BWL_POLICE;
-		q->path = BWL_PATH_CLEAR;
-		q->has_via4 = true;
-		memcpy(q->via4, &via, 4);
-	}
-	return p;
-}
-
-/* RoCEv2, so that a class limit applies. */
-static void make_frame(__u8 *f, unsigned dest)
-{
-	struct ethhdr *eth = (struct ethhdr *)f;
-	struct iphdr *ip = (struct iphdr *)(eth + 1);
-	struct udphdr *udp = (struct udphdr *)(ip + 1);
-
-	memset(f, 0, FRAME_BYTES);
-	memcpy(eth->h_source, (__u8[]){ 2, 0, 0, 0, 0, 1 }, ETH_ALEN);
-	memcpy(eth->h_dest, (__u8[]){ 2, 0, 0, 0, 0, 2 }, ETH_ALEN);
-	eth->h_proto = htons(ETH_P_IP);
-	ip->version = 4;
-	ip->ihl = 5;
-	ip->ttl = 64;
-	ip->protocol = IPPROTO_UDP;
-	ip->tot_len = htons(FRAME_BYTES - sizeof(*eth));
-	ip->saddr = htonl(0x0a070002);
-	ip->daddr = htonl(FIRST_DEST + dest);
-	udp->source = htons(49152);
-	udp->dest = htons(4791);
-	udp->len = htons(FRAME_BYTES - sizeof(*eth) - sizeof(*ip));
-}
 
 static int load_floor(struct bench *b)
 {
@@ -126,12 +58,12 @@ static int load_floor(struct bench *b)
 	bpf_map__set_max_entries(b->floor->maps.floor_map, b->peers);
 	b->floor->bss->next = 0;
 	b->floor->data->count = b->peers;
-	b->floor->bss->first = FIRST_DEST;
+	b->floor->bss->first = RIG_FIRST_DEST;
 	if (floor__load(b->floor))
 		return -errno;
 	fd = bpf_map__fd(b->floor->maps.floor_map);
 	for (i = 0; i < b->peers; i++) {
-		__be32 key = htonl(FIRST_DEST + i);
+		__be32 key = htonl(RIG_FIRST_DEST + i);
 
 		if (bpf_map_update_elem(fd, &key, &tat, BPF_ANY))
 			return -errno;
@@ -145,7 +77,7 @@ static int run(struct bench *b, enum what what, unsigned packets, double *ret_ns
 		TC_ACT_SHOT, TC_ACT_REDIRECT, TC_ACT_REDIRECT,
 		TC_ACT_SHOT, TC_ACT_REDIRECT, TC_ACT_REDIRECT,
 	};
-	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = b->frame, .data_size_in = FRAME_BYTES,
+	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = b->frame, .data_size_in = RIG_FRAME_BYTES,
 		    .repeat = (int)packets);
 	int fd = b->fd[what];
 	__u32 zero = 0;
@@ -166,19 +98,6 @@ static int run(struct bench *b, enum what what, unsigned packets, double *ret_ns
 	}
 	*ret_ns = o.duration;
 	return 0;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *v, unsigned n)
-{
-	qsort(v, n, sizeof(*v), by_value);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
 /* Every packet of the pipeline must have been passed: a refusal would be cheaper. */
@@ -203,7 +122,7 @@ static void report(struct bench *b)
 	int i;
 
 	for (i = 0; i < _WHAT_MAX; i++)
-		m[i] = median(b->ns[i], b->rounds);
+		m[i] = rig_median(b->ns[i], b->rounds);
 	floor_n = m[TURN_FLOOR] - m[TURN_EMPTY] + m[EMPTY];
 	full_n = m[TURN_FULL] - m[TURN_EMPTY] + m[EMPTY];
 	hot = m[FULL] / m[FLOOR];
@@ -252,7 +171,8 @@ static int parse_args(struct bench *b, int argc, char **argv)
 	static const struct option options[] = {
 		{ "peers", required_argument, NULL, 'p' }, { "rounds", required_argument, NULL, 'r' },
 		{ "packets", required_argument, NULL, 'n' }, { "object", required_argument, NULL, 'o' },
-		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' }, {},
+		{ "json", no_argument, NULL, 'j' },
+		{ "volume", no_argument, NULL, 'v' }, { "help", no_argument, NULL, 'h' }, {},
 	};
 	int c;
 
@@ -265,6 +185,7 @@ static int parse_args(struct bench *b, int argc, char **argv)
 		case 'r': b->rounds = (unsigned)strtoul(optarg, NULL, 10); break;
 		case 'n': b->packets = (unsigned)strtoul(optarg, NULL, 10); break;
 		case 'o': b->object = optarg; break;
+		case 'v': b->volume = true; break;
 		case 'j': b->json = true; break;
 		case 'h': fputs(usage, stdout); exit(0);
 		default: return -1;
@@ -302,11 +223,12 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	size = (struct rig_size){ .peers = b.peers + 1, .extras = b.peers + 1024, .windows = 16 };
+	size = (struct rig_size){ .peers = b.peers + 1, .extras = b.peers + 1024, .windows = b.volume ? b.peers + 1 : 16 };
 	elf = read_object(b.object, &elf_size);
 	if (rig_up(&b.rig, elf, elf_size, &size, &e))
 		rig_die(&e);
-	pol = make_policy(b.peers);
+	pol = rig_policy();
+	rig_add_peers(pol, b.peers, b.volume ? RIG_CLASS | RIG_VOLUME : RIG_CLASS);
 	r = bwl_publish(b.rig.pins, pol, NULL, NULL, &e);
 	bwl_policy_free(pol);
 	if (r) {
@@ -314,7 +236,7 @@ int main(int argc, char **argv)
 		rig_die(&e);
 	}
 	r = load_floor(&b);
-	make_frame(b.frame, b.peers / 2);
+	rig_frame(b.frame, b.peers / 2);
 	b.fd[EMPTY] = b.floor ? bpf_program__fd(b.floor->progs.nothing) : -1;
 	b.fd[FLOOR] = b.floor ? bpf_program__fd(b.floor->progs.least) : -1;
 	b.fd[FULL] = rig_prog(&b.rig, "bwl_tc_host");
