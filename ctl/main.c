@@ -179,9 +179,13 @@ static int unknown(struct ctl *c, int argc, char **argv)
 static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
 {
 	if (r == 0) {
+		errno = 0;
 		if (!fflush(stdout) && !ferror(stdout))
 			return 0;
-		bwl_fail(&c->err, errno ? errno : EIO, "cannot write the output: %s", strerror(errno));
+		if (errno == EPIPE)	/* `| head` has seen enough */
+			return 1;
+		bwl_fail(&c->err, errno ? errno : EIO, "cannot write the output: %s",
+			 strerror(errno ? errno : EIO));
 	}
 	bwl_err_print(&c->err, CTL_PROGRAM, c->json);
 	if (r != CTL_USAGE)

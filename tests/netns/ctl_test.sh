@@ -328,6 +328,11 @@ lab_wait_for 5 silent
 check "heartbeat: none needs no heartbeat" is live state peer show d1
 check "explain and the counters agree on that" agree pass $HOST4 "$(lab_dest4 1)" udp 9
 
+# An output that nobody takes.
+check "a reader that leaves early is no reason to complain" sh -c \
+	"'$CTL' reasons --all 2>'$LAB_TMP/err' | head -1 >/dev/null; test ! -s '$LAB_TMP/err'"
+check "a full disk is" sh -c "! '$CTL' reasons --all >/dev/full 2>'$LAB_TMP/err' && grep -q 'cannot write' '$LAB_TMP/err'"
+
 # Wrong use.
 for words in 'nothing' 'peer' 'peer lst' 'peer show' 'peer set d1 rate' 'peer set d1 rate 1' \
 	'peer set d1 rate -1mbit' 'peer set d1 rate 1mbit rate 2mbit' 'peer set d1 burst x' \
