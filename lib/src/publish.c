@@ -89,14 +89,15 @@ static int note_leaving(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 {
 	struct leaving *l = arg;
 
-	if (id >= l->p->schema.max_peers || l->stays[id] || !owes(l->ids, id))
+	if (id >= l->p->schema.max_peers || l->stays[id] ||
+	    !(owes(l->ids, id) || l->p->gate[id].revoked))
 		return 0;
 	return retired_put(l->p, pfx, id) ? -errno : 0;
 }
 
 /*
  * Ids for all peers of the policy: known names keep theirs; a new name on the prefix of a peer
- * that left with a volume on its account takes over its id, and what is spent.
+ * that left revoked, or with a volume on its account, takes over its id, and with it both.
  */
 static int assign(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
 		  const struct bwl_gen *old, uint32_t *id, uint8_t *stays,
@@ -112,8 +113,20 @@ static int assign(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_i
 		if (id[i])
 			stays[id[i]] = 1;
 	}
-	for (k = 1; old && k < p->schema.max_peers; k++)
-		rep->retired += p->gate[k].slot[old->slot] && !stays[k];
+	for (k = 1; old && k < p->schema.max_peers; k++) {
+		uint32_t slot = p->gate[k].slot[old->slot];
+
+		if (!slot || slot >= old->npeers || stays[k])
+			continue;
+		rep->retired++;
+		/* What `revoke --all` ended stays ended, also when the peer comes back or under a
+		 * new name: the mark of all becomes its own. It is revoked already; nothing changes.
+		 */
+		if ((old->peer[slot].meta.flags & BWL_PEER_GRANT) &&
+		    old->peer[slot].meta.grant_seq <= p->ctl->revoked_all &&
+		    p->gate[k].revoked < p->ctl->revoked_all)
+			p->gate[k].revoked = p->ctl->revoked_all;
+	}
 	if (rep->retired) {
 		r = bwl_dest_each(old, note_leaving, &l);
 		if (r)
