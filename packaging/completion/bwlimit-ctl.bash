@@ -33,7 +33,7 @@ _bwlimit_ctl() {
 		return
 	fi
 	case $noun/$verb in
-	/) words='peer grant revoke zone policy stats reasons top watch explain exfil heartbeat stop' ;;
+	/) words='peer grant revoke zone policy stats reasons top watch explain exfil heartbeat stop drill' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show' ;;
@@ -57,6 +57,7 @@ _bwlimit_ctl() {
 		;;
 	grant/*) words='rate burst volume for mode mark reason' ;;
 	reasons/*) words='--port --all' ;;
+	drill/*) words='--list --verbose' ;;
 	top/*) words='--once --interval' ;;
 	watch/*) words='--count --timeout' ;;
 	explain/*) words='--port --size tcp udp icmp icmpv6' ;;

@@ -29,8 +29,8 @@ LOAD=$LAB_BUILD/loader/bwlimit-load
 CTL=$LAB_BUILD/ctl/bwlimit-ctl
 if [[ -x $LAB_HERE/bwl-frames ]]; then
 	FRAMES=$LAB_HERE/bwl-frames
-	LOAD=$(PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin command -v bwlimit-load)
-	CTL=$(PATH=$PATH:/usr/local/bin:/usr/bin command -v bwlimit-ctl)
+	LOAD=$LAB_HERE/../../../sbin/bwlimit-load
+	CTL=$LAB_HERE/../../../sbin/bwlimit-ctl
 fi
 
 # Addresses. Destination N also answers every other address of its two prefixes.
