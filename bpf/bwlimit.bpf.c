@@ -72,6 +72,8 @@ int bwl_tc_host(struct __sk_buff *skb)
 		return r == BWL_R_PASS_NEIGHBOUR ? TC_ACT_OK : TC_ACT_SHOT;
 	}
 	if (r == BWL_R_NONE)
+		r = bwl_tc_way(&c);
+	if (r == BWL_R_NONE)
 		r = bwl_tc_cost(&c, skb);
 	if (r == BWL_R_NONE)
 		r = bwl_charge(&c);

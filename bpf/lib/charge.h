@@ -195,7 +195,7 @@ static __always_inline _Bool bwl_mark_due(const struct bwl_ctx *c, const struct 
 	const struct bwl_rate *r = &c->peer->grant.rate;
 
 	return c->peer->meta.mode == BWL_MARK && t->rate &&
-	       t->next - bwl_rate_drained(r, c->now_ns) > (r->burst_bytes >> 8) * r->mark;
+	       t->next - bwl_rate_drained(r, c->now_ns) > (r->burst_bytes * r->mark) >> 8;
 }
 
 static __always_inline int bwl_charge(struct bwl_ctx *c)

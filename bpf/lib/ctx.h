@@ -27,6 +27,8 @@ struct bwl_ctx {
 	const struct bwl_base *base;
 	const struct bwl_port *port;
 	const struct bwl_peer *peer;
+	const struct bwl_nexthop *nexthop;
+	__u32 out;	/* ifindex of the uplink */
 	__u32 slot;	/* generation */
 	__u32 len;	/* the frame as the hook saw it, bytes */
 	__u32 charge;	/* what it costs, bytes */

@@ -74,34 +74,44 @@ static __always_inline int bwl_tc_untag(struct bwl_ctx *c, struct __sk_buff *skb
 	return BWL_R_NONE;
 }
 
-/* Out of the uplink to the policy's next hop, carrying this boot's mark for the last gate. */
-static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
+/* Is there a way out? Asked before charging: what cannot be sent costs nothing. */
+static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 {
 	const struct bwl_nexthop *nh = &c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];
-	struct bpf_redir_neigh to = {};
 	const struct bwl_dev *dev;
 	__u32 port = nh->port;
 
 	if (c->peer->meta.path != BWL_PATH_CLEAR)
 		return BWL_R_NO_SA;
-	if (c->pkt.family == 4 && nh->has4) {
-		to.nh_family = BWL_AF_INET;
-		to.ipv4_nh = nh->via4;
-	} else if (nh->has6) {	/* IPv4 through an IPv6 next hop: RFC 8950 */
-		to.nh_family = BWL_AF_INET6;
-		__builtin_memcpy(to.ipv6_nh, nh->via6, 16);
-	} else {
+	if (!(c->pkt.family == 4 && nh->has4) && !nh->has6)
 		return BWL_R_NO_NEXTHOP;
-	}
 	dev = bpf_map_lookup_elem(&bwl_dev_v1, &port);
 	if (!dev || !dev->ifindex || !(dev->kind & BWL_PORT_UPLINK))
 		return BWL_R_NO_NEXTHOP;
+	c->nexthop = nh;
+	c->out = dev->ifindex;
+	return BWL_R_NONE;
+}
+
+/* Out of the uplink to the policy's next hop, carrying this boot's mark for the last gate. */
+static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	const struct bwl_nexthop *nh = c->nexthop;
+	struct bpf_redir_neigh to = {};
+
+	if (c->pkt.family == 4 && nh->has4) {
+		to.nh_family = BWL_AF_INET;
+		to.ipv4_nh = nh->via4;
+	} else {	/* IPv4 through an IPv6 next hop: RFC 8950 */
+		to.nh_family = BWL_AF_INET6;
+		__builtin_memcpy(to.ipv6_nh, nh->via6, 16);
+	}
 	if (bwl_tc_untag(c, skb))
 		return BWL_R_SEND;
 	if (c->marked)
 		c->marked = bpf_skb_ecn_set_ce(skb) == 1;
 	skb->mark = c->ctl->tag;
-	return bpf_redirect_neigh(dev->ifindex, &to, sizeof(to), 0) == TC_ACT_REDIRECT
+	return bpf_redirect_neigh(c->out, &to, sizeof(to), 0) == TC_ACT_REDIRECT
 		       ? BWL_R_NONE : BWL_R_SEND;
 }
 
