@@ -324,9 +324,9 @@ static bool still_revoked(const struct bwl_build *b, uint32_t id, const struct b
 
 	if (!before)
 		return mark != 0;
-	return (before->meta.flags & BWL_PEER_GRANT) &&
-	       (before->meta.grant_seq <= mark ||
-		before->meta.grant_seq <= b->p->ctl->revoked_all);
+	/* Also where the policy before gave it no grant: only `grant` authorises again. */
+	return before->meta.grant_seq <= mark ||
+	       before->meta.grant_seq <= b->p->ctl->revoked_all;
 }
 
 static int fill_peer(struct bwl_build *b, size_t i, struct bwl_err *e)

@@ -122,8 +122,7 @@ static int assign(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_i
 		/* What `revoke --all` ended stays ended, also when the peer comes back or under a
 		 * new name: the mark of all becomes its own. It is revoked already; nothing changes.
 		 */
-		if ((old->peer[slot].meta.flags & BWL_PEER_GRANT) &&
-		    old->peer[slot].meta.grant_seq <= p->ctl->revoked_all &&
+		if (old->peer[slot].meta.grant_seq <= p->ctl->revoked_all &&
 		    p->gate[k].revoked < p->ctl->revoked_all)
 			p->gate[k].revoked = p->ctl->revoked_all;
 	}
