@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Promises 4 and 9, and what each limit says when it is the one that refuses: expiry, heartbeat
+ * and --confirm to the nanosecond, revocation, modes, and the cost of a packet.
+ */
+#include "prog.h"
+
+#define DEST(name, n) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
+#define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " "
+#define HEAD PORTS "heartbeat: none\n"
+
+/* Full frames until the first refusal; its reason. */
+static const char *until_refused(const char *spec, unsigned *ret_n)
+{
+	const char *name;
+	unsigned n = 0;
+
+	while (name = host(spec), !strncmp(name, "pass", 4) && n < 100000)
+		n++;
+	if (ret_n)
+		*ret_n = n;
+	return name;
+}
+
+static void each_limit_refuses_under_its_own_name(void **state)
+{
+	(void)state;
+	apply(PORTS "heartbeat: none\n"
+	      "zones: { tight: { rate: 1mbit, burst: 3000b }, spent: { volume: 3000b } }\n"
+	      "peers:\n"
+	      DEST("pr", 1) "grant: { rate: 1mbit, burst: 3000b } }\n"
+	      DEST("pv", 2) "grant: { rate: 1gbit, volume: 3000b } }\n"
+	      DEST("pw", 3) "grant: { rate: 1gbit, volume: 3000b per 1h } }\n"
+	      DEST("cr", 4) "grant: { rate: 1gbit }, classes: { ssh: { rate: 1mbit, burst: 3000b } } }\n"
+	      DEST("cv", 5) "grant: { rate: 1gbit }, classes: { ssh: { volume: 3000b }, https: { rate: 1gbit } } }\n"
+	      DEST("zr", 6) "grant: { rate: 1gbit }, zone: tight }\n"
+	      DEST("zv", 7) "grant: { rate: 1gbit }, zone: spent }\n");
+	rig_advance(RIG_SECOND);
+	assert_string_equal(until_refused(TO(1) "tcp dport=22 fill=900", NULL), "peer-rate");
+	assert_string_equal(until_refused(TO(2) "tcp dport=22 fill=900", NULL), "peer-volume");
+	assert_string_equal(until_refused(TO(3) "tcp dport=22 fill=900", NULL), "peer-volume");
+	assert_string_equal(until_refused(TO(4) "tcp dport=22 fill=900", NULL), "class-rate");
+	assert_string_equal(host(TO(4) "tcp dport=80 fill=900"), "pass");
+	assert_string_equal(until_refused(TO(5) "tcp sport=22 fill=900", NULL), "class-volume");
+	assert_string_equal(host(TO(5) "tcp dport=443 fill=900"), "pass");
+	assert_string_equal(host(TO(5) "ip4 mf=1"), "pass"); /* a tunnel is class other */
+	assert_string_equal(until_refused(TO(6) "udp fill=900", NULL), "zone-rate");
+	assert_string_equal(until_refused(TO(7) "udp fill=900", NULL), "zone-volume");
+}
+
+static void port_and_node_limits_refuse_under_their_own_names(void **state)
+{
+	static const struct { const char *port, *node, *reason; } x[] = {
+		{ "limit: { rate: 1mbit, burst: 3000b }", "rate: 1gbit", "port-rate" },
+		{ "limit: { volume: 3000b }", "rate: 1gbit", "port-volume" },
+		{ "limit: { rate: 1gbit }", "rate: 1mbit, burst: 3000b", "node-rate" },
+		{ "limit: { rate: 1gbit }", "rate: 1gbit, volume: 3000b", "node-volume" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		apply("version: 1\nnode: rig\nuplinks: [p0]\nhost_ports:\n"
+		      "  - { dev: h0, sources: [10.0.7.0/24], %s }\n"
+		      "heartbeat: none\nnode_limit: { %s }\npeers:\n"
+		      DEST("any", 1) "grant: { rate: 1gbit } }\n", x[i].port, x[i].node);
+		rig_advance(RIG_SECOND);
+		assert_string_equal(until_refused(TO(1) "udp fill=900", NULL), x[i].reason);
+	}
+}
+
+static void a_refusal_by_an_outer_limit_costs_the_inner_ones_nothing(void **state)
+{
+	struct bwl_state before, *s;
+	uint32_t id;
+
+	(void)state;
+	apply(HEAD "zones: { full: { rate: 1mbit, burst: 3000b } }\npeers:\n"
+	      DEST("inner", 1) "grant: { rate: 1gbit, volume: 1gb }, zone: full,"
+	      " classes: { other: { rate: 1gbit } } }\n");
+	rig_advance(RIG_SECOND);
+	until_refused(TO(1) "udp fill=900", NULL);
+	for (id = 1; strcmp(rig->pins->name[id].name, "inner"); id++)
+		;
+	s = &rig->pins->state[2 * id];
+	before = *s;
+	assert_string_equal(host(TO(1) "udp fill=900"), "zone-rate");
+	assert_int_equal(before.finish_bytes, s->finish_bytes);
+	assert_int_equal(before.used_bytes, s->used_bytes);
+}
+
+static void what_cannot_be_sent_is_not_charged(void **state)
+{
+	uint64_t used, finish;
+	uint32_t id;
+
+	(void)state;
+	apply(HEAD "peers:\n"
+	      "  - { name: sealed, addresses: [10.1.0.2], ipsec: { remote: 192.0.2.9 },"
+	      " grant: { rate: 1gbit, volume: 1gb } }\n");
+	rig_advance(RIG_SECOND);
+	for (id = 1; strcmp(rig->pins->name[id].name, "sealed"); id++)
+		;
+	used = rig->pins->state[2 * id].used_bytes;
+	finish = rig->pins->state[2 * id].finish_bytes;
+	assert_string_equal(host(TO(2) "udp fill=900"), "no-sa");
+	assert_int_equal(rig->pins->state[2 * id].used_bytes, used);
+	assert_int_equal(rig->pins->state[2 * id].finish_bytes, finish);
+}
+
+static void a_packet_without_a_way_out_says_so(void **state)
+{
+	(void)state;
+	apply(HEAD "peers:\n" DEST("way", 1) "grant: { rate: 1gbit } }\n");
+	rig_advance(RIG_SECOND);
+	rig->pins->dev[RIG_P0].kind = BWL_PORT_HOST;
+	assert_string_equal(host(TO(1) "udp"), "no-nexthop");
+	rig->pins->dev[RIG_P0].kind = BWL_PORT_UPLINK;
+	assert_string_equal(host(TO(1) "udp"), "pass");
+}
+
+static void monitor_passes_what_the_peers_own_limit_would_drop(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	apply(HEAD "zones: { outer: { rate: 1mbit, burst: 8000b } }\npeers:\n"
+	      DEST("dry", 1) "grant: { rate: 1mbit, burst: 3000b, mode: monitor }, zone: outer }\n");
+	rig_advance(RIG_SECOND);
+	for (i = 0; i < 3; i++)
+		assert_string_equal(host(TO(1) "udp fill=900"), "pass");
+	for (i = 0; i < 5; i++)
+		assert_string_equal(host(TO(1) "udp fill=900"), "pass-monitor");
+	assert_string_equal(host(TO(1) "udp fill=900"), "zone-rate");	/* outer limits hold */
+}
+
+static void mark_sets_ce_before_the_limit_and_drops_above_it(void **state)
+{
+	struct rig_packet k = { .spec = "eth ip4 src=10.0.7.2 dst=10.1.0.1 tos=2 udp fill=958" };
+	struct rig_result r;
+	unsigned i;
+
+	(void)state;
+	apply(HEAD "peers:\n"
+	      "  - { name: ecn, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1,"
+	      " via6: 'fe80::1', grant: { rate: 1mbit, burst: 10001b, mode: mark, mark: 50 } }\n");
+	rig_advance(RIG_SECOND);
+	for (i = 0; i < 10; i++) {
+		assert_string_equal(judge(&k, &r), i < 5 ? "pass" : "pass-marked");
+		assert_int_equal(r.data[15] & 3, i < 5 ? 2 : 3);
+	}
+	assert_string_equal(judge(&k, &r), "peer-rate");
+	rig_advance(RIG_SECOND);
+	for (i = 0; i < 6; i++)
+		judge(&k, &r);
+	/* Not ECN-capable: nothing to set. */
+	k.spec = "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp fill=958";
+	assert_string_equal(judge(&k, &r), "pass");
+	k.spec = "eth vlan id=5 ip4 src=10.0.7.2 dst=10.1.0.1 tos=1 udp fill=500";
+	assert_string_equal(judge(&k, &r), "pass-marked");
+	assert_int_equal(r.data[15] & 3, 3);
+	k.spec = "eth ip6 src=fd00:7::2 dst=fd00:1::1 udp fill=100";
+	assert_string_equal(judge(&k, &r), "pass");
+}
+
+static void a_grant_ends_at_its_nanosecond(void **state)
+{
+	struct bwl_change c = { .set = BWL_SET_EXPIRY };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("ends", 1) "grant: { rate: 1gbit } }\n"
+	      DEST("falls", 2) "grant: { rate: 1gbit }, floor: { rate: 1mbit, burst: 3000b } }\n");
+	rig_advance(RIG_SECOND);
+	c.expiry_ns = rig_now() + RIG_SECOND;
+	assert_int_equal(bwl_peer_change(rig->pins, "ends", &c, &e), 0);
+	assert_int_equal(bwl_peer_change(rig->pins, "falls", &c, &e), 0);
+	rig_set_clock(c.expiry_ns - 1);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+	assert_string_equal(host(TO(2) "udp"), "pass");
+	rig_set_clock(c.expiry_ns);
+	assert_string_equal(host(TO(1) "udp"), "expired");
+	assert_string_equal(host(TO(2) "udp"), "pass-floor");
+	assert_string_equal(until_refused(TO(2) "udp fill=900", NULL), "floor-rate");
+	rig_set_clock(c.expiry_ns - 1);
+	assert_string_equal(host(TO(2) "udp fill=900"), "pass");
+	rig_set_clock(c.expiry_ns);
+	c.expiry_ns = BWL_NEVER_NS;
+	assert_int_equal(bwl_peer_change(rig->pins, "ends", &c, &e), 0);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+}
+
+static void a_floors_volume_ends_too(void **state)
+{
+	struct bwl_change c = { .set = BWL_SET_EXPIRY, .expiry_ns = 1 };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	apply(HEAD "peers:\n"
+	      DEST("low", 1) "grant: { rate: 1gbit }, floor: { rate: 1mbit, volume: 3000b } }\n");
+	rig_advance(RIG_SECOND);
+	assert_int_equal(bwl_peer_change(rig->pins, "low", &c, &e), 0);
+	assert_string_equal(until_refused(TO(1) "udp fill=900", NULL), "floor-volume");
+}
+
+static void silence_closes_at_its_nanosecond(void **state)
+{
+	struct bwl_err e = { 0 };
+	uint64_t deadline;
+
+	(void)state;
+	apply(PORTS "heartbeat: 60s\npeers:\n" DEST("beat", 1) "grant: { rate: 1gbit } }\n"
+	      DEST("floor", 2) "grant: { rate: 1gbit }, floor: { rate: 1mbit } }\n");
+	rig->pins->ctl->heartbeat_ns = 0;
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "silent");	/* never renewed */
+	assert_string_equal(host(TO(2) "udp"), "pass-floor");
+	assert_int_equal(bwl_heartbeat(rig->pins, &deadline, &e), 0);
+	assert_int_equal(deadline, rig_now() + 60 * RIG_SECOND);
+	rig_set_clock(deadline - 1);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+	rig_set_clock(deadline);
+	assert_string_equal(host(TO(1) "udp"), "silent");
+	assert_string_equal(host(TO(2) "udp"), "pass-floor");
+	assert_int_equal(bwl_heartbeat(rig->pins, &deadline, &e), 0);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+	/* Said aloud, there is none. */
+	apply(HEAD "peers:\n" DEST("beat", 1) "grant: { rate: 1gbit } }\n");
+	rig_set_clock(deadline + RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+}
+
+static void an_unconfirmed_policy_ends_at_its_nanosecond(void **state)
+{
+	const struct bwl_publish_opts o = { .confirm_ns = 10 * RIG_SECOND };
+	const char *next = HEAD "peers:\n" DEST("trial", 2) "grant: { rate: 1gbit } }\n";
+	struct bwl_err e = { 0 };
+	uint64_t at;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("steady", 1) "grant: { rate: 1gbit } }\n");
+	rig_advance(RIG_SECOND);
+	assert_int_equal(rig_try_policy(rig, next, &o, NULL, &e), 0);
+	at = rig_now() + o.confirm_ns;
+	rig_set_clock(at - 1);
+	assert_string_equal(host(TO(2) "udp"), "pass");
+	assert_string_equal(host(TO(1) "udp"), "no-peer");
+	rig_set_clock(at);
+	assert_string_equal(host(TO(2) "udp"), "no-peer");
+	assert_string_equal(host(TO(1) "udp"), "pass");
+	/* And the other way: confirmed in time, it stays. */
+	assert_int_equal(rig_try_policy(rig, next, &o, NULL, &e), 0);
+	assert_int_equal(rig_try_policy(rig, next, &o, NULL, &e), -EBUSY);
+	assert_int_equal(bwl_confirm(rig->pins, &e), 0);
+	rig_advance(o.confirm_ns + 1);
+	assert_string_equal(host(TO(2) "udp"), "pass");
+	assert_int_equal(bwl_confirm(rig->pins, &e), -ENOENT);
+	/* Rolled back before its time. */
+	assert_int_equal(rig_try_policy(rig, HEAD "peers:\n" DEST("third", 3)
+					"grant: { rate: 1gbit } }\n", &o, NULL, &e), 0);
+	assert_int_equal(bwl_rollback(rig->pins, &e), 0);
+	assert_string_equal(host(TO(3) "udp"), "no-peer");
+	assert_string_equal(host(TO(2) "udp"), "pass");
+}
+
+static void the_return_never_undoes_a_revocation(void **state)
+{
+	const struct bwl_publish_opts o = { .confirm_ns = RIG_SECOND };
+	const char *pol = HEAD "peers:\n" DEST("undo", 1) "grant: { rate: 1gbit } }\n"
+			  DEST("keep", 2) "grant: { rate: 1gbit } }\n";
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	apply("%s", pol);
+	rig_advance(RIG_SECOND);
+	assert_int_equal(rig_try_policy(rig, pol, &o, NULL, &e), 0);
+	assert_int_equal(bwl_revoke(rig->pins, "undo", &e), 0);
+	assert_string_equal(host(TO(1) "udp"), "revoked");
+	assert_string_equal(host(TO(2) "udp"), "pass");
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "revoked");
+	assert_string_equal(host(TO(2) "udp"), "pass");
+}
+
+static void a_revocation_survives_everything_but_a_grant(void **state)
+{
+	const char *pol = HEAD "peers:\n" DEST("gone", 1) "grant: { rate: 1gbit } }\n"
+			  DEST("stays", 2) "grant: { rate: 1gbit } }\n";
+	const char *without = HEAD "peers:\n" DEST("stays", 2) "grant: { rate: 1gbit } }\n";
+	const char *bare = HEAD "peers:\n  - { name: gone, addresses: [10.1.0.1], path: clear, "
+			   "via: 192.0.2.1 }\n" DEST("stays", 2) "grant: { rate: 1gbit } }\n";
+	struct bwl_change c = { .set = BWL_SET_AUTHORISE };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	apply("%s", pol);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+	assert_int_equal(bwl_revoke(rig->pins, "gone", &e), 0);
+	assert_string_equal(host(TO(1) "udp"), "revoked");
+	assert_string_equal(host(TO(2) "udp"), "pass");
+	apply("%s", pol);
+	assert_string_equal(host(TO(1) "udp"), "revoked");
+	apply("%s", without);
+	assert_string_equal(host(TO(1) "udp"), "no-peer");
+	apply("%s", pol);
+	assert_string_equal(host(TO(1) "udp"), "revoked");
+	apply("%s", bare);
+	assert_string_equal(host(TO(1) "udp"), "no-grant");
+	apply("%s", pol);
+	assert_string_equal(host(TO(1) "udp"), "revoked");
+	assert_int_equal(bwl_peer_change(rig->pins, "gone", &c, &e), 0);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+	apply("%s", pol);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+}
+
+static void revoke_all_survives_everything_but_a_grant(void **state)
+{
+	const char *pol = HEAD "peers:\n" DEST("all1", 1) "grant: { rate: 1gbit } }\n"
+			  DEST("all2", 2) "grant: { rate: 1gbit } }\n";
+	const char *without = HEAD "peers:\n" DEST("all2", 2) "grant: { rate: 1gbit } }\n";
+	struct bwl_change c = { .set = BWL_SET_AUTHORISE };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	apply("%s", pol);
+	rig_advance(RIG_SECOND);
+	assert_int_equal(bwl_revoke(rig->pins, NULL, &e), 0);
+	assert_string_equal(host(TO(1) "udp"), "revoked");
+	assert_string_equal(host(TO(2) "udp"), "revoked");
+	apply("%s", pol);
+	assert_string_equal(host(TO(1) "udp"), "revoked");
+	apply("%s", without);
+	assert_string_equal(host(TO(2) "udp"), "revoked");
+	apply("%s", pol);	/* it was out of the policy meanwhile */
+	assert_string_equal(host(TO(1) "udp"), "revoked");
+	assert_int_equal(bwl_peer_change(rig->pins, "all2", &c, &e), 0);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(2) "udp"), "pass");
+	assert_string_equal(host(TO(1) "udp"), "revoked");
+}
+
+static void every_byte_on_the_wire_is_charged(void **state)
+{
+	struct rig_packet k = { 0 };
+	struct rig_result r;
+
+	(void)state;
+	apply(HEAD "min_charge: 100\npeers:\n" DEST("cost", 1) "grant: { rate: 100gbit } }\n");
+	rig_advance(RIG_SECOND);
+	k.spec = TO(1) "udp fill=10";
+	judge(&k, &r);
+	assert_int_equal(r.bytes, 52);
+	assert_int_equal(r.charged, 100);	/* min_charge */
+	k.spec = "eth vlan id=5 vlan id=6 ip4 src=10.0.7.2 dst=10.1.0.1 udp fill=958";
+	judge(&k, &r);
+	assert_int_equal(r.charged, 1008);	/* tags too */
+	/* 2 segments of 1000 bytes: one more header of 54 */
+	k.spec = TO(1) "tcp fill=2000";
+	k.gso_size = 1000;
+	k.gso_segs = 2;
+	judge(&k, &r);
+	assert_int_equal(r.charged, 54 + 2000 + 54);
+}
+
+static void gso_fields_may_raise_the_charge_and_never_lower_it(void **state)
+{
+	struct rig_packet k = { .spec = TO(1) "tcp fill=3000" };
+	struct rig_result r;
+	unsigned honest;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("gso", 1) "grant: { rate: 100gbit } }\n");
+	rig_advance(RIG_SECOND);
+	assert_string_equal(judge(&k, &r), "too-big");	/* not a GSO packet */
+	k.gso_size = 1460;
+	k.gso_segs = 3;
+	judge(&k, &r);
+	honest = (unsigned)r.charged;
+	assert_int_equal(honest, 54 + 3000 + 2 * 54);
+	k.gso_size = 65000;	/* "one segment": the uplink's MTU says three */
+	k.gso_segs = 1;
+	judge(&k, &r);
+	assert_int_equal(r.charged, honest);
+	k.gso_size = 3000;
+	k.gso_segs = 0;
+	judge(&k, &r);
+	assert_int_equal(r.charged, honest);
+	k.gso_size = 1;		/* 3000 segments */
+	judge(&k, &r);
+	assert_int_equal(r.charged, 54 + 3000 + 2999 * 54);
+	k.gso_size = 1460;
+	k.gso_segs = 60000;
+	judge(&k, &r);
+	assert_int_equal(r.charged, 54 + 3000 + 59999 * 54);
+	/* UDP: the segments may carry a tunnel's headers */
+	k = (struct rig_packet){ .spec = TO(1) "udp fill=3000", .gso_size = 1000, .gso_segs = 3 };
+	judge(&k, &r);
+	assert_int_equal(r.charged, 42 + 3000 + 2 * 128);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TEST(each_limit_refuses_under_its_own_name),
+		RIG_TEST(port_and_node_limits_refuse_under_their_own_names),
+		RIG_TEST(a_refusal_by_an_outer_limit_costs_the_inner_ones_nothing),
+		RIG_TEST(what_cannot_be_sent_is_not_charged),
+		RIG_TEST(a_packet_without_a_way_out_says_so),
+		RIG_TEST(monitor_passes_what_the_peers_own_limit_would_drop),
+		RIG_TEST(mark_sets_ce_before_the_limit_and_drops_above_it),
+		RIG_TEST(a_grant_ends_at_its_nanosecond),
+		RIG_TEST(a_floors_volume_ends_too),
+		RIG_TEST(silence_closes_at_its_nanosecond),
+		RIG_TEST(an_unconfirmed_policy_ends_at_its_nanosecond),
+		RIG_TEST(the_return_never_undoes_a_revocation),
+		RIG_TEST(a_revocation_survives_everything_but_a_grant),
+		RIG_TEST(revoke_all_survives_everything_but_a_grant),
+		RIG_TEST(every_byte_on_the_wire_is_charged),
+		RIG_TEST(gso_fields_may_raise_the_charge_and_never_lower_it),
+	};
+
+	return cmocka_run_group_tests_name("grants", tests, NULL, NULL);
+}
