@@ -30,6 +30,8 @@ static __always_inline __u32 bwl_event_kind(__u32 reason)
 		return BWL_E_GATE;
 	case BWL_R_CLOCK:
 		return BWL_E_CLOCK;
+	case BWL_R_TOO_BIG: /* the one before NO_GRANT that a known peer's packet can meet */
+		return BWL_E_DROP;
 	default:
 		return reason >= BWL_R_NO_GRANT ? BWL_E_DROP : _BWL_EVENT_MAX;
 	}

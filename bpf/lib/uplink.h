@@ -84,8 +84,8 @@ static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (c->peer->meta.path != BWL_PATH_CLEAR)
 		return BWL_R_NO_SA;	/* an encrypted peer's clear packet is not from it */
 	port = bwl_owner(c, c->pkt.daddr);
-	if (port < 0 && c->id != c->base->self_id)
-		return BWL_R_UPLINK_IN;
+	if ((port < 0) != (c->id == c->base->self_id))
+		return BWL_R_UPLINK_IN;	/* the DPU's own peers and the hosts' are apart */
 	if (port >= 0 && !(c->peer->meta.from & 1ULL << (port & (BWL_MAX_PORTS - 1))))
 		return BWL_R_FROM;	/* no answers to a port that may not ask */
 	r = bwl_tc_cost(c, skb);
