@@ -368,6 +368,8 @@ static int fill_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	if (!r)
 		r = fill_subs(b, q, id, before, body, e);
 	body->grant.rate.mark = (uint8_t)(q->mark_pct * 256U / 100U > 255 ? 255 : q->mark_pct * 256U / 100U);
+	/* Without BWL_PEER_ACCEPT nothing arrives; unlimited, so that a later grant starts in debt. */
+	bwl_rate_encode(&body->accept, BWL_NO_RATE, 0);
 	accept = q->accept.present ? q->accept : bwl_default_accept(&q->grant);
 	if (q->grant.present && !q->accept_none) {
 		body->meta.flags |= BWL_PEER_ACCEPT;
