@@ -190,7 +190,9 @@ static bool fits(struct corpus *c, uint8_t *data, uint32_t len)
 
 static int each_frame(struct corpus *c, const char *pcap, const char *tsv, struct ring_buffer *ring)
 {
-	static uint8_t data[FRAME_MAX];
+	/* Two bytes on, as in a kernel: the IP header is aligned. */
+	static uint8_t room[FRAME_MAX + 16] __attribute__((aligned(16)));
+	uint8_t *data = room + 2;
 	static char line[LINE_MAX_BYTES];
 	FILE *p = fopen(pcap, "re"), *t = fopen(tsv, "re");
 	uint32_t rec[4];

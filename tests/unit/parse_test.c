@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The parser of the programs, compiled for the host: frames cut at every byte, lengths that lie,
+ * and which headers a destination and a class are taken from. Each frame lies in memory that
+ * ends where it does, so that a sanitizer sees any read beyond it.
+ */
+#include "test.h"
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bpf/lib/parse.h"
+#include "bwl/pins.h"
+#include "bwl/policy.h"
+#include "tests/harness/frame.h"
+
+#define V4 "ip4 src=10.7.0.2 dst=10.1.0.1 "
+#define V6 "ip6 src=fd00:7::2 dst=fd00:1::1 "
+
+static uint8_t proto_class[256], port_class[2][65536];
+
+static void build(const char *spec, struct frame *f)
+{
+	const struct frame_env env = { .gateway = { 2, 0, 0, 0, 0, 2 }, .own = { 2, 0, 0, 0, 0, 1 } };
+	char why[160];
+
+	if (frame_build(spec, &env, f, why))
+		fail_msg("%s: %s", spec, why);
+}
+
+/* linear: bytes that can be read; frame_len: of the whole frame. */
+static unsigned parse(const struct frame *f, size_t linear, size_t frame_len, struct bwl_pkt *k)
+{
+	uint8_t *exact = malloc(linear + 2);	/* two bytes on, the IP header is aligned */
+	unsigned r;
+
+	assert_non_null(exact);
+	memcpy(exact + 2, f->data, linear);
+	memset(k, 0, sizeof(*k));
+	r = (unsigned)bwl_parse(k, exact + 2, exact + 2 + linear, (uint32_t)frame_len);
+	free(exact);
+	return r;
+}
+
+static void expect(const char *spec, unsigned want)
+{
+	static struct frame f;
+	struct bwl_pkt k;
+	unsigned got;
+
+	build(spec, &f);
+	got = parse(&f, f.len, f.len, &k);
+	if (got != want)
+		fail_msg("%s: %s instead of %s", spec, bwl_reason_name(got), bwl_reason_name(want));
+}
+
+static void expect_class(const char *spec, unsigned want)
+{
+	static struct frame f;
+	struct bwl_pkt k;
+	unsigned got;
+
+	build(spec, &f);
+	assert_int_equal(parse(&f, f.len, f.len, &k), BWL_R_NONE);
+	got = bwl_classify(&k, proto_class, port_class[0], port_class[1]);
+	if (got != want)
+		fail_msg("%s: class %s instead of %s", spec, bwl_class_name(got), bwl_class_name(want));
+}
+
+static const char *const whole[] = {
+	"eth " V4 "udp dport=53 fill=40",
+	"eth " V4 "tcp dport=443 doff=10 fill=60",
+	"eth " V4 "icmp kind=8 fill=20",
+	"eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=0101940400000000 tcp fill=40",
+	"eth " V4 "mf=1 fill=64",
+	"eth vlan id=5 " V4 "udp fill=40",
+	"eth vlan id=5 tpid=0x88a8 vlan id=6 " V6 "udp fill=40",
+	"eth " V6 "tcp fill=40",
+	"eth " V6 "ext kind=0 size=8 ext kind=60 size=32 tcp fill=40",
+	"eth " V6 "frag6 off=0 mf=1 fill=40",
+	"eth ip6 src=fd00:7::2 dst=fd00:1::1 hop=255 nd kind=135 target=fd00:7::1",
+	"eth arp sip=10.7.0.2 tip=10.7.0.1",
+};
+
+#define EACH_FRAME(spec) \
+	for (const char *const *at = whole, *spec = *at; \
+	     at < whole + sizeof(whole) / sizeof(*whole) && (spec = *at); at++)
+
+static void a_frame_cut_at_any_byte_never_passes(void **state)
+{
+	static struct frame f;
+	struct bwl_pkt k;
+	size_t n;
+
+	(void)state;
+	EACH_FRAME(spec) {
+		build(spec, &f);
+		assert_int_equal(parse(&f, f.len, f.len, &k), BWL_R_NONE);
+		for (n = 0; n < f.len; n++) {
+			unsigned r = parse(&f, n, n, &k);
+
+			if (r != BWL_R_TRUNCATED && r != BWL_R_MALFORMED)
+				fail_msg("%s: cut to %zu of %zu bytes: %s", spec, n, f.len,
+					 bwl_reason_name(r));
+		}
+	}
+}
+
+/* A frame may go on beyond what can be read. Then it is truncated until the headers are there. */
+static void where_only_the_start_can_be_read_headers_decide(void **state)
+{
+	static struct frame f;
+	struct bwl_pkt k, all;
+	size_t n;
+
+	(void)state;
+	EACH_FRAME(spec) {
+		bool told = false;
+
+		build(spec, &f);
+		parse(&f, f.len, f.len, &all);
+		for (n = 0; n < f.len; n++) {
+			unsigned r = parse(&f, n, f.len, &k);
+
+			if (r == BWL_R_NONE) {
+				told = true;
+				k.nd = all.nd;
+				assert_memory_equal(&k, &all, sizeof(k));
+			} else if (r != BWL_R_TRUNCATED || told) {
+				fail_msg("%s: %zu of %zu bytes can be read: %s", spec, n, f.len,
+					 bwl_reason_name(r));
+			}
+		}
+	}
+}
+
+static void bytes_behind_the_ip_packet_change_nothing(void **state)
+{
+	static struct frame f;
+	struct bwl_pkt k, padded;
+
+	(void)state;
+	EACH_FRAME(spec) {
+		build(spec, &f);
+		assert_int_equal(parse(&f, f.len, f.len, &k), BWL_R_NONE);
+		memset(f.data + f.len, 0x81, 64);
+		assert_int_equal(parse(&f, f.len + 64, f.len + 64, &padded), BWL_R_NONE);
+		assert_memory_equal(&k, &padded, sizeof(k));
+	}
+}
+
+static void lengths_that_lie_are_malformed(void **state)
+{
+	(void)state;
+	expect("eth " V4 "len=2000 udp fill=40", BWL_R_MALFORMED);
+	expect("eth " V4 "len=19 udp fill=40", BWL_R_MALFORMED);
+	expect("eth " V4 "len=0 udp fill=40", BWL_R_MALFORMED);
+	expect("eth " V4 "len=27 udp fill=40", BWL_R_MALFORMED);
+	expect("eth " V4 "len=27 udp len=0 fill=40", BWL_R_MALFORMED);
+	expect("eth " V4 "len=39 tcp fill=40", BWL_R_MALFORMED);
+	expect("eth " V4 "ihl=4 udp fill=40", BWL_R_MALFORMED);
+	expect("eth " V4 "ihl=0 udp fill=40", BWL_R_MALFORMED);
+	expect("eth " V4 "ihl=15 len=40 udp fill=12", BWL_R_MALFORMED);
+	expect("eth " V4 "udp len=100 fill=40", BWL_R_MALFORMED);
+	expect("eth " V4 "udp len=7 fill=40", BWL_R_MALFORMED);
+	expect("eth " V4 "tcp doff=4 fill=40", BWL_R_MALFORMED);
+	expect("eth " V4 "tcp doff=0 fill=40", BWL_R_MALFORMED);
+	expect("eth " V4 "tcp doff=15 fill=39", BWL_R_MALFORMED);
+	expect("eth " V6 "len=2000 udp fill=40", BWL_R_MALFORMED);
+	expect("eth " V6 "len=7 udp fill=40", BWL_R_MALFORMED);
+	expect("eth " V6 "len=0 tcp fill=40", BWL_R_MALFORMED);
+	expect("eth " V6 "type=0 hex=11ff010400000000 fill=40", BWL_R_MALFORMED);
+	expect("eth " V6 "len=4 frag6 off=0 mf=1 fill=40", BWL_R_MALFORMED);
+	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=94010000 udp", BWL_R_MALFORMED);
+	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=94000000 udp", BWL_R_MALFORMED);
+	expect("eth type=0x0800 hex=65000014 fill=40", BWL_R_MALFORMED);
+	expect("eth type=0x86dd hex=45000014 fill=60", BWL_R_MALFORMED);
+}
+
+static void a_way_that_the_host_chose_is_refused(void **state)
+{
+	(void)state;
+	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=8307040a01010100 udp", BWL_R_SOURCE_ROUTE);
+	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=018907040a010101 udp", BWL_R_SOURCE_ROUTE);
+	expect("eth " V6 "ext kind=43 size=8 udp", BWL_R_SOURCE_ROUTE);
+	expect("eth " V6 "ext kind=60 size=8 ext kind=43 size=24 udp", BWL_R_SOURCE_ROUTE);
+}
+
+static void what_cannot_be_followed_is_refused(void **state)
+{
+	(void)state;
+	expect("eth vlan id=1 vlan id=2 vlan id=3 " V4 "udp", BWL_R_VLAN);
+	expect("eth type=0x88cc fill=40", BWL_R_ETHERTYPE);
+	expect("eth type=0x8847 fill=40", BWL_R_ETHERTYPE);
+	expect("eth " V6 "ext kind=0 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 "
+	       "ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 "
+	       "ext kind=60 size=8 udp", BWL_R_EXT_HEADERS);
+	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=010101010101010101010101 udp",
+	       BWL_R_EXT_HEADERS);
+}
+
+static void a_class_is_that_of_the_outermost_ports(void **state)
+{
+	(void)state;
+	expect_class("eth " V4 "udp dport=4791 hex=04000000", BWL_C_ROCEV2);
+	expect_class("eth " V4 "udp dport=4791 hex=81000000", BWL_C_CNP);
+	expect_class("eth " V4 "udp sport=4791 dport=9 hex=81000000", BWL_C_ROCEV2);
+	expect_class("eth " V4 "tcp dport=4420", BWL_C_NVME_TCP);
+	expect_class("eth " V4 "tcp sport=4420 dport=50000", BWL_C_NVME_TCP);
+	expect_class("eth " V4 "tcp sport=4420 dport=22", BWL_C_SSH);
+	expect_class("eth " V4 "udp dport=22", BWL_C_OTHER);
+	expect_class("eth " V6 "ext kind=60 size=16 tcp dport=443", BWL_C_HTTPS);
+	expect_class("eth vlan id=9 " V6 "udp dport=53", BWL_C_DNS);
+	expect_class("eth " V4 "icmp kind=8", BWL_C_ICMP);
+	expect_class("eth " V4 "type=4 " V4 "udp dport=53", BWL_C_OTHER);
+}
+
+static void a_fragment_is_of_class_other(void **state)
+{
+	(void)state;
+	expect_class("eth ip4 src=10.7.0.2 dst=10.1.0.1 mf=1 udp dport=53 fill=40", BWL_C_OTHER);
+	expect_class("eth ip4 src=10.7.0.2 dst=10.1.0.1 off=8 udp dport=53 fill=40", BWL_C_OTHER);
+	expect_class("eth " V6 "frag6 off=0 mf=0 udp dport=53 fill=40", BWL_C_OTHER);
+}
+
+static void arp_and_nd_are_themselves_only_in_good_form(void **state)
+{
+	static const struct {
+		const char *spec;
+		unsigned reason;
+		bool arp, nd;
+	} cases[] = {
+		{ "eth arp sip=10.7.0.2 tip=10.7.0.1", BWL_R_NONE, true, false },
+		{ "eth arp smac=02:00:00:00:00:09 sip=10.7.0.2 tip=10.7.0.1", BWL_R_SRC_MAC, false, false },
+		{ "eth type=0x0806 hex=0001080006050001 fill=20", BWL_R_MALFORMED, false, false },
+		{ "eth " V6 "hop=255 nd kind=135", BWL_R_NONE, false, true },
+		{ "eth " V6 "hop=255 nd kind=136", BWL_R_NONE, false, true },
+		{ "eth " V6 "hop=254 nd kind=135", BWL_R_NONE, false, false },
+		{ "eth " V6 "hop=255 nd kind=133", BWL_R_NONE, false, false },
+		{ "eth " V6 "hop=255 ext kind=60 size=8 nd kind=135", BWL_R_NONE, false, false },
+	};
+	static struct frame f;
+	struct bwl_pkt k;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		build(cases[i].spec, &f);
+		if (parse(&f, f.len, f.len, &k) != cases[i].reason || k.arp != cases[i].arp ||
+		    k.nd != cases[i].nd)
+			fail_msg("%s: arp %d nd %d", cases[i].spec, k.arp, k.nd);
+	}
+}
+
+static int tables(void **state)
+{
+	struct bwl_policy *p = bwl_policy_new();
+
+	(void)state;
+	bwl_class_table(p, proto_class, port_class);
+	bwl_policy_free(p);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_frame_cut_at_any_byte_never_passes),
+		cmocka_unit_test(where_only_the_start_can_be_read_headers_decide),
+		cmocka_unit_test(bytes_behind_the_ip_packet_change_nothing),
+		cmocka_unit_test(lengths_that_lie_are_malformed),
+		cmocka_unit_test(a_way_that_the_host_chose_is_refused),
+		cmocka_unit_test(what_cannot_be_followed_is_refused),
+		cmocka_unit_test(a_class_is_that_of_the_outermost_ports),
+		cmocka_unit_test(a_fragment_is_of_class_other),
+		cmocka_unit_test(arp_and_nd_are_themselves_only_in_good_form),
+	};
+
+	return cmocka_run_group_tests_name("parse", tests, tables, NULL);
+}
