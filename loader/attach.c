@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * attach: host ports down, maps and programs, uplinks (last gate first), host ports' programs,
- * policy, verify, host ports up. Killed anywhere before the last step the host ports are down;
- * after it everything is in place. Running it again repairs.
+ * policy, a look at what the kernel has, host ports up. Killed anywhere before the last step the
+ * host ports are down; after it everything is in place. Running it again repairs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +12,14 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bwl/tables.h>
+#include "bwlimit.skel.h"
 #include "attach.h"
+#include "libxdp.h"
+#include "note.h"
+#include "scan.h"
 #include "verify.h"
+
+const char *const bwl_prog_names[4] = { "bwl_tc_gate", "bwl_tc_upin", "bwl_tc_host", "bwl_xdp_host" };
 
 unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret)
 {
@@ -31,7 +37,7 @@ unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret)
 }
 
 /* Port ids stay with the device's name: `from` masks and counters refer to them. */
-static int port_id_for(struct bwl_pins *p, const char *name)
+static int port_id_for(const struct bwl_pins *p, const char *name)
 {
 	int i, found = -1;
 
@@ -44,61 +50,96 @@ static int port_id_for(struct bwl_pins *p, const char *name)
 	return found;
 }
 
-static int register_port(struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
-			 struct bwl_err *e)
+static int may_register(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
+			struct bwl_err *e)
 {
 	int id = port_id_for(p, d->name);
-	struct bwl_dev *dev;
 
 	if (id < 0)
 		return bwl_fail(e, E2BIG, "%s: all %d ports are taken", d->name, BWL_MAX_PORTS);
 	if (d->ifindex >= BWL_MAX_IFINDEX)
 		return bwl_fail(e, ERANGE, "%s: interface index %u is above %d", d->name, d->ifindex,
 				BWL_MAX_IFINDEX - 1);
-	dev = &p->dev[id];
-	if (dev->ifindex && dev->ifindex != d->ifindex)
+	if (p->dev[id].ifindex && p->dev[id].kind != kind) {
+		bwl_fail(e, EEXIST, "%s is attached as %s", d->name,
+			 p->dev[id].kind == BWL_PORT_HOST ? "a host port" : "an uplink");
+		return bwl_hint(e, "bwlimit-load detach, then attach");
+	}
+	return 0;
+}
+
+/* From here on the programs know the port; before, they drop everything of it. */
+static void register_port(struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind)
+{
+	uint32_t id = (uint32_t)port_id_for(p, d->name);
+	struct bwl_dev *dev = &p->dev[id];
+
+	if (dev->ifindex && dev->ifindex != d->ifindex && p->ifport[dev->ifindex].v == id + 1)
 		p->ifport[dev->ifindex].v = 0;	/* the device was made anew */
 	snprintf(dev->name, sizeof(dev->name), "%s", d->name);
 	dev->mtu = d->mtu;
 	dev->kind = (uint8_t)kind;
 	memcpy(dev->mac, d->mac, 6);
 	dev->ifindex = d->ifindex;
-	p->ifport[d->ifindex].v = (uint32_t)id + 1;
-	return 0;
+	p->ifport[d->ifindex].v = id + 1;
 }
 
-static int attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,
-		       unsigned kind, struct bwl_err *e)
+static int by_libxdp(const struct bwl_hook_at *at, void *arg, char *why, size_t size,
+		     struct bwl_err *e)
 {
-	const struct bwl_slot *s;
-	unsigned n = bwl_port_slots(kind, &s), i;
+	struct bwlimit *copy = bwl_load_xdp_copy(arg, e);
 	int r;
 
-	r = register_port(l->pins, d, kind, e);
-	for (i = 0; !r && i < n; i++)
-		r = bwl_hook_attach(l->dir, d, s[i].hook, bwl_load_prog(l, s[i].prog), s[i].prog,
-				    a->tc, a->xdp, e);
+	if (!copy)
+		return e ? -e->code : -EIO;
+	r = bwl_libxdp_attach(at, copy->obj, why, size, e);
+	bwlimit__destroy(copy);
 	return r;
 }
 
-/* The new programs under the folder that other tools look into. */
-static int pin_progs(struct bwl_load *l, struct bwl_err *e)
+int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,
+		    unsigned kind, struct bwl_err *e)
 {
-	static const char *const names[] = { "bwl_xdp_host", "bwl_tc_host", "bwl_tc_upin", "bwl_tc_gate" };
-	char path[300];
+	struct bwl_hook_want w = { .tc = a->tc, .xdp = a->xdp, .libxdp = by_libxdp, .arg = l };
+	const struct bwl_slot *s;
+	unsigned n = bwl_port_slots(kind, &s), i;
+	char why[BWL_WHY_LEN];
+	int r;
+
+	r = may_register(l->pins, d, kind, e);
+	for (i = 0; !r && i < n; i++) {
+		struct bwl_hook_at at = { l->dir, d, s[i].hook, s[i].prog, l->ctl_id };
+
+		w.prog_fd = bwl_load_prog(l->skel, s[i].prog);
+		r = bwl_hook_attach(&at, &w, why, e);
+		if (!r && *why)
+			bwl_warn("%s: %s: %s", d->name, s[i].prog, why);
+		if (!r)
+			r = bwl_note_put(&at, why, e);
+		r = r > 0 ? 0 : r;	/* replaced in the form that it had, and why */
+	}
+	if (!r)
+		register_port(l->pins, d, kind);
+	return r;
+}
+
+int bwl_attach_pin_progs(struct bwl_load *l, struct bwl_err *e)
+{
+	char path[300], fresh[300];
 	unsigned i;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "%s/progs/%s", l->dir, names[i]);
-		unlink(path);
-		if (bpf_obj_pin(bwl_load_prog(l, names[i]), path))
+	for (i = 0; i < sizeof(bwl_prog_names) / sizeof(bwl_prog_names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/progs/%s", l->dir, bwl_prog_names[i]);
+		snprintf(fresh, sizeof(fresh), "%s/progs/new_%s", l->dir, bwl_prog_names[i]);
+		unlink(fresh);
+		if (bpf_obj_pin(bwl_load_prog(l->skel, bwl_prog_names[i]), fresh) || rename(fresh, path))
 			return bwl_fail(e, errno, "cannot pin %s: %s", path, strerror(errno));
 	}
 	return 0;
 }
 
 /* Ports of the policy file, where the command line names none. */
-static int ports_from_policy(struct bwl_attach *a, const struct bwl_policy *pol)
+static void ports_from_policy(struct bwl_attach *a, const struct bwl_policy *pol)
 {
 	size_t i;
 
@@ -110,10 +151,9 @@ static int ports_from_policy(struct bwl_attach *a, const struct bwl_policy *pol)
 		a->uplink[i] = pol->uplinks[i];
 	if (!a->nuplink)
 		a->nuplink = (unsigned)pol->nuplinks;
-	return 0;
 }
 
-static int load_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_err *e)
+int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_err *e)
 {
 	int r;
 
@@ -121,7 +161,36 @@ static int load_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl
 	if (!a->policy)
 		return 0;
 	r = bwl_policy_load(a->policy, bwl_now_ns(), time(NULL), ret, e);
-	return r ? r : ports_from_policy(a, *ret);
+	if (!r)
+		ports_from_policy(a, *ret);
+	return r;
+}
+
+static bool is_listed(const char *const *list, unsigned n, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(list[i], name))
+			return true;
+	return false;
+}
+
+static int check_names(const struct bwl_attach *a, struct bwl_err *e)
+{
+	unsigned i;
+
+	for (i = 0; i < a->nhost; i++)
+		if (is_listed(a->host, i, a->host[i]) || is_listed(a->uplink, a->nuplink, a->host[i]))
+			return bwl_fail(e, EINVAL, "%s is named twice among host ports and uplinks",
+					a->host[i]);
+	for (i = 0; i < a->nuplink; i++)
+		if (is_listed(a->uplink, i, a->uplink[i]))
+			return bwl_fail(e, EINVAL, "uplink %s is named twice", a->uplink[i]);
+	if (a->nhost && a->nuplink)
+		return 0;
+	bwl_fail(e, EINVAL, "at least one host port and one uplink are needed");
+	return bwl_hint(e, "bwlimit-load attach --host pf0hpf --uplink p0");
 }
 
 static int find_devs(const struct bwl_attach *a, struct bwl_netdev *host, struct bwl_netdev *up,
@@ -137,7 +206,7 @@ static int find_devs(const struct bwl_attach *a, struct bwl_netdev *host, struct
 	return r;
 }
 
-static int set_all(const struct bwl_netdev *d, unsigned n, bool up, struct bwl_err *e)
+int bwl_attach_set(const struct bwl_netdev *d, unsigned n, bool up, struct bwl_err *e)
 {
 	unsigned i;
 	int r = 0;
@@ -147,18 +216,40 @@ static int set_all(const struct bwl_netdev *d, unsigned n, bool up, struct bwl_e
 	return r;
 }
 
+int bwl_attach_forwarding(struct bwl_err *e)
+{
+	static const char *const files[] = { "ipv4/ip_forward", "ipv6/conf/all/forwarding" };
+	static const char *const keys[] = { "net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding" };
+	char path[80];
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "/proc/sys/net/%s", files[i]);
+		if (bwl_sysctl_value(path) <= 0)
+			continue;
+		bwl_fail(e, EPERM, "the kernel forwards by itself: %s is on", keys[i]);
+		return bwl_hint(e, "sysctl -w %s=0, then bwlimit-load attach", keys[i]);
+	}
+	return 0;
+}
+
 static int attach_all(struct bwl_load *l, struct bwl_attach *a, const struct bwl_policy *pol,
 		      struct bwl_netdev *host, struct bwl_netdev *up, struct bwl_err *e)
 {
 	unsigned i;
 	int r = 0;
 
+	/* Programs on maps that nobody sees any more: closed, then replaced or taken away. */
+	if (!l->reused)
+		r = bwl_scan_strays(l, a, e);
 	for (i = 0; !r && i < a->nuplink; i++)
-		r = attach_port(l, a, &up[i], BWL_PORT_UPLINK, e);
+		r = bwl_attach_port(l, a, &up[i], BWL_PORT_UPLINK, e);
 	for (i = 0; !r && i < a->nhost; i++)
-		r = attach_port(l, a, &host[i], BWL_PORT_HOST, e);
+		r = bwl_attach_port(l, a, &host[i], BWL_PORT_HOST, e);
 	if (!r)
-		r = pin_progs(l, e);
+		r = bwl_attach_pin_progs(l, e);
+	if (!r)
+		r = bwl_load_share(l->dir, e);
 	if (!r && pol)
 		r = bwl_publish(l->pins, pol, NULL, NULL, e);
 	return r;
@@ -181,6 +272,36 @@ static void keep_addresses(const struct bwl_netdev *d, unsigned n)
 	}
 }
 
+static void say_ignored(const struct bwl_load *l, const struct bwl_attach *a)
+{
+	if (l->reused && a->make.fresh_volume)
+		bwl_warn("--fresh-volume has no effect: the maps are there already, with what was spent");
+	if (l->reused && a->make.drill && !l->pins->ctl->drill)
+		bwl_warn("--drill has no effect: the maps are there already");
+}
+
+static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, const struct bwl_policy *pol,
+			    struct bwl_netdev *host, struct bwl_netdev *up, struct bwl_err *e)
+{
+	int r;
+
+	keep_addresses(host, a->nhost);
+	r = bwl_attach_set(host, a->nhost, false, e);
+	if (!r)
+		r = bwl_load_object(l, &a->make, e);
+	if (!r) {
+		say_ignored(l, a);
+		r = attach_all(l, a, pol, host, up, e);
+	}
+	if (!r)
+		r = bwl_attach_forwarding(e);
+	if (!r)
+		r = bwl_verify_ports(l, e);
+	if (r)
+		bwl_warn("host ports stay down");
+	return r || a->keep_down ? r : bwl_attach_set(host, a->nhost, true, e);
+}
+
 int bwl_attach(struct bwl_attach *a, struct bwl_err *e)
 {
 	struct bwl_netdev host[BWL_MAX_PORTS], up[BWL_MAX_PORTS];
@@ -188,105 +309,16 @@ int bwl_attach(struct bwl_attach *a, struct bwl_err *e)
 	struct bwl_policy *pol = NULL;
 	int r;
 
-	r = load_policy(a, &pol, e);
-	if (!r && (!a->nhost || !a->nuplink)) {
-		r = bwl_fail(e, EINVAL, "at least one host port and one uplink are needed");
-		bwl_hint(e, "bwlimit-load attach --host pf0hpf --uplink p0");
-	}
+	r = bwl_attach_policy(a, &pol, e);
+	if (!r)
+		r = check_names(a, e);
 	if (!r)
 		r = find_devs(a, host, up, e);
 	if (!r)
-		r = bwl_load_begin(a->dir, &l, e);
+		r = bwl_load_begin(a->dir, true, &l, e);
 	if (!r)
-		keep_addresses(host, a->nhost);
-	if (!r)
-		r = set_all(host, a->nhost, false, e);
-	if (!r)
-		r = bwl_load_object(&l, &a->dims, a->fresh_volume, a->drill, e);
-	if (!r)
-		r = attach_all(&l, a, pol, host, up, e);
-	if (!r)
-		r = bwl_verify_ports(&l, e);
-	if (!r && !a->keep_down)
-		r = set_all(host, a->nhost, true, e);
+		r = close_and_attach(&l, a, pol, host, up, e);
 	bwl_policy_free(pol);
-	bwl_load_end(&l);
-	return r;
-}
-
-/*
- * Same layout: new programs on the same maps, links replaced one by one in place, under
- * traffic. Old and new programs charge the same state, so nothing is lost in between.
- */
-int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
-{
-	struct bwl_load l = { .dir_fd = -1 };
-	struct bwl_netdev d;
-	int r, i;
-
-	r = bwl_load_begin(a->dir, &l, e);
-	if (!r)
-		r = bwl_load_object(&l, &a->dims, false, false, e);
-	if (!r && !l.reused) {
-		bwl_fail(e, ENOENT, "nothing is attached in %s: there is nothing to upgrade", l.dir);
-		r = bwl_hint(e, "bwlimit-load attach");
-		bwl_load_wipe(l.dir, NULL);
-	}
-	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
-		const struct bwl_dev *dev = &l.pins->dev[i];
-
-		if (!dev->ifindex)
-			continue;
-		if (bwl_netdev_get(dev->name, &d, NULL)) {
-			bwl_warn("%s is gone; its entry stays closed", dev->name);
-			continue;
-		}
-		r = attach_port(&l, a, &d, dev->kind, e);
-	}
-	if (!r)
-		r = pin_progs(&l, e);
-	if (!r)
-		r = bwl_verify_ports(&l, e);
-	bwl_load_end(&l);
-	return r;
-}
-
-/* Host ports go down before the first program goes away; with --open they come up again. */
-int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
-{
-	struct bwl_netdev all[BWL_MAX_PORTS], host[BWL_MAX_PORTS];
-	struct bwl_load l = { .dir_fd = -1 };
-	const struct bwl_slot *s;
-	unsigned n = 0, nhost = 0, i, k, kinds[BWL_MAX_PORTS];
-	char links[240];
-	int r;
-
-	r = bwl_load_begin(a->dir, &l, e);
-	if (!r)
-		r = bwl_pins_open(a->dir, false, &l.pins, e);
-	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
-		if (!l.pins->dev[i].ifindex || bwl_netdev_get(l.pins->dev[i].name, &all[n], NULL))
-			continue;
-		kinds[n] = l.pins->dev[i].kind;
-		if (kinds[n] == BWL_PORT_HOST)
-			host[nhost++] = all[n];
-		n++;
-	}
-	if (!r)
-		r = set_all(host, nhost, false, e);
-	for (i = 0; !r && i < n; i++) {
-		unsigned m = bwl_port_slots(kinds[i], &s);
-
-		for (k = m; !r && k > 0; k--)
-			r = bwl_hook_detach(l.dir, &all[i], s[k - 1].hook, s[k - 1].prog, e);
-	}
-	snprintf(links, sizeof(links), "%s", l.dir);
-	if (!r)
-		r = bwl_load_wipe(links, e);
-	if (!r && a->open) {
-		bwl_audit("detach --open: %u host ports come up without any limit", nhost);
-		r = set_all(host, nhost, true, e);
-	}
 	bwl_load_end(&l);
 	return r;
 }

@@ -3,18 +3,20 @@
 #ifndef BWL_LOADER_ATTACH_H
 #define BWL_LOADER_ATTACH_H
 
+#include <bwl/policy.h>
 #include "hook.h"
 #include "load.h"
 
+/* What the command line says. */
 struct bwl_attach {
 	const char *dir, *policy;
 	const char *host[BWL_MAX_PORTS], *uplink[BWL_MAX_PORTS];
 	const char *management[BWL_MAX_PORTS];
 	unsigned nhost, nuplink, nmanagement;
-	struct bwl_dims dims;
+	struct bwl_make make;
 	enum bwl_tc_way tc;
 	enum bwl_xdp_way xdp;
-	bool fresh_volume, drill, keep_down, open, json;
+	bool keep_down, open, json;
 };
 
 /* The programs of one port, in the order in which they are attached. */
@@ -24,6 +26,19 @@ struct bwl_slot {
 };
 /* kind: BWL_PORT_HOST or BWL_PORT_UPLINK. */
 unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret);
+
+extern const char *const bwl_prog_names[4];
+
+/* The file of --policy, NULL without; ports that the command line does not name come from it. */
+int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_err *e);
+/* Attach or replace the programs of one port, then make it known to them. */
+int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,
+		    unsigned kind, struct bwl_err *e);
+int bwl_attach_pin_progs(struct bwl_load *l, struct bwl_err *e);
+/* All host ports of the list up or down. */
+int bwl_attach_set(const struct bwl_netdev *d, unsigned n, bool up, struct bwl_err *e);
+/* Does the kernel forward by itself? -EPERM and the next step when it does. */
+int bwl_attach_forwarding(struct bwl_err *e);
 
 int bwl_attach(struct bwl_attach *a, struct bwl_err *e);
 int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e);

@@ -4,55 +4,107 @@
  * second line: nothing a host sends reaches another device anyway while the kernel does not
  * forward and the last gate stands on every uplink.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "guard.h"
 
-static bool allowed(const struct bwl_attach *a, const struct bwl_netdev *d)
+static bool is_in(const char *const *list, unsigned n, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(list[i], name))
+			return true;
+	return false;
+}
+
+/* Opened anew each time: attach may have made other maps. */
+static bool is_attached(const struct bwl_attach *a, const struct bwl_netdev *d)
 {
 	struct bwl_pins *p;
 	bool ok = false;
 	unsigned i;
 
-	if (d->loopback || !d->up)
-		return true;
-	for (i = 0; i < a->nmanagement; i++)
-		ok |= !strcmp(a->management[i], d->name);
-	/* Opened anew each time: attach may have made other maps. */
-	if (!ok && !bwl_pins_open(a->dir, false, &p, NULL)) {
-		for (i = 0; i < BWL_MAX_PORTS; i++)
-			ok |= p->dev[i].ifindex == d->ifindex;
-		bwl_pins_close(p);
-	}
+	if (bwl_pins_open(a->dir, false, &p, NULL))
+		return false;
+	for (i = 0; i < BWL_MAX_PORTS; i++)
+		ok |= p->dev[i].ifindex == d->ifindex && !strcmp(p->dev[i].name, d->name);
+	bwl_pins_close(p);
 	return ok;
+}
+
+static bool may_be_up(const struct bwl_attach *a, const struct bwl_netdev *d)
+{
+	return d->loopback || !d->up || is_in(a->management, a->nmanagement, d->name) ||
+	       is_in(a->uplink, a->nuplink, d->name);
+}
+
+static int close_dev(const struct bwl_netdev *d)
+{
+	struct bwl_err e = { 0 };
+	int r = bwl_netdev_set_up(d->ifindex, false, &e);
+
+	if (r)
+		bwl_warn("%s is up and not covered: %s", d->name, e.text);
+	else
+		bwl_audit("%s was up and not covered: set down", d->name);
+	return r;
 }
 
 static int look(const struct bwl_netdev *d, void *arg)
 {
 	const struct bwl_attach *a = arg;
-	struct bwl_err e = { 0 };
 
-	if (allowed(a, d))
-		return 0;
-	if (bwl_netdev_set_up(d->ifindex, false, &e))
-		bwl_warn("%s is up and not a port: %s", d->name, e.text);
-	else
-		bwl_audit("%s was up and is not a port: set down", d->name);
+	if (!may_be_up(a, d) && !is_attached(a, d))
+		close_dev(d);
 	return 0;
 }
 
-int bwl_guard(struct bwl_attach *a, struct bwl_err *e)
+/* A policy that cannot be read names no uplink: everything but management goes down. */
+static void ports_of(struct bwl_attach *a, struct bwl_policy **pol)
 {
+	struct bwl_err e = { 0 };
+	unsigned nhost = a->nhost;
+
+	if (bwl_attach_policy(a, pol, &e))
+		bwl_warn("%s; its uplinks count as unknown", e.text);
+	a->nhost = nhost;	/* only what the command line named */
+}
+
+int bwl_down(struct bwl_attach *a, struct bwl_err *e)
+{
+	struct bwl_policy *pol = NULL;
 	struct bwl_netdev *d;
+	unsigned failed = 0;
 	size_t n, i;
 	int r;
 
 	r = bwl_netdev_list(&d, &n, e);
 	if (r)
 		return r;
-	for (i = 0; i < n; i++)
-		look(&d[i], a);
+	ports_of(a, &pol);
+	for (i = 0; i < n; i++) {
+		if (a->nhost ? !d[i].up || !is_in(a->host, a->nhost, d[i].name) : may_be_up(a, &d[i]))
+			continue;
+		failed += close_dev(&d[i]) != 0;
+	}
+	bwl_policy_free(pol);
 	free(d);
-	return bwl_netdev_watch(look, a, e);
+	if (!failed && a->json)
+		puts("{\"down\": true}");
+	return failed ? bwl_fail(e, EIO, "%u devices could not be set down", failed) : 0;
+}
+
+int bwl_guard(struct bwl_attach *a, struct bwl_err *e)
+{
+	struct bwl_policy *pol = NULL;
+	int r;
+
+	ports_of(a, &pol);
+	bwl_info("watching for devices that are no port");
+	r = bwl_netdev_watch(look, a, e);
+	bwl_policy_free(pol);
+	return r;
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* guard: a device that appears later is set down until it is attached or named. */
+/* A device that is no port, uplink or management is set down, now or whenever it appears. */
 #ifndef BWL_LOADER_GUARD_H
 #define BWL_LOADER_GUARD_H
 
 #include "attach.h"
 
-/* Runs until it is told to stop; what is there when it starts is looked at too. */
+/*
+ * Once, host ports included: for a boot, before anything configures the network. With --host
+ * only those. Uplinks (--uplink or --policy) and management stay as they are.
+ */
+int bwl_down(struct bwl_attach *a, struct bwl_err *e);
+/* Runs until it is told to stop. Host ports may be up while they are attached. */
 int bwl_guard(struct bwl_attach *a, struct bwl_err *e);
 
 #endif

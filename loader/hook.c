@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Attaching, replacing and reading back. */
+/* Attaching and replacing. What is there is asked of the kernel: hook_query.c. */
 #include <errno.h>
 #include <linux/if_link.h>
 #include <stdio.h>
@@ -8,22 +8,16 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "hook.h"
+#include "hook_tc.h"
+#include "libxdp.h"
 
-/* Not in the headers of Debian 12 (kernel 6.1); include/uapi/linux/bpf.h of 6.6. */
-#define TCX_INGRESS 46
-#define TCX_EGRESS 47
-#define F_BEFORE (1U << 3) /* with no other program named: in front of all */
-
-#define CLSACT_HANDLE 1
-#define CLSACT_PRIORITY 1
-
-static void pin_path(char *buf, size_t size, const char *dir, const char *prog, const char *dev)
+static void pin_path(const struct bwl_hook_at *at, char path[BWL_LINK_PATH])
 {
-	snprintf(buf, size, "%s/links/%s_%s", dir, prog, dev);
+	snprintf(path, BWL_LINK_PATH, "%s/links/%s_%s", at->pin_dir, at->prog, at->dev->name);
 }
 
-/* Our link on this very device, or -1. A link whose device went away is unpinned. */
-static int open_link(const char *path, uint32_t ifindex)
+/* Our link on this very device, or -1. The link of a device that went away is unpinned. */
+static int open_link(const struct bwl_hook_at *at, const char *path)
 {
 	struct bpf_link_info info = {};
 	__u32 len = sizeof(info);
@@ -32,7 +26,7 @@ static int open_link(const char *path, uint32_t ifindex)
 	if (fd < 0)
 		return -1;
 	/* xdp.ifindex and tcx.ifindex are the first word of the union both. */
-	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.xdp.ifindex == ifindex)
+	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.xdp.ifindex == at->dev->ifindex)
 		return fd;
 	close(fd);
 	unlink(path);
@@ -46,200 +40,229 @@ static int link_create(int prog_fd, uint32_t ifindex, int type, uint32_t flags)
 	return bpf_link_create(prog_fd, (int)ifindex, (enum bpf_attach_type)type, &o);
 }
 
-static int pin_link(int fd, const char *path, struct bwl_err *e)
+/* Over a pin that is there: both links stand until the rename. */
+static int pin_link(const struct bwl_hook_at *at, int fd, const char *path, struct bwl_err *e)
 {
-	int r = bpf_obj_pin(fd, path), err = errno;
+	char fresh[BWL_LINK_PATH];
+	int r, err;
 
+	snprintf(fresh, sizeof(fresh), "%s/links/new_%s_%s", at->pin_dir, at->prog, at->dev->name);
+	unlink(fresh);
+	r = bpf_obj_pin(fd, fresh);
+	if (!r)
+		r = rename(fresh, path);
+	err = errno;
 	close(fd);
 	return r ? bwl_fail(e, err, "cannot pin %s: %s", path, strerror(err)) : 0;
 }
 
-static struct bpf_tc_hook clsact_of(uint32_t ifindex, enum bwl_hook hook)
+static int update_link(const struct bwl_hook_at *at, int fd, int prog_fd, struct bwl_err *e)
 {
-	struct bpf_tc_hook h = { .sz = sizeof(h), .ifindex = (int)ifindex,
-				 .attach_point = hook == BWL_HOOK_INGRESS ? BPF_TC_INGRESS : BPF_TC_EGRESS };
-	return h;
+	/* No packet passes between the old program and the new one. */
+	if (!bpf_link_update(fd, prog_fd, NULL))
+		return 0;
+	return bwl_fail(e, errno, "%s: cannot replace %s: %s", at->dev->name, at->prog,
+			strerror(errno));
 }
 
-static int clsact_attach(uint32_t ifindex, enum bwl_hook hook, int prog_fd)
+/* In front of whatever else is there. */
+static int tcx_attach(const struct bwl_hook_at *at, int prog_fd)
 {
-	LIBBPF_OPTS(bpf_tc_opts, o, .handle = CLSACT_HANDLE, .priority = CLSACT_PRIORITY,
+	int type = at->hook == BWL_HOOK_INGRESS ? BWL_TCX_INGRESS : BWL_TCX_EGRESS;
+
+	return link_create(prog_fd, at->dev->ifindex, type, BWL_F_BEFORE);
+}
+
+static int clsact_attach(const struct bwl_hook_at *at, int prog_fd, struct bwl_err *e)
+{
+	LIBBPF_OPTS(bpf_tc_opts, o, .handle = BWL_CLSACT_HANDLE, .priority = BWL_CLSACT_PRIORITY,
 		    .prog_fd = prog_fd, .flags = BPF_TC_F_REPLACE);
-	struct bpf_tc_hook h = clsact_of(ifindex, hook);
+	struct bpf_tc_hook h = bwl_clsact_of(at);
 	int r = bpf_tc_hook_create(&h);
 
-	if (r && r != -EEXIST)
-		return r;
-	return bpf_tc_attach(&h, &o);
-}
-
-static int tc_attach(const char *path, const struct bwl_netdev *d, enum bwl_hook hook, int prog_fd,
-		     enum bwl_tc_way way, struct bwl_err *e)
-{
-	int fd = -1, r, err;
-
-	if (way != BWL_TC_CLSACT) {
-		fd = link_create(prog_fd, d->ifindex, hook == BWL_HOOK_INGRESS ? TCX_INGRESS : TCX_EGRESS,
-				 F_BEFORE);
-		if (fd >= 0)
-			return pin_link(fd, path, e);
-		err = errno;
-		if (way == BWL_TC_TCX)
-			return bwl_fail(e, err, "%s: the kernel refuses tcx: %s", d->name, strerror(err));
-	}
-	r = clsact_attach(d->ifindex, hook, prog_fd);
+	if (!r || r == -EEXIST)
+		r = bpf_tc_attach(&h, &o);
 	if (!r)
 		return 0;
-	bwl_fail(e, -r, "%s: cannot attach a clsact filter: %s", d->name, strerror(-r));
+	bwl_fail(e, -r, "%s: cannot attach a clsact filter: %s", at->dev->name, strerror(-r));
 	return bwl_hint(e, "remove the foreign filter of priority %d: tc filter show dev %s %s",
-			CLSACT_PRIORITY, d->name, hook == BWL_HOOK_INGRESS ? "ingress" : "egress");
+			BWL_CLSACT_PRIORITY, at->dev->name,
+			at->hook == BWL_HOOK_INGRESS ? "ingress" : "egress");
 }
 
-static int xdp_attach(const char *path, const struct bwl_netdev *d, int prog_fd,
-		      enum bwl_xdp_way way, struct bwl_err *e)
+static int clsact_detach(const struct bwl_hook_at *at, struct bwl_err *e)
 {
-	int fd = -1, err = 0;
-
-	if (way != BWL_XDP_GENERIC) {
-		fd = link_create(prog_fd, d->ifindex, BPF_XDP, XDP_FLAGS_DRV_MODE);
-		err = errno;
-	}
-	if (fd < 0 && way != BWL_XDP_NATIVE) {
-		if (way == BWL_XDP_AUTO)
-			bwl_warn("%s: no native XDP (%s), trying generic", d->name, strerror(err));
-		fd = link_create(prog_fd, d->ifindex, BPF_XDP, XDP_FLAGS_SKB_MODE);
-		err = errno;
-	}
-	if (fd >= 0)
-		return pin_link(fd, path, e);
-	bwl_fail(e, err, "%s: cannot attach XDP: %s", d->name, strerror(err));
-	return bwl_hint(e, "another XDP program may be there (ip link show %s); --xdp none goes without, TC still enforces everything",
-			d->name);
-}
-
-int bwl_hook_attach(const char *pin_dir, const struct bwl_netdev *d, enum bwl_hook hook,
-		    int prog_fd, const char *prog_name, enum bwl_tc_way tc, enum bwl_xdp_way xdp,
-		    struct bwl_err *e)
-{
-	char path[300];
-	int fd, r, err;
-
-	pin_path(path, sizeof(path), pin_dir, prog_name, d->name);
-	fd = open_link(path, d->ifindex);
-	if (fd >= 0) {	/* in place: no packet passes between old and new */
-		r = bpf_link_update(fd, prog_fd, NULL);
-		err = errno;
-		close(fd);
-		return r ? bwl_fail(e, err, "%s: cannot replace %s: %s", d->name, prog_name, strerror(err)) : 0;
-	}
-	if (hook != BWL_HOOK_XDP)
-		return tc_attach(path, d, hook, prog_fd, tc, e);
-	return xdp == BWL_XDP_NONE ? 0 : xdp_attach(path, d, prog_fd, xdp, e);
-}
-
-static bool is_ours(uint32_t prog_id, const char *name, char tag[17])
-{
-	struct bpf_prog_info info = {};
-	__u32 len = sizeof(info);
-	int fd = bpf_prog_get_fd_by_id(prog_id), i;
-	bool ok;
-
-	if (fd < 0)
-		return false;
-	ok = !bpf_obj_get_info_by_fd(fd, &info, &len) && !strcmp(info.name, name);
-	close(fd);
-	for (i = 0; tag && i < 8; i++)
-		snprintf(tag + 2 * i, 3, "%02x", info.tag[i]);
-	return ok;
-}
-
-static void query_link(const char *path, uint32_t ifindex, struct bwl_hook_state *ret)
-{
-	struct bpf_link_info info = {};
-	__u32 len = sizeof(info);
-	int fd = bpf_obj_get(path);
-
-	if (fd < 0)
-		return;
-	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.xdp.ifindex == ifindex) {
-		ret->link_id = info.id;
-		ret->prog_id = info.prog_id;
-	}
-	close(fd);
-}
-
-static void query_tc(const struct bwl_netdev *d, enum bwl_hook hook, const char *name,
-		     struct bwl_hook_state *ret)
-{
-	LIBBPF_OPTS(bpf_tc_opts, o, .handle = CLSACT_HANDLE, .priority = CLSACT_PRIORITY);
-	uint32_t ids[64] = { 0 }, flags = 0, n = 64, i;
-	struct bpf_tc_hook h = clsact_of(d->ifindex, hook);
-	int type = hook == BWL_HOOK_INGRESS ? TCX_INGRESS : TCX_EGRESS;
-	bool tcx = !bpf_prog_query((int)d->ifindex, (enum bpf_attach_type)type, 0, &flags, ids, &n);
-
-	for (i = 0; tcx && i < n; i++) {
-		if (!is_ours(ids[i], name, ret->tag))
-			continue;
-		ret->attached = true;
-		ret->how = "tcx";
-		ret->first = i == 0;
-		ret->prog_id = ids[i];
-		return;
-	}
-	if (bpf_tc_query(&h, &o) || !is_ours(o.prog_id, name, ret->tag))
-		return;
-	ret->attached = true;
-	ret->how = "clsact";
-	ret->first = !tcx || n == 0;	/* tcx programs run before any filter */
-	ret->prog_id = o.prog_id;
-	ret->link_id = 0;
-}
-
-int bwl_hook_query(const char *pin_dir, const struct bwl_netdev *d, enum bwl_hook hook,
-		   const char *prog_name, struct bwl_hook_state *ret, struct bwl_err *e)
-{
-	LIBBPF_OPTS(bpf_xdp_query_opts, o);
-	char path[300];
+	LIBBPF_OPTS(bpf_tc_opts, o, .handle = BWL_CLSACT_HANDLE, .priority = BWL_CLSACT_PRIORITY);
+	struct bpf_tc_hook h = bwl_clsact_of(at);
 	int r;
 
-	*ret = (struct bwl_hook_state){ .how = "none" };
-	pin_path(path, sizeof(path), pin_dir, prog_name, d->name);
-	query_link(path, d->ifindex, ret);
-	if (hook != BWL_HOOK_XDP) {
-		query_tc(d, hook, prog_name, ret);
+	if (!bwl_clsact_ours(at, NULL))
 		return 0;
+	r = bpf_tc_detach(&h, &o);
+	return r ? bwl_fail(e, -r, "%s: cannot detach the filter: %s", at->dev->name, strerror(-r)) : 0;
+}
+
+/* Detached at once: by the last reference alone it would be some time after. */
+static int drop_link(const char *path, struct bwl_err *e)
+{
+	int fd = bpf_obj_get(path);
+
+	if (fd >= 0) {
+		bpf_link_detach(fd);	/* refused for a device that is gone: nothing to do then */
+		close(fd);
 	}
-	r = bpf_xdp_query((int)d->ifindex, 0, &o);
-	if (r)
-		return bwl_fail(e, -r, "%s: cannot query XDP: %s", d->name, strerror(-r));
-	ret->prog_id = o.prog_id ? o.prog_id : o.drv_prog_id ? o.drv_prog_id : o.skb_prog_id;
-	ret->attached = ret->prog_id && is_ours(ret->prog_id, prog_name, ret->tag);
-	ret->first = ret->attached;
-	if (ret->attached)
-		ret->how = o.attach_mode == XDP_ATTACHED_SKB ? "xdp generic"
-			   : o.attach_mode == XDP_ATTACHED_MULTI ? "xdp native and generic" : "xdp native";
+	if (unlink(path) && errno != ENOENT)
+		return bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
 	return 0;
 }
 
-int bwl_hook_detach(const char *pin_dir, const struct bwl_netdev *d, enum bwl_hook hook,
-		    const char *prog_name, struct bwl_err *e)
+static bool first_at_tcx(const struct bwl_hook_at *at)
 {
-	LIBBPF_OPTS(bpf_tc_opts, o, .handle = CLSACT_HANDLE, .priority = CLSACT_PRIORITY);
-	struct bpf_tc_hook h = clsact_of(d->ifindex, hook);
+	struct bwl_hook_at by_name = *at;
 	struct bwl_hook_state s;
-	char path[300];
+
+	by_name.ctl_id = 0;
+	return !bwl_hook_query(&by_name, &s, NULL) && s.attached && s.first;
+}
+
+static int tc_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w, char *why,
+		     struct bwl_err *e)
+{
+	struct bwl_hook_at by_name = *at;
+	char path[BWL_LINK_PATH];
+	bool filter;
+	int fd, r;
+
+	by_name.ctl_id = 0;	/* a filter of an older set of maps is ours too: it is replaced */
+	filter = bwl_clsact_ours(&by_name, NULL);
+	pin_path(at, path);
+	fd = open_link(at, path);
+	if (fd >= 0 && w->tc != BWL_TC_CLSACT) {
+		r = update_link(at, fd, w->prog_fd, e);
+		close(fd);
+		if (r || first_at_tcx(at))
+			return r ? r : 1;
+		fd = tcx_attach(at, w->prog_fd);
+		if (fd < 0)
+			return bwl_fail(e, errno, "%s: cannot move %s to the front: %s", at->dev->name,
+					at->prog, strerror(errno));
+		return pin_link(at, fd, path, e);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (w->tc == BWL_TC_TCX || (w->tc == BWL_TC_AUTO && !filter)) {
+		fd = tcx_attach(at, w->prog_fd);
+		if (fd >= 0) {
+			r = pin_link(at, fd, path, e);
+			return r ? r : clsact_detach(&by_name, e);
+		}
+		if (w->tc == BWL_TC_TCX)
+			return bwl_fail(e, errno, "%s: the kernel refuses tcx: %s", at->dev->name,
+					strerror(errno));
+		snprintf(why, BWL_WHY_LEN, "tcx was refused: %s", strerror(errno));
+	} else if (w->tc == BWL_TC_CLSACT) {
+		snprintf(why, BWL_WHY_LEN, "--tc clsact was given");
+	}
+	r = clsact_attach(at, w->prog_fd, e);
+	if (!r)
+		r = drop_link(path, e);
+	return r ? r : !*why;
+}
+
+static int xdp_create(const struct bwl_hook_at *at, const struct bwl_hook_want *w, const char *path,
+		      char *why, struct bwl_err *e)
+{
+	int fd = -1, err = 0;
+
+	if (w->xdp != BWL_XDP_GENERIC) {
+		fd = link_create(w->prog_fd, at->dev->ifindex, BPF_XDP, XDP_FLAGS_DRV_MODE);
+		err = errno;
+	}
+	if (fd < 0 && w->xdp != BWL_XDP_NATIVE) {
+		snprintf(why, BWL_WHY_LEN, "%s%s", w->xdp == BWL_XDP_GENERIC ? "--xdp generic was given"
+					: "native XDP was refused: ",
+			 w->xdp == BWL_XDP_GENERIC ? "" : strerror(err));
+		fd = link_create(w->prog_fd, at->dev->ifindex, BPF_XDP, XDP_FLAGS_SKB_MODE);
+		err = errno;
+	}
+	if (fd >= 0)
+		return pin_link(at, fd, path, e);
+	bwl_fail(e, err, "%s: cannot attach XDP: %s", at->dev->name, strerror(err));
+	return bwl_hint(e, "another XDP program may be there: ip link show %s; --xdp none goes without, TC still enforces everything",
+			at->dev->name);
+}
+
+/* The mode of a link stays when its program changes; another mode takes another link. */
+static bool mode_fits(const struct bwl_hook_at *at, enum bwl_xdp_way way)
+{
+	struct bwl_hook_at by_name = *at;
+	struct bwl_hook_state s;
+
+	by_name.ctl_id = 0;
+	if (way == BWL_XDP_AUTO || way == BWL_XDP_KEEP)
+		return true;
+	if (way != BWL_XDP_NATIVE && way != BWL_XDP_GENERIC)
+		return false;
+	if (bwl_hook_query(&by_name, &s, NULL) || !s.attached)
+		return false;
+	return !strcmp(s.how, way == BWL_XDP_NATIVE ? "xdp native" : "xdp generic");
+}
+
+static int xdp_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w, char *why,
+		      struct bwl_err *e)
+{
+	struct bwl_hook_at by_name = *at;
+	enum bwl_xdp_way way = w->xdp;
+	struct bwl_hook_state s;
+	char path[BWL_LINK_PATH];
+	int fd, r;
+
+	by_name.ctl_id = 0;
+	pin_path(at, path);
+	fd = open_link(at, path);
+	if (fd >= 0) {
+		r = 1;
+		if (mode_fits(at, way))
+			r = update_link(at, fd, w->prog_fd, e);
+		close(fd);
+		if (r <= 0)
+			return r ? r : 1;
+	}
+	r = bwl_hook_query(&by_name, &s, e);
+	if (r)
+		return r;
+	if (way == BWL_XDP_KEEP && !s.attached)
+		return 1;
+	if (s.attached && !s.link_id && (way == BWL_XDP_AUTO || way == BWL_XDP_KEEP))
+		way = BWL_XDP_LIBXDP;	/* without a link it came by libxdp */
+	/* XDP only drops early: while it is away TC enforces alone. */
+	r = bwl_hook_detach(&by_name, e);
+	if (r || way == BWL_XDP_NONE)
+		return r;
+	if (way == BWL_XDP_LIBXDP)
+		return w->libxdp(at, w->arg, why, BWL_WHY_LEN, e);
+	return xdp_create(at, w, path, why, e);
+}
+
+int bwl_hook_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w, char *why,
+		    struct bwl_err *e)
+{
+	why[0] = '\0';
+	return at->hook == BWL_HOOK_XDP ? xdp_attach(at, w, why, e) : tc_attach(at, w, why, e);
+}
+
+int bwl_hook_detach(const struct bwl_hook_at *at, struct bwl_err *e)
+{
+	char path[BWL_LINK_PATH];
+	struct bwl_hook_state s;
 	int r;
 
-	pin_path(path, sizeof(path), pin_dir, prog_name, d->name);
-	if (unlink(path) && errno != ENOENT)
-		return bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
-	if (hook == BWL_HOOK_XDP)
-		return 0;
-	r = bwl_hook_query(pin_dir, d, hook, prog_name, &s, e);
-	if (!r && s.attached && !strcmp(s.how, "clsact")) {
-		r = bpf_tc_detach(&h, &o);
-		if (r)
-			r = bwl_fail(e, -r, "%s: cannot detach the filter: %s", d->name, strerror(-r));
-	}
-	return r;
+	pin_path(at, path);
+	r = drop_link(path, e);
+	if (r)
+		return r;
+	if (at->hook != BWL_HOOK_XDP)
+		return clsact_detach(at, e);
+	r = bwl_hook_query(at, &s, e);
+	return !r && s.attached ? bwl_libxdp_detach(at, e) : r;
 }

@@ -11,24 +11,55 @@
 
 enum bwl_hook { BWL_HOOK_XDP, BWL_HOOK_INGRESS, BWL_HOOK_EGRESS };
 enum bwl_tc_way { BWL_TC_AUTO, BWL_TC_TCX, BWL_TC_CLSACT };
-enum bwl_xdp_way { BWL_XDP_AUTO, BWL_XDP_NATIVE, BWL_XDP_GENERIC, BWL_XDP_NONE };
+enum bwl_xdp_way {
+	BWL_XDP_AUTO, BWL_XDP_NATIVE, BWL_XDP_GENERIC, BWL_XDP_LIBXDP, BWL_XDP_NONE,
+	BWL_XDP_KEEP,	/* as it is, with the new program: upgrade */
+};
+
+struct bwl_hook_at {
+	const char *pin_dir;
+	const struct bwl_netdev *dev;
+	enum bwl_hook hook;
+	const char *prog;	/* its name: "bwl_tc_host" */
+	/* Id of bwl_ctl_v1: a program that does not use this map is not ours. 0: its name decides. */
+	uint32_t ctl_id;
+};
+
+struct bwl_hook_want {
+	enum bwl_tc_way tc;
+	enum bwl_xdp_way xdp;
+	int prog_fd;
+	/* Attaches the XDP program through libxdp, which loads its own copy. */
+	int (*libxdp)(const struct bwl_hook_at *at, void *arg, char *why, size_t size,
+		      struct bwl_err *e);
+	void *arg;
+};
 
 struct bwl_hook_state {
 	bool attached;
-	const char *how;	/* "tcx", "clsact", "xdp native", "xdp generic" */
+	const char *how;	/* "tcx", "clsact", "xdp native", "xdp generic", "libxdp dispatcher" */
 	uint32_t prog_id, link_id;	/* link_id 0: no bpf_link, the weaker form */
 	bool first;		/* nothing foreign runs before it */
+	uint32_t foreign_id;	/* a foreign program at this hook, before ours or instead of it; 0 */
 	char tag[17];
 };
 
-/* Attach, or replace in place when our link is there; *ret_how says what was taken. */
-int bwl_hook_attach(const char *pin_dir, const struct bwl_netdev *d, enum bwl_hook hook,
-		    int prog_fd, const char *prog_name, enum bwl_tc_way tc, enum bwl_xdp_way xdp,
+#define BWL_WHY_LEN 128
+
+/*
+ * Attach, or replace in place. Where it is there already but something foreign runs before it,
+ * it is moved in front. Returns 1 when it was replaced in the form that it had; 0 when it has a
+ * new one, and why (BWL_WHY_LEN) tells why that is a weaker one; empty when it is not.
+ */
+int bwl_hook_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w, char *why,
 		    struct bwl_err *e);
-int bwl_hook_detach(const char *pin_dir, const struct bwl_netdev *d, enum bwl_hook hook,
-		    const char *prog_name, struct bwl_err *e);
+/* Ours is gone when this returns; what others attached stays. */
+int bwl_hook_detach(const struct bwl_hook_at *at, struct bwl_err *e);
 /* What the kernel says is there now. */
-int bwl_hook_query(const char *pin_dir, const struct bwl_netdev *d, enum bwl_hook hook,
-		   const char *prog_name, struct bwl_hook_state *ret, struct bwl_err *e);
+int bwl_hook_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e);
+
+/* Is the program of this id ours? Fills tag when it is. */
+bool bwl_hook_is_ours(const struct bwl_hook_at *at, uint32_t prog_id, char tag[17]);
+void bwl_hook_tag(int prog_fd, char tag[17]);
 
 #endif

@@ -2,16 +2,9 @@
 /* Loading the object and pinning its maps. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -19,58 +12,18 @@
 #include "load.h"
 #include "../maps/layout.h"
 
-#define LOCK_WAIT_MS 10000
-
-static int make_dir(const char *path, struct bwl_err *e)
+static uint32_t value_size(int fd)
 {
-	struct statfs fs;
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
 
-	if (mkdir(path, 0750) && errno != EEXIST) {
-		bwl_fail(e, errno, "cannot make %s: %s", path, strerror(errno));
-		return bwl_hint(e, "mount -t bpf bpf /sys/fs/bpf");
-	}
-	if (statfs(path, &fs))
-		return bwl_fail(e, errno, "cannot query %s: %s", path, strerror(errno));
-	if (fs.f_type == BPF_FS_MAGIC)
-		return 0;
-	rmdir(path);	/* only what was just made: a folder with content stays */
-	bwl_fail(e, EINVAL, "%s is not on a BPF file system", path);
-	return bwl_hint(e, "mount -t bpf bpf /sys/fs/bpf");
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.value_size;
 }
 
-int bwl_load_begin(const char *dir, struct bwl_load *ret, struct bwl_err *e)
-{
-	static const char *const folders[] = { "", "/maps", "/progs", "/links" };
-	struct timespec nap = { .tv_nsec = 10000000 };
-	char path[240];
-	unsigned i;
-	int r, waited;
-
-	memset(ret, 0, sizeof(*ret));
-	ret->dir_fd = -1;
-	snprintf(ret->dir, sizeof(ret->dir), "%s", bwl_pin_dir(dir));
-	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		snprintf(path, sizeof(path), "%s%s", ret->dir, folders[i]);
-		r = make_dir(path, e);
-		if (r)
-			return r;
-	}
-	ret->dir_fd = open(ret->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (ret->dir_fd < 0)
-		return bwl_fail(e, errno, "cannot open %s: %s", ret->dir, strerror(errno));
-	for (waited = 0; flock(ret->dir_fd, LOCK_EX | LOCK_NB); waited += 10) {
-		if (errno != EWOULDBLOCK || waited >= LOCK_WAIT_MS) {
-			bwl_load_end(ret);
-			bwl_fail(e, EBUSY, "another bwlimit tool has been changing %s for %d s",
-				 bwl_pin_dir(dir), waited / 1000);
-			return bwl_hint(e, "wait for it to end, then try again");
-		}
-		nanosleep(&nap, NULL);
-	}
-	return 0;
-}
-
-/* The schema of the pinned maps; all zero when there is none or it is not complete. */
+/*
+ * The schema of the pinned maps; magic 0 when there is none or it is not complete, magic ~0 when
+ * it is of a shape that this program does not know.
+ */
 static struct bwl_schema pinned_schema(const char *dir)
 {
 	struct bwl_schema s = { 0 };
@@ -81,44 +34,63 @@ static struct bwl_schema pinned_schema(const char *dir)
 	snprintf(path, sizeof(path), "%s/maps/%s", dir, bwl_pin_name(BWL_PIN_schema));
 	fd = bpf_obj_get(path);
 	if (fd >= 0) {
-		if (bpf_map_lookup_elem(fd, &zero, &s))
+		if (value_size(fd) != sizeof(s))
+			s.magic = ~0ULL;
+		else if (bpf_map_lookup_elem(fd, &zero, &s))
 			memset(&s, 0, sizeof(s));
 		close(fd);
 	}
 	return s;
 }
 
-static int unlink_all(const char *dir, struct bwl_err *e)
+static bool is_pin(const char *name)
 {
-	DIR *d = opendir(dir);
+	int i;
+
+	for (i = 0; i < _BWL_PIN_MAX; i++)
+		if (!strcmp(name, bwl_pin_name(i)))
+			return true;
+	return false;
+}
+
+/* Maps that this version does not know are another version's: they are not cleared away. */
+static int refuse_strangers(const char *maps, struct bwl_err *e)
+{
+	DIR *d = opendir(maps);
 	struct dirent *f;
 	int r = 0;
 
 	if (!d)
-		return errno == ENOENT ? 0 : bwl_fail(e, errno, "cannot read %s: %s", dir, strerror(errno));
+		return bwl_fail(e, errno, "cannot read %s: %s", maps, strerror(errno));
 	while (!r && (f = readdir(d)))
-		if (f->d_name[0] != '.' && unlinkat(dirfd(d), f->d_name, 0) && errno != ENOENT)
-			r = bwl_fail(e, errno, "cannot remove %s/%s: %s", dir, f->d_name, strerror(errno));
+		if (f->d_name[0] != '.' && !is_pin(f->d_name)) {
+			bwl_fail(e, EPROTO, "%s/%s is of another version's schema", maps, f->d_name);
+			r = bwl_hint(e, "bwlimit-load detach, then attach; volumes start spent");
+		}
 	closedir(d);
 	return r;
 }
 
-int bwl_load_wipe(const char *dir, struct bwl_err *e)
+uint32_t bwl_map_id(int fd)
 {
-	/* Links first: programs go before the maps they stand on. */
-	static const char *const folders[] = { "/links", "/progs", "/maps", "" };
-	char path[240];
-	unsigned i;
-	int r = 0;
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
 
-	for (i = 0; !r && i < sizeof(folders) / sizeof(folders[0]); i++) {
-		snprintf(path, sizeof(path), "%s%s", dir, folders[i]);
-		if (i < 3)
-			r = unlink_all(path, e);
-		if (!r && rmdir(path) && errno != ENOENT)
-			r = bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
+	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
+}
+
+/* Every map must have its pin: one that is made anew beside old ones would forget what was spent. */
+static bool all_pinned(const char *dir)
+{
+	char path[300];
+	int i;
+
+	for (i = 0; i < _BWL_PIN_MAX; i++) {
+		snprintf(path, sizeof(path), "%s/maps/%s", dir, bwl_pin_name(i));
+		if (access(path, F_OK))
+			return false;
 	}
-	return r;
+	return true;
 }
 
 static int set_sizes(struct bwlimit *s, const struct bwl_dims *d)
@@ -162,37 +134,98 @@ static int keep_log(enum libbpf_print_level level, const char *fmt, va_list args
 	return vsnprintf(libbpf_log + n, sizeof(libbpf_log) - n, fmt, args);
 }
 
-static int open_and_load(struct bwl_load *l, const struct bwl_dims *d, bool frags, struct bwl_err *e)
+void bwl_load_quiet(void)
 {
-	int r;
+	libbpf_set_print(keep_log);
+}
 
+static int open_skel(struct bwlimit **ret, bool frags, struct bwl_err *e)
+{
 	libbpf_log[0] = '\0';
-	l->skel = bwlimit__open();
-	if (!l->skel)
+	*ret = bwlimit__open();
+	if (!*ret)
 		return bwl_fail(e, errno, "cannot open the programs: %s", strerror(errno));
-	r = set_sizes(l->skel, d);
+	if (!frags)
+		bpf_program__set_flags((*ret)->progs.bwl_xdp_host, 0);
+	return 0;
+}
+
+static int load_skel(struct bwlimit **skel, int r, struct bwl_err *e)
+{
 	if (!r)
-		r = set_pins(l);
-	if (!r && !frags)
-		r = bpf_program__set_flags(l->skel->progs.bwl_xdp_host, 0);
-	if (!r)
-		r = bwlimit__load(l->skel);
+		r = bwlimit__load(*skel);
 	if (!r)
 		return 0;
-	bwlimit__destroy(l->skel);
-	l->skel = NULL;
+	bwlimit__destroy(*skel);
+	*skel = NULL;
 	bwl_fail(e, -r, "the kernel refused the programs or maps: %s\n%s", strerror(-r), libbpf_log);
 	return bwl_hint(e, "bwlimit-load probe says what is missing");
 }
 
+static int open_and_load(struct bwl_load *l, const struct bwl_dims *d, bool frags, struct bwl_err *e)
+{
+	int r = open_skel(&l->skel, frags, e);
+
+	if (r)
+		return r;
+	r = set_sizes(l->skel, d);
+	if (!r)
+		r = set_pins(l);
+	return load_skel(&l->skel, r, e);
+}
+
+/* Without pin paths: libbpf would pin what it does not find. */
+static int reuse_maps(struct bwlimit *skel, const int fd[_BWL_PIN_MAX])
+{
+	struct bpf_map *m;
+	int i, r = 0;
+
+	for (i = 0; !r && i < _BWL_PIN_MAX; i++) {
+		m = bpf_object__find_map_by_name(skel->obj, bwl_pin_name(i));
+		r = m ? bpf_map__reuse_fd(m, fd[i]) : -ENOENT;
+	}
+	return r;
+}
+
+static int load_on(struct bwl_pins *p, bool frags, struct bwlimit **ret, struct bwl_err *e)
+{
+	int r = open_skel(ret, frags, e);
+
+	return r ? r : load_skel(ret, reuse_maps(*ret, p->fd), e);
+}
+
+int bwl_load_again(struct bwl_pins *p, struct bwlimit **ret, struct bwl_err *e)
+{
+	int r = load_on(p, true, ret, e);
+
+	return r && !load_on(p, false, ret, NULL) ? 0 : r;
+}
+
+struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, struct bwl_err *e)
+{
+	struct bwlimit *skel;
+	struct bpf_program *p;
+	int r;
+
+	if (open_skel(&skel, true, e))
+		return NULL;
+	bpf_object__for_each_program(p, skel->obj)
+		bpf_program__set_autoload(p, p == skel->progs.bwl_xdp_host);
+	r = reuse_maps(skel, l->pins->fd);
+	if (!r)
+		return skel;
+	bwl_fail(e, -r, "cannot reuse the maps: %s", strerror(-r));
+	bwlimit__destroy(skel);
+	return NULL;
+}
+
 /* What a new set of maps says before anybody may believe it; the schema's magic comes last. */
-static int write_first_words(struct bwl_load *l, const struct bwl_dims *d, bool fresh_volume,
-			     bool drill, struct bwl_err *e)
+static int write_first_words(struct bwl_load *l, const struct bwl_make *m, struct bwl_err *e)
 {
 	struct bwl_schema s = { .magic = BWL_SCHEMA_MAGIC, .abi = BWL_ABI_VERSION,
-				.max_peers = d->max_peers, .max_extras = d->max_extras,
-				.max_windows = d->max_windows, .layout = bwl_layout() };
-	struct bwl_control c = { .fresh_volume = fresh_volume, .drill = drill,
+				.max_peers = m->dims.max_peers, .max_extras = m->dims.max_extras,
+				.max_windows = m->dims.max_windows, .layout = bwl_layout() };
+	struct bwl_control c = { .fresh_volume = m->fresh_volume, .drill = m->drill,
 				 .attached_ns = bwl_now_ns() };
 	uint32_t zero = 0;
 	int i;
@@ -205,7 +238,7 @@ static int write_first_words(struct bwl_load *l, const struct bwl_dims *d, bool 
 	if (bpf_map__update_elem(l->skel->maps.bwl_ctl_v1, &zero, sizeof(zero), &c, sizeof(c), 0) ||
 	    bpf_map__update_elem(l->skel->maps.bwl_schema_v1, &zero, sizeof(zero), &s, sizeof(s), 0))
 		return bwl_fail(e, errno, "cannot write the control words: %s", strerror(errno));
-	if (fresh_volume)
+	if (m->fresh_volume)
 		bwl_audit("new maps in %s: volumes start unspent (--fresh-volume)", l->dir);
 	return 0;
 }
@@ -214,54 +247,85 @@ static int usable(const struct bwl_schema *s, const char *dir, struct bwl_err *e
 {
 	if (s->magic == BWL_SCHEMA_MAGIC && s->abi == BWL_ABI_VERSION && s->layout == bwl_layout())
 		return 0;
-	bwl_fail(e, EPROTO, "%s holds maps of another schema (ABI %u, layout %016llx)", dir, s->abi,
-		 (unsigned long long)s->layout);
-	return bwl_hint(e, "bwlimit-load detach with the version that attached; volumes start spent afterwards");
+	bwl_fail(e, EPROTO, "%s holds maps of another schema (ABI %u, layout %016llx; this program: ABI %u, layout %016llx)",
+		 dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION,
+		 (unsigned long long)bwl_layout());
+	return bwl_hint(e, "the layout changed: bwlimit-load detach, then attach; volumes start spent");
 }
 
-int bwl_load_object(struct bwl_load *l, const struct bwl_dims *dims, bool fresh_volume, bool drill,
-		    struct bwl_err *e)
+static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_dims *d,
+		     struct bwl_err *e)
 {
 	struct bwl_schema s = pinned_schema(l->dir);
-	struct bwl_dims d = *dims;
 	char path[240];
-	int r = 0;
+	int r;
 
-	libbpf_set_print(keep_log);
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	l->reused = s.magic != 0;
-	if (l->reused) {
+	if (s.magic) {
 		r = usable(&s, l->dir, e);
-		d = (struct bwl_dims){ s.max_peers, s.max_extras, s.max_windows };
-	} else {
-		snprintf(path, sizeof(path), "%s/maps", l->dir);
-		r = unlink_all(path, e);	/* of an attach that was interrupted */
+		if (r)
+			return r;
+		l->reused = all_pinned(l->dir);
+		*d = (struct bwl_dims){ s.max_peers, s.max_extras, s.max_windows };
 	}
+	if (l->reused)
+		return 0;
+	if (!m) {
+		bwl_fail(e, ENOENT, "%s holds no complete set of maps", l->dir);
+		return bwl_hint(e, "bwlimit-load attach");
+	}
+	if (s.magic)
+		bwl_warn("%s lacks some of its maps; all are made anew, volumes start spent", l->dir);
+	*d = m->dims;
+	snprintf(path, sizeof(path), "%s/maps", l->dir);
+	r = refuse_strangers(path, e);
+	return r ? r : bwl_load_clear(path, e);
+}
+
+int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err *e)
+{
+	struct bwl_dims d = { 0 };
+	int r;
+
+	r = find_maps(l, m, &d, e);
 	if (r)
 		return r;
 	r = open_and_load(l, &d, true, e);
-	if (r && r != -EPROTO) {
-		struct bwl_err again = { 0 };
-
-		if (!open_and_load(l, &d, false, &again)) {
-			bwl_warn("XDP without multi-buffer frames: %s", "the kernel refuses xdp.frags");
-			r = 0;
-		}
+	if (r && !open_and_load(l, &d, false, NULL)) {
+		bwl_warn("XDP without multi-buffer frames: the kernel refuses xdp.frags");
+		r = 0;
 	}
 	if (!r && !l->reused)
-		r = write_first_words(l, &d, fresh_volume, drill, e);
+		r = write_first_words(l, m, e);
 	if (!r)
 		r = bwl_pins_open(l->dir, true, &l->pins, e);
-	if (!r) {
-		/* The lock is ours already, for the whole run. */
-		l->pins->dir_fd = dup(l->dir_fd);
-	}
-	return r;
+	if (r)
+		return r;
+	l->pins->dir_fd = dup(l->dir_fd);	/* the lock is ours already, for the whole run */
+	l->ctl_id = bwl_map_id(l->pins->fd[BWL_PIN_ctl]);
+	return 0;
 }
 
-int bwl_load_prog(const struct bwl_load *l, const char *name)
+int bwl_load_invalidate(struct bwl_load *l, struct bwl_err *e)
 {
-	struct bpf_program *p = bpf_object__find_program_by_name(l->skel->obj, name);
+	struct bwl_schema none = { 0 };
+	uint32_t zero = 0;
+	char path[240];
+	int fd, r;
+
+	snprintf(path, sizeof(path), "%s/maps/%s", l->dir, bwl_pin_name(BWL_PIN_schema));
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : bwl_fail(e, errno, "cannot open %s: %s", path, strerror(errno));
+	r = value_size(fd) != sizeof(none) || bpf_map_update_elem(fd, &zero, &none, 0);
+	close(fd);
+	if (r && unlink(path))	/* of another shape: its pin says enough by going */
+		return bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
+	return 0;
+}
+
+int bwl_load_prog(const struct bwlimit *skel, const char *name)
+{
+	struct bpf_program *p = bpf_object__find_program_by_name(skel->obj, name);
 
 	return p ? bpf_program__fd(p) : -1;
 }

@@ -12,28 +12,49 @@ struct bwl_dims {
 };
 #define BWL_DEFAULT_DIMS { .max_peers = 65536, .max_extras = 16384, .max_windows = 16384 }
 
+/* What a new set of maps is made with; of no effect on maps that are there. */
+struct bwl_make {
+	struct bwl_dims dims;
+	bool fresh_volume, drill;
+};
+
 struct bwl_load {
 	char dir[200];
 	int dir_fd;		/* flock held */
 	bool reused;		/* the maps were there already, state and all */
 	struct bwlimit *skel;
 	struct bwl_pins *pins;
+	uint32_t ctl_id;	/* id of bwl_ctl_v1: programs that use it are ours */
 };
 
-/* Make the pin directory (on a bpffs) and take the lock. */
-int bwl_load_begin(const char *dir, struct bwl_load *ret, struct bwl_err *e);
+/* Libbpf's own words go into our errors, where they matter, and nowhere else. */
+void bwl_load_quiet(void);
+/* Take the lock on the pin directory; make: make it first (on a bpffs). -ENOENT when there is none. */
+int bwl_load_begin(const char *dir, bool make, struct bwl_load *ret, struct bwl_err *e);
 /*
- * Load the programs against the pinned maps; make and pin the maps when there are none, or when
- * an interrupted attach left an incomplete set. frags: load the XDP program for multi-buffer
- * frames (kernel 5.18); retried without when the kernel refuses.
+ * Load the programs against the pinned maps. m: make and pin the maps when there are none, or
+ * when an interrupted attach or detach left an incomplete set. m NULL: they must be there.
+ * XDP is loaded for multi-buffer frames (kernel 5.18), without where the kernel refuses that.
  */
-int bwl_load_object(struct bwl_load *l, const struct bwl_dims *dims, bool fresh_volume, bool drill,
-		    struct bwl_err *e);
+int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err *e);
+/* The programs of this binary, loaded once more on the maps of p: for their tags. */
+int bwl_load_again(struct bwl_pins *p, struct bwlimit **ret, struct bwl_err *e);
+/* Opened and not loaded, on the same maps; the XDP program alone. NULL and e on failure. */
+struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, struct bwl_err *e);
 /* File descriptor of a program by its name, e.g. "bwl_tc_host". */
-int bwl_load_prog(const struct bwl_load *l, const char *name);
+int bwl_load_prog(const struct bwlimit *skel, const char *name);
 void bwl_load_end(struct bwl_load *l);
 
-/* Remove every pin below dir and dir itself. */
+/* From here on no tool believes the maps, and the next attach makes new ones. */
+int bwl_load_invalidate(struct bwl_load *l, struct bwl_err *e);
+/* Remove every pin below dir and dir itself; or only what is in one folder. */
 int bwl_load_wipe(const char *dir, struct bwl_err *e);
+int bwl_load_clear(const char *folder, struct bwl_err *e);
+
+#define BWL_GROUP "bwlimit"
+/* The maps to group bwlimit, where there is one. Links and programs stay root's. */
+int bwl_load_share(const char *dir, struct bwl_err *e);
+
+uint32_t bwl_map_id(int fd);	/* 0 on failure */
 
 #endif

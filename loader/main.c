@@ -20,16 +20,20 @@ static const char usage_text[] =
 	"  upgrade   replace the programs in place, under traffic\n"
 	"  status    what is attached where, and how\n"
 	"  verify    check every promise; exit code 1 when one does not hold\n"
+	"  up        verify, and when it is clean set the host ports up\n"
+	"  down      set down every device that is no uplink and no management\n"
+	"  guard     do so for devices that appear later, until it is stopped\n"
 	"  probe     what this kernel and these devices offer, found by trying\n"
-	"  guard     keep devices that appear later down until they are attached\n"
 	"\n"
 	"options:\n"
 	"  --host DEV            host port (repeat it for more)\n"
 	"  --uplink DEV          uplink (repeat it for more)\n"
-	"  --policy FILE         take the ports from this policy and apply it\n"
-	"  --management DEV      a device that is no port: verify and guard leave it alone\n"
-	"  --tc auto|tcx|clsact              default auto\n"
-	"  --xdp auto|native|generic|none    default auto\n"
+	"  --policy FILE         take the ports from this policy; attach applies it\n"
+	"  --management DEV      a device that is no port: verify, down and guard leave it alone\n"
+	"  --tc auto|tcx|clsact  default auto: tcx where the kernel has it\n"
+	"  --xdp auto|native|generic|libxdp|none\n"
+	"                        default auto: native, else generic. libxdp: other XDP programs can\n"
+	"                        share the port (weaker: no link of our own)\n"
 	"  --max-peers N --max-extras N --max-windows N\n"
 	"                        size of the tables when they are made (65536, 16384, 16384)\n"
 	"  --fresh-volume        volumes of the first policy start unspent (logged)\n"
@@ -40,9 +44,13 @@ static const char usage_text[] =
 	"  --json                for programs, errors included\n"
 	"\n"
 	"examples:\n"
-	"  bwlimit-load attach --host pf0hpf --uplink p0 --policy /etc/bwlimit/policy.yaml\n"
+	"  bwlimit-load attach --policy /etc/bwlimit/policy.yaml\n"
+	"  bwlimit-load attach --host pf0hpf --uplink p0 --keep-down\n"
 	"  bwlimit-load verify --management oob_net0\n"
-	"  bwlimit-load upgrade && bwlimit-load status\n";
+	"  bwlimit-load up --management oob_net0\n"
+	"  bwlimit-load upgrade && bwlimit-load status\n"
+	"  bwlimit-load probe --host pf0hpf --uplink p0 --json\n"
+	"  bwlimit-load detach --open\n";
 
 static int cmd_attach(struct bwl_attach *a, struct bwl_err *e)
 {
@@ -69,23 +77,13 @@ static int cmd_detach(struct bwl_attach *a, struct bwl_err *e)
 	return r;
 }
 
-static int cmd_status(struct bwl_attach *a, struct bwl_err *e)
-{
-	return bwl_status(a, e);
-}
-
-static int cmd_verify(struct bwl_attach *a, struct bwl_err *e)
-{
-	return bwl_verify(a, e);
-}
-
 static const struct command {
 	const char *name;
 	int (*run)(struct bwl_attach *a, struct bwl_err *e);
 } commands[] = {
 	{ "attach", cmd_attach }, { "detach", cmd_detach }, { "upgrade", cmd_upgrade },
-	{ "status", cmd_status }, { "verify", cmd_verify }, { "probe", bwl_probe },
-	{ "guard", bwl_guard },
+	{ "status", bwl_status }, { "verify", bwl_verify }, { "up", bwl_up }, { "down", bwl_down },
+	{ "probe", bwl_probe }, { "guard", bwl_guard },
 };
 
 enum { O_HOST = 256, O_UPLINK, O_POLICY, O_MANAGEMENT, O_TC, O_XDP, O_PEERS, O_EXTRAS, O_WINDOWS,
@@ -141,7 +139,7 @@ static int word(const char *what, const char *const *words, struct bwl_err *e)
 static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 {
 	static const char *const tc[] = { "auto", "tcx", "clsact", NULL };
-	static const char *const xdp[] = { "auto", "native", "generic", "none", NULL };
+	static const char *const xdp[] = { "auto", "native", "generic", "libxdp", "none", NULL };
 	int r = 0;
 
 	switch (opt) {
@@ -149,13 +147,13 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 	case O_UPLINK: return add(a->uplink, &a->nuplink, "uplink", e);
 	case O_MANAGEMENT: return add(a->management, &a->nmanagement, "management", e);
 	case O_POLICY: a->policy = optarg; return 0;
-	case O_PEERS: return number(&a->dims.max_peers, "max-peers", 16, 1U << 22, e);
-	case O_EXTRAS: return number(&a->dims.max_extras, "max-extras", 256, 1U << 22, e);
-	case O_WINDOWS: return number(&a->dims.max_windows, "max-windows", 16, 1U << 22, e);
-	case O_FRESH: a->fresh_volume = true; return 0;
+	case O_PEERS: return number(&a->make.dims.max_peers, "max-peers", 16, 1U << 22, e);
+	case O_EXTRAS: return number(&a->make.dims.max_extras, "max-extras", 256, 1U << 22, e);
+	case O_WINDOWS: return number(&a->make.dims.max_windows, "max-windows", 16, 1U << 22, e);
+	case O_FRESH: a->make.fresh_volume = true; return 0;
 	case O_DOWN: a->keep_down = true; return 0;
 	case O_OPEN: a->open = true; return 0;
-	case O_DRILL: a->drill = true; return 0;
+	case O_DRILL: a->make.drill = true; return 0;
 	case O_PINS: a->dir = optarg; return 0;
 	case O_JSON: a->json = true; return 0;
 	case O_TC:
@@ -174,13 +172,17 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 
 int main(int argc, char **argv)
 {
-	struct bwl_attach a = { .dims = BWL_DEFAULT_DIMS };
+	struct bwl_attach a = { .make.dims = BWL_DEFAULT_DIMS };
 	const struct command *c = NULL;
 	struct bwl_err e = { 0 };
 	int opt, r = 0;
 	size_t i;
 
 	bwl_log_program("bwlimit-load");
+	bwl_load_quiet();
+	opterr = 0;
+	for (i = 1; i < (size_t)argc; i++)	/* errors about other options are JSON too */
+		a.json |= !strcmp(argv[i], "--json");
 	while (!r && (opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (opt == O_HELP || opt == 'h') {
 			fputs(usage_text, stdout);
@@ -190,7 +192,9 @@ int main(int argc, char **argv)
 			puts("bwlimit-load " BWL_VERSION);
 			return 0;
 		}
-		r = option(&a, opt, &e);
+		r = opt == '?' ? bwl_fail(&e, EINVAL, "%s: unknown option, or its value is missing or too much",
+					  argv[optind - 1])
+			       : option(&a, opt, &e);
 	}
 	for (i = 0; !r && optind < argc && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(commands[i].name, argv[optind]))
@@ -202,12 +206,12 @@ int main(int argc, char **argv)
 			bwl_fail(&e, EINVAL, "unknown command %s", argv[optind]);
 		else
 			bwl_fail(&e, EINVAL, "%s takes no argument %s", c->name, argv[optind + 1]);
-		bwl_hint(&e, "bwlimit-load --help");
 		r = -EINVAL;
 	}
 	if (r) {
-		if (e.code)
-			bwl_err_print(&e, "bwlimit-load", a.json);
+		if (!*e.hint)
+			bwl_hint(&e, "bwlimit-load --help");
+		bwl_err_print(&e, "bwlimit-load", a.json);
 		return 2;
 	}
 	r = c->run(&a, &e);

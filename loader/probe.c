@@ -172,14 +172,6 @@ static int scratch_dev(struct bwl_netdev *ret, struct bwl_err *e)
 	return bwl_netdev_get("bwl-probe0", ret, e);
 }
 
-static int silent(enum libbpf_print_level level, const char *fmt, va_list args)
-{
-	(void)level;
-	(void)fmt;
-	(void)args;
-	return 0;
-}
-
 int bwl_probe(struct bwl_attach *a, struct bwl_err *e)
 {
 	struct probe p = { .json = a->json, .all = json_array() };
@@ -187,7 +179,6 @@ int bwl_probe(struct bwl_attach *a, struct bwl_err *e)
 	unsigned i;
 	int r = 0;
 
-	libbpf_set_print(silent);
 	if (!a->nhost && !a->nuplink) {
 		r = scratch_dev(&d, e);
 		if (!r) {

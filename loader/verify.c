@@ -1,372 +1,342 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* verify and status: what the kernel says is there, compared with what should be. */
+/* verify: what the kernel says is there, compared with what should be. */
 #include <errno.h>
-#include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <bwl/units.h>
+#include "bwlimit.skel.h"
+#include "note.h"
 #include "verify.h"
 
-int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e)
-{
-	const struct bwl_slot *s;
-	struct bwl_hook_state st;
-	struct bwl_netdev d;
-	unsigned n, i, k;
-	int r;
+#define REPAIR "bwlimit-load attach repairs it"
 
-	for (i = 0; i < BWL_MAX_PORTS; i++) {
-		const struct bwl_dev *dev = &l->pins->dev[i];
-
-		if (!dev->ifindex || bwl_netdev_get(dev->name, &d, NULL))
-			continue;
-		n = bwl_port_slots(dev->kind, &s);
-		for (k = 0; k < n; k++) {
-			r = bwl_hook_query(l->dir, &d, s[k].hook, s[k].prog, &st, e);
-			if (r)
-				return r;
-			if (s[k].hook == BWL_HOOK_XDP)
-				continue;	/* an early drop only; TC enforces */
-			if (!st.attached || !st.first) {
-				bwl_fail(e, EEXIST, "%s: %s is %s", d.name, s[k].prog,
-					 st.attached ? "behind a foreign program" : "not attached");
-				return bwl_hint(e, "bwlimit-load verify");
-			}
-		}
-	}
-	return 0;
-}
-
-struct report {
-	json_t *checks;
-	bool json;
-	unsigned failed, warned;
-};
-
-enum outcome { OK, WARN, FAIL };
-
-static void check(struct report *r, enum outcome o, const char *what, const char *next, ...)
-	__attribute__((format(printf, 3, 5)));
-
-static void check(struct report *r, enum outcome o, const char *what, const char *next, ...)
+void bwl_check(struct bwl_report *r, enum bwl_outcome o, const char *next, const char *what, ...)
 {
 	static const char *const words[] = { "ok", "warn", "FAIL" };
 	char text[512];
 	va_list ap;
 
-	va_start(ap, next);
+	va_start(ap, what);
 	vsnprintf(text, sizeof(text), what, ap);
 	va_end(ap);
-	r->failed += o == FAIL;
-	r->warned += o == WARN;
-	if (r->json)
-		json_array_append_new(r->checks, json_pack("{s:s, s:s, s:s}", "result", words[o],
-							   "check", text, "next", o == OK ? "" : next));
-	else if (o == OK)
-		printf("%-4s  %s\n", words[o], text);
-	else
+	r->failed += o == BWL_FAIL;
+	r->warned += o == BWL_WARN;
+	if (r->checks)
+		json_array_append_new(r->checks, json_pack("{s:s, s:s, s:s}", "result", words[o], "check",
+							   text, "next", o == BWL_OK ? "" : next));
+	else if (o != BWL_OK)
 		printf("%-4s  %s\n      %s\n", words[o], text, next);
+	else if (!r->quiet)
+		printf("%-4s  %s\n", words[o], text);
 }
 
-static int sysctl_value(const char *path)
+/* XDP that is not ours: it sees every packet before TC does and may send it on. */
+static bool foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, uint32_t ctl_id,
+			uint32_t *ret_id)
 {
-	FILE *f = fopen(path, "re");
-	int v = -1;
+	struct bwl_hook_at at = { p->dir, d, BWL_HOOK_XDP, "bwl_xdp_host", ctl_id };
+	struct bwl_hook_state st;
 
-	if (!f)
-		return -1;
-	if (fscanf(f, "%d", &v) != 1)
-		v = -1;
-	fclose(f);
-	return v;
+	if (bwl_hook_query(&at, &st, NULL) || !st.foreign_id)
+		return false;
+	*ret_id = st.foreign_id;
+	return true;
 }
 
-static void check_forwarding(struct report *r, const struct bwl_netdev *d, size_t n)
+static int verify_port(struct bwl_load *l, const struct bwl_netdev *d, unsigned kind,
+		       struct bwl_err *e)
 {
-	char path[128];
-	size_t i;
-	int v = sysctl_value("/proc/sys/net/ipv4/ip_forward");
+	const struct bwl_slot *s;
+	unsigned n = bwl_port_slots(kind, &s), k;
+	struct bwl_hook_state st;
+	uint32_t id;
+	int r;
 
-	check(r, v ? FAIL : OK, "IPv4 forwarding by the kernel is %s", "sysctl -w net.ipv4.ip_forward=0",
-	      v ? "on" : "off");
-	v = sysctl_value("/proc/sys/net/ipv6/conf/all/forwarding");
-	check(r, v > 0 ? FAIL : OK, "IPv6 forwarding by the kernel is %s",
-	      "sysctl -w net.ipv6.conf.all.forwarding=0", v > 0 ? "on" : "off");
-	for (i = 0; i < n; i++) {
-		snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%s/forwarding", d[i].name);
-		if (sysctl_value(path) > 0)
-			check(r, FAIL, "%s forwards by itself", "sysctl -w net.ipv4.conf.DEV.forwarding=0",
-			      d[i].name);
-		snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/forwarding", d[i].name);
-		if (sysctl_value(path) > 0)
-			check(r, FAIL, "%s forwards IPv6 by itself",
-			      "sysctl -w net.ipv6.conf.DEV.forwarding=0", d[i].name);
+	for (k = 0; k < n; k++) {
+		struct bwl_hook_at at = { l->dir, d, s[k].hook, s[k].prog, l->ctl_id };
+
+		if (s[k].hook == BWL_HOOK_XDP)
+			continue;	/* an early drop only; TC enforces */
+		r = bwl_hook_query(&at, &st, e);
+		if (r)
+			return r;
+		if (st.attached && st.first)
+			continue;
+		bwl_fail(e, EEXIST, "%s: %s is %s", d->name, s[k].prog,
+			 st.attached ? "behind a foreign program" : "not attached");
+		return bwl_hint(e, "remove the foreign program: bpftool net show dev %s", d->name);
 	}
+	if (!foreign_xdp(l->pins, d, l->ctl_id, &id))
+		return 0;
+	bwl_fail(e, EEXIST, "%s: foreign XDP program %u runs before everything", d->name, id);
+	return bwl_hint(e, "remove it: ip link set %s xdp off", d->name);
 }
 
-static const struct bwl_netdev *dev_named(const struct bwl_netdev *d, size_t n, const char *name)
+int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e)
 {
-	size_t i;
+	struct bwl_netdev d;
+	unsigned i;
+	int r = 0;
 
-	for (i = 0; i < n; i++)
-		if (!strcmp(d[i].name, name))
-			return &d[i];
-	return NULL;
+	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
+		const struct bwl_dev *dev = &l->pins->dev[i];
+
+		if (dev->ifindex && !bwl_netdev_get(dev->name, &d, NULL))
+			r = verify_port(l, &d, dev->kind, e);
+	}
+	return r;
 }
 
-static void tag_text(int prog_fd, char tag[17])
+struct ports {
+	struct bwl_report *r;
+	struct bwl_pins *p;
+	uint32_t ctl_id;
+	struct bwlimit *built;	/* the programs of this binary; NULL: could not be loaded */
+};
+
+static void check_slot(const struct ports *c, const struct bwl_netdev *d, const struct bwl_slot *s)
 {
-	struct bpf_prog_info info = {};
-	__u32 len = sizeof(info);
-	int i;
-
-	tag[0] = '\0';
-	if (prog_fd < 0 || bpf_obj_get_info_by_fd(prog_fd, &info, &len))
-		return;
-	for (i = 0; i < 8; i++)
-		snprintf(tag + 2 * i, 3, "%02x", info.tag[i]);
-}
-
-static void pinned_tag(const char *dir, const char *prog, char tag[17])
-{
-	char path[300];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/progs/%s", dir, prog);
-	fd = bpf_obj_get(path);
-	tag_text(fd, tag);
-	if (fd >= 0)
-		close(fd);
-}
-
-static void check_slot(struct report *r, const char *dir, const struct bwl_netdev *d,
-		       const struct bwl_slot *s)
-{
+	struct bwl_hook_at at = { c->p->dir, d, s->hook, s->prog, c->ctl_id };
+	bool xdp = s->hook == BWL_HOOK_XDP;
 	struct bwl_hook_state st;
 	struct bwl_err e = { 0 };
-	char want[17];
+	char want[17] = "", why[BWL_WHY_LEN];
 
-	if (bwl_hook_query(dir, d, s->hook, s->prog, &st, &e)) {
-		check(r, FAIL, "%s: %s", "run verify as root", d->name, e.text);
+	if (bwl_hook_query(&at, &st, &e)) {
+		bwl_check(c->r, BWL_FAIL, "run verify as root", "%s: %s", d->name, e.text);
 		return;
 	}
-	if (!st.attached) {
-		check(r, s->hook == BWL_HOOK_XDP ? WARN : FAIL, "%s: %s is not attached%s",
-		      "bwlimit-load attach repairs it", d->name, s->prog,
-		      s->hook == BWL_HOOK_XDP ? " (it only drops early; TC enforces)" : "");
-		return;
-	}
-	pinned_tag(dir, s->prog, want);
-	if (strcmp(want, st.tag))
-		check(r, FAIL, "%s: %s has tag %s, attach pinned %s", "bwlimit-load attach repairs it",
-		      d->name, s->prog, st.tag, want);
+	bwl_note_get(&at, why);
+	if (c->built)
+		bwl_hook_tag(bwl_load_prog(c->built, s->prog), want);
+	if (!st.attached)
+		bwl_check(c->r, xdp ? BWL_WARN : BWL_FAIL, REPAIR, "%s: %s is not attached%s", d->name,
+			  s->prog, xdp ? " (it only drops early; TC enforces)" : "");
+	else if (*want && strcmp(want, st.tag))
+		bwl_check(c->r, BWL_FAIL, "bwlimit-load upgrade",
+			  "%s: %s has tag %s, this version's is %s", d->name, s->prog, st.tag, want);
 	else if (!st.first)
-		check(r, FAIL, "%s: a foreign program runs before %s", "remove it: bpftool net show",
-		      d->name, s->prog);
+		bwl_check(c->r, BWL_FAIL, "remove it, or bwlimit-load attach to move ours in front",
+			  "%s: foreign program %u runs before %s", d->name, st.foreign_id, s->prog);
 	else if (!st.link_id)
-		check(r, WARN, "%s: %s by %s, tag %s, without a bpf_link: anyone with CAP_NET_ADMIN can remove it",
-		      "a kernel with tcx (6.6) has links", d->name, s->prog, st.how, st.tag);
+		bwl_check(c->r, BWL_WARN, "bwlimit-load attach with --tc tcx or --xdp auto, where the kernel has it",
+			  "%s: %s by %s, tag %s, without a bpf_link: anyone with CAP_NET_ADMIN can remove it%s%s",
+			  d->name, s->prog, st.how, st.tag, *why ? "; " : "", why);
+	else if (*why)
+		bwl_check(c->r, BWL_WARN, "bwlimit-load probe", "%s: %s by %s, tag %s, link %u: %s", d->name,
+			  s->prog, st.how, st.tag, st.link_id, why);
 	else
-		check(r, OK, "%s: %s by %s, tag %s, link %u", "", d->name, s->prog, st.how, st.tag,
-		      st.link_id);
+		bwl_check(c->r, BWL_OK, "", "%s: %s by %s, tag %s, link %u", d->name, s->prog, st.how,
+			  st.tag, st.link_id);
 }
 
-static void check_ports(struct report *r, struct bwl_pins *p, const struct bwl_netdev *d, size_t n)
+static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32_t id)
 {
-	const struct bwl_netdev *dev;
+	const struct bwl_dev *known = &c->p->dev[id];
 	const struct bwl_slot *s;
-	unsigned i, k, m;
+	unsigned n = bwl_port_slots(known->kind, &s), k;
+	uint32_t foreign;
+	char next[64];
+
+	for (k = 0; k < n; k++)
+		check_slot(c, d, &s[k]);
+	if (foreign_xdp(c->p, d, c->ctl_id, &foreign)) {
+		snprintf(next, sizeof(next), "ip link set %s xdp off", d->name);
+		bwl_check(c->r, BWL_FAIL, next, "%s: foreign XDP program %u runs before everything",
+			  d->name, foreign);
+	}
+	if (d->master) {
+		snprintf(next, sizeof(next), "ip link set %s nomaster", d->name);
+		bwl_check(c->r, BWL_FAIL, next, "port %s belongs to a bridge or bond", d->name);
+	}
+	if (c->p->ifport[d->ifindex].v != id + 1)
+		bwl_check(c->r, BWL_FAIL, REPAIR, "port %s is not known to the programs", d->name);
+	if (known->mtu != d->mtu)
+		bwl_check(c->r, BWL_WARN, "bwlimit-load attach, then apply the policy again",
+			  "port %s has an MTU of %u and had %u when it was attached", d->name, d->mtu,
+			  known->mtu);
+	if (!d->up)
+		bwl_check(c->r, BWL_WARN, "bwlimit-load up", "port %s is down", d->name);
+}
+
+/* An interface index that stands for a port and is none: its traffic would count as that port's. */
+static void check_strangers(const struct ports *c)
+{
+	uint32_t i, id;
+
+	for (i = 0; i < BWL_MAX_IFINDEX; i++) {
+		id = c->p->ifport[i].v;
+		if (id && (id > BWL_MAX_PORTS || c->p->dev[id - 1].ifindex != i))
+			bwl_check(c->r, BWL_FAIL, REPAIR,
+				  "interface %u is known to the programs and is not a port", i);
+	}
+}
+
+static void check_ports(const struct ports *c, const struct bwl_netdev *d, size_t n)
+{
+	uint32_t i;
+	size_t k;
 
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
-		if (!p->dev[i].ifindex)
+		if (!c->p->dev[i].ifindex)
 			continue;
-		dev = dev_named(d, n, p->dev[i].name);
-		if (!dev || dev->ifindex != p->dev[i].ifindex) {
-			check(r, FAIL, "port %s is gone or was made anew", "bwlimit-load attach repairs it",
-			      p->dev[i].name);
-			continue;
-		}
-		m = bwl_port_slots(p->dev[i].kind, &s);
-		for (k = 0; k < m; k++)
-			check_slot(r, p->dir, dev, &s[k]);
-		if (dev->master)
-			check(r, FAIL, "port %s belongs to a bridge or bond", "ip link set DEV nomaster",
-			      dev->name);
-		if (p->ifport[dev->ifindex].v != i + 1)
-			check(r, FAIL, "port %s is not known to the programs", "bwlimit-load attach repairs it",
-			      dev->name);
+		for (k = 0; k < n && d[k].ifindex != c->p->dev[i].ifindex; k++)
+			;
+		if (k < n && !strcmp(d[k].name, c->p->dev[i].name))
+			check_port(c, &d[k], i);
+		else
+			bwl_check(c->r, BWL_FAIL, REPAIR, "port %s is gone or was made anew",
+				  c->p->dev[i].name);
+	}
+	check_strangers(c);
+}
+
+static void check_heartbeat(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_gen *g,
+			    uint64_t now)
+{
+	uint64_t beat = p->ctl->heartbeat_ns;
+	char buf[BWL_UNIT_BUF];
+
+	if (!g->base->heartbeat_ns)
+		bwl_check(r, BWL_WARN, "set heartbeat to a time",
+			  "the policy says heartbeat: none: grants outlive a dead controller");
+	else if (now >= beat)
+		bwl_check(r, BWL_WARN, "bwlimit-ctl heartbeat", "the heartbeat has %s: floors apply",
+			  beat ? "stopped" : "never come");
+	else
+		bwl_check(r, BWL_OK, "", "the heartbeat holds for %s",
+			  bwl_human_time((double)(beat - now) / 1e9, buf));
+}
+
+static void check_policy_ports(struct bwl_report *r, const struct bwl_pins *p,
+			       const struct bwl_gen *g)
+{
+	unsigned i;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		if (g->base->port[i].flags && !p->dev[i].ifindex)
+			bwl_check(r, BWL_FAIL, "bwlimit-load attach", "port %s of the policy is not attached",
+				  g->base->port[i].name);
+		if (!g->base->port[i].flags && p->dev[i].ifindex)
+			bwl_check(r, BWL_WARN, "add it to the policy",
+				  "port %s is attached but not in the policy: closed", p->dev[i].name);
 	}
 }
 
-/* Every other device that is up could carry a host's traffic past the programs. */
-static void check_uncovered(struct report *r, struct bwl_pins *p, const struct bwl_attach *a,
-			    const struct bwl_netdev *d, size_t n)
+static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 {
-	unsigned k, bad = 0;
-	bool known;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		known = d[i].loopback || !d[i].up;
-		for (k = 0; k < BWL_MAX_PORTS; k++)
-			known |= p->dev[k].ifindex == d[i].ifindex;
-		for (k = 0; k < a->nmanagement; k++)
-			known |= !strcmp(a->management[k], d[i].name);
-		if (known)
-			continue;
-		bad++;
-		check(r, FAIL, "device %s is up and neither a port nor named as management",
-		      "set it down, attach it, or say --management DEV", d[i].name);
-	}
-	if (!bad)
-		check(r, OK, "every other device is down, loopback or management", "");
-}
-
-static void check_policy(struct report *r, struct bwl_pins *p)
-{
-	uint64_t now = bwl_now_ns(), pending = bwl_pending_ns(p, now), beat = p->ctl->heartbeat_ns;
+	uint64_t now = bwl_now_ns(), pending = bwl_pending_ns(p, now);
 	char buf[BWL_UNIT_BUF], hex[65] = "";
 	struct bwl_err e = { 0 };
 	struct bwl_gen g;
 	unsigned i;
 
-	check(r, p->ctl->stop ? FAIL : OK, "the stop switch is %s", "bwlimit-ctl stop --off",
-	      p->ctl->stop ? "on: nothing passes" : "off");
-	check(r, p->ctl->drill ? FAIL : OK, "these maps were made by %s",
-	      "detach, then attach without --drill",
-	      p->ctl->drill ? "quickstart or a test" : "a plain attach");
+	bwl_check(r, p->ctl->stop ? BWL_FAIL : BWL_OK, "bwlimit-ctl stop --off", "the stop switch is %s",
+		  p->ctl->stop ? "on: nothing passes" : "off");
+	bwl_check(r, p->ctl->drill ? BWL_FAIL : BWL_OK, "detach, then attach without --drill",
+		  "these maps were made by %s",
+		  p->ctl->drill ? "quickstart or a test" : "a plain attach");
 	if (bwl_gen_open(p, bwl_active_slot(p, now), &g, &e)) {
-		check(r, FAIL, "%s", "bwlimit-ctl policy apply FILE", e.text);
+		bwl_check(r, BWL_FAIL, "bwlimit-ctl policy apply FILE", "%s", e.text);
 		return;
 	}
 	for (i = 0; i < 32; i++)
 		snprintf(hex + 2 * i, 3, "%02x", g.base->digest[i]);
-	check(r, OK, "policy of node %s in force: %u peers, digest %s", "", g.base->node_name,
-	      g.base->npeers, strspn(hex, "0") == 64 ? "none (edited since it was applied)" : hex);
+	bwl_check(r, BWL_OK, "", "policy of node %s in force: %u peers, digest %s", g.base->node_name,
+		  g.base->npeers, strspn(hex, "0") == 64 ? "none (edited since it was applied)" : hex);
 	if (pending)
-		check(r, WARN, "it returns to the one before in %s unless confirmed",
-		      "bwlimit-ctl policy confirm", bwl_human_time((double)(pending - now) / 1e9, buf));
-	if (!g.base->heartbeat_ns)
-		check(r, WARN, "the policy says heartbeat: none: grants outlive a dead controller",
-		      "set heartbeat to a time");
-	else if (now >= beat)
-		check(r, WARN, "the heartbeat has %s: floors apply", "bwlimit-ctl heartbeat",
-		      beat ? "stopped" : "never come");
-	else
-		check(r, OK, "the heartbeat holds for %s", "",
-		      bwl_human_time((double)(beat - now) / 1e9, buf));
-	for (i = 0; i < BWL_MAX_PORTS; i++) {
-		if (g.base->port[i].flags && !p->dev[i].ifindex)
-			check(r, FAIL, "port %s of the policy is not attached", "bwlimit-load attach",
-			      g.base->port[i].name);
-		if (!g.base->port[i].flags && p->dev[i].ifindex)
-			check(r, WARN, "port %s is attached but not in the policy: closed",
-			      "add it to the policy", p->dev[i].name);
-	}
+		bwl_check(r, BWL_WARN, "bwlimit-ctl policy confirm",
+			  "it returns to the one before in %s unless confirmed",
+			  bwl_human_time((double)(pending - now) / 1e9, buf));
+	check_heartbeat(r, p, &g, now);
+	check_policy_ports(r, p, &g);
 	bwl_gen_close(&g);
 }
 
-int bwl_verify(const struct bwl_attach *a, struct bwl_err *e)
+/* Everything into r. */
+static int run_checks(struct bwl_report *r, const struct bwl_attach *a, struct bwl_pins *p,
+		      struct bwl_err *e)
 {
-	struct report r = { .json = a->json, .checks = json_array() };
+	struct ports c = { .r = r, .p = p, .ctl_id = bwl_map_id(p->fd[BWL_PIN_ctl]) };
 	struct bwl_netdev *d = NULL;
-	struct bwl_pins *p = NULL;
+	struct bwl_err load = { 0 };
 	size_t n = 0;
 	int err;
 
-	err = bwl_pins_open(a->dir, false, &p, e);
-	if (!err)
-		err = bwl_netdev_list(&d, &n, e);
-	if (!err) {
-		check(&r, OK, "maps in %s are of this program's schema", "", p->dir);
-		check_ports(&r, p, d, n);
-		check_uncovered(&r, p, a, d, n);
-		check_forwarding(&r, d, n);
-		check_policy(&r, p);
-		if (a->json) {
-			json_t *o = json_pack("{s:b, s:i, s:i, s:O}", "ok", !r.failed, "failed", r.failed,
-					      "warnings", r.warned, "checks", r.checks);
-
-			json_dumpf(o, stdout, JSON_INDENT(2));
-			putchar('\n');
-			json_decref(o);
-		} else {
-			printf("%u failed, %u warnings\n", r.failed, r.warned);
-		}
-	}
-	json_decref(r.checks);
+	err = bwl_netdev_list(&d, &n, e);
+	if (err)
+		return err;
+	bwl_check(r, BWL_OK, "", "maps in %s are of this program's schema", p->dir);
+	if (bwl_load_again(p, &c.built, &load))
+		bwl_check(r, BWL_FAIL, "run verify as root", "tags cannot be compared: %s", load.text);
+	check_ports(&c, d, n);
+	bwl_verify_around(r, p, a, d, n);
+	check_policy(r, p);
+	if (c.built)
+		bwlimit__destroy(c.built);
 	free(d);
-	bwl_pins_close(p);
+	return 0;
+}
+
+static void print_json(const struct bwl_report *r)
+{
+	json_t *o = json_pack("{s:b, s:i, s:i, s:O}", "ok", !r->failed, "failed", r->failed, "warnings",
+			      r->warned, "checks", r->checks);
+
+	json_dumpf(o, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(o);
+}
+
+static int verify(struct bwl_attach *a, struct bwl_pins *p, bool quiet, struct bwl_err *e)
+{
+	struct bwl_report r = { .quiet = quiet, .checks = a->json ? json_array() : NULL };
+	int err = run_checks(&r, a, p, e);
+
+	if (!err && a->json)
+		print_json(&r);
+	else if (!err)
+		printf("%u failed, %u warnings\n", r.failed, r.warned);
+	json_decref(r.checks);
 	return err ? err : (int)r.failed;
 }
 
-static json_t *status_port(const struct bwl_pins *p, unsigned id)
+int bwl_verify(struct bwl_attach *a, struct bwl_err *e)
 {
-	json_t *progs = json_array();
-	const struct bwl_dev *dev = &p->dev[id];
-	struct bwl_hook_state st;
-	struct bwl_netdev d = { 0 };
-	const struct bwl_slot *s;
-	bool there = !bwl_netdev_get(dev->name, &d, NULL);
-	unsigned i, n = bwl_port_slots(dev->kind, &s);
+	struct bwl_pins *p = NULL;
+	int r = bwl_pins_open(a->dir, false, &p, e);
 
-	for (i = 0; there && i < n; i++) {
-		if (bwl_hook_query(p->dir, &d, s[i].hook, s[i].prog, &st, NULL))
-			continue;
-		json_array_append_new(progs, json_pack("{s:s, s:s, s:b, s:b, s:i, s:i, s:s}",
-						       "program", s[i].prog, "hook", st.how,
-						       "attached", st.attached, "first", st.first,
-						       "prog_id", st.prog_id, "link_id", st.link_id,
-						       "tag", st.tag));
-	}
-	return json_pack("{s:i, s:s, s:s, s:i, s:b, s:b, s:o}", "id", id, "device", dev->name, "kind",
-			 dev->kind == BWL_PORT_HOST ? "host" : "uplink", "ifindex", dev->ifindex,
-			 "present", there, "up", d.up, "programs", progs);
+	if (!r)
+		r = verify(a, p, false, e);
+	bwl_pins_close(p);
+	return r;
 }
 
-int bwl_status(const struct bwl_attach *a, struct bwl_err *e)
+int bwl_up(struct bwl_attach *a, struct bwl_err *e)
 {
-	json_t *ports = json_array(), *v, *q, *o;
-	struct bwl_pins *p;
-	size_t i, k;
+	struct bwl_pins *p = NULL;
+	struct bwl_netdev d;
+	unsigned i;
 	int r;
 
 	r = bwl_pins_open(a->dir, false, &p, e);
-	if (r)
-		return r;
-	for (i = 0; i < BWL_MAX_PORTS; i++)
-		if (p->dev[i].ifindex)
-			json_array_append_new(ports, status_port(p, (unsigned)i));
-	o = json_pack("{s:s, s:i, s:i, s:b, s:b, s:O}", "pins", p->dir, "abi", p->schema.abi, "max_peers",
-		      p->schema.max_peers, "stopped", p->ctl->stop != 0, "policy",
-		      bwl_active_slot(p, bwl_now_ns()) != BWL_NO_SLOT, "ports", ports);
-	if (a->json) {
-		json_dumpf(o, stdout, JSON_INDENT(2));
-		putchar('\n');
-	} else {
-		printf("pins %s, room for %u peers, %s, %s\n", p->dir, p->schema.max_peers,
-		       p->ctl->stop ? "STOPPED" : "running",
-		       bwl_active_slot(p, bwl_now_ns()) != BWL_NO_SLOT ? "a policy is in force" : "no policy");
-		json_array_foreach(ports, i, v) {
-			printf("%-12s %-6s ifindex %-5lld %s\n", json_string_value(json_object_get(v, "device")),
-			       json_string_value(json_object_get(v, "kind")),
-			       json_integer_value(json_object_get(v, "ifindex")),
-			       json_is_true(json_object_get(v, "up")) ? "up" : "DOWN");
-			json_array_foreach(json_object_get(v, "programs"), k, q)
-				printf("    %-14s %-12s tag %s link %lld%s\n",
-				       json_string_value(json_object_get(q, "program")),
-				       json_string_value(json_object_get(q, "hook")),
-				       json_string_value(json_object_get(q, "tag")),
-				       json_integer_value(json_object_get(q, "link_id")),
-				       json_is_true(json_object_get(q, "first")) ? "" : "  NOT FIRST");
-		}
+	if (!r)
+		r = bwl_pins_lock(p, e);	/* nothing changes between the look and the opening */
+	if (!r)
+		r = verify(a, p, true, e);
+	if (r > 0)
+		bwl_warn("host ports are left as they are");
+	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
+		if (!p->dev[i].ifindex || p->dev[i].kind != BWL_PORT_HOST)
+			continue;
+		r = bwl_netdev_get(p->dev[i].name, &d, e);
+		if (!r)
+			r = bwl_netdev_set_up(d.ifindex, true, e);
 	}
-	json_decref(o);
-	json_decref(ports);
 	bwl_pins_close(p);
-	return 0;
+	return r;
 }

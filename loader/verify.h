@@ -3,13 +3,34 @@
 #ifndef BWL_LOADER_VERIFY_H
 #define BWL_LOADER_VERIFY_H
 
+#include <jansson.h>
 #include "attach.h"
+
+enum bwl_outcome { BWL_OK, BWL_WARN, BWL_FAIL };
+
+struct bwl_report {
+	json_t *checks;		/* NULL: print */
+	bool quiet;		/* say only what is not ok */
+	unsigned failed, warned;
+};
+
+/* One check: what was found, and the next step when it is not ok. */
+void bwl_check(struct bwl_report *r, enum bwl_outcome o, const char *next, const char *what, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* Only what attach must know before it opens a host port: every program where it belongs. */
 int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e);
 
+/* What lies around the ports: other devices, devlink ports, forwarding by the kernel. */
+void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bwl_attach *a,
+		       const struct bwl_netdev *d, size_t n);
+/* A sysctl's number; -1 when it is not there. */
+int bwl_sysctl_value(const char *path);
+
 /* Everything, one line a check. Returns the number of failed checks, or negative. */
-int bwl_verify(const struct bwl_attach *a, struct bwl_err *e);
-int bwl_status(const struct bwl_attach *a, struct bwl_err *e);
+int bwl_verify(struct bwl_attach *a, struct bwl_err *e);
+/* verify, and when it is clean the host ports up. */
+int bwl_up(struct bwl_attach *a, struct bwl_err *e);
+int bwl_status(struct bwl_attach *a, struct bwl_err *e);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <bwl/netdev.h>
+#include "nl.h"
 
 static int link_attr(const struct nlattr *a, void *arg)
 {
@@ -66,44 +66,26 @@ static int list_link(const struct nlmsghdr *h, void *arg)
 	return MNL_CB_OK;
 }
 
-/* One request and its answers. */
-static int talk(struct nlmsghdr *h, mnl_cb_t fn, void *arg)
-{
-	struct mnl_socket *s = mnl_socket_open(NETLINK_ROUTE);
-	char buf[32768];
-	unsigned port;
-	ssize_t n;
-	int r = -1;
-
-	if (!s)
-		return -errno;
-	h->nlmsg_seq = (unsigned)time(NULL);
-	if (!mnl_socket_bind(s, 0, MNL_SOCKET_AUTOPID)) {
-		port = mnl_socket_get_portid(s);
-		r = (int)mnl_socket_sendto(s, h, h->nlmsg_len);
-		while (r > 0) {
-			n = mnl_socket_recvfrom(s, buf, sizeof(buf));
-			r = n < 0 ? -1 : mnl_cb_run(buf, (size_t)n, h->nlmsg_seq, port, fn, arg);
-		}
-	}
-	r = r < 0 ? -errno : 0;
-	mnl_socket_close(s);
-	return r;
-}
+#define DUMP_TRIES 10
 
 int bwl_netdev_list(struct bwl_netdev **ret, size_t *ret_n, struct bwl_err *e)
 {
 	char buf[256];
-	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
 	struct list l = { 0 };
-	struct ifinfomsg *m;
-	int r;
+	int r = -EINTR, tries;
 
-	h->nlmsg_type = RTM_GETLINK;
-	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
-	m->ifi_family = AF_UNSPEC;
-	r = talk(h, list_link, &l);
+	/* EINTR: devices came or went meanwhile, so the list may have holes. */
+	for (tries = 0; r == -EINTR && tries < DUMP_TRIES; tries++) {
+		struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+		struct ifinfomsg *m;
+
+		h->nlmsg_type = RTM_GETLINK;
+		h->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+		m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
+		m->ifi_family = AF_UNSPEC;
+		l.n = 0;
+		r = bwl_nl_talk(NETLINK_ROUTE, h, list_link, &l);
+	}
 	if (r) {
 		free(l.dev);
 		return bwl_fail(e, -r, "cannot list network devices: %s", strerror(-r));
@@ -146,7 +128,7 @@ int bwl_netdev_set_up(uint32_t ifindex, bool up, struct bwl_err *e)
 	m->ifi_index = (int)ifindex;
 	m->ifi_change = IFF_UP;
 	m->ifi_flags = up ? IFF_UP : 0;
-	r = talk(h, NULL, NULL);
+	r = bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
 	if (r)
 		return bwl_fail(e, -r, "cannot set interface %u %s: %s", ifindex, up ? "up" : "down",
 				strerror(-r));
@@ -169,14 +151,37 @@ static int watch_link(const struct nlmsghdr *h, void *arg)
 	return w->fn(&d, w->arg) ? MNL_CB_STOP : MNL_CB_OK;
 }
 
+/* Every device that is there now. Returns MNL_CB_OK, MNL_CB_STOP or a negative errno. */
+static int watch_all(const struct watch *w, struct bwl_err *e)
+{
+	struct bwl_netdev *d;
+	size_t n, i;
+	int r, stop = 0;
+
+	r = bwl_netdev_list(&d, &n, e);
+	if (r)
+		return r;
+	for (i = 0; !stop && i < n; i++)
+		stop = w->fn(&d[i], w->arg);
+	free(d);
+	return stop ? MNL_CB_STOP : MNL_CB_OK;
+}
+
+static int run_watch(const char *buf, size_t n, struct watch *w)
+{
+	int r = mnl_cb_run(buf, n, 0, 0, watch_link, w);
+
+	return r < 0 ? -errno : r;
+}
+
 int bwl_netdev_watch(int (*fn)(const struct bwl_netdev *d, void *arg), void *arg,
 		     struct bwl_err *e)
 {
-	struct mnl_socket *s = mnl_socket_open(NETLINK_ROUTE);
+	struct mnl_socket *s = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
 	struct watch w = { fn, arg };
 	char buf[32768];
 	ssize_t n;
-	int r = MNL_CB_OK, err;
+	int r, err;
 
 	if (!s || mnl_socket_bind(s, RTMGRP_LINK, MNL_SOCKET_AUTOPID)) {
 		err = errno;
@@ -184,13 +189,18 @@ int bwl_netdev_watch(int (*fn)(const struct bwl_netdev *d, void *arg), void *arg
 			mnl_socket_close(s);
 		return bwl_fail(e, err, "cannot watch network devices: %s", strerror(err));
 	}
+	r = watch_all(&w, e);	/* after the subscription: no device falls between */
 	while (r > 0) {
 		n = mnl_socket_recvfrom(s, buf, sizeof(buf));
 		if (n < 0 && errno == ENOBUFS)
-			continue;	/* overrun: what comes next is seen again */
-		r = n < 0 ? -1 : mnl_cb_run(buf, (size_t)n, 0, 0, watch_link, &w);
+			r = watch_all(&w, e);
+		else if (n >= 0)
+			r = run_watch(buf, (size_t)n, &w);
+		else if (errno != EINTR)
+			r = -errno;
+		if (r < 0)
+			bwl_fail(e, -r, "watching network devices failed: %s", strerror(-r));
 	}
-	err = errno;
 	mnl_socket_close(s);
-	return r < 0 ? bwl_fail(e, err, "watching network devices failed: %s", strerror(err)) : 0;
+	return r < 0 ? r : 0;
 }

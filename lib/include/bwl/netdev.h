@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Network devices of this namespace, by rtnetlink. */
+/* Network devices of this namespace, by rtnetlink; devlink ports, by generic netlink. */
 #ifndef BWL_NETDEV_H
 #define BWL_NETDEV_H
 
@@ -22,8 +22,29 @@ int bwl_netdev_list(struct bwl_netdev **ret, size_t *ret_n, struct bwl_err *e);
 int bwl_netdev_get(const char *name, struct bwl_netdev *ret, struct bwl_err *e);
 int bwl_netdev_set_up(uint32_t ifindex, bool up, struct bwl_err *e);
 
-/* Calls fn for every device that appears or changes, until it returns non-zero. */
+/*
+ * Calls fn for every device that is there, appears or changes, until it returns non-zero. Nothing
+ * is missed: after an overrun of the socket every device is looked at again.
+ */
 int bwl_netdev_watch(int (*fn)(const struct bwl_netdev *d, void *arg), void *arg,
 		     struct bwl_err *e);
+
+/* The filter that a packet meets first at a clsact hook. */
+struct bwl_filter {
+	uint32_t handle, priority, prog_id;	/* prog_id 0: not a BPF filter */
+	unsigned count;				/* filters at the hook; 0: the rest is empty */
+	char kind[16];				/* "bpf", "flower", … */
+};
+int bwl_netdev_first_filter(uint32_t ifindex, bool ingress, struct bwl_filter *ret,
+			    struct bwl_err *e);
+
+struct bwl_devlink_port {
+	char name[64];			/* "pci/0000:03:00.0/1" */
+	uint32_t ifindex;		/* 0: no network device of this namespace stands for it */
+	uint16_t flavour;		/* enum devlink_port_flavour */
+	bool inactive;			/* the function behind it is switched off */
+};
+/* None, and 0, where the kernel has no devlink. Free with free(). */
+int bwl_devlink_ports(struct bwl_devlink_port **ret, size_t *ret_n, struct bwl_err *e);
 
 #endif

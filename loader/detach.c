@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* upgrade and detach. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "attach.h"
+#include "scan.h"
+#include "verify.h"
+
+/*
+ * Same layout: new programs on the same maps, replaced one by one in place, under traffic. Old
+ * and new programs charge the same state, so nothing is lost in between. A changed layout is
+ * refused before anything is touched.
+ */
+int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
+{
+	struct bwl_load l = { .dir_fd = -1 };
+	struct bwl_netdev d;
+	int r, i;
+
+	if (a->xdp == BWL_XDP_AUTO)
+		a->xdp = BWL_XDP_KEEP;
+	r = bwl_load_begin(a->dir, false, &l, e);
+	if (!r)
+		r = bwl_load_object(&l, NULL, e);
+	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
+		const struct bwl_dev *dev = &l.pins->dev[i];
+
+		if (!dev->ifindex)
+			continue;
+		if (bwl_netdev_get(dev->name, &d, NULL)) {
+			bwl_warn("%s is gone; its entry stays closed", dev->name);
+			continue;
+		}
+		r = bwl_attach_port(&l, a, &d, dev->kind, e);
+	}
+	if (!r)
+		r = bwl_attach_pin_progs(&l, e);
+	if (!r)
+		r = bwl_load_share(l.dir, e);
+	if (!r)
+		r = bwl_verify_ports(&l, e);
+	bwl_load_end(&l);
+	return r;
+}
+
+/*
+ * Host ports go down before the first program goes away, and the maps stop being believed
+ * before the first of them goes. With --open the ports come up again, last.
+ */
+int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
+{
+	struct bwl_load l = { .dir_fd = -1 };
+	struct bwl_found f[BWL_MAX_PORTS];
+	unsigned n = 0, i, nhost = 0;
+	struct bwl_netdev host[BWL_MAX_PORTS];
+	struct bwl_err unread;
+	int r;
+
+	r = bwl_load_begin(a->dir, false, &l, e);
+	if (r)
+		return r;
+	if (bwl_pins_open(a->dir, false, &l.pins, &unread))
+		bwl_warn("%s; looking for programs by their names", unread.text);
+	r = bwl_scan_ports(&l, a, f, &n, e);
+	for (i = 0; !r && i < n; i++)
+		if (f[i].kind == BWL_PORT_HOST)
+			host[nhost++] = f[i].dev;
+	if (!r)
+		r = bwl_attach_set(host, nhost, false, e);
+	if (!r)
+		r = bwl_load_invalidate(&l, e);
+	for (i = 0; !r && i < n; i++)
+		if (f[i].kind == BWL_PORT_HOST)
+			r = bwl_scan_strip(&l, &f[i], e);
+	for (i = 0; !r && i < n; i++)
+		if (f[i].kind == BWL_PORT_UPLINK)
+			r = bwl_scan_strip(&l, &f[i], e);
+	if (!r)
+		r = bwl_load_wipe(l.dir, e);
+	if (!r && a->open) {
+		bwl_audit("detach --open: %u host ports come up without any limit", nhost);
+		r = bwl_attach_set(host, nhost, true, e);
+	} else if (!r && nhost) {
+		bwl_audit("detach: %u host ports are down", nhost);
+	}
+	bwl_load_end(&l);
+	return r;
+}

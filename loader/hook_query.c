@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is at a hook, in whose order, and whether it is ours. */
+#include <errno.h>
+#include <linux/if_link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include "hook.h"
+#include "hook_tc.h"
+#include "libxdp.h"
+
+#define MAX_MAPS 64	/* a program uses fewer */
+#define MAX_PROGS 64	/* the kernel's own bound for one tcx hook */
+
+static void tag_text(const struct bpf_prog_info *info, char tag[17])
+{
+	int i;
+
+	for (i = 0; i < 8; i++)
+		snprintf(tag + 2 * i, 3, "%02x", info->tag[i]);
+}
+
+void bwl_hook_tag(int prog_fd, char tag[17])
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+
+	tag[0] = '\0';
+	if (prog_fd >= 0 && !bpf_obj_get_info_by_fd(prog_fd, &info, &len))
+		tag_text(&info, tag);
+}
+
+bool bwl_hook_is_ours(const struct bwl_hook_at *at, uint32_t prog_id, char tag[17])
+{
+	uint32_t maps[MAX_MAPS], i;
+	struct bpf_prog_info info = { .map_ids = (__u64)(uintptr_t)maps, .nr_map_ids = MAX_MAPS };
+	__u32 len = sizeof(info);
+	int fd = prog_id ? bpf_prog_get_fd_by_id(prog_id) : -1;
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = !bpf_obj_get_info_by_fd(fd, &info, &len) && !strcmp(info.name, at->prog);
+	close(fd);
+	for (i = 0; ok && at->ctl_id && i < info.nr_map_ids && i < MAX_MAPS; i++)
+		if (maps[i] == at->ctl_id)
+			break;
+	ok = ok && (!at->ctl_id || (i < info.nr_map_ids && i < MAX_MAPS));
+	if (ok && tag)
+		tag_text(&info, tag);
+	return ok;
+}
+
+bool bwl_clsact_ours(const struct bwl_hook_at *at, struct bwl_hook_state *ret)
+{
+	LIBBPF_OPTS(bpf_tc_opts, o, .handle = BWL_CLSACT_HANDLE, .priority = BWL_CLSACT_PRIORITY);
+	struct bpf_tc_hook h = bwl_clsact_of(at);
+
+	if (bpf_tc_query(&h, &o) || !bwl_hook_is_ours(at, o.prog_id, ret ? ret->tag : NULL))
+		return false;
+	if (ret)
+		ret->prog_id = o.prog_id;
+	return true;
+}
+
+/* The id of our pinned link on this device; 0 none. */
+static uint32_t pinned_link(const struct bwl_hook_at *at)
+{
+	struct bpf_link_info info = {};
+	__u32 len = sizeof(info), id = 0;
+	char path[BWL_LINK_PATH];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/links/%s_%s", at->pin_dir, at->prog, at->dev->name);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return 0;
+	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.xdp.ifindex == at->dev->ifindex)
+		id = info.id;
+	close(fd);
+	return id;
+}
+
+static int query_tc(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e)
+{
+	int type = at->hook == BWL_HOOK_INGRESS ? BWL_TCX_INGRESS : BWL_TCX_EGRESS;
+	uint32_t ids[MAX_PROGS] = { 0 }, flags = 0, n = MAX_PROGS, i;
+	struct bwl_filter f;
+	int r;
+
+	/* Refused where there is no tcx: then nothing runs before the filters. */
+	if (bpf_prog_query((int)at->dev->ifindex, (enum bpf_attach_type)type, 0, &flags, ids, &n))
+		n = 0;
+	for (i = 0; i < n; i++) {
+		if (!bwl_hook_is_ours(at, ids[i], ret->tag)) {
+			ret->foreign_id = ret->foreign_id ? ret->foreign_id : ids[i];
+			continue;
+		}
+		ret->attached = true;
+		ret->how = "tcx";
+		ret->first = i == 0;
+		ret->prog_id = ids[i];
+		ret->link_id = pinned_link(at);
+		return 0;
+	}
+	r = bwl_netdev_first_filter(at->dev->ifindex, at->hook == BWL_HOOK_INGRESS, &f, e);
+	if (r)
+		return r;
+	ret->attached = bwl_clsact_ours(at, ret);
+	if (!ret->attached)
+		return 0;
+	ret->how = "clsact";
+	/* Of one priority the newest filter runs first: the handle decides nothing. */
+	ret->first = n == 0 && f.prog_id == ret->prog_id;
+	if (!ret->foreign_id && !ret->first)
+		ret->foreign_id = f.prog_id;
+	return 0;
+}
+
+static int query_xdp(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e)
+{
+	static const char *const how[] = { "xdp native", "xdp generic", "xdp in hardware" };
+	LIBBPF_OPTS(bpf_xdp_query_opts, o);
+	uint32_t ids[3];
+	int r, i;
+
+	r = bpf_xdp_query((int)at->dev->ifindex, 0, &o);
+	if (r)
+		return bwl_fail(e, -r, "%s: cannot query XDP: %s", at->dev->name, strerror(-r));
+	ids[0] = o.drv_prog_id;
+	ids[1] = o.skb_prog_id;
+	ids[2] = o.hw_prog_id;
+	for (i = 0; i < 3; i++) {
+		if (!ids[i])
+			continue;
+		if (!bwl_hook_is_ours(at, ids[i], ret->tag)) {
+			ret->foreign_id = ids[i];
+			continue;
+		}
+		ret->attached = true;
+		ret->how = how[i];
+		ret->prog_id = ids[i];
+		ret->link_id = pinned_link(at);
+	}
+	if (!ret->attached && ret->foreign_id)
+		return bwl_libxdp_query(at, ret, e);
+	ret->first = ret->attached && !ret->foreign_id;
+	return 0;
+}
+
+int bwl_hook_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e)
+{
+	*ret = (struct bwl_hook_state){ .how = "none" };
+	return at->hook == BWL_HOOK_XDP ? query_xdp(at, ret, e) : query_tc(at, ret, e);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The folder of pins: made, locked, given to the group, and cleared. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+#include "load.h"
+#include "note.h"
+
+#define LOCK_WAIT_MS 10000
+
+static int make_dir(const char *path, struct bwl_err *e)
+{
+	struct statfs fs;
+	bool made = !mkdir(path, 0750);
+
+	if (!made && errno != EEXIST) {
+		bwl_fail(e, errno, "cannot make %s: %s", path, strerror(errno));
+		return bwl_hint(e, "mount -t bpf bpf /sys/fs/bpf");
+	}
+	if (statfs(path, &fs))
+		return bwl_fail(e, errno, "cannot query %s: %s", path, strerror(errno));
+	if (fs.f_type == BPF_FS_MAGIC)
+		return 0;
+	if (made)	/* leave no trace, and nothing that is not ours */
+		rmdir(path);
+	bwl_fail(e, EINVAL, "%s is not on a BPF file system", path);
+	return bwl_hint(e, "mount -t bpf bpf /sys/fs/bpf");
+}
+
+static int make_dirs(const char *dir, struct bwl_err *e)
+{
+	static const char *const folders[] = { "", "/maps", "/progs", "/links" };
+	char path[240];
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; !r && i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", dir, folders[i]);
+		r = make_dir(path, e);
+	}
+	return r;
+}
+
+/* Is this still the directory of that name? A detach may have removed it while we waited. */
+static bool still_there(int fd, const char *dir)
+{
+	struct stat a, b;
+
+	return !fstat(fd, &a) && !stat(dir, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+static int lock_dir(struct bwl_load *l, struct bwl_err *e)
+{
+	struct timespec nap = { .tv_nsec = 10000000 };
+	int waited;
+
+	l->dir_fd = open(l->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (l->dir_fd < 0) {
+		bwl_fail(e, errno, "cannot open %s: %s", l->dir, strerror(errno));
+		return bwl_hint(e, "nothing is attached there: bwlimit-load attach");
+	}
+	for (waited = 0; flock(l->dir_fd, LOCK_EX | LOCK_NB); waited += 10) {
+		if (errno != EWOULDBLOCK || waited >= LOCK_WAIT_MS) {
+			bwl_fail(e, EBUSY, "another bwlimit tool has been changing %s for %d s",
+				 l->dir, waited / 1000);
+			return bwl_hint(e, "wait for it to end, then try again");
+		}
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
+int bwl_load_begin(const char *dir, bool make, struct bwl_load *ret, struct bwl_err *e)
+{
+	int r, tries;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->dir_fd = -1;
+	dir = bwl_pin_dir(dir);
+	if (strlen(dir) >= sizeof(ret->dir) - 32)
+		return bwl_fail(e, ENAMETOOLONG, "--pin-dir: at most %zu characters", sizeof(ret->dir) - 33);
+	snprintf(ret->dir, sizeof(ret->dir), "%s", dir);
+	for (tries = 0; tries < 10; tries++) {
+		r = make ? make_dirs(ret->dir, e) : 0;
+		if (!r)
+			r = lock_dir(ret, e);
+		if (r) {
+			bwl_load_end(ret);
+			return r;
+		}
+		if (still_there(ret->dir_fd, ret->dir))
+			return 0;
+		close(ret->dir_fd);
+		ret->dir_fd = -1;
+	}
+	return bwl_fail(e, EBUSY, "other bwlimit tools keep removing %s", ret->dir);
+}
+
+int bwl_load_clear(const char *dir, struct bwl_err *e)
+{
+	DIR *d = opendir(dir);
+	struct dirent *f;
+	int r = 0;
+
+	if (!d)
+		return errno == ENOENT ? 0 : bwl_fail(e, errno, "cannot read %s: %s", dir, strerror(errno));
+	while (!r && (f = readdir(d)))
+		if (f->d_name[0] != '.' && unlinkat(dirfd(d), f->d_name, 0) && errno != ENOENT)
+			r = bwl_fail(e, errno, "cannot remove %s/%s: %s", dir, f->d_name, strerror(errno));
+	closedir(d);
+	return r;
+}
+
+int bwl_load_wipe(const char *dir, struct bwl_err *e)
+{
+	/* Links first: programs go before the maps they stand on. */
+	static const char *const folders[] = { "/links", "/progs", "/maps", "" };
+	char path[240];
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; !r && i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", dir, folders[i]);
+		if (i < 3)
+			r = bwl_load_clear(path, e);
+		else
+			bwl_note_drop(dir);
+		if (!r && rmdir(path) && errno != ENOENT)
+			r = bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
+	}
+	return r;
+}
+
+static int give(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
+{
+	if (chown(path, (uid_t)-1, gid) || chmod(path, mode))
+		return bwl_fail(e, errno, "cannot give %s to group " BWL_GROUP ": %s", path, strerror(errno));
+	return 0;
+}
+
+int bwl_load_share(const char *dir, struct bwl_err *e)
+{
+	const struct group *g = getgrnam(BWL_GROUP);
+	char path[300];
+	int r, i;
+
+	if (!g)
+		return 0;
+	snprintf(path, sizeof(path), "%s/maps", dir);
+	r = give(dir, g->gr_gid, 0750, e);
+	if (!r)
+		r = give(path, g->gr_gid, 0750, e);
+	for (i = 0; !r && i < _BWL_PIN_MAX; i++) {
+		snprintf(path, sizeof(path), "%s/maps/%s", dir, bwl_pin_name(i));
+		r = give(path, g->gr_gid, 0660, e);
+	}
+	return r;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See scan.h. */
+#include <stdlib.h>
+#include <string.h>
+#include "scan.h"
+
+static bool has_ours(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind)
+{
+	const struct bwl_slot *s;
+	unsigned n = bwl_port_slots(kind, &s), i;
+	struct bwl_hook_state st;
+
+	for (i = 0; i < n; i++) {
+		struct bwl_hook_at at = { l->dir, d, s[i].hook, s[i].prog, 0 };
+
+		if (!bwl_hook_query(&at, &st, NULL) && st.attached)
+			return true;
+	}
+	return false;
+}
+
+static bool is_named(const struct bwl_attach *a, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < a->nhost; i++)
+		if (!strcmp(a->host[i], name))
+			return true;
+	return false;
+}
+
+static unsigned kind_of(const struct bwl_load *l, const struct bwl_attach *a,
+			const struct bwl_netdev *d)
+{
+	unsigned i;
+
+	for (i = 0; l->pins && i < BWL_MAX_PORTS; i++)
+		if (l->pins->dev[i].ifindex && !strcmp(l->pins->dev[i].name, d->name))
+			return l->pins->dev[i].kind;
+	if (is_named(a, d->name))
+		return BWL_PORT_HOST;
+	if (l->pins)
+		return 0;
+	return has_ours(l, d, BWL_PORT_HOST) ? BWL_PORT_HOST
+	       : has_ours(l, d, BWL_PORT_UPLINK) ? BWL_PORT_UPLINK : 0;
+}
+
+int bwl_scan_ports(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_found *ret,
+		   unsigned *ret_n, struct bwl_err *e)
+{
+	struct bwl_netdev *d;
+	unsigned kind;
+	size_t n, i;
+	int r;
+
+	*ret_n = 0;
+	r = bwl_netdev_list(&d, &n, e);
+	if (r)
+		return r;
+	for (i = 0; i < n && *ret_n < BWL_MAX_PORTS; i++) {
+		kind = kind_of(l, a, &d[i]);
+		if (kind)
+			ret[(*ret_n)++] = (struct bwl_found){ d[i], kind };
+	}
+	free(d);
+	return 0;
+}
+
+int bwl_scan_strip(const struct bwl_load *l, const struct bwl_found *f, struct bwl_err *e)
+{
+	const struct bwl_slot *s;
+	unsigned n = bwl_port_slots(f->kind, &s);
+	int r = 0;
+
+	for (; !r && n > 0; n--) {
+		struct bwl_hook_at at = { l->dir, &f->dev, s[n - 1].hook, s[n - 1].prog, 0 };
+
+		r = bwl_hook_detach(&at, e);
+	}
+	return r;
+}
+
+int bwl_scan_strays(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e)
+{
+	struct bwl_load blind = *l;
+	struct bwl_found f[BWL_MAX_PORTS];
+	unsigned n, i, k;
+	bool named;
+	int r;
+
+	blind.pins = NULL;
+	r = bwl_scan_ports(&blind, a, f, &n, e);
+	for (i = 0; !r && i < n; i++) {
+		named = is_named(a, f[i].dev.name);
+		for (k = 0; k < a->nuplink; k++)
+			named |= !strcmp(a->uplink[k], f[i].dev.name);
+		if (named)
+			continue;
+		bwl_warn("%s has programs of an earlier attach and is not named: %s", f[i].dev.name,
+			 f[i].kind == BWL_PORT_HOST ? "set down, programs taken away" : "taken away");
+		if (f[i].kind == BWL_PORT_HOST)
+			r = bwl_netdev_set_up(f[i].dev.ifindex, false, e);
+		if (!r)
+			r = bwl_scan_strip(l, &f[i], e);
+	}
+	return r;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Our programs wherever they are, when the maps no longer say where. */
+#ifndef BWL_LOADER_SCAN_H
+#define BWL_LOADER_SCAN_H
+
+#include "attach.h"
+
+struct bwl_found {
+	struct bwl_netdev dev;
+	unsigned kind;		/* BWL_PORT_HOST or BWL_PORT_UPLINK */
+};
+
+/*
+ * The ports of l->pins; without pins every device that has one of our programs by name, and
+ * the host ports of the command line. ret has room for BWL_MAX_PORTS.
+ */
+int bwl_scan_ports(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_found *ret,
+		   unsigned *ret_n, struct bwl_err *e);
+/* Take one port's programs away, in the reverse of the order of attaching. */
+int bwl_scan_strip(const struct bwl_load *l, const struct bwl_found *f, struct bwl_err *e);
+/* Strip the ports that this attach does not name: their programs stand on maps that are gone. */
+int bwl_scan_strays(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e);
+
+#endif

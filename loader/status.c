@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* status: what is attached where, how, why not better, and the words that packets read first. */
+#include <stdio.h>
+#include <string.h>
+#include <bwl/units.h>
+#include "note.h"
+#include "verify.h"
+
+static json_t *one_program(const struct bwl_hook_at *at)
+{
+	struct bwl_hook_state st;
+	char why[BWL_WHY_LEN];
+	json_t *o;
+
+	if (bwl_hook_query(at, &st, NULL))
+		st = (struct bwl_hook_state){ .how = "unknown" };
+	bwl_note_get(at, why);
+	o = json_pack("{s:s, s:s, s:b, s:b, s:i, s:i, s:s, s:s}", "program", at->prog, "hook", st.how,
+		      "attached", st.attached, "first", st.first, "prog_id", st.prog_id, "link_id",
+		      st.link_id, "tag", st.tag, "fallback", st.attached ? why : "");
+	if (st.foreign_id)
+		json_object_set_new(o, "foreign_prog_id", json_integer(st.foreign_id));
+	return o;
+}
+
+static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
+{
+	const struct bwl_dev *dev = &p->dev[id];
+	json_t *progs = json_array();
+	struct bwl_netdev d = { 0 };
+	const struct bwl_slot *s;
+	bool there = !bwl_netdev_get(dev->name, &d, NULL);
+	unsigned i, n = bwl_port_slots(dev->kind, &s);
+
+	for (i = 0; there && i < n; i++) {
+		struct bwl_hook_at at = { p->dir, &d, s[i].hook, s[i].prog, ctl_id };
+
+		json_array_append_new(progs, one_program(&at));
+	}
+	return json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:b, s:b, s:o}", "id", id, "device", dev->name,
+			 "kind", dev->kind == BWL_PORT_HOST ? "host" : "uplink", "driver", d.kind,
+			 "ifindex", dev->ifindex, "mtu", dev->mtu, "present", there, "up", d.up,
+			 "programs", progs);
+}
+
+/* The tag is left out: whoever knows it could mark packets for the last gate. */
+static json_t *control_words(const struct bwl_pins *p, uint64_t now)
+{
+	static const char *const stop[] = { "running", "stopped", "upgrading" };
+	const struct bwl_control *c = p->ctl;
+	json_t *o = json_pack("{s:s, s:i, s:b, s:b, s:b, s:f}", "switch", stop[c->stop < 3 ? c->stop : 1],
+			      "policies_applied", c->generation, "policy",
+			      bwl_active_slot(p, now) != BWL_NO_SLOT, "drill", c->drill != 0,
+			      "fresh_volume", c->fresh_volume != 0, "attached_seconds",
+			      (double)(now - c->attached_ns) / 1e9);
+	uint64_t pending = bwl_pending_ns(p, now);
+
+	json_object_set_new(o, "heartbeat_seconds",
+			    !c->heartbeat_ns ? json_null() :
+			    json_real(((double)c->heartbeat_ns - (double)now) / 1e9));
+	json_object_set_new(o, "returns_in_seconds",
+			    pending ? json_real((double)(pending - now) / 1e9) : json_null());
+	return o;
+}
+
+static const char *str(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
+
+static long long num(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+static bool yes(const json_t *o, const char *key)
+{
+	return json_is_true(json_object_get(o, key));
+}
+
+static void print_program(const json_t *q)
+{
+	if (!yes(q, "attached"))
+		printf("    %-14s not attached\n", str(q, "program"));
+	else
+		printf("    %-14s %-12s tag %s link %lld%s\n", str(q, "program"), str(q, "hook"),
+		       str(q, "tag"), num(q, "link_id"), yes(q, "first") ? "" : "  NOT FIRST");
+	if (*str(q, "fallback"))
+		printf("    %14s (%s)\n", "", str(q, "fallback"));
+}
+
+static void print_text(const json_t *o)
+{
+	const json_t *c = json_object_get(o, "control"), *v, *q;
+	char buf[BWL_UNIT_BUF];
+	size_t i, k;
+
+	printf("pins %s, room for %lld peers, %s, %s, attached %s ago%s\n", str(o, "pins"),
+	       num(o, "max_peers"), str(c, "switch"), yes(c, "policy") ? "a policy is in force" : "no policy",
+	       bwl_human_time(json_number_value(json_object_get(c, "attached_seconds")), buf),
+	       yes(c, "drill") ? ", DRILL" : "");
+	json_array_foreach(json_object_get(o, "ports"), i, v) {
+		printf("%-12s %-6s ifindex %-5lld %s\n", str(v, "device"), str(v, "kind"), num(v, "ifindex"),
+		       !yes(v, "present") ? "GONE" : yes(v, "up") ? "up" : "DOWN");
+		json_array_foreach(json_object_get(v, "programs"), k, q)
+			print_program(q);
+	}
+}
+
+int bwl_status(struct bwl_attach *a, struct bwl_err *e)
+{
+	json_t *ports = json_array(), *o;
+	struct bwl_pins *p;
+	uint32_t ctl_id;
+	uint64_t now;
+	size_t i;
+	int r;
+
+	r = bwl_pins_open(a->dir, false, &p, e);
+	if (r) {
+		json_decref(ports);
+		return r;
+	}
+	now = bwl_now_ns();
+	ctl_id = bwl_map_id(p->fd[BWL_PIN_ctl]);
+	for (i = 0; i < BWL_MAX_PORTS; i++)
+		if (p->dev[i].ifindex)
+			json_array_append_new(ports, one_port(p, (unsigned)i, ctl_id));
+	o = json_pack("{s:s, s:i, s:i, s:b, s:b, s:o, s:o}", "pins", p->dir, "abi", p->schema.abi,
+		      "max_peers", p->schema.max_peers, "stopped", p->ctl->stop != 0, "policy",
+		      bwl_active_slot(p, now) != BWL_NO_SLOT, "control", control_words(p, now), "ports",
+		      ports);
+	if (a->json) {
+		json_dumpf(o, stdout, JSON_INDENT(2));
+		putchar('\n');
+	} else {
+		print_text(o);
+	}
+	json_decref(o);
+	bwl_pins_close(p);
+	return 0;
+}

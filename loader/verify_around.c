@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* verify: the ways past the programs that something else on the DPU could open. */
+#include <linux/devlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "verify.h"
+
+int bwl_sysctl_value(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	int v = -1;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &v) != 1)
+		v = -1;
+	fclose(f);
+	return v;
+}
+
+static void check_forwarding(struct bwl_report *r, const struct bwl_netdev *d, size_t n)
+{
+	static const char *const family[] = { "ipv4", "ipv6" };
+	char path[128], next[96];
+	size_t i;
+	int v, k;
+
+	v = bwl_sysctl_value("/proc/sys/net/ipv4/ip_forward");
+	bwl_check(r, v ? BWL_FAIL : BWL_OK, "sysctl -w net.ipv4.ip_forward=0",
+		  "IPv4 forwarding by the kernel is %s", v ? "on" : "off");
+	v = bwl_sysctl_value("/proc/sys/net/ipv6/conf/all/forwarding");
+	bwl_check(r, v > 0 ? BWL_FAIL : BWL_OK, "sysctl -w net.ipv6.conf.all.forwarding=0",
+		  "IPv6 forwarding by the kernel is %s", v > 0 ? "on" : "off");
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < 2; k++) {
+			snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/forwarding", family[k],
+				 d[i].name);
+			if (bwl_sysctl_value(path) <= 0)
+				continue;
+			snprintf(next, sizeof(next), "sysctl -w net/%s/conf/%s/forwarding=0", family[k],
+				 d[i].name);
+			bwl_check(r, BWL_FAIL, next, "%s forwards %s by itself", d[i].name, family[k]);
+		}
+	}
+}
+
+static bool is_covered(const struct bwl_pins *p, const struct bwl_attach *a,
+		       const struct bwl_netdev *d)
+{
+	unsigned k;
+
+	if (d->loopback || !d->up)
+		return true;
+	for (k = 0; k < BWL_MAX_PORTS; k++)
+		if (p->dev[k].ifindex == d->ifindex)
+			return true;
+	for (k = 0; k < a->nmanagement; k++)
+		if (!strcmp(a->management[k], d->name))
+			return true;
+	return false;
+}
+
+/* Every other device that is up could carry a host's traffic past the programs. */
+static void check_uncovered(struct bwl_report *r, const struct bwl_pins *p,
+			    const struct bwl_attach *a, const struct bwl_netdev *d, size_t n)
+{
+	unsigned bad = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (is_covered(p, a, &d[i]))
+			continue;
+		bad++;
+		bwl_check(r, BWL_FAIL, "set it down, attach it, or say --management DEV",
+			  "device %s is up and neither a port nor named as management", d[i].name);
+	}
+	if (!bad)
+		bwl_check(r, BWL_OK, "", "every other device is down, loopback or management");
+}
+
+static const struct bwl_netdev *dev_of(const struct bwl_netdev *d, size_t n, uint32_t ifindex)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (d[i].ifindex == ifindex)
+			return &d[i];
+	return NULL;
+}
+
+static bool is_function(uint16_t flavour)
+{
+	return flavour == DEVLINK_PORT_FLAVOUR_PCI_PF || flavour == DEVLINK_PORT_FLAVOUR_PCI_VF ||
+	       flavour == DEVLINK_PORT_FLAVOUR_PCI_SF;
+}
+
+/*
+ * A function of the host whose switch port has no device here could reach the network by the
+ * NIC's own switch, past every program.
+ */
+static void check_devlink(struct bwl_report *r, const struct bwl_netdev *d, size_t n)
+{
+	struct bwl_devlink_port *port;
+	struct bwl_err e = { 0 };
+	unsigned bad = 0;
+	size_t np, i;
+
+	if (bwl_devlink_ports(&port, &np, &e)) {
+		bwl_check(r, BWL_FAIL, "run verify as root", "%s", e.text);
+		return;
+	}
+	for (i = 0; i < np; i++) {
+		/* With a device it is one of those that check_uncovered() has looked at. */
+		if (!is_function(port[i].flavour) || port[i].inactive ||
+		    dev_of(d, n, port[i].ifindex))
+			continue;
+		bad++;
+		bwl_check(r, BWL_FAIL, "move its representor here, or remove the function: devlink port show",
+			  "devlink port %s is on and has no device in this namespace", port[i].name);
+	}
+	free(port);
+	if (np && !bad)
+		bwl_check(r, BWL_OK, "", "every function's devlink port has a device here");
+}
+
+void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bwl_attach *a,
+		       const struct bwl_netdev *d, size_t n)
+{
+	check_uncovered(r, p, a, d, n);
+	check_devlink(r, d, n);
+	check_forwarding(r, d, n);
+}
