@@ -91,14 +91,26 @@ lab_addr() { # ns dev address/len…
 	done
 }
 
+# Each CPU sends by a queue of its own, as drivers of real devices set it up (XPS): even CPUs by
+# the first, odd ones by the second. Masks are words of 32 CPUs, the highest first.
+lab_xps() { # ns dev
+	local left bits even='' odd=''
+	for ((left = $(nproc --all); left > 0; left -= bits)); do
+		bits=$((left % 32 == 0 ? 32 : left % 32))
+		even+=$(printf ',%x' $((0x55555555 & ((1 << bits) - 1))))
+		odd+=$(printf ',%x' $((0xaaaaaaaa & ((1 << bits) - 1))))
+	done
+	ip netns exec "$LAB-$1" sh -c "cd /sys/class/net/$2/queues &&
+		echo ${even#,} >tx-0/xps_cpus && echo ${odd#,} >tx-1/xps_cpus" 2>/dev/null ||
+		echo "# $2: no XPS"
+}
+
 lab_host() { # index: namespace host or host1, port hpf0 or hpf1
 	local i=$1 ns=host
 	[[ $i -eq 0 ]] || ns=host$i
 	lab_ns "$ns"
 	lab_veth "$ns" h0 dpu "hpf$i" || return
-	# Each CPU sends by a queue of its own, as drivers of real devices set it up (XPS).
-	ip netns exec "$LAB-$ns" sh -c 'echo 55555555 >/sys/class/net/h0/queues/tx-0/xps_cpus &&
-		echo aaaaaaaa >/sys/class/net/h0/queues/tx-1/xps_cpus' 2>/dev/null
+	lab_xps "$ns" h0
 	lab_addr "$ns" h0 "10.7.$i.2/24" "fd00:7:$i::2/64"
 	lab_addr dpu "hpf$i" "10.7.$i.1/24" "fd00:7:$i::1/64"
 	ip_in "$ns" route add default via "10.7.$i.1"
