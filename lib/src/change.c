@@ -130,7 +130,8 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 	struct bwl_lim lim = wanted(&old, &p->state[2 * id], c), accept;
 	uint32_t floor = old.grant.volume.floor, unused = 0;
 	bool follows = accept_follows(&old) || !(old.meta.flags & BWL_PEER_GRANT);
-	struct bwl_ids ids;
+	bool windowed = lim.has_volume && lim.window_ns;
+	struct bwl_ids ids = { .p = p };
 	int r;
 
 	r = check_lim(name, &lim, e);
@@ -139,13 +140,15 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 	if (floor && lim.rate_bps != BWL_NO_RATE &&
 	    bwl_rate_decode(&g->sub[floor].rate) > lim.rate_bps)
 		return bwl_fail(e, EINVAL, "peer %s: the grant's rate may not be below the floor's", name);
-	r = bwl_ids_open(p, &ids, e);
+	/* The index over all peers is only for finding a window: an edit should not wait for it. */
+	r = windowed ? bwl_ids_open(p, &ids, e) : 0;
 	if (r)
 		return r;
 	r = bwl_build_limit(&ids, &lim, 2 * id, false, bwl_now_ns(),
 			    old.meta.flags & BWL_PEER_GRANT ? &old.grant.volume : NULL,
 			    &body->grant, &unused, e);
-	bwl_ids_close(&ids);
+	if (windowed)
+		bwl_ids_close(&ids);
 	if (r)
 		return r;
 	body->grant.volume.floor = floor;
