@@ -54,6 +54,61 @@ static int port_id(const struct bwl_pins *p, const char *name)
 	return -1;
 }
 
+static uint32_t turn_epoch(const struct bwl_window *w)
+{
+	return (uint32_t)(w->turn >> BWL_TURN_EPOCH_SHIFT) & 0x7f;
+}
+
+/* Neither the window's own epoch nor the one in force, however many there have been. */
+static uint32_t other_epoch(const struct bwl_window *w, uint32_t in_force)
+{
+	uint32_t epoch = (in_force + 1) & 0x7f;
+
+	return epoch == turn_epoch(w) ? (epoch + 1) & 0x7f : epoch;
+}
+
+static void spend_window(struct bwl_window *w, const struct bwl_volume *v, uint64_t now_ns)
+{
+	uint64_t slice = now_ns / v->slice_ns & BWL_TURN_SLICE_MASK;
+
+	memset(w, 0, sizeof(*w));
+	w->total_bytes = w->slot_bytes[slice % BWL_WINDOW_SLOTS] = v->spendable_bytes;
+	w->turn = slice | (uint64_t)v->epoch << BWL_TURN_EPOCH_SHIFT;
+}
+
+/* A total volume that becomes one per window: what is spent counts as spent just now. */
+static void carry_total(struct bwl_window *w, uint64_t used)
+{
+	uint64_t more = used > w->total_bytes ? used - w->total_bytes : 0;
+
+	w->total_bytes += more;
+	w->slot_bytes[(w->turn & BWL_TURN_SLICE_MASK) % BWL_WINDOW_SLOTS] += more;
+}
+
+static int build_window(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t state,
+			const struct bwl_volume *before, struct bwl_volume *v, struct bwl_err *e)
+{
+	struct bwl_window *w;
+	bool made = false;
+	int r;
+
+	v->slice_ns = (lim->window_ns + BWL_WINDOW_SLICES - 1) / BWL_WINDOW_SLICES;
+	r = bwl_ids_window(ids, state, &v->window, &made, e);
+	if (r)
+		return r;
+	w = &ids->p->window[v->window];
+	if (before && before->slice_ns) {
+		v->epoch = before->slice_ns == v->slice_ns ? before->epoch
+							   : other_epoch(w, before->epoch);
+		return 0;
+	}
+	/* No policy in force uses the window: it may be written. */
+	if (before && before->spendable_bytes != BWL_VOLUME_NONE)
+		carry_total(w, ids->p->state[state].used_bytes);
+	v->epoch = other_epoch(w, turn_epoch(w));	/* its slice length is not known any more */
+	return 0;
+}
+
 int bwl_build_limit(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t state, bool exhaust,
 		    uint64_t now_ns, const struct bwl_volume *before, struct bwl_limit *ret,
 		    uint32_t *exhausted, struct bwl_err *e)
@@ -61,7 +116,7 @@ int bwl_build_limit(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t sta
 	struct bwl_pins *p = ids->p;
 	struct bwl_volume *v = &ret->volume;
 	uint64_t rate = lim->present ? lim->rate_bps : BWL_NO_RATE;
-	bool made = false;
+	__u64 *used = &p->state[state].used_bytes, was = 0;
 	int r;
 
 	bwl_rate_encode(&ret->rate, rate, lim->burst ? lim->burst : bwl_default_burst(rate));
@@ -70,31 +125,19 @@ int bwl_build_limit(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t sta
 	if (!lim->present || !lim->has_volume)
 		return 0;
 	v->spendable_bytes = lim->volume;
-	exhaust = exhaust && ids->fresh[state];
-	if (!lim->window_ns) {
-		if (exhaust) {
-			p->state[state].used_bytes = lim->volume;
-			(*exhausted)++;
-		}
-		return 0;
-	}
-	v->slice_ns = (lim->window_ns + BWL_WINDOW_SLICES - 1) / BWL_WINDOW_SLICES;
-	r = bwl_ids_window(ids, state, &v->window, &made, e);
-	if (r)
+	*exhausted += exhaust;
+	if (lim->window_ns) {
+		r = build_window(ids, lim, state, before, v, e);
+		if (!r && exhaust)
+			spend_window(&p->window[v->window], v, now_ns);
 		return r;
-	if (before && before->slice_ns)
-		v->epoch = before->slice_ns == v->slice_ns ? before->epoch
-							   : (before->epoch + 1) & 0x7f;
-	else if (!made)	/* its last slice length is not known any more: rescale to be safe */
-		v->epoch = ((uint32_t)(p->window[v->window].turn >> BWL_TURN_EPOCH_SHIFT) + 1) & 0x7f;
-	if (made && exhaust) {
-		struct bwl_window *w = &p->window[v->window];
-		uint64_t slice = now_ns / v->slice_ns & BWL_TURN_SLICE_MASK;
-
-		w->total_bytes = w->slot_bytes[slice % BWL_WINDOW_SLOTS] = lim->volume;
-		w->turn = slice | (uint64_t)v->epoch << BWL_TURN_EPOCH_SHIFT;
-		(*exhausted)++;
 	}
+	if (exhaust)
+		was = lim->volume;
+	else if (before && before->slice_ns)	/* one per window that becomes a total */
+		was = p->window[before->window].total_bytes;
+	if (*used < was)
+		*used = was;
 	return 0;
 }
 

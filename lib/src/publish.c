@@ -289,7 +289,8 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	x->b = (struct bwl_build){
 		.p = p, .pol = pol, .ids = &x->ids, .old = x->old.base ? &x->old : NULL,
 		.old_rate = x->old_rate, .id = x->id, .rep = rep, .now_ns = bwl_now_ns(),
-		.exhaust = !p->ctl->generation && !p->ctl->fresh_volume,
+		/* Nothing has been in force yet; an attempt that ended half way does not count. */
+		.exhaust = !x->old.base && !p->ctl->generation && !p->ctl->fresh_volume,
 		/* Taken before revocations are looked at: one that comes now has a higher mark. */
 		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
 	};
