@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Promises 2 and 3 in the real programs, on several CPUs at once, and across everything that an
+ * operator can do to a policy: no burst and no volume comes out of it.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+#include "prog.h"
+
+#define DEST(name, n) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
+#define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " "
+#define HEAD PORTS "heartbeat: none\n"
+#define MAX_THREADS 4
+#define REPEAT 32
+
+struct hammer {
+	pthread_t thread;
+	struct rig_packet k;
+	int cpu;
+	uint64_t sent;
+};
+
+static bool stop_hammers;
+static struct hammer hammers[MAX_THREADS];
+static int nhammers;
+
+static void *hammer(void *arg)
+{
+	struct hammer *h = arg;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(h->cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	while (!__atomic_load_n(&stop_hammers, __ATOMIC_SEQ_CST)) {
+		rig_fire(rig, &h->k, REPEAT);
+		h->sent += REPEAT;
+	}
+	return NULL;
+}
+
+/* Threads on different CPUs, the i-th with the i-th spec. */
+static void hammers_start(const char *const *spec, int n)
+{
+	int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN), i;
+
+	stop_hammers = false;
+	nhammers = n;
+	for (i = 0; i < n; i++) {
+		hammers[i] = (struct hammer){ .k.spec = spec[i], .cpu = i % cpus };
+		assert_int_equal(pthread_create(&hammers[i].thread, NULL, hammer, &hammers[i]), 0);
+	}
+}
+
+static void hammers_stop(void)
+{
+	int i;
+
+	__atomic_store_n(&stop_hammers, true, __ATOMIC_SEQ_CST);
+	for (i = 0; i < nhammers; i++) {
+		pthread_join(hammers[i].thread, NULL);
+		runs += hammers[i].sent;
+	}
+}
+
+static uint64_t passed_bytes(void)
+{
+	return rig_charged(rig, RIG_H0, BWL_R_PASS);
+}
+
+/*
+ * Time passes in steps; before each, every limit has refused something since the last. Every
+ * window of steps is checked; a frame under way on each CPU may be counted a step late.
+ */
+static void saturate(unsigned refusal, uint64_t rate_bps, uint64_t burst, uint64_t step_ns,
+		     unsigned steps)
+{
+	uint64_t begin = rig_now(), first = passed_bytes(), last, slack = (uint64_t)nhammers * 1000;
+	int64_t lowest = INT64_MAX;
+	unsigned i;
+
+	for (i = 0; i < steps; i++) {
+		uint64_t refused = rig_frames(rig, RIG_H0, refusal), may, passed;
+		int64_t under;
+
+		while (rig_frames(rig, RIG_H0, refusal) < refused + 2 * REPEAT * (unsigned)nhammers)
+			sched_yield();
+		passed = passed_bytes() - first;
+		may = (uint64_t)((double)rate_bps * (double)(rig_now() - begin) / 8e9);
+		under = (int64_t)(passed - may);
+		if (under < lowest)
+			lowest = under;
+		assert_true(under - lowest <= (int64_t)(burst + slack));
+		rig_advance(step_ns);
+	}
+	last = passed_bytes() - first;
+	/* The last step has not been used up. */
+	assert_true((double)last * 8e9 >= 0.995 * (double)rate_bps * (double)(steps - 1) * (double)step_ns);
+	assert_true((double)last * 8e9 <= (double)rate_bps * (double)steps * (double)step_ns +
+					  8e9 * (double)(burst + slack));
+}
+
+static void all_cpus_together_keep_a_peer_to_its_rate(void **state)
+{
+	static const char *const spec[] = { TO(1) "udp fill=958", TO(1) "udp fill=458",
+					    TO(1) "udp fill=258" };
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("busy", 1) "grant: { rate: 1gbit, burst: 100kb } }\n");
+	hammers_start(spec, 3);
+	saturate(BWL_R_PEER_RATE, 1000000000, 102400, 400000, 150);
+	hammers_stop();
+}
+
+static void all_cpus_together_keep_a_zone_to_its_rate(void **state)
+{
+	static const char *const spec[] = { TO(1) "udp fill=958", TO(2) "udp fill=958",
+					    TO(3) "tcp fill=946" };
+
+	(void)state;
+	apply(HEAD "zones: { z: { rate: 1gbit, burst: 100kb } }\npeers:\n"
+	      DEST("a", 1) "zone: z, grant: { rate: 10gbit } }\n"
+	      DEST("b", 2) "zone: z, grant: { rate: 10gbit, volume: 100gb per 1d } }\n"
+	      DEST("c", 3) "zone: z, grant: { rate: 10gbit }, classes: { other: { rate: 9gbit } } }\n");
+	rig_advance(RIG_SECOND);
+	hammers_start(spec, 3);
+	saturate(BWL_R_ZONE_RATE, 1000000000, 102400, 400000, 150);
+	hammers_stop();
+}
+
+static void all_cpus_together_keep_the_node_to_its_rate(void **state)
+{
+	static const char *const spec[] = { TO(1) "udp fill=958", TO(2) "udp fill=958" };
+
+	(void)state;
+	apply(HEAD "node_limit: { rate: 100mbit, burst: 20kb }\npeers:\n"
+	      DEST("a", 1) "grant: { rate: 10gbit } }\n" DEST("b", 2) "grant: { rate: 10gbit } }\n");
+	rig_advance(RIG_SECOND);
+	hammers_start(spec, 2);
+	saturate(BWL_R_NODE_RATE, 100000000, 20480, 1000000, 150);
+	hammers_stop();
+}
+
+static void all_cpus_together_spend_a_volume_to_the_byte(void **state)
+{
+#define TWO(n) "eth ip4 src=10.0.7.2 dst=10.1." #n ".1 udp fill=958",                               \
+	       "eth ip4 src=10.0.7.2 dst=10.1." #n ".2 udp fill=58"
+	static const char *const spec[][4] = { { TWO(0), TWO(0) }, { TWO(1), TWO(1) } };
+	static const char *const volume[] = { "4000000b", "4000000b per 1h" };
+	uint64_t first, refused;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		/* Two peers of one zone; the zone's volume is what is spent. */
+		apply(HEAD "zones: { z%d: { volume: %s } }\npeers:\n"
+		      "  - { name: a%d, addresses: [10.1.%d.1], path: clear, via: 192.0.2.1,"
+		      " zone: z%d, grant: { rate: 1tbit, volume: 3990000b } }\n"
+		      "  - { name: b%d, addresses: [10.1.%d.2], path: clear, via: 192.0.2.1,"
+		      " zone: z%d, grant: { rate: 1tbit, volume: 3990000b per 1d } }\n",
+		      i, volume[i], i, i, i, i, i, i);
+		first = passed_bytes();
+		rig_advance(RIG_SECOND);
+		refused = rig_frames(rig, RIG_H0, BWL_R_ZONE_VOLUME);
+		hammers_start(spec[i], 4);
+		while (passed_bytes() - first < 4000000 ||
+		       rig_frames(rig, RIG_H0, BWL_R_ZONE_VOLUME) < refused + 10000) {
+			rig_advance(1000);
+			sched_yield();
+		}
+		hammers_stop();
+		assert_int_equal(passed_bytes() - first, 4000000);
+	}
+}
+
+static unsigned drain(const char *spec)
+{
+	unsigned n = 0;
+
+	while (!strncmp(host(spec), "pass", 4))
+		n++;
+	return n;
+}
+
+/* What passed when; every window of it against one rate and burst. */
+static struct passed {
+	uint64_t at, bytes;
+} history[200];
+static unsigned nhistory;
+
+static void drain_and_note(const char *spec)
+{
+	assert_true(nhistory < 200);
+	history[nhistory].bytes = 64 * (uint64_t)drain(spec);
+	history[nhistory++].at = rig_now();
+}
+
+static void check_history(uint64_t rate_bps, uint64_t burst)
+{
+	unsigned i, j;
+
+	for (i = 0; i < nhistory; i++) {
+		uint64_t sum = 0;
+
+		for (j = i; j < nhistory; j++) {
+			sum += history[j].bytes;
+			assert_true((double)sum <= (double)rate_bps *
+				    (double)(history[j].at - history[i].at) / 8e9 + (double)burst);
+		}
+	}
+}
+
+static void nothing_an_operator_does_adds_a_burst(void **state)
+{
+	const char *a = HEAD "peers:\n" DEST("name", 1) "grant: { rate: 1mbit, burst: 30000b } }\n";
+	const char *renamed = HEAD "peers:\n" DEST("other", 1) "grant: { rate: 1mbit, burst: 30000b } }\n";
+	const char *empty = HEAD "peers:\n" DEST("far", 9) "grant: { rate: 1mbit } }\n";
+	const char *smaller = HEAD "peers:\n" DEST("name", 1) "grant: { rate: 1mbit, burst: 2000b } }\n";
+	const char *classes = HEAD "peers:\n" DEST("name", 1) "grant: { rate: 1mbit, burst: 30000b },"
+			      " classes: { other: { rate: 1mbit, burst: 30000b } } }\n";
+	const char *order[] = { a, a, renamed, a, empty, a, smaller, a, classes, a, renamed, empty };
+	struct bwl_change authorise = { .set = BWL_SET_AUTHORISE };
+	const struct bwl_publish_opts o = { .confirm_ns = 10000000 };
+	struct bwl_err e = { 0 };
+	size_t i;
+
+	(void)state;
+	nhistory = 0;
+	apply("%s", a);
+	assert_int_equal(drain(TO(1) "udp"), 0);	/* it starts in debt */
+	rig_advance(RIG_SECOND);
+	drain_and_note(TO(1) "udp");
+	assert_int_equal(history[0].bytes, 29999 / 64 * 64);
+	for (i = 0; i < 60; i++) {
+		rig_policy(rig, order[i % 12]);
+		drain_and_note(TO(1) "udp");
+		rig_advance(i % 4 * 10000000);
+	}
+	apply("%s", a);
+	for (i = 0; i < 20; i++) {
+		assert_int_equal(bwl_revoke(rig->pins, i % 2 ? "name" : NULL, &e), 0);
+		assert_int_equal(bwl_peer_change(rig->pins, "name", &authorise, &e), 0);
+		drain_and_note(TO(1) "udp");
+		rig_advance(10000000);
+	}
+	for (i = 0; i < 10; i++) {	/* forth and back, by rollback and by time */
+		assert_int_equal(rig_try_policy(rig, i % 3 ? smaller : a, &o, NULL, &e), 0);
+		drain_and_note(TO(1) "udp");
+		if (i % 2)
+			assert_int_equal(bwl_rollback(rig->pins, &e), 0);
+		else
+			rig_advance(o.confirm_ns);
+		drain_and_note(TO(1) "udp");
+	}
+	check_history(1000000, 30000);
+}
+
+static void changes_of_a_limit_pass_no_more_than_its_rate(void **state)
+{
+	struct bwl_change c = { .set = BWL_SET_RATE | BWL_SET_BURST };
+	uint64_t begin, passed = 0, may = 0;
+	struct bwl_err e = { 0 };
+	unsigned i;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("flip", 1) "grant: { rate: 1mbit, burst: 3000b } }\n");
+	begin = rig_now();
+	for (i = 0; i < 200; i++) {
+		c.lim.rate_bps = i % 3 ? 1000000 : 8000000;
+		c.lim.burst = i % 2 ? 3000 : 20000;
+		assert_int_equal(bwl_peer_change(rig->pins, "flip", &c, &e), 0);
+		passed += 64 * drain(TO(1) "udp");
+		rig_advance(1000000);
+		may += c.lim.rate_bps * 1000000;
+	}
+	passed += 64 * drain(TO(1) "udp");
+	assert_true(rig_now() > begin);
+	assert_true(passed * 8000000000ULL <= may + 20000 * 8000000000ULL);
+	assert_true(passed * 8000000000ULL >= may * 9 / 10);
+}
+
+static void nothing_an_operator_does_adds_volume(void **state)
+{
+	const char *const window[] = { "", " per 1h" };
+	struct bwl_change authorise = { .set = BWL_SET_AUTHORISE };
+	struct bwl_change c = { .set = BWL_SET_RATE };
+	struct bwl_err e = { 0 };
+	size_t i, w;
+
+	(void)state;
+	for (w = 0; w < 2; w++) {
+		char text[3][600];
+		const char *const names[] = { w ? "wa" : "ta", w ? "wb" : "tb" };
+
+		for (i = 0; i < 2; i++)
+			snprintf(text[i], sizeof(text[i]), HEAD "peers:\n"
+				 "  - { name: %s, addresses: [10.1.%zu.1], path: clear, via: 192.0.2.1,"
+				 " grant: { rate: 1gbit, volume: 6400b%s } }\n", names[i], w, window[w]);
+		snprintf(text[2], sizeof(text[2]), HEAD "peers:\n" DEST("far", 9)
+			 "grant: { rate: 1mbit } }\n");
+#define SPEC (w ? "eth ip4 src=10.0.7.2 dst=10.1.1.1 udp" : "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp")
+		rig_policy(rig, text[0]);
+		rig_advance(RIG_SECOND);
+		assert_int_equal(drain(SPEC), 100);
+		for (i = 0; i < 12; i++) {
+			rig_policy(rig, text[(i * 5 / 2) % 3]);	/* renamed, away, back, … */
+			rig_advance(RIG_SECOND);
+			assert_int_equal(drain(SPEC), 0);
+		}
+		rig_policy(rig, text[0]);
+		rig_advance(RIG_SECOND);
+		assert_int_equal(bwl_revoke(rig->pins, names[0], &e), 0);
+		assert_int_equal(bwl_peer_change(rig->pins, names[0], &authorise, &e), 0);
+		c.lim.rate_bps = 2000000000;
+		assert_int_equal(bwl_peer_change(rig->pins, names[0], &c, &e), 0);
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(SPEC), "peer-volume");
+		/* Raised by 640: just that. */
+		c = (struct bwl_change){ .set = BWL_ADD_VOLUME, .lim = { .volume = 640 } };
+		assert_int_equal(bwl_peer_change(rig->pins, names[0], &c, &e), 0);
+		assert_int_equal(drain(SPEC), 10);
+		c.set = BWL_SET_RATE;
+	}
+}
+
+static void another_kind_of_volume_keeps_what_is_spent(void **state)
+{
+	static const char *const volume[] = {
+		"6400b", "6400b per 1h", "6400b", "6400b per 2h", "6400b per 1h", "6400b",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 6; i++) {
+		apply(HEAD "peers:\n" DEST("kind", 1) "grant: { rate: 1gbit, volume: %s } }\n",
+		      volume[i]);
+		rig_advance(RIG_SECOND);
+		assert_int_equal(drain(TO(1) "udp"), i ? 0 : 100);
+	}
+}
+
+static void many_changes_of_a_window_without_a_packet_refill_nothing(void **state)
+{
+	struct bwl_change c = { .set = BWL_SET_VOLUME, .lim = { .has_volume = true, .volume = 6400 } };
+	struct bwl_err e = { 0 };
+	unsigned i;
+
+	(void)state;
+	rig_set_clock(1000000 * RIG_SECOND);
+	apply(HEAD "peers:\n" DEST("long", 1) "grant: { rate: 1gbit, volume: 6400b per 1h } }\n");
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO(1) "udp"), 100);
+	/* The epoch has 7 bits: after 128 changes it is the same again. */
+	for (i = 1; i <= 128; i++) {
+		c.lim.window_ns = (3600 - i) * RIG_SECOND / (i == 128 ? 2 : 1);
+		assert_int_equal(bwl_peer_change(rig->pins, "long", &c, &e), 0);
+	}
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO(1) "udp"), 0);
+}
+
+static int setup_spent(void **state)
+{
+	(void)state;
+	rig = rig_open(&(struct rig_opts){ .old_volume = true });
+	runs = 0;
+	return 0;
+}
+
+#define VOLUMES                                                                                  \
+	DEST("total", 1) "grant: { rate: 1gbit, volume: 6400b } }\n"                             \
+	DEST("window", 2) "grant: { rate: 1gbit, volume: 6400b per 11s } }\n"                    \
+	DEST("class", 3) "grant: { rate: 1gbit }, classes: { other: { volume: 6400b } } }\n"     \
+	DEST("zone", 4) "grant: { rate: 1gbit }, zone: z }\n"
+#define ZONE "zones: { z: { volume: 6400b } }\n"
+
+static void check_spent(void)
+{
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "peer-volume");
+	assert_string_equal(host(TO(2) "udp"), "peer-volume");
+	assert_string_equal(host(TO(3) "udp"), "class-volume");
+	assert_string_equal(host(TO(4) "udp"), "zone-volume");
+	rig_advance(12 * RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "peer-volume");
+	assert_int_equal(drain(TO(2) "udp"), 100);	/* its window has turned */
+}
+
+static void the_first_policys_volumes_start_spent(void **state)
+{
+	struct bwl_change c = { .set = BWL_ADD_VOLUME, .lim = { .volume = 640 } };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	apply(HEAD ZONE "peers:\n" VOLUMES);
+	check_spent();
+	apply(HEAD ZONE "peers:\n" VOLUMES);
+	assert_string_equal(host(TO(1) "udp"), "peer-volume");
+	assert_int_equal(bwl_peer_change(rig->pins, "total", &c, &e), 0);
+	assert_int_equal(drain(TO(1) "udp"), 10);
+}
+
+static void they_start_spent_after_a_first_policy_that_failed_half_way(void **state)
+{
+	char *text = calloc(1, 40000), *at = text;
+	struct bwl_err e = { 0 };
+	int i;
+
+	(void)state;
+	at += sprintf(at, "%s", HEAD ZONE "peers:\n" VOLUMES);
+	for (i = 0; i < 260; i++)	/* more than 256: there is no room */
+		at += sprintf(at, "  - { name: x%d, addresses: [10.2.%d.%d], path: clear,"
+			      " via: 192.0.2.1 }\n", i, i / 200, i % 200 + 1);
+	assert_int_equal(rig_try_policy(rig, text, NULL, NULL, &e), -ENOSPC);
+	free(text);
+	assert_string_equal(host(TO(1) "udp"), "no-policy");
+	apply(HEAD ZONE "peers:\n" VOLUMES);
+	check_spent();
+}
+
+static void no_packet_sees_half_a_change(void **state)
+{
+	static const char *const spec[] = { TO(1) "udp fill=958", TO(1) "udp fill=58" };
+	/* Expired and without a volume, or live with nothing left: only a mixture would pass. */
+	const struct bwl_change dead = { .set = BWL_SET_EXPIRY | BWL_SET_VOLUME, .expiry_ns = 1 };
+	const struct bwl_change spent = { .set = BWL_SET_EXPIRY | BWL_SET_VOLUME,
+					  .expiry_ns = BWL_NEVER_NS,
+					  .lim = { .has_volume = true, .volume = 0 } };
+	struct bwl_err e = { 0 };
+	unsigned i;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("torn", 1) "grant: { rate: 1tbit } }\n");
+	rig_advance(RIG_SECOND);
+	assert_int_equal(bwl_peer_change(rig->pins, "torn", &dead, &e), 0);
+	hammers_start(spec, 2);
+	for (i = 0; i < 60; i++)
+		assert_int_equal(bwl_peer_change(rig->pins, "torn", i % 2 ? &dead : &spent, &e), 0);
+	for (i = 0; i < 10; i++)
+		apply(HEAD "peers:\n  - { name: torn, addresses: [10.1.0.1], path: clear,"
+		      " via: 192.0.2.1, from: [%s], grant: { rate: 1tbit, volume: %s } }\n",
+		      i % 2 ? "h0" : "h1", i % 2 ? "0b" : "1gb");
+	hammers_stop();
+	assert_int_equal(rig_frames(rig, RIG_H0, BWL_R_PASS), 0);
+	assert_true(rig_frames(rig, RIG_H0, BWL_R_EXPIRED) > 0);
+	assert_true(rig_frames(rig, RIG_H0, BWL_R_PEER_VOLUME) > 0);
+	assert_true(rig_frames(rig, RIG_H0, BWL_R_FROM) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TEST(all_cpus_together_keep_a_peer_to_its_rate),
+		RIG_TEST(all_cpus_together_keep_a_zone_to_its_rate),
+		RIG_TEST(all_cpus_together_keep_the_node_to_its_rate),
+		RIG_TEST(all_cpus_together_spend_a_volume_to_the_byte),
+		RIG_TEST(nothing_an_operator_does_adds_a_burst),
+		RIG_TEST(changes_of_a_limit_pass_no_more_than_its_rate),
+		RIG_TEST(nothing_an_operator_does_adds_volume),
+		RIG_TEST(another_kind_of_volume_keeps_what_is_spent),
+		RIG_TEST(many_changes_of_a_window_without_a_packet_refill_nothing),
+		cmocka_unit_test_setup_teardown(the_first_policys_volumes_start_spent, setup_spent,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(
+			they_start_spent_after_a_first_policy_that_failed_half_way, setup_spent,
+			rig_teardown),
+		RIG_TEST(no_packet_sees_half_a_change),
+	};
+
+	return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
+}
