@@ -58,8 +58,12 @@ static __always_inline int bwl_source(struct bwl_ctx *c, int tag)
 		return BWL_R_SRC_MAC;
 	if (k->arp)	/* 0.0.0.0: a probe for one's own address (RFC 5227) */
 		return !a || bwl_src4_ok(p, a) ? BWL_R_NONE : BWL_R_SRC_ADDR;
-	if (k->family == 4)
+	if (k->family == 4) {
+		/* Most hosts have one prefix, and a call costs more than the comparison. */
+		if (bwl_likely(p->nsrc4 && (a & p->src4[0].mask) == p->src4[0].addr))
+			return BWL_R_NONE;
 		return bwl_src4_ok(p, a) ? BWL_R_NONE : BWL_R_SRC_ADDR;
+	}
 	/* Neighbour discovery may come from a link-local or no address. It ends here. */
 	if (k->nd && ((k->saddr[0] & bwl_htonl(0xffc00000)) == bwl_htonl(0xfe800000) ||
 		      !(k->saddr[0] | k->saddr[1] | k->saddr[2] | k->saddr[3])))
