@@ -67,22 +67,21 @@ static void make_printable(char *text)
 	}
 }
 
-int bwl_fail(struct bwl_err *e, int code, const char *fmt, ...)
+void bwl_err_fill(struct bwl_err *e, int code, const char *fmt, ...)
 {
 	va_list ap;
 
 	if (!e)
-		return -code;
+		return;
 	memset(e, 0, sizeof(*e));
 	e->code = code;
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
 	make_printable(e->text);
-	return -code;
 }
 
-int bwl_hint(struct bwl_err *e, const char *fmt, ...)
+int bwl_err_hint(struct bwl_err *e, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -6,6 +6,7 @@
 #ifndef BWL_ERR_H
 #define BWL_ERR_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 struct bwl_err {
@@ -16,11 +17,28 @@ struct bwl_err {
 	char hint[256];		/* the next step, or empty */
 };
 
-/* Fill e (may be NULL) and return -code. The text is a sentence without a full stop. */
-int bwl_fail(struct bwl_err *e, int code, const char *fmt, ...)
+void bwl_err_fill(struct bwl_err *e, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Add a hint to an error already filled; returns -e->code. */
-int bwl_hint(struct bwl_err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int bwl_err_hint(struct bwl_err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Fill e (may be NULL) and return -code. The text is a sentence without a full stop. Never 0,
+ * also when code (often errno) is: a failure cannot look like success. A macro, so that
+ * compilers and analysers see it.
+ */
+#define bwl_fail(e, code, ...)                                                                   \
+	({                                                                                       \
+		int bwl_code_ = (code);                                                          \
+		bwl_code_ = bwl_code_ > 0 ? bwl_code_ : EIO;                                     \
+		bwl_err_fill(e, bwl_code_, __VA_ARGS__);                                         \
+		-bwl_code_;                                                                      \
+	})
+/* Add a hint to an error already filled; returns -e->code, never 0. */
+#define bwl_hint(e, ...)                                                                         \
+	({                                                                                       \
+		int bwl_hint_ = bwl_err_hint(e, __VA_ARGS__);                                    \
+		bwl_hint_ < 0 ? bwl_hint_ : -EIO;                                                \
+	})
 /* "file:line:col: text\n  hint" on stderr, or {"error": …} on stdout when json. */
 void bwl_err_print(const struct bwl_err *e, const char *program, bool json);
 
