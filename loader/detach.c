@@ -63,6 +63,8 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 		return r;
 	if (bwl_pins_open(a->dir, false, &l.pins, &unread))
 		bwl_warn("%s; looking for programs by their names", unread.text);
+	else
+		l.ctl_id = bwl_map_id(l.pins->fd[BWL_PIN_ctl]);
 	r = bwl_scan_ports(&l, a, f, &n, e);
 	for (i = 0; !r && i < n; i++)
 		if (f[i].kind == BWL_PORT_HOST)

@@ -116,13 +116,16 @@ static int drop_link(const char *path, struct bwl_err *e)
 	return 0;
 }
 
-static bool first_at_tcx(const struct bwl_hook_at *at)
+static bool is_first(const struct bwl_hook_at *at, int link_fd)
 {
-	struct bwl_hook_at by_name = *at;
-	struct bwl_hook_state s;
+	int type = at->hook == BWL_HOOK_INGRESS ? BWL_TCX_INGRESS : BWL_TCX_EGRESS;
+	uint32_t ids[64] = { 0 }, flags = 0, n = 64;
+	struct bpf_link_info info = {};
+	__u32 len = sizeof(info);
 
-	by_name.ctl_id = 0;
-	return !bwl_hook_query(&by_name, &s, NULL) && s.attached && s.first;
+	return !bpf_obj_get_info_by_fd(link_fd, &info, &len) &&
+	       !bpf_prog_query((int)at->dev->ifindex, (enum bpf_attach_type)type, 0, &flags, ids, &n) &&
+	       n > 0 && ids[0] == info.prog_id;
 }
 
 static int tc_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w, char *why,
@@ -138,9 +141,9 @@ static int tc_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w
 	pin_path(at, path);
 	fd = open_link(at, path);
 	if (fd >= 0 && w->tc != BWL_TC_CLSACT) {
-		r = update_link(at, fd, w->prog_fd, e);
+		r = is_first(at, fd) ? update_link(at, fd, w->prog_fd, e) : 2;
 		close(fd);
-		if (r || first_at_tcx(at))
+		if (r != 2)
 			return r ? r : 1;
 		fd = tcx_attach(at, w->prog_fd);
 		if (fd < 0)
@@ -228,7 +231,7 @@ static int xdp_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *
 		if (r <= 0)
 			return r ? r : 1;
 	}
-	r = bwl_hook_query(&by_name, &s, e);
+	r = bwl_hook_query(way == BWL_XDP_NONE ? at : &by_name, &s, e);
 	if (r)
 		return r;
 	if (way == BWL_XDP_KEEP && !s.attached)
@@ -236,7 +239,7 @@ static int xdp_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *
 	if (s.attached && !s.link_id && (way == BWL_XDP_AUTO || way == BWL_XDP_KEEP))
 		way = BWL_XDP_LIBXDP;	/* without a link it came by libxdp */
 	/* XDP only drops early: while it is away TC enforces alone. */
-	r = bwl_hook_detach(&by_name, e);
+	r = bwl_hook_detach(way == BWL_XDP_NONE ? at : &by_name, e);
 	if (r || way == BWL_XDP_NONE)
 		return r;
 	if (way == BWL_XDP_LIBXDP)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See scan.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "scan.h"
 
 static bool has_ours(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind)
@@ -73,11 +75,26 @@ int bwl_scan_strip(const struct bwl_load *l, const struct bwl_found *f, struct b
 	int r = 0;
 
 	for (; !r && n > 0; n--) {
-		struct bwl_hook_at at = { l->dir, &f->dev, s[n - 1].hook, s[n - 1].prog, 0 };
+		struct bwl_hook_at at = { l->dir, &f->dev, s[n - 1].hook, s[n - 1].prog, l->ctl_id };
 
 		r = bwl_hook_detach(&at, e);
 	}
 	return r;
+}
+
+/* Pinned in this folder: not of another instance. */
+static bool is_pinned_here(const struct bwl_load *l, const struct bwl_found *f)
+{
+	const struct bwl_slot *s;
+	unsigned n = bwl_port_slots(f->kind, &s), i;
+	char path[300];
+
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/links/%s_%s", l->dir, s[i].prog, f->dev.name);
+		if (!access(path, F_OK))
+			return true;
+	}
+	return false;
 }
 
 int bwl_scan_strays(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e)
@@ -89,19 +106,20 @@ int bwl_scan_strays(const struct bwl_load *l, const struct bwl_attach *a, struct
 	int r;
 
 	blind.pins = NULL;
+	blind.ctl_id = 0;
 	r = bwl_scan_ports(&blind, a, f, &n, e);
 	for (i = 0; !r && i < n; i++) {
 		named = is_named(a, f[i].dev.name);
 		for (k = 0; k < a->nuplink; k++)
 			named |= !strcmp(a->uplink[k], f[i].dev.name);
-		if (named)
+		if (named || !is_pinned_here(l, &f[i]))
 			continue;
 		bwl_warn("%s has programs of an earlier attach and is not named: %s", f[i].dev.name,
 			 f[i].kind == BWL_PORT_HOST ? "set down, programs taken away" : "taken away");
 		if (f[i].kind == BWL_PORT_HOST)
 			r = bwl_netdev_set_up(f[i].dev.ifindex, false, e);
 		if (!r)
-			r = bwl_scan_strip(l, &f[i], e);
+			r = bwl_scan_strip(&blind, &f[i], e);
 	}
 	return r;
 }

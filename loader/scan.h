@@ -16,7 +16,10 @@ struct bwl_found {
  */
 int bwl_scan_ports(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_found *ret,
 		   unsigned *ret_n, struct bwl_err *e);
-/* Take one port's programs away, in the reverse of the order of attaching. */
+/*
+ * Take one port's programs away, in the reverse of the order of attaching: those that use the
+ * map of l->ctl_id, or, when that is 0, those of our names.
+ */
 int bwl_scan_strip(const struct bwl_load *l, const struct bwl_found *f, struct bwl_err *e);
 /* Strip the ports that this attach does not name: their programs stand on maps that are gone. */
 int bwl_scan_strays(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e);

@@ -8,7 +8,7 @@ _bwlimit_load() {
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		attach | detach | upgrade | status | verify | probe | guard) command=${COMP_WORDS[i]} ;;
+		attach | detach | upgrade | status | verify | up | down | probe | guard) command=${COMP_WORDS[i]} ;;
 		esac
 	done
 	case $prev in
@@ -19,15 +19,18 @@ _bwlimit_load() {
 	--policy) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	--pin-dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
 	--tc) mapfile -t COMPREPLY < <(compgen -W 'auto tcx clsact' -- "$cur"); return ;;
-	--xdp) mapfile -t COMPREPLY < <(compgen -W 'auto native generic none' -- "$cur"); return ;;
+	--xdp) mapfile -t COMPREPLY < <(compgen -W 'auto native generic libxdp none' -- "$cur"); return ;;
 	--max-peers | --max-extras | --max-windows) return ;;
 	esac
 	case $command in
-	'') words='attach detach upgrade status verify probe guard' ;;
+	'') words='attach detach upgrade status verify up down probe guard' ;;
 	attach) words='--host --uplink --policy --tc --xdp --max-peers --max-extras --max-windows
 		--fresh-volume --keep-down --drill' ;;
-	detach) words=--open ;;
-	verify | guard) words=--management ;;
+	upgrade) words='--tc --xdp' ;;
+	detach) words='--open --host' ;;
+	verify | up) words=--management ;;
+	down | guard) words='--management --uplink --policy --host' ;;
+	probe) words='--host --uplink' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words --json --pin-dir --help" -- "$cur")
 }

@@ -1,0 +1,292 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# bwlimit-load on real devices: attach, what verify notices, upgrade under traffic, detach, boot.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LAB=bwl-h2load-$$ LAB_DESTS=1 LAB_MGMT=1
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/../harness/lab.sh"
+lab_up || exit 1
+other=$LAB_PINS-other # a second instance plays the stranger
+trap 'rm -rf "$other"; lab_down' EXIT
+
+load() { in_dpu "$LOAD" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
+fails() { # status, command of bwlimit-load…
+	local want=$1
+	shift
+	load "$@"
+	[[ $? -eq $want ]] || { note "status $?, wanted $want: $*" "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }
+}
+works() { fails 0 "$@"; }
+says() { grep -q -- "$1" "$LAB_TMP/out" "$LAB_TMP/err" || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
+attach() { works attach --policy "$LAB_TMP/policy.yaml" --fresh-volume "$@"; }
+verify() { works verify --management mgmt0 "$@"; }
+# verify fails, and says why
+notices() { fails 1 verify --management mgmt0 && says "$1"; }
+is_up() { ip_in dpu -o link show dev "$1" | grep -q '[<,]UP[,>]'; }
+ports_down() { ! is_up hpf0; }
+pings() { in_host ping -q -c "${1:-1}" -i 0.2 -W 2 "$(lab_dest4 1)" >/dev/null; }
+in_status() { # jq filter that must be true
+	in_dpu "$LOAD" status --json | jq -e "$1" >/dev/null
+}
+in_json() { jq -e "$1" "$LAB_TMP/out" >/dev/null; }
+links() { in_dpu "$LOAD" status --json | jq -c '[.ports[].programs[] | [.program, .link_id]]'; }
+
+cat >"$LAB_TMP/policy.yaml" <<END
+version: 1
+node: h2
+uplinks: [p0]
+host_ports:
+  - dev: hpf0
+    sources: [10.7.0.0/24, "fd00:7::/64"]
+heartbeat: none
+peers:
+  - name: d1
+    addresses: [10.101.0.0/24]
+    path: clear
+    via: $LAB_VIA4
+    grant: { rate: 1gbit, burst: 1mb }
+END
+
+# --- before anything is attached
+refute "without the loader nothing forwards" pings
+check "status says that nothing is attached" fails 1 status
+check "and what to do" says "bwlimit-load attach"
+check "detach of nothing is refused" fails 1 detach
+check "an unknown option is a usage error" fails 2 attach --bad
+check "one uplink at least is needed" fails 1 attach --host hpf0
+check "a device that is not there is refused" fails 1 attach --host nosuch --uplink p0
+check "and named" says nosuch
+check "a port is not both host port and uplink" fails 1 attach --host hpf0 --uplink hpf0
+check "a pin directory that is no BPF file system is refused" \
+	fails 1 attach --host hpf0 --uplink p0 --pin-dir "$LAB_TMP/pins"
+check "and nothing is left there" [ ! -e "$LAB_TMP/pins" ]
+lab_sysctl dpu net.ipv4.ip_forward=1
+check "attach refuses to open ports while the kernel forwards" \
+	fails 1 attach --policy "$LAB_TMP/policy.yaml"
+check "and says which switch it is" says net.ipv4.ip_forward
+check "host ports are down then" ports_down
+lab_sysctl dpu net.ipv4.ip_forward=0
+works detach
+
+# --- attach
+check "attach takes its ports from the policy" attach
+check "host ports are up" is_up hpf0
+check "granted traffic passes" pings 3
+check "verify is clean when management is named" verify
+check "verify in JSON says so too" works verify --management mgmt0 --json
+check "with every check in it" in_json '.ok and (.checks | length > 8)'
+check "verify notices a device that nobody covers" fails 1 verify
+check "and names it" says "FAIL  device mgmt0"
+if in_status '[.ports[].programs[] | select(.hook == "tcx")] | length == 3'; then
+	check "TC programs have links" in_status '[.ports[].programs[].link_id] | all(. > 0)'
+else
+	skip "TC programs have links" "no tcx here"
+fi
+before=$(links)
+check "a second attach works" attach
+check "it says that --fresh-volume has no effect" says "no effect"
+check "it keeps the links" [ "$(links)" = "$before" ]
+check "and verify is clean" verify
+check "keep-down leaves host ports down" attach --keep-down
+check "they are down" ports_down
+check "up opens them, verify being clean" works up --management mgmt0
+check "they are up" is_up hpf0
+check "up refuses when verify is not clean" fails 1 up
+check "attach runs with the capabilities that the unit leaves" in_dpu setpriv \
+	--bounding-set=-all,+sys_admin,+bpf,+perfmon,+net_admin,+chown,+fowner,+dac_override \
+	"$LOAD" attach --policy "$LAB_TMP/policy.yaml" --json >"$LAB_TMP/out"
+
+# --- what verify notices
+lab_sysctl dpu net.ipv4.ip_forward=1
+check "verify notices forwarding of IPv4" notices "IPv4 forwarding by the kernel is on"
+lab_sysctl dpu net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=1
+check "verify notices forwarding of IPv6" notices "IPv6 forwarding by the kernel is on"
+lab_sysctl dpu net.ipv6.conf.all.forwarding=0 net.ipv4.conf.p0.forwarding=1
+check "verify notices forwarding of one port" notices "p0 forwards ipv4 by itself"
+lab_sysctl dpu net.ipv4.conf.p0.forwarding=0
+check "verify is clean again" verify
+ip_in dpu link add br0 type bridge
+ip_in dpu link set hpf0 master br0
+check "verify notices a bridge" notices "hpf0 belongs to a bridge"
+ip_in dpu link del br0
+ip_in dpu link set p0 mtu 1400
+check "verify warns of a changed MTU" verify
+check "by name" says "p0 has an MTU of 1400 and had 1500"
+ip_in dpu link set p0 mtu 1500
+rm "$LAB_PINS/links/bwl_tc_gate_p0"
+lab_wait_for 5 in_status '.ports[0].programs[] | select(.program == "bwl_tc_gate") | .attached | not'
+check "verify notices a gate that is gone" notices "bwl_tc_gate is not attached"
+check "attach puts it back" attach
+check "and verify is clean" verify
+in_dpu "$CTL" stop >/dev/null 2>&1
+check "verify notices the stop switch" notices "stop switch is on"
+in_dpu "$CTL" stop --off >/dev/null 2>&1
+
+in_dpu "$LOAD" attach --pin-dir "$other" --host hpf0 --uplink p0 --max-peers 16 --drill \
+	--xdp none --keep-down >/dev/null 2>&1
+check "verify notices a foreign program in front" notices "foreign program .* runs before bwl_tc_host"
+refute "nothing passes it unseen: the stranger drops" pings
+check "attach moves ours in front again" attach
+check "and verify is clean" verify
+check "traffic passes" pings 3
+check "verify fails on what a test made" fails 1 verify --pin-dir "$other"
+check "and says so" says "FAIL  these maps were made by quickstart or a test"
+in_dpu ip link set p0 xdp pinned "$other/progs/bwl_xdp_host" # ip -n would hide the pins
+check "verify notices a foreign XDP program on an uplink" notices "p0: foreign XDP program"
+check "attach refuses to open ports behind it" fails 1 attach --policy "$LAB_TMP/policy.yaml"
+check "host ports are down then" ports_down
+ip_in dpu link set p0 xdp off
+works detach --pin-dir "$other"
+check "when it is gone attach opens them" attach
+check "they are up" is_up hpf0
+
+# --- weaker forms
+ip_in dpu link add later type veth peer name later2
+check "clsact is taken when it is asked for" attach --tc clsact --xdp generic
+check "it is shown" in_status '[.ports[].programs[].hook] | sort == ["clsact", "clsact", "clsact", "xdp generic"]'
+check "with the reason" in_status '[.ports[].programs[].fallback] | all(. != "")'
+check "verify warns and does not fail" verify
+check "of its weakness" says "without a bpf_link"
+attach --tc clsact --xdp native
+check "traffic passes" pings 3
+in_dpu "$LOAD" attach --pin-dir "$other" --host later --uplink later2 --max-peers 16 >/dev/null 2>&1
+in_dpu tc filter add dev hpf0 ingress prio 1 handle 2 bpf da pinned "$other/progs/bwl_tc_upin"
+check "verify notices a filter in front of ours" notices "foreign program .* runs before bwl_tc_host"
+in_dpu tc filter del dev hpf0 ingress prio 1 handle 2 bpf
+works detach --pin-dir "$other"
+ip_in dpu link del later
+check "upgrade replaces filters as filters" works upgrade
+check "and verify is clean" verify
+check "libxdp can be asked for" attach --tc tcx --xdp libxdp
+check "and is shown as what it is" in_status '.ports[] | select(.kind == "host").programs[] |
+	select(.program == "bwl_xdp_host") | .attached and .link_id == 0 and (.fallback | contains("libxdp"))'
+check "no filter is left beside tcx" [ -z "$(in_dpu tc filter show dev hpf0 ingress | grep bwl_)" ]
+check "without XDP, TC enforces" attach --xdp none
+check "it is gone" in_status '[.ports[].programs[] | select(.program == "bwl_xdp_host").attached] == [false]'
+check "and traffic passes" pings 3
+attach --xdp auto
+
+# --- upgrade under traffic
+in_host ping -q -i 0.002 -c 1500 -W 2 "$(lab_dest4 1)" >"$LAB_TMP/ping" 2>&1 &
+pinger=$!
+n=0
+while kill -0 $pinger 2>/dev/null; do
+	works upgrade || break
+	n=$((n + 1))
+done
+wait $pinger
+note "$n upgrades; $(grep transmitted "$LAB_TMP/ping")"
+check "upgrade loses no packet that the policy allows" grep -q '1500 received' "$LAB_TMP/ping"
+check "and it ran under that traffic" [ $n -ge 2 ]
+check "verify is clean" verify
+check "nothing is made anew" in_status '.control.policies_applied > 1'
+
+# --- ports that come anew
+ip_in dpu link del hpf0
+lab_veth host h0 dpu hpf0
+lab_addr host h0 10.7.0.2/24
+lab_addr dpu hpf0 10.7.0.1/24
+ip_in host route add default via 10.7.0.1
+check "verify notices a port that was made anew" notices "hpf0 is gone or was made anew"
+refute "nothing passes it" pings
+check "attach takes it back" attach
+check "traffic passes" pings 3
+check "verify is clean" verify
+
+# --- guard and down
+lab_bg guard dpu "$LOAD" guard --management mgmt0 --uplink p0
+guard=$LAB_PID
+lab_wait_for 5 grep -q watching "$LAB_TMP/guard.err"
+ip_in dpu link add later type veth peer name later2
+ip_in dpu link set later up
+ip_in dpu link set later2 up
+later_down() { ! is_up later && ! is_up later2; }
+check "guard sets a device down that appears later" lab_wait_for 5 later_down
+check "and leaves ports and management alone" eval 'is_up hpf0 && is_up p0 && is_up mgmt0'
+lab_stop "$guard"
+ip_in dpu link set later up
+check "down sets it down too, and host ports" works down --management mgmt0 --uplink p0
+check "they are down" eval '! is_up later && ! is_up hpf0'
+check "uplinks and management are not" eval 'is_up p0 && is_up mgmt0'
+ip_in dpu link del later
+attach
+
+# --- pins that are not whole, or not ours
+rm "$LAB_PINS/maps/bwl_state_v1"
+check "upgrade refuses a set of maps that is not whole" fails 1 upgrade
+check "verify refuses it" fails 1 verify
+check "attach makes all of them anew" attach
+check "and says so" says "all are made anew"
+check "verify is clean" verify
+check "detach sets host ports down" works detach
+check "they are down" ports_down
+check "no pin is left" [ ! -e "$LAB_PINS" ]
+programs_left() { in_dpu "$BPFTOOL" net show | grep -q bwl_; }
+BPFTOOL=$(command -v bpftool || echo /usr/sbin/bpftool)
+rm -rf "$other"
+refute "no program is left" programs_left
+mkdir -p "$LAB_PINS/maps"
+"$BPFTOOL" map create "$LAB_PINS/maps/bwl_schema_v1" type array key 4 value 64 entries 1 name bwl_schema_v1
+check "attach refuses pins of another schema" fails 1 attach --policy "$LAB_TMP/policy.yaml"
+check "and says what they are" says "another schema"
+check "status refuses them" fails 1 status --json
+check "with an error in JSON" in_json '.error.code == "EPROTO"'
+rm "$LAB_PINS/maps/bwl_schema_v1"
+"$BPFTOOL" map create "$LAB_PINS/maps/bwl_schema_v2" type array key 4 value 64 entries 1 name bwl_schema_v2
+check "attach refuses maps of a version that it does not know" \
+	fails 1 attach --policy "$LAB_TMP/policy.yaml"
+check "and does not clear them away" [ -e "$LAB_PINS/maps/bwl_schema_v2" ]
+check "detach does" works detach
+check "a fresh attach works then" attach
+check "detach --open opens host ports" works detach --open
+check "they are up" is_up hpf0
+
+# --- boot: the unit's own lines, each only when those before worked
+unit=$LAB_BUILD/packaging/bwlimit.service
+boot() { # policy, what stands for bwlimit-load
+	local line word args
+	ip_in dpu link set hpf0 up # whatever raises ports early
+	while read -r line; do
+		args=()
+		for word in ${line#* }; do
+			case $word in
+			"\${BWLIMIT_POLICY}") args+=("$1") ;;
+			"\$BWLIMIT_MANAGEMENT") args+=(--management mgmt0) ;;
+			*) args+=("$word") ;;
+			esac
+		done
+		in_dpu "$2" "${args[@]}" >"$LAB_TMP/boot" 2>&1 || return 1
+	done < <(sed -n 's/^ExecStart\(Pre\)\?=//p' "$unit")
+}
+check "the unit boots with a good policy" boot "$LAB_TMP/policy.yaml" "$LOAD"
+check "host ports are up" is_up hpf0
+check "and verify is clean" verify
+works detach
+echo "version: 2" >"$LAB_TMP/bad.yaml"
+refute "the unit fails with a policy that is not valid" boot "$LAB_TMP/bad.yaml" "$LOAD"
+check "host ports are down" ports_down
+refute "the unit fails without the loader" boot "$LAB_TMP/policy.yaml" "$LAB_TMP/nosuch"
+refute "and nothing forwards" pings
+if command -v systemd-analyze >/dev/null; then
+	mkdir "$LAB_TMP/units"
+	for u in bwlimit bwlimit-guard; do
+		sed "s|=[^= ]*/bwlimit-load |=$LOAD |" "$LAB_BUILD/packaging/$u.service" >"$LAB_TMP/units/$u.service"
+	done
+	check "systemd accepts the units" eval \
+		'systemd-analyze verify --man=no "$LAB_TMP"/units/*.service 2>"$LAB_TMP/err" && ! grep -q bwlimit "$LAB_TMP/err"'
+else
+	skip "systemd accepts the units" "no systemd-analyze"
+fi
+
+# --- probe
+check "probe tries everything on a device of its own" works probe --json
+check "and this kernel has what bwlimit needs" in_json '[.[] | select(.without == "bwlimit does not run")] == []'
+check "probe tries the devices it is given" works probe --json --host hpf0
+check "by name" in_json 'map(.feature) | any(startswith("hpf0: XDP native"))'
+attach
+check "probe of a port in use works" works probe --json --host hpf0
+check "and leaves the programs alone" verify
+done_testing
