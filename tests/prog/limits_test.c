@@ -113,6 +113,23 @@ static void all_cpus_together_keep_a_peer_to_its_rate(void **state)
 	hammers_stop();
 }
 
+/* The clock stands: hundreds of thousands of charges race for one word. */
+static void all_cpus_together_spend_a_burst_once(void **state)
+{
+	static const char *const spec[] = { TO(1) "udp fill=958", TO(1) "udp fill=958" };
+	const uint64_t burst = 500000000;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("once", 1) "grant: { rate: 10gbit, burst: 500000000b } }\n");
+	rig_advance(RIG_SECOND);
+	hammers_start(spec, 2);
+	while (rig_frames(rig, RIG_H0, BWL_R_PEER_RATE) < 1000)
+		sched_yield();
+	hammers_stop();
+	assert_true(passed_bytes() < burst);
+	assert_true(passed_bytes() >= burst - 1000);
+}
+
 static void all_cpus_together_keep_a_zone_to_its_rate(void **state)
 {
 	static const char *const spec[] = { TO(1) "udp fill=958", TO(2) "udp fill=958",
@@ -452,6 +469,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(all_cpus_together_keep_a_peer_to_its_rate),
+		RIG_TEST(all_cpus_together_spend_a_burst_once),
 		RIG_TEST(all_cpus_together_keep_a_zone_to_its_rate),
 		RIG_TEST(all_cpus_together_keep_the_node_to_its_rate),
 		RIG_TEST(all_cpus_together_spend_a_volume_to_the_byte),
