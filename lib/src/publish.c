@@ -210,12 +210,50 @@ static int rebase(struct bwl_pins *p, const struct bwl_gen *idle, const struct b
 	return r;
 }
 
-/* After the switch: forget what left with nothing on its account, take over new names. */
-static void tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
-		 const uint32_t *id, const uint8_t *stays)
+/*
+ * Forget names and limits that the generation in force does not use (NULL: none is) and that have
+ * nothing on their account: peers that left, and what an attempt that ended half way made.
+ */
+static int sweep(struct bwl_pins *p, struct bwl_ids *ids, const struct bwl_gen *in_force,
+		 bool *ret_swept, struct bwl_err *e)
 {
+	uint8_t *used = calloc(ids->nstates, 1);
 	uint32_t i;
+
+	if (!used)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	for (i = 1; in_force && i < in_force->nsubs; i++)
+		if (in_force->sub[i].volume.state < ids->nstates)
+			used[in_force->sub[i].volume.state] = 1;
+	*ret_swept = false;
+	for (i = 1; i < p->schema.max_peers; i++) {
+		if (!p->name[i].name[0] || (in_force && p->gate[i].slot[in_force->slot]) ||
+		    owes(ids, i) || p->gate[i].revoked)
+			continue;
+		p->gate[i] = (struct bwl_gate){ 0 };
+		p->name[i].name[0] = '\0';
+		*ret_swept = true;
+	}
+	for (i = 0; i < p->schema.max_extras; i++) {
+		const struct bwl_extra *x = &p->extra[i];
+		uint32_t state = BWL_EXTRA_STATE(p->schema.max_peers, i);
+
+		if ((x->kind != BWL_X_CLASS && x->kind != BWL_X_FLOOR) || used[state] ||
+		    bwl_ids_spent(ids, state))
+			continue;
+		p->extra[i] = (struct bwl_extra){ 0 };
+		*ret_swept = true;
+	}
+	free(used);
+	return 0;
+}
+
+/* After the switch: take over new names, forget what left. */
+static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
+		const uint32_t *id, const struct bwl_gen *in_force, struct bwl_err *e)
+{
 	size_t j, k;
+	bool swept;
 
 	for (j = 0; j < pol->npeers; j++) {
 		const struct bwl_pol_peer *q = &pol->peers[j];
@@ -226,19 +264,7 @@ static void tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_id
 		for (k = 0; k < q->naddresses; k++)
 			retired_get(p, &q->addresses[k], true);
 	}
-	for (i = 1; i < p->schema.max_peers; i++) {
-		if (!p->name[i].name[0] || stays[i] || owes(ids, i) || p->gate[i].revoked)
-			continue;
-		p->gate[i] = (struct bwl_gate){ 0 };
-		p->name[i].name[0] = '\0';
-	}
-	for (i = 0; i < p->schema.max_extras; i++) {
-		const struct bwl_extra *x = &p->extra[i];
-
-		if ((x->kind == BWL_X_CLASS || x->kind == BWL_X_FLOOR) && x->peer < p->schema.max_peers &&
-		    !p->name[x->peer].name[0])
-			p->extra[i] = (struct bwl_extra){ 0 };
-	}
+	return sweep(p, ids, in_force, &swept, e);
 }
 
 struct publish {
@@ -261,11 +287,12 @@ static void publish_done(struct publish *x)
 	free(x->old_rate);
 }
 
-static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_policy *pol,
+static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_policy *pol, bool confirm,
 		   struct bwl_publish_report *rep, struct bwl_err *e)
 {
 	uint32_t slot = bwl_active_slot(p, bwl_now_ns());
 	struct bwl_gen_size size;
+	bool swept;
 	int r;
 
 	if (slot != BWL_NO_SLOT) {
@@ -274,6 +301,12 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 			return r;
 	}
 	r = bwl_ids_open(p, &x->ids, e);
+	if (!r)
+		r = sweep(p, &x->ids, x->old.base ? &x->old : NULL, &swept, e);
+	if (!r && swept) {	/* the index is over what is there */
+		bwl_ids_close(&x->ids);
+		r = bwl_ids_open(p, &x->ids, e);
+	}
 	if (r)
 		return r;
 	x->id = calloc(pol->npeers + 1, sizeof(*x->id));
@@ -284,6 +317,12 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	r = assign(p, pol, &x->ids, x->old.base ? &x->old : NULL, x->id, x->stays, rep, e);
 	if (r)
 		return r;
+	/* An id has one name, whichever of the two policies holds. */
+	if (confirm && rep->inherited) {
+		bwl_fail(e, EINVAL, "%u peers have new names and keep the account of the old: such a policy cannot be tried",
+			 rep->inherited);
+		return bwl_hint(e, "apply it without --confirm, or rename in a policy of its own");
+	}
 	if (x->old.base)
 		note_rates(p, &x->old, x->old_rate);
 	x->b = (struct bwl_build){
@@ -326,8 +365,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	if (!o || !o->confirm_ns) {
 		if (old != BWL_NO_SLOT)
 			r = bwl_gen_drop(p, old, e);
-		tidy(p, x->b.pol, &x->ids, x->id, x->stays);
-		return r;
+		return r ? r : tidy(p, x->b.pol, &x->ids, x->id, &x->b.gen, e);
 	}
 	/* Rates of the old generation are rewritten while nobody reads it, then it is armed. */
 	at = bwl_now_ns() + o->confirm_ns;
@@ -357,7 +395,7 @@ int bwl_publish(struct bwl_pins *p, const struct bwl_policy *pol, const struct b
 	}
 	r = settle(p, e);
 	if (!r)
-		r = prepare(&x, p, pol, &rep, e);
+		r = prepare(&x, p, pol, o && o->confirm_ns, &rep, e);
 	if (!r)
 		r = commit(&x, p, o, e);
 	if (!r && ret) {
