@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Policies in the maps: what is read back is what was written, names keep their ids, too much is
+ * refused and changes nothing, writers take turns, and a kill leaves the old policy or the new.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include "prog.h"
+
+#define DEST(name, n) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
+#define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " "
+#define HEAD PORTS "heartbeat: none\n"
+
+static const char full[] =
+	"version: 1\nnode: tray-7\nuplinks: [p0, p1]\nuplink_control: [lldp, bgp]\n"
+	"host_ports:\n"
+	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64], vlans: [5, 6], limit: { rate: 200gbit } }\n"
+	"  - { dev: h1, sources: [10.0.8.0/24], mac: '02:00:00:00:00:03' }\n"
+	"heartbeat: 60s\nmin_charge: 84\nnode_limit: { rate: 200gbit, volume: 100tb per 1d }\n"
+	"services: [ { class: ssh, proto: tcp, port: 2222 }, { class: icmp, proto: 253 } ]\n"
+	"zones: { mesh: { rate: 1600gbit }, external: { rate: 100mbit, volume: 20gb per 1d } }\n"
+	"peers:\n"
+	"  - { name: tray-3, addresses: [10.0.3.0/24, 'fd00:3::/64', 198.51.100.3], zone: mesh,"
+	" contained: true, grant: { rate: 1gbit, burst: 1ms, mode: shape }, accept: { rate: 1gbit },"
+	" ipsec: { remote: 192.0.2.3 } }\n"
+	"  - { name: log, addresses: [198.51.100.9], zone: external, path: clear, via: 192.0.2.254,"
+	" uplink: p1, grant: { rate: 10mbit, volume: 1gb per 1d, mode: police },"
+	" floor: { rate: 1mbit } }\n"
+	"  - { name: store, addresses: [10.9.0.0/16, 'fd00:9::9'], from: [h0], path: clear,"
+	" via: 192.0.2.1, via6: 'fe80::1', grant: { rate: 40gbit, mode: mark, mark: 30 }, accept: none,"
+	" classes: { nvme-tcp: { rate: 40gbit }, other: { rate: 100mbit, volume: 50gb } } }\n"
+	"  - { name: dry, addresses: [10.8.0.1], path: clear, via: 192.0.2.1,"
+	" grant: { rate: 1kbit, volume: 5gb, mode: monitor } }\n"
+	"  - { name: bare, addresses: [10.8.0.2], path: clear, via: 192.0.2.1 }\n"
+	"  - { name: self, addresses: [192.0.2.0/24], grant: { rate: 10mbit } }\n";
+
+static struct bwl_policy *parse(const char *yaml)
+{
+	struct bwl_policy *pol = NULL;
+	struct bwl_err e = { 0 };
+
+	if (bwl_policy_parse("test", yaml, strlen(yaml), rig_now(), 1700000000, &pol, &e))
+		fail_msg("line %u: %s", e.line, e.text);
+	return pol;
+}
+
+static char *dump(const struct bwl_policy *pol)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	assert_int_equal(bwl_policy_dump(pol, rig_now(), 1700000000, f), 0);
+	fclose(f);
+	return text;
+}
+
+static struct bwl_policy *read_back(struct bwl_pins *p)
+{
+	struct bwl_policy *pol = NULL;
+	struct bwl_err e = { 0 };
+
+	if (bwl_policy_read(p, &pol, &e))
+		fail_msg("%s", e.text);
+	return pol;
+}
+
+static void what_is_read_back_is_what_was_written(void **state)
+{
+	struct bwl_policy *a = parse(full), *b, *c;
+	uint8_t da[32], db[32];
+	char *ta, *tb;
+
+	(void)state;
+	rig_policy(rig, full);
+	b = read_back(rig->pins);
+	ta = dump(a);
+	tb = dump(b);
+	assert_string_equal(ta, tb);
+	assert_int_equal(bwl_policy_digest(a, da), 0);
+	assert_int_equal(bwl_policy_digest(b, db), 0);
+	assert_memory_equal(da, db, 32);
+	/* And it can be applied again. */
+	rig_policy(rig, tb);
+	c = read_back(rig->pins);
+	free(tb);
+	tb = dump(c);
+	assert_string_equal(ta, tb);
+	free(ta);
+	free(tb);
+	bwl_policy_free(a);
+	bwl_policy_free(b);
+	bwl_policy_free(c);
+}
+
+static uint32_t id_of(const char *name)
+{
+	uint32_t i;
+
+	for (i = 1; i < rig->pins->schema.max_peers; i++)
+		if (!strcmp(rig->pins->name[i].name, name))
+			return i;
+	return 0;
+}
+
+static void names_keep_their_ids(void **state)
+{
+	struct bwl_publish_report rep;
+	struct bwl_err e = { 0 };
+	uint32_t a, b;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1gbit, volume: 1gb } }\n"
+	      DEST("b", 2) "grant: { rate: 1gbit } }\n");
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+	a = id_of("a");
+	b = id_of("b");
+	apply(HEAD "peers:\n" DEST("c", 3) "grant: { rate: 1gbit } }\n"
+	      DEST("b", 2) "grant: { rate: 1gbit } }\n" DEST("a", 1) "grant: { rate: 1gbit, volume: 1gb } }\n");
+	assert_int_equal(id_of("a"), a);
+	assert_int_equal(id_of("b"), b);
+	assert_true(id_of("c") != a && id_of("c") != b);
+	/* `a` left with a volume on its account: nobody else gets its id, `b`'s is free. */
+	apply(HEAD "peers:\n" DEST("c", 3) "grant: { rate: 1gbit } }\n");
+	assert_int_equal(id_of("a"), a);
+	assert_int_equal(id_of("b"), 0);
+	/* A new name on its prefix takes the account over. */
+	assert_int_equal(rig_try_policy(rig, HEAD "peers:\n" DEST("d", 1)
+					"grant: { rate: 1gbit, volume: 1gb } }\n", NULL, &rep, &e), 0);
+	assert_int_equal(rep.inherited, 1);
+	assert_int_equal(id_of("d"), a);
+	assert_true(rig->pins->state[2 * a].used_bytes > 0);
+}
+
+/* An id has one name; were it tried, one of the two policies would show the other's. */
+static void a_renamed_account_is_not_tried_with_confirm(void **state)
+{
+	const struct bwl_publish_opts o = { .confirm_ns = RIG_SECOND };
+	const char *a = HEAD "peers:\n" DEST("before", 1) "grant: { rate: 1gbit, volume: 1gb } }\n";
+	const char *b = HEAD "peers:\n" DEST("after", 1) "grant: { rate: 1gbit, volume: 1gb } }\n";
+	struct bwl_policy *pol;
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	rig_policy(rig, a);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+	assert_int_equal(rig_try_policy(rig, b, &o, NULL, &e), -EINVAL);
+	assert_string_equal(host(TO(1) "udp"), "pass");
+	pol = read_back(rig->pins);
+	assert_string_equal(pol->peers[0].name, "before");
+	bwl_policy_free(pol);
+	rig_policy(rig, b);
+	pol = read_back(rig->pins);
+	assert_string_equal(pol->peers[0].name, "after");
+	bwl_policy_free(pol);
+	assert_int_equal(bwl_revoke(rig->pins, "after", &e), 0);
+	assert_string_equal(host(TO(1) "udp"), "revoked");
+}
+
+/* n peers; each with extra in its text, %u of which is the peer's number. */
+static char *many(unsigned n, const char *extra)
+{
+	size_t size = 400 + (size_t)n * 200;
+	char *text = malloc(size), *at = text;
+	unsigned i;
+
+	assert_non_null(text);
+	at += sprintf(at, "%speers:\n", HEAD);
+	for (i = 0; i < n; i++)
+		at += sprintf(at, "  - { name: n%u, addresses: [10.%u.%u.%u], path: clear,"
+			      " via: 192.0.2.1, grant: { rate: 1gbit }%s }\n", i, 16 + (i >> 16),
+			      i >> 8 & 255, i & 255, extra);
+	return text;
+}
+
+static void too_much_is_refused_and_changes_nothing(void **state)
+{
+	static const struct { unsigned n; const char *extra; int code; } x[] = {
+		{ 256, "", -ENOSPC },	/* ids 1 .. 255 */
+		{ 100, ", classes: { ssh: { rate: 1mbit }, https: { rate: 1mbit },"
+		       " other: { rate: 1mbit } }", -ENOSPC },
+		{ 100, ", classes: { ssh: { volume: 1mb per 1h } }", -ENOSPC },
+	};
+	struct bwl_err e;
+	char *text;
+	size_t i;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("old", 1) "grant: { rate: 1gbit } }\n");
+	rig_advance(RIG_SECOND);
+	for (i = 0; i < 3; i++) {
+		text = many(x[i].n, x[i].extra);
+		memset(&e, 0, sizeof(e));
+		assert_int_equal(rig_try_policy(rig, text, NULL, NULL, &e), x[i].code);
+		assert_true(strlen(e.text) > 20 && strlen(e.hint) > 5);
+		free(text);
+		assert_string_equal(host(TO(1) "udp"), "pass");
+		assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.16.0.1 udp"), "no-peer");
+		/* And leaves nothing behind that would stand in the next one's way. */
+		apply(HEAD "peers:\n" DEST("old", 1) "grant: { rate: 1gbit }, classes: {"
+		      " ssh: { rate: 1mbit }, https: { rate: 1mbit } } }\n" DEST("new", 2)
+		      "grant: { rate: 1gbit }, floor: { rate: 1mbit } }\n");
+		apply(HEAD "peers:\n" DEST("old", 1) "grant: { rate: 1gbit } }\n");
+		rig_advance(RIG_SECOND);
+	}
+	text = many(254, "");	/* all but the one that is in force meanwhile */
+	rig_policy(rig, text);
+	free(text);
+}
+
+static void child_publishes(const char *yaml, unsigned times)
+{
+	struct bwl_pins *p = rig_pins(rig);
+	struct bwl_policy *pol = parse(yaml);
+	struct bwl_err e = { 0 };
+	unsigned i;
+
+	for (i = 0; i < times; i++)
+		if (bwl_publish(p, pol, NULL, NULL, &e)) {
+			fprintf(stderr, "# child: %s\n", e.text);
+			_exit(1);
+		}
+	_exit(0);
+}
+
+/* Every destination answers as one of the two policies would have it, all of them alike. */
+static void check_whole(unsigned n)
+{
+	struct bwl_policy *pol = read_back(rig->pins);
+	const char *first;
+	char spec[100];
+	unsigned i;
+
+	assert_int_equal(pol->npeers, n);
+	first = pol->peers[0].zone[0] ? "zone-rate" : "pass";
+	for (i = 0; i < n; i++) {
+		assert_int_equal(!pol->peers[i].zone[0], !pol->peers[0].zone[0]);
+		snprintf(spec, sizeof(spec), "eth ip4 src=10.0.7.2 dst=10.16.0.%u udp fill=1000", i);
+		assert_string_equal(host(spec), first);
+	}
+	bwl_policy_free(pol);
+}
+
+/* The same peers, in one of the policies in a zone that lets nothing pass. */
+static char *variant(bool zone)
+{
+	char *peers = many(50, zone ? ", zone: z" : ""), *text = NULL;
+
+	assert_true(asprintf(&text, "%s%s", peers,
+			     zone ? "zones: { z: { rate: 1kbit, burst: 1518b } }\n" : "") > 0);
+	free(peers);
+	return text;
+}
+
+static void two_writers_take_turns(void **state)
+{
+	char *text[2] = { variant(false), variant(true) };
+	pid_t pid[2];
+	int status, i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			child_publishes(text[i], 4);
+	}
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_int_equal(status, 0);
+	}
+	rig_advance(RIG_SECOND);
+	assert_int_equal(rig->pins->ctl->generation, 8);
+	check_whole(50);
+	free(text[0]);
+	free(text[1]);
+}
+
+static void a_kill_at_any_moment_leaves_the_old_policy_or_the_new(void **state)
+{
+	char *text[2] = { variant(false), variant(true) };
+	struct timespec nap = { 0 };
+	int status, i;
+	pid_t pid;
+
+	(void)state;
+	srandom(1);
+	pid = fork();
+	if (!pid)
+		child_publishes(text[0], 1);
+	waitpid(pid, &status, 0);
+	for (i = 0; i < 25; i++) {
+		pid = fork();
+		if (!pid)
+			child_publishes(text[i % 2], 1000);
+		nap.tv_nsec = random() % 60000000;
+		nanosleep(&nap, NULL);
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		rig_advance(RIG_SECOND);
+		check_whole(50);
+	}
+	rig_policy(rig, text[0]);
+	rig_advance(RIG_SECOND);
+	check_whole(50);
+	free(text[0]);
+	free(text[1]);
+}
+
+static void pins_of_another_schema_are_refused(void **state)
+{
+	struct bwl_pins *p = NULL;
+	struct bwl_schema was = rig->pins->schema, s = was;
+	struct bwl_err e = { 0 };
+	uint32_t zero = 0;
+	int fd = rig->pins->fd[BWL_PIN_schema];
+
+	(void)state;
+	s.abi++;
+	assert_int_equal(bpf_map_update_elem(fd, &zero, &s, 0), 0);
+	assert_int_equal(bwl_pins_open(rig->dir, false, &p, &e), -EPROTO);
+	s = was;
+	s.layout ^= 1;
+	assert_int_equal(bpf_map_update_elem(fd, &zero, &s, 0), 0);
+	assert_int_equal(bwl_pins_open(rig->dir, false, &p, &e), -EPROTO);
+	s = was;
+	s.max_peers *= 2;
+	assert_int_equal(bpf_map_update_elem(fd, &zero, &s, 0), 0);
+	assert_int_equal(bwl_pins_open(rig->dir, false, &p, &e), -EPROTO);
+	assert_int_equal(bwl_pins_open("/sys/fs/bpf/bwl-nothing-here", false, &p, &e), -ENOENT);
+	assert_int_equal(bpf_map_update_elem(fd, &zero, &was, 0), 0);
+	assert_int_equal(bwl_pins_open(rig->dir, false, &p, &e), 0);
+	bwl_pins_close(p);
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void hundred_thousand_peers_come_in_and_out(void **state)
+{
+	char *text = many(100000, "");
+	struct bwl_publish_report rep = { 0 };
+	struct bwl_policy *pol;
+	struct bwl_err e = { 0 };
+	double t0, t1, t2, t3;
+
+	(void)state;
+	t0 = seconds();
+	pol = parse(text);
+	t1 = seconds();
+	assert_int_equal(bwl_publish(rig->pins, pol, NULL, &rep, &e), 0);
+	t2 = seconds();
+	assert_int_equal(bwl_publish(rig->pins, pol, NULL, &rep, &e), 0);
+	t3 = seconds();
+	assert_int_equal(rep.peers, 100000);
+	assert_int_equal(rep.added, 0);
+	printf("# 100000 peers: read and checked in %.2f s, published in %.2f s, over itself in %.2f s, "
+	       "%llu MiB for both generations\n", t1 - t0, t2 - t1, t3 - t2,
+	       (unsigned long long)rep.map_bytes >> 20);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.16.0.0 udp"), "pass");
+	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.17.134.159 udp"), "pass");
+	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.17.134.160 udp"), "no-peer");
+	bwl_policy_free(pol);
+	free(text);
+}
+
+static int setup_large(void **state)
+{
+	(void)state;
+	rig = rig_open(&(struct rig_opts){ .max_peers = 100001 });
+	runs = 0;
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TEST(what_is_read_back_is_what_was_written),
+		RIG_TEST(names_keep_their_ids),
+		RIG_TEST(a_renamed_account_is_not_tried_with_confirm),
+		RIG_TEST(too_much_is_refused_and_changes_nothing),
+		RIG_TEST(two_writers_take_turns),
+		RIG_TEST(a_kill_at_any_moment_leaves_the_old_policy_or_the_new),
+		RIG_TEST(pins_of_another_schema_are_refused),
+		cmocka_unit_test_setup_teardown(hundred_thousand_peers_come_in_and_out, setup_large,
+						rig_teardown),
+	};
+
+	return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
+}
