@@ -39,17 +39,21 @@ static __always_inline int bwl_judge(struct bwl_ctx *c, int tag, int parsed)
 	return BWL_R_NONE;
 }
 
-/* Host port, XDP: drops early what is surely refused; everything else is TC's. */
+/*
+ * Host port, XDP: drops early what is surely refused; everything else is TC's. It reads no clock
+ * for what it passes, so it lets a lapsed grant go on to TC, which refuses it.
+ */
 SEC("xdp.frags")
 int bwl_xdp_host(struct xdp_md *xdp)
 {
 	struct bwl_ctx c = { .len = bwl_xdp_len(xdp) };
-	int r = bwl_begin(&c, xdp->ingress_ifindex);
+	int r = bwl_begin(&c, xdp->ingress_ifindex, 0);
 
 	if (r == BWL_R_NONE)
 		r = bwl_judge(&c, -1, bwl_xdp_parse(&c, xdp));
 	if (r == BWL_R_NONE || bwl_passes(r) || bwl_xdp_unsure(r))
 		return XDP_PASS;
+	c.now_ns = bwl_now();	/* for the event */
 	bwl_end(&c, c.port_id, r);
 	return XDP_DROP;
 }
@@ -59,7 +63,7 @@ SEC("tc")
 int bwl_tc_host(struct __sk_buff *skb)
 {
 	struct bwl_ctx c = { .len = skb->len };
-	int r = bwl_begin(&c, skb->ifindex);
+	int r = bwl_begin(&c, skb->ifindex, 1);
 
 	skb->mark = 0; /* no host brings a mark */
 	if (r == BWL_R_NONE)
@@ -91,7 +95,7 @@ SEC("tc")
 int bwl_tc_upin(struct __sk_buff *skb)
 {
 	struct bwl_ctx c = { .len = skb->len };
-	int r = bwl_begin(&c, skb->ifindex), parsed;
+	int r = bwl_begin(&c, skb->ifindex, 1), parsed;
 
 	skb->mark = 0;
 	if (r == BWL_R_NONE) {
@@ -111,7 +115,7 @@ SEC("tc")
 int bwl_tc_gate(struct __sk_buff *skb)
 {
 	struct bwl_ctx c = { .len = skb->len };
-	int r = bwl_begin(&c, skb->ifindex), parsed;
+	int r = bwl_begin(&c, skb->ifindex, 1), parsed;
 
 	if (r == BWL_R_NONE) {
 		parsed = bwl_tc_parse(&c, skb);

@@ -245,7 +245,7 @@ static int word_value(struct ctl *c, unsigned int bit, int argc, char **argv, in
 {
 	const char *v = argv[*i];
 	struct bwl_err *e = &c->err;
-	uint64_t pct;
+	uint64_t pct = 0;
 
 	switch (bit) {
 	case CTL_W_RATE:

@@ -64,12 +64,13 @@ static __always_inline struct bwl_window *bwl_window_of(const struct bwl_volume 
 /*
  * First stage of every program: switch, port, generation. Whatever is missing closes.
  */
-static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex)
+static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex, _Bool timed)
 {
 	const struct bwl_sched *s;
 	__u32 zero = 0, *port;
 
-	c->now_ns = bwl_now();
+	if (timed)
+		c->now_ns = bwl_now();
 	c->slot = BWL_NO_SLOT;
 	port = bpf_map_lookup_elem(&bwl_ifport_v1, &ifindex);
 	if (!port || !*port)
@@ -81,6 +82,8 @@ static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex)
 	if (bwl_read(c->ctl->stop))
 		return c->ctl->stop == BWL_UPGRADING ? BWL_R_UPGRADE : BWL_R_STOP;
 	s = &c->ctl->sched[bwl_mask(bwl_read(c->ctl->active), BWL_SCHEDS - 1)];
+	if (!timed && s->return_ns != BWL_NEVER_NS)
+		c->now_ns = bwl_now();
 	c->slot = c->now_ns >= s->return_ns ? s->fallback : s->slot;
 	c->base = bwl_inner(&bwl_base_v1, c->slot, 0);
 	if (!c->base)

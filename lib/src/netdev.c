@@ -154,8 +154,8 @@ static int watch_link(const struct nlmsghdr *h, void *arg)
 /* Every device that is there now. Returns MNL_CB_OK, MNL_CB_STOP or a negative errno. */
 static int watch_all(const struct watch *w, struct bwl_err *e)
 {
-	struct bwl_netdev *d;
-	size_t n, i;
+	struct bwl_netdev *d = NULL;
+	size_t n = 0, i;
 	int r, stop = 0;
 
 	r = bwl_netdev_list(&d, &n, e);
