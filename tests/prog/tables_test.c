@@ -346,9 +346,15 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void hundred_thousand_peers_come_in_and_out(void **state)
+#ifdef __SANITIZE_ADDRESS__
+#define LARGE 10000U	/* libcyaml grows its list by one, and a sanitized realloc() always moves */
+#else
+#define LARGE 100000U
+#endif
+
+static void a_hundred_thousand_peers_come_in_at_once(void **state)
 {
-	char *text = many(100000, "");
+	char *text = many(LARGE, ""), last[100];
 	struct bwl_publish_report rep = { 0 };
 	struct bwl_policy *pol;
 	struct bwl_err e = { 0 };
@@ -362,14 +368,16 @@ static void hundred_thousand_peers_come_in_and_out(void **state)
 	t2 = seconds();
 	assert_int_equal(bwl_publish(rig->pins, pol, NULL, &rep, &e), 0);
 	t3 = seconds();
-	assert_int_equal(rep.peers, 100000);
+	assert_int_equal(rep.peers, LARGE);
 	assert_int_equal(rep.added, 0);
-	printf("# 100000 peers: read and checked in %.2f s, published in %.2f s, over itself in %.2f s, "
-	       "%llu MiB for both generations\n", t1 - t0, t2 - t1, t3 - t2,
+	printf("# %u peers: read and checked in %.2f s, published in %.2f s, over itself in %.2f s, "
+	       "%llu MiB for both generations\n", LARGE, t1 - t0, t2 - t1, t3 - t2,
 	       (unsigned long long)rep.map_bytes >> 20);
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.16.0.0 udp"), "pass");
-	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.17.134.159 udp"), "pass");
+	snprintf(last, sizeof(last), "eth ip4 src=10.0.7.2 dst=10.%u.%u.%u udp", 16 + (LARGE - 1) / 65536,
+		 (LARGE - 1) / 256 % 256, (LARGE - 1) % 256);
+	assert_string_equal(host(last), "pass");
 	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.17.134.160 udp"), "no-peer");
 	bwl_policy_free(pol);
 	free(text);
@@ -378,7 +386,7 @@ static void hundred_thousand_peers_come_in_and_out(void **state)
 static int setup_large(void **state)
 {
 	(void)state;
-	rig = rig_open(&(struct rig_opts){ .max_peers = 100001 });
+	rig = rig_open(&(struct rig_opts){ .max_peers = LARGE + 1 });
 	runs = 0;
 	return 0;
 }
@@ -393,7 +401,7 @@ int main(void)
 		RIG_TEST(two_writers_take_turns),
 		RIG_TEST(a_kill_at_any_moment_leaves_the_old_policy_or_the_new),
 		RIG_TEST(pins_of_another_schema_are_refused),
-		cmocka_unit_test_setup_teardown(hundred_thousand_peers_come_in_and_out, setup_large,
+		cmocka_unit_test_setup_teardown(a_hundred_thousand_peers_come_in_at_once, setup_large,
 						rig_teardown),
 	};
 
