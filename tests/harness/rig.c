@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <net/if.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +55,8 @@ static void unpin(void)
 	char path[300];
 	int i;
 
-	if (!the_rig || !the_rig->dir[0])
-		return;
+	if (!the_rig || !the_rig->dir[0] || the_rig->owner != getpid())
+		return;	/* nothing there, or a test's child */
 	for (i = 0; i < _BWL_PIN_MAX; i++) {
 		snprintf(path, sizeof(path), "%s/maps/%s", the_rig->dir, bwl_pin_name(i));
 		unlink(path);
@@ -78,6 +79,12 @@ void rig_die(const char *fmt, ...)
 	fflush(stdout);
 	unpin();
 	_exit(1);
+}
+
+static void interrupted(int sig)
+{
+	unpin();
+	_exit(128 + sig);
 }
 
 static void make_ports(struct rig *rig)
@@ -197,7 +204,10 @@ struct rig *rig_open(const struct rig_opts *o)
 		rig_die("one rig at a time");
 	libbpf_set_print(quiet);
 	the_rig = rig;
+	rig->owner = getpid();
 	atexit(unpin);
+	signal(SIGINT, interrupted);
+	signal(SIGTERM, interrupted);
 	make_ports(rig);
 	load(rig, o ? o : &defaults);
 	rig_set_clock(3600 * RIG_SECOND);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <bwl/tables.h>
 
 /* Port ids. RIG_ALIEN is an interface that is nobody's port. */
@@ -32,6 +33,7 @@ struct rig {
 	struct tagged *tagged;
 	struct bwl_pins *pins;	/* writable */
 	char dir[200];
+	pid_t owner;		/* who cleans up */
 	int ifindex[_RIG_PORT_MAX];
 	int prog[_RIG_PROG_MAX];
 	int cpus;
