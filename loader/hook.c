@@ -40,20 +40,35 @@ static int link_create(int prog_fd, uint32_t ifindex, int type, uint32_t flags)
 	return bpf_link_create(prog_fd, (int)ifindex, (enum bpf_attach_type)type, &o);
 }
 
+static void fresh_path(const struct bwl_hook_at *at, char path[BWL_LINK_PATH])
+{
+	snprintf(path, BWL_LINK_PATH, "%s/links/new_%s_%s", at->pin_dir, at->prog, at->dev->name);
+}
+
 /* Over a pin that is there: both links stand until the rename. */
 static int pin_link(const struct bwl_hook_at *at, int fd, const char *path, struct bwl_err *e)
 {
 	char fresh[BWL_LINK_PATH];
 	int r, err;
 
-	snprintf(fresh, sizeof(fresh), "%s/links/new_%s_%s", at->pin_dir, at->prog, at->dev->name);
-	unlink(fresh);
+	fresh_path(at, fresh);
 	r = bpf_obj_pin(fd, fresh);
 	if (!r)
 		r = rename(fresh, path);
 	err = errno;
 	close(fd);
 	return r ? bwl_fail(e, err, "cannot pin %s: %s", path, strerror(err)) : 0;
+}
+
+/* Killed between the pin and its rename: the newer link is the one to go on with. */
+static int settle_link(const struct bwl_hook_at *at, const char *path, struct bwl_err *e)
+{
+	char fresh[BWL_LINK_PATH];
+
+	fresh_path(at, fresh);
+	if (!rename(fresh, path) || errno == ENOENT)
+		return 0;
+	return bwl_fail(e, errno, "cannot rename %s: %s", fresh, strerror(errno));
 }
 
 static int update_link(const struct bwl_hook_at *at, int fd, int prog_fd, struct bwl_err *e)
@@ -139,6 +154,9 @@ static int tc_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w
 	by_name.ctl_id = 0;	/* a filter of an older set of maps is ours too: it is replaced */
 	filter = bwl_clsact_ours(&by_name, NULL);
 	pin_path(at, path);
+	r = settle_link(at, path, e);
+	if (r)
+		return r;
 	fd = open_link(at, path);
 	if (fd >= 0 && w->tc != BWL_TC_CLSACT) {
 		r = is_first(at, fd) ? update_link(at, fd, w->prog_fd, e) : 2;
@@ -222,6 +240,9 @@ static int xdp_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *
 
 	by_name.ctl_id = 0;
 	pin_path(at, path);
+	r = settle_link(at, path, e);
+	if (r)
+		return r;
 	fd = open_link(at, path);
 	if (fd >= 0) {
 		r = 1;
@@ -261,7 +282,9 @@ int bwl_hook_detach(const struct bwl_hook_at *at, struct bwl_err *e)
 	int r;
 
 	pin_path(at, path);
-	r = drop_link(path, e);
+	r = settle_link(at, path, e);
+	if (!r)
+		r = drop_link(path, e);
 	if (r)
 		return r;
 	if (at->hook != BWL_HOOK_XDP)

@@ -14,10 +14,10 @@ trap 'rm -rf "$other"; lab_down' EXIT
 
 load() { in_dpu "$LOAD" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 fails() { # status, command of bwlimit-load…
-	local want=$1
+	local want=$1 status=0
 	shift
-	load "$@"
-	[[ $? -eq $want ]] || { note "status $?, wanted $want: $*" "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }
+	load "$@" || status=$?
+	[[ $status -eq $want ]] || { note "status $status, wanted $want: $*" "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }
 }
 works() { fails 0 "$@"; }
 says() { grep -q -- "$1" "$LAB_TMP/out" "$LAB_TMP/err" || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
