@@ -14,10 +14,9 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* What a host port and every later stage need to know of a packet; charges nothing. */
-static __always_inline int bwl_judge(struct bwl_ctx *c, int tag, int parsed)
+/* From who it says, and for somebody beyond the DPU? */
+static __always_inline int bwl_sender(struct bwl_ctx *c, int tag, int parsed)
 {
-	const struct bwl_base *b = c->base;
 	int r = parsed;
 
 	if (r == BWL_R_ETHERTYPE && c->pkt.group)
@@ -28,8 +27,15 @@ static __always_inline int bwl_judge(struct bwl_ctx *c, int tag, int parsed)
 		return r;
 	if (c->pkt.arp || c->pkt.nd)
 		return BWL_R_PASS_NEIGHBOUR;
-	if (bwl_ends_here(&c->pkt))
-		return BWL_R_LOCAL_PROTO;
+	return bwl_ends_here(&c->pkt) ? BWL_R_LOCAL_PROTO : BWL_R_NONE;
+}
+
+/* May it go there: class, destination, grant, host port. Charges nothing. */
+static __always_inline int bwl_receiver(struct bwl_ctx *c)
+{
+	const struct bwl_base *b = c->base;
+	int r;
+
 	c->class = bwl_classify(&c->pkt, b->proto_class, b->port_class[0], b->port_class[1]);
 	r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
 	if (r != BWL_R_NONE)
@@ -40,8 +46,9 @@ static __always_inline int bwl_judge(struct bwl_ctx *c, int tag, int parsed)
 }
 
 /*
- * Host port, XDP: drops early what is surely refused; everything else is TC's. It reads no clock
- * for what it passes, so it lets a lapsed grant go on to TC, which refuses it.
+ * Host port, XDP: drops early what costs little to refuse (malformed, spoofed, for nobody) and
+ * passes the rest to TC, which judges it all again with grant and clock: a packet that passes
+ * should not pay twice.
  */
 SEC("xdp.frags")
 int bwl_xdp_host(struct xdp_md *xdp)
@@ -50,7 +57,9 @@ int bwl_xdp_host(struct xdp_md *xdp)
 	int r = bwl_begin(&c, xdp->ingress_ifindex, 0);
 
 	if (r == BWL_R_NONE)
-		r = bwl_judge(&c, -1, bwl_xdp_parse(&c, xdp));
+		r = bwl_sender(&c, -1, bwl_xdp_parse(&c, xdp));
+	if (r == BWL_R_NONE && !bwl_dest(&c, c.pkt.daddr))
+		r = BWL_R_NO_PEER;
 	if (r == BWL_R_NONE || bwl_passes(r) || bwl_xdp_unsure(r))
 		return XDP_PASS;
 	c.now_ns = bwl_now();	/* for the event */
@@ -67,7 +76,9 @@ int bwl_tc_host(struct __sk_buff *skb)
 
 	skb->mark = 0; /* no host brings a mark */
 	if (r == BWL_R_NONE)
-		r = bwl_judge(&c, bwl_tag(skb), bwl_tc_parse(&c, skb));
+		r = bwl_sender(&c, bwl_tag(skb), bwl_tc_parse(&c, skb));
+	if (r == BWL_R_NONE)
+		r = bwl_receiver(&c);
 	if (r == BWL_R_PASS_NEIGHBOUR) {
 		c.charge = c.len;
 		if (bwl_charge_one(&c, &c.port->neighbour, BWL_R_NEIGHBOUR_RATE))
