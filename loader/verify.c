@@ -56,6 +56,10 @@ static int verify_port(struct bwl_load *l, const struct bwl_netdev *d, unsigned 
 	uint32_t id;
 	int r;
 
+	if (d->master) {	/* ARP and ND go to the stack: a bridge would carry them on */
+		bwl_fail(e, EBUSY, "%s belongs to a bridge or bond", d->name);
+		return bwl_hint(e, "ip link set %s nomaster", d->name);
+	}
 	for (k = 0; k < n; k++) {
 		struct bwl_hook_at at = { l->dir, d, s[k].hook, s[k].prog, l->ctl_id };
 

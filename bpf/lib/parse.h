@@ -42,6 +42,7 @@ struct bwl_pkt {
 	__u8 nd;			/* neighbour solicitation or advertisement, genuine in form */
 	__u8 arp;			/* Ethernet/IPv4 ARP, well-formed */
 	__u8 cnp;
+	__u8 tcp_flags;			/* as in the header */
 	__u8 group;			/* multicast or broadcast destination MAC */
 	__u8 smac[6];
 };
@@ -120,6 +121,7 @@ static __always_inline int bwl_parse_l4(struct bwl_pkt *k, void *data, void *end
 			return BWL_R_MALFORMED;
 		k->sport = t->source;
 		k->dport = t->dest;
+		k->tcp_flags = ((__u8 *)t)[13];
 		k->hdr_len = off + len;
 	} else if (k->proto == IPPROTO_UDP) {
 		struct udphdr *u = bwl_at(data, end, off, sizeof(*u));

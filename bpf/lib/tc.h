@@ -7,7 +7,7 @@
 #include "ctx.h"
 
 #define BWL_PULL 192		/* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
-#define BWL_TUNNEL_HDR 128	/* at least, for segments of a UDP GSO packet: it may be a tunnel */
+#define BWL_TUNNEL_HDR 256	/* headers a segment of a GSO packet repeats when it may be a tunnel */
 #define BWL_AF_INET 2
 #define BWL_AF_INET6 10
 
@@ -35,7 +35,7 @@ static __always_inline int bwl_tc_parse(struct bwl_ctx *c, struct __sk_buff *skb
 static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	__u32 tags = skb->vlan_present ? 4 : 0, mtu = c->base->mtu;
-	__u32 hdr = c->pkt.hdr_len, l3 = c->pkt.l3_off, payload, segs, n;
+	__u32 hdr = c->pkt.hdr_len, l3 = c->pkt.l3_off, payload, segs = 1, n;
 	__u64 cost = (__u64)c->len + tags;
 
 	if (!skb->gso_size) {
@@ -51,13 +51,16 @@ static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb)
 			segs = n;
 		if (skb->gso_segs > segs)
 			segs = skb->gso_segs;
-		if (c->pkt.proto == IPPROTO_UDP && hdr < BWL_TUNNEL_HDR)
+		if (!segs)
+			segs = 1;
+		/* Not TCP outermost: each segment may repeat a tunnel's inner headers as well. */
+		if (c->pkt.proto != IPPROTO_TCP && hdr < BWL_TUNNEL_HDR)
 			hdr = BWL_TUNNEL_HDR;
 		if (segs > 1)
 			cost += (__u64)(segs - 1) * (hdr + tags);
 	}
-	if (cost < c->base->min_charge)
-		cost = c->base->min_charge;
+	if (cost < (__u64)segs * c->base->min_charge)
+		cost = (__u64)segs * c->base->min_charge;
 	c->charge = cost > 0x7fffffff ? 0x7fffffff : cost;
 	return BWL_R_NONE;
 }

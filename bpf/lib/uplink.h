@@ -8,14 +8,19 @@
 #include "source.h"
 #include "tc.h"
 
-static __always_inline _Bool bwl_port_is(const struct bwl_pkt *k, __u16 a, __u16 b)
-{
-	__u16 s = bwl_ntohs(k->sport), d = bwl_ntohs(k->dport);
+#define BWL_TCP_SYN 0x02
+#define BWL_TCP_ACK 0x10
 
-	return s == a || d == a || s == b || d == b;
+static __always_inline _Bool bwl_port_is(__be16 port, __u16 a, __u16 b)
+{
+	return port == bwl_htons(a) || port == bwl_htons(b);
 }
 
-/* Underlay control, each protocol only when the policy names it (uplink_control). */
+/*
+ * Underlay control, each protocol only when the policy names it (uplink_control). By destination
+ * port: what comes in reaches no other socket of the DPU. Answers to a BGP session that the DPU
+ * opened come from port 179; they may not open one.
+ */
 static __always_inline _Bool bwl_is_control(const struct bwl_ctx *c)
 {
 	const struct bwl_pkt *k = &c->pkt;
@@ -30,15 +35,18 @@ static __always_inline _Bool bwl_is_control(const struct bwl_ctx *c)
 	if (k->fragment)
 		return 0;
 	if (k->proto == IPPROTO_TCP)
-		return (on & (1U << BWL_CTL_BGP)) && bwl_port_is(k, 179, 179);
+		return (on & (1U << BWL_CTL_BGP)) &&
+		       (bwl_port_is(k->dport, 179, 179) ||
+			(bwl_port_is(k->sport, 179, 179) &&
+			 (k->tcp_flags & (BWL_TCP_SYN | BWL_TCP_ACK)) != BWL_TCP_SYN));
 	if (k->proto != IPPROTO_UDP)
 		return 0;
-	if ((on & (1U << BWL_CTL_BFD)) && bwl_port_is(k, 3784, 4784))
+	if ((on & (1U << BWL_CTL_BFD)) && bwl_port_is(k->dport, 3784, 4784))
 		return 1;
 	if ((on & (1U << BWL_CTL_DHCP)) &&
-	    (k->family == 4 ? bwl_port_is(k, 67, 68) : bwl_port_is(k, 546, 547)))
+	    (k->family == 4 ? bwl_port_is(k->dport, 67, 68) : bwl_port_is(k->dport, 546, 547)))
 		return 1;
-	return (on & (1U << BWL_CTL_PTP)) && bwl_port_is(k, 319, 320);
+	return (on & (1U << BWL_CTL_PTP)) && bwl_port_is(k->dport, 319, 320);
 }
 
 /* ARP, ND and control share one small limit of the uplink. */
@@ -123,6 +131,8 @@ static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 	r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
 	if (c->id != c->base->self_id)
 		return BWL_R_GATE;
+	if (r == BWL_R_NONE && c->peer->meta.path != BWL_PATH_CLEAR)
+		r = BWL_R_NO_SA;
 	if (r == BWL_R_NONE)
 		r = bwl_tc_cost(c, skb);
 	if (r == BWL_R_NONE)

@@ -169,8 +169,9 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 		if (!(old.meta.flags & BWL_PEER_GRANT))
 			body->meta.flags |= BWL_PEER_ACCEPT;
 	}
-	if (c->set & BWL_SET_AUTHORISE || !(old.meta.flags & BWL_PEER_GRANT)) {
-		body->meta.flags |= BWL_PEER_GRANT;
+	body->meta.flags |= BWL_PEER_GRANT;
+	/* Only `grant` lifts a revocation, also of a peer that has had no grant since. */
+	if (c->set & BWL_SET_AUTHORISE) {
 		body->meta.grant_seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST);
 	}
 	return r;

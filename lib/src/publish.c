@@ -21,6 +21,27 @@ static void switch_to(struct bwl_pins *p, uint32_t slot, uint32_t fallback, uint
 	__atomic_store_n(&c->active, next, __ATOMIC_SEQ_CST);
 }
 
+/*
+ * Before a generation goes: what `revoke --all` ended there stays ended, also for peers that the
+ * policy in force does not have. A generation that cannot be opened any more was marked when its
+ * removal began.
+ */
+static void keep_marks(struct bwl_pins *p, uint32_t slot)
+{
+	uint32_t all = __atomic_load_n(&p->ctl->revoked_all, __ATOMIC_SEQ_CST), i, at;
+	struct bwl_gen g;
+
+	if (!all || bwl_gen_open(p, slot, &g, NULL))
+		return;
+	for (i = 1; i < p->schema.max_peers; i++) {
+		at = p->gate[i].slot[slot];
+		if (at && at < g.npeers && g.peer[at].meta.grant_seq <= all &&
+		    p->gate[i].revoked < all)
+			p->gate[i].revoked = all;
+	}
+	bwl_gen_close(&g);
+}
+
 /* Clear what an interrupted writer or an expired --confirm left behind. */
 static int settle(struct bwl_pins *p, struct bwl_err *e)
 {
@@ -34,9 +55,12 @@ static int settle(struct bwl_pins *p, struct bwl_err *e)
 		switch_to(p, slot, slot, BWL_NEVER_NS);
 		r = bwl_grace(p, e);
 	}
-	for (s = 0; !r && s < BWL_GENERATIONS; s++)
-		if (s != slot)
-			r = bwl_gen_drop(p, s, e);
+	for (s = 0; !r && s < BWL_GENERATIONS; s++) {
+		if (s == slot)
+			continue;
+		keep_marks(p, s);
+		r = bwl_gen_drop(p, s, e);
+	}
 	return r;
 }
 
@@ -341,6 +365,15 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	return r;
 }
 
+/* A deadline set under a longer heartbeat does not outlive it. */
+static void beat_within(struct bwl_pins *p, uint64_t every_ns)
+{
+	uint64_t latest = bwl_now_ns() + every_ns;
+
+	if (every_ns && p->ctl->heartbeat_ns > latest)
+		__atomic_store_n(&p->ctl->heartbeat_ns, latest, __ATOMIC_SEQ_CST);
+}
+
 /* From here on packets may see it. */
 static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publish_opts *o,
 		  struct bwl_err *e)
@@ -357,18 +390,25 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	if (r)
 		return r;
 	bwl_build_start(&x->b, bwl_now_ns());
-	switch_to(p, slot, slot, BWL_NEVER_NS);
+	/* On trial it ends closed until the way back is ready below: killed in between, a policy
+	 * that nobody confirmed does not stay.
+	 */
+	if (o && o->confirm_ns)
+		at = bwl_now_ns() + o->confirm_ns;
+	switch_to(p, slot, at ? BWL_NO_SLOT : slot, at ? at : BWL_NEVER_NS);
 	p->ctl->generation++;
+	beat_within(p, x->b.gen.base->heartbeat_ns);
 	r = bwl_grace(p, e);
 	if (r)
 		return r;
-	if (!o || !o->confirm_ns) {
-		if (old != BWL_NO_SLOT)
+	if (!at) {
+		if (old != BWL_NO_SLOT) {
+			keep_marks(p, old);
 			r = bwl_gen_drop(p, old, e);
+		}
 		return r ? r : tidy(p, x->b.pol, &x->ids, x->id, &x->b.gen, e);
 	}
 	/* Rates of the old generation are rewritten while nobody reads it, then it is armed. */
-	at = bwl_now_ns() + o->confirm_ns;
 	if (old != BWL_NO_SLOT)
 		r = rebase(p, &x->old, &x->b.gen, at, e);
 	if (!r)
