@@ -84,23 +84,33 @@ static void register_port(struct bwl_pins *p, const struct bwl_netdev *d, unsign
 	p->ifport[d->ifindex].v = id + 1;
 }
 
+static int generic_prog(void *arg, struct bwl_err *e)
+{
+	return bwl_load_generic(arg, e);
+}
+
+/* libxdp loads the copy, so each mode takes one of its own. */
 static int by_libxdp(const struct bwl_hook_at *at, void *arg, char *why, size_t size,
 		     struct bwl_err *e)
 {
-	struct bwlimit *copy = bwl_load_xdp_copy(arg, e);
-	int r;
+	struct bwlimit *copy;
+	int native, r = -EIO;
 
-	if (!copy)
-		return e ? -e->code : -EIO;
-	r = bwl_libxdp_attach(at, copy->obj, why, size, e);
-	bwlimit__destroy(copy);
+	for (native = 1; r && native >= 0; native--) {
+		copy = bwl_load_xdp_copy(arg, native, e);
+		if (!copy)
+			return -EIO;
+		r = bwl_libxdp_attach(at, copy->obj, native, why, size, e);
+		bwlimit__destroy(copy);
+	}
 	return r;
 }
 
 int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,
 		    unsigned kind, struct bwl_err *e)
 {
-	struct bwl_hook_want w = { .tc = a->tc, .xdp = a->xdp, .libxdp = by_libxdp, .arg = l };
+	struct bwl_hook_want w = { .tc = a->tc, .xdp = a->xdp, .generic = generic_prog,
+				   .libxdp = by_libxdp, .arg = l };
 	const struct bwl_slot *s;
 	unsigned n = bwl_port_slots(kind, &s), i;
 	char why[BWL_WHY_LEN];

@@ -190,21 +190,35 @@ static int tc_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w
 	return r ? r : !*why;
 }
 
+static int xdp_generic(const struct bwl_hook_at *at, const struct bwl_hook_want *w, int *ret_fd,
+		       struct bwl_err *e)
+{
+	int prog = w->generic(w->arg, e);
+
+	if (prog < 0)
+		return prog;
+	*ret_fd = link_create(prog, at->dev->ifindex, BPF_XDP, XDP_FLAGS_SKB_MODE);
+	return 0;
+}
+
 static int xdp_create(const struct bwl_hook_at *at, const struct bwl_hook_want *w, const char *path,
 		      char *why, struct bwl_err *e)
 {
-	int fd = -1, err = 0;
+	int fd = -1, err = 0, r;
 
-	if (w->xdp != BWL_XDP_GENERIC) {
+	if (w->xdp == BWL_XDP_GENERIC) {
+		snprintf(why, BWL_WHY_LEN, "--xdp generic was given");
+	} else {
 		fd = link_create(w->prog_fd, at->dev->ifindex, BPF_XDP, XDP_FLAGS_DRV_MODE);
 		err = errno;
+		if (fd < 0)
+			snprintf(why, BWL_WHY_LEN, "native XDP was refused: %s", strerror(err));
 	}
 	if (fd < 0 && w->xdp != BWL_XDP_NATIVE) {
-		snprintf(why, BWL_WHY_LEN, "%s%s", w->xdp == BWL_XDP_GENERIC ? "--xdp generic was given"
-					: "native XDP was refused: ",
-			 w->xdp == BWL_XDP_GENERIC ? "" : strerror(err));
-		fd = link_create(w->prog_fd, at->dev->ifindex, BPF_XDP, XDP_FLAGS_SKB_MODE);
+		r = xdp_generic(at, w, &fd, e);
 		err = errno;
+		if (r)
+			return r;
 	}
 	if (fd >= 0)
 		return pin_link(at, fd, path, e);
@@ -213,20 +227,32 @@ static int xdp_create(const struct bwl_hook_at *at, const struct bwl_hook_want *
 			at->dev->name);
 }
 
-/* The mode of a link stays when its program changes; another mode takes another link. */
-static bool mode_fits(const struct bwl_hook_at *at, enum bwl_xdp_way way)
+static bool is_generic(const struct bwl_hook_at *at)
 {
-	struct bwl_hook_at by_name = *at;
 	struct bwl_hook_state s;
 
+	return !bwl_hook_query(at, &s, NULL) && s.attached && !strcmp(s.how, "xdp generic");
+}
+
+/*
+ * The mode of a link stays when its program changes; another mode takes another link. Returns 1
+ * when it does.
+ */
+static int xdp_update(const struct bwl_hook_at *at, const struct bwl_hook_want *w, int link_fd,
+		      struct bwl_err *e)
+{
+	struct bwl_hook_at by_name = *at;
+	int prog = w->prog_fd;
+	bool generic;
+
 	by_name.ctl_id = 0;
-	if (way == BWL_XDP_AUTO || way == BWL_XDP_KEEP)
-		return true;
-	if (way != BWL_XDP_NATIVE && way != BWL_XDP_GENERIC)
-		return false;
-	if (bwl_hook_query(&by_name, &s, NULL) || !s.attached)
-		return false;
-	return !strcmp(s.how, way == BWL_XDP_NATIVE ? "xdp native" : "xdp generic");
+	generic = is_generic(&by_name);
+	if (w->xdp == BWL_XDP_NONE || w->xdp == BWL_XDP_LIBXDP ||
+	    (w->xdp == BWL_XDP_NATIVE && generic) || (w->xdp == BWL_XDP_GENERIC && !generic))
+		return 1;
+	if (generic)
+		prog = w->generic(w->arg, e);
+	return prog < 0 ? prog : update_link(at, link_fd, prog, e);
 }
 
 static int xdp_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w, char *why,
@@ -245,9 +271,7 @@ static int xdp_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *
 		return r;
 	fd = open_link(at, path);
 	if (fd >= 0) {
-		r = 1;
-		if (mode_fits(at, way))
-			r = update_link(at, fd, w->prog_fd, e);
+		r = xdp_update(at, w, fd, e);
 		close(fd);
 		if (r <= 0)
 			return r ? r : 1;

@@ -23,8 +23,8 @@ static void quiet(void)
 	libxdp_set_print(keep_log);
 }
 
-int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, char *why, size_t size,
-		      struct bwl_err *e)
+int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool native,
+		      char *why, size_t size, struct bwl_err *e)
 {
 	DECLARE_LIBXDP_OPTS(xdp_program_opts, o, .obj = obj, .prog_name = at->prog);
 	struct xdp_multiprog *mp;
@@ -36,9 +36,8 @@ int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, char
 	r = (int)libxdp_get_error(p);
 	if (r)
 		return bwl_fail(e, -r, "libxdp cannot use the program: %s", strerror(-r));
-	r = xdp_program__attach(p, (int)at->dev->ifindex, XDP_MODE_NATIVE, 0);
-	if (r)
-		r = xdp_program__attach(p, (int)at->dev->ifindex, XDP_MODE_SKB, 0);
+	r = xdp_program__attach(p, (int)at->dev->ifindex,
+				native ? XDP_MODE_NATIVE : XDP_MODE_SKB, 0);
 	xdp_program__close(p);
 	if (r)
 		return bwl_fail(e, -r, "%s: libxdp cannot attach: %s\n%s", at->dev->name, strerror(-r),

@@ -134,9 +134,11 @@ static int keep_log(enum libbpf_print_level level, const char *fmt, va_list args
 	return vsnprintf(libbpf_log + n, sizeof(libbpf_log) - n, fmt, args);
 }
 
-void bwl_load_quiet(void)
+void bwl_load_init(void)
 {
 	libbpf_set_print(keep_log);
+	/* Libbpf's own handler of this section sets BPF_F_XDP_HAS_FRAGS at load, whatever was asked. */
+	libbpf_register_prog_handler("xdp.frags", BPF_PROG_TYPE_XDP, BPF_XDP, NULL);
 }
 
 static int open_skel(struct bwlimit **ret, bool frags, struct bwl_err *e)
@@ -145,8 +147,7 @@ static int open_skel(struct bwlimit **ret, bool frags, struct bwl_err *e)
 	*ret = bwlimit__open();
 	if (!*ret)
 		return bwl_fail(e, errno, "cannot open the programs: %s", strerror(errno));
-	if (!frags)
-		bpf_program__set_flags((*ret)->progs.bwl_xdp_host, 0);
+	bpf_program__set_flags((*ret)->progs.bwl_xdp_host, frags ? BPF_F_XDP_HAS_FRAGS : 0);
 	return 0;
 }
 
@@ -201,13 +202,13 @@ int bwl_load_again(struct bwl_pins *p, struct bwlimit **ret, struct bwl_err *e)
 	return r && !load_on(p, false, ret, NULL) ? 0 : r;
 }
 
-struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, struct bwl_err *e)
+struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, bool frags, struct bwl_err *e)
 {
 	struct bwlimit *skel;
 	struct bpf_program *p;
 	int r;
 
-	if (open_skel(&skel, true, e))
+	if (open_skel(&skel, frags, e))
 		return NULL;
 	bpf_object__for_each_program(p, skel->obj)
 		bpf_program__set_autoload(p, p == skel->progs.bwl_xdp_host);
@@ -217,6 +218,17 @@ struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, struct bwl_err *e)
 	bwl_fail(e, -r, "cannot reuse the maps: %s", strerror(-r));
 	bwlimit__destroy(skel);
 	return NULL;
+}
+
+int bwl_load_generic(struct bwl_load *l, struct bwl_err *e)
+{
+	int r = 0;
+
+	if (!l->generic) {
+		l->generic = bwl_load_xdp_copy(l, false, e);
+		r = l->generic ? load_skel(&l->generic, 0, e) : -EIO;
+	}
+	return r ? r : bpf_program__fd(l->generic->progs.bwl_xdp_host);
 }
 
 /* What a new set of maps says before anybody may believe it; the schema's magic comes last. */
@@ -335,9 +347,11 @@ void bwl_load_end(struct bwl_load *l)
 	bwl_pins_close(l->pins);
 	if (l->skel)
 		bwlimit__destroy(l->skel);
+	if (l->generic)
+		bwlimit__destroy(l->generic);
 	if (l->dir_fd >= 0)
 		close(l->dir_fd);
 	l->pins = NULL;
-	l->skel = NULL;
+	l->skel = l->generic = NULL;
 	l->dir_fd = -1;
 }

@@ -22,13 +22,13 @@ struct bwl_load {
 	char dir[200];
 	int dir_fd;		/* flock held */
 	bool reused;		/* the maps were there already, state and all */
-	struct bwlimit *skel;
+	struct bwlimit *skel, *generic;
 	struct bwl_pins *pins;
 	uint32_t ctl_id;	/* id of bwl_ctl_v1: programs that use it are ours */
 };
 
-/* Libbpf's own words go into our errors, where they matter, and nowhere else. */
-void bwl_load_quiet(void);
+/* First of all. Libbpf's own words go into our errors, where they matter, and nowhere else. */
+void bwl_load_init(void);
 /* Take the lock on the pin directory; make: make it first (on a bpffs). -ENOENT when there is none. */
 int bwl_load_begin(const char *dir, bool make, struct bwl_load *ret, struct bwl_err *e);
 /*
@@ -40,7 +40,13 @@ int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err
 /* The programs of this binary, loaded once more on the maps of p: for their tags. */
 int bwl_load_again(struct bwl_pins *p, struct bwlimit **ret, struct bwl_err *e);
 /* Opened and not loaded, on the same maps; the XDP program alone. NULL and e on failure. */
-struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, struct bwl_err *e);
+struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, bool frags, struct bwl_err *e);
+/*
+ * The XDP program for generic mode: a descriptor, or negative. Not for multi-buffer frames: for
+ * such a program the kernel (6.18) copies the frame and forgets how long its MAC header is, and
+ * TC then sees it from the network header on.
+ */
+int bwl_load_generic(struct bwl_load *l, struct bwl_err *e);
 /* File descriptor of a program by its name, e.g. "bwl_tc_host". */
 int bwl_load_prog(const struct bwlimit *skel, const char *name);
 void bwl_load_end(struct bwl_load *l);

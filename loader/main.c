@@ -179,7 +179,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	bwl_log_program("bwlimit-load");
-	bwl_load_quiet();
+	bwl_load_init();
 	opterr = 0;
 	for (i = 1; i < (size_t)argc; i++)	/* errors about other options are JSON too */
 		a.json |= !strcmp(argv[i], "--json");

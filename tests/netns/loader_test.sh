@@ -150,8 +150,11 @@ check "it is shown" in_status '[.ports[].programs[].hook] | sort == ["clsact", "
 check "with the reason" in_status '[.ports[].programs[].fallback] | all(. != "")'
 check "verify warns and does not fail" verify
 check "of its weakness" says "without a bpf_link"
+check "traffic passes behind generic XDP" pings 3
+works upgrade
+check "also after an upgrade" pings 3
 attach --tc clsact --xdp native
-check "traffic passes" pings 3
+check "traffic passes behind native XDP and a filter" pings 3
 in_dpu "$LOAD" attach --pin-dir "$other" --host later --uplink later2 --max-peers 16 >/dev/null 2>&1
 in_dpu tc filter add dev hpf0 ingress prio 1 handle 2 bpf da pinned "$other/progs/bwl_tc_upin"
 check "verify notices a filter in front of ours" notices "foreign program .* runs before bwl_tc_host"
