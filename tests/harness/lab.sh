@@ -146,13 +146,17 @@ lab_dest() { # number
 	in_ns "d$n" ethtool -K eth0 gro off
 }
 
-lab_up() {
-	local i
+# What every lab begins with; a script with namespaces of its own calls this instead of lab_up.
+lab_begin() {
 	trap lab_down EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
 	lab_require || return
 	LAB_TMP=$(mktemp -d)
+}
+lab_up() {
+	local i
+	lab_begin || return
 	lab_ns dpu && lab_ns net || return
 	lab_sysctl dpu net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
 	lab_sysctl net net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 \

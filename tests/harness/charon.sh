@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+#
+# strongSwan's own daemon in the namespaces of a lab, without systemd: source lab.sh first. Each
+# instance has a folder $LAB_TMP/charon-NAME with strongswan.conf, log, vici (the socket), and
+# swanctl/ (SWANCTL_DIR). lab_down ends them with their namespaces.
+
+CHARON=${CHARON:-/usr/sbin/charon-systemd}
+VICI=$LAB_BUILD/tests/harness/bwl-vici
+declare -A CHARON_PID=()
+
+charon_require() {
+	[[ -x $CHARON ]] && command -v swanctl >/dev/null && return
+	echo "needs strongSwan (Debian: charon-systemd, strongswan-swanctl)"
+	exit 77
+}
+charon_dir() { echo "$LAB_TMP/charon-$1"; }
+charon_socket() { echo "$LAB_TMP/charon-$1/vici"; }
+
+# Writes the configuration and starts it. What is in the folder already stays (restarts).
+charon_up() { # name namespace [line of strongswan.conf]…
+	local name=$1 ns=$2 dir
+	dir=$(charon_dir "$name")
+	shift 2
+	mkdir -p "$dir"/swanctl/{x509,x509ca,x509crl,private,conf.d}
+	rm -f "$dir/vici"
+	cat >"$dir/strongswan.conf" <<-END
+	charon-systemd {
+		install_routes = no
+		make_before_break = yes
+		retransmit_timeout = 1
+		retransmit_tries = 2
+		filelog {
+			log {
+				path = $dir/log
+				default = 1
+				flush_line = yes
+			}
+		}
+		$(printf '%s\n' "$@")
+		plugins {
+			include /etc/strongswan.d/charon/*.conf
+			bypass-lan { load = no }
+			vici { socket = unix://$dir/vici }
+		}
+	}
+	swanctl {
+		plugins {
+			include /etc/strongswan.d/charon/*.conf
+			vici { socket = unix://$dir/vici }
+		}
+	}
+	END
+	STRONGSWAN_CONF=$dir/strongswan.conf lab_bg "charon-$name.out" "$ns" "$CHARON"
+	CHARON_PID[$name]=$LAB_PID
+	lab_wait_for 20 "$VICI" "$dir/vici" version && return
+	echo "# charon $name did not start"
+	sed 's/^/# /' "$LAB_TMP/charon-$name.out.err" "$dir/log"
+	return 1
+}
+charon_down() { # name: as `systemctl stop`
+	kill -CONT "${CHARON_PID[$1]}" 2>/dev/null
+	lab_stop "${CHARON_PID[$1]}"
+}
+vici() { # name command [json]
+	"$VICI" "$(charon_socket "$1")" "${@:2}"
+}
+swan() { # name arguments of swanctl…
+	STRONGSWAN_CONF=$(charon_dir "$1")/strongswan.conf SWANCTL_DIR=$(charon_dir "$1")/swanctl \
+		swanctl "${@:2}"
+}
