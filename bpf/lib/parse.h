@@ -315,9 +315,10 @@ static __always_inline __u8 bwl_classify(const struct bwl_pkt *k, const __u8 *pr
 	if (k->proto != IPPROTO_TCP && k->proto != IPPROTO_UDP)
 		return c;
 	ports = k->proto == IPPROTO_TCP ? tcp_class : udp_class;
-	c = ports[bwl_ntohs(k->dport)];
+	/* Verifiers before 6.18 know no bound of a byte swap (6.12 refuses it as an index). */
+	c = ports[bwl_mask(bwl_ntohs(k->dport), 0xffff)];
 	if (c == BWL_C_OTHER)
-		c = ports[bwl_ntohs(k->sport)];
+		c = ports[bwl_mask(bwl_ntohs(k->sport), 0xffff)];
 	if (c == BWL_C_ROCEV2 && k->cnp && k->dport == bwl_htons(BWL_ROCE_PORT))
 		c = BWL_C_CNP;
 	return c;
