@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Debian packages of any suite, unpacked into the cache ($VM_CACHE); the host's own apt lists,
+# sources and installed packages are left alone. What is in the cache is never fetched again.
+# Functions print why they fail and return 1.
+
+VM_ARCH=$(dpkg --print-architecture 2>/dev/null)
+
+# The mirror that this machine uses for Debian itself.
+vm_mirror() {
+	local codename
+	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	# shellcheck disable=SC2016 # apt's own variables
+	apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' \
+		'Created-By: Packages' 2>/dev/null |
+		awk -v suite="$codename" '$1 == suite && $2 == "main" { print $3; exit }'
+}
+
+# An apt with lists of its own: vm_apt "SUITE…" COMMAND…
+vm_apt() {
+	local dir=$VM_CACHE/apt/${1// /+} tool=$2
+	shift 2
+	timeout 300 "$tool" -q -o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir/cache" \
+		-o Dir::Etc::sourcelist="$dir/list.sources" -o Dir::Etc::sourceparts=/dev/null \
+		-o Dir::Etc::preferencesparts=/dev/null -o APT::Sandbox::User=root \
+		-o Acquire::Retries=2 -o Acquire::Languages=none "$@"
+}
+
+# Package lists of the suites, fetched at most once a day.
+vm_lists() { # "SUITE…"
+	local dir=$VM_CACHE/apt/${1// /+} mirror
+	[[ -n $(find "$dir/fresh" -mtime -1 2>/dev/null) ]] && return
+	mirror=$(vm_mirror)
+	if [[ -z $mirror ]]; then
+		echo "no Debian mirror is configured for apt on this machine"
+		return 1
+	fi
+	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
+	cat >"$dir/list.sources" <<-END
+	Types: deb
+	URIs: $mirror
+	Suites: $1
+	Components: main
+	Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+	END
+	if ! vm_apt "$1" apt-get -o APT::Update::Error-Mode=any update >"$dir/update.log" 2>&1; then
+		echo "package lists of $1 cannot be fetched: $(grep -m 1 '^[EW]:' "$dir/update.log")"
+		return 1
+	fi
+	touch "$dir/fresh"
+}
+
+# Download and unpack into DIR, one tree: vm_unpack DIR "SUITE…" PACKAGE[=VERSION]…
+vm_unpack() {
+	local into=$1 suites=$2 tmp deb rc=0
+	shift 2
+	mkdir -p "$into" "$VM_CACHE/tmp"
+	tmp=$(mktemp -d -p "$VM_CACHE/tmp")
+	if ! (cd "$tmp" && vm_apt "$suites" apt-get download "$@") >"$tmp/log" 2>&1; then
+		echo "cannot download $*: $(grep -m 1 '^E:' "$tmp/log")"
+		rc=1
+	else
+		for deb in "$tmp"/*.deb; do
+			dpkg -x "$deb" "$into" || { echo "cannot unpack ${deb##*/}"; rc=1; }
+		done
+	fi
+	rm -rf "$tmp"
+	return $rc
+}
+
+# The path of something in the cache that is made once, by a command whose last argument is an
+# empty folder to fill: vm_cached PATH COMMAND…
+vm_cached() {
+	local path=$VM_CACHE/$1
+	shift
+	if [[ ! -e $path/.complete ]]; then
+		rm -rf "$path"
+		mkdir -p "$path"
+		"$@" "$path" || { rm -rf "$path"; return 1; }
+		touch "$path/.complete"
+	fi
+}
+
+# Kernel image and modules of a suite; `release` holds what uname -r will say.
+vm_kernel() { # SUITE DIR
+	local suite=$1 dir=$2 image release
+	vm_lists "$suite" || return
+	image=$(vm_apt "$suite" apt-cache depends --no-recommends --no-suggests \
+		"linux-image-$VM_ARCH/$suite" 2>/dev/null |
+		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
+	[[ -n $image ]] || { echo "suite $suite has no linux-image-$VM_ARCH"; return 1; }
+	release=${image#linux-image-}
+	# Newer packages keep the modules in a package of their own.
+	mapfile -t pkgs < <(echo "$image" && vm_apt "$suite" apt-cache depends "$image" |
+		sed -n "s/^ *Depends: \(linux-[a-z]*-$release\)\$/\1/p")
+	vm_unpack "$dir/root" "$suite" "${pkgs[@]}" || return
+	# virtme looks for /lib/modules beside /boot.
+	[[ -d $dir/root/lib/modules ]] || ln -sfn usr/lib "$dir/root/lib"
+	[[ -d $dir/root/lib/modules/$release && -f $dir/root/boot/vmlinuz-$release ]] || {
+		echo "$image holds no modules or no image"; return 1; }
+	depmod -a -b "$dir/root" "$release" || return
+	echo "$release" >"$dir/release"
+}
+
+# A set of vm-testbed/packages, with what it depends on where the host lacks that (apt simulates
+# an installation). What the `tools` need is in packaging/debian-deps.txt.
+vm_package_set() { # SET DIR
+	local set=$1 dir=$2 name suite package
+	local -A of=()
+	while read -r name suite package; do
+		[[ $name == "$set" ]] && of[$suite]+=" $package"
+	done <"$VM_HERE/packages"
+	[[ ${#of[@]} -gt 0 ]] || { echo "vm-testbed/packages has no set '$set'"; return 1; }
+	for suite in "${!of[@]}"; do
+		vm_lists "$suite" || return
+		# shellcheck disable=SC2086 # a list
+		mapfile -t pkgs < <(printf '%s\n' ${of[$suite]}; [[ $set == tools ]] ||
+			vm_apt "$suite" apt-get -s -y --no-install-recommends -o Debug::NoLocking=1 \
+				install ${of[$suite]} 2>/dev/null |
+				sed -n 's/^Inst \([^ ]*\) (.*/\1/p')
+		mapfile -t pkgs < <(printf '%s\n' "${pkgs[@]}" | sort -u)
+		vm_unpack "$dir/root" "$suite" "${pkgs[@]}" || return
+	done
+}

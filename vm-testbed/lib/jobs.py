@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Write one NUMBER-NAME.job (a bash script), .timeout and .needs for each test to run.
+
+jobs.py SOURCE BUILD RESULTS KERNEL TEST…; a TEST is a script of tests/vm, a ctest test or a label.
+"""
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+source, build, results, kernel, *wanted = sys.argv[1:]
+scripts = os.path.join(source, "tests/vm")
+
+
+def script_names():
+    return sorted(f[:-3] for f in os.listdir(scripts) if re.fullmatch(r"[0-9]\w*\.sh", f))
+
+
+def ctest_tests():
+    """All ctest tests of the build tree, read once: name -> test."""
+    if not hasattr(ctest_tests, "all"):
+        done = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"],
+                              capture_output=True, text=True, check=False)
+        found = json.loads(done.stdout)["tests"] if done.returncode == 0 else []
+        ctest_tests.all = {t["name"]: t for t in found if "command" in t}
+    return ctest_tests.all
+
+
+def properties(test):
+    return {p["name"]: p["value"] for p in test.get("properties", [])}
+
+
+def script_job(name):
+    path = os.path.join(scripts, name + ".sh")
+    with open(path, encoding="utf-8") as f:
+        head = f.read(4000)
+    timeout = re.search(r"^# vm-timeout: *(\d+)", head, re.M)
+    needs = re.search(r"^# vm-needs: *(.*)", head, re.M)
+    env = {"BWL_BUILD": build, "BWL_SOURCE": source}
+    return {"name": name, "command": ["bash", path], "cwd": source, "env": env,
+            "timeout": int(timeout[1]) if timeout else 120, "needs": needs[1].split() if needs else []}
+
+
+def ctest_job(name):
+    test = ctest_tests()[name]
+    props = properties(test)
+    env = dict(e.split("=", 1) for e in props.get("ENVIRONMENT", []))
+    return {"name": name, "command": test["command"], "env": env, "needs": [],
+            "cwd": props.get("WORKING_DIRECTORY", build), "timeout": int(props.get("TIMEOUT", 300))}
+
+
+def resolve(word):
+    name = os.path.basename(word)
+    name = name[:-3] if name.endswith(".sh") else name
+    if name in script_names():
+        return [script_job(name)]
+    if word in ctest_tests():
+        return [ctest_job(word)]
+    labelled = [n for n, t in ctest_tests().items() if word in properties(t).get("LABELS", [])]
+    if labelled and word != "vm":
+        return [ctest_job(n) for n in labelled]
+    sys.exit(f"no test '{word}': tests/vm has {' '.join(script_names())}; for ctest's tests and "
+             f"labels build {build} first")
+
+
+jobs = [job for word in (wanted or script_names()) for job in resolve(word)]
+for i, job in enumerate(jobs):
+    base = os.path.join(results, f"{i:03d}-{job['name']}")
+    # Under emulation everything takes several times as long as natively.
+    job["env"].update(BWL_VM=kernel, BWL_VM_CACHE=os.environ["VM_CACHE"])
+    with open(base + ".job", "w", encoding="utf-8") as f:
+        f.write(f"cd {shlex.quote(job['cwd'])} || exit 1\n")
+        for key, value in job["env"].items():
+            f.write(f"export {key}={shlex.quote(value)}\n")
+        f.write("exec " + shlex.join(job["command"]) + "\n")
+    with open(base + ".timeout", "w", encoding="utf-8") as f:
+        f.write(str(job["timeout"]))
+    if job["needs"]:
+        with open(base + ".needs", "w", encoding="utf-8") as f:
+            f.write("\n".join(job["needs"]) + "\n")
