@@ -28,6 +28,7 @@ static void set_sizes(struct bpf_object *obj, const struct rig_size *n)
 		{ "bwl_name_v1", n->peers },
 		{ "bwl_peercnt_v1", n->peers },
 		{ "bwl_retired_v1", n->peers },
+		{ "bwl_tunnel_v1", n->peers },
 		{ "bwl_state_v1", 2 * (n->peers + n->extras) },
 		{ "bwl_extra_v1", n->extras },
 		{ "bwl_window_v1", n->windows },
@@ -88,6 +89,7 @@ int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_siz
 	   struct bwl_err *e)
 {
 	static unsigned serial;
+	struct bpf_program *p;
 	int err;
 
 	*r = (struct rig){ 0 };
@@ -97,6 +99,8 @@ int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_siz
 	if (!r->obj)
 		return bwl_fail(e, errno, "cannot open the BPF object: %s", strerror(errno));
 	set_sizes(r->obj, n);
+	bpf_object__for_each_program(p, r->obj)	/* their kfuncs are in a module */
+		bpf_program__set_autoload(p, strncmp(bpf_program__name(p), "bwl_tc_tun", 10));
 	err = bpf_object__load(r->obj);
 	if (!err)
 		err = first_words(r, n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The four programs. Each reads like the picture in README.md: stages return BWL_R_NONE to go
+ * The programs. Each reads like the picture in README.md: stages return BWL_R_NONE to go
  * on or the packet's reason, and one exit counts it. Nothing here decides; lib/ does.
  */
 #include "lib/ctx.h"
@@ -9,6 +9,7 @@
 #include "lib/charge.h"
 #include "lib/account.h"
 #include "lib/tc.h"
+#include "lib/tunnel.h"
 #include "lib/uplink.h"
 #include "lib/xdp.h"
 
@@ -101,7 +102,7 @@ int bwl_tc_host(struct __sk_buff *skb)
 	return bwl_passes(r) ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }
 
-/* Uplink, TC ingress: return traffic to the host; neighbours and control to the DPU. */
+/* Uplink, TC ingress: return traffic to the host; ESP, IKE, neighbours, control to the DPU. */
 SEC("tc")
 int bwl_tc_upin(struct __sk_buff *skb)
 {
@@ -113,7 +114,11 @@ int bwl_tc_upin(struct __sk_buff *skb)
 		parsed = bwl_tc_parse(&c, skb);
 		r = bwl_underlay(&c);
 		if (r == BWL_R_NONE)
-			r = parsed == BWL_R_NONE ? bwl_arrive(&c, skb) : parsed;
+			r = parsed;
+		if (r == BWL_R_NONE)
+			r = bwl_outer(&c);
+		if (r == BWL_R_NONE)
+			r = bwl_arrive(&c, skb);
 	}
 	bwl_end(&c, c.port_id, r);
 	if (r == BWL_R_PASS_ACCEPT)
@@ -134,4 +139,33 @@ int bwl_tc_gate(struct __sk_buff *skb)
 	}
 	bwl_end(&c, BWL_MAX_PORTS + c.port_id, r);
 	return bwl_passes(r) ? TC_ACT_OK : TC_ACT_SHOT;
+}
+
+/* Tunnel device, TC ingress: what was decrypted, to the host it is for. */
+SEC("tc")
+int bwl_tc_tunin(struct __sk_buff *skb)
+{
+	struct bwl_ctx c = { .len = skb->len };
+	int r = bwl_begin(&c, skb->ifindex, 1);
+
+	skb->mark = 0;
+	if (r == BWL_R_NONE)
+		r = bwl_tc_parse(&c, skb);
+	if (r == BWL_R_NONE)
+		r = bwl_tunnel_arrive(&c, skb);
+	bwl_end(&c, c.port_id, r);
+	return r == BWL_R_PASS_ACCEPT ? TC_ACT_REDIRECT : TC_ACT_SHOT;
+}
+
+/* Tunnel device, TC egress: which peer's SA it is for. */
+SEC("tc")
+int bwl_tc_tunout(struct __sk_buff *skb)
+{
+	struct bwl_ctx c = { .len = skb->len };
+	int r = bwl_begin(&c, skb->ifindex, 1);
+
+	if (r == BWL_R_NONE)
+		r = bwl_tunnel_enter(&c, skb);
+	bwl_end(&c, BWL_MAX_PORTS + c.port_id, r);
+	return r == BWL_R_PASS_GATE ? TC_ACT_OK : TC_ACT_SHOT;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * attach: host ports down, maps and programs, uplinks (last gate first), host ports' programs,
- * policy, a look at what the kernel has, host ports up. Killed anywhere before the last step the
+ * the tunnel device where there are encrypted peers, policy, a look at what the kernel has, host ports up. Killed anywhere before the last step the
  * host ports are down; after it everything is in place. Running it again repairs.
  */
 #include <errno.h>
@@ -17,9 +17,8 @@
 #include "libxdp.h"
 #include "note.h"
 #include "scan.h"
+#include "tunnel.h"
 #include "verify.h"
-
-const char *const bwl_prog_names[4] = { "bwl_tc_gate", "bwl_tc_upin", "bwl_tc_host", "bwl_xdp_host" };
 
 unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret)
 {
@@ -31,9 +30,19 @@ unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret)
 		{ BWL_HOOK_EGRESS, "bwl_tc_gate" },
 		{ BWL_HOOK_INGRESS, "bwl_tc_upin" },
 	};
+	static const struct bwl_slot tunnel[] = {
+		{ BWL_HOOK_EGRESS, "bwl_tc_tunout" },
+		{ BWL_HOOK_INGRESS, "bwl_tc_tunin" },
+	};
 
-	*ret = kind == BWL_PORT_HOST ? host : uplink;
+	*ret = kind == BWL_PORT_HOST ? host : kind == BWL_PORT_UPLINK ? uplink : tunnel;
 	return 2;
+}
+
+const char *bwl_port_kind(unsigned kind)
+{
+	return kind == BWL_PORT_HOST ? "a host port" : kind == BWL_PORT_UPLINK ? "an uplink"
+	       : "a tunnel device";
 }
 
 /* Port ids stay with the device's name: `from` masks and counters refer to them. */
@@ -62,7 +71,7 @@ static int may_register(const struct bwl_pins *p, const struct bwl_netdev *d, un
 				BWL_MAX_IFINDEX - 1);
 	if (p->dev[id].ifindex && p->dev[id].kind != kind) {
 		bwl_fail(e, EEXIST, "%s is attached as %s", d->name,
-			 p->dev[id].kind == BWL_PORT_HOST ? "a host port" : "an uplink");
+			 bwl_port_kind(p->dev[id].kind));
 		return bwl_hint(e, "bwlimit-load detach, then attach");
 	}
 	return 0;
@@ -136,13 +145,15 @@ int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct
 int bwl_attach_pin_progs(struct bwl_load *l, struct bwl_err *e)
 {
 	char path[300], fresh[300];
-	unsigned i;
+	struct bpf_program *p;
 
-	for (i = 0; i < sizeof(bwl_prog_names) / sizeof(bwl_prog_names[0]); i++) {
-		snprintf(path, sizeof(path), "%s/progs/%s", l->dir, bwl_prog_names[i]);
-		snprintf(fresh, sizeof(fresh), "%s/progs/new_%s", l->dir, bwl_prog_names[i]);
+	bpf_object__for_each_program(p, l->skel->obj) {
+		if (!bpf_program__autoload(p))
+			continue;
+		snprintf(path, sizeof(path), "%s/progs/%s", l->dir, bpf_program__name(p));
+		snprintf(fresh, sizeof(fresh), "%s/progs/new_%s", l->dir, bpf_program__name(p));
 		unlink(fresh);
-		if (bpf_obj_pin(bwl_load_prog(l->skel, bwl_prog_names[i]), fresh) || rename(fresh, path))
+		if (bpf_obj_pin(bpf_program__fd(p), fresh) || rename(fresh, path))
 			return bwl_fail(e, errno, "cannot pin %s: %s", path, strerror(errno));
 	}
 	return 0;
@@ -256,6 +267,8 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, const struct bwl
 		r = bwl_attach_port(l, a, &up[i], BWL_PORT_UPLINK, e);
 	for (i = 0; !r && i < a->nhost; i++)
 		r = bwl_attach_port(l, a, &host[i], BWL_PORT_HOST, e);
+	if (!r && l->tunnel)
+		r = bwl_tunnel_attach(l, a, e);
 	if (!r)
 		r = bwl_attach_pin_progs(l, e);
 	if (!r)
@@ -297,6 +310,8 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, const stru
 
 	keep_addresses(host, a->nhost);
 	r = bwl_attach_set(host, a->nhost, false, e);
+	if (!r)
+		r = bwl_tunnel_make(l, a, pol, e);
 	if (!r)
 		r = bwl_load_object(l, &a->make, e);
 	if (!r) {

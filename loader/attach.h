@@ -9,7 +9,7 @@
 
 /* What the command line says. */
 struct bwl_attach {
-	const char *dir, *policy;
+	const char *dir, *policy, *tunnel;
 	const char *host[BWL_MAX_PORTS], *uplink[BWL_MAX_PORTS];
 	const char *management[BWL_MAX_PORTS];
 	unsigned nhost, nuplink, nmanagement;
@@ -24,10 +24,10 @@ struct bwl_slot {
 	enum bwl_hook hook;
 	const char *prog;
 };
-/* kind: BWL_PORT_HOST or BWL_PORT_UPLINK. */
+/* kind: BWL_PORT_HOST, BWL_PORT_UPLINK or BWL_PORT_TUNNEL. */
 unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret);
 
-extern const char *const bwl_prog_names[4];
+const char *bwl_port_kind(unsigned kind);	/* "a host port" */
 
 /* The file of --policy, NULL without; ports that the command line does not name come from it. */
 int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_err *e);

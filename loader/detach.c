@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "attach.h"
 #include "scan.h"
+#include "tunnel.h"
 #include "verify.h"
 
 /*
@@ -76,6 +77,9 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 	for (i = 0; !r && i < n; i++)
 		if (f[i].kind == BWL_PORT_HOST)
 			r = bwl_scan_strip(&l, &f[i], e);
+	for (i = 0; !r && i < n; i++)
+		if (f[i].kind == BWL_PORT_TUNNEL)
+			r = bwl_tunnel_remove(&l, &f[i].dev, e);
 	for (i = 0; !r && i < n; i++)
 		if (f[i].kind == BWL_PORT_UPLINK)
 			r = bwl_scan_strip(&l, &f[i], e);

@@ -43,6 +43,24 @@ static struct bwl_schema pinned_schema(const char *dir)
 	return s;
 }
 
+/* Do these maps know of a tunnel device? */
+static bool pinned_tunnel(const char *dir)
+{
+	struct bwl_control c = { 0 };
+	uint32_t zero = 0;
+	char path[240];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/maps/%s", dir, bwl_pin_name(BWL_PIN_ctl));
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return false;
+	if (bpf_map_lookup_elem(fd, &zero, &c))
+		c.tunnel = 0;
+	close(fd);
+	return c.tunnel;
+}
+
 static bool is_pin(const char *name)
 {
 	int i;
@@ -99,6 +117,7 @@ static int set_sizes(struct bwlimit *s, const struct bwl_dims *d)
 
 	r |= bpf_map__set_max_entries(s->maps.bwl_gate_v1, d->max_peers);
 	r |= bpf_map__set_max_entries(s->maps.bwl_name_v1, d->max_peers);
+	r |= bpf_map__set_max_entries(s->maps.bwl_tunnel_v1, d->max_peers);
 	r |= bpf_map__set_max_entries(s->maps.bwl_peercnt_v1, d->max_peers);
 	r |= bpf_map__set_max_entries(s->maps.bwl_retired_v1, d->max_peers);
 	r |= bpf_map__set_max_entries(s->maps.bwl_state_v1, 2 * (d->max_peers + d->max_extras));
@@ -141,13 +160,15 @@ void bwl_load_init(void)
 	libbpf_register_prog_handler("xdp.frags", BPF_PROG_TYPE_XDP, BPF_XDP, NULL);
 }
 
-static int open_skel(struct bwlimit **ret, bool frags, struct bwl_err *e)
+static int open_skel(struct bwlimit **ret, bool frags, bool tunnel, struct bwl_err *e)
 {
 	libbpf_log[0] = '\0';
 	*ret = bwlimit__open();
 	if (!*ret)
 		return bwl_fail(e, errno, "cannot open the programs: %s", strerror(errno));
 	bpf_program__set_flags((*ret)->progs.bwl_xdp_host, frags ? BPF_F_XDP_HAS_FRAGS : 0);
+	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunin, tunnel);
+	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunout, tunnel);
 	return 0;
 }
 
@@ -163,9 +184,10 @@ static int load_skel(struct bwlimit **skel, int r, struct bwl_err *e)
 	return bwl_hint(e, "bwlimit-load probe says what is missing");
 }
 
-static int open_and_load(struct bwl_load *l, const struct bwl_dims *d, bool frags, struct bwl_err *e)
+static int open_and_load(struct bwl_load *l, const struct bwl_dims *d, bool frags, bool tunnel,
+			 struct bwl_err *e)
 {
-	int r = open_skel(&l->skel, frags, e);
+	int r = open_skel(&l->skel, frags, tunnel, e);
 
 	if (r)
 		return r;
@@ -190,7 +212,7 @@ static int reuse_maps(struct bwlimit *skel, const int fd[_BWL_PIN_MAX])
 
 static int load_on(struct bwl_pins *p, bool frags, struct bwlimit **ret, struct bwl_err *e)
 {
-	int r = open_skel(ret, frags, e);
+	int r = open_skel(ret, frags, p->ctl->tunnel, e);
 
 	return r ? r : load_skel(ret, reuse_maps(*ret, p->fd), e);
 }
@@ -208,7 +230,7 @@ struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, bool frags, struct b
 	struct bpf_program *p;
 	int r;
 
-	if (open_skel(&skel, frags, e))
+	if (open_skel(&skel, frags, false, e))
 		return NULL;
 	bpf_object__for_each_program(p, skel->obj)
 		bpf_program__set_autoload(p, p == skel->progs.bwl_xdp_host);
@@ -279,8 +301,10 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_di
 		l->reused = all_pinned(l->dir);
 		*d = (struct bwl_dims){ s.max_peers, s.max_extras, s.max_windows };
 	}
-	if (l->reused)
+	if (l->reused) {
+		l->tunnel |= pinned_tunnel(l->dir);
 		return 0;
+	}
 	if (!m) {
 		bwl_fail(e, ENOENT, "%s holds no complete set of maps", l->dir);
 		return bwl_hint(e, "bwlimit-load attach");
@@ -293,6 +317,28 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_di
 	return r ? r : bwl_load_clear(path, e);
 }
 
+/* By trying: all, without multi-buffer XDP, without the tunnel device, without both. */
+static int load_what_it_takes(struct bwl_load *l, const struct bwl_dims *d, struct bwl_err *e)
+{
+	static const struct { bool frags, tunnel; } ways[] = {
+		{ true, true }, { false, true }, { true, false }, { false, false },
+	};
+	unsigned i = l->tunnel ? 0 : 2, first = i;
+	int r = -1;
+
+	for (; r && i < sizeof(ways) / sizeof(ways[0]); i++) {
+		r = open_and_load(l, d, ways[i].frags, ways[i].tunnel, i == first ? e : NULL);
+		if (r)
+			continue;
+		if (!ways[i].frags)
+			bwl_warn("XDP without multi-buffer frames: the kernel refuses xdp.frags");
+		if (l->tunnel && !ways[i].tunnel)
+			bwl_warn("the kernel refuses the tunnel device's programs (kfuncs of kernel 6.2); encrypted peers stay closed (no-sa)");
+		l->tunnel = ways[i].tunnel;
+	}
+	return r;
+}
+
 int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err *e)
 {
 	struct bwl_dims d = { 0 };
@@ -301,11 +347,7 @@ int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err
 	r = find_maps(l, m, &d, e);
 	if (r)
 		return r;
-	r = open_and_load(l, &d, true, e);
-	if (r && !open_and_load(l, &d, false, NULL)) {
-		bwl_warn("XDP without multi-buffer frames: the kernel refuses xdp.frags");
-		r = 0;
-	}
+	r = load_what_it_takes(l, &d, e);
 	if (!r && !l->reused)
 		r = write_first_words(l, m, e);
 	if (!r)

@@ -22,6 +22,7 @@ struct bwl_load {
 	char dir[200];
 	int dir_fd;		/* flock held */
 	bool reused;		/* the maps were there already, state and all */
+	bool tunnel;		/* the tunnel device's programs are wanted; cleared when refused */
 	struct bwlimit *skel, *generic;
 	struct bwl_pins *pins;
 	uint32_t ctl_id;	/* id of bwl_ctl_v1: programs that use it are ours */

@@ -9,6 +9,7 @@
 #include "attach.h"
 #include "guard.h"
 #include "probe.h"
+#include "tunnel.h"
 #include "verify.h"
 
 static const char usage_text[] =
@@ -29,6 +30,8 @@ static const char usage_text[] =
 	"  --host DEV            host port (repeat it for more)\n"
 	"  --uplink DEV          uplink (repeat it for more)\n"
 	"  --policy FILE         take the ports from this policy; attach applies it\n"
+	"  --tunnel DEV          the device of the encrypted peers (" BWL_TUNNEL_DEV "; made when the policy\n"
+	"                        has such peers, or when it is named here)\n"
 	"  --management DEV      a device that is no port: verify, down and guard leave it alone\n"
 	"  --tc auto|tcx|clsact  default auto: tcx where the kernel has it\n"
 	"  --xdp auto|native|generic|libxdp|none\n"
@@ -87,7 +90,7 @@ static const struct command {
 };
 
 enum { O_HOST = 256, O_UPLINK, O_POLICY, O_MANAGEMENT, O_TC, O_XDP, O_PEERS, O_EXTRAS, O_WINDOWS,
-       O_FRESH, O_DOWN, O_OPEN, O_DRILL, O_PINS, O_JSON, O_HELP, O_VERSION };
+       O_FRESH, O_DOWN, O_OPEN, O_DRILL, O_PINS, O_TUNNEL, O_JSON, O_HELP, O_VERSION };
 
 static const struct option options[] = {
 	{ "host", 1, NULL, O_HOST }, { "uplink", 1, NULL, O_UPLINK },
@@ -97,7 +100,7 @@ static const struct option options[] = {
 	{ "max-windows", 1, NULL, O_WINDOWS }, { "fresh-volume", 0, NULL, O_FRESH },
 	{ "keep-down", 0, NULL, O_DOWN }, { "open", 0, NULL, O_OPEN },
 	{ "drill", 0, NULL, O_DRILL }, { "pin-dir", 1, NULL, O_PINS },
-	{ "json", 0, NULL, O_JSON }, { "help", 0, NULL, O_HELP },
+	{ "tunnel", 1, NULL, O_TUNNEL }, { "json", 0, NULL, O_JSON }, { "help", 0, NULL, O_HELP },
 	{ "version", 0, NULL, O_VERSION }, { 0 },
 };
 
@@ -147,6 +150,11 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 	case O_UPLINK: return add(a->uplink, &a->nuplink, "uplink", e);
 	case O_MANAGEMENT: return add(a->management, &a->nmanagement, "management", e);
 	case O_POLICY: a->policy = optarg; return 0;
+	case O_TUNNEL:
+		if (!*optarg || strlen(optarg) >= IFNAMSIZ)
+			return bwl_fail(e, EINVAL, "--tunnel %s: a device name of 1 to 15 characters", optarg);
+		a->tunnel = optarg;
+		return 0;
 	case O_PEERS: return number(&a->make.dims.max_peers, "max-peers", 16, 1U << 22, e);
 	case O_EXTRAS: return number(&a->make.dims.max_extras, "max-extras", 256, 1U << 22, e);
 	case O_WINDOWS: return number(&a->make.dims.max_windows, "max-windows", 16, 1U << 22, e);

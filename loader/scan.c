@@ -44,7 +44,8 @@ static unsigned kind_of(const struct bwl_load *l, const struct bwl_attach *a,
 	if (l->pins)
 		return 0;
 	return has_ours(l, d, BWL_PORT_HOST) ? BWL_PORT_HOST
-	       : has_ours(l, d, BWL_PORT_UPLINK) ? BWL_PORT_UPLINK : 0;
+	       : has_ours(l, d, BWL_PORT_UPLINK) ? BWL_PORT_UPLINK
+	       : has_ours(l, d, BWL_PORT_TUNNEL) ? BWL_PORT_TUNNEL : 0;
 }
 
 int bwl_scan_ports(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_found *ret,

@@ -23,6 +23,8 @@ static json_t *one_program(const struct bwl_hook_at *at)
 	return o;
 }
 
+static const char *const kinds[] = { "host", "uplink", "tunnel" };
+
 static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 {
 	const struct bwl_dev *dev = &p->dev[id];
@@ -38,7 +40,7 @@ static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 		json_array_append_new(progs, one_program(&at));
 	}
 	return json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:b, s:b, s:o}", "id", id, "device", dev->name,
-			 "kind", dev->kind == BWL_PORT_HOST ? "host" : "uplink", "driver", d.kind,
+			 "kind", kinds[dev->kind == BWL_PORT_HOST ? 0 : dev->kind == BWL_PORT_UPLINK ? 1 : 2], "driver", d.kind,
 			 "ifindex", dev->ifindex, "mtu", dev->mtu, "present", there, "up", d.up,
 			 "programs", progs);
 }

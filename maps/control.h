@@ -36,17 +36,23 @@ struct bwl_control {
 	__u64 attached_ns;	/* when these maps were made */
 	__u32 generation;	/* counts applied policies */
 	__u32 drill;		/* 1: quickstart or a test made these maps; verify says so */
-	__u64 _pad[2];
+	__u32 tunnel;		/* ifindex of the tunnel device; 0: none, encrypted peers are closed */
+	__u32 _pad0;
+	__u64 _pad[1];
 };
 BWL_ASSERT_SIZE(struct bwl_control, 128);
+
+enum bwl_dev_flags {
+	BWL_DEV_FQ = 1 << 0,	/* departure times are kept: root qdisc fq, or mq with fq below */
+};
 
 /* bwl_dev_v1[port id]: user space (loader) writes. What is attached under that port id. */
 struct bwl_dev {
 	__u32 ifindex;		/* 0: unused */
 	__u32 mtu;
-	__u8 kind;		/* enum bwl_port_flags: HOST or UPLINK */
+	__u8 kind;		/* enum bwl_port_flags: HOST, UPLINK or TUNNEL */
 	__u8 mac[6];
-	__u8 _pad;
+	__u8 flags;		/* enum bwl_dev_flags */
 	char name[16];
 };
 BWL_ASSERT_SIZE(struct bwl_dev, 32);

@@ -11,6 +11,7 @@
 #include "limit.h"
 #include "policy.h"
 #include "reason.h"
+#include "tunnel.h"
 
 /* Sizes marked "set at load" are raised by bwlimit-load before the maps are made. */
 #define BWL_ARRAY(map, value_type, entries)                                                      \
@@ -38,6 +39,7 @@ BWL_ARRAY(bwl_state_v1, struct bwl_state, 1);	  /* set at load: 2 * (max_peers +
 BWL_ARRAY(bwl_extra_v1, struct bwl_extra, 1);	  /* set at load: max_extras */
 BWL_ARRAY(bwl_window_v1, struct bwl_window, 1);	  /* set at load: max_windows */
 BWL_ARRAY(bwl_winown_v1, __u32, 1);		  /* set at load: max_windows */
+BWL_ARRAY(bwl_tunnel_v1, struct bwl_tunnel, 1);  /* set at load: max_peers */
 BWL_ARRAY(bwl_dev_v1, struct bwl_dev, BWL_MAX_PORTS);
 BWL_ARRAY(bwl_ifport_v1, __u32, BWL_MAX_IFINDEX);
 BWL_PERCPU(bwl_peercnt_v1, struct bwl_peer_count, 1); /* set at load: max_peers */

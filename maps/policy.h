@@ -5,7 +5,8 @@
  * Each generation (slot 0 or 1) has its own inner maps, reached through arrays of maps:
  *   bwl_dst4_v1, bwl_dst6_v1   HASH  exact destination -> peer id
  *   bwl_lpm4_v1, bwl_lpm6_v1   LPM   destination prefix -> peer id, when the hash has none
- *   bwl_own_v1                 LPM   host source prefix -> host port (for return traffic)
+ *   bwl_own_v1                 LPM   whose address it is: host source prefix -> host port (for
+ *                                    return traffic), a peer's DPU -> BWL_OWN_REMOTE | peer id
  *   bwl_base_v1                ARRAY[1] of struct bwl_base
  *   bwl_peer_v1                ARRAY of struct bwl_peer, indexed by gate slot
  *   bwl_sub_v1                 ARRAY of struct bwl_limit: classes and floors; 0 is unused
@@ -86,6 +87,7 @@ enum bwl_port_flags {
 	BWL_PORT_HOST = 1 << 0,
 	BWL_PORT_UPLINK = 1 << 1,
 	BWL_PORT_MAC = 1 << 2,	/* mac[] is enforced */
+	BWL_PORT_TUNNEL = 1 << 3, /* xfrm interface in collect-metadata mode */
 };
 
 struct bwl_port {
@@ -136,6 +138,8 @@ struct bwl_base {
 	struct bwl_port port[BWL_MAX_PORTS];
 	struct bwl_nexthop nexthop[BWL_MAX_NEXTHOPS];
 };
+
+#define BWL_OWN_REMOTE (1U << 31)
 
 struct bwl_key_lpm4 { __u32 prefixlen; __be32 addr; };
 struct bwl_key6 { __be32 addr[4]; };

@@ -23,6 +23,8 @@
 	X(PASS_GATE, "pass-gate", 1, "charged at its host port, let out by the last gate", "")  \
 	X(PASS_ACCEPT, "pass-accept", 1, "from a peer, charged to accept, sent to its host port", \
 	  "")                                                                                    \
+	X(PASS_ESP, "pass-esp", 1, "encrypted: ESP to or from a peer's DPU", "")                \
+	X(PASS_IKE, "pass-ike", 1, "key exchange between this DPU and a peer's", "")            \
 	X(STOP, "stop", 0, "the global stop switch is on", "bwlimit-ctl stop --off")            \
 	X(UPGRADE, "upgrade", 0, "programs are being replaced", "bwlimit-load upgrade")         \
 	X(NO_POLICY, "no-policy", 0, "no policy has been applied", "bwlimit-ctl policy apply")  \
@@ -70,7 +72,9 @@
 	X(GATE, "gate", 0, "the last gate: not charged, or not allowed out in the clear",       \
 	  "traffic of the DPU itself needs a grant named self")                                  \
 	X(UPLINK_IN, "uplink-in", 0, "from the network and neither a peer's nor the DPU's", "") \
-	X(SEND, "send", 0, "charged, but the frame could not be rewritten", "")
+	X(SEND, "send", 0, "charged, but the frame could not be rewritten", "")                 \
+	X(TUNNEL_SRC, "tunnel-source", 0, "not from the peer whose SA it came through",        \
+	  "bwlimit-ctl explain; the sending DPU breaks its promise")
 
 enum bwl_reason {
 #define X(e, name, pass, text, todo) BWL_R_##e,

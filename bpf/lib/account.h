@@ -93,7 +93,7 @@ static __always_inline void bwl_count(const struct bwl_ctx *c, __u32 row, __u32 
 
 static __always_inline _Bool bwl_passes(__u32 reason)
 {
-	return reason >= BWL_R_PASS && reason <= BWL_R_PASS_ACCEPT;
+	return reason >= BWL_R_PASS && reason <= BWL_R_PASS_IKE;
 }
 
 static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)

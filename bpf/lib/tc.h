@@ -20,11 +20,14 @@ static __always_inline int bwl_tag(const struct __sk_buff *skb)
 static __always_inline int bwl_tc_parse(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	__u32 want = skb->len < BWL_PULL ? skb->len : BWL_PULL;
+	int r;
 
 	if ((void *)(long)skb->data + want > (void *)(long)skb->data_end &&
 	    bpf_skb_pull_data(skb, want))
 		return BWL_R_TRUNCATED;
-	return bwl_parse(&c->pkt, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len);
+	r = bwl_parse(&c->pkt, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len);
+	bwl_forget(&c->pkt);
+	return r;
 }
 
 /*
@@ -81,11 +84,15 @@ static __always_inline int bwl_tc_untag(struct bwl_ctx *c, struct __sk_buff *skb
 static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 {
 	const struct bwl_nexthop *nh = &c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];
+	const struct bwl_tunnel *tun;
 	const struct bwl_dev *dev;
-	__u32 port = nh->port;
+	__u32 port = nh->port, id = c->id;
 
-	if (c->peer->meta.path != BWL_PATH_CLEAR)
-		return BWL_R_NO_SA;
+	if (c->peer->meta.path != BWL_PATH_CLEAR) {
+		tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
+		c->out = c->ctl->tunnel;
+		return c->out && tun && (bwl_read(tun->flags) & BWL_TUN_SA) ? BWL_R_NONE : BWL_R_NO_SA;
+	}
 	if (!(c->pkt.family == 4 && nh->has4) && !nh->has6)
 		return BWL_R_NO_NEXTHOP;
 	dev = bpf_map_lookup_elem(&bwl_dev_v1, &port);
@@ -96,12 +103,39 @@ static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 	return BWL_R_NONE;
 }
 
-/* Out of the uplink to the policy's next hop, carrying this boot's mark for the last gate. */
+/*
+ * Into the tunnel device, which knows no neighbours: the kernel looks up a route by the device
+ * alone. The outer header of IPv6 takes over the inner flow label: 20 bits that the host chose.
+ */
+static __always_inline int bwl_tc_encrypt(struct bwl_ctx *c, struct __sk_buff *skb, __u32 l3_off)
+{
+	__u8 class_and_flow[4];
+
+	if (c->pkt.family == 6) {
+		if (bpf_skb_load_bytes(skb, l3_off, class_and_flow, 4))
+			return BWL_R_SEND;
+		class_and_flow[1] &= 0xf0;
+		class_and_flow[2] = 0;
+		class_and_flow[3] = 0;
+		if (bpf_skb_store_bytes(skb, l3_off, class_and_flow, 4, 0))
+			return BWL_R_SEND;
+	}
+	return bpf_redirect_neigh(c->out, 0, 0, 0) == TC_ACT_REDIRECT ? BWL_R_NONE : BWL_R_SEND;
+}
+
+/* To the policy's next hop, or to be encrypted: with this boot's mark for the last gate. */
 static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	const struct bwl_nexthop *nh = c->nexthop;
 	struct bpf_redir_neigh to = {};
 
+	if (bwl_tc_untag(c, skb))
+		return BWL_R_SEND;
+	if (c->marked)
+		c->marked = bpf_skb_ecn_set_ce(skb) == 1;
+	skb->mark = c->ctl->tag;
+	if (!nh)
+		return bwl_tc_encrypt(c, skb, sizeof(struct ethhdr));
 	if (c->pkt.family == 4 && nh->has4) {
 		to.nh_family = BWL_AF_INET;
 		to.ipv4_nh = nh->via4;
@@ -109,11 +143,6 @@ static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
 		to.nh_family = BWL_AF_INET6;
 		__builtin_memcpy(to.ipv6_nh, nh->via6, 16);
 	}
-	if (bwl_tc_untag(c, skb))
-		return BWL_R_SEND;
-	if (c->marked)
-		c->marked = bpf_skb_ecn_set_ce(skb) == 1;
-	skb->mark = c->ctl->tag;
 	return bpf_redirect_neigh(c->out, &to, sizeof(to), 0) == TC_ACT_REDIRECT
 		       ? BWL_R_NONE : BWL_R_SEND;
 }

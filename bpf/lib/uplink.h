@@ -64,23 +64,90 @@ static __always_inline int bwl_underlay(struct bwl_ctx *c)
 	return control ? BWL_R_PASS_CONTROL : BWL_R_PASS_NEIGHBOUR;
 }
 
-/* Which host port the address belongs to; -1 none. */
-static __always_inline int bwl_owner(const struct bwl_ctx *c, const __be32 *addr)
+/* Whose address: port id of a host port, BWL_OWN_REMOTE | peer id, or BWL_OWN_REMOTE: nobody's. */
+static __always_inline __u32 bwl_whose(const struct bwl_ctx *c, const __be32 *addr)
 {
 	struct bwl_key_lpm6 key = { .prefixlen = 128 };
-	__u32 slot = c->slot, *port = 0;
+	__u32 slot = c->slot, *owner = 0;
 	void *m = bpf_map_lookup_elem(&bwl_own_v1, &slot);
 
 	__builtin_memcpy(key.addr, addr, 16);
 	if (m)
-		port = bpf_map_lookup_elem(m, &key);
-	return port ? (int)(*port % BWL_MAX_PORTS) : -1;
+		owner = bpf_map_lookup_elem(m, &key);
+	return owner ? *owner : BWL_OWN_REMOTE;
 }
 
-/* From the network: the peer's prefix to a host port's sources, within accept. */
+/* The encrypted peer whose DPU has this address; 0 none. */
+static __always_inline __u32 bwl_remote(const struct bwl_ctx *c, const __be32 *addr)
+{
+	__u32 owner = bwl_whose(c, addr);
+
+	return owner & BWL_OWN_REMOTE ? owner & ~BWL_OWN_REMOTE : 0;
+}
+
+/* No NAT on the underlay: both ends use the port of IKE (RFC 7296), or that of its way through
+ * NAT, which MOBIKE takes in any case (RFC 4555), and then ESP in UDP too (RFC 3948).
+ */
+static __always_inline _Bool bwl_is_ike(const struct bwl_pkt *k)
+{
+	return k->proto == IPPROTO_UDP && !k->fragment && k->sport == k->dport &&
+	       bwl_port_is(k->dport, 500, 4500);
+}
+
+static __always_inline _Bool bwl_is_esp(const struct bwl_pkt *k)
+{
+	return k->proto == IPPROTO_ESP || (bwl_is_ike(k) && k->dport == bwl_htons(4500));
+}
+
+/* ESP and IKE from the DPU of an encrypted peer to this one. */
+static __always_inline int bwl_outer(struct bwl_ctx *c)
+{
+	__u32 id;
+	int r;
+
+	if (c->pkt.proto != IPPROTO_ESP && !bwl_is_ike(&c->pkt))
+		return BWL_R_NONE;
+	id = bwl_remote(c, c->pkt.saddr);
+	if (!id)
+		return BWL_R_NONE;
+	if (!(bwl_whose(c, c->pkt.daddr) & BWL_OWN_REMOTE))
+		return BWL_R_UPLINK_IN;	/* for a host's address, in the clear */
+	if (c->pkt.proto != IPPROTO_ESP)
+		return BWL_R_PASS_IKE;
+	r = bwl_grant(c, id);
+	if (r != BWL_R_NONE)
+		return r;
+	c->id = 0;	/* what is inside is counted to the peer when it comes out */
+	return BWL_R_PASS_ESP;
+}
+
+/* From the peer c->id, live: to a host port's sources, within accept. */
+static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	__u32 port = bwl_whose(c, c->pkt.daddr);
+	_Bool self = port & BWL_OWN_REMOTE;
+	int r;
+
+	if (self != (c->id == c->base->self_id))
+		return BWL_R_UPLINK_IN;	/* the DPU's own peers and the hosts' are apart */
+	port &= BWL_MAX_PORTS - 1;
+	if (!self && !(c->peer->meta.from & 1ULL << port))
+		return BWL_R_FROM;	/* no answers to a port that may not ask */
+	r = bwl_tc_cost(c, skb);
+	if (r == BWL_R_NONE)
+		r = bwl_charge_accept(c);
+	if (r != BWL_R_NONE)
+		return r;
+	if (self)
+		return BWL_R_PASS_SELF;
+	r = bwl_tc_deliver(c, port);
+	return r == BWL_R_NONE ? BWL_R_PASS_ACCEPT : r;
+}
+
+/* From the network in the clear: from a `clear` peer's prefixes only. */
 static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb)
 {
-	int r, port;
+	int r;
 
 	if (bwl_tag(skb) >= 0 || c->pkt.nvid)
 		return BWL_R_VLAN;
@@ -91,38 +158,34 @@ static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb)
 		return r;
 	if (c->peer->meta.path != BWL_PATH_CLEAR)
 		return BWL_R_NO_SA;	/* an encrypted peer's clear packet is not from it */
-	port = bwl_owner(c, c->pkt.daddr);
-	if ((port < 0) != (c->id == c->base->self_id))
-		return BWL_R_UPLINK_IN;	/* the DPU's own peers and the hosts' are apart */
-	if (port >= 0 && !(c->peer->meta.from & 1ULL << (port & (BWL_MAX_PORTS - 1))))
-		return BWL_R_FROM;	/* no answers to a port that may not ask */
-	r = bwl_tc_cost(c, skb);
-	if (r == BWL_R_NONE)
-		r = bwl_charge_accept(c);
-	if (r != BWL_R_NONE)
-		return r;
-	if (port < 0)
-		return BWL_R_PASS_SELF;
-	r = bwl_tc_deliver(c, port);
-	return r == BWL_R_NONE ? BWL_R_PASS_ACCEPT : r;
+	return bwl_accept(c, skb);
 }
 
 /*
- * The last gate: in the clear only what our program tagged at a host port and may go in the
- * clear at this moment; otherwise only what the DPU made itself (no ingress interface).
+ * The last gate: only what our program tagged at a host port, and that either as ESP to its
+ * peer's DPU or because it may go in the clear at this moment; otherwise only what the DPU made
+ * itself (no ingress interface).
  */
 static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 {
+	__u32 remote = bwl_is_esp(&c->pkt) || bwl_is_ike(&c->pkt) ? bwl_remote(c, c->pkt.daddr) : 0;
 	int r;
 
 	if (skb->mark == c->ctl->tag) {
-		r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
 		skb->mark = 0;
+		/* The kernel keeps the mark of the packet that it encrypts. */
+		if (remote && bwl_is_esp(&c->pkt)) {
+			r = bwl_grant(c, remote);
+			return r == BWL_R_NONE ? BWL_R_PASS_ESP : r;
+		}
+		r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
 		return r == BWL_R_NONE && c->peer->meta.path == BWL_PATH_CLEAR ? BWL_R_PASS_GATE
 									       : BWL_R_GATE;
 	}
 	if (skb->ingress_ifindex)
 		return BWL_R_GATE;
+	if (remote && bwl_is_ike(&c->pkt))
+		return BWL_R_PASS_IKE;
 	r = bwl_underlay(c);
 	if (r != BWL_R_NONE)
 		return r;

@@ -39,6 +39,8 @@ int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, stru
 	}
 	for (i = 0; i < pol->nports; i++)
 		n.own += (uint32_t)pol->ports[i].nsources;
+	for (i = 0; i < pol->npeers; i++)
+		n.own += *pol->peers[i].ipsec_remote != 0;
 	n.peers = (uint32_t)pol->npeers;
 	*ret = n;
 	return 0;
@@ -309,6 +311,43 @@ static int nexthop(struct bwl_build *b, const struct bwl_pol_peer *q, uint16_t *
 	return 0;
 }
 
+/* ESP and IKE come from there and go there, and nothing else does. */
+static int fill_remote(struct bwl_build *b, const struct bwl_pol_peer *q, uint32_t id,
+		       struct bwl_err *e)
+{
+	uint32_t owner = BWL_OWN_REMOTE | id;
+	struct bwl_key_lpm6 key;
+	struct bwl_pfx pfx;
+	int r;
+
+	if (q->path == BWL_PATH_CLEAR)
+		return 0;
+	r = bwl_pfx_parse(q->ipsec_remote, &pfx, e);
+	if (r)
+		return r;
+	key = own_key(&pfx);
+	if (bpf_map_update_elem(b->gen.own, &key, &owner, BPF_NOEXIST))
+		return bwl_fail(e, errno, "peer %s: cannot add ipsec remote %s: %s", q->name,
+				q->ipsec_remote, strerror(errno));
+	return 0;
+}
+
+/* The tunnel device is no port of the policy: what passes it is judged by the peer alone. */
+static void fill_tunnel_port(struct bwl_build *b)
+{
+	int i;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		const struct bwl_dev *dev = &b->p->dev[i];
+		struct bwl_port *port = &b->gen.base->port[i];
+
+		if (!dev->ifindex || !(dev->kind & BWL_PORT_TUNNEL))
+			continue;
+		snprintf(port->name, sizeof(port->name), "%s", dev->name);
+		port->flags = BWL_PORT_TUNNEL;
+	}
+}
+
 static int from_mask(struct bwl_build *b, const struct bwl_pol_peer *q, __u64 *ret,
 		     struct bwl_err *e)
 {
@@ -406,6 +445,8 @@ static int fill_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	r = from_mask(b, q, &body->meta.from, e);
 	if (!r)
 		r = nexthop(b, q, &body->meta.nexthop, e);
+	if (!r)
+		r = fill_remote(b, q, id, e);
 	if (!r)
 		r = fill_limit(b, &q->grant, 2 * id, before ? &before->grant : NULL, &body->grant, e);
 	if (!r)
@@ -526,6 +567,7 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 		r = fill_port(b, pol->uplinks[i], NULL, e);
 	for (i = 0; !r && i < pol->nports; i++)
 		r = fill_port(b, pol->ports[i].name, &pol->ports[i], e);
+	fill_tunnel_port(b);
 	if (!r)
 		r = fill_zones(b, e);
 	for (i = 0; !r && i < pol->npeers; i++)
@@ -565,7 +607,7 @@ void bwl_build_start(struct bwl_build *b, uint64_t now_ns)
 		if (base->zone[i].name[0])
 			start_rate(b, &base->zone[i].limit.rate, base->zone[i].limit.volume.state, now_ns);
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
-		if (!base->port[i].flags)
+		if (!(base->port[i].flags & (BWL_PORT_HOST | BWL_PORT_UPLINK)))
 			continue;
 		start_rate(b, &base->port[i].limit.rate, base->port[i].limit.volume.state, now_ns);
 		start_rate(b, &base->port[i].neighbour.rate, base->port[i].neighbour.volume.state, now_ns);

@@ -50,6 +50,7 @@ static void expected(const struct bwl_schema *s, enum bwl_pin pin, size_t *size,
 	case BWL_PIN_extra: *size = sizeof(struct bwl_extra); *entries = s->max_extras; break;
 	case BWL_PIN_window: *size = sizeof(struct bwl_window); *entries = s->max_windows; break;
 	case BWL_PIN_winown: *size = sizeof(uint32_t); *entries = s->max_windows; break;
+	case BWL_PIN_tunnel: *size = sizeof(struct bwl_tunnel); *entries = s->max_peers; break;
 	case BWL_PIN_dev: *size = sizeof(struct bwl_dev); *entries = BWL_MAX_PORTS; break;
 	case BWL_PIN_ifport: *size = sizeof(uint32_t); *entries = BWL_MAX_IFINDEX; break;
 	case BWL_PIN_peercnt: *size = sizeof(struct bwl_peer_count); *entries = s->max_peers; break;
@@ -67,7 +68,7 @@ static void expected(const struct bwl_schema *s, enum bwl_pin pin, size_t *size,
  * other way (EINVAL): those are opened for writing, and mapped for reading.
  */
 #define BWL_MAPPED(X)                                                                            \
-	X(ctl) X(gate) X(name) X(state) X(extra) X(window) X(winown) X(dev) X(ifport)
+	X(ctl) X(gate) X(name) X(state) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)
 
 static bool is_mapped(enum bwl_pin pin)
 {

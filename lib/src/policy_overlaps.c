@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Prefixes against each other: sorted, an enclosing prefix stands right before what it holds,
+ * Prefixes and the addresses of the peers' DPUs against each other: sorted, an enclosing prefix stands right before what it holds,
  * so one walk with a stack of open prefixes sees every overlap.
  */
 #include <endian.h>
@@ -9,19 +9,21 @@
 #include <string.h>
 #include "policy_text.h"
 
+enum what { SOURCE, ADDRESS, REMOTE };	/* in this order where they are equal */
+
 struct entry {
 	uint64_t hi, lo;	/* address in host byte order, left-aligned */
 	uint32_t owner;		/* index of the peer, or of the host port */
 	uint32_t item;		/* index in its list */
 	uint8_t family, len;
-	bool is_source;
+	enum what what;
 };
 
-static struct entry make_entry(const struct bwl_pfx *x, size_t owner, size_t item, bool is_source)
+static struct entry make_entry(const struct bwl_pfx *x, size_t owner, size_t item, enum what what)
 {
 	struct entry n = {
 		.owner = owner, .item = item, .family = x->family, .len = x->len,
-		.is_source = is_source,
+		.what = what,
 	};
 
 	memcpy(&n.hi, x->addr, 8);
@@ -43,8 +45,8 @@ static int compare(const void *pa, const void *pb)
 		return a->lo < b->lo ? -1 : 1;
 	if (a->len != b->len)
 		return a->len < b->len ? -1 : 1;
-	if (a->is_source != b->is_source)
-		return a->is_source ? -1 : 1;
+	if (a->what != b->what)
+		return a->what < b->what ? -1 : 1;
 	if (a->owner != b->owner)
 		return a->owner < b->owner ? -1 : 1;
 	return a->item < b->item ? -1 : a->item > b->item;
@@ -79,18 +81,18 @@ struct overlap {
 
 static const struct bwl_pfx *prefix_of(const struct bwl_policy *p, const struct entry *x)
 {
-	return x->is_source ? &p->ports[x->owner].sources[x->item] :
+	return x->what == SOURCE ? &p->ports[x->owner].sources[x->item] :
 			      &p->peers[x->owner].addresses[x->item];
 }
 
 static const char *name_of(const struct bwl_policy *p, const struct entry *x)
 {
-	return x->is_source ? p->ports[x->owner].name : p->peers[x->owner].name;
+	return x->what == SOURCE ? p->ports[x->owner].name : p->peers[x->owner].name;
 }
 
 static unsigned line_of(const struct bwl_policy *p, const struct entry *x)
 {
-	return x->is_source ? p->ports[x->owner].line : p->peers[x->owner].line;
+	return x->what == SOURCE ? p->ports[x->owner].line : p->peers[x->owner].line;
 }
 
 static int overlap_error(struct overlap *o, const struct entry *outer, const struct entry *inner)
@@ -100,20 +102,43 @@ static int overlap_error(struct overlap *o, const struct entry *outer, const str
 	unsigned line = line_of(p, outer);
 
 	o->w->n = 0;
-	bwl_where_key(o->w, inner->is_source ? "host_ports" : "peers");
+	bwl_where_key(o->w, inner->what == SOURCE ? "host_ports" : "peers");
 	bwl_where_index(o->w, inner->owner);
-	bwl_where_key(o->w, inner->is_source ? "sources" : "addresses");
+	bwl_where_key(o->w, inner->what == SOURCE ? "sources" : "addresses");
 	bwl_where_index(o->w, inner->item);
 	bwl_fail(o->e, EEXIST, "%s %s: %s overlaps %s of %s %s%s",
-		 inner->is_source ? "host port" : "peer", name_of(p, inner),
+		 inner->what == SOURCE ? "host port" : "peer", name_of(p, inner),
 		 bwl_pfx_format(prefix_of(p, inner), a, sizeof(a)),
 		 bwl_pfx_format(prefix_of(p, outer), b, sizeof(b)),
-		 outer->is_source ? "host port" : "peer", name_of(p, outer),
-		 outer->is_source && !inner->is_source ?
+		 outer->what == SOURCE ? "host port" : "peer", name_of(p, outer),
+		 outer->what == SOURCE && inner->what != SOURCE ?
 			 ": a host may not send as one of its destinations" : "");
 	if (o->e)
 		o->e->line = line_of(p, inner);
 	return line ? bwl_hint(o->e, "the other one is in line %u", line) : -EEXIST;
+}
+
+/* What a host sends to a peer's DPU itself would look like the DPUs' own ESP and IKE. */
+static int remote_error(struct overlap *o, const struct entry *outer, const struct entry *inner)
+{
+	const struct bwl_policy *p = o->p;
+	char b[64];
+
+	o->w->n = 0;
+	bwl_where_key(o->w, "peers");
+	bwl_where_index(o->w, inner->owner);
+	bwl_where_key(o->w, "ipsec");
+	if (outer->what == REMOTE)
+		bwl_fail(o->e, EEXIST, "peer %s: ipsec remote %s is that of peer %s, too: one peer a DPU",
+			 name_of(p, inner), p->peers[inner->owner].ipsec_remote, name_of(p, outer));
+	else
+		bwl_fail(o->e, EEXIST, "peer %s: ipsec remote %s is within %s of %s %s: no host may send there",
+			 name_of(p, inner), p->peers[inner->owner].ipsec_remote,
+			 bwl_pfx_format(prefix_of(p, outer), b, sizeof(b)),
+			 outer->what == SOURCE ? "host port" : "peer", name_of(p, outer));
+	if (o->e)
+		o->e->line = line_of(p, inner);
+	return -EEXIST;
 }
 
 static int judge(struct overlap *o, struct open *outer, const struct entry *inner)
@@ -122,9 +147,13 @@ static int judge(struct overlap *o, struct open *outer, const struct entry *inne
 	bool same = x->family == inner->family && x->len == inner->len;
 	char a[64], b[64];
 
-	if (same || (x->is_source && (!inner->is_source || x->owner != inner->owner)))
+	if (inner->what == REMOTE && x->what == ADDRESS && !strcmp(name_of(o->p, x), "self"))
+		return 0;	/* no host may use that one */
+	if (inner->what == REMOTE)
+		return remote_error(o, x, inner);
+	if (same || (x->what == SOURCE && (inner->what != SOURCE || x->owner != inner->owner)))
 		return overlap_error(o, x, inner);
-	if (inner->is_source && !x->is_source) {
+	if (inner->what == SOURCE && x->what != SOURCE) {
 		bwl_policy_warn(o->p, o->file, line_of(o->p, x),
 				"peer %s: %s holds the sources of host port %s (%s): its neighbours there are destinations too",
 				name_of(o->p, x), bwl_pfx_format(prefix_of(o->p, x), a, sizeof(a)),
@@ -175,6 +204,7 @@ int bwl_policy_check_overlaps(struct bwl_policy *p, const char *file, struct bwl
 			      struct bwl_err *e)
 {
 	struct overlap o = { .p = p, .file = file, .w = w, .e = e };
+	struct bwl_pfx remote;
 	size_t n = 0, k = 0;
 	struct entry *list;
 	int r;
@@ -182,18 +212,21 @@ int bwl_policy_check_overlaps(struct bwl_policy *p, const char *file, struct bwl
 	for (size_t i = 0; i < p->nports; i++)
 		n += p->ports[i].nsources;
 	for (size_t i = 0; i < p->npeers; i++)
-		n += p->peers[i].naddresses;
+		n += p->peers[i].naddresses + 1;
 	list = malloc((n ? n : 1) * sizeof(*list));
 	if (!list)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->nports; i++)
 		for (size_t j = 0; j < p->ports[i].nsources; j++)
-			list[k++] = make_entry(&p->ports[i].sources[j], i, j, true);
-	for (size_t i = 0; i < p->npeers; i++)
+			list[k++] = make_entry(&p->ports[i].sources[j], i, j, SOURCE);
+	for (size_t i = 0; i < p->npeers; i++) {
 		for (size_t j = 0; j < p->peers[i].naddresses; j++)
-			list[k++] = make_entry(&p->peers[i].addresses[j], i, j, false);
-	qsort(list, n, sizeof(*list), compare);
-	r = walk(&o, list, n);
+			list[k++] = make_entry(&p->peers[i].addresses[j], i, j, ADDRESS);
+		if (!bwl_pfx_parse(p->peers[i].ipsec_remote, &remote, NULL))
+			list[k++] = make_entry(&remote, i, 0, REMOTE);
+	}
+	qsort(list, k, sizeof(*list), compare);
+	r = walk(&o, list, k);
 	free(list);
 	return r;
 }

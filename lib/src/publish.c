@@ -197,7 +197,7 @@ static void note_rates(const struct bwl_pins *p, const struct bwl_gen *g,
 		if (base->zone[i].name[0])
 			rate[base->zone[i].limit.volume.state] = &base->zone[i].limit.rate;
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
-		if (!base->port[i].flags)
+		if (!(base->port[i].flags & (BWL_PORT_HOST | BWL_PORT_UPLINK)))
 			continue;
 		rate[base->port[i].limit.volume.state] = &base->port[i].limit.rate;
 		rate[base->port[i].neighbour.volume.state] = &base->port[i].neighbour.rate;

@@ -123,10 +123,14 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	bpf_map__set_max_entries(s->maps.bwl_name_v1, peers);
 	bpf_map__set_max_entries(s->maps.bwl_peercnt_v1, peers);
 	bpf_map__set_max_entries(s->maps.bwl_retired_v1, peers);
+	bpf_map__set_max_entries(s->maps.bwl_tunnel_v1, peers);
 	bpf_map__set_max_entries(s->maps.bwl_state_v1, 2 * (peers + extras));
 	bpf_map__set_max_entries(s->maps.bwl_extra_v1, extras);
 	bpf_map__set_max_entries(s->maps.bwl_window_v1, windows);
 	bpf_map__set_max_entries(s->maps.bwl_winown_v1, windows);
+	/* Their kfuncs are the VM's: tests/vm. */
+	bpf_program__set_autoload(s->progs.bwl_tc_tunin, false);
+	bpf_program__set_autoload(s->progs.bwl_tc_tunout, false);
 	if (bwlimit_test__load(s))
 		rig_die("cannot load the test object: %s (root and kernel >= 5.12 are needed)",
 			strerror(errno));

@@ -372,7 +372,8 @@ static void random_peer(uint64_t *s, struct bwl_policy *p, unsigned i)
 	x->contained = test_random(s) % 2;
 	x->path = test_random(s) % _BWL_PATH_MAX;
 	if (x->path != BWL_PATH_CLEAR)
-		strcpy(x->ipsec_remote, test_random(s) % 2 ? "192.0.2.77" : "fd00::77");
+		snprintf(x->ipsec_remote, sizeof(x->ipsec_remote),
+			 test_random(s) % 2 ? "203.0.113.%u" : "fd77::%u", i);
 	x->has_via4 = x->has_via6 = x->path == BWL_PATH_CLEAR || test_random(s) % 2;
 	if (x->has_via4) {
 		memcpy(x->via4, "\x0a\x09\x09\x01", 4);

@@ -20,6 +20,17 @@ struct bwl_netdev {
 /* All of them; free with free(). */
 int bwl_netdev_list(struct bwl_netdev **ret, size_t *ret_n, struct bwl_err *e);
 int bwl_netdev_get(const char *name, struct bwl_netdev *ret, struct bwl_err *e);
+/*
+ * An xfrm interface in collect-metadata mode (kernel 6.1), made unless it is there already; a
+ * device of that name and another kind is an error.
+ */
+int bwl_netdev_add_xfrm(const char *name, uint32_t *ret_ifindex, struct bwl_err *e);
+int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e);
+/* A default route through the device, IPv4 and IPv6, in `table`, and a rule that leads what is
+ * bound to the device there: no other traffic sees it. */
+int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_err *e);
+/* The rules go; the routes go with the device. */
+void bwl_netdev_route_none(const struct bwl_netdev *d, uint32_t table);
 int bwl_netdev_set_up(uint32_t ifindex, bool up, struct bwl_err *e);
 
 /*

@@ -13,11 +13,12 @@
 #include "../../../maps/event.h"
 #include "../../../maps/policy.h"
 #include "../../../maps/reason.h"
+#include "../../../maps/tunnel.h"
 
 #define BWL_PIN_DIR "/sys/fs/bpf/bwlimit"	/* default; --pin-dir or BWLIMIT_PIN_DIR */
 
 #define BWL_PIN_MAPS(X)                                                                          \
-	X(schema) X(ctl) X(gate) X(name) X(state) X(extra) X(window) X(winown) X(dev) X(ifport)  \
+	X(schema) X(ctl) X(gate) X(name) X(state) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)  \
 	X(retired) X(peercnt) X(reason) X(evcnt) X(event)                                                   \
 	X(dst4) X(dst6) X(lpm4) X(lpm6) X(own) X(base) X(peer) X(sub)
 enum bwl_pin {
@@ -48,6 +49,7 @@ struct bwl_pins {
 	struct bwl_extra *extra;	/* [max_extras] */
 	struct bwl_window *window;	/* [max_windows] */
 	struct bwl_word *winown;	/* [max_windows] */
+	struct bwl_tunnel *tunnel;	/* [max_peers] */
 	struct bwl_dev *dev;		/* [BWL_MAX_PORTS] */
 	struct bwl_word *ifport;	/* [BWL_MAX_IFINDEX] */
 };

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The tunnel device: one xfrm interface in collect-metadata mode (kernel 6.1) for all encrypted
+ * peers; which one a packet belongs to is its if_id, the peer's id. The kfuncs are of kernel 6.2,
+ * in module xfrm_interface; weak, so that the other programs load without them.
+ *
+ * The if_id is set at the device's egress: the kernel takes it from there only for a packet that
+ * bpf_redirect_neigh() has given a route before.
+ */
+#ifndef BWL_TUNNEL_H
+#define BWL_TUNNEL_H
+
+#include "uplink.h"
+
+struct bpf_xfrm_info {
+	__u32 if_id;
+	int link;
+} __attribute__((preserve_access_index));
+
+int bpf_skb_set_xfrm_info(struct __sk_buff *skb, const struct bpf_xfrm_info *from) __ksym __weak;
+int bpf_skb_get_xfrm_info(struct __sk_buff *skb, struct bpf_xfrm_info *to) __ksym __weak;
+
+/* Decrypted. The kernel does not check what comes out against the SA's policy here: we do. */
+static __always_inline int bwl_tunnel_arrive(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	struct bpf_xfrm_info info = {};
+	int r;
+
+	if (bpf_skb_get_xfrm_info(skb, &info))
+		return BWL_R_NO_SA;
+	r = bwl_grant(c, info.if_id);
+	if (r != BWL_R_NONE)
+		return r;
+	if (c->peer->meta.path == BWL_PATH_CLEAR)
+		return BWL_R_NO_SA;
+	if (bwl_dest(c, c->pkt.saddr) != c->id)
+		return BWL_R_TUNNEL_SRC;
+	return bwl_accept(c, skb);
+}
+
+/* At the device's egress a packet begins with its IP header. */
+static __always_inline int bwl_tunnel_dest(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	if (skb->protocol == bwl_htons(ETH_P_IP)) {
+		c->pkt.family = 4;
+		c->pkt.daddr[2] = bwl_htonl(0xffff);
+		return bpf_skb_load_bytes_relative(skb, 16, &c->pkt.daddr[3], 4, BPF_HDR_START_NET)
+			       ? BWL_R_TRUNCATED : BWL_R_NONE;
+	}
+	if (skb->protocol != bwl_htons(ETH_P_IPV6))
+		return BWL_R_ETHERTYPE;
+	c->pkt.family = 6;
+	return bpf_skb_load_bytes_relative(skb, 24, c->pkt.daddr, 16, BPF_HDR_START_NET)
+		       ? BWL_R_TRUNCATED : BWL_R_NONE;
+}
+
+/* Only what was charged at a host port goes in, under the id of the peer that was charged. */
+static __always_inline int bwl_tunnel_enter(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	struct bpf_xfrm_info info = {};
+	int r;
+
+	if (skb->mark != c->ctl->tag)
+		return BWL_R_GATE;
+	r = bwl_tunnel_dest(c, skb);
+	if (r == BWL_R_NONE)
+		r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
+	if (r != BWL_R_NONE)
+		return r;
+	if (c->peer->meta.path == BWL_PATH_CLEAR)
+		return BWL_R_GATE;
+	info.if_id = c->id;
+	return bpf_skb_set_xfrm_info(skb, &info) ? BWL_R_SEND : BWL_R_PASS_GATE;
+}
+
+#endif

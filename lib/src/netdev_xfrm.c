@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The xfrm interface of the encrypted peers, and its routes. */
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/fib_rules.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <string.h>
+#include <bwl/netdev.h>
+#include "nl.h"
+
+#define RULE_PRIORITY 5210U	/* any: only packets bound to the device match */
+
+static struct nlmsghdr *request(char *buf, uint16_t type, uint16_t flags)
+{
+	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+
+	h->nlmsg_type = type;
+	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+	return h;
+}
+
+/* Without a link-local address: the device itself has nothing to say. */
+static void no_addresses(struct nlmsghdr *h)
+{
+	struct nlattr *spec = mnl_attr_nest_start(h, IFLA_AF_SPEC);
+	struct nlattr *six = mnl_attr_nest_start(h, AF_INET6);
+
+	mnl_attr_put_u8(h, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
+	mnl_attr_nest_end(h, six);
+	mnl_attr_nest_end(h, spec);
+}
+
+static int add_link(const char *name)
+{
+	char buf[512];
+	struct nlmsghdr *h = request(buf, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
+	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
+	struct nlattr *info, *data;
+
+	m->ifi_family = AF_UNSPEC;
+	mnl_attr_put_strz(h, IFLA_IFNAME, name);
+	no_addresses(h);
+	info = mnl_attr_nest_start(h, IFLA_LINKINFO);
+	mnl_attr_put_strz(h, IFLA_INFO_KIND, "xfrm");
+	data = mnl_attr_nest_start(h, IFLA_INFO_DATA);
+	mnl_attr_put(h, IFLA_XFRM_COLLECT_METADATA, 0, NULL);
+	mnl_attr_nest_end(h, data);
+	mnl_attr_nest_end(h, info);
+	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
+}
+
+struct mode {
+	bool collects;
+};
+
+static int info_data(const struct nlattr *a, void *arg)
+{
+	struct mode *x = arg;
+	const struct nlattr *n, *k;
+
+	if (mnl_attr_get_type(a) != IFLA_LINKINFO)
+		return MNL_CB_OK;
+	mnl_attr_for_each_nested(n, a)
+		if (mnl_attr_get_type(n) == IFLA_INFO_DATA)
+			mnl_attr_for_each_nested(k, n)
+				x->collects |= mnl_attr_get_type(k) == IFLA_XFRM_COLLECT_METADATA;
+	return MNL_CB_OK;
+}
+
+static int one_link(const struct nlmsghdr *h, void *arg)
+{
+	return mnl_attr_parse(h, sizeof(struct ifinfomsg), info_data, arg);
+}
+
+/* A kernel before 6.1 ignores the attribute and makes an interface of another sort. */
+static bool collects_metadata(uint32_t ifindex)
+{
+	char buf[256];
+	struct nlmsghdr *h = request(buf, RTM_GETLINK, 0);
+	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
+	struct mode x = { 0 };
+
+	m->ifi_family = AF_UNSPEC;
+	m->ifi_index = (int)ifindex;
+	return !bwl_nl_talk(NETLINK_ROUTE, h, one_link, &x) && x.collects;
+}
+
+int bwl_netdev_add_xfrm(const char *name, uint32_t *ret_ifindex, struct bwl_err *e)
+{
+	struct bwl_netdev d;
+	int r = add_link(name);
+	bool made = !r;
+
+	if (r && r != -EEXIST) {
+		bwl_fail(e, -r, "cannot make xfrm interface %s: %s", name, strerror(-r));
+		return bwl_hint(e, "modprobe xfrm_interface (kernel 6.1, CONFIG_XFRM_INTERFACE)");
+	}
+	r = bwl_netdev_get(name, &d, e);
+	if (r)
+		return r;
+	if (!strcmp(d.kind, "xfrm") && collects_metadata(d.ifindex)) {
+		*ret_ifindex = d.ifindex;
+		return 0;
+	}
+	if (made) {
+		bwl_netdev_del(d.ifindex, NULL);
+		return bwl_fail(e, EOPNOTSUPP, "xfrm interfaces of this kernel collect no metadata (kernel 6.1)");
+	}
+	bwl_fail(e, EEXIST, "%s is there and is no xfrm interface that collects metadata", name);
+	return bwl_hint(e, "ip link del %s, or give another name", name);
+}
+
+int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e)
+{
+	char buf[256];
+	struct nlmsghdr *h = request(buf, RTM_DELLINK, 0);
+	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
+	int r;
+
+	m->ifi_family = AF_UNSPEC;
+	m->ifi_index = (int)ifindex;
+	r = bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
+	return r ? bwl_fail(e, -r, "cannot delete interface %u: %s", ifindex, strerror(-r)) : 0;
+}
+
+static int add_route(uint8_t family, uint32_t ifindex, uint32_t table)
+{
+	char buf[256];
+	struct nlmsghdr *h = request(buf, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE);
+	struct rtmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
+
+	m->rtm_family = family;
+	m->rtm_table = RT_TABLE_UNSPEC;
+	m->rtm_protocol = RTPROT_STATIC;
+	m->rtm_scope = RT_SCOPE_LINK;
+	m->rtm_type = RTN_UNICAST;
+	mnl_attr_put_u32(h, RTA_TABLE, table);
+	mnl_attr_put_u32(h, RTA_OIF, ifindex);
+	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
+}
+
+static int rule(uint16_t type, uint8_t family, const char *name, uint32_t table)
+{
+	char buf[256];
+	struct nlmsghdr *h = request(buf, type, type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0);
+	struct fib_rule_hdr *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
+
+	m->family = family;
+	m->action = FR_ACT_TO_TBL;
+	mnl_attr_put_strz(h, FRA_OIFNAME, name);
+	mnl_attr_put_u32(h, FRA_TABLE, table);
+	mnl_attr_put_u32(h, FRA_PRIORITY, RULE_PRIORITY);
+	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
+}
+
+int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_err *e)
+{
+	static const uint8_t families[] = { AF_INET, AF_INET6 };
+	unsigned i;
+	int r;
+
+	for (i = 0; i < 2; i++) {
+		r = rule(RTM_NEWRULE, families[i], d->name, table);
+		if (r == -EAFNOSUPPORT)
+			continue;	/* no IPv6 here */
+		if (!r || r == -EEXIST)
+			r = add_route(families[i], d->ifindex, table);
+		if (r)
+			return bwl_fail(e, -r, "cannot route IPv%d into %s: %s", i ? 6 : 4, d->name,
+					strerror(-r));
+	}
+	return 0;
+}
+
+void bwl_netdev_route_none(const struct bwl_netdev *d, uint32_t table)
+{
+	rule(RTM_DELRULE, AF_INET, d->name, table);
+	rule(RTM_DELRULE, AF_INET6, d->name, table);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The tunnel device of the encrypted peers: made at attach, gone at detach. */
+#ifndef BWL_LOADER_TUNNEL_H
+#define BWL_LOADER_TUNNEL_H
+
+#include "attach.h"
+
+#define BWL_TUNNEL_DEV "bwl0"
+/* Routes of the tunnel device stand in a table of their own, behind a rule for it alone. */
+#define BWL_TUNNEL_TABLE 0x62776cU
+
+/*
+ * Before the programs are loaded: their kfuncs come with the device's module. Where it is not
+ * asked for by name (--tunnel) and cannot be had, this warns, and encrypted peers stay closed.
+ */
+int bwl_tunnel_make(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_policy *pol,
+		    struct bwl_err *e);
+/* Programs, routes, up; the word that lets packets in is written last. */
+int bwl_tunnel_attach(struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e);
+int bwl_tunnel_remove(struct bwl_load *l, const struct bwl_netdev *d, struct bwl_err *e);
+
+#endif

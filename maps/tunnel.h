@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the kernel holds for the encrypted peers at this moment. User space (ipsec/) writes, from
+ * what XFRM's netlink says; BPF reads. The if_id of a peer's SAs, policies and traffic is its
+ * peer id.
+ *
+ * bwl_tunnel_v1[peer id]. An entry that says SA lets packets into the tunnel device, nothing
+ * more: there the kernel drops what has no SA, and the last gate drops what is not ESP. So an
+ * entry that is late costs packets, never a byte in the clear.
+ */
+#ifndef BWL_MAPS_TUNNEL_H
+#define BWL_MAPS_TUNNEL_H
+
+#include "abi.h"
+
+enum bwl_tunnel_flags {
+	BWL_TUN_SA = 1 << 0,		/* an outbound SA and a policy that demands it */
+	BWL_TUN_SA_IN = 1 << 1,		/* an inbound SA */
+};
+
+/* How much of the work the device does, as read back from the kernel. */
+enum bwl_offload { BWL_OFFLOAD_NONE, BWL_OFFLOAD_CRYPTO, BWL_OFFLOAD_PACKET, _BWL_OFFLOAD_MAX };
+
+struct bwl_tunnel {
+	__u8 flags;		/* enum bwl_tunnel_flags; one store closes or opens */
+	__u8 offload;		/* enum bwl_offload of the outbound SA in use */
+	__u16 overhead;		/* bytes ESP adds to an inner packet, 0 unknown */
+	__u32 changes;		/* counts SAs that came and went: for status */
+	__be32 spi_out, spi_in;	/* newest; 0 none. For status */
+};
+BWL_ASSERT_SIZE(struct bwl_tunnel, 16);
+
+#endif

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Encrypted peers at the host port and at both sides of the uplink: promise 5 as far as it can be
+ * shown without SAs. The tunnel device's own programs need a module: tests/vm shows them.
+ */
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include "prog.h"
+
+#define POLICY                                                                                   \
+	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                  \
+	"host_ports:\n"                                                                          \
+	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                 \
+	"heartbeat: none\npeers:\n"                                                              \
+	"  - { name: sealed, addresses: [10.3.0.1, 'fd00:3::1'], ipsec: { remote: 192.0.2.9 },"  \
+	" grant: { rate: 1gbit } }\n"                                                            \
+	"  - { name: six, addresses: [10.6.0.1], ipsec: { remote: '2001:db8::6' },"              \
+	" grant: { rate: 1gbit } }\n"                                                            \
+	"  - { name: open, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"                  \
+	" grant: { rate: 1gbit } }\n"
+#define TUNNEL_IFINDEX 4242U
+
+static uint32_t id_of(const char *name)
+{
+	struct bwl_err e = { 0 };
+	struct bwl_gen g;
+	uint32_t id;
+
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, &e), 0);
+	id = bwl_peer_id(rig->pins, &g, name);
+	bwl_gen_close(&g);
+	assert_int_not_equal(id, 0);
+	return id;
+}
+
+/* What the tracker of SAs and the loader would write. */
+static void policy_with_sa(void)
+{
+	apply(POLICY);
+	rig_advance(RIG_SECOND);
+	rig->pins->ctl->tunnel = TUNNEL_IFINDEX;
+	rig->pins->tunnel[id_of("sealed")].flags = BWL_TUN_SA;
+}
+
+static const char *gate(const char *spec)
+{
+	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
+					   .ingress = RIG_NOWHERE }, NULL);
+}
+
+static const char *tagged_gate(const char *spec)
+{
+	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
+					   .ingress = RIG_H0, .mark = rig->pins->ctl->tag }, NULL);
+}
+
+static const char *forwarded_gate(const char *spec)
+{
+	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
+					   .ingress = RIG_H0 }, NULL);
+}
+
+#define TO_SEALED "ip4 src=10.0.7.2 dst=10.3.0.1 udp"
+
+static void without_an_sa_no_packet_of_an_encrypted_peer_passes(void **state)
+{
+	(void)state;
+	apply(POLICY);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host("eth " TO_SEALED), "no-sa");
+	rig->pins->tunnel[id_of("sealed")].flags = BWL_TUN_SA;
+	assert_string_equal(host("eth " TO_SEALED), "no-sa");	/* no tunnel device */
+	rig->pins->ctl->tunnel = TUNNEL_IFINDEX;
+	assert_string_equal(host("eth " TO_SEALED), "pass");
+	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.6.0.1 udp"), "no-sa");
+	rig->pins->tunnel[id_of("sealed")].flags = BWL_TUN_SA_IN;
+	assert_string_equal(host("eth " TO_SEALED), "no-sa");
+}
+
+static void what_is_to_be_encrypted_is_charged_and_tagged(void **state)
+{
+	struct rig_packet k = { .prog = RIG_HOST, .port = RIG_H0, .spec = "eth " TO_SEALED " fill=100" };
+	static struct rig_result r;
+
+	(void)state;
+	policy_with_sa();
+	assert_string_equal(judge(&k, &r), "pass");
+	assert_int_equal(r.mark, rig->pins->ctl->tag);
+	assert_int_equal(r.charged, 14 + 20 + 8 + 100);
+}
+
+/* The outer header would carry 20 bits of the host's choice. */
+static void the_flow_label_of_the_host_does_not_reach_the_wire(void **state)
+{
+	uint8_t frame[ETH_HLEN + 48] = { 2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 0x86, 0xdd,
+					 0x6a, 0xbc, 0xde, 0xf1, 0, 8, IPPROTO_UDP, 64 };
+	struct rig_packet k = { .prog = RIG_HOST, .port = RIG_H0, .data = frame, .len = sizeof(frame) };
+	static struct rig_result r;
+
+	(void)state;
+	policy_with_sa();
+	inet_pton(AF_INET6, "fd00:7::2", frame + ETH_HLEN + 8);
+	inet_pton(AF_INET6, "fd00:3::1", frame + ETH_HLEN + 24);
+	frame[ETH_HLEN + 40 + 5] = 8;	/* UDP length */
+	assert_string_equal(judge(&k, &r), "pass");
+	assert_memory_equal(r.data + ETH_HLEN, "\x6a\xb0\x00\x00", 4);	/* class kept, label gone */
+}
+
+static void esp_and_ike_come_only_from_the_dpu_of_a_peer(void **state)
+{
+	(void)state;
+	policy_with_sa();
+	EXPECT(uplink,
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60", "pass-esp" },
+	       { "eth ip6 src=2001:db8::6 dst=2001:db8::2 type=50 fill=60", "pass-esp" },
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 mf=1 fill=64", "pass-esp" },
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=500 dport=500 fill=60", "pass-ike" },
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=4500 dport=4500 fill=60", "pass-ike" },
+	       { "eth ip4 src=192.0.2.8 dst=192.0.2.2 type=50 fill=60", "uplink-in" },
+	       { "eth ip4 src=192.0.2.8 dst=192.0.2.2 udp sport=500 dport=500", "uplink-in" },
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=500 dport=53", "uplink-in" },
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 mf=1 udp sport=500 dport=500 fill=8", "uplink-in" },
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 tcp dport=22", "uplink-in" },
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 icmp kind=8", "uplink-in" },
+	       /* For a host, in the clear. */
+	       { "eth ip4 src=192.0.2.9 dst=10.0.7.2 type=50 fill=60", "uplink-in" },
+	       { "eth ip4 src=192.0.2.9 dst=10.0.7.2 udp sport=500 dport=500", "uplink-in" },
+	       /* An encrypted peer's own address, in the clear. */
+	       { "eth ip4 src=10.3.0.1 dst=10.0.7.2 udp", "no-sa" });
+}
+
+static void the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu(void **state)
+{
+	(void)state;
+	policy_with_sa();
+	EXPECT(tagged_gate,
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "pass-esp" },
+	       { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60", "pass-esp" },
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60", "pass-esp" },
+	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", "pass-gate" },
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.8 type=50 fill=60", "gate" },
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500", "gate" },
+	       /* The SA went away between the charge and here: never in the clear. */
+	       { "eth " TO_SEALED, "gate" },
+	       { "eth ip4 src=10.0.7.2 dst=10.3.0.1 type=50 fill=60", "gate" });
+	EXPECT(gate,
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500 fill=60", "pass-ike" },
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60", "pass-ike" },
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.8 udp sport=500 dport=500 fill=60", "gate" },
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" },	/* not charged */
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 tcp dport=22", "gate" });
+	EXPECT(forwarded_gate,
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500 fill=60", "gate" },
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" });
+}
+
+static void revoking_closes_the_host_port_the_gate_and_the_way_in(void **state)
+{
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	policy_with_sa();
+	assert_int_equal(bwl_revoke(rig->pins, "sealed", &e), 0);
+	assert_string_equal(host("eth " TO_SEALED), "revoked");
+	assert_string_equal(tagged_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"), "revoked");
+	assert_string_equal(uplink("eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60"), "revoked");
+	/* The other side learns of it, and a new grant needs no restart. */
+	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500"),
+			    "pass-ike");
+}
+
+static void a_policy_whose_remotes_a_host_could_reach_is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"  - { name: wide, addresses: [192.0.2.0/24], path: clear, via: 192.0.2.1,"
+		" grant: { rate: 1mbit } }\n",
+		"  - { name: twice, addresses: [10.5.0.1], ipsec: { remote: 192.0.2.9 },"
+		" grant: { rate: 1mbit } }\n",
+		"  - { name: host, addresses: [10.5.0.1], ipsec: { remote: 10.0.7.9 },"
+		" grant: { rate: 1mbit } }\n",
+	};
+	char text[4096];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct bwl_err e = { 0 };
+
+		snprintf(text, sizeof(text), "%s%s", POLICY, bad[i]);
+		assert_int_not_equal(rig_try_policy(rig, text, NULL, NULL, &e), 0);
+		assert_non_null(strstr(e.text, "remote"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TEST(without_an_sa_no_packet_of_an_encrypted_peer_passes),
+		RIG_TEST(what_is_to_be_encrypted_is_charged_and_tagged),
+		RIG_TEST(the_flow_label_of_the_host_does_not_reach_the_wire),
+		RIG_TEST(esp_and_ike_come_only_from_the_dpu_of_a_peer),
+		RIG_TEST(the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu),
+		RIG_TEST(revoking_closes_the_host_port_the_gate_and_the_way_in),
+		RIG_TEST(a_policy_whose_remotes_a_host_could_reach_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
