@@ -77,7 +77,7 @@ int bwl_tc_host(struct __sk_buff *skb)
 
 	skb->mark = 0; /* no host brings a mark */
 	if (r == BWL_R_NONE)
-		r = bwl_sender(&c, bwl_tag(skb), bwl_tc_parse(&c, skb));
+		r = bwl_sender(&c, bwl_tag(skb), bwl_tc_parse(skb, &c.pkt));
 	if (r == BWL_R_NONE)
 		r = bwl_receiver(&c);
 	if (r == BWL_R_PASS_NEIGHBOUR) {
@@ -111,7 +111,7 @@ int bwl_tc_upin(struct __sk_buff *skb)
 
 	skb->mark = 0;
 	if (r == BWL_R_NONE) {
-		parsed = bwl_tc_parse(&c, skb);
+		parsed = bwl_tc_parse(skb, &c.pkt);
 		r = bwl_underlay(&c);
 		if (r == BWL_R_NONE)
 			r = parsed;
@@ -134,7 +134,7 @@ int bwl_tc_gate(struct __sk_buff *skb)
 	int r = bwl_begin(&c, skb->ifindex, 1), parsed;
 
 	if (r == BWL_R_NONE) {
-		parsed = bwl_tc_parse(&c, skb);
+		parsed = bwl_tc_parse(skb, &c.pkt);
 		r = parsed == BWL_R_NONE || parsed == BWL_R_ETHERTYPE ? bwl_leave(&c, skb) : parsed;
 	}
 	bwl_end(&c, BWL_MAX_PORTS + c.port_id, r);
@@ -150,7 +150,7 @@ int bwl_tc_tunin(struct __sk_buff *skb)
 
 	skb->mark = 0;
 	if (r == BWL_R_NONE)
-		r = bwl_tc_parse(&c, skb);
+		r = bwl_tc_parse(skb, &c.pkt);
 	if (r == BWL_R_NONE)
 		r = bwl_tunnel_arrive(&c, skb);
 	bwl_end(&c, c.port_id, r);

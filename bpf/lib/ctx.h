@@ -41,17 +41,6 @@ struct bwl_ctx {
 	__u8 monitored;	/* mode monitor: over the peer's own limit */
 };
 
-/*
- * Does nothing, and the verifier does not know it: after a call of a global function the stack
- * that it was given may hold anything. Else it would walk the stages after the parser once for
- * every way through the parser.
- */
-BWL_GLOBAL int bwl_forget(struct bwl_pkt *k)
-{
-	asm volatile("" : "+r"(k));
-	return k != 0;
-}
-
 /* An entry of an inner array of the packet's generation. */
 static __always_inline void *bwl_inner(void *outer, __u32 slot, __u32 index)
 {

@@ -17,17 +17,21 @@ static __always_inline int bwl_tag(const struct __sk_buff *skb)
 	return skb->vlan_present ? (int)(skb->vlan_tci & 0x0fff) : -1;
 }
 
-static __always_inline int bwl_tc_parse(struct bwl_ctx *c, struct __sk_buff *skb)
+/*
+ * Global, so that the verifier walks the parser once and not the rest of the program once for
+ * every way through the parser: the verifier of Linux 6.12 merges fewer of those than that of
+ * 6.18 and gives up at a million instructions.
+ */
+BWL_GLOBAL int bwl_tc_parse(struct __sk_buff *skb, struct bwl_pkt *k)
 {
 	__u32 want = skb->len < BWL_PULL ? skb->len : BWL_PULL;
-	int r;
 
+	if (!k)
+		return BWL_R_TRUNCATED;
 	if ((void *)(long)skb->data + want > (void *)(long)skb->data_end &&
 	    bpf_skb_pull_data(skb, want))
 		return BWL_R_TRUNCATED;
-	r = bwl_parse(&c->pkt, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len);
-	bwl_forget(&c->pkt);
-	return r;
+	return bwl_parse(k, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len);
 }
 
 /*

@@ -63,4 +63,8 @@ done < <(jq -r '.[] | "\(.works) \(.feature)"' "$LAB_TMP/probe")
 check "bwlimit-ctl runs" sh -c "'$CTL' --help >/dev/null"
 check "a packet passes from one namespace to another" \
 	sh -c "nsenter --net=/run/netns/$LAB-host ping -c 1 -W 5 10.7.0.1 >/dev/null"
+attach() {
+	lab_attach && in_dpu "$LOAD" status >"$LAB_TMP/status" && sed 's/^/# /' "$LAB_TMP/status"
+}
+check "bwlimit-load attaches to host port and uplink" attach
 done_testing
