@@ -81,7 +81,7 @@ enum bwl_state_flags {
 };
 
 /*
- * bwl_window_v1: BPF writes; user space only before the entry's first use.
+ * bwl_window_v1: BPF writes; user space only before the entry's first use, and the last two.
  * turn: bit 63 lock, bits 56..62 epoch, bits 0..55 index of the newest slice. The total
  * counts the bytes of the 12 newest slices, so any interval of 11 slices is within it.
  */
@@ -89,7 +89,8 @@ struct bwl_window {
 	__u64 turn;
 	__u64 total_bytes;
 	__u64 slot_bytes[BWL_WINDOW_SLOTS];
-	__u64 _pad[2];
+	__u64 slice_ns;		/* user space writes: as last in force */
+	__u64 left_ns;		/* user space writes: not in force since; 0 it is */
 };
 BWL_ASSERT_SIZE(struct bwl_window, 128);
 #define BWL_TURN_LOCK (1ULL << 63)

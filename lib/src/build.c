@@ -69,85 +69,49 @@ static uint32_t other_epoch(const struct bwl_window *w, uint32_t in_force)
 	return epoch == turn_epoch(w) ? (epoch + 1) & 0x7f : epoch;
 }
 
-static void spend_window(struct bwl_window *w, const struct bwl_volume *v, uint64_t now_ns)
-{
-	uint64_t slice = now_ns / v->slice_ns & BWL_TURN_SLICE_MASK;
-
-	memset(w, 0, sizeof(*w));
-	w->total_bytes = w->slot_bytes[slice % BWL_WINDOW_SLOTS] = v->spendable_bytes;
-	w->turn = slice | (uint64_t)v->epoch << BWL_TURN_EPOCH_SHIFT;
-}
-
-/* A total volume that becomes one per window: what is spent counts as spent just now. */
-static void carry_total(struct bwl_window *w, uint64_t used)
-{
-	uint64_t more = used > w->total_bytes ? used - w->total_bytes : 0;
-
-	w->total_bytes += more;
-	w->slot_bytes[(w->turn & BWL_TURN_SLICE_MASK) % BWL_WINDOW_SLOTS] += more;
-}
-
 static int build_window(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t state,
-			const struct bwl_volume *before, struct bwl_volume *v, struct bwl_err *e)
+			const struct bwl_volume *before, struct bwl_volume *v, bool *ret_new,
+			struct bwl_err *e)
 {
 	struct bwl_window *w;
-	bool made = false;
 	int r;
 
 	v->slice_ns = (lim->window_ns + BWL_WINDOW_SLICES - 1) / BWL_WINDOW_SLICES;
-	r = bwl_ids_window(ids, state, &v->window, &made, e);
+	r = bwl_ids_window(ids, state, &v->window, ret_new, e);
 	if (r)
 		return r;
 	w = &ids->p->window[v->window];
-	if (before && before->slice_ns) {
+	if (before && before->slice_ns)
 		v->epoch = before->slice_ns == v->slice_ns ? before->epoch
 							   : other_epoch(w, before->epoch);
-		return 0;
-	}
-	/* No policy in force uses the window: it may be written. */
-	if (before && before->spendable_bytes != BWL_VOLUME_NONE)
-		carry_total(w, ids->p->state[state].used_bytes);
-	v->epoch = other_epoch(w, turn_epoch(w));	/* its slice length is not known any more */
+	else
+		v->epoch = other_epoch(w, turn_epoch(w));	/* its slice length is not known any more */
 	return 0;
 }
 
-int bwl_build_limit(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t state, bool exhaust,
-		    uint64_t now_ns, const struct bwl_volume *before, struct bwl_limit *ret,
-		    uint32_t *exhausted, struct bwl_err *e)
+int bwl_build_limit(struct bwl_carry *carry, const struct bwl_lim *lim, uint32_t state,
+		    const struct bwl_volume *before, struct bwl_limit *ret, struct bwl_err *e)
 {
-	struct bwl_pins *p = ids->p;
 	struct bwl_volume *v = &ret->volume;
 	uint64_t rate = lim->present ? lim->rate_bps : BWL_NO_RATE;
-	__u64 *used = &p->state[state].used_bytes, was = 0;
-	int r;
+	bool seen = carry->ids->window_of && carry->ids->window_of[state], made;
+	int r = 0;
 
 	bwl_rate_encode(&ret->rate, rate, lim->burst ? lim->burst : bwl_default_burst(rate));
 	*v = (struct bwl_volume){ .spendable_bytes = BWL_VOLUME_NONE, .window = BWL_NO_WINDOW,
 				  .state = state };
-	if (!lim->present || !lim->has_volume)
-		return 0;
-	v->spendable_bytes = lim->volume;
-	*exhausted += exhaust;
-	if (lim->window_ns) {
-		r = build_window(ids, lim, state, before, v, e);
-		if (!r && exhaust)
-			spend_window(&p->window[v->window], v, now_ns);
-		return r;
+	if (lim->present && lim->has_volume) {
+		v->spendable_bytes = lim->volume;
+		if (lim->window_ns)
+			r = build_window(carry->ids, lim, state, before, v, &made, e);
 	}
-	if (exhaust)
-		was = lim->volume;
-	else if (before && before->slice_ns)	/* one per window that becomes a total */
-		was = p->window[before->window].total_bytes;
-	if (*used < was)
-		*used = was;
-	return 0;
+	return r ? r : bwl_carry_add(carry, v, before, seen, e);
 }
 
 static int fill_limit(struct bwl_build *b, const struct bwl_lim *lim, uint32_t state,
 		      const struct bwl_limit *before, struct bwl_limit *ret, struct bwl_err *e)
 {
-	return bwl_build_limit(b->ids, lim, state, b->exhaust, b->now_ns,
-			       before ? &before->volume : NULL, ret, &b->rep->exhausted, e);
+	return bwl_build_limit(&b->carry, lim, state, before ? &before->volume : NULL, ret, e);
 }
 
 /* Limits that exist once: node, zones, ports. */

@@ -4,8 +4,8 @@
 #define BWL_LIB_BUILD_H
 
 #include <bwl/tables.h>
+#include "carry.h"
 #include "gen.h"
-#include "ids.h"
 
 struct bwl_build {
 	struct bwl_pins *p;
@@ -16,9 +16,8 @@ struct bwl_build {
 	const struct bwl_rate **old_rate; /* by state index, from the old generation */
 	const uint32_t *id;		/* by peer of pol */
 	uint32_t seq;			/* grant_seq of this policy's grants */
-	bool exhaust;			/* volumes start spent */
+	struct bwl_carry carry;		/* accounts that start to count with this policy */
 	uint32_t nsubs, nnexthops;
-	uint64_t now_ns;
 	struct bwl_publish_report *rep;
 };
 
@@ -28,9 +27,8 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e);
 /* Last: let every rate go on where the old generation's is at now_ns. */
 void bwl_build_start(struct bwl_build *b, uint64_t now_ns);
 
-/* One limit, with its window and its first state. base and start are left to the caller. */
-int bwl_build_limit(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t state, bool exhaust,
-		    uint64_t now_ns, const struct bwl_volume *before, struct bwl_limit *ret,
-		    uint32_t *exhausted, struct bwl_err *e);
+/* One limit, with its window; its account is noted in carry. base and start are left to the caller. */
+int bwl_build_limit(struct bwl_carry *carry, const struct bwl_lim *lim, uint32_t state,
+		    const struct bwl_volume *before, struct bwl_limit *ret, struct bwl_err *e);
 
 #endif

@@ -113,7 +113,10 @@ static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state 
 	if (c->set & BWL_SET_BURST)
 		lim.burst = c->lim.burst;
 	if (c->set & BWL_ADD_VOLUME) {
-		lim.volume = (lim.has_volume ? lim.volume : s->used_bytes) + c->lim.volume;
+		/* On top of what is spent, where that is more: +V gives V. */
+		if (!lim.window_ns && (!lim.has_volume || lim.volume < s->used_bytes))
+			lim.volume = s->used_bytes;
+		lim.volume += c->lim.volume;
 		lim.has_volume = true;
 	} else if (c->set & BWL_SET_VOLUME) {
 		lim.has_volume = c->lim.has_volume;
@@ -124,14 +127,14 @@ static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state 
 }
 
 static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *name,
-		const struct bwl_change *c, struct bwl_peer *body, struct bwl_err *e)
+		const struct bwl_change *c, struct bwl_carry *carry, struct bwl_peer *body,
+		struct bwl_err *e)
 {
 	const struct bwl_peer old = *body;
 	struct bwl_lim lim = wanted(&old, &p->state[2 * id], c), accept;
-	uint32_t floor = old.grant.volume.floor, unused = 0;
+	const struct bwl_volume *before = old.meta.flags & BWL_PEER_GRANT ? &old.grant.volume : NULL;
+	uint32_t floor = old.grant.volume.floor;
 	bool follows = accept_follows(&old) || !(old.meta.flags & BWL_PEER_GRANT);
-	bool windowed = lim.has_volume && lim.window_ns;
-	struct bwl_ids ids = { .p = p };
 	int r;
 
 	r = check_lim(name, &lim, e);
@@ -140,15 +143,12 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 	if (floor && lim.rate_bps != BWL_NO_RATE &&
 	    bwl_rate_decode(&g->sub[floor].rate) > lim.rate_bps)
 		return bwl_fail(e, EINVAL, "peer %s: the grant's rate may not be below the floor's", name);
-	/* The index over all peers is only for finding a window: an edit should not wait for it. */
-	r = windowed ? bwl_ids_open(p, &ids, e) : 0;
-	if (r)
-		return r;
-	r = bwl_build_limit(&ids, &lim, 2 * id, false, bwl_now_ns(),
-			    old.meta.flags & BWL_PEER_GRANT ? &old.grant.volume : NULL,
-			    &body->grant, &unused, e);
-	if (windowed)
-		bwl_ids_close(&ids);
+	/* The index over all peers is only for finding accounts: an edit should not wait for it. */
+	if (lim.has_volume && (lim.window_ns || !before || before->slice_ns ||
+			       before->spendable_bytes == BWL_VOLUME_NONE))
+		r = bwl_ids_open(p, carry->ids, e);
+	if (!r)
+		r = bwl_build_limit(carry, &lim, 2 * id, before, &body->grant, e);
 	if (r)
 		return r;
 	body->grant.volume.floor = floor;
@@ -180,6 +180,9 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
 		    struct bwl_err *e)
 {
+	/* What is said aloud to a running system is given: its past is known. */
+	struct bwl_ids ids = { .p = p };
+	struct bwl_carry carry = { .ids = &ids, .fresh = true };
 	uint32_t id, from, to;
 	struct bwl_peer body;
 	struct bwl_gen g;
@@ -206,17 +209,22 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		r = bwl_fail(e, ENOSPC, "no spare entry for an edit: apply the policy again");
 	if (!r) {
 		body = g.peer[from];
-		r = edit(p, &g, id, name, c, &body, e);
+		r = edit(p, &g, id, name, c, &carry, &body, e);
 	}
 	if (!r) {
 		now = bwl_now_ns();
 		continue_rate(p, &g.peer[from].grant.rate, 2 * id, now, &body.grant.rate);
 		continue_rate(p, &g.peer[from].accept, 2 * id + 1, now, &body.accept);
 		g.peer[to] = body;
+		bwl_carry_hold(&carry, now);
 		__atomic_store_n(&p->gate[id].slot[g.slot], to, __ATOMIC_SEQ_CST);
 		memset(g.base->digest, 0, sizeof(g.base->digest)); /* no longer any file's */
 		r = bwl_grace(p, e); /* the old entry is a spare from here on */
+		if (!r)
+			bwl_carry_settle(&carry);
 	}
+	bwl_carry_done(&carry);
+	bwl_ids_close(&ids);
 	bwl_gen_close(&g);
 	return r;
 }

@@ -304,3 +304,28 @@ uint32_t bwl_lookup_dest(const struct bwl_gen *g, uint8_t family, const uint8_t 
 		return id;
 	return 0;
 }
+
+void bwl_limit_each(const struct bwl_pins *p, const struct bwl_gen *g, bwl_limit_fn fn, void *arg)
+{
+	const struct bwl_base *base = g->base;
+	uint32_t i, slot;
+
+	for (i = 1; i < p->schema.max_peers; i++) {
+		slot = p->gate[i].slot[g->slot];
+		if (slot && slot < g->npeers)
+			fn(&g->peer[slot].grant, 2 * i, arg);
+	}
+	for (i = 1; i < g->nsubs; i++)
+		if (g->sub[i].volume.state)
+			fn(&g->sub[i], g->sub[i].volume.state, arg);
+	for (i = 1; i < BWL_MAX_ZONES; i++)
+		if (base->zone[i].name[0])
+			fn(&base->zone[i].limit, base->zone[i].limit.volume.state, arg);
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		if (!(base->port[i].flags & (BWL_PORT_HOST | BWL_PORT_UPLINK)))
+			continue;
+		fn(&base->port[i].limit, base->port[i].limit.volume.state, arg);
+		fn(&base->port[i].neighbour, base->port[i].neighbour.volume.state, arg);
+	}
+	fn(&base->node, base->node.volume.state, arg);
+}

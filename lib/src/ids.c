@@ -200,3 +200,20 @@ bool bwl_ids_spent(const struct bwl_ids *x, uint32_t state)
 {
 	return x->p->state[state].used_bytes || x->window_of[state];
 }
+
+bool bwl_ids_owes(const struct bwl_ids *x, uint32_t id)
+{
+	uint32_t c, state;
+
+	if (bwl_ids_spent(x, 2 * id))
+		return true;
+	state = bwl_ids_find_extra(x, BWL_X_FLOOR, NULL, id, 0);
+	if (state && bwl_ids_spent(x, state))
+		return true;
+	for (c = 0; c < _BWL_CLASS_MAX; c++) {
+		state = bwl_ids_find_extra(x, BWL_X_CLASS, NULL, id, (uint8_t)c);
+		if (state && bwl_ids_spent(x, state))
+			return true;
+	}
+	return false;
+}

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <bpf/bpf.h>
 #include "build.h"
+#include "sweep.h"
 
 /* Written whole before it is made active; packets read the index once. */
 static void switch_to(struct bwl_pins *p, uint32_t slot, uint32_t fallback, uint64_t return_ns)
@@ -91,30 +92,12 @@ struct leaving {
 	uint8_t *stays;		/* by id */
 };
 
-/* Does a volume stand on the account of a peer, of one of its classes or of its floor? */
-static bool owes(struct bwl_ids *ids, uint32_t id)
-{
-	uint32_t c, state;
-
-	if (bwl_ids_spent(ids, 2 * id))
-		return true;
-	state = bwl_ids_find_extra(ids, BWL_X_FLOOR, NULL, id, 0);
-	if (state && bwl_ids_spent(ids, state))
-		return true;
-	for (c = 0; c < _BWL_CLASS_MAX; c++) {
-		state = bwl_ids_find_extra(ids, BWL_X_CLASS, NULL, id, (uint8_t)c);
-		if (state && bwl_ids_spent(ids, state))
-			return true;
-	}
-	return false;
-}
-
 static int note_leaving(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 {
 	struct leaving *l = arg;
 
 	if (id >= l->p->schema.max_peers || l->stays[id] ||
-	    !(owes(l->ids, id) || l->p->gate[id].revoked))
+	    !(bwl_ids_owes(l->ids, id) || l->p->gate[id].revoked))
 		return 0;
 	return retired_put(l->p, pfx, id) ? -errno : 0;
 }
@@ -177,32 +160,24 @@ static int assign(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_i
 	return 0;
 }
 
+static void note_rate(const struct bwl_limit *l, uint32_t state, void *arg)
+{
+	const struct bwl_rate **rate = arg;
+
+	rate[state] = &l->rate;
+}
+
 static void note_rates(const struct bwl_pins *p, const struct bwl_gen *g,
 		       const struct bwl_rate **rate)
 {
-	const struct bwl_base *base = g->base;
 	uint32_t i, slot;
 
+	bwl_limit_each(p, g, note_rate, rate);
 	for (i = 1; i < p->schema.max_peers; i++) {
 		slot = p->gate[i].slot[g->slot];
-		if (!slot || slot >= g->npeers)
-			continue;
-		rate[2 * i] = &g->peer[slot].grant.rate;
-		rate[2 * i + 1] = &g->peer[slot].accept;
+		if (slot && slot < g->npeers)
+			rate[2 * i + 1] = &g->peer[slot].accept;
 	}
-	for (i = 1; i < g->nsubs; i++)
-		if (g->sub[i].volume.state)
-			rate[g->sub[i].volume.state] = &g->sub[i].rate;
-	for (i = 1; i < BWL_MAX_ZONES; i++)
-		if (base->zone[i].name[0])
-			rate[base->zone[i].limit.volume.state] = &base->zone[i].limit.rate;
-	for (i = 0; i < BWL_MAX_PORTS; i++) {
-		if (!(base->port[i].flags & (BWL_PORT_HOST | BWL_PORT_UPLINK)))
-			continue;
-		rate[base->port[i].limit.volume.state] = &base->port[i].limit.rate;
-		rate[base->port[i].neighbour.volume.state] = &base->port[i].neighbour.rate;
-	}
-	rate[base->node.volume.state] = &base->node.rate;
 }
 
 /* The rates of a generation that nobody reads go on at at_ns where the one in force is then. */
@@ -234,44 +209,6 @@ static int rebase(struct bwl_pins *p, const struct bwl_gen *idle, const struct b
 	return r;
 }
 
-/*
- * Forget names and limits that the generation in force does not use (NULL: none is) and that have
- * nothing on their account: peers that left, and what an attempt that ended half way made.
- */
-static int sweep(struct bwl_pins *p, struct bwl_ids *ids, const struct bwl_gen *in_force,
-		 bool *ret_swept, struct bwl_err *e)
-{
-	uint8_t *used = calloc(ids->nstates, 1);
-	uint32_t i;
-
-	if (!used)
-		return bwl_fail(e, ENOMEM, "out of memory");
-	for (i = 1; in_force && i < in_force->nsubs; i++)
-		if (in_force->sub[i].volume.state < ids->nstates)
-			used[in_force->sub[i].volume.state] = 1;
-	*ret_swept = false;
-	for (i = 1; i < p->schema.max_peers; i++) {
-		if (!p->name[i].name[0] || (in_force && p->gate[i].slot[in_force->slot]) ||
-		    owes(ids, i) || p->gate[i].revoked)
-			continue;
-		p->gate[i] = (struct bwl_gate){ 0 };
-		p->name[i].name[0] = '\0';
-		*ret_swept = true;
-	}
-	for (i = 0; i < p->schema.max_extras; i++) {
-		const struct bwl_extra *x = &p->extra[i];
-		uint32_t state = BWL_EXTRA_STATE(p->schema.max_peers, i);
-
-		if ((x->kind != BWL_X_CLASS && x->kind != BWL_X_FLOOR) || used[state] ||
-		    bwl_ids_spent(ids, state))
-			continue;
-		p->extra[i] = (struct bwl_extra){ 0 };
-		*ret_swept = true;
-	}
-	free(used);
-	return 0;
-}
-
 /* After the switch: take over new names, forget what left. */
 static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
 		const uint32_t *id, const struct bwl_gen *in_force, struct bwl_err *e)
@@ -288,7 +225,7 @@ static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids
 		for (k = 0; k < q->naddresses; k++)
 			retired_get(p, &q->addresses[k], true);
 	}
-	return sweep(p, ids, in_force, &swept, e);
+	return bwl_sweep(ids, in_force, &swept, e);
 }
 
 struct publish {
@@ -303,6 +240,7 @@ struct publish {
 static void publish_done(struct publish *x)
 {
 	bwl_ids_close(&x->ids);
+	bwl_carry_done(&x->b.carry);
 	bwl_gen_close(&x->b.gen);
 	if (x->old.base)
 		bwl_gen_close(&x->old);
@@ -326,7 +264,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	}
 	r = bwl_ids_open(p, &x->ids, e);
 	if (!r)
-		r = sweep(p, &x->ids, x->old.base ? &x->old : NULL, &swept, e);
+		r = bwl_sweep(&x->ids, x->old.base ? &x->old : NULL, &swept, e);
 	if (!r && swept) {	/* the index is over what is there */
 		bwl_ids_close(&x->ids);
 		r = bwl_ids_open(p, &x->ids, e);
@@ -351,9 +289,8 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		note_rates(p, &x->old, x->old_rate);
 	x->b = (struct bwl_build){
 		.p = p, .pol = pol, .ids = &x->ids, .old = x->old.base ? &x->old : NULL,
-		.old_rate = x->old_rate, .id = x->id, .rep = rep, .now_ns = bwl_now_ns(),
-		/* Nothing has been in force yet; an attempt that ended half way does not count. */
-		.exhaust = !x->old.base && !p->ctl->generation && !p->ctl->fresh_volume,
+		.old_rate = x->old_rate, .id = x->id, .rep = rep,
+		.carry = { .ids = &x->ids, .fresh = p->ctl->fresh_volume || p->ctl->generation },
 		/* Taken before revocations are looked at: one that comes now has a higher mark. */
 		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
 	};
@@ -362,7 +299,15 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		r = bwl_gen_create(slot == 0 ? 1 : 0, &size, &x->b.gen, e);
 	if (!r)
 		r = bwl_build_fill(&x->b, e);
-	return r;
+	if (r)
+		return r;
+	rep->exhausted = x->b.carry.unknown;
+	if (confirm && x->b.carry.kinds) {
+		bwl_fail(e, EINVAL, "%u volumes change between total and per window: such a policy cannot be tried",
+			 x->b.carry.kinds);
+		return bwl_hint(e, "apply it without --confirm, or leave the kind of the volumes as it is");
+	}
+	return 0;
 }
 
 /* A deadline set under a longer heartbeat does not outlive it. */
@@ -389,6 +334,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = bwl_gen_install(p, &x->b.gen, e);
 	if (r)
 		return r;
+	bwl_carry_hold(&x->b.carry, bwl_now_ns());
 	bwl_build_start(&x->b, bwl_now_ns());
 	/* On trial it ends closed until the way back is ready below: killed in between, a policy
 	 * that nobody confirmed does not stay.
@@ -401,6 +347,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = bwl_grace(p, e);
 	if (r)
 		return r;
+	bwl_carry_settle(&x->b.carry);
 	if (!at) {
 		if (old != BWL_NO_SLOT) {
 			keep_marks(p, old);

@@ -357,6 +357,84 @@ static void another_kind_of_volume_keeps_what_is_spent(void **state)
 	}
 }
 
+/* Bytes pass until the very switch; the clock stands, so no window turns. */
+static void another_kind_of_volume_under_fire_keeps_what_is_spent(void **state)
+{
+	static const char *const spec[] = { TO(1) "udp fill=958", TO(1) "udp fill=58" };
+	struct bwl_change c = { .set = BWL_SET_VOLUME, .lim = { .has_volume = true } };
+	struct bwl_err e = { 0 };
+	uint64_t first = passed_bytes(), was;
+	unsigned i;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("fire", 1) "grant: { rate: 1tbit, volume: 0b } }\n");
+	rig_advance(RIG_SECOND);
+	hammers_start(spec, 2);
+	for (i = 1; i <= 40; i++) {
+		c.lim.window_ns = i % 2 ? 3600 * RIG_SECOND : 0;
+		c.lim.volume = i * 20000000ULL;
+		was = passed_bytes();
+		if (i % 4 < 2)
+			assert_int_equal(bwl_peer_change(rig->pins, "fire", &c, &e), 0);
+		else
+			apply(HEAD "peers:\n" DEST("fire", 1) "grant: { rate: 1tbit, volume: %llub%s } }\n",
+			      (unsigned long long)c.lim.volume, c.lim.window_ns ? " per 1h" : "");
+		while (passed_bytes() < was + 1000000)	/* in the middle of it comes the next change */
+			rig_advance(100);
+		assert_true(passed_bytes() - first <= c.lim.volume);
+	}
+	c.lim.volume = 4000000 + passed_bytes() - first;
+	c.lim.window_ns = 3600 * RIG_SECOND;
+	assert_int_equal(bwl_peer_change(rig->pins, "fire", &c, &e), 0);
+	was = rig_frames(rig, RIG_H0, BWL_R_PEER_VOLUME);
+	while (rig_frames(rig, RIG_H0, BWL_R_PEER_VOLUME) < was + 10000)
+		rig_advance(100);
+	hammers_stop();
+	assert_int_equal(passed_bytes() - first, c.lim.volume);
+}
+
+static void another_kind_of_volume_after_a_time_away_keeps_what_is_spent(void **state)
+{
+	static const char *const volume[] = { "6400b", "6400b per 1h", "6400b" };
+	size_t i, j;
+
+	(void)state;
+	for (j = 0; j < 2; j++) {
+		for (i = j; i < j + 2; i++) {
+			apply(HEAD "peers:\n  - { name: away%zu, addresses: [10.1.0.%zu], path: clear,"
+			      " via: 192.0.2.1, grant: { rate: 1gbit, volume: %s } }\n", j, j + 1, volume[i]);
+			rig_advance(RIG_SECOND);
+			assert_int_equal(drain(j ? TO(2) "udp" : TO(1) "udp"), i == j ? 100 : 0);
+			apply(HEAD "peers:\n" DEST("far", 9) "grant: { rate: 1mbit } }\n");
+			rig_advance(RIG_SECOND);
+		}
+	}
+}
+
+/* On the way back nobody would carry what has passed meanwhile. */
+static void another_kind_of_volume_is_not_tried_with_confirm(void **state)
+{
+	static const char *const volume[] = { "6400b", "6400b per 1h", "6400b" };
+	const struct bwl_publish_opts o = { .confirm_ns = 10 * RIG_SECOND };
+	char text[600];
+	struct bwl_err e = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		snprintf(text, sizeof(text), HEAD "peers:\n" DEST("kind", 1)
+			 "grant: { rate: 1gbit, volume: %s } }\n", volume[i]);
+		if (i)
+			assert_int_equal(rig_try_policy(rig, text, &o, NULL, &e), -EINVAL);
+		rig_policy(rig, text);
+		rig_advance(RIG_SECOND);
+		assert_int_equal(drain(TO(1) "udp"), i ? 0 : 100);
+		/* Another window of the same kind may be. */
+		assert_int_equal(rig_try_policy(rig, text, &o, NULL, &e), 0);
+		assert_int_equal(bwl_rollback(rig->pins, &e), 0);
+	}
+}
+
 static void many_changes_of_a_window_without_a_packet_refill_nothing(void **state)
 {
 	struct bwl_change c = { .set = BWL_SET_VOLUME, .lim = { .has_volume = true, .volume = 6400 } };
@@ -375,6 +453,37 @@ static void many_changes_of_a_window_without_a_packet_refill_nothing(void **stat
 	}
 	rig_advance(RIG_SECOND);
 	assert_int_equal(drain(TO(1) "udp"), 0);
+}
+
+/* A window that has passed stands in nobody's way; a total that was spent stands for ever. */
+static void what_left_with_a_window_is_forgotten_once_it_has_passed(void **state)
+{
+	const char *empty = HEAD "peers:\n" DEST("far", 99) "grant: { rate: 1mbit } }\n";
+	unsigned i, n;
+
+	(void)state;
+	for (i = 0; i < 8; i++) {
+		char *text = calloc(1, 30000), *at = text + sprintf(text, HEAD "peers:\n");
+
+		for (n = 0; n < 60; n++)	/* of 64 windows and 255 ids */
+			at += sprintf(at, "  - { name: w%u-%u, addresses: [10.%u.0.%u], path: clear,"
+				      " via: 192.0.2.1, grant: { rate: 1gbit, volume: 1mb per 1h } }\n",
+				      i, n, i + 2, n + 1);
+		rig_policy(rig, text);
+		rig_advance(RIG_SECOND);
+		for (n = 0; n < 60; n++) {
+			snprintf(text, 100, "eth ip4 src=10.0.7.2 dst=10.%u.0.%u udp", i + 2, n + 1);
+			assert_string_equal(host(text), "pass");
+		}
+		free(text);
+		rig_policy(rig, empty);
+		rig_advance(3600 * RIG_SECOND);
+		rig_policy(rig, empty);
+		assert_string_not_equal(rig->pins->name[1].name, "");
+		rig_advance(3600 * RIG_SECOND / 11 + 12);	/* 12 slices, each rounded up */
+		rig_policy(rig, empty);
+		assert_string_equal(rig->pins->name[1].name, "");
+	}
 }
 
 static int setup_spent(void **state)
@@ -477,7 +586,11 @@ int main(void)
 		RIG_TEST(changes_of_a_limit_pass_no_more_than_its_rate),
 		RIG_TEST(nothing_an_operator_does_adds_volume),
 		RIG_TEST(another_kind_of_volume_keeps_what_is_spent),
+		RIG_TEST(another_kind_of_volume_under_fire_keeps_what_is_spent),
+		RIG_TEST(another_kind_of_volume_after_a_time_away_keeps_what_is_spent),
+		RIG_TEST(another_kind_of_volume_is_not_tried_with_confirm),
 		RIG_TEST(many_changes_of_a_window_without_a_packet_refill_nothing),
+		RIG_TEST(what_left_with_a_window_is_forgotten_once_it_has_passed),
 		cmocka_unit_test_setup_teardown(the_first_policys_volumes_start_spent, setup_spent,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(
