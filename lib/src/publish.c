@@ -86,6 +86,28 @@ static uint32_t retired_get(struct bwl_pins *p, const struct bwl_pfx *pfx, bool 
 	return id < p->schema.max_peers ? id : 0;
 }
 
+/* Entries of names that are forgotten, or in force again. */
+static int prune_retired(struct bwl_pins *p, const struct bwl_gen *in_force, struct bwl_err *e)
+{
+	struct bwl_key_retired key, next;
+	int fd = p->fd[BWL_PIN_retired], more;
+	uint32_t id;
+
+	more = !bpf_map_get_next_key(fd, NULL, &next);
+	while (more) {
+		key = next;
+		more = !bpf_map_get_next_key(fd, &key, &next);	/* before the key may go */
+		if (bpf_map_lookup_elem(fd, &key, &id))
+			continue;
+		if (id < p->schema.max_peers && p->name[id].name[0] &&
+		    !(in_force && p->gate[id].slot[in_force->slot]))
+			continue;
+		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
+			return bwl_fail(e, errno, "cannot forget a peer that left: %s", strerror(errno));
+	}
+	return 0;
+}
+
 struct leaving {
 	struct bwl_pins *p;
 	struct bwl_ids *ids;
@@ -269,6 +291,9 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		bwl_ids_close(&x->ids);
 		r = bwl_ids_open(p, &x->ids, e);
 	}
+	if (r)
+		return r;
+	r = prune_retired(p, x->old.base ? &x->old : NULL, e);
 	if (r)
 		return r;
 	x->id = calloc(pol->npeers + 1, sizeof(*x->id));
