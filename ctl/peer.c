@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `peer`: destinations. add and del make a new policy; set changes one entry in place. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,38 @@ static void show_limit(const char *what, const struct bwl_lim *l)
 	putchar('\n');
 }
 
+static const char *offload_name(const struct bwl_tunnel *t)
+{
+	static const char *const names[_BWL_OFFLOAD_MAX] = { "none", "crypto", "packet" };
+
+	return t->offload < _BWL_OFFLOAD_MAX ? names[t->offload] : "unknown";
+}
+
+/* if_id: what an operator of IPsec looks for. */
+static json_t *tunnel_json(const struct ctl_view *v, uint32_t id)
+{
+	const struct bwl_tunnel *t = &v->pins->tunnel[id];
+
+	return json_pack("{s:i, s:b, s:b, s:s, s:I, s:I}", "if_id", (int)id, "sa_out",
+			 (t->flags & BWL_TUN_SA) != 0, "sa_in", (t->flags & BWL_TUN_SA_IN) != 0,
+			 "offload", offload_name(t), "spi_out", (json_int_t)ntohl(t->spi_out), "spi_in",
+			 (json_int_t)ntohl(t->spi_in));
+}
+
+static void show_tunnel(const struct ctl_view *v, const struct bwl_pol_peer *p, uint32_t id)
+{
+	const struct bwl_tunnel *t = &v->pins->tunnel[id];
+
+	printf("  %-10s to %s, if_id %u, ", "ipsec", p->ipsec_remote, id);
+	if (!v->pins->ctl->tunnel)
+		puts("no tunnel device: bwlimit-load attach");
+	else if (!(t->flags & BWL_TUN_SA))
+		puts("no SA: closed");
+	else
+		printf("SA out %#x, in %#x, offload %s\n", ntohl(t->spi_out), ntohl(t->spi_in),
+		       offload_name(t));
+}
+
 static void show_human(const struct ctl_view *v, const struct bwl_pol_peer *p, uint32_t id,
 		       const struct bwl_peer *body)
 {
@@ -150,6 +183,8 @@ static void show_human(const struct ctl_view *v, const struct bwl_pol_peer *p, u
 	for (unsigned int i = 0; i < _BWL_CLASS_MAX; i++)
 		show_limit(bwl_class_name(i), &p->class_[i]);
 	printf("  %-10s %s\n", "path", bwl_path_name(p->path));
+	if (p->path != BWL_PATH_CLEAR)
+		show_tunnel(v, p, id);
 	if (p->nfrom) {
 		printf("  %-10s", "from");
 		for (size_t i = 0; i < p->nfrom; i++)
@@ -189,6 +224,8 @@ static int peer_show(struct ctl *c, int argc, char **argv)
 		json_object_set_new(o, "state",
 				    json_string(ctl_grant_name(ctl_grant_state(&v, id, body))));
 		json_object_set_new(o, "left", ctl_json_left(&l));
+		if (p->path != BWL_PATH_CLEAR)
+			json_object_set_new(o, "tunnel", tunnel_json(&v, id));
 		ctl_json_print(o);
 	} else {
 		show_human(&v, p, id, body);

@@ -21,17 +21,6 @@ static struct nlmsghdr *request(char *buf, uint16_t type, uint16_t flags)
 	return h;
 }
 
-/* Without a link-local address: the device itself has nothing to say. */
-static void no_addresses(struct nlmsghdr *h)
-{
-	struct nlattr *spec = mnl_attr_nest_start(h, IFLA_AF_SPEC);
-	struct nlattr *six = mnl_attr_nest_start(h, AF_INET6);
-
-	mnl_attr_put_u8(h, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
-	mnl_attr_nest_end(h, six);
-	mnl_attr_nest_end(h, spec);
-}
-
 static int add_link(const char *name)
 {
 	char buf[512];
@@ -41,7 +30,6 @@ static int add_link(const char *name)
 
 	m->ifi_family = AF_UNSPEC;
 	mnl_attr_put_strz(h, IFLA_IFNAME, name);
-	no_addresses(h);
 	info = mnl_attr_nest_start(h, IFLA_LINKINFO);
 	mnl_attr_put_strz(h, IFLA_INFO_KIND, "xfrm");
 	data = mnl_attr_nest_start(h, IFLA_INFO_DATA);
@@ -49,6 +37,24 @@ static int add_link(const char *name)
 	mnl_attr_nest_end(h, data);
 	mnl_attr_nest_end(h, info);
 	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
+}
+
+/* Without a link-local address: the device itself has nothing to say. Without IPv6 it never has. */
+static void no_addresses(uint32_t ifindex)
+{
+	char buf[256];
+	struct nlmsghdr *h = request(buf, RTM_SETLINK, 0);
+	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
+	struct nlattr *spec, *six;
+
+	m->ifi_family = AF_UNSPEC;
+	m->ifi_index = (int)ifindex;
+	spec = mnl_attr_nest_start(h, IFLA_AF_SPEC);
+	six = mnl_attr_nest_start(h, AF_INET6);
+	mnl_attr_put_u8(h, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
+	mnl_attr_nest_end(h, six);
+	mnl_attr_nest_end(h, spec);
+	bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
 }
 
 struct mode {
@@ -100,6 +106,8 @@ int bwl_netdev_add_xfrm(const char *name, uint32_t *ret_ifindex, struct bwl_err 
 	r = bwl_netdev_get(name, &d, e);
 	if (r)
 		return r;
+	if (made)
+		no_addresses(d.ifindex);
 	if (!strcmp(d.kind, "xfrm") && collects_metadata(d.ifindex)) {
 		*ret_ifindex = d.ifindex;
 		return 0;
