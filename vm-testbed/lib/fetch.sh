@@ -6,19 +6,20 @@
 
 VM_ARCH=$(dpkg --print-architecture 2>/dev/null)
 
-# The mirror that this machine uses for Debian itself.
-vm_mirror() {
+# Where this machine gets Debian itself from: "URI SUITE" for its release, updates and security.
+vm_mirrors() {
 	local codename
 	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 	# shellcheck disable=SC2016 # apt's own variables
 	apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' \
 		'Created-By: Packages' 2>/dev/null |
-		awk -v suite="$codename" '$1 == suite && $2 == "main" { print $3; exit }'
+		awk -v suite="$codename" 'index($1, suite) == 1 && $2 == "main" { print $3, $1 }' |
+		sort -k 2 -u
 }
 
-# An apt with lists of its own: vm_apt "SUITE…" COMMAND…
+# An apt with lists of its own: vm_apt SUITE COMMAND…
 vm_apt() {
-	local dir=$VM_CACHE/apt/${1// /+} tool=$2
+	local dir=$VM_CACHE/apt/$1 tool=$2
 	shift 2
 	timeout 300 "$tool" -q -o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir/cache" \
 		-o Dir::Etc::sourcelist="$dir/list.sources" -o Dir::Etc::sourceparts=/dev/null \
@@ -26,23 +27,22 @@ vm_apt() {
 		-o Acquire::Retries=2 -o Acquire::Languages=none "$@"
 }
 
-# Package lists of the suites, fetched at most once a day.
-vm_lists() { # "SUITE…"
-	local dir=$VM_CACHE/apt/${1// /+} mirror
+# Package lists of a suite, fetched at most once a day; of the machine's own release with its
+# updates, so that versions fit what is installed.
+vm_lists() { # SUITE
+	local dir=$VM_CACHE/apt/$1 mirrors uri suite
 	[[ -n $(find "$dir/fresh" -mtime -1 2>/dev/null) ]] && return
-	mirror=$(vm_mirror)
-	if [[ -z $mirror ]]; then
+	mirrors=$(vm_mirrors)
+	if [[ -z $mirrors ]]; then
 		echo "no Debian mirror is configured for apt on this machine"
 		return 1
 	fi
 	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
-	cat >"$dir/list.sources" <<-END
-	Types: deb
-	URIs: $mirror
-	Suites: $1
-	Components: main
-	Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
-	END
+	grep -q " $1\$" <<<"$mirrors" || mirrors="${mirrors%% *} $1"
+	while read -r uri suite; do
+		printf '%s\n' 'Types: deb' "URIs: $uri" "Suites: $suite" 'Components: main' \
+			'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg' ''
+	done <<<"$mirrors" >"$dir/list.sources"
 	if ! vm_apt "$1" apt-get -o APT::Update::Error-Mode=any update >"$dir/update.log" 2>&1; then
 		echo "package lists of $1 cannot be fetched: $(grep -m 1 '^[EW]:' "$dir/update.log")"
 		return 1
@@ -50,13 +50,13 @@ vm_lists() { # "SUITE…"
 	touch "$dir/fresh"
 }
 
-# Download and unpack into DIR, one tree: vm_unpack DIR "SUITE…" PACKAGE[=VERSION]…
+# Download and unpack into DIR, one tree: vm_unpack DIR SUITE PACKAGE…
 vm_unpack() {
-	local into=$1 suites=$2 tmp deb rc=0
+	local into=$1 suite=$2 tmp deb rc=0
 	shift 2
 	mkdir -p "$into" "$VM_CACHE/tmp"
 	tmp=$(mktemp -d -p "$VM_CACHE/tmp")
-	if ! (cd "$tmp" && vm_apt "$suites" apt-get download "$@") >"$tmp/log" 2>&1; then
+	if ! (cd "$tmp" && vm_apt "$suite" apt-get download "$@") >"$tmp/log" 2>&1; then
 		echo "cannot download $*: $(grep -m 1 '^E:' "$tmp/log")"
 		rc=1
 	else
@@ -120,5 +120,10 @@ vm_package_set() { # SET DIR
 				sed -n 's/^Inst \([^ ]*\) (.*/\1/p')
 		mapfile -t pkgs < <(printf '%s\n' "${pkgs[@]}" | sort -u)
 		vm_unpack "$dir/root" "$suite" "${pkgs[@]}" || return
+	done
+	# Where /bin is a link to /usr/bin, what a package has in /bin belongs there too.
+	for name in bin sbin lib; do
+		[[ ! -d $dir/root/$name ]] || { mkdir -p "$dir/root/usr/$name" &&
+			cp -a "$dir/root/$name/." "$dir/root/usr/$name" && rm -r "${dir:?}/root/$name"; }
 	done
 }
