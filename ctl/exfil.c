@@ -43,7 +43,7 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 			"exits without a limit of their own (mode monitor, or no rate): %zu", x->unlimited));
 	if (shape)
 		json_array_append_new(a, json_sprintf(
-			"mode shape polices for now: same long-run rate, burst included (%zu peer%s)",
+			"mode shape may be late by the horizon, which counts as burst (%zu peer%s)",
 			shape, CTL_S(shape)));
 	if (x->contained)
 		json_array_append_new(a, json_sprintf(

@@ -170,7 +170,7 @@ static void show_human(const struct ctl_view *v, const struct bwl_pol_peer *p, u
 	if (*p->zone)
 		printf("  %-10s %s\n", "zone", p->zone);
 	show_limit("grant", &p->grant);
-	printf("  %-10s %s\n", "mode", ctl_mode_text(p->mode));
+	printf("  %-10s %s\n", "mode", ctl_mode_text(v->pins, p->mode));
 	printf("  %-10s %s\n", "expires", ctl_when(p->expiry_ns, v->now_ns, when));
 	if (p->grant.has_volume) {
 		bwl_limit_left(v->pins, &body->grant.rate, &body->grant.volume, 2 * id, v->now_ns, &l);
@@ -224,6 +224,8 @@ static int peer_show(struct ctl *c, int argc, char **argv)
 		json_object_set_new(o, "state",
 				    json_string(ctl_grant_name(ctl_grant_state(&v, id, body))));
 		json_object_set_new(o, "left", ctl_json_left(&l));
+		json_object_set_new(o, "mode_in_force",
+				    json_string(ctl_mode_in_force(v.pins, p->mode)));
 		if (p->path != BWL_PATH_CLEAR)
 			json_object_set_new(o, "tunnel", tunnel_json(&v, id));
 		ctl_json_print(o);
@@ -430,7 +432,7 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 	if (!r) {
 		bwl_audit("peer set %s", ctl_join(argc, argv, line, sizeof(line)));
 		if (w.seen & CTL_W_MODE && w.mode == BWL_SHAPE)
-			bwl_warn("mode shape polices for now: packets over the limit are dropped");
+			ctl_warn_shape(pins);
 		if (c->json)
 			ctl_json_print(json_pack("{s:s,s:b}", "peer", argv[0], "changed", 1));
 		else

@@ -162,7 +162,7 @@ static bool agreed(struct bwl_pins *pins, const struct bwl_policy *to, struct ct
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-static void warn_modes(const struct bwl_policy *pol)
+static void warn_modes(const struct bwl_pins *pins, const struct bwl_policy *pol)
 {
 	size_t shape = 0, sa = 0;
 
@@ -171,9 +171,9 @@ static void warn_modes(const struct bwl_policy *pol)
 		sa += pol->peers[i].path != BWL_PATH_CLEAR;
 	}
 	if (shape)
-		bwl_warn("mode shape polices for now (%zu peer%s)", shape, CTL_S(shape));
-	if (sa)
-		bwl_warn("packets of peers that need IPsec are dropped for now, as no-sa (%zu peer%s)",
+		ctl_warn_shape(pins);
+	if (sa && !pins->ctl->tunnel)
+		bwl_warn("there is no tunnel device: packets of %zu encrypted peer%s are dropped, as no-sa (bwlimit-load attach)",
 			 sa, CTL_S(sa));
 }
 
@@ -207,7 +207,7 @@ static int policy_apply(struct ctl *c, int argc, char **argv)
 	if (r)
 		goto out;
 	warn_all(pol);
-	warn_modes(pol);
+	warn_modes(pins, pol);
 	if (!yes && strcmp(argv[0], "-") && !agreed(pins, pol, c)) {
 		bwl_info("nothing was changed");
 		goto out;

@@ -159,8 +159,6 @@ json_t *ctl_json_peer(const struct bwl_pol_peer *p, uint64_t now_ns)
 	json_object_set_new(o, "revoked", json_boolean(p->revoked));
 	json_object_set_new(o, "grant", ctl_json_lim(&p->grant));
 	json_object_set_new(o, "mode", json_string(bwl_mode_name(p->mode)));
-	if (p->mode == BWL_SHAPE)
-		json_object_set_new(o, "mode_in_force", json_string("police"));
 	if (p->mode == BWL_MARK)
 		json_object_set_new(o, "mark_percent", json_integer(p->mark_pct));
 	json_object_set_new(o, "expires_in_s",
@@ -233,6 +231,7 @@ json_t *ctl_json_policy(const struct bwl_policy *p, uint64_t now_ns)
 	json_object_set_new(o, "heartbeat_s", p->heartbeat_none ? json_null()
 			    : json_real((double)p->heartbeat_ns / 1e9));
 	json_object_set_new(o, "min_charge", json_integer(p->min_charge));
+	json_object_set_new(o, "horizon_s", json_real(p->horizon_ns / 1e9));
 	json_object_set_new(o, "node_limit", ctl_json_lim(&p->node_limit));
 	for (size_t i = 0; i < p->nzones; i++)
 		json_object_set_new(zones, p->zones[i].name, ctl_json_lim(&p->zones[i].limit));
@@ -298,9 +297,21 @@ char *ctl_lim_volume(const struct bwl_lim *l, char buf[static CTL_LIM_BUF])
 	return buf;
 }
 
-const char *ctl_mode_text(unsigned int mode)
+const char *ctl_mode_in_force(const struct bwl_pins *pins, unsigned int mode)
 {
-	return mode == BWL_SHAPE ? "shape (polices for now)" : bwl_mode_name(mode);
+	return bwl_mode_name(mode == BWL_SHAPE && !bwl_is_paced(pins) ? BWL_POLICE : mode);
+}
+
+const char *ctl_mode_text(const struct bwl_pins *pins, unsigned int mode)
+{
+	return mode == BWL_SHAPE && !bwl_is_paced(pins) ? "shape (polices: no fq on an uplink)"
+							: bwl_mode_name(mode);
+}
+
+void ctl_warn_shape(const struct bwl_pins *pins)
+{
+	if (!bwl_is_paced(pins))
+		bwl_warn("mode shape polices: an uplink has no fq that keeps departure times (bwlimit-load attach --pace puts it there)");
 }
 
 char *ctl_when(uint64_t deadline_ns, uint64_t now_ns, char buf[static BWL_UNIT_BUF + 8])

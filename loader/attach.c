@@ -77,6 +77,29 @@ static int may_register(const struct bwl_pins *p, const struct bwl_netdev *d, un
 	return 0;
 }
 
+static bool paced(const struct bwl_netdev *d)
+{
+	bool yes = false;
+
+	bwl_netdev_is_paced(d->ifindex, &yes, NULL);
+	return yes;
+}
+
+/* Mode shape needs a qdisc that keeps departure times; without one it polices. */
+static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *pol,
+			 const struct bwl_netdev *up)
+{
+	struct bwl_err e = { 0 };
+	bool wanted = a->pace;
+	unsigned i;
+
+	for (i = 0; !wanted && pol && i < pol->npeers; i++)
+		wanted = pol->peers[i].grant.present && pol->peers[i].mode == BWL_SHAPE;
+	for (i = 0; wanted && i < a->nuplink; i++)
+		if (!paced(&up[i]) && bwl_netdev_pace(up[i].ifindex, &e))
+			bwl_warn("%s: %s; mode shape polices", up[i].name, e.text);
+}
+
 /* From here on the programs know the port; before, they drop everything of it. */
 static void register_port(struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind)
 {
@@ -89,6 +112,7 @@ static void register_port(struct bwl_pins *p, const struct bwl_netdev *d, unsign
 	dev->mtu = d->mtu;
 	dev->kind = (uint8_t)kind;
 	memcpy(dev->mac, d->mac, 6);
+	dev->flags = kind == BWL_PORT_UPLINK && paced(d) ? BWL_DEV_FQ : 0;
 	dev->ifindex = d->ifindex;
 	p->ifport[d->ifindex].v = id + 1;
 }
@@ -263,6 +287,7 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, const struct bwl
 	/* Programs on maps that nobody sees any more: closed, then replaced or taken away. */
 	if (!l->reused)
 		r = bwl_scan_strays(l, a, e);
+	pace_uplinks(a, pol, up);
 	for (i = 0; !r && i < a->nuplink; i++)
 		r = bwl_attach_port(l, a, &up[i], BWL_PORT_UPLINK, e);
 	for (i = 0; !r && i < a->nhost; i++)

@@ -40,6 +40,7 @@ static const char usage_text[] =
 	"  --max-peers N --max-extras N --max-windows N\n"
 	"                        size of the tables when they are made (65536, 16384, 16384)\n"
 	"  --fresh-volume        volumes of the first policy start unspent (logged)\n"
+	"  --pace                put fq on the uplinks, also when the policy has no peer of mode shape\n"
 	"  --keep-down           leave host ports down after attach\n"
 	"  --open                detach: bring host ports up without any limit (logged)\n"
 	"  --drill               mark the maps as made by a test; verify will say so\n"
@@ -90,7 +91,7 @@ static const struct command {
 };
 
 enum { O_HOST = 256, O_UPLINK, O_POLICY, O_MANAGEMENT, O_TC, O_XDP, O_PEERS, O_EXTRAS, O_WINDOWS,
-       O_FRESH, O_DOWN, O_OPEN, O_DRILL, O_PINS, O_TUNNEL, O_JSON, O_HELP, O_VERSION };
+       O_FRESH, O_DOWN, O_OPEN, O_DRILL, O_PINS, O_TUNNEL, O_PACE, O_JSON, O_HELP, O_VERSION };
 
 static const struct option options[] = {
 	{ "host", 1, NULL, O_HOST }, { "uplink", 1, NULL, O_UPLINK },
@@ -100,7 +101,7 @@ static const struct option options[] = {
 	{ "max-windows", 1, NULL, O_WINDOWS }, { "fresh-volume", 0, NULL, O_FRESH },
 	{ "keep-down", 0, NULL, O_DOWN }, { "open", 0, NULL, O_OPEN },
 	{ "drill", 0, NULL, O_DRILL }, { "pin-dir", 1, NULL, O_PINS },
-	{ "tunnel", 1, NULL, O_TUNNEL }, { "json", 0, NULL, O_JSON }, { "help", 0, NULL, O_HELP },
+	{ "tunnel", 1, NULL, O_TUNNEL }, { "pace", 0, NULL, O_PACE }, { "json", 0, NULL, O_JSON }, { "help", 0, NULL, O_HELP },
 	{ "version", 0, NULL, O_VERSION }, { 0 },
 };
 
@@ -159,6 +160,7 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 	case O_EXTRAS: return number(&a->make.dims.max_extras, "max-extras", 256, 1U << 22, e);
 	case O_WINDOWS: return number(&a->make.dims.max_windows, "max-windows", 16, 1U << 22, e);
 	case O_FRESH: a->make.fresh_volume = true; return 0;
+	case O_PACE: a->pace = true; return 0;
 	case O_DOWN: a->keep_down = true; return 0;
 	case O_OPEN: a->open = true; return 0;
 	case O_DRILL: a->make.drill = true; return 0;

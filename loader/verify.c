@@ -144,6 +144,7 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 	const struct bwl_slot *s;
 	unsigned n = bwl_port_slots(known->kind, &s), k;
 	uint32_t foreign;
+	bool paced;
 	char next[64];
 
 	for (k = 0; k < n; k++)
@@ -163,6 +164,10 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 		bwl_check(c->r, BWL_WARN, "bwlimit-load attach, then apply the policy again",
 			  "port %s has an MTU of %u and had %u when it was attached", d->name, d->mtu,
 			  known->mtu);
+	if (known->kind == BWL_PORT_UPLINK && known->flags & BWL_DEV_FQ &&
+	    (bwl_netdev_is_paced(d->ifindex, &paced, NULL) || !paced))
+		bwl_check(c->r, BWL_FAIL, "bwlimit-load attach --pace",
+			  "uplink %s has lost its fq: packets of mode shape leave up to the horizon early", d->name);
 	if (!d->up)
 		bwl_check(c->r, BWL_WARN, "bwlimit-load up", "port %s is down", d->name);
 }

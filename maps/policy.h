@@ -128,6 +128,7 @@ struct bwl_base {
 	__u32 self_id;		/* peer id of the grant `self`; 0 none */
 	__u32 control;		/* bit per enum bwl_control_bit */
 	__u32 mtu;		/* smallest uplink MTU: largest L3 packet that may be sent */
+	__u32 horizon_ns;	/* mode shape: what cannot leave within it is dropped */
 	__u8 has_lpm4, has_lpm6, _pad[2];
 	__u32 npeers;		/* live peers, for reports */
 	__u8 digest[32];	/* SHA-256 of the normalised policy */

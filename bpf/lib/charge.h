@@ -84,7 +84,8 @@ static __always_inline int bwl_take_one(struct bwl_ctx *c, const struct bwl_limi
 	if (!s)
 		return BWL_CONTENDED;
 	was = bwl_read(s->finish_bytes);
-	j = bwl_rate_judge(&l->rate, was, bwl_rate_drained(&l->rate, c->now_ns), c->charge, &next);
+	j = bwl_rate_judge(&l->rate, was, bwl_rate_drained(&l->rate, c->now_ns), c->charge, t->slack,
+			   &next);
 	if (j == BWL_OVER_RATE)
 		return j;
 	if (j == BWL_OK && bwl_likely(bwl_cas(&s->finish_bytes, was, next) == was)) {
@@ -198,15 +199,52 @@ static __always_inline _Bool bwl_mark_due(const struct bwl_ctx *c, const struct 
 	       t->next - bwl_rate_drained(r, c->now_ns) > (r->burst_bytes * r->mark) >> 8;
 }
 
+/*
+ * Mode shape: what is over the burst may leave within the horizon, each packet at its time. Only
+ * where a qdisc keeps departure times; without one the mode polices.
+ */
+static __always_inline int bwl_slack(const struct bwl_ctx *c, struct bwl_taken *t)
+{
+	const struct bwl_rate *r = &c->peer->grant.rate;
+	__u64 ahead;
+
+	if (c->peer->meta.mode != BWL_SHAPE || !c->paced || c->lapsed ||
+	    (r->flags & BWL_RATE_UNLIMITED))
+		return BWL_R_NONE;
+	if (c->charge + bwl_rate_jitter(r) > r->burst_bytes)
+		return BWL_R_PEER_RATE;
+	ahead = bwl_rate_ahead(r, c->base->horizon_ns);
+	t->slack = ahead > 0x7fffffff ? 0x7fffffff : ahead;
+	return BWL_R_NONE;
+}
+
+/* Nothing departs after expiry. */
+static __always_inline int bwl_pace(struct bwl_ctx *c, const struct bwl_taken *t)
+{
+	const struct bwl_rate *r = &c->peer->grant.rate;
+
+	if (!t->slack || !t->rate)
+		return BWL_R_NONE;
+	c->delay_ns = bwl_rate_delay(r, t->next - bwl_rate_drained(r, c->now_ns));
+	return c->now_ns + c->delay_ns < c->peer->meta.expiry_ns ? BWL_R_NONE : BWL_R_EXPIRED;
+}
+
 static __always_inline int bwl_charge(struct bwl_ctx *c)
 {
 	struct bwl_bill b = {};
 	int r;
 
 	r = bwl_bill_make(c, &b);
+	if (r == BWL_R_NONE)
+		r = bwl_slack(c, &b.taken[BWL_L_PEER]);
 	if (r != BWL_R_NONE)
 		return r;
 	r = bwl_bill_take(c, &b);
+	if (bwl_unlikely(r != BWL_R_NONE)) {
+		bwl_bill_undo(c, &b);
+		return r;
+	}
+	r = bwl_pace(c, &b.taken[BWL_L_PEER]);
 	if (bwl_unlikely(r != BWL_R_NONE)) {
 		bwl_bill_undo(c, &b);
 		return r;
@@ -236,7 +274,7 @@ static __always_inline int bwl_charge_accept(struct bwl_ctx *c)
 	if (r->flags & BWL_RATE_UNLIMITED)
 		return BWL_R_NONE;
 	return bwl_over(bwl_rate_take(r, &s->finish_bytes, bwl_rate_drained(r, c->now_ns),
-				      c->charge, &was, &next), BWL_R_ACCEPT_RATE);
+				      c->charge, 0, &was, &next), BWL_R_ACCEPT_RATE);
 }
 
 #endif

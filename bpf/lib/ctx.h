@@ -13,11 +13,13 @@ static __always_inline __u64 bwl_now(void)
 {
 	return bwl_read(bwl_test_now_ns);
 }
+#define bwl_now_mono() bwl_now()
 #else
 static __always_inline __u64 bwl_now(void)
 {
 	return bpf_ktime_get_boot_ns();
 }
+#define bwl_now_mono() bpf_ktime_get_ns()	/* stands still in suspend, as fq's clock does */
 #endif
 
 struct bwl_ctx {
@@ -28,7 +30,8 @@ struct bwl_ctx {
 	const struct bwl_port *port;
 	const struct bwl_peer *peer;
 	const struct bwl_nexthop *nexthop;
-	__u32 out;	/* ifindex of the uplink */
+	__u64 delay_ns;	/* mode shape: departs so much later */
+	__u32 out;	/* ifindex of the uplink or the tunnel device */
 	__u32 slot;	/* generation */
 	__u32 len;	/* the frame as the hook saw it, bytes */
 	__u32 charge;	/* what it costs, bytes */
@@ -37,6 +40,7 @@ struct bwl_ctx {
 	__u32 lost;	/* charged although refused */
 	__u8 class;
 	__u8 lapsed;	/* the grant is; the floor applies */
+	__u8 paced;	/* the uplink's qdisc keeps departure times */
 	__u8 marked;	/* mode mark: over the threshold */
 	__u8 monitored;	/* mode monitor: over the peer's own limit */
 };

@@ -29,9 +29,10 @@ enum bwl_judgement {
 /*
  * Judge len bytes against the state word. BWL_OK: *ret_next is the word after the packet.
  * BWL_CLOCK: it is the word that heals the state (full debt).
+ * slack: bytes above the burst that may pass because they leave later (mode shape), else 0.
  */
 static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish, __u64 drained,
-					  __u64 len, __u64 *ret_next)
+					  __u64 len, __u64 slack, __u64 *ret_next)
 {
 	__s64 debt = (__s64)(finish - drained);
 
@@ -41,7 +42,7 @@ static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish
 		*ret_next = drained + r->burst_bytes;
 		return BWL_CLOCK;
 	}
-	if ((__u64)debt + len > r->burst_bytes)
+	if ((__u64)debt + len > r->burst_bytes + slack)
 		return BWL_OVER_RATE;
 	*ret_next = drained + (__u64)debt + len;
 	return BWL_OK;
@@ -49,13 +50,14 @@ static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish
 
 /* Charge len bytes. On BWL_OK, *ret_was and *ret_next allow bwl_word_undo(). */
 static __always_inline int bwl_rate_take(const struct bwl_rate *r, __u64 *word, __u64 drained,
-					 __u64 len, __u64 *ret_was, __u64 *ret_next)
+					 __u64 len, __u64 slack, __u64 *ret_was,
+					 __u64 *ret_next)
 {
 	__u64 was = bwl_read(*word), next = 0, seen;
 	int i, j;
 
 	for (i = 0; i < BWL_CAS_TRIES; i++) {
-		j = bwl_rate_judge(r, was, drained, len, &next);
+		j = bwl_rate_judge(r, was, drained, len, slack, &next);
 		if (j != BWL_OK && j != BWL_CLOCK)
 			return j;
 		seen = bwl_cas(word, was, next);
@@ -67,6 +69,34 @@ static __always_inline int bwl_rate_take(const struct bwl_rate *r, __u64 *word, 
 		was = seen;
 	}
 	return BWL_CONTENDED;
+}
+
+/* Bytes that drain in horizon_ns. */
+static __always_inline __u64 bwl_rate_ahead(const struct bwl_rate *r, __u32 horizon_ns)
+{
+	return ((__u64)horizon_ns * r->m) >> (BWL_STEP_SHIFT - r->k);
+}
+
+/* Bytes of a nanosecond, rounded up: what rounding a departure time up can shift. */
+static __always_inline __u64 bwl_rate_jitter(const struct bwl_rate *r)
+{
+	return (((__u64)r->m << r->k) >> BWL_STEP_SHIFT) + 1;
+}
+
+/*
+ * When a packet that left this debt behind may depart: once the debt has drained to the burst
+ * less the jitter, in whole nanoseconds. A packet must fit into that burst by itself. Debt above
+ * it is < 2^32 where the horizon is (bwl_rate_ahead()).
+ */
+static __always_inline __u64 bwl_rate_delay(const struct bwl_rate *r, __u64 debt)
+{
+	__u64 step = ((__u64)r->m << r->k) >> 8, over;
+
+	debt += bwl_rate_jitter(r);
+	if (debt <= r->burst_bytes)
+		return 0;
+	over = debt - r->burst_bytes;
+	return (over << (BWL_STEP_SHIFT - 8)) / (step ? step : 1) + 1;
 }
 
 /* Charge len bytes against a counter that may not pass max. */

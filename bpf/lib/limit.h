@@ -12,9 +12,10 @@
 /* What one packet changed in one limit; zeroed means nothing. */
 struct bwl_taken {
 	__u64 was, next;	/* the rate's word */
-	__u32 slot;		/* window slot the bytes belong in */
+	__u32 slack;		/* in: bytes above the burst that may leave later, see bwl_rate_judge() */
+	__u8 slot;		/* window slot the bytes belong in */
 	__u8 rate, volume;	/* charged */
-	__u16 _pad;
+	__u8 _pad;
 };
 
 static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_state *s,
@@ -22,11 +23,12 @@ static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_
 					  struct bwl_taken *t)
 {
 	__u64 max = l->volume.spendable_bytes;
+	__u32 slot;
 	int j;
 
 	if (!(l->rate.flags & BWL_RATE_UNLIMITED)) {
 		j = bwl_rate_take(&l->rate, &s->finish_bytes, bwl_rate_drained(&l->rate, now_ns),
-				  len, &t->was, &t->next);
+				  len, t->slack, &t->was, &t->next);
 		if (j != BWL_OK)
 			return j;
 		t->rate = 1;
@@ -34,9 +36,10 @@ static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_
 	if (max == BWL_VOLUME_NONE)
 		return BWL_OK;
 	if (w) {
-		t->slot = bwl_window_turn(w, l->volume.slice_ns, l->volume.epoch, now_ns);
-		if (t->slot >= BWL_WINDOW_SLOTS)
+		slot = bwl_window_turn(w, l->volume.slice_ns, l->volume.epoch, now_ns);
+		if (slot >= BWL_WINDOW_SLOTS)
 			return BWL_CONTENDED;
+		t->slot = slot;
 		j = bwl_count_take(&w->total_bytes, max, len);
 	} else {
 		j = bwl_count_take(&s->used_bytes, max, len);

@@ -4,6 +4,7 @@
 #define BWL_TC_H
 
 #include <linux/pkt_cls.h>
+#include <bpf/bpf_core_read.h>
 #include "ctx.h"
 
 #define BWL_PULL 192		/* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
@@ -84,6 +85,24 @@ static __always_inline int bwl_tc_untag(struct bwl_ctx *c, struct __sk_buff *skb
 	return BWL_R_NONE;
 }
 
+/* bpf_skb_set_tstamp(): kernel 5.18. Before, a redirect forgets the departure time. */
+static __always_inline _Bool bwl_can_pace(void)
+{
+	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_skb_set_tstamp);
+}
+
+/*
+ * The departure time, for fq, on its clock. It outlives ESP: an xfrm interface keeps delivery
+ * times (skb_clear_tstamp(), kernel 5.18).
+ */
+static __always_inline int bwl_tc_depart(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	if (!c->delay_ns || !bwl_can_pace())
+		return BWL_R_NONE;
+	return bpf_skb_set_tstamp(skb, bwl_now_mono() + c->delay_ns, BPF_SKB_TSTAMP_DELIVERY_MONO)
+		       ? BWL_R_SEND : BWL_R_NONE;
+}
+
 /* Is there a way out? Asked before charging: what cannot be sent costs nothing. */
 static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 {
@@ -92,15 +111,16 @@ static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 	const struct bwl_dev *dev;
 	__u32 port = nh->port, id = c->id;
 
+	dev = bpf_map_lookup_elem(&bwl_dev_v1, &port);
+	if (!dev || !dev->ifindex || !(dev->kind & BWL_PORT_UPLINK))
+		return BWL_R_NO_NEXTHOP;
+	c->paced = bwl_read(dev->flags) & BWL_DEV_FQ && bwl_can_pace();
 	if (c->peer->meta.path != BWL_PATH_CLEAR) {
 		tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
 		c->out = c->ctl->tunnel;
 		return c->out && tun && (bwl_read(tun->flags) & BWL_TUN_SA) ? BWL_R_NONE : BWL_R_NO_SA;
 	}
 	if (!(c->pkt.family == 4 && nh->has4) && !nh->has6)
-		return BWL_R_NO_NEXTHOP;
-	dev = bpf_map_lookup_elem(&bwl_dev_v1, &port);
-	if (!dev || !dev->ifindex || !(dev->kind & BWL_PORT_UPLINK))
 		return BWL_R_NO_NEXTHOP;
 	c->nexthop = nh;
 	c->out = dev->ifindex;
@@ -137,6 +157,8 @@ static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
 		return BWL_R_SEND;
 	if (c->marked)
 		c->marked = bpf_skb_ecn_set_ce(skb) == 1;
+	if (bwl_tc_depart(c, skb))
+		return BWL_R_SEND;
 	skb->mark = c->ctl->tag;
 	if (!nh)
 		return bwl_tc_encrypt(c, skb, sizeof(struct ethhdr));

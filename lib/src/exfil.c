@@ -19,7 +19,6 @@
 #include "bwl/units.h"
 #include "exfil_flow.h"
 
-#define HORIZON_S 0.010		/* mode shape: a packet may leave so much after it was charged */
 #define END_OF_TIME_S 1e24
 
 struct exit_peer {
@@ -84,8 +83,8 @@ static double long_run(const struct bwl_lim *l)
 	return r;
 }
 
-/* What holds a peer back by itself. */
-static struct bwl_lim own_limit(const struct bwl_pol_peer *x)
+/* What holds a peer back by itself. Mode shape: a packet may leave later than it was charged. */
+static struct bwl_lim own_limit(const struct bwl_pol_peer *x, uint32_t horizon_ns)
 {
 	/* the floor is what remains when there is no grant */
 	struct bwl_lim l = x->grant.present ? x->grant : x->floor;
@@ -94,7 +93,7 @@ static struct bwl_lim own_limit(const struct bwl_pol_peer *x)
 		return (struct bwl_lim){ 0 };
 	if (x->grant.present && x->mode == BWL_SHAPE && l.rate_bps != BWL_NO_RATE)
 		l.burst = (l.burst ? l.burst : bwl_default_burst(l.rate_bps)) +
-			  (uint64_t)ceil(l.rate_bps / 8.0 * HORIZON_S);
+			  (uint64_t)ceil(l.rate_bps / 8.0 * (horizon_ns / 1e9));
 	return l;
 }
 
@@ -172,7 +171,7 @@ static int collect_exits(struct model *m, struct bwl_exfil_result *ret)
 			continue;
 		}
 		out->peer = x;
-		out->lim = own_limit(x);
+		out->lim = own_limit(x, p->horizon_ns);
 		r = group_of(m, zone_of(m, x), from_of(p, x), &out->group);
 		if (r)
 			return r;

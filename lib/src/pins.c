@@ -372,3 +372,17 @@ int bwl_event_lost(struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total, 
 	free(v);
 	return 0;
 }
+
+bool bwl_is_paced(const struct bwl_pins *p)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		if (!p->dev[i].ifindex || !(p->dev[i].kind & BWL_PORT_UPLINK))
+			continue;
+		if (!(p->dev[i].flags & BWL_DEV_FQ))
+			return false;
+		n++;
+	}
+	return n;
+}

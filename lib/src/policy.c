@@ -23,6 +23,7 @@ struct bwl_policy *bwl_policy_new(void)
 	struct bwl_policy *p = must(calloc(1, sizeof(*p)));
 
 	p->min_charge = 64;
+	p->horizon_ns = BWL_HORIZON_NS;
 	return p;
 }
 
@@ -108,6 +109,13 @@ uint64_t bwl_default_burst(uint64_t rate_bps)
 	if (tcp < BWL_GSO_BURST)
 		tcp = BWL_GSO_BURST;
 	return ms > tcp ? ms : tcp;
+}
+
+uint64_t bwl_default_burst_shape(uint64_t rate_bps)
+{
+	uint64_t ms = (rate_bps + 7999) / 8000;
+
+	return ms > BWL_GSO_BURST ? ms : BWL_GSO_BURST;
 }
 
 struct bwl_lim bwl_default_accept(const struct bwl_lim *grant)

@@ -114,6 +114,7 @@ static const cyaml_schema_field_t policy_fields[] = {
 	TEXT("default", bwl_text_policy, default_),
 	MAP("node_limit", bwl_text_policy, node_limit, limit_fields),
 	TEXT("min_charge", bwl_text_policy, min_charge),
+	TEXT("horizon", bwl_text_policy, horizon),
 	MAPS("services", bwl_text_policy, services, service_value),
 	MAPS("peers", bwl_text_policy, peers, peer_value),
 	CYAML_FIELD_END,

@@ -91,7 +91,7 @@ struct bwl_text_policy {
 	char **uplinks; unsigned uplinks_count;
 	char **uplink_control; unsigned uplink_control_count;
 	struct bwl_text_port *host_ports; unsigned host_ports_count;
-	char *heartbeat, *default_, *min_charge;
+	char *heartbeat, *default_, *min_charge, *horizon;
 	struct bwl_text_limit *node_limit;
 	struct bwl_text_zones *zones;
 	struct bwl_text_service *services; unsigned services_count;

@@ -181,6 +181,16 @@ static int take_top(struct bwl_conv *c)
 		p->min_charge = v;
 		c->w.n = 0;
 	}
+	if (t->horizon) {
+		bwl_conv_down(c, "horizon");
+		r = bwl_parse_time(t->horizon, &v, c->e);
+		if (r)
+			return r;
+		if (v < 1000000 || v > 1000000000)
+			return bwl_fail(c->e, ERANGE, "horizon '%.64s': 1ms to 1s", t->horizon);
+		p->horizon_ns = v;
+		c->w.n = 0;
+	}
 	bwl_conv_down(c, "node_limit");
 	r = bwl_conv_limit(c, t->node_limit, &p->node_limit);
 	if (!r)

@@ -385,6 +385,7 @@ unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result 
 	r->act = o.retval;
 	r->len = o.data_size_out;
 	r->mark = skb.mark;
+	r->departs_ns = k->prog == RIG_XDP ? 0 : skb.tstamp;
 	r->counted = 0;
 	r->reason = BWL_R_NONE;
 	r->bytes = r->charged = 0;

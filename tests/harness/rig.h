@@ -78,6 +78,7 @@ struct rig_result {
 	unsigned counted;	/* frames counted, over all reasons of the port's row */
 	uint64_t bytes, charged;
 	uint32_t mark;
+	uint64_t departs_ns;	/* departure time; 0: at once */
 	size_t len;		/* of the frame as it came out */
 	uint8_t data[66000];
 };

@@ -129,6 +129,8 @@ static void what_must_be_said_must_be_said(void **state)
 		{ HEAD "default: accept\n", 5, 10, "is not a default: deny" },
 		{ HEAD "min_charge: 64kb\n", 5, 13, "0 to 65535" },
 		{ HEAD "min_charge: -1\n", 5, 13, "negative" },
+		{ HEAD "horizon: 2s\n", 5, 10, "1ms to 1s" },
+		{ HEAD "horizon: 10us\n", 5, 10, "1ms to 1s" },
 		{ HEAD "uplink_control: [lldp, ospf]\n", 5, 24, "lldp, lacp, bgp, bfd, dhcp or ptp" },
 		{ HEAD, 1, 1, "host_ports: list at least one" },
 		{ "version: 1\nnode: t\nuplinks: []\nheartbeat: none\n", 3, 10, "at least one device" },

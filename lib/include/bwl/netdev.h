@@ -49,6 +49,14 @@ struct bwl_filter {
 int bwl_netdev_first_filter(uint32_t ifindex, bool ingress, struct bwl_filter *ret,
 			    struct bwl_err *e);
 
+/* Is the root qdisc fq, or mq with fq in all its bands: does it keep departure times? */
+int bwl_netdev_is_paced(uint32_t ifindex, bool *ret, struct bwl_err *e);
+/*
+ * fq as root qdisc, beneath mq where the device has several transmit queues. Flow limits as wide
+ * as the qdisc: all packets of one SA are one flow.
+ */
+int bwl_netdev_pace(uint32_t ifindex, struct bwl_err *e);
+
 struct bwl_devlink_port {
 	char name[64];			/* "pci/0000:03:00.0/1" */
 	uint32_t ifindex;		/* 0: no network device of this namespace stands for it */

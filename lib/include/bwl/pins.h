@@ -61,6 +61,9 @@ void bwl_pins_close(struct bwl_pins *p);	/* NULL-safe; drops the lock */
 /* One writer at a time: waits up to 10 s for the flock on the pin directory, then -EBUSY. */
 int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e);
 
+/* Does the qdisc of every uplink keep departure times (mode shape)? */
+bool bwl_is_paced(const struct bwl_pins *p);
+
 uint64_t bwl_now_ns(void);	/* CLOCK_BOOTTIME */
 /* Which generation holds now: slot or BWL_NO_SLOT. */
 uint32_t bwl_active_slot(const struct bwl_pins *p, uint64_t now_ns);

@@ -83,6 +83,7 @@ struct bwl_policy {
 	uint64_t heartbeat_ns;		/* 0 with heartbeat_none */
 	bool heartbeat_none;
 	uint32_t min_charge;		/* default 64 */
+	uint32_t horizon_ns;		/* mode shape: how long a packet may wait; default 10 ms */
 	struct bwl_lim node_limit;
 	struct bwl_pol_zone *zones; size_t nzones;
 	struct bwl_pol_peer *peers; size_t npeers;
@@ -119,8 +120,11 @@ struct bwl_pol_peer *bwl_policy_peer(const struct bwl_policy *p, const char *nam
  */
 #define BWL_GSO_BURST 73728ULL	/* 65535 bytes in 1448-byte segments, 66 + 24 bytes of headers each */
 #define BWL_TCP_BURST_MAX (32ULL << 20)
+#define BWL_HORIZON_NS 10000000U
 #define BWL_MIN_BURST 1518ULL	/* one full frame with a tag; less is an error */
 uint64_t bwl_default_burst(uint64_t rate_bps);
+/* Mode shape paces, so a flow needs no more: 1 ms at the rate, at least one GSO packet. */
+uint64_t bwl_default_burst_shape(uint64_t rate_bps);
 /* grant + 0.1 %, and 5 ms at that rate on top of the burst. */
 struct bwl_lim bwl_default_accept(const struct bwl_lim *grant);
 
