@@ -49,15 +49,17 @@ static int ready(struct bwl_vici *v, short events, uint64_t deadline)
 
 static int lost(struct bwl_vici *v, int code, const char *what, struct bwl_err *e)
 {
+	int r;
+
 	v->broken = true;
 	if (code == ETIMEDOUT) {
-		bwl_fail(e, code, "%s: charon does not answer (%s)", v->path, what);
+		r = bwl_fail(e, code, "%s: charon does not answer (%s)", v->path, what);
 		bwl_hint(e, "it hangs or is stopped: systemctl restart strongswan ends its SAs");
 	} else {
-		bwl_fail(e, code, "%s: %s: %s", v->path, what, strerror(code));
+		r = bwl_fail(e, code, "%s: %s: %s", v->path, what, strerror(code));
 		bwl_hint(e, "systemctl status strongswan");
 	}
-	return -code;
+	return r;
 }
 
 static int connect_by(struct bwl_vici *v, uint64_t deadline)
@@ -319,7 +321,7 @@ int bwl_vici_wait(struct bwl_vici *v, uint64_t timeout_ns, char name[static 256]
 		  struct bwl_err *e)
 {
 	uint64_t deadline = mono_ns() + timeout_ns;
-	struct bwl_vici_packet p;
+	struct bwl_vici_packet p = { 0 };
 	int r;
 
 	r = receive_by(v, "waiting for events", deadline, &p, e);

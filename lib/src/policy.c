@@ -24,6 +24,7 @@ struct bwl_policy *bwl_policy_new(void)
 
 	p->min_charge = 64;
 	p->horizon_ns = BWL_HORIZON_NS;
+	bwl_ipsec_defaults(&p->ipsec);
 	return p;
 }
 
@@ -65,8 +66,11 @@ void bwl_policy_free(struct bwl_policy *p)
 		return;
 	for (size_t i = 0; i < p->nports; i++)
 		free(p->ports[i].sources);
-	for (size_t i = 0; i < p->npeers; i++)
+	for (size_t i = 0; i < p->npeers; i++) {
 		free(p->peers[i].addresses);
+		free(p->peers[i].ipsec_id);
+		free(p->peers[i].ipsec_ppk);
+	}
 	bwl_policy_drop_warnings(p);
 	free(p->uplinks);
 	free(p->ports);

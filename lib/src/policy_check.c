@@ -312,7 +312,7 @@ static int check_all(struct bwl_check *c)
 	struct bwl_policy *p = c->p;
 	int r;
 
-	if ((r = check_node(c)) || (r = check_uplinks(c)))
+	if ((r = check_node(c)) || (r = check_uplinks(c)) || (r = bwl_check_ipsec(c)))
 		return r;
 	bwl_check_at(c, "host_ports", SIZE_MAX, NULL, 0);
 	if (!p->nports)

@@ -51,6 +51,8 @@ bool bwl_check_has_uplink(const struct bwl_policy *p, const char *name);
 /* Among the first n host ports. */
 bool bwl_check_has_port(const struct bwl_policy *p, const char *name, size_t n);
 int bwl_check_zone_cmp(const void *a, const void *b);	/* of pointers to zones, by name */
+int bwl_check_ipsec(struct bwl_check *c);
+int bwl_check_peer_ipsec(struct bwl_check *c, size_t i, const char *who);
 int bwl_check_peer(struct bwl_check *c, size_t i);
 
 #endif

@@ -40,6 +40,9 @@ static int check_path(struct bwl_check *c, size_t i, const char *who)
 	     bwl_check_range(&remote)))
 		return bwl_fail(c->e, EINVAL, "%s: ipsec remote '%s' is not the address of a DPU", who,
 				x->ipsec_remote);
+	r = bwl_check_peer_ipsec(c, i, who);
+	if (r)
+		return r;
 	bwl_check_at(c, "peers", i, "uplink", x->line);
 	if (*x->uplink && !bwl_check_has_uplink(c->p, x->uplink))
 		return bwl_fail(c->e, ENOENT, "%s: uplink %s is not one of uplinks", who, x->uplink);

@@ -93,6 +93,8 @@ static int take_path(struct bwl_conv *c, const struct bwl_text_peer *t, struct b
 			return bwl_conv_missing(c, "remote", "the address of the peer's DPU");
 		r = bwl_conv_name(c, "remote", t->ipsec->remote, x->ipsec_remote,
 			      sizeof(x->ipsec_remote));
+		if (!r)
+			r = bwl_conv_peer_ipsec(c, t->ipsec, x);
 		if (r)
 			return r;
 		c->w.n = back;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Normalised YAML. Lists whose order means nothing are sorted and what equals its default is
- * left out, so the same policy gives the same text whether it came from a file or from maps.
+ * left out, so the same policy gives the same text whether it came from a file or from maps
+ * (which know of IPsec only the remote: the rest is strongSwan's, and not in the digest).
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bwl/policy.h"
 #include "bwl/units.h"
+#include "policy_text.h"
 #include "policy_time.h"
 
 struct dump {
@@ -159,8 +160,12 @@ static void put_path(struct dump *d, const struct bwl_pol_peer *x)
 	/* the first uplink is the default */
 	if (*x->uplink && strcmp(x->uplink, d->p->uplinks[0]))
 		put(d, "    uplink: ", x->uplink, "\n");
-	if (*x->ipsec_remote)
-		put(d, "    ipsec: { remote: \"", x->ipsec_remote, "\" }\n");
+	if (!*x->ipsec_remote)
+		return;
+	put(d, "    ipsec: { remote: \"", x->ipsec_remote, "\"");
+	if (!d->for_digest)
+		bwl_ipsec_dump_peer(x, d->f);
+	put(d, " }\n", NULL, NULL);
 }
 
 static void put_peer(struct dump *d, const struct bwl_pol_peer *x)
@@ -254,6 +259,8 @@ static void put_head(struct dump *d)
 	if (p->horizon_ns != BWL_HORIZON_NS)
 		fprintf(d->f, "horizon: %s\n", bwl_format_time(p->horizon_ns, a));
 	put_limit(d, "", "node_limit", &p->node_limit);
+	if (!d->for_digest)	/* the maps do not have it */
+		bwl_ipsec_dump(p, d->f);
 }
 
 static void put_services(struct dump *d)

@@ -55,6 +55,15 @@ static const cyaml_schema_field_t class_fields[] = {
 
 static const cyaml_schema_field_t ipsec_fields[] = {
 	TEXT("remote", bwl_text_ipsec, remote),
+	TEXT("id", bwl_text_ipsec, id),
+	TEXT("ppk", bwl_text_ipsec, ppk),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_field_t node_ipsec_fields[] = {
+#define X(k) TEXT(#k, bwl_text_node_ipsec, value[BWL_IPSEC_##k]),
+	BWL_IPSEC_KEYS(X)
+#undef X
 	CYAML_FIELD_END,
 };
 
@@ -115,6 +124,7 @@ static const cyaml_schema_field_t policy_fields[] = {
 	MAP("node_limit", bwl_text_policy, node_limit, limit_fields),
 	TEXT("min_charge", bwl_text_policy, min_charge),
 	TEXT("horizon", bwl_text_policy, horizon),
+	MAP("ipsec", bwl_text_policy, ipsec, node_ipsec_fields),
 	MAPS("services", bwl_text_policy, services, service_value),
 	MAPS("peers", bwl_text_policy, peers, peer_value),
 	CYAML_FIELD_END,

@@ -73,7 +73,19 @@ struct bwl_text_port {
 struct bwl_text_service { char *class_, *proto, *port; };
 struct bwl_text_classes { struct bwl_text_limit *limit[_BWL_CLASS_MAX]; };
 struct bwl_text_zones { struct bwl_text_limit *limit[BWL_MAX_ZONES]; };
-struct bwl_text_ipsec { char *remote; };
+struct bwl_text_ipsec { char *remote, *id, *ppk; };
+
+/* The keys of the top-level `ipsec`: also members of struct bwl_pol_ipsec, times with _ns. */
+#define BWL_IPSEC_KEYS(X)                                                                        \
+	X(id) X(local) X(ca) X(ppk) X(start) X(revocation) X(hw_offload) X(rekey) X(hard)        \
+	X(ike_rekey) X(reauth) X(dpd) X(replay_window) X(copy_ecn)
+enum bwl_ipsec_key {
+#define X(k) BWL_IPSEC_##k,
+	BWL_IPSEC_KEYS(X)
+#undef X
+	_BWL_IPSEC_MAX
+};
+struct bwl_text_node_ipsec { char *value[_BWL_IPSEC_MAX]; };
 
 struct bwl_text_peer {
 	char *name;
@@ -93,6 +105,7 @@ struct bwl_text_policy {
 	struct bwl_text_port *host_ports; unsigned host_ports_count;
 	char *heartbeat, *default_, *min_charge, *horizon;
 	struct bwl_text_limit *node_limit;
+	struct bwl_text_node_ipsec *ipsec;
 	struct bwl_text_zones *zones;
 	struct bwl_text_service *services; unsigned services_count;
 	struct bwl_text_peer *peers; unsigned peers_count;
@@ -109,6 +122,10 @@ int bwl_policy_check_at(struct bwl_policy *p, const char *file, struct bwl_where
 /* The part of it that compares prefixes with each other. */
 int bwl_policy_check_overlaps(struct bwl_policy *p, const char *file, struct bwl_where *w,
 			      struct bwl_err *e);
+/* policy_ipsec.c: the top-level `ipsec`, and a peer's id and ppk (remote is the path's). */
+void bwl_ipsec_defaults(struct bwl_pol_ipsec *x);
+void bwl_ipsec_dump(const struct bwl_policy *p, FILE *f);
+void bwl_ipsec_dump_peer(const struct bwl_pol_peer *x, FILE *f);
 void bwl_policy_warn(struct bwl_policy *p, const char *file, unsigned line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void bwl_policy_drop_warnings(struct bwl_policy *p);

@@ -193,9 +193,10 @@ static int take_top(struct bwl_conv *c)
 	}
 	bwl_conv_down(c, "node_limit");
 	r = bwl_conv_limit(c, t->node_limit, &p->node_limit);
-	if (!r)
-		c->w.n = 0;
-	return r;
+	if (r)
+		return r;
+	c->w.n = 0;
+	return bwl_conv_ipsec(c, t->ipsec);
 }
 
 static void *array(size_t n, size_t size)

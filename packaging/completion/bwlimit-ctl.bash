@@ -19,10 +19,10 @@ _bwlimit_ctl() {
 		esac
 	done
 	case $prev in
-	--pin-dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
-	--policy) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	--pin-dir | --ca | --out | --dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
+	--policy | --csr | --vici) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	--port | from | uplink) mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net)" -- "$cur"); return ;;
-	--size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
+	--life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
 		volume | via | via6 | ipsec | for | mark | reason | accept) return ;;
 	mode) mapfile -t COMPREPLY < <(compgen -W 'police shape mark monitor' -- "$cur"); return ;;
 	path) mapfile -t COMPREPLY < <(compgen -W clear -- "$cur"); return ;;
@@ -33,7 +33,7 @@ _bwlimit_ctl() {
 		return
 	fi
 	case $noun/$verb in
-	/) words='peer grant revoke zone policy stats reasons top watch explain exfil heartbeat stop drill' ;;
+	/) words='peer grant revoke zone policy stats reasons top watch explain exfil heartbeat stop drill ipsec pki' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show' ;;
@@ -58,6 +58,17 @@ _bwlimit_ctl() {
 	grant/*) words='rate burst volume for mode mark reason' ;;
 	reasons/*) words='--port --all' ;;
 	drill/*) words='--list --verbose' ;;
+	ipsec/) words='status load render rekey' ;;
+	ipsec/status) words="--vici --timeout $(_bwlimit_ctl_names peer list)" ;;
+	ipsec/rekey) words="--all --ike --vici --timeout $(_bwlimit_ctl_names peer list)" ;;
+	ipsec/load | ipsec/render)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--dir --vici --timeout' -- "$cur")
+		return
+		;;
+	pki/) words='init issue renew revoke' ;;
+	pki/init) words='--ca --name --life --crl-life' ;;
+	pki/issue | pki/renew) words='--ca --out --csr --life --crl-life' ;;
+	pki/revoke) words='--ca --crl-life' ;;
 	top/*) words='--once --interval' ;;
 	watch/*) words='--count --timeout' ;;
 	explain/*) words='--port --size tcp udp icmp icmpv6' ;;

@@ -24,12 +24,9 @@ charon_up() { # name namespace [line of strongswan.conf]…
 	shift 2
 	mkdir -p "$dir"/swanctl/{x509,x509ca,x509crl,private,conf.d}
 	rm -f "$dir/vici"
+	echo 'include conf.d/*.conf' >"$dir/swanctl/swanctl.conf"
 	cat >"$dir/strongswan.conf" <<-END
 	charon-systemd {
-		install_routes = no
-		make_before_break = yes
-		retransmit_timeout = 1
-		retransmit_tries = 2
 		filelog {
 			log {
 				path = $dir/log
@@ -40,10 +37,10 @@ charon_up() { # name namespace [line of strongswan.conf]…
 		$(printf '%s\n' "$@")
 		plugins {
 			include /etc/strongswan.d/charon/*.conf
-			bypass-lan { load = no }
 			vici { socket = unix://$dir/vici }
 		}
 	}
+	include $LAB_HERE/../../ipsec/bwlimit.conf
 	swanctl {
 		plugins {
 			include /etc/strongswan.d/charon/*.conf
@@ -65,7 +62,13 @@ charon_down() { # name: as `systemctl stop`
 vici() { # name command [json]
 	"$VICI" "$(charon_socket "$1")" "${@:2}"
 }
+# Sentences in what charon said since the last charon_mark.
+charon_mark() { stat -c %s "$(charon_dir "$1")/log" >"$(charon_dir "$1")/mark"; }
+charon_said() { # name regex
+	tail -c +"$(($(cat "$(charon_dir "$1")/mark") + 1))" "$(charon_dir "$1")/log" | grep -q -- "$2"
+}
+# Its own complaints about plugins that are not installed are left out.
 swan() { # name arguments of swanctl…
 	STRONGSWAN_CONF=$(charon_dir "$1")/strongswan.conf SWANCTL_DIR=$(charon_dir "$1")/swanctl \
-		swanctl "${@:2}"
+		swanctl "${@:2}" 2> >(grep -v '^plugin\|^opening directory' >&2)
 }

@@ -66,6 +66,7 @@ struct bwl_pol_peer {
 	bool has_via4, has_via6;
 	uint8_t via4[4], via6[16];
 	char ipsec_remote[64];		/* path xfrm or offload; empty otherwise */
+	char *ipsec_id, *ipsec_ppk;	/* only from a file; NULL: as its name, as the node's */
 	unsigned line;
 };
 
@@ -73,6 +74,23 @@ struct bwl_pol_service {		/* overrides of the built-in class table */
 	uint8_t class_;			/* enum bwl_class */
 	uint8_t proto;			/* IP protocol: 6, 17, or any other with port 0 */
 	uint16_t port;
+};
+
+/*
+ * What strongSwan is told beside the peers. It is in the file alone: neither the maps nor the
+ * digest have it. Words are strongSwan's own. lib/src/policy_ipsec.c has domains and defaults.
+ */
+struct bwl_pol_ipsec {
+	char id[256];			/* empty: the node's name */
+	char local[64];			/* address; empty: as routes say */
+	char ca[64];			/* file in swanctl's x509ca; empty: any CA that charon has */
+	char ppk[64];			/* id of a post-quantum preshared key (RFC 8784); empty: none */
+	char start[16], revocation[16], hw_offload[16];
+	uint64_t rekey_ns, hard_ns;	/* CHILD_SA */
+	uint64_t ike_rekey_ns, reauth_ns;	/* IKE_SA; reauth 0: never */
+	uint64_t dpd_ns;
+	uint32_t replay_window;
+	bool copy_ecn;
 };
 
 struct bwl_policy {
@@ -88,6 +106,7 @@ struct bwl_policy {
 	struct bwl_pol_zone *zones; size_t nzones;
 	struct bwl_pol_peer *peers; size_t npeers;
 	struct bwl_pol_service *services; size_t nservices;
+	struct bwl_pol_ipsec ipsec;
 	char **warnings; size_t nwarnings;	/* "file:line: text" */
 };
 

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `ipsec`: strongSwan's connections from the policy, and the SAs that came of them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "ctl.h"
+#include "ipsec/conn.h"
+#include "ipsec/sas.h"
+
+#define TIMEOUT_NS 10000000000ULL
+
+struct place {
+	const char *vici, *dir, *timeout;
+	uint64_t timeout_ns;
+};
+#define PLACE_OPTS(p)                                                                            \
+	{ "--vici", NULL, &(p).vici }, { "--dir", NULL, &(p).dir },                              \
+	{ "--timeout", NULL, &(p).timeout }
+#define PLACE_HELP                                                                               \
+	"  --vici SOCKET   charon's control socket (" BWL_VICI_SOCKET ")\n"                      \
+	"  --timeout TIME  for each answer of charon (10s)\n"
+#define DIR_HELP                                                                                 \
+	"  --dir DIR       swanctl's folder: x509, x509ca, x509crl, private, ppk (" BWL_IPSEC_DIR ")\n"
+
+static int settle(struct ctl *c, struct place *p)
+{
+	p->timeout_ns = TIMEOUT_NS;
+	if (!p->dir)
+		p->dir = BWL_IPSEC_DIR;
+	if (p->timeout && bwl_parse_time(p->timeout, &p->timeout_ns, &c->err))
+		return CTL_USAGE;
+	return 0;
+}
+
+static int open_vici(struct ctl *c, const struct place *p, struct bwl_vici **ret)
+{
+	return bwl_vici_open(p->vici, p->timeout_ns, ret, &c->err);
+}
+
+static bool is_named(const char *name, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (!strcmp(argv[i], name))
+			return true;
+	return !argc;
+}
+
+struct numbers {
+	uint32_t *if_id;	/* by index of peer; 0: not to be loaded */
+	unsigned peers, revoked;
+	bool numbered;		/* in order of the file, because there are no pins */
+};
+
+/* The ids of the pins: what the data plane and the interfaces go by. The caller frees if_id. */
+static int number(struct ctl *c, const struct bwl_policy *pol, bool pins_needed, int argc,
+		  char **argv, struct numbers *ret)
+{
+	struct ctl_view v;
+	int r = ctl_view_open(c, false, &v);
+
+	if (r && (pins_needed || (r != -ENOENT && r != -EACCES && r != -EPERM)))
+		return r;
+	*ret = (struct numbers){ .numbered = r, .if_id = calloc(pol->npeers + 1, sizeof(uint32_t)) };
+	r = ret->if_id ? 0 : bwl_fail(&c->err, ENOMEM, "out of memory");
+	for (size_t i = 0; !r && i < pol->npeers; i++) {
+		const struct bwl_pol_peer *x = &pol->peers[i];
+		const struct bwl_peer *body;
+		uint32_t id;
+
+		if (!*x->ipsec_remote || !is_named(x->name, argc, argv))
+			continue;
+		id = ret->numbered ? ret->peers + 1 : bwl_peer_id(v.pins, &v.gen, x->name);
+		if (!id) {
+			bwl_fail(&c->err, ENOENT, "peer %s is not in the policy in force", x->name);
+			r = bwl_hint(&c->err, "bwlimit-ctl policy apply FILE comes first");
+			break;
+		}
+		body = ret->numbered ? NULL : ctl_view_peer(&v, id);
+		if (body && ctl_grant_state(&v, id, body) == CTL_REVOKED) {
+			ret->revoked++;
+			continue;
+		}
+		ret->if_id[i] = id;
+		ret->peers++;
+	}
+	if (!ret->numbered)
+		ctl_view_close(&v);
+	return r;
+}
+
+static int load_policy(struct ctl *c, int argc, char **argv, struct bwl_policy **ret)
+{
+	int r;
+
+	if (!argc) {
+		ctl_usage(c, "say which policy file; - is standard input");
+		return CTL_USAGE;
+	}
+	r = bwl_policy_load(argv[0], bwl_now_ns(), time(NULL), ret, &c->err);
+	for (int i = 1; !r && i < argc; i++) {
+		const struct bwl_pol_peer *x = bwl_policy_peer(*ret, argv[i]);
+
+		if (!x || !*x->ipsec_remote)
+			r = bwl_fail(&c->err, ENOENT, "%s has no peer '%.64s' with ipsec", argv[0],
+				     argv[i]);
+	}
+	return r;
+}
+
+static void print_head(const struct bwl_policy *pol, const struct bwl_ipsec_caps *caps,
+		       const struct numbers *n)
+{
+	printf("# bwlimit: node %s, %u peer%s; charon %s: %s ML-KEM, %s packet offload\n", pol->node,
+	       n->peers, CTL_S(n->peers), *caps->version ? caps->version : "was not asked, as 5.9.8",
+	       caps->mlkem ? "has" : "no", caps->packet ? "has" : "no");
+	if (n->numbered)
+		puts("# if_id: in the order of the file, because no policy is in force: not for use");
+	if (n->revoked)
+		printf("# left out because they are revoked: %u\n", n->revoked);
+	puts("# strongswan.conf needs install_routes = no (bwlimit.conf in strongswan.d)");
+}
+
+static int ipsec_render(struct ctl *c, int argc, char **argv)
+{
+	struct place p = { 0 };
+	const struct ctl_opt opts[] = { PLACE_OPTS(p), { NULL, NULL, NULL } };
+	struct bwl_ipsec_caps caps = { 0 };
+	struct bwl_policy *pol = NULL;
+	struct bwl_vici *v = NULL;
+	struct numbers n = { 0 };
+	json_t *tree = NULL;
+	int r;
+
+	r = ctl_opts(c, &argc, argv, opts);
+	if (!r)
+		r = settle(c, &p);
+	if (!r)
+		r = load_policy(c, argc, argv, &pol);
+	if (!r)
+		r = number(c, pol, false, argc - 1, argv + 1, &n);
+	/* without a charon the text is for the oldest one that is supported */
+	if (!r && !bwl_vici_open(p.vici, p.timeout_ns, &v, NULL))
+		r = bwl_ipsec_caps_ask(v, &caps, &c->err);
+	if (!r)
+		r = bwl_ipsec_tree(pol, n.if_id, &caps, p.dir, &tree, &c->err);
+	if (!r && c->json) {
+		json_object_set_new(tree, "if_id_from_pins", json_boolean(!n.numbered));
+		ctl_json_print(json_incref(tree));
+	} else if (!r) {
+		print_head(pol, &caps, &n);
+		bwl_ipsec_write(tree, stdout);
+	}
+	json_decref(tree);
+	free(n.if_id);
+	bwl_vici_close(v);
+	bwl_policy_free(pol);
+	return r;
+}
+
+static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
+		       const struct bwl_ipsec_load_report *rep, const struct numbers *n)
+{
+	if (c->json) {
+		ctl_json_print(json_pack("{s:s,s:b,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}",
+			"charon", caps->version, "mlkem", caps->mlkem, "packet_offload", caps->packet,
+			"connections", rep->loaded, "unloaded", rep->unloaded, "revoked", n->revoked,
+			"certificates", rep->certs, "crls", rep->crls, "keys", rep->keys,
+			"old_keys_unloaded", rep->old_keys, "ppks", rep->secrets));
+		return;
+	}
+	printf("charon %s (%s ML-KEM, %s packet offload): %u connection%s loaded, %u unloaded\n",
+	       caps->version, caps->mlkem ? "has" : "no", caps->packet ? "has" : "no", rep->loaded,
+	       CTL_S(rep->loaded), rep->unloaded);
+	printf("  %u certificate%s, %u CRL%s, %u key%s (%u old one%s unloaded), %u PPK%s\n",
+	       rep->certs, CTL_S(rep->certs), rep->crls, CTL_S(rep->crls), rep->keys,
+	       CTL_S(rep->keys), rep->old_keys, CTL_S(rep->old_keys), rep->secrets,
+	       CTL_S(rep->secrets));
+	if (n->revoked)
+		printf("  left out because they are revoked, until `bwlimit-ctl grant`: %u\n", n->revoked);
+}
+
+static int ipsec_load(struct ctl *c, int argc, char **argv)
+{
+	struct place p = { 0 };
+	const struct ctl_opt opts[] = { PLACE_OPTS(p), { NULL, NULL, NULL } };
+	struct bwl_ipsec_load_report rep = { 0 };
+	struct bwl_ipsec_caps caps = { 0 };
+	struct bwl_policy *pol = NULL;
+	struct bwl_vici *v = NULL;
+	struct numbers n = { 0 };
+	json_t *tree = NULL;
+	int r;
+
+	r = ctl_opts(c, &argc, argv, opts);
+	if (!r)
+		r = settle(c, &p);
+	if (!r)
+		r = load_policy(c, argc, argv, &pol);
+	if (!r)
+		r = number(c, pol, true, argc - 1, argv + 1, &n);
+	if (!r)
+		r = open_vici(c, &p, &v);
+	if (!r)
+		r = bwl_ipsec_caps_ask(v, &caps, &c->err);
+	if (!r)
+		r = bwl_ipsec_tree(pol, n.if_id, &caps, p.dir, &tree, &c->err);
+	if (!r)
+		r = bwl_ipsec_load(v, tree, p.dir, argc == 1, &rep, &c->err);
+	if (!r) {
+		bwl_audit("ipsec load %s: %u connections, %u unloaded", argv[0], rep.loaded,
+			  rep.unloaded);
+		print_load(c, &caps, &rep, &n);
+	} else if (rep.failed) {
+		bwl_warn("%u connections loaded, %u refused", rep.loaded, rep.failed);
+	}
+	json_decref(tree);
+	free(n.if_id);
+	bwl_vici_close(v);
+	bwl_policy_free(pol);
+	return r;
+}
+
+static json_t *json_child(const struct bwl_ipsec_child *x)
+{
+	char in[16], out[16];
+
+	snprintf(in, sizeof(in), "0x%08x", x->spi_in);
+	snprintf(out, sizeof(out), "0x%08x", x->spi_out);
+	return json_pack("{s:s,s:s,s:s,s:i,s:I,s:I,s:I,s:I,s:I}", "state", x->state, "spi_in", in,
+			 "spi_out", out, "if_id", x->if_id, "age_s", (json_int_t)x->age_s,
+			 "rekey_in_s", (json_int_t)x->rekey_s, "hard_in_s", (json_int_t)x->hard_s,
+			 "bytes_in", (json_int_t)x->bytes_in, "bytes_out", (json_int_t)x->bytes_out);
+}
+
+static json_t *json_sa(const struct bwl_ipsec_sa *x)
+{
+	json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:s,s:b}", "peer", x->peer, "state", x->state,
+			      "remote", x->remote, "remote_id", x->remote_id, "age_s",
+			      (json_int_t)x->age_s, "rekey_in_s", (json_int_t)x->rekey_s, "ke", x->ke,
+			      "ppk", x->ppk);
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < x->nchildren; i++)
+		json_array_append_new(a, json_child(&x->children[i]));
+	json_object_set_new(o, "child_sas", a);
+	return o;
+}
+
+static void cell_time(struct ctl_table *t, uint64_t s)
+{
+	char buf[BWL_UNIT_BUF];
+
+	ctl_cell(t, "%s", bwl_human_time((double)s, buf));
+}
+
+static void sa_rows(struct ctl_table *t, const struct bwl_ipsec_sa *x)
+{
+	char buf[BWL_UNIT_BUF];
+
+	for (size_t i = 0; i == 0 || i < x->nchildren; i++) {
+		const struct bwl_ipsec_child *k = x->nchildren ? &x->children[i] : NULL;
+
+		ctl_cell(t, "%s", x->peer);
+		ctl_cell(t, "%s", x->remote);
+		ctl_cell(t, "%s", x->state);
+		ctl_cell(t, "%s", k ? k->state : "none");
+		if (!k) {
+			for (unsigned n = 0; n < 7; n++)
+				ctl_cell(t, "-");
+			continue;
+		}
+		ctl_cell(t, "%08x", k->spi_in);
+		ctl_cell(t, "%08x", k->spi_out);
+		cell_time(t, k->age_s);
+		cell_time(t, k->rekey_s);
+		cell_time(t, k->hard_s);
+		ctl_cell(t, "%s", bwl_human_size((double)k->bytes_in, buf));
+		ctl_cell(t, "%s", bwl_human_size((double)k->bytes_out, buf));
+	}
+}
+
+/* Connections without any SA: loaded, and nobody answers. */
+static int idle_peers(struct bwl_vici *v, const struct bwl_ipsec_sa *sas, size_t n, int argc,
+		      char **argv, json_t **ret, struct bwl_err *e)
+{
+	json_t *conns = NULL, *idle = json_array(), *name;
+	char peer[BWL_NAME_LEN];
+	size_t i;
+	int r = bwl_vici_call(v, "get-conns", NULL, &conns, e);
+
+	json_array_foreach(json_object_get(conns, "conns"), i, name) {
+		bool has = false;
+
+		if (!bwl_ipsec_peer_name(json_string_value(name), peer) || !is_named(peer, argc, argv))
+			continue;
+		for (size_t k = 0; k < n; k++)
+			has |= !strcmp(sas[k].peer, peer);
+		if (!has)
+			json_array_append_new(idle, json_string(peer));
+	}
+	json_decref(conns);
+	*ret = idle;
+	return r;
+}
+
+static void print_status(struct ctl *c, const struct bwl_ipsec_sa *sas, size_t n, json_t *idle,
+			 int argc, char **argv)
+{
+	static const char *const heads[] = {
+		"PEER", "REMOTE", "IKE", "CHILD", "SPI IN", "SPI OUT", ">AGE", ">REKEY IN", ">HARD IN",
+		">IN", ">OUT", NULL,
+	};
+	struct ctl_table *t = ctl_table_new(heads);
+	json_t *a = json_array(), *name;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!is_named(sas[i].peer, argc, argv))
+			continue;
+		sa_rows(t, &sas[i]);
+		json_array_append_new(a, json_sa(&sas[i]));
+	}
+	json_array_foreach(idle, i, name) {
+		ctl_cell(t, "%s", json_string_value(name));
+		ctl_cell(t, "-");
+		ctl_cell(t, "none");
+		for (unsigned k = 0; k < 8; k++)
+			ctl_cell(t, "-");
+	}
+	if (c->json)
+		ctl_json_print(json_pack("{s:O,s:O}", "ike_sas", a, "without_sa", idle));
+	else
+		ctl_table_print(t, stdout);
+	json_decref(a);
+	ctl_table_free(t);
+}
+
+static int ipsec_status(struct ctl *c, int argc, char **argv)
+{
+	struct place p = { 0 };
+	const struct ctl_opt opts[] = { PLACE_OPTS(p), { NULL, NULL, NULL } };
+	struct bwl_ipsec_sa *sas = NULL;
+	struct bwl_vici *v = NULL;
+	json_t *idle = NULL;
+	size_t n = 0;
+	int r;
+
+	r = ctl_opts(c, &argc, argv, opts);
+	if (!r)
+		r = settle(c, &p);
+	if (!r)
+		r = open_vici(c, &p, &v);
+	if (!r)
+		r = bwl_ipsec_sas(v, NULL, &sas, &n, &c->err);
+	if (!r)
+		r = idle_peers(v, sas, n, argc, argv, &idle, &c->err);
+	if (!r)
+		print_status(c, sas, n, idle, argc, argv);
+	json_decref(idle);
+	bwl_ipsec_sas_free(sas, n);
+	bwl_vici_close(v);
+	return r;
+}
+
+/* Every peer that has an IKE_SA now. */
+static int rekey_all(struct ctl *c, struct bwl_vici *v, bool ike, unsigned *total)
+{
+	struct bwl_ipsec_sa *sas = NULL;
+	unsigned matches;
+	size_t n = 0;
+	int r = bwl_ipsec_sas(v, NULL, &sas, &n, &c->err);
+
+	for (size_t i = 0; !r && i < n; i++) {
+		if (i && !strcmp(sas[i].peer, sas[i - 1].peer))
+			continue;
+		if (!ike && !sas[i].nchildren)
+			continue;
+		matches = 0;
+		r = bwl_ipsec_rekey(v, sas[i].peer, ike, &matches, &c->err);
+		if (r == -ENOENT)	/* gone meanwhile */
+			r = 0;
+		*total += matches;
+	}
+	bwl_ipsec_sas_free(sas, n);
+	return r;
+}
+
+static int ipsec_rekey(struct ctl *c, int argc, char **argv)
+{
+	bool ike = false, all = false;
+	struct place p = { 0 };
+	const struct ctl_opt opts[] = {
+		{ "--ike", &ike, NULL }, { "--all", &all, NULL }, PLACE_OPTS(p), { NULL, NULL, NULL },
+	};
+	unsigned total = 0, matches;
+	struct bwl_vici *v = NULL;
+	int r;
+
+	r = ctl_opts(c, &argc, argv, opts);
+	if (!r)
+		r = settle(c, &p);
+	if (!r && all == (argc > 0))
+		return ctl_usage(c, all ? "--all, or names: not both" : "say which peers, or --all");
+	if (!r)
+		r = open_vici(c, &p, &v);
+	if (!r && all)
+		r = rekey_all(c, v, ike, &total);
+	for (int i = 0; !r && i < argc; i++) {
+		matches = 0;
+		r = bwl_ipsec_rekey(v, argv[i], ike, &matches, &c->err);
+		total += matches;
+	}
+	bwl_vici_close(v);
+	if (r)
+		return r;
+	if (c->json)
+		ctl_json_print(json_pack("{s:i,s:s}", "rekeying", total, "what", ike ? "ike" : "child"));
+	else
+		printf("rekeying: %u %s_SA%s\n", total, ike ? "IKE" : "CHILD", CTL_S(total));
+	return 0;
+}
+
+const struct ctl_cmd ctl_ipsec_cmds[] = {
+	{ "ipsec", "status", "[PEER…]", "IKE_SAs and CHILD_SAs of the peers, as charon has them",
+	  PLACE_HELP "\nExamples:\n  bwlimit-ctl ipsec status\n  bwlimit-ctl ipsec status tray-3 --json\n",
+	  ipsec_status },
+	{ "ipsec", "load", "FILE [PEER…]", "Give charon the connections of a policy file, and the credentials",
+	  "The policy must be in force (`policy apply`): its peers' ids tie SAs to grants. Credentials of\n"
+	  "the folder are loaded first; keys that are no longer in it are unloaded. Connections bwl-* that\n"
+	  "the file has no more are unloaded and their SAs ended, unless peers are named. Revoked peers\n"
+	  "are left out. FILE - is standard input.\n\n"
+	  DIR_HELP PLACE_HELP
+	  "\nExamples:\n  bwlimit-ctl ipsec load /etc/bwlimit/policy.yaml\n"
+	  "  bwlimit-ctl ipsec load policy.yaml tray-3\n", ipsec_load },
+	{ "ipsec", "render", "FILE [PEER…]", "The same connections as text for swanctl.conf",
+	  "For reading, or for sites that load it themselves (swanctl --load-all): use either that or\n"
+	  "`ipsec load`, since each unloads what it does not know. Asks charon, when it runs, what it can do.\n\n"
+	  DIR_HELP PLACE_HELP
+	  "\nExamples:\n  bwlimit-ctl ipsec render policy.yaml >/etc/swanctl/conf.d/bwlimit.conf\n",
+	  ipsec_render },
+	{ "ipsec", "rekey", "PEER… | --all [--ike]", "New keys now, without loss",
+	  "  --ike           the IKE_SA instead of the CHILD_SAs\n" PLACE_HELP
+	  "\nExamples:\n  bwlimit-ctl ipsec rekey tray-3\n  bwlimit-ctl ipsec rekey --all --ike\n",
+	  ipsec_rekey },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

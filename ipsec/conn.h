@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the policy to strongSwan's connections: one tree, written as the text of swanctl.conf or
+ * sent to charon by VICI. Each peer with `ipsec` is a connection bwl-NAME with a child of the same
+ * name, whose SAs and policies carry the peer's id as if_id.
+ */
+#ifndef BWL_IPSEC_CONN_H
+#define BWL_IPSEC_CONN_H
+
+#include <jansson.h>
+#include <stdio.h>
+#include "bwl/policy.h"
+#include "ipsec/vici.h"
+
+#define BWL_IPSEC_DIR "/etc/swanctl"	/* certificates, keys, CRLs; --dir elsewhere */
+
+/* What the installed charon can do beyond Debian 12's (5.9.8), found by asking and by trying. */
+struct bwl_ipsec_caps {
+	char version[64];	/* empty: no charon was asked */
+	bool mlkem;		/* ML-KEM-768 as an additional key exchange (RFC 9370) */
+	bool packet;		/* hw_offload = packet, crypto */
+	bool prefer_childless;	/* childless = prefer */
+};
+int bwl_ipsec_caps_ask(struct bwl_vici *v, struct bwl_ipsec_caps *ret, struct bwl_err *e);
+
+/*
+ * "bwl-NAME". A dot ends a name in swanctl.conf, so it is written as ~, which no name of a peer
+ * has.
+ */
+#define BWL_IPSEC_NAME (BWL_NAME_LEN + 8)
+char *bwl_ipsec_conn_name(const char *peer, char buf[static BWL_IPSEC_NAME]);
+/* Back; false when the connection is not ours. */
+bool bwl_ipsec_peer_name(const char *conn, char buf[static BWL_NAME_LEN]);
+
+/*
+ * The sections `connections` and, where post-quantum preshared keys are used, `secrets` (without
+ * the secrets). if_id[i] belongs to p->peers[i]; 0: leave the peer out. dir: swanctl's.
+ */
+int bwl_ipsec_tree(const struct bwl_policy *p, const uint32_t *if_id,
+		   const struct bwl_ipsec_caps *caps, const char *dir, json_t **ret,
+		   struct bwl_err *e);
+/* As swanctl.conf. */
+void bwl_ipsec_write(json_t *tree, FILE *f);
+
+struct bwl_ipsec_load_report {
+	unsigned certs, keys, crls, secrets;	/* sent to charon */
+	unsigned loaded, failed, unloaded;	/* connections */
+	unsigned old_keys;			/* unloaded: no longer in the folder */
+};
+/*
+ * Credentials of dir, then the connections. `all`: connections bwl-* that are not in the tree are
+ * unloaded and their SAs ended. Goes on after a connection that charon refuses; the first refusal
+ * is the error.
+ */
+int bwl_ipsec_load(struct bwl_vici *v, json_t *tree, const char *dir, bool all,
+		   struct bwl_ipsec_load_report *ret, struct bwl_err *e);
+
+#endif

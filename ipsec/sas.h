@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The SAs of our connections as charon has them. The kernel's view is another: xfrm. */
+#ifndef BWL_IPSEC_SAS_H
+#define BWL_IPSEC_SAS_H
+
+#include "ipsec/conn.h"
+
+struct bwl_ipsec_child {
+	char state[16];			/* "INSTALLED", "REKEYING", … */
+	uint32_t spi_in, spi_out;	/* host byte order */
+	uint32_t if_id;
+	uint64_t unique;
+	uint64_t age_s, rekey_s, hard_s;	/* rekey_s, hard_s: from now; 0: due */
+	uint64_t bytes_in, bytes_out;
+};
+
+struct bwl_ipsec_sa {
+	char peer[BWL_NAME_LEN];
+	char state[16];			/* of the IKE_SA: "ESTABLISHED", … */
+	char remote[64], remote_id[256];
+	uint64_t unique, age_s, rekey_s;
+	bool ppk;
+	char ke[96];			/* key exchanges, "ECP_384/KE1_ML_KEM_768" */
+	struct bwl_ipsec_child *children;
+	size_t nchildren;
+};
+
+/* peer NULL: of all. Sorted by peer, then as charon made them. The caller frees. */
+int bwl_ipsec_sas(struct bwl_vici *v, const char *peer, struct bwl_ipsec_sa **ret, size_t *ret_n,
+		  struct bwl_err *e);
+void bwl_ipsec_sas_free(struct bwl_ipsec_sa *x, size_t n);
+
+/* Ask the peer, without waiting for what comes of it. */
+int bwl_ipsec_initiate(struct bwl_vici *v, const char *peer, struct bwl_err *e);
+/*
+ * Rekey the CHILD_SAs of a peer, or with ike its IKE_SA. *ret: how many SAs were told to. It goes
+ * on in charon.
+ */
+int bwl_ipsec_rekey(struct bwl_vici *v, const char *peer, bool ike, unsigned *ret,
+		    struct bwl_err *e);
+
+#endif

@@ -1,0 +1,186 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Two real charons under policies of ours: certificates of `pki`, connections of `ipsec load` on one
+# side and of `ipsec render` on the other, up to the IKE_SA. ESP is not needed: where the kernel
+# lacks it (then no CHILD_SA can be installed) everything here still holds.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LAB=bwl-ipsec-$$ LAB_DESTS=0
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/../harness/lab.sh"
+# shellcheck source=../harness/charon.sh
+. "$here/../harness/charon.sh"
+charon_require
+lab_up || exit 1
+lab_ns a && lab_ns b && lab_veth a e0 b e0 || exit 1
+lab_addr a e0 192.0.2.7/24
+lab_addr b e0 192.0.2.3/24
+charon_up a a && charon_up b b && lab_attach || exit 1
+A=$(charon_dir a) B=$(charon_dir b) CA=$LAB_TMP/ca
+
+ctl() { in_dpu "$CTL" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
+works() { ctl "$@" || { note "$*" "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
+fails() { # status command…
+	local status=0
+	ctl "${@:2}" || status=$?
+	[[ $status -eq $1 ]] || { note "status $status: ${*:2}" "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }
+}
+says() { grep -q -- "$1" "$LAB_TMP/out" "$LAB_TMP/err" || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
+load_a() { works ipsec load "$LAB_TMP/a.yaml" --dir "$A/swanctl" --vici "$A/vici"; }
+load_b() { # render, as a site that uses swanctl itself; its pins are not here
+	BWLIMIT_PIN_DIR=/nonexistent "$CTL" ipsec render "$LAB_TMP/b.yaml" --dir "$B/swanctl" \
+		--vici "$B/vici" >"$B/swanctl/conf.d/bwlimit.conf" || return
+	swan b --load-all >"$LAB_TMP/swan" 2>&1 && return
+	note "$(cat "$LAB_TMP/swan" "$B/swanctl/conf.d/bwlimit.conf")"
+	return 1
+}
+ike() { # name peer: the state of its IKE_SA
+	"$CTL" ipsec status "$2" --vici "$(charon_socket "$1")" --json | jq -r '.ike_sas[0].state // "none"'
+}
+established() { [[ $(ike "$1" "$2") == ESTABLISHED ]]; }
+quietly() { "$@" >/dev/null 2>&1; }
+eventually() { lab_wait_for 15 "$@" || { note "$(tail -n 12 "$A/log" "$B/log")"; false; }; }
+terminate() { # name peer
+	vici "$1" terminate "{\"ike\": \"bwl-${2/./"~"}\", \"force\": \"yes\", \"timeout\": \"-1\"}" >/dev/null 2>&1
+	lab_wait_for 5 gone "$1" "$2"
+}
+gone() { [[ $(ike "$1" "$2") == none ]]; }
+
+policy() { # node source peer prefix remote "further ipsec settings"
+	cat <<-END
+	version: 1
+	node: $1
+	uplinks: [p0]
+	host_ports: [{ dev: hpf0, sources: [$2] }]
+	heartbeat: none
+	ipsec: { ca: bwlimit.pem, start: $6 }
+	peers:
+	  - { name: other, addresses: [203.0.113.0/24], path: clear, via: 192.0.2.254, grant: { rate: 1mbit } }
+	  - { name: $3, addresses: [$4], ipsec: { remote: $5 }, grant: { rate: 1gbit } }
+	END
+}
+policy tray-7 '10.7.0.0/24, "fd00:7::/64"' tray.3 '10.0.3.0/24, "fd00:3::/64"' 192.0.2.3 'trap|start' >"$LAB_TMP/a.yaml"
+policy tray.3 '10.0.3.0/24, "fd00:3::/64"' tray-7 '10.7.0.0/24, "fd00:7::/64"' 192.0.2.7 trap >"$LAB_TMP/b.yaml"
+
+# --- the PKI
+check "a CA is made" works pki init --ca "$CA"
+check "and not a second one over it" fails 1 pki init --ca "$CA"
+check "which says what to do" says 'pki issue'
+check "a node gets its folder" works pki issue tray-7 --ca "$CA" --out "$A/swanctl"
+check "and another" works pki issue tray.3 --ca "$CA" --out "$B/swanctl"
+check "nobody but root reads keys" test -z "$(find "$CA" "$A/swanctl" "$B/swanctl" -name '*.key' -perm /077)"
+check "the chain verifies with openssl, with CRL" quietly openssl verify -x509_strict -crl_check -CAfile "$CA/ca.pem" \
+	-CRLfile "$CA/crl.pem" "$A/swanctl/x509/tray-7.pem" "$B/swanctl/x509/tray.3.pem"
+
+# --- connections
+check "without the policy in force nothing is loaded" fails 1 ipsec load "$LAB_TMP/a.yaml" --vici "$A/vici"
+check "which says so" says 'policy apply'
+works policy apply "$LAB_TMP/a.yaml"
+check "swanctl takes the rendered text" load_b
+check "the policy is loaded" load_a
+check "charon has one connection of ours" test "$(vici a get-conns | jq -c .conns)" = '["bwl-tray~3"]'
+id=$(in_dpu "$CTL" peer show tray.3 --json | jq -r '.id // empty')
+in_child() { "$VICI" --event list-conn "$A/vici" list-conns | jq -e ".[].children[] | $1" >/dev/null; }
+check "its child has the hosts here and the prefixes there, of both families" in_child \
+	'(."local-ts" | sort) == ["10.7.0.0/24","fd00:7::/64"] and (."remote-ts" | sort) == ["10.0.3.0/24","fd00:3::/64"]'
+note "peer id ${id:-not shown by peer show}"
+check "both DPUs authenticate each other with their certificates" eventually established a tray.3
+check "the other side agrees" eventually established b tray-7
+check "by ECDH P-384 and AES-256-GCM" test "$(jq -r '.["bwl-tray~3"] | [."encr-alg", ."encr-keysize", ."dh-group"] | join(" ")' \
+	<<<"$("$VICI" --event list-sa "$A/vici" list-sas)")" = "AES_GCM_16 256 ECP_384"
+check "the policies in the kernel are bound to the peer's interface id" \
+	test "$(in_ns a ip xfrm policy | grep -c 'if_id 0x')" -ge 2
+check "status shows it in words" works ipsec status --vici "$A/vici"
+check "with its state" says 'tray.3.*ESTABLISHED'
+charon_mark a
+check "the IKE_SA is rekeyed" works ipsec rekey tray.3 --ike --vici "$A/vici"
+check "and stays established" eventually charon_said a 'IKE_SA bwl-tray~3\[[0-9]*\] rekeyed'
+check "a peer that is not there cannot be rekeyed" fails 1 ipsec rekey nobody --vici "$A/vici"
+
+# --- renewal
+uid() { "$CTL" ipsec status tray.3 --vici "$A/vici" --json | jq -r '.ike_sas[0].age_s'; }
+old=$(openssl x509 -in "$A/swanctl/x509/tray-7.pem" -noout -serial)
+cp "$A/swanctl/x509/tray-7.pem" "$LAB_TMP/old.pem"
+cp "$A"/swanctl/private/*.key "$LAB_TMP/old.key"
+charon_mark a
+check "a certificate is renewed" works pki renew tray-7 --ca "$CA" --out "$A/swanctl"
+check "it is another one" test "$old" != "$(openssl x509 -in "$A/swanctl/x509/tray-7.pem" -noout -serial)"
+check "the old one is still valid" quietly openssl verify -crl_check -CAfile "$CA/ca.pem" -CRLfile "$CA/crl.pem" \
+	"$LAB_TMP/old.pem"
+cp "$LAB_TMP/old.key" "$A/swanctl/private/left-over.key"
+check "it is loaded" load_a
+check "with one key: what has no certificate in the folder is not used" test "$(vici a get-keys | jq '.keys | length')" = 1
+check "and the IKE_SA has lived through it" established a tray.3
+refute "nothing was closed for it" charon_said a 'deleting IKE_SA\|closing CHILD_SA'
+charon_mark b
+terminate a tray.3
+load_a
+check "load makes the IKE_SA anew where there is none" eventually established a tray.3
+new=$(openssl x509 -in "$A/swanctl/x509/tray-7.pem" -noout -serial | sed 's/serial=//')
+check "with the new certificate" test "$("$VICI" --event list-cert "$B/vici" list-certs '{"type": "X509"}' |
+	jq -r .data | sed 's/^0x//' | grep -ci "$new")" -ge 1
+
+# --- a certificate from elsewhere, and a revoked one
+works pki init --ca "$LAB_TMP/rogue"
+mkdir -p "$LAB_TMP/good" && cp -r "$A/swanctl/." "$LAB_TMP/good"
+rm -rf "$A"/swanctl/{x509,private}/*
+works pki issue tray-7 --ca "$LAB_TMP/rogue" --out "$LAB_TMP/rogue-out"
+cp "$LAB_TMP"/rogue-out/x509/* "$A/swanctl/x509" && cp "$LAB_TMP"/rogue-out/private/* "$A/swanctl/private"
+terminate a tray.3
+charon_mark b
+check "a node with a self-made certificate of the same name loads it" load_a
+check "and is refused" eventually charon_said b 'no trusted ECDSA public key found\|no issuer certificate found\|AUTH_FAILED'
+refute "no IKE_SA comes of it" established b tray-7
+rm -rf "$A"/swanctl/{x509,private}/*
+cp -r "$LAB_TMP/good/." "$A/swanctl"
+terminate a tray.3
+load_a
+check "the right one is accepted again" eventually established b tray-7
+
+check "a node is revoked" works pki revoke tray.3 --ca "$CA"
+check "twice does no harm" works pki revoke tray.3 --ca "$CA"
+refute "openssl refuses it by the new CRL" quietly openssl verify -crl_check -CAfile "$CA/ca.pem" \
+	-CRLfile "$CA/crl.pem" "$B/swanctl/x509/tray.3.pem"
+cp "$CA/crl.pem" "$A/swanctl/x509crl/bwlimit.pem"
+terminate a tray.3
+charon_mark a
+check "the CRL is loaded" load_a
+check "charon refuses the revoked certificate, although it has an older CRL in its cache" \
+	eventually charon_said a 'certificate was revoked'
+refute "no IKE_SA comes of it" established a tray.3
+check "what was revoked can be issued again" works pki issue tray.3 --ca "$CA" --out "$LAB_TMP/new-b"
+rm -rf "$B"/swanctl/{x509,private}/*
+cp -r "$LAB_TMP/new-b/." "$B/swanctl"
+quietly swan b --load-creds --clear
+load_a
+check "and is accepted" eventually established a tray.3
+
+# --- a preshared key on top
+mkdir -p {"$A","$B"}/swanctl/ppk
+sed -i 's/^ipsec: { /&ppk: site.1, /' "$LAB_TMP"/[ab].yaml
+check "a preshared key that is not there is missed" fails 1 ipsec load "$LAB_TMP/a.yaml" --dir "$A/swanctl" --vici "$A/vici"
+check "with the command that makes one" says 'openssl rand'
+echo "secret = 0x$(openssl rand -hex 32)" >"$A/swanctl/ppk/site.1.conf"
+cp "$A/swanctl/ppk/site.1.conf" "$B/swanctl/ppk/"
+check "swanctl takes it from a file that the text includes" load_b
+terminate a tray.3
+check "charon gets it by VICI" load_a
+check "and the IKE_SA is keyed with it" eventually established a tray.3
+check "as both say" test "$("$CTL" ipsec status --vici "$A/vici" --json | jq -c '.ike_sas[0].ppk')" = true
+echo "secret = 0x$(openssl rand -hex 32)" >"$B/swanctl/ppk/site.1.conf"
+load_b
+terminate a tray.3
+charon_mark a
+load_a
+check "another key is refused" eventually charon_said a 'AUTHENTICATION_FAILED\|AUTH_FAILED'
+
+# --- leaving the policy
+sed -i '/tray.3/d' "$LAB_TMP/a.yaml"
+works policy apply "$LAB_TMP/a.yaml"
+check "what the policy has no more is unloaded" load_a
+check "nothing of ours is left in charon" test "$(vici a get-conns | jq -c .conns)" = '[]'
+check "nor any SA" gone a tray.3
+check "nor a policy in the kernel" test "$(in_ns a ip xfrm policy | grep -c 'if_id 0x')" = 0
+done_testing
