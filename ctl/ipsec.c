@@ -222,19 +222,40 @@ static int ipsec_load(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-static json_t *json_child(const struct bwl_ipsec_child *x)
+/* What the data plane knows of the peer's SAs; NULL without pins. */
+static const struct bwl_tunnel *tunnel_of(const struct bwl_pins *pins, const struct bwl_ipsec_child *x)
 {
+	return pins && x->if_id && x->if_id < pins->schema.max_peers ? &pins->tunnel[x->if_id] : NULL;
+}
+
+static const char *offload_name(const struct bwl_tunnel *t)
+{
+	static const char *const names[] = {
+		[BWL_OFFLOAD_NONE] = "none", [BWL_OFFLOAD_CRYPTO] = "crypto",
+		[BWL_OFFLOAD_PACKET] = "packet",
+	};
+
+	return t && t->flags & BWL_TUN_SA && t->offload < _BWL_OFFLOAD_MAX ? names[t->offload] : "-";
+}
+
+static json_t *json_child(const struct bwl_pins *pins, const struct bwl_ipsec_child *x)
+{
+	const struct bwl_tunnel *t = tunnel_of(pins, x);
 	char in[16], out[16];
+	json_t *o;
 
 	snprintf(in, sizeof(in), "0x%08x", x->spi_in);
 	snprintf(out, sizeof(out), "0x%08x", x->spi_out);
-	return json_pack("{s:s,s:s,s:s,s:i,s:I,s:I,s:I,s:I,s:I}", "state", x->state, "spi_in", in,
-			 "spi_out", out, "if_id", x->if_id, "age_s", (json_int_t)x->age_s,
-			 "rekey_in_s", (json_int_t)x->rekey_s, "hard_in_s", (json_int_t)x->hard_s,
-			 "bytes_in", (json_int_t)x->bytes_in, "bytes_out", (json_int_t)x->bytes_out);
+	o = json_pack("{s:s,s:s,s:s,s:i,s:I,s:I,s:I,s:I,s:I}", "state", x->state, "spi_in", in,
+		      "spi_out", out, "if_id", x->if_id, "age_s", (json_int_t)x->age_s,
+		      "rekey_in_s", (json_int_t)x->rekey_s, "hard_in_s", (json_int_t)x->hard_s,
+		      "bytes_in", (json_int_t)x->bytes_in, "bytes_out", (json_int_t)x->bytes_out);
+	json_object_set_new(o, "offload", t ? json_string(offload_name(t)) : json_null());
+	json_object_set_new(o, "data_plane_open", t ? json_boolean(t->flags & BWL_TUN_SA) : json_null());
+	return o;
 }
 
-static json_t *json_sa(const struct bwl_ipsec_sa *x)
+static json_t *json_sa(const struct bwl_pins *pins, const struct bwl_ipsec_sa *x)
 {
 	json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:s,s:b}", "peer", x->peer, "state", x->state,
 			      "remote", x->remote, "remote_id", x->remote_id, "age_s",
@@ -243,7 +264,7 @@ static json_t *json_sa(const struct bwl_ipsec_sa *x)
 	json_t *a = json_array();
 
 	for (size_t i = 0; i < x->nchildren; i++)
-		json_array_append_new(a, json_child(&x->children[i]));
+		json_array_append_new(a, json_child(pins, &x->children[i]));
 	json_object_set_new(o, "child_sas", a);
 	return o;
 }
@@ -255,7 +276,7 @@ static void cell_time(struct ctl_table *t, uint64_t s)
 	ctl_cell(t, "%s", bwl_human_time((double)s, buf));
 }
 
-static void sa_rows(struct ctl_table *t, const struct bwl_ipsec_sa *x)
+static void sa_rows(struct ctl_table *t, const struct bwl_pins *pins, const struct bwl_ipsec_sa *x)
 {
 	char buf[BWL_UNIT_BUF];
 
@@ -267,7 +288,7 @@ static void sa_rows(struct ctl_table *t, const struct bwl_ipsec_sa *x)
 		ctl_cell(t, "%s", x->state);
 		ctl_cell(t, "%s", k ? k->state : "none");
 		if (!k) {
-			for (unsigned n = 0; n < 7; n++)
+			for (unsigned n = 0; n < 8; n++)
 				ctl_cell(t, "-");
 			continue;
 		}
@@ -278,6 +299,7 @@ static void sa_rows(struct ctl_table *t, const struct bwl_ipsec_sa *x)
 		cell_time(t, k->hard_s);
 		ctl_cell(t, "%s", bwl_human_size((double)k->bytes_in, buf));
 		ctl_cell(t, "%s", bwl_human_size((double)k->bytes_out, buf));
+		ctl_cell(t, "%s", offload_name(tunnel_of(pins, k)));
 	}
 }
 
@@ -305,12 +327,12 @@ static int idle_peers(struct bwl_vici *v, const struct bwl_ipsec_sa *sas, size_t
 	return r;
 }
 
-static void print_status(struct ctl *c, const struct bwl_ipsec_sa *sas, size_t n, json_t *idle,
-			 int argc, char **argv)
+static void print_status(struct ctl *c, const struct bwl_pins *pins, const struct bwl_ipsec_sa *sas,
+			 size_t n, json_t *idle, int argc, char **argv)
 {
 	static const char *const heads[] = {
 		"PEER", "REMOTE", "IKE", "CHILD", "SPI IN", "SPI OUT", ">AGE", ">REKEY IN", ">HARD IN",
-		">IN", ">OUT", NULL,
+		">IN", ">OUT", "OFFLOAD", NULL,
 	};
 	struct ctl_table *t = ctl_table_new(heads);
 	json_t *a = json_array(), *name;
@@ -319,14 +341,14 @@ static void print_status(struct ctl *c, const struct bwl_ipsec_sa *sas, size_t n
 	for (i = 0; i < n; i++) {
 		if (!is_named(sas[i].peer, argc, argv))
 			continue;
-		sa_rows(t, &sas[i]);
-		json_array_append_new(a, json_sa(&sas[i]));
+		sa_rows(t, pins, &sas[i]);
+		json_array_append_new(a, json_sa(pins, &sas[i]));
 	}
 	json_array_foreach(idle, i, name) {
 		ctl_cell(t, "%s", json_string_value(name));
 		ctl_cell(t, "-");
 		ctl_cell(t, "none");
-		for (unsigned k = 0; k < 8; k++)
+		for (unsigned k = 0; k < 9; k++)
 			ctl_cell(t, "-");
 	}
 	if (c->json)
@@ -342,6 +364,7 @@ static int ipsec_status(struct ctl *c, int argc, char **argv)
 	struct place p = { 0 };
 	const struct ctl_opt opts[] = { PLACE_OPTS(p), { NULL, NULL, NULL } };
 	struct bwl_ipsec_sa *sas = NULL;
+	struct bwl_pins *pins = NULL;
 	struct bwl_vici *v = NULL;
 	json_t *idle = NULL;
 	size_t n = 0;
@@ -356,10 +379,14 @@ static int ipsec_status(struct ctl *c, int argc, char **argv)
 		r = bwl_ipsec_sas(v, NULL, &sas, &n, &c->err);
 	if (!r)
 		r = idle_peers(v, sas, n, argc, argv, &idle, &c->err);
+	/* without pins there is no data plane to ask */
+	if (!r && bwl_pins_open(c->pin_dir, false, &pins, NULL))
+		pins = NULL;
 	if (!r)
-		print_status(c, sas, n, idle, argc, argv);
+		print_status(c, pins, sas, n, idle, argc, argv);
 	json_decref(idle);
 	bwl_ipsec_sas_free(sas, n);
+	bwl_pins_close(pins);
 	bwl_vici_close(v);
 	return r;
 }
@@ -424,7 +451,8 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_ipsec_cmds[] = {
 	{ "ipsec", "status", "[PEER…]", "IKE_SAs and CHILD_SAs of the peers, as charon has them",
-	  PLACE_HELP "\nExamples:\n  bwlimit-ctl ipsec status\n  bwlimit-ctl ipsec status tray-3 --json\n",
+	  "OFFLOAD is what the kernel says of the SA in use: none, crypto or packet; - while the data plane\n"
+	  "knows of no SA.\n\n" PLACE_HELP "\nExamples:\n  bwlimit-ctl ipsec status\n  bwlimit-ctl ipsec status tray-3 --json\n",
 	  ipsec_status },
 	{ "ipsec", "load", "FILE [PEER…]", "Give charon the connections of a policy file, and the credentials",
 	  "The policy must be in force (`policy apply`): its peers' ids tie SAs to grants. Credentials of\n"
