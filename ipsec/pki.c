@@ -243,10 +243,12 @@ static int remove_keys(const char *out, const char *node, const char *keep, stru
 	DIR *d = r ? NULL : opendir(path);
 
 	while (d && !r && (de = readdir(d))) {
+		/* hidden: left half made when somebody was killed */
+		const char *s = de->d_name + (*de->d_name == '.');
+
 		/* NODE-, 40 digits, .key: no other name of a node fits */
-		if (strncmp(de->d_name, node, n) || de->d_name[n] != '-' ||
-		    strspn(de->d_name + n + 1, "0123456789abcdef") != 40 ||
-		    strcmp(de->d_name + n + 41, ".key"))
+		if (strncmp(s, node, n) || s[n] != '-' ||
+		    strspn(s + n + 1, "0123456789abcdef") != 40 || strcmp(s + n + 41, ".key"))
 			continue;
 		r = bwl_pki_path(file, e, path, de->d_name, NULL);
 		if (!r && (!keep || strcmp(file, keep)) && unlink(file))

@@ -130,6 +130,33 @@ int bwl_vici_fd(const struct bwl_vici *v)
 	return v->fd;
 }
 
+void bwl_vici_set_timeout(struct bwl_vici *v, uint64_t timeout_ns)
+{
+	v->timeout_ns = timeout_ns;
+}
+
+int bwl_vici_post(struct bwl_vici *v, const char *command, json_t *args)
+{
+	uint8_t *data = NULL;
+	size_t len = 0;
+	ssize_t n;
+	int r;
+
+	r = bwl_vici_encode(BWL_VICI_REQUEST, command, args, &data, &len, NULL);
+	if (r)
+		return r;
+	v->broken = true;
+	n = send(v->fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	r = n < 0 ? -errno : 0;
+	/* half a command would be the beginning of the next */
+	if (n >= 0 && (size_t)n < len) {
+		shutdown(v->fd, SHUT_WR);
+		r = -EAGAIN;
+	}
+	free(data);
+	return r;
+}
+
 static int send_by(struct bwl_vici *v, enum bwl_vici_op op, const char *name, json_t *msg,
 		   uint64_t deadline, struct bwl_err *e)
 {

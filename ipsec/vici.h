@@ -66,6 +66,14 @@ int bwl_vici_call(struct bwl_vici *v, const char *command, json_t *args, json_t 
 int bwl_vici_stream(struct bwl_vici *v, const char *command, const char *event, json_t *args,
 		    int (*fn)(void *arg, json_t *msg), void *arg, struct bwl_err *e);
 
+/* For the calls that follow. */
+void bwl_vici_set_timeout(struct bwl_vici *v, uint64_t timeout_ns);
+/*
+ * Writes a command and does not read the answer, also after a timeout, without waiting: -EAGAIN
+ * when charon's socket takes no more. No call can follow.
+ */
+int bwl_vici_post(struct bwl_vici *v, const char *command, json_t *args);
+
 /*
  * News, on a connection of their own: no command may be given on it afterwards. What comes before
  * the registration is confirmed is lost: register first, then ask for the state (on another

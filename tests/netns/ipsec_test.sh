@@ -175,6 +175,58 @@ charon_mark a
 load_a
 check "another key is refused" eventually charon_said a 'AUTHENTICATION_FAILED\|AUTH_FAILED'
 
+# --- revocation
+cp "$A/swanctl/ppk/site.1.conf" "$B/swanctl/ppk/"
+load_b
+terminate a tray.3
+load_a
+eventually established a tray.3
+drop() { "$VICI" --drop "$A/vici" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
+dropped() { jq -e "$1" "$LAB_TMP/out" >/dev/null || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
+no_conn() { [[ $(vici a get-conns | jq -c .conns) == '[]' ]]; }
+check "dropping a peer succeeds" drop 5000 tray.3
+check "its connection and SA went, and each step was timed" dropped '.conns == 1 and .sas == 1 and
+	([.connect, .unload, .terminate, .verify, .credentials] | all(. > 0)) and (.posted | not)'
+note "$(cat "$LAB_TMP/out")"
+check "and the preshared key that nobody else uses" dropped '.secrets == 1'
+check "charon has no SA of it at once" gone a tray.3
+check "nor a connection" no_conn
+check "nor the kernel a policy" test "$(in_ns a ip xfrm policy | grep -c 'if_id 0x')" = 0
+check "the other side was told" eventually gone b tray-7
+charon_mark b
+vici b initiate '{"ike": "bwl-tray-7", "timeout": "-1"}' >/dev/null 2>&1
+check "and cannot come back" eventually charon_said b 'NO_PROPOSAL_CHOSEN\|AUTHENTICATION_FAILED'
+refute "no SA comes of it" established a tray.3
+check "dropping what is not there is no error" drop 5000 tray.3
+check "and counts nothing" dropped '.conns == 0 and .sas == 0'
+
+terminate b tray-7
+load_a
+eventually established a tray.3
+kill -STOP "${CHARON_PID[a]}"
+began=$EPOCHREALTIME
+refute "with a charon that hangs it fails" drop 300 tray.3
+check "within its time, give or take what a busy machine takes" \
+	test "$(awk "BEGIN { print ($EPOCHREALTIME - $began < 3) }")" = 1
+check "says so" grep -q 'does not answer' "$LAB_TMP/err"
+check "and leaves its orders" dropped .posted
+kill -CONT "${CHARON_PID[a]}"
+check "which charon carries out when it goes on" eventually gone a tray.3
+check "all of them" eventually no_conn
+
+load_a
+eventually established a tray.3
+check "everything is dropped at once" drop 5000
+check "by one order" dropped '.conns == 1 and .sas == 1'
+check "nothing is left" no_conn
+load_a
+kill -KILL "${CHARON_PID[a]}"
+wait "${CHARON_PID[a]}" 2>/dev/null
+refute "with a dead charon it fails" drop 5000 tray.3
+check "at once, and says so" grep -q 'cannot reach charon' "$LAB_TMP/err"
+charon_up a a
+load_a
+
 # --- leaving the policy
 sed -i '/tray.3/d' "$LAB_TMP/a.yaml"
 works policy apply "$LAB_TMP/a.yaml"
