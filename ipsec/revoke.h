@@ -9,7 +9,8 @@
 #include "ipsec/conn.h"
 
 struct bwl_ipsec_drop {
-	unsigned conns, sas, secrets;	/* unloaded, ended, unloaded */
+	/* unloaded; ended by `terminate` (unloading ends some, too); unloaded */
+	unsigned conns, sas, secrets;
 	/* how long each step took; 0: not come to */
 	uint64_t connect_ns;
 	uint64_t unload_ns;	/* connections: nobody can come in any more */

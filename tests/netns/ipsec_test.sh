@@ -185,9 +185,8 @@ drop() { "$VICI" --drop "$A/vici" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 dropped() { jq -e "$1" "$LAB_TMP/out" >/dev/null || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
 no_conn() { [[ $(vici a get-conns | jq -c .conns) == '[]' ]]; }
 check "dropping a peer succeeds" drop 5000 tray.3
-check "its connection and SA went, and each step was timed" dropped '.conns == 1 and .sas == 1 and
+check "its connection went, and each step was timed" dropped '.conns == 1 and
 	([.connect, .unload, .terminate, .verify, .credentials] | all(. > 0)) and (.posted | not)'
-note "$(cat "$LAB_TMP/out")"
 check "and the preshared key that nobody else uses" dropped '.secrets == 1'
 check "charon has no SA of it at once" gone a tray.3
 check "nor a connection" no_conn
@@ -200,6 +199,13 @@ refute "no SA comes of it" established a tray.3
 check "dropping what is not there is no error" drop 5000 tray.3
 check "and counts nothing" dropped '.conns == 0 and .sas == 0'
 
+terminate b tray-7
+load_a
+eventually established a tray.3
+kill -STOP "${CHARON_PID[b]}"
+check "when the other side hangs, dropping succeeds all the same" drop 5000 tray.3
+check "and the SA is gone here at once" gone a tray.3
+kill -CONT "${CHARON_PID[b]}"
 terminate b tray-7
 load_a
 eventually established a tray.3
@@ -217,7 +223,7 @@ check "all of them" eventually no_conn
 load_a
 eventually established a tray.3
 check "everything is dropped at once" drop 5000
-check "by one order" dropped '.conns == 1 and .sas == 1'
+check "by one order" dropped '.conns == 1'
 check "nothing is left" no_conn
 load_a
 kill -KILL "${CHARON_PID[a]}"
