@@ -1,101 +1,114 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tunnel device's data path with SAs made by hand: two trays, one cable.
-# vm-timeout: 240
+# The data path of encrypted peers (promises 1, 5, 7, 8) with SAs made by hand: charon has no part
+# in it. Tray 2 is then taken over and tries what a conforming DPU would not do.
+# vm-timeout: 300
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-tun-$$
 # shellcheck source=../harness/tap.sh
 . "$BWL_SOURCE/tests/harness/tap.sh"
-# shellcheck source=../harness/lab.sh
-. "$BWL_SOURCE/tests/harness/lab.sh"
-MARKER=bwlimit-marker-7c1f
+# shellcheck source=../../vm-testbed/topo/trays.sh
+. "$BWL_SOURCE/vm-testbed/topo/trays.sh"
+# shellcheck source=../../vm-testbed/topo/capture.sh
+. "$BWL_SOURCE/vm-testbed/topo/capture.sh"
+# shellcheck source=../../vm-testbed/topo/manual_sa.sh
+. "$BWL_SOURCE/vm-testbed/topo/manual_sa.sh"
 
-tray() { # letter number
-	lab_ns "host$1"
-	lab_ns "dpu$1"
-	lab_sysctl "dpu$1" net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
-	lab_veth "host$1" h0 "dpu$1" hpf0
-	lab_addr "host$1" h0 "10.0.$2.2/24" "fd00:$2::2/64"
-	lab_addr "dpu$1" hpf0 "10.0.$2.1/24" "fd00:$2::1/64"
-	ip_in "host$1" route add default via "10.0.$2.1"
-	ip_in "host$1" -6 route add default via "fd00:$2::1"
-}
-pins() { echo "/sys/fs/bpf/$LAB-$1"; }
-load() { # letter words…
-	local t=$1
-	shift
-	in_ns "dpu$t" env BWLIMIT_PIN_DIR="$(pins "$t")" "$LOAD" "$@"
-}
-ctl() { # letter words…
-	local t=$1
-	shift
-	in_ns "dpu$t" env BWLIMIT_PIN_DIR="$(pins "$t")" "$CTL" "$@"
-}
-policy() { # letter number other-letter other-number
+policy() { # own number, other number
 	cat <<-END
 	version: 1
 	node: tray-$1
 	uplinks: [p0]
 	host_ports:
-	  - { dev: hpf0, sources: [10.0.$2.0/24, "fd00:$2::/64"] }
+	  - { dev: pf0hpf, sources: [10.0.$1.0/24, "fd00:$1::/64"] }
 	heartbeat: none
 	peers:
-	  - name: tray-$3
-	    addresses: [10.0.$4.0/24, "fd00:$4::/64"]
-	    ipsec: { remote: 192.0.2.$4 }
-	    grant: { rate: 20mbit, mode: police }
+	  - name: tray-$2
+	    addresses: [10.0.$2.0/24, "fd00:$2::/64"]
+	    ipsec: { remote: 192.0.2.$2 }
+	    grant: { rate: 4mbit, mode: police }
+	    accept: { rate: 2mbit, burst: 20kb }
 	END
 }
-sa() { # dpu from to spi id
-	in_ns "$1" ip xfrm state add src "192.0.2.$2" dst "192.0.2.$3" proto esp spi "$4" reqid "$5" \
-		mode tunnel if_id "$5" replay-window 64 \
-		aead 'rfc4106(gcm(aes))' "0x$(printf '%072d' "$4")" 128
+pings() { in_ns "$1" ping -q -c 3 -i 0.2 -W 2 "$2" >/dev/null; }
+reason() { # tray port reason: frames so far
+	tray_ctl "$1" --json reasons | jq "[.reasons[] | select(.port == \"$2\" and .reason == \"$3\") | .frames] | add // 0"
 }
-sp() { # dpu dir from to id
-	local f
-	for f in 0.0.0.0/0 ::/0; do
-		in_ns "$1" ip xfrm policy add dir "$2" src "$f" dst "$f" if_id "$5" \
-			tmpl src "192.0.2.$3" dst "192.0.2.$4" proto esp reqid "$5" mode tunnel
-	done
+counts() { # tray port reason command…: does the command raise it
+	local was tray=$1 port=$2 reason=$3
+	shift 3
+	was=$(reason "$tray" "$port" "$reason")
+	"$@"
+	[[ $(reason "$tray" "$port" "$reason") -gt $was ]]
 }
-peer_id() { # letter name
-	ctl "$1" peer show "$2" --json | jq .tunnel.if_id
-}
-usable() { # letter id
-	bpftool map update pinned "$(pins "$1")/maps/bwl_tunnel_v1" \
-		key hex "$(printf '%02x' "$2")" 00 00 00 value hex 03 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
-}
-lab_begin
-tray A 1
-tray B 2
-lab_veth dpuA p0 dpuB p0
-lab_addr dpuA p0 192.0.2.1/24
-lab_addr dpuB p0 192.0.2.2/24
-policy A 1 B 2 >"$LAB_TMP/A.yaml"
-policy B 2 A 1 >"$LAB_TMP/B.yaml"
-for t in A B; do
-	check "bwlimit attaches on tray $t with a tunnel device" \
-		load $t attach --policy "$LAB_TMP/$t.yaml" --fresh-volume --drill
-	ctl $t peer list
+
+trays_up 2 || exit 1
+for n in 1 2; do
+	check "bwlimit attaches on tray $n with a tunnel device" tray_attach $n --tunnel bwl0
+	check "and takes a policy with an encrypted peer" tray_apply $n < <(policy $n $((3 - n)))
 done
-idA=$(peer_id A tray-B) idB=$(peer_id B tray-A)
-note "ids $idA $idB"
-for d in "A 1 2 $idA 1 2" "B 1 2 $idB 1 2" "A 2 1 $idA 2 1" "B 2 1 $idB 2 1"; do
-	# shellcheck disable=SC2086
-	set -- $d
-	sa "dpu$1" "$2" "$3" "10$2" "$4"
-done
-sp dpuA out 1 2 "$idA"; sp dpuA in 2 1 "$idA"
-sp dpuB out 2 1 "$idB"; sp dpuB in 1 2 "$idB"
-in_ns dpuB tcpdump -i p0 -w "$LAB_TMP/wire.pcap" -s 0 2>/dev/null &
-usable A "$idA"; usable B "$idB"
-in_ns hostA ping -c 3 -W 2 10.0.2.2 | sed 's/^/# /'
-in_ns hostA ping -c 3 -W 2 fd00:2::2 | sed 's/^/# /'
-for t in A B; do ctl $t reasons | sed 's/^/# /'; in_ns dpu$t cat /proc/net/xfrm_stat | grep -v '	0$' | sed 's/^/# /'; ip_in dpu$t -s link show bwl0 | sed 's/^/# /'; done
-in_ns dpuA ip rule | sed 's/^/# /'
-in_ns dpuA ip route show table 6453100 | sed 's/^/# /'
-sleep 1
-kill %1
-tcpdump -n -r "$LAB_TMP/wire.pcap" 2>/dev/null | head -20 | sed 's/^/# /'
+check "the tunnel device's programs are attached" \
+	sh -c "BWLIMIT_PIN_DIR=$LAB_PINS/tray1 nsenter --net=/run/netns/$LAB-dpu1 '$LOAD' status --json |
+		jq -e '[.ports[] | select(.kind == \"tunnel\") | .programs[] | select(.attached and .first)] | length == 2' >/dev/null"
+capture_start wire s1 s2
+refute "without an SA nothing passes" pings host1 10.0.2.2
+check "and the reason is no-sa" test "$(reason 1 pf0hpf no-sa)" -ge 3
+
+sa_pair 1 2
+refute "SAs that nobody told us of are not used" pings host1 10.0.2.2
+sa_usable 1 "$(sa_if_id 1 tray-2)" 3
+sa_usable 2 "$(sa_if_id 2 tray-1)" 3
+marker_from host1 10.0.2.2 & marker=$!
+check "IPv4 passes through the tunnel" pings host1 10.0.2.2
+check "IPv6 passes through the tunnel" pings host1 fd00:2::2
+check "and from the other side" pings host2 fd00:1::2
+refute "the other DPU itself does not answer" in_ns host1 ping -q -c 1 -W 1 10.0.2.1
+in_ns host2 iperf3 -s -1 -D >/dev/null
+in_ns host1 timeout 30 iperf3 -c 10.0.2.2 -t 5 -J >"$LAB_TMP/tcp.json"
+note "TCP at 4 Mbit/s, accept 2 Mbit/s: $(jq -r '.end.sum_received.bits_per_second / 1e6' "$LAB_TMP/tcp.json") Mbit/s"
+check "TCP passes and is held to the receiver's accept" \
+	jq -e '.end.sum_received.bits_per_second > 500000 and .end.sum_received.bits_per_second < 2400000' "$LAB_TMP/tcp.json"
+check "what is too much is refused on arrival" test "$(reason 2 bwl0 accept-rate)" -gt 0
+
+# The wire's side of tray 1.
+inject() { # source destination: in the clear, from the rogue
+	in_ns rogue "$FRAMES" send p0 --gw "$(tray_mac 1 3)" --count 3 \
+		<<<"eth ip4 src=$1 dst=$2 udp dport=9 fill=64" >/dev/null
+}
+check "plaintext in the peer's name is dropped at the uplink" counts 1 p0 no-sa inject 10.0.2.2 10.0.1.2
+check "plaintext in nobody's name, too" counts 1 p0 uplink-in inject 10.99.0.1 10.0.1.2
+
+# The SAs go behind our back; the map still says that they are there.
+in_ns dpu1 ip xfrm state flush
+refute "without its SA nothing passes, although the map says otherwise" pings host1 10.0.2.2
+in_ns dpu1 ip xfrm policy flush
+refute "nor without the policy" pings host1 10.0.2.2
+
+kill $marker
+wait $marker 2>/dev/null
+check "the captures are whole" capture_stop wire
+check "the trays sent ESP, ARP and ND only" capture_only_encrypted wire
+check "the marker never passed in the clear" capture_lacks_marker wire
+
+# Tray 2 is taken over: its own limits are gone, its SA is not. It sends what it likes.
+tray_quiet tray_load 2 detach
+for n in 1 2; do in_ns dpu$n ip xfrm state flush; in_ns dpu$n ip xfrm policy flush; done
+evil_id=77
+sa_pair_ids 1 2 "$(sa_if_id 1 tray-2)" $evil_id
+lab_sysctl dpu2 net.ipv4.ip_forward=1
+ip_in dpu2 link add evil type xfrm dev p0 if_id "$evil_id"
+ip_in dpu2 link set evil up
+ip_in dpu2 addr add 10.99.0.5/32 dev evil
+ip_in dpu2 addr add 10.0.2.77/32 dev evil
+ip_in dpu2 route add 10.0.1.0/24 dev evil
+ip_in dpu2 route add 10.0.9.0/24 dev evil
+check "an inner source that is not the peer's is dropped" \
+	counts 1 bwl0 tunnel-source in_ns dpu2 ping -q -c 3 -i 0.2 -W 1 -I 10.99.0.5 10.0.1.2
+check "an inner destination that is no host's is dropped" \
+	counts 1 bwl0 uplink-in in_ns dpu2 ping -q -c 1 -W 1 -I 10.0.2.77 10.0.9.1
+in_ns host1 iperf3 -s -1 -D >/dev/null
+in_ns dpu2 timeout 30 iperf3 -c 10.0.1.2 -B 10.0.2.77 -u -b 8M -l 1200 -t 5 -J >"$LAB_TMP/udp.json"
+note "UDP at 8 Mbit/s, accept 2 Mbit/s: $(jq -c '.end.sum | [.bits_per_second / 1e6, .lost_percent]' "$LAB_TMP/udp.json") Mbit/s offered, % lost"
+check "it is held to accept on arrival" test "$(reason 1 bwl0 accept-rate)" -gt 100
 done_testing

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+#
+# SAs and policies by hand (iproute2), so that the data path can be looked at without charon.
+# Source after trays.sh, when bwlimit has its policy: the if_ids are the peers' ids.
+
+sa_if_id() { # tray peer
+	tray_ctl "$1" --json peer show "$2" | jq .tunnel.if_id
+}
+# What the tracker of SAs writes: 1 outbound, 2 inbound, 3 both.
+sa_usable() { # tray if_id flags
+	bpftool map update pinned "$LAB_PINS/tray$1/maps/bwl_tunnel_v1" \
+		key hex "$(printf '%02x' "$2")" 00 00 00 \
+		value hex "0$3" 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+}
+sa_one() { # in-dpu from to if_id: the SA of one direction, SPI 0x1000 + its sender
+	in_ns "dpu$1" ip xfrm state add src "192.0.2.$2" dst "192.0.2.$3" proto esp \
+		spi $((0x1000 + $2)) reqid "$4" mode tunnel if_id "$4" replay-window 64 flag af-unspec \
+		aead 'rfc4106(gcm(aes))' "0x$(printf '%072d' "$2$3")" 128
+}
+sa_policy() { # dpu in|out from to if_id
+	local any
+	for any in 0.0.0.0/0 ::/0; do
+		in_ns "dpu$1" ip xfrm policy add dir "$2" src $any dst $any if_id "$5" \
+			tmpl src "192.0.2.$3" dst "192.0.2.$4" proto esp reqid "$5" mode tunnel
+	done
+}
+sa_pair() { # tray tray, each with the other as its peer tray-N
+	sa_pair_ids "$1" "$2" "$(sa_if_id "$1" "tray-$2")" "$(sa_if_id "$2" "tray-$1")"
+}
+sa_pair_ids() { # tray tray if_id-at-the-first if_id-at-the-second
+	sa_half "$1" "$2" "$3" && sa_half "$2" "$1" "$4"
+}
+sa_half() { # tray other if_id
+	sa_one "$1" "$1" "$2" "$3" && sa_one "$1" "$2" "$1" "$3" &&
+		sa_policy "$1" out "$1" "$2" "$3" && sa_policy "$1" in "$2" "$1" "$3"
+}
