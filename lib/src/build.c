@@ -177,6 +177,42 @@ static int fill_source(struct bwl_build *b, struct bwl_port *port, uint32_t id,
 	return 0;
 }
 
+static bool in_policy(const struct bwl_policy *pol, enum bwl_extra_kind kind, const char *name)
+{
+	size_t i;
+
+	for (i = 0; kind == BWL_X_ZONE && i < pol->nzones; i++)
+		if (!strcmp(pol->zones[i].name, name))
+			return true;
+	for (i = 0; kind == BWL_X_PORT && i < pol->nports; i++)
+		if (!strcmp(pol->ports[i].name, name))
+			return true;
+	return false;
+}
+
+/*
+ * A zone or host port that is new may be one that went: where an unknown past counts as none, it
+ * takes over what is on the accounts of all that are no longer in the policy.
+ */
+static int carry_orphans(struct bwl_build *b, enum bwl_extra_kind kind, const char *name,
+			 struct bwl_err *e)
+{
+	uint32_t state = bwl_ids_find_extra(b->ids, kind, name, 0, 0), i;
+	int r = 0;
+
+	if (!b->carry.fresh || (state && bwl_ids_spent(b->ids, state)))
+		return 0;
+	for (i = 0; !r && i < b->p->schema.max_extras; i++) {
+		const struct bwl_extra *x = &b->p->extra[i];
+
+		state = BWL_EXTRA_STATE(b->p->schema.max_peers, i);
+		if (x->kind == kind && !in_policy(b->pol, kind, x->name) &&
+		    bwl_ids_spent(b->ids, state))
+			r = bwl_carry_from(&b->carry, state, e);
+	}
+	return r;
+}
+
 static int fill_port(struct bwl_build *b, const char *name, const struct bwl_pol_port *q,
 		     struct bwl_err *e)
 {
@@ -197,8 +233,10 @@ static int fill_port(struct bwl_build *b, const char *name, const struct bwl_pol
 	old = b->old ? &b->old->base->port[id] : NULL;
 	snprintf(port->name, sizeof(port->name), "%s", name);
 	port->flags = q ? BWL_PORT_HOST : BWL_PORT_UPLINK;
-	r = fill_extra(b, BWL_X_PORT, name, q ? &q->limit : &none, old ? &old->limit : NULL,
-		       &port->limit, e);
+	r = q && !(old && old->flags) ? carry_orphans(b, BWL_X_PORT, name, e) : 0;
+	if (!r)
+		r = fill_extra(b, BWL_X_PORT, name, q ? &q->limit : &none, old ? &old->limit : NULL,
+			       &port->limit, e);
 	if (!r)
 		r = fill_extra(b, BWL_X_NEIGHBOUR, name, &small, old ? &old->neighbour : NULL,
 			       &port->neighbour, e);
@@ -218,7 +256,24 @@ static int fill_port(struct bwl_build *b, const char *name, const struct bwl_pol
 	return r;
 }
 
-static int fill_zones(struct bwl_build *b, struct bwl_err *e)
+/* Zones whose members are in zone i now: of a zone that is new all, of one that stays those gone. */
+static int carry_members(struct bwl_build *b, size_t i, bool is_new,
+			 uint8_t (*took)[BWL_MAX_ZONES], struct bwl_err *e)
+{
+	const struct bwl_zone *old;
+	size_t j;
+	int r = 0;
+
+	for (j = 1; !r && b->old && j < BWL_MAX_ZONES; j++) {
+		old = &b->old->base->zone[j];
+		if (took[i][j] && strcmp(old->name, b->pol->zones[i].name) &&
+		    (is_new || !in_policy(b->pol, BWL_X_ZONE, old->name)))
+			r = bwl_carry_from(&b->carry, old->limit.volume.state, e);
+	}
+	return r;
+}
+
+static int fill_zones(struct bwl_build *b, uint8_t (*took)[BWL_MAX_ZONES], struct bwl_err *e)
 {
 	size_t i, j;
 	int r;
@@ -231,7 +286,11 @@ static int fill_zones(struct bwl_build *b, struct bwl_err *e)
 		for (j = 1; b->old && j < BWL_MAX_ZONES; j++)
 			if (!strcmp(b->old->base->zone[j].name, z->name))
 				old = &b->old->base->zone[j].limit;
-		r = fill_extra(b, BWL_X_ZONE, z->name, &b->pol->zones[i].limit, old, &z->limit, e);
+		r = carry_members(b, i, !old, took, e);
+		if (!r && !old && b->carry.nfrom == b->carry.pending)
+			r = carry_orphans(b, BWL_X_ZONE, z->name, e);
+		if (!r)
+			r = fill_extra(b, BWL_X_ZONE, z->name, &b->pol->zones[i].limit, old, &z->limit, e);
 		if (r)
 			return r;
 	}
@@ -329,11 +388,44 @@ static int from_mask(struct bwl_build *b, const struct bwl_pol_peer *q, __u64 *r
 	return 0;
 }
 
-/* Classes in order from sub_base, then the floor. */
-static int fill_subs(struct bwl_build *b, const struct bwl_pol_peer *q, uint32_t id,
-		     const struct bwl_peer *before, struct bwl_peer *body, struct bwl_err *e)
+/* A grant that was revoked stays revoked, whatever the file says, and so do those in its place. */
+static bool still_revoked(const struct bwl_build *b, size_t i)
 {
-	uint32_t c, state, k = 0, oldk = 0;
+	const struct bwl_heir *h;
+	bool revoked = bwl_is_revoked(b->p, b->ids->fresh[2 * b->id[i]] ? NULL : b->old, b->id[i]);
+	size_t n, j;
+
+	h = bwl_heirs_of(&b->heirs, i, &n);
+	for (j = 0; !revoked && j < n; j++)
+		revoked = bwl_is_revoked(b->p, b->old, h[j].of);
+	return revoked;
+}
+
+/* The same limit of all those whose place peer i takes. */
+static int carry_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kind, uint8_t class_,
+		      struct bwl_err *e)
+{
+	const struct bwl_heir *h;
+	size_t n, j;
+	int r = 0;
+
+	h = bwl_heirs_of(&b->heirs, i, &n);
+	for (j = 0; !r && j < n; j++) {
+		uint32_t state = kind == BWL_X_FREE ? 2 * h[j].of
+				 : bwl_ids_find_extra(b->ids, kind, NULL, h[j].of, class_);
+
+		if (state)
+			r = bwl_carry_from(&b->carry, state, e);
+	}
+	return r;
+}
+
+/* Classes in order from sub_base, then the floor. */
+static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *before,
+		     struct bwl_peer *body, struct bwl_err *e)
+{
+	const struct bwl_pol_peer *q = &b->pol->peers[i];
+	uint32_t id = b->id[i], c, state, k = 0, oldk = 0;
 	int r = 0;
 
 	body->meta.sub_base = b->nsubs + 1;
@@ -346,6 +438,8 @@ static int fill_subs(struct bwl_build *b, const struct bwl_pol_peer *q, uint32_t
 			continue;
 		r = bwl_ids_extra(b->ids, BWL_X_CLASS, NULL, id, (uint8_t)c, &state, e);
 		if (!r)
+			r = carry_from(b, i, BWL_X_CLASS, (uint8_t)c, e);
+		if (!r)
 			r = fill_limit(b, &q->class_[c], state, old, &b->gen.sub[b->nsubs + 1 + k], e);
 		body->meta.class_mask |= (uint16_t)(1U << c);
 		k++;
@@ -354,6 +448,8 @@ static int fill_subs(struct bwl_build *b, const struct bwl_pol_peer *q, uint32_t
 	if (r || !q->floor.present)
 		return r;
 	r = bwl_ids_extra(b->ids, BWL_X_FLOOR, NULL, id, 0, &state, e);
+	if (!r)
+		r = carry_from(b, i, BWL_X_FLOOR, 0, e);
 	if (r)
 		return r;
 	body->grant.volume.floor = ++b->nsubs;
@@ -361,18 +457,6 @@ static int fill_subs(struct bwl_build *b, const struct bwl_pol_peer *q, uint32_t
 			  before && before->grant.volume.floor
 				  ? &b->old->sub[before->grant.volume.floor] : NULL,
 			  &b->gen.sub[b->nsubs], e);
-}
-
-/* A grant that was revoked stays revoked, whatever the file says. */
-static bool still_revoked(const struct bwl_build *b, uint32_t id, const struct bwl_peer *before)
-{
-	uint32_t mark = b->p->gate[id].revoked;
-
-	if (!before)
-		return mark != 0;
-	/* Also where the policy before gave it no grant: only `grant` authorises again. */
-	return before->meta.grant_seq <= mark ||
-	       before->meta.grant_seq <= b->p->ctl->revoked_all;
 }
 
 static int fill_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
@@ -400,7 +484,7 @@ static int fill_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 			body->meta.zone = (uint8_t)(z + 1);
 	if (q->zone[0] && !body->meta.zone)
 		return bwl_fail(e, EINVAL, "peer %s: zone %s is not in the policy", q->name, q->zone);
-	if (still_revoked(b, id, before)) {
+	if (still_revoked(b, i)) {
 		body->meta.grant_seq = 0;
 		b->rep->kept_revoked++;
 	} else {
@@ -412,9 +496,11 @@ static int fill_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	if (!r)
 		r = fill_remote(b, q, id, e);
 	if (!r)
+		r = carry_from(b, i, BWL_X_FREE, 0, e);
+	if (!r)
 		r = fill_limit(b, &q->grant, 2 * id, before ? &before->grant : NULL, &body->grant, e);
 	if (!r)
-		r = fill_subs(b, q, id, before, body, e);
+		r = fill_subs(b, i, before, body, e);
 	body->grant.rate.mark = (uint8_t)(q->mark_pct * 256U / 100U > 255 ? 255 : q->mark_pct * 256U / 100U);
 	/* Without BWL_PEER_ACCEPT nothing arrives; unlimited, so that a later grant starts in debt. */
 	bwl_rate_encode(&body->accept, BWL_NO_RATE, 0);
@@ -513,6 +599,7 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 {
 	struct bwl_base *base = b->gen.base;
 	const struct bwl_policy *pol = b->pol;
+	uint8_t (*took)[BWL_MAX_ZONES];
 	size_t i;
 	int r;
 
@@ -533,8 +620,10 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 	for (i = 0; !r && i < pol->nports; i++)
 		r = fill_port(b, pol->ports[i].name, &pol->ports[i], e);
 	fill_tunnel_port(b);
+	took = bwl_heirs_zones(&b->heirs, b->p, pol, b->old, b->id);
 	if (!r)
-		r = fill_zones(b, e);
+		r = took ? fill_zones(b, took, e) : bwl_fail(e, ENOMEM, "out of memory");
+	free(took);
 	for (i = 0; !r && i < pol->npeers; i++)
 		r = fill_peer(b, i, e);
 	if (!r)

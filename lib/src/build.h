@@ -6,6 +6,7 @@
 #include <bwl/tables.h>
 #include "carry.h"
 #include "gen.h"
+#include "heirs.h"
 
 struct bwl_build {
 	struct bwl_pins *p;
@@ -15,6 +16,7 @@ struct bwl_build {
 	struct bwl_gen gen;		/* being filled */
 	const struct bwl_rate **old_rate; /* by state index, from the old generation */
 	const uint32_t *id;		/* by peer of pol */
+	struct bwl_heirs heirs;
 	uint32_t seq;			/* grant_seq of this policy's grants */
 	struct bwl_carry carry;		/* accounts that start to count with this policy */
 	uint32_t nsubs, nnexthops;

@@ -65,123 +65,6 @@ static int settle(struct bwl_pins *p, struct bwl_err *e)
 	return r;
 }
 
-static int retired_put(struct bwl_pins *p, const struct bwl_pfx *pfx, uint32_t id)
-{
-	struct bwl_key_retired k = { .family = pfx->family, .len = pfx->len };
-
-	memcpy(k.addr, pfx->addr, pfx->family == 4 ? 4 : 16);
-	return bpf_map_update_elem(p->fd[BWL_PIN_retired], &k, &id, 0);
-}
-
-static uint32_t retired_get(struct bwl_pins *p, const struct bwl_pfx *pfx, bool take)
-{
-	struct bwl_key_retired k = { .family = pfx->family, .len = pfx->len };
-	uint32_t id = 0;
-
-	memcpy(k.addr, pfx->addr, pfx->family == 4 ? 4 : 16);
-	if (bpf_map_lookup_elem(p->fd[BWL_PIN_retired], &k, &id))
-		return 0;
-	if (take)
-		bpf_map_delete_elem(p->fd[BWL_PIN_retired], &k);
-	return id < p->schema.max_peers ? id : 0;
-}
-
-/* Entries of names that are forgotten, or in force again. */
-static int prune_retired(struct bwl_pins *p, const struct bwl_gen *in_force, struct bwl_err *e)
-{
-	struct bwl_key_retired key, next;
-	int fd = p->fd[BWL_PIN_retired], more;
-	uint32_t id;
-
-	more = !bpf_map_get_next_key(fd, NULL, &next);
-	while (more) {
-		key = next;
-		more = !bpf_map_get_next_key(fd, &key, &next);	/* before the key may go */
-		if (bpf_map_lookup_elem(fd, &key, &id))
-			continue;
-		if (id < p->schema.max_peers && p->name[id].name[0] &&
-		    !(in_force && p->gate[id].slot[in_force->slot]))
-			continue;
-		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
-			return bwl_fail(e, errno, "cannot forget a peer that left: %s", strerror(errno));
-	}
-	return 0;
-}
-
-struct leaving {
-	struct bwl_pins *p;
-	struct bwl_ids *ids;
-	uint8_t *stays;		/* by id */
-};
-
-static int note_leaving(const struct bwl_pfx *pfx, uint32_t id, void *arg)
-{
-	struct leaving *l = arg;
-
-	if (id >= l->p->schema.max_peers || l->stays[id] ||
-	    !(bwl_ids_owes(l->ids, id) || l->p->gate[id].revoked))
-		return 0;
-	return retired_put(l->p, pfx, id) ? -errno : 0;
-}
-
-/*
- * Ids for all peers of the policy: known names keep theirs; a new name on the prefix of a peer
- * that left revoked, or with a volume on its account, takes over its id, and with it both.
- */
-static int assign(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
-		  const struct bwl_gen *old, uint32_t *id, uint8_t *stays,
-		  struct bwl_publish_report *rep, struct bwl_err *e)
-{
-	struct leaving l = { .p = p, .ids = ids, .stays = stays };
-	size_t i, j;
-	uint32_t k;
-	int r;
-
-	for (i = 0; i < pol->npeers; i++) {
-		id[i] = bwl_ids_find(ids, pol->peers[i].name);
-		if (id[i])
-			stays[id[i]] = 1;
-	}
-	for (k = 1; old && k < p->schema.max_peers; k++) {
-		uint32_t slot = p->gate[k].slot[old->slot];
-
-		if (!slot || slot >= old->npeers || stays[k])
-			continue;
-		rep->retired++;
-		/* What `revoke --all` ended stays ended, also when the peer comes back or under a
-		 * new name: the mark of all becomes its own. It is revoked already; nothing changes.
-		 */
-		if (old->peer[slot].meta.grant_seq <= p->ctl->revoked_all &&
-		    p->gate[k].revoked < p->ctl->revoked_all)
-			p->gate[k].revoked = p->ctl->revoked_all;
-	}
-	if (rep->retired) {
-		r = bwl_dest_each(old, note_leaving, &l);
-		if (r)
-			return bwl_fail(e, -r, "cannot keep the account of peers that leave: %s",
-					strerror(-r));
-	}
-	for (i = 0; i < pol->npeers; i++) {
-		const struct bwl_pol_peer *q = &pol->peers[i];
-
-		for (j = 0; !id[i] && p->ctl->generation && j < q->naddresses; j++) {
-			k = retired_get(p, &q->addresses[j], false);
-			if (k && !stays[k]) {
-				id[i] = k;
-				rep->inherited++;
-			}
-		}
-		if (!id[i]) {
-			r = bwl_ids_new(ids, q->name, &id[i], e);
-			if (r)
-				return r;
-			rep->added++;
-		}
-		stays[id[i]] = 1;
-	}
-	return 0;
-}
-
 static void note_rate(const struct bwl_limit *l, uint32_t state, void *arg)
 {
 	const struct bwl_rate **rate = arg;
@@ -235,7 +118,7 @@ static int rebase(struct bwl_pins *p, const struct bwl_gen *idle, const struct b
 static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
 		const uint32_t *id, const struct bwl_gen *in_force, struct bwl_err *e)
 {
-	size_t j, k;
+	size_t j;
 	bool swept;
 
 	for (j = 0; j < pol->npeers; j++) {
@@ -244,8 +127,7 @@ static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids
 		if (!strncmp(p->name[id[j]].name, q->name, BWL_NAME_LEN))
 			continue;
 		snprintf(p->name[id[j]].name, BWL_NAME_LEN, "%s", q->name);
-		for (k = 0; k < q->naddresses; k++)
-			retired_get(p, &q->addresses[k], true);
+		bwl_retired_take(p, q);
 	}
 	return bwl_sweep(ids, in_force, &swept, e);
 }
@@ -263,6 +145,7 @@ static void publish_done(struct publish *x)
 {
 	bwl_ids_close(&x->ids);
 	bwl_carry_done(&x->b.carry);
+	bwl_heirs_done(&x->b.heirs);
 	bwl_gen_close(&x->b.gen);
 	if (x->old.base)
 		bwl_gen_close(&x->old);
@@ -271,12 +154,13 @@ static void publish_done(struct publish *x)
 	free(x->old_rate);
 }
 
-static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_policy *pol, bool confirm,
-		   struct bwl_publish_report *rep, struct bwl_err *e)
+static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_policy *pol,
+		   const struct bwl_publish_opts *o, struct bwl_publish_report *rep, struct bwl_err *e)
 {
 	uint32_t slot = bwl_active_slot(p, bwl_now_ns());
 	struct bwl_gen_size size;
-	bool swept;
+	bool swept, confirm = o && o->confirm_ns;
+	struct bwl_heirs heirs;
 	int r;
 
 	if (slot != BWL_NO_SLOT) {
@@ -293,29 +177,29 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	}
 	if (r)
 		return r;
-	r = prune_retired(p, x->old.base ? &x->old : NULL, e);
-	if (r)
-		return r;
 	x->id = calloc(pol->npeers + 1, sizeof(*x->id));
 	x->stays = calloc(p->schema.max_peers, 1);
 	x->old_rate = calloc(x->ids.nstates, sizeof(*x->old_rate));
 	if (!x->id || !x->stays || !x->old_rate)
 		return bwl_fail(e, ENOMEM, "out of memory for %zu peers", pol->npeers);
-	r = assign(p, pol, &x->ids, x->old.base ? &x->old : NULL, x->id, x->stays, rep, e);
+	r = bwl_heirs_assign(&x->ids, pol, x->old.base ? &x->old : NULL, x->id, x->stays, &x->b.heirs,
+			     rep, e);
 	if (r)
 		return r;
-	/* An id has one name, whichever of the two policies holds. */
+	/* An id has one name, whichever of the two policies holds, and the way back carries nothing. */
 	if (confirm && rep->inherited) {
-		bwl_fail(e, EINVAL, "%u peers have new names and keep the account of the old: such a policy cannot be tried",
+		bwl_fail(e, EINVAL, "%u peers take the place and the account of others: such a policy cannot be tried",
 			 rep->inherited);
 		return bwl_hint(e, "apply it without --confirm, or rename in a policy of its own");
 	}
 	if (x->old.base)
 		note_rates(p, &x->old, x->old_rate);
+	heirs = x->b.heirs;
 	x->b = (struct bwl_build){
+		.heirs = heirs,
 		.p = p, .pol = pol, .ids = &x->ids, .old = x->old.base ? &x->old : NULL,
 		.old_rate = x->old_rate, .id = x->id, .rep = rep,
-		.carry = { .ids = &x->ids, .fresh = p->ctl->fresh_volume || p->ctl->generation },
+		.carry = { .ids = &x->ids, .fresh = p->ctl->fresh_volume || (o && o->fresh_volume) },
 		/* Taken before revocations are looked at: one that comes now has a higher mark. */
 		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
 	};
@@ -327,6 +211,11 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	if (r)
 		return r;
 	rep->exhausted = x->b.carry.unknown;
+	if (confirm && x->b.carry.heirs) {
+		bwl_fail(e, EINVAL, "%u zones or ports take the place and the account of others: such a policy cannot be tried",
+			 x->b.carry.heirs);
+		return bwl_hint(e, "apply it without --confirm, or rename in a policy of its own");
+	}
 	if (confirm && x->b.carry.kinds) {
 		bwl_fail(e, EINVAL, "%u volumes change between total and per window: such a policy cannot be tried",
 			 x->b.carry.kinds);
@@ -344,6 +233,22 @@ static void beat_within(struct bwl_pins *p, uint64_t every_ns)
 		__atomic_store_n(&p->ctl->heartbeat_ns, latest, __ATOMIC_SEQ_CST);
 }
 
+/* Who takes the place of a revoked peer is revoked. */
+static void pass_on_revocations(const struct publish *x, struct bwl_pins *p)
+{
+	const struct bwl_gen *old = x->old.base ? &x->old : NULL;
+	size_t i;
+
+	for (i = 0; i < x->b.heirs.n; i++) {
+		const struct bwl_heir *h = &x->b.heirs.pair[i];
+
+		if (bwl_is_revoked(p, old, h->of) && p->gate[x->id[h->peer]].revoked < x->b.seq)
+			__atomic_store_n(&p->gate[x->id[h->peer]].revoked,
+					 __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
+					 __ATOMIC_SEQ_CST);
+	}
+}
+
 /* From here on packets may see it. */
 static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publish_opts *o,
 		  struct bwl_err *e)
@@ -359,6 +264,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = bwl_gen_install(p, &x->b.gen, e);
 	if (r)
 		return r;
+	pass_on_revocations(x, p);
 	bwl_carry_hold(&x->b.carry, bwl_now_ns());
 	bwl_build_start(&x->b, bwl_now_ns());
 	/* On trial it ends closed until the way back is ready below: killed in between, a policy
@@ -372,6 +278,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = bwl_grace(p, e);
 	if (r)
 		return r;
+	pass_on_revocations(x, p);	/* of those that were revoked meanwhile */
 	bwl_carry_settle(&x->b.carry);
 	if (!at) {
 		if (old != BWL_NO_SLOT) {
@@ -407,7 +314,7 @@ int bwl_publish(struct bwl_pins *p, const struct bwl_policy *pol, const struct b
 	}
 	r = settle(p, e);
 	if (!r)
-		r = prepare(&x, p, pol, o && o->confirm_ns, &rep, e);
+		r = prepare(&x, p, pol, o, &rep, e);
 	if (!r)
 		r = commit(&x, p, o, e);
 	if (!r && ret) {

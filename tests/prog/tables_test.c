@@ -383,10 +383,36 @@ static void a_hundred_thousand_peers_come_in_at_once(void **state)
 	free(text);
 }
 
+/* Every one of them has an account that somebody else takes over. */
+static void a_hundred_thousand_renames_come_in_at_once(void **state)
+{
+	char *text = many(LARGE, ", classes: { other: { volume: 1gb } }"), *at;
+	struct bwl_publish_report rep = { 0 };
+	struct bwl_policy *pol = parse(text);
+	struct bwl_err e = { 0 };
+	double t0, t1;
+
+	(void)state;
+	assert_int_equal(bwl_publish(rig->pins, pol, NULL, &rep, &e), 0);
+	bwl_policy_free(pol);
+	for (at = text; (at = strstr(at, "name: n")); at += 6)
+		at[6] = 'm';
+	pol = parse(text);
+	t0 = seconds();
+	assert_int_equal(bwl_publish(rig->pins, pol, NULL, &rep, &e), 0);
+	t1 = seconds();
+	assert_int_equal(rep.inherited, LARGE);
+	printf("# %u peers: renamed in %.2f s\n", LARGE, t1 - t0);
+	assert_int_equal(bwl_publish(rig->pins, pol, NULL, &rep, &e), 0);
+	assert_int_equal(rep.inherited, 0);
+	bwl_policy_free(pol);
+	free(text);
+}
+
 static int setup_large(void **state)
 {
 	(void)state;
-	rig = rig_open(&(struct rig_opts){ .max_peers = LARGE + 1 });
+	rig = rig_open(&(struct rig_opts){ .max_peers = LARGE + 1, .max_extras = LARGE + 100 });
 	runs = 0;
 	return 0;
 }
@@ -402,6 +428,8 @@ int main(void)
 		RIG_TEST(a_kill_at_any_moment_leaves_the_old_policy_or_the_new),
 		RIG_TEST(pins_of_another_schema_are_refused),
 		cmocka_unit_test_setup_teardown(a_hundred_thousand_peers_come_in_at_once, setup_large,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_hundred_thousand_renames_come_in_at_once, setup_large,
 						rig_teardown),
 	};
 

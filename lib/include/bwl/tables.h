@@ -11,13 +11,14 @@
 
 struct bwl_publish_opts {
 	uint64_t confirm_ns;	/* 0: for good; else return by itself unless confirmed in time */
+	bool fresh_volume;	/* volumes of whose past nothing is known start unspent */
 };
 
 struct bwl_publish_report {
 	uint32_t peers, prefixes, added, retired;
 	uint32_t inherited;	/* new names that took over a removed peer's id and state */
 	uint32_t kept_revoked;	/* peers that stay revoked; `grant` re-authorises them */
-	uint32_t exhausted;	/* volumes that start spent: first policy since the maps were made */
+	uint32_t exhausted;	/* volumes that start spent: nothing is known of their past */
 	uint64_t map_bytes;	/* peak memory of both generations during the swap */
 	double seconds;
 };
