@@ -16,6 +16,8 @@ struct place {
 struct places {
 	struct bwl_ids *ids;
 	const struct bwl_gen *old;
+	const struct bwl_policy *pol;
+	uint32_t *index;	/* by id: peer of pol + 1 */
 	const uint8_t *stays;
 	uint8_t *why;		/* by id: 0 not looked at yet, else enum why + 1 */
 	bool any_new;		/* there are new names */
@@ -172,7 +174,7 @@ static size_t lower(const struct places *x, const struct place *key)
 	return low;
 }
 
-typedef int (*place_fn)(const struct place *at, bool exact, void *arg);
+typedef int (*place_fn)(const struct place *at, const struct bwl_pfx *q, void *arg);
 
 /* Every place that has an address in common with q: those that hold it, it, those within it. */
 static int each_overlap(const struct places *x, const struct bwl_pfx *q, place_fn fn, void *arg)
@@ -189,7 +191,7 @@ static int each_overlap(const struct places *x, const struct bwl_pfx *q, place_f
 		set_from(key.addr, len, bits, false);
 		key.len = (uint8_t)len;
 		for (i = lower(x, &key); !r && i < x->n && !by_place(&x->at[i], &key); i++)
-			r = fn(&x->at[i], false, arg);
+			r = fn(&x->at[i], q, arg);
 	}
 	memcpy(key.addr, q->addr, sizeof(key.addr));
 	key.len = q->len;
@@ -198,11 +200,12 @@ static int each_overlap(const struct places *x, const struct bwl_pfx *q, place_f
 	end.len = (uint8_t)bits;
 	for (i = lower(x, &key); !r && i < x->n && by_place(&x->at[i], &end) <= 0; i++)
 		if (x->at[i].len >= q->len)
-			r = fn(&x->at[i], x->at[i].len == q->len, arg);
+			r = fn(&x->at[i], q, arg);
 	return r;
 }
 
 struct found {
+	const struct places *x;
 	struct bwl_heirs *h;
 	uint32_t peer;
 	bool new_name;
@@ -210,13 +213,32 @@ struct found {
 	uint32_t exact;	/* id to take over */
 };
 
-static int found_one(const struct place *at, bool exact, void *arg)
+/* Who stays where he was keeps the place, whatever wider prefix somebody else has now. */
+static bool keeps(const struct places *x, const struct place *at)
+{
+	const struct bwl_pol_peer *q;
+	size_t i;
+
+	if (at->gone || !x->index[at->id])
+		return false;
+	q = &x->pol->peers[x->index[at->id] - 1];
+	for (i = 0; i < q->naddresses; i++)
+		if (q->addresses[i].family == at->family && q->addresses[i].len == at->len &&
+		    !memcmp(q->addresses[i].addr, at->addr, at->family == 4 ? 4 : 16))
+			return true;
+	return false;
+}
+
+static int found_one(const struct place *at, const struct bwl_pfx *q, void *arg)
 {
 	struct found *f = arg;
 	struct bwl_heirs *h = f->h;
+	bool exact = at->len == q->len;
 
 	/* Between two names that stay, a prefix moves to another account: nothing is new. */
 	if (!at->gone && !f->new_name)
+		return 0;
+	if (at->len > q->len && keeps(f->x, at))
 		return 0;
 	if (exact && f->new_name && !f->exact && !f->stays[at->id])
 		f->exact = at->id;
@@ -254,7 +276,7 @@ static int pair_up(struct places *x, const struct bwl_policy *pol, uint32_t *id,
 		qsort(x->at, x->n, sizeof(*x->at), by_place);
 	for (i = 0; !r && i < pol->npeers && x->n; i++) {
 		const struct bwl_pol_peer *q = &pol->peers[i];
-		struct found f = { .h = h, .peer = (uint32_t)i, .new_name = !id[i], .stays = stays };
+		struct found f = { .x = x, .h = h, .peer = (uint32_t)i, .new_name = !id[i], .stays = stays };
 
 		from = h->n;
 		for (j = 0; !r && j < q->naddresses; j++)
@@ -273,19 +295,27 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		     uint32_t *id, uint8_t *stays, struct bwl_heirs *ret,
 		     struct bwl_publish_report *rep, struct bwl_err *e)
 {
-	struct places x = { .ids = ids, .old = old, .stays = stays };
+	struct places x = { .ids = ids, .old = old, .pol = pol, .stays = stays };
 	struct bwl_pins *p = ids->p;
 	const struct bwl_peer *body;
 	size_t i;
 	uint32_t k;
 	int r = 0;
 
+	x.why = calloc(p->schema.max_peers, 1);
+	x.index = calloc(p->schema.max_peers, sizeof(*x.index));
+	if (!x.why || !x.index) {
+		free(x.why);
+		free(x.index);
+		return bwl_fail(e, ENOMEM, "out of memory for %zu peers", pol->npeers);
+	}
 	for (i = 0; i < pol->npeers; i++) {
 		id[i] = bwl_ids_find(ids, pol->peers[i].name);
 		if (id[i])
 			stays[id[i]] = 1;
 		else
 			x.any_new = true;
+		x.index[id[i]] = (uint32_t)i + 1;
 	}
 	for (k = 1; old && k < p->schema.max_peers; k++) {
 		body = body_of(p, old, k);
@@ -299,16 +329,13 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		    p->gate[k].revoked < p->ctl->revoked_all)
 			p->gate[k].revoked = p->ctl->revoked_all;
 	}
-	x.why = calloc(p->schema.max_peers, 1);
-	if (!x.why)
-		r = -ENOMEM;
-	if (!r)
-		r = note_retired(&x);
+	r = note_retired(&x);
 	if (!r && old && (rep->retired || x.any_new))
 		r = bwl_dest_each(old, note_old, &x);
 	if (!r)
 		r = pair_up(&x, pol, id, stays, ret, rep);
 	free(x.why);
+	free(x.index);
 	free(x.at);
 	if (r == -E2BIG) {
 		bwl_fail(e, -r, "no room to remember the prefixes of peers that leave with something on their account: %u, all taken",

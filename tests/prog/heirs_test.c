@@ -82,6 +82,26 @@ static void who_takes_in_a_peer_that_left_takes_what_it_spent(void **state)
 	assert_int_equal(drain(TO("10.1.1.1")), 100);
 }
 
+/* The longest prefix is used: who comes with a wider one takes nothing from those who stay. */
+static void a_wider_prefix_takes_nothing_from_those_who_stay(void **state)
+{
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	apply(HEAD "peers:\n" PEER("a", "10.1.0.0/24") "grant: { rate: 1gbit, volume: 6400b } }\n"
+	      PEER("b", "10.1.1.0/24") "grant: { rate: 1gbit } }\n");
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO("10.1.0.1")), 100);
+	assert_int_equal(bwl_revoke(rig->pins, "b", &e), 0);
+	apply(HEAD "peers:\n" PEER("a", "10.1.0.0/24") "grant: { rate: 1gbit, volume: 6400b } }\n"
+	      PEER("b", "10.1.1.0/24") "grant: { rate: 1gbit } }\n"
+	      PEER("all", "10.0.0.0/9") "grant: { rate: 1gbit, volume: 6400b } }\n");
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO("10.2.0.1")), 100);
+	assert_string_equal(host(TO("10.1.0.1")), "peer-volume");
+	assert_string_equal(host(TO("10.1.1.1")), "revoked");
+}
+
 static void classes_and_floors_are_taken_over_too(void **state)
 {
 #define SUBS "grant: { rate: 1gbit }, classes: { other: { volume: 6400b }, ssh: { rate: 1mbit } } }\n"
@@ -276,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(who_covers_what_another_covered_takes_what_it_spent),
 		RIG_TEST(who_takes_in_a_peer_that_left_takes_what_it_spent),
+		RIG_TEST(a_wider_prefix_takes_nothing_from_those_who_stay),
 		RIG_TEST(classes_and_floors_are_taken_over_too),
 		RIG_TEST(who_takes_the_place_of_the_revoked_is_revoked),
 		RIG_TEST(a_place_that_is_taken_is_not_tried_with_confirm),
