@@ -262,17 +262,32 @@ int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e)
 	return found ? 0 : no_peer(name, e);
 }
 
-int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err *e)
+static int heartbeat_of(struct bwl_pins *p, uint32_t slot, uint64_t *ret_ns, struct bwl_err *e)
 {
 	struct bwl_gen g;
-	uint64_t every;
-	int r;
+	int r = bwl_gen_open(p, slot, &g, e);
 
-	r = bwl_gen_open(p, bwl_active_slot(p, bwl_now_ns()), &g, e);
 	if (r)
 		return r;
-	every = g.base->heartbeat_ns;
+	*ret_ns = g.base->heartbeat_ns;
 	bwl_gen_close(&g);
+	return 0;
+}
+
+int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err *e)
+{
+	const struct bwl_sched *s = &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
+	uint64_t every, after = 0;
+	int r;
+
+	r = heartbeat_of(p, bwl_active_slot(p, bwl_now_ns()), &every, e);
+	/* On trial: the policy before may return at any moment, and this beat counts there too. */
+	if (!r && bwl_pending_ns(p, bwl_now_ns()) && s->fallback != BWL_NO_SLOT)
+		r = heartbeat_of(p, s->fallback, &after, e);
+	if (r)
+		return r;
+	if (after && (!every || after < every))
+		every = after;
 	*ret_deadline_ns = every ? bwl_now_ns() + every : BWL_NEVER_NS;
 	if (every)
 		__atomic_store_n(&p->ctl->heartbeat_ns, *ret_deadline_ns, __ATOMIC_SEQ_CST);

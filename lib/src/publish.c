@@ -330,6 +330,7 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 {
 	struct bwl_gen old = { 0 }, new = { 0 };
 	const struct bwl_sched *s;
+	uint64_t every = 0;
 	uint32_t slot;
 	int r;
 
@@ -349,6 +350,7 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 		r = bwl_gen_open(p, s->slot, &new, e);
 		if (!r)
 			r = rebase(p, &old, &new, bwl_now_ns(), e);
+		every = old.base->heartbeat_ns;
 		bwl_gen_close(&old);
 		if (new.base)
 			bwl_gen_close(&new);
@@ -356,6 +358,7 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 	if (r)
 		return r;
 	switch_to(p, slot, slot, BWL_NEVER_NS);
+	beat_within(p, every);
 	r = bwl_grace(p, e);
 	return r ? r : settle(p, e);
 }

@@ -230,6 +230,36 @@ static void silence_closes_at_its_nanosecond(void **state)
 	assert_string_equal(host(TO(1) "udp"), "pass");
 }
 
+/* The policy before has the shorter silence: a beat given to the one on trial ends with it. */
+static void a_beat_on_trial_lasts_no_longer_than_the_policy_before_allows(void **state)
+{
+	static const char *const trial[] = { "1h", "none" };
+	const struct bwl_publish_opts o = { .confirm_ns = 10 * RIG_SECOND };
+	struct bwl_err e = { 0 };
+	uint64_t deadline;
+	char text[600];
+	int i, j;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		for (j = 0; j < 2; j++) {
+			apply(PORTS "heartbeat: 60s\npeers:\n" DEST("beat", 1) "grant: { rate: 1gbit } }\n");
+			snprintf(text, sizeof(text), PORTS "heartbeat: %s\npeers:\n" DEST("beat", 1)
+				 "grant: { rate: 1gbit } }\n", trial[i]);
+			assert_int_equal(rig_try_policy(rig, text, &o, NULL, &e), 0);
+			rig_advance(5 * RIG_SECOND);
+			assert_int_equal(bwl_heartbeat(rig->pins, &deadline, &e), 0);
+			deadline = rig_now() + 60 * RIG_SECOND;
+			if (j)
+				assert_int_equal(bwl_rollback(rig->pins, &e), 0);
+			rig_set_clock(deadline - 1);
+			assert_string_equal(host(TO(1) "udp"), "pass");
+			rig_set_clock(deadline);
+			assert_string_equal(host(TO(1) "udp"), "silent");
+		}
+	}
+}
+
 static void an_unconfirmed_policy_ends_at_its_nanosecond(void **state)
 {
 	const struct bwl_publish_opts o = { .confirm_ns = 10 * RIG_SECOND };
@@ -316,6 +346,59 @@ static void a_revocation_survives_everything_but_a_grant(void **state)
 	assert_string_equal(host(TO(1) "udp"), "pass");
 }
 
+static void revoke_all_on_trial_survives_the_return(void **state)
+{
+	const struct bwl_publish_opts o = { .confirm_ns = RIG_SECOND };
+	const char *before = HEAD "peers:\n" DEST("both", 1) "grant: { rate: 1gbit } }\n"
+			     DEST("only", 2) "grant: { rate: 1gbit } }\n";
+	const char *trial = HEAD "peers:\n" DEST("both", 1) "grant: { rate: 1gbit } }\n";
+	struct bwl_err e = { 0 };
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {	/* by time, by rollback, and confirmed and put back by hand */
+		rig_teardown(NULL);
+		rig_setup(NULL);
+		apply("%s", before);
+		rig_advance(RIG_SECOND);
+		assert_int_equal(rig_try_policy(rig, trial, &o, NULL, &e), 0);
+		assert_int_equal(bwl_revoke(rig->pins, NULL, &e), 0);
+		assert_string_equal(host(TO(1) "udp"), "revoked");
+		if (i == 1)
+			assert_int_equal(bwl_rollback(rig->pins, &e), 0);
+		if (i == 2)
+			assert_int_equal(bwl_confirm(rig->pins, &e), 0);
+		rig_advance(RIG_SECOND);
+		if (i == 2)
+			apply("%s", before);
+		assert_string_equal(host(TO(1) "udp"), "revoked");
+		assert_string_equal(host(TO(2) "udp"), "revoked");
+		apply("%s", trial);
+		apply("%s", before);
+		assert_string_equal(host(TO(2) "udp"), "revoked");
+	}
+}
+
+static void a_changed_limit_lifts_no_revocation(void **state)
+{
+	struct bwl_change c = { .set = BWL_SET_RATE | BWL_SET_BURST | BWL_SET_VOLUME | BWL_SET_MODE,
+				.lim = { .rate_bps = 1000000, .burst = 9000, .volume = 1000000,
+					 .has_volume = true } };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("one", 1) "grant: { rate: 1gbit } }\n"
+	      DEST("two", 2) "grant: { rate: 1gbit } }\n");
+	rig_advance(RIG_SECOND);
+	assert_int_equal(bwl_revoke(rig->pins, "one", &e), 0);
+	assert_int_equal(bwl_peer_change(rig->pins, "one", &c, &e), 0);
+	assert_int_equal(bwl_revoke(rig->pins, NULL, &e), 0);
+	assert_int_equal(bwl_peer_change(rig->pins, "two", &c, &e), 0);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp"), "revoked");
+	assert_string_equal(host(TO(2) "udp"), "revoked");
+}
+
 static void revoke_all_survives_everything_but_a_grant(void **state)
 {
 	const char *pol = HEAD "peers:\n" DEST("all1", 1) "grant: { rate: 1gbit } }\n"
@@ -395,10 +478,13 @@ static void gso_fields_may_raise_the_charge_and_never_lower_it(void **state)
 	k.gso_segs = 60000;
 	judge(&k, &r);
 	assert_int_equal(r.charged, 60000 * 64);
-	/* UDP: the segments may carry a tunnel's headers */
+	/* UDP, and all that is not TCP outermost: the segments may carry a tunnel's headers */
 	k = (struct rig_packet){ .spec = TO(1) "udp fill=3000", .gso_size = 1000, .gso_segs = 3 };
 	judge(&k, &r);
 	assert_int_equal(r.charged, 42 + 3000 + 2 * 256);
+	k.spec = TO(1) "ip4 src=1.1.1.1 dst=2.2.2.2 tcp fill=3000";	/* 20 + 20 more, within */
+	judge(&k, &r);
+	assert_int_equal(r.charged, 34 + 40 + 3000 + 3 * 256);
 }
 
 int main(void)
@@ -414,9 +500,12 @@ int main(void)
 		RIG_TEST(a_grant_ends_at_its_nanosecond),
 		RIG_TEST(a_floors_volume_ends_too),
 		RIG_TEST(silence_closes_at_its_nanosecond),
+		RIG_TEST(a_beat_on_trial_lasts_no_longer_than_the_policy_before_allows),
 		RIG_TEST(an_unconfirmed_policy_ends_at_its_nanosecond),
 		RIG_TEST(the_return_never_undoes_a_revocation),
 		RIG_TEST(a_revocation_survives_everything_but_a_grant),
+		RIG_TEST(revoke_all_on_trial_survives_the_return),
+		RIG_TEST(a_changed_limit_lifts_no_revocation),
 		RIG_TEST(revoke_all_survives_everything_but_a_grant),
 		RIG_TEST(every_byte_on_the_wire_is_charged),
 		RIG_TEST(gso_fields_may_raise_the_charge_and_never_lower_it),

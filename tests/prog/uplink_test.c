@@ -175,6 +175,40 @@ static void the_last_gate_lets_out_only_what_was_charged(void **state)
 	assert_int_equal(rig_frames(rig, BWL_MAX_PORTS + RIG_P0, BWL_R_PASS_GATE), 3);
 }
 
+/* Inbound by destination port alone, but for answers to a BGP session that the DPU opened. */
+static void control_from_the_network_reaches_no_other_socket(void **state)
+{
+	(void)state;
+	policy("bgp, bfd, dhcp, ptp");
+#define IN "eth ip4 src=192.0.2.1 dst=192.0.2.2 "
+	EXPECT(uplink,
+	       { IN "tcp sport=40000 dport=179 flags=2", "pass-control" },
+	       { IN "tcp sport=179 dport=40000 flags=0x12", "pass-control" },
+	       { IN "tcp sport=179 dport=22 flags=2", "pass-self" },	/* opens one: the grant's */
+	       { IN "udp sport=3784 dport=22", "pass-self" },
+	       { IN "udp sport=67 dport=22", "pass-self" },
+	       { IN "udp sport=319 dport=22", "pass-self" });
+	apply(POLICY, "bgp, bfd, dhcp, ptp");	/* no grant `self` */
+	rig_advance(RIG_SECOND);
+	EXPECT(uplink,
+	       { IN "tcp sport=179 dport=22 flags=2", "uplink-in" },
+	       { IN "udp sport=3784 dport=22", "uplink-in" },
+	       { IN "udp sport=67 dport=22", "uplink-in" },
+	       { IN "udp sport=319 dport=22", "uplink-in" },
+	       { IN "tcp sport=179 dport=22 flags=0x10", "pass-control" });
+}
+
+/* Encryption was asked for: the DPU's own packets do not leave in the clear instead. */
+static void a_self_that_is_to_be_encrypted_is_refused_at_the_gate(void **state)
+{
+	(void)state;
+	apply(POLICY "  - { name: self, addresses: [192.0.2.0/25], ipsec: { remote: 198.51.100.1 },"
+	      " grant: { rate: 1gbit } }\n", "");
+	rig_advance(RIG_SECOND);
+	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=192.0.2.7 udp"), "no-sa");
+	assert_string_equal(uplink("eth ip4 src=192.0.2.7 dst=192.0.2.2 udp"), "no-sa");
+}
+
 static void the_dpus_own_traffic_needs_the_grant_self(void **state)
 {
 	unsigned n = 0;
@@ -273,6 +307,8 @@ int main(void)
 		RIG_TEST(neighbours_and_named_control_reach_the_dpu),
 		RIG_TEST(arp_and_nd_of_a_host_have_a_small_limit),
 		RIG_TEST(the_last_gate_lets_out_only_what_was_charged),
+		RIG_TEST(control_from_the_network_reaches_no_other_socket),
+		RIG_TEST(a_self_that_is_to_be_encrypted_is_refused_at_the_gate),
 		RIG_TEST(the_dpus_own_traffic_needs_the_grant_self),
 		RIG_TEST(frames_and_bytes_are_counted_as_seen_and_as_charged),
 		RIG_TEST(events_say_what_happened),
