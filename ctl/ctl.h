@@ -136,7 +136,8 @@ int ctl_view_ids(struct ctl *c, const struct ctl_view *v, int argc, char **argv,
 int ctl_view_no_peer(struct ctl *c, const struct ctl_view *v, const char *name);
 /* Lock, read the policy in force into *pol for an edit. Refused while a --confirm is pending. */
 int ctl_edit_begin(struct ctl *c, struct bwl_pins **ret_pins, struct bwl_policy **ret_pol);
-int ctl_edit_end(struct ctl *c, struct bwl_pins *pins, struct bwl_policy *pol,
+/* fresh_volume: a volume that the command names is given, although its past is unknown. */
+int ctl_edit_end(struct ctl *c, struct bwl_pins *pins, struct bwl_policy *pol, bool fresh_volume,
 		 struct bwl_publish_report *ret);
 
 /* Seconds from now on of a boot-time deadline, for people: "in 2 h", "never", "3 s ago". */

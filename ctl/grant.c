@@ -52,6 +52,28 @@ static void print_grant(struct ctl *c, const char *name, uint64_t expiry_ns, uin
 	}
 }
 
+/* A volume counts from the first byte on: what is set may be spent already. */
+static void warn_spent(struct bwl_pins *pins, const char *name)
+{
+	struct ctl_view v = { .pins = pins, .now_ns = bwl_now_ns() };
+	const struct bwl_peer *p;
+	struct bwl_left l;
+	uint32_t id;
+
+	if (bwl_gen_open(pins, bwl_active_slot(pins, v.now_ns), &v.gen, NULL))
+		return;
+	id = bwl_peer_id(pins, &v.gen, name);
+	p = ctl_view_peer(&v, id);
+	if (p) {
+		bwl_limit_left(pins, &p->grant.rate, &p->grant.volume, 2 * id, v.now_ns, &l);
+		if (l.has_volume && l.used >= l.volume)
+			bwl_warn(l.window_ns ? "the volume of %s is spent until its window has passed"
+					     : "the volume of %s is spent, or its past unknown: `volume +V` gives V more",
+				 name);
+	}
+	bwl_gen_close(&v.gen);
+}
+
 static int grant(struct ctl *c, int argc, char **argv)
 {
 	struct bwl_change ch = { 0 };
@@ -85,6 +107,7 @@ static int grant(struct ctl *c, int argc, char **argv)
 	if (!r) {
 		bwl_audit("grant %s", ctl_join(argc, argv, line, sizeof(line)));
 		print_grant(c, argv[0], ch.expiry_ns, now, &w);
+		warn_spent(pins, argv[0]);
 	}
 	bwl_pins_close(pins);
 	return r;

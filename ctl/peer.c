@@ -347,7 +347,7 @@ static int peer_add(struct ctl *c, int argc, char **argv)
 	pfx = NULL;
 	r = fill_peer(c, p, argv[0], &w);
 	if (!r)
-		r = ctl_edit_end(c, pins, pol, &rep);
+		r = ctl_edit_end(c, pins, pol, false, &rep);
 	if (!r) {
 		bwl_audit("peer add %s", ctl_join(argc, argv, line, sizeof(line)));
 		ctl_print_report(c, &rep, json_pack("{s:s}", "added", argv[0]));
@@ -388,7 +388,7 @@ static int peer_del(struct ctl *c, int argc, char **argv)
 			r = bwl_fail(&c->err, ENOENT, "no peer '%.64s' in the policy in force", argv[i]);
 	}
 	if (!r)
-		r = ctl_edit_end(c, pins, pol, &rep);
+		r = ctl_edit_end(c, pins, pol, false, &rep);
 	if (!r) {
 		json_t *names = json_array();
 

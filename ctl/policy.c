@@ -133,13 +133,14 @@ void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t 
 	       r->peers, CTL_S(r->peers), r->prefixes, r->prefixes == 1 ? "" : "es", r->added, r->retired, bwl_human_time(r->seconds, took),
 	       bwl_human_size((double)r->map_bytes, mem));
 	if (r->inherited)
-		printf("  new names that took over what others had spent on the same prefix: %u\n",
+		printf("  peers that take the place of others, and what these had spent: %u\n",
 		       r->inherited);
 	if (r->kept_revoked)
 		printf("  still revoked, until `bwlimit-ctl grant`: %u\n", r->kept_revoked);
 	if (r->exhausted)
 		printf("  volumes that start spent, what was used before being unknown: %u\n"
-		       "    bwlimit-ctl grant NAME volume +V reason TEXT adds to one\n",
+		       "    bwlimit-ctl grant NAME volume +V reason TEXT adds to a peer's; a windowed one\n"
+		       "    is free again once its window has passed; zones: bwlimit-ctl zone set\n",
 		       r->exhausted);
 	json_decref(extra);
 }
@@ -180,9 +181,11 @@ static void warn_modes(const struct bwl_pins *pins, const struct bwl_policy *pol
 static int policy_apply(struct ctl *c, int argc, char **argv)
 {
 	const char *confirm = NULL;
-	bool yes = false;
+	bool yes = false, fresh = false, trust = false;
 	const struct ctl_opt opts[] = {
-		{ "--confirm", NULL, &confirm }, { "--yes", &yes, NULL }, { NULL, NULL, NULL },
+		{ "--confirm", NULL, &confirm }, { "--yes", &yes, NULL },
+		{ "--fresh-volume", &fresh, NULL }, { "--trust-clock", &trust, NULL },
+		{ NULL, NULL, NULL },
 	};
 	struct bwl_publish_report rep = { 0 };
 	struct bwl_publish_opts o = { 0 };
@@ -201,7 +204,10 @@ static int policy_apply(struct ctl *c, int argc, char **argv)
 		return CTL_USAGE;
 	if (confirm && o.confirm_ns < 1000000000ULL)
 		return ctl_usage(c, "--confirm %.32s: give yourself 1s at least", confirm);
+	o.fresh_volume = fresh;
 	r = load(c, argv[0], &pol);
+	if (!r && !trust)
+		r = bwl_policy_wall_ok(pol, &c->err);
 	if (!r)
 		r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)
@@ -219,8 +225,10 @@ static int policy_apply(struct ctl *c, int argc, char **argv)
 	if (r)
 		goto out;
 	digest_hex(pol, hex);
-	bwl_audit("policy apply %s: digest %.16s%s%s", argv[0], hex,
-		  confirm ? ", to be confirmed within " : "", confirm ? confirm : "");
+	bwl_audit("policy apply %s: digest %.16s%s%s%s%s", argv[0], hex,
+		  confirm ? ", to be confirmed within " : "", confirm ? confirm : "",
+		  fresh ? ", new volumes start unspent (--fresh-volume)" : "",
+		  trust && pol->until_line ? ", wall clock trusted (--trust-clock)" : "");
 	ctl_print_report(c, &rep, json_pack("{s:s,s:s,s:o,s:o}", "file", argv[0], "digest", hex,
 					    "confirm_within_s", confirm
 					    ? json_real((double)o.confirm_ns / 1e9) : json_null(),
@@ -342,10 +350,14 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "+ added, - removed, ~ changed; defaults count as what they stand for.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl policy diff tray-7.yaml\n", policy_diff },
-	{ "policy", "apply", "FILE [--confirm TIME] [--yes]", "Put a policy file in force, as a whole",
+	{ "policy", "apply", "FILE [--confirm TIME] [--fresh-volume] [--trust-clock] [--yes]", "Put a policy file in force, as a whole",
 	  "No packet sees half a policy. Spent volumes, debts and revocations stay.\n\n"
 	  "  --confirm TIME  without `policy confirm` in time the data plane itself returns to the\n"
 	  "                  policy before; a revocation made meanwhile stays\n"
+	  "  --fresh-volume  volumes of whose past nothing is known since the maps were made start\n"
+	  "                  unspent (logged); otherwise spent, because of what a reboot forgets\n"
+	  "  --trust-clock   believe the wall clock, of which `until:` is a time, although it is not\n"
+	  "                  synchronised (logged)\n"
 	  "  --yes           at a terminal, do not show the difference and ask\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl policy apply tray-7.yaml --confirm 60s\n", policy_apply },

@@ -105,7 +105,7 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 			z->limit.volume = w.lim.volume;
 			z->limit.window_ns = w.lim.window_ns;
 		}
-		r = ctl_edit_end(c, pins, pol, &rep);
+		r = ctl_edit_end(c, pins, pol, true, &rep);
 	}
 	if (!r) {
 		bwl_audit("zone set %s", ctl_join(argc, argv, line, sizeof(line)));

@@ -278,6 +278,22 @@ int bwl_attach_forwarding(struct bwl_err *e)
 	return 0;
 }
 
+/* What was granted and edited since the file was applied is in the maps only: it stays. */
+static int publish(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_policy *pol,
+		   struct bwl_err *e)
+{
+	int r = 0;
+
+	if (l->reused && !a->republish && bwl_active_slot(l->pins, bwl_now_ns()) != BWL_NO_SLOT) {
+		bwl_warn("%s is not applied: a policy is in force (--republish puts the file in its place)",
+			 a->policy);
+		return 0;
+	}
+	if (!a->trust_clock)
+		r = bwl_policy_wall_ok(pol, e);
+	return r ? r : bwl_publish(l->pins, pol, NULL, NULL, e);
+}
+
 static int attach_all(struct bwl_load *l, struct bwl_attach *a, const struct bwl_policy *pol,
 		      struct bwl_netdev *host, struct bwl_netdev *up, struct bwl_err *e)
 {
@@ -298,9 +314,7 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, const struct bwl
 		r = bwl_attach_pin_progs(l, e);
 	if (!r)
 		r = bwl_load_share(l->dir, e);
-	if (!r && pol)
-		r = bwl_publish(l->pins, pol, NULL, NULL, e);
-	return r;
+	return r || !pol ? r : publish(l, a, pol, e);
 }
 
 /* A device that goes down loses its IPv6 addresses otherwise, and with them its neighbours. */

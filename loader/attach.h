@@ -16,7 +16,7 @@ struct bwl_attach {
 	struct bwl_make make;
 	enum bwl_tc_way tc;
 	enum bwl_xdp_way xdp;
-	bool keep_down, open, json, pace;
+	bool republish, trust_clock, keep_down, open, json, pace;
 };
 
 /* The programs of one port, in the order in which they are attached. */

@@ -29,7 +29,8 @@ static const char usage_text[] =
 	"options:\n"
 	"  --host DEV            host port (repeat it for more)\n"
 	"  --uplink DEV          uplink (repeat it for more)\n"
-	"  --policy FILE         take the ports from this policy; attach applies it\n"
+	"  --policy FILE         take the ports from this policy; attach applies it where none\n"
+	"                        is in force\n"
 	"  --tunnel DEV          the device of the encrypted peers (" BWL_TUNNEL_DEV "; made when the policy\n"
 	"                        has such peers, or when it is named here)\n"
 	"  --management DEV      a device that is no port: verify, down and guard leave it alone\n"
@@ -39,7 +40,10 @@ static const char usage_text[] =
 	"                        share the port (weaker: no link of our own)\n"
 	"  --max-peers N --max-extras N --max-windows N\n"
 	"                        size of the tables when they are made (65536, 16384, 16384)\n"
-	"  --fresh-volume        volumes of the first policy start unspent (logged)\n"
+	"  --republish           attach: apply --policy also where a policy is in force\n"
+	"  --trust-clock         attach: believe the wall clock of `until:` although it is not\n"
+	"                        synchronised\n"
+	"  --fresh-volume        new maps: volumes start unspent although their past is unknown (logged)\n"
 	"  --pace                put fq on the uplinks, also when the policy has no peer of mode shape\n"
 	"  --keep-down           leave host ports down after attach\n"
 	"  --open                detach: bring host ports up without any limit (logged)\n"
@@ -91,7 +95,8 @@ static const struct command {
 };
 
 enum { O_HOST = 256, O_UPLINK, O_POLICY, O_MANAGEMENT, O_TC, O_XDP, O_PEERS, O_EXTRAS, O_WINDOWS,
-       O_FRESH, O_DOWN, O_OPEN, O_DRILL, O_PINS, O_TUNNEL, O_PACE, O_JSON, O_HELP, O_VERSION };
+       O_FRESH, O_REPUBLISH, O_TRUST, O_DOWN, O_OPEN, O_DRILL, O_PINS, O_TUNNEL, O_PACE, O_JSON,
+       O_HELP, O_VERSION };
 
 static const struct option options[] = {
 	{ "host", 1, NULL, O_HOST }, { "uplink", 1, NULL, O_UPLINK },
@@ -99,6 +104,7 @@ static const struct option options[] = {
 	{ "tc", 1, NULL, O_TC }, { "xdp", 1, NULL, O_XDP },
 	{ "max-peers", 1, NULL, O_PEERS }, { "max-extras", 1, NULL, O_EXTRAS },
 	{ "max-windows", 1, NULL, O_WINDOWS }, { "fresh-volume", 0, NULL, O_FRESH },
+	{ "republish", 0, NULL, O_REPUBLISH }, { "trust-clock", 0, NULL, O_TRUST },
 	{ "keep-down", 0, NULL, O_DOWN }, { "open", 0, NULL, O_OPEN },
 	{ "drill", 0, NULL, O_DRILL }, { "pin-dir", 1, NULL, O_PINS },
 	{ "tunnel", 1, NULL, O_TUNNEL }, { "pace", 0, NULL, O_PACE }, { "json", 0, NULL, O_JSON }, { "help", 0, NULL, O_HELP },
@@ -161,6 +167,8 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 	case O_WINDOWS: return number(&a->make.dims.max_windows, "max-windows", 16, 1U << 22, e);
 	case O_FRESH: a->make.fresh_volume = true; return 0;
 	case O_PACE: a->pace = true; return 0;
+	case O_REPUBLISH: a->republish = true; return 0;
+	case O_TRUST: a->trust_clock = true; return 0;
 	case O_DOWN: a->keep_down = true; return 0;
 	case O_OPEN: a->open = true; return 0;
 	case O_DRILL: a->make.drill = true; return 0;

@@ -40,6 +40,7 @@ static int take_grant(struct bwl_conv *c, const struct bwl_text_limit *t, struct
 	if (t->until) {
 		bool past;
 
+		c->p->until_line = x->line ? x->line : 1;
 		bwl_conv_down(c, "until");
 		r = bwl_until_parse(t->until, c->now_boot_ns, c->now_wall_s, &x->expiry_ns, &past,
 				    c->e);

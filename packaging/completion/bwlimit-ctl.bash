@@ -52,7 +52,7 @@ _bwlimit_ctl() {
 		;;
 	policy/check | policy/diff) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	policy/apply)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--confirm --yes' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--confirm --fresh-volume --trust-clock --yes' -- "$cur")
 		return
 		;;
 	grant/*) words='rate burst volume for mode mark reason' ;;

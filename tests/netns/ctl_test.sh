@@ -121,6 +121,25 @@ check "standard input is a file too" sh -c "'$CTL' policy apply - <'$B' >/dev/nu
 check "and it is in force" one_of_two "$B"
 quiet policy apply "$A"
 
+# `until:` is a time of the wall clock.
+sed 's/rate: 2mbit/rate: 2mbit, until: 2099-01-01T00:00:00Z/' "$A" >"$LAB_TMP/until.yaml"
+if adjtimex --print 2>/dev/null | grep -q 'return value = 5' ||
+	timedatectl show -p NTPSynchronized 2>/dev/null | grep -q =no ||
+	python3 -c 'import ctypes; exit(ctypes.CDLL(None).adjtimex((ctypes.c_char * 256)()) != 5)' 2>/dev/null; then
+	check "until is refused while the wall clock is not synchronised" exits 1 policy apply "$LAB_TMP/until.yaml"
+	check "and what to do" says 'trust-clock'
+	check "the old policy is still in force" one_of_two "$A"
+else
+	skip "until is refused while the wall clock is not synchronised" "it is, or nobody can tell"
+fi
+check "with --trust-clock it is applied" exits 0 policy apply --trust-clock "$LAB_TMP/until.yaml"
+quiet policy apply "$A"
+
+# Who knows nothing of the past of a volume: a grant says so.
+quiet grant d1 rate 2mbit volume 0b reason test
+check "a grant that gives nothing says so, and what gives more" says 'volume +V'
+quiet policy apply "$A"
+
 # At a terminal, policy apply shows the difference and asks.
 if command -v script >/dev/null; then
 	at_terminal() { # answer, arguments…

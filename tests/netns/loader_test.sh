@@ -57,6 +57,11 @@ check "and what to do" says "bwlimit-load attach"
 check "detach of nothing is refused" fails 1 detach
 check "an unknown option is a usage error" fails 2 attach --bad
 check "one uplink at least is needed" fails 1 attach --host hpf0
+ip_in dpu link add br9 type bridge
+ip_in dpu link set hpf0 master br9
+check "a port that belongs to a bridge is refused" fails 1 attach --host hpf0 --uplink p0
+check "and what to do" says "nomaster"
+ip_in dpu link del br9
 check "a device that is not there is refused" fails 1 attach --host nosuch --uplink p0
 check "and named" says nosuch
 check "a port is not both host port and uplink" fails 1 attach --host hpf0 --uplink hpf0
@@ -88,6 +93,14 @@ fi
 before=$(links)
 check "a second attach works" attach
 check "it says that --fresh-volume has no effect" says "no effect"
+check "and that the file is not applied over the policy in force" says "not applied"
+in_dpu "$CTL" grant d1 rate 2mbit for 2h reason test >"$LAB_TMP/out" 2>&1
+left() { in_dpu "$CTL" grant list --json | jq '.grants[0].expires_in_s'; }
+check "what was granted meanwhile stays" attach
+ends_in() { left | jq -e ". != null and . > 7000 and . <= 7200" >/dev/null; }
+check "so does its end" ends_in
+check "unless --republish is said" attach --republish
+check "then the file holds" [ "$(left)" = null ]
 check "it keeps the links" [ "$(links)" = "$before" ]
 check "and verify is clean" verify
 check "keep-down leaves host ports down" attach --keep-down

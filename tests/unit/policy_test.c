@@ -222,6 +222,32 @@ static void until_becomes_boot_time(void **state)
 	}
 }
 
+/* In place of lib/src/clock_wall.c. */
+static enum bwl_wall wall;
+enum bwl_wall bwl_wall_state(void)
+{
+	return wall;
+}
+
+static void until_is_refused_while_the_wall_clock_may_be_behind(void **state)
+{
+	struct bwl_policy *until = read_text(PEER("    grant: { rate: 1mbit, until: 2027-01-15T08:00:10Z }\n"));
+	struct bwl_policy *never = read_text(PEER("    grant: { rate: 1mbit }\n"));
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	assert_int_equal(bwl_policy_wall_ok(until, &e), 0);
+	for (wall = BWL_WALL_UNSYNC; wall <= BWL_WALL_OLD; wall++) {
+		assert_int_equal(bwl_policy_wall_ok(never, &e), 0);
+		assert_int_equal(bwl_policy_wall_ok(until, &e), -EAGAIN);
+		assert_non_null(strstr(e.text, wall == BWL_WALL_OLD ? "was built" : "not synchronised"));
+		assert_non_null(strstr(e.hint, "--trust-clock"));
+	}
+	wall = BWL_WALL_OK;
+	bwl_policy_free(until);
+	bwl_policy_free(never);
+}
+
 static void what_is_allowed_but_odd_is_warned_about_with_its_line(void **state)
 {
 #define P(name, addr) "  - { name: " name ", addresses: [" addr "], path: clear, via: 10.9.9.9 }\n"
@@ -575,6 +601,7 @@ int main(void)
 		cmocka_unit_test(a_burst_is_a_size_or_a_time_at_the_rate),
 		cmocka_unit_test(the_default_accept_is_a_little_above_the_grant),
 		cmocka_unit_test(until_becomes_boot_time),
+		cmocka_unit_test(until_is_refused_while_the_wall_clock_may_be_behind),
 		cmocka_unit_test(what_is_allowed_but_odd_is_warned_about_with_its_line),
 		cmocka_unit_test(a_hundred_warnings_are_enough),
 		cmocka_unit_test(normalised_text_reads_back_to_itself),

@@ -107,6 +107,7 @@ struct bwl_policy {
 	struct bwl_pol_peer *peers; size_t npeers;
 	struct bwl_pol_service *services; size_t nservices;
 	struct bwl_pol_ipsec ipsec;
+	unsigned until_line;		/* of a peer with `until:`; 0 none */
 	char **warnings; size_t nwarnings;	/* "file:line: text" */
 };
 
@@ -118,6 +119,13 @@ int bwl_policy_load(const char *path, uint64_t now_boot_ns, int64_t now_wall_s,
 		    struct bwl_policy **ret, struct bwl_err *e);
 int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t now_boot_ns,
 		     int64_t now_wall_s, struct bwl_policy **ret, struct bwl_err *e);
+/*
+ * `until:` is a time of the wall clock, and is turned into boot time once. -EAGAIN where there is
+ * one and the clock is not synchronised: it may be behind, and the grant would last longer.
+ */
+int bwl_policy_wall_ok(const struct bwl_policy *p, struct bwl_err *e);
+enum bwl_wall { BWL_WALL_OK, BWL_WALL_UNSYNC, BWL_WALL_OLD };
+enum bwl_wall bwl_wall_state(void);
 /* Everything that does not depend on the file's syntax: names, overlaps, domains. */
 int bwl_policy_check(struct bwl_policy *p, const char *file, struct bwl_err *e);
 /* Normalised YAML: the same policy always gives the same text, and it reads back. */
