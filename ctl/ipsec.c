@@ -163,11 +163,11 @@ static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
 		       const struct bwl_ipsec_load_report *rep, const struct numbers *n)
 {
 	if (c->json) {
-		ctl_json_print(json_pack("{s:s,s:b,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}",
+		ctl_json_print(json_pack("{s:s,s:b,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}",
 			"charon", caps->version, "mlkem", caps->mlkem, "packet_offload", caps->packet,
 			"connections", rep->loaded, "unloaded", rep->unloaded, "revoked", n->revoked,
 			"certificates", rep->certs, "crls", rep->crls, "keys", rep->keys,
-			"old_keys_unloaded", rep->old_keys, "ppks", rep->secrets));
+			"old_keys_unloaded", rep->old_keys, "initiated", rep->initiated, "ppks", rep->secrets));
 		return;
 	}
 	printf("charon %s (%s ML-KEM, %s packet offload): %u connection%s loaded, %u unloaded\n",
@@ -186,6 +186,7 @@ static int ipsec_load(struct ctl *c, int argc, char **argv)
 	struct place p = { 0 };
 	const struct ctl_opt opts[] = { PLACE_OPTS(p), { NULL, NULL, NULL } };
 	struct bwl_ipsec_load_report rep = { 0 };
+	unsigned flags = 0;
 	struct bwl_ipsec_caps caps = { 0 };
 	struct bwl_policy *pol = NULL;
 	struct bwl_vici *v = NULL;
@@ -206,8 +207,12 @@ static int ipsec_load(struct ctl *c, int argc, char **argv)
 		r = bwl_ipsec_caps_ask(v, &caps, &c->err);
 	if (!r)
 		r = bwl_ipsec_tree(pol, n.if_id, &caps, p.dir, &tree, &c->err);
+	if (argc == 1)
+		flags |= BWL_IPSEC_ALL;
+	if (!r && strcmp(pol->ipsec.start, "trap"))
+		flags |= BWL_IPSEC_START;
 	if (!r)
-		r = bwl_ipsec_load(v, tree, p.dir, argc == 1, &rep, &c->err);
+		r = bwl_ipsec_load(v, tree, p.dir, flags, &rep, &c->err);
 	if (!r) {
 		bwl_audit("ipsec load %s: %u connections, %u unloaded", argv[0], rep.loaded,
 			  rep.unloaded);

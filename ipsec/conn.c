@@ -76,12 +76,20 @@ static void append_prefixes(json_t *a, const struct bwl_pfx *x, size_t n)
 }
 
 /* What is no identity in so many words is a name of ours: never read as an address. */
-static void set_id(json_t *section, const char *id, const char *name)
+static void name_id(char buf[static 256], const char *id, const char *name)
 {
 	if (id && *id)
-		set(section, "id", "%s", id);
+		snprintf(buf, 256, "%s", id);
 	else
-		set(section, "id", "fqdn:%s", name);
+		snprintf(buf, 256, "fqdn:%s", name);
+}
+
+static void set_id(json_t *section, const char *id, const char *name)
+{
+	char text[256];
+
+	name_id(text, id, name);
+	set(section, "id", "%s", text);
 }
 
 struct build {
@@ -102,6 +110,21 @@ static const char *offload(const struct build *b, const struct bwl_pol_peer *x)
 	if (!b->caps->packet && strcmp(s, "no"))
 		return "auto";
 	return s;
+}
+
+/*
+ * auto: one side asks, the other answers. When both ask at the same moment two IKE_SAs stay, whatever
+ * `unique` says (charon compares with those that are established).
+ */
+static const char *start(const struct build *b, const struct bwl_pol_peer *x)
+{
+	char here[256], there[256];
+
+	if (strcmp(b->p->ipsec.start, "auto"))
+		return b->p->ipsec.start;
+	name_id(here, b->p->ipsec.id, b->p->node);
+	name_id(there, x->ipsec_id, x->name);
+	return strcmp(here, there) < 0 ? "trap|start" : "trap";
 }
 
 static json_t *child(const struct build *b, const struct bwl_pol_peer *x, uint32_t if_id)
@@ -132,9 +155,9 @@ static json_t *child(const struct build *b, const struct bwl_pol_peer *x, uint32
 	set_seconds(o, "life_time", ip->hard_ns);
 	set(o, "rekey_packets", REKEY_PACKETS);
 	set(o, "life_packets", LIFE_PACKETS);
-	set(o, "start_action", "%s", ip->start);
-	set(o, "close_action", "%s", ip->start);
-	set(o, "dpd_action", "%s", ip->start);
+	set(o, "start_action", "%s", start(b, x));
+	set(o, "close_action", "%s", start(b, x));
+	set(o, "dpd_action", "%s", start(b, x));
 	set(o, "replay_window", "%u", ip->replay_window);
 	set(o, "hw_offload", "%s", offload(b, x));
 	/* nothing of the host's shows outside, unless asked for */

@@ -46,13 +46,19 @@ struct bwl_ipsec_load_report {
 	unsigned certs, keys, crls, secrets;	/* sent to charon */
 	unsigned loaded, failed, unloaded;	/* connections */
 	unsigned old_keys;			/* unloaded: no longer in the folder */
+	unsigned initiated;			/* by us, not by charon itself */
 };
 /*
- * Credentials of dir, then the connections. `all`: connections bwl-* that are not in the tree are
- * unloaded and their SAs ended. Goes on after a connection that charon refuses; the first refusal
- * is the error.
+ * Credentials of dir, then the connections. Goes on after a connection that charon refuses; the
+ * first refusal is the error. `start`: what has no SA then is asked for. Peers that are to ask us
+ * get BWL_IPSEC_PATIENCE_NS to do so.
  */
-int bwl_ipsec_load(struct bwl_vici *v, json_t *tree, const char *dir, bool all,
+#define BWL_IPSEC_PATIENCE_NS 3000000000ULL
+enum bwl_ipsec_load_flags {
+	BWL_IPSEC_ALL = 1 << 0,		/* unload connections bwl-* that are not in the tree, end their SAs */
+	BWL_IPSEC_START = 1 << 1,
+};
+int bwl_ipsec_load(struct bwl_vici *v, json_t *tree, const char *dir, unsigned flags,
 		   struct bwl_ipsec_load_report *ret, struct bwl_err *e);
 
 #endif

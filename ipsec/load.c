@@ -5,10 +5,12 @@
 #include <openssl/err.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "ipsec/sas.h"
 #include "pki_file.h"
 
 #define MAX_FILE 65535	/* one value of a VICI message */
+#define TURN_NS 200000000
 
 static int read_file(const char *path, char **ret, size_t *ret_len, struct bwl_err *e)
 {
@@ -303,38 +305,98 @@ static int drop_others(struct job *j, const json_t *conns, const json_t *have)
 	return r;
 }
 
-/*
- * charon starts what is new or has changed. What it had before may have failed since (a peer that
- * refused is not asked again): started here when there is no CHILD_SA and none on its way.
- */
-static int start_idle(struct job *j, json_t *conns, const json_t *had)
+/* Names of connections, and addresses of what is being negotiated and has no name yet. */
+static int on_sa(void *arg, json_t *msg)
 {
-	struct bwl_ipsec_sa *sas;
-	json_t *name;
-	size_t i, n;
-	int r = bwl_ipsec_sas(j->v, NULL, &sas, &n, j->e);
+	json_t *busy = arg, *sa;
+	const char *name;
 
-	if (r)
-		return r;
-	json_array_foreach(json_object_get(had, "conns"), i, name) {
-		const char *s = json_string_value(name);
-		json_t *children = json_object_get(json_object_get(conns, s), "children");
-		bool wanted = strstr(bwl_vici_text(json_object_get(children, s), "start_action"), "start");
-		char peer[BWL_NAME_LEN];
+	json_object_foreach(msg, name, sa) {
+		bool idle = !strcmp(bwl_vici_text(sa, "state"), "ESTABLISHED") &&
+			    !json_object_size(json_object_get(sa, "child-sas"));
 
-		if (!wanted || !bwl_ipsec_peer_name(s, peer))
+		if (idle)
 			continue;
-		for (size_t k = 0; k < n; k++)
-			if (!strcmp(sas[k].peer, peer))
-				wanted &= !sas[k].nchildren && !strcmp(sas[k].state, "ESTABLISHED");
-		if (wanted && (r = bwl_ipsec_initiate(j->v, peer, j->e)))
-			break;
+		json_object_set_new(busy, name, json_true());
+		json_object_set_new(busy, bwl_vici_text(sa, "remote-host"), json_true());
 	}
-	bwl_ipsec_sas_free(sas, n);
+	return 0;
+}
+
+/* Of the wanted connections those without a CHILD_SA, and without one on its way. */
+static int find_idle(struct job *j, json_t *conns, json_t *wanted)
+{
+	json_t *busy = json_object(), *x;
+	const char *name;
+	void *next;
+	int r = bwl_vici_stream(j->v, "list-sas", "list-sa", NULL, on_sa, busy, j->e);
+
+	json_object_foreach_safe(wanted, next, name, x) {
+		json_t *addrs = json_object_get(json_object_get(conns, name), "remote_addrs");
+		const char *addr = json_string_value(json_array_get(addrs, 0));
+
+		if (json_object_get(busy, name) || (addr && json_object_get(busy, addr)))
+			json_object_del(wanted, name);
+	}
+	json_decref(busy);
 	return r;
 }
 
-int bwl_ipsec_load(struct bwl_vici *v, json_t *tree, const char *dir, bool all,
+static int initiate(struct job *j, json_t *wanted)
+{
+	char peer[BWL_NAME_LEN];
+	const char *name;
+	json_t *x;
+	int r = 0;
+
+	json_object_foreach(wanted, name, x)
+		if (!r && bwl_ipsec_peer_name(name, peer) && !(r = bwl_ipsec_initiate(j->v, peer, j->e)))
+			j->rep->initiated++;
+	return r;
+}
+
+static bool asks(json_t *conns, const char *name)
+{
+	json_t *children = json_object_get(json_object_get(conns, name), "children");
+
+	return strstr(bwl_vici_text(json_object_get(children, name), "start_action"), "start");
+}
+
+/*
+ * charon starts what is new or has changed, where it is the one to ask. Left are connections that it
+ * had before and that failed (a peer that refused is not asked again), and those where the other side
+ * is to ask, but may have given up while we were not there.
+ */
+static int start_idle(struct job *j, json_t *conns, const json_t *had)
+{
+	json_t *ours = json_object(), *theirs = json_object(), *name, *x;
+	const char *key;
+	int r, turns;
+	size_t i;
+
+	json_array_foreach(json_object_get(had, "conns"), i, name)
+		if (asks(conns, json_string_value(name)))
+			json_object_set_new(ours, json_string_value(name), json_true());
+	json_object_foreach(conns, key, x)
+		if (!asks(conns, key))
+			json_object_set_new(theirs, key, json_true());
+	r = find_idle(j, conns, ours);
+	if (!r)
+		r = initiate(j, ours);
+	if (!r)
+		r = find_idle(j, conns, theirs);
+	for (turns = BWL_IPSEC_PATIENCE_NS / TURN_NS; !r && turns && json_object_size(theirs); turns--) {
+		nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
+		r = find_idle(j, conns, theirs);
+	}
+	if (!r)
+		r = initiate(j, theirs);
+	json_decref(ours);
+	json_decref(theirs);
+	return r;
+}
+
+int bwl_ipsec_load(struct bwl_vici *v, json_t *tree, const char *dir, unsigned flags,
 		   struct bwl_ipsec_load_report *ret, struct bwl_err *e)
 {
 	struct job j = { .v = v, .dir = dir, .rep = ret, .keys = json_object(), .e = e };
@@ -348,7 +410,7 @@ int bwl_ipsec_load(struct bwl_vici *v, json_t *tree, const char *dir, bool all,
 	r = load_credentials(&j, tree);
 	if (!r)
 		r = bwl_vici_call(v, "get-conns", NULL, &had, e);
-	if (!r && all)
+	if (!r && flags & BWL_IPSEC_ALL)
 		r = drop_others(&j, conns, had);
 	json_object_foreach(conns, name, conn) {
 		json_t *copy = NULL, *args;
@@ -371,7 +433,7 @@ int bwl_ipsec_load(struct bwl_vici *v, json_t *tree, const char *dir, bool all,
 			ret->loaded++;
 		}
 	}
-	if (!r)
+	if (!r && flags & BWL_IPSEC_START)
 		r = start_idle(&j, conns, had);
 	json_decref(had);
 	json_decref(j.keys);

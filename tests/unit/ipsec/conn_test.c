@@ -172,6 +172,21 @@ static void long_sequence_numbers_are_offered_only_in_software(void **state)
 	json_decref(tree);
 }
 
+static void one_side_asks_and_the_other_answers(void **state)
+{
+	/* tray-7 and tray.3: '-' sorts before '.' */
+	json_t *here = tree_of(HEAD "peers:\n" PEER, &bookworm);
+	json_t *there = tree_of("version: 1\nnode: tray.3\nuplinks: [p0]\nheartbeat: none\n"
+		"host_ports: [{ dev: h0, sources: [10.0.3.0/24] }]\npeers:\n"
+		"  - { name: tray-7, addresses: [10.0.7.0/24], ipsec: { remote: 192.0.2.7 } }\n", &bookworm);
+
+	(void)state;
+	assert_string_equal(bwl_vici_text(child_of(here, "bwl-tray~3"), "start_action"), "trap|start");
+	assert_string_equal(bwl_vici_text(child_of(there, "bwl-tray-7"), "start_action"), "trap");
+	json_decref(here);
+	json_decref(there);
+}
+
 static void every_key_of_the_policy_arrives(void **state)
 {
 	json_t *tree = tree_of(HEAD
@@ -291,7 +306,7 @@ static void values_out_of_their_domain_are_refused_where_they_stand(void **state
 {
 	static const char *const bad[][2] = {
 		{ "rekey: 1s", "10s to 1d" }, { "rekey: 1500ms", "whole seconds" }, { "hard: 50m", "longer than rekey" },
-		{ "rekey: none", "rekey" }, { "replay_window: 7", "32 to 4096" }, { "start: or", "trap|start, start or trap" },
+		{ "rekey: none", "rekey" }, { "replay_window: 7", "32 to 4096" }, { "start: or", "auto, trap|start, start or trap" },
 		{ "revocation: ''", "strict, ifuri or relaxed" }, { "hw_offload: yes", "auto, no, crypto or packet" },
 		{ "copy_ecn: no", "neither true nor false" }, { "local: 10.0.0.0/8", "not an address" },
 		{ "local: 224.0.0.1", "not an address" }, { "id: 'a*'", "not an identity" },
@@ -320,6 +335,7 @@ int main(void)
 		cmocka_unit_test(a_newer_charon_gets_more),
 		cmocka_unit_test(packet_offload_is_asked_for_only_where_the_path_needs_it_and_charon_knows_it),
 		cmocka_unit_test(long_sequence_numbers_are_offered_only_in_software),
+		cmocka_unit_test(one_side_asks_and_the_other_answers),
 		cmocka_unit_test(every_key_of_the_policy_arrives),
 		cmocka_unit_test(what_strongswan_cannot_do_is_refused_with_a_way_out),
 		cmocka_unit_test(names_of_connections_go_both_ways),
