@@ -90,12 +90,16 @@ vm_kernel() { # SUITE DIR
 		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
 	[[ -n $image ]] || { echo "suite $suite has no linux-image-$VM_ARCH"; return 1; }
 	release=${image#linux-image-}
-	# Newer packages keep the modules in a package of their own.
+	# Newer ones keep image and modules in packages of their own, all in /usr/lib/modules.
 	mapfile -t pkgs < <(echo "$image" && vm_apt "$suite" apt-cache depends "$image" |
 		sed -n "s/^ *Depends: \(linux-[a-z]*-$release\)\$/\1/p")
 	vm_unpack "$dir/root" "$suite" "${pkgs[@]}" || return
-	# virtme looks for /lib/modules beside /boot.
-	[[ -d $dir/root/lib/modules ]] || ln -sfn usr/lib "$dir/root/lib"
+	# virtme looks for /boot and /lib/modules.
+	if [[ -f $dir/root/usr/lib/modules/$release/vmlinuz ]]; then
+		mkdir -p "$dir/root/boot"
+		ln -sfn usr/lib "$dir/root/lib"
+		ln -sf "../lib/modules/$release/vmlinuz" "$dir/root/boot/vmlinuz-$release"
+	fi
 	[[ -d $dir/root/lib/modules/$release && -f $dir/root/boot/vmlinuz-$release ]] || {
 		echo "$image holds no modules or no image"; return 1; }
 	depmod -a -b "$dir/root" "$release" || return

@@ -62,6 +62,10 @@ def judge(base):
 for entry in sorted(os.listdir(results)):
     if entry.endswith(".timeout"):
         judge(os.path.join(results, entry[:-len(".timeout")]))
+kernel_log = read(os.path.join(results, "dmesg")) + read(os.path.join(results, "console.log"))
+oops = re.search(r"^.*\b(BUG: |Oops: |general protection|Kernel panic|KASAN).*$", kernel_log, re.M)
+if oops:
+    say(False, f"the guest's kernel: {oops[0].strip()}")
 if not os.path.exists(os.path.join(results, "done")) and failed:
     print("# ---- the guest's console")
     for line in read(os.path.join(results, "console.log")).splitlines()[-40:]:
