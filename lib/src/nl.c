@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Netlink: request and answers, over libmnl. */
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include "nl.h"
 
@@ -26,5 +27,6 @@ int bwl_nl_talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg)
 	}
 	r = r < 0 ? -errno : 0;
 	mnl_socket_close(s);
+	explicit_bzero(buf, sizeof(buf));	/* answers of XFRM hold keys */
 	return r;
 }

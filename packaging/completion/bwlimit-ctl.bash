@@ -58,7 +58,8 @@ _bwlimit_ctl() {
 	grant/*) words='rate burst volume for mode mark reason' ;;
 	reasons/*) words='--port --all' ;;
 	drill/*) words='--list --verbose' ;;
-	ipsec/) words='status load render rekey' ;;
+	ipsec/) words='status load render rekey track watch' ;;
+	ipsec/track) words='--dry-run' ;;
 	ipsec/status) words="--vici --timeout $(_bwlimit_ctl_names peer list)" ;;
 	ipsec/rekey) words="--all --ike --vici --timeout $(_bwlimit_ctl_names peer list)" ;;
 	ipsec/load | ipsec/render)

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The table of what the kernel holds for each peer, and the writer of bwl_tunnel_v1. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "track.h"
+
+struct slot {
+	uint32_t id;
+	struct bwl_xfrm_sa *sa;
+	struct bwl_xfrm_policy *policy;
+	uint32_t nsa, npolicy;
+	struct bwl_xfrm_addr remote;
+	bool encrypted, dirty;
+	struct bwl_track_verdict now, next;
+};
+
+struct bwl_track {
+	uint32_t max_peers;
+	struct bwl_tunnel *map;
+	bwl_track_fn fn;
+	void *arg;
+	struct slot **by_id;		/* [max_peers] */
+	struct slot **slots, **dirty;	/* [room] */
+	uint32_t nslots, ndirty, room;
+	uint32_t stamp;			/* of the current or last dump */
+	bool unsure;
+};
+
+static void mark(struct bwl_track *t, struct slot *s)
+{
+	if (!s->dirty)
+		t->dirty[t->ndirty++] = s;
+	s->dirty = true;
+}
+
+static int grow(struct bwl_track *t)
+{
+	uint32_t room = t->room ? 2 * t->room : 64;
+	struct slot **a = reallocarray(t->slots, room, sizeof(*a)), **b;
+
+	if (!a)
+		return -ENOMEM;
+	t->slots = a;
+	b = reallocarray(t->dirty, room, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	t->dirty = b;
+	t->room = room;
+	return 0;
+}
+
+/* Of an id that is none of a peer's: NULL and 0. */
+static int slot_of(struct bwl_track *t, uint32_t id, struct slot **ret)
+{
+	*ret = id && id < t->max_peers ? t->by_id[id] : NULL;
+	if (*ret || !id || id >= t->max_peers)
+		return 0;
+	if (t->nslots == t->room && grow(t))
+		return -ENOMEM;
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->id = id;
+	(*ret)->now.why = BWL_TRACK_NO_SA;
+	t->by_id[id] = t->slots[t->nslots++] = *ret;
+	return 0;
+}
+
+int bwl_track_new(uint32_t max_peers, struct bwl_tunnel *map, bwl_track_fn fn, void *arg,
+		  struct bwl_track **ret)
+{
+	struct bwl_track *t = calloc(1, sizeof(*t));
+	struct slot *s;
+	int r = 0;
+
+	if (!t)
+		return -ENOMEM;
+	*t = (struct bwl_track){ .max_peers = max_peers, .map = map, .fn = fn, .arg = arg };
+	t->by_id = calloc(max_peers, sizeof(struct slot *));
+	if (!t->by_id)
+		r = -ENOMEM;
+	/* what another tracker left open is looked at, too */
+	for (uint32_t id = 1; !r && map && id < max_peers; id++) {
+		if (!map[id].flags && !map[id].offload)
+			continue;
+		r = slot_of(t, id, &s);
+		if (!r)
+			mark(t, s);
+	}
+	if (r) {
+		bwl_track_free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+void bwl_track_free(struct bwl_track *t)
+{
+	if (!t)
+		return;
+	for (uint32_t i = 0; i < t->nslots; i++) {
+		free(t->slots[i]->sa);
+		free(t->slots[i]->policy);
+		free(t->slots[i]);
+	}
+	free(t->slots);
+	free(t->dirty);
+	free(t->by_id);
+	free(t);
+}
+
+int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr *remote)
+{
+	struct slot *s;
+	int r;
+
+	if (!remote && (id >= t->max_peers || !t->by_id[id]))
+		return 0;
+	r = slot_of(t, id, &s);
+	if (r || !s)
+		return r;
+	if (s->encrypted == (remote != NULL) && (!remote || bwl_xfrm_addr_is(&s->remote, remote)))
+		return 0;
+	s->encrypted = remote;
+	if (remote)
+		s->remote = *remote;
+	mark(t, s);
+	return 0;
+}
+
+static struct bwl_xfrm_sa *find_sa(const struct slot *s, const struct bwl_xfrm_sa *sa)
+{
+	for (uint32_t i = 0; i < s->nsa; i++)
+		if (s->sa[i].spi == sa->spi && s->sa[i].proto == sa->proto &&
+		    bwl_xfrm_addr_is(&s->sa[i].dst, &sa->dst))
+			return &s->sa[i];
+	return NULL;
+}
+
+static int add_sa(struct bwl_track *t, struct slot *s, const struct bwl_xfrm_sa *sa)
+{
+	struct bwl_xfrm_sa *at = find_sa(s, sa), *more;
+
+	if (!at) {
+		more = reallocarray(s->sa, s->nsa + 1, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		s->sa = more;
+		at = &more[s->nsa++];
+	}
+	*at = *sa;
+	at->stamp = t->stamp;
+	return 0;
+}
+
+static struct bwl_xfrm_policy *find_policy(const struct slot *s, uint32_t index)
+{
+	for (uint32_t i = 0; i < s->npolicy; i++)
+		if (s->policy[i].index == index)
+			return &s->policy[i];
+	return NULL;
+}
+
+static int add_policy(struct bwl_track *t, struct slot *s, const struct bwl_xfrm_policy *p)
+{
+	struct bwl_xfrm_policy *at = find_policy(s, p->index), *more;
+
+	if (!at) {
+		more = reallocarray(s->policy, s->npolicy + 1, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		s->policy = more;
+		at = &more[s->npolicy++];
+	}
+	*at = *p;
+	at->stamp = t->stamp;
+	return 0;
+}
+
+static void flush(struct bwl_track *t, bool sas, uint8_t proto)
+{
+	for (uint32_t i = 0; i < t->nslots; i++) {
+		struct slot *s = t->slots[i];
+
+		if (!(sas ? s->nsa : s->npolicy))
+			continue;
+		mark(t, s);
+		if (!sas)
+			s->npolicy = 0;
+		for (uint32_t k = s->nsa; sas && k-- > 0;)
+			if (!proto || s->sa[k].proto == proto)
+				s->sa[k] = s->sa[--s->nsa];
+	}
+}
+
+/* Returns 0 when there is no such thing (left). */
+static int one_news(struct bwl_track *t, struct slot *s, const struct bwl_xfrm_msg *m)
+{
+	struct bwl_xfrm_policy *p;
+	struct bwl_xfrm_sa *sa;
+
+	mark(t, s);
+	switch (m->kind) {
+	case BWL_XFRM_SA:
+		return add_sa(t, s, &m->sa);
+	case BWL_XFRM_SA_GONE:
+		sa = find_sa(s, &m->sa);
+		if (sa)
+			*sa = s->sa[--s->nsa];
+		return 0;
+	case BWL_XFRM_POLICY:
+		return add_policy(t, s, &m->policy);
+	default:
+		p = find_policy(s, m->policy.index);
+		if (p)
+			*p = s->policy[--s->npolicy];
+		return 0;
+	}
+}
+
+int bwl_track_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
+{
+	struct slot *s;
+	uint32_t id;
+	int r;
+
+	switch (m->kind) {
+	case BWL_XFRM_OTHER:
+		return 0;
+	case BWL_XFRM_UNCLEAR:
+		bwl_track_lost(t);
+		return 0;
+	case BWL_XFRM_SA_FLUSH:
+		flush(t, true, m->proto);
+		return 0;
+	case BWL_XFRM_POLICY_FLUSH:
+		flush(t, false, 0);
+		bwl_track_lost(t);	/* of one type of policies: the dump tells what is left */
+		return 0;
+	case BWL_XFRM_SA:
+	case BWL_XFRM_SA_GONE:
+		if (!m->sa.spi)		/* the kernel's own request for an SA */
+			return 0;
+		id = m->sa.if_id;
+		break;
+	default:
+		id = m->policy.if_id;
+	}
+	r = slot_of(t, id, &s);
+	if (!r && s)
+		r = one_news(t, s, m);
+	if (r)
+		bwl_track_lost(t);
+	return r;
+}
+
+bool bwl_track_is_unsure(const struct bwl_track *t)
+{
+	return t->unsure;
+}
+
+void bwl_track_lost(struct bwl_track *t)
+{
+	t->unsure = true;
+	for (uint32_t i = 0; i < t->nslots; i++)
+		if (t->slots[i]->now.offload == BWL_OFFLOAD_PACKET)
+			mark(t, t->slots[i]);
+}
+
+void bwl_track_dump_begin(struct bwl_track *t)
+{
+	t->stamp++;
+}
+
+void bwl_track_dump_end(struct bwl_track *t)
+{
+	for (uint32_t i = 0; i < t->nslots; i++) {
+		struct slot *s = t->slots[i];
+
+		for (uint32_t k = s->nsa; k-- > 0;)
+			if (s->sa[k].stamp != t->stamp)
+				s->sa[k] = s->sa[--s->nsa];
+		for (uint32_t k = s->npolicy; k-- > 0;)
+			if (s->policy[k].stamp != t->stamp)
+				s->policy[k] = s->policy[--s->npolicy];
+		mark(t, s);
+	}
+	t->unsure = false;
+}
+
+/* The flags first where they close: one store. Last where they open. */
+static void close_entry(struct bwl_tunnel *e, const struct bwl_track_verdict *v)
+{
+	if (e->flags & ~v->flags)
+		__atomic_store_n(&e->flags, e->flags & v->flags, __ATOMIC_SEQ_CST);
+	if (e->offload > v->offload)
+		__atomic_store_n(&e->offload, v->offload, __ATOMIC_SEQ_CST);
+}
+
+static void write_entry(struct bwl_tunnel *e, const struct bwl_track_verdict *v)
+{
+	e->overhead = v->overhead;
+	e->spi_out = v->spi_out;
+	e->spi_in = v->spi_in;
+	e->changes++;
+	__atomic_store_n(&e->offload, v->offload, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&e->flags, v->flags, __ATOMIC_SEQ_CST);
+}
+
+static bool is_entry(const struct bwl_tunnel *e, const struct bwl_track_verdict *v)
+{
+	return e->flags == v->flags && e->offload == v->offload && e->overhead == v->overhead &&
+	       e->spi_out == v->spi_out && e->spi_in == v->spi_in;
+}
+
+static bool is_same(const struct bwl_track_verdict *a, const struct bwl_track_verdict *b)
+{
+	return a->flags == b->flags && a->offload == b->offload && a->overhead == b->overhead &&
+	       a->spi_out == b->spi_out && a->spi_in == b->spi_in && a->why == b->why &&
+	       a->alarm == b->alarm && bwl_xfrm_addr_is(&a->other, &b->other);
+}
+
+uint32_t bwl_track_settle(struct bwl_track *t, uint64_t now_s)
+{
+	uint32_t i, written = 0;
+
+	for (i = 0; i < t->ndirty; i++) {
+		struct slot *s = t->dirty[i];
+		struct bwl_track_found f = { s->sa, s->policy, s->nsa, s->npolicy };
+
+		bwl_track_judge(&f, s->encrypted ? &s->remote : NULL, now_s, &s->next);
+		if (t->unsure && s->next.offload == BWL_OFFLOAD_PACKET)
+			s->next.offload = BWL_OFFLOAD_NONE;
+		if (t->map)
+			close_entry(&t->map[s->id], &s->next);
+	}
+	for (i = 0; i < t->ndirty; i++) {
+		struct slot *s = t->dirty[i];
+		bool changed = !is_same(&s->now, &s->next);
+
+		s->dirty = false;
+		s->now = s->next;
+		if (t->map && !is_entry(&t->map[s->id], &s->now)) {
+			write_entry(&t->map[s->id], &s->now);
+			written++;
+		}
+		if (changed && t->fn)
+			t->fn(s->id, &s->now, t->arg);
+	}
+	t->ndirty = 0;
+	return written;
+}
+
+bool bwl_track_get(const struct bwl_track *t, uint32_t id, struct bwl_track_verdict *ret)
+{
+	const struct slot *s = id && id < t->max_peers ? t->by_id[id] : NULL;
+
+	if (!s || !(s->encrypted || s->nsa || s->npolicy))
+		return false;
+	*ret = s->now;
+	return true;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the kernel's SAs and policies to bwl_tunnel_v1: which encrypted peer has an SA to use, and
+ * what the device does of the work. if_id is the peer's id everywhere.
+ */
+#ifndef BWL_TRACK_H
+#define BWL_TRACK_H
+
+#include "bwl/pins.h"
+#include "xfrm.h"
+
+/*
+ * What may be said of a peer, the worst first. Up to NOT_ENCRYPTED it closes the peer even beside
+ * an SA that is good, up to NOT_TUNNEL it is an alarm: somebody made what must not be there.
+ */
+#define BWL_TRACK_WHYS(X)                                                                        \
+	X(USABLE, "usable", "an outbound SA and a policy that demands it")                       \
+	X(NO_PEER, "no-peer", "there are SAs or IPsec policies for an id that is no encrypted peer's") \
+	X(POLICY_REMOTE, "policy-remote", "an IPsec policy leads to an address that is not the peer's") \
+	X(OPEN_POLICY, "open-policy", "an IPsec policy demands no ESP tunnel")                   \
+	X(HALF_OFFLOAD, "half-offload", "the device has the SA and not the policy: cleartext")   \
+	X(NOT_ENCRYPTED, "not-encrypted", "an SA has no cipher, or nothing authenticates it")    \
+	X(SA_REMOTE, "sa-remote", "an SA is with an address that is not the peer's; it is not used") \
+	X(NOT_TUNNEL, "not-tunnel", "an SA is not ESP in tunnel mode; it is not used")           \
+	X(NO_POLICY, "no-policy", "an SA, and no IPsec policy that demands it")                  \
+	X(UNMATCHED, "unmatched", "no SA is what the IPsec policy demands")                      \
+	X(NO_SA, "no-sa", "no outbound SA")
+enum bwl_track_why {
+#define X(e, name, text) BWL_TRACK_##e,
+	BWL_TRACK_WHYS(X)
+#undef X
+	_BWL_TRACK_WHY_MAX
+};
+const char *bwl_track_why_name(unsigned why);
+const char *bwl_track_why_text(unsigned why);
+
+/* track_judge.c, no I/O: one peer. */
+struct bwl_track_found {
+	const struct bwl_xfrm_sa *sa;
+	const struct bwl_xfrm_policy *policy;
+	uint32_t nsa, npolicy;
+};
+struct bwl_track_verdict {
+	uint8_t flags, offload;	/* as in struct bwl_tunnel */
+	uint16_t overhead;
+	__be32 spi_out, spi_in;
+	uint8_t why;		/* enum bwl_track_why: USABLE, or why nothing may leave */
+	uint8_t alarm;		/* enum bwl_track_why, the worst; 0 none */
+	struct bwl_xfrm_addr other;	/* POLICY_REMOTE, SA_REMOTE: which address */
+};
+/* remote NULL: no encrypted peer. now_s: wall clock, against which the kernel counts lifetimes. */
+void bwl_track_judge(const struct bwl_track_found *found, const struct bwl_xfrm_addr *remote,
+		     uint64_t now_s, struct bwl_track_verdict *ret);
+
+/* track.c: all peers, still without I/O but for the map. */
+struct bwl_track;
+/* After an entry of the map was written. */
+typedef void (*bwl_track_fn)(uint32_t id, const struct bwl_track_verdict *v, void *arg);
+/* map NULL: nothing is written. 0 or -ENOMEM. */
+int bwl_track_new(uint32_t max_peers, struct bwl_tunnel *map, bwl_track_fn fn, void *arg,
+		  struct bwl_track **ret);
+void bwl_track_free(struct bwl_track *t);	/* NULL-safe */
+/* NULL: not, or no longer, an encrypted peer. 0 or -ENOMEM. */
+int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr *remote);
+/* News. 0, or -ENOMEM: from then on only a dump tells. */
+int bwl_track_news(struct bwl_track *t, const struct bwl_xfrm_msg *m);
+/* News were lost, or UNCLEAR: until the next dump ends no peer counts as packet-offloaded. */
+bool bwl_track_is_unsure(const struct bwl_track *t);
+void bwl_track_lost(struct bwl_track *t);
+/* A dump: begin, every message as news, end: what it did not name is gone. */
+void bwl_track_dump_begin(struct bwl_track *t);
+void bwl_track_dump_end(struct bwl_track *t);
+/* Writes what follows from all of that: what closes first. Returns how many entries were written. */
+uint32_t bwl_track_settle(struct bwl_track *t, uint64_t now_s);
+/* What was found for one peer at the last settle; false: no encrypted peer and no SA. */
+bool bwl_track_get(const struct bwl_track *t, uint32_t id, struct bwl_track_verdict *ret);
+
+/* track_run.c: the kernel's news into the pins, until *stop. */
+struct bwl_tracker;
+int bwl_tracker_open(struct bwl_pins *pins, bool dry_run, bwl_track_fn fn, void *arg,
+		     struct bwl_tracker **ret, struct bwl_err *e);
+void bwl_tracker_close(struct bwl_tracker *r);	/* NULL-safe */
+const struct bwl_track *bwl_tracker_track(const struct bwl_tracker *r);
+/* Waits at most timeout_ms for news; 0 also when there were none. */
+int bwl_tracker_step(struct bwl_tracker *r, int timeout_ms, struct bwl_err *e);
+/* No one will look any more: nothing counts as packet-offloaded. */
+void bwl_tracker_leave(struct bwl_tracker *r);
+
+#endif

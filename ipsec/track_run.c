@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The loop: policy in force and the kernel's news into the table, the table into the pins. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "track.h"
+
+#define POLICY_MS 200			/* how often the policy's number is looked at */
+#define DUMP_NS (60 * 1000000000ULL)	/* a full look, whatever the news say */
+#define RETRY_NS 1000000000ULL		/* after one that failed */
+#define READS 256			/* news of one step: the policy is looked at in between */
+#define READS_OF_LOOK 65536		/* more than the socket holds */
+
+struct bwl_tracker {
+	struct bwl_pins *pins;
+	struct bwl_track *track;
+	struct bwl_xfrm_news *news;
+	int lock;
+	struct stat maps;		/* what the pins were when they were opened */
+	uint64_t next_dump_ns;
+	uint32_t slot, generation;	/* of the policy that the table has */
+	bool has_policy;
+};
+
+/* Two trackers would not disagree for long, but both would count and report. */
+static int lock_one(struct bwl_tracker *r, struct bwl_err *e)
+{
+	char path[sizeof(r->pins->dir) + 32];
+
+	snprintf(path, sizeof(path), "%s/links", r->pins->dir);
+	r->lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->lock < 0)
+		return bwl_fail(e, errno, "cannot open %s: %s", path, strerror(errno));
+	if (!flock(r->lock, LOCK_EX | LOCK_NB))
+		return 0;
+	bwl_fail(e, EBUSY, "the kernel's SAs are being tracked already");
+	return bwl_hint(e, "systemctl status bwlimit-ipsec; or ask without writing: ipsec track --dry-run");
+}
+
+static int stat_maps(const struct bwl_tracker *r, struct stat *st)
+{
+	char path[sizeof(r->pins->dir) + 32];
+
+	snprintf(path, sizeof(path), "%s/maps/%s", r->pins->dir, bwl_pin_name(BWL_PIN_tunnel));
+	return stat(path, st);
+}
+
+/* After detach or an upgrade to other maps, what is written here is read by nobody. */
+static int check_pins(const struct bwl_tracker *r, struct bwl_err *e)
+{
+	struct stat st;
+
+	if (!stat_maps(r, &st) && st.st_ino == r->maps.st_ino && st.st_dev == r->maps.st_dev)
+		return 0;
+	return bwl_fail(e, ESTALE, "the maps of %s were detached or replaced", r->pins->dir);
+}
+
+static bool has_remote(const struct bwl_gen *g, const struct bwl_peer *p, struct bwl_xfrm_addr *ret)
+{
+	const struct bwl_nexthop *h = &g->base->nexthop[p->meta.nexthop % BWL_MAX_NEXTHOPS];
+
+	*ret = (struct bwl_xfrm_addr){ .family = AF_INET };
+	if (p->meta.path == BWL_PATH_CLEAR || !(h->has4 || h->has6))
+		return false;
+	if (h->has4) {
+		memcpy(ret->a, &h->via4, 4);
+	} else {
+		ret->family = AF_INET6;
+		memcpy(ret->a, h->via6, 16);
+	}
+	return true;
+}
+
+static int read_peers(struct bwl_tracker *r, const struct bwl_gen *g)
+{
+	const struct bwl_pins *p = r->pins;
+	struct bwl_xfrm_addr remote;
+	uint32_t id, slot;
+	int err = 0;
+
+	for (id = 1; !err && id < p->schema.max_peers; id++) {
+		slot = *(const volatile __u32 *)&p->gate[id].slot[g->slot];
+		err = bwl_track_peer(r->track, id, slot && slot < g->npeers &&
+				     has_remote(g, &g->peer[slot], &remote) ? &remote : NULL);
+	}
+	return err;
+}
+
+static bool is_current(const struct bwl_tracker *r)
+{
+	return r->has_policy && bwl_active_slot(r->pins, bwl_now_ns()) == r->slot &&
+	       *(const volatile __u32 *)&r->pins->ctl->generation == r->generation;
+}
+
+/* Until what was read is what holds: a policy may be applied meanwhile. */
+static int read_policy(struct bwl_tracker *r, struct bwl_err *e)
+{
+	struct bwl_gen none = { 0 }, g;
+	int err = 0, tries;
+
+	for (tries = 0; !err && tries < 100 && !is_current(r); tries++) {
+		r->generation = *(const volatile __u32 *)&r->pins->ctl->generation;
+		r->slot = bwl_active_slot(r->pins, bwl_now_ns());
+		r->has_policy = true;
+		if (r->slot == BWL_NO_SLOT) {
+			none.slot = 0;
+			err = read_peers(r, &none);	/* npeers 0: nobody is encrypted */
+			continue;
+		}
+		err = bwl_gen_open(r->pins, r->slot, &g, e);
+		if (err)
+			break;
+		err = read_peers(r, &g);
+		bwl_gen_close(&g);
+		if (err)
+			bwl_fail(e, ENOMEM, "out of memory");
+	}
+	r->has_policy = r->has_policy && !err;
+	return err;
+}
+
+static int on_dump(const struct bwl_xfrm_msg *m, void *arg)
+{
+	struct bwl_tracker *r = arg;
+
+	return bwl_track_news(r->track, m);
+}
+
+static int on_news(const struct bwl_xfrm_msg *m, void *arg)
+{
+	on_dump(m, arg);	/* what failed makes a dump due */
+	return 0;
+}
+
+/* Everything that waits. -EAGAIN is the end; what was lost or not understood makes a dump due. */
+static int drain(struct bwl_tracker *r, bool settle, struct bwl_err *e)
+{
+	int err = 0, reads;
+
+	for (reads = 0; !err && reads < (settle ? READS : READS_OF_LOOK); reads++) {
+		err = bwl_xfrm_news_read(r->news, on_news, r, e);
+		if (err == -ENOBUFS || err == -EBADMSG) {
+			bwl_track_lost(r->track);
+			err = 0;
+		}
+		if (!err && settle)
+			bwl_track_settle(r->track, (uint64_t)time(NULL));
+	}
+	return err == -EAGAIN ? 0 : err;
+}
+
+static int look(struct bwl_tracker *r, struct bwl_err *e)
+{
+	int err;
+
+	r->next_dump_ns = bwl_now_ns() + RETRY_NS;
+	bwl_track_dump_begin(r->track);
+	err = bwl_xfrm_dump_sas(on_dump, r, e);
+	if (!err)
+		err = bwl_xfrm_dump_policies(on_dump, r, e);
+	if (err) {
+		bwl_track_lost(r->track);
+		return err == -ENOMEM ? bwl_fail(e, ENOMEM, "out of memory") : err;
+	}
+	bwl_track_dump_end(r->track);
+	r->next_dump_ns += DUMP_NS - RETRY_NS;
+	/* News that are older than the dump must not be the last word on anything. */
+	return drain(r, false, e);
+}
+
+int bwl_tracker_open(struct bwl_pins *pins, bool dry_run, bwl_track_fn fn, void *arg,
+		     struct bwl_tracker **ret, struct bwl_err *e)
+{
+	struct bwl_tracker *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	r->pins = pins;
+	r->lock = -1;
+	err = dry_run ? 0 : lock_one(r, e);
+	if (!err && stat_maps(r, &r->maps))
+		err = bwl_fail(e, errno, "cannot look at the maps of %s: %s", pins->dir, strerror(errno));
+	if (!err && bwl_track_new(pins->schema.max_peers, dry_run ? NULL : pins->tunnel, fn, arg,
+				  &r->track))
+		err = bwl_fail(e, ENOMEM, "out of memory");
+	if (!err)	/* before the first look: no SA falls between */
+		err = bwl_xfrm_news_open(&r->news, e);
+	if (!err)
+		err = read_policy(r, e);
+	if (!err)
+		err = look(r, e);
+	if (err) {
+		bwl_tracker_close(r);
+		return err;
+	}
+	bwl_track_settle(r->track, (uint64_t)time(NULL));
+	*ret = r;
+	return 0;
+}
+
+void bwl_tracker_close(struct bwl_tracker *r)
+{
+	if (!r)
+		return;
+	bwl_xfrm_news_close(r->news);
+	bwl_track_free(r->track);
+	if (r->lock >= 0)
+		close(r->lock);
+	free(r);
+}
+
+const struct bwl_track *bwl_tracker_track(const struct bwl_tracker *r)
+{
+	return r->track;
+}
+
+/* Whatever fails, what is known is written. */
+int bwl_tracker_step(struct bwl_tracker *r, int timeout_ms, struct bwl_err *e)
+{
+	struct pollfd p = { .fd = bwl_xfrm_news_fd(r->news), .events = POLLIN };
+	int err = 0;
+
+	if (poll(&p, 1, timeout_ms > POLICY_MS ? POLICY_MS : timeout_ms) < 0 && errno != EINTR)
+		return bwl_fail(e, errno, "poll: %s", strerror(errno));
+	if (p.revents)
+		err = drain(r, true, e);
+	if (!err)
+		err = check_pins(r, e);
+	if (!err && bwl_track_is_unsure(r->track) && r->next_dump_ns > bwl_now_ns() + RETRY_NS)
+		r->next_dump_ns = 0;
+	if (!err && bwl_now_ns() >= r->next_dump_ns)
+		err = look(r, e);
+	/* What opened by a policy that is no longer the one in force closes in the same step. */
+	do {
+		if (!err && !is_current(r))
+			err = read_policy(r, e);
+		bwl_track_settle(r->track, (uint64_t)time(NULL));
+	} while (!err && !is_current(r));
+	return err;
+}
+
+void bwl_tracker_leave(struct bwl_tracker *r)
+{
+	bwl_track_lost(r->track);
+	bwl_track_settle(r->track, (uint64_t)time(NULL));
+}
