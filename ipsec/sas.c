@@ -34,15 +34,14 @@ static void fill_child(struct bwl_ipsec_child *x, const json_t *o)
 	x->bytes_out = bwl_vici_number(o, "bytes-out");
 }
 
+/* The additional ones (RFC 9370) are ake1 to ake7, from charon 6.0 on. */
 static void fill_ke(struct bwl_ipsec_sa *x, const json_t *o)
 {
-	char more[16];
+	char more[8];
 
 	copy(x->ke, sizeof(x->ke), bwl_vici_text(o, "dh-group"));
 	for (unsigned i = 1; i < 8; i++) {
-		snprintf(more, sizeof(more), "ke%u-alg", i);
-		if (!*bwl_vici_text(o, more))
-			snprintf(more, sizeof(more), "ke%u", i);
+		snprintf(more, sizeof(more), "ake%u", i);
 		if (*bwl_vici_text(o, more))
 			snprintf(x->ke + strlen(x->ke), sizeof(x->ke) - strlen(x->ke), "/%s",
 				 bwl_vici_text(o, more));

@@ -20,7 +20,7 @@ struct bwl_ipsec_sa {
 	char remote[64], remote_id[256];
 	uint64_t unique, age_s, rekey_s;
 	bool ppk;
-	char ke[96];			/* key exchanges, "ECP_384/KE1_ML_KEM_768" */
+	char ke[96];			/* key exchanges, "ECP_384/ML_KEM_768" */
 	struct bwl_ipsec_child *children;
 	size_t nchildren;
 };
