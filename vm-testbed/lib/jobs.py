@@ -12,10 +12,16 @@ import sys
 
 source, build, results, kernel, *wanted = sys.argv[1:]
 scripts = os.path.join(source, "tests/vm")
+icount = os.environ.get("VM_ICOUNT") == "1"
 
 
 def script_names():
     return sorted(f[:-3] for f in os.listdir(scripts) if re.fullmatch(r"[0-9]\w*\.sh", f))
+
+
+def counts_instructions(name):
+    with open(os.path.join(scripts, name + ".sh"), encoding="utf-8") as f:
+        return re.search(r"^# vm-icount: *yes", f.read(4000), re.M) is not None
 
 
 def ctest_tests():
@@ -38,6 +44,8 @@ def script_job(name):
         head = f.read(4000)
     timeout = re.search(r"^# vm-timeout: *(\d+)", head, re.M)
     needs = re.search(r"^# vm-needs: *(.*)", head, re.M)
+    if counts_instructions(name) and not icount:
+        sys.exit(f"{name} needs vm-testbed/run --icount")
     env = {"BWL_BUILD": build, "BWL_SOURCE": source}
     return {"name": name, "command": ["bash", path], "cwd": source, "env": env,
             "timeout": int(timeout[1]) if timeout else 120, "needs": needs[1].split() if needs else []}
@@ -65,7 +73,8 @@ def resolve(word):
              f"labels build {build} first")
 
 
-jobs = [job for word in (wanted or script_names()) for job in resolve(word)]
+wanted = wanted or [n for n in script_names() if counts_instructions(n) == icount]
+jobs = [job for word in wanted for job in resolve(word)]
 for i, job in enumerate(jobs):
     base = os.path.join(results, f"{i:03d}-{job['name']}")
     # Under emulation everything takes several times as long as natively.
