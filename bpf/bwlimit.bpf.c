@@ -102,6 +102,22 @@ int bwl_tc_host(struct __sk_buff *skb)
 	return bwl_passes(r) ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }
 
+/* Uplink, XDP: drops early what is neither underlay, nor encrypted, nor a clear peer's. */
+SEC("xdp.frags")
+int bwl_xdp_upin(struct xdp_md *xdp)
+{
+	struct bwl_ctx c = { .len = bwl_xdp_len(xdp) };
+	int r = bwl_begin(&c, xdp->ingress_ifindex, 0);
+
+	if (r == BWL_R_NONE)
+		r = bwl_surely_not(&c, bwl_xdp_parse(&c, xdp));
+	if (r == BWL_R_NONE || bwl_xdp_unsure(r))
+		return XDP_PASS;
+	c.now_ns = bwl_now();	/* for the event */
+	bwl_end(&c, c.port_id, r);
+	return XDP_DROP;
+}
+
 /* Uplink, TC ingress: return traffic to the host; ESP, IKE, neighbours, control to the DPU. */
 SEC("tc")
 int bwl_tc_upin(struct __sk_buff *skb)

@@ -29,6 +29,7 @@ unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret)
 	static const struct bwl_slot uplink[] = {
 		{ BWL_HOOK_EGRESS, "bwl_tc_gate" },
 		{ BWL_HOOK_INGRESS, "bwl_tc_upin" },
+		{ BWL_HOOK_XDP, "bwl_xdp_upin" },
 	};
 	static const struct bwl_slot tunnel[] = {
 		{ BWL_HOOK_EGRESS, "bwl_tc_tunout" },
@@ -36,7 +37,7 @@ unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret)
 	};
 
 	*ret = kind == BWL_PORT_HOST ? host : kind == BWL_PORT_UPLINK ? uplink : tunnel;
-	return 2;
+	return kind == BWL_PORT_UPLINK ? 3 : 2;
 }
 
 const char *bwl_port_kind(unsigned kind)
@@ -117,9 +118,9 @@ static void register_port(struct bwl_pins *p, const struct bwl_netdev *d, unsign
 	p->ifport[d->ifindex].v = id + 1;
 }
 
-static int generic_prog(void *arg, struct bwl_err *e)
+static int generic_prog(void *arg, const char *prog, struct bwl_err *e)
 {
-	return bwl_load_generic(arg, e);
+	return bwl_load_generic(arg, prog, e);
 }
 
 /* libxdp loads the copy, so each mode takes one of its own. */
@@ -130,7 +131,7 @@ static int by_libxdp(const struct bwl_hook_at *at, void *arg, char *why, size_t 
 	int native, r = -EIO;
 
 	for (native = 1; r && native >= 0; native--) {
-		copy = bwl_load_xdp_copy(arg, native, e);
+		copy = bwl_load_xdp_copy(arg, at->prog, native, e);
 		if (!copy)
 			return -EIO;
 		r = bwl_libxdp_attach(at, copy->obj, native, why, size, e);

@@ -193,7 +193,7 @@ static int tc_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w
 static int xdp_generic(const struct bwl_hook_at *at, const struct bwl_hook_want *w, int *ret_fd,
 		       struct bwl_err *e)
 {
-	int prog = w->generic(w->arg, e);
+	int prog = w->generic(w->arg, at->prog, e);
 
 	if (prog < 0)
 		return prog;
@@ -251,7 +251,7 @@ static int xdp_update(const struct bwl_hook_at *at, const struct bwl_hook_want *
 	    (w->xdp == BWL_XDP_NATIVE && generic) || (w->xdp == BWL_XDP_GENERIC && !generic))
 		return 1;
 	if (generic)
-		prog = w->generic(w->arg, e);
+		prog = w->generic(w->arg, at->prog, e);
 	return prog < 0 ? prog : update_link(at, link_fd, prog, e);
 }
 

@@ -30,7 +30,7 @@ struct bwl_hook_want {
 	enum bwl_xdp_way xdp;
 	int prog_fd;
 	/* The XDP program for generic mode; a descriptor that stays open, or negative. */
-	int (*generic)(void *arg, struct bwl_err *e);
+	int (*generic)(void *arg, const char *prog, struct bwl_err *e);
 	/* Attaches the XDP program through libxdp, which loads its own copy. */
 	int (*libxdp)(const struct bwl_hook_at *at, void *arg, char *why, size_t size,
 		      struct bwl_err *e);

@@ -162,11 +162,15 @@ void bwl_load_init(void)
 
 static int open_skel(struct bwlimit **ret, bool frags, bool tunnel, struct bwl_err *e)
 {
+	struct bpf_program *p;
+
 	libbpf_log[0] = '\0';
 	*ret = bwlimit__open();
 	if (!*ret)
 		return bwl_fail(e, errno, "cannot open the programs: %s", strerror(errno));
-	bpf_program__set_flags((*ret)->progs.bwl_xdp_host, frags ? BPF_F_XDP_HAS_FRAGS : 0);
+	bpf_object__for_each_program(p, (*ret)->obj)
+		if (bpf_program__type(p) == BPF_PROG_TYPE_XDP)
+			bpf_program__set_flags(p, frags ? BPF_F_XDP_HAS_FRAGS : 0);
 	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunin, tunnel);
 	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunout, tunnel);
 	return 0;
@@ -224,7 +228,8 @@ int bwl_load_again(struct bwl_pins *p, struct bwlimit **ret, struct bwl_err *e)
 	return r && !load_on(p, false, ret, NULL) ? 0 : r;
 }
 
-struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, bool frags, struct bwl_err *e)
+struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, const char *prog, bool frags,
+				  struct bwl_err *e)
 {
 	struct bwlimit *skel;
 	struct bpf_program *p;
@@ -233,7 +238,8 @@ struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, bool frags, struct b
 	if (open_skel(&skel, frags, false, e))
 		return NULL;
 	bpf_object__for_each_program(p, skel->obj)
-		bpf_program__set_autoload(p, p == skel->progs.bwl_xdp_host);
+		bpf_program__set_autoload(p, prog ? !strcmp(bpf_program__name(p), prog)
+						  : bpf_program__type(p) == BPF_PROG_TYPE_XDP);
 	r = reuse_maps(skel, l->pins->fd);
 	if (!r)
 		return skel;
@@ -242,15 +248,15 @@ struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, bool frags, struct b
 	return NULL;
 }
 
-int bwl_load_generic(struct bwl_load *l, struct bwl_err *e)
+int bwl_load_generic(struct bwl_load *l, const char *prog, struct bwl_err *e)
 {
 	int r = 0;
 
 	if (!l->generic) {
-		l->generic = bwl_load_xdp_copy(l, false, e);
+		l->generic = bwl_load_xdp_copy(l, NULL, false, e);
 		r = l->generic ? load_skel(&l->generic, 0, e) : -EIO;
 	}
-	return r ? r : bpf_program__fd(l->generic->progs.bwl_xdp_host);
+	return r ? r : bwl_load_prog(l->generic, prog);
 }
 
 /* What a new set of maps says before anybody may believe it; the schema's magic comes last. */

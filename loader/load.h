@@ -40,14 +40,16 @@ int bwl_load_begin(const char *dir, bool make, struct bwl_load *ret, struct bwl_
 int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err *e);
 /* The programs of this binary, loaded once more on the maps of p: for their tags. */
 int bwl_load_again(struct bwl_pins *p, struct bwlimit **ret, struct bwl_err *e);
-/* Opened and not loaded, on the same maps; the XDP program alone. NULL and e on failure. */
-struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, bool frags, struct bwl_err *e);
+/* Opened and not loaded, on the same maps; prog alone, or with NULL all XDP programs. NULL and e
+ * on failure. */
+struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, const char *prog, bool frags,
+				  struct bwl_err *e);
 /*
- * The XDP program for generic mode: a descriptor, or negative. Not for multi-buffer frames: for
+ * An XDP program for generic mode: a descriptor, or negative. Not for multi-buffer frames: for
  * such a program the kernel (6.18) copies the frame and forgets how long its MAC header is, and
  * TC then sees it from the network header on.
  */
-int bwl_load_generic(struct bwl_load *l, struct bwl_err *e);
+int bwl_load_generic(struct bwl_load *l, const char *prog, struct bwl_err *e);
 /* File descriptor of a program by its name, e.g. "bwl_tc_host". */
 int bwl_load_prog(const struct bwlimit *skel, const char *name);
 void bwl_load_end(struct bwl_load *l);

@@ -35,10 +35,11 @@ void bwl_check(struct bwl_report *r, enum bwl_outcome o, const char *next, const
 }
 
 /* XDP that is not ours: it sees every packet before TC does and may send it on. */
-static bool foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, uint32_t ctl_id,
-			uint32_t *ret_id)
+static bool foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
+			uint32_t ctl_id, uint32_t *ret_id)
 {
-	struct bwl_hook_at at = { p->dir, d, BWL_HOOK_XDP, "bwl_xdp_host", ctl_id };
+	const char *prog = kind == BWL_PORT_UPLINK ? "bwl_xdp_upin" : "bwl_xdp_host";
+	struct bwl_hook_at at = { p->dir, d, BWL_HOOK_XDP, prog, ctl_id };
 	struct bwl_hook_state st;
 
 	if (bwl_hook_query(&at, &st, NULL) || !st.foreign_id)
@@ -74,7 +75,7 @@ static int verify_port(struct bwl_load *l, const struct bwl_netdev *d, unsigned 
 			 st.attached ? "behind a foreign program" : "not attached");
 		return bwl_hint(e, "remove the foreign program: bpftool net show dev %s", d->name);
 	}
-	if (!foreign_xdp(l->pins, d, l->ctl_id, &id))
+	if (!foreign_xdp(l->pins, d, kind, l->ctl_id, &id))
 		return 0;
 	bwl_fail(e, EEXIST, "%s: foreign XDP program %u runs before everything", d->name, id);
 	return bwl_hint(e, "remove it: ip link set %s xdp off", d->name);
@@ -149,7 +150,7 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 
 	for (k = 0; k < n; k++)
 		check_slot(c, d, &s[k]);
-	if (foreign_xdp(c->p, d, c->ctl_id, &foreign)) {
+	if (foreign_xdp(c->p, d, known->kind, c->ctl_id, &foreign)) {
 		snprintf(next, sizeof(next), "ip link set %s xdp off", d->name);
 		bwl_check(c->r, BWL_FAIL, next, "%s: foreign XDP program %u runs before everything",
 			  d->name, foreign);

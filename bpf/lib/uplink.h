@@ -121,6 +121,23 @@ static __always_inline int bwl_outer(struct bwl_ctx *c)
 	return BWL_R_PASS_ESP;
 }
 
+/* What TC would refuse in any case, without its clock and its limits. */
+static __always_inline int bwl_surely_not(struct bwl_ctx *c, int parsed)
+{
+	__u32 id;
+
+	if (c->pkt.arp || c->pkt.nd || bwl_is_control(c))
+		return BWL_R_NONE;
+	if (parsed != BWL_R_NONE)
+		return parsed;
+	if (c->pkt.nvid)
+		return BWL_R_VLAN;
+	if ((c->pkt.proto == IPPROTO_ESP || bwl_is_ike(&c->pkt)) && bwl_remote(c, c->pkt.saddr))
+		return BWL_R_NONE;
+	id = bwl_dest(c, c->pkt.saddr);
+	return id ? BWL_R_NONE : BWL_R_UPLINK_IN;
+}
+
 /* From the peer c->id, live: to a host port's sources, within accept. */
 static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 {

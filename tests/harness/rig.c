@@ -137,6 +137,7 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	rig->skel = s;
 	rig->prog[RIG_HOST] = bpf_program__fd(s->progs.bwl_tc_host);
 	rig->prog[RIG_XDP] = bpf_program__fd(s->progs.bwl_xdp_host);
+	rig->prog[RIG_XDP_UPIN] = bpf_program__fd(s->progs.bwl_xdp_upin);
 	rig->prog[RIG_UPIN] = bpf_program__fd(s->progs.bwl_tc_upin);
 	rig->prog[RIG_GATE] = bpf_program__fd(s->progs.bwl_tc_gate);
 	if (bpf_map_update_elem(bpf_map__fd(s->maps.bwl_schema_v1), &zero, &schema, 0))
@@ -330,6 +331,11 @@ static void build(const struct rig_packet *k, struct frame *f)
 	}
 }
 
+static bool is_xdp(const struct rig_packet *k)
+{
+	return k->prog == RIG_XDP || k->prog == RIG_XDP_UPIN;
+}
+
 static int test_run(struct rig *rig, const struct rig_packet *k, const struct frame *f,
 		    uint32_t repeat, void *out, struct __sk_buff *skb, struct bpf_test_run_opts *o)
 {
@@ -349,7 +355,7 @@ static int test_run(struct rig *rig, const struct rig_packet *k, const struct fr
 		.data_out = out, .data_size_out = out ? FRAME_MAX : 0, .repeat = (int)repeat,
 		.ctx_in = skb, .ctx_size_in = sizeof(*skb),
 	};
-	if (k->prog == RIG_XDP) {
+	if (is_xdp(k)) {
 		xdp.ingress_ifindex = skb->ifindex;
 		o->ctx_in = &xdp;
 		o->ctx_size_in = sizeof(xdp);
@@ -385,7 +391,7 @@ unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result 
 	r->act = o.retval;
 	r->len = o.data_size_out;
 	r->mark = skb.mark;
-	r->departs_ns = k->prog == RIG_XDP ? 0 : skb.tstamp;
+	r->departs_ns = is_xdp(k) ? 0 : skb.tstamp;
 	r->counted = 0;
 	r->reason = BWL_R_NONE;
 	r->bytes = r->charged = 0;

@@ -93,23 +93,29 @@ static inline const char *judge(const struct rig_packet *k, struct rig_result *r
 	return bwl_reason_name(r->reason);
 }
 
-/* From a host port: XDP first, as in life. It may only drop what TC would drop likewise. */
-static inline const char *from(enum rig_port port, const char *spec)
+/* XDP first, as in life. It may only drop what TC would drop likewise. */
+static inline const char *through(enum rig_port port, enum rig_prog early, enum rig_prog tc,
+				  const char *spec)
 {
-	struct rig_packet k = { .prog = RIG_XDP, .port = port, .spec = spec };
+	struct rig_packet k = { .prog = early, .port = port, .spec = spec };
 	static struct rig_result xdp;
-	const char *early, *name;
+	const char *dropped, *name;
 
 	rig_run(rig, &k, &xdp);
 	assert_int_equal(xdp.act, xdp.counted ? XDP_DROP_ACT : XDP_PASS_ACT);
 	assert_true(xdp.counted <= 1);
 	runs += xdp.counted;
-	early = bwl_reason_name(xdp.reason);
-	k.prog = RIG_HOST;
+	dropped = bwl_reason_name(xdp.reason);
+	k.prog = tc;
 	name = judge(&k, NULL);
 	if (xdp.counted)
-		assert_string_equal(early, name);
+		assert_string_equal(dropped, name);
 	return name;
+}
+
+static inline const char *from(enum rig_port port, const char *spec)
+{
+	return through(port, RIG_XDP, RIG_HOST, spec);
 }
 
 static inline const char *host(const char *spec)
@@ -119,7 +125,7 @@ static inline const char *host(const char *spec)
 
 static inline const char *uplink(const char *spec)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_UPIN, .port = RIG_P0, .spec = spec }, NULL);
+	return through(RIG_P0, RIG_XDP_UPIN, RIG_UPIN, spec);
 }
 
 struct expected {
