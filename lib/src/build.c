@@ -177,38 +177,26 @@ static int fill_source(struct bwl_build *b, struct bwl_port *port, uint32_t id,
 	return 0;
 }
 
-static bool in_policy(const struct bwl_policy *pol, enum bwl_extra_kind kind, const char *name)
+static bool has_port(const struct bwl_policy *pol, const char *name)
 {
 	size_t i;
 
-	for (i = 0; kind == BWL_X_ZONE && i < pol->nzones; i++)
-		if (!strcmp(pol->zones[i].name, name))
-			return true;
-	for (i = 0; kind == BWL_X_PORT && i < pol->nports; i++)
+	for (i = 0; i < pol->nports; i++)
 		if (!strcmp(pol->ports[i].name, name))
 			return true;
 	return false;
 }
 
-/*
- * A zone or host port that is new may be one that went: where an unknown past counts as none, it
- * takes over what is on the accounts of all that are no longer in the policy.
- */
-static int carry_orphans(struct bwl_build *b, enum bwl_extra_kind kind, const char *name,
-			 struct bwl_err *e)
+/* A host port that is new may be one that goes: it takes over what is on the accounts of these. */
+static int carry_ports(struct bwl_build *b, struct bwl_err *e)
 {
-	uint32_t state = bwl_ids_find_extra(b->ids, kind, name, 0, 0), i;
-	int r = 0;
+	int i, r = 0;
 
-	if (!b->carry.fresh || (state && bwl_ids_spent(b->ids, state)))
-		return 0;
-	for (i = 0; !r && i < b->p->schema.max_extras; i++) {
-		const struct bwl_extra *x = &b->p->extra[i];
+	for (i = 0; !r && b->old && i < BWL_MAX_PORTS; i++) {
+		const struct bwl_port *old = &b->old->base->port[i];
 
-		state = BWL_EXTRA_STATE(b->p->schema.max_peers, i);
-		if (x->kind == kind && !in_policy(b->pol, kind, x->name) &&
-		    bwl_ids_spent(b->ids, state))
-			r = bwl_carry_from(&b->carry, state, e);
+		if (old->flags & BWL_PORT_HOST && !has_port(b->pol, old->name))
+			r = bwl_carry_from(&b->carry, old->limit.volume.state, e);
 	}
 	return r;
 }
@@ -233,7 +221,7 @@ static int fill_port(struct bwl_build *b, const char *name, const struct bwl_pol
 	old = b->old ? &b->old->base->port[id] : NULL;
 	snprintf(port->name, sizeof(port->name), "%s", name);
 	port->flags = q ? BWL_PORT_HOST : BWL_PORT_UPLINK;
-	r = q && !(old && old->flags) ? carry_orphans(b, BWL_X_PORT, name, e) : 0;
+	r = q && !(old && old->flags) ? carry_ports(b, e) : 0;
 	if (!r)
 		r = fill_extra(b, BWL_X_PORT, name, q ? &q->limit : &none, old ? &old->limit : NULL,
 			       &port->limit, e);
@@ -256,6 +244,16 @@ static int fill_port(struct bwl_build *b, const char *name, const struct bwl_pol
 	return r;
 }
 
+static bool has_zone(const struct bwl_policy *pol, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < pol->nzones; i++)
+		if (!strcmp(pol->zones[i].name, name))
+			return true;
+	return false;
+}
+
 /* Zones whose members are in zone i now: of a zone that is new all, of one that stays those gone. */
 static int carry_members(struct bwl_build *b, size_t i, bool is_new,
 			 uint8_t (*took)[BWL_MAX_ZONES], struct bwl_err *e)
@@ -267,7 +265,7 @@ static int carry_members(struct bwl_build *b, size_t i, bool is_new,
 	for (j = 1; !r && b->old && j < BWL_MAX_ZONES; j++) {
 		old = &b->old->base->zone[j];
 		if (took[i][j] && strcmp(old->name, b->pol->zones[i].name) &&
-		    (is_new || !in_policy(b->pol, BWL_X_ZONE, old->name)))
+		    (is_new || !has_zone(b->pol, old->name)))
 			r = bwl_carry_from(&b->carry, old->limit.volume.state, e);
 	}
 	return r;
@@ -287,8 +285,6 @@ static int fill_zones(struct bwl_build *b, uint8_t (*took)[BWL_MAX_ZONES], struc
 			if (!strcmp(b->old->base->zone[j].name, z->name))
 				old = &b->old->base->zone[j].limit;
 		r = carry_members(b, i, !old, took, e);
-		if (!r && !old && b->carry.nfrom == b->carry.pending)
-			r = carry_orphans(b, BWL_X_ZONE, z->name, e);
 		if (!r)
 			r = fill_extra(b, BWL_X_ZONE, z->name, &b->pol->zones[i].limit, old, &z->limit, e);
 		if (r)

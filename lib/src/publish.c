@@ -177,6 +177,9 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	}
 	if (r)
 		return r;
+	r = bwl_retired_prune(p, x->old.base ? &x->old : NULL, e);
+	if (r)
+		return r;
 	x->id = calloc(pol->npeers + 1, sizeof(*x->id));
 	x->stays = calloc(p->schema.max_peers, 1);
 	x->old_rate = calloc(x->ids.nstates, sizeof(*x->old_rate));
