@@ -76,7 +76,7 @@ static __always_inline int bwl_take_one(struct bwl_ctx *c, const struct bwl_limi
 	__u64 was, next;
 	int j;
 
-	if (l->volume.spendable_bytes != BWL_VOLUME_NONE)
+	if (l->volume.spendable_bytes != BWL_VOLUME_NONE && !t->rate_only)
 		return bwl_take(l, state, c->now_ns, c->charge, t);
 	if (l->rate.flags & BWL_RATE_UNLIMITED)
 		return BWL_OK;
@@ -147,6 +147,8 @@ static __always_inline int bwl_bill_take(struct bwl_ctx *c, struct bwl_bill *b)
 		c->monitored = 1;                                                                \
 	} while (0)
 
+	/* The floor has a volume of its own; the lapsed grant's is not touched, its rate still holds. */
+	b->taken[BWL_L_PEER].rate_only = b->floor != 0;
 	BWL_TAKE(BWL_L_PEER, &c->peer->grant, 2 * c->id, BWL_R_PEER_RATE, monitor);
 	if (b->floor)
 		BWL_TAKE(BWL_L_FLOOR, b->floor, b->floor->volume.state, BWL_R_FLOOR_RATE, 0);

@@ -15,7 +15,7 @@ struct bwl_taken {
 	__u32 slack;		/* in: bytes above the burst that may leave later, see bwl_rate_judge() */
 	__u8 slot;		/* window slot the bytes belong in */
 	__u8 rate, volume;	/* charged */
-	__u8 _pad;
+	__u8 rate_only;		/* in: the volume is neither asked nor charged */
 };
 
 static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_state *s,
@@ -33,7 +33,7 @@ static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_
 			return j;
 		t->rate = 1;
 	}
-	if (max == BWL_VOLUME_NONE)
+	if (max == BWL_VOLUME_NONE || t->rate_only)
 		return BWL_OK;
 	if (w) {
 		slot = bwl_window_turn(w, l->volume.slice_ns, l->volume.epoch, now_ns);

@@ -203,6 +203,32 @@ static void a_floors_volume_ends_too(void **state)
 	assert_string_equal(until_refused(TO(1) "udp fill=900", NULL), "floor-volume");
 }
 
+/* The floor is what applies when no grant is live, whatever of the grant's volume is left. */
+static void a_floor_does_not_depend_on_the_lapsed_grants_volume(void **state)
+{
+	struct bwl_change c = { .set = BWL_SET_EXPIRY, .expiry_ns = 1 };
+	struct bwl_err e = { 0 };
+	uint32_t id;
+	uint64_t used;
+
+	(void)state;
+	apply(HEAD "peers:\n"
+	      DEST("low", 1) "grant: { rate: 1gbit, volume: 3000b }, floor: { rate: 100mbit, volume: 5000b } }\n");
+	rig_advance(RIG_SECOND);
+	assert_string_equal(until_refused(TO(1) "udp fill=58", NULL), "peer-volume");
+	for (id = 1; strcmp(rig->pins->name[id].name, "low"); id++)
+		;
+	used = rig->pins->state[2 * id].used_bytes;
+	assert_int_equal(bwl_peer_change(rig->pins, "low", &c, &e), 0);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO(1) "udp fill=58"), "pass-floor");
+	assert_string_equal(until_refused(TO(1) "udp fill=58", NULL), "floor-volume");
+	assert_int_equal(rig->pins->state[2 * id].used_bytes, used);
+	c.expiry_ns = BWL_NEVER_NS;	/* and it is not on the grant's account */
+	assert_int_equal(bwl_peer_change(rig->pins, "low", &c, &e), 0);
+	assert_string_equal(host(TO(1) "udp fill=58"), "peer-volume");
+}
+
 static void silence_closes_at_its_nanosecond(void **state)
 {
 	struct bwl_err e = { 0 };
@@ -499,6 +525,7 @@ int main(void)
 		RIG_TEST(mark_sets_ce_before_the_limit_and_drops_above_it),
 		RIG_TEST(a_grant_ends_at_its_nanosecond),
 		RIG_TEST(a_floors_volume_ends_too),
+		RIG_TEST(a_floor_does_not_depend_on_the_lapsed_grants_volume),
 		RIG_TEST(silence_closes_at_its_nanosecond),
 		RIG_TEST(a_beat_on_trial_lasts_no_longer_than_the_policy_before_allows),
 		RIG_TEST(an_unconfirmed_policy_ends_at_its_nanosecond),
