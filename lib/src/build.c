@@ -201,38 +201,55 @@ static int carry_ports(struct bwl_build *b, struct bwl_err *e)
 	return r;
 }
 
-static int fill_port(struct bwl_build *b, const char *name, const struct bwl_pol_port *q,
-		     struct bwl_err *e)
+/* What host ports and uplinks have in common. limit: of the policy. */
+static int fill_port(struct bwl_build *b, const char *name, bool host, const struct bwl_lim *limit,
+		     int *ret_id, struct bwl_err *e)
 {
-	const struct bwl_lim none = { 0 };
 	const struct bwl_lim small = { .present = true,
-				       .rate_bps = q ? NEIGHBOUR_RATE_BPS : UNDERLAY_RATE_BPS,
-				       .burst = q ? NEIGHBOUR_BURST : UNDERLAY_BURST };
-	int id = port_id(b->p, name), r;
+				       .rate_bps = host ? NEIGHBOUR_RATE_BPS : UNDERLAY_RATE_BPS,
+				       .burst = host ? NEIGHBOUR_BURST : UNDERLAY_BURST };
+	int id = port_id(b->p, name), r = 0;
 	const struct bwl_port *old;
 	struct bwl_port *port;
-	size_t i;
 
-	if (id < 0 || !(b->p->dev[id].kind & (q ? BWL_PORT_HOST : BWL_PORT_UPLINK))) {
-		bwl_fail(e, ENODEV, "%s is not attached as %s", name, q ? "a host port" : "an uplink");
-		return bwl_hint(e, "bwlimit-load attach %s %s", q ? "--host" : "--uplink", name);
+	if (id < 0 || !(b->p->dev[id].kind & (host ? BWL_PORT_HOST : BWL_PORT_UPLINK))) {
+		bwl_fail(e, ENODEV, "%s is not attached as %s", name, host ? "a host port" : "an uplink");
+		return bwl_hint(e, "bwlimit-load attach %s %s", host ? "--host" : "--uplink", name);
 	}
+	*ret_id = id;
 	port = &b->gen.base->port[id];
 	old = b->old ? &b->old->base->port[id] : NULL;
 	snprintf(port->name, sizeof(port->name), "%s", name);
-	port->flags = q ? BWL_PORT_HOST : BWL_PORT_UPLINK;
-	r = q && !(old && old->flags) ? carry_ports(b, e) : 0;
+	port->flags = host ? BWL_PORT_HOST : BWL_PORT_UPLINK;
+	if (host && !(old && old->flags))
+		r = carry_ports(b, e);
 	if (!r)
-		r = fill_extra(b, BWL_X_PORT, name, q ? &q->limit : &none, old ? &old->limit : NULL,
-			       &port->limit, e);
+		r = fill_extra(b, BWL_X_PORT, name, limit, old ? &old->limit : NULL, &port->limit, e);
 	if (!r)
 		r = fill_extra(b, BWL_X_NEIGHBOUR, name, &small, old ? &old->neighbour : NULL,
 			       &port->neighbour, e);
-	if (!q) {
-		if (!b->gen.base->mtu || b->p->dev[id].mtu < b->gen.base->mtu)
-			b->gen.base->mtu = b->p->dev[id].mtu;
+	return r;
+}
+
+static int fill_uplink(struct bwl_build *b, const char *name, struct bwl_err *e)
+{
+	const struct bwl_lim none = { 0 };
+	int id, r = fill_port(b, name, false, &none, &id, e);
+
+	if (!r && (!b->gen.base->mtu || b->p->dev[id].mtu < b->gen.base->mtu))
+		b->gen.base->mtu = b->p->dev[id].mtu;
+	return r;
+}
+
+static int fill_host_port(struct bwl_build *b, const struct bwl_pol_port *q, struct bwl_err *e)
+{
+	struct bwl_port *port;
+	size_t i;
+	int id, r = fill_port(b, q->name, true, &q->limit, &id, e);
+
+	if (r)
 		return r;
-	}
+	port = &b->gen.base->port[id];
 	if (q->has_mac) {
 		port->flags |= BWL_PORT_MAC;
 		memcpy(port->mac, q->mac, 6);
@@ -612,9 +629,9 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 	r = fill_extra(b, BWL_X_NODE, NULL, &pol->node_limit, b->old ? &b->old->base->node : NULL,
 		       &base->node, e);
 	for (i = 0; !r && i < pol->nuplinks; i++)
-		r = fill_port(b, pol->uplinks[i], NULL, e);
+		r = fill_uplink(b, pol->uplinks[i], e);
 	for (i = 0; !r && i < pol->nports; i++)
-		r = fill_port(b, pol->ports[i].name, &pol->ports[i], e);
+		r = fill_host_port(b, &pol->ports[i], e);
 	fill_tunnel_port(b);
 	took = bwl_heirs_zones(&b->heirs, b->p, pol, b->old, b->id);
 	if (!r)
