@@ -32,7 +32,7 @@ struct ctl_cmd {
 };
 
 /* One table a file; each ends with a NULL noun. */
-extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_zone_cmds[], ctl_policy_cmds[],
+extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[], ctl_zone_cmds[], ctl_policy_cmds[],
 	ctl_stats_cmds[], ctl_top_cmds[], ctl_watch_cmds[], ctl_explain_cmds[], ctl_exfil_cmds[],
 	ctl_heartbeat_cmds[], ctl_drill_cmds[], ctl_ipsec_cmds[], ctl_ipsec_watch_cmds[],
 	ctl_pki_cmds[];
@@ -105,7 +105,6 @@ char *ctl_lim_rate(const struct bwl_lim *l, char buf[static BWL_UNIT_BUF]);
 char *ctl_lim_burst(const struct bwl_lim *l, char buf[static BWL_UNIT_BUF]);
 char *ctl_left_volume(const struct bwl_left *l, char buf[static CTL_LIM_BUF]);
 char *ctl_lim_volume(const struct bwl_lim *l, char buf[static CTL_LIM_BUF]);
-/* "police"; "shape (polices for now)" */
 /* shape paces only where every uplink has fq; else it polices, and this says so. */
 const char *ctl_mode_in_force(const struct bwl_pins *pins, unsigned int mode);
 const char *ctl_mode_text(const struct bwl_pins *pins, unsigned int mode);

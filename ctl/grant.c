@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `grant` and `revoke`: who may send, how much, until when. */
+/* `grant`: who may send, how much, until when. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,51 +191,6 @@ static int grant_list(struct ctl *c, int argc, char **argv)
 	return 0;
 }
 
-static int revoke(struct ctl *c, int argc, char **argv)
-{
-	bool all = false;
-	const struct ctl_opt opts[] = { { "--all", &all, NULL }, { NULL, NULL, NULL } };
-	struct bwl_pins *pins;
-	json_t *names;
-	int r;
-
-	r = ctl_opts(c, &argc, argv, opts);
-	if (r)
-		return r;
-	if (all ? argc != 0 : argc == 0)
-		return ctl_usage(c, all ? "say --all or names, not both" : "say which peer, or --all");
-	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
-	if (r)
-		return r;
-	names = json_array();
-	if (all) {
-		r = bwl_revoke(pins, NULL, &c->err);
-		if (!r)
-			bwl_audit("revoke --all");
-	}
-	/* Every name is tried: one that is wrong must not keep the others open. */
-	for (int i = 0; i < argc; i++) {
-		struct bwl_err e = { 0 };
-		int one = bwl_revoke(pins, argv[i], &e);
-
-		if (!one) {
-			bwl_audit("revoke %s", argv[i]);
-			json_array_append_new(names, json_string(argv[i]));
-		} else if (!r) {
-			c->err = e;
-			r = one;
-		}
-	}
-	if (!r && c->json)
-		ctl_json_print(json_pack("{s:o}", "revoked", all ? json_string("all")
-					 : json_incref(names)));
-	else if (!r)
-		printf("revoked: %s\n", all ? "every grant" : argc == 1 ? argv[0] : "all named");
-	json_decref(names);
-	bwl_pins_close(pins);
-	return r;
-}
-
 const struct ctl_cmd ctl_grant_cmds[] = {
 	{ "grant", NULL, "NAME [rate R] [burst B] [volume V|+V] [for TIME] [mode M] reason TEXT…",
 	  "Let a peer send: new limits, an end, and a revocation lifted",
@@ -247,10 +202,5 @@ const struct ctl_cmd ctl_grant_cmds[] = {
 	  "  bwlimit-ctl grant backup volume +50gb reason second dump\n", grant },
 	{ "grant", "list", "", "Grants: live or not, limits, what is used, when they end", NULL,
 	  grant_list },
-	{ "revoke", NULL, "NAME… | --all", "End grants at once; only `grant` lifts it",
-	  "Holds across every later policy. One write to the map per name; --all is one write.\n\n"
-	  "Examples:\n"
-	  "  bwlimit-ctl revoke log-collector\n"
-	  "  bwlimit-ctl revoke --all\n", revoke },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

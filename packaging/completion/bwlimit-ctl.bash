@@ -38,7 +38,7 @@ _bwlimit_ctl() {
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show' ;;
 	grant/) words="list $(_bwlimit_ctl_names peer list)" ;;
-	revoke/*) words="--all $(_bwlimit_ctl_names peer list)" ;;
+	revoke/*) words="--all --vici --timeout $(_bwlimit_ctl_names peer list)" ;;
 	stats/*) words="--interval $(_bwlimit_ctl_names peer list)" ;;
 	peer/show | peer/del) words=$(_bwlimit_ctl_names peer list) ;;
 	peer/set)
