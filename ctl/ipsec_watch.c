@@ -36,6 +36,7 @@ static json_t *to_json(const struct bwl_pins *p, uint32_t id, const struct bwl_t
 			      "spi_out", (json_int_t)ntohl(v->spi_out),
 			      "spi_in", (json_int_t)ntohl(v->spi_in));
 
+	json_object_set_new(o, "device_drops_rest", json_boolean(v->flags & BWL_TUN_BENEATH));
 	json_object_set_new(o, "alarm", v->alarm ? json_string(bwl_track_why_name(v->alarm))
 						 : json_null());
 	json_object_set_new(o, "other", v->other.family
@@ -151,7 +152,9 @@ static void print_rows(const struct watch *w, const struct bwl_track *t)
 		ctl_cell(table, "%s", open ? "yes" : bwl_track_why_name(v.why));
 		ctl_cell(table, open ? "%08x" : "-", ntohl(v.spi_out));
 		ctl_cell(table, v.flags & BWL_TUN_SA_IN ? "%08x" : "-", ntohl(v.spi_in));
-		ctl_cell(table, "%s", open ? offload_name(v.offload) : "-");
+		ctl_cell(table, "%s%s", open ? offload_name(v.offload) : "-",
+			 v.offload == BWL_OFFLOAD_PACKET && !(v.flags & BWL_TUN_BENEATH)
+				 ? " (no drop policy)" : "");
 		ctl_cell(table, v.overhead ? "%u" : "-", v.overhead);
 		ctl_cell(table, "%s", v.alarm ? bwl_track_why_name(v.alarm) : "-");
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of what the kernel holds for each peer, and the writer of bwl_tunnel_v1. */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include "track.h"
@@ -11,6 +12,7 @@ struct slot {
 	struct bwl_xfrm_policy *policy;
 	uint32_t nsa, npolicy;
 	struct bwl_xfrm_addr remote;
+	uint32_t uplink;		/* ifindex */
 	bool encrypted, dirty;
 	struct bwl_track_verdict now, next;
 };
@@ -23,6 +25,8 @@ struct bwl_track {
 	struct slot **by_id;		/* [max_peers] */
 	struct slot **slots, **dirty;	/* [room] */
 	uint32_t nslots, ndirty, room;
+	struct bwl_xfrm_policy *drop;	/* policies in a device that drop everything of a family */
+	uint32_t ndrop;
 	uint32_t stamp;			/* of the current or last dump */
 	bool unsure;
 };
@@ -108,10 +112,12 @@ void bwl_track_free(struct bwl_track *t)
 	free(t->slots);
 	free(t->dirty);
 	free(t->by_id);
+	free(t->drop);
 	free(t);
 }
 
-int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr *remote)
+int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr *remote,
+		   uint32_t uplink)
 {
 	struct slot *s;
 	int r;
@@ -121,13 +127,21 @@ int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr 
 	r = slot_of(t, id, &s);
 	if (r || !s)
 		return r;
-	if (s->encrypted == (remote != NULL) && (!remote || bwl_xfrm_addr_is(&s->remote, remote)))
+	if (s->encrypted == (remote != NULL) && s->uplink == uplink &&
+	    (!remote || bwl_xfrm_addr_is(&s->remote, remote)))
 		return 0;
 	s->encrypted = remote;
+	s->uplink = uplink;
 	if (remote)
 		s->remote = *remote;
 	mark(t, s);
 	return 0;
+}
+
+void bwl_track_recheck(struct bwl_track *t)
+{
+	for (uint32_t i = 0; i < t->nslots; i++)
+		mark(t, t->slots[i]);
 }
 
 static struct bwl_xfrm_sa *find_sa(const struct slot *s, const struct bwl_xfrm_sa *sa)
@@ -155,32 +169,69 @@ static int add_sa(struct bwl_track *t, struct slot *s, const struct bwl_xfrm_sa 
 	return 0;
 }
 
-static struct bwl_xfrm_policy *find_policy(const struct slot *s, uint32_t index)
+static struct bwl_xfrm_policy *find_policy(struct bwl_xfrm_policy *all, uint32_t n, uint32_t index)
 {
-	for (uint32_t i = 0; i < s->npolicy; i++)
-		if (s->policy[i].index == index)
-			return &s->policy[i];
+	for (uint32_t i = 0; i < n; i++)
+		if (all[i].index == index)
+			return &all[i];
 	return NULL;
 }
 
-static int add_policy(struct bwl_track *t, struct slot *s, const struct bwl_xfrm_policy *p)
+static int add_policy(struct bwl_xfrm_policy **all, uint32_t *n, const struct bwl_xfrm_policy *p,
+		      uint32_t stamp)
 {
-	struct bwl_xfrm_policy *at = find_policy(s, p->index), *more;
+	struct bwl_xfrm_policy *at = find_policy(*all, *n, p->index), *more;
 
 	if (!at) {
-		more = reallocarray(s->policy, s->npolicy + 1, sizeof(*more));
+		more = reallocarray(*all, *n + 1, sizeof(*more));
 		if (!more)
 			return -ENOMEM;
-		s->policy = more;
-		at = &more[s->npolicy++];
+		*all = more;
+		at = &more[(*n)++];
 	}
 	*at = *p;
-	at->stamp = t->stamp;
+	at->stamp = stamp;
 	return 0;
+}
+
+static void remove_policy(struct bwl_xfrm_policy *all, uint32_t *n, uint32_t index)
+{
+	struct bwl_xfrm_policy *p = find_policy(all, *n, index);
+
+	if (!p)
+		return;
+	(*n)--;
+	*p = p[*n - (p - all)];	/* the last takes its place */
+}
+
+/* A device knows no if_id: whose policy it is does not matter. */
+static int device_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
+{
+	const struct bwl_xfrm_policy *p = &m->policy;
+
+	if (!find_policy(t->drop, t->ndrop, p->index) && !bwl_xfrm_is_device_block(p))
+		return 0;
+	bwl_track_recheck(t);
+	if (m->kind == BWL_XFRM_POLICY && bwl_xfrm_is_device_block(p))
+		return add_policy(&t->drop, &t->ndrop, p, t->stamp);
+	remove_policy(t->drop, &t->ndrop, p->index);
+	return 0;
+}
+
+static bool drops_rest(const struct bwl_track *t, uint32_t ifindex)
+{
+	bool has[2] = { false, false };
+
+	for (uint32_t i = 0; i < t->ndrop; i++)
+		if (t->drop[i].offload_ifindex == ifindex)
+			has[t->drop[i].sel_src.family == AF_INET6] = true;
+	return has[0] && has[1];
 }
 
 static void flush(struct bwl_track *t, bool sas, uint8_t proto)
 {
+	if (!sas)
+		t->ndrop = 0;
 	for (uint32_t i = 0; i < t->nslots; i++) {
 		struct slot *s = t->slots[i];
 
@@ -198,7 +249,6 @@ static void flush(struct bwl_track *t, bool sas, uint8_t proto)
 /* Returns 0 when there is no such thing (left). */
 static int one_news(struct bwl_track *t, struct slot *s, const struct bwl_xfrm_msg *m)
 {
-	struct bwl_xfrm_policy *p;
 	struct bwl_xfrm_sa *sa;
 
 	mark(t, s);
@@ -207,15 +257,15 @@ static int one_news(struct bwl_track *t, struct slot *s, const struct bwl_xfrm_m
 		return add_sa(t, s, &m->sa);
 	case BWL_XFRM_SA_GONE:
 		sa = find_sa(s, &m->sa);
-		if (sa)
-			*sa = s->sa[--s->nsa];
+		if (sa) {
+			s->nsa--;
+			*sa = sa[s->nsa - (sa - s->sa)];	/* the last takes its place */
+		}
 		return 0;
 	case BWL_XFRM_POLICY:
-		return add_policy(t, s, &m->policy);
+		return add_policy(&s->policy, &s->npolicy, &m->policy, t->stamp);
 	default:
-		p = find_policy(s, m->policy.index);
-		if (p)
-			*p = s->policy[--s->npolicy];
+		remove_policy(s->policy, &s->npolicy, m->policy.index);
 		return 0;
 	}
 }
@@ -224,7 +274,7 @@ int bwl_track_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
 {
 	struct slot *s;
 	uint32_t id;
-	int r;
+	int r = 0;
 
 	switch (m->kind) {
 	case BWL_XFRM_OTHER:
@@ -247,8 +297,10 @@ int bwl_track_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
 		break;
 	default:
 		id = m->policy.if_id;
+		r = device_news(t, m);
 	}
-	r = slot_of(t, id, &s);
+	if (!r)
+		r = slot_of(t, id, &s);
 	if (!r && s)
 		r = one_news(t, s, m);
 	if (r)
@@ -276,6 +328,9 @@ void bwl_track_dump_begin(struct bwl_track *t)
 
 void bwl_track_dump_end(struct bwl_track *t)
 {
+	for (uint32_t k = t->ndrop; k-- > 0;)
+		if (t->drop[k].stamp != t->stamp)
+			t->drop[k] = t->drop[--t->ndrop];
 	for (uint32_t i = 0; i < t->nslots; i++) {
 		struct slot *s = t->slots[i];
 
@@ -333,6 +388,9 @@ uint32_t bwl_track_settle(struct bwl_track *t, uint64_t now_s)
 		bwl_track_judge(&f, s->encrypted ? &s->remote : NULL, now_s, &s->next);
 		if (t->unsure && s->next.offload == BWL_OFFLOAD_PACKET)
 			s->next.offload = BWL_OFFLOAD_NONE;
+		if (s->next.offload == BWL_OFFLOAD_PACKET && s->uplink &&
+		    s->next.ifindex == s->uplink && drops_rest(t, s->uplink))
+			s->next.flags |= BWL_TUN_BENEATH;
 		if (t->map)
 			close_entry(&t->map[s->id], &s->next);
 	}

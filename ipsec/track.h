@@ -46,9 +46,13 @@ struct bwl_track_verdict {
 	__be32 spi_out, spi_in;
 	uint8_t why;		/* enum bwl_track_why: USABLE, or why nothing may leave */
 	uint8_t alarm;		/* enum bwl_track_why, the worst; 0 none */
+	uint32_t ifindex;	/* the device of packet offload; 0: none, or several */
 	struct bwl_xfrm_addr other;	/* POLICY_REMOTE, SA_REMOTE: which address */
 };
-/* remote NULL: no encrypted peer. now_s: wall clock, against which the kernel counts lifetimes. */
+/*
+ * All of bwl_tunnel's flags but BENEATH, which is about the device. remote NULL: no encrypted peer.
+ * now_s: wall clock, against which the kernel counts lifetimes.
+ */
 void bwl_track_judge(const struct bwl_track_found *found, const struct bwl_xfrm_addr *remote,
 		     uint64_t now_s, struct bwl_track_verdict *ret);
 
@@ -60,8 +64,14 @@ typedef void (*bwl_track_fn)(uint32_t id, const struct bwl_track_verdict *v, voi
 int bwl_track_new(uint32_t max_peers, struct bwl_tunnel *map, bwl_track_fn fn, void *arg,
 		  struct bwl_track **ret);
 void bwl_track_free(struct bwl_track *t);	/* NULL-safe */
-/* NULL: not, or no longer, an encrypted peer. 0 or -ENOMEM. */
-int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr *remote);
+/*
+ * remote NULL: not, or no longer, an encrypted peer. uplink: ifindex of the device that its packets
+ * leave by; 0 unknown. 0 or -ENOMEM.
+ */
+int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr *remote,
+		   uint32_t uplink);
+/* Every entry is compared at the next settle: whoever changes the policy may close entries. */
+void bwl_track_recheck(struct bwl_track *t);
 /* News. 0, or -ENOMEM: from then on only a dump tells. */
 int bwl_track_news(struct bwl_track *t, const struct bwl_xfrm_msg *m);
 /* News were lost, or UNCLEAR: until the next dump ends no peer counts as packet-offloaded. */

@@ -88,6 +88,10 @@ static void take(struct judge *j, const struct bwl_xfrm_policy *p, const struct 
 	}
 	if (!j->any || sa->offload < v->offload)
 		v->offload = sa->offload;
+	if (!j->any)
+		v->ifindex = packet ? sa->offload_ifindex : 0;
+	else if (v->ifindex != sa->offload_ifindex)
+		v->ifindex = 0;
 	if (!j->any || (v->overhead && (!sa->overhead || sa->overhead > v->overhead)))
 		v->overhead = sa->overhead;
 	j->any = true;
@@ -189,6 +193,7 @@ void bwl_track_judge(const struct bwl_track_found *found, const struct bwl_xfrm_
 		return;
 	}
 	ret->offload = BWL_OFFLOAD_NONE;
+	ret->ifindex = 0;
 	ret->overhead = 0;
 	ret->spi_out = 0;
 }

@@ -79,17 +79,29 @@ static bool has_remote(const struct bwl_gen *g, const struct bwl_peer *p, struct
 	return true;
 }
 
+/* By which device cleartext for the peer would go to a device that encrypts. */
+static uint32_t uplink_of(const struct bwl_pins *p, const struct bwl_gen *g, const struct bwl_peer *x)
+{
+	uint32_t port = g->base->nexthop[x->meta.nexthop % BWL_MAX_NEXTHOPS].port;
+
+	return port < BWL_MAX_PORTS && p->dev[port].kind == BWL_PORT_UPLINK ? p->dev[port].ifindex : 0;
+}
+
 static int read_peers(struct bwl_tracker *r, const struct bwl_gen *g)
 {
 	const struct bwl_pins *p = r->pins;
 	struct bwl_xfrm_addr remote;
-	uint32_t id, slot;
+	uint32_t id, slot, uplink;
 	int err = 0;
 
 	for (id = 1; !err && id < p->schema.max_peers; id++) {
 		slot = *(const volatile __u32 *)&p->gate[id].slot[g->slot];
-		err = bwl_track_peer(r->track, id, slot && slot < g->npeers &&
-				     has_remote(g, &g->peer[slot], &remote) ? &remote : NULL);
+		if (slot && slot < g->npeers && has_remote(g, &g->peer[slot], &remote)) {
+			uplink = uplink_of(p, g, &g->peer[slot]);
+			err = bwl_track_peer(r->track, id, &remote, uplink);
+		} else {
+			err = bwl_track_peer(r->track, id, NULL, 0);
+		}
 	}
 	return err;
 }
@@ -110,6 +122,7 @@ static int read_policy(struct bwl_tracker *r, struct bwl_err *e)
 		r->generation = *(const volatile __u32 *)&r->pins->ctl->generation;
 		r->slot = bwl_active_slot(r->pins, bwl_now_ns());
 		r->has_policy = true;
+		bwl_track_recheck(r->track);
 		if (r->slot == BWL_NO_SLOT) {
 			none.slot = 0;
 			err = read_peers(r, &none);	/* npeers 0: nobody is encrypted */
@@ -171,6 +184,7 @@ static int look(struct bwl_tracker *r, struct bwl_err *e)
 		return err == -ENOMEM ? bwl_fail(e, ENOMEM, "out of memory") : err;
 	}
 	bwl_track_dump_end(r->track);
+	r->has_policy = false;	/* uplinks may be others by now */
 	r->next_dump_ns += DUMP_NS - RETRY_NS;
 	/* News that are older than the dump must not be the last word on anything. */
 	return drain(r, false, e);

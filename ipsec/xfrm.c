@@ -167,8 +167,8 @@ static int find_block(const struct bwl_xfrm_msg *m, void *arg)
 	const struct bwl_xfrm_policy *p = &m->policy;
 	struct blocks *x = arg;
 
-	if (m->kind != BWL_XFRM_POLICY || p->dir != BWL_XFRM_OUT || !p->block || !p->sel_all ||
-	    p->offload != BWL_OFFLOAD_PACKET || p->offload_ifindex != x->ifindex)
+	if (m->kind != BWL_XFRM_POLICY || !bwl_xfrm_is_device_block(p) ||
+	    p->offload_ifindex != x->ifindex)
 		return 0;
 	x->has4 |= p->sel_src.family == AF_INET;
 	x->has6 |= p->sel_src.family == AF_INET6;

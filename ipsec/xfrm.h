@@ -126,6 +126,7 @@ int bwl_xfrm_drop(uint32_t first, uint32_t last, struct bwl_xfrm_dropped *ret, s
  * gets cleartext, so there has to be a drop policy in the device: *ret4, *ret6 say whether one
  * that is offloaded to the interface stands beneath everything of the family.
  */
+bool bwl_xfrm_is_device_block(const struct bwl_xfrm_policy *p);	/* for all of one family */
 int bwl_xfrm_device_blocks(uint32_t ifindex, bool *ret4, bool *ret6, struct bwl_err *e);
 
 #endif

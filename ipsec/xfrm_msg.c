@@ -33,6 +33,12 @@ bool bwl_xfrm_sa_alive(const struct bwl_xfrm_sa *sa, uint64_t now_s)
 	       l->bytes < l->hard_bytes && l->packets < l->hard_packets;
 }
 
+bool bwl_xfrm_is_device_block(const struct bwl_xfrm_policy *p)
+{
+	return p->dir == BWL_XFRM_OUT && p->block && p->sel_all && !p->mark.m && !p->mark.v &&
+	       p->offload == BWL_OFFLOAD_PACKET;
+}
+
 static struct bwl_xfrm_addr address(unsigned family, const xfrm_address_t *x)
 {
 	struct bwl_xfrm_addr ret = { .family = (uint16_t)family };

@@ -16,6 +16,8 @@
 enum bwl_tunnel_flags {
 	BWL_TUN_SA = 1 << 0,		/* an outbound SA and a policy that demands it */
 	BWL_TUN_SA_IN = 1 << 1,		/* an inbound SA */
+	BWL_TUN_BENEATH = 1 << 2,	/* packet offload by the peer's uplink, which itself drops what
+					 * it has no SA for: cleartext may be sent straight to it */
 };
 
 /* How much of the work the device does, as read back from the kernel. */

@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(copy && !bwl_track_new(PEERS, map, NULL, NULL, &t), "memory");
 	memcpy(copy, data, size);
 	for (unsigned id = 1; id < PEERS; id += 2)
-		must(!bwl_track_peer(t, id, &remote), "memory");
+		must(!bwl_track_peer(t, id, &remote, 4), "memory");
 	/* mnl_nlmsg_ok() takes a length of 2^31 and more for a good one */
 	for (; mnl_nlmsg_ok(h, left) && h->nlmsg_len <= (unsigned)left; h = mnl_nlmsg_next(h, &left))
 		one(h, t);

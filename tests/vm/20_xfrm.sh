@@ -14,7 +14,7 @@ LAB=bwl-xfrm-$$ LAB_DESTS=0
 . "$BWL_SOURCE/tests/vm/lib/xfrm.sh"
 
 lab_up || exit 1
-check "bwlimit attaches with a tunnel device" attach
+check "bwlimit attaches" attach hpf0
 two() { encrypted one 101 192.0.2.2; encrypted two 102 192.0.2.3; }
 check "a policy with two encrypted peers holds" apply < <(two)
 one=$(tunnel one | jq .if_id) two=$(tunnel two | jq .if_id)
@@ -96,6 +96,18 @@ check "a policy without the peer" apply < <(encrypted two 102 192.0.2.3)
 check "closes its entry" lab_wait_for 20 says ".if_id == $one and .sa_out == false and .why == \"no-peer\""
 apply < <(two)
 check "and with it opens it again" becomes one '.sa_out'
+
+# IPv6 outside.
+apply < <(two; encrypted six 103 2001:db8::6)
+six=$(tunnel six | jq .if_id)
+ME=2001:db8::1 policy out "$six" 2001:db8::6 0.0.0.0/0
+ME=2001:db8::1 sa out "$six" 0x6001 2001:db8::6
+check "a peer whose DPU has an IPv6 address opens" becomes six '.sa_out and .spi_out == 24577'
+check "its packets grow by 20 bytes more" test "$(track six | jq .overhead)" = 77
+sa out "$six" 0x6002 192.0.2.6
+check "an SA in IPv4 is not with its DPU" lab_wait_for 20 alarms 'sa-remote.*192.0.2.6'
+in_dpu "$XFRM" drop "$six" "$six" >/dev/null
+check "and closes with its last SA" becomes six '.sa_out == false'
 
 # Removal.
 sa_gone 192.0.2.2 0x1006

@@ -14,23 +14,22 @@ LAB=bwl-many-$$ LAB_DESTS=0
 LAST=2047 # peers that fit
 
 lab_up || exit 1
-check "bwlimit attaches with room for two thousand peers" attach --max-peers $((LAST + 1))
-remote() { echo "198.18.$(($1 / 250)).$(($1 % 250 + 1))"; }
+check "bwlimit attaches with room for two thousand peers" attach hpf0 --max-peers $((LAST + 1))
 many() {
 	local n
 	for ((n = 0; n < 1000; n++)); do
 		echo "  - { name: p$n, addresses: [10.$((200 + n / 250)).$((n % 250)).0/24]," \
-			"ipsec: { remote: $(remote "$n") }, grant: { rate: 1mbit, mode: police } }"
+			"ipsec: { remote: 198.18.$((n / 250)).$((n % 250 + 1)) }, grant: { rate: 1mbit, mode: police } }"
 	done
 }
 check "a policy with 1000 encrypted peers holds" apply < <(many)
 in_dpu "$CTL" ipsec track --dry-run --json | jq -r '.peers[] | [.peer, .if_id] | @tsv' >"$LAB_TMP/ids"
 check "all of them are known" test "$(wc -l <"$LAB_TMP/ids")" = 1000
 while read -r name id; do
-	n=${name#p}
-	words_policy out "$id" "$(remote "$n")" 0.0.0.0/0
-	words_sa out "$id" "$((0x10000 + n))" "$(remote "$n")"
-	words_sa in "$id" "$((0x20000 + n))" "$(remote "$n")"
+	n=${name#p} remote=198.18.$((n / 250)).$((n % 250 + 1))
+	words_policy out "$id" "$remote" 0.0.0.0/0
+	words_sa out "$id" "$((0x10000 + n))" "$remote"
+	words_sa in "$id" "$((0x20000 + n))" "$remote"
 done <"$LAB_TMP/ids" >"$LAB_TMP/batch"
 
 ms() { echo $((($(date +%s%N) - $1) / 1000000)); } # since
@@ -57,20 +56,20 @@ closed() { [[ $(jq -s 'group_by(.if_id) | map(last | select(.sa_out)) | length' 
 check "the tracker saw it" lab_wait_for 20 closed
 
 # More than the socket holds. Updates of a policy cost the kernel least.
-read -r _ first <"$LAB_TMP/ids"
-read -r _ second < <(tail -n 1 "$LAB_TMP/ids")
-policy out "$first" "$(remote 0)" 0.0.0.0/0
-policy out "$second" "$(remote 999)" 0.0.0.0/0
-sa out "$first" 0x31 "$(remote 0)"
+first=$(awk '$1 == "p0" { print $2 }' "$LAB_TMP/ids") at_first=198.18.0.1
+second=$(awk '$1 == "p999" { print $2 }' "$LAB_TMP/ids") at_second=198.18.3.250
+policy out "$first" "$at_first" 0.0.0.0/0
+policy out "$second" "$at_second" 0.0.0.0/0
+sa out "$first" 0x31 "$at_first"
 check "one peer is open again" lab_wait_for 20 says ".if_id == $first and .spi_out == 49"
 kill -STOP "$WATCH"
-sa_gone "$(remote 0)" 0x31
-line=$(words_policy out "$second" "$(remote 999)" 0.0.0.0/0)
+sa_gone "$at_first" 0x31
+line=$(words_policy out "$second" "$at_second" 0.0.0.0/0)
 for ((i = 0; i < 30000; i++)); do echo "${line/add/update}"; done >"$LAB_TMP/batch"
 start=$(date +%s%N)
 in_dpu ip -batch "$LAB_TMP/batch"
 note "30000 updates in $(ms "$start") ms"
-sa out "$second" 0x32 "$(remote 999)"
+sa out "$second" 0x32 "$at_second"
 lost=$(lost)
 check "more news than the socket holds: $lost lost" test "$lost" -gt 0
 kill -CONT "$WATCH"

@@ -10,6 +10,7 @@
 #define PEERS 16
 #define ID 7
 #define NOW 1000000
+#define UPLINK 4
 
 struct fixture {
 	struct bwl_tunnel map[PEERS];
@@ -38,7 +39,7 @@ static int setup(void **state)
 	struct bwl_xfrm_addr remote = addr(2);
 
 	assert_int_equal(bwl_track_new(PEERS, f->map, changed, f, &f->t), 0);
-	assert_int_equal(bwl_track_peer(f->t, ID, &remote), 0);
+	assert_int_equal(bwl_track_peer(f->t, ID, &remote, UPLINK), 0);
 	*state = f;
 	return 0;
 }
@@ -314,6 +315,102 @@ static void packet_offload_needs_the_sa_and_the_policy_in_one_device(void **stat
 	is_closed(f, BWL_TRACK_UNMATCHED, 0);
 }
 
+static struct bwl_xfrm_msg drop_policy(uint32_t index, uint16_t family, uint32_t ifindex)
+{
+	return (struct bwl_xfrm_msg){ .kind = BWL_XFRM_POLICY, .policy = {
+		.index = index, .dir = BWL_XFRM_OUT, .block = true, .sel_all = true,
+		.sel_src = { .family = family }, .offload = BWL_OFFLOAD_PACKET,
+		.offload_ifindex = ifindex,
+	} };
+}
+
+static bool is_beneath(const struct fixture *f)
+{
+	is_open(f);
+	return f->map[ID].flags & BWL_TUN_BENEATH;
+}
+
+static void a_device_that_drops_the_rest_is_told(void **state)
+{
+	struct fixture *f = *state;
+	struct bwl_xfrm_addr two = addr(2);
+	struct bwl_xfrm_msg p = policy(1), x = sa(0x100, true), d;
+
+	x.sa.offload = p.policy.offload = BWL_OFFLOAD_PACKET;
+	x.sa.offload_ifindex = p.policy.offload_ifindex = UPLINK;
+	tell(f, p);
+	tell(f, x);
+	tell(f, drop_policy(10, AF_INET, UPLINK));
+	assert_false(is_beneath(f));
+	tell(f, drop_policy(11, AF_INET6, UPLINK + 1));
+	assert_false(is_beneath(f));
+	d = drop_policy(12, AF_INET6, UPLINK);
+	d.policy.sel_all = false;
+	tell(f, d);
+	assert_false(is_beneath(f));
+	d.policy.sel_all = true;
+	d.policy.offload = BWL_OFFLOAD_NONE;
+	tell(f, d);
+	assert_false(is_beneath(f));
+	d.policy.offload = BWL_OFFLOAD_PACKET;
+	tell(f, d);
+	assert_true(is_beneath(f));
+	/* changed in place, then back */
+	d.policy.block = false;
+	tell(f, d);
+	assert_false(is_beneath(f));
+	d.policy.block = true;
+	tell(f, d);
+	assert_true(is_beneath(f));
+	/* packets would leave by another device */
+	bwl_track_peer(f->t, ID, &two, UPLINK + 1);
+	bwl_track_settle(f->t, NOW);
+	assert_false(is_beneath(f));
+	bwl_track_peer(f->t, ID, &two, UPLINK);
+	bwl_track_settle(f->t, NOW);
+	assert_true(is_beneath(f));
+	bwl_track_lost(f->t);
+	bwl_track_settle(f->t, NOW);
+	assert_false(is_beneath(f));
+	bwl_track_dump_begin(f->t);
+	tell(f, p);
+	tell(f, x);
+	tell(f, d);
+	bwl_track_dump_end(f->t);
+	bwl_track_settle(f->t, NOW);
+	assert_false(is_beneath(f));	/* the dump did not name the one of IPv4 */
+	tell(f, drop_policy(10, AF_INET, UPLINK));
+	assert_true(is_beneath(f));
+	gone(f, d);
+	assert_false(is_beneath(f));
+	tell(f, d);
+	assert_true(is_beneath(f));
+	/* a second policy, with its SA in another device; then only that one */
+	x.sa.spi = htonl(0x102);
+	x.sa.offload_ifindex = UPLINK + 1;
+	p.policy.index = 2;
+	p.policy.offload_ifindex = UPLINK + 1;
+	tell(f, x);
+	tell(f, p);
+	assert_false(is_beneath(f));
+	assert_int_equal(f->map[ID].offload, BWL_OFFLOAD_PACKET);
+	gone(f, policy(1));
+	assert_false(is_beneath(f));
+	gone(f, x);
+	x.sa.offload_ifindex = p.policy.offload_ifindex = UPLINK;
+	p.policy.index = 1;
+	tell(f, p);
+	gone(f, policy(2));
+	assert_true(is_beneath(f));
+	x.sa.spi = htonl(0x101);
+	x.sa.offload = BWL_OFFLOAD_CRYPTO;
+	p = policy(2);
+	tell(f, p);
+	tell(f, x);
+	is_closed(f, BWL_TRACK_HALF_OFFLOAD, BWL_TRACK_HALF_OFFLOAD);
+	assert_int_equal(f->map[ID].flags, 0);
+}
+
 static void after_lost_news_nothing_counts_as_packet_offloaded(void **state)
 {
 	struct fixture *f = *state;
@@ -408,15 +505,29 @@ static void another_remote_or_none_closes(void **state)
 
 	tell(f, policy(1));
 	tell(f, sa(0x100, true));
-	bwl_track_peer(f->t, ID, &nine);
+	bwl_track_peer(f->t, ID, &nine, UPLINK);
 	bwl_track_settle(f->t, NOW);
 	is_closed(f, BWL_TRACK_POLICY_REMOTE, BWL_TRACK_POLICY_REMOTE);
-	bwl_track_peer(f->t, ID, &two);
+	bwl_track_peer(f->t, ID, &two, UPLINK);
 	bwl_track_settle(f->t, NOW);
 	is_open(f);
-	bwl_track_peer(f->t, ID, NULL);
+	bwl_track_peer(f->t, ID, NULL, 0);
 	bwl_track_settle(f->t, NOW);
 	is_closed(f, BWL_TRACK_NO_PEER, BWL_TRACK_NO_PEER);
+}
+
+static void what_somebody_else_closed_stays_closed_until_a_recheck(void **state)
+{
+	struct fixture *f = *state;
+
+	tell(f, policy(1));
+	tell(f, sa(0x100, true));
+	f->map[ID].flags = 0;
+	assert_int_equal(bwl_track_settle(f->t, NOW), 0);
+	assert_int_equal(f->map[ID].flags, 0);
+	bwl_track_recheck(f->t);
+	assert_int_equal(bwl_track_settle(f->t, NOW), 1);
+	is_open(f);
 }
 
 static void what_is_not_ours_is_left_alone(void **state)
@@ -488,7 +599,7 @@ static void news_and_a_dump_come_to_the_same(void **state)
 			there[i] = !there[i];
 		}
 		assert_int_equal(bwl_track_new(PEERS, other, NULL, NULL, &t), 0);
-		bwl_track_peer(t, ID, &remote);
+		bwl_track_peer(t, ID, &remote, UPLINK);
 		bwl_track_dump_begin(t);
 		for (unsigned i = 0; i < 8; i++)
 			if (there[i])
@@ -519,11 +630,13 @@ int main(void)
 		T(an_sa_with_another_dpu_is_an_alarm_and_not_used),
 		T(a_policy_that_demands_something_else_closes),
 		T(packet_offload_needs_the_sa_and_the_policy_in_one_device),
+		T(a_device_that_drops_the_rest_is_told),
 		T(after_lost_news_nothing_counts_as_packet_offloaded),
 		T(a_flush_closes_everybody),
 		T(what_a_dump_does_not_name_is_gone),
 		T(a_lifetime_that_has_passed_closes),
 		T(another_remote_or_none_closes),
+		T(what_somebody_else_closed_stays_closed_until_a_recheck),
 		T(what_is_not_ours_is_left_alone),
 		T(what_another_tracker_left_is_closed),
 		T(news_and_a_dump_come_to_the_same),

@@ -7,10 +7,10 @@ ME=192.0.2.1
 
 # Words of `ip xfrm`, for one line of a batch: direction, if_id, SPI, the other DPU.
 words_sa() { # out|in if_id spi remote further…
-	local from=$ME to=$4
-	[[ $1 == out ]] || from=$4 to=$ME
+	local from=$ME to=$4 replay=''
+	[[ $1 == out ]] || from=$4 to=$ME replay='replay-window 64'
 	echo "xfrm state add src $from dst $to proto esp spi $3 reqid $2 mode tunnel if_id $2" \
-		"aead rfc4106(gcm(aes)) $KEY 128 replay-window 64 ${*:5}"
+		"aead rfc4106(gcm(aes)) $KEY 128 $replay ${*:5}"
 }
 words_policy() { # in|fwd|out if_id remote family-prefix
 	local from=$ME to=$3
@@ -33,7 +33,7 @@ tunnel() { # peer
 	in_dpu "$CTL" peer show "$1" --json | jq -c .tunnel
 }
 is() { # peer jq-condition on .tunnel
-	[[ $(tunnel "$1" | jq "$2") == true ]]
+	in_dpu "$CTL" peer show "$1" --json | jq -e ".tunnel | ($2)" >/dev/null
 }
 becomes() { lab_wait_for 20 is "$@"; } # peer condition
 says() { # jq-condition on a line of the watcher's
@@ -60,8 +60,8 @@ lost() { # news that the watcher's socket dropped
 		$2 == 6 && mine[$10] { n += $9 } END { print n + 0 }'
 }
 
-attach() { # options…
-	in_dpu "$LOAD" attach --drill --fresh-volume --host hpf0 --uplink p0 --tunnel bwl0 "$@" \
+attach() { # host-port options…
+	in_dpu "$LOAD" attach --drill --fresh-volume --host "$1" --uplink p0 "${@:2}" \
 		>"$LAB_TMP/attach" 2>&1 && return
 	sed 's/^/# /' "$LAB_TMP/attach"
 	return 1
