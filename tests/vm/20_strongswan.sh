@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Two DPUs under policies of ours with SAs in a kernel that has ESP: loaded at the same moment, what
 # is installed carries the peer's id, rekeying and renewal lose no SA, dropping a peer ends both ends.
+# vm-long: yes
 # vm-timeout: 400
 # vm-needs: strongswan
 set -uo pipefail

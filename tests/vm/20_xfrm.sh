@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the kernel holds, as bwlimit tracks it: SAs and policies made and removed by iproute2, which
 # knows nothing of bwlimit.
+# vm-long: yes
 # vm-timeout: 300
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

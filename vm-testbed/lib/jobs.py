@@ -19,9 +19,13 @@ def script_names():
     return sorted(f[:-3] for f in os.listdir(scripts) if re.fullmatch(r"[0-9]\w*\.sh", f))
 
 
-def counts_instructions(name):
+def says(name, what):
     with open(os.path.join(scripts, name + ".sh"), encoding="utf-8") as f:
-        return re.search(r"^# vm-icount: *yes", f.read(4000), re.M) is not None
+        return re.search(rf"^# vm-{what}: *yes", f.read(4000), re.M) is not None
+
+
+def counts_instructions(name):
+    return says(name, "icount")
 
 
 def ctest_tests():
@@ -73,7 +77,7 @@ def resolve(word):
              f"labels build {build} first")
 
 
-wanted = wanted or [n for n in script_names() if counts_instructions(n) == icount]
+wanted = wanted or [n for n in script_names() if counts_instructions(n) == icount and not says(n, "long")]
 jobs = [job for word in wanted for job in resolve(word)]
 for i, job in enumerate(jobs):
     base = os.path.join(results, f"{i:03d}-{job['name']}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# What trays really put on the wire: captured at the switch's ports, frames coming in only (so
+# What trays really put on the wire, the first 300 bytes of each frame (the marker is in them): captured at the switch's ports, frames coming in only (so
 # each once). Source after trays.sh.
 #
 #   capture_start wire s1 s2       marker_from host1 10.0.2.2 &     capture_stop wire
@@ -21,7 +21,7 @@ capture_start() { # name port… (of the switch)
 	local name=$1 port
 	shift
 	for port in "$@"; do
-		lab_bg "$name.$port.out" switch tcpdump -i "$port" -Q in -U -B 8192 --immediate-mode \
+		lab_bg "$name.$port.out" switch tcpdump -i "$port" -Q in -s 300 -U -B 65536 --immediate-mode \
 			-w "$LAB_TMP/$name.$port.pcap"
 		echo "$LAB_PID" >"$LAB_TMP/$name.$port.pid"
 		lab_wait_for 30 grep -q 'listening on' "$LAB_TMP/$name.$port.out.err" || return

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Mode shape through ESP: departure times reach fq on the uplink, beneath the tunnel device.
+# vm-long: yes
+# vm-timeout: 300
+set -uo pipefail
+BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+LAB=bwl-shape-$$
+# shellcheck source=../harness/tap.sh
+. "$BWL_SOURCE/tests/harness/tap.sh"
+# shellcheck source=../../vm-testbed/topo/trays.sh
+. "$BWL_SOURCE/vm-testbed/topo/trays.sh"
+# shellcheck source=../../vm-testbed/topo/manual_sa.sh
+. "$BWL_SOURCE/vm-testbed/topo/manual_sa.sh"
+RATE_MBIT=20
+
+policy() { # own number, other number, rate
+	cat <<-END
+	version: 1
+	node: tray-$1
+	uplinks: [p0]
+	host_ports:
+	  - { dev: pf0hpf, sources: [10.0.$1.0/24, "fd00:$1::/64"] }
+	heartbeat: none
+	peers:
+	  - name: tray-$2
+	    addresses: [10.0.$2.0/24, "fd00:$2::/64"]
+	    ipsec: { remote: 192.0.2.$2 }
+	    grant: { rate: ${3}mbit, mode: shape }
+	END
+}
+# L2 bytes as tray 1 charged them, per second, over what the grant allows.
+tcp() { # flows
+	local before after
+	in_ns host2 iperf3 -s -1 -D >/dev/null
+	lab_bg tcp host1 timeout 60 iperf3 -c 10.0.2.2 -P "$1" -t 8 -J
+	sleep 2 # slow start, and the burst
+	before=$(charged) refused=$(reason_frames peer-rate)
+	sleep 5
+	after=$(charged) refused=$(($(reason_frames peer-rate) - refused))
+	wait "$LAB_PID"
+	share=$(jq -n "[$before, $after] | (.[1].bytes - .[0].bytes) * 8e3 / ((.[1].ns - .[0].ns) * $RATE_MBIT)")
+	retrans=$(jq '.end.sum_sent.retransmits' "$LAB_TMP/tcp")
+	note "$1 flows: $share of the limit in L2 bytes, $retrans retransmissions in all, $refused refused meanwhile, $(reason_frames peer-rate) in all"
+}
+charged() {
+	tray_ctl 1 --json reasons | jq -c "{ns: $(date +%s%N), bytes: [.reasons[] | select(.port == \"pf0hpf\" and .reason == \"pass\") | .charged_bytes] | add}"
+}
+reason_frames() {
+	tray_ctl 1 --json reasons | jq "[.reasons[] | select(.port == \"pf0hpf\" and .reason == \"$1\") | .frames] | add // 0"
+}
+mode_in_force() { tray_ctl 1 --json peer show tray-2 | jq -r .mode_in_force; }
+between() { awk -v x="$1" -v lo="$2" -v hi="$3" 'BEGIN { exit !(x >= lo && x <= hi) }'; }
+
+trays_up 2 || exit 1
+for n in 1 2; do
+	check "tray $n attaches, with fq on its uplink" tray_attach $n --tunnel bwl0 --pace
+	check "and takes a policy of mode shape" tray_apply $n < <(policy $n $((3 - n)) 1000)
+done
+check "the qdisc is fq beneath mq" sh -c "tc -n $LAB-dpu1 qdisc show dev p0 | tee /dev/stderr | grep -c 'qdisc fq ' | grep -qx 2"
+check "shape is in force" test "$(mode_in_force)" = shape
+sa_pair 1 2
+sa_usable 1 "$(sa_if_id 1 tray-2)" 3
+sa_usable 2 "$(sa_if_id 2 tray-1)" 3
+in_ns host1 ping -q -c 2 -W 2 10.0.2.2 >/dev/null
+
+# What this guest can carry at all, with the limit out of the way.
+tcp 1
+capacity=$share
+for n in 1 2; do
+	check "tray $n takes the limit" tray_apply $n < <(policy $n $((3 - n)) $RATE_MBIT)
+done
+for flows in 1 8; do
+	tcp $flows
+	check "$flows TCP flows are never above the limit" between "$share" 0 1.005
+	if between "$capacity" 2 1000; then
+		check "$flows TCP flows reach 95 % of it" between "$share" 0.95 1.005
+	else
+		skip "$flows TCP flows reach 95 % of it" "this guest carries only $capacity of the limit"
+	fi
+done
+for n in 1 2; do tray_ctl $n reasons | sed 's/^/# /'; done
+tc -n "$LAB-dpu1" -s qdisc show dev p0 | sed 's/^/# /'
+check "fq held packets back" sh -c "tc -n $LAB-dpu1 -s qdisc show dev p0 | grep -o 'throttled [0-9]*' | grep -qv 'throttled 0'"
+done_testing
