@@ -249,6 +249,9 @@ int bwl_tracker_step(struct bwl_tracker *r, int timeout_ms, struct bwl_err *e)
 		err = drain(r, true, e);
 	if (!err)
 		err = check_pins(r, e);
+	if (!err && bwl_pace_refresh(r->pins))
+		bwl_warn(bwl_is_paced(r->pins) ? "every uplink has fq: mode shape paces"
+					       : "an uplink has no fq any more: mode shape polices");
 	if (!err && bwl_track_is_unsure(r->track) && r->next_dump_ns > bwl_now_ns() + RETRY_NS)
 		r->next_dump_ns = 0;
 	if (!err && bwl_now_ns() >= r->next_dump_ns)

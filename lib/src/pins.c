@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <bwl/netdev.h>
 #include <bwl/pins.h>
 #include "../../maps/layout.h"
 
@@ -385,4 +386,22 @@ bool bwl_is_paced(const struct bwl_pins *p)
 		n++;
 	}
 	return n;
+}
+
+bool bwl_pace_refresh(struct bwl_pins *p)
+{
+	bool yes, changed = false;
+	unsigned i;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		struct bwl_dev *dev = &p->dev[i];
+
+		if (!dev->ifindex || !(dev->kind & BWL_PORT_UPLINK) ||
+		    bwl_netdev_is_paced(dev->ifindex, &yes, NULL) ||
+		    yes == !!(dev->flags & BWL_DEV_FQ))
+			continue;
+		*(volatile __u8 *)&dev->flags = yes ? BWL_DEV_FQ : 0;
+		changed = true;
+	}
+	return changed;
 }

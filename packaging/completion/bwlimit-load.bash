@@ -25,7 +25,7 @@ _bwlimit_load() {
 	case $command in
 	'') words='attach detach upgrade status verify up down probe guard' ;;
 	attach) words='--host --uplink --policy --tc --xdp --max-peers --max-extras --max-windows
-		--fresh-volume --republish --trust-clock --keep-down --drill' ;;
+		--tunnel --pace --fresh-volume --republish --trust-clock --keep-down --drill' ;;
 	upgrade) words='--tc --xdp' ;;
 	detach) words='--open --host' ;;
 	verify | up) words=--management ;;

@@ -110,7 +110,7 @@ check "they are up" is_up hpf0
 check "up refuses when verify is not clean" fails 1 up
 check "attach runs with the capabilities that the unit leaves" in_dpu setpriv \
 	--bounding-set=-all,+sys_admin,+bpf,+perfmon,+net_admin,+chown,+fowner,+dac_override \
-	"$LOAD" attach --policy "$LAB_TMP/policy.yaml" --json >"$LAB_TMP/out"
+	sh -c '"$@" >/dev/null' attach "$LOAD" attach --policy "$LAB_TMP/policy.yaml" --json
 
 # --- what verify notices
 lab_sysctl dpu net.ipv4.ip_forward=1

@@ -82,4 +82,11 @@ done
 for n in 1 2; do tray_ctl $n reasons | sed 's/^/# /'; done
 tc -n "$LAB-dpu1" -s qdisc show dev p0 | sed 's/^/# /'
 check "fq held packets back" sh -c "tc -n $LAB-dpu1 -s qdisc show dev p0 | grep -o 'throttled [0-9]*' | grep -qv 'throttled 0'"
+
+BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$CTL" ipsec watch
+tc -n "$LAB-dpu1" qdisc replace dev p0 root pfifo
+in_force() { [[ $(mode_in_force) == "$1" ]]; }
+check "when fq is taken away while it runs, shape polices and says so" lab_wait_for 20 in_force police
+check "attach --pace puts it back" tray_attach 1 --tunnel bwl0 --pace
+check "and shape is in force again" lab_wait_for 20 in_force shape
 done_testing

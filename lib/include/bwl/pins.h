@@ -63,6 +63,8 @@ int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e);
 
 /* Does the qdisc of every uplink keep departure times (mode shape)? */
 bool bwl_is_paced(const struct bwl_pins *p);
+/* Looks at the qdiscs and tells the programs; true when something changed. */
+bool bwl_pace_refresh(struct bwl_pins *p);
 
 uint64_t bwl_now_ns(void);	/* CLOCK_BOOTTIME */
 /* Which generation holds now: slot or BWL_NO_SLOT. */
