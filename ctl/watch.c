@@ -155,7 +155,7 @@ static int one_reader(struct ctl *c, const struct bwl_pins *p, int *ret_fd)
 		return 0;
 	close(*ret_fd);
 	bwl_fail(&c->err, EBUSY, "the events are being read already");
-	return bwl_hint(&c->err, "end the other `watch`; only one program can read them");
+	return bwl_hint(&c->err, "only one program can: bwlimitd logs them (journalctl -u bwlimitd -f); or end the other `watch`");
 }
 
 static void print_end(struct watch *w, uint64_t lost)

@@ -42,7 +42,7 @@ static int lock_one(struct bwl_tracker *r, struct bwl_err *e)
 	if (!flock(r->lock, LOCK_EX | LOCK_NB))
 		return 0;
 	bwl_fail(e, EBUSY, "the kernel's SAs are being tracked already");
-	return bwl_hint(e, "systemctl status bwlimit-ipsec; or ask without writing: ipsec track --dry-run");
+	return bwl_hint(e, "by bwlimitd, or bwlimit-ipsec.service; ask without writing: ipsec track --dry-run");
 }
 
 static int stat_maps(const struct bwl_tracker *r, struct stat *st)

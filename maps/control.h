@@ -37,7 +37,7 @@ struct bwl_control {
 	__u32 generation;	/* counts applied policies */
 	__u32 drill;		/* 1: quickstart or a test made these maps; verify says so */
 	__u32 tunnel;		/* ifindex of the tunnel device; 0: none, encrypted peers are closed */
-	__u32 _pad0;
+	__u32 edits;		/* counts changes to the policy in force since it was applied */
 	__u64 _pad[1];
 };
 BWL_ASSERT_SIZE(struct bwl_control, 128);

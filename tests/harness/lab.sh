@@ -27,10 +27,12 @@ FRAMES=$LAB_BUILD/tests/harness/bwl-frames
 FLOOD=$LAB_BUILD/tests/harness/bwl-flood
 LOAD=$LAB_BUILD/loader/bwlimit-load
 CTL=$LAB_BUILD/ctl/bwlimit-ctl
+AGENT=$LAB_BUILD/agent/bwlimitd
 if [[ -x $LAB_HERE/bwl-frames ]]; then
 	FRAMES=$LAB_HERE/bwl-frames
 	LOAD=$LAB_HERE/../../../sbin/bwlimit-load
 	CTL=$LAB_HERE/../../../sbin/bwlimit-ctl
+	AGENT=$LAB_HERE/../../../sbin/bwlimitd
 fi
 
 # Addresses. Destination N also answers every other address of its two prefixes.

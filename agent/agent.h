@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of bwlimitd share. The main thread runs an sd-event loop: policy, heartbeat,
+ * events. What may wait for a disk or for the kernel has a thread of its own (tracking.c).
+ */
+#ifndef BWL_AGENT_H
+#define BWL_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+#include "bwl/pins.h"
+#include "bwl/tables.h"
+#include "source.h"
+
+#define AGENT_PROGRAM "bwlimitd"
+#define AGENT_STATE_DIR "/var/lib/bwlimit"
+#define AGENT_POLICY "/etc/bwlimit/policy.yaml"
+
+struct agent_events;
+struct agent_tracking;
+
+struct agent {
+	const char *policy, *state_dir, *pin_dir;
+	bool once;
+	sd_event *loop;
+	struct bwl_pins *pins;		/* NULL: nothing is attached */
+	struct agent_source *source;
+	struct agent_events *events;
+	struct agent_tracking *tracking;
+	struct reconcile *reconcile;
+};
+
+/* log.c: one line each, to the journal where systemd runs us, else to stderr; --json: to stdout. */
+void agent_log_json(bool yes);
+/* priority as in syslog(3); event: one word, for programs. Any thread. */
+void agent_log(int priority, const char *event, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void agent_log_err(int priority, const char *event, const struct bwl_err *e);
+
+/* memory.c: a small file in the state directory, replaced as a whole; a missing or damaged one reads
+ * as -ENOENT.
+ */
+int agent_memory_read(const char *state_dir, const char *name, char *buf, size_t size);
+int agent_memory_write(const char *state_dir, const char *name, const char *text, struct bwl_err *e);
+/* Names the maps among all that were ever made: boot, moment, tag. */
+void agent_era(const struct bwl_pins *p, char buf[static 96]);
+
+/* reconcile.c */
+struct reconcile *reconcile_new(struct agent *a);
+void reconcile_free(struct reconcile *r);	/* NULL-safe */
+/* Other maps: what was seen of the old ones says nothing of these. */
+void reconcile_forget(struct reconcile *r);
+/* Compares what is desired with what is in force. 0, or what kept it from it (logged). */
+int reconcile_run(struct reconcile *r);
+
+/* beat.c: renews the heartbeat; returns when the next one is due. */
+uint64_t agent_beat(struct agent *a);
+
+/* events.c: the data plane's ring buffer, rate-limited, into the log */
+int agent_events_start(struct agent *a);
+void agent_events_stop(struct agent *a);	/* NULL-safe */
+
+/* tracking.c: the kernel's SAs, where the policy has encrypted peers */
+void agent_tracking_update(struct agent *a);
+void agent_tracking_stop(struct agent *a);
+
+#endif

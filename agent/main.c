@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* bwlimitd: options, the loop, and what hangs on the pins coming and going. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <systemd/sd-daemon.h>
+#include "agent.h"
+
+#define SECOND_US 1000000ULL
+#define RECONCILE_US (60 * SECOND_US)
+
+static const char usage_text[] =
+	"usage: bwlimitd [OPTIONS]\n"
+	"\n"
+	"Keeps the desired policy in force, renews the heartbeat, logs what the data plane reports,\n"
+	"and tells it of the kernel's SAs. Enforcement does not need it: while it is gone nothing\n"
+	"changes until the heartbeat's deadline, then every grant falls to its floor.\n"
+	"\n"
+	"options:\n"
+	"  --policy FILE     what is desired (" AGENT_POLICY ")\n"
+	"  --state-dir DIR   what must survive a restart (" AGENT_STATE_DIR ")\n"
+	"  --pin-dir DIR     the pinned maps (BWLIMIT_PIN_DIR, or " BWL_PIN_DIR ")\n"
+	"  --once            reconcile, renew the heartbeat and end; 1 when something kept it from it\n"
+	"  --json            one JSON object a line on standard output instead of log lines\n"
+	"  --help, --version\n"
+	"\n"
+	"examples:\n"
+	"  bwlimitd --once                    put the file in force if it changed, and look\n"
+	"  journalctl -u bwlimitd -p notice   what it said\n";
+
+struct daemon {
+	struct agent a;
+	struct stat maps;	/* what the pins were when they were opened */
+	sd_event_source *beat;
+	bool told_detached;
+};
+
+static int stat_maps(const struct agent *a, struct stat *st)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/maps/%s", bwl_pin_dir(a->pin_dir), bwl_pin_name(BWL_PIN_ctl));
+	return stat(path, st);
+}
+
+static void leave_pins(struct daemon *d)
+{
+	agent_tracking_stop(&d->a);
+	agent_events_stop(&d->a);
+	reconcile_forget(d->a.reconcile);
+	bwl_pins_close(d->a.pins);
+	d->a.pins = NULL;
+}
+
+static int find_pins(struct daemon *d)
+{
+	struct bwl_err e = { 0 };
+	int r;
+
+	r = stat_maps(&d->a, &d->maps) ? bwl_fail(&e, errno, "nothing is attached at %s: %s",
+						  bwl_pin_dir(d->a.pin_dir), strerror(errno))
+				       : bwl_pins_open(d->a.pin_dir, true, &d->a.pins, &e);
+	if (r) {
+		if (!d->told_detached)
+			agent_log_err(LOG_WARNING, "detached", &e);
+		d->told_detached = true;
+		return r;
+	}
+	d->told_detached = false;
+	sd_notify(0, "STATUS=attached");
+	return 0;
+}
+
+/* Every second: have the maps come, gone, or been replaced? */
+static bool look_for_pins(struct daemon *d)
+{
+	struct stat st;
+
+	if (d->a.pins && (stat_maps(&d->a, &st) || st.st_ino != d->maps.st_ino ||
+			  st.st_dev != d->maps.st_dev)) {
+		agent_log(LOG_WARNING, "detached", "the maps were detached or replaced");
+		sd_notify(0, "STATUS=detached: waiting for bwlimit-load attach");
+		leave_pins(d);
+		d->told_detached = true;
+	}
+	return d->a.pins || !find_pins(d);
+}
+
+static int again(sd_event_source *s, uint64_t us)
+{
+	sd_event_source_set_time_relative(s, us);
+	return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
+}
+
+static void look(struct daemon *d)
+{
+	bool had = d->a.pins;
+
+	if (!look_for_pins(d))
+		return;
+	agent_events_start(&d->a);
+	if (had)
+		return;
+	reconcile_run(d->a.reconcile);
+	again(d->beat, 0);
+}
+
+static int on_second(sd_event_source *s, uint64_t us, void *arg)
+{
+	(void)us;
+	look(arg);
+	return again(s, SECOND_US);
+}
+
+static int on_minute(sd_event_source *s, uint64_t us, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)us;
+	reconcile_run(d->a.reconcile);
+	return again(s, RECONCILE_US);
+}
+
+static int on_beat(sd_event_source *s, uint64_t us, void *arg)
+{
+	struct daemon *d = arg;
+	uint64_t at = agent_beat(&d->a), now = bwl_now_ns();
+
+	(void)us;
+	return again(s, at > now ? (at - now) / 1000 : 0);
+}
+
+static int on_source(sd_event_source *s, int fd, uint32_t revents, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)s, (void)fd, (void)revents;
+	d->a.source->ops->drain(d->a.source);
+	reconcile_run(d->a.reconcile);
+	again(d->beat, 0);	/* the new policy's heartbeat may be shorter */
+	return 0;
+}
+
+static int add_timer(struct daemon *d, uint64_t us, sd_event_time_handler_t fn,
+		     sd_event_source **ret)
+{
+	return sd_event_add_time_relative(d->a.loop, ret, CLOCK_BOOTTIME, us, 1000, fn, d);
+}
+
+static int set_up(struct daemon *d)
+{
+	sd_event *l;
+	sigset_t set;
+	int fd = d->a.source->ops->fd(d->a.source), r;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	r = sd_event_default(&d->a.loop);
+	l = d->a.loop;
+	if (r >= 0)
+		r = sd_event_add_signal(l, NULL, SIGTERM, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(l, NULL, SIGINT, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_set_watchdog(l, true);
+	if (r >= 0)
+		r = add_timer(d, SECOND_US, on_second, NULL);
+	if (r >= 0)
+		r = add_timer(d, RECONCILE_US, on_minute, NULL);
+	if (r >= 0)
+		r = add_timer(d, 0, on_beat, &d->beat);
+	if (r >= 0 && fd >= 0)
+		r = sd_event_add_io(l, NULL, fd, EPOLLIN, on_source, d);
+	return r;
+}
+
+static int run_daemon(struct daemon *d)
+{
+	int r = set_up(d);
+
+	if (r >= 0) {
+		agent_log(LOG_NOTICE, "start", "started: %s is desired", d->a.source->name);
+		look(d);
+		sd_notify(0, "READY=1");
+		r = sd_event_loop(d->a.loop);
+		sd_notify(0, "STOPPING=1");
+	}
+	leave_pins(d);
+	sd_event_unref(d->a.loop);
+	if (r < 0)
+		agent_log(LOG_CRIT, "stop", "the loop failed: %s", strerror(-r));
+	else
+		agent_log(LOG_NOTICE, "stop", "stopped; the data plane goes on, grants until the heartbeat's deadline");
+	return r;
+}
+
+static int run_once(struct daemon *d)
+{
+	int r = find_pins(d);
+
+	if (!r)
+		r = reconcile_run(d->a.reconcile);
+	if (d->a.pins)
+		agent_beat(&d->a);
+	leave_pins(d);
+	return r;
+}
+
+static int run(struct daemon *d)
+{
+	struct bwl_err e = { 0 };
+	int r = 0;
+
+	d->a.reconcile = reconcile_new(&d->a);
+	if (!d->a.reconcile)
+		r = bwl_fail(&e, ENOMEM, "out of memory");
+	if (!r && mkdir(d->a.state_dir, 0700) && errno != EEXIST)
+		agent_log(LOG_ERR, "state", "cannot make %s: %s", d->a.state_dir, strerror(errno));
+	if (!r)
+		r = agent_source_file(d->a.policy, &d->a.source, &e);
+	if (r)
+		agent_log_err(LOG_CRIT, "start", &e);
+	else
+		r = d->a.once ? run_once(d) : run_daemon(d);
+	if (d->a.source)
+		d->a.source->ops->free(d->a.source);
+	reconcile_free(d->a.reconcile);
+	return r < 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option opts[] = {
+		{ "policy", required_argument, NULL, 'p' }, { "state-dir", required_argument, NULL, 's' },
+		{ "pin-dir", required_argument, NULL, 'd' }, { "once", no_argument, NULL, 'o' },
+		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' }, { 0 },
+	};
+	struct daemon d = { .a = { .policy = AGENT_POLICY, .state_dir = AGENT_STATE_DIR } };
+	int c;
+
+	bwl_log_program(AGENT_PROGRAM);
+	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
+		switch (c) {
+		case 'p': d.a.policy = optarg; break;
+		case 's': d.a.state_dir = optarg; break;
+		case 'd': d.a.pin_dir = optarg; break;
+		case 'o': d.a.once = true; break;
+		case 'j': agent_log_json(true); break;
+		case 'h': fputs(usage_text, stdout); return 0;
+		case 'V': puts("bwlimitd " BWL_VERSION); return 0;
+		default: fputs("Try bwlimitd --help\n", stderr); return 2;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "bwlimitd: unexpected '%.64s'\nTry bwlimitd --help\n", argv[optind]);
+		return 2;
+	}
+	return run(&d);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Small files of the state directory: a line, and what it must hash to. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <openssl/evp.h>
+#include "agent.h"
+
+static void sum(const char *text, size_t len, char hex[static 65])
+{
+	unsigned char d[32] = { 0 };
+	unsigned i;
+
+	EVP_Digest(text, len, d, NULL, EVP_sha256(), NULL);
+	for (i = 0; i < sizeof(d); i++)
+		snprintf(hex + 2 * i, 3, "%02x", d[i]);
+}
+
+int agent_memory_read(const char *state_dir, const char *name, char *buf, size_t size)
+{
+	char path[512], hex[65], *end;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", state_dir, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -ENOENT;
+	n = read(fd, buf, size - 1);
+	close(fd);
+	if (n < 0)
+		return -ENOENT;
+	buf[n] = '\0';
+	end = strchr(buf, '\n');
+	if (!end)
+		return -ENOENT;
+	sum(buf, (size_t)(end - buf), hex);
+	if (strncmp(end + 1, hex, 64))
+		return -ENOENT;
+	*end = '\0';
+	return 0;
+}
+
+int agent_memory_write(const char *state_dir, const char *name, const char *text, struct bwl_err *e)
+{
+	char path[512], tmp[520], line[1024], hex[65];
+	int fd, dir, n, r = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", state_dir, name);
+	snprintf(tmp, sizeof(tmp), "%s.new", path);
+	sum(text, strlen(text), hex);
+	n = snprintf(line, sizeof(line), "%s\n%s\n", text, hex);
+	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, line, (size_t)n) != n || fsync(fd))
+		r = bwl_fail(e, errno, "cannot write %s: %s", tmp, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	if (!r && rename(tmp, path))
+		r = bwl_fail(e, errno, "cannot replace %s: %s", path, strerror(errno));
+	dir = r ? -1 : open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0) {
+		fsync(dir);
+		close(dir);
+	}
+	return r;
+}
+
+void agent_era(const struct bwl_pins *p, char buf[static 96])
+{
+	char boot[40] = "?";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (f) {
+		if (fscanf(f, "%36s", boot) != 1)
+			strcpy(boot, "?");
+		fclose(f);
+	}
+	snprintf(buf, 96, "%s-%llx-%x", boot, (unsigned long long)p->ctl->attached_ns, p->ctl->tag);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is desired against what is in force, by level: at start, when the source changes, every
+ * minute. A policy holds until what is desired changes: what was granted, revoked or applied by hand
+ * since stays, as after `attach --policy`. Maps that changed with nobody saying so are put right.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include "agent.h"
+
+#define MEMORY "desired"	/* era, and the id of what was put in force last in it */
+
+struct reconcile {
+	struct agent *a;
+	char told[1400];
+	/* The policy as it was read back last, and the numbers that every edit moves. */
+	struct bwl_policy *seen;
+	uint8_t seen_digest[32];
+	uint32_t slot, generation, edits;
+};
+
+struct reconcile *reconcile_new(struct agent *a)
+{
+	struct reconcile *r = calloc(1, sizeof(*r));
+
+	if (r)
+		r->a = a;
+	return r;
+}
+
+void reconcile_forget(struct reconcile *r)
+{
+	bwl_policy_free(r->seen);
+	r->seen = NULL;
+	*r->told = '\0';
+}
+
+void reconcile_free(struct reconcile *r)
+{
+	if (!r)
+		return;
+	reconcile_forget(r);
+	free(r);
+}
+
+/* Level-triggered, but nobody reads the same line every minute. */
+static void tell(struct reconcile *r, int priority, const char *event, const char *text)
+{
+	if (!strcmp(r->told, text))
+		return;
+	snprintf(r->told, sizeof(r->told), "%s", text);
+	agent_log(priority, event, "%s", text);
+}
+
+static int tell_err(struct reconcile *r, int priority, const struct bwl_err *e)
+{
+	char text[sizeof(r->told)];
+	char at[300] = "";
+
+	if (*e->file)
+		snprintf(at, sizeof(at), e->line ? "%s:%u: " : "%s: ", e->file, e->line);
+	snprintf(text, sizeof(text), "%s%s%s%s", at, e->text, *e->hint ? "; " : "", e->hint);
+	tell(r, priority, "policy", text);
+	return -e->code;
+}
+
+static void hex_of(const uint8_t id[32], char hex[static 65])
+{
+	unsigned i;
+
+	for (i = 0; i < 32; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+}
+
+/* Does memory say that this was put in force, in these maps? *known: memory says something of them. */
+static bool is_remembered(const struct reconcile *r, const uint8_t id[32], bool *known)
+{
+	char line[256], era[96], hex[65], want[170];
+
+	agent_era(r->a->pins, era);
+	*known = !agent_memory_read(r->a->state_dir, MEMORY, line, sizeof(line)) &&
+		 !strncmp(line, era, strlen(era)) && line[strlen(era)] == ' ';
+	hex_of(id, hex);
+	snprintf(want, sizeof(want), "%s %s", era, hex);
+	return *known && !strcmp(line, want);
+}
+
+static void remember(const struct reconcile *r, const uint8_t id[32])
+{
+	char era[96], hex[65], line[170];
+	struct bwl_err e = { 0 };
+
+	agent_era(r->a->pins, era);
+	hex_of(id, hex);
+	snprintf(line, sizeof(line), "%s %s", era, hex);
+	if (agent_memory_write(r->a->state_dir, MEMORY, line, &e))
+		agent_log_err(LOG_ERR, "state", &e);
+}
+
+static int in_force_digest(const struct bwl_pins *p, uint8_t ret[32], struct bwl_err *e)
+{
+	struct bwl_gen g;
+	int err = bwl_gen_open((struct bwl_pins *)p, bwl_active_slot(p, bwl_now_ns()), &g, e);
+
+	if (err)
+		return err;
+	memcpy(ret, g.base->digest, 32);
+	bwl_gen_close(&g);
+	return 0;
+}
+
+static int put_in_force(struct reconcile *r, const struct bwl_policy *pol, const char *why,
+			struct bwl_err *e)
+{
+	struct bwl_publish_report rep = { 0 };
+	struct bwl_pins *p;
+	int err;
+
+	err = bwl_policy_wall_ok(pol, e);
+	/* A handle of its own: closing it gives the lock back. */
+	if (!err)
+		err = bwl_pins_open(r->a->pin_dir, true, &p, e);
+	if (err)
+		return err;
+	err = bwl_publish(p, pol, NULL, &rep, e);
+	bwl_pins_close(p);
+	if (err)
+		return err;
+	*r->told = '\0';
+	agent_log(LOG_NOTICE, "policy", "%s: %s put in force: %u peers, %u added, %u retired, %u stay revoked",
+		  why, r->a->source->name, rep.peers, rep.added, rep.retired, rep.kept_revoked);
+	if (rep.exhausted)
+		agent_log(LOG_WARNING, "policy", "%u volumes start spent: nothing is known of their past; bwlimit-ctl grant NAME volume +V gives them V",
+			  rep.exhausted);
+	return 0;
+}
+
+/* What is desired and in force differ, or may. */
+static int settle(struct reconcile *r, const struct bwl_policy *pol, const uint8_t id[32],
+		  struct bwl_err *e)
+{
+	uint8_t want[32], have[32];
+	bool known, remembered = is_remembered(r, id, &known), same;
+	int err;
+
+	if (bwl_active_slot(r->a->pins, bwl_now_ns()) == BWL_NO_SLOT) {
+		err = put_in_force(r, pol, "no policy was in force", e);
+		if (!err)
+			remember(r, id);
+		return err;
+	}
+	if (bwl_policy_digest(pol, want))
+		return bwl_fail(e, EIO, "cannot compute the policy's digest");
+	err = in_force_digest(r->a->pins, have, e);
+	if (err)
+		return err;
+	same = !memcmp(want, have, sizeof(want));
+	if (remembered) {
+		if (!same)
+			tell(r, LOG_INFO, "policy", "the policy in force was edited since the file was applied: it stays (bwlimit-ctl policy diff)");
+		return 0;
+	}
+	if (known) {
+		err = put_in_force(r, pol, "what is desired changed", e);
+		if (err)
+			return err;
+	} else if (!same) {
+		tell(r, LOG_WARNING, "policy", "a policy other than the desired one is in force, applied before this agent came: it stays (bwlimit-ctl policy diff, policy apply)");
+	}
+	remember(r, id);
+	return 0;
+}
+
+static bool is_unmoved(const struct reconcile *r)
+{
+	const volatile struct bwl_control *c = r->a->pins->ctl;
+
+	return r->slot == bwl_active_slot(r->a->pins, bwl_now_ns()) && r->generation == c->generation &&
+	       r->edits == c->edits;
+}
+
+static void note_numbers(struct reconcile *r)
+{
+	const volatile struct bwl_control *c = r->a->pins->ctl;
+
+	r->slot = bwl_active_slot(r->a->pins, bwl_now_ns());
+	r->generation = c->generation;
+	r->edits = c->edits;
+}
+
+/* Another digest under the same numbers: no tool of ours wrote that. */
+static int repair(struct reconcile *r, struct bwl_err *e)
+{
+	struct bwl_policy *now = NULL;
+	uint8_t digest[32];
+	int err = 0;
+
+	if (r->seen && !is_unmoved(r))
+		reconcile_forget(r);
+	if (!r->seen)
+		note_numbers(r);
+	if (r->slot == BWL_NO_SLOT)
+		return 0;
+	err = bwl_policy_read(r->a->pins, &now, e);
+	if (!err && bwl_policy_digest(now, digest))
+		err = bwl_fail(e, EIO, "cannot compute the digest of the policy in force");
+	if (!err && is_unmoved(r) && r->seen && memcmp(digest, r->seen_digest, sizeof(digest))) {
+		agent_log(LOG_ALERT, "maps-changed", "the policy's maps were changed by no tool of bwlimit");
+		err = put_in_force(r, r->seen, "the maps were put right", e);
+		if (!err)
+			reconcile_forget(r);
+	} else if (!err && is_unmoved(r) && !r->seen) {
+		r->seen = now;
+		now = NULL;
+		memcpy(r->seen_digest, digest, sizeof(digest));
+	}
+	bwl_policy_free(now);
+	return err;
+}
+
+int reconcile_run(struct reconcile *r)
+{
+	struct bwl_policy *pol = NULL;
+	struct bwl_err e = { 0 };
+	uint8_t id[32];
+	int err;
+
+	if (!r->a->pins || bwl_pending_ns(r->a->pins, bwl_now_ns()))
+		return 0;	/* on trial: whoever applied it decides */
+	err = r->a->source->ops->load(r->a->source, &pol, id, &e);
+	if (!err)
+		err = settle(r, pol, id, &e);
+	bwl_policy_free(pol);
+	if (err)
+		tell_err(r, LOG_ERR, &e);
+	e = (struct bwl_err){ 0 };
+	if (repair(r, &e))
+		agent_log_err(LOG_ERR, "policy", &e);
+	agent_tracking_update(r->a);
+	return err;
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# bwlimitd keeps the desired policy in force and the heartbeat going, and undoes nobody's work.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-agent-$$ LAB_DESTS=1
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+lab_up || exit 1
+
+STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
+policy() { # rate heartbeat
+	cat <<-END
+	version: 1
+	node: lab
+	uplinks: [p0]
+	host_ports:
+	  - dev: hpf0
+	    sources: [10.7.0.0/24, "fd00:7::/64"]
+	heartbeat: ${2:-1h}
+	peers:
+	END
+	lab_peer sink 1 "grant: { rate: $1 }"
+	lab_peer other 2 "grant: { rate: 3mbit }"
+}
+desire() { # as an editor does: a new file takes the old one's place
+	policy "$@" >"$FILE.new" && mv "$FILE.new" "$FILE"
+}
+agent() { # in the background; sets AGENT_PID
+	lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --json
+	AGENT_PID=$LAB_PID
+}
+once() { in_dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --json --once >"$LAB_TMP/once"; }
+rate_is() { # peer rate
+	[[ $("$CTL" --json policy show | jq -r ".peers[] | select(.name == \"$1\").grant.rate_bps") == "$2" ]]
+}
+said() { grep -q "\"event\":\"$1\".*$2" "$LAB_TMP/agent"; }
+
+desire 1mbit
+agent
+check "an agent without maps waits and says so" lab_wait_for 5 said detached "nothing is attached"
+check "it does not end" kill -0 "$AGENT_PID"
+lab_attach || exit 1
+check "after attach it puts the desired policy in force" lab_wait_for 5 rate_is sink 1000000
+desire 2mbit
+check "a changed file is in force at once" lab_wait_for 5 rate_is sink 2000000
+echo 'version: 2' >"$FILE"
+check "a file that is wrong is reported with its line" lab_wait_for 5 said policy 'desired.yaml:1'
+check "and changes nothing" rate_is sink 2000000
+desire 4mbit
+check "the next right one is in force" lab_wait_for 5 rate_is sink 4000000
+
+in_dpu "$CTL" peer set other rate 5mbit >/dev/null
+in_dpu "$CTL" revoke other reason test >/dev/null 2>&1
+lab_stop "$AGENT_PID"
+check "an edit and a revocation stay when the agent comes back" \
+	sh -c "cd /; nsenter --net=/run/netns/$LAB-dpu $AGENT --policy $FILE --state-dir $STATE --once &&
+		$CTL --json policy show | jq -e '.peers[] | select(.name == \"other\") |
+			.grant.rate_bps == 5000000 and .revoked'"
+desire 6mbit
+check "a file that changed while no agent ran is put in force" once
+check "it is" rate_is sink 6000000
+check "what was revoked stays revoked" \
+	sh -c "$CTL --json policy show | jq -e '.peers[] | select(.name == \"other\").revoked'"
+policy 7mbit >"$LAB_TMP/by-hand.yaml"
+in_dpu "$CTL" policy apply "$LAB_TMP/by-hand.yaml" >/dev/null 2>&1
+once
+check "what was applied by hand stays until the file changes" rate_is sink 7000000
+rm -r "$STATE"
+once
+check "an agent that remembers nothing leaves the policy in force alone" rate_is sink 7000000
+check "and says so" grep -q 'other than the desired one' "$LAB_TMP/once"
+
+desire 8mbit 2s
+agent
+lab_wait_for 5 rate_is sink 8000000
+is_live() { "$CTL" --json peer show sink | jq -e '.state == "live"'; }
+check "the agent renews a heartbeat of 2 s" lab_wait_for 5 is_live
+sleep 3
+check "for as long as it lives" is_live
+kill -KILL "$AGENT_PID"
+wait "$AGENT_PID" 2>/dev/null
+is_silent() { "$CTL" --json peer show sink | jq -e '.state == "silent"'; }
+check "killed, its grants fall silent at the deadline" lab_wait_for 5 is_silent
+agent
+check "its return repairs that" lab_wait_for 5 is_live
+
+in_host ping -c 1 -W 1 10.99.9.9 >/dev/null 2>&1
+check "a destination without a peer is in the log" lab_wait_for 5 said new-destination 10.99.9.9
+check "one program reads the events: watch says who" \
+	sh -c "! $CTL watch --count 1 2>'$LAB_TMP/watch' && grep -q bwlimitd '$LAB_TMP/watch'"
+
+# The peers' bodies, as no tool of ours would write them. Rate: m, 24 bits at offset 32 + 24.
+tamper() {
+	local slot key value
+	local -a inner
+	for slot in 0 1; do
+		inner=$(bpftool -j map lookup pinned "$LAB_PINS/maps/bwl_peer_v1" key "$slot" 0 0 0 2>/dev/null |
+			jq -r '.value // [] | .[]') # its id, four bytes
+		[[ -n $inner ]] || continue
+		read -r -d '' -a inner <<<"$inner"
+		inner=$((inner[0] | inner[1] << 8 | inner[2] << 16 | inner[3] << 24))
+		for key in 1 2; do
+			value=$(bpftool -j map lookup id "$inner" key "$key" 0 0 0 |
+				jq -r '.value | .[58] = "0xff" | join(" ")')
+			# shellcheck disable=SC2086 # a list of bytes
+			bpftool map update id "$inner" key "$key" 0 0 0 value $value
+		done
+	done
+}
+touch "$FILE" # it looks, and knows the maps as they are
+sleep 0.5
+check "bodies of the policy can be written past every tool" tamper
+check "the limits are others then" sh -c "! $CTL --json policy show | jq -e '.peers[] |
+	select(.name == \"sink\").grant.rate_bps == 8000000'"
+touch "$FILE"
+check "the agent puts the maps right" lab_wait_for 5 rate_is sink 8000000
+check "and raises an alarm" said maps-changed 'no tool'
+
+in_dpu "$CTL" policy apply "$LAB_TMP/by-hand.yaml" --confirm 60s >/dev/null 2>&1
+desire 9mbit
+sleep 0.5
+check "a policy on trial is left to who tries it" rate_is sink 7000000
+in_dpu "$CTL" policy rollback >/dev/null
+touch "$FILE"
+check "after it the file holds" lab_wait_for 5 rate_is sink 9000000
+
+in_dpu "$LOAD" detach >/dev/null 2>&1
+check "after detach the agent waits for new maps" lab_wait_for 5 said detached 'detached or replaced'
+lab_attach
+check "and fills them" lab_wait_for 5 rate_is sink 9000000
+lab_stop "$AGENT_PID"
+check "asked to stop, it says so" said stop stopped
+done_testing
