@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# strongSwan's own daemon in the namespaces of a lab, without systemd: source lab.sh first. Each
-# instance has a folder $LAB_TMP/charon-NAME with strongswan.conf, log, vici (the socket), and
-# swanctl/ (SWANCTL_DIR). lab_down ends them with their namespaces.
+# strongSwan's own daemon in the namespaces of a lab, without systemd: source lab.sh (or topo/trays.sh)
+# first; in a VM the test says `# vm-needs: strongswan`. Each instance has a folder
+# $LAB_TMP/charon-NAME with strongswan.conf, log, vici (the socket), and swanctl/ (SWANCTL_DIR).
+# lab_down ends them with their namespaces.
 
 CHARON=${CHARON:-/usr/sbin/charon-systemd}
 VICI=$LAB_BUILD/tests/harness/bwl-vici
@@ -50,7 +51,7 @@ charon_up() { # name namespace [line of strongswan.conf]…
 	END
 	STRONGSWAN_CONF=$dir/strongswan.conf lab_bg "charon-$name.out" "$ns" "$CHARON"
 	CHARON_PID[$name]=$LAB_PID
-	lab_wait_for 20 "$VICI" "$dir/vici" version && return
+	lab_wait_for 60 "$VICI" "$dir/vici" version && return
 	echo "# charon $name did not start"
 	sed 's/^/# /' "$LAB_TMP/charon-$name.out.err" "$dir/log"
 	return 1
@@ -61,6 +62,12 @@ charon_down() { # name: as `systemctl stop`
 }
 vici() { # name command [json]
 	"$VICI" "$(charon_socket "$1")" "${@:2}"
+}
+# As by the OOM killer: its SAs stay in the kernel.
+charon_kill() { # name
+	kill -KILL "${CHARON_PID[$1]}" 2>/dev/null
+	wait "${CHARON_PID[$1]}" 2>/dev/null
+	return 0
 }
 # Sentences in what charon said since the last charon_mark.
 charon_mark() { stat -c %s "$(charon_dir "$1")/log" >"$(charon_dir "$1")/mark"; }

@@ -7,10 +7,11 @@
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-topo-$$
-for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture vm-testbed/topo/charon; do
+for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done
+charon_require
 trays_up 3 || exit 1
 
 pings() { # namespace address
@@ -39,12 +40,12 @@ check "each frame is captured once" [ "$(capture_count clear 'icmp')" -eq 10 ]
 
 # Two charons, a shared secret, an xfrm interface each.
 for n in 1 2; do
-	m=$((3 - n)) dir=$LAB_TMP/charon$n
-	mkdir -p "$dir/swanctl"
+	m=$((3 - n))
+	check "charon starts in dpu$n" charon_up "$n" "dpu$n"
 	ip_in "dpu$n" link add ipsec0 type xfrm dev p0 if_id 7
 	ip_in "dpu$n" link set ipsec0 up
 	ip_in "dpu$n" route replace "10.0.$m.0/24" dev ipsec0
-	cat >"$dir/swanctl/swanctl.conf" <<-END
+	cat >"$(charon_dir "$n")/swanctl/conf.d/mesh.conf" <<-END
 	connections { mesh {
 		version = 2
 		local_addrs = 192.0.2.$n
@@ -64,13 +65,11 @@ for n in 1 2; do
 	} }
 	secrets { ike { secret = "only for this test" } }
 	END
-	check "charon starts in dpu$n" charon_start "dpu$n" "$dir"
-	check "charon in dpu$n loads its configuration" \
-		tray_quiet charon_swanctl "dpu$n" "$dir" --load-all
+	check "charon in dpu$n loads its configuration" tray_quiet swan "$n" --load-all
 done
 capture_start esp s1 s2
 check "the two negotiate an SA" \
-	tray_quiet charon_swanctl dpu1 "$LAB_TMP/charon1" --initiate --child net --timeout 30
+	tray_quiet swan 1 --initiate --child net --timeout 30
 check "packets pass through the tunnel" marker_from host1 10.0.2.2 5
 check "the capture lost nothing" capture_stop esp
 check "only ESP, IKE, ARP and ND left the trays" capture_only_encrypted esp
@@ -83,8 +82,8 @@ tray_cable_back 2
 check "with its cable back it is" lab_wait_for 10 pings dpu1 192.0.2.2
 
 states() { in_ns "$1" ip xfrm state count | sed -n 's/.*count \([0-9]*\).*/\1/p'; }
-charon_stop dpu1 "$LAB_TMP/charon1"
+charon_down 1
 check "a charon that is asked to end leaves no SA" [ "$(states dpu1)" -eq 0 ]
-lab_wait_for 10 test "$(states dpu2)" -eq 0
-charon_stop dpu2 "$LAB_TMP/charon2" KILL
+no_states() { [[ $(states dpu2) -eq 0 ]]; }
+check "and none on the other side, which it tells" lab_wait_for 10 no_states
 done_testing

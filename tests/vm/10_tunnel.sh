@@ -59,7 +59,7 @@ sa_pair 1 2
 refute "SAs that nobody told us of are not used" pings host1 10.0.2.2
 sa_usable 1 "$(sa_if_id 1 tray-2)" 3
 sa_usable 2 "$(sa_if_id 2 tray-1)" 3
-marker_from host1 10.0.2.2 & marker=$!
+marker_start host1 10.0.2.2
 check "IPv4 passes through the tunnel" pings host1 10.0.2.2
 check "IPv6 passes through the tunnel" pings host1 fd00:2::2
 check "and from the other side" pings host2 fd00:1::2
@@ -85,8 +85,7 @@ refute "without its SA nothing passes, although the map says otherwise" pings ho
 in_ns dpu1 ip xfrm policy flush
 refute "nor without the policy" pings host1 10.0.2.2
 
-kill $marker
-wait $marker 2>/dev/null
+marker_stop
 check "the captures are whole" capture_stop wire
 check "the trays sent ESP, ARP and ND only" capture_only_encrypted wire
 check "the marker never passed in the clear" capture_lacks_marker wire

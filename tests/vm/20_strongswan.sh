@@ -8,7 +8,7 @@
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-ssw-$$
-for part in tests/harness/tap vm-testbed/topo/trays tests/harness/charon; do
+for part in tests/harness/tap vm-testbed/topo/trays tests/harness/charon tests/vm/lib/mesh; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done
@@ -29,13 +29,8 @@ policy() { # this tray, the other one
 	  - { name: tray-$2, addresses: [10.0.$2.0/24, "fd00:$2::/64"], ipsec: { remote: 192.0.2.$2 }, grant: { rate: 1gbit } }
 	END
 }
-load() { # tray
-	tray_quiet tray_ctl "$1" ipsec load "$LAB_TMP/policy$1.yaml" --dir "$(charon_dir "$1")/swanctl" \
-		--vici "$(charon_socket "$1")" --timeout 30s
-}
 status() { tray_ctl "$1" ipsec status --vici "$(charon_socket "$1")" --timeout 30s --json; }
 is() { status "$1" | jq -e "$2" >/dev/null; }
-states() { in_ns "dpu$1" ip xfrm state count | sed -n 's/.*count \([0-9]*\).*/\1/p'; }
 spis() { in_ns "dpu$1" ip xfrm state | sed -n 's/.* spi \(0x[0-9a-f]*\) .*/\1/p' | sort | tr '\n' ' '; }
 if_ids() { in_ns "dpu$1" ip xfrm "$2" | sed -n 's/.*if_id \(0x[0-9a-f]*\).*/\1/p' | sort -u | tr '\n' ' '; }
 one_sa() { is "$1" '[.ike_sas[] | select(.state == "ESTABLISHED")] | length == 1 and
@@ -43,24 +38,23 @@ one_sa() { is "$1" '[.ike_sas[] | select(.state == "ESTABLISHED")] | length == 1
 told() { note "$(status 1)" "$(tail -n 20 "$(charon_dir 1)/log")" "$(tail -n 20 "$(charon_dir 2)/log")"; }
 eventually() { lab_wait_for 40 "$@" || { told; false; }; }
 
-quietly() { "$@" >/dev/null 2>&1; }
-check "a CA is made" quietly "$CTL" pki init --ca "$ca"
+check "a CA is made" mesh_quietly "$CTL" pki init --ca "$ca"
 for n in 1 2; do
 	check "charon starts in DPU $n" charon_up "$n" "dpu$n"
-	quietly "$CTL" pki issue "tray-$n" --ca "$ca" --out "$(charon_dir "$n")/swanctl"
+	mesh_quietly "$CTL" pki issue "tray-$n" --ca "$ca" --out "$(charon_dir "$n")/swanctl"
 	tray_attach "$n"
 	check "its policy is in force" tray_apply "$n" < <(policy "$n" $((3 - n)))
 done
 # at the same moment
-load 1 &
+mesh_load 1 &
 loading=$!
-check "one side loads its connection" load 2
+check "one side loads its connection" mesh_load 2
 check "and the other" wait "$loading"
 check "one asks, one answers, and one IKE_SA with one CHILD_SA is left, seen from the one" eventually one_sa 1
 check "and from the other" eventually one_sa 2
 sleep 3 # a second negotiation that is under way would show by now
 check "it stays at one" one_sa 1
-check "the kernels hold the two halves of it" test "$(states 1) $(states 2)" = "2 2"
+check "the kernels hold the two halves of it" test "$(mesh_states 1) $(mesh_states 2)" = "2 2"
 check "they are the same" test "$(spis 1)" = "$(spis 2)"
 # the second peer of the first policy
 check "states carry the peer's id" test "$(if_ids 1 state)$(if_ids 2 state)" = "0x2 0x2 "
@@ -75,45 +69,44 @@ check "outbound, no DSCP, ECN or DF of the host's is copied outside" test "$(in_
 before=$(spis 1)
 (
 	while [[ ! -e $LAB_TMP/stop ]]; do
-		[[ $(states 1) -ge 2 && $(states 2) -ge 2 ]] || echo gap
+		[[ $(mesh_states 1) -ge 2 && $(mesh_states 2) -ge 2 ]] || echo gap
 		sleep 0.1
 	done >"$LAB_TMP/gaps"
 ) &
 watcher=$!
-check "a CHILD_SA is rekeyed" tray_quiet tray_ctl 1 ipsec rekey tray-2 --vici "$(charon_socket 1)" --timeout 30s
-rekeyed() { [[ $(spis 1) != "$before" && $(states 1) == 2 && $(states 2) == 2 ]]; }
+check "a CHILD_SA is rekeyed" mesh_rekey 1 tray-2
+rekeyed() { [[ $(spis 1) != "$before" && $(mesh_states 1) == 2 && $(mesh_states 2) == 2 ]]; }
 check "it has other SPIs then, on both ends" eventually rekeyed
-check "the IKE_SA is rekeyed, too" tray_quiet tray_ctl 1 ipsec rekey --all --ike --vici "$(charon_socket 1)" --timeout 30s
+check "the IKE_SA is rekeyed, too" mesh_rekey 1 --all --ike
 check "with one of each afterwards" eventually one_sa 2
 before=$(spis 1)
-quietly "$CTL" pki renew tray-1 --ca "$ca" --out "$(charon_dir 1)/swanctl"
-check "a renewed certificate is loaded" load 1
+mesh_quietly "$CTL" pki renew tray-1 --ca "$ca" --out "$(charon_dir 1)/swanctl"
+check "a renewed certificate is loaded" mesh_load 1
 check "and no SA changes for it" test "$(spis 1)" = "$before"
 touch "$LAB_TMP/stop"
 wait "$watcher"
 check "in all of it neither end was without its SAs" test ! -s "$LAB_TMP/gaps"
 
 # --- losing the other side
-kill -KILL "${CHARON_PID[2]}"
-in_ns dpu2 ip xfrm state flush
-in_ns dpu2 ip xfrm policy flush
+charon_kill 2
+mesh_flush 2
 charon_up 2 dpu2
-load 2
+mesh_load 2
 check "a charon that was killed comes back to one SA" eventually one_sa 2
 check "on both ends" eventually one_sa 1
-both_two() { [[ $(states 1) == 2 && $(states 2) == 2 && $(spis 1) == "$(spis 2)" ]]; }
+both_two() { [[ $(mesh_states 1) == 2 && $(mesh_states 2) == 2 && $(spis 1) == "$(spis 2)" ]]; }
 check "and nothing of the old one is left" eventually both_two
 
 # --- dropping a peer
-check "a peer is dropped" quietly "$VICI" --drop "$(charon_socket 1)" 20000 tray-2
-check "its SAs are gone here when that returns" test "$(states 1)" = 0
+check "a peer is dropped" mesh_quietly "$VICI" --drop "$(charon_socket 1)" 20000 tray-2
+check "its SAs are gone here when that returns" test "$(mesh_states 1)" = 0
 check "and its policies" test -z "$(if_ids 1 policy)"
-none_there() { [[ $(states 2) == 0 ]]; }
+none_there() { [[ $(mesh_states 2) == 0 ]]; }
 check "and gone there" lab_wait_for 3 none_there
 vici 2 initiate '{"ike": "bwl-tray-1", "child": "bwl-tray-1", "timeout": "-1"}' >/dev/null 2>&1
 sleep 3
-check "it cannot come back by itself" test "$(states 1) $(states 2)" = "0 0"
+check "it cannot come back by itself" test "$(mesh_states 1) $(mesh_states 2)" = "0 0"
 check "the policies there still let nothing out in the clear" test "$(if_ids 2 policy)" = "0x2 "
-check "loaded again it does" load 1
+check "loaded again it does" mesh_load 1
 check "with an SA" eventually one_sa 1
 done_testing

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# What trays really put on the wire, the first 300 bytes of each frame (the marker is in them): captured at the switch's ports, frames coming in only (so
-# each once). Source after trays.sh.
+# What trays really put on the wire, the first 300 bytes of each frame (the marker is in them):
+# captured at the switch's ports, frames coming in only (so each once). A port elsewhere is
+# NAMESPACE:DEVICE. Source after trays.sh.
 #
-#   capture_start wire s1 s2       marker_from host1 10.0.2.2 &     capture_stop wire
+#   capture_start wire s1 s2;  marker_start host1 10.0.2.2;  …  marker_stop;  capture_stop wire
 #   check "only ESP, IKE, ARP and ND left the trays" capture_only_encrypted wire
 #   check "the marker never passed" capture_lacks_marker wire
 
@@ -17,18 +18,21 @@ CAPTURE_ALLOWED='arp or ip proto 50 or ip6 proto 50
 	or udp port 500 or udp port 4500
 	or (icmp6 and ip6[6] == 58 and ip6[40] >= 133 and ip6[40] <= 136 and ip6[7] == 255)'
 
-capture_start() { # name port… (of the switch)
-	local name=$1 port
+CAPTURE_SNAP=300 # 0: whole frames
+capture_start() { # name port…
+	local name=$1 port ns
 	shift
 	for port in "$@"; do
-		lab_bg "$name.$port.out" switch tcpdump -i "$port" -Q in -s 300 -U -B 65536 --immediate-mode \
-			-w "$LAB_TMP/$name.$port.pcap"
+		ns=switch
+		[[ $port != *:* ]] || { ns=${port%:*}; port=${port#*:}; }
+		lab_bg "$name.$port.out" "$ns" tcpdump -i "$port" -Q in -s "$CAPTURE_SNAP" -U -B 65536 \
+			--immediate-mode -w "$LAB_TMP/$name.$port.pcap"
 		echo "$LAB_PID" >"$LAB_TMP/$name.$port.pid"
 		lab_wait_for 30 grep -q 'listening on' "$LAB_TMP/$name.$port.out.err" || return
 	done
 }
 # Has tcpdump written all that came? Asked by a signal it says how many; twice the same, and it
-# has nothing left to read.
+# has nothing left to read. On a port that is not silent it never ends.
 capture_written() { # pid messages
 	kill -USR1 "$1" && sleep 0.1 && [[ $(tail -n 2 "$2" | uniq | wc -l) -eq 1 ]]
 }
@@ -52,6 +56,17 @@ capture_list() { # name filter
 capture_count() { # name filter
 	capture_list "$@" | wc -l
 }
+# The frames again, as lines for bwl-frames send; to: their destination's MAC. Not in the name of
+# their sender: the switch would take that for a cable that moved.
+capture_frames() { # name filter to
+	local f
+	for f in "$LAB_TMP/$1".*.pcap; do tcpdump -nn -t -x -r "$f" "$2" 2>/dev/null; done |
+		awk -v to="$3" '
+			function out() { if (hex != "") printf "eth dst=%s type=2048 hex=%s\n", to, hex; hex = "" }
+			/^\t0x/ { for (i = 2; i <= NF; i++) hex = hex $i; next }
+			{ out() }
+			END { out() }'
+}
 # Fails too where there is no ESP at all: a silent wire shows nothing.
 capture_only_encrypted() { # name
 	local strangers
@@ -64,8 +79,22 @@ capture_lacks_marker() { # name
 	! grep -lF "$MARKER" "$LAB_TMP/$1".*.pcap | sed 's/^/# the marker is in /' | grep .
 }
 
-# The marker, sent by a host until it is stopped or COUNT are sent; every INTERVAL seconds.
-marker_from() { # namespace destination [count [interval]]
-	in_ns "$1" ping -q -i "${4:-0.05}" ${3:+-c "$3"} -W 2 -s 200 \
-		-p "$(printf %s "$MARKER" | od -An -tx1 | tr -d ' \n')" "$2" >/dev/null
+# The marker, sent by a host until COUNT are sent, or until marker_stop; every INTERVAL seconds.
+MARKERS=()
+marker_words() { # destination interval
+	echo "-q -i $2 -W 2 -s 200 -p $(printf %s "$MARKER" | od -An -tx1 | tr -d ' \n') $1"
+}
+# shellcheck disable=SC2046 # words
+marker_from() { # namespace destination count [interval]
+	in_ns "$1" ping -c "$3" $(marker_words "$2" "${4:-0.05}") >/dev/null
+}
+# shellcheck disable=SC2046
+marker_start() { # namespace destination [interval]
+	lab_bg "marker.$1" "$1" ping $(marker_words "$2" "${3:-0.05}")
+	MARKERS+=("$LAB_PID")
+}
+marker_stop() {
+	local pid
+	for pid in "${MARKERS[@]}"; do lab_stop "$pid"; done
+	MARKERS=()
 }
