@@ -5,26 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "ctl.h"
-#include "ipsec/conn.h"
+#include "ipsec.h"
 #include "ipsec/sas.h"
 
 #define TIMEOUT_NS 10000000000ULL
 
-struct place {
-	const char *vici, *dir, *timeout;
-	uint64_t timeout_ns;
-};
-#define PLACE_OPTS(p)                                                                            \
-	{ "--vici", NULL, &(p).vici }, { "--dir", NULL, &(p).dir },                              \
-	{ "--timeout", NULL, &(p).timeout }
-#define PLACE_HELP                                                                               \
-	"  --vici SOCKET   charon's control socket (" BWL_VICI_SOCKET ")\n"                      \
-	"  --timeout TIME  for each answer of charon (10s)\n"
-#define DIR_HELP                                                                                 \
-	"  --dir DIR       swanctl's folder: x509, x509ca, x509crl, private, ppk (" BWL_IPSEC_DIR ")\n"
-
-static int settle(struct ctl *c, struct place *p)
+int ctl_ipsec_place(struct ctl *c, struct ipsec_place *p)
 {
 	p->timeout_ns = TIMEOUT_NS;
 	if (!p->dir)
@@ -34,7 +20,7 @@ static int settle(struct ctl *c, struct place *p)
 	return 0;
 }
 
-static int open_vici(struct ctl *c, const struct place *p, struct bwl_vici **ret)
+static int open_vici(struct ctl *c, const struct ipsec_place *p, struct bwl_vici **ret)
 {
 	return bwl_vici_open(p->vici, p->timeout_ns, ret, &c->err);
 }
@@ -47,23 +33,14 @@ static bool is_named(const char *name, int argc, char **argv)
 	return !argc;
 }
 
-struct numbers {
-	uint32_t *if_id;	/* by index of peer; 0: not to be loaded */
-	unsigned peers, revoked;
-	bool numbered;		/* in order of the file, because there are no pins */
-};
-
-/* The ids of the pins: what the data plane and the interfaces go by. The caller frees if_id. */
-static int number(struct ctl *c, const struct bwl_policy *pol, bool pins_needed, int argc,
-		  char **argv, struct numbers *ret)
+int ctl_ipsec_number(struct ctl *c, const struct ctl_view *v, const struct bwl_policy *pol, int argc,
+		     char **argv, struct ipsec_numbers *ret)
 {
-	struct ctl_view v;
-	int r = ctl_view_open(c, false, &v);
+	int r = 0;
 
-	if (r && (pins_needed || (r != -ENOENT && r != -EACCES && r != -EPERM)))
-		return r;
-	*ret = (struct numbers){ .numbered = r, .if_id = calloc(pol->npeers + 1, sizeof(uint32_t)) };
-	r = ret->if_id ? 0 : bwl_fail(&c->err, ENOMEM, "out of memory");
+	*ret = (struct ipsec_numbers){ .numbered = !v, .if_id = calloc(pol->npeers + 1, sizeof(uint32_t)) };
+	if (!ret->if_id)
+		return bwl_fail(&c->err, ENOMEM, "out of memory");
 	for (size_t i = 0; !r && i < pol->npeers; i++) {
 		const struct bwl_pol_peer *x = &pol->peers[i];
 		const struct bwl_peer *body;
@@ -71,22 +48,35 @@ static int number(struct ctl *c, const struct bwl_policy *pol, bool pins_needed,
 
 		if (!*x->ipsec_remote || !is_named(x->name, argc, argv))
 			continue;
-		id = ret->numbered ? ret->peers + 1 : bwl_peer_id(v.pins, &v.gen, x->name);
+		id = v ? bwl_peer_id(v->pins, &v->gen, x->name) : ret->peers + 1;
 		if (!id) {
 			bwl_fail(&c->err, ENOENT, "peer %s is not in the policy in force", x->name);
 			r = bwl_hint(&c->err, "bwlimit-ctl policy apply FILE comes first");
 			break;
 		}
-		body = ret->numbered ? NULL : ctl_view_peer(&v, id);
-		if (body && ctl_grant_state(&v, id, body) == CTL_REVOKED) {
+		body = v ? ctl_view_peer(v, id) : NULL;
+		if (body && ctl_grant_state(v, id, body) == CTL_REVOKED) {
 			ret->revoked++;
 			continue;
 		}
 		ret->if_id[i] = id;
 		ret->peers++;
 	}
-	if (!ret->numbered)
-		ctl_view_close(&v);
+	return r;
+}
+
+static int number(struct ctl *c, const struct bwl_policy *pol, bool pins_needed, int argc,
+		  char **argv, struct ipsec_numbers *ret)
+{
+	struct ctl_view v;
+	int r = ctl_view_open(c, false, &v);
+
+	if (r && (pins_needed || (r != -ENOENT && r != -EACCES && r != -EPERM)))
+		return r;
+	if (r)
+		return ctl_ipsec_number(c, NULL, pol, argc, argv, ret);
+	r = ctl_ipsec_number(c, &v, pol, argc, argv, ret);
+	ctl_view_close(&v);
 	return r;
 }
 
@@ -110,7 +100,7 @@ static int load_policy(struct ctl *c, int argc, char **argv, struct bwl_policy *
 }
 
 static void print_head(const struct bwl_policy *pol, const struct bwl_ipsec_caps *caps,
-		       const struct numbers *n)
+		       const struct ipsec_numbers *n)
 {
 	printf("# bwlimit: node %s, %u peer%s; charon %s: %s ML-KEM, %s packet offload\n", pol->node,
 	       n->peers, CTL_S(n->peers), *caps->version ? caps->version : "was not asked, as 5.9.8",
@@ -124,18 +114,18 @@ static void print_head(const struct bwl_policy *pol, const struct bwl_ipsec_caps
 
 static int ipsec_render(struct ctl *c, int argc, char **argv)
 {
-	struct place p = { 0 };
-	const struct ctl_opt opts[] = { PLACE_OPTS(p), { NULL, NULL, NULL } };
+	struct ipsec_place p = { 0 };
+	const struct ctl_opt opts[] = { IPSEC_PLACE_OPTS(p), { NULL, NULL, NULL } };
 	struct bwl_ipsec_caps caps = { 0 };
 	struct bwl_policy *pol = NULL;
 	struct bwl_vici *v = NULL;
-	struct numbers n = { 0 };
+	struct ipsec_numbers n = { 0 };
 	json_t *tree = NULL;
 	int r;
 
 	r = ctl_opts(c, &argc, argv, opts);
 	if (!r)
-		r = settle(c, &p);
+		r = ctl_ipsec_place(c, &p);
 	if (!r)
 		r = load_policy(c, argc, argv, &pol);
 	if (!r)
@@ -160,7 +150,7 @@ static int ipsec_render(struct ctl *c, int argc, char **argv)
 }
 
 static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
-		       const struct bwl_ipsec_load_report *rep, const struct numbers *n)
+		       const struct bwl_ipsec_load_report *rep, const struct ipsec_numbers *n)
 {
 	if (c->json) {
 		ctl_json_print(json_pack("{s:s,s:b,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}",
@@ -183,20 +173,20 @@ static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
 
 static int ipsec_load(struct ctl *c, int argc, char **argv)
 {
-	struct place p = { 0 };
-	const struct ctl_opt opts[] = { PLACE_OPTS(p), { NULL, NULL, NULL } };
+	struct ipsec_place p = { 0 };
+	const struct ctl_opt opts[] = { IPSEC_PLACE_OPTS(p), { NULL, NULL, NULL } };
 	struct bwl_ipsec_load_report rep = { 0 };
 	unsigned flags = 0;
 	struct bwl_ipsec_caps caps = { 0 };
 	struct bwl_policy *pol = NULL;
 	struct bwl_vici *v = NULL;
-	struct numbers n = { 0 };
+	struct ipsec_numbers n = { 0 };
 	json_t *tree = NULL;
 	int r;
 
 	r = ctl_opts(c, &argc, argv, opts);
 	if (!r)
-		r = settle(c, &p);
+		r = ctl_ipsec_place(c, &p);
 	if (!r)
 		r = load_policy(c, argc, argv, &pol);
 	if (!r)
@@ -366,8 +356,8 @@ static void print_status(struct ctl *c, const struct bwl_pins *pins, const struc
 
 static int ipsec_status(struct ctl *c, int argc, char **argv)
 {
-	struct place p = { 0 };
-	const struct ctl_opt opts[] = { PLACE_OPTS(p), { NULL, NULL, NULL } };
+	struct ipsec_place p = { 0 };
+	const struct ctl_opt opts[] = { IPSEC_PLACE_OPTS(p), { NULL, NULL, NULL } };
 	struct bwl_ipsec_sa *sas = NULL;
 	struct bwl_pins *pins = NULL;
 	struct bwl_vici *v = NULL;
@@ -377,7 +367,7 @@ static int ipsec_status(struct ctl *c, int argc, char **argv)
 
 	r = ctl_opts(c, &argc, argv, opts);
 	if (!r)
-		r = settle(c, &p);
+		r = ctl_ipsec_place(c, &p);
 	if (!r)
 		r = open_vici(c, &p, &v);
 	if (!r)
@@ -422,9 +412,9 @@ static int rekey_all(struct ctl *c, struct bwl_vici *v, bool ike, unsigned *tota
 static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 {
 	bool ike = false, all = false;
-	struct place p = { 0 };
+	struct ipsec_place p = { 0 };
 	const struct ctl_opt opts[] = {
-		{ "--ike", &ike, NULL }, { "--all", &all, NULL }, PLACE_OPTS(p), { NULL, NULL, NULL },
+		{ "--ike", &ike, NULL }, { "--all", &all, NULL }, IPSEC_PLACE_OPTS(p), { NULL, NULL, NULL },
 	};
 	unsigned total = 0, matches;
 	struct bwl_vici *v = NULL;
@@ -432,7 +422,7 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 
 	r = ctl_opts(c, &argc, argv, opts);
 	if (!r)
-		r = settle(c, &p);
+		r = ctl_ipsec_place(c, &p);
 	if (!r && all == (argc > 0))
 		return ctl_usage(c, all ? "--all, or names: not both" : "say which peers, or --all");
 	if (!r)
@@ -457,24 +447,24 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_ipsec_cmds[] = {
 	{ "ipsec", "status", "[PEER…]", "IKE_SAs and CHILD_SAs of the peers, as charon has them",
 	  "OFFLOAD is what the kernel says of the SA in use: none, crypto or packet; - while the data plane\n"
-	  "knows of no SA.\n\n" PLACE_HELP "\nExamples:\n  bwlimit-ctl ipsec status\n  bwlimit-ctl ipsec status tray-3 --json\n",
+	  "knows of no SA.\n\n" IPSEC_PLACE_HELP "\nExamples:\n  bwlimit-ctl ipsec status\n  bwlimit-ctl ipsec status tray-3 --json\n",
 	  ipsec_status },
 	{ "ipsec", "load", "FILE [PEER…]", "Give charon the connections of a policy file, and the credentials",
 	  "The policy must be in force (`policy apply`): its peers' ids tie SAs to grants. Credentials of\n"
 	  "the folder are loaded first; keys that are no longer in it are unloaded. Connections bwl-* that\n"
 	  "the file has no more are unloaded and their SAs ended, unless peers are named. Revoked peers\n"
 	  "are left out. FILE - is standard input.\n\n"
-	  DIR_HELP PLACE_HELP
+	  IPSEC_DIR_HELP IPSEC_PLACE_HELP
 	  "\nExamples:\n  bwlimit-ctl ipsec load /etc/bwlimit/policy.yaml\n"
 	  "  bwlimit-ctl ipsec load policy.yaml tray-3\n", ipsec_load },
 	{ "ipsec", "render", "FILE [PEER…]", "The same connections as text for swanctl.conf",
 	  "For reading, or for sites that load it themselves (swanctl --load-all): use either that or\n"
 	  "`ipsec load`, since each unloads what it does not know. Asks charon, when it runs, what it can do.\n\n"
-	  DIR_HELP PLACE_HELP
+	  IPSEC_DIR_HELP IPSEC_PLACE_HELP
 	  "\nExamples:\n  bwlimit-ctl ipsec render policy.yaml >/etc/swanctl/conf.d/bwlimit.conf\n",
 	  ipsec_render },
 	{ "ipsec", "rekey", "PEER… | --all [--ike]", "New keys now, without loss",
-	  "  --ike           the IKE_SA instead of the CHILD_SAs\n" PLACE_HELP
+	  "  --ike           the IKE_SA instead of the CHILD_SAs\n" IPSEC_PLACE_HELP
 	  "\nExamples:\n  bwlimit-ctl ipsec rekey tray-3\n  bwlimit-ctl ipsec rekey --all --ike\n",
 	  ipsec_rekey },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

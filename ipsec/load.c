@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "idle.h"
 #include "ipsec/sas.h"
 #include "pki_file.h"
 
@@ -305,43 +306,6 @@ static int drop_others(struct job *j, const json_t *conns, const json_t *have)
 	return r;
 }
 
-/* Names of connections, and addresses of what is being negotiated and has no name yet. */
-static int on_sa(void *arg, json_t *msg)
-{
-	json_t *busy = arg, *sa;
-	const char *name;
-
-	json_object_foreach(msg, name, sa) {
-		bool idle = !strcmp(bwl_vici_text(sa, "state"), "ESTABLISHED") &&
-			    !json_object_size(json_object_get(sa, "child-sas"));
-
-		if (idle)
-			continue;
-		json_object_set_new(busy, name, json_true());
-		json_object_set_new(busy, bwl_vici_text(sa, "remote-host"), json_true());
-	}
-	return 0;
-}
-
-/* Of the wanted connections those without a CHILD_SA, and without one on its way. */
-static int find_idle(struct job *j, json_t *conns, json_t *wanted)
-{
-	json_t *busy = json_object(), *x;
-	const char *name;
-	void *next;
-	int r = bwl_vici_stream(j->v, "list-sas", "list-sa", NULL, on_sa, busy, j->e);
-
-	json_object_foreach_safe(wanted, next, name, x) {
-		json_t *addrs = json_object_get(json_object_get(conns, name), "remote_addrs");
-		const char *addr = json_string_value(json_array_get(addrs, 0));
-
-		if (json_object_get(busy, name) || (addr && json_object_get(busy, addr)))
-			json_object_del(wanted, name);
-	}
-	json_decref(busy);
-	return r;
-}
-
 static int initiate(struct job *j, json_t *wanted)
 {
 	char peer[BWL_NAME_LEN];
@@ -355,13 +319,6 @@ static int initiate(struct job *j, json_t *wanted)
 	return r;
 }
 
-static bool asks(json_t *conns, const char *name)
-{
-	json_t *children = json_object_get(json_object_get(conns, name), "children");
-
-	return strstr(bwl_vici_text(json_object_get(children, name), "start_action"), "start");
-}
-
 /*
  * charon starts what is new or has changed, where it is the one to ask. Left are connections that it
  * had before and that failed (a peer that refused is not asked again), and those where the other side
@@ -369,25 +326,25 @@ static bool asks(json_t *conns, const char *name)
  */
 static int start_idle(struct job *j, json_t *conns, const json_t *had)
 {
-	json_t *ours = json_object(), *theirs = json_object(), *name, *x;
+	json_t *ours = json_object(), *theirs = json_object(), *name, *conn;
 	const char *key;
 	int r, turns;
 	size_t i;
 
 	json_array_foreach(json_object_get(had, "conns"), i, name)
-		if (asks(conns, json_string_value(name)))
+		if (bwl_idle_asks(json_object_get(conns, json_string_value(name))))
 			json_object_set_new(ours, json_string_value(name), json_true());
-	json_object_foreach(conns, key, x)
-		if (!asks(conns, key))
+	json_object_foreach(conns, key, conn)
+		if (!bwl_idle_asks(conn))
 			json_object_set_new(theirs, key, json_true());
-	r = find_idle(j, conns, ours);
+	r = bwl_idle_only(j->v, conns, ours, j->e);
 	if (!r)
 		r = initiate(j, ours);
 	if (!r)
-		r = find_idle(j, conns, theirs);
+		r = bwl_idle_only(j->v, conns, theirs, j->e);
 	for (turns = BWL_IPSEC_PATIENCE_NS / TURN_NS; !r && turns && json_object_size(theirs); turns--) {
 		nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
-		r = find_idle(j, conns, theirs);
+		r = bwl_idle_only(j->v, conns, theirs, j->e);
 	}
 	if (!r)
 		r = initiate(j, theirs);

@@ -58,11 +58,11 @@ _bwlimit_ctl() {
 	grant/*) words='rate burst volume for mode mark reason' ;;
 	reasons/*) words='--port --all' ;;
 	drill/*) words='--list --verbose' ;;
-	ipsec/) words='status load render rekey track watch' ;;
+	ipsec/) words='status load render rekey track watch keep' ;;
 	ipsec/track) words='--dry-run' ;;
 	ipsec/status) words="--vici --timeout $(_bwlimit_ctl_names peer list)" ;;
 	ipsec/rekey) words="--all --ike --vici --timeout $(_bwlimit_ctl_names peer list)" ;;
-	ipsec/load | ipsec/render)
+	ipsec/load | ipsec/render | ipsec/keep)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--dir --vici --timeout' -- "$cur")
 		return
 		;;

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `ipsec keep`: charon has what the policy says, always. A process of its own, not a part of `ipsec
+ * watch`: a charon that hangs must not keep the data plane from hearing of SAs, and who reads private
+ * keys needs no right to write maps.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include "ipsec.h"
+#include "ipsec/keep.h"
+
+#define TURN_NS 1000000000ULL
+#define MAX_WAIT_NS 60000000000ULL	/* after a load that failed */
+
+struct keep {
+	struct ctl *c;
+	struct ipsec_place place;
+	const char *file;
+	struct bwl_keep *state;
+	struct ctl_view view;
+	struct bwl_policy *pol;
+	json_t *tree;		/* NULL: not made since something changed */
+	uint64_t policy_stamp, creds_stamp, maps_stamp;	/* of what is loaded */
+	uint64_t retry_ns, wait_ns;
+	struct bwl_err told;	/* the last error: once is enough */
+};
+
+static uint64_t mix(uint64_t h, const void *data, size_t n)
+{
+	const unsigned char *p = data;
+
+	while (n--)
+		h = (h ^ *p++) * 0x100000001b3ULL; /* FNV-1a */
+	return h;
+}
+
+static uint64_t mix_file(uint64_t h, const char *path)
+{
+	struct stat st = { 0 };
+
+	if (stat(path, &st))
+		return mix(h, "", 1);
+	h = mix(h, &st.st_ino, sizeof(st.st_ino));
+	h = mix(h, &st.st_size, sizeof(st.st_size));
+	return mix(h, &st.st_mtim, sizeof(st.st_mtim));
+}
+
+/* Files that are renamed into place, as pki and rsync do it, change their folder. */
+static uint64_t creds_stamp(const struct keep *k)
+{
+	static const char *const folders[] = {
+		"x509", "x509ca", "x509crl", "private", "ecdsa", "rsa", "pkcs8", "ppk",
+	};
+	uint64_t h = 1;
+	char path[4096];
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		snprintf(path, sizeof(path), "%s/%s", k->place.dir, folders[i]);
+		h = mix_file(h, path);
+	}
+	return h;
+}
+
+/* Of ids, edits and revocations. */
+static uint64_t maps_stamp(const struct keep *k)
+{
+	const struct bwl_pins *p = k->view.pins;
+	uint32_t generation = *(const volatile __u32 *)&p->ctl->generation;
+	uint64_t h = mix(1, &generation, sizeof(generation));
+
+	h = mix(h, &p->ctl->revoked_all, sizeof(p->ctl->revoked_all));
+	h = mix(h, &k->view.gen.slot, sizeof(k->view.gen.slot));
+	return mix(h, p->gate, p->schema.max_peers * sizeof(*p->gate));
+}
+
+static void say(struct keep *k, const char *what, const char *peer, json_t *more)
+{
+	time_t now = time(NULL);
+	char when[40];
+	struct tm tm;
+	json_t *o;
+
+	localtime_r(&now, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	if (k->c->json) {
+		o = json_pack("{s:s,s:s}", "time", when, "did", what);
+		if (peer)
+			json_object_set_new(o, "peer", json_string(peer));
+		json_object_update(o, more);
+		ctl_json_line(o);
+	} else {
+		printf("%s %s%s%s", when, what, peer ? " " : "", peer ? peer : "");
+		if (more)
+			printf(": %lld connections, %lld unloaded, %lld left out because they are revoked",
+			       json_integer_value(json_object_get(more, "connections")),
+			       json_integer_value(json_object_get(more, "unloaded")),
+			       json_integer_value(json_object_get(more, "revoked")));
+		putchar('\n');
+	}
+	json_decref(more);
+	fflush(stdout);
+}
+
+static void on_nudge(const char *peer, bool rekeyed, void *arg)
+{
+	say(arg, rekeyed ? "rekeyed" : "asked", peer, NULL);
+}
+
+static bool has_sa(uint32_t if_id, void *arg)
+{
+	const struct bwl_pins *p = ((const struct keep *)arg)->view.pins;
+
+	return !if_id || if_id >= p->schema.max_peers ||
+	       (*(const volatile __u8 *)&p->tunnel[if_id].flags & BWL_TUN_SA);
+}
+
+static int read_policy(struct keep *k)
+{
+	struct bwl_policy *pol;
+	int r = bwl_policy_load(k->file, bwl_now_ns(), time(NULL), &pol, &k->c->err);
+
+	if (r)
+		return r;
+	bwl_policy_free(k->pol);
+	k->pol = pol;
+	return 0;
+}
+
+/* The tree by what holds now, and all of it into charon. */
+static int load(struct keep *k, struct bwl_vici *v)
+{
+	struct bwl_ipsec_load_report rep = { 0 };
+	struct bwl_ipsec_caps caps = { 0 };
+	struct ipsec_numbers n = { 0 };
+	json_t *tree = NULL;
+	int r;
+
+	r = ctl_ipsec_number(k->c, &k->view, k->pol, 0, NULL, &n);
+	if (!r)
+		r = bwl_ipsec_caps_ask(v, &caps, &k->c->err);
+	if (!r)
+		r = bwl_ipsec_tree(k->pol, n.if_id, &caps, k->place.dir, &tree, &k->c->err);
+	if (!r) {
+		json_decref(k->tree);
+		k->tree = tree;
+		r = bwl_ipsec_load(v, tree, k->place.dir, BWL_IPSEC_ALL, &rep, &k->c->err);
+	}
+	if (!r)
+		say(k, "loaded", NULL, json_pack("{s:i,s:i,s:i,s:s}", "connections", rep.loaded,
+			"unloaded", rep.unloaded, "revoked", n.revoked, "charon", caps.version));
+	free(n.if_id);
+	return r;
+}
+
+/* What failed is tried again, less and less often while nothing changes. */
+static int load_when_due(struct keep *k, struct bwl_vici *v, bool changed, bool *did)
+{
+	uint64_t now = bwl_now_ns();
+	int r;
+
+	if (!changed && now < k->retry_ns)
+		return -EAGAIN;
+	r = load(k, v);
+	k->wait_ns = !r ? 0 : !k->wait_ns ? TURN_NS : 2 * k->wait_ns;
+	if (k->wait_ns > MAX_WAIT_NS)
+		k->wait_ns = MAX_WAIT_NS;
+	k->retry_ns = now + k->wait_ns;
+	*did = !r;
+	return r;
+}
+
+static int with_charon(struct keep *k, struct bwl_vici *v, bool changed, bool *did)
+{
+	struct bwl_keep_seen seen = { .has_sa = has_sa, .arg = k, .did = on_nudge };
+	bool differs = true;
+	int r = 0;
+
+	if (k->tree)
+		r = bwl_keep_differs(v, k->tree, &differs, &k->c->err);
+	if (!r && (changed || differs))
+		return load_when_due(k, v, changed, did);
+	if (!r && strcmp(k->pol->ipsec.start, "trap"))
+		r = bwl_keep_nudge(k->state, v, k->tree, bwl_now_ns(), &seen, &k->c->err);
+	return r;
+}
+
+/* One look at everything. *did: something was loaded: what holds is looked at again at once. */
+static int turn(struct keep *k, bool *did)
+{
+	uint64_t policy = mix_file(1, k->file), creds = creds_stamp(k), maps;
+	struct bwl_vici *v = NULL;
+	bool changed;
+	int r = ctl_view_open(k->c, false, &k->view);
+
+	if (r)
+		return r;
+	maps = maps_stamp(k);
+	changed = policy != k->policy_stamp || creds != k->creds_stamp || maps != k->maps_stamp;
+	if (policy != k->policy_stamp || !k->pol)
+		r = read_policy(k);
+	if (!r)
+		r = bwl_vici_open(k->place.vici, k->place.timeout_ns, &v, &k->c->err);
+	if (!r) {
+		k->policy_stamp = policy;
+		k->creds_stamp = creds;
+		k->maps_stamp = maps;
+		r = with_charon(k, v, changed, did);
+	}
+	bwl_vici_close(v);
+	ctl_view_close(&k->view);
+	return r;
+}
+
+static void tell(struct keep *k, int r)
+{
+	if (r == -EAGAIN)	/* waits after what was told */
+		return;
+	if (r && strcmp(k->told.text, k->c->err.text))
+		bwl_warn("%s", k->c->err.text);
+	k->told = r ? k->c->err : (struct bwl_err){ 0 };
+}
+
+static int keep(struct ctl *c, int argc, char **argv)
+{
+	struct keep k = { .c = c };
+	const struct ctl_opt opts[] = { IPSEC_PLACE_OPTS(k.place), { NULL, NULL, NULL } };
+	int r;
+
+	r = ctl_opts(c, &argc, argv, opts);
+	if (!r)
+		r = ctl_ipsec_place(c, &k.place);
+	if (!r && argc != 1)
+		r = ctl_usage(c, "say which policy file");
+	if (!r)
+		r = bwl_keep_new(&k.state, &c->err);
+	if (r)
+		return r;
+	k.file = argv[0];
+	ctl_catch_signals();
+	while (!ctl_stopped && !ferror(stdout)) {
+		bool did = false;
+
+		tell(&k, turn(&k, &did));
+		if (!did && !ctl_stopped)
+			nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
+	}
+	json_decref(k.tree);
+	bwl_policy_free(k.pol);
+	bwl_keep_free(k.state);
+	return 0;
+}
+
+const struct ctl_cmd ctl_ipsec_keep_cmds[] = {
+	{ "ipsec", "keep", "FILE", "Keep charon at what the policy says; what bwlimit-charon.service runs",
+	  "Once a second: a charon without the policy's connections (it was restarted), a policy, ids,\n"
+	  "revocations or credentials that changed are loaded as `ipsec load` does it; peers without an SA\n"
+	  "are asked, those whose SA is in charon and not in the kernel get new keys, at intervals of up\n"
+	  "to a minute. Prints what it does (--json: one object a line), and each error once. Ends on\n"
+	  "SIGTERM. Waits while there is no charon, or no policy in force.\n\n"
+	  IPSEC_DIR_HELP IPSEC_PLACE_HELP
+	  "\nExample:\n  bwlimit-ctl ipsec keep /etc/bwlimit/policy.yaml\n", keep },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};
