@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The package's maintainer scripts on a lab's ports: an upgrade keeps enforcing under traffic, a
+# removal leaves host ports down unless they were opened before. Purge is shown in a VM.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LAB=bwl-pack-$$ LAB_DESTS=2
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/../harness/lab.sh"
+lab_up || exit 1
+
+# Programs as the package installs them, and stand-ins for what would touch this machine's units.
+mkdir "$LAB_TMP/bin" "$LAB_TMP/broken"
+ln -s "$LOAD" "$CTL" "$LAB_TMP/bin"
+for stub in systemctl deb-systemd-invoke; do
+	printf '#!/bin/sh\necho "%s $*" >>%s/systemd\n' $stub "$LAB_TMP" >"$LAB_TMP/bin/$stub"
+	chmod +x "$LAB_TMP/bin/$stub"
+done
+printf '#!/bin/sh\nexit 1\n' >"$LAB_TMP/broken/bwlimit-load"
+chmod +x "$LAB_TMP/broken/bwlimit-load"
+maint() { # script arguments…
+	local script=$here/../../debian/bwlimit.$1
+	shift
+	in_dpu env PATH="$LAB_TMP/bin:$PATH" sh "$script" "$@" >"$LAB_TMP/out" 2>&1
+}
+shown() { "$@" || { note "$(cat "$LAB_TMP/out")"; false; }; }
+says() { grep -q -- "$1" "$LAB_TMP/out" || { note "$(cat "$LAB_TMP/out")"; false; }; }
+is_up() { ip_in dpu -o link show dev "$1" | grep -q '[<,]UP[,>]'; }
+pings() { in_host ping -q -c "${1:-1}" -i 0.2 -W 2 "$(lab_dest4 1)" >/dev/null; }
+links() { in_dpu "$LOAD" status --json | jq -c '[.ports[].programs[] | [.program, .link_id]]'; }
+attach() { in_dpu "$LOAD" attach --policy "$LAB_TMP/policy.yaml" >"$LAB_TMP/out" 2>&1; }
+
+check "installed where nothing is attached, it attaches nothing" shown maint postinst configure
+check "and nothing is started" [ ! -e "$LAB_TMP/systemd" ]
+cat >"$LAB_TMP/policy.yaml" <<END
+version: 1
+node: package
+uplinks: [p0]
+host_ports: [{ dev: hpf0, sources: [10.7.0.0/24] }]
+heartbeat: none
+peers:
+  - { name: d1, addresses: [10.101.0.0/24], path: clear, via: $LAB_VIA4, grant: { rate: 100mbit } }
+END
+attach || exit 1
+before=$(links)
+
+# --- upgrade, while a host sends where it may and where it may not
+lab_bg stranger d2 "$FRAMES" count eth0
+stranger=$LAB_PID
+lab_wait_for 5 grep -q ready "$LAB_TMP/stranger"
+echo "eth ip4 src=$HOST4 dst=$(lab_dest4 2) udp dport=9 fill=1000" >"$LAB_TMP/frame"
+lab_bg sent host sh -c 'exec "$@" <"$0"' "$LAB_TMP/frame" \
+	"$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 120 --pps 500
+flood=$LAB_PID
+in_host ping -q -i 0.002 -c 1000 -W 2 "$(lab_dest4 1)" >"$LAB_TMP/ping" 2>&1 &
+pinger=$!
+n=0
+while kill -0 $pinger 2>/dev/null; do
+	maint prerm upgrade 9.9 || break
+	maint postinst configure 0.0.1 || break
+	n=$((n + 1))
+done
+wait $pinger
+note "$n upgrades; $(grep transmitted "$LAB_TMP/ping")"
+check "an upgrade loses no packet that the policy allows" grep -q '1000 received' "$LAB_TMP/ping"
+check "and it ran under that traffic" [ $n -ge 2 ]
+check "programs were replaced in the links that they had" [ "$(links)" = "$before" ]
+check "verify is clean" eval 'in_dpu "$LOAD" verify >"$LAB_TMP/out"'
+if [[ -d /run/systemd/system ]]; then
+	check "daemons are restarted, bwlimit.service is not" eval \
+		'grep -q "restart bwlimitd" "$LAB_TMP/systemd" && ! grep -q "bwlimit\.service" "$LAB_TMP/systemd"'
+else
+	skip "daemons are restarted, bwlimit.service is not" "no systemd runs here"
+fi
+
+# --- an upgrade that is refused: the layout of the maps is not what the new version knows
+mv "$LAB_PINS/maps/bwl_state_v1" "$LAB_PINS/bwl_state_v1"
+check "an upgrade that is refused is no failed installation" shown maint postinst configure 0.0.1
+check "it says that the version before enforces" says "still of version 0.0.1"
+check "and what to do" says "bwlimit-load detach"
+check "granted traffic passes" pings 3
+check "the host port is up" is_up hpf0
+mv "$LAB_PINS/bwl_state_v1" "$LAB_PINS/maps/bwl_state_v1"
+
+# --- removal
+mv "$LAB_TMP/bin/bwlimit-load" "$LAB_TMP"
+ln -s "$LAB_TMP/broken/bwlimit-load" "$LAB_TMP/bin"
+refute "a removal fails where detach does" maint prerm remove
+check "and what is attached enforces" pings 3
+mv "$LAB_TMP/bwlimit-load" "$LAB_TMP/bin"
+check "a removal works" shown maint prerm remove
+refute "the host port is down" is_up hpf0
+check "no pin is left" [ ! -e "$LAB_PINS" ]
+ip_in dpu link set hpf0 up
+refute "and nothing forwards, also where something sets it up again" pings
+attach
+check "who wants it open says so before" eval 'in_dpu "$LOAD" detach --open >"$LAB_TMP/out" 2>&1'
+check "then a removal" shown maint prerm remove
+check "leaves it so" is_up hpf0
+check "the host sends where it may not, to the end" kill -TERM "$flood"
+wait "$flood"
+lab_stop "$stranger"
+check "not one frame reached who has no grant" eval \
+	'! awk -v s="$HOST4" "\$3 == s" "$LAB_TMP/stranger" | grep -q .'
+done_testing
