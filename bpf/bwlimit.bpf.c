@@ -58,7 +58,7 @@ int bwl_xdp_host(struct xdp_md *xdp)
 	int r = bwl_begin(&c, xdp->ingress_ifindex, 0);
 
 	if (r == BWL_R_NONE)
-		r = bwl_sender(&c, -1, bwl_xdp_parse(&c, xdp));
+		r = bwl_sender(&c, -1, bwl_xdp_parse(xdp, &c.pkt));
 	if (r == BWL_R_NONE && !bwl_dest(&c, c.pkt.daddr))
 		r = BWL_R_NO_PEER;
 	if (r == BWL_R_NONE || bwl_passes(r) || bwl_xdp_unsure(r))
@@ -110,7 +110,7 @@ int bwl_xdp_upin(struct xdp_md *xdp)
 	int r = bwl_begin(&c, xdp->ingress_ifindex, 0);
 
 	if (r == BWL_R_NONE)
-		r = bwl_surely_not(&c, bwl_xdp_parse(&c, xdp));
+		r = bwl_surely_not(&c, bwl_xdp_parse(xdp, &c.pkt));
 	if (r == BWL_R_NONE || bwl_xdp_unsure(r))
 		return XDP_PASS;
 	c.now_ns = bwl_now();	/* for the event */
@@ -163,12 +163,13 @@ int bwl_tc_tunin(struct __sk_buff *skb)
 {
 	struct bwl_ctx c = { .len = skb->len };
 	int r = bwl_begin(&c, skb->ifindex, 1);
+	__u32 mark = skb->mark;
 
 	skb->mark = 0;
 	if (r == BWL_R_NONE)
 		r = bwl_tc_parse(skb, &c.pkt);
 	if (r == BWL_R_NONE)
-		r = bwl_tunnel_arrive(&c, skb);
+		r = bwl_tunnel_arrive(&c, skb, mark);
 	bwl_end(&c, c.port_id, r);
 	return r == BWL_R_PASS_ACCEPT ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }

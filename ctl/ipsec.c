@@ -41,6 +41,7 @@ int ctl_ipsec_number(struct ctl *c, const struct ctl_view *v, const struct bwl_p
 	*ret = (struct ipsec_numbers){ .numbered = !v, .if_id = calloc(pol->npeers + 1, sizeof(uint32_t)) };
 	if (!ret->if_id)
 		return bwl_fail(&c->err, ENOMEM, "out of memory");
+	ret->by_mark = v && bwl_is_by_mark(v->pins);
 	for (size_t i = 0; !r && i < pol->npeers; i++) {
 		const struct bwl_pol_peer *x = &pol->peers[i];
 		const struct bwl_peer *body;
@@ -134,7 +135,7 @@ static int ipsec_render(struct ctl *c, int argc, char **argv)
 	if (!r && !bwl_vici_open(p.vici, p.timeout_ns, &v, NULL))
 		r = bwl_ipsec_caps_ask(v, &caps, &c->err);
 	if (!r)
-		r = bwl_ipsec_tree(pol, n.if_id, &caps, p.dir, &tree, &c->err);
+		r = bwl_ipsec_tree(pol, n.if_id, n.by_mark, &caps, p.dir, &tree, &c->err);
 	if (!r && c->json) {
 		json_object_set_new(tree, "if_id_from_pins", json_boolean(!n.numbered));
 		ctl_json_print(json_incref(tree));
@@ -196,7 +197,7 @@ static int ipsec_load(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = bwl_ipsec_caps_ask(v, &caps, &c->err);
 	if (!r)
-		r = bwl_ipsec_tree(pol, n.if_id, &caps, p.dir, &tree, &c->err);
+		r = bwl_ipsec_tree(pol, n.if_id, n.by_mark, &caps, p.dir, &tree, &c->err);
 	if (argc == 1)
 		flags |= BWL_IPSEC_ALL;
 	if (!r && strcmp(pol->ipsec.start, "trap"))
@@ -220,7 +221,7 @@ static int ipsec_load(struct ctl *c, int argc, char **argv)
 /* What the data plane knows of the peer's SAs; NULL without pins. */
 static const struct bwl_tunnel *tunnel_of(const struct bwl_pins *pins, const struct bwl_ipsec_child *x)
 {
-	return pins && x->if_id && x->if_id < pins->schema.max_peers ? &pins->tunnel[x->if_id] : NULL;
+	return pins && x->peer_id && x->peer_id < pins->schema.max_peers ? &pins->tunnel[x->peer_id] : NULL;
 }
 
 static const char *offload_name(const struct bwl_tunnel *t)

@@ -24,6 +24,7 @@ int ctl_ipsec_place(struct ctl *c, struct ipsec_place *p);
 struct ipsec_numbers {
 	uint32_t *if_id;	/* by index of peer; 0: not to be loaded */
 	unsigned peers, revoked;
+	bool by_mark;		/* the tunnel device is a plain one */
 	bool numbered;		/* in order of the file, because there are no pins */
 };
 /*

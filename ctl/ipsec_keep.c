@@ -110,12 +110,12 @@ static void on_nudge(const char *peer, bool rekeyed, void *arg)
 	say(arg, rekeyed ? "rekeyed" : "asked", peer, NULL);
 }
 
-static bool has_sa(uint32_t if_id, void *arg)
+static bool has_sa(uint32_t id, void *arg)
 {
 	const struct bwl_pins *p = ((const struct keep *)arg)->view.pins;
 
-	return !if_id || if_id >= p->schema.max_peers ||
-	       (*(const volatile __u8 *)&p->tunnel[if_id].flags & BWL_TUN_SA);
+	return !id || id >= p->schema.max_peers ||
+	       (*(const volatile __u8 *)&p->tunnel[id].flags & BWL_TUN_SA);
 }
 
 static int read_policy(struct keep *k)
@@ -143,7 +143,7 @@ static int load(struct keep *k, struct bwl_vici *v)
 	if (!r)
 		r = bwl_ipsec_caps_ask(v, &caps, &k->c->err);
 	if (!r)
-		r = bwl_ipsec_tree(k->pol, n.if_id, &caps, k->place.dir, &tree, &k->c->err);
+		r = bwl_ipsec_tree(k->pol, n.if_id, n.by_mark, &caps, k->place.dir, &tree, &k->c->err);
 	if (!r) {
 		json_decref(k->tree);
 		k->tree = tree;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ipsec/conn.h"
+#include "maps/tunnel.h"
 
 #define PREFIX "bwl-"
 #define S 1000000000ULL
@@ -96,6 +97,7 @@ struct build {
 	const struct bwl_policy *p;
 	const struct bwl_ipsec_caps *caps;
 	const char *dir;
+	bool by_mark;
 	json_t *conns, *secrets;
 	struct bwl_err *e;
 };
@@ -129,6 +131,7 @@ static const char *start(const struct build *b, const struct bwl_pol_peer *x)
 
 static json_t *child(const struct build *b, const struct bwl_pol_peer *x, uint32_t if_id)
 {
+	static const char *const marks[] = { "mark_in", "mark_out", "set_mark_in" };
 	const struct bwl_pol_ipsec *ip = &b->p->ipsec;
 	json_t *o = json_object(), *a;
 
@@ -149,8 +152,11 @@ static json_t *child(const struct build *b, const struct bwl_pol_peer *x, uint32
 	append_prefixes(list(o, "remote_ts"), x->addresses, x->naddresses);
 	set(o, "mode", "tunnel");
 	set(o, "policies", "yes");
-	set(o, "if_id_in", "%u", if_id);
-	set(o, "if_id_out", "%u", if_id);
+	set(o, "if_id_in", "%u", b->by_mark ? BWL_TUN_IF_ID : if_id);
+	set(o, "if_id_out", "%u", b->by_mark ? BWL_TUN_IF_ID : if_id);
+	/* inbound SAs must match what comes from the network, which has no mark: they set it */
+	for (size_t i = 0; b->by_mark && i < sizeof(marks) / sizeof(marks[0]); i++)
+		set(o, marks[i], "%u/0x%x", if_id, BWL_MARK_ID);
 	set_seconds(o, "rekey_time", ip->rekey_ns);
 	set_seconds(o, "life_time", ip->hard_ns);
 	set(o, "rekey_packets", REKEY_PACKETS);
@@ -255,13 +261,13 @@ static int add_peer(struct build *b, const struct bwl_pol_peer *x, uint32_t if_i
 	return 0;
 }
 
-int bwl_ipsec_tree(const struct bwl_policy *p, const uint32_t *if_id,
+int bwl_ipsec_tree(const struct bwl_policy *p, const uint32_t *if_id, bool by_mark,
 		   const struct bwl_ipsec_caps *caps, const char *dir, json_t **ret,
 		   struct bwl_err *e)
 {
 	struct build b = {
-		.p = p, .caps = caps, .dir = dir, .e = e, .conns = json_object(),
-		.secrets = json_object(),
+		.p = p, .by_mark = by_mark, .caps = caps, .dir = dir, .e = e,
+		.conns = json_object(), .secrets = json_object(),
 	};
 	int r = 0;
 

@@ -2,7 +2,7 @@
 /*
  * From the policy to strongSwan's connections: one tree, written as the text of swanctl.conf or
  * sent to charon by VICI. Each peer with `ipsec` is a connection bwl-NAME with a child of the same
- * name, whose SAs and policies carry the peer's id as if_id.
+ * name, whose SAs and policies carry the peer's id as if_id, or as mark (maps/tunnel.h).
  */
 #ifndef BWL_IPSEC_CONN_H
 #define BWL_IPSEC_CONN_H
@@ -34,9 +34,10 @@ bool bwl_ipsec_peer_name(const char *conn, char buf[static BWL_NAME_LEN]);
 
 /*
  * The sections `connections` and, where post-quantum preshared keys are used, `secrets` (without
- * the secrets). if_id[i] belongs to p->peers[i]; 0: leave the peer out. dir: swanctl's.
+ * the secrets). if_id[i] belongs to p->peers[i]; 0: leave the peer out. by_mark: the
+ * tunnel device is a plain one. dir: swanctl's.
  */
-int bwl_ipsec_tree(const struct bwl_policy *p, const uint32_t *if_id,
+int bwl_ipsec_tree(const struct bwl_policy *p, const uint32_t *if_id, bool by_mark,
 		   const struct bwl_ipsec_caps *caps, const char *dir, json_t **ret,
 		   struct bwl_err *e);
 /* As swanctl.conf. */

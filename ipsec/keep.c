@@ -74,13 +74,17 @@ static bool is_due(json_t *waits, const char *name, uint64_t now, uint64_t first
 	return due;
 }
 
-static uint32_t if_id_of(json_t *conn)
+/* The peer's id: its mark where there is one ("7/0x3fffff"), else its if_id. */
+static uint32_t peer_id_of(json_t *conn)
 {
-	const char *name;
+	const char *name, *mark;
 	json_t *child;
 
-	json_object_foreach(json_object_get(conn, "children"), name, child)
-		return (uint32_t)bwl_vici_number(child, "if_id_out");
+	json_object_foreach(json_object_get(conn, "children"), name, child) {
+		mark = bwl_vici_text(child, "mark_out");
+		return *mark ? (uint32_t)strtoul(mark, NULL, 10)
+			     : (uint32_t)bwl_vici_number(child, "if_id_out");
+	}
 	return 0;
 }
 
@@ -101,7 +105,7 @@ static int one(struct bwl_keep *k, struct bwl_vici *v, const struct bwl_idle_loo
 	int r;
 
 	json_object_del(k->wait[!up], name);
-	if (up && (!seen->has_sa || seen->has_sa(if_id_of(conn), seen->arg))) {
+	if (up && (!seen->has_sa || seen->has_sa(peer_id_of(conn), seen->arg))) {
 		json_object_del(k->wait[up], name);
 		return 0;
 	}

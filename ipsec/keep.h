@@ -21,8 +21,8 @@ void bwl_keep_free(struct bwl_keep *k);	/* NULL-safe */
 #define BWL_KEEP_LAST_NS 60000000000ULL		/* between attempts, which come at ever longer intervals */
 
 struct bwl_keep_seen {
-	/* Has the data plane an SA for this if_id? NULL: not asked. */
-	bool (*has_sa)(uint32_t if_id, void *arg);
+	/* Has the data plane an SA for this peer id? NULL: not asked. */
+	bool (*has_sa)(uint32_t id, void *arg);
 	void *arg;
 	/* What was done for a peer; rekeyed: charon has an SA, the data plane none. NULL: not told. */
 	void (*did)(const char *peer, bool rekeyed, void *arg);

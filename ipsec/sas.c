@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ipsec/sas.h"
+#include "maps/tunnel.h"
 
 struct collect {
 	struct bwl_ipsec_sa *sas;
@@ -26,6 +27,7 @@ static void fill_child(struct bwl_ipsec_child *x, const json_t *o)
 	x->spi_in = hex(o, "spi-in");
 	x->spi_out = hex(o, "spi-out");
 	x->if_id = hex(o, "if-id-out");
+	x->peer_id = x->if_id == BWL_TUN_IF_ID ? hex(o, "mark-out") & BWL_MARK_ID : x->if_id;
 	x->unique = bwl_vici_number(o, "uniqueid");
 	x->age_s = bwl_vici_number(o, "install-time");
 	x->rekey_s = bwl_vici_number(o, "rekey-time");

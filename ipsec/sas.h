@@ -9,6 +9,7 @@ struct bwl_ipsec_child {
 	char state[16];			/* "INSTALLED", "REKEYING", … */
 	uint32_t spi_in, spi_out;	/* host byte order */
 	uint32_t if_id;
+	uint32_t peer_id;		/* if_id, or by its marks on a plain interface (maps/tunnel.h) */
 	uint64_t unique;
 	uint64_t age_s, rekey_s, hard_s;	/* rekey_s, hard_s: from now; 0: due */
 	uint64_t bytes_in, bytes_out;

@@ -293,10 +293,10 @@ int bwl_track_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
 	case BWL_XFRM_SA_GONE:
 		if (!m->sa.spi)		/* the kernel's own request for an SA */
 			return 0;
-		id = m->sa.if_id;
+		id = m->sa.peer;
 		break;
 	default:
-		id = m->policy.if_id;
+		id = m->policy.peer;
 		r = device_news(t, m);
 	}
 	if (!r)

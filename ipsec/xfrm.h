@@ -37,6 +37,7 @@ struct bwl_xfrm_sa {
 	struct bwl_xfrm_addr src, dst;
 	__be32 spi;
 	uint32_t if_id, reqid, offload_ifindex;
+	uint32_t peer;		/* whose: if_id, or by its marks on a plain interface (maps/tunnel.h) */
 	struct bwl_xfrm_mark mark;
 	uint8_t proto, mode;	/* IPPROTO_ESP …; XFRM_MODE_TUNNEL … */
 	uint8_t dir;		/* IN or OUT as far as the kernel says it (6.10, or offloaded) */
@@ -58,6 +59,7 @@ struct bwl_xfrm_policy {
 	uint32_t index;		/* its name in the kernel */
 	uint32_t stamp;		/* for who keeps a table of them */
 	uint32_t if_id, priority, offload_ifindex;
+	uint32_t peer;		/* as of an SA */
 	struct bwl_xfrm_mark mark;
 	struct bwl_xfrm_addr sel_src, sel_dst;
 	uint8_t sel_src_len, sel_dst_len;
@@ -112,7 +114,7 @@ struct bwl_xfrm_default { bool known, blocks_in, blocks_fwd, blocks_out; };
 int bwl_xfrm_default_get(struct bwl_xfrm_default *ret, struct bwl_err *e);
 
 /*
- * xfrm_drop.c: revocation. Removes every SA and then every policy whose if_id is first … last (one
+ * xfrm_drop.c: revocation. Removes every SA and then every policy of the peers first … last (one
  * peer: the same twice), and looks again until none is left: -EBUSY when something makes new ones
  * faster. Asks nobody but the kernel. SAs go first: a policy without an SA lets nothing out,
  * also in a device, while an SA without its policy may be passed by.

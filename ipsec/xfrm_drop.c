@@ -61,7 +61,7 @@ static int put_sa(const struct bwl_xfrm_msg *m, void *arg)
 	void *body;
 
 	/* without an SPI it is the kernel's own request for an SA: no key, no name to remove it by */
-	if (m->kind != BWL_XFRM_SA || sa->if_id < p->first || sa->if_id > p->last || !sa->spi)
+	if (m->kind != BWL_XFRM_SA || sa->peer < p->first || sa->peer > p->last || !sa->spi)
 		return 0;
 	h = put(p, XFRM_MSG_DELSA, sizeof(*id), &body);
 	if (!h)
@@ -90,7 +90,7 @@ static int put_policy(const struct bwl_xfrm_msg *m, void *arg)
 	void *body;
 
 	/* socket policies have no direction of ours, and no if_id */
-	if (m->kind != BWL_XFRM_POLICY || q->if_id < p->first || q->if_id > p->last || !q->dir)
+	if (m->kind != BWL_XFRM_POLICY || q->peer < p->first || q->peer > p->last || !q->dir)
 		return 0;
 	h = put(p, XFRM_MSG_DELPOLICY, sizeof(*id), &body);
 	if (!h)

@@ -95,6 +95,16 @@ static struct bwl_xfrm_mark mark(const struct attrs *x)
 	return (struct bwl_xfrm_mark){ m.v, m.m };
 }
 
+/* Inbound SAs match without a mark, and set one. */
+static uint32_t peer_of(const struct attrs *x, uint32_t if_id)
+{
+	struct bwl_xfrm_mark m = mark(x);
+
+	if (if_id != BWL_TUN_IF_ID)
+		return if_id;
+	return (m.m ? m.v : attr_u32(x, XFRMA_SET_MARK)) & BWL_MARK_ID;
+}
+
 /* Bytes of initialisation vector, and the multiple to which payload is padded (at least 4). */
 static const struct cipher {
 	const char *name;
@@ -195,6 +205,7 @@ static int read_sa(const struct xfrm_usersa_info *u, const struct attrs *x, stru
 	sa->esn = u->flags & XFRM_STATE_ESN;
 	sa->life = life(u);
 	sa->if_id = attr_u32(x, XFRMA_IF_ID);
+	sa->peer = peer_of(x, sa->if_id);
 	sa->mark = mark(x);
 	sa->udp = x->at[XFRMA_ENCAP];
 	read_offload(x, &sa->offload, &sa->offload_ifindex, &sa->dir);
@@ -224,6 +235,7 @@ static int read_policy(const struct xfrm_userpolicy_info *u, const struct attrs 
 	p->sel_all = !u->sel.prefixlen_s && !u->sel.prefixlen_d && !u->sel.proto &&
 		     !u->sel.sport_mask && !u->sel.dport_mask && !u->sel.ifindex;
 	p->if_id = attr_u32(x, XFRMA_IF_ID);
+	p->peer = peer_of(x, p->if_id);
 	p->mark = mark(x);
 	if (attr(x, XFRMA_POLICY_TYPE, &type, sizeof(type)))
 		p->type = type.type;

@@ -102,8 +102,9 @@ static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *po
 }
 
 /* From here on the programs know the port; before, they drop everything of it. */
-static void register_port(struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind)
+static void register_port(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind)
 {
+	struct bwl_pins *p = l->pins;
 	uint32_t id = (uint32_t)port_id_for(p, d->name);
 	struct bwl_dev *dev = &p->dev[id];
 
@@ -113,7 +114,8 @@ static void register_port(struct bwl_pins *p, const struct bwl_netdev *d, unsign
 	dev->mtu = d->mtu;
 	dev->kind = (uint8_t)kind;
 	memcpy(dev->mac, d->mac, 6);
-	dev->flags = kind == BWL_PORT_UPLINK && paced(d) ? BWL_DEV_FQ : 0;
+	dev->flags = kind == BWL_PORT_UPLINK && paced(d) ? BWL_DEV_FQ
+		     : kind == BWL_PORT_TUNNEL && l->by_mark ? BWL_DEV_PLAIN : 0;
 	dev->ifindex = d->ifindex;
 	p->ifport[d->ifindex].v = id + 1;
 }
@@ -163,7 +165,7 @@ int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct
 		r = r > 0 ? 0 : r;	/* replaced in the form that it had, and why */
 	}
 	if (!r)
-		register_port(l->pins, d, kind);
+		register_port(l, d, kind);
 	return r;
 }
 

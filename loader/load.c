@@ -160,7 +160,13 @@ void bwl_load_init(void)
 	libbpf_register_prog_handler("xdp.frags", BPF_PROG_TYPE_XDP, BPF_XDP, NULL);
 }
 
-static int open_skel(struct bwlimit **ret, bool frags, bool tunnel, struct bwl_err *e)
+/* What differs between kernels, found by trying. */
+struct form {
+	bool frags;		/* multi-buffer XDP */
+	bool tunnel, by_mark;	/* the tunnel device's programs, and for which sort of it */
+};
+
+static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 {
 	struct bpf_program *p;
 
@@ -170,9 +176,10 @@ static int open_skel(struct bwlimit **ret, bool frags, bool tunnel, struct bwl_e
 		return bwl_fail(e, errno, "cannot open the programs: %s", strerror(errno));
 	bpf_object__for_each_program(p, (*ret)->obj)
 		if (bpf_program__type(p) == BPF_PROG_TYPE_XDP)
-			bpf_program__set_flags(p, frags ? BPF_F_XDP_HAS_FRAGS : 0);
-	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunin, tunnel);
-	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunout, tunnel);
+			bpf_program__set_flags(p, f.frags ? BPF_F_XDP_HAS_FRAGS : 0);
+	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunin, f.tunnel);
+	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunout, f.tunnel);
+	(*ret)->rodata->bwl_by_mark = f.by_mark;
 	return 0;
 }
 
@@ -188,10 +195,10 @@ static int load_skel(struct bwlimit **skel, int r, struct bwl_err *e)
 	return bwl_hint(e, "bwlimit-load probe says what is missing");
 }
 
-static int open_and_load(struct bwl_load *l, const struct bwl_dims *d, bool frags, bool tunnel,
+static int open_and_load(struct bwl_load *l, const struct bwl_dims *d, struct form f,
 			 struct bwl_err *e)
 {
-	int r = open_skel(&l->skel, frags, tunnel, e);
+	int r = open_skel(&l->skel, f, e);
 
 	if (r)
 		return r;
@@ -216,7 +223,7 @@ static int reuse_maps(struct bwlimit *skel, const int fd[_BWL_PIN_MAX])
 
 static int load_on(struct bwl_pins *p, bool frags, struct bwlimit **ret, struct bwl_err *e)
 {
-	int r = open_skel(ret, frags, p->ctl->tunnel, e);
+	int r = open_skel(ret, (struct form){ frags, p->ctl->tunnel, bwl_is_by_mark(p) }, e);
 
 	return r ? r : load_skel(ret, reuse_maps(*ret, p->fd), e);
 }
@@ -235,7 +242,7 @@ struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, const char *prog, bo
 	struct bpf_program *p;
 	int r;
 
-	if (open_skel(&skel, frags, false, e))
+	if (open_skel(&skel, (struct form){ .frags = frags }, e))
 		return NULL;
 	bpf_object__for_each_program(p, skel->obj)
 		bpf_program__set_autoload(p, prog ? !strcmp(bpf_program__name(p), prog)
@@ -272,7 +279,7 @@ static int write_first_words(struct bwl_load *l, const struct bwl_make *m, struc
 
 	for (i = 0; i < BWL_SCHEDS; i++)
 		c.sched[i] = (struct bwl_sched){ BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS };
-	while (!c.tag)
+	while (!(c.tag & ~BWL_MARK_ID))	/* ESP carries the upper bits where marks tell peers apart */
 		if (getrandom(&c.tag, sizeof(c.tag), 0) < 0)
 			return bwl_fail(e, errno, "no randomness for the tag: %s", strerror(errno));
 	if (bpf_map__update_elem(l->skel->maps.bwl_ctl_v1, &zero, sizeof(zero), &c, sizeof(c), 0) ||
@@ -323,24 +330,26 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_di
 	return r ? r : bwl_load_clear(path, e);
 }
 
-/* By trying: all, without multi-buffer XDP, without the tunnel device, without both. */
+/* The best form first. A tunnel device that is a plain one already takes only programs for such. */
 static int load_what_it_takes(struct bwl_load *l, const struct bwl_dims *d, struct bwl_err *e)
 {
-	static const struct { bool frags, tunnel; } ways[] = {
-		{ true, true }, { false, true }, { true, false }, { false, false },
+	static const struct form forms[] = {
+		{ true, true, false }, { false, true, false }, { true, true, true },
+		{ false, true, true }, { true, false, false }, { false, false, false },
 	};
-	unsigned i = l->tunnel ? 0 : 2, first = i;
+	unsigned i = !l->tunnel ? 4 : l->by_mark ? 2 : 0, first = i;
 	int r = -1;
 
-	for (; r && i < sizeof(ways) / sizeof(ways[0]); i++) {
-		r = open_and_load(l, d, ways[i].frags, ways[i].tunnel, i == first ? e : NULL);
+	for (; r && i < sizeof(forms) / sizeof(forms[0]); i++) {
+		r = open_and_load(l, d, forms[i], i == first ? e : NULL);
 		if (r)
 			continue;
-		if (!ways[i].frags)
+		if (!forms[i].frags)
 			bwl_warn("XDP without multi-buffer frames: the kernel refuses xdp.frags");
-		if (l->tunnel && !ways[i].tunnel)
-			bwl_warn("the kernel refuses the tunnel device's programs (kfuncs of kernel 6.2); encrypted peers stay closed (no-sa)");
-		l->tunnel = ways[i].tunnel;
+		if (l->tunnel && !forms[i].tunnel)
+			bwl_warn("the kernel refuses the tunnel device's programs; encrypted peers stay closed (no-sa)");
+		l->tunnel = forms[i].tunnel;
+		l->by_mark = forms[i].by_mark;
 	}
 	return r;
 }

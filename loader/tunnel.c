@@ -24,17 +24,35 @@ int bwl_tunnel_make(struct bwl_load *l, const struct bwl_attach *a, const struct
 		    struct bwl_err *e)
 {
 	struct bwl_err why = { 0 };
-	uint32_t ifindex;
 
 	if (!is_wanted(a, pol))
 		return 0;
-	l->tunnel = !bwl_netdev_add_xfrm(name_of(a), &ifindex, a->tunnel ? e : &why);
+	l->tunnel = !bwl_netdev_add_xfrm(name_of(a), &l->by_mark, a->tunnel ? e : &why);
 	if (l->tunnel)
 		return 0;
 	if (a->tunnel)
 		return e ? -e->code : -EOPNOTSUPP;
 	bwl_warn("%s; encrypted peers stay closed (no-sa)", why.text);
 	return 0;
+}
+
+/* Programs without kfuncs cannot use a device that collects metadata: it was made for nothing. */
+static int fit(const struct bwl_load *l, const char *name, struct bwl_netdev *d, struct bwl_err *e)
+{
+	bool plain = l->by_mark;
+	int r = bwl_netdev_add_xfrm(name, &plain, e);
+
+	if (!r)
+		r = bwl_netdev_get(name, d, e);
+	if (!r && plain != l->by_mark) {
+		r = bwl_netdev_del(d->ifindex, e);
+		plain = l->by_mark;
+		if (!r)
+			r = bwl_netdev_add_xfrm(name, &plain, e);
+		if (!r)
+			r = bwl_netdev_get(name, d, e);
+	}
+	return r;
 }
 
 int bwl_tunnel_attach(struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e)
@@ -46,7 +64,7 @@ int bwl_tunnel_attach(struct bwl_load *l, const struct bwl_attach *a, struct bwl
 	for (i = 0; !a->tunnel && i < BWL_MAX_PORTS; i++)
 		if (l->pins->dev[i].ifindex && l->pins->dev[i].kind == BWL_PORT_TUNNEL)
 			name = l->pins->dev[i].name;
-	r = bwl_netdev_get(name, &d, e);
+	r = fit(l, name, &d, e);
 	if (!r)
 		r = bwl_attach_port(l, a, &d, BWL_PORT_TUNNEL, e);
 	if (!r)

@@ -43,6 +43,7 @@ struct bwl_control {
 BWL_ASSERT_SIZE(struct bwl_control, 128);
 
 enum bwl_dev_flags {
+	BWL_DEV_PLAIN = 1 << 1,	/* the tunnel device: SAs are told apart by marks (tunnel.h) */
 	BWL_DEV_FQ = 1 << 0,	/* departure times are kept: root qdisc fq, or mq with fq below */
 };
 

@@ -87,7 +87,7 @@ enum bwl_port_flags {
 	BWL_PORT_HOST = 1 << 0,
 	BWL_PORT_UPLINK = 1 << 1,
 	BWL_PORT_MAC = 1 << 2,	/* mac[] is enforced */
-	BWL_PORT_TUNNEL = 1 << 3, /* xfrm interface in collect-metadata mode */
+	BWL_PORT_TUNNEL = 1 << 3, /* the xfrm interface of the encrypted peers */
 };
 
 struct bwl_port {

@@ -7,11 +7,18 @@
  * bwl_tunnel_v1[peer id]. An entry that says SA lets packets into the tunnel device, nothing
  * more: there the kernel drops what has no SA, and the last gate drops what is not ESP. So an
  * entry that is late costs packets, never a byte in the clear.
+ *
+ * Before kernel 6.2 no program can give a packet an if_id. There the tunnel device is a plain xfrm
+ * interface, all SAs and policies have its if_id, and a mark says which peer's they are: outbound
+ * SAs and all policies match on it, inbound SAs set it.
  */
 #ifndef BWL_MAPS_TUNNEL_H
 #define BWL_MAPS_TUNNEL_H
 
 #include "abi.h"
+
+#define BWL_TUN_IF_ID 0x62776c00U	/* of the plain interface; above every peer id */
+#define BWL_MARK_ID 0x003fffffU		/* bits of a mark that are a peer id */
 
 enum bwl_tunnel_flags {
 	BWL_TUN_SA = 1 << 0,		/* an outbound SA and a policy that demands it */

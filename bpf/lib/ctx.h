@@ -22,6 +22,9 @@ static __always_inline __u64 bwl_now(void)
 #define bwl_now_mono() bpf_ktime_get_ns()	/* stands still in suspend, as fq's clock does */
 #endif
 
+/* The tunnel device is a plain xfrm interface: user space says so before it loads (maps/tunnel.h). */
+const volatile _Bool bwl_by_mark = 0;
+
 struct bwl_ctx {
 	struct bwl_pkt pkt;
 	__u64 now_ns;

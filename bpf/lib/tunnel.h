@@ -2,7 +2,8 @@
 /*
  * The tunnel device: one xfrm interface in collect-metadata mode (kernel 6.1) for all encrypted
  * peers; which one a packet belongs to is its if_id, the peer's id. The kfuncs are of kernel 6.2,
- * in module xfrm_interface; weak, so that the other programs load without them.
+ * in module xfrm_interface; weak, so that the programs load without them: then the interface is a
+ * plain one, and the peer's id is in the mark (bwl_by_mark; maps/tunnel.h).
  *
  * The if_id is set at the device's egress: the kernel takes it from there only for a packet that
  * bpf_redirect_neigh() has given a route before.
@@ -20,15 +21,25 @@ struct bpf_xfrm_info {
 int bpf_skb_set_xfrm_info(struct __sk_buff *skb, const struct bpf_xfrm_info *from) __ksym __weak;
 int bpf_skb_get_xfrm_info(struct __sk_buff *skb, struct bpf_xfrm_info *to) __ksym __weak;
 
-/* Decrypted. The kernel does not check what comes out against the SA's policy here: we do. */
-static __always_inline int bwl_tunnel_arrive(struct bwl_ctx *c, struct __sk_buff *skb)
+/* Whose SA a packet came through; 0 nobody's. */
+static __always_inline __u32 bwl_tunnel_from(struct __sk_buff *skb, __u32 mark)
 {
 	struct bpf_xfrm_info info = {};
+
+	if (bwl_by_mark)
+		return mark & BWL_MARK_ID;
+	return bpf_skb_get_xfrm_info(skb, &info) ? 0 : info.if_id;
+}
+
+/* Decrypted. The kernel does not check what comes out against the SA's policy here: we do. */
+static __always_inline int bwl_tunnel_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 mark)
+{
+	__u32 id = bwl_tunnel_from(skb, mark);
 	int r;
 
-	if (bpf_skb_get_xfrm_info(skb, &info))
+	if (!id)
 		return BWL_R_NO_SA;
-	r = bwl_grant(c, info.if_id);
+	r = bwl_grant(c, id);
 	if (r != BWL_R_NONE)
 		return r;
 	if (c->peer->meta.path == BWL_PATH_CLEAR)
@@ -69,6 +80,10 @@ static __always_inline int bwl_tunnel_enter(struct bwl_ctx *c, struct __sk_buff 
 		return r;
 	if (c->peer->meta.path == BWL_PATH_CLEAR)
 		return BWL_R_GATE;
+	if (bwl_by_mark) {
+		skb->mark = bwl_esp_mark(c, c->id);
+		return BWL_R_PASS_GATE;
+	}
 	info.if_id = c->id;
 	return bpf_skb_set_xfrm_info(skb, &info) ? BWL_R_SEND : BWL_R_PASS_GATE;
 }

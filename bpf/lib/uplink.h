@@ -178,6 +178,12 @@ static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb)
 	return bwl_accept(c, skb);
 }
 
+/* What a packet to this peer has for a mark when it has become ESP: the kernel keeps it. */
+static __always_inline __u32 bwl_esp_mark(const struct bwl_ctx *c, __u32 id)
+{
+	return bwl_by_mark ? (c->ctl->tag & ~BWL_MARK_ID) | (id & BWL_MARK_ID) : c->ctl->tag;
+}
+
 /*
  * The last gate: only what our program tagged at a host port, and that either as ESP to its
  * peer's DPU or because it may go in the clear at this moment; otherwise only what the DPU made
@@ -188,13 +194,13 @@ static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 	__u32 remote = bwl_is_esp(&c->pkt) || bwl_is_ike(&c->pkt) ? bwl_remote(c, c->pkt.daddr) : 0;
 	int r;
 
+	if (remote && bwl_is_esp(&c->pkt) && skb->mark == bwl_esp_mark(c, remote)) {
+		skb->mark = 0;
+		r = bwl_grant(c, remote);
+		return r == BWL_R_NONE ? BWL_R_PASS_ESP : r;
+	}
 	if (skb->mark == c->ctl->tag) {
 		skb->mark = 0;
-		/* The kernel keeps the mark of the packet that it encrypts. */
-		if (remote && bwl_is_esp(&c->pkt)) {
-			r = bwl_grant(c, remote);
-			return r == BWL_R_NONE ? BWL_R_PASS_ESP : r;
-		}
 		r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
 		return r == BWL_R_NONE && c->peer->meta.path == BWL_PATH_CLEAR ? BWL_R_PASS_GATE
 									       : BWL_R_GATE;

@@ -14,9 +14,12 @@ static __always_inline __u32 bwl_xdp_len(struct xdp_md *xdp)
 	return xdp->data_end - xdp->data;
 }
 
-static __always_inline int bwl_xdp_parse(struct bwl_ctx *c, struct xdp_md *xdp)
+/* Global as bwl_tc_parse() is, and for Linux 6.1, which loses sight of the frame when it is inlined. */
+BWL_GLOBAL int bwl_xdp_parse(struct xdp_md *xdp, struct bwl_pkt *k)
 {
-	return bwl_parse(&c->pkt, (void *)(long)xdp->data, (void *)(long)xdp->data_end, c->len);
+	if (!k)
+		return BWL_R_TRUNCATED;
+	return bwl_parse(k, (void *)(long)xdp->data, (void *)(long)xdp->data_end, bwl_xdp_len(xdp));
 }
 
 /*

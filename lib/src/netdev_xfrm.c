@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <bwl/netdev.h>
+#include "maps/tunnel.h"
 #include "nl.h"
 
 #define RULE_PRIORITY 5210U	/* any: only packets bound to the device match */
@@ -21,7 +22,8 @@ static struct nlmsghdr *request(char *buf, uint16_t type, uint16_t flags)
 	return h;
 }
 
-static int add_link(const char *name)
+/* if_id 0: in collect-metadata mode. */
+static int add_link(const char *name, uint32_t if_id)
 {
 	char buf[512];
 	struct nlmsghdr *h = request(buf, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
@@ -33,7 +35,10 @@ static int add_link(const char *name)
 	info = mnl_attr_nest_start(h, IFLA_LINKINFO);
 	mnl_attr_put_strz(h, IFLA_INFO_KIND, "xfrm");
 	data = mnl_attr_nest_start(h, IFLA_INFO_DATA);
-	mnl_attr_put(h, IFLA_XFRM_COLLECT_METADATA, 0, NULL);
+	if (if_id)
+		mnl_attr_put_u32(h, IFLA_XFRM_IF_ID, if_id);
+	else
+		mnl_attr_put(h, IFLA_XFRM_COLLECT_METADATA, 0, NULL);
 	mnl_attr_nest_end(h, data);
 	mnl_attr_nest_end(h, info);
 	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
@@ -59,11 +64,18 @@ static void no_addresses(uint32_t ifindex)
 
 struct mode {
 	bool collects;
+	uint32_t if_id;
 };
+
+static void one_word(const struct nlattr *k, struct mode *x)
+{
+	x->collects |= mnl_attr_get_type(k) == IFLA_XFRM_COLLECT_METADATA;
+	if (mnl_attr_get_type(k) == IFLA_XFRM_IF_ID && !mnl_attr_validate(k, MNL_TYPE_U32))
+		x->if_id = mnl_attr_get_u32(k);
+}
 
 static int info_data(const struct nlattr *a, void *arg)
 {
-	struct mode *x = arg;
 	const struct nlattr *n, *k;
 
 	if (mnl_attr_get_type(a) != IFLA_LINKINFO)
@@ -71,7 +83,7 @@ static int info_data(const struct nlattr *a, void *arg)
 	mnl_attr_for_each_nested(n, a)
 		if (mnl_attr_get_type(n) == IFLA_INFO_DATA)
 			mnl_attr_for_each_nested(k, n)
-				x->collects |= mnl_attr_get_type(k) == IFLA_XFRM_COLLECT_METADATA;
+				one_word(k, arg);
 	return MNL_CB_OK;
 }
 
@@ -80,8 +92,8 @@ static int one_link(const struct nlmsghdr *h, void *arg)
 	return mnl_attr_parse(h, sizeof(struct ifinfomsg), info_data, arg);
 }
 
-/* A kernel before 6.1 ignores the attribute and makes an interface of another sort. */
-static bool collects_metadata(uint32_t ifindex)
+/* A kernel before 6.1 ignores the attribute and makes an interface of another sort: look. */
+static struct mode mode_of(uint32_t ifindex)
 {
 	char buf[256];
 	struct nlmsghdr *h = request(buf, RTM_GETLINK, 0);
@@ -90,34 +102,54 @@ static bool collects_metadata(uint32_t ifindex)
 
 	m->ifi_family = AF_UNSPEC;
 	m->ifi_index = (int)ifindex;
-	return !bwl_nl_talk(NETLINK_ROUTE, h, one_link, &x) && x.collects;
+	bwl_nl_talk(NETLINK_ROUTE, h, one_link, &x);
+	return x;
 }
 
-int bwl_netdev_add_xfrm(const char *name, uint32_t *ret_ifindex, struct bwl_err *e)
+/* One that is there, of either sort. */
+static int known(const char *name, struct bwl_netdev *d, bool *ret_plain, struct bwl_err *e)
 {
-	struct bwl_netdev d;
-	int r = add_link(name);
-	bool made = !r;
+	struct mode x;
+	int r = bwl_netdev_get(name, d, e);
 
-	if (r && r != -EEXIST) {
-		bwl_fail(e, -r, "cannot make xfrm interface %s: %s", name, strerror(-r));
-		return bwl_hint(e, "modprobe xfrm_interface (kernel 6.1, CONFIG_XFRM_INTERFACE)");
-	}
-	r = bwl_netdev_get(name, &d, e);
 	if (r)
 		return r;
-	if (made)
-		no_addresses(d.ifindex);
-	if (!strcmp(d.kind, "xfrm") && collects_metadata(d.ifindex)) {
-		*ret_ifindex = d.ifindex;
+	x = mode_of(d->ifindex);
+	*ret_plain = !x.collects;
+	if (!strcmp(d->kind, "xfrm") && (x.collects || x.if_id == BWL_TUN_IF_ID))
 		return 0;
-	}
-	if (made) {
-		bwl_netdev_del(d.ifindex, NULL);
-		return bwl_fail(e, EOPNOTSUPP, "xfrm interfaces of this kernel collect no metadata (kernel 6.1)");
-	}
-	bwl_fail(e, EEXIST, "%s is there and is no xfrm interface that collects metadata", name);
+	bwl_fail(e, EEXIST, "%s is there and is no xfrm interface of bwlimit's", name);
 	return bwl_hint(e, "ip link del %s, or give another name", name);
+}
+
+static int make(const char *name, bool plain, struct bwl_netdev *d, struct bwl_err *e)
+{
+	int r = add_link(name, plain ? BWL_TUN_IF_ID : 0);
+
+	if (r) {
+		bwl_fail(e, -r, "cannot make xfrm interface %s: %s", name, strerror(-r));
+		return bwl_hint(e, "modprobe xfrm_interface (CONFIG_XFRM_INTERFACE)");
+	}
+	r = bwl_netdev_get(name, d, e);
+	if (r)
+		return r;
+	no_addresses(d->ifindex);
+	if (plain || mode_of(d->ifindex).collects)
+		return 0;
+	bwl_netdev_del(d->ifindex, NULL);
+	return bwl_fail(e, EOPNOTSUPP, "xfrm interfaces of this kernel collect no metadata (kernel 6.1)");
+}
+
+int bwl_netdev_add_xfrm(const char *name, bool *plain, struct bwl_err *e)
+{
+	struct bwl_netdev d;
+
+	if (!bwl_netdev_get(name, &d, NULL))
+		return known(name, &d, plain, e);
+	if (!*plain && !make(name, false, &d, NULL))
+		return 0;
+	*plain = true;
+	return make(name, true, &d, e);
 }
 
 int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e)

@@ -374,6 +374,16 @@ int bwl_event_lost(struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total, 
 	return 0;
 }
 
+bool bwl_is_by_mark(const struct bwl_pins *p)
+{
+	unsigned i;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++)
+		if (p->dev[i].ifindex && p->dev[i].kind == BWL_PORT_TUNNEL)
+			return p->dev[i].flags & BWL_DEV_PLAIN;
+	return false;
+}
+
 bool bwl_is_paced(const struct bwl_pins *p)
 {
 	unsigned i, n = 0;

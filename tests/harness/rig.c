@@ -128,9 +128,10 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	bpf_map__set_max_entries(s->maps.bwl_extra_v1, extras);
 	bpf_map__set_max_entries(s->maps.bwl_window_v1, windows);
 	bpf_map__set_max_entries(s->maps.bwl_winown_v1, windows);
-	/* Their kfuncs are the VM's: tests/vm. */
-	bpf_program__set_autoload(s->progs.bwl_tc_tunin, false);
-	bpf_program__set_autoload(s->progs.bwl_tc_tunout, false);
+	/* With if_ids they need a module's kfuncs: tests/vm. */
+	bpf_program__set_autoload(s->progs.bwl_tc_tunin, o->plain_tunnel);
+	bpf_program__set_autoload(s->progs.bwl_tc_tunout, o->plain_tunnel);
+	s->rodata->bwl_by_mark = o->plain_tunnel;
 	if (bwlimit_test__load(s))
 		rig_die("cannot load the test object: %s (root and kernel >= 5.12 are needed)",
 			strerror(errno));
@@ -140,6 +141,8 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	rig->prog[RIG_XDP_UPIN] = bpf_program__fd(s->progs.bwl_xdp_upin);
 	rig->prog[RIG_UPIN] = bpf_program__fd(s->progs.bwl_tc_upin);
 	rig->prog[RIG_GATE] = bpf_program__fd(s->progs.bwl_tc_gate);
+	rig->prog[RIG_TUNIN] = bpf_program__fd(s->progs.bwl_tc_tunin);
+	rig->prog[RIG_TUNOUT] = bpf_program__fd(s->progs.bwl_tc_tunout);
 	if (bpf_map_update_elem(bpf_map__fd(s->maps.bwl_schema_v1), &zero, &schema, 0))
 		rig_die("cannot write the schema: %s", strerror(errno));
 	rig->tagged = tagged__open_and_load();
@@ -183,6 +186,11 @@ static void fill(struct rig *rig, const struct rig_opts *o)
 		snprintf(p->dev[i].name, sizeof(p->dev[i].name), "%s", port_names[i]);
 		p->ifport[rig->ifindex[i]].v = (uint32_t)i + 1;
 	}
+	if (!o->plain_tunnel)
+		return;
+	p->dev[RIG_P1].kind = BWL_PORT_TUNNEL;
+	p->dev[RIG_P1].flags = BWL_DEV_PLAIN;
+	p->ctl->tunnel = p->dev[RIG_P1].ifindex;
 }
 
 struct bwl_pins *rig_pins(struct rig *rig)
@@ -331,6 +339,11 @@ static void build(const struct rig_packet *k, struct frame *f)
 	}
 }
 
+static bool is_egress(const struct rig_packet *k)
+{
+	return k->prog == RIG_GATE || k->prog == RIG_TUNOUT;
+}
+
 static bool is_xdp(const struct rig_packet *k)
 {
 	return k->prog == RIG_XDP || k->prog == RIG_XDP_UPIN;
@@ -346,7 +359,7 @@ static int test_run(struct rig *rig, const struct rig_packet *k, const struct fr
 		.ifindex = (uint32_t)rig->ifindex[k->port], .mark = k->mark,
 		.gso_size = k->gso_size, .gso_segs = k->gso_segs,
 	};
-	if (k->prog != RIG_GATE)
+	if (!is_egress(k))
 		skb->ingress_ifindex = skb->ifindex;
 	else if (k->ingress != RIG_NOWHERE)
 		skb->ingress_ifindex = (uint32_t)rig->ifindex[k->ingress];
@@ -381,7 +394,7 @@ unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result 
 	static struct frame f;
 	struct __sk_buff skb;
 
-	if (k->prog == RIG_GATE)
+	if (is_egress(k))
 		row += BWL_MAX_PORTS;
 	was = &rig->last[row * BWL_REASON_SLOTS];
 	read_row(rig, row, was);

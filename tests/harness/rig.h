@@ -21,10 +21,11 @@ enum rig_port { RIG_H0, RIG_H1, RIG_P0, RIG_P1, RIG_PORTS, RIG_ALIEN = RIG_PORTS
 #define RIG_SECOND 1000000000ULL
 #define RIG_MTU 1500U
 
-enum rig_prog { RIG_HOST, RIG_XDP, RIG_UPIN, RIG_XDP_UPIN, RIG_GATE, _RIG_PROG_MAX };
+enum rig_prog { RIG_HOST, RIG_XDP, RIG_UPIN, RIG_XDP_UPIN, RIG_GATE, RIG_TUNIN, RIG_TUNOUT, _RIG_PROG_MAX };
 
 struct rig_opts {
 	uint32_t max_peers, max_extras, max_windows;	/* 0: 256, 256, 64 */
+	bool plain_tunnel;	/* p1 is the tunnel device, a plain one; its programs are loaded */
 	bool old_volume;	/* as without --fresh-volume: the first policy's volumes are spent */
 };
 
@@ -65,7 +66,7 @@ struct rig_packet {
 	const void *data;
 	size_t len;
 	uint32_t mark;
-	enum rig_port ingress;	/* at the gate: where the packet came in; RIG_ALIEN + 1: nowhere */
+	enum rig_port ingress;	/* at an egress: where the packet came in; RIG_ALIEN + 1: nowhere */
 	uint32_t gso_size, gso_segs;
 	bool tagged;		/* at TC: the outer VLAN tag is kept beside the frame */
 	uint16_t tci;

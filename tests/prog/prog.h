@@ -73,7 +73,7 @@ static inline uint32_t act_of(const struct rig_packet *k, unsigned reason)
 {
 	if (!bwl_reason_passes(reason))
 		return TC_ACT_SHOT;
-	if (reason == BWL_R_PASS_NEIGHBOUR || k->prog == RIG_GATE)
+	if (reason == BWL_R_PASS_NEIGHBOUR || k->prog == RIG_GATE || k->prog == RIG_TUNOUT)
 		return TC_ACT_OK;
 	if (k->prog == RIG_UPIN)
 		return reason == BWL_R_PASS_ACCEPT ? TC_ACT_REDIRECT : TC_ACT_OK;

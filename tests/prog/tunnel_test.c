@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Encrypted peers at the host port and at both sides of the uplink: promise 5 as far as it can be
- * shown without SAs. The tunnel device's own programs need a module: tests/vm shows them.
+ * shown without SAs. The tunnel device's own programs: tunnel_mark_test.c, and tests/vm.
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>

@@ -24,7 +24,7 @@
 
 #define GROWTH_PERCENT 5
 #define MAX_ROWS 128
-#define LOG_BYTES (1 << 20)
+#define LOG_BYTES (1 << 24)	/* kernels before 6.4 keep the beginning, and the end says why */
 
 struct row {
 	char variant[32], program[32];
@@ -41,6 +41,7 @@ struct variant {
 	const char *name;
 	bool test_clock;	/* the object with the injected clock */
 	bool no_frags;		/* XDP without BPF_F_XDP_HAS_FRAGS, as on drivers without it */
+	bool by_mark;		/* the tunnel device's programs too, as without kfuncs */
 	bool old_kernel;	/* relocated against a BTF without bpf_xdp_get_buff_len() */
 	__u32 flags;		/* for all programs */
 };
@@ -49,6 +50,7 @@ static const struct variant variants[] = {
 	{ .name = "release" },
 	{ .name = "release-nofrags", .no_frags = true },
 	{ .name = "release-old", .no_frags = true, .old_kernel = true },
+	{ .name = "release-mark", .by_mark = true },
 	{ .name = "release-hi32", .flags = BPF_F_TEST_RND_HI32 },
 	{ .name = "clock", .test_clock = true },
 	{ .name = "clock-nofrags", .test_clock = true, .no_frags = true },
@@ -93,6 +95,15 @@ static int old_btf(char path[32])
 	return r;
 }
 
+/* The only constant that the programs have. */
+static int set_by_mark(struct bpf_object *obj, bool yes)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(obj, ".rodata");
+
+	return m && bpf_map__value_size(m) == sizeof(yes) ? bpf_map__set_initial_value(m, &yes, sizeof(yes))
+							  : -1;
+}
+
 static struct bpf_object *open_variant(const struct variant *v, const char *btf_path)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, o, .btf_custom_path = v->old_kernel ? btf_path : NULL,
@@ -113,10 +124,13 @@ static struct bpf_object *open_variant(const struct variant *v, const char *btf_
 		if (v->no_frags)
 			flags &= ~BPF_F_XDP_HAS_FRAGS;
 		bpf_program__set_flags(p, flags);
-		/* Their kfuncs are in a module: tests/vm has it. */
-		bpf_program__set_autoload(p, strncmp(bpf_program__name(p), "bwl_tc_tun", 10));
+		/* By if_id they need a module's kfuncs: tests/vm has it. */
+		bpf_program__set_autoload(p, v->by_mark || strncmp(bpf_program__name(p), "bwl_tc_tun", 10));
 	}
-	return obj;
+	if (!set_by_mark(obj, v->by_mark))
+		return obj;
+	bpf_object__close(obj);
+	return NULL;
 }
 
 static void load_variant(const struct variant *v, const char *btf_path, struct rows *now)

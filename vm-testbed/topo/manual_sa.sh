@@ -2,7 +2,14 @@
 # shellcheck shell=bash
 #
 # SAs and policies by hand (iproute2), so that the data path can be looked at without charon.
-# Source after trays.sh, when bwlimit has its policy: the if_ids are the peers' ids.
+# Source after trays.sh, when bwlimit has its policy: the if_ids are the peers' ids. On a kernel
+# without the kfuncs for that, marks are, and the if_id is one for all (maps/tunnel.h).
+
+SA_PLAIN_IF_ID=$((0x62776c00))
+SA_MARK_MASK=0x3fffff
+sa_by_mark() { # tray: is its tunnel device a plain one
+	in_ns "dpu$1" ip -d -j link show bwl0 2>/dev/null | jq -e '.[0].linkinfo.info_data.external | not' >/dev/null
+}
 
 sa_if_id() { # tray peer
 	tray_ctl "$1" --json peer show "$2" | jq .tunnel.if_id
@@ -14,14 +21,24 @@ sa_usable() { # tray if_id flags
 		value hex "0$3" 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
 }
 sa_one() { # in-dpu from to if_id: the SA of one direction, SPI 0x1000 + its sender
+	local if_id=$4 mark=()
+	if sa_by_mark "$1"; then
+		if_id=$SA_PLAIN_IF_ID
+		mark=(mark "$4" mask $SA_MARK_MASK)
+		[[ $1 == "$2" ]] || mark=(output-mark "$4" mask $SA_MARK_MASK)
+	fi
 	in_ns "dpu$1" ip xfrm state add src "192.0.2.$2" dst "192.0.2.$3" proto esp \
-		spi $((0x1000 + $2)) reqid "$4" mode tunnel if_id "$4" replay-window 64 flag af-unspec \
+		spi $((0x1000 + $2)) "${mark[@]}" reqid "$4" mode tunnel if_id "$if_id" replay-window 64 flag af-unspec \
 		aead 'rfc4106(gcm(aes))' "0x$(printf '%072d' "$2$3")" 128
 }
 sa_policy() { # dpu in|out from to if_id
-	local any
+	local any if_id=$5 mark=()
+	if sa_by_mark "$1"; then
+		if_id=$SA_PLAIN_IF_ID
+		mark=(mark "$5" mask $SA_MARK_MASK)
+	fi
 	for any in 0.0.0.0/0 ::/0; do
-		in_ns "dpu$1" ip xfrm policy add dir "$2" src $any dst $any if_id "$5" \
+		in_ns "dpu$1" ip xfrm policy add dir "$2" src $any dst $any "${mark[@]}" if_id "$if_id" \
 			tmpl src "192.0.2.$3" dst "192.0.2.$4" proto esp reqid "$5" mode tunnel
 	done
 }

@@ -21,10 +21,11 @@ struct bwl_netdev {
 int bwl_netdev_list(struct bwl_netdev **ret, size_t *ret_n, struct bwl_err *e);
 int bwl_netdev_get(const char *name, struct bwl_netdev *ret, struct bwl_err *e);
 /*
- * An xfrm interface in collect-metadata mode (kernel 6.1), made unless it is there already; a
- * device of that name and another kind is an error.
+ * An xfrm interface in collect-metadata mode (kernel 6.1), else, or when *plain, one whose if_id is
+ * BWL_TUN_IF_ID; made unless one of them is there already. *plain says which it is. A device of
+ * that name and another kind is an error.
  */
-int bwl_netdev_add_xfrm(const char *name, uint32_t *ret_ifindex, struct bwl_err *e);
+int bwl_netdev_add_xfrm(const char *name, bool *plain, struct bwl_err *e);
 int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e);
 /* A default route through the device, IPv4 and IPv6, in `table`, and a rule that leads what is
  * bound to the device there: no other traffic sees it. */

@@ -61,6 +61,8 @@ void bwl_pins_close(struct bwl_pins *p);	/* NULL-safe; drops the lock */
 /* One writer at a time: waits up to 10 s for the flock on the pin directory, then -EBUSY. */
 int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e);
 
+/* Is the tunnel device a plain xfrm interface, with marks for if_ids (maps/tunnel.h)? */
+bool bwl_is_by_mark(const struct bwl_pins *p);
 /* Does the qdisc of every uplink keep departure times (mode shape)? */
 bool bwl_is_paced(const struct bwl_pins *p);
 /* Looks at the qdiscs and tells the programs; true when something changed. */

@@ -28,7 +28,7 @@ static struct bwl_policy *must_parse(const char *text)
 	return p;
 }
 
-static json_t *tree_of(const char *text, const struct bwl_ipsec_caps *caps)
+static json_t *any_tree_of(const char *text, const struct bwl_ipsec_caps *caps, bool by_mark)
 {
 	struct bwl_policy *p = must_parse(text);
 	uint32_t *if_id = calloc(p->npeers + 1, sizeof(*if_id));
@@ -37,10 +37,15 @@ static json_t *tree_of(const char *text, const struct bwl_ipsec_caps *caps)
 
 	for (size_t i = 0; i < p->npeers; i++)
 		if_id[i] = (uint32_t)(4711 + i);
-	assert_int_equal(bwl_ipsec_tree(p, if_id, caps, "/etc/swanctl", &tree, &e), 0);
+	assert_int_equal(bwl_ipsec_tree(p, if_id, by_mark, caps, "/etc/swanctl", &tree, &e), 0);
 	free(if_id);
 	bwl_policy_free(p);
 	return tree;
+}
+
+static json_t *tree_of(const char *text, const struct bwl_ipsec_caps *caps)
+{
+	return any_tree_of(text, caps, false);
 }
 
 static json_t *conn_of(json_t *tree, const char *name)
@@ -239,7 +244,7 @@ static void refused(const char *peers, const char *says)
 	struct bwl_policy *p = must_parse(peers);
 	json_t *tree = NULL;
 
-	assert_true(bwl_ipsec_tree(p, if_id, &bookworm, "/etc/swanctl", &tree, &e) < 0);
+	assert_true(bwl_ipsec_tree(p, if_id, false, &bookworm, "/etc/swanctl", &tree, &e) < 0);
 	assert_null(tree);
 	assert_non_null(strstr(e.text, says));
 	assert_true(*e.hint);
@@ -328,6 +333,23 @@ static void values_out_of_their_domain_are_refused_where_they_stand(void **state
 	}
 }
 
+static void on_a_plain_interface_marks_tell_peers_apart(void **state)
+{
+	json_t *tree = any_tree_of(HEAD "peers:\n" PEER, &bookworm, true), *o;
+
+	(void)state;
+	o = child_of(tree, "bwl-tray~3");
+	assert_string_equal(bwl_vici_text(o, "if_id_in"), "1651993600");
+	assert_string_equal(bwl_vici_text(o, "if_id_out"), "1651993600");
+	assert_string_equal(bwl_vici_text(o, "mark_in"), "4711/0x3fffff");
+	assert_string_equal(bwl_vici_text(o, "mark_out"), "4711/0x3fffff");
+	assert_string_equal(bwl_vici_text(o, "set_mark_in"), "4711/0x3fffff");
+	json_decref(tree);
+	tree = tree_of(HEAD "peers:\n" PEER, &bookworm);
+	assert_string_equal(bwl_vici_text(child_of(tree, "bwl-tray~3"), "mark_out"), "");
+	json_decref(tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +358,7 @@ int main(void)
 		cmocka_unit_test(packet_offload_is_asked_for_only_where_the_path_needs_it_and_charon_knows_it),
 		cmocka_unit_test(long_sequence_numbers_are_offered_only_in_software),
 		cmocka_unit_test(one_side_asks_and_the_other_answers),
+		cmocka_unit_test(on_a_plain_interface_marks_tell_peers_apart),
 		cmocka_unit_test(every_key_of_the_policy_arrives),
 		cmocka_unit_test(what_strongswan_cannot_do_is_refused_with_a_way_out),
 		cmocka_unit_test(names_of_connections_go_both_ways),

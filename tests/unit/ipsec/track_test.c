@@ -57,7 +57,7 @@ static int teardown(void **state)
 static struct bwl_xfrm_msg sa(uint32_t spi, bool out)
 {
 	return (struct bwl_xfrm_msg){ .kind = BWL_XFRM_SA, .sa = {
-		.src = addr(out ? 1 : 2), .dst = addr(out ? 2 : 1), .spi = htonl(spi), .if_id = ID,
+		.src = addr(out ? 1 : 2), .dst = addr(out ? 2 : 1), .spi = htonl(spi), .if_id = ID, .peer = ID,
 		.reqid = 5, .proto = IPPROTO_ESP, .mode = XFRM_MODE_TUNNEL, .keyed = true,
 		.encrypts = true, .authenticates = true, .overhead = 57,
 		.life = { ~0ULL, ~0ULL, ~0ULL, ~0ULL, .add_s = NOW - 100 },
@@ -67,7 +67,7 @@ static struct bwl_xfrm_msg sa(uint32_t spi, bool out)
 static struct bwl_xfrm_msg policy(uint32_t index)
 {
 	return (struct bwl_xfrm_msg){ .kind = BWL_XFRM_POLICY, .policy = {
-		.index = index, .if_id = ID, .dir = BWL_XFRM_OUT, .ntmpl = 1, .tmpl = {
+		.index = index, .if_id = ID, .peer = ID, .dir = BWL_XFRM_OUT, .ntmpl = 1, .tmpl = {
 			.src = addr(1), .dst = addr(2), .reqid = 5, .proto = IPPROTO_ESP,
 			.mode = XFRM_MODE_TUNNEL,
 		},
@@ -538,11 +538,11 @@ static void what_is_not_ours_is_left_alone(void **state)
 
 	tell(f, policy(1));
 	memcpy(before, f->map, sizeof(before));
-	x.sa.if_id = 0;
+	x.sa.peer = 0;
 	tell(f, x);
-	x.sa.if_id = PEERS;
+	x.sa.peer = PEERS;
 	tell(f, x);
-	x.sa.if_id = ~0U;
+	x.sa.peer = ~0U;
 	tell(f, x);
 	x = sa(0, true);	/* the kernel's own request for an SA */
 	tell(f, x);

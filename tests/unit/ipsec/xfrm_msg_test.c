@@ -76,6 +76,7 @@ static void is_gcm(const struct bwl_xfrm_sa *sa)
 	is_addr(&sa->dst, "192.0.2.2");
 	assert_int_equal(sa->spi, htonl(0x1001));
 	assert_int_equal(sa->if_id, 7);
+	assert_int_equal(sa->peer, 7);
 	assert_int_equal(sa->reqid, 5);
 	assert_int_equal(sa->proto, IPPROTO_ESP);
 	assert_int_equal(sa->mode, XFRM_MODE_TUNNEL);
@@ -376,6 +377,42 @@ static void a_migration_asks_for_a_dump(void **state)
 	assert_int_equal(m.kind, BWL_XFRM_OTHER);
 }
 
+/* An SA of the dump as it looks on a plain interface, with one attribute more. */
+static struct bwl_xfrm_msg on_plain(unsigned type, const void *data, size_t len)
+{
+	static uint32_t buf[1024];
+	struct nlmsghdr *h = (struct nlmsghdr *)buf;
+	struct bwl_xfrm_msg m;
+	struct nlattr *a;
+	struct file f;
+
+	open_file(&f, "sas");
+	next(&f);
+	next(&f);
+	h = memcpy(buf, f.h, f.h->nlmsg_len);	/* the one without a mark */
+	mnl_attr_for_each(a, h, sizeof(struct xfrm_usersa_info))
+		if (mnl_attr_get_type(a) == XFRMA_IF_ID)
+			*(uint32_t *)mnl_attr_get_payload(a) = BWL_TUN_IF_ID;
+	if (type)
+		mnl_attr_put(h, (uint16_t)type, len, data);
+	assert_int_equal(bwl_xfrm_decode(h, &m, NULL), 0);
+	assert_int_equal(m.sa.if_id, BWL_TUN_IF_ID);
+	return m;
+}
+
+static void on_a_plain_interface_the_marks_say_whose_it_is(void **state)
+{
+	struct xfrm_mark match = { 12, BWL_MARK_ID };
+	uint32_t set = 13;
+
+	(void)state;
+	assert_int_equal(on_plain(0, NULL, 0).sa.peer, 0);
+	assert_int_equal(on_plain(XFRMA_MARK, &match, sizeof(match)).sa.peer, 12);
+	assert_int_equal(on_plain(XFRMA_SET_MARK, &set, sizeof(set)).sa.peer, 13);
+	set |= ~BWL_MARK_ID;
+	assert_int_equal(on_plain(XFRMA_SET_MARK, &set, sizeof(set)).sa.peer, 13);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +423,7 @@ int main(void)
 		cmocka_unit_test(tells_what_a_device_does),
 		cmocka_unit_test(a_direction_that_the_kernel_tells_is_read),
 		cmocka_unit_test(ciphers_that_hide_nothing_have_names),
+		cmocka_unit_test(on_a_plain_interface_the_marks_say_whose_it_is),
 		cmocka_unit_test(a_name_without_an_end_is_cut),
 		cmocka_unit_test(what_is_cut_off_is_refused_or_says_less),
 		cmocka_unit_test(a_migration_asks_for_a_dump),

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The tunnel device's programs on a kernel without the kfuncs of xfrm interfaces (before 6.2): a
+ * plain interface, and marks that say whose SA it is. With if_ids: tests/vm.
+ */
+#include "prog.h"
+
+#define POLICY                                                                                   \
+	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                  \
+	"host_ports:\n"                                                                          \
+	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                 \
+	"heartbeat: none\npeers:\n"                                                              \
+	"  - { name: a, addresses: [10.3.0.0/24, 'fd00:3::/64'], ipsec: { remote: 192.0.2.9 },"   \
+	" grant: { rate: 1gbit }, accept: { rate: 1mbit, burst: 3kb } }\n"                        \
+	"  - { name: b, addresses: [10.4.0.0/24], ipsec: { remote: 192.0.2.10 },"                 \
+	" grant: { rate: 1gbit } }\n"                                                            \
+	"  - { name: open, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"                   \
+	" grant: { rate: 1gbit } }\n"
+#define FROM_A "eth ip4 src=10.3.0.1 dst=10.0.7.2 udp fill=100"
+#define ESP_TO_A "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"
+
+static int plain_setup(void **state)
+{
+	static const struct rig_opts plain = { .plain_tunnel = true };
+
+	(void)state;
+	rig = rig_open(&plain);
+	runs = 0;
+	apply(POLICY);
+	rig_advance(RIG_SECOND);
+	return 0;
+}
+#define PLAIN_TEST(f) cmocka_unit_test_setup_teardown(f, plain_setup, rig_teardown)
+
+static uint32_t id_of(const char *name)
+{
+	struct bwl_err e = { 0 };
+	struct bwl_gen g;
+	uint32_t id;
+
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, &e), 0);
+	id = bwl_peer_id(rig->pins, &g, name);
+	bwl_gen_close(&g);
+	assert_int_not_equal(id, 0);
+	return id;
+}
+
+static uint32_t esp_mark(const char *peer)
+{
+	return (rig->pins->ctl->tag & ~BWL_MARK_ID) | id_of(peer);
+}
+
+static const char *in(uint32_t mark, const char *spec)
+{
+	return judge(&(struct rig_packet){ .prog = RIG_TUNIN, .port = RIG_P1, .spec = spec,
+					   .mark = mark }, NULL);
+}
+
+static const char *out(uint32_t mark, const char *spec, struct rig_result *r)
+{
+	return judge(&(struct rig_packet){ .prog = RIG_TUNOUT, .port = RIG_P1, .spec = spec,
+					   .ingress = RIG_H0, .mark = mark }, r);
+}
+
+static const char *gate(uint32_t mark, const char *spec)
+{
+	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
+					   .ingress = RIG_H0, .mark = mark }, NULL);
+}
+
+static void what_is_decrypted_is_its_peers_whose_sa_marked_it(void **state)
+{
+	(void)state;
+	assert_string_equal(in(id_of("a"), FROM_A), "pass-accept");
+	assert_string_equal(in(id_of("b"), FROM_A), "tunnel-source");
+	assert_string_equal(in(0, FROM_A), "no-sa");		/* an SA that sets no mark */
+	assert_string_equal(in(id_of("open"), "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp"), "no-sa");
+	assert_string_equal(in(200, FROM_A), "no-grant");	/* nobody of this id */
+	assert_string_equal(in(BWL_MARK_ID, FROM_A), "no-peer");
+	assert_string_equal(in(id_of("a"), "eth ip4 src=10.3.0.1 dst=10.9.9.9 udp"), "uplink-in");
+}
+
+static void what_is_decrypted_is_charged_to_accept(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 40 && !strcmp(in(id_of("a"), FROM_A), "pass-accept"); i++)
+		;
+	assert_in_range(i, 3000 / (14 + 28 + 100), 3000 / (14 + 28 + 100) + 1);
+	assert_string_equal(in(id_of("a"), FROM_A), "accept-rate");
+}
+
+static void what_was_charged_gets_the_mark_of_its_peers_sa(void **state)
+{
+	static struct rig_result r;
+	uint32_t tag = rig->pins->ctl->tag;
+
+	(void)state;
+	assert_string_equal(out(tag, "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", &r), "pass-gate");
+	assert_int_equal(r.mark, esp_mark("a"));
+	assert_string_equal(out(tag, "eth ip6 src=fd00:7::2 dst=fd00:3::1 udp", &r), "pass-gate");
+	assert_int_equal(r.mark, esp_mark("a"));
+	assert_string_equal(out(tag, "eth ip4 src=10.0.7.2 dst=10.4.0.1 udp", &r), "pass-gate");
+	assert_int_equal(r.mark, esp_mark("b"));
+	assert_string_equal(out(0, "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", NULL), "gate");
+	assert_string_equal(out(esp_mark("a"), "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", NULL), "gate");
+	assert_string_equal(out(tag, "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", NULL), "gate");
+	assert_string_equal(out(tag, "eth ip4 src=10.0.7.2 dst=10.9.9.9 udp", NULL), "no-peer");
+}
+
+/* A mark that the host or another program could have left is not enough, nor another peer's. */
+static void the_last_gate_lets_out_esp_with_the_mark_of_its_own_peer_only(void **state)
+{
+	(void)state;
+	assert_string_equal(gate(esp_mark("a"), ESP_TO_A), "pass-esp");
+	assert_string_equal(gate(esp_mark("b"), ESP_TO_A), "gate");
+	assert_string_equal(gate(id_of("a"), ESP_TO_A), "gate");
+	assert_string_equal(gate(0, ESP_TO_A), "gate");
+	/* in the clear: neither by this mark nor by the tag */
+	assert_string_equal(gate(esp_mark("a"), "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp"), "gate");
+	assert_string_equal(gate(rig->pins->ctl->tag, "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp"), "gate");
+	assert_string_equal(gate(rig->pins->ctl->tag, "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp"), "pass-gate");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PLAIN_TEST(what_is_decrypted_is_its_peers_whose_sa_marked_it),
+		PLAIN_TEST(what_is_decrypted_is_charged_to_accept),
+		PLAIN_TEST(what_was_charged_gets_the_mark_of_its_peers_sa),
+		PLAIN_TEST(the_last_gate_lets_out_esp_with_the_mark_of_its_own_peer_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
