@@ -8,7 +8,7 @@
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-ssw-$$
-for part in tests/harness/tap vm-testbed/topo/trays tests/harness/charon tests/vm/lib/mesh; do
+for part in tests/harness/tap vm-testbed/topo/trays tests/harness/charon vm-testbed/topo/mesh; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done
@@ -56,6 +56,25 @@ sleep 3 # a second negotiation that is under way would show by now
 check "it stays at one" one_sa 1
 check "the kernels hold the two halves of it" test "$(mesh_states 1) $(mesh_states 2)" = "2 2"
 check "they are the same" test "$(spis 1)" = "$(spis 2)"
+
+# --- what this charon can do more than Debian 12's
+render() { tray_ctl 1 ipsec render - --vici "$(charon_socket 1)" --timeout 30s; }
+offloaded() { sed 's/ipsec: { remote/path: offload, ipsec: { remote/' "$LAB_TMP/policy1.yaml" | render; }
+can=$(render <"$LAB_TMP/policy1.yaml" | head -n 1)
+note "${can#\# }"
+ke() { status 1 | jq -e --arg ke "$1" '[.ike_sas[0].ke | split("/")[]] | index($ke) != null' >/dev/null; }
+check "keys are exchanged by ECP-384" ke ECP_384
+if [[ $can == *'has ML-KEM'* ]]; then
+	check "and by ML-KEM-768" ke ML_KEM_768
+	check "which CHILD_SAs are offered, too" grep -q 'esp_proposals = .*ke1_mlkem768' <(render <"$LAB_TMP/policy1.yaml")
+else
+	skip "and by ML-KEM-768" "this charon has none"
+fi
+if [[ $can == *'has packet offload'* ]]; then
+	check "packet offload is asked for where the policy says it" grep -q 'hw_offload = packet' <(offloaded)
+else
+	check "a charon that cannot ask for packet offload asks for what it can" grep -q 'hw_offload = auto' <(offloaded)
+fi
 # the second peer of the first policy
 check "states carry the peer's id" test "$(if_ids 1 state)$(if_ids 2 state)" = "0x2 0x2 "
 check "and so do policies" test "$(if_ids 1 policy)$(if_ids 2 policy)" = "0x2 0x2 "
@@ -79,6 +98,7 @@ rekeyed() { [[ $(spis 1) != "$before" && $(mesh_states 1) == 2 && $(mesh_states 
 check "it has other SPIs then, on both ends" eventually rekeyed
 check "the IKE_SA is rekeyed, too" mesh_rekey 1 --all --ike
 check "with one of each afterwards" eventually one_sa 2
+[[ $can != *'has ML-KEM'* ]] || check "and by ML-KEM-768 again" ke ML_KEM_768
 before=$(spis 1)
 mesh_quietly "$CTL" pki renew tray-1 --ca "$ca" --out "$(charon_dir 1)/swanctl"
 check "a renewed certificate is loaded" mesh_load 1

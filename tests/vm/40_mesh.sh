@@ -9,7 +9,7 @@ set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-mesh-$$
 for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon \
-	tests/vm/lib/mesh; do
+	vm-testbed/topo/mesh; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done

@@ -34,6 +34,11 @@ mesh_watch() { # tray
 	MESH_WATCH[$1]=$LAB_PID
 }
 MESH_WATCH=()
+# Instead of mesh_load: whatever becomes of charon, it gets its connections.
+mesh_keep() { # tray
+	BWLIMIT_PIN_DIR=$LAB_PINS/tray$1 lab_bg "keep$1" "dpu$1" "$CTL" ipsec keep "$LAB_TMP/policy$1.yaml" \
+		--dir "$(charon_dir "$1")/swanctl" --vici "$(charon_socket "$1")" --json
+}
 # Everything of a tray but its connections; says what it does.
 mesh_tray_up() { # tray "grant: {…}, …"
 	check "charon starts in DPU $1" charon_up "$1" "dpu$1"
