@@ -30,6 +30,7 @@ static void set_sizes(struct bpf_object *obj, const struct rig_size *n)
 		{ "bwl_retired_v1", n->peers },
 		{ "bwl_tunnel_v1", n->peers },
 		{ "bwl_state_v1", 2 * (n->peers + n->extras) },
+		{ "bwl_mark_v1", 2 * (n->peers + n->extras) },
 		{ "bwl_extra_v1", n->extras },
 		{ "bwl_window_v1", n->windows },
 		{ "bwl_winown_v1", n->windows },

@@ -180,6 +180,23 @@ static bool judge_grant(struct judge *j)
 	return true;
 }
 
+/* What the ledger has released of a volume, where one has come. */
+static void judge_mark(struct judge *j, const char *what, const struct bwl_left *left, uint64_t mark,
+		       bool soft)
+{
+	char a[BWL_UNIT_BUF];
+	bool over = left->used > mark || j->a->len > mark - left->used;
+
+	if (mark == BWL_MARK_NONE || mark >= left->volume)
+		return;
+	if (mark == BWL_MARK_AWAITED || mark == BWL_MARK_CLOSED)
+		step(j, what, soft ? BWL_R_NONE : BWL_R_LEDGER, "the ledger has released nothing");
+	else
+		step(j, what, over && !soft ? BWL_R_LEDGER : BWL_R_NONE, "the ledger has released %s",
+		     bwl_human_size((double)mark, a));
+	j->monitored |= over && soft;
+}
+
 /* The rate's part and the volume's part of one limit, in the order of bwl_limit_take(). */
 static void judge_limit(struct judge *j, const char *what, const struct bwl_limit *l, uint32_t state,
 			unsigned int rate_reason, bool soft)
@@ -218,6 +235,8 @@ static void judge_limit(struct judge *j, const char *what, const struct bwl_limi
 		     left.window_ns ? bwl_format_time(left.window_ns, d) : "",
 		     over && soft ? ": over it, passed by mode monitor" : "");
 		j->monitored |= over && soft;
+		if (!over)
+			judge_mark(j, what, &left, j->v->pins->mark[state].spendable_bytes, soft);
 	}
 }
 

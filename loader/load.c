@@ -121,6 +121,7 @@ static int set_sizes(struct bwlimit *s, const struct bwl_dims *d)
 	r |= bpf_map__set_max_entries(s->maps.bwl_peercnt_v1, d->max_peers);
 	r |= bpf_map__set_max_entries(s->maps.bwl_retired_v1, d->max_peers);
 	r |= bpf_map__set_max_entries(s->maps.bwl_state_v1, 2 * (d->max_peers + d->max_extras));
+	r |= bpf_map__set_max_entries(s->maps.bwl_mark_v1, 2 * (d->max_peers + d->max_extras));
 	r |= bpf_map__set_max_entries(s->maps.bwl_extra_v1, d->max_extras);
 	r |= bpf_map__set_max_entries(s->maps.bwl_window_v1, d->max_windows);
 	r |= bpf_map__set_max_entries(s->maps.bwl_winown_v1, d->max_windows);

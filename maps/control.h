@@ -38,7 +38,8 @@ struct bwl_control {
 	__u32 drill;		/* 1: quickstart or a test made these maps; verify says so */
 	__u32 tunnel;		/* ifindex of the tunnel device; 0: none, encrypted peers are closed */
 	__u32 edits;		/* counts changes to the policy in force since it was applied */
-	__u64 _pad[1];
+	__u32 ledger;		/* 1: a ledger has come; new volumes wait for it */
+	__u32 _pad;
 };
 BWL_ASSERT_SIZE(struct bwl_control, 128);
 

@@ -17,7 +17,8 @@ static inline __u64 bwl_layout(void)
 		sizeof(struct bwl_window), sizeof(struct bwl_dev), sizeof(struct bwl_peer_count),
 		sizeof(struct bwl_reason_count), sizeof(struct bwl_event_count),
 		sizeof(struct bwl_event), sizeof(struct bwl_base), sizeof(struct bwl_peer),
-		sizeof(struct bwl_limit), sizeof(struct bwl_tunnel), BWL_MAX_PORTS, BWL_REASON_SLOTS, BWL_WINDOW_SLOTS,
+		sizeof(struct bwl_limit), sizeof(struct bwl_tunnel), sizeof(struct bwl_mark),
+		BWL_MAX_PORTS, BWL_REASON_SLOTS, BWL_WINDOW_SLOTS,
 	};
 	__u64 h = 0xcbf29ce484222325ULL; /* FNV-1a */
 	unsigned i;

@@ -97,6 +97,19 @@ BWL_ASSERT_SIZE(struct bwl_window, 128);
 #define BWL_TURN_EPOCH_SHIFT 56
 #define BWL_TURN_SLICE_MASK ((1ULL << BWL_TURN_EPOCH_SHIFT) - 1)
 
+/*
+ * bwl_mark_v1[state index]: user space writes. How far a volume may be spent: what the ledger has
+ * on disk as spent. Compared with what the volume is (used_bytes, or the window's total).
+ */
+struct bwl_mark {
+	__u64 spendable_bytes;	/* BWL_MARK_* or bytes */
+	__u64 unknown_bytes;	/* put on the account because nothing was known of its past; 0: known */
+};
+BWL_ASSERT_SIZE(struct bwl_mark, 16);
+#define BWL_MARK_NONE 0ULL	/* no ledger has come: the volume alone counts */
+#define BWL_MARK_AWAITED 1ULL	/* closed until the ledger has written it; no frame is so short */
+#define BWL_MARK_CLOSED 2ULL	/* closed by the ledger's writer */
+
 /* Bytes drained at now_ns. Monotonic in now_ns; before start_ns it stands still. */
 static inline __attribute__((always_inline)) __u64 bwl_rate_drained(const struct bwl_rate *r,
 								    __u64 now_ns)

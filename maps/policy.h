@@ -129,7 +129,9 @@ struct bwl_base {
 	__u32 control;		/* bit per enum bwl_control_bit */
 	__u32 mtu;		/* smallest uplink MTU: largest L3 packet that may be sent */
 	__u32 horizon_ns;	/* mode shape: what cannot leave within it is dropped */
-	__u8 has_lpm4, has_lpm6, _pad[2];
+	__u8 has_lpm4, has_lpm6;
+	__u8 ledger;		/* 1: volumes are closed until a ledger has written them */
+	__u8 _pad;
 	__u32 npeers;		/* live peers, for reports */
 	__u8 digest[32];	/* SHA-256 of the normalised policy */
 	char node_name[BWL_NAME_LEN];

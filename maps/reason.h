@@ -74,7 +74,9 @@
 	X(UPLINK_IN, "uplink-in", 0, "from the network and neither a peer's nor the DPU's", "") \
 	X(SEND, "send", 0, "charged, but the frame could not be rewritten", "")                 \
 	X(TUNNEL_SRC, "tunnel-source", 0, "not from the peer whose SA it came through",        \
-	  "bwlimit-ctl explain; the sending DPU breaks its promise")
+	  "bwlimit-ctl explain; the sending DPU breaks its promise")                             \
+	X(LEDGER, "ledger", 0, "past what the ledger on disk has released of a volume",         \
+	  "systemctl status bwlimitd: its log says what keeps the ledger")
 
 enum bwl_reason {
 #define X(e, name, pass, text, todo) BWL_R_##e,

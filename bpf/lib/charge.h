@@ -33,6 +33,8 @@ static __always_inline int bwl_over(int judgement, int rate_reason)
 		return rate_reason;
 	case BWL_OVER_VOLUME:
 		return rate_reason + 1;
+	case BWL_OVER_LEDGER:
+		return BWL_R_LEDGER;
 	case BWL_CLOCK:
 		return BWL_R_CLOCK;
 	default:
@@ -40,7 +42,7 @@ static __always_inline int bwl_over(int judgement, int rate_reason)
 	}
 }
 
-/* Any limit: rate, volume, window, races. */
+/* Any limit: rate, volume, window, ledger, races. */
 BWL_GLOBAL int bwl_take(const struct bwl_limit *l, __u32 state, __u64 now_ns, __u32 len,
 			struct bwl_taken *t)
 {
@@ -52,7 +54,7 @@ BWL_GLOBAL int bwl_take(const struct bwl_limit *l, __u32 state, __u64 now_ns, __
 	w = bwl_window_of(&l->volume);
 	if (l->volume.slice_ns && !w)
 		return BWL_CONTENDED;
-	return bwl_limit_take(l, s, w, now_ns, len, t);
+	return bwl_limit_take(l, s, w, bwl_mark_of(state), now_ns, len, t);
 }
 
 BWL_GLOBAL __u32 bwl_undo(const struct bwl_limit *l, __u32 state, __u32 len,

@@ -17,6 +17,7 @@ enum bwl_judgement {
 	BWL_OK,
 	BWL_OVER_RATE,
 	BWL_OVER_VOLUME,
+	BWL_OVER_LEDGER,	/* the volume has it, the ledger has not released it */
 	BWL_CONTENDED,	/* lost the race too often: refused, against the sender */
 	BWL_CLOCK,	/* state ahead of the clock; it was put in full debt */
 };

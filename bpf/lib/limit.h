@@ -18,8 +18,9 @@ struct bwl_taken {
 	__u8 rate_only;		/* in: the volume is neither asked nor charged */
 };
 
+/* mark: of struct bwl_mark. */
 static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_state *s,
-					  struct bwl_window *w, __u64 now_ns, __u64 len,
+					  struct bwl_window *w, __u64 mark, __u64 now_ns, __u64 len,
 					  struct bwl_taken *t)
 {
 	__u64 max = l->volume.spendable_bytes;
@@ -35,6 +36,8 @@ static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_
 	}
 	if (max == BWL_VOLUME_NONE || t->rate_only)
 		return BWL_OK;
+	if (mark != BWL_MARK_NONE && mark < max)
+		max = mark;
 	if (w) {
 		slot = bwl_window_turn(w, l->volume.slice_ns, l->volume.epoch, now_ns);
 		if (slot >= BWL_WINDOW_SLOTS)
@@ -45,7 +48,7 @@ static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_
 		j = bwl_count_take(&s->used_bytes, max, len);
 	}
 	t->volume = j == BWL_OK;
-	return j;
+	return j == BWL_OVER_VOLUME && max < l->volume.spendable_bytes ? BWL_OVER_LEDGER : j;
 }
 
 /* The packet passes: file its bytes under their slice. */

@@ -9,6 +9,7 @@ void bwl_carry_done(struct bwl_carry *c)
 {
 	free(c->item);
 	free(c->from);
+	free(c->volume);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -64,8 +65,15 @@ int bwl_carry_add(struct bwl_carry *c, const struct bwl_volume *v, const struct 
 	bool counted = before && before->spendable_bytes != BWL_VOLUME_NONE;
 	bool same = counted && !before->slice_ns == !v->slice_ns;
 	struct bwl_carry_item *item;
-	uint32_t n = c->nfrom - c->pending;
+	uint32_t n = c->nfrom - c->pending, *volume;
 
+	if (v->spendable_bytes != BWL_VOLUME_NONE) {
+		volume = grown(c->volume, c->nvolumes, sizeof(*volume));
+		if (!volume)
+			return bwl_fail(e, ENOMEM, "out of memory");
+		c->volume = volume;
+		c->volume[c->nvolumes++] = v->state;
+	}
 	if (v->spendable_bytes == BWL_VOLUME_NONE || (same && !n)) {
 		bwl_carry_drop(c);
 		return 0;
@@ -94,11 +102,31 @@ static uint64_t taken_over(const struct bwl_carry *c, const struct bwl_carry_ite
 	return sum;
 }
 
+/*
+ * Where a ledger is required, or has come, a volume that it has not written yet is closed; where none
+ * is any more, what waited for it waits no longer. What the ledger's writer wrote stays.
+ */
+static void await_ledger(const struct bwl_carry *c)
+{
+	struct bwl_pins *p = c->ids->p;
+	uint32_t i;
+
+	for (i = 0; i < c->nvolumes; i++) {
+		bool closes = c->ledger || p->ctl->ledger;
+		uint64_t was = closes ? BWL_MARK_NONE : BWL_MARK_AWAITED;
+
+		__atomic_compare_exchange_n(&p->mark[c->volume[i]].spendable_bytes, &was,
+					    closes ? BWL_MARK_AWAITED : BWL_MARK_NONE, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	}
+}
+
 void bwl_carry_hold(struct bwl_carry *c, uint64_t now_ns)
 {
 	struct bwl_pins *p = c->ids->p;
 	uint32_t i;
 
+	await_ledger(c);
 	for (i = 0; i < c->nitems; i++) {
 		struct bwl_carry_item *x = &c->item[i];
 		struct bwl_window *w;
@@ -109,6 +137,7 @@ void bwl_carry_hold(struct bwl_carry *c, uint64_t now_ns)
 		x->own = x->v.slice_ns ? windowed(c->ids, x->v.state) : total(c->ids, x->v.state);
 		x->put = max(x->v.spendable_bytes, bwl_carry_account(c->ids, x->v.state));
 		x->put = max(x->put, taken_over(c, x));
+		p->mark[x->v.state].unknown_bytes = x->unknown ? x->put : 0;
 		if (!x->v.slice_ns) {
 			p->state[x->v.state].used_bytes = x->put;
 			continue;

@@ -27,9 +27,11 @@ struct bwl_carry_item {
 struct bwl_carry {
 	struct bwl_ids *ids;
 	bool fresh;			/* an unknown past counts as none */
+	bool ledger;			/* volumes wait for a ledger */
 	struct bwl_carry_item *item;
 	uint32_t *from;			/* states */
 	uint32_t nitems, nfrom, pending; /* from[pending ...]: for the next item */
+	uint32_t *volume, nvolumes;	/* states with a volume in the new policy */
 	uint32_t unknown, heirs, kinds;	/* items: that start spent; with from; of another kind */
 };
 

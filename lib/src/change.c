@@ -202,6 +202,7 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		return r;
 	id = bwl_peer_id(p, &g, name);
 	from = id ? p->gate[id].slot[g.slot] : 0;
+	carry.ledger = g.base->ledger;
 	to = spare(p, &g);
 	if (!id || from >= g.npeers)
 		r = no_peer(name, e);

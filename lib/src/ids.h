@@ -19,6 +19,12 @@ struct bwl_ids {
 	uint8_t *fresh;				/* by state index: 1 made in this publish */
 };
 
+/* What a volume's mark is before anything else is known: closed where a ledger is to write it. */
+static inline uint64_t bwl_mark_first(const struct bwl_pins *p)
+{
+	return p->ctl->ledger ? BWL_MARK_AWAITED : BWL_MARK_NONE;
+}
+
 int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e);
 void bwl_ids_close(struct bwl_ids *x);
 

@@ -258,6 +258,8 @@ static void put_head(struct dump *d)
 		fprintf(d->f, "min_charge: %ub\n", p->min_charge);
 	if (p->horizon_ns != BWL_HORIZON_NS)
 		fprintf(d->f, "horizon: %s\n", bwl_format_time(p->horizon_ns, a));
+	if (p->ledger)
+		fputs("ledger: required\n", d->f);
 	put_limit(d, "", "node_limit", &p->node_limit);
 	if (!d->for_digest)	/* the maps do not have it */
 		bwl_ipsec_dump(p, d->f);

@@ -238,6 +238,7 @@ int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err 
 	pol->heartbeat_none = !g.base->heartbeat_ns;
 	pol->min_charge = g.base->min_charge;
 	pol->horizon_ns = g.base->horizon_ns;
+	pol->ledger = g.base->ledger;
 	pol->node_limit = read_limit(&g.base->node.rate, &g.base->node.volume);
 	read_ports(g.base, pol);
 	read_services(g.base, pol);

@@ -124,6 +124,7 @@ static const cyaml_schema_field_t policy_fields[] = {
 	MAP("node_limit", bwl_text_policy, node_limit, limit_fields),
 	TEXT("min_charge", bwl_text_policy, min_charge),
 	TEXT("horizon", bwl_text_policy, horizon),
+	TEXT("ledger", bwl_text_policy, ledger),
 	MAP("ipsec", bwl_text_policy, ipsec, node_ipsec_fields),
 	MAPS("services", bwl_text_policy, services, service_value),
 	MAPS("peers", bwl_text_policy, peers, peer_value),

@@ -191,6 +191,13 @@ static int take_top(struct bwl_conv *c)
 		p->horizon_ns = v;
 		c->w.n = 0;
 	}
+	if (t->ledger) {
+		bwl_conv_down(c, "ledger");
+		p->ledger = !strcmp(t->ledger, "required");
+		if (!p->ledger && strcmp(t->ledger, "auto"))
+			return bwl_fail(c->e, EINVAL, "ledger '%.64s': auto or required", t->ledger);
+		c->w.n = 0;
+	}
 	bwl_conv_down(c, "node_limit");
 	r = bwl_conv_limit(c, t->node_limit, &p->node_limit);
 	if (r)

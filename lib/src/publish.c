@@ -202,7 +202,8 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		.heirs = heirs,
 		.p = p, .pol = pol, .ids = &x->ids, .old = x->old.base ? &x->old : NULL,
 		.old_rate = x->old_rate, .id = x->id, .rep = rep,
-		.carry = { .ids = &x->ids, .fresh = p->ctl->fresh_volume || (o && o->fresh_volume) },
+		.carry = { .ids = &x->ids, .fresh = p->ctl->fresh_volume || (o && o->fresh_volume),
+			   .ledger = pol->ledger },
 		/* Taken before revocations are looked at: one that comes now has a higher mark. */
 		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
 	};

@@ -125,6 +125,7 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	bpf_map__set_max_entries(s->maps.bwl_retired_v1, peers);
 	bpf_map__set_max_entries(s->maps.bwl_tunnel_v1, peers);
 	bpf_map__set_max_entries(s->maps.bwl_state_v1, 2 * (peers + extras));
+	bpf_map__set_max_entries(s->maps.bwl_mark_v1, 2 * (peers + extras));
 	bpf_map__set_max_entries(s->maps.bwl_extra_v1, extras);
 	bpf_map__set_max_entries(s->maps.bwl_window_v1, windows);
 	bpf_map__set_max_entries(s->maps.bwl_winown_v1, windows);

@@ -131,6 +131,7 @@ static void what_must_be_said_must_be_said(void **state)
 		{ HEAD "min_charge: -1\n", 5, 13, "negative" },
 		{ HEAD "horizon: 2s\n", 5, 10, "1ms to 1s" },
 		{ HEAD "horizon: 10us\n", 5, 10, "1ms to 1s" },
+		{ HEAD "ledger: maybe\n", 5, 9, "auto or required" },
 		{ HEAD "uplink_control: [lldp, ospf]\n", 5, 24, "lldp, lacp, bgp, bfd, dhcp or ptp" },
 		{ HEAD, 1, 1, "host_ports: list at least one" },
 		{ "version: 1\nnode: t\nuplinks: []\nheartbeat: none\n", 3, 10, "at least one device" },

@@ -444,6 +444,7 @@ static struct bwl_policy *random_policy(uint64_t *s)
 	p->heartbeat_ns = p->heartbeat_none ? 0 : 1000000 + test_random_scale(s, 60);
 	p->min_charge = test_random(s) % 65536;
 	p->horizon_ns = 1000000 * (1 + test_random(s) % 1000);
+	p->ledger = test_random(s) % 2;
 	p->ports = calloc(2, sizeof(*p->ports));
 	for (p->nports = 0; p->nports < 2; p->nports++) {
 		struct bwl_pol_port *x = &p->ports[p->nports];
@@ -529,6 +530,7 @@ static void random_policies_survive_being_written_and_read(void **state)
 		assert_int_equal(p->heartbeat_ns, q->heartbeat_ns);
 		assert_int_equal(p->min_charge, q->min_charge);
 		assert_int_equal(p->horizon_ns, q->horizon_ns);
+		assert_int_equal(p->ledger, q->ledger);
 		assert_true(same_limit(&p->node_limit, &q->node_limit));
 		for (size_t k = 0; k < 2; k++) {
 			assert_true(same_limit(&p->zones[k].limit, &q->zones[k].limit));

@@ -48,7 +48,7 @@ static bool pass(struct bwl_limit *l, uint64_t now, uint64_t len)
 {
 	struct bwl_taken t = { 0 };
 
-	if (bwl_limit_take(l, &sim.s, &sim.w, now, len, &t) != BWL_OK)
+	if (bwl_limit_take(l, &sim.s, &sim.w, BWL_MARK_NONE, now, len, &t) != BWL_OK)
 		return false;
 	if (!rnd_below(8)) {	/* refused by another limit */
 		assert_int_equal(bwl_limit_undo(&sim.s, &sim.w, len, &t), 0);
@@ -280,7 +280,7 @@ static void *racer(void *arg)
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 		len = 1 + x % 9000;
 		now = __atomic_add_fetch(&race.now, x % 20000000, __ATOMIC_SEQ_CST);
-		if (bwl_limit_take(&sim.l, &sim.s, &sim.w, now, len, &t) != BWL_OK)
+		if (bwl_limit_take(&sim.l, &sim.s, &sim.w, BWL_MARK_NONE, now, len, &t) != BWL_OK)
 			continue;
 		if (!(x >> 32 & 7)) {
 			bwl_limit_undo(&sim.s, &sim.w, len, &t);

@@ -102,6 +102,7 @@ struct bwl_policy {
 	bool heartbeat_none;
 	uint32_t min_charge;		/* default 64 */
 	uint32_t horizon_ns;		/* mode shape: how long a packet may wait; default 10 ms */
+	bool ledger;			/* volumes are closed until bwlimitd has written them to disk */
 	struct bwl_lim node_limit;
 	struct bwl_pol_zone *zones; size_t nzones;
 	struct bwl_pol_peer *peers; size_t npeers;

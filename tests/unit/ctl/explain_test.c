@@ -16,6 +16,7 @@ struct world {
 	struct bwl_gate gate[4];
 	struct bwl_name name[4];
 	struct bwl_state state[64];
+	struct bwl_mark mark[64];
 	struct bwl_dev dev[BWL_MAX_PORTS];
 	struct bwl_base *base;
 	struct bwl_peer peer[4];
@@ -63,6 +64,7 @@ static int setup(void **state)
 	w->pins.gate = w->gate;
 	w->pins.name = w->name;
 	w->pins.state = w->state;
+	w->pins.mark = w->mark;
 	w->pins.dev = w->dev;
 	w->gate[1].slot[0] = 1;
 	strcpy(w->name[1].name, "store");
@@ -264,6 +266,22 @@ static void a_volume_passes_to_its_last_byte(void **state)
 	assert_reason(w, BWL_R_PEER_VOLUME);
 }
 
+static void a_volume_passes_to_the_last_byte_that_the_ledger_released(void **state)
+{
+	struct world *w = *state;
+
+	w->peer[1].grant.volume.spendable_bytes = 10000;
+	w->mark[2].spendable_bytes = 5000;
+	w->state[2].used_bytes = 5000 - (MTU + 14);
+	assert_reason(w, BWL_R_PASS);
+	w->state[2].used_bytes++;
+	assert_reason(w, BWL_R_LEDGER);
+	w->mark[2].spendable_bytes = 20000;
+	assert_reason(w, BWL_R_PASS);
+	w->mark[2].spendable_bytes = BWL_MARK_AWAITED;
+	assert_reason(w, BWL_R_LEDGER);
+}
+
 static void limits_refuse_from_the_inside_out(void **state)
 {
 	struct world *w = *state;
@@ -339,6 +357,7 @@ int main(void)
 		T(a_grant_is_live_only_above_both_revocations),
 		T(expiry_and_silence_close_or_leave_the_floor), T(a_peer_is_used_from_its_ports_only),
 		T(a_packet_passes_to_the_last_byte_of_the_burst), T(a_volume_passes_to_its_last_byte),
+		T(a_volume_passes_to_the_last_byte_that_the_ledger_released),
 		T(a_state_ahead_of_the_clock_is_clock),
 		T(limits_refuse_from_the_inside_out), T(monitor_passes_over_the_peers_own_limit_only),
 		T(the_way_out_is_judged_last), T(a_frame_beyond_the_mtu_is_too_big),
