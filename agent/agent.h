@@ -19,6 +19,7 @@
 
 struct agent_events;
 struct agent_tracking;
+struct agent_ledger;
 
 struct agent {
 	const char *policy, *state_dir, *pin_dir;
@@ -28,6 +29,7 @@ struct agent {
 	struct agent_source *source;
 	struct agent_events *events;
 	struct agent_tracking *tracking;
+	struct agent_ledger *ledger;
 	struct reconcile *reconcile;
 };
 
@@ -64,5 +66,11 @@ void agent_events_stop(struct agent *a);	/* NULL-safe */
 /* tracking.c: the kernel's SAs, where the policy has encrypted peers */
 void agent_tracking_update(struct agent *a);
 void agent_tracking_stop(struct agent *a);
+
+/* ledger_run.c: volumes to disk, and what is on disk to the data plane; on a thread of its own */
+void agent_ledger_start(struct agent *a);
+void agent_ledger_stop(struct agent *a);
+/* Every second: does the disk answer? */
+void agent_ledger_watch(struct agent *a);
 
 #endif

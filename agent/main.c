@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* bwlimitd: options, the loop, and what hangs on the pins coming and going. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <syslog.h>
+#include <unistd.h>
 #include <systemd/sd-daemon.h>
 #include "agent.h"
 
@@ -51,6 +54,7 @@ static int stat_maps(const struct agent *a, struct stat *st)
 static void leave_pins(struct daemon *d)
 {
 	agent_tracking_stop(&d->a);
+	agent_ledger_stop(&d->a);
 	agent_events_stop(&d->a);
 	reconcile_forget(d->a.reconcile);
 	bwl_pins_close(d->a.pins);
@@ -104,6 +108,8 @@ static void look(struct daemon *d)
 	if (!look_for_pins(d))
 		return;
 	agent_events_start(&d->a);
+	agent_ledger_start(&d->a);
+	agent_ledger_watch(&d->a);
 	if (had)
 		return;
 	reconcile_run(d->a.reconcile);
@@ -213,6 +219,23 @@ static int run_once(struct daemon *d)
 	return r;
 }
 
+/* Two would write one ledger and disagree about what is desired. */
+static int take_state_dir(const struct daemon *d, struct bwl_err *e)
+{
+	int fd;
+
+	if (d->a.once)
+		return 0;
+	fd = open(d->a.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return bwl_fail(e, errno, "cannot open %s: %s", d->a.state_dir, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		close(fd);
+		return bwl_fail(e, EBUSY, "another bwlimitd uses %s", d->a.state_dir);
+	}
+	return 0;	/* open as long as we live */
+}
+
 static int run(struct daemon *d)
 {
 	struct bwl_err e = { 0 };
@@ -223,6 +246,8 @@ static int run(struct daemon *d)
 		r = bwl_fail(&e, ENOMEM, "out of memory");
 	if (!r && mkdir(d->a.state_dir, 0700) && errno != EEXIST)
 		agent_log(LOG_ERR, "state", "cannot make %s: %s", d->a.state_dir, strerror(errno));
+	if (!r)
+		r = take_state_dir(d, &e);
 	if (!r)
 		r = agent_source_file(d->a.policy, &d->a.source, &e);
 	if (r)

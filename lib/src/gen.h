@@ -26,8 +26,4 @@ uint64_t bwl_gen_bytes(const struct bwl_gen *g);
 typedef int (*bwl_dest_fn)(const struct bwl_pfx *pfx, uint32_t id, void *arg);
 int bwl_dest_each(const struct bwl_gen *g, bwl_dest_fn fn, void *arg);
 
-/* Every limit of a generation that has a volume or a place for one: all but accept. */
-typedef void (*bwl_limit_fn)(const struct bwl_limit *l, uint32_t state, void *arg);
-void bwl_limit_each(const struct bwl_pins *p, const struct bwl_gen *g, bwl_limit_fn fn, void *arg);
-
 #endif

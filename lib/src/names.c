@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The words of the contract's enumerations, for people and back. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include "bwl/pins.h"
 #include "bwl/policy.h"
+#include "bwl/tables.h"
 
 static const char *const mode_names[] = {
 	[BWL_POLICE] = "police", [BWL_SHAPE] = "shape",
@@ -103,4 +105,42 @@ bool bwl_reason_passes(unsigned reason)
 const char *bwl_event_name(unsigned kind)
 {
 	return kind < _BWL_EVENT_MAX ? event_names[kind] : "unknown";
+}
+
+char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BWL_LIMIT_KEY])
+{
+	const uint32_t n = p->schema.max_peers;
+	const struct bwl_extra *x;
+	uint32_t peer;
+
+	*buf = '\0';
+	if (state < 2 * n) {
+		snprintf(buf, BWL_LIMIT_KEY, "peer %.*s", BWL_NAME_LEN - 1, p->name[state / 2].name);
+		return buf;
+	}
+	if ((state - 2 * n) / 2 >= p->schema.max_extras)
+		return buf;
+	x = &p->extra[(state - 2 * n) / 2];
+	peer = x->peer < n ? x->peer : 0;
+	switch (x->kind) {
+	case BWL_X_NODE:
+		snprintf(buf, BWL_LIMIT_KEY, "node");
+		break;
+	case BWL_X_PORT:
+	case BWL_X_NEIGHBOUR:
+	case BWL_X_ZONE:
+		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s", x->kind == BWL_X_ZONE ? "zone"
+			 : x->kind == BWL_X_PORT ? "port" : "neighbour", BWL_NAME_LEN - 1, x->name);
+		break;
+	case BWL_X_CLASS:
+		snprintf(buf, BWL_LIMIT_KEY, "class %.*s/%s", BWL_NAME_LEN - 1, p->name[peer].name,
+			 bwl_class_name(x->class));
+		break;
+	case BWL_X_FLOOR:
+		snprintf(buf, BWL_LIMIT_KEY, "floor %.*s", BWL_NAME_LEN - 1, p->name[peer].name);
+		break;
+	default:
+		break;
+	}
+	return buf;
 }

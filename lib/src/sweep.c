@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/tables.h>
 #include "sweep.h"
 
 struct use {

@@ -58,6 +58,13 @@ int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err 
 /* 0 when there is no peer of that name in the policy in force. */
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name);
 
+/* Every limit of a generation that has a volume or a place for one: all but accept. */
+typedef void (*bwl_limit_fn)(const struct bwl_limit *l, uint32_t state, void *arg);
+void bwl_limit_each(const struct bwl_pins *p, const struct bwl_gen *g, bwl_limit_fn fn, void *arg);
+/* Whose it is, as a ledger names it: "peer tray-3", "class tray-3/ssh", "zone external", "node". */
+#define BWL_LIMIT_KEY 96
+char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BWL_LIMIT_KEY]);
+
 /* What is left of one limit right now. */
 struct bwl_left {
 	uint64_t debt, burst;			/* bytes; a packet passes when debt + len <= burst */

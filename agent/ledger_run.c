@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The ledger's thread: it waits for the disk, nobody waits for it. Whatever fails, nothing more is
+ * released, and the log says why.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include "agent.h"
+#include "marks.h"
+
+#define SECOND 1000000000ULL
+#define RETRY_FIRST_NS 100000000ULL
+#define SLOW_NS (SECOND / 2)
+#define REPEAT_NS (600 * SECOND)	/* an alarm that lasts is said again */
+
+struct agent_ledger {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool stop;
+	const char *pin_dir, *state_dir;
+	_Atomic uint64_t busy_since;	/* 0: it is not waiting for the disk */
+	bool told_stuck;		/* main thread */
+	/* thread */
+	struct bwl_pins *pins;
+	struct ledger *ledger;
+	struct marks *marks;
+	char told[sizeof(((struct bwl_err *)0)->text)];
+	uint64_t told_ns, slow_ns, retry_ns;
+	uint32_t waiting;
+};
+
+/* false: told to stop. */
+static bool nap(struct agent_ledger *v, uint64_t ns)
+{
+	struct timespec t;
+	bool stop;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += (time_t)((ns + (uint64_t)t.tv_nsec) / SECOND);
+	t.tv_nsec = (long)((ns + (uint64_t)t.tv_nsec) % SECOND);
+	pthread_mutex_lock(&v->lock);
+	while (!v->stop && !pthread_cond_timedwait(&v->cond, &v->lock, &t))
+		;
+	stop = v->stop;
+	pthread_mutex_unlock(&v->lock);
+	return !stop;
+}
+
+static void tell(struct agent_ledger *v, const struct bwl_err *e)
+{
+	uint64_t now = bwl_now_ns();
+
+	if (!strcmp(v->told, e->text) && now - v->told_ns < REPEAT_NS)
+		return;
+	snprintf(v->told, sizeof(v->told), "%s", e->text);
+	v->told_ns = now;
+	agent_log(LOG_ALERT, "ledger", "%s; no volume is released further until it can be written (disk full, read-only or failing: see %s)",
+		  e->text, v->state_dir);
+}
+
+static void tell_set_aside(const struct agent_ledger *v, const struct bwl_err *e)
+{
+	agent_log(LOG_ALERT, "ledger", "the ledger is not to be believed: %s; it is set aside as %s/ledger.db.bad and begun anew from the maps, which forget nothing before a reboot; volumes that neither knows count as spent until bwlimit-ctl grant NAME volume +V",
+		  e->text, v->state_dir);
+}
+
+static int open_ledger(struct agent_ledger *v, struct bwl_err *e)
+{
+	enum ledger_how how;
+	int r = ledger_open(v->state_dir, &v->ledger, &how, e);
+
+	if (r)
+		return r;
+	if (how == LEDGER_SET_ASIDE)
+		tell_set_aside(v, e);
+	agent_log(LOG_INFO, "ledger", "the ledger has %d rows, at commit %llu", ledger_count(v->ledger),
+		  (unsigned long long)ledger_seq(v->ledger));
+	marks_forget(v->marks);
+	return 0;
+}
+
+static int begin(struct agent_ledger *v, struct bwl_err *e)
+{
+	char era[96];
+	int r = 0;
+
+	if (!v->pins)
+		r = bwl_pins_open(v->pin_dir, true, &v->pins, e);
+	if (!r && !v->marks) {
+		agent_era(v->pins, era);
+		r = marks_new(v->pins, era, &v->marks, e);
+	}
+	return r || v->ledger ? r : open_ledger(v, e);
+}
+
+static void note_pace(struct agent_ledger *v, uint64_t took_ns)
+{
+	struct marks_count c = marks_count(v->marks);
+	uint64_t now = bwl_now_ns();
+
+	if (took_ns > SLOW_NS && now - v->slow_ns > 60 * SECOND) {
+		v->slow_ns = now;
+		agent_log(LOG_WARNING, "ledger", "the disk took %llu ms for a commit; %u of %u volumes wait for it",
+			  (unsigned long long)(took_ns / 1000000), c.waiting, c.volumes);
+	}
+}
+
+/* One look; how long to wait for the next. */
+static uint64_t step(struct agent_ledger *v)
+{
+	struct bwl_err e = { 0 };
+	uint64_t ns = RETRY_FIRST_NS, before = bwl_now_ns();
+	int r;
+
+	atomic_store(&v->busy_since, before);
+	r = begin(v, &e);
+	if (!r)
+		r = marks_run(v->marks, v->ledger, &ns, &e);
+	atomic_store(&v->busy_since, 0);
+	if (!r) {
+		if (*v->told)
+			agent_log(LOG_NOTICE, "ledger", "the ledger is being written again");
+		*v->told = '\0';
+		v->retry_ns = RETRY_FIRST_NS;
+		note_pace(v, bwl_now_ns() - before);
+		return ns;
+	}
+	if (r == -EUCLEAN && v->ledger) {
+		ledger_close(v->ledger);
+		v->ledger = NULL;
+		tell_set_aside(v, &e);
+		if (!ledger_set_aside(v->state_dir, &e))
+			return 0;
+	}
+	tell(v, &e);
+	v->retry_ns = v->retry_ns * 2 > SECOND ? SECOND : v->retry_ns * 2;
+	return v->retry_ns;
+}
+
+static void *run(void *arg)
+{
+	struct agent_ledger *v = arg;
+
+	while (nap(v, step(v)))
+		;
+	ledger_close(v->ledger);
+	marks_free(v->marks);
+	bwl_pins_close(v->pins);
+	return NULL;
+}
+
+void agent_ledger_start(struct agent *a)
+{
+	struct agent_ledger *v;
+	pthread_condattr_t attr;
+
+	if (a->ledger || a->once)
+		return;
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		return;
+	v->pin_dir = a->pin_dir;
+	v->state_dir = a->state_dir;
+	v->retry_ns = RETRY_FIRST_NS;
+	pthread_mutex_init(&v->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&v->cond, &attr);
+	pthread_condattr_destroy(&attr);
+	if (pthread_create(&v->thread, NULL, run, v)) {
+		agent_log(LOG_ALERT, "ledger", "cannot start a thread: no volume is released further");
+		free(v);
+		return;
+	}
+	a->ledger = v;
+}
+
+void agent_ledger_stop(struct agent *a)
+{
+	struct agent_ledger *v = a->ledger;
+
+	if (!v)
+		return;
+	pthread_mutex_lock(&v->lock);
+	v->stop = true;
+	pthread_cond_signal(&v->cond);
+	pthread_mutex_unlock(&v->lock);
+	pthread_join(v->thread, NULL);
+	pthread_cond_destroy(&v->cond);
+	pthread_mutex_destroy(&v->lock);
+	free(v);
+	a->ledger = NULL;
+}
+
+void agent_ledger_watch(struct agent *a)
+{
+	struct agent_ledger *v = a->ledger;
+	uint64_t since = v ? atomic_load(&v->busy_since) : 0;
+	bool stuck = since && bwl_now_ns() - since > 3 * SECOND;
+
+	if (!v || stuck == v->told_stuck)
+		return;
+	v->told_stuck = stuck;
+	if (stuck)
+		agent_log(LOG_ALERT, "ledger", "the disk does not answer: no volume is released further");
+	else
+		agent_log(LOG_NOTICE, "ledger", "the disk answers again");
+}

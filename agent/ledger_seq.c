@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The number of the last commit: see ledger_seq.h. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <openssl/evp.h>
+#include "ledger_seq.h"
+
+#define SECTOR 512
+
+struct record {
+	char magic[8];
+	uint64_t seq;
+	unsigned char sum[32];
+};
+
+static void make(struct record *r, uint64_t seq)
+{
+	memset(r, 0, sizeof(*r));
+	memcpy(r->magic, "bwlseq1", 7);
+	r->seq = seq;
+	EVP_Digest(r, offsetof(struct record, sum), r->sum, NULL, EVP_sha256(), NULL);
+}
+
+static bool reads(const struct record *r)
+{
+	struct record want;
+
+	make(&want, r->seq);
+	return !memcmp(r, &want, sizeof(want));
+}
+
+static int write_record(int fd, uint64_t seq)
+{
+	struct record r;
+
+	make(&r, seq);
+	errno = EIO;	/* where it is written in part */
+	return pwrite(fd, &r, sizeof(r), (off_t)(seq % 2) * SECTOR) == sizeof(r) ? 0 : -errno;
+}
+
+int ledger_seq_write(int fd, uint64_t seq, struct bwl_err *e)
+{
+	int r = write_record(fd, seq);
+
+	if (!r && fdatasync(fd))
+		r = -errno;
+	return r ? bwl_fail(e, -r, "ledger.seq: cannot be written: %s", strerror(-r)) : 0;
+}
+
+static int begin(int fd, const char *dir, struct bwl_err *e)
+{
+	int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
+
+	r = write_record(fd, 1);	/* the file's whole length */
+	if (!r)
+		r = write_record(fd, 0);
+	if (!r && (fsync(fd) || folder < 0 || fsync(folder)))
+		r = -errno;
+	if (folder >= 0)
+		close(folder);
+	return r ? bwl_fail(e, -r, "ledger.seq: cannot be begun: %s", strerror(-r)) : 0;
+}
+
+int ledger_seq_open(const char *dir, bool is_new, int *ret_fd, uint64_t *ret_last, struct bwl_err *e)
+{
+	struct record r[2] = { 0 };
+	char path[512];
+	int fd, i;
+
+	snprintf(path, sizeof(path), "%s/ledger.seq", dir);
+	fd = open(path, O_RDWR | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0600);
+	if (fd < 0)
+		return bwl_fail(e, errno, "ledger.seq: cannot be opened: %s", strerror(errno));
+	*ret_fd = fd;
+	*ret_last = 0;
+	if (is_new)
+		return begin(fd, dir, e);
+	for (i = 0; i < 2; i++)
+		if (pread(fd, &r[i], sizeof(r[i]), i * SECTOR) < 0)
+			return bwl_fail(e, errno, "ledger.seq: cannot be read: %s", strerror(errno));
+	if (!reads(&r[0]) && !reads(&r[1]))
+		return bwl_fail(e, EUCLEAN, "ledger.seq: neither of its records reads");
+	for (i = 0; i < 2; i++)
+		if (reads(&r[i]) && r[i].seq > *ret_last)
+			*ret_last = r[i].seq;
+	return 0;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Raising, and for windows lowering, the marks: see marks.h. */
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <bwl/policy.h>
+#include "marks_in.h"
+
+#define SECOND 1000000000ULL
+#define BUSY_NS 2000000ULL	/* looks are so far apart at least, */
+#define ACTIVE_NS 20000000ULL	/* at most while something is being spent, */
+#define IDLE_NS 100000000ULL	/* and when nothing is */
+#define LOWER_NS (10 * SECOND)
+#define REFRESH_NS (60 * SECOND)	/* windows: slices turn, rows follow at most so often */
+
+uint64_t marks_lead(uint64_t volume, uint64_t bytes_per_s, uint64_t burst)
+{
+	uint64_t lead = volume / 100, want = 2 * bytes_per_s + burst;
+
+	if (bytes_per_s && want < lead)
+		lead = want;
+	if (lead < BWL_GSO_BURST)
+		lead = BWL_GSO_BURST;
+	return lead < volume ? lead : volume;
+}
+
+int marks_new(struct bwl_pins *pins, const char *era, struct marks **ret, struct bwl_err *e)
+{
+	struct marks *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	m->pins = pins;
+	memcpy(m->era, era, strnlen(era, sizeof(m->era) - 1));
+	*ret = m;
+	return 0;
+}
+
+void marks_free(struct marks *m)
+{
+	if (m)
+		free(m->t);
+	free(m);
+}
+
+void marks_forget(struct marks *m)
+{
+	m->has_list = false;
+}
+
+struct marks_count marks_count(const struct marks *m)
+{
+	return m->count;
+}
+
+int marks_grace(struct marks *m, struct bwl_err *e)
+{
+	struct bwl_pins *p;
+	int r;
+
+	/* Ends in synchronize_rcu(), under which programs run (kernel >= 4.20). */
+	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		return 0;
+	r = bwl_pins_open(m->pins->dir, true, &p, e);	/* nohz_full: as a writer does, under the lock */
+	if (r)
+		return r;
+	r = bwl_pins_lock(p, e);
+	if (!r)
+		r = bwl_grace(p, e);
+	bwl_pins_close(p);
+	return r;
+}
+
+void window_ages(const struct marks *m, const struct tracked *t, uint64_t now_ns,
+		 uint64_t age[LEDGER_SLOTS])
+{
+	const volatile struct bwl_window *w = &m->pins->window[t->window];
+	uint64_t now = now_ns / t->slice_ns, turn, slot[BWL_WINDOW_SLOTS], newest, back;
+	unsigned i, tries;
+
+	for (tries = 0; tries < 1000; tries++) {
+		turn = w->turn;
+		for (i = 0; i < BWL_WINDOW_SLOTS; i++)
+			slot[i] = w->slot_bytes[i];
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (!(turn & BWL_TURN_LOCK) && turn == w->turn)
+			break;
+	}
+	memset(age, 0, LEDGER_SLOTS * sizeof(*age));
+	newest = turn & BWL_TURN_SLICE_MASK;
+	if ((turn & ~BWL_TURN_LOCK) >> BWL_TURN_EPOCH_SHIFT != (t->epoch & 0x7f) || newest > now)
+		newest = now;	/* of slices of another length: they count as new */
+	for (i = 0; i < BWL_WINDOW_SLOTS; i++) {
+		if (slot[i] >> 63)
+			continue;
+		back = (newest % BWL_WINDOW_SLOTS + BWL_WINDOW_SLOTS - i) % BWL_WINDOW_SLOTS +
+		       (now - newest);
+		if (back < LEDGER_SLOTS)
+			age[back] += slot[i];
+	}
+}
+
+struct ledger_row row_of(const struct marks *m, const struct tracked *t, uint64_t spent,
+			 uint64_t now_ns)
+{
+	struct ledger_row r = { .spent = spent };
+
+	memcpy(r.key, t->key, sizeof(t->key));
+	memcpy(r.era, m->era, sizeof(r.era));
+	if (t->window != BWL_NO_WINDOW) {
+		r.slice_ns = t->slice_ns;
+		r.at_ns = now_ns;
+		window_ages(m, t, now_ns, r.slot);
+	}
+	return r;
+}
+
+static void add(const struct bwl_limit *l, uint32_t state, void *arg)
+{
+	struct marks *m = arg;
+	const struct bwl_volume *v = &l->volume;
+	struct tracked *t;
+
+	if (v->spendable_bytes == BWL_VOLUME_NONE ||
+	    state >= 2 * (m->pins->schema.max_peers + m->pins->schema.max_extras) ||
+	    (v->slice_ns && v->window >= m->pins->schema.max_windows))
+		return;
+	if (m->n == m->room) {
+		t = reallocarray(m->t, m->room ? 2 * m->room : 64, sizeof(*t));
+		if (!t) {
+			m->has_list = false;	/* the next look begins again */
+			return;
+		}
+		m->room = m->room ? 2 * m->room : 64;
+		m->t = t;
+	}
+	t = &m->t[m->n++];
+	*t = (struct tracked){ .state = state, .window = v->slice_ns ? v->window : BWL_NO_WINDOW,
+			       .epoch = v->epoch, .volume = v->spendable_bytes,
+			       .slice_ns = v->slice_ns, .bytes_per_s = bwl_rate_decode(&l->rate) / 8 };
+	t->lead = marks_lead(t->volume, t->bytes_per_s,
+			     t->bytes_per_s ? l->rate.burst_bytes + 1 : 0);
+	bwl_limit_key(m->pins, state, t->key);
+	t->used = used_of(m, t);
+}
+
+static bool is_current(const struct marks *m)
+{
+	const volatile struct bwl_control *c = m->pins->ctl;
+
+	return m->has_list && m->generation == c->generation && m->edits == c->edits &&
+	       m->slot == bwl_active_slot(m->pins, bwl_now_ns());
+}
+
+static int scan(struct marks *m, struct bwl_err *e)
+{
+	const volatile struct bwl_control *c = m->pins->ctl;
+	struct bwl_gen g;
+	int r;
+
+	m->n = 0;
+	m->generation = c->generation;
+	m->edits = c->edits;
+	m->slot = bwl_active_slot(m->pins, bwl_now_ns());
+	m->has_list = true;
+	if (m->slot == BWL_NO_SLOT)
+		return 0;
+	r = bwl_gen_open(m->pins, m->slot, &g, e);
+	if (r) {
+		m->has_list = false;
+		return r;
+	}
+	bwl_limit_each(m->pins, &g, add, m);
+	bwl_gen_close(&g);
+	m->count.volumes = m->n;
+	return m->has_list ? 0 : bwl_fail(e, ENOMEM, "out of memory");
+}
+
+/* part: of the lead, in quarters, below which it is due. */
+static bool is_due(struct marks *m, struct tracked *t, unsigned part)
+{
+	uint64_t mark = mark_read(m, t), used = used_of(m, t);
+
+	t->want = used + t->lead < t->volume ? used + t->lead : t->volume;
+	if (t->want < used)
+		t->want = used;
+	if (!mark_is_bytes(mark) || t->no_row)
+		return true;
+	return t->want > mark && (mark < used || mark - used < t->lead / 4 * part);
+}
+
+static int stage(struct marks *m, struct ledger *l, struct tracked *t, uint64_t now)
+{
+	uint64_t mark = mark_read(m, t);
+	int at = ledger_find(l, t->key);
+	struct ledger_row row;
+
+	if (mark_is_bytes(mark) && t->want < mark)
+		t->want = mark;
+	row = row_of(m, t, t->want, now);
+	/* A total never falls, also where its row says more than the maps. */
+	if (t->window == BWL_NO_WINDOW && at >= 0 && ledger_at(l, at)->spent > row.spent &&
+	    !ledger_at(l, at)->slice_ns)
+		row.spent = ledger_at(l, at)->spent;
+	t->wrote_ns = now;
+	return ledger_put(l, &row);
+}
+
+/* Whoever wrote another mark meanwhile (a new owner of the state among them) is right. */
+static void release(struct marks *m, struct tracked *t, uint64_t was)
+{
+	__atomic_compare_exchange_n(&mark_of(m, t)->spendable_bytes, &was, t->want, false,
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static int raise_due(struct marks *m, struct ledger *l, struct bwl_err *e)
+{
+	uint64_t now = bwl_now_ns(), *was;
+	bool any = false;
+	uint32_t i;
+	int r = 0;
+
+	for (i = 0; i < m->n && !any; i++)
+		any = m->t[i].ready && is_due(m, &m->t[i], 2);
+	if (!any)
+		return 0;
+	was = calloc(m->n, sizeof(*was));
+	if (!was)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	/* One commit for all, also for those that would be due soon: fewer writes. */
+	for (i = 0; !r && i < m->n; i++) {
+		struct tracked *t = &m->t[i];
+
+		was[i] = mark_read(m, t);
+		t->due = t->ready && is_due(m, t, 3);
+		if (t->due)
+			r = stage(m, l, t, now);
+	}
+	r = r ? bwl_fail(e, ENOMEM, "out of memory") : ledger_commit(l, e);
+	for (i = 0; !r && i < m->n; i++) {
+		struct tracked *t = &m->t[i];
+
+		if (!t->due)
+			continue;
+		mark_of(m, t)->unknown_bytes = 0;	/* the row has it as spent from here on */
+		t->no_row = false;
+		release(m, t, was[i]);
+	}
+	if (!r)
+		m->pins->ctl->ledger = 1;
+	free(was);
+	return r;
+}
+
+/*
+ * A window's total falls as slices go by, and its row should not say for ever what was once spent:
+ * after a reboot that would be lost. First the mark, then the row; in between nobody passed the mark.
+ */
+static int lower(struct marks *m, struct ledger *l, uint64_t now, struct bwl_err *e)
+{
+	uint64_t age[LEDGER_SLOTS], left, mark;
+	uint32_t i, n = 0, k;
+	int r = 0;
+
+	for (i = 0; i < m->n; i++) {
+		struct tracked *t = &m->t[i];
+
+		t->due = false;
+		mark = mark_read(m, t);
+		if (t->window == BWL_NO_WINDOW || !t->ready || !mark_is_bytes(mark))
+			continue;
+		window_ages(m, t, now, age);
+		for (k = 0, left = 0; k < LEDGER_SLOTS; k++)
+			left += age[k];
+		t->want = left + t->lead < t->volume ? left + t->lead : t->volume;
+		t->due = mark > t->want && mark - t->want > t->lead;
+		if (t->due)
+			release(m, t, mark);
+		else if (left && now - t->wrote_ns > REFRESH_NS && now - t->wrote_ns > t->slice_ns)
+			t->due = true;	/* its slices have other ages now */
+		n += t->due;
+	}
+	if (!n)
+		return 0;
+	r = marks_grace(m, e);
+	for (i = 0; !r && i < m->n; i++) {
+		struct tracked *t = &m->t[i];
+
+		if (!t->due)
+			continue;
+		window_ages(m, t, now, age);
+		for (k = 0, left = 0; k < LEDGER_SLOTS; k++)
+			left += age[k];
+		mark = mark_read(m, t);
+		t->want = mark_is_bytes(mark) && mark > left ? mark : left;
+		r = stage(m, l, t, now) ? bwl_fail(e, ENOMEM, "out of memory") : 0;
+	}
+	return r ? r : ledger_commit(l, e);
+}
+
+/* Until the fastest of those being spent may be due. */
+static uint64_t next_look(struct marks *m)
+{
+	uint64_t ns = IDLE_NS, used, mark, room, due;
+	uint32_t i;
+
+	m->count.waiting = 0;
+	for (i = 0; i < m->n; i++) {
+		struct tracked *t = &m->t[i];
+
+		used = used_of(m, t);
+		mark = mark_read(m, t);
+		m->count.waiting += mark != BWL_MARK_NONE && used < t->volume &&
+				    (mark < used || mark - used < BWL_MIN_BURST) && mark < t->volume;
+		if (used == t->used)
+			continue;
+		t->used = used;
+		if (ns > ACTIVE_NS)
+			ns = ACTIVE_NS;
+		room = mark > used ? mark - used : 0;
+		room = room > t->lead / 2 ? room - t->lead / 2 : 0;
+		due = t->bytes_per_s ? (uint64_t)((double)room * 1e9 / (double)t->bytes_per_s) : BUSY_NS;
+		if (mark < t->volume && due < ns)
+			ns = due < BUSY_NS ? BUSY_NS : due;
+	}
+	return ns;
+}
+
+int marks_run(struct marks *m, struct ledger *l, uint64_t *ret_ns, struct bwl_err *e)
+{
+	uint64_t now = bwl_now_ns();
+	int r = 0;
+
+	*ret_ns = IDLE_NS;
+	if (!is_current(m))
+		r = scan(m, e);
+	if (!r)
+		r = marks_adopt(m, l, e);
+	if (!r)
+		r = raise_due(m, l, e);
+	if (!r && now - m->lowered_ns > LOWER_NS) {
+		r = lower(m, l, now, e);
+		m->lowered_ns = now;
+	}
+	*ret_ns = next_look(m);
+	return r;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * After a reboot the maps are new, and a volume starts spent because they know nothing of its past.
+ * The ledger does: the account becomes what its row says, plus what passed in these maps.
+ *
+ *   1  the mark is closed, and nobody is on the way past it
+ *   2  the row is written with the account it is to be, marked pending
+ *   3  the account is set, and is known from then on
+ *   4  the next commit takes `pending` away and raises the mark (marks.c)
+ *
+ * Killed anywhere, it begins again: before 2 nothing has changed, after it nothing passed.
+ */
+#include <string.h>
+#include <syslog.h>
+#include "agent.h"
+#include "marks_in.h"
+
+static uint64_t sum(const uint64_t v[LEDGER_SLOTS])
+{
+	uint64_t s = 0;
+	unsigned i;
+
+	for (i = 0; i < LEDGER_SLOTS; i++)
+		s += v[i];
+	return s;
+}
+
+static bool is_other(const struct marks *m, const struct tracked *t, const struct ledger_row *row)
+{
+	return strcmp(row->era, m->era) || row->pending || mark_of(m, t)->unknown_bytes;
+}
+
+/* The account's bytes without those that stand there because nothing was known. */
+static void known_ages(const struct marks *m, const struct tracked *t, uint64_t now,
+		       uint64_t age[LEDGER_SLOTS])
+{
+	uint64_t unknown = mark_of(m, t)->unknown_bytes;
+	int i;
+
+	window_ages(m, t, now, age);
+	for (i = LEDGER_SLOTS - 1; unknown && i >= 0; i--)
+		if (age[i] >= unknown) {
+			age[i] -= unknown;
+			break;
+		}
+}
+
+static struct ledger_row target_of(const struct marks *m, const struct tracked *t,
+				   const struct ledger_row *was, uint64_t now)
+{
+	uint64_t unknown = mark_of(m, t)->unknown_bytes, used = used_of(m, t), fed;
+	struct ledger_row r = row_of(m, t, 0, now);
+	unsigned i;
+
+	r.pending = 1;
+	if (t->window == BWL_NO_WINDOW) {
+		r.spent = was->spent + (used > unknown ? used - unknown : 0);
+		return r;
+	}
+	known_ages(m, t, now, r.slot);
+	fed = sum(was->slot);
+	/* Time in which nobody counted has not passed: what was in a slice is as old as it was then. */
+	if (was->slice_ns == t->slice_ns && fed <= was->spent) {
+		for (i = 0; i < LEDGER_SLOTS; i++)
+			r.slot[i] += was->slot[i];
+		r.slot[0] += was->spent - fed;
+	} else {
+		r.slot[0] += was->spent;
+	}
+	r.spent = sum(r.slot);
+	return r;
+}
+
+/* Closed, and nobody else writes it: a lock bit that is set is of one who died. */
+static void fill_window(struct bwl_window *w, const struct tracked *t, const struct ledger_row *row)
+{
+	uint64_t now = bwl_now_ns() / t->slice_ns & BWL_TURN_SLICE_MASK, i;
+
+	__atomic_fetch_or(&w->turn, BWL_TURN_LOCK, __ATOMIC_SEQ_CST);
+	w->total_bytes = row->spent;
+	for (i = 0; i < LEDGER_SLOTS; i++)
+		w->slot_bytes[(now + BWL_WINDOW_SLOTS - i) % BWL_WINDOW_SLOTS] = row->slot[i];
+	w->slice_ns = t->slice_ns;
+	__atomic_store_n(&w->turn, now | (uint64_t)t->epoch << BWL_TURN_EPOCH_SHIFT, __ATOMIC_SEQ_CST);
+}
+
+static void put_in_maps(struct marks *m, struct tracked *t, const struct ledger_row *row)
+{
+	if (t->window == BWL_NO_WINDOW)
+		__atomic_store_n(&m->pins->state[t->state].used_bytes, row->spent, __ATOMIC_SEQ_CST);
+	else
+		fill_window(&m->pins->window[t->window], t, row);
+	mark_of(m, t)->unknown_bytes = 0;
+	m->count.restored++;
+	t->ready = true;
+	agent_log(LOG_INFO, "ledger", "%s: %llu bytes count as spent, as the ledger has it", t->key,
+		  (unsigned long long)row->spent);
+}
+
+/* In these very maps a row is never behind its mark: it would be an old copy's. */
+static int check(const struct marks *m, const struct tracked *t, const struct ledger_row *row,
+		 struct bwl_err *e)
+{
+	uint64_t mark = mark_read(m, t);
+
+	if (!mark_is_bytes(mark) || row->spent >= mark)
+		return 0;
+	return bwl_fail(e, EUCLEAN, "the ledger has %llu bytes of %s, and has released %llu: it is an old copy",
+			(unsigned long long)row->spent, t->key, (unsigned long long)mark);
+}
+
+static int find_others(struct marks *m, struct ledger *l, uint32_t *ret_n, struct bwl_err *e)
+{
+	uint32_t i, n = 0;
+	int at, r = 0;
+
+	for (i = 0; !r && i < m->n; i++) {
+		struct tracked *t = &m->t[i];
+
+		t->due = false;
+		if (t->ready)
+			continue;
+		at = ledger_find(l, t->key);
+		t->due = at >= 0 && is_other(m, t, ledger_at(l, at));
+		t->ready = !t->due;
+		t->no_row = at < 0;
+		if (t->due)
+			n++;
+		else if (at >= 0)
+			r = check(m, t, ledger_at(l, at), e);
+		if (at < 0 && mark_of(m, t)->unknown_bytes) {
+			m->count.unknown++;
+			agent_log(LOG_WARNING, "ledger", "%s: neither maps nor ledger know its past: it counts as spent; bwlimit-ctl grant NAME volume +V gives V",
+				  t->key);
+		}
+	}
+	*ret_n = n;
+	return r;
+}
+
+static int adopt_all(struct marks *m, struct ledger *l, struct bwl_err *e)
+{
+	uint64_t now;
+	uint32_t i;
+	int r;
+
+	for (i = 0; i < m->n; i++)
+		if (m->t[i].due)
+			__atomic_store_n(&mark_of(m, &m->t[i])->spendable_bytes, BWL_MARK_CLOSED,
+					 __ATOMIC_SEQ_CST);
+	r = marks_grace(m, e);
+	now = bwl_now_ns();
+	for (i = 0; !r && i < m->n; i++) {
+		const struct ledger_row *was;
+		struct ledger_row row;
+
+		if (!m->t[i].due)
+			continue;
+		was = ledger_at(l, ledger_find(l, m->t[i].key));
+		/* Pending in these maps: it says already what the account is to be. */
+		if (was->pending && !strcmp(was->era, m->era))
+			continue;
+		row = target_of(m, &m->t[i], was, now);
+		if (ledger_put(l, &row))
+			r = bwl_fail(e, ENOMEM, "out of memory");
+	}
+	if (!r)
+		r = ledger_commit(l, e);
+	for (i = 0; !r && i < m->n; i++)
+		if (m->t[i].due)
+			put_in_maps(m, &m->t[i], ledger_at(l, ledger_find(l, m->t[i].key)));
+	return r;
+}
+
+int marks_adopt(struct marks *m, struct ledger *l, struct bwl_err *e)
+{
+	uint32_t n;
+	int r = find_others(m, l, &n, e);
+
+	return r || !n ? r : adopt_all(m, l, e);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside the agent: what marks.c and marks_adopt.c share. */
+#ifndef BWL_AGENT_MARKS_IN_H
+#define BWL_AGENT_MARKS_IN_H
+
+#include "marks.h"
+
+struct tracked {
+	char key[BWL_LIMIT_KEY];
+	uint32_t state, window;		/* window: BWL_NO_WINDOW for a total volume */
+	uint32_t epoch;
+	uint64_t volume, slice_ns, lead, bytes_per_s;
+	uint64_t used;			/* when it was looked at last */
+	uint64_t wrote_ns;		/* when its row was */
+	bool ready;			/* its row is of these maps, or it has none */
+	bool no_row;
+	bool due;
+	uint64_t want;			/* due: the next mark */
+};
+
+struct marks {
+	struct bwl_pins *pins;
+	char era[LEDGER_ERA];
+	struct tracked *t;
+	uint32_t n, room;
+	uint32_t slot, generation, edits;	/* of the policy that t is from */
+	bool has_list;
+	uint64_t lowered_ns;
+	struct marks_count count;
+};
+
+static inline struct bwl_mark *mark_of(const struct marks *m, const struct tracked *t)
+{
+	return &m->pins->mark[t->state];
+}
+static inline uint64_t mark_read(const struct marks *m, const struct tracked *t)
+{
+	return __atomic_load_n(&mark_of(m, t)->spendable_bytes, __ATOMIC_SEQ_CST);
+}
+static inline bool mark_is_bytes(uint64_t mark)
+{
+	return mark > BWL_MARK_CLOSED;
+}
+/* What its volume counts: total, or the window's. A count below zero (see carry.c) is closed. */
+static inline uint64_t used_of(const struct marks *m, const struct tracked *t)
+{
+	uint64_t v;
+
+	if (t->window == BWL_NO_WINDOW)
+		return __atomic_load_n(&m->pins->state[t->state].used_bytes, __ATOMIC_SEQ_CST);
+	v = __atomic_load_n(&m->pins->window[t->window].total_bytes, __ATOMIC_SEQ_CST);
+	return v >> 63 ? t->volume : v;
+}
+
+/* Bytes by the age of their slice, the newest first, as a packet at now_ns would find them. */
+void window_ages(const struct marks *m, const struct tracked *t, uint64_t now_ns,
+		 uint64_t age[LEDGER_SLOTS]);
+/* No packet that read a mark before is still on its way. */
+int marks_grace(struct marks *m, struct bwl_err *e);
+/* A row of these maps for t. */
+struct ledger_row row_of(const struct marks *m, const struct tracked *t, uint64_t spent,
+			 uint64_t now_ns);
+/* Rows of other maps (a reboot) and accounts of which nothing was known: into the maps. */
+int marks_adopt(struct marks *m, struct ledger *l, struct bwl_err *e);
+
+#endif

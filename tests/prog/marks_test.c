@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Promise 3 across the agent's death and the machine's: packets through the real programs, the
+ * agent's own code between them and the disk, and a reboot whenever the test says so.
+ */
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "agent/ledger.h"
+#include "agent/marks.h"
+#include "prog.h"
+
+#define DEST(name, n) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
+#define HEAD PORTS "heartbeat: none\n"
+#define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " udp fill=958" /* 1000 bytes */
+#define LEN 1000U
+#define MB (1ULL << 20)
+
+static char dir[40];
+static struct ledger *ledger;
+static struct marks *marks;
+static const struct rig_opts old = { .old_volume = true };
+static unsigned boots;
+
+static void agent_dies(void)
+{
+	marks_free(marks);
+	ledger_close(ledger);
+	marks = NULL;
+	ledger = NULL;
+}
+
+static void agent_comes(enum ledger_how want)
+{
+	struct bwl_err e = { 0 };
+	enum ledger_how how;
+	char era[40];
+
+	snprintf(era, sizeof(era), "boot %u", boots);
+	if (ledger_open(dir, &ledger, &how, &e))
+		fail_msg("%s", e.text);
+	if (how != want)
+		print_error("%s\n", e.text);
+	assert_int_equal(how, want);
+	assert_int_equal(marks_new(rig->pins, era, &marks, &e), 0);
+}
+
+static void look(void)
+{
+	struct bwl_err e = { 0 };
+	uint64_t ns;
+
+	if (marks_run(marks, ledger, &ns, &e))
+		fail_msg("%s", e.text);
+}
+
+/* Everything of this boot is gone; the policy comes from its file. */
+static void reboot(const char *policy)
+{
+	agent_dies();
+	rig_close(rig);
+	rig = rig_open(&old);
+	boots++;
+	rig_policy(rig, policy);
+	rig_advance(RIG_SECOND);
+}
+
+static int begin(void **state)
+{
+	char cmd[200];
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "/dev/shm/bwl-marks-%d", getpid());
+	snprintf(cmd, sizeof(cmd), "rm -rf %s && mkdir %s", dir, dir);
+	boots = 0;
+	return rig_setup(state) || system(cmd);
+}
+
+static int end(void **state)
+{
+	char cmd[200];
+
+	(void)state;
+	agent_dies();
+	rig_close(rig);
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	return system(cmd);
+}
+
+/* Bytes that pass, frame by frame, until one does not; look: the agent keeps up. */
+static uint64_t pass(const char *spec, uint64_t most, bool looks)
+{
+	const struct rig_packet k = { .prog = RIG_HOST, .port = RIG_H0, .spec = spec };
+	uint64_t bytes = 0;
+
+	while (bytes < most) {
+		if (rig_fire(rig, &k, 1) != TC_ACT_REDIRECT)
+			break;
+		bytes += LEN;
+		if (looks && bytes % (16 * LEN) == 0)
+			look();
+	}
+	return bytes;
+}
+
+static struct bwl_left left_of(const char *name)
+{
+	struct bwl_left left;
+	struct bwl_gen g;
+	uint32_t id;
+
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
+	id = bwl_peer_id(rig->pins, &g, name);
+	assert_true(id);
+	bwl_limit_left(rig->pins, &g.peer[rig->pins->gate[id].slot[g.slot]].grant.rate,
+		       &g.peer[rig->pins->gate[id].slot[g.slot]].grant.volume, 2 * id, rig_now(), &left);
+	bwl_gen_close(&g);
+	return left;
+}
+
+static void the_lead_is_a_hundredth_or_what_the_rate_needs_or_a_packet(void **state)
+{
+	(void)state;
+	assert_int_equal(marks_lead(100 * MB, 0, 0), MB);
+	assert_int_equal(marks_lead(100 * MB, 1000000000, 0), MB);
+	assert_int_equal(marks_lead(1000000 * MB, 1000000, 5000), 2005000);
+	assert_int_equal(marks_lead(MB, 0, 0), BWL_GSO_BURST);
+	assert_int_equal(marks_lead(100, 0, 0), 100);
+	assert_int_equal(marks_lead(BWL_MAX_VOLUME, 0, 0), BWL_MAX_VOLUME / 100);
+}
+
+static void a_volume_passes_whole_in_leads_and_no_byte_more(void **state)
+{
+	uint64_t all;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 10mb } }\n");
+	rig_advance(RIG_SECOND);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	all = pass(TO(1), ~0ULL, false);	/* the agent does not look: one lead */
+	assert_in_range(all, 1, MB / 10);
+	assert_true(all > MB / 10 - LEN);
+	look();
+	all += pass(TO(1), ~0ULL, true);
+	assert_in_range(all, 10 * MB - LEN, 10 * MB);
+}
+
+static const char total[] = HEAD "peers:\n" DEST("x", 1) "grant: { volume: 10mb } }\n";
+
+static void a_reboot_costs_at_most_a_lead_and_gives_nothing_back(void **state)
+{
+	uint64_t all = 0, spent;
+	unsigned i;
+
+	(void)state;
+	rig_close(rig);
+	rig = rig_open(NULL);
+	rig_policy(rig, total);
+	rig_advance(RIG_SECOND);
+	agent_comes(LEDGER_BEGUN);
+	for (i = 1; i <= 20; i++) {
+		look();
+		all += pass(TO(1), 300 * LEN, true);
+		reboot(total);
+		assert_int_equal(pass(TO(1), ~0ULL, false), 0);	/* before the agent has come */
+		agent_comes(LEDGER_FOUND);
+		look();
+		spent = left_of("x").used;
+		assert_true(spent >= all);
+		assert_true(spent - all <= i * (MB / 10));
+	}
+	all += pass(TO(1), ~0ULL, true);
+	assert_true(all <= 10 * MB);
+	assert_true(all >= 10 * MB - 20 * (MB / 10) - LEN);
+}
+
+static void killed_while_it_restores_it_restores_the_same(void **state)
+{
+	const struct rlimit none = { 0, RLIM_INFINITY };
+	struct bwl_err e = { 0 };
+	struct rlimit was;
+	uint64_t ns, spent;
+	int status;
+
+	(void)state;
+	rig_policy(rig, total);
+	rig_advance(RIG_SECOND);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	pass(TO(1), 3 * MB, true);
+	reboot(total);
+	agent_comes(LEDGER_FOUND);
+	spent = ledger_at(ledger, ledger_find(ledger, "peer x"))->spent;
+	/* The disk refuses: nothing is restored, and nothing passes. */
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &was);
+	setrlimit(RLIMIT_FSIZE, &none);
+	status = marks_run(marks, ledger, &ns, &e);
+	setrlimit(RLIMIT_FSIZE, &was);
+	assert_true(status < 0);
+	assert_int_equal(pass(TO(1), ~0ULL, false), 0);
+	agent_dies();
+	agent_comes(LEDGER_FOUND);
+	look();
+	assert_int_equal(left_of("x").used, spent);
+	/* Again and again changes nothing. */
+	agent_dies();
+	agent_comes(LEDGER_FOUND);
+	look();
+	assert_int_equal(left_of("x").used, spent);
+}
+
+static void while_the_disk_refuses_not_a_byte_passes_the_mark(void **state)
+{
+	const struct rlimit none = { 0, RLIM_INFINITY };
+	struct bwl_err e = { 0 };
+	struct rlimit was;
+	uint64_t all, ns;
+	unsigned i;
+
+	(void)state;
+	rig_policy(rig, total);
+	rig_advance(RIG_SECOND);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &was);
+	setrlimit(RLIMIT_FSIZE, &none);
+	all = pass(TO(1), ~0ULL, false);
+	for (i = 0; i < 10; i++) {
+		assert_true(marks_run(marks, ledger, &ns, &e) < 0);
+		assert_true(*e.text);
+		all += pass(TO(1), ~0ULL, false);
+	}
+	setrlimit(RLIMIT_FSIZE, &was);
+	assert_in_range(all, MB / 10 - LEN, MB / 10);
+	look();
+	all += pass(TO(1), ~0ULL, true);
+	assert_in_range(all, 10 * MB - LEN, 10 * MB);
+	/* And what was written in between reads back. */
+	agent_dies();
+	agent_comes(LEDGER_FOUND);
+}
+
+static const char windowed[] = HEAD "peers:\n" DEST("x", 1) "grant: { volume: 10mb per 110s } }\n";
+
+static void a_window_goes_on_after_a_reboot_with_its_slices(void **state)
+{
+	uint64_t all, first = 2000 * LEN, i;
+
+	(void)state;
+	rig_policy(rig, windowed);
+	rig_advance(RIG_SECOND);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	assert_int_equal(pass(TO(1), first, true), first);
+	for (i = 0; i < 6; i++) {
+		rig_advance(10 * RIG_SECOND + 1);
+		look();
+	}
+	assert_int_equal(pass(TO(1), first, true), first);
+	reboot(windowed);
+	agent_comes(LEDGER_FOUND);
+	look();
+	assert_in_range(left_of("x").used, 2 * first, 2 * first + MB / 10);
+	/* What was six slices old leaves after six more, the rest stays. */
+	rig_advance(70 * RIG_SECOND);
+	assert_in_range(left_of("x").used, first, first + MB / 10);
+	look();
+	all = pass(TO(1), ~0ULL, true);
+	assert_in_range(all + first, 10 * MB - MB / 10 - 2 * LEN, 10 * MB);
+	rig_advance(130 * RIG_SECOND);
+	look();
+	assert_in_range(pass(TO(1), ~0ULL, true), 10 * MB - LEN, 10 * MB);
+}
+
+static void a_window_that_emptied_is_not_lost_in_a_reboot(void **state)
+{
+	(void)state;
+	rig_policy(rig, windowed);
+	rig_advance(RIG_SECOND);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	pass(TO(1), ~0ULL, true);
+	rig_advance(140 * RIG_SECOND);
+	look();
+	reboot(windowed);
+	agent_comes(LEDGER_FOUND);
+	look();
+	assert_in_range(left_of("x").used, 0, MB / 10);
+	assert_true(pass(TO(1), ~0ULL, true) >= 10 * MB - MB / 10 - LEN);
+}
+
+static void a_name_that_the_ledger_does_not_know_stays_spent(void **state)
+{
+	struct bwl_change c = { .set = BWL_ADD_VOLUME, .lim = { .volume = 100 * LEN } };
+	const char *policy = HEAD "peers:\n" DEST("y", 1) "grant: { volume: 10mb } }\n";
+
+	(void)state;
+	rig_policy(rig, total);
+	rig_advance(RIG_SECOND);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	reboot(policy);	/* renamed while nobody looked */
+	agent_comes(LEDGER_FOUND);
+	look();
+	assert_int_equal(marks_count(marks).unknown, 1);
+	assert_int_equal(pass(TO(1), ~0ULL, true), 0);
+	assert_int_equal(bwl_peer_change(rig->pins, "y", &c, NULL), 0);
+	look();
+	assert_int_equal(pass(TO(1), ~0ULL, true), 100 * LEN);
+}
+
+static void a_new_name_takes_the_account_along_also_across_a_reboot(void **state)
+{
+	const char *policy = HEAD "peers:\n" DEST("y", 1) "grant: { volume: 10mb } }\n";
+
+	(void)state;
+	rig_policy(rig, total);
+	rig_advance(RIG_SECOND);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	pass(TO(1), 4 * MB, true);
+	rig_policy(rig, policy);
+	look();
+	assert_int_equal(pass(TO(1), 10 * LEN, true), 10 * LEN);
+	reboot(policy);
+	agent_comes(LEDGER_FOUND);
+	look();
+	assert_in_range(left_of("y").used, 4 * MB, 4 * MB + 10 * LEN + MB / 10);
+	reboot(total);	/* and the old name finds what it had spent */
+	agent_comes(LEDGER_FOUND);
+	look();
+	assert_true(left_of("x").used >= 4 * MB);
+}
+
+static void a_ledger_that_is_lost_leaves_volumes_spent_after_a_reboot_only(void **state)
+{
+	(void)state;
+	rig_policy(rig, total);
+	rig_advance(RIG_SECOND);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	pass(TO(1), MB, true);
+	agent_dies();
+	assert_int_equal(ledger_set_aside(dir, NULL), 0);
+	agent_comes(LEDGER_BEGUN);	/* the maps know it all */
+	look();
+	assert_in_range(left_of("x").used, MB, MB + LEN);
+	assert_true(pass(TO(1), MB, true) >= MB);
+	reboot(total);
+	assert_int_equal(ledger_set_aside(dir, NULL), 0);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	assert_int_equal(pass(TO(1), ~0ULL, true), 0);
+}
+
+static void an_old_copy_in_the_same_maps_is_found_out(void **state)
+{
+	struct bwl_err e = { 0 };
+	char cmd[200];
+	uint64_t ns;
+
+	(void)state;
+	rig_policy(rig, total);
+	rig_advance(RIG_SECOND);
+	agent_comes(LEDGER_BEGUN);
+	look();
+	agent_dies();
+	snprintf(cmd, sizeof(cmd), "cd %s && mkdir c && cp ledger.* c", dir);
+	assert_int_equal(system(cmd), 0);
+	agent_comes(LEDGER_FOUND);
+	look();
+	pass(TO(1), MB, true);
+	agent_dies();
+	snprintf(cmd, sizeof(cmd), "cd %s && rm ledger.* && cp c/* .", dir);
+	assert_int_equal(system(cmd), 0);
+	agent_comes(LEDGER_FOUND);
+	assert_int_equal(marks_run(marks, ledger, &ns, &e), -EUCLEAN);
+	assert_non_null(strstr(e.text, "old copy"));
+}
+
+static void killed_a_thousand_times_under_traffic_the_volume_is_exact(void **state)
+{
+	const struct rig_packet k = { .prog = RIG_HOST, .port = RIG_H0, .spec = TO(1) };
+	uint64_t all = 0, volume = 200 * MB;
+	unsigned kills = 0;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 200mb } }\n");
+	rig_advance(RIG_SECOND);
+	while (kills < 1000) {
+		pid = fork();
+		if (!pid) {
+			agent_comes(kills ? LEDGER_FOUND : LEDGER_BEGUN);
+			for (;;)
+				look();
+		}
+		/* The first must have begun the ledger; then anywhere in its work. */
+		for (unsigned n = kills ? (unsigned)rand() % 300 : 100000; n; n--) {
+			if (rig_fire(rig, &k, 1) == TC_ACT_REDIRECT)
+				all += LEN;
+			if (!kills && !access(dir, F_OK) && all > 100 * LEN && n > 1000 &&
+			    rig->pins->ctl->ledger)
+				n = 1000;
+		}
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		if (!WIFSIGNALED(status))
+			fail_msg("the agent failed after %u kills", kills);
+		kills++;
+		assert_true(all <= volume);
+	}
+	agent_comes(LEDGER_FOUND);
+	all += pass(TO(1), ~0ULL, true);
+	look();
+	all += pass(TO(1), ~0ULL, true);
+	print_message("# %u kills, %llu commits, %llu of %llu bytes passed\n", kills,
+		      (unsigned long long)ledger_seq(ledger), (unsigned long long)all,
+		      (unsigned long long)volume);
+	assert_true(all <= volume && all > volume - LEN);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_lead_is_a_hundredth_or_what_the_rate_needs_or_a_packet),
+		T(a_volume_passes_whole_in_leads_and_no_byte_more),
+		T(a_reboot_costs_at_most_a_lead_and_gives_nothing_back),
+		T(killed_while_it_restores_it_restores_the_same),
+		T(while_the_disk_refuses_not_a_byte_passes_the_mark),
+		T(a_window_goes_on_after_a_reboot_with_its_slices),
+		T(a_window_that_emptied_is_not_lost_in_a_reboot),
+		T(a_name_that_the_ledger_does_not_know_stays_spent),
+		T(a_new_name_takes_the_account_along_also_across_a_reboot),
+		T(a_ledger_that_is_lost_leaves_volumes_spent_after_a_reboot_only),
+		T(an_old_copy_in_the_same_maps_is_found_out),
+		T(killed_a_thousand_times_under_traffic_the_volume_is_exact),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
