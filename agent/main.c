@@ -272,6 +272,7 @@ int main(int argc, char **argv)
 	int c;
 
 	bwl_log_program(AGENT_PROGRAM);
+	umask(077);
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		switch (c) {
 		case 'p': d.a.policy = optarg; break;

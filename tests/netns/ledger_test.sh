@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The real agent, real traffic at the limit of a volume, and what can happen to an agent and its
+# disk: not a byte above the volume, and nearly all of it usable in the end.
+# BWL_AGENT_KILLS=1000 for the long one (about six minutes).
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-ledger-$$ LAB_DESTS=1
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+KILLS=${BWL_AGENT_KILLS:-50}
+lab_up || exit 1
+STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
+trap 'umount "$STATE" 2>/dev/null; lab_down' EXIT
+mkdir "$STATE"
+
+desire() { # volume rate
+	{
+		echo "peers:"
+		lab_peer sink 1 "grant: { rate: $2, volume: $1, burst: 128kb }"
+	} | lab_policy_head >"$FILE.new"
+	mv "$FILE.new" "$FILE"
+}
+agent() { # command-prefix…: in the background; sets AGENT_PID
+	lab_bg agent dpu "$@" "$AGENT" --policy "$FILE" --state-dir "$STATE" --json
+	AGENT_PID=$LAB_PID
+}
+die() {
+	kill -KILL "$AGENT_PID"
+	wait "$AGENT_PID" 2>/dev/null
+}
+# Maps as after a boot, but that nothing is spent: what was is the ledger's to say.
+fresh_maps() {
+	in_dpu "$LOAD" detach >/dev/null 2>&1
+	rm -rf "${STATE:?}"/*
+	lab_attach
+}
+send() { # seconds packets-a-second: frames of 1000 bytes
+	echo "eth ip4 src=$HOST4 dst=$(lab_dest4 1) udp dport=9 fill=958" >"$LAB_TMP/frame"
+	lab_bg send host sh -c "exec '$FRAMES' send h0 --gw $(lab_mac dpu hpf0) --seconds $1 \
+		--pps $2 <'$LAB_TMP/frame'"
+	SEND_PID=$LAB_PID
+}
+# IP packets that arrived at the destination; nobody else sends it IPv4.
+arrived() {
+	in_ns d1 awk '$1 == "Ip:" && n++ { print $4 * 1000; exit }' /proc/net/snmp
+}
+used() { "$CTL" --json peer show sink | jq '.left.used_bytes // .used_bytes // empty'; }
+said() { grep -q "\"level\":\"$1\".*\"event\":\"ledger\".*$2" "$LAB_TMP/agent"; }
+flows() { # does it go on?
+	local was
+	was=$(arrived)
+	sleep 0.3
+	[[ $(arrived) -gt $was ]]
+}
+stops() { ! flows; }
+within() { # passed volume per-mille-at-least
+	note "$1 of $2 bytes passed ($(($1 * 1000 / $2)) per mille)"
+	[[ $1 -le $2 && $1 -ge $(($2 * $3 / 1000)) ]]
+}
+
+# Killed at random, with more offered than the limit.
+volume=$((KILLS * 900000))
+desire "${volume}b" 40mbit
+fresh_maps || exit 1
+start=$(arrived)
+send $((KILLS / 2 + 60)) 6000
+for ((i = 0; i < KILLS; i++)); do
+	agent
+	sleep "0.$((RANDOM % 40 + 3))"
+	die
+done
+sentence="$KILLS times killed under traffic, nothing passed above the volume"
+check "$sentence" test $(($(arrived) - start)) -le "$volume"
+agent
+lab_wait_for 60 stops
+kill "$SEND_PID" 2>/dev/null
+wait "$SEND_PID" 2>/dev/null
+check "in the end 98 % of it was usable, and not a byte more than all" \
+	within $(($(arrived) - start)) "$volume" 980
+lab_stop "$AGENT_PID"
+
+# Each commit waits twice for the disk; the lead is two seconds, or 1 % of the volume.
+desire 2gb 40mbit
+fresh_maps
+export BWL_FSYNC_MS=100
+agent env LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-slowdisk.so"
+unset BWL_FSYNC_MS
+lab_wait_for 5 sh -c "$CTL reasons >/dev/null"
+sleep 1
+refused() { "$CTL" --json reasons | jq '[.. | objects | select(.reason? == "ledger") | .frames] | add // 0'; }
+was=$(refused) start=$(arrived)
+send 6 3000
+wait "$SEND_PID"
+check "a disk of 100 ms an fsync stops no flow that has volume left" test "$(refused)" -eq "$was"
+# Some are lost to the burst where the sender catches up: the machine is busy.
+check "and it arrives" within $(($(arrived) - start)) $((6 * 3000 * 1000)) 900
+lab_stop "$AGENT_PID"
+
+# A disk that fills up, and becomes read-only.
+mount -t tmpfs -o size=1m none "$STATE"
+desire 500mb 40mbit
+fresh_maps
+agent
+send 90 6000
+check "with room on the disk it flows" lab_wait_for 10 flows
+dd if=/dev/zero of="$STATE/filler" bs=64k >/dev/null 2>&1
+check "with the disk full it stops" lab_wait_for 20 stops
+check "the log says that the disk is the reason" said alert "no volume is released further"
+full=$(arrived)
+sleep 1
+check "and it stays so" test "$(arrived)" -eq "$full"
+rm "$STATE/filler"
+check "with room again it flows again" lab_wait_for 10 flows
+check "and the log says so" said notice "written again"
+die # a file that is open for writing keeps a file system from becoming read-only
+mount -o remount,ro "$STATE"
+agent
+check "on a disk that is read-only it stops" lab_wait_for 20 stops
+check "the log says so" lab_wait_for 5 said alert "no volume is released further"
+mount -o remount,rw "$STATE"
+check "writable again it flows again" lab_wait_for 20 flows
+kill "$SEND_PID" 2>/dev/null
+lab_stop "$AGENT_PID"
+umount "$STATE"
+
+# A damaged ledger: the maps know, and the operator hears of it.
+mkdir -p "$STATE"
+desire 50mb 40mbit
+fresh_maps
+agent
+send 20 6000
+lab_wait_for 5 flows
+die
+start=$(arrived)
+printf 'x' | dd of="$STATE/ledger.db" bs=1 seek=40 conv=notrunc 2>/dev/null
+truncate -s 3000 "$STATE/ledger.db-wal"
+agent
+check "a damaged ledger is set aside with an alarm" lab_wait_for 5 said alert "not to be believed"
+check "in the same boot the flow goes on: the maps forget nothing" lab_wait_for 5 flows
+kill "$SEND_PID" 2>/dev/null
+die
+# As after a reboot: new maps, whose volumes start spent.
+rm -f "$STATE/ledger.db"
+in_dpu "$LOAD" detach >/dev/null 2>&1
+in_dpu "$LOAD" attach --drill --host hpf0 --uplink p0 >/dev/null 2>&1
+agent
+send 20 2000
+check "after a reboot without ledger the volume counts as spent" lab_wait_for 5 said warning "counts as spent"
+check "and nothing passes" stops
+in_dpu "$CTL" grant sink volume +1mb reason test >/dev/null 2>&1
+check "until it is granted" lab_wait_for 5 flows
+kill "$SEND_PID" 2>/dev/null
+lab_stop "$AGENT_PID"
+done_testing
