@@ -5,6 +5,7 @@
 # Source after trays.sh, when bwlimit has its policy: the if_ids are the peers' ids. On a kernel
 # without the kfuncs for that, marks are, and the if_id is one for all (maps/tunnel.h).
 
+SA_NET=${SA_NET:-192.0.2.} # the trays' underlay; 2001:db8:: is the other one
 SA_PLAIN_IF_ID=$((0x62776c00))
 SA_MARK_MASK=0x3fffff
 sa_by_mark() { # tray: is its tunnel device a plain one
@@ -27,7 +28,7 @@ sa_one() { # in-dpu from to if_id: the SA of one direction, SPI 0x1000 + its sen
 		mark=(mark "$4" mask $SA_MARK_MASK)
 		[[ $1 == "$2" ]] || mark=(output-mark "$4" mask $SA_MARK_MASK)
 	fi
-	in_ns "dpu$1" ip xfrm state add src "192.0.2.$2" dst "192.0.2.$3" proto esp \
+	in_ns "dpu$1" ip xfrm state add src "$SA_NET$2" dst "$SA_NET$3" proto esp \
 		spi $((0x1000 + $2)) "${mark[@]}" reqid "$4" mode tunnel if_id "$if_id" replay-window 64 flag af-unspec \
 		aead 'rfc4106(gcm(aes))' "0x$(printf '%072d' "$2$3")" 128
 }
@@ -39,7 +40,7 @@ sa_policy() { # dpu in|out from to if_id
 	fi
 	for any in 0.0.0.0/0 ::/0; do
 		in_ns "dpu$1" ip xfrm policy add dir "$2" src $any dst $any "${mark[@]}" if_id "$if_id" \
-			tmpl src "192.0.2.$3" dst "192.0.2.$4" proto esp reqid "$5" mode tunnel
+			tmpl src "$SA_NET$3" dst "$SA_NET$4" proto esp reqid "$5" mode tunnel
 	done
 }
 sa_pair() { # tray tray, each with the other as its peer tray-N
