@@ -8,6 +8,7 @@
 #include "lib/dest.h"
 #include "lib/charge.h"
 #include "lib/account.h"
+#include "lib/offload.h"
 #include "lib/tc.h"
 #include "lib/tunnel.h"
 #include "lib/uplink.h"
@@ -31,14 +32,14 @@ static __always_inline int bwl_sender(struct bwl_ctx *c, int tag, int parsed)
 	return bwl_ends_here(&c->pkt) ? BWL_R_LOCAL_PROTO : BWL_R_NONE;
 }
 
-/* May it go there: class, destination, grant, host port. Charges nothing. */
-static __always_inline int bwl_receiver(struct bwl_ctx *c)
+/* May it go there: class, grant, host port. Charges nothing. */
+static __always_inline int bwl_receiver(struct bwl_ctx *c, __u32 id)
 {
 	const struct bwl_base *b = c->base;
 	int r;
 
 	c->class = bwl_classify(&c->pkt, b->proto_class, b->port_class[0], b->port_class[1]);
-	r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
+	r = bwl_grant(c, id);
 	if (r != BWL_R_NONE)
 		return r;
 	if (c->id == b->self_id || !(c->peer->meta.from & (1ULL << c->port_id)))
@@ -46,21 +47,57 @@ static __always_inline int bwl_receiver(struct bwl_ctx *c)
 	return BWL_R_NONE;
 }
 
+/* Charged and sent: as what is it counted? */
+static __always_inline int bwl_passed(const struct bwl_ctx *c)
+{
+	return c->monitored ? BWL_R_PASS_MONITOR : c->marked ? BWL_R_PASS_MARKED
+	       : c->lapsed ? BWL_R_PASS_FLOOR : BWL_R_PASS;
+}
+
+/* Path offload: the whole pipeline, here. BWL_R_NONE: TC carries the packet, nothing was charged. */
+static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, __u32 id)
+{
+	const struct bwl_tunnel *tun = bwl_xdp_carries(c, id, xdp->data_end - xdp->data);
+	const struct bwl_dev *dev;
+	int r;
+
+	if (!tun)
+		return BWL_R_NONE;
+	r = bwl_receiver(c, id);
+	if (r != BWL_R_NONE)
+		return r;
+	dev = bwl_carrier_dev(c, tun);
+	if (!dev || c->peer->meta.path != BWL_PATH_OFFLOAD)
+		return BWL_R_NONE;
+	bwl_xdp_cost(c);
+	r = bwl_charge(c);
+	if (r == BWL_R_NONE)
+		r = bwl_xdp_send(c, xdp, tun, dev);
+	return r == BWL_R_NONE ? bwl_passed(c) : r;
+}
+
 /*
- * Host port, XDP: drops early what costs little to refuse (malformed, spoofed, for nobody) and
- * passes the rest to TC, which judges it all again with grant and clock: a packet that passes
- * should not pay twice.
+ * Host port, XDP: drops early what costs little to refuse (malformed, spoofed, for nobody), carries
+ * what the uplink's hardware encrypts, and passes the rest to TC, which judges it all again with
+ * grant and clock: a packet that passes should not pay twice.
  */
 SEC("xdp.frags")
 int bwl_xdp_host(struct xdp_md *xdp)
 {
 	struct bwl_ctx c = { .len = bwl_xdp_len(xdp) };
 	int r = bwl_begin(&c, xdp->ingress_ifindex, 0);
+	__u32 id = 0;
 
 	if (r == BWL_R_NONE)
 		r = bwl_sender(&c, -1, bwl_xdp_parse(xdp, &c.pkt));
-	if (r == BWL_R_NONE && !bwl_dest(&c, c.pkt.daddr))
-		r = BWL_R_NO_PEER;
+	if (r == BWL_R_NONE) {
+		id = bwl_dest(&c, c.pkt.daddr);
+		r = id ? bwl_xdp_carry(&c, xdp, id) : BWL_R_NO_PEER;
+	}
+	if (r >= BWL_R_PASS && r <= BWL_R_PASS_MONITOR) {
+		bwl_end(&c, c.port_id, r);
+		return XDP_REDIRECT;
+	}
 	if (r == BWL_R_NONE || bwl_passes(r) || bwl_xdp_unsure(r))
 		return XDP_PASS;
 	c.now_ns = bwl_now();	/* for the event */
@@ -79,7 +116,7 @@ int bwl_tc_host(struct __sk_buff *skb)
 	if (r == BWL_R_NONE)
 		r = bwl_sender(&c, bwl_tag(skb), bwl_tc_parse(skb, &c.pkt));
 	if (r == BWL_R_NONE)
-		r = bwl_receiver(&c);
+		r = bwl_receiver(&c, bwl_dest(&c, c.pkt.daddr));
 	if (r == BWL_R_PASS_NEIGHBOUR) {
 		c.charge = c.len;
 		if (bwl_charge_one(&c, &c.port->neighbour, BWL_R_NEIGHBOUR_RATE))
@@ -96,8 +133,7 @@ int bwl_tc_host(struct __sk_buff *skb)
 	if (r == BWL_R_NONE)
 		r = bwl_tc_send(&c, skb);
 	if (r == BWL_R_NONE)
-		r = c.monitored ? BWL_R_PASS_MONITOR : c.marked ? BWL_R_PASS_MARKED
-		    : c.lapsed ? BWL_R_PASS_FLOOR : BWL_R_PASS;
+		r = bwl_passed(&c);
 	bwl_end(&c, c.port_id, r);
 	return bwl_passes(r) ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }

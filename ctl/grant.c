@@ -126,7 +126,7 @@ static json_t *grant_json(const struct ctl_view *v, uint32_t id, const struct bw
 	json_object_set_new(o, "expires_in_s", p->meta.expiry_ns == BWL_NEVER_NS ? json_null()
 			    : json_real(((double)p->meta.expiry_ns - (double)v->now_ns) / 1e9));
 	json_object_set_new(o, "mode", json_string(bwl_mode_name(p->meta.mode)));
-	json_object_set_new(o, "mode_in_force", json_string(ctl_mode_in_force(v->pins, p->meta.mode)));
+	json_object_set_new(o, "mode_in_force", json_string(ctl_mode_in_force(v->pins, id, p->meta.mode)));
 	return o;
 }
 
@@ -142,7 +142,7 @@ static void grant_row(struct ctl_table *t, const struct ctl_view *v, uint32_t id
 	ctl_cell(t, "%s", bps ? bwl_format_size(l->burst, burst) : "-");
 	ctl_cell(t, "%s", ctl_left_volume(l, vol));
 	ctl_cell(t, "%s", ctl_when(p->meta.expiry_ns, v->now_ns, when));
-	ctl_cell(t, "%s", ctl_mode_text(v->pins, p->meta.mode));
+	ctl_cell(t, "%s", ctl_mode_text(v->pins, id, p->meta.mode));
 }
 
 static int grant_list(struct ctl *c, int argc, char **argv)

@@ -285,6 +285,23 @@ static void judge_limits(struct judge *j)
 		    false);
 }
 
+static void judge_tunnel(struct judge *j)
+{
+	const struct bwl_pins *p = j->v->pins;
+	const struct bwl_tunnel *t = &p->tunnel[j->q->peer];
+	bool sa = t->flags & BWL_TUN_SA;
+	unsigned int carrier;
+
+	step(j, "path", p->ctl->tunnel && sa ? BWL_R_NONE : BWL_R_NO_SA, "%s: %s",
+	     bwl_path_name(j->peer->meta.path), !p->ctl->tunnel ? "there is no tunnel device" :
+	     sa ? "there is an SA" : "there is no SA");
+	if (j->peer->meta.path != BWL_PATH_OFFLOAD)
+		return;
+	carrier = bwl_carrier_now(p, j->q->peer, j->v->now_ns);
+	step(j, "carrier", BWL_R_NONE, "%s: %s", carrier == BWL_CARRIER_XDP ? "XDP" : "TC",
+	     bwl_carrier_text(carrier));
+}
+
 static void judge_path(struct judge *j)
 {
 	const struct bwl_nexthop *n = &j->base->nexthop[j->peer->meta.nexthop % BWL_MAX_NEXTHOPS];
@@ -293,8 +310,7 @@ static void judge_path(struct judge *j)
 	char via[INET6_ADDRSTRLEN];
 
 	if (j->peer->meta.path != BWL_PATH_CLEAR) {
-		step(j, "path", BWL_R_NO_SA, "%s: IPsec is not there yet",
-		     bwl_path_name(j->peer->meta.path));
+		judge_tunnel(j);
 		return;
 	}
 	if (!v4 && !n->has6) {

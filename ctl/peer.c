@@ -132,19 +132,28 @@ static const char *offload_name(const struct bwl_tunnel *t)
 }
 
 /* if_id: what an operator of IPsec looks for. */
-static json_t *tunnel_json(const struct ctl_view *v, uint32_t id)
+static json_t *tunnel_json(const struct ctl_view *v, const struct bwl_pol_peer *p, uint32_t id)
 {
 	const struct bwl_tunnel *t = &v->pins->tunnel[id];
+	unsigned int carrier = bwl_carrier_now(v->pins, id, v->now_ns);
+	json_t *o;
 
-	return json_pack("{s:i, s:b, s:b, s:s, s:I, s:I}", "if_id", (int)id, "sa_out",
-			 (t->flags & BWL_TUN_SA) != 0, "sa_in", (t->flags & BWL_TUN_SA_IN) != 0,
-			 "offload", offload_name(t), "spi_out", (json_int_t)ntohl(t->spi_out), "spi_in",
-			 (json_int_t)ntohl(t->spi_in));
+	o = json_pack("{s:i, s:b, s:b, s:s, s:I, s:I}", "if_id", (int)id, "sa_out",
+		      (t->flags & BWL_TUN_SA) != 0, "sa_in", (t->flags & BWL_TUN_SA_IN) != 0,
+		      "offload", offload_name(t), "spi_out", (json_int_t)ntohl(t->spi_out), "spi_in",
+		      (json_int_t)ntohl(t->spi_in));
+	if (p->path != BWL_PATH_OFFLOAD)
+		return o;
+	json_object_set_new(o, "carrier", json_string(carrier == BWL_CARRIER_XDP ? "xdp" : "tc"));
+	json_object_set_new(o, "carrier_why", json_string(bwl_carrier_name(carrier)));
+	json_object_set_new(o, "carrier_text", json_string(bwl_carrier_text(carrier)));
+	return o;
 }
 
 static void show_tunnel(const struct ctl_view *v, const struct bwl_pol_peer *p, uint32_t id)
 {
 	const struct bwl_tunnel *t = &v->pins->tunnel[id];
+	unsigned int carrier = bwl_carrier_now(v->pins, id, v->now_ns);
 
 	printf("  %-10s to %s, if_id %u, ", "ipsec", p->ipsec_remote, id);
 	if (!v->pins->ctl->tunnel)
@@ -154,6 +163,9 @@ static void show_tunnel(const struct ctl_view *v, const struct bwl_pol_peer *p, 
 	else
 		printf("SA out %#x, in %#x, offload %s\n", ntohl(t->spi_out), ntohl(t->spi_in),
 		       offload_name(t));
+	if (p->path == BWL_PATH_OFFLOAD)
+		printf("  %-10s by %s: %s\n", "carried", carrier == BWL_CARRIER_XDP ? "XDP" : "TC",
+		       bwl_carrier_text(carrier));
 }
 
 static void show_human(const struct ctl_view *v, const struct bwl_pol_peer *p, uint32_t id,
@@ -170,7 +182,7 @@ static void show_human(const struct ctl_view *v, const struct bwl_pol_peer *p, u
 	if (*p->zone)
 		printf("  %-10s %s\n", "zone", p->zone);
 	show_limit("grant", &p->grant);
-	printf("  %-10s %s\n", "mode", ctl_mode_text(v->pins, p->mode));
+	printf("  %-10s %s\n", "mode", ctl_mode_text(v->pins, id, p->mode));
 	printf("  %-10s %s\n", "expires", ctl_when(p->expiry_ns, v->now_ns, when));
 	if (p->grant.has_volume) {
 		bwl_limit_left(v->pins, &body->grant.rate, &body->grant.volume, 2 * id, v->now_ns, &l);
@@ -225,9 +237,9 @@ static int peer_show(struct ctl *c, int argc, char **argv)
 				    json_string(ctl_grant_name(ctl_grant_state(&v, id, body))));
 		json_object_set_new(o, "left", ctl_json_left(&l));
 		json_object_set_new(o, "mode_in_force",
-				    json_string(ctl_mode_in_force(v.pins, p->mode)));
+				    json_string(ctl_mode_in_force(v.pins, id, p->mode)));
 		if (p->path != BWL_PATH_CLEAR)
-			json_object_set_new(o, "tunnel", tunnel_json(&v, id));
+			json_object_set_new(o, "tunnel", tunnel_json(&v, p, id));
 		ctl_json_print(o);
 	} else {
 		show_human(&v, p, id, body);

@@ -298,15 +298,24 @@ char *ctl_lim_volume(const struct bwl_lim *l, char buf[static CTL_LIM_BUF])
 	return buf;
 }
 
-const char *ctl_mode_in_force(const struct bwl_pins *pins, unsigned int mode)
+/* Why mode shape does not pace this peer; NULL when it does. */
+static const char *no_pace(const struct bwl_pins *pins, uint32_t id)
 {
-	return bwl_mode_name(mode == BWL_SHAPE && !bwl_is_paced(pins) ? BWL_POLICE : mode);
+	if (bwl_carrier_now(pins, id, bwl_now_ns()) == BWL_CARRIER_XDP)
+		return "shape (polices: carried by XDP)";
+	return bwl_is_paced(pins) ? NULL : "shape (polices: no fq on an uplink)";
 }
 
-const char *ctl_mode_text(const struct bwl_pins *pins, unsigned int mode)
+const char *ctl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned int mode)
 {
-	return mode == BWL_SHAPE && !bwl_is_paced(pins) ? "shape (polices: no fq on an uplink)"
-							: bwl_mode_name(mode);
+	return bwl_mode_name(mode == BWL_SHAPE && no_pace(pins, id) ? BWL_POLICE : mode);
+}
+
+const char *ctl_mode_text(const struct bwl_pins *pins, uint32_t id, unsigned int mode)
+{
+	const char *why = mode == BWL_SHAPE ? no_pace(pins, id) : NULL;
+
+	return why ? why : bwl_mode_name(mode);
 }
 
 void ctl_warn_shape(const struct bwl_pins *pins)

@@ -13,6 +13,7 @@ struct slot {
 	uint32_t nsa, npolicy;
 	struct bwl_xfrm_addr remote;
 	uint32_t uplink;		/* ifindex */
+	struct bwl_track_way way;
 	bool encrypted, dirty;
 	struct bwl_track_verdict now, next;
 };
@@ -25,8 +26,8 @@ struct bwl_track {
 	struct slot **by_id;		/* [max_peers] */
 	struct slot **slots, **dirty;	/* [room] */
 	uint32_t nslots, ndirty, room;
-	struct bwl_xfrm_policy *drop;	/* policies in a device that drop everything of a family */
-	uint32_t ndrop;
+	struct bwl_xfrm_policy *dev;	/* policies in a device that drop all, or let out in the clear */
+	uint32_t ndev;
 	uint32_t stamp;			/* of the current or last dump */
 	bool unsure;
 };
@@ -112,7 +113,7 @@ void bwl_track_free(struct bwl_track *t)
 	free(t->slots);
 	free(t->dirty);
 	free(t->by_id);
-	free(t->drop);
+	free(t->dev);
 	free(t);
 }
 
@@ -134,6 +135,21 @@ int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr 
 	s->uplink = uplink;
 	if (remote)
 		s->remote = *remote;
+	mark(t, s);
+	return 0;
+}
+
+int bwl_track_way(struct bwl_track *t, uint32_t id, const struct bwl_track_way *way)
+{
+	struct slot *s;
+	int r = slot_of(t, id, &s);
+
+	if (r || !s)
+		return r;
+	if (s->way.wanted == way->wanted && s->way.host == way->host &&
+	    s->way.uplink == way->uplink && s->way.next_mac == way->next_mac)
+		return 0;
+	s->way = *way;
 	mark(t, s);
 	return 0;
 }
@@ -209,12 +225,14 @@ static int device_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
 {
 	const struct bwl_xfrm_policy *p = &m->policy;
 
-	if (!find_policy(t->drop, t->ndrop, p->index) && !bwl_xfrm_is_device_block(p))
+	bool matters = bwl_xfrm_is_device_block(p) || bwl_xfrm_is_device_leak(p);
+
+	if (!find_policy(t->dev, t->ndev, p->index) && !matters)
 		return 0;
 	bwl_track_recheck(t);
-	if (m->kind == BWL_XFRM_POLICY && bwl_xfrm_is_device_block(p))
-		return add_policy(&t->drop, &t->ndrop, p, t->stamp);
-	remove_policy(t->drop, &t->ndrop, p->index);
+	if (m->kind == BWL_XFRM_POLICY && matters)
+		return add_policy(&t->dev, &t->ndev, p, t->stamp);
+	remove_policy(t->dev, &t->ndev, p->index);
 	return 0;
 }
 
@@ -222,16 +240,20 @@ static bool drops_rest(const struct bwl_track *t, uint32_t ifindex)
 {
 	bool has[2] = { false, false };
 
-	for (uint32_t i = 0; i < t->ndrop; i++)
-		if (t->drop[i].offload_ifindex == ifindex)
-			has[t->drop[i].sel_src.family == AF_INET6] = true;
+	for (uint32_t i = 0; i < t->ndev; i++) {
+		if (t->dev[i].offload_ifindex != ifindex)
+			continue;
+		if (!t->dev[i].block)
+			return false;	/* whether before or behind them: nobody needs it */
+		has[t->dev[i].sel_src.family == AF_INET6] = true;
+	}
 	return has[0] && has[1];
 }
 
 static void flush(struct bwl_track *t, bool sas, uint8_t proto)
 {
 	if (!sas)
-		t->ndrop = 0;
+		t->ndev = 0;
 	for (uint32_t i = 0; i < t->nslots; i++) {
 		struct slot *s = t->slots[i];
 
@@ -328,9 +350,9 @@ void bwl_track_dump_begin(struct bwl_track *t)
 
 void bwl_track_dump_end(struct bwl_track *t)
 {
-	for (uint32_t k = t->ndrop; k-- > 0;)
-		if (t->drop[k].stamp != t->stamp)
-			t->drop[k] = t->drop[--t->ndrop];
+	for (uint32_t k = t->ndev; k-- > 0;)
+		if (t->dev[k].stamp != t->stamp)
+			t->dev[k] = t->dev[--t->ndev];
 	for (uint32_t i = 0; i < t->nslots; i++) {
 		struct slot *s = t->slots[i];
 
@@ -359,7 +381,10 @@ static void write_entry(struct bwl_tunnel *e, const struct bwl_track_verdict *v)
 	e->overhead = v->overhead;
 	e->spi_out = v->spi_out;
 	e->spi_in = v->spi_in;
+	e->out = v->ifindex;
+	e->carrier = v->carrier;
 	e->changes++;
+	__atomic_store_n(&e->next_mac, v->next_mac, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&e->offload, v->offload, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&e->flags, v->flags, __ATOMIC_SEQ_CST);
 }
@@ -367,14 +392,41 @@ static void write_entry(struct bwl_tunnel *e, const struct bwl_track_verdict *v)
 static bool is_entry(const struct bwl_tunnel *e, const struct bwl_track_verdict *v)
 {
 	return e->flags == v->flags && e->offload == v->offload && e->overhead == v->overhead &&
-	       e->spi_out == v->spi_out && e->spi_in == v->spi_in;
+	       e->spi_out == v->spi_out && e->spi_in == v->spi_in && e->out == v->ifindex &&
+	       e->carrier == v->carrier && e->next_mac == v->next_mac;
 }
 
 static bool is_same(const struct bwl_track_verdict *a, const struct bwl_track_verdict *b)
 {
 	return a->flags == b->flags && a->offload == b->offload && a->overhead == b->overhead &&
 	       a->spi_out == b->spi_out && a->spi_in == b->spi_in && a->why == b->why &&
-	       a->alarm == b->alarm && bwl_xfrm_addr_is(&a->other, &b->other);
+	       a->alarm == b->alarm && a->carrier == b->carrier && bwl_xfrm_addr_is(&a->other, &b->other);
+}
+
+/* What only the device and the ports can say. */
+static void judge_device(const struct bwl_track *t, const struct slot *s,
+			 struct bwl_track_verdict *v)
+{
+	bool packet = v->offload == BWL_OFFLOAD_PACKET;
+
+	if (t->unsure && packet)
+		v->offload = BWL_OFFLOAD_NONE;
+	if (v->offload == BWL_OFFLOAD_PACKET && s->uplink && v->ifindex == s->uplink &&
+	    drops_rest(t, s->uplink))
+		v->flags |= BWL_TUN_BENEATH;
+	if (!s->encrypted || !s->way.wanted)
+		return;
+	v->next_mac = s->way.next_mac;
+	v->carrier = !(v->flags & BWL_TUN_SA) ? BWL_CARRIER_NO_SA
+		     : !packet ? BWL_CARRIER_NOT_PACKET
+		     : t->unsure ? BWL_CARRIER_UNSURE
+		     : !s->uplink || v->ifindex != s->uplink ? BWL_CARRIER_OTHER_DEV
+		     : !(v->flags & BWL_TUN_BENEATH) ? BWL_CARRIER_NO_BENEATH
+		     : !s->way.uplink ? BWL_CARRIER_UPLINK
+		     : !s->way.host ? BWL_CARRIER_HOST
+		     : !s->way.next_mac ? BWL_CARRIER_NEIGHBOUR : BWL_CARRIER_XDP;
+	if (v->carrier == BWL_CARRIER_XDP)
+		v->flags |= BWL_TUN_XDP;
 }
 
 uint32_t bwl_track_settle(struct bwl_track *t, uint64_t now_s)
@@ -386,11 +438,7 @@ uint32_t bwl_track_settle(struct bwl_track *t, uint64_t now_s)
 		struct bwl_track_found f = { s->sa, s->policy, s->nsa, s->npolicy };
 
 		bwl_track_judge(&f, s->encrypted ? &s->remote : NULL, now_s, &s->next);
-		if (t->unsure && s->next.offload == BWL_OFFLOAD_PACKET)
-			s->next.offload = BWL_OFFLOAD_NONE;
-		if (s->next.offload == BWL_OFFLOAD_PACKET && s->uplink &&
-		    s->next.ifindex == s->uplink && drops_rest(t, s->uplink))
-			s->next.flags |= BWL_TUN_BENEATH;
+		judge_device(t, s, &s->next);
 		if (t->map)
 			close_entry(&t->map[s->id], &s->next);
 	}

@@ -47,10 +47,12 @@ struct bwl_track_verdict {
 	uint8_t why;		/* enum bwl_track_why: USABLE, or why nothing may leave */
 	uint8_t alarm;		/* enum bwl_track_why, the worst; 0 none */
 	uint32_t ifindex;	/* the device of packet offload; 0: none, or several */
+	uint8_t carrier;	/* enum bwl_carrier; XDP: flags say so too */
+	uint64_t next_mac;	/* as in struct bwl_tunnel */
 	struct bwl_xfrm_addr other;	/* POLICY_REMOTE, SA_REMOTE: which address */
 };
 /*
- * All of bwl_tunnel's flags but BENEATH, which is about the device. remote NULL: no encrypted peer.
+ * All of bwl_tunnel's flags but BENEATH and XDP, which are about the device. remote NULL: no encrypted peer.
  * now_s: wall clock, against which the kernel counts lifetimes.
  */
 void bwl_track_judge(const struct bwl_track_found *found, const struct bwl_xfrm_addr *remote,
@@ -70,6 +72,13 @@ void bwl_track_free(struct bwl_track *t);	/* NULL-safe */
  */
 int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr *remote,
 		   uint32_t uplink);
+/* Whether XDP may carry a peer of path offload, as far as its ports and its next hop go. */
+struct bwl_track_way {
+	bool wanted;		/* path: offload */
+	bool host, uplink;	/* native XDP on a host port of the peer; on its uplink, which sends */
+	uint64_t next_mac;	/* 0 unknown */
+};
+int bwl_track_way(struct bwl_track *t, uint32_t id, const struct bwl_track_way *way);
 /* Every entry is compared at the next settle: whoever changes the policy may close entries. */
 void bwl_track_recheck(struct bwl_track *t);
 /* News. 0, or -ENOMEM: from then on only a dump tells. */
@@ -84,6 +93,17 @@ void bwl_track_dump_end(struct bwl_track *t);
 uint32_t bwl_track_settle(struct bwl_track *t, uint64_t now_s);
 /* What was found for one peer at the last settle; false: no encrypted peer and no SA. */
 bool bwl_track_get(const struct bwl_track *t, uint32_t id, struct bwl_track_verdict *ret);
+
+/* track_way.c: ports and next hops of the peers of path offload. */
+struct bwl_track_ways;
+int bwl_track_ways_new(struct bwl_track_ways **ret);
+void bwl_track_ways_free(struct bwl_track_ways *w);	/* NULL-safe */
+/* The peers that a policy has: begin, each of them. from: mask of host ports. 0 or -ENOMEM. */
+void bwl_track_ways_begin(struct bwl_track_ways *w);
+int bwl_track_ways_add(struct bwl_track_ways *w, uint32_t id, const struct bwl_xfrm_addr *remote,
+		       uint32_t uplink_port, uint64_t from);
+/* Asks the kernel and tells t. 0 or -ENOMEM: what cannot be asked counts as not there. */
+int bwl_track_ways_look(const struct bwl_track_ways *w, const struct bwl_pins *p, struct bwl_track *t);
 
 /* track_run.c: the kernel's news into the pins, until *stop. */
 struct bwl_tracker;

@@ -15,6 +15,7 @@
 
 #define POLICY_MS 200			/* how often the policy's number is looked at */
 #define DUMP_NS (60 * 1000000000ULL)	/* a full look, whatever the news say */
+#define WAYS_NS 1000000000ULL		/* how often ports and next hops are looked at */
 #define RETRY_NS 1000000000ULL		/* after one that failed */
 #define READS 256			/* news of one step: the policy is looked at in between */
 #define READS_OF_LOOK 65536		/* more than the socket holds */
@@ -22,6 +23,9 @@
 struct bwl_tracker {
 	struct bwl_pins *pins;
 	struct bwl_track *track;
+	struct bwl_track_ways *ways;	/* of the policy that the table has */
+	bool dry_run;
+	uint64_t next_ways_ns;
 	struct bwl_xfrm_news *news;
 	int lock;
 	struct stat maps;		/* what the pins were when they were opened */
@@ -87,6 +91,24 @@ static uint32_t uplink_of(const struct bwl_pins *p, const struct bwl_gen *g, con
 	return port < BWL_MAX_PORTS && p->dev[port].kind == BWL_PORT_UPLINK ? p->dev[port].ifindex : 0;
 }
 
+/* Path xfrm says so at once; of path offload the next look at the ports tells. */
+static int read_way(struct bwl_tracker *r, const struct bwl_gen *g, const struct bwl_peer *x,
+		    uint32_t id, const struct bwl_xfrm_addr *remote)
+{
+	const struct bwl_track_way none = { 0 };
+
+	if (x->meta.path != BWL_PATH_OFFLOAD)
+		return bwl_track_way(r->track, id, &none);
+	return bwl_track_ways_add(r->ways, id, remote,
+				  g->base->nexthop[x->meta.nexthop % BWL_MAX_NEXTHOPS].port, x->meta.from);
+}
+
+static int look_at_ways(struct bwl_tracker *r, struct bwl_err *e)
+{
+	r->next_ways_ns = bwl_now_ns() + WAYS_NS;
+	return bwl_track_ways_look(r->ways, r->pins, r->track) ? bwl_fail(e, ENOMEM, "out of memory") : 0;
+}
+
 static int read_peers(struct bwl_tracker *r, const struct bwl_gen *g)
 {
 	const struct bwl_pins *p = r->pins;
@@ -94,11 +116,14 @@ static int read_peers(struct bwl_tracker *r, const struct bwl_gen *g)
 	uint32_t id, slot, uplink;
 	int err = 0;
 
+	bwl_track_ways_begin(r->ways);
 	for (id = 1; !err && id < p->schema.max_peers; id++) {
 		slot = *(const volatile __u32 *)&p->gate[id].slot[g->slot];
 		if (slot && slot < g->npeers && has_remote(g, &g->peer[slot], &remote)) {
 			uplink = uplink_of(p, g, &g->peer[slot]);
 			err = bwl_track_peer(r->track, id, &remote, uplink);
+			if (!err)
+				err = read_way(r, g, &g->peer[slot], id, &remote);
 		} else {
 			err = bwl_track_peer(r->track, id, NULL, 0);
 		}
@@ -137,7 +162,7 @@ static int read_policy(struct bwl_tracker *r, struct bwl_err *e)
 			bwl_fail(e, ENOMEM, "out of memory");
 	}
 	r->has_policy = r->has_policy && !err;
-	return err;
+	return err ? err : look_at_ways(r, e);
 }
 
 static int on_dump(const struct bwl_xfrm_msg *m, void *arg)
@@ -190,6 +215,15 @@ static int look(struct bwl_tracker *r, struct bwl_err *e)
 	return drain(r, false, e);
 }
 
+/* What the map says of devices holds while somebody looks after it, and a little longer. */
+static void believe(struct bwl_tracker *r, bool yes)
+{
+	if (!r->dry_run)
+		__atomic_store_n(&r->pins->ctl->tracked_until_s,
+				 yes ? (uint32_t)(bwl_now_ns() / 1000000000) + BWL_TRACKED_S : 0,
+				 __ATOMIC_SEQ_CST);
+}
+
 int bwl_tracker_open(struct bwl_pins *pins, bool dry_run, bwl_track_fn fn, void *arg,
 		     struct bwl_tracker **ret, struct bwl_err *e)
 {
@@ -200,11 +234,14 @@ int bwl_tracker_open(struct bwl_pins *pins, bool dry_run, bwl_track_fn fn, void 
 		return bwl_fail(e, ENOMEM, "out of memory");
 	r->pins = pins;
 	r->lock = -1;
+	r->dry_run = dry_run;
 	err = dry_run ? 0 : lock_one(r, e);
 	if (!err && stat_maps(r, &r->maps))
 		err = bwl_fail(e, errno, "cannot look at the maps of %s: %s", pins->dir, strerror(errno));
 	if (!err && bwl_track_new(pins->schema.max_peers, dry_run ? NULL : pins->tunnel, fn, arg,
 				  &r->track))
+		err = bwl_fail(e, ENOMEM, "out of memory");
+	if (!err && bwl_track_ways_new(&r->ways))
 		err = bwl_fail(e, ENOMEM, "out of memory");
 	if (!err)	/* before the first look: no SA falls between */
 		err = bwl_xfrm_news_open(&r->news, e);
@@ -217,6 +254,7 @@ int bwl_tracker_open(struct bwl_pins *pins, bool dry_run, bwl_track_fn fn, void 
 		return err;
 	}
 	bwl_track_settle(r->track, (uint64_t)time(NULL));
+	believe(r, true);
 	*ret = r;
 	return 0;
 }
@@ -227,6 +265,7 @@ void bwl_tracker_close(struct bwl_tracker *r)
 		return;
 	bwl_xfrm_news_close(r->news);
 	bwl_track_free(r->track);
+	bwl_track_ways_free(r->ways);
 	if (r->lock >= 0)
 		close(r->lock);
 	free(r);
@@ -256,17 +295,22 @@ int bwl_tracker_step(struct bwl_tracker *r, int timeout_ms, struct bwl_err *e)
 		r->next_dump_ns = 0;
 	if (!err && bwl_now_ns() >= r->next_dump_ns)
 		err = look(r, e);
+	if (!err && bwl_now_ns() >= r->next_ways_ns)
+		err = look_at_ways(r, e);
 	/* What opened by a policy that is no longer the one in force closes in the same step. */
 	do {
 		if (!err && !is_current(r))
 			err = read_policy(r, e);
 		bwl_track_settle(r->track, (uint64_t)time(NULL));
 	} while (!err && !is_current(r));
+	if (!err)
+		believe(r, true);
 	return err;
 }
 
 void bwl_tracker_leave(struct bwl_tracker *r)
 {
+	believe(r, false);
 	bwl_track_lost(r->track);
 	bwl_track_settle(r->track, (uint64_t)time(NULL));
 }

@@ -64,6 +64,7 @@ struct bwl_xfrm_policy {
 	struct bwl_xfrm_addr sel_src, sel_dst;
 	uint8_t sel_src_len, sel_dst_len;
 	bool sel_all;		/* the selector matches every packet of its family */
+	bool sel_ike;		/* it matches key exchange only: UDP from or to port 500 or 4500 */
 	uint8_t dir;		/* enum bwl_xfrm_dir */
 	uint8_t type;		/* XFRM_POLICY_TYPE_MAIN or _SUB */
 	bool block;		/* drops what it matches */
@@ -129,6 +130,8 @@ int bwl_xfrm_drop(uint32_t first, uint32_t last, struct bwl_xfrm_dropped *ret, s
  * that is offloaded to the interface stands beneath everything of the family.
  */
 bool bwl_xfrm_is_device_block(const struct bwl_xfrm_policy *p);	/* for all of one family */
+/* One in a device that lets out in the clear, by its own priority, what is no key exchange. */
+bool bwl_xfrm_is_device_leak(const struct bwl_xfrm_policy *p);
 int bwl_xfrm_device_blocks(uint32_t ifindex, bool *ret4, bool *ret6, struct bwl_err *e);
 
 #endif

@@ -39,6 +39,12 @@ bool bwl_xfrm_is_device_block(const struct bwl_xfrm_policy *p)
 	       p->offload == BWL_OFFLOAD_PACKET;
 }
 
+bool bwl_xfrm_is_device_leak(const struct bwl_xfrm_policy *p)
+{
+	return p->dir == BWL_XFRM_OUT && !p->block && (!p->ntmpl || p->tmpl.optional) && !p->sel_ike &&
+	       p->offload == BWL_OFFLOAD_PACKET;
+}
+
 static struct bwl_xfrm_addr address(unsigned family, const xfrm_address_t *x)
 {
 	struct bwl_xfrm_addr ret = { .family = (uint16_t)family };
@@ -215,6 +221,11 @@ static int read_sa(const struct xfrm_usersa_info *u, const struct attrs *x, stru
 	return 0;
 }
 
+static bool is_ike(__be16 port, __be16 mask)
+{
+	return mask == 0xffff && (port == htons(500) || port == htons(4500));
+}
+
 static int read_policy(const struct xfrm_userpolicy_info *u, const struct attrs *x,
 		       struct bwl_xfrm_policy *p)
 {
@@ -234,6 +245,8 @@ static int read_policy(const struct xfrm_userpolicy_info *u, const struct attrs 
 	p->sel_dst_len = u->sel.prefixlen_d;
 	p->sel_all = !u->sel.prefixlen_s && !u->sel.prefixlen_d && !u->sel.proto &&
 		     !u->sel.sport_mask && !u->sel.dport_mask && !u->sel.ifindex;
+	p->sel_ike = u->sel.proto == IPPROTO_UDP && (is_ike(u->sel.sport, u->sel.sport_mask) ||
+						     is_ike(u->sel.dport, u->sel.dport_mask));
 	p->if_id = attr_u32(x, XFRMA_IF_ID);
 	p->peer = peer_of(x, p->if_id);
 	p->mark = mark(x);

@@ -165,6 +165,9 @@ void bwl_load_init(void)
 struct form {
 	bool frags;		/* multi-buffer XDP */
 	bool tunnel, by_mark;	/* the tunnel device's programs, and for which sort of it */
+	bool native;		/* for links in driver mode alone. The copies that may run elsewhere
+				 * (generic XDP, libxdp, which falls back without saying so) drop early
+				 * and send nothing: TC carries */
 };
 
 static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
@@ -175,6 +178,7 @@ static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 	*ret = bwlimit__open();
 	if (!*ret)
 		return bwl_fail(e, errno, "cannot open the programs: %s", strerror(errno));
+	(*ret)->rodata->bwl_native_xdp = f.native;
 	bpf_object__for_each_program(p, (*ret)->obj)
 		if (bpf_program__type(p) == BPF_PROG_TYPE_XDP)
 			bpf_program__set_flags(p, f.frags ? BPF_F_XDP_HAS_FRAGS : 0);
@@ -224,7 +228,7 @@ static int reuse_maps(struct bwlimit *skel, const int fd[_BWL_PIN_MAX])
 
 static int load_on(struct bwl_pins *p, bool frags, struct bwlimit **ret, struct bwl_err *e)
 {
-	int r = open_skel(ret, (struct form){ frags, p->ctl->tunnel, bwl_is_by_mark(p) }, e);
+	int r = open_skel(ret, (struct form){ frags, p->ctl->tunnel, bwl_is_by_mark(p), true }, e);
 
 	return r ? r : load_skel(ret, reuse_maps(*ret, p->fd), e);
 }
@@ -335,8 +339,8 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_di
 static int load_what_it_takes(struct bwl_load *l, const struct bwl_dims *d, struct bwl_err *e)
 {
 	static const struct form forms[] = {
-		{ true, true, false }, { false, true, false }, { true, true, true },
-		{ false, true, true }, { true, false, false }, { false, false, false },
+		{ true, true, false, true }, { false, true, false, true }, { true, true, true, true },
+		{ false, true, true, true }, { true, false, false, true }, { false, false, false, true },
 	};
 	unsigned i = !l->tunnel ? 4 : l->by_mark ? 2 : 0, first = i;
 	int r = -1;

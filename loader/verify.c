@@ -237,6 +237,33 @@ static void check_policy_ports(struct bwl_report *r, const struct bwl_pins *p,
 	}
 }
 
+/* Peers of path offload: how many XDP carries, and why not the first that it does not. */
+static void check_offload(struct bwl_report *r, struct bwl_pins *p, const struct bwl_gen *g,
+			  uint64_t now)
+{
+	unsigned wanted = 0, carried = 0, why = BWL_CARRIER_XDP, x;
+	uint32_t id, slot, first = 0;
+
+	for (id = 1; id < p->schema.max_peers; id++) {
+		slot = *(const volatile __u32 *)&p->gate[id].slot[g->slot];
+		if (!slot || slot >= g->npeers || g->peer[slot].meta.path != BWL_PATH_OFFLOAD)
+			continue;
+		wanted++;
+		x = bwl_carrier_now(p, id, now);
+		carried += x == BWL_CARRIER_XDP;
+		if (x == BWL_CARRIER_XDP || first)
+			continue;
+		first = id;
+		why = x;
+	}
+	if (first)
+		bwl_check(r, BWL_WARN, "bwlimit-ctl peer show NAME; docs/bluefield.md",
+			  "XDP carries %u of %u peers of path offload; TC carries %.31s: %s", carried, wanted,
+			  p->name[first].name, bwl_carrier_text(why));
+	else if (wanted)
+		bwl_check(r, BWL_OK, "", "XDP carries all %u peers of path offload", wanted);
+}
+
 static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 {
 	uint64_t now = bwl_now_ns(), pending = bwl_pending_ns(p, now);
@@ -264,6 +291,7 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 			  bwl_human_time((double)(pending - now) / 1e9, buf));
 	check_heartbeat(r, p, &g, now);
 	check_policy_ports(r, p, &g);
+	check_offload(r, p, &g, now);
 	bwl_gen_close(&g);
 }
 

@@ -39,7 +39,8 @@ struct bwl_control {
 	__u32 tunnel;		/* ifindex of the tunnel device; 0: none, encrypted peers are closed */
 	__u32 edits;		/* counts changes to the policy in force since it was applied */
 	__u32 ledger;		/* 1: a ledger has come; new volumes wait for it */
-	__u32 _pad;
+	__u32 tracked_until_s;	/* CLOCK_BOOTTIME: somebody looks after bwl_tunnel_v1, and until then it
+				 * is believed that a device carries a peer; 0 nobody */
 };
 BWL_ASSERT_SIZE(struct bwl_control, 128);
 

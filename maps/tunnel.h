@@ -24,11 +24,34 @@ enum bwl_tunnel_flags {
 	BWL_TUN_SA = 1 << 0,		/* an outbound SA and a policy that demands it */
 	BWL_TUN_SA_IN = 1 << 1,		/* an inbound SA */
 	BWL_TUN_BENEATH = 1 << 2,	/* packet offload by the peer's uplink, which itself drops what
-					 * it has no SA for: cleartext may be sent straight to it */
+					 * it has no policy for: cleartext may be sent straight to it */
+	BWL_TUN_XDP = 1 << 3,		/* and XDP does: see enum bwl_carrier */
 };
 
 /* How much of the work the device does, as read back from the kernel. */
 enum bwl_offload { BWL_OFFLOAD_NONE, BWL_OFFLOAD_CRYPTO, BWL_OFFLOAD_PACKET, _BWL_OFFLOAD_MAX };
+
+/*
+ * Who carries a peer of `path: offload`, and why it is not XDP: the first that holds. One list feeds
+ * the tracker and the tools. Columns: enum, name, what is said of it.
+ */
+#define BWL_CARRIERS(X)                                                                          \
+	X(UNTOLD, "untold", "nobody looks: bwlimitd or bwlimit-ipsec does")                 \
+	X(XDP, "xdp", "straight to the uplink, whose hardware encrypts")                         \
+	X(NO_SA, "no-sa", "there is no SA")                                                      \
+	X(NOT_PACKET, "not-packet", "no device carries SA and policy (packet offload)")          \
+	X(UNSURE, "unsure", "news of the kernel were lost; the next look tells")                 \
+	X(OTHER_DEV, "other-device", "SA and policy are in a device that is not the peer's uplink") \
+	X(NO_BENEATH, "no-drop-beneath", "the uplink has no drop policies beneath, for IPv4 and IPv6") \
+	X(UPLINK, "uplink-xdp", "the uplink has no native XDP that sends")                       \
+	X(HOST, "host-xdp", "no host port of the peer has native XDP that sees VLAN tags")       \
+	X(NEIGHBOUR, "no-neighbour", "the MAC of the next hop is not known (yet)")
+enum bwl_carrier {
+#define X(e, name, text) BWL_CARRIER_##e,
+	BWL_CARRIERS(X)
+#undef X
+	_BWL_CARRIER_MAX
+};
 
 struct bwl_tunnel {
 	__u8 flags;		/* enum bwl_tunnel_flags; one store closes or opens */
@@ -36,7 +59,14 @@ struct bwl_tunnel {
 	__u16 overhead;		/* bytes ESP adds to an inner packet, 0 unknown */
 	__u32 changes;		/* counts SAs that came and went: for status */
 	__be32 spi_out, spi_in;	/* newest; 0 none. For status */
+	__u64 next_mac;		/* of the next hop as the DPU resolved it: 6 bytes as they lie in the
+				 * frame, then 2 of zero. One store; 0 unknown */
+	__u32 out;		/* ifindex of the uplink that holds SA and policy; 0 none */
+	__u8 carrier;		/* enum bwl_carrier. For status */
+	__u8 _pad[3];
 };
-BWL_ASSERT_SIZE(struct bwl_tunnel, 16);
+BWL_ASSERT_SIZE(struct bwl_tunnel, 32);
+
+#define BWL_TRACKED_S 3	/* how long bwl_control.tracked_until_s holds on */
 
 #endif

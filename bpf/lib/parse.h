@@ -43,6 +43,7 @@ struct bwl_pkt {
 	__u8 arp;			/* Ethernet/IPv4 ARP, well-formed */
 	__u8 cnp;
 	__u8 tcp_flags;			/* as in the header */
+	__u8 plain;			/* IP without options, extension headers or fragmentation */
 	__u8 group;			/* multicast or broadcast destination MAC */
 	__u8 smac[6];
 };
@@ -166,6 +167,7 @@ static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *en
 	bwl_map4(k->daddr, ip->daddr);
 	k->proto = ip->protocol;
 	k->fragment = (ip->frag_off & bwl_htons(0x3fff)) != 0; /* more fragments, or an offset */
+	k->plain = ihl == sizeof(*ip) && !k->fragment;
 	k->hdr_len = off + ihl;
 	if (ihl > sizeof(*ip)) {
 		r = bwl_parse_ipopt(data, end, off + sizeof(*ip), off + ihl);
@@ -226,6 +228,7 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 			return BWL_R_NONE;
 		}
 		if (next != 0 && next != 60) {	/* neither hop-by-hop nor destination options */
+			k->plain = i == 0;
 			if (next == IPPROTO_ICMPV6 && i == 0)
 				bwl_parse_nd(k, data, end, off, left, hop);
 			return bwl_parse_l4(k, data, end, off, left);

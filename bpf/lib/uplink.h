@@ -5,6 +5,7 @@
 
 #include "charge.h"
 #include "dest.h"
+#include "offload.h"
 #include "source.h"
 #include "tc.h"
 
@@ -184,6 +185,18 @@ static __always_inline __u32 bwl_esp_mark(const struct bwl_ctx *c, __u32 id)
 	return bwl_by_mark ? (c->ctl->tag & ~BWL_MARK_ID) | (id & BWL_MARK_ID) : c->ctl->tag;
 }
 
+/* May cleartext of the live peer c->id leave by this device: to a clear peer, or to be encrypted by it? */
+static __always_inline _Bool bwl_may_be_clear(const struct bwl_ctx *c, __u32 ifindex)
+{
+	const struct bwl_tunnel *tun;
+
+	if (c->peer->meta.path == BWL_PATH_CLEAR)
+		return 1;
+	tun = bwl_carried(c, c->id);
+	return tun && bwl_device_sees(&c->pkt) && bwl_read(tun->out) == ifindex &&
+	       bwl_carrier_dev(c, tun);
+}
+
 /*
  * The last gate: only what our program tagged at a host port, and that either as ESP to its
  * peer's DPU or because it may go in the clear at this moment; otherwise only what the DPU made
@@ -202,8 +215,8 @@ static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (skb->mark == c->ctl->tag) {
 		skb->mark = 0;
 		r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
-		return r == BWL_R_NONE && c->peer->meta.path == BWL_PATH_CLEAR ? BWL_R_PASS_GATE
-									       : BWL_R_GATE;
+		return r == BWL_R_NONE && bwl_may_be_clear(c, skb->ifindex) ? BWL_R_PASS_GATE
+									    : BWL_R_GATE;
 	}
 	if (skb->ingress_ifindex)
 		return BWL_R_GATE;

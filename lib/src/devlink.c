@@ -13,30 +13,6 @@
 #include <bwl/netdev.h>
 #include "nl.h"
 
-static struct nlmsghdr *request(char *buf, uint16_t type, uint8_t cmd, uint16_t flags)
-{
-	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-	struct genlmsghdr *g;
-
-	h->nlmsg_type = type;
-	h->nlmsg_flags = NLM_F_REQUEST | flags;
-	g = mnl_nlmsg_put_extra_header(h, sizeof(*g));
-	g->cmd = cmd;
-	g->version = 1;
-	return h;
-}
-
-static int family_id(const struct nlmsghdr *h, void *arg)
-{
-	uint16_t *id = arg;
-	const struct nlattr *a;
-
-	mnl_attr_for_each(a, h, sizeof(struct genlmsghdr))
-		if (mnl_attr_get_type(a) == CTRL_ATTR_FAMILY_ID)
-			*id = mnl_attr_get_u16(a);
-	return MNL_CB_OK;
-}
-
 struct list {
 	struct bwl_devlink_port *port;
 	size_t n;
@@ -88,13 +64,11 @@ int bwl_devlink_ports(struct bwl_devlink_port **ret, size_t *ret_n, struct bwl_e
 
 	*ret = NULL;
 	*ret_n = 0;
-	h = request(buf, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_ACK);
-	mnl_attr_put_strz(h, CTRL_ATTR_FAMILY_NAME, DEVLINK_GENL_NAME);
-	r = bwl_nl_talk(NETLINK_GENERIC, h, family_id, &id);
-	if (r == -ENOENT || (!r && !id))
+	r = bwl_genl_family(DEVLINK_GENL_NAME, &id);
+	if (r == -ENOENT)
 		return 0;
 	if (!r) {
-		h = request(buf, id, DEVLINK_CMD_PORT_GET, NLM_F_DUMP);
+		h = bwl_genl_request(buf, id, DEVLINK_CMD_PORT_GET, NLM_F_DUMP);
 		r = bwl_nl_talk(NETLINK_GENERIC, h, list_port, &l);
 	}
 	if (r) {

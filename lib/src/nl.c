@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Netlink: request and answers, over libmnl. */
 #include <errno.h>
+#include <linux/genetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 #include "nl.h"
@@ -29,4 +30,40 @@ int bwl_nl_talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg)
 	mnl_socket_close(s);
 	explicit_bzero(buf, sizeof(buf));	/* answers of XFRM hold keys */
 	return r;
+}
+
+struct nlmsghdr *bwl_genl_request(char *buf, uint16_t type, uint8_t cmd, uint16_t flags)
+{
+	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+	struct genlmsghdr *g;
+
+	h->nlmsg_type = type;
+	h->nlmsg_flags = NLM_F_REQUEST | flags;
+	g = mnl_nlmsg_put_extra_header(h, sizeof(*g));
+	g->cmd = cmd;
+	g->version = 1;
+	return h;
+}
+
+static int family_id(const struct nlmsghdr *h, void *arg)
+{
+	uint16_t *id = arg;
+	const struct nlattr *a;
+
+	mnl_attr_for_each(a, h, sizeof(struct genlmsghdr))
+		if (mnl_attr_get_type(a) == CTRL_ATTR_FAMILY_ID)
+			*id = mnl_attr_get_u16(a);
+	return MNL_CB_OK;
+}
+
+int bwl_genl_family(const char *name, uint16_t *ret)
+{
+	char buf[256];
+	struct nlmsghdr *h = bwl_genl_request(buf, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_ACK);
+	int r;
+
+	*ret = 0;
+	mnl_attr_put_strz(h, CTRL_ATTR_FAMILY_NAME, name);
+	r = bwl_nl_talk(NETLINK_GENERIC, h, family_id, ret);
+	return r ? r : *ret ? 0 : -ENOENT;
 }

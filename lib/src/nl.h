@@ -10,5 +10,9 @@
  * errno; -EINTR when a dump was disturbed and must be asked for again.
  */
 int bwl_nl_talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg);
+/* Generic netlink. buf: 256 bytes. */
+struct nlmsghdr *bwl_genl_request(char *buf, uint16_t type, uint8_t cmd, uint16_t flags);
+/* 0, -ENOENT: the kernel has no such family, or another negative errno. */
+int bwl_genl_family(const char *name, uint16_t *ret);
 
 #endif

@@ -414,7 +414,7 @@ bool bwl_pace_refresh(struct bwl_pins *p)
 		    bwl_netdev_is_paced(dev->ifindex, &yes, NULL) ||
 		    yes == !!(dev->flags & BWL_DEV_FQ))
 			continue;
-		*(volatile __u8 *)&dev->flags = yes ? BWL_DEV_FQ : 0;
+		*(volatile __u8 *)&dev->flags = (__u8)((dev->flags & ~BWL_DEV_FQ) | (yes ? BWL_DEV_FQ : 0));
 		changed = true;
 	}
 	return changed;

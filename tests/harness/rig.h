@@ -26,6 +26,7 @@ enum rig_prog { RIG_HOST, RIG_XDP, RIG_UPIN, RIG_XDP_UPIN, RIG_GATE, RIG_TUNIN, 
 struct rig_opts {
 	uint32_t max_peers, max_extras, max_windows;	/* 0: 256, 256, 64 */
 	bool plain_tunnel;	/* p1 is the tunnel device, a plain one; its programs are loaded */
+	bool generic;		/* XDP as the loader makes it for generic mode */
 	bool old_volume;	/* as without --fresh-volume: the first policy's volumes are spent */
 };
 

@@ -42,6 +42,7 @@ struct variant {
 	bool test_clock;	/* the object with the injected clock */
 	bool no_frags;		/* XDP without BPF_F_XDP_HAS_FRAGS, as on drivers without it */
 	bool by_mark;		/* the tunnel device's programs too, as without kfuncs */
+	bool generic;		/* the copy for generic XDP, which sends nothing */
 	bool old_kernel;	/* relocated against a BTF without bpf_xdp_get_buff_len() */
 	__u32 flags;		/* for all programs */
 };
@@ -49,7 +50,8 @@ struct variant {
 static const struct variant variants[] = {
 	{ .name = "release" },
 	{ .name = "release-nofrags", .no_frags = true },
-	{ .name = "release-old", .no_frags = true, .old_kernel = true },
+	{ .name = "release-generic", .no_frags = true, .generic = true },
+	{ .name = "release-old", .no_frags = true, .generic = true, .old_kernel = true },
 	{ .name = "release-mark", .by_mark = true },
 	{ .name = "release-hi32", .flags = BPF_F_TEST_RND_HI32 },
 	{ .name = "clock", .test_clock = true },
@@ -95,13 +97,13 @@ static int old_btf(char path[32])
 	return r;
 }
 
-/* The only constant that the programs have. */
-static int set_by_mark(struct bpf_object *obj, bool yes)
+/* The same constants in both objects. */
+static int set_constants(struct bpf_object *obj, const struct variant *v)
 {
 	struct bpf_map *m = bpf_object__find_map_by_name(obj, ".rodata");
+	struct bwlimit__rodata c = { .bwl_by_mark = v->by_mark, .bwl_native_xdp = !v->generic };
 
-	return m && bpf_map__value_size(m) == sizeof(yes) ? bpf_map__set_initial_value(m, &yes, sizeof(yes))
-							  : -1;
+	return m && bpf_map__value_size(m) == sizeof(c) ? bpf_map__set_initial_value(m, &c, sizeof(c)) : -1;
 }
 
 static struct bpf_object *open_variant(const struct variant *v, const char *btf_path)
@@ -127,7 +129,7 @@ static struct bpf_object *open_variant(const struct variant *v, const char *btf_
 		/* By if_id they need a module's kfuncs: tests/vm has it. */
 		bpf_program__set_autoload(p, v->by_mark || strncmp(bpf_program__name(p), "bwl_tc_tun", 10));
 	}
-	if (!set_by_mark(obj, v->by_mark))
+	if (!set_constants(obj, v))
 		return obj;
 	bpf_object__close(obj);
 	return NULL;

@@ -17,9 +17,10 @@ sa_if_id() { # tray peer
 }
 # What the tracker of SAs writes: 1 outbound, 2 inbound, 3 both.
 sa_usable() { # tray if_id flags
+	# shellcheck disable=SC2046 # a list of bytes
 	bpftool map update pinned "$LAB_PINS/tray$1/maps/bwl_tunnel_v1" \
 		key hex "$(printf '%02x' "$2")" 00 00 00 \
-		value hex "0$3" 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+		value hex "0$3" $(printf '00 %.0s' {1..31})
 }
 sa_one() { # in-dpu from to if_id: the SA of one direction, SPI 0x1000 + its sender
 	local if_id=$4 mark=()

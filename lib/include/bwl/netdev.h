@@ -58,6 +58,25 @@ int bwl_netdev_is_paced(uint32_t ifindex, bool *ret, struct bwl_err *e);
  */
 int bwl_netdev_pace(uint32_t ifindex, struct bwl_err *e);
 
+/* Of XDP on one device, now. */
+struct bwl_netdev_xdp {
+	bool native;	/* a program is attached in driver mode */
+	bool told;	/* the kernel says the next two (6.3); else `runs` goes by the driver's name */
+	bool runs;	/* a native program sees packets */
+	bool sends;	/* it sends what others redirect to it */
+	bool strips;	/* takes VLAN tags off before XDP sees the frame (ethtool -k: rx-vlan-offload) */
+	char driver[32];
+};
+int bwl_netdev_xdp(const char *name, uint32_t ifindex, struct bwl_netdev_xdp *ret,
+		   struct bwl_err *e);
+
+/*
+ * The MAC of the next hop to addr (AF_INET or AF_INET6) by this device: 6 bytes as they lie in a frame, then 2
+ * of zero; 0 while it is not known, and then it is asked for. -ENETUNREACH: no route by this device.
+ */
+int bwl_netdev_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, uint64_t *ret_mac,
+			struct bwl_err *e);
+
 struct bwl_devlink_port {
 	char name[64];			/* "pci/0000:03:00.0/1" */
 	uint32_t ifindex;		/* 0: no network device of this namespace stands for it */

@@ -69,6 +69,13 @@ bool bwl_is_paced(const struct bwl_pins *p);
 /* Looks at the qdiscs and tells the programs; true when something changed. */
 bool bwl_pace_refresh(struct bwl_pins *p);
 
+/*
+ * enum bwl_carrier of a peer of path offload at this moment; UNTOLD while nobody looks after it.
+ */
+unsigned bwl_carrier_now(const struct bwl_pins *p, uint32_t id, uint64_t now_ns);
+const char *bwl_carrier_name(unsigned carrier);
+const char *bwl_carrier_text(unsigned carrier);
+
 uint64_t bwl_now_ns(void);	/* CLOCK_BOOTTIME */
 /* Which generation holds now: slot or BWL_NO_SLOT. */
 uint32_t bwl_active_slot(const struct bwl_pins *p, uint64_t now_ns);

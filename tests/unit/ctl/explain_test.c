@@ -18,6 +18,7 @@ struct world {
 	struct bwl_state state[64];
 	struct bwl_mark mark[64];
 	struct bwl_dev dev[BWL_MAX_PORTS];
+	struct bwl_tunnel tunnel[4];
 	struct bwl_base *base;
 	struct bwl_peer peer[4];
 	struct bwl_limit sub[4];
@@ -66,6 +67,7 @@ static int setup(void **state)
 	w->pins.state = w->state;
 	w->pins.mark = w->mark;
 	w->pins.dev = w->dev;
+	w->pins.tunnel = w->tunnel;
 	w->gate[1].slot[0] = 1;
 	strcpy(w->name[1].name, "store");
 	make_ports(w);
@@ -333,6 +335,10 @@ static void the_way_out_is_judged_last(void **state)
 	assert_reason(w, BWL_R_NO_NEXTHOP);
 	w->peer[1].meta.path = BWL_PATH_XFRM;
 	assert_reason(w, BWL_R_NO_SA);
+	w->tunnel[w->q.peer].flags = BWL_TUN_SA;
+	assert_reason(w, BWL_R_NO_SA);	/* no tunnel device */
+	w->ctl.tunnel = 42;
+	assert_reason(w, BWL_R_PASS);
 	limited(&w->peer[1].grant, 8000, 1000);
 	assert_reason(w, BWL_R_PEER_RATE);
 }

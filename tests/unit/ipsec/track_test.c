@@ -385,6 +385,18 @@ static void a_device_that_drops_the_rest_is_told(void **state)
 	assert_false(is_beneath(f));
 	tell(f, d);
 	assert_true(is_beneath(f));
+	/* one in the device that lets out in the clear; key exchange may have one */
+	d = drop_policy(13, AF_INET, UPLINK);
+	d.policy.block = d.policy.sel_all = false;
+	tell(f, d);
+	assert_false(is_beneath(f));
+	d.policy.sel_ike = true;
+	tell(f, d);
+	assert_true(is_beneath(f));
+	d.policy.sel_ike = false;
+	d.policy.offload_ifindex = UPLINK + 1;
+	tell(f, d);
+	assert_true(is_beneath(f));
 	/* a second policy, with its SA in another device; then only that one */
 	x.sa.spi = htonl(0x102);
 	x.sa.offload_ifindex = UPLINK + 1;
@@ -409,6 +421,60 @@ static void a_device_that_drops_the_rest_is_told(void **state)
 	tell(f, x);
 	is_closed(f, BWL_TRACK_HALF_OFFLOAD, BWL_TRACK_HALF_OFFLOAD);
 	assert_int_equal(f->map[ID].flags, 0);
+}
+
+static bool carries(struct fixture *f, struct bwl_track_way way, enum bwl_carrier want)
+{
+	assert_int_equal(bwl_track_way(f->t, ID, &way), 0);
+	bwl_track_settle(f->t, NOW);
+	assert_int_equal(f->map[ID].carrier, want);
+	assert_int_equal(!!(f->map[ID].flags & BWL_TUN_XDP), want == BWL_CARRIER_XDP);
+	return want == BWL_CARRIER_XDP;
+}
+
+static void xdp_carries_where_all_of_it_holds_and_the_first_that_does_not_is_said(void **state)
+{
+	struct fixture *f = *state;
+	struct bwl_track_way all = { true, true, true, 0x770000000002ULL }, way = all;
+	struct bwl_xfrm_addr two = addr(2);
+	struct bwl_xfrm_msg p = policy(1), x = sa(0x100, true);
+
+	bwl_track_peer(f->t, ID, &two, UPLINK);
+	way.wanted = false;
+	carries(f, way, BWL_CARRIER_UNTOLD);
+	carries(f, all, BWL_CARRIER_NO_SA);
+	tell(f, p);
+	tell(f, x);
+	carries(f, all, BWL_CARRIER_NOT_PACKET);
+	x.sa.offload = p.policy.offload = BWL_OFFLOAD_PACKET;
+	x.sa.offload_ifindex = p.policy.offload_ifindex = UPLINK + 1;
+	tell(f, p);
+	tell(f, x);
+	carries(f, all, BWL_CARRIER_OTHER_DEV);
+	x.sa.offload_ifindex = p.policy.offload_ifindex = UPLINK;
+	tell(f, p);
+	tell(f, x);
+	carries(f, all, BWL_CARRIER_NO_BENEATH);
+	tell(f, drop_policy(10, AF_INET, UPLINK));
+	tell(f, drop_policy(11, AF_INET6, UPLINK));
+	way = all;
+	way.uplink = false;
+	carries(f, way, BWL_CARRIER_UPLINK);
+	way = all;
+	way.host = false;
+	carries(f, way, BWL_CARRIER_HOST);
+	way = all;
+	way.next_mac = 0;
+	carries(f, way, BWL_CARRIER_NEIGHBOUR);
+	assert_true(carries(f, all, BWL_CARRIER_XDP));
+	assert_int_equal(f->map[ID].out, UPLINK);
+	assert_true(f->map[ID].next_mac == all.next_mac);
+	way = all;
+	way.next_mac = 0x780000000002ULL;	/* it moved */
+	assert_true(carries(f, way, BWL_CARRIER_XDP));
+	assert_true(f->map[ID].next_mac == way.next_mac);
+	bwl_track_lost(f->t);
+	carries(f, all, BWL_CARRIER_UNSURE);
 }
 
 static void after_lost_news_nothing_counts_as_packet_offloaded(void **state)
@@ -631,6 +697,7 @@ int main(void)
 		T(a_policy_that_demands_something_else_closes),
 		T(packet_offload_needs_the_sa_and_the_policy_in_one_device),
 		T(a_device_that_drops_the_rest_is_told),
+		T(xdp_carries_where_all_of_it_holds_and_the_first_that_does_not_is_said),
 		T(after_lost_news_nothing_counts_as_packet_offloaded),
 		T(a_flush_closes_everybody),
 		T(what_a_dump_does_not_name_is_gone),
