@@ -20,6 +20,7 @@
 struct agent_events;
 struct agent_tracking;
 struct agent_ledger;
+struct agent_watch;
 
 struct agent {
 	const char *policy, *state_dir, *pin_dir;
@@ -30,6 +31,7 @@ struct agent {
 	struct agent_events *events;
 	struct agent_tracking *tracking;
 	struct agent_ledger *ledger;
+	struct agent_watch *watch;
 	struct reconcile *reconcile;
 };
 
@@ -72,5 +74,9 @@ void agent_ledger_start(struct agent *a);
 void agent_ledger_stop(struct agent *a);
 /* Every second: does the disk answer? */
 void agent_ledger_watch(struct agent *a);
+
+/* watch.c: is what guards the ports still there; closes before it speaks */
+void agent_watch_start(struct agent *a);
+void agent_watch_stop(struct agent *a);
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
+#include <bpf/libbpf.h>
 #include <systemd/sd-daemon.h>
 #include "agent.h"
 
@@ -53,6 +54,7 @@ static int stat_maps(const struct agent *a, struct stat *st)
 
 static void leave_pins(struct daemon *d)
 {
+	agent_watch_stop(&d->a);
 	agent_tracking_stop(&d->a);
 	agent_ledger_stop(&d->a);
 	agent_events_stop(&d->a);
@@ -107,6 +109,7 @@ static void look(struct daemon *d)
 
 	if (!look_for_pins(d))
 		return;
+	agent_watch_start(&d->a);
 	agent_events_start(&d->a);
 	agent_ledger_start(&d->a);
 	agent_ledger_watch(&d->a);
@@ -273,6 +276,7 @@ int main(int argc, char **argv)
 
 	bwl_log_program(AGENT_PROGRAM);
 	umask(077);
+	libbpf_set_print(NULL);	/* it speaks of hooks that are looked at and empty */
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		switch (c) {
 		case 'p': d.a.policy = optarg; break;

@@ -20,32 +20,6 @@
 #include "tunnel.h"
 #include "verify.h"
 
-unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret)
-{
-	static const struct bwl_slot host[] = {
-		{ BWL_HOOK_INGRESS, "bwl_tc_host" },
-		{ BWL_HOOK_XDP, "bwl_xdp_host" },
-	};
-	static const struct bwl_slot uplink[] = {
-		{ BWL_HOOK_EGRESS, "bwl_tc_gate" },
-		{ BWL_HOOK_INGRESS, "bwl_tc_upin" },
-		{ BWL_HOOK_XDP, "bwl_xdp_upin" },
-	};
-	static const struct bwl_slot tunnel[] = {
-		{ BWL_HOOK_EGRESS, "bwl_tc_tunout" },
-		{ BWL_HOOK_INGRESS, "bwl_tc_tunin" },
-	};
-
-	*ret = kind == BWL_PORT_HOST ? host : kind == BWL_PORT_UPLINK ? uplink : tunnel;
-	return kind == BWL_PORT_UPLINK ? 3 : 2;
-}
-
-const char *bwl_port_kind(unsigned kind)
-{
-	return kind == BWL_PORT_HOST ? "a host port" : kind == BWL_PORT_UPLINK ? "an uplink"
-	       : "a tunnel device";
-}
-
 /* Port ids stay with the device's name: `from` masks and counters refer to them. */
 static int port_id_for(const struct bwl_pins *p, const char *name)
 {

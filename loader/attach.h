@@ -4,6 +4,7 @@
 #define BWL_LOADER_ATTACH_H
 
 #include <bwl/policy.h>
+#include "gate.h"
 #include "hook.h"
 #include "load.h"
 
@@ -18,16 +19,6 @@ struct bwl_attach {
 	enum bwl_xdp_way xdp;
 	bool republish, trust_clock, keep_down, open, json, pace;
 };
-
-/* The programs of one port, in the order in which they are attached. */
-struct bwl_slot {
-	enum bwl_hook hook;
-	const char *prog;
-};
-/* kind: BWL_PORT_HOST, BWL_PORT_UPLINK or BWL_PORT_TUNNEL. */
-unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret);
-
-const char *bwl_port_kind(unsigned kind);	/* "a host port" */
 
 /* The file of --policy, NULL without; ports that the command line does not name come from it. */
 int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_err *e);

@@ -34,53 +34,6 @@ void bwl_check(struct bwl_report *r, enum bwl_outcome o, const char *next, const
 		printf("%-4s  %s\n", words[o], text);
 }
 
-/* XDP that is not ours: it sees every packet before TC does and may send it on. */
-static bool foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
-			uint32_t ctl_id, uint32_t *ret_id)
-{
-	const char *prog = kind == BWL_PORT_UPLINK ? "bwl_xdp_upin" : "bwl_xdp_host";
-	struct bwl_hook_at at = { p->dir, d, BWL_HOOK_XDP, prog, ctl_id };
-	struct bwl_hook_state st;
-
-	if (bwl_hook_query(&at, &st, NULL) || !st.foreign_id)
-		return false;
-	*ret_id = st.foreign_id;
-	return true;
-}
-
-static int verify_port(struct bwl_load *l, const struct bwl_netdev *d, unsigned kind,
-		       struct bwl_err *e)
-{
-	const struct bwl_slot *s;
-	unsigned n = bwl_port_slots(kind, &s), k;
-	struct bwl_hook_state st;
-	uint32_t id;
-	int r;
-
-	if (d->master) {	/* ARP and ND go to the stack: a bridge would carry them on */
-		bwl_fail(e, EBUSY, "%s belongs to a bridge or bond", d->name);
-		return bwl_hint(e, "ip link set %s nomaster", d->name);
-	}
-	for (k = 0; k < n; k++) {
-		struct bwl_hook_at at = { l->dir, d, s[k].hook, s[k].prog, l->ctl_id };
-
-		if (s[k].hook == BWL_HOOK_XDP)
-			continue;	/* an early drop only; TC enforces */
-		r = bwl_hook_query(&at, &st, e);
-		if (r)
-			return r;
-		if (st.attached && st.first)
-			continue;
-		bwl_fail(e, EEXIST, "%s: %s is %s", d->name, s[k].prog,
-			 st.attached ? "behind a foreign program" : "not attached");
-		return bwl_hint(e, "remove the foreign program: bpftool net show dev %s", d->name);
-	}
-	if (!foreign_xdp(l->pins, d, kind, l->ctl_id, &id))
-		return 0;
-	bwl_fail(e, EEXIST, "%s: foreign XDP program %u runs before everything", d->name, id);
-	return bwl_hint(e, "remove it: ip link set %s xdp off", d->name);
-}
-
 int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e)
 {
 	struct bwl_netdev d;
@@ -91,7 +44,7 @@ int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e)
 		const struct bwl_dev *dev = &l->pins->dev[i];
 
 		if (dev->ifindex && !bwl_netdev_get(dev->name, &d, NULL))
-			r = verify_port(l, &d, dev->kind, e);
+			r = bwl_gate_port(l->pins, &d, dev->kind, l->ctl_id, e);
 	}
 	return r;
 }
@@ -150,7 +103,7 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 
 	for (k = 0; k < n; k++)
 		check_slot(c, d, &s[k]);
-	if (foreign_xdp(c->p, d, known->kind, c->ctl_id, &foreign)) {
+	if (bwl_gate_foreign_xdp(c->p, d, known->kind, c->ctl_id, &foreign)) {
 		snprintf(next, sizeof(next), "ip link set %s xdp off", d->name);
 		bwl_check(c->r, BWL_FAIL, next, "%s: foreign XDP program %u runs before everything",
 			  d->name, foreign);

@@ -24,8 +24,6 @@ int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e);
 /* What lies around the ports: other devices, devlink ports, forwarding by the kernel. */
 void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bwl_attach *a,
 		       const struct bwl_netdev *d, size_t n);
-/* A sysctl's number; -1 when it is not there. */
-int bwl_sysctl_value(const char *path);
 
 /* Everything, one line a check. Returns the number of failed checks, or negative. */
 int bwl_verify(struct bwl_attach *a, struct bwl_err *e);

@@ -6,19 +6,6 @@
 #include <string.h>
 #include "verify.h"
 
-int bwl_sysctl_value(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	int v = -1;
-
-	if (!f)
-		return -1;
-	if (fscanf(f, "%d", &v) != 1)
-		v = -1;
-	fclose(f);
-	return v;
-}
-
 static void check_forwarding(struct bwl_report *r, const struct bwl_netdev *d, size_t n)
 {
 	static const char *const family[] = { "ipv4", "ipv6" };

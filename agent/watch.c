@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Is what guards the ports still there? Looked at when the kernel tells of a link, a qdisc, a filter
+ * or an address, and every 100 ms for what it tells nobody (programs). First everything is closed,
+ * then it is said. On a thread of its own, which waits for no disk and no policy.
+ *
+ * Another tool that holds the pins' lock is at work on the same things (attach, upgrade, detach): its
+ * work is waited for, but not for ever.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/rtnetlink.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <syslog.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include "agent.h"
+#include "loader/gate.h"
+
+#define EVERY_MS 100
+#define PATIENCE_NS 15000000000ULL
+
+struct agent_watch {
+	pthread_t thread;
+	const char *pin_dir;
+	struct bwl_pins *pins;
+	uint32_t ctl_id;
+	int news, lock;
+	atomic_bool stop;
+	uint64_t since_ns;	/* something has been wrong since, under somebody else's lock; 0 */
+	bool closed;
+};
+
+static int open_news(void)
+{
+	struct sockaddr_nl at = { .nl_family = AF_NETLINK,
+				  .nl_groups = RTMGRP_LINK | RTMGRP_TC | RTMGRP_IPV4_IFADDR |
+					       RTMGRP_IPV6_IFADDR };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof(at))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Whatever it is, and also when some was lost, the same look answers it. */
+static void await_news(struct agent_watch *w)
+{
+	struct pollfd p = { .fd = w->news, .events = POLLIN };
+	char buf[16384];
+
+	if (poll(&p, w->news >= 0, EVERY_MS) > 0)
+		while (recv(w->news, buf, sizeof(buf), 0) > 0)
+			;
+}
+
+/* true: the lock is ours, or has been another's for too long. */
+static bool may_judge(struct agent_watch *w)
+{
+	uint64_t now = bwl_now_ns();
+
+	if (!flock(w->lock, LOCK_EX | LOCK_NB))
+		return true;
+	if (!w->since_ns)
+		w->since_ns = now;
+	return now - w->since_ns > PATIENCE_NS;
+}
+
+static unsigned ports_down(const struct bwl_pins *p)
+{
+	struct bwl_netdev d;
+	unsigned i, failed = 0;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++)
+		if (p->dev[i].ifindex && p->dev[i].kind == BWL_PORT_HOST &&
+		    !bwl_netdev_get(p->dev[i].name, &d, NULL) && bwl_netdev_set_up(d.ifindex, false, NULL))
+			failed++;
+	return failed;
+}
+
+static void close_gate(struct agent_watch *w, const struct bwl_err *e)
+{
+	uint32_t run = BWL_RUN;
+	unsigned failed;
+
+	__atomic_compare_exchange_n(&w->pins->ctl->stop, &run, BWL_STOPPED, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	failed = ports_down(w->pins);
+	w->closed = true;
+	agent_log(LOG_ALERT, "gate", "%s; everything is stopped, and the host ports are down%s; when it is right: bwlimit-load attach, then bwlimit-ctl stop --off",
+		  e->text, failed ? " (not all could be set down)" : "");
+}
+
+static bool is_upgrading(const struct agent_watch *w)
+{
+	return *(const volatile __u32 *)&w->pins->ctl->stop == BWL_UPGRADING;
+}
+
+static void look(struct agent_watch *w)
+{
+	struct bwl_err e = { 0 };
+
+	if (is_upgrading(w))
+		return;
+	if (!bwl_gate_look(w->pins, w->ctl_id, &e)) {
+		if (w->closed)
+			agent_log(LOG_NOTICE, "gate", "what guards the ports is there again; the stop switch stays on until bwlimit-ctl stop --off");
+		w->closed = false;
+		w->since_ns = 0;
+		return;
+	}
+	if (w->closed || !may_judge(w))
+		return;
+	/* Again: a device may have gone while it was looked at, or a tool have ended its work. */
+	if (!is_upgrading(w) && bwl_gate_look(w->pins, w->ctl_id, &e))
+		close_gate(w, &e);
+	flock(w->lock, LOCK_UN);
+	w->since_ns = 0;
+}
+
+static void *run(void *arg)
+{
+	struct agent_watch *w = arg;
+
+	while (!atomic_load(&w->stop)) {
+		look(w);
+		await_news(w);
+	}
+	return NULL;
+}
+
+static int begin(struct agent_watch *w, struct bwl_err *e)
+{
+	struct bpf_map_info info = { 0 };
+	__u32 len = sizeof(info);
+	int r = bwl_pins_open(w->pin_dir, true, &w->pins, e);
+
+	if (r)
+		return r;
+	w->lock = open(w->pins->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (w->lock < 0 || bpf_obj_get_info_by_fd(w->pins->fd[BWL_PIN_ctl], &info, &len))
+		return bwl_fail(e, errno, "cannot look at %s: %s", w->pins->dir, strerror(errno));
+	w->ctl_id = info.id;
+	w->news = open_news();
+	if (w->news < 0)	/* then every 100 ms alone */
+		agent_log(LOG_WARNING, "gate", "the kernel's news cannot be read: %s", strerror(errno));
+	return pthread_create(&w->thread, NULL, run, w) ? bwl_fail(e, EAGAIN, "cannot start a thread") : 0;
+}
+
+static void end(struct agent_watch *w)
+{
+	if (w->news >= 0)
+		close(w->news);
+	if (w->lock >= 0)
+		close(w->lock);
+	bwl_pins_close(w->pins);
+	free(w);
+}
+
+void agent_watch_start(struct agent *a)
+{
+	struct bwl_err e = { 0 };
+	struct agent_watch *w;
+
+	if (a->watch || a->once)
+		return;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return;
+	w->pin_dir = a->pin_dir;
+	w->news = w->lock = -1;
+	if (begin(w, &e)) {
+		agent_log_err(LOG_ALERT, "gate", &e);
+		end(w);
+		return;
+	}
+	a->watch = w;
+}
+
+void agent_watch_stop(struct agent *a)
+{
+	struct agent_watch *w = a->watch;
+
+	if (!w)
+		return;
+	atomic_store(&w->stop, true);
+	pthread_join(w->thread, NULL);
+	end(w);
+	a->watch = NULL;
+}

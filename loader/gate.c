@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What must stand at a port, and a look whether it does: see gate.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "gate.h"
+
+unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret)
+{
+	static const struct bwl_slot host[] = {
+		{ BWL_HOOK_INGRESS, "bwl_tc_host" },
+		{ BWL_HOOK_XDP, "bwl_xdp_host" },
+	};
+	static const struct bwl_slot uplink[] = {
+		{ BWL_HOOK_EGRESS, "bwl_tc_gate" },
+		{ BWL_HOOK_INGRESS, "bwl_tc_upin" },
+		{ BWL_HOOK_XDP, "bwl_xdp_upin" },
+	};
+	static const struct bwl_slot tunnel[] = {
+		{ BWL_HOOK_EGRESS, "bwl_tc_tunout" },
+		{ BWL_HOOK_INGRESS, "bwl_tc_tunin" },
+	};
+
+	*ret = kind == BWL_PORT_HOST ? host : kind == BWL_PORT_UPLINK ? uplink : tunnel;
+	return kind == BWL_PORT_UPLINK ? 3 : 2;
+}
+
+const char *bwl_port_kind(unsigned kind)
+{
+	return kind == BWL_PORT_HOST ? "a host port" : kind == BWL_PORT_UPLINK ? "an uplink"
+	       : "a tunnel device";
+}
+
+bool bwl_gate_foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
+			  uint32_t ctl_id, uint32_t *ret_id)
+{
+	const char *prog = kind == BWL_PORT_UPLINK ? "bwl_xdp_upin" : "bwl_xdp_host";
+	struct bwl_hook_at at = { p->dir, d, BWL_HOOK_XDP, prog, ctl_id };
+	struct bwl_hook_state st;
+
+	if (bwl_hook_query(&at, &st, NULL) || !st.foreign_id)
+		return false;
+	*ret_id = st.foreign_id;
+	return true;
+}
+
+int bwl_gate_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
+		  uint32_t ctl_id, struct bwl_err *e)
+{
+	const struct bwl_slot *s;
+	unsigned n = bwl_port_slots(kind, &s), k;
+	struct bwl_hook_state st;
+	uint32_t id;
+	int r;
+
+	if (d->master) {	/* ARP and ND go to the stack: a bridge would carry them on */
+		bwl_fail(e, EBUSY, "%s belongs to a bridge or bond", d->name);
+		return bwl_hint(e, "ip link set %s nomaster", d->name);
+	}
+	for (k = 0; k < n; k++) {
+		struct bwl_hook_at at = { p->dir, d, s[k].hook, s[k].prog, ctl_id };
+
+		if (s[k].hook == BWL_HOOK_XDP)
+			continue;	/* an early drop only; TC enforces */
+		r = bwl_hook_query(&at, &st, e);
+		if (r)
+			return r;
+		if (st.attached && st.first)
+			continue;
+		bwl_fail(e, EEXIST, "%s: %s is %s", d->name, s[k].prog,
+			 st.attached ? "behind a foreign program" : "not attached");
+		return bwl_hint(e, "remove the foreign program: bpftool net show dev %s", d->name);
+	}
+	if (!bwl_gate_foreign_xdp(p, d, kind, ctl_id, &id))
+		return 0;
+	bwl_fail(e, EEXIST, "%s: foreign XDP program %u runs before everything", d->name, id);
+	return bwl_hint(e, "remove it: ip link set %s xdp off", d->name);
+}
+
+int bwl_sysctl_value(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	int v = -1;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &v) != 1)
+		v = -1;
+	fclose(f);
+	return v;
+}
+
+static int look_at_forwarding(struct bwl_err *e)
+{
+	static const char *const files[] = { "/proc/sys/net/ipv4/ip_forward",
+					     "/proc/sys/net/ipv6/conf/all/forwarding" };
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		if (bwl_sysctl_value(files[i]) <= 0)
+			continue;
+		bwl_fail(e, EPERM, "the kernel forwards by itself: %s is on", files[i]);
+		return bwl_hint(e, "switch it off");
+	}
+	return 0;
+}
+
+int bwl_gate_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err *e)
+{
+	struct bwl_netdev *d;
+	size_t n, k;
+	uint32_t i;
+	int r = bwl_netdev_list(&d, &n, e);
+
+	if (r)
+		return r;
+	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
+		const struct bwl_dev *dev = &p->dev[i];
+
+		for (k = 0; dev->ifindex && !r && k < n; k++) {
+			if (d[k].ifindex != dev->ifindex)
+				continue;	/* one that is gone lets nothing pass */
+			r = bwl_gate_port(p, &d[k], dev->kind, ctl_id, e);
+			if (!r && p->ifport[dev->ifindex].v != i + 1)
+				r = bwl_fail(e, ENOENT, "port %s is not known to the programs", d[k].name);
+		}
+	}
+	free(d);
+	return r ? r : look_at_forwarding(e);
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# bwlimitd closes everything when what guards the ports is taken away, and then says so.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-watch-$$ LAB_DESTS=1
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+lab_up || exit 1
+FILE=$LAB_TMP/desired.yaml
+{
+	echo "peers:"
+	lab_peer sink 1 "grant: { rate: 40mbit }"
+} | lab_policy_head >"$FILE"
+
+# Filters of clsact: the weaker form, which anybody with CAP_NET_ADMIN can take away.
+attach() { in_dpu "$LOAD" attach --drill --fresh-volume --tc clsact --host hpf0 --uplink p0 >"$LAB_TMP/attach" 2>&1; }
+attach || exit 1
+lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$LAB_TMP/state" --json
+AGENT_PID=$LAB_PID
+pings() { in_host ping -c 1 -W 1 "$(lab_dest4 1)"; }
+is_stopped() { in_dpu "$LOAD" status --json | jq -e '[.. | .switch?] | index("stopped")'; }
+refuse_stopped() { ! is_stopped; }
+is_down() { ip_in dpu -o link show dev hpf0 | grep -q 'state DOWN'; }
+alarm() { [[ $(grep -c '"level":"alert".*"event":"gate"' "$LAB_TMP/agent") -eq $1 ]]; }
+repair() {
+	attach && in_dpu "$CTL" stop --off >/dev/null 2>&1 && lab_wait_for 5 pings
+}
+closes() { # number of the alarm, sentence
+	check "$2: the host port is down" lab_wait_for 3 is_down
+	check "$2: the stop switch is on" is_stopped
+	check "$2: there is an alarm" lab_wait_for 3 alarm "$1"
+}
+check "with all in place traffic flows" lab_wait_for 10 pings
+check "and there is no alarm" alarm 0
+check "nor is anything stopped" refuse_stopped
+
+ip netns exec "$LAB-dpu" tc qdisc del dev hpf0 clsact
+closes 1 "a host port's filters taken away"
+check "attach and stop --off open it again" repair
+check "what is right again is said" lab_wait_for 3 grep -q 'there again' "$LAB_TMP/agent"
+
+ip netns exec "$LAB-dpu" tc qdisc del dev p0 clsact
+closes 2 "an uplink's filters taken away"
+repair || note "not repaired"
+
+lab_sysctl dpu net.ipv4.ip_forward=1
+closes 3 "the kernel set to forward"
+lab_sysctl dpu net.ipv4.ip_forward=0
+repair || note "not repaired"
+
+ip_in dpu link add br9 type bridge
+ip_in dpu link set hpf0 master br9
+closes 4 "a host port put into a bridge"
+ip_in dpu link del br9
+check "repaired" repair
+
+for ((i = 0; i < 5; i++)); do attach; done
+in_dpu "$LOAD" upgrade >/dev/null 2>&1
+check "attach and upgrade are no alarm" alarm 4
+check "and traffic flows after them" lab_wait_for 5 pings
+lab_stop "$AGENT_PID"
+done_testing
