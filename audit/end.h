@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The end of the log, where it grows. Inside audit/ only; the lock is held. */
+#ifndef BWL_AUDIT_END_H
+#define BWL_AUDIT_END_H
+
+#include "item.h"
+
+struct bwl_audit_end {
+	int fd;				/* of the last file; -1: not looked for yet */
+	char name[BWL_AUDIT_NAME];
+	uint64_t first;			/* number of its first record */
+	uint64_t at;			/* its length: where the next line goes */
+	struct bwl_frontier frontier;	/* of all records */
+};
+struct bwl_audit_torn {
+	uint64_t adopted;		/* whole records that a crash left without a checkpoint */
+	uint64_t bytes;			/* and what is no whole record */
+	char kept[80];			/* the file these bytes are in */
+};
+/* From what is remembered when nobody else has written, else from the last checkpoint on. */
+int bwl_audit_end_find(struct bwl_audit_end *x, const char *dir, int dir_fd,
+		       const struct bwl_note_key *k, struct bwl_audit_torn *ret, struct bwl_err *e);
+void bwl_audit_end_close(struct bwl_audit_end *x);
+/* One line, on disk when it returns. A failure leaves the file as it was, or torn. */
+int bwl_audit_end_write(struct bwl_audit_end *x, const char *line, struct bwl_err *e);
+int bwl_audit_end_sign(struct bwl_audit_end *x, const struct bwl_note_key *k, struct bwl_err *e);
+/* A new file that begins with the last checkpoint; beside the old one its hashes. */
+int bwl_audit_end_rotate(struct bwl_audit_end *x, const char *dir, int dir_fd,
+			 const struct bwl_note_key *k, struct bwl_err *e);
+/* The first file of a log. */
+int bwl_audit_end_begin(const char *dir, int dir_fd, const struct bwl_note_key *k, struct bwl_err *e);
+
+#endif

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See item.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "item.h"
+
+#define CHECKPOINT "{\"checkpoint\":"
+
+/* The one way in which a value is written: what is hashed has no second spelling. */
+static bool is_canonical(const json_t *o, const char *line, size_t len)
+{
+	char *again = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII);
+	bool same = again && strlen(again) == len && !memcmp(again, line, len);
+
+	free(again);
+	return same;
+}
+
+static bool parse_checkpoint(struct bwl_audit_item *i)
+{
+	json_t *note = json_object_get(i->json, "checkpoint"), *a = json_object_get(i->json, "frontier");
+
+	if (json_object_size(i->json) != 2 || !json_is_string(note) || !json_is_array(a) ||
+	    json_array_size(a) > 64)
+		return false;
+	i->note = json_string_value(note);
+	i->note_len = json_string_length(note);
+	for (; i->nodes < json_array_size(a); i->nodes++) {
+		const json_t *h = json_array_get(a, i->nodes);
+
+		if (!json_is_string(h) ||
+		    !bwl_hash_parse(json_string_value(h), json_string_length(h), &i->node[i->nodes]))
+			return false;
+	}
+	return true;
+}
+
+void bwl_audit_parse(const char *line, size_t len, struct bwl_audit_item *ret)
+{
+	const json_t *n;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->kind = BWL_AUDIT_BAD;
+	ret->line = line;
+	ret->len = len;
+	if (!len || *line != '{')
+		return;
+	ret->json = json_loadb(line, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	if (!ret->json || !is_canonical(ret->json, line, len))
+		return;
+	if (len > strlen(CHECKPOINT) && !memcmp(line, CHECKPOINT, strlen(CHECKPOINT))) {
+		if (parse_checkpoint(ret))
+			ret->kind = BWL_AUDIT_CHECKPOINT;
+		return;
+	}
+	n = json_object_get(ret->json, "n");
+	if (!json_is_integer(n) || json_integer_value(n) < 0)
+		return;
+	ret->kind = BWL_AUDIT_RECORD;
+	ret->n = (uint64_t)json_integer_value(n);
+	bwl_hash_leaf(line, len, &ret->leaf);
+}
+
+bool bwl_audit_frontier(const struct bwl_audit_item *i, const struct bwl_checkpoint *c,
+			struct bwl_frontier *ret)
+{
+	struct bwl_hash root;
+	unsigned at = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->n = c->size;
+	if ((unsigned)__builtin_popcountll(c->size) != i->nodes)
+		return false;
+	for (unsigned b = 0; b < 64; b++)
+		if (c->size >> b & 1)
+			ret->node[b] = i->node[at++];
+	bwl_frontier_root(ret, &root);
+	return bwl_hash_equal(&root, &c->root);
+}
+
+char *bwl_audit_checkpoint_line(const char *note, const struct bwl_frontier *f)
+{
+	json_t *a = json_array(), *o;
+	char hash[BWL_HASH_TEXT], *text;
+
+	for (unsigned b = 0; b < 64; b++)
+		if (f->n >> b & 1)
+			json_array_append_new(a, json_string(bwl_hash_format(&f->node[b], hash)));
+	o = json_pack("{s:s,s:o}", "checkpoint", note, "frontier", a);
+	text = o ? json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII) : NULL;
+	json_decref(o);
+	return text;
+}
+
+int bwl_audit_path(char buf[static BWL_AUDIT_PATH], const char *dir, const char *name, struct bwl_err *e)
+{
+	if (snprintf(buf, BWL_AUDIT_PATH, "%s/%s", dir, name) >= BWL_AUDIT_PATH)
+		return bwl_fail(e, ENAMETOOLONG, "the path of the audit log is longer than %d characters",
+				BWL_AUDIT_PATH - BWL_AUDIT_NAME);
+	return 0;
+}
+
+static int one_line(const char *name, uint64_t at, const char *line, size_t len, bool whole,
+		    bwl_audit_fn fn, void *arg)
+{
+	struct bwl_audit_item i;
+	int r;
+
+	if (whole)
+		bwl_audit_parse(line, len, &i);
+	else
+		i = (struct bwl_audit_item){ .kind = BWL_AUDIT_TORN, .line = line, .len = len };
+	i.file = name;
+	i.offset = at;
+	r = fn(&i, arg);
+	json_decref(i.json);
+	return r;
+}
+
+/* A line longer than any of ours is BAD in pieces: memory stays bounded. */
+int bwl_audit_scan_file(FILE *f, const char *name, bwl_audit_fn fn, void *arg)
+{
+	char *line = malloc(BWL_AUDIT_LINE);
+	uint64_t at = 0;
+	size_t len = 0;
+	int c, r = 0;
+
+	if (!line)
+		abort();
+	while (!r && (c = getc_unlocked(f)) != EOF) {
+		if (c == '\n') {
+			r = one_line(name, at, line, len, true, fn, arg);
+			at += len + 1;
+			len = 0;
+			continue;
+		}
+		line[len++] = (char)c;
+		if (len == BWL_AUDIT_LINE) {
+			struct bwl_audit_item i = { .kind = BWL_AUDIT_BAD, .line = line, .len = len,
+						    .file = name, .offset = at };
+
+			r = fn(&i, arg);
+			at += len;
+			len = 0;
+		}
+	}
+	if (!r && len)
+		r = one_line(name, at, line, len, false, fn, arg);
+	free(line);
+	return r;
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct bwl_audit_file *x = a, *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return (int)x->hashes - (int)y->hashes;
+}
+
+static bool is_file(const char *name, struct bwl_audit_file *ret)
+{
+	unsigned long long first;
+	char tail[8], want[BWL_AUDIT_NAME];
+
+	if (sscanf(name, "log-%20llu.%7s", &first, tail) != 2)
+		return false;
+	ret->first = first;
+	ret->hashes = !strcmp(tail, "hashes");
+	snprintf(want, sizeof(want), "log-%020llu.%s", first, ret->hashes ? "hashes" : "jsonl");
+	if (strcmp(name, want))
+		return false;
+	strcpy(ret->name, want);
+	return true;
+}
+
+int bwl_audit_files(const char *dir, struct bwl_audit_file **ret, size_t *ret_n, struct bwl_err *e)
+{
+	struct bwl_audit_file f, *all = NULL;
+	size_t n = 0, out = 0;
+	struct dirent *de;
+	DIR *d = opendir(dir);
+
+	if (!d)
+		return bwl_fail(e, errno, "cannot read the audit log in %s: %s", dir, strerror(errno));
+	while ((de = readdir(d))) {
+		if (!is_file(de->d_name, &f))
+			continue;
+		all = realloc(all, (n + 1) * sizeof(*all));
+		if (!all)
+			abort();
+		all[n++] = f;
+	}
+	closedir(d);
+	if (n)
+		qsort(all, n, sizeof(*all), by_first);
+	for (size_t i = 0; i < n; i++)
+		if (!all[i].hashes || !out || all[out - 1].first != all[i].first)
+			all[out++] = all[i];
+	*ret = all;
+	*ret_n = out;
+	return 0;
+}
+
+static int scan_hashes(FILE *f, const char *name, bwl_audit_fn fn, void *arg)
+{
+	struct bwl_audit_item i = { .kind = BWL_AUDIT_LEAF, .file = name };
+	size_t got;
+	int r = 0;
+
+	while (!r && (got = fread(i.leaf.b, 1, sizeof(i.leaf.b), f))) {
+		i.kind = got == sizeof(i.leaf.b) ? BWL_AUDIT_LEAF : BWL_AUDIT_TORN;
+		i.line = (const char *)i.leaf.b;
+		i.len = got;
+		r = fn(&i, arg);
+		i.offset += got;
+	}
+	return r;
+}
+
+int bwl_audit_scan(const char *dir, bwl_audit_fn fn, void *arg, struct bwl_err *e)
+{
+	struct bwl_audit_file *file = NULL;
+	char path[BWL_AUDIT_PATH];
+	size_t n = 0;
+	int r = bwl_audit_files(dir, &file, &n, e);
+
+	for (size_t i = 0; !r && i < n; i++) {
+		FILE *f;
+
+		r = bwl_audit_path(path, dir, file[i].name, e);
+		if (r)
+			break;
+		f = fopen(path, "re");
+		if (!f) {
+			r = bwl_fail(e, errno, "cannot read %s: %s", path, strerror(errno));
+			break;
+		}
+		r = file[i].hashes ? scan_hashes(f, file[i].name, fn, arg)
+				   : bwl_audit_scan_file(f, file[i].name, fn, arg);
+		if (!r && ferror(f))
+			r = bwl_fail(e, EIO, "cannot read %s", path);
+		fclose(f);
+	}
+	free(file);
+	return r;
+}

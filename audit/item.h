@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reading the files of an audit log, as strangers may have left them: any bytes are an item or a BAD one. */
+#ifndef BWL_AUDIT_ITEM_H
+#define BWL_AUDIT_ITEM_H
+
+#include <stdio.h>
+#include "log.h"
+
+enum bwl_audit_kind {
+	BWL_AUDIT_RECORD,
+	BWL_AUDIT_CHECKPOINT,
+	BWL_AUDIT_LEAF,		/* a record that was moved away: its hash is here */
+	BWL_AUDIT_BAD,		/* a line that is none of these */
+	BWL_AUDIT_TORN,		/* the end of a file, without a newline */
+};
+struct bwl_audit_item {
+	enum bwl_audit_kind kind;
+	const char *file;	/* without the folder */
+	uint64_t offset;	/* of the line in it, bytes */
+	const char *line;	/* without its newline */
+	size_t len;
+	json_t *json;		/* RECORD, CHECKPOINT */
+	uint64_t n;		/* RECORD: the number that it says */
+	struct bwl_hash leaf;	/* RECORD, LEAF */
+	const char *note;	/* CHECKPOINT */
+	size_t note_len;
+	struct bwl_hash node[64];	/* CHECKPOINT: its frontier, the smallest first */
+	unsigned nodes;
+};
+/* What a line is; sets all but file and offset. The caller drops json. */
+void bwl_audit_parse(const char *line, size_t len, struct bwl_audit_item *ret);
+/* The frontier of a checkpoint line of that size and root, or false. */
+bool bwl_audit_frontier(const struct bwl_audit_item *i, const struct bwl_checkpoint *c,
+			struct bwl_frontier *ret);
+/* The text of a checkpoint line, without a newline; the caller frees. */
+char *bwl_audit_checkpoint_line(const char *note, const struct bwl_frontier *f);
+
+/* Until fn returns non-zero, which is returned. */
+typedef int (*bwl_audit_fn)(const struct bwl_audit_item *i, void *arg);
+int bwl_audit_scan_file(FILE *f, const char *name, bwl_audit_fn fn, void *arg);
+
+struct bwl_audit_file {
+	char name[BWL_AUDIT_NAME];
+	uint64_t first;		/* number of its first record */
+	bool hashes;		/* the lines are gone, their hashes are here */
+};
+/* In the order of their records; free() it. Hash files beside their lines are left out. */
+int bwl_audit_files(const char *dir, struct bwl_audit_file **ret, size_t *ret_n, struct bwl_err *e);
+/* All of a log. */
+int bwl_audit_scan(const char *dir, bwl_audit_fn fn, void *arg, struct bwl_err *e);
+int bwl_audit_path(char buf[static BWL_AUDIT_PATH], const char *dir, const char *name, struct bwl_err *e);
+
+#endif

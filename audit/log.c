@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Appending: lock, find the end, the record, fsync, the checkpoint over it, fsync. What a kill or
+ * a power cut leaves is whole records without a checkpoint (the next one covers them) or a torn
+ * line (put aside, and a record says so).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "bwl/pins.h"
+#include "end.h"
+
+#define LIMIT (16ULL << 20)
+#define RESERVE (256 << 10)	/* bytes kept beyond the end for what must not be refused */
+
+struct bwl_audit_log {
+	char dir[BWL_AUDIT_PATH];
+	int dir_fd;
+	struct bwl_note_key key;
+	struct bwl_audit_end end;
+	uint64_t limit;
+};
+
+const char *bwl_audit_dir(const char *dir)
+{
+	const char *env = getenv("BWLIMIT_AUDIT_DIR");
+
+	if (!dir)
+		dir = env ? env : BWL_AUDIT_DIR;
+	return *dir ? dir : NULL;
+}
+
+static int read_key(const char *dir, struct bwl_note_key *ret, struct bwl_err *e)
+{
+	char path[BWL_AUDIT_PATH], text[BWL_NOTE_KEY_TEXT + 2];
+	FILE *f;
+	int r = bwl_audit_path(path, dir, "key", e);
+
+	if (r)
+		return r;
+	f = fopen(path, "re");
+	if (!f)
+		return bwl_fail(e, errno, "cannot read the audit log's key %s: %s", path, strerror(errno));
+	if (!fgets(text, sizeof(text), f))
+		*text = '\0';
+	fclose(f);
+	r = bwl_note_key_parse(text, ret, e);
+	OPENSSL_cleanse(text, sizeof(text));
+	if (!r && !ret->can_sign)
+		r = bwl_fail(e, EINVAL, "%s is no private key", path);
+	return r;
+}
+
+int bwl_audit_open(const char *dir, struct bwl_audit_log **ret, struct bwl_err *e)
+{
+	char path[BWL_AUDIT_PATH];
+	struct bwl_audit_log *l;
+	int r;
+
+	*ret = NULL;
+	dir = bwl_audit_dir(dir);
+	if (!dir)
+		return 0;
+	r = bwl_audit_path(path, dir, "key", e);
+	if (r)
+		return r;
+	if (access(path, F_OK) && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	strcpy(l->dir, dir);
+	l->limit = LIMIT;
+	l->end.fd = -1;
+	l->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (l->dir_fd < 0)
+		r = bwl_fail(e, errno, "cannot open the audit log %s: %s", dir, strerror(errno));
+	else
+		r = read_key(dir, &l->key, e);
+	if (r)
+		bwl_audit_close(l);
+	else
+		*ret = l;
+	return r;
+}
+
+void bwl_audit_close(struct bwl_audit_log *l)
+{
+	if (!l)
+		return;
+	bwl_audit_end_close(&l->end);
+	if (l->dir_fd >= 0)
+		close(l->dir_fd);
+	OPENSSL_cleanse(&l->key, sizeof(l->key));
+	free(l);
+}
+
+void bwl_audit_set_limit(struct bwl_audit_log *l, uint64_t bytes)
+{
+	l->limit = bytes;
+}
+
+static int lock(struct bwl_audit_log *l, enum bwl_audit_urgency u, struct bwl_err *e)
+{
+	unsigned tries = u == BWL_AUDIT_BEFORE ? 1000 : 100;
+
+	while (flock(l->dir_fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return bwl_fail(e, errno, "cannot lock %s: %s", l->dir, strerror(errno));
+		if (!tries--)
+			return bwl_fail(e, EBUSY, "the audit log %s is in use by another process", l->dir);
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+	return 0;
+}
+
+static void set_time(json_t *o)
+{
+	struct timespec now;
+	struct tm tm;
+	char when[40];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	json_object_set_new(o, "time", json_sprintf("%s.%03ldZ", when, now.tv_nsec / 1000000));
+	json_object_set_new(o, "up_ms", json_integer((json_int_t)(bwl_now_ns() / 1000000)));
+}
+
+/* Tells boots apart, where the wall clock may be wrong. */
+static void set_boot(json_t *o)
+{
+	char id[37] = "";
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		if (read(fd, id, 36) != 36)
+			*id = '\0';
+		close(fd);
+	}
+	json_object_set_new(o, "boot", json_string(id));
+}
+
+static char *record_line(uint64_t n, const char *event, const char *text, json_t *data)
+{
+	json_t *o = json_object(), *said = json_string(text);
+	char *line;
+
+	set_boot(o);
+	set_time(o);
+	json_object_set_new(o, "by", json_pack("{s:s,s:i,s:I}", "program", program_invocation_short_name,
+					       "pid", (int)getpid(), "uid", (json_int_t)getuid()));
+	json_object_set_new(o, "event", json_string(event));
+	json_object_set_new(o, "n", json_integer((json_int_t)n));
+	json_object_set_new(o, "text", said ? said : json_string("(not UTF-8)"));
+	if (data)
+		json_object_set(o, "data", data);
+	line = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII);
+	json_decref(o);
+	return line;
+}
+
+/* A record and its checkpoint at the end, each on disk before the next. */
+static int add(struct bwl_audit_log *l, const char *event, const char *text, json_t *data,
+	       uint64_t *ret_n, struct bwl_err *e)
+{
+	uint64_t n = l->end.frontier.n;
+	char *line = record_line(n, event, text, data);
+	struct bwl_hash leaf;
+	int r;
+
+	if (!line)
+		return bwl_fail(e, EINVAL, "a record that cannot be written as JSON");
+	if (strlen(line) >= BWL_AUDIT_LINE) {
+		free(line);
+		return bwl_fail(e, EMSGSIZE, "a record of more than %d bytes", BWL_AUDIT_LINE - 1);
+	}
+	r = bwl_audit_end_write(&l->end, line, e);
+	if (!r) {
+		bwl_hash_leaf(line, strlen(line), &leaf);
+		bwl_frontier_add(&l->end.frontier, &leaf);
+		r = bwl_audit_end_sign(&l->end, &l->key, e);
+	}
+	free(line);
+	if (!r && ret_n)
+		*ret_n = n;
+	return r;
+}
+
+static int add_locked(struct bwl_audit_log *l, enum bwl_audit_urgency u, const char *event,
+		      const char *text, json_t *data, uint64_t *ret_n, struct bwl_err *e)
+{
+	struct bwl_audit_torn torn;
+	int r = bwl_audit_end_find(&l->end, l->dir, l->dir_fd, &l->key, &torn, e);
+
+	if (r)
+		return r;
+	/* Allocated now: a disk that fills up later takes nothing from what must be recorded. */
+	if (fallocate(l->end.fd, FALLOC_FL_KEEP_SIZE, (off_t)l->end.at,
+		      RESERVE + (u == BWL_AUDIT_BEFORE ? RESERVE : 0)) &&
+	    u == BWL_AUDIT_BEFORE && errno != EOPNOTSUPP)
+		return bwl_fail(e, errno, "no room for the audit log in %s: %s", l->dir, strerror(errno));
+	if (torn.adopted || torn.bytes) {
+		char said[200];
+
+		snprintf(said, sizeof(said), "after a crash: %llu whole record%s signed late, %llu torn bytes put aside%s%s",
+			 (unsigned long long)torn.adopted, torn.adopted == 1 ? "" : "s",
+			 (unsigned long long)torn.bytes, torn.bytes ? " in " : "", torn.kept);
+		r = add(l, "recovered", said, NULL, NULL, e);
+		if (r)
+			return r;
+	}
+	r = add(l, event, text, data, ret_n, e);
+	if (!r && l->end.at >= l->limit) {
+		struct bwl_err full;
+
+		/* what was asked for is done; without room the file just grows */
+		if (bwl_audit_end_rotate(&l->end, l->dir, l->dir_fd, &l->key, &full))
+			bwl_warn("the audit log stays in %s: %s", l->end.name, full.text);
+	}
+	return r;
+}
+
+int bwl_audit_append(struct bwl_audit_log *l, enum bwl_audit_urgency u, const char *event,
+		     const char *text, json_t *data, uint64_t *ret_n, struct bwl_err *e)
+{
+	struct bwl_err mine;
+	int r;
+
+	if (!l)
+		return 0;
+	if (!e)
+		e = &mine;
+	r = lock(l, u, e);
+	if (r)
+		return r;
+	r = add_locked(l, u, event, text, data, ret_n, e);
+	flock(l->dir_fd, LOCK_UN);
+	return r;
+}
+
+static int put(const char *dir, const char *name, mode_t mode, const char *text, struct bwl_err *e)
+{
+	char path[BWL_AUDIT_PATH];
+	int r = bwl_audit_path(path, dir, name, e), fd;
+
+	if (r)
+		return r;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	if (fd < 0)
+		return bwl_fail(e, errno, "cannot make %s: %s", path, strerror(errno));
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text) || fsync(fd))
+		r = bwl_fail(e, errno, "cannot write %s: %s", path, strerror(errno));
+	close(fd);
+	return r;
+}
+
+/* The key is made last, under its name in one step: without it the log is off. */
+int bwl_audit_init(const char *dir, const char *origin, char ret_key[static BWL_NOTE_KEY_TEXT],
+		   struct bwl_err *e)
+{
+	char path[BWL_AUDIT_PATH], tmp[BWL_AUDIT_PATH], secret[BWL_NOTE_KEY_TEXT + 1];
+	struct bwl_note_key k;
+	int r = bwl_note_key_new(origin, &k, e), fd;
+
+	if (!r)
+		r = bwl_audit_path(path, dir, "key", e);
+	if (!r)
+		r = bwl_audit_path(tmp, dir, ".key", e);
+	if (r)
+		return r;
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return bwl_fail(e, errno, "cannot make %s: %s", dir, strerror(errno));
+	if (!access(path, F_OK)) {
+		bwl_fail(e, EEXIST, "%s has an audit log already", dir);
+		return bwl_hint(e, "to begin another one, move the folder away as a whole");
+	}
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return bwl_fail(e, errno, "cannot open %s: %s", dir, strerror(errno));
+	unlink(tmp);
+	bwl_note_key_format(&k, false, ret_key);
+	snprintf(secret, sizeof(secret), "%s\n", ret_key);
+	unlinkat(fd, "key.pub", 0);
+	r = put(dir, "key.pub", 0644, secret, e);
+	if (!r) {
+		size_t n = strlen(bwl_note_key_format(&k, true, secret));
+
+		secret[n] = '\n';
+		secret[n + 1] = '\0';
+		r = put(dir, ".key", 0600, secret, e);
+	}
+	if (!r)
+		r = bwl_audit_end_begin(dir, fd, &k, e);
+	if (!r && (rename(tmp, path) || fsync(fd)))
+		r = bwl_fail(e, errno, "cannot make %s: %s", path, strerror(errno));
+	OPENSSL_cleanse(secret, sizeof(secret));
+	OPENSSL_cleanse(&k, sizeof(k));
+	close(fd);
+	return r;
+}

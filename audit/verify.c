@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See verify.h. One pass, memory bounded by the number of old checkpoints. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "verify.h"
+
+struct place {
+	char file[BWL_AUDIT_NAME];
+	uint64_t offset;
+};
+
+struct run {
+	const struct bwl_note_key *key;
+	const struct bwl_checkpoint *old;
+	bool *compared;
+	size_t nold;
+	void (*fn)(const struct bwl_audit_problem *p, void *arg);
+	void *arg;
+	struct bwl_audit_result *ret;
+	struct bwl_frontier f;		/* of what was read, or signed */
+	bool begun;			/* f is known */
+	bool lost;			/* a fault was named; f is wrong until the next checkpoint */
+	uint64_t signed_n;		/* size of the last good checkpoint */
+	struct place since;		/* end of its line: where what comes after it begins */
+	struct place at;		/* end of the last item */
+	bool torn;			/* the last item was torn: fine only at the very end */
+};
+
+const char *bwl_audit_fault_name(enum bwl_audit_fault f)
+{
+	static const char *const names[_BWL_FAULT_MAX] = {
+		"bad-line", "order", "changed", "checkpoint", "missing", "cut", "fork", "gone", "torn",
+	};
+
+	return f < _BWL_FAULT_MAX ? names[f] : "unknown";
+}
+
+static void problem(struct run *r, enum bwl_audit_fault fault, uint64_t from, uint64_t to,
+		    const struct place *p, uint64_t end, const char *fmt, ...)
+{
+	struct bwl_audit_problem x = { .fault = fault, .from = from, .to = to, .offset = p->offset,
+				       .end = end };
+	va_list ap;
+
+	strcpy(x.file, p->file);
+	va_start(ap, fmt);
+	vsnprintf(x.text, sizeof(x.text), fmt, ap);
+	va_end(ap);
+	r->ret->problems++;
+	r->fn(&x, r->arg);
+}
+
+/* An old checkpoint of the size that has been reached. */
+static void compare(struct run *r)
+{
+	struct bwl_hash root;
+	bool have = false;
+	uint64_t before = r->ret->first;
+
+	for (size_t i = 0; i < r->nold; i++)
+		if (r->compared[i] && r->old[i].size < r->f.n && r->old[i].size > before)
+			before = r->old[i].size;
+	for (size_t i = 0; i < r->nold; i++) {
+		if (r->compared[i] || r->old[i].size != r->f.n)
+			continue;
+		if (!have)
+			bwl_frontier_root(&r->f, &root);
+		have = true;
+		r->compared[i] = true;
+		if (!bwl_hash_equal(&root, &r->old[i].root))
+			problem(r, BWL_FAULT_FORK, before, r->f.n, &r->at, 0,
+				"the old checkpoint of %llu records was signed over others: this log was forked or rewritten somewhere in records %llu to %llu",
+				(unsigned long long)r->f.n, (unsigned long long)before,
+				(unsigned long long)r->f.n - 1);
+	}
+}
+
+static void add_leaf(struct run *r, const struct bwl_hash *leaf)
+{
+	bwl_frontier_add(&r->f, leaf);
+	if (!r->lost)
+		compare(r);
+}
+
+static void on_record(struct run *r, const struct bwl_audit_item *i, const struct place *here)
+{
+	uint64_t want = r->f.n;
+
+	if (!r->begun) {
+		r->begun = true;
+		problem(r, BWL_FAULT_CHECKPOINT, i->n, i->n, here, 0,
+			"the file does not begin with a checkpoint");
+		r->lost = true;
+	}
+	if (i->n != want && !r->lost) {
+		problem(r, i->n > want ? BWL_FAULT_MISSING : BWL_FAULT_ORDER, want,
+			i->n > want ? i->n : want + 1, here, i->offset + i->len + 1,
+			"record %llu is expected here, and record %llu stands here",
+			(unsigned long long)want, (unsigned long long)i->n);
+		r->lost = true;
+	}
+	add_leaf(r, &i->leaf);
+}
+
+static void on_checkpoint(struct run *r, const struct bwl_audit_item *i, const struct place *here)
+{
+	uint64_t end = i->offset + i->len + 1, known = r->f.n;
+	struct bwl_checkpoint c;
+	struct bwl_frontier f;
+	struct bwl_err e = { 0 };
+	struct bwl_hash root;
+
+	r->ret->checkpoints++;
+	if (bwl_checkpoint_open(r->key, i->note, i->note_len, &c, &e)) {
+		problem(r, BWL_FAULT_CHECKPOINT, known, known, here, end, "a checkpoint that does not count: %.200s",
+			e.text);
+		return;
+	}
+	if (!bwl_audit_frontier(i, &c, &f)) {
+		problem(r, BWL_FAULT_CHECKPOINT, c.size, c.size, here, end,
+			"the hashes beside the checkpoint of %llu records are not those it was signed over",
+			(unsigned long long)c.size);
+		return;
+	}
+	bwl_frontier_root(&r->f, &root);
+	if (!r->begun)
+		r->ret->first = c.size;
+	else if (!r->lost && c.size != known)
+		problem(r, BWL_FAULT_MISSING, c.size < known ? c.size : known, c.size < known ? known : c.size,
+			here, end, "a checkpoint over %llu records, where %llu stand before it",
+			(unsigned long long)c.size, (unsigned long long)known);
+	else if (!r->lost && !bwl_hash_equal(&root, &c.root))
+		problem(r, BWL_FAULT_CHANGED, r->signed_n, c.size,
+			!strcmp(r->since.file, here->file) ? &r->since : here, i->offset,
+			"records %llu to %llu are not those that were signed", (unsigned long long)r->signed_n,
+			(unsigned long long)c.size - (c.size > r->signed_n));
+	else if (r->lost && c.size < r->signed_n)
+		problem(r, BWL_FAULT_ORDER, c.size, r->signed_n, here, end,
+			"a checkpoint over %llu records after one over %llu", (unsigned long long)c.size,
+			(unsigned long long)r->signed_n);
+	r->f = f;
+	r->begun = true;
+	r->lost = false;
+	r->signed_n = c.size;
+	r->ret->has_last = true;
+	r->ret->last = c;
+	compare(r);
+	strcpy(r->since.file, here->file);
+	r->since.offset = end;
+}
+
+static int on_item(const struct bwl_audit_item *i, void *arg)
+{
+	struct run *r = arg;
+	struct place here = { .offset = i->offset };
+
+	strcpy(here.file, i->file);
+	if (r->torn) {
+		problem(r, BWL_FAULT_TORN, r->f.n, r->f.n, &r->at, 0,
+			"a line ends in the middle, and the log goes on in another file");
+		r->lost = true;
+	}
+	r->torn = false;
+	switch (i->kind) {
+	case BWL_AUDIT_RECORD:
+		on_record(r, i, &here);
+		break;
+	case BWL_AUDIT_CHECKPOINT:
+		on_checkpoint(r, i, &here);
+		break;
+	case BWL_AUDIT_LEAF:
+		r->begun = true;
+		r->ret->hashed++;
+		add_leaf(r, &i->leaf);
+		break;
+	case BWL_AUDIT_BAD:
+		problem(r, BWL_FAULT_BAD, r->f.n, r->f.n + 1, &here, i->offset + i->len + 1,
+			"neither a record nor a checkpoint, where record %llu is expected",
+			(unsigned long long)r->f.n);
+		r->lost = true;
+		break;
+	case BWL_AUDIT_TORN:
+		r->torn = true;
+		r->ret->torn_bytes = i->len;
+		break;
+	}
+	r->at = here;
+	if (i->kind != BWL_AUDIT_TORN)
+		r->at.offset += i->len + (i->kind != BWL_AUDIT_LEAF);
+	return 0;
+}
+
+static void finish(struct run *r)
+{
+	for (size_t i = 0; i < r->nold; i++) {
+		uint64_t n = r->old[i].size;
+
+		if (r->compared[i])
+			continue;
+		if (n > r->f.n || !r->begun)
+			problem(r, BWL_FAULT_CUT, r->f.n, n, &r->at, 0,
+				"the old checkpoint is over %llu records, and the log ends after %llu",
+				(unsigned long long)n, (unsigned long long)r->f.n);
+		else if (n < r->ret->first)
+			problem(r, BWL_FAULT_GONE, n, r->ret->first, &r->at, 0,
+				"the old checkpoint of %llu records cannot be compared: records before %llu were taken away without their hashes",
+				(unsigned long long)n, (unsigned long long)r->ret->first);
+		else
+			problem(r, BWL_FAULT_GONE, n, n, &r->at, 0,
+				"the old checkpoint of %llu records cannot be compared, because of the damage above",
+				(unsigned long long)n);
+	}
+	r->ret->records = r->f.n;
+	r->ret->unsigned_records = r->f.n - (r->f.n < r->signed_n ? r->f.n : r->signed_n);
+	if (!r->torn)
+		r->ret->torn_bytes = 0;
+	if (!r->ret->has_last)
+		problem(r, BWL_FAULT_CHECKPOINT, 0, 0, &r->at, 0, "no checkpoint of this key is in the log");
+}
+
+int bwl_audit_verify(const char *dir, const struct bwl_note_key *k, const struct bwl_checkpoint *old,
+		     size_t nold, void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
+		     struct bwl_audit_result *ret, struct bwl_err *e)
+{
+	struct run r = { .key = k, .old = old, .nold = nold, .fn = fn, .arg = arg, .ret = ret };
+	int err;
+
+	memset(ret, 0, sizeof(*ret));
+	r.compared = calloc(nold + 1, sizeof(*r.compared));
+	if (!r.compared)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	/* of an empty log: the same for everybody */
+	compare(&r);
+	err = bwl_audit_scan(dir, on_item, &r, e);
+	if (!err)
+		finish(&r);
+	free(r.compared);
+	return err;
+}
+
+struct latest {
+	const struct bwl_note_key *key;
+	char *note;
+	struct bwl_checkpoint *c;
+	bool any;
+};
+
+static int on_latest(const struct bwl_audit_item *i, void *arg)
+{
+	struct latest *l = arg;
+	struct bwl_checkpoint c;
+
+	if (i->kind != BWL_AUDIT_CHECKPOINT || i->note_len >= BWL_NOTE_MAX ||
+	    bwl_checkpoint_open(l->key, i->note, i->note_len, &c, NULL))
+		return 0;
+	memcpy(l->note, i->note, i->note_len);
+	l->note[i->note_len] = '\0';
+	*l->c = c;
+	l->any = true;
+	return 0;
+}
+
+int bwl_audit_latest(const char *dir, const struct bwl_note_key *k, char ret[static BWL_NOTE_MAX],
+		     struct bwl_checkpoint *ret_c, struct bwl_err *e)
+{
+	struct latest l = { .key = k, .note = ret, .c = ret_c };
+	int r = bwl_audit_scan(dir, on_latest, &l, e);
+
+	if (!r && !l.any)
+		r = bwl_fail(e, ENOENT, "%s has no checkpoint of the key %s", dir, k->name);
+	return r;
+}
+
+static int on_leaf(const struct bwl_audit_item *i, void *arg)
+{
+	struct bwl_prover *p = arg;
+
+	if ((i->kind == BWL_AUDIT_RECORD || i->kind == BWL_AUDIT_LEAF) && p->next < p->n)
+		bwl_prover_leaf(p, &i->leaf);
+	return 0;
+}
+
+int bwl_audit_prove(const char *dir, uint64_t m, uint64_t n, struct bwl_prover *ret, struct bwl_err *e)
+{
+	struct bwl_audit_file *file = NULL;
+	size_t nfiles = 0;
+	int r;
+
+	if (m > n)
+		return bwl_fail(e, ERANGE, "the old checkpoint has %llu records, the log's newest %llu: it was cut",
+				(unsigned long long)m, (unsigned long long)n);
+	bwl_prover_begin(ret, m, n);
+	r = bwl_audit_files(dir, &file, &nfiles, e);
+	if (!r && (!nfiles || file[0].first))
+		r = bwl_fail(e, ENOENT, "the first records of the log, or their hashes, are not in %s", dir);
+	free(file);
+	if (!r)
+		r = bwl_audit_scan(dir, on_leaf, ret, e);
+	if (!r && ret->next < n)
+		r = bwl_fail(e, EBADMSG, "%s has %llu records, its newest checkpoint is over %llu", dir,
+			     (unsigned long long)ret->next, (unsigned long long)n);
+	return r;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Checking a log that somebody else wrote, with the public key and old checkpoints that were kept
+ * elsewhere. Whatever is wrong is named by record and byte.
+ */
+#ifndef BWL_AUDIT_VERIFY_H
+#define BWL_AUDIT_VERIFY_H
+
+#include "item.h"
+
+enum bwl_audit_fault {
+	BWL_FAULT_BAD,		/* a line that is neither record nor checkpoint */
+	BWL_FAULT_ORDER,	/* a record with another number than its place */
+	BWL_FAULT_CHANGED,	/* records that are not those that were signed */
+	BWL_FAULT_CHECKPOINT,	/* a checkpoint that the key has not signed, or was changed */
+	BWL_FAULT_MISSING,	/* records between files, or before a checkpoint */
+	BWL_FAULT_CUT,		/* an old checkpoint covers more records than there are */
+	BWL_FAULT_FORK,		/* an old checkpoint of this key is over other records */
+	BWL_FAULT_GONE,		/* an old checkpoint that cannot be compared: what is before was taken away */
+	BWL_FAULT_TORN,		/* a torn line that is not the end of the log */
+	_BWL_FAULT_MAX
+};
+const char *bwl_audit_fault_name(enum bwl_audit_fault f);
+
+struct bwl_audit_problem {
+	enum bwl_audit_fault fault;
+	uint64_t from, to;		/* records [from, to) */
+	char file[BWL_AUDIT_NAME];
+	uint64_t offset, end;		/* bytes [offset, end) of the file; end 0: not known */
+	char text[256];
+};
+
+struct bwl_audit_result {
+	uint64_t first, records;	/* of the log: [first, records) can be read */
+	uint64_t hashed;		/* of them only hashes: the lines were moved away */
+	uint64_t checkpoints, problems;
+	uint64_t unsigned_records;	/* behind the last checkpoint */
+	uint64_t torn_bytes;		/* at the end, as a crash leaves them */
+	bool has_last;
+	struct bwl_checkpoint last;
+};
+/*
+ * old: checkpoints, opened with the key. 0 when the log could be read, whatever is wrong with it:
+ * ret->problems counts what fn was called with.
+ */
+int bwl_audit_verify(const char *dir, const struct bwl_note_key *k, const struct bwl_checkpoint *old,
+		     size_t nold, void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
+		     struct bwl_audit_result *ret, struct bwl_err *e);
+
+/* The newest checkpoint in the log, as a note, and a proof that it begins with the m records before. */
+int bwl_audit_latest(const char *dir, const struct bwl_note_key *k, char ret[static BWL_NOTE_MAX],
+		     struct bwl_checkpoint *ret_c, struct bwl_err *e);
+int bwl_audit_prove(const char *dir, uint64_t m, uint64_t n, struct bwl_prover *ret, struct bwl_err *e);
+
+#endif

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The log on disk: everything that can be done to its files is found, and the place named, by
+ * somebody who has the public key and an old checkpoint; what a crash leaves opens.
+ */
+#include "test.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "audit/verify.h"
+
+static char dir[64], other[64];
+static struct bwl_note_key pub;
+static struct bwl_err e;
+
+static void shell(const char *fmt, ...)
+{
+	char cmd[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	assert_int_equal(system(cmd), 0);
+}
+
+static int set_up(void **state)
+{
+	char text[BWL_NOTE_KEY_TEXT];
+
+	(void)state;
+	strcpy(dir, "/tmp/bwl-audit-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(other, sizeof(other), "%s.other", dir);
+	assert_int_equal(bwl_audit_init(dir, "bwlimit/test", text, &e), 0);
+	assert_int_equal(bwl_note_key_parse(text, &pub, &e), 0);
+	assert_false(pub.can_sign);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	shell("rm -rf %s %s", dir, other);
+	return 0;
+}
+
+static int append_to(const char *where, const char *text)
+{
+	struct bwl_audit_log *l;
+	int r = bwl_audit_open(where, &l, &e);
+
+	assert_int_equal(r, 0);
+	r = bwl_audit_append(l, BWL_AUDIT_BEFORE, "test", text, NULL, NULL, &e);
+	bwl_audit_close(l);
+	return r;
+}
+
+static void fill(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "record %u", i);
+		assert_int_equal(append_to(dir, text), 0);
+	}
+}
+
+static struct bwl_checkpoint newest(const char *where)
+{
+	char note[BWL_NOTE_MAX];
+	struct bwl_checkpoint c;
+
+	assert_int_equal(bwl_audit_latest(where, &pub, note, &c, &e), 0);
+	return c;
+}
+
+/* The first problem is remembered, and those of one kind are counted. */
+struct found {
+	struct bwl_audit_problem first;
+	unsigned n, of[_BWL_FAULT_MAX];
+};
+static void take(const struct bwl_audit_problem *p, void *arg)
+{
+	struct found *f = arg;
+
+	if (!f->n++)
+		f->first = *p;
+	f->of[p->fault]++;
+}
+static struct bwl_audit_result result;
+static struct found check(const char *where, const struct bwl_checkpoint *old, size_t n)
+{
+	struct found f = { 0 };
+
+	assert_int_equal(bwl_audit_verify(where, &pub, old, n, take, &f, &result, &e), 0);
+	assert_int_equal(result.problems, f.n);
+	return f;
+}
+
+#define FIRST "log-00000000000000000000.jsonl"
+static char *slurp(size_t *ret)
+{
+	char path[128], *buf;
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" FIRST, dir);
+	fd = open(path, O_RDONLY);
+	assert_true(fd >= 0 && !fstat(fd, &st));
+	buf = malloc((size_t)st.st_size + 1);
+	assert_int_equal(read(fd, buf, (size_t)st.st_size), st.st_size);
+	buf[st.st_size] = '\0';
+	close(fd);
+	*ret = (size_t)st.st_size;
+	return buf;
+}
+static void spit(const char *buf, size_t n)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" FIRST, dir);
+	fd = open(path, O_WRONLY | O_TRUNC);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, buf, n), n);
+	close(fd);
+}
+
+static void a_log_that_nobody_touched_verifies_with_every_old_checkpoint(void **state)
+{
+	struct bwl_checkpoint old[21];
+
+	(void)state;
+	old[0] = newest(dir);
+	assert_int_equal(old[0].size, 0);
+	for (unsigned i = 1; i <= 20; i++) {
+		fill(1);
+		old[i] = newest(dir);
+		assert_int_equal(old[i].size, i);
+	}
+	assert_int_equal(check(dir, old, 21).n, 0);
+	assert_int_equal(check(dir, NULL, 0).n, 0);
+}
+
+static void a_log_without_a_key_is_off(void **state)
+{
+	struct bwl_audit_log *l = (void *)1;
+
+	(void)state;
+	assert_int_equal(bwl_audit_open("/nonexistent/audit", &l, &e), 0);
+	assert_null(l);
+	assert_int_equal(bwl_audit_append(l, BWL_AUDIT_BEFORE, "test", "x", NULL, NULL, &e), 0);
+}
+
+static void any_byte_flipped_is_found_and_its_place_named(void **state)
+{
+	struct bwl_checkpoint now;
+	size_t n;
+	char *was;
+
+	(void)state;
+	fill(3);
+	now = newest(dir);
+	was = slurp(&n);
+	for (size_t i = 0; i < n; i++) {
+		char *buf = malloc(n);
+		struct found f;
+
+		memcpy(buf, was, n);
+		buf[i] ^= (char)(1 << i % 8);
+		spit(buf, n);
+		f = check(dir, &now, 1);
+		free(buf);
+		/* without its newline the last checkpoint is torn, as by a crash: no record is */
+		if (i + 1 == n) {
+			assert_int_equal(f.n, 0);
+			assert_true(result.torn_bytes && result.unsigned_records == 1);
+			break;
+		}
+		if (!f.n)
+			fail_msg("byte %zu of %zu", i, n);
+		assert_string_equal(f.first.file, FIRST);
+		if (f.first.offset > i || (f.first.end && f.first.end <= i))
+			fail_msg("byte %zu: %s at %llu to %llu", i, f.first.text,
+				 (unsigned long long)f.first.offset, (unsigned long long)f.first.end);
+	}
+	free(was);
+}
+
+static void a_log_cut_at_any_length_is_found_by_a_checkpoint_of_the_whole(void **state)
+{
+	struct bwl_checkpoint now;
+	size_t n;
+	char *was;
+
+	(void)state;
+	fill(4);
+	now = newest(dir);
+	was = slurp(&n);
+	for (size_t len = 0; len < n; len++) {
+		struct found f;
+
+		spit(was, len);
+		f = check(dir, &now, 1);
+		if (f.of[BWL_FAULT_CUT]) {
+			assert_true(f.first.offset <= len);
+			continue;
+		}
+		/* the records are all there, what they end in is not */
+		assert_true(len > (size_t)(strstr(was, "\"text\":\"record 3\"") - was));
+	}
+	free(was);
+}
+
+static void a_log_cut_at_any_length_by_a_crash_opens_and_goes_on(void **state)
+{
+	struct bwl_checkpoint old[4];
+	size_t n, header;
+	char *was;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		fill(1);
+		old[i] = newest(dir);
+	}
+	was = slurp(&n);
+	header = (size_t)(strchr(was, '\n') + 1 - was);
+	for (size_t len = header; len < n; len++) {
+		size_t keep = 0;
+		struct found f;
+
+		spit(was, len);
+		while (keep < 3 && strstr(was, "\n{\"checkpoint\"") && newest(dir).size > keep)
+			keep++;
+		assert_int_equal(append_to(dir, "after"), 0);
+		f = check(dir, old, keep);
+		if (f.n)
+			fail_msg("cut to %zu: %s", len, f.first.text);
+		/* torn bytes are in a file of their own, and a record says so */
+		if (was[len - 1] != '\n') {
+			char *now;
+			size_t m;
+
+			now = slurp(&m);
+			assert_non_null(strstr(now, "torn bytes put aside in torn-"));
+			free(now);
+			shell("ls %s/torn-* >/dev/null && rm %s/torn-*", dir, dir);
+		}
+	}
+	spit(was, header - 1);	/* a first file is made whole: this is no crash */
+	assert_int_equal(append_to(dir, "after"), -EBADMSG);
+	free(was);
+}
+
+/* Lines i to i + count of the file. */
+static char *lines(char *buf, unsigned i, unsigned count, size_t *ret)
+{
+	char *from = buf, *to;
+
+	while (i--)
+		from = strchr(from, '\n') + 1;
+	for (to = from; count--;)
+		to = strchr(to, '\n') + 1;
+	*ret = (size_t)(to - from);
+	return from;
+}
+
+static void records_reordered_left_out_or_repeated_are_named(void **state)
+{
+	size_t n, a, b, c;
+	char *was, *buf, *x, *y, *z;
+	struct found f;
+
+	(void)state;
+	fill(6);
+	was = slurp(&n);
+	buf = malloc(2 * n);
+	/* line 0 is the head; record i and its checkpoint are lines 2 i + 1 and 2 i + 2 */
+	x = lines(was, 0, 5, &a);
+	y = lines(was, 5, 2, &b);
+	z = lines(was, 7, 2, &c);
+	memcpy(buf, x, a);
+	memcpy(buf + a, z, c);
+	memcpy(buf + a + c, y, b);
+	memcpy(buf + a + b + c, z + c, n - a - b - c);
+	spit(buf, n);
+	f = check(dir, NULL, 0);
+	assert_true(f.n);
+	assert_int_equal(f.first.fault, BWL_FAULT_MISSING);
+	assert_int_equal(f.first.from, 2);
+	assert_int_equal(f.first.offset, a);
+	/* record 2 left out, with its checkpoint */
+	memcpy(buf, x, a);
+	memcpy(buf + a, z, n - a - b);
+	spit(buf, n - b);
+	f = check(dir, NULL, 0);
+	assert_int_equal(f.first.fault, BWL_FAULT_MISSING);
+	assert_int_equal(f.first.from, 2);
+	assert_int_equal(f.first.to, 3);
+	assert_int_equal(f.first.offset, a);
+	/* and repeated */
+	memcpy(buf, x, a + b);
+	memcpy(buf + a + b, y, n - a);
+	spit(buf, n + b);
+	f = check(dir, NULL, 0);
+	assert_int_equal(f.first.fault, BWL_FAULT_ORDER);
+	assert_int_equal(f.first.from, 3);
+	assert_int_equal(f.first.offset, a + b);
+	free(buf);
+	free(was);
+}
+
+static void a_fork_signed_with_the_stolen_key_is_named_between_old_checkpoints(void **state)
+{
+	struct bwl_checkpoint old[3];
+	struct found f;
+
+	(void)state;
+	fill(3);
+	old[0] = newest(dir);
+	shell("cp -r %s %s", dir, other);
+	fill(3);
+	old[1] = newest(dir);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(append_to(other, "another story"), 0);
+	/* in itself it is sound */
+	assert_int_equal(check(other, NULL, 0).n, 0);
+	assert_int_equal(check(other, old, 1).n, 0);
+	f = check(other, old, 2);
+	assert_int_equal(f.n, 1);
+	assert_int_equal(f.first.fault, BWL_FAULT_FORK);
+	assert_int_equal(f.first.from, 3);
+	assert_int_equal(f.first.to, 6);
+}
+
+static void a_writer_that_saw_more_does_not_append_to_a_cut_log(void **state)
+{
+	struct bwl_audit_log *l;
+	size_t n, a;
+	char *was;
+
+	(void)state;
+	fill(3);
+	assert_int_equal(bwl_audit_open(dir, &l, &e), 0);
+	assert_int_equal(bwl_audit_append(l, BWL_AUDIT_AFTER, "test", "x", NULL, NULL, &e), 0);
+	was = slurp(&n);
+	lines(was, 0, 5, &a);
+	spit(was, a);
+	assert_int_equal(bwl_audit_append(l, BWL_AUDIT_AFTER, "test", "y", NULL, NULL, &e), -EBADMSG);
+	assert_non_null(strstr(e.text, "was cut"));
+	assert_int_equal(bwl_audit_append(l, BWL_AUDIT_AFTER, "test", "y", NULL, NULL, &e), -EBADMSG);
+	bwl_audit_close(l);
+	free(was);
+}
+
+static void four_writers_at_once_make_one_log(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		if (!fork()) {
+			struct bwl_audit_log *l;
+			int bad = bwl_audit_open(dir, &l, &e);
+
+			bwl_audit_set_limit(l, 4000);
+			for (unsigned j = 0; !bad && j < 15; j++)
+				bad = bwl_audit_append(l, BWL_AUDIT_BEFORE, "test", "x", NULL, NULL, &e);
+			_exit(bad != 0);
+		}
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		int status;
+
+		wait(&status);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(check(dir, NULL, 0).n, 0);
+	assert_int_equal(result.records, 60);
+}
+
+static void files_that_were_moved_away_leave_the_proof(void **state)
+{
+	struct bwl_checkpoint old[30];
+	struct bwl_audit_log *l;
+	struct bwl_prover p;
+	struct found f;
+
+	(void)state;
+	assert_int_equal(bwl_audit_open(dir, &l, &e), 0);
+	bwl_audit_set_limit(l, 3000);
+	for (unsigned i = 0; i < 30; i++) {
+		assert_int_equal(bwl_audit_append(l, BWL_AUDIT_BEFORE, "test", "x", NULL, NULL, &e), 0);
+		old[i] = newest(dir);
+	}
+	bwl_audit_close(l);
+	shell("test $(ls %s/log-*.hashes | wc -l) -ge 3", dir);
+	shell("rm $(ls %s/log-*.jsonl | head -2)", dir);
+	f = check(dir, old, 30);
+	if (f.n)
+		fail_msg("%s", f.first.text);
+	assert_int_equal(result.records, 30);
+	assert_true(result.hashed > 2);
+	assert_int_equal(bwl_audit_prove(dir, 2, 30, &p, &e), 0);
+	assert_true(bwl_proof_holds(2, &old[1].root, 30, &old[29].root, p.hash, p.count));
+	/* a hash that was changed is found by the checkpoint that comes next */
+	shell("f=$(ls %s/log-*.hashes | head -1); printf x | dd of=$f bs=1 seek=40 conv=notrunc 2>/dev/null", dir);
+	assert_true(check(dir, old, 30).n);
+	shell("rm $(ls %s/log-*.hashes | head -2)", dir);
+	f = check(dir, old, 1);
+	assert_int_equal(f.first.fault, BWL_FAULT_GONE);
+	assert_int_equal(check(dir, old + 29, 1).n, 0);
+}
+
+static void a_second_init_leaves_a_log_alone(void **state)
+{
+	char text[BWL_NOTE_KEY_TEXT];
+
+	(void)state;
+	fill(1);
+	assert_int_equal(bwl_audit_init(dir, "bwlimit/test", text, &e), -EEXIST);
+	shell("rm %s/key", dir);
+	assert_int_equal(bwl_audit_init(dir, "bwlimit/test", text, &e), -EEXIST);
+	assert_int_equal(check(dir, NULL, 0).n, 0);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		T(a_log_that_nobody_touched_verifies_with_every_old_checkpoint),
+		T(a_log_without_a_key_is_off),
+		T(any_byte_flipped_is_found_and_its_place_named),
+		T(a_log_cut_at_any_length_is_found_by_a_checkpoint_of_the_whole),
+		T(a_log_cut_at_any_length_by_a_crash_opens_and_goes_on),
+		T(records_reordered_left_out_or_repeated_are_named),
+		T(a_fork_signed_with_the_stolen_key_is_named_between_old_checkpoints),
+		T(a_writer_that_saw_more_does_not_append_to_a_cut_log),
+		T(four_writers_at_once_make_one_log),
+		T(files_that_were_moved_away_leave_the_proof),
+		T(a_second_init_leaves_a_log_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
