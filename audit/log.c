@@ -202,9 +202,7 @@ static int add_locked(struct bwl_audit_log *l, enum bwl_audit_urgency u, const c
 	if (r)
 		return r;
 	/* Allocated now: a disk that fills up later takes nothing from what must be recorded. */
-	if (fallocate(l->end.fd, FALLOC_FL_KEEP_SIZE, (off_t)l->end.at,
-		      RESERVE + (u == BWL_AUDIT_BEFORE ? RESERVE : 0)) &&
-	    u == BWL_AUDIT_BEFORE && errno != EOPNOTSUPP)
+	if (fallocate(l->end.fd, FALLOC_FL_KEEP_SIZE, (off_t)l->end.at, RESERVE) && u == BWL_AUDIT_BEFORE && errno != EOPNOTSUPP)
 		return bwl_fail(e, errno, "no room for the audit log in %s: %s", l->dir, strerror(errno));
 	if (torn.adopted || torn.bytes) {
 		char said[200];

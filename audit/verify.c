@@ -14,7 +14,11 @@ struct place {
 struct run {
 	const struct bwl_note_key *key;
 	const struct bwl_checkpoint *old;
-	bool *compared;
+	struct {
+		bool reached, done, bad;
+		struct bwl_hash root;	/* of this log at that size */
+		struct place at;
+	} *state;
 	size_t nold;
 	void (*fn)(const struct bwl_audit_problem *p, void *arg);
 	void *arg;
@@ -52,28 +56,43 @@ static void problem(struct run *r, enum bwl_audit_fault fault, uint64_t from, ui
 	r->fn(&x, r->arg);
 }
 
-/* An old checkpoint of the size that has been reached. */
+/* An old checkpoint's size has been reached; whether the root is what was signed is known later. */
+static void reach(struct run *r)
+{
+	for (size_t i = 0; i < r->nold; i++) {
+		if (r->state[i].done || r->old[i].size != r->f.n)
+			continue;
+		r->state[i].reached = true;
+		r->state[i].at = r->at;
+		bwl_frontier_root(&r->f, &r->state[i].root);
+	}
+}
+
+/* What was reached since the last checkpoint is wrong: it says nothing of old checkpoints. */
+static void forget(struct run *r)
+{
+	for (size_t i = 0; i < r->nold; i++)
+		r->state[i].reached &= r->state[i].done;
+}
+
 static void compare(struct run *r)
 {
-	struct bwl_hash root;
-	bool have = false;
-	uint64_t before = r->ret->first;
-
-	for (size_t i = 0; i < r->nold; i++)
-		if (r->compared[i] && r->old[i].size < r->f.n && r->old[i].size > before)
-			before = r->old[i].size;
 	for (size_t i = 0; i < r->nold; i++) {
-		if (r->compared[i] || r->old[i].size != r->f.n)
+		uint64_t before = r->ret->first, n = r->old[i].size;
+
+		if (!r->state[i].reached || r->state[i].done)
 			continue;
-		if (!have)
-			bwl_frontier_root(&r->f, &root);
-		have = true;
-		r->compared[i] = true;
-		if (!bwl_hash_equal(&root, &r->old[i].root))
-			problem(r, BWL_FAULT_FORK, before, r->f.n, &r->at, 0,
-				"the old checkpoint of %llu records was signed over others: this log was forked or rewritten somewhere in records %llu to %llu",
-				(unsigned long long)r->f.n, (unsigned long long)before,
-				(unsigned long long)r->f.n - 1);
+		r->state[i].done = true;
+		if (bwl_hash_equal(&r->state[i].root, &r->old[i].root))
+			continue;
+		r->state[i].bad = true;
+		for (size_t j = 0; j < r->nold; j++)
+			if (r->state[j].done && !r->state[j].bad && r->old[j].size < n &&
+			    r->old[j].size > before)
+				before = r->old[j].size;
+		problem(r, BWL_FAULT_FORK, before, n, &r->state[i].at, 0,
+			"the old checkpoint of %llu records was signed over others: this log was forked or rewritten somewhere in records %llu to %llu",
+			(unsigned long long)n, (unsigned long long)before, (unsigned long long)n - 1);
 	}
 }
 
@@ -81,7 +100,7 @@ static void add_leaf(struct run *r, const struct bwl_hash *leaf)
 {
 	bwl_frontier_add(&r->f, leaf);
 	if (!r->lost)
-		compare(r);
+		reach(r);
 }
 
 static void on_record(struct run *r, const struct bwl_audit_item *i, const struct place *here)
@@ -140,12 +159,15 @@ static void on_checkpoint(struct run *r, const struct bwl_audit_item *i, const s
 		problem(r, BWL_FAULT_ORDER, c.size, r->signed_n, here, end,
 			"a checkpoint over %llu records after one over %llu", (unsigned long long)c.size,
 			(unsigned long long)r->signed_n);
+	if (r->lost || c.size != known || !bwl_hash_equal(&root, &c.root))
+		forget(r);
 	r->f = f;
 	r->begun = true;
 	r->lost = false;
 	r->signed_n = c.size;
 	r->ret->has_last = true;
 	r->ret->last = c;
+	reach(r);
 	compare(r);
 	strcpy(r->since.file, here->file);
 	r->since.offset = end;
@@ -194,10 +216,11 @@ static int on_item(const struct bwl_audit_item *i, void *arg)
 
 static void finish(struct run *r)
 {
+	compare(r);
 	for (size_t i = 0; i < r->nold; i++) {
 		uint64_t n = r->old[i].size;
 
-		if (r->compared[i])
+		if (r->state[i].done)
 			continue;
 		if (n > r->f.n || !r->begun)
 			problem(r, BWL_FAULT_CUT, r->f.n, n, &r->at, 0,
@@ -228,15 +251,15 @@ int bwl_audit_verify(const char *dir, const struct bwl_note_key *k, const struct
 	int err;
 
 	memset(ret, 0, sizeof(*ret));
-	r.compared = calloc(nold + 1, sizeof(*r.compared));
-	if (!r.compared)
+	r.state = calloc(nold + 1, sizeof(*r.state));
+	if (!r.state)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	/* of an empty log: the same for everybody */
+	reach(&r);	/* of an empty log: the same for everybody */
 	compare(&r);
 	err = bwl_audit_scan(dir, on_item, &r, e);
 	if (!err)
 		finish(&r);
-	free(r.compared);
+	free(r.state);
 	return err;
 }
 

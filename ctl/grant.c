@@ -103,6 +103,8 @@ static int grant(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = check_grant(c, pins, argv[0], &w);
 	if (!r)
+		r = bwl_audit_intent(&c->err, "grant %s", ctl_join(argc, argv, line, sizeof(line)));
+	if (!r)
 		r = bwl_peer_change(pins, argv[0], &ch, &c->err);
 	if (!r) {
 		bwl_audit("grant %s", ctl_join(argc, argv, line, sizeof(line)));

@@ -58,6 +58,8 @@ static int stop(struct ctl *c, int argc, char **argv)
 		bwl_audit("stop");
 	} else {
 		r = bwl_pins_lock(pins, &c->err);
+		if (!r)
+			r = bwl_audit_intent(&c->err, "stop --off");
 		if (!r && !__atomic_compare_exchange_n(&pins->ctl->stop, &want, BWL_RUN, false,
 						       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
 		    want == BWL_UPGRADING) {

@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit/act.h"
 #include "ctl.h"
 
 static const struct ctl_cmd *const tables[] = {
 	ctl_peer_cmds, ctl_grant_cmds, ctl_revoke_cmds, ctl_zone_cmds, ctl_policy_cmds, ctl_stats_cmds,
 	ctl_top_cmds, ctl_watch_cmds, ctl_explain_cmds, ctl_exfil_cmds, ctl_heartbeat_cmds,
 	ctl_drill_cmds, ctl_ipsec_cmds, ctl_ipsec_watch_cmds, ctl_ipsec_keep_cmds,
-	ctl_pki_cmds,
+	ctl_pki_cmds, ctl_audit_cmds,
 };
 #define NTABLES (sizeof(tables) / sizeof(*tables))
 
@@ -180,6 +181,7 @@ static int unknown(struct ctl *c, int argc, char **argv)
 
 static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
 {
+	bwl_audit_tool_end(r ? c->err.text : NULL);
 	if (r == 0) {
 		errno = 0;
 		if (!fflush(stdout) && !ferror(stdout))
@@ -205,6 +207,7 @@ int main(int argc, char **argv)
 	int used = 0, r;
 
 	bwl_log_program(CTL_PROGRAM);
+	bwl_audit_tool();
 	/* A closed pipe is an error of write(), told like any other. */
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 1)

@@ -359,6 +359,8 @@ static int peer_add(struct ctl *c, int argc, char **argv)
 	pfx = NULL;
 	r = fill_peer(c, p, argv[0], &w);
 	if (!r)
+		r = bwl_audit_intent(&c->err, "peer add %s", ctl_join(argc, argv, line, sizeof(line)));
+	if (!r)
 		r = ctl_edit_end(c, pins, pol, false, &rep);
 	if (!r) {
 		bwl_audit("peer add %s", ctl_join(argc, argv, line, sizeof(line)));
@@ -386,6 +388,7 @@ static int peer_del(struct ctl *c, int argc, char **argv)
 	struct bwl_publish_report rep = { 0 };
 	struct bwl_policy *pol = NULL;
 	struct bwl_pins *pins = NULL;
+	char line[512];
 	int r;
 
 	if (!argc)
@@ -399,6 +402,8 @@ static int peer_del(struct ctl *c, int argc, char **argv)
 		else
 			r = bwl_fail(&c->err, ENOENT, "no peer '%.64s' in the policy in force", argv[i]);
 	}
+	if (!r)
+		r = bwl_audit_intent(&c->err, "peer del %s", ctl_join(argc, argv, line, sizeof(line)));
 	if (!r)
 		r = ctl_edit_end(c, pins, pol, false, &rep);
 	if (!r) {
@@ -440,7 +445,9 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	ctl_change_from_words(&w, &ch);
-	r = bwl_peer_change(pins, argv[0], &ch, &c->err);
+	r = bwl_audit_intent(&c->err, "peer set %s", ctl_join(argc, argv, line, sizeof(line)));
+	if (!r)
+		r = bwl_peer_change(pins, argv[0], &ch, &c->err);
 	if (!r) {
 		bwl_audit("peer set %s", ctl_join(argc, argv, line, sizeof(line)));
 		if (w.seen & CTL_W_MODE && w.mode == BWL_SHAPE)

@@ -218,13 +218,19 @@ static int policy_apply(struct ctl *c, int argc, char **argv)
 		bwl_info("nothing was changed");
 		goto out;
 	}
+	digest_hex(pol, hex);
+	r = bwl_audit_intent(&c->err, "policy apply %s: digest %s%s%s%s%s", argv[0], hex,
+			     confirm ? ", to be confirmed within " : "", confirm ? confirm : "",
+			     fresh ? ", new volumes start unspent (--fresh-volume)" : "",
+			     trust && pol->until_line ? ", wall clock trusted (--trust-clock)" : "");
+	if (r)
+		goto out;
 	progress = ctl_progress_start("putting %zu peer%s in force", pol->npeers,
 				      CTL_S(pol->npeers));
 	r = bwl_publish(pins, pol, &o, &rep, &c->err);
 	ctl_progress_end(progress);
 	if (r)
 		goto out;
-	digest_hex(pol, hex);
 	bwl_audit("policy apply %s: digest %.16s%s%s%s%s", argv[0], hex,
 		  confirm ? ", to be confirmed within " : "", confirm ? confirm : "",
 		  fresh ? ", new volumes start unspent (--fresh-volume)" : "",
@@ -254,7 +260,10 @@ static int settle(struct ctl *c, int argc, const char *word,
 	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)
 		return r;
-	r = fn(pins, &c->err);
+	if (fn == bwl_confirm)	/* the way back only closes */
+		r = bwl_audit_intent(&c->err, "policy %s", word);
+	if (!r)
+		r = fn(pins, &c->err);
 	if (!r) {
 		bwl_audit("policy %s", word);
 		if (c->json)

@@ -19,7 +19,7 @@
 struct order {
 	struct ctl *c;
 	struct bwl_pins *pins;
-	bool all;
+	bool all, closed_all;
 	const char *vici;
 	uint64_t timeout_ns;
 	const char **name;	/* revoked in the map */
@@ -62,11 +62,17 @@ static int close_map(struct order *o, int argc, char **argv)
 		}
 	}
 	o->map_ns = clock_ns() - start;
-	if (o->all && !r)
+	o->closed_all = o->all && !r;
+	return r;
+}
+
+/* After the map and the kernel: a log on a slow disk holds up nothing that closes. */
+static void record(const struct order *o)
+{
+	if (o->closed_all)
 		bwl_audit("revoke --all");
 	for (size_t i = 0; i < o->n; i++)
 		bwl_audit("revoke %s", o->name[i]);
-	return r;
 }
 
 static void drop_kernel(struct order *o, const uint32_t *id, size_t n)
@@ -144,8 +150,11 @@ static void end_sas(struct order *o)
 	n = encrypted_ones(o, peer, id);
 	if (o->encrypted) {
 		drop_kernel(o, id, n);
+		record(o);
 		drop_charon(o, peer, n);
 		drop_kernel(o, id, n);
+	} else {
+		record(o);
 	}
 	free(peer);
 	free(id);

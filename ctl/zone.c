@@ -105,7 +105,9 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 			z->limit.volume = w.lim.volume;
 			z->limit.window_ns = w.lim.window_ns;
 		}
-		r = ctl_edit_end(c, pins, pol, true, &rep);
+		r = bwl_audit_intent(&c->err, "zone set %s", ctl_join(argc, argv, line, sizeof(line)));
+		if (!r)
+			r = ctl_edit_end(c, pins, pol, true, &rep);
 	}
 	if (!r) {
 		bwl_audit("zone set %s", ctl_join(argc, argv, line, sizeof(line)));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/units.h>
+#include "audit/act.h"
 #include "attach.h"
 #include "guard.h"
 #include "probe.h"
@@ -93,6 +94,32 @@ static const struct command {
 	{ "status", bwl_status }, { "verify", bwl_verify }, { "up", bwl_up }, { "down", bwl_down },
 	{ "probe", bwl_probe }, { "guard", bwl_guard },
 };
+
+/* May a port be open after it that was closed? Then it is recorded before, or not done. */
+static bool opens(const struct command *c, const struct bwl_attach *a)
+{
+	return c->run == bwl_up || (c->run == cmd_attach && !a->keep_down) ||
+	       (c->run == cmd_detach && a->open);
+}
+
+static int run_recorded(const struct command *c, struct bwl_attach *a, int argc, char **argv,
+			struct bwl_err *e)
+{
+	char text[512] = "";
+	size_t n = 0;
+	int r = 0;
+
+	for (int i = 1; i < argc && n < sizeof(text); i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "", argv[i]);
+	if (opens(c, a))
+		r = bwl_audit_intent(e, "%s", text);
+	if (!r)
+		r = c->run(a, e);
+	bwl_audit_tool_end(r ? r < 0 ? e->text : "verify is not clean" : NULL);
+	if (!r && (c->run == bwl_up || c->run == cmd_attach || c->run == cmd_upgrade))
+		bwl_audit_record(c->name, "%s", text);
+	return r;
+}
 
 enum { O_HOST = 256, O_UPLINK, O_POLICY, O_MANAGEMENT, O_TC, O_XDP, O_PEERS, O_EXTRAS, O_WINDOWS,
        O_FRESH, O_REPUBLISH, O_TRUST, O_DOWN, O_OPEN, O_DRILL, O_PINS, O_TUNNEL, O_PACE, O_JSON,
@@ -197,6 +224,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	bwl_log_program("bwlimit-load");
+	bwl_audit_tool();
 	bwl_load_init();
 	opterr = 0;
 	for (i = 1; i < (size_t)argc; i++)	/* errors about other options are JSON too */
@@ -232,7 +260,7 @@ int main(int argc, char **argv)
 		bwl_err_print(&e, "bwlimit-load", a.json);
 		return 2;
 	}
-	r = c->run(&a, &e);
+	r = run_recorded(c, &a, argc, argv, &e);
 	if (r < 0)
 		bwl_err_print(&e, "bwlimit-load", a.json);
 	return r ? 1 : 0;

@@ -192,6 +192,25 @@ static long login_uid(void)
 	return uid == ~0U ? (long)getuid() : (long)uid;
 }
 
+static int (*audit_sink)(bool intent, const char *text, struct bwl_err *e);
+
+void bwl_audit_sink(int (*fn)(bool intent, const char *text, struct bwl_err *e))
+{
+	audit_sink = fn;
+}
+
+int bwl_audit_intent(struct bwl_err *e, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	make_printable(text);
+	return audit_sink ? audit_sink(true, text, e) : 0;
+}
+
 void bwl_audit(const char *fmt, ...)
 {
 	char text[1024];
@@ -203,4 +222,6 @@ void bwl_audit(const char *fmt, ...)
 	make_printable(text);
 	fprintf(stderr, "%s: %s\n", program_name, text);
 	syslog(LOG_AUTHPRIV | LOG_NOTICE, "uid %ld: %s", login_uid(), text);
+	if (audit_sink)
+		audit_sink(false, text, NULL);
 }

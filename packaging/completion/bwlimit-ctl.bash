@@ -20,7 +20,7 @@ _bwlimit_ctl() {
 	done
 	case $prev in
 	--pin-dir | --ca | --out | --dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
-	--policy | --csr | --vici) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	--policy | --csr | --vici | --key | --checkpoint | --proof) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	--port | from | uplink) mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net)" -- "$cur"); return ;;
 	--life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
 		volume | via | via6 | ipsec | for | mark | reason | accept) return ;;
@@ -33,7 +33,7 @@ _bwlimit_ctl() {
 		return
 	fi
 	case $noun/$verb in
-	/) words='peer grant revoke zone policy stats reasons top watch explain exfil heartbeat stop drill ipsec pki' ;;
+	/) words='peer grant revoke zone policy stats reasons top watch explain exfil heartbeat stop drill ipsec pki audit' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show' ;;
@@ -66,6 +66,11 @@ _bwlimit_ctl() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--dir --vici --timeout' -- "$cur")
 		return
 		;;
+	audit/) words='init show verify checkpoint' ;;
+	audit/init) words='--dir --origin' ;;
+	audit/show) words='--dir --since' ;;
+	audit/verify) words='--dir --key --checkpoint --proof' ;;
+	audit/checkpoint) words='--dir --key --from' ;;
 	pki/) words='init issue renew revoke' ;;
 	pki/init) words='--ca --name --life --crl-life' ;;
 	pki/issue | pki/renew) words='--ca --out --csr --life --crl-life' ;;

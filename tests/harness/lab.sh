@@ -19,6 +19,7 @@ LAB_PINS=${LAB_PINS:-/sys/fs/bpf/$LAB}
 LAB_TMP=
 LAB_NETNS=() LAB_PIDS=()
 export BWLIMIT_PIN_DIR=$LAB_PINS
+export BWLIMIT_AUDIT_DIR=${BWLIMIT_AUDIT_DIR-} # off, unless a test makes one
 
 # The tools: of the installed set, of BWL_BUILD, or of the release build of this tree.
 LAB_HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -48,5 +48,12 @@ void bwl_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void bwl_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* An action of consequence (grant, revoke, detach --open, fresh volumes): syslog LOG_AUTHPRIV. */
 void bwl_audit(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * Before an action that opens something: recorded in the audit log, or the action is refused. The
+ * bwl_audit() that follows says that it was done. 0 where there is no log.
+ */
+int bwl_audit_intent(struct bwl_err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Where both go beside syslog; audit/ sets it. */
+void bwl_audit_sink(int (*fn)(bool intent, const char *text, struct bwl_err *e));
 
 #endif

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "audit/verify.h"
 
-static char dir[64], other[64];
+static char dir[64], other[80];
 static struct bwl_note_key pub;
 static struct bwl_err e;
 

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `audit`: the log of what was changed, for whoever must not trust this machine. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "audit/verify.h"
+#include "ctl.h"
+
+#define OLD_MAX 1024	/* old checkpoints on one command line */
+
+static int folder(struct ctl *c, const char *dir, const char **ret)
+{
+	*ret = bwl_audit_dir(dir);
+	if (*ret)
+		return 0;
+	bwl_fail(&c->err, ENOENT, "the audit log is off: BWLIMIT_AUDIT_DIR is empty");
+	return bwl_hint(&c->err, "--dir DIR names a log");
+}
+
+static int audit_init(struct ctl *c, int argc, char **argv)
+{
+	const char *dir = NULL, *origin = NULL;
+	const struct ctl_opt opts[] = { { "--dir", NULL, &dir }, { "--origin", NULL, &origin },
+					{ NULL, NULL, NULL } };
+	char name[BWL_NOTE_NAME], host[65] = "node", key[BWL_NOTE_KEY_TEXT];
+	int r = ctl_opts(c, &argc, argv, opts);
+
+	if (!r && argc)
+		return ctl_usage(c, "'audit init' takes options only");
+	if (!r)
+		r = folder(c, dir, &dir);
+	if (r)
+		return r;
+	gethostname(host, sizeof(host) - 1);
+	snprintf(name, sizeof(name), "bwlimit/%s", host);
+	r = bwl_audit_init(dir, origin ? origin : name, key, &c->err);
+	if (r)
+		return r;
+	bwl_audit("audit init %s", dir);
+	if (c->json)
+		ctl_json_print(json_pack("{s:s,s:s}", "dir", dir, "key", key));
+	else
+		printf("%s\n", key);
+	return 0;
+}
+
+static int read_file(struct ctl *c, const char *path, char buf[static BWL_NOTE_MAX], size_t *ret)
+{
+	FILE *f = !strcmp(path, "-") ? stdin : fopen(path, "re");
+
+	if (!f)
+		return bwl_fail(&c->err, errno, "cannot read %.256s: %s", path, strerror(errno));
+	*ret = fread(buf, 1, BWL_NOTE_MAX - 1, f);
+	buf[*ret] = '\0';
+	if (f != stdin)
+		fclose(f);
+	return 0;
+}
+
+/* A file, or the key itself; without either what is in the log's folder, which proves less. */
+static int take_key(struct ctl *c, const char *dir, const char *key, struct bwl_note_key *ret)
+{
+	char buf[BWL_NOTE_MAX], path[BWL_AUDIT_PATH];
+	size_t n;
+	int r;
+
+	if (key && !bwl_note_key_parse(key, ret, &c->err))
+		return 0;
+	if (!key) {
+		r = bwl_audit_path(path, dir, "key.pub", &c->err);
+		if (r)
+			return r;
+		key = path;
+	}
+	r = read_file(c, key, buf, &n);
+	if (!r)
+		r = bwl_note_key_parse(buf, ret, &c->err);
+	if (r)
+		bwl_hint(&c->err, "--key wants what `audit init` printed, or a file with it");
+	return r;
+}
+
+static int open_checkpoint(struct ctl *c, const struct bwl_note_key *k, const char *path,
+			   struct bwl_checkpoint *ret)
+{
+	char buf[BWL_NOTE_MAX];
+	struct bwl_err e;
+	size_t n;
+	int r = read_file(c, path, buf, &n);
+
+	if (!r && bwl_checkpoint_open(k, buf, n, ret, &e))
+		r = bwl_fail(&c->err, EBADMSG, "%.200s: %.400s", path, e.text);
+	return r;
+}
+
+static void show_problem(const struct bwl_audit_problem *p, void *arg)
+{
+	json_t *a = arg, *o;
+
+	if (!a) {
+		printf("BAD  %s byte %llu: %s: %s\n", *p->file ? p->file : "-", (unsigned long long)p->offset,
+		       bwl_audit_fault_name(p->fault), p->text);
+		return;
+	}
+	o = json_pack("{s:s,s:s,s:s}", "fault", bwl_audit_fault_name(p->fault), "file", p->file, "text",
+		      p->text);
+	ctl_json_u64(o, "record", p->from);
+	ctl_json_u64(o, "records_end", p->to);
+	ctl_json_u64(o, "offset", p->offset);
+	ctl_json_u64(o, "offset_end", p->end);
+	json_array_append_new(a, o);
+}
+
+static void show_result(struct ctl *c, const struct bwl_audit_result *v, json_t *problems, size_t nold)
+{
+	char root[BWL_HASH_TEXT] = "";
+	json_t *o;
+
+	if (v->has_last)
+		bwl_hash_format(&v->last.root, root);
+	if (c->json) {
+		o = json_pack("{s:b,s:o,s:s}", "ok", !v->problems, "problems", problems, "root", root);
+		ctl_json_u64(o, "first", v->first);
+		ctl_json_u64(o, "records", v->records);
+		ctl_json_u64(o, "hashes_only", v->hashed);
+		ctl_json_u64(o, "checkpoints", v->checkpoints);
+		ctl_json_u64(o, "unsigned_records", v->unsigned_records);
+		ctl_json_u64(o, "torn_bytes", v->torn_bytes);
+		ctl_json_u64(o, "old_checkpoints", nold);
+		ctl_json_print(o);
+		return;
+	}
+	printf("%s  %llu records, %llu checkpoints, compared with %zu old one%s\n", v->problems ? "BAD" : "ok ",
+	       (unsigned long long)v->records, (unsigned long long)v->checkpoints, nold, CTL_S(nold));
+	if (v->hashed)
+		printf("     of %llu records only the hashes are here\n", (unsigned long long)v->hashed);
+	if (v->unsigned_records || v->torn_bytes)
+		printf("     a crash left %llu records unsigned and %llu torn bytes; the next record mends it\n",
+		       (unsigned long long)v->unsigned_records, (unsigned long long)v->torn_bytes);
+}
+
+/* A proof file: "old SIZE", hashes, an empty line, the new checkpoint. Needs no log. */
+static int check_proof(struct ctl *c, const struct bwl_note_key *k, const char *path,
+		       const struct bwl_checkpoint *old)
+{
+	struct bwl_hash hash[BWL_PROOF_MAX];
+	char buf[BWL_NOTE_MAX], *s, *nl;
+	struct bwl_checkpoint now;
+	unsigned long long m;
+	struct bwl_err e;
+	unsigned count = 0;
+	size_t n;
+	int r = read_file(c, path, buf, &n);
+
+	if (r)
+		return r;
+	s = strchr(buf, '\n');
+	if (!s || sscanf(buf, "old %20llu", &m) != 1)
+		return bwl_fail(&c->err, EBADMSG, "%.200s is no proof: it begins with 'old SIZE'", path);
+	for (s++; (nl = strchr(s, '\n')) && nl != s; s = nl + 1)
+		if (count == BWL_PROOF_MAX || !bwl_hash_parse(s, (size_t)(nl - s), &hash[count++]))
+			return bwl_fail(&c->err, EBADMSG, "%.200s: hash %u of the proof is none", path, count);
+	if (!nl || bwl_checkpoint_open(k, nl + 1, n - (size_t)(nl + 1 - buf), &now, &e))
+		return bwl_fail(&c->err, EBADMSG, "%.200s: %.400s", path, nl ? e.text : "no checkpoint follows");
+	if (m != old->size || !bwl_proof_holds(old->size, &old->root, now.size, &now.root, hash, count))
+		return bwl_fail(&c->err, EBADMSG, "the log of %llu records does not begin with the %llu of the old checkpoint: it was forked or rewritten",
+				(unsigned long long)now.size, (unsigned long long)old->size);
+	if (c->json)
+		ctl_json_print(json_pack("{s:b,s:I,s:I}", "ok", 1, "old", (json_int_t)old->size, "records",
+					 (json_int_t)now.size));
+	else
+		printf("ok   the log of %llu records begins with the %llu of the old checkpoint\n",
+		       (unsigned long long)now.size, (unsigned long long)old->size);
+	return 0;
+}
+
+static int verify_log(struct ctl *c, const char *dir, const struct bwl_note_key *k,
+		      const struct bwl_checkpoint *old, size_t nold)
+{
+	json_t *problems = c->json ? json_array() : NULL;
+	struct bwl_audit_result v;
+	int r = bwl_audit_verify(dir, k, old, nold, show_problem, problems, &v, &c->err);
+
+	if (r) {
+		json_decref(problems);
+		return r;
+	}
+	show_result(c, &v, problems, nold);
+	if (!v.problems)
+		return 0;
+	fflush(stdout);
+	exit(1);	/* the answer was printed; there is no error to add to it */
+}
+
+static int audit_verify(struct ctl *c, int argc, char **argv)
+{
+	const char *dir = NULL, *key = NULL, *proof = NULL;
+	static const char *file[OLD_MAX];
+	const struct ctl_opt opts[] = { { "--dir", NULL, &dir }, { "--key", NULL, &key },
+					{ "--proof", NULL, &proof }, { NULL, NULL, NULL } };
+	static struct bwl_checkpoint old[OLD_MAX];
+	struct bwl_note_key k;
+	size_t nold = 0;
+	int out = 0, r;
+
+	/* the one option that may be said more than once */
+	for (int i = 0; i < argc; i++) {
+		if (strcmp(argv[i], "--checkpoint")) {
+			argv[out++] = argv[i];
+		} else if (++i == argc || nold == OLD_MAX) {
+			return ctl_usage(c, "--checkpoint FILE, at most %d times", OLD_MAX);
+		} else {
+			file[nold++] = argv[i];
+		}
+	}
+	argc = out;
+	r = ctl_opts(c, &argc, argv, opts);
+	if (!r && argc)
+		return ctl_usage(c, "'audit verify' takes options only");
+	if (!r && proof && (nold != 1 || !key))
+		return ctl_usage(c, "--proof needs --key and one --checkpoint");
+	if (!r)
+		r = folder(c, dir, &dir);
+	if (!r)
+		r = take_key(c, dir, key, &k);
+	for (size_t i = 0; !r && i < nold; i++)
+		r = open_checkpoint(c, &k, file[i], &old[i]);
+	if (r)
+		return r;
+	if (proof)
+		return check_proof(c, &k, proof, &old[0]);
+	if (!key)
+		bwl_warn("the key is from the log's own folder: whoever wrote the log may have made it too (--key)");
+	return verify_log(c, dir, &k, old, nold);
+}
+
+static int audit_checkpoint(struct ctl *c, int argc, char **argv)
+{
+	const char *dir = NULL, *key = NULL, *from = NULL;
+	const struct ctl_opt opts[] = { { "--dir", NULL, &dir }, { "--key", NULL, &key },
+					{ "--from", NULL, &from }, { NULL, NULL, NULL } };
+	char note[BWL_NOTE_MAX], hash[BWL_HASH_TEXT];
+	struct bwl_prover proof = { 0 };
+	struct bwl_checkpoint now, old;
+	struct bwl_note_key k;
+	json_t *a, *o;
+	int r = ctl_opts(c, &argc, argv, opts);
+
+	if (!r && argc)
+		return ctl_usage(c, "'audit checkpoint' takes options only");
+	if (!r)
+		r = folder(c, dir, &dir);
+	if (!r)
+		r = take_key(c, dir, key, &k);
+	if (!r)
+		r = bwl_audit_latest(dir, &k, note, &now, &c->err);
+	if (!r && from)
+		r = open_checkpoint(c, &k, from, &old);
+	if (!r && from)
+		r = bwl_audit_prove(dir, old.size, now.size, &proof, &c->err);
+	if (r)
+		return r;
+	a = json_array();
+	if (from && !c->json)
+		printf("old %llu\n", (unsigned long long)old.size);
+	for (unsigned i = 0; i < proof.count; i++) {
+		bwl_hash_format(&proof.hash[i], hash);
+		if (c->json)
+			json_array_append_new(a, json_string(hash));
+		else
+			puts(hash);
+	}
+	if (c->json) {
+		o = json_pack("{s:s,s:O}", "checkpoint", note, "proof", a);
+		ctl_json_u64(o, "records", now.size);
+		ctl_json_print(o);
+	} else {
+		printf("%s%s", from ? "\n" : "", note);
+	}
+	json_decref(a);
+	return 0;
+}
+
+struct show {
+	struct ctl *c;
+	char since[40];		/* as records write it: compares as text */
+};
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "?";
+}
+
+/* Records are read before anybody has verified them. */
+static void print_clean(const char *s)
+{
+	for (; *s; s++)
+		putchar(isprint((unsigned char)*s) ? *s : '?');
+}
+
+static int show_item(const struct bwl_audit_item *i, void *arg)
+{
+	struct show *s = arg;
+	const json_t *by;
+
+	if (i->kind == BWL_AUDIT_BAD || i->kind == BWL_AUDIT_TORN)
+		bwl_warn("%s byte %llu: no record: bwlimit-ctl audit verify", i->file,
+			 (unsigned long long)i->offset);
+	if (i->kind != BWL_AUDIT_RECORD || strcmp(text_of(i->json, "time"), s->since) < 0)
+		return 0;
+	if (s->c->json) {
+		printf("%.*s\n", (int)i->len, i->line);
+		return 0;
+	}
+	by = json_object_get(i->json, "by");
+	printf("%6llu  ", (unsigned long long)i->n);
+	print_clean(text_of(i->json, "time"));
+	printf("  %-10s  ", text_of(by, "program"));
+	printf("%-9s  ", text_of(i->json, "event"));
+	print_clean(text_of(i->json, "text"));
+	putchar('\n');
+	return 0;
+}
+
+static int audit_show(struct ctl *c, int argc, char **argv)
+{
+	const char *dir = NULL, *since = NULL;
+	const struct ctl_opt opts[] = { { "--dir", NULL, &dir }, { "--since", NULL, &since },
+					{ NULL, NULL, NULL } };
+	struct show s = { .c = c };
+	uint64_t ns;
+	int r = ctl_opts(c, &argc, argv, opts);
+
+	if (!r && argc)
+		return ctl_usage(c, "'audit show' takes options only");
+	if (!r)
+		r = folder(c, dir, &dir);
+	if (!r && since) {
+		time_t from;
+		struct tm tm;
+
+		if (bwl_parse_time(since, &ns, &c->err))
+			return CTL_USAGE;
+		from = time(NULL) - (time_t)(ns / 1000000000);
+		strftime(s.since, sizeof(s.since), "%Y-%m-%dT%H:%M:%S", gmtime_r(&from, &tm));
+	}
+	return r ? r : bwl_audit_scan(dir, show_item, &s, &c->err);
+}
+
+#define DIR_HELP "  --dir DIR          the log's folder (BWLIMIT_AUDIT_DIR; " BWL_AUDIT_DIR ")\n"
+#define KEY_HELP "  --key PUB          the public key that `audit init` printed, or a file with it\n"
+
+const struct ctl_cmd ctl_audit_cmds[] = {
+	{ "audit", "init", "[--dir DIR] [--origin NAME]", "Begin an audit log, and print its public key",
+	  "From then on every change is recorded, or refused when it opens something and cannot be.\n"
+	  "Keep the key, and checkpoints, where this machine cannot write.\n\n"
+	  DIR_HELP "  --origin NAME      the log's name, of the key too (bwlimit/HOSTNAME)\n\n"
+	  "Examples:\n  bwlimit-ctl audit init >tray-7.pub\n", audit_init },
+	{ "audit", "show", "[--since TIME] [--dir DIR]", "Records, oldest first; --json: as they were hashed",
+	  "  --since TIME       only those of so long ago, by the wall clock\n" DIR_HELP
+	  "\nExamples:\n  bwlimit-ctl audit show --since 24h\n"
+	  "  bwlimit-ctl audit show --json | jq -r 'select(.event == \"grant\").text'\n", audit_show },
+	{ "audit", "verify", "[--key PUB] [--checkpoint OLD…] [--dir DIR | --proof FILE]",
+	  "Check every record and signature; exit code 1 and the place when one is wrong",
+	  KEY_HELP
+	  "  --checkpoint OLD   one that was kept elsewhere; say it as often as there are\n"
+	  "  --proof FILE       not the log, but what `audit checkpoint --from OLD` printed\n" DIR_HELP
+	  "\nExamples:\n"
+	  "  bwlimit-ctl audit verify --key tray-7.pub --checkpoint monday --checkpoint friday\n"
+	  "  bwlimit-ctl audit verify --key tray-7.pub --checkpoint monday --proof sunday.proof\n",
+	  audit_verify },
+	{ "audit", "checkpoint", "[--from OLD] [--key PUB] [--dir DIR]",
+	  "Print the newest checkpoint (a C2SP signed note), to be kept elsewhere",
+	  "  --from OLD         before it a proof that this log begins with that one\n" KEY_HELP DIR_HELP
+	  "\nExamples:\n  bwlimit-ctl audit checkpoint >monday\n"
+	  "  bwlimit-ctl audit checkpoint --from monday >sunday.proof\n", audit_checkpoint },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The audit log as the tools write it: what opens is recorded first or refused, what closes is done
+# whatever becomes of the log; killed anywhere, it opens and is consistent with every old checkpoint.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LAB=bwl-hl-$$ LAB_DESTS=1
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/../harness/lab.sh"
+export ASAN_OPTIONS=detect_leaks=0 # it cannot work under strace
+if ! command -v strace >/dev/null; then
+	echo "needs strace"
+	exit 77
+fi
+lab_up || exit 1
+disk=$LAB_TMP/disk
+mkdir "$disk"
+mount -t tmpfs -o size=2m bwl-audit "$disk" || exit 1
+trap 'umount -l "$disk"; lab_down' EXIT
+export BWLIMIT_AUDIT_DIR=$disk/audit
+
+out=$LAB_TMP/out err=$LAB_TMP/err
+ctl() { "$CTL" "$@" >"$out" 2>"$err"; }
+says() { grep -q -- "$1" "$out" "$err" || { note "$(cat "$out" "$err")"; false; }; }
+logged() { grep -qE -- "$1" <<<"$("$CTL" audit show 2>/dev/null)" || { note "$("$CTL" audit show | tail -5)"; false; }; }
+verified() { # with all checkpoints that were kept
+	local old=() f
+	for f in "$LAB_TMP"/old.*; do [[ ! -s $f ]] || old+=(--checkpoint "$f"); done
+	ctl audit verify --key "$LAB_TMP/pub" "${old[@]}" && return
+	note "$(cat "$out" "$err")"
+	return 1
+}
+kept=0
+keep() {
+	kept=$((kept + 1))
+	"$CTL" audit checkpoint >"$LAB_TMP/old.$kept" 2>"$err"
+}
+
+check "without a log the programs are attached" lab_attach
+refute "and there is nothing to show" ctl audit show
+check "a log is made, and prints its public key" ctl audit init --origin bwlimit/lab
+cp "$out" "$LAB_TMP/pub"
+check "the private key is for its owner only" test "$(stat -c %a "$disk/audit/key")" = 600
+keep
+
+lab_apply <<-END
+	$(lab_policy_head </dev/null)
+	peers:
+	$(lab_peer d1 1 "grant: { rate: 10mbit }")
+END
+check "a policy is recorded with its whole digest before it holds" logged 'intent +policy apply .*digest [0-9a-f]{64}'
+check "and when it does" logged 'policy +policy apply'
+check "a grant is recorded with its reason" ctl grant d1 rate 20mbit reason ticket 4711
+check "before" logged 'intent +grant d1 rate 20mbit reason ticket 4711'
+check "and after" logged 'grant +grant d1 rate 20mbit reason ticket 4711'
+refute "a peer that is not there cannot be set" ctl peer set nobody rate 1mbit
+check "and that it failed is on record" logged 'failed +peer set nobody rate 1mbit: '
+check "a revocation is recorded" ctl revoke d1
+check "once" logged 'revoke +revoke d1'
+keep
+check "the log verifies against what was kept" verified
+
+# --- killed at every call that changes a file, in both halves of a grant
+killed_at() { # call number
+	# in a shell of its own, which reports the death on its stderr
+	(strace -f -qq -o /dev/null -e trace="$1" -e inject="$1:signal=SIGKILL:when=$2" \
+		"$CTL" grant d1 rate 30mbit reason "killed at $1 $2"; exit $?) >/dev/null 2>&1
+	[[ $? -gt 128 ]]
+}
+calls() { # call: how many there are
+	strace -f -qq -e trace="$1" -o "$LAB_TMP/trace" "$CTL" grant d1 rate 30mbit reason trace >/dev/null 2>&1
+	grep -c "^[0-9]* *$1(" "$LAB_TMP/trace"
+}
+for call in pwrite64 fdatasync fallocate flock; do
+	bad=0 points=0
+	for ((n = 1, all = $(calls $call); n <= all; n++)); do
+		killed_at "$call" "$n" && points=$((points + 1))
+		verified || bad=$((bad + 1))
+		ctl grant d1 rate 10mbit reason afterwards || { note "$(cat "$err")"; bad=$((bad + 1)); }
+		keep
+		verified || bad=$((bad + 1))
+	done
+	check "a grant killed at any $call leaves a log that opens and agrees with all that was kept ($points kills)" \
+		test $bad = 0 -a $points -gt 1
+done
+check "and says what it found" logged 'recovered +after a crash'
+write_torn() { # a write of which only a part reaches the disk
+	local f
+	f=$(find "$disk/audit" -name 'log-*.jsonl' | sort | tail -1)
+	printf '{"boot":"torn' >>"$f"
+}
+write_torn
+check "after a torn write it goes on" ctl grant d1 rate 10mbit reason afterwards
+check "what was torn is kept aside" test -n "$(find "$disk/audit" -name 'torn-*' -size +0)"
+check "and it verifies" verified
+
+# --- several at once
+for i in 1 2 3 4 5 6; do "$CTL" grant d1 rate "${i}0mbit" reason "at once $i" >/dev/null 2>"$LAB_TMP/err.$i" & done
+wait
+check "six grants at once are all on record" test "$("$CTL" audit show | grep -cE ' grant +grant d1 .*at once')" = 6
+check "in one log" verified
+
+# --- a full disk
+granted() { "$CTL" grant list --json | grep -q '"state": "live"'; }
+check "the peer is granted" granted
+head -c 4M /dev/zero >"$disk/fill" 2>/dev/null
+# what is left of the last block that is allocated is filled first
+for i in 1 2 3 4 5 6 7 8; do ctl grant d1 rate 10mbit reason "filling $i" || break; done
+refute "on a full disk a grant is refused" ctl grant d1 rate 99mbit reason full
+check "and told why" says 'No space left'
+check "and nothing was changed" says 'nothing was changed'
+check "and that it refused is told to programs" test "$("$CTL" grant d1 rate 99mbit reason full --json 2>/dev/null | grep -c '"error"')" = 1
+check "a revocation is not" ctl revoke d1
+refute "the peer is closed" granted
+check "and there was room kept for it" logged 'revoke +revoke d1'
+check "everything is stopped, full disk or not" ctl stop
+check "the log verifies, full as it is" verified
+rm "$disk/fill"
+check "with room again" ctl stop --off
+mount -o remount,ro "$disk"
+refute "on a read-only disk a grant is refused" ctl grant d1 rate 99mbit reason read-only
+check "a revocation is not refused" ctl revoke --all
+check "but warned about" says 'not in the audit log: revoke --all'
+mount -o remount,rw "$disk"
+
+# --- what an auditor finds
+keep
+cp -r "$disk/audit" "$LAB_TMP/copy"
+sed -i '0,/ticket 4711/s//ticket 4712/' "$LAB_TMP"/copy/log-*.jsonl
+refute "a word that was changed is found" ctl audit verify --key "$LAB_TMP/pub" --dir "$LAB_TMP/copy"
+at=$(grep -boa 'ticket 4712' "$LAB_TMP"/copy/log-*.jsonl | head -1 | cut -d: -f1)
+"$CTL" audit verify --json --key "$LAB_TMP/pub" --dir "$LAB_TMP/copy" >"$out" 2>"$err"
+check "at its byte" python3 - "$out" "$at" <<'END'
+import json, sys
+p = json.load(open(sys.argv[1]))["problems"]
+sys.exit(not (len(p) == 1 and p[0]["fault"] == "changed" and
+	      p[0]["offset"] <= int(sys.argv[2]) < p[0]["offset_end"] and
+	      p[0]["records_end"] == p[0]["record"] + 1))
+END
+"$CTL" audit checkpoint --from "$LAB_TMP/old.2" >"$LAB_TMP/proof" 2>"$err"
+check "somebody without the log checks a proof" ctl audit verify --key "$LAB_TMP/pub" \
+	--checkpoint "$LAB_TMP/old.2" --proof "$LAB_TMP/proof"
+refute "which does not hold for another checkpoint" ctl audit verify --key "$LAB_TMP/pub" \
+	--checkpoint "$LAB_TMP/old.1" --proof "$LAB_TMP/proof"
+refute "a key that is not the log's verifies nothing" ctl audit verify \
+	--key "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
+refute "a second log does not replace the first" ctl audit init
+in_dpu "$LOAD" upgrade >"$out" 2>"$err"
+check "an upgrade is recorded" logged 'upgrade +upgrade'
+in_dpu "$LOAD" detach >"$out" 2>"$err"
+check "and a detach" logged 'detach +detach: 1 host port'
+check "all of it verifies" verified
+done_testing
