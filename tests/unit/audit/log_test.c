@@ -164,7 +164,7 @@ static void any_byte_flipped_is_found_and_its_place_named(void **state)
 	char *was;
 
 	(void)state;
-	fill(3);
+	fill(2);
 	now = newest(dir);
 	was = slurp(&n);
 	for (size_t i = 0; i < n; i++) {
