@@ -311,6 +311,17 @@ static void keep_addresses(const struct bwl_netdev *d, unsigned n)
 	}
 }
 
+static int close_ports(const struct bwl_load *l, const struct bwl_netdev *host, unsigned n, bool closed,
+		       struct bwl_err *e)
+{
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; !r && i < n; i++)
+		r = bwl_note_close(l->dir, &host[i], closed, e);
+	return r;
+}
+
 static void say_ignored(const struct bwl_load *l, const struct bwl_attach *a)
 {
 	if (l->reused && a->make.fresh_volume)
@@ -325,7 +336,9 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, const stru
 	int r;
 
 	keep_addresses(host, a->nhost);
-	r = bwl_attach_set(host, a->nhost, false, e);
+	r = close_ports(l, host, a->nhost, true, e);
+	if (!r)
+		r = bwl_attach_set(host, a->nhost, false, e);
 	if (!r)
 		r = bwl_tunnel_make(l, a, pol, e);
 	if (!r)
@@ -340,6 +353,8 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, const stru
 		r = bwl_verify_ports(l, e);
 	if (r)
 		bwl_warn("host ports stay down");
+	if (!r && !a->keep_down)
+		r = close_ports(l, host, a->nhost, false, e);
 	return r || a->keep_down ? r : bwl_attach_set(host, a->nhost, true, e);
 }
 

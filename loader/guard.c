@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "guard.h"
+#include "note.h"
 
 static bool is_in(const char *const *list, unsigned n, const char *name)
 {
@@ -56,9 +57,17 @@ static int close_dev(const struct bwl_netdev *d)
 static int look(const struct bwl_netdev *d, void *arg)
 {
 	const struct bwl_attach *a = arg;
+	const char *dir = bwl_pin_dir(a->dir);
 
-	if (!may_be_up(a, d) && !is_attached(a, d))
+	if (may_be_up(a, d))
+		return 0;
+	if (!is_attached(a, d)) {
 		close_dev(d);
+	} else if (bwl_note_is_closed(dir, d)) {
+		close_dev(d);
+		if (!bwl_note_is_closed(dir, d))	/* `up` came in between */
+			bwl_netdev_set_up(d->ifindex, true, NULL);
+	}
 	return 0;
 }
 

@@ -77,6 +77,22 @@ void bwl_note_get(const struct bwl_hook_at *at, char *why)
 		close(fd);
 }
 
+int bwl_note_close(const char *pin_dir, const struct bwl_netdev *d, bool closed, struct bwl_err *e)
+{
+	struct bwl_hook_at at = { .pin_dir = pin_dir, .dev = d, .prog = "closed" };
+
+	return bwl_note_put(&at, closed ? "until verify is clean" : "", e);
+}
+
+bool bwl_note_is_closed(const char *pin_dir, const struct bwl_netdev *d)
+{
+	struct bwl_hook_at at = { .pin_dir = pin_dir, .dev = d, .prog = "closed" };
+	char why[BWL_WHY_LEN] = "";
+
+	bwl_note_get(&at, why);
+	return *why;
+}
+
 void bwl_note_drop(const char *pin_dir)
 {
 	char path[240];

@@ -326,6 +326,8 @@ int bwl_up(struct bwl_attach *a, struct bwl_err *e)
 			continue;
 		r = bwl_netdev_get(p->dev[i].name, &d, e);
 		if (!r)
+			r = bwl_note_close(p->dir, &d, false, e);
+		if (!r)
 			r = bwl_netdev_set_up(d.ifindex, true, e);
 	}
 	bwl_pins_close(p);

@@ -223,6 +223,12 @@ ip_in dpu link set later2 up
 later_down() { ! is_up later && ! is_up later2; }
 check "guard sets a device down that appears later" lab_wait_for 5 later_down
 check "and leaves ports and management alone" eval 'is_up hpf0 && is_up p0 && is_up mgmt0'
+attach --keep-down
+ip_in dpu link set hpf0 up # whatever raises ports early
+check "and a port that is attached, until verify is clean" lab_wait_for 5 eval '! is_up hpf0'
+check "up opens it" works up --management mgmt0
+sleep 0.5
+check "and guard leaves it open" is_up hpf0
 lab_stop "$guard"
 ip_in dpu link set later up
 check "down sets it down too, and host ports" works down --management mgmt0 --uplink p0
