@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Every line is the outcome of a real attempt: a map is made, a program of two instructions is
- * loaded and attached, and taken away again. Nothing is concluded from version numbers.
+ * loaded and attached, and taken away again. Nothing is concluded from version numbers. Only what a
+ * driver does with XDP is asked of the kernel, which says it since 6.3 (lib/src/netdev_xdp.c).
  */
 #include <errno.h>
 #include <jansson.h>
@@ -125,23 +126,46 @@ static int try_clsact(uint32_t ifindex)
 	return r && r != -EEXIST ? -r : 0;
 }
 
+/*
+ * A link is not enough: there are drivers that take a program and run none (netdevsim). ENOEXEC then.
+ * No packet is sent to find out: on a device in use somebody would receive it. What a driver sends it
+ * may say only while a program is attached (veth, mlx5): so it is asked then.
+ */
+static int try_native(const struct bwl_netdev *d, int prog, int *ret_sends)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, o, .flags = XDP_FLAGS_DRV_MODE);
+	struct bwl_netdev_xdp x = { .runs = true };
+	int fd = bpf_link_create(prog, (int)d->ifindex, BPF_XDP, &o), err = fd < 0 ? errno : 0;
+
+	if (bwl_netdev_xdp(d->name, d->ifindex, &x, NULL))
+		x.told = false;
+	if (fd >= 0)
+		close(fd);
+	*ret_sends = x.told && x.sends ? 0 : EOPNOTSUPP;
+	return !x.runs ? ENOEXEC : err;
+}
+
 static void probe_dev(struct probe *p, const struct bwl_netdev *d)
 {
 	/* The program returns 2: XDP_PASS, and for TC a drop. A packet that meets it in the moment
 	 * that the link lives is lost, not let through.
 	 */
 	int tc = trivial(BPF_PROG_TYPE_SCHED_CLS, 0), xdp = trivial(BPF_PROG_TYPE_XDP, 0);
-	int frags = trivial(BPF_PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS);
+	int frags = trivial(BPF_PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS), native, sends;
+	static const char never[] = "its driver takes native programs and never runs them: TC alone enforces";
 	char what[96];
 
 	snprintf(what, sizeof(what), "%s: tcx with a bpf_link", d->name);
 	say(p, what, try_link(tc, d->ifindex, TCX_INGRESS, 0), "clsact filters are used");
 	snprintf(what, sizeof(what), "%s: clsact", d->name);
 	say(p, what, try_clsact(d->ifindex), "tcx is used");
+	native = try_native(d, xdp, &sends);
 	snprintf(what, sizeof(what), "%s: XDP native", d->name);
-	say(p, what, try_link(xdp, d->ifindex, BPF_XDP, XDP_FLAGS_DRV_MODE), "generic XDP is used");
+	say(p, what, native, native == ENOEXEC ? never : "generic XDP is used");
+	snprintf(what, sizeof(what), "%s: XDP sends what is redirected to it", d->name);
+	say(p, what, native ? native : sends, "TC carries path offload; as the kernel says it (6.3)");
 	snprintf(what, sizeof(what), "%s: XDP native, multi-buffer", d->name);
-	say(p, what, try_link(frags, d->ifindex, BPF_XDP, XDP_FLAGS_DRV_MODE),
+	say(p, what, native == ENOEXEC ? native : try_link(frags, d->ifindex, BPF_XDP, XDP_FLAGS_DRV_MODE),
 	    "jumbo frames or GSO may exclude native XDP");
 	snprintf(what, sizeof(what), "%s: XDP generic", d->name);
 	say(p, what, try_link(xdp, d->ifindex, BPF_XDP, XDP_FLAGS_SKB_MODE), "TC alone enforces");
