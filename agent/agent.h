@@ -37,10 +37,19 @@ struct agent {
 
 /* log.c: one line each, to the journal where systemd runs us, else to stderr; --json: to stdout. */
 void agent_log_json(bool yes);
-/* priority as in syslog(3); event: one word, for programs. Any thread. */
+/*
+ * priority as in syslog(3); event: one word, for programs. Any thread. From LOG_NOTICE up it is a record
+ * of the audit log too, unless AGENT_LOG_ONLY.
+ */
+#define AGENT_LOG_ONLY 0x10000
 void agent_log(int priority, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void agent_log_err(int priority, const char *event, const struct bwl_err *e);
+
+/* record.c: into the audit log, where there is one; never waits for its disk */
+void agent_record_start(void);
+void agent_record(const char *event, const char *text);
+void agent_record_stop(void);
 
 /* memory.c: a small file in the state directory, replaced as a whole; a missing or damaged one reads
  * as -ENOENT.

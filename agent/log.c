@@ -56,6 +56,9 @@ void agent_log(int priority, const char *event, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	bwl_err_fill(&e, EIO, "%s", text);
+	if (priority <= LOG_NOTICE)
+		agent_record(event, e.text);
+	priority &= LOG_PRIMASK;
 	pthread_mutex_lock(&lock);
 	if (json)
 		say_json(priority, event, e.text);

@@ -14,6 +14,7 @@
 #include <bpf/libbpf.h>
 #include <systemd/sd-daemon.h>
 #include "agent.h"
+#include "audit/act.h"
 
 #define SECOND_US 1000000ULL
 #define RECONCILE_US (60 * SECOND_US)
@@ -194,6 +195,7 @@ static int run_daemon(struct daemon *d)
 {
 	int r = set_up(d);
 
+	agent_record_start();
 	if (r >= 0) {
 		agent_log(LOG_NOTICE, "start", "started: %s is desired", d->a.source->name);
 		look(d);
@@ -207,6 +209,7 @@ static int run_daemon(struct daemon *d)
 		agent_log(LOG_CRIT, "stop", "the loop failed: %s", strerror(-r));
 	else
 		agent_log(LOG_NOTICE, "stop", "stopped; the data plane goes on, grants until the heartbeat's deadline");
+	agent_record_stop();
 	return r;
 }
 
@@ -275,6 +278,7 @@ int main(int argc, char **argv)
 	int c;
 
 	bwl_log_program(AGENT_PROGRAM);
+	bwl_audit_tool();
 	umask(077);
 	libbpf_set_print(NULL);	/* it speaks of hooks that are looked at and empty */
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {

@@ -115,10 +115,17 @@ static int put_in_force(struct reconcile *r, const struct bwl_policy *pol, const
 			struct bwl_err *e)
 {
 	struct bwl_publish_report rep = { 0 };
+	uint8_t digest[32] = { 0 };
 	struct bwl_pins *p;
+	char hex[65];
 	int err;
 
 	err = bwl_policy_wall_ok(pol, e);
+	if (!err) {
+		bwl_policy_digest(pol, digest);
+		hex_of(digest, hex);
+		err = bwl_audit_intent(e, "policy %s: digest %s", r->a->source->name, hex);
+	}
 	/* A handle of its own: closing it gives the lock back. */
 	if (!err)
 		err = bwl_pins_open(r->a->pin_dir, true, &p, e);

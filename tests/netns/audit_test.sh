@@ -149,6 +149,29 @@ refute "a key that is not the log's verifies nothing" ctl audit verify \
 refute "a second log does not replace the first" ctl audit init
 in_dpu "$LOAD" upgrade >"$out" 2>"$err"
 check "an upgrade is recorded" logged 'upgrade +upgrade'
+# --- the agent
+desired() { # rate
+	lab_policy_head </dev/null
+	echo "peers:"
+	lab_peer d1 1 "grant: { rate: $1 }"
+}
+desired 5mbit >"$LAB_TMP/desired.yaml"
+lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP/state" --json
+agent=$LAB_PID
+said() { grep -q "\"event\":\"$1\".*$2" "$LAB_TMP/agent"; }
+check "the agent's start is recorded" lab_wait_for 5 logged 'bwlimitd +start +started'
+desired 6mbit >"$LAB_TMP/desired.yaml.new" && mv "$LAB_TMP/desired.yaml.new" "$LAB_TMP/desired.yaml"
+check "what it puts in force is recorded" lab_wait_for 5 logged 'bwlimitd +policy .*put in force'
+check "before it is in force, with its digest" logged 'bwlimitd +intent +policy .*digest [0-9a-f]{64}'
+head -c 4M /dev/zero >"$disk/fill" 2>/dev/null
+for i in 1 2 3 4 5 6 7 8; do ctl grant d1 rate 6mbit reason "filling $i" || break; done
+desired 7mbit >"$LAB_TMP/desired.yaml.new" && mv "$LAB_TMP/desired.yaml.new" "$LAB_TMP/desired.yaml"
+check "where that cannot be it is not put in force" lab_wait_for 5 said policy 'No space left'
+check "and the rate is the one before" test "$("$CTL" --json policy show | jq '.peers[0].grant.rate_bps')" = 6000000
+rm "$disk/fill"
+lab_stop "$agent"
+check "its end is recorded" logged 'bwlimitd +stop +stopped'
+check "and the log verifies" verified
 in_dpu "$LOAD" detach >"$out" 2>"$err"
 check "and a detach" logged 'detach +detach: 1 host port'
 check "all of it verifies" verified

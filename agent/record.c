@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the agent says, into the audit log where there is one (audit/README.md). On a thread of its own: a disk
+ * that hangs holds up a line, never the loop. What does not fit the queue is counted, and the count is
+ * a record.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include "agent.h"
+#include "audit/log.h"
+
+#define LINES 256
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t news;
+	pthread_t thread;
+	struct line {
+		char event[32], text[1100];
+	} line[LINES];
+	unsigned first, n;
+	unsigned long long lost;
+	bool on, stop;
+} q = { .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER };
+
+void agent_record(const char *event, const char *text)
+{
+	pthread_mutex_lock(&q.lock);
+	if (q.on && q.n == LINES) {
+		q.lost++;
+	} else if (q.on) {
+		struct line *l = &q.line[(q.first + q.n++) % LINES];
+
+		snprintf(l->event, sizeof(l->event), "%s", event);
+		snprintf(l->text, sizeof(l->text), "%s", text);
+		pthread_cond_signal(&q.news);
+	}
+	pthread_mutex_unlock(&q.lock);
+}
+
+/* 0: it is in the log, or there is none. */
+static int append(struct bwl_audit_log **log, const struct line *l, struct bwl_err *e)
+{
+	int r = *log ? 0 : bwl_audit_open(NULL, log, e);
+
+	return r ? r : bwl_audit_append(*log, BWL_AUDIT_AFTER, l->event, l->text, NULL, NULL, e);
+}
+
+/* Nothing of its own may come back here as a record: agent_log() below is for the journal. */
+static void *run(void *arg)
+{
+	struct bwl_audit_log *log = NULL;
+	bool told = false;
+
+	(void)arg;
+	pthread_mutex_lock(&q.lock);
+	while (q.n || q.lost || !q.stop) {
+		unsigned long long lost = q.lost;
+		struct bwl_err e = { 0 };
+		struct line l;
+		int r;
+
+		if (!q.n && !lost) {
+			pthread_cond_wait(&q.news, &q.lock);
+			continue;
+		}
+		if (q.n) {
+			l = q.line[q.first];
+		} else {
+			snprintf(l.event, sizeof(l.event), "lost");
+			snprintf(l.text, sizeof(l.text), "%llu lines of the agent are not in this log", lost);
+		}
+		pthread_mutex_unlock(&q.lock);
+		r = append(&log, &l, &e);
+		if (r && !told)
+			agent_log(LOG_ERR | AGENT_LOG_ONLY, "audit", "not in the audit log: %s", e.text);
+		told = r;
+		pthread_mutex_lock(&q.lock);
+		if (q.n) {
+			q.first = (q.first + 1) % LINES;
+			q.n--;
+			q.lost += r != 0;
+		} else if (!r) {
+			q.lost -= lost;
+		}
+		/* not written now: with the next line, not before */
+		if (r && !q.n && !q.stop)
+			pthread_cond_wait(&q.news, &q.lock);
+		else if (r && !q.n)
+			break;
+	}
+	pthread_mutex_unlock(&q.lock);
+	bwl_audit_close(log);
+	return NULL;
+}
+
+void agent_record_start(void)
+{
+	q.on = !pthread_create(&q.thread, NULL, run, NULL);
+	if (!q.on)
+		agent_log(LOG_ERR, "audit", "cannot start a thread: nothing of the agent is in the audit log");
+}
+
+void agent_record_stop(void)
+{
+	struct timespec until;
+
+	if (!q.on)
+		return;
+	pthread_mutex_lock(&q.lock);
+	q.stop = true;
+	pthread_cond_signal(&q.news);
+	pthread_mutex_unlock(&q.lock);
+	/* a disk that hangs does not keep us from ending */
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 2;
+	if (pthread_timedjoin_np(q.thread, NULL, &until))
+		agent_log(LOG_ERR, "audit", "the audit log's disk hangs: the last lines are not in it");
+}
