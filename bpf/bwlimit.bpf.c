@@ -183,11 +183,17 @@ SEC("tc")
 int bwl_tc_gate(struct __sk_buff *skb)
 {
 	struct bwl_ctx c = { .len = skb->len };
-	int r = bwl_begin(&c, skb->ifindex, 1), parsed;
+	int r = bwl_begin(&c, skb->ifindex, 0), parsed;
 
-	if (r == BWL_R_NONE) {
-		parsed = bwl_tc_parse(skb, &c.pkt);
-		r = parsed == BWL_R_NONE || parsed == BWL_R_ETHERTYPE ? bwl_leave(&c, skb) : parsed;
+	if (r == BWL_R_NONE && bwl_leave_esp(&c, skb)) {
+		r = BWL_R_PASS_ESP;
+	} else {
+		c.now_ns = bwl_now();
+		if (r == BWL_R_NONE) {
+			parsed = bwl_tc_parse(skb, &c.pkt);
+			r = parsed == BWL_R_NONE || parsed == BWL_R_ETHERTYPE ? bwl_leave(&c, skb)
+									      : parsed;
+		}
 	}
 	bwl_end(&c, BWL_MAX_PORTS + c.port_id, r);
 	return bwl_passes(r) ? TC_ACT_OK : TC_ACT_SHOT;
@@ -215,10 +221,12 @@ SEC("tc")
 int bwl_tc_tunout(struct __sk_buff *skb)
 {
 	struct bwl_ctx c = { .len = skb->len };
-	int r = bwl_begin(&c, skb->ifindex, 1);
+	int r = bwl_enter(&c, skb->ifindex);
 
 	if (r == BWL_R_NONE)
 		r = bwl_tunnel_enter(&c, skb);
+	if (r != BWL_R_PASS_GATE)
+		c.now_ns = bwl_now();	/* for the event */
 	bwl_end(&c, BWL_MAX_PORTS + c.port_id, r);
 	return r == BWL_R_PASS_GATE ? TC_ACT_OK : TC_ACT_SHOT;
 }

@@ -121,6 +121,9 @@ struct bwl_nexthop {
 };
 BWL_ASSERT_SIZE(struct bwl_nexthop, 32);
 
+/* Families without an exact destination: their hash need not be asked. */
+enum bwl_only_lpm { BWL_ONLY_LPM4 = 1 << 0, BWL_ONLY_LPM6 = 1 << 1 };
+
 struct bwl_base {
 	struct bwl_limit node;
 	__u64 heartbeat_ns;	/* 0: `none` was said aloud */
@@ -131,7 +134,7 @@ struct bwl_base {
 	__u32 horizon_ns;	/* mode shape: what cannot leave within it is dropped */
 	__u8 has_lpm4, has_lpm6;
 	__u8 ledger;		/* 1: volumes are closed until a ledger has written them */
-	__u8 _pad;
+	__u8 only_lpm;		/* enum bwl_only_lpm */
 	__u32 npeers;		/* live peers, for reports */
 	__u8 digest[32];	/* SHA-256 of the normalised policy */
 	char node_name[BWL_NAME_LEN];

@@ -106,7 +106,7 @@ static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)
 		c->charge = 0;
 	bwl_count(c, row, reason);
 	if (!id || row >= BWL_MAX_PORTS) {
-		if (bwl_event_kind(reason) < _BWL_EVENT_MAX && !bwl_passes(reason))
+		if (!bwl_passes(reason) && bwl_event_kind(reason) < _BWL_EVENT_MAX)
 			bwl_event(c, bwl_event_kind(reason), reason);
 		return;
 	}

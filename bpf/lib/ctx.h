@@ -76,17 +76,11 @@ static __always_inline struct bwl_window *bwl_window_of(const struct bwl_volume 
 	return v->slice_ns ? bpf_map_lookup_elem(&bwl_window_v1, &index) : 0;
 }
 
-/*
- * First stage of every program: switch, port, generation. Whatever is missing closes.
- */
-static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex, _Bool timed)
+/* Is the device ours, and the switch on? */
+static __always_inline int bwl_enter(struct bwl_ctx *c, __u32 ifindex)
 {
-	const struct bwl_sched *s;
 	__u32 zero = 0, *port;
 
-	if (timed)
-		c->now_ns = bwl_now();
-	c->slot = BWL_NO_SLOT;
 	port = bpf_map_lookup_elem(&bwl_ifport_v1, &ifindex);
 	if (!port || !*port)
 		return BWL_R_NO_PORT;
@@ -96,6 +90,23 @@ static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex, _Bool tim
 		return BWL_R_STOP;
 	if (bwl_read(c->ctl->stop))
 		return c->ctl->stop == BWL_UPGRADING ? BWL_R_UPGRADE : BWL_R_STOP;
+	return BWL_R_NONE;
+}
+
+/*
+ * First stage of every program that judges: switch, port, generation. Whatever is missing closes.
+ */
+static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex, _Bool timed)
+{
+	const struct bwl_sched *s;
+	int r;
+
+	if (timed)
+		c->now_ns = bwl_now();
+	c->slot = BWL_NO_SLOT;
+	r = bwl_enter(c, ifindex);
+	if (r != BWL_R_NONE)
+		return r;
 	s = &c->ctl->sched[bwl_mask(bwl_read(c->ctl->active), BWL_SCHEDS - 1)];
 	if (!timed && s->return_ns != BWL_NEVER_NS)
 		c->now_ns = bwl_now();

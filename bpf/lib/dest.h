@@ -5,14 +5,15 @@
 
 #include "ctx.h"
 
-/* Exact match first: it costs the same at any size; the trie only where the policy has one. */
+/* Exact match first: it costs the same at any size. Each is asked only where the policy has some. */
 static __always_inline __u32 bwl_dest4(const struct bwl_ctx *c, __be32 addr)
 {
 	struct bwl_key_lpm4 key = { .prefixlen = 32, .addr = addr };
 	__u32 slot = c->slot, *id = 0;
-	void *m;
+	void *m = 0;
 
-	m = bpf_map_lookup_elem(&bwl_dst4_v1, &slot);
+	if (!(c->base->only_lpm & BWL_ONLY_LPM4))
+		m = bpf_map_lookup_elem(&bwl_dst4_v1, &slot);
 	if (m)
 		id = bpf_map_lookup_elem(m, &addr);
 	if (id || !c->base->has_lpm4)
@@ -27,10 +28,11 @@ static __always_inline __u32 bwl_dest6(const struct bwl_ctx *c, const __be32 *ad
 {
 	struct bwl_key_lpm6 key = { .prefixlen = 128 };
 	__u32 slot = c->slot, *id = 0;
-	void *m;
+	void *m = 0;
 
 	__builtin_memcpy(key.addr, addr, 16);
-	m = bpf_map_lookup_elem(&bwl_dst6_v1, &slot);
+	if (!(c->base->only_lpm & BWL_ONLY_LPM6))
+		m = bpf_map_lookup_elem(&bwl_dst6_v1, &slot);
 	if (m)
 		id = bpf_map_lookup_elem(m, key.addr);
 	if (id || !c->base->has_lpm6)

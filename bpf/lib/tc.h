@@ -129,7 +129,8 @@ static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 
 /*
  * Into the tunnel device, which knows no neighbours: the kernel looks up a route by the device
- * alone. The outer header of IPv6 takes over the inner flow label: 20 bits that the host chose.
+ * alone. skb->priority says there under whose id it was charged; nobody else reads it. The outer
+ * header of IPv6 takes over the inner flow label: 20 bits that the host chose.
  */
 static __always_inline int bwl_tc_encrypt(struct bwl_ctx *c, struct __sk_buff *skb, __u32 l3_off)
 {
@@ -144,6 +145,7 @@ static __always_inline int bwl_tc_encrypt(struct bwl_ctx *c, struct __sk_buff *s
 		if (bpf_skb_store_bytes(skb, l3_off, class_and_flow, 4, 0))
 			return BWL_R_SEND;
 	}
+	skb->priority = c->id;
 	return bpf_redirect_neigh(c->out, 0, 0, 0) == TC_ACT_REDIRECT ? BWL_R_NONE : BWL_R_SEND;
 }
 

@@ -49,42 +49,24 @@ static __always_inline int bwl_tunnel_arrive(struct bwl_ctx *c, struct __sk_buff
 	return bwl_accept(c, skb);
 }
 
-/* At the device's egress a packet begins with its IP header. */
-static __always_inline int bwl_tunnel_dest(struct bwl_ctx *c, struct __sk_buff *skb)
-{
-	if (skb->protocol == bwl_htons(ETH_P_IP)) {
-		c->pkt.family = 4;
-		c->pkt.daddr[2] = bwl_htonl(0xffff);
-		return bpf_skb_load_bytes_relative(skb, 16, &c->pkt.daddr[3], 4, BPF_HDR_START_NET)
-			       ? BWL_R_TRUNCATED : BWL_R_NONE;
-	}
-	if (skb->protocol != bwl_htons(ETH_P_IPV6))
-		return BWL_R_ETHERTYPE;
-	c->pkt.family = 6;
-	return bpf_skb_load_bytes_relative(skb, 24, c->pkt.daddr, 16, BPF_HDR_START_NET)
-		       ? BWL_R_TRUNCATED : BWL_R_NONE;
-}
-
-/* Only what was charged at a host port goes in, under the id of the peer that was charged. */
+/*
+ * Only what was charged at a host port goes in, under the id of the peer that was charged: the
+ * tag says that bwl_tc_encrypt() wrote the priority, in the call chain that this is still in, so
+ * nothing has changed since destination and grant were looked up.
+ */
 static __always_inline int bwl_tunnel_enter(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	struct bpf_xfrm_info info = {};
-	int r;
+	__u32 id = skb->priority;
 
-	if (skb->mark != c->ctl->tag)
+	if (skb->mark != c->ctl->tag || !id)
 		return BWL_R_GATE;
-	r = bwl_tunnel_dest(c, skb);
-	if (r == BWL_R_NONE)
-		r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
-	if (r != BWL_R_NONE)
-		return r;
-	if (c->peer->meta.path == BWL_PATH_CLEAR)
-		return BWL_R_GATE;
+	skb->priority = 0;	/* fq would choose a band by it */
 	if (bwl_by_mark) {
-		skb->mark = bwl_esp_mark(c, c->id);
+		skb->mark = bwl_esp_mark(c, id);
 		return BWL_R_PASS_GATE;
 	}
-	info.if_id = c->id;
+	info.if_id = id;
 	return bpf_skb_set_xfrm_info(skb, &info) ? BWL_R_SEND : BWL_R_PASS_GATE;
 }
 

@@ -571,6 +571,7 @@ static int fill_dests(struct bwl_build *b, struct bwl_err *e)
 {
 	struct batch t4 = { .fd = b->gen.dst4, .key_size = 4 };
 	struct batch t6 = { .fd = b->gen.dst6, .key_size = 16 };
+	bool exact4 = false, exact6 = false;
 	size_t i, j;
 	int r = 0;
 
@@ -592,11 +593,14 @@ static int fill_dests(struct bwl_build *b, struct bwl_err *e)
 				r = batch_add(&t6, a->addr, b->id[i], e);
 			else
 				r = add_prefix(b, a, b->id[i], e);
+			exact4 |= a->family == 4 && a->len == 32;
+			exact6 |= a->family == 6 && a->len == 128;
 			b->gen.base->has_lpm4 |= a->family == 4 && a->len != 32;
 			b->gen.base->has_lpm6 |= a->family == 6 && a->len != 128;
 			b->rep->prefixes++;
 		}
 	}
+	b->gen.base->only_lpm = (exact4 ? 0 : BWL_ONLY_LPM4) | (exact6 ? 0 : BWL_ONLY_LPM6);
 	if (!r)
 		r = batch_flush(&t4, e);
 	if (!r)

@@ -359,6 +359,7 @@ static int test_run(struct rig *rig, const struct rig_packet *k, const struct fr
 
 	*skb = (struct __sk_buff){
 		.ifindex = (uint32_t)rig->ifindex[k->port], .mark = k->mark,
+		.priority = k->priority,
 		.gso_size = k->gso_size, .gso_segs = k->gso_segs,
 	};
 	if (!is_egress(k))
@@ -406,6 +407,7 @@ unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result 
 	r->act = o.retval;
 	r->len = o.data_size_out;
 	r->mark = skb.mark;
+	r->priority = skb.priority;
 	r->departs_ns = is_xdp(k) ? 0 : skb.tstamp;
 	r->counted = 0;
 	r->reason = BWL_R_NONE;

@@ -66,7 +66,7 @@ struct rig_packet {
 	const char *spec;	/* or data and len */
 	const void *data;
 	size_t len;
-	uint32_t mark;
+	uint32_t mark, priority;
 	enum rig_port ingress;	/* at an egress: where the packet came in; RIG_ALIEN + 1: nowhere */
 	uint32_t gso_size, gso_segs;
 	bool tagged;		/* at TC: the outer VLAN tag is kept beside the frame */
@@ -79,7 +79,7 @@ struct rig_result {
 	unsigned reason;	/* that was counted; BWL_R_NONE with counted == 0: none was */
 	unsigned counted;	/* frames counted, over all reasons of the port's row */
 	uint64_t bytes, charged;
-	uint32_t mark;
+	uint32_t mark, priority;
 	uint64_t departs_ns;	/* departure time; 0: at once */
 	size_t len;		/* of the frame as it came out */
 	uint8_t data[66000];

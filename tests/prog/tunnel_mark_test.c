@@ -56,10 +56,11 @@ static const char *in(uint32_t mark, const char *spec)
 					   .mark = mark }, NULL);
 }
 
-static const char *out(uint32_t mark, const char *spec, struct rig_result *r)
+static const char *out(uint32_t mark, uint32_t id, struct rig_result *r)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_TUNOUT, .port = RIG_P1, .spec = spec,
-					   .ingress = RIG_H0, .mark = mark }, r);
+	return judge(&(struct rig_packet){ .prog = RIG_TUNOUT, .port = RIG_P1,
+					   .spec = "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp",
+					   .ingress = RIG_H0, .mark = mark, .priority = id }, r);
 }
 
 static const char *gate(uint32_t mark, const char *spec)
@@ -97,16 +98,17 @@ static void what_was_charged_gets_the_mark_of_its_peers_sa(void **state)
 	uint32_t tag = rig->pins->ctl->tag;
 
 	(void)state;
-	assert_string_equal(out(tag, "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", &r), "pass-gate");
+	assert_string_equal(out(tag, id_of("a"), &r), "pass-gate");
 	assert_int_equal(r.mark, esp_mark("a"));
-	assert_string_equal(out(tag, "eth ip6 src=fd00:7::2 dst=fd00:3::1 udp", &r), "pass-gate");
-	assert_int_equal(r.mark, esp_mark("a"));
-	assert_string_equal(out(tag, "eth ip4 src=10.0.7.2 dst=10.4.0.1 udp", &r), "pass-gate");
+	assert_int_equal(r.priority, 0);	/* fq would read it */
+	assert_string_equal(out(tag, id_of("b"), &r), "pass-gate");
 	assert_int_equal(r.mark, esp_mark("b"));
-	assert_string_equal(out(0, "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", NULL), "gate");
-	assert_string_equal(out(esp_mark("a"), "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", NULL), "gate");
-	assert_string_equal(out(tag, "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", NULL), "gate");
-	assert_string_equal(out(tag, "eth ip4 src=10.0.7.2 dst=10.9.9.9 udp", NULL), "no-peer");
+	assert_string_equal(out(tag, 0, NULL), "gate");	/* nobody was charged */
+	assert_string_equal(out(0, id_of("a"), NULL), "gate");
+	assert_string_equal(out(esp_mark("a"), id_of("a"), NULL), "gate");
+	rig->pins->ctl->stop = BWL_STOPPED;
+	assert_string_equal(out(tag, id_of("a"), NULL), "stop");
+	rig->pins->ctl->stop = BWL_RUN;
 }
 
 /* A mark that the host or another program could have left is not enough, nor another peer's. */

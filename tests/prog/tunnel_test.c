@@ -86,6 +86,7 @@ static void what_is_to_be_encrypted_is_charged_and_tagged(void **state)
 	policy_with_sa();
 	assert_string_equal(judge(&k, &r), "pass");
 	assert_int_equal(r.mark, rig->pins->ctl->tag);
+	assert_int_equal(r.priority, id_of("sealed"));	/* the tunnel device reads it */
 	assert_int_equal(r.charged, 14 + 20 + 8 + 100);
 }
 
@@ -169,6 +170,22 @@ static void revoking_closes_the_host_port_the_gate_and_the_way_in(void **state)
 			    "pass-ike");
 }
 
+/* A crypto engine may hold a packet: nothing departs after expiry all the same. */
+static void esp_of_a_grant_that_has_ended_stops_at_the_last_gate(void **state)
+{
+	struct bwl_change c = { .set = BWL_SET_EXPIRY };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	policy_with_sa();
+	c.expiry_ns = rig_now() + RIG_SECOND;
+	assert_int_equal(bwl_peer_change(rig->pins, "sealed", &c, &e), 0);
+	rig_set_clock(c.expiry_ns - 1);
+	assert_string_equal(tagged_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"), "pass-esp");
+	rig_set_clock(c.expiry_ns);
+	assert_string_equal(tagged_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"), "expired");
+}
+
 static void a_policy_whose_remotes_a_host_could_reach_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -200,6 +217,7 @@ int main(void)
 		RIG_TEST(the_flow_label_of_the_host_does_not_reach_the_wire),
 		RIG_TEST(esp_and_ike_come_only_from_the_dpu_of_a_peer),
 		RIG_TEST(the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu),
+		RIG_TEST(esp_of_a_grant_that_has_ended_stops_at_the_last_gate),
 		RIG_TEST(revoking_closes_the_host_port_the_gate_and_the_way_in),
 		RIG_TEST(a_policy_whose_remotes_a_host_could_reach_is_refused),
 	};
