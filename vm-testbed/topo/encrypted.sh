@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+#
+# The encrypted part of ./quickstart: two trays with bwlimit and strongSwan, a capture between them,
+# and what host 2 got. Source after tests/harness/lab.sh.
+
+# What this kernel lacks for it, found by trying; nothing when all is there.
+encrypted_lacks() {
+	local ns=$LAB-try
+	ip netns add "$ns" || return
+	if ! ip -n "$ns" link add bwl0 type xfrm dev lo if_id 1 2>/dev/null; then
+		echo "interfaces of type xfrm"
+	elif ! ip -n "$ns" xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 1 mode tunnel \
+		aead 'rfc4106(gcm(aes))' "0x$(printf '%072d' 1)" 128 2>/dev/null; then
+		echo "ESP with AES-GCM"
+	fi
+	ip netns del "$ns"
+}
+
+ENCRYPTED_MBIT=5
+# Rows as quickstart's row() takes them, one a line with | between, into a file. A lab of its own: to
+# be called in a subshell, which removes it at its end.
+encrypted_rows() { # file
+	local rows=$1 part n
+	LAB+=-e
+	LAB_PINS=/sys/fs/bpf/$LAB
+	for part in vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon vm-testbed/topo/mesh; do
+		# shellcheck source=/dev/null
+		. "$LAB_HERE/../../$part.sh"
+	done
+	check() { # in the place of tap.sh's
+		printf '   %s\n' "$1"
+		"${@:2}" || { echo "   that failed"; exit 1; }
+	}
+	trays_up 2 || exit
+	mesh_ca || exit
+	for n in 1 2; do mesh_tray_up "$n" "grant: { rate: ${ENCRYPTED_MBIT}mbit }"; done
+	sed 's/^/   /' "$LAB_TMP/policy1.yaml"
+	capture_start wire s1 s2
+	encrypted_nothing "tray-2, before it has keys" 10.0.2.2
+	check "the two charons get their connections" mesh_load_both
+	check "each tray has an SA with the other" lab_wait_for 60 mesh_open
+	marker_start host1 10.0.2.2
+	lab_iperf_server host2 5201
+	encrypted_udp "tray-2, encrypted, UDP, IPv4" 10.0.2.2 42
+	encrypted_udp "tray-2, encrypted, UDP, IPv6" fd00:2::2 62
+	tray_ctl 1 ipsec status --vici "$(charon_socket 1)" | sed 's/^/   /'
+	tray_ctl 1 revoke tray-2 --vici "$(charon_socket 1)" 2>&1 | sed 's/^/   /'
+	encrypted_nothing "tray-2, revoked" 10.0.2.2
+	marker_stop
+	check "what left the trays was captured whole" capture_stop wire
+	encrypted_wire
+}
+# Nothing may arrive of what is sent there for 2 s.
+encrypted_nothing() { # name address
+	local counter bytes
+	lab_bg count host2 "$FRAMES" count h0
+	counter=$LAB_PID
+	lab_wait_for 5 grep -q ready "$LAB_TMP/count"
+	in_ns host1 "$FRAMES" send h0 --gw "$(tray_mac 1 2)" --seconds 2 --pps 200 >/dev/null \
+		<<<"eth ip4 src=10.0.1.9 dst=$2 udp dport=5201 fill=1000"
+	sleep 0.3
+	lab_stop "$counter"
+	bytes=$(awk '$3 == "10.0.1.9" { n += $5 } END { print n + 0 }' "$LAB_TMP/count")
+	echo "$1|0|$((200 * 1042 * 8))|$bytes|2000000000|0|0" >>"$rows"
+}
+encrypted_udp() { # name address headers
+	# 1300: in IPv6 1400 would not fit into the tunnel at an MTU of 1500
+	local bps=$((ENCRYPTED_MBIT * 1000000)) b t
+	lab_bg udp host1 timeout 30 iperf3 -c "$2" -p 5201 -u -b $((2 * bps)) -l 1300 -t 8
+	sleep 2
+	read -r b _ t < <(in_ns host2 "$FRAMES" sample h0 4)
+	wait "$LAB_PID" # the server takes one after the other
+	# the marker's pings are in it, and charged like the rest
+	echo "$1|$bps|$((2 * bps * (1300 + $3) / 1300))|$b|$t|0.8|1.01" >>"$rows"
+}
+# All that left both trays, and of that what anybody can read.
+encrypted_wire() {
+	local all clear
+	all=$(capture_list wire '' | encrypted_bytes)
+	clear=$(capture_list wire "not ($CAPTURE_ALLOWED)" | encrypted_bytes)
+	capture_lacks_marker wire || clear=$((clear + 1))
+	echo "the wire between them, in the clear|0|$((all * 8 / 20))|$clear|20000000000|0|0" >>"$rows"
+}
+encrypted_bytes() { awk 'match($0, /length [0-9]+/) { n += substr($0, RSTART + 7, RLENGTH - 7) } END { print n + 0 }'; }
