@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+#
+# Two trays under load whose charons are killed at random moments and started again as systemd would
+# do it; `ipsec keep` does the rest. Source tap.sh first; says what it does.
+
+for part in vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon vm-testbed/topo/mesh tests/vm/lib/load; do
+	# shellcheck source=/dev/null
+	. "$BWL_SOURCE/$part.sh"
+done
+
+MESH_IPSEC='ca: bwlimit.pem, dpd: 2s, rekey: 10s, hard: 60s'
+RATE1=2000000 RATE2=1000000 BURST=70000 LOAD_PPS=400
+KILLED=0
+
+kills_begin() {
+	local n rate
+	charon_require
+	trays_up 2 || exit 1
+	mesh_ca
+	for n in 1 2; do
+		rate=RATE$n
+		# what was charged leaves at once, or it would count in another window
+		lab_sysctl "dpu$n" net.ipv4.neigh.p0.unres_qlen_bytes=1
+		# the limit that is judged is the sender's
+		mesh_tray_up "$n" "grant: { rate: ${!rate}bit, burst: ${BURST}b }, accept: { rate: 100mbit }"
+		mesh_keep "$n"
+	done
+	capture_start wire s1 s2
+	check "the connections come by themselves" lab_wait_for 60 mesh_open
+	check "and traffic passes" passes 10.0.2.2
+	load_begin
+	RANDOM=4711
+}
+# While it starts, negotiates, rekeys, idles; here and there.
+kills() { # how many
+	local i n
+	for ((i = 0; i < $1; i++)); do
+		n=$((1 + RANDOM % 2))
+		sleep $((RANDOM % 3)).$((RANDOM % 10))
+		charon_kill $n
+		[[ $((RANDOM % 4)) -gt 0 ]] || sleep 1.$((RANDOM % 10)) # not always at once
+		charon_up $n "dpu$n" || nok "charon starts in DPU $n"
+	done
+	KILLED=$((KILLED + $1))
+	check "after $KILLED kills traffic passes" passes 10.0.2.2
+	note "SAs: $(mesh_states 1) $(mesh_states 2)"
+}
+kills_end() {
+	local n
+	load_end
+	check "host 1 never got more than its grant" load_within 1 $RATE1 $BURST 0.05
+	check "nor did host 2" load_within 2 $RATE2 $BURST 0.05
+	for n in 1 2; do
+		note "tray $n: $(jq -rs 'group_by(.did) | map("\(.[0].did) \(length)") | join(", ")' "$LAB_TMP/keep$n")"
+	done
+	check "the captures are whole" capture_stop wire
+	check "only ESP, IKE, ARP and ND left the trays" capture_only_encrypted wire
+	check "the marker never passed in the clear" capture_lacks_marker wire
+	done_testing
+}
