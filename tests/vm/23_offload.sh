@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Path offload end to end. The uplink is a netdevsim that holds packet-offloaded SAs and policies and sends
+# what XDP redirects to it (our patch); beyond it stands bwl-inline, which encrypts exactly what the
+# kernel holds there at that moment. SAs and policies go at random while traffic flows.
+# vm-timeout: 300
+# vm-needs: netdevsim iproute2
+set -uo pipefail
+BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+REMOVALS=${REMOVALS:-40}
+LAB=bwl-off-$$
+for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture vm-testbed/topo/manual_sa \
+	vm-testbed/topo/netdevsim; do
+	# shellcheck source=/dev/null
+	. "$BWL_SOURCE/$part.sh"
+done
+INLINE=$LAB_BUILD/tests/harness/bwl-inline
+
+trays_up 2 || exit 1
+trap 'nsim_down; echo 2 >/sys/bus/netdevsim/del_device; lab_down' EXIT
+if ! nsim_wire dpu1 box s1; then
+	skip "path offload" "this kernel's netdevsim has no packet offload"
+	done_testing
+	exit
+fi
+tray_set_mac dpu1 p0 1 3
+lab_addr dpu1 p0 192.0.2.1/24 2001:db8::1/64
+in_ns dpu1 ethtool -K pf0hpf rxvlan off
+
+policy() { # own number, other number, path, rate
+	cat <<-END
+	version: 1
+	node: tray-$1
+	uplinks: [p0]
+	host_ports:
+	  - { dev: pf0hpf, sources: [10.0.$1.0/24, "fd00:$1::/64"] }
+	heartbeat: none
+	peers:
+	  - name: tray-$2
+	    addresses: [10.0.$2.0/24, "fd00:$2::/64"]
+	    path: $3
+	    ipsec: { remote: 192.0.2.$2 }
+	    grant: { rate: $4, mode: police }
+	END
+}
+tray_attach 1 --tunnel bwl0 || exit 1
+tray_attach 2 --tunnel bwl0 || exit 1
+check "tray 1 takes a policy with a peer of path offload" tray_apply 1 < <(policy 1 2 offload 100mbit)
+tray_apply 2 < <(policy 2 1 xfrm 100mbit)
+one=$(sa_if_id 1 tray-2) two=$(sa_if_id 2 tray-1)
+p0=$(ip_in dpu1 -j link show p0 | jq '.[0].ifindex')
+
+# Tray 2 in software; of tray 1 only what leaves is in the device.
+KEY=0x$(printf '%040d' 7)
+state() { # from to if_id further-words…
+	echo "xfrm state add src 192.0.2.$1 dst 192.0.2.$2 proto esp spi $((0x1000 + $1)) reqid $3 mode tunnel" \
+		"if_id $3 aead rfc4106(gcm(aes)) $KEY 128 flag af-unspec ${*:4}"
+}
+SA_OUT=$(state 1 2 "$one" offload packet dev p0 dir out)
+tmpl="tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid $one mode tunnel"
+POL4="xfrm policy add dir out src 10.0.1.0/24 dst 10.0.2.0/24 priority 100 if_id $one offload packet dev p0 $tmpl"
+POL6="xfrm policy add dir out src fd00:1::/64 dst fd00:2::/64 priority 100 if_id $one offload packet dev p0 $tmpl"
+BLOCK4="xfrm policy add dir out src 0.0.0.0/0 dst 0.0.0.0/0 action block priority 4294967295 offload packet dev p0"
+BLOCK6="xfrm policy add dir out src ::/0 dst ::/0 action block priority 4294967295 offload packet dev p0"
+dpu1() { in_ns dpu1 ip -batch - 2>/dev/null <<<"$1"; }
+gone() { # what was added
+	case $1 in
+	*" state "*) dpu1 "xfrm state delete src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001" ;;
+	*block*) dpu1 "$(sed 's/policy add/policy delete/; s/ action .*//' <<<"$1")" ;;
+	*) dpu1 "$(sed 's/policy add/policy delete/; s/ priority 100//; s/ offload.*//' <<<"$1")" ;;
+	esac
+}
+dpu1 "$(state 2 1 "$one" replay-window 64)"
+for prefix in 0.0.0.0/0 ::/0; do
+	dpu1 "xfrm policy add dir in src $prefix dst $prefix if_id $one tmpl src 192.0.2.2 dst 192.0.2.1 proto esp reqid $one mode tunnel"
+done
+in_ns dpu2 ip -batch - < <(state 1 2 "$two" replay-window 64; state 2 1 "$two")
+sa_policy 2 out 2 1 "$two"
+sa_policy 2 in 1 2 "$two"
+sa_usable 2 "$two" 3
+
+lab_bg box dpu1 "$INLINE" "/run/netns/$LAB-box" w0 w1 "$p0"
+box=$LAB_PID
+lab_wait_for 10 grep -q ready "$LAB_TMP/box"
+capture_start wire s1
+BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$CTL" ipsec watch --json
+watch=$LAB_PID
+pings() { in_ns host1 ping -q -c 3 -i 0.2 -W 2 "$1" >/dev/null; }
+why() { tray_ctl 1 --json peer show tray-2 | jq -r .tunnel.carrier_why; }
+is_why() { [[ $(why) == "$1" ]]; }
+frames() { # port reason-pattern: so far
+	tray_ctl 1 --json reasons | jq "[.reasons[] | select(.port == \"$1\" and (.reason | test(\"$2\"))) | .frames] | add // 0"
+}
+
+check "without an SA it is not XDP that carries" lab_wait_for 10 is_why no-sa
+dpu1 "$SA_OUT"
+dpu1 "$POL4"
+check "SA and policy in the device are not enough" lab_wait_for 10 is_why no-drop-beneath
+refute "and nothing passes" pings 10.0.2.2
+dpu1 "$BLOCK4"
+dpu1 "$BLOCK6"
+dpu1 "$POL6"
+check "with drop policies beneath, XDP carries" lab_wait_for 10 is_why xdp
+check "a ping over IPv4 passes" pings 10.0.2.2
+check "a ping over IPv6 passes" pings fd00:2::2
+check "verify says so" sh -c "BWLIMIT_PIN_DIR=$LAB_PINS/tray1 nsenter --net=/run/netns/$LAB-dpu1 '$LOAD' verify --json |
+	jq -e '.checks[] | select(.check | test(\"XDP carries all 1 peers\"))' >/dev/null"
+check "the tunnel device saw none of it" test "$(frames "bwl0 out" ^pass-gate)" = 0
+gone "$SA_OUT"
+check "an SA that goes is noticed" lab_wait_for 10 is_why no-sa
+dpu1 "$SA_OUT"
+lab_wait_for 10 is_why xdp
+in_ns dpu1 ethtool -K pf0hpf rxvlan on
+check "a host port whose driver hides VLAN tags carries nothing by XDP" lab_wait_for 10 is_why host-xdp
+in_ns dpu1 ethtool -K pf0hpf rxvlan off
+lab_wait_for 10 is_why xdp
+kill -KILL "$watch"
+wait "$watch" 2>/dev/null
+check "whoever looked after it killed, XDP stops" lab_wait_for 15 is_why untold
+refute "and TC's cleartext stops at the last gate" pings 10.0.2.2
+BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$CTL" ipsec watch --json
+watch=$LAB_PID
+check "and goes on with the next" lab_wait_for 10 is_why xdp
+
+# At random, under load; a drop policy never together with what stands above it.
+marker_from host1 10.0.2.2 & marker=$!
+in_ns host1 "$FRAMES" send h0 --gw "$(tray_mac 1 2)" --pps 150 --seconds 3600 >/dev/null 2>"$LAB_TMP/load.err" <<-END &
+	eth ip4 src=10.0.1.2 dst=10.0.2.2 udp dport=9 fill=200
+	eth ip6 src=fd00:1::2 dst=fd00:2::2 udp dport=9 fill=1000
+	eth ip4 src=10.0.1.2 dst=10.0.2.2 udp sport=500 dport=500 fill=100
+	eth ip4 src=10.0.1.2 dst=10.0.2.2 mf=1 udp dport=9 fill=64
+	eth ip4 src=10.0.1.2 dst=10.9.9.9 udp dport=9 fill=100
+END
+load=$!
+LAB_PIDS+=("$load")
+RANDOM=7 seen_xdp=0
+for ((i = 0; i < REMOVALS; i++)); do
+	case $((RANDOM % 8)) in
+	0 | 1) what=("$SA_OUT") ;;
+	2) what=("$POL4") ;;
+	3) what=("$POL6") ;;
+	4) what=("$SA_OUT" "$POL4" "$POL6") ;;
+	5) what=("$POL6" "$POL4" "$SA_OUT") ;;
+	6) what=("$BLOCK4") ;;
+	7) what=("$BLOCK6") ;;
+	esac
+	for w in "${what[@]}"; do gone "$w"; done
+	sleep 0.0$((RANDOM % 6))
+	for w in "${what[@]}"; do dpu1 "$w"; done
+	[[ $((i % 10)) -ne 0 ]] || { lab_wait_for 10 is_why xdp && seen_xdp=$((seen_xdp + 1)); }
+	sleep 0.0$((RANDOM % 6))
+done
+check "after every tenth removal XDP carries again" test "$seen_xdp" -eq $(((REMOVALS + 9) / 10))
+kill "$load" "$marker"
+wait "$load" "$marker" 2>/dev/null
+sleep 1
+drops=$(ip_in dpu1 -s -j link show p0 | jq '.[0].stats64.tx.dropped')
+lab_stop "$box"
+said=$(tail -n 1 "$LAB_TMP/box")
+note "$REMOVALS removals: $said, uplink dropped $drops"
+charged=$(frames pf0hpf "^pass$") tunnel=$(frames "bwl0 out" "^pass-gate") gate=$(frames "p0 out" "^pass-gate")
+note "charged $charged, of which to the tunnel device $tunnel, of which through the gate $gate"
+box() { jq ".$1" <<<"$said"; }
+check "no charged frame passed the box in the clear" test "$(box clear)" = 0
+check "what stood beneath was needed" test "$(($(box blocked) + $(box no_sa)))" -gt 0
+check "nothing left uncharged, and nothing that was charged was lost on the way" \
+	test "$(box in)" -eq $((charged - tunnel + gate - drops))
+check "XDP carried most of it" test "$(box encrypted)" -gt $((charged / 3))
+check "the capture is whole" capture_stop wire
+check "behind the box there is ESP, ARP and ND only" capture_only_encrypted wire
+check "the marker never passed in the clear" capture_lacks_marker wire
+tray_ctl 1 reasons | sed 's/^/# /'
+lab_stop "$watch"
+in_ns dpu1 ip xfrm state flush
+in_ns dpu1 ip xfrm policy flush
+done_testing
