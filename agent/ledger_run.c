@@ -23,7 +23,7 @@ struct agent_ledger {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	bool stop;
-	const char *pin_dir, *state_dir;
+	const char *state_dir;
 	_Atomic uint64_t busy_since;	/* 0: it is not waiting for the disk */
 	bool told_stuck;		/* main thread */
 	/* thread */
@@ -90,9 +90,7 @@ static int begin(struct agent_ledger *v, struct bwl_err *e)
 	char era[96];
 	int r = 0;
 
-	if (!v->pins)
-		r = bwl_pins_open(v->pin_dir, true, &v->pins, e);
-	if (!r && !v->marks) {
+	if (!v->marks) {
 		agent_era(v->pins, era);
 		r = marks_new(v->pins, era, &v->marks, e);
 	}
@@ -151,7 +149,6 @@ static void *run(void *arg)
 		;
 	ledger_close(v->ledger);
 	marks_free(v->marks);
-	bwl_pins_close(v->pins);
 	return NULL;
 }
 
@@ -165,7 +162,7 @@ void agent_ledger_start(struct agent *a)
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return;
-	v->pin_dir = a->pin_dir;
+	v->pins = a->pins;	/* which outlives the thread */
 	v->state_dir = a->state_dir;
 	v->retry_ns = RETRY_FIRST_NS;
 	pthread_mutex_init(&v->lock, NULL);

@@ -28,7 +28,6 @@
 
 struct agent_watch {
 	pthread_t thread;
-	const char *pin_dir;
 	struct bwl_pins *pins;
 	uint32_t ctl_id;
 	int news, lock;
@@ -141,10 +140,7 @@ static int begin(struct agent_watch *w, struct bwl_err *e)
 {
 	struct bpf_map_info info = { 0 };
 	__u32 len = sizeof(info);
-	int r = bwl_pins_open(w->pin_dir, true, &w->pins, e);
 
-	if (r)
-		return r;
 	w->lock = open(w->pins->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (w->lock < 0 || bpf_obj_get_info_by_fd(w->pins->fd[BWL_PIN_ctl], &info, &len))
 		return bwl_fail(e, errno, "cannot look at %s: %s", w->pins->dir, strerror(errno));
@@ -161,7 +157,6 @@ static void end(struct agent_watch *w)
 		close(w->news);
 	if (w->lock >= 0)
 		close(w->lock);
-	bwl_pins_close(w->pins);
 	free(w);
 }
 
@@ -175,7 +170,7 @@ void agent_watch_start(struct agent *a)
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return;
-	w->pin_dir = a->pin_dir;
+	w->pins = a->pins;	/* which outlives the thread */
 	w->news = w->lock = -1;
 	if (begin(w, &e)) {
 		agent_log_err(LOG_ALERT, "gate", &e);
