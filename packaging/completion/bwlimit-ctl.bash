@@ -33,7 +33,7 @@ _bwlimit_ctl() {
 		return
 	fi
 	case $noun/$verb in
-	/) words='peer grant revoke zone policy stats reasons top watch explain exfil heartbeat stop drill ipsec pki audit' ;;
+	/) words='peer grant revoke zone policy stats usage reasons top watch explain exfil heartbeat stop drill ipsec pki audit' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show' ;;

@@ -163,7 +163,7 @@ else
 fi
 
 # Every command, both ways.
-for command in 'peer list' 'peer show d1' 'grant list' 'zone list' 'policy show' 'stats' \
+for command in 'peer list' 'peer show d1' 'grant list' 'zone list' 'policy show' 'stats' 'usage' \
 	'stats d1 --interval 10ms' 'reasons' 'reasons --all' 'reasons --port p0' 'top --once --interval 20ms' \
 	"policy check $A" "policy diff $B" "explain $HOST4 10.102.0.1 tcp 443" 'heartbeat' \
 	'exfil --size 1tb' "exfil --size 1tb --trays 8 --policy $B"; do
