@@ -21,6 +21,7 @@ struct agent_events;
 struct agent_tracking;
 struct agent_ledger;
 struct agent_watch;
+struct agent_tamper;
 
 struct agent {
 	const char *policy, *state_dir, *pin_dir;
@@ -32,6 +33,7 @@ struct agent {
 	struct agent_tracking *tracking;
 	struct agent_ledger *ledger;
 	struct agent_watch *watch;
+	struct agent_tamper *tamper;
 	struct reconcile *reconcile;
 };
 
@@ -87,5 +89,12 @@ void agent_ledger_watch(struct agent *a);
 /* watch.c: is what guards the ports still there; closes before it speaks */
 void agent_watch_start(struct agent *a);
 void agent_watch_stop(struct agent *a);
+
+/* tamper.c: signs of hands on the machine, and what the policy says about them */
+void agent_tamper_start(struct agent *a);
+void agent_tamper_stop(struct agent *a);
+void agent_tamper_policy(const struct bwl_policy *pol);
+/* Everything is at its floor, and the heartbeat is not renewed, until the agent is started again. */
+bool agent_is_clamped(void);
 
 #endif

@@ -55,6 +55,7 @@ static int stat_maps(const struct agent *a, struct stat *st)
 
 static void leave_pins(struct daemon *d)
 {
+	agent_tamper_stop(&d->a);
 	agent_watch_stop(&d->a);
 	agent_tracking_stop(&d->a);
 	agent_ledger_stop(&d->a);
@@ -111,6 +112,7 @@ static void look(struct daemon *d)
 	if (!look_for_pins(d))
 		return;
 	agent_watch_start(&d->a);
+	agent_tamper_start(&d->a);
 	agent_events_start(&d->a);
 	agent_ledger_start(&d->a);
 	agent_ledger_watch(&d->a);

@@ -238,6 +238,8 @@ int reconcile_run(struct reconcile *r)
 		return 0;	/* on trial: whoever applied it decides */
 	err = r->a->source->ops->load(r->a->source, &pol, id, &e);
 	if (!err)
+		agent_tamper_policy(pol);
+	if (!err)
 		err = settle(r, pol, id, &e);
 	bwl_policy_free(pol);
 	if (err)

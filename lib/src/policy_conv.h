@@ -29,6 +29,7 @@ int bwl_conv_number(struct bwl_conv *c, const char *s, unsigned long min, unsign
 		    unsigned long *ret);
 int bwl_conv_prefixes(struct bwl_conv *c, const char *key, char **list, unsigned n,
 		      struct bwl_pfx **ret, size_t *ret_n);
+int bwl_conv_tamper(struct bwl_conv *c, const struct bwl_text_tamper *t);
 int bwl_conv_ipsec(struct bwl_conv *c, const struct bwl_text_node_ipsec *t);
 int bwl_conv_peer_ipsec(struct bwl_conv *c, const struct bwl_text_ipsec *t, struct bwl_pol_peer *x);
 int bwl_conv_peer(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x);

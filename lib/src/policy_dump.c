@@ -261,8 +261,10 @@ static void put_head(struct dump *d)
 	if (p->ledger)
 		fputs("ledger: required\n", d->f);
 	put_limit(d, "", "node_limit", &p->node_limit);
-	if (!d->for_digest)	/* the maps do not have it */
+	if (!d->for_digest) {	/* the maps do not have it */
 		bwl_ipsec_dump(p, d->f);
+		bwl_tamper_dump(p, d->f);
+	}
 }
 
 static void put_services(struct dump *d)

@@ -67,6 +67,13 @@ static const cyaml_schema_field_t node_ipsec_fields[] = {
 	CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t tamper_fields[] = {
+#define X(k) TEXT(#k, bwl_text_tamper, value[BWL_TAMPER_##k]),
+	BWL_TAMPER_KEYS(X)
+#undef X
+	CYAML_FIELD_END,
+};
+
 static const cyaml_schema_field_t port_fields[] = {
 	TEXT("dev", bwl_text_port, dev),
 	TEXTS("sources", bwl_text_port, sources),
@@ -126,6 +133,7 @@ static const cyaml_schema_field_t policy_fields[] = {
 	TEXT("horizon", bwl_text_policy, horizon),
 	TEXT("ledger", bwl_text_policy, ledger),
 	MAP("ipsec", bwl_text_policy, ipsec, node_ipsec_fields),
+	MAP("tamper", bwl_text_policy, tamper, tamper_fields),
 	MAPS("services", bwl_text_policy, services, service_value),
 	MAPS("peers", bwl_text_policy, peers, peer_value),
 	CYAML_FIELD_END,

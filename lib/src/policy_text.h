@@ -86,6 +86,7 @@ enum bwl_ipsec_key {
 	_BWL_IPSEC_MAX
 };
 struct bwl_text_node_ipsec { char *value[_BWL_IPSEC_MAX]; };
+struct bwl_text_tamper { char *value[_BWL_TAMPER_MAX]; };
 
 struct bwl_text_peer {
 	char *name;
@@ -106,6 +107,7 @@ struct bwl_text_policy {
 	char *heartbeat, *default_, *min_charge, *horizon, *ledger;
 	struct bwl_text_limit *node_limit;
 	struct bwl_text_node_ipsec *ipsec;
+	struct bwl_text_tamper *tamper;
 	struct bwl_text_zones *zones;
 	struct bwl_text_service *services; unsigned services_count;
 	struct bwl_text_peer *peers; unsigned peers_count;
@@ -126,6 +128,8 @@ int bwl_policy_check_overlaps(struct bwl_policy *p, const char *file, struct bwl
 void bwl_ipsec_defaults(struct bwl_pol_ipsec *x);
 void bwl_ipsec_dump(const struct bwl_policy *p, FILE *f);
 void bwl_ipsec_dump_peer(const struct bwl_pol_peer *x, FILE *f);
+/* policy_tamper.c */
+void bwl_tamper_dump(const struct bwl_policy *p, FILE *f);
 void bwl_policy_warn(struct bwl_policy *p, const char *file, unsigned line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void bwl_policy_drop_warnings(struct bwl_policy *p);

@@ -203,7 +203,8 @@ static int take_top(struct bwl_conv *c)
 	if (r)
 		return r;
 	c->w.n = 0;
-	return bwl_conv_ipsec(c, t->ipsec);
+	r = bwl_conv_tamper(c, t->tamper);
+	return r ? r : bwl_conv_ipsec(c, t->ipsec);
 }
 
 static void *array(size_t n, size_t size)

@@ -93,6 +93,18 @@ struct bwl_pol_ipsec {
 	bool copy_ecn;
 };
 
+/* Signs of tampering, and what bwlimitd does about each. In the file alone, like ipsec. */
+#define BWL_TAMPER_KEYS(X) X(carrier) X(neighbour) X(port) X(intrusion) X(cleartext)
+enum bwl_tamper_input {
+#define X(k) BWL_TAMPER_##k,
+	BWL_TAMPER_KEYS(X)
+#undef X
+	_BWL_TAMPER_MAX
+};
+enum bwl_action { BWL_ACTION_LOG, BWL_ACTION_CLAMP, BWL_ACTION_REVOKE, _BWL_ACTION_MAX };
+const char *bwl_tamper_name(unsigned input);
+const char *bwl_action_name(unsigned action);
+
 struct bwl_policy {
 	char node[BWL_NAME_LEN];
 	char (*uplinks)[16]; size_t nuplinks;
@@ -108,6 +120,7 @@ struct bwl_policy {
 	struct bwl_pol_peer *peers; size_t npeers;
 	struct bwl_pol_service *services; size_t nservices;
 	struct bwl_pol_ipsec ipsec;
+	uint8_t tamper[_BWL_TAMPER_MAX];	/* enum bwl_action */
 	unsigned until_line;		/* of a peer with `until:`; 0 none */
 	char **warnings; size_t nwarnings;	/* "file:line: text" */
 };

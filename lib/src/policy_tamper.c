@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `tamper`: what bwlimitd does about each sign that somebody has his hands on the machine. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "policy_conv.h"
+
+static const char *const inputs[_BWL_TAMPER_MAX] = {
+#define X(k) [BWL_TAMPER_##k] = #k,
+	BWL_TAMPER_KEYS(X)
+#undef X
+};
+static const char *const actions[_BWL_ACTION_MAX] = { "log", "clamp", "revoke" };
+
+const char *bwl_tamper_name(unsigned input)
+{
+	return input < _BWL_TAMPER_MAX ? inputs[input] : "unknown";
+}
+
+const char *bwl_action_name(unsigned action)
+{
+	return action < _BWL_ACTION_MAX ? actions[action] : "unknown";
+}
+
+int bwl_conv_tamper(struct bwl_conv *c, const struct bwl_text_tamper *t)
+{
+	unsigned back = bwl_conv_down(c, "tamper");
+
+	for (unsigned i = 0; t && i < _BWL_TAMPER_MAX; i++) {
+		unsigned a = 0;
+
+		if (!t->value[i])
+			continue;
+		bwl_conv_down(c, inputs[i]);
+		while (a < _BWL_ACTION_MAX && strcmp(t->value[i], actions[a]))
+			a++;
+		if (a == _BWL_ACTION_MAX)
+			return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp or revoke", inputs[i],
+					t->value[i]);
+		c->p->tamper[i] = (uint8_t)a;
+		c->w.n--;
+	}
+	c->w.n = back;
+	return 0;
+}
+
+void bwl_tamper_dump(const struct bwl_policy *p, FILE *f)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < _BWL_TAMPER_MAX; i++) {
+		if (!p->tamper[i])
+			continue;
+		fprintf(f, "%s%s: %s", any ? ", " : "tamper: { ", inputs[i], bwl_action_name(p->tamper[i]));
+		any = true;
+	}
+	if (any)
+		fputs(" }\n", f);
+}

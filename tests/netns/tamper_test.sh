@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Signs of hands on the machine: bwlimitd does what the policy's `tamper` says, first to the map, then it
+# tells. Carrier, neighbour and port by a real veth; the chassis by a folder in place of hwmon's.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-tamper-$$ LAB_DESTS=1
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+lab_up || exit 1
+
+desired() { # tamper, heartbeat
+	lab_policy_head <<-END | sed "s/^heartbeat:.*/heartbeat: ${2:-1h}/"
+	tamper: { $1 }
+	peers:
+	$(lab_peer d1 1 "grant: { rate: 5mbit }")
+	END
+}
+state() { [[ $("$CTL" --json peer show d1 | jq -r .state) == "$1" ]]; }
+said() { grep -q "\"event\":\"tamper\".*$1" "$LAB_TMP/agent"; }
+# A /sys/class of our own, where only the agent sees it: not every machine has a hwmon.
+mkdir -p "$LAB_TMP/class/hwmon/hwmon0"
+echo 0 >"$LAB_TMP/class/hwmon/hwmon0/intrusion0_alarm"
+start() { # tamper, heartbeat
+	desired "$@" >"$LAB_TMP/desired.yaml"
+	in_dpu "$CTL" policy apply --yes "$LAB_TMP/desired.yaml" >"$LAB_TMP/apply" 2>&1 || note "$(cat "$LAB_TMP/apply")"
+	in_dpu "$CTL" grant d1 reason again >/dev/null 2>&1
+	lab_bg agent dpu unshare -m sh -c 'mount --bind "$0" /sys/class && exec "$@"' "$LAB_TMP/class" \
+		"$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP/state" --json
+	agent=$LAB_PID
+	lab_wait_for 5 grep -q '"event":"start"' "$LAB_TMP/agent"
+	lab_wait_for 5 state live || note "the peer is not granted" "$(cat "$LAB_TMP/agent" "$LAB_TMP/agent.err")"
+	# the links have been read when one that comes is seen: neighbours are read in the same order
+	ip_in dpu neigh replace 192.0.2.77 lladdr 02:00:00:00:00:01 dev p0 nud permanent
+	ip_in dpu neigh replace 192.0.2.77 lladdr 02:00:00:00:00:02 dev p0 nud permanent
+	lab_wait_for 5 said 'neighbour: a neighbour at p0 is now 02:00:00:00:00:02'
+}
+stop() {
+	lab_stop "$agent"
+	ip_in net link set s0 up
+	ip_in host link set h0 up
+	ip_in dpu neigh del 192.0.2.77 dev p0 2>/dev/null
+}
+carrier_off() { ip_in net link set s0 down; }
+
+lab_attach || exit 1
+desired 'carrier: explode' >"$LAB_TMP/bad.yaml"
+check "with its place and what there is" sh -c "'$CTL' policy check '$LAB_TMP/bad.yaml' 2>&1 | grep -q 'log, clamp or revoke'"
+
+start 'carrier: revoke'
+check "a changed neighbour is told" said 'neighbour:.*action log'
+check "and by default nothing else" state live
+carrier_off
+check "carrier loss revokes where the policy says so" lab_wait_for 5 state revoked
+check "and says how long the map took" lab_wait_for 5 said 'carrier: p0 lost its carrier; action revoke: map [0-9.]* ms'
+note "$(grep -o 'carrier: p0.*' "$LAB_TMP/agent" | head -1)"
+stop
+
+start 'carrier: clamp'
+carrier_off
+check "clamp: the grant falls to its floor" lab_wait_for 5 state silent
+ip_in net link set s0 up
+check "and the heartbeat is not renewed" sh -c "! '$CTL' --json peer show d1 | grep -q '\"live\"'"
+stop
+
+start 'carrier: clamp' none
+carrier_off
+check "clamp without a heartbeat revokes" lab_wait_for 5 state revoked
+check "and says that" lab_wait_for 5 said 'action revoke'
+stop
+
+start 'intrusion: revoke, port: revoke'
+echo 1 >"$LAB_TMP/class/hwmon/hwmon0/intrusion0_alarm"
+check "an opened chassis revokes" lab_wait_for 5 state revoked
+check "and names the sensor" lab_wait_for 5 said 'intrusion: /sys/class/hwmon/hwmon0/intrusion0_alarm says 1'
+echo 0 >"$LAB_TMP/class/hwmon/hwmon0/intrusion0_alarm"
+in_dpu "$CTL" grant d1 reason again >/dev/null 2>&1
+lab_wait_for 5 state live
+ip_in host link set h0 down
+check "so does a host port whose other end went" lab_wait_for 5 state revoked
+check "and it is told as that" lab_wait_for 5 said 'port: hpf0 lost its carrier'
+stop
+
+start 'cleartext: revoke'
+in_dpu ping -c 1 -W 1 192.0.2.254 >/dev/null 2>&1
+check "cleartext that the last gate stops revokes" lab_wait_for 5 state revoked
+check "and is counted" lab_wait_for 5 said 'cleartext: [0-9]* frames stopped by the last gate of p0'
+stop
+
+start 'neighbour: revoke'
+check "a neighbour with another MAC revokes" lab_wait_for 5 state revoked
+stop
+done_testing
