@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Whole Debian systems of this machine's release for guests, with what the package needs. Source
+# lib/fetch.sh first. Functions print why they fail and return 1.
+
+# What a .deb depends on, as words for mmdebstrap's --include.
+vm_depends() { # DEB
+	dpkg-deb -f "$1" Depends | sed 's/([^)]*)//g; s/ //g; s/|[^,]*//g'
+}
+
+# vm_debian TARGET ARCH VARIANT PACKAGES [option of mmdebstrap…]
+vm_debian() {
+	local target=$1 arch=$2 variant=$3 packages=$4 codename mirrors list
+	shift 4
+	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	mirrors=$(vm_mirrors)
+	[[ -n $mirrors ]] || { echo "no Debian mirror is configured for apt on this machine"; return 1; }
+	mkdir -p "$VM_CACHE/tmp"
+	list=$(mktemp -p "$VM_CACHE/tmp")
+	awk '{ print "deb", $1, $2, "main" }' <<<"$mirrors" >"$list"
+	if ! timeout 1500 mmdebstrap --mode=root --variant="$variant" --architectures="$arch" \
+		--include="$packages" "$@" "$codename" "$target" "$list" >"$list.log" 2>&1; then
+		echo "mmdebstrap failed: $(grep -m 1 '^E:' "$list.log" || tail -n 1 "$list.log")"
+		rm -f "$list" "$list.log"
+		return 1
+	fi
+	rm -f "$list" "$list.log"
+}
+
+# The name in the cache of a system with these packages: another one when they change.
+vm_name() { # NAME PACKAGES
+	echo "$1-$(md5sum <<<"$2" | cut -c 1-8)"
+}
+# vm_cached, and those of other packages are removed.
+vm_once() { # NAME COMMAND…
+	local old
+	for old in "$VM_CACHE/${1%-*}"-*; do
+		[[ $old == "$VM_CACHE/$1" ]] || rm -rf "$old"
+	done
+	vm_cached "$@"
+}
