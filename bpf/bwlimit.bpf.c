@@ -10,6 +10,7 @@
 #include "lib/account.h"
 #include "lib/offload.h"
 #include "lib/tc.h"
+#include "lib/mtu.h"
 #include "lib/tunnel.h"
 #include "lib/uplink.h"
 #include "lib/xdp.h"
@@ -111,6 +112,7 @@ int bwl_tc_host(struct __sk_buff *skb)
 {
 	struct bwl_ctx c = { .len = skb->len };
 	int r = bwl_begin(&c, skb->ifindex, 1);
+	_Bool answered = 0;
 
 	skb->mark = 0; /* no host brings a mark */
 	if (r == BWL_R_NONE)
@@ -127,15 +129,21 @@ int bwl_tc_host(struct __sk_buff *skb)
 	if (r == BWL_R_NONE)
 		r = bwl_tc_way(&c);
 	if (r == BWL_R_NONE)
+		r = bwl_mtu_fits(&c, skb);
+	if (r == BWL_R_NONE)
 		r = bwl_tc_cost(&c, skb);
 	if (r == BWL_R_NONE)
 		r = bwl_charge(&c);
 	if (r == BWL_R_NONE)
+		r = bwl_mss(&c, skb);
+	if (r == BWL_R_NONE)
 		r = bwl_tc_send(&c, skb);
+	if (r == BWL_R_TOO_BIG)
+		answered = bwl_say_too_big(&c, skb);
 	if (r == BWL_R_NONE)
 		r = bwl_passed(&c);
 	bwl_end(&c, c.port_id, r);
-	return bwl_passes(r) ? TC_ACT_REDIRECT : TC_ACT_SHOT;
+	return bwl_passes(r) || answered ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }
 
 /* Uplink, XDP: drops early what is neither underlay, nor encrypted, nor a clear peer's. */

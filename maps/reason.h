@@ -41,8 +41,8 @@
 	  "")                                                                                    \
 	X(SOURCE_ROUTE, "source-route", 0, "IPv4 source route or IPv6 routing header", "")      \
 	X(EXT_HEADERS, "ext-headers", 0, "more extension headers than are followed", "")        \
-	X(TOO_BIG, "too-big", 0, "larger than the uplink's MTU and not a GSO packet",           \
-	  "lower the host's MTU")                                                                \
+	X(TOO_BIG, "too-big", 0, "does not fit the uplink's MTU, or the tunnel's; the host was told", \
+	  "lower the host's MTU, or raise the uplink's")                                          \
 	X(NO_PEER, "no-peer", 0, "no peer has this destination", "bwlimit-ctl peer add")        \
 	X(NO_GRANT, "no-grant", 0, "the peer has no grant", "bwlimit-ctl grant")                \
 	X(FROM, "from", 0, "the peer may not be used from this host port", "add it to from")    \

@@ -38,6 +38,7 @@ struct bwl_ctx {
 	__u32 slot;	/* generation */
 	__u32 len;	/* the frame as the hook saw it, bytes */
 	__u32 charge;	/* what it costs, bytes */
+	__u32 mtu;	/* largest layer 3 packet on its way; set by bwl_mtu_fits() */
 	__u32 port_id;
 	__u32 id;	/* peer; 0 none */
 	__u32 lost;	/* charged although refused */

@@ -71,7 +71,7 @@ static __always_inline _Bool bwl_device_sees(const struct bwl_pkt *k)
 /*
  * May XDP carry this packet to this peer? Not what TC does better or alone: tags are taken off
  * there, fragments of a multi-buffer frame (jumbo frames, a host's GSO packets over veth) are
- * charged there, and what is too big with ESP around it is answered there.
+ * charged there, what is too big with ESP around it is answered there, and a SYN's MSS is lowered there.
  */
 static __always_inline const struct bwl_tunnel *bwl_xdp_carries(struct bwl_ctx *c, __u32 id,
 								 __u32 linear)
@@ -80,7 +80,7 @@ static __always_inline const struct bwl_tunnel *bwl_xdp_carries(struct bwl_ctx *
 	__u32 most = c->base->mtu + sizeof(struct ethhdr);
 
 	if (!bwl_xdp_may_carry() || !bwl_read(c->ctl->tracked_until_s) || c->pkt.nvid || c->len != linear ||
-	    !bwl_device_sees(&c->pkt))
+	    !bwl_device_sees(&c->pkt) || (c->pkt.tcp_flags & BWL_TCP_SYN))
 		return 0;
 	if (!c->now_ns)
 		c->now_ns = bwl_now();

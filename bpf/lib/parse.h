@@ -27,18 +27,21 @@
 #define BWL_MAX_OFF 0xfff	/* no header starts beyond: keeps offsets bounded for the verifier */
 #define BWL_CNP_OPCODE 0x81	/* InfiniBand spec 1.4 A17.9.3: congestion notification */
 #define BWL_ROCE_PORT 4791
+#define BWL_TCP_SYN 0x02
 
 struct bwl_pkt {
 	__be32 saddr[4], daddr[4];	/* IPv4 as ::ffff:a.b.c.d */
 	__be16 sport, dport;
 	__u16 ethertype;		/* of layer 3, host byte order */
 	__u16 l3_off;
+	__u16 l4_off;			/* of the transport header; 0: a fragment, or none */
 	__u16 hdr_len;			/* from the frame's start to the end of the transport header */
 	__u16 vid[BWL_MAX_TAGS];	/* in the frame itself */
 	__u8 nvid;
 	__u8 family;			/* 4, 6 or 0 */
 	__u8 proto;			/* outermost transport; IPv6: after extension headers */
 	__u8 fragment;
+	__u8 df;			/* nobody may fragment it on the way: IPv4 with DF, IPv6 */
 	__u8 nd;			/* neighbour solicitation or advertisement, genuine in form */
 	__u8 arp;			/* Ethernet/IPv4 ARP, well-formed */
 	__u8 cnp;
@@ -108,6 +111,7 @@ static __always_inline int bwl_parse_ipopt(void *data, void *end, __u32 off, __u
 static __always_inline int bwl_parse_l4(struct bwl_pkt *k, void *data, void *end, __u32 off,
 					__u32 l4_len)
 {
+	k->l4_off = off;
 	k->hdr_len = off;
 	if (k->proto == IPPROTO_TCP) {
 		struct tcphdr *t = bwl_at(data, end, off, sizeof(*t));
@@ -168,6 +172,7 @@ static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *en
 	k->proto = ip->protocol;
 	k->fragment = (ip->frag_off & bwl_htons(0x3fff)) != 0; /* more fragments, or an offset */
 	k->plain = ihl == sizeof(*ip) && !k->fragment;
+	k->df = (ip->frag_off & bwl_htons(0x4000)) != 0;
 	k->hdr_len = off + ihl;
 	if (ihl > sizeof(*ip)) {
 		r = bwl_parse_ipopt(data, end, off + sizeof(*ip), off + ihl);
@@ -206,6 +211,7 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 	    left > frame_len - off - sizeof(*ip))
 		return BWL_R_MALFORMED;
 	k->family = 6;
+	k->df = 1;
 	__builtin_memcpy(k->saddr, &ip->saddr, 16);
 	__builtin_memcpy(k->daddr, &ip->daddr, 16);
 	next = ip->nexthdr;

@@ -9,6 +9,7 @@
 
 #define BWL_PULL 192		/* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
 #define BWL_TUNNEL_HDR 256	/* headers a segment of a GSO packet repeats when it may be a tunnel */
+#define BWL_PACKET_OTHERHOST 3
 #define BWL_AF_INET 2
 #define BWL_AF_INET6 10
 
@@ -146,6 +147,9 @@ static __always_inline int bwl_tc_encrypt(struct bwl_ctx *c, struct __sk_buff *s
 			return BWL_R_SEND;
 	}
 	skb->priority = c->id;
+	/* The kernel's own ICMP errors would go where routes lead: it makes none for such a packet. */
+	if (bpf_skb_change_type(skb, BWL_PACKET_OTHERHOST))
+		return BWL_R_SEND;
 	return bpf_redirect_neigh(c->out, 0, 0, 0) == TC_ACT_REDIRECT ? BWL_R_NONE : BWL_R_SEND;
 }
 

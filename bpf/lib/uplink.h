@@ -7,9 +7,9 @@
 #include "dest.h"
 #include "offload.h"
 #include "source.h"
+#include "mtu.h"
 #include "tc.h"
 
-#define BWL_TCP_SYN 0x02
 #define BWL_TCP_ACK 0x10
 
 static __always_inline _Bool bwl_port_is(__be16 port, __u16 a, __u16 b)
@@ -158,7 +158,9 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 		return r;
 	if (self)
 		return BWL_R_PASS_SELF;
-	r = bwl_tc_deliver(c, port);
+	r = bwl_mss(c, skb);
+	if (r == BWL_R_NONE)
+		r = bwl_tc_deliver(c, port);
 	return r == BWL_R_NONE ? BWL_R_PASS_ACCEPT : r;
 }
 

@@ -89,7 +89,9 @@ static inline const char *judge(const struct rig_packet *k, struct rig_result *r
 	rig_run(rig, k, r);
 	runs++;
 	assert_int_equal(r->counted, 1);
-	assert_int_equal(r->act, act_of(k, r->reason));
+	/* Refused for its size, a packet may come back as the message that says so (mtu_test.c). */
+	if (r->act != TC_ACT_REDIRECT || r->reason != BWL_R_TOO_BIG || k->prog != RIG_HOST)
+		assert_int_equal(r->act, act_of(k, r->reason));
 	return bwl_reason_name(r->reason);
 }
 

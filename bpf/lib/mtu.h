@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How large a packet may be on its way, asked before it is charged; and what the host is told
+ * when it is larger: "too big" (RFC 1191, RFC 8201), made here from the host's own packet and put
+ * back on the port it came from. The kernel's own would go where routes lead, which need not be
+ * the host. A SYN's MSS is lowered to what fits, for who listens to no such message.
+ */
+#ifndef BWL_MTU_H
+#define BWL_MTU_H
+
+#include "charge.h"
+#include "tc.h"
+
+#define BWL_ESP_MOST 85		/* bytes ESP adds: IPv6, UDP, SPI, sequence, AES-GCM's IV and ICV, padding */
+#define BWL_IP6_MTU 1280	/* every link carries so much (RFC 8200): the kernel fragments outside */
+#define BWL_QUOTED 64		/* bytes of the packet a message repeats: ports and sequence numbers */
+
+struct bwl_icmp {	/* of both families, as far as "too big" goes */
+	__u8 type, code;
+	__u16 check;
+	__be32 mtu;	/* IPv4: 16 bits unused, then 16 of it */
+};
+
+/* The largest inner packet of an encrypted peer: never above what the kernel finds. */
+static __always_inline __u32 bwl_inner_mtu(const struct bwl_ctx *c)
+{
+	const struct bwl_tunnel *tun;
+	__u32 id = c->id, more = 0;
+
+	if (c->peer->meta.path == BWL_PATH_CLEAR)
+		return c->base->mtu;
+	tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
+	if (tun)
+		more = bwl_read(tun->overhead);
+	if (!more)
+		more = BWL_ESP_MOST;
+	return c->base->mtu > more ? c->base->mtu - more : 0;
+}
+
+/*
+ * Each segment of a GSO packet must fit. Without DF the kernel fragments, ESP outside. The inner
+ * headers of a GSO packet that is a tunnel itself are not counted (no device hands up such a one):
+ * the kernel refuses it then, charged.
+ */
+static __always_inline int bwl_mtu_fits(struct bwl_ctx *c, const struct __sk_buff *skb)
+{
+	__u32 l3 = c->pkt.l3_off, len;
+
+	c->mtu = bwl_inner_mtu(c);
+	len = skb->gso_size ? skb->gso_size + c->pkt.hdr_len : c->len;
+	len = len > l3 ? len - l3 : 0;
+	if (len <= c->mtu)
+		return BWL_R_NONE;
+	if (c->pkt.family == 4 && !c->pkt.df)
+		return skb->gso_size || len <= c->base->mtu ? BWL_R_NONE : BWL_R_TOO_BIG;
+	if (c->pkt.family == 6 && len <= BWL_IP6_MTU && len <= c->base->mtu)
+		return BWL_R_NONE;
+	return BWL_R_TOO_BIG;
+}
+
+/* One's complement sum of 32-bit words to 16 bits. */
+static __always_inline __u16 bwl_fold(__s64 sum)
+{
+	__u32 s = (__u32)sum;
+
+	s = (s & 0xffff) + (s >> 16);
+	return (__u16)((s & 0xffff) + (s >> 16));
+}
+
+/*
+ * A TCP or UDP checksum that the kernel or the device has yet to fill in (CHECKSUM_PARTIAL: what
+ * a local or a GRO packet has) would change the quoted bytes after we have summed them. So its
+ * field gets the one value v that filling in leaves as it is: v = ~(rest + v), that is ~rest / 2,
+ * and halving in one's complement is a rotation.
+ */
+static __always_inline __u16 bwl_settled(__s64 rest)
+{
+	__u16 r = (__u16)~bwl_fold(rest);
+
+	return (__u16)(r >> 1 | r << 15);
+}
+
+/*
+ * Trims the frame to the part that is quoted and makes room of `more` bytes in front. Returns the
+ * quoted bytes' sum, or negative. What is of TCP or UDP (proto) begins after ip_len bytes.
+ */
+static __always_inline __s64 bwl_quote(struct __sk_buff *skb, __u8 *quote, __u8 proto,
+				       const __u32 ip_len, __u32 more)
+{
+	__u32 at = proto == IPPROTO_TCP ? ip_len + 16 : proto == IPPROTO_UDP ? ip_len + 6 : 0;
+	__u16 check = 0;
+	__s64 sum;
+
+	if (bpf_skb_change_tail(skb, ETH_HLEN + BWL_QUOTED, 0) ||
+	    bpf_skb_load_bytes(skb, ETH_HLEN, quote, BWL_QUOTED))
+		return -1;
+	if (at == ip_len + 16)
+		*(__u16 *)&quote[ip_len + 16] = 0;
+	if (at == ip_len + 6)
+		*(__u16 *)&quote[ip_len + 6] = 0;
+	if (at)
+		check = bwl_settled(bpf_csum_diff(0, 0, (__be32 *)&quote[ip_len], BWL_QUOTED - ip_len, 0));
+	sum = bpf_csum_diff(0, 0, (__be32 *)quote, BWL_QUOTED, check);
+	if (sum < 0 || bpf_skb_adjust_room(skb, more, BPF_ADJ_ROOM_MAC, 0))
+		return -1;
+	return at && bpf_skb_store_bytes(skb, ETH_HLEN + more + at, &check, 2, 0) ? -1 : sum;
+}
+
+/* To who sent it, in the name of who was to get it: addresses turned round. */
+static __always_inline int bwl_turn(struct __sk_buff *skb, struct ethhdr *eth, __u32 ip_off,
+				    __u32 ip_saddr, void *saddr, void *daddr, const __u32 len)
+{
+	return bpf_skb_load_bytes(skb, 0, eth->h_source, ETH_ALEN) ||
+	       bpf_skb_load_bytes(skb, ETH_ALEN, eth->h_dest, ETH_ALEN) ||
+	       bpf_skb_load_bytes(skb, ip_off + ip_saddr, daddr, len) ||
+	       bpf_skb_load_bytes(skb, ip_off + ip_saddr + len, saddr, len);
+}
+
+/* proto: whose checksum is where an unfragmented header without options has it; else 0. */
+BWL_GLOBAL int bwl_too_big4(struct __sk_buff *skb, __u32 mtu, __u8 proto)
+{
+	union {	/* one after the other: the stack is small */
+		__u8 quote[BWL_QUOTED];
+		struct { __u16 align; struct ethhdr eth; struct iphdr ip; struct bwl_icmp icmp; } to;
+	} u;
+	const __u32 more = sizeof(u.to.ip) + sizeof(u.to.icmp);
+	__s64 sum = bwl_quote(skb, u.quote, proto, sizeof(u.to.ip), more);
+
+	if (sum < 0)
+		return -1;
+	__builtin_memset(&u.to, 0, sizeof(u.to));
+	if (bwl_turn(skb, &u.to.eth, ETH_HLEN + more, 12, &u.to.ip.saddr, &u.to.ip.daddr, 4))
+		return -1;
+	u.to.eth.h_proto = bwl_htons(ETH_P_IP);
+	u.to.ip.version = 4;
+	u.to.ip.ihl = 5;
+	u.to.ip.tos = 0xc0;	/* as the kernel's errors: internetwork control */
+	u.to.ip.tot_len = bwl_htons(more + BWL_QUOTED);
+	u.to.ip.frag_off = bwl_htons(0x4000);
+	u.to.ip.ttl = 64;
+	u.to.ip.protocol = IPPROTO_ICMP;
+	u.to.ip.check = (__u16)~bwl_fold(bpf_csum_diff(0, 0, (__be32 *)&u.to.ip, sizeof(u.to.ip), 0));
+	u.to.icmp.type = 3;	/* destination unreachable: */
+	u.to.icmp.code = 4;	/* fragmentation needed and DF set */
+	u.to.icmp.mtu = bwl_htonl(mtu & 0xffff);
+	sum = bpf_csum_diff(0, 0, (__be32 *)&u.to.icmp, sizeof(u.to.icmp), (__u32)sum);
+	u.to.icmp.check = (__u16)~bwl_fold(sum);
+	return bpf_skb_store_bytes(skb, 0, &u.to.eth, ETH_HLEN + more, 0);
+}
+
+BWL_GLOBAL int bwl_too_big6(struct __sk_buff *skb, __u32 mtu, __u8 proto)
+{
+	union {
+		__u8 quote[BWL_QUOTED];
+		struct { __u16 align; struct ethhdr eth; struct ipv6hdr ip; struct bwl_icmp icmp; } to;
+	} u;
+	const __u32 more = sizeof(u.to.ip) + sizeof(u.to.icmp);
+	__s64 sum = bwl_quote(skb, u.quote, proto, sizeof(u.to.ip), more);
+	__be32 pseudo[2];
+
+	if (sum < 0)
+		return -1;
+	__builtin_memset(&u.to, 0, sizeof(u.to));
+	if (bwl_turn(skb, &u.to.eth, ETH_HLEN + more, 8, &u.to.ip.saddr, &u.to.ip.daddr, 16))
+		return -1;
+	u.to.eth.h_proto = bwl_htons(ETH_P_IPV6);
+	u.to.ip.version = 6;
+	u.to.ip.payload_len = bwl_htons(sizeof(u.to.icmp) + BWL_QUOTED);
+	u.to.ip.nexthdr = IPPROTO_ICMPV6;
+	u.to.ip.hop_limit = 255;
+	u.to.icmp.type = 2;	/* packet too big */
+	u.to.icmp.mtu = bwl_htonl(mtu < BWL_IP6_MTU ? BWL_IP6_MTU : mtu);
+	pseudo[0] = bwl_htonl(sizeof(u.to.icmp) + BWL_QUOTED);
+	pseudo[1] = bwl_htonl(IPPROTO_ICMPV6);
+	sum = bpf_csum_diff(0, 0, pseudo, sizeof(pseudo), (__u32)sum);
+	/* both addresses and, right behind them, the ICMP header */
+	sum = bpf_csum_diff(0, 0, (__be32 *)&u.to.ip.saddr, 32 + sizeof(u.to.icmp), (__u32)sum);
+	u.to.icmp.check = (__u16)~bwl_fold(sum);
+	return bpf_skb_store_bytes(skb, 0, &u.to.eth, ETH_HLEN + more, 0);
+}
+
+/* No error about an error, nor about a later fragment (RFC 1122; of IPv6 about those too). */
+static __always_inline _Bool bwl_may_answer(const struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	__u8 type = 0;
+
+	if (c->pkt.l3_off != ETH_HLEN)
+		return 0;
+	if (c->pkt.family == 4 && c->pkt.fragment)
+		return 0;
+	if (c->pkt.proto != IPPROTO_ICMP && c->pkt.proto != IPPROTO_ICMPV6)
+		return 1;
+	if (bpf_skb_load_bytes(skb, c->pkt.hdr_len, &type, 1))
+		return 0;
+	return c->pkt.family == 6 ? type >= 128 : type == 8 || type == 0 /* echo */;
+}
+
+/* At the host port, for a packet that may go but for its size. Shares the port's small limit. */
+static __always_inline _Bool bwl_say_too_big(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	__u32 usual = c->pkt.family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	__u8 proto = !c->pkt.fragment && c->pkt.l4_off == ETH_HLEN + usual ? c->pkt.proto : 0;
+	int r;
+
+	if (!c->mtu || !bwl_may_answer(c, skb))
+		return 0;
+	c->charge = ETH_HLEN + usual + sizeof(struct bwl_icmp) + BWL_QUOTED;
+	r = bwl_charge_one(c, &c->port->neighbour, BWL_R_NEIGHBOUR_RATE);
+	c->charge = 0;	/* the packet itself cost nothing */
+	if (r != BWL_R_NONE)
+		return 0;
+	r = c->pkt.family == 4 ? bwl_too_big4(skb, c->mtu, proto) : bwl_too_big6(skb, c->mtu, proto);
+	return !r && bpf_redirect(skb->ifindex, 0) == TC_ACT_REDIRECT;
+}
+
+/* The options are walked where the header ends by itself; who sends nonsense keeps it. */
+BWL_GLOBAL int bwl_mss_lower(struct __sk_buff *skb, __u32 l4_off, __u32 end, __u16 most)
+{
+	__u32 at = l4_off + sizeof(struct tcphdr);
+	__u8 o[4];
+	__u16 mss;
+	int i;
+
+	for (i = 0; i < 10 && at + 4 <= end; i++) {
+		if (bpf_skb_load_bytes(skb, at, o, 4) || o[0] == 0)
+			return 0;
+		if (o[0] == 1) {
+			at++;
+			continue;
+		}
+		if (o[0] != 2) {
+			if (o[1] < 2)
+				return 0;
+			at += o[1];
+			continue;
+		}
+		mss = (__u16)(o[2] << 8 | o[3]);
+		if (o[1] != 4 || mss <= most)
+			return 0;
+		/* At an odd offset the checksum has its bytes the other way round. */
+		if ((at - l4_off) & 1)
+			bpf_l4_csum_replace(skb, l4_off + 16, mss, most, 2);
+		else
+			bpf_l4_csum_replace(skb, l4_off + 16, bwl_htons(mss), bwl_htons(most), 2);
+		most = bwl_htons(most);
+		return bpf_skb_store_bytes(skb, at + 2, &most, 2, 0);
+	}
+	return 0;
+}
+
+static __always_inline int bwl_mss(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	__u32 fixed = sizeof(struct tcphdr) +
+		      (c->pkt.family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	__u32 mtu;
+
+	if (c->pkt.proto != IPPROTO_TCP || c->pkt.fragment || !(c->pkt.tcp_flags & BWL_TCP_SYN))
+		return BWL_R_NONE;
+	mtu = bwl_inner_mtu(c);
+	if (mtu <= fixed)
+		return BWL_R_NONE;
+	return bwl_mss_lower(skb, c->pkt.l4_off, c->pkt.hdr_len, (__u16)(mtu - fixed)) ? BWL_R_SEND
+										       : BWL_R_NONE;
+}
+
+#endif
