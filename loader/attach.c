@@ -124,14 +124,21 @@ int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct
 	const struct bwl_slot *s;
 	unsigned n = bwl_port_slots(kind, &s), i;
 	char why[BWL_WHY_LEN];
+	bool bonded;
 	int r;
 
+	/* A bond would run it on its members, which the programs do not know. */
+	bonded = !strcmp(d->kind, "bond") && a->xdp != BWL_XDP_KEEP && a->xdp != BWL_XDP_GENERIC;
+	if (bonded)
+		w.xdp = BWL_XDP_NONE;
 	r = may_register(l->pins, d, kind, e);
 	for (i = 0; !r && i < n; i++) {
 		struct bwl_hook_at at = { l->dir, d, s[i].hook, s[i].prog, l->ctl_id };
 
 		w.prog_fd = bwl_load_prog(l->skel, s[i].prog);
 		r = bwl_hook_attach(&at, &w, why, e);
+		if (!r && bonded && s[i].hook == BWL_HOOK_XDP)
+			snprintf(why, sizeof(why), "left out on a bond; TC enforces all of it");
 		if (!r && *why)
 			bwl_warn("%s: %s: %s", d->name, s[i].prog, why);
 		if (!r)

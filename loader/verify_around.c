@@ -32,16 +32,42 @@ static void check_forwarding(struct bwl_report *r, const struct bwl_netdev *d, s
 	}
 }
 
-static bool is_covered(const struct bwl_pins *p, const struct bwl_attach *a,
-		       const struct bwl_netdev *d)
+static const struct bwl_netdev *dev_of(const struct bwl_netdev *d, size_t n, uint32_t ifindex)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (d[i].ifindex == ifindex)
+			return &d[i];
+	return NULL;
+}
+
+static bool is_port(const struct bwl_pins *p, uint32_t ifindex)
 {
 	unsigned k;
 
-	if (d->loopback || !d->up)
-		return true;
 	for (k = 0; k < BWL_MAX_PORTS; k++)
-		if (p->dev[k].ifindex == d->ifindex)
+		if (p->dev[k].ifindex == ifindex)
 			return true;
+	return false;
+}
+
+/* A bond hands everything over; a bridge carries frames on by itself, without showing them. */
+static bool is_bonded_port(const struct bwl_pins *p, const struct bwl_netdev *d,
+			   const struct bwl_netdev *all, size_t n)
+{
+	const struct bwl_netdev *master = d->master ? dev_of(all, n, d->master) : NULL;
+
+	return master && !strcmp(master->kind, "bond") && is_port(p, master->ifindex);
+}
+
+static bool is_covered(const struct bwl_pins *p, const struct bwl_attach *a,
+		       const struct bwl_netdev *d, const struct bwl_netdev *all, size_t n)
+{
+	unsigned k;
+
+	if (d->loopback || !d->up || is_port(p, d->ifindex) || is_bonded_port(p, d, all, n))
+		return true;
 	for (k = 0; k < a->nmanagement; k++)
 		if (!strcmp(a->management[k], d->name))
 			return true;
@@ -56,7 +82,7 @@ static void check_uncovered(struct bwl_report *r, const struct bwl_pins *p,
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (is_covered(p, a, &d[i]))
+		if (is_covered(p, a, &d[i], d, n))
 			continue;
 		bad++;
 		bwl_check(r, BWL_FAIL, "set it down, attach it, or say --management DEV",
@@ -64,16 +90,6 @@ static void check_uncovered(struct bwl_report *r, const struct bwl_pins *p,
 	}
 	if (!bad)
 		bwl_check(r, BWL_OK, "", "every other device is down, loopback or management");
-}
-
-static const struct bwl_netdev *dev_of(const struct bwl_netdev *d, size_t n, uint32_t ifindex)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (d[i].ifindex == ifindex)
-			return &d[i];
-	return NULL;
 }
 
 static bool is_function(uint16_t flavour)

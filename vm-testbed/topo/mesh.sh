@@ -4,6 +4,7 @@
 # Two trays as they are used: bwlimit, charon with certificates of a CA in $MESH_CA, and the tracker
 # of SAs in each DPU. Source after tap.sh, topo/trays.sh and charon.sh; trays_up first.
 
+MESH_NET=192.0.2.	# the trays' underlay; 2001:db8:: is the other one
 MESH_IPSEC='ca: bwlimit.pem'	# keys of the policy's `ipsec`
 
 # The policy of a tray with the other one as its peer tray-N; extra: keys of that peer.
@@ -17,7 +18,7 @@ mesh_policy() { # tray "grant: {…}, …"
 	heartbeat: none
 	ipsec: { $MESH_IPSEC }
 	peers:
-	  - { name: tray-$other, addresses: [10.0.$other.0/24, "fd00:$other::/64"], ipsec: { remote: 192.0.2.$other }, $2 }
+	  - { name: tray-$other, addresses: [10.0.$other.0/24, "fd00:$other::/64"], ipsec: { remote: "$MESH_NET$other" }, $2 }
 	END
 }
 mesh_quietly() { "$@" >/dev/null 2>&1; }
