@@ -124,8 +124,17 @@ static void look(struct daemon *d)
 
 static int on_second(sd_event_source *s, uint64_t us, void *arg)
 {
+	struct daemon *d = arg;
+
 	(void)us;
-	look(arg);
+	look(d);
+	if (d->a.pins && !d->a.once) {
+		agent_tracking_update(&d->a);	/* also of a policy on trial */
+		if (bwl_pace_refresh(d->a.pins))
+			agent_log(LOG_WARNING, "pace", "%s", bwl_is_paced(d->a.pins)
+				  ? "every uplink has fq: mode shape paces"
+				  : "an uplink has no fq any more: mode shape polices");
+	}
 	return again(s, SECOND_US);
 }
 

@@ -247,6 +247,5 @@ int reconcile_run(struct reconcile *r)
 	e = (struct bwl_err){ 0 };
 	if (repair(r, &e))
 		agent_log_err(LOG_ERR, "policy", &e);
-	agent_tracking_update(r->a);
 	return err;
 }

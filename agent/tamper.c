@@ -77,6 +77,11 @@ static bool clamp(struct bwl_pins *p)
 	return beats;
 }
 
+static bool is_peer(uint32_t peer, const void *max)
+{
+	return peer && peer < *(const uint32_t *)max;
+}
+
 static void act(struct agent_tamper *t, enum bwl_tamper_input input, const char *what)
 {
 	uint64_t start = bwl_now_ns(), closed, kernel;
@@ -94,14 +99,14 @@ static void act(struct agent_tamper *t, enum bwl_tamper_input input, const char 
 		bwl_revoke(t->pins, NULL, &e);
 	closed = bwl_now_ns();
 	if (action == BWL_ACTION_REVOKE)
-		bwl_xfrm_drop(1, t->pins->schema.max_peers - 1, &sas, &e);
+		bwl_xfrm_drop(is_peer, &t->pins->schema.max_peers, &sas, &e);
 	kernel = bwl_now_ns();
 	agent_log(LOG_ALERT, "tamper", "%s: %s; action %s: map %.3f ms, %u SAs of the kernel %.3f ms",
 		  bwl_tamper_name(input), what, bwl_action_name(action), (double)(closed - start) / 1e6,
 		  sas.sas, (double)(kernel - closed) / 1e6);
 	if (action != BWL_ACTION_REVOKE || !t->pins->ctl->tunnel)
 		return;
-	if (bwl_ipsec_drop_peers(NULL, NULL, 0, CHARON_NS, &charon, &e))
+	if (bwl_ipsec_drop_peers(NULL, NULL, 0, true, CHARON_NS, &charon, &e))
 		agent_log_err(LOG_WARNING, "tamper", &e);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "ipsec.h"
+#include "ipsec/revoke.h"
 #include "ipsec/sas.h"
 
 #define TIMEOUT_NS 10000000000ULL
@@ -33,8 +34,8 @@ static bool is_named(const char *name, int argc, char **argv)
 	return !argc;
 }
 
-int ctl_ipsec_number(struct ctl *c, const struct ctl_view *v, const struct bwl_policy *pol, int argc,
-		     char **argv, struct ipsec_numbers *ret)
+int ctl_ipsec_number(struct ctl *c, const struct ctl_view *v, const struct bwl_policy *pol, bool strict,
+		     int argc, char **argv, struct ipsec_numbers *ret)
 {
 	int r = 0;
 
@@ -50,6 +51,10 @@ int ctl_ipsec_number(struct ctl *c, const struct ctl_view *v, const struct bwl_p
 		if (!*x->ipsec_remote || !is_named(x->name, argc, argv))
 			continue;
 		id = v ? bwl_peer_id(v->pins, &v->gen, x->name) : ret->peers + 1;
+		if (!id && !strict) {
+			ret->unknown++;
+			continue;
+		}
 		if (!id) {
 			bwl_fail(&c->err, ENOENT, "peer %s is not in the policy in force", x->name);
 			r = bwl_hint(&c->err, "bwlimit-ctl policy apply FILE comes first");
@@ -75,8 +80,8 @@ static int number(struct ctl *c, const struct bwl_policy *pol, bool pins_needed,
 	if (r && (pins_needed || (r != -ENOENT && r != -EACCES && r != -EPERM)))
 		return r;
 	if (r)
-		return ctl_ipsec_number(c, NULL, pol, argc, argv, ret);
-	r = ctl_ipsec_number(c, &v, pol, argc, argv, ret);
+		return ctl_ipsec_number(c, NULL, pol, true, argc, argv, ret);
+	r = ctl_ipsec_number(c, &v, pol, true, argc, argv, ret);
 	ctl_view_close(&v);
 	return r;
 }
@@ -154,9 +159,10 @@ static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
 		       const struct bwl_ipsec_load_report *rep, const struct ipsec_numbers *n)
 {
 	if (c->json) {
-		ctl_json_print(json_pack("{s:s,s:b,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}",
+		ctl_json_print(json_pack("{s:s,s:b,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}",
 			"charon", caps->version, "mlkem", caps->mlkem, "packet_offload", caps->packet,
-			"connections", rep->loaded, "unloaded", rep->unloaded, "revoked", n->revoked,
+			"connections", rep->loaded, "unloaded", rep->unloaded,
+			"stale_sas_ended", rep->stale, "revoked", n->revoked,
 			"certificates", rep->certs, "crls", rep->crls, "keys", rep->keys,
 			"old_keys_unloaded", rep->old_keys, "initiated", rep->initiated, "ppks", rep->secrets));
 		return;
@@ -168,8 +174,37 @@ static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
 	       rep->certs, CTL_S(rep->certs), rep->crls, CTL_S(rep->crls), rep->keys,
 	       CTL_S(rep->keys), rep->old_keys, CTL_S(rep->old_keys), rep->secrets,
 	       CTL_S(rep->secrets));
+	if (rep->stale)
+		printf("  SAs ended that were made for what a peer was before: %u\n", rep->stale);
 	if (n->revoked)
 		printf("  left out because they are revoked, until `bwlimit-ctl grant`: %u\n", n->revoked);
+}
+
+/* Loading takes its time: what was revoked meanwhile goes again. */
+static int drop_revoked(struct ctl *c, const struct ipsec_place *p, const struct bwl_policy *pol,
+			const struct ipsec_numbers *n)
+{
+	const char **name = calloc(pol->npeers + 1, sizeof(*name));
+	struct bwl_ipsec_drop d;
+	const struct bwl_peer *body;
+	struct ctl_view v;
+	size_t k = 0, i;
+	int r;
+
+	if (!name)
+		return bwl_fail(&c->err, ENOMEM, "out of memory");
+	r = ctl_view_open(c, false, &v);
+	for (i = 0; !r && i < pol->npeers; i++) {
+		body = n->if_id[i] ? ctl_view_peer(&v, n->if_id[i]) : NULL;
+		if (body && ctl_grant_state(&v, n->if_id[i], body) == CTL_REVOKED)
+			name[k++] = pol->peers[i].name;
+	}
+	if (!r)
+		ctl_view_close(&v);
+	if (!r && k)
+		r = bwl_ipsec_drop_peers(p->vici, name, k, false, p->timeout_ns, &d, &c->err);
+	free(name);
+	return r;
 }
 
 static int ipsec_load(struct ctl *c, int argc, char **argv)
@@ -204,6 +239,8 @@ static int ipsec_load(struct ctl *c, int argc, char **argv)
 		flags |= BWL_IPSEC_START;
 	if (!r)
 		r = bwl_ipsec_load(v, tree, p.dir, flags, &rep, &c->err);
+	if (!r)
+		r = drop_revoked(c, &p, pol, &n);
 	if (!r) {
 		bwl_audit("ipsec load %s: %u connections, %u unloaded", argv[0], rep.loaded,
 			  rep.unloaded);

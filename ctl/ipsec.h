@@ -24,6 +24,7 @@ int ctl_ipsec_place(struct ctl *c, struct ipsec_place *p);
 struct ipsec_numbers {
 	uint32_t *if_id;	/* by index of peer; 0: not to be loaded */
 	unsigned peers, revoked;
+	unsigned unknown;	/* not in the policy in force; strict: an error */
 	bool by_mark;		/* the tunnel device is a plain one */
 	bool numbered;		/* in order of the file, because there are no pins */
 };
@@ -31,7 +32,7 @@ struct ipsec_numbers {
  * The ids of the pins, of the peers in names or of all: what the data plane and the interfaces go by.
  * v NULL: no pins. The caller frees if_id.
  */
-int ctl_ipsec_number(struct ctl *c, const struct ctl_view *v, const struct bwl_policy *pol, int argc,
-		     char **argv, struct ipsec_numbers *ret);
+int ctl_ipsec_number(struct ctl *c, const struct ctl_view *v, const struct bwl_policy *pol, bool strict,
+		     int argc, char **argv, struct ipsec_numbers *ret);
 
 #endif

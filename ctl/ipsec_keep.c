@@ -27,6 +27,7 @@ struct keep {
 	uint64_t policy_stamp, creds_stamp, maps_stamp;	/* of what is loaded */
 	uint64_t retry_ns, wait_ns;
 	struct bwl_err told;	/* the last error: once is enough */
+	struct bwl_err file_told;
 };
 
 static uint64_t mix(uint64_t h, const void *data, size_t n)
@@ -65,13 +66,16 @@ static uint64_t creds_stamp(const struct keep *k)
 	return h;
 }
 
-/* Of ids, edits and revocations. */
+/* Of ids, edits, revocations, and the sort of the tunnel device. */
 static uint64_t maps_stamp(const struct keep *k)
 {
 	const struct bwl_pins *p = k->view.pins;
 	uint32_t generation = *(const volatile __u32 *)&p->ctl->generation;
 	uint64_t h = mix(1, &generation, sizeof(generation));
 
+	bool by_mark = bwl_is_by_mark(p);
+
+	h = mix(h, &by_mark, sizeof(by_mark));
 	h = mix(h, &p->ctl->revoked_all, sizeof(p->ctl->revoked_all));
 	h = mix(h, &k->view.gen.slot, sizeof(k->view.gen.slot));
 	return mix(h, p->gate, p->schema.max_peers * sizeof(*p->gate));
@@ -118,13 +122,21 @@ static bool has_sa(uint32_t id, void *arg)
 	       (*(const volatile __u8 *)&p->tunnel[id].flags & BWL_TUN_SA);
 }
 
+/* A file that is not in force yet is waited for. */
 static int read_policy(struct keep *k)
 {
+	struct ipsec_numbers n = { 0 };
 	struct bwl_policy *pol;
 	int r = bwl_policy_load(k->file, bwl_now_ns(), time(NULL), &pol, &k->c->err);
 
 	if (r)
 		return r;
+	r = ctl_ipsec_number(k->c, &k->view, pol, true, 0, NULL, &n);
+	free(n.if_id);
+	if (r) {
+		bwl_policy_free(pol);
+		return r;
+	}
 	bwl_policy_free(k->pol);
 	k->pol = pol;
 	return 0;
@@ -139,7 +151,7 @@ static int load(struct keep *k, struct bwl_vici *v)
 	json_t *tree = NULL;
 	int r;
 
-	r = ctl_ipsec_number(k->c, &k->view, k->pol, 0, NULL, &n);
+	r = ctl_ipsec_number(k->c, &k->view, k->pol, false, 0, NULL, &n);
 	if (!r)
 		r = bwl_ipsec_caps_ask(v, &caps, &k->c->err);
 	if (!r)
@@ -188,6 +200,13 @@ static int with_charon(struct keep *k, struct bwl_vici *v, bool changed, bool *d
 	return r;
 }
 
+static void tell_file(struct keep *k)
+{
+	if (strcmp(k->file_told.text, k->c->err.text))
+		bwl_warn("%s: %s; what was read before stays", k->file, k->c->err.text);
+	k->file_told = k->c->err;
+}
+
 /* One look at everything. *did: something was loaded: what holds is looked at again at once. */
 static int turn(struct keep *k, bool *did)
 {
@@ -202,6 +221,11 @@ static int turn(struct keep *k, bool *did)
 	changed = policy != k->policy_stamp || creds != k->creds_stamp || maps != k->maps_stamp;
 	if (policy != k->policy_stamp || !k->pol)
 		r = read_policy(k);
+	if (r && k->pol) {	/* half written, or ahead: revocations and a new charon do not wait for it */
+		tell_file(k);
+		policy = k->policy_stamp;
+		r = 0;
+	}
 	if (!r)
 		r = bwl_vici_open(k->place.vici, k->place.timeout_ns, &v, &k->c->err);
 	if (!r) {

@@ -75,34 +75,41 @@ static void record(const struct order *o)
 		bwl_audit("revoke %s", o->name[i]);
 }
 
-static void drop_kernel(struct order *o, const uint32_t *id, size_t n)
+/* Peers whose SAs end: by id, for the kernel, and by name, for charon. */
+struct ended {
+	bool *id;	/* [max] */
+	const char **name;
+	size_t n;
+	uint32_t max;	/* peers of the pins */
+};
+
+static bool is_ended(uint32_t peer, const void *arg)
 {
-	struct bwl_xfrm_dropped d;
+	const struct ended *x = arg;
+
+	return peer < x->max && x->id[peer];
+}
+
+/* Again after charon: what it made in between. The second look's word counts. */
+static void drop_kernel(struct order *o, const struct ended *x)
+{
+	struct bwl_xfrm_dropped d = { 0 };
 	struct bwl_err e = { 0 };
 	uint64_t start = clock_ns();
-	int r = 0;
 
 	o->kernel_why[0] = '\0';
-	if (o->all) {
-		r = bwl_xfrm_drop(1, o->pins->schema.max_peers - 1, &d, &e);
-		o->kernel.sas += d.sas;
-		o->kernel.policies += d.policies;
-	}
-	for (size_t i = 0; !r && i < n; i++) {
-		r = bwl_xfrm_drop(id[i], id[i], &d, &e);
-		o->kernel.sas += d.sas;
-		o->kernel.policies += d.policies;
-	}
-	if (r)
+	if (bwl_xfrm_drop(is_ended, x, &d, &e))
 		snprintf(o->kernel_why, sizeof(o->kernel_why), "%.159s", e.text);
+	o->kernel.sas += d.sas;
+	o->kernel.policies += d.policies;
 	o->kernel_ns += clock_ns() - start;
 }
 
-static void drop_charon(struct order *o, const char *const *peer, size_t n)
+static void drop_charon(struct order *o, const struct ended *x)
 {
 	struct bwl_err e = { 0 };
 	uint64_t start = clock_ns();
-	int r = bwl_ipsec_drop_peers(o->vici, peer, o->all ? 0 : n, o->timeout_ns, &o->charon, &e);
+	int r = bwl_ipsec_drop_peers(o->vici, x->name, x->n, o->all, o->timeout_ns, &o->charon, &e);
 
 	if (r)
 		snprintf(o->charon_why, sizeof(o->charon_why), "%.200s%s", e.text, o->charon.posted
@@ -110,54 +117,74 @@ static void drop_charon(struct order *o, const char *const *peer, size_t n)
 	o->charon_ns = clock_ns() - start;
 }
 
-/* Of the peers that were revoked in the map, those with SAs. */
-static size_t encrypted_ones(struct order *o, const char **peer, uint32_t *id)
+/* Both generations: under a trial (--confirm) either may be the one that stays. */
+static bool is_encrypted(const struct ctl_view *v, uint32_t id)
 {
-	struct ctl_view v = { .pins = o->pins, .now_ns = bwl_now_ns() };
-	uint32_t slot = bwl_active_slot(o->pins, v.now_ns);
+	const struct bwl_tunnel *t = &v[0].pins->tunnel[id];
 	const struct bwl_peer *body;
-	size_t n = 0;
+	bool yes = t->flags || t->spi_out || t->spi_in;
 
-	if (bwl_gen_open(o->pins, slot, &v.gen, NULL))
-		return 0;
-	v.has_gen = true;
-	for (uint32_t i = 1; o->all && !o->encrypted && i < o->pins->schema.max_peers; i++) {
-		body = o->pins->name[i].name[0] ? ctl_view_peer(&v, i) : NULL;
-		o->encrypted = body && body->meta.path != BWL_PATH_CLEAR;
+	for (uint32_t slot = 0; !yes && slot < BWL_GENERATIONS; slot++) {
+		body = v[slot].has_gen ? ctl_view_peer(&v[slot], id) : NULL;
+		yes = body && body->meta.path != BWL_PATH_CLEAR;
 	}
-	for (size_t i = 0; i < o->n; i++) {
-		uint32_t x = bwl_peer_id(o->pins, &v.gen, o->name[i]);
+	return yes;
+}
 
-		body = x ? ctl_view_peer(&v, x) : NULL;
-		if (!body || body->meta.path == BWL_PATH_CLEAR)
+static bool is_revoked_here(const struct order *o, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < o->n; i++)
+		if (!strcmp(o->name[i], name))
+			return true;
+	return o->all;
+}
+
+/* By the names of the maps, not by a policy: SAs may be left of a peer that is in none any more. */
+static void find_ended(struct order *o, struct ended *x)
+{
+	struct ctl_view v[BWL_GENERATIONS] = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < BWL_GENERATIONS; i++) {
+		v[i].pins = o->pins;
+		v[i].has_gen = !bwl_gen_open(o->pins, i, &v[i].gen, NULL);
+	}
+	for (i = 1; i < x->max; i++) {
+		const char *name = o->pins->name[i].name;
+
+		if (!*name || !is_revoked_here(o, name))
 			continue;
-		peer[n] = o->name[i];
-		id[n++] = x;
+		x->id[i] = true;
+		if (is_encrypted(v, i))
+			x->name[x->n++] = name;
 	}
-	o->encrypted |= n > 0;
-	bwl_gen_close(&v.gen);
-	return n;
+	for (i = 0; i < BWL_GENERATIONS; i++)
+		if (v[i].has_gen)
+			bwl_gen_close(&v[i].gen);
 }
 
 static void end_sas(struct order *o)
 {
-	const char **peer = calloc(o->n + 1, sizeof(*peer));
-	uint32_t *id = calloc(o->n + 1, sizeof(*id));
-	size_t n;
+	struct ended x = { .max = o->pins->schema.max_peers };
 
-	if (!peer || !id)
+	x.id = calloc(x.max, sizeof(*x.id));
+	x.name = calloc(x.max, sizeof(*x.name));
+	if (!x.id || !x.name)
 		abort();
-	n = encrypted_ones(o, peer, id);
+	find_ended(o, &x);
+	o->encrypted = x.n;
 	if (o->encrypted) {
-		drop_kernel(o, id, n);
+		drop_kernel(o, &x);
 		record(o);
-		drop_charon(o, peer, n);
-		drop_kernel(o, id, n);
+		drop_charon(o, &x);
+		drop_kernel(o, &x);
 	} else {
 		record(o);
 	}
-	free(peer);
-	free(id);
+	free(x.id);
+	free(x.name);
 }
 
 static json_t *step(const char *name, uint64_t ns, const char *why, json_t *more)
@@ -233,6 +260,9 @@ static int revoke(struct ctl *c, int argc, char **argv)
 		print_json(&o);
 	else if (!r)
 		print_text(&o);
+	if (!r && *o.kernel_why)	/* charon alone makes nothing that passes a closed map */
+		r = bwl_fail(&c->err, EIO, "the grant is revoked; its SAs are still in the kernel: %s",
+			     o.kernel_why);
 	free(o.name);
 	bwl_pins_close(o.pins);
 	return r;

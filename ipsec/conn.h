@@ -47,6 +47,7 @@ struct bwl_ipsec_load_report {
 	unsigned certs, keys, crls, secrets;	/* sent to charon */
 	unsigned loaded, failed, unloaded;	/* connections */
 	unsigned old_keys;			/* unloaded: no longer in the folder */
+	unsigned stale;				/* IKE_SAs ended: made for what the peer was before */
 	unsigned initiated;			/* by us, not by charon itself */
 };
 /*

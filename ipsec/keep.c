@@ -6,6 +6,7 @@
 #include "idle.h"
 #include "ipsec/keep.h"
 #include "ipsec/sas.h"
+#include "ipsec/stale.h"
 
 struct bwl_keep {
 	json_t *wait[2];	/* by name of connection: { next, wait } in ns; without an SA, with one of charon's only */
@@ -74,20 +75,6 @@ static bool is_due(json_t *waits, const char *name, uint64_t now, uint64_t first
 	return due;
 }
 
-/* The peer's id: its mark where there is one ("7/0x3fffff"), else its if_id. */
-static uint32_t peer_id_of(json_t *conn)
-{
-	const char *name, *mark;
-	json_t *child;
-
-	json_object_foreach(json_object_get(conn, "children"), name, child) {
-		mark = bwl_vici_text(child, "mark_out");
-		return *mark ? (uint32_t)strtoul(mark, NULL, 10)
-			     : (uint32_t)bwl_vici_number(child, "if_id_out");
-	}
-	return 0;
-}
-
 /* Gone meanwhile (revoked, rekeyed by the other side) is no error of ours. */
 static int do_one(struct bwl_vici *v, const char *peer, bool rekey, struct bwl_err *e)
 {
@@ -105,7 +92,7 @@ static int one(struct bwl_keep *k, struct bwl_vici *v, const struct bwl_idle_loo
 	int r;
 
 	json_object_del(k->wait[!up], name);
-	if (up && (!seen->has_sa || seen->has_sa(peer_id_of(conn), seen->arg))) {
+	if (up && (!seen->has_sa || seen->has_sa(bwl_ipsec_peer_id(conn), seen->arg))) {
 		json_object_del(k->wait[up], name);
 		return 0;
 	}

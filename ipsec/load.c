@@ -8,6 +8,7 @@
 #include <time.h>
 #include "idle.h"
 #include "ipsec/sas.h"
+#include "ipsec/stale.h"
 #include "pki_file.h"
 
 #define MAX_FILE 65535	/* one value of a VICI message */
@@ -390,6 +391,8 @@ int bwl_ipsec_load(struct bwl_vici *v, json_t *tree, const char *dir, unsigned f
 			ret->loaded++;
 		}
 	}
+	if (!r)
+		r = bwl_ipsec_end_stale(v, tree, &ret->stale, e);
 	if (!r && flags & BWL_IPSEC_START)
 		r = start_idle(&j, conns, had);
 	json_decref(had);

@@ -231,11 +231,11 @@ static int timed(int (*step)(struct drop *d), struct drop *d, uint64_t *ret_ns)
 	return r;
 }
 
-int bwl_ipsec_drop_peers(const char *socket, const char *const *peers, size_t npeers,
+int bwl_ipsec_drop_peers(const char *socket, const char *const *peers, size_t npeers, bool all,
 			 uint64_t timeout_ns, struct bwl_ipsec_drop *ret, struct bwl_err *e)
 {
 	uint64_t from = mono_ns();
-	struct drop d = { .names = json_object(), .all = !npeers, .ret = ret, .e = e };
+	struct drop d = { .names = json_object(), .all = all, .ret = ret, .e = e };
 	char name[BWL_IPSEC_NAME];
 	int r;
 

@@ -321,6 +321,9 @@ int bwl_track_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
 		id = m->policy.peer;
 		r = device_news(t, m);
 	}
+	/* On a plain interface the end of an inbound SA does not say whose it was. */
+	if (!id && m->kind == BWL_XFRM_SA_GONE && m->sa.if_id == BWL_TUN_IF_ID)
+		bwl_track_lost(t);
 	if (!r)
 		r = slot_of(t, id, &s);
 	if (!r && s)

@@ -115,13 +115,15 @@ struct bwl_xfrm_default { bool known, blocks_in, blocks_fwd, blocks_out; };
 int bwl_xfrm_default_get(struct bwl_xfrm_default *ret, struct bwl_err *e);
 
 /*
- * xfrm_drop.c: revocation. Removes every SA and then every policy of the peers first … last (one
- * peer: the same twice), and looks again until none is left: -EBUSY when something makes new ones
+ * xfrm_drop.c: revocation. Removes every SA and then every policy of the peers that are
+ * wanted, in one look for all of them, and looks again until none is left: -EBUSY when something makes new ones
  * faster. Asks nobody but the kernel. SAs go first: a policy without an SA lets nothing out,
  * also in a device, while an SA without its policy may be passed by.
  */
 struct bwl_xfrm_dropped { uint32_t sas, policies; };
-int bwl_xfrm_drop(uint32_t first, uint32_t last, struct bwl_xfrm_dropped *ret, struct bwl_err *e);
+typedef bool (*bwl_xfrm_wanted)(uint32_t peer, const void *arg);
+int bwl_xfrm_drop(bwl_xfrm_wanted wanted, const void *arg, struct bwl_xfrm_dropped *ret,
+		  struct bwl_err *e);
 
 /*
  * What protects when an SA is gone. Beneath a SA in software or with crypto offload that is the

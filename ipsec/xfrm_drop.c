@@ -12,7 +12,8 @@
 
 /* Requests, one after the other. The kernel carries out all of a datagram before send() returns. */
 struct pile {
-	uint32_t first, last;
+	bwl_xfrm_wanted wanted;
+	const void *arg;
 	char *buf;
 	size_t len, room;
 	uint32_t n;
@@ -61,7 +62,7 @@ static int put_sa(const struct bwl_xfrm_msg *m, void *arg)
 	void *body;
 
 	/* without an SPI it is the kernel's own request for an SA: no key, no name to remove it by */
-	if (m->kind != BWL_XFRM_SA || sa->peer < p->first || sa->peer > p->last || !sa->spi)
+	if (m->kind != BWL_XFRM_SA || !p->wanted(sa->peer, p->arg) || !sa->spi)
 		return 0;
 	h = put(p, XFRM_MSG_DELSA, sizeof(*id), &body);
 	if (!h)
@@ -90,7 +91,7 @@ static int put_policy(const struct bwl_xfrm_msg *m, void *arg)
 	void *body;
 
 	/* socket policies have no direction of ours, and no if_id */
-	if (m->kind != BWL_XFRM_POLICY || q->peer < p->first || q->peer > p->last || !q->dir)
+	if (m->kind != BWL_XFRM_POLICY || !p->wanted(q->peer, p->arg) || !q->dir)
 		return 0;
 	h = put(p, XFRM_MSG_DELPOLICY, sizeof(*id), &body);
 	if (!h)
@@ -136,9 +137,10 @@ static int send_all(const struct pile *p)
 	return r;
 }
 
-static int drop_kind(uint32_t first, uint32_t last, bool sas, uint32_t *ret_n, struct bwl_err *e)
+static int drop_kind(bwl_xfrm_wanted wanted, const void *arg, bool sas, uint32_t *ret_n,
+		     struct bwl_err *e)
 {
-	struct pile p = { .first = first, .last = last };
+	struct pile p = { .wanted = wanted, .arg = arg };
 	int r;
 
 	r = sas ? bwl_xfrm_dump_sas(put_sa, &p, e) : bwl_xfrm_dump_policies(put_policy, &p, e);
@@ -154,16 +156,17 @@ static int drop_kind(uint32_t first, uint32_t last, bool sas, uint32_t *ret_n, s
 	return r;
 }
 
-int bwl_xfrm_drop(uint32_t first, uint32_t last, struct bwl_xfrm_dropped *ret, struct bwl_err *e)
+int bwl_xfrm_drop(bwl_xfrm_wanted wanted, const void *arg, struct bwl_xfrm_dropped *ret,
+		  struct bwl_err *e)
 {
 	struct bwl_xfrm_dropped all = { 0 };
 	uint32_t sas = 1, policies = 1;
 	int r = 0, round;
 
 	for (round = 0; !r && sas + policies && round < ROUNDS; round++) {
-		r = drop_kind(first, last, true, &sas, e);
+		r = drop_kind(wanted, arg, true, &sas, e);
 		if (!r)
-			r = drop_kind(first, last, false, &policies, e);
+			r = drop_kind(wanted, arg, false, &policies, e);
 		all.sas += sas;
 		all.policies += policies;
 	}

@@ -294,8 +294,10 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, const struct bwl
 		r = bwl_attach_port(l, a, &host[i], BWL_PORT_HOST, e);
 	if (!r && l->tunnel)
 		r = bwl_tunnel_attach(l, a, e);
-	if (!r)
+	if (!r) {
+		bwl_pace_refresh(l->pins);
 		r = bwl_attach_pin_progs(l, e);
+	}
 	if (!r)
 		r = bwl_load_share(l->dir, e);
 	return r || !pol ? r : publish(l, a, pol, e);

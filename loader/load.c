@@ -97,6 +97,25 @@ uint32_t bwl_map_id(int fd)
 	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
 }
 
+/* Is the tunnel device in use a plain one? Programs of the other sort would refuse all of its packets. */
+static bool pinned_plain(const char *dir)
+{
+	struct bwl_dev dev = { 0 };
+	bool plain = false;
+	char path[240];
+	uint32_t i;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/maps/%s", dir, bwl_pin_name(BWL_PIN_dev));
+	fd = bpf_obj_get(path);
+	for (i = 0; fd >= 0 && i < BWL_MAX_PORTS; i++)
+		if (!bpf_map_lookup_elem(fd, &i, &dev) && dev.ifindex && dev.kind == BWL_PORT_TUNNEL)
+			plain = dev.flags & BWL_DEV_PLAIN;
+	if (fd >= 0)
+		close(fd);
+	return plain;
+}
+
 /* Every map must have its pin: one that is made anew beside old ones would forget what was spent. */
 static bool all_pinned(const char *dir)
 {
@@ -271,6 +290,19 @@ int bwl_load_generic(struct bwl_load *l, const char *prog, struct bwl_err *e)
 	return r ? r : bwl_load_prog(l->generic, prog);
 }
 
+/* ESP carries its upper bits, with the peer's id below. Maps of an older version may have none. */
+static int draw_tag(uint32_t *tag, struct bwl_err *e)
+{
+	uint32_t fresh = *tag;
+
+	while (!(fresh & ~BWL_MARK_ID))
+		if (getrandom(&fresh, sizeof(fresh), 0) < 0)
+			return bwl_fail(e, errno, "no randomness for the tag: %s", strerror(errno));
+	if (*tag != fresh)
+		*tag = fresh;
+	return 0;
+}
+
 /* What a new set of maps says before anybody may believe it; the schema's magic comes last. */
 static int write_first_words(struct bwl_load *l, const struct bwl_make *m, struct bwl_err *e)
 {
@@ -284,9 +316,8 @@ static int write_first_words(struct bwl_load *l, const struct bwl_make *m, struc
 
 	for (i = 0; i < BWL_SCHEDS; i++)
 		c.sched[i] = (struct bwl_sched){ BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS };
-	while (!(c.tag & ~BWL_MARK_ID))	/* ESP carries the upper bits where marks tell peers apart */
-		if (getrandom(&c.tag, sizeof(c.tag), 0) < 0)
-			return bwl_fail(e, errno, "no randomness for the tag: %s", strerror(errno));
+	if (draw_tag(&c.tag, e))
+		return -EIO;
 	if (bpf_map__update_elem(l->skel->maps.bwl_ctl_v1, &zero, sizeof(zero), &c, sizeof(c), 0) ||
 	    bpf_map__update_elem(l->skel->maps.bwl_schema_v1, &zero, sizeof(zero), &s, sizeof(s), 0))
 		return bwl_fail(e, errno, "cannot write the control words: %s", strerror(errno));
@@ -321,6 +352,7 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_di
 	}
 	if (l->reused) {
 		l->tunnel |= pinned_tunnel(l->dir);
+		l->by_mark |= pinned_plain(l->dir);
 		return 0;
 	}
 	if (!m) {
@@ -372,6 +404,8 @@ int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err
 		r = write_first_words(l, m, e);
 	if (!r)
 		r = bwl_pins_open(l->dir, true, &l->pins, e);
+	if (!r)
+		r = draw_tag(&l->pins->ctl->tag, e);
 	if (r)
 		return r;
 	l->pins->dir_fd = dup(l->dir_fd);	/* the lock is ours already, for the whole run */

@@ -25,6 +25,10 @@ int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e);
 void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bwl_attach *a,
 		       const struct bwl_netdev *d, size_t n);
 
+/* The tunnel device, its routes, who tracks SAs, and fq. */
+void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_gen *g,
+		       uint64_t now);
+
 /* Everything, one line a check. Returns the number of failed checks, or negative. */
 int bwl_verify(struct bwl_attach *a, struct bwl_err *e);
 /* verify, and when it is clean the host ports up. */

@@ -46,7 +46,7 @@ BWL_ASSERT_SIZE(struct bwl_control, 128);
 
 enum bwl_dev_flags {
 	BWL_DEV_PLAIN = 1 << 1,	/* the tunnel device: SAs are told apart by marks (tunnel.h) */
-	BWL_DEV_FQ = 1 << 0,	/* departure times are kept: root qdisc fq, or mq with fq below */
+	BWL_DEV_FQ = 1 << 0,	/* every uplink keeps departure times: root qdisc fq, or mq with fq below */
 };
 
 /* bwl_dev_v1[port id]: user space (loader) writes. What is attached under that port id. */

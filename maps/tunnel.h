@@ -22,7 +22,7 @@
 
 enum bwl_tunnel_flags {
 	BWL_TUN_SA = 1 << 0,		/* an outbound SA and a policy that demands it */
-	BWL_TUN_SA_IN = 1 << 1,		/* an inbound SA */
+	BWL_TUN_SA_IN = 1 << 1,		/* an inbound SA, from the peer's DPU: what comes out is taken */
 	BWL_TUN_BENEATH = 1 << 2,	/* packet offload by the peer's uplink, which itself drops what
 					 * it has no policy for: cleartext may be sent straight to it */
 	BWL_TUN_XDP = 1 << 3,		/* and XDP does: see enum bwl_carrier */

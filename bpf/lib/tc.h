@@ -9,7 +9,7 @@
 
 #define BWL_PULL 192		/* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
 #define BWL_TUNNEL_HDR 256	/* headers a segment of a GSO packet repeats when it may be a tunnel */
-#define BWL_PACKET_OTHERHOST 3
+#define BWL_PACKET_OTHERHOST 3	/* linux/if_packet.h */
 #define BWL_AF_INET 2
 #define BWL_AF_INET6 10
 

@@ -35,9 +35,12 @@ static __always_inline __u32 bwl_tunnel_from(struct __sk_buff *skb, __u32 mark)
 static __always_inline int bwl_tunnel_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 mark)
 {
 	__u32 id = bwl_tunnel_from(skb, mark);
+	const struct bwl_tunnel *tun;
 	int r;
 
-	if (!id)
+	/* An SA to an address that is not the peer's any more: the tracker has closed this way in. */
+	tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
+	if (!id || !tun || !(bwl_read(tun->flags) & BWL_TUN_SA_IN))
 		return BWL_R_NO_SA;
 	r = bwl_grant(c, id);
 	if (r != BWL_R_NONE)
@@ -62,10 +65,9 @@ static __always_inline int bwl_tunnel_enter(struct bwl_ctx *c, struct __sk_buff 
 	if (skb->mark != c->ctl->tag || !id)
 		return BWL_R_GATE;
 	skb->priority = 0;	/* fq would choose a band by it */
-	if (bwl_by_mark) {
-		skb->mark = bwl_esp_mark(c, id);
+	skb->mark = bwl_esp_mark(c, id);	/* SAs and policies of an if_id match any mark */
+	if (bwl_by_mark)
 		return BWL_R_PASS_GATE;
-	}
 	info.if_id = id;
 	return bpf_skb_set_xfrm_info(skb, &info) ? BWL_R_SEND : BWL_R_PASS_GATE;
 }

@@ -184,7 +184,13 @@ static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb)
 /* What a packet to this peer has for a mark when it has become ESP: the kernel keeps it. */
 static __always_inline __u32 bwl_esp_mark(const struct bwl_ctx *c, __u32 id)
 {
-	return bwl_by_mark ? (c->ctl->tag & ~BWL_MARK_ID) | (id & BWL_MARK_ID) : c->ctl->tag;
+	return (c->ctl->tag & ~BWL_MARK_ID) | (id & BWL_MARK_ID);
+}
+
+/* The DPU's own packets have no ingress interface; but what left a tunnel device has none, either. */
+static __always_inline _Bool bwl_is_own(const struct bwl_ctx *c, const struct __sk_buff *skb)
+{
+	return !skb->ingress_ifindex && (skb->mark & ~BWL_MARK_ID) != (c->ctl->tag & ~BWL_MARK_ID);
 }
 
 /* May cleartext of the live peer c->id leave by this device: to a clear peer, or to be encrypted by it? */
@@ -263,7 +269,7 @@ static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 		return r == BWL_R_NONE && bwl_may_be_clear(c, skb->ifindex) ? BWL_R_PASS_GATE
 									    : BWL_R_GATE;
 	}
-	if (skb->ingress_ifindex)
+	if (!bwl_is_own(c, skb))
 		return BWL_R_GATE;
 	if (remote && bwl_is_ike(&c->pkt))
 		return BWL_R_PASS_IKE;

@@ -65,9 +65,10 @@ static int find_route(uint32_t ifindex, uint8_t family, const uint8_t *addr, str
 	m->rtm_family = family;
 	m->rtm_dst_len = (uint8_t)(8 * addr_len(family));
 	mnl_attr_put(h, RTA_DST, addr_len(family), addr);
-	mnl_attr_put_u32(h, RTA_OIF, ifindex);
+	if (ifindex)
+		mnl_attr_put_u32(h, RTA_OIF, ifindex);
 	r = bwl_nl_talk(NETLINK_ROUTE, h, one_route, ret);
-	return r ? r : ret->type == RTN_UNICAST && ret->ifindex == ifindex ? 0 : -ENETUNREACH;
+	return r ? r : ret->type == RTN_UNICAST && (!ifindex || ret->ifindex == ifindex) ? 0 : -ENETUNREACH;
 }
 
 static struct nlmsghdr *about_neighbour(char *buf, uint16_t type, uint16_t flags,
@@ -127,4 +128,14 @@ int bwl_netdev_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, u
 	if (!r && x.state & good)
 		*ret_mac = x.mac;
 	return 0;
+}
+
+int bwl_netdev_route_dev(uint8_t family, const uint8_t *addr, uint32_t *ret_ifindex,
+			 struct bwl_err *e)
+{
+	struct hop x;
+	int r = find_route(0, family, addr, &x);
+
+	*ret_ifindex = r ? 0 : x.ifindex;
+	return r ? bwl_fail(e, -r, "no route: %s", strerror(-r)) : 0;
 }

@@ -106,6 +106,13 @@ static struct mode mode_of(uint32_t ifindex)
 	return x;
 }
 
+bool bwl_netdev_is_plain_xfrm(uint32_t ifindex)
+{
+	struct mode x = mode_of(ifindex);
+
+	return !x.collects && x.if_id == BWL_TUN_IF_ID;
+}
+
 /* One that is there, of either sort. */
 static int known(const char *name, struct bwl_netdev *d, bool *ret_plain, struct bwl_err *e)
 {

@@ -404,17 +404,18 @@ bool bwl_is_paced(const struct bwl_pins *p)
 
 bool bwl_pace_refresh(struct bwl_pins *p)
 {
-	bool yes, changed = false;
+	bool all = true, yes, changed = false;
 	unsigned i;
 
+	for (i = 0; all && i < BWL_MAX_PORTS; i++)
+		if (p->dev[i].ifindex && p->dev[i].kind & BWL_PORT_UPLINK)
+			all = !bwl_netdev_is_paced(p->dev[i].ifindex, &yes, NULL) && yes;
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		struct bwl_dev *dev = &p->dev[i];
 
-		if (!dev->ifindex || !(dev->kind & BWL_PORT_UPLINK) ||
-		    bwl_netdev_is_paced(dev->ifindex, &yes, NULL) ||
-		    yes == !!(dev->flags & BWL_DEV_FQ))
+		if (!dev->ifindex || !(dev->kind & BWL_PORT_UPLINK) || all == !!(dev->flags & BWL_DEV_FQ))
 			continue;
-		*(volatile __u8 *)&dev->flags = (__u8)((dev->flags & ~BWL_DEV_FQ) | (yes ? BWL_DEV_FQ : 0));
+		*(volatile __u8 *)&dev->flags = (__u8)((dev->flags & ~BWL_DEV_FQ) | (all ? BWL_DEV_FQ : 0));
 		changed = true;
 	}
 	return changed;

@@ -25,7 +25,7 @@ static int drop(int argc, char **argv)
 {
 	struct bwl_ipsec_drop d;
 	struct bwl_err e = { 0 };
-	int r = bwl_ipsec_drop_peers(argv[0], (const char *const *)argv + 2, (size_t)argc - 2,
+	int r = bwl_ipsec_drop_peers(argv[0], (const char *const *)argv + 2, (size_t)argc - 2, argc == 2,
 				     strtoull(argv[1], NULL, 10) * 1000000, &d, &e);
 
 	printf("{\"conns\": %u, \"sas\": %u, \"secrets\": %u, \"connect\": %ju, \"unload\": %ju, \"terminate\": %ju,"

@@ -42,10 +42,18 @@ static int record(const char *what, unsigned left)
 	return 0;
 }
 
+static bool is_between(uint32_t peer, const void *arg)
+{
+	const uint32_t *range = arg;
+
+	return peer >= range[0] && peer <= range[1];
+}
+
 static int drop(const char *first, const char *last, struct bwl_err *e)
 {
+	uint32_t range[] = { (uint32_t)strtoul(first, NULL, 0), (uint32_t)strtoul(last, NULL, 0) };
 	struct bwl_xfrm_dropped n;
-	int r = bwl_xfrm_drop((uint32_t)strtoul(first, NULL, 0), (uint32_t)strtoul(last, NULL, 0), &n, e);
+	int r = bwl_xfrm_drop(is_between, range, &n, e);
 
 	printf("%u %u\n", n.sas, n.policies);
 	return r;

@@ -22,12 +22,15 @@
 static int plain_setup(void **state)
 {
 	static const struct rig_opts plain = { .plain_tunnel = true };
+	uint32_t i;
 
 	(void)state;
 	rig = rig_open(&plain);
 	runs = 0;
 	apply(POLICY);
 	rig_advance(RIG_SECOND);
+	for (i = 1; i < 4; i++)
+		rig->pins->tunnel[i].flags = BWL_TUN_SA | BWL_TUN_SA_IN;
 	return 0;
 }
 #define PLAIN_TEST(f) cmocka_unit_test_setup_teardown(f, plain_setup, rig_teardown)
@@ -76,9 +79,32 @@ static void what_is_decrypted_is_its_peers_whose_sa_marked_it(void **state)
 	assert_string_equal(in(id_of("b"), FROM_A), "tunnel-source");
 	assert_string_equal(in(0, FROM_A), "no-sa");		/* an SA that sets no mark */
 	assert_string_equal(in(id_of("open"), "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp"), "no-sa");
-	assert_string_equal(in(200, FROM_A), "no-grant");	/* nobody of this id */
-	assert_string_equal(in(BWL_MARK_ID, FROM_A), "no-peer");
+	assert_string_equal(in(200, FROM_A), "no-sa");	/* nobody of this id */
+	assert_string_equal(in(BWL_MARK_ID, FROM_A), "no-sa");
 	assert_string_equal(in(id_of("a"), "eth ip4 src=10.3.0.1 dst=10.9.9.9 udp"), "uplink-in");
+}
+
+static void what_came_by_an_sa_that_is_not_the_peers_any_more_is_dropped(void **state)
+{
+	(void)state;
+	rig->pins->tunnel[id_of("a")].flags = BWL_TUN_SA;
+	assert_string_equal(in(id_of("a"), FROM_A), "no-sa");
+	rig->pins->tunnel[id_of("a")].flags = BWL_TUN_SA_IN;
+	assert_string_equal(in(id_of("a"), FROM_A), "pass-accept");
+}
+
+/* A tunnel device leaves no trace of where a packet came in: its mark says that the DPU did not make it. */
+static void what_has_a_mark_of_ours_is_not_the_dpus_own(void **state)
+{
+	struct rig_packet k = { .prog = RIG_GATE, .port = RIG_P0, .ingress = RIG_NOWHERE,
+				.spec = "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60" };
+
+	(void)state;
+	assert_string_equal(judge(&k, NULL), "pass-ike");
+	k.mark = esp_mark("a");
+	assert_string_equal(judge(&k, NULL), "pass-esp");
+	k.mark = esp_mark("b");
+	assert_string_equal(judge(&k, NULL), "gate");
 }
 
 static void what_is_decrypted_is_charged_to_accept(void **state)
@@ -129,6 +155,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PLAIN_TEST(what_is_decrypted_is_its_peers_whose_sa_marked_it),
+		PLAIN_TEST(what_came_by_an_sa_that_is_not_the_peers_any_more_is_dropped),
+		PLAIN_TEST(what_has_a_mark_of_ours_is_not_the_dpus_own),
 		PLAIN_TEST(what_is_decrypted_is_charged_to_accept),
 		PLAIN_TEST(what_was_charged_gets_the_mark_of_its_peers_sa),
 		PLAIN_TEST(the_last_gate_lets_out_esp_with_the_mark_of_its_own_peer_only),

@@ -54,6 +54,18 @@ static const char *tagged_gate(const char *spec)
 					   .ingress = RIG_H0, .mark = rig->pins->ctl->tag }, NULL);
 }
 
+/* As the tunnel device's egress left it: the mark says whose ESP it is. */
+static const char *esp_gate(const char *peer, const char *spec)
+{
+	uint32_t mark = (rig->pins->ctl->tag & ~BWL_MARK_ID) | id_of(peer);
+
+	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
+					   .ingress = RIG_NOWHERE, .mark = mark }, NULL);
+}
+
+static const char *sealed_gate(const char *spec) { return esp_gate("sealed", spec); }
+static const char *six_gate(const char *spec) { return esp_gate("six", spec); }
+
 static const char *forwarded_gate(const char *spec)
 {
 	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
@@ -134,10 +146,14 @@ static void the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu(void 
 {
 	(void)state;
 	policy_with_sa();
-	EXPECT(tagged_gate,
+	EXPECT(sealed_gate,
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "pass-esp" },
-	       { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60", "pass-esp" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60", "pass-esp" },
+	       { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60", "gate" },	/* another's */
+	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", "gate" });
+	EXPECT(six_gate, { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60", "pass-esp" });
+	EXPECT(tagged_gate,
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", "pass-gate" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.8 type=50 fill=60", "gate" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500", "gate" },
@@ -163,7 +179,7 @@ static void revoking_closes_the_host_port_the_gate_and_the_way_in(void **state)
 	policy_with_sa();
 	assert_int_equal(bwl_revoke(rig->pins, "sealed", &e), 0);
 	assert_string_equal(host("eth " TO_SEALED), "revoked");
-	assert_string_equal(tagged_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"), "revoked");
+	assert_string_equal(sealed_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"), "revoked");
 	assert_string_equal(uplink("eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60"), "revoked");
 	/* The other side learns of it, and a new grant needs no restart. */
 	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500"),
@@ -181,9 +197,9 @@ static void esp_of_a_grant_that_has_ended_stops_at_the_last_gate(void **state)
 	c.expiry_ns = rig_now() + RIG_SECOND;
 	assert_int_equal(bwl_peer_change(rig->pins, "sealed", &c, &e), 0);
 	rig_set_clock(c.expiry_ns - 1);
-	assert_string_equal(tagged_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"), "pass-esp");
+	assert_string_equal(sealed_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"), "pass-esp");
 	rig_set_clock(c.expiry_ns);
-	assert_string_equal(tagged_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"), "expired");
+	assert_string_equal(sealed_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"), "expired");
 }
 
 static void a_policy_whose_remotes_a_host_could_reach_is_refused(void **state)

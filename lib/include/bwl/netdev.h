@@ -26,6 +26,7 @@ int bwl_netdev_get(const char *name, struct bwl_netdev *ret, struct bwl_err *e);
  * that name and another kind is an error.
  */
 int bwl_netdev_add_xfrm(const char *name, bool *plain, struct bwl_err *e);
+bool bwl_netdev_is_plain_xfrm(uint32_t ifindex);
 int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e);
 /* A default route through the device, IPv4 and IPv6, in `table`, and a rule that leads what is
  * bound to the device there: no other traffic sees it. */
@@ -76,6 +77,9 @@ int bwl_netdev_xdp(const char *name, uint32_t ifindex, struct bwl_netdev_xdp *re
  */
 int bwl_netdev_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, uint64_t *ret_mac,
 			struct bwl_err *e);
+/* By which device the DPU's own packets to addr leave. */
+int bwl_netdev_route_dev(uint8_t family, const uint8_t *addr, uint32_t *ret_ifindex,
+			 struct bwl_err *e);
 
 struct bwl_devlink_port {
 	char name[64];			/* "pci/0000:03:00.0/1" */

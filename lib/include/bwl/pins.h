@@ -66,7 +66,10 @@ int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e);
 bool bwl_is_by_mark(const struct bwl_pins *p);
 /* Does the qdisc of every uplink keep departure times (mode shape)? */
 bool bwl_is_paced(const struct bwl_pins *p);
-/* Looks at the qdiscs and tells the programs; true when something changed. */
+/*
+ * Looks at the qdiscs and tells the programs; true when something changed. All uplinks or none: by
+ * which one ESP leaves is for the routes to say.
+ */
 bool bwl_pace_refresh(struct bwl_pins *p);
 
 /*

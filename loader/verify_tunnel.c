@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* verify: what encrypted peers and mode shape need around the programs. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include "verify.h"
+
+struct found {
+	unsigned encrypted, shaped;
+	bool nexthop[BWL_MAX_NEXTHOPS];	/* of encrypted peers */
+};
+
+static void look(const struct bwl_pins *p, const struct bwl_gen *g, struct found *f)
+{
+	uint32_t id, slot;
+
+	for (id = 1; id < p->schema.max_peers; id++) {
+		const struct bwl_peer *x;
+
+		slot = *(const volatile __u32 *)&p->gate[id].slot[g->slot];
+		if (!slot || slot >= g->npeers)
+			continue;
+		x = &g->peer[slot];
+		f->shaped += x->meta.mode == BWL_SHAPE;
+		if (x->meta.path == BWL_PATH_CLEAR)
+			continue;
+		f->encrypted++;
+		f->nexthop[x->meta.nexthop % BWL_MAX_NEXTHOPS] = true;
+	}
+}
+
+static void check_device(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_gen *g)
+{
+	struct bwl_err e = { 0 };
+	struct bwl_netdev d;
+	unsigned i;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		const struct bwl_dev *dev = &p->dev[i];
+
+		if (!dev->ifindex || dev->kind != BWL_PORT_TUNNEL || bwl_netdev_get(dev->name, &d, &e))
+			continue;	/* one that is gone is told of with the other ports */
+		if (!d.up)
+			bwl_check(r, BWL_FAIL, "bwlimit-load attach", "the tunnel device %s is down", d.name);
+		if (bwl_netdev_is_plain_xfrm(d.ifindex) != !!(dev->flags & BWL_DEV_PLAIN))
+			bwl_check(r, BWL_FAIL, "ip link del it, then bwlimit-load attach",
+				  "the tunnel device %s is not of the sort that its programs are for", d.name);
+		if (g->base->port[i].flags != BWL_PORT_TUNNEL)
+			bwl_check(r, BWL_FAIL, "bwlimit-load attach --policy FILE --republish",
+				  "the policy in force is older than the tunnel device %s: closed", d.name);
+	}
+}
+
+static bool is_uplink(const struct bwl_pins *p, uint32_t ifindex)
+{
+	unsigned i;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++)
+		if (p->dev[i].ifindex == ifindex)
+			return p->dev[i].kind == BWL_PORT_UPLINK;
+	return false;
+}
+
+/* ESP goes where the DPU's routes lead: past the last gate where that is no uplink. */
+static void check_route(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_nexthop *h)
+{
+	int family = h->has4 ? AF_INET : AF_INET6;
+	const void *addr = h->has4 ? (const void *)&h->via4 : h->via6;
+	char text[INET6_ADDRSTRLEN];
+	uint32_t ifindex;
+
+	if (!h->has4 && !h->has6)
+		return;
+	inet_ntop(family, addr, text, sizeof(text));
+	if (bwl_netdev_route_dev((uint8_t)family, addr, &ifindex, NULL))
+		bwl_check(r, BWL_WARN, "add a route by an uplink", "there is no route to the DPU %s of a peer", text);
+	else if (!is_uplink(p, ifindex))
+		bwl_check(r, BWL_FAIL, "ip route get it; route it by an uplink",
+			  "the route to the DPU %s of a peer leads out by a device that is no uplink", text);
+}
+
+void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_gen *g,
+		       uint64_t now)
+{
+	struct found f = { 0 };
+	unsigned i;
+
+	look(p, g, &f);
+	if (f.shaped && !bwl_is_paced(p))
+		bwl_check(r, BWL_WARN, "bwlimit-load attach --pace",
+			  "an uplink has no fq: %u peers of mode shape are policed", f.shaped);
+	check_device(r, p, g);
+	if (!f.encrypted)
+		return;
+	if (!p->ctl->tunnel)
+		bwl_check(r, BWL_FAIL, "modprobe xfrm_interface; bwlimit-load attach",
+			  "%u peers are encrypted and there is no tunnel device: closed", f.encrypted);
+	if (now >= *(const volatile __u32 *)&p->ctl->tracked_until_s * 1000000000ULL)
+		bwl_check(r, BWL_WARN, "systemctl start bwlimitd, or bwlimit-ipsec",
+			  "nobody looks after the SAs of %u encrypted peers", f.encrypted);
+	for (i = 0; i < BWL_MAX_NEXTHOPS; i++)
+		if (f.nexthop[i])
+			check_route(r, p, &g->base->nexthop[i]);
+}
