@@ -130,15 +130,17 @@ check "and goes on with the next" lab_wait_for 10 is_why xdp
 
 # At random, under load; a drop policy never together with what stands above it.
 marker_start host1 10.0.2.2
-in_ns host1 "$FRAMES" send h0 --gw "$(tray_mac 1 2)" --pps 150 --seconds 3600 >/dev/null 2>"$LAB_TMP/load.err" <<-END &
+cat >"$LAB_TMP/load.specs" <<-END
 	eth ip4 src=10.0.1.2 dst=10.0.2.2 udp dport=9 fill=200
 	eth ip6 src=fd00:1::2 dst=fd00:2::2 udp dport=9 fill=1000
 	eth ip4 src=10.0.1.2 dst=10.0.2.2 udp sport=500 dport=500 fill=100
 	eth ip4 src=10.0.1.2 dst=10.0.2.2 mf=1 udp dport=9 fill=64
 	eth ip4 src=10.0.1.2 dst=10.9.9.9 udp dport=9 fill=100
 END
-load=$!
-LAB_PIDS+=("$load")
+# shellcheck disable=SC2016 # the shell's own
+lab_bg load host1 sh -c 'exec "$0" send h0 --gw "$1" --pps 150 --seconds 3600 <"$2"' "$FRAMES" \
+	"$(tray_mac 1 2)" "$LAB_TMP/load.specs"
+load=$LAB_PID
 RANDOM=7 seen_xdp=0
 for ((i = 0; i < REMOVALS; i++)); do
 	case $((RANDOM % 8)) in
