@@ -109,9 +109,10 @@ static const char *offload(const struct build *b, const struct bwl_pol_peer *x)
 
 	if (x->path == BWL_PATH_OFFLOAD)
 		s = "packet";
-	if (!b->caps->packet && strcmp(s, "no"))
-		return "auto";
-	return s;
+	if (!b->caps->packet)
+		return strcmp(s, "no") ? "auto" : s;
+	/* This charon's auto takes packet offload first, and what a device decrypts is not let in. */
+	return strcmp(s, "auto") ? s : "no";
 }
 
 /*

@@ -144,7 +144,7 @@ static void a_newer_charon_gets_more(void **state)
 	assert_int_equal(json_array_size(json_object_get(conn, "proposals")), 2);
 	assert_string_equal(bwl_vici_text(conn, "childless"), "prefer");
 	assert_string_equal(first(child_of(tree, "bwl-tray~3"), "esp_proposals"),
-			    "aes256gcm16-ecp384-ke1_mlkem768");
+			    "aes256gcm16-ecp384-ke1_mlkem768-esn-noesn");
 	json_decref(tree);
 }
 
@@ -157,7 +157,7 @@ static void packet_offload_is_asked_for_only_where_the_path_needs_it_and_charon_
 
 	(void)state;
 	assert_string_equal(bwl_vici_text(child_of(tree, "bwl-a"), "hw_offload"), "packet");
-	assert_string_equal(bwl_vici_text(child_of(tree, "bwl-b"), "hw_offload"), "auto");
+	assert_string_equal(bwl_vici_text(child_of(tree, "bwl-b"), "hw_offload"), "no");
 	json_decref(tree);
 	tree = tree_of(text, &bookworm);
 	assert_string_equal(bwl_vici_text(child_of(tree, "bwl-a"), "hw_offload"), "auto");
