@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Raising, and for windows lowering, the marks: see marks.h. */
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +155,7 @@ static bool is_current(const struct marks *m)
 	       m->slot == bwl_active_slot(m->pins, bwl_now_ns());
 }
 
-static int scan(struct marks *m, struct bwl_err *e)
+static int list(struct marks *m, struct bwl_err *e)
 {
 	const volatile struct bwl_control *c = m->pins->ctl;
 	struct bwl_gen g;
@@ -176,6 +177,23 @@ static int scan(struct marks *m, struct bwl_err *e)
 	bwl_gen_close(&g);
 	m->count.volumes = m->n;
 	return m->has_list ? 0 : bwl_fail(e, ENOMEM, "out of memory");
+}
+
+/*
+ * Not while somebody changes the policy: he holds accounts full meanwhile, and a full account would
+ * be written, and released, as spent. What was in the list before keeps its accounts, and goes on.
+ */
+static int scan(struct marks *m, struct bwl_err *e)
+{
+	int still = bwl_pins_still(m->pins), r;
+
+	if (still == -EWOULDBLOCK)
+		return 0;
+	if (still < 0)
+		return bwl_fail(e, -still, "cannot lock %s: %s", m->pins->dir, strerror(-still));
+	r = list(m, e);
+	close(still);
+	return r;
 }
 
 /* part: of the lead, in quarters, below which it is due. */
@@ -345,5 +363,7 @@ int marks_run(struct marks *m, struct ledger *l, uint64_t *ret_ns, struct bwl_er
 		m->lowered_ns = now;
 	}
 	*ret_ns = next_look(m);
+	if (!is_current(m) && *ret_ns > BUSY_NS)
+		*ret_ns = BUSY_NS;
 	return r;
 }

@@ -239,6 +239,21 @@ int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e)
 	return 0;
 }
 
+int bwl_pins_still(const struct bwl_pins *p)
+{
+	int fd, err;
+
+	if (p->dir_fd >= 0)
+		return fcntl(p->dir_fd, F_DUPFD_CLOEXEC, 0);
+	fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && !flock(fd, LOCK_SH | LOCK_NB))
+		return fd;
+	err = errno;
+	if (fd >= 0)
+		close(fd);
+	return -err;
+}
+
 uint32_t bwl_active_slot(const struct bwl_pins *p, uint64_t now_ns)
 {
 	const volatile struct bwl_control *c = p->ctl;

@@ -425,6 +425,39 @@ static void killed_a_thousand_times_under_traffic_the_volume_is_exact(void **sta
 	assert_true(all <= volume && all > volume - LEN);
 }
 
+/* A writer holds accounts full until no packet has the old policy any more. */
+static void an_account_that_a_writer_holds_full_is_not_written_as_spent(void **state)
+{
+	struct bwl_err e = { 0 };
+	struct bwl_pins *agent;
+	uint64_t *used, own;
+	uint32_t id;
+	struct bwl_gen g;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 200mb } }\n");
+	rig_advance(RIG_SECOND);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
+	id = bwl_peer_id(rig->pins, &g, "x");
+	bwl_gen_close(&g);
+	used = (uint64_t *)&rig->pins->state[2 * id].used_bytes;
+	own = *used;
+	agent_comes(LEDGER_BEGUN);
+	marks_free(marks);
+	assert_int_equal(bwl_pins_open(rig->pins->dir, true, &agent, &e), 0);
+	assert_int_equal(marks_new(agent, "boot 0", &marks, &e), 0);
+	assert_true(rig->pins->dir_fd >= 0);	/* the lock, of who applied */
+	*used = 200 * MB;
+	look();
+	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_MARK_NONE);
+	*used = own;
+	close(rig->pins->dir_fd);
+	rig->pins->dir_fd = -1;
+	look();
+	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, own + 2 * MB);
+	bwl_pins_close(agent);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -441,6 +474,7 @@ int main(void)
 		T(a_new_name_takes_the_account_along_also_across_a_reboot),
 		T(a_ledger_that_is_lost_leaves_volumes_spent_after_a_reboot_only),
 		T(an_old_copy_in_the_same_maps_is_found_out),
+		T(an_account_that_a_writer_holds_full_is_not_written_as_spent),
 		T(killed_a_thousand_times_under_traffic_the_volume_is_exact),
 	};
 

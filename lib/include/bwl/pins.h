@@ -61,6 +61,12 @@ int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct 
 void bwl_pins_close(struct bwl_pins *p);	/* NULL-safe; drops the lock */
 /* One writer at a time: waits up to 10 s for the flock on the pin directory, then -EBUSY. */
 int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e);
+/*
+ * For readers: a descriptor; until it is closed nobody changes the policy. Does not wait:
+ * -EWOULDBLOCK while somebody changes it (through another handle). A writer waits for readers as for
+ * another writer.
+ */
+int bwl_pins_still(const struct bwl_pins *p);
 
 /* Is the tunnel device a plain xfrm interface, with marks for if_ids (maps/tunnel.h)? */
 bool bwl_is_by_mark(const struct bwl_pins *p);
