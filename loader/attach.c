@@ -303,21 +303,39 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, const struct bwl
 	return r || !pol ? r : publish(l, a, pol, e);
 }
 
+/* key: a file below /proc/sys, %s where the device's name goes. */
+static bool write_sysctl(const char *key, const struct bwl_netdev *d, const char *value)
+{
+	char path[128];
+	bool ok;
+	FILE *f;
+
+	snprintf(path, sizeof(path), key, d->name);
+	f = fopen(path, "we");
+	if (!f)
+		return errno == ENOENT;	/* no IPv6 here */
+	ok = fputs(value, f) >= 0;
+	return !fclose(f) && ok;
+}
+
 /* A device that goes down loses its IPv6 addresses otherwise, and with them its neighbours. */
 static void keep_addresses(const struct bwl_netdev *d, unsigned n)
 {
-	char path[128];
-	unsigned i;
-	FILE *f;
+	while (n--)
+		write_sysctl("/proc/sys/net/ipv6/conf/%s/keep_addr_on_down", d++, "1");
+}
 
-	for (i = 0; i < n; i++) {
-		snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/keep_addr_on_down", d[i].name);
-		f = fopen(path, "we");
-		if (!f)
-			continue;	/* no IPv6 here */
-		fputs("1", f);
-		fclose(f);
-	}
+/*
+ * What was charged and waits for its next hop to be resolved would leave seconds later, past an expiry
+ * or a revocation: 200 kB by default. The kernel keeps the newest packet in any case.
+ */
+static void wait_for_nobody(const struct bwl_netdev *d, unsigned n)
+{
+	for (; n--; d++)
+		if (!write_sysctl("/proc/sys/net/ipv4/neigh/%s/unres_qlen_bytes", d, "1") ||
+		    !write_sysctl("/proc/sys/net/ipv6/neigh/%s/unres_qlen_bytes", d, "1"))
+			bwl_warn("%s: cannot set unres_qlen_bytes: %s; packets that wait for their next hop may leave after a revocation",
+				 d->name, strerror(errno));
 }
 
 static int close_ports(const struct bwl_load *l, const struct bwl_netdev *host, unsigned n, bool closed,
@@ -345,6 +363,7 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, const stru
 	int r;
 
 	keep_addresses(host, a->nhost);
+	wait_for_nobody(up, a->nuplink);
 	r = close_ports(l, host, a->nhost, true, e);
 	if (!r)
 		r = bwl_attach_set(host, a->nhost, false, e);

@@ -127,10 +127,38 @@ static void check_devlink(struct bwl_report *r, const struct bwl_netdev *d, size
 		bwl_check(r, BWL_OK, "", "every function's devlink port has a device here");
 }
 
+/* attach sets it; a device that was made anew, or somebody, may have set it back. */
+static void check_unresolved(struct bwl_report *r, const struct bwl_pins *p)
+{
+	static const char *const family[] = { "ipv4", "ipv6" };
+	char path[128], next[128];
+	int i, k, v, bad = 0, seen = 0;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		for (k = 0; k < 2 && p->dev[i].kind == BWL_PORT_UPLINK && p->dev[i].ifindex; k++) {
+			snprintf(path, sizeof(path), "/proc/sys/net/%s/neigh/%.15s/unres_qlen_bytes",
+				 family[k], p->dev[i].name);
+			v = bwl_sysctl_value(path);
+			seen += v >= 0;
+			if (v <= 1)
+				continue;
+			bad++;
+			snprintf(next, sizeof(next), "sysctl -w net/%s/neigh/%.15s/unres_qlen_bytes=1",
+				 family[k], p->dev[i].name);
+			bwl_check(r, BWL_FAIL, next,
+				  "%.15s keeps %d bytes of %s that wait for their next hop: they may leave after a revocation",
+				  p->dev[i].name, v, family[k]);
+		}
+	}
+	if (seen && !bad)
+		bwl_check(r, BWL_OK, "", "uplinks keep one packet at most that waits for its next hop");
+}
+
 void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bwl_attach *a,
 		       const struct bwl_netdev *d, size_t n)
 {
 	check_uncovered(r, p, a, d, n);
 	check_devlink(r, d, n);
 	check_forwarding(r, d, n);
+	check_unresolved(r, p);
 }

@@ -120,6 +120,9 @@ check "verify notices forwarding of IPv6" notices "IPv6 forwarding by the kernel
 lab_sysctl dpu net.ipv6.conf.all.forwarding=0 net.ipv4.conf.p0.forwarding=1
 check "verify notices forwarding of one port" notices "p0 forwards ipv4 by itself"
 lab_sysctl dpu net.ipv4.conf.p0.forwarding=0
+lab_sysctl dpu net.ipv4.neigh.p0.unres_qlen_bytes=65536
+check "verify notices packets that may wait for their next hop" notices "p0 keeps 65536 bytes of ipv4"
+lab_sysctl dpu net.ipv4.neigh.p0.unres_qlen_bytes=1
 check "verify is clean again" verify
 ip_in dpu link add br0 type bridge
 ip_in dpu link set hpf0 master br0

@@ -24,9 +24,6 @@ grants() { # tray: more than the other may ever be refused on arrival
 	local rate=RATE$1
 	mesh_policy "$1" "grant: { rate: ${!rate}bit, burst: ${BURST}b }, $ACCEPT"
 }
-# What was charged and waits for its next hop to be resolved (200 kB, 3 s) would come late, and count in
-# another window.
-at_once() { lab_sysctl "dpu$1" net.ipv4.neigh.p0.unres_qlen_bytes=1; }
 out() { tray_ctl 1 --json peer show tray-2 | jq .tunnel.spi_out; }
 out_is_not() { [[ $(out) != "$1" ]]; }
 judged() { # what happened meanwhile
@@ -37,7 +34,6 @@ judged() { # what happened meanwhile
 
 mesh_ca
 for n in 1 2; do
-	at_once "$n"
 	mesh_tray_up "$n" "grant: { rate: 1kbit }"
 	tray_apply "$n" < <(grants "$n")
 done

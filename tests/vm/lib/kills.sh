@@ -20,8 +20,6 @@ kills_begin() {
 	mesh_ca
 	for n in 1 2; do
 		rate=RATE$n
-		# what was charged leaves at once, or it would count in another window
-		lab_sysctl "dpu$n" net.ipv4.neigh.p0.unres_qlen_bytes=1
 		# the limit that is judged is the sender's
 		mesh_tray_up "$n" "grant: { rate: ${!rate}bit, burst: ${BURST}b }, accept: { rate: 100mbit }"
 		mesh_keep "$n"
