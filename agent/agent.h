@@ -86,13 +86,37 @@ void agent_ledger_stop(struct agent *a);
 /* Every second: does the disk answer? */
 void agent_ledger_watch(struct agent *a);
 
+/*
+ * after.c: what comes after something was closed, and may hang: the log, and charon. Both return at once;
+ * one thread does it.
+ */
+void agent_after_start(void);
+void agent_after_stop(void);
+void agent_later(int priority, const char *event, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* npeers 0: of every peer. */
+void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npeers);
+
 /* watch.c: is what guards the ports still there; closes before it speaks */
 void agent_watch_start(struct agent *a);
 void agent_watch_stop(struct agent *a);
 
-/* tamper.c: signs of hands on the machine, and what the policy says about them */
+/* tamper.c: signs of hands on the machine: links, neighbours, the chassis, the last gate */
 void agent_tamper_start(struct agent *a);
 void agent_tamper_stop(struct agent *a);
+
+/* tamper_act.c: what the policy says about a sign */
+struct agent_sign {
+	enum bwl_tamper_input input;
+	const char *what;
+	const uint32_t *peer;	/* whose it was, by id */
+	unsigned npeers;	/* 0: nobody's, or not known */
+};
+/*
+ * Acts on it, from any thread, and waits for nothing that may hang. quiet: says nothing where there is
+ * nothing left to close. true: it was acted on, and will be said.
+ */
+bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet);
 void agent_tamper_policy(const struct bwl_policy *pol);
 /* Everything is at its floor, and the heartbeat is not renewed, until the agent is started again. */
 bool agent_is_clamped(void);

@@ -207,6 +207,7 @@ static int run_daemon(struct daemon *d)
 	int r = set_up(d);
 
 	agent_record_start();
+	agent_after_start();
 	if (r >= 0) {
 		agent_log(LOG_NOTICE, "start", "started: %s is desired", d->a.source->name);
 		look(d);
@@ -215,6 +216,7 @@ static int run_daemon(struct daemon *d)
 		sd_notify(0, "STOPPING=1");
 	}
 	leave_pins(d);
+	agent_after_stop();
 	sd_event_unref(d->a.loop);
 	if (r < 0)
 		agent_log(LOG_CRIT, "stop", "the loop failed: %s", strerror(-r));

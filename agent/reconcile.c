@@ -214,6 +214,8 @@ static int repair(struct reconcile *r, struct bwl_err *e)
 	if (!err && bwl_policy_digest(now, digest))
 		err = bwl_fail(e, EIO, "cannot compute the digest of the policy in force");
 	if (!err && is_unmoved(r) && r->seen && memcmp(digest, r->seen_digest, sizeof(digest))) {
+		agent_tamper(r->a->pins, &(struct agent_sign){ .input = BWL_TAMPER_program,
+			     .what = "the policy's maps were changed by no tool of bwlimit" }, false);
 		agent_log(LOG_ALERT, "maps-changed", "the policy's maps were changed by no tool of bwlimit");
 		err = put_in_force(r, r->seen, "the maps were put right", e);
 		if (!err)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Signs that somebody has his hands on the machine, and what the policy's `tamper` says about each. The
- * order is: the map, the kernel's SAs, the log, charon; so neither a disk nor charon holds up what closes.
- * A thread of its own: the kernel's news of links and neighbours at once, the rest every 100 ms.
+ * Signs that somebody has his hands on the machine; tamper_act.c does what the policy says about each. A
+ * thread of its own: the kernel's news of links and neighbours at once, what tells nobody every 5 ms.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
@@ -17,23 +17,16 @@
 #include <sys/socket.h>
 #include <syslog.h>
 #include <unistd.h>
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <libmnl/libmnl.h>
 #include "agent.h"
-#include "ipsec/revoke.h"
-#include "ipsec/xfrm.h"
+#include "tamper.h"
 
-#define EVERY_MS 100
+#define EVERY_MS 5
+#define SECOND_NS 1000000000ULL
 #define NEIGHBOURS 256
+#define SENSORS 16
+#define SENSOR_DUTY 20		/* a sensor on a slow bus is read a twentieth of the time at most */
 #define HWMON "/sys/class/hwmon/hwmon*/intrusion*_alarm"
-#define CHARON_NS 2000000000ULL
-
-static struct {
-	pthread_mutex_t lock;
-	uint8_t action[_BWL_TAMPER_MAX];
-} wanted = { .lock = PTHREAD_MUTEX_INITIALIZER };
-static atomic_bool clamped;
 
 struct agent_tamper {
 	pthread_t thread;
@@ -41,7 +34,13 @@ struct agent_tamper {
 	int news;
 	atomic_bool stop;
 	bool carrier[BWL_MAX_PORTS];
-	uint64_t gate[BWL_MAX_PORTS];
+	struct tamper_gate *gate;
+	struct sensor {
+		int fd;
+		char path[100];
+	} sensor[SENSORS];
+	unsigned nsensors;
+	uint64_t sensors_ns, chassis_ns;	/* when to look for sensors, and at them, again */
 	bool intruded;
 	struct neighbour {
 		uint32_t ifindex;
@@ -50,64 +49,9 @@ struct agent_tamper {
 	unsigned nneighbours;
 };
 
-void agent_tamper_policy(const struct bwl_policy *pol)
-{
-	pthread_mutex_lock(&wanted.lock);
-	memcpy(wanted.action, pol->tamper, sizeof(wanted.action));
-	pthread_mutex_unlock(&wanted.lock);
-}
-
-bool agent_is_clamped(void)
-{
-	return atomic_load(&clamped);
-}
-
-/* To the floors: a deadline that has passed. Without a heartbeat in the policy that does nothing. */
-static bool clamp(struct bwl_pins *p)
-{
-	struct bwl_gen g;
-	bool beats;
-
-	atomic_store(&clamped, true);
-	__atomic_store_n(&p->ctl->heartbeat_ns, 1, __ATOMIC_SEQ_CST);
-	if (bwl_gen_open(p, bwl_active_slot(p, bwl_now_ns()), &g, NULL))
-		return false;
-	beats = g.base->heartbeat_ns;
-	bwl_gen_close(&g);
-	return beats;
-}
-
-static bool is_peer(uint32_t peer, const void *max)
-{
-	return peer && peer < *(const uint32_t *)max;
-}
-
 static void act(struct agent_tamper *t, enum bwl_tamper_input input, const char *what)
 {
-	uint64_t start = bwl_now_ns(), closed, kernel;
-	struct bwl_xfrm_dropped sas = { 0 };
-	struct bwl_ipsec_drop charon = { 0 };
-	struct bwl_err e = { 0 };
-	enum bwl_action action;
-
-	pthread_mutex_lock(&wanted.lock);
-	action = wanted.action[input];
-	pthread_mutex_unlock(&wanted.lock);
-	if (action == BWL_ACTION_CLAMP && !clamp(t->pins))
-		action = BWL_ACTION_REVOKE;
-	if (action == BWL_ACTION_REVOKE)
-		bwl_revoke(t->pins, NULL, &e);
-	closed = bwl_now_ns();
-	if (action == BWL_ACTION_REVOKE)
-		bwl_xfrm_drop(is_peer, &t->pins->schema.max_peers, &sas, &e);
-	kernel = bwl_now_ns();
-	agent_log(LOG_ALERT, "tamper", "%s: %s; action %s: map %.3f ms, %u SAs of the kernel %.3f ms",
-		  bwl_tamper_name(input), what, bwl_action_name(action), (double)(closed - start) / 1e6,
-		  sas.sas, (double)(kernel - closed) / 1e6);
-	if (action != BWL_ACTION_REVOKE || !t->pins->ctl->tunnel)
-		return;
-	if (bwl_ipsec_drop_peers(NULL, NULL, 0, true, CHARON_NS, &charon, &e))
-		agent_log_err(LOG_WARNING, "tamper", &e);
+	agent_tamper(t->pins, &(struct agent_sign){ .input = input, .what = what }, false);
 }
 
 static int port_of(const struct agent_tamper *t, int ifindex)
@@ -207,58 +151,59 @@ static void ask_for_links(struct agent_tamper *t)
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP } };
 
 	if (send(t->news, &ask, sizeof(ask), 0) < 0)
-		agent_log(LOG_ERR, "tamper", "cannot ask for the links: %s", strerror(errno));
+		agent_later(LOG_ERR, "tamper", "cannot ask for the links: %s", strerror(errno));
+}
+
+static void close_sensors(struct agent_tamper *t)
+{
+	while (t->nsensors)
+		close(t->sensor[--t->nsensors].fd);
+}
+
+/* They come and go with their drivers; kept open, because finding them costs more than reading them. */
+static void find_sensors(struct agent_tamper *t)
+{
+	glob_t g = { 0 };
+
+	close_sensors(t);
+	if (glob(HWMON, 0, NULL, &g))
+		return;
+	for (size_t i = 0; i < g.gl_pathc && t->nsensors < SENSORS; i++) {
+		struct sensor *x = &t->sensor[t->nsensors];
+
+		x->fd = open(g.gl_pathv[i], O_RDONLY | O_CLOEXEC);
+		snprintf(x->path, sizeof(x->path), "%s", g.gl_pathv[i]);
+		t->nsensors += x->fd >= 0;
+	}
+	globfree(&g);
 }
 
 static void look_at_chassis(struct agent_tamper *t)
 {
+	uint64_t start = bwl_now_ns();
+	char where[140] = "";
 	bool now = false;
-	char where[160] = "";
-	glob_t g = { 0 };
 
-	if (!glob(HWMON, 0, NULL, &g)) {
-		for (size_t i = 0; i < g.gl_pathc && !now; i++) {
-			FILE *f = fopen(g.gl_pathv[i], "re");
-			int v = 0;
+	if (start < t->chassis_ns)
+		return;
+	if (start >= t->sensors_ns) {
+		find_sensors(t);
+		t->sensors_ns = start + SECOND_NS;
+	}
+	for (unsigned i = 0; i < t->nsensors && !now; i++) {
+		char text[16] = "";
+		ssize_t n = pread(t->sensor[i].fd, text, sizeof(text) - 1, 0);
+		long v = n > 0 ? strtol(text, NULL, 10) : 0;
 
-			if (f && fscanf(f, "%d", &v) == 1 && v) {
-				now = true;
-				snprintf(where, sizeof(where), "%s says %d", g.gl_pathv[i], v);
-			}
-			if (f)
-				fclose(f);
+		if (v) {
+			now = true;
+			snprintf(where, sizeof(where), "%s says %ld", t->sensor[i].path, v);
 		}
-		globfree(&g);
 	}
 	if (now && !t->intruded)
 		act(t, BWL_TAMPER_intrusion, where);
 	t->intruded = now;
-}
-
-/* What the last gate of an uplink stopped. */
-static void look_at_gate(struct agent_tamper *t, bool first)
-{
-	int cpus = libbpf_num_possible_cpus();
-	struct bwl_reason_count *c = cpus > 0 ? calloc((size_t)cpus, sizeof(*c)) : NULL;
-	char text[80];
-
-	for (unsigned i = 0; c && i < BWL_MAX_PORTS; i++) {
-		uint32_t key = (BWL_MAX_PORTS + i) * BWL_REASON_SLOTS + BWL_R_GATE;
-		uint64_t sum = 0;
-
-		if (t->pins->dev[i].kind != BWL_PORT_UPLINK || !t->pins->dev[i].ifindex ||
-		    bpf_map_lookup_elem(t->pins->fd[BWL_PIN_reason], &key, c))
-			continue;
-		for (int cpu = 0; cpu < cpus; cpu++)
-			sum += c[cpu].frames;
-		if (!first && sum > t->gate[i]) {
-			snprintf(text, sizeof(text), "%llu frames stopped by the last gate of %.15s",
-				 (unsigned long long)(sum - t->gate[i]), t->pins->dev[i].name);
-			act(t, BWL_TAMPER_cleartext, text);
-		}
-		t->gate[i] = sum;
-	}
-	free(c);
+	t->chassis_ns = start + SENSOR_DUTY * (bwl_now_ns() - start);
 }
 
 static void await_news(struct agent_tamper *t)
@@ -280,10 +225,9 @@ static void *run(void *arg)
 	struct agent_tamper *t = arg;
 
 	ask_for_links(t);
-	look_at_gate(t, true);
 	while (!atomic_load(&t->stop)) {
 		look_at_chassis(t);
-		look_at_gate(t, false);
+		tamper_gate_look(t->gate);
 		await_news(t);
 	}
 	return NULL;
@@ -296,6 +240,9 @@ static int begin(struct agent_tamper *t, const char *pin_dir, struct bwl_err *e)
 
 	if (r)
 		return r;
+	r = tamper_gate_new(t->pins, &t->gate, e);
+	if (r)
+		return r;
 	t->news = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 	if (t->news < 0 || bind(t->news, (struct sockaddr *)&at, sizeof(at)))
 		return bwl_fail(e, errno, "cannot listen to the kernel's news: %s", strerror(errno));
@@ -306,6 +253,8 @@ static void end(struct agent_tamper *t)
 {
 	if (t->news >= 0)
 		close(t->news);
+	close_sensors(t);
+	tamper_gate_free(t->gate);
 	bwl_pins_close(t->pins);
 	free(t);
 }

@@ -94,7 +94,8 @@ static void close_gate(struct agent_watch *w, const struct bwl_err *e)
 				    __ATOMIC_SEQ_CST);
 	failed = ports_down(w->pins);
 	w->closed = true;
-	agent_log(LOG_ALERT, "gate", "%s; everything is stopped, and the host ports are down%s; when it is right: bwlimit-load attach, then bwlimit-ctl stop --off",
+	agent_tamper(w->pins, &(struct agent_sign){ .input = BWL_TAMPER_program, .what = e->text }, false);
+	agent_later(LOG_ALERT, "gate", "%s; everything is stopped, and the host ports are down%s; when it is right: bwlimit-load attach, then bwlimit-ctl stop --off",
 		  e->text, failed ? " (not all could be set down)" : "");
 }
 
@@ -111,7 +112,7 @@ static void look(struct agent_watch *w)
 		return;
 	if (!bwl_gate_look(w->pins, w->ctl_id, &e)) {
 		if (w->closed)
-			agent_log(LOG_NOTICE, "gate", "what guards the ports is there again; the stop switch stays on until bwlimit-ctl stop --off");
+			agent_later(LOG_NOTICE, "gate", "what guards the ports is there again; the stop switch stays on until bwlimit-ctl stop --off");
 		w->closed = false;
 		w->since_ns = 0;
 		return;

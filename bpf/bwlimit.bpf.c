@@ -201,6 +201,8 @@ int bwl_tc_gate(struct __sk_buff *skb)
 			parsed = bwl_tc_parse(skb, &c.pkt);
 			r = parsed == BWL_R_NONE || parsed == BWL_R_ETHERTYPE ? bwl_leave(&c, skb)
 									      : parsed;
+			if (r == BWL_R_GATE)
+				bwl_stopped(&c);
 		}
 	}
 	bwl_end(&c, BWL_MAX_PORTS + c.port_id, r);

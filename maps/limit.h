@@ -72,7 +72,10 @@ struct bwl_state {
 	__u64 finish_bytes;	/* GCRA: see above */
 	__u64 used_bytes;	/* against a total volume; never falls */
 	__u64 event_ns;		/* when the last event about this limit was sent */
-	__u64 flags;		/* enum bwl_state_flags */
+	union {
+		__u64 flags;	/* of a grant: enum bwl_state_flags */
+		__u64 stopped;	/* of accept: frames to the peer that the last gate stopped (BWL_R_GATE) */
+	};
 };
 BWL_ASSERT_SIZE(struct bwl_state, 32);
 

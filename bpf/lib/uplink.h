@@ -266,6 +266,8 @@ static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (skb->mark == c->ctl->tag) {
 		skb->mark = 0;
 		r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
+		if (r != BWL_R_NONE && r != BWL_R_NO_PEER)
+			return r;	/* it ended after the charge: no sign of cleartext */
 		return r == BWL_R_NONE && bwl_may_be_clear(c, skb->ifindex) ? BWL_R_PASS_GATE
 									    : BWL_R_GATE;
 	}
@@ -288,6 +290,22 @@ static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (r == BWL_R_NONE)
 		r = bwl_charge(c);
 	return r == BWL_R_NONE ? BWL_R_PASS_SELF : r;
+}
+
+/*
+ * Counts what the last gate stopped to the peer it was for, if any: bwlimitd may revoke that one. Before
+ * the reason is counted, so that who reads the reason first finds every frame of it here.
+ */
+static __always_inline void bwl_stopped(struct bwl_ctx *c)
+{
+	struct bwl_state *s = 0;
+
+	if (!c->id && c->pkt.family)
+		c->id = bwl_dest(c, c->pkt.daddr);
+	if (c->id)
+		s = bwl_state_of(2 * c->id + 1);
+	if (s)
+		__sync_fetch_and_add(&s->stopped, 1);
 }
 
 #endif

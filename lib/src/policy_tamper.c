@@ -10,7 +10,9 @@ static const char *const inputs[_BWL_TAMPER_MAX] = {
 	BWL_TAMPER_KEYS(X)
 #undef X
 };
-static const char *const actions[_BWL_ACTION_MAX] = { "log", "clamp", "revoke" };
+static const char *const actions[_BWL_ACTION_MAX] = { "log", "clamp", "revoke", "revoke-peer" };
+/* Inputs that can tell whose it was. */
+static const bool names_peer[_BWL_TAMPER_MAX] = { [BWL_TAMPER_cleartext] = true };
 
 const char *bwl_tamper_name(unsigned input)
 {
@@ -34,9 +36,12 @@ int bwl_conv_tamper(struct bwl_conv *c, const struct bwl_text_tamper *t)
 		bwl_conv_down(c, inputs[i]);
 		while (a < _BWL_ACTION_MAX && strcmp(t->value[i], actions[a]))
 			a++;
+		if (a == BWL_ACTION_REVOKE_PEER && !names_peer[i])
+			return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp or revoke; it is nobody's, only cleartext tells whose it was",
+					inputs[i], t->value[i]);
 		if (a == _BWL_ACTION_MAX)
-			return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp or revoke", inputs[i],
-					t->value[i]);
+			return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp%s", inputs[i],
+					t->value[i], names_peer[i] ? ", revoke or revoke-peer" : " or revoke");
 		c->p->tamper[i] = (uint8_t)a;
 		c->w.n--;
 	}

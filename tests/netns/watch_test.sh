@@ -27,21 +27,21 @@ refuse_stopped() { ! is_stopped; }
 is_down() { ip_in dpu -o link show dev hpf0 | grep -q 'state DOWN'; }
 alarm() { [[ $(grep -c '"level":"alert".*"event":"gate"' "$LAB_TMP/agent") -eq $1 ]]; }
 repair() {
-	attach && in_dpu "$CTL" stop --off >/dev/null 2>&1 && lab_wait_for 5 pings
+	attach && in_dpu "$CTL" stop --off >/dev/null 2>&1 && lab_wait_for 30 pings
 }
 closes() { # number of the alarm, sentence
-	check "$2: the host port is down" lab_wait_for 3 is_down
+	check "$2: the host port is down" lab_wait_for 30 is_down
 	check "$2: the stop switch is on" is_stopped
-	check "$2: there is an alarm" lab_wait_for 3 alarm "$1"
+	check "$2: there is an alarm" lab_wait_for 30 alarm "$1"
 }
-check "with all in place traffic flows" lab_wait_for 10 pings
+check "with all in place traffic flows" lab_wait_for 30 pings
 check "and there is no alarm" alarm 0
 check "nor is anything stopped" refuse_stopped
 
 ip netns exec "$LAB-dpu" tc qdisc del dev hpf0 clsact
 closes 1 "a host port's filters taken away"
 check "attach and stop --off open it again" repair
-check "what is right again is said" lab_wait_for 3 grep -q 'there again' "$LAB_TMP/agent"
+check "what is right again is said" lab_wait_for 30 grep -q 'there again' "$LAB_TMP/agent"
 
 ip netns exec "$LAB-dpu" tc qdisc del dev p0 clsact
 closes 2 "an uplink's filters taken away"
@@ -52,15 +52,21 @@ closes 3 "the kernel set to forward"
 lab_sysctl dpu net.ipv4.ip_forward=0
 repair || note "not repaired"
 
+# And what the policy says beyond that.
+sed -i 's/^peers:/tamper: { program: revoke }\npeers:/' "$FILE"
+check "the agent takes a new action" lab_wait_for 30 sh -c "[ \$(grep -c '\"event\":\"policy\"' '$LAB_TMP/agent') -ge 2 ]"
 ip_in dpu link add br9 type bridge
 ip_in dpu link set hpf0 master br9
 closes 4 "a host port put into a bridge"
 ip_in dpu link del br9
+check "the policy's action is done beside it" lab_wait_for 30 grep -q 'program: .*br.*action revoke: map' "$LAB_TMP/agent"
+check "every grant is revoked" sh -c "'$CTL' --json peer show sink | grep -q '\"revoked\"'"
+in_dpu "$CTL" grant sink reason again >/dev/null 2>&1
 check "repaired" repair
 
 for ((i = 0; i < 5; i++)); do attach; done
 in_dpu "$LOAD" upgrade >/dev/null 2>&1
 check "attach and upgrade are no alarm" alarm 4
-check "and traffic flows after them" lab_wait_for 5 pings
+check "and traffic flows after them" lab_wait_for 30 pings
 lab_stop "$AGENT_PID"
 done_testing

@@ -157,7 +157,7 @@ static void the_last_gate_lets_out_only_what_was_charged(void **state)
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 udp", "pass-gate" },
 	       { "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", "gate" },	/* must be encrypted */
 	       { "eth ip4 src=10.0.7.2 dst=10.9.0.1 udp", "gate" },
-	       { "eth ip4 src=10.0.7.2 dst=10.4.0.1 udp", "gate" },
+	       { "eth ip4 src=10.0.7.2 dst=10.4.0.1 udp", "no-grant" },
 	       { "eth type=0x88b5 fill=60", "gate" },
 	       { "eth arp sip=10.0.7.2 tip=10.0.7.1", "gate" });
 	assert_string_equal(judge(&k, NULL), "gate");	/* came from a host, has no tag */
@@ -167,12 +167,45 @@ static void the_last_gate_lets_out_only_what_was_charged(void **state)
 	k.ingress = RIG_P0;
 	assert_string_equal(judge(&k, &r), "pass-gate");
 	assert_int_equal(r.mark, 0);	/* the tag stays inside */
-	/* Revoked between the two hooks. */
+	/* Revoked between the two hooks: no attempt at cleartext. */
 	assert_int_equal(bwl_revoke(rig->pins, "one", &e), 0);
-	assert_string_equal(judge(&k, NULL), "gate");
+	assert_string_equal(judge(&k, NULL), "revoked");
 	/* Counted in the gate's own row: what a port received stays comparable with its device. */
 	assert_int_equal(rig_frames(rig, RIG_P0, BWL_R_GATE), 0);
 	assert_int_equal(rig_frames(rig, BWL_MAX_PORTS + RIG_P0, BWL_R_PASS_GATE), 3);
+}
+
+static uint64_t stopped(const char *name)
+{
+	struct bwl_gen g;
+	uint32_t id;
+
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
+	id = bwl_peer_id(rig->pins, &g, name);
+	bwl_gen_close(&g);
+	assert_int_not_equal(id, 0);
+	return rig->pins->state[2 * id + 1].stopped;
+}
+
+static void what_the_last_gate_stops_is_counted_to_whom_it_was_for(void **state)
+{
+	uint64_t one, sealed;
+
+	(void)state;
+	policy("");
+	one = stopped("one");
+	sealed = stopped("sealed");
+	assert_string_equal(tagged_gate("eth ip4 src=10.0.7.2 dst=10.3.0.1 udp"), "gate");
+	assert_string_equal(forwarded_gate("eth ip4 src=10.0.7.2 dst=10.3.0.1 udp"), "gate");
+	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=10.3.0.1 udp"), "gate");
+	assert_int_equal(stopped("sealed"), sealed + 3);
+	assert_string_equal(forwarded_gate("eth ip6 src=fd00:7::2 dst=fd00:1::1 udp"), "gate");
+	assert_int_equal(stopped("one"), one + 1);
+	assert_string_equal(tagged_gate("eth " P1 "udp"), "pass-gate");
+	assert_string_equal(forwarded_gate("eth ip4 src=10.0.7.2 dst=10.9.0.1 udp"), "gate");
+	assert_string_equal(forwarded_gate("eth type=0x88b5 fill=60"), "gate");
+	assert_int_equal(stopped("sealed"), sealed + 3);
+	assert_int_equal(stopped("one"), one + 1);
 }
 
 /* Inbound by destination port alone, but for answers to a BGP session that the DPU opened. */
@@ -307,6 +340,7 @@ int main(void)
 		RIG_TEST(neighbours_and_named_control_reach_the_dpu),
 		RIG_TEST(arp_and_nd_of_a_host_have_a_small_limit),
 		RIG_TEST(the_last_gate_lets_out_only_what_was_charged),
+		RIG_TEST(what_the_last_gate_stops_is_counted_to_whom_it_was_for),
 		RIG_TEST(control_from_the_network_reaches_no_other_socket),
 		RIG_TEST(a_self_that_is_to_be_encrypted_is_refused_at_the_gate),
 		RIG_TEST(the_dpus_own_traffic_needs_the_grant_self),

@@ -94,14 +94,18 @@ struct bwl_pol_ipsec {
 };
 
 /* Signs of tampering, and what bwlimitd does about each. In the file alone, like ipsec. */
-#define BWL_TAMPER_KEYS(X) X(carrier) X(neighbour) X(port) X(intrusion) X(cleartext)
+#define BWL_TAMPER_KEYS(X) X(carrier) X(neighbour) X(port) X(intrusion) X(cleartext) X(program)
 enum bwl_tamper_input {
 #define X(k) BWL_TAMPER_##k,
 	BWL_TAMPER_KEYS(X)
 #undef X
 	_BWL_TAMPER_MAX
 };
-enum bwl_action { BWL_ACTION_LOG, BWL_ACTION_CLAMP, BWL_ACTION_REVOKE, _BWL_ACTION_MAX };
+enum bwl_action {
+	BWL_ACTION_LOG, BWL_ACTION_CLAMP, BWL_ACTION_REVOKE,
+	BWL_ACTION_REVOKE_PEER,	/* only of inputs that tell whose it was */
+	_BWL_ACTION_MAX
+};
 const char *bwl_tamper_name(unsigned input);
 const char *bwl_action_name(unsigned action);
 

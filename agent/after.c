@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What comes after something was closed, and may wait: the log, whose disk or reader may hang, and charon,
+ * which may hang too. On a thread of its own, so that the next sign is acted on meanwhile. Lines that do
+ * not fit are counted; who is to be ended is never lost.
+ */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include "agent.h"
+#include "ipsec/revoke.h"
+#include "ipsec/xfrm.h"
+
+#define LINES 64
+#define CHARON_NS 2000000000ULL
+
+struct ended {
+	uint32_t max;		/* peers there can be; `all`: below it */
+	bool all;
+	uint32_t *id;
+	const char **name;	/* allocated */
+	size_t n;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t news;
+	pthread_t thread;
+	struct line {
+		int priority;
+		char event[16], text[400];
+	} line[LINES];
+	unsigned first, n;
+	unsigned long long lost;
+	struct ended ended;
+	bool on, stop;
+} q = { .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER };
+
+void agent_later(int priority, const char *event, const char *fmt, ...)
+{
+	struct line l = { .priority = priority };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(l.text, sizeof(l.text), fmt, ap);
+	va_end(ap);
+	snprintf(l.event, sizeof(l.event), "%s", event);
+	pthread_mutex_lock(&q.lock);
+	if (q.on && q.n == LINES)
+		q.lost++;
+	else if (q.on)
+		q.line[(q.first + q.n++) % LINES] = l;
+	pthread_cond_signal(&q.news);
+	pthread_mutex_unlock(&q.lock);
+	if (!q.on)
+		agent_log(l.priority, l.event, "%s", l.text);
+}
+
+static bool is_ended(uint32_t peer, const void *arg)
+{
+	const struct ended *x = arg;
+
+	if (!peer || peer >= x->max)
+		return false;
+	for (size_t i = 0; i < x->n && !x->all; i++)
+		if (x->id[i] == peer)
+			return true;
+	return x->all;
+}
+
+static void add(struct ended *x, uint32_t id, const char *name)
+{
+	uint32_t *ids;
+	const char **names;
+
+	if (x->all || is_ended(id, x))
+		return;
+	ids = realloc(x->id, (x->n + 1) * sizeof(*ids));
+	if (ids)
+		x->id = ids;
+	names = realloc(x->name, (x->n + 1) * sizeof(*names));
+	if (names)
+		x->name = names;
+	if (!ids || !names)
+		abort();
+	x->id[x->n] = id;
+	x->name[x->n] = strndup(name, BWL_NAME_LEN);
+	if (!x->name[x->n++])
+		abort();
+}
+
+void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npeers)
+{
+	pthread_mutex_lock(&q.lock);
+	q.ended.max = p->schema.max_peers;
+	if (!npeers)
+		q.ended.all = true;
+	for (unsigned i = 0; i < npeers; i++)
+		add(&q.ended, peer[i], p->name[peer[i]].name);
+	pthread_cond_signal(&q.news);
+	pthread_mutex_unlock(&q.lock);
+}
+
+/* Charon, then the kernel once more: for what charon made since it was looked at. */
+static void end_sas(struct ended *x)
+{
+	struct bwl_xfrm_dropped sas = { 0 };
+	struct bwl_ipsec_drop charon = { 0 };
+	struct bwl_err e = { 0 };
+
+	if (bwl_ipsec_drop_peers(NULL, x->name, x->n, x->all, CHARON_NS, &charon, &e))
+		agent_log_err(LOG_WARNING, "tamper", &e);
+	if (bwl_xfrm_drop(is_ended, x, &sas, &e))
+		agent_log_err(LOG_WARNING, "tamper", &e);
+	for (size_t i = 0; i < x->n; i++)
+		free((char *)x->name[i]);
+	free(x->name);
+	free(x->id);
+}
+
+static bool take_line(struct line *l)
+{
+	if (q.n) {
+		*l = q.line[q.first];
+		q.first = (q.first + 1) % LINES;
+		q.n--;
+		return true;
+	}
+	if (!q.lost)
+		return false;
+	*l = (struct line){ .priority = LOG_ALERT, .event = "lost" };
+	snprintf(l->text, sizeof(l->text), "%llu alarms are not in this log", q.lost);
+	q.lost = 0;
+	return true;
+}
+
+static void *run(void *arg)
+{
+	struct ended x;
+	struct line l;
+
+	(void)arg;
+	pthread_mutex_lock(&q.lock);
+	for (;;) {
+		if (take_line(&l)) {
+			pthread_mutex_unlock(&q.lock);
+			agent_log(l.priority, l.event, "%s", l.text);
+		} else if (q.ended.all || q.ended.n) {
+			x = q.ended;
+			q.ended = (struct ended){ 0 };
+			pthread_mutex_unlock(&q.lock);
+			end_sas(&x);
+		} else if (q.stop) {
+			break;
+		} else {
+			pthread_cond_wait(&q.news, &q.lock);
+			continue;
+		}
+		pthread_mutex_lock(&q.lock);
+	}
+	pthread_mutex_unlock(&q.lock);
+	return NULL;
+}
+
+void agent_after_start(void)
+{
+	q.on = !pthread_create(&q.thread, NULL, run, NULL);
+	if (!q.on)
+		agent_log(LOG_ERR, "tamper", "cannot start a thread: alarms wait for the log, and charon is told of none");
+}
+
+void agent_after_stop(void)
+{
+	struct timespec until;
+
+	if (!q.on)
+		return;
+	pthread_mutex_lock(&q.lock);
+	q.stop = true;
+	pthread_cond_signal(&q.news);
+	pthread_mutex_unlock(&q.lock);
+	/* a log or a charon that hangs does not keep us from ending */
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 3;
+	pthread_timedjoin_np(q.thread, NULL, &until);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the policy's `tamper` says about a sign, done by whatever thread sees it: the map, then the kernel's
+ * SAs; nothing here waits for a disk, a log or charon. Those come after (after.c).
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include "agent.h"
+#include "ipsec/xfrm.h"
+
+static struct {
+	pthread_mutex_t lock;
+	uint8_t action[_BWL_TAMPER_MAX];
+} wanted = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static atomic_bool clamped;
+
+void agent_tamper_policy(const struct bwl_policy *pol)
+{
+	pthread_mutex_lock(&wanted.lock);
+	memcpy(wanted.action, pol->tamper, sizeof(wanted.action));
+	pthread_mutex_unlock(&wanted.lock);
+}
+
+bool agent_is_clamped(void)
+{
+	return atomic_load(&clamped);
+}
+
+/* To the floors: a deadline that has passed. Without a heartbeat in the policy that does nothing. */
+static bool clamp(struct bwl_pins *p)
+{
+	struct bwl_gen g;
+	bool beats;
+
+	atomic_store(&clamped, true);
+	__atomic_store_n(&p->ctl->heartbeat_ns, 1, __ATOMIC_SEQ_CST);
+	if (bwl_gen_open(p, bwl_active_slot(p, bwl_now_ns()), &g, NULL))
+		return false;
+	beats = g.base->heartbeat_ns;
+	bwl_gen_close(&g);
+	return beats;
+}
+
+/* Nobody was granted anything since this peer was revoked, in either generation. */
+static bool is_closed(struct bwl_pins *p, uint32_t id)
+{
+	const volatile struct bwl_gate *gate = &p->gate[id];
+	bool closed = true;
+
+	for (uint32_t slot = 0; closed && slot < BWL_GENERATIONS; slot++) {
+		uint32_t at = gate->slot[slot];
+		struct bwl_gen g;
+
+		if (bwl_gen_open(p, slot, &g, NULL))
+			continue;
+		if (at && at < g.npeers && (g.peer[at].meta.flags & BWL_PEER_GRANT))
+			closed = g.peer[at].meta.grant_seq <= gate->revoked ||
+				 g.peer[at].meta.grant_seq <=
+					 *(const volatile uint32_t *)&p->ctl->revoked_all;
+		bwl_gen_close(&g);
+	}
+	return closed;
+}
+
+/* Is what the action would close closed already? */
+static bool is_done(struct bwl_pins *p, enum bwl_action action, const struct agent_sign *s)
+{
+	const volatile struct bwl_control *c = p->ctl;
+
+	switch (action) {
+	case BWL_ACTION_CLAMP:
+		return agent_is_clamped() && c->heartbeat_ns == 1;
+	case BWL_ACTION_REVOKE:
+		return c->revoked_all && c->revoked_all == c->seq;
+	case BWL_ACTION_REVOKE_PEER:
+		for (unsigned i = 0; i < s->npeers; i++)
+			if (!is_closed(p, s->peer[i]))
+				return false;
+		return true;
+	default:
+		return true;
+	}
+}
+
+struct peers {
+	uint32_t max;
+	const struct agent_sign *sign;	/* NULL: every peer */
+};
+
+static bool is_wanted(uint32_t peer, const void *arg)
+{
+	const struct peers *x = arg;
+
+	if (!peer || peer >= x->max)
+		return false;
+	for (unsigned i = 0; x->sign && i < x->sign->npeers; i++)
+		if (x->sign->peer[i] == peer)
+			return true;
+	return !x->sign;
+}
+
+static void close_map(struct bwl_pins *p, enum bwl_action action, const struct agent_sign *s)
+{
+	if (action == BWL_ACTION_REVOKE)
+		bwl_revoke(p, NULL, NULL);
+	for (unsigned i = 0; action == BWL_ACTION_REVOKE_PEER && i < s->npeers; i++)
+		bwl_revoke(p, p->name[s->peer[i]].name, NULL);
+}
+
+bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
+{
+	uint64_t start = bwl_now_ns(), closed, kernel;
+	struct peers who = { .max = p->schema.max_peers };
+	struct bwl_xfrm_dropped sas = { 0 };
+	enum bwl_action action;
+	bool done, ends;
+
+	pthread_mutex_lock(&wanted.lock);
+	action = wanted.action[s->input];
+	pthread_mutex_unlock(&wanted.lock);
+	if (action == BWL_ACTION_REVOKE_PEER && !s->npeers)
+		action = BWL_ACTION_REVOKE;	/* whose it was cannot be told */
+	done = is_done(p, action, s);
+	if (done && quiet)
+		return false;
+	if (action == BWL_ACTION_CLAMP && !clamp(p))
+		action = BWL_ACTION_REVOKE;
+	ends = action == BWL_ACTION_REVOKE || action == BWL_ACTION_REVOKE_PEER;
+	close_map(p, action, s);
+	closed = bwl_now_ns();
+	if (action == BWL_ACTION_REVOKE_PEER)
+		who.sign = s;
+	if (ends)
+		bwl_xfrm_drop(is_wanted, &who, &sas, NULL);
+	kernel = bwl_now_ns();
+	agent_later(LOG_ALERT, "tamper", "%s: %s; action %s: map %.3f ms, %u SAs of the kernel %.3f ms",
+		    bwl_tamper_name(s->input), s->what, bwl_action_name(action),
+		    (double)(closed - start) / 1e6, sas.sas, (double)(kernel - closed) / 1e6);
+	if (ends && p->ctl->tunnel)
+		agent_end_sas(p, who.sign ? s->peer : NULL, who.sign ? s->npeers : 0);
+	return true;
+}
