@@ -252,6 +252,18 @@ static const struct bwl_limit *class_limit(const struct judge *j)
 	return i < j->v->gen.nsubs ? &j->v->gen.sub[i] : NULL;
 }
 
+/* As bwl_inner_mtu(): the largest IP packet that goes out whole. */
+static uint32_t inner_mtu(const struct judge *j)
+{
+	uint32_t more = 0;
+
+	if (j->peer && j->peer->meta.path != BWL_PATH_CLEAR) {
+		more = j->v->pins->tunnel[j->q->peer].overhead;
+		more = more ? more : BWL_ESP_MOST;
+	}
+	return j->base->mtu > more ? j->base->mtu - more : 0;
+}
+
 static void judge_limits(struct judge *j)
 {
 	const struct bwl_peer *p = j->peer;
@@ -259,9 +271,6 @@ static void judge_limits(struct judge *j)
 	const struct bwl_limit *l;
 	char what[64];
 
-	if (j->a->len > j->base->mtu + ETH_HEADER)
-		step(j, "size", BWL_R_TOO_BIG, "%u bytes, the uplink's MTU allows %u", j->a->len,
-		     j->base->mtu + ETH_HEADER);
 	judge_limit(j, "peer limit", &p->grant, 2 * j->q->peer, BWL_R_PEER_RATE, soft);
 	if (j->lapsed && p->grant.volume.floor && p->grant.volume.floor < j->v->gen.nsubs) {
 		l = &j->v->gen.sub[p->grant.volume.floor];
@@ -324,6 +333,23 @@ static void judge_path(struct judge *j)
 		step(j, "next hop", BWL_R_NONE, "%s by %.15s, in the clear", via, dev->name);
 }
 
+/* As bwl_mtu_fits() of a packet with DF. */
+static void judge_size(struct judge *j)
+{
+	bool clear = j->peer->meta.path == BWL_PATH_CLEAR;
+	uint32_t mtu = inner_mtu(j), most = mtu;
+	unsigned int r;
+
+	if (j->q->family == 6 && most < BWL_IP6_MTU)
+		most = BWL_IP6_MTU < j->base->mtu ? BWL_IP6_MTU : j->base->mtu;
+	r = j->a->len > most + ETH_HEADER ? BWL_R_TOO_BIG : BWL_R_NONE;
+	if (clear)
+		step(j, "size", r, "%u bytes, the uplink's MTU allows %u", j->a->len, most + ETH_HEADER);
+	else
+		step(j, "size", r, "%u bytes, the tunnel's MTU of %u (uplink %u) allows %u%s", j->a->len, mtu,
+		     j->base->mtu, most + ETH_HEADER, j->q->family == 4 ? " with DF" : "");
+}
+
 void ctl_explain(const struct ctl_view *v, const struct ctl_question *q, struct ctl_answer *ret)
 {
 	struct judge j = { .v = v, .q = q, .a = ret, .base = v->gen.base };
@@ -332,10 +358,6 @@ void ctl_explain(const struct ctl_view *v, const struct ctl_question *q, struct 
 	ret->len = q->len;
 	if (!judge_switches(&j))
 		return;
-	if (!ret->len)
-		ret->len = j.base->mtu + ETH_HEADER;
-	if (ret->len < j.base->min_charge)
-		ret->len = j.base->min_charge;
 	if (!judge_port(&j) && q->port)
 		return;
 	if (ends_here(q)) {
@@ -345,8 +367,13 @@ void ctl_explain(const struct ctl_view *v, const struct ctl_question *q, struct 
 	judge_class(&j);
 	if (!judge_grant(&j))
 		return;
-	judge_limits(&j);
+	if (!ret->len)
+		ret->len = inner_mtu(&j) + ETH_HEADER;
+	if (ret->len < j.base->min_charge)
+		ret->len = j.base->min_charge;
 	judge_path(&j);
+	judge_size(&j);
+	judge_limits(&j);
 	if (ret->reason == BWL_R_NONE)
 		ret->reason = j.monitored ? BWL_R_PASS_MONITOR : j.lapsed ? BWL_R_PASS_FLOOR : BWL_R_PASS;
 }

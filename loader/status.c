@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* status: what is attached where, how, why not better, and the words that packets read first. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <bwl/units.h>
 #include "note.h"
@@ -25,6 +26,24 @@ static json_t *one_program(const struct bwl_hook_at *at)
 
 static const char *const kinds[] = { "host", "uplink", "tunnel" };
 
+/* The devices of a bond, by which it is up or not; NULL for everything else. */
+static json_t *bond_members(const struct bwl_netdev *bond)
+{
+	struct bwl_netdev *all = NULL;
+	json_t *o;
+	size_t i, n = 0;
+
+	if (strcmp(bond->kind, "bond") || bwl_netdev_list(&all, &n, NULL))
+		return NULL;
+	o = json_array();
+	for (i = 0; i < n; i++)
+		if (all[i].master == bond->ifindex)
+			json_array_append_new(o, json_pack("{s:s, s:b, s:b}", "device", all[i].name, "up",
+							   all[i].up, "carrier", all[i].carrier));
+	free(all);
+	return o;
+}
+
 static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 {
 	const struct bwl_dev *dev = &p->dev[id];
@@ -39,10 +58,10 @@ static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 
 		json_array_append_new(progs, one_program(&at));
 	}
-	return json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:b, s:b, s:o}", "id", id, "device", dev->name,
+	return json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:o*, s:o}", "id", id, "device", dev->name,
 			 "kind", kinds[dev->kind == BWL_PORT_HOST ? 0 : dev->kind == BWL_PORT_UPLINK ? 1 : 2], "driver", d.kind,
 			 "ifindex", dev->ifindex, "mtu", dev->mtu, "present", there, "up", d.up,
-			 "programs", progs);
+			 "carrier", d.carrier, "bond", bond_members(&d), "programs", progs);
 }
 
 /* The tag is left out: whoever knows it could mark packets for the last gate. */
@@ -91,6 +110,11 @@ static void print_program(const json_t *q)
 		printf("    %14s (%s)\n", "", str(q, "fallback"));
 }
 
+static const char *link_word(const json_t *o)
+{
+	return !yes(o, "up") ? "DOWN" : yes(o, "carrier") ? "up" : "NO CARRIER";
+}
+
 static void print_text(const json_t *o)
 {
 	const json_t *c = json_object_get(o, "control"), *v, *q;
@@ -102,8 +126,10 @@ static void print_text(const json_t *o)
 	       bwl_human_time(json_number_value(json_object_get(c, "attached_seconds")), buf),
 	       yes(c, "drill") ? ", DRILL" : "");
 	json_array_foreach(json_object_get(o, "ports"), i, v) {
-		printf("%-12s %-6s ifindex %-5lld %s\n", str(v, "device"), str(v, "kind"), num(v, "ifindex"),
-		       !yes(v, "present") ? "GONE" : yes(v, "up") ? "up" : "DOWN");
+		printf("%-12s %-6s ifindex %-5lld mtu %-5lld %s\n", str(v, "device"), str(v, "kind"),
+		       num(v, "ifindex"), num(v, "mtu"), !yes(v, "present") ? "GONE" : link_word(v));
+		json_array_foreach(json_object_get(v, "bond"), k, q)
+			printf("    of %-11s %s\n", str(q, "device"), link_word(q));
 		json_array_foreach(json_object_get(v, "programs"), k, q)
 			print_program(q);
 	}

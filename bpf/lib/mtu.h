@@ -11,8 +11,6 @@
 #include "charge.h"
 #include "tc.h"
 
-#define BWL_ESP_MOST 85		/* bytes ESP adds: IPv6, UDP, SPI, sequence, AES-GCM's IV and ICV, padding */
-#define BWL_IP6_MTU 1280	/* every link carries so much (RFC 8200): the kernel fragments outside */
 #define BWL_QUOTED 64		/* bytes of the packet a message repeats: ports and sequence numbers */
 
 struct bwl_icmp {	/* of both families, as far as "too big" goes */

@@ -25,6 +25,9 @@ static int link_attr(const struct nlattr *a, void *arg)
 	case IFLA_MASTER:
 		d->master = mnl_attr_get_u32(a);
 		break;
+	case IFLA_CARRIER:
+		d->carrier = mnl_attr_get_u8(a);
+		break;
 	case IFLA_ADDRESS:
 		if (mnl_attr_get_payload_len(a) == 6)
 			memcpy(d->mac, mnl_attr_get_payload(a), 6);

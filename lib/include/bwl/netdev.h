@@ -11,7 +11,7 @@
 
 struct bwl_netdev {
 	uint32_t ifindex, mtu, master;	/* master: ifindex of a bridge or bond, 0 none */
-	bool up, loopback;
+	bool up, loopback, carrier;	/* carrier: as the device says itself */
 	uint8_t mac[6];
 	char name[IFNAMSIZ];
 	char kind[16];			/* "veth", "bridge", …; empty for a physical device */

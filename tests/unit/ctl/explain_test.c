@@ -323,7 +323,7 @@ static void monitor_passes_over_the_peers_own_limit_only(void **state)
 	assert_reason(w, BWL_R_NODE_RATE);
 }
 
-static void the_way_out_is_judged_last(void **state)
+static void the_way_out_is_judged_before_the_limits(void **state)
 {
 	struct world *w = *state;
 
@@ -341,6 +341,10 @@ static void the_way_out_is_judged_last(void **state)
 	assert_reason(w, BWL_R_PASS);
 	limited(&w->peer[1].grant, 8000, 1000);
 	assert_reason(w, BWL_R_PEER_RATE);
+	w->q.len = MTU + 15;
+	assert_reason(w, BWL_R_TOO_BIG);
+	w->ctl.tunnel = 0;
+	assert_reason(w, BWL_R_NO_SA);
 }
 
 static void a_frame_beyond_the_mtu_is_too_big(void **state)
@@ -351,6 +355,21 @@ static void a_frame_beyond_the_mtu_is_too_big(void **state)
 	assert_reason(w, BWL_R_TOO_BIG);
 	w->q.len = 10;
 	assert_int_equal(ask(w).len, 64);
+}
+
+static void a_tunnel_takes_less_by_what_esp_adds(void **state)
+{
+	struct world *w = *state;
+
+	w->peer[1].meta.path = BWL_PATH_XFRM;
+	w->tunnel[w->q.peer].flags = BWL_TUN_SA;
+	w->ctl.tunnel = 42;
+	assert_int_equal(ask(w).len, MTU - BWL_ESP_MOST + 14);
+	w->tunnel[w->q.peer].overhead = 54;
+	assert_int_equal(ask(w).len, MTU - 54 + 14);
+	assert_reason(w, BWL_R_PASS);
+	w->q.len = MTU - 54 + 15;
+	assert_reason(w, BWL_R_TOO_BIG);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -366,7 +385,8 @@ int main(void)
 		T(a_volume_passes_to_the_last_byte_that_the_ledger_released),
 		T(a_state_ahead_of_the_clock_is_clock),
 		T(limits_refuse_from_the_inside_out), T(monitor_passes_over_the_peers_own_limit_only),
-		T(the_way_out_is_judged_last), T(a_frame_beyond_the_mtu_is_too_big),
+		T(the_way_out_is_judged_before_the_limits), T(a_frame_beyond_the_mtu_is_too_big),
+		T(a_tunnel_takes_less_by_what_esp_adds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
