@@ -111,6 +111,7 @@ struct agent_sign {
 	const char *what;
 	const uint32_t *peer;	/* whose it was, by id */
 	unsigned npeers;	/* 0: nobody's, or not known */
+	enum bwl_action *did;	/* may be NULL: what was done */
 };
 /*
  * Acts on it, from any thread, and waits for nothing that may hang. quiet: says nothing where there is
@@ -118,7 +119,4 @@ struct agent_sign {
  */
 bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet);
 void agent_tamper_policy(const struct bwl_policy *pol);
-/* Everything is at its floor, and the heartbeat is not renewed, until the agent is started again. */
-bool agent_is_clamped(void);
-
 #endif

@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <libmnl/libmnl.h>
 #include "agent.h"
+#include "order.h"
 #include "tamper.h"
 
 #define EVERY_MS 5
@@ -31,7 +32,8 @@
 struct agent_tamper {
 	pthread_t thread;
 	struct bwl_pins *pins;
-	int news;
+	const char *pin_dir;
+	int news, orders;	/* orders -1: none are taken */
 	atomic_bool stop;
 	bool carrier[BWL_MAX_PORTS];
 	struct tamper_gate *gate;
@@ -208,16 +210,18 @@ static void look_at_chassis(struct agent_tamper *t)
 
 static void await_news(struct agent_tamper *t)
 {
-	struct pollfd p = { .fd = t->news, .events = POLLIN };
+	struct pollfd p[] = { { .fd = t->news, .events = POLLIN }, { .fd = t->orders, .events = POLLIN } };
 	char buf[32768];
 	ssize_t n;
 
-	if (poll(&p, 1, EVERY_MS) <= 0)
+	if (poll(p, 2, EVERY_MS) <= 0)
 		return;
 	while ((n = recv(t->news, buf, sizeof(buf), 0)) > 0)
 		mnl_cb_run(buf, (size_t)n, 0, 0, on_message, t);
 	if (n < 0 && errno == ENOBUFS)
 		ask_for_links(t);
+	if (p[1].revents)
+		order_read(t->orders, t->pins);
 }
 
 static void *run(void *arg)
@@ -236,6 +240,7 @@ static void *run(void *arg)
 static int begin(struct agent_tamper *t, const char *pin_dir, struct bwl_err *e)
 {
 	struct sockaddr_nl at = { .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK | RTMGRP_NEIGH };
+	struct bwl_err no = { 0 };
 	int r = bwl_pins_open(pin_dir, true, &t->pins, e);
 
 	if (r)
@@ -246,6 +251,9 @@ static int begin(struct agent_tamper *t, const char *pin_dir, struct bwl_err *e)
 	t->news = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 	if (t->news < 0 || bind(t->news, (struct sockaddr *)&at, sizeof(at)))
 		return bwl_fail(e, errno, "cannot listen to the kernel's news: %s", strerror(errno));
+	t->orders = order_open(pin_dir, &no);
+	if (t->orders < 0)
+		agent_log_err(LOG_WARNING, "tamper", &no);
 	return pthread_create(&t->thread, NULL, run, t) ? bwl_fail(e, EAGAIN, "cannot start a thread") : 0;
 }
 
@@ -253,6 +261,7 @@ static void end(struct agent_tamper *t)
 {
 	if (t->news >= 0)
 		close(t->news);
+	order_close(t->orders, t->pin_dir);
 	close_sensors(t);
 	tamper_gate_free(t->gate);
 	bwl_pins_close(t->pins);
@@ -269,7 +278,8 @@ void agent_tamper_start(struct agent *a)
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return;
-	t->news = -1;
+	t->news = t->orders = -1;
+	t->pin_dir = a->pin_dir;
 	if (begin(t, a->pin_dir, &e)) {
 		agent_log_err(LOG_ALERT, "tamper", &e);
 		end(t);

@@ -4,7 +4,6 @@
  * SAs; nothing here waits for a disk, a log or charon. Those come after (after.c).
  */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
@@ -15,33 +14,12 @@ static struct {
 	pthread_mutex_t lock;
 	uint8_t action[_BWL_TAMPER_MAX];
 } wanted = { .lock = PTHREAD_MUTEX_INITIALIZER };
-static atomic_bool clamped;
 
 void agent_tamper_policy(const struct bwl_policy *pol)
 {
 	pthread_mutex_lock(&wanted.lock);
 	memcpy(wanted.action, pol->tamper, sizeof(wanted.action));
 	pthread_mutex_unlock(&wanted.lock);
-}
-
-bool agent_is_clamped(void)
-{
-	return atomic_load(&clamped);
-}
-
-/* To the floors: a deadline that has passed. Without a heartbeat in the policy that does nothing. */
-static bool clamp(struct bwl_pins *p)
-{
-	struct bwl_gen g;
-	bool beats;
-
-	atomic_store(&clamped, true);
-	__atomic_store_n(&p->ctl->heartbeat_ns, 1, __ATOMIC_SEQ_CST);
-	if (bwl_gen_open(p, bwl_active_slot(p, bwl_now_ns()), &g, NULL))
-		return false;
-	beats = g.base->heartbeat_ns;
-	bwl_gen_close(&g);
-	return beats;
 }
 
 /* Nobody was granted anything since this peer was revoked, in either generation. */
@@ -72,7 +50,7 @@ static bool is_done(struct bwl_pins *p, enum bwl_action action, const struct age
 
 	switch (action) {
 	case BWL_ACTION_CLAMP:
-		return agent_is_clamped() && c->heartbeat_ns == 1;
+		return bwl_is_clamped(p);
 	case BWL_ACTION_REVOKE:
 		return c->revoked_all && c->revoked_all == c->seq;
 	case BWL_ACTION_REVOKE_PEER:
@@ -126,8 +104,8 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 	done = is_done(p, action, s);
 	if (done && quiet)
 		return false;
-	if (action == BWL_ACTION_CLAMP && !clamp(p))
-		action = BWL_ACTION_REVOKE;
+	if (action == BWL_ACTION_CLAMP && !bwl_clamp(p))
+		action = BWL_ACTION_REVOKE;	/* the policy has no heartbeat */
 	ends = action == BWL_ACTION_REVOKE || action == BWL_ACTION_REVOKE_PEER;
 	close_map(p, action, s);
 	closed = bwl_now_ns();
@@ -136,6 +114,8 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 	if (ends)
 		bwl_xfrm_drop(is_wanted, &who, &sas, NULL);
 	kernel = bwl_now_ns();
+	if (s->did)
+		*s->did = action;
 	agent_later(LOG_ALERT, "tamper", "%s: %s; action %s: map %.3f ms, %u SAs of the kernel %.3f ms",
 		    bwl_tamper_name(s->input), s->what, bwl_action_name(action),
 		    (double)(closed - start) / 1e6, sas.sas, (double)(kernel - closed) / 1e6);

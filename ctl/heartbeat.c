@@ -6,18 +6,27 @@
 
 static int heartbeat(struct ctl *c, int argc, char **argv)
 {
+	bool lift = false;
+	const struct ctl_opt opts[] = { { "--lift", &lift, NULL }, { NULL, NULL, NULL } };
 	struct bwl_pins *pins;
 	char t[BWL_UNIT_BUF];
 	uint64_t deadline;
 	int r;
 
-	(void)argv;
+	r = ctl_opts(c, &argc, argv, opts);
+	if (r)
+		return r;
 	if (argc)
-		return ctl_usage(c, "'heartbeat' takes no argument");
+		return ctl_usage(c, "'heartbeat' takes no argument but --lift");
 	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)
 		return r;
-	r = bwl_heartbeat(pins, &deadline, &c->err);
+	if (lift)
+		r = bwl_audit_intent(&c->err, "heartbeat --lift");
+	if (!r && lift && bwl_unclamp(pins))
+		bwl_audit("heartbeat --lift");
+	if (!r)
+		r = bwl_heartbeat(pins, &deadline, &c->err);
 	if (!r && c->json) {
 		json_t *o = json_object();
 
@@ -79,9 +88,10 @@ static int stop(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_heartbeat_cmds[] = {
-	{ "heartbeat", NULL, "", "Renew the deadline after which grants fall to their floors",
+	{ "heartbeat", NULL, "[--lift]", "Renew the deadline after which grants fall to their floors",
 	  "How long it lasts is in the policy (heartbeat: 60s). The data plane itself closes when it\n"
-	  "has passed.\n", heartbeat },
+	  "has passed. After a sign of tampering that clamps (tamper: in the policy), it is refused:\n\n"
+	  "  --lift          ends the clamp\n", heartbeat },
 	{ "stop", NULL, "[--off]", "Drop every packet, or let the policy apply again",
 	  "Examples:\n"
 	  "  bwlimit-ctl stop\n"

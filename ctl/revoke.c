@@ -232,7 +232,7 @@ static void print_text(const struct order *o)
 		       "charon", (double)o->charon_ns / 1e6, o->charon.conns, o->charon.sas);
 }
 
-static int revoke(struct ctl *c, int argc, char **argv)
+int ctl_revoke(struct ctl *c, int argc, char **argv)
 {
 	struct order o = { .c = c, .timeout_ns = TIMEOUT_NS };
 	const char *timeout = NULL;
@@ -280,6 +280,6 @@ const struct ctl_cmd ctl_revoke_cmds[] = {
 	  "  --timeout TIME  for charon, all in all (2s)\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl revoke log-collector\n"
-	  "  bwlimit-ctl revoke --all\n", revoke },
+	  "  bwlimit-ctl revoke --all\n", ctl_revoke },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

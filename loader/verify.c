@@ -167,6 +167,8 @@ static void check_heartbeat(struct bwl_report *r, const struct bwl_pins *p, cons
 	if (!g->base->heartbeat_ns)
 		bwl_check(r, BWL_WARN, "set heartbeat to a time",
 			  "the policy says heartbeat: none: grants outlive a dead controller");
+	else if (beat == BWL_CLAMPED_NS)
+		bwl_check(r, BWL_WARN, "bwlimit-ctl heartbeat --lift", "clamped to the floors after a sign of tampering");
 	else if (now >= beat)
 		bwl_check(r, BWL_WARN, "bwlimit-ctl heartbeat", "the heartbeat has %s: floors apply",
 			  beat ? "stopped" : "never come");

@@ -22,6 +22,7 @@ struct bwl_sched {
 };
 BWL_ASSERT_SIZE(struct bwl_sched, 16);
 #define BWL_SCHEDS 4
+#define BWL_CLAMPED_NS 1ULL	/* a deadline long gone, which no heartbeat renews: see bwl_clamp() */
 
 /* bwl_ctl_v1[0] */
 struct bwl_control {

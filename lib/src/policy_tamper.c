@@ -12,7 +12,9 @@ static const char *const inputs[_BWL_TAMPER_MAX] = {
 };
 static const char *const actions[_BWL_ACTION_MAX] = { "log", "clamp", "revoke", "revoke-peer" };
 /* Inputs that can tell whose it was. */
-static const bool names_peer[_BWL_TAMPER_MAX] = { [BWL_TAMPER_cleartext] = true };
+static const bool names_peer[_BWL_TAMPER_MAX] = {
+	[BWL_TAMPER_cleartext] = true, [BWL_TAMPER_command] = true,
+};
 
 const char *bwl_tamper_name(unsigned input)
 {
@@ -37,7 +39,7 @@ int bwl_conv_tamper(struct bwl_conv *c, const struct bwl_text_tamper *t)
 		while (a < _BWL_ACTION_MAX && strcmp(t->value[i], actions[a]))
 			a++;
 		if (a == BWL_ACTION_REVOKE_PEER && !names_peer[i])
-			return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp or revoke; it is nobody's, only cleartext tells whose it was",
+			return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp or revoke; it is nobody's: only cleartext and command tell whose",
 					inputs[i], t->value[i]);
 		if (a == _BWL_ACTION_MAX)
 			return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp%s", inputs[i],

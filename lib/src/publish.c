@@ -233,8 +233,12 @@ static void beat_within(struct bwl_pins *p, uint64_t every_ns)
 {
 	uint64_t latest = bwl_now_ns() + every_ns;
 
-	if (every_ns && p->ctl->heartbeat_ns > latest)
-		__atomic_store_n(&p->ctl->heartbeat_ns, latest, __ATOMIC_SEQ_CST);
+	__u64 was = __atomic_load_n(&p->ctl->heartbeat_ns, __ATOMIC_SEQ_CST);
+
+	while (every_ns && was > latest &&
+	       !__atomic_compare_exchange_n(&p->ctl->heartbeat_ns, &was, latest, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST))
+		;
 }
 
 /* Who takes the place of a revoked peer is revoked. */

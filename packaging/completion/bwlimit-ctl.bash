@@ -33,7 +33,7 @@ _bwlimit_ctl() {
 		return
 	fi
 	case $noun/$verb in
-	/) words='peer grant revoke zone policy stats usage reasons top watch explain exfil heartbeat stop drill ipsec pki audit' ;;
+	/) words='peer grant revoke zone policy stats usage reasons top watch explain exfil heartbeat stop drill ipsec pki audit tamper' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show' ;;
@@ -80,6 +80,11 @@ _bwlimit_ctl() {
 	explain/*) words='--port --size tcp udp icmp icmpv6' ;;
 	exfil/*) words='--size --compression --trays --policy' ;;
 	stop/*) words=--off ;;
+	heartbeat/*) words=--lift ;;
+	tamper/*)
+		words='--peer --policy'
+		[[ $prev == --peer ]] && words=$(_bwlimit_ctl_names peer list)
+		;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words --json --pin-dir --help" -- "$cur")
 }

@@ -28,6 +28,7 @@ echo 0 >"$LAB_TMP/class/hwmon/hwmon0/intrusion0_alarm"
 start() { # tamper, heartbeat
 	desired "$@" >"$LAB_TMP/desired.yaml"
 	in_dpu "$CTL" policy apply --yes "$LAB_TMP/desired.yaml" >"$LAB_TMP/apply" 2>&1 || note "$(cat "$LAB_TMP/apply")"
+	in_dpu "$CTL" heartbeat --lift >/dev/null 2>&1
 	in_dpu "$CTL" grant d1 reason again >/dev/null 2>&1
 	in_dpu "$CTL" grant d2 reason again >/dev/null 2>&1
 	lab_bg agent dpu unshare -m sh -c 'mount --bind "$0" /sys/class && exec "$@"' "$LAB_TMP/class" \
@@ -52,7 +53,7 @@ lab_attach || exit 1
 desired 'carrier: explode' >"$LAB_TMP/bad.yaml"
 check "an action that there is not is refused, with what there is" sh -c "'$CTL' policy check '$LAB_TMP/bad.yaml' 2>&1 | grep -q 'log, clamp or revoke'"
 desired 'carrier: revoke-peer' >"$LAB_TMP/bad.yaml"
-check "so is revoke-peer of what is nobody's" sh -c "'$CTL' policy check '$LAB_TMP/bad.yaml' 2>&1 | grep -q 'only cleartext tells whose'"
+check "so is revoke-peer of what is nobody's" sh -c "'$CTL' policy check '$LAB_TMP/bad.yaml' 2>&1 | grep -q 'only cleartext and command tell whose'"
 desired 'cleartext: revoke-peer' >"$LAB_TMP/good.yaml"
 check "but not of cleartext" sh -c "'$CTL' policy check '$LAB_TMP/good.yaml' >/dev/null 2>&1"
 
@@ -69,7 +70,15 @@ start 'carrier: clamp'
 carrier_off
 check "clamp: the grant falls to its floor" lab_wait_for 30 state silent
 ip_in net link set s0 up
-check "and the heartbeat is not renewed" sh -c "! '$CTL' --json peer show d1 | grep -q '\"live\"'"
+refute "no heartbeat is taken then" in_dpu "$CTL" heartbeat
+kill -KILL "$agent"
+wait "$agent" 2>/dev/null
+lab_bg again dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP/state" --json
+agent=$LAB_PID
+lab_wait_for 30 grep -q 'no heartbeat is taken' "$LAB_TMP/again" || note "$(cat "$LAB_TMP/again")"
+check "nor by an agent that is started again" state silent
+check "until it is lifted" in_dpu "$CTL" heartbeat --lift
+check "then the grant is live" lab_wait_for 30 state live
 stop
 
 start 'carrier: clamp' none
@@ -106,6 +115,34 @@ in_dpu ping -c 1 -W 1 192.0.2.254 >/dev/null 2>&1
 check "cleartext that is nobody's revokes every grant" lab_wait_for 30 state revoked d2
 check "and says that" lab_wait_for 30 said 'last gate of p0; action revoke:'
 stop
+
+tell() { in_dpu "$CTL" tamper "$@" >"$LAB_TMP/tell" 2>&1 || note "$(cat "$LAB_TMP/tell")"; }
+start 'command: revoke-peer'
+refute "a command that names a peer that there is not is refused" in_dpu "$CTL" tamper --peer d9 nobody
+tell --peer d1 its disk was pulled
+check "bwlimit-ctl tamper --peer revokes that peer, with revoke-peer" state revoked
+check "and no other" state live d2
+check "it says what was done, and by whom" grep -qx 'bwlimitd: revoke-peer' "$LAB_TMP/tell"
+check "the agent's alarm has the reason" lab_wait_for 30 said 'command: peer d1: its disk was pulled; action revoke-peer'
+tell the lid was opened
+check "without a peer it revokes everything" state revoked d2
+in_dpu "$CTL" grant d1 reason again >/dev/null 2>&1
+kill -STOP "$agent"
+tell --policy "$LAB_TMP/desired.yaml" --peer d1 the agent hangs
+check "an agent that hangs is not waited for: the command acts as the file says" state revoked
+check "and says that" grep -qx 'revoked: d1' "$LAB_TMP/tell"
+kill -KILL "$agent"
+kill -CONT "$agent"
+wait "$agent" 2>/dev/null
+for peer in d1 d2; do in_dpu "$CTL" grant $peer reason again >/dev/null 2>&1; done
+desired 'command: clamp' >"$LAB_TMP/desired.yaml"
+tell --policy "$LAB_TMP/desired.yaml" the agent is dead
+check "nor is one that is dead: it clamps" state silent
+in_dpu "$CTL" heartbeat --lift >/dev/null 2>&1
+check "(which can be lifted)" state live
+tell --policy /nonexistent no file
+check "without a file that can be read it revokes" state revoked d2
+ip_in net link set s0 up
 
 start 'neighbour: revoke'
 check "a neighbour with another MAC revokes" lab_wait_for 30 state revoked

@@ -54,6 +54,13 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e);
 /* Deadline = now + the policy's heartbeat. ret_deadline_ns: ~0 when the policy says none. */
 int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err *e);
+/*
+ * Every grant to its floor; bwl_heartbeat() is refused (-EPERM) until bwl_unclamp(), whoever is restarted.
+ * false, and nothing is changed: the policy, or the one that a trial returns to, has no heartbeat.
+ */
+bool bwl_clamp(struct bwl_pins *p);
+bool bwl_is_clamped(const struct bwl_pins *p);
+bool bwl_unclamp(struct bwl_pins *p);	/* false: it was not */
 
 /* 0 when there is no peer of that name in the policy in force. */
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name);

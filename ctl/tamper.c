@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `tamper`: what a script or a BMC calls. bwlimitd does what the policy says of `command`; where it does
+ * not answer, this does: what the policy's file says, and where that cannot be read, it revokes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include "bwl/agent.h"
+#include "ctl.h"
+
+#define POLICY "/etc/bwlimit/policy.yaml"
+#define ANSWER_S 1
+
+/* NULL: nobody answers. */
+static json_t *ask(const char *pin_dir, const json_t *what)
+{
+	struct sockaddr_un at, me = { .sun_family = AF_UNIX };
+	struct timeval wait = { .tv_sec = ANSWER_S };
+	char buf[BWL_AGENT_DATAGRAM];
+	json_t *answer = NULL;
+	ssize_t n = -1;
+	size_t len = json_dumpb(what, buf, sizeof(buf), JSON_COMPACT);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return NULL;
+	/* an address by which to be answered: the kernel picks one */
+	if (!bwl_agent_address(pin_dir, &at, NULL) &&
+	    !bind(fd, (struct sockaddr *)&me, sizeof(me.sun_family)) &&
+	    !connect(fd, (struct sockaddr *)&at, sizeof(at)) &&
+	    !setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) &&
+	    len <= sizeof(buf) && send(fd, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+		n = recv(fd, buf, sizeof(buf), 0);
+	if (n > 0)
+		answer = json_loadb(buf, (size_t)n, 0, NULL);
+	close(fd);
+	return answer;
+}
+
+/* The action of the policy's file; revoking where it cannot be read. */
+static enum bwl_action action_of(const char *file, const char *peer)
+{
+	enum bwl_action a = BWL_ACTION_REVOKE;
+	struct bwl_policy *pol = NULL;
+	struct bwl_err e = { 0 };
+
+	if (bwl_policy_load(file, bwl_now_ns(), 0, &pol, &e))
+		bwl_warn("%s: %s: revoking", file, e.text);
+	else
+		a = pol->tamper[BWL_TAMPER_command];
+	bwl_policy_free(pol);
+	return a == BWL_ACTION_REVOKE_PEER && !peer ? BWL_ACTION_REVOKE : a;
+}
+
+static void show(const struct ctl *c, const char *action, const char *by)
+{
+	if (c->json)
+		ctl_json_print(json_pack("{s:s, s:s}", "action", action, "by", by));
+	else
+		printf("%s: %s\n", by, action);
+}
+
+/* The agent is dead, or hangs. */
+static int act(struct ctl *c, enum bwl_action a, char *peer)
+{
+	char all[] = "--all", *argv[] = { a == BWL_ACTION_REVOKE_PEER ? peer : all, NULL };
+	struct bwl_pins *pins;
+	int r;
+
+	bwl_warn("bwlimitd does not answer: acting without it");
+	if (a == BWL_ACTION_LOG) {
+		show(c, bwl_action_name(a), CTL_PROGRAM);
+		return 0;
+	}
+	if (a == BWL_ACTION_CLAMP) {
+		bool done;
+
+		r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
+		if (r)
+			return r;
+		done = bwl_clamp(pins);
+		bwl_pins_close(pins);
+		if (done) {
+			show(c, bwl_action_name(a), CTL_PROGRAM);
+			return 0;
+		}
+	}
+	return ctl_revoke(c, 1, argv);
+}
+
+static int has_peer(struct ctl *c, const char *name)
+{
+	struct bwl_pins *pins;
+	bool found = false;
+	int r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
+
+	if (r)
+		return r;
+	for (uint32_t id = 1; *name && !found && id < pins->schema.max_peers; id++)
+		found = !strncmp(pins->name[id].name, name, BWL_NAME_LEN);
+	bwl_pins_close(pins);
+	return found ? 0 : bwl_fail(&c->err, ENOENT, "there is no peer '%.64s': nothing was done", name);
+}
+
+/* What is no UTF-8 keeps nobody from closing. */
+static json_t *pack(char *why)
+{
+	json_t *o;
+
+	for (char *s = why; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			*s = ' ';
+	o = json_pack("{s:s}", "tamper", why);
+	for (char *s = why; !o && *s; s++)
+		if ((unsigned char)*s > 0x7f)
+			*s = '?';
+	return o ? o : json_pack("{s:s}", "tamper", why);
+}
+
+static int tamper(struct ctl *c, int argc, char **argv)
+{
+	const char *peer = NULL, *file = POLICY, *by = "bwlimitd", *did;
+	const struct ctl_opt opts[] = { { "--peer", NULL, &peer }, { "--policy", NULL, &file },
+					{ NULL, NULL, NULL } };
+	json_t *what, *answer;
+	char why[201];
+	int r = ctl_opts(c, &argc, argv, opts);
+
+	if (r)
+		return r;
+	if (!argc)
+		return ctl_usage(c, "say why: it is all that the log will know");
+	ctl_join(argc, argv, why, sizeof(why));
+	r = peer ? has_peer(c, peer) : 0;
+	if (r)
+		return r;
+	what = pack(why);
+	if (peer)
+		json_object_set_new(what, "peer", json_string(peer));
+	answer = ask(c->pin_dir, what);
+	did = json_string_value(json_object_get(answer, "action"));
+	if (did) {
+		show(c, did, by);
+	} else {
+		enum bwl_action a = action_of(file, peer);
+
+		by = CTL_PROGRAM;
+		did = bwl_action_name(a);
+		r = act(c, a, (char *)peer);
+	}
+	bwl_audit("tamper%s%s: %s; action %s of %s", peer ? " --peer " : "", peer ? peer : "", why, did, by);
+	json_decref(answer);
+	json_decref(what);
+	return r;
+}
+
+const struct ctl_cmd ctl_tamper_cmds[] = {
+	{ "tamper", NULL, "[--peer NAME] [--policy FILE] REASON…",
+	  "Tell of tampering: for scripts and a BMC",
+	  "bwlimitd does what the policy says (tamper: { command: … }; log by default), and writes an\n"
+	  "alarm. Where it does not answer within a second this command acts: as the policy's file\n"
+	  "says, and where that cannot be read, it revokes. A record of the audit log in any case.\n\n"
+	  "  --peer NAME     whose it was, for command: revoke-peer; else everything is revoked\n"
+	  "  --policy FILE   read only when bwlimitd does not answer (" POLICY ")\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl tamper BMC: the lid of the tray was opened\n"
+	  "  bwlimit-ctl tamper --peer log-collector its disk was pulled\n", tamper },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};
