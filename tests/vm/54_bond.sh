@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A bond as the uplink: its members fail in turn, traffic goes on and never leaves in the clear.
+# vm-long: yes
+# vm-timeout: 600
+set -uo pipefail
+BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+LAB=bwl-bond-$$
+for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture \
+	vm-testbed/topo/manual_sa vm-testbed/topo/mesh; do
+	# shellcheck source=/dev/null
+	. "$BWL_SOURCE/$part.sh"
+done
+trays_up 2 || exit 1
+pass_again() { passes 10.0.2.2 && passes fd00:2::2; }
+two_policy() { # this tray, its uplinks
+	cat <<-END
+	version: 1
+	node: tray-$1
+	uplinks: [$2]
+	host_ports: [{ dev: pf0hpf, sources: [10.0.$1.0/24, "fd00:$1::/64"] }]
+	heartbeat: none
+	peers:
+	  - { name: tray-$((3 - $1)), addresses: [10.0.$((3 - $1)).0/24, "fd00:$((3 - $1))::/64"], ipsec: { remote: 192.0.2.$((3 - $1)) }, grant: { rate: 10mbit } }
+	END
+}
+second_uplink() { # as s3 at the switch, no address of its own
+	lab_veth dpu1 p1 switch s3
+	ip_in switch link set s3 master br0
+	ip_in dpu1 link set p1 address "$(tray_mac 1 5)"
+}
+attach() { # tray uplinks…
+	local n=$1 dev options=()
+	shift
+	for dev in "$@"; do options+=(--uplink "$dev"); done
+	mkdir -p "$LAB_PINS"
+	tray_quiet tray_load "$n" attach --drill --fresh-volume --host pf0hpf "${options[@]}" --tunnel bwl0 &&
+		tray_apply "$n" < <(two_policy "$n" "$(IFS=,; echo "$*")")
+}
+by_hand() {
+	sa_pair 1 2
+	sa_usable 1 "$(sa_if_id 1 tray-2)" 3
+	sa_usable 2 "$(sa_if_id 2 tray-1)" 3
+}
+sent_esp() { # capture port: ESP frames that came in there
+	tcpdump -nn -r "$LAB_TMP/$1.$2.pcap" 'ip proto 50' 2>/dev/null | wc -l
+}
+link_up() { # member of the bond: as the bond sees it
+	ip_in dpu1 -d -j link show "$1" | jq -e '.[0].linkinfo.info_slave_data.mii_status == "UP"' >/dev/null
+}
+status_says() { # jq-condition on the bond's port
+	tray_load 1 status --json | jq -e ".ports[] | select(.device == \"bond0\") | ($1)" >/dev/null
+}
+
+second_uplink
+modprobe bonding max_bonds=0
+ip_in dpu1 addr flush dev p0
+ip_in dpu1 link add bond0 type bond mode active-backup miimon 50
+for dev in p0 p1; do
+	ip_in dpu1 link set $dev down
+	ip_in dpu1 link set $dev master bond0
+done
+ip_in dpu1 link set bond0 up
+ip_in dpu1 addr add 192.0.2.1/24 dev bond0
+check "tray 2 attaches" attach 2 p0
+check "tray 1 attaches with a bond as its uplink" attach 1 bond0
+verified() {
+	tray_load 1 verify --json >"$LAB_TMP/verify"
+	! jq -r '.checks[] | select(.result == "fail") | .check' "$LAB_TMP/verify" | grep -E 'p0|p1|bond0'
+}
+check "verify has nothing to say against the bond and its members" verified
+check "status shows the bond, its members and that each has a carrier" \
+	status_says '.carrier and ([.bond[] | select(.carrier) | .device] | sort == ["p0", "p1"])'
+by_hand
+capture_start bond s1 s2 s3
+marker_start host1 10.0.2.2
+check "traffic passes" pass_again
+while read -ru 3 port member other; do
+	ip_in switch link set "$port" down
+	check "$member fails: status says so" lab_wait_for 20 status_says \
+		".carrier and (.bond[] | select(.device == \"$member\") | .carrier | not)"
+	check "and traffic goes on by $other" pass_again
+	ip_in switch link set "$port" up
+	check "$member is back" lab_wait_for 20 link_up "$member"
+done 3<<<$'s1 p0 p1\ns3 p1 p0'
+marker_stop
+check "the capture is whole" capture_stop bond
+check "both have carried ESP" test "$(sent_esp bond s1)" -gt 0 -a "$(sent_esp bond s3)" -gt 0
+check "only ESP, ARP and ND left the trays by any of them" capture_only_encrypted bond
+check "the marker never passed in the clear" capture_lacks_marker bond
+done_testing
