@@ -187,10 +187,16 @@ static __always_inline __u32 bwl_esp_mark(const struct bwl_ctx *c, __u32 id)
 	return (c->ctl->tag & ~BWL_MARK_ID) | (id & BWL_MARK_ID);
 }
 
+/* Charged at a host port: this boot's tag, whole or with a peer's id in it. */
+static __always_inline _Bool bwl_is_tagged(const struct bwl_ctx *c, __u32 mark)
+{
+	return !((mark ^ c->ctl->tag) & ~BWL_MARK_ID);
+}
+
 /* The DPU's own packets have no ingress interface; but what left a tunnel device has none, either. */
 static __always_inline _Bool bwl_is_own(const struct bwl_ctx *c, const struct __sk_buff *skb)
 {
-	return !skb->ingress_ifindex && (skb->mark & ~BWL_MARK_ID) != (c->ctl->tag & ~BWL_MARK_ID);
+	return !skb->ingress_ifindex && !bwl_is_tagged(c, skb->mark);
 }
 
 /* May cleartext of the live peer c->id leave by this device: to a clear peer, or to be encrypted by it? */
@@ -263,9 +269,14 @@ static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 		r = bwl_grant(c, remote);
 		return r == BWL_R_NONE ? BWL_R_PASS_ESP : r;
 	}
-	if (skb->mark == c->ctl->tag) {
+	if (bwl_is_tagged(c, skb->mark)) {
+		__u32 id = bwl_dest(c, c->pkt.daddr), mark = skb->mark;
+
 		skb->mark = 0;
-		r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
+		/* To a device that encrypts it comes by way of the tunnel device, with the peer's mark. */
+		if (mark != c->ctl->tag && mark != bwl_esp_mark(c, id))
+			return BWL_R_GATE;
+		r = bwl_grant(c, id);
 		if (r != BWL_R_NONE && r != BWL_R_NO_PEER)
 			return r;	/* it ended after the charge: no sign of cleartext */
 		return r == BWL_R_NONE && bwl_may_be_clear(c, skb->ifindex) ? BWL_R_PASS_GATE

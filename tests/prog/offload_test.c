@@ -336,6 +336,14 @@ static void the_last_gate_lets_cleartext_out_only_to_a_device_that_encrypts_it(v
 	k.port = RIG_P1;	/* another device */
 	assert_string_equal(judge(&k, NULL), "gate");
 	k.port = RIG_P0;
+	k.mark = (rig->pins->ctl->tag & ~BWL_MARK_ID) | id_of("sealed");	/* as the tunnel device leaves it */
+	assert_string_equal(judge(&k, NULL), "pass-gate");
+	k.mark ^= 1;	/* another peer's */
+	assert_string_equal(judge(&k, NULL), "gate");
+	k.mark ^= 1;
+	t->offload = BWL_OFFLOAD_NONE;
+	assert_string_equal(judge(&k, NULL), "gate");
+	t->offload = BWL_OFFLOAD_PACKET;
 	rig->pins->ctl->tracked_until_s = (uint32_t)(rig_now() / RIG_SECOND);
 	assert_string_equal(judge(&k, NULL), "gate");
 }
