@@ -196,8 +196,9 @@ lab_bg() { # file namespace command…
 	LAB_PID=$!
 	LAB_PIDS+=("$LAB_PID")
 }
+# A busy machine is slow, so what is awaited has half a minute at least.
 lab_wait_for() { # seconds command…: until it succeeds
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + ($1 > 30 ? $1 : 30)))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[[ $SECONDS -lt $end ]] || return 1
