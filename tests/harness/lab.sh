@@ -205,6 +205,23 @@ lab_wait_for() { # seconds command…: until it succeeds
 		sleep 0.05
 	done
 }
+# Pings the first destination every 2 ms while the command runs, again and again; at least twice.
+# No ping may be lost, and no run fail.
+lab_lossless() { # pings command…
+	local pings=$1 n=0 pinger
+	shift
+	while [[ $n -lt 2 ]]; do
+		in_host ping -q -i 0.002 -c "$pings" -W 2 "$(lab_dest4 1)" >"$LAB_TMP/ping" 2>&1 &
+		pinger=$!
+		while kill -0 $pinger 2>/dev/null; do
+			"$@" || { kill $pinger; return 1; }
+			n=$((n + 1))
+		done
+		wait $pinger
+		echo "# $n times; $(grep transmitted "$LAB_TMP/ping")"
+		grep -q "$pings received" "$LAB_TMP/ping" || return
+	done
+}
 lab_stop() { # pid: ask, then wait for its last words
 	kill -TERM "$1" 2>/dev/null
 	wait "$1" 2>/dev/null

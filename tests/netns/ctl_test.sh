@@ -247,7 +247,7 @@ for p in d1 d2; do quiet grant $p reason again; done
 
 # --confirm.
 quiet policy apply "$A"
-check "apply --confirm puts the new policy in force" exits 0 policy apply "$B" --confirm 1s
+check "apply --confirm puts the new policy in force" exits 0 policy apply "$B" --confirm 5s
 check "at once" one_of_two "$B"
 check "an edit meanwhile is refused" exits 1 peer add d9 10.109.0.0/24 path clear via $LAB_VIA4
 check "and says what to do" says 'policy confirm'
@@ -340,7 +340,8 @@ quiet heartbeat
 silent() { is silent state peer show d1; }
 check "without a heartbeat grants fall silent by themselves" lab_wait_for 5 silent
 check "heartbeat renews them" exits 0 heartbeat
-check "they are live" is live state peer show d1
+renewed() { quiet heartbeat && is live state peer show d1; }
+check "they are live" lab_wait_for 5 renewed
 sed 's/heartbeat: 1h/heartbeat: none/' "$A" >"$LAB_TMP/none.yaml"
 quiet policy apply "$LAB_TMP/none.yaml"
 lab_wait_for 5 silent

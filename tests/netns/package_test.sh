@@ -52,20 +52,10 @@ stranger=$LAB_PID
 lab_wait_for 5 grep -q ready "$LAB_TMP/stranger"
 echo "eth ip4 src=$HOST4 dst=$(lab_dest4 2) udp dport=9 fill=1000" >"$LAB_TMP/frame"
 lab_bg sent host sh -c 'exec "$@" <"$0"' "$LAB_TMP/frame" \
-	"$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 120 --pps 500
+	"$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 900 --pps 500
 flood=$LAB_PID
-in_host ping -q -i 0.002 -c 1000 -W 2 "$(lab_dest4 1)" >"$LAB_TMP/ping" 2>&1 &
-pinger=$!
-n=0
-while kill -0 $pinger 2>/dev/null; do
-	maint prerm upgrade 9.9 || break
-	maint postinst configure 0.0.1 || break
-	n=$((n + 1))
-done
-wait $pinger
-note "$n upgrades; $(grep transmitted "$LAB_TMP/ping")"
-check "an upgrade loses no packet that the policy allows" grep -q '1000 received' "$LAB_TMP/ping"
-check "and it ran under that traffic" [ $n -ge 2 ]
+upgraded() { maint prerm upgrade 9.9 && maint postinst configure 0.0.1; }
+check "an upgrade loses no packet that the policy allows" lab_lossless 1000 upgraded
 check "programs were replaced in the links that they had" [ "$(links)" = "$before" ]
 check "verify is clean" eval 'in_dpu "$LOAD" verify >"$LAB_TMP/out"'
 if [[ -d /run/systemd/system ]]; then
