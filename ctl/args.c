@@ -127,6 +127,13 @@ int ctl_opts(struct ctl *c, int *argc, char **argv, const struct ctl_opt *opts)
 	return 0;
 }
 
+int ctl_only_opts(struct ctl *c, int argc, char **argv, const struct ctl_opt *opts)
+{
+	int r = ctl_opts(c, &argc, argv, opts);
+
+	return r || !argc ? r : ctl_usage(c, "unexpected '%.64s'", argv[0]);
+}
+
 int ctl_number(struct ctl *c, const char *what, const char *s, uint64_t max, uint64_t *ret)
 {
 	unsigned long long v;

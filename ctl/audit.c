@@ -27,10 +27,8 @@ static int audit_init(struct ctl *c, int argc, char **argv)
 	const struct ctl_opt opts[] = { { "--dir", NULL, &dir }, { "--origin", NULL, &origin },
 					{ NULL, NULL, NULL } };
 	char name[BWL_NOTE_NAME], host[65] = "node", key[BWL_NOTE_KEY_TEXT];
-	int r = ctl_opts(c, &argc, argv, opts);
+	int r = ctl_only_opts(c, argc, argv, opts);
 
-	if (!r && argc)
-		return ctl_usage(c, "'audit init' takes options only");
 	if (!r)
 		r = folder(c, dir, &dir);
 	if (r)
@@ -217,10 +215,7 @@ static int audit_verify(struct ctl *c, int argc, char **argv)
 			file[nold++] = argv[i];
 		}
 	}
-	argc = out;
-	r = ctl_opts(c, &argc, argv, opts);
-	if (!r && argc)
-		return ctl_usage(c, "'audit verify' takes options only");
+	r = ctl_only_opts(c, out, argv, opts);
 	if (!r && proof && (nold != 1 || !key))
 		return ctl_usage(c, "--proof needs --key and one --checkpoint");
 	if (!r)
@@ -248,10 +243,8 @@ static int audit_checkpoint(struct ctl *c, int argc, char **argv)
 	struct bwl_checkpoint now, old;
 	struct bwl_note_key k;
 	json_t *a, *o;
-	int r = ctl_opts(c, &argc, argv, opts);
+	int r = ctl_only_opts(c, argc, argv, opts);
 
-	if (!r && argc)
-		return ctl_usage(c, "'audit checkpoint' takes options only");
 	if (!r)
 		r = folder(c, dir, &dir);
 	if (!r)
@@ -335,10 +328,8 @@ static int audit_show(struct ctl *c, int argc, char **argv)
 					{ NULL, NULL, NULL } };
 	struct show s = { .c = c };
 	uint64_t ns;
-	int r = ctl_opts(c, &argc, argv, opts);
+	int r = ctl_only_opts(c, argc, argv, opts);
 
-	if (!r && argc)
-		return ctl_usage(c, "'audit show' takes options only");
 	if (!r)
 		r = folder(c, dir, &dir);
 	if (!r && since) {

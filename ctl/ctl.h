@@ -53,6 +53,8 @@ struct ctl_opt {
 };
 /* Takes the options out of argv; "--" ends them. */
 int ctl_opts(struct ctl *c, int *argc, char **argv, const struct ctl_opt *opts);
+/* For a command that takes nothing else. */
+int ctl_only_opts(struct ctl *c, int argc, char **argv, const struct ctl_opt *opts);
 /* A count of 1 to max; `what` names it in the error. */
 int ctl_number(struct ctl *c, const char *what, const char *s, uint64_t max, uint64_t *ret);
 

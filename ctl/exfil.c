@@ -100,11 +100,9 @@ static int exfil(struct ctl *c, int argc, char **argv)
 	char *end;
 	int r;
 
-	r = ctl_opts(c, &argc, argv, opts);
+	r = ctl_only_opts(c, argc, argv, opts);
 	if (r)
 		return r;
-	if (argc)
-		return ctl_usage(c, "unexpected '%.64s'", argv[0]);
 	if (!size)
 		return ctl_usage(c, "say --size, the bytes that must not leave");
 	if (bwl_parse_size(size, &a.size, &c->err))

@@ -53,11 +53,9 @@ static int stop(struct ctl *c, int argc, char **argv)
 	uint32_t want = BWL_STOPPED;
 	int r;
 
-	r = ctl_opts(c, &argc, argv, opts);
+	r = ctl_only_opts(c, argc, argv, opts);
 	if (r)
 		return r;
-	if (argc)
-		return ctl_usage(c, "'stop' takes no argument but --off");
 	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)
 		return r;

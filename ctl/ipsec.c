@@ -105,6 +105,50 @@ static int load_policy(struct ctl *c, int argc, char **argv, struct bwl_policy *
 	return r;
 }
 
+/* What is to be in charon. */
+struct plan {
+	struct ipsec_place place;
+	struct bwl_policy *pol;
+	struct ipsec_numbers n;
+	struct bwl_vici *v;		/* NULL: nobody was asked for caps */
+	struct bwl_ipsec_caps caps;
+	json_t *tree;
+};
+
+/* live: for the charon that runs and the policy in force. */
+static int plan_make(struct ctl *c, int *argc, char **argv, bool live, struct plan *p)
+{
+	const struct ctl_opt opts[] = { IPSEC_PLACE_OPTS(p->place), { NULL, NULL, NULL } };
+	int r;
+
+	r = ctl_opts(c, argc, argv, opts);
+	if (!r)
+		r = ctl_ipsec_place(c, &p->place);
+	if (!r)
+		r = load_policy(c, *argc, argv, &p->pol);
+	if (!r)
+		r = number(c, p->pol, live, *argc - 1, argv + 1, &p->n);
+	/* without a charon the text is for the oldest one that is supported */
+	if (!r && live)
+		r = open_vici(c, &p->place, &p->v);
+	else if (!r)
+		bwl_vici_open(p->place.vici, p->place.timeout_ns, &p->v, NULL);
+	if (!r && p->v)
+		r = bwl_ipsec_caps_ask(p->v, &p->caps, &c->err);
+	if (!r)
+		r = bwl_ipsec_tree(p->pol, p->n.if_id, p->n.by_mark, &p->caps, p->place.dir, &p->tree,
+				   &c->err);
+	return r;
+}
+
+static void plan_free(struct plan *p)
+{
+	json_decref(p->tree);
+	free(p->n.if_id);
+	bwl_vici_close(p->v);
+	bwl_policy_free(p->pol);
+}
+
 static void print_head(const struct bwl_policy *pol, const struct bwl_ipsec_caps *caps,
 		       const struct ipsec_numbers *n)
 {
@@ -120,38 +164,17 @@ static void print_head(const struct bwl_policy *pol, const struct bwl_ipsec_caps
 
 static int ipsec_render(struct ctl *c, int argc, char **argv)
 {
-	struct ipsec_place p = { 0 };
-	const struct ctl_opt opts[] = { IPSEC_PLACE_OPTS(p), { NULL, NULL, NULL } };
-	struct bwl_ipsec_caps caps = { 0 };
-	struct bwl_policy *pol = NULL;
-	struct bwl_vici *v = NULL;
-	struct ipsec_numbers n = { 0 };
-	json_t *tree = NULL;
-	int r;
+	struct plan p = { 0 };
+	int r = plan_make(c, &argc, argv, false, &p);
 
-	r = ctl_opts(c, &argc, argv, opts);
-	if (!r)
-		r = ctl_ipsec_place(c, &p);
-	if (!r)
-		r = load_policy(c, argc, argv, &pol);
-	if (!r)
-		r = number(c, pol, false, argc - 1, argv + 1, &n);
-	/* without a charon the text is for the oldest one that is supported */
-	if (!r && !bwl_vici_open(p.vici, p.timeout_ns, &v, NULL))
-		r = bwl_ipsec_caps_ask(v, &caps, &c->err);
-	if (!r)
-		r = bwl_ipsec_tree(pol, n.if_id, n.by_mark, &caps, p.dir, &tree, &c->err);
 	if (!r && c->json) {
-		json_object_set_new(tree, "if_id_from_pins", json_boolean(!n.numbered));
-		ctl_json_print(json_incref(tree));
+		json_object_set_new(p.tree, "if_id_from_pins", json_boolean(!p.n.numbered));
+		ctl_json_print(json_incref(p.tree));
 	} else if (!r) {
-		print_head(pol, &caps, &n);
-		bwl_ipsec_write(tree, stdout);
+		print_head(p.pol, &p.caps, &p.n);
+		bwl_ipsec_write(p.tree, stdout);
 	}
-	json_decref(tree);
-	free(n.if_id);
-	bwl_vici_close(v);
-	bwl_policy_free(pol);
+	plan_free(&p);
 	return r;
 }
 
@@ -181,10 +204,9 @@ static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
 }
 
 /* Loading takes its time: what was revoked meanwhile goes again. */
-static int drop_revoked(struct ctl *c, const struct ipsec_place *p, const struct bwl_policy *pol,
-			const struct ipsec_numbers *n)
+static int drop_revoked(struct ctl *c, const struct plan *p)
 {
-	const char **name = calloc(pol->npeers + 1, sizeof(*name));
+	const char **name = calloc(p->pol->npeers + 1, sizeof(*name));
 	struct bwl_ipsec_drop d;
 	const struct bwl_peer *body;
 	struct ctl_view v;
@@ -194,64 +216,42 @@ static int drop_revoked(struct ctl *c, const struct ipsec_place *p, const struct
 	if (!name)
 		return bwl_fail(&c->err, ENOMEM, "out of memory");
 	r = ctl_view_open(c, false, &v);
-	for (i = 0; !r && i < pol->npeers; i++) {
-		body = n->if_id[i] ? ctl_view_peer(&v, n->if_id[i]) : NULL;
-		if (body && ctl_grant_state(&v, n->if_id[i], body) == CTL_REVOKED)
-			name[k++] = pol->peers[i].name;
+	for (i = 0; !r && i < p->pol->npeers; i++) {
+		body = p->n.if_id[i] ? ctl_view_peer(&v, p->n.if_id[i]) : NULL;
+		if (body && ctl_grant_state(&v, p->n.if_id[i], body) == CTL_REVOKED)
+			name[k++] = p->pol->peers[i].name;
 	}
 	if (!r)
 		ctl_view_close(&v);
 	if (!r && k)
-		r = bwl_ipsec_drop_peers(p->vici, name, k, false, p->timeout_ns, &d, &c->err);
+		r = bwl_ipsec_drop_peers(p->place.vici, name, k, false, p->place.timeout_ns, &d, &c->err);
 	free(name);
 	return r;
 }
 
 static int ipsec_load(struct ctl *c, int argc, char **argv)
 {
-	struct ipsec_place p = { 0 };
-	const struct ctl_opt opts[] = { IPSEC_PLACE_OPTS(p), { NULL, NULL, NULL } };
 	struct bwl_ipsec_load_report rep = { 0 };
+	struct plan p = { 0 };
 	unsigned flags = 0;
-	struct bwl_ipsec_caps caps = { 0 };
-	struct bwl_policy *pol = NULL;
-	struct bwl_vici *v = NULL;
-	struct ipsec_numbers n = { 0 };
-	json_t *tree = NULL;
-	int r;
+	int r = plan_make(c, &argc, argv, true, &p);
 
-	r = ctl_opts(c, &argc, argv, opts);
-	if (!r)
-		r = ctl_ipsec_place(c, &p);
-	if (!r)
-		r = load_policy(c, argc, argv, &pol);
-	if (!r)
-		r = number(c, pol, true, argc - 1, argv + 1, &n);
-	if (!r)
-		r = open_vici(c, &p, &v);
-	if (!r)
-		r = bwl_ipsec_caps_ask(v, &caps, &c->err);
-	if (!r)
-		r = bwl_ipsec_tree(pol, n.if_id, n.by_mark, &caps, p.dir, &tree, &c->err);
 	if (argc == 1)
 		flags |= BWL_IPSEC_ALL;
-	if (!r && strcmp(pol->ipsec.start, "trap"))
+	if (!r && strcmp(p.pol->ipsec.start, "trap"))
 		flags |= BWL_IPSEC_START;
 	if (!r)
-		r = bwl_ipsec_load(v, tree, p.dir, flags, &rep, &c->err);
+		r = bwl_ipsec_load(p.v, p.tree, p.place.dir, flags, &rep, &c->err);
 	if (!r)
-		r = drop_revoked(c, &p, pol, &n);
+		r = drop_revoked(c, &p);
 	if (!r) {
 		bwl_audit("ipsec load %s: %u connections, %u unloaded", argv[0], rep.loaded,
 			  rep.unloaded);
-		print_load(c, &caps, &rep, &n);
+		print_load(c, &p.caps, &rep, &p.n);
 	} else if (rep.failed) {
 		bwl_warn("%u connections loaded, %u refused", rep.loaded, rep.failed);
 	}
-	json_decref(tree);
-	free(n.if_id);
-	bwl_vici_close(v);
-	bwl_policy_free(pol);
+	plan_free(&p);
 	return r;
 }
 

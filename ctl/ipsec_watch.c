@@ -181,11 +181,9 @@ static int track(struct ctl *c, int argc, char **argv)
 	struct bwl_tracker *t = NULL;
 	int r;
 
-	r = ctl_opts(c, &argc, argv, opts);
+	r = ctl_only_opts(c, argc, argv, opts);
 	if (r)
 		return r;
-	if (argc)
-		return ctl_usage(c, "unexpected '%.64s'", argv[0]);
 	r = bwl_pins_open(c->pin_dir, !dry_run, &w.pins, &c->err);
 	if (r)
 		return r;

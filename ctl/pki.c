@@ -63,11 +63,9 @@ static int pki_init(struct ctl *c, int argc, char **argv)
 	};
 	int r;
 
-	r = ctl_opts(c, &argc, argv, opts);
+	r = ctl_only_opts(c, argc, argv, opts);
 	if (!r)
 		r = settle(c, &o, CA_LIFE);
-	if (!r && argc)
-		return ctl_usage(c, "'pki init' takes options only");
 	if (!r && (!*o.name || strlen(o.name) > 64))
 		return ctl_usage(c, "--name: 1 to 64 characters");
 	if (!r)

@@ -247,11 +247,9 @@ static int reasons(struct ctl *c, int argc, char **argv)
 	struct bwl_pins *pins;
 	int r;
 
-	r = ctl_opts(c, &argc, argv, opts);
+	r = ctl_only_opts(c, argc, argv, opts);
 	if (r)
 		return r;
-	if (argc)
-		return ctl_usage(c, "unexpected '%.64s'", argv[0]);
 	r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
 	if (r)
 		return r;

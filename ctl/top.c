@@ -175,11 +175,9 @@ static int top(struct ctl *c, int argc, char **argv)
 	uint64_t ns;
 	int r;
 
-	r = ctl_opts(c, &argc, argv, opts);
+	r = ctl_only_opts(c, argc, argv, opts);
 	if (r)
 		return r;
-	if (argc)
-		return ctl_usage(c, "unexpected '%.64s'", argv[0]);
 	if (bwl_parse_time(interval, &ns, &c->err))
 		return CTL_USAGE;
 	if (ns < 10000000ULL || ns > 3600000000000ULL)

@@ -199,11 +199,9 @@ static int watch(struct ctl *c, int argc, char **argv)
 	struct watch w = { .c = c };
 	int lock = -1, r;
 
-	r = ctl_opts(c, &argc, argv, opts);
+	r = ctl_only_opts(c, argc, argv, opts);
 	if (r)
 		return r;
-	if (argc)
-		return ctl_usage(c, "unexpected '%.64s'", argv[0]);
 	if (count && ctl_number(c, "a number of events", count, 1000000000, &w.max))
 		return CTL_USAGE;
 	if (timeout && bwl_parse_time(timeout, &ns, &c->err))

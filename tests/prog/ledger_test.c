@@ -10,18 +10,6 @@
 #define HEAD PORTS "heartbeat: none\n"
 #define LEN 1000U
 
-static uint32_t id_of(const char *name)
-{
-	struct bwl_gen g;
-	uint32_t id;
-
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
-	id = bwl_peer_id(rig->pins, &g, name);
-	bwl_gen_close(&g);
-	assert_true(id);
-	return id;
-}
-
 static void set_mark(uint32_t state, uint64_t bytes)
 {
 	rig->pins->mark[state].spendable_bytes = bytes;

@@ -106,13 +106,11 @@ static uint64_t pass(const char *spec, uint64_t most, bool looks)
 
 static struct bwl_left left_of(const char *name)
 {
+	uint32_t id = id_of(name);
 	struct bwl_left left;
 	struct bwl_gen g;
-	uint32_t id;
 
 	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
-	id = bwl_peer_id(rig->pins, &g, name);
-	assert_true(id);
 	bwl_limit_left(rig->pins, &g.peer[rig->pins->gate[id].slot[g.slot]].grant.rate,
 		       &g.peer[rig->pins->gate[id].slot[g.slot]].grant.volume, 2 * id, rig_now(), &left);
 	bwl_gen_close(&g);
@@ -432,14 +430,11 @@ static void an_account_that_a_writer_holds_full_is_not_written_as_spent(void **s
 	struct bwl_pins *agent;
 	uint64_t *used, own;
 	uint32_t id;
-	struct bwl_gen g;
 
 	(void)state;
 	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 200mb } }\n");
 	rig_advance(RIG_SECOND);
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
-	id = bwl_peer_id(rig->pins, &g, "x");
-	bwl_gen_close(&g);
+	id = id_of("x");
 	used = (uint64_t *)&rig->pins->state[2 * id].used_bytes;
 	own = *used;
 	agent_comes(LEDGER_BEGUN);

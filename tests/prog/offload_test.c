@@ -24,19 +24,6 @@
 #define UDP6 "eth ip6 src=fd00:7::2 dst=fd00:3::1 udp "
 #define ALL (BWL_TUN_SA | BWL_TUN_BENEATH | BWL_TUN_XDP)
 
-static uint32_t id_of(const char *name)
-{
-	struct bwl_err e = { 0 };
-	struct bwl_gen g;
-	uint32_t id;
-
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, &e), 0);
-	id = bwl_peer_id(rig->pins, &g, name);
-	bwl_gen_close(&g);
-	assert_int_not_equal(id, 0);
-	return id;
-}
-
 static struct bwl_tunnel *entry(void)
 {
 	return &rig->pins->tunnel[id_of("sealed")];

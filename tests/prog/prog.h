@@ -68,6 +68,19 @@ static inline void apply(const char *fmt, ...)
 	free(text);
 }
 
+/* Of a peer that must be there. */
+static inline uint32_t id_of(const char *name)
+{
+	struct bwl_gen g;
+	uint32_t id;
+
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
+	id = bwl_peer_id(rig->pins, &g, name);
+	bwl_gen_close(&g);
+	assert_int_not_equal(id, 0);
+	return id;
+}
+
 /* How the program must act when it counted this reason. */
 static inline uint32_t act_of(const struct rig_packet *k, unsigned reason)
 {

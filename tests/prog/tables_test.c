@@ -97,7 +97,8 @@ static void what_is_read_back_is_what_was_written(void **state)
 	bwl_policy_free(c);
 }
 
-static uint32_t id_of(const char *name)
+/* Also of a name that the policy has no more, as long as it keeps its id. */
+static uint32_t kept_id(const char *name)
 {
 	uint32_t i;
 
@@ -118,22 +119,22 @@ static void names_keep_their_ids(void **state)
 	      DEST("b", 2) "grant: { rate: 1gbit } }\n");
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host(TO(1) "udp"), "pass");
-	a = id_of("a");
-	b = id_of("b");
+	a = kept_id("a");
+	b = kept_id("b");
 	apply(HEAD "peers:\n" DEST("c", 3) "grant: { rate: 1gbit } }\n"
 	      DEST("b", 2) "grant: { rate: 1gbit } }\n" DEST("a", 1) "grant: { rate: 1gbit, volume: 1gb } }\n");
-	assert_int_equal(id_of("a"), a);
-	assert_int_equal(id_of("b"), b);
-	assert_true(id_of("c") != a && id_of("c") != b);
+	assert_int_equal(kept_id("a"), a);
+	assert_int_equal(kept_id("b"), b);
+	assert_true(kept_id("c") != a && kept_id("c") != b);
 	/* `a` left with a volume on its account: nobody else gets its id, `b`'s is free. */
 	apply(HEAD "peers:\n" DEST("c", 3) "grant: { rate: 1gbit } }\n");
-	assert_int_equal(id_of("a"), a);
-	assert_int_equal(id_of("b"), 0);
+	assert_int_equal(kept_id("a"), a);
+	assert_int_equal(kept_id("b"), 0);
 	/* A new name on its prefix takes the account over. */
 	assert_int_equal(rig_try_policy(rig, HEAD "peers:\n" DEST("d", 1)
 					"grant: { rate: 1gbit, volume: 1gb } }\n", NULL, &rep, &e), 0);
 	assert_int_equal(rep.inherited, 1);
-	assert_int_equal(id_of("d"), a);
+	assert_int_equal(kept_id("d"), a);
 	assert_true(rig->pins->state[2 * a].used_bytes > 0);
 }
 

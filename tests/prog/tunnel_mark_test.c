@@ -35,19 +35,6 @@ static int plain_setup(void **state)
 }
 #define PLAIN_TEST(f) cmocka_unit_test_setup_teardown(f, plain_setup, rig_teardown)
 
-static uint32_t id_of(const char *name)
-{
-	struct bwl_err e = { 0 };
-	struct bwl_gen g;
-	uint32_t id;
-
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, &e), 0);
-	id = bwl_peer_id(rig->pins, &g, name);
-	bwl_gen_close(&g);
-	assert_int_not_equal(id, 0);
-	return id;
-}
-
 static uint32_t esp_mark(const char *peer)
 {
 	return (rig->pins->ctl->tag & ~BWL_MARK_ID) | id_of(peer);

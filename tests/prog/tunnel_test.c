@@ -20,19 +20,6 @@
 	" grant: { rate: 1gbit } }\n"
 #define TUNNEL_IFINDEX 4242U
 
-static uint32_t id_of(const char *name)
-{
-	struct bwl_err e = { 0 };
-	struct bwl_gen g;
-	uint32_t id;
-
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, &e), 0);
-	id = bwl_peer_id(rig->pins, &g, name);
-	bwl_gen_close(&g);
-	assert_int_not_equal(id, 0);
-	return id;
-}
-
 /* What the tracker of SAs and the loader would write. */
 static void policy_with_sa(void)
 {
