@@ -282,7 +282,7 @@ lab_peer() { # name n "grant: {…}"
 	printf '  - { name: %s, addresses: ["10.10%s.0.0/24", "fd00:10%s::/64"], path: clear,\n' "$1" "$2" "$2"
 	printf '      via: %s, via6: "%s", %s }\n' "$LAB_VIA4" "$LAB_VIA6" "$3"
 }
-lab_policy_head() { # further top-level lines on standard input, peers last
+lab_policy_head() { # [heartbeat]; further top-level lines on standard input, peers last
 	cat <<-END
 	version: 1
 	node: lab
@@ -290,7 +290,7 @@ lab_policy_head() { # further top-level lines on standard input, peers last
 	host_ports:
 	  - dev: hpf0
 	    sources: [10.7.0.0/24, "fd00:7::/64"]
-	heartbeat: 1h
+	heartbeat: ${1:-1h}
 	END
 	cat
 }

@@ -13,18 +13,11 @@ lab_up || exit 1
 
 STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
 policy() { # rate heartbeat
-	cat <<-END
-	version: 1
-	node: lab
-	uplinks: [p0]
-	host_ports:
-	  - dev: hpf0
-	    sources: [10.7.0.0/24, "fd00:7::/64"]
-	heartbeat: ${2:-1h}
-	peers:
-	END
-	lab_peer sink 1 "grant: { rate: $1 }"
-	lab_peer other 2 "grant: { rate: 3mbit }"
+	{
+		echo "peers:"
+		lab_peer sink 1 "grant: { rate: $1 }"
+		lab_peer other 2 "grant: { rate: 3mbit }"
+	} | lab_policy_head "${2:-}"
 }
 desire() { # as an editor does: a new file takes the old one's place
 	policy "$@" >"$FILE.new" && mv "$FILE.new" "$FILE"

@@ -13,7 +13,7 @@ LAB=bwl-tamper-$$ LAB_DESTS=1
 lab_up || exit 1
 
 desired() { # tamper, heartbeat
-	lab_policy_head <<-END | sed "s/^heartbeat:.*/heartbeat: ${2:-1h}/"
+	lab_policy_head "${2:-}" <<-END
 	tamper: { $1 }
 	peers:
 	$(lab_peer d1 1 "grant: { rate: 5mbit }")

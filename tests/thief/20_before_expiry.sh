@@ -26,7 +26,7 @@ T=$(awk -v us=$((granted + 4000000 - began)) 'BEGIN { print us / 1e6 }')
 within "the last moments are worth rate x time + burst" "$(arrived d1)" $RATE $BURST
 
 # The heartbeat: 3 s, then silence.
-thief_peers | lab_policy_head | sed 's/^heartbeat:.*/heartbeat: 3s/' | lab_apply
+thief_peers | lab_policy_head 3s | lab_apply
 ctl grant alpha rate 1mbit burst 150kb for 1h reason test >/dev/null 2>&1
 judges_on
 ctl heartbeat >/dev/null

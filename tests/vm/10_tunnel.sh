@@ -15,22 +15,6 @@ LAB=bwl-tun-$$
 # shellcheck source=../../vm-testbed/topo/manual_sa.sh
 . "$BWL_SOURCE/vm-testbed/topo/manual_sa.sh"
 
-policy() { # own number, other number
-	cat <<-END
-	version: 1
-	node: tray-$1
-	uplinks: [p0]
-	host_ports:
-	  - { dev: pf0hpf, sources: [10.0.$1.0/24, "fd00:$1::/64"] }
-	heartbeat: none
-	peers:
-	  - name: tray-$2
-	    addresses: [10.0.$2.0/24, "fd00:$2::/64"]
-	    ipsec: { remote: 192.0.2.$2 }
-	    grant: { rate: 4mbit, mode: police }
-	    accept: { rate: 2mbit, burst: 20kb }
-	END
-}
 pings() { in_ns "$1" ping -q -c 3 -i 0.2 -W 2 "$2" >/dev/null; }
 reason() { # tray port reason: frames so far
 	tray_ctl "$1" --json reasons | jq "[.reasons[] | select(.port == \"$2\" and .reason == \"$3\") | .frames] | add // 0"
@@ -43,10 +27,12 @@ counts() { # tray port reason command…: does the command raise it
 	[[ $(reason "$tray" "$port" "$reason") -gt $was ]]
 }
 
+TRAYS='grant: { rate: 4mbit, mode: police }, accept: { rate: 2mbit, burst: 20kb }'
+
 trays_up 2 || exit 1
 for n in 1 2; do
 	check "bwlimit attaches on tray $n with a tunnel device" tray_attach $n --tunnel bwl0
-	check "and takes a policy with an encrypted peer" tray_apply $n < <(policy $n $((3 - n)))
+	check "and takes a policy with an encrypted peer" tray_apply $n < <(sa_tray_policy $n "$TRAYS")
 done
 check "the tunnel device's programs are attached" \
 	sh -c "BWLIMIT_PIN_DIR=$LAB_PINS/tray1 nsenter --net=/run/netns/$LAB-dpu1 '$LOAD' status --json |

@@ -14,21 +14,7 @@ LAB=bwl-shape-$$
 . "$BWL_SOURCE/vm-testbed/topo/manual_sa.sh"
 RATE_MBIT=20
 
-policy() { # own number, other number, rate
-	cat <<-END
-	version: 1
-	node: tray-$1
-	uplinks: [p0]
-	host_ports:
-	  - { dev: pf0hpf, sources: [10.0.$1.0/24, "fd00:$1::/64"] }
-	heartbeat: none
-	peers:
-	  - name: tray-$2
-	    addresses: [10.0.$2.0/24, "fd00:$2::/64"]
-	    ipsec: { remote: 192.0.2.$2 }
-	    grant: { rate: ${3}mbit, mode: shape }
-	END
-}
+granted() { sa_tray_policy "$1" "grant: { rate: ${2}mbit, mode: shape }"; } # tray rate
 # L2 bytes as tray 1 charged them, per second, over what the grant allows.
 tcp() { # flows
 	local before after
@@ -55,7 +41,7 @@ between() { awk -v x="$1" -v lo="$2" -v hi="$3" 'BEGIN { exit !(x >= lo && x <= 
 trays_up 2 || exit 1
 for n in 1 2; do
 	check "tray $n attaches, with fq on its uplink" tray_attach $n --tunnel bwl0 --pace
-	check "and takes a policy of mode shape" tray_apply $n < <(policy $n $((3 - n)) 1000)
+	check "and takes a policy of mode shape" tray_apply $n < <(granted $n 1000)
 done
 check "the qdisc is fq beneath mq" sh -c "tc -n $LAB-dpu1 qdisc show dev p0 | tee /dev/stderr | grep -c 'qdisc fq ' | grep -qx 2"
 check "shape is in force" test "$(mode_in_force)" = shape
@@ -68,7 +54,7 @@ in_ns host1 ping -q -c 2 -W 2 10.0.2.2 >/dev/null
 tcp 1
 capacity=$share
 for n in 1 2; do
-	check "tray $n takes the limit" tray_apply $n < <(policy $n $((3 - n)) $RATE_MBIT)
+	check "tray $n takes the limit" tray_apply $n < <(granted $n $RATE_MBIT)
 done
 for flows in 1 8; do
 	tcp $flows

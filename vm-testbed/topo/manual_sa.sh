@@ -12,6 +12,19 @@ sa_by_mark() { # tray: is its tunnel device a plain one
 	in_ns "dpu$1" ip -d -j link show bwl0 2>/dev/null | jq -e '.[0].linkinfo.info_data.external | not' >/dev/null
 }
 
+# The policy of a tray with the other one as its peer tray-N; extra: keys of that peer.
+sa_tray_policy() { # tray "grant: {…}, …"
+	local other=$((3 - $1))
+	cat <<-END
+	version: 1
+	node: tray-$1
+	uplinks: [p0]
+	host_ports: [{ dev: pf0hpf, sources: [10.0.$1.0/24, "fd00:$1::/64"] }]
+	heartbeat: none
+	peers:
+	  - { name: tray-$other, addresses: [10.0.$other.0/24, "fd00:$other::/64"], ipsec: { remote: "$SA_NET$other" }, $2 }
+	END
+}
 sa_if_id() { # tray peer
 	tray_ctl "$1" --json peer show "$2" | jq .tunnel.if_id
 }

@@ -4,21 +4,8 @@
 # a count of what arrives that bwlimit has no part in. Source after vm-testbed/topo/*.sh.
 
 workload_policy() { # own number, other number, rate, classes
-	cat <<-END
-	version: 1
-	node: tray-$1
-	uplinks: [p0]
-	host_ports:
-	  - { dev: pf0hpf, sources: [10.0.$1.0/24, "fd00:$1::/64"] }
-	heartbeat: none
-	peers:
-	  - name: tray-$2
-	    addresses: [10.0.$2.0/24, "fd00:$2::/64"]
-	    ipsec: { remote: "$SA_NET$2" }
-	    grant: { rate: ${3}mbit, burst: ${WORKLOAD_BURST}b, mode: ${WORKLOAD_MODE:-shape} }
-	    accept: { rate: 1gbit }
-	END
-	[[ -z $4 ]] || echo "    classes: { $4 }"
+	local grant="grant: { rate: ${3}mbit, burst: ${WORKLOAD_BURST}b, mode: ${WORKLOAD_MODE:-shape} }"
+	sa_tray_policy "$1" "$grant, accept: { rate: 1gbit }, classes: { $4 }"
 }
 WORKLOAD_BURST=150000
 
