@@ -11,6 +11,7 @@
 #include <systemd/sd-event.h>
 #include "bwl/pins.h"
 #include "bwl/tables.h"
+#include "anchor.h"
 #include "source.h"
 
 #define AGENT_PROGRAM "bwlimitd"
@@ -26,6 +27,8 @@ struct agent_tamper;
 struct agent {
 	const char *policy, *state_dir, *pin_dir;
 	bool once;
+	enum anchor_mode tpm;
+	uint64_t tpm_every_ns;
 	sd_event *loop;
 	struct bwl_pins *pins;		/* NULL: nothing is attached */
 	struct agent_source *source;

@@ -12,10 +12,12 @@
 #include <time.h>
 #include "agent.h"
 #include "marks.h"
+#include "tpm.h"
 
 #define SECOND 1000000000ULL
 #define RETRY_FIRST_NS 100000000ULL
 #define SLOW_NS (SECOND / 2)
+#define TPM_NS 5000000ULL
 #define REPEAT_NS (600 * SECOND)	/* an alarm that lasts is said again */
 
 struct agent_ledger {
@@ -30,6 +32,9 @@ struct agent_ledger {
 	struct bwl_pins *pins;
 	struct ledger *ledger;
 	struct marks *marks;
+	struct anchor *anchor;
+	uint64_t raises;
+	char era[LEDGER_ERA];
 	char told[sizeof(((struct bwl_err *)0)->text)];
 	uint64_t told_ns, slow_ns, retry_ns;
 	uint32_t waiting;
@@ -82,17 +87,17 @@ static int open_ledger(struct agent_ledger *v, struct bwl_err *e)
 	agent_log(LOG_INFO, "ledger", "the ledger has %d rows, at commit %llu", ledger_count(v->ledger),
 		  (unsigned long long)ledger_seq(v->ledger));
 	marks_forget(v->marks);
+	anchor_forget(v->anchor, how != LEDGER_FOUND);
 	return 0;
 }
 
 static int begin(struct agent_ledger *v, struct bwl_err *e)
 {
-	char era[96];
 	int r = 0;
 
 	if (!v->marks) {
-		agent_era(v->pins, era);
-		r = marks_new(v->pins, era, &v->marks, e);
+		agent_era(v->pins, v->era);
+		r = marks_new(v->pins, v->era, &v->marks, e);
 	}
 	return r || v->ledger ? r : open_ledger(v, e);
 }
@@ -109,6 +114,21 @@ static void note_pace(struct agent_ledger *v, uint64_t took_ns)
 	}
 }
 
+/* Is this the ledger that the TPM knows? Told to bwlimit-ctl by a flag. */
+static int look_at_anchor(struct agent_ledger *v, struct bwl_err *e)
+{
+	int r = anchor_run(v->anchor, v->ledger, v->era, marks_spent_much(v->marks), e);
+	uint32_t *flags = &v->pins->ctl->ledger;
+
+	if (anchor_raises(v->anchor) != v->raises) {
+		v->raises = anchor_raises(v->anchor);
+		marks_forget_spent(v->marks);
+	}
+	if (*flags & BWL_LEDGER_CAME)
+		*flags = BWL_LEDGER_CAME | (anchor_holds(v->anchor) ? BWL_LEDGER_TPM : 0);
+	return r;
+}
+
 /* One look; how long to wait for the next. */
 static uint64_t step(struct agent_ledger *v)
 {
@@ -119,8 +139,12 @@ static uint64_t step(struct agent_ledger *v)
 	atomic_store(&v->busy_since, before);
 	r = begin(v, &e);
 	if (!r)
+		r = look_at_anchor(v, &e);
+	if (!r)
 		r = marks_run(v->marks, v->ledger, &ns, &e);
 	atomic_store(&v->busy_since, 0);
+	if (r == -EINPROGRESS)	/* the TPM; the anchor says what is to be said */
+		return TPM_NS;
 	if (!r) {
 		if (*v->told)
 			agent_log(LOG_NOTICE, "ledger", "the ledger is being written again");
@@ -149,7 +173,20 @@ static void *run(void *arg)
 		;
 	ledger_close(v->ledger);
 	marks_free(v->marks);
+	anchor_free(v->anchor);
 	return NULL;
+}
+
+static struct agent_ledger *make(const struct agent *a)
+{
+	const char *tcti = getenv("BWLIMIT_TPM_TCTI");
+	struct agent_ledger *v = calloc(1, sizeof(*v));
+
+	if (v && anchor_new(a->tpm, tcti && *tcti ? tcti : TPM_TCTI, a->tpm_every_ns, &v->anchor, NULL)) {
+		free(v);
+		v = NULL;
+	}
+	return v;
 }
 
 void agent_ledger_start(struct agent *a)
@@ -159,7 +196,7 @@ void agent_ledger_start(struct agent *a)
 
 	if (a->ledger || a->once)
 		return;
-	v = calloc(1, sizeof(*v));
+	v = make(a);
 	if (!v)
 		return;
 	v->pins = a->pins;	/* which outlives the thread */
@@ -172,6 +209,7 @@ void agent_ledger_start(struct agent *a)
 	pthread_condattr_destroy(&attr);
 	if (pthread_create(&v->thread, NULL, run, v)) {
 		agent_log(LOG_ALERT, "ledger", "cannot start a thread: no volume is released further");
+		anchor_free(v->anchor);
 		free(v);
 		return;
 	}

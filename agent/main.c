@@ -14,9 +14,12 @@
 #include <bpf/libbpf.h>
 #include <systemd/sd-daemon.h>
 #include "agent.h"
+#include "tpm.h"
 #include "audit/act.h"
+#include "bwl/units.h"
 
 #define SECOND_US 1000000ULL
+#define TPM_EVERY_NS (3600 * 1000000000ULL)
 #define RECONCILE_US (60 * SECOND_US)
 
 static const char usage_text[] =
@@ -30,9 +33,14 @@ static const char usage_text[] =
 	"  --policy FILE     what is desired (" AGENT_POLICY ")\n"
 	"  --state-dir DIR   what must survive a restart (" AGENT_STATE_DIR ")\n"
 	"  --pin-dir DIR     the pinned maps (BWLIMIT_PIN_DIR, or " BWL_PIN_DIR ")\n"
+	"  --tpm WORD        is the ledger bound to a TPM's counter, so that an old copy of it is found\n"
+	"                    out: auto (where one answers), required or none (auto)\n"
+	"  --tpm-every TIME  how often that counter is raised at most, but for bursts (1h)\n"
 	"  --once            reconcile, renew the heartbeat and end; 1 when something kept it from it\n"
 	"  --json            one JSON object a line on standard output instead of log lines\n"
 	"  --help, --version\n"
+	"\n"
+	"BWLIMIT_TPM_TCTI: where the TPM is, as tpm2-tss says it (" TPM_TCTI ")\n"
 	"\n"
 	"examples:\n"
 	"  bwlimitd --once                    put the file in force if it changed, and look\n"
@@ -279,33 +287,72 @@ static int run(struct daemon *d)
 	return r < 0;
 }
 
+static bool take_tpm(struct agent *a, const char *word)
+{
+	static const char *const words[] = { [ANCHOR_AUTO] = "auto", [ANCHOR_REQUIRED] = "required",
+					     [ANCHOR_NONE] = "none" };
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(words[i], word)) {
+			a->tpm = (enum anchor_mode)i;
+			return true;
+		}
+	fprintf(stderr, "bwlimitd: --tpm '%.64s': auto, required or none\n", word);
+	return false;
+}
+
+static bool take_tpm_every(struct agent *a, const char *word)
+{
+	struct bwl_err e = { 0 };
+
+	if (bwl_parse_time(word, &a->tpm_every_ns, &e)) {
+		fprintf(stderr, "bwlimitd: --tpm-every: %s\n", e.text);
+		return false;
+	}
+	if (a->tpm_every_ns)
+		return true;
+	fputs("bwlimitd: --tpm-every: more than 0\n", stderr);
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option opts[] = {
 		{ "policy", required_argument, NULL, 'p' }, { "state-dir", required_argument, NULL, 's' },
+		{ "tpm", required_argument, NULL, 't' }, { "tpm-every", required_argument, NULL, 'e' },
 		{ "pin-dir", required_argument, NULL, 'd' }, { "once", no_argument, NULL, 'o' },
 		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' }, { 0 },
 	};
-	struct daemon d = { .a = { .policy = AGENT_POLICY, .state_dir = AGENT_STATE_DIR } };
+	struct daemon d = { .a = { .policy = AGENT_POLICY, .state_dir = AGENT_STATE_DIR,
+				   .tpm_every_ns = TPM_EVERY_NS } };
+	bool ok = true;
 	int c;
 
 	bwl_log_program(AGENT_PROGRAM);
 	bwl_audit_tool();
 	umask(077);
+	setenv("TSS2_LOG", "all+NONE", 0);	/* what it says is said again by us */
 	libbpf_set_print(NULL);	/* it speaks of hooks that are looked at and empty */
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		switch (c) {
 		case 'p': d.a.policy = optarg; break;
 		case 's': d.a.state_dir = optarg; break;
 		case 'd': d.a.pin_dir = optarg; break;
+		case 't': ok &= take_tpm(&d.a, optarg); break;
+		case 'e': ok &= take_tpm_every(&d.a, optarg); break;
 		case 'o': d.a.once = true; break;
 		case 'j': agent_log_json(true); break;
 		case 'h': fputs(usage_text, stdout); return 0;
-		case 'V': puts("bwlimitd " BWL_VERSION); return 0;
+		case 'V':
+			printf("bwlimitd %s\nTPM: %s\n", BWL_VERSION, tpm_is_built() ? "by tpm2-tss"
+			       : "none, built without tpm2-tss");
+			return 0;
 		default: fputs("Try bwlimitd --help\n", stderr); return 2;
 		}
 	}
+	if (!ok)
+		return 2;
 	if (optind < argc) {
 		fprintf(stderr, "bwlimitd: unexpected '%.64s'\nTry bwlimitd --help\n", argv[optind]);
 		return 2;

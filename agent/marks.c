@@ -51,6 +51,18 @@ void marks_forget(struct marks *m)
 	m->has_list = false;
 }
 
+bool marks_spent_much(const struct marks *m)
+{
+	return m->much;
+}
+
+void marks_forget_spent(struct marks *m)
+{
+	for (uint32_t i = 0; i < m->n; i++)
+		m->t[i].since = 0;
+	m->much = false;
+}
+
 struct marks_count marks_count(const struct marks *m)
 {
 	return m->count;
@@ -122,7 +134,9 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 {
 	struct marks *m = arg;
 	const struct bwl_volume *v = &l->volume;
+	char key[BWL_LIMIT_KEY];
 	struct tracked *t;
+	uint64_t since;
 
 	if (v->spendable_bytes == BWL_VOLUME_NONE ||
 	    state >= 2 * (m->pins->schema.max_peers + m->pins->schema.max_extras) ||
@@ -137,13 +151,15 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 		m->room = m->room ? 2 * m->room : 64;
 		m->t = t;
 	}
-	t = &m->t[m->n++];
-	*t = (struct tracked){ .state = state, .window = v->slice_ns ? v->window : BWL_NO_WINDOW,
+	bwl_limit_key(m->pins, state, key);
+	t = &m->t[m->n];
+	since = m->n++ < m->was && !strcmp(t->key, key) ? t->since : 0;
+	*t = (struct tracked){ .state = state, .since = since, .window = v->slice_ns ? v->window : BWL_NO_WINDOW,
 			       .epoch = v->epoch, .volume = v->spendable_bytes,
 			       .slice_ns = v->slice_ns, .bytes_per_s = bwl_rate_decode(&l->rate) / 8 };
 	t->lead = marks_lead(t->volume, t->bytes_per_s,
 			     t->bytes_per_s ? l->rate.burst_bytes + 1 : 0);
-	bwl_limit_key(m->pins, state, t->key);
+	memcpy(t->key, key, sizeof(t->key));
 	t->used = used_of(m, t);
 }
 
@@ -161,6 +177,7 @@ static int list(struct marks *m, struct bwl_err *e)
 	struct bwl_gen g;
 	int r;
 
+	m->was = m->n;
 	m->n = 0;
 	m->generation = c->generation;
 	m->edits = c->edits;
@@ -229,8 +246,11 @@ static int stage(struct marks *m, struct ledger *l, struct tracked *t, uint64_t 
 /* Whoever wrote another mark meanwhile (a new owner of the state among them) is right. */
 static void release(struct marks *m, struct tracked *t, uint64_t was)
 {
-	__atomic_compare_exchange_n(&mark_of(m, t)->spendable_bytes, &was, t->want, false,
-				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	if (__atomic_compare_exchange_n(&mark_of(m, t)->spendable_bytes, &was, t->want, false,
+					__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
+	    mark_is_bytes(was) && t->want > was)
+		t->since += t->want - was;
+	m->much |= t->since > t->volume / 10;
 }
 
 static int raise_due(struct marks *m, struct ledger *l, struct bwl_err *e)
@@ -267,7 +287,7 @@ static int raise_due(struct marks *m, struct ledger *l, struct bwl_err *e)
 		release(m, t, was[i]);
 	}
 	if (!r)
-		m->pins->ctl->ledger = 1;
+		m->pins->ctl->ledger |= BWL_LEDGER_CAME;
 	free(was);
 	return r;
 }

@@ -23,6 +23,10 @@ int marks_run(struct marks *m, struct ledger *l, uint64_t *ret_ns, struct bwl_er
 /* Another ledger than at the last run. */
 void marks_forget(struct marks *m);
 
+/* Was a tenth of some volume released since? */
+bool marks_spent_much(const struct marks *m);
+void marks_forget_spent(struct marks *m);
+
 struct marks_count {
 	uint32_t volumes;	/* in force */
 	uint32_t waiting;	/* spent up to their mark, with volume left: the disk is behind */

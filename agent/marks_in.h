@@ -16,13 +16,15 @@ struct tracked {
 	bool no_row;
 	bool due;
 	uint64_t want;			/* due: the next mark */
+	uint64_t since;			/* released since marks_forget_spent() */
 };
 
 struct marks {
 	struct bwl_pins *pins;
 	char era[LEDGER_ERA];
 	struct tracked *t;
-	uint32_t n, room;
+	uint32_t n, room, was;		/* was: how many there were in the list before this one */
+	bool much;
 	uint32_t slot, generation, edits;	/* of the policy that t is from */
 	bool has_list;
 	uint64_t lowered_ns;

@@ -83,6 +83,7 @@ static int usage(struct ctl *c, int argc, char **argv)
 					     ">RELEASED", "LEDGER", NULL };
 	struct ctl_view v;
 	struct usage u = { .v = &v };
+	bool came, tpm;
 	int r;
 
 	if (argc)
@@ -90,16 +91,21 @@ static int usage(struct ctl *c, int argc, char **argv)
 	r = ctl_view_open(c, false, &v);
 	if (r)
 		return r;
+	came = v.pins->ctl->ledger & BWL_LEDGER_CAME;
+	tpm = v.pins->ctl->ledger & BWL_LEDGER_TPM;
 	if (c->json)
 		u.list = json_array();
 	else
 		u.table = ctl_table_new(heads);
 	bwl_limit_each(v.pins, &v.gen, put, &u);
 	if (c->json) {
-		ctl_json_print(json_pack("{s:b,s:o}", "ledger", v.pins->ctl->ledger, "volumes", u.list));
+		ctl_json_print(json_pack("{s:b,s:b,s:o}", "ledger", came, "tpm", tpm, "volumes", u.list));
 	} else {
 		ctl_table_print(u.table, stdout);
 		ctl_table_free(u.table);
+		if (came)
+			puts(tpm ? "\nThe ledger is bound to a TPM's counter: an old copy of it is refused."
+				 : "\nThe ledger is bound to no TPM: an old copy of it would not be found out after a reboot.");
 	}
 	ctl_view_close(&v);
 	return 0;
@@ -109,7 +115,8 @@ const struct ctl_cmd ctl_usage_cmds[] = {
 	{ "usage", NULL, "", "Every volume: what is spent, and how far the ledger has released it",
 	  "LEDGER: none (no ledger has come: the maps alone count), released, behind (spent up to what\n"
 	  "the disk has: it is slow, full or bwlimitd is gone), awaited (closed until it is written),\n"
-	  "closed, past-unknown (starts spent: neither maps nor ledger know; `grant NAME volume +V`).\n",
+	  "closed, past-unknown (starts spent: neither maps nor ledger know; `grant NAME volume +V`).\n"
+	  "The last line says whether the ledger is bound to a TPM's counter (docs/ledger.md).\n",
 	  usage },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -79,6 +79,8 @@ static json_t *control_words(const struct bwl_pins *p, uint64_t now)
 	json_object_set_new(o, "heartbeat_seconds",
 			    !c->heartbeat_ns ? json_null() :
 			    json_real(((double)c->heartbeat_ns - (double)now) / 1e9));
+	json_object_set_new(o, "ledger", json_string(c->ledger & BWL_LEDGER_TPM ? "bound to a TPM" :
+						     c->ledger ? "without a TPM" : "none"));
 	json_object_set_new(o, "returns_in_seconds",
 			    pending ? json_real((double)(pending - now) / 1e9) : json_null());
 	return o;
@@ -121,8 +123,8 @@ static void print_text(const json_t *o)
 	char buf[BWL_UNIT_BUF];
 	size_t i, k;
 
-	printf("pins %s, room for %lld peers, %s, %s, attached %s ago%s\n", str(o, "pins"),
-	       num(o, "max_peers"), str(c, "switch"), yes(c, "policy") ? "a policy is in force" : "no policy",
+	printf("pins %s, room for %lld peers, %s, %s, ledger %s, attached %s ago%s\n", str(o, "pins"),
+	       num(o, "max_peers"), str(c, "switch"), yes(c, "policy") ? "a policy is in force" : "no policy", str(c, "ledger"),
 	       bwl_human_time(json_number_value(json_object_get(c, "attached_seconds")), buf),
 	       yes(c, "drill") ? ", DRILL" : "");
 	json_array_foreach(json_object_get(o, "ports"), i, v) {

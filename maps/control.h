@@ -39,11 +39,16 @@ struct bwl_control {
 	__u32 drill;		/* 1: quickstart or a test made these maps; verify says so */
 	__u32 tunnel;		/* ifindex of the tunnel device; 0: none, encrypted peers are closed */
 	__u32 edits;		/* counts changes to the policy in force since it was applied */
-	__u32 ledger;		/* 1: a ledger has come; new volumes wait for it */
+	__u32 ledger;		/* enum bwl_ledger_flags; not 0: new volumes wait for the ledger */
 	__u32 tracked_until_s;	/* CLOCK_BOOTTIME: somebody looks after bwl_tunnel_v1, and until then it
 				 * is believed that a device carries a peer; 0 nobody */
 };
 BWL_ASSERT_SIZE(struct bwl_control, 128);
+
+enum bwl_ledger_flags {
+	BWL_LEDGER_CAME = 1 << 0,	/* it has written a volume of these maps */
+	BWL_LEDGER_TPM = 1 << 1,	/* and is bound to a TPM's counter: an old copy is found out */
+};
 
 enum bwl_dev_flags {
 	BWL_DEV_PLAIN = 1 << 1,	/* the tunnel device: SAs are told apart by marks (tunnel.h) */

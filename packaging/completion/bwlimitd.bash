@@ -8,7 +8,8 @@ _bwlimitd() {
 	case $prev in
 	--policy) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	--state-dir | --pin-dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
+	--tpm) mapfile -t COMPREPLY < <(compgen -W "auto required none" -- "$cur"); return ;;
 	esac
-	mapfile -t COMPREPLY < <(compgen -W "--policy --state-dir --pin-dir --once --json --help --version" -- "$cur")
+	mapfile -t COMPREPLY < <(compgen -W "--policy --state-dir --pin-dir --tpm --tpm-every --once --json --help --version" -- "$cur")
 }
 complete -F _bwlimitd bwlimitd

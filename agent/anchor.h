@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The ledger's anchor: the count of a TPM's counter is in the ledger (its epoch), and a ledger of another
+ * epoch is an old copy, or another machine's. The counter is raised once a boot, before anything is
+ * released, and rarely after (a TPM's memory wears out): see docs/ledger.md.
+ *
+ *   1  the ledger says epoch n + 1, on disk
+ *   2  the counter goes from n to n + 1
+ *
+ * Killed in between, the ledger is one ahead: the raise is made good. It is never behind.
+ */
+#ifndef BWL_AGENT_ANCHOR_H
+#define BWL_AGENT_ANCHOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "ledger.h"
+
+enum anchor_mode { ANCHOR_AUTO, ANCHOR_REQUIRED, ANCHOR_NONE };
+
+struct anchor;
+int anchor_new(enum anchor_mode mode, const char *tcti, uint64_t every_ns, struct anchor **ret,
+	       struct bwl_err *e);
+void anchor_free(struct anchor *a);	/* NULL-safe */
+/* Another ledger than before. is_new: it was begun now, and nothing in it is to be believed or not. */
+void anchor_forget(struct anchor *a, bool is_new);
+/*
+ * Never waits for the TPM. 0: go on; -EINPROGRESS: nothing may be released (it has been said why);
+ * -EUCLEAN: the ledger is not to be believed; else the ledger could not be written.
+ * era: the maps, see agent_era(). much: a good part of a volume was spent since the last raise.
+ */
+int anchor_run(struct anchor *a, struct ledger *l, const char *era, bool much, struct bwl_err *e);
+/* The ledger's epoch is the TPM's count: an old copy of it will be found out. */
+bool anchor_holds(const struct anchor *a);
+/* How often it was raised since anchor_new(). */
+uint64_t anchor_raises(const struct anchor *a);
+
+#endif
