@@ -31,15 +31,20 @@ grows() { # command…: while it runs too-big is counted
 	was=$(too_big)
 	"$@" && [[ $(too_big) -gt $was ]]
 }
-# A flow that has begun when the uplink becomes smaller; it waits while the port is attached anew.
+# A flow that has begun when the uplink becomes smaller; it waits while the port is attached anew, and
+# asks again when TCP's clock says so: the longer that took, the later.
 shrinks() { # destination MTU
-	lab_bg shrink host iperf3 -c "$1" -t 10 -J
-	sleep 1
+	lab_bg shrink host iperf3 -c "$1" -t 200 -J
+	lab_wait_for 10 has_come 1000000 "$(come)"
 	uplink_mtu "$2" || return
-	wait "$LAB_PID"
+	lab_wait_for 60 has_come 1000000 "$(come)"
+	local rc=$?
+	lab_stop "$LAB_PID"
 	note "$1: $(jq -c '[.intervals[].sum.bits_per_second / 1e6 | round]' "$LAB_TMP/shrink") Mbit/s in each second"
-	jq -e '.intervals[-1].sum.bytes > 1000000' "$LAB_TMP/shrink" >/dev/null
+	return $rc
 }
+come() { lab_rx d1 eth0 | cut -d' ' -f1; }
+has_come() { [[ $(come) -gt $(($1 + $2)) ]]; } # bytes, since there were
 
 lab_up || exit 1
 V4=$(lab_dest4 1) V6=$(lab_dest6 1)
