@@ -4,6 +4,9 @@
  * or an address, and every 100 ms for what it tells nobody (programs). First everything is closed,
  * then it is said. On a thread of its own, which waits for no disk and no policy.
  *
+ * Ports that nothing has opened yet (from boot until verify is clean, attach that failed) only stay down:
+ * who opens them looks at the same things, and nobody would have to switch anything on again.
+ *
  * Another tool that holds the pins' lock is at work on the same things (attach, upgrade, detach): its
  * work is waited for, but not for ever.
  */
@@ -34,6 +37,7 @@ struct agent_watch {
 	atomic_bool stop;
 	uint64_t since_ns;	/* something has been wrong since, under somebody else's lock; 0 */
 	bool closed;
+	bool told;		/* that ports are not opened */
 };
 
 static int open_news(void)
@@ -85,6 +89,15 @@ static unsigned ports_down(const struct bwl_pins *p)
 	return failed;
 }
 
+/* Something else may have raised them. */
+static void keep_down(struct agent_watch *w, const struct bwl_err *e)
+{
+	ports_down(w->pins);
+	if (!w->told)
+		agent_later(LOG_WARNING, "gate", "%s; the host ports have not been opened, and stay down", e->text);
+	w->told = true;
+}
+
 static void close_gate(struct agent_watch *w, const struct bwl_err *e)
 {
 	uint32_t run = BWL_RUN;
@@ -113,15 +126,19 @@ static void look(struct agent_watch *w)
 	if (!bwl_gate_look(w->pins, w->ctl_id, &e)) {
 		if (w->closed)
 			agent_later(LOG_NOTICE, "gate", "what guards the ports is there again; the stop switch stays on until bwlimit-ctl stop --off");
-		w->closed = false;
+		w->closed = w->told = false;
 		w->since_ns = 0;
 		return;
 	}
 	if (w->closed || !may_judge(w))
 		return;
 	/* Again: a device may have gone while it was looked at, or a tool have ended its work. */
-	if (!is_upgrading(w) && bwl_gate_look(w->pins, w->ctl_id, &e))
-		close_gate(w, &e);
+	if (!is_upgrading(w) && bwl_gate_look(w->pins, w->ctl_id, &e)) {
+		if (*(const volatile __u32 *)&w->pins->ctl->stop == BWL_CLOSED)
+			keep_down(w, &e);
+		else
+			close_gate(w, &e);
+	}
 	flock(w->lock, LOCK_UN);
 	w->since_ns = 0;
 }

@@ -73,6 +73,10 @@ static int stop(struct ctl *c, int argc, char **argv)
 			bwl_fail(&c->err, EBUSY, "an upgrade was begun and not ended: everything stays closed");
 			r = bwl_hint(&c->err, "bwlimit-load upgrade completes it");
 		}
+		if (!r && want == BWL_CLOSED) {
+			bwl_fail(&c->err, EBUSY, "the host ports have not been opened since the programs were attached");
+			r = bwl_hint(&c->err, "bwlimit-load up opens them when verify is clean");
+		}
 		if (!r)
 			bwl_audit("stop --off");
 	}

@@ -58,7 +58,8 @@ static void head_line(const struct ctl_view *v, double pass, double drop, size_t
 	uint64_t heartbeat = ctl_silent_at(v);
 	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], when[BWL_UNIT_BUF + 8];
 	const char *stop = v->pins->ctl->stop == BWL_STOPPED ? "STOPPED, " :
-			   v->pins->ctl->stop == BWL_UPGRADING ? "UPGRADING, " : "";
+			   v->pins->ctl->stop == BWL_UPGRADING ? "UPGRADING, " :
+			   v->pins->ctl->stop == BWL_CLOSED ? "NOT OPENED, " : "";
 
 	printf("%s: %s%zu peer%s, %s passes, %s is dropped, ", v->gen.base->node_name, stop, peers,
 	       CTL_S(peers), bwl_human_rate(pass, a), bwl_human_rate(drop, b));

@@ -357,6 +357,26 @@ static void say_ignored(const struct bwl_load *l, const struct bwl_attach *a)
 		bwl_warn("--drill has no effect: the maps are there already");
 }
 
+/*
+ * Something else on the machine may raise a port that is to be down: then the programs drop all of its
+ * frames. Of maps that had a policy before nothing is taken away.
+ */
+static void shut(const struct bwl_load *l)
+{
+	__u32 run = BWL_RUN;
+
+	if (!l->pins->ctl->generation)
+		__atomic_compare_exchange_n(&l->pins->ctl->stop, &run, BWL_CLOSED, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+}
+
+void bwl_attach_open(struct bwl_pins *p)
+{
+	__u32 closed = BWL_CLOSED;
+
+	__atomic_compare_exchange_n(&p->ctl->stop, &closed, BWL_RUN, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
 static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, const struct bwl_policy *pol,
 			    struct bwl_netdev *host, struct bwl_netdev *up, struct bwl_err *e)
 {
@@ -372,6 +392,7 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, const stru
 	if (!r)
 		r = bwl_load_object(l, &a->make, e);
 	if (!r) {
+		shut(l);
 		say_ignored(l, a);
 		r = attach_all(l, a, pol, host, up, e);
 	}
@@ -383,7 +404,10 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, const stru
 		bwl_warn("host ports stay down");
 	if (!r && !a->keep_down)
 		r = close_ports(l, host, a->nhost, false, e);
-	return r || a->keep_down ? r : bwl_attach_set(host, a->nhost, true, e);
+	if (r || a->keep_down)
+		return r;
+	bwl_attach_open(l->pins);
+	return bwl_attach_set(host, a->nhost, true, e);
 }
 
 int bwl_attach(struct bwl_attach *a, struct bwl_err *e)

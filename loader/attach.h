@@ -30,6 +30,8 @@ int bwl_attach_pin_progs(struct bwl_load *l, struct bwl_err *e);
 int bwl_attach_set(const struct bwl_netdev *d, unsigned n, bool up, struct bwl_err *e);
 /* Does the kernel forward by itself? -EPERM and the next step when it does. */
 int bwl_attach_forwarding(struct bwl_err *e);
+/* Verify was clean: what was closed since the first attach is not any more. A hand's stop stays. */
+void bwl_attach_open(struct bwl_pins *p);
 
 int bwl_attach(struct bwl_attach *a, struct bwl_err *e);
 int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e);

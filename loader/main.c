@@ -46,7 +46,7 @@ static const char usage_text[] =
 	"                        synchronised\n"
 	"  --fresh-volume        new maps: volumes start unspent although their past is unknown (logged)\n"
 	"  --pace                put fq on the uplinks, also when the policy has no peer of mode shape\n"
-	"  --keep-down           leave host ports down after attach\n"
+	"  --keep-down           leave host ports down after attach; the first time nothing passes until up\n"
 	"  --open                detach: bring host ports up without any limit (logged)\n"
 	"  --drill               mark the maps as made by a test; verify will say so\n"
 	"  --pin-dir DIR         default $BWLIMIT_PIN_DIR or " BWL_PIN_DIR "\n"

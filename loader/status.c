@@ -67,9 +67,9 @@ static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 /* The tag is left out: whoever knows it could mark packets for the last gate. */
 static json_t *control_words(const struct bwl_pins *p, uint64_t now)
 {
-	static const char *const stop[] = { "running", "stopped", "upgrading" };
+	static const char *const stop[] = { "running", "stopped", "upgrading", "closed" };
 	const struct bwl_control *c = p->ctl;
-	json_t *o = json_pack("{s:s, s:i, s:b, s:b, s:b, s:f}", "switch", stop[c->stop < 3 ? c->stop : 1],
+	json_t *o = json_pack("{s:s, s:i, s:b, s:b, s:b, s:f}", "switch", stop[c->stop < 4 ? c->stop : 1],
 			      "policies_applied", c->generation, "policy",
 			      bwl_active_slot(p, now) != BWL_NO_SLOT, "drill", c->drill != 0,
 			      "fresh_volume", c->fresh_volume != 0, "attached_seconds",

@@ -227,8 +227,11 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	struct bwl_gen g;
 	unsigned i;
 
-	bwl_check(r, p->ctl->stop ? BWL_FAIL : BWL_OK, "bwlimit-ctl stop --off", "the stop switch is %s",
-		  p->ctl->stop ? "on: nothing passes" : "off");
+	if (p->ctl->stop == BWL_CLOSED)
+		bwl_check(r, BWL_WARN, "bwlimit-load up", "nothing passes: the host ports have not been opened");
+	else
+		bwl_check(r, p->ctl->stop ? BWL_FAIL : BWL_OK, "bwlimit-ctl stop --off", "the stop switch is %s",
+			  p->ctl->stop ? "on: nothing passes" : "off");
 	bwl_check(r, p->ctl->drill ? BWL_FAIL : BWL_OK, "detach, then attach without --drill",
 		  "these maps were made by %s",
 		  p->ctl->drill ? "quickstart or a test" : "a plain attach");
@@ -316,13 +319,15 @@ int bwl_up(struct bwl_attach *a, struct bwl_err *e)
 	unsigned i;
 	int r;
 
-	r = bwl_pins_open(a->dir, false, &p, e);
+	r = bwl_pins_open(a->dir, true, &p, e);
 	if (!r)
 		r = bwl_pins_lock(p, e);	/* nothing changes between the look and the opening */
 	if (!r)
 		r = verify(a, p, true, e);
 	if (r > 0)
 		bwl_warn("host ports are left as they are");
+	if (!r)
+		bwl_attach_open(p);
 	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
 		if (!p->dev[i].ifindex || p->dev[i].kind != BWL_PORT_HOST)
 			continue;

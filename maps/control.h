@@ -7,7 +7,8 @@
 
 #include "abi.h"
 
-enum bwl_stop { BWL_RUN = 0, BWL_STOPPED = 1, BWL_UPGRADING = 2 };
+/* CLOSED: from the first attach of these maps until verify is clean; not a hand's switch. */
+enum bwl_stop { BWL_RUN = 0, BWL_STOPPED = 1, BWL_UPGRADING = 2, BWL_CLOSED = 3 };
 
 #define BWL_NO_SLOT 0xffffffffU
 

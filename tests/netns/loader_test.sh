@@ -281,6 +281,16 @@ check "the unit boots with a good policy" boot "$LAB_TMP/policy.yaml" "$LOAD"
 check "host ports are up" is_up hpf0
 check "and verify is clean" verify
 works detach
+in_dpu "$LOAD" attach --policy "$LAB_TMP/policy.yaml" --keep-down >/dev/null 2>&1
+in_dpu "$CTL" heartbeat >/dev/null
+ip_in dpu link set hpf0 up # networkd, before the unit's last step
+lab_wait_for 5 is_up hpf0
+refute "before up nothing passes a port that something else raises" pings
+refute "and stop --off is not what opens it" in_dpu "$CTL" stop --off
+check "status says so" eval 'works status --json && in_json ".control.switch == \"closed\""'
+check "up opens it" works up --management mgmt0
+check "and traffic passes" lab_wait_for 20 pings
+works detach
 echo "version: 2" >"$LAB_TMP/bad.yaml"
 refute "the unit fails with a policy that is not valid" boot "$LAB_TMP/bad.yaml" "$LOAD"
 check "host ports are down" ports_down

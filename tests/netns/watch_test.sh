@@ -69,4 +69,21 @@ in_dpu "$LOAD" upgrade >/dev/null 2>&1
 check "attach and upgrade are no alarm" alarm 4
 check "and traffic flows after them" lab_wait_for 30 pings
 lab_stop "$AGENT_PID"
+
+# As at boot until verify is clean: what is not open needs no switch, and opens later by itself.
+in_dpu "$LOAD" detach >/dev/null 2>&1
+lab_sysctl dpu net.ipv4.ip_forward=1
+refute "attach does not open what the kernel forwards around" attach
+lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$LAB_TMP/state" --json
+AGENT_PID=$LAB_PID
+check "the agent says that the host ports have not been opened" \
+	lab_wait_for 20 grep -q '"level":"warning".*"event":"gate".*not been opened' "$LAB_TMP/agent"
+ip_in dpu link set hpf0 up
+check "and keeps them down" lab_wait_for 20 is_down
+check "without an alarm" alarm 0
+check "and without the stop switch" refuse_stopped
+lab_sysctl dpu net.ipv4.ip_forward=0
+check "with it right, attach opens them" attach
+check "and traffic flows, with no hand on a switch" lab_wait_for 20 pings
+lab_stop "$AGENT_PID"
 done_testing
