@@ -187,6 +187,10 @@ def second_boot(wire):
     guest.until(lambda: any(m.startswith("upgraded") for m in guest.marks), 200)
     check("verify is clean", clean("verify"), read("verify"))
     check("every unit is active", set(read("active").split()) == {"active"}, read("active"))
+    check("the group has its maps, under the confinement of the units", read("pins") == "bwlimit 660", read("pins"))
+    check("addresses stay while their port is down", read("keep") == "1", read("keep"))
+    check("what the units did is in the audit log", '"attach' in read("audit") and clean("audit.verify"),
+          read("audit")[-1500:], read("audit.verify"))
     check("bwlimit.service tried until verify was clean", "bwlimit.service: Failed with result" in read("journal"))
     check("an upgrade works", "upgraded 0" in guest.marks, read("upgrade.log"))
     check("verify is clean after it", clean("verify.upgraded"), read("verify.upgraded"))
