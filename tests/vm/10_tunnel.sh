@@ -27,12 +27,12 @@ counts() { # tray port reason command…: does the command raise it
 	[[ $(reason "$tray" "$port" "$reason") -gt $was ]]
 }
 
-TRAYS='grant: { rate: 4mbit, mode: police }, accept: { rate: 2mbit, burst: 20kb }'
+LIMITS='grant: { rate: 4mbit, mode: police }, accept: { rate: 2mbit, burst: 20kb }'
 
 trays_up 2 || exit 1
 for n in 1 2; do
 	check "bwlimit attaches on tray $n with a tunnel device" tray_attach $n --tunnel bwl0
-	check "and takes a policy with an encrypted peer" tray_apply $n < <(sa_tray_policy $n "$TRAYS")
+	check "and takes a policy with an encrypted peer" tray_apply $n < <(sa_tray_policy $n "$LIMITS")
 done
 check "the tunnel device's programs are attached" \
 	sh -c "BWLIMIT_PIN_DIR=$LAB_PINS/tray1 nsenter --net=/run/netns/$LAB-dpu1 '$LOAD' status --json |
