@@ -21,6 +21,7 @@
 struct agent_events;
 struct agent_tracking;
 struct agent_ledger;
+struct agent_history;
 struct agent_watch;
 struct agent_tamper;
 
@@ -35,6 +36,8 @@ struct agent {
 	struct agent_events *events;
 	struct agent_tracking *tracking;
 	struct agent_ledger *ledger;
+	struct agent_history *history;
+	uint64_t history_bytes;		/* on disk at most; 0: none is kept */
 	struct agent_watch *watch;
 	struct agent_tamper *tamper;
 	struct reconcile *reconcile;
@@ -88,6 +91,10 @@ void agent_ledger_start(struct agent *a);
 void agent_ledger_stop(struct agent *a);
 /* Every second: does the disk answer? */
 void agent_ledger_watch(struct agent *a);
+
+/* history.c: what passed and when, to disk; on a thread of its own */
+void agent_history_start(struct agent *a);
+void agent_history_stop(struct agent *a);
 
 /*
  * after.c: what comes after something was closed, and may hang: the log, and charon. Both return at once;

@@ -19,6 +19,9 @@
 #include "bwl/units.h"
 
 #define SECOND_US 1000000ULL
+#define HISTORY_BYTES (512ULL << 20)
+#define HISTORY_LEAST (8ULL << 20)
+#define HISTORY_MOST (1ULL << 40)
 #define TPM_EVERY_NS (3600 * 1000000000ULL)
 #define RECONCILE_US (60 * SECOND_US)
 
@@ -36,6 +39,7 @@ static const char usage_text[] =
 	"  --tpm WORD        is the ledger bound to a TPM's counter, so that an old copy of it is found\n"
 	"                    out: auto (where one answers), required or none (auto)\n"
 	"  --tpm-every TIME  how often that counter is raised at most, but for bursts (1h)\n"
+	"  --history-size SIZE  how much history may be on disk (512mb); 0b: none is kept\n"
 	"  --once            reconcile, renew the heartbeat and end; 1 when something kept it from it\n"
 	"  --json            one JSON object a line on standard output instead of log lines\n"
 	"  --help, --version\n"
@@ -67,6 +71,7 @@ static void leave_pins(struct daemon *d)
 	agent_watch_stop(&d->a);
 	agent_tracking_stop(&d->a);
 	agent_ledger_stop(&d->a);
+	agent_history_stop(&d->a);
 	agent_events_stop(&d->a);
 	reconcile_forget(d->a.reconcile);
 	bwl_pins_close(d->a.pins);
@@ -124,6 +129,7 @@ static void look(struct daemon *d)
 	agent_events_start(&d->a);
 	agent_ledger_start(&d->a);
 	agent_ledger_watch(&d->a);
+	agent_history_start(&d->a);
 	if (had)
 		return;
 	reconcile_run(d->a.reconcile);
@@ -315,17 +321,32 @@ static bool take_tpm_every(struct agent *a, const char *word)
 	return false;
 }
 
+static bool take_history(struct agent *a, const char *word)
+{
+	struct bwl_err e = { 0 };
+	uint64_t size;
+	int r = bwl_parse_size(word, &size, &e);
+
+	if (!r && size && (size < HISTORY_LEAST || size > HISTORY_MOST))
+		r = bwl_fail(&e, EINVAL, "%.32s is not 8mb to 1tb, nor 0b for none", word);
+	if (r)
+		fprintf(stderr, "bwlimitd: --history-size: %s\n", e.text);
+	a->history_bytes = size;
+	return !r;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option opts[] = {
 		{ "policy", required_argument, NULL, 'p' }, { "state-dir", required_argument, NULL, 's' },
 		{ "tpm", required_argument, NULL, 't' }, { "tpm-every", required_argument, NULL, 'e' },
+		{ "history-size", required_argument, NULL, 'H' },
 		{ "pin-dir", required_argument, NULL, 'd' }, { "once", no_argument, NULL, 'o' },
 		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' }, { 0 },
 	};
 	struct daemon d = { .a = { .policy = AGENT_POLICY, .state_dir = AGENT_STATE_DIR,
-				   .tpm_every_ns = TPM_EVERY_NS } };
+				   .tpm_every_ns = TPM_EVERY_NS, .history_bytes = HISTORY_BYTES } };
 	bool ok = true;
 	int c;
 
@@ -341,6 +362,7 @@ int main(int argc, char **argv)
 		case 'd': d.a.pin_dir = optarg; break;
 		case 't': ok &= take_tpm(&d.a, optarg); break;
 		case 'e': ok &= take_tpm_every(&d.a, optarg); break;
+		case 'H': ok &= take_history(&d.a, optarg); break;
 		case 'o': d.a.once = true; break;
 		case 'j': agent_log_json(true); break;
 		case 'h': fputs(usage_text, stdout); return 0;

@@ -67,11 +67,18 @@ BWL_ASSERT_OFFSET(struct bwl_limit, volume, 32);
  * bwl_state_v1: BPF writes; user space only before the entry's first use.
  * Index: 2 * id the grant of peer id, 2 * id + 1 its accept limit; from 2 * max_peers on the
  * extras, two entries (one cache line) each.
+ *
+ * Odd entries also count, and never fall: used_bytes what passed, as charged, drop_bytes what was
+ * refused, as the hook saw it. Behind a class's limit: of the class; a peer's accept limit: what came
+ * from the peer. Whoever owned the entry before is in them.
  */
 struct bwl_state {
 	__u64 finish_bytes;	/* GCRA: see above */
 	__u64 used_bytes;	/* against a total volume; never falls */
-	__u64 event_ns;		/* when the last event about this limit was sent */
+	union {
+		__u64 event_ns;		/* when the last event about this limit was sent */
+		__u64 drop_bytes;	/* odd entries, above */
+	};
 	union {
 		__u64 flags;	/* of a grant: enum bwl_state_flags */
 		__u64 stopped;	/* of accept: frames to the peer that the last gate stopped (BWL_R_GATE) */

@@ -96,6 +96,18 @@ static __always_inline _Bool bwl_passes(__u32 reason)
 	return reason >= BWL_R_PASS && reason <= BWL_R_PASS_IKE;
 }
 
+/* index: c->tally. */
+BWL_GLOBAL int bwl_tally(__u32 index, __u32 passed, __u32 dropped)
+{
+	struct bwl_state *s = index ? bwl_state_of(index) : 0;
+
+	if (s && passed)
+		bwl_add(&s->used_bytes, passed);
+	if (s && dropped)
+		bwl_add(&s->drop_bytes, dropped);
+	return 0;
+}
+
 static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)
 {
 	struct bwl_peer_count *n = 0;
@@ -115,6 +127,8 @@ static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)
 	if (!n || !s)
 		return;
 	if (bwl_passes(reason)) {
+		/* First: who reads the peer's counter and then this one never finds less here. */
+		bwl_tally(c->tally, c->charge, 0);
 		n->frames++;
 		n->bytes += c->charge;
 		if (bwl_unlikely(!(s->flags & BWL_STATE_SEEN))) {
@@ -123,6 +137,7 @@ static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)
 		}
 		return;
 	}
+	bwl_tally(c->tally, 0, c->len);
 	n->drop_frames++;
 	n->drop_bytes += c->len;
 	n->refund_lost += c->lost;

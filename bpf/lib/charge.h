@@ -128,6 +128,7 @@ static __always_inline int bwl_bill_make(struct bwl_ctx *c, struct bwl_bill *b)
 		b->class = bwl_inner(&bwl_sub_v1, c->slot, m->sub_base + n);
 		if (!b->class)
 			return BWL_R_CLASS_RATE;
+		c->tally = b->class->volume.state | 1;
 	}
 	if (m->zone)
 		b->zone = &c->base->zone[m->zone].limit;

@@ -43,6 +43,7 @@ static __always_inline int bwl_tunnel_arrive(struct bwl_ctx *c, struct __sk_buff
 	if (!id || !tun || !(bwl_read(tun->flags) & BWL_TUN_SA_IN))
 		return BWL_R_NO_SA;
 	r = bwl_grant(c, id);
+	c->tally = 2 * c->id + 1;
 	if (r != BWL_R_NONE)
 		return r;
 	if (c->peer->meta.path == BWL_PATH_CLEAR)

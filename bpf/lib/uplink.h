@@ -172,6 +172,7 @@ static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (bwl_tag(skb) >= 0 || c->pkt.nvid)
 		return BWL_R_VLAN;
 	r = bwl_grant(c, bwl_dest(c, c->pkt.saddr));
+	c->tally = 2 * c->id + 1;
 	if (r == BWL_R_NO_PEER)
 		return BWL_R_UPLINK_IN;
 	if (r != BWL_R_NONE)

@@ -332,26 +332,30 @@ int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count *ret, struct bwl
 
 #define COUNT_BATCH 4096U
 
-int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_err *e)
+int bwl_peercnt_read_first(struct bwl_pins *p, uint32_t want, struct bwl_peer_count *ret,
+			   struct bwl_err *e)
 {
+	uint32_t batch = want < COUNT_BATCH ? want : COUNT_BATCH;
 	int cpus = libbpf_num_possible_cpus(), c, err = 0;
 	struct bwl_peer_count *v;
 	uint32_t *keys, in, out, n, i;
 	void *at = NULL;
 
-	keys = calloc(COUNT_BATCH, sizeof(*keys));
-	v = cpus > 0 ? calloc((size_t)COUNT_BATCH * (size_t)cpus, sizeof(*v)) : NULL;
+	if (!want)
+		return 0;
+	keys = calloc(batch, sizeof(*keys));
+	v = cpus > 0 ? calloc((size_t)batch * (size_t)cpus, sizeof(*v)) : NULL;
 	if (!keys || !v) {
 		free(keys);
 		free(v);
 		return bwl_fail(e, ENOMEM, "out of memory");
 	}
-	memset(ret, 0, sizeof(*ret) * p->schema.max_peers);
+	memset(ret, 0, sizeof(*ret) * want);
 	do {
-		n = COUNT_BATCH;
+		n = batch;
 		if (bpf_map_lookup_batch(p->fd[BWL_PIN_peercnt], at, &out, keys, v, &n, NULL))
 			err = errno;
-		for (i = 0; i < n && keys[i] < p->schema.max_peers; i++) {
+		for (i = 0; i < n && keys[i] < want; i++) {
 			struct bwl_peer_count *r = &ret[keys[i]], *x = &v[(size_t)i * (size_t)cpus];
 
 			for (c = 0; c < cpus; c++) {
@@ -364,12 +368,17 @@ int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_
 		}
 		in = out;
 		at = &in;
-	} while (!err && n);
+	} while (!err && n && in < want - 1);
 	free(keys);
 	free(v);
 	if (err && err != ENOENT)
 		return bwl_fail(e, err, "cannot read the peers' counters: %s", strerror(err));
 	return 0;
+}
+
+int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_err *e)
+{
+	return bwl_peercnt_read_first(p, p->schema.max_peers, ret, e);
 }
 
 int bwl_event_lost(struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total, struct bwl_err *e)

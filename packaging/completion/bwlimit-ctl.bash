@@ -7,6 +7,11 @@ _bwlimit_ctl_names() {
 	bwlimit-ctl "$@" 2>/dev/null | awk 'NR > 1 { print $1 }'
 }
 
+# Classes of which a peer has a history.
+_bwlimit_ctl_classes() { # peer
+	bwlimit-ctl history "$1" --since 1s 2>/dev/null | sed -n 's/.*; --class: //p'
+}
+
 _bwlimit_ctl() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local i noun='' verb='' words=''
@@ -19,7 +24,7 @@ _bwlimit_ctl() {
 		esac
 	done
 	case $prev in
-	--pin-dir | --ca | --out | --dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
+	--pin-dir | --state-dir | --ca | --out | --dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
 	--policy | --csr | --vici | --key | --checkpoint | --proof) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	--port | from | uplink) mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net)" -- "$cur"); return ;;
 	--life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
@@ -33,12 +38,17 @@ _bwlimit_ctl() {
 		return
 	fi
 	case $noun/$verb in
-	/) words='peer grant revoke zone policy stats usage reasons top watch explain exfil heartbeat stop drill ipsec pki audit tamper' ;;
+	/) words='peer grant revoke zone policy stats usage history reasons top watch explain exfil heartbeat stop drill ipsec pki audit tamper' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show' ;;
 	grant/) words="list $(_bwlimit_ctl_names peer list)" ;;
 	revoke/*) words="--all --vici --timeout $(_bwlimit_ctl_names peer list)" ;;
+	history/*)
+		words="--class --since --until --step --state-dir $(bwlimit-ctl history 2>/dev/null)"
+		[[ $prev != --class ]] || words=$(_bwlimit_ctl_classes "$verb")
+		[[ $prev != --@(since|until|step) ]] || return
+		;;
 	stats/*) words="--interval $(_bwlimit_ctl_names peer list)" ;;
 	peer/show | peer/del) words=$(_bwlimit_ctl_names peer list) ;;
 	peer/set)

@@ -109,6 +109,9 @@ void bwl_gen_close(struct bwl_gen *g);
 int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count *ret, struct bwl_err *e);
 /* ret has max_peers entries. */
 int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_err *e);
+/* Of ids below n only; ret has n entries. */
+int bwl_peercnt_read_first(struct bwl_pins *p, uint32_t n, struct bwl_peer_count *ret,
+			   struct bwl_err *e);
 int bwl_event_lost(struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total, struct bwl_err *e);
 
 const char *bwl_reason_name(unsigned reason);	/* "peer-rate" */

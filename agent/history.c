@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The history's thread: every second it looks at the counters, every ten it writes (history/). Nothing
+ * waits for it and nothing depends on it: what fails is said once, and tried again; what passed
+ * meanwhile is in the history then.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include "agent.h"
+#include "history/recorder.h"
+
+#define SECOND 1000000000ULL
+#define LATE_NS 2000000ULL		/* after the second has turned */
+#define LOOK_SHARE 100			/* of a CPU, at most one in so many goes into looking */
+#define LOOK_MOST_S 60
+#define RETRY_MOST_S 60
+
+struct class_counter {
+	uint32_t state, peer;
+	uint8_t class_;
+};
+
+struct agent_history {
+	pthread_t thread;
+	pthread_mutex_t lock;		/* the pins are used under it, and no disk is */
+	pthread_cond_t cond;
+	bool stop, left;		/* left: told to stop and did not; it frees this itself */
+	struct bwl_pins *pins;		/* NULL: not ours any more */
+	char state_dir[400], era[HIST_ERA];
+	uint64_t made_ns, max_bytes;
+	/* thread */
+	struct hist_db *db;
+	struct hist_recorder *rec;
+	struct bwl_peer_count *count;
+	uint32_t top, room;		/* ids below top are named */
+	struct class_counter *classes;
+	uint32_t nclasses;
+	bool has_list;
+	uint32_t generation, edits;	/* of the list */
+	unsigned every_s, retry_s;
+	int64_t retry_at_s;
+	bool told;
+};
+
+static struct hist_clocks clocks(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (struct hist_clocks){ .wall_s = t.tv_sec, .boot_ns = bwl_now_ns() };
+}
+
+/* Until the second has turned. false: told to stop. */
+static bool nap(struct agent_history *v)
+{
+	struct timespec t, wall;
+	uint64_t ns;
+	bool stop;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	ns = SECOND - (uint64_t)wall.tv_nsec + LATE_NS + (uint64_t)t.tv_nsec;
+	t.tv_sec += (time_t)(ns / SECOND);
+	t.tv_nsec = (long)(ns % SECOND);
+	pthread_mutex_lock(&v->lock);
+	while (!v->stop && !pthread_cond_timedwait(&v->cond, &v->lock, &t))
+		;
+	stop = v->stop;
+	pthread_mutex_unlock(&v->lock);
+	return !stop;
+}
+
+/* Who counts where: only when a policy has changed. Under the lock. */
+static int list(struct agent_history *v)
+{
+	const struct bwl_pins *p = v->pins;
+	uint32_t i, n = 0;
+
+	v->generation = p->ctl->generation;
+	v->edits = p->ctl->edits;
+	v->has_list = true;
+	for (i = p->schema.max_peers - 1; i && !p->name[i].name[0]; i--)
+		;
+	v->top = i + 1;
+	if (v->top > v->room) {
+		free(v->count);
+		v->count = calloc(v->top, sizeof(*v->count));
+		v->room = v->count ? v->top : 0;
+	}
+	for (i = 0; i < p->schema.max_extras; i++)
+		n += p->extra[i].kind == BWL_X_CLASS;
+	free(v->classes);
+	v->classes = calloc(n + 1, sizeof(*v->classes));
+	v->nclasses = 0;
+	if (!v->count || !v->classes) {
+		v->top = 0;
+		return -ENOMEM;
+	}
+	for (i = 0; i < p->schema.max_extras && v->nclasses < n; i++)
+		if (p->extra[i].kind == BWL_X_CLASS)
+			v->classes[v->nclasses++] = (struct class_counter){
+				BWL_EXTRA_STATE(p->schema.max_peers, i) + 1, p->extra[i].peer, p->extra[i].class };
+	return 0;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static int count_peer(struct agent_history *v, uint32_t id)
+{
+	const volatile struct bwl_state *in = &v->pins->state[2 * id + 1];
+	const struct bwl_peer_count *n = &v->count[id];
+	struct hist_values x;
+
+	if (!v->pins->name[id].name[0] || !(n->bytes | n->drop_bytes))
+		return 0;
+	/* The peer's counter has both directions, and was read before: see bwl_end(). */
+	x.v[HIST_ARRIVED] = in->used_bytes;
+	x.v[HIST_ARRIVED_DROPPED] = in->drop_bytes;
+	x.v[HIST_SENT] = less(n->bytes, x.v[HIST_ARRIVED]);
+	x.v[HIST_SENT_DROPPED] = less(n->drop_bytes, x.v[HIST_ARRIVED_DROPPED]);
+	return hist_recorder_count(v->rec, 2 * id, v->pins->name[id].name, "", &x);
+}
+
+static int count_class(struct agent_history *v, const struct class_counter *c)
+{
+	const volatile struct bwl_state *s = &v->pins->state[c->state];
+	struct hist_values x = { { [HIST_SENT] = s->used_bytes, [HIST_SENT_DROPPED] = s->drop_bytes } };
+
+	if (c->peer >= v->pins->schema.max_peers || !v->pins->name[c->peer].name[0])
+		return 0;
+	return hist_recorder_count(v->rec, c->state, v->pins->name[c->peer].name, bwl_class_name(c->class_), &x);
+}
+
+/* Under the lock. */
+static int look(struct agent_history *v, struct hist_clocks now, struct bwl_err *e)
+{
+	uint32_t i;
+	int r;
+
+	if (!v->has_list && list(v))
+		return bwl_fail(e, ENOMEM, "out of memory");
+	if (!hist_recorder_look(v->rec, now))
+		return 0;
+	r = bwl_peercnt_read_first(v->pins, v->top, v->count, e);
+	if (r)
+		return r;
+	for (i = 1; !r && i < v->top; i++)
+		r = count_peer(v, i);
+	for (i = 0; !r && i < v->nclasses; i++)
+		r = count_class(v, &v->classes[i]);
+	return r ? bwl_fail(e, -r, "the counters cannot be kept: %s", strerror(-r)) : 0;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+static bool is_listed(struct agent_history *v)
+{
+	bool yes;
+
+	pthread_mutex_lock(&v->lock);
+	yes = !v->pins || (v->has_list && v->generation == v->pins->ctl->generation && v->edits == v->pins->ctl->edits);
+	pthread_mutex_unlock(&v->lock);
+	return yes;
+}
+
+static int write_out(struct agent_history *v, bool renamed, struct hist_clocks now, struct bwl_err *e)
+{
+	bool numbers = false;
+	int r = hist_recorder_flush(v->rec, renamed, e);
+
+	if (!r)
+		r = hist_db_tend(v->db, now.wall_s, &numbers, e);
+	if (!r && numbers)	/* nothing is pending: it only looks the names up again */
+		r = hist_recorder_flush(v->rec, true, e);
+	return r;
+}
+
+static int open_history(struct agent_history *v, struct hist_clocks now, struct bwl_err *e)
+{
+	bool aside = false;
+	int r = 0;
+
+	if (!v->db) {
+		r = hist_db_open(v->state_dir, v->max_bytes, &v->db, &aside, e);
+		if (!r && aside)
+			agent_log(LOG_WARNING, "history", "the history does not read (%s); it is set aside as %s/" HIST_FILE ".bad and begun anew",
+				  e->text, v->state_dir);
+	}
+	if (!r && !v->rec)
+		r = hist_recorder_new(v->db, v->era, v->made_ns, now, &v->rec, e);
+	return r;
+}
+
+static int step(struct agent_history *v, bool last, struct bwl_err *e)
+{
+	struct hist_clocks now = clocks();
+	bool renamed;
+	uint64_t cost;
+	int r = open_history(v, now, e);
+
+	if (r || (!last && now.wall_s % v->every_s))
+		return r;
+	renamed = !is_listed(v);
+	if (renamed || hist_recorder_is_due(v->rec, now))
+		r = write_out(v, renamed, now, e);
+	if (r)
+		return r;
+	cost = cpu_ns();
+	pthread_mutex_lock(&v->lock);
+	if (renamed)
+		v->has_list = false;
+	if (v->pins)
+		r = look(v, now, e);
+	pthread_mutex_unlock(&v->lock);
+	cost = (cpu_ns() - cost) * LOOK_SHARE / SECOND;
+	v->every_s = cost < LOOK_MOST_S ? 1 + (unsigned)cost : LOOK_MOST_S;
+	if (!r && last)
+		r = hist_recorder_flush(v->rec, false, e);
+	return r;
+}
+
+static void close_history(struct agent_history *v)
+{
+	hist_recorder_free(v->rec);
+	hist_db_close(v->db);
+	v->rec = NULL;
+	v->db = NULL;
+}
+
+static void take_result(struct agent_history *v, int r, const struct bwl_err *e)
+{
+	if (!r) {
+		if (v->told)
+			agent_log(LOG_NOTICE, "history", "the history is being written again");
+		v->told = false;
+		v->retry_s = 1;
+		return;
+	}
+	if (!v->told)
+		agent_log(LOG_WARNING, "history", "no history is written: %s (see %s); limits and ledger do not need it",
+			  e->text, v->state_dir);
+	v->told = true;
+	close_history(v);
+	v->retry_at_s = (int64_t)(bwl_now_ns() / SECOND) + v->retry_s;
+	v->retry_s = v->retry_s < RETRY_MOST_S / 2 ? v->retry_s * 2 : RETRY_MOST_S;
+}
+
+static void release(struct agent_history *v)
+{
+	pthread_cond_destroy(&v->cond);
+	pthread_mutex_destroy(&v->lock);
+	free(v);
+}
+
+static void *run(void *arg)
+{
+	struct agent_history *v = arg;
+	bool on = true, left;
+
+	while (on) {
+		struct bwl_err e = { 0 };
+
+		on = nap(v);
+		if (on && (int64_t)(bwl_now_ns() / SECOND) < v->retry_at_s)
+			continue;
+		take_result(v, step(v, !on, &e), &e);
+	}
+	close_history(v);
+	free(v->count);
+	free(v->classes);
+	pthread_mutex_lock(&v->lock);
+	v->stop = false;	/* done */
+	left = v->left;
+	pthread_cond_signal(&v->cond);
+	pthread_mutex_unlock(&v->lock);
+	if (left)
+		release(v);
+	return NULL;
+}
+
+void agent_history_start(struct agent *a)
+{
+	struct agent_history *v;
+	pthread_condattr_t attr;
+
+	if (a->history || a->once || !a->history_bytes)
+		return;
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		return;
+	v->pins = a->pins;
+	v->max_bytes = a->history_bytes;
+	v->made_ns = a->pins->ctl->attached_ns;
+	v->every_s = v->retry_s = 1;
+	agent_era(a->pins, v->era);
+	snprintf(v->state_dir, sizeof(v->state_dir), "%s", a->state_dir);
+	pthread_mutex_init(&v->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&v->cond, &attr);
+	pthread_condattr_destroy(&attr);
+	if (pthread_create(&v->thread, NULL, run, v)) {
+		agent_log(LOG_WARNING, "history", "cannot start a thread: no history is written");
+		release(v);
+		return;
+	}
+	a->history = v;
+}
+
+/* A disk that hangs keeps nobody: the thread is left to it, without the pins. */
+void agent_history_stop(struct agent *a)
+{
+	struct agent_history *v = a->history;
+	struct timespec until;
+	bool left;
+
+	if (!v)
+		return;
+	a->history = NULL;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += 2;
+	pthread_mutex_lock(&v->lock);
+	v->stop = true;
+	pthread_cond_broadcast(&v->cond);
+	while (v->stop && !pthread_cond_timedwait(&v->cond, &v->lock, &until))
+		;
+	left = v->left = v->stop;
+	v->pins = NULL;
+	pthread_mutex_unlock(&v->lock);
+	if (left) {
+		agent_log(LOG_WARNING, "history", "the disk does not answer: the last seconds are not in the history");
+		pthread_detach(v->thread);
+		return;
+	}
+	pthread_join(v->thread, NULL);
+	release(v);
+}

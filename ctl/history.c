@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `history`: what passed and when, as bwlimitd has written it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "ctl.h"
+#include "history/db.h"
+
+#define SECOND 1000000000ULL
+#define MOST_STEPS 100000
+#define STEPS 60	/* by default, at most */
+
+struct ask {
+	const char *peer, *class_, *dir;
+	int64_t now_s, from_s, to_s, step_s;
+	size_t n;
+};
+
+static const int64_t nice_steps[] = { 1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10800, 21600, 86400, 0 };
+
+/* A time ago, in whole seconds. */
+static int ago(struct ctl *c, const char *option, const char *s, uint64_t most_s, int64_t *ret)
+{
+	uint64_t ns;
+
+	if (bwl_parse_time(s, &ns, &c->err))
+		return CTL_USAGE;
+	if (ns > most_s * SECOND)
+		return ctl_usage(c, "%s %.32s: at most %" PRIu64 " days", option, s, most_s / 86400);
+	*ret = (int64_t)(ns / SECOND);
+	return 0;
+}
+
+static int settle_times(struct ctl *c, const char *since, const char *until, const char *step, struct ask *a)
+{
+	int64_t from = 3600, to = 0;
+	unsigned i;
+	int r = 0;
+
+	a->now_s = time(NULL);
+	if (since)
+		r = ago(c, "--since", since, 366 * 86400, &from);
+	if (!r && until)
+		r = ago(c, "--until", until, 366 * 86400, &to);
+	if (!r && from <= to)
+		r = ctl_usage(c, "--since must be longer ago than --until (both are times ago; now is 0s)");
+	if (!r && step)
+		r = ago(c, "--step", step, 366 * 86400, &a->step_s);
+	if (r)
+		return r;
+	if (step && !a->step_s)
+		return ctl_usage(c, "--step %.32s: 1s at least", step);
+	for (i = 0; !step && nice_steps[i]; i++) {
+		a->step_s = nice_steps[i];
+		if ((from - to) / a->step_s <= STEPS)
+			break;
+	}
+	a->from_s = (a->now_s - from) / a->step_s * a->step_s;
+	a->n = (size_t)((a->now_s - to - a->from_s + a->step_s - 1) / a->step_s);
+	a->to_s = a->from_s + (int64_t)a->n * a->step_s;
+	if (a->n > MOST_STEPS)
+		return ctl_usage(c, "that is %zu steps; at most %d: a longer --step, or a later --since", a->n,
+				 MOST_STEPS);
+	return 0;
+}
+
+static char *utc(int64_t s, char buf[static 32])
+{
+	time_t t = s;
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	strftime(buf, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return buf;
+}
+
+static char *local(int64_t s, char buf[static 32])
+{
+	time_t t = s;
+	struct tm tm;
+
+	localtime_r(&t, &tm);
+	strftime(buf, 32, "%Y-%m-%d %H:%M:%S", &tm);
+	return buf;
+}
+
+/* Of the step, what has been written. */
+static double seconds_of(const struct ask *a, const struct hist_state *st, size_t i)
+{
+	int64_t from = a->from_s + (int64_t)i * a->step_s, to = from + a->step_s;
+
+	if (to > st->wall_s && st->wall_s > from)
+		to = st->wall_s;
+	return (double)(to - from);
+}
+
+static void put_values(json_t *o, const struct hist_values *x)
+{
+	ctl_json_u64(o, "sent_bytes", x->v[HIST_SENT]);
+	ctl_json_u64(o, "sent_dropped_bytes", x->v[HIST_SENT_DROPPED]);
+	ctl_json_u64(o, "arrived_bytes", x->v[HIST_ARRIVED]);
+	ctl_json_u64(o, "arrived_dropped_bytes", x->v[HIST_ARRIVED_DROPPED]);
+}
+
+static void print_json(const struct ask *a, const struct hist_state *st, const struct hist_values *x,
+		       const struct hist_values *all, json_t *classes, unsigned damaged)
+{
+	json_t *o = json_object(), *points = json_array(), *total = json_object();
+	char buf[32];
+	size_t i;
+
+	json_object_set_new(o, "name", json_string(a->peer));
+	json_object_set_new(o, "class", *a->class_ ? json_string(a->class_) : json_null());
+	json_object_set(o, "classes", classes);
+	json_object_set_new(o, "since", json_string(utc(a->from_s, buf)));
+	json_object_set_new(o, "until", json_string(utc(a->to_s, buf)));
+	json_object_set_new(o, "written_until", json_string(utc(st->wall_s, buf)));
+	json_object_set_new(o, "step_s", json_integer(a->step_s));
+	json_object_set_new(o, "damaged_rows", json_integer(damaged));
+	for (i = 0; i < a->n; i++) {
+		json_t *p = json_object();
+		double s = seconds_of(a, st, i);
+
+		json_object_set_new(p, "time", json_string(utc(a->from_s + (int64_t)i * a->step_s, buf)));
+		put_values(p, &x[i]);
+		json_object_set_new(p, "sent_bps", json_real((double)x[i].v[HIST_SENT] * 8 / s));
+		json_object_set_new(p, "arrived_bps", json_real((double)x[i].v[HIST_ARRIVED] * 8 / s));
+		json_array_append_new(points, p);
+	}
+	put_values(total, all);
+	json_object_set_new(o, "total", total);
+	json_object_set_new(o, "points", points);
+	ctl_json_print(o);
+}
+
+static void size_cell(struct ctl_table *t, uint64_t bytes)
+{
+	char buf[BWL_UNIT_BUF];
+
+	ctl_cell(t, "%s", bytes ? bwl_human_size((double)bytes, buf) : "-");
+}
+
+static void row(struct ctl_table *t, const char *when, double s, const struct hist_values *x)
+{
+	char buf[BWL_UNIT_BUF];
+	unsigned c;
+
+	ctl_cell(t, "%s", when);
+	for (c = HIST_SENT; c <= HIST_ARRIVED; c++) {
+		size_cell(t, x->v[c]);
+		ctl_cell(t, "%s", x->v[c] ? bwl_human_rate((double)x->v[c] * 8 / s, buf) : "-");
+		size_cell(t, x->v[c == HIST_SENT ? HIST_SENT_DROPPED : HIST_ARRIVED_DROPPED]);
+	}
+}
+
+static void print_table(const struct ask *a, const struct hist_state *st, const struct hist_values *x,
+			const struct hist_values *all, json_t *classes, unsigned damaged)
+{
+	static const char *const heads[] = { "FROM", ">SENT", ">RATE", ">DROPPED", ">ARRIVED", ">RATE", ">DROPPED",
+					     NULL };
+	struct ctl_table *t = ctl_table_new(heads);
+	char buf[32], step[BWL_UNIT_BUF];
+	const json_t *name;
+	size_t i;
+
+	for (i = 0; i < a->n; i++)
+		row(t, local(a->from_s + (int64_t)i * a->step_s, buf), seconds_of(a, st, i), &x[i]);
+	row(t, "in all", (double)(a->to_s - a->from_s), all);
+	ctl_table_print(t, stdout);
+	ctl_table_free(t);
+	printf("\nin steps of %s; written until %s", bwl_format_time((uint64_t)a->step_s * SECOND, step),
+	       local(st->wall_s, buf));
+	if (json_array_size(classes)) {
+		printf("; --class:");
+		json_array_foreach(classes, i, name)
+			printf(" %s", json_string_value(name));
+	}
+	puts("");
+	if (damaged)
+		bwl_warn("%u damaged row%s of the history left out", damaged, CTL_S(damaged));
+}
+
+/* What there is: all peers, or the classes of one. */
+struct names {
+	const char *peer;	/* NULL: all */
+	bool of_classes;
+	json_t *list;
+};
+
+static void add_name(const char *peer, const char *class_, void *arg)
+{
+	struct names *n = arg;
+	size_t last = json_array_size(n->list);
+
+	if (!peer || !class_ || (n->peer && strcmp(n->peer, peer)) || (n->of_classes && !*class_))
+		return;
+	if (!n->of_classes) {	/* they come in order */
+		class_ = peer;
+		if (last && !strcmp(json_string_value(json_array_get(n->list, last - 1)), peer))
+			return;
+	}
+	json_array_append_new(n->list, json_string(class_));
+}
+
+static json_t *names(struct ctl *c, struct hist_reader *r, const char *peer)
+{
+	struct names n = { .peer = peer, .of_classes = peer, .list = json_array() };
+
+	if (!hist_reader_names(r, add_name, &n, &c->err))
+		return n.list;
+	json_decref(n.list);
+	return NULL;
+}
+
+/* No such name: which there are, the likeliest first. */
+static int none(struct ctl *c, const struct ask *a, struct hist_reader *r)
+{
+	json_t *list = names(c, r, *a->class_ ? a->peer : NULL);
+	const char *what = *a->class_ ? a->class_ : a->peer, *near, **words;
+	char all[200] = "";
+	size_t i, n = json_array_size(list);
+
+	if (!list)
+		return -c->err.code;
+	words = calloc(n + 1, sizeof(*words));
+	for (i = 0; words && i < n; i++) {
+		words[i] = json_string_value(json_array_get(list, i));
+		if (strlen(all) + strlen(words[i]) + 20 < sizeof(all))
+			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", words[i]);
+		else
+			break;
+	}
+	near = words ? ctl_nearest(what, words) : NULL;
+	bwl_fail(&c->err, ENOENT, *a->class_ ? "there is no history of class '%.32s' of %.64s"
+					     : "there is no history of '%.64s'%.0s", what, a->peer);
+	if (!n)
+		bwl_hint(&c->err, *a->class_ ? "of %.64s there is none by class: a class counts where the policy gives it a limit"
+					     : "there is of nobody yet%.0s: bwlimitd writes it once something passes", a->peer);
+	else if (near)
+		bwl_hint(&c->err, "did you mean '%s'? There is: %s%s", near, all, i < n ? ", …" : "");
+	else
+		bwl_hint(&c->err, "there is: %s%s", all, i < n ? ", …" : "");
+	free(words);
+	json_decref(list);
+	return -ENOENT;
+}
+
+static int show(struct ctl *c, const struct ask *a, struct hist_reader *r)
+{
+	struct hist_values *x = calloc(a->n, sizeof(*x)), all = { 0 };
+	unsigned damaged = 0;
+	json_t *classes;
+	size_t i;
+	int err;
+
+	if (!x)
+		return bwl_fail(&c->err, ENOMEM, "out of memory");
+	err = hist_reader_get(r, a->peer, a->class_, a->from_s, a->to_s, a->step_s, x, &damaged, &c->err);
+	if (err == -ENOENT)
+		err = none(c, a, r);
+	classes = err ? NULL : names(c, r, a->peer);
+	if (classes) {
+		for (i = 0; i < a->n; i++)
+			hist_sum(&all, &x[i]);
+		(c->json ? print_json : print_table)(a, hist_reader_state(r), x, &all, classes, damaged);
+		json_decref(classes);
+	} else if (!err) {
+		err = -c->err.code;
+	}
+	free(x);
+	return err;
+}
+
+static int show_names(struct ctl *c, struct hist_reader *r)
+{
+	json_t *list = names(c, r, NULL);
+	const json_t *name;
+	size_t i;
+
+	if (!list)
+		return -c->err.code;
+	if (c->json) {
+		ctl_json_print(json_pack("{s:o}", "peers", list));
+		return 0;
+	}
+	json_array_foreach(list, i, name)
+		puts(json_string_value(name));
+	json_decref(list);
+	return 0;
+}
+
+static int history(struct ctl *c, int argc, char **argv)
+{
+	const char *since = NULL, *until = NULL, *step = NULL;
+	struct ask a = { .class_ = "", .dir = HIST_DIR };
+	const struct ctl_opt opts[] = {
+		{ "--class", NULL, &a.class_ }, { "--since", NULL, &since }, { "--until", NULL, &until },
+		{ "--step", NULL, &step }, { "--state-dir", NULL, &a.dir }, { NULL, NULL, NULL },
+	};
+	struct hist_reader *reader;
+	uint8_t class_;
+	int r;
+
+	r = ctl_opts(c, &argc, argv, opts);
+	if (r)
+		return r;
+	if (argc > 1)
+		return ctl_usage(c, "unexpected '%.64s'", argv[1]);
+	a.peer = argc ? argv[0] : NULL;
+	if (!a.peer && (*a.class_ || since || until || step))
+		return ctl_usage(c, "whose history? Say a peer's name; `history` alone lists them");
+	if (*a.class_ && bwl_class_parse(a.class_, &class_, &c->err))
+		return CTL_USAGE;
+	r = settle_times(c, since, until, step, &a);
+	if (r)
+		return r;
+	r = hist_reader_open(a.dir, &reader, &c->err);
+	if (r == -ENOENT)
+		bwl_hint(&c->err, "bwlimitd writes it: systemctl status bwlimitd; --state-dir says where");
+	if (r)
+		return r;
+	r = a.peer ? show(c, &a, reader) : show_names(c, reader);
+	hist_reader_close(reader);
+	return r;
+}
+
+const struct ctl_cmd ctl_history_cmds[] = {
+	{ "history", NULL, "[NAME] [--class CLASS] [--since TIME] [--until TIME] [--step TIME] [--state-dir DIR]",
+	  "What passed and when: bytes and rates of a peer, or of one of its classes",
+	  "TIME is how long ago: --since 24h (1h), --until 2h (0s: now). Seconds are kept for an hour at least,\n"
+	  "minutes for a month; shorter steps than that are even parts of a minute. Without NAME: who has one.\n"
+	  "SENT and ARRIVED as charged, DROPPED as seen; a class is counted on the way out only.\n"
+	  "  --state-dir DIR    of bwlimitd, which writes it every 10 s (" HIST_DIR ")\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl history log-collector --since 24h\n"
+	  "  bwlimit-ctl history object-store --class nvme-tcp --since 10m --step 1s --json\n", history },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

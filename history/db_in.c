@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Errors and the head of history.db, for writer and readers. */
+#include <stdio.h>
+#include <string.h>
+#include "db_in.h"
+
+int hist_db_fail(sqlite3 *db, const char *what, struct bwl_err *e)
+{
+	int rc = db ? sqlite3_extended_errcode(db) & 0xff : SQLITE_NOMEM, code;
+
+	switch (rc) {
+	case SQLITE_CORRUPT: case SQLITE_NOTADB: case SQLITE_MISMATCH: case SQLITE_CONSTRAINT:
+	case SQLITE_ERROR: case SQLITE_SCHEMA: case SQLITE_FORMAT: case SQLITE_TOOBIG:
+		code = EUCLEAN;
+		break;
+	case SQLITE_FULL: code = ENOSPC; break;
+	case SQLITE_READONLY: code = EROFS; break;
+	case SQLITE_BUSY: case SQLITE_LOCKED: code = EBUSY; break;
+	case SQLITE_NOMEM: code = ENOMEM; break;
+	case SQLITE_PERM: case SQLITE_AUTH: code = EACCES; break;
+	default: code = EIO;
+	}
+	return bwl_fail(e, code, HIST_FILE ": %.200s: %s", what, db ? sqlite3_errmsg(db) : "out of memory");
+}
+
+int hist_read_state(sqlite3 *db, struct hist_state *ret, struct bwl_err *e)
+{
+	sqlite3_stmt *s = NULL;
+	const char *era;
+	int r = 0;
+
+	if (sqlite3_prepare_v2(db, "SELECT version, era, wall, boot FROM meta WHERE id = 1", -1, &s, NULL))
+		return hist_db_fail(db, "cannot be read", e);
+	if (sqlite3_step(s) != SQLITE_ROW || sqlite3_column_int(s, 0) != 1) {
+		r = sqlite3_errcode(db) == SQLITE_ROW || sqlite3_errcode(db) == SQLITE_DONE
+			    ? bwl_fail(e, EUCLEAN, HIST_FILE ": of another version, or without a head")
+			    : hist_db_fail(db, "cannot be read", e);
+	} else {
+		era = (const char *)sqlite3_column_text(s, 1);
+		snprintf(ret->era, sizeof(ret->era), "%s", era ? era : "");
+		ret->wall_s = sqlite3_column_int64(s, 2);
+		ret->boot_ns = (uint64_t)sqlite3_column_int64(s, 3);
+	}
+	sqlite3_finalize(s);
+	return r;
+}
