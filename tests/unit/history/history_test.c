@@ -112,7 +112,7 @@ static void tend(void)
 
 static void look_many(unsigned peers)
 {
-	char name[8];
+	char name[16];
 	unsigned i;
 
 	if (hist_recorder_is_due(rec, now)) {
