@@ -324,7 +324,7 @@ static bool take_tpm_every(struct agent *a, const char *word)
 static bool take_history(struct agent *a, const char *word)
 {
 	struct bwl_err e = { 0 };
-	uint64_t size;
+	uint64_t size = 0;
 	int r = bwl_parse_size(word, &size, &e);
 
 	if (!r && size && (size < HISTORY_LEAST || size > HISTORY_MOST))
