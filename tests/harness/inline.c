@@ -16,6 +16,7 @@
 #include <linux/if_packet.h>
 #include <linux/xfrm.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <openssl/evp.h>
 #include <poll.h>
 #include <sched.h>
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "ipsec/xfrm.h"
@@ -34,6 +36,7 @@
 
 struct sa {
 	struct bwl_xfrm_sa sa;
+	uint8_t mac[6];		/* of the other end, as the DPU resolved it */
 	uint8_t key[36];	/* cipher's, then 4 bytes of salt */
 	unsigned key_len;
 };
@@ -41,6 +44,8 @@ struct sa {
 static struct sa sas[MAX_OF];
 static struct bwl_xfrm_policy policies[MAX_OF];
 static unsigned nsas, npolicies, ifindex;
+static uint8_t own_mac[6];
+static int inet;	/* a socket in the DPU's network namespace */
 static struct { uint32_t spi, seq; } sent[4096];	/* sequence numbers outlive an SA's absence */
 static struct {
 	unsigned long in, neighbour, encrypted, blocked, no_sa, no_policy, clear, looks, back;
@@ -76,6 +81,23 @@ static int read_sa(const struct nlmsghdr *h, void *arg)
 	return MNL_CB_OK;
 }
 
+/*
+ * Frames that TC sends have no Ethernet header of their own: with tunnels of packet offload the kernel
+ * leaves it to the device, which asks the kernel for the neighbour (mlx5 does).
+ */
+static void resolve(struct sa *s)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	struct arpreq req = { .arp_flags = 0 };
+
+	memcpy(&to.sin_addr, s->sa.dst.a, 4);
+	memcpy(&req.arp_pa, &to, sizeof(to));
+	if_indextoname(ifindex, req.arp_dev);
+	memset(s->mac, 0, sizeof(s->mac));
+	if (!ioctl(inet, SIOCGARP, &req) && req.arp_flags & ATF_COM)
+		memcpy(s->mac, req.arp_ha.sa_data, 6);
+}
+
 static int read_policy(const struct bwl_xfrm_msg *m, void *arg)
 {
 	(void)arg;
@@ -99,6 +121,8 @@ static void look(void)
 	} while (bwl_nl_talk(NETLINK_XFRM, h, read_sa, NULL) == -EINTR);
 	while (bwl_xfrm_dump_policies(read_policy, NULL, &e) == -EINTR)
 		npolicies = 0;
+	for (unsigned i = 0; i < nsas; i++)
+		resolve(&sas[i]);
 }
 
 static int one_news(const struct bwl_xfrm_msg *m, void *arg)
@@ -140,7 +164,7 @@ static const struct bwl_xfrm_policy *policy_for(uint16_t family, const uint8_t *
 	return best;
 }
 
-static const struct sa *sa_for(const struct bwl_xfrm_policy *p)
+static struct sa *sa_for(const struct bwl_xfrm_policy *p)
 {
 	for (unsigned i = 0; i < nsas; i++)
 		if (sas[i].sa.keyed && sas[i].key_len > 4 && sas[i].sa.dir == BWL_XFRM_OUT &&
@@ -171,7 +195,7 @@ static uint16_t ip_checksum(const uint8_t *b)
 }
 
 /* RFC 4303 in tunnel mode with RFC 4106; without ESN. Returns the length of the frame. */
-static size_t encrypt(const struct sa *s, const uint8_t *f, size_t len, uint8_t *out)
+static size_t encrypt(struct sa *s, const uint8_t *f, size_t len, uint8_t *out)
 {
 	uint8_t plain[FRAME], nonce[12], *ip = out + ETH_HLEN, *esp = ip + 20;
 	size_t inner = len - ETH_HLEN, padded = (inner + 2 + 3) / 4 * 4, i, total;
@@ -179,6 +203,8 @@ static size_t encrypt(const struct sa *s, const uint8_t *f, size_t len, uint8_t 
 	EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
 	int done;
 
+	if (!memcmp(s->mac, "\0\0\0\0\0", 6))
+		resolve(s);	/* was not known yet */
 	memcpy(plain, f + ETH_HLEN, inner);
 	for (i = inner; i < padded - 2; i++)
 		plain[i] = (uint8_t)(i - inner + 1);
@@ -197,7 +223,8 @@ static size_t encrypt(const struct sa *s, const uint8_t *f, size_t len, uint8_t 
 	EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_GET_TAG, ICV, esp + 16 + padded);
 	EVP_CIPHER_CTX_free(c);
 	total = 20 + 16 + padded + ICV;
-	memcpy(out, f, 12);
+	memcpy(out, s->mac, 6);
+	memcpy(out + 6, own_mac, 6);
 	memcpy(out + 12, "\x08\x00", 2);
 	memcpy(ip, (uint8_t[20]){ 0x45, 0, (uint8_t)(total >> 8), (uint8_t)total, [6] = 0x40, [8] = 64,
 				  [9] = IPPROTO_ESP }, 20);
@@ -218,7 +245,7 @@ static size_t device(const uint8_t *f, size_t len, uint8_t *out)
 {
 	bool v4 = f[12] == 0x08 && f[13] == 0x00, v6 = f[12] == 0x86 && f[13] == 0xdd;
 	const struct bwl_xfrm_policy *p = NULL;
-	const struct sa *s;
+	struct sa *s;
 
 	memcpy(out, f, len);
 	if (is_neighbour(f, len)) {
@@ -262,11 +289,21 @@ static int open_dev(const char *name)
 	return s;
 }
 
+/* What this socket had no room for: seen on the cable, and then neither judged nor sent. */
+static unsigned lost_at(int s)
+{
+	struct tpacket_stats st = { 0 };
+	socklen_t len = sizeof(st);
+
+	return getsockopt(s, SOL_PACKET, PACKET_STATISTICS, &st, &len) ? ~0u : st.tp_drops;
+}
+
 int main(int argc, char **argv)
 {
 	static uint8_t f[FRAME], out[FRAME];
 	struct bwl_xfrm_news *news;
 	struct bwl_err e = { 0 };
+	struct ifreq own = { 0 };
 	struct pollfd p[2];
 	size_t len;
 	ssize_t r;
@@ -289,6 +326,11 @@ int main(int argc, char **argv)
 	p[1] = (struct pollfd){ open_dev(argv[3]), POLLIN, 0 };
 	if (setns(i, CLONE_NEWNET))	/* dumps are of the DPU's */
 		return 1;
+	inet = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if_indextoname(ifindex, own.ifr_name);
+	if (inet < 0 || ioctl(inet, SIOCGIFHWADDR, &own))
+		return 1;
+	memcpy(own_mac, own.ifr_hwaddr.sa_data, 6);
 	look();
 	puts("# ready");
 	while (!stopped) {
@@ -305,8 +347,8 @@ int main(int argc, char **argv)
 			send(p[0].fd, f, (size_t)r, 0);
 		}
 	}
-	printf("{\"in\":%lu,\"neighbour\":%lu,\"encrypted\":%lu,\"blocked\":%lu,\"no_sa\":%lu,\"no_policy\":%lu,\"clear\":%lu,\"looks\":%lu,\"back\":%lu}\n",
-	       n.in, n.neighbour, n.encrypted, n.blocked, n.no_sa, n.no_policy, n.clear, n.looks, n.back);
+	printf("{\"in\":%lu,\"lost\":%u,\"neighbour\":%lu,\"encrypted\":%lu,\"blocked\":%lu,\"no_sa\":%lu,\"no_policy\":%lu,\"clear\":%lu,\"looks\":%lu,\"back\":%lu}\n",
+	       n.in, lost_at(p[0].fd), n.neighbour, n.encrypted, n.blocked, n.no_sa, n.no_policy, n.clear, n.looks, n.back);
 	bwl_xfrm_news_close(news);
 	return 0;
 }
