@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <jansson.h>
 #include <systemd/sd-event.h>
 #include "bwl/pins.h"
 #include "bwl/tables.h"
@@ -56,7 +57,8 @@ void agent_log_err(int priority, const char *event, const struct bwl_err *e);
 
 /* record.c: into the audit log, where there is one; never waits for its disk */
 void agent_record_start(void);
-void agent_record(const char *event, const char *text);
+/* Takes the reference of data, an object for programs; NULL: none. */
+void agent_record(const char *event, const char *text, json_t *data);
 void agent_record_stop(void);
 
 /* memory.c: a small file in the state directory, replaced as a whole; a missing or damaged one reads
@@ -66,6 +68,9 @@ int agent_memory_read(const char *state_dir, const char *name, char *buf, size_t
 int agent_memory_write(const char *state_dir, const char *name, const char *text, struct bwl_err *e);
 /* Names the maps among all that were ever made: boot, moment, tag. */
 void agent_era(const struct bwl_pins *p, char buf[static 96]);
+
+/* totals.c: a record of what every port passed and dropped */
+void agent_totals(const struct agent *a);
 
 /* reconcile.c */
 struct reconcile *reconcile_new(struct agent *a);

@@ -57,7 +57,7 @@ void agent_log(int priority, const char *event, const char *fmt, ...)
 	va_end(ap);
 	bwl_err_fill(&e, EIO, "%s", text);
 	if (priority <= LOG_NOTICE)
-		agent_record(event, e.text);
+		agent_record(event, e.text, NULL);
 	priority &= LOG_PRIMASK;
 	pthread_mutex_lock(&lock);
 	if (json)

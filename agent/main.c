@@ -40,6 +40,7 @@ static const char usage_text[] =
 	"                    out: auto (where one answers), required or none (auto)\n"
 	"  --tpm-every TIME  how often that counter is raised at most, but for bursts (1h)\n"
 	"  --history-size SIZE  how much history may be on disk (512mb); 0b: none is kept\n"
+	"  --totals TIME     a record of what every port passed and dropped: every 1s or more (1h), or none\n"
 	"  --once            reconcile, renew the heartbeat and end; 1 when something kept it from it\n"
 	"  --json            one JSON object a line on standard output instead of log lines\n"
 	"  --help, --version\n"
@@ -54,6 +55,7 @@ struct daemon {
 	struct agent a;
 	struct stat maps;	/* what the pins were when they were opened */
 	sd_event_source *beat;
+	uint64_t totals_us;	/* 0: none */
 	bool told_detached;
 };
 
@@ -170,6 +172,15 @@ static int on_beat(sd_event_source *s, uint64_t us, void *arg)
 	return again(s, at > now ? (at - now) / 1000 : 0);
 }
 
+static int on_totals(sd_event_source *s, uint64_t us, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)us;
+	agent_totals(&d->a);
+	return again(s, d->totals_us);
+}
+
 static int on_source(sd_event_source *s, int fd, uint32_t revents, void *arg)
 {
 	struct daemon *d = arg;
@@ -211,6 +222,8 @@ static int set_up(struct daemon *d)
 		r = add_timer(d, RECONCILE_US, on_minute, NULL);
 	if (r >= 0)
 		r = add_timer(d, 0, on_beat, &d->beat);
+	if (r >= 0 && d->totals_us)
+		r = add_timer(d, d->totals_us, on_totals, NULL);
 	if (r >= 0 && fd >= 0)
 		r = sd_event_add_io(l, NULL, fd, EPOLLIN, on_source, d);
 	return r;
@@ -229,6 +242,8 @@ static int run_daemon(struct daemon *d)
 		r = sd_event_loop(d->a.loop);
 		sd_notify(0, "STOPPING=1");
 	}
+	if (d->totals_us)
+		agent_totals(&d->a);
 	leave_pins(d);
 	agent_after_stop();
 	sd_event_unref(d->a.loop);
@@ -335,6 +350,19 @@ static bool take_history(struct agent *a, const char *word)
 	return !r;
 }
 
+static bool take_totals(struct daemon *d, const char *s)
+{
+	struct bwl_err e = { 0 };
+	uint64_t ns = 0;
+
+	if (strcmp(s, "none") && !bwl_parse_time(s, &ns, &e) && ns < 1000 * SECOND_US)
+		bwl_fail(&e, ERANGE, "--totals '%.64s': a time of at least 1s, or none", s);
+	if (e.code)
+		bwl_err_print(&e, AGENT_PROGRAM, false);
+	d->totals_us = ns / 1000;
+	return !e.code;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option opts[] = {
@@ -342,11 +370,13 @@ int main(int argc, char **argv)
 		{ "tpm", required_argument, NULL, 't' }, { "tpm-every", required_argument, NULL, 'e' },
 		{ "history-size", required_argument, NULL, 'H' },
 		{ "pin-dir", required_argument, NULL, 'd' }, { "once", no_argument, NULL, 'o' },
+		{ "totals", required_argument, NULL, 'T' },
 		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' }, { 0 },
 	};
 	struct daemon d = { .a = { .policy = AGENT_POLICY, .state_dir = AGENT_STATE_DIR,
-				   .tpm_every_ns = TPM_EVERY_NS, .history_bytes = HISTORY_BYTES } };
+				   .tpm_every_ns = TPM_EVERY_NS, .history_bytes = HISTORY_BYTES },
+			    .totals_us = 3600 * SECOND_US };
 	bool ok = true;
 	int c;
 
@@ -364,6 +394,7 @@ int main(int argc, char **argv)
 		case 'e': ok &= take_tpm_every(&d.a, optarg); break;
 		case 'H': ok &= take_history(&d.a, optarg); break;
 		case 'o': d.a.once = true; break;
+		case 'T': ok &= take_totals(&d, optarg); break;
 		case 'j': agent_log_json(true); break;
 		case 'h': fputs(usage_text, stdout); return 0;
 		case 'V':

@@ -21,13 +21,14 @@ static struct {
 	pthread_t thread;
 	struct line {
 		char event[32], text[1100];
+		json_t *data;	/* NULL: none */
 	} line[LINES];
 	unsigned first, n;
 	unsigned long long lost;
 	bool on, stop;
 } q = { .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER };
 
-void agent_record(const char *event, const char *text)
+void agent_record(const char *event, const char *text, json_t *data)
 {
 	pthread_mutex_lock(&q.lock);
 	if (q.on && q.n == LINES) {
@@ -37,9 +38,12 @@ void agent_record(const char *event, const char *text)
 
 		snprintf(l->event, sizeof(l->event), "%s", event);
 		snprintf(l->text, sizeof(l->text), "%s", text);
+		l->data = data;
+		data = NULL;
 		pthread_cond_signal(&q.news);
 	}
 	pthread_mutex_unlock(&q.lock);
+	json_decref(data);
 }
 
 /* 0: it is in the log, or there is none. */
@@ -47,7 +51,7 @@ static int append(struct bwl_audit_log **log, const struct line *l, struct bwl_e
 {
 	int r = *log ? 0 : bwl_audit_open(NULL, log, e);
 
-	return r ? r : bwl_audit_append(*log, BWL_AUDIT_AFTER, l->event, l->text, NULL, NULL, e);
+	return r ? r : bwl_audit_append(*log, BWL_AUDIT_AFTER, l->event, l->text, l->data, NULL, e);
 }
 
 /* Nothing of its own may come back here as a record: agent_log() below is for the journal. */
@@ -71,11 +75,13 @@ static void *run(void *arg)
 		if (q.n) {
 			l = q.line[q.first];
 		} else {
+			l.data = NULL;
 			snprintf(l.event, sizeof(l.event), "lost");
 			snprintf(l.text, sizeof(l.text), "%llu lines of the agent are not in this log", lost);
 		}
 		pthread_mutex_unlock(&q.lock);
 		r = append(&log, &l, &e);
+		json_decref(l.data);
 		if (r && !told)
 			agent_log(LOG_ERR | AGENT_LOG_ONLY, "audit", "not in the audit log: %s", e.text);
 		told = r;

@@ -21,6 +21,7 @@
 #include "agent.h"
 #include "order.h"
 #include "tamper.h"
+#include "tamper_port.h"
 
 #define EVERY_MS 5
 #define SECOND_NS 1000000000ULL
@@ -35,7 +36,8 @@ struct agent_tamper {
 	const char *pin_dir;
 	int news, orders;	/* orders -1: none are taken */
 	atomic_bool stop;
-	bool carrier[BWL_MAX_PORTS];
+	bool carrier[BWL_MAX_PORTS];	/* as the kernel told last */
+	struct tamper_port port[BWL_MAX_PORTS];
 	struct tamper_gate *gate;
 	struct sensor {
 		int fd;
@@ -66,25 +68,44 @@ static int port_of(const struct agent_tamper *t, int ifindex)
 }
 
 /* A host port that one of our tools sets down is no sign; one whose other end goes is. */
+static void lost(struct agent_tamper *t, int i, bool is_set_down, bool is_gone)
+{
+	bool uplink = t->pins->dev[i].kind == BWL_PORT_UPLINK;
+	char text[80];
+
+	if (is_set_down && !uplink)
+		return;
+	snprintf(text, sizeof(text), "%.15s lost its carrier%s", t->pins->dev[i].name,
+		 is_gone ? ": the device is gone" : "");
+	act(t, uplink ? BWL_TAMPER_carrier : BWL_TAMPER_port, text);
+}
+
 static void on_link(struct agent_tamper *t, const struct nlmsghdr *h)
 {
 	const struct ifinfomsg *m = mnl_nlmsg_get_payload(h);
-	bool carrier = h->nlmsg_type == RTM_NEWLINK && (m->ifi_flags & IFF_LOWER_UP);
+	bool gone = h->nlmsg_type == RTM_DELLINK, carrier = !gone && (m->ifi_flags & IFF_LOWER_UP);
 	int i = port_of(t, m->ifi_index);
-	char text[80];
-	bool uplink;
 
 	if (i < 0)
 		return;
-	uplink = t->pins->dev[i].kind == BWL_PORT_UPLINK;
-	if (t->carrier[i] && !carrier &&
-	    (uplink || (m->ifi_flags & IFF_UP) || h->nlmsg_type == RTM_DELLINK)) {
-
-		snprintf(text, sizeof(text), "%.15s lost its carrier%s", t->pins->dev[i].name,
-			 h->nlmsg_type == RTM_DELLINK ? ": the device is gone" : "");
-		act(t, uplink ? BWL_TAMPER_carrier : BWL_TAMPER_port, text);
-	}
+	/* where sysfs can be asked it was, and sooner */
+	if (t->carrier[i] && !carrier && (gone || !t->port[i].ifindex))
+		lost(t, i, !gone && !(m->ifi_flags & IFF_UP), gone);
 	t->carrier[i] = carrier;
+}
+
+static void look_at_ports(struct agent_tamper *t)
+{
+	for (int i = 0; i < BWL_MAX_PORTS; i++) {
+		const struct bwl_dev *d = &t->pins->dev[i];
+		enum tamper_loss loss;
+
+		if (!d->ifindex || d->kind == BWL_PORT_TUNNEL)
+			continue;
+		loss = tamper_port_look(&t->port[i], d);
+		if (loss != TAMPER_KEPT)
+			lost(t, i, loss == TAMPER_SET_DOWN, false);
+	}
 }
 
 static int on_attr(const struct nlattr *a, void *arg)
@@ -230,6 +251,7 @@ static void *run(void *arg)
 
 	ask_for_links(t);
 	while (!atomic_load(&t->stop)) {
+		look_at_ports(t);
 		look_at_chassis(t);
 		tamper_gate_look(t->gate);
 		await_news(t);
@@ -263,6 +285,8 @@ static void end(struct agent_tamper *t)
 		close(t->news);
 	order_close(t->orders, t->pin_dir);
 	close_sensors(t);
+	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
+		tamper_port_close(&t->port[i]);
 	tamper_gate_free(t->gate);
 	bwl_pins_close(t->pins);
 	free(t);

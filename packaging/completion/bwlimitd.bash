@@ -11,6 +11,6 @@ _bwlimitd() {
 	--state-dir | --pin-dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
 	--tpm) mapfile -t COMPREPLY < <(compgen -W "auto required none" -- "$cur"); return ;;
 	esac
-	mapfile -t COMPREPLY < <(compgen -W "--policy --state-dir --pin-dir --tpm --tpm-every --history-size --once --json --help --version" -- "$cur")
+	mapfile -t COMPREPLY < <(compgen -W "--policy --state-dir --pin-dir --tpm --tpm-every --history-size --totals --once --json --help --version" -- "$cur")
 }
 complete -F _bwlimitd bwlimitd

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * LD_PRELOAD: every fsync and fdatasync takes BWL_FSYNC_MS longer, as on a disk that is busy; "never":
- * nothing is synchronised, as by a program that forgot to.
+ * nothing is synchronised, as by a program that forgot to. It hangs as long as the file BWL_FSYNC_FILE is
+ * there.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -13,13 +14,16 @@
 /* False: never. */
 static bool wait_for_disk(void)
 {
-	const char *s = getenv("BWL_FSYNC_MS");
+	const char *s = getenv("BWL_FSYNC_MS"), *file = getenv("BWL_FSYNC_FILE");
 	long ms = s ? strtol(s, NULL, 10) : 0;
 	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
 	if (s && !strcmp(s, "never"))
 		return false;
 	nanosleep(&t, NULL);
+	t = (struct timespec){ .tv_nsec = 50000000 };
+	while (file && !access(file, F_OK))
+		nanosleep(&t, NULL);
 	return true;
 }
 

@@ -170,6 +170,23 @@ check "where that cannot be it is not put in force" lab_wait_for 5 said policy '
 check "and the rate is the one before" test "$("$CTL" --json policy show | jq '.peers[0].grant.rate_bps')" = 6000000
 rm "$disk/fill"
 lab_stop "$agent"
+lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP/state" --json --totals 1s
+agent=$LAB_PID
+totals() { "$CTL" audit show --json | jq -sc "map(select(.event == \"totals\").data) | $1"; }
+frames() { totals ".[-1].hosts // halt_error | .passed_frames + .dropped_frames >= $1" | grep -qx true; }
+check "every --totals there is a record of what every port passed and dropped" lab_wait_for 30 frames 0
+before=$(totals '.[-1].hosts | .passed_frames + .dropped_frames')
+in_host ping -c 3 -i 0.2 -W 1 "$(lab_dest4 1)" >/dev/null 2>&1
+check "the next one has what came since" lab_wait_for 30 frames $((before + 3))
+note "$(totals '.[-1]')"
+check "of each port, the uplink's in both directions" test \
+	"$(totals '.[-1].ports | map([.dev, has("in"), has("out")]) | sort')" = '[["hpf0",true,false],["p0",true,true]]'
+# Frames that nobody here sends (ARP, ND) may come at any time.
+passed() { in_dpu "$CTL" --json reasons --all | jq '[.reasons[] | select(.port == "hpf0" and .passes) | .bytes] | add'; }
+least=$(passed)
+lab_stop "$agent"
+last=$(totals '.[-1].ports[] | select(.dev == "hpf0").in.passed_bytes' | tail -1)
+check "the last one, at the end, is what the reasons say" test "$least" -le "$last" -a "$last" -le "$(passed)"
 check "its end is recorded" logged 'bwlimitd +stop +stopped'
 check "and the log verifies" verified
 in_dpu "$LOAD" detach >"$out" 2>"$err"

@@ -23,7 +23,8 @@ desired() { # tamper, heartbeat
 state() { [[ $("$CTL" --json peer show "${2:-d1}" | jq -r .state) == "$1" ]]; }
 said() { grep -q "\"event\":\"tamper\".*$1" "$LAB_TMP/agent"; }
 # A /sys/class of our own, where only the agent sees it: not every machine has a hwmon.
-mkdir -p "$LAB_TMP/class/hwmon/hwmon0"
+mkdir -p "$LAB_TMP/class/hwmon/hwmon0" "$LAB_TMP/sys"
+ln -s "$LAB_TMP/sys/class/net" "$LAB_TMP/class/net" # of the agent's network namespace
 echo 0 >"$LAB_TMP/class/hwmon/hwmon0/intrusion0_alarm"
 start() { # tamper, heartbeat
 	desired "$@" >"$LAB_TMP/desired.yaml"
@@ -31,7 +32,7 @@ start() { # tamper, heartbeat
 	in_dpu "$CTL" heartbeat --lift >/dev/null 2>&1
 	in_dpu "$CTL" grant d1 reason again >/dev/null 2>&1
 	in_dpu "$CTL" grant d2 reason again >/dev/null 2>&1
-	lab_bg agent dpu unshare -m sh -c 'mount --bind "$0" /sys/class && exec "$@"' "$LAB_TMP/class" \
+	lab_bg agent dpu unshare -m sh -c 'mount -t sysfs sysfs "$0/sys" && mount --bind "$0/class" /sys/class && exec "$@"' "$LAB_TMP" \
 		"$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP/state" --json
 	agent=$LAB_PID
 	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"

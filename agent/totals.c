@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Every so often what every port passed and dropped since attach, as one record of the audit log. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include "agent.h"
+
+struct sum {
+	uint64_t passed, passed_frames, dropped, dropped_frames;	/* bytes, as the hook saw them */
+};
+
+static struct sum sum_of(const struct bwl_reason_count *row)
+{
+	struct sum s = { 0 };
+
+	for (unsigned i = 0; i < _BWL_REASON_MAX; i++) {
+		if (bwl_reason_passes(i)) {
+			s.passed += row[i].bytes;
+			s.passed_frames += row[i].frames;
+		} else {
+			s.dropped += row[i].bytes;
+			s.dropped_frames += row[i].frames;
+		}
+	}
+	return s;
+}
+
+static json_t *json_of(const struct sum *s)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}", "passed_bytes", (json_int_t)s->passed, "passed_frames",
+			 (json_int_t)s->passed_frames, "dropped_bytes", (json_int_t)s->dropped,
+			 "dropped_frames", (json_int_t)s->dropped_frames);
+}
+
+static void add(struct sum *to, const struct sum *s)
+{
+	to->passed += s->passed;
+	to->passed_frames += s->passed_frames;
+	to->dropped += s->dropped;
+	to->dropped_frames += s->dropped_frames;
+}
+
+/* One port: what it received; an uplink also what its last gate saw leave. */
+static void put_port(const struct bwl_pins *p, unsigned i, const struct bwl_reason_count *count,
+		     json_t *ports, struct sum *hosts)
+{
+	const struct bwl_dev *d = &p->dev[i];
+	struct sum in = sum_of(&count[i * BWL_REASON_SLOTS]);
+	json_t *o = json_pack("{s:s#, s:o}", "dev", d->name, (int)strnlen(d->name, sizeof(d->name)), "in",
+			      json_of(&in));
+
+	if (d->kind == BWL_PORT_HOST)
+		add(hosts, &in);
+	if (o && d->kind == BWL_PORT_UPLINK) {
+		struct sum out = sum_of(&count[(BWL_MAX_PORTS + i) * BWL_REASON_SLOTS]);
+
+		json_object_set_new(o, "out", json_of(&out));
+	}
+	json_array_append_new(ports, o);
+}
+
+void agent_totals(const struct agent *a)
+{
+	struct bwl_reason_count *count;
+	json_t *ports, *data;
+	struct sum hosts = { 0 };
+	struct bwl_err e = { 0 };
+	char text[200];
+
+	if (!a->pins)
+		return;
+	count = calloc(BWL_REASON_ROWS * BWL_REASON_SLOTS, sizeof(*count));
+	if (!count || bwl_reason_read(a->pins, count, &e)) {
+		agent_log(LOG_ERR, "totals", "no totals: %s", count ? e.text : "out of memory");
+		free(count);
+		return;
+	}
+	ports = json_array();
+	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
+		if (a->pins->dev[i].name[0])
+			put_port(a->pins, i, count, ports, &hosts);
+	free(count);
+	data = json_pack("{s:I, s:o, s:o}", "attached_s",
+			 (json_int_t)((bwl_now_ns() - a->pins->ctl->attached_ns) / 1000000000ULL), "hosts",
+			 json_of(&hosts), "ports", ports);
+	snprintf(text, sizeof(text), "of the hosts' frames %llu with %llu bytes passed, %llu with %llu bytes were dropped",
+		 (unsigned long long)hosts.passed_frames, (unsigned long long)hosts.passed,
+		 (unsigned long long)hosts.dropped_frames, (unsigned long long)hosts.dropped);
+	agent_record("totals", text, data);
+}
