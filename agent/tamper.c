@@ -27,7 +27,8 @@
 #define SECOND_NS 1000000000ULL
 #define NEIGHBOURS 256
 #define SENSORS 16
-#define SENSOR_DUTY 20		/* a sensor on a slow bus is read a twentieth of the time at most */
+#define SENSOR_DUTY 20		/* a sensor on a slow bus is read a twentieth of the time, */
+#define SENSOR_REST_NS 100000000ULL	/* but ten times a second in any case */
 #define HWMON "/sys/class/hwmon/hwmon*/intrusion*_alarm"
 
 struct agent_tamper {
@@ -203,7 +204,7 @@ static void find_sensors(struct agent_tamper *t)
 
 static void look_at_chassis(struct agent_tamper *t)
 {
-	uint64_t start = bwl_now_ns();
+	uint64_t start = bwl_now_ns(), rest;
 	char where[140] = "";
 	bool now = false;
 
@@ -226,7 +227,8 @@ static void look_at_chassis(struct agent_tamper *t)
 	if (now && !t->intruded)
 		act(t, BWL_TAMPER_intrusion, where);
 	t->intruded = now;
-	t->chassis_ns = start + SENSOR_DUTY * (bwl_now_ns() - start);
+	rest = SENSOR_DUTY * (bwl_now_ns() - start);
+	t->chassis_ns = start + (rest < SENSOR_REST_NS ? rest : SENSOR_REST_NS);
 }
 
 static void await_news(struct agent_tamper *t)
