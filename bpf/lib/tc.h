@@ -5,7 +5,7 @@
 
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_core_read.h>
-#include "ctx.h"
+#include "dest.h"
 
 #define BWL_PULL 192		/* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
 #define BWL_TUNNEL_HDR 256	/* headers a segment of a GSO packet repeats when it may be a tunnel */
@@ -107,7 +107,7 @@ static __always_inline int bwl_tc_depart(struct bwl_ctx *c, struct __sk_buff *sk
 /* Is there a way out? Asked before charging: what cannot be sent costs nothing. */
 static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 {
-	const struct bwl_nexthop *nh = &c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];
+	const struct bwl_nexthop *nh = bwl_nexthop_of(c);
 	const struct bwl_tunnel *tun;
 	const struct bwl_dev *dev;
 	__u32 port = nh->port, id = c->id;
