@@ -242,20 +242,16 @@ static __always_inline _Bool bwl_is_esp_to(struct __sk_buff *skb, const struct b
  */
 static __always_inline _Bool bwl_leave_esp(struct bwl_ctx *c, struct __sk_buff *skb)
 {
-	__u32 mark = skb->mark, id = mark & BWL_MARK_ID;
+	__u32 id = skb->mark & BWL_MARK_ID;
 
-	if (mark != bwl_esp_mark(c, id))
+	if (bwl_grant(c, id) != BWL_R_NONE || c->peer->meta.path == BWL_PATH_CLEAR ||
+	    !bwl_is_esp_to(skb, bwl_nexthop_of(c)))
 		return 0;
-	if (bwl_grant(c, id) == BWL_R_NONE && c->peer->meta.path != BWL_PATH_CLEAR &&
-	    bwl_is_esp_to(skb, bwl_nexthop_of(c)) &&
-	    (c->peer->meta.expiry_ns == BWL_NEVER_NS || bwl_now() < c->peer->meta.expiry_ns ||
-	     c->peer->grant.volume.floor)) {
-		skb->mark = 0;
-		return 1;
-	}
-	c->id = 0;	/* as if nobody had asked */
-	c->lapsed = 0;
-	return 0;
+	if (c->peer->meta.expiry_ns != BWL_NEVER_NS && bwl_now() >= c->peer->meta.expiry_ns &&
+	    !c->peer->grant.volume.floor)
+		return 0;
+	skb->mark = 0;
+	return 1;
 }
 
 /*
