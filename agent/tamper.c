@@ -40,6 +40,7 @@ struct agent_tamper {
 	bool carrier[BWL_MAX_PORTS];	/* as the kernel told last */
 	struct tamper_port port[BWL_MAX_PORTS];
 	struct tamper_gate *gate;
+	struct tamper_counters *counters;
 	struct sensor {
 		int fd;
 		char path[100];
@@ -256,6 +257,7 @@ static void *run(void *arg)
 		look_at_ports(t);
 		look_at_chassis(t);
 		tamper_gate_look(t->gate);
+		tamper_counters_look(t->counters);
 		await_news(t);
 	}
 	return NULL;
@@ -272,6 +274,9 @@ static int begin(struct agent_tamper *t, const char *pin_dir, struct bwl_err *e)
 	r = tamper_gate_new(t->pins, &t->gate, e);
 	if (r)
 		return r;
+	t->counters = tamper_counters_new(t->pins);
+	if (!t->counters)
+		return bwl_fail(e, ENOMEM, "out of memory");
 	t->news = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 	if (t->news < 0 || bind(t->news, (struct sockaddr *)&at, sizeof(at)))
 		return bwl_fail(e, errno, "cannot listen to the kernel's news: %s", strerror(errno));
@@ -290,6 +295,7 @@ static void end(struct agent_tamper *t)
 	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
 		tamper_port_close(&t->port[i]);
 	tamper_gate_free(t->gate);
+	tamper_counters_free(t->counters);
 	bwl_pins_close(t->pins);
 	free(t);
 }

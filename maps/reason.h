@@ -86,7 +86,12 @@ enum bwl_reason {
 };
 
 #define BWL_REASON_SLOTS 64 /* per port in bwl_reason_v1; room to append */
-_Static_assert(_BWL_REASON_MAX <= BWL_REASON_SLOTS, "more reasons than slots");
+/*
+ * No reason: at the last gate, frames is how many more than one the segments of GSO packets that passed
+ * are. A device that cuts them counts reasons' frames and these.
+ */
+#define BWL_REASON_SEGMENTS (BWL_REASON_SLOTS - 1)
+_Static_assert(_BWL_REASON_MAX <= BWL_REASON_SEGMENTS, "more reasons than slots");
 
 /*
  * bwl_reason_v1[row * BWL_REASON_SLOTS + reason], per CPU; BPF writes. Row: the port id for what

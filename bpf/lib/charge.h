@@ -78,10 +78,8 @@ static __always_inline int bwl_take_one(struct bwl_ctx *c, const struct bwl_limi
 	__u64 was, next;
 	int j;
 
-	if (l->volume.spendable_bytes != BWL_VOLUME_NONE && !t->rate_only) {
-		c->volumes = 1;
+	if (l->volume.spendable_bytes != BWL_VOLUME_NONE && !t->rate_only)
 		return bwl_take(l, state, c->now_ns, c->charge, t);
-	}
 	if (l->rate.flags & BWL_RATE_UNLIMITED)
 		return BWL_OK;
 	s = bwl_state_of(state);
@@ -256,8 +254,7 @@ static __always_inline int bwl_charge(struct bwl_ctx *c)
 		bwl_bill_undo(c, &b);
 		return r;
 	}
-	if (c->volumes)
-		bwl_bill_commit(c, &b);
+	bwl_bill_commit(c, &b);
 	c->marked = bwl_mark_due(c, &b.taken[BWL_L_PEER]);
 	return BWL_R_NONE;
 }

@@ -3,6 +3,7 @@
  * bwl-frames: what a thief needs to send and a judge needs to count, without bwlimit.
  *
  *   bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N]   lines of frame.h on stdin
+ *                                           --bypass: past queues and TC egress
  *   bwl-frames count DEV [--seconds S]      what arrives, by (ethertype, destination, source)
  *   bwl-frames sample DEV SECONDS [--from-first]     "BYTES FRAMES NANOSECONDS" of rx counters
  *   bwl-frames listen PORT…                 what reaches sockets: UDP, TCP, ICMP echo
@@ -80,6 +81,7 @@ struct send_args {
 	struct frame_env env;
 	unsigned long count;
 	double seconds, pps;
+	bool bypass;
 };
 
 struct spec {
@@ -142,6 +144,8 @@ static int send_frames(struct send_args *a)
 		vnet |= specs[i].frame->has_vnet;
 	if (vnet && setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof(one)))
 		return die("PACKET_VNET_HDR");
+	if (a->bypass && setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one)))
+		return die("PACKET_QDISC_BYPASS");
 	if (!a->count && a->seconds <= 0)
 		a->count = n;
 	start = now = now_ns();
@@ -423,7 +427,7 @@ static int listen_on(int nports, char **ports)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N]\n"
+	fprintf(stderr, "usage: bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N] [--bypass]\n"
 			"       bwl-frames count DEV [--seconds S]\n"
 			"       bwl-frames sample DEV SECONDS [--from-first]\n"
 			"       bwl-frames listen PORT…\n");
@@ -447,6 +451,10 @@ int main(int argc, char **argv)
 	a.dev = argv[2];
 	srandom(1);
 	for (i = 3; i < argc; i++) {
+		if (!strcmp(argv[i], "--bypass")) {
+			a.bypass = true;
+			continue;
+		}
 		if (i + 1 == argc)
 			return usage();
 		if (!strcmp(argv[i], "--gw") && !frame_parse_mac(argv[i + 1], a.env.gateway))

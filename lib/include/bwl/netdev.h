@@ -33,6 +33,8 @@ int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e);
 int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_err *e);
 /* The rules go; the routes go with the device. */
 void bwl_netdev_route_none(const struct bwl_netdev *d, uint32_t table);
+/* Frames that the device counts as sent (IFLA_STATS64). */
+int bwl_netdev_sent(uint32_t ifindex, uint64_t *ret);
 int bwl_netdev_set_up(uint32_t ifindex, bool up, struct bwl_err *e);
 
 /*

@@ -94,7 +94,7 @@ struct bwl_pol_ipsec {
 };
 
 /* Signs of tampering, and what bwlimitd does about each. In the file alone, like ipsec. */
-#define BWL_TAMPER_KEYS(X) X(carrier) X(neighbour) X(port) X(intrusion) X(cleartext) X(program) X(command)
+#define BWL_TAMPER_KEYS(X) X(carrier) X(neighbour) X(port) X(intrusion) X(cleartext) X(program) X(command) X(counters)
 enum bwl_tamper_input {
 #define X(k) BWL_TAMPER_##k,
 	BWL_TAMPER_KEYS(X)

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What the uplink says it sent, against what its last gate let out: a frame that went past the gate is found
+# out, and neither GSO traffic nor a restart is taken for one. BWL_COUNTERS_SECONDS=20 for more traffic.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-counters-$$ LAB_DESTS=1
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+SECONDS_OF_TRAFFIC=${BWL_COUNTERS_SECONDS:-8}
+lab_up || exit 1
+
+desired() { # action
+	lab_policy_head <<-END
+	tamper: { counters: $1 }
+	peers:
+	$(lab_peer d1 1 "grant: { rate: 2gbit, burst: 4mb }")
+	END
+}
+said() { cat "$LAB_TMP"/agent.* | grep -q "\"event\":\"tamper\".*counters: $1"; }
+state() { [[ $("$CTL" --json peer show d1 | jq -r .state) == "$1" ]]; }
+starts=0
+start() { # action
+	desired "$1" >"$LAB_TMP/desired.yaml"
+	in_dpu "$CTL" policy apply --yes "$LAB_TMP/desired.yaml" >/dev/null 2>&1
+	in_dpu "$CTL" heartbeat >/dev/null 2>&1
+	lab_bg agent.$((++starts)) dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP/state" \
+		--tpm none --json
+	agent=$LAB_PID
+	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent.$starts"
+	lab_wait_for 30 state live
+}
+reached() { in_host ping -c1 -W1 "$(lab_dest4 1)"; }
+sent_past() { # a frame past the gate every few seconds: those while it settles are its measure
+	echo "eth type=0x88b5 fill=50" | in_dpu "$FRAMES" send p0 --gw ff:ff:ff:ff:ff:ff --count 1 --bypass
+}
+found() { # what is said
+	local i
+	for ((i = 0; i < 1800; i++)); do
+		[[ $((i % 80)) -gt 0 ]] || sent_past >/dev/null
+		said "$1" && return
+		sleep 0.05
+	done
+	return 1
+}
+segments() { # of the flow that arrived: in GSO packets at the gate
+	[[ $(in_ns d1 awk '$1 == "Tcp:" && n++ { print $11; exit }' /proc/net/snmp) -gt 1000 ]]
+}
+
+lab_attach || exit 1
+start log
+lab_bg server d1 iperf3 -s -1
+lab_wait_for 30 in_ns d1 sh -c 'ss -ltn | grep -q :5201'
+in_dpu ethtool -K p0 tso off >/dev/null # the device is given segments, and counts them
+in_host timeout 90 iperf3 -c "$(lab_dest4 1)" -t "$SECONDS_OF_TRAFFIC" >"$LAB_TMP/iperf" 2>&1 ||
+	note "$(tail -n 3 "$LAB_TMP/iperf")"
+check "a host's GSO packets were sent" segments
+in_dpu ethtool -K p0 tso on >/dev/null
+lab_stop "$agent"
+start log
+check "it goes on after the agent's restart" lab_wait_for 30 reached
+in_dpu "$LOAD" detach >/dev/null 2>&1
+in_dpu ping -c3 -i0.2 "$LAB_VIA4" >/dev/null 2>&1 # what no gate sees
+lab_attach
+in_dpu "$CTL" policy apply --yes "$LAB_TMP/desired.yaml" >/dev/null 2>&1
+in_dpu "$CTL" heartbeat >/dev/null 2>&1
+check "and after detach and attach" lab_wait_for 30 reached
+lab_stop "$agent"
+ip_in dpu link del p0 # an uplink made anew counts from 0
+in_dpu "$LOAD" detach >/dev/null 2>&1
+lab_uplink 0
+ip_in net route replace 10.7.0.0/16 via 192.0.2.1
+lab_attach
+start log
+check "and with an uplink whose counters began anew" lab_wait_for 30 reached
+refute "none of it is taken for frames past the gate" said ''
+check "one frame past the gate is found out" found 'p0 sent 1 frames that did not pass its last gate; action log'
+check "to log it closes nothing" state live
+lab_stop "$agent"
+start revoke
+check "with revoke it says so" found 'p0 sent . frames .*action revoke'
+check "and everything is closed" lab_wait_for 20 state revoked
+lab_stop "$agent"
+done_testing
