@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A checked policy into the data plane's tables. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
 #include "build.h"
-
-/* ARP and ND of one host; ARP, ND and control protocols of the DPU on one uplink. */
-#define NEIGHBOUR_RATE_BPS 1000000U
-#define NEIGHBOUR_BURST 16384U
-#define UNDERLAY_RATE_BPS 10000000U
-#define UNDERLAY_BURST 65536U
 
 int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, struct bwl_err *e)
 {
@@ -44,16 +37,6 @@ int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, stru
 	n.peers = (uint32_t)pol->npeers;
 	*ret = n;
 	return 0;
-}
-
-static int port_id(const struct bwl_pins *p, const char *name)
-{
-	int i;
-
-	for (i = 0; i < BWL_MAX_PORTS; i++)
-		if (p->dev[i].ifindex && !strncmp(p->dev[i].name, name, sizeof(p->dev[i].name)))
-			return i;
-	return -1;
 }
 
 static uint32_t turn_epoch(const struct bwl_window *w)
@@ -108,157 +91,25 @@ int bwl_build_limit(struct bwl_carry *carry, const struct bwl_lim *lim, uint32_t
 	return r ? r : bwl_carry_add(carry, v, before, seen, e);
 }
 
-static int fill_limit(struct bwl_build *b, const struct bwl_lim *lim, uint32_t state,
-		      const struct bwl_limit *before, struct bwl_limit *ret, struct bwl_err *e)
+int bwl_build_own_limit(struct bwl_build *b, const struct bwl_lim *lim, uint32_t state,
+			const struct bwl_limit *before, struct bwl_limit *ret, struct bwl_err *e)
 {
 	return bwl_build_limit(&b->carry, lim, state, before ? &before->volume : NULL, ret, e);
 }
 
 /* Limits that exist once: node, zones, ports. */
-static int fill_extra(struct bwl_build *b, enum bwl_extra_kind kind, const char *name,
-		      const struct bwl_lim *lim, const struct bwl_limit *before,
-		      struct bwl_limit *ret, struct bwl_err *e)
+int bwl_build_extra(struct bwl_build *b, enum bwl_extra_kind kind, const char *name,
+		    const struct bwl_lim *lim, const struct bwl_limit *before,
+		    struct bwl_limit *ret, struct bwl_err *e)
 {
 	uint32_t state = 0;
 	int r = bwl_ids_extra(b->ids, kind, name, 0, 0, &state, e);
 
 	if (r)
 		return r;
-	return fill_limit(b, lim, state, before && before->volume.state == state ? before : NULL,
-			  ret, e);
-}
-
-static void fill_mask(__be32 *addr, __be32 *mask, const struct bwl_pfx *pfx, unsigned words)
-{
-	unsigned i, left = pfx->len;
-
-	memcpy(addr, pfx->addr, 4 * words);
-	for (i = 0; i < words; i++) {
-		unsigned n = left > 32 ? 32 : left;
-
-		mask[i] = n ? htonl(0xffffffffU << (32 - n)) : 0;
-		left -= n;
-	}
-}
-
-static struct bwl_key_lpm6 own_key(const struct bwl_pfx *pfx)
-{
-	struct bwl_key_lpm6 k = { .prefixlen = pfx->len };
-
-	if (pfx->family == 6) {
-		memcpy(k.addr, pfx->addr, 16);
-	} else {
-		k.prefixlen += 96;
-		k.addr[2] = htonl(0xffff);
-		memcpy(&k.addr[3], pfx->addr, 4);
-	}
-	return k;
-}
-
-static int fill_source(struct bwl_build *b, struct bwl_port *port, uint32_t id,
-		       const struct bwl_pfx *pfx, struct bwl_err *e)
-{
-	struct bwl_key_lpm6 key = own_key(pfx);
-
-	if ((pfx->family == 4 ? port->nsrc4 : port->nsrc6) >= BWL_MAX_SOURCES)
-		return bwl_fail(e, E2BIG, "host port %s has more than %d sources of one family",
-				port->name, BWL_MAX_SOURCES);
-	if (pfx->family == 4) {
-		struct bwl_prefix4 *x = &port->src4[port->nsrc4++];
-
-		fill_mask(&x->addr, &x->mask, pfx, 1);
-	} else {
-		struct bwl_prefix6 *x = &port->src6[port->nsrc6++];
-
-		fill_mask(x->addr, x->mask, pfx, 4);
-	}
-	if (bpf_map_update_elem(b->gen.own, &key, &id, 0))
-		return bwl_fail(e, errno, "cannot add a source of %s: %s", port->name, strerror(errno));
-	return 0;
-}
-
-static bool has_port(const struct bwl_policy *pol, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < pol->nports; i++)
-		if (!strcmp(pol->ports[i].name, name))
-			return true;
-	return false;
-}
-
-/* A host port that is new may be one that goes: it takes over what is on the accounts of these. */
-static int carry_ports(struct bwl_build *b, struct bwl_err *e)
-{
-	int i, r = 0;
-
-	for (i = 0; !r && b->old && i < BWL_MAX_PORTS; i++) {
-		const struct bwl_port *old = &b->old->base->port[i];
-
-		if (old->flags & BWL_PORT_HOST && !has_port(b->pol, old->name))
-			r = bwl_carry_from(&b->carry, old->limit.volume.state, e);
-	}
-	return r;
-}
-
-/* What host ports and uplinks have in common. limit: of the policy. */
-static int fill_port(struct bwl_build *b, const char *name, bool host, const struct bwl_lim *limit,
-		     int *ret_id, struct bwl_err *e)
-{
-	const struct bwl_lim small = { .present = true,
-				       .rate_bps = host ? NEIGHBOUR_RATE_BPS : UNDERLAY_RATE_BPS,
-				       .burst = host ? NEIGHBOUR_BURST : UNDERLAY_BURST };
-	int id = port_id(b->p, name), r = 0;
-	const struct bwl_port *old;
-	struct bwl_port *port;
-
-	if (id < 0 || !(b->p->dev[id].kind & (host ? BWL_PORT_HOST : BWL_PORT_UPLINK))) {
-		bwl_fail(e, ENODEV, "%s is not attached as %s", name, host ? "a host port" : "an uplink");
-		return bwl_hint(e, "bwlimit-load attach %s %s", host ? "--host" : "--uplink", name);
-	}
-	*ret_id = id;
-	port = &b->gen.base->port[id];
-	old = b->old ? &b->old->base->port[id] : NULL;
-	snprintf(port->name, sizeof(port->name), "%s", name);
-	port->flags = host ? BWL_PORT_HOST : BWL_PORT_UPLINK;
-	if (host && !(old && old->flags))
-		r = carry_ports(b, e);
-	if (!r)
-		r = fill_extra(b, BWL_X_PORT, name, limit, old ? &old->limit : NULL, &port->limit, e);
-	if (!r)
-		r = fill_extra(b, BWL_X_NEIGHBOUR, name, &small, old ? &old->neighbour : NULL,
-			       &port->neighbour, e);
-	return r;
-}
-
-static int fill_uplink(struct bwl_build *b, const char *name, struct bwl_err *e)
-{
-	const struct bwl_lim none = { 0 };
-	int id, r = fill_port(b, name, false, &none, &id, e);
-
-	if (!r && (!b->gen.base->mtu || b->p->dev[id].mtu < b->gen.base->mtu))
-		b->gen.base->mtu = b->p->dev[id].mtu;
-	return r;
-}
-
-static int fill_host_port(struct bwl_build *b, const struct bwl_pol_port *q, struct bwl_err *e)
-{
-	struct bwl_port *port;
-	size_t i;
-	int id, r = fill_port(b, q->name, true, &q->limit, &id, e);
-
-	if (r)
-		return r;
-	port = &b->gen.base->port[id];
-	if (q->has_mac) {
-		port->flags |= BWL_PORT_MAC;
-		memcpy(port->mac, q->mac, 6);
-	}
-	port->nvlans = (uint8_t)q->nvlans;
-	memcpy(port->vlan, q->vlans, sizeof(port->vlan));
-	for (i = 0; !r && i < q->nsources; i++)
-		r = fill_source(b, port, (uint32_t)id, &q->sources[i], e);
-	return r;
+	if (before && before->volume.state != state)
+		before = NULL;
+	return bwl_build_own_limit(b, lim, state, before, ret, e);
 }
 
 static bool has_zone(const struct bwl_policy *pol, const char *name)
@@ -303,229 +154,12 @@ static int fill_zones(struct bwl_build *b, uint8_t (*took)[BWL_MAX_ZONES], struc
 				old = &b->old->base->zone[j].limit;
 		r = carry_members(b, i, !old, took, e);
 		if (!r)
-			r = fill_extra(b, BWL_X_ZONE, z->name, &b->pol->zones[i].limit, old, &z->limit, e);
+			r = bwl_build_extra(b, BWL_X_ZONE, z->name, &b->pol->zones[i].limit, old,
+					    &z->limit, e);
 		if (r)
 			return r;
 	}
 	return 0;
-}
-
-static int nexthop(struct bwl_build *b, const struct bwl_pol_peer *q, uint16_t *ret,
-		   struct bwl_err *e)
-{
-	const char *uplink = q->uplink[0] ? q->uplink : b->pol->nuplinks ? b->pol->uplinks[0] : "";
-	struct bwl_nexthop h = { 0 };
-	int id = port_id(b->p, uplink);
-	uint32_t i;
-
-	*ret = 0;
-	if (id < 0)
-		return bwl_fail(e, ENODEV, "peer %s: uplink %s is not attached", q->name, uplink);
-	h.port = (uint32_t)id;
-	if (q->path != BWL_PATH_CLEAR) { /* the far gateway; used once an SA is bound */
-		h.has4 = inet_pton(AF_INET, q->ipsec_remote, &h.via4) == 1;
-		h.has6 = inet_pton(AF_INET6, q->ipsec_remote, h.via6) == 1;
-	} else {
-		h.has4 = q->has_via4;
-		h.has6 = q->has_via6;
-		if (h.has4)
-			memcpy(&h.via4, q->via4, 4);
-		if (h.has6)
-			memcpy(h.via6, q->via6, 16);
-	}
-	for (i = b->nnexthops; i; i--)
-		if (!memcmp(&b->gen.base->nexthop[i], &h, sizeof(h)))
-			break;
-	if (!i) {
-		if (b->nnexthops + 1 >= BWL_MAX_NEXTHOPS)
-			return bwl_fail(e, E2BIG, "more than %d different next hops",
-					BWL_MAX_NEXTHOPS - 1);
-		i = ++b->nnexthops;
-		b->gen.base->nexthop[i] = h;
-	}
-	*ret = (uint16_t)i;
-	return 0;
-}
-
-/* ESP and IKE come from there and go there, and nothing else does. */
-static int fill_remote(struct bwl_build *b, const struct bwl_pol_peer *q, uint32_t id,
-		       struct bwl_err *e)
-{
-	uint32_t owner = BWL_OWN_REMOTE | id;
-	struct bwl_key_lpm6 key;
-	struct bwl_pfx pfx;
-	int r;
-
-	if (q->path == BWL_PATH_CLEAR)
-		return 0;
-	r = bwl_pfx_parse(q->ipsec_remote, &pfx, e);
-	if (r)
-		return r;
-	key = own_key(&pfx);
-	if (bpf_map_update_elem(b->gen.own, &key, &owner, BPF_NOEXIST))
-		return bwl_fail(e, errno, "peer %s: cannot add ipsec remote %s: %s", q->name,
-				q->ipsec_remote, strerror(errno));
-	return 0;
-}
-
-/* The tunnel device is no port of the policy: what passes it is judged by the peer alone. */
-static void fill_tunnel_port(struct bwl_build *b)
-{
-	int i;
-
-	for (i = 0; i < BWL_MAX_PORTS; i++) {
-		const struct bwl_dev *dev = &b->p->dev[i];
-		struct bwl_port *port = &b->gen.base->port[i];
-
-		if (!dev->ifindex || !(dev->kind & BWL_PORT_TUNNEL))
-			continue;
-		snprintf(port->name, sizeof(port->name), "%s", dev->name);
-		port->flags = BWL_PORT_TUNNEL;
-	}
-}
-
-static int from_mask(struct bwl_build *b, const struct bwl_pol_peer *q, __u64 *ret,
-		     struct bwl_err *e)
-{
-	size_t i;
-	int id;
-
-	*ret = q->nfrom ? 0 : ~0ULL;
-	for (i = 0; i < q->nfrom; i++) {
-		id = port_id(b->p, q->from[i]);
-		if (id < 0)
-			return bwl_fail(e, ENODEV, "peer %s: from %s is not attached", q->name,
-					q->from[i]);
-		*ret |= 1ULL << id;
-	}
-	return 0;
-}
-
-/* A grant that was revoked stays revoked, whatever the file says, and so do those in its place. */
-static bool still_revoked(const struct bwl_build *b, size_t i)
-{
-	const struct bwl_heir *h;
-	bool revoked = bwl_is_revoked(b->p, b->ids->fresh[2 * b->id[i]] ? NULL : b->old, b->id[i]);
-	size_t n, j;
-
-	h = bwl_heirs_of(&b->heirs, i, &n);
-	for (j = 0; !revoked && j < n; j++)
-		revoked = bwl_is_revoked(b->p, b->old, h[j].of);
-	return revoked;
-}
-
-/* The same limit of all those whose place peer i takes. */
-static int carry_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kind, uint8_t class_,
-		      struct bwl_err *e)
-{
-	const struct bwl_heir *h;
-	size_t n, j;
-	int r = 0;
-
-	h = bwl_heirs_of(&b->heirs, i, &n);
-	for (j = 0; !r && j < n; j++) {
-		uint32_t state = kind == BWL_X_FREE ? 2 * h[j].of
-				 : bwl_ids_find_extra(b->ids, kind, NULL, h[j].of, class_);
-
-		if (state)
-			r = bwl_carry_from(&b->carry, state, e);
-	}
-	return r;
-}
-
-/* Classes in order from sub_base, then the floor. */
-static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *before,
-		     struct bwl_peer *body, struct bwl_err *e)
-{
-	const struct bwl_pol_peer *q = &b->pol->peers[i];
-	uint32_t id = b->id[i], c, state, k = 0, oldk = 0;
-	int r = 0;
-
-	body->meta.sub_base = b->nsubs + 1;
-	for (c = 0; !r && c < _BWL_CLASS_MAX; c++) {
-		const struct bwl_limit *old = NULL;
-
-		if (before && before->meta.class_mask & 1U << c)
-			old = &b->old->sub[before->meta.sub_base + oldk++];
-		if (!q->class_[c].present)
-			continue;
-		r = bwl_ids_extra(b->ids, BWL_X_CLASS, NULL, id, (uint8_t)c, &state, e);
-		if (!r)
-			r = carry_from(b, i, BWL_X_CLASS, (uint8_t)c, e);
-		if (!r)
-			r = fill_limit(b, &q->class_[c], state, old, &b->gen.sub[b->nsubs + 1 + k], e);
-		body->meta.class_mask |= (uint16_t)(1U << c);
-		k++;
-	}
-	b->nsubs += k;
-	if (r || !q->floor.present)
-		return r;
-	r = bwl_ids_extra(b->ids, BWL_X_FLOOR, NULL, id, 0, &state, e);
-	if (!r)
-		r = carry_from(b, i, BWL_X_FLOOR, 0, e);
-	if (r)
-		return r;
-	body->grant.volume.floor = ++b->nsubs;
-	return fill_limit(b, &q->floor, state,
-			  before && before->grant.volume.floor
-				  ? &b->old->sub[before->grant.volume.floor] : NULL,
-			  &b->gen.sub[b->nsubs], e);
-}
-
-static int fill_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
-{
-	const struct bwl_pol_peer *q = &b->pol->peers[i];
-	struct bwl_peer *body = &b->gen.peer[i + 1];
-	const struct bwl_peer *before = NULL;
-	uint32_t id = b->id[i], slot;
-	struct bwl_lim accept;
-	size_t z;
-	int r;
-
-	if (b->old && !b->ids->fresh[2 * id]) {
-		slot = b->p->gate[id].slot[b->old->slot];
-		if (slot && slot < b->old->npeers)
-			before = &b->old->peer[slot];
-	}
-	body->meta.expiry_ns = q->expiry_ns;
-	body->meta.mode = q->mode;
-	body->meta.path = q->path;
-	body->meta.flags = (uint8_t)((q->grant.present ? BWL_PEER_GRANT : 0) |
-				     (q->contained ? BWL_PEER_CONTAINED : 0));
-	for (z = 0; q->zone[0] && z < b->pol->nzones; z++)
-		if (!strcmp(b->pol->zones[z].name, q->zone))
-			body->meta.zone = (uint8_t)(z + 1);
-	if (q->zone[0] && !body->meta.zone)
-		return bwl_fail(e, EINVAL, "peer %s: zone %s is not in the policy", q->name, q->zone);
-	if (still_revoked(b, i)) {
-		body->meta.grant_seq = 0;
-		b->rep->kept_revoked++;
-	} else {
-		body->meta.grant_seq = b->seq;
-	}
-	r = from_mask(b, q, &body->meta.from, e);
-	if (!r)
-		r = nexthop(b, q, &body->meta.nexthop, e);
-	if (!r)
-		r = fill_remote(b, q, id, e);
-	if (!r)
-		r = carry_from(b, i, BWL_X_FREE, 0, e);
-	if (!r)
-		r = fill_limit(b, &q->grant, 2 * id, before ? &before->grant : NULL, &body->grant, e);
-	if (!r)
-		r = fill_subs(b, i, before, body, e);
-	body->grant.rate.mark = (uint8_t)(q->mark_pct * 256U / 100U > 255 ? 255 : q->mark_pct * 256U / 100U);
-	/* Without BWL_PEER_ACCEPT nothing arrives; unlimited, so that a later grant starts in debt. */
-	bwl_rate_encode(&body->accept, BWL_NO_RATE, 0);
-	accept = q->accept.present ? q->accept : bwl_default_accept(&q->grant);
-	if (q->grant.present && !q->accept_none) {
-		body->meta.flags |= BWL_PEER_ACCEPT;
-		bwl_rate_encode(&body->accept, accept.rate_bps,
-				accept.burst ? accept.burst : bwl_default_burst(accept.rate_bps));
-	}
-	if (!strcmp(q->name, "self"))
-		b->gen.base->self_id = id;
-	return r;
 }
 
 #define DEST_BATCH 65536U
@@ -631,19 +265,16 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 	r = bwl_policy_digest(pol, base->digest);
 	if (r)
 		return bwl_fail(e, -r, "cannot compute the policy's digest");
-	r = fill_extra(b, BWL_X_NODE, NULL, &pol->node_limit, b->old ? &b->old->base->node : NULL,
-		       &base->node, e);
-	for (i = 0; !r && i < pol->nuplinks; i++)
-		r = fill_uplink(b, pol->uplinks[i], e);
-	for (i = 0; !r && i < pol->nports; i++)
-		r = fill_host_port(b, &pol->ports[i], e);
-	fill_tunnel_port(b);
+	r = bwl_build_extra(b, BWL_X_NODE, NULL, &pol->node_limit,
+			    b->old ? &b->old->base->node : NULL, &base->node, e);
+	if (!r)
+		r = bwl_build_ports(b, e);
 	took = bwl_heirs_zones(&b->heirs, b->p, pol, b->old, b->id);
 	if (!r)
 		r = took ? fill_zones(b, took, e) : bwl_fail(e, ENOMEM, "out of memory");
 	free(took);
 	for (i = 0; !r && i < pol->npeers; i++)
-		r = fill_peer(b, i, e);
+		r = bwl_build_peer(b, i, e);
 	if (!r)
 		r = fill_dests(b, e);
 	return r;

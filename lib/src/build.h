@@ -29,6 +29,21 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e);
 /* Last: let every rate go on where the old generation's is at now_ns. */
 void bwl_build_start(struct bwl_build *b, uint64_t now_ns);
 
+/* build_port.c: uplinks, host ports and the tunnel device. */
+int bwl_build_ports(struct bwl_build *b, struct bwl_err *e);
+/* -1: no port of that name is attached. */
+int bwl_build_port_id(const struct bwl_pins *p, const char *name);
+struct bwl_key_lpm6 bwl_build_own_key(const struct bwl_pfx *pfx);
+/* build_peer.c: peer i of the policy. */
+int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e);
+
+/* A limit of this build; before: the same one in the generation in force, or NULL. */
+int bwl_build_own_limit(struct bwl_build *b, const struct bwl_lim *lim, uint32_t state,
+			const struct bwl_limit *before, struct bwl_limit *ret, struct bwl_err *e);
+/* One that exists once: of the node, a zone or a port. */
+int bwl_build_extra(struct bwl_build *b, enum bwl_extra_kind kind, const char *name,
+		    const struct bwl_lim *lim, const struct bwl_limit *before,
+		    struct bwl_limit *ret, struct bwl_err *e);
 /* One limit, with its window; its account is noted in carry. base and start are left to the caller. */
 int bwl_build_limit(struct bwl_carry *carry, const struct bwl_lim *lim, uint32_t state,
 		    const struct bwl_volume *before, struct bwl_limit *ret, struct bwl_err *e);

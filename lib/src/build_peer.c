@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One peer into one generation: its way, its limits and those of its classes. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <bpf/bpf.h>
+#include "build.h"
+
+static int nexthop(struct bwl_build *b, const struct bwl_pol_peer *q, uint16_t *ret,
+		   struct bwl_err *e)
+{
+	const char *uplink = q->uplink[0] ? q->uplink : b->pol->nuplinks ? b->pol->uplinks[0] : "";
+	struct bwl_nexthop h = { 0 };
+	int id = bwl_build_port_id(b->p, uplink);
+	uint32_t i;
+
+	*ret = 0;
+	if (id < 0)
+		return bwl_fail(e, ENODEV, "peer %s: uplink %s is not attached", q->name, uplink);
+	h.port = (uint32_t)id;
+	if (q->path != BWL_PATH_CLEAR) { /* the far gateway; used once an SA is bound */
+		h.has4 = inet_pton(AF_INET, q->ipsec_remote, &h.via4) == 1;
+		h.has6 = inet_pton(AF_INET6, q->ipsec_remote, h.via6) == 1;
+	} else {
+		h.has4 = q->has_via4;
+		h.has6 = q->has_via6;
+		if (h.has4)
+			memcpy(&h.via4, q->via4, 4);
+		if (h.has6)
+			memcpy(h.via6, q->via6, 16);
+	}
+	for (i = b->nnexthops; i; i--)
+		if (!memcmp(&b->gen.base->nexthop[i], &h, sizeof(h)))
+			break;
+	if (!i) {
+		if (b->nnexthops + 1 >= BWL_MAX_NEXTHOPS)
+			return bwl_fail(e, E2BIG, "more than %d different next hops",
+					BWL_MAX_NEXTHOPS - 1);
+		i = ++b->nnexthops;
+		b->gen.base->nexthop[i] = h;
+	}
+	*ret = (uint16_t)i;
+	return 0;
+}
+
+/* ESP and IKE come from there and go there, and nothing else does. */
+static int fill_remote(struct bwl_build *b, const struct bwl_pol_peer *q, uint32_t id,
+		       struct bwl_err *e)
+{
+	uint32_t owner = BWL_OWN_REMOTE | id;
+	struct bwl_key_lpm6 key;
+	struct bwl_pfx pfx;
+	int r;
+
+	if (q->path == BWL_PATH_CLEAR)
+		return 0;
+	r = bwl_pfx_parse(q->ipsec_remote, &pfx, e);
+	if (r)
+		return r;
+	key = bwl_build_own_key(&pfx);
+	if (bpf_map_update_elem(b->gen.own, &key, &owner, BPF_NOEXIST))
+		return bwl_fail(e, errno, "peer %s: cannot add ipsec remote %s: %s", q->name,
+				q->ipsec_remote, strerror(errno));
+	return 0;
+}
+
+static int from_mask(struct bwl_build *b, const struct bwl_pol_peer *q, __u64 *ret,
+		     struct bwl_err *e)
+{
+	size_t i;
+	int id;
+
+	*ret = q->nfrom ? 0 : ~0ULL;
+	for (i = 0; i < q->nfrom; i++) {
+		id = bwl_build_port_id(b->p, q->from[i]);
+		if (id < 0)
+			return bwl_fail(e, ENODEV, "peer %s: from %s is not attached", q->name,
+					q->from[i]);
+		*ret |= 1ULL << id;
+	}
+	return 0;
+}
+
+/* A grant that was revoked stays revoked, whatever the file says, and so do those in its place. */
+static bool still_revoked(const struct bwl_build *b, size_t i)
+{
+	const struct bwl_heir *h;
+	bool revoked = bwl_is_revoked(b->p, b->ids->fresh[2 * b->id[i]] ? NULL : b->old, b->id[i]);
+	size_t n, j;
+
+	h = bwl_heirs_of(&b->heirs, i, &n);
+	for (j = 0; !revoked && j < n; j++)
+		revoked = bwl_is_revoked(b->p, b->old, h[j].of);
+	return revoked;
+}
+
+/* The same limit of all those whose place peer i takes. */
+static int carry_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kind, uint8_t class_,
+		      struct bwl_err *e)
+{
+	const struct bwl_heir *h;
+	size_t n, j;
+	int r = 0;
+
+	h = bwl_heirs_of(&b->heirs, i, &n);
+	for (j = 0; !r && j < n; j++) {
+		uint32_t state = kind == BWL_X_FREE ? 2 * h[j].of
+				 : bwl_ids_find_extra(b->ids, kind, NULL, h[j].of, class_);
+
+		if (state)
+			r = bwl_carry_from(&b->carry, state, e);
+	}
+	return r;
+}
+
+/* Classes in order from sub_base, then the floor. */
+static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *before,
+		     struct bwl_peer *body, struct bwl_err *e)
+{
+	const struct bwl_pol_peer *q = &b->pol->peers[i];
+	uint32_t id = b->id[i], c, state, k = 0, oldk = 0;
+	int r = 0;
+
+	body->meta.sub_base = b->nsubs + 1;
+	for (c = 0; !r && c < _BWL_CLASS_MAX; c++) {
+		const struct bwl_limit *old = NULL;
+
+		if (before && before->meta.class_mask & 1U << c)
+			old = &b->old->sub[before->meta.sub_base + oldk++];
+		if (!q->class_[c].present)
+			continue;
+		r = bwl_ids_extra(b->ids, BWL_X_CLASS, NULL, id, (uint8_t)c, &state, e);
+		if (!r)
+			r = carry_from(b, i, BWL_X_CLASS, (uint8_t)c, e);
+		if (!r)
+			r = bwl_build_own_limit(b, &q->class_[c], state, old,
+						&b->gen.sub[b->nsubs + 1 + k], e);
+		body->meta.class_mask |= (uint16_t)(1U << c);
+		k++;
+	}
+	b->nsubs += k;
+	if (r || !q->floor.present)
+		return r;
+	r = bwl_ids_extra(b->ids, BWL_X_FLOOR, NULL, id, 0, &state, e);
+	if (!r)
+		r = carry_from(b, i, BWL_X_FLOOR, 0, e);
+	if (r)
+		return r;
+	body->grant.volume.floor = ++b->nsubs;
+	return bwl_build_own_limit(b, &q->floor, state,
+				   before && before->grant.volume.floor
+					   ? &b->old->sub[before->grant.volume.floor] : NULL,
+				   &b->gen.sub[b->nsubs], e);
+}
+
+int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
+{
+	const struct bwl_pol_peer *q = &b->pol->peers[i];
+	struct bwl_peer *body = &b->gen.peer[i + 1];
+	const struct bwl_peer *before = NULL;
+	uint32_t id = b->id[i], slot;
+	struct bwl_lim accept;
+	size_t z;
+	int r;
+
+	if (b->old && !b->ids->fresh[2 * id]) {
+		slot = b->p->gate[id].slot[b->old->slot];
+		if (slot && slot < b->old->npeers)
+			before = &b->old->peer[slot];
+	}
+	body->meta.expiry_ns = q->expiry_ns;
+	body->meta.mode = q->mode;
+	body->meta.path = q->path;
+	body->meta.flags = (uint8_t)((q->grant.present ? BWL_PEER_GRANT : 0) |
+				     (q->contained ? BWL_PEER_CONTAINED : 0));
+	for (z = 0; q->zone[0] && z < b->pol->nzones; z++)
+		if (!strcmp(b->pol->zones[z].name, q->zone))
+			body->meta.zone = (uint8_t)(z + 1);
+	if (q->zone[0] && !body->meta.zone)
+		return bwl_fail(e, EINVAL, "peer %s: zone %s is not in the policy", q->name, q->zone);
+	if (still_revoked(b, i)) {
+		body->meta.grant_seq = 0;
+		b->rep->kept_revoked++;
+	} else {
+		body->meta.grant_seq = b->seq;
+	}
+	r = from_mask(b, q, &body->meta.from, e);
+	if (!r)
+		r = nexthop(b, q, &body->meta.nexthop, e);
+	if (!r)
+		r = fill_remote(b, q, id, e);
+	if (!r)
+		r = carry_from(b, i, BWL_X_FREE, 0, e);
+	if (!r)
+		r = bwl_build_own_limit(b, &q->grant, 2 * id, before ? &before->grant : NULL,
+					&body->grant, e);
+	if (!r)
+		r = fill_subs(b, i, before, body, e);
+	body->grant.rate.mark = (uint8_t)(q->mark_pct * 256U / 100U > 255 ? 255 : q->mark_pct * 256U / 100U);
+	/* Without BWL_PEER_ACCEPT nothing arrives; unlimited, so that a later grant starts in debt. */
+	bwl_rate_encode(&body->accept, BWL_NO_RATE, 0);
+	accept = q->accept.present ? q->accept : bwl_default_accept(&q->grant);
+	if (q->grant.present && !q->accept_none) {
+		body->meta.flags |= BWL_PEER_ACCEPT;
+		bwl_rate_encode(&body->accept, accept.rate_bps,
+				accept.burst ? accept.burst : bwl_default_burst(accept.rate_bps));
+	}
+	if (!strcmp(q->name, "self"))
+		b->gen.base->self_id = id;
+	return r;
+}
