@@ -22,15 +22,11 @@ struct bwl_ipsec_drop {
 
 /*
  * Ends within timeout_ns (and a few milliseconds), whatever charon does. all: everything of ours,
- * and the peers named, whom a charon that hangs is told of unasked. -ETIMEDOUT: charon hangs; -ENOENT or -ECONNREFUSED: it is dead. In both cases SAs in the
- * kernel are for the caller to delete. Peers without a connection or an SA are no error.
+ * and the peers named, whom a charon that hangs is told of unasked. -ETIMEDOUT: charon hangs;
+ * -ENOENT or -ECONNREFUSED: it is dead. In both cases SAs in the kernel are for the caller to
+ * delete. Peers without a connection or an SA are no error.
  */
 int bwl_ipsec_drop_peers(const char *socket, const char *const *peers, size_t npeers, bool all,
 			 uint64_t timeout_ns, struct bwl_ipsec_drop *ret, struct bwl_err *e);
-static inline int bwl_ipsec_drop_peer(const char *socket, const char *peer, uint64_t timeout_ns,
-				      struct bwl_ipsec_drop *ret, struct bwl_err *e)
-{
-	return bwl_ipsec_drop_peers(socket, &peer, 1, false, timeout_ns, ret, e);
-}
 
 #endif

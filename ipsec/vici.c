@@ -125,11 +125,6 @@ void bwl_vici_close(struct bwl_vici *v)
 	free(v);
 }
 
-int bwl_vici_fd(const struct bwl_vici *v)
-{
-	return v->fd;
-}
-
 void bwl_vici_set_timeout(struct bwl_vici *v, uint64_t timeout_ns)
 {
 	v->timeout_ns = timeout_ns;
@@ -290,11 +285,6 @@ static int registration(struct bwl_vici *v, enum bwl_vici_op op, const char *eve
 int bwl_vici_register(struct bwl_vici *v, const char *event, struct bwl_err *e)
 {
 	return registration(v, BWL_VICI_REGISTER, event, mono_ns() + v->timeout_ns, e);
-}
-
-int bwl_vici_unregister(struct bwl_vici *v, const char *event, struct bwl_err *e)
-{
-	return registration(v, BWL_VICI_UNREGISTER, event, mono_ns() + v->timeout_ns, e);
 }
 
 static int command_by(struct bwl_vici *v, const char *command, json_t *args, const char *event,

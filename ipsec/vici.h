@@ -80,8 +80,6 @@ int bwl_vici_post(struct bwl_vici *v, const char *command, json_t *args);
  * connection).
  */
 int bwl_vici_register(struct bwl_vici *v, const char *event, struct bwl_err *e);
-int bwl_vici_unregister(struct bwl_vici *v, const char *event, struct bwl_err *e);
-int bwl_vici_fd(const struct bwl_vici *v);	/* for poll(2) */
 /* The next event, or -ETIMEDOUT without harm when there is none within timeout_ns. */
 int bwl_vici_wait(struct bwl_vici *v, uint64_t timeout_ns, char name[static 256], json_t **ret,
 		  struct bwl_err *e);

@@ -39,7 +39,6 @@ is() { # wanted, path, arguments…
 		return 1
 	}
 }
-in_force() { ctl policy show | grep -v '^#'; }
 
 lab_up || exit 1
 

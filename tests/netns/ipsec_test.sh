@@ -99,7 +99,6 @@ check "and stays established" eventually charon_said a 'IKE_SA bwl-tray~3\[[0-9]
 check "a peer that is not there cannot be rekeyed" fails 1 ipsec rekey nobody --vici "$A/vici"
 
 # --- renewal
-uid() { "$CTL" ipsec status tray.3 --vici "$A/vici" --json | jq -r '.ike_sas[0].age_s'; }
 old=$(openssl x509 -in "$A/swanctl/x509/tray-7.pem" -noout -serial)
 cp "$A/swanctl/x509/tray-7.pem" "$LAB_TMP/old.pem"
 cp "$A"/swanctl/private/*.key "$LAB_TMP/old.key"
