@@ -250,6 +250,7 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	check_heartbeat(r, p, &g, now);
 	check_policy_ports(r, p, &g);
 	check_offload(r, p, &g, now);
+	bwl_verify_tunnel(r, p, &g, now);
 	bwl_gen_close(&g);
 }
 

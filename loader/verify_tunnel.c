@@ -5,6 +5,8 @@
 #include <string.h>
 #include "verify.h"
 
+#define PEERS_ARE(n) (n) == 1 ? "" : "s", (n) == 1 ? "is" : "are"
+
 struct found {
 	unsigned encrypted, shaped;
 	bool nexthop[BWL_MAX_NEXTHOPS];	/* of encrypted peers */
@@ -88,16 +90,19 @@ void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const str
 	look(p, g, &f);
 	if (f.shaped && !bwl_is_paced(p))
 		bwl_check(r, BWL_WARN, "bwlimit-load attach --pace",
-			  "an uplink has no fq: %u peers of mode shape are policed", f.shaped);
+			  "an uplink has no fq: %u peer%s of mode shape %s policed", f.shaped,
+			  PEERS_ARE(f.shaped));
 	check_device(r, p, g);
 	if (!f.encrypted)
 		return;
 	if (!p->ctl->tunnel)
 		bwl_check(r, BWL_FAIL, "modprobe xfrm_interface; bwlimit-load attach",
-			  "%u peers are encrypted and there is no tunnel device: closed", f.encrypted);
+			  "%u peer%s %s encrypted and there is no tunnel device: closed", f.encrypted,
+			  PEERS_ARE(f.encrypted));
 	if (now >= *(const volatile __u32 *)&p->ctl->tracked_until_s * 1000000000ULL)
 		bwl_check(r, BWL_WARN, "systemctl start bwlimitd, or bwlimit-ipsec",
-			  "nobody looks after the SAs of %u encrypted peers", f.encrypted);
+			  "nobody looks after the SAs of %u encrypted peer%s", f.encrypted,
+			  f.encrypted == 1 ? "" : "s");
 	for (i = 0; i < BWL_MAX_NEXTHOPS; i++)
 		if (f.nexthop[i])
 			check_route(r, p, &g->base->nexthop[i]);

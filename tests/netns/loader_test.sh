@@ -160,6 +160,20 @@ works detach --pin-dir "$other"
 check "when it is gone attach opens them" attach
 check "they are up" is_up hpf0
 
+# --- what mode shape and encrypted peers need
+with_peer() { # flow style
+	{ cat "$LAB_TMP/policy.yaml"; echo "  - { $1, grant: { rate: 1mbit, mode: shape } }"; } >"$LAB_TMP/with.yaml"
+	in_dpu "$CTL" policy apply "$LAB_TMP/with.yaml" >"$LAB_TMP/out" 2>&1
+}
+check "a policy with a peer of mode shape" with_peer "name: d2, addresses: [10.102.0.0/24], path: clear, via: $LAB_VIA4"
+check "verify warns where an uplink has no fq" verify
+check "and says what becomes of it" says "1 peer of mode shape is policed"
+check "a policy with an encrypted peer" with_peer "name: d2, addresses: [10.102.0.0/24], ipsec: { remote: $LAB_VIA4 }"
+check "verify notices that it has no tunnel device" notices "1 peer is encrypted and there is no tunnel device: closed"
+check "and warns that nobody looks after its SAs" says "nobody looks after the SAs of 1 encrypted peer"
+in_dpu "$CTL" policy apply "$LAB_TMP/policy.yaml" >"$LAB_TMP/out" 2>&1
+check "without it verify is clean" verify
+
 # --- weaker forms
 ip_in dpu link add later type veth peer name later2
 check "clsact is taken when it is asked for" attach --tc clsact --xdp generic
