@@ -186,24 +186,39 @@ int bwl_tc_upin(struct __sk_buff *skb)
 	return bwl_passes(r) ? TC_ACT_OK : TC_ACT_SHOT;
 }
 
+/*
+ * ESP, which is nearly everything at the last gate. A context of its own, that no function is called
+ * with: the compiler keeps what is used of it in registers.
+ */
+static __always_inline _Bool bwl_gate_esp(struct __sk_buff *skb)
+{
+	struct bwl_ctx c = { .len = skb->len };
+
+	if (bwl_enter(&c, skb->ifindex) != BWL_R_NONE || !bwl_is_tagged(&c, skb->mark) ||
+	    bwl_generation(&c, 0) != BWL_R_NONE || !bwl_leave_esp(&c, skb))
+		return 0;
+	bwl_count(&c, BWL_MAX_PORTS + c.port_id, BWL_R_PASS_ESP);
+	if (bwl_unlikely(skb->gso_size))
+		bwl_count_segments(&c, skb->gso_size, skb->gso_segs);
+	return 1;
+}
+
 /* Uplink, TC egress: the last gate. */
 SEC("tc")
 int bwl_tc_gate(struct __sk_buff *skb)
 {
-	struct bwl_ctx c = { .len = skb->len };
-	int r = bwl_begin(&c, skb->ifindex, 0), parsed;
+	struct bwl_ctx c;
+	int r, parsed;
 
-	if (r == BWL_R_NONE && bwl_leave_esp(&c, skb)) {
-		r = BWL_R_PASS_ESP;
-	} else {
-		c.now_ns = bwl_now();
-		if (r == BWL_R_NONE) {
-			parsed = bwl_tc_parse(skb, &c.pkt);
-			r = parsed == BWL_R_NONE || parsed == BWL_R_ETHERTYPE ? bwl_leave(&c, skb)
-									      : parsed;
-			if (r == BWL_R_GATE)
-				bwl_stopped(&c);
-		}
+	if (bwl_likely(bwl_gate_esp(skb)))
+		return TC_ACT_OK;
+	c = (struct bwl_ctx){ .len = skb->len };
+	r = bwl_begin(&c, skb->ifindex, 1);
+	if (r == BWL_R_NONE) {
+		parsed = bwl_tc_parse(skb, &c.pkt);
+		r = parsed == BWL_R_NONE || parsed == BWL_R_ETHERTYPE ? bwl_leave(&c, skb) : parsed;
+		if (r == BWL_R_GATE)
+			bwl_stopped(&c);
 	}
 	bwl_end(&c, BWL_MAX_PORTS + c.port_id, r);
 	if (!bwl_passes(r))
@@ -234,13 +249,16 @@ int bwl_tc_tunin(struct __sk_buff *skb)
 SEC("tc")
 int bwl_tc_tunout(struct __sk_buff *skb)
 {
-	struct bwl_ctx c = { .len = skb->len };
+	struct bwl_ctx c = { .len = skb->len }, refused;
 	int r = bwl_enter(&c, skb->ifindex);
 
 	if (r == BWL_R_NONE)
 		r = bwl_tunnel_enter(&c, skb);
-	if (r != BWL_R_PASS_GATE)
-		c.now_ns = bwl_now();	/* for the event */
-	bwl_end(&c, BWL_MAX_PORTS + c.port_id, r);
-	return r == BWL_R_PASS_GATE ? TC_ACT_OK : TC_ACT_SHOT;
+	if (bwl_likely(r == BWL_R_PASS_GATE)) {	/* as at the gate: no context in memory */
+		bwl_count(&c, BWL_MAX_PORTS + c.port_id, r);
+		return TC_ACT_OK;
+	}
+	refused = (struct bwl_ctx){ .len = c.len, .port_id = c.port_id, .now_ns = bwl_now() };
+	bwl_end(&refused, BWL_MAX_PORTS + refused.port_id, r);
+	return TC_ACT_SHOT;
 }

@@ -78,8 +78,10 @@ static __always_inline int bwl_take_one(struct bwl_ctx *c, const struct bwl_limi
 	__u64 was, next;
 	int j;
 
-	if (l->volume.spendable_bytes != BWL_VOLUME_NONE && !t->rate_only)
+	if (l->volume.spendable_bytes != BWL_VOLUME_NONE && !t->rate_only) {
+		c->volumes = 1;
 		return bwl_take(l, state, c->now_ns, c->charge, t);
+	}
 	if (l->rate.flags & BWL_RATE_UNLIMITED)
 		return BWL_OK;
 	s = bwl_state_of(state);
@@ -254,7 +256,8 @@ static __always_inline int bwl_charge(struct bwl_ctx *c)
 		bwl_bill_undo(c, &b);
 		return r;
 	}
-	bwl_bill_commit(c, &b);
+	if (c->volumes)
+		bwl_bill_commit(c, &b);
 	c->marked = bwl_mark_due(c, &b.taken[BWL_L_PEER]);
 	return BWL_R_NONE;
 }

@@ -40,7 +40,7 @@ struct bwl_ctx {
 	__u32 slot;	/* generation */
 	__u32 len;	/* the frame as the hook saw it, bytes */
 	__u32 charge;	/* what it costs, bytes */
-	__u32 mtu;	/* largest layer 3 packet on its way; set by bwl_mtu_fits() */
+	__u32 mtu;	/* largest layer 3 packet on its way; set by bwl_tc_way() */
 	__u32 port_id;
 	__u32 id;	/* peer; 0 none */
 	__u32 lost;	/* charged although refused */
@@ -48,6 +48,7 @@ struct bwl_ctx {
 	__u8 lapsed;	/* the grant is; the floor applies */
 	__u8 paced;	/* the uplink's qdisc keeps departure times */
 	__u8 marked;	/* mode mark: over the threshold */
+	__u8 volumes;	/* one was asked: it may have a window */
 	__u8 monitored;	/* mode monitor: over the peer's own limit */
 };
 
@@ -96,20 +97,11 @@ static __always_inline int bwl_enter(struct bwl_ctx *c, __u32 ifindex)
 	return BWL_R_NONE;
 }
 
-/*
- * First stage of every program that judges: switch, port, generation. Whatever is missing closes.
- */
-static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex, _Bool timed)
+/* Which generation of the policy holds? After bwl_enter(). */
+static __always_inline int bwl_generation(struct bwl_ctx *c, _Bool timed)
 {
 	const struct bwl_sched *s;
-	int r;
 
-	if (timed)
-		c->now_ns = bwl_now();
-	c->slot = BWL_NO_SLOT;
-	r = bwl_enter(c, ifindex);
-	if (r != BWL_R_NONE)
-		return r;
 	s = &c->ctl->sched[bwl_mask(bwl_read(c->ctl->active), BWL_SCHEDS - 1)];
 	if (!timed && s->return_ns != BWL_NEVER_NS)
 		c->now_ns = bwl_now();
@@ -119,6 +111,20 @@ static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex, _Bool tim
 		return BWL_R_NO_POLICY;
 	c->port = &c->base->port[bwl_mask(c->port_id, BWL_MAX_PORTS - 1)];
 	return c->port->flags ? BWL_R_NONE : BWL_R_NO_PORT;
+}
+
+/*
+ * First stage of every program that judges: switch, port, generation. Whatever is missing closes.
+ */
+static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex, _Bool timed)
+{
+	int r;
+
+	if (timed)
+		c->now_ns = bwl_now();
+	c->slot = BWL_NO_SLOT;
+	r = bwl_enter(c, ifindex);
+	return r == BWL_R_NONE ? bwl_generation(c, timed) : r;
 }
 
 #endif

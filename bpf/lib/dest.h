@@ -77,4 +77,10 @@ static __always_inline int bwl_grant(struct bwl_ctx *c, __u32 id)
 	return BWL_R_NONE;
 }
 
+/* Where c->peer is to be sent: a clear peer's `via`, or an encrypted one's DPU. */
+static __always_inline const struct bwl_nexthop *bwl_nexthop_of(const struct bwl_ctx *c)
+{
+	return &c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];
+}
+
 #endif

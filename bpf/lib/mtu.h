@@ -19,22 +19,6 @@ struct bwl_icmp {	/* of both families, as far as "too big" goes */
 	__be32 mtu;	/* IPv4: 16 bits unused, then 16 of it */
 };
 
-/* The largest inner packet of an encrypted peer: never above what the kernel finds. */
-static __always_inline __u32 bwl_inner_mtu(const struct bwl_ctx *c)
-{
-	const struct bwl_tunnel *tun;
-	__u32 id = c->id, more = 0;
-
-	if (c->peer->meta.path == BWL_PATH_CLEAR)
-		return c->base->mtu;
-	tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
-	if (tun)
-		more = bwl_read(tun->overhead);
-	if (!more)
-		more = BWL_ESP_MOST;
-	return c->base->mtu > more ? c->base->mtu - more : 0;
-}
-
 /*
  * Each segment of a GSO packet must fit. Without DF the kernel fragments, ESP outside. The inner
  * headers of a GSO packet that is a tunnel itself are not counted (no device hands up such a one):
@@ -42,15 +26,14 @@ static __always_inline __u32 bwl_inner_mtu(const struct bwl_ctx *c)
  */
 static __always_inline int bwl_mtu_fits(struct bwl_ctx *c, const struct __sk_buff *skb)
 {
-	__u32 l3 = c->pkt.l3_off, len;
+	__u32 l3 = c->pkt.l3_off, gso_size = skb->gso_size, len;
 
-	c->mtu = bwl_inner_mtu(c);
-	len = skb->gso_size ? skb->gso_size + c->pkt.hdr_len : c->len;
+	len = gso_size ? gso_size + c->pkt.hdr_len : c->len;
 	len = len > l3 ? len - l3 : 0;
 	if (len <= c->mtu)
 		return BWL_R_NONE;
 	if (c->pkt.family == 4 && !c->pkt.df)
-		return skb->gso_size || len <= c->base->mtu ? BWL_R_NONE : BWL_R_TOO_BIG;
+		return gso_size || len <= c->base->mtu ? BWL_R_NONE : BWL_R_TOO_BIG;
 	if (c->pkt.family == 6 && len <= BWL_IP6_MTU && len <= c->base->mtu)
 		return BWL_R_NONE;
 	return BWL_R_TOO_BIG;
@@ -244,6 +227,16 @@ BWL_GLOBAL int bwl_mss_lower(struct __sk_buff *skb, __u32 l4_off, __u32 end, __u
 		return bpf_skb_store_bytes(skb, at + 2, &most, 2, 0);
 	}
 	return 0;
+}
+
+/* As bwl_tc_way() has it for what leaves; what arrives asks only here. */
+static __always_inline __u32 bwl_inner_mtu(const struct bwl_ctx *c)
+{
+	__u32 id = c->id;
+
+	if (c->mtu || c->peer->meta.path == BWL_PATH_CLEAR)
+		return c->mtu ? c->mtu : c->base->mtu;
+	return bwl_mtu_inside(c, bpf_map_lookup_elem(&bwl_tunnel_v1, &id));
 }
 
 static __always_inline int bwl_mss(struct bwl_ctx *c, struct __sk_buff *skb)

@@ -5,7 +5,7 @@
 
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_core_read.h>
-#include "ctx.h"
+#include "dest.h"
 
 #define BWL_PULL 192		/* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
 #define BWL_TUNNEL_HDR 256	/* headers a segment of a GSO packet repeats when it may be a tunnel */
@@ -44,10 +44,10 @@ BWL_GLOBAL int bwl_tc_parse(struct __sk_buff *skb, struct bwl_pkt *k)
 static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	__u32 tags = skb->vlan_present ? 4 : 0, mtu = c->base->mtu;
-	__u32 hdr = c->pkt.hdr_len, l3 = c->pkt.l3_off, payload, segs = 1, n;
+	__u32 hdr = c->pkt.hdr_len, l3 = c->pkt.l3_off, gso_size = skb->gso_size, payload, segs = 1, n;
 	__u64 cost = (__u64)c->len + tags;
 
-	if (!skb->gso_size) {
+	if (!gso_size) {
 		if (c->len > mtu + l3)
 			return BWL_R_TOO_BIG;
 	} else {
@@ -55,7 +55,7 @@ static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb)
 		if (mtu + l3 <= hdr)
 			return BWL_R_TOO_BIG;
 		segs = (payload + (mtu + l3 - hdr) - 1) / (mtu + l3 - hdr);
-		n = (payload + skb->gso_size - 1) / skb->gso_size;
+		n = (payload + gso_size - 1) / gso_size;
 		if (n > segs)
 			segs = n;
 		if (skb->gso_segs > segs)
@@ -104,10 +104,20 @@ static __always_inline int bwl_tc_depart(struct bwl_ctx *c, struct __sk_buff *sk
 		       ? BWL_R_SEND : BWL_R_NONE;
 }
 
-/* Is there a way out? Asked before charging: what cannot be sent costs nothing. */
+/* The largest inner packet of an encrypted peer: never above what the kernel finds. */
+static __always_inline __u32 bwl_mtu_inside(const struct bwl_ctx *c, const struct bwl_tunnel *tun)
+{
+	__u32 more = tun ? bwl_read(tun->overhead) : 0;
+
+	if (!more)
+		more = BWL_ESP_MOST;
+	return c->base->mtu > more ? c->base->mtu - more : 0;
+}
+
+/* Is there a way out, and how wide? Asked before charging: what cannot be sent costs nothing. */
 static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 {
-	const struct bwl_nexthop *nh = &c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];
+	const struct bwl_nexthop *nh = bwl_nexthop_of(c);
 	const struct bwl_tunnel *tun;
 	const struct bwl_dev *dev;
 	__u32 port = nh->port, id = c->id;
@@ -119,8 +129,12 @@ static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 	if (c->peer->meta.path != BWL_PATH_CLEAR) {
 		tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
 		c->out = c->ctl->tunnel;
-		return c->out && tun && (bwl_read(tun->flags) & BWL_TUN_SA) ? BWL_R_NONE : BWL_R_NO_SA;
+		if (!c->out || !tun || !(bwl_read(tun->flags) & BWL_TUN_SA))
+			return BWL_R_NO_SA;
+		c->mtu = bwl_mtu_inside(c, tun);
+		return BWL_R_NONE;
 	}
+	c->mtu = c->base->mtu;
 	if (!(c->pkt.family == 4 && nh->has4) && !nh->has6)
 		return BWL_R_NO_NEXTHOP;
 	c->nexthop = nh;

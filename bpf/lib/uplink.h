@@ -212,41 +212,40 @@ static __always_inline _Bool bwl_may_be_clear(const struct bwl_ctx *c, __u32 ifi
 	       bwl_carrier_dev(c, tun);
 }
 
-/* ESP by the shortest parse: the encrypted peer whose DPU it is for; 0 also where more must be read. */
-static __always_inline __u32 bwl_esp_to(struct bwl_ctx *c, struct __sk_buff *skb)
+/* ESP to this DPU, by the shortest parse? 0 also where more must be read. */
+static __always_inline _Bool bwl_is_esp_to(struct __sk_buff *skb, const struct bwl_nexthop *nh)
 {
 	void *end = (void *)(long)skb->data_end;
 	struct ethhdr *eth = (void *)(long)skb->data;
 	struct ipv6hdr *ip6 = (void *)(eth + 1);
 	struct iphdr *ip = (void *)(eth + 1);
-	__be32 addr[4];
+	__be32 *to = (void *)&ip6->daddr;
 
 	if ((void *)(ip + 1) > end)
 		return 0;
-	if (eth->h_proto == bwl_htons(ETH_P_IP)) {
-		if (ip->version != 4 || ip->ihl != 5 || ip->protocol != IPPROTO_ESP)
-			return 0;
-		bwl_map4(addr, ip->daddr);
-		return bwl_remote(c, addr);
-	}
-	if (eth->h_proto != bwl_htons(ETH_P_IPV6) || (void *)(ip6 + 1) > end ||
-	    ip6->version != 6 || ip6->nexthdr != IPPROTO_ESP)
-		return 0;
-	__builtin_memcpy(addr, &ip6->daddr, 16);
-	return bwl_remote(c, addr);
+	if (eth->h_proto == bwl_htons(ETH_P_IP))
+		return ip->version == 4 && ip->ihl == 5 && ip->protocol == IPPROTO_ESP &&
+		       nh->has4 && ip->daddr == nh->via4;
+	return eth->h_proto == bwl_htons(ETH_P_IPV6) && (void *)(ip6 + 1) <= end &&
+	       ip6->version == 6 && ip6->nexthdr == IPPROTO_ESP && nh->has6 &&
+	       !((to[0] ^ nh->via6[0]) | (to[1] ^ nh->via6[1]) | (to[2] ^ nh->via6[2]) |
+		 (to[3] ^ nh->via6[3]));
 }
 
 /*
  * What nearly everything is at the last gate: ESP that the kernel made of a charged packet, whose
- * mark it keeps, to a peer that is not revoked. Whatever else it is, or lacks, bwl_leave() judges.
- * The clock is read only for a grant that ends: a crypto engine may have held the packet. Silence
- * was judged when it was charged.
+ * mark it keeps, to the DPU of a peer that is not revoked. Whatever else it is, or lacks,
+ * bwl_leave() judges. The mark says which peer, and the policy where its DPU is (an encrypted
+ * peer's next hop): bwl_remote() would find the peer by the address, in a trie. The clock is read
+ * only for a grant that ends: a crypto engine may have held the packet. Silence was judged when
+ * it was charged.
  */
 static __always_inline _Bool bwl_leave_esp(struct bwl_ctx *c, struct __sk_buff *skb)
 {
-	__u32 id = bwl_esp_to(c, skb);
+	__u32 id = skb->mark & BWL_MARK_ID;
 
-	if (!id || skb->mark != bwl_esp_mark(c, id) || bwl_grant(c, id) != BWL_R_NONE)
+	if (bwl_grant(c, id) != BWL_R_NONE || c->peer->meta.path == BWL_PATH_CLEAR ||
+	    !bwl_is_esp_to(skb, bwl_nexthop_of(c)))
 		return 0;
 	if (c->peer->meta.expiry_ns != BWL_NEVER_NS && bwl_now() >= c->peer->meta.expiry_ns &&
 	    !c->peer->grant.volume.floor)

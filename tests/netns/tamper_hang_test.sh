@@ -17,7 +17,7 @@ disk=$LAB_TMP/disk
 mkdir "$disk"
 mount -t tmpfs -o size=4m bwl-hang "$disk" || exit 1
 trap '[[ -z $reader ]] || kill -KILL "$reader"; umount -l "$disk"; rm -f "$VICI"; lab_down' EXIT
-VICI= reader=
+VICI='' reader=''
 
 # A charon that listens, and neither accepts nor answers.
 if modprobe -a xfrm_interface esp4 2>/dev/null && [[ ! -e /run/charon.vici ]]; then

@@ -52,6 +52,7 @@ static const char *esp_gate(const char *peer, const char *spec)
 
 static const char *sealed_gate(const char *spec) { return esp_gate("sealed", spec); }
 static const char *six_gate(const char *spec) { return esp_gate("six", spec); }
+static const char *open_gate(const char *spec) { return esp_gate("open", spec); }
 
 static const char *forwarded_gate(const char *spec)
 {
@@ -137,8 +138,15 @@ static void the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu(void 
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "pass-esp" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60", "pass-esp" },
 	       { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60", "gate" },	/* another's */
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.8 type=50 fill=60", "gate" },	/* nobody's */
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp dport=9 fill=60", "gate" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", "gate" });
-	EXPECT(six_gate, { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60", "pass-esp" });
+	EXPECT(six_gate,
+	       { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60", "pass-esp" },
+	       { "eth ip6 src=2001:db8::2 dst=2001:db8::7 type=50 fill=60", "gate" },
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" });
+	/* A clear peer's next hop is nobody's DPU. */
+	EXPECT(open_gate, { "eth ip4 src=192.0.2.2 dst=192.0.2.1 type=50 fill=60", "gate" });
 	EXPECT(tagged_gate,
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", "pass-gate" },

@@ -272,6 +272,32 @@ static void other_maps_count_anew_and_nothing_is_negative_or_double(void **state
 	assert_int_equal(all(), before + 74);
 }
 
+static void counters_of_former_maps_are_no_ones_in_the_next(void **state)
+{
+	struct hist_values x = { { 5000 } }, got;
+
+	(void)state;
+	pass(1);
+	assert_true(hist_recorder_look(rec, now));
+	hist_recorder_count(rec, 8, "late", "", &x);
+	flush();
+	die();
+	open_db(BIG);
+	begin("era 2", now.boot_ns);
+	run(3, 10);	/* others count first */
+	flush();
+	die();
+	open_db(BIG);
+	begin("era 2", now.boot_ns);
+	pass(1);
+	x.v[0] = 300;
+	assert_true(hist_recorder_look(rec, now));
+	hist_recorder_count(rec, 8, "late", "", &x);
+	flush();
+	get("late", T0, T0 + 60, 60, &got);
+	assert_int_equal(got.v[HIST_SENT], 5300);
+}
+
 static void a_counter_that_falls_within_its_maps_adds_nothing(void **state)
 {
 	(void)state;
@@ -594,6 +620,7 @@ int main(void)
 		T(what_was_not_written_is_found_after_a_restart),
 		T(what_passed_during_a_long_absence_is_spread_over_it),
 		T(other_maps_count_anew_and_nothing_is_negative_or_double),
+		T(counters_of_former_maps_are_no_ones_in_the_next),
 		T(a_counter_that_falls_within_its_maps_adds_nothing),
 		T(a_history_begun_late_starts_from_then_on),
 		T(the_wall_clock_may_step),
