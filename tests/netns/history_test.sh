@@ -84,8 +84,10 @@ check "killed under traffic, nothing is lost or double when it returns" lab_wait
 size() { find "$STATE" -name "history.db*" -printf '%s\n' | awk '{ n += $1 } END { print n }'; }
 note "$(size) bytes on disk"
 
-# The disk full: said once, and made good for.
+# The disk full: said once, and made good for. An agent that starts writes at once.
+die
 dd if=/dev/zero of="$STATE/filler" bs=1k >/dev/null 2>&1
+agent
 full() { send 1 && said warning "no history is written"; }
 check "with the disk full it says so" lab_wait_for 60 full
 check "and only once" test "$(grep -c 'no history is written' "$LAB_TMP/agent")" -eq 1
