@@ -55,28 +55,6 @@ static __always_inline __u32 bwl_bound(__u32 x, __u32 n)
 	return x < n ? x : 0;
 }
 
-/* Where the type promises no alignment clang reads byte by byte; kernels that JIT need none. */
-static __always_inline __u16 bwl_load16(const void *p)
-{
-#ifdef __bpf__
-	return *(const __u16 *)p;
-#else
-	__u16 v;
-
-	__builtin_memcpy(&v, p, 2);
-	return v;
-#endif
-}
-
-static __always_inline void bwl_copy_mac(__u8 to[6], const __u8 *from)
-{
-	const __u16 a = bwl_load16(from), b = bwl_load16(from + 2), c = bwl_load16(from + 4);
-
-	__builtin_memcpy(to, &a, 2);
-	__builtin_memcpy(to + 2, &b, 2);
-	__builtin_memcpy(to + 4, &c, 2);
-}
-
 static __always_inline _Bool bwl_mac_differs(const __u8 *a, const __u8 *b)
 {
 	return (a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]) | (a[4] ^ b[4]) |

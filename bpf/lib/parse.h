@@ -48,19 +48,17 @@ struct bwl_pkt {
 	__u8 tcp_flags;			/* as in the header */
 	__u8 plain;			/* IP without options, extension headers or fragmentation */
 	__u8 group;			/* multicast or broadcast destination MAC */
-	__u8 smac[6] __attribute__((aligned(2)));
+	__u8 smac[6];
 };
 
 /*
- * Bytes [off, off + n) of the frame, or NULL. An offset that is not a constant is masked so that the
- * verifier knows its bound; the barrier keeps clang from undoing the mask.
+ * Bytes [off, off + n) of the frame, or NULL. The offset is masked so that the verifier knows
+ * its bound; the barrier keeps clang from undoing the mask.
  */
 static __always_inline void *bwl_at(void *data, void *end, __u32 off, __u32 n)
 {
 	void *p;
 
-	if (__builtin_constant_p(off))
-		return data + off + n > end ? 0 : data + off;
 #ifdef __bpf__
 	asm volatile("" : "+r"(off));
 #endif
@@ -154,12 +152,9 @@ static __always_inline int bwl_parse_l4(struct bwl_pkt *k, void *data, void *end
 	return BWL_R_NONE;
 }
 
-/*
- * frame_len: the whole frame, also where it goes beyond `end`; ~0 when the hook cannot tell.
- * header: the header's length where the caller knows it, else 0.
- */
+/* frame_len: the whole frame, also where it goes beyond `end`; ~0 when the hook cannot tell. */
 static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *end, __u32 off,
-					 __u32 frame_len, const __u32 header)
+					 __u32 frame_len)
 {
 	struct iphdr *ip = bwl_at(data, end, off, sizeof(*ip));
 	__u32 ihl, tot;
@@ -167,9 +162,9 @@ static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *en
 
 	if (!ip)
 		return BWL_R_TRUNCATED;
-	ihl = header ? header : ip->ihl * 4;
+	ihl = ip->ihl * 4;
 	tot = bwl_ntohs(ip->tot_len);
-	if ((!header && ip->version != 4) || ihl < sizeof(*ip) || tot < ihl || tot > frame_len - off)
+	if (ip->version != 4 || ihl < sizeof(*ip) || tot < ihl || tot > frame_len - off)
 		return BWL_R_MALFORMED;
 	k->family = 4;
 	bwl_map4(k->saddr, ip->saddr);
@@ -285,23 +280,14 @@ static __always_inline int bwl_parse(struct bwl_pkt *k, void *data, void *end, _
 	struct ethhdr *eth = bwl_at(data, end, 0, sizeof(*eth));
 	__u32 off = sizeof(*eth);
 	__u16 type;
-	__u8 *tag, *x;
+	__u8 *tag;
 	int i;
 
 	if (!eth)
 		return BWL_R_TRUNCATED;
-	bwl_copy_mac(k->smac, eth->h_source);
+	__builtin_memcpy(k->smac, eth->h_source, 6);
 	k->group = eth->h_dest[0] & 1;
-	type = bwl_ntohs(bwl_load16(&eth->h_proto));
-	/* Nearly everything has neither tags nor options: all offsets are constants. */
-	if (bwl_likely(type == ETH_P_IP)) {
-		x = bwl_at(data, end, off, 1);
-		if (bwl_likely(x && *x == 0x45)) {
-			k->ethertype = ETH_P_IP;
-			k->l3_off = sizeof(*eth);
-			return bwl_parse_ip4(k, data, end, sizeof(*eth), frame_len, sizeof(struct iphdr));
-		}
-	}
+	type = bwl_ntohs(eth->h_proto);
 	for (i = 0; i < BWL_MAX_TAGS && (type == ETH_P_8021Q || type == ETH_P_8021AD); i++) {
 		tag = bwl_at(data, end, off, 4);
 		if (!tag)
@@ -317,7 +303,7 @@ static __always_inline int bwl_parse(struct bwl_pkt *k, void *data, void *end, _
 	if (type == ETH_P_8021Q || type == ETH_P_8021AD)
 		return BWL_R_VLAN;	/* a third tag */
 	if (type == ETH_P_IP)
-		return bwl_parse_ip4(k, data, end, off, frame_len, 0);
+		return bwl_parse_ip4(k, data, end, off, frame_len);
 	if (type == ETH_P_IPV6)
 		return bwl_parse_ip6(k, data, end, off, frame_len);
 	if (type == ETH_P_ARP)
