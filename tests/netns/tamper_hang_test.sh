@@ -50,7 +50,7 @@ ip_in dpu route replace 10.101.0.0/24 via 192.0.2.254
 
 state() { [[ $("$CTL" --json peer show d1 | jq -r .state) == "$1" ]]; }
 audited() { # input
-	BWLIMIT_AUDIT_DIR=$disk/audit "$CTL" audit show 2>/dev/null | grep -q "$1: .*action revoke"
+	BWLIMIT_AUDIT_DIR=$disk/audit "$CTL" audit show 2>/dev/null | grep "$1: .*action revoke" >/dev/null
 }
 
 # The log goes to a pipe, whose reader is stopped later, and which is filled then.
