@@ -44,6 +44,25 @@ static int add_link(const char *name, uint32_t if_id)
 	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
 }
 
+/*
+ * What fits is for the uplink's MTU to say, less what ESP adds. A device of a smaller MTU (1500 when made)
+ * bounds the path through it too, xfrm_init_pmtu(): jumbo packets would end in it, each in an ICMP error
+ * of the DPU's own kernel that quotes the host.
+ */
+static int widen(const struct bwl_netdev *d, struct bwl_err *e)
+{
+	char buf[256];
+	struct nlmsghdr *h = request(buf, RTM_SETLINK, 0);
+	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
+	int r;
+
+	m->ifi_family = AF_UNSPEC;
+	m->ifi_index = (int)d->ifindex;
+	mnl_attr_put_u32(h, IFLA_MTU, 65535);	/* the largest that it takes */
+	r = bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
+	return r ? bwl_fail(e, -r, "cannot set the MTU of %s: %s", d->name, strerror(-r)) : 0;
+}
+
 /* Without a link-local address: the device itself has nothing to say. Without IPv6 it never has. */
 static void no_addresses(uint32_t ifindex)
 {
@@ -124,7 +143,7 @@ static int known(const char *name, struct bwl_netdev *d, bool *ret_plain, struct
 	x = mode_of(d->ifindex);
 	*ret_plain = !x.collects;
 	if (!strcmp(d->kind, "xfrm") && (x.collects || x.if_id == BWL_TUN_IF_ID))
-		return 0;
+		return widen(d, e);
 	bwl_fail(e, EEXIST, "%s is there and is no xfrm interface of bwlimit's", name);
 	return bwl_hint(e, "ip link del %s, or give another name", name);
 }
@@ -141,6 +160,9 @@ static int make(const char *name, bool plain, struct bwl_netdev *d, struct bwl_e
 	if (r)
 		return r;
 	no_addresses(d->ifindex);
+	r = widen(d, e);
+	if (r)
+		return r;
 	if (plain || mode_of(d->ifindex).collects)
 		return 0;
 	bwl_netdev_del(d->ifindex, NULL);
