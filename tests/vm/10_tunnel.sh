@@ -37,6 +37,12 @@ done
 check "the tunnel device's programs are attached" \
 	sh -c "BWLIMIT_PIN_DIR=$LAB_PINS/tray1 nsenter --net=/run/netns/$LAB-dpu1 '$LOAD' status --json |
 		jq -e '[.ports[] | select(.kind == \"tunnel\") | .programs[] | select(.attached and .first)] | length == 2' >/dev/null"
+complaints() { # of verify, about what encrypted peers need
+	tray_load 1 verify --json >"$LAB_TMP/verify"
+	jq -r ".checks[] | select(.result == \"$1\") | .check" "$LAB_TMP/verify" | grep -E 'tunnel|encrypted|the DPU'
+}
+refute "verify has nothing against it" complaints fail
+check "but warns that nobody looks after the SAs" test "$(complaints warn | grep -c 'nobody looks after')" = 1
 capture_start wire s1 s2
 refute "without an SA nothing passes" pings host1 10.0.2.2
 check "and the reason is no-sa" test "$(reason 1 pf0hpf no-sa)" -ge 3
