@@ -69,6 +69,10 @@ desire "${volume}b" 40mbit
 fresh_maps || exit 1
 start=$(arrived)
 send $((KILLS * 2 + 200)) 6000 # longer than anything here takes; it is ended
+# Killed while it puts the policy in force for the first time it leaves the volume spent (README, Limits).
+agent
+lab_wait_for 30 grep -q 'put in force' "$LAB_TMP/agent"
+die
 for ((i = 0; i < KILLS; i++)); do
 	agent
 	sleep "0.$((RANDOM % 40 + 3))"
@@ -77,6 +81,7 @@ done
 sentence="$KILLS times killed under traffic, nothing passed above the volume"
 check "$sentence" test $(($(arrived) - start)) -le "$volume"
 agent
+lab_wait_for 30 has_flown
 lab_wait_for 60 stops
 kill "$SEND_PID" 2>/dev/null
 wait "$SEND_PID" 2>/dev/null
