@@ -17,12 +17,6 @@ struct bwl_bill {
 	struct bwl_taken taken[BWL_LEVELS];
 };
 
-static __always_inline _Bool bwl_limits_nothing(const struct bwl_limit *l)
-{
-	return (l->rate.flags & BWL_RATE_UNLIMITED) &&
-	       l->volume.spendable_bytes == BWL_VOLUME_NONE;
-}
-
 /* Reasons come in pairs, rate then volume. */
 static __always_inline int bwl_over(int judgement, int rate_reason)
 {
