@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
-#include <time.h>
 #include "agent.h"
 #include "ipsec/revoke.h"
 #include "ipsec/xfrm.h"
@@ -175,8 +174,6 @@ void agent_after_start(void)
 
 void agent_after_stop(void)
 {
-	struct timespec until;
-
 	if (!q.on)
 		return;
 	pthread_mutex_lock(&q.lock);
@@ -184,7 +181,5 @@ void agent_after_stop(void)
 	pthread_cond_signal(&q.news);
 	pthread_mutex_unlock(&q.lock);
 	/* a log or a charon that hangs does not keep us from ending */
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 3;
-	pthread_timedjoin_np(q.thread, NULL, &until);
+	agent_join_within(q.thread, 3);
 }

@@ -6,6 +6,7 @@
 #ifndef BWL_AGENT_H
 #define BWL_AGENT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <jansson.h>
@@ -86,6 +87,10 @@ uint64_t agent_beat(struct agent *a);
 /* events.c: the data plane's ring buffer, rate-limited, into the log */
 int agent_events_start(struct agent *a);
 void agent_events_stop(struct agent *a);	/* NULL-safe */
+
+/* thread.c: waits are by CLOCK_MONOTONIC; false: it hangs, and nobody waits for it */
+void agent_cond_init(pthread_cond_t *cond);
+bool agent_join_within(pthread_t thread, unsigned seconds);
 
 /* tracking.c: the kernel's SAs, where the policy has encrypted peers */
 void agent_tracking_update(struct agent *a);

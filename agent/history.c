@@ -294,7 +294,6 @@ static void *run(void *arg)
 void agent_history_start(struct agent *a)
 {
 	struct agent_history *v;
-	pthread_condattr_t attr;
 
 	if (a->history || a->once || !a->history_bytes)
 		return;
@@ -308,10 +307,7 @@ void agent_history_start(struct agent *a)
 	agent_era(a->pins, v->era);
 	snprintf(v->state_dir, sizeof(v->state_dir), "%s", a->state_dir);
 	pthread_mutex_init(&v->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&v->cond, &attr);
-	pthread_condattr_destroy(&attr);
+	agent_cond_init(&v->cond);
 	if (pthread_create(&v->thread, NULL, run, v)) {
 		agent_log(LOG_WARNING, "history", "cannot start a thread: no history is written");
 		release(v);

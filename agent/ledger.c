@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <openssl/evp.h>
 #include <sqlite3.h>
+#include <bwl/sqlite.h>
 #include "ledger.h"
 #include "ledger_seq.h"
 
@@ -69,24 +70,9 @@ static void tidy_row(struct ledger_row *to, const struct ledger_row *from)
 	*to = r;
 }
 
-/* In the database's eyes: is it worth another try, or damaged? */
 static int db_fail(sqlite3 *db, const char *what, struct bwl_err *e)
 {
-	int rc = db ? sqlite3_extended_errcode(db) & 0xff : SQLITE_NOMEM, code;
-
-	switch (rc) {
-	case SQLITE_CORRUPT: case SQLITE_NOTADB: case SQLITE_MISMATCH: case SQLITE_CONSTRAINT:
-	case SQLITE_ERROR: case SQLITE_SCHEMA: case SQLITE_FORMAT: case SQLITE_TOOBIG:
-		code = EUCLEAN;
-		break;
-	case SQLITE_FULL: code = ENOSPC; break;
-	case SQLITE_READONLY: code = EROFS; break;
-	case SQLITE_BUSY: case SQLITE_LOCKED: code = EBUSY; break;
-	case SQLITE_NOMEM: code = ENOMEM; break;
-	case SQLITE_PERM: case SQLITE_AUTH: code = EACCES; break;
-	default: code = EIO;
-	}
-	return bwl_fail(e, code, "ledger.db: %s: %s", what, db ? sqlite3_errmsg(db) : "out of memory");
+	return bwl_fail(e, bwl_sqlite_errno(db), "ledger.db: %s: %s", what, db ? sqlite3_errmsg(db) : "out of memory");
 }
 
 static int run(struct ledger *l, const char *sql, struct bwl_err *e)

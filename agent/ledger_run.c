@@ -192,7 +192,6 @@ static struct agent_ledger *make(const struct agent *a)
 void agent_ledger_start(struct agent *a)
 {
 	struct agent_ledger *v;
-	pthread_condattr_t attr;
 
 	if (a->ledger || a->once)
 		return;
@@ -203,10 +202,7 @@ void agent_ledger_start(struct agent *a)
 	v->state_dir = a->state_dir;
 	v->retry_ns = RETRY_FIRST_NS;
 	pthread_mutex_init(&v->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&v->cond, &attr);
-	pthread_condattr_destroy(&attr);
+	agent_cond_init(&v->cond);
 	if (pthread_create(&v->thread, NULL, run, v)) {
 		agent_log(LOG_ALERT, "ledger", "cannot start a thread: no volume is released further");
 		anchor_free(v->anchor);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
-#include <time.h>
 #include "agent.h"
 #include "audit/log.h"
 
@@ -113,8 +112,6 @@ void agent_record_start(void)
 
 void agent_record_stop(void)
 {
-	struct timespec until;
-
 	if (!q.on)
 		return;
 	pthread_mutex_lock(&q.lock);
@@ -122,8 +119,6 @@ void agent_record_stop(void)
 	pthread_cond_signal(&q.news);
 	pthread_mutex_unlock(&q.lock);
 	/* a disk that hangs does not keep us from ending */
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 2;
-	if (pthread_timedjoin_np(q.thread, NULL, &until))
+	if (!agent_join_within(q.thread, 2))
 		agent_log(LOG_ERR, "audit", "the audit log's disk hangs: the last lines are not in it");
 }

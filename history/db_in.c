@@ -2,25 +2,12 @@
 /* Errors and the head of history.db, for writer and readers. */
 #include <stdio.h>
 #include <string.h>
+#include <bwl/sqlite.h>
 #include "db_in.h"
 
 int hist_db_fail(sqlite3 *db, const char *what, struct bwl_err *e)
 {
-	int rc = db ? sqlite3_extended_errcode(db) & 0xff : SQLITE_NOMEM, code;
-
-	switch (rc) {
-	case SQLITE_CORRUPT: case SQLITE_NOTADB: case SQLITE_MISMATCH: case SQLITE_CONSTRAINT:
-	case SQLITE_ERROR: case SQLITE_SCHEMA: case SQLITE_FORMAT: case SQLITE_TOOBIG:
-		code = EUCLEAN;
-		break;
-	case SQLITE_FULL: code = ENOSPC; break;
-	case SQLITE_READONLY: code = EROFS; break;
-	case SQLITE_BUSY: case SQLITE_LOCKED: code = EBUSY; break;
-	case SQLITE_NOMEM: code = ENOMEM; break;
-	case SQLITE_PERM: case SQLITE_AUTH: code = EACCES; break;
-	default: code = EIO;
-	}
-	return bwl_fail(e, code, HIST_FILE ": %.200s: %s", what, db ? sqlite3_errmsg(db) : "out of memory");
+	return bwl_fail(e, bwl_sqlite_errno(db), HIST_FILE ": %.200s: %s", what, db ? sqlite3_errmsg(db) : "out of memory");
 }
 
 int hist_read_state(sqlite3 *db, struct hist_state *ret, struct bwl_err *e)
