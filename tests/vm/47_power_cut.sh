@@ -5,6 +5,7 @@
 # left of it at each of them mounts, opens, says at least what had been released by then, and has every
 # record that was acknowledged (promises 3 and 6). BWL_CUT_STEP=10 cuts at every tenth only.
 # vm-long: yes
+# vm-once: yes
 # vm-timeout: 1800
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
