@@ -7,6 +7,7 @@
 # vm-long: yes
 # vm-once: yes
 # vm-timeout: 1800
+# vm-env: BWL_CUT_STEP BWL_CUT_SECONDS
 set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-cut-$$ LAB_DESTS=2

@@ -50,7 +50,9 @@ def script_job(name):
     needs = re.search(r"^# vm-needs: *(.*)", head, re.M)
     if counts_instructions(name) and not icount:
         sys.exit(f"{name} needs vm-testbed/run --icount")
+    knobs = re.search(r"^# vm-env: *(.*)", head, re.M)
     env = {"BWL_BUILD": build, "BWL_SOURCE": source}
+    env.update({k: os.environ[k] for k in (knobs[1].split() if knobs else []) if k in os.environ})
     return {"name": name, "command": ["bash", path], "cwd": source, "env": env,
             "timeout": int(timeout[1]) if timeout else 120, "needs": needs[1].split() if needs else []}
 
