@@ -257,7 +257,6 @@ static void *run(void *arg)
 		look_at_ports(t);
 		look_at_chassis(t);
 		tamper_gate_look(t->gate);
-		tamper_counters_look(t->counters);
 		await_news(t);
 	}
 	return NULL;
@@ -274,9 +273,9 @@ static int begin(struct agent_tamper *t, const char *pin_dir, struct bwl_err *e)
 	r = tamper_gate_new(t->pins, &t->gate, e);
 	if (r)
 		return r;
-	t->counters = tamper_counters_new(t->pins);
-	if (!t->counters)
-		return bwl_fail(e, ENOMEM, "out of memory");
+	r = tamper_counters_start(pin_dir, &t->counters, e);
+	if (r)
+		return r;
 	t->news = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 	if (t->news < 0 || bind(t->news, (struct sockaddr *)&at, sizeof(at)))
 		return bwl_fail(e, errno, "cannot listen to the kernel's news: %s", strerror(errno));
@@ -295,7 +294,7 @@ static void end(struct agent_tamper *t)
 	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
 		tamper_port_close(&t->port[i]);
 	tamper_gate_free(t->gate);
-	tamper_counters_free(t->counters);
+	tamper_counters_stop(t->counters);
 	bwl_pins_close(t->pins);
 	free(t);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * tamper_gate.c: cleartext that the last gate of an uplink stopped, and whose it was.
- * tamper_counters.c: frames that left by an uplink and never passed its gate.
+ * tamper_counters.c: what left by an uplink, or its port, and nobody let out.
  */
 #ifndef BWL_AGENT_TAMPER_H
 #define BWL_AGENT_TAMPER_H
@@ -15,9 +15,8 @@ void tamper_gate_look(struct tamper_gate *g);
 void tamper_gate_free(struct tamper_gate *g);	/* NULL-safe */
 
 struct tamper_counters;
-struct tamper_counters *tamper_counters_new(struct bwl_pins *p);	/* NULL: no memory */
-/* Once a second; before that nothing. */
-void tamper_counters_look(struct tamper_counters *t);
-void tamper_counters_free(struct tamper_counters *t);	/* NULL-safe */
+/* A thread of its own, that looks once a second. */
+int tamper_counters_start(const char *pin_dir, struct tamper_counters **ret, struct bwl_err *e);
+void tamper_counters_stop(struct tamper_counters *t);	/* NULL-safe */
 
 #endif

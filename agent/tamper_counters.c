@@ -1,76 +1,101 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a device says it sent, against what its last gate let out: a frame more has gone past the gate
- * (AF_XDP, an XDP redirect or a packet socket that bypasses queues, which the gate does not see).
+ * What an uplink says it sent, against what was let out by it: what its last gate passed, and what XDP sent,
+ * which no gate sees. More has gone past both (AF_XDP, a packet socket that bypasses queues, RDMA), or by
+ * the same port past the DPU's kernel altogether, which only the port's own counters tell.
  *
- *	gap = sent - passed = gone past - lost after the gate - on the way
+ * On a thread of its own: a driver may ask its firmware for them. tamper_meter.c judges.
  *
- * so the gap rises only by what went past, or by what was on the way. The highest it ever was is the
- * measure; it is lowered to what the gap is while nothing moves, when nothing is on the way. What is read
- * first is what counts later, so that a frame between two reads is never too much.
- *
- * The gate counts a GSO packet as one and its segments apart. A device counts segments or packets; both are
- * allowed, so where it counts packets what went past may hide behind segments until nothing moves.
+ * Frames are exact. The gate counts a GSO packet as one and its segments apart; a device that counts it as one
+ * (veth) leaves room. Of bytes there is a bound: of a frame a device may count its FCS and padding, of a
+ * segment the headers that it copied, and of what a device encrypts what it puts around it.
  */
+#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <bwl/netdev.h>
 #include "agent.h"
 #include "tamper.h"
+#include "tamper_meter.h"
 
-#define SECOND_NS 1000000000ULL
-#define SETTLE 3	/* looks, until what was on the way at the start has gone */
-#define STILL 12	/* looks; fq keeps a packet for 10 s at most */
-#define PERSIST 2
+#define FRAME_BYTES 22		/* FCS 4, and 42 bytes of ARP become 60 */
+#define SEGMENT_BYTES 224	/* 14 + 8 of tags, 40 + 8 + 16 of ESP in UDP, 40 + 60 inside, 33 behind */
+#define ESP_BYTES 128
+#define CONTROL_BYTES 64	/* a frame of MAC control, pause for one */
+
+/* Of mlx5; another driver's name for the same thing is another line. */
+enum counter { PHY_FRAMES, PHY_BYTES, CONTROL, RDMA_UNICAST, RDMA_MULTICAST, COUNTERS };
+static const char *const names[COUNTERS] = {
+	[PHY_FRAMES] = "tx_packets_phy", [PHY_BYTES] = "tx_bytes_phy", [CONTROL] = "tx_mac_control_phy",
+	[RDMA_UNICAST] = "tx_vport_rdma_unicast_packets", [RDMA_MULTICAST] = "tx_vport_rdma_multicast_packets",
+};
+
+/* In the order in which they are said: the first of a look speaks for the others. */
+enum meter { FRAMES, PORT_FRAMES, RDMA, BYTES, PORT_BYTES, METERS };
+static const char *const says[METERS] = {
+	[FRAMES] = "%.15s sent %llu frames that did not pass its last gate",
+	[PORT_FRAMES] = "the port of %.15s sent %llu frames that the DPU's kernel did not let out (tx_packets_phy)",
+	[RDMA] = "%.15s sent %llu frames of RDMA, which no gate sees (tx_vport_rdma)",
+	[BYTES] = "%.15s sent %llu bytes more than passed its last gate",
+	[PORT_BYTES] = "the port of %.15s sent %llu bytes more than the DPU's kernel let out (tx_bytes_phy)",
+};
+
+struct port {
+	uint32_t ifindex;
+	struct tamper_meter meter[METERS];
+};
 
 struct tamper_counters {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stop;
 	struct bwl_pins *pins;
 	int cpus;
 	struct bwl_reason_count *count;	/* [cpus] */
-	uint64_t next_ns;
-	struct port {
-		uint32_t ifindex;
-		uint64_t sent, passed;
-		int64_t gap, top;
-		unsigned looks, still, above;
-	} port[BWL_MAX_PORTS];
+	struct port port[BWL_MAX_PORTS];
 };
 
-static uint64_t frames_of(struct tamper_counters *t, unsigned port, unsigned slot)
+struct out {
+	uint64_t frames, bytes;	/* bytes: at most */
+};
+
+static struct bwl_reason_count of_slot(struct tamper_counters *t, unsigned port, unsigned slot)
 {
 	uint32_t key = (BWL_MAX_PORTS + port) * BWL_REASON_SLOTS + slot;
-	uint64_t sum = 0;
+	struct bwl_reason_count sum = { 0 };
 
 	if (bpf_map_lookup_elem(t->pins->fd[BWL_PIN_reason], &key, t->count))
-		return 0;
-	for (int i = 0; i < t->cpus; i++)
-		sum += t->count[i].frames;
+		return sum;
+	for (int i = 0; i < t->cpus; i++) {
+		sum.frames += t->count[i].frames;
+		sum.bytes += t->count[i].bytes;
+	}
 	return sum;
 }
 
-static uint64_t passed_by(struct tamper_counters *t, unsigned port)
+static struct out let_out(struct tamper_counters *t, unsigned port)
 {
-	uint64_t sum = frames_of(t, port, BWL_REASON_SEGMENTS);
+	struct bwl_reason_count xdp = of_slot(t, port, BWL_REASON_XDP), n;
+	uint64_t segments = of_slot(t, port, BWL_REASON_SEGMENTS).frames;
+	struct out o = { .frames = xdp.frames + segments,
+			 .bytes = xdp.bytes + xdp.frames * ESP_BYTES + segments * SEGMENT_BYTES };
 
-	for (unsigned i = 0; i < _BWL_REASON_MAX; i++)
-		if (bwl_reason_passes(i))
-			sum += frames_of(t, port, i);
-	return sum;
-}
-
-/* XDP sends straight to the uplink, by design past the gate. */
-static bool xdp_carries(const struct bwl_pins *p, uint64_t now)
-{
-	if (*(const volatile uint32_t *)&p->ctl->tracked_until_s < now / SECOND_NS)
-		return false;
-	for (uint32_t id = 1; id < p->schema.max_peers; id++)
-		if (__atomic_load_n(&p->tunnel[id].flags, __ATOMIC_RELAXED) & BWL_TUN_XDP)
-			return true;
-	return false;
+	for (unsigned i = 0; i < _BWL_REASON_MAX; i++) {
+		if (!bwl_reason_passes(i))
+			continue;
+		n = of_slot(t, port, i);
+		o.frames += n.frames;
+		o.bytes += n.bytes + (i == BWL_R_PASS_GATE ? n.frames * ESP_BYTES : 0);
+	}
+	o.bytes += o.frames * FRAME_BYTES;
+	return o;
 }
 
 /* Attach and upgrade: there is no gate yet, or for a moment none. */
@@ -80,7 +105,7 @@ static bool is_being_attached(struct tamper_counters *t, const struct port *o)
 
 	if (*(const volatile uint32_t *)&t->pins->ctl->stop == BWL_UPGRADING)
 		return true;
-	if (o->looks > SETTLE)
+	if (o->meter[FRAMES].looks > METER_WAY)
 		return false;
 	still = bwl_pins_still(t->pins);
 	if (still >= 0)
@@ -88,80 +113,121 @@ static bool is_being_attached(struct tamper_counters *t, const struct port *o)
 	return still < 0;
 }
 
-static void sign(struct tamper_counters *t, const struct bwl_dev *d, struct port *o)
+static void sign(struct tamper_counters *t, const struct bwl_dev *d, enum meter m, uint64_t over)
 {
 	char text[160];
 
-	snprintf(text, sizeof(text), "%.15s sent %lld frames that did not pass its last gate", d->name,
-		 (long long)(o->gap - o->top));
-	o->top = o->gap;
-	o->above = 0;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	snprintf(text, sizeof(text), says[m], d->name, (unsigned long long)over);
+#pragma GCC diagnostic pop
 	agent_tamper(t->pins, &(struct agent_sign){ .input = BWL_TAMPER_counters, .what = text }, false);
 }
 
 static void look_at(struct tamper_counters *t, unsigned id, const struct bwl_dev *d)
 {
+	struct bwl_counter own[COUNTERS];
+	struct bwl_netdev_sent sent;
 	struct port *o = &t->port[id];
-	uint64_t sent, passed;
+	struct out out;
+	uint64_t over[METERS] = { 0 };
 
-	if (is_being_attached(t, o) || bwl_netdev_sent(d->ifindex, &sent)) {
-		o->looks = 0;
+	for (unsigned i = 0; i < COUNTERS; i++)
+		own[i] = (struct bwl_counter){ .name = names[i] };
+	if (d->ifindex != o->ifindex || is_being_attached(t, o) || bwl_netdev_sent(d->ifindex, &sent)) {
+		memset(o, 0, sizeof(*o));
+		o->ifindex = d->ifindex;
 		return;
 	}
-	passed = passed_by(t, id);
-	if (d->ifindex != o->ifindex || sent < o->sent || passed < o->passed)
-		o->looks = 0;	/* another device, or counters that began anew */
-	o->still = sent == o->sent && passed == o->passed ? o->still + 1 : 0;
-	o->ifindex = d->ifindex;
-	o->sent = sent;
-	o->passed = passed;
-	o->gap = (int64_t)(sent - passed);
-	if (!o->looks || (o->looks < SETTLE && o->gap > o->top) || (o->still >= STILL && o->gap < o->top))
-		o->top = o->gap;
-	if (o->looks <= SETTLE)
-		o->looks++;
-	o->above = o->gap > o->top ? o->above + 1 : 0;
-	if (o->above >= PERSIST)
-		sign(t, d, o);
+	bwl_netdev_counters(d->name, own, COUNTERS);	/* of none that cannot be had anything is said */
+	out = let_out(t, id);	/* last */
+	over[FRAMES] = tamper_meter_look(&o->meter[FRAMES], sent.frames, out.frames);
+	over[BYTES] = tamper_meter_look(&o->meter[BYTES], sent.bytes, out.bytes);
+	if (own[PHY_FRAMES].found) {
+		/* The MAC's own frames are among the port's (IEEE 802.3, 30.3.1.1.2 and 30.3.3.3). */
+		uint64_t control = own[CONTROL].found ? own[CONTROL].value : 0;
+
+		over[PORT_FRAMES] = tamper_meter_look(&o->meter[PORT_FRAMES], own[PHY_FRAMES].value,
+						      out.frames + control);
+		if (own[PHY_BYTES].found)
+			over[PORT_BYTES] = tamper_meter_look(&o->meter[PORT_BYTES], own[PHY_BYTES].value,
+							     out.bytes + control * CONTROL_BYTES);
+	}
+	if (own[RDMA_UNICAST].found && own[RDMA_MULTICAST].found)
+		over[RDMA] = tamper_meter_look(&o->meter[RDMA], own[RDMA_UNICAST].value + own[RDMA_MULTICAST].value,
+					       0);
+	for (unsigned i = 0; i < METERS; i++)
+		if (over[i]) {
+			sign(t, d, i, over[i]);
+			break;
+		}
 }
 
-void tamper_counters_look(struct tamper_counters *t)
+static void look(struct tamper_counters *t)
 {
-	uint64_t now = bwl_now_ns();
-	bool xdp;
-
-	if (now < t->next_ns)
-		return;
-	t->next_ns = now + SECOND_NS;
-	xdp = xdp_carries(t->pins, now);
 	for (unsigned i = 0; i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &t->pins->dev[i];
 
-		if (xdp || !d->ifindex || d->kind != BWL_PORT_UPLINK)
-			t->port[i].looks = 0;
-		else
+		if (d->ifindex && d->kind == BWL_PORT_UPLINK)
 			look_at(t, i, d);
+		else
+			t->port[i].ifindex = 0;
 	}
 }
 
-struct tamper_counters *tamper_counters_new(struct bwl_pins *p)
+static void *run(void *arg)
 {
-	struct tamper_counters *t = calloc(1, sizeof(*t));
+	struct tamper_counters *t = arg;
+	struct timespec at;
 
-	if (!t)
-		return NULL;
-	t->pins = p;
-	t->cpus = libbpf_num_possible_cpus();
-	t->count = calloc(t->cpus > 0 ? (size_t)t->cpus : 1, sizeof(*t->count));
-	if (t->count)
-		return t;
-	free(t);
+	pthread_mutex_lock(&t->lock);
+	while (!t->stop) {
+		pthread_mutex_unlock(&t->lock);
+		look(t);
+		clock_gettime(CLOCK_MONOTONIC, &at);
+		at.tv_sec++;	/* never sooner: the meter counts looks for seconds */
+		pthread_mutex_lock(&t->lock);
+		while (!t->stop && pthread_cond_timedwait(&t->wake, &t->lock, &at) != ETIMEDOUT)
+			;
+	}
+	pthread_mutex_unlock(&t->lock);
 	return NULL;
 }
 
-void tamper_counters_free(struct tamper_counters *t)
+int tamper_counters_start(const char *pin_dir, struct tamper_counters **ret, struct bwl_err *e)
 {
-	if (t)
+	struct tamper_counters *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	pthread_mutex_init(&t->lock, NULL);
+	agent_cond_init(&t->wake);
+	t->cpus = libbpf_num_possible_cpus();
+	t->count = calloc(t->cpus > 0 ? (size_t)t->cpus : 1, sizeof(*t->count));
+	r = t->count ? bwl_pins_open(pin_dir, true, &t->pins, e) : bwl_fail(e, ENOMEM, "out of memory");
+	if (!r && pthread_create(&t->thread, NULL, run, t))
+		r = bwl_fail(e, EAGAIN, "cannot start a thread");
+	if (r) {
+		bwl_pins_close(t->pins);
 		free(t->count);
+		free(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+void tamper_counters_stop(struct tamper_counters *t)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->stop = true;
+	pthread_cond_signal(&t->wake);
+	pthread_mutex_unlock(&t->lock);
+	pthread_join(t->thread, NULL);
+	bwl_pins_close(t->pins);
+	free(t->count);
 	free(t);
 }

@@ -91,7 +91,9 @@ enum bwl_reason {
  * are. A device that cuts them counts reasons' frames and these.
  */
 #define BWL_REASON_SEGMENTS (BWL_REASON_SLOTS - 1)
-_Static_assert(_BWL_REASON_MAX <= BWL_REASON_SEGMENTS, "more reasons than slots");
+/* Nor this: in an uplink's row of the last gate, what XDP sent by it, which no gate sees. */
+#define BWL_REASON_XDP (BWL_REASON_SLOTS - 2)
+_Static_assert(_BWL_REASON_MAX <= BWL_REASON_XDP, "more reasons than slots");
 
 /*
  * bwl_reason_v1[row * BWL_REASON_SLOTS + reason], per CPU; BPF writes. Row: the port id for what

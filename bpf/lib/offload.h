@@ -122,6 +122,19 @@ static __always_inline _Bool bwl_xdp_mark(void *l3, __u8 family)
 	return 1;
 }
 
+/* For who compares what the uplink says it sent (agent/tamper_counters.c). */
+static __always_inline void bwl_xdp_sent(const struct bwl_ctx *c)
+{
+	const struct bwl_nexthop *nh = &c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];
+	__u32 index = (BWL_MAX_PORTS + nh->port) * BWL_REASON_SLOTS + BWL_REASON_XDP;
+	struct bwl_reason_count *n = bpf_map_lookup_elem(&bwl_reason_v1, &index);
+
+	if (!n)
+		return;
+	n->frames++;
+	n->bytes += c->len;
+}
+
 /*
  * The frame as the uplink is to send it: from its own MAC to the next hop, which no host chose, and
  * without the flow label, which could reach the outer header.
@@ -142,7 +155,10 @@ static __always_inline int bwl_xdp_send(struct bwl_ctx *c, struct xdp_md *xdp,
 		*(__be32 *)ip &= bwl_htonl(0xfff00000);
 	if (c->marked)
 		c->marked = bwl_xdp_mark(ip, c->pkt.family);
-	return bpf_redirect(dev->ifindex, 0) == XDP_REDIRECT ? BWL_R_NONE : BWL_R_SEND;
+	if (bpf_redirect(dev->ifindex, 0) != XDP_REDIRECT)
+		return BWL_R_SEND;
+	bwl_xdp_sent(c);
+	return BWL_R_NONE;
 }
 
 #endif

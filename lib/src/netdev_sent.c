@@ -9,7 +9,7 @@
 #include "nl.h"
 
 struct sent {
-	uint64_t frames;
+	struct bwl_netdev_sent now;
 	bool found;
 };
 
@@ -22,7 +22,7 @@ static int on_attr(const struct nlattr *a, void *arg)
 	if (mnl_attr_get_type(a) != IFLA_STATS64)
 		return MNL_CB_OK;
 	memcpy(&s, mnl_attr_get_payload(a), len < sizeof(s) ? len : sizeof(s));
-	t->frames = s.tx_packets;
+	t->now = (struct bwl_netdev_sent){ s.tx_packets, s.tx_bytes };
 	t->found = true;
 	return MNL_CB_STOP;
 }
@@ -33,7 +33,7 @@ static int on_link(const struct nlmsghdr *h, void *arg)
 	return MNL_CB_OK;
 }
 
-int bwl_netdev_sent(uint32_t ifindex, uint64_t *ret)
+int bwl_netdev_sent(uint32_t ifindex, struct bwl_netdev_sent *ret)
 {
 	char buf[256];
 	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
@@ -48,6 +48,6 @@ int bwl_netdev_sent(uint32_t ifindex, uint64_t *ret)
 	r = bwl_nl_talk(NETLINK_ROUTE, h, on_link, &t);
 	if (!r && !t.found)
 		r = -ENODATA;
-	*ret = t.frames;
+	*ret = t.now;
 	return r;
 }

@@ -3,7 +3,7 @@
  * bwl-frames: what a thief needs to send and a judge needs to count, without bwlimit.
  *
  *   bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N]   lines of frame.h on stdin
- *                                           --bypass: past queues and TC egress
+ *                                           --bypass: past queues and TC egress; --xsk: by AF_XDP
  *   bwl-frames count DEV [--seconds S]      what arrives, by (ethertype, destination, source)
  *   bwl-frames sample DEV SECONDS [--from-first]     "BYTES FRAMES NANOSECONDS" of rx counters
  *   bwl-frames listen PORT…                 what reaches sockets: UDP, TCP, ICMP echo
@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "frame.h"
+#include "xsk.h"
 
 #define NSEC 1000000000LL
 #define MAX_SPECS 4096
@@ -81,7 +82,7 @@ struct send_args {
 	struct frame_env env;
 	unsigned long count;
 	double seconds, pps;
-	bool bypass;
+	bool bypass, xsk;
 };
 
 struct spec {
@@ -126,7 +127,7 @@ static int send_frames(struct send_args *a)
 	bool vnet = false;
 	struct ifreq ifr = {};
 	size_t n, i;
-	int fd, one = 1;
+	int fd, xsk = -1, one = 1;
 
 	fd = packet_socket(a->dev, 0);
 	if (fd < 0)
@@ -146,6 +147,8 @@ static int send_frames(struct send_args *a)
 		return die("PACKET_VNET_HDR");
 	if (a->bypass && setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one)))
 		return die("PACKET_QDISC_BYPASS");
+	if (a->xsk && (xsk = xsk_open(a->dev)) < 0)
+		return die("AF_XDP");
 	if (!a->count && a->seconds <= 0)
 		a->count = n;
 	start = now = now_ns();
@@ -158,7 +161,7 @@ static int send_frames(struct send_args *a)
 		if (!specs[i].fixed)
 			frame_build(specs[i].text, &a->env, f, why);
 		v[1].iov_len = f->len;
-		if (writev(fd, vnet ? v : v + 1, vnet ? 2 : 1) < 0) {
+		if (a->xsk ? xsk_send(xsk, f->data, f->len) : writev(fd, vnet ? v : v + 1, vnet ? 2 : 1) < 0) {
 			refused++;
 		} else {
 			sent++;
@@ -427,7 +430,7 @@ static int listen_on(int nports, char **ports)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N] [--bypass]\n"
+	fprintf(stderr, "usage: bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N] [--bypass|--xsk]\n"
 			"       bwl-frames count DEV [--seconds S]\n"
 			"       bwl-frames sample DEV SECONDS [--from-first]\n"
 			"       bwl-frames listen PORT…\n");
@@ -453,6 +456,10 @@ int main(int argc, char **argv)
 	for (i = 3; i < argc; i++) {
 		if (!strcmp(argv[i], "--bypass")) {
 			a.bypass = true;
+			continue;
+		}
+		if (!strcmp(argv[i], "--xsk")) {
+			a.xsk = true;
 			continue;
 		}
 		if (i + 1 == argc)

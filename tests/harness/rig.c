@@ -323,7 +323,7 @@ uint64_t rig_all_frames(struct rig *rig)
 
 	for (row = 0; row < BWL_REASON_ROWS; row++) {
 		read_row(rig, row, now);
-		for (i = 0; i < BWL_REASON_SLOTS; i++)
+		for (i = 0; i < _BWL_REASON_MAX; i++)
 			sum += now[i].frames;
 	}
 	return sum;
@@ -413,7 +413,7 @@ unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result 
 	r->reason = BWL_R_NONE;
 	r->bytes = r->charged = 0;
 	read_row(rig, row, now);
-	for (i = 0; i < BWL_REASON_SLOTS; i++) {
+	for (i = 0; i < _BWL_REASON_MAX; i++) {
 		if (now[i].frames == was[i].frames)
 			continue;
 		r->counted += (unsigned)(now[i].frames - was[i].frames);

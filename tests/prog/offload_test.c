@@ -100,6 +100,22 @@ static void what_the_uplink_encrypts_is_charged_counted_and_sent_once(void **sta
 	assert_true(carried(UDP6 "fill=100"));
 }
 
+static void what_xdp_sends_is_counted_to_the_uplink_too_and_what_it_does_not_is_not(void **state)
+{
+	unsigned p0 = BWL_MAX_PORTS + RIG_P0, p1 = BWL_MAX_PORTS + RIG_P1;
+	uint64_t frames = rig_frames(rig, p0, BWL_REASON_XDP), bytes = rig_bytes(rig, p0, BWL_REASON_XDP);
+	uint64_t other = rig_frames(rig, p1, BWL_REASON_XDP);
+
+	(void)state;
+	offloaded(HEAD TO("sealed", "offload", SLOW));
+	assert_true(carried(UDP4 "fill=1400"));
+	assert_true(carried(UDP4 "fill=1400"));
+	assert_string_equal(dropped(UDP4 "fill=1400"), "peer-rate");
+	assert_int_equal(rig_frames(rig, p0, BWL_REASON_XDP), frames + 2);
+	assert_int_equal(rig_bytes(rig, p0, BWL_REASON_XDP), bytes + 2 * (14 + 20 + 8 + 1400));
+	assert_int_equal(rig_frames(rig, p1, BWL_REASON_XDP), other);
+}
+
 static void it_leaves_for_the_next_hop_of_the_dpu_from_its_uplink(void **state)
 {
 	static const uint8_t head[] = { 2, 0, 0, 0, 0, 0x77, 2, 0, 0, 0, 0, 0x99, 8, 0 };
@@ -371,6 +387,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(what_the_uplink_encrypts_is_charged_counted_and_sent_once),
+		RIG_TEST(what_xdp_sends_is_counted_to_the_uplink_too_and_what_it_does_not_is_not),
 		RIG_TEST(it_leaves_for_the_next_hop_of_the_dpu_from_its_uplink),
 		RIG_TEST(the_flow_label_of_the_host_goes_nowhere),
 		RIG_TEST(a_refusal_drops_counts_and_gives_back),

@@ -33,8 +33,19 @@ int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e);
 int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_err *e);
 /* The rules go; the routes go with the device. */
 void bwl_netdev_route_none(const struct bwl_netdev *d, uint32_t table);
-/* Frames that the device counts as sent (IFLA_STATS64). */
-int bwl_netdev_sent(uint32_t ifindex, uint64_t *ret);
+/* What the device counts as sent (IFLA_STATS64). */
+struct bwl_netdev_sent {
+	uint64_t frames, bytes;
+};
+int bwl_netdev_sent(uint32_t ifindex, struct bwl_netdev_sent *ret);
+/* A counter of the driver's own, by its name in `ethtool -S`. */
+struct bwl_counter {
+	const char *name;
+	uint64_t value;
+	bool found;
+};
+/* 0, also where the device has none of them; or a negative errno. */
+int bwl_netdev_counters(const char *name, struct bwl_counter *c, size_t n);
 int bwl_netdev_set_up(uint32_t ifindex, bool up, struct bwl_err *e);
 
 /*
