@@ -139,4 +139,6 @@ struct agent_sign {
  */
 bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet);
 void agent_tamper_policy(const struct bwl_policy *pol);
+/* Before that everything is only logged. */
+bool agent_tamper_is_told(void);
 #endif

@@ -87,7 +87,8 @@ void order_read(int fd, struct bwl_pins *p)
 
 	while ((n = recvfrom(fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &len)) >= 0) {
 		ask = json_loadb(buf, (size_t)n, 0, NULL);
-		answer(fd, &from, len, tamper(p, ask));
+		answer(fd, &from, len, json_is_integer(json_object_get(ask, "lease")) ? lease_order(p, ask)
+										   : tamper(p, ask));
 		json_decref(ask);
 		len = sizeof(from);
 	}

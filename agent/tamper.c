@@ -48,6 +48,7 @@ struct agent_tamper {
 	unsigned nsensors;
 	uint64_t sensors_ns, chassis_ns;	/* when to look for sensors, and at them, again */
 	bool intruded;
+	uint64_t lease_ns;
 	struct neighbour {
 		uint32_t ifindex;
 		uint8_t len, addr[16], mac[6];
@@ -257,6 +258,7 @@ static void *run(void *arg)
 		look_at_ports(t);
 		look_at_chassis(t);
 		tamper_gate_look(t->gate);
+		lease_look(t->pins, &t->lease_ns);
 		await_news(t);
 	}
 	return NULL;

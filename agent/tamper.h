@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * tamper_gate.c: cleartext that the last gate of an uplink stopped, and whose it was.
+ * lease.c: the end of the lease.
  * tamper_counters.c: what left by an uplink, or its port, and nobody let out.
  */
 #ifndef BWL_AGENT_TAMPER_H
@@ -18,5 +19,8 @@ struct tamper_counters;
 /* A thread of its own, that looks once a second. */
 int tamper_counters_start(const char *pin_dir, struct tamper_counters **ret, struct bwl_err *e);
 void tamper_counters_stop(struct tamper_counters *t);	/* NULL-safe */
+
+/* Cheap; *look_ns: its own, 0 at first. */
+void lease_look(struct bwl_pins *p, uint64_t *look_ns);
 
 #endif

@@ -13,13 +13,25 @@
 static struct {
 	pthread_mutex_t lock;
 	uint8_t action[_BWL_TAMPER_MAX];
+	bool told;
 } wanted = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void agent_tamper_policy(const struct bwl_policy *pol)
 {
 	pthread_mutex_lock(&wanted.lock);
 	memcpy(wanted.action, pol->tamper, sizeof(wanted.action));
+	wanted.told = true;
 	pthread_mutex_unlock(&wanted.lock);
+}
+
+bool agent_tamper_is_told(void)
+{
+	bool told;
+
+	pthread_mutex_lock(&wanted.lock);
+	told = wanted.told;
+	pthread_mutex_unlock(&wanted.lock);
+	return told;
 }
 
 /* Nobody was granted anything since this peer was revoked, in either generation. */

@@ -146,7 +146,7 @@ static bool judge_grant(struct judge *j)
 	const struct bwl_peer *p = ctl_view_peer(j->v, id);
 	uint64_t now = j->v->now_ns, heartbeat;
 	char when[BWL_UNIT_BUF + 8];
-	const char *name;
+	const char *name, *why, *todo = "";
 	bool floor;
 
 	if (!p)
@@ -164,12 +164,13 @@ static bool judge_grant(struct judge *j)
 	step(j, "expiry", j->lapsed && !floor ? BWL_R_EXPIRED : BWL_R_NONE, "%s%s",
 	     ctl_when(p->meta.expiry_ns, now, when), j->lapsed && floor ? ": the floor applies" : "");
 	heartbeat = ctl_silent_at(j->v);
+	why = now < heartbeat ? NULL : bwl_why_silent(j->v->pins, j->base, now, &todo);
 	if (heartbeat == BWL_NEVER_NS)
 		step(j, "heartbeat", BWL_R_NONE, "none is asked for");
 	else
 		step(j, "heartbeat", now >= heartbeat && !floor ? BWL_R_SILENT : BWL_R_NONE,
-		     "%s%s%s", now < heartbeat ? "lapses " : !heartbeat ? "never renewed" : "lapsed ",
-		     heartbeat ? ctl_when(heartbeat, now, when) : "",
+		     "%s%s%s%s", now < heartbeat ? "lapses " : why ? why : !heartbeat ? "never renewed" : "lapsed ",
+		     why ? ": " : "", why ? todo : heartbeat ? ctl_when(heartbeat, now, when) : "",
 		     now >= heartbeat && floor ? ": the floor applies" : "");
 	j->lapsed |= now >= heartbeat;
 	if (id == j->base->self_id)

@@ -6,39 +6,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
-#include "bwl/agent.h"
 #include "ctl.h"
 
 #define POLICY "/etc/bwlimit/policy.yaml"
 #define ANSWER_S 1
-
-/* NULL: nobody answers. */
-static json_t *ask(const char *pin_dir, const json_t *what)
-{
-	struct sockaddr_un at, me = { .sun_family = AF_UNIX };
-	struct timeval wait = { .tv_sec = ANSWER_S };
-	char buf[BWL_AGENT_DATAGRAM];
-	json_t *answer = NULL;
-	ssize_t n = -1;
-	size_t len = json_dumpb(what, buf, sizeof(buf), JSON_COMPACT);
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return NULL;
-	/* an address by which to be answered: the kernel picks one */
-	if (!bwl_agent_address(pin_dir, &at, NULL) &&
-	    !bind(fd, (struct sockaddr *)&me, sizeof(me.sun_family)) &&
-	    !connect(fd, (struct sockaddr *)&at, sizeof(at)) &&
-	    !setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) &&
-	    len <= sizeof(buf) && send(fd, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
-		n = recv(fd, buf, sizeof(buf), 0);
-	if (n > 0)
-		answer = json_loadb(buf, (size_t)n, 0, NULL);
-	close(fd);
-	return answer;
-}
 
 /* The action of the policy's file; revoking where it cannot be read. */
 static enum bwl_action action_of(const char *file, const char *peer)
@@ -140,7 +111,7 @@ static int tamper(struct ctl *c, int argc, char **argv)
 	what = pack(why);
 	if (peer)
 		json_object_set_new(what, "peer", json_string(peer));
-	answer = ask(c->pin_dir, what);
+	answer = ctl_ask_agent(c, what, ANSWER_S);
 	did = json_string_value(json_object_get(answer, "action"));
 	if (did) {
 		show(c, did, by);

@@ -56,6 +56,7 @@ static void put_row(struct ctl_table *t, const struct ctl_view *v, const struct 
 static void head_line(const struct ctl_view *v, double pass, double drop, size_t peers)
 {
 	uint64_t heartbeat = ctl_silent_at(v);
+	const char *todo, *why = bwl_why_silent(v->pins, v->gen.base, v->now_ns, &todo);
 	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], when[BWL_UNIT_BUF + 8];
 	const char *stop = v->pins->ctl->stop == BWL_STOPPED ? "STOPPED, " :
 			   v->pins->ctl->stop == BWL_UPGRADING ? "UPGRADING, " :
@@ -65,6 +66,8 @@ static void head_line(const struct ctl_view *v, double pass, double drop, size_t
 	       CTL_S(peers), bwl_human_rate(pass, a), bwl_human_rate(drop, b));
 	if (heartbeat == BWL_NEVER_NS)
 		puts("no heartbeat is asked for");
+	else if (heartbeat <= v->now_ns && why)
+		printf("%s: %s\n", why, todo);
 	else if (!heartbeat)
 		puts("heartbeat never renewed");
 	else

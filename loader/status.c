@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/tables.h>
 #include <bwl/units.h>
 #include "note.h"
 #include "verify.h"
@@ -64,8 +65,20 @@ static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 			 "carrier", d.carrier, "bond", bond_members(&d), "programs", progs);
 }
 
+/* Null: the policy asks for none. */
+static json_t *lease_words(struct bwl_pins *p)
+{
+	struct bwl_lease_now l;
+	uint64_t now = bwl_now_ns();
+
+	if (bwl_active_slot(p, now) == BWL_NO_SLOT || bwl_lease(p, &l, NULL) || l.state == BWL_LEASE_NONE)
+		return json_null();
+	return json_pack("{s:s, s:o}", "state", bwl_lease_word(l.state), "ends_in_seconds",
+			 l.until_ns ? json_real(((double)l.until_ns - (double)now) / 1e9) : json_null());
+}
+
 /* The tag is left out: whoever knows it could mark packets for the last gate. */
-static json_t *control_words(const struct bwl_pins *p, uint64_t now)
+static json_t *control_words(struct bwl_pins *p, uint64_t now)
 {
 	static const char *const stop[] = { "running", "stopped", "upgrading", "closed" };
 	const struct bwl_control *c = p->ctl;
@@ -79,6 +92,7 @@ static json_t *control_words(const struct bwl_pins *p, uint64_t now)
 	json_object_set_new(o, "heartbeat_seconds",
 			    !c->heartbeat_ns ? json_null() :
 			    json_real(((double)c->heartbeat_ns - (double)now) / 1e9));
+	json_object_set_new(o, "lease", lease_words(p));
 	json_object_set_new(o, "ledger", json_string(c->ledger & BWL_LEDGER_TPM ? "bound to a TPM" :
 						     c->ledger ? "without a TPM" : "none"));
 	json_object_set_new(o, "returns_in_seconds",
@@ -120,6 +134,7 @@ static const char *link_word(const json_t *o)
 static void print_text(const json_t *o)
 {
 	const json_t *c = json_object_get(o, "control"), *v, *q;
+	const char *lease = str(json_object_get(c, "lease"), "state");
 	char buf[BWL_UNIT_BUF];
 	size_t i, k;
 
@@ -127,6 +142,12 @@ static void print_text(const json_t *o)
 	       num(o, "max_peers"), str(c, "switch"), yes(c, "policy") ? "a policy is in force" : "no policy", str(c, "ledger"),
 	       bwl_human_time(json_number_value(json_object_get(c, "attached_seconds")), buf),
 	       yes(c, "drill") ? ", DRILL" : "");
+	if (lease && strcmp(lease, "live"))
+		printf("%s: every grant is at its floor until bwlimit-ctl lease renew\n",
+		       strcmp(lease, "never") ? "the lease has ended" : "there was no lease since the maps were made");
+	else if (lease)
+		printf("the lease ends in %s\n", bwl_human_time(json_number_value(json_object_get(
+		       json_object_get(c, "lease"), "ends_in_seconds")), buf));
 	json_array_foreach(json_object_get(o, "ports"), i, v) {
 		printf("%-12s %-6s ifindex %-5lld mtu %-5lld %s\n", str(v, "device"), str(v, "kind"),
 		       num(v, "ifindex"), num(v, "mtu"), !yes(v, "present") ? "GONE" : link_word(v));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include <bwl/tables.h>
 #include <bwl/units.h>
 #include "bwlimit.skel.h"
 #include "note.h"
@@ -162,13 +163,14 @@ static void check_heartbeat(struct bwl_report *r, const struct bwl_pins *p, cons
 			    uint64_t now)
 {
 	uint64_t beat = p->ctl->heartbeat_ns;
+	const char *todo, *why = bwl_why_silent(p, g->base, now, &todo);
 	char buf[BWL_UNIT_BUF];
 
 	if (!g->base->heartbeat_ns)
 		bwl_check(r, BWL_WARN, "set heartbeat to a time",
 			  "the policy says heartbeat: none: grants outlive a dead controller");
-	else if (beat == BWL_CLAMPED_NS)
-		bwl_check(r, BWL_WARN, "bwlimit-ctl heartbeat --lift", "clamped to the floors after a sign of tampering");
+	else if (now >= beat && why)
+		bwl_check(r, BWL_WARN, todo, "floors apply: %s", why);
 	else if (now >= beat)
 		bwl_check(r, BWL_WARN, "bwlimit-ctl heartbeat", "the heartbeat has %s: floors apply",
 			  beat ? "stopped" : "never come");

@@ -56,6 +56,18 @@ enum bwl_dev_flags {
 	BWL_DEV_FQ = 1 << 0,	/* every uplink keeps departure times: root qdisc fq, or mq with fq below */
 };
 
+/*
+ * bwl_lease_v1[0]: bwlimitd writes, BPF does not read it: the heartbeat is never renewed beyond its end,
+ * and so it holds with every daemon dead. Maps that were made anew have none.
+ */
+struct bwl_lease {
+	__u64 until_ns;		/* CLOCK_BOOTTIME; 0: never renewed */
+	__u64 renewed_ns;
+	__u64 acted_ns;		/* the end on which the policy's `tamper` was acted on */
+	__u64 _pad;
+};
+BWL_ASSERT_SIZE(struct bwl_lease, 32);
+
 /* bwl_dev_v1[port id]: user space (loader) writes. What is attached under that port id. */
 struct bwl_dev {
 	__u32 ifindex;		/* 0: unused */

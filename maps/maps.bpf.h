@@ -33,6 +33,7 @@
 
 BWL_ARRAY(bwl_schema_v1, struct bwl_schema, 1);
 BWL_ARRAY(bwl_ctl_v1, struct bwl_control, 1);
+BWL_ARRAY(bwl_lease_v1, struct bwl_lease, 1);
 BWL_ARRAY(bwl_gate_v1, struct bwl_gate, 1);	  /* set at load: max_peers */
 BWL_ARRAY(bwl_name_v1, struct bwl_name, 1);	  /* set at load: max_peers */
 BWL_ARRAY(bwl_state_v1, struct bwl_state, 1);	  /* set at load: 2 * (max_peers + max_extras) */

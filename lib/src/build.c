@@ -254,6 +254,7 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 	size_t i;
 	int r;
 
+	base->lease_ns = pol->lease_ns;
 	base->heartbeat_ns = pol->heartbeat_none ? 0 : pol->heartbeat_ns;
 	base->min_charge = pol->min_charge;
 	base->horizon_ns = pol->horizon_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Edits of the policy in force: one grant, a revocation, the heartbeat. */
+/* Edits of the policy in force: one grant, a revocation. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,79 +262,4 @@ int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e)
 		found++;
 	}
 	return found ? 0 : no_peer(name, e);
-}
-
-static int heartbeat_of(struct bwl_pins *p, uint32_t slot, uint64_t *ret_ns, struct bwl_err *e)
-{
-	struct bwl_gen g;
-	int r = bwl_gen_open(p, slot, &g, e);
-
-	if (r)
-		return r;
-	*ret_ns = g.base->heartbeat_ns;
-	bwl_gen_close(&g);
-	return 0;
-}
-
-/* 0: there is none. On trial: the policy before may return at any moment, and a beat counts there too. */
-static int heartbeat_now(struct bwl_pins *p, bool *ret_always, uint64_t *ret_ns, struct bwl_err *e)
-{
-	const struct bwl_sched *s = &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
-	uint64_t every, after = 0;
-	bool trial = bwl_pending_ns(p, bwl_now_ns()) && s->fallback != BWL_NO_SLOT;
-	int r = heartbeat_of(p, bwl_active_slot(p, bwl_now_ns()), &every, e);
-
-	if (!r && trial)
-		r = heartbeat_of(p, s->fallback, &after, e);
-	if (r)
-		return r;
-	*ret_always = every && (!trial || after);
-	*ret_ns = after && (!every || after < every) ? after : every;
-	return 0;
-}
-
-int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err *e)
-{
-	__u64 was = __atomic_load_n(&p->ctl->heartbeat_ns, __ATOMIC_SEQ_CST);
-	uint64_t every;
-	bool always;
-	int r = heartbeat_now(p, &always, &every, e);
-
-	if (r)
-		return r;
-	*ret_deadline_ns = every ? bwl_now_ns() + every : BWL_NEVER_NS;
-	if (!every)
-		return 0;
-	do {	/* one word: who clamps meanwhile is not overwritten */
-		if (was == BWL_CLAMPED_NS) {
-			bwl_fail(e, EPERM, "clamped to the floors after a sign of tampering: no heartbeat is taken");
-			return bwl_hint(e, "bwlimit-ctl heartbeat --lift, when it is understood");
-		}
-	} while (!__atomic_compare_exchange_n(&p->ctl->heartbeat_ns, &was, *ret_deadline_ns, false,
-					      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-	return 0;
-}
-
-bool bwl_clamp(struct bwl_pins *p)
-{
-	uint64_t every;
-	bool always;
-
-	if (heartbeat_now(p, &always, &every, NULL) || !always)
-		return false;
-	__atomic_store_n(&p->ctl->heartbeat_ns, BWL_CLAMPED_NS, __ATOMIC_SEQ_CST);
-	return true;
-}
-
-bool bwl_is_clamped(const struct bwl_pins *p)
-{
-	return __atomic_load_n(&p->ctl->heartbeat_ns, __ATOMIC_SEQ_CST) == BWL_CLAMPED_NS;
-}
-
-bool bwl_unclamp(struct bwl_pins *p)
-{
-	__u64 was = BWL_CLAMPED_NS;
-
-	return __atomic_compare_exchange_n(&p->ctl->heartbeat_ns, &was, 0, false, __ATOMIC_SEQ_CST,
-					   __ATOMIC_SEQ_CST);
 }

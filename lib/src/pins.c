@@ -42,6 +42,7 @@ static void expected(const struct bwl_schema *s, enum bwl_pin pin, size_t *size,
 	switch (pin) {
 	case BWL_PIN_schema: *size = sizeof(struct bwl_schema); *entries = 1; break;
 	case BWL_PIN_ctl: *size = sizeof(struct bwl_control); *entries = 1; break;
+	case BWL_PIN_lease: *size = sizeof(struct bwl_lease); *entries = 1; break;
 	case BWL_PIN_gate: *size = sizeof(struct bwl_gate); *entries = s->max_peers; break;
 	case BWL_PIN_name: *size = sizeof(struct bwl_name); *entries = s->max_peers; break;
 	case BWL_PIN_state:
@@ -73,7 +74,7 @@ static void expected(const struct bwl_schema *s, enum bwl_pin pin, size_t *size,
  * other way (EINVAL): those are opened for writing, and mapped for reading.
  */
 #define BWL_MAPPED(X)                                                                            \
-	X(ctl) X(gate) X(name) X(state) X(mark) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)
+	X(ctl) X(lease) X(gate) X(name) X(state) X(mark) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)
 
 static bool is_mapped(enum bwl_pin pin)
 {

@@ -290,6 +290,13 @@ static int check_node(struct bwl_check *c)
 	bwl_check_at(c, "heartbeat", SIZE_MAX, NULL, 0);
 	if (p->heartbeat_none ? p->heartbeat_ns != 0 : p->heartbeat_ns < 1000000)
 		return bwl_fail(c->e, ERANGE, "heartbeat: a time of at least 1ms, or none");
+	bwl_check_at(c, "lease", SIZE_MAX, NULL, 0);
+	if (p->lease_ns && (p->lease_ns < BWL_LEASE_LEAST_NS || p->lease_ns > BWL_LEASE_MOST_NS))
+		return bwl_fail(c->e, ERANGE, "lease: a time of 1s to 366d");
+	if (p->lease_ns && p->heartbeat_none) {
+		bwl_fail(c->e, EINVAL, "lease: there is no heartbeat, by which the data plane would end it");
+		return bwl_hint(c->e, "set heartbeat to a time such as 60s");
+	}
 	bwl_check_at(c, "min_charge", SIZE_MAX, NULL, 0);
 	if (p->min_charge > 65535)
 		return bwl_fail(c->e, ERANGE, "min_charge: 0 to 65535 bytes");

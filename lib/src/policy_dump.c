@@ -253,6 +253,8 @@ static void put_head(struct dump *d)
 		fputs("heartbeat: none\n", d->f);
 	else
 		fprintf(d->f, "heartbeat: %s\n", bwl_format_time(p->heartbeat_ns, a));
+	if (p->lease_ns)
+		fprintf(d->f, "lease: %s\n", bwl_format_time(p->lease_ns, a));
 	fputs("default: deny\n", d->f);
 	if (p->min_charge != 64)
 		fprintf(d->f, "min_charge: %ub\n", p->min_charge);

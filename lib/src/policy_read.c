@@ -236,6 +236,7 @@ int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err 
 	pol->control = g.base->control;
 	pol->heartbeat_ns = g.base->heartbeat_ns;
 	pol->heartbeat_none = !g.base->heartbeat_ns;
+	pol->lease_ns = g.base->lease_ns;
 	pol->min_charge = g.base->min_charge;
 	pol->horizon_ns = g.base->horizon_ns;
 	pol->ledger = g.base->ledger;

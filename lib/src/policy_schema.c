@@ -127,6 +127,7 @@ static const cyaml_schema_field_t policy_fields[] = {
 	TEXTS("uplink_control", bwl_text_policy, uplink_control),
 	MAPS("host_ports", bwl_text_policy, host_ports, port_value),
 	TEXT("heartbeat", bwl_text_policy, heartbeat),
+	TEXT("lease", bwl_text_policy, lease),
 	TEXT("default", bwl_text_policy, default_),
 	MAP("node_limit", bwl_text_policy, node_limit, limit_fields),
 	TEXT("min_charge", bwl_text_policy, min_charge),

@@ -104,7 +104,7 @@ struct bwl_text_policy {
 	char **uplinks; unsigned uplinks_count;
 	char **uplink_control; unsigned uplink_control_count;
 	struct bwl_text_port *host_ports; unsigned host_ports_count;
-	char *heartbeat, *default_, *min_charge, *horizon, *ledger;
+	char *heartbeat, *default_, *min_charge, *horizon, *ledger, *lease;
 	struct bwl_text_limit *node_limit;
 	struct bwl_text_node_ipsec *ipsec;
 	struct bwl_text_tamper *tamper;

@@ -141,6 +141,20 @@ static int take_heartbeat(struct bwl_conv *c, const char *s)
 	return 0;
 }
 
+static int take_lease(struct bwl_conv *c, const char *s)
+{
+	int r;
+
+	if (!s)
+		return 0;
+	bwl_conv_down(c, "lease");
+	r = bwl_parse_time(s, &c->p->lease_ns, c->e);
+	if (!r && !c->p->lease_ns)
+		r = bwl_fail(c->e, ERANGE, "lease '%.64s': 1s to 366d; without the key there is none", s);
+	c->w.n = r ? c->w.n : 0;
+	return r;
+}
+
 static int take_top(struct bwl_conv *c)
 {
 	const struct bwl_text_policy *t = c->t;
@@ -160,6 +174,8 @@ static int take_top(struct bwl_conv *c)
 	r = bwl_conv_name(c, "node", t->node, p->node, sizeof(p->node));
 	if (!r)
 		r = take_heartbeat(c, t->heartbeat);
+	if (!r)
+		r = take_lease(c, t->lease);
 	if (r)
 		return r;
 	if (t->default_) {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <bpf/bpf.h>
 #include "build.h"
+#include "silence.h"
 #include "sweep.h"
 
 /* Written whole before it is made active; packets read the index once. */
@@ -228,19 +229,6 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	return 0;
 }
 
-/* A deadline set under a longer heartbeat does not outlive it. */
-static void beat_within(struct bwl_pins *p, uint64_t every_ns)
-{
-	uint64_t latest = bwl_now_ns() + every_ns;
-
-	__u64 was = __atomic_load_n(&p->ctl->heartbeat_ns, __ATOMIC_SEQ_CST);
-
-	while (every_ns && was > latest &&
-	       !__atomic_compare_exchange_n(&p->ctl->heartbeat_ns, &was, latest, false, __ATOMIC_SEQ_CST,
-					    __ATOMIC_SEQ_CST))
-		;
-}
-
 /* Who takes the place of a revoked peer is revoked. */
 static void pass_on_revocations(const struct publish *x, struct bwl_pins *p)
 {
@@ -282,7 +270,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 		at = bwl_now_ns() + o->confirm_ns;
 	switch_to(p, slot, at ? BWL_NO_SLOT : slot, at ? at : BWL_NEVER_NS);
 	p->ctl->generation++;
-	beat_within(p, x->b.gen.base->heartbeat_ns);
+	bwl_silence_within(p, x->b.gen.base->heartbeat_ns, x->b.gen.base->lease_ns);
 	r = bwl_grace(p, e);
 	if (r)
 		return r;
@@ -338,7 +326,7 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 {
 	struct bwl_gen old = { 0 }, new = { 0 };
 	const struct bwl_sched *s;
-	uint64_t every = 0;
+	uint64_t every = 0, lease = 0;
 	uint32_t slot;
 	int r;
 
@@ -359,6 +347,7 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 		if (!r)
 			r = rebase(p, &old, &new, bwl_now_ns(), e);
 		every = old.base->heartbeat_ns;
+		lease = old.base->lease_ns;
 		bwl_gen_close(&old);
 		if (new.base)
 			bwl_gen_close(&new);
@@ -366,7 +355,7 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 	if (r)
 		return r;
 	switch_to(p, slot, slot, BWL_NEVER_NS);
-	beat_within(p, every);
+	bwl_silence_within(p, every, lease);
 	r = bwl_grace(p, e);
 	return r ? r : settle(p, e);
 }

@@ -27,7 +27,7 @@ _bwlimit_ctl() {
 	--pin-dir | --state-dir | --ca | --out | --dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
 	--policy | --csr | --vici | --key | --checkpoint | --proof) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	--port | from | uplink) mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net)" -- "$cur"); return ;;
-	--life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
+	--for | --life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
 		volume | via | via6 | ipsec | for | mark | reason | accept) return ;;
 	mode) mapfile -t COMPREPLY < <(compgen -W 'police shape mark monitor' -- "$cur"); return ;;
 	path) mapfile -t COMPREPLY < <(compgen -W clear -- "$cur"); return ;;
@@ -38,7 +38,7 @@ _bwlimit_ctl() {
 		return
 	fi
 	case $noun/$verb in
-	/) words='peer grant revoke zone policy stats usage history reasons top watch explain exfil heartbeat stop drill ipsec pki audit tamper' ;;
+	/) words='peer grant revoke zone policy stats usage history reasons top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show' ;;
@@ -91,6 +91,8 @@ _bwlimit_ctl() {
 	exfil/*) words='--size --compression --trays --policy' ;;
 	stop/*) words=--off ;;
 	heartbeat/*) words=--lift ;;
+	lease/) words='show renew' ;;
+	lease/renew) words=--for ;;
 	tamper/*)
 		words='--peer --policy'
 		[[ $prev == --peer ]] && words=$(_bwlimit_ctl_names peer list)

@@ -76,7 +76,7 @@ static void keys_out_of_place_are_refused(void **state)
 {
 	static const struct row rows[] = {
 		{ TOP "peer: []\n", 6, 1, "unknown key 'peer': the keys here are" },
-		{ TOP "peer: []\n", 6, 1, "host_ports, heartbeat, default, node_limit" },
+		{ TOP "peer: []\n", 6, 1, "host_ports, heartbeat, lease, default, node_limit" },
 		{ "version: 1\nnode: t\nnode: u\n", 3, 1, "'node' is here for the second time" },
 		{ "node: t\nversion: 1\nnode: u\n", 3, 1, "'node' is here for the second time" },
 		{ GRANT("rate: 1mbit, rate: 2mbit"), 11, 27, "'rate' is here for the second time" },
@@ -125,6 +125,12 @@ static void what_must_be_said_must_be_said(void **state)
 		{ "version: 1\nnode: t\nheartbeat: soon\n", 3, 12, "is not a time" },
 		{ "version: 1\nnode: t\nheartbeat: 0s\n", 3, 12, "at least 1ms, or none" },
 		{ "version: 1\nnode: t\nheartbeat: -1s\n", 3, 12, "negative" },
+		{ HEAD "lease: soon\n", 5, 8, "is not a time" },
+		{ HEAD "lease: 0s\n", 5, 8, "1s to 366d; without the key there is none" },
+		{ TOP "lease: 999ms\n", 6, 8, "lease: a time of 1s to 366d" },
+		{ TOP "lease: 367d\n", 6, 8, "lease: a time of 1s to 366d" },
+		{ "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: none\n" PORT "lease: 24h\n", 6, 8,
+		  "lease: there is no heartbeat, by which the data plane would end it" },
 		{ HEAD "default: reject\n", 5, 10, "reject is not implemented in this version: say deny" },
 		{ HEAD "default: accept\n", 5, 10, "is not a default: deny" },
 		{ HEAD "min_charge: 64kb\n", 5, 13, "0 to 65535" },

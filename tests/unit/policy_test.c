@@ -442,6 +442,7 @@ static struct bwl_policy *random_policy(uint64_t *s)
 	p->control = test_random(s) % (1U << _BWL_CTL_MAX);
 	p->heartbeat_none = test_random(s) % 2;
 	p->heartbeat_ns = p->heartbeat_none ? 0 : 1000000 + test_random_scale(s, 60);
+	p->lease_ns = p->heartbeat_none || test_random(s) % 2 ? 0 : 1000000000 + test_random_scale(s, 54);
 	p->min_charge = test_random(s) % 65536;
 	p->horizon_ns = 1000000 * (1 + test_random(s) % 1000);
 	p->ledger = test_random(s) % 2;
@@ -528,6 +529,7 @@ static void random_policies_survive_being_written_and_read(void **state)
 		assert_string_equal(a, b);
 		assert_int_equal(p->control, q->control);
 		assert_int_equal(p->heartbeat_ns, q->heartbeat_ns);
+		assert_int_equal(p->lease_ns, q->lease_ns);
 		assert_int_equal(p->min_charge, q->min_charge);
 		assert_int_equal(p->horizon_ns, q->horizon_ns);
 		assert_int_equal(p->ledger, q->ledger);

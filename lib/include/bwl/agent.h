@@ -2,6 +2,8 @@
 /*
  * How tools talk to bwlimitd: one datagram of JSON there, one back. Whoever gets no answer does by itself
  * what closes. {"tamper": REASON, "peer": NAME} is answered by {"action": …, "text": …} or {"error": …}.
+ * {"lease": NANOSECONDS}, 0 for as long as the policy allows, renews the lease: {"ends_in_s": …, "floor": why
+ * grants stay at their floors, if they do}, or {"error": …, "hint": …}.
  */
 #ifndef BWL_AGENT_API_H
 #define BWL_AGENT_API_H

@@ -18,7 +18,7 @@
 #define BWL_PIN_DIR "/sys/fs/bpf/bwlimit"	/* default; --pin-dir or BWLIMIT_PIN_DIR */
 
 #define BWL_PIN_MAPS(X)                                                                          \
-	X(schema) X(ctl) X(gate) X(name) X(state) X(mark) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)  \
+	X(schema) X(ctl) X(lease) X(gate) X(name) X(state) X(mark) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)  \
 	X(retired) X(peercnt) X(reason) X(evcnt) X(event)                                                   \
 	X(dst4) X(dst6) X(lpm4) X(lpm6) X(own) X(base) X(peer) X(sub)
 enum bwl_pin {
@@ -43,6 +43,7 @@ struct bwl_pins {
 	struct bwl_schema schema;
 	/* mapped; const-ness is up to `writable` */
 	struct bwl_control *ctl;
+	struct bwl_lease *lease;
 	struct bwl_gate *gate;		/* [schema.max_peers] */
 	struct bwl_name *name;		/* [schema.max_peers] */
 	struct bwl_state *state;	/* [2 * (max_peers + max_extras)] */

@@ -94,7 +94,7 @@ struct bwl_pol_ipsec {
 };
 
 /* Signs of tampering, and what bwlimitd does about each. In the file alone, like ipsec. */
-#define BWL_TAMPER_KEYS(X) X(carrier) X(neighbour) X(port) X(intrusion) X(cleartext) X(program) X(command) X(counters)
+#define BWL_TAMPER_KEYS(X) X(carrier) X(neighbour) X(port) X(intrusion) X(cleartext) X(program) X(command) X(counters) X(lease)
 enum bwl_tamper_input {
 #define X(k) BWL_TAMPER_##k,
 	BWL_TAMPER_KEYS(X)
@@ -109,6 +109,9 @@ enum bwl_action {
 const char *bwl_tamper_name(unsigned input);
 const char *bwl_action_name(unsigned action);
 
+#define BWL_LEASE_LEAST_NS 1000000000ULL
+#define BWL_LEASE_MOST_NS (366 * 86400 * 1000000000ULL)
+
 struct bwl_policy {
 	char node[BWL_NAME_LEN];
 	char (*uplinks)[16]; size_t nuplinks;
@@ -116,6 +119,7 @@ struct bwl_policy {
 	struct bwl_pol_port *ports; size_t nports;
 	uint64_t heartbeat_ns;		/* 0 with heartbeat_none */
 	bool heartbeat_none;
+	uint64_t lease_ns;		/* 0: none */
 	uint32_t min_charge;		/* default 64 */
 	uint32_t horizon_ns;		/* mode shape: how long a packet may wait; default 10 ms */
 	bool ledger;			/* volumes are closed until bwlimitd has written them to disk */

@@ -52,7 +52,10 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		    struct bwl_err *e);
 /* One store. ret_seq: the revocation mark. name NULL: every peer. */
 int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e);
-/* Deadline = now + the policy's heartbeat. ret_deadline_ns: ~0 when the policy says none. */
+/*
+ * Deadline = now + the policy's heartbeat, and no later than the end of the lease. ret_deadline_ns: ~0 when
+ * the policy says none. -EPERM: clamped, or the policy asks for a lease and none is live.
+ */
 int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err *e);
 /*
  * Every grant to its floor; bwl_heartbeat() is refused (-EPERM) until bwl_unclamp(), whoever is restarted.
@@ -61,6 +64,24 @@ int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err 
 bool bwl_clamp(struct bwl_pins *p);
 bool bwl_is_clamped(const struct bwl_pins *p);
 bool bwl_unclamp(struct bwl_pins *p);	/* false: it was not */
+
+/* A policy with `lease` holds its grants until so long after the last renewal. */
+enum bwl_lease_state {
+	BWL_LEASE_NONE,		/* the policy asks for none */
+	BWL_LEASE_LIVE, BWL_LEASE_ENDED,
+	BWL_LEASE_NEVER,	/* since the maps were made, at boot say, it was not renewed */
+};
+struct bwl_lease_now {
+	enum bwl_lease_state state;
+	uint64_t longest_ns, until_ns, renewed_ns;	/* 0: none */
+};
+int bwl_lease(struct bwl_pins *p, struct bwl_lease_now *ret, struct bwl_err *e);
+const char *bwl_lease_word(enum bwl_lease_state state);
+/* Why no heartbeat is taken now, NULL: it is; ret_todo: what to do. */
+const char *bwl_why_silent(const struct bwl_pins *p, const struct bwl_base *base, uint64_t now_ns,
+			   const char **ret_todo);
+/* It ends for_ns from now, which may be sooner than before; 0: as late as the policy allows. */
+int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e);
 
 /* 0 when there is no peer of that name in the policy in force. */
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name);

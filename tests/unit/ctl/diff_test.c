@@ -133,6 +133,7 @@ static void every_field_that_can_be_written_is_seen(void **state)
 		{ "heartbeat: 60s", "heartbeat: none", "node" },
 		{ "heartbeat: 60s\n", "heartbeat: 60s\nuplink_control: [lldp]\n", "node" },
 		{ "heartbeat: 60s\n", "heartbeat: 60s\nmin_charge: 84\n", "node" },
+		{ "heartbeat: 60s\n", "heartbeat: 60s\nlease: 24h\n", "node" },
 		{ "heartbeat: 60s\n", "heartbeat: 60s\nnode_limit: { rate: 1gbit }\n", "node" },
 		{ "heartbeat: 60s\n",
 		  "heartbeat: 60s\nservices: [{ class: https, proto: tcp, port: 8443 }]\n", "node" },

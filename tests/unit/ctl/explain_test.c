@@ -13,6 +13,7 @@
 struct world {
 	struct bwl_pins pins;
 	struct bwl_control ctl;
+	struct bwl_lease lease;
 	struct bwl_gate gate[4];
 	struct bwl_name name[4];
 	struct bwl_state state[64];
@@ -62,6 +63,7 @@ static int setup(void **state)
 	w->base = calloc(1, sizeof(*w->base));
 	w->pins.schema.max_peers = 4;
 	w->pins.ctl = &w->ctl;
+	w->pins.lease = &w->lease;
 	w->pins.gate = w->gate;
 	w->pins.name = w->name;
 	w->pins.state = w->state;
@@ -218,6 +220,40 @@ static void expiry_and_silence_close_or_leave_the_floor(void **state)
 	assert_reason(w, BWL_R_PASS_FLOOR);
 	w->state[24].finish_bytes = 1000;
 	assert_reason(w, BWL_R_FLOOR_RATE);
+}
+
+/* The detail of the first check that refuses. */
+static void assert_detail(struct world *w, const char *fragment)
+{
+	struct ctl_answer a;
+	const char *detail = NULL;
+	const json_t *x;
+	size_t i;
+
+	ctl_explain(&w->view, &w->q, &a);
+	json_array_foreach(a.steps, i, x)
+		if (!detail && json_is_false(json_object_get(x, "ok")))
+			detail = json_string_value(json_object_get(x, "detail"));
+	if (!detail || !strstr(detail, fragment))
+		fail_msg("no '%s' in: %s", fragment, detail ? detail : "nothing, which refused nothing");
+	json_decref(a.steps);
+}
+
+static void silence_says_why_no_heartbeat_is_taken(void **state)
+{
+	struct world *w = *state;
+
+	w->base->heartbeat_ns = 1;
+	w->ctl.heartbeat_ns = NOW - 1;
+	assert_detail(w, "lapsed ");
+	w->base->lease_ns = 60;
+	assert_detail(w, "there was no lease since the maps were made: bwlimit-ctl lease renew");
+	w->lease.until_ns = NOW;
+	assert_detail(w, "the lease has ended: bwlimit-ctl lease renew");
+	w->lease.until_ns = NOW + 1;
+	assert_detail(w, "lapsed ");
+	w->ctl.heartbeat_ns = BWL_CLAMPED_NS;
+	assert_detail(w, "clamped to the floors after a sign of tampering: bwlimit-ctl heartbeat --lift");
 }
 
 static void a_peer_is_used_from_its_ports_only(void **state)
@@ -380,6 +416,7 @@ int main(void)
 		T(without_a_generation_there_is_no_policy), T(the_source_is_checked_before_the_grant),
 		T(what_ends_at_the_dpu_is_nobodys), T(a_destination_without_a_peer_is_no_peer),
 		T(a_grant_is_live_only_above_both_revocations),
+		T(expiry_and_silence_close_or_leave_the_floor), T(silence_says_why_no_heartbeat_is_taken),
 		T(expiry_and_silence_close_or_leave_the_floor), T(a_peer_is_used_from_its_ports_only),
 		T(a_packet_passes_to_the_last_byte_of_the_burst), T(a_volume_passes_to_its_last_byte),
 		T(a_volume_passes_to_the_last_byte_that_the_ledger_released),

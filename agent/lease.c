@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The lease: renewed when bwlimit-ctl says so, and its end acted on as a sign of tampering. That every grant
+ * is at its floor then is not for this to see to: no heartbeat goes beyond it (lib/src/silence.c).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <syslog.h>
+#include "agent.h"
+#include "bwl/units.h"
+#include "order.h"
+#include "tamper.h"
+
+#define SECOND_NS 1000000000ULL
+
+json_t *lease_order(struct bwl_pins *p, const json_t *ask)
+{
+	json_int_t for_ns = json_integer_value(json_object_get(ask, "lease"));
+	struct bwl_err e = { 0 };
+	struct bwl_lease_now l;
+	uint64_t deadline;
+	char text[BWL_UNIT_BUF];
+	json_t *o;
+
+	if (for_ns < 0)
+		return json_pack("{s:s}", "error", "not understood");
+	if (bwl_lease_renew(p, (uint64_t)for_ns, &e) || bwl_lease(p, &l, &e))
+		return json_pack("{s:s, s:s}", "error", e.text, "hint", e.hint);
+	agent_later(LOG_NOTICE, "lease", "the lease was renewed: it ends %s from now",
+		    bwl_format_time(l.until_ns - l.renewed_ns, text));
+	o = json_pack("{s:f}", "ends_in_s", (double)(l.until_ns - l.renewed_ns) / 1e9);
+	if (bwl_heartbeat(p, &deadline, &e))
+		json_object_set_new(o, "floor", json_string(e.text));
+	return o;
+}
+
+void lease_look(struct bwl_pins *p, uint64_t *look_ns)
+{
+	uint64_t until = __atomic_load_n(&p->lease->until_ns, __ATOMIC_SEQ_CST), now = bwl_now_ns();
+	struct bwl_lease_now l;
+	char what[100], held[BWL_UNIT_BUF];
+
+	if (!until || now < until || p->lease->acted_ns == until || now < *look_ns)
+		return;
+	*look_ns = now + SECOND_NS;	/* should there be nothing to act on yet */
+	if (!agent_tamper_is_told() || bwl_lease(p, &l, NULL) || l.state != BWL_LEASE_ENDED)
+		return;
+	*look_ns = 0;
+	snprintf(what, sizeof(what), "the lease ended, %s after it was renewed",
+		 bwl_human_time((double)(until - l.renewed_ns) / 1e9, held));
+	agent_tamper(p, &(struct agent_sign){ .input = BWL_TAMPER_lease, .what = what }, false);
+	/* killed before this it is acted on again */
+	__atomic_store_n(&p->lease->acted_ns, until, __ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `lease`: until when this DPU may hold grants. bwlimitd renews it, because what it does at the end hangs on
+ * it, and because without it there is no heartbeat that a lease could allow.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include "ctl.h"
+
+#define ANSWER_S 10
+
+static json_t *seconds(uint64_t ns)
+{
+	return json_real((double)ns / 1e9);
+}
+
+static void show_json(const struct bwl_lease_now *l, uint64_t now)
+{
+	json_t *o = json_pack("{s:s}", "state", bwl_lease_word(l->state));
+
+	json_object_set_new(o, "longest_s", l->longest_ns ? seconds(l->longest_ns) : json_null());
+	json_object_set_new(o, "ends_in_s", l->state == BWL_LEASE_LIVE ? seconds(l->until_ns - now) : json_null());
+	json_object_set_new(o, "ended_s_ago", l->state == BWL_LEASE_ENDED ? seconds(now - l->until_ns) : json_null());
+	json_object_set_new(o, "renewed_s_ago", l->renewed_ns && l->renewed_ns <= now ? seconds(now - l->renewed_ns)
+										      : json_null());
+	ctl_json_print(o);
+}
+
+static void show_text(const struct bwl_lease_now *l, uint64_t now)
+{
+	char most[BWL_UNIT_BUF], end[BWL_UNIT_BUF + 8], ago[BWL_UNIT_BUF + 8];
+
+	bwl_format_time(l->longest_ns, most);
+	switch (l->state) {
+	case BWL_LEASE_NONE:
+		puts("the policy asks for no lease");
+		break;
+	case BWL_LEASE_NEVER:
+		printf("no lease since the maps were made: every grant is at its floor until `bwlimit-ctl lease renew` (at most %s)\n",
+		       most);
+		break;
+	case BWL_LEASE_ENDED:
+		printf("ended %s: every grant is at its floor until `bwlimit-ctl lease renew` (at most %s)\n",
+		       ctl_when(l->until_ns, now, end), most);
+		break;
+	case BWL_LEASE_LIVE:
+		printf("live: ends %s, renewed %s (at most %s)\n", ctl_when(l->until_ns, now, end),
+		       ctl_when(l->renewed_ns, now, ago), most);
+	}
+}
+
+static int show(struct ctl *c, int argc, char **argv)
+{
+	const struct ctl_opt none[] = { { NULL, NULL, NULL } };
+	struct bwl_lease_now l;
+	struct ctl_view v;
+	int r = ctl_only_opts(c, argc, argv, none);
+
+	if (!r)
+		r = ctl_view_open(c, false, &v);
+	if (r)
+		return r;
+	r = bwl_lease(v.pins, &l, &c->err);
+	if (!r && c->json)
+		show_json(&l, bwl_now_ns());
+	else if (!r)
+		show_text(&l, bwl_now_ns());
+	ctl_view_close(&v);
+	return r;
+}
+
+static int ask(struct ctl *c, uint64_t for_ns, json_t **ret)
+{
+	json_t *what = json_pack("{s:I}", "lease", (json_int_t)for_ns), *o = ctl_ask_agent(c, what, ANSWER_S);
+	const char *error = json_string_value(json_object_get(o, "error"));
+	const char *hint = json_string_value(json_object_get(o, "hint"));
+	int r = 0;
+
+	json_decref(what);
+	*ret = o;
+	if (!o) {
+		bwl_fail(&c->err, ENOTCONN, "bwlimitd does not answer: it alone renews a lease");
+		r = bwl_hint(&c->err, "systemctl start bwlimitd");
+	} else if (!json_is_number(json_object_get(o, "ends_in_s"))) {
+		r = bwl_fail(&c->err, EINVAL, "%s", error ? error : "bwlimitd did not understand");
+		if (hint && *hint)
+			r = bwl_hint(&c->err, "%s", hint);
+	}
+	return r;
+}
+
+static int renew(struct ctl *c, int argc, char **argv)
+{
+	const char *words = NULL, *floor;
+	const struct ctl_opt opts[] = { { "--for", NULL, &words }, { NULL, NULL, NULL } };
+	char text[BWL_UNIT_BUF];
+	uint64_t for_ns = 0;
+	json_t *o = NULL;
+	int r = ctl_only_opts(c, argc, argv, opts);
+
+	if (r)
+		return r;
+	if (words && bwl_parse_time(words, &for_ns, &c->err))
+		return CTL_USAGE;
+	if (words && (for_ns < BWL_LEASE_LEAST_NS || for_ns > BWL_LEASE_MOST_NS))
+		return ctl_usage(c, "--for '%.64s': 1s to what the policy's lease allows", words);
+	r = bwl_audit_intent(&c->err, "lease renew%s%s", words ? " --for " : "", words ? words : "");
+	if (!r)
+		r = ask(c, for_ns, &o);
+	if (!r) {
+		bwl_audit("lease renew%s%s", words ? " --for " : "", words ? words : "");
+		floor = json_string_value(json_object_get(o, "floor"));
+		if (c->json)
+			ctl_json_print(json_incref(o));
+		else
+			printf("renewed: ends in %s\n",
+			       bwl_human_time(json_number_value(json_object_get(o, "ends_in_s")), text));
+		if (floor)
+			bwl_warn("grants stay at their floors: %s", floor);
+	}
+	json_decref(o);
+	return r;
+}
+
+const struct ctl_cmd ctl_lease_cmds[] = {
+	{ "lease", "show", "", "Until when this DPU may hold grants",
+	  "A policy with `lease: 24h` holds its grants until so long after the last renewal, by the time\n"
+	  "since boot; then every grant is at its floor, with every daemon dead, and bwlimitd does what\n"
+	  "the policy says (tamper: { lease: … }). After a reboot there is none until it is renewed.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl lease show\n"
+	  "  bwlimit-ctl --json lease show\n", show },
+	{ "lease", "renew", "[--for TIME]", "Let grants live on, for as long as the policy allows or less",
+	  "By bwlimitd, which has to run. The end may come sooner than it would have.\n\n"
+	  "  --for TIME      1s to the policy's lease; without it as long as that\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl lease renew\n"
+	  "  bwlimit-ctl lease renew --for 2h\n", renew },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};
