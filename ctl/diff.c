@@ -185,7 +185,7 @@ static void put_node(struct text *t, const struct bwl_policy *p)
 	put(t, "heartbeat\t%s\n", p->heartbeat_none ? "none" : bwl_format_time(p->heartbeat_ns, buf));
 	put(t, "min_charge\t%u\n", p->min_charge);
 	put(t, "lease\t%s\n", p->lease_ns ? bwl_format_time(p->lease_ns, buf) : "none");
-	put(t, "horizon\t%s\n", bwl_format_time(p->horizon_ns, buf));
+	put(t, "horizon\t%s\n", p->horizon_ns ? bwl_format_time(p->horizon_ns, buf) : "auto");
 	put(t, "ledger\t%s\n", p->ledger ? "required" : "auto");
 	put_lim(t, "node_limit", &p->node_limit);
 	/* member by member: padding is nobody's business */

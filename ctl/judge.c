@@ -199,12 +199,16 @@ static void judge_mark(struct judge *j, const char *what, const struct bwl_left 
 	j->monitored |= over && soft;
 }
 
-/* The rate's part and the volume's part of one limit, in the order of bwl_limit_take(). */
+/*
+ * The rate's part and the volume's part of one limit, in the order of bwl_limit_take().
+ * horizon_ns: how long the packet may wait for its time (mode shape), else 0.
+ */
 static void judge_limit(struct judge *j, const char *what, const struct bwl_limit *l, uint32_t state,
-			unsigned int rate_reason, bool soft)
+			unsigned int rate_reason, bool soft, uint32_t horizon_ns)
 {
-	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], d[BWL_UNIT_BUF];
+	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], d[BWL_UNIT_BUF], t[BWL_UNIT_BUF];
 	uint64_t len = j->a->len, bps = bwl_rate_decode(&l->rate), missing;
+	double late_s = 0;
 	struct bwl_left left;
 	bool over;
 
@@ -220,13 +224,22 @@ static void judge_limit(struct judge *j, const char *what, const struct bwl_limi
 		}
 		over = left.debt + len > l->rate.burst_bytes;
 		missing = over ? left.debt + len - l->rate.burst_bytes : 0;
+		if (over && horizon_ns && l->rate.burst_bytes >= len) {
+			late_s = (double)missing * 8 / (double)bps;
+			over = late_s > horizon_ns / 1e9;
+			missing = over ? missing - (uint64_t)(horizon_ns / 8e9 * (double)bps) : 0;
+		}
 		if (over && l->rate.burst_bytes >= len && missing * 8000000000.0 / (double)bps > (double)j->a->wait_ns)
 			j->a->wait_ns = (uint64_t)((double)missing * 8e9 / (double)bps) + 1;
-		step(j, what, over && !soft ? rate_reason : BWL_R_NONE, "%s, %s of %s burst left%s",
+		step(j, what, over && !soft ? rate_reason : BWL_R_NONE, "%s, %s of %s burst left%s%s",
 		     bwl_format_rate(bps, a),
 		     bwl_human_size(left.burst > left.debt ? (double)(left.burst - left.debt) : 0, b),
 		     bwl_human_size((double)left.burst, d),
-		     over && soft ? ": over it, passed by mode monitor" : "");
+		     over && soft ? ": over it, passed by mode monitor"
+		     : over && horizon_ns ? ": it would wait beyond the horizon of "
+		     : late_s ? ": leaves in " : "",
+		     over && horizon_ns ? bwl_human_time(horizon_ns / 1e9, t)
+		     : late_s ? bwl_human_time(late_s, t) : "");
 		j->monitored |= over && soft;
 	}
 	if (left.has_volume) {
@@ -266,6 +279,17 @@ static uint32_t inner_mtu(const struct judge *j)
 	return j->base->mtu > more ? j->base->mtu - more : 0;
 }
 
+/* Mode shape: how long a packet may wait for its time, ns. */
+static uint32_t may_wait(const struct judge *j)
+{
+	const struct bwl_peer *p = j->peer;
+
+	if (p->meta.mode != BWL_SHAPE || j->lapsed ||
+	    strcmp(ctl_mode_in_force(j->v->pins, j->q->peer, p->meta.mode), bwl_mode_name(BWL_SHAPE)))
+		return 0;
+	return bwl_horizon(j->base->horizon_ns, bwl_rate_decode(&p->grant.rate));
+}
+
 static void judge_limits(struct judge *j)
 {
 	const struct bwl_peer *p = j->peer;
@@ -273,27 +297,28 @@ static void judge_limits(struct judge *j)
 	const struct bwl_limit *l;
 	char what[64];
 
-	judge_limit(j, "peer limit", &p->grant, 2 * j->q->peer, BWL_R_PEER_RATE, soft);
+	judge_limit(j, "peer limit", &p->grant, 2 * j->q->peer, BWL_R_PEER_RATE, soft,
+		    may_wait(j));
 	if (j->lapsed && p->grant.volume.floor && p->grant.volume.floor < j->v->gen.nsubs) {
 		l = &j->v->gen.sub[p->grant.volume.floor];
-		judge_limit(j, "floor", l, l->volume.state, BWL_R_FLOOR_RATE, false);
+		judge_limit(j, "floor", l, l->volume.state, BWL_R_FLOOR_RATE, false, 0);
 	}
 	l = class_limit(j);
 	if (l) {
 		snprintf(what, sizeof(what), "class %s", bwl_class_name(j->a->class_));
-		judge_limit(j, what, l, l->volume.state, BWL_R_CLASS_RATE, soft);
+		judge_limit(j, what, l, l->volume.state, BWL_R_CLASS_RATE, soft, 0);
 	}
 	if (p->meta.zone) {
 		const struct bwl_zone *z = &j->base->zone[p->meta.zone];
 
 		snprintf(what, sizeof(what), "zone %.31s", z->name);
-		judge_limit(j, what, &z->limit, z->limit.volume.state, BWL_R_ZONE_RATE, false);
+		judge_limit(j, what, &z->limit, z->limit.volume.state, BWL_R_ZONE_RATE, false, 0);
 	}
 	if (j->port)
 		judge_limit(j, "port limit", &j->port->limit, j->port->limit.volume.state,
-			    BWL_R_PORT_RATE, false);
+			    BWL_R_PORT_RATE, false, 0);
 	judge_limit(j, "node limit", &j->base->node, j->base->node.volume.state, BWL_R_NODE_RATE,
-		    false);
+		    false, 0);
 }
 
 static void judge_tunnel(struct judge *j)

@@ -168,6 +168,11 @@ static void show_tunnel(const struct ctl_view *v, const struct bwl_pol_peer *p, 
 		       bwl_carrier_text(carrier));
 }
 
+static uint32_t horizon_of(const struct ctl_view *v, const struct bwl_pol_peer *p)
+{
+	return bwl_horizon(v->gen.base->horizon_ns, p->grant.rate_bps);
+}
+
 static void show_human(const struct ctl_view *v, const struct bwl_pol_peer *p, uint32_t id,
 		       const struct bwl_peer *body)
 {
@@ -182,7 +187,9 @@ static void show_human(const struct ctl_view *v, const struct bwl_pol_peer *p, u
 	if (*p->zone)
 		printf("  %-10s %s\n", "zone", p->zone);
 	show_limit("grant", &p->grant);
-	printf("  %-10s %s\n", "mode", ctl_mode_text(v->pins, id, p->mode));
+	printf("  %-10s %s%s%s\n", "mode", ctl_mode_text(v->pins, id, p->mode),
+	       p->mode == BWL_SHAPE ? ", a packet may wait " : "",
+	       p->mode == BWL_SHAPE ? bwl_human_time(horizon_of(v, p) / 1e9, when) : "");
 	printf("  %-10s %s\n", "expires", ctl_when(p->expiry_ns, v->now_ns, when));
 	if (p->grant.has_volume) {
 		bwl_limit_left(v->pins, &body->grant.rate, &body->grant.volume, 2 * id, v->now_ns, &l);
@@ -238,6 +245,8 @@ static int peer_show(struct ctl *c, int argc, char **argv)
 		json_object_set_new(o, "left", ctl_json_left(&l));
 		json_object_set_new(o, "mode_in_force",
 				    json_string(ctl_mode_in_force(v.pins, id, p->mode)));
+		if (p->mode == BWL_SHAPE)
+			json_object_set_new(o, "horizon_s", json_real(horizon_of(&v, p) / 1e9));
 		if (p->path != BWL_PATH_CLEAR)
 			json_object_set_new(o, "tunnel", tunnel_json(&v, p, id));
 		ctl_json_print(o);

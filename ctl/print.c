@@ -231,7 +231,8 @@ json_t *ctl_json_policy(const struct bwl_policy *p, uint64_t now_ns)
 	json_object_set_new(o, "heartbeat_s", p->heartbeat_none ? json_null()
 			    : json_real((double)p->heartbeat_ns / 1e9));
 	json_object_set_new(o, "min_charge", json_integer(p->min_charge));
-	json_object_set_new(o, "horizon_s", json_real(p->horizon_ns / 1e9));
+	json_object_set_new(o, "horizon_s", p->horizon_ns ? json_real(p->horizon_ns / 1e9)
+			    : json_null());
 	json_object_set_new(o, "ledger", json_string(p->ledger ? "required" : "auto"));
 	json_object_set_new(o, "node_limit", ctl_json_lim(&p->node_limit));
 	for (size_t i = 0; i < p->nzones; i++)

@@ -121,6 +121,15 @@ struct bwl_nexthop {
 };
 BWL_ASSERT_SIZE(struct bwl_nexthop, 32);
 
+/*
+ * Mode shape, where the policy names no horizon: what waits may be four GSO packets of maximum size
+ * (64 KiB and the headers of its segments), so that TCP can be told (CE) before it is refused; never
+ * less than 10 ms, nor more than 250 ms at the grant's rate.
+ */
+#define BWL_HORIZON_BYTES (4 * 73728U)
+#define BWL_HORIZON_LEAST_NS 10000000U
+#define BWL_HORIZON_MOST_NS 250000000U
+
 /* Families without an exact destination: their hash need not be asked. */
 enum bwl_only_lpm { BWL_ONLY_LPM4 = 1 << 0, BWL_ONLY_LPM6 = 1 << 1 };
 
@@ -132,7 +141,7 @@ struct bwl_base {
 	__u32 self_id;		/* peer id of the grant `self`; 0 none */
 	__u32 control;		/* bit per enum bwl_control_bit */
 	__u32 mtu;		/* smallest uplink MTU: largest L3 packet that may be sent */
-	__u32 horizon_ns;	/* mode shape: what cannot leave within it is dropped */
+	__u32 horizon_ns;	/* mode shape: what cannot leave within it is dropped. 0: as below */
 	__u8 has_lpm4, has_lpm6;
 	__u8 ledger;		/* 1: volumes are closed until a ledger has written them */
 	__u8 only_lpm;		/* enum bwl_only_lpm */

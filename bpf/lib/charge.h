@@ -207,15 +207,13 @@ static __always_inline _Bool bwl_mark_due(const struct bwl_ctx *c, const struct 
 static __always_inline int bwl_slack(const struct bwl_ctx *c, struct bwl_taken *t)
 {
 	const struct bwl_rate *r = &c->peer->grant.rate;
-	__u64 ahead;
 
 	if (c->peer->meta.mode != BWL_SHAPE || !c->paced || c->lapsed ||
 	    (r->flags & BWL_RATE_UNLIMITED))
 		return BWL_R_NONE;
 	if (c->charge + bwl_rate_jitter(r) > r->burst_bytes)
 		return BWL_R_PEER_RATE;
-	ahead = bwl_rate_ahead(r, c->base->horizon_ns);
-	t->slack = ahead > 0x7fffffff ? 0x7fffffff : ahead;
+	t->slack = bwl_rate_slack(r, c->base->horizon_ns);
 	return BWL_R_NONE;
 }
 
@@ -223,10 +221,13 @@ static __always_inline int bwl_slack(const struct bwl_ctx *c, struct bwl_taken *
 static __always_inline int bwl_pace(struct bwl_ctx *c, const struct bwl_taken *t)
 {
 	const struct bwl_rate *r = &c->peer->grant.rate;
+	__u64 debt;
 
 	if (!t->slack || !t->rate)
 		return BWL_R_NONE;
-	c->delay_ns = bwl_rate_delay(r, t->next - bwl_rate_drained(r, c->now_ns));
+	debt = t->next - bwl_rate_drained(r, c->now_ns);
+	c->delay_ns = bwl_rate_delay(r, debt);
+	c->marked = bwl_rate_crowded(r, debt, t->slack);
 	return c->now_ns + c->delay_ns < c->peer->meta.expiry_ns ? BWL_R_NONE : BWL_R_EXPIRED;
 }
 
@@ -252,7 +253,8 @@ static __always_inline int bwl_charge(struct bwl_ctx *c)
 	}
 	if (c->volumes)
 		bwl_bill_commit(c, &b);
-	c->marked = bwl_mark_due(c, &b.taken[BWL_L_PEER]);
+	if (bwl_mark_due(c, &b.taken[BWL_L_PEER]))
+		c->marked = 1;
 	return BWL_R_NONE;
 }
 

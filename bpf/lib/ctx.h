@@ -47,7 +47,7 @@ struct bwl_ctx {
 	__u8 class;
 	__u8 lapsed;	/* the grant is; the floor applies */
 	__u8 paced;	/* the uplink's qdisc keeps departure times */
-	__u8 marked;	/* mode mark: over the threshold */
+	__u8 marked;	/* mode mark: over the threshold; shape: waits long */
 	__u8 volumes;	/* one was asked: it may have a window */
 	__u8 monitored;	/* mode monitor: over the peer's own limit */
 };

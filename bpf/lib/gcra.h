@@ -11,7 +11,7 @@
 #define BWL_GCRA_H
 
 #include "compiler.h"
-#include "../../maps/limit.h"
+#include "../../maps/policy.h"
 
 enum bwl_judgement {
 	BWL_OK,
@@ -78,6 +78,27 @@ static __always_inline __u64 bwl_rate_ahead(const struct bwl_rate *r, __u32 hori
 	return ((__u64)horizon_ns * r->m) >> (BWL_STEP_SHIFT - r->k);
 }
 
+/* Mode shape: bytes above the burst that may wait for their time. horizon_ns: of the policy. */
+static __always_inline __u32 bwl_rate_slack(const struct bwl_rate *r, __u32 horizon_ns)
+{
+	__u64 bytes = bwl_rate_ahead(r, horizon_ns ? horizon_ns : BWL_HORIZON_LEAST_NS), most;
+
+	if (!horizon_ns && bytes < BWL_HORIZON_BYTES) {
+		most = bwl_rate_ahead(r, BWL_HORIZON_MOST_NS);
+		bytes = most < BWL_HORIZON_BYTES ? most : BWL_HORIZON_BYTES;
+	}
+	return bytes > 0x7fffffff ? 0x7fffffff : bytes;
+}
+
+/*
+ * What waits beyond a quarter of that is told to slow down (CE), before it has to be refused: in slow
+ * start a sender, which hears of it once the marked packet has left, has sent as much again by then.
+ */
+static __always_inline _Bool bwl_rate_crowded(const struct bwl_rate *r, __u64 debt, __u32 slack)
+{
+	return debt > r->burst_bytes + slack / 4;
+}
+
 /* Bytes of a nanosecond, rounded up: what rounding a departure time up can shift. */
 static __always_inline __u64 bwl_rate_jitter(const struct bwl_rate *r)
 {
@@ -87,7 +108,7 @@ static __always_inline __u64 bwl_rate_jitter(const struct bwl_rate *r)
 /*
  * When a packet that left this debt behind may depart: once the debt has drained to the burst
  * less the jitter, in whole nanoseconds. A packet must fit into that burst by itself. Debt above
- * it is < 2^32 where the horizon is (bwl_rate_ahead()).
+ * it is < 2^32 where the horizon is (bwl_rate_slack()).
  */
 static __always_inline __u64 bwl_rate_delay(const struct bwl_rate *r, __u64 debt)
 {

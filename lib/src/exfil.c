@@ -84,7 +84,7 @@ static double long_run(const struct bwl_lim *l)
 }
 
 /* What holds a peer back by itself. Mode shape: a packet may leave later than it was charged. */
-static struct bwl_lim own_limit(const struct bwl_pol_peer *x, uint32_t horizon_ns)
+static struct bwl_lim own_limit(const struct bwl_policy *p, const struct bwl_pol_peer *x)
 {
 	/* the floor is what remains when there is no grant */
 	struct bwl_lim l = x->grant.present ? x->grant : x->floor;
@@ -93,7 +93,7 @@ static struct bwl_lim own_limit(const struct bwl_pol_peer *x, uint32_t horizon_n
 		return (struct bwl_lim){ 0 };
 	if (x->grant.present && x->mode == BWL_SHAPE && l.rate_bps != BWL_NO_RATE)
 		l.burst = (l.burst ? l.burst : bwl_default_burst(l.rate_bps)) +
-			  (uint64_t)ceil(l.rate_bps / 8.0 * (horizon_ns / 1e9));
+			  (uint64_t)ceil(l.rate_bps / 8.0 * (bwl_horizon(p->horizon_ns, l.rate_bps) / 1e9));
 	return l;
 }
 
@@ -171,7 +171,7 @@ static int collect_exits(struct model *m, struct bwl_exfil_result *ret)
 			continue;
 		}
 		out->peer = x;
-		out->lim = own_limit(x, p->horizon_ns);
+		out->lim = own_limit(p, x);
 		r = group_of(m, zone_of(m, x), from_of(p, x), &out->group);
 		if (r)
 			return r;

@@ -23,7 +23,6 @@ struct bwl_policy *bwl_policy_new(void)
 	struct bwl_policy *p = must(calloc(1, sizeof(*p)));
 
 	p->min_charge = 64;
-	p->horizon_ns = BWL_HORIZON_NS;
 	bwl_ipsec_defaults(&p->ipsec);
 	return p;
 }
@@ -120,6 +119,19 @@ uint64_t bwl_default_burst_shape(uint64_t rate_bps)
 	uint64_t ms = (rate_bps + 7999) / 8000;
 
 	return ms > BWL_GSO_BURST ? ms : BWL_GSO_BURST;
+}
+
+uint32_t bwl_horizon(uint32_t said_ns, uint64_t rate_bps)
+{
+	double ns;
+
+	if (said_ns)
+		return said_ns;
+	if (rate_bps == BWL_NO_RATE)
+		return BWL_HORIZON_LEAST_NS;
+	ns = BWL_HORIZON_BYTES * 8e9 / rate_bps + 1;
+	return ns < BWL_HORIZON_LEAST_NS ? BWL_HORIZON_LEAST_NS
+	       : ns > BWL_HORIZON_MOST_NS ? BWL_HORIZON_MOST_NS : (uint32_t)ns;
 }
 
 struct bwl_lim bwl_default_accept(const struct bwl_lim *grant)

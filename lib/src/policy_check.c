@@ -301,8 +301,8 @@ static int check_node(struct bwl_check *c)
 	if (p->min_charge > 65535)
 		return bwl_fail(c->e, ERANGE, "min_charge: 0 to 65535 bytes");
 	bwl_check_at(c, "horizon", SIZE_MAX, NULL, 0);
-	if (p->horizon_ns < 1000000 || p->horizon_ns > 1000000000)
-		return bwl_fail(c->e, ERANGE, "horizon: 1ms to 1s");
+	if (p->horizon_ns && (p->horizon_ns < 1000000 || p->horizon_ns > 1000000000))
+		return bwl_fail(c->e, ERANGE, "horizon: 1ms to 1s, or auto");
 	if (p->min_charge < 60)
 		bwl_policy_warn(p, c->file, 0,
 				"min_charge %u: frames on the wire are padded to 60 bytes, so small ones are undercharged",

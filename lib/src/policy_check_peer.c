@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "policy_check.h"
+#include "bwl/units.h"
 
 static int check_via(struct bwl_check *c, const uint8_t *addr, uint8_t family, const char *who)
 {
@@ -68,6 +69,19 @@ static int check_path(struct bwl_check *c, size_t i, const char *who)
 	return 0;
 }
 
+/* A horizon that was said stands, also where TCP suffers. */
+static void check_horizon(struct bwl_check *c, const struct bwl_pol_peer *x, const char *who)
+{
+	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF];
+
+	if (x->mode != BWL_SHAPE || !x->grant.present || x->grant.rate_bps == BWL_NO_RATE ||
+	    !c->p->horizon_ns || c->p->horizon_ns / 8e9 * x->grant.rate_bps >= BWL_GSO_BURST)
+		return;
+	bwl_policy_warn(c->p, c->file, x->line,
+			"%s: the horizon of %s is less than one GSO packet at %s: TCP has to retransmit what cannot wait; horizon: auto fits every rate",
+			who, bwl_format_time(c->p->horizon_ns, a), bwl_format_rate(x->grant.rate_bps, b));
+}
+
 static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 {
 	struct bwl_pol_peer *x = &c->p->peers[i];
@@ -84,6 +98,7 @@ static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 	r = bwl_check_limit(c, &x->grant, who, "grant", x->mode == BWL_MONITOR);
 	if (r)
 		return r;
+	check_horizon(c, x, who);
 	bwl_check_at(c, "peers", i, "accept", x->line);
 	if (x->accept.present && x->accept_none)
 		return bwl_fail(c->e, EINVAL, "%s: accept is both none and a limit", who);

@@ -258,7 +258,7 @@ static void put_head(struct dump *d)
 	fputs("default: deny\n", d->f);
 	if (p->min_charge != 64)
 		fprintf(d->f, "min_charge: %ub\n", p->min_charge);
-	if (p->horizon_ns != BWL_HORIZON_NS)
+	if (p->horizon_ns)
 		fprintf(d->f, "horizon: %s\n", bwl_format_time(p->horizon_ns, a));
 	if (p->ledger)
 		fputs("ledger: required\n", d->f);

@@ -199,11 +199,12 @@ static int take_top(struct bwl_conv *c)
 	}
 	if (t->horizon) {
 		bwl_conv_down(c, "horizon");
-		r = bwl_parse_time(t->horizon, &v, c->e);
+		v = 0;
+		r = strcmp(t->horizon, "auto") ? bwl_parse_time(t->horizon, &v, c->e) : 0;
 		if (r)
 			return r;
-		if (v < 1000000 || v > 1000000000)
-			return bwl_fail(c->e, ERANGE, "horizon '%.64s': 1ms to 1s", t->horizon);
+		if (strcmp(t->horizon, "auto") && (v < 1000000 || v > 1000000000))
+			return bwl_fail(c->e, ERANGE, "horizon '%.64s': 1ms to 1s, or auto", t->horizon);
 		p->horizon_ns = v;
 		c->w.n = 0;
 	}

@@ -13,11 +13,17 @@
 #define FRAME_BYTES 1000U
 #define SPEC "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp fill=958"
 
+static void apply_paced(const char *yaml)
+{
+	rig->pins->dev[RIG_P0].flags = BWL_DEV_FQ;
+	apply(yaml);
+	rig_advance(RIG_SECOND);
+}
+
 static void policy(bool fq)
 {
+	apply_paced(POLICY);
 	rig->pins->dev[RIG_P0].flags = fq ? BWL_DEV_FQ : 0;
-	apply(POLICY);
-	rig_advance(RIG_SECOND);
 }
 
 /* Nanoseconds until it departs; -1 when it was refused for its rate. */
@@ -57,6 +63,81 @@ static void what_is_over_the_burst_departs_at_the_rate(void **state)
 	/* Idle again: at once. */
 	rig_advance(RIG_SECOND);
 	assert_int_equal(send(), 0);
+}
+
+/* Frames of 1000 bytes that pass at once and those that pass later, until one is refused. */
+static void count(const char *rate, unsigned *ret_now, unsigned *ret_later, int64_t *ret_last)
+{
+	char yaml[512];
+	int64_t at;
+
+	snprintf(yaml, sizeof(yaml), PORTS "heartbeat: none\npeers:\n"
+		 "  - { name: paced, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
+		 " grant: { rate: %s, mode: shape } }\n", rate);
+	apply_paced(yaml);
+	rig_advance(3 * RIG_SECOND);	/* the burst of the one before drains */
+	for (*ret_now = *ret_later = 0; (at = send()) >= 0; *ret_last = at)
+		++*(at ? ret_later : ret_now);
+}
+
+static void the_horizon_holds_four_gso_packets_in_250_ms_at_most_and_10_ms_at_least(void **state)
+{
+	unsigned now, later;
+	int64_t last;
+
+	(void)state;
+	count("20mbit", &now, &later, &last);
+	assert_int_equal(now, BWL_GSO_BURST / FRAME_BYTES);
+	assert_in_range(later, 294, 295);	/* and what was left of the burst */
+	assert_in_range(last, 117400000, 118000000);
+	count("2mbit", &now, &later, &last);
+	assert_in_range(later, 62, 63);		/* 62 500 bytes in 250 ms */
+	assert_in_range(last, 248000000, 250000000);
+	count("1gbit", &now, &later, &last);
+	assert_in_range(later, 1250, 1251);	/* 1 250 000 bytes in 10 ms */
+	assert_in_range(last, 9980000, 10000000);
+}
+
+static void what_waits_beyond_a_quarter_of_the_horizon_is_marked(void **state)
+{
+	struct rig_packet ect = { .prog = RIG_HOST, .port = RIG_H0,
+				  .spec = "eth ip4 src=10.0.7.2 dst=10.1.0.1 tos=2 udp fill=958" };
+	static struct rig_result r;
+	const char *name;
+	unsigned n, marked = 0;
+	bool late;
+
+	(void)state;
+	policy(true);
+	for (n = 0; n < 12; n++) {
+		name = judge(&ect, &r);
+		late = r.departs_ns > rig_now() + 2500000;
+		assert_string_equal(name, late ? "pass-marked" : "pass");
+		assert_int_equal(r.data[15] & 3, late ? 3 : 2);
+		marked += late;
+	}
+	assert_int_equal(marked, 7);
+	assert_string_equal(judge(&ect, &r), "peer-rate");
+	/* Nothing to set where nobody would understand it. */
+	rig_advance(1000000);
+	assert_true(send() > 8900000);
+	/* And no more once the queue is short again. */
+	rig_advance(9000000);
+	assert_string_equal(judge(&ect, &r), "pass");
+}
+
+static void without_fq_nothing_is_marked(void **state)
+{
+	static struct rig_result r;
+	unsigned n;
+
+	(void)state;
+	policy(false);
+	for (n = 0; n < 2; n++) {
+		assert_string_equal(judge(&(struct rig_packet){ .prog = RIG_HOST, .port = RIG_H0,
+			.spec = "eth ip4 src=10.0.7.2 dst=10.1.0.1 tos=2 udp fill=958" }, &r), "pass");
+		assert_int_equal(r.data[15] & 3, 2);
+	}
 }
 
 static void without_fq_shape_polices_at_the_burst(void **state)
@@ -132,6 +213,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(what_is_over_the_burst_departs_at_the_rate),
+		RIG_TEST(the_horizon_holds_four_gso_packets_in_250_ms_at_most_and_10_ms_at_least),
+		RIG_TEST(what_waits_beyond_a_quarter_of_the_horizon_is_marked),
+		RIG_TEST(without_fq_nothing_is_marked),
 		RIG_TEST(without_fq_shape_polices_at_the_burst),
 		RIG_TEST(when_fq_goes_the_debt_stays),
 		RIG_TEST(nothing_departs_after_expiry),

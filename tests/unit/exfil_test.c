@@ -64,6 +64,8 @@ static void the_horizon_of_shape_counts_as_burst(void **state)
 
 	(void)state;
 	close_to(r.at_once, 1048576 + 1e7);
+	r = ask(TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 20mbit, mode: shape }"), GB, 1, 1);
+	close_to(r.at_once, 5 * 73728 + 1);	/* a nanosecond is rounded up */
 }
 
 static void a_volume_leaves_at_once_and_again_after_each_window(void **state)

@@ -127,14 +127,14 @@ static void departures_keep_the_limit_and_none_is_later_than_the_horizon(void **
 
 	(void)state;
 	for (n = 0; n < 3000; n++) {
-		uint32_t horizon = (uint32_t)rnd_scale(1000000, 1000000000);
+		uint32_t said = rnd_below(4) ? (uint32_t)rnd_scale(1000000, 1000000000) : 0, horizon;
 
 		start(&f);
 		f.b = (struct bound){ 0 };
 		b = (struct bound){ 0 };
 		bound_pass(&b, allowed(&f), f.burst - 1, f.burst);
-		slack = bwl_rate_ahead(&f.r, horizon);
-		slack = slack > 0x7fffffff ? 0x7fffffff : slack;
+		horizon = bwl_horizon(said, bwl_rate_decode(&f.r));
+		slack = bwl_rate_slack(&f.r, said);
 		last = 0;
 		for (i = 0; i < 500; i++) {
 			len = random_len(&f);

@@ -181,6 +181,27 @@ static void a_burst_is_a_size_or_a_time_at_the_rate(void **state)
 	assert_int_equal(bwl_default_burst(BWL_NO_RATE), BWL_GSO_BURST);
 }
 
+static void the_horizon_fits_four_gso_packets_unless_it_is_said(void **state)
+{
+	static const struct { const char *yaml; uint32_t at_20mbit, at_1mbit, at_1gbit; } rows[] = {
+		{ TOP, 117964801, 250000000, 10000000 },
+		{ TOP "horizon: auto\n", 117964801, 250000000, 10000000 },
+		{ TOP "horizon: 10ms\n", 10000000, 10000000, 10000000 },
+		{ TOP "horizon: 1s\n", 1000000000, 1000000000, 1000000000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct bwl_policy *p = read_text(rows[i].yaml);
+
+		assert_int_equal(p->nwarnings, 0);
+		assert_int_equal(bwl_horizon(p->horizon_ns, 20000000), rows[i].at_20mbit);
+		assert_int_equal(bwl_horizon(p->horizon_ns, 1000000), rows[i].at_1mbit);
+		assert_int_equal(bwl_horizon(p->horizon_ns, 1000000000), rows[i].at_1gbit);
+		bwl_policy_free(p);
+	}
+}
+
 static void the_default_accept_is_a_little_above_the_grant(void **state)
 {
 	struct bwl_lim grant = { .rate_bps = 1000000000, .burst = 100000, .present = true };
@@ -258,6 +279,9 @@ static void what_is_allowed_but_odd_is_warned_about_with_its_line(void **state)
 		  "f.yaml:8: peer all: 0.0.0.0/0 holds the sources of host port h0 (10.0.7.0/24)" },
 		{ PEER("    grant: { rate: 1mbit, burst: 64kb }\n"),
 		  "f.yaml:7: peer a: grant: burst 64kb is less than one GSO packet" },
+		{ TOP "horizon: 10ms\npeers:\n  - { name: p, addresses: [192.0.2.1], path: clear, via: 10.9.9.9,\n"
+		  "      grant: { rate: 50mbit, mode: shape } }\n",
+		  "f.yaml:8: peer p: the horizon of 10ms is less than one GSO packet at 50mbit" },
 		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T07:59:50Z }\n"), "peer a: the grant ended at" },
 		{ TOP "min_charge: 0\n", "f.yaml: min_charge 0: frames on the wire are padded" },
 	};
@@ -444,7 +468,7 @@ static struct bwl_policy *random_policy(uint64_t *s)
 	p->heartbeat_ns = p->heartbeat_none ? 0 : 1000000 + test_random_scale(s, 60);
 	p->lease_ns = p->heartbeat_none || test_random(s) % 2 ? 0 : 1000000000 + test_random_scale(s, 54);
 	p->min_charge = test_random(s) % 65536;
-	p->horizon_ns = 1000000 * (1 + test_random(s) % 1000);
+	p->horizon_ns = test_random(s) % 2 ? 1000000 * (1 + test_random(s) % 1000) : 0;
 	p->ledger = test_random(s) % 2;
 	p->ports = calloc(2, sizeof(*p->ports));
 	for (p->nports = 0; p->nports < 2; p->nports++) {
@@ -603,6 +627,7 @@ int main(void)
 		cmocka_unit_test(optional_keys_may_be_absent),
 		cmocka_unit_test(accept_none_is_seen_wherever_it_stands),
 		cmocka_unit_test(a_burst_is_a_size_or_a_time_at_the_rate),
+		cmocka_unit_test(the_horizon_fits_four_gso_packets_unless_it_is_said),
 		cmocka_unit_test(the_default_accept_is_a_little_above_the_grant),
 		cmocka_unit_test(until_becomes_boot_time),
 		cmocka_unit_test(until_is_refused_while_the_wall_clock_may_be_behind),

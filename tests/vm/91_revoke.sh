@@ -22,6 +22,7 @@ policy() { # peers mode rate
 	uplinks: [p0]
 	host_ports: [{ dev: pf0hpf, sources: [10.0.1.0/24] }]
 	heartbeat: none
+	horizon: ${HORIZON_MS}ms
 	peers:
 	END
 	for ((n = 0; n < $1; n++)); do

@@ -283,6 +283,24 @@ static void a_packet_passes_to_the_last_byte_of_the_burst(void **state)
 	assert_reason(w, BWL_R_PASS);
 }
 
+static void in_mode_shape_it_passes_to_the_last_byte_of_the_horizon(void **state)
+{
+	struct world *w = *state;
+	/* 250 ms at 8 Mbit/s: less than four GSO packets */
+	uint64_t room = w->peer[1].grant.rate.burst_bytes + 250000 - (MTU + 14);
+
+	w->peer[1].meta.mode = BWL_SHAPE;
+	w->state[2].finish_bytes = room;
+	assert_reason(w, BWL_R_PEER_RATE);	/* no fq: it polices */
+	w->dev[1].flags = BWL_DEV_FQ;
+	assert_reason(w, BWL_R_PASS);
+	w->state[2].finish_bytes = room + 1;
+	assert_reason(w, BWL_R_PEER_RATE);
+	assert_in_range(ask(w).wait_ns, 1000, 1002);
+	w->base->horizon_ns = 300000000;
+	assert_reason(w, BWL_R_PASS);
+}
+
 static void a_state_ahead_of_the_clock_is_clock(void **state)
 {
 	struct world *w = *state;
@@ -418,7 +436,9 @@ int main(void)
 		T(a_grant_is_live_only_above_both_revocations),
 		T(expiry_and_silence_close_or_leave_the_floor), T(silence_says_why_no_heartbeat_is_taken),
 		T(expiry_and_silence_close_or_leave_the_floor), T(a_peer_is_used_from_its_ports_only),
-		T(a_packet_passes_to_the_last_byte_of_the_burst), T(a_volume_passes_to_its_last_byte),
+		T(a_packet_passes_to_the_last_byte_of_the_burst),
+		T(in_mode_shape_it_passes_to_the_last_byte_of_the_horizon),
+		T(a_volume_passes_to_its_last_byte),
 		T(a_volume_passes_to_the_last_byte_that_the_ledger_released),
 		T(a_state_ahead_of_the_clock_is_clock),
 		T(limits_refuse_from_the_inside_out), T(monitor_passes_over_the_peers_own_limit_only),
