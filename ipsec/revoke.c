@@ -198,7 +198,7 @@ static int name_all(struct drop *d)
 }
 
 /*
- * charon hangs. What is written into its socket now it reads when it goes on, also when we are
+ * charon hangs. What is written into its socket now it does when it goes on, also when we are
  * long gone: it shall not go on with what was revoked.
  */
 static void post(struct drop *d)
@@ -211,15 +211,15 @@ static void post(struct drop *d)
 		return;
 	json_object_foreach(d->names, name, x) {
 		args = unload_args(name);
-		ok = ok && !bwl_vici_post(d->v, "unload-conn", args);
+		ok = ok && !bwl_vici_add(d->v, "unload-conn", args);
 		json_decref(args);
 	}
 	json_object_foreach(d->names, name, x) {
 		args = terminate_args(name);
-		ok = ok && !bwl_vici_post(d->v, "terminate", args);
+		ok = ok && !bwl_vici_add(d->v, "terminate", args);
 		json_decref(args);
 	}
-	d->ret->posted = ok;
+	d->ret->posted = ok && !bwl_vici_post(d->v);
 }
 
 static int timed(int (*step)(struct drop *d), struct drop *d, uint64_t *ret_ns)

@@ -69,10 +69,12 @@ int bwl_vici_stream(struct bwl_vici *v, const char *command, const char *event, 
 /* For the calls that follow. */
 void bwl_vici_set_timeout(struct bwl_vici *v, uint64_t timeout_ns);
 /*
- * Writes a command and does not read the answer, also after a timeout, without waiting: -EAGAIN
- * when charon's socket takes no more. No call can follow.
+ * For a charon that hangs: commands are added, then all are written, also after a timeout, without
+ * waiting: -EAGAIN when charon's socket does not take them all. A process of its own stays for the
+ * answers, without which charon would not go on to the next command. No call can follow.
  */
-int bwl_vici_post(struct bwl_vici *v, const char *command, json_t *args);
+int bwl_vici_add(struct bwl_vici *v, const char *command, json_t *args);
+int bwl_vici_post(struct bwl_vici *v);
 
 /*
  * News, on a connection of their own: no command may be given on it afterwards. What comes before

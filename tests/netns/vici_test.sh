@@ -33,11 +33,19 @@ check "and so is a command that it does not know" fails one dance
 check "and the connection is unloaded" quietly vici one unload-conn '{"name": "bwl-x"}'
 check "and gone" test -z "$("$VICI" --event list-conn "$(charon_socket one)" list-conns)"
 
+for name in p1 p2 p1000 kept; do vici one load-conn "${conn//bwl-x/bwl-$name}" >/dev/null; done
 kill -STOP "${CHARON_PID[one]}"
 check "a charon that is stopped is told from one that refuses" fails one version
 check "and named" says 'does not answer'
+peers() { printf 'p%d ' {1..1000}; }
+# shellcheck disable=SC2046 # a thousand words
+drop() { "$VICI" --drop "$(charon_socket one)" 200 $(peers) >"$LAB_TMP/out" 2>&1; says '"posted": true'; }
+check "a thousand peers that are revoked meanwhile all get into its socket" drop
 kill -CONT "${CHARON_PID[one]}"
-check "and answers again when it goes on" quietly vici one version
+left() { vici one get-conns | jq -r '.conns[]?'; }
+gone() { [[ $(left) == bwl-kept ]]; }
+check "and their connections go when it goes on, the last one's too, and no others" lab_wait_for 20 gone
+check "it answers again when it goes on" quietly vici one version
 charon_down one
 check "a charon that has ended is told, too" fails one version
 check "with what to do" says 'systemctl start strongswan'
