@@ -35,13 +35,15 @@ charon_up() { # name namespace [line of strongswan.conf]…
 				flush_line = yes
 			}
 		}
-		$(printf '%s\n' "$@")
 		plugins {
 			include /etc/strongswan.d/charon/*.conf
 			vici { socket = unix://$dir/vici }
 		}
 	}
 	include $LAB_HERE/../../ipsec/bwlimit.conf
+	charon-systemd {
+		$(printf '%s\n' "$@")
+	}
 	swanctl {
 		plugins {
 			include /etc/strongswan.d/charon/*.conf
