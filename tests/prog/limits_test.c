@@ -6,11 +6,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
-#include "prog.h"
+#include "dests.h"
 
-#define DEST(name, n) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
-#define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " "
-#define HEAD PORTS "heartbeat: none\n"
 #define MAX_THREADS 4
 #define REPEAT 32
 
@@ -191,15 +188,6 @@ static void all_cpus_together_spend_a_volume_to_the_byte(void **state)
 	}
 }
 
-static unsigned drain(const char *spec)
-{
-	unsigned n = 0;
-
-	while (!strncmp(host(spec), "pass", 4))
-		n++;
-	return n;
-}
-
 /* What passed when; every window of it against one rate and burst. */
 static struct passed {
 	uint64_t at, bytes;
@@ -297,66 +285,6 @@ static void changes_of_a_limit_pass_no_more_than_its_rate(void **state)
 	assert_true(passed * 8000000000ULL >= may * 9 / 10);
 }
 
-static void nothing_an_operator_does_adds_volume(void **state)
-{
-	const char *const window[] = { "", " per 1h" };
-	struct bwl_change authorise = { .set = BWL_SET_AUTHORISE };
-	struct bwl_change c = { .set = BWL_SET_RATE };
-	struct bwl_err e = { 0 };
-	size_t i, w;
-
-	(void)state;
-	for (w = 0; w < 2; w++) {
-		char text[3][600];
-		const char *const names[] = { w ? "wa" : "ta", w ? "wb" : "tb" };
-
-		for (i = 0; i < 2; i++)
-			snprintf(text[i], sizeof(text[i]), HEAD "peers:\n"
-				 "  - { name: %s, addresses: [10.1.%zu.1], path: clear, via: 192.0.2.1,"
-				 " grant: { rate: 1gbit, volume: 6400b%s } }\n", names[i], w, window[w]);
-		snprintf(text[2], sizeof(text[2]), HEAD "peers:\n" DEST("far", 9)
-			 "grant: { rate: 1mbit } }\n");
-#define SPEC (w ? "eth ip4 src=10.0.7.2 dst=10.1.1.1 udp" : "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp")
-		rig_policy(rig, text[0]);
-		rig_advance(RIG_SECOND);
-		assert_int_equal(drain(SPEC), 100);
-		for (i = 0; i < 12; i++) {
-			rig_policy(rig, text[(i * 5 / 2) % 3]);	/* renamed, away, back, … */
-			rig_advance(RIG_SECOND);
-			assert_int_equal(drain(SPEC), 0);
-		}
-		rig_policy(rig, text[0]);
-		rig_advance(RIG_SECOND);
-		assert_int_equal(bwl_revoke(rig->pins, names[0], &e), 0);
-		assert_int_equal(bwl_peer_change(rig->pins, names[0], &authorise, &e), 0);
-		c.lim.rate_bps = 2000000000;
-		assert_int_equal(bwl_peer_change(rig->pins, names[0], &c, &e), 0);
-		rig_advance(RIG_SECOND);
-		assert_string_equal(host(SPEC), "peer-volume");
-		/* Raised by 640: just that. */
-		c = (struct bwl_change){ .set = BWL_ADD_VOLUME, .lim = { .volume = 640 } };
-		assert_int_equal(bwl_peer_change(rig->pins, names[0], &c, &e), 0);
-		assert_int_equal(drain(SPEC), 10);
-		c.set = BWL_SET_RATE;
-	}
-}
-
-static void another_kind_of_volume_keeps_what_is_spent(void **state)
-{
-	static const char *const volume[] = {
-		"6400b", "6400b per 1h", "6400b", "6400b per 2h", "6400b per 1h", "6400b",
-	};
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < 6; i++) {
-		apply(HEAD "peers:\n" DEST("kind", 1) "grant: { rate: 1gbit, volume: %s } }\n",
-		      volume[i]);
-		rig_advance(RIG_SECOND);
-		assert_int_equal(drain(TO(1) "udp"), i ? 0 : 100);
-	}
-}
-
 /* Bytes pass until the very switch; the clock stands, so no window turns. */
 static void another_kind_of_volume_under_fire_keeps_what_is_spent(void **state)
 {
@@ -391,158 +319,6 @@ static void another_kind_of_volume_under_fire_keeps_what_is_spent(void **state)
 		rig_advance(100);
 	hammers_stop();
 	assert_int_equal(passed_bytes() - first, c.lim.volume);
-}
-
-static void another_kind_of_volume_after_a_time_away_keeps_what_is_spent(void **state)
-{
-	static const char *const volume[] = { "6400b", "6400b per 1h", "6400b" };
-	size_t i, j;
-
-	(void)state;
-	for (j = 0; j < 2; j++) {
-		for (i = j; i < j + 2; i++) {
-			apply(HEAD "peers:\n  - { name: away%zu, addresses: [10.1.0.%zu], path: clear,"
-			      " via: 192.0.2.1, grant: { rate: 1gbit, volume: %s } }\n", j, j + 1, volume[i]);
-			rig_advance(RIG_SECOND);
-			assert_int_equal(drain(j ? TO(2) "udp" : TO(1) "udp"), i == j ? 100 : 0);
-			apply(HEAD "peers:\n" DEST("far", 9) "grant: { rate: 1mbit } }\n");
-			rig_advance(RIG_SECOND);
-		}
-	}
-}
-
-/* On the way back nobody would carry what has passed meanwhile. */
-static void another_kind_of_volume_is_not_tried_with_confirm(void **state)
-{
-	static const char *const volume[] = { "6400b", "6400b per 1h", "6400b" };
-	const struct bwl_publish_opts o = { .confirm_ns = 10 * RIG_SECOND };
-	char text[600];
-	struct bwl_err e = { 0 };
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < 3; i++) {
-		snprintf(text, sizeof(text), HEAD "peers:\n" DEST("kind", 1)
-			 "grant: { rate: 1gbit, volume: %s } }\n", volume[i]);
-		if (i)
-			assert_int_equal(rig_try_policy(rig, text, &o, NULL, &e), -EINVAL);
-		rig_policy(rig, text);
-		rig_advance(RIG_SECOND);
-		assert_int_equal(drain(TO(1) "udp"), i ? 0 : 100);
-		/* Another window of the same kind may be. */
-		assert_int_equal(rig_try_policy(rig, text, &o, NULL, &e), 0);
-		assert_int_equal(bwl_rollback(rig->pins, &e), 0);
-	}
-}
-
-static void many_changes_of_a_window_without_a_packet_refill_nothing(void **state)
-{
-	struct bwl_change c = { .set = BWL_SET_VOLUME, .lim = { .has_volume = true, .volume = 6400 } };
-	struct bwl_err e = { 0 };
-	unsigned i;
-
-	(void)state;
-	rig_set_clock(1000000 * RIG_SECOND);
-	apply(HEAD "peers:\n" DEST("long", 1) "grant: { rate: 1gbit, volume: 6400b per 1h } }\n");
-	rig_advance(RIG_SECOND);
-	assert_int_equal(drain(TO(1) "udp"), 100);
-	/* The epoch has 7 bits: after 128 changes it is the same again. */
-	for (i = 1; i <= 128; i++) {
-		c.lim.window_ns = (3600 - i) * RIG_SECOND / (i == 128 ? 2 : 1);
-		assert_int_equal(bwl_peer_change(rig->pins, "long", &c, &e), 0);
-	}
-	rig_advance(RIG_SECOND);
-	assert_int_equal(drain(TO(1) "udp"), 0);
-}
-
-/* A window that has passed stands in nobody's way; a total that was spent stands for ever. */
-static void what_left_with_a_window_is_forgotten_once_it_has_passed(void **state)
-{
-	const char *empty = HEAD "peers:\n" DEST("far", 99) "grant: { rate: 1mbit } }\n";
-	unsigned i, n;
-
-	(void)state;
-	for (i = 0; i < 8; i++) {
-		char *text = calloc(1, 30000), *at = text + sprintf(text, HEAD "peers:\n");
-
-		for (n = 0; n < 60; n++)	/* of 64 windows and 255 ids */
-			at += sprintf(at, "  - { name: w%u-%u, addresses: [10.%u.0.%u], path: clear,"
-				      " via: 192.0.2.1, grant: { rate: 1gbit, volume: 1mb per 1h } }\n",
-				      i, n, i + 2, n + 1);
-		rig_policy(rig, text);
-		rig_advance(RIG_SECOND);
-		for (n = 0; n < 60; n++) {
-			snprintf(text, 100, "eth ip4 src=10.0.7.2 dst=10.%u.0.%u udp", i + 2, n + 1);
-			assert_string_equal(host(text), "pass");
-		}
-		free(text);
-		rig_policy(rig, empty);
-		rig_advance(3600 * RIG_SECOND);
-		rig_policy(rig, empty);
-		assert_string_not_equal(rig->pins->name[1].name, "");
-		rig_advance(3600 * RIG_SECOND / 11 + 12);	/* 12 slices, each rounded up */
-		rig_policy(rig, empty);
-		assert_string_equal(rig->pins->name[1].name, "");
-	}
-}
-
-static int setup_spent(void **state)
-{
-	(void)state;
-	rig = rig_open(&(struct rig_opts){ .old_volume = true });
-	runs = 0;
-	return 0;
-}
-
-#define VOLUMES                                                                                  \
-	DEST("total", 1) "grant: { rate: 1gbit, volume: 6400b } }\n"                             \
-	DEST("window", 2) "grant: { rate: 1gbit, volume: 6400b per 11s } }\n"                    \
-	DEST("class", 3) "grant: { rate: 1gbit }, classes: { other: { volume: 6400b } } }\n"     \
-	DEST("zone", 4) "grant: { rate: 1gbit }, zone: z }\n"
-#define ZONE "zones: { z: { volume: 6400b } }\n"
-
-static void check_spent(void)
-{
-	rig_advance(RIG_SECOND);
-	assert_string_equal(host(TO(1) "udp"), "peer-volume");
-	assert_string_equal(host(TO(2) "udp"), "peer-volume");
-	assert_string_equal(host(TO(3) "udp"), "class-volume");
-	assert_string_equal(host(TO(4) "udp"), "zone-volume");
-	rig_advance(12 * RIG_SECOND);
-	assert_string_equal(host(TO(1) "udp"), "peer-volume");
-	assert_int_equal(drain(TO(2) "udp"), 100);	/* its window has turned */
-}
-
-static void the_first_policys_volumes_start_spent(void **state)
-{
-	struct bwl_change c = { .set = BWL_ADD_VOLUME, .lim = { .volume = 640 } };
-	struct bwl_err e = { 0 };
-
-	(void)state;
-	apply(HEAD ZONE "peers:\n" VOLUMES);
-	check_spent();
-	apply(HEAD ZONE "peers:\n" VOLUMES);
-	assert_string_equal(host(TO(1) "udp"), "peer-volume");
-	assert_int_equal(bwl_peer_change(rig->pins, "total", &c, &e), 0);
-	assert_int_equal(drain(TO(1) "udp"), 10);
-}
-
-static void they_start_spent_after_a_first_policy_that_failed_half_way(void **state)
-{
-	char *text = calloc(1, 40000), *at = text;
-	struct bwl_err e = { 0 };
-	int i;
-
-	(void)state;
-	at += sprintf(at, "%s", HEAD ZONE "peers:\n" VOLUMES);
-	for (i = 0; i < 260; i++)	/* more than 256: there is no room */
-		at += sprintf(at, "  - { name: x%d, addresses: [10.2.%d.%d], path: clear,"
-			      " via: 192.0.2.1 }\n", i, i / 200, i % 200 + 1);
-	assert_int_equal(rig_try_policy(rig, text, NULL, NULL, &e), -ENOSPC);
-	free(text);
-	assert_string_equal(host(TO(1) "udp"), "no-policy");
-	apply(HEAD ZONE "peers:\n" VOLUMES);
-	check_spent();
 }
 
 static void no_packet_sees_half_a_change(void **state)
@@ -584,18 +360,7 @@ int main(void)
 		RIG_TEST(all_cpus_together_spend_a_volume_to_the_byte),
 		RIG_TEST(nothing_an_operator_does_adds_a_burst),
 		RIG_TEST(changes_of_a_limit_pass_no_more_than_its_rate),
-		RIG_TEST(nothing_an_operator_does_adds_volume),
-		RIG_TEST(another_kind_of_volume_keeps_what_is_spent),
 		RIG_TEST(another_kind_of_volume_under_fire_keeps_what_is_spent),
-		RIG_TEST(another_kind_of_volume_after_a_time_away_keeps_what_is_spent),
-		RIG_TEST(another_kind_of_volume_is_not_tried_with_confirm),
-		RIG_TEST(many_changes_of_a_window_without_a_packet_refill_nothing),
-		RIG_TEST(what_left_with_a_window_is_forgotten_once_it_has_passed),
-		cmocka_unit_test_setup_teardown(the_first_policys_volumes_start_spent, setup_spent,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(
-			they_start_spent_after_a_first_policy_that_failed_half_way, setup_spent,
-			rig_teardown),
 		RIG_TEST(no_packet_sees_half_a_change),
 	};
 
