@@ -40,35 +40,41 @@ entry() { # flags: SA 1, beneath 4, XDP 8
 		$(bytes 4 "$(ip_in dpu -j link show p0 | jq '.[0].ifindex')") 01 00 00 00
 }
 frames() { in_dpu "$CTL" --json reasons | jq "[.reasons[] | select(.port == \"$1\" and .reason == \"$2\") | .frames] | add // 0"; }
-arrive() { # how many of ten frames reach the other end of the uplink's cable, in the clear
+judged() { in_dpu "$CTL" --json reasons | jq '[.reasons[] | select(.port == "hpf0") | .frames] | add // 0'; }
+received() { in_ns net awk '$1 == "Ip:" && n++ { print $4; exit }' /proc/net/snmp; }
+ten_more() { [[ $("$1") -ge $(($2 + 10)) ]]; } # command before
+arrive() { # how many of ten frames reach the other end of the uplink's cable, in the clear; should they?
+	local judged received
+	judged=$(judged) received=$(received)
 	lab_bg count net "$FRAMES" count s0
 	local pid=$LAB_PID
 	lab_wait_for 5 grep -q ready "$LAB_TMP/count"
 	thief --count 10 <<<"eth ip4 src=10.7.0.2 dst=10.3.0.9 udp dport=9 fill=100" >/dev/null
-	sleep 0.3
+	lab_wait_for 20 ten_more judged "$judged"
+	[[ $1 == no ]] || lab_wait_for 20 ten_more received "$received"
 	lab_stop "$pid"
 	got=$(awk '$2 == "10.3.0.9" { n += $4 } END { print n + 0 }' "$LAB_TMP/count")
 }
-arrive
+arrive no
 check "untold, nothing leaves" test "$got" = 0
 entry 13
-arrive
+arrive no
 check "nor while nobody looks after it" test "$got" = 0
 believed 60
 was=$(frames hpf0 pass)
-arrive
+arrive yes
 check "told, all of it leaves by XDP" test "$got" = 10
 check "charged and counted once each" test $(($(frames hpf0 pass) - was)) = 10
 check "and the last gate saw none" test "$(frames "p0 out" pass-gate)" = 0
 entry 9
-arrive
+arrive no
 check "without drop policies beneath nothing leaves" test "$got" = 0
 entry 13
 believed 0
-arrive
+arrive no
 check "nor when who looked after it has gone" test "$got" = 0
 believed 60
 check "the same in generic mode" in_dpu "$LOAD" attach --xdp generic --host hpf0 --uplink p0
-arrive
+arrive no
 check "carries nothing" test "$got" = 0
 done_testing
