@@ -79,12 +79,9 @@ int bwl_netdev_list(struct bwl_netdev **ret, size_t *ret_n, struct bwl_err *e)
 
 	/* EINTR: devices came or went meanwhile, so the list may have holes. */
 	for (tries = 0; r == -EINTR && tries < DUMP_TRIES; tries++) {
-		struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-		struct ifinfomsg *m;
+		struct nlmsghdr *h = bwl_nl_request(buf, RTM_GETLINK, NLM_F_DUMP);
+		struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 
-		h->nlmsg_type = RTM_GETLINK;
-		h->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-		m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 		m->ifi_family = AF_UNSPEC;
 		l.n = 0;
 		r = bwl_nl_talk(NETLINK_ROUTE, h, list_link, &l);
@@ -121,13 +118,10 @@ int bwl_netdev_get(const char *name, struct bwl_netdev *ret, struct bwl_err *e)
 int bwl_netdev_set_up(uint32_t ifindex, bool up, struct bwl_err *e)
 {
 	char buf[256];
-	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-	struct ifinfomsg *m;
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_NEWLINK, NLM_F_ACK);
+	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	int r;
 
-	h->nlmsg_type = RTM_NEWLINK;
-	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-	m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	m->ifi_index = (int)ifindex;
 	m->ifi_change = IFF_UP;
 	m->ifi_flags = up ? IFF_UP : 0;

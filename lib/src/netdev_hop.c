@@ -53,15 +53,12 @@ static int one_route(const struct nlmsghdr *h, void *arg)
 static int find_route(uint32_t ifindex, uint8_t family, const uint8_t *addr, struct hop *ret)
 {
 	char buf[256];
-	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-	struct rtmsg *m;
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_GETROUTE, NLM_F_ACK);
+	struct rtmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	int r;
 
 	*ret = (struct hop){ .family = family };
 	memcpy(ret->via, addr, addr_len(family));	/* on the link, unless a gateway is named */
-	h->nlmsg_type = RTM_GETROUTE;
-	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-	m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	m->rtm_family = family;
 	m->rtm_dst_len = (uint8_t)(8 * addr_len(family));
 	mnl_attr_put(h, RTA_DST, addr_len(family), addr);
@@ -74,12 +71,9 @@ static int find_route(uint32_t ifindex, uint8_t family, const uint8_t *addr, str
 static struct nlmsghdr *about_neighbour(char *buf, uint16_t type, uint16_t flags,
 					const struct hop *x)
 {
-	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-	struct ndmsg *m;
+	struct nlmsghdr *h = bwl_nl_request(buf, type, NLM_F_ACK | flags);
+	struct ndmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 
-	h->nlmsg_type = type;
-	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
-	m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	m->ndm_family = x->family;
 	m->ndm_ifindex = (int)x->ifindex;
 	mnl_attr_put(h, NDA_DST, addr_len(x->family), x->via);

@@ -58,14 +58,11 @@ static int one_qdisc(const struct nlmsghdr *h, void *arg)
 int bwl_netdev_is_paced(uint32_t ifindex, bool *ret, struct bwl_err *e)
 {
 	char buf[256];
-	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_GETQDISC, NLM_F_DUMP);
 	struct seen s = { .ifindex = ifindex };
-	struct tcmsg *m;
+	struct tcmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	int r;
 
-	h->nlmsg_type = RTM_GETQDISC;
-	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	m->tcm_family = AF_UNSPEC;
 	m->tcm_ifindex = (int)ifindex;
 	r = bwl_nl_talk(NETLINK_ROUTE, h, one_qdisc, &s);
@@ -78,13 +75,10 @@ int bwl_netdev_is_paced(uint32_t ifindex, bool *ret, struct bwl_err *e)
 static int put_qdisc(uint32_t ifindex, uint32_t parent, uint32_t handle, const char *kind)
 {
 	char buf[512];
-	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
 	struct nlattr *options;
-	struct tcmsg *m;
+	struct tcmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 
-	h->nlmsg_type = RTM_NEWQDISC;
-	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
-	m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	m->tcm_family = AF_UNSPEC;
 	m->tcm_ifindex = (int)ifindex;
 	m->tcm_parent = parent;
@@ -114,13 +108,10 @@ static int one_link(const struct nlmsghdr *h, void *arg)
 static uint32_t tx_queues(uint32_t ifindex)
 {
 	char buf[256];
-	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-	struct ifinfomsg *m;
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_GETLINK, NLM_F_ACK);
+	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	uint32_t n = 1;
 
-	h->nlmsg_type = RTM_GETLINK;
-	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-	m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	m->ifi_family = AF_UNSPEC;
 	m->ifi_index = (int)ifindex;
 	bwl_nl_talk(NETLINK_ROUTE, h, one_link, &n);

@@ -36,14 +36,11 @@ static int on_link(const struct nlmsghdr *h, void *arg)
 int bwl_netdev_sent(uint32_t ifindex, struct bwl_netdev_sent *ret)
 {
 	char buf[256];
-	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-	struct ifinfomsg *m;
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_GETLINK, NLM_F_ACK);
+	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	struct sent t = { 0 };
 	int r;
 
-	h->nlmsg_type = RTM_GETLINK;
-	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-	m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	m->ifi_index = (int)ifindex;
 	r = bwl_nl_talk(NETLINK_ROUTE, h, on_link, &t);
 	if (!r && !t.found)

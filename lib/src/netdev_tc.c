@@ -48,14 +48,11 @@ int bwl_netdev_first_filter(uint32_t ifindex, bool ingress, struct bwl_filter *r
 			    struct bwl_err *e)
 {
 	char buf[256];
-	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-	struct tcmsg *m;
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_GETTFILTER, NLM_F_DUMP);
+	struct tcmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	h->nlmsg_type = RTM_GETTFILTER;
-	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	m->tcm_family = AF_UNSPEC;
 	m->tcm_ifindex = (int)ifindex;
 	m->tcm_parent = TC_H_MAKE(TC_H_CLSACT, ingress ? TC_H_MIN_INGRESS : TC_H_MIN_EGRESS);

@@ -13,20 +13,11 @@
 
 #define RULE_PRIORITY 5210U	/* any: only packets bound to the device match */
 
-static struct nlmsghdr *request(char *buf, uint16_t type, uint16_t flags)
-{
-	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-
-	h->nlmsg_type = type;
-	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
-	return h;
-}
-
 /* if_id 0: in collect-metadata mode. */
 static int add_link(const char *name, uint32_t if_id)
 {
 	char buf[512];
-	struct nlmsghdr *h = request(buf, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_NEWLINK, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
 	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	struct nlattr *info, *data;
 
@@ -52,7 +43,7 @@ static int add_link(const char *name, uint32_t if_id)
 static int widen(const struct bwl_netdev *d, struct bwl_err *e)
 {
 	char buf[256];
-	struct nlmsghdr *h = request(buf, RTM_SETLINK, 0);
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_SETLINK, NLM_F_ACK);
 	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	int r;
 
@@ -67,7 +58,7 @@ static int widen(const struct bwl_netdev *d, struct bwl_err *e)
 static void no_addresses(uint32_t ifindex)
 {
 	char buf[256];
-	struct nlmsghdr *h = request(buf, RTM_SETLINK, 0);
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_SETLINK, NLM_F_ACK);
 	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	struct nlattr *spec, *six;
 
@@ -115,7 +106,7 @@ static int one_link(const struct nlmsghdr *h, void *arg)
 static struct mode mode_of(uint32_t ifindex)
 {
 	char buf[256];
-	struct nlmsghdr *h = request(buf, RTM_GETLINK, 0);
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_GETLINK, NLM_F_ACK);
 	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	struct mode x = { 0 };
 
@@ -184,7 +175,7 @@ int bwl_netdev_add_xfrm(const char *name, bool *plain, struct bwl_err *e)
 int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e)
 {
 	char buf[256];
-	struct nlmsghdr *h = request(buf, RTM_DELLINK, 0);
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_DELLINK, NLM_F_ACK);
 	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	int r;
 
@@ -197,7 +188,7 @@ int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e)
 static int add_route(uint8_t family, uint32_t ifindex, uint32_t table)
 {
 	char buf[256];
-	struct nlmsghdr *h = request(buf, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE);
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_NEWROUTE, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
 	struct rtmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 
 	m->rtm_family = family;
@@ -213,7 +204,8 @@ static int add_route(uint8_t family, uint32_t ifindex, uint32_t table)
 static int rule(uint16_t type, uint8_t family, const char *name, uint32_t table)
 {
 	char buf[256];
-	struct nlmsghdr *h = request(buf, type, type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0);
+	struct nlmsghdr *h = bwl_nl_request(buf, type,
+					    NLM_F_ACK | (type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0));
 	struct fib_rule_hdr *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 
 	m->family = family;

@@ -32,14 +32,20 @@ int bwl_nl_talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg)
 	return r;
 }
 
-struct nlmsghdr *bwl_genl_request(char *buf, uint16_t type, uint8_t cmd, uint16_t flags)
+struct nlmsghdr *bwl_nl_request(char *buf, uint16_t type, uint16_t flags)
 {
 	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-	struct genlmsghdr *g;
 
 	h->nlmsg_type = type;
 	h->nlmsg_flags = NLM_F_REQUEST | flags;
-	g = mnl_nlmsg_put_extra_header(h, sizeof(*g));
+	return h;
+}
+
+struct nlmsghdr *bwl_genl_request(char *buf, uint16_t type, uint8_t cmd, uint16_t flags)
+{
+	struct nlmsghdr *h = bwl_nl_request(buf, type, flags);
+	struct genlmsghdr *g = mnl_nlmsg_put_extra_header(h, sizeof(*g));
+
 	g->cmd = cmd;
 	g->version = 1;
 	return h;
