@@ -32,16 +32,28 @@ target_up() { # the disk, in host2
 	# The socket listens in the namespace of who links.
 	in_ns host2 ln -s "$TARGET/subsystems/$NQN" "$TARGET/ports/1/subsystems/$NQN"
 }
+# Sectors that were read of it. udev probes a disk whenever somebody who wrote to it has closed it, and the
+# storage side pays for what is read: 0.4 MB after 3 MB were written. It is told to wait.
+sectors_read() { awk '{ n += $3 } END { print n + 0 }' /sys/block/nvme*/stat; }
+nobody_reads() { # the kernel has looked for partitions
+	local was
+	was=$(sectors_read)
+	sleep 1
+	[[ $(sectors_read) -eq $was ]]
+}
 disk_up() { # sets DISK: the block device, of host1's connection
+	udevadm control --stop-exec-queue 2>/dev/null
 	in_ns host1 sh -c "echo 'transport=tcp,traddr=10.0.2.2,trsvcid=4420,nqn=$NQN,nr_io_queues=1' >/dev/nvme-fabrics" || return
 	DISK=/dev/$(cd /sys/class/nvme-subsystem && grep -l "$NQN" ./*/subsysnqn | sed 's/.*nvme-subsys\([0-9]*\).*/nvme\1n1/')
-	lab_wait_for 30 sh -c "[ \$(blockdev --getsize64 $DISK) -eq $((16 << 20)) ]"
+	lab_wait_for 30 sh -c "[ \$(blockdev --getsize64 $DISK) -eq $((16 << 20)) ]" &&
+		lab_wait_for 30 nobody_reads
 }
 # shellcheck disable=SC2317 # called by the trap
 gone() {
 	for c in /sys/class/nvme/nvme*/delete_controller; do echo 1 >"$c"; done
 	rm -f "$TARGET/ports/1/subsystems/$NQN"
 	umount -l "$LAB_TMP/tmpfs"
+	udevadm control --start-exec-queue
 	rmdir "$TARGET/ports/1" "$TARGET/subsystems/$NQN/namespaces/1" "$TARGET/subsystems/$NQN"
 	lab_down
 } 2>/dev/null
@@ -59,12 +71,13 @@ capture_start wire s1 s2
 check "the storage host exports a disk by NVMe/TCP" target_up
 check "the other host connects to it through the tunnel" disk_up
 
-owner=$(charged_at 1) storage=$(charged_at 2)
+owner=$(charged_at 1) storage=$(charged_at 2) sectors=$(sectors_read)
 arrivals_start write host2 h0 'tcp port 4420'
 check "it writes to the disk" copy if="$LAB_TMP/data" of="$DISK" oflag=direct
 arrivals_stop write 8
 owner=$(($(charged_at 1) - owner)) storage=$(($(charged_at 2) - storage))
 note "written: $owner bytes charged to the writer's DPU, $storage to the storage's"
+check "nobody read the disk meanwhile" test "$(sectors_read)" -eq "$sectors"
 check "what is written is charged to the writer's grant" test $owner -ge $((MB << 20))
 check "and the storage side pays for acknowledgements only" test $storage -lt $((MB << 17))
 check "the receiver counts no more than rate × T + burst in any window" test "$excess" -le "$(burst_at 8)"
