@@ -141,18 +141,17 @@ static void look_at(struct tamper_counters *t, unsigned id, const struct bwl_dev
 	}
 	bwl_netdev_counters(d->name, own, COUNTERS);	/* of none that cannot be had anything is said */
 	out = let_out(t, id);	/* last */
+	if (own[CONTROL].found) {
+		/* Among the port's frames (IEEE 802.3, 30.3.1.1.2 and 30.3.3.3), which mlx5 tells as the device's. */
+		out.frames += own[CONTROL].value;
+		out.bytes += own[CONTROL].value * CONTROL_BYTES;
+	}
 	over[FRAMES] = tamper_meter_look(&o->meter[FRAMES], sent.frames, out.frames);
 	over[BYTES] = tamper_meter_look(&o->meter[BYTES], sent.bytes, out.bytes);
-	if (own[PHY_FRAMES].found) {
-		/* The MAC's own frames are among the port's (IEEE 802.3, 30.3.1.1.2 and 30.3.3.3). */
-		uint64_t control = own[CONTROL].found ? own[CONTROL].value : 0;
-
-		over[PORT_FRAMES] = tamper_meter_look(&o->meter[PORT_FRAMES], own[PHY_FRAMES].value,
-						      out.frames + control);
-		if (own[PHY_BYTES].found)
-			over[PORT_BYTES] = tamper_meter_look(&o->meter[PORT_BYTES], own[PHY_BYTES].value,
-							     out.bytes + control * CONTROL_BYTES);
-	}
+	if (own[PHY_FRAMES].found)
+		over[PORT_FRAMES] = tamper_meter_look(&o->meter[PORT_FRAMES], own[PHY_FRAMES].value, out.frames);
+	if (own[PHY_BYTES].found)
+		over[PORT_BYTES] = tamper_meter_look(&o->meter[PORT_BYTES], own[PHY_BYTES].value, out.bytes);
 	if (own[RDMA_UNICAST].found && own[RDMA_MULTICAST].found)
 		over[RDMA] = tamper_meter_look(&o->meter[RDMA], own[RDMA_UNICAST].value + own[RDMA_MULTICAST].value,
 					       0);
