@@ -114,9 +114,11 @@ char *ctl_lim_rate(const struct bwl_lim *l, char buf[static BWL_UNIT_BUF]);
 char *ctl_lim_burst(const struct bwl_lim *l, char buf[static BWL_UNIT_BUF]);
 char *ctl_left_volume(const struct bwl_left *l, char buf[static CTL_LIM_BUF]);
 char *ctl_lim_volume(const struct bwl_lim *l, char buf[static CTL_LIM_BUF]);
-/* shape paces only where every uplink has fq and TC carries the peer; else it polices, and this says so. */
+/* Packets wait only where every uplink has fq and TC carries the peer; else shape polices, and this says so. */
+bool ctl_paces(const struct bwl_pins *pins, uint32_t id);
 const char *ctl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned int mode);
-const char *ctl_mode_text(const struct bwl_pins *pins, uint32_t id, unsigned int mode);
+#define CTL_MODE_BUF 64
+const char *ctl_mode_text(const struct bwl_pins *pins, uint32_t id, unsigned int mode, char buf[static CTL_MODE_BUF]);
 void ctl_warn_shape(const struct bwl_pins *pins);
 
 /* What a new policy changed, on stdout. */

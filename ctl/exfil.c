@@ -34,7 +34,7 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 	size_t shape = 0;
 
 	for (size_t i = 0; i < p->npeers; i++)
-		shape += p->peers[i].mode == BWL_SHAPE && p->peers[i].grant.present;
+		shape += bwl_mode_paces(p->peers[i].mode) && p->peers[i].grant.present;
 	if (one_tray)
 		json_array_append_new(a, json_string(
 			"one tray is not the site: say --trays N for all trays with this policy"));
@@ -43,7 +43,7 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 			"exits without a limit of their own (mode monitor, or no rate): %zu", x->unlimited));
 	if (shape)
 		json_array_append_new(a, json_sprintf(
-			"mode shape may be late by the horizon, which counts as burst (%zu peer%s)",
+			"mode shape or mark may be late by the horizon, which counts as burst (%zu peer%s)",
 			shape, CTL_S(shape)));
 	if (x->contained)
 		json_array_append_new(a, json_sprintf(

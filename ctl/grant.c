@@ -135,7 +135,7 @@ static json_t *grant_json(const struct ctl_view *v, uint32_t id, const struct bw
 static void grant_row(struct ctl_table *t, const struct ctl_view *v, uint32_t id,
 		      const struct bwl_peer *p, const struct bwl_left *l)
 {
-	char rate[BWL_UNIT_BUF], burst[BWL_UNIT_BUF], vol[CTL_LIM_BUF], when[BWL_UNIT_BUF + 8];
+	char rate[BWL_UNIT_BUF], burst[BWL_UNIT_BUF], vol[CTL_LIM_BUF], when[BWL_UNIT_BUF + 8], mode[CTL_MODE_BUF];
 	uint64_t bps = bwl_rate_decode(&p->grant.rate);
 
 	ctl_cell(t, "%s", v->pins->name[id].name);
@@ -144,7 +144,7 @@ static void grant_row(struct ctl_table *t, const struct ctl_view *v, uint32_t id
 	ctl_cell(t, "%s", bps ? bwl_format_size(l->burst, burst) : "-");
 	ctl_cell(t, "%s", ctl_left_volume(l, vol));
 	ctl_cell(t, "%s", ctl_when(p->meta.expiry_ns, v->now_ns, when));
-	ctl_cell(t, "%s", ctl_mode_text(v->pins, id, p->meta.mode));
+	ctl_cell(t, "%s", ctl_mode_text(v->pins, id, p->meta.mode, mode));
 }
 
 static int grant_list(struct ctl *c, int argc, char **argv)

@@ -201,7 +201,7 @@ static void judge_mark(struct judge *j, const char *what, const struct bwl_left 
 
 /*
  * The rate's part and the volume's part of one limit, in the order of bwl_limit_take().
- * horizon_ns: how long the packet may wait for its time (mode shape), else 0.
+ * horizon_ns: how long the packet may wait for its time, else 0.
  */
 static void judge_limit(struct judge *j, const char *what, const struct bwl_limit *l, uint32_t state,
 			unsigned int rate_reason, bool soft, uint32_t horizon_ns)
@@ -279,13 +279,12 @@ static uint32_t inner_mtu(const struct judge *j)
 	return j->base->mtu > more ? j->base->mtu - more : 0;
 }
 
-/* Mode shape: how long a packet may wait for its time, ns. */
+/* Modes shape and mark: how long a packet may wait for its time, ns. */
 static uint32_t may_wait(const struct judge *j)
 {
 	const struct bwl_peer *p = j->peer;
 
-	if (p->meta.mode != BWL_SHAPE || j->lapsed ||
-	    strcmp(ctl_mode_in_force(j->v->pins, j->q->peer, p->meta.mode), bwl_mode_name(BWL_SHAPE)))
+	if (!bwl_mode_paces(p->meta.mode) || j->lapsed || !ctl_paces(j->v->pins, j->q->peer))
 		return 0;
 	return bwl_horizon(j->base->horizon_ns, bwl_rate_decode(&p->grant.rate));
 }

@@ -176,7 +176,7 @@ static uint32_t horizon_of(const struct ctl_view *v, const struct bwl_pol_peer *
 static void show_human(const struct ctl_view *v, const struct bwl_pol_peer *p, uint32_t id,
 		       const struct bwl_peer *body)
 {
-	char when[BWL_UNIT_BUF + 8], a[64], left[CTL_LIM_BUF];
+	char when[BWL_UNIT_BUF + 8], a[64], left[CTL_LIM_BUF], mode[CTL_MODE_BUF];
 	struct bwl_left l;
 
 	printf("%s\n  %-10s", p->name, "addresses");
@@ -187,9 +187,9 @@ static void show_human(const struct ctl_view *v, const struct bwl_pol_peer *p, u
 	if (*p->zone)
 		printf("  %-10s %s\n", "zone", p->zone);
 	show_limit("grant", &p->grant);
-	printf("  %-10s %s%s%s\n", "mode", ctl_mode_text(v->pins, id, p->mode),
-	       p->mode == BWL_SHAPE ? ", a packet may wait " : "",
-	       p->mode == BWL_SHAPE ? bwl_human_time(horizon_of(v, p) / 1e9, when) : "");
+	printf("  %-10s %s%s%s\n", "mode", ctl_mode_text(v->pins, id, p->mode, mode),
+	       bwl_mode_paces(p->mode) ? ", a packet may wait " : "",
+	       bwl_mode_paces(p->mode) ? bwl_human_time(horizon_of(v, p) / 1e9, when) : "");
 	printf("  %-10s %s\n", "expires", ctl_when(p->expiry_ns, v->now_ns, when));
 	if (p->grant.has_volume) {
 		bwl_limit_left(v->pins, &body->grant.rate, &body->grant.volume, 2 * id, v->now_ns, &l);
@@ -245,7 +245,7 @@ static int peer_show(struct ctl *c, int argc, char **argv)
 		json_object_set_new(o, "left", ctl_json_left(&l));
 		json_object_set_new(o, "mode_in_force",
 				    json_string(ctl_mode_in_force(v.pins, id, p->mode)));
-		if (p->mode == BWL_SHAPE)
+		if (bwl_mode_paces(p->mode))
 			json_object_set_new(o, "horizon_s", json_real(horizon_of(&v, p) / 1e9));
 		if (p->path != BWL_PATH_CLEAR)
 			json_object_set_new(o, "tunnel", tunnel_json(&v, p, id));

@@ -299,12 +299,17 @@ char *ctl_lim_volume(const struct bwl_lim *l, char buf[static CTL_LIM_BUF])
 	return buf;
 }
 
-/* Why mode shape does not pace this peer; NULL when it does. */
+/* Why nothing of this peer waits; NULL when it does. */
 static const char *no_pace(const struct bwl_pins *pins, uint32_t id)
 {
 	if (bwl_carrier_now(pins, id, bwl_now_ns()) == BWL_CARRIER_XDP)
-		return "shape (polices: carried by XDP)";
-	return bwl_is_paced(pins) ? NULL : "shape (polices: no fq on an uplink)";
+		return "carried by XDP";
+	return bwl_is_paced(pins) ? NULL : "no fq on an uplink";
+}
+
+bool ctl_paces(const struct bwl_pins *pins, uint32_t id)
+{
+	return !no_pace(pins, id);
 }
 
 const char *ctl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned int mode)
@@ -312,11 +317,14 @@ const char *ctl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned
 	return bwl_mode_name(mode == BWL_SHAPE && no_pace(pins, id) ? BWL_POLICE : mode);
 }
 
-const char *ctl_mode_text(const struct bwl_pins *pins, uint32_t id, unsigned int mode)
+const char *ctl_mode_text(const struct bwl_pins *pins, uint32_t id, unsigned int mode, char buf[static CTL_MODE_BUF])
 {
-	const char *why = mode == BWL_SHAPE ? no_pace(pins, id) : NULL;
+	const char *why = bwl_mode_paces(mode) ? no_pace(pins, id) : NULL;
 
-	return why ? why : bwl_mode_name(mode);
+	if (!why)
+		return bwl_mode_name(mode);
+	snprintf(buf, CTL_MODE_BUF, mode == BWL_SHAPE ? "shape (polices: %s)" : "mark (then drops: %s)", why);
+	return buf;
 }
 
 void ctl_warn_shape(const struct bwl_pins *pins)

@@ -60,7 +60,7 @@ static bool paced(const struct bwl_netdev *d)
 	return yes;
 }
 
-/* Mode shape needs a qdisc that keeps departure times; without one it polices. */
+/* Modes shape and mark need a qdisc that keeps departure times; without one they police. */
 static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *pol,
 			 const struct bwl_netdev *up)
 {
@@ -69,10 +69,10 @@ static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *po
 	unsigned i;
 
 	for (i = 0; !wanted && pol && i < pol->npeers; i++)
-		wanted = pol->peers[i].grant.present && pol->peers[i].mode == BWL_SHAPE;
+		wanted = pol->peers[i].grant.present && bwl_mode_paces(pol->peers[i].mode);
 	for (i = 0; wanted && i < a->nuplink; i++)
 		if (!paced(&up[i]) && bwl_netdev_pace(up[i].ifindex, &e))
-			bwl_warn("%s: %s; mode shape polices", up[i].name, e.text);
+			bwl_warn("%s: %s; mode shape polices, mode mark drops sooner", up[i].name, e.text);
 }
 
 /* From here on the programs know the port; before, they drop everything of it. */

@@ -201,15 +201,16 @@ static __always_inline _Bool bwl_mark_due(const struct bwl_ctx *c, const struct 
 }
 
 /*
- * Mode shape: what is over the burst may leave within the horizon, each packet at its time. Only
- * where a qdisc keeps departure times; without one the mode polices.
+ * Modes shape and mark: what is over the burst may leave within the horizon, each packet at its time.
+ * Only where a qdisc keeps departure times; without one they police. Mark needs it where the round
+ * trip is short: a TCP that is told to slow down still sends two packets in each.
  */
 static __always_inline int bwl_slack(const struct bwl_ctx *c, struct bwl_taken *t)
 {
 	const struct bwl_rate *r = &c->peer->grant.rate;
 
-	if (c->peer->meta.mode != BWL_SHAPE || !c->paced || c->lapsed ||
-	    (r->flags & BWL_RATE_UNLIMITED))
+	if (c->peer->meta.mode == BWL_POLICE || c->peer->meta.mode == BWL_MONITOR || !c->paced ||
+	    c->lapsed || (r->flags & BWL_RATE_UNLIMITED))
 		return BWL_R_NONE;
 	if (c->charge + bwl_rate_jitter(r) > r->burst_bytes)
 		return BWL_R_PEER_RATE;

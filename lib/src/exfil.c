@@ -83,7 +83,7 @@ static double long_run(const struct bwl_lim *l)
 	return r;
 }
 
-/* What holds a peer back by itself. Mode shape: a packet may leave later than it was charged. */
+/* What holds a peer back by itself. Modes shape and mark: a packet may leave later than it was charged. */
 static struct bwl_lim own_limit(const struct bwl_policy *p, const struct bwl_pol_peer *x)
 {
 	/* the floor is what remains when there is no grant */
@@ -91,7 +91,7 @@ static struct bwl_lim own_limit(const struct bwl_policy *p, const struct bwl_pol
 
 	if (x->grant.present && x->mode == BWL_MONITOR)
 		return (struct bwl_lim){ 0 };
-	if (x->grant.present && x->mode == BWL_SHAPE && l.rate_bps != BWL_NO_RATE)
+	if (x->grant.present && bwl_mode_paces(x->mode) && l.rate_bps != BWL_NO_RATE)
 		l.burst = (l.burst ? l.burst : bwl_default_burst(l.rate_bps)) +
 			  (uint64_t)ceil(l.rate_bps / 8.0 * (bwl_horizon(p->horizon_ns, l.rate_bps) / 1e9));
 	return l;

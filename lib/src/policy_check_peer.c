@@ -74,7 +74,7 @@ static void check_horizon(struct bwl_check *c, const struct bwl_pol_peer *x, con
 {
 	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF];
 
-	if (x->mode != BWL_SHAPE || !x->grant.present || x->grant.rate_bps == BWL_NO_RATE ||
+	if (!bwl_mode_paces(x->mode) || !x->grant.present || x->grant.rate_bps == BWL_NO_RATE ||
 	    !c->p->horizon_ns || c->p->horizon_ns / 8e9 * x->grant.rate_bps >= BWL_GSO_BURST)
 		return;
 	bwl_policy_warn(c->p, c->file, x->line,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Mode shape: departure times (promise 2 at the wire), the horizon, expiry (promise 4), and the
+ * Modes shape and mark: departure times (promise 2 at the wire), the horizon, expiry (promise 4), and the
  * fallback where nothing keeps departure times (promise 10). fq itself is in tests/vm.
  */
 #include "prog.h"
@@ -126,6 +126,34 @@ static void what_waits_beyond_a_quarter_of_the_horizon_is_marked(void **state)
 	assert_string_equal(judge(&ect, &r), "pass");
 }
 
+/* Mode mark: CE from its share of the burst on, and what is over the burst waits as in mode shape. */
+static void mark_marks_within_the_burst_and_paces_above_it(void **state)
+{
+	struct rig_packet ect = { .prog = RIG_HOST, .port = RIG_H0,
+				  .spec = "eth ip4 src=10.0.7.2 dst=10.1.0.1 tos=2 udp fill=958" };
+	static struct rig_result r;
+	const char *name;
+	unsigned n, late;
+
+	(void)state;
+	apply_paced(PORTS "heartbeat: none\nhorizon: 10ms\npeers:\n"
+		    "  - { name: marked, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
+		    " grant: { rate: 8mbit, burst: 4003b, mode: mark, mark: 50 } }\n");
+	for (n = late = 0; strcmp(name = judge(&ect, &r), "peer-rate"); n++) {
+		assert_string_equal(name, n < 2 ? "pass" : "pass-marked");
+		late += r.departs_ns > rig_now();
+		assert_int_equal(late, n < 4 ? 0 : n - 3);
+		if (late)
+			assert_in_range(r.departs_ns - rig_now(), (late - 1) * 1000000, late * 1000000);
+	}
+	assert_int_equal(late, 10);
+	rig->pins->dev[RIG_P0].flags = 0;
+	rig_advance(RIG_SECOND);
+	for (n = 0; n < 4; n++)
+		assert_string_equal(judge(&ect, &r), n < 2 ? "pass" : "pass-marked");
+	assert_string_equal(judge(&ect, &r), "peer-rate");
+}
+
 static void without_fq_nothing_is_marked(void **state)
 {
 	static struct rig_result r;
@@ -215,6 +243,7 @@ int main(void)
 		RIG_TEST(what_is_over_the_burst_departs_at_the_rate),
 		RIG_TEST(the_horizon_holds_four_gso_packets_in_250_ms_at_most_and_10_ms_at_least),
 		RIG_TEST(what_waits_beyond_a_quarter_of_the_horizon_is_marked),
+		RIG_TEST(mark_marks_within_the_burst_and_paces_above_it),
 		RIG_TEST(without_fq_nothing_is_marked),
 		RIG_TEST(without_fq_shape_polices_at_the_burst),
 		RIG_TEST(when_fq_goes_the_debt_stays),

@@ -121,7 +121,7 @@ struct bwl_policy {
 	bool heartbeat_none;
 	uint64_t lease_ns;		/* 0: none */
 	uint32_t min_charge;		/* default 64 */
-	uint32_t horizon_ns;		/* mode shape: how long a packet may wait; 0: bwl_horizon() */
+	uint32_t horizon_ns;		/* how long a packet may wait; 0: bwl_horizon() */
 	bool ledger;			/* volumes are closed until bwlimitd has written them to disk */
 	struct bwl_lim node_limit;
 	struct bwl_pol_zone *zones; size_t nzones;
@@ -173,12 +173,17 @@ struct bwl_pol_peer *bwl_policy_peer(const struct bwl_policy *p, const char *nam
 uint64_t bwl_default_burst(uint64_t rate_bps);
 /* Mode shape paces, so a flow needs no more: 1 ms at the rate, at least one GSO packet. */
 uint64_t bwl_default_burst_shape(uint64_t rate_bps);
-/* Mode shape: how long a packet may wait at that rate, ns, rounded up. said_ns: the policy's; 0 auto. */
+/* Modes shape and mark: how long a packet may wait at that rate, ns, rounded up. said_ns: the policy's; 0 auto. */
 uint32_t bwl_horizon(uint32_t said_ns, uint64_t rate_bps);
 /* grant + 0.1 %, and 5 ms at that rate on top of the burst. */
 struct bwl_lim bwl_default_accept(const struct bwl_lim *grant);
 
 const char *bwl_mode_name(unsigned mode);
+/* What is over the burst may wait for its time, where every uplink has fq. */
+static inline bool bwl_mode_paces(unsigned mode)
+{
+	return mode == BWL_SHAPE || mode == BWL_MARK;
+}
 const char *bwl_path_name(unsigned path);
 const char *bwl_class_name(unsigned class_);
 int bwl_mode_parse(const char *s, uint8_t *ret, struct bwl_err *e);
