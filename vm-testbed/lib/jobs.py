@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Write one NUMBER-NAME.job (a bash script), .timeout and .needs for each test to run.
+"""Write one NUMBER-NAME.job (a bash script), .timeout, .needs and .cpus for each test to run.
 
 jobs.py SOURCE BUILD RESULTS KERNEL TEST…; a TEST is a script of tests/vm, a ctest test or a label.
 """
@@ -51,12 +51,13 @@ def script_job(name):
         head = f.read(4000)
     timeout = re.search(r"^# vm-timeout: *(\d+)", head, re.M)
     needs = re.search(r"^# vm-needs: *(.*)", head, re.M)
+    cpus = re.search(r"^# vm-cpus: *(\d+)", head, re.M)
     if counts_instructions(name) and not icount:
         sys.exit(f"{name} needs vm-testbed/run --icount")
     knobs = re.search(r"^# vm-env: *(.*)", head, re.M)
     env = {"BWL_BUILD": build, "BWL_SOURCE": source}
     env.update({k: os.environ[k] for k in (knobs[1].split() if knobs else []) if k in os.environ})
-    return {"name": name, "command": ["bash", path], "cwd": source, "env": env,
+    return {"name": name, "command": ["bash", path], "cwd": source, "env": env, "cpus": cpus and cpus[1],
             "timeout": int(timeout[1]) if timeout else 120, "needs": needs[1].split() if needs else []}
 
 
@@ -94,6 +95,9 @@ for i, job in enumerate(jobs):
         f.write("exec " + shlex.join(job["command"]) + "\n")
     with open(base + ".timeout", "w", encoding="utf-8") as f:
         f.write(str(PATIENCE * job["timeout"]))
+    if job.get("cpus"):
+        with open(base + ".cpus", "w", encoding="utf-8") as f:
+            f.write(job["cpus"] + "\n")
     if job["needs"]:
         with open(base + ".needs", "w", encoding="utf-8") as f:
             f.write("\n".join(job["needs"]) + "\n")

@@ -11,7 +11,7 @@ done
 
 MESH_IPSEC='ca: bwlimit.pem, dpd: 2s, rekey: 10s, hard: 60s'
 RATE1=2000000 RATE2=1000000 BURST=70000 LOAD_PPS=400
-KILLED=0
+KILLED=0 KILLS_SEED=4711
 
 kills_begin() {
 	local n rate
@@ -28,7 +28,8 @@ kills_begin() {
 	check "the connections come by themselves" lab_wait_for 60 mesh_open
 	check "and traffic passes" passes 10.0.2.2
 	load_begin
-	RANDOM=4711
+	RANDOM=$((KILLS_SEED))
+	note "moments by seed $((KILLS_SEED))"
 }
 # While it starts, negotiates, rekeys, idles; here and there.
 kills() { # how many
@@ -47,11 +48,13 @@ kills() { # how many
 kills_end() {
 	local n
 	load_end
-	check "host 1 never got more than its grant" load_within 1 $RATE1 $BURST 0.05
-	check "nor did host 2" load_within 2 $RATE2 $BURST 0.05
+	# A share that one emulated CPU on a busy machine has left: key exchanges are most of what it does.
+	check "host 1 never got more than its grant" load_within 1 $RATE1 $BURST 0.01
+	check "nor did host 2" load_within 2 $RATE2 $BURST 0.01
 	for n in 1 2; do
 		note "tray $n: $(jq -rs 'group_by(.did) | map("\(.[0].did) \(length)") | join(", ")' "$LAB_TMP/keep$n")"
 	done
+	for n in 1 2; do charon_kill $n; done # they ask each other for ever, and a capture ends in silence
 	check "the captures are whole" capture_stop wire
 	check "only ESP, IKE, ARP and ND left the trays" capture_only_encrypted wire
 	check "the marker never passed in the clear" capture_lacks_marker wire
