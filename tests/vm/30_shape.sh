@@ -58,9 +58,10 @@ for n in 1 2; do
 done
 for flows in 1 8; do
 	tcp $flows
-	check "$flows TCP flows are never above the limit" between "$share" 0 1.005
+	# At the charge they may be ahead by the horizon: 118 ms in 5 s.
+	check "$flows TCP flows are never above the limit" between "$share" 0 1.025
 	if between "$capacity" 2 1000; then
-		check "$flows TCP flows reach 95 % of it" between "$share" 0.95 1.005
+		check "$flows TCP flows reach 95 % of it" between "$share" 0.95 1.025
 	else
 		skip "$flows TCP flows reach 95 % of it" "this guest carries only $capacity of the limit"
 	fi

@@ -88,7 +88,7 @@ for ((i = 0; i < 10; i++)); do
 	if ((i % 2)); then
 		tray_quiet tray_apply 1 < <(grants 1)
 	else # less, another zone, another mode: never more
-		tray_quiet tray_apply 1 < <(mesh_policy 1 "grant: { rate: 1500kbit, burst: ${BURST}b, mode: shape }, $ACCEPT")
+		tray_quiet tray_apply 1 < <(mesh_policy 1 "grant: { rate: 1500kbit, burst: ${BURST}b, mode: shape }, $ACCEPT" | sed "s/^heartbeat:.*/&\nhorizon: 10ms/")
 	fi || nok "a policy is applied"
 	wait $rekeying
 done

@@ -14,6 +14,7 @@ for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/manual_sa; d
 	. "$BWL_SOURCE/$part.sh"
 done
 
+# A short horizon: when an emulated guest stands still, what waited in fq leaves at once.
 policy() { # own number, other number, mode
 	cat <<-END
 	version: 1
@@ -21,6 +22,7 @@ policy() { # own number, other number, mode
 	uplinks: [p0]
 	host_ports: [{ dev: pf0hpf, sources: [10.0.$1.0/24, "fd00:$1::/64"] }]
 	heartbeat: none
+	horizon: 10ms
 	peers:
 	  - { name: tray-$2, addresses: [10.0.$2.0/24, "fd00:$2::/64"], ipsec: { remote: 192.0.2.$2 },
 	      grant: { rate: 8mbit, mode: $3 } }

@@ -5,7 +5,8 @@
 
 workload_policy() { # own number, other number, rate, classes
 	local grant="grant: { rate: ${3}mbit, burst: ${WORKLOAD_BURST}b, mode: ${WORKLOAD_MODE:-shape} }"
-	sa_tray_policy "$1" "$grant, accept: { rate: 1gbit }, classes: { $4 }"
+	# When an emulated guest stands still, what waited in fq leaves at once: little should.
+	sa_tray_policy "$1" "$grant, accept: { rate: 1gbit }, classes: { $4 }" | sed 's/^heartbeat:.*/&\nhorizon: 10ms/'
 }
 WORKLOAD_BURST=150000
 
