@@ -154,6 +154,25 @@ def clean(name):
         return False
 
 
+def tpm_bound():
+    try:
+        return json.loads(read("usage"))["tpm"]
+    except (ValueError, KeyError):
+        return False
+
+
+def released():
+    try:
+        return any(v["released_bytes"] for v in json.loads(read("usage"))["volumes"])
+    except (ValueError, KeyError):
+        return False
+
+
+def exposure():
+    words = read("security").replace(":", " ").split()
+    return next((float(w) for w in words if w.replace(".", "").isdigit()), 10.0)
+
+
 def first_boot(wire):
     guest = Guest(wire, os.path.join(work, "boot1.log"))
     guest.until(lambda: any(m.startswith("installed") for m in guest.marks), 400)
@@ -192,6 +211,13 @@ def second_boot(wire):
     check("what the units did is in the audit log", '"attach' in read("audit") and clean("audit.verify"),
           read("audit")[-1500:], read("audit.verify"))
     check("bwlimit.service tried until verify was clean", "bwlimit.service: Failed with result" in read("journal"))
+    check("the ledger is bound to the machine's TPM, which the unit reaches by the drop-in",
+          "the ledger is bound to the counter of the TPM at device:/dev/tpmrm0" in read("journal") and tpm_bound(),
+          read("tpm"), read("usage"), *[line for line in read("journal").splitlines() if "tpm" in line.lower()][-20:])
+    check("with it a volume that was granted is released", released(),
+          read("tpm"), read("usage"))
+    check("and the unit is as confined as before: exposure at most 2.0", exposure() <= 2.0, read("security"),
+          read("devices"))
     check("an upgrade works", "upgraded 0" in guest.marks, read("upgrade.log"))
     check("verify is clean after it", clean("verify.upgraded"), read("verify.upgraded"))
     check("and every unit is active", set(read("active.upgraded").split()) == {"active"}, read("active.upgraded"))
