@@ -32,7 +32,7 @@ modprobe tcp_dctcp
 sysctl -q -w net.ipv4.tcp_allowed_congestion_control="reno cubic dctcp"
 check "the hosts speak DCTCP" pacing_hosts net.ipv4.tcp_ecn=1 net.ipv4.tcp_congestion_control=dctcp
 for rate in 20 50; do marked "with fq"; done
-# Slow start begins with the burst and hears of its marks a round trip later: bench/README.md.
+# Here more is refused than the goal allows: bench/README.md.
 check "the hosts' cables delay by 2 ms" pacing_cables 2ms
 marked "with fq, cables of 2 ms"
 check "the hosts' cables delay by 100 us" pacing_cables 100us
