@@ -9,7 +9,7 @@ set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-mesh-$$
 for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon \
-	vm-testbed/topo/mesh; do
+	vm-testbed/topo/mesh tests/vm/lib/outer; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done
@@ -31,6 +31,9 @@ in_ns host1 timeout 40 iperf3 -c 10.0.2.2 -t 4 -J >"$LAB_TMP/tcp.json"
 note "TCP at 10 Mbit/s: $(jq '.end.sum_received.bits_per_second / 1e6' "$LAB_TMP/tcp.json") Mbit/s"
 check "TCP passes and is held to its grant" jq -e \
 	'.end.sum_received.bits_per_second | . > 1000000 and . < 13000000' "$LAB_TMP/tcp.json"
+
+check "IPv4 packets of any DSCP, ECN, TTL and DF pass" outer_vary host1 10.0.2.2
+check "and IPv6 ones, of any flow label" outer_vary host1 fd00:2::2
 
 # --- rekeying under load
 in_ns host1 ping -i 0.1 -c 100 -W 5 fd00:2::2 >"$LAB_TMP/rekey" & pinging=$!
@@ -73,5 +76,8 @@ kill -CONT "${CHARON_PID[1]}"
 marker_stop
 check "the captures are whole" capture_stop wire
 check "only ESP, IKE, ARP and ND left the trays" capture_only_encrypted wire
+outer=$(outer_headers wire)
+note "outer headers: ${outer//$'\n'/; }"
+check "of all the host can write nothing shows outside" test "$(grep -c . <<<"$outer")" -eq 1
 check "the marker never passed in the clear" capture_lacks_marker wire
 done_testing

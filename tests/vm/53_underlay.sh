@@ -9,7 +9,7 @@ set -uo pipefail
 BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 LAB=bwl-under-$$
 for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon \
-	vm-testbed/topo/manual_sa vm-testbed/topo/mesh tests/vm/lib/uplinks; do
+	vm-testbed/topo/manual_sa vm-testbed/topo/mesh tests/vm/lib/uplinks tests/vm/lib/outer; do
 	# shellcheck source=/dev/null
 	. "$BWL_SOURCE/$part.sh"
 done
@@ -18,7 +18,7 @@ trays_up 2 || exit 1
 both() { pings 10.0.2.2 && pings fd00:2::2; }
 
 # --- IPv6
-MESH_NET=2001:db8::
+MESH_NET=2001:db8:: MESH_IPSEC+=', copy_ecn: true'
 check "a CA is made" mesh_ca
 for n in 1 2; do mesh_tray_up "$n" "grant: { rate: 10mbit }"; done
 capture_start wire s1 s2
@@ -27,6 +27,8 @@ check "the connections are loaded" mesh_load_both
 check "there is an SA between IPv6 addresses" lab_wait_for 40 mesh_open
 check "IPv4 and IPv6 pass through ESP in IPv6" pass_again
 check "no IPv4 was on the wire" test "$(capture_count wire 'ip')" -eq 0
+check "IPv4 packets of any DSCP, ECN, TTL and DF pass" outer_vary host1 10.0.2.2
+check "and IPv6 ones, of any flow label" outer_vary host1 fd00:2::2
 check "IKE and ESP were, over IPv6" test "$(capture_count wire 'ip6 proto 50')" -gt 6
 lab_bg sink host2 iperf3 -s -1
 lab_wait_for 10 in_ns host2 sh -c 'ss -Hltn "sport = :5201" | grep -q .'
@@ -47,6 +49,9 @@ check "after five flaps of its link traffic goes on" pass_again
 marker_stop
 check "the capture is whole" capture_stop wire
 check "only ESP, IKE and ND left the trays" capture_only_encrypted wire
+outer=$(outer_headers wire)
+note "outer headers: ${outer//$'\n'/; }"
+check "outside only the host's ECN shows, which was asked for" test "$(grep -c . <<<"$outer")" -eq 3
 check "the marker never passed in the clear" capture_lacks_marker wire
 for n in 1 2; do
 	charon_kill "$n"
