@@ -13,6 +13,7 @@
 #include "lib/mtu.h"
 #include "lib/tunnel.h"
 #include "lib/uplink.h"
+#include "lib/inbound.h"
 #include "lib/xdp.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -162,26 +163,43 @@ int bwl_xdp_upin(struct xdp_md *xdp)
 	return XDP_DROP;
 }
 
+/* Underlay, ESP, what a device has decrypted. BWL_R_NONE: none of these, it is in the clear. */
+static __always_inline int bwl_from_wire(struct bwl_ctx *c, struct __sk_buff *skb, int parsed)
+{
+	__u32 from = bwl_decrypted(c, skb);
+	int r = from ? BWL_R_NONE : bwl_underlay(c);
+
+	if (r == BWL_R_NONE)
+		r = parsed;
+	if (r == BWL_R_NONE)
+		r = bwl_outer(c);
+	if (r == BWL_R_NONE && from)
+		r = bwl_bring_in(c, skb, from);
+	return r;
+}
+
 /* Uplink, TC ingress: return traffic to the host; ESP, IKE, neighbours, control to the DPU. */
 SEC("tc")
 int bwl_tc_upin(struct __sk_buff *skb)
 {
 	struct bwl_ctx c = { .len = skb->len };
 	int r = bwl_begin(&c, skb->ifindex, 1), parsed;
+	__u32 mark = skb->mark, from = 0;
 
 	skb->mark = 0;
 	if (r == BWL_R_NONE) {
 		parsed = bwl_tc_parse(skb, &c.pkt);
-		r = bwl_underlay(&c);
+		if (bwl_unlikely(bwl_is_tagged(&c, mark))) {
+			from = mark & BWL_MARK_ID;
+			r = bwl_brought_in(&c, from, parsed);
+		} else {
+			r = bwl_from_wire(&c, skb, parsed);
+		}
 		if (r == BWL_R_NONE)
-			r = parsed;
-		if (r == BWL_R_NONE)
-			r = bwl_outer(&c);
-		if (r == BWL_R_NONE)
-			r = bwl_arrive(&c, skb);
+			r = bwl_arrive(&c, skb, from);
 	}
 	bwl_end(&c, c.port_id, r);
-	if (r == BWL_R_PASS_ACCEPT)
+	if (r == BWL_R_PASS_ACCEPT || c.again)
 		return TC_ACT_REDIRECT;
 	return bwl_passes(r) ? TC_ACT_OK : TC_ACT_SHOT;
 }

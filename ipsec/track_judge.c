@@ -164,6 +164,8 @@ static void inbound(struct judge *j)
 		if (quality(j, sa) != BWL_TRACK_USABLE)
 			continue;
 		v->flags |= BWL_TUN_SA_IN;
+		if (sa->offload == BWL_OFFLOAD_PACKET)
+			v->flags |= BWL_TUN_DEV_IN;
 		if (sa->life.add_s >= newest_s) {
 			v->spi_in = sa->spi;
 			newest_s = sa->life.add_s;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify: what encrypted peers and mode shape need around the programs. */
 #include <arpa/inet.h>
+#include <bpf/btf.h>
 #include <stdio.h>
 #include <string.h>
 #include "verify.h"
@@ -9,6 +10,7 @@
 
 struct found {
 	unsigned encrypted, shaped;
+	unsigned dev_in;	/* peers whose packets a device decrypts */
 	bool nexthop[BWL_MAX_NEXTHOPS];	/* of encrypted peers */
 };
 
@@ -27,6 +29,7 @@ static void look(const struct bwl_pins *p, const struct bwl_gen *g, struct found
 		if (x->meta.path == BWL_PATH_CLEAR)
 			continue;
 		f->encrypted++;
+		f->dev_in += (*(const volatile __u8 *)&p->tunnel[id].flags & BWL_TUN_DEV_IN) != 0;
 		f->nexthop[x->meta.nexthop % BWL_MAX_NEXTHOPS] = true;
 	}
 }
@@ -81,6 +84,33 @@ static void check_route(struct bwl_report *r, const struct bwl_pins *p, const st
 			  "the route to the DPU %s of a peer leads out by a device that is no uplink", text);
 }
 
+/*
+ * What a device has decrypted is known by the SA that its driver hangs to the packet. GRO compares no
+ * SAs: the programs refuse what it has merged. And before 6.8 they take nothing (bpf/lib/inbound.h).
+ */
+static void check_decrypted(struct bwl_report *r, const struct bwl_pins *p, unsigned peers)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool known = btf && btf__find_by_name_kind(btf, "bpf_xfrm_state_opts", BTF_KIND_STRUCT) > 0;
+	struct bwl_netdev_xdp x;
+	unsigned i;
+
+	btf__free(btf);
+	if (!known)
+		bwl_check(r, BWL_WARN, "a kernel from 6.8 on; or inbound SAs in software or crypto offload",
+			  "what a device decrypts is dropped (no-sa) before kernel 6.8: of %u peer%s", peers,
+			  peers == 1 ? "" : "s");
+	for (i = 0; known && i < BWL_MAX_PORTS; i++) {
+		const struct bwl_dev *d = &p->dev[i];
+
+		if (!d->ifindex || d->kind != BWL_PORT_UPLINK || bwl_netdev_xdp(d->name, d->ifindex, &x, NULL))
+			continue;
+		bwl_check(r, x.merges ? BWL_WARN : BWL_OK, "ethtool -K UPLINK gro off lro off rx-gro-hw off",
+			  x.merges ? "%s merges what it receives (GRO): of what it decrypts that is dropped (merged)"
+				   : "%s merges nothing of what it decrypts", d->name);
+	}
+}
+
 void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_gen *g,
 		       uint64_t now)
 {
@@ -103,6 +133,8 @@ void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const str
 		bwl_check(r, BWL_WARN, "systemctl start bwlimitd, or bwlimit-ipsec",
 			  "nobody looks after the SAs of %u encrypted peer%s", f.encrypted,
 			  f.encrypted == 1 ? "" : "s");
+	if (f.dev_in)
+		check_decrypted(r, p, f.dev_in);
 	for (i = 0; i < BWL_MAX_NEXTHOPS; i++)
 		if (f.nexthop[i])
 			check_route(r, p, &g->base->nexthop[i]);

@@ -76,7 +76,9 @@
 	X(TUNNEL_SRC, "tunnel-source", 0, "not from the peer whose SA it came through",        \
 	  "bwlimit-ctl explain; the sending DPU breaks its promise")                             \
 	X(LEDGER, "ledger", 0, "past what the ledger on disk has released of a volume",         \
-	  "systemctl status bwlimitd: its log says what keeps the ledger")
+	  "systemctl status bwlimitd: its log says what keeps the ledger")                        \
+	X(MERGED, "merged", 0, "decrypted by the uplink, and merged with what may not be (GRO)", \
+	  "ethtool -K UPLINK gro off lro off rx-gro-hw off")
 
 enum bwl_reason {
 #define X(e, name, pass, text, todo) BWL_R_##e,

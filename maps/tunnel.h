@@ -26,6 +26,8 @@ enum bwl_tunnel_flags {
 	BWL_TUN_BENEATH = 1 << 2,	/* packet offload by the peer's uplink, which itself drops what
 					 * it has no policy for: cleartext may be sent straight to it */
 	BWL_TUN_XDP = 1 << 3,		/* and XDP does: see enum bwl_carrier */
+	BWL_TUN_DEV_IN = 1 << 4,	/* a device decrypts (packet offload): what it hung the peer's SA
+					 * to is taken from an uplink without ESP */
 };
 
 /* How much of the work the device does, as read back from the kernel. */

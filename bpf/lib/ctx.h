@@ -50,6 +50,7 @@ struct bwl_ctx {
 	__u8 marked;	/* mode mark: over the threshold; shape: waits long */
 	__u8 volumes;	/* one was asked: it may have a window */
 	__u8 monitored;	/* mode monitor: over the peer's own limit */
+	__u8 again;	/* an uplink's device decrypted it: it comes in once more (inbound.h) */
 };
 
 /* An entry of an inner array of the packet's generation. */

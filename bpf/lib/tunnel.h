@@ -31,26 +31,17 @@ static __always_inline __u32 bwl_tunnel_from(struct __sk_buff *skb, __u32 mark)
 	return bpf_skb_get_xfrm_info(skb, &info) ? 0 : info.if_id;
 }
 
-/* Decrypted. The kernel does not check what comes out against the SA's policy here: we do. */
+/* Decrypted by the kernel. */
 static __always_inline int bwl_tunnel_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 mark)
 {
 	__u32 id = bwl_tunnel_from(skb, mark);
 	const struct bwl_tunnel *tun;
-	int r;
 
 	/* An SA to an address that is not the peer's any more: the tracker has closed this way in. */
 	tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
 	if (!id || !tun || !(bwl_read(tun->flags) & BWL_TUN_SA_IN))
 		return BWL_R_NO_SA;
-	r = bwl_grant(c, id);
-	c->tally = 2 * c->id + 1;
-	if (r != BWL_R_NONE)
-		return r;
-	if (c->peer->meta.path == BWL_PATH_CLEAR)
-		return BWL_R_NO_SA;
-	if (bwl_dest(c, c->pkt.saddr) != c->id)
-		return BWL_R_TUNNEL_SRC;
-	return bwl_accept(c, skb);
+	return bwl_arrive(c, skb, id);
 }
 
 /*

@@ -164,21 +164,27 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 	return r == BWL_R_NONE ? BWL_R_PASS_ACCEPT : r;
 }
 
-/* From the network in the clear: from a `clear` peer's prefixes only. */
-static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb)
+/*
+ * from: the peer whose SA it came through. 0: from the network in the clear, which only a `clear`
+ * peer's prefixes may be.
+ */
+static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from)
 {
 	int r;
 
-	if (bwl_tag(skb) >= 0 || c->pkt.nvid)
+	if (!from && (bwl_tag(skb) >= 0 || c->pkt.nvid))
 		return BWL_R_VLAN;
-	r = bwl_grant(c, bwl_dest(c, c->pkt.saddr));
+	r = bwl_grant(c, from ? from : bwl_dest(c, c->pkt.saddr));
 	c->tally = 2 * c->id + 1;
-	if (r == BWL_R_NO_PEER)
+	if (r == BWL_R_NO_PEER && !from)
 		return BWL_R_UPLINK_IN;
 	if (r != BWL_R_NONE)
 		return r;
-	if (c->peer->meta.path != BWL_PATH_CLEAR)
+	if ((c->peer->meta.path == BWL_PATH_CLEAR) == !!from)
 		return BWL_R_NO_SA;	/* an encrypted peer's clear packet is not from it */
+	/* The kernel does not check what comes out of an SA against its policy here: we do. */
+	if (from && bwl_dest(c, c->pkt.saddr) != from)
+		return BWL_R_TUNNEL_SRC;
 	return bwl_accept(c, skb);
 }
 

@@ -54,7 +54,7 @@ static int ask_kernel(uint32_t ifindex, struct bwl_netdev_xdp *ret)
 	return bwl_nl_talk(NETLINK_GENERIC, h, features, ret);
 }
 
-/* Driver's name and whether tags are taken off on receipt: of no device that ethtool does not know. */
+/* Driver's name, and what happens to frames on receipt: of no device that ethtool does not know. */
 static void ask_driver(const char *name, struct bwl_netdev_xdp *ret)
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
@@ -69,6 +69,9 @@ static void ask_driver(const char *name, struct bwl_netdev_xdp *ret)
 		snprintf(ret->driver, sizeof(ret->driver), "%.31s", info.driver);
 	q.ifr_data = (void *)&flags;
 	ret->strips = ioctl(s, SIOCETHTOOL, &q) || flags.data & ETH_FLAG_RXVLAN;
+	ret->merges = flags.data & ETH_FLAG_LRO;
+	flags = (struct ethtool_value){ .cmd = ETHTOOL_GGRO };
+	ret->merges |= !ioctl(s, SIOCETHTOOL, &q) && flags.data;
 	close(s);
 }
 

@@ -3,7 +3,9 @@
  * bwl-inline NETNS IN OUT IFINDEX: a device that stands on the cable beyond an uplink and does what
  * hardware with packet offload does: what leaves the uplink (IN) is held against the policies and SAs
  * that the kernel holds for device IFINDEX at that moment, encrypted, dropped or let pass, and sent
- * out (OUT). It looks at nothing but that, keeps no SA of its own and knows nothing of bwlimit.
+ * out (OUT). It looks at nothing but that, keeps no SA of its own and knows nothing of bwlimit. What
+ * comes back is decrypted where the device has an inbound SA for it, and goes to the uplink with the SPI in
+ * front, out of which our netdevsim makes the SA that a driver hangs to such a packet; all else as it is.
  *
  * Runs in the network namespace of the DPU, whose XFRM it reads; its own devices are in NETNS. Prints
  * "# ready", every cleartext that it lets out, and on SIGTERM its counters as JSON. IPv4 outside.
@@ -48,7 +50,7 @@ static uint8_t own_mac[6];
 static int inet;	/* a socket in the DPU's network namespace */
 static struct { uint32_t spi, seq; } sent[4096];	/* sequence numbers outlive an SA's absence */
 static struct {
-	unsigned long in, neighbour, encrypted, blocked, no_sa, no_policy, clear, looks, back;
+	unsigned long in, neighbour, encrypted, blocked, no_sa, no_policy, clear, looks, back, decrypted, refused;
 } n;
 static volatile sig_atomic_t stopped;
 
@@ -234,6 +236,63 @@ static size_t encrypt(struct sa *s, const uint8_t *f, size_t len, uint8_t *out)
 	return ETH_HLEN + total;
 }
 
+/* The inbound SA that this frame is ESP of; NULL none. */
+static const struct sa *sa_of(const uint8_t *f, size_t len)
+{
+	size_t total = len < ETH_HLEN + 20 ? 0 : (size_t)(f[16] << 8 | f[17]);
+
+	if (total < 20 + 16 + ICV + 2 || ETH_HLEN + total > len || f[12] != 0x08 || f[13] ||
+	    f[14] != 0x45 || f[23] != IPPROTO_ESP)
+		return NULL;
+	for (unsigned i = 0; i < nsas; i++)
+		if (sas[i].sa.dir == BWL_XFRM_IN && sas[i].key_len > 4 &&
+		    !memcmp(&sas[i].sa.spi, f + 34, 4) && !memcmp(sas[i].sa.dst.a, f + 30, 4))
+			return &sas[i];
+	return NULL;
+}
+
+/* RFC 4303 and 4106 the other way, without a replay window. What fails is not let on: 0. */
+static size_t decrypt(const struct sa *s, const uint8_t *f, uint8_t *out)
+{
+	size_t total = (size_t)(f[16] << 8 | f[17]), padded = total - 20 - 16 - ICV, inner;
+	const uint8_t *esp = f + ETH_HLEN + 20;
+	uint8_t nonce[12], *plain = out + 20;
+	EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+	int done, ok;
+
+	memcpy(nonce, s->key + s->key_len - 4, 4);
+	memcpy(nonce + 4, esp + 8, 8);
+	EVP_DecryptInit_ex(c, s->key_len == 20 ? EVP_aes_128_gcm() : EVP_aes_256_gcm(), NULL, s->key, nonce);
+	EVP_DecryptUpdate(c, NULL, &done, esp, 8);
+	EVP_DecryptUpdate(c, plain, &done, esp + 16, (int)padded);
+	EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, ICV, (void *)(uintptr_t)(esp + 16 + padded));
+	ok = EVP_DecryptFinal_ex(c, plain + done, &done) > 0 && plain[padded - 2] + 2u <= padded;
+	EVP_CIPHER_CTX_free(c);
+	if (!ok)
+		return 0;
+	inner = padded - 2 - plain[padded - 2];
+	memcpy(out, f, 12);
+	memcpy(out + 12, "\x88\xb5", 2);
+	memcpy(out + 14, &s->sa.spi, 4);
+	memcpy(out + 18, plain[padded - 1] == IPPROTO_IPIP ? "\x08\x00" : "\x86\xdd", 2);
+	return 20 + inner;
+}
+
+/* What the uplink gets for a frame from the wire; 0 nothing. Nobody there may say what we say. */
+static size_t device_in(const uint8_t *f, size_t len, uint8_t *out)
+{
+	const struct sa *s = sa_of(f, len);
+	size_t r;
+
+	memcpy(out, f, len);
+	if (!s)
+		return f[12] == 0x88 && f[13] == 0xb5 ? 0 : len;
+	r = decrypt(s, f, out);
+	n.decrypted += r > 0;
+	n.refused += !r;
+	return r;
+}
+
 static bool is_neighbour(const uint8_t *f, size_t len)
 {
 	return (f[12] == 0x08 && f[13] == 0x06) ||
@@ -344,11 +403,16 @@ int main(int argc, char **argv)
 		}
 		while ((r = recv(p[1].fd, f, sizeof(f), MSG_DONTWAIT)) >= ETH_HLEN) {
 			n.back++;
-			send(p[0].fd, f, (size_t)r, 0);
+			be_current(news);
+			len = device_in(f, (size_t)r, out);
+			if (len)
+				send(p[0].fd, out, len, 0);
 		}
 	}
-	printf("{\"in\":%lu,\"lost\":%u,\"neighbour\":%lu,\"encrypted\":%lu,\"blocked\":%lu,\"no_sa\":%lu,\"no_policy\":%lu,\"clear\":%lu,\"looks\":%lu,\"back\":%lu}\n",
-	       n.in, lost_at(p[0].fd), n.neighbour, n.encrypted, n.blocked, n.no_sa, n.no_policy, n.clear, n.looks, n.back);
+	printf("{\"in\":%lu,\"lost\":%u,\"neighbour\":%lu,\"encrypted\":%lu,\"blocked\":%lu,\"no_sa\":%lu,\"no_policy\":%lu,\"clear\":%lu,\"looks\":%lu,\"back\":%lu,"
+	       "\"decrypted\":%lu,\"refused\":%lu}\n",
+	       n.in, lost_at(p[0].fd), n.neighbour, n.encrypted, n.blocked, n.no_sa, n.no_policy, n.clear, n.looks, n.back,
+	       n.decrypted, n.refused);
 	bwl_xfrm_news_close(news);
 	return 0;
 }

@@ -79,6 +79,7 @@ struct bwl_netdev_xdp {
 	bool runs;	/* a native program sees packets */
 	bool sends;	/* it sends what others redirect to it */
 	bool strips;	/* takes VLAN tags off before XDP sees the frame (ethtool -k: rx-vlan-offload) */
+	bool merges;	/* frames into larger ones before TC sees them (GRO, LRO) */
 	char driver[32];
 };
 int bwl_netdev_xdp(const char *name, uint32_t ifindex, struct bwl_netdev_xdp *ret,

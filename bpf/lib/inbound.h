@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What an uplink's hardware has decrypted (inbound SAs of packet offload). It arrives without ESP, and
+ * XDP cannot tell it from cleartext that somebody on the wire has sent: it passes both. At TC the
+ * driver has hung the SA to the packet that it decrypted (sec_path), which nothing on the wire can.
+ * That SA's remote address says which peer's DPU it is from.
+ *
+ * Such a packet goes through its uplink's ingress twice. The second time it has lost the SA, with
+ * which no packet may be sent on: mlx5 takes it, on whatever port it leaves by, for one to be
+ * encrypted, and cuts off what it believes to be ESP's trailer (mlx5e_ipsec_handle_tx_skb(), 6.12).
+ * A redirect to an ingress scrubs a packet (skb_scrub_packet()) and keeps its mark, which says whose
+ * it is. Nothing from outside has such a mark.
+ *
+ * GRO does not compare SAs: what is merged may hold cleartext from the wire, and is refused.
+ */
+#ifndef BWL_INBOUND_H
+#define BWL_INBOUND_H
+
+#include "uplink.h"
+
+/*
+ * Of kernel 6.8, and stands for it. mlx5 drops by itself what fails authentication from 6.7 on;
+ * before, such a packet had its SA too, and a status that no program can read.
+ */
+struct bpf_xfrm_state_opts {
+	int unused;
+} __attribute__((preserve_access_index));
+
+/* Peer whose inbound SA a device has applied to this packet; 0 none. */
+static __always_inline __u32 bwl_decrypted(const struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	struct bpf_xfrm_state sa = {};
+	__be32 addr[4];
+
+	if (!bpf_core_type_exists(struct bpf_xfrm_state_opts) ||
+	    bpf_skb_get_xfrm_state(skb, 0, &sa, sizeof(sa), 0))
+		return 0;
+	if (sa.family == BWL_AF_INET)
+		bwl_map4(addr, sa.remote_ipv4);
+	else
+		__builtin_memcpy(addr, sa.remote_ipv6, sizeof(addr));
+	return bwl_remote(c, addr);
+}
+
+/* Is an inbound SA of the peer in a device, as far as is known? */
+static __always_inline _Bool bwl_device_decrypts(__u32 id)
+{
+	const struct bwl_tunnel *tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
+	__u8 want = BWL_TUN_SA_IN | BWL_TUN_DEV_IN;
+
+	return tun && (bwl_read(tun->flags) & want) == want;
+}
+
+/* The first time: from the peer `from`. */
+static __always_inline int bwl_bring_in(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from)
+{
+	if (!bwl_device_decrypts(from))
+		return BWL_R_NO_SA;
+	if (skb->gso_size)
+		return BWL_R_MERGED;
+	if (bpf_redirect(skb->ifindex, BPF_F_INGRESS) != TC_ACT_REDIRECT)
+		return BWL_R_SEND;
+	skb->mark = bwl_esp_mark(c, from);
+	c->again = 1;
+	return BWL_R_PASS_ESP;
+}
+
+/* The second time: counted as the tunnel device's, where a tunnel of the kernel's would end. */
+static __always_inline int bwl_brought_in(struct bwl_ctx *c, __u32 from, int parsed)
+{
+	__u32 tunnel = c->ctl->tunnel, *port = bpf_map_lookup_elem(&bwl_ifport_v1, &tunnel);
+
+	if (port && *port)
+		c->port_id = *port - 1;
+	if (!from || !bwl_device_decrypts(from))
+		return BWL_R_NO_SA;
+	return parsed;
+}
+
+#endif
