@@ -172,7 +172,7 @@ static __always_inline int bwl_from_wire(struct bwl_ctx *c, struct __sk_buff *sk
 	if (r == BWL_R_NONE)
 		r = parsed;
 	if (r == BWL_R_NONE)
-		r = bwl_outer(c);
+		r = bwl_outer(c, skb);
 	if (r == BWL_R_NONE && from)
 		r = bwl_bring_in(c, skb, from);
 	return r;

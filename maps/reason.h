@@ -78,7 +78,11 @@
 	X(LEDGER, "ledger", 0, "past what the ledger on disk has released of a volume",         \
 	  "systemctl status bwlimitd: its log says what keeps the ledger")                        \
 	X(MERGED, "merged", 0, "decrypted by the uplink, and merged with what may not be (GRO)", \
-	  "ethtool -K UPLINK gro off lro off rx-gro-hw off")
+	  "ethtool -K UPLINK gro off lro off rx-gro-hw off")                                     \
+	X(DEVICE, "device", 0, "the uplink's device encrypts, and would not surely match this packet", \
+	  "docs/bluefield.md: no fragments, IP options, ESP, UDP 500 and 4500; bwlimit-ctl peer show") \
+	X(IKE_RATE, "ike-rate", 0, "more key exchange in the name of a peer's DPU than it needs", \
+	  "a capture at the uplink shows the frames' true sender; existing SAs go on")
 
 enum bwl_reason {
 #define X(e, name, pass, text, todo) BWL_R_##e,

@@ -6,6 +6,7 @@
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_core_read.h>
 #include "dest.h"
+#include "offload.h"
 
 #define BWL_PULL 192		/* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
 #define BWL_TUNNEL_HDR 256	/* headers a segment of a GSO packet repeats when it may be a tunnel */
@@ -114,6 +115,25 @@ static __always_inline __u32 bwl_mtu_inside(const struct bwl_ctx *c, const struc
 	return c->base->mtu > more ? c->base->mtu - more : 0;
 }
 
+/*
+ * The peer's SA is in a device, which encrypts what is sent to it in the clear: straight to the uplink,
+ * as XDP does, and through the last gate, where the next hop's MAC is known. Else the kernel sends it,
+ * which has to resolve that; its way finishes every packet as one of the outer family
+ * (xfrm_dev_direct_output(), 6.12: no TCP of IPv6 inside IPv4). What the last gate would stop ends here,
+ * uncharged.
+ */
+static __always_inline int bwl_tc_device(struct bwl_ctx *c, const struct bwl_tunnel *tun)
+{
+	const struct bwl_dev *dev = bwl_carrier_dev(c, tun);
+
+	if (!dev || !bwl_carried(c, c->id) || !bwl_device_sees(&c->pkt))
+		return BWL_R_DEVICE;
+	c->next_mac = bwl_read(tun->next_mac);
+	if (c->next_mac)
+		c->out = dev->ifindex;
+	return BWL_R_NONE;
+}
+
 /* Is there a way out, and how wide? Asked before charging: what cannot be sent costs nothing. */
 static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 {
@@ -132,7 +152,7 @@ static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 		if (!c->out || !tun || !(bwl_read(tun->flags) & BWL_TUN_SA))
 			return BWL_R_NO_SA;
 		c->mtu = bwl_mtu_inside(c, tun);
-		return BWL_R_NONE;
+		return bwl_read(tun->offload) == BWL_OFFLOAD_PACKET ? bwl_tc_device(c, tun) : BWL_R_NONE;
 	}
 	c->mtu = c->base->mtu;
 	if (!(c->pkt.family == 4 && nh->has4) && !nh->has6)
@@ -142,24 +162,39 @@ static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 	return BWL_R_NONE;
 }
 
-/*
- * Into the tunnel device, which knows no neighbours: the kernel looks up a route by the device
- * alone. skb->priority says there under whose id it was charged; nobody else reads it. The outer
- * header of IPv6 takes over the inner flow label: 20 bits that the host chose.
- */
-static __always_inline int bwl_tc_encrypt(struct bwl_ctx *c, struct __sk_buff *skb, __u32 l3_off)
+/* The outer header of IPv6 takes over the inner flow label: 20 bits that the host chose. */
+static __always_inline int bwl_tc_unlabel(const struct bwl_ctx *c, struct __sk_buff *skb, __u32 l3_off)
 {
 	__u8 class_and_flow[4];
 
-	if (c->pkt.family == 6) {
-		if (bpf_skb_load_bytes(skb, l3_off, class_and_flow, 4))
-			return BWL_R_SEND;
-		class_and_flow[1] &= 0xf0;
-		class_and_flow[2] = 0;
-		class_and_flow[3] = 0;
-		if (bpf_skb_store_bytes(skb, l3_off, class_and_flow, 4, 0))
-			return BWL_R_SEND;
-	}
+	if (c->pkt.family != 6)
+		return BWL_R_NONE;
+	if (bpf_skb_load_bytes(skb, l3_off, class_and_flow, 4))
+		return BWL_R_SEND;
+	class_and_flow[1] &= 0xf0;
+	class_and_flow[2] = 0;
+	class_and_flow[3] = 0;
+	return bpf_skb_store_bytes(skb, l3_off, class_and_flow, 4, 0) ? BWL_R_SEND : BWL_R_NONE;
+}
+
+/* To the next hop's MAC by the uplink of the policy, whose device encrypts. */
+static __always_inline int bwl_tc_direct(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	__u32 port = bwl_nexthop_of(c)->port;
+	const struct bwl_dev *dev = bpf_map_lookup_elem(&bwl_dev_v1, &port);
+
+	if (!dev || bpf_skb_store_bytes(skb, 0, &c->next_mac, ETH_ALEN, 0) ||
+	    bpf_skb_store_bytes(skb, ETH_ALEN, dev->mac, ETH_ALEN, 0))
+		return BWL_R_SEND;
+	return bpf_redirect(c->out, 0) == TC_ACT_REDIRECT ? BWL_R_NONE : BWL_R_SEND;
+}
+
+/*
+ * Into the tunnel device, which knows no neighbours: the kernel looks up a route by the device
+ * alone. skb->priority says there under whose id it was charged; nobody else reads it.
+ */
+static __always_inline int bwl_tc_encrypt(struct bwl_ctx *c, struct __sk_buff *skb)
+{
 	skb->priority = c->id;
 	/* The kernel's own ICMP errors would go where routes lead: it makes none for such a packet. */
 	if (bpf_skb_change_type(skb, BWL_PACKET_OTHERHOST))
@@ -180,8 +215,11 @@ static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (bwl_tc_depart(c, skb))
 		return BWL_R_SEND;
 	skb->mark = c->ctl->tag;
-	if (!nh)
-		return bwl_tc_encrypt(c, skb, sizeof(struct ethhdr));
+	if (!nh) {
+		if (bwl_tc_unlabel(c, skb, sizeof(struct ethhdr)))
+			return BWL_R_SEND;
+		return c->next_mac ? bwl_tc_direct(c, skb) : bwl_tc_encrypt(c, skb);
+	}
 	if (c->pkt.family == 4 && nh->has4) {
 		to.nh_family = BWL_AF_INET;
 		to.ipv4_nh = nh->via4;

@@ -5,6 +5,7 @@
 
 #include "charge.h"
 #include "dest.h"
+#include "ike.h"
 #include "offload.h"
 #include "source.h"
 #include "mtu.h"
@@ -100,8 +101,27 @@ static __always_inline _Bool bwl_is_esp(const struct bwl_pkt *k)
 	return k->proto == IPPROTO_ESP || (bwl_is_ike(k) && k->dport == bwl_htons(4500));
 }
 
+/* By this port IKE says that it is not ESP (RFC 3948, 2.2): with 4 bytes of zero, which no SPI is. */
+static __always_inline _Bool bwl_is_esp_in_udp(const struct bwl_pkt *k, struct __sk_buff *skb)
+{
+	__u32 spi = 0;
+
+	return k->dport == bwl_htons(4500) && !bpf_skb_load_bytes(skb, k->hdr_len, &spi, 4) && spi;
+}
+
+static __always_inline int bwl_ike(struct bwl_ctx *c, struct __sk_buff *skb, __u32 id)
+{
+	__u32 slot = id & (BWL_IKE_SLOTS - 1);
+	__u64 *word = bpf_map_lookup_elem(&bwl_ike_word, &slot);
+
+	if (bwl_is_esp_in_udp(&c->pkt, skb) || (word && bwl_ike_take(word, c->now_ns)))
+		return BWL_R_PASS_IKE;
+	c->id = id;	/* whose key exchange suffers */
+	return BWL_R_IKE_RATE;
+}
+
 /* ESP and IKE from the DPU of an encrypted peer to this one. */
-static __always_inline int bwl_outer(struct bwl_ctx *c)
+static __always_inline int bwl_outer(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	__u32 id;
 	int r;
@@ -114,7 +134,7 @@ static __always_inline int bwl_outer(struct bwl_ctx *c)
 	if (!(bwl_whose(c, c->pkt.daddr) & BWL_OWN_REMOTE))
 		return BWL_R_UPLINK_IN;	/* for a host's address, in the clear */
 	if (c->pkt.proto != IPPROTO_ESP)
-		return BWL_R_PASS_IKE;
+		return bwl_ike(c, skb, id);
 	r = bwl_grant(c, id);
 	if (r != BWL_R_NONE)
 		return r;

@@ -130,6 +130,36 @@ static void esp_and_ike_come_only_from_the_dpu_of_a_peer(void **state)
 	       { "eth ip4 src=10.3.0.1 dst=10.0.7.2 udp", "no-sa" });
 }
 
+#define IKE4 "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=500 dport=500 fill=60"
+#define IKE6 "eth ip6 src=2001:db8::6 dst=2001:db8::2 udp sport=500 dport=500 fill=60"
+#define NATT "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=4500 dport=4500 "
+
+static void a_flood_of_ike_in_the_name_of_a_peer_ends_at_that_peers_limit(void **state)
+{
+	unsigned i, passed = 0;
+
+	(void)state;
+	policy_with_sa();
+	for (i = 0; i < 64; i++)
+		assert_string_equal(uplink(i & 1 ? NATT "hex=00000000 fill=60" : IKE4), "pass-ike");
+	assert_string_equal(uplink(IKE4), "ike-rate");
+	assert_string_equal(uplink(NATT "hex=00000000 fill=60"), "ike-rate");
+	/* Others keep theirs, and what has an SPI is ESP. */
+	assert_string_equal(uplink(IKE6), "pass-ike");
+	assert_string_equal(uplink(NATT "hex=00001001 fill=60"), "pass-ike");
+	assert_string_equal(uplink("eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60"), "pass-esp");
+	/* 64 a second, however many come. */
+	for (i = 0; i < 10 * 256; i++) {
+		rig_advance(RIG_SECOND / 256);
+		passed += !strcmp(uplink(IKE4), "pass-ike");
+	}
+	assert_in_range(passed, 639, 641);
+	rig_advance(3600 * RIG_SECOND);
+	for (passed = i = 0; i < 200; i++)
+		passed += !strcmp(uplink(IKE4), "pass-ike");
+	assert_int_equal(passed, 64);	/* an idle hour adds nothing to the burst */
+}
+
 static void the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu(void **state)
 {
 	(void)state;
@@ -227,6 +257,7 @@ int main(void)
 		RIG_TEST(what_is_to_be_encrypted_is_charged_and_tagged),
 		RIG_TEST(the_flow_label_of_the_host_does_not_reach_the_wire),
 		RIG_TEST(esp_and_ike_come_only_from_the_dpu_of_a_peer),
+		RIG_TEST(a_flood_of_ike_in_the_name_of_a_peer_ends_at_that_peers_limit),
 		RIG_TEST(the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu),
 		RIG_TEST(esp_of_a_grant_that_has_ended_stops_at_the_last_gate),
 		RIG_TEST(revoking_closes_the_host_port_the_gate_and_the_way_in),
