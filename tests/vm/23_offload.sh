@@ -27,6 +27,7 @@ fi
 tray_set_mac dpu1 p0 1 3
 lab_addr dpu1 p0 192.0.2.1/24 2001:db8::1/64
 in_ns dpu1 ethtool -K pf0hpf rxvlan off
+in_ns dpu1 ethtool -K p0 gro off
 
 policy() { # own number, other number, path, rate
 	cat <<-END
@@ -113,7 +114,7 @@ check "the tunnel device saw none of it" test "$(frames "bwl0 out" ^pass-gate)" 
 tcp() { # destination
 	lab_bg iperf host2 timeout 60 iperf3 -s -1
 	lab_wait_for 20 in_ns host2 sh -c 'ss -Hltn "sport = :5201" | grep -q .'
-	in_ns host1 timeout 40 iperf3 -c "$1" -n 200K -J >"$LAB_TMP/tcp" 2>&1
+	in_ns host1 timeout 40 iperf3 -c "$1" -n 1M -J >"$LAB_TMP/tcp" 2>&1
 	lab_stop "$LAB_PID"
 	jq -e '.end.sum_received.bytes > 150000' "$LAB_TMP/tcp" >/dev/null || { tail -n 3 "$LAB_TMP/tcp" | sed 's/^/# /'; return 1; }
 }

@@ -33,6 +33,10 @@ int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e);
 int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_err *e);
 /* The rules go; the routes go with the device. */
 void bwl_netdev_route_none(const struct bwl_netdev *d, uint32_t table);
+/* What the kernel answers to packets with this mark goes nowhere, IPv4 and IPv6. 0 or -errno. */
+int bwl_netdev_quiet(uint32_t mark, uint32_t mask);
+bool bwl_netdev_is_quiet(uint32_t mark, uint32_t mask);
+void bwl_netdev_loud(void);	/* no longer */
 /* What the device counts as sent (IFLA_STATS64). */
 struct bwl_netdev_sent {
 	uint64_t frames, bytes;
