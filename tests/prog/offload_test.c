@@ -351,6 +351,57 @@ static void the_last_gate_lets_cleartext_out_only_to_a_device_that_encrypts_it(v
 	assert_string_equal(judge(&k, NULL), "gate");
 }
 
+/* What XDP leaves to TC goes the same way, and through the last gate; what that would stop costs nothing. */
+static void what_tc_carries_goes_straight_to_the_uplink_too(void **state)
+{
+	static const uint8_t head[] = { 2, 0, 0, 0, 0, 0x77, 2, 0, 0, 0, 0, 0x99, 0x86, 0xdd };
+	static const char *const unseen[] = {
+		"eth ip4 src=10.0.7.2 dst=10.3.0.1 mf=1 udp fill=64",
+		"eth ip4 src=10.0.7.2 dst=10.3.0.1 udp sport=500 dport=9",
+		"eth ip4 src=10.0.7.2 dst=10.3.0.1 udp dport=4500",
+		"eth ip4 src=10.0.7.2 dst=10.3.0.1 type=50 fill=64",
+		"eth ip6 src=fd00:7::2 dst=fd00:3::1 ext kind=60 size=8 udp",
+	};
+	struct rig_packet k = { .prog = RIG_HOST, .port = RIG_H0,
+				.spec = "eth ip6 src=fd00:7::2 dst=fd00:3::1 tcp dport=80 flags=2" };
+	static struct rig_result r;
+	struct bwl_tunnel *t;
+	uint64_t was;
+	size_t i;
+
+	(void)state;
+	offloaded(HEAD TO("sealed", "offload", FAST));
+	t = entry();
+	assert_string_equal(judge(&k, &r), "pass");
+	assert_memory_equal(r.data, head, sizeof(head));
+	assert_int_equal(r.mark, rig->pins->ctl->tag);
+	assert_int_equal(r.priority, 0);	/* not by the tunnel device */
+	k.prog = RIG_GATE;
+	k.port = RIG_P0;
+	k.mark = r.mark;
+	assert_string_equal(judge(&k, NULL), "pass-gate");
+	k = (struct rig_packet){ .prog = RIG_HOST, .port = RIG_H0 };
+	was = spent().finish_bytes;
+	for (i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++) {
+		k.spec = unseen[i];
+		assert_string_equal(judge(&k, NULL), "device");
+	}
+	k.spec = UDP4;
+	t->flags &= ~BWL_TUN_BENEATH;
+	assert_string_equal(judge(&k, NULL), "device");
+	t->flags = ALL;
+	t->out++;
+	assert_string_equal(judge(&k, NULL), "device");
+	t->out--;
+	assert_int_equal(spent().finish_bytes, was);
+	t->next_mac = 0;	/* the kernel resolves it */
+	assert_string_equal(judge(&k, &r), "pass");
+	assert_int_equal(r.priority, id_of("sealed"));
+	t->offload = BWL_OFFLOAD_CRYPTO;	/* the kernel makes ESP of everything */
+	k.spec = unseen[0];
+	assert_string_equal(judge(&k, &r), "pass");
+}
+
 static int setup_generic(void **state)
 {
 	static const struct rig_opts o = { .generic = true };
@@ -401,6 +452,7 @@ int main(void)
 		RIG_TEST(mark_sets_ce_where_the_transport_can_and_the_checksum_holds),
 		RIG_TEST(shape_polices_there),
 		RIG_TEST(the_last_gate_lets_cleartext_out_only_to_a_device_that_encrypts_it),
+		RIG_TEST(what_tc_carries_goes_straight_to_the_uplink_too),
 		cmocka_unit_test_setup_teardown(in_generic_mode_nothing_is_carried, setup_generic, rig_teardown),
 	};
 
