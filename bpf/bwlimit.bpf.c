@@ -86,12 +86,16 @@ static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, 
 SEC("xdp.frags")
 int bwl_xdp_host(struct xdp_md *xdp)
 {
-	struct bwl_ctx c = { .len = bwl_xdp_len(xdp) };
-	int r = bwl_begin(&c, xdp->ingress_ifindex, 0);
+	struct bwl_ctx c;
 	__u32 id = 0;
+	int r;
 
+	bwl_blank(&c, bwl_xdp_len(xdp));
+	r = bwl_begin(&c, xdp->ingress_ifindex, 0);
 	if (r == BWL_R_NONE)
-		r = bwl_sender(&c, -1, bwl_xdp_parse(xdp, &c.pkt));
+		r = bwl_sender(&c, -1, bwl_xdp_parse_host(xdp, &c.pkt, c.len));
+	else
+		c.pkt = (struct bwl_pkt){};
 	if (r == BWL_R_NONE) {
 		id = bwl_dest(&c, c.pkt.daddr);
 		r = id ? bwl_xdp_carry(&c, xdp, id) : BWL_R_NO_PEER;
@@ -111,13 +115,18 @@ int bwl_xdp_host(struct xdp_md *xdp)
 SEC("tc")
 int bwl_tc_host(struct __sk_buff *skb)
 {
-	struct bwl_ctx c = { .len = skb->len };
-	int r = bwl_begin(&c, skb->ifindex, 1);
+	__u32 gso_size = 0;	/* read once: each time is a look into another structure */
 	_Bool answered = 0;
+	struct bwl_ctx c;
+	int r;
 
+	bwl_blank(&c, skb->len);
+	r = bwl_begin(&c, skb->ifindex, 1);
 	skb->mark = 0; /* no host brings a mark */
 	if (r == BWL_R_NONE)
-		r = bwl_sender(&c, bwl_tag(skb), bwl_tc_parse(skb, &c.pkt));
+		r = bwl_sender(&c, bwl_tag(skb), bwl_tc_parse_host(skb, &c.pkt));
+	else
+		c.pkt = (struct bwl_pkt){};
 	if (r == BWL_R_NONE)
 		r = bwl_receiver(&c, bwl_dest(&c, c.pkt.daddr));
 	if (r == BWL_R_PASS_NEIGHBOUR) {
@@ -130,21 +139,23 @@ int bwl_tc_host(struct __sk_buff *skb)
 	if (r == BWL_R_NONE)
 		r = bwl_tc_way(&c);
 	if (r == BWL_R_NONE)
-		r = bwl_mtu_fits(&c, skb);
+		r = bwl_mtu_fits(&c, gso_size = skb->gso_size);
 	if (r == BWL_R_NONE)
-		r = bwl_tc_cost(&c, skb);
+		r = bwl_tc_cost(&c, skb, gso_size);
 	if (r == BWL_R_NONE)
 		r = bwl_charge(&c);
 	if (r == BWL_R_NONE)
 		r = bwl_mss(&c, skb);
 	if (r == BWL_R_NONE)
 		r = bwl_tc_send(&c, skb);
+	if (bwl_likely(r == BWL_R_NONE)) {
+		bwl_end(&c, c.port_id & (BWL_MAX_PORTS - 1), bwl_passed(&c));
+		return TC_ACT_REDIRECT;
+	}
 	if (r == BWL_R_TOO_BIG)
 		answered = bwl_say_too_big(&c, skb);
-	if (r == BWL_R_NONE)
-		r = bwl_passed(&c);
 	bwl_end(&c, c.port_id, r);
-	return bwl_passes(r) || answered ? TC_ACT_REDIRECT : TC_ACT_SHOT;
+	return answered ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }
 
 /* Uplink, XDP: drops early what is neither underlay, nor encrypted, nor a clear peer's. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The sizes of all map values, folded: written to bwl_schema.layout and compared by every tool. */
+/* Sizes of all map values, and flags that changed once, folded: in bwl_schema.layout, compared by every tool. */
 #ifndef BWL_MAPS_LAYOUT_H
 #define BWL_MAPS_LAYOUT_H
 
@@ -19,7 +19,7 @@ static inline __u64 bwl_layout(void)
 		sizeof(struct bwl_event), sizeof(struct bwl_base), sizeof(struct bwl_peer),
 		sizeof(struct bwl_limit), sizeof(struct bwl_tunnel), sizeof(struct bwl_mark),
 		sizeof(struct bwl_lease),
-		BWL_MAX_PORTS, BWL_REASON_SLOTS, BWL_WINDOW_SLOTS,
+		BWL_MAX_PORTS, BWL_REASON_SLOTS, BWL_WINDOW_SLOTS, BWL_BASE_FLAGS,
 	};
 	__u64 h = 0xcbf29ce484222325ULL; /* FNV-1a */
 	unsigned i;

@@ -61,7 +61,10 @@ struct {
 	__uint(max_entries, BWL_EVENT_RING_BYTES);
 } bwl_event_v1 SEC(".maps");
 
-/* Inner arrays differ in size from generation to generation: BPF_F_INNER_MAP, kernel 5.10. */
+/*
+ * Inner arrays that differ in size from generation to generation: BPF_F_INNER_MAP, kernel 5.10. A look-up
+ * in one is a call; in an array of one size (bwl_base_v1) the kernel puts it in line.
+ */
 #define BWL_PER_GENERATION(map, inner_type, inner_flags, key_type, value_type)                   \
 	struct map##_inner {                                                                     \
 		__uint(type, inner_type);                                                        \
@@ -83,7 +86,7 @@ BWL_PER_GENERATION(bwl_dst6_v1, BPF_MAP_TYPE_HASH, 0, struct bwl_key6, __u32);
 BWL_PER_GENERATION(bwl_lpm4_v1, BPF_MAP_TYPE_LPM_TRIE, BPF_F_NO_PREALLOC, struct bwl_key_lpm4, __u32);
 BWL_PER_GENERATION(bwl_lpm6_v1, BPF_MAP_TYPE_LPM_TRIE, BPF_F_NO_PREALLOC, struct bwl_key_lpm6, __u32);
 BWL_PER_GENERATION(bwl_own_v1, BPF_MAP_TYPE_LPM_TRIE, BPF_F_NO_PREALLOC, struct bwl_key_lpm6, __u32);
-BWL_PER_GENERATION(bwl_base_v1, BPF_MAP_TYPE_ARRAY, BWL_INNER_ARRAY, __u32, struct bwl_base);
+BWL_PER_GENERATION(bwl_base_v1, BPF_MAP_TYPE_ARRAY, BWL_BASE_FLAGS, __u32, struct bwl_base);
 BWL_PER_GENERATION(bwl_peer_v1, BPF_MAP_TYPE_ARRAY, BWL_INNER_ARRAY, __u32, struct bwl_peer);
 BWL_PER_GENERATION(bwl_sub_v1, BPF_MAP_TYPE_ARRAY, BWL_INNER_ARRAY, __u32, struct bwl_limit);
 

@@ -15,6 +15,7 @@
 #ifndef BWL_MAPS_POLICY_H
 #define BWL_MAPS_POLICY_H
 
+#include <linux/bpf.h>
 #include "limit.h"
 
 enum bwl_mode { BWL_POLICE, BWL_SHAPE, BWL_MARK, BWL_MONITOR, _BWL_MODE_MAX };
@@ -154,6 +155,8 @@ struct bwl_base {
 	struct bwl_port port[BWL_MAX_PORTS];
 	struct bwl_nexthop nexthop[BWL_MAX_NEXTHOPS];
 };
+
+#define BWL_BASE_FLAGS BPF_F_MMAPABLE	/* of each generation's bwl_base_v1: see maps.bpf.h */
 
 #define BWL_OWN_REMOTE (1U << 31)
 

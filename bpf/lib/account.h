@@ -110,13 +110,24 @@ static __always_inline _Bool bwl_passes(__u32 reason)
 /* index: c->tally. */
 BWL_GLOBAL int bwl_tally(__u32 index, __u32 passed, __u32 dropped)
 {
-	struct bwl_state *s = index ? bwl_state_of(index) : 0;
+	struct bwl_state *s = bwl_state_of(index);
 
 	if (s && passed)
 		bwl_add(&s->used_bytes, passed);
 	if (s && dropped)
 		bwl_add(&s->drop_bytes, dropped);
 	return 0;
+}
+
+/* The first frame of the peer that passed on this CPU. */
+static __always_inline void bwl_first(const struct bwl_ctx *c, __u32 reason)
+{
+	struct bwl_state *s = bwl_state_of(2 * c->id);
+
+	if (!s || (s->flags & BWL_STATE_SEEN))	/* not the first on any */
+		return;
+	s->flags |= BWL_STATE_SEEN;
+	bwl_event(c, BWL_E_FIRST, reason);
 }
 
 static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)
@@ -134,21 +145,22 @@ static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)
 		return;
 	}
 	n = bpf_map_lookup_elem(&bwl_peercnt_v1, &id);
-	s = bwl_state_of(2 * id);
-	if (!n || !s)
+	if (!n)
 		return;
 	if (bwl_passes(reason)) {
 		/* First: who reads the peer's counter and then this one never finds less here. */
-		bwl_tally(c->tally, c->charge, 0);
-		n->frames++;
+		if (c->tally)
+			bwl_tally(c->tally, c->charge, 0);
 		n->bytes += c->charge;
-		if (bwl_unlikely(!(s->flags & BWL_STATE_SEEN))) {
-			s->flags |= BWL_STATE_SEEN;
-			bwl_event(c, BWL_E_FIRST, reason);
-		}
+		if (bwl_unlikely(!n->frames++))
+			bwl_first(c, reason);
 		return;
 	}
-	bwl_tally(c->tally, 0, c->len);
+	s = bwl_state_of(2 * id);
+	if (!s)
+		return;
+	if (c->tally)
+		bwl_tally(c->tally, 0, c->len);
 	n->drop_frames++;
 	n->drop_bytes += c->len;
 	n->refund_lost += c->lost;

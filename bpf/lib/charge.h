@@ -14,7 +14,7 @@ enum bwl_level { BWL_L_PEER, BWL_L_FLOOR, BWL_L_CLASS, BWL_L_ZONE, BWL_L_PORT, B
 
 struct bwl_bill {
 	const struct bwl_limit *floor, *class, *zone;	/* NULL: none */
-	struct bwl_taken taken[BWL_LEVELS];
+	__u64 asked;		/* the outermost level so far; of 64 bits as bwl_ctx.tally */
 };
 
 /* Reasons come in pairs, rate then volume. */
@@ -63,36 +63,42 @@ BWL_GLOBAL __u32 bwl_undo(const struct bwl_limit *l, __u32 state, __u32 len,
 
 /*
  * The common case in line: a rate, no volume, no race. Everything else, the race after a first
- * failed compare-and-swap among it, goes the long way.
+ * failed compare-and-swap among it, goes the long way. t is filled on every way, with what that way
+ * needs; nobody need zero it first. rate_only: not NULL, or volumes are asked too.
  */
 static __always_inline int bwl_take_one(struct bwl_ctx *c, const struct bwl_limit *l, __u32 state,
-					struct bwl_taken *t)
+					__u32 slack, const void *rate_only, struct bwl_taken *t)
 {
 	struct bwl_state *s;
-	__u64 was, next;
+	__u64 drained, was, next;
 	int j;
 
-	if (l->volume.spendable_bytes != BWL_VOLUME_NONE && !t->rate_only) {
+	if (l->volume.spendable_bytes != BWL_VOLUME_NONE && !rate_only) {
 		c->volumes = 1;
-		return bwl_take(l, state, c->now_ns, c->charge, t);
+		goto any;
 	}
+	j = BWL_OK;
 	if (l->rate.flags & BWL_RATE_UNLIMITED)
-		return BWL_OK;
+		goto nothing;
 	s = bwl_state_of(state);
+	j = BWL_CONTENDED;
 	if (!s)
-		return BWL_CONTENDED;
+		goto nothing;
+	drained = bwl_rate_drained(&l->rate, c->now_ns);
 	was = bwl_read(s->finish_bytes);
-	j = bwl_rate_judge(&l->rate, was, bwl_rate_drained(&l->rate, c->now_ns), c->charge, t->slack,
-			   &next);
+	j = bwl_rate_judge(&l->rate, was, drained, c->charge, slack, &next);
 	if (j == BWL_OVER_RATE)
-		return j;
-	if (j == BWL_OK && bwl_likely(bwl_cas(&s->finish_bytes, was, next) == was)) {
-		t->was = was;
-		t->next = next;
-		t->rate = 1;
-		return BWL_OK;
-	}
+		goto nothing;
+	if (j != BWL_OK || bwl_cas(&s->finish_bytes, was, next) != was)
+		goto any;
+	*t = (struct bwl_taken){ .was = was, .next = next, .slack = slack, .rate = 1 };
+	return BWL_OK;
+any:
+	*t = (struct bwl_taken){ .slack = slack, .rate_only = rate_only != 0 };
 	return bwl_take(l, state, c->now_ns, c->charge, t);
+nothing:
+	*t = (struct bwl_taken){};
+	return j;
 }
 
 static __always_inline void bwl_commit(const struct bwl_limit *l, __u32 len,
@@ -114,7 +120,7 @@ static __always_inline int bwl_bill_make(struct bwl_ctx *c, struct bwl_bill *b)
 			return BWL_R_EXPIRED;
 	}
 	bit = 1U << (c->class & 15);
-	if (m->class_mask & bit) {
+	if (m->class_mask && (m->class_mask & bit)) {
 		/* Its place among the peer's class limits: how many lower bits are set. */
 		n = m->class_mask & (bit - 1);
 		n = (n & 0x5555) + (n >> 1 & 0x5555);
@@ -128,17 +134,27 @@ static __always_inline int bwl_bill_make(struct bwl_ctx *c, struct bwl_bill *b)
 	}
 	if (m->zone)
 		b->zone = &c->base->zone[m->zone].limit;
+	/* Whether one is there ask its pointer: of what else says so Linux 6.1 knows nothing later. */
+	b->zone = bwl_opaque(b->zone);
 	return BWL_R_NONE;
 }
 
-static __always_inline int bwl_bill_take(struct bwl_ctx *c, struct bwl_bill *b)
+static __always_inline _Bool bwl_monitors(const struct bwl_ctx *c)
 {
-	_Bool monitor = c->peer->meta.mode == BWL_MONITOR;
+	return c->peer->meta.mode == BWL_MONITOR;
+}
+
+/* slack: of the peer's limit. */
+static __always_inline int bwl_bill_take(struct bwl_ctx *c, struct bwl_bill *b, __u32 slack,
+					 struct bwl_taken *taken)
+{
 	int j;
 
 #define BWL_TAKE(level, limit, state, reason, soft)                                              \
 	do {                                                                                     \
-		j = bwl_take_one(c, limit, state, &b->taken[level]);                             \
+		b->asked = level;                                                                \
+		j = bwl_take_one(c, limit, state, (level) == BWL_L_PEER ? slack : 0,             \
+				 (level) == BWL_L_PEER ? b->floor : 0, &taken[level]);           \
 		if (bwl_likely(j == BWL_OK))                                                     \
 			break;                                                                   \
 		if (!(soft))                                                                     \
@@ -147,12 +163,11 @@ static __always_inline int bwl_bill_take(struct bwl_ctx *c, struct bwl_bill *b)
 	} while (0)
 
 	/* The floor has a volume of its own; the lapsed grant's is not touched, its rate still holds. */
-	b->taken[BWL_L_PEER].rate_only = b->floor != 0;
-	BWL_TAKE(BWL_L_PEER, &c->peer->grant, 2 * c->id, BWL_R_PEER_RATE, monitor);
+	BWL_TAKE(BWL_L_PEER, &c->peer->grant, 2 * c->id, BWL_R_PEER_RATE, bwl_monitors(c));
 	if (b->floor)
 		BWL_TAKE(BWL_L_FLOOR, b->floor, b->floor->volume.state, BWL_R_FLOOR_RATE, 0);
 	if (b->class)
-		BWL_TAKE(BWL_L_CLASS, b->class, b->class->volume.state, BWL_R_CLASS_RATE, monitor);
+		BWL_TAKE(BWL_L_CLASS, b->class, b->class->volume.state, BWL_R_CLASS_RATE, bwl_monitors(c));
 	if (b->zone)
 		BWL_TAKE(BWL_L_ZONE, b->zone, b->zone->volume.state, BWL_R_ZONE_RATE, 0);
 	BWL_TAKE(BWL_L_PORT, &c->port->limit, c->port->limit.volume.state, BWL_R_PORT_RATE, 0);
@@ -161,34 +176,38 @@ static __always_inline int bwl_bill_take(struct bwl_ctx *c, struct bwl_bill *b)
 	return BWL_R_NONE;
 }
 
-static __always_inline void bwl_bill_undo(struct bwl_ctx *c, struct bwl_bill *b)
+static __always_inline void bwl_bill_undo(struct bwl_ctx *c, struct bwl_bill *b,
+					  const struct bwl_taken *taken)
 {
 	__u32 len = c->charge, lost;
 
-	lost = bwl_undo(&c->peer->grant, 2 * c->id, len, &b->taken[BWL_L_PEER]);
-	if (b->floor)
-		lost |= bwl_undo(b->floor, b->floor->volume.state, len, &b->taken[BWL_L_FLOOR]);
-	if (b->class)
-		lost |= bwl_undo(b->class, b->class->volume.state, len, &b->taken[BWL_L_CLASS]);
-	if (b->zone)
-		lost |= bwl_undo(b->zone, b->zone->volume.state, len, &b->taken[BWL_L_ZONE]);
-	lost |= bwl_undo(&c->port->limit, c->port->limit.volume.state, len, &b->taken[BWL_L_PORT]);
-	lost |= bwl_undo(&c->base->node, c->base->node.volume.state, len, &b->taken[BWL_L_NODE]);
+	lost = bwl_undo(&c->peer->grant, 2 * c->id, len, &taken[BWL_L_PEER]);
+	if (b->floor && b->asked >= BWL_L_FLOOR)
+		lost |= bwl_undo(b->floor, b->floor->volume.state, len, &taken[BWL_L_FLOOR]);
+	if (b->class && b->asked >= BWL_L_CLASS)
+		lost |= bwl_undo(b->class, b->class->volume.state, len, &taken[BWL_L_CLASS]);
+	if (b->zone && b->asked >= BWL_L_ZONE)
+		lost |= bwl_undo(b->zone, b->zone->volume.state, len, &taken[BWL_L_ZONE]);
+	if (b->asked >= BWL_L_PORT)
+		lost |= bwl_undo(&c->port->limit, c->port->limit.volume.state, len, &taken[BWL_L_PORT]);
+	if (b->asked >= BWL_L_NODE)
+		lost |= bwl_undo(&c->base->node, c->base->node.volume.state, len, &taken[BWL_L_NODE]);
 	c->lost = lost;
 }
 
 /* Windows learn which slice the bytes belong to once the packet passes all limits. */
-static __always_inline void bwl_bill_commit(struct bwl_ctx *c, struct bwl_bill *b)
+static __always_inline void bwl_bill_commit(struct bwl_ctx *c, struct bwl_bill *b,
+					    const struct bwl_taken *taken)
 {
-	bwl_commit(&c->peer->grant, c->charge, &b->taken[BWL_L_PEER]);
+	bwl_commit(&c->peer->grant, c->charge, &taken[BWL_L_PEER]);
 	if (b->floor)
-		bwl_commit(b->floor, c->charge, &b->taken[BWL_L_FLOOR]);
+		bwl_commit(b->floor, c->charge, &taken[BWL_L_FLOOR]);
 	if (b->class)
-		bwl_commit(b->class, c->charge, &b->taken[BWL_L_CLASS]);
+		bwl_commit(b->class, c->charge, &taken[BWL_L_CLASS]);
 	if (b->zone)
-		bwl_commit(b->zone, c->charge, &b->taken[BWL_L_ZONE]);
-	bwl_commit(&c->port->limit, c->charge, &b->taken[BWL_L_PORT]);
-	bwl_commit(&c->base->node, c->charge, &b->taken[BWL_L_NODE]);
+		bwl_commit(b->zone, c->charge, &taken[BWL_L_ZONE]);
+	bwl_commit(&c->port->limit, c->charge, &taken[BWL_L_PORT]);
+	bwl_commit(&c->base->node, c->charge, &taken[BWL_L_NODE]);
 }
 
 /* Mode mark: CE once the debt is past mark/256 of the burst. */
@@ -205,7 +224,7 @@ static __always_inline _Bool bwl_mark_due(const struct bwl_ctx *c, const struct 
  * Only where a qdisc keeps departure times; without one they police. Mark needs it where the round
  * trip is short: a TCP that is told to slow down still sends two packets in each.
  */
-static __always_inline int bwl_slack(const struct bwl_ctx *c, struct bwl_taken *t)
+static __always_inline int bwl_slack(const struct bwl_ctx *c, __u32 *ret_slack)
 {
 	const struct bwl_rate *r = &c->peer->grant.rate;
 
@@ -214,7 +233,7 @@ static __always_inline int bwl_slack(const struct bwl_ctx *c, struct bwl_taken *
 		return BWL_R_NONE;
 	if (c->charge + bwl_rate_jitter(r) > r->burst_bytes)
 		return BWL_R_PEER_RATE;
-	t->slack = bwl_rate_slack(r, c->base->horizon_ns);
+	*ret_slack = bwl_rate_slack(r, c->base->horizon_ns);
 	return BWL_R_NONE;
 }
 
@@ -234,27 +253,26 @@ static __always_inline int bwl_pace(struct bwl_ctx *c, const struct bwl_taken *t
 
 static __always_inline int bwl_charge(struct bwl_ctx *c)
 {
+	struct bwl_taken taken[BWL_LEVELS];	/* one a limit that was asked */
 	struct bwl_bill b = {};
+	__u32 slack = 0;
 	int r;
 
 	r = bwl_bill_make(c, &b);
 	if (r == BWL_R_NONE)
-		r = bwl_slack(c, &b.taken[BWL_L_PEER]);
+		r = bwl_slack(c, &slack);
 	if (r != BWL_R_NONE)
 		return r;
-	r = bwl_bill_take(c, &b);
+	r = bwl_bill_take(c, &b, slack, taken);
+	if (r == BWL_R_NONE)
+		r = bwl_pace(c, &taken[BWL_L_PEER]);
 	if (bwl_unlikely(r != BWL_R_NONE)) {
-		bwl_bill_undo(c, &b);
-		return r;
-	}
-	r = bwl_pace(c, &b.taken[BWL_L_PEER]);
-	if (bwl_unlikely(r != BWL_R_NONE)) {
-		bwl_bill_undo(c, &b);
+		bwl_bill_undo(c, &b, taken);
 		return r;
 	}
 	if (c->volumes)
-		bwl_bill_commit(c, &b);
-	if (bwl_mark_due(c, &b.taken[BWL_L_PEER]))
+		bwl_bill_commit(c, &b, taken);
+	if (bwl_mark_due(c, &taken[BWL_L_PEER]))
 		c->marked = 1;
 	return BWL_R_NONE;
 }
@@ -263,9 +281,9 @@ static __always_inline int bwl_charge(struct bwl_ctx *c)
 static __always_inline int bwl_charge_one(struct bwl_ctx *c, const struct bwl_limit *l,
 					  int rate_reason)
 {
-	struct bwl_taken t = {};
+	struct bwl_taken t;
 
-	return bwl_over(bwl_take_one(c, l, l->volume.state, &t), rate_reason);
+	return bwl_over(bwl_take_one(c, l, l->volume.state, 0, 0, &t), rate_reason);
 }
 
 static __always_inline int bwl_charge_accept(struct bwl_ctx *c)

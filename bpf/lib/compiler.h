@@ -15,8 +15,20 @@
 #define bwl_unlikely(x) __builtin_expect(!!(x), 0)
 #define bwl_read(x) (*(const volatile __typeof__(x) *)&(x))
 #define bwl_write(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
-/* Full barriers on both targets; BPF needs -mcpu=v3 (kernel 5.12). */
+/*
+ * Full barriers on both targets; BPF needs -mcpu=v3 (kernel 5.12). There clang would make a truth
+ * value of what comes back, and then test that.
+ */
+#ifdef __bpf__
+#define bwl_cas(p, old, new)                                                                     \
+	({                                                                                       \
+		__u64 bwl_seen = __sync_val_compare_and_swap(p, old, new);                       \
+		asm volatile("" : "+r"(bwl_seen));                                               \
+		bwl_seen;                                                                        \
+	})
+#else
 #define bwl_cas(p, old, new) __sync_val_compare_and_swap(p, old, new)
+#endif
 #define bwl_swap(p, v) __sync_lock_test_and_set(p, v)
 #define bwl_add(p, v) ((void)__sync_fetch_and_add(p, v))
 
@@ -53,6 +65,36 @@ static __always_inline __u32 bwl_bound(__u32 x, __u32 n)
 	asm volatile("" : "+r"(x));
 #endif
 	return x < n ? x : 0;
+}
+
+/* p, of which clang forgets where it came from. */
+static __always_inline const void *bwl_opaque(const void *p)
+{
+#ifdef __bpf__
+	asm volatile("" : "+r"(p));
+#endif
+	return p;
+}
+
+/* x - y, and 0 below it. The barrier keeps clang from computing both and choosing: twice as long. */
+static __always_inline __u32 bwl_above(__u32 x, __u32 y)
+{
+	if (x <= y)
+		return 0;
+#ifdef __bpf__
+	asm volatile("" : "+r"(x));
+#endif
+	return x - y;
+}
+
+/* x == 0, for x below 2^31. No branch: the verifier would walk all that follows once more. */
+static __always_inline __u8 bwl_is_zero(__u32 x)
+{
+	x -= 1;
+#ifdef __bpf__
+	asm volatile("" : "+r"(x));
+#endif
+	return x >> 31;
 }
 
 static __always_inline _Bool bwl_mac_differs(const __u8 *a, const __u8 *b)

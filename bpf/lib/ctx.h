@@ -32,7 +32,7 @@ struct bwl_ctx {
 	const struct bwl_base *base;
 	const struct bwl_port *port;
 	const struct bwl_peer *peer;
-	const struct bwl_nexthop *nexthop;
+	const struct bwl_nexthop *nexthop;	/* from here on zero to begin with: bwl_blank() */
 	__u64 delay_ns;	/* mode shape: departs so much later */
 	__u64 tally;	/* odd state entry that counts it too (maps/limit.h); 0 none. Of 64 bits: the
 			 * verifier forgets the value of a shorter slot, and walks a fifth more */
@@ -53,6 +53,19 @@ struct bwl_ctx {
 	__u8 monitored;	/* mode monitor: over the peer's own limit */
 	__u8 again;	/* an uplink's device decrypted it: it comes in once more (inbound.h) */
 };
+
+/*
+ * A context without its packet, which the parser fills. Of what is before `nexthop` nothing is read
+ * that no stage has written.
+ */
+static __always_inline void bwl_blank(struct bwl_ctx *c, __u32 len)
+{
+	const unsigned from = __builtin_offsetof(struct bwl_ctx, nexthop);
+
+	__builtin_memset((void *)c + from, 0, sizeof(*c) - from);
+	c->now_ns = 0;
+	c->len = len;
+}
 
 /* An entry of an inner array of the packet's generation. */
 static __always_inline void *bwl_inner(void *outer, __u32 slot, __u32 index)
@@ -105,9 +118,13 @@ static __always_inline int bwl_generation(struct bwl_ctx *c, _Bool timed)
 	const struct bwl_sched *s;
 
 	s = &c->ctl->sched[bwl_mask(bwl_read(c->ctl->active), BWL_SCHEDS - 1)];
-	if (!timed && s->return_ns != BWL_NEVER_NS)
-		c->now_ns = bwl_now();
-	c->slot = c->now_ns >= s->return_ns ? s->fallback : s->slot;
+	c->slot = s->slot;
+	if (timed || s->return_ns != BWL_NEVER_NS) {
+		if (!timed)
+			c->now_ns = bwl_now();
+		if (c->now_ns >= s->return_ns)
+			c->slot = s->fallback;
+	}
 	c->base = bwl_inner(&bwl_base_v1, c->slot, 0);
 	if (!c->base)
 		return BWL_R_NO_POLICY;

@@ -48,8 +48,8 @@ static __always_inline __u32 bwl_dest(const struct bwl_ctx *c, const __be32 *add
 	return c->pkt.family == 4 ? bwl_dest4(c, addr[3]) : bwl_dest6(c, addr);
 }
 
-/* Fills c->id and c->peer; judges revocation, expiry and silence. */
-static __always_inline int bwl_grant(struct bwl_ctx *c, __u32 id)
+/* Fills c->id and c->peer; judges revocation. */
+static __always_inline int bwl_granted(struct bwl_ctx *c, __u32 id)
 {
 	const struct bwl_peer_meta *m;
 	const struct bwl_gate *g;
@@ -68,6 +68,18 @@ static __always_inline int bwl_grant(struct bwl_ctx *c, __u32 id)
 		return BWL_R_NO_GRANT;
 	if (m->grant_seq <= bwl_read(g->revoked) || m->grant_seq <= bwl_read(c->ctl->revoked_all))
 		return BWL_R_REVOKED;
+	return BWL_R_NONE;
+}
+
+/* And expiry and silence. */
+static __always_inline int bwl_grant(struct bwl_ctx *c, __u32 id)
+{
+	const struct bwl_peer_meta *m;
+	int r = bwl_granted(c, id);
+
+	if (r != BWL_R_NONE)
+		return r;
+	m = &c->peer->meta;
 	if (c->now_ns >= m->expiry_ns ||
 	    (c->base->heartbeat_ns && c->now_ns >= bwl_read(c->ctl->heartbeat_ns))) {
 		c->lapsed = 1;

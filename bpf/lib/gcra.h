@@ -39,14 +39,13 @@ static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish
 
 	if (debt < 0)
 		debt = 0;	/* idle: the burst is full, and no fuller */
-	if (bwl_unlikely(debt > (__s64)BWL_MAX_DEBT)) {
-		*ret_next = drained + r->burst_bytes;
-		return BWL_CLOCK;
-	}
-	if ((__u64)debt + len > r->burst_bytes + slack)
-		return BWL_OVER_RATE;
 	*ret_next = drained + (__u64)debt + len;
-	return BWL_OK;
+	if (bwl_likely((__u64)debt + len <= r->burst_bytes + slack))
+		return BWL_OK;
+	if (debt <= (__s64)BWL_MAX_DEBT)	/* far above every burst */
+		return BWL_OVER_RATE;
+	*ret_next = drained + r->burst_bytes;
+	return BWL_CLOCK;
 }
 
 /* Charge len bytes. On BWL_OK, *ret_was and *ret_next allow bwl_word_undo(). */

@@ -24,12 +24,12 @@ struct bwl_icmp {	/* of both families, as far as "too big" goes */
  * headers of a GSO packet that is a tunnel itself are not counted (no device hands up such a one):
  * the kernel refuses it then, charged.
  */
-static __always_inline int bwl_mtu_fits(struct bwl_ctx *c, const struct __sk_buff *skb)
+static __always_inline int bwl_mtu_fits(struct bwl_ctx *c, __u32 gso_size)
 {
-	__u32 l3 = c->pkt.l3_off, gso_size = skb->gso_size, len;
+	__u32 l3 = c->pkt.l3_off, len;
 
 	len = gso_size ? gso_size + c->pkt.hdr_len : c->len;
-	len = len > l3 ? len - l3 : 0;
+	len = bwl_above(len, l3);
 	if (len <= c->mtu)
 		return BWL_R_NONE;
 	if (c->pkt.family == 4 && !c->pkt.df)

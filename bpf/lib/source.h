@@ -40,20 +40,29 @@ BWL_FUNC int bwl_src6_ok(const struct bwl_port *p, const __be32 *a)
 }
 
 /* tag: the VLAN that TC keeps beside the frame, -1 none. */
+static __always_inline _Bool bwl_tags_ok(const struct bwl_port *p, const struct bwl_pkt *k, int tag)
+{
+	__u32 i;
+
+	if (tag >= 0 && !bwl_vlan_ok(p, tag & 0x0fff))
+		return 0;
+	if (tag >= 0 && k->nvid >= BWL_MAX_TAGS)
+		return 0;	/* a third one */
+	for (i = 0; i < BWL_MAX_TAGS && i < k->nvid; i++)
+		if (!bwl_vlan_ok(p, k->vid[i]))
+			return 0;
+	return 1;
+}
+
+/* tag: as in bwl_tags_ok(). */
 static __always_inline int bwl_source(struct bwl_ctx *c, int tag)
 {
 	const struct bwl_port *p = c->port;
 	struct bwl_pkt *k = &c->pkt;
 	__be32 a = k->saddr[3];
-	__u32 i;
 
-	if (tag >= 0 && !bwl_vlan_ok(p, tag & 0x0fff))
+	if (bwl_unlikely(tag >= 0 || k->nvid) && !bwl_tags_ok(p, k, tag))
 		return BWL_R_VLAN;
-	if (tag >= 0 && k->nvid >= BWL_MAX_TAGS)
-		return BWL_R_VLAN;	/* a third one */
-	for (i = 0; i < BWL_MAX_TAGS && i < k->nvid; i++)
-		if (!bwl_vlan_ok(p, k->vid[i]))
-			return BWL_R_VLAN;
 	if ((p->flags & BWL_PORT_MAC) && bwl_mac_differs(p->mac, k->smac))
 		return BWL_R_SRC_MAC;
 	if (k->arp)	/* 0.0.0.0: a probe for one's own address (RFC 5227) */

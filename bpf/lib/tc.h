@@ -37,38 +37,46 @@ BWL_GLOBAL int bwl_tc_parse(struct __sk_buff *skb, struct bwl_pkt *k)
 	return bwl_parse(k, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len);
 }
 
+/* What a host sends is nearly always plain. k need not be zeroed. */
+static __always_inline int bwl_tc_parse_host(struct __sk_buff *skb, struct bwl_pkt *k)
+{
+	if (bwl_likely(bwl_parse_plain(k, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len)))
+		return BWL_R_NONE;
+	*k = (struct bwl_pkt){};
+	return bwl_tc_parse(skb, k);
+}
+
 /*
  * Bytes on the wire (without FCS): every segment of a GSO packet with its headers. Segment
  * count and size come from the host: they may raise the count, never lower it below what the
  * uplink's MTU demands.
  */
-static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb)
+static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb, __u32 gso_size)
 {
-	__u32 tags = skb->vlan_present ? 4 : 0, mtu = c->base->mtu;
-	__u32 hdr = c->pkt.hdr_len, l3 = c->pkt.l3_off, gso_size = skb->gso_size, payload, segs = 1, n;
+	__u32 tags = skb->vlan_present * 4, mtu = c->base->mtu;
+	__u32 hdr = c->pkt.hdr_len, l3 = c->pkt.l3_off, payload, segs, n;
 	__u64 cost = (__u64)c->len + tags;
 
 	if (!gso_size) {
-		if (c->len > mtu + l3)
-			return BWL_R_TOO_BIG;
-	} else {
-		payload = c->len > hdr ? c->len - hdr : 0;
-		if (mtu + l3 <= hdr)
-			return BWL_R_TOO_BIG;
-		segs = (payload + (mtu + l3 - hdr) - 1) / (mtu + l3 - hdr);
-		n = (payload + gso_size - 1) / gso_size;
-		if (n > segs)
-			segs = n;
-		if (skb->gso_segs > segs)
-			segs = skb->gso_segs;
-		if (!segs)
-			segs = 1;
-		/* Not TCP outermost: each segment may repeat a tunnel's inner headers as well. */
-		if (c->pkt.proto != IPPROTO_TCP && hdr < BWL_TUNNEL_HDR)
-			hdr = BWL_TUNNEL_HDR;
-		if (segs > 1)
-			cost += (__u64)(segs - 1) * (hdr + tags);
+		c->charge = cost < c->base->min_charge ? c->base->min_charge : cost;
+		return c->len > mtu + l3 ? BWL_R_TOO_BIG : BWL_R_NONE;
 	}
+	payload = bwl_above(c->len, hdr);
+	if (mtu + l3 <= hdr)
+		return BWL_R_TOO_BIG;
+	segs = (payload + (mtu + l3 - hdr) - 1) / (mtu + l3 - hdr);
+	n = (payload + gso_size - 1) / gso_size;
+	if (n > segs)
+		segs = n;
+	if (skb->gso_segs > segs)
+		segs = skb->gso_segs;
+	if (!segs)
+		segs = 1;
+	/* Not TCP outermost: each segment may repeat a tunnel's inner headers as well. */
+	if (c->pkt.proto != IPPROTO_TCP && hdr < BWL_TUNNEL_HDR)
+		hdr = BWL_TUNNEL_HDR;
+	if (segs > 1)
+		cost += (__u64)(segs - 1) * (hdr + tags);
 	if (cost < (__u64)segs * c->base->min_charge)
 		cost = (__u64)segs * c->base->min_charge;
 	c->charge = cost > 0x7fffffff ? 0x7fffffff : cost;
@@ -78,7 +86,7 @@ static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb)
 /* Tags end here: they were checked, the uplink's own network decides about its tags. */
 static __always_inline int bwl_tc_untag(struct bwl_ctx *c, struct __sk_buff *skb)
 {
-	__u32 n = c->pkt.nvid + (skb->vlan_present ? 1 : 0);
+	__u32 n = c->pkt.nvid + skb->vlan_present;	/* 0 or 1 */
 
 	if (n > 0 && bpf_skb_vlan_pop(skb))
 		return BWL_R_SEND;
@@ -112,7 +120,7 @@ static __always_inline __u32 bwl_mtu_inside(const struct bwl_ctx *c, const struc
 
 	if (!more)
 		more = BWL_ESP_MOST;
-	return c->base->mtu > more ? c->base->mtu - more : 0;
+	return bwl_above(c->base->mtu, more);
 }
 
 /*
@@ -206,7 +214,7 @@ static __always_inline int bwl_tc_encrypt(struct bwl_ctx *c, struct __sk_buff *s
 static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	const struct bwl_nexthop *nh = c->nexthop;
-	struct bpf_redir_neigh to = {};
+	struct bpf_redir_neigh to;
 
 	if (bwl_tc_untag(c, skb))
 		return BWL_R_SEND;
@@ -220,6 +228,7 @@ static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
 			return BWL_R_SEND;
 		return c->next_mac ? bwl_tc_direct(c, skb) : bwl_tc_encrypt(c, skb);
 	}
+	__builtin_memset(&to, 0, sizeof(to));
 	if (c->pkt.family == 4 && nh->has4) {
 		to.nh_family = BWL_AF_INET;
 		to.ipv4_nh = nh->via4;

@@ -171,7 +171,7 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 	port &= BWL_MAX_PORTS - 1;
 	if (!self && !(c->peer->meta.from & 1ULL << port))
 		return BWL_R_FROM;	/* no answers to a port that may not ask */
-	r = bwl_tc_cost(c, skb);
+	r = bwl_tc_cost(c, skb, skb->gso_size);
 	if (r == BWL_R_NONE)
 		r = bwl_charge_accept(c);
 	if (r != BWL_R_NONE)
@@ -246,13 +246,15 @@ static __always_inline _Bool bwl_is_esp_to(struct __sk_buff *skb, const struct b
 	struct ipv6hdr *ip6 = (void *)(eth + 1);
 	struct iphdr *ip = (void *)(eth + 1);
 	__be32 *to = (void *)&ip6->daddr;
+	__u16 type;
 
 	if ((void *)(ip + 1) > end)
 		return 0;
-	if (eth->h_proto == bwl_htons(ETH_P_IP))
+	type = ((__u16 *)eth)[6];	/* as in bwl_parse_plain() */
+	if (type == bwl_htons(ETH_P_IP))
 		return ip->version == 4 && ip->ihl == 5 && ip->protocol == IPPROTO_ESP &&
 		       nh->has4 && ip->daddr == nh->via4;
-	return eth->h_proto == bwl_htons(ETH_P_IPV6) && (void *)(ip6 + 1) <= end &&
+	return type == bwl_htons(ETH_P_IPV6) && (void *)(ip6 + 1) <= end &&
 	       ip6->version == 6 && ip6->nexthdr == IPPROTO_ESP && nh->has6 &&
 	       !((to[0] ^ nh->via6[0]) | (to[1] ^ nh->via6[1]) | (to[2] ^ nh->via6[2]) |
 		 (to[3] ^ nh->via6[3]));
@@ -270,7 +272,7 @@ static __always_inline _Bool bwl_leave_esp(struct bwl_ctx *c, struct __sk_buff *
 {
 	__u32 id = skb->mark & BWL_MARK_ID;
 
-	if (bwl_grant(c, id) != BWL_R_NONE || c->peer->meta.path == BWL_PATH_CLEAR ||
+	if (bwl_granted(c, id) != BWL_R_NONE || c->peer->meta.path == BWL_PATH_CLEAR ||
 	    !bwl_is_esp_to(skb, bwl_nexthop_of(c)))
 		return 0;
 	if (c->peer->meta.expiry_ns != BWL_NEVER_NS && bwl_now() >= c->peer->meta.expiry_ns &&
@@ -323,7 +325,7 @@ static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (r == BWL_R_NONE && c->peer->meta.path != BWL_PATH_CLEAR)
 		r = BWL_R_NO_SA;
 	if (r == BWL_R_NONE)
-		r = bwl_tc_cost(c, skb);
+		r = bwl_tc_cost(c, skb, skb->gso_size);
 	if (r == BWL_R_NONE)
 		r = bwl_charge(c);
 	return r == BWL_R_NONE ? BWL_R_PASS_SELF : r;

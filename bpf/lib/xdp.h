@@ -22,6 +22,14 @@ BWL_GLOBAL int bwl_xdp_parse(struct xdp_md *xdp, struct bwl_pkt *k)
 	return bwl_parse(k, (void *)(long)xdp->data, (void *)(long)xdp->data_end, bwl_xdp_len(xdp));
 }
 
+static __always_inline int bwl_xdp_parse_host(struct xdp_md *xdp, struct bwl_pkt *k, __u32 len)
+{
+	if (bwl_likely(bwl_parse_plain(k, (void *)(long)xdp->data, (void *)(long)xdp->data_end, len)))
+		return BWL_R_NONE;
+	*k = (struct bwl_pkt){};
+	return bwl_xdp_parse(xdp, k);
+}
+
 /*
  * What XDP leaves to TC: headers may lie beyond the linear part, and a VLAN tag may be kept
  * beside the frame where only TC sees it, which would make the host's source look wrong.

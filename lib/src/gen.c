@@ -143,7 +143,7 @@ int bwl_gen_create(uint32_t slot, const struct bwl_gen_size *n, struct bwl_gen *
 	    (g.lpm4 = make(BPF_MAP_TYPE_LPM_TRIE, "bwl_lpm4", 8, 4, n->lpm4, BPF_F_NO_PREALLOC, e)) < 0 ||
 	    (g.lpm6 = make(BPF_MAP_TYPE_LPM_TRIE, "bwl_lpm6", 20, 4, n->lpm6, BPF_F_NO_PREALLOC, e)) < 0 ||
 	    (g.own = make(BPF_MAP_TYPE_LPM_TRIE, "bwl_own", 20, 4, n->own, BPF_F_NO_PREALLOC, e)) < 0 ||
-	    (g.base_fd = make(BPF_MAP_TYPE_ARRAY, "bwl_base", 4, sizeof(struct bwl_base), 1, inner, e)) < 0 ||
+	    (g.base_fd = make(BPF_MAP_TYPE_ARRAY, "bwl_base", 4, sizeof(struct bwl_base), 1, BWL_BASE_FLAGS, e)) < 0 ||
 	    (g.peer_fd = make(BPF_MAP_TYPE_ARRAY, "bwl_peer", 4, sizeof(struct bwl_peer), g.npeers, inner, e)) < 0 ||
 	    (g.sub_fd = make(BPF_MAP_TYPE_ARRAY, "bwl_sub", 4, sizeof(struct bwl_limit), g.nsubs, inner, e)) < 0)
 		r = -(e && e->code ? e->code : ENOMEM);

@@ -3,7 +3,7 @@
  * Any bytes as a frame, through the parser of the programs compiled for the host. The first two
  * bytes say how far the frame goes on beyond what can be read, as it does in a paged skb.
  * Beside never reading beyond the end: what is parsed lies in the frame, does not depend on the
- * payload, and a shorter linear part can only make the parser know less, never something else.
+ * payload, the parser of plain frames agrees, and a shorter linear part can only make the parser know less, never something else.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -27,12 +27,17 @@ static void must(int ok, const char *what)
 static unsigned parse(const uint8_t *data, size_t size, uint32_t frame_len, struct bwl_pkt *k)
 {
 	uint8_t *exact = malloc(size + 2);
+	struct bwl_pkt plain;
 	unsigned r;
 
 	must(exact != NULL, "memory");
 	memcpy(exact + 2, data, size);
 	memset(k, 0, sizeof(*k));
 	r = (unsigned)bwl_parse(k, exact + 2, exact + 2 + size, frame_len);
+	memset(&plain, 0xaa, sizeof(plain));
+	if (bwl_parse_plain(&plain, exact + 2, exact + 2 + size, frame_len))
+		must(r == BWL_R_NONE && !memcmp(&plain, k, sizeof(plain)),
+		     "both parsers say the same");
 	free(exact);
 	return r;
 }

@@ -28,16 +28,25 @@ static void build(const char *spec, struct frame *f)
 		fail_msg("%s: %s", spec, why);
 }
 
-/* linear: bytes that can be read; frame_len: of the whole frame. */
+static bool was_plain;	/* the last frame, to the parser of plain ones */
+
+/* linear: bytes that can be read; frame_len: of the whole frame. Both parsers say the same of it. */
 static unsigned parse(const struct frame *f, size_t linear, size_t frame_len, struct bwl_pkt *k)
 {
 	uint8_t *exact = malloc(linear + 2);	/* two bytes on, the IP header is aligned */
+	struct bwl_pkt plain;
 	unsigned r;
 
 	assert_non_null(exact);
 	memcpy(exact + 2, f->data, linear);
 	memset(k, 0, sizeof(*k));
 	r = (unsigned)bwl_parse(k, exact + 2, exact + 2 + linear, (uint32_t)frame_len);
+	memset(&plain, 0xaa, sizeof(plain));
+	was_plain = bwl_parse_plain(&plain, exact + 2, exact + 2 + linear, (uint32_t)frame_len);
+	if (was_plain) {
+		assert_int_equal(r, BWL_R_NONE);
+		assert_memory_equal(&plain, k, sizeof(plain));
+	}
 	free(exact);
 	return r;
 }
@@ -251,6 +260,39 @@ static void arp_and_nd_are_themselves_only_in_good_form(void **state)
 	}
 }
 
+/* That it says the same of all others, parse() sees. */
+static void the_parser_of_plain_frames_takes_those_and_no_other(void **state)
+{
+	static const struct {
+		const char *spec;
+		bool plain;
+	} cases[] = {
+		{ "eth " V4 "udp dport=53 fill=12", true },
+		{ "eth " V4 "udp dport=53 fill=11", false },	/* it reads as far as TCP's header goes */
+		{ "eth " V4 "udp dport=4791 hex=81000000 fill=60", true },
+		{ "eth " V4 "df=1 tcp dport=443 doff=10 fill=60", true },
+		{ "eth " V4 "tcp flags=2", true },
+		{ "eth " V4 "icmp kind=8 fill=60", false },
+		{ "eth " V4 "mf=1 udp fill=60", false },
+		{ "eth " V4 "off=8 udp fill=60", false },
+		{ "eth " V4 "udp len=0 fill=60", false },
+		{ "eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=01010101 udp fill=60", false },
+		{ "eth vlan id=5 " V4 "udp fill=60", false },
+		{ "eth " V6 "udp fill=60", false },
+		{ "eth arp sip=10.7.0.2 tip=10.7.0.1 fill=60", false },
+	};
+	static struct frame f;
+	struct bwl_pkt k;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		build(cases[i].spec, &f);
+		assert_int_equal(parse(&f, f.len, f.len, &k), BWL_R_NONE);
+		if (was_plain != cases[i].plain)
+			fail_msg("%s: plain %d", cases[i].spec, was_plain);
+	}
+}
+
 static int tables(void **state)
 {
 	struct bwl_policy *p = bwl_policy_new();
@@ -273,6 +315,7 @@ int main(void)
 		cmocka_unit_test(a_class_is_that_of_the_outermost_ports),
 		cmocka_unit_test(a_fragment_is_of_class_other),
 		cmocka_unit_test(arp_and_nd_are_themselves_only_in_good_form),
+		cmocka_unit_test(the_parser_of_plain_frames_takes_those_and_no_other),
 	};
 
 	return cmocka_run_group_tests_name("parse", tests, tables, NULL);

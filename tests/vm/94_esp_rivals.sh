@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What others add to a packet for the same four limits (destination, zone, port, node) on its way
-# from the host port to ESP, in instructions, and what bwlimit adds: less than each.
+# What others add to a packet for the same limits (destination's; destination, zone, port, node) on its
+# way from the host port to ESP, in instructions, and what bwlimit adds: less than each.
 # vm-long: yes
 # vm-timeout: 600
 # vm-needs: openvswitch
@@ -14,7 +14,8 @@ for part in tests/harness/tap vm-testbed/topo/trays vm-testbed/topo/manual_sa te
 	. "$BWL_SOURCE/$part.sh"
 done
 less() { jq -en "$1 < $2" >/dev/null; }
-declare -A base=() with=() flow=() theirs=()
+LIMITS=([1]=one_limit [4]=four_limits)
+declare -A base=() with=() mine=() theirs=()
 SIZES=(64 1500)
 
 check "a DPU is made" esp_up
@@ -22,38 +23,44 @@ check "with an SA that the bench's own program redirects to" esp_plain_up
 check "what comes in is counted" measure_plain plain_drop drop none
 check "the way to ESP without a limiter is counted" measure_plain plain_host plain
 esp_plain_down
-check "bwlimit attaches" esp_attach four_limits --xdp none
-check "the way to ESP with it is counted" measure ours
-esp_sa_gone
-tray_quiet tray_load 1 detach --open
+for n in 1 4; do
+	check "bwlimit attaches with $n of the limits" esp_attach "${LIMITS[$n]}" --xdp none
+	check "the way to ESP with it is counted" measure ours
+	for size in "${SIZES[@]}"; do mine[$n.$size]=$(jq -n "${ours[$size]} - ${plain[$size]}"); done
+	esp_sa_gone
+	tray_quiet tray_load 1 detach --open
+done
 
 # Theirs stand before the kernel's own forwarding.
 forward_up dpu1 10.0.2.0/24
 esp_sa 7
 check "the way to ESP through the kernel's forwarding is counted" measure base
-for rival in police nft; do
-	check "$rival limits" ${rival}_up 32000 1000000000 4
-	check "what it costs is counted" measure with
-	${rival}_down
-	for size in "${SIZES[@]}"; do theirs[$rival.$size]=$(jq -n "${with[$size]} - ${base[$size]}"); done
+added_by() { # rival n
+	for size in "${SIZES[@]}"; do theirs[$1.$2.$size]=$(jq -n "${with[$size]} - ${base[$size]}"); done
+}
+for n in 1 4; do
+	for rival in police nft; do
+		check "$rival limits, $n" ${rival}_up 32000 1000000000 $n
+		check "what it costs is counted" measure with
+		${rival}_down
+		added_by $rival $n
+	done
 done
-check "Open vSwitch forwards without a meter" ovs_up 32000 1000000000 0
-check "what it costs is counted" measure flow
-ovs_down
-check "and with meters" ovs_up 32000 1000000000 4
-check "what it costs is counted" measure with
-ovs_down
-for size in "${SIZES[@]}"; do
-	theirs[meters.$size]=$(jq -n "${with[$size]} - ${flow[$size]}")
-	theirs[ovs.$size]=$(jq -n "${with[$size]} - ${base[$size]}")
+for n in 0 1 4; do
+	check "Open vSwitch forwards with $n meters" ovs_up 32000 1000000000 $n
+	check "what it costs is counted" measure with
+	ovs_down
+	added_by ovs $n
 done
 
 for size in "${SIZES[@]}"; do
-	mine=$(jq -n "${ours[$size]} - ${plain[$size]}")
-	note "$size bytes: bwlimit adds $mine (source check, gate and accounting included), tc flower + 4 police ${theirs[police.$size]}," \
-		"  nftables ${theirs[nft.$size]}, 4 OVS meters ${theirs[meters.$size]}, Open vSwitch with its flow ${theirs[ovs.$size]}"
-	for rival in police nft ovs; do
-		check "$size bytes: bwlimit adds less than $rival" less "$mine" "${theirs[$rival.$size]}"
+	for n in 1 4; do
+		note "$size bytes, $n of the limits: bwlimit adds ${mine[$n.$size]} (source check, gate and accounting included)," \
+			"  tc flower + police ${theirs[police.$n.$size]}, nftables ${theirs[nft.$n.$size]}, Open vSwitch with meters" \
+			"  ${theirs[ovs.$n.$size]} (its flow alone ${theirs[ovs.0.$size]})"
+		for rival in police nft ovs; do
+			check "$size bytes, $n of the limits: bwlimit adds less than $rival" less "${mine[$n.$size]}" "${theirs[$rival.$n.$size]}"
+		done
 	done
 done
 done_testing

@@ -49,7 +49,7 @@ nft_down() { in_ns dpu1 nft delete table netdev rival; }
 
 # Open vSwitch between the host port and the DPU's own stack; 0 limits: its flow alone.
 ovs_up() {
-	local i actions='' kbit=$(($2 * 8 / 1000))
+	local i kbit=$(($2 * 8 / 1000)) match
 	modprobe openvswitch 2>/dev/null
 	mkdir -p "$OVS" /var/log/openvswitch /etc/openvswitch /run/openvswitch
 	export OVS_RUNDIR=$OVS OVS_DBDIR=$OVS OVS_LOGDIR=$OVS
@@ -61,13 +61,15 @@ ovs_up() {
 	ovs-vsctl --db="unix:$OVS/db.sock" --timeout=60 add-br br0 -- \
 		set bridge br0 protocols=OpenFlow13,OpenFlow15 "other-config:hwaddr=\"$(tray_mac 1 2)\"" -- \
 		add-port br0 pf0hpf || return
+	# A flow may name one meter: a table for each, and the last one sends. In the kernel it is one flow again.
+	match="priority=100,ip,in_port=pf0hpf,nw_src=10.0.1.0/24,nw_dst=10.0.2.0/24"
 	for ((i = 1; i <= $3; i++)); do
 		ovs-ofctl -O OpenFlow15 add-meter "$OVS/br0.mgmt" \
-			"meter=$i,kbps,burst,band=type=drop,rate=$(($1 * 1000)),burst_size=$kbit" || return
-		actions+="meter:$i,"
+			"meter=$i,kbps,burst,band=type=drop,rate=$(($1 * 1000)),burst_size=$kbit" &&
+			ovs-ofctl -O OpenFlow15 add-flow "$OVS/br0.mgmt" \
+				"table=$((i - 1)),$match,actions=meter:$i,goto_table:$i" || return
 	done
-	ovs-ofctl -O OpenFlow15 add-flow "$OVS/br0.mgmt" \
-		"priority=100,ip,in_port=pf0hpf,nw_src=10.0.1.0/24,nw_dst=10.0.2.0/24,actions=${actions}LOCAL" || return
+	ovs-ofctl -O OpenFlow15 add-flow "$OVS/br0.mgmt" "table=$3,$match,actions=LOCAL" || return
 	ip_in dpu1 link set br0 up
 	ip_in dpu1 addr del 10.0.1.1/24 dev pf0hpf
 	ip_in dpu1 addr add 10.0.1.1/24 dev br0
