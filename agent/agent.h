@@ -78,6 +78,8 @@ struct reconcile *reconcile_new(struct agent *a);
 void reconcile_free(struct reconcile *r);	/* NULL-safe */
 /* Other maps: what was seen of the old ones says nothing of these. */
 void reconcile_forget(struct reconcile *r);
+/* Every second: volumes that a writer who was killed left spent. */
+void reconcile_held(struct reconcile *r);
 /* Compares what is desired with what is in force. 0, or what kept it from it (logged). */
 int reconcile_run(struct reconcile *r);
 

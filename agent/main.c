@@ -145,6 +145,7 @@ static int on_second(sd_event_source *s, uint64_t us, void *arg)
 	(void)us;
 	look(d);
 	if (d->a.pins && !d->a.once) {
+		reconcile_held(d->a.reconcile);
 		agent_tracking_update(&d->a);	/* also of a policy on trial */
 		if (bwl_pace_refresh(d->a.pins))
 			agent_log(LOG_WARNING, "pace", "%s", bwl_is_paced(d->a.pins)

@@ -208,7 +208,7 @@ static int scan(struct marks *m, struct bwl_err *e)
 		return 0;
 	if (still < 0)
 		return bwl_fail(e, -still, "cannot lock %s: %s", m->pins->dir, strerror(-still));
-	r = list(m, e);
+	r = bwl_is_held(m->pins) ? 0 : list(m, e);	/* he was killed: reconcile.c */
 	close(still);
 	return r;
 }

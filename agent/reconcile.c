@@ -229,6 +229,16 @@ static int repair(struct reconcile *r, struct bwl_err *e)
 	return err;
 }
 
+void reconcile_held(struct reconcile *r)
+{
+	struct bwl_err e = { 0 };
+
+	if (!r->a->pins || !bwl_is_held(r->a->pins))
+		return;
+	if (bwl_settle_held(r->a->pin_dir, &e))
+		tell_err(r, LOG_ERR, &e);
+}
+
 int reconcile_run(struct reconcile *r)
 {
 	struct bwl_policy *pol = NULL;

@@ -18,7 +18,7 @@ static inline __u64 bwl_layout(void)
 		sizeof(struct bwl_reason_count), sizeof(struct bwl_event_count),
 		sizeof(struct bwl_event), sizeof(struct bwl_base), sizeof(struct bwl_peer),
 		sizeof(struct bwl_limit), sizeof(struct bwl_tunnel), sizeof(struct bwl_mark),
-		sizeof(struct bwl_lease),
+		sizeof(struct bwl_lease), sizeof(struct bwl_held),
 		BWL_MAX_PORTS, BWL_REASON_SLOTS, BWL_WINDOW_SLOTS, BWL_BASE_FLAGS,
 	};
 	__u64 h = 0xcbf29ce484222325ULL; /* FNV-1a */

@@ -120,6 +120,29 @@ BWL_ASSERT_SIZE(struct bwl_mark, 16);
 #define BWL_MARK_AWAITED 1ULL	/* closed until the ledger has written it; no frame is so short */
 #define BWL_MARK_CLOSED 2ULL	/* closed by the ledger's writer */
 
+/*
+ * bwl_held_v1: user space writes, BPF does not read it. What a writer of a policy holds full until no packet
+ * has the policy before, so that the next one can settle it should he be killed (lib/src/carry.h).
+ * [0]: `own` entries follow, `put` was bwl_control.active when they were written.
+ */
+enum bwl_held_kind {
+	BWL_HELD_DONE,		/* nothing is held, or not any more */
+	BWL_HELD_BEGUN,		/* killed here it stays spent */
+	BWL_HELD_FULL,
+	BWL_HELD_FROM,		/* the entry before takes this state's account over */
+};
+struct bwl_held {
+	__u64 own;	/* what was on the account */
+	__u64 put;	/* what it was set to */
+	__u32 state;
+	__u32 window;	/* BWL_NO_WINDOW: a total volume */
+	__u32 slot;	/* window: where put stands */
+	__u8 kind;	/* enum bwl_held_kind */
+	__u8 unknown, in_force, _pad;
+};
+BWL_ASSERT_SIZE(struct bwl_held, 32);
+#define BWL_MAX_HELD 4096
+
 /* Bytes drained at now_ns. Monotonic in now_ns; before start_ns it stands still. */
 static inline __attribute__((always_inline)) __u64 bwl_rate_drained(const struct bwl_rate *r,
 								    __u64 now_ns)

@@ -38,6 +38,7 @@ BWL_ARRAY(bwl_gate_v1, struct bwl_gate, 1);	  /* set at load: max_peers */
 BWL_ARRAY(bwl_name_v1, struct bwl_name, 1);	  /* set at load: max_peers */
 BWL_ARRAY(bwl_state_v1, struct bwl_state, 1);	  /* set at load: 2 * (max_peers + max_extras) */
 BWL_ARRAY(bwl_mark_v1, struct bwl_mark, 1);	  /* set at load: as bwl_state_v1 */
+BWL_ARRAY(bwl_held_v1, struct bwl_held, BWL_MAX_HELD);
 BWL_ARRAY(bwl_extra_v1, struct bwl_extra, 1);	  /* set at load: max_extras */
 BWL_ARRAY(bwl_window_v1, struct bwl_window, 1);	  /* set at load: max_windows */
 BWL_ARRAY(bwl_winown_v1, __u32, 1);		  /* set at load: max_windows */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "carry.h"
+#include "held.h"
 
 void bwl_carry_done(struct bwl_carry *c)
 {
@@ -121,35 +122,50 @@ static void await_ledger(const struct bwl_carry *c)
 	}
 }
 
-void bwl_carry_hold(struct bwl_carry *c, uint64_t now_ns)
+/* What each account is, and is to be held at. */
+static void note_accounts(struct bwl_carry *c, uint64_t now_ns)
 {
-	struct bwl_pins *p = c->ids->p;
-	uint32_t i;
-
-	await_ledger(c);
-	for (i = 0; i < c->nitems; i++) {
+	for (uint32_t i = 0; i < c->nitems; i++) {
 		struct bwl_carry_item *x = &c->item[i];
-		struct bwl_window *w;
-		uint64_t slice;
 
 		if (x->in_force)
 			continue;
 		x->own = x->v.slice_ns ? windowed(c->ids, x->v.state) : total(c->ids, x->v.state);
 		x->put = max(x->v.spendable_bytes, bwl_carry_account(c->ids, x->v.state));
 		x->put = max(x->put, taken_over(c, x));
-		p->mark[x->v.state].unknown_bytes = x->unknown ? x->put : 0;
-		if (!x->v.slice_ns) {
-			p->state[x->v.state].used_bytes = x->put;
-			continue;
-		}
-		/* Whenever it was spent, it counts as spent just now. */
-		w = &p->window[x->v.window];
-		slice = now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK;
-		x->slot = slice % BWL_WINDOW_SLOTS;
-		memset(w, 0, sizeof(*w));
-		w->total_bytes = w->slot_bytes[x->slot] = x->put;
-		w->turn = slice | (uint64_t)x->v.epoch << BWL_TURN_EPOCH_SHIFT;
-		w->slice_ns = x->v.slice_ns;
+		if (x->v.slice_ns)
+			x->slot = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) % BWL_WINDOW_SLOTS;
+	}
+}
+
+static void hold(struct bwl_pins *p, const struct bwl_carry_item *x, uint64_t now_ns)
+{
+	struct bwl_window *w;
+
+	if (x->in_force)
+		return;
+	p->mark[x->v.state].unknown_bytes = x->unknown ? x->put : 0;
+	if (!x->v.slice_ns) {
+		p->state[x->v.state].used_bytes = x->put;
+		return;
+	}
+	/* Whenever it was spent, it counts as spent just now. */
+	w = &p->window[x->v.window];
+	memset(w, 0, sizeof(*w));
+	w->total_bytes = w->slot_bytes[x->slot] = x->put;
+	w->turn = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) |
+		  (uint64_t)x->v.epoch << BWL_TURN_EPOCH_SHIFT;
+	w->slice_ns = x->v.slice_ns;
+}
+
+void bwl_carry_hold(struct bwl_carry *c, uint64_t now_ns)
+{
+	await_ledger(c);
+	note_accounts(c, now_ns);
+	bwl_held_begin(c);
+	for (uint32_t i = 0; i < c->nitems; i++) {
+		hold(c->ids->p, &c->item[i], now_ns);
+		bwl_held_full(c, i);
 	}
 }
 
@@ -185,7 +201,7 @@ void bwl_carry_settle(struct bwl_carry *c)
 		struct bwl_carry_item *x = &c->item[i];
 		uint64_t to = max(x->own, taken_over(c, x));
 
-		if (x->unknown)
+		if (!bwl_held_take(c, i) || x->unknown)
 			continue;
 		if (x->in_force) {
 			raise_account(p, &x->v, to);
@@ -204,4 +220,5 @@ void bwl_carry_settle(struct bwl_carry *c)
 						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 		}
 	}
+	bwl_held_end(c);
 }

@@ -3,7 +3,8 @@
  * Inside lib: what stands on the account of a limit that is about to count for the first time, or
  * in another kind of volume. Bytes pass until the very switch, so no copy made before it is exact.
  * Hence: such an account is held (spent) before the switch and set to what is really on it after
- * the grace period. Killed in between it stays spent.
+ * the grace period. Killed in between it stays spent until the next writer, or bwlimitd, settles it
+ * (held.h).
  *
  * An account is a state's used_bytes (total volumes) and its window (windowed ones), whichever is
  * more. What a limit takes over is the largest of: its own account, the accounts of those whose
@@ -32,6 +33,7 @@ struct bwl_carry {
 	uint32_t *from;			/* states */
 	uint32_t nitems, nfrom, pending; /* from[pending ...]: for the next item */
 	uint32_t *volume, nvolumes;	/* states with a volume in the new policy */
+	uint32_t held;			/* first entry of bwl_held_v1; 0: none is written */
 	uint32_t unknown, heirs, kinds;	/* items: that start spent; with from; of another kind */
 };
 

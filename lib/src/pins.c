@@ -53,6 +53,7 @@ static void expected(const struct bwl_schema *s, enum bwl_pin pin, size_t *size,
 		*size = sizeof(struct bwl_mark);
 		*entries = 2 * ((size_t)s->max_peers + s->max_extras);
 		break;
+	case BWL_PIN_held: *size = sizeof(struct bwl_held); *entries = BWL_MAX_HELD; break;
 	case BWL_PIN_extra: *size = sizeof(struct bwl_extra); *entries = s->max_extras; break;
 	case BWL_PIN_window: *size = sizeof(struct bwl_window); *entries = s->max_windows; break;
 	case BWL_PIN_winown: *size = sizeof(uint32_t); *entries = s->max_windows; break;
@@ -74,7 +75,7 @@ static void expected(const struct bwl_schema *s, enum bwl_pin pin, size_t *size,
  * other way (EINVAL): those are opened for writing, and mapped for reading.
  */
 #define BWL_MAPPED(X)                                                                            \
-	X(ctl) X(lease) X(gate) X(name) X(state) X(mark) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)
+	X(ctl) X(lease) X(gate) X(name) X(state) X(mark) X(held) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)
 
 static bool is_mapped(enum bwl_pin pin)
 {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <bpf/bpf.h>
 #include "build.h"
+#include "held.h"
 #include "silence.h"
 #include "sweep.h"
 
@@ -49,10 +50,10 @@ static int settle(struct bwl_pins *p, struct bwl_err *e)
 {
 	uint64_t now = bwl_now_ns();
 	uint32_t slot = bwl_active_slot(p, now), s;
-	int r = 0;
+	int r = bwl_held_settle(p, e);
 
-	if (bwl_pending_ns(p, now))
-		return 0;
+	if (r || bwl_pending_ns(p, now))
+		return r;
 	if (p->ctl->sched[p->ctl->active % BWL_SCHEDS].return_ns != BWL_NEVER_NS) {
 		switch_to(p, slot, slot, BWL_NEVER_NS);
 		r = bwl_grace(p, e);
@@ -331,6 +332,8 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 	int r;
 
 	r = bwl_pins_lock(p, e);
+	if (!r)
+		r = bwl_held_settle(p, e);	/* it looks at the switch that is made below */
 	if (r)
 		return r;
 	if (!bwl_pending_ns(p, bwl_now_ns())) {

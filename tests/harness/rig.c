@@ -28,8 +28,12 @@ static struct rig *the_rig;
 static uint64_t clock_ns;
 
 /* In place of lib/src/clock.c. */
+void (*rig_on_clock)(void);
+
 uint64_t bwl_now_ns(void)
 {
+	if (rig_on_clock)
+		rig_on_clock();
 	return __atomic_load_n(&clock_ns, __ATOMIC_SEQ_CST);
 }
 

@@ -51,6 +51,8 @@ _Noreturn void rig_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)
 uint64_t rig_now(void);
 void rig_set_clock(uint64_t ns);
 void rig_advance(uint64_t ns);
+/* Called whenever anything asks for the time; NULL: nothing is. */
+extern void (*rig_on_clock)(void);
 
 /* A policy by its text; rig_policy() dies when it is refused. */
 void rig_policy(struct rig *rig, const char *yaml);

@@ -69,10 +69,6 @@ desire "${volume}b" 40mbit
 fresh_maps || exit 1
 start=$(arrived)
 send $((KILLS * 2 + 200)) 6000 # longer than anything here takes; it is ended
-# Killed while it puts the policy in force for the first time it leaves the volume spent (README, Limits).
-agent
-lab_wait_for 30 grep -q 'put in force' "$LAB_TMP/agent"
-die
 for ((i = 0; i < KILLS; i++)); do
 	agent
 	sleep "0.$((RANDOM % 40 + 3))"
@@ -93,7 +89,8 @@ lab_stop "$AGENT_PID"
 desire 2gb 40mbit
 fresh_maps
 export BWL_FSYNC_MS=100
-agent env LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-slowdisk.so"
+# ASan, where it is built in, wants to be the first library
+agent env ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-slowdisk.so"
 unset BWL_FSYNC_MS
 check "the ledger releases a lead" lab_wait_for 10 usage '.released_bytes > 0'
 refused() { "$CTL" --json reasons | jq '[.. | objects | select(.reason? == "ledger") | .frames] | add // 0'; }

@@ -453,6 +453,39 @@ static void an_account_that_a_writer_holds_full_is_not_written_as_spent(void **s
 	bwl_pins_close(agent);
 }
 
+/* One that was killed meanwhile: they are full until they are settled from the record. */
+static void an_account_that_a_killed_writer_holds_full_is_not_written_as_spent(void **state)
+{
+	struct bwl_err e = { 0 };
+	uint64_t *used, own;
+	struct bwl_gen g;
+	uint32_t id;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 200mb } }\n");
+	rig_advance(RIG_SECOND);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
+	id = bwl_peer_id(rig->pins, &g, "x");
+	bwl_gen_close(&g);
+	used = (uint64_t *)&rig->pins->state[2 * id].used_bytes;
+	own = *used;
+	agent_comes(LEDGER_BEGUN);
+	*used = 200 * MB;
+	rig->pins->held[1] = (struct bwl_held){ .own = own, .put = *used, .state = 2 * id,
+						.window = BWL_NO_WINDOW, .kind = BWL_HELD_FULL };
+	rig->pins->held[0] = (struct bwl_held){ .own = 1, .put = BWL_SCHEDS };
+	look();
+	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_MARK_NONE);
+	bwl_pins_close(rig->pins);	/* the lock, of who applied */
+	rig->pins = rig_pins(rig);
+	assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
+	assert_int_equal(rig->pins->state[2 * id].used_bytes, own);
+	marks_free(marks);
+	assert_int_equal(marks_new(rig->pins, "boot 0", &marks, &e), 0);
+	look();
+	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, own + 2 * MB);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -470,6 +503,7 @@ int main(void)
 		T(a_ledger_that_is_lost_leaves_volumes_spent_after_a_reboot_only),
 		T(an_old_copy_in_the_same_maps_is_found_out),
 		T(an_account_that_a_writer_holds_full_is_not_written_as_spent),
+		T(an_account_that_a_killed_writer_holds_full_is_not_written_as_spent),
 		T(killed_a_thousand_times_under_traffic_the_volume_is_exact),
 	};
 

@@ -18,7 +18,7 @@
 #define BWL_PIN_DIR "/sys/fs/bpf/bwlimit"	/* default; --pin-dir or BWLIMIT_PIN_DIR */
 
 #define BWL_PIN_MAPS(X)                                                                          \
-	X(schema) X(ctl) X(lease) X(gate) X(name) X(state) X(mark) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)  \
+	X(schema) X(ctl) X(lease) X(gate) X(name) X(state) X(mark) X(held) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)  \
 	X(retired) X(peercnt) X(reason) X(evcnt) X(event)                                                   \
 	X(dst4) X(dst6) X(lpm4) X(lpm6) X(own) X(base) X(peer) X(sub)
 enum bwl_pin {
@@ -48,6 +48,7 @@ struct bwl_pins {
 	struct bwl_name *name;		/* [schema.max_peers] */
 	struct bwl_state *state;	/* [2 * (max_peers + max_extras)] */
 	struct bwl_mark *mark;		/* as state */
+	struct bwl_held *held;		/* [BWL_MAX_HELD] */
 	struct bwl_extra *extra;	/* [max_extras] */
 	struct bwl_window *window;	/* [max_windows] */
 	struct bwl_word *winown;	/* [max_windows] */

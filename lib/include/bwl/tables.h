@@ -28,6 +28,10 @@ int bwl_publish(struct bwl_pins *p, const struct bwl_policy *pol, const struct b
 		struct bwl_publish_report *ret, struct bwl_err *e);
 /* End a pending --confirm: keep the new policy. -ENOENT when nothing is pending. */
 int bwl_confirm(struct bwl_pins *p, struct bwl_err *e);
+/* Volumes that a writer holds full at this moment, or held when he was killed. */
+bool bwl_is_held(const struct bwl_pins *p);
+/* Settles them: as every writer of a policy does first. Waits for one that is alive. */
+int bwl_settle_held(const char *pin_dir, struct bwl_err *e);
 /* End a pending --confirm early: back to the old policy. */
 int bwl_rollback(struct bwl_pins *p, struct bwl_err *e);
 /* The policy in force, read back from the maps. Rates are as encoded (within 2^-23). */

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Promises 3 and 6: whoever puts a policy in force is killed at any instruction while he holds volumes full;
+ * the next one gives back what was held, and not a byte of what was spent.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "prog.h"
+
+#define PEER(name, n, volume) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear,"       \
+	" via: 192.0.2.1, grant: { rate: 1gbit, volume: " volume " } }\n"
+#define HEAD PORTS "heartbeat: 60s\npeers:\n"
+#define NAME "  - { name: name, addresses: [10.1.0.3, 10.1.0.6], path: clear, via: 192.0.2.1,"           \
+	" grant: { rate: 1gbit, volume: 6400b } }\n"
+#define AWAY HEAD PEER("far", 9, "1gb")
+/* In the next one: another kind, new, within the prefix of another, with a volume again. */
+#define FIRST HEAD PEER("kind", 1, "6400b") NAME PEER("again", 4, "6400b")
+#define BEFORE HEAD PEER("kind", 1, "6400b") NAME                                \
+	"  - { name: again, addresses: [10.1.0.4], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n"
+#define NEXT HEAD PEER("kind", 1, "6400b per 1h") PEER("new", 2, "6400b") PEER("other", 3, "6400b") PEER("name", 6, "6400b")  \
+	PEER("again", 4, "6400b")
+#define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " udp"	/* charged 64 bytes */
+#define LEFT 100U
+#define SPENT 30U
+
+static unsigned calls, stop_at, held_at;
+
+static void at_clock(void)
+{
+	calls++;
+	if (!held_at && rig->pins && bwl_is_held(rig->pins))
+		held_at = calls;
+	if (calls == stop_at)
+		raise(SIGSTOP);
+}
+
+static unsigned drain(const char *spec, unsigned most)
+{
+	unsigned n = 0;
+
+	while (n < most && !strncmp(host(spec), "pass", 4))
+		n++;
+	return n;
+}
+
+static void unlock(void)
+{
+	bwl_pins_close(rig->pins);
+	rig->pins = rig_pins(rig);
+}
+
+/* Nothing is on anybody's account. */
+static void begin(void)
+{
+	uint32_t n = 2 * (rig->pins->schema.max_peers + rig->pins->schema.max_extras);
+
+	rig_policy(rig, AWAY);
+	for (uint32_t i = 0; i < n; i++)
+		rig->pins->state[i].used_bytes = 0;
+	memset(rig->pins->window, 0, sizeof(*rig->pins->window) * rig->pins->schema.max_windows);
+	rig_policy(rig, AWAY);
+	rig_advance(100000 * RIG_SECOND);
+	rig_policy(rig, FIRST);
+	rig->pins->ctl->heartbeat_ns = BWL_NEVER_NS - 1;
+	rig_advance(RIG_SECOND);
+	assert_int_equal(drain(TO(1), SPENT), SPENT);
+	assert_int_equal(drain(TO(3), SPENT), SPENT);
+	assert_int_equal(drain(TO(4), SPENT), SPENT);
+	rig_policy(rig, BEFORE);
+	rig_advance(RIG_SECOND);
+	unlock();
+}
+
+/* Puts NEXT in force in a child that is stopped at this call for the time. */
+static pid_t stopped(unsigned at)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		struct bwl_err e = { 0 };
+
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		calls = held_at = 0;
+		stop_at = at;
+		rig_on_clock = at_clock;
+		_exit(rig_try_policy(rig, NEXT, NULL, NULL, &e) ? 1 : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSTOPPED(status));
+	return child;
+}
+
+/* Steps on: false when it has ended. */
+static bool step(pid_t child)
+{
+	int status;
+
+	assert_int_equal(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFSTOPPED(status);
+}
+
+static void end(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+/* How many steps from this call until is_held() is `until`. */
+static unsigned steps_until(unsigned at, bool until)
+{
+	unsigned n = 0;
+	pid_t child;
+
+	begin();
+	child = stopped(at);
+	while (bwl_is_held(rig->pins) != until && step(child))
+		n++;
+	end(child);
+	return n;
+}
+
+static unsigned points, stuck;
+
+/* What is on all accounts of total volumes, in packets. */
+static uint64_t sum(void)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < 2 * (rig->pins->schema.max_peers + rig->pins->schema.max_extras); i += 2)
+		bytes += rig->pins->state[i].used_bytes;
+	return bytes / 64;
+}
+
+/* before: what passed before it was settled. */
+static void fits(const char *spec, unsigned spent, unsigned before)
+{
+	unsigned n = before + drain(spec, 2 * LEFT);
+
+	if (n > LEFT - spent)
+		fail_msg("%s: %u passed of %u", spec, n, LEFT - spent);
+	stuck += n < LEFT - spent;
+}
+
+/* Killed after so many steps from that call; what can be had of each volume, before it is settled and after. */
+static void killed(unsigned at, unsigned steps)
+{
+	bool whole = !steps;	/* not in the middle of an account */
+	unsigned one, two, three;
+	struct bwl_err e = { 0 };
+	uint32_t before;
+	uint64_t was;
+	pid_t child;
+
+	begin();
+	before = rig->pins->ctl->active;
+	was = sum();
+	child = stopped(at);
+	while (steps-- && step(child))
+		;
+	end(child);
+	one = drain(TO(1), 2 * LEFT);
+	two = drain(TO(2), 2 * LEFT);
+	three = drain(TO(3), 2 * LEFT);
+	if (points++ % 2 && bwl_settle_held(rig->dir, &e))
+		fail_msg("%s", e.text);
+	if (rig->pins->ctl->active == before) {
+		if (whole && !bwl_is_held(rig->pins))
+			assert_int_equal(sum(), was + one + two + three);
+		rig_policy(rig, NEXT);
+	} else if (bwl_is_held(rig->pins)) {
+		rig_policy(rig, NEXT);
+	}
+	rig_advance(RIG_SECOND);
+	assert_false(bwl_is_held(rig->pins));
+	fits(TO(1), SPENT, one);
+	fits(TO(2), 0, two);
+	fits(TO(3), SPENT, three);
+	fits(TO(4), SPENT, 0);
+	/* what is spent to the last byte is not taken for held */
+	unlock();
+	assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
+	rig_policy(rig, NEXT);
+	assert_int_equal(drain(TO(1), 1) + drain(TO(2), 1) + drain(TO(3), 1) + drain(TO(4), 1), 0);
+}
+
+/* The calls for the time: the one before accounts are held, and the last one while they are. */
+static void find_calls(unsigned *ret_hold, unsigned *ret_last)
+{
+	begin();
+	rig_on_clock = at_clock;
+	calls = held_at = stop_at = 0;
+	*ret_last = 0;
+	rig_policy(rig, NEXT);
+	rig_on_clock = NULL;
+	assert_true(held_at > 1);
+	*ret_hold = held_at - 1;
+	for (unsigned at = held_at; at <= calls; at++) {
+		pid_t child;
+
+		begin();
+		child = stopped(at);
+		if (bwl_is_held(rig->pins))
+			*ret_last = at;
+		end(child);
+		bwl_settle_held(rig->dir, NULL);
+	}
+	assert_true(*ret_last >= held_at);
+}
+
+static void a_writer_killed_at_any_instruction_gives_back_what_he_held_and_no_more(void **state)
+{
+	bool fine = getenv("BWL_HELD_FINE");	/* some minutes */
+	unsigned hold, last, n, i;
+
+	(void)state;
+	find_calls(&hold, &last);
+	/* holding, for about 900 steps after the first is on record */
+	n = steps_until(hold, true);
+	for (i = fine ? 0 : n; i <= n + 900; i += fine ? 31 : 307)
+		killed(hold, i);
+	/* before and after the switch */
+	for (i = 2 * (hold + 1); i < 2 * (last + 1); i++)
+		killed(i / 2, 0);
+	/* settling: the last steps while anything is held */
+	n = steps_until(last, false);
+	for (i = n > 400 ? n - 400 : 0; i <= n + 5; i += fine ? 3 : 97)
+		killed(last, i);
+	print_message("# %u kills, %u of %u volumes stay spent\n", points, stuck, 4 * points);
+	assert_true(stuck * 5 <= 4 * points);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG_TEST(a_writer_killed_at_any_instruction_gives_back_what_he_held_and_no_more),
+	};
+
+	return cmocka_run_group_tests_name("held", tests, NULL, NULL);
+}
