@@ -28,8 +28,8 @@ static const char *const sql[_STMTS] = {
 	[S_FIND] = "SELECT id FROM series WHERE peer = ?1 AND class = ?2",
 	[S_NAME] = "INSERT INTO series (peer, class) VALUES (?1, ?2)",
 	/* The wall clock may have been there before. */
-	[S_ADD] = "INSERT INTO second VALUES (?1, ?2, (SELECT ifnull(max(part) + 1, 0) FROM second"
-		  " WHERE start = ?1 AND series = ?2), ?3)",
+	[S_ADD] = ("INSERT INTO second VALUES (?1, ?2, (SELECT ifnull(max(part) + 1, 0) FROM second"
+		   " WHERE start = ?1 AND series = ?2), ?3)"),
 	[S_COUNT] = "INSERT OR REPLACE INTO count VALUES (?1, ?2)",
 	[S_META] = "UPDATE meta SET era = ?1, wall = ?2, boot = ?3",
 	[S_HOUR] = "SELECT points FROM minute WHERE series = ?1 AND hour = ?2",

@@ -114,7 +114,7 @@ static void await_ledger(const struct bwl_carry *c)
 
 	for (i = 0; i < c->nvolumes; i++) {
 		bool closes = c->ledger || p->ctl->ledger;
-		uint64_t was = closes ? BWL_MARK_NONE : BWL_MARK_AWAITED;
+		__u64 was = closes ? BWL_MARK_NONE : BWL_MARK_AWAITED;
 
 		__atomic_compare_exchange_n(&p->mark[c->volume[i]].spendable_bytes, &was,
 					    closes ? BWL_MARK_AWAITED : BWL_MARK_NONE, false,
@@ -172,7 +172,8 @@ void bwl_carry_hold(struct bwl_carry *c, uint64_t now_ns)
 /* Packets count on it already: it may only rise. */
 static void raise_account(struct bwl_pins *p, const struct bwl_volume *v, uint64_t to)
 {
-	uint64_t was, turn;
+	__u64 was;
+	uint64_t turn;
 	struct bwl_window *w;
 
 	if (!v->slice_ns) {

@@ -19,7 +19,7 @@
 struct bwl_carry_item {
 	struct bwl_volume v;		/* as the new policy has it */
 	uint64_t own;			/* its counter before it was held */
-	uint64_t put;			/* what it was set to */
+	__u64 put;			/* what it was set to */
 	uint32_t from, nfrom;		/* in bwl_carry.from */
 	uint32_t slot;			/* window: where put stands */
 	uint8_t unknown, in_force;

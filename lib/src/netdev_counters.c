@@ -28,9 +28,9 @@ struct names {
 
 static int count(int s, struct ifreq *q, uint32_t *ret)
 {
-	struct {
+	union {
 		struct ethtool_sset_info info;
-		uint32_t n;
+		uint8_t room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
 	} ask = { .info = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ULL << ETH_SS_STATS } };
 
 	q->ifr_data = (void *)&ask;
