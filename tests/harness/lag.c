@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bwl-lag PINS HOST-NETNS WIRE-NETNS WIRE-DEV NAME|--all ROUNDS MBIT DEST…: how long after a
- * revocation packets still come out of the wire. A child sends UDP from the host to the
+ * bwl-lag PINS HOST-NETNS WIRE-NETNS WIRE-DEV NAME|--all ROUNDS FLOW-MS QUIET-MS MBIT DEST…: how long
+ * after a revocation packets still come out of the wire. A child sends UDP from the host to the
  * destinations in turn, paced by fq at its device, whose queue is never empty. Each round: packets
- * flow, the revocation is written, all is quiet; then the mark is taken back and all flows again.
+ * flow for FLOW-MS, the revocation is written, after QUIET-MS all is quiet, for as long again; then the
+ * mark is taken back and all flows again.
  * What `bwlimit-ctl revoke` does first is bwl_revoke(); this calls it, so that no program has to
  * start in between. Says so to every peer that it has an SA (the tracker's part).
  *
  * Prints JSON: ns from before the write, and from after it, to the last packet; the worst of all.
- * Where no packet came after the write that is negative.
+ * Where no packet came after the write that is negative. And how many came after it, which had been
+ * waiting in the queue of the uplink: the fewest and the most of all rounds.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -28,8 +30,6 @@
 #include "wire.skel.h"
 
 #define PAYLOAD 958	/* frames of 1000 bytes */
-#define FLOW_MS 40
-#define QUIET_MS 60
 #define TCX_INGRESS 46	/* enum bpf_attach_type from kernel 6.6 */
 
 static int fail(const char *what)
@@ -48,7 +48,7 @@ static long long now(void)
 
 static void wait_ms(long ms)
 {
-	struct timespec t = { .tv_nsec = ms * 1000000 };
+	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
 	nanosleep(&t, NULL);
 }
@@ -105,16 +105,17 @@ static void take_back(struct bwl_pins *p)
 		p->gate[i].revoked = 0;
 }
 
-static int rounds(struct bwl_pins *p, const char *name, int n, struct wire *w)
+static int rounds(struct bwl_pins *p, const char *name, int n, long flow_ms, long quiet_ms,
+		  struct wire *w)
 {
 	long long before, after, lag, worst_before = -__LONG_LONG_MAX__, worst_after = worst_before;
-	unsigned long long were, fewest = ~0ULL;
+	unsigned long long were, fewest = ~0ULL, waited, least_waited = ~0ULL, most_waited = 0;
 	struct bwl_err e = { 0 };
 	int i, late = 0;
 
 	for (i = -1; i < n; i++) {	/* the first: caches, neighbours, the burst */
 		were = w->bss->wire_esp;
-		wait_ms(i < 0 ? 500 : FLOW_MS);
+		wait_ms(i < 0 ? 500 : flow_ms);
 		if (w->bss->wire_esp - were < fewest)
 			fewest = w->bss->wire_esp - were;
 		before = now();
@@ -123,20 +124,25 @@ static int rounds(struct bwl_pins *p, const char *name, int n, struct wire *w)
 			return 1;
 		}
 		after = now();
-		wait_ms(QUIET_MS);
+		waited = w->bss->wire_esp;
+		wait_ms(quiet_ms);
 		were = w->bss->wire_esp;
+		waited = were - waited;
 		lag = (long long)w->bss->wire_last_ns;
-		wait_ms(QUIET_MS);
+		wait_ms(quiet_ms);
 		late += w->bss->wire_esp != were;
 		take_back(p);
 		if (i < 0)
 			continue;
+		least_waited = waited < least_waited ? waited : least_waited;
+		most_waited = waited > most_waited ? waited : most_waited;
 		worst_before = lag - before > worst_before ? lag - before : worst_before;
 		worst_after = lag - after > worst_after ? lag - after : worst_after;
 	}
 	printf("{\"rounds\": %d, \"worst_ns\": %lld, \"worst_after_ns\": %lld, \"fewest_packets\": %llu, "
-	       "\"late\": %d, \"not_esp\": %llu}\n", n, worst_before, worst_after, fewest, late,
-	       (unsigned long long)w->bss->wire_other);
+	       "\"waited_least\": %llu, \"waited_most\": %llu, "
+	       "\"late\": %d, \"not_esp\": %llu}\n", n, worst_before, worst_after, fewest, least_waited,
+	       most_waited, late, (unsigned long long)w->bss->wire_other);
 	return 0;
 }
 
@@ -148,8 +154,9 @@ int main(int argc, char **argv)
 	pid_t child;
 	int r;
 
-	if (argc < 9) {
-		fprintf(stderr, "usage: bwl-lag PINS HOST-NETNS WIRE-NETNS WIRE-DEV NAME|--all ROUNDS MBIT DEST…\n");
+	if (argc < 11) {
+		fprintf(stderr, "usage: bwl-lag PINS HOST-NETNS WIRE-NETNS WIRE-DEV NAME|--all ROUNDS "
+			"FLOW-MS QUIET-MS MBIT DEST…\n");
 		return 2;
 	}
 	if (bwl_pins_open(argv[1], true, &p, &e)) {
@@ -163,8 +170,9 @@ int main(int argc, char **argv)
 		return fail(argv[4]);
 	child = fork();
 	if (!child)
-		_exit(send_for_ever(argv[2], atof(argv[7]), argc - 8, argv + 8));
-	r = rounds(p, strcmp(argv[5], "--all") ? argv[5] : NULL, atoi(argv[6]), w);
+		_exit(send_for_ever(argv[2], atof(argv[9]), argc - 10, argv + 10));
+	r = rounds(p, strcmp(argv[5], "--all") ? argv[5] : NULL, atoi(argv[6]), atol(argv[7]),
+		   atol(argv[8]), w);
 	kill(child, SIGKILL);
 	return r;
 }
