@@ -29,4 +29,11 @@ for unit in "$units"/*.service; do
 	# A filter that kills would take a program away that goes on without: SQLite's fchown.
 	check "$(basename "$unit") answers a privileged call with an error, if at all" answers "$unit"
 done
+with_tpm() { # the drop-in for a TPM takes none of it away
+	cat "$units/bwlimitd.service" "$here/../../packaging/examples/bwlimitd-tpm.conf" >"$tmp/bwlimitd.service"
+	narrow "$tmp/bwlimitd.service"
+}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+check "bwlimitd.service with the drop-in for a TPM as well" with_tpm
 done_testing
