@@ -16,7 +16,7 @@
 static void apply_paced(const char *yaml)
 {
 	rig->pins->dev[RIG_P0].flags = BWL_DEV_FQ;
-	apply(yaml);
+	apply("%s", yaml);
 	rig_advance(RIG_SECOND);
 }
 
