@@ -5,7 +5,7 @@ set(CMAKE_C_EXTENSIONS ON)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 
 add_library(bwl_flags INTERFACE)
-target_compile_options(bwl_flags INTERFACE -Wall -Wextra -Wshadow -Werror -fno-strict-aliasing)
+target_compile_options(bwl_flags INTERFACE -Wall -Wextra -Wshadow -Wformat-security -Werror -fno-strict-aliasing)
 target_compile_definitions(bwl_flags INTERFACE _GNU_SOURCE BWL_VERSION="${PROJECT_VERSION}")
 target_include_directories(bwl_flags INTERFACE ${PROJECT_SOURCE_DIR}/lib/include ${PROJECT_SOURCE_DIR})
 if(BWL_SANITIZE)
@@ -19,6 +19,6 @@ endif()
 
 # -mcpu=v3: atomic compare-and-exchange, kernel 5.12.
 set(BWL_BPF_CFLAGS -target bpf -mcpu=v3 -O2 -g -std=gnu11
-	-Wall -Wextra -Wshadow -Werror -Wno-unused-parameter
+	-Wall -Wextra -Wshadow -Wformat-security -Werror -Wno-unused-parameter
 	-I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/maps
 	-I/usr/include/${CMAKE_LIBRARY_ARCHITECTURE})

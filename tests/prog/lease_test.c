@@ -159,7 +159,7 @@ static void on_trial_the_shorter_lease_of_both_counts(void **s)
 
 		*rig->pins->lease = (struct bwl_lease){ 0 };
 		rig->pins->ctl->heartbeat_ns = 0;
-		apply(policy[x[i].before]);
+		apply("%s", policy[x[i].before]);
 		if (x[i].before != 2)
 			assert_int_equal(renew(0), 0);
 		assert_int_equal(beat(NULL), 0);
