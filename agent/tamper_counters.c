@@ -17,7 +17,6 @@
 #include <string.h>
 #include <syslog.h>
 #include <unistd.h>
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <bwl/netdev.h>
 #include "agent.h"
@@ -57,8 +56,7 @@ struct tamper_counters {
 	pthread_cond_t wake;
 	bool stop;
 	struct bwl_pins *pins;
-	int cpus;
-	struct bwl_reason_count *count;	/* [cpus] */
+	struct bwl_reason_count *count;	/* of every CPU */
 	struct port port[BWL_MAX_PORTS];
 };
 
@@ -69,14 +67,9 @@ struct out {
 static struct bwl_reason_count of_slot(struct tamper_counters *t, unsigned port, unsigned slot)
 {
 	uint32_t key = (BWL_MAX_PORTS + port) * BWL_REASON_SLOTS + slot;
-	struct bwl_reason_count sum = { 0 };
+	struct bwl_reason_count sum;
 
-	if (bpf_map_lookup_elem(t->pins->fd[BWL_PIN_reason], &key, t->count))
-		return sum;
-	for (int i = 0; i < t->cpus; i++) {
-		sum.frames += t->count[i].frames;
-		sum.bytes += t->count[i].bytes;
-	}
+	bwl_reason_at(t->pins, key, t->count, &sum);	/* 0 where it cannot be read */
 	return sum;
 }
 
@@ -196,14 +189,14 @@ static void *run(void *arg)
 int tamper_counters_start(const char *pin_dir, struct tamper_counters **ret, struct bwl_err *e)
 {
 	struct tamper_counters *t = calloc(1, sizeof(*t));
-	int r;
+	int cpus, r;
 
 	if (!t)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	pthread_mutex_init(&t->lock, NULL);
 	agent_cond_init(&t->wake);
-	t->cpus = libbpf_num_possible_cpus();
-	t->count = calloc(t->cpus > 0 ? (size_t)t->cpus : 1, sizeof(*t->count));
+	cpus = libbpf_num_possible_cpus();
+	t->count = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*t->count));
 	r = t->count ? bwl_pins_open(pin_dir, true, &t->pins, e) : bwl_fail(e, ENOMEM, "out of memory");
 	if (!r && pthread_create(&t->thread, NULL, run, t))
 		r = bwl_fail(e, EAGAIN, "cannot start a thread");

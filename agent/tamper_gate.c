@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "agent.h"
 #include "tamper.h"
@@ -17,8 +16,7 @@
 
 struct tamper_gate {
 	struct bwl_pins *pins;
-	int cpus;
-	struct bwl_reason_count *count;	/* [cpus] */
+	struct bwl_reason_count *count;	/* of every CPU */
 	uint32_t *was, *peer;		/* [max_peers]: stopped, low 32 bits; those it rose of */
 	uint64_t frames, named;		/* of all uplinks; of all peers */
 	uint64_t unnamed;		/* of those, how many nobody's were acted on */
@@ -28,13 +26,10 @@ struct tamper_gate {
 static uint64_t frames_of(struct tamper_gate *g, unsigned port)
 {
 	uint32_t key = (BWL_MAX_PORTS + port) * BWL_REASON_SLOTS + BWL_R_GATE;
-	uint64_t sum = 0;
+	struct bwl_reason_count sum;
 
-	if (bpf_map_lookup_elem(g->pins->fd[BWL_PIN_reason], &key, g->count))
-		return 0;
-	for (int i = 0; i < g->cpus; i++)
-		sum += g->count[i].frames;
-	return sum;
+	bwl_reason_at(g->pins, key, g->count, &sum);	/* 0 where it cannot be read */
+	return sum.frames;
 }
 
 static uint64_t frames_now(struct tamper_gate *g, char *where, size_t size)
@@ -123,13 +118,14 @@ int tamper_gate_new(struct bwl_pins *p, struct tamper_gate **ret, struct bwl_err
 	struct tamper_gate *g = calloc(1, sizeof(*g));
 	char where[80];
 	unsigned n;
+	int cpus;
 
 	if (!g)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	*ret = g;
 	g->pins = p;
-	g->cpus = libbpf_num_possible_cpus();
-	g->count = calloc(g->cpus > 0 ? (size_t)g->cpus : 1, sizeof(*g->count));
+	cpus = libbpf_num_possible_cpus();
+	g->count = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*g->count));
 	g->was = calloc(p->schema.max_peers, sizeof(*g->was));
 	g->peer = calloc(p->schema.max_peers, sizeof(*g->peer));
 	if (!g->count || !g->was || !g->peer)

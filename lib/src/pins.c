@@ -298,9 +298,27 @@ int bwl_grace(struct bwl_pins *p, struct bwl_err *e)
 	return 0;	/* no generation: no packet holds on to one */
 }
 
+int bwl_reason_at(const struct bwl_pins *p, uint32_t index, struct bwl_reason_count *cpus,
+		  struct bwl_reason_count *ret)
+{
+	int n = libbpf_num_possible_cpus(), c;
+
+	*ret = (struct bwl_reason_count){ 0 };
+	if (n < 0)
+		return n;
+	if (bpf_map_lookup_elem(p->fd[BWL_PIN_reason], &index, cpus))
+		return -errno;
+	for (c = 0; c < n; c++) {
+		ret->frames += cpus[c].frames;
+		ret->bytes += cpus[c].bytes;
+		ret->charged += cpus[c].charged;
+	}
+	return 0;
+}
+
 int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count *ret, struct bwl_err *e)
 {
-	int cpus = libbpf_num_possible_cpus(), c;
+	int cpus = libbpf_num_possible_cpus(), r;
 	struct bwl_reason_count *v;
 	uint32_t i;
 
@@ -318,14 +336,10 @@ int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count *ret, struct bwl
 		}
 		if (i % BWL_REASON_SLOTS >= _BWL_REASON_MAX)
 			continue;
-		if (bpf_map_lookup_elem(p->fd[BWL_PIN_reason], &i, v)) {
+		r = bwl_reason_at(p, i, v, &ret[i]);
+		if (r) {
 			free(v);
-			return bwl_fail(e, errno, "cannot read the counters: %s", strerror(errno));
-		}
-		for (c = 0; c < cpus; c++) {
-			ret[i].frames += v[c].frames;
-			ret[i].bytes += v[c].bytes;
-			ret[i].charged += v[c].charged;
+			return bwl_fail(e, -r, "cannot read the counters: %s", strerror(-r));
 		}
 	}
 	free(v);

@@ -107,6 +107,9 @@ struct bwl_gen {
 int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct bwl_err *e);
 void bwl_gen_close(struct bwl_gen *g);
 
+/* One entry of bwl_reason_v1 as the sum over CPUs; cpus: room for libbpf_num_possible_cpus() entries. 0 or -errno. */
+int bwl_reason_at(const struct bwl_pins *p, uint32_t index, struct bwl_reason_count *cpus,
+		  struct bwl_reason_count *ret);
 /* Sums over CPUs. ret has BWL_REASON_ROWS * BWL_REASON_SLOTS entries. */
 int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count *ret, struct bwl_err *e);
 /* ret has max_peers entries. */
