@@ -86,6 +86,12 @@ static int pin_maps(struct rig *r)
 	return 0;
 }
 
+static bool wanted(const char *program, unsigned programs)
+{
+	return (programs & RIG_TC_HOST && !strcmp(program, "bwl_tc_host")) ||
+	       (programs & RIG_XDP_HOST && !strcmp(program, "bwl_xdp_host"));
+}
+
 int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_size *n,
 	   struct bwl_err *e)
 {
@@ -100,8 +106,8 @@ int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_siz
 	if (!r->obj)
 		return bwl_fail(e, errno, "cannot open the BPF object: %s", strerror(errno));
 	set_sizes(r->obj, n);
-	bpf_object__for_each_program(p, r->obj)	/* their kfuncs are in a module */
-		bpf_program__set_autoload(p, strncmp(bpf_program__name(p), "bwl_tc_tun", 10));
+	bpf_object__for_each_program(p, r->obj)
+		bpf_program__set_autoload(p, wanted(bpf_program__name(p), n->programs));
 	err = bpf_object__load(r->obj);
 	if (!err)
 		err = first_words(r, n);
@@ -212,37 +218,22 @@ void rig_add_peers(struct bwl_policy *p, unsigned n, unsigned what)
 
 void rig_frame(__u8 f[RIG_FRAME_BYTES], unsigned dest)
 {
-	struct ethhdr *eth = (struct ethhdr *)f;
-	struct iphdr *ip = (struct iphdr *)(eth + 1);
-	struct udphdr *udp = (struct udphdr *)(ip + 1);
+	struct {	/* packed: an IP header behind Ethernet is not aligned */
+		struct ethhdr eth;
+		struct iphdr ip;
+		struct udphdr udp;
+	} __attribute__((packed)) h = {
+		.eth = { .h_dest = { 2, 0, 0, 0, 0, 2 }, .h_source = { 2, 0, 0, 0, 0, 1 },
+			 .h_proto = htons(ETH_P_IP) },
+		.ip = { .version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_UDP,
+			.tot_len = htons(RIG_FRAME_BYTES - sizeof(struct ethhdr)),
+			.saddr = htonl(0x0a070002), .daddr = htonl(RIG_FIRST_DEST + dest) },
+		.udp = { .source = htons(49152), .dest = htons(4791),
+			 .len = htons(RIG_FRAME_BYTES - sizeof(struct ethhdr) - sizeof(struct iphdr)) },
+	};
 
 	memset(f, 0, RIG_FRAME_BYTES);
-	memcpy(eth->h_source, (__u8[]){ 2, 0, 0, 0, 0, 1 }, ETH_ALEN);
-	memcpy(eth->h_dest, (__u8[]){ 2, 0, 0, 0, 0, 2 }, ETH_ALEN);
-	eth->h_proto = htons(ETH_P_IP);
-	ip->version = 4;
-	ip->ihl = 5;
-	ip->ttl = 64;
-	ip->protocol = IPPROTO_UDP;
-	ip->tot_len = htons(RIG_FRAME_BYTES - sizeof(*eth));
-	ip->saddr = htonl(0x0a070002);
-	ip->daddr = htonl(RIG_FIRST_DEST + dest);
-	udp->source = htons(49152);
-	udp->dest = htons(4791);
-	udp->len = htons(RIG_FRAME_BYTES - sizeof(*eth) - sizeof(*ip));
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-double rig_median(double *v, unsigned n)
-{
-	qsort(v, n, sizeof(*v), by_value);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+	memcpy(f, &h, sizeof(h));
 }
 
 void rig_die(const struct bwl_err *e)

@@ -21,8 +21,11 @@ struct rig {
 	char dir[96];
 };
 
+/* The programs that are loaded, of which each takes the verifier a while; the maps all are. */
+enum rig_programs { RIG_TC_HOST = 1 << 0, RIG_XDP_HOST = 1 << 1 };
 struct rig_size {
 	__u32 peers, extras, windows;
+	unsigned programs;
 };
 
 /* elf: a BPF object of bpf/. The folder is unique to this process; rig_down() removes it. */
@@ -39,7 +42,6 @@ enum rig_peers { RIG_CLASS = 1 << 0, RIG_VOLUME = 1 << 1 };
 void rig_add_peers(struct bwl_policy *p, unsigned n, unsigned what);
 /* RoCEv2 to peer number dest. */
 void rig_frame(__u8 f[RIG_FRAME_BYTES], unsigned dest);
-double rig_median(double *v, unsigned n);
 void rig_die(const struct bwl_err *e) __attribute__((noreturn));
 
 #endif

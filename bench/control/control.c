@@ -14,24 +14,29 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "bench/machine.h"
+#include "bench/opt.h"
 #include "bench/rig.h"
+#include "bench/stats.h"
 #include "bwlimit.skel.h"
 
 #define MAX_SIZES 8
-#define CHANGES 200
+#define MAX_EDITS 10000
 
 struct row {
 	unsigned peers;
 	double check_s, load_s, swap_s;	/* file -> checked; -> first policy; -> swapped in */
-	double seen_ms, set_ms;		/* bwl_peer_change(): until packets see it; until it returns */
+	struct bench_spread seen_ms, set_ms;	/* bwl_peer_change(): until packets see it; returns */
 	double peer_bytes, cpu_bytes, prefix_bytes, all_bytes, budget_bytes;
 	double live_mib, peak_mib;	/* what a peer costs, times peers; both generations */
 };
 
 static const char usage[] =
-	"usage: bench-control [--peers N[,N…]] [--json]\n"
-	"  --peers N,…  sizes of policies (default 100000,1000000)\n"
-	"Needs root. Example: bench-control --peers 10000\n";
+	"usage: bench-control [--peers N[,N…]] [--edits N] [--json]\n"
+	"  --peers N,…  sizes of policies, at most 8 (default 100000,1000000)\n"
+	"  --edits N    of single peers, each (default 200, at most 10000)\n"
+	"Needs root. Examples: bench-control --peers 10000\n"
+	"                      bench-control --peers 1000,10000 --json | jq '.rows[].swap_s'\n";
 
 static double now_s(void)
 {
@@ -139,10 +144,10 @@ static void *watcher(void *arg)
 	return NULL;
 }
 
-static void edits(struct rig *rig, struct row *row)
+static void edits(struct rig *rig, struct row *row, unsigned n)
 {
 	struct bwl_change c = { .set = BWL_SET_RATE, .lim = { .present = true } };
-	static double seen[CHANGES], done[CHANGES];
+	static double seen[MAX_EDITS], done[MAX_EDITS];
 	struct watch w = { 0 };
 	struct bwl_err e = {};
 	struct bwl_gen g;
@@ -157,9 +162,9 @@ static void edits(struct rig *rig, struct row *row)
 		perror("pthread_create");
 		exit(1);
 	}
-	for (i = 0; i < CHANGES; i++) {
+	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "peer-%u",
-			 (unsigned)((unsigned long long)row->peers * i / CHANGES));
+			 (unsigned)((unsigned long long)row->peers * i / n));
 		w.word = &rig->pins->gate[bwl_peer_id(rig->pins, &g, name)].slot[g.slot];
 		while (w.word)
 			;
@@ -175,11 +180,11 @@ static void edits(struct rig *rig, struct row *row)
 	w.stop = true;
 	pthread_join(thread, NULL);
 	bwl_gen_close(&g);
-	row->seen_ms = rig_median(seen, CHANGES);
-	row->set_ms = rig_median(done, CHANGES);
+	row->seen_ms = bench_spread_of(seen, n);
+	row->set_ms = bench_spread_of(done, n);
 }
 
-static void measure(struct row *row)
+static void measure(struct row *row, unsigned nedits)
 {
 	struct rig_size size = { .peers = row->peers + 64, .extras = 1024, .windows = 1024 };
 	struct bwl_publish_report rep = {};
@@ -206,69 +211,96 @@ static void measure(struct row *row)
 	unlink(path);
 	memory(&rig, row);
 	row->peak_mib = (double)rep.map_bytes / (1 << 20);
-	edits(&rig, row);
+	edits(&rig, row, nedits);
 	rig_down(&rig);
 }
 
-static void report(const struct row *row, unsigned n, bool json)
+static void report_json(const struct row *row, unsigned n, unsigned nedits)
 {
 	unsigned i;
 
-	if (json)
-		printf("{\"rows\": [");
-	else
-		printf("seconds from the file until it holds; milliseconds of one edit; bytes of kernel "
-		       "memory a peer with one prefix\n\n%8s %8s %7s %8s %9s %9s %6s %5s %7s %6s %7s %8s "
-		       "%8s\n", "peers", "checked", "first", "swapped", "set, seen", "returned", "peer",
-		       "CPU", "prefix", "all", "budget", "MiB", "swap MiB");
-	for (i = 0; i < n; i++, row++)
-		printf(json ? "%s\n {\"peers\": %u, \"check_s\": %.2f, \"load_s\": %.2f, \"swap_s\": %.2f, "
-			      "\"set_seen_ms\": %.3f, \"set_returned_ms\": %.3f, \"peer_bytes\": %.0f, "
-			      "\"cpu_bytes\": %.0f, \"prefix_bytes\": %.0f, \"all_bytes\": %.0f, "
-			      "\"budget_bytes\": %.0f, \"mib\": %.1f, \"swap_policy_mib\": %.1f}"
-			    : "%s%8u %8.2f %7.2f %8.2f %9.3f %9.3f %6.0f %5.0f %7.0f %6.0f %7.0f %8.1f "
-			      "%8.1f\n",
-		       json && i ? "," : "", row->peers, row->check_s, row->load_s, row->swap_s,
-		       row->seen_ms, row->set_ms, row->peer_bytes, row->cpu_bytes, row->prefix_bytes,
-		       row->all_bytes, row->budget_bytes, row->live_mib, row->peak_mib);
-	if (json)
-		printf("\n]}\n");
-	else
-		printf("\ngoals: 100000 peers within 3 s, 1000000 within 30 s; an edit seen within 1 ms; "
-		       "all within budget (256 + 40 a possible CPU + 100 a prefix)\n");
+	fputs("{", stdout);
+	bench_machine_json(stdout);
+	printf(",\n \"edits\": %u, \"rows\": [", nedits);
+	for (i = 0; i < n; i++, row++) {
+		printf("%s\n {\"peers\": %u, \"check_s\": %.2f, \"load_s\": %.2f, \"swap_s\": %.2f, "
+		       "\"set_seen_ms\": %.3f, \"set_returned_ms\": %.3f, \"peer_bytes\": %.0f, "
+		       "\"cpu_bytes\": %.0f, \"prefix_bytes\": %.0f, \"all_bytes\": %.0f, "
+		       "\"budget_bytes\": %.0f, \"mib\": %.1f, \"swap_policy_mib\": %.1f,\n  ",
+		       i ? "," : "", row->peers, row->check_s, row->load_s, row->swap_s,
+		       row->seen_ms.median, row->set_ms.median, row->peer_bytes, row->cpu_bytes,
+		       row->prefix_bytes, row->all_bytes, row->budget_bytes, row->live_mib,
+		       row->peak_mib);
+		bench_spread_json(stdout, "set_seen_spread_ms", &row->seen_ms);
+		fputs(", ", stdout);
+		bench_spread_json(stdout, "set_returned_spread_ms", &row->set_ms);
+		fputs("}", stdout);
+	}
+	fputs("\n]}\n", stdout);
+}
+
+static void report_text(const struct row *row, unsigned n, unsigned nedits)
+{
+	char name[48];
+	unsigned i;
+
+	bench_machine_text(stdout);
+	printf("seconds from the file until it holds; milliseconds of one edit; bytes of kernel "
+	       "memory a peer with one prefix\n\n%8s %8s %7s %8s %9s %9s %6s %5s %7s %6s %7s %8s "
+	       "%8s\n", "peers", "checked", "first", "swapped", "set, seen", "returned", "peer",
+	       "CPU", "prefix", "all", "budget", "MiB", "swap MiB");
+	for (i = 0; i < n; i++)
+		printf("%8u %8.2f %7.2f %8.2f %9.3f %9.3f %6.0f %5.0f %7.0f %6.0f %7.0f %8.1f %8.1f\n",
+		       row[i].peers, row[i].check_s, row[i].load_s, row[i].swap_s,
+		       row[i].seen_ms.median, row[i].set_ms.median, row[i].peer_bytes,
+		       row[i].cpu_bytes, row[i].prefix_bytes, row[i].all_bytes, row[i].budget_bytes,
+		       row[i].live_mib, row[i].peak_mib);
+	printf("\nof %u edits, ms%22s %s\n", nedits, "", bench_spread_heading);
+	for (i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%u peers, until seen", row[i].peers);
+		bench_spread_text(stdout, name, &row[i].seen_ms, 3);
+		snprintf(name, sizeof(name), "%u peers, until it returned", row[i].peers);
+		bench_spread_text(stdout, name, &row[i].set_ms, 3);
+	}
+	printf("\ngoals: 100000 peers within 3 s, 1000000 within 30 s; an edit seen within 1 ms; "
+	       "all within budget (256 + 40 a possible CPU + 100 a prefix)\n");
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "peers", required_argument, NULL, 'p' }, { "json", no_argument, NULL, 'j' },
+		{ "peers", required_argument, NULL, 'p' },
+		{ "edits", required_argument, NULL, 'e' }, { "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' }, {},
 	};
 	struct row rows[MAX_SIZES] = { { .peers = 100000 }, { .peers = 1000000 } };
-	unsigned n = 2, i;
-	bool json = false;
+	bool json = false, good = true;
+	unsigned n = 2, i, nedits = 200;
 	char *word;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
 		case 'p':
-			for (n = 0; (word = strsep(&optarg, ",")) && n < MAX_SIZES; n++)
-				rows[n].peers = (unsigned)strtoul(word, NULL, 10);
+			for (n = 0; good && (word = strsep(&optarg, ",")) && n < MAX_SIZES; n++)
+				good = bench_number("bench-control", "--peers", word, 1, 4000000,
+						    &rows[n].peers);
+			good = good && !optarg;
+			break;
+		case 'e':
+			good = good && bench_number("bench-control", "--edits", optarg, 1, MAX_EDITS, &nedits);
 			break;
 		case 'j': json = true; break;
 		case 'h': fputs(usage, stdout); return 0;
 		default: fputs(usage, stderr); return 2;
 		}
 	}
-	for (i = 0; i < n; i++) {
-		if (!rows[i].peers || rows[i].peers > 4000000 || optind != argc) {
-			fputs(usage, stderr);
-			return 2;
-		}
+	if (!good || optind != argc) {
+		fputs(usage, stderr);
+		return 2;
 	}
 	for (i = 0; i < n; i++)
-		measure(&rows[i]);
-	report(rows, n, json);
+		measure(&rows[i], nedits);
+	(json ? report_json : report_text)(rows, n, nedits);
 	return 0;
 }

@@ -1,292 +1,247 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What limiting adds to a packet on its whole way through a veth, over a bare drop at TC
- * ingress: bwlimit's host port against nftables doing the same work (source check, one limit
- * for each destination, a zone's and the node's limit, counters), and against nftables'
- * per-destination limit alone. Every packet is dropped at the end of each: bwlimit sends to an
- * interface that is not there, nftables' last rule drops. So only the limiter is measured, and
- * bwlimit pays for looking for the interface. bwlimit is measured at TC alone, where a packet is
- * charged, and with the early drop at XDP before it, which judges every packet once more.
+ * What limiting adds to a packet on its whole way through a veth, over a bare forward: bwlimit's
+ * host port against nftables doing the same work (source check, one limit and counter for each
+ * destination, a zone's, the port's and the node's limit), and against nftables' limit for each
+ * destination alone. All of them end in the same dummy device: bwlimit redirects to it, nftables
+ * sends by `fwd to` in the netdev ingress hook. bwlimit is measured at TC alone, where a packet is
+ * charged (`attach --xdp none`), with the early drop at XDP before it (the default), and with
+ * that in generic XDP, which is what a driver without XDP gets.
  *
- * One veth pair for each, in a network namespace of its own; interleaved; medians.
+ * One veth pair for each, in a network namespace of its own, one pinned thread; in many short
+ * rounds that take turns; medians. Every frame must have come out at the dummy device.
  */
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <getopt.h>
-#include <net/if.h>
-#include <sched.h>
-#include <stdarg.h>
+#include <linux/if_link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "bench/cpu.h"
+#include "bench/machine.h"
+#include "bench/opt.h"
 #include "bench/rig.h"
+#include "bench/stats.h"
+#include "bench/veth/veth.h"
 #include "bwlimit.skel.h"
 #include "e2e_source.skel.h"
 
-#define BPF_TCX_INGRESS 46	/* kernel 6.6; older headers lack it */
-#define NOWHERE 65000		/* an interface index that is not in use */
-#define MAX_ROUNDS 101
-#define BATCH 64
+#define PROG "bench-e2e"
 #define TRIES 8
-#define SLACK 100	/* frames that are the interfaces' own */
 #define GOAL 0.6
 
-enum who { BARE, BWLIMIT, BWLIMIT_XDP, NFT, NFT_LIMIT, _WHO_MAX };
-static const char *const names[_WHO_MAX] = { "bare", "bwl", "xdp", "nft", "lim" };
+enum who { BARE, BWLIMIT, BWLIMIT_XDP, BWLIMIT_GENERIC, NFT, NFT_LIMIT, _WHO_MAX };
+static const struct {
+	const char *dev, *key, *text;
+} kinds[_WHO_MAX] = {
+	{ "bare", "bare", "bare forward" },
+	{ "bwl", "bwlimit_tc", "bwlimit, TC only (--xdp none)" },
+	{ "xdp", "bwlimit", "bwlimit, XDP and TC (default)" },
+	{ "gen", "bwlimit_generic", "bwlimit, generic XDP and TC" },
+	{ "nft", "nftables", "nftables, the same work" },
+	{ "lim", "nftables_limit", "nftables, its limit alone" },
+};
 
 struct bench {
 	struct rig rig;
 	struct e2e_source *src;
-	int ifindex[_WHO_MAX];		/* where the source sends */
-	unsigned rounds, packets, most;
-	bool json;
+	struct bench_softirqd softirqd;
+	unsigned rounds, packets, most, cpu;
+	bool json, anyway, cpu_chosen;
 	__u8 frame[RIG_FRAME_BYTES];
-	unsigned long long arrived[_WHO_MAX];
+	unsigned next[_WHO_MAX];	/* destination: each goes on where it was */
 };
 
 struct result {
 	unsigned dests;
-	double ns[_WHO_MAX];		/* medians; others than BARE: added to it */
+	double ns[_WHO_MAX][BENCH_MAX_ROUNDS];
 };
 
 static const char usage[] =
-	"usage: bench-e2e [--destinations N] [--rounds N] [--packets N] [--json]\n"
+	"usage: bench-e2e [--destinations N] [--rounds N] [--packets N] [--cpu N] [--anyway] [--json]\n"
 	"  --destinations N  beside one: so many in turn (default 1000000)\n"
-	"  --rounds N        medians of so many (default 7, at most 101)\n"
-	"  --packets N       of each kind and round (default 1000000)\n"
-	"Needs root, nft and a kernel with tcx. Example: bench-e2e --destinations 100000\n";
-
-static int shell(const char *fmt, ...)
-{
-	char cmd[512];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(cmd, sizeof(cmd), fmt, args);
-	va_end(args);
-	return system(cmd) ? -EINVAL : 0;
-}
-
-static int make_devices(struct bench *b)
-{
-	int i, r = unshare(CLONE_NEWNET) ? -errno : 0;
-	char name[32];
-
-	if (!r)	/* no frames but ours */
-		r = shell("sysctl -q -w net.ipv6.conf.default.disable_ipv6=1");
-	for (i = 0; !r && i < _WHO_MAX; i++) {
-		/* GRO on: a redirected frame is received only where NAPI runs. */
-		r = shell("ip link add s-%s type veth peer name r-%s && ethtool -K r-%s gro on && "
-			  "ip link set s-%s up && ip link set r-%s up",
-			  names[i], names[i], names[i], names[i], names[i]);
-		snprintf(name, sizeof(name), "s-%s", names[i]);
-		b->ifindex[i] = (int)if_nametoindex(name);
-	}
-	return r;
-}
-
-static int receiver(enum who who)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "r-%s", names[who]);
-	return (int)if_nametoindex(name);
-}
+	"  --rounds N        medians of so many (default 41, at most 1001)\n"
+	"  --packets N       of each kind and round (default 100000)\n"
+	"  --cpu N           pinned to this CPU (default: the last)\n"
+	"  --anyway          report also when the bare forward moved by more than a tenth\n"
+	"Needs root, nft, ethtool and a kernel with tcx (6.6).\n"
+	"Exit status: 0, 1 failed, 2 wrong options, 3 not steady (nothing is reported).\n"
+	"Examples: bench-e2e --destinations 100000\n"
+	"          bench-e2e --destinations 1 --json | jq '.rows[] | {what, added_ns}'\n";
 
 /* Rates that nothing reaches: what is measured is the way of a packet that passes. */
 static int make_nft(unsigned dests)
 {
-	FILE *f = popen("nft -f -", "w");
 	const char *limit = "limit rate over 4000 mbytes/second burst 1000 mbytes";
+	FILE *f = popen("nft -f -", "w");
 
 	if (!f)
 		return -errno;
 	fprintf(f,
 		"table netdev bench {\n"
-		" counter full { }\n counter alone { }\n"
 		" set full { type ipv4_addr; size %u; flags dynamic; }\n"
 		" set alone { type ipv4_addr; size %u; flags dynamic; }\n"
-		" chain full { type filter hook ingress device r-nft priority 0; policy drop;\n"
+		" chain full { type filter hook ingress device r-%s priority 0; policy drop;\n"
 		"  ip saddr != 10.7.0.0/24 counter drop\n"
 		"  add @full { ip daddr %s counter } counter drop\n"
-		"  %s counter drop\n"
-		"  %s counter drop\n"
-		"  counter name full drop\n }\n"
-		" chain alone { type filter hook ingress device r-lim priority 0; policy drop;\n"
+		"  %s counter drop\n"	/* zone */
+		"  %s counter drop\n"	/* port */
+		"  %s counter drop\n"	/* node */
+		"  fwd to " BENCH_SINK "\n }\n"
+		" chain alone { type filter hook ingress device r-%s priority 0; policy drop;\n"
 		"  add @alone { ip daddr %s } counter drop\n"
-		"  counter name alone drop\n }\n}\n",
-		dests + 1, dests + 1, limit, limit, limit, limit);
+		"  fwd to " BENCH_SINK "\n }\n}\n",
+		dests + 1, dests + 1, kinds[NFT].dev, limit, limit, limit, limit,
+		kinds[NFT_LIMIT].dev, limit);
 	return pclose(f) ? -EINVAL : 0;
 }
 
-/* Packets that came to the last rule of a chain: all of them, or a limit was reached. */
-static unsigned long long nft_passed(const char *counter)
+static int run_once(struct bench *b, enum who who, unsigned dests, unsigned packets, double *ret_ns,
+		    unsigned long long *ret_lost)
 {
-	unsigned long long n = 0;
-	char cmd[128], line[256];
-	FILE *f;
+	unsigned long long swallowed = bench_swallowed(), came;
+	double softirqd = bench_softirqd_ns(&b->softirqd);
+	int r;
 
-	snprintf(cmd, sizeof(cmd), "nft list counter netdev bench %s", counter);
-	f = popen(cmd, "r");
-	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, " packets %llu", &n);
-	if (f)
-		pclose(f);
-	return n;
-}
-
-static int attach(enum who who, int prog, enum bpf_attach_type type)
-{
-	int fd = bpf_link_create(prog, receiver(who), type, NULL);
-
-	return fd < 0 ? -errno : 0;	/* the link ends with the process */
-}
-
-/* Packets that a receiver's NAPI took out of the ring. */
-static unsigned long long received(enum who who)
-{
-	unsigned long long n = 0;
-	char line[512], want[32];
-	FILE *f = fopen("/proc/net/dev", "re");
-	const char *at;
-
-	snprintf(want, sizeof(want), "r-%s:", names[who]);
-	while (f && fgets(line, sizeof(line), f)) {
-		at = strstr(line, want);
-		if (at)
-			sscanf(at + strlen(want), "%*u %llu", &n);
-	}
-	if (f)
-		fclose(f);
-	return n;
-}
-
-static int run_once(struct bench *b, enum who who, unsigned dests, unsigned packets, double *ret_ns)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = b->frame, .data_size_in = RIG_FRAME_BYTES,
-		    .repeat = (int)packets, .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = BATCH);
-	struct timespec t0, t1;
-
-	b->src->bss->out_ifindex = (__u32)b->ifindex[who];
-	b->src->bss->next = 0;
+	b->src->bss->out_ifindex = bench_ifindex('s', kinds[who].dev);
+	b->src->bss->next = b->next[who];
 	b->src->data->count = dests;
-	clock_gettime(CLOCK_MONOTONIC, &t0);
-	if (bpf_prog_test_run_opts(bpf_program__fd(b->src->progs.source), &o))
-		return -errno;
-	clock_gettime(CLOCK_MONOTONIC, &t1);
-	*ret_ns = ((double)(t1.tv_sec - t0.tv_sec) * 1e9 + (double)(t1.tv_nsec - t0.tv_nsec)) / packets;
+	r = bench_live_frames(bpf_program__fd(b->src->progs.source), b->frame, RIG_FRAME_BYTES,
+			      packets, ret_ns);
+	if (r)
+		return r;
+	b->next[who] = b->src->bss->next;
+	came = bench_wait_swallowed(swallowed + packets) - swallowed;
+	*ret_lost = came < packets ? packets - came : 0;
+	*ret_ns = (*ret_ns + bench_softirqd_ns(&b->softirqd) - softirqd) / packets;
 	return 0;
 }
 
 /*
  * A frame that is lost in the ring costs nothing, which would flatter its receiver. It happens
- * when the kernel leaves receiving to ksoftirqd because others want this CPU: try again.
+ * when the kernel leaves receiving to ksoftirqd because others want this CPU: try again. A frame
+ * that was received and did not come out was refused, which is no way to be fast either.
  */
 static int run(struct bench *b, enum who who, unsigned dests, unsigned packets, double *ret_ns)
 {
-	unsigned long long before, got;
+	unsigned long long received, swallowed, lost = 0;
 	int i, r;
 
 	for (i = 0; i < TRIES; i++) {
-		before = received(who);
-		r = run_once(b, who, dests, packets, ret_ns);
+		swallowed = bench_swallowed();
+		received = bench_received(kinds[who].dev);
+		r = run_once(b, who, dests, packets, ret_ns, &lost);
 		if (r)
 			return r;
-		got = received(who) - before;
-		b->arrived[who] += got;
-		if (got >= packets - packets / 1000)
+		if (lost <= packets / 1000)
 			return 0;
+		received = bench_received(kinds[who].dev) - received;
+		swallowed = bench_swallowed() - swallowed;	/* later: none is under way */
+		if (received > swallowed + packets / 1000) {
+			fprintf(stderr, PROG ": %s: %llu of %llu packets that arrived were not forwarded\n",
+				kinds[who].text, received - swallowed, received);
+			return -EBADMSG;
+		}
 	}
-	fprintf(stderr, "bench-e2e: %s: %llu of %u packets arrived, %d times; the machine is busy\n",
-		names[who], got, packets, TRIES);
+	fprintf(stderr, PROG ": %s: %llu of %u packets were lost before it, %d times; the machine is busy: "
+			"stop what else runs here (/proc/loadavg) and try again\n", kinds[who].text, lost,
+		packets, TRIES);
 	return -EBUSY;
-}
-
-static int expect(const struct bench *b, enum who who, unsigned long long passed)
-{
-	unsigned long long got = b->arrived[who];
-
-	if (passed <= got + SLACK && passed + SLACK >= got)
-		return 0;
-	fprintf(stderr, "bench-e2e: %s: %llu of %llu packets passed\n", names[who], passed, got);
-	return -EBADMSG;
-}
-
-/* Did every packet go all the way? A refusal would be cheaper. */
-static int check(const struct bench *b, unsigned dests)
-{
-	static struct bwl_reason_count n[BWL_REASON_ROWS * BWL_REASON_SLOTS];
-	struct bwl_err e = {};
-	int bad;
-
-	if (bwl_reason_read(b->rig.pins, n, &e))
-		rig_die(&e);
-	/* Both are one port's: what arrived at the other is taken off. */
-	bad = expect(b, BWLIMIT, n[BWL_R_PASS].frames - b->arrived[BWLIMIT_XDP]);
-	if (dests == 1) {	/* nft reads whole sets before it shows a counter */
-		bad |= expect(b, NFT, nft_passed("full"));
-		bad |= expect(b, NFT_LIMIT, nft_passed("alone"));
-	}
-	return bad;
 }
 
 static int measure(struct bench *b, struct result *res)
 {
-	static double ns[_WHO_MAX][MAX_ROUNDS];
-	unsigned packets = b->packets > res->dests ? b->packets : res->dests, round;
+	/* The first time warms up; every destination is in nftables' sets then. */
+	unsigned first = b->packets > res->dests ? b->packets : res->dests, round;
 	double v = 0;
 	int i, r;
 
+	memset(b->next, 0, sizeof(b->next));
 	for (round = 0; round <= b->rounds; round++) {
 		for (i = 0; i < _WHO_MAX; i++) {
-			r = run(b, i, res->dests, packets, &v);
+			r = run(b, i, res->dests, round ? b->packets : first, &v);
 			if (r)
 				return r;
-			if (round)	/* the first warms up and fills nftables' sets */
-				ns[i][round - 1] = v;
+			if (round)
+				res->ns[i][round - 1] = v;
 		}
 	}
-	for (round = 0; round < b->rounds; round++)
-		for (i = BARE + 1; i < _WHO_MAX; i++)
-			ns[i][round] -= ns[BARE][round];
-	for (i = 0; i < _WHO_MAX; i++)
-		res->ns[i] = rig_median(ns[i], b->rounds);
 	return 0;
 }
 
-static void report(const struct bench *b, const struct result *res, unsigned n)
+struct row {
+	struct bench_spread ns, ratio, to_limit;	/* ns: added, of BARE itself */
+};
+
+/* Round by round, so that both sides of a difference or a ratio are of the same moment. */
+static struct row row_of(const struct result *res, enum who who, unsigned rounds)
 {
+	static double added[BENCH_MAX_ROUNDS], ratio[BENCH_MAX_ROUNDS], to_limit[BENCH_MAX_ROUNDS];
 	unsigned i;
 
-	if (b->json)
-		printf("{\"rounds\": %u, \"packets\": %u, \"goal\": %.1f, \"rows\": [", b->rounds,
-		       b->packets, GOAL);
-	else
-		printf("ns a packet, medians of %u x %u packets, one CPU; added to a bare drop\n\n"
-		       "%-13s %6s %9s %7s %7s %10s %8s %6s %9s %8s\n", b->rounds, b->packets,
-		       "destinations", "bare", "bwlimit", "+ XDP", "nft", "nft limit", "ratio",
-		       "goal", "to limit", "+ XDP");
-	for (i = 0; i < n; i++) {
-		double ratio = res[i].ns[BWLIMIT] / res[i].ns[NFT];
-		double alone = res[i].ns[BWLIMIT] / res[i].ns[NFT_LIMIT];
-		double xdp = res[i].ns[BWLIMIT_XDP] / res[i].ns[NFT];
+	for (i = 0; i < rounds; i++) {
+		double bare = res->ns[BARE][i];
 
-		if (b->json)
-			printf("%s\n {\"destinations\": %u, \"bare_ns\": %.0f, \"bwlimit_ns\": %.0f, "
-			       "\"bwlimit_xdp_ns\": %.0f, \"nft_ns\": %.0f, \"nft_limit_ns\": %.0f, "
-			       "\"ratio\": %.2f, \"ratio_to_limit\": %.2f, \"ratio_xdp\": %.2f}",
-			       i ? "," : "", res[i].dests, res[i].ns[BARE], res[i].ns[BWLIMIT],
-			       res[i].ns[BWLIMIT_XDP], res[i].ns[NFT], res[i].ns[NFT_LIMIT], ratio,
-			       alone, xdp);
-		else
-			printf("%-13u %6.0f %+9.0f %+7.0f %+7.0f %+10.0f %7.2fx %5.1fx %8.2fx %7.2fx\n",
-			       res[i].dests, res[i].ns[BARE], res[i].ns[BWLIMIT],
-			       res[i].ns[BWLIMIT_XDP], res[i].ns[NFT], res[i].ns[NFT_LIMIT], ratio,
-			       GOAL, alone, xdp);
+		added[i] = res->ns[who][i] - (who == BARE ? 0 : bare);
+		ratio[i] = added[i] / (res->ns[NFT][i] - bare);
+		to_limit[i] = added[i] / (res->ns[NFT_LIMIT][i] - bare);
 	}
-	if (b->json)
-		printf("\n]}\n");
+	return (struct row){ bench_spread_of(added, rounds), bench_spread_of(ratio, rounds),
+			     bench_spread_of(to_limit, rounds) };
+}
+
+static void report_json(const struct bench *b, const struct result *res, unsigned n)
+{
+	struct row row;
+	unsigned i, who;
+
+	fputs("{", stdout);
+	bench_machine_json(stdout);
+	printf(",\n \"rounds\": %u, \"packets\": %u, \"sink\": \"%s\", \"goal\": %.1f, \"rows\": [",
+	       b->rounds, b->packets, bench_sink_kind(), GOAL);
+	for (i = 0; i < n; i++) {
+		for (who = 0; who < _WHO_MAX; who++) {
+			row = row_of(&res[i], who, b->rounds);
+			printf("%s\n {\"destinations\": %u, \"what\": \"%s\", \"%s\": %.1f, ",
+			       i || who ? "," : "", res[i].dests, kinds[who].key,
+			       who == BARE ? "ns" : "added_ns", row.ns.median);
+			if (who != BARE)
+				printf("\"ratio\": %.3f, \"ratio_to_limit\": %.3f, ", row.ratio.median,
+				       row.to_limit.median);
+			bench_spread_json(stdout, "spread", &row.ns);
+			if (who != BARE) {
+				fputs(", ", stdout);
+				bench_spread_json(stdout, "ratio_spread", &row.ratio);
+			}
+			fputs("}", stdout);
+		}
+	}
+	fputs("\n]}\n", stdout);
+}
+
+static void report_text(const struct bench *b, const struct result *res, unsigned n)
+{
+	struct row row;
+	unsigned i, who;
+
+	bench_machine_text(stdout);
+	printf("ns a packet, %u rounds of %u packets, one CPU, all forwarded to %s;\n"
+	       "others than the bare forward: added to it. ratio: of that to nftables doing the same work\n",
+	       b->rounds, b->packets, bench_sink_kind());
+	for (i = 0; i < n; i++) {
+		printf("\n%8u destination%-14s %s    ratio    q1..q3      to limit\n", res[i].dests,
+		       res[i].dests > 1 ? "s in turn" : "", bench_spread_heading);
+		for (who = 0; who < _WHO_MAX; who++) {
+			row = row_of(&res[i], who, b->rounds);
+			printf("%-34s %8.1f %8.1f %8.1f %8.1f %8.1f", kinds[who].text, row.ns.median,
+			       row.ns.min, row.ns.q1, row.ns.q3, row.ns.max);
+			if (who != BARE)
+				printf(" %7.2fx %5.2f..%-5.2f %8.2fx", row.ratio.median, row.ratio.q1,
+				       row.ratio.q3, row.to_limit.median);
+			fputs("\n", stdout);
+		}
+	}
+	printf("\ngoal: %.1f of what nftables adds for the same work, in the default configuration\n", GOAL);
 }
 
 static int parse_args(struct bench *b, int argc, char **argv)
@@ -295,47 +250,72 @@ static int parse_args(struct bench *b, int argc, char **argv)
 		{ "destinations", required_argument, NULL, 'd' },
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "packets", required_argument, NULL, 'n' },
+		{ "cpu", required_argument, NULL, 'c' }, { "anyway", no_argument, NULL, 'a' },
 		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' }, {},
 	};
+	bool good = true;
 	int c;
 
 	b->most = 1000000;
-	b->rounds = 7;
-	b->packets = 1000000;
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	b->rounds = 41;
+	b->packets = 100000;
+	while (good && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
-		case 'd': b->most = (unsigned)strtoul(optarg, NULL, 10); break;
-		case 'r': b->rounds = (unsigned)strtoul(optarg, NULL, 10); break;
-		case 'n': b->packets = (unsigned)strtoul(optarg, NULL, 10); break;
+		case 'd': good = bench_number(PROG, "--destinations", optarg, 1, 4000000, &b->most); break;
+		case 'r': good = bench_number(PROG, "--rounds", optarg, 1, BENCH_MAX_ROUNDS, &b->rounds); break;
+		case 'n': good = bench_number(PROG, "--packets", optarg, 1, 100000000, &b->packets); break;
+		case 'c': good = b->cpu_chosen = bench_number(PROG, "--cpu", optarg, 0, 4095, &b->cpu); break;
+		case 'a': b->anyway = true; break;
 		case 'j': b->json = true; break;
 		case 'h': fputs(usage, stdout); exit(0);
 		default: return -1;
 		}
 	}
-	return optind == argc && b->most && b->most <= 4000000 && b->rounds &&
-	       b->rounds <= MAX_ROUNDS && b->packets && b->packets <= 100000000 ? 0 : -1;
+	return good && optind == argc ? 0 : -1;
+}
+
+static int make_devices(struct bench *b)
+{
+	int i, r = bench_net_up();
+
+	for (i = 0; !r && i < _WHO_MAX; i++)
+		r = bench_veth_add(kinds[i].dev, 1);
+	return r ? r : make_nft(b->most);
+}
+
+static int attach_all(struct bench *b)
+{
+	int host = rig_prog(&b->rig, "bwl_tc_host"), xdp = rig_prog(&b->rig, "bwl_xdp_host"), r, i;
+
+	r = bench_attach(kinds[BARE].dev, bpf_program__fd(b->src->progs.bare_forward), BENCH_TCX_INGRESS, 0);
+	for (i = BWLIMIT; !r && i <= BWLIMIT_GENERIC; i++) {
+		b->rig.pins->ifport[bench_ifindex('r', kinds[i].dev)].v = RIG_HOST_PORT + 1;
+		r = bench_attach(kinds[i].dev, host, BENCH_TCX_INGRESS, 0);
+	}
+	if (!r)
+		r = bench_attach(kinds[BWLIMIT_XDP].dev, xdp, BPF_XDP, XDP_FLAGS_DRV_MODE);
+	if (!r)
+		r = bench_attach(kinds[BWLIMIT_GENERIC].dev, xdp, BPF_XDP, XDP_FLAGS_SKB_MODE);
+	return r;
 }
 
 static int set_up(struct bench *b, struct bwl_err *e)
 {
-	struct rig_size size = { .peers = b->most + 1, .extras = 1024, .windows = 16 };
+	struct rig_size size = { .peers = b->most + 1, .extras = 1024, .windows = 16,
+				 .programs = RIG_TC_HOST | RIG_XDP_HOST };
 	struct bwl_policy *pol;
 	size_t elf_size;
 	const void *elf = bwlimit__elf_bytes(&elf_size);
 	int r;
 
 	r = make_devices(b);
-	if (!r)
-		r = make_nft(b->most);
 	if (r)
 		return bwl_fail(e, -r, "cannot make veth pairs and an nftables table: %s", strerror(-r));
 	r = rig_up(&b->rig, elf, elf_size, &size, e);
 	if (r)
 		return r;
-	b->rig.pins->dev[RIG_HOST_PORT].ifindex = (__u32)receiver(BWLIMIT);
-	b->rig.pins->dev[RIG_UPLINK_PORT].ifindex = NOWHERE;
-	b->rig.pins->ifport[receiver(BWLIMIT)].v = RIG_HOST_PORT + 1;
-	b->rig.pins->ifport[receiver(BWLIMIT_XDP)].v = RIG_HOST_PORT + 1;
+	b->rig.pins->dev[RIG_HOST_PORT].ifindex = bench_ifindex('r', kinds[BWLIMIT].dev);
+	b->rig.pins->dev[RIG_UPLINK_PORT].ifindex = bench_sink_ifindex();
 	pol = rig_policy();
 	rig_add_peers(pol, b->most, 0);
 	r = bwl_publish(b->rig.pins, pol, NULL, NULL, e);
@@ -346,45 +326,45 @@ static int set_up(struct bench *b, struct bwl_err *e)
 	if (!b->src)
 		return bwl_fail(e, errno, "cannot load the source: %s", strerror(errno));
 	b->src->bss->first = RIG_FIRST_DEST;
-	r = attach(BARE, bpf_program__fd(b->src->progs.bare_drop), BPF_TCX_INGRESS);
-	if (!r)
-		r = attach(BWLIMIT, rig_prog(&b->rig, "bwl_tc_host"), BPF_TCX_INGRESS);
-	if (!r)
-		r = attach(BWLIMIT_XDP, rig_prog(&b->rig, "bwl_tc_host"), BPF_TCX_INGRESS);
-	if (!r)
-		r = attach(BWLIMIT_XDP, rig_prog(&b->rig, "bwl_xdp_host"), BPF_XDP);
-	return r ? bwl_fail(e, -r, "cannot attach by tcx or native XDP: %s", strerror(-r)) : 0;
+	b->src->bss->sink_ifindex = bench_sink_ifindex();
+	r = attach_all(b);
+	return r ? bwl_fail(e, -r, "cannot attach by tcx or XDP: %s", strerror(-r)) : 0;
 }
 
 int main(int argc, char **argv)
 {
 	static struct bench b;
-	struct result res[2] = { { .dests = 1 } };
+	static struct result res[2] = { { .dests = 1 } };
 	struct bwl_err e = {};
+	bool steady = true;
 	unsigned i, n;
-	int r;
+	int r, cpu;
 
 	if (parse_args(&b, argc, argv)) {
 		fputs(usage, stderr);
 		return 2;
 	}
+	if (bench_pin_one(PROG, b.cpu_chosen, b.cpu, &cpu))
+		return 2;
+	bench_softirqd_find(&b.softirqd, cpu);
 	res[1].dests = b.most;
 	n = b.most > 1 ? 2 : 1;
 	rig_frame(b.frame, 0);
 	r = set_up(&b, &e);
-	if (!r) {
-		for (i = 0; !r && i < n; i++) {
-			r = measure(&b, &res[i]);
-			if (!r)
-				r = check(&b, res[i].dests);
-		}
+	for (i = 0; !r && steady && i < n; i++) {
+		r = measure(&b, &res[i]);
 		if (r)
 			bwl_fail(&e, -r, "cannot measure: %s", strerror(-r));
+		else
+			steady = bench_is_steady(PROG, kinds[BARE].text, res[i].ns[BARE], b.rounds, 0,
+						 b.anyway);
 	}
 	e2e_source__destroy(b.src);
 	rig_down(&b.rig);
 	if (r)
 		rig_die(&e);
-	report(&b, res, n);
+	if (!steady)
+		return BENCH_EXIT_UNSTEADY;
+	(b.json ? report_json : report_text)(&b, res, n);
 	return 0;
 }

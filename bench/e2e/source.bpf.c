@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A source of frames to destinations in turn, and the bare drop that everything is compared with. */
+/* A source of frames to destinations in turn, and the bare forward that everything is compared with. */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>
@@ -24,14 +24,13 @@ int source(struct xdp_md *xdp)
 	return bpf_redirect(out_ifindex, 0);
 }
 
-__u64 dropped;
+__u32 sink_ifindex;
 
 SEC("tc")
-int bare_drop(struct __sk_buff *skb)
+int bare_forward(struct __sk_buff *skb)
 {
 	(void)skb;
-	dropped++;
-	return TC_ACT_SHOT;
+	return bpf_redirect(sink_ifindex, 0);
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench/machine.h"
 #include "bench/rig.h"
+#include "bench/stats.h"
 #include "plain.skel.h"
 #include "tests/harness/frame.h"
 
@@ -26,7 +28,9 @@ static const char usage[] =
 	"       bench-esp attach DIR PROGRAM DEV ingress|egress   by tcx, until DIR/DEV-… is removed\n"
 	"       bench-esp run DEV GATEWAY-MAC BYTES SRC DST   frames out of DEV: ns a frame\n"
 	"programs: plain_drop plain_host plain_out\n"
-	"run prints the median and the mean of 31 rounds of 256 frames, after one that warms up.\n";
+	"run prints as JSON the median, the mean and the spread of 31 rounds of 256 frames, after one that\n"
+	"warms up. tests/vm/92_esp_cost.sh puts it all together (vm-testbed/run --icount 92_esp_cost).\n"
+	"Example: bench-esp run h0 02:00:00:00:01:02 64 10.0.1.2 10.0.2.2 | jq .median\n";
 
 static int fail(const char *what)
 {
@@ -104,6 +108,7 @@ static int run(char **argv)
 	struct xdp_md ctx = { .ingress_ifindex = if_nametoindex(argv[0]) };
 	LIBBPF_OPTS(bpf_test_run_opts, o, .ctx_in = &ctx, .ctx_size_in = sizeof(ctx),
 		    .repeat = PACKETS, .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = BATCH);
+	struct bench_spread spread;
 	struct bpf_program *p;
 	double ns[ROUNDS], sum = 0;
 	int i, r = build(argv, &f);
@@ -126,8 +131,13 @@ static int run(char **argv)
 		if (i >= 0)
 			sum += ns[i] = o.duration;
 	}
-	printf("{\"frames\": %d, \"median\": %.0f, \"mean\": %.0f}\n", (ROUNDS + 1) * PACKETS,
-	       rig_median(ns, ROUNDS), sum / ROUNDS);
+	spread = bench_spread_of(ns, ROUNDS);
+	printf("{\"frames\": %d, \"median\": %.0f, \"mean\": %.0f, ", (ROUNDS + 1) * PACKETS,
+	       spread.median, sum / ROUNDS);
+	bench_spread_json(stdout, "spread", &spread);
+	fputs(", ", stdout);
+	bench_machine_json(stdout);
+	fputs("}\n", stdout);
 	plain__destroy(skel);
 	return 0;
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The header of every bench alone: bench/agent, a script, prints it. */
+#include <string.h>
+#include "bench/machine.h"
+
+int main(int argc, char **argv)
+{
+	static const char usage[] =
+		"usage: bench-machine [--json]\n"
+		"CPU, mitigations, kernel and clang, as every bench prints them.\n"
+		"Example: bench-machine --json | jq .machine.cpu\n";
+
+	if (argc == 2 && !strcmp(argv[1], "--json")) {
+		fputc('{', stdout);
+		bench_machine_json(stdout);
+		fputs("}\n", stdout);
+		return 0;
+	}
+	if (argc == 1) {
+		bench_machine_text(stdout);
+		return 0;
+	}
+	fputs(usage, !strcmp(argv[1], "--help") ? stdout : stderr);
+	return strcmp(argv[1], "--help") ? 2 : 0;
+}

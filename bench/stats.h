@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Medians with their spread, and whether a run was steady enough to be believed. */
+#ifndef BWL_BENCH_STATS_H
+#define BWL_BENCH_STATS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#define BENCH_MAX_ROUNDS 1001
+#define BENCH_EXIT_UNSTEADY 3	/* exit status: measured, but not to be believed */
+
+struct bench_spread {
+	double min, q1, median, q3, max;
+};
+
+struct bench_spread bench_spread_of(const double *v, unsigned n);
+/* "name": {"median": …, "min": …, "q1": …, "q3": …, "max": …}; no comma. */
+void bench_spread_json(FILE *f, const char *name, const struct bench_spread *s);
+/* One line of a table: median, min, quartiles, max. The heading fits it. */
+extern const char bench_spread_heading[];
+void bench_spread_text(FILE *f, const char *name, const struct bench_spread *s, int decimals);
+
+/*
+ * A run is cut into up to four parts, of at least BENCH_PART rounds each, and the medians of the
+ * parts are compared: single rounds that were disturbed do not show, a machine that became
+ * slower does. Fewer than two parts: cannot be judged, low and high are equal.
+ */
+#define BENCH_PART 5
+struct bench_drift {
+	unsigned parts;
+	double low, high;	/* the lowest and the highest median of a part */
+};
+
+struct bench_drift bench_drift_of(const double *v, unsigned n);
+/* Moved by more than a tenth, and by more than the resolution of the clock that was read. */
+bool bench_drifted(const struct bench_drift *d, double resolution);
+/*
+ * Judges the bare figure of a run. false: it was not steady; what moved and what to do is on
+ * stderr. anyway: say so, and return true.
+ */
+bool bench_is_steady(const char *prog, const char *what, const double *v, unsigned n,
+		     double resolution, bool anyway);
+
+#endif
