@@ -25,6 +25,7 @@ struct agent_tracking;
 struct agent_ledger;
 struct agent_history;
 struct agent_watch;
+struct agent_closures;
 struct agent_tamper;
 
 struct agent {
@@ -41,6 +42,7 @@ struct agent {
 	struct agent_history *history;
 	uint64_t history_bytes;		/* on disk at most; 0: none is kept */
 	struct agent_watch *watch;
+	struct agent_closures *closures;
 	struct agent_tamper *tamper;
 	struct reconcile *reconcile;
 };
@@ -60,6 +62,8 @@ void agent_log_err(int priority, const char *event, const struct bwl_err *e);
 void agent_record_start(void);
 /* Takes the reference of data, an object for programs; NULL: none. */
 void agent_record(const char *event, const char *text, json_t *data);
+/* The same of what the data plane tells: it leaves alarms their room in the queue, and on the disk. */
+void agent_record_event(bool junk, const char *event, const char *text, json_t *data);
 void agent_record_stop(void);
 
 /* memory.c: a small file in the state directory, replaced as a whole; a missing or damaged one reads
@@ -69,6 +73,10 @@ int agent_memory_read(const char *state_dir, const char *name, char *buf, size_t
 int agent_memory_write(const char *state_dir, const char *name, const char *text, struct bwl_err *e);
 /* Names the maps among all that were ever made: boot, moment, tag. */
 void agent_era(const struct bwl_pins *p, char buf[static 96]);
+
+/* closures.c: what is closed in the maps into the journal */
+void agent_closures_start(struct agent *a);
+void agent_closures_stop(struct agent *a);
 
 /* totals.c: a record of what every port passed and dropped */
 void agent_totals(const struct agent *a);
@@ -86,13 +94,16 @@ int reconcile_run(struct reconcile *r);
 /* beat.c: renews the heartbeat; returns when the next one is due. */
 uint64_t agent_beat(struct agent *a);
 
-/* events.c: the data plane's ring buffer, rate-limited, into the log */
+/* events.c: the data plane's ring buffer into the log, by sums.h */
 int agent_events_start(struct agent *a);
 void agent_events_stop(struct agent *a);	/* NULL-safe */
 
 /* thread.c: waits are by CLOCK_MONOTONIC; false: it hangs, and nobody waits for it */
 void agent_cond_init(pthread_cond_t *cond);
 bool agent_join_within(pthread_t thread, unsigned seconds);
+
+/* keep.c, every second: next hops that cannot be pushed out of the neighbour table */
+void agent_keep_neighbours(struct agent *a);
 
 /* tracking.c: the kernel's SAs, where the policy has encrypted peers */
 void agent_tracking_update(struct agent *a);
@@ -131,13 +142,14 @@ void agent_tamper_stop(struct agent *a);
 struct agent_sign {
 	enum bwl_tamper_input input;
 	const char *what;
+	unsigned port;		/* id of the port where it was; 0 where none is told */
 	const uint32_t *peer;	/* whose it was, by id */
 	unsigned npeers;	/* 0: nobody's, or not known */
 	enum bwl_action *did;	/* may be NULL: what was done */
 };
 /*
  * Acts on it, from any thread, and waits for nothing that may hang. quiet: says nothing where there is
- * nothing left to close. true: it was acted on, and will be said.
+ * nothing left to close. true: it was acted on, and will be said as far as tamper_say.h allows.
  */
 bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet);
 void agent_tamper_policy(const struct bwl_policy *pol);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The data plane's events into the log. The data plane itself sends one a limit and second; here at
- * most LINES of them a second on top of a burst are written, and what was left out is said.
+ * The data plane's events into the log: which of them, and how many, sums.h decides.
+ *
+ * The journal leaves the machine (syslog), and nobody charges it: a line there has nothing that a host chose but
+ * which of the policy's peers it was and how much, to the next power of two. Addresses, ports and exact numbers are
+ * in the audit log, which stays.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,35 +17,18 @@
 #include <unistd.h>
 #include <bpf/libbpf.h>
 #include "agent.h"
-
-#define LINES 5ULL
-#define BURST 50ULL
-#define SECOND 1000000000ULL
+#include "bwl/units.h"
+#include "sums.h"
 
 struct agent_events {
 	struct agent *a;
+	struct sums *sums;
 	struct ring_buffer *ring;
-	sd_event_source *source;
+	sd_event_source *source, *timer;
 	int lock;
-	uint64_t tokens, at_ns, quiet;	/* quiet: events not written since the last line */
-	bool told;
+	uint64_t told[_BWL_EVENT_MAX][BWL_MAX_PORTS];	/* bwl_event_count.total at the last line */
+	bool said_busy;
 };
-
-static bool may_write(struct agent_events *v)
-{
-	uint64_t now = bwl_now_ns(), n = (now - v->at_ns) / (SECOND / LINES);
-
-	if (n) {
-		v->tokens = v->tokens + n > BURST ? BURST : v->tokens + n;
-		v->at_ns = now;
-	}
-	if (!v->tokens) {
-		v->quiet++;
-		return false;
-	}
-	v->tokens--;
-	return true;
-}
 
 static char *address(const __be32 a[4], char buf[static INET6_ADDRSTRLEN])
 {
@@ -51,25 +38,79 @@ static char *address(const __be32 a[4], char buf[static INET6_ADDRSTRLEN])
 	return buf;
 }
 
-static int on_event(void *arg, void *data, size_t len)
+/* Of the kind at the port since the last line, those included that the data plane's own limit left out. */
+static uint64_t counted(struct agent_events *v, const struct bwl_event *e)
 {
-	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN], more[60] = "";
+	struct bwl_event_count n;
+	uint64_t was = v->told[e->kind][e->port];
+
+	if (bwl_event_counted(v->a->pins, e->kind, e->port, &n, NULL))
+		return 0;
+	v->told[e->kind][e->port] = n.total;
+	return n.total - was;
+}
+
+static json_t *json_of(const struct sums_line *l, const char *peer, const char *port, uint64_t all)
+{
+	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
+	const struct bwl_event *e = &l->example;
+
+	return json_pack("{s:s*, s:s, s:s, s:b, s:I, s:I, s:f, s:{s:s, s:s, s:i, s:i, s:i, s:i, s:I}}", "peer",
+			 l->mixed ? NULL : peer, "port", port, "reason",
+			 l->mixed ? "several" : bwl_reason_name(e->reason), "sum", l->sum,
+			 "events", (json_int_t)l->events, "counted", (json_int_t)all,
+			 "seconds", l->sum ? (double)(bwl_now_ns() - l->since_ns) / 1e9 : 0.0,
+			 "example", "source", address(e->saddr, src), "destination", address(e->daddr, dst),
+			 "protocol", e->proto, "ethertype", e->ethertype, "source_port", ntohs(e->sport),
+			 "destination_port", ntohs(e->dport), "bytes", (json_int_t)e->len);
+}
+
+/* About how many, for where a number is a message. */
+static unsigned long long about(uint64_t n)
+{
+	return n ? 1ULL << (63 - __builtin_clzll(n)) : 0;
+}
+
+static void on_line(const struct sums_line *l, void *arg)
+{
+	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN], what[200], during[BWL_UNIT_BUF], text[500];
 	struct agent_events *v = arg;
 	const struct bwl_pins *p = v->a->pins;
+	const struct bwl_event *e = &l->example;
+	const char *kind = bwl_event_name(e->kind);
+	char peer[BWL_NAME_LEN] = "", port[sizeof(p->dev[0].name) + 1] = "";
+	uint64_t all = counted(v, e), events = sums_is_junk(e->kind) && all > l->events ? all : l->events;
+
+	if (e->peer && e->peer < p->schema.max_peers)
+		snprintf(peer, sizeof(peer), "%.*s", BWL_NAME_LEN - 1, p->name[e->peer].name);
+	snprintf(port, sizeof(port), "%.*s", (int)sizeof(p->dev[0].name) - 1, p->dev[e->port].name);
+	snprintf(what, sizeof(what), "%s: port %s%s%s: %s", kind, port, *peer && !l->mixed ? ", peer " : "",
+		 l->mixed ? "" : peer, l->mixed ? "several reasons or peers" : bwl_reason_name(e->reason));
+	bwl_human_time((double)(bwl_now_ns() - l->since_ns) / 1e9, during);
+	if (l->sum)
+		agent_log(LOG_NOTICE | AGENT_LOG_ONLY, kind, "%s, %llu times or more in %s", what, about(events), during);
+	else
+		agent_log((e->kind == BWL_E_FIRST ? LOG_INFO : LOG_NOTICE) | AGENT_LOG_ONLY, kind, "%s", what);
+	if (e->kind == BWL_E_FIRST)
+		return;
+	if (l->sum)
+		snprintf(text, sizeof(text), "%s, %llu times in %s, one of them %s > %s, %u bytes", what,
+			 (unsigned long long)events, during, address(e->saddr, src), address(e->daddr, dst), e->len);
+	else
+		snprintf(text, sizeof(text), "%s, %s > %s, %u bytes", what, address(e->saddr, src),
+			 address(e->daddr, dst), e->len);
+	agent_record_event(sums_is_junk(e->kind), kind, text, json_of(l, *peer ? peer : NULL, port, all));
+}
+
+static int on_event(void *arg, void *data, size_t len)
+{
+	struct agent_events *v = arg;
 	struct bwl_event e;
 
-	if (len < sizeof(e) || !may_write(v))
+	if (len < sizeof(e))
 		return 0;
 	memcpy(&e, data, sizeof(e));
-	if (v->quiet)
-		snprintf(more, sizeof(more), " (and %llu events that are not written)",
-			 (unsigned long long)v->quiet);
-	v->quiet = 0;
-	agent_log(e.kind == BWL_E_FIRST ? LOG_INFO : LOG_NOTICE, bwl_event_name(e.kind),
-		  "%s: peer %.*s, port %.*s, %s > %s, %u bytes: %s%s", bwl_event_name(e.kind),
-		  BWL_NAME_LEN - 1, e.peer && e.peer < p->schema.max_peers ? p->name[e.peer].name : "-",
-		  (int)sizeof(p->dev[0].name) - 1, p->dev[e.port % BWL_MAX_PORTS].name,
-		  address(e.saddr, src), address(e.daddr, dst), e.len, bwl_reason_name(e.reason), more);
+	sums_add(v->sums, &e, bwl_now_ns());
 	return 0;
 }
 
@@ -80,6 +121,16 @@ static int on_ready(sd_event_source *s, int fd, uint32_t revents, void *arg)
 	(void)s, (void)fd, (void)revents;
 	ring_buffer__consume(v->ring);
 	return 0;
+}
+
+static int on_timer(sd_event_source *s, uint64_t us, void *arg)
+{
+	struct agent_events *v = arg;
+
+	(void)us;
+	sums_tick(v->sums, bwl_now_ns());
+	sd_event_source_set_time_relative(s, 1000000);
+	return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 
 /* The ring has one read position: whoever holds this lock reads. */
@@ -97,6 +148,39 @@ static int take_lock(const struct bwl_pins *p)
 	return fd;
 }
 
+static void free_events(struct agent_events *v)
+{
+	sd_event_source_unref(v->source);
+	sd_event_source_unref(v->timer);
+	ring_buffer__free(v->ring);
+	sums_free(v->sums);
+	if (v->lock >= 0)
+		close(v->lock);
+	free(v);
+}
+
+static struct agent_events *new_events(struct agent *a)
+{
+	struct agent_events *v = calloc(1, sizeof(*v));
+	struct bwl_event_count n;
+
+	if (!v)
+		return NULL;
+	v->a = a;
+	v->lock = -1;
+	v->sums = sums_new(on_line, v);
+	if (!v->sums) {
+		free(v);
+		return NULL;
+	}
+	/* what was counted before is no news of ours */
+	for (uint32_t kind = 0; kind < _BWL_EVENT_MAX; kind++)
+		for (uint32_t port = 0; port < BWL_MAX_PORTS; port++)
+			if (!bwl_event_counted(a->pins, kind, port, &n, NULL))
+				v->told[kind][port] = n.total;
+	return v;
+}
+
 int agent_events_start(struct agent *a)
 {
 	struct agent_events *v = a->events;
@@ -104,23 +188,23 @@ int agent_events_start(struct agent *a)
 
 	if (v && v->ring)
 		return 0;
-	if (!v) {
-		v = a->events = calloc(1, sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		*v = (struct agent_events){ .a = a, .lock = -1, .tokens = BURST, .at_ns = bwl_now_ns() };
-	}
+	if (!v)
+		v = a->events = new_events(a);
+	if (!v)
+		return -ENOMEM;
 	v->lock = take_lock(a->pins);
 	if (v->lock < 0) {
-		if (!v->told)
+		if (!v->said_busy)
 			agent_log(LOG_INFO, "events", "the events are being read by a `bwlimit-ctl watch`; they are logged when it ends");
-		v->told = true;
+		v->said_busy = true;
 		return -EBUSY;
 	}
-	v->told = false;
+	v->said_busy = false;
 	v->ring = ring_buffer__new(a->pins->fd[BWL_PIN_event], on_event, v, NULL);
 	r = v->ring ? sd_event_add_io(a->loop, &v->source, ring_buffer__epoll_fd(v->ring), EPOLLIN,
 				      on_ready, v) : -errno;
+	if (r >= 0)
+		r = sd_event_add_time_relative(a->loop, &v->timer, CLOCK_BOOTTIME, 1000000, 100000, on_timer, v);
 	if (r < 0)
 		agent_log(LOG_ERR, "events", "cannot read the events: %s", strerror(-r));
 	return r < 0 ? r : 0;
@@ -132,10 +216,7 @@ void agent_events_stop(struct agent *a)
 
 	if (!v)
 		return;
-	sd_event_source_unref(v->source);
-	ring_buffer__free(v->ring);
-	if (v->lock >= 0)
-		close(v->lock);
-	free(v);
+	sums_end(v->sums, bwl_now_ns());
+	free_events(v);
 	a->events = NULL;
 }

@@ -13,22 +13,24 @@
 
 #define SECOND_NS 1000000000ULL
 
-json_t *lease_order(struct bwl_pins *p, const json_t *ask)
+json_t *lease_order(void *pins, const json_t *ask)
 {
-	json_int_t for_ns = json_integer_value(json_object_get(ask, "lease"));
+	const json_t *said = json_object_get(ask, "for_ns");
+	json_int_t for_ns = json_integer_value(said);
+	struct bwl_pins *p = pins;
 	struct bwl_err e = { 0 };
 	struct bwl_lease_now l;
 	uint64_t deadline;
 	char text[BWL_UNIT_BUF];
 	json_t *o;
 
-	if (for_ns < 0)
+	if (!json_is_integer(said) || for_ns < 0)
 		return json_pack("{s:s}", "error", "not understood");
 	if (bwl_lease_renew(p, (uint64_t)for_ns, &e) || bwl_lease(p, &l, &e))
 		return json_pack("{s:s, s:s}", "error", e.text, "hint", e.hint);
 	agent_later(LOG_NOTICE, "lease", "the lease was renewed: it ends %s from now",
 		    bwl_format_time(l.until_ns - l.renewed_ns, text));
-	o = json_pack("{s:f}", "ends_in_s", (double)(l.until_ns - l.renewed_ns) / 1e9);
+	o = json_pack("{s:s, s:f}", "by", AGENT_PROGRAM, "ends_in_s", (double)(l.until_ns - l.renewed_ns) / 1e9);
 	if (bwl_heartbeat(p, &deadline, &e))
 		json_object_set_new(o, "floor", json_string(e.text));
 	return o;

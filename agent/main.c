@@ -71,6 +71,7 @@ static void leave_pins(struct daemon *d)
 {
 	agent_tamper_stop(&d->a);
 	agent_watch_stop(&d->a);
+	agent_closures_stop(&d->a);
 	agent_tracking_stop(&d->a);
 	agent_ledger_stop(&d->a);
 	agent_history_stop(&d->a);
@@ -127,6 +128,7 @@ static void look(struct daemon *d)
 	if (!look_for_pins(d))
 		return;
 	agent_watch_start(&d->a);
+	agent_closures_start(&d->a);
 	agent_tamper_start(&d->a);
 	agent_events_start(&d->a);
 	agent_ledger_start(&d->a);
@@ -146,6 +148,7 @@ static int on_second(sd_event_source *s, uint64_t us, void *arg)
 	look(d);
 	if (d->a.pins && !d->a.once) {
 		reconcile_held(d->a.reconcile);
+		agent_keep_neighbours(&d->a);
 		agent_tracking_update(&d->a);	/* also of a policy on trial */
 		if (bwl_pace_refresh(d->a.pins))
 			agent_log(LOG_WARNING, "pace", "%s", bwl_is_paced(d->a.pins)

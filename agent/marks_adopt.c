@@ -71,7 +71,10 @@ static struct ledger_row target_of(const struct marks *m, const struct tracked *
 	return r;
 }
 
-/* Closed, and nobody else writes it: a lock bit that is set is of one who died. */
+/*
+ * Nobody else writes it: a packet that reads a closed mark leaves the window as it is (bwl_limit_take()),
+ * and marks_grace() has waited for those that had read another. A lock bit that is set is of one who died.
+ */
 static void fill_window(struct bwl_window *w, const struct tracked *t, const struct ledger_row *row)
 {
 	uint64_t now = bwl_now_ns() / t->slice_ns & BWL_TURN_SLICE_MASK, i;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <syslog.h>
 #include "agent.h"
+#include "journal/journal.h"
 
 #define MEMORY "desired"	/* era, and the id of what was put in force last in it */
 
@@ -111,7 +112,7 @@ static int in_force_digest(const struct bwl_pins *p, uint8_t ret[32], struct bwl
 	return 0;
 }
 
-static int put_in_force(struct reconcile *r, const struct bwl_policy *pol, const char *why,
+static int put_in_force(struct reconcile *r, struct bwl_policy *pol, const char *why,
 			struct bwl_err *e)
 {
 	struct bwl_publish_report rep = { 0 };
@@ -131,6 +132,7 @@ static int put_in_force(struct reconcile *r, const struct bwl_policy *pol, const
 		err = bwl_pins_open(r->a->pin_dir, true, &p, e);
 	if (err)
 		return err;
+	bwl_journal_policy(p, pol, true, false);
 	err = bwl_publish(p, pol, NULL, &rep, e);
 	bwl_pins_close(p);
 	if (err)
@@ -145,7 +147,7 @@ static int put_in_force(struct reconcile *r, const struct bwl_policy *pol, const
 }
 
 /* What is desired and in force differ, or may. */
-static int settle(struct reconcile *r, const struct bwl_policy *pol, const uint8_t id[32],
+static int settle(struct reconcile *r, struct bwl_policy *pol, const uint8_t id[32],
 		  struct bwl_err *e)
 {
 	uint8_t want[32], have[32];
@@ -158,6 +160,8 @@ static int settle(struct reconcile *r, const struct bwl_policy *pol, const uint8
 			remember(r, id);
 		return err;
 	}
+	if (!remembered && !known)	/* as attach has lowered it */
+		bwl_journal_policy(r->a->pins, pol, true, false);
 	if (bwl_policy_digest(pol, want))
 		return bwl_fail(e, EIO, "cannot compute the policy's digest");
 	err = in_force_digest(r->a->pins, have, e);

@@ -4,15 +4,19 @@
  * that hangs holds up a line, never the loop. What does not fit the queue is counted, and the count is
  * a record.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include <time.h>
 #include "agent.h"
 #include "audit/log.h"
 
 #define LINES 256
+#define EVENTS (LINES / 2)	/* of them that events of the data plane may take: what a host causes hides no alarm */
+#define YIELD_NS 20000000	/* after each line: who waits for the log's lock gets it, however slow the disk is */
 
 static struct {
 	pthread_mutex_t lock;
@@ -21,16 +25,17 @@ static struct {
 	struct line {
 		char event[32], text[1100];
 		json_t *data;	/* NULL: none */
+		enum bwl_audit_urgency urgency;
 	} line[LINES];
 	unsigned first, n;
 	unsigned long long lost;
 	bool on, stop;
 } q = { .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER };
 
-void agent_record(const char *event, const char *text, json_t *data)
+static void put(enum bwl_audit_urgency u, const char *event, const char *text, json_t *data)
 {
 	pthread_mutex_lock(&q.lock);
-	if (q.on && q.n == LINES) {
+	if (q.on && q.n >= (u == BWL_AUDIT_AFTER ? LINES : EVENTS)) {
 		q.lost++;
 	} else if (q.on) {
 		struct line *l = &q.line[(q.first + q.n++) % LINES];
@@ -38,6 +43,7 @@ void agent_record(const char *event, const char *text, json_t *data)
 		snprintf(l->event, sizeof(l->event), "%s", event);
 		snprintf(l->text, sizeof(l->text), "%s", text);
 		l->data = data;
+		l->urgency = u;
 		data = NULL;
 		pthread_cond_signal(&q.news);
 	}
@@ -45,12 +51,22 @@ void agent_record(const char *event, const char *text, json_t *data)
 	json_decref(data);
 }
 
+void agent_record(const char *event, const char *text, json_t *data)
+{
+	put(BWL_AUDIT_AFTER, event, text, data);
+}
+
+void agent_record_event(bool junk, const char *event, const char *text, json_t *data)
+{
+	put(junk ? BWL_AUDIT_JUNK : BWL_AUDIT_EVENT, event, text, data);
+}
+
 /* 0: it is in the log, or there is none. */
 static int append(struct bwl_audit_log **log, const struct line *l, struct bwl_err *e)
 {
 	int r = *log ? 0 : bwl_audit_open(NULL, log, e);
 
-	return r ? r : bwl_audit_append(*log, BWL_AUDIT_AFTER, l->event, l->text, l->data, NULL, e);
+	return r ? r : bwl_audit_append(*log, l->urgency, l->event, l->text, l->data, NULL, e);
 }
 
 /* Nothing of its own may come back here as a record: agent_log() below is for the journal. */
@@ -75,16 +91,21 @@ static void *run(void *arg)
 			l = q.line[q.first];
 		} else {
 			l.data = NULL;
+			l.urgency = BWL_AUDIT_EVENT;	/* takes no room that is kept */
 			snprintf(l.event, sizeof(l.event), "lost");
 			snprintf(l.text, sizeof(l.text), "%llu lines of the agent are not in this log", lost);
 		}
 		pthread_mutex_unlock(&q.lock);
 		r = append(&log, &l, &e);
-		json_decref(l.data);
 		if (r && !told)
 			agent_log(LOG_ERR | AGENT_LOG_ONLY, "audit", "not in the audit log: %s", e.text);
 		told = r;
+		if (!q.stop)
+			nanosleep(&(struct timespec){ .tv_nsec = YIELD_NS }, NULL);
 		pthread_mutex_lock(&q.lock);
+		if (r && e.code == EBUSY && q.n && !q.stop)
+			continue;	/* somebody holds the log (pruning takes seconds): said again */
+		json_decref(l.data);
 		if (q.n) {
 			q.first = (q.first + 1) % LINES;
 			q.n--;

@@ -34,8 +34,8 @@
 struct agent_tamper {
 	pthread_t thread;
 	struct bwl_pins *pins;
-	const char *pin_dir;
-	int news, orders;	/* orders -1: none are taken */
+	int news;
+	struct orders *orders;	/* NULL: none are taken */
 	atomic_bool stop;
 	bool carrier[BWL_MAX_PORTS];	/* as the kernel told last */
 	struct tamper_port port[BWL_MAX_PORTS];
@@ -56,16 +56,16 @@ struct agent_tamper {
 	unsigned nneighbours;
 };
 
-static void act(struct agent_tamper *t, enum bwl_tamper_input input, const char *what)
+static void act(struct agent_tamper *t, enum bwl_tamper_input input, unsigned port, const char *what)
 {
-	agent_tamper(t->pins, &(struct agent_sign){ .input = input, .what = what }, false);
+	agent_tamper(t->pins, &(struct agent_sign){ .input = input, .what = what, .port = port }, false);
 }
 
 static int port_of(const struct agent_tamper *t, int ifindex)
 {
 	for (int i = 0; i < BWL_MAX_PORTS; i++)
 		if (t->pins->dev[i].ifindex == (uint32_t)ifindex && ifindex > 0 &&
-		    t->pins->dev[i].kind != BWL_PORT_TUNNEL)
+		    t->pins->dev[i].kind & (BWL_PORT_HOST | BWL_PORT_UPLINK))
 			return i;
 	return -1;
 }
@@ -80,7 +80,7 @@ static void lost(struct agent_tamper *t, int i, bool is_set_down, bool is_gone)
 		return;
 	snprintf(text, sizeof(text), "%.15s lost its carrier%s", t->pins->dev[i].name,
 		 is_gone ? ": the device is gone" : "");
-	act(t, uplink ? BWL_TAMPER_carrier : BWL_TAMPER_port, text);
+	act(t, uplink ? BWL_TAMPER_carrier : BWL_TAMPER_port, (unsigned)i, text);
 }
 
 static void on_link(struct agent_tamper *t, const struct nlmsghdr *h)
@@ -103,7 +103,7 @@ static void look_at_ports(struct agent_tamper *t)
 		const struct bwl_dev *d = &t->pins->dev[i];
 		enum tamper_loss loss;
 
-		if (!d->ifindex || d->kind == BWL_PORT_TUNNEL)
+		if (!d->ifindex || !(d->kind & (BWL_PORT_HOST | BWL_PORT_UPLINK)))
 			continue;
 		loss = tamper_port_look(&t->port[i], d);
 		if (loss != TAMPER_KEPT)
@@ -148,7 +148,7 @@ static void on_neighbour(struct agent_tamper *t, const struct nlmsghdr *h)
 				 t->pins->dev[port].name, n.mac[0], n.mac[1], n.mac[2], n.mac[3], n.mac[4],
 				 n.mac[5]);
 			memcpy(x->mac, n.mac, 6);
-			act(t, BWL_TAMPER_neighbour, text);
+			act(t, BWL_TAMPER_neighbour, (unsigned)port, text);
 		}
 		return;
 	}
@@ -227,7 +227,7 @@ static void look_at_chassis(struct agent_tamper *t)
 		}
 	}
 	if (now && !t->intruded)
-		act(t, BWL_TAMPER_intrusion, where);
+		act(t, BWL_TAMPER_intrusion, 0, where);
 	t->intruded = now;
 	rest = SENSOR_DUTY * (bwl_now_ns() - start);
 	t->chassis_ns = start + (rest < SENSOR_REST_NS ? rest : SENSOR_REST_NS);
@@ -235,18 +235,19 @@ static void look_at_chassis(struct agent_tamper *t)
 
 static void await_news(struct agent_tamper *t)
 {
-	struct pollfd p[] = { { .fd = t->news, .events = POLLIN }, { .fd = t->orders, .events = POLLIN } };
+	struct pollfd p[] = { { .fd = t->news, .events = POLLIN }, { .fd = orders_fd(t->orders), .events = POLLIN } };
 	char buf[32768];
 	ssize_t n;
 
-	if (poll(p, 2, EVERY_MS) <= 0)
+	if (poll(p, 2, EVERY_MS) <= 0) {
+		orders_run(t->orders, bwl_now_ns());	/* who is too slow */
 		return;
+	}
 	while ((n = recv(t->news, buf, sizeof(buf), 0)) > 0)
 		mnl_cb_run(buf, (size_t)n, 0, 0, on_message, t);
 	if (n < 0 && errno == ENOBUFS)
 		ask_for_links(t);
-	if (p[1].revents)
-		order_read(t->orders, t->pins);
+	orders_run(t->orders, bwl_now_ns());
 }
 
 static void *run(void *arg)
@@ -281,8 +282,7 @@ static int begin(struct agent_tamper *t, const char *pin_dir, struct bwl_err *e)
 	t->news = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 	if (t->news < 0 || bind(t->news, (struct sockaddr *)&at, sizeof(at)))
 		return bwl_fail(e, errno, "cannot listen to the kernel's news: %s", strerror(errno));
-	t->orders = order_open(pin_dir, &no);
-	if (t->orders < 0)
+	if (order_open(pin_dir, t->pins, &t->orders, &no))
 		agent_log_err(LOG_WARNING, "tamper", &no);
 	return pthread_create(&t->thread, NULL, run, t) ? bwl_fail(e, EAGAIN, "cannot start a thread") : 0;
 }
@@ -291,7 +291,7 @@ static void end(struct agent_tamper *t)
 {
 	if (t->news >= 0)
 		close(t->news);
-	order_close(t->orders, t->pin_dir);
+	orders_close(t->orders);
 	close_sensors(t);
 	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
 		tamper_port_close(&t->port[i]);
@@ -311,8 +311,7 @@ void agent_tamper_start(struct agent *a)
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return;
-	t->news = t->orders = -1;
-	t->pin_dir = a->pin_dir;
+	t->news = -1;
 	if (begin(t, a->pin_dir, &e)) {
 		agent_log_err(LOG_ALERT, "tamper", &e);
 		end(t);

@@ -9,11 +9,13 @@
 #include <syslog.h>
 #include "agent.h"
 #include "ipsec/xfrm.h"
+#include "tamper_say.h"
 
 static struct {
 	pthread_mutex_t lock;
 	uint8_t action[_BWL_TAMPER_MAX];
 	bool told;
+	struct tamper_say said[_BWL_TAMPER_MAX][BWL_MAX_PORTS];
 } wanted = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void agent_tamper_policy(const struct bwl_policy *pol)
@@ -100,12 +102,28 @@ static void close_map(struct bwl_pins *p, enum bwl_action action, const struct a
 		bwl_revoke(p, p->name[s->peer[i]].name, NULL);
 }
 
+/* What has closed something is a line, and what somebody ordered. */
+static bool may_say(const struct agent_sign *s, bool done, uint64_t now, unsigned long long *ret_silent)
+{
+	bool yes;
+
+	*ret_silent = 0;
+	if (!done || s->input == BWL_TAMPER_command || s->input == BWL_TAMPER_lease)
+		return true;
+	pthread_mutex_lock(&wanted.lock);
+	yes = tamper_say(&wanted.said[s->input][s->port % BWL_MAX_PORTS], now, ret_silent);
+	pthread_mutex_unlock(&wanted.lock);
+	return yes;
+}
+
 bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 {
 	uint64_t start = bwl_now_ns(), closed, kernel;
 	struct peers who = { .max = p->schema.max_peers };
 	struct bwl_xfrm_dropped sas = { 0 };
 	enum bwl_action action;
+	unsigned long long silent;
+	char more[64] = "";
 	bool done, ends;
 
 	pthread_mutex_lock(&wanted.lock);
@@ -128,9 +146,13 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 	kernel = bwl_now_ns();
 	if (s->did)
 		*s->did = action;
-	agent_later(LOG_ALERT, "tamper", "%s: %s; action %s: map %.3f ms, %u SAs of the kernel %.3f ms",
-		    bwl_tamper_name(s->input), s->what, bwl_action_name(action),
-		    (double)(closed - start) / 1e6, sas.sas, (double)(kernel - closed) / 1e6);
+	if (may_say(s, done, kernel, &silent)) {
+		if (silent)
+			snprintf(more, sizeof(more), "; %llu more since the last line", silent);
+		agent_later(LOG_ALERT, "tamper", "%s: %s; action %s: map %.3f ms, %u SAs of the kernel %.3f ms%s",
+			    bwl_tamper_name(s->input), s->what, bwl_action_name(action),
+			    (double)(closed - start) / 1e6, sas.sas, (double)(kernel - closed) / 1e6, more);
+	}
 	if (ends && p->ctl->tunnel)
 		agent_end_sas(p, who.sign ? s->peer : NULL, who.sign ? s->npeers : 0);
 	return true;

@@ -53,7 +53,7 @@ static void put_port(const struct bwl_pins *p, unsigned i, const struct bwl_reas
 
 	if (d->kind == BWL_PORT_HOST)
 		add(hosts, &in);
-	if (o && d->kind == BWL_PORT_UPLINK) {
+	if (o && d->kind & (BWL_PORT_UPLINK | BWL_PORT_MANAGEMENT)) {
 		struct sum out = sum_of(&count[(BWL_MAX_PORTS + i) * BWL_REASON_SLOTS]);
 
 		json_object_set_new(o, "out", json_of(&out));

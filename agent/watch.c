@@ -4,6 +4,9 @@
  * or an address, and every 100 ms for what it tells nobody (programs). First everything is closed,
  * then it is said. On a thread of its own, which waits for no disk and no policy.
  *
+ * The rules by input device (bwl/lock.h) are put right at once, by the kernel's news of rules, and then it is
+ * said: while they are wrong no way is open that the programs do not close, but one lock is.
+ *
  * Ports that nothing has opened yet (from boot until verify is clean, attach that failed) only stay down:
  * who opens them looks at the same things, and nobody would have to switch anything on again.
  *
@@ -25,9 +28,11 @@
 #include <bpf/bpf.h>
 #include "agent.h"
 #include "loader/gate.h"
+#include "loader/lock.h"
 
 #define EVERY_MS 100
 #define PATIENCE_NS 15000000000ULL
+#define RULES_NS 1000000000ULL
 
 struct agent_watch {
 	pthread_t thread;
@@ -38,13 +43,17 @@ struct agent_watch {
 	uint64_t since_ns;	/* something has been wrong since, under somebody else's lock; 0 */
 	bool closed;
 	bool told;		/* that ports are not opened */
+	bool news_of_rules;	/* look at them now, not at the next whole second */
+	uint64_t rules_ns;	/* when they were looked at */
+	uint64_t said_ns;	/* when something was said of them: somebody may set them back each time */
 };
 
 static int open_news(void)
 {
 	struct sockaddr_nl at = { .nl_family = AF_NETLINK,
 				  .nl_groups = RTMGRP_LINK | RTMGRP_TC | RTMGRP_IPV4_IFADDR |
-					       RTMGRP_IPV6_IFADDR };
+					       RTMGRP_IPV6_IFADDR | 1U << (RTNLGRP_IPV4_RULE - 1) |
+					       1U << (RTNLGRP_IPV6_RULE - 1) };
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 
 	if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof(at))) {
@@ -54,15 +63,24 @@ static int open_news(void)
 	return fd;
 }
 
+static bool is_of_rules(const char *buf, size_t n)
+{
+	const struct nlmsghdr *h = (const void *)buf;
+
+	return n >= sizeof(*h) && (h->nlmsg_type == RTM_NEWRULE || h->nlmsg_type == RTM_DELRULE);
+}
+
 /* Whatever it is, and also when some was lost, the same look answers it. */
 static void await_news(struct agent_watch *w)
 {
 	struct pollfd p = { .fd = w->news, .events = POLLIN };
-	char buf[16384];
+	_Alignas(struct nlmsghdr) char buf[16384];
+	ssize_t n;
 
-	if (poll(&p, w->news >= 0, EVERY_MS) > 0)
-		while (recv(w->news, buf, sizeof(buf), 0) > 0)
-			;
+	if (poll(&p, w->news >= 0, EVERY_MS) <= 0)
+		return;
+	while ((n = recv(w->news, buf, sizeof(buf), 0)) > 0 || (n < 0 && errno == ENOBUFS))
+		w->news_of_rules |= n < 0 || is_of_rules(buf, (size_t)n);
 }
 
 /* true: the lock is ours, or has been another's for too long. */
@@ -143,12 +161,49 @@ static void look(struct agent_watch *w)
 	w->since_ns = 0;
 }
 
+static void say_rules(struct agent_watch *w, const struct bwl_err *wrong, int r, const struct bwl_err *e)
+{
+	uint64_t now = bwl_now_ns();
+
+	if (w->said_ns && now - w->said_ns < RULES_NS)
+		return;
+	w->said_ns = now;
+	if (r)
+		agent_later(LOG_ALERT, "rules", "%s; it cannot be put right: %s; bwlimit-load attach", wrong->text,
+			    e->text);
+	else
+		agent_later(LOG_ALERT, "rules", "%s; it has been put right", wrong->text);
+}
+
+/* Before attach has come so far the devices of management may not be known: nothing is touched then. */
+static void look_at_rules(struct agent_watch *w)
+{
+	struct bwl_err wrong = { 0 }, e = { 0 };
+	uint64_t now = bwl_now_ns();
+
+	if (!w->news_of_rules && now - w->rules_ns < RULES_NS)
+		return;
+	w->rules_ns = now;
+	w->news_of_rules = false;
+	if (!bwl_lock_was_set(w->pins) || !bwl_lock_check(w->pins, &wrong))
+		return;
+	if (flock(w->lock, LOCK_EX | LOCK_NB)) {
+		w->news_of_rules = true;	/* a tool is at work on them: look again */
+		return;
+	}
+	wrong = (struct bwl_err){ 0 };
+	if (bwl_lock_was_set(w->pins) && bwl_lock_check(w->pins, &wrong))
+		say_rules(w, &wrong, bwl_lock_apply(w->pins, &e), &e);
+	flock(w->lock, LOCK_UN);
+}
+
 static void *run(void *arg)
 {
 	struct agent_watch *w = arg;
 
 	while (!atomic_load(&w->stop)) {
 		look(w);
+		look_at_rules(w);
 		await_news(w);
 	}
 	return NULL;

@@ -83,9 +83,8 @@ int bwl_audit_end_sign(struct bwl_audit_end *x, const struct bwl_note_key *k, st
 	return r;
 }
 
-/* A file that appears whole under its name. */
-static int make_file(const char *dir, int dir_fd, const char *name, const void *data, size_t len,
-		     struct bwl_err *e)
+int bwl_audit_make_file(const char *dir, int dir_fd, const char *name, const void *data, size_t len,
+			off_t reserve, struct bwl_err *e)
 {
 	char tmp[BWL_AUDIT_NAME + 8];
 	int fd, r = 0;
@@ -95,6 +94,8 @@ static int make_file(const char *dir, int dir_fd, const char *name, const void *
 	if (fd < 0)
 		return bwl_fail(e, errno, "cannot make %s/%s: %s", dir, tmp, strerror(errno));
 	r = write_all(fd, data, len, 0);
+	if (!r && reserve && fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)len, reserve) && errno != EOPNOTSUPP)
+		r = -errno;
 	if (!r && (fsync(fd) || renameat(dir_fd, tmp, dir_fd, name) || fsync(dir_fd)))
 		r = -errno;
 	close(fd);
@@ -103,7 +104,7 @@ static int make_file(const char *dir, int dir_fd, const char *name, const void *
 	return r ? bwl_fail(e, -r, "cannot make %s/%s: %s", dir, name, strerror(-r)) : 0;
 }
 
-static int begin_file(const char *dir, int dir_fd, const struct bwl_frontier *f,
+static int begin_file(const char *dir, int dir_fd, const struct bwl_frontier *f, off_t reserve,
 		      const struct bwl_note_key *k, struct bwl_err *e)
 {
 	char name[BWL_AUDIT_NAME], *line = signed_line(f, k, e);
@@ -115,7 +116,7 @@ static int begin_file(const char *dir, int dir_fd, const struct bwl_frontier *f,
 	n = strlen(line);
 	line[n++] = '\n';	/* in place of the NUL */
 	snprintf(name, sizeof(name), "log-%020llu.jsonl", (unsigned long long)f->n);
-	r = make_file(dir, dir_fd, name, line, n, e);
+	r = bwl_audit_make_file(dir, dir_fd, name, line, n, reserve, e);
 	free(line);
 	return r;
 }
@@ -136,7 +137,7 @@ int bwl_audit_end_begin(const char *dir, int dir_fd, const struct bwl_note_key *
 	free(file);
 	if (used)
 		return bwl_fail(e, EEXIST, "%s has files of another audit log", dir);
-	return begin_file(dir, dir_fd, &none, k, e);
+	return begin_file(dir, dir_fd, &none, 0, k, e);
 }
 
 struct hashes {
@@ -178,13 +179,17 @@ int bwl_audit_end_rotate(struct bwl_audit_end *x, const char *dir, int dir_fd,
 			     (unsigned long long)(x->frontier.n - x->first));
 	snprintf(name, sizeof(name), "log-%020llu.hashes", (unsigned long long)x->first);
 	if (!r)
-		r = make_file(dir, dir_fd, name, h.buf, h.n * 32, e);
+		r = bwl_audit_make_file(dir, dir_fd, name, h.buf, h.n * 32, 0, e);
 	free(h.buf);
 	if (!r)
-		r = begin_file(dir, dir_fd, &x->frontier, k, e);
-	if (!r)
-		bwl_audit_end_close(x);
-	return r;
+		r = begin_file(dir, dir_fd, &x->frontier, BWL_AUDIT_RESERVE, k, e);
+	if (r)
+		return r;
+	/* the next file has a reserve of its own: this one's goes back to the disk */
+	if (ftruncate(x->fd, (off_t)x->at))
+		bwl_warn("%s/%s keeps its reserve: %s", dir, x->name, strerror(errno));
+	bwl_audit_end_close(x);
+	return 0;
 }
 
 /* What stands behind the last checkpoint that is ours. */
@@ -272,7 +277,7 @@ static int put_aside(struct bwl_audit_end *x, const char *dir, int dir_fd, uint6
 	if (pread(x->fd, buf, n, (off_t)x->at) != (ssize_t)n)
 		r = bwl_fail(e, EIO, "cannot read the audit log (%s)", x->name);
 	else
-		r = make_file(dir, dir_fd, name, buf, n, e);
+		r = bwl_audit_make_file(dir, dir_fd, name, buf, n, 0, e);
 	free(buf);
 	if (!r && (ftruncate(x->fd, (off_t)x->at) || fsync(x->fd)))
 		r = bwl_fail(e, errno, "cannot cut the torn end off %s: %s", x->name, strerror(errno));

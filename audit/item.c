@@ -158,22 +158,28 @@ static int by_first(const void *a, const void *b)
 
 	if (x->first != y->first)
 		return x->first < y->first ? -1 : 1;
-	return (int)x->hashes - (int)y->hashes;
+	return strcmp(y->name, x->name);	/* kept, jsonl, hashes */
 }
 
 static bool is_file(const char *name, struct bwl_audit_file *ret)
 {
+	bool kept;
+
 	unsigned long long first;
 	char tail[8], want[BWL_AUDIT_NAME];
 
 	if (sscanf(name, "log-%20llu.%7s", &first, tail) != 2)
 		return false;
+	memset(ret, 0, sizeof(*ret));
 	ret->first = first;
 	ret->hashes = !strcmp(tail, "hashes");
-	snprintf(want, sizeof(want), "log-%020llu.%s", first, ret->hashes ? "hashes" : "jsonl");
+	kept = !strcmp(tail, "kept");
+	snprintf(want, sizeof(want), "log-%020llu.%s", first, ret->hashes ? "hashes" : kept ? "kept" : "jsonl");
 	if (strcmp(name, want))
 		return false;
 	strcpy(ret->name, want);
+	if (kept)
+		strcpy(ret->kept, want);
 	return true;
 }
 
@@ -197,12 +203,77 @@ int bwl_audit_files(const char *dir, struct bwl_audit_file **ret, size_t *ret_n,
 	closedir(d);
 	if (n)
 		qsort(all, n, sizeof(*all), by_first);
-	for (size_t i = 0; i < n; i++)
-		if (!all[i].hashes || !out || all[out - 1].first != all[i].first)
-			all[out++] = all[i];
+	for (size_t i = 0; i < n; i++) {
+		bool kept = i && *all[i - 1].kept && all[i - 1].first == all[i].first;
+
+		/* what was kept is read only where the lines have gone, and hashes too */
+		if (*all[i].kept || (out && all[out - 1].first == all[i].first))
+			continue;
+		if (kept && all[i].hashes)
+			strcpy(f.kept, all[i - 1].name);
+		all[out] = all[i];
+		strcpy(all[out++].kept, kept && all[i].hashes ? f.kept : "");
+	}
 	*ret = all;
 	*ret_n = out;
 	return 0;
+}
+
+struct pair {
+	FILE *hashes, *kept;
+	const char *name, *kept_name;
+	uint64_t next;		/* number of the record whose hash comes next */
+	bwl_audit_fn fn;
+	void *arg;
+};
+
+/* Hashes of what was taken out, up to record n; false: there are no more. */
+static int skip_to(struct pair *p, uint64_t n, bool *ret_more)
+{
+	struct bwl_audit_item i = { .file = p->name };
+	int r = 0;
+
+	*ret_more = true;
+	while (!r && p->next < n) {
+		size_t got = fread(i.leaf.b, 1, sizeof(i.leaf.b), p->hashes);
+
+		*ret_more = got;
+		if (!got)
+			break;
+		i.kind = got == sizeof(i.leaf.b) ? BWL_AUDIT_LEAF : BWL_AUDIT_TORN;
+		i.line = (const char *)i.leaf.b;
+		i.len = got;
+		i.offset = (uint64_t)ftell(p->hashes) - got;
+		r = p->fn(&i, p->arg);
+		p->next++;
+	}
+	return r;
+}
+
+/* A record that was kept stands where its number says; its own hash counts, not the one that is filed. */
+static int on_kept(const struct bwl_audit_item *i, void *arg)
+{
+	struct bwl_hash filed;
+	struct pair *p = arg;
+	bool more = true;
+	int r = 0;
+
+	if (i->kind == BWL_AUDIT_RECORD && i->n >= p->next)
+		r = skip_to(p, i->n, &more);
+	if (!r && i->kind == BWL_AUDIT_RECORD && more && i->n == p->next &&
+	    fread(filed.b, sizeof(filed.b), 1, p->hashes) == 1)
+		p->next++;
+	return r ? r : p->fn(i, p->arg);
+}
+
+static int scan_pair(FILE *hashes, FILE *kept, const struct bwl_audit_file *file, bwl_audit_fn fn, void *arg)
+{
+	struct pair p = { .hashes = hashes, .kept = kept, .name = file->name, .kept_name = file->kept,
+			  .next = file->first, .fn = fn, .arg = arg };
+	bool more;
+	int r = bwl_audit_scan_file(kept, file->kept, on_kept, &p);
+
+	return r ? r : skip_to(&p, UINT64_MAX, &more);
 }
 
 static int scan_hashes(FILE *f, const char *name, bwl_audit_fn fn, void *arg)
@@ -218,6 +289,27 @@ static int scan_hashes(FILE *f, const char *name, bwl_audit_fn fn, void *arg)
 		r = fn(&i, arg);
 		i.offset += got;
 	}
+	return r;
+}
+
+/* Lines, hashes, or hashes and what was kept of the lines. */
+static int scan_one(FILE *f, const char *dir, const struct bwl_audit_file *file, bwl_audit_fn fn, void *arg,
+		    struct bwl_err *e)
+{
+	char path[BWL_AUDIT_PATH];
+	FILE *kept;
+	int r;
+
+	if (!file->hashes)
+		return bwl_audit_scan_file(f, file->name, fn, arg);
+	if (!*file->kept)
+		return scan_hashes(f, file->name, fn, arg);
+	r = bwl_audit_path(path, dir, file->kept, e);
+	kept = r ? NULL : fopen(path, "re");
+	if (!kept)
+		return r ? r : bwl_fail(e, errno, "cannot read %s: %s", path, strerror(errno));
+	r = scan_pair(f, kept, file, fn, arg);
+	fclose(kept);
 	return r;
 }
 
@@ -239,8 +331,7 @@ int bwl_audit_scan(const char *dir, bwl_audit_fn fn, void *arg, struct bwl_err *
 			r = bwl_fail(e, errno, "cannot read %s: %s", path, strerror(errno));
 			break;
 		}
-		r = file[i].hashes ? scan_hashes(f, file[i].name, fn, arg)
-				   : bwl_audit_scan_file(f, file[i].name, fn, arg);
+		r = scan_one(f, dir, &file[i], fn, arg, e);
 		if (!r && ferror(f))
 			r = bwl_fail(e, EIO, "cannot read %s", path);
 		fclose(f);

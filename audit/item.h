@@ -43,6 +43,7 @@ struct bwl_audit_file {
 	char name[BWL_AUDIT_NAME];
 	uint64_t first;		/* number of its first record */
 	bool hashes;		/* the lines are gone, their hashes are here */
+	char kept[BWL_AUDIT_NAME];	/* hashes: the file with those of the lines that were kept; "": none */
 };
 /* In the order of their records; free() it. Hash files beside their lines are left out. */
 int bwl_audit_files(const char *dir, struct bwl_audit_file **ret, size_t *ret_n, struct bwl_err *e);

@@ -14,17 +14,21 @@
 #include <time.h>
 #include <unistd.h>
 #include "bwl/pins.h"
-#include "end.h"
+#include "bwl/units.h"
+#include "prune.h"
 
 #define LIMIT (16ULL << 20)
-#define RESERVE (256 << 10)	/* bytes kept beyond the end for what must not be refused */
+#define SIZE (256ULL << 20)
+#define PARTS 8		/* a file is full at this part of the size, where that is less than LIMIT */
+/* Of the reserve: this for what closes something, the rest for what opens. */
+#define RESERVE_CLOSING (BWL_AUDIT_RESERVE / 2)
 
 struct bwl_audit_log {
 	char dir[BWL_AUDIT_PATH];
 	int dir_fd;
 	struct bwl_note_key key;
 	struct bwl_audit_end end;
-	uint64_t limit;
+	uint64_t limit, size;	/* bytes of a file, of all files */
 };
 
 const char *bwl_audit_dir(const char *dir)
@@ -57,6 +61,28 @@ static int read_key(const char *dir, struct bwl_note_key *ret, struct bwl_err *e
 	return r;
 }
 
+/* The file `size` in the folder: for every tool the same. */
+static void read_size(struct bwl_audit_log *l)
+{
+	char path[BWL_AUDIT_PATH], text[32] = "";
+	struct bwl_err e = { 0 };
+	uint64_t size;
+	FILE *f = bwl_audit_path(path, l->dir, "size", &e) ? NULL : fopen(path, "re");
+
+	l->size = SIZE;
+	if (f) {
+		if (!fgets(text, sizeof(text), f))
+			*text = '\0';
+		fclose(f);
+		text[strcspn(text, "\n")] = '\0';
+		if (bwl_parse_size(text, &size, &e) || size < BWL_AUDIT_SIZE_LEAST)
+			bwl_warn("%s: not a size of at least 64kb: the log may have 256mb", path);
+		else
+			l->size = size;
+	}
+	l->limit = l->size / PARTS < LIMIT ? l->size / PARTS : LIMIT;
+}
+
 int bwl_audit_open(const char *dir, struct bwl_audit_log **ret, struct bwl_err *e)
 {
 	char path[BWL_AUDIT_PATH];
@@ -76,7 +102,7 @@ int bwl_audit_open(const char *dir, struct bwl_audit_log **ret, struct bwl_err *
 	if (!l)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	strcpy(l->dir, dir);
-	l->limit = LIMIT;
+	read_size(l);
 	l->end.fd = -1;
 	l->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (l->dir_fd < 0)
@@ -104,6 +130,11 @@ void bwl_audit_close(struct bwl_audit_log *l)
 void bwl_audit_set_limit(struct bwl_audit_log *l, uint64_t bytes)
 {
 	l->limit = bytes;
+}
+
+void bwl_audit_set_size(struct bwl_audit_log *l, uint64_t bytes)
+{
+	l->size = bytes;
 }
 
 static int lock(struct bwl_audit_log *l, enum bwl_audit_urgency u, struct bwl_err *e)
@@ -147,7 +178,7 @@ static void set_boot(json_t *o)
 	json_object_set_new(o, "boot", json_string(id));
 }
 
-static char *record_line(uint64_t n, const char *event, const char *text, json_t *data)
+static char *record_line(uint64_t n, bool junk, const char *event, const char *text, json_t *data)
 {
 	json_t *o = json_object(), *said = json_string(text);
 	char *line;
@@ -161,17 +192,19 @@ static char *record_line(uint64_t n, const char *event, const char *text, json_t
 	json_object_set_new(o, "text", said ? said : json_string("(not UTF-8)"));
 	if (data)
 		json_object_set(o, "data", data);
+	if (junk)
+		json_object_set_new(o, "junk", json_true());
 	line = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII);
 	json_decref(o);
 	return line;
 }
 
 /* A record and its checkpoint at the end, each on disk before the next. */
-static int add(struct bwl_audit_log *l, const char *event, const char *text, json_t *data,
+static int add(struct bwl_audit_log *l, bool junk, const char *event, const char *text, json_t *data,
 	       uint64_t *ret_n, struct bwl_err *e)
 {
 	uint64_t n = l->end.frontier.n;
-	char *line = record_line(n, event, text, data);
+	char *line = record_line(n, junk, event, text, data);
 	struct bwl_hash leaf;
 	int r;
 
@@ -193,6 +226,59 @@ static int add(struct bwl_audit_log *l, const char *event, const char *text, jso
 	return r;
 }
 
+/* Is so much behind the end allocated, now if not before? */
+static bool has_room(const struct bwl_audit_log *l, off_t bytes)
+{
+	return !fallocate(l->end.fd, FALLOC_FL_KEEP_SIZE, (off_t)l->end.at, bytes) || errno == EOPNOTSUPP;
+}
+
+/* Allocated now: a disk that fills up later takes nothing from what must be recorded. */
+static int keep_room(const struct bwl_audit_log *l, enum bwl_audit_urgency u, struct bwl_err *e)
+{
+	if (has_room(l, BWL_AUDIT_RESERVE) || u == BWL_AUDIT_AFTER)
+		return 0;
+	if (u == BWL_AUDIT_BEFORE && has_room(l, RESERVE_CLOSING))
+		return 0;
+	return bwl_fail(e, errno, "no room for the audit log in %s: %s", l->dir, strerror(errno));
+}
+
+/* Below the size again: first the lines of junk, the oldest file first; each step is on record before it is done. */
+static int prune(struct bwl_audit_log *l, struct bwl_err *e)
+{
+	struct bwl_audit_torn torn;
+	struct bwl_audit_cut cut;
+	json_t *data;
+	int r;
+
+	for (;;) {
+		r = bwl_audit_prune_next(l->dir, l->dir_fd, l->size, &cut, e);
+		if (r || !cut.any)
+			return r;
+		r = bwl_audit_end_find(&l->end, l->dir, l->dir_fd, &l->key, &torn, e);
+		if (r)
+			return r;
+		data = json_pack("{s:I, s:I, s:I, s:b}", "from", (json_int_t)cut.from, "to", (json_int_t)cut.to,
+				 "kept", (json_int_t)cut.kept, "removed", cut.remove);
+		r = add(l, false, "pruned", cut.text, data, NULL, e);
+		json_decref(data);
+		if (!r)
+			r = bwl_audit_prune_do(l->dir, l->dir_fd, &cut, e);
+		if (r)
+			return r;
+	}
+}
+
+/* What was asked for is done before: without room the file just grows. */
+static void next_file(struct bwl_audit_log *l)
+{
+	struct bwl_err e = { 0 };
+
+	if (bwl_audit_end_rotate(&l->end, l->dir, l->dir_fd, &l->key, &e))
+		bwl_warn("the audit log stays in %s: %s", l->end.name, e.text);
+	else if (prune(l, &e))
+		bwl_warn("the audit log has more than its size: %s", e.text);
+}
+
 static int add_locked(struct bwl_audit_log *l, enum bwl_audit_urgency u, const char *event,
 		      const char *text, json_t *data, uint64_t *ret_n, struct bwl_err *e)
 {
@@ -201,27 +287,22 @@ static int add_locked(struct bwl_audit_log *l, enum bwl_audit_urgency u, const c
 
 	if (r)
 		return r;
-	/* Allocated now: a disk that fills up later takes nothing from what must be recorded. */
-	if (fallocate(l->end.fd, FALLOC_FL_KEEP_SIZE, (off_t)l->end.at, RESERVE) && u == BWL_AUDIT_BEFORE && errno != EOPNOTSUPP)
-		return bwl_fail(e, errno, "no room for the audit log in %s: %s", l->dir, strerror(errno));
+	r = keep_room(l, u, e);
+	if (r)
+		return r;
 	if (torn.adopted || torn.bytes) {
 		char said[200];
 
 		snprintf(said, sizeof(said), "after a crash: %llu whole record%s signed late, %llu torn bytes put aside%s%s",
 			 (unsigned long long)torn.adopted, torn.adopted == 1 ? "" : "s",
 			 (unsigned long long)torn.bytes, torn.bytes ? " in " : "", torn.kept);
-		r = add(l, "recovered", said, NULL, NULL, e);
+		r = add(l, false, "recovered", said, NULL, NULL, e);
 		if (r)
 			return r;
 	}
-	r = add(l, event, text, data, ret_n, e);
-	if (!r && l->end.at >= l->limit) {
-		struct bwl_err full;
-
-		/* what was asked for is done; without room the file just grows */
-		if (bwl_audit_end_rotate(&l->end, l->dir, l->dir_fd, &l->key, &full))
-			bwl_warn("the audit log stays in %s: %s", l->end.name, full.text);
-	}
+	r = add(l, u == BWL_AUDIT_JUNK, event, text, data, ret_n, e);
+	if (!r && l->end.at >= l->limit)
+		next_file(l);
 	return r;
 }
 
@@ -302,4 +383,15 @@ int bwl_audit_init(const char *dir, const char *origin, char ret_key[static BWL_
 	OPENSSL_cleanse(&k, sizeof(k));
 	close(fd);
 	return r;
+}
+
+int bwl_audit_put_size(const char *dir, const char *text, struct bwl_err *e)
+{
+	char path[BWL_AUDIT_PATH];
+	int r = bwl_audit_path(path, dir, "size", e);
+
+	if (r)
+		return r;
+	unlink(path);
+	return put(dir, "size", 0644, text, e);
 }

@@ -21,6 +21,10 @@ const char *bwl_audit_dir(const char *dir);
 int bwl_audit_init(const char *dir, const char *origin, char ret_key[static BWL_NOTE_KEY_TEXT],
 		   struct bwl_err *e);
 
+#define BWL_AUDIT_SIZE_LEAST 65536
+/* What all files may have, as bwl_parse_size() reads it: into the folder, where every tool finds it. */
+int bwl_audit_put_size(const char *dir, const char *text, struct bwl_err *e);
+
 struct bwl_audit_log;
 /* *ret NULL, and 0, where the log is off. Nothing is locked or written yet. Any thread, one at a time. */
 int bwl_audit_open(const char *dir, struct bwl_audit_log **ret, struct bwl_err *e);
@@ -29,6 +33,8 @@ void bwl_audit_close(struct bwl_audit_log *l);	/* NULL-safe */
 enum bwl_audit_urgency {
 	BWL_AUDIT_BEFORE,	/* of what opens something: fails while there is room left for the other */
 	BWL_AUDIT_AFTER,	/* of what has happened: uses the room that is kept, waits 1 s at most */
+	BWL_AUDIT_EVENT,	/* of what a host may have caused: takes nothing of the room that is kept */
+	BWL_AUDIT_JUNK,		/* of what it causes at will: that, and the first to go when the log is full */
 };
 /*
  * One record, on disk and signed when this returns 0; text: one line for people; data (may be NULL,
@@ -38,5 +44,7 @@ int bwl_audit_append(struct bwl_audit_log *l, enum bwl_audit_urgency u, const ch
 		     const char *text, json_t *data, uint64_t *ret_n, struct bwl_err *e);
 /* The size at which a new file is begun; for tests. Default 16 MiB. */
 void bwl_audit_set_limit(struct bwl_audit_log *l, uint64_t bytes);
+/* The size of all files above which old ones are pruned (prune.h); for tests. Default 256 MiB, or the file `size`. */
+void bwl_audit_set_size(struct bwl_audit_log *l, uint64_t bytes);
 
 #endif

@@ -30,6 +30,10 @@ struct run {
 	struct place since;		/* end of its line: where what comes after it begins */
 	struct place at;		/* end of the last item */
 	bool torn;			/* the last item was torn: fine only at the very end */
+	struct cut {
+		uint64_t from, gone;
+	} *cut;				/* what `pruned` records tell of, each file once */
+	size_t ncuts;
 };
 
 const char *bwl_audit_fault_name(enum bwl_audit_fault f)
@@ -103,6 +107,33 @@ static void add_leaf(struct run *r, const struct bwl_hash *leaf)
 		reach(r);
 }
 
+static uint64_t number(const json_t *data, const char *key)
+{
+	json_int_t v = json_integer_value(json_object_get(data, key));
+
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+/* Killed between this record and the deed, the writer says it again: the last word counts. */
+static void on_pruned(struct run *r, const json_t *data)
+{
+	uint64_t from = number(data, "from"), to = number(data, "to"), kept = number(data, "kept");
+	size_t i;
+
+	if (json_is_true(json_object_get(data, "removed")) && to > r->ret->removed)
+		r->ret->removed = to;
+	for (i = 0; i < r->ncuts && r->cut[i].from != from; i++)
+		;
+	if (i == r->ncuts) {
+		r->cut = realloc(r->cut, (r->ncuts + 1) * sizeof(*r->cut));
+		if (!r->cut)
+			abort();
+		r->ncuts++;
+	}
+	r->cut[i].from = from;
+	r->cut[i].gone = to > from + kept ? to - from - kept : 0;
+}
+
 static void on_record(struct run *r, const struct bwl_audit_item *i, const struct place *here)
 {
 	uint64_t want = r->f.n;
@@ -121,6 +152,8 @@ static void on_record(struct run *r, const struct bwl_audit_item *i, const struc
 		r->lost = true;
 	}
 	add_leaf(r, &i->leaf);
+	if (!strcmp("pruned", json_string_value(json_object_get(i->json, "event")) ?: ""))
+		on_pruned(r, json_object_get(i->json, "data"));
 }
 
 static void on_checkpoint(struct run *r, const struct bwl_audit_item *i, const struct place *here)
@@ -228,13 +261,18 @@ static void finish(struct run *r)
 				(unsigned long long)n, (unsigned long long)r->f.n);
 		else if (n < r->ret->first)
 			problem(r, BWL_FAULT_GONE, n, r->ret->first, &r->at, 0,
-				"the old checkpoint of %llu records cannot be compared: records before %llu were taken away without their hashes",
-				(unsigned long long)n, (unsigned long long)r->ret->first);
+				"the old checkpoint of %llu records cannot be compared: records before %llu were %s",
+				(unsigned long long)n, (unsigned long long)r->ret->first,
+				r->ret->removed >= r->ret->first ? "removed to keep the log below its size, as a record says"
+								 : "taken away without their hashes");
 		else
 			problem(r, BWL_FAULT_GONE, n, n, &r->at, 0,
 				"the old checkpoint of %llu records cannot be compared, because of the damage above",
 				(unsigned long long)n);
 	}
+	for (size_t i = 0; i < r->ncuts; i++)
+		if (r->cut[i].from >= r->ret->first)
+			r->ret->pruned += r->cut[i].gone;
 	r->ret->records = r->f.n;
 	r->ret->unsigned_records = r->f.n - (r->f.n < r->signed_n ? r->f.n : r->signed_n);
 	if (!r->torn)
@@ -259,6 +297,7 @@ int bwl_audit_verify(const char *dir, const struct bwl_note_key *k, const struct
 	err = bwl_audit_scan(dir, on_item, &r, e);
 	if (!err)
 		finish(&r);
+	free(r.cut);
 	free(r.state);
 	return err;
 }

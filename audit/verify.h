@@ -32,7 +32,9 @@ struct bwl_audit_problem {
 
 struct bwl_audit_result {
 	uint64_t first, records;	/* of the log: [first, records) can be read */
-	uint64_t hashed;		/* of them only hashes: the lines were moved away */
+	uint64_t hashed;		/* of them only hashes: the lines were pruned, or moved away */
+	uint64_t pruned;		/* of those as many as `pruned` records account for */
+	uint64_t removed;		/* records before this one are gone, as a `pruned` record says */
 	uint64_t checkpoints, problems;
 	uint64_t unsigned_records;	/* behind the last checkpoint */
 	uint64_t torn_bytes;		/* at the end, as a crash leaves them */

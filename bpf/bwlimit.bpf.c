@@ -14,6 +14,7 @@
 #include "lib/tunnel.h"
 #include "lib/uplink.h"
 #include "lib/inbound.h"
+#include "lib/management.h"
 #include "lib/xdp.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -122,7 +123,8 @@ int bwl_tc_host(struct __sk_buff *skb)
 
 	bwl_blank(&c, skb->len);
 	r = bwl_begin(&c, skb->ifindex, 1);
-	skb->mark = 0; /* no host brings a mark */
+	skb->mark = 0; /* no host brings a mark, nor a time to depart at (fq; veth keeps SO_TXTIME's) */
+	skb->tstamp = 0;
 	if (r == BWL_R_NONE)
 		r = bwl_sender(&c, bwl_tag(skb), bwl_tc_parse_host(skb, &c.pkt));
 	else
@@ -133,6 +135,9 @@ int bwl_tc_host(struct __sk_buff *skb)
 		c.charge = c.len;
 		if (bwl_charge_one(&c, &c.port->neighbour, BWL_R_NEIGHBOUR_RATE))
 			r = BWL_R_NEIGHBOUR_RATE;
+		else
+			r = bwl_nb_admit(&c, skb, 0);
+		skb->mark = bwl_mark_up(c.ctl->tag);
 		bwl_end(&c, c.port_id, r);
 		return r == BWL_R_PASS_NEIGHBOUR ? TC_ACT_OK : TC_ACT_SHOT;
 	}
@@ -197,14 +202,16 @@ int bwl_tc_upin(struct __sk_buff *skb)
 	int r = bwl_begin(&c, skb->ifindex, 1), parsed;
 	__u32 mark = skb->mark, from = 0;
 
-	skb->mark = 0;
 	if (r == BWL_R_NONE) {
+		skb->mark = bwl_mark_up(c.ctl->tag);
 		parsed = bwl_tc_parse(skb, &c.pkt);
 		if (bwl_unlikely(bwl_is_tagged(&c, mark))) {
 			from = mark & BWL_MARK_ID;
 			r = bwl_brought_in(&c, from, parsed);
 		} else {
 			r = bwl_from_wire(&c, skb, parsed);
+			if (r == BWL_R_PASS_NEIGHBOUR)
+				r = bwl_nb_admit(&c, skb, 1);
 		}
 		if (r == BWL_R_NONE)
 			r = bwl_arrive(&c, skb, from);
@@ -265,9 +272,10 @@ int bwl_tc_tunin(struct __sk_buff *skb)
 	int r = bwl_begin(&c, skb->ifindex, 1);
 	__u32 mark = skb->mark;
 
-	skb->mark = 0;
-	if (r == BWL_R_NONE)
+	if (r == BWL_R_NONE) {
+		skb->mark = bwl_mark_up(c.ctl->tag);	/* as at the uplink: the kernel may have to say something */
 		r = bwl_tc_parse(skb, &c.pkt);
+	}
 	if (r == BWL_R_NONE)
 		r = bwl_tunnel_arrive(&c, skb, mark);
 	bwl_end(&c, c.port_id, r);
@@ -290,4 +298,18 @@ int bwl_tc_tunout(struct __sk_buff *skb)
 	refused = (struct bwl_ctx){ .len = c.len, .port_id = c.port_id, .now_ns = bwl_now() };
 	bwl_end(&refused, BWL_MAX_PORTS + refused.port_id, r);
 	return TC_ACT_SHOT;
+}
+
+/* Management device, TC egress: nothing that a host or the wire caused. */
+SEC("tc")
+int bwl_tc_mgmt(struct __sk_buff *skb)
+{
+	struct bwl_ctx c = { .len = skb->len };
+	int r = bwl_leave_management(skb);
+	__u32 ifindex = skb->ifindex, *port;
+
+	port = bpf_map_lookup_elem(&bwl_ifport_v1, &ifindex);
+	if (port && *port)
+		bwl_count(&c, BWL_MAX_PORTS + *port - 1, r);
+	return bwl_passes(r) ? TC_ACT_UNSPEC : TC_ACT_SHOT;
 }

@@ -23,9 +23,10 @@ static int folder(struct ctl *c, const char *dir, const char **ret)
 
 static int audit_init(struct ctl *c, int argc, char **argv)
 {
-	const char *dir = NULL, *origin = NULL;
+	const char *dir = NULL, *origin = NULL, *size = NULL;
 	const struct ctl_opt opts[] = { { "--dir", NULL, &dir }, { "--origin", NULL, &origin },
-					{ NULL, NULL, NULL } };
+					{ "--size", NULL, &size }, { NULL, NULL, NULL } };
+	uint64_t bytes;
 	char name[BWL_NOTE_NAME], host[65] = "node", key[BWL_NOTE_KEY_TEXT];
 	int r = ctl_only_opts(c, argc, argv, opts);
 
@@ -35,7 +36,13 @@ static int audit_init(struct ctl *c, int argc, char **argv)
 		return r;
 	gethostname(host, sizeof(host) - 1);
 	snprintf(name, sizeof(name), "bwlimit/%s", host);
+	if (size && bwl_parse_size(size, &bytes, &c->err))
+		return CTL_USAGE;
+	if (size && bytes < BWL_AUDIT_SIZE_LEAST)
+		return ctl_usage(c, "--size %.32s: at least 64kb", size);
 	r = bwl_audit_init(dir, origin ? origin : name, key, &c->err);
+	if (!r && size)
+		r = bwl_audit_put_size(dir, size, &c->err);
 	if (r)
 		return r;
 	bwl_audit("audit init %s", dir);
@@ -125,6 +132,8 @@ static void show_result(struct ctl *c, const struct bwl_audit_result *v, json_t 
 		ctl_json_u64(o, "first", v->first);
 		ctl_json_u64(o, "records", v->records);
 		ctl_json_u64(o, "hashes_only", v->hashed);
+		ctl_json_u64(o, "pruned", v->pruned);
+		ctl_json_u64(o, "removed", v->removed);
 		ctl_json_u64(o, "checkpoints", v->checkpoints);
 		ctl_json_u64(o, "unsigned_records", v->unsigned_records);
 		ctl_json_u64(o, "torn_bytes", v->torn_bytes);
@@ -134,8 +143,13 @@ static void show_result(struct ctl *c, const struct bwl_audit_result *v, json_t 
 	}
 	printf("%s  %llu records, %llu checkpoints, compared with %zu old one%s\n", v->problems ? "BAD" : "ok ",
 	       (unsigned long long)v->records, (unsigned long long)v->checkpoints, nold, CTL_S(nold));
+	if (v->first)
+		printf("     it begins at record %llu, under a signed checkpoint; %s\n", (unsigned long long)v->first,
+		       v->removed >= v->first ? "what was before was pruned, as a record says"
+					      : "no record says where those before are");
 	if (v->hashed)
-		printf("     of %llu records only the hashes are here\n", (unsigned long long)v->hashed);
+		printf("     of %llu records only the hashes are here; records tell of %llu that were pruned\n",
+		       (unsigned long long)v->hashed, (unsigned long long)v->pruned);
 	if (v->unsigned_records || v->torn_bytes)
 		printf("     a crash left %llu records unsigned and %llu torn bytes; the next record mends it\n",
 		       (unsigned long long)v->unsigned_records, (unsigned long long)v->torn_bytes);
@@ -348,10 +362,12 @@ static int audit_show(struct ctl *c, int argc, char **argv)
 #define KEY_HELP "  --key PUB          the public key that `audit init` printed, or a file with it\n"
 
 const struct ctl_cmd ctl_audit_cmds[] = {
-	{ "audit", "init", "[--dir DIR] [--origin NAME]", "Begin an audit log, and print its public key",
+	{ "audit", "init", "[--dir DIR] [--origin NAME] [--size SIZE]", "Begin an audit log, and print its public key",
 	  "From then on every change is recorded, or refused when it opens something and cannot be.\n"
 	  "Keep the key, and checkpoints, where this machine cannot write.\n\n"
-	  DIR_HELP "  --origin NAME      the log's name, of the key too (bwlimit/HOSTNAME)\n\n"
+	  DIR_HELP "  --origin NAME      the log's name, of the key too (bwlimit/HOSTNAME)\n"
+	  "  --size SIZE        what all its files may have (256mb); above it the records of a host's junk\n"
+	  "                     are pruned, then the oldest ones. Later: the file `size` in the folder\n\n"
 	  "Examples:\n  bwlimit-ctl audit init >tray-7.pub\n", audit_init },
 	{ "audit", "show", "[--since TIME] [--dir DIR]", "Records, oldest first; --json: as they were hashed",
 	  "  --since TIME       only those of so long ago, by the wall clock\n" DIR_HELP

@@ -36,7 +36,7 @@ extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[]
 	ctl_stats_cmds[], ctl_top_cmds[], ctl_watch_cmds[], ctl_explain_cmds[], ctl_exfil_cmds[],
 	ctl_heartbeat_cmds[], ctl_drill_cmds[], ctl_ipsec_cmds[], ctl_ipsec_watch_cmds[],
 	ctl_ipsec_keep_cmds[], ctl_pki_cmds[], ctl_usage_cmds[], ctl_history_cmds[],
-	ctl_audit_cmds[], ctl_tamper_cmds[], ctl_lease_cmds[];
+	ctl_audit_cmds[], ctl_tamper_cmds[], ctl_lease_cmds[], ctl_journal_cmds[];
 
 /* revoke.c: the command, for others that come to it */
 int ctl_revoke(struct ctl *c, int argc, char **argv);
@@ -87,6 +87,8 @@ int ctl_words(struct ctl *c, int argc, char **argv, unsigned int allowed, struct
 
 /* Everything but the expiry and the authorisation. */
 void ctl_change_from_words(const struct ctl_words *w, struct bwl_change *ch);
+void ctl_journal_follow(struct bwl_pins *pins);	/* view.c: after a policy came to hold */
+struct bwl_journal_limits ctl_journal_limits(const struct ctl_words *w);	/* journal.c */
 /* The words back as one line, for the audit log. */
 char *ctl_join(int argc, char **argv, char *buf, size_t size);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ctl.h"
+#include "journal/journal.h"
 
 /* A grant that lifts nothing and allows nothing would only look like one. */
 static int check_grant(struct ctl *c, struct bwl_pins *pins, const char *name,
@@ -105,7 +106,12 @@ static int grant(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = bwl_audit_intent(&c->err, "grant %s", ctl_join(argc, argv, line, sizeof(line)));
 	if (!r)
+		r = bwl_journal_grant(pins, argv[0], ctl_journal_limits(&w), w.for_ns, &c->err);
+	if (!r) {
 		r = bwl_peer_change(pins, argv[0], &ch, &c->err);
+		if (r)	/* what the maps have closed still is closed in the journal again */
+			bwl_journal_note(pins, NULL);
+	}
 	if (!r) {
 		bwl_audit("grant %s", ctl_join(argc, argv, line, sizeof(line)));
 		print_grant(c, argv[0], ch.expiry_ns, now, &w);

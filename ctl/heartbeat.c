@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include "ctl.h"
+#include "journal/journal.h"
 
 static int heartbeat(struct ctl *c, int argc, char **argv)
 {
@@ -21,8 +22,12 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)
 		return r;
-	if (lift)
+	if (lift)	/* bwlimitd journals no clamp in between */
+		r = bwl_pins_lock(pins, &c->err);
+	if (!r && lift)
 		r = bwl_audit_intent(&c->err, "heartbeat --lift");
+	if (!r && lift)
+		r = bwl_journal_opening(pins, BWL_J_LIFT, &c->err);
 	if (!r && lift && bwl_unclamp(pins))
 		bwl_audit("heartbeat --lift");
 	if (!r)
@@ -62,11 +67,14 @@ static int stop(struct ctl *c, int argc, char **argv)
 	if (!off) {
 		/* Without the lock: whoever stops everything does not wait. */
 		__atomic_store_n(&pins->ctl->stop, BWL_STOPPED, __ATOMIC_SEQ_CST);
+		r = bwl_journal_closed(pins, &c->err);
 		bwl_audit("stop");
 	} else {
 		r = bwl_pins_lock(pins, &c->err);
 		if (!r)
 			r = bwl_audit_intent(&c->err, "stop --off");
+		if (!r)
+			r = bwl_journal_opening(pins, BWL_J_START, &c->err);
 		if (!r && !__atomic_compare_exchange_n(&pins->ctl->stop, &want, BWL_RUN, false,
 						       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
 		    want == BWL_UPGRADING) {

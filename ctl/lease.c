@@ -71,7 +71,7 @@ static int show(struct ctl *c, int argc, char **argv)
 
 static int ask(struct ctl *c, uint64_t for_ns, json_t **ret)
 {
-	json_t *what = json_pack("{s:I}", "lease", (json_int_t)for_ns), *o = ctl_ask_agent(c, what, ANSWER_S);
+	json_t *what = json_pack("{s:s, s:I}", "verb", "lease", "for_ns", (json_int_t)for_ns), *o = ctl_ask_agent(c, what, ANSWER_S);
 	const char *error = json_string_value(json_object_get(o, "error"));
 	const char *hint = json_string_value(json_object_get(o, "hint"));
 	int r = 0;

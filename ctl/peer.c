@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ctl.h"
+#include "journal/journal.h"
 
 static char *addresses_text(const struct bwl_pol_peer *p, char *buf, size_t size)
 {
@@ -458,12 +459,13 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = bwl_peer_change(pins, argv[0], &ch, &c->err);
 	if (!r) {
+		r = bwl_journal_limits(pins, false, argv[0], ctl_journal_limits(&w), &c->err);
 		bwl_audit("peer set %s", ctl_join(argc, argv, line, sizeof(line)));
 		if (w.seen & CTL_W_MODE && w.mode == BWL_SHAPE)
 			ctl_warn_shape(pins);
-		if (c->json)
+		if (!r && c->json)
 			ctl_json_print(json_pack("{s:s,s:b}", "peer", argv[0], "changed", 1));
-		else
+		else if (!r)
 			printf("%s: changed\n", argv[0]);
 	}
 	bwl_pins_close(pins);

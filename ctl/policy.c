@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "ctl.h"
 #include "diff.h"
+#include "journal/journal.h"
 #include "progress.h"
 
 static int load(struct ctl *c, const char *file, struct bwl_policy **ret)
@@ -178,6 +179,19 @@ static void warn_modes(const struct bwl_pins *pins, const struct bwl_policy *pol
 			 sa, CTL_S(sa));
 }
 
+/*
+ * Its limits hold over a reboot, too. After it holds: of a policy that is refused, or a tool that is killed, what
+ * was lowered by hand stays lower.
+ */
+static int raise_limits(struct ctl *c, const struct bwl_pins *pins, const struct bwl_policy *pol)
+{
+	int r = bwl_journal_raise(pins, pol, &c->err);
+
+	if (r)
+		bwl_hint(&c->err, "the policy is in force; what was lowered by hand is lower again after a reboot: apply it again");
+	return r;
+}
+
 static int policy_apply(struct ctl *c, int argc, char **argv)
 {
 	const char *confirm = NULL;
@@ -225,12 +239,16 @@ static int policy_apply(struct ctl *c, int argc, char **argv)
 			     trust && pol->until_line ? ", wall clock trusted (--trust-clock)" : "");
 	if (r)
 		goto out;
+	bwl_journal_policy(pins, pol, false, false);
 	progress = ctl_progress_start("putting %zu peer%s in force", pol->npeers,
 				      CTL_S(pol->npeers));
 	r = bwl_publish(pins, pol, &o, &rep, &c->err);
 	ctl_progress_end(progress);
+	if (!r && !confirm)	/* on trial they are raised when it is confirmed */
+		r = raise_limits(c, pins, pol);
 	if (r)
 		goto out;
+	ctl_journal_follow(pins);
 	bwl_audit("policy apply %s: digest %.16s%s%s%s%s", argv[0], hex,
 		  confirm ? ", to be confirmed within " : "", confirm ? confirm : "",
 		  fresh ? ", new volumes start unspent (--fresh-volume)" : "",
@@ -248,6 +266,21 @@ out:
 	return r;
 }
 
+/* The limits of the policy that stays are its own, over a reboot, too. */
+static int raise_confirmed(struct ctl *c, struct bwl_pins *pins)
+{
+	struct bwl_policy *pol = NULL;
+	int r = 0;
+
+	if (!bwl_pending_ns(pins, bwl_now_ns()))
+		return 0;
+	r = bwl_policy_read(pins, &pol, &c->err);
+	if (!r)
+		r = bwl_journal_raise(pins, pol, &c->err);
+	bwl_policy_free(pol);
+	return r;
+}
+
 /* confirm and rollback differ in one call. */
 static int settle(struct ctl *c, int argc, const char *word,
 		  int (*fn)(struct bwl_pins *p, struct bwl_err *e), const char *done)
@@ -262,6 +295,8 @@ static int settle(struct ctl *c, int argc, const char *word,
 		return r;
 	if (fn == bwl_confirm)	/* the way back only closes */
 		r = bwl_audit_intent(&c->err, "policy %s", word);
+	if (!r && fn == bwl_confirm)
+		r = raise_confirmed(c, pins);
 	if (!r)
 		r = fn(pins, &c->err);
 	if (!r) {

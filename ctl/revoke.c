@@ -13,6 +13,7 @@
 #include "ipsec/conn.h"
 #include "ipsec/revoke.h"
 #include "ipsec/xfrm.h"
+#include "journal/journal.h"
 
 #define TIMEOUT_NS 2000000000ULL
 
@@ -32,6 +33,8 @@ struct order {
 	struct bwl_ipsec_drop charon;
 	uint64_t charon_ns;
 	char charon_why[256];	/* empty: done */
+	uint64_t journal_ns;
+	struct bwl_err journal;	/* code 0: done */
 };
 
 static uint64_t clock_ns(void)
@@ -67,8 +70,12 @@ static int close_map(struct order *o, int argc, char **argv)
 }
 
 /* After the map and the kernel: a log on a slow disk holds up nothing that closes. */
-static void record(const struct order *o)
+static void record(struct order *o)
 {
+	uint64_t start = clock_ns();
+
+	bwl_journal_closed(o->pins, &o->journal);
+	o->journal_ns = clock_ns() - start;
 	if (o->closed_all)
 		bwl_audit("revoke --all");
 	for (size_t i = 0; i < o->n; i++)
@@ -204,6 +211,7 @@ static void print_json(const struct order *o)
 	for (size_t i = 0; i < o->n; i++)
 		json_array_append_new(names, json_string(o->name[i]));
 	json_array_append_new(steps, step("map", o->map_ns, "", json_object()));
+	json_array_append_new(steps, step("journal", o->journal_ns, o->journal.text, json_object()));
 	if (o->encrypted) {
 		json_array_append_new(steps, step("kernel", o->kernel_ns, o->kernel_why,
 			json_pack("{s:i, s:i}", "sas", (int)o->kernel.sas, "policies",
@@ -220,6 +228,8 @@ static void print_text(const struct order *o)
 {
 	printf("revoked: %s\n", o->all ? "every grant" : o->n == 1 ? o->name[0] : "all named");
 	printf("  %-8s %10.3f ms  closed\n", "map", (double)o->map_ns / 1e6);
+	printf("  %-8s %10.3f ms  %s\n", "journal", (double)o->journal_ns / 1e6,
+	       o->journal.code ? o->journal.text : "over a reboot, too");
 	if (!o->encrypted)
 		return;
 	printf("  %-8s %10.3f ms  %u SAs and %u policies removed%s%s\n", "kernel",
@@ -263,6 +273,10 @@ int ctl_revoke(struct ctl *c, int argc, char **argv)
 	if (!r && *o.kernel_why)	/* charon alone makes nothing that passes a closed map */
 		r = bwl_fail(&c->err, EIO, "the grant is revoked; its SAs are still in the kernel: %s",
 			     o.kernel_why);
+	if (!r && o.journal.code) {
+		c->err = o.journal;
+		r = -EIO;
+	}
 	free(o.name);
 	bwl_pins_close(o.pins);
 	return r;

@@ -215,8 +215,9 @@ static void reasons_print(struct ctl *c, const struct bwl_pins *pins, const char
 
 	for (unsigned int row = 0; row < BWL_REASON_ROWS; row++) {
 		const struct bwl_dev *dev = &pins->dev[row % BWL_MAX_PORTS];
-		/* host ports have no last gate */
-		bool there = dev->ifindex && (row < BWL_MAX_PORTS || dev->kind & BWL_PORT_UPLINK);
+		/* host ports have no last gate, and of what management receives nothing is counted */
+		bool there = dev->ifindex && (row < BWL_MAX_PORTS ? dev->kind != BWL_PORT_MANAGEMENT :
+					      dev->kind & (BWL_PORT_UPLINK | BWL_PORT_MANAGEMENT));
 
 		if (port && strncmp(dev->name, port, sizeof(dev->name)))
 			continue;

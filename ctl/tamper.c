@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "ctl.h"
+#include "journal/journal.h"
 
 #define POLICY "/etc/bwlimit/policy.yaml"
 #define ANSWER_S 1
@@ -24,6 +25,22 @@ static enum bwl_action action_of(const char *file, const char *peer)
 		a = pol->tamper[BWL_TAMPER_command];
 	bwl_policy_free(pol);
 	return a == BWL_ACTION_REVOKE_PEER && !peer ? BWL_ACTION_REVOKE : a;
+}
+
+/* What bwlimitd did, as it says it. */
+static void show_answer(const struct ctl *c, const json_t *answer, const char *action)
+{
+	const json_t *peers = json_object_get(answer, "peers");
+	const char *by = json_string_value(json_object_get(answer, "by"));
+
+	if (c->json) {
+		ctl_json_print(json_deep_copy(answer));
+		return;
+	}
+	printf("%s: %s", by ? by : "bwlimitd", action);
+	for (size_t i = 0; i < json_array_size(peers); i++)
+		printf("%s %s", i ? "," : ":", json_string_value(json_array_get(peers, i)));
+	printf("%s\n", json_is_true(json_object_get(answer, "all")) ? ": every peer" : "");
 }
 
 static void show(const struct ctl *c, const char *action, const char *by)
@@ -53,10 +70,12 @@ static int act(struct ctl *c, enum bwl_action a, char *peer)
 		if (r)
 			return r;
 		done = bwl_clamp(pins);
+		if (done)
+			r = bwl_journal_closed(pins, &c->err);
 		bwl_pins_close(pins);
 		if (done) {
 			show(c, bwl_action_name(a), CTL_PROGRAM);
-			return 0;
+			return r;
 		}
 	}
 	return ctl_revoke(c, 1, argv);
@@ -84,11 +103,27 @@ static json_t *pack(char *why)
 	for (char *s = why; *s; s++)
 		if ((unsigned char)*s < ' ' || *s == 0x7f)
 			*s = ' ';
-	o = json_pack("{s:s}", "tamper", why);
+	o = json_pack("{s:s, s:s}", "verb", "tamper", "why", why);
 	for (char *s = why; !o && *s; s++)
 		if ((unsigned char)*s > 0x7f)
 			*s = '?';
-	return o ? o : json_pack("{s:s}", "tamper", why);
+	return o ? o : json_pack("{s:s, s:s}", "verb", "tamper", "why", why);
+}
+
+/* bwlimitd closed the maps, and writes the journal a moment later: done is said when it is written. */
+static int journalled(struct ctl *c, const char *did)
+{
+	struct bwl_pins *pins;
+	int r;
+
+	if (!strcmp(did, bwl_action_name(BWL_ACTION_LOG)))
+		return 0;
+	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
+	if (r)
+		return r;
+	r = bwl_journal_closed(pins, &c->err);
+	bwl_pins_close(pins);
+	return r;
 }
 
 static int tamper(struct ctl *c, int argc, char **argv)
@@ -114,7 +149,8 @@ static int tamper(struct ctl *c, int argc, char **argv)
 	answer = ctl_ask_agent(c, what, ANSWER_S);
 	did = json_string_value(json_object_get(answer, "action"));
 	if (did) {
-		show(c, did, by);
+		r = journalled(c, did);
+		show_answer(c, answer, did);
 	} else {
 		enum bwl_action a = action_of(file, peer);
 

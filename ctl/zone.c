@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "ctl.h"
+#include "journal/journal.h"
 
 static void zone_row(struct ctl *c, const struct ctl_view *v, const struct bwl_zone *z,
 		     size_t peers, struct ctl_table *t, json_t *a)
@@ -110,7 +111,10 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 			r = ctl_edit_end(c, pins, pol, true, &rep);
 	}
 	if (!r) {
+		r = bwl_journal_limits(pins, true, argv[0], ctl_journal_limits(&w), &c->err);
 		bwl_audit("zone set %s", ctl_join(argc, argv, line, sizeof(line)));
+	}
+	if (!r) {
 		ctl_print_report(c, &rep, json_pack("{s:s}", "zone", argv[0]));
 	}
 	bwl_policy_free(pol);

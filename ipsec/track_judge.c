@@ -145,17 +145,36 @@ static void outbound_policies(struct judge *j)
 	}
 }
 
+/*
+ * The kernel decrypts with every SA that it has, whatever the outer source says, and what comes out bears
+ * only the peer's id. So one that would bring in another DPU's packets, or anybody's, closes the way in
+ * beside good ones until it is gone. Where the kernel does not say the direction, one with two strangers
+ * may be of either.
+ */
+static bool taints(const struct judge *j, const struct bwl_xfrm_sa *sa)
+{
+	if (!sa->keyed || !bwl_xfrm_sa_alive(sa, j->now_s) || sa->dir == BWL_XFRM_OUT)
+		return false;
+	if (sa->dir == BWL_XFRM_DIR_UNKNOWN && bwl_xfrm_addr_is(&sa->dst, j->remote))
+		return false;
+	return !bwl_xfrm_addr_is(&sa->src, j->remote) || quality(j, sa) != BWL_TRACK_USABLE;
+}
+
 static void inbound(struct judge *j)
 {
 	const struct bwl_track_found *f = j->found;
 	struct bwl_track_verdict *v = j->ret;
+	bool tainted = false;
 	uint64_t newest_s = 0;
 	uint32_t i;
 
 	for (i = 0; i < f->nsa; i++) {
 		const struct bwl_xfrm_sa *sa = &f->sa[i];
 
-		if (!sa->spi || !is_inbound(j, sa))
+		if (!sa->spi)
+			continue;
+		tainted |= taints(j, sa);
+		if (!is_inbound(j, sa))
 			continue;
 		if (!bwl_xfrm_addr_is(&sa->src, j->remote)) {
 			say(j, BWL_TRACK_SA_REMOTE, &sa->src);
@@ -170,6 +189,10 @@ static void inbound(struct judge *j)
 			v->spi_in = sa->spi;
 			newest_s = sa->life.add_s;
 		}
+	}
+	if (tainted) {
+		v->flags &= (uint8_t)~(BWL_TUN_SA_IN | BWL_TUN_DEV_IN);
+		v->spi_in = 0;
 	}
 }
 

@@ -15,7 +15,11 @@
 #include "bwlimit.skel.h"
 #include "attach.h"
 #include "libxdp.h"
+#include "journal/journal.h"
+#include "lock.h"
+#include "management.h"
 #include "note.h"
+#include "port_sysctl.h"
 #include "scan.h"
 #include "tunnel.h"
 #include "verify.h"
@@ -76,7 +80,7 @@ static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *po
 }
 
 /* From here on the programs know the port; before, they drop everything of it. */
-static void register_port(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind)
+void bwl_attach_register(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind)
 {
 	struct bwl_pins *p = l->pins;
 	uint32_t id = (uint32_t)port_id_for(p, d->name);
@@ -88,8 +92,9 @@ static void register_port(const struct bwl_load *l, const struct bwl_netdev *d, 
 	dev->mtu = d->mtu;
 	dev->kind = (uint8_t)kind;
 	memcpy(dev->mac, d->mac, 6);
-	dev->flags = kind == BWL_PORT_UPLINK && paced(d) ? BWL_DEV_FQ
-		     : kind == BWL_PORT_TUNNEL && l->by_mark ? BWL_DEV_PLAIN : 0;
+	dev->flags = (__u8)((dev->ifindex ? dev->flags & BWL_DEV_LOCKED : 0) |
+			    (kind == BWL_PORT_UPLINK && paced(d) ? BWL_DEV_FQ
+			     : kind == BWL_PORT_TUNNEL && l->by_mark ? BWL_DEV_PLAIN : 0));
 	dev->ifindex = d->ifindex;
 	p->ifport[d->ifindex].v = id + 1;
 }
@@ -146,7 +151,7 @@ int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct
 		r = r > 0 ? 0 : r;	/* replaced in the form that it had, and why */
 	}
 	if (!r)
-		register_port(l, d, kind);
+		bwl_attach_register(l, d, kind);
 	return r;
 }
 
@@ -263,7 +268,7 @@ int bwl_attach_forwarding(struct bwl_err *e)
 }
 
 /* What was granted and edited since the file was applied is in the maps only: it stays. */
-static int publish(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_policy *pol,
+static int publish(struct bwl_load *l, const struct bwl_attach *a, struct bwl_policy *pol,
 		   struct bwl_err *e)
 {
 	int r = 0;
@@ -275,10 +280,24 @@ static int publish(struct bwl_load *l, const struct bwl_attach *a, const struct 
 	}
 	if (!a->trust_clock)
 		r = bwl_policy_wall_ok(pol, e);
-	return r ? r : bwl_publish(l->pins, pol, NULL, NULL, e);
+	if (r)
+		return r;
+	bwl_journal_policy(l->pins, pol, true, a->trust_clock);
+	return bwl_publish(l->pins, pol, NULL, NULL, e);
 }
 
-static int attach_all(struct bwl_load *l, struct bwl_attach *a, const struct bwl_policy *pol,
+int bwl_attach_lock(struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e)
+{
+	int r = bwl_management_attach(l, a, e);
+
+	if (!r)
+		r = bwl_lock_apply(l->pins, e);
+	if (!r)
+		r = bwl_management_drop(l, a, e);
+	return r ? r : bwl_lock_apply(l->pins, e);
+}
+
+static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_policy *pol,
 		      struct bwl_netdev *host, struct bwl_netdev *up, struct bwl_err *e)
 {
 	unsigned i;
@@ -287,6 +306,8 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, const struct bwl
 	/* Programs on maps that nobody sees any more: closed, then replaced or taken away. */
 	if (!l->reused)
 		r = bwl_scan_strays(l, a, e);
+	if (!r)
+		r = bwl_management_yield(l, a, e);
 	pace_uplinks(a, pol, up);
 	for (i = 0; !r && i < a->nuplink; i++)
 		r = bwl_attach_port(l, a, &up[i], BWL_PORT_UPLINK, e);
@@ -294,6 +315,8 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, const struct bwl
 		r = bwl_attach_port(l, a, &host[i], BWL_PORT_HOST, e);
 	if (!r && l->tunnel)
 		r = bwl_tunnel_attach(l, a, e);
+	if (!r)
+		r = bwl_attach_lock(l, a, e);
 	if (!r) {
 		bwl_pace_refresh(l->pins);
 		r = bwl_attach_pin_progs(l, e);
@@ -301,41 +324,6 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, const struct bwl
 	if (!r)
 		r = bwl_load_share(l->dir, e);
 	return r || !pol ? r : publish(l, a, pol, e);
-}
-
-/* key: a file below /proc/sys, %s where the device's name goes. */
-static bool write_sysctl(const char *key, const struct bwl_netdev *d, const char *value)
-{
-	char path[128];
-	bool ok;
-	FILE *f;
-
-	snprintf(path, sizeof(path), key, d->name);
-	f = fopen(path, "we");
-	if (!f)
-		return errno == ENOENT;	/* no IPv6 here */
-	ok = fputs(value, f) >= 0;
-	return !fclose(f) && ok;
-}
-
-/* A device that goes down loses its IPv6 addresses otherwise, and with them its neighbours. */
-static void keep_addresses(const struct bwl_netdev *d, unsigned n)
-{
-	while (n--)
-		write_sysctl("/proc/sys/net/ipv6/conf/%s/keep_addr_on_down", d++, "1");
-}
-
-/*
- * What was charged and waits for its next hop to be resolved would leave seconds later, past an expiry
- * or a revocation: 200 kB by default. The kernel keeps the newest packet in any case.
- */
-static void wait_for_nobody(const struct bwl_netdev *d, unsigned n)
-{
-	for (; n--; d++)
-		if (!write_sysctl("/proc/sys/net/ipv4/neigh/%s/unres_qlen_bytes", d, "1") ||
-		    !write_sysctl("/proc/sys/net/ipv6/neigh/%s/unres_qlen_bytes", d, "1"))
-			bwl_warn("%s: cannot set unres_qlen_bytes: %s; packets that wait for their next hop may leave after a revocation",
-				 d->name, strerror(errno));
 }
 
 static int close_ports(const struct bwl_load *l, const struct bwl_netdev *host, unsigned n, bool closed,
@@ -377,13 +365,13 @@ void bwl_attach_open(struct bwl_pins *p)
 	__atomic_compare_exchange_n(&p->ctl->stop, &closed, BWL_RUN, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, const struct bwl_policy *pol,
+static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl_policy *pol,
 			    struct bwl_netdev *host, struct bwl_netdev *up, struct bwl_err *e)
 {
 	int r;
 
-	keep_addresses(host, a->nhost);
-	wait_for_nobody(up, a->nuplink);
+	bwl_port_sysctl_set(host, a->nhost, BWL_PORT_HOST);
+	bwl_port_sysctl_set(up, a->nuplink, BWL_PORT_UPLINK);
 	r = close_ports(l, host, a->nhost, true, e);
 	if (!r)
 		r = bwl_attach_set(host, a->nhost, false, e);
@@ -396,6 +384,8 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, const stru
 		say_ignored(l, a);
 		r = attach_all(l, a, pol, host, up, e);
 	}
+	if (!r)	/* what was closed before the reboot, before anything opens */
+		bwl_journal_boot(l->pins);
 	if (!r)
 		r = bwl_attach_forwarding(e);
 	if (!r)

@@ -25,7 +25,10 @@ int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_
 /* Attach or replace the programs of one port, then make it known to them. */
 int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,
 		    unsigned kind, struct bwl_err *e);
+void bwl_attach_register(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind);
 int bwl_attach_pin_progs(struct bwl_load *l, struct bwl_err *e);
+/* Management devices, and the rules by input device. */
+int bwl_attach_lock(struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e);
 /* All host ports of the list up or down. */
 int bwl_attach_set(const struct bwl_netdev *d, unsigned n, bool up, struct bwl_err *e);
 /* Does the kernel forward by itself? -EPERM and the next step when it does. */

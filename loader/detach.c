@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "attach.h"
+#include "lock.h"
 #include "scan.h"
 #include "tunnel.h"
 #include "verify.h"
@@ -34,8 +35,11 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 			bwl_warn("%s is gone; its entry stays closed", dev->name);
 			continue;
 		}
-		r = bwl_attach_port(&l, a, &d, dev->kind, e);
+		if (dev->kind != BWL_PORT_MANAGEMENT)
+			r = bwl_attach_port(&l, a, &d, dev->kind, e);
 	}
+	if (!r)		/* also where what is attached knows of no management */
+		r = bwl_attach_lock(&l, a, e);
 	if (!r)
 		r = bwl_attach_pin_progs(&l, e);
 	if (!r)
@@ -60,6 +64,8 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 	int r;
 
 	r = bwl_load_begin(a->dir, false, &l, e);
+	if (r == -ENOENT)
+		bwl_lock_open(NULL);	/* `down` may have set it */
 	if (r)
 		return r;
 	if (bwl_pins_open(a->dir, false, &l.pins, &unread))
@@ -82,6 +88,11 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 			r = bwl_tunnel_remove(&l, &f[i].dev, e);
 	for (i = 0; !r && i < n; i++)
 		if (f[i].kind == BWL_PORT_UPLINK)
+			r = bwl_scan_strip(&l, &f[i], e);
+	if (!r)
+		r = bwl_lock_open(e);
+	for (i = 0; !r && i < n; i++)
+		if (f[i].kind == BWL_PORT_MANAGEMENT)
 			r = bwl_scan_strip(&l, &f[i], e);
 	if (!r)
 		r = bwl_load_wipe(l.dir, e);

@@ -22,14 +22,22 @@ unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret)
 		{ BWL_HOOK_INGRESS, "bwl_tc_tunin" },
 	};
 
-	*ret = kind == BWL_PORT_HOST ? host : kind == BWL_PORT_UPLINK ? uplink : tunnel;
-	return kind == BWL_PORT_UPLINK ? 3 : 2;
+	static const struct bwl_slot management[] = {
+		{ BWL_HOOK_EGRESS, "bwl_tc_mgmt" },
+	};
+
+	switch (kind) {
+	case BWL_PORT_HOST: *ret = host; return 2;
+	case BWL_PORT_UPLINK: *ret = uplink; return 3;
+	case BWL_PORT_MANAGEMENT: *ret = management; return 1;
+	default: *ret = tunnel; return 2;
+	}
 }
 
 const char *bwl_port_kind(unsigned kind)
 {
 	return kind == BWL_PORT_HOST ? "a host port" : kind == BWL_PORT_UPLINK ? "an uplink"
-	       : "a tunnel device";
+	       : kind == BWL_PORT_MANAGEMENT ? "a management device" : "a tunnel device";
 }
 
 bool bwl_gate_foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
@@ -54,7 +62,7 @@ int bwl_gate_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned
 	uint32_t id;
 	int r;
 
-	if (d->master) {	/* ARP and ND go to the stack: a bridge would carry them on */
+	if (d->master && kind != BWL_PORT_MANAGEMENT) {	/* ARP and ND go to the stack: a bridge would carry them on */
 		bwl_fail(e, EBUSY, "%s belongs to a bridge or bond", d->name);
 		return bwl_hint(e, "ip link set %s nomaster", d->name);
 	}
@@ -72,7 +80,7 @@ int bwl_gate_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned
 			 st.attached ? "behind a foreign program" : "not attached");
 		return bwl_hint(e, "remove the foreign program: bpftool net show dev %s", d->name);
 	}
-	if (!bwl_gate_foreign_xdp(p, d, kind, ctl_id, &id))
+	if (kind == BWL_PORT_MANAGEMENT || !bwl_gate_foreign_xdp(p, d, kind, ctl_id, &id))
 		return 0;
 	bwl_fail(e, EEXIST, "%s: foreign XDP program %u runs before everything", d->name, id);
 	return bwl_hint(e, "remove it: ip link set %s xdp off", d->name);

@@ -14,7 +14,7 @@ struct bwl_slot {
 	enum bwl_hook hook;
 	const char *prog;
 };
-/* kind: BWL_PORT_HOST, BWL_PORT_UPLINK or BWL_PORT_TUNNEL. */
+/* kind: BWL_PORT_HOST, BWL_PORT_UPLINK, BWL_PORT_TUNNEL or BWL_PORT_MANAGEMENT. */
 unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret);
 
 const char *bwl_port_kind(unsigned kind);	/* "a host port" */

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "guard.h"
+#include "lock.h"
 #include "note.h"
+#include "port_sysctl.h"
 
 static bool is_in(const char *const *list, unsigned n, const char *name)
 {
@@ -45,8 +47,10 @@ static bool may_be_up(const struct bwl_attach *a, const struct bwl_netdev *d)
 static int close_dev(const struct bwl_netdev *d)
 {
 	struct bwl_err e = { 0 };
-	int r = bwl_netdev_set_up(d->ifindex, false, &e);
+	int r;
 
+	bwl_port_sysctl_keep(d);
+	r = bwl_netdev_set_up(d->ifindex, false, &e);
 	if (r)
 		bwl_warn("%s is up and not covered: %s", d->name, e.text);
 	else
@@ -82,6 +86,30 @@ static void ports_of(struct bwl_attach *a, struct bwl_policy **pol)
 	a->nhost = nhost;	/* only what the command line named */
 }
 
+/*
+ * From boot on, before there is any program: what is no management does not lead to the DPU, up or not; neither do
+ * uplinks, where nothing yet keeps the wire from it. Only where management is named: nobody could reach the DPU
+ * otherwise.
+ */
+static void close_ways(const struct bwl_attach *a)
+{
+	struct bwl_lock w = { 0 };
+	struct bwl_err e = { 0 };
+	struct bwl_pins *p;
+	unsigned i;
+
+	if (!a->nmanagement || a->nhost)
+		return;
+	if (!bwl_pins_open(a->dir, false, &p, NULL)) {
+		bwl_lock_want(p, &w);
+		bwl_pins_close(p);
+	}
+	for (i = 0; i < a->nmanagement; i++)
+		bwl_lock_add(&w, a->management[i], BWL_LOCK_MANAGEMENT);
+	if (bwl_lock_set(&w, &e))
+		bwl_warn("%s", e.text);
+}
+
 int bwl_down(struct bwl_attach *a, struct bwl_err *e)
 {
 	struct bwl_policy *pol = NULL;
@@ -99,6 +127,7 @@ int bwl_down(struct bwl_attach *a, struct bwl_err *e)
 			continue;
 		failed += close_dev(&d[i]) != 0;
 	}
+	close_ways(a);
 	bwl_policy_free(pol);
 	free(d);
 	if (!failed && a->json)

@@ -290,12 +290,12 @@ int bwl_load_generic(struct bwl_load *l, const char *prog, struct bwl_err *e)
 	return r ? r : bwl_load_prog(l->generic, prog);
 }
 
-/* ESP carries its upper bits, with the peer's id below. Maps of an older version may have none. */
+/* Marks carry its upper bits (maps/tunnel.h). Maps of an older version may have none. */
 static int draw_tag(uint32_t *tag, struct bwl_err *e)
 {
 	uint32_t fresh = *tag;
 
-	while (!(fresh & ~BWL_MARK_ID))
+	while (!(fresh & BWL_MARK_TAG))
 		if (getrandom(&fresh, sizeof(fresh), 0) < 0)
 			return bwl_fail(e, errno, "no randomness for the tag: %s", strerror(errno));
 	if (*tag != fresh)
@@ -333,7 +333,7 @@ static int usable(const struct bwl_schema *s, const char *dir, struct bwl_err *e
 	bwl_fail(e, EPROTO, "%s holds maps of another schema (ABI %u, layout %016llx; this program: ABI %u, layout %016llx)",
 		 dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION,
 		 (unsigned long long)bwl_layout());
-	return bwl_hint(e, "the layout changed: bwlimit-load detach, then attach; volumes start spent");
+	return bwl_hint(e, "the layout changed: bwlimit-load detach, then attach; volumes start spent, and what the maps have revoked or stopped without a journal must be revoked again");
 }
 
 static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_dims *d,

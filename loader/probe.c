@@ -17,6 +17,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "probe.h"
+#include "../maps/event.h"
 
 #define TCX_INGRESS 46
 
@@ -85,7 +86,9 @@ static void probe_kernel(struct probe *p)
 	    try_map(BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE | BPF_F_INNER_MAP), "bwlimit does not run");
 	say(p, "longest-prefix match", try_map(BPF_MAP_TYPE_LPM_TRIE, 8, 4, 1, BPF_F_NO_PREALLOC),
 	    "bwlimit does not run");
-	say(p, "ring buffer", try_map(BPF_MAP_TYPE_RINGBUF, 0, 0, 4096, 0), "bwlimit does not run");
+	/* As large as the one that is made: a size must be a multiple of the page, which may be 64 KiB. */
+	say(p, "ring buffer", try_map(BPF_MAP_TYPE_RINGBUF, 0, 0, BWL_EVENT_RING_BYTES, 0),
+	    "bwlimit does not run");
 	say(p, "atomic compare-and-exchange", try_cmpxchg(), "bwlimit does not run");
 	say(p, "bpf_redirect_neigh",
 	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_redirect_neigh, NULL) == 1 ? 0 : ENOTSUP,

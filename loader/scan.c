@@ -45,7 +45,8 @@ static unsigned kind_of(const struct bwl_load *l, const struct bwl_attach *a,
 		return 0;
 	return has_ours(l, d, BWL_PORT_HOST) ? BWL_PORT_HOST
 	       : has_ours(l, d, BWL_PORT_UPLINK) ? BWL_PORT_UPLINK
-	       : has_ours(l, d, BWL_PORT_TUNNEL) ? BWL_PORT_TUNNEL : 0;
+	       : has_ours(l, d, BWL_PORT_TUNNEL) ? BWL_PORT_TUNNEL
+	       : has_ours(l, d, BWL_PORT_MANAGEMENT) ? BWL_PORT_MANAGEMENT : 0;
 }
 
 int bwl_scan_ports(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_found *ret,
@@ -113,6 +114,8 @@ int bwl_scan_strays(const struct bwl_load *l, const struct bwl_attach *a, struct
 		named = is_named(a, f[i].dev.name);
 		for (k = 0; k < a->nuplink; k++)
 			named |= !strcmp(a->uplink[k], f[i].dev.name);
+		for (k = 0; k < a->nmanagement; k++)
+			named |= !strcmp(a->management[k], f[i].dev.name);
 		if (named || !is_pinned_here(l, &f[i]))
 			continue;
 		bwl_warn("%s has programs of an earlier attach and is not named: %s", f[i].dev.name,

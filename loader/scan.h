@@ -7,7 +7,7 @@
 
 struct bwl_found {
 	struct bwl_netdev dev;
-	unsigned kind;		/* BWL_PORT_HOST or BWL_PORT_UPLINK */
+	unsigned kind;		/* enum bwl_port_flags */
 };
 
 /*

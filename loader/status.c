@@ -25,7 +25,11 @@ static json_t *one_program(const struct bwl_hook_at *at)
 	return o;
 }
 
-static const char *const kinds[] = { "host", "uplink", "tunnel" };
+static const char *kind_word(unsigned kind)
+{
+	return kind == BWL_PORT_HOST ? "host" : kind == BWL_PORT_UPLINK ? "uplink"
+	       : kind == BWL_PORT_MANAGEMENT ? "management" : "tunnel";
+}
 
 /* The devices of a bond, by which it is up or not; NULL for everything else. */
 static json_t *bond_members(const struct bwl_netdev *bond)
@@ -60,7 +64,7 @@ static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 		json_array_append_new(progs, one_program(&at));
 	}
 	return json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:o*, s:o}", "id", id, "device", dev->name,
-			 "kind", kinds[dev->kind == BWL_PORT_HOST ? 0 : dev->kind == BWL_PORT_UPLINK ? 1 : 2], "driver", d.kind,
+			 "kind", kind_word(dev->kind), "driver", d.kind,
 			 "ifindex", dev->ifindex, "mtu", dev->mtu, "present", there, "up", d.up,
 			 "carrier", d.carrier, "bond", bond_members(&d), "programs", progs);
 }
@@ -95,6 +99,7 @@ static json_t *control_words(struct bwl_pins *p, uint64_t now)
 	json_object_set_new(o, "lease", lease_words(p));
 	json_object_set_new(o, "ledger", json_string(c->ledger & BWL_LEDGER_TPM ? "bound to a TPM" :
 						     c->ledger ? "without a TPM" : "none"));
+	json_object_set_new(o, "journal", bwl_status_journal(p));
 	json_object_set_new(o, "returns_in_seconds",
 			    pending ? json_real((double)(pending - now) / 1e9) : json_null());
 	return o;
@@ -142,6 +147,10 @@ static void print_text(const json_t *o)
 	       num(o, "max_peers"), str(c, "switch"), yes(c, "policy") ? "a policy is in force" : "no policy", str(c, "ledger"),
 	       bwl_human_time(json_number_value(json_object_get(c, "attached_seconds")), buf),
 	       yes(c, "drill") ? ", DRILL" : "");
+	if (!strcmp(str(json_object_get(c, "journal"), "state"), "missing") ||
+	    !strcmp(str(json_object_get(c, "journal"), "state"), "cut"))
+		printf("the journal of what was closed is %s: after a reboot everything is closed; bwlimit-ctl journal init\n",
+		       str(json_object_get(c, "journal"), "state"));
 	if (lease && strcmp(lease, "live"))
 		printf("%s: every grant is at its floor until bwlimit-ctl lease renew\n",
 		       strcmp(lease, "never") ? "the lease has ended" : "there was no lease since the maps were made");
@@ -149,7 +158,7 @@ static void print_text(const json_t *o)
 		printf("the lease ends in %s\n", bwl_human_time(json_number_value(json_object_get(
 		       json_object_get(c, "lease"), "ends_in_seconds")), buf));
 	json_array_foreach(json_object_get(o, "ports"), i, v) {
-		printf("%-12s %-6s ifindex %-5lld mtu %-5lld %s\n", str(v, "device"), str(v, "kind"),
+		printf("%-12s %-10s ifindex %-5lld mtu %-5lld %s\n", str(v, "device"), str(v, "kind"),
 		       num(v, "ifindex"), num(v, "mtu"), !yes(v, "present") ? "GONE" : link_word(v));
 		json_array_foreach(json_object_get(v, "bond"), k, q)
 			printf("    of %-11s %s\n", str(q, "device"), link_word(q));

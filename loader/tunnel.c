@@ -55,16 +55,6 @@ static int fit(const struct bwl_load *l, const char *name, struct bwl_netdev *d,
 	return r;
 }
 
-/* Else the kernel may tell the host by its own routes of what it refuses, and quote it. */
-static void be_quiet(const struct bwl_load *l)
-{
-	int r = bwl_netdev_quiet(l->pins->ctl->tag, ~BWL_MARK_ID);
-
-	if (r)
-		bwl_warn("cannot keep the kernel's ICMP errors about charged packets in: %s; one may leave by the management port",
-			 strerror(-r));
-}
-
 int bwl_tunnel_attach(struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e)
 {
 	const char *name = name_of(a);
@@ -81,10 +71,8 @@ int bwl_tunnel_attach(struct bwl_load *l, const struct bwl_attach *a, struct bwl
 		r = bwl_netdev_set_up(d.ifindex, true, e);
 	if (!r)
 		r = bwl_netdev_route_all(&d, BWL_TUNNEL_TABLE, e);
-	if (!r) {
-		be_quiet(l);
+	if (!r)
 		l->pins->ctl->tunnel = d.ifindex;
-	}
 	return r;
 }
 
@@ -95,7 +83,6 @@ int bwl_tunnel_remove(struct bwl_load *l, const struct bwl_netdev *d, struct bwl
 
 	if (r)
 		return r;
-	bwl_netdev_route_none(d, BWL_TUNNEL_TABLE);
-	bwl_netdev_loud();
+	bwl_netdev_no_old_rules(d->name, BWL_TUNNEL_TABLE);
 	return bwl_netdev_del(d->ifindex, e);
 }

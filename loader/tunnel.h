@@ -4,11 +4,9 @@
 #define BWL_LOADER_TUNNEL_H
 
 #include "attach.h"
+#include "lock.h"
 
 #define BWL_TUNNEL_DEV "bwl0"
-/* Routes of the tunnel device stand in a table of their own, behind a rule for it alone. */
-#define BWL_TUNNEL_TABLE 0x62776cU
-
 /*
  * Before the programs are loaded: their kfuncs come with the device's module. Where it is not
  * asked for by name (--tunnel) and cannot be had, this warns, and encrypted peers stay closed.

@@ -10,6 +10,7 @@
 #include <bwl/tables.h>
 #include <bwl/units.h>
 #include "bwlimit.skel.h"
+#include "lock.h"
 #include "note.h"
 #include "verify.h"
 
@@ -47,7 +48,7 @@ int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e)
 		if (dev->ifindex && !bwl_netdev_get(dev->name, &d, NULL))
 			r = bwl_gate_port(l->pins, &d, dev->kind, l->ctl_id, e);
 	}
-	return r;
+	return r ? r : bwl_lock_check(l->pins, e);
 }
 
 struct ports {
@@ -104,18 +105,19 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 
 	for (k = 0; k < n; k++)
 		check_slot(c, d, &s[k]);
-	if (bwl_gate_foreign_xdp(c->p, d, known->kind, c->ctl_id, &foreign)) {
+	if (known->kind != BWL_PORT_MANAGEMENT &&
+	    bwl_gate_foreign_xdp(c->p, d, known->kind, c->ctl_id, &foreign)) {
 		snprintf(next, sizeof(next), "ip link set %s xdp off", d->name);
 		bwl_check(c->r, BWL_FAIL, next, "%s: foreign XDP program %u runs before everything",
 			  d->name, foreign);
 	}
-	if (d->master) {
+	if (d->master && known->kind != BWL_PORT_MANAGEMENT) {
 		snprintf(next, sizeof(next), "ip link set %s nomaster", d->name);
 		bwl_check(c->r, BWL_FAIL, next, "port %s belongs to a bridge or bond", d->name);
 	}
 	if (c->p->ifport[d->ifindex].v != id + 1)
 		bwl_check(c->r, BWL_FAIL, REPAIR, "port %s is not known to the programs", d->name);
-	if (known->mtu != d->mtu)
+	if (known->mtu != d->mtu && known->kind != BWL_PORT_MANAGEMENT)
 		bwl_check(c->r, BWL_WARN, "bwlimit-load attach, then apply the policy again",
 			  "port %s has an MTU of %u and had %u when it was attached", d->name, d->mtu,
 			  known->mtu);
@@ -188,7 +190,7 @@ static void check_policy_ports(struct bwl_report *r, const struct bwl_pins *p,
 		if (g->base->port[i].flags && !p->dev[i].ifindex)
 			bwl_check(r, BWL_FAIL, "bwlimit-load attach", "port %s of the policy is not attached",
 				  g->base->port[i].name);
-		if (!g->base->port[i].flags && p->dev[i].ifindex)
+		if (!g->base->port[i].flags && p->dev[i].ifindex && p->dev[i].kind != BWL_PORT_MANAGEMENT)
 			bwl_check(r, BWL_WARN, "add it to the policy",
 				  "port %s is attached but not in the policy: closed", p->dev[i].name);
 	}
@@ -275,6 +277,7 @@ static int run_checks(struct bwl_report *r, const struct bwl_attach *a, struct b
 	check_ports(&c, d, n);
 	bwl_verify_around(r, p, a, d, n);
 	check_policy(r, p);
+	bwl_verify_journal(r, p);
 	if (c.built)
 		bwlimit__destroy(c.built);
 	free(d);

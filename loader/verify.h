@@ -29,6 +29,11 @@ void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bw
 void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_gen *g,
 		       uint64_t now);
 
+/* The journal of what was closed, and whether the maps keep to it. */
+void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p);
+/* For status: "ok", "off", "missing", "cut". */
+json_t *bwl_status_journal(const struct bwl_pins *p);
+
 /* Everything, one line a check. Returns the number of failed checks, or negative. */
 int bwl_verify(struct bwl_attach *a, struct bwl_err *e);
 /* verify, and when it is clean the host ports up. */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lock.h"
+#include "port_sysctl.h"
 #include "verify.h"
 
 static void check_forwarding(struct bwl_report *r, const struct bwl_netdev *d, size_t n)
@@ -48,7 +50,7 @@ static bool is_port(const struct bwl_pins *p, uint32_t ifindex)
 
 	for (k = 0; k < BWL_MAX_PORTS; k++)
 		if (p->dev[k].ifindex == ifindex)
-			return true;
+			return p->dev[k].kind != BWL_PORT_MANAGEMENT;
 	return false;
 }
 
@@ -68,6 +70,10 @@ static bool is_covered(const struct bwl_pins *p, const struct bwl_attach *a,
 
 	if (d->loopback || !d->up || is_port(p, d->ifindex) || is_bonded_port(p, d, all, n))
 		return true;
+	for (k = 0; k < BWL_MAX_PORTS; k++)
+		if (p->dev[k].kind == BWL_PORT_MANAGEMENT && !strcmp(p->dev[k].name, d->name) &&
+		    !(p->dev[k].flags & BWL_DEV_FOUND))
+			return true;
 	for (k = 0; k < a->nmanagement; k++)
 		if (!strcmp(a->management[k], d->name))
 			return true;
@@ -127,31 +133,41 @@ static void check_devlink(struct bwl_report *r, const struct bwl_netdev *d, size
 		bwl_check(r, BWL_OK, "", "every function's devlink port has a device here");
 }
 
-/* attach sets it; a device that was made anew, or somebody, may have set it back. */
-static void check_unresolved(struct bwl_report *r, const struct bwl_pins *p)
+static void say_failed(void *arg, const char *what)
 {
-	static const char *const family[] = { "ipv4", "ipv6" };
-	char path[128], next[128];
-	int i, k, v, bad = 0, seen = 0;
+	bwl_check(arg, BWL_FAIL, "bwlimit-load attach puts the rules right: ip rule; ip -6 rule", "%s", what);
+}
+
+/* The second lock: needs no program, no process and no mark. */
+static void check_lock(struct bwl_report *r, const struct bwl_pins *p)
+{
+	struct bwl_err e = { 0 };
+	struct bwl_lock w;
+	int n;
+
+	bwl_lock_want(p, &w);
+	n = bwl_lock_look(&w, say_failed, r, &e);
+	if (n < 0)
+		bwl_check(r, BWL_FAIL, "run verify as root", "%s", e.text);
+	if (!bwl_lock_was_set(p))
+		bwl_check(r, BWL_FAIL, "bwlimit-load attach", "no rule closes devices that come later");
+	else if (!n)
+		bwl_check(r, BWL_OK, "", "ports and management alone lead to the DPU, and answers to what ports sent nowhere (ip rule, fwmark_reflect)");
+}
+
+static void check_awaited(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_netdev *d, size_t n)
+{
+	unsigned i;
+	size_t k;
 
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
-		for (k = 0; k < 2 && p->dev[i].kind == BWL_PORT_UPLINK && p->dev[i].ifindex; k++) {
-			snprintf(path, sizeof(path), "/proc/sys/net/%s/neigh/%.15s/unres_qlen_bytes",
-				 family[k], p->dev[i].name);
-			v = bwl_sysctl_value(path);
-			seen += v >= 0;
-			if (v <= 1)
-				continue;
-			bad++;
-			snprintf(next, sizeof(next), "sysctl -w net/%s/neigh/%.15s/unres_qlen_bytes=1",
-				 family[k], p->dev[i].name);
-			bwl_check(r, BWL_FAIL, next,
-				  "%.15s keeps %d bytes of %s that wait for their next hop: they may leave after a revocation",
-				  p->dev[i].name, v, family[k]);
-		}
+		if (p->dev[i].ifindex || p->dev[i].kind != BWL_PORT_MANAGEMENT)
+			continue;
+		for (k = 0; k < n && strcmp(d[k].name, p->dev[i].name); k++)
+			;
+		bwl_check(r, k < n ? BWL_FAIL : BWL_WARN, "bwlimit-load attach", "management device %s %s",
+			  p->dev[i].name, k < n ? "has come since attach: it has no gate" : "is not there");
 	}
-	if (seen && !bad)
-		bwl_check(r, BWL_OK, "", "uplinks keep one packet at most that waits for its next hop");
 }
 
 void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bwl_attach *a,
@@ -160,5 +176,7 @@ void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bw
 	check_uncovered(r, p, a, d, n);
 	check_devlink(r, d, n);
 	check_forwarding(r, d, n);
-	check_unresolved(r, p);
+	check_lock(r, p);
+	check_awaited(r, p, d, n);
+	bwl_port_sysctl_verify(r, p);
 }

@@ -133,13 +133,6 @@ void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const str
 		bwl_check(r, BWL_WARN, "systemctl start bwlimitd, or bwlimit-ipsec",
 			  "nobody looks after the SAs of %u encrypted peer%s", f.encrypted,
 			  f.encrypted == 1 ? "" : "s");
-	if (p->ctl->tunnel) {
-		bool quiet = bwl_netdev_is_quiet(p->ctl->tag, ~BWL_MARK_ID);
-
-		bwl_check(r, quiet ? BWL_OK : BWL_FAIL, "bwlimit-load attach sets it again", quiet
-			  ? "the kernel's ICMP errors about charged packets go nowhere"
-			  : "the kernel's ICMP errors may quote charged packets by the DPU's own routes (fwmark_reflect, ip rule)");
-	}
 	if (f.dev_in)
 		check_decrypted(r, p, f.dev_in);
 	for (i = 0; i < BWL_MAX_NEXTHOPS; i++)

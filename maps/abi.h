@@ -25,6 +25,9 @@
 #define BWL_MAX_NEXTHOPS 1024
 #define BWL_MAX_VLANS 16	/* tags a host port may use */
 #define BWL_MAX_SOURCES 32	/* prefixes a host port may send from, per family */
+#define BWL_NEIGHBOURS 256	/* of a family, of all ports together: with half as many that nobody
+				 * announced, below the kernel's gc_thresh2 (512): nothing is pushed out */
+#define BWL_NEIGHBOURS_LEAST 4	/* a port */
 #define BWL_MAX_IFINDEX 65536	/* interfaces with a higher index cannot be attached */
 #define BWL_GENERATIONS 2
 

@@ -54,6 +54,8 @@ enum bwl_ledger_flags {
 enum bwl_dev_flags {
 	BWL_DEV_PLAIN = 1 << 1,	/* the tunnel device: SAs are told apart by marks (tunnel.h) */
 	BWL_DEV_FQ = 1 << 0,	/* every uplink keeps departure times: root qdisc fq, or mq with fq below */
+	BWL_DEV_FOUND = 1 << 2,	/* nobody named it as management: it was up, with an address, when attach came */
+	BWL_DEV_LOCKED = 1 << 3, /* the rules by input device (bwl/lock.h) have been set with it */
 };
 
 /*
@@ -72,7 +74,7 @@ BWL_ASSERT_SIZE(struct bwl_lease, 32);
 struct bwl_dev {
 	__u32 ifindex;		/* 0: unused */
 	__u32 mtu;
-	__u8 kind;		/* enum bwl_port_flags: HOST, UPLINK or TUNNEL */
+	__u8 kind;		/* enum bwl_port_flags: HOST, UPLINK, TUNNEL or MANAGEMENT */
 	__u8 mac[6];
 	__u8 flags;		/* enum bwl_dev_flags */
 	char name[16];

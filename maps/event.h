@@ -39,16 +39,28 @@ struct bwl_event {
 BWL_ASSERT_SIZE(struct bwl_event, 64);
 
 #define BWL_EVENT_RING_BYTES (1U << 20)
-#define BWL_EVENTS_PER_SEC 128		/* per CPU; more are counted in lost */
-#define BWL_EVENT_PEER_NS 1000000000ULL	/* one event a limit in this time */
+/*
+ * Of each kind at each port, per CPU; more are counted in lost. All kinds, ports and CPUs share the ring, which
+ * a host could fill while nobody reads: kinds that it makes at will get no more room from ROOM_JUNK bytes on, what
+ * hangs on a peer's grant from ROOM_PEER on; the last gate and the clock always.
+ */
+#define BWL_EVENTS_PER_SEC 16
+#define BWL_EVENT_ROOM_JUNK (BWL_EVENT_RING_BYTES / 2)
+#define BWL_EVENT_ROOM_PEER (BWL_EVENT_RING_BYTES / 8 * 7)
 
-/* bwl_evcnt_v1[0], per CPU; BPF writes. */
+/* bwl_evcnt_v1[kind * BWL_MAX_PORTS + port id], per CPU; BPF writes. */
 struct bwl_event_count {
 	__u64 second;	/* of now_ns */
 	__u64 sent;	/* in that second */
-	__u64 lost;	/* rate-limited, or the ring was full */
+	__u64 lost;	/* rate-limited, or the ring was too full */
 	__u64 total;
 };
 BWL_ASSERT_SIZE(struct bwl_event_count, 32);
+#define BWL_EVENT_COUNTS (_BWL_EVENT_MAX * BWL_MAX_PORTS)
+
+static inline __u32 bwl_event_count_index(__u32 kind, __u32 port)
+{
+	return kind * BWL_MAX_PORTS + port % BWL_MAX_PORTS;
+}
 
 #endif

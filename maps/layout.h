@@ -20,6 +20,7 @@ static inline __u64 bwl_layout(void)
 		sizeof(struct bwl_limit), sizeof(struct bwl_tunnel), sizeof(struct bwl_mark),
 		sizeof(struct bwl_lease), sizeof(struct bwl_held),
 		BWL_MAX_PORTS, BWL_REASON_SLOTS, BWL_WINDOW_SLOTS, BWL_BASE_FLAGS,
+		BWL_EVENT_COUNTS,
 	};
 	__u64 h = 0xcbf29ce484222325ULL; /* FNV-1a */
 	unsigned i;

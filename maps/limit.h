@@ -76,7 +76,7 @@ struct bwl_state {
 	__u64 finish_bytes;	/* GCRA: see above */
 	__u64 used_bytes;	/* against a total volume; never falls */
 	union {
-		__u64 event_ns;		/* when the last event about this limit was sent */
+		__u64 event_sent;	/* second of the last event << 8 | kinds sent in it, a bit each */
 		__u64 drop_bytes;	/* odd entries, above */
 	};
 	union {

@@ -47,7 +47,7 @@ BWL_ARRAY(bwl_dev_v1, struct bwl_dev, BWL_MAX_PORTS);
 BWL_ARRAY(bwl_ifport_v1, __u32, BWL_MAX_IFINDEX);
 BWL_PERCPU(bwl_peercnt_v1, struct bwl_peer_count, 1); /* set at load: max_peers */
 BWL_PERCPU(bwl_reason_v1, struct bwl_reason_count, BWL_REASON_ROWS * BWL_REASON_SLOTS);
-BWL_PERCPU(bwl_evcnt_v1, struct bwl_event_count, 1);
+BWL_PERCPU(bwl_evcnt_v1, struct bwl_event_count, BWL_EVENT_COUNTS);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -89,6 +89,7 @@ enum bwl_port_flags {
 	BWL_PORT_UPLINK = 1 << 1,
 	BWL_PORT_MAC = 1 << 2,	/* mac[] is enforced */
 	BWL_PORT_TUNNEL = 1 << 3, /* the xfrm interface of the encrypted peers */
+	BWL_PORT_MANAGEMENT = 1 << 4, /* no port: of the DPU itself, and no policy has it */
 };
 
 struct bwl_port {
@@ -98,7 +99,7 @@ struct bwl_port {
 	__u8 flags;			/* enum bwl_port_flags; 0: unused */
 	__u8 nvlans, nsrc4, nsrc6;
 	__u8 mac[6];
-	__u16 _pad;
+	__u16 neighbours;	/* that may announce themselves, a family; below BWL_NEIGHBOURS_LEAST: those */
 	__u16 vlan[BWL_MAX_VLANS];
 	struct bwl_prefix4 src4[BWL_MAX_SOURCES];
 	struct bwl_prefix6 src6[BWL_MAX_SOURCES];
@@ -194,9 +195,12 @@ BWL_ASSERT_SIZE(struct bwl_extra, 40);
 /*
  * bwl_retired_v1: prefix -> id. User space writes and reads. Peers that left the policy with a
  * volume on their account: a new name for the same prefix takes over the id and what is spent.
+ * closed: a prefix that a revoked peer had, whoever it was, and that nobody was granted since.
  */
 struct bwl_key_retired {
-	__u8 family, len, _pad[2];
+	__u8 family, len;
+	__u8 closed;
+	__u8 _pad;
 	__be32 addr[4];
 };
 BWL_ASSERT_SIZE(struct bwl_key_retired, 20);

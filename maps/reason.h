@@ -82,7 +82,12 @@
 	X(DEVICE, "device", 0, "the uplink's device encrypts, and would not surely match this packet", \
 	  "docs/bluefield.md: no fragments, IP options, ESP, UDP 500 and 4500; bwlimit-ctl peer show") \
 	X(IKE_RATE, "ike-rate", 0, "more key exchange in the name of a peer's DPU than it needs", \
-	  "a capture at the uplink shows the frames' true sender; existing SAs go on")
+	  "a capture at the uplink shows the frames' true sender; existing SAs go on")             \
+	X(REFLECTED, "reflected", 0, "a gate: what the kernel said about a packet of a host or the wire", \
+	  "")                                                                                    \
+	X(NEIGHBOUR_SOURCES, "neighbour-sources", 0, "more neighbours than the port may have in the DPU's table", \
+	  "docs/limits.md: Neighbours; those that are silent for a minute make room")            \
+	X(PASS_OWN, "pass-own", 1, "the DPU's own, by its management device", "")
 
 enum bwl_reason {
 #define X(e, name, pass, text, todo) BWL_R_##e,

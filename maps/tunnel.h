@@ -19,6 +19,17 @@
 
 #define BWL_TUN_IF_ID 0x62776c00U	/* of the plain interface; above every peer id */
 #define BWL_MARK_ID 0x003fffffU		/* bits of a mark that are a peer id */
+#define BWL_MARK_TAG 0x7fc00000U	/* bits that a charged packet and one for the kernel share; never 0 */
+#define BWL_MARK_UP 0x80000000U		/* flipped: went up to the DPU's kernel, which has no right to send it */
+
+/*
+ * What a packet of a host or of the wire has that goes up to the kernel. With fwmark_reflect the kernel's
+ * answers have it too, so that they are known from what the DPU says by itself.
+ */
+static inline __attribute__((always_inline)) __u32 bwl_mark_up(__u32 tag)
+{
+	return (tag ^ BWL_MARK_UP) & ~BWL_MARK_ID;
+}
 
 enum bwl_tunnel_flags {
 	BWL_TUN_SA = 1 << 0,		/* an outbound SA and a policy that demands it */

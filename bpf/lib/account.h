@@ -37,14 +37,32 @@ static __always_inline __u32 bwl_event_kind(__u32 reason)
 	}
 }
 
-BWL_FUNC int bwl_event(const struct bwl_ctx *c, __u32 kind, __u32 reason)
+/* How much of the ring may be taken before an event of this kind finds no room. */
+static __always_inline __u64 bwl_event_room(__u32 kind)
 {
-	__u64 second = c->now_ns / 1000000000;
-	struct bwl_event_count *n;
-	struct bwl_event *e = 0;
-	__u32 zero = 0;
+	switch (kind) {
+	case BWL_E_DROP:
+	case BWL_E_NEW_DEST:
+	case BWL_E_SPOOF:
+		return BWL_EVENT_ROOM_JUNK;
+	case BWL_E_GATE:
+	case BWL_E_CLOCK:
+		return ~0ULL;
+	default:
+		return BWL_EVENT_ROOM_PEER;
+	}
+}
 
-	n = bpf_map_lookup_elem(&bwl_evcnt_v1, &zero);
+/*
+ * May one more event of this kind be sent at this port now? Counts it. A global function, as the next: the kernel
+ * walks it once, and not for every way that leads to a refusal.
+ */
+BWL_GLOBAL int bwl_event_may(__u32 kind, __u32 port, __u64 now_ns)
+{
+	__u32 index = bwl_event_count_index(kind, port);
+	struct bwl_event_count *n = bpf_map_lookup_elem(&bwl_evcnt_v1, &index);
+	__u64 second = now_ns / 1000000000;
+
 	if (!n)
 		return 0;
 	n->total++;
@@ -52,13 +70,50 @@ BWL_FUNC int bwl_event(const struct bwl_ctx *c, __u32 kind, __u32 reason)
 		n->second = second;
 		n->sent = 0;
 	}
-	if (n->sent < BWL_EVENTS_PER_SEC)
-		e = bpf_ringbuf_reserve(&bwl_event_v1, sizeof(*e), 0);
-	if (!e) {
+	if (n->sent >= BWL_EVENTS_PER_SEC ||
+	    bpf_ringbuf_query(&bwl_event_v1, BPF_RB_AVAIL_DATA) >= bwl_event_room(kind)) {
 		n->lost++;
 		return 0;
 	}
 	n->sent++;
+	return 1;
+}
+
+/* One event a peer, kind and second: not atomic, at worst one more is sent. index: of the grant's state. */
+BWL_GLOBAL int bwl_event_due(__u32 index, __u32 kind, __u64 now_ns)
+{
+	struct bwl_state *s = bwl_state_of(index);
+	__u64 second = now_ns / 1000000000, sent;
+
+	if (!s || kind >= _BWL_EVENT_MAX)
+		return 0;
+	sent = s->event_sent >> 8 == second ? s->event_sent : second << 8;
+	if (sent >> kind & 1)
+		return 0;
+	s->event_sent = sent | 1ULL << kind;
+	return 1;
+}
+
+/* The ring was full after all. */
+BWL_GLOBAL int bwl_event_unsent(__u32 kind, __u32 port)
+{
+	__u32 index = bwl_event_count_index(kind, port);
+	struct bwl_event_count *n = bpf_map_lookup_elem(&bwl_evcnt_v1, &index);
+
+	if (n)
+		n->lost++;
+	return 0;
+}
+
+BWL_FUNC int bwl_event(const struct bwl_ctx *c, __u32 kind, __u32 reason)
+{
+	struct bwl_event *e;
+
+	if (!bwl_event_may(kind, c->port_id, c->now_ns))
+		return 0;
+	e = bpf_ringbuf_reserve(&bwl_event_v1, sizeof(*e), 0);
+	if (!e)
+		return bwl_event_unsent(kind, c->port_id);
 	e->time_ns = c->now_ns;
 	e->peer = c->id;
 	e->len = c->len;
@@ -104,7 +159,11 @@ static __always_inline void bwl_count_segments(const struct bwl_ctx *c, __u32 si
 
 static __always_inline _Bool bwl_passes(__u32 reason)
 {
-	return reason >= BWL_R_PASS && reason <= BWL_R_PASS_IKE;
+#define X(e, name, pass, text, todo) | (__u64)(pass) << BWL_R_##e
+	const __u64 passing = 0 BWL_REASONS(X);
+#undef X
+
+	return passing >> (reason & (BWL_REASON_SLOTS - 1)) & 1;
 }
 
 /* index: c->tally. */
@@ -133,7 +192,6 @@ static __always_inline void bwl_first(const struct bwl_ctx *c, __u32 reason)
 static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)
 {
 	struct bwl_peer_count *n = 0;
-	struct bwl_state *s;
 	__u32 id = c->id;
 
 	if (!bwl_passes(reason))
@@ -156,19 +214,13 @@ static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)
 			bwl_first(c, reason);
 		return;
 	}
-	s = bwl_state_of(2 * id);
-	if (!s)
-		return;
 	if (c->tally)
 		bwl_tally(c->tally, 0, c->len);
 	n->drop_frames++;
 	n->drop_bytes += c->len;
 	n->refund_lost += c->lost;
-	/* One event a peer and second: not atomic, at worst one more is sent. */
-	if (c->now_ns - s->event_ns < BWL_EVENT_PEER_NS && s->event_ns)
-		return;
-	s->event_ns = c->now_ns;
-	bwl_event(c, bwl_event_kind(reason), reason);
+	if (bwl_event_due(2 * id, bwl_event_kind(reason), c->now_ns))
+		bwl_event(c, bwl_event_kind(reason), reason);
 }
 
 #endif

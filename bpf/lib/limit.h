@@ -38,6 +38,12 @@ static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_
 		return BWL_OK;
 	if (mark != BWL_MARK_NONE && mark < max)
 		max = mark;
+	/*
+	 * A closed mark (2 bytes) is asked before the window is touched: behind it user space may be writing that
+	 * (agent/marks_adopt.c). What no turn could make room for is refused alike.
+	 */
+	if (len > max)
+		return max < l->volume.spendable_bytes ? BWL_OVER_LEDGER : BWL_OVER_VOLUME;
 	if (w) {
 		slot = bwl_window_turn(w, l->volume.slice_ns, l->volume.epoch, now_ns);
 		if (slot >= BWL_WINDOW_SLOTS)

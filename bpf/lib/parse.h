@@ -28,6 +28,11 @@
 #define BWL_CNP_OPCODE 0x81	/* InfiniBand spec 1.4 A17.9.3: congestion notification */
 #define BWL_ROCE_PORT 4791
 #define BWL_TCP_SYN 0x02
+#define BWL_ARP_ROOM 50		/* behind the Ethernet header: its least payload, and 4 bytes that a switch left */
+#define BWL_ND_MOST 64		/* NS or NA: 24 bytes, an address, a nonce (RFC 7527), and room */
+
+enum bwl_nd_kind { BWL_ND_NS = 1, BWL_ND_NA = 2 };
+enum bwl_arp_kind { BWL_ARP_REQUEST = 1, BWL_ARP_REPLY = 2 };
 
 struct bwl_pkt {
 	__be32 saddr[4], daddr[4];	/* IPv4 as ::ffff:a.b.c.d */
@@ -43,8 +48,8 @@ struct bwl_pkt {
 	__u8 proto;			/* outermost transport; IPv6: after extension headers */
 	__u8 fragment;
 	__u8 df;			/* nobody may fragment it on the way: IPv4 with DF, IPv6 */
-	__u8 nd;			/* neighbour solicitation or advertisement, genuine in form */
-	__u8 arp;			/* Ethernet/IPv4 ARP, well-formed */
+	__u8 nd;			/* enum bwl_nd_kind: genuine in form, and to whom it may concern */
+	__u8 arp;			/* enum bwl_arp_kind: Ethernet/IPv4, well-formed */
 	__u8 cnp;
 	__u8 smac[6] __attribute__((aligned(2)));
 	__u8 tcp_flags;			/* as in the header */
@@ -97,10 +102,12 @@ static __always_inline int bwl_parse_ipopt(void *data, void *end, __u32 off, __u
 		}
 		if (o[0] == 131 || o[0] == 137) /* loose, strict source route: RFC 791 */
 			return BWL_R_SOURCE_ROUTE;
+		if (off + 1 >= stop)	/* its length would be of the next header */
+			return BWL_R_MALFORMED;
 		o = bwl_at(data, end, off + 1, 1);
 		if (!o)
 			return BWL_R_TRUNCATED;
-		if (o[0] < 2)
+		if (o[0] < 2 || o[0] > stop - off)
 			return BWL_R_MALFORMED;
 		off += o[0];
 	}
@@ -184,15 +191,45 @@ static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *en
 	return bwl_parse_l4(k, data, end, off + ihl, tot - ihl);
 }
 
-/* Neighbour discovery as RFC 4861 wants it: hop limit 255, code 0, nothing in between. */
-static __always_inline void bwl_parse_nd(struct bwl_pkt *k, void *data, void *end, __u32 off,
-					 __u32 l4_len, __u8 hop_limit)
-{
-	__u8 *icmp = bwl_at(data, end, off, 24); /* NS and NA: 8 bytes and the target */
+struct bwl_nd {	/* NS and NA: RFC 4861, 4.3 and 4.4 */
+	__u8 type, code;
+	__u16 check;
+	__be32 flags, target[4];
+};
 
-	if (icmp && l4_len >= 24 && hop_limit == 255 && icmp[1] == 0 &&
-	    (icmp[0] == 135 || icmp[0] == 136))
-		k->nd = 1;
+/*
+ * To whom: a solicitation to the target's solicited-node address or to the target itself, an
+ * advertisement to all nodes or to one. Whatever else there is nobody needs.
+ */
+static __always_inline _Bool bwl_nd_fits(const struct bwl_pkt *k, const struct bwl_nd *nd)
+{
+	const __be32 *d = k->daddr, *t = nd->target;
+	__be32 group = bwl_htonl(0xff020000) ^ d[0];
+
+	if ((t[0] & bwl_htonl(0xff000000)) == bwl_htonl(0xff000000))
+		return 0;
+	if ((d[0] & bwl_htonl(0xff000000)) != bwl_htonl(0xff000000))	/* unicast, also on the wire */
+		return !k->group && (nd->type == 136 || !((d[0] ^ t[0]) | (d[1] ^ t[1]) | (d[2] ^ t[2]) |
+							  (d[3] ^ t[3])));
+	if (nd->type == 136)
+		return !(group | d[1] | d[2] | (d[3] ^ bwl_htonl(1)));
+	return !(group | d[1] | (d[2] ^ bwl_htonl(1)) | (d[3] ^ (t[3] | bwl_htonl(0xff000000))));
+}
+
+/*
+ * Neighbour discovery as RFC 4861 wants it: hop limit 255, code 0, nothing in between; short, and
+ * nothing behind it.
+ */
+static __always_inline void bwl_parse_nd(struct bwl_pkt *k, void *data, void *end, __u32 off,
+					 __u32 l4_len, __u8 hop_limit, __u32 frame_len)
+{
+	const struct bwl_nd *nd = bwl_at(data, end, off, sizeof(*nd));
+
+	if (!nd || l4_len < sizeof(*nd) || l4_len > BWL_ND_MOST || l4_len != frame_len - off ||
+	    hop_limit != 255 || nd->code || (nd->type != 135 && nd->type != 136))
+		return;
+	if (bwl_nd_fits(k, nd))
+		k->nd = nd->type - 134;
 }
 
 static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *end, __u32 off,
@@ -236,7 +273,7 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 		if (next != 0 && next != 60) {	/* neither hop-by-hop nor destination options */
 			k->plain = i == 0;
 			if (next == IPPROTO_ICMPV6 && i == 0)
-				bwl_parse_nd(k, data, end, off, left, hop);
+				bwl_parse_nd(k, data, end, off, left, hop, frame_len);
 			return bwl_parse_l4(k, data, end, off, left);
 		}
 		if (left < 8)
@@ -254,15 +291,20 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 	return BWL_R_EXT_HEADERS;
 }
 
-static __always_inline int bwl_parse_arp(struct bwl_pkt *k, void *data, void *end, __u32 off)
+static __always_inline int bwl_parse_arp(struct bwl_pkt *k, void *data, void *end, __u32 off,
+					 __u32 frame_len)
 {
 	__u8 *a = bwl_at(data, end, off, 28);
 	__be32 sip, tip;
 
 	if (!a)
 		return BWL_R_TRUNCATED;
-	/* Ethernet, IPv4, lengths 6 and 4 (RFC 826); the sender must be who sent the frame. */
-	if (a[0] != 0 || a[1] != 1 || a[2] != 8 || a[3] != 0 || a[4] != 6 || a[5] != 4)
+	/*
+	 * Ethernet, IPv4, lengths 6 and 4, a request or a reply (RFC 826), and behind it no more than
+	 * padding; the sender must be who sent the frame.
+	 */
+	if (a[0] != 0 || a[1] != 1 || a[2] != 8 || a[3] != 0 || a[4] != 6 || a[5] != 4 || a[6] != 0 ||
+	    (a[7] != BWL_ARP_REQUEST && a[7] != BWL_ARP_REPLY) || frame_len > off + BWL_ARP_ROOM)
 		return BWL_R_MALFORMED;
 	if (bwl_mac_differs(a + 8, k->smac))
 		return BWL_R_SRC_MAC;
@@ -270,7 +312,7 @@ static __always_inline int bwl_parse_arp(struct bwl_pkt *k, void *data, void *en
 	__builtin_memcpy(&tip, a + 24, 4);
 	bwl_map4(k->saddr, sip);
 	bwl_map4(k->daddr, tip);
-	k->arp = 1;
+	k->arp = a[7];
 	return BWL_R_NONE;
 }
 
@@ -307,7 +349,7 @@ static __always_inline int bwl_parse(struct bwl_pkt *k, void *data, void *end, _
 	if (type == ETH_P_IPV6)
 		return bwl_parse_ip6(k, data, end, off, frame_len);
 	if (type == ETH_P_ARP)
-		return bwl_parse_arp(k, data, end, off);
+		return bwl_parse_arp(k, data, end, off, frame_len);
 	return BWL_R_ETHERTYPE;
 }
 

@@ -54,6 +54,37 @@ static __always_inline _Bool bwl_tags_ok(const struct bwl_port *p, const struct 
 	return 1;
 }
 
+/* Destinations that no peer can have: they end at the DPU. */
+static __always_inline _Bool bwl_ends_here(const struct bwl_pkt *k)
+{
+	__u32 d = bwl_ntohl(k->daddr[3]);
+
+	if (k->group)
+		return 1;
+	if (k->family == 4) /* 0/8, 127/8, 169.254/16, 224/3 */
+		return d >> 24 == 0 || d >> 24 == 127 || d >> 16 == 0xa9fe || d >= 0xe0000000;
+	d = bwl_ntohl(k->daddr[0]);
+	return d >> 24 == 0xff || (d & 0xffc00000) == 0xfe800000 ||
+	       (!k->daddr[0] && !k->daddr[1] && !k->daddr[2]);
+}
+
+/* From an address of the link alone, or from none: a host that is not set up yet, MLD, DHCP. */
+static __always_inline _Bool bwl_of_the_link(const struct bwl_pkt *k)
+{
+	__u32 a = bwl_ntohl(k->saddr[3]);
+
+	if (k->family == 4)
+		return !a || a >> 16 == 0xa9fe;
+	return (k->saddr[0] & bwl_htonl(0xffc00000)) == bwl_htonl(0xfe800000) ||
+	       !(k->saddr[0] | k->saddr[1] | k->saddr[2] | k->saddr[3]);
+}
+
+/* Not one of the port's sources. What every host says to its link is no forgery: it ends at the DPU. */
+static __always_inline int bwl_no_source(const struct bwl_pkt *k)
+{
+	return bwl_of_the_link(k) && bwl_ends_here(k) ? BWL_R_LOCAL_PROTO : BWL_R_SRC_ADDR;
+}
+
 /* tag: as in bwl_tags_ok(). */
 static __always_inline int bwl_source(struct bwl_ctx *c, int tag)
 {
@@ -71,27 +102,12 @@ static __always_inline int bwl_source(struct bwl_ctx *c, int tag)
 		/* Most hosts have one prefix, and a call costs more than the comparison. */
 		if (bwl_likely(p->nsrc4 && (a & p->src4[0].mask) == p->src4[0].addr))
 			return BWL_R_NONE;
-		return bwl_src4_ok(p, a) ? BWL_R_NONE : BWL_R_SRC_ADDR;
+		return bwl_src4_ok(p, a) ? BWL_R_NONE : bwl_no_source(k);
 	}
 	/* Neighbour discovery may come from a link-local or no address. It ends here. */
-	if (k->nd && ((k->saddr[0] & bwl_htonl(0xffc00000)) == bwl_htonl(0xfe800000) ||
-		      !(k->saddr[0] | k->saddr[1] | k->saddr[2] | k->saddr[3])))
+	if (k->nd && bwl_of_the_link(k))
 		return BWL_R_NONE;
-	return bwl_src6_ok(p, k->saddr) ? BWL_R_NONE : BWL_R_SRC_ADDR;
-}
-
-/* Destinations that no peer can have: they end at the DPU. */
-static __always_inline _Bool bwl_ends_here(const struct bwl_pkt *k)
-{
-	__u32 d = bwl_ntohl(k->daddr[3]);
-
-	if (k->group)
-		return 1;
-	if (k->family == 4) /* 0/8, 127/8, 169.254/16, 224/3 */
-		return d >> 24 == 0 || d >> 24 == 127 || d >> 16 == 0xa9fe || d >= 0xe0000000;
-	d = bwl_ntohl(k->daddr[0]);
-	return d >> 24 == 0xff || (d & 0xffc00000) == 0xfe800000 ||
-	       (!k->daddr[0] && !k->daddr[1] && !k->daddr[2]);
+	return bwl_src6_ok(p, k->saddr) ? BWL_R_NONE : bwl_no_source(k);
 }
 
 #endif

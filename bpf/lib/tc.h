@@ -10,7 +10,8 @@
 
 #define BWL_PULL 192		/* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
 #define BWL_TUNNEL_HDR 256	/* headers a segment of a GSO packet repeats when it may be a tunnel */
-#define BWL_PACKET_OTHERHOST 3	/* linux/if_packet.h */
+#define BWL_PACKET_MULTICAST 2	/* linux/if_packet.h */
+#define BWL_PACKET_OTHERHOST 3
 #define BWL_AF_INET 2
 #define BWL_AF_INET6 10
 
@@ -237,25 +238,6 @@ static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
 		__builtin_memcpy(to.ipv6_nh, nh->via6, 16);
 	}
 	return bpf_redirect_neigh(c->out, &to, sizeof(to), 0) == TC_ACT_REDIRECT
-		       ? BWL_R_NONE : BWL_R_SEND;
-}
-
-/* To the host, whose address is its own next hop on its port. */
-static __always_inline int bwl_tc_deliver(struct bwl_ctx *c, __u32 host_port)
-{
-	struct bpf_redir_neigh to = {};
-	const struct bwl_dev *dev = bpf_map_lookup_elem(&bwl_dev_v1, &host_port);
-
-	if (!dev || !dev->ifindex || !(dev->kind & BWL_PORT_HOST))
-		return BWL_R_SEND;
-	if (c->pkt.family == 4) {
-		to.nh_family = BWL_AF_INET;
-		to.ipv4_nh = c->pkt.daddr[3];
-	} else {
-		to.nh_family = BWL_AF_INET6;
-		__builtin_memcpy(to.ipv6_nh, c->pkt.daddr, 16);
-	}
-	return bpf_redirect_neigh(dev->ifindex, &to, sizeof(to), 0) == TC_ACT_REDIRECT
 		       ? BWL_R_NONE : BWL_R_SEND;
 }
 

@@ -6,6 +6,7 @@
 #include "charge.h"
 #include "dest.h"
 #include "ike.h"
+#include "neighbour.h"
 #include "offload.h"
 #include "source.h"
 #include "mtu.h"
@@ -180,7 +181,7 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 		return BWL_R_PASS_SELF;
 	r = bwl_mss(c, skb);
 	if (r == BWL_R_NONE)
-		r = bwl_tc_deliver(c, port);
+		r = bwl_tc_deliver(c, skb, port);
 	return r == BWL_R_NONE ? BWL_R_PASS_ACCEPT : r;
 }
 
@@ -218,6 +219,12 @@ static __always_inline __u32 bwl_esp_mark(const struct bwl_ctx *c, __u32 id)
 static __always_inline _Bool bwl_is_tagged(const struct bwl_ctx *c, __u32 mark)
 {
 	return !((mark ^ c->ctl->tag) & ~BWL_MARK_ID);
+}
+
+/* What the kernel says about a packet that went up has its mark (fwmark_reflect). */
+static __always_inline _Bool bwl_is_up(const struct bwl_ctx *c, __u32 mark)
+{
+	return !((mark ^ bwl_mark_up(c->ctl->tag)) & ~BWL_MARK_ID);
 }
 
 /* The DPU's own packets have no ingress interface; but what left a tunnel device has none, either. */
@@ -287,7 +294,7 @@ static __always_inline _Bool bwl_leave_esp(struct bwl_ctx *c, struct __sk_buff *
  * peer's DPU or because it may go in the clear at this moment; otherwise only what the DPU made
  * itself (no ingress interface).
  */
-static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
+static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	__u32 remote = bwl_is_esp(&c->pkt) || bwl_is_ike(&c->pkt) ? bwl_remote(c, c->pkt.daddr) : 0;
 	int r;
@@ -329,6 +336,20 @@ static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (r == BWL_R_NONE)
 		r = bwl_charge(c);
 	return r == BWL_R_NONE ? BWL_R_PASS_SELF : r;
+}
+
+/*
+ * What the kernel says about a packet of a host or of the wire, or would forward of it, is no sign of
+ * cleartext, which somebody out there could give at will. A packet that was charged has come in by a
+ * port; one with just its mark that has not is about it. Named control and what `self` is charged for
+ * leave all the same.
+ */
+static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	_Bool about = skb->mark == c->ctl->tag && !skb->ingress_ifindex, up = bwl_is_up(c, skb->mark);
+	int r = about ? BWL_R_REFLECTED : bwl_leave_as(c, skb);
+
+	return r == BWL_R_GATE && up ? BWL_R_REFLECTED : r;
 }
 
 /*

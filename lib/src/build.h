@@ -17,6 +17,7 @@ struct bwl_build {
 	const struct bwl_rate **old_rate; /* by state index, from the old generation */
 	const uint32_t *id;		/* by peer of pol */
 	struct bwl_heirs heirs;
+	bool *taken;			/* by peer of pol: takes a place that is closed (places.h) */
 	uint32_t seq;			/* grant_seq of this policy's grants */
 	struct bwl_carry carry;		/* accounts that start to count with this policy */
 	uint32_t nsubs, nnexthops;

@@ -85,7 +85,8 @@ static int from_mask(struct bwl_build *b, const struct bwl_pol_peer *q, __u64 *r
 static bool still_revoked(const struct bwl_build *b, size_t i)
 {
 	const struct bwl_heir *h;
-	bool revoked = bwl_is_revoked(b->p, b->ids->fresh[2 * b->id[i]] ? NULL : b->old, b->id[i]);
+	bool revoked = b->pol->peers[i].revoked || b->taken[i] ||
+		       bwl_is_revoked(b->p, b->ids->fresh[2 * b->id[i]] ? NULL : b->old, b->id[i]);
 	size_t n, j;
 
 	h = bwl_heirs_of(&b->heirs, i, &n);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <bwl/units.h>
 #include "build.h"
+#include "places.h"
 
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name)
 {
@@ -224,6 +225,8 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		r = bwl_grace(p, e); /* the old entry is a spare from here on */
 		if (!r)
 			bwl_carry_settle(&carry);
+		if (c->set & BWL_SET_AUTHORISE)
+			bwl_places_open(p, &g, id);
 	}
 	bwl_carry_done(&carry);
 	bwl_ids_close(&ids);

@@ -126,8 +126,8 @@ static int note_retired(struct places *x)
 
 	while (!r && !bpf_map_get_next_key(fd, at, &key)) {
 		at = &key;
-		if (bpf_map_lookup_elem(fd, &key, &id) || !id || id >= x->ids->p->schema.max_peers ||
-		    body_of(x->ids->p, x->old, id))
+		if (key.closed || bpf_map_lookup_elem(fd, &key, &id) || !id ||
+		    id >= x->ids->p->schema.max_peers || body_of(x->ids->p, x->old, id))
 			continue;
 		pfx.family = key.family;
 		pfx.len = key.len;
@@ -417,7 +417,7 @@ int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct
 	while (more) {
 		key = next;
 		more = !bpf_map_get_next_key(fd, &key, &next);	/* before the key may go */
-		if (bpf_map_lookup_elem(fd, &key, &id))
+		if (key.closed || bpf_map_lookup_elem(fd, &key, &id))
 			continue;
 		if (id < p->schema.max_peers && p->name[id].name[0] && !body_of(p, in_force, id))
 			continue;

@@ -19,6 +19,7 @@ struct hop {
 	uint8_t type;		/* RTN_* */
 	uint64_t mac;
 	uint16_t state;		/* NUD_* */
+	uint8_t flags;		/* NTF_* */
 };
 
 static size_t addr_len(uint8_t family)
@@ -87,6 +88,7 @@ static int one_neighbour(const struct nlmsghdr *h, void *arg)
 	const struct nlattr *a;
 
 	x->state = m->ndm_state;
+	x->flags = m->ndm_flags;
 	mnl_attr_for_each(a, h, sizeof(*m))
 		if (mnl_attr_get_type(a) == NDA_LLADDR && mnl_attr_get_payload_len(a) == 6)
 			memcpy(&x->mac, mnl_attr_get_payload(a), 6);
@@ -122,6 +124,37 @@ int bwl_netdev_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, u
 	if (!r && x.state & good)
 		*ret_mac = x.mac;
 	return 0;
+}
+
+/*
+ * What is "externally learned" is on no list of the garbage collector (neigh_update_gc_list(), 5.0), and is still
+ * resolved, asked whether it is there, and given another MAC as any other: only its place in the table is its own.
+ * NTF_EXT_MANAGED alone would keep it fresh, not in. Before 5.16 NTF_USE sets no flag of an entry that is there.
+ */
+int bwl_netdev_keep_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, bool only_gateway)
+{
+	const uint16_t valid = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
+	char buf[256];
+	struct nlmsghdr *h;
+	struct ndmsg *m;
+	struct hop x;
+	int r = find_route(ifindex, family, addr, &x);
+
+	if (r || (only_gateway && x.family == family && !memcmp(x.via, addr, addr_len(family))))
+		return r;
+	r = bwl_nl_talk(NETLINK_ROUTE, about_neighbour(buf, RTM_GETNEIGH, 0, &x), one_neighbour, &x);
+	if (r && r != -ENOENT)
+		return r;
+	if (!r && (x.flags & NTF_EXT_LEARNED || x.state & (NUD_PERMANENT | NUD_NOARP)))
+		return 0;
+	h = about_neighbour(buf, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &x);
+	m = mnl_nlmsg_get_payload(h);
+	m->ndm_flags = NTF_EXT_LEARNED;
+	if (!r && x.state & valid)
+		m->ndm_state = x.state == NUD_REACHABLE ? NUD_REACHABLE : NUD_STALE;
+	else
+		m->ndm_flags |= NTF_USE;
+	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
 }
 
 int bwl_netdev_route_dev(uint8_t family, const uint8_t *addr, uint32_t *ret_ifindex,

@@ -11,7 +11,7 @@
 #include "maps/tunnel.h"
 #include "nl.h"
 
-#define RULE_PRIORITY 5210U	/* any: only packets bound to the device match */
+#define RULE_PRIORITY 5210U
 
 /* if_id 0: in collect-metadata mode. */
 static int add_link(const char *name, uint32_t if_id)
@@ -201,11 +201,11 @@ static int add_route(uint8_t family, uint32_t ifindex, uint32_t table)
 	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
 }
 
-static int rule(uint16_t type, uint8_t family, const char *name, uint32_t table)
+/* The rule of versions before bwl/lock.h, which has it now. */
+static void no_rule(uint8_t family, const char *name, uint32_t table)
 {
 	char buf[256];
-	struct nlmsghdr *h = bwl_nl_request(buf, type,
-					    NLM_F_ACK | (type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0));
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_DELRULE, NLM_F_ACK);
 	struct fib_rule_hdr *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 
 	m->family = family;
@@ -213,7 +213,7 @@ static int rule(uint16_t type, uint8_t family, const char *name, uint32_t table)
 	mnl_attr_put_strz(h, FRA_OIFNAME, name);
 	mnl_attr_put_u32(h, FRA_TABLE, table);
 	mnl_attr_put_u32(h, FRA_PRIORITY, RULE_PRIORITY);
-	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
+	bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
 }
 
 int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_err *e)
@@ -223,11 +223,9 @@ int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_
 	int r;
 
 	for (i = 0; i < 2; i++) {
-		r = rule(RTM_NEWRULE, families[i], d->name, table);
-		if (r == -EAFNOSUPPORT)
+		r = add_route(families[i], d->ifindex, table);
+		if (r == -EAFNOSUPPORT || r == -EOPNOTSUPP)
 			continue;	/* no IPv6 here */
-		if (!r || r == -EEXIST)
-			r = add_route(families[i], d->ifindex, table);
 		if (r)
 			return bwl_fail(e, -r, "cannot route IPv%d into %s: %s", i ? 6 : 4, d->name,
 					strerror(-r));
@@ -235,8 +233,9 @@ int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_
 	return 0;
 }
 
-void bwl_netdev_route_none(const struct bwl_netdev *d, uint32_t table)
+void bwl_netdev_no_old_rules(const char *name, uint32_t table)
 {
-	rule(RTM_DELRULE, AF_INET, d->name, table);
-	rule(RTM_DELRULE, AF_INET6, d->name, table);
+	no_rule(AF_INET, name, table);
+	no_rule(AF_INET6, name, table);
+	bwl_netdev_loud();
 }

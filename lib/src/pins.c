@@ -66,7 +66,7 @@ static void expected(const struct bwl_schema *s, enum bwl_pin pin, size_t *size,
 		*entries = BWL_REASON_ROWS * BWL_REASON_SLOTS;
 		break;
 	case BWL_PIN_retired: *size = sizeof(uint32_t); *entries = s->max_peers; break;
-	case BWL_PIN_evcnt: *size = sizeof(struct bwl_event_count); *entries = 1; break;
+	case BWL_PIN_evcnt: *size = sizeof(struct bwl_event_count); *entries = BWL_EVENT_COUNTS; break;
 	default: break;
 	}
 }
@@ -399,20 +399,40 @@ int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_
 
 int bwl_event_lost(struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total, struct bwl_err *e)
 {
+	struct bwl_event_count n;
+	uint32_t kind, port;
+	int r;
+
+	*ret_lost = *ret_total = 0;
+	for (kind = 0; kind < _BWL_EVENT_MAX; kind++) {
+		for (port = 0; port < BWL_MAX_PORTS; port++) {
+			r = bwl_event_counted(p, kind, port, &n, e);
+			if (r)
+				return r;
+			*ret_lost += n.lost;
+			*ret_total += n.total;
+		}
+	}
+	return 0;
+}
+
+int bwl_event_counted(struct bwl_pins *p, uint32_t kind, uint32_t port, struct bwl_event_count *ret,
+		      struct bwl_err *e)
+{
 	int cpus = libbpf_num_possible_cpus(), c;
 	struct bwl_event_count *v = cpus > 0 ? calloc((size_t)cpus, sizeof(*v)) : NULL;
-	uint32_t zero = 0;
+	uint32_t index = bwl_event_count_index(kind, port);
 
+	*ret = (struct bwl_event_count){ 0 };
 	if (!v)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	if (bpf_map_lookup_elem(p->fd[BWL_PIN_evcnt], &zero, v)) {
+	if (bpf_map_lookup_elem(p->fd[BWL_PIN_evcnt], &index, v)) {
 		free(v);
-		return bwl_fail(e, errno, "cannot read the event counter: %s", strerror(errno));
+		return bwl_fail(e, errno, "cannot read the event counters: %s", strerror(errno));
 	}
-	*ret_lost = *ret_total = 0;
 	for (c = 0; c < cpus; c++) {
-		*ret_lost += v[c].lost;
-		*ret_total += v[c].total;
+		ret->lost += v[c].lost;
+		ret->total += v[c].total;
 	}
 	free(v);
 	return 0;

@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include "build.h"
 #include "held.h"
+#include "places.h"
 #include "silence.h"
 #include "sweep.h"
 
@@ -116,6 +117,18 @@ static int rebase(struct bwl_pins *p, const struct bwl_gen *idle, const struct b
 	return r;
 }
 
+/* A revoked name whose id another one takes stays revoked: with an id of its own. */
+static void keep_name(struct bwl_pins *p, struct bwl_ids *ids, const char *name)
+{
+	struct bwl_err e = { 0 };
+	uint32_t id;
+
+	if (bwl_ids_new(ids, name, &id, &e))
+		bwl_warn("%s; a later policy that names it again does not find it revoked", e.text);
+	else
+		p->gate[id].revoked = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST);
+}
+
 /* After the switch: take over new names, forget what left. */
 static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
 		const uint32_t *id, const struct bwl_gen *in_force, struct bwl_err *e)
@@ -125,10 +138,14 @@ static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids
 
 	for (j = 0; j < pol->npeers; j++) {
 		const struct bwl_pol_peer *q = &pol->peers[j];
+		char before[BWL_NAME_LEN];
 
 		if (!strncmp(p->name[id[j]].name, q->name, BWL_NAME_LEN))
 			continue;
+		snprintf(before, sizeof(before), "%.31s", p->name[id[j]].name);
 		snprintf(p->name[id[j]].name, BWL_NAME_LEN, "%s", q->name);
+		if (*before && p->gate[id[j]].revoked && !bwl_policy_peer(pol, before))
+			keep_name(p, ids, before);
 		bwl_retired_take(p, q);
 	}
 	return bwl_sweep(ids, in_force, &swept, e);
@@ -141,6 +158,7 @@ struct publish {
 	uint32_t *id;
 	uint8_t *stays;
 	const struct bwl_rate **old_rate;
+	struct bwl_pfxset closed;	/* places */
 };
 
 static void publish_done(struct publish *x)
@@ -148,6 +166,8 @@ static void publish_done(struct publish *x)
 	bwl_ids_close(&x->ids);
 	bwl_carry_done(&x->b.carry);
 	bwl_heirs_done(&x->b.heirs);
+	free(x->b.taken);
+	bwl_pfxset_free(&x->closed);
 	bwl_gen_close(&x->b.gen);
 	if (x->old.base)
 		bwl_gen_close(&x->old);
@@ -163,6 +183,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	struct bwl_gen_size size;
 	bool swept, confirm = o && o->confirm_ns;
 	struct bwl_heirs heirs;
+	bool *taken;
 	int r;
 
 	if (slot != BWL_NO_SLOT) {
@@ -187,6 +208,9 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	x->old_rate = calloc(x->ids.nstates, sizeof(*x->old_rate));
 	if (!x->id || !x->stays || !x->old_rate)
 		return bwl_fail(e, ENOMEM, "out of memory for %zu peers", pol->npeers);
+	r = bwl_places_closed(p, x->old.base ? &x->old : NULL, &x->closed, e);
+	if (r)
+		return r;
 	r = bwl_heirs_assign(&x->ids, pol, x->old.base ? &x->old : NULL, x->id, x->stays, &x->b.heirs,
 			     rep, e);
 	if (r)
@@ -200,8 +224,9 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	if (x->old.base)
 		note_rates(p, &x->old, x->old_rate);
 	heirs = x->b.heirs;
+	taken = bwl_places_taken(p, x->old.base ? &x->old : NULL, &x->closed, pol);
 	x->b = (struct bwl_build){
-		.heirs = heirs,
+		.heirs = heirs, .taken = taken,
 		.p = p, .pol = pol, .ids = &x->ids, .old = x->old.base ? &x->old : NULL,
 		.old_rate = x->old_rate, .id = x->id, .rep = rep,
 		.carry = { .ids = &x->ids, .fresh = p->ctl->fresh_volume || (o && o->fresh_volume),
@@ -209,7 +234,9 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		/* Taken before revocations are looked at: one that comes now has a higher mark. */
 		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
 	};
-	r = bwl_build_sizes(pol, &size, e);
+	r = taken ? bwl_places_keep(p, &x->closed, pol, e) : bwl_fail(e, ENOMEM, "out of memory");
+	if (!r)
+		r = bwl_build_sizes(pol, &size, e);
 	if (!r)
 		r = bwl_gen_create(slot == 0 ? 1 : 0, &size, &x->b.gen, e);
 	if (!r)
@@ -246,6 +273,34 @@ static void pass_on_revocations(const struct publish *x, struct bwl_pins *p)
 	}
 }
 
+/* As above, of places: who was revoked since they were looked at had them, too. */
+static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err *e)
+{
+	const struct bwl_gen *old = x->old.base ? &x->old : NULL;
+	struct bwl_pfxset closed = { 0 };
+	bool *taken = NULL;
+	size_t i;
+	int r;
+
+	if (__atomic_load_n(&p->ctl->seq, __ATOMIC_SEQ_CST) == x->b.seq)
+		return 0;
+	r = bwl_places_closed(p, old, &closed, e);
+	if (!r)
+		taken = bwl_places_taken(p, old, &closed, x->b.pol);
+	if (!r && !taken)
+		r = bwl_fail(e, ENOMEM, "out of memory");
+	if (!r)
+		r = bwl_places_keep(p, &closed, x->b.pol, e);
+	for (i = 0; taken && i < x->b.pol->npeers; i++)
+		if (taken[i] && !x->b.taken[i] && p->gate[x->id[i]].revoked < x->b.seq)
+			__atomic_store_n(&p->gate[x->id[i]].revoked,
+					 __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
+					 __ATOMIC_SEQ_CST);
+	free(taken);
+	bwl_pfxset_free(&closed);
+	return r;
+}
+
 /* From here on packets may see it. */
 static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publish_opts *o,
 		  struct bwl_err *e)
@@ -262,6 +317,9 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	if (r)
 		return r;
 	pass_on_revocations(x, p);
+	r = pass_on_places(x, p, e);
+	if (r)
+		return r;
 	bwl_carry_hold(&x->b.carry, bwl_now_ns());
 	bwl_build_start(&x->b, bwl_now_ns());
 	/* On trial it ends closed until the way back is ready below: killed in between, a policy
@@ -276,6 +334,8 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	if (r)
 		return r;
 	pass_on_revocations(x, p);	/* of those that were revoked meanwhile */
+	if (pass_on_places(x, p, e))
+		bwl_warn("%s", e->text);	/* too late for the old policy */
 	bwl_carry_settle(&x->b.carry);
 	if (!at) {
 		if (old != BWL_NO_SLOT) {

@@ -38,7 +38,7 @@ _bwlimit_ctl() {
 		return
 	fi
 	case $noun/$verb in
-	/) words='peer grant revoke zone policy stats usage history reasons top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper' ;;
+	/) words='peer grant revoke zone policy stats usage history reasons top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show' ;;
@@ -76,8 +76,9 @@ _bwlimit_ctl() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--dir --vici --timeout' -- "$cur")
 		return
 		;;
+	journal/) words='init show' ;;
 	audit/) words='init show verify checkpoint' ;;
-	audit/init) words='--dir --origin' ;;
+	audit/init) words='--dir --origin --size' ;;
 	audit/show) words='--dir --since' ;;
 	audit/verify) words='--dir --key --checkpoint --proof' ;;
 	audit/checkpoint) words='--dir --key --from' ;;

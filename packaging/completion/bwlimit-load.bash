@@ -24,9 +24,9 @@ _bwlimit_load() {
 	esac
 	case $command in
 	'') words='attach detach upgrade status verify up down probe guard' ;;
-	attach) words='--host --uplink --policy --tc --xdp --max-peers --max-extras --max-windows
+	attach) words='--host --uplink --management --policy --tc --xdp --max-peers --max-extras --max-windows
 		--tunnel --pace --fresh-volume --republish --trust-clock --keep-down --drill' ;;
-	upgrade) words='--tc --xdp' ;;
+	upgrade) words='--management --tc --xdp' ;;
 	detach) words='--open --host' ;;
 	verify | up) words=--management ;;
 	down | guard) words='--management --uplink --policy --host' ;;

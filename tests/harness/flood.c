@@ -15,6 +15,7 @@
 #include <time.h>
 #include "flood.skel.h"
 #include "frame.h"
+#include "marker.h"
 
 #define BATCH 256
 #define REPEAT 50000
@@ -31,6 +32,7 @@ int main(int argc, char **argv)
 {
 	static struct frame f;
 	struct frame_env env = { .own = { 2, 0, 0, 0, 0, 1 } };
+	static struct marker marker;
 	struct xdp_md ctx = {};
 	struct flood *skel;
 	unsigned long long sent = 0;
@@ -42,6 +44,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bwl-flood DEV SECONDS GATEWAY-MAC \"frame words\"\n");
 		return 2;
 	}
+	if (marker_from_env(&marker)) {
+		fprintf(stderr, "bwl-flood: BWL_MARKER: %d bytes in hex\n", FRAME_MARKER);
+		return 2;
+	}
+	env.marker = marker.on ? marker.byte : NULL;
 	if (frame_build(argv[4], &env, &f, why)) {
 		fprintf(stderr, "bwl-flood: %s\n", why);
 		return 2;

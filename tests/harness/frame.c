@@ -7,12 +7,15 @@
 #include "frame.h"
 
 enum kind {
-	K_VNET, K_ETH, K_VLAN, K_IP4, K_IP6, K_EXT, K_FRAG6, K_UDP, K_TCP, K_ICMP, K_ND, K_ARP,
-	_K_MAX,
+	K_VNET, K_ETH, K_VLAN, K_IP4, K_IP6, K_EXT, K_FRAG6, K_UDP, K_TCP, K_ICMP, K_ND, K_IGMP,
+	K_ARP, _K_MAX,
 };
 static const char *const kind_names[_K_MAX] = {
-	"vnet", "eth", "vlan", "ip4", "ip6", "ext", "frag6", "udp", "tcp", "icmp", "nd", "arp",
+	"vnet", "eth", "vlan", "ip4", "ip6", "ext", "frag6", "udp", "tcp", "icmp", "nd", "igmp",
+	"arp",
 };
+
+enum sum { SUM_GOOD, SUM_BAD, SUM_GIVEN };
 
 #define MAX_LAYERS 24
 struct layer {
@@ -21,6 +24,8 @@ struct layer {
 	bool has_len, has_type;
 	uint8_t ext;		/* K_EXT: protocol number of this header */
 	uint16_t tpid;		/* K_VLAN */
+	enum sum sum;
+	uint16_t given;		/* SUM_GIVEN */
 };
 
 struct build {
@@ -35,6 +40,11 @@ static int bad(struct build *b, const char *what, const char *word)
 {
 	snprintf(b->why, 160, "%s: %s", what, word);
 	return -1;
+}
+
+static unsigned get16(const uint8_t *p)
+{
+	return p[0] << 8 | p[1];
 }
 
 static void put16(uint8_t *p, unsigned v)
@@ -85,9 +95,9 @@ static int parse_hex(const char *s, uint8_t *out, size_t room, size_t *n)
 	return *s ? -1 : 0;
 }
 
-static uint16_t checksum(const uint8_t *p, size_t n)
+/* The one's complement sum of RFC 1071, not yet complemented. */
+static uint16_t add_up(uint64_t sum, const uint8_t *p, size_t n)
 {
-	uint32_t sum = 0;
 	size_t i;
 
 	for (i = 0; i + 1 < n; i += 2)
@@ -96,14 +106,26 @@ static uint16_t checksum(const uint8_t *p, size_t n)
 		sum += p[n - 1] << 8;
 	while (sum >> 16)
 		sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum;
+	return sum;
+}
+
+/* What an uncharged byte looks like: the marker of this run again and again, or x. */
+static void fill(const struct build *b, uint8_t *p, size_t n)
+{
+	size_t i;
+
+	if (!b->env->marker)
+		memset(p, 'x', n);
+	for (i = 0; b->env->marker && i < n; i++)
+		p[i] = b->env->marker[i % FRAME_MARKER];
 }
 
 static int open_layer(struct build *b, enum kind kind)
 {
 	static const size_t size[_K_MAX] = {
 		[K_ETH] = 14, [K_VLAN] = 4, [K_IP4] = 20, [K_IP6] = 40, [K_EXT] = 8,
-		[K_FRAG6] = 8, [K_UDP] = 8, [K_TCP] = 20, [K_ICMP] = 8, [K_ND] = 24, [K_ARP] = 28,
+		[K_FRAG6] = 8, [K_UDP] = 8, [K_TCP] = 20, [K_ICMP] = 8, [K_ND] = 24,
+		[K_IGMP] = 8, [K_ARP] = 28,
 	};
 	struct layer *l = &b->layer[b->n];
 	struct frame *f = b->f;
@@ -143,6 +165,9 @@ static int open_layer(struct build *b, enum kind kind)
 		break;
 	case K_ND:
 		p[0] = 135;
+		break;
+	case K_IGMP:
+		p[0] = 0x16;	/* a report of version 2 */
 		break;
 	case K_ARP:
 		put16(p, 1);
@@ -209,6 +234,73 @@ static int set_extra(struct build *b, struct layer *l, const char *val)
 	return 0;
 }
 
+/* The fixed part of each ND message (RFC 4861, section 4); options follow it. */
+static int set_nd_kind(struct build *b, struct layer *l, unsigned kind)
+{
+	size_t size = kind == 133 ? 8 : kind == 134 ? 16 : kind == 137 ? 40 : 24;
+	uint8_t *p = b->f->data + l->off;
+
+	if (l->off + size > FRAME_MAX)
+		return bad(b, "too long", "nd");
+	memset(p, 0, size);
+	p[0] = kind;
+	l->size = size;
+	b->f->len = l->off + size;
+	return 0;
+}
+
+/* A link-layer address option: 1 of a source, 2 of a target. */
+static int add_nd_mac(struct build *b, struct layer *l, unsigned type, const char *val)
+{
+	uint8_t *p = b->f->data + b->f->len;
+
+	if (b->f->len + 8 > FRAME_MAX || frame_parse_mac(val, p + 2))
+		return bad(b, "bad MAC", val);
+	p[0] = type;
+	p[1] = 1;	/* times 8 bytes */
+	l->size += 8;
+	b->f->len += 8;
+	return 0;
+}
+
+/*
+ * An extension header full of what an uncharged byte looks like: options of type 0x1e, for
+ * experiments and to be skipped by who does not know them (RFC 4727).
+ */
+static void fill_ext(const struct build *b, const struct layer *l)
+{
+	uint8_t *p = b->f->data + l->off;
+	size_t at, n;
+
+	for (at = 2; at + 2 < l->size; at += n + 2) {
+		n = l->size - at - 2 > 255 ? 200 : l->size - at - 2;
+		p[at] = 0x1e;
+		p[at + 1] = n;
+		fill(b, p + at + 2, n);
+	}
+}
+
+static int set_sum(struct build *b, struct layer *l, const char *val)
+{
+	char *end;
+
+	l->sum = SUM_GIVEN;
+	l->given = strtoul(val, &end, 0);
+	if (!strcmp(val, "zero"))
+		l->given = 0;
+	else if (!strcmp(val, "bad") || !strcmp(val, "good"))
+		l->sum = *val == 'b' ? SUM_BAD : SUM_GOOD;
+	else if (*end || end == val)
+		return bad(b, "good, bad, zero or a number", val);
+	return 0;
+}
+
+static bool has_sum(enum kind kind)
+{
+	return kind == K_IP4 || kind == K_UDP || kind == K_TCP || kind == K_ICMP || kind == K_ND ||
+	       kind == K_IGMP;
+}
+
 static int set_field(struct build *b, struct layer *l, const char *key, const char *val)
 {
 	uint8_t *p = b->f->data + l->off;
@@ -232,7 +324,19 @@ static int set_field(struct build *b, struct layer *l, const char *key, const ch
 		return parse_addr(family, val, p) ? bad(b, "bad address", val) : 0;
 	}
 	if (KEY(K_ND, "target"))
-		return parse_addr(AF_INET6, val, p + 8) ? bad(b, "bad address", val) : 0;
+		return l->size < 24 || parse_addr(AF_INET6, val, p + 8) ?
+		       bad(b, "bad address", val) : 0;
+	if (KEY(K_ND, "dest"))
+		return l->size < 40 || parse_addr(AF_INET6, val, p + 24) ?
+		       bad(b, "bad address", val) : 0;
+	if (KEY(K_ND, "kind"))
+		return set_nd_kind(b, l, v);
+	if (KEY(K_ND, "sll") || KEY(K_ND, "tll"))
+		return add_nd_mac(b, l, *key == 's' ? 1 : 2, val);
+	if (KEY(K_IGMP, "group"))
+		return parse_addr(AF_INET, val, p + 4) ? bad(b, "bad address", val) : 0;
+	if (!strcmp(key, "sum") && has_sum(l->kind))
+		return set_sum(b, l, val);
 	if (!strcmp(key, "type")) {
 		l->has_type = true;
 		if (l->kind == K_ETH)
@@ -275,6 +379,8 @@ static int set_field(struct build *b, struct layer *l, const char *key, const ch
 		l->size = v;
 		b->f->len = l->off + v;
 		p[1] = v / 8 - 1;
+	} else if (KEY(K_EXT, "options")) {
+		fill_ext(b, l);
 	} else if (KEY(K_FRAG6, "off")) {
 		put16(p + 2, (p[3] & 1) | (v & 0xfff8));
 	} else if (KEY(K_FRAG6, "mf")) {
@@ -290,8 +396,13 @@ static int set_field(struct build *b, struct layer *l, const char *key, const ch
 		put16(p + 6, v);
 	} else if (KEY(K_TCP, "doff")) {
 		p[12] = v << 4;
-	} else if ((l->kind == K_ICMP || l->kind == K_ND) && !strcmp(key, "kind")) {
+	} else if (KEY(K_ICMP, "kind") || KEY(K_IGMP, "kind")) {
 		p[0] = v;
+	} else if (KEY(K_ND, "flags")) {
+		p[4] = v;
+	} else if (KEY(K_ICMP, "rest") || KEY(K_IGMP, "rest")) {
+		put16(p + 4, v >> 16);
+		put16(p + 6, v);
 	} else if (KEY(K_ICMP, "code")) {
 		p[1] = v;
 	} else if (KEY(K_ARP, "op")) {
@@ -330,6 +441,8 @@ static unsigned protocol_of(const struct layer *next, bool six)
 		return six ? 58 : 1;
 	case K_ND:
 		return 58;
+	case K_IGMP:
+		return 2;
 	case K_EXT:
 		return next->ext;
 	case K_FRAG6:
@@ -343,21 +456,103 @@ static unsigned protocol_of(const struct layer *next, bool six)
 	}
 }
 
+/* The IP header that a layer is under, or NULL. */
+static const struct layer *ip_above(const struct build *b, size_t i)
+{
+	while (i-- > 0)
+		if (b->layer[i].kind == K_IP4 || b->layer[i].kind == K_IP6)
+			return &b->layer[i];
+	return NULL;
+}
+
+/* Where a receiver takes the end to be: the frame's, or earlier where a length says so. */
+static size_t end_of(const struct build *b, const struct layer *l, const struct layer *ip)
+{
+	const uint8_t *p = b->f->data;
+	size_t end = b->f->len, is = end;
+
+	if (ip && ip->has_len)
+		is = ip->off + (ip->kind == K_IP4 ? get16(p + ip->off + 2) :
+						    40 + get16(p + ip->off + 4));
+	if (is < end && is >= l->off + l->size)
+		end = is;
+	is = l->off + get16(p + l->off + 4);
+	if (l->kind == K_UDP && l->has_len && is < end && is >= l->off + l->size)
+		end = is;
+	return end;
+}
+
+/* RFC 768, 9293, 8200 section 8.1: addresses, length and protocol. */
+static uint64_t pseudo(const struct build *b, const struct layer *ip, unsigned proto, size_t len)
+{
+	const uint8_t *p;
+
+	if (!ip)
+		return 0;
+	p = b->f->data + ip->off;
+	return proto + len + add_up(0, p + (ip->kind == K_IP4 ? 12 : 8), ip->kind == K_IP4 ? 8 : 32);
+}
+
+static void put_sum(const struct layer *l, uint8_t *at, uint16_t good)
+{
+	uint16_t v = good;
+
+	if (l->sum == SUM_BAD)
+		v = good == 0x0100 ? 0x0300 : good ^ 0x0100; /* 0 would mean none */
+	else if (l->sum == SUM_GIVEN)
+		v = l->given;
+	put16(at, v);
+}
+
+/*
+ * The checksum of a transport. Where the words say that a device completes it (vnet csum=), the
+ * field has what the kernel puts there then: the sum of the pseudo-header, not complemented.
+ */
+static void finish_transport(struct build *b, size_t i)
+{
+	struct layer *l = &b->layer[i];
+	const struct layer *ip = ip_above(b, i);
+	const uint8_t *v = b->f->vnet;
+	size_t end = end_of(b, l, ip), at = l->kind == K_UDP ? 6 : l->kind == K_TCP ? 16 : 2;
+	unsigned proto = protocol_of(l, ip && ip->kind == K_IP6);
+	uint8_t *p = b->f->data + l->off;
+	uint64_t sum = 0;
+	uint16_t good;
+
+	put16(p + at, 0);
+	if (proto != 1 && proto != 2)
+		sum = pseudo(b, ip, proto, end - l->off);
+	if (v[0] & 1 && (v[6] | v[7] << 8) == (int)l->off && (v[8] | v[9] << 8) == (int)at) {
+		put_sum(l, p + at, add_up(sum, NULL, 0));
+		return;
+	}
+	good = ~add_up(sum, p, end - l->off);
+	put_sum(l, p + at, l->kind == K_UDP && !good ? 0xffff : good);
+}
+
+static void finish_ip4(struct build *b, struct layer *l, size_t len)
+{
+	uint8_t *p = b->f->data + l->off;
+
+	if (!l->has_len)
+		put16(p + 2, len);
+	put16(p + 10, 0);
+	put_sum(l, p + 10, ~add_up(0, p, l->size));
+}
+
 /* Lengths, next protocols and checksums that the words left open; inner layers first. */
 static void finish(struct build *b)
 {
+	const struct layer *ip;
 	size_t i, left;
-	bool six = false;
 
-	for (i = 0; i < b->n; i++)
-		if (b->layer[i].kind == K_IP6)
-			six = true;
 	for (i = b->n; i-- > 0;) {
 		struct layer *l = &b->layer[i];
 		const struct layer *next = i + 1 < b->n ? &b->layer[i + 1] : NULL;
 		uint8_t *p = b->f->data + l->off;
 
 		left = b->f->len - l->off;
+		ip = ip_above(b, i);
 		if (l->kind == K_ETH && !l->has_type)
 			put16(p + 12, ethertype_of(next));
 		if (l->kind == K_VLAN && !l->has_type)
@@ -365,10 +560,7 @@ static void finish(struct build *b)
 		if (l->kind == K_IP4) {
 			if (!l->has_type)
 				p[9] = protocol_of(next, false);
-			if (!l->has_len)
-				put16(p + 2, left);
-			put16(p + 10, 0);
-			put16(p + 10, checksum(p, l->size));
+			finish_ip4(b, l, left);
 		}
 		if (l->kind == K_IP6) {
 			if (!l->has_type)
@@ -380,11 +572,52 @@ static void finish(struct build *b)
 			p[0] = protocol_of(next, true);
 		if (l->kind == K_UDP && !l->has_len)
 			put16(p + 4, left);
-		if (l->kind == K_ICMP && !six)
-			put16(p + 2, checksum(p, left));
-		if (l->kind == K_ICMP && six && p[0] == 8)
+		if (l->kind == K_ICMP && ip && ip->kind == K_IP6 && p[0] == 8)
 			p[0] = 128;
+		if (has_sum(l->kind) && l->kind != K_IP4)
+			finish_transport(b, i);
 	}
+}
+
+/*
+ * One fragment of the datagram that the words describe, whose checksums are those of the whole:
+ * N bytes from FROM of what follows the fragment header, or the outermost IPv4 header.
+ */
+static int slice(struct build *b, const char *val)
+{
+	struct layer *l = NULL, *ip = NULL;
+	struct frame *f = b->f;
+	size_t from, n, i, start, left;
+	uint8_t *p;
+
+	if (sscanf(val, "%zu,%zu", &from, &n) != 2 || from % 8)
+		return bad(b, "OFFSET,BYTES, the offset a multiple of 8", val);
+	for (i = 0; i < b->n && (!l || l->kind != K_FRAG6); i++) {
+		if (!ip && (b->layer[i].kind == K_IP4 || b->layer[i].kind == K_IP6))
+			ip = &b->layer[i];
+		if (b->layer[i].kind == K_FRAG6 || (!l && b->layer[i].kind == K_IP4))
+			l = &b->layer[i];
+	}
+	if (!l || !ip)
+		return bad(b, "nothing to fragment by", "slice");
+	start = l->off + l->size;
+	left = f->len - start;
+	if (from >= left || !n)
+		return bad(b, "past the end", val);
+	if (n > left - from)
+		n = left - from;
+	memmove(f->data + start, f->data + start + from, n);
+	f->len = start + n;
+	p = f->data + l->off;
+	if (l->kind == K_FRAG6) {
+		put16(p + 2, from | (from + n < left));
+		if (!ip->has_len)
+			put16(f->data + ip->off + 4, f->len - ip->off - 40);
+		return 0;
+	}
+	put16(p + 6, (p[6] << 8 & 0x4000) | (from + n < left ? 0x2000 : 0) | from / 8);
+	finish_ip4(b, l, f->len - l->off);
+	return 0;
 }
 
 /* One word that is no layer's field: payload. 1: not one of these. */
@@ -397,7 +630,7 @@ static int payload(struct build *b, const char *word)
 		n = strtoul(word + 5, NULL, 0);
 		if (n > FRAME_MAX - f->len)
 			return bad(b, "too long", word);
-		memset(f->data + f->len, 'x', n);
+		fill(b, f->data + f->len, n);
 		f->len += n;
 		return 0;
 	}
@@ -413,6 +646,7 @@ int frame_build(const char *spec, const struct frame_env *env, struct frame *f, 
 {
 	struct build b = { .f = f, .env = env, .why = why };
 	char text[4096], *save = NULL, *word, *eq;
+	const char *part = NULL;
 	size_t cut = FRAME_MAX;
 	int k, r;
 
@@ -424,6 +658,10 @@ int frame_build(const char *spec, const struct frame_env *env, struct frame *f, 
 	for (word = strtok_r(text, " \t\n", &save); word; word = strtok_r(NULL, " \t\n", &save)) {
 		if (!strncmp(word, "cut=", 4)) {
 			cut = strtoul(word + 4, NULL, 0);
+			continue;
+		}
+		if (!strncmp(word, "slice=", 6)) {
+			part = word + 6;
 			continue;
 		}
 		r = payload(&b, word);
@@ -446,6 +684,8 @@ int frame_build(const char *spec, const struct frame_env *env, struct frame *f, 
 			return -1;
 	}
 	finish(&b);
+	if (part && slice(&b, part))
+		return -1;
 	if (cut < f->len)
 		f->len = cut;
 	return 0;

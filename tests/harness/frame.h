@@ -5,18 +5,25 @@
  *   eth vlan id=5 ip4 src=10.7.0.2 dst=10.101.0.9 udp dport=9 fill=1000
  *   vnet gso=udp size=100 eth ip6 src=fd00:7::2 dst=fd00:101::/64 udp fill=3000
  *
- * Layers follow each other as on the wire. Lengths, next protocols and IPv4 header checksums
- * are filled in, unless a layer says otherwise (len=, type=): that is how a frame lies. An
- * address with a prefix length gets random host bits each time the frame is built.
+ * Layers follow each other as on the wire. Lengths, next protocols and checksums (IPv4, UDP, TCP,
+ * ICMP, ICMPv6, IGMP) are filled in, unless a layer says otherwise (len=, type=, sum=): that is how
+ * a frame lies. A checksum covers what a receiver takes for the datagram, so a len= that is too
+ * short is right up to there. An address with a prefix length gets random host bits each time the
+ * frame is built.
  *
  *   vnet  gso=none|tcp4|tcp6|udp|ufo size=N hdr=N csum=START,OFFSET   (PACKET_VNET_HDR)
  *   eth   dst=MAC src=MAC type=N            vlan  id=N tpid=N type=N
  *   ip4   src= dst= type=PROTO ttl= tos= id= off=BYTES mf=1 df=1 ihl=WORDS len=N opt=HEX
- *   ip6   src= dst= type=NEXT hop= len=N    ext   kind=0|43|60|… size=BYTES type=NEXT hex=
+ *   ip6   src= dst= type=NEXT hop= len=N    ext   kind=0|43|60|… size=BYTES type=NEXT hex= options=1
  *   frag6 off=BYTES mf=1 id= type=NEXT
  *   udp   sport= dport= len=N               tcp   sport= dport= flags= seq= doff=WORDS
- *   icmp  kind= code=                       nd    kind=133…137 target=ADDR
+ *   icmp  kind= code= rest=N                igmp  kind= group=ADDR
+ *   nd    kind=133…137 (first of all) flags= target=ADDR dest=ADDR sll=MAC tll=MAC
  *   arp   op= smac= sip= tmac= tip=         fill=N   hex=…   cut=N (keep the first N bytes)
+ *   slice=OFFSET,BYTES   this part of the datagram as a fragment; the checksums are the whole one's
+ *
+ * sum=good|bad|zero|N: of ip4, udp, tcp, icmp, nd, igmp. fill= and options=1 are bytes of the
+ * marker, where there is one.
  */
 #ifndef BWL_TEST_FRAME_H
 #define BWL_TEST_FRAME_H
@@ -27,9 +34,12 @@
 
 #define FRAME_MAX 66000
 
+#define FRAME_MARKER 16		/* bytes */
+
 struct frame_env {
 	uint8_t gateway[6];	/* default destination */
 	uint8_t own[6];		/* default source */
+	const uint8_t *marker;	/* FRAME_MARKER bytes, or NULL */
 };
 
 struct frame {

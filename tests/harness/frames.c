@@ -6,15 +6,22 @@
  *                                           --bypass: past queues and TC egress; --xsk: by AF_XDP
  *   bwl-frames count DEV [--seconds S]      what arrives, by (ethertype, destination, source)
  *   bwl-frames sample DEV SECONDS [--from-first]     "BYTES FRAMES NANOSECONDS" of rx counters
- *   bwl-frames listen PORT…                 what reaches sockets: UDP, TCP, ICMP echo
+ *   bwl-frames listen PORT…                 what reaches sockets (listen.c)
  *
- * count and listen print "# ready" at once and their result on SIGTERM.
+ * count and listen print "# ready" at once and their result on SIGTERM. All but sample take
+ * --marker HEX (or BWL_MARKER): the payload of what is sent, and what is looked for in all that
+ * arrives (marker.h). With a marker, count says for each line also
+ *
+ *   MARKED-FRAMES MARKED-FRAMES'-BYTES BYTES-OF-THE-MARKER CONTROL-FRAMES CONTROL-BYTES
+ *
+ * where control is what any kernel says unasked, without the marker and no longer than it must be:
+ * ARP, IGMP, ND and MLD; and in the end "marked FRAMES BYTES CONTENT" over all. "device" is the
+ * same time by the interface's own counters.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <netinet/icmp6.h>
 #include <net/if.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,6 +34,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "frame.h"
+#include "listen.h"
+#include "marker.h"
 #include "xsk.h"
 
 #define NSEC 1000000000LL
@@ -187,7 +196,7 @@ struct key {
 };
 struct tally {
 	struct key key;
-	unsigned long long frames, bytes;
+	unsigned long long frames, bytes, marked, marked_bytes, content, control, control_bytes;
 };
 
 static void read_key(const uint8_t *p, size_t n, struct key *k)
@@ -242,71 +251,6 @@ static const char *show(uint8_t family, const uint8_t *a, char buf[INET6_ADDRSTR
 	return buf;
 }
 
-static int count_frames(const char *dev, double seconds)
-{
-	struct tally *t = calloc(KEYS, sizeof(*t));
-	unsigned long long frames = 0, bytes = 0;
-	char d[INET6_ADDRSTRLEN], s[INET6_ADDRSTRLEN];
-	int fd = packet_socket(dev, ETH_P_ALL), one = 1, room = 64 << 20;
-	struct tpacket_stats lost = {};
-	socklen_t len = sizeof(lost);
-	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-	long long end = seconds > 0 ? now_ns() + (long long)(seconds * NSEC) : 0;
-	uint8_t buf[256];
-	ssize_t n;
-	size_t i;
-
-	if (fd < 0 || !t)
-		return 1;
-	if (setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
-	    setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one)))
-		return die(dev);
-	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
-	printf("# ready\n");
-	fflush(stdout);
-	for (;;) {
-		char control[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
-		struct iovec v = { buf, sizeof(buf) };
-		struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
-				    .msg_controllen = sizeof(control) };
-		struct cmsghdr *c;
-		struct key k = {};
-		struct tally *e;
-
-		n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_TRUNC);
-		if (n < 0) {
-			if (stopped || (end && now_ns() >= end))
-				break;
-			poll(&pfd, 1, 50);
-			continue;
-		}
-		if (n < 14)
-			continue;
-		c = CMSG_FIRSTHDR(&m);
-		if (c && c->cmsg_type == PACKET_AUXDATA &&
-		    ((struct tpacket_auxdata *)CMSG_DATA(c))->tp_status & TP_STATUS_VLAN_VALID) {
-			k.tagged++;
-			n += 4;
-		}
-		read_key(buf, n < (ssize_t)sizeof(buf) ? (size_t)n : sizeof(buf), &k);
-		e = find(t, &k);
-		e->key = k;
-		e->frames++;
-		e->bytes += n;
-		frames++;
-		bytes += n;
-	}
-	for (i = 0; i < KEYS; i++)
-		if (t[i].frames)
-			printf("%04x%s %s %s %llu %llu\n", t[i].key.ethertype,
-			       t[i].key.tagged ? "+vlan" : "", show(t[i].key.family, t[i].key.dst, d),
-			       show(t[i].key.family, t[i].key.src, s), t[i].frames, t[i].bytes);
-	getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &lost, &len);
-	printf("total %llu %llu lost %u\n", frames, bytes, lost.tp_drops);
-	free(t);
-	return 0;
-}
-
 struct look {
 	unsigned long long bytes, frames;
 	long long before, after;	/* the counters were read in between */
@@ -334,6 +278,137 @@ static int look_at(const char *dev, struct look *l)
 			break;
 	}
 	return r;
+}
+
+/*
+ * What a kernel sends unasked, and no longer than it must be: ARP, IGMP, ND, MLD. A longer one is
+ * not, whoever sent it.
+ */
+static bool is_control(const struct key *k, const uint8_t *p, size_t n)
+{
+	size_t at = 14 + 40;
+	uint8_t next;
+
+	if (k->tagged || n > 200)
+		return false;
+	if (k->ethertype == ETH_P_ARP)
+		return n <= 60;
+	if (k->family == 4)
+		return p[23] == IPPROTO_IGMP;
+	if (k->family != 6)
+		return false;
+	next = p[20];
+	if (next == 0 && n >= at + 8) {	/* MLD has a router alert before it */
+		next = p[at];
+		at += (p[at + 1] + 1) * 8;
+	}
+	return next == IPPROTO_ICMPV6 && at < n &&
+	       ((p[at] >= 130 && p[at] <= 136) || p[at] == 143);
+}
+
+static void add_frame(struct tally *t, const uint8_t *p, size_t have, size_t n, bool tagged,
+		      const struct marker *m)
+{
+	struct key k = { .tagged = tagged };
+	struct tally *e;
+	size_t content;
+
+	read_key(p, have, &k);
+	e = find(t, &k);
+	e->key = k;
+	e->frames++;
+	e->bytes += n;
+	content = marker_find(m, p, have);
+	if (content) {
+		e->marked++;
+		e->marked_bytes += n;
+		e->content += content;
+	} else if (is_control(&k, p, have)) {
+		e->control++;
+		e->control_bytes += n;
+	}
+}
+
+static void print_tallies(const struct tally *t, bool marker)
+{
+	char d[INET6_ADDRSTRLEN], s[INET6_ADDRSTRLEN];
+	struct tally sum = {};
+	size_t i;
+
+	for (i = 0; i < KEYS; i++) {
+		const struct tally *e = &t[i];
+
+		if (!e->frames)
+			continue;
+		printf("%04x%s %s %s %llu %llu", e->key.ethertype, e->key.tagged ? "+vlan" : "",
+		       show(e->key.family, e->key.dst, d), show(e->key.family, e->key.src, s),
+		       e->frames, e->bytes);
+		if (marker)
+			printf(" %llu %llu %llu %llu %llu", e->marked, e->marked_bytes, e->content,
+			       e->control, e->control_bytes);
+		printf("\n");
+		sum.frames += e->frames;
+		sum.bytes += e->bytes;
+		sum.marked += e->marked;
+		sum.marked_bytes += e->marked_bytes;
+		sum.content += e->content;
+	}
+	if (marker)
+		printf("marked %llu %llu %llu\n", sum.marked, sum.marked_bytes, sum.content);
+	printf("total %llu %llu", sum.frames, sum.bytes);
+}
+
+static int count_frames(const char *dev, double seconds, const struct marker *m)
+{
+	struct tally *t = calloc(KEYS, sizeof(*t));
+	int fd = packet_socket(dev, ETH_P_ALL), one = 1, room = 64 << 20;
+	struct tpacket_stats lost = {};
+	socklen_t len = sizeof(lost);
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	long long end = seconds > 0 ? now_ns() + (long long)(seconds * NSEC) : 0;
+	static uint8_t buf[70000];
+	struct look from, to;
+	ssize_t n;
+
+	if (fd < 0 || !t)
+		return 1;
+	if (setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
+	    setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one)) || look_at(dev, &from))
+		return die(dev);
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
+	printf("# ready\n");
+	fflush(stdout);
+	for (;;) {
+		char control[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+		struct iovec v = { buf, sizeof(buf) };
+		struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
+				    .msg_controllen = sizeof(control) };
+		struct cmsghdr *c;
+		bool tagged;
+
+		n = recvmsg(fd, &h, MSG_DONTWAIT | MSG_TRUNC);
+		if (n < 0) {
+			if (stopped || (end && now_ns() >= end))
+				break;
+			poll(&pfd, 1, 50);
+			continue;
+		}
+		if (n < 14)
+			continue;
+		c = CMSG_FIRSTHDR(&h);
+		tagged = c && c->cmsg_type == PACKET_AUXDATA &&
+			 ((struct tpacket_auxdata *)CMSG_DATA(c))->tp_status & TP_STATUS_VLAN_VALID;
+		add_frame(t, buf, n < (ssize_t)sizeof(buf) ? (size_t)n : sizeof(buf),
+			  n + (tagged ? 4 : 0), tagged, m);
+	}
+	look_at(dev, &to);
+	getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &lost, &len);
+	print_tallies(t, m->on);
+	printf(" lost %u\n", lost.tp_drops);
+	if (m->on)
+		printf("device %llu %llu\n", to.frames - from.frames, to.bytes - from.bytes);
+	free(t);
+	return 0;
 }
 
 /*
@@ -367,88 +442,37 @@ static int sample(const char *dev, double seconds, bool from_first)
 	return 0;
 }
 
-enum { S_UDP, S_TCP, S_ICMP, S_ICMP6, S_MAX };
-
-static int listen_on(int nports, char **ports)
-{
-	unsigned long long got[S_MAX] = {};
-	struct pollfd p[64] = {};
-	int what[64], n = 0, i, one = 1;
-	uint32_t echo_only = ~(1U << 8);
-	struct icmp6_filter filter;
-	char buf[2048];
-
-	for (i = 0; i < nports && n < 60; i++) {
-		struct sockaddr_in6 a = { .sin6_family = AF_INET6, .sin6_port = htons(atoi(ports[i])) };
-		int u = socket(AF_INET6, SOCK_DGRAM, 0), t = socket(AF_INET6, SOCK_STREAM, 0);
-
-		setsockopt(t, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-		if (u < 0 || t < 0 || bind(u, (void *)&a, sizeof(a)) ||
-		    bind(t, (void *)&a, sizeof(a)) || listen(t, 16))
-			return die(ports[i]);
-		what[n] = S_UDP;
-		p[n++].fd = u;
-		what[n] = S_TCP;
-		p[n++].fd = t;
-	}
-	what[n] = S_ICMP;
-	p[n++].fd = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
-	what[n] = S_ICMP6;
-	p[n].fd = socket(AF_INET6, SOCK_RAW, IPPROTO_ICMPV6);
-	memset(&filter, 0xff, sizeof(filter)); /* block all but echo requests */
-	filter.icmp6_filt[ICMP6_ECHO_REQUEST >> 5] &= ~(1U << (ICMP6_ECHO_REQUEST & 31));
-	if (p[n - 1].fd < 0 || p[n].fd < 0 ||
-	    setsockopt(p[n - 1].fd, SOL_RAW, 1 /* ICMP_FILTER */, &echo_only, sizeof(echo_only)) ||
-	    setsockopt(p[n].fd, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof(filter)))
-		return die("raw socket");
-	n++;
-	for (i = 0; i < n; i++)
-		p[i].events = POLLIN;
-	printf("# ready\n");
-	fflush(stdout);
-	while (!stopped) {
-		if (poll(p, n, 100) <= 0)
-			continue;
-		for (i = 0; i < n; i++) {
-			if (!(p[i].revents & POLLIN))
-				continue;
-			if (what[i] == S_TCP) {
-				int c = accept(p[i].fd, NULL, NULL);
-
-				if (c >= 0)
-					close(c);
-			} else if (recv(p[i].fd, buf, sizeof(buf), MSG_DONTWAIT) < 0) {
-				continue;
-			}
-			got[what[i]]++;
-		}
-	}
-	printf("udp %llu tcp %llu icmp %llu icmp6 %llu\n", got[S_UDP], got[S_TCP], got[S_ICMP],
-	       got[S_ICMP6]);
-	return 0;
-}
-
 static int usage(void)
 {
-	fprintf(stderr, "usage: bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N] [--bypass|--xsk]\n"
-			"       bwl-frames count DEV [--seconds S]\n"
+	fprintf(stderr, "usage: bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N]\n"
+			"                       [--marker HEX] [--bypass|--xsk]\n"
+			"       bwl-frames count DEV [--seconds S] [--marker HEX]\n"
 			"       bwl-frames sample DEV SECONDS [--from-first]\n"
-			"       bwl-frames listen PORT…\n");
+			"       bwl-frames listen [--marker HEX] PORT…\n");
 	return 2;
 }
 
 int main(int argc, char **argv)
 {
 	struct sigaction act = { .sa_handler = on_signal };
+	static struct marker marker;
 	struct send_args a = {};
 	int i;
 
+	if (marker_from_env(&marker)) {
+		fprintf(stderr, "bwl-frames: BWL_MARKER: %d bytes in hex\n", FRAME_MARKER);
+		return 2;
+	}
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGINT, &act, NULL);
 	if (argc < 3)
 		return usage();
-	if (!strcmp(argv[1], "listen"))
-		return listen_on(argc - 2, argv + 2);
+	if (!strcmp(argv[1], "listen")) {
+		i = strcmp(argv[2], "--marker") ? 2 : 4;
+		if (i >= argc || (i == 4 && marker_set(&marker, argv[3])))
+			return usage();
+		return listen_on(argc - i, argv + i, &marker, &stopped);
+	}
 	if (!strcmp(argv[1], "sample") && argc >= 4)
 		return sample(argv[2], atof(argv[3]), argc > 4 && !strcmp(argv[4], "--from-first"));
 	a.dev = argv[2];
@@ -472,10 +496,13 @@ int main(int argc, char **argv)
 			a.seconds = atof(argv[++i]);
 		else if (!strcmp(argv[i], "--pps"))
 			a.pps = atof(argv[++i]);
+		else if (!strcmp(argv[i], "--marker") && !marker_set(&marker, argv[i + 1]))
+			i++;
 		else
 			return usage();
 	}
+	a.env.marker = marker.on ? marker.byte : NULL;
 	if (!strcmp(argv[1], "send"))
 		return send_frames(&a);
-	return strcmp(argv[1], "count") ? usage() : count_frames(a.dev, a.seconds);
+	return strcmp(argv[1], "count") ? usage() : count_frames(a.dev, a.seconds, &marker);
 }

@@ -20,6 +20,7 @@ LAB_TMP=
 LAB_NETNS=() LAB_PIDS=()
 export BWLIMIT_PIN_DIR=$LAB_PINS
 export BWLIMIT_AUDIT_DIR=${BWLIMIT_AUDIT_DIR-} # off, unless a test makes one
+export BWLIMIT_JOURNAL_DIR=${BWLIMIT_JOURNAL_DIR-} # likewise
 
 # The tools: of the installed set, of BWL_BUILD, or of the release build of this tree.
 LAB_HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -222,6 +223,26 @@ lab_lossless() { # pings command…
 		grep -q "$pings received" "$LAB_TMP/ping" || return
 	done
 }
+# What arrives at a destination while the host pings it, whoever would be answered: sets LAB_ARRIVED to
+# "4 6", to one of them, or to nothing. A ping without a reply says nothing about what has left.
+LAB_MARKER=6c61622d6d61726b65722d6f662d7468
+lab_arriving() { # [n]
+	local n=${1:-1} judge pings=() to
+	lab_bg "arriving-$n" "d$n" "$FRAMES" count eth0 --marker $LAB_MARKER
+	judge=$LAB_PID
+	lab_wait_for 5 grep -q ready "$LAB_TMP/arriving-$n"
+	for to in "$(lab_dest4 "$n")" "$(lab_dest6 "$n")"; do
+		in_host ping -q -c 3 -i 0.05 -W 1 -s 64 -p $LAB_MARKER "$to" >/dev/null 2>&1 &
+		pings+=($!)
+	done
+	wait "${pings[@]}"
+	lab_stop "$judge"
+	LAB_ARRIVED=$(awk '/^0800/ && $6 { four = "4" } /^86dd/ && $6 { six = "6" } /^total/ { ok = 1 }
+		END { print ok ? four (four && six ? " " : "") six : "no judge" }' "$LAB_TMP/arriving-$n")
+	return 0
+}
+lab_silent() { lab_arriving "$@" && [[ -z $LAB_ARRIVED ]]; }	# nothing arrives, of either family
+lab_both() { lab_arriving "$@" && [[ $LAB_ARRIVED == "4 6" ]]; }	# its positive control
 lab_stop() { # pid: ask, then wait for its last words
 	kill -TERM "$1" 2>/dev/null
 	wait "$1" 2>/dev/null
@@ -268,9 +289,9 @@ lab_iperf_server() { # namespace port command-prefix…
 		echo "# iperf3 server in $ns did not start"
 }
 
-# bwlimit in the lab's DPU, on every port of it.
+# bwlimit in the lab's DPU, on every port of it. LAB_XDP: the form of XDP, else the best.
 lab_attach() {
-	local i ports=()
+	local i ports=(${LAB_XDP:+--xdp "$LAB_XDP"})
 	for ((i = 0; i < LAB_HOSTS; i++)); do ports+=(--host "hpf$i"); done
 	for ((i = 0; i < LAB_UPLINKS; i++)); do ports+=(--uplink "p$i"); done
 	in_dpu "$LOAD" attach --drill --fresh-volume "${ports[@]}" >"$LAB_TMP/attach" 2>&1 && return

@@ -39,17 +39,110 @@ check "the counter sees the IPv6 half at 500 addresses" \
 	[ "$(grep -c '^86dd fd00:101:' "$LAB_TMP/count")" -eq 500 ]
 check "the interface counted as many bytes as the frames had" [ $((after - before)) -ge 152000 ]
 
+# Every kind of frame is heard when nothing stands between, so that "nobody heard it" says something:
+# checksums are right, also below a tag, behind extension headers, and of a datagram in fragments.
+MARK=00112233445566778899aabbccddeeff
+dpu4=10.7.0.1 dpu6=fd00:7:0::1
+router_alert=0502000001
+hears() { # sentence, what is heard (extended regex), frame…: heard by the DPU's sockets
+	local sentence=$1 what=$2
+	shift 2
+	lab_bg listen dpu "$FRAMES" listen --marker $MARK 9
+	local listener=$LAB_PID
+	lab_wait_for 5 grep -q ready "$LAB_TMP/listen"
+	printf '%s\n' "$@" | thief --marker $MARK >/dev/null || nok "sent: $sentence"
+	sleep 0.2
+	lab_stop "$listener"
+	grep -qE "^heard (.* )?$what" "$LAB_TMP/listen" || note "$(cat "$LAB_TMP/listen")"
+	check "$sentence" grep -qE "^heard (.* )?$what" "$LAB_TMP/listen"
+}
+v4="eth ip4 src=$HOST4 dst=$dpu4" v6="eth ip6 src=$HOST6 dst=$dpu6"
+nobody='udp4 0 udp6 0 tcp4 0 tcp6 0 open4 0 open6 0 icmp4 0 icmp6 0 raw4 0 raw6 0 control4 0'
+hears "UDP over IPv4 is heard" 'udp4 1 .* marked 1 bytes 101$' "$v4 udp dport=9 fill=101"
+hears "UDP over IPv6 is heard" 'udp6 1 .* marked 1 bytes 101$' "$v6 udp dport=9 fill=101"
+hears "the data of a SYN over IPv4 reaches a program" 'tcp4 [1-9].*open4 1 .* marked 2 bytes 200$' \
+	"$v4 tcp sport=40001 dport=9 flags=2 fill=100"
+hears "the data of a SYN over IPv6 reaches a program" 'tcp6 [1-9].*open6 1 .* marked 2 bytes 200$' \
+	"$v6 tcp sport=40001 dport=9 flags=2 fill=100"
+hears "ICMP is heard" 'icmp4 1 icmp6 0 .* marked 1 ' "$v4 icmp fill=100"
+hears "ICMPv6 is heard" 'icmp4 0 icmp6 1 .* marked 1 ' "$v6 icmp kind=128 fill=100"
+hears "an error that quotes is heard over IPv4" 'icmp4 1 .* marked 1 ' \
+	"$v4 icmp kind=3 code=3 ip4 src=$dpu4 dst=$HOST4 udp fill=64"
+hears "an error that quotes is heard over IPv6" 'icmp6 1 .* marked 1 ' \
+	"$v6 icmp kind=1 code=4 ip6 src=$dpu6 dst=$HOST6 udp fill=64"
+hears "another protocol is heard over IPv4" 'raw4 1 raw6 0' "$v4 type=47 fill=100"
+hears "another protocol is heard over IPv6" 'raw4 0 raw6 1' "$v6 type=47 fill=100"
+hears "UDP to a port without a program is heard by a raw socket" 'raw4 1 raw6 1' \
+	"$v4 udp dport=99 fill=100" "$v6 udp dport=99 fill=100"
+hears "IGMP is heard, as control" 'control4 1 .* marked 0 ' \
+	"eth dst=01:00:5e:00:00:01 ip4 src=$HOST4 dst=224.0.0.1 ttl=1 opt=94040000 igmp kind=0x11 fill=20"
+hears "MLD is heard, as control" 'control6 1 marked 0 ' "eth dst=33:33:00:00:00:01 ip6 src=fe80::1 \
+dst=ff02::1 hop=1 ext kind=0 size=8 hex=$router_alert icmp kind=130 hex=00000000000000000000000000000000 fill=20"
+if ip_in dpu link add link hpf0 name hpf0.5 type vlan id 5 2>/dev/null; then
+	ip_in dpu link set hpf0.5 up
+	lab_addr dpu hpf0.5 10.7.5.1/24 fd00:7:5::1/64
+	hears "UDP below a tag is heard" 'udp4 1 udp6 1 ' \
+		"eth vlan id=5 ip4 src=10.7.5.2 dst=10.7.5.1 udp dport=9 fill=100" \
+		"eth vlan id=5 ip6 src=fd00:7:5::2 dst=fd00:7:5::1 udp dport=9 fill=100"
+else
+	skip "UDP below a tag is heard" "this kernel has no VLAN devices"
+fi
+hears "UDP behind IPv4 options and IPv6 extension headers is heard" 'udp4 1 udp6 1 ' \
+	"eth ip4 src=$HOST4 dst=$dpu4 opt=01010101 udp dport=9 fill=100" \
+	"eth ip6 src=$HOST6 dst=$dpu6 ext kind=0 size=264 options=1 ext kind=60 size=512 options=1 udp dport=9 fill=100"
+for part in 0,1008 1008,1008 2016,1008; do
+	echo "eth ip4 src=$HOST4 dst=$dpu4 id=7 udp dport=9 fill=2500 slice=$part"
+	echo "eth ip6 src=$HOST6 dst=$dpu6 frag6 id=7 udp dport=9 fill=2500 slice=$part"
+done >"$LAB_TMP/parts"
+hears "a datagram in three fragments is heard as one" 'udp4 1 udp6 1 .* marked 2 bytes 5000$' \
+	"$(cat "$LAB_TMP/parts")"
+hears "a length that lies is right up to there" 'udp4 1 udp6 1 .* bytes 16$' \
+	"eth ip4 src=$HOST4 dst=$dpu4 len=36 udp dport=9 len=16 fill=100" \
+	"eth ip6 src=$HOST6 dst=$dpu6 len=16 udp dport=9 len=16 fill=100"
+hears "UDP over IPv4 without a checksum is heard" 'udp4 1 udp6 0 ' \
+	"$v4 udp sum=zero dport=9 fill=100" "$v6 udp sum=zero dport=9 fill=100"
+hears "a wrong checksum is asked for by name, and no program hears it" \
+	'udp4 0 udp6 0 tcp4 1 tcp6 1 open4 0 open6 0 ' \
+	"$v4 udp sum=bad dport=9 fill=100" "$v6 udp sum=bad dport=9 fill=100" \
+	"$v4 tcp sum=bad sport=40002 dport=9 flags=2 fill=100" \
+	"$v6 tcp sum=0x1234 sport=40002 dport=9 flags=2 fill=100"
+hears "nor is an IPv4 header with one" "$nobody" "eth ip4 sum=bad src=$HOST4 dst=$dpu4 udp dport=9 fill=100"
+
+# What comes back, by the marker, whoever its sender.
+answers() { # sentence, condition of awk on the counter's lines, frame…
+	local sentence=$1 what=$2
+	shift 2
+	lab_bg back host "$FRAMES" count h0 --marker $MARK
+	local counter=$LAB_PID
+	lab_wait_for 5 grep -q ready "$LAB_TMP/back"
+	printf '%s\n' "$@" | thief --marker $MARK >/dev/null || nok "sent: $sentence"
+	sleep 0.2
+	lab_stop "$counter"
+	answered() { awk "$what { n = 1 } END { exit !n }" "$LAB_TMP/back"; }
+	answered || note "$(cat "$LAB_TMP/back")"
+	check "$sentence" answered
+}
 lab_bg listen dpu "$FRAMES" listen 9
 listener=$LAB_PID
 lab_wait_for 5 grep -q ready "$LAB_TMP/listen"
-thief >/dev/null <<END
-eth ip4 src=$HOST4 dst=10.7.0.1 udp dport=9 fill=10
-eth ip6 src=$HOST6 dst=fd00:7:0::1 udp dport=9 fill=10
-eth ip4 src=$HOST4 dst=10.7.0.1 icmp fill=10
-END
-sleep 0.2
+from4="\$1 == \"0800\" && \$3 == \"$dpu4\"" from6="\$1 == \"86dd\" && \$3 == \"fd00:7::1\""
+answers "a SYN over IPv4 is answered" "$from4" "$v4 tcp sport=40003 dport=9 flags=2"
+answers "a SYN over IPv6 is answered" "$from6 && \$4 > \$9" "$v6 tcp sport=40003 dport=9 flags=2"
 lab_stop "$listener"
-check "the DPU's sockets would hear the host" grep -q 'udp 1 tcp 0 icmp 1' "$LAB_TMP/listen"
+answers "an echo over IPv4 is the thief's, though the DPU sent it" "$from4 && \$6 == 1 && \$8 == 100" \
+	"$v4 icmp fill=100"
+answers "an echo over IPv6 is too" "$from6 && \$6 == 1 && \$8 == 100" "$v6 icmp kind=128 fill=100"
+answers "so is what an unreachable port quotes over IPv4" "$from4 && \$6 == 1 && \$8 == 100" \
+	"$v4 udp dport=99 fill=100"
+answers "and over IPv6" "$from6 && \$6 == 1 && \$8 == 1000" "$v6 udp dport=99 fill=1000"
+me=$(lab_mac host h0)
+answers "a solicitation is answered" '$1 == "86dd" && $3 == "fd00:7::1" && $9 == 1' \
+	"eth dst=33:33:ff:00:00:01 ip6 src=fd00:7::77 dst=ff02::1:ff00:1 hop=255 nd target=$dpu6 sll=$me"
+check "and learnt from" [ -n "$(ip_in dpu -6 neigh show fd00:7::77 | grep "$me")" ]
+answers "a query of MLD is answered, as control" '$1 == "86dd" && $2 == "ff02::16" && $9 > 0 && $6 == 0' \
+	"eth dst=33:33:00:00:00:01 ip6 src=fe80::1 dst=ff02::1 hop=1 ext kind=0 size=8 hex=$router_alert icmp kind=130 rest=0x10000 hex=0000000000000000000000000000000000000000"
+check "the interface's own counter agrees" \
+	awk '/^total/ { n = $2 } /^device/ { d = $2 } END { exit !(n > 0 && n == d) }' "$LAB_TMP/back"
 
 read -r _ before < <(lab_rx dpu hpf0)
 in_host "$FLOOD" h0 0.5 "$(lab_mac dpu hpf0)" \

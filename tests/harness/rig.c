@@ -99,8 +99,8 @@ static void make_ports(struct rig *rig)
 	if (unshare(CLONE_NEWNET))
 		rig_die("cannot make a network namespace: %s", strerror(errno));
 	for (i = 0; i < _RIG_PORT_MAX; i++) {
-		snprintf(cmd, sizeof(cmd), "ip link add %s type veth peer name %s-far", port_names[i],
-			 port_names[i]);
+		snprintf(cmd, sizeof(cmd), "ip link add %s address 02:00:00:00:00:fe type veth peer name %s-far",
+			 port_names[i], port_names[i]);
 		if (system(cmd))
 			rig_die("%s failed", cmd);
 		rig->ifindex[i] = (int)if_nametoindex(port_names[i]);
@@ -363,7 +363,7 @@ static int test_run(struct rig *rig, const struct rig_packet *k, const struct fr
 
 	*skb = (struct __sk_buff){
 		.ifindex = (uint32_t)rig->ifindex[k->port], .mark = k->mark,
-		.priority = k->priority,
+		.priority = k->priority, .tstamp = k->departs_ns,
 		.gso_size = k->gso_size, .gso_segs = k->gso_segs,
 	};
 	if (!is_egress(k))

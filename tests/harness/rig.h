@@ -69,6 +69,7 @@ struct rig_packet {
 	const void *data;
 	size_t len;
 	uint32_t mark, priority;
+	uint64_t departs_ns;	/* as its sender wants it (SO_TXTIME) */
 	enum rig_port ingress;	/* at an egress: where the packet came in; RIG_ALIEN + 1: nowhere */
 	uint32_t gso_size, gso_segs;
 	bool tagged;		/* at TC: the outer VLAN tag is kept beside the frame */

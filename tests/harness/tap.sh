@@ -26,3 +26,10 @@ done_testing() {
 	printf '1..%d\n' "$TAP_N"
 	[[ $TAP_BAD -eq 0 && $TAP_N -gt 0 ]]
 }
+
+# Which kills are made, of a list of all: one of every STEP, from a place that differs from run to run.
+# KILL_SEED=N makes the same again, KILL_ALL=1 all of them.
+KILL_SEED=${KILL_SEED:-$RANDOM}
+kills_drawn() { # step
+	awk -v step="$1" -v seed="$KILL_SEED" -v all="${KILL_ALL:-0}" 'all || NR % step == seed % step'
+}

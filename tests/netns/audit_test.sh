@@ -86,6 +86,7 @@ for call in pwrite64 fdatasync fallocate flock; do
 		test $bad = 0 -a $points -gt 1
 done
 check "and says what it found" logged 'recovered +after a crash'
+last_file() { find "$disk/audit" -name 'log-*.jsonl' | sort | tail -1; }
 write_torn() { # a write of which only a part reaches the disk
 	local f
 	f=$(find "$disk/audit" -name 'log-*.jsonl' | sort | tail -1)
@@ -106,8 +107,14 @@ check "in one log" verified
 granted() { "$CTL" grant list --json | grep -q '"state": "live"'; }
 check "the peer is granted" granted
 head -c 4M /dev/zero >"$disk/fill" 2>/dev/null
-# what is left of the last block that is allocated is filled first
-for i in 1 2 3 4 5 6 7 8; do ctl grant d1 rate 10mbit reason "filling $i" || break; done
+check "a disk that is full does not keep anybody from granting: there was room kept for it" \
+	ctl grant d1 rate 10mbit reason "on a full disk"
+fill() { # what is kept for what opens something, and then some
+	local i
+	for ((i = 0; i < 1000; i++)); do ctl grant d1 rate 10mbit reason "filling $i" || return 0; done
+	return 1
+}
+check "but not for ever" fill
 refute "on a full disk a grant is refused" ctl grant d1 rate 99mbit reason full
 check "and told why" says 'No space left'
 check "and nothing was changed" says 'nothing was changed'
@@ -164,6 +171,8 @@ desired 6mbit >"$LAB_TMP/desired.yaml.new" && mv "$LAB_TMP/desired.yaml.new" "$L
 check "what it puts in force is recorded" lab_wait_for 5 logged 'bwlimitd +policy .*put in force'
 check "before it is in force, with its digest" logged 'bwlimitd +intent +policy .*digest [0-9a-f]{64}'
 head -c 4M /dev/zero >"$disk/fill" 2>/dev/null
+truncate -s "$(stat -c %s "$(last_file)")" "$(last_file)" # what was kept goes too, and is taken
+head -c 4M /dev/zero >>"$disk/fill" 2>/dev/null
 for i in 1 2 3 4 5 6 7 8; do ctl grant d1 rate 6mbit reason "filling $i" || break; done
 desired 7mbit >"$LAB_TMP/desired.yaml.new" && mv "$LAB_TMP/desired.yaml.new" "$LAB_TMP/desired.yaml"
 check "where that cannot be it is not put in force" lab_wait_for 5 said policy 'No space left'

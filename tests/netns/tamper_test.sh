@@ -123,7 +123,7 @@ refute "a command that names a peer that there is not is refused" in_dpu "$CTL" 
 tell --peer d1 its disk was pulled
 check "bwlimit-ctl tamper --peer revokes that peer, with revoke-peer" state revoked
 check "and no other" state live d2
-check "it says what was done, and by whom" grep -qx 'bwlimitd: revoke-peer' "$LAB_TMP/tell"
+check "it says what was done, and by whom" grep -qx 'bwlimitd: revoke-peer: d1' "$LAB_TMP/tell"
 check "the agent's alarm has the reason" lab_wait_for 30 said 'command: peer d1: its disk was pulled; action revoke-peer'
 tell the lid was opened
 check "without a peer it revokes everything" state revoked d2

@@ -158,6 +158,96 @@ static void who_takes_the_place_of_the_revoked_is_revoked(void **state)
 	}
 }
 
+#define ALPHA(addresses) PEER("alpha", addresses) "grant: { rate: 1gbit } }\n"
+#define BETA(addresses) PEER("beta", addresses) "grant: { rate: 1gbit } }\n"
+#define ONE "10.1.0.0/24, 'fd00:1::/64'"
+
+/* What is sent to the places that alpha had when it was revoked. */
+static void closed_until_granted(const char *name)
+{
+	struct bwl_change c = { .set = BWL_SET_AUTHORISE };
+	struct bwl_err e = { 0 };
+
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO("10.1.0.1")), "revoked");
+	assert_string_equal(host(TO6("fd00:1::1")), "revoked");
+	assert_int_equal(bwl_peer_change(rig->pins, name, &c, &e), 0);
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO("10.1.0.1")), "pass");
+	assert_string_equal(host(TO6("fd00:1::1")), "pass");
+}
+
+static void a_revoked_prefix_stays_revoked_in_however_many_steps_it_changes_hands(void **state)
+{
+	static const char *const ways[][4] = {
+		/* alpha moves away, then somebody new comes; at once; after a policy without both */
+		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"), HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE) },
+		{ HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE) },
+		{ AWAY, HEAD "peers:\n" ALPHA("10.5.0.0/24"), HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE) },
+		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"), AWAY, HEAD "peers:\n" BETA(ONE) },
+		/* wider and narrower than what was closed */
+		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"), HEAD "peers:\n" BETA("10.1.0.0/16, 'fd00:1::/48'") },
+		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"), HEAD "peers:\n" BETA("10.1.0.1, 'fd00:1::/120'") },
+		/* beta is there already, and takes it from alpha, which stays; a part of it */
+		{ HEAD "peers:\n" ALPHA(ONE) BETA("10.6.0.0/24"),
+		  HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA("10.6.0.0/24, " ONE) },
+		{ HEAD "peers:\n" ALPHA(ONE) BETA("10.6.0.0/24"),
+		  HEAD "peers:\n" ALPHA(ONE) BETA("10.6.0.0/24, 10.1.0.0/25, 'fd00:1::/80'") },
+	};
+	struct bwl_err e = { 0 };
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < 2 * sizeof(ways) / sizeof(ways[0]); i++) {
+		rig_teardown(NULL);
+		rig_setup(NULL);
+		apply(HEAD "peers:\n" ALPHA(ONE) BETA("10.6.0.0/24"));
+		if (i / 2 < 6)	/* only alpha was there */
+			apply(HEAD "peers:\n" ALPHA(ONE));
+		assert_int_equal(bwl_revoke(rig->pins, "alpha", &e), 0);
+		if (i % 2 && i / 2 < 6)
+			assert_int_equal(bwl_revoke(rig->pins, NULL, &e), 0);
+		for (j = 0; j < 4 && ways[i / 2][j]; j++)
+			rig_policy(rig, ways[i / 2][j]);
+		closed_until_granted("beta");
+	}
+}
+
+static void a_revoked_name_stays_revoked_when_another_took_its_prefix(void **state)
+{
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	apply(HEAD "peers:\n" ALPHA("10.5.0.0/24"));
+	assert_int_equal(bwl_revoke(rig->pins, "alpha", &e), 0);
+	apply(HEAD "peers:\n" BETA("10.5.0.0/24"));
+	apply(HEAD "peers:\n" BETA("10.5.0.0/24") ALPHA(ONE));
+	closed_until_granted("alpha");
+}
+
+/* Who had a part of a wide prefix before somebody else's was revoked keeps it. */
+static void what_was_open_within_or_around_a_revoked_prefix_stays_open(void **state)
+{
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	apply(HEAD "peers:\n" ALPHA("0.0.0.0/0, '::/0'") BETA(ONE));
+	assert_int_equal(bwl_revoke(rig->pins, "alpha", &e), 0);
+	apply(HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE));	/* the closed place is nobody's */
+	apply(HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA("10.1.0.0/25, 'fd00:1::/64'"));
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO("10.1.0.1")), "pass");
+	assert_string_equal(host(TO6("fd00:1::1")), "pass");
+	rig_teardown(NULL);
+	rig_setup(NULL);
+	apply(HEAD "peers:\n" ALPHA("10.1.0.0/25") BETA(ONE));
+	assert_int_equal(bwl_revoke(rig->pins, "alpha", &e), 0);
+	apply(HEAD "peers:\n" ALPHA("10.1.0.0/25") BETA(ONE ", 10.6.0.0/24"));
+	rig_advance(RIG_SECOND);
+	assert_string_equal(host(TO("10.1.0.200")), "pass");
+	assert_string_equal(host(TO6("fd00:1::1")), "pass");
+}
+
 static void a_place_that_is_taken_is_not_tried_with_confirm(void **state)
 {
 	const struct bwl_publish_opts o = { .confirm_ns = 10 * RIG_SECOND };
@@ -299,6 +389,9 @@ int main(void)
 		RIG_TEST(a_wider_prefix_takes_nothing_from_those_who_stay),
 		RIG_TEST(classes_and_floors_are_taken_over_too),
 		RIG_TEST(who_takes_the_place_of_the_revoked_is_revoked),
+		RIG_TEST(a_revoked_prefix_stays_revoked_in_however_many_steps_it_changes_hands),
+		RIG_TEST(a_revoked_name_stays_revoked_when_another_took_its_prefix),
+		RIG_TEST(what_was_open_within_or_around_a_revoked_prefix_stays_open),
 		RIG_TEST(a_place_that_is_taken_is_not_tried_with_confirm),
 		RIG_TEST(a_zone_of_another_name_takes_what_was_spent),
 		RIG_TEST(a_host_port_of_another_name_takes_what_was_spent),

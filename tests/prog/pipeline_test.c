@@ -139,12 +139,13 @@ static void arp_and_nd_end_at_the_dpu_and_nothing_else_does(void **state)
 	       { "eth src=02:00:00:00:00:09 arp smac=02:00:00:00:00:09 sip=10.0.7.2 tip=10.0.7.1",
 		 "source-mac" },
 	       { "eth type=0x0806 fill=60", "malformed" },
-	       { "eth ip6 src=fe80::2 dst=ff02::1:ff00:1 hop=255 nd kind=135", "pass-neighbour" },
-	       { "eth ip6 src=:: dst=ff02::1:ff00:1 hop=255 nd kind=135", "pass-neighbour" },
+	       { "eth ip6 src=fe80::2 dst=ff02::1:ff00:1 hop=255 nd kind=135 target=fe80::1", "pass-neighbour" },
+	       { "eth ip6 src=:: dst=ff02::1:ff00:1 hop=255 nd kind=135 target=fd00:7::1", "pass-neighbour" },
 	       { "eth ip6 src=fd00:7::2 dst=fe80::1 hop=255 nd kind=136", "pass-neighbour" },
 	       { "eth ip6 src=fd00:9::2 dst=fe80::1 hop=255 nd kind=136", "source-address" },
 	       { "eth ip6 src=fd00:7::2 dst=fe80::1 hop=254 nd kind=136", "local-protocol" },
-	       { "eth ip6 src=fe80::2 dst=ff02::1 hop=254 nd kind=135", "source-address" },
+	       { "eth ip6 src=fe80::2 dst=ff02::1 hop=254 nd kind=135", "local-protocol" },
+	       { "eth ip6 src=fe80::2 dst=fd00:1::1 hop=254 nd kind=135", "source-address" },
 	       /* Router solicitation, advertisement, redirect */
 	       { "eth ip6 src=fd00:7::2 dst=ff02::2 hop=255 nd kind=133", "local-protocol" },
 	       { "eth ip6 src=fd00:7::2 dst=ff02::1 hop=255 nd kind=134", "local-protocol" },
@@ -213,7 +214,21 @@ static void a_packet_leaves_with_the_tag_and_no_mark_of_the_host(void **state)
 	judge(&(struct rig_packet){ .spec = "eth arp sip=10.0.7.2 tip=10.0.7.1",
 				    .mark = rig->pins->ctl->tag }, &r);
 	assert_int_equal(r.reason, BWL_R_PASS_NEIGHBOUR);
-	assert_int_equal(r.mark, 0);
+	/* What goes up to the kernel has a mark that gives no right to leave. */
+	assert_int_equal(r.mark, bwl_mark_up(rig->pins->ctl->tag));
+	assert_int_not_equal((r.mark ^ rig->pins->ctl->tag) & ~BWL_MARK_ID, 0);
+}
+
+/* fq would keep a packet for as long as its host likes: beyond its grant's end, or out of order. */
+static void a_packet_departs_when_we_say_and_not_when_its_host_does(void **state)
+{
+	struct rig_result r;
+
+	(void)state;
+	policy();
+	judge(&(struct rig_packet){ .spec = "eth " P1 "udp", .departs_ns = rig_now() + 9 * RIG_SECOND }, &r);
+	assert_int_equal(r.reason, BWL_R_PASS);
+	assert_int_equal(r.departs_ns, 0);
 }
 
 static void ipv4_options_are_walked_and_source_routes_refused(void **state)
@@ -289,7 +304,7 @@ static void a_frame_cut_anywhere_never_passes(void **state)
 		"eth ip6 src=fd00:7::2 dst=fd00:1::1 ext kind=0 ext kind=60 size=24 tcp fill=20",
 		"eth ip6 src=fd00:7::2 dst=fd00:1::1 frag6 off=8 fill=40",
 		"eth arp sip=10.0.7.2 tip=10.0.7.1",
-		"eth ip6 src=fe80::2 dst=ff02::1:ff00:1 hop=255 nd kind=135",
+		"eth ip6 src=fe80::2 dst=ff02::1:ff00:1 hop=255 nd kind=135 target=fe80::1",
 	};
 	static const size_t full[] = { 72, 94, 80, 82, 126, 102, 42, 78 };
 	/* Shorter ones than these the kernel does not take for a test run. */
@@ -352,6 +367,7 @@ int main(void)
 		cmocka_unit_test(arp_and_nd_end_at_the_dpu_and_nothing_else_does),
 		cmocka_unit_test(destinations_that_no_peer_can_have_end_here),
 		cmocka_unit_test(the_exact_destination_comes_before_the_prefix),
+		cmocka_unit_test(a_packet_departs_when_we_say_and_not_when_its_host_does),
 		cmocka_unit_test(a_packet_leaves_with_the_tag_and_no_mark_of_the_host),
 		cmocka_unit_test(ipv4_options_are_walked_and_source_routes_refused),
 		cmocka_unit_test(ipv6_extension_headers_are_followed_to_the_transport),

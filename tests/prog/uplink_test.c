@@ -100,7 +100,8 @@ static void neighbours_and_named_control_reach_the_dpu(void **state)
 	policy("lldp, bgp, bfd, dhcp, ptp, lacp");
 	EXPECT(uplink,
 	       { "eth arp sip=192.0.2.1 tip=192.0.2.2", "pass-neighbour" },
-	       { "eth ip6 src=fe80::1 dst=ff02::1:ff00:2 hop=255 nd kind=135", "pass-neighbour" },
+	       { "eth ip6 src=fe80::1 dst=ff02::1:ff00:2 hop=255 nd kind=135 target=fe80::2", "pass-neighbour" },
+	       { "eth ip6 src=fe80::1 dst=ff02::1:ff00:2 hop=255 nd kind=135 target=fe80::3", "uplink-in" },
 	       { "eth ip6 src=fe80::1 dst=ff02::1:ff00:2 hop=254 nd kind=135", "uplink-in" },
 	       { "eth dst=01:80:c2:00:00:0e type=0x88cc fill=60", "pass-control" },
 	       { "eth dst=01:80:c2:00:00:02 type=0x8809 fill=60", "pass-control" },

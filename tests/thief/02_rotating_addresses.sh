@@ -19,7 +19,9 @@ END
 judges_off
 check "the destinations were many" [ "$(grep -c '^86dd fd00:101:' "$LAB_TMP/at-d1")" -gt 100 ]
 within "a /64 is one grant, whatever address a packet takes" "$(arrived d1)" $RATE $BURST
-something_at "and that grant was used" d1
+something_at "and that grant was used over IPv4" d1 "^10"
+something_at "and over IPv6" d1 "^fd00"
 nothing_at "addresses of no peer are dead" d4
+nothing_at "and lead nowhere else" mgmt
 nothing_at "sources outside the host's prefixes are dead" wire . '^fd00:8:'
 done_testing

@@ -14,8 +14,16 @@ thief_peers() {
 }
 thief_lab
 sleep 1
+for part in 0,1008 1008,1008; do
+	echo "eth ip4 src=$HOST4 dst=10.7.0.1 id=11 udp dport=9 fill=1500 slice=$part"
+	echo "eth ip4 src=$HOST4 dst=10.7.0.1 id=12 tcp sport=40001 dport=9 flags=2 fill=1500 slice=$part"
+	echo "eth ip4 src=$HOST4 dst=10.250.0.1 id=13 icmp fill=1500 slice=$part"
+	echo "eth ip6 src=$HOST6 dst=fd00:7:0::1 frag6 id=14 udp dport=9 fill=1500 slice=$part"
+	echo "eth ip6 src=$HOST6 dst=fd00:7:0::1 frag6 id=15 tcp sport=40001 dport=9 flags=2 fill=1500 slice=$part"
+	echo "eth ip6 src=$HOST6 dst=fd00:250::1 frag6 id=16 icmp kind=128 fill=1500 slice=$part"
+done >"$LAB_TMP/to-dpu"
 judges_on
-steal --seconds 3 --pps 8000 <<END
+cat - "$LAB_TMP/to-dpu" <<END | steal --seconds 3 --pps 8000
 eth ip4 src=$HOST4 dst=$A4 id=7 mf=1 tcp sport=40000 dport=443 fill=1208
 eth ip4 src=$HOST4 dst=$A4 id=7 off=1232 mf=1 type=6 fill=1208
 eth ip4 src=$HOST4 dst=$A4 id=7 off=2464 type=6 fill=1000
@@ -33,5 +41,6 @@ within "fragments of port 443 are class other, not https" "$(arrived d1)" 200000
 within "fragments stay within a grant without classes" "$(arrived d2)" 1000000 153600
 something_at "fragments do arrive within the limit" d2
 nothing_at "fragments to a stranger do not" d4
+nothing_at "nor do those to the DPU leave by the management port" mgmt
 no_socket_heard "and none ends at a socket of the DPU"
 done_testing

@@ -13,11 +13,13 @@ for n in 14 15 17 18 20 33 34 41 42 53 54; do
 	echo "eth ip4 src=$HOST4 dst=$A4 udp fill=400 cut=$n"
 	echo "eth ip6 src=$HOST6 dst=$A6 udp fill=400 cut=$n"
 	echo "eth ip4 src=$HOST4 dst=$X4 udp fill=400 cut=$n"
+	echo "eth ip4 src=$HOST4 dst=10.7.0.1 udp fill=400 cut=$n"
+	echo "eth ip6 src=$HOST6 dst=fd00:7:0::1 udp fill=400 cut=$n"
 done >"$LAB_TMP/runts"
 judges_on
 steal --count 2000 --pps 2000 <"$LAB_TMP/runts"
 judges_off
-nothing_at "frames cut short go nowhere" wire
+nothing_leaves "frames cut short go nowhere"
 no_socket_heard "nor to a socket of the DPU"
 judges_on
 steal --count 600 --pps 300 <<END
@@ -25,9 +27,13 @@ eth ip4 src=$HOST4 dst=$A4 udp fill=1473
 eth ip4 src=$HOST4 dst=$A4 udp fill=8000
 eth ip6 src=$HOST6 dst=$A6 udp fill=4000
 eth ip4 src=$HOST4 dst=$A4 df=1 tcp dport=443 fill=8900
+eth ip6 src=$HOST6 dst=$A6 tcp dport=443 fill=8900
+eth ip4 src=$HOST4 dst=10.7.0.1 df=1 udp fill=8000
+eth ip6 src=$HOST6 dst=fd00:7:0::1 udp fill=8000
 END
 judges_off
-nothing_at "jumbo frames do not fit the uplink and go nowhere" wire
+nothing_leaves "jumbo frames do not fit the uplink and go nowhere"
+no_socket_heard "nor to a socket of the DPU"
 sleep 1.5
 judges_on
 steal --seconds 3 --pps 30000 <<END
@@ -38,5 +44,6 @@ END
 judges_off
 frames=$(awk '/^(0800|86dd)/ && $2 ~ /^(10.101|fd00:101)/ { n += $4 } END { print n + 0 }' "$LAB_TMP/at-d1")
 within "small frames, at 64 bytes each, stay within the grant" $((frames * 64)) $RATE $BURST
-something_at "and the grant was used" d1
+something_at "and the grant was used over IPv4" d1 "^$A4\$"
+something_at "and over IPv6" d1 "^$A6\$"
 done_testing

@@ -26,11 +26,18 @@ eth ip6 src=$HOST6 dst=$A6 len=0 udp fill=1400
 eth ip6 src=$HOST6 dst=$A6 len=65535 udp fill=1400
 eth ip6 src=$HOST6 dst=$A6 len=0 ext kind=0 size=8 hex=c20400010000 udp fill=1400
 eth ip4 src=$HOST4 dst=$X4 len=28 udp len=8 fill=1400
+eth ip4 src=$HOST4 dst=10.7.0.1 len=128 udp len=108 fill=1400
+eth ip4 src=$HOST4 dst=10.7.0.1 udp len=108 fill=1400
+eth ip4 src=$HOST4 dst=10.250.0.1 len=128 icmp fill=1400
+eth ip6 src=$HOST6 dst=fd00:7:0::1 len=108 udp len=108 fill=1400
+eth ip6 src=$HOST6 dst=fd00:250::1 len=108 icmp kind=128 fill=1400
 eth ip6 src=$HOST6 dst=$X6 len=8 udp len=8 fill=1400
 END
 judges_off
-something_at "some of them leave" wire
+something_at "some of them leave over IPv4" wire "^$A4\$"
+something_at "and over IPv6" wire "^$A6\$"
 within "with all their bytes within the grant" "$(arrived wire)" $RATE $BURST
 nothing_at "a stranger gets none" d4
+nothing_at "none leaves by the management port" mgmt
 no_socket_heard "none ends at a socket of the DPU"
 done_testing

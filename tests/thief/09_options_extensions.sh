@@ -15,28 +15,38 @@ eth ip4 src=$HOST4 dst=$A4 opt=8907040A6800090000 udp fill=500
 eth ip4 src=$HOST4 dst=$A4 opt=018307040A680009 udp fill=500
 eth ip6 src=$HOST6 dst=$A6 ext kind=43 size=24 hex=040100000000fd000104000000000000000000000009 udp fill=500
 eth ip6 src=$HOST6 dst=$A6 ext kind=43 size=8 udp fill=500
+eth ip4 src=$HOST4 dst=10.7.0.1 opt=8307040AFA00020000 udp fill=500
+eth ip4 src=$HOST4 dst=10.7.0.1 opt=01010101 udp fill=500
+eth ip6 src=$HOST6 dst=fd00:7:0::1 ext kind=43 size=24 hex=040100000000fd000250000000000000000000000002 udp fill=500
+eth ip6 src=$HOST6 dst=fd00:7:0::1 ext kind=60 size=264 options=1 udp fill=500
 eth ip6 src=$HOST6 dst=$A6 ext kind=0 size=8 ext kind=43 size=8 udp fill=500
 eth ip6 src=$HOST6 dst=$A6 $e8 $e8 $e8 $e8 $e8 $e8 $e8 $e8 $e8 $e8 $e8 $e8 udp fill=500
 END
 judges_off
-nothing_at "source routes, routing headers and endless chains leave nothing" wire
+nothing_leaves "source routes, routing headers and endless chains leave nothing"
+no_socket_heard "nor do they reach a socket of the DPU"
 check "they were sent" [ "$(sent_bytes)" -gt 100000 ]
 sleep 1
 judges_on
 steal --seconds 3 --pps 6000 <<END
 eth ip4 src=$HOST4 dst=$A4 opt=07270400000000000000000000000000000000000000000000000000000000000000000000000000 udp fill=1000
 eth ip4 src=$HOST4 dst=$A4 opt=44280500000000000000000000000000000000000000000000000000000000000000000000000000 udp fill=1000
-eth ip6 src=$HOST6 dst=$A6 ext kind=60 size=1024 udp fill=100
-eth ip6 src=$HOST6 dst=$A6 ext kind=0 size=512 ext kind=60 size=512 udp fill=100
+eth ip6 src=$HOST6 dst=$A6 ext kind=60 size=1024 options=1 udp fill=100
+eth ip6 src=$HOST6 dst=$A6 ext kind=0 size=512 options=1 ext kind=60 size=512 options=1 udp fill=100
 eth ip6 src=$HOST6 dst=$A6 ext kind=51 size=24 udp fill=1000
 eth ip6 src=$HOST6 dst=$A6 type=59 fill=1000
 eth ip4 src=$HOST4 dst=$A4 ip4 src=$HOST4 dst=$X4 udp fill=900
 eth ip6 src=$HOST6 dst=$A6 ip6 src=$HOST6 dst=$X6 udp fill=900
 eth ip4 src=$HOST4 dst=$X4 opt=0727040000 udp fill=1000
-eth ip6 src=$HOST6 dst=$X6 ext kind=60 size=1024 udp fill=100
+eth ip6 src=$HOST6 dst=$X6 ext kind=60 size=1024 options=1 udp fill=100
+eth ip4 src=$HOST4 dst=10.7.0.1 ip4 src=$HOST4 dst=10.250.0.2 udp fill=900
+eth ip6 src=$HOST6 dst=fd00:7:0::1 ip6 src=$HOST6 dst=fd00:250::2 udp fill=900
 END
 judges_off
 within "options, extensions and tunnels stay within the grant" "$(arrived wire)" $RATE $BURST
-something_at "and the grant was used" d1
+something_at "and the grant was used over IPv4" d1 "^$A4\$"
+something_at "and over IPv6" d1 "^$A6\$"
 nothing_at "a stranger gets nothing by them" d4
+nothing_at "nor does the management network" mgmt
+no_socket_heard "nor a socket of the DPU"
 done_testing

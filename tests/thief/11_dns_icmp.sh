@@ -38,14 +38,18 @@ judges_on
 	dns $B4 $B6
 	icmp $C4 $C6
 	dns $X4 $X6; icmp $X4 $X6
+	dns 10.7.0.1 fd00:7:0::1; icmp 10.7.0.1 fd00:7:0::1
+	dns 10.250.0.2 fd00:250::2; icmp 10.250.0.2 fd00:250::2
 	dns 8.8.8.8 2001:4860::8; icmp 8.8.8.8 2001:4860::8
 } | steal --seconds 3 --pps 8000
 judges_off
 within "within the grant where DNS and ICMP may go" "$(arrived d1)" $RATE $BURST
-something_at "and they do go there" d1
+something_at "and they do go there over IPv4" d1 "^$A4\$"
+something_at "and over IPv6" d1 "^$A6\$"
 within "DNS within its class where that is limited" "$(arrived d2)" 200000 81920
 within "ICMP within its class where that is limited" "$(arrived d3)" 100000 81920
 nothing_at "nothing to a stranger" d4
 nothing_at "nothing to anyone else's address" wire '^(8\.8|2001:4860)'
+nothing_at "nothing to the management network, nor to anyone by it" mgmt
 no_socket_heard "nothing to the DPU's own port 53"
 done_testing

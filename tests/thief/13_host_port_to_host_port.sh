@@ -43,6 +43,23 @@ END
 judges_off
 nothing_at "nothing arrives at the other host port" host1
 nothing_at "a peer of the other port cannot be reached from this one" d2
+nothing_leaves "nothing leaves by any other device"
 nothing_at "nor by taking the other port's source address" wire . '^(10\.7\.1\.2|fd00:7:1::2)$'
 no_socket_heard "no socket of the DPU is reached either"
+
+# The judges are not deaf: what may go where, goes there.
+judges_on
+steal --count 200 --pps 2000 <<END
+eth ip4 src=$HOST4 dst=$A4 udp fill=500
+eth ip6 src=$HOST6 dst=$A6 udp fill=500
+END
+in_ns host1 "$FRAMES" send h0 --gw "$port1" --count 200 --pps 2000 >"$LAB_TMP/sent" <<END
+eth ip4 src=10.7.1.2 dst=$B4 udp fill=500
+eth ip6 src=fd00:7:1::2 dst=$B6 udp fill=500
+END
+judges_off
+something_at "this port's own peer is reached over IPv4" d1 "^$A4\$"
+something_at "and over IPv6" d1 "^$A6\$"
+something_at "the other port's own peer is reached from there over IPv4" d2 "^$B4\$"
+something_at "and over IPv6" d2 "^$B6\$"
 done_testing

@@ -18,7 +18,7 @@ sleep 0.5
 lab_ns host9
 lab_veth host9 h0 dpu hpf9
 lab_addr host9 h0 10.7.0.9/24 fd00:7:9::2/64
-ip_in dpu addr add 10.9.9.1/24 dev hpf9
+lab_addr dpu hpf9 10.9.9.1/24 fd00:9:9::1/64
 in_host9() { in_ns host9 "$@"; }
 is_down() { ! ip_in dpu link show dev hpf9 | grep -q '[<,]UP[,>]'; }
 check "the new port is taken down" lab_wait_for 3 is_down
@@ -34,10 +34,19 @@ for _ in 1 2 3; do # it is set up again and again
 	eth dst=$(lab_mac net s0) ip4 src=$HOST4 dst=$A4 udp fill=500
 	eth ip4 src=$HOST4 dst=$HOST4 udp fill=500
 	eth type=0x88b5 fill=500
+	eth ip4 src=10.7.0.9 dst=10.250.0.2 udp fill=500
+	eth ip6 src=fd00:7:9::2 dst=fd00:250::2 udp fill=500
+	eth ip4 src=$X4 dst=10.9.9.1 icmp fill=500
+	eth ip6 src=$X6 dst=fd00:9:9::1 icmp kind=128 fill=500
+	eth ip4 src=10.7.0.9 dst=10.9.9.1 udp dport=9 fill=500
+	eth ip6 src=fd00:7:9::2 dst=fd00:9:9::1 udp dport=9 fill=500
+	eth ip4 src=10.7.0.9 dst=10.9.9.1 tcp sport=40001 dport=9 flags=2 fill=500
+	eth ip6 src=fd00:7:9::2 dst=fd00:9:9::1 tcp sport=40001 dport=9 flags=2 fill=500
 	END
 done
 judges_off
-nothing_at "nothing from it reaches the wire" wire
+nothing_leaves "nothing from it leaves by any device"
+no_socket_heard "nor reaches a socket of the DPU"
 check "it is down again" lab_wait_for 3 is_down
 refute "and verify has nothing against it" uncovered
 
@@ -50,7 +59,13 @@ in_host9 "$FRAMES" send h0 --gw "$(lab_mac dpu hpf9)" --count 1000 --pps 3000 >"
 eth ip4 src=$HOST4 dst=$A4 udp fill=500
 eth ip6 src=$HOST6 dst=$A6 udp fill=500
 eth ip4 src=10.7.0.9 dst=192.0.2.254 udp fill=500
+eth ip6 src=fd00:7:9::2 dst=2001:db8::fe udp fill=500
+eth ip4 src=10.7.0.9 dst=10.250.0.2 udp fill=500
+eth ip6 src=fd00:7:9::2 dst=fd00:250::2 udp fill=500
+eth ip4 src=$X4 dst=10.9.9.1 icmp fill=500
+eth ip6 src=$X6 dst=fd00:9:9::1 icmp kind=128 fill=500
 END
 judges_off
-nothing_at "and nothing from it reaches the wire even so" wire
+nothing_leaves "and nothing from it leaves by any device even so"
+no_socket_heard "nor reaches a socket of the DPU"
 done_testing

@@ -16,6 +16,8 @@ judges_on
 steal_on 6 6000 <<END
 eth ip4 src=$HOST4 dst=$A4 udp fill=1000
 eth ip6 src=$HOST6 dst=$B6 udp fill=1000
+eth ip6 src=$HOST6 dst=$A6 udp fill=1000
+eth ip4 src=$HOST4 dst=$B4 udp fill=1000
 END
 for ((i = 0; i < 15; i++)); do
 	ctl revoke alpha beta >/dev/null 2>&1
@@ -27,19 +29,26 @@ done
 steal_end
 judges_off
 within "fifteen grants are worth one burst" "$(arrived d1)" $RATE $BURST
-something_at "the grant was used" d1
+usable "the grant was usable all the while" "$(arrived d1)" $RATE 0.3
 note "$(arrived d2) bytes of a volume of 1048576"
-check "and fifteen grants are one volume" [ "$(arrived d2)" -le 1048576 ]
+promised "and fifteen grants are one volume" [ "$(arrived d2)" -le 1048576 ]
 check "most of which was usable" [ "$(arrived d2)" -ge 900000 ]
 ctl revoke --all >/dev/null 2>&1
 sleep 0.1
 judges_on
 steal --count 600 --pps 2000 <"$LAB_TMP/frames"
 judges_off
-nothing_at "after revoke --all nothing leaves" wire
+nothing_leaves "after revoke --all nothing leaves"
 thief_peers | lab_policy_head | lab_apply
 judges_on
 steal --count 600 --pps 2000 <"$LAB_TMP/frames"
 judges_off
-nothing_at "nor after the same policy is applied again" wire
+nothing_leaves "nor after the same policy is applied again"
+ctl grant alpha rate 1mbit burst 150kb reason test >/dev/null 2>&1 || nok "grant alpha"
+judges_on
+steal --count 600 --pps 2000 <"$LAB_TMP/frames"
+judges_off
+something_at "but a new grant opens it over IPv4: the judges were not deaf" d1 "^$A4\$"
+something_at "and over IPv6" d1 "^$A6\$"
+nothing_at "and opens nobody else" d2
 done_testing

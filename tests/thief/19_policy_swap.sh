@@ -21,6 +21,7 @@ steal_on 6 8000 <<END
 eth ip4 src=$HOST4 dst=$A4 udp fill=1000
 eth ip6 src=$HOST6 dst=$B6 udp fill=1000
 eth ip4 src=$HOST4 dst=$X4 udp fill=1000
+eth ip6 src=$HOST6 dst=$X6 udp fill=1000
 END
 for LIMIT in 1mbit 500kbit 1mbit none 1mbit none 250kbit 1mbit 1mbit 1mbit none 1mbit; do
 	swap
@@ -34,4 +35,5 @@ within "a peer that no swap names is not helped by them" "$(arrived d2)" $RATE $
 check "nor hurt: most of its limit was usable" \
 	[ "$(arrived d2)" -ge "$(awk -v t="$T" -v r=$RATE 'BEGIN { printf "%.0f", 0.9 * r * (t - 0.7) / 8 }')" ]
 nothing_at "a stranger never slips through" d4
+nothing_at "nor does anything leave by the management port" mgmt
 done_testing

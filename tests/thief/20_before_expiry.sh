@@ -7,7 +7,8 @@ set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
 attacks 4 "a grant ends at its expiry, in the data plane, and so does everything without a heartbeat"
 thief_lab
-frames="eth ip4 src=$HOST4 dst=$A4 udp fill=1000"
+frames="eth ip4 src=$HOST4 dst=$A4 udp fill=1000
+eth ip6 src=$HOST6 dst=$A6 udp fill=1000"
 judges_on
 ctl grant alpha rate 1mbit burst 150kb for 4s reason test >/dev/null 2>&1 || nok "the grant is given"
 granted=$(now_us)
@@ -19,9 +20,10 @@ read -r before _ < <(lab_rx d1 eth0)
 steal_end
 read -r after _ < <(lab_rx d1 eth0)
 judges_off
-something_at "the grant was used before" d1
+something_at "the grant was used before over IPv4" d1 "^$A4\$"
+something_at "and over IPv6" d1 "^$A6\$"
 note "$((after - before)) bytes at the destination's interface after the expiry"
-check "after the expiry nothing more arrives" [ $((after - before)) -lt 500 ]
+promised "after the expiry nothing more arrives" [ $((after - before)) -lt 500 ]
 T=$(awk -v us=$((granted + 4000000 - began)) 'BEGIN { print us / 1e6 }')
 within "the last moments are worth rate x time + burst" "$(arrived d1)" $RATE $BURST
 
@@ -33,10 +35,11 @@ ctl heartbeat >/dev/null
 beaten=$(now_us)
 steal --seconds 1 --pps 2000 <<<"$frames"
 judges_off
-something_at "with a heartbeat the grant works" d1
+something_at "with a heartbeat the grant works over IPv4" d1 "^$A4\$"
+something_at "and over IPv6" d1 "^$A6\$"
 until [[ $(now_us) -ge $((beaten + 3300000)) ]]; do sleep 0.02; done
 judges_on
 steal --seconds 1 --pps 2000 <<<"$frames"
 judges_off
-nothing_at "without one nothing leaves, though the grant has an hour left" wire
+nothing_leaves "without one nothing leaves, though the grant has an hour left"
 done_testing

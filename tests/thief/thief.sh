@@ -7,11 +7,20 @@
 #   attacks N "what the promise says"      which promise (design, section 3)
 #   thief_lab                              the lab, attached, with the policy below
 #   judges_on / judges_off                 count in between; judges_off fills $T (seconds)
-#   arrived PLACE [DST [SRC]]              bytes there, from anyone but its neighbours (regexes)
+#   arrived PLACE [DST [SRC]]              bytes there that are no kernel's own business (regexes)
 #   steal OPTIONS… <<< frames              from the host's own port (tests/harness/frame.h)
+#
+# Every payload is a marker of this run (tests/harness/marker.h). Whose address a frame has as its
+# source says nothing: what the DPU's own kernel quotes or echoes is loot like any other. A frame
+# without the marker is loot too, unless it is ARP, ND, MLD or IGMP and no longer than it must be.
+# Before bwlimit is attached each place and each kind of socket is shown to see what is sent.
 
 THIEF_HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
-LAB=${LAB:-bwl-thief-$$} LAB_DESTS=${LAB_DESTS:-4}
+LAB=${LAB:-bwl-thief-$$} LAB_DESTS=${LAB_DESTS:-4} LAB_MGMT=${LAB_MGMT:-1}
+BWL_MARKER=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+export BWL_MARKER
+# The lower half of an IPv6 address that has 8 bytes of the marker.
+MARK6=${BWL_MARKER:0:4}:${BWL_MARKER:4:4}:${BWL_MARKER:8:4}:${BWL_MARKER:12:4}
 # shellcheck source=../harness/tap.sh
 . "$THIEF_HERE/tap.sh"
 # shellcheck source=../harness/lab.sh
@@ -38,15 +47,15 @@ thief_peers() {
 }
 
 thief_lab() {
-	lab_up && lab_attach && thief_peers | lab_policy_head | lab_apply || exit 1
+	lab_up || exit 1
 	GATEWAY=$(lab_mac dpu hpf0)
-	if [[ -n ${THIEF_OPEN:-} ]]; then
-		# No enforcement at all: each test must fail, or its judges are blind.
-		in_dpu "$LOAD" detach --open >/dev/null 2>&1
-		lab_sysctl dpu net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
-		ip_in dpu route add default via $LAB_VIA4
-		ip_in dpu -6 route add default via $LAB_VIA6
+	if [[ $LAB_MGMT -eq 1 ]]; then # as on any DPU: what has no other route leaves there
+		ip_in dpu route add default via 10.250.0.2
+		ip_in dpu -6 route add default via fd00:250::2
 	fi
+	thief_controls
+	lab_attach && thief_peers | lab_policy_head | lab_apply || exit 1
+	[[ -z ${THIEF_OPEN:-} ]] || thief_open
 	# The DPU's and the router's neighbours are known before anything is counted.
 	in_host "$FRAMES" send h0 --gw "$GATEWAY" >/dev/null <<-END
 	eth ip4 src=$HOST4 dst=$A4 udp fill=20
@@ -55,6 +64,75 @@ thief_lab() {
 	eth ip6 src=$HOST6 dst=$C6 udp fill=20
 	END
 	sleep 0.5
+}
+# The DPU forwards as any router would, by the wire what has no other route.
+thief_forward() { # 1 or 0
+	lab_sysctl dpu net.ipv4.ip_forward="$1" net.ipv6.conf.all.forwarding="$1"
+}
+thief_by_wire() {
+	ip_in dpu route replace default via $LAB_VIA4
+	ip_in dpu -6 route replace default via $LAB_VIA6
+}
+# No enforcement at all: each test must fail, or its judges are blind.
+thief_open() {
+	in_dpu "$LOAD" detach --open >/dev/null 2>&1
+	thief_forward 1
+	thief_by_wire
+}
+
+# The positive control of all judges, before anything stands between: a marked frame of each family
+# is seen at each place, and one of each protocol at the DPU's sockets.
+thief_controls() {
+	local i place ns dev what all=1
+	thief_forward 1
+	for ((i = 1; i <= LAB_DESTS; i++)); do
+		ip_in dpu route add "10.10$i.0.0/16" via $LAB_VIA4
+		ip_in dpu -6 route add "fd00:10$i::/64" via $LAB_VIA6
+	done
+	judges_on
+	{
+		for ((i = 1; i <= LAB_DESTS; i++)); do
+			echo "eth ip4 src=$HOST4 dst=$(lab_dest4 "$i") udp fill=64"
+			echo "eth ip6 src=$HOST6 dst=$(lab_dest6 "$i") udp fill=64"
+		done
+		for ((i = 1; i < LAB_UPLINKS; i++)); do
+			echo "eth ip4 src=$HOST4 dst=192.0.$((2 + i)).254 udp fill=64"
+			echo "eth ip6 src=$HOST6 dst=2001:db8:$i::fe udp fill=64"
+		done
+		for ((i = 1; i < LAB_HOSTS; i++)); do
+			echo "eth ip4 src=$HOST4 dst=10.7.$i.2 udp fill=64"
+			echo "eth ip6 src=$HOST6 dst=fd00:7:$i::2 udp fill=64"
+		done
+		if [[ $LAB_MGMT -eq 1 ]]; then
+			echo "eth ip4 src=$HOST4 dst=10.250.0.2 udp fill=64"
+			echo "eth ip6 src=$HOST6 dst=fd00:250::2 udp fill=64"
+		fi
+		for i in "ip4 src=$HOST4 dst=10.7.0.1" "ip6 src=$HOST6 dst=fd00:7:0::1"; do
+			echo "eth $i udp fill=64"
+			echo "eth $i udp dport=53 fill=64"
+			echo "eth $i tcp sport=40001 dport=179 flags=2 fill=64"
+			echo "eth $i icmp fill=64"
+			echo "eth $i type=47 fill=64"
+		done
+	} | steal
+	judges_off
+	while read -r place ns dev; do
+		for what in 0800 86dd; do
+			awk -v what="$what" '$1 == what && $6 > 0 { n = 1 } END { exit !n }' \
+				"$LAB_TMP/at-$place" || { all=0; note "$place saw no $what"; seen "$place"; }
+		done
+	done < <(thief_places)
+	check "before bwlimit is attached, frames of both families are seen at every place" [ $all -eq 1 ]
+	all=1
+	for what in udp4 udp6 tcp4 tcp6 open4 open6 icmp4 icmp6 raw4 raw6; do
+		[[ $(heard) == *" $what 0"* || $(heard) != heard* ]] && { all=0; note "no $what: $(heard)"; }
+	done
+	check "and every protocol of both families at the sockets of the DPU" [ $all -eq 1 ]
+	for ((i = 1; i <= LAB_DESTS; i++)); do
+		ip_in dpu route del "10.10$i.0.0/16"
+		ip_in dpu -6 route del "fd00:10$i::/64"
+	done
+	thief_forward 0
 }
 
 # Where a stolen byte could show up: namespace and device. "wire" is the far end of the uplink.
@@ -69,48 +147,52 @@ thief_places() {
 
 now_us() { echo $((${EPOCHREALTIME/[.,]/})); }
 
+DPU_PORTS='9 53 67 179 500 546 547 4500 5353 5355'
 judges_on() {
-	local place ns dev
-	JUDGES=()
+	local place ns dev i
+	JUDGES=() JUDGE_FILES=()
 	while read -r place ns dev; do
 		lab_bg "at-$place" "$ns" "$FRAMES" count "$dev"
-		JUDGES+=("$LAB_PID")
-		lab_wait_for 5 grep -q ready "$LAB_TMP/at-$place" || nok "counter at $place is ready"
+		JUDGES+=("$LAB_PID") JUDGE_FILES+=("at-$place")
 	done < <(thief_places)
-	lab_bg dpu-sockets dpu "$FRAMES" listen 9 53 67 179 546 547 5353 5355
+	# shellcheck disable=SC2086 # a list
+	lab_bg dpu-sockets dpu "$FRAMES" listen $DPU_PORTS
 	JUDGES+=("$LAB_PID")
-	lab_wait_for 5 grep -q ready "$LAB_TMP/dpu-sockets" || nok "sockets in the DPU are ready"
-	own_addresses >"$LAB_TMP/own"
+	for i in "${JUDGE_FILES[@]}" dpu-sockets; do
+		lab_wait_for 5 grep -q ready "$LAB_TMP/$i" || nok "the judge $i is ready"
+	done
 	JUDGED_FROM=$(now_us)
 }
 judges_off() {
-	local pid
+	local pid i
 	sleep 0.2 # what is on its way arrives
 	T=$(awk -v a="$JUDGED_FROM" -v b="$(now_us)" 'BEGIN { printf "%.4f", (b - a) / 1e6 }')
-	for pid in "${JUDGES[@]}"; do lab_stop "$pid"; done
-}
-
-# Addresses and MACs of the DPU, the router and the destinations: their neighbour discovery and
-# ICMP are not loot.
-own_addresses() {
-	local ns
-	for ns in "${LAB_NETNS[@]}"; do
-		[[ $ns == *-host* ]] && continue
-		ip -n "$ns" -o link | sed -n 's/.*link\/ether \([0-9a-f:]*\).*/\1/p'
-		ip -n "$ns" -o addr | awk '{ sub("/.*", "", $4); print $4 }'
+	for pid in "${JUDGES[@]}"; do kill -TERM "$pid"; done 2>/dev/null
+	for pid in "${JUDGES[@]}"; do wait "$pid"; done 2>/dev/null
+	for i in "${JUDGE_FILES[@]}"; do
+		grep -q '^total .* lost 0$' "$LAB_TMP/$i" || nok "the judge $i saw everything"
 	done
 }
+
+# Whoever the sender claims to be. Unmarked control is what any kernel says unasked.
 arrived() { # place [dst [src]]
 	awk -v dst="${2:-.}" -v src="${3:-.}" '
-		NR == FNR { own[$1] = 1; next }
-		/^#/ || /^total/ { next }
-		($1 == "0806" || $1 == "0800" || $1 == "86dd") && $3 in own { next }
-		$1 == "86dd" && $3 == "::" && $2 ~ /^ff02::/ { next }
-		$2 ~ dst && $3 ~ src { n += $5 }
-		END { printf "%.0f\n", n }' "$LAB_TMP/own" "$LAB_TMP/at-$1"
+		/^(#|total|marked|device)/ { next }
+		$2 ~ dst && $3 ~ src { n += $5 - $10 }
+		END { printf "%.0f\n", n }' "$LAB_TMP/at-$1"
 }
-seen() { grep -v '^#' "$LAB_TMP/at-$1" | sed 's/^/#   /'; }
+# Bytes of the marker, in whatever frames: beside an operator's own traffic.
+marked() { # place
+	awk '/^marked/ { print $4 }' "$LAB_TMP/at-$1"
+}
+# What the interface counted and no line of its judge accounts for.
+uncounted() { # place
+	awk '/^total/ { n = $3 } /^device/ { d = $3 } END { print (d > n ? d - n : 0) }' \
+		"$LAB_TMP/at-$1"
+}
+seen() { grep -v '^# ready' "$LAB_TMP/at-$1" | head -n 30 | sed 's/^/#   /'; }
 
+# shellcheck disable=SC2120 # options of each script
 steal() {
 	in_host "$FRAMES" send h0 --gw "$GATEWAY" "$@" >"$LAB_TMP/sent" || nok "the thief can send"
 }
@@ -122,13 +204,41 @@ steal_on() { # seconds pps <<< frames
 	THIEF=$!
 }
 steal_end() { wait "$THIEF" || nok "the thief can send"; }
+steal_stop() { # before its time
+	kill -TERM "$THIEF"
+	steal_end
+}
 sent_bytes() { awk '{ print $4 }' "$LAB_TMP/sent"; }
 
+# A sentence about a promise, not about the set-up: THIEF_OPEN=1 must bring some of these out.
+promised() { # sentence command…
+	local bad=$TAP_BAD
+	check "$@"
+	[[ $TAP_BAD -eq $bad ]] || note "breach: $1"
+}
 nothing_at() { # sentence, place [dst [src]]
-	local n
+	local n more=0
 	n=$(arrived "${@:2}")
+	[[ $# -gt 2 ]] || more=$(uncounted "$2")
+	# A frame of the kernel's own may come between the counter's two looks and the judge's.
+	[[ $more -gt 500 ]] && { note "the interface counted $more bytes more"; n=$((n + more)); }
 	[[ $n -eq 0 ]] || { note "$n bytes at $2:"; seen "$2"; }
-	check "$1" [ "$n" -eq 0 ]
+	promised "$1" [ "$n" -eq 0 ]
+}
+# By any device of the DPU, but to the thief himself.
+nothing_leaves() { # sentence
+	local place ns dev bad=''
+	while read -r place ns dev; do
+		[[ $(arrived "$place") -eq 0 && $(uncounted "$place") -le 500 ]] && continue
+		bad+=" $place"
+		note "$(arrived "$place") bytes at $place ($(uncounted "$place") more by the interface):"
+		seen "$place"
+	done < <(thief_places)
+	promised "$1" [ -z "$bad" ]
+}
+nothing_marked_at() { # sentence, place
+	[[ $(marked "$2") == 0 ]] || seen "$2"
+	promised "$1" [ "$(marked "$2")" = 0 ]
 }
 something_at() { # sentence, place [dst [src]]: the theft was possible to see at all
 	check "$1" [ "$(arrived "${@:2}")" -gt 0 ]
@@ -138,11 +248,21 @@ within() { # sentence bytes rate burst
 	local bound
 	bound=$(awk -v r="$3" -v t="$T" -v b="$4" 'BEGIN { printf "%.0f", r * t / 8 + b }')
 	note "$2 bytes in $T s; at most $bound may arrive"
-	check "$1" [ "$2" -le "$bound" ]
+	promised "$1" [ "$2" -le "$bound" ]
 }
-sockets_heard() { sed -n 's/^udp/udp/p' "$LAB_TMP/dpu-sockets"; }
-no_socket_heard() { # sentence
-	[[ $(sockets_heard) == 'udp 0 tcp 0 icmp 0 icmp6 0' ]] || note "heard: $(sockets_heard)"
-	check "$1" [ "$(sockets_heard)" = 'udp 0 tcp 0 icmp 0 icmp6 0' ]
+# At least SHARE of RATE x T, less a second: what a grant allows does pass.
+usable() { # sentence bytes rate share
+	local bound
+	bound=$(awk -v r="$3" -v t="$T" -v s="$4" 'BEGIN { printf "%.0f", s * r * (t - 1) / 8 }')
+	note "$2 bytes in $T s; at least $bound must arrive"
+	check "$1" [ "$2" -ge "$bound" ]
+}
+heard() { grep '^heard' "$LAB_TMP/dpu-sockets"; }
+no_socket_heard() { # sentence: IGMP, ND and MLD the kernel must hear
+	local loud
+	loud=$(heard | grep -oE '(udp|tcp|open|icmp|raw)[46] [1-9][0-9]*|(marked|bytes) [1-9][0-9]*')
+	[[ -z $loud ]] || note "heard: ${loud//$'\n'/, }"
+	grep -q '^heard' "$LAB_TMP/dpu-sockets" || loud="no judge"
+	promised "$1" [ -z "$loud" ]
 }
 ctl() { in_dpu "$CTL" "$@"; }

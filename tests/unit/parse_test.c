@@ -87,7 +87,7 @@ static const char *const whole[] = {
 	"eth " V6 "tcp fill=40",
 	"eth " V6 "ext kind=0 size=8 ext kind=60 size=32 tcp fill=40",
 	"eth " V6 "frag6 off=0 mf=1 fill=40",
-	"eth ip6 src=fd00:7::2 dst=fd00:1::1 hop=255 nd kind=135 target=fd00:7::1",
+	"eth ip6 src=fd00:7::2 dst=fd00:1::1 hop=255 nd kind=135 target=fd00:1::1",
 	"eth arp sip=10.7.0.2 tip=10.7.0.1",
 };
 
@@ -153,7 +153,14 @@ static void bytes_behind_the_ip_packet_change_nothing(void **state)
 		build(spec, &f);
 		assert_int_equal(parse(&f, f.len, f.len, &k), BWL_R_NONE);
 		memset(f.data + f.len, 0x81, 64);
+		if (k.arp) {	/* has padding, and no more */
+			assert_int_equal(parse(&f, f.len + 64, f.len + 64, &padded), BWL_R_MALFORMED);
+			continue;
+		}
 		assert_int_equal(parse(&f, f.len + 64, f.len + 64, &padded), BWL_R_NONE);
+		if (k.nd)	/* is not for us then */
+			assert_int_equal(padded.nd, 0);
+		padded.nd = k.nd;
 		assert_memory_equal(&k, &padded, sizeof(k));
 	}
 }
@@ -182,6 +189,12 @@ static void lengths_that_lie_are_malformed(void **state)
 	expect("eth " V6 "len=4 frag6 off=0 mf=1 fill=40", BWL_R_MALFORMED);
 	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=94010000 udp", BWL_R_MALFORMED);
 	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=94000000 udp", BWL_R_MALFORMED);
+	/* a length that does not fit, or is not there */
+	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=820b0000 udp", BWL_R_MALFORMED);
+	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=82050000 udp", BWL_R_MALFORMED);
+	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=01010182 udp", BWL_R_MALFORMED);
+	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=820b00000000000000000000 udp", BWL_R_NONE);
+	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=01010082 udp", BWL_R_NONE);
 	expect("eth type=0x0800 hex=65000014 fill=40", BWL_R_MALFORMED);
 	expect("eth type=0x86dd hex=45000014 fill=60", BWL_R_MALFORMED);
 }
@@ -232,21 +245,44 @@ static void a_fragment_is_of_class_other(void **state)
 	expect_class("eth " V6 "frag6 off=0 mf=0 udp dport=53 fill=40", BWL_C_OTHER);
 }
 
+#define SOL "eth ip6 src=fe80::2 dst=ff02::1:ff01:2 hop=255 nd kind=135 target="
+
 static void arp_and_nd_are_themselves_only_in_good_form(void **state)
 {
 	static const struct {
 		const char *spec;
 		unsigned reason;
-		bool arp, nd;
+		uint8_t arp, nd;	/* enum bwl_arp_kind, enum bwl_nd_kind */
 	} cases[] = {
-		{ "eth arp sip=10.7.0.2 tip=10.7.0.1", BWL_R_NONE, true, false },
-		{ "eth arp smac=02:00:00:00:00:09 sip=10.7.0.2 tip=10.7.0.1", BWL_R_SRC_MAC, false, false },
-		{ "eth type=0x0806 hex=0001080006050001 fill=20", BWL_R_MALFORMED, false, false },
-		{ "eth " V6 "hop=255 nd kind=135", BWL_R_NONE, false, true },
-		{ "eth " V6 "hop=255 nd kind=136", BWL_R_NONE, false, true },
-		{ "eth " V6 "hop=254 nd kind=135", BWL_R_NONE, false, false },
-		{ "eth " V6 "hop=255 nd kind=133", BWL_R_NONE, false, false },
-		{ "eth " V6 "hop=255 ext kind=60 size=8 nd kind=135", BWL_R_NONE, false, false },
+		{ "eth arp sip=10.7.0.2 tip=10.7.0.1", BWL_R_NONE, BWL_ARP_REQUEST, 0 },
+		{ "eth arp smac=02:00:00:00:00:09 sip=10.7.0.2 tip=10.7.0.1", BWL_R_SRC_MAC, 0, 0 },
+		{ "eth type=0x0806 hex=0001080006050001 fill=20", BWL_R_MALFORMED, 0, 0 },
+		{ "eth arp op=2 sip=10.7.0.2 tip=10.7.0.1", BWL_R_NONE, BWL_ARP_REPLY, 0 },
+		{ "eth arp op=3 sip=10.7.0.2 tip=10.7.0.1", BWL_R_MALFORMED, 0, 0 },
+		{ "eth arp op=257 sip=10.7.0.2 tip=10.7.0.1", BWL_R_MALFORMED, 0, 0 },
+		{ "eth arp sip=10.7.0.2 tip=10.7.0.1 fill=22", BWL_R_NONE, BWL_ARP_REQUEST, 0 },
+		{ "eth arp sip=10.7.0.2 tip=10.7.0.1 fill=23", BWL_R_MALFORMED, 0, 0 },
+		{ "eth " V6 "hop=255 nd kind=135 target=fd00:1::1", BWL_R_NONE, 0, BWL_ND_NS },
+		{ "eth " V6 "hop=255 nd kind=135 target=fd00:1::2", BWL_R_NONE, 0, 0 },
+		{ "eth dst=33:33:ff:00:00:01 " V6 "hop=255 nd kind=135 target=fd00:1::1", BWL_R_NONE, 0, 0 },
+		{ "eth " V6 "hop=255 nd kind=136", BWL_R_NONE, 0, BWL_ND_NA },
+		{ "eth " V6 "hop=255 nd kind=136 target=ff02::1", BWL_R_NONE, 0, 0 },
+		{ SOL "fe80::1:2", BWL_R_NONE, 0, BWL_ND_NS },
+		{ SOL "fd00:9:9:9:9:9:77:2", BWL_R_NONE, 0, 0 },
+		{ SOL "fe80::1:3", BWL_R_NONE, 0, 0 },
+		{ SOL "ff02::1:2", BWL_R_NONE, 0, 0 },
+		{ "eth ip6 src=fe80::2 dst=ff02::1 hop=255 nd kind=136 target=fe80::2", BWL_R_NONE, 0, BWL_ND_NA },
+		{ "eth ip6 src=fe80::2 dst=ff02::2 hop=255 nd kind=136 target=fe80::2", BWL_R_NONE, 0, 0 },
+		{ "eth ip6 src=fe80::2 dst=ff05::1 hop=255 nd kind=136 target=fe80::2", BWL_R_NONE, 0, 0 },
+		{ "eth ip6 src=fe80::2 dst=ff02::1 hop=255 nd kind=135 target=fe80::2", BWL_R_NONE, 0, 0 },
+		/* an address, a nonce and room; no more, and nothing behind */
+		{ SOL "fe80::1:2 fill=40", BWL_R_NONE, 0, BWL_ND_NS },
+		{ SOL "fe80::1:2 fill=41", BWL_R_NONE, 0, 0 },
+		{ "eth ip6 src=fe80::2 dst=ff02::1:ff01:2 hop=255 len=24 nd kind=135 target=fe80::1:2 fill=8",
+		  BWL_R_NONE, 0, 0 },
+		{ "eth " V6 "hop=254 nd kind=135 target=fd00:1::1", BWL_R_NONE, 0, 0 },
+		{ "eth " V6 "hop=255 nd kind=133", BWL_R_NONE, 0, 0 },
+		{ "eth " V6 "hop=255 ext kind=60 size=8 nd kind=135 target=fd00:1::1", BWL_R_NONE, 0, 0 },
 	};
 	static struct frame f;
 	struct bwl_pkt k;
@@ -279,7 +315,7 @@ static void the_parser_of_plain_frames_takes_those_and_no_other(void **state)
 		{ "eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=01010101 udp fill=60", false },
 		{ "eth vlan id=5 " V4 "udp fill=60", false },
 		{ "eth " V6 "udp fill=60", false },
-		{ "eth arp sip=10.7.0.2 tip=10.7.0.1 fill=60", false },
+		{ "eth arp sip=10.7.0.2 tip=10.7.0.1 fill=8", false },
 	};
 	static struct frame f;
 	struct bwl_pkt k;

@@ -101,6 +101,39 @@ static void check_intervals(void)
 	}
 }
 
+/*
+ * Promise 3 after a reboot: behind a closed mark the agent writes the window (agent/marks_adopt.c). A packet
+ * that turned it meanwhile would take what was just written off the total again: a volume given back.
+ */
+static void a_packet_that_reads_a_closed_mark_leaves_the_window_alone(void **state)
+{
+	struct bwl_state s = { 0 };
+	struct bwl_window w, was;
+	struct bwl_taken t = { 0 };
+	struct bwl_limit l = {
+		.rate.flags = BWL_RATE_UNLIMITED,
+		.volume = { .spendable_bytes = 1000000, .slice_ns = 1000000000, .epoch = 3 },
+	};
+
+	(void)state;
+	memset(&w, 0, sizeof(w));
+	w.turn = 5 | 2ULL << BWL_TURN_EPOCH_SHIFT;	/* old, and of another window */
+	w.total_bytes = 700000;
+	w.slot_bytes[5] = 700000;
+	was = w;
+	assert_int_equal(bwl_limit_take(&l, &s, &w, BWL_MARK_CLOSED, 100000000000ULL, 60, &t), BWL_OVER_LEDGER);
+	assert_memory_equal(&w, &was, sizeof(w));
+	/* The agent holds the lock, or somebody who died did: it is not waited for either. */
+	w.turn |= BWL_TURN_LOCK;
+	was = w;
+	assert_int_equal(bwl_limit_take(&l, &s, &w, BWL_MARK_CLOSED, 100000000000ULL, 60, &t), BWL_OVER_LEDGER);
+	assert_memory_equal(&w, &was, sizeof(w));
+	/* The control: one that may pass turns it. */
+	w.turn &= ~BWL_TURN_LOCK;
+	assert_int_equal(bwl_limit_take(&l, &s, &w, BWL_MARK_NONE, 100000000000ULL, 60, &t), BWL_OK);
+	assert_int_not_equal(w.turn, was.turn & ~BWL_TURN_LOCK);
+}
+
 static void no_interval_of_window_length_passes_more(void **state)
 {
 	int n, i;
@@ -333,6 +366,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_interval_of_window_length_passes_more),
+		cmocka_unit_test(a_packet_that_reads_a_closed_mark_leaves_the_window_alone),
 		cmocka_unit_test(at_least_nine_tenths_can_be_used),
 		cmocka_unit_test(another_window_never_refills),
 		cmocka_unit_test(a_raised_volume_keeps_what_is_used),

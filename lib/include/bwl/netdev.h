@@ -28,15 +28,11 @@ int bwl_netdev_get(const char *name, struct bwl_netdev *ret, struct bwl_err *e);
 int bwl_netdev_add_xfrm(const char *name, bool *plain, struct bwl_err *e);
 bool bwl_netdev_is_plain_xfrm(uint32_t ifindex);
 int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e);
-/* A default route through the device, IPv4 and IPv6, in `table`, and a rule that leads what is
- * bound to the device there: no other traffic sees it. */
+/* A default route through the device, IPv4 and IPv6, in `table`: bwl/lock.h leads what is bound to it there. */
 int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_err *e);
-/* The rules go; the routes go with the device. */
-void bwl_netdev_route_none(const struct bwl_netdev *d, uint32_t table);
-/* What the kernel answers to packets with this mark goes nowhere, IPv4 and IPv6. 0 or -errno. */
-int bwl_netdev_quiet(uint32_t mark, uint32_t mask);
-bool bwl_netdev_is_quiet(uint32_t mark, uint32_t mask);
-void bwl_netdev_loud(void);	/* no longer */
+/* Rules that versions before bwl/lock.h set go: the tunnel device's, and what the kernel answers. */
+void bwl_netdev_no_old_rules(const char *name, uint32_t table);
+void bwl_netdev_loud(void);
 /* What the device counts as sent (IFLA_STATS64). */
 struct bwl_netdev_sent {
 	uint64_t frames, bytes;
@@ -95,6 +91,11 @@ int bwl_netdev_xdp(const char *name, uint32_t ifindex, struct bwl_netdev_xdp *re
  */
 int bwl_netdev_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, uint64_t *ret_mac,
 			struct bwl_err *e);
+/*
+ * The entry of the next hop to addr, by this device or (0) by any, cannot be pushed out of the neighbour table by
+ * others. only_gateway: not where addr is on the link. 0 or -errno.
+ */
+int bwl_netdev_keep_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, bool only_gateway);
 /* By which device the DPU's own packets to addr leave. */
 int bwl_netdev_route_dev(uint8_t family, const uint8_t *addr, uint32_t *ret_ifindex,
 			 struct bwl_err *e);

@@ -230,7 +230,8 @@ bool oracle_explains(const struct oracle *o, unsigned reason)
 	case BWL_R_ETHERTYPE:
 		return !ip && !arp;
 	case BWL_R_LOCAL_PROTO:
-		return o->group || (ip && o->here);
+		/* ARP and ND to a MAC that is not the port's, which no corpus's is. */
+		return o->group || (ip && o->here) || arp || nd == 135 || nd == 136;
 	case BWL_R_VLAN:
 		return o->tags > 2;
 	case BWL_R_SRC_MAC:

@@ -93,12 +93,13 @@ static bool answers(const char *path)
 /* state: a folder; the same one is the same TPM. */
 static void tpm_up(const char *state)
 {
-	char dirarg[200], server[200], ctrl[200], sock[100];
+	char dirarg[200], server[200], ctrl[200], sock[100], data[100];
 	uint64_t end = bwl_now_ns() + PATIENCE_NS;
 
 	sh("mkdir -p %s/%s", base, state);
 	snprintf(dirarg, sizeof(dirarg), "dir=%s/%s", base, state);
 	snprintf(sock, sizeof(sock), "%s/sock.ctrl", base);
+	snprintf(data, sizeof(data), "%s/sock", base);
 	snprintf(server, sizeof(server), "type=unixio,path=%s/sock", base);
 	snprintf(ctrl, sizeof(ctrl), "type=unixio,path=%s", sock);
 	swtpm = fork();
@@ -108,7 +109,7 @@ static void tpm_up(const char *state)
 		       "--ctrl", ctrl, "--flags", "not-need-init,startup-clear", NULL);
 		_exit(127);
 	}
-	while (!answers(sock)) {
+	while (!answers(sock) || !answers(data)) {	/* it makes the one, and then the other */
 		assert_true(bwl_now_ns() < end);
 		assert_int_equal(waitpid(swtpm, NULL, WNOHANG), 0);
 		usleep(2000);

@@ -141,6 +141,58 @@ static void an_sa_with_another_dpu_is_an_alarm_and_not_used(void **state)
 	assert_false(f->map[ID].flags & BWL_TUN_SA_IN);
 }
 
+/*
+ * Promise 8: the kernel takes what a DPU sends that was removed, whose keys are still there, and the tunnel
+ * device sees no more of it than the id, which somebody else has by now.
+ */
+static void an_inbound_sa_of_another_dpu_closes_the_way_in_beside_a_good_one(void **state)
+{
+	static const uint8_t dirs[] = { BWL_XFRM_DIR_UNKNOWN, BWL_XFRM_IN };
+	struct fixture *f = *state;
+
+	tell(f, policy(1));
+	tell(f, sa(0x100, true));
+	tell(f, sa(0x101, false));
+	is_open(f);
+	assert_true(f->map[ID].flags & BWL_TUN_SA_IN);
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		struct bwl_xfrm_msg stale = sa(0x90, false);
+
+		stale.sa.src = addr(9);
+		stale.sa.dir = dirs[i];
+		stale.sa.offload = BWL_OFFLOAD_PACKET;
+		tell(f, stale);
+		assert_false(f->map[ID].flags & (BWL_TUN_SA_IN | BWL_TUN_DEV_IN));
+		assert_int_equal(f->map[ID].spi_in, 0);
+		assert_int_equal(verdict(f, ID).alarm, BWL_TRACK_SA_REMOTE);
+		assert_true(f->map[ID].flags & BWL_TUN_SA);
+		gone(f, stale);
+		assert_true(f->map[ID].flags & BWL_TUN_SA_IN);
+	}
+}
+
+static void an_inbound_sa_that_anybody_could_use_closes_the_way_in(void **state)
+{
+	struct fixture *f = *state;
+	struct bwl_xfrm_msg weak = sa(0x102, false), larval = sa(0x103, false);
+
+	tell(f, sa(0x101, false));
+	weak.sa.authenticates = false;
+	tell(f, weak);
+	assert_false(f->map[ID].flags & BWL_TUN_SA_IN);
+	gone(f, weak);
+	assert_true(f->map[ID].flags & BWL_TUN_SA_IN);
+	/* Without keys it decrypts nothing; nor does what we send with. */
+	larval.sa.src = addr(9);
+	larval.sa.keyed = false;
+	tell(f, larval);
+	assert_true(f->map[ID].flags & BWL_TUN_SA_IN);
+	weak = sa(0x104, true);
+	weak.sa.authenticates = false;
+	tell(f, weak);
+	assert_true(f->map[ID].flags & BWL_TUN_SA_IN);
+}
+
 static void a_policy_that_demands_something_else_closes(void **state)
 {
 	struct fixture *f = *state;
@@ -373,6 +425,8 @@ int main(void)
 		T(an_sa_that_is_no_use_opens_nothing),
 		T(a_cipher_that_hides_nothing_closes_beside_a_good_sa),
 		T(an_sa_with_another_dpu_is_an_alarm_and_not_used),
+		T(an_inbound_sa_of_another_dpu_closes_the_way_in_beside_a_good_one),
+		T(an_inbound_sa_that_anybody_could_use_closes_the_way_in),
 		T(a_policy_that_demands_something_else_closes),
 		T(a_flush_closes_everybody),
 		T(what_a_dump_does_not_name_is_gone),

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How many neighbours a port may have in the kernel's tables, which all devices of the DPU share
+ * (arp_tbl and nd_tbl hold gc_thresh3 entries each, 1024 by default). An entry is made by an ARP
+ * request or a solicitation for an address of the DPU, under its source (neigh_event_ns(),
+ * ndisc_recv_ns()), and by a packet to a host's address that the kernel does not know yet. So each
+ * address that may make one needs a slot here first.
+ *
+ * A port's slots are of two kinds. The first say who announced itself; one is used again after it was
+ * silent for longer than the kernel holds on to such an entry (reachable for 45 s at most, then 8 s of
+ * asking). The others are for destinations that nobody announced, and are used again after the kernel's
+ * three questions of a second each: what it has heard no answer to it gives up by itself.
+ *
+ * Slots are taken by one compare-and-swap; a lost race refuses. Nothing here needs a process.
+ */
+#ifndef BWL_NEIGHBOUR_H
+#define BWL_NEIGHBOUR_H
+
+#include "charge.h"
+#include "tc.h"
+
+#define BWL_NB_KNOWN 128	/* slots of who announced itself */
+#define BWL_NB_ALL 160		/* and of destinations that nobody announced */
+#define BWL_NB_HINTS 256
+#define BWL_NB_SILENT_NS 60000000000ULL
+#define BWL_NB_ASKED_NS 4000000000ULL
+
+struct bwl_nb_slot {
+	__u64 seen_ns;		/* the last time; of a destination, the first. 0: unused */
+	__be32 addr[4];
+};
+
+struct bwl_nb_row {
+	struct bwl_nb_slot slot[BWL_NB_ALL];
+	__u8 hint[BWL_NB_HINTS];	/* by a hash of the address: the slot, if it was not used again */
+};
+
+/* Two rows a port, for IPv4 and IPv6. Not pinned: programs of another attach begin anew. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2 * BWL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct bwl_nb_row);
+} bwl_nb_row SEC(".maps");
+
+/* Slots that a port may use of those for who announces itself: it says so, or a share of BWL_NEIGHBOURS. */
+static __always_inline __u32 bwl_nb_most(const struct bwl_port *p)
+{
+	__u32 n = p->neighbours;
+
+	return n < BWL_NEIGHBOURS_LEAST ? BWL_NEIGHBOURS_LEAST : n < BWL_NB_KNOWN ? n : BWL_NB_KNOWN;
+}
+
+static __always_inline __u32 bwl_nb_row_of(const struct bwl_ctx *c, __u32 port)
+{
+	return 2 * (port & (BWL_MAX_PORTS - 1)) + (c->pkt.ethertype == ETH_P_IPV6);
+}
+
+static __always_inline __u32 bwl_nb_hash(const __be32 *a)
+{
+	__u32 x = a[3] ^ (a[2] << 7 | a[2] >> 25);
+
+	x ^= x >> 16;
+	return bwl_mask(x ^ x >> 8, BWL_NB_HINTS - 1);
+}
+
+static __always_inline _Bool bwl_nb_is(const struct bwl_nb_slot *s, const __be32 *a)
+{
+	return !((s->addr[0] ^ a[0]) | (s->addr[1] ^ a[1]) | (s->addr[2] ^ a[2]) | (s->addr[3] ^ a[3]));
+}
+
+/* The slot of an address; BWL_NB_ALL none. */
+BWL_GLOBAL __u32 bwl_nb_find(__u32 row, const struct bwl_key6 *a)
+{
+	const struct bwl_nb_row *t = bpf_map_lookup_elem(&bwl_nb_row, &row);
+	__u32 i;
+
+	if (!t || !a)
+		return BWL_NB_ALL;
+	for (i = 0; i < BWL_NB_ALL; i++)
+		if (bwl_nb_is(&t->slot[i], a->addr))
+			return i;
+	return BWL_NB_ALL;
+}
+
+/* The first of `most` slots for who announces itself that was last seen at or before `before_ns`. */
+BWL_GLOBAL __u32 bwl_nb_free(__u32 row, __u32 most, __u64 before_ns)
+{
+	const struct bwl_nb_row *t = bpf_map_lookup_elem(&bwl_nb_row, &row);
+	__u32 i;
+
+	if (!t)
+		return BWL_NB_ALL;
+	for (i = 0; i < BWL_NB_KNOWN; i++)
+		if (bwl_read(t->slot[i].seen_ns) <= before_ns)
+			return i < most ? i : BWL_NB_ALL;
+	return BWL_NB_ALL;
+}
+
+/* And of those for destinations. */
+BWL_GLOBAL __u32 bwl_nb_free_asked(__u32 row, __u32 most, __u64 before_ns)
+{
+	const struct bwl_nb_row *t = bpf_map_lookup_elem(&bwl_nb_row, &row);
+	__u32 i;
+
+	if (!t)
+		return BWL_NB_ALL;
+	for (i = 0; i < BWL_NB_ALL - BWL_NB_KNOWN; i++)
+		if (bwl_read(t->slot[BWL_NB_KNOWN + i].seen_ns) <= before_ns)
+			return i < most ? BWL_NB_KNOWN + i : BWL_NB_ALL;
+	return BWL_NB_ALL;
+}
+
+/* Is it a next hop of the policy? Whoever fills the table of an uplink must not push those out. */
+BWL_GLOBAL int bwl_nb_is_hop(__u32 slot, const struct bwl_key6 *a, _Bool four)
+{
+	const struct bwl_base *b = bwl_inner(&bwl_base_v1, slot, 0);
+	const struct bwl_nexthop *nh;
+	__u32 i;
+
+	if (!b || !a)
+		return 0;
+	/* What a hop has not is zero. They have no gaps, but nobody looks for the end: one branch a hop. */
+	for (i = 1; i < BWL_MAX_NEXTHOPS; i++) {
+		nh = &b->nexthop[i];
+		if (four ? nh->via4 == a->addr[3]
+			 : !((nh->via6[0] ^ a->addr[0]) | (nh->via6[1] ^ a->addr[1]) |
+			     (nh->via6[2] ^ a->addr[2]) | (nh->via6[3] ^ a->addr[3])))
+			return 1;
+	}
+	return 0;
+}
+
+static __always_inline __u64 bwl_nb_before(__u64 now_ns, __u64 ns)
+{
+	return now_ns > ns ? now_ns - ns : 0;
+}
+
+/* Slot i, last seen at or before `before_ns`, becomes this address's. 0: somebody was faster. */
+static __always_inline _Bool bwl_nb_claim(__u32 row, __u32 i, const __be32 *a, __u64 before_ns, __u64 now_ns)
+{
+	struct bwl_nb_row *t = bpf_map_lookup_elem(&bwl_nb_row, &row);
+	struct bwl_nb_slot *s;
+	__u64 was;
+
+	if (!t || i >= BWL_NB_ALL)
+		return 0;
+	s = &t->slot[bwl_bound(i, BWL_NB_ALL)];
+	was = bwl_read(s->seen_ns);
+	if (was > before_ns || bwl_cas(&s->seen_ns, was, now_ns) != was)
+		return 0;
+	__builtin_memcpy(s->addr, a, sizeof(s->addr));
+	t->hint[bwl_nb_hash(a)] = i;
+	return 1;
+}
+
+/* It announces itself: is there a slot for it, or has it one? most: that the port may use. */
+BWL_GLOBAL int bwl_nb_announce(__u32 row, const struct bwl_key6 *a, __u32 most, __u64 now_ns)
+{
+	__u64 before = bwl_nb_before(now_ns, BWL_NB_SILENT_NS);
+	struct bwl_nb_row *t;
+	__u32 i;
+
+	if (!a)
+		return 0;
+	i = bwl_nb_find(row, a);
+	if (i >= BWL_NB_KNOWN)
+		return bwl_nb_claim(row, bwl_nb_free(row, most, before), a->addr, before, now_ns);
+	t = bpf_map_lookup_elem(&bwl_nb_row, &row);
+	if (!t)
+		return 0;
+	i = bwl_bound(i, BWL_NB_ALL);
+	bwl_write(t->slot[i].seen_ns, now_ns);
+	t->hint[bwl_nb_hash(a->addr)] = i;
+	return 1;
+}
+
+/* A packet to it, and the hint did not lead there. */
+BWL_GLOBAL int bwl_nb_guess(__u32 row, const struct bwl_key6 *a, __u32 most, __u64 now_ns)
+{
+	__u64 before = bwl_nb_before(now_ns, BWL_NB_ASKED_NS);
+	struct bwl_nb_row *t;
+	__u32 i;
+
+	if (!a)
+		return 0;
+	i = bwl_nb_find(row, a);
+	t = bpf_map_lookup_elem(&bwl_nb_row, &row);
+	if (!t)
+		return 0;
+	if (i < BWL_NB_ALL && (i < BWL_NB_KNOWN || t->slot[bwl_bound(i, BWL_NB_ALL)].seen_ns > before)) {
+		t->hint[bwl_nb_hash(a->addr)] = i;
+		return 1;
+	}
+	if (i >= BWL_NB_ALL)
+		i = bwl_nb_free_asked(row, most, before);
+	return bwl_nb_claim(row, i, a->addr, before, now_ns);
+}
+
+/* May the kernel be asked to send to this address of a host port? */
+static __always_inline _Bool bwl_nb_may_ask(struct bwl_ctx *c, __u32 port)
+{
+	__u32 row = bwl_nb_row_of(c, port), most = BWL_NB_ALL - BWL_NB_KNOWN, n, i;
+	const struct bwl_nb_row *t = bpf_map_lookup_elem(&bwl_nb_row, &row);
+
+	if (!t)
+		return 0;
+	i = bwl_bound(t->hint[bwl_nb_hash(c->pkt.daddr)], BWL_NB_ALL);
+	if (bwl_likely(i < BWL_NB_KNOWN && bwl_nb_is(&t->slot[i], c->pkt.daddr)))
+		return 1;
+	n = bwl_nb_most(&c->base->port[bwl_mask(port, BWL_MAX_PORTS - 1)]) / 2;
+	return bwl_nb_guess(row, (const struct bwl_key6 *)c->pkt.daddr, n < most ? n : most, c->now_ns);
+}
+
+/* Whose entry in the kernel's table it may make or change; 0: none's. */
+static __always_inline _Bool bwl_nb_about(struct bwl_ctx *c, struct __sk_buff *skb, struct bwl_key6 *ret)
+{
+	__builtin_memcpy(ret->addr, c->pkt.saddr, sizeof(ret->addr));
+	if (c->pkt.nd == BWL_ND_NA && bpf_skb_load_bytes(skb, c->pkt.l4_off + 8, ret->addr, sizeof(ret->addr)))
+		return 0;
+	/* A question from nobody (DAD, RFC 5227) makes none. */
+	return ret->addr[3] || (ret->addr[2] != bwl_htonl(0xffff) && (ret->addr[0] | ret->addr[1] | ret->addr[2]));
+}
+
+/*
+ * ARP or ND, within the port's small limit, goes up to the kernel. Not what is for another MAC: only a
+ * device above could want it. To the kernel ND is no longer for itself alone (PACKET_MULTICAST): it takes
+ * it all the same, and says nothing about one that it has no address or no route for (icmp6_send()).
+ * It reads no MAC but those in the message; the sender's would only get into its log, which is no place
+ * for what a host chose (ndisc_recv_na(): "advertised our address").
+ * From a host everything needs a slot; on the wire answers need none, for they are about what the DPU
+ * asked, and a next hop of the policy always has one.
+ */
+static __always_inline int bwl_nb_admit(struct bwl_ctx *c, struct __sk_buff *skb, const _Bool uplink)
+{
+	struct bwl_key6 about = {};
+
+	if (skb->pkt_type == BWL_PACKET_OTHERHOST)
+		return BWL_R_LOCAL_PROTO;
+	if (c->pkt.nd && (bpf_skb_change_type(skb, BWL_PACKET_MULTICAST) ||
+			  bpf_skb_store_bytes(skb, ETH_ALEN, about.addr, ETH_ALEN, 0)))
+		return BWL_R_SEND;
+	if (uplink && (c->pkt.nd == BWL_ND_NA || c->pkt.arp == BWL_ARP_REPLY))
+		return BWL_R_PASS_NEIGHBOUR;
+	if (!bwl_nb_about(c, skb, &about) || (uplink && bwl_nb_is_hop(c->slot, &about, c->pkt.arp != 0)))
+		return BWL_R_PASS_NEIGHBOUR;
+	return bwl_nb_announce(bwl_nb_row_of(c, c->port_id), &about, bwl_nb_most(c->port), c->now_ns)
+		       ? BWL_R_PASS_NEIGHBOUR : BWL_R_NEIGHBOUR_SOURCES;
+}
+
+/*
+ * To the host, whose address is its own next hop on its port. The kernel says nothing to the sender
+ * where nobody answers there: its own errors would go where routes lead (as in bwl_tc_encrypt()).
+ */
+static __always_inline int bwl_tc_deliver(struct bwl_ctx *c, struct __sk_buff *skb, __u32 host_port)
+{
+	struct bpf_redir_neigh to = {};
+	const struct bwl_dev *dev = bpf_map_lookup_elem(&bwl_dev_v1, &host_port);
+
+	if (!dev || !dev->ifindex || !(dev->kind & BWL_PORT_HOST))
+		return BWL_R_SEND;
+	if (!bwl_nb_may_ask(c, host_port))
+		return BWL_R_NEIGHBOUR_SOURCES;
+	if (bpf_skb_change_type(skb, BWL_PACKET_OTHERHOST))
+		return BWL_R_SEND;
+	if (c->pkt.family == 4) {
+		to.nh_family = BWL_AF_INET;
+		to.ipv4_nh = c->pkt.daddr[3];
+	} else {
+		to.nh_family = BWL_AF_INET6;
+		__builtin_memcpy(to.ipv6_nh, c->pkt.daddr, 16);
+	}
+	return bpf_redirect_neigh(dev->ifindex, &to, sizeof(to), 0) == TC_ACT_REDIRECT
+		       ? BWL_R_NONE : BWL_R_SEND;
+}
+
+#endif

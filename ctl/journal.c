@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `journal`: what of revocations, clamps, stop and lowered limits is on disk, and holds over a reboot. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "ctl.h"
+#include "journal/journal.h"
+
+struct bwl_journal_limits ctl_journal_limits(const struct ctl_words *w)
+{
+	struct bwl_journal_limits l = { .rate_bps = w->lim.rate_bps, .burst = w->lim.burst, .mode = w->mode,
+					.volume = w->lim.volume, .window_ns = w->lim.window_ns,
+					.accept_bps = w->accept.rate_bps };
+
+	l.set = (w->seen & CTL_W_RATE ? BWL_JS_RATE : 0) | (w->seen & CTL_W_BURST ? BWL_JS_BURST : 0) |
+		(w->seen & CTL_W_VOLUME ? BWL_JS_VOLUME : 0) | (w->seen & CTL_W_MODE ? BWL_JS_MODE : 0) |
+		(w->seen & CTL_W_ACCEPT ? BWL_JS_ACCEPT : 0);
+	if (w->seen & CTL_W_VOLUME && w->add_volume)
+		l.set = (l.set & ~(uint32_t)BWL_JS_VOLUME) | BWL_JS_MORE;
+	else if (w->seen & CTL_W_VOLUME && !w->lim.has_volume)
+		l.set |= BWL_JS_UNLIMITED;
+	return l;
+}
+
+static const char *state_name(enum bwl_journal_state s)
+{
+	static const char *const names[] = { "off", "ok", "missing", "cut" };
+
+	return names[s];
+}
+
+/* Pins are there or not: of a drill no journal is kept, unless one is named. */
+static bool is_drill(const struct ctl *c)
+{
+	struct bwl_err ignored = { 0 };
+	struct bwl_pins *p;
+	bool drill;
+
+	if (bwl_pins_open(c->pin_dir, false, &p, &ignored))
+		return false;
+	drill = p->ctl->drill;
+	bwl_pins_close(p);
+	return drill;
+}
+
+static int off(struct ctl *c)
+{
+	bwl_fail(&c->err, ENOENT, "no journal is kept: BWLIMIT_JOURNAL_DIR is empty, or the maps are a drill's");
+	return bwl_hint(&c->err, "BWLIMIT_JOURNAL_DIR=DIR names one");
+}
+
+/*
+ * Whatever it is to hold is in it from its first moment: killed anywhere it is whole, or cut. Without maps one
+ * that was cut may have had all of it closed, until somebody grants.
+ */
+static int begin(struct bwl_pins *p, const char *dir, enum bwl_journal_state *was, const char **closed,
+		 struct bwl_err *e)
+{
+	static const struct bwl_pfx any[] = { { .family = 4 }, { .family = 6 } };
+	static const struct bwl_journal_rec all[] = { { .kind = BWL_J_STOP },
+						      { .kind = BWL_J_CLOSE, .pfx = any, .npfx = 2 } };
+	struct bwl_journal j;
+	bool cut;
+
+	if (p) {
+		*closed = "what the maps have closed";
+		return bwl_journal_begin(p, was, e);
+	}
+	bwl_journal_look(dir, &j);
+	cut = j.state == BWL_JOURNAL_CUT;
+	bwl_journal_free(&j);
+	*closed = cut ? "everything, until `stop --off` and `grant` of each" : "nothing";
+	return bwl_journal_make(dir, all, cut ? 2 : 0, was, e);
+}
+
+static int journal_init(struct ctl *c, int argc, char **argv)
+{
+	const char *dir = bwl_journal_dir(is_drill(c)), *closed;
+	struct bwl_err why = { 0 };
+	enum bwl_journal_state was;
+	struct bwl_pins *p = NULL;
+	int r;
+
+	(void)argv;
+	if (argc)
+		return ctl_usage(c, "'journal init' takes no argument");
+	if (!dir)
+		return off(c);
+	r = bwl_pins_open(c->pin_dir, true, &p, &why);
+	if (r && r != -ENOENT)
+		bwl_warn("%s; what they have closed is not in the journal: after the next attach revoke it again",
+			 why.text);
+	r = r ? 0 : bwl_pins_lock(p, &c->err);
+	if (!r)
+		r = begin(p, dir, &was, &closed, &c->err);
+	bwl_pins_close(p);
+	if (r)
+		return r;
+	if (was != BWL_JOURNAL_OK)
+		bwl_audit("journal init: it was %s; closed: %s", state_name(was), closed);
+	if (c->json)
+		ctl_json_print(json_pack("{s:s, s:b, s:s}", "journal", dir, "made", was != BWL_JOURNAL_OK, "was",
+					 state_name(was)));
+	else if (was == BWL_JOURNAL_OK)
+		printf("%s: there is a journal already, and it reads\n", dir);
+	else
+		printf("%s: a new journal; closed: %s\n", dir, closed);
+	return 0;
+}
+
+static json_t *limit_json(const struct bwl_closed_limit *l)
+{
+	json_t *o = json_pack("{s:s, s:s}", l->zone ? "zone" : "peer", l->name, "kind", l->zone ? "zone" : "peer");
+
+	if (l->lim.set & BWL_JS_RATE)
+		ctl_json_u64(o, "rate_bps", l->lim.rate_bps);
+	if (l->lim.set & BWL_JS_BURST)
+		ctl_json_u64(o, "burst_bytes", l->lim.burst);
+	if (l->lim.set & BWL_JS_VOLUME)
+		ctl_json_u64(o, "volume_bytes", l->lim.volume);
+	if (l->lim.set & BWL_JS_EXPIRY && l->lim.expiry_s)
+		ctl_json_u64(o, "expires_unix_s", l->lim.expiry_s);
+	return o;
+}
+
+static void show_json(const char *dir, const struct bwl_journal *j)
+{
+	json_t *names = json_array(), *pfx = json_array(), *limits = json_array(), *o;
+	char text[64];
+
+	for (size_t i = 0; i < j->closed.nnames; i++)
+		json_array_append_new(names, json_string(j->closed.name[i].name));
+	for (size_t i = 0; i < j->closed.live.n; i++)
+		json_array_append_new(pfx, json_string(bwl_pfx_format(&j->closed.live.item[i].pfx, text, sizeof(text))));
+	for (size_t i = 0; i < j->closed.nlimits; i++)
+		json_array_append_new(limits, limit_json(&j->closed.limit[i]));
+	o = json_pack("{s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o}", "journal", dir, "state", state_name(j->state), "why",
+		      j->why, "stopped", j->closed.stop, "clamped", j->closed.clamp, "revoked", names, "prefixes", pfx,
+		      "limits", limits);
+	ctl_json_u64(o, "records", j->seq);
+	ctl_json_u64(o, "torn_bytes", j->torn);
+	ctl_json_print(o);
+}
+
+static void show_text(const char *dir, const struct bwl_journal *j)
+{
+	char text[64];
+
+	printf("%s: %s%s%s; %llu records%s%s\n", dir, state_name(j->state), *j->why ? ": " : "", j->why,
+	       (unsigned long long)j->seq, j->closed.stop ? "; stopped" : "", j->closed.clamp ? "; clamped" : "");
+	for (size_t i = 0; i < j->closed.nnames; i++)
+		printf("  revoked  %s\n", j->closed.name[i].name);
+	for (size_t i = 0; i < j->closed.live.n; i++)
+		printf("  closed   %s\n", bwl_pfx_format(&j->closed.live.item[i].pfx, text, sizeof(text)));
+	for (size_t i = 0; i < j->closed.nlimits; i++)
+		printf("  limits   %s %s\n", j->closed.limit[i].zone ? "zone" : "peer", j->closed.limit[i].name);
+}
+
+static int journal_show(struct ctl *c, int argc, char **argv)
+{
+	const char *dir = bwl_journal_dir(is_drill(c));
+	struct bwl_journal j;
+	int r = 0;
+
+	(void)argv;
+	if (argc)
+		return ctl_usage(c, "'journal show' takes no argument");
+	if (!dir)
+		return off(c);
+	bwl_journal_look(dir, &j);
+	if (c->json)
+		show_json(dir, &j);
+	else
+		show_text(dir, &j);
+	if (j.state != BWL_JOURNAL_OK) {
+		bwl_fail(&c->err, EUCLEAN, "the journal is not to be believed: %s", j.why);
+		r = c->json ? 0 : bwl_hint(&c->err, "bwlimit-ctl journal init");
+	}
+	bwl_journal_free(&j);
+	return r;
+}
+
+const struct ctl_cmd ctl_journal_cmds[] = {
+	{ "journal", "init", "", "Begin the journal of what is closed, by which it stays closed over a reboot",
+	  "Made once, at installation. One that is there and reads is left alone; one that is cut or does not\n"
+	  "read is set aside (*.bad), and the new one begins with what the maps have closed, or without maps\n"
+	  "with everything closed.\n", journal_init },
+	{ "journal", "show", "", "What would be closed after a reboot", NULL, journal_show },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The journal and the maps: see journal.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <bwl/tables.h>
+#include "lib/src/gen.h"
+#include "journal.h"
+
+#define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
+
+static const char *dir_of(const struct bwl_pins *p)
+{
+	return bwl_journal_dir(p->ctl->drill);
+}
+
+/* What the maps have closed and the journal does not. */
+struct found {
+	struct bwl_pins *p;
+	const struct bwl_closed *have;
+	uint8_t *revoked;		/* by id: 1 revoked, 2 and its name is news */
+	struct bwl_pfxset news, live;	/* value: the id; prefixes of those who are revoked, and of others */
+	struct bwl_journal_rec *rec;
+	size_t n, room;
+};
+
+/* In every generation that may come to hold. */
+static bool is_revoked(const struct found *f, const struct bwl_gen *g, const bool *has, uint32_t id, bool *ret_body)
+{
+	uint32_t mark = LOAD(f->p->gate[id].revoked), all = LOAD(f->p->ctl->revoked_all), s, at;
+	bool revoked = true;
+
+	*ret_body = false;
+	for (s = 0; s < BWL_GENERATIONS; s++) {
+		at = has[s] ? LOAD(f->p->gate[id].slot[s]) : 0;
+		if (!at || at >= g[s].npeers)
+			continue;
+		*ret_body = true;
+		revoked = revoked && (g[s].peer[at].meta.grant_seq <= mark || g[s].peer[at].meta.grant_seq <= all);
+	}
+	return *ret_body ? revoked : mark != 0;
+}
+
+static int note_dest(const struct bwl_pfx *pfx, uint32_t id, void *arg)
+{
+	struct found *f = arg;
+
+	if (!id || id >= f->p->schema.max_peers)
+		return 0;
+	if (!f->revoked[id])
+		bwl_pfxset_add(&f->live, pfx, id);
+	else if (!bwl_closed_pfx_is(f->have, pfx))
+		bwl_pfxset_add(&f->news, pfx, id);
+	return 0;
+}
+
+static struct bwl_journal_rec *add(struct found *f, enum bwl_journal_kind kind)
+{
+	if (f->n == f->room) {
+		f->room = f->room ? 2 * f->room : 16;
+		f->rec = reallocarray(f->rec, f->room, sizeof(*f->rec));
+		if (!f->rec)
+			abort();
+	}
+	f->rec[f->n] = (struct bwl_journal_rec){ .kind = kind };
+	return &f->rec[f->n++];
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct bwl_pfxset_item *x = a, *y = b;
+
+	return (x->value > y->value) - (x->value < y->value);
+}
+
+/* Open places within closed ones: they stay open. */
+static int add_hole(const struct bwl_pfxset_item *i, void *arg)
+{
+	struct bwl_pfxset *holes = arg;
+
+	bwl_pfxset_add(holes, &i->pfx, 0);
+	return 0;
+}
+
+static struct bwl_pfx *plain(const struct bwl_pfxset_item *i, size_t n)
+{
+	struct bwl_pfx *p = calloc(n + 1, sizeof(*p));
+	size_t k;
+
+	if (!p)
+		abort();
+	for (k = 0; k < n; k++)
+		p[k] = i[k].pfx;
+	return p;
+}
+
+/* The record of one peer: its name, where that is new, and its new prefixes. */
+static void add_peer(struct found *f, uint32_t id, const struct bwl_pfxset_item *i, size_t n)
+{
+	struct bwl_journal_rec *r = add(f, BWL_J_CLOSE);
+	struct bwl_pfxset holes = { 0 };
+	size_t k;
+
+	snprintf(r->name, sizeof(r->name), "%.31s", f->p->name[id].name);
+	for (k = 0; k < n; k++)
+		if (i[k].pfx.len < (i[k].pfx.family == 4 ? 32 : 128))
+			bwl_pfxset_overlaps(&f->live, &i[k].pfx, add_hole, &holes);
+	bwl_pfxset_sort(&holes);
+	r->pfx = plain(i, n);
+	r->npfx = (uint32_t)n;
+	r->hole = plain(holes.item, holes.n);
+	r->nholes = (uint32_t)holes.n;
+	bwl_pfxset_free(&holes);
+}
+
+static void add_peers(struct found *f)
+{
+	size_t i = 0, n;
+	uint32_t id;
+
+	bwl_pfxset_sort(&f->live);
+	bwl_pfxset_sort(&f->news);
+	if (f->news.n)
+		qsort(f->news.item, f->news.n, sizeof(*f->news.item), by_id);
+	for (id = 1; id < f->p->schema.max_peers; id++) {
+		for (n = 0; i + n < f->news.n && f->news.item[i + n].value == id; n++)
+			;
+		if (n || f->revoked[id] == 2)
+			add_peer(f, id, &f->news.item[i], n);
+		i += n;
+	}
+}
+
+static int look_at_peers(struct found *f, struct bwl_err *e)
+{
+	struct bwl_gen g[BWL_GENERATIONS];
+	bool has[BWL_GENERATIONS], body, walk = false;
+	uint64_t now = bwl_now_ns();
+	uint32_t active = bwl_active_slot(f->p, now), id, s;
+	int r = 0;
+
+	for (s = 0; s < BWL_GENERATIONS; s++)
+		has[s] = (s == active || bwl_pending_ns(f->p, now)) && !bwl_gen_open(f->p, s, &g[s], NULL);
+	for (id = 1; id < f->p->schema.max_peers; id++) {
+		if (!f->p->name[id].name[0] || !is_revoked(f, g, has, id, &body))
+			continue;
+		f->revoked[id] = bwl_closed_name_is(f->have, f->p->name[id].name) ? 1 : 2;
+		walk |= body;
+	}
+	for (s = 0; s < BWL_GENERATIONS; s++) {
+		if (!has[s])
+			continue;
+		if (walk && !r)
+			r = bwl_dest_each(&g[s], note_dest, f);
+		bwl_gen_close(&g[s]);
+	}
+	add_peers(f);
+	return r ? bwl_fail(e, -r, "cannot read the destinations: %s", strerror(-r)) : 0;
+}
+
+static int found_new(struct bwl_pins *p, const struct bwl_closed *have, struct found *ret, struct bwl_err *e)
+{
+	*ret = (struct found){ .p = p, .have = have, .revoked = calloc(p->schema.max_peers, 1) };
+	return ret->revoked ? 0 : bwl_fail(e, ENOMEM, "out of memory");
+}
+
+static int look(struct found *f, struct bwl_err *e)
+{
+	if (LOAD(f->p->ctl->stop) == BWL_STOPPED && !f->have->stop)
+		add(f, BWL_J_STOP);
+	if (bwl_is_clamped(f->p) && !f->have->clamp)
+		add(f, BWL_J_CLAMP);
+	return look_at_peers(f, e);
+}
+
+static void found_free(struct found *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->n; i++) {
+		free((void *)(uintptr_t)f->rec[i].pfx);
+		free((void *)(uintptr_t)f->rec[i].hole);
+	}
+	free(f->rec);
+	free(f->revoked);
+	bwl_pfxset_free(&f->news);
+	bwl_pfxset_free(&f->live);
+}
+
+int bwl_journal_begin(struct bwl_pins *p, enum bwl_journal_state *ret_was, struct bwl_err *e)
+{
+	struct bwl_closed nothing = { 0 };
+	struct found f;
+	int r = found_new(p, &nothing, &f, e);
+
+	if (!r)
+		r = look(&f, e);
+	if (!r)
+		r = bwl_journal_make(dir_of(p), f.rec, f.n, ret_was, e);
+	found_free(&f);
+	return r;
+}
+
+int bwl_journal_note(struct bwl_pins *p, struct bwl_err *e)
+{
+	const char *dir = dir_of(p);
+	struct bwl_journal j;
+	struct found f;
+	int r = found_new(p, &j.closed, &f, e), err;
+
+	if (r)
+		return r;
+	bwl_journal_look(dir, &j);
+	if (j.state != BWL_JOURNAL_OFF && j.state != BWL_JOURNAL_OK) {
+		bwl_fail(e, EUCLEAN, "the journal is not to be believed: %s", j.why);
+		r = bwl_hint(e, "bwlimit-ctl journal init begins a new one with what is closed now");
+	} else if (j.state == BWL_JOURNAL_OK) {
+		err = look(&f, e);
+		if (f.n)
+			r = bwl_journal_append(dir, f.rec, f.n, j.seq, e);
+		r = r ? r : err;
+	}
+	found_free(&f);
+	bwl_journal_free(&j);
+	return r;
+}
+
+int bwl_journal_closed(struct bwl_pins *p, struct bwl_err *e)
+{
+	struct bwl_err why = { 0 };
+	int tries = 5, r;
+
+	do
+		r = bwl_journal_note(p, &why);
+	while (r == -EAGAIN && tries--);
+	if (!r)
+		return 0;
+	bwl_fail(e, EIO, "it is closed, but only until reboot: %.600s", why.text);
+	return bwl_hint(e, "%s", *why.hint ? why.hint : "a running bwlimitd writes it as soon as that is possible");
+}
+
+int bwl_journal_opening(const struct bwl_pins *p, enum bwl_journal_kind kind, struct bwl_err *e)
+{
+	struct bwl_journal_rec r = { .kind = kind };
+	const char *dir = dir_of(p);
+
+	return dir ? bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, e) : 0;
+}
+
+struct of {
+	uint32_t id;
+	struct bwl_pfxset set;
+};
+
+static int note_of(const struct bwl_pfx *pfx, uint32_t id, void *arg)
+{
+	struct of *o = arg;
+
+	if (id == o->id)
+		bwl_pfxset_add(&o->set, pfx, id);
+	return 0;
+}
+
+int bwl_journal_grant(struct bwl_pins *p, const char *name, struct bwl_journal_limits lim, uint64_t for_ns,
+		      struct bwl_err *e)
+{
+	struct bwl_journal_rec rec = { .kind = BWL_J_OPEN, .lim = lim };
+	const char *dir = dir_of(p);
+	struct of o = { 0 };
+	struct bwl_gen g;
+	int r;
+
+	if (!dir)
+		return 0;
+	r = bwl_gen_open(p, bwl_active_slot(p, bwl_now_ns()), &g, e);
+	if (r)
+		return r;
+	o.id = bwl_peer_id(p, &g, name);
+	if (o.id && bwl_dest_each(&g, note_of, &o))
+		r = bwl_fail(e, EIO, "cannot read the destinations of %s", name);
+	bwl_gen_close(&g);
+	snprintf(rec.name, sizeof(rec.name), "%.31s", name);
+	rec.lim.set |= BWL_JS_EXPIRY;
+	rec.lim.expiry_s = for_ns ? (uint64_t)time(NULL) + for_ns / 1000000000 : 0;
+	rec.pfx = plain(o.set.item, o.set.n);
+	rec.npfx = (uint32_t)o.set.n;
+	if (!r)
+		r = bwl_journal_append(dir, &rec, 1, BWL_JOURNAL_ANY, e);
+	if (r && e && !*e->hint)
+		bwl_hint(e, "nothing was opened: what opens something must be in the journal first");
+	free((void *)(uintptr_t)rec.pfx);
+	bwl_pfxset_free(&o.set);
+	return r;
+}
+
+int bwl_journal_limits(const struct bwl_pins *p, bool zone, const char *name, struct bwl_journal_limits lim,
+		       struct bwl_err *e)
+{
+	struct bwl_journal_rec rec = { .kind = zone ? BWL_J_ZONE : BWL_J_PEER, .lim = lim };
+	const char *dir = dir_of(p);
+	struct bwl_err why = { 0 };
+
+	snprintf(rec.name, sizeof(rec.name), "%.31s", name);
+	if (!dir || !bwl_journal_append(dir, &rec, 1, BWL_JOURNAL_ANY, &why))
+		return 0;
+	bwl_fail(e, EIO, "it is changed, but only until reboot: %.600s", why.text);
+	return bwl_hint(e, "%s", *why.hint ? why.hint : "the same command again, when that is mended");
+}
+
+int bwl_journal_raise(const struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_err *e)
+{
+	const char *dir = dir_of(p);
+	struct bwl_journal_rec *rec;
+	struct bwl_journal j;
+	size_t i, z, n = 0;
+	int r = 0;
+
+	bwl_journal_look(dir, &j);
+	rec = calloc(j.closed.nlimits + 1, sizeof(*rec));
+	if (!rec)
+		abort();
+	for (i = 0; i < j.closed.nlimits; i++) {
+		const struct bwl_closed_limit *l = &j.closed.limit[i];
+		bool named = !l->zone && bwl_policy_peer(pol, l->name);
+
+		for (z = 0; l->zone && z < pol->nzones; z++)
+			named |= !strncmp(pol->zones[z].name, l->name, BWL_NAME_LEN);
+		if (!named)
+			continue;
+		rec[n].kind = l->zone ? BWL_J_RAISE_ZONE : BWL_J_RAISE_PEER;
+		memcpy(rec[n++].name, l->name, BWL_NAME_LEN);
+	}
+	if (n)
+		r = bwl_journal_append(dir, rec, n, BWL_JOURNAL_ANY, e);
+	free(rec);
+	bwl_journal_free(&j);
+	return r;
+}
+
+static void close_unknown(struct bwl_pins *p, struct bwl_policy *pol)
+{
+	uint32_t slot = bwl_active_slot(p, bwl_now_ns());
+	bool has = false;
+	struct bwl_gen g;
+	size_t i;
+
+	if (slot != BWL_NO_SLOT)
+		has = !bwl_gen_open(p, slot, &g, NULL);
+	for (i = 0; i < pol->npeers; i++)
+		if (!has || !bwl_peer_id(p, &g, pol->peers[i].name))
+			pol->peers[i].revoked = true;
+	if (has)
+		bwl_gen_close(&g);
+}
+
+static void say_cut(const struct bwl_journal *j)
+{
+	bwl_warn("the journal of what was closed is not to be believed: %s; everything that it could have closed is closed: bwlimit-ctl journal init, then `bwlimit-ctl stop --off`, `heartbeat --lift`, and `grant NAME` for each peer that may send",
+		 j->why);
+}
+
+enum bwl_journal_state bwl_journal_policy(struct bwl_pins *p, struct bwl_policy *pol, bool lower, bool trust_clock)
+{
+	enum bwl_journal_state state;
+	struct bwl_journal j;
+
+	bwl_journal_look(dir_of(p), &j);
+	state = j.state;
+	if (state == BWL_JOURNAL_OK) {
+		bwl_closed_mark(&j.closed, pol);
+		if (lower)
+			bwl_closed_lower(&j.closed, pol, bwl_now_ns(), (uint64_t)time(NULL),
+					 trust_clock || bwl_wall_state() == BWL_WALL_OK);
+	} else if (state != BWL_JOURNAL_OFF) {
+		close_unknown(p, pol);
+		say_cut(&j);
+	}
+	bwl_journal_free(&j);
+	return state;
+}
+
+/* A hand's switch: what attach itself keeps closed until verify is clean is another one. */
+static void stop(struct bwl_pins *p)
+{
+	uint32_t was = LOAD(p->ctl->stop);
+
+	while ((was == BWL_RUN || was == BWL_CLOSED) &&
+	       !__atomic_compare_exchange_n(&p->ctl->stop, &was, BWL_STOPPED, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+void bwl_journal_boot(struct bwl_pins *p)
+{
+	struct bwl_journal j;
+	bool cut;
+	size_t i;
+
+	bwl_journal_look(dir_of(p), &j);
+	cut = j.state == BWL_JOURNAL_MISSING || j.state == BWL_JOURNAL_CUT;
+	if (cut)
+		say_cut(&j);
+	if (cut || j.closed.stop)
+		stop(p);
+	if (j.closed.clamp && !bwl_is_clamped(p) && !bwl_clamp(p))
+		bwl_revoke(p, NULL, NULL);	/* as bwlimitd does where the policy has no heartbeat */
+	for (i = 0; i < j.closed.nnames; i++) {
+		struct bwl_gen g;
+		uint32_t id = 0, slot = bwl_active_slot(p, bwl_now_ns()), at;
+
+		if (slot == BWL_NO_SLOT || bwl_gen_open(p, slot, &g, NULL))
+			break;
+		id = bwl_peer_id(p, &g, j.closed.name[i].name);
+		at = id ? p->gate[id].slot[slot] : 0;
+		if (at && at < g.npeers && g.peer[at].meta.grant_seq > p->gate[id].revoked &&
+		    g.peer[at].meta.grant_seq > p->ctl->revoked_all)
+			bwl_revoke(p, j.closed.name[i].name, NULL);
+		bwl_gen_close(&g);
+	}
+	bwl_journal_free(&j);
+}

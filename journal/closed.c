@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What records say is closed, and what that makes of a policy: see record.h. */
+#include <stdlib.h>
+#include <string.h>
+#include "record.h"
+
+#define SECOND 1000000000ULL
+
+static void *grow(void *p, size_t n, size_t *room, size_t size)
+{
+	if (n < *room)
+		return p;
+	*room = *room ? 2 * *room : 16;
+	p = reallocarray(p, *room, size);
+	if (!p)
+		abort();
+	return p;
+}
+
+static void add_name(struct bwl_closed *c, const struct bwl_journal_rec *r, bool closed)
+{
+	struct bwl_closed_name *n;
+
+	if (!*r->name)
+		return;
+	c->name = grow(c->name, c->nnames, &c->name_room, sizeof(*c->name));
+	n = &c->name[c->nnames++];
+	*n = (struct bwl_closed_name){ .at = r->at, .closed = closed };
+	memcpy(n->name, r->name, sizeof(n->name));
+}
+
+static void add_limit(struct bwl_closed *c, const struct bwl_journal_rec *r, bool zone, bool gone)
+{
+	struct bwl_closed_limit *l;
+
+	if (!*r->name)
+		return;
+	c->limit = grow(c->limit, c->nlimits, &c->limit_room, sizeof(*c->limit));
+	l = &c->limit[c->nlimits++];
+	*l = (struct bwl_closed_limit){ .zone = zone, .gone = gone, .at = r->at, .wall_s = r->wall_s, .lim = r->lim };
+	memcpy(l->name, r->name, sizeof(l->name));
+}
+
+static void add_pfx(struct bwl_pfxset *s, const struct bwl_pfx *p, uint32_t n, uint64_t at)
+{
+	while (n--)
+		bwl_pfxset_add(s, p++, at);
+}
+
+void bwl_closed_add(struct bwl_closed *c, const struct bwl_journal_rec *r)
+{
+	switch (r->kind) {
+	case BWL_J_CLOSE:
+		add_name(c, r, true);
+		add_pfx(&c->closed, r->pfx, r->npfx, r->at);
+		add_pfx(&c->hole, r->hole, r->nholes, r->at);
+		break;
+	case BWL_J_OPEN:
+		add_name(c, r, false);
+		add_pfx(&c->opened, r->pfx, r->npfx, r->at);
+		if (r->lim.set)
+			add_limit(c, r, false, false);
+		break;
+	case BWL_J_STOP: case BWL_J_START:
+		c->stop = r->kind == BWL_J_STOP;
+		break;
+	case BWL_J_CLAMP: case BWL_J_LIFT:
+		c->clamp = r->kind == BWL_J_CLAMP;
+		break;
+	case BWL_J_PEER: case BWL_J_ZONE:
+		add_limit(c, r, r->kind == BWL_J_ZONE, false);
+		break;
+	case BWL_J_RAISE_PEER: case BWL_J_RAISE_ZONE:
+		add_limit(c, r, r->kind == BWL_J_RAISE_ZONE, true);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Closing last where both have the same number. */
+static int by_name(const void *a, const void *b)
+{
+	const struct bwl_closed_name *x = a, *y = b;
+	int d = strncmp(x->name, y->name, BWL_NAME_LEN);
+
+	return d ? d : x->at != y->at ? (x->at > y->at) - (x->at < y->at) : x->closed - y->closed;
+}
+
+static int by_limit(const void *a, const void *b)
+{
+	const struct bwl_closed_limit *x = a, *y = b;
+	int d = x->zone - y->zone;
+
+	if (!d)
+		d = strncmp(x->name, y->name, BWL_NAME_LEN);
+	return d ? d : (x->at > y->at) - (x->at < y->at);
+}
+
+static void merge(struct bwl_closed_limit *to, const struct bwl_closed_limit *from)
+{
+	struct bwl_journal_limits *t = &to->lim;
+	const struct bwl_journal_limits *f = &from->lim;
+
+	to->wall_s = from->wall_s;
+	to->at = from->at;
+	to->gone = from->gone;
+	if (from->gone) {
+		memset(t, 0, sizeof(*t));
+		return;
+	}
+	if (f->set & BWL_JS_RATE) {
+		t->rate_bps = f->rate_bps;
+		if (!(f->set & BWL_JS_BURST))
+			t->set &= ~(uint32_t)BWL_JS_BURST;	/* the default follows the rate */
+	}
+	if (f->set & BWL_JS_BURST)
+		t->burst = f->burst;
+	if (f->set & BWL_JS_MORE) {
+		t->volume = t->volume + f->volume < t->volume ? ~0ULL : t->volume + f->volume;
+	} else if (f->set & BWL_JS_VOLUME) {
+		t->volume = f->volume;
+		t->window_ns = f->window_ns;
+		t->set &= ~(uint32_t)BWL_JS_UNLIMITED;
+	}
+	if (f->set & BWL_JS_EXPIRY)
+		t->expiry_s = f->expiry_s;
+	if (f->set & BWL_JS_MODE)
+		t->mode = f->mode;
+	if (f->set & BWL_JS_ACCEPT)
+		t->accept_bps = f->accept_bps;
+	t->set |= f->set & ~(uint32_t)BWL_JS_MORE;
+}
+
+static int wholly_opened(const struct bwl_pfxset_item *i, void *arg)
+{
+	return i->value > *(const uint64_t *)arg;
+}
+
+static void settle_names(struct bwl_closed *c)
+{
+	size_t i, n = 0;
+
+	if (c->nnames)
+		qsort(c->name, c->nnames, sizeof(*c->name), by_name);
+	for (i = 0; i < c->nnames; i++) {
+		if (i + 1 < c->nnames && !strncmp(c->name[i].name, c->name[i + 1].name, BWL_NAME_LEN))
+			continue;
+		if (c->name[i].closed)
+			c->name[n++] = c->name[i];
+	}
+	c->nnames = n;
+}
+
+static void settle_limits(struct bwl_closed *c)
+{
+	size_t i, n = 0;
+
+	if (c->nlimits)
+		qsort(c->limit, c->nlimits, sizeof(*c->limit), by_limit);
+	for (i = 0; i < c->nlimits; i++) {
+		struct bwl_closed_limit *last = n ? &c->limit[n - 1] : NULL;
+
+		if (last && last->zone == c->limit[i].zone &&
+		    !strncmp(last->name, c->limit[i].name, BWL_NAME_LEN)) {
+			merge(last, &c->limit[i]);
+			continue;
+		}
+		c->limit[n++] = c->limit[i];
+		c->limit[n - 1].lim.set &= ~(uint32_t)BWL_JS_MORE;	/* on top of nothing that we know */
+	}
+	c->nlimits = n;
+	for (i = n = 0; i < c->nlimits; i++)
+		if (!c->limit[i].gone && c->limit[i].lim.set)
+			c->limit[n++] = c->limit[i];
+	c->nlimits = n;
+}
+
+void bwl_closed_settle(struct bwl_closed *c)
+{
+	size_t i;
+
+	settle_names(c);
+	settle_limits(c);
+	bwl_pfxset_sort(&c->closed);
+	bwl_pfxset_sort(&c->opened);
+	bwl_pfxset_sort(&c->hole);
+	bwl_pfxset_free(&c->live);
+	for (i = 0; i < c->closed.n; i++)
+		if (!bwl_pfxset_holders(&c->opened, &c->closed.item[i].pfx, wholly_opened, &c->closed.item[i].value))
+			bwl_pfxset_add(&c->live, &c->closed.item[i].pfx, c->closed.item[i].value);
+	bwl_pfxset_sort(&c->live);
+}
+
+void bwl_closed_free(struct bwl_closed *c)
+{
+	free(c->name);
+	free(c->limit);
+	bwl_pfxset_free(&c->closed);
+	bwl_pfxset_free(&c->opened);
+	bwl_pfxset_free(&c->hole);
+	bwl_pfxset_free(&c->live);
+	memset(c, 0, sizeof(*c));
+}
+
+static const struct bwl_closed_name *find_name(const struct bwl_closed *c, const char *name)
+{
+	size_t low = 0, high = c->nnames;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int d = strncmp(c->name[mid].name, name, BWL_NAME_LEN);
+
+		if (!d)
+			return &c->name[mid];
+		if (d < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+bool bwl_closed_name_is(const struct bwl_closed *c, const char *name)
+{
+	return find_name(c, name);
+}
+
+size_t bwl_closed_names(const struct bwl_closed *c)
+{
+	return c->nnames;
+}
+
+static int is_hole(const struct bwl_pfxset_item *i, void *arg)
+{
+	return i->value == *(const uint64_t *)arg;
+}
+
+/* Granted since, or open when it was closed around it. */
+static bool is_open(const struct bwl_pfx *narrow, const struct bwl_pfxset_item *closed, void *arg)
+{
+	const struct bwl_closed *c = arg;
+	uint64_t at = closed->value;
+
+	return bwl_pfxset_holders(&c->opened, narrow, wholly_opened, &at) ||
+	       bwl_pfxset_holders(&c->hole, narrow, is_hole, &at);
+}
+
+struct one {
+	const struct bwl_closed *c;
+	const struct bwl_pfx *q;
+};
+
+static int closes(const struct bwl_pfxset_item *i, void *arg)
+{
+	const struct one *o = arg;
+
+	return !is_open(o->q, i, (void *)(uintptr_t)o->c);
+}
+
+bool bwl_closed_pfx_is(const struct bwl_closed *c, const struct bwl_pfx *pfx)
+{
+	struct one o = { c, pfx };
+
+	return bwl_pfxset_holders(&c->live, pfx, closes, &o);
+}
+
+size_t bwl_closed_mark(const struct bwl_closed *c, struct bwl_policy *pol)
+{
+	bool *closed = calloc(pol->npeers + 1, sizeof(*closed));
+	size_t i, n = 0;
+
+	if (!closed)
+		abort();
+	bwl_closed_find(&c->live, pol, is_open, (void *)(uintptr_t)c, closed);
+	for (i = 0; i < pol->npeers; i++) {
+		if (!closed[i] && !find_name(c, pol->peers[i].name))
+			continue;
+		pol->peers[i].revoked = true;
+		n++;
+	}
+	free(closed);
+	return n;
+}
+
+/* Every window of either is within one of the longer: the smaller volume in it keeps both. */
+static void lower_volume(struct bwl_lim *l, const struct bwl_journal_limits *j)
+{
+	if (!(j->set & BWL_JS_VOLUME) || j->set & BWL_JS_UNLIMITED)
+		return;
+	if (!l->has_volume) {
+		l->has_volume = true;
+		l->volume = j->volume;
+		l->window_ns = j->window_ns;
+		return;
+	}
+	if (j->volume < l->volume)
+		l->volume = j->volume;
+	if (!l->window_ns || !j->window_ns)
+		l->window_ns = 0;
+	else if (j->window_ns > l->window_ns)
+		l->window_ns = j->window_ns;
+}
+
+static void lower_rate(struct bwl_lim *l, uint64_t rate_bps)
+{
+	if (rate_bps != BWL_NO_RATE && (l->rate_bps == BWL_NO_RATE || l->rate_bps > rate_bps))
+		l->rate_bps = rate_bps;
+}
+
+static void lower(struct bwl_lim *l, const struct bwl_journal_limits *j)
+{
+	if (j->set & BWL_JS_RATE)
+		lower_rate(l, j->rate_bps);
+	if (j->set & BWL_JS_BURST && j->burst && j->burst < (l->burst ? l->burst : bwl_default_burst(l->rate_bps)))
+		l->burst = j->burst;
+	lower_volume(l, j);
+}
+
+static void lower_expiry(struct bwl_pol_peer *q, const struct bwl_closed_limit *x, uint64_t now_boot_ns,
+			 uint64_t now_wall_s, bool wall_ok)
+{
+	uint64_t left_s, end_ns;
+
+	if (!(x->lim.set & BWL_JS_EXPIRY) || !x->lim.expiry_s)
+		return;
+	left_s = x->lim.expiry_s > now_wall_s && now_wall_s >= x->wall_s && wall_ok
+		 ? x->lim.expiry_s - now_wall_s : 0;
+	end_ns = left_s < (1ULL << 33) ? now_boot_ns + left_s * SECOND : BWL_NEVER_NS;
+	if (end_ns < q->expiry_ns)
+		q->expiry_ns = end_ns;
+}
+
+static void lower_peer(struct bwl_pol_peer *q, const struct bwl_closed_limit *x, uint64_t now_boot_ns,
+		       uint64_t now_wall_s, bool wall_ok)
+{
+	if (!q->grant.present)
+		return;
+	if (x->lim.set & BWL_JS_ACCEPT && !q->accept_none) {
+		if (!q->accept.present)
+			q->accept = bwl_default_accept(&q->grant);
+		q->accept.present = true;
+		lower_rate(&q->accept, x->lim.accept_bps);
+	}
+	lower(&q->grant, &x->lim);
+	if (q->floor.present && q->grant.rate_bps != BWL_NO_RATE)
+		lower_rate(&q->floor, q->grant.rate_bps);
+	if (x->lim.set & BWL_JS_MODE && q->mode == BWL_MONITOR && x->lim.mode < _BWL_MODE_MAX)
+		q->mode = (uint8_t)x->lim.mode;
+	lower_expiry(q, x, now_boot_ns, now_wall_s, wall_ok);
+}
+
+size_t bwl_closed_lower(const struct bwl_closed *c, struct bwl_policy *pol, uint64_t now_boot_ns, uint64_t now_wall_s,
+			bool wall_ok)
+{
+	size_t i, z, n = 0;
+
+	for (i = 0; i < c->nlimits; i++) {
+		const struct bwl_closed_limit *x = &c->limit[i];
+		struct bwl_pol_peer *q = x->zone ? NULL : bwl_policy_peer(pol, x->name);
+
+		if (q)
+			lower_peer(q, x, now_boot_ns, now_wall_s, wall_ok);
+		n += q != NULL;
+		for (z = 0; x->zone && z < pol->nzones; z++) {
+			if (strncmp(pol->zones[z].name, x->name, BWL_NAME_LEN))
+				continue;
+			pol->zones[z].limit.present = true;
+			lower(&pol->zones[z].limit, &x->lim);
+			n++;
+		}
+	}
+	return n;
+}

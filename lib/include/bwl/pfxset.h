@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A set of prefixes, each with a number; and which peers of a policy have a place that is closed: see
+ * bwl_closed_find().
+ */
+#ifndef BWL_PFXSET_H
+#define BWL_PFXSET_H
+
+#include "policy.h"
+
+struct bwl_pfxset_item {
+	struct bwl_pfx pfx;
+	uint64_t value;
+};
+
+struct bwl_pfxset {
+	struct bwl_pfxset_item *item;
+	size_t n, room;
+	bool lens[2][129];	/* that occur, by family */
+	bool sorted;
+};
+
+/* Aborts without memory. */
+void bwl_pfxset_add(struct bwl_pfxset *s, const struct bwl_pfx *pfx, uint64_t value);
+/* Before anything is looked up. Of equal prefixes the highest number stays. */
+void bwl_pfxset_sort(struct bwl_pfxset *s);
+void bwl_pfxset_free(struct bwl_pfxset *s);
+
+/* Not 0 ends the walk, and is returned. */
+typedef int (*bwl_pfxset_fn)(const struct bwl_pfxset_item *i, void *arg);
+/* Those that hold q, or are q. */
+int bwl_pfxset_holders(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_pfxset_fn fn, void *arg);
+/* Those, and those within q. */
+int bwl_pfxset_overlaps(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_pfxset_fn fn, void *arg);
+const struct bwl_pfxset_item *bwl_pfxset_exact(const struct bwl_pfxset *s, const struct bwl_pfx *q);
+/* Has a every address of b? */
+bool bwl_pfx_holds(const struct bwl_pfx *a, const struct bwl_pfx *b);
+
+/* Is the narrower of a closed place and a peer's prefix open all the same? */
+typedef bool (*bwl_is_open_fn)(const struct bwl_pfx *narrow, const struct bwl_pfxset_item *closed, void *arg);
+/*
+ * Peers of pol with a prefix that has an address in common with a closed one, and was not opened since. A
+ * closed place within a peer's prefix is none of the peer's where another one has just that place: then its
+ * packets go there, and it is closed. ret: by peer; returns how many.
+ */
+size_t bwl_closed_find(const struct bwl_pfxset *closed, const struct bwl_policy *pol, bwl_is_open_fn is_open,
+		       void *arg, bool *ret);
+
+#endif

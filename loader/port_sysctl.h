@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the kernel may do by itself on a port: set by attach, checked by verify. One list feeds both. */
+#ifndef BWL_LOADER_PORT_SYSCTL_H
+#define BWL_LOADER_PORT_SYSCTL_H
+
+#include "verify.h"
+
+/* kind: BWL_PORT_HOST or BWL_PORT_UPLINK. What cannot be set is said; verify finds it. */
+void bwl_port_sysctl_set(const struct bwl_netdev *d, unsigned n, unsigned kind);
+/* Before a device is set down that attach may take for a port. */
+void bwl_port_sysctl_keep(const struct bwl_netdev *d);
+void bwl_port_sysctl_verify(struct bwl_report *r, const struct bwl_pins *p);
+
+#endif

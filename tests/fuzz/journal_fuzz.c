@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Any bytes as the journal's files: half of them as `log`, under an `end` that names the first record, where
+ * there is one. It reads, or it is cut; whole records are written again to the same bytes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "journal/journal.h"
+
+static void must(int ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "%s\n", what);
+	abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint8_t zero[BWL_JOURNAL_DIGEST];
+	uint8_t digest[BWL_JOURNAL_DIGEST], again[BWL_JOURNAL_DIGEST], *copy;
+	struct bwl_journal_rec r;
+	struct bwl_journal j;
+	struct bwl_pfx *pfx;
+	size_t n;
+
+	if (bwl_journal_decode(data, size, zero, &r, &pfx, &n, digest) == BWL_JR_WHOLE) {
+		must(n <= size, "a whole record is within the bytes");
+		copy = malloc(n);
+		if (copy && r.kind != BWL_J_BEGIN)
+			must(bwl_journal_encode(&r, zero, copy, again) == n, "and as long when written again");
+		free(copy);
+	}
+	free(pfx);
+	for (size_t cut = 0; cut <= size; cut += size / 3 + 1) {
+		bwl_journal_parse(data, cut, data + cut, size - cut, &j);
+		must(j.state == BWL_JOURNAL_OK || j.state == BWL_JOURNAL_CUT, "it reads, or is cut");
+		must(j.end <= cut, "and ends within the bytes");
+		if (j.state == BWL_JOURNAL_CUT)
+			must(!j.closed.nnames && !j.closed.live.n, "a cut one says nothing");
+		bwl_journal_free(&j);
+	}
+	return 0;
+}

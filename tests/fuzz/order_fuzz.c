@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Any bytes as a request to bwlimitd: refused with a reason, or a verb of the table and an object. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/order_serve.h"
+
+static void must(int ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "%s\n", what);
+	abort();
+}
+
+static const struct order_verb verbs[] = { { "tamper", true, NULL }, { "lease", false, NULL }, { 0 } };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct order_verb *v;
+	const char *why = NULL;
+	json_t *ask;
+
+	if (size >= BWL_AGENT_LINE)	/* never given to it */
+		return 0;
+	v = order_parse(verbs, (const char *)data, size, &ask, &why);
+	if (!v) {
+		must(!ask && why && *why, "refused, and said why");
+		return 0;
+	}
+	must(json_is_object(ask) && v->name, "a request is an object");
+	must(!strcmp(json_string_value(json_object_get(ask, "verb")), v->name), "the verb that it says");
+	json_decref(ask);
+	return 0;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * bwl-auditmix DIR FIRST END EVERY: records FIRST to END-1 for the audit log in DIR, in small files and below a
+ * small size. Of EVERY one is an operator's, the others a host's junk. Exit code 2: usage.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "audit/log.h"
+
+#define FILE_BYTES 6000
+#define LOG_BYTES 40000
+
+int main(int argc, char **argv)
+{
+	struct bwl_audit_log *l;
+	struct bwl_err e = { 0 };
+	unsigned long i, end, every;
+	int r;
+
+	if (argc != 5 || !strtoul(argv[4], NULL, 10)) {
+		fprintf(stderr, "Usage: bwl-auditmix DIR FIRST END EVERY\n");
+		return 2;
+	}
+	end = strtoul(argv[3], NULL, 10);
+	every = strtoul(argv[4], NULL, 10);
+	r = bwl_audit_open(argv[1], &l, &e);
+	if (!r && l) {
+		bwl_audit_set_limit(l, FILE_BYTES);
+		bwl_audit_set_size(l, LOG_BYTES);
+	}
+	for (i = strtoul(argv[2], NULL, 10); !r && i < end; i++) {
+		char text[40];
+
+		snprintf(text, sizeof(text), i % every ? "junk %lu" : "operator %lu", i);
+		r = bwl_audit_append(l, i % every ? BWL_AUDIT_JUNK : BWL_AUDIT_AFTER, i % every ? "junk" : "grant",
+				     text, NULL, NULL, &e);
+	}
+	if (r)
+		fprintf(stderr, "bwl-auditmix: %s\n", e.text);
+	if (l)
+		bwl_audit_close(l);
+	return r ? 1 : 0;
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The audit log is killed at every call that changes a file while it is kept below its size: it verifies
+# with the checkpoint from before, the next record mends it, and nothing but a host's junk is gone (or,
+# of a log without junk, its oldest file, as a record says).
+#
+# The kill comes on entry, so the call itself is not made; the next one is the state right after it.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LAB=bwl-prune-$$
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/../harness/lab.sh"
+export ASAN_OPTIONS=detect_leaks=0 # it cannot work under strace
+MIX=$LAB_BUILD/tests/harness/bwl-auditmix
+CALLS=openat,write,pwrite64,fsync,fdatasync,fallocate,ftruncate,renameat,renameat2,rename,unlinkat,unlink
+if ! command -v strace >/dev/null || [[ ! -x $MIX ]]; then
+	skip "the audit log survives SIGKILL at every call of its pruning" "no strace, or no $MIX"
+	done_testing
+	exit 77
+fi
+# In memory where that can be: some hundred runs wait for the disk many times each.
+LAB_TMP=$(mktemp -d "$([[ -w /dev/shm ]] && echo /dev/shm || echo /tmp)/bwl-prune-XXXXXX")
+trap lab_down EXIT
+log=$LAB_TMP/log
+
+ctl() { "$CTL" "$@" 2>"$LAB_TMP/err"; }
+operators() { ctl audit show --dir "$log" --json | jq -r '.text // empty' | grep '^operator'; }
+verify() { ctl audit verify --json --key "$LAB_TMP/pub" --checkpoint "$1" --dir "$log" >"$LAB_TMP/verified"; }
+said() { jq "$1" "$LAB_TMP/verified"; }
+wrong() { note "$*" "$(cat "$LAB_TMP/verified" "$LAB_TMP/err")"; bad=$((bad + 1)); }
+gone() { # of the log that was: names that are not there any more
+	comm -23 <(ls "$LAB_TMP/before") <(ls "$log") | grep "$1"
+}
+# A log whose next record begins a file and prunes what `gone` is asked about; sets next.
+prepare() { # every pattern
+	rm -rf "$log"
+	"$CTL" audit init --dir "$log" --origin bwlimit/test >"$LAB_TMP/pub" || return
+	for ((next = 0; next < 1000; next++)); do
+		rm -rf "$LAB_TMP/before"
+		cp -a "$log" "$LAB_TMP/before"
+		"$MIX" "$log" $next $((next + 1)) "$1" || return
+		! gone "$2" >/dev/null || return 0
+	done
+	return 1
+}
+restore() { rm -rf "$log"; cp -a "$LAB_TMP/before" "$log"; }
+run_killed() { # call number
+	# in a shell of its own, which reports the death on its stderr
+	(strace -f -qq -o /dev/null -e trace="$1" -e inject="$1:signal=SIGKILL:when=$2" \
+		"$MIX" "$log" $next $((next + 1)) "$every"; exit $?) >/dev/null 2>&1
+	[[ $? -eq 137 ]]
+}
+# Operators that are missing: none, or some of the oldest and never more than the file had that goes.
+lost() { # may be lost
+	operators >"$LAB_TMP/has"
+	sed -i "/^operator $next\$/d" "$LAB_TMP/has" # the one that is being written
+	local had has
+	had=$(wc -l <"$LAB_TMP/operators") has=$(wc -l <"$LAB_TMP/has")
+	[[ $((had - has)) -le $1 ]] && cmp -s "$LAB_TMP/has" <(tail -n "$has" "$LAB_TMP/operators")
+}
+judge() { # when
+	verify "$LAB_TMP/checkpoint" || wrong "$1: it does not verify"
+	[[ $(said '.hashes_only <= .pruned and .removed >= .first') == true ]] || wrong "$1: no record tells of what is gone"
+	lost "$may" || wrong "$1: operators' records are gone: $(wc -l <"$LAB_TMP/has") of $(wc -l <"$LAB_TMP/operators")"
+}
+kill_everywhere() { # sentence every pattern
+	local call n all points=0 bad=0 every=$2 may=0
+	check "$1: a log is filled until the next record prunes" prepare "$every" "$3" || return
+	may=0
+	[[ $3 == jsonl ]] || may=$(gone "$3" | sed 's/hashes$/kept/' | sed "s|^|$LAB_TMP/before/|" | xargs -r cat | grep -c '"operator')
+	restore
+	operators >"$LAB_TMP/operators"
+	ctl audit checkpoint --dir "$log" >"$LAB_TMP/checkpoint"
+	strace -f -qq -e trace=$CALLS -o "$LAB_TMP/trace" "$MIX" "$log" $next $((next + 1)) "$every" ||
+		nok "it runs under strace"
+	judge "not killed"
+	for call in ${CALLS//,/ }; do
+		all=$(grep -cE "^[0-9]+ +$call\(" "$LAB_TMP/trace")
+		for ((n = 1; n <= all; n++)); do
+			restore
+			if run_killed "$call" $n; then points=$((points + 1)); else wrong "$call $n: not killed"; fi
+			judge "killed at $call $n"
+			"$MIX" "$log" $next $((next + 1)) "$every" 2>"$LAB_TMP/err" || wrong "$call $n: no next record"
+			judge "the record after $call $n"
+			[[ -z $(find "$log" -name "torn-*") ]] || wrong "$call $n: torn"
+			# it goes on, and at its next file is below its size again
+			"$MIX" "$log" $((next + 1)) $((next + 20)) "$every" 2>"$LAB_TMP/err" || wrong "$call $n: it does not go on"
+			gone "$3" >/dev/null || wrong "$call $n: it prunes no more"
+			ctl audit verify --json --key "$LAB_TMP/pub" --dir "$log" >"$LAB_TMP/verified" || wrong "$call $n: later it does not verify"
+		done
+	done
+	note "$points kills, $next records, $may may be lost"
+	check "$1" test $bad -eq 0
+	check "$1: there were calls to kill at" test $points -ge 20
+}
+kill_everywhere "lines of junk go, and nothing else, whenever it is killed" 10 jsonl
+kill_everywhere "of a log of operators the oldest file goes whole, whenever it is killed" 1 hashes
+done_testing

@@ -1,0 +1,382 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What was closed stays closed over a reboot (docs/journal.md): promise 9. A reboot here: everything is
+# killed, the pins, links and qdiscs go, and attach comes with the same policy file and state directory.
+#
+# First each closure by itself, judged by the maps and by marked packets at the receiver, in both families,
+# with a granted peer as the control. Then revoke, grant and attach killed at system calls: KILLS of each by
+# sample (default 4), KILL_ALL=1 at every one, which takes an hour. Then reboots at random moments of random
+# commands, some with an attach that is killed too: never more open than before, and what a tool had
+# acknowledged holds. REBOOT_ONLY=1 REBOOTS=200 is the long run (default 5). REBOOT_SEED repeats what was drawn.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LAB=bwl-boot-$$ LAB_DESTS=2
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/../harness/lab.sh"
+export ASAN_OPTIONS=detect_leaks=0
+lab_up || exit 1
+SEED=${REBOOT_SEED:-$((10#$(date +%N) % 32768))}
+RANDOM=$SEED # a first draw of it is no seed: print what it was set to
+note "REBOOT_SEED=$SEED"
+STATE=$LAB_TMP/state
+export BWLIMIT_JOURNAL_DIR=$STATE/journal
+mkdir "$STATE"
+AGENT_PID=
+BOOT_MS=2000
+
+policy() { # rate of d1
+	lab_policy_head 1h <<-END
+	zones:
+	  z: { rate: 50mbit }
+	peers:
+	END
+	lab_peer d1 1 "zone: z, grant: { rate: $1, burst: 1mb }"
+	lab_peer d2 2 "grant: { rate: 10mbit, burst: 1mb }"
+}
+policy 10mbit >"$LAB_TMP/policy.yaml"
+sed 's/^peers:/tamper: { command: clamp }\npeers:/' "$LAB_TMP/policy.yaml" >"$LAB_TMP/clamp.yaml"
+
+DPU=(nsenter --net="/run/netns/$LAB-dpu") # without a shell between: what is killed is the tool itself
+ATTACH=("$LOAD" attach --drill --fresh-volume --max-peers 64 --policy "$LAB_TMP/policy.yaml")
+attach() { in_dpu "${ATTACH[@]}" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
+ctl() { in_dpu "$CTL" "$@" >"$LAB_TMP/ctl" 2>&1; }
+agent() {
+	lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/clamp.yaml" --state-dir "$STATE" --tpm none --history-size 0b --totals none
+	AGENT_PID=$LAB_PID
+}
+# Power goes: nobody says goodbye, and nothing of the kernel's is left.
+power_off() {
+	[[ -z $AGENT_PID ]] || { kill -KILL "$AGENT_PID"; wait "$AGENT_PID"; AGENT_PID=; } 2>/dev/null
+	rm -rf "$LAB_PINS"
+	ip_in dpu link set hpf0 down
+	local d
+	for d in hpf0 p0; do in_dpu tc qdisc del dev "$d" clsact 2>/dev/null; done
+	return 0
+}
+reboot() {
+	power_off
+	local from=${EPOCHREALTIME//[^0-9]/}
+	attach || { note "attach: $(cat "$LAB_TMP/err")"; return 1; }
+	BOOT_MS=$(((${EPOCHREALTIME//[^0-9]/} - from) / 1000 + 1))
+	ctl heartbeat
+	return 0
+}
+# Marked packets: who got one? d1 and d2, 4 and 6.
+got() { in_ns "d$1" cat /proc/net/snmp6 /proc/net/snmp | awk -v v="$2" '
+	v == 6 && $1 == "Ip6InReceives" { print $2 }
+	v == 4 && $1 == "Ip:" && n++ { print $4 }'; }
+passes() { # destination, family
+	local before after
+	before=$(got "$1" "$2")
+	if [[ $2 -eq 4 ]]; then
+		in_host ping -4 -q -c 3 -i 0.01 -W 0.2 -p 6a6f75726e616c "$(lab_dest4 "$1")" >/dev/null 2>&1
+	else
+		in_host ping -6 -q -c 3 -i 0.01 -W 0.2 -p 6a6f75726e616c "$(lab_dest6 "$1")" >/dev/null 2>&1
+	fi
+	after=$(got "$1" "$2")
+	[[ $((after - before)) -ge 3 ]]
+}
+ready() { # neighbours and addresses of host and DPU after the port came up
+	lab_wait_for 5 passes "$1" 4 && lab_wait_for 5 passes "$1" 6
+}
+is_open() { passes "$1" 4 && passes "$1" 6; }
+is_closed() { ! passes "$1" 4 && ! passes "$1" 6; }
+state_of() { "$CTL" --json peer show "$1" 2>/dev/null | jq -r .state; }
+rate_of() { "$CTL" --json peer show "$1" | jq .grant.rate_bps; }
+verifies() { in_dpu "$LOAD" verify >/dev/null; } # its lines begin with ok, as a case does
+journal() { "$CTL" --json journal show | jq -e "$1" >/dev/null; }
+
+# Missing counts as cut.
+attach
+check "without a journal attach says what to type" grep -q 'journal init' "$LAB_TMP/err"
+check "and everything is closed" test "$("$LOAD" status --json | jq -r .control.switch)" = stopped
+refute "verify fails" verifies
+check "and packets show it" is_closed 1
+check "a journal is begun with what the maps have closed" ctl journal init
+check "and says so" journal '.stopped and (.revoked | length == 2)'
+check "stop --off and grants open again" sh -c "exec >/dev/null
+	nsenter --net=/run/netns/$LAB-dpu $CTL stop --off && nsenter --net=/run/netns/$LAB-dpu $CTL heartbeat &&
+	nsenter --net=/run/netns/$LAB-dpu $CTL grant d1 reason begun && nsenter --net=/run/netns/$LAB-dpu $CTL grant d2 reason begun"
+check "a granted peer passes" ready 1
+check "the other one too" ready 2
+
+closures() {
+	check "revoke NAME" ctl revoke d1
+	check "says that it holds over a reboot" grep -q 'over a reboot' "$LAB_TMP/ctl"
+	reboot
+	check "after a reboot the control passes" ready 2
+	check "and the revoked one does not" is_closed 1
+	check "nor in the maps" test "$(state_of d1)" = revoked
+	check "policy apply lifts nothing" ctl policy apply "$LAB_TMP/policy.yaml" --yes
+	check "indeed" is_closed 1
+	in_dpu "$LOAD" attach --policy "$LAB_TMP/policy.yaml" --republish >/dev/null 2>&1
+	check "nor does attach --republish" is_closed 1
+	check "grant opens" ctl grant d1 reason again
+	reboot
+	check "and stays granted over a reboot" ready 1
+
+	check "revoke --all" ctl revoke --all
+	reboot
+	check "every peer is revoked after a reboot" is_closed 1
+	check "all of them" is_closed 2
+	ctl grant d1 reason again
+	reboot
+	check "what was granted since passes" ready 1
+	check "what was not does not" is_closed 2
+	ctl grant d2 reason again
+
+	check "stop" ctl stop
+	reboot
+	check "stopped after a reboot" is_closed 1
+	check "and the switch says so" test "$("$LOAD" status --json | jq -r .control.switch)" = stopped
+	check "stop --off" ctl stop --off
+	reboot
+	check "not stopped after the next" ready 1
+
+	check "a policy that clamps" ctl tamper --policy /dev/null test
+	check "closes" is_closed 1
+	ctl journal show
+	reboot
+	check "and is closed after a reboot" is_closed 1
+	ctl grant d1 reason again
+	ctl grant d2 reason again
+
+	check "a clamp" ctl tamper --policy "$LAB_TMP/clamp.yaml" test
+	check "is in the journal" journal .clamped
+	reboot
+	check "after a reboot it is clamped still" is_closed 1
+	check "heartbeat does not lift it" sh -c "! nsenter --net=/run/netns/$LAB-dpu $CTL heartbeat 2>/dev/null"
+	check "heartbeat --lift does" ctl heartbeat --lift
+	reboot
+	check "for good" ready 1
+
+	check "peer set lowers a limit" ctl peer set d1 rate 2mbit
+	check "zone set too" ctl zone set z rate 7mbit
+	reboot
+	check "after a reboot it is lower still" test "$(rate_of d1)" = 2000000
+	check "the zone's too" test "$("$CTL" --json zone list | jq '.zones[0].rate_bps')" = 7000000
+	check "policy apply by hand raises what it names" ctl policy apply "$LAB_TMP/policy.yaml" --yes
+	reboot
+	check "for good: the peer's" test "$(rate_of d1)" = 10000000
+	check "and the zone's" test "$("$CTL" --json zone list | jq '.zones[0].rate_bps')" = 50000000
+
+	# The disk does not take it.
+	mount -t tmpfs -o size=16k,ro none "$STATE/journal"
+	refute "where the journal cannot be written revoke fails" ctl revoke d1
+	check "and says until when it holds" grep -q 'until reboot' "$LAB_TMP/ctl"
+	check "but it is closed" is_closed 1
+	refute "grant opens nothing" ctl grant d1 reason test
+	check "indeed" is_closed 1
+	umount "$STATE/journal"
+	agent
+	check "bwlimitd writes what it finds closed" lab_wait_for 30 journal '.revoked | index("d1")'
+	reboot
+	check "and so it is closed after a reboot" is_closed 1
+	ctl grant d1 reason again
+
+	# Laundered over a reboot.
+	ctl revoke d1
+	sed 's/name: d1, addresses: .*], path/name: d1, addresses: [10.50.0.0\/24], path/' "$LAB_TMP/policy.yaml" >"$LAB_TMP/moved.yaml"
+	cp "$LAB_TMP/policy.yaml" "$LAB_TMP/kept.yaml"
+	{ cat "$LAB_TMP/moved.yaml"; lab_peer d3 1 "grant: { rate: 10mbit }"; } >"$LAB_TMP/policy.yaml"
+	reboot
+	check "a new name has a revoked prefix after a reboot: revoked" is_closed 1
+	check "by the maps too" test "$(state_of d3)" = revoked
+	check "the control passes" ready 2
+	cp "$LAB_TMP/kept.yaml" "$LAB_TMP/policy.yaml"
+	reboot
+	ctl grant d1 reason again
+
+	# A record in the middle that does not read; the end cut off.
+	ctl revoke d2
+	cp -a "$STATE/journal" "$LAB_TMP/whole"
+	printf X | dd of="$STATE/journal/log" bs=1 seek=300 conv=notrunc status=none
+	reboot
+	check "a damaged journal: everything is closed" is_closed 1
+	check "and attach says so" grep -q 'not to be believed' "$LAB_TMP/err"
+	rm -rf "$STATE/journal"; cp -a "$LAB_TMP/whole" "$STATE/journal"
+	truncate -s -100 "$STATE/journal/log"
+	reboot
+	check "one whose end is cut off: everything is closed" is_closed 1
+	refute "verify says so" verifies
+	rm -rf "$STATE/journal"; cp -a "$LAB_TMP/whole" "$STATE/journal"
+	reboot
+	check "and the whole one back: the control passes" ready 1
+	check "what was revoked does not" is_closed 2
+	ctl grant d2 reason again
+}
+[[ ${REBOOT_ONLY:-0} -eq 1 ]] || closures
+
+# Killed at system calls that open, write, lock or reach a map: all calls of a run that is left alone are
+# numbered, and KILLS of them drawn, half of them of the journal's file calls, the others of all.
+CALLS='openat|pwrite64|fdatasync|fsync|flock|fallocate|rename|renameat|renameat2|bpf'
+strace_dpu() { in_dpu strace -f -qq -o "$LAB_TMP/strace" "$@" >/dev/null 2>&1; }
+points() { # command…: "call number" lines
+	local all=$LAB_TMP/points draw=$RANDOM # not in a subshell, which has a RANDOM of its own
+	strace_dpu -e trace="/^($CALLS)\$" "$@"
+	sed -nE "s/^[0-9]+ +($CALLS)\(.*/\1/p" "$LAB_TMP/strace" | awk '{ print $1, ++n[$1] }' >"$all"
+	if [[ ${KILL_ALL:-0} -eq 1 ]]; then
+		cat "$all"
+		return
+	fi
+	{
+		grep -Ev '^(openat|bpf) ' "$all" | awk -v seed="$draw" 'BEGIN { srand(seed) } { print rand(), $0 }' |
+			sort -n | head -n $((${KILLS:-4} / 2))
+		awk -v seed="$draw" 'BEGIN { srand(seed) } { print rand(), $0 }' "$all" | sort -n |
+			head -n $((${KILLS:-4} - ${KILLS:-4} / 2))
+	} | cut -d' ' -f2- | sort -u
+}
+killed() { # sentence, states that d1 may have then, how it is made ready, command…
+	local sentence=$1 want=" $2 " prepare=$3 call n bad=0 done_n=0 now
+	shift 3
+	$prepare
+	points "$@" >"$LAB_TMP/drawn"
+	while read -r call n; do
+		$prepare || { note "$(cat "$LAB_TMP/ctl" "$LAB_TMP/err")"; bad=$((bad + 1)); }
+		(strace_dpu -e trace="$call" -e inject="$call:signal=KILL:when=$n" "$@"; :) 2>/dev/null </dev/null
+		grep -q 'killed by SIGKILL' "$LAB_TMP/strace" || continue
+		done_n=$((done_n + 1))
+		if [[ $prepare == booting ]]; then # half attached is not open
+			is_closed 1 || { note "killed at $call $n: d1 passes"; bad=$((bad + 1)); }
+		fi
+		reboot || bad=$((bad + 1))
+		now=$(state_of d1)
+		[[ $want == *" $now "* ]] || { note "killed at $call $n: $now $(cat "$LAB_TMP/err")"; bad=$((bad + 1)); }
+		[[ $(state_of d2) == live ]] || { note "killed at $call $n: d2 $(state_of d2)"; bad=$((bad + 1)); }
+		journal '.state == "ok"' || { note "killed at $call $n: journal"; bad=$((bad + 1)); }
+	done <"$LAB_TMP/drawn"
+	note "${1##*/} $(wc -l <"$LAB_TMP/points") calls, $done_n kills, $bad bad, $SECONDS s"
+	check "$sentence" [ $bad -eq 0 ]
+	check "$sentence: there were calls to kill at" [ $done_n -ge 2 ]
+}
+granted() { ctl grant d1 reason reset; }
+revoked() { ctl revoke d1; }
+booting() { revoked && power_off; }
+if [[ ${REBOOT_ONLY:-0} -eq 1 ]]; then
+	note "only reboots"
+elif command -v strace >/dev/null; then
+	killed "revoke killed anywhere: live as before, or revoked; the journal reads" "live revoked" granted \
+		"$CTL" revoke d1
+	killed "grant killed anywhere: revoked as before, or live; the journal reads" "revoked live" revoked \
+		"$CTL" grant d1 reason test
+	killed "attach killed anywhere: what was revoked is closed, then and after a boot" revoked booting \
+		"${ATTACH[@]}"
+else
+	skip "killed at system calls" "no strace"
+fi
+ctl grant d1 reason reset
+ctl grant d2 reason reset
+
+# Random moments. What may hold after the reboot: per question, what held before the command, and, where it
+# was not acknowledged, what it would have made; acknowledged, that alone. Never more open than both.
+RANDOM=$SEED
+declare -A is=([d1]=live [d2]=live [stop]=0 [clamp]=0 [rate]=10 [zone]=50)
+declare -A new
+bad=0 acked=0 killed_n=0 boots=0
+# What a command makes of the model, in `new`.
+model() {
+	local k
+	new=()
+	for k in "${!is[@]}"; do new[$k]=${is[$k]}; done
+	case $1 in
+	"revoke d1") new[d1]=revoked ;;
+	"revoke d2") new[d2]=revoked ;;
+	"revoke --all") new[d1]=revoked new[d2]=revoked ;;
+	stop) new[stop]=1 ;;
+	"stop --off") new[stop]=0 ;;
+	tamper*) new[clamp]=1 ;;
+	"heartbeat --lift") new[clamp]=0 ;;
+	"peer set d1 rate"*) new[rate]=${1//[^0-9]/}; new[rate]=${new[rate]#1} ;;
+	"zone set z rate"*) new[zone]=${1//[^0-9]/} ;;
+	"grant d1"*) new[d1]=live ;;
+	"grant d2"*) new[d2]=live ;;
+	esac
+}
+commands=("revoke d1" "revoke d2" "revoke --all" stop "stop --off" "tamper --policy $LAB_TMP/clamp.yaml x"
+	"heartbeat --lift" "peer set d1 rate 3mbit" "peer set d1 rate 9mbit" "zone set z rate 5mbit"
+	"zone set z rate 40mbit" "grant d1 reason x" "grant d2 reason x" "grant d1 reason x" "grant d2 reason x")
+closer() { # of two values of one key, the more closed one
+	case $1 in
+	d*) [[ $2 == live ]] && echo "$3" || echo "$2" ;;
+	stop|clamp) [[ $2 -eq 1 ]] && echo "$2" || echo "$3" ;;
+	*) [[ $2 -lt $3 ]] && echo "$2" || echo "$3" ;;
+	esac
+}
+actual() {
+	local s
+	s=$("$LOAD" status --json)
+	now[stop]=$([[ $(jq -r .control.switch <<<"$s") == stopped ]] && echo 1 || echo 0)
+	now[clamp]=$(jq -r 'if .control.heartbeat_seconds != null and .control.heartbeat_seconds < 0 then 1 else 0 end' <<<"$s")
+	now[d1]=$(state_of d1) now[d2]=$(state_of d2)
+	[[ ${now[clamp]} -eq 0 ]] || { for s in d1 d2; do [[ ${now[$s]} == revoked ]] || now[$s]=live; done; }
+	now[rate]=$(($(rate_of d1) / 1000000))
+	now[zone]=$(($("$CTL" --json zone list | jq '.zones[0].rate_bps') / 1000000))
+}
+declare -A now
+# Boots that do not come to their end: attach is killed, and what is closed by the model does not pass then.
+boots_cut() {
+	local pid q part=$((RANDOM % BOOT_MS))
+	power_off
+	"${DPU[@]}" "${ATTACH[@]}" >/dev/null 2>&1 &
+	pid=$!
+	sleep "$(printf '%d.%03d' $((part / 1000)) $((part % 1000)))"
+	kill -KILL $pid 2>/dev/null
+	wait $pid 2>/dev/null
+	[[ $? -ne 137 ]] || boots=$((boots + 1))
+	for q in 1 2; do
+		[[ ${is[stop]} -eq 0 && ${is[clamp]} -eq 0 && ${is[d$q]} == live || -n $pending ]] || is_closed $q ||
+			{ note "reboot $i: attach killed, and d$q passes"; bad=$((bad + 1)); }
+	done
+}
+for ((i = 0; i < ${REBOOTS:-5}; i++)); do
+	[[ $((RANDOM % 3)) -ne 0 ]] || agent
+	for ((k = 0; k <= RANDOM % 3; k++)); do
+		what=${commands[RANDOM % ${#commands[@]}]}
+		model "$what"
+		# the last command of the round is killed at a random moment, or not at all
+		# shellcheck disable=SC2086 # words
+		"${DPU[@]}" "$CTL" $what >/dev/null 2>&1 &
+		pid=$!
+		if [[ $k -eq $((RANDOM % 3)) ]]; then
+			sleep "$(printf "0.%03d" $((RANDOM % 40)))" # it takes some 20 ms
+			kill -KILL $pid 2>/dev/null
+		fi
+		wait $pid 2>/dev/null
+		if [[ $? -eq 0 ]]; then
+			acked=$((acked + 1))
+			for q in "${!is[@]}"; do is[$q]=${new[$q]}; done
+			pending=
+		else
+			killed_n=$((killed_n + 1))
+			pending=1
+			break
+		fi
+	done
+	[[ $((RANDOM % 3)) -ne 0 ]] || boots_cut
+	reboot || bad=$((bad + 1))
+	actual
+	for q in d1 d2 stop clamp rate zone; do
+		a=${is[$q]} b=${is[$q]}
+		[[ -z $pending ]] || b=${new[$q]}
+		[[ ${now[$q]} == "$a" || ${now[$q]} == "$b" ]] ||
+			[[ $(closer $q "${now[$q]}" "$(closer $q "$a" "$b")") == "${now[$q]}" ]] || {
+			note "reboot $i after '$what'${pending:+ (killed)}: $q is ${now[$q]}, was $a or $b"
+			bad=$((bad + 1))
+		}
+		is[$q]=${now[$q]}
+	done
+	[[ $((i % 10)) -ne 9 ]] || note "$((i + 1)) reboots, $bad bad, $SECONDS s"
+	# and the packets say the same
+	for q in 1 2; do
+		if [[ ${is[stop]} -eq 0 && ${is[clamp]} -eq 0 && ${is[d$q]} == live ]]; then
+			ready $q || { note "reboot $i: d$q should pass"; bad=$((bad + 1)); }
+		else
+			is_closed $q || { note "reboot $i: d$q passes"; bad=$((bad + 1)); }
+		fi
+	done
+done
+note "${REBOOTS:-5} reboots, $boots attaches killed before, $acked commands acknowledged, $killed_n not; $bad bad, $SECONDS s"
+check "reboots at random moments: never more open than before" [ $bad -eq 0 ]
+done_testing

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Tunnels that end at the DPU: each kind of carrier that a kernel can take the frames out of, with
+# something for a neighbour of the DPU in it; ESP, AH and IKE from the host's side and from the wire,
+# where only the DPUs of encrypted peers may use them.
+set -uo pipefail
+LAB_DESTS=1 LAB_HOSTS=2
+# shellcheck source=thief.sh
+. "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
+# shellcheck source=reach.sh
+. "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
+attacks 1 "no host makes the DPU take a packet out of another"
+reach_lab
+# Somebody on the DPU has all the tunnels that this kernel knows.
+tunnels=''
+tunnel() { # name, arguments of ip link add
+	ip_in dpu link add "$1" type "${@:2}" 2>/dev/null && ip_in dpu link set "$1" up && tunnels+=" $1"
+}
+tunnel vx4 vxlan id 7 dstport 4789 local 10.7.0.1
+tunnel vx6 vxlan id 7 dstport 4790 local fd00:7:0::1
+tunnel gn4 geneve id 7 remote $HOST4
+tunnel gr4 gre local 10.7.0.1 remote $HOST4
+tunnel gr6 ip6gre local fd00:7:0::1 remote $HOST6
+tunnel ii4 ipip local 10.7.0.1 remote $HOST4
+tunnel si4 sit local 10.7.0.1 remote $HOST4
+tunnel ii6 ip6tnl local fd00:7:0::1 remote $HOST6 mode any
+note "tunnels of this kernel:$tunnels"
+for dev in $tunnels; do ip_in dpu addr add 10.79.0.1/24 dev "$dev"; done
+VX_MAC=$(lab_mac dpu vx4) VX6_MAC=$(lab_mac dpu vx6)
+
+into() { # what a carrier brings: frames, then packets of IPv4 and IPv6
+	local carrier=$1 mac=$2
+	echo "$carrier eth dst=$mac ip4 src=10.79.0.2 dst=$MGMT4 udp fill=64"
+	echo "$carrier eth dst=$mac ip6 src=fd00:79::2 dst=$MGMT6 udp fill=64"
+	echo "$carrier eth dst=$mac ip4 src=10.79.0.2 dst=10.7.0.1 udp fill=64"
+}
+tunnels_to() { # outer layer of IP, DPU's VXLAN MAC
+	into "$1 udp sport=4789 dport=4789 hex=0800000000000700" "$2"
+	into "$1 udp sport=4789 dport=4790 hex=0800000000000700" "$2"
+	into "$1 udp sport=4790 dport=4790 hex=0c00000300000700" "$2" # GPE
+	into "$1 udp sport=6081 dport=6081 hex=0000655800000700" "$2"
+	into "$1 udp sport=8472 dport=8472 hex=0800000000000700" "$2"
+	into "$1 type=47 hex=00006558" "$2"
+	echo "$1 type=47 hex=00000800 ip4 src=10.79.0.2 dst=$MGMT4 udp fill=64"
+	echo "$1 type=47 hex=000086dd ip6 src=fd00:79::2 dst=$MGMT6 udp fill=64"
+	echo "$1 type=4 ip4 src=10.79.0.2 dst=$MGMT4 udp fill=64"
+	echo "$1 type=41 ip6 src=fd00:79::2 dst=$MGMT6 udp fill=64"
+	echo "$1 type=137 hex=00010140 ip4 src=10.79.0.2 dst=$MGMT4 udp fill=64"
+	echo "$1 type=115 hex=0000000100000000 fill=64"
+	echo "$1 type=94 fill=64"
+	echo "$1 type=108 hex=04000001 fill=64"
+	echo "$1 udp sport=1701 dport=1701 hex=c802005c fill=80"
+	echo "$1 udp sport=51820 dport=51820 hex=01000000 fill=144"
+	echo "$1 udp sport=2152 dport=2152 hex=30ff004000000001 ip4 src=10.79.0.2 dst=$MGMT4 udp fill=64"
+	echo "$1 udp sport=6635 dport=6635 hex=000011ff ip4 src=10.79.0.2 dst=$MGMT4 udp fill=64"
+	echo "$1 udp sport=3544 dport=3544 ip6 src=fd00:79::2 dst=$MGMT6 udp fill=64"
+	ipsec_to "$1"
+}
+ipsec_to() { # outer layer of IP
+	local spi
+	for spi in 00000001 00000100 deadbeef ffffffff; do
+		echo "$1 type=50 hex=${spi}00000001 fill=64"
+		echo "$1 type=51 hex=11040000${spi}00000001000000000000000000000000 fill=64"
+		echo "$1 udp sport=4500 dport=4500 hex=${spi}00000001 fill=64"
+	done
+	echo "$1 type=50 fill=4"
+	echo "$1 udp sport=500 dport=500 hex=0102030405060708000000000000000021202208000000000000005c fill=64"
+	echo "$1 udp sport=4500 dport=4500 hex=000000000102030405060708000000000000000021202208000000000000005c fill=64"
+	echo "$1 udp sport=4500 dport=4500 hex=ff"
+	echo "$1 udp sport=40500 dport=500 fill=64"
+	echo "$1 udp sport=40500 dport=4500 hex=00000000 fill=64"
+}
+{
+	for d in $DPU4; do
+		tunnels_to "eth ip4 src=$HOST4 dst=$d" "$VX_MAC"
+		ipsec_to "eth ip4 src=$W4 dst=$d"
+		ipsec_to "eth ip4 src=$R4 dst=$d"
+	done
+	for d in $DPU6; do
+		tunnels_to "eth ip6 src=$HOST6 dst=$d" "${VX6_MAC:-$GATEWAY}"
+		ipsec_to "eth ip6 src=$W6 dst=$d"
+		ipsec_to "eth ip6 src=$R6 dst=$d"
+	done
+} >"$LAB_TMP/by-host"
+{
+	for d in $DPU4; do
+		tunnels_to "eth ip4 src=$HOST4 dst=$d" "$VX_MAC"
+		ipsec_to "eth ip4 src=$MGMT4 dst=$d"
+	done
+	for d in $DPU6; do
+		tunnels_to "eth ip6 src=$HOST6 dst=$d" "${VX6_MAC:-$GATEWAY}"
+		ipsec_to "eth ip6 src=$MGMT6 dst=$d"
+	done
+} >"$LAB_TMP/by-wire"
+# In the name of the two remotes it does go up: to IKE, whose socket is the judge's here, and to ESP.
+{
+	for d in $DPU4 10.66.0.9; do ipsec_to "eth ip4 src=$R4 dst=$d"; done
+	for d in $DPU6 fd00:dead::9; do ipsec_to "eth ip6 src=$R6 dst=$d"; done
+} >"$LAB_TMP/by-remote"
+for who in host wire remote; do
+	n=$(wc -l <"$LAB_TMP/by-$who")
+	note "$n frames by the $who"
+	judges_on
+	if [[ $who == host ]]; then
+		steal --count "$n" --pps 3000 <"$LAB_TMP/by-$who"
+	else
+		steal_by_wire --count "$n" --pps 3000 <"$LAB_TMP/by-$who"
+	fi
+	judges_off
+	nothing_leaves "nothing leaves of what the $who brings in tunnels and of what the kernel says to it"
+	[[ $who == remote ]] || no_socket_heard "nor does a socket hear it"
+done
+check "of the remotes' the sockets of IKE do hear, of both families" \
+	eval '[[ $(heard) != *"udp4 0 "* && $(heard) != *"udp6 0 "* ]]'
+done_testing

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What makes the kernel speak, all the time while programs come and go: attach again and in every
+# form of XDP, killed in between, upgrade, a new policy, stop, detach and attach.
+set -uo pipefail
+LAB_DESTS=1 LAB_HOSTS=2
+# shellcheck source=thief.sh
+. "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
+# shellcheck source=reach.sh
+. "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
+attacks "1, 6" "no byte of a host gets through while bwlimit opens and shuts"
+reach_lab
+port=(--drill --host hpf0 --host hpf1 --uplink p0)
+[[ -n ${THIEF_OPEN:-} ]] || in_dpu "$LOAD" attach "${port[@]}" >/dev/null 2>&1
+
+{
+	for s in $HOST4 $W4; do
+		for d in $DPU4 $MGMT4 $LAB_VIA4 10.99.9.9 10.7.1.2; do
+			echo "eth ip4 src=$s dst=$d udp dport=9 fill=64"
+			echo "eth ip4 src=$s dst=$d udp dport=33434 fill=64"
+			echo "eth ip4 src=$s dst=$d tcp dport=179 flags=2 fill=64"
+			echo "eth ip4 src=$s dst=$d icmp fill=64"
+		done
+	done
+	for s in $HOST6 $W6; do
+		for d in $DPU6 $MGMT6 $LAB_VIA6 fd00:999::1 fd00:7:1::2 "$LL_HOST"; do
+			echo "eth ip6 src=$s dst=$d udp dport=9 fill=64"
+			echo "eth ip6 src=$s dst=$d udp dport=33434 fill=64"
+			echo "eth ip6 src=$s dst=$d tcp dport=179 flags=2 fill=64"
+			echo "eth ip6 src=$s dst=$d icmp kind=128 fill=64"
+			echo "eth ip6 src=$s dst=$d hop=255 nd kind=135 target=$d fill=64"
+		done
+	done
+	echo "eth dst=33:33:00:00:00:01 ip6 src=$HOST6 dst=ff02::1 icmp kind=128 fill=64"
+	echo "eth dst=ff:ff:ff:ff:ff:ff ip4 src=$HOST4 dst=255.255.255.255 udp dport=9 fill=64"
+} >"$LAB_TMP/frames"
+again() { # while its port is down a host cannot send
+	local frames=$1 while=$2
+	while [[ -e $while ]]; do
+		in_host "$FRAMES" send h0 --gw "$GATEWAY" --count 100 --pps 1000 <"$frames" || sleep 0.005
+	done >/dev/null 2>&1
+}
+load() { in_dpu "$LOAD" "$@" >>"$LAB_TMP/load" 2>&1; }
+killed_after() { # seconds
+	in_dpu "$LOAD" attach "${port[@]}" >/dev/null 2>&1 &
+	local pid=$!
+	sleep "$1"
+	kill -KILL $pid 2>/dev/null
+	wait $pid 2>/dev/null
+}
+bad=0
+try() { "$@" || { bad=$((bad + 1)); note "failed: $*"; tail -n 3 "$LAB_TMP/load"; }; }
+
+: >"$LAB_TMP/go"
+judges_on
+again "$LAB_TMP/frames" "$LAB_TMP/go" &
+thief=$!
+if [[ -n ${THIEF_OPEN:-} ]]; then
+	sleep 1
+else
+	try load upgrade
+	try ctl policy apply "$LAB_TMP/policy.yaml" >/dev/null 2>&1
+	try load attach "${port[@]}" --xdp none
+	killed_after 0.2
+	try ctl stop >/dev/null 2>&1
+	try load detach
+	sleep 0.1
+	try load attach "${port[@]}" --fresh-volume --policy "$LAB_TMP/policy.yaml" --trust-clock
+fi
+sleep 0.2
+rm -f "$LAB_TMP/go"
+wait $thief
+judges_off
+check "all of it went as it should" [ $bad -eq 0 ]
+nothing_leaves "at no moment anything of the host's leaves by any device"
+no_socket_heard "and at none a socket hears it"
+ctl heartbeat >/dev/null
+judges_on
+steal --count 20 --pps 200 <<END
+eth ip4 src=$HOST4 dst=$A4 udp fill=64
+eth ip6 src=$HOST6 dst=$A6 udp fill=64
+END
+judges_off
+something_at "in the end what is granted arrives, over IPv4" d1 "^$A4\$"
+something_at "and over IPv6" d1 "^$A6\$"
+done_testing

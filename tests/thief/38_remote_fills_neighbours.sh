@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The neighbour table of the DPU, filled from outside: packets of a granted peer (or of who says so
+# on the wire) to ever new addresses of the host's prefix, each of which the DPU has to ask for.
+set -uo pipefail
+LAB_DESTS=1
+# shellcheck source=thief.sh
+. "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
+# shellcheck source=reach.sh
+. "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
+attacks 9 "nobody on the wire keeps the operator from the DPU, nor a peer from its next hop"
+reach_lab
+ip_in dpu addr add 10.77.0.1/16 dev hpf0
+ip_in dpu -6 addr add fd00:77::1/64 dev hpf0 nodad
+
+entries() { ip_in dpu "$1" neigh show nud all dev hpf0 | wc -l; }
+answered() { # -4 or -6, address: how many of 5
+	in_ns mgmt ping "$1" -q -c 5 -i 0.1 -W 1 "$2" | sed -n 's/.* \([0-9]*\) received.*/\1/p'
+}
+answered_anew() {
+	ip_in dpu neigh flush dev mgmt0
+	ip_in dpu -6 neigh flush dev mgmt0
+	[[ $(answered -4 10.250.0.1) -eq 5 && $(answered -6 fd00:250::1) -eq 5 ]]
+}
+check "management is answered before" answered_anew
+# What is for the host does arrive: the flood is such as passes.
+lab_bg at-host host "$FRAMES" count h0
+counter=$LAB_PID
+lab_wait_for 5 grep -q ready "$LAB_TMP/at-host"
+steal_by_wire --count 10 --pps 50 <<END
+eth ip4 src=$A4 dst=$HOST4 udp fill=64
+eth ip6 src=$A6 dst=$HOST6 udp fill=64
+END
+sleep 0.2
+lab_stop "$counter"
+check "what the wire says in the peer's name reaches the host, over IPv4" \
+	grep -q "^0800 $HOST4 $A4 " "$LAB_TMP/at-host"
+check "and over IPv6" grep -q "^86dd fd00:7::2 $A6 " "$LAB_TMP/at-host"
+
+cat >"$LAB_TMP/frames" <<END
+eth ip4 src=$A4 dst=10.77.0.0/16 udp fill=16
+eth ip6 src=$A6 dst=fd00:77::/64 udp fill=16
+END
+nsenter --net="/run/netns/$LAB-net" "$FRAMES" send s0 --gw "$UPLINK_MAC" --seconds 100 --pps 1500 \
+	<"$LAB_TMP/frames" >/dev/null &
+wire=$!
+LAB_PIDS+=("$wire")
+sleep 2
+note "entries of the host port: IPv4 $(entries -4), IPv6 $(entries -6)"
+promised "of IPv4 the host port has not filled the table" [ "$(entries -4)" -lt 600 ]
+promised "nor of IPv6" [ "$(entries -6)" -lt 600 ]
+promised "5 of 5 pings of management are answered of each family, its entries learnt anew" answered_anew
+ip_in dpu neigh flush dev p0
+ip_in dpu -6 neigh flush dev p0
+judges_on
+steal --count 40 --pps 80 <<END
+eth ip4 src=$HOST4 dst=$A4 udp fill=64
+eth ip6 src=$HOST6 dst=$A6 udp fill=64
+END
+judges_off
+check "the flood still runs" kill -0 $wire
+promised "and the peer's next hop is found anew, over IPv4" [ "$(arrived d1 "^$A4\$")" -gt 0 ]
+promised "and over IPv6" [ "$(arrived d1 "^$A6\$")" -gt 0 ]
+lab_stop $wire
+done_testing

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash disable=SC2034 # variables are for who sources this
+#
+# For attacks on what the DPU's own kernel does with a frame: the worst case for its answers. Its
+# default route is the management's, the host's sources are wider than what is connected, so that
+# answers to W4 and W6 are routed there, and the wire speaks in the name of management's hosts.
+# Source it after thief.sh.
+#
+#   steal_by_wire OPTIONS… <<< frames      from the wire, to the uplink
+#   DPU4, DPU6                             every address of the DPU, of whatever device
+#   NAMED                                  first line(s) of the policy's uplink_control
+#   untouched_on / untouched SENTENCE      routes, addresses and memberships of the DPU in between
+
+W4=10.77.0.5 W6=fd00:77::5	# the host's, routed by management
+R4=192.0.2.99 R6=2001:db8::99	# the DPUs of two encrypted peers, who have no SA
+MGMT4=10.250.0.2 MGMT6=fd00:250::2
+DPU4='10.7.0.1 192.0.2.1 10.250.0.1' DPU6='fd00:7:0::1 2001:db8::1 fd00:250::1'
+NAMED=
+
+lab_policy_head() {
+	cat <<-END
+	version: 1
+	node: lab
+	uplinks: [p0]
+	$NAMED
+	host_ports:
+	  - dev: hpf0
+	    sources: [10.7.0.0/24, 10.77.0.0/16, "fd00:7::/64", "fd00:77::/64"]
+	heartbeat: 1h
+	END
+	cat
+}
+thief_peers() {
+	echo "peers:"
+	lab_peer alpha 1 "grant: { rate: 1mbit, burst: 150kb, mode: police }"
+	cat <<-END
+	  - { name: enc4, addresses: [10.105.0.0/24], ipsec: { remote: $R4 }, grant: { rate: 1mbit } }
+	  - { name: enc6, addresses: ["fd00:105::/64"], ipsec: { remote: "$R6" }, grant: { rate: 1mbit } }
+	END
+}
+
+# An answer to a remote would be seen at the wire.
+reach_lab() {
+	thief_lab
+	UPLINK_MAC=$(lab_mac dpu p0)
+	lab_addr net s0 $R4/24 $R6/64
+	LL_HOST=$(link_local hpf0) LL_WIRE=$(link_local p0)
+}
+link_local() { # device of the DPU
+	ip_in dpu -6 -o addr show dev "$1" scope link | awk '{ sub("/.*", "", $4); print $4; exit }'
+}
+steal_by_wire() {
+	in_ns net "$FRAMES" send s0 --gw "$UPLINK_MAC" "$@" >"$LAB_TMP/sent" || nok "the wire can send"
+}
+
+untouched_is() {
+	{
+		ip_in dpu -6 route show table all | grep -v '^multicast'
+		ip_in dpu -4 route show table all
+		ip_in dpu -o addr show | sed 's/valid_lft.*//'
+		ip_in dpu maddr show
+		in_dpu sh -c 'cat /proc/sys/net/ipv6/conf/*/hop_limit /proc/sys/net/ipv6/conf/*/mtu
+			cat /proc/sys/net/ipv6/neigh/*/retrans_time_ms'
+	} 2>/dev/null
+}
+untouched_on() { untouched_is >"$LAB_TMP/untouched"; }
+untouched() { # sentence
+	untouched_is | diff "$LAB_TMP/untouched" - >"$LAB_TMP/touched" ||
+		sed 's/^/# /' "$LAB_TMP/touched"
+	promised "$1" [ ! -s "$LAB_TMP/touched" ]
+}
