@@ -13,7 +13,7 @@
 #include <systemd/sd-event.h>
 #include "bwl/pins.h"
 #include "bwl/tables.h"
-#include "anchor.h"
+#include "ledger/anchor.h"
 #include "source.h"
 
 #define AGENT_PROGRAM "bwlimitd"
@@ -66,7 +66,7 @@ void agent_record(const char *event, const char *text, json_t *data);
 void agent_record_event(bool junk, const char *event, const char *text, json_t *data);
 void agent_record_stop(void);
 
-/* memory.c: a small file in the state directory, replaced as a whole; a missing or damaged one reads
+/* state_file.c: a small file in the state directory, replaced as a whole; a missing or damaged one reads
  * as -ENOENT.
  */
 int agent_memory_read(const char *state_dir, const char *name, char *buf, size_t size);
@@ -91,7 +91,7 @@ void reconcile_held(struct reconcile *r);
 /* Compares what is desired with what is in force. 0, or what kept it from it (logged). */
 int reconcile_run(struct reconcile *r);
 
-/* beat.c: renews the heartbeat; returns when the next one is due. */
+/* heartbeat.c: renews the heartbeat; returns when the next one is due. */
 uint64_t agent_beat(struct agent *a);
 
 /* events.c: the data plane's ring buffer into the log, by sums.h */
@@ -102,14 +102,14 @@ void agent_events_stop(struct agent *a);	/* NULL-safe */
 void agent_cond_init(pthread_cond_t *cond);
 bool agent_join_within(pthread_t thread, unsigned seconds);
 
-/* keep.c, every second: next hops that cannot be pushed out of the neighbour table */
+/* neighbours.c, every second: next hops that cannot be pushed out of the neighbour table */
 void agent_keep_neighbours(struct agent *a);
 
 /* tracking.c: the kernel's SAs, where the policy has encrypted peers */
 void agent_tracking_update(struct agent *a);
 void agent_tracking_stop(struct agent *a);
 
-/* ledger_run.c: volumes to disk, and what is on disk to the data plane; on a thread of its own */
+/* ledger/part.c: volumes to disk, and what is on disk to the data plane; on a thread of its own */
 void agent_ledger_start(struct agent *a);
 void agent_ledger_stop(struct agent *a);
 /* Every second: does the disk answer? */
@@ -120,7 +120,7 @@ void agent_history_start(struct agent *a);
 void agent_history_stop(struct agent *a);
 
 /*
- * after.c: what comes after something was closed, and may hang: the log, and charon. Both return at once;
+ * deferred.c: what comes after something was closed, and may hang: the log, and charon. Both return at once;
  * one thread does it.
  */
 void agent_after_start(void);
@@ -134,11 +134,11 @@ void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npee
 void agent_watch_start(struct agent *a);
 void agent_watch_stop(struct agent *a);
 
-/* tamper.c: signs of hands on the machine: links, neighbours, the chassis, the last gate */
+/* tamper/part.c: signs of hands on the machine: links, neighbours, the chassis, the last gate */
 void agent_tamper_start(struct agent *a);
 void agent_tamper_stop(struct agent *a);
 
-/* tamper_act.c: what the policy says about a sign */
+/* tamper/act.c: what the policy says about a sign */
 struct agent_sign {
 	enum bwl_tamper_input input;
 	const char *what;
@@ -149,7 +149,7 @@ struct agent_sign {
 };
 /*
  * Acts on it, from any thread, and waits for nothing that may hang. quiet: says nothing where there is
- * nothing left to close. true: it was acted on, and will be said as far as tamper_say.h allows.
+ * nothing left to close. true: it was acted on, and will be said as far as tamper/say.h allows.
  */
 bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet);
 void agent_tamper_policy(const struct bwl_policy *pol);

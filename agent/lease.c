@@ -8,8 +8,8 @@
 #include <syslog.h>
 #include "agent.h"
 #include "bwl/units.h"
-#include "order.h"
-#include "tamper.h"
+#include "order_verbs.h"
+#include "tamper/tamper.h"
 
 #define SECOND_NS 1000000000ULL
 

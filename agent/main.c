@@ -14,7 +14,7 @@
 #include <bpf/libbpf.h>
 #include <systemd/sd-daemon.h>
 #include "agent.h"
-#include "tpm.h"
+#include "ledger/tpm.h"
 #include "audit/act.h"
 #include "bwl/units.h"
 

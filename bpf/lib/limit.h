@@ -40,7 +40,7 @@ static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_
 		max = mark;
 	/*
 	 * A closed mark (2 bytes) is asked before the window is touched: behind it user space may be writing that
-	 * (agent/marks_adopt.c). What no turn could make room for is refused alike.
+	 * (agent/ledger/marks_adopt.c). What no turn could make room for is refused alike.
 	 */
 	if (len > max)
 		return max < l->volume.spendable_bytes ? BWL_OVER_LEDGER : BWL_OVER_VOLUME;

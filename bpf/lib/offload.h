@@ -122,7 +122,7 @@ static __always_inline _Bool bwl_xdp_mark(void *l3, __u8 family)
 	return 1;
 }
 
-/* For who compares what the uplink says it sent (agent/tamper_counters.c). */
+/* For who compares what the uplink says it sent (agent/tamper/counters.c). */
 static __always_inline void bwl_xdp_sent(const struct bwl_ctx *c)
 {
 	const struct bwl_nexthop *nh = &c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];

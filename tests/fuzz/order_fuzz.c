@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/order_serve.h"
+#include "agent/order_socket.h"
 
 static void must(int ok, const char *what)
 {

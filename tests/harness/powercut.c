@@ -20,7 +20,7 @@
 #include "audit/verify.h"
 #include "bwl/pins.h"
 #include "bwl/tables.h"
-#include "ledger.h"
+#include "agent/ledger/ledger.h"
 
 #define VOLUMES 8
 #define MARK_TEXT 400	/* a mark and its head fit a sector */

@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/ledger.h"
-#include "agent/marks.h"
+#include "agent/ledger/ledger.h"
+#include "agent/ledger/marks.h"
 #include "prog.h"
 
 #define DEST(name, n) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "

@@ -102,7 +102,7 @@ static void check_intervals(void)
 }
 
 /*
- * Promise 3 after a reboot: behind a closed mark the agent writes the window (agent/marks_adopt.c). A packet
+ * Promise 3 after a reboot: behind a closed mark the agent writes the window (agent/ledger/marks_adopt.c). A packet
  * that turned it meanwhile would take what was just written off the total again: a volume given back.
  */
 static void a_packet_that_reads_a_closed_mark_leaves_the_window_alone(void **state)

@@ -21,9 +21,9 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "anchor.h"
+#include "agent/ledger/anchor.h"
 #include "bwl/pins.h"
-#include "tpm.h"
+#include "agent/ledger/tpm.h"
 
 #define HOUR 3600000000000ULL
 #define PATIENCE_NS 60000000000ULL

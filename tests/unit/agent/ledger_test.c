@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "ledger.h"
+#include "agent/ledger/ledger.h"
 
 static const char *const files[] = { "ledger.db", "ledger.db-wal", "ledger.seq" };
 #define FILES 3

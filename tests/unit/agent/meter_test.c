@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "tamper_meter.h"
+#include "agent/tamper/meter.h"
 
 #define HOLDS 10	/* seconds */
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <errno.h>
 #include <cmocka.h>
-#include "agent/order_serve.h"
+#include "agent/order_socket.h"
 
 static char path[80];
 static struct orders *o;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Signs that somebody has his hands on the machine; tamper_act.c does what the policy says about each. A
+ * Signs that somebody has his hands on the machine; act.c does what the policy says about each. A
  * thread of its own: the kernel's news of links and neighbours at once, what tells nobody every 5 ms.
  */
 #include <errno.h>
@@ -19,9 +19,9 @@
 #include <unistd.h>
 #include <libmnl/libmnl.h>
 #include "agent.h"
-#include "order.h"
+#include "order_verbs.h"
 #include "tamper.h"
-#include "tamper_port.h"
+#include "port.h"
 
 #define EVERY_MS 5
 #define SECOND_NS 1000000000ULL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * order_serve.c: a socket by which this process takes orders. One request and one answer a connection, each a line
+ * order_socket.c: a socket by which this process takes orders. One request and one answer a connection, each a line
  * of JSON. Never waits: who says nothing or half is dropped after ORDER_NS, or sooner when more connect than there
  * is room for (the oldest goes), and the thread that must react to other things is not held up.
  */

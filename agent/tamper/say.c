@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See tamper_say.h. */
-#include "tamper_say.h"
+/* See say.h. */
+#include "say.h"
 
 bool tamper_say(struct tamper_say *s, uint64_t now_ns, unsigned long long *ret_silent)
 {

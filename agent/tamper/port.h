@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tamper_port.c: has a port lost its carrier? Asked of sysfs every few milliseconds: the kernel's news of a
+ * port.c: has a port lost its carrier? Asked of sysfs every few milliseconds: the kernel's news of a
  * carrier come up to a second late (linkwatch tells once a second of all links together).
  */
 #ifndef BWL_AGENT_TAMPER_PORT_H

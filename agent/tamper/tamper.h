@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tamper_gate.c: cleartext that the last gate of an uplink stopped, and whose it was.
- * lease.c: the end of the lease.
- * tamper_counters.c: what left by an uplink, or its port, and nobody let out.
+ * gate.c: cleartext that the last gate of an uplink stopped, and whose it was.
+ * ../lease.c: the end of the lease.
+ * counters.c: what left by an uplink, or its port, and nobody let out.
  */
 #ifndef BWL_AGENT_TAMPER_H
 #define BWL_AGENT_TAMPER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the policy's `tamper` says about a sign, done by whatever thread sees it: the map, then the kernel's
- * SAs; nothing here waits for a disk, a log or charon. Those come after (after.c).
+ * SAs; nothing here waits for a disk, a log or charon. Those come after (deferred.c).
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <syslog.h>
 #include "agent.h"
 #include "ipsec/xfrm.h"
-#include "tamper_say.h"
+#include "say.h"
 
 static struct {
 	pthread_mutex_t lock;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See order_serve.h. The folder is root's alone; who connects is looked at all the same. */
+/* See order_socket.h. The folder is root's alone; who connects is looked at all the same. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "order_serve.h"
+#include "order_socket.h"
 
 #define BACKLOG 128
 #define AT_ONCE 64	/* connections taken in one call, at most */

@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 #include <bwl/sqlite.h>
 #include "ledger.h"
-#include "ledger_seq.h"
+#include "seq.h"
 
 #define VERSION 1
 #define SUM 16

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tamper_meter.h"
+#include "meter.h"
 
 #define OUT(m, look) ((m)->out[(look) % METER_WAY])
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See order.h: the verbs. A new one is a line of the table. */
+/* See order_verbs.h: the verbs. A new one is a line of the table. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "agent.h"
-#include "order.h"
+#include "order_verbs.h"
 
 static uint32_t find(const struct bwl_pins *p, const char *name)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* order.c: what bwlimit-ctl tells this agent, by bwl/agent.h; read where nothing waits for a disk. */
+/* order_verbs.c: what bwlimit-ctl tells this agent, by bwl/agent.h; read where nothing waits for a disk. */
 #ifndef BWL_AGENT_ORDER_H
 #define BWL_AGENT_ORDER_H
 
-#include "order_serve.h"
+#include "order_socket.h"
 #include "bwl/pins.h"
 
 /* Orders about these pins, which outlive it. */

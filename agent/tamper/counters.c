@@ -4,7 +4,7 @@
  * which no gate sees. More has gone past both (AF_XDP, a packet socket that bypasses queues, RDMA), or by
  * the same port past the DPU's kernel altogether, which only the port's own counters tell.
  *
- * On a thread of its own: a driver may ask its firmware for them. tamper_meter.c judges.
+ * On a thread of its own: a driver may ask its firmware for them. meter.c judges.
  *
  * Frames are exact. The gate counts a GSO packet as one and its segments apart; a device that counts it as one
  * (veth) leaves room. Of bytes there is a bound: of a frame a device may count its FCS and padding, of a
@@ -21,7 +21,7 @@
 #include <bwl/netdev.h>
 #include "agent.h"
 #include "tamper.h"
-#include "tamper_meter.h"
+#include "meter.h"
 
 #define FRAME_BYTES 22		/* FCS 4, and 42 bytes of ARP become 60 */
 #define SEGMENT_BYTES 224	/* 14 + 8 of tags, 40 + 8 + 16 of ESP in UDP, 40 + 60 inside, 33 behind */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The number of the last commit: see ledger_seq.h. */
+/* The number of the last commit: see seq.h. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <openssl/evp.h>
-#include "ledger_seq.h"
+#include "seq.h"
 
 #define SECTOR 512
 

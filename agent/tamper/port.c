@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See tamper_port.h. */
+/* See port.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "bwl/pins.h"
-#include "tamper_port.h"
+#include "port.h"
 
 #define SECOND_NS 1000000000ULL
 
