@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The lease: renewed when bwlimit-ctl says so, and its end acted on as a sign of tampering. That every grant
- * is at its floor then is not for this to see to: no heartbeat goes beyond it (lib/src/silence.c).
+ * is at its floor then is not for this to see to: no heartbeat goes beyond it (lib/tables/heartbeat.c).
  */
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@ set(CMAKE_C_STANDARD_REQUIRED ON)
 add_library(bwl_flags INTERFACE)
 target_compile_options(bwl_flags INTERFACE -Wall -Wextra -Wshadow -Wformat-security -Werror -fno-strict-aliasing)
 target_compile_definitions(bwl_flags INTERFACE _GNU_SOURCE BWL_VERSION="${PROJECT_VERSION}")
-target_include_directories(bwl_flags INTERFACE ${PROJECT_SOURCE_DIR}/lib/include ${PROJECT_SOURCE_DIR})
+target_include_directories(bwl_flags INTERFACE ${PROJECT_SOURCE_DIR})
 if(BWL_SANITIZE)
 	target_compile_options(bwl_flags INTERFACE -fsanitize=address,undefined
 		-fno-sanitize-recover=all -fno-omit-frame-pointer)

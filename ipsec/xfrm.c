@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "lib/src/nl.h"
+#include <bwl/nl.h>
 #include "xfrm.h"
 
 static int no_xfrm(int r, const char *what, struct bwl_err *e)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include <bwl/tables.h>
-#include "lib/src/gen.h"
+#include <bwl/generation.h>
 #include "journal.h"
 
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)

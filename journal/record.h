@@ -9,7 +9,7 @@
 #ifndef BWL_JOURNAL_RECORD_H
 #define BWL_JOURNAL_RECORD_H
 
-#include <bwl/pfxset.h>
+#include <bwl/closed_peers.h>
 
 #define BWL_JOURNAL_HEADER 152
 #define BWL_JOURNAL_PFX 18

@@ -2,7 +2,7 @@
 /*
  * Every line is the outcome of a real attempt: a map is made, a program of two instructions is
  * loaded and attached, and taken away again. Nothing is concluded from version numbers. Only what a
- * driver does with XDP is asked of the kernel, which says it since 6.3 (lib/src/netdev_xdp.c).
+ * driver does with XDP is asked of the kernel, which says it since 6.3 (lib/net/netdev_xdp.c).
  */
 #include <errno.h>
 #include <jansson.h>

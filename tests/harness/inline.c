@@ -30,7 +30,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "ipsec/xfrm.h"
-#include "lib/src/nl.h"
+#include <bwl/nl.h>
 
 #define MAX_OF 256
 #define FRAME 4096

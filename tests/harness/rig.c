@@ -27,7 +27,7 @@ static const struct frame_env env = {
 static struct rig *the_rig;
 static uint64_t clock_ns;
 
-/* In place of lib/src/clock.c. */
+/* In place of lib/base/clock.c. */
 void (*rig_on_clock)(void);
 
 uint64_t bwl_now_ns(void)

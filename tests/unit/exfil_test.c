@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bwl/exfil.h"
-#include "lib/src/exfil_flow.h"
+#include "lib/exfil/exfil_flow.h"
 
 #define GB 1073741824.0
 #define DAY 86400.0

@@ -97,7 +97,7 @@ static inline i128 bound_pass(struct bound *b, i128 allowed, uint64_t len, uint6
 	return over > 0 ? (over + TICKS - 1) / TICKS : 0;
 }
 
-/* A change of policy: what publishing does to a rate (lib/src/build.c, start_rate). */
+/* A change of policy: what publishing does to a rate (lib/publish/build.c, start_rate). */
 static inline void rate_follow(struct bwl_rate *r, const struct bwl_rate *old, uint64_t finish,
 			       uint64_t now_ns)
 {

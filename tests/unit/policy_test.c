@@ -214,7 +214,7 @@ static void until_becomes_boot_time(void **state)
 	}
 }
 
-/* In place of lib/src/clock_wall.c. */
+/* In place of lib/base/clock_wall.c. */
 static enum bwl_wall wall;
 enum bwl_wall bwl_wall_state(void)
 {

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The next hop towards an address, as this DPU's routes and neighbours have it. The kernel learns
+ * nothing from what XDP sends, so an entry that ages is asked to be looked after.
+ */
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <string.h>
+#include <bwl/netdev.h>
+#include <bwl/nl.h>
+
+struct hop {
+	uint8_t family;		/* of via: IPv4 may go through an IPv6 next hop */
+	uint8_t via[16];
+	uint32_t ifindex;
+	uint8_t type;		/* RTN_* */
+	uint64_t mac;
+	uint16_t state;		/* NUD_* */
+	uint8_t flags;		/* NTF_* */
+};
+
+static size_t addr_len(uint8_t family)
+{
+	return family == AF_INET ? 4 : 16;
+}
+
+static int one_route(const struct nlmsghdr *h, void *arg)
+{
+	const struct rtmsg *m = mnl_nlmsg_get_payload(h);
+	struct hop *x = arg;
+	const struct nlattr *a;
+
+	x->type = m->rtm_type;
+	mnl_attr_for_each(a, h, sizeof(*m)) {
+		size_t len = mnl_attr_get_payload_len(a);
+
+		if (mnl_attr_get_type(a) == RTA_OIF && len == 4) {
+			x->ifindex = mnl_attr_get_u32(a);
+		} else if (mnl_attr_get_type(a) == RTA_GATEWAY && len == addr_len(m->rtm_family)) {
+			memcpy(x->via, mnl_attr_get_payload(a), len);
+		} else if (mnl_attr_get_type(a) == RTA_VIA && len == sizeof(struct rtvia) + 16) {
+			const struct rtvia *via = mnl_attr_get_payload(a);
+
+			x->family = (uint8_t)via->rtvia_family;
+			memcpy(x->via, via->rtvia_addr, 16);
+		}
+	}
+	return MNL_CB_OK;
+}
+
+static int find_route(uint32_t ifindex, uint8_t family, const uint8_t *addr, struct hop *ret)
+{
+	char buf[256];
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_GETROUTE, NLM_F_ACK);
+	struct rtmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
+	int r;
+
+	*ret = (struct hop){ .family = family };
+	memcpy(ret->via, addr, addr_len(family));	/* on the link, unless a gateway is named */
+	m->rtm_family = family;
+	m->rtm_dst_len = (uint8_t)(8 * addr_len(family));
+	mnl_attr_put(h, RTA_DST, addr_len(family), addr);
+	if (ifindex)
+		mnl_attr_put_u32(h, RTA_OIF, ifindex);
+	r = bwl_nl_talk(NETLINK_ROUTE, h, one_route, ret);
+	return r ? r : ret->type == RTN_UNICAST && (!ifindex || ret->ifindex == ifindex) ? 0 : -ENETUNREACH;
+}
+
+static struct nlmsghdr *about_neighbour(char *buf, uint16_t type, uint16_t flags,
+					const struct hop *x)
+{
+	struct nlmsghdr *h = bwl_nl_request(buf, type, NLM_F_ACK | flags);
+	struct ndmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
+
+	m->ndm_family = x->family;
+	m->ndm_ifindex = (int)x->ifindex;
+	mnl_attr_put(h, NDA_DST, addr_len(x->family), x->via);
+	return h;
+}
+
+static int one_neighbour(const struct nlmsghdr *h, void *arg)
+{
+	const struct ndmsg *m = mnl_nlmsg_get_payload(h);
+	struct hop *x = arg;
+	const struct nlattr *a;
+
+	x->state = m->ndm_state;
+	x->flags = m->ndm_flags;
+	mnl_attr_for_each(a, h, sizeof(*m))
+		if (mnl_attr_get_type(a) == NDA_LLADDR && mnl_attr_get_payload_len(a) == 6)
+			memcpy(&x->mac, mnl_attr_get_payload(a), 6);
+	return MNL_CB_OK;
+}
+
+/* As a packet of the DPU's own would: the kernel resolves, or asks whether it is still there. */
+static void use_neighbour(const struct hop *x)
+{
+	char buf[256];
+	struct nlmsghdr *h = about_neighbour(buf, RTM_NEWNEIGH, NLM_F_CREATE, x);
+	struct ndmsg *m = mnl_nlmsg_get_payload(h);
+
+	m->ndm_flags = NTF_USE;
+	bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
+}
+
+int bwl_netdev_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, uint64_t *ret_mac,
+			struct bwl_err *e)
+{
+	const uint16_t good = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT |
+			      NUD_NOARP;
+	char buf[256];
+	struct hop x;
+	int r = find_route(ifindex, family, addr, &x);
+
+	*ret_mac = 0;
+	if (r)
+		return bwl_fail(e, -r, "no route by this device: %s", strerror(-r));
+	r = bwl_nl_talk(NETLINK_ROUTE, about_neighbour(buf, RTM_GETNEIGH, 0, &x), one_neighbour, &x);
+	if (r || !(x.state & (NUD_REACHABLE | NUD_PERMANENT | NUD_NOARP | NUD_DELAY | NUD_PROBE)))
+		use_neighbour(&x);
+	if (!r && x.state & good)
+		*ret_mac = x.mac;
+	return 0;
+}
+
+/*
+ * What is "externally learned" is on no list of the garbage collector (neigh_update_gc_list(), 5.0), and is still
+ * resolved, asked whether it is there, and given another MAC as any other: only its place in the table is its own.
+ * NTF_EXT_MANAGED alone would keep it fresh, not in. Before 5.16 NTF_USE sets no flag of an entry that is there.
+ */
+int bwl_netdev_keep_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, bool only_gateway)
+{
+	const uint16_t valid = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
+	char buf[256];
+	struct nlmsghdr *h;
+	struct ndmsg *m;
+	struct hop x;
+	int r = find_route(ifindex, family, addr, &x);
+
+	if (r || (only_gateway && x.family == family && !memcmp(x.via, addr, addr_len(family))))
+		return r;
+	r = bwl_nl_talk(NETLINK_ROUTE, about_neighbour(buf, RTM_GETNEIGH, 0, &x), one_neighbour, &x);
+	if (r && r != -ENOENT)
+		return r;
+	if (!r && (x.flags & NTF_EXT_LEARNED || x.state & (NUD_PERMANENT | NUD_NOARP)))
+		return 0;
+	h = about_neighbour(buf, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &x);
+	m = mnl_nlmsg_get_payload(h);
+	m->ndm_flags = NTF_EXT_LEARNED;
+	if (!r && x.state & valid)
+		m->ndm_state = x.state == NUD_REACHABLE ? NUD_REACHABLE : NUD_STALE;
+	else
+		m->ndm_flags |= NTF_USE;
+	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
+}
+
+int bwl_netdev_route_dev(uint8_t family, const uint8_t *addr, uint32_t *ret_ifindex,
+			 struct bwl_err *e)
+{
+	struct hop x;
+	int r = find_route(0, family, addr, &x);
+
+	*ret_ifindex = r ? 0 : x.ifindex;
+	return r ? bwl_fail(e, -r, "no route: %s", strerror(-r)) : 0;
+}

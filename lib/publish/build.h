@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside lib: one policy into the inner maps of one generation, not yet in force. */
+#ifndef BWL_LIB_BUILD_H
+#define BWL_LIB_BUILD_H
+
+#include <bwl/tables.h>
+#include "carry.h"
+#include <bwl/generation.h>
+#include "takeover.h"
+
+struct bwl_build {
+	struct bwl_pins *p;
+	const struct bwl_policy *pol;
+	struct bwl_ids *ids;
+	const struct bwl_gen *old;	/* NULL: none in force */
+	struct bwl_gen gen;		/* being filled */
+	const struct bwl_rate **old_rate; /* by state index, from the old generation */
+	const uint32_t *id;		/* by peer of pol */
+	struct bwl_heirs heirs;
+	bool *taken;			/* by peer of pol: takes a place that is closed (closed_prefixes.h) */
+	uint32_t seq;			/* grant_seq of this policy's grants */
+	struct bwl_carry carry;		/* accounts that start to count with this policy */
+	uint32_t nsubs, nnexthops;
+	struct bwl_publish_report *rep;
+};
+
+int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, struct bwl_err *e);
+/* Everything but the start of the rates. */
+int bwl_build_fill(struct bwl_build *b, struct bwl_err *e);
+/* Last: let every rate go on where the old generation's is at now_ns. */
+void bwl_build_start(struct bwl_build *b, uint64_t now_ns);
+
+/* build_port.c: uplinks, host ports and the tunnel device. */
+int bwl_build_ports(struct bwl_build *b, struct bwl_err *e);
+/* -1: no port of that name is attached. */
+int bwl_build_port_id(const struct bwl_pins *p, const char *name);
+struct bwl_key_lpm6 bwl_build_own_key(const struct bwl_pfx *pfx);
+/* build_peer.c: peer i of the policy. */
+int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e);
+
+/* A limit of this build; before: the same one in the generation in force, or NULL. */
+int bwl_build_own_limit(struct bwl_build *b, const struct bwl_lim *lim, uint32_t state,
+			const struct bwl_limit *before, struct bwl_limit *ret, struct bwl_err *e);
+/* One that exists once: of the node, a zone or a port. */
+int bwl_build_extra(struct bwl_build *b, enum bwl_extra_kind kind, const char *name,
+		    const struct bwl_lim *lim, const struct bwl_limit *before,
+		    struct bwl_limit *ret, struct bwl_err *e);
+/* One limit, with its window; its account is noted in carry. base and start are left to the caller. */
+int bwl_build_limit(struct bwl_carry *carry, const struct bwl_lim *lim, uint32_t state,
+		    const struct bwl_volume *before, struct bwl_limit *ret, struct bwl_err *e);
+
+#endif

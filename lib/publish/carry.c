@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Accounts from one policy to the next: see carry.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "carry.h"
+#include "carry_record.h"
+
+void bwl_carry_done(struct bwl_carry *c)
+{
+	free(c->item);
+	free(c->from);
+	free(c->volume);
+	memset(c, 0, sizeof(*c));
+}
+
+/* Room for one more; arrays double. */
+static void *grown(void *array, uint32_t n, size_t size)
+{
+	if (n && (n & (n - 1)))
+		return array;
+	return reallocarray(array, n ? 2 * (size_t)n : 1, size);
+}
+
+int bwl_carry_from(struct bwl_carry *c, uint32_t state, struct bwl_err *e)
+{
+	uint32_t *from = grown(c->from, c->nfrom, sizeof(*from));
+
+	if (!from)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	c->from = from;
+	c->from[c->nfrom++] = state;
+	return 0;
+}
+
+void bwl_carry_drop(struct bwl_carry *c)
+{
+	c->nfrom = c->pending;
+}
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t windowed(const struct bwl_ids *ids, uint32_t state)
+{
+	uint32_t w = ids->window_of[state];
+
+	return w ? __atomic_load_n(&ids->p->window[w - 1].total_bytes, __ATOMIC_SEQ_CST) : 0;
+}
+
+static uint64_t total(const struct bwl_ids *ids, uint32_t state)
+{
+	return __atomic_load_n(&ids->p->state[state].used_bytes, __ATOMIC_SEQ_CST);
+}
+
+uint64_t bwl_carry_account(const struct bwl_ids *ids, uint32_t state)
+{
+	return max(total(ids, state), windowed(ids, state));
+}
+
+int bwl_carry_add(struct bwl_carry *c, const struct bwl_volume *v, const struct bwl_volume *before,
+		  bool seen, struct bwl_err *e)
+{
+	bool counted = before && before->spendable_bytes != BWL_VOLUME_NONE;
+	bool same = counted && !before->slice_ns == !v->slice_ns;
+	struct bwl_carry_item *item;
+	uint32_t n = c->nfrom - c->pending, *volume;
+
+	if (v->spendable_bytes != BWL_VOLUME_NONE) {
+		volume = grown(c->volume, c->nvolumes, sizeof(*volume));
+		if (!volume)
+			return bwl_fail(e, ENOMEM, "out of memory");
+		c->volume = volume;
+		c->volume[c->nvolumes++] = v->state;
+	}
+	if (v->spendable_bytes == BWL_VOLUME_NONE || (same && !n)) {
+		bwl_carry_drop(c);
+		return 0;
+	}
+	item = grown(c->item, c->nitems, sizeof(*item));
+	if (!item)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	c->item = item;
+	item += c->nitems++;
+	*item = (struct bwl_carry_item){ .v = *v, .from = c->pending, .nfrom = n, .in_force = same };
+	c->pending = c->nfrom;
+	item->unknown = !counted && !seen && !n && !c->fresh && !bwl_carry_account(c->ids, v->state);
+	c->unknown += item->unknown;
+	c->heirs += n > 0;
+	c->kinds += counted && !same;
+	return 0;
+}
+
+static uint64_t taken_over(const struct bwl_carry *c, const struct bwl_carry_item *x)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < x->nfrom; i++)
+		sum = max(sum, bwl_carry_account(c->ids, c->from[x->from + i]));
+	return sum;
+}
+
+/*
+ * Where a ledger is required, or has come, a volume that it has not written yet is closed; where none
+ * is any more, what waited for it waits no longer. What the ledger's writer wrote stays.
+ */
+static void await_ledger(const struct bwl_carry *c)
+{
+	struct bwl_pins *p = c->ids->p;
+	uint32_t i;
+
+	for (i = 0; i < c->nvolumes; i++) {
+		bool closes = c->ledger || p->ctl->ledger;
+		__u64 was = closes ? BWL_MARK_NONE : BWL_MARK_AWAITED;
+
+		__atomic_compare_exchange_n(&p->mark[c->volume[i]].spendable_bytes, &was,
+					    closes ? BWL_MARK_AWAITED : BWL_MARK_NONE, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	}
+}
+
+/* What each account is, and is to be held at. */
+static void note_accounts(struct bwl_carry *c, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < c->nitems; i++) {
+		struct bwl_carry_item *x = &c->item[i];
+
+		if (x->in_force)
+			continue;
+		x->own = x->v.slice_ns ? windowed(c->ids, x->v.state) : total(c->ids, x->v.state);
+		x->put = max(x->v.spendable_bytes, bwl_carry_account(c->ids, x->v.state));
+		x->put = max(x->put, taken_over(c, x));
+		if (x->v.slice_ns)
+			x->slot = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) % BWL_WINDOW_SLOTS;
+	}
+}
+
+static void hold(struct bwl_pins *p, const struct bwl_carry_item *x, uint64_t now_ns)
+{
+	struct bwl_window *w;
+
+	if (x->in_force)
+		return;
+	p->mark[x->v.state].unknown_bytes = x->unknown ? x->put : 0;
+	if (!x->v.slice_ns) {
+		p->state[x->v.state].used_bytes = x->put;
+		return;
+	}
+	/* Whenever it was spent, it counts as spent just now. */
+	w = &p->window[x->v.window];
+	memset(w, 0, sizeof(*w));
+	w->total_bytes = w->slot_bytes[x->slot] = x->put;
+	w->turn = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) |
+		  (uint64_t)x->v.epoch << BWL_TURN_EPOCH_SHIFT;
+	w->slice_ns = x->v.slice_ns;
+}
+
+void bwl_carry_hold(struct bwl_carry *c, uint64_t now_ns)
+{
+	await_ledger(c);
+	note_accounts(c, now_ns);
+	bwl_held_begin(c);
+	for (uint32_t i = 0; i < c->nitems; i++) {
+		hold(c->ids->p, &c->item[i], now_ns);
+		bwl_held_full(c, i);
+	}
+}
+
+/* Packets count on it already: it may only rise. */
+static void raise_account(struct bwl_pins *p, const struct bwl_volume *v, uint64_t to)
+{
+	__u64 was;
+	uint64_t turn;
+	struct bwl_window *w;
+
+	if (!v->slice_ns) {
+		was = __atomic_load_n(&p->state[v->state].used_bytes, __ATOMIC_SEQ_CST);
+		while (was < to && !__atomic_compare_exchange_n(&p->state[v->state].used_bytes, &was, to,
+								false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			;
+		return;
+	}
+	w = &p->window[v->window];
+	was = __atomic_load_n(&w->total_bytes, __ATOMIC_SEQ_CST);
+	if (was >= to)
+		return;
+	/* As a packet of that length would: the total first, then its slice. */
+	__atomic_add_fetch(&w->total_bytes, to - was, __ATOMIC_SEQ_CST);
+	turn = __atomic_load_n(&w->turn, __ATOMIC_SEQ_CST) & BWL_TURN_SLICE_MASK;
+	__atomic_add_fetch(&w->slot_bytes[turn % BWL_WINDOW_SLOTS], to - was, __ATOMIC_SEQ_CST);
+}
+
+void bwl_carry_settle(struct bwl_carry *c)
+{
+	struct bwl_pins *p = c->ids->p;
+	uint32_t i;
+
+	for (i = 0; i < c->nitems; i++) {
+		struct bwl_carry_item *x = &c->item[i];
+		uint64_t to = max(x->own, taken_over(c, x));
+
+		if (!bwl_held_take(c, i) || x->unknown)
+			continue;
+		if (x->in_force) {
+			raise_account(p, &x->v, to);
+		} else if (x->v.slice_ns) {
+			struct bwl_window *w = &p->window[x->v.window];
+
+			/* Held, it may have turned; its slot may have been emptied. Then both go
+			 * below zero together, which is closed, until that slot's turn comes.
+			 */
+			to = max(to, total(c->ids, x->v.state));
+			__atomic_add_fetch(&w->slot_bytes[x->slot], to - x->put, __ATOMIC_SEQ_CST);
+			__atomic_add_fetch(&w->total_bytes, to - x->put, __ATOMIC_SEQ_CST);
+		} else {
+			to = max(to, windowed(c->ids, x->v.state));
+			__atomic_compare_exchange_n(&p->state[x->v.state].used_bytes, &x->put, to, false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		}
+	}
+	bwl_held_end(c);
+}

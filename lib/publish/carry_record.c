@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a writer holds full, on record in bwl_held_v1 until it is settled: a writer that was killed in between
+ * leaves volumes spent, and whoever comes next settles them from the record.
+ *
+ * An entry is marked as done before its account is touched: settled twice, an account that had been spent to
+ * the last byte meanwhile would look held, and be given back.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <bwl/tables.h>
+#include "carry_record.h"
+
+static void mark(struct bwl_held *h, uint8_t kind)
+{
+	__atomic_store_n(&h->kind, kind, __ATOMIC_SEQ_CST);
+}
+
+static void set_count(struct bwl_pins *p, uint64_t n)
+{
+	__atomic_store_n(&p->held[0].own, n, __ATOMIC_SEQ_CST);
+}
+
+bool bwl_is_held(const struct bwl_pins *p)
+{
+	return __atomic_load_n(&p->held[0].own, __ATOMIC_SEQ_CST);
+}
+
+void bwl_held_begin(struct bwl_carry *c)
+{
+	struct bwl_pins *p = c->ids->p;
+	uint32_t n = 1, i, j;
+
+	c->held = 0;
+	if ((uint64_t)c->nitems + c->pending >= BWL_MAX_HELD)
+		return;	/* killed now, they stay spent */
+	for (i = 0; i < c->nitems; i++) {
+		const struct bwl_carry_item *x = &c->item[i];
+
+		p->held[n++] = (struct bwl_held){
+			.own = x->own, .put = x->put, .state = x->v.state, .slot = x->slot,
+			.window = x->v.slice_ns ? x->v.window : BWL_NO_WINDOW, .kind = BWL_HELD_BEGUN,
+			.unknown = x->unknown, .in_force = x->in_force,
+		};
+		for (j = 0; j < x->nfrom; j++)
+			p->held[n++] = (struct bwl_held){ .state = c->from[x->from + j], .kind = BWL_HELD_FROM };
+	}
+	p->held[0].put = __atomic_load_n(&p->ctl->active, __ATOMIC_SEQ_CST);
+	if (n > 1)
+		c->held = 1;
+	set_count(p, n - 1);
+}
+
+/* The entry of item i, NULL where there is no record. */
+static struct bwl_held *entry(const struct bwl_carry *c, uint32_t i)
+{
+	return c->held ? &c->ids->p->held[c->held + i + c->item[i].from] : NULL;
+}
+
+void bwl_held_full(struct bwl_carry *c, uint32_t i)
+{
+	if (c->held)
+		mark(entry(c, i), BWL_HELD_FULL);
+}
+
+bool bwl_held_take(struct bwl_carry *c, uint32_t i)
+{
+	struct bwl_held *h = entry(c, i);
+	bool full = !h || h->kind == BWL_HELD_FULL;
+
+	if (h)
+		mark(h, BWL_HELD_DONE);
+	return full;
+}
+
+void bwl_held_end(struct bwl_carry *c)
+{
+	if (c->held)
+		set_count(c->ids->p, 0);
+	c->held = 0;
+}
+
+/* The record as the carry that wrote it. */
+static int read_back(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
+{
+	uint64_t count = p->held[0].own;
+	uint32_t n = count < BWL_MAX_HELD ? (uint32_t)count : 0;	/* more: not written by us */
+	uint32_t nstates = 2 * (p->schema.max_peers + p->schema.max_extras), i;
+
+	c->item = calloc(n + 1, sizeof(*c->item));
+	c->from = calloc(n + 1, sizeof(*c->from));
+	if (!c->item || !c->from)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	for (i = 1; i <= n; i++) {
+		const struct bwl_held *h = &p->held[i];
+		bool window = h->window != BWL_NO_WINDOW;
+
+		if (h->state >= nstates || (window && (h->window >= p->schema.max_windows ||
+						       h->slot >= BWL_WINDOW_SLOTS)))
+			return bwl_fail(e, EPROTO, "bwl_held_v1[%u] is not of this program", i);
+		if (h->kind == BWL_HELD_FROM && c->nitems) {
+			c->from[c->pending++] = h->state;
+			c->item[c->nitems - 1].nfrom++;
+			continue;
+		}
+		c->item[c->nitems++] = (struct bwl_carry_item){
+			.v = { .state = h->state, .window = h->window, .slice_ns = window }, .own = h->own,
+			.put = h->put, .from = c->pending, .slot = h->slot, .unknown = h->unknown,
+			.in_force = h->in_force,
+		};
+	}
+	c->nfrom = c->pending;
+	c->held = 1;
+	return 0;
+}
+
+/* The policy that they were for never came to hold: each account is what it was. */
+static void undo(struct bwl_carry *c)
+{
+	for (uint32_t i = 0; i < c->nitems; i++) {
+		struct bwl_carry_item *x = &c->item[i];
+
+		x->nfrom = 0;
+		if (x->unknown)
+			c->ids->p->mark[x->v.state].unknown_bytes = 0;
+		x->unknown = false;
+	}
+}
+
+int bwl_held_settle(struct bwl_pins *p, struct bwl_err *e)
+{
+	struct bwl_carry c = { 0 };
+	struct bwl_ids ids;
+	int r;
+
+	if (!bwl_is_held(p))
+		return 0;
+	r = bwl_ids_open(p, &ids, e);
+	if (r)
+		return r;
+	c.ids = &ids;
+	r = read_back(p, &c, e);
+	if (!r)
+		r = bwl_grace(p, e);
+	if (!r && p->held[0].put == p->ctl->active)
+		undo(&c);
+	if (!r)
+		bwl_carry_settle(&c);
+	else if (r == -EPROTO)
+		set_count(p, 0);	/* they stay spent */
+	bwl_carry_done(&c);
+	bwl_ids_close(&ids);
+	return r == -EPROTO ? 0 : r;
+}
+
+int bwl_settle_held(const char *pin_dir, struct bwl_err *e)
+{
+	struct bwl_pins *p;
+	int r = bwl_pins_open(pin_dir, true, &p, e);
+
+	if (r)
+		return r;
+	r = bwl_pins_lock(p, e);
+	if (!r)
+		r = bwl_held_settle(p, e);
+	bwl_pins_close(p);
+	return r;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Edits of the policy in force: one grant, a revocation. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <bwl/units.h>
+#include "build.h"
+#include "closed_prefixes.h"
+
+uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name)
+{
+	uint32_t i;
+
+	for (i = 1; i < p->schema.max_peers; i++)
+		if (p->gate[i].slot[g->slot] && !strncmp(p->name[i].name, name, BWL_NAME_LEN))
+			return i;
+	return 0;
+}
+
+static int no_peer(const char *name, struct bwl_err *e)
+{
+	bwl_fail(e, ENOENT, "no peer is called %s", name);
+	return bwl_hint(e, "bwlimit-ctl peer list");
+}
+
+/* An entry of the generation's peers that no gate points at; 0 none. */
+static uint32_t spare(const struct bwl_pins *p, const struct bwl_gen *g)
+{
+	uint8_t *used = calloc(g->npeers / 8 + 1, 1);
+	uint32_t i, slot, found = 0;
+
+	if (!used)
+		return 0;
+	for (i = 1; i < p->schema.max_peers; i++) {
+		slot = p->gate[i].slot[g->slot];
+		if (slot < g->npeers)
+			used[slot / 8] |= (uint8_t)(1U << slot % 8);
+	}
+	for (i = 1; i < g->npeers && !found; i++)
+		if (!(used[i / 8] & 1U << i % 8))
+			found = i;
+	free(used);
+	return found;
+}
+
+static struct bwl_lim lim_of(const struct bwl_limit *l)
+{
+	struct bwl_lim lim = { .present = true, .rate_bps = bwl_rate_decode(&l->rate),
+			       .burst = l->rate.burst_bytes + 1 };
+
+	if (l->volume.spendable_bytes != BWL_VOLUME_NONE) {
+		lim.has_volume = true;
+		lim.volume = l->volume.spendable_bytes;
+		lim.window_ns = l->volume.slice_ns * BWL_WINDOW_SLICES / 1000 * 1000;
+	}
+	return lim;
+}
+
+static void encode_accept(struct bwl_rate *r, const struct bwl_lim *lim)
+{
+	bwl_rate_encode(r, lim->rate_bps, lim->burst ? lim->burst : bwl_default_burst(lim->rate_bps));
+}
+
+/* Is the accept limit the one that follows from the grant? Then it follows the change too. */
+static bool accept_follows(const struct bwl_peer *body)
+{
+	struct bwl_lim grant = lim_of(&body->grant), accept = bwl_default_accept(&grant);
+	struct bwl_rate r = { 0 };
+
+	encode_accept(&r, &accept);
+	return r.m == body->accept.m && r.k == body->accept.k && r.flags == body->accept.flags &&
+	       r.burst_bytes == body->accept.burst_bytes;
+}
+
+static int check_lim(const char *name, const struct bwl_lim *lim, struct bwl_err *e)
+{
+	if (lim->rate_bps != BWL_NO_RATE &&
+	    (lim->rate_bps < BWL_RATE_MIN_BPS || lim->rate_bps > BWL_RATE_MAX_BPS))
+		return bwl_fail(e, ERANGE, "peer %s: rate must be 1kbit to 100tbit", name);
+	if (lim->burst && (lim->burst < BWL_MIN_BURST || lim->burst > BWL_MAX_BURST))
+		return bwl_fail(e, ERANGE, "peer %s: burst must be %llu bytes (one frame) to 1tb", name,
+				BWL_MIN_BURST);
+	if (lim->has_volume && lim->volume > BWL_MAX_VOLUME)
+		return bwl_fail(e, ERANGE, "peer %s: volume must be at most 2^62 bytes", name);
+	if (lim->has_volume && lim->window_ns && lim->window_ns < BWL_WINDOW_MIN_NS)
+		return bwl_fail(e, ERANGE, "peer %s: a volume's window must be at least 11s", name);
+	return 0;
+}
+
+static void continue_rate(const struct bwl_pins *p, const struct bwl_rate *before, uint32_t state,
+			  uint64_t now_ns, struct bwl_rate *r)
+{
+	r->start_ns = now_ns;
+	if (!(before->flags & BWL_RATE_UNLIMITED) && before->start_ns)
+		r->base_bytes = bwl_rate_drained(before, now_ns);
+	else
+		r->base_bytes = p->state[state].finish_bytes - r->burst_bytes;
+}
+
+static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state *s,
+			     const struct bwl_change *c)
+{
+	struct bwl_lim lim = lim_of(&old->grant);
+
+	if (!(old->meta.flags & BWL_PEER_GRANT))
+		lim = (struct bwl_lim){ .present = true };
+	if (c->set & BWL_SET_RATE) {
+		/* A burst that was the default for the old rate becomes the one for the new. */
+		if (lim.burst == bwl_default_burst(lim.rate_bps))
+			lim.burst = 0;
+		lim.rate_bps = c->lim.rate_bps;
+	}
+	if (c->set & BWL_SET_BURST)
+		lim.burst = c->lim.burst;
+	if (c->set & BWL_ADD_VOLUME) {
+		/* On top of what is spent, where that is more: +V gives V. */
+		if (!lim.window_ns && (!lim.has_volume || lim.volume < s->used_bytes))
+			lim.volume = s->used_bytes;
+		lim.volume += c->lim.volume;
+		lim.has_volume = true;
+	} else if (c->set & BWL_SET_VOLUME) {
+		lim.has_volume = c->lim.has_volume;
+		lim.volume = c->lim.volume;
+		lim.window_ns = c->lim.window_ns;
+	}
+	return lim;
+}
+
+static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *name,
+		const struct bwl_change *c, struct bwl_carry *carry, struct bwl_peer *body,
+		struct bwl_err *e)
+{
+	const struct bwl_peer old = *body;
+	struct bwl_lim lim = wanted(&old, &p->state[2 * id], c), accept;
+	const struct bwl_volume *before = old.meta.flags & BWL_PEER_GRANT ? &old.grant.volume : NULL;
+	uint32_t floor = old.grant.volume.floor;
+	bool follows = accept_follows(&old) || !(old.meta.flags & BWL_PEER_GRANT);
+	int r;
+
+	r = check_lim(name, &lim, e);
+	if (r)
+		return r;
+	if (floor && lim.rate_bps != BWL_NO_RATE &&
+	    bwl_rate_decode(&g->sub[floor].rate) > lim.rate_bps)
+		return bwl_fail(e, EINVAL, "peer %s: the grant's rate may not be below the floor's", name);
+	/* The index over all peers is only for finding accounts: an edit should not wait for it. */
+	if (lim.has_volume && (lim.window_ns || !before || before->slice_ns ||
+			       before->spendable_bytes == BWL_VOLUME_NONE))
+		r = bwl_ids_open(p, carry->ids, e);
+	if (!r)
+		r = bwl_build_limit(carry, &lim, 2 * id, before, &body->grant, e);
+	if (r)
+		return r;
+	body->grant.volume.floor = floor;
+	body->grant.rate.mark = old.grant.rate.mark;
+	if (c->set & BWL_SET_MODE) {
+		body->meta.mode = c->mode;
+		body->grant.rate.mark = (uint8_t)(c->mark_pct * 256U / 100U > 255 ? 255 : c->mark_pct * 256U / 100U);
+	}
+	if (c->set & BWL_SET_EXPIRY)
+		body->meta.expiry_ns = c->expiry_ns;
+	if (c->set & BWL_SET_ACCEPT) {
+		r = check_lim(name, &c->accept, e);
+		encode_accept(&body->accept, &c->accept);
+		body->meta.flags |= BWL_PEER_ACCEPT;
+	} else if (follows) {
+		accept = bwl_default_accept(&lim);
+		encode_accept(&body->accept, &accept);
+		if (!(old.meta.flags & BWL_PEER_GRANT))
+			body->meta.flags |= BWL_PEER_ACCEPT;
+	}
+	body->meta.flags |= BWL_PEER_GRANT;
+	/* Only `grant` lifts a revocation, also of a peer that has had no grant since. */
+	if (c->set & BWL_SET_AUTHORISE) {
+		body->meta.grant_seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST);
+	}
+	return r;
+}
+
+int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
+		    struct bwl_err *e)
+{
+	/* What is said aloud to a running system is given: its past is known. */
+	struct bwl_ids ids = { .p = p };
+	struct bwl_carry carry = { .ids = &ids, .fresh = true };
+	uint32_t id, from, to;
+	struct bwl_peer body;
+	struct bwl_gen g;
+	uint64_t now;
+	int r;
+
+	r = bwl_pins_lock(p, e);
+	if (r)
+		return r;
+	now = bwl_now_ns();
+	if (bwl_pending_ns(p, now)) {
+		bwl_fail(e, EBUSY, "a policy is waiting for its confirmation");
+		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
+	}
+	r = bwl_gen_open(p, bwl_active_slot(p, now), &g, e);
+	if (r)
+		return r;
+	id = bwl_peer_id(p, &g, name);
+	from = id ? p->gate[id].slot[g.slot] : 0;
+	carry.ledger = g.base->ledger;
+	to = spare(p, &g);
+	if (!id || from >= g.npeers)
+		r = no_peer(name, e);
+	else if (!to)
+		r = bwl_fail(e, ENOSPC, "no spare entry for an edit: apply the policy again");
+	if (!r) {
+		body = g.peer[from];
+		r = edit(p, &g, id, name, c, &carry, &body, e);
+	}
+	if (!r) {
+		now = bwl_now_ns();
+		continue_rate(p, &g.peer[from].grant.rate, 2 * id, now, &body.grant.rate);
+		continue_rate(p, &g.peer[from].accept, 2 * id + 1, now, &body.accept);
+		g.peer[to] = body;
+		bwl_carry_hold(&carry, now);
+		__atomic_store_n(&p->gate[id].slot[g.slot], to, __ATOMIC_SEQ_CST);
+		__atomic_add_fetch(&p->ctl->edits, 1, __ATOMIC_SEQ_CST);
+		memset(g.base->digest, 0, sizeof(g.base->digest)); /* no longer any file's */
+		r = bwl_grace(p, e); /* the old entry is a spare from here on */
+		if (!r)
+			bwl_carry_settle(&carry);
+		if (c->set & BWL_SET_AUTHORISE)
+			bwl_places_open(p, &g, id);
+	}
+	bwl_carry_done(&carry);
+	bwl_ids_close(&ids);
+	bwl_gen_close(&g);
+	return r;
+}
+
+/*
+ * Without the lock: a revocation waits for nobody. A writer takes its sequence number first and
+ * looks at the marks after; so a mark written before any number above it was given out is either
+ * seen by that writer or, with the higher number taken here again, above its grant.
+ */
+static void mark_revoked(struct bwl_pins *p, uint32_t *mark)
+{
+	uint32_t seq;
+
+	do {
+		seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(mark, seq, __ATOMIC_SEQ_CST);
+	} while (__atomic_load_n(&p->ctl->seq, __ATOMIC_SEQ_CST) != seq);
+}
+
+int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e)
+{
+	uint32_t i, found = 0;
+
+	if (!name) {
+		mark_revoked(p, &p->ctl->revoked_all);
+		return 0;
+	}
+	/* By name, in whatever generation: also one that waits for its confirmation. */
+	for (i = 1; i < p->schema.max_peers; i++) {
+		if (strncmp(p->name[i].name, name, BWL_NAME_LEN))
+			continue;
+		mark_revoked(p, &p->gate[i].revoked);
+		found++;
+	}
+	return found ? 0 : no_peer(name, e);
+}

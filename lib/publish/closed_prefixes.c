@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Closed places: see closed_prefixes.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <bpf/bpf.h>
+#include "takeover.h"
+#include "closed_prefixes.h"
+
+#define CLOSED 1	/* of the value, whatever id left it */
+
+static struct bwl_pfx pfx_of(const struct bwl_key_retired *k)
+{
+	struct bwl_pfx p = { .family = k->family, .len = k->len };
+
+	memcpy(p.addr, k->addr, k->family == 4 ? 4 : 16);
+	return p;
+}
+
+static struct bwl_key_retired key_of(const struct bwl_pfx *p)
+{
+	struct bwl_key_retired k = { .family = p->family, .len = p->len, .closed = 1 };
+
+	memcpy(k.addr, p->addr, p->family == 4 ? 4 : 16);
+	return k;
+}
+
+struct collect {
+	struct bwl_pins *p;
+	const struct bwl_gen *old;
+	struct bwl_pfxset *set;
+	uint8_t *revoked;	/* by id: 0 not looked at yet, 1 no, 2 yes */
+};
+
+static bool is_revoked(struct collect *c, uint32_t id)
+{
+	if (!id || id >= c->p->schema.max_peers)
+		return false;
+	if (!c->revoked[id])
+		c->revoked[id] = bwl_is_revoked(c->p, c->old, id) ? 2 : 1;
+	return c->revoked[id] == 2;
+}
+
+static int note(const struct bwl_pfx *pfx, uint32_t id, void *arg)
+{
+	struct collect *c = arg;
+
+	if (is_revoked(c, id))
+		bwl_pfxset_add(c->set, pfx, id);
+	return 0;
+}
+
+static bool any_revoked(struct collect *c)
+{
+	uint32_t i;
+
+	for (i = 1; i < c->p->schema.max_peers; i++)
+		if (c->p->name[i].name[0] && is_revoked(c, i))
+			return true;
+	return false;
+}
+
+int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_pfxset *ret, struct bwl_err *e)
+{
+	struct collect c = { .p = p, .old = old, .set = ret, .revoked = calloc(p->schema.max_peers, 1) };
+	struct bwl_key_retired key, *at = NULL;
+	int fd = p->fd[BWL_PIN_retired], r = 0;
+	struct bwl_pfx pfx;
+	uint32_t id;
+
+	if (!c.revoked)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	while (!bpf_map_get_next_key(fd, at, &key)) {
+		at = &key;
+		if (bpf_map_lookup_elem(fd, &key, &id))
+			continue;
+		pfx = pfx_of(&key);
+		if (key.closed)
+			bwl_pfxset_add(ret, &pfx, 0);
+		else
+			note(&pfx, id, &c);
+	}
+	if (old && any_revoked(&c))	/* a walk over a million prefixes is not for nothing */
+		r = bwl_dest_each(old, note, &c);
+	free(c.revoked);
+	bwl_pfxset_sort(ret);
+	return r ? bwl_fail(e, -r, "cannot read the destinations: %s", strerror(-r)) : 0;
+}
+
+/* Who has the place now, or what holds it: as the data plane would find it. */
+static uint32_t holder(const struct bwl_gen *g, const struct bwl_pfx *q)
+{
+	uint32_t len = q->len, bits = q->family == 4 ? 32 : 128, id = 0;
+	uint8_t key[20] = { 0 };
+
+	if (len == bits)
+		return bwl_lookup_dest(g, q->family, q->addr);
+	memcpy(key, &len, 4);
+	memcpy(key + 4, q->addr, q->family == 4 ? 4 : 16);
+	return bpf_map_lookup_elem(q->family == 4 ? g->lpm4 : g->lpm6, key, &id) ? 0 : id;
+}
+
+static bool is_open(const struct bwl_pfx *narrow, const struct bwl_pfxset_item *closed, void *arg)
+{
+	const struct collect *c = arg;
+	uint32_t id = c->old ? holder(c->old, narrow) : 0;
+
+	(void)closed;
+	return id && id < c->p->schema.max_peers && !bwl_is_revoked(c->p, c->old, id);
+}
+
+bool *bwl_places_taken(struct bwl_pins *p, const struct bwl_gen *old, const struct bwl_pfxset *closed,
+		       const struct bwl_policy *pol)
+{
+	bool *taken = calloc(pol->npeers + 1, sizeof(*taken));
+	struct collect c = { .p = p, .old = old };
+
+	if (taken)
+		bwl_closed_find(closed, pol, is_open, &c, taken);
+	return taken;
+}
+
+int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed, const struct bwl_policy *pol,
+		    struct bwl_err *e)
+{
+	struct bwl_pfxset held = { 0 };
+	uint32_t value = CLOSED;
+	size_t i, j;
+	int r = 0;
+
+	if (!closed->n)
+		return 0;
+	for (i = 0; i < pol->npeers; i++)
+		for (j = 0; j < pol->peers[i].naddresses; j++)
+			bwl_pfxset_add(&held, &pol->peers[i].addresses[j], i);
+	bwl_pfxset_sort(&held);
+	for (i = 0; !r && i < closed->n; i++) {
+		struct bwl_key_retired k = key_of(&closed->item[i].pfx);
+
+		if (!bwl_pfxset_exact(&held, &closed->item[i].pfx) &&
+		    bpf_map_update_elem(p->fd[BWL_PIN_retired], &k, &value, 0))
+			r = -errno;
+	}
+	bwl_pfxset_free(&held);
+	if (r == -E2BIG) {
+		bwl_fail(e, -r, "no room to remember the prefixes that revoked peers leave: %u, all taken",
+			 p->schema.max_peers);
+		return bwl_hint(e, "bwlimit-load attach --max-peers N with a larger N after a detach");
+	}
+	return r ? bwl_fail(e, -r, "cannot remember a revoked prefix: %s", strerror(-r)) : 0;
+}
+
+void bwl_places_open(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
+{
+	struct bwl_key_retired key, next;
+	int fd = p->fd[BWL_PIN_retired];
+	struct bwl_pfx pfx;
+	bool more = !bpf_map_get_next_key(fd, NULL, &next);
+
+	while (more) {
+		key = next;
+		more = !bpf_map_get_next_key(fd, &key, &next);	/* before the key may go */
+		pfx = pfx_of(&key);
+		if (key.closed && holder(g, &pfx) == id)
+			bpf_map_delete_elem(fd, &key);
+	}
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Forgetting: see forget.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <bwl/tables.h>
+#include "forget.h"
+
+struct use {
+	struct bwl_ids *ids;
+	uint8_t *used;	/* by state */
+};
+
+static void note(const struct bwl_limit *l, uint32_t state, void *arg)
+{
+	struct use *u = arg;
+	uint32_t w = l->volume.window;
+
+	if (state >= u->ids->nstates)
+		return;
+	u->used[state] = 1;
+	if (!l->volume.slice_ns || w >= u->ids->p->schema.max_windows)
+		return;
+	u->used[state] = 2;	/* its window too */
+	u->ids->p->window[w].slice_ns = l->volume.slice_ns;
+	u->ids->p->window[w].left_ns = 0;
+}
+
+/* A window that no policy uses: when all its slices lie in the past, nothing is on it any more. */
+static bool is_over(struct bwl_window *w, uint64_t now_ns)
+{
+	if (!w->total_bytes)
+		return true;
+	if (!w->left_ns)
+		w->left_ns = now_ns;
+	return w->slice_ns && now_ns - w->left_ns > BWL_WINDOW_SLOTS * w->slice_ns;
+}
+
+static bool sweep_windows(struct bwl_ids *ids, const uint8_t *used)
+{
+	struct bwl_pins *p = ids->p;
+	uint64_t now = bwl_now_ns();
+	bool swept = false;
+	uint32_t i, state;
+
+	for (i = 0; i < p->schema.max_windows; i++) {
+		state = p->winown[i].v;
+		if (state == BWL_WINDOW_FREE || state >= ids->nstates || used[state] == 2 ||
+		    !is_over(&p->window[i], now))
+			continue;
+		p->winown[i].v = BWL_WINDOW_FREE;
+		ids->window_of[state] = 0;
+		swept = true;
+	}
+	return swept;
+}
+
+int bwl_sweep(struct bwl_ids *ids, const struct bwl_gen *in_force, bool *ret_swept,
+	      struct bwl_err *e)
+{
+	struct bwl_pins *p = ids->p;
+	struct use u = { .ids = ids, .used = calloc(ids->nstates, 1) };
+	uint32_t i;
+
+	if (!u.used)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	if (in_force)
+		bwl_limit_each(p, in_force, note, &u);
+	*ret_swept = sweep_windows(ids, u.used);
+	for (i = 1; i < p->schema.max_peers; i++) {
+		if (!p->name[i].name[0] || (in_force && p->gate[i].slot[in_force->slot]) ||
+		    bwl_ids_owes(ids, i) || p->gate[i].revoked)
+			continue;
+		p->gate[i] = (struct bwl_gate){ 0 };
+		p->name[i].name[0] = '\0';
+		*ret_swept = true;
+	}
+	for (i = 0; i < p->schema.max_extras; i++) {
+		const struct bwl_extra *x = &p->extra[i];
+		uint32_t state = BWL_EXTRA_STATE(p->schema.max_peers, i);
+
+		if ((x->kind != BWL_X_CLASS && x->kind != BWL_X_FLOOR) || u.used[state] ||
+		    bwl_ids_spent(ids, state))
+			continue;
+		p->extra[i] = (struct bwl_extra){ 0 };
+		*ret_swept = true;
+	}
+	free(u.used);
+	return 0;
+}

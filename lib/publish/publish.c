@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Making a policy hold. It is built in the generation that no packet uses, then one word makes
+ * it the one in force. Killed before that word: the old policy, and the half-built one is
+ * cleared by the next writer. Killed after: the new policy, and the next writer clears the old.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <bpf/bpf.h>
+#include "build.h"
+#include "carry_record.h"
+#include "closed_prefixes.h"
+#include <bwl/heartbeat.h>
+#include "forget.h"
+
+/* Written whole before it is made active; packets read the index once. */
+static void switch_to(struct bwl_pins *p, uint32_t slot, uint32_t fallback, uint64_t return_ns)
+{
+	struct bwl_control *c = p->ctl;
+	uint32_t next = (c->active + 1) % BWL_SCHEDS;
+
+	c->sched[next] = (struct bwl_sched){ .slot = slot, .fallback = fallback, .return_ns = return_ns };
+	__atomic_store_n(&c->active, next, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * Before a generation goes: what `revoke --all` ended there stays ended, also for peers that the
+ * policy in force does not have. A generation that cannot be opened any more was marked when its
+ * removal began.
+ */
+static void keep_marks(struct bwl_pins *p, uint32_t slot)
+{
+	uint32_t all = __atomic_load_n(&p->ctl->revoked_all, __ATOMIC_SEQ_CST), i, at;
+	struct bwl_gen g;
+
+	if (!all || bwl_gen_open(p, slot, &g, NULL))
+		return;
+	for (i = 1; i < p->schema.max_peers; i++) {
+		at = p->gate[i].slot[slot];
+		if (at && at < g.npeers && g.peer[at].meta.grant_seq <= all &&
+		    p->gate[i].revoked < all)
+			p->gate[i].revoked = all;
+	}
+	bwl_gen_close(&g);
+}
+
+/* Clear what an interrupted writer or an expired --confirm left behind. */
+static int settle(struct bwl_pins *p, struct bwl_err *e)
+{
+	uint64_t now = bwl_now_ns();
+	uint32_t slot = bwl_active_slot(p, now), s;
+	int r = bwl_held_settle(p, e);
+
+	if (r || bwl_pending_ns(p, now))
+		return r;
+	if (p->ctl->sched[p->ctl->active % BWL_SCHEDS].return_ns != BWL_NEVER_NS) {
+		switch_to(p, slot, slot, BWL_NEVER_NS);
+		r = bwl_grace(p, e);
+	}
+	for (s = 0; !r && s < BWL_GENERATIONS; s++) {
+		if (s == slot)
+			continue;
+		keep_marks(p, s);
+		r = bwl_gen_drop(p, s, e);
+	}
+	return r;
+}
+
+static void note_rate(const struct bwl_limit *l, uint32_t state, void *arg)
+{
+	const struct bwl_rate **rate = arg;
+
+	rate[state] = &l->rate;
+}
+
+static void note_rates(const struct bwl_pins *p, const struct bwl_gen *g,
+		       const struct bwl_rate **rate)
+{
+	uint32_t i, slot;
+
+	bwl_limit_each(p, g, note_rate, rate);
+	for (i = 1; i < p->schema.max_peers; i++) {
+		slot = p->gate[i].slot[g->slot];
+		if (slot && slot < g->npeers)
+			rate[2 * i + 1] = &g->peer[slot].accept;
+	}
+}
+
+/* The rates of a generation that nobody reads go on at at_ns where the one in force is then. */
+static int rebase(struct bwl_pins *p, const struct bwl_gen *idle, const struct bwl_gen *in_force,
+		  uint64_t at_ns, struct bwl_err *e)
+{
+	uint32_t n = 2 * (p->schema.max_peers + p->schema.max_extras), i;
+	const struct bwl_rate **to = calloc(n, sizeof(*to)), **from = calloc(n, sizeof(*from));
+	int r = 0;
+
+	if (to && from) {
+		note_rates(p, idle, to);
+		note_rates(p, in_force, from);
+	} else {
+		r = bwl_fail(e, ENOMEM, "out of memory");
+	}
+	for (i = 0; !r && i < n; i++) {
+		struct bwl_rate *o = (struct bwl_rate *)(uintptr_t)to[i];
+
+		if (!o)
+			continue;
+		o->base_bytes = from[i] && !(from[i]->flags & BWL_RATE_UNLIMITED)
+					? bwl_rate_drained(from[i], at_ns)
+					: bwl_rate_drained(o, at_ns);
+		o->start_ns = at_ns;
+	}
+	free(to);
+	free(from);
+	return r;
+}
+
+/* A revoked name whose id another one takes stays revoked: with an id of its own. */
+static void keep_name(struct bwl_pins *p, struct bwl_ids *ids, const char *name)
+{
+	struct bwl_err e = { 0 };
+	uint32_t id;
+
+	if (bwl_ids_new(ids, name, &id, &e))
+		bwl_warn("%s; a later policy that names it again does not find it revoked", e.text);
+	else
+		p->gate[id].revoked = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST);
+}
+
+/* After the switch: take over new names, forget what left. */
+static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
+		const uint32_t *id, const struct bwl_gen *in_force, struct bwl_err *e)
+{
+	size_t j;
+	bool swept;
+
+	for (j = 0; j < pol->npeers; j++) {
+		const struct bwl_pol_peer *q = &pol->peers[j];
+		char before[BWL_NAME_LEN];
+
+		if (!strncmp(p->name[id[j]].name, q->name, BWL_NAME_LEN))
+			continue;
+		snprintf(before, sizeof(before), "%.31s", p->name[id[j]].name);
+		snprintf(p->name[id[j]].name, BWL_NAME_LEN, "%s", q->name);
+		if (*before && p->gate[id[j]].revoked && !bwl_policy_peer(pol, before))
+			keep_name(p, ids, before);
+		bwl_retired_take(p, q);
+	}
+	return bwl_sweep(ids, in_force, &swept, e);
+}
+
+struct publish {
+	struct bwl_ids ids;
+	struct bwl_gen old;
+	struct bwl_build b;
+	uint32_t *id;
+	uint8_t *stays;
+	const struct bwl_rate **old_rate;
+	struct bwl_pfxset closed;	/* places */
+};
+
+static void publish_done(struct publish *x)
+{
+	bwl_ids_close(&x->ids);
+	bwl_carry_done(&x->b.carry);
+	bwl_heirs_done(&x->b.heirs);
+	free(x->b.taken);
+	bwl_pfxset_free(&x->closed);
+	bwl_gen_close(&x->b.gen);
+	if (x->old.base)
+		bwl_gen_close(&x->old);
+	free(x->id);
+	free(x->stays);
+	free(x->old_rate);
+}
+
+static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_policy *pol,
+		   const struct bwl_publish_opts *o, struct bwl_publish_report *rep, struct bwl_err *e)
+{
+	uint32_t slot = bwl_active_slot(p, bwl_now_ns());
+	struct bwl_gen_size size;
+	bool swept, confirm = o && o->confirm_ns;
+	struct bwl_heirs heirs;
+	bool *taken;
+	int r;
+
+	if (slot != BWL_NO_SLOT) {
+		r = bwl_gen_open(p, slot, &x->old, e);
+		if (r)
+			return r;
+	}
+	r = bwl_ids_open(p, &x->ids, e);
+	if (!r)
+		r = bwl_sweep(&x->ids, x->old.base ? &x->old : NULL, &swept, e);
+	if (!r && swept) {	/* the index is over what is there */
+		bwl_ids_close(&x->ids);
+		r = bwl_ids_open(p, &x->ids, e);
+	}
+	if (r)
+		return r;
+	r = bwl_retired_prune(p, x->old.base ? &x->old : NULL, e);
+	if (r)
+		return r;
+	x->id = calloc(pol->npeers + 1, sizeof(*x->id));
+	x->stays = calloc(p->schema.max_peers, 1);
+	x->old_rate = calloc(x->ids.nstates, sizeof(*x->old_rate));
+	if (!x->id || !x->stays || !x->old_rate)
+		return bwl_fail(e, ENOMEM, "out of memory for %zu peers", pol->npeers);
+	r = bwl_places_closed(p, x->old.base ? &x->old : NULL, &x->closed, e);
+	if (r)
+		return r;
+	r = bwl_heirs_assign(&x->ids, pol, x->old.base ? &x->old : NULL, x->id, x->stays, &x->b.heirs,
+			     rep, e);
+	if (r)
+		return r;
+	/* An id has one name, whichever of the two policies holds, and the way back carries nothing. */
+	if (confirm && rep->inherited) {
+		bwl_fail(e, EINVAL, "%u peers take the place and the account of others: such a policy cannot be tried",
+			 rep->inherited);
+		return bwl_hint(e, "apply it without --confirm, or rename in a policy of its own");
+	}
+	if (x->old.base)
+		note_rates(p, &x->old, x->old_rate);
+	heirs = x->b.heirs;
+	taken = bwl_places_taken(p, x->old.base ? &x->old : NULL, &x->closed, pol);
+	x->b = (struct bwl_build){
+		.heirs = heirs, .taken = taken,
+		.p = p, .pol = pol, .ids = &x->ids, .old = x->old.base ? &x->old : NULL,
+		.old_rate = x->old_rate, .id = x->id, .rep = rep,
+		.carry = { .ids = &x->ids, .fresh = p->ctl->fresh_volume || (o && o->fresh_volume),
+			   .ledger = pol->ledger },
+		/* Taken before revocations are looked at: one that comes now has a higher mark. */
+		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
+	};
+	r = taken ? bwl_places_keep(p, &x->closed, pol, e) : bwl_fail(e, ENOMEM, "out of memory");
+	if (!r)
+		r = bwl_build_sizes(pol, &size, e);
+	if (!r)
+		r = bwl_gen_create(slot == 0 ? 1 : 0, &size, &x->b.gen, e);
+	if (!r)
+		r = bwl_build_fill(&x->b, e);
+	if (r)
+		return r;
+	rep->exhausted = x->b.carry.unknown;
+	if (confirm && x->b.carry.heirs) {
+		bwl_fail(e, EINVAL, "%u zones or ports take the place and the account of others: such a policy cannot be tried",
+			 x->b.carry.heirs);
+		return bwl_hint(e, "apply it without --confirm, or rename in a policy of its own");
+	}
+	if (confirm && x->b.carry.kinds) {
+		bwl_fail(e, EINVAL, "%u volumes change between total and per window: such a policy cannot be tried",
+			 x->b.carry.kinds);
+		return bwl_hint(e, "apply it without --confirm, or leave the kind of the volumes as it is");
+	}
+	return 0;
+}
+
+/* Who takes the place of a revoked peer is revoked. */
+static void pass_on_revocations(const struct publish *x, struct bwl_pins *p)
+{
+	const struct bwl_gen *old = x->old.base ? &x->old : NULL;
+	size_t i;
+
+	for (i = 0; i < x->b.heirs.n; i++) {
+		const struct bwl_heir *h = &x->b.heirs.pair[i];
+
+		if (bwl_is_revoked(p, old, h->of) && p->gate[x->id[h->peer]].revoked < x->b.seq)
+			__atomic_store_n(&p->gate[x->id[h->peer]].revoked,
+					 __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
+					 __ATOMIC_SEQ_CST);
+	}
+}
+
+/* As above, of places: who was revoked since they were looked at had them, too. */
+static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err *e)
+{
+	const struct bwl_gen *old = x->old.base ? &x->old : NULL;
+	struct bwl_pfxset closed = { 0 };
+	bool *taken = NULL;
+	size_t i;
+	int r;
+
+	if (__atomic_load_n(&p->ctl->seq, __ATOMIC_SEQ_CST) == x->b.seq)
+		return 0;
+	r = bwl_places_closed(p, old, &closed, e);
+	if (!r)
+		taken = bwl_places_taken(p, old, &closed, x->b.pol);
+	if (!r && !taken)
+		r = bwl_fail(e, ENOMEM, "out of memory");
+	if (!r)
+		r = bwl_places_keep(p, &closed, x->b.pol, e);
+	for (i = 0; taken && i < x->b.pol->npeers; i++)
+		if (taken[i] && !x->b.taken[i] && p->gate[x->id[i]].revoked < x->b.seq)
+			__atomic_store_n(&p->gate[x->id[i]].revoked,
+					 __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
+					 __ATOMIC_SEQ_CST);
+	free(taken);
+	bwl_pfxset_free(&closed);
+	return r;
+}
+
+/* From here on packets may see it. */
+static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publish_opts *o,
+		  struct bwl_err *e)
+{
+	uint32_t slot = x->b.gen.slot, old = x->old.base ? x->old.slot : BWL_NO_SLOT, i;
+	uint64_t at = 0;
+	int r;
+
+	for (i = 1; i < p->schema.max_peers; i++)
+		p->gate[i].slot[slot] = 0;
+	for (i = 0; i < x->b.pol->npeers; i++)
+		p->gate[x->id[i]].slot[slot] = i + 1;
+	r = bwl_gen_install(p, &x->b.gen, e);
+	if (r)
+		return r;
+	pass_on_revocations(x, p);
+	r = pass_on_places(x, p, e);
+	if (r)
+		return r;
+	bwl_carry_hold(&x->b.carry, bwl_now_ns());
+	bwl_build_start(&x->b, bwl_now_ns());
+	/* On trial it ends closed until the way back is ready below: killed in between, a policy
+	 * that nobody confirmed does not stay.
+	 */
+	if (o && o->confirm_ns)
+		at = bwl_now_ns() + o->confirm_ns;
+	switch_to(p, slot, at ? BWL_NO_SLOT : slot, at ? at : BWL_NEVER_NS);
+	p->ctl->generation++;
+	bwl_silence_within(p, x->b.gen.base->heartbeat_ns, x->b.gen.base->lease_ns);
+	r = bwl_grace(p, e);
+	if (r)
+		return r;
+	pass_on_revocations(x, p);	/* of those that were revoked meanwhile */
+	if (pass_on_places(x, p, e))
+		bwl_warn("%s", e->text);	/* too late for the old policy */
+	bwl_carry_settle(&x->b.carry);
+	if (!at) {
+		if (old != BWL_NO_SLOT) {
+			keep_marks(p, old);
+			r = bwl_gen_drop(p, old, e);
+		}
+		return r ? r : tidy(p, x->b.pol, &x->ids, x->id, &x->b.gen, e);
+	}
+	/* Rates of the old generation are rewritten while nobody reads it, then it is armed. */
+	if (old != BWL_NO_SLOT)
+		r = rebase(p, &x->old, &x->b.gen, at, e);
+	if (!r)
+		switch_to(p, slot, old, at);
+	return r;
+}
+
+int bwl_publish(struct bwl_pins *p, const struct bwl_policy *pol, const struct bwl_publish_opts *o,
+		struct bwl_publish_report *ret, struct bwl_err *e)
+{
+	struct bwl_publish_report rep = { .peers = (uint32_t)pol->npeers };
+	uint64_t begin = bwl_now_ns();
+	struct publish x = { 0 };
+	int r;
+
+	x.b.gen.dst4 = x.b.gen.dst6 = x.b.gen.lpm4 = x.b.gen.lpm6 = x.b.gen.own = -1;
+	x.b.gen.base_fd = x.b.gen.peer_fd = x.b.gen.sub_fd = -1;
+	r = bwl_pins_lock(p, e);
+	if (r)
+		return r;
+	if (bwl_pending_ns(p, begin)) {
+		bwl_fail(e, EBUSY, "a policy is waiting for its confirmation");
+		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
+	}
+	r = settle(p, e);
+	if (!r)
+		r = prepare(&x, p, pol, o, &rep, e);
+	if (!r)
+		r = commit(&x, p, o, e);
+	if (!r && ret) {
+		rep.map_bytes = bwl_gen_bytes(&x.b.gen) + (x.old.base ? bwl_gen_bytes(&x.old) : 0);
+		rep.seconds = (double)(bwl_now_ns() - begin) / 1e9;
+		*ret = rep;
+	}
+	publish_done(&x);
+	return r;
+}
+
+static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
+{
+	struct bwl_gen old = { 0 }, new = { 0 };
+	const struct bwl_sched *s;
+	uint64_t every = 0, lease = 0;
+	uint32_t slot;
+	int r;
+
+	r = bwl_pins_lock(p, e);
+	if (!r)
+		r = bwl_held_settle(p, e);	/* it looks at the switch that is made below */
+	if (r)
+		return r;
+	if (!bwl_pending_ns(p, bwl_now_ns())) {
+		bwl_fail(e, ENOENT, "no policy is waiting for its confirmation");
+		return bwl_hint(e, "the time may have run out: bwlimit-ctl policy show");
+	}
+	s = &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
+	slot = keep ? s->slot : s->fallback;
+	if (!keep && slot != BWL_NO_SLOT) {
+		r = bwl_gen_open(p, slot, &old, e);
+		if (r)
+			return r;
+		r = bwl_gen_open(p, s->slot, &new, e);
+		if (!r)
+			r = rebase(p, &old, &new, bwl_now_ns(), e);
+		every = old.base->heartbeat_ns;
+		lease = old.base->lease_ns;
+		bwl_gen_close(&old);
+		if (new.base)
+			bwl_gen_close(&new);
+	}
+	if (r)
+		return r;
+	switch_to(p, slot, slot, BWL_NEVER_NS);
+	bwl_silence_within(p, every, lease);
+	r = bwl_grace(p, e);
+	return r ? r : settle(p, e);
+}
+
+int bwl_confirm(struct bwl_pins *p, struct bwl_err *e)
+{
+	return end_pending(p, true, e);
+}
+
+int bwl_rollback(struct bwl_pins *p, struct bwl_err *e)
+{
+	return end_pending(p, false, e);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who takes whose place: see takeover.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <bpf/bpf.h>
+#include "takeover.h"
+
+/* A prefix of somebody who may have to be followed. */
+struct place {
+	uint8_t family, len, addr[16];
+	uint8_t gone;	/* its name is not in the new policy */
+	uint32_t id;
+};
+
+struct places {
+	struct bwl_ids *ids;
+	const struct bwl_gen *old;
+	const struct bwl_policy *pol;
+	uint32_t *index;	/* by id: peer of pol + 1 */
+	const uint8_t *stays;
+	uint8_t *why;		/* by id: 0 not looked at yet, else enum why + 1 */
+	bool any_new;		/* there are new names */
+	struct place *at;
+	size_t n;
+	uint8_t lens[2][129];	/* lengths that occur, by family */
+};
+
+enum why { WHY_NOT, WHY_ZONE, WHY_ACCOUNT };
+
+static struct bwl_key_retired retired_key(const struct bwl_pfx *pfx)
+{
+	struct bwl_key_retired k = { .family = pfx->family, .len = pfx->len };
+
+	memcpy(k.addr, pfx->addr, pfx->family == 4 ? 4 : 16);
+	return k;
+}
+
+static const struct bwl_peer *body_of(const struct bwl_pins *p, const struct bwl_gen *old, uint32_t id)
+{
+	uint32_t slot = old ? p->gate[id].slot[old->slot] : 0;
+
+	return slot && slot < old->npeers ? &old->peer[slot] : NULL;
+}
+
+bool bwl_is_revoked(const struct bwl_pins *p, const struct bwl_gen *old, uint32_t id)
+{
+	const struct bwl_peer *body = body_of(p, old, id);
+	uint32_t mark = __atomic_load_n(&p->gate[id].revoked, __ATOMIC_SEQ_CST);
+
+	if (!body)
+		return mark != 0;
+	/* Also where the policy before gave it no grant: only `grant` authorises again. */
+	return body->meta.grant_seq <= mark || body->meta.grant_seq <= p->ctl->revoked_all;
+}
+
+static bool counts(const struct bwl_limit *l)
+{
+	return l->volume.spendable_bytes != BWL_VOLUME_NONE;
+}
+
+/* Is there anything about a peer that another one could escape by taking its place? */
+static enum why why_follow(const struct bwl_ids *ids, const struct bwl_gen *old, uint32_t id)
+{
+	const struct bwl_peer *b = body_of(ids->p, old, id);
+	uint32_t i, n;
+
+	if (bwl_is_revoked(ids->p, old, id) || bwl_ids_owes(ids, id))
+		return WHY_ACCOUNT;
+	if (!b)
+		return WHY_NOT;
+	n = (uint32_t)__builtin_popcount(b->meta.class_mask);
+	if (counts(&b->grant) || (b->grant.volume.floor && counts(&old->sub[b->grant.volume.floor])))
+		return WHY_ACCOUNT;
+	for (i = 0; i < n; i++)
+		if (counts(&old->sub[b->meta.sub_base + i]))
+			return WHY_ACCOUNT;
+	return b->meta.zone && counts(&old->base->zone[b->meta.zone].limit) ? WHY_ZONE : WHY_NOT;
+}
+
+static int add_place(struct places *x, const struct bwl_pfx *pfx, uint32_t id, bool gone)
+{
+	if (!(x->n & (x->n - 1)) || !x->n) {	/* full at powers of two */
+		struct place *at = reallocarray(x->at, x->n ? 2 * x->n : 1, sizeof(*at));
+
+		if (!at)
+			return -ENOMEM;
+		x->at = at;
+	}
+	x->at[x->n] = (struct place){ .family = pfx->family, .len = pfx->len, .gone = gone, .id = id };
+	memcpy(x->at[x->n++].addr, pfx->addr, 16);
+	x->lens[pfx->family == 6][pfx->len] = 1;
+	return 0;
+}
+
+static int note_old(const struct bwl_pfx *pfx, uint32_t id, void *arg)
+{
+	struct places *x = arg;
+	struct bwl_key_retired k;
+	bool gone;
+
+	if (!id || id >= x->ids->p->schema.max_peers)
+		return 0;
+	gone = !x->stays[id];
+	if (!gone && !x->any_new)
+		return 0;
+	if (!x->why[id])
+		x->why[id] = (uint8_t)(1 + why_follow(x->ids, x->old, id));
+	if (x->why[id] == 1 + WHY_NOT)
+		return 0;
+	if (gone && x->why[id] == 1 + WHY_ACCOUNT) {
+		k = retired_key(pfx);
+		if (bpf_map_update_elem(x->ids->p->fd[BWL_PIN_retired], &k, &id, 0))
+			return -errno;
+	}
+	return add_place(x, pfx, id, gone);
+}
+
+/* Those that left with an earlier policy. */
+static int note_retired(struct places *x)
+{
+	struct bwl_key_retired key, *at = NULL;
+	int fd = x->ids->p->fd[BWL_PIN_retired], r = 0;
+	struct bwl_pfx pfx = { 0 };
+	uint32_t id;
+
+	while (!r && !bpf_map_get_next_key(fd, at, &key)) {
+		at = &key;
+		if (key.closed || bpf_map_lookup_elem(fd, &key, &id) || !id ||
+		    id >= x->ids->p->schema.max_peers || body_of(x->ids->p, x->old, id))
+			continue;
+		pfx.family = key.family;
+		pfx.len = key.len;
+		memcpy(pfx.addr, key.addr, 16);
+		r = add_place(x, &pfx, id, !x->stays[id]);
+	}
+	return r;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	int d = x->family - y->family;
+
+	if (!d)
+		d = memcmp(x->addr, y->addr, sizeof(x->addr));
+	return d ? d : x->len - y->len;
+}
+
+/* addr with every bit from len on as bit. */
+static void set_from(uint8_t *addr, unsigned len, unsigned bits, bool bit)
+{
+	for (; len < bits; len++) {
+		if (bit)
+			addr[len / 8] |= (uint8_t)(0x80U >> len % 8);
+		else
+			addr[len / 8] &= (uint8_t)~(0x80U >> len % 8);
+	}
+}
+
+/* The first place not before key. */
+static size_t lower(const struct places *x, const struct place *key)
+{
+	size_t low = 0, high = x->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (by_place(&x->at[mid], key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+typedef int (*place_fn)(const struct place *at, const struct bwl_pfx *q, void *arg);
+
+/* Every place that has an address in common with q: those that hold it, it, those within it. */
+static int each_overlap(const struct places *x, const struct bwl_pfx *q, place_fn fn, void *arg)
+{
+	unsigned bits = q->family == 4 ? 32 : 128, len;
+	struct place key = { .family = q->family }, end;
+	size_t i;
+	int r = 0;
+
+	for (len = 0; !r && len < q->len; len++) {
+		if (!x->lens[q->family == 6][len])
+			continue;
+		memcpy(key.addr, q->addr, sizeof(key.addr));
+		set_from(key.addr, len, bits, false);
+		key.len = (uint8_t)len;
+		for (i = lower(x, &key); !r && i < x->n && !by_place(&x->at[i], &key); i++)
+			r = fn(&x->at[i], q, arg);
+	}
+	memcpy(key.addr, q->addr, sizeof(key.addr));
+	key.len = q->len;
+	end = key;
+	set_from(end.addr, q->len, bits, true);
+	end.len = (uint8_t)bits;
+	for (i = lower(x, &key); !r && i < x->n && by_place(&x->at[i], &end) <= 0; i++)
+		if (x->at[i].len >= q->len)
+			r = fn(&x->at[i], q, arg);
+	return r;
+}
+
+struct found {
+	const struct places *x;
+	struct bwl_heirs *h;
+	uint32_t peer;
+	bool new_name;
+	const uint8_t *stays;
+	uint32_t exact;	/* id to take over */
+};
+
+/* Who stays where he was keeps the place, whatever wider prefix somebody else has now. */
+static bool keeps(const struct places *x, const struct place *at)
+{
+	const struct bwl_pol_peer *q;
+	size_t i;
+
+	if (at->gone || !x->index[at->id])
+		return false;
+	q = &x->pol->peers[x->index[at->id] - 1];
+	for (i = 0; i < q->naddresses; i++)
+		if (q->addresses[i].family == at->family && q->addresses[i].len == at->len &&
+		    !memcmp(q->addresses[i].addr, at->addr, at->family == 4 ? 4 : 16))
+			return true;
+	return false;
+}
+
+static int found_one(const struct place *at, const struct bwl_pfx *q, void *arg)
+{
+	struct found *f = arg;
+	struct bwl_heirs *h = f->h;
+	bool exact = at->len == q->len;
+
+	/* Between two names that stay, a prefix moves to another account: nothing is new. */
+	if (!at->gone && !f->new_name)
+		return 0;
+	if (at->len > q->len && keeps(f->x, at))
+		return 0;
+	if (exact && f->new_name && !f->exact && !f->stays[at->id])
+		f->exact = at->id;
+	if (h->n && h->pair[h->n - 1].peer == f->peer && h->pair[h->n - 1].of == at->id)
+		return 0;	/* neighbours in place are often of one peer */
+	if (!h->n || !(h->n & (h->n - 1))) {
+		struct bwl_heir *pair = reallocarray(h->pair, h->n ? 2 * h->n : 1, sizeof(*pair));
+
+		if (!pair)
+			return -ENOMEM;
+		h->pair = pair;
+	}
+	h->pair[h->n++] = (struct bwl_heir){ .peer = f->peer, .of = at->id };
+	return 0;
+}
+
+/* Its own place is no inheritance. */
+static void drop_self(struct bwl_heirs *h, size_t from, uint32_t id)
+{
+	size_t i, n = from;
+
+	for (i = from; i < h->n; i++)
+		if (h->pair[i].of != id)
+			h->pair[n++] = h->pair[i];
+	h->n = n;
+}
+
+static int pair_up(struct places *x, const struct bwl_policy *pol, uint32_t *id, uint8_t *stays,
+		   struct bwl_heirs *h, struct bwl_publish_report *rep)
+{
+	size_t i, j, from;
+	int r = 0;
+
+	if (x->n)
+		qsort(x->at, x->n, sizeof(*x->at), by_place);
+	for (i = 0; !r && i < pol->npeers && x->n; i++) {
+		const struct bwl_pol_peer *q = &pol->peers[i];
+		struct found f = { .x = x, .h = h, .peer = (uint32_t)i, .new_name = !id[i], .stays = stays };
+
+		from = h->n;
+		for (j = 0; !r && j < q->naddresses; j++)
+			r = each_overlap(x, &q->addresses[j], found_one, &f);
+		if (f.exact) {
+			id[i] = f.exact;
+			stays[f.exact] = 1;
+		}
+		drop_self(h, from, id[i]);
+		rep->inherited += f.exact || h->n > from;
+	}
+	return r;
+}
+
+int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const struct bwl_gen *old,
+		     uint32_t *id, uint8_t *stays, struct bwl_heirs *ret,
+		     struct bwl_publish_report *rep, struct bwl_err *e)
+{
+	struct places x = { .ids = ids, .old = old, .pol = pol, .stays = stays };
+	struct bwl_pins *p = ids->p;
+	const struct bwl_peer *body;
+	size_t i;
+	uint32_t k;
+	int r = 0;
+
+	x.why = calloc(p->schema.max_peers, 1);
+	x.index = calloc(p->schema.max_peers, sizeof(*x.index));
+	if (!x.why || !x.index) {
+		free(x.why);
+		free(x.index);
+		return bwl_fail(e, ENOMEM, "out of memory for %zu peers", pol->npeers);
+	}
+	for (i = 0; i < pol->npeers; i++) {
+		id[i] = bwl_ids_find(ids, pol->peers[i].name);
+		if (id[i])
+			stays[id[i]] = 1;
+		else
+			x.any_new = true;
+		x.index[id[i]] = (uint32_t)i + 1;
+	}
+	for (k = 1; old && k < p->schema.max_peers; k++) {
+		body = body_of(p, old, k);
+		if (!body || stays[k])
+			continue;
+		rep->retired++;
+		/* What `revoke --all` ended stays ended, also when the peer comes back or under a
+		 * new name: the mark of all becomes its own. It is revoked already; nothing changes.
+		 */
+		if (body->meta.grant_seq <= p->ctl->revoked_all &&
+		    p->gate[k].revoked < p->ctl->revoked_all)
+			p->gate[k].revoked = p->ctl->revoked_all;
+	}
+	r = note_retired(&x);
+	if (!r && old && (rep->retired || x.any_new))
+		r = bwl_dest_each(old, note_old, &x);
+	if (!r)
+		r = pair_up(&x, pol, id, stays, ret, rep);
+	free(x.why);
+	free(x.index);
+	free(x.at);
+	if (r == -E2BIG) {
+		bwl_fail(e, -r, "no room to remember the prefixes of peers that leave with something on their account: %u, all taken",
+			 p->schema.max_peers);
+		return bwl_hint(e, "bwlimit-load attach --max-peers N with a larger N after a detach");
+	}
+	if (r)
+		return bwl_fail(e, -r, "cannot keep the account of peers that leave: %s", strerror(-r));
+	for (i = 0; !r && i < pol->npeers; i++) {
+		if (id[i])
+			continue;
+		r = bwl_ids_new(ids, pol->peers[i].name, &id[i], e);
+		if (!r)
+			stays[id[i]] = 1;
+		rep->added++;
+	}
+	return r;
+}
+
+void bwl_heirs_done(struct bwl_heirs *h)
+{
+	free(h->pair);
+	memset(h, 0, sizeof(*h));
+}
+
+const struct bwl_heir *bwl_heirs_of(const struct bwl_heirs *h, size_t peer, size_t *ret_n)
+{
+	size_t low = 0, high = h->n, n = 0;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (h->pair[mid].peer < peer)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	while (low + n < h->n && h->pair[low + n].peer == peer)
+		n++;
+	*ret_n = n;
+	return h->pair ? &h->pair[low] : NULL;
+}
+
+static uint8_t zone_of(const struct bwl_pins *p, const struct bwl_gen *old, uint32_t id)
+{
+	const struct bwl_peer *b = body_of(p, old, id);
+
+	return b ? b->meta.zone : 0;
+}
+
+uint8_t (*bwl_heirs_zones(const struct bwl_heirs *h, const struct bwl_pins *p,
+			  const struct bwl_policy *pol, const struct bwl_gen *old,
+			  const uint32_t *id))[BWL_MAX_ZONES]
+{
+	uint8_t (*took)[BWL_MAX_ZONES] = calloc(pol->nzones + 1, sizeof(*took));
+	const struct bwl_heir *pair;
+	size_t i, j, z, n;
+
+	for (i = 0; took && old && pol->nzones && i < pol->npeers; i++) {
+		if (!pol->peers[i].zone[0])
+			continue;
+		for (z = 0; z < pol->nzones && strcmp(pol->zones[z].name, pol->peers[i].zone); z++)
+			;
+		took[z][zone_of(p, old, id[i])] = 1;
+		pair = bwl_heirs_of(h, i, &n);
+		for (j = 0; j < n; j++)
+			took[z][zone_of(p, old, pair[j].of)] = 1;
+	}
+	return took;
+}
+
+int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct bwl_err *e)
+{
+	struct bwl_key_retired key, next;
+	int fd = p->fd[BWL_PIN_retired], more;
+	uint32_t id;
+
+	more = !bpf_map_get_next_key(fd, NULL, &next);
+	while (more) {
+		key = next;
+		more = !bpf_map_get_next_key(fd, &key, &next);	/* before the key may go */
+		if (key.closed || bpf_map_lookup_elem(fd, &key, &id))
+			continue;
+		if (id < p->schema.max_peers && p->name[id].name[0] && !body_of(p, in_force, id))
+			continue;
+		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
+			return bwl_fail(e, errno, "cannot forget a peer that left: %s", strerror(errno));
+	}
+	return 0;
+}
+
+void bwl_retired_take(struct bwl_pins *p, const struct bwl_pol_peer *q)
+{
+	struct bwl_key_retired k;
+	size_t i;
+
+	for (i = 0; i < q->naddresses; i++) {
+		k = retired_key(&q->addresses[i]);
+		bpf_map_delete_elem(p->fd[BWL_PIN_retired], &k);
+	}
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside lib: who takes whose place from one policy to the next. A peer's account and revocation
+ * follow its name, and where the name goes or is new, its prefixes: whoever covers any part of them
+ * takes over. bwl_retired_v1 keeps the prefixes of those that left earlier.
+ */
+#ifndef BWL_LIB_HEIRS_H
+#define BWL_LIB_HEIRS_H
+
+#include <bwl/tables.h>
+#include <bwl/generation.h>
+#include "ids.h"
+
+struct bwl_heir {
+	uint32_t peer;	/* of the policy */
+	uint32_t of;	/* id whose place it takes, in part or whole */
+};
+
+struct bwl_heirs {
+	struct bwl_heir *pair;	/* by peer */
+	size_t n;
+};
+
+/*
+ * Ids for all peers of pol. stays: by id, 1 in pol. A new name with exactly a prefix of one that
+ * left takes over its id; every other overlap is a pair in ret.
+ */
+int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const struct bwl_gen *old,
+		     uint32_t *id, uint8_t *stays, struct bwl_heirs *ret,
+		     struct bwl_publish_report *rep, struct bwl_err *e);
+void bwl_heirs_done(struct bwl_heirs *h);
+/* The pairs of one peer: *ret_n of them from the one returned on. */
+const struct bwl_heir *bwl_heirs_of(const struct bwl_heirs *h, size_t peer, size_t *ret_n);
+/*
+ * [zone of pol][zone of old]: has members of it, or who takes their place. The caller frees; NULL
+ * without memory.
+ */
+uint8_t (*bwl_heirs_zones(const struct bwl_heirs *h, const struct bwl_pins *p,
+			  const struct bwl_policy *pol, const struct bwl_gen *old,
+			  const uint32_t *id))[BWL_MAX_ZONES];
+/* Forget entries of names that are forgotten, or in force again. */
+int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct bwl_err *e);
+/* A peer has a new name: its prefixes are in the policy again. */
+void bwl_retired_take(struct bwl_pins *p, const struct bwl_pol_peer *q);
+/* Is what the peer may send revoked? old: in force, NULL: none is. */
+bool bwl_is_revoked(const struct bwl_pins *p, const struct bwl_gen *old, uint32_t id);
+
+#endif

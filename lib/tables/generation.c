@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The inner maps of one generation. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bwl/tables.h>
+#include <bwl/generation.h>
+
+static size_t pages(size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
+}
+
+static int map_arrays(struct bwl_gen *g, bool writable, struct bwl_err *e)
+{
+	int prot = PROT_READ | (writable ? PROT_WRITE : 0);
+
+	g->base = mmap(NULL, pages(sizeof(*g->base)), prot, MAP_SHARED, g->base_fd, 0);
+	g->peer = mmap(NULL, pages(g->npeers * sizeof(*g->peer)), prot, MAP_SHARED, g->peer_fd, 0);
+	g->sub = mmap(NULL, pages(g->nsubs * sizeof(*g->sub)), prot, MAP_SHARED, g->sub_fd, 0);
+	if (g->base == MAP_FAILED)
+		g->base = NULL;
+	if (g->peer == MAP_FAILED)
+		g->peer = NULL;
+	if (g->sub == MAP_FAILED)
+		g->sub = NULL;
+	if (!g->base || !g->peer || !g->sub)
+		return bwl_fail(e, errno, "cannot map a generation's arrays: %s", strerror(errno));
+	return 0;
+}
+
+static void clear(struct bwl_gen *g)
+{
+	memset(g, 0, sizeof(*g));
+	g->dst4 = g->dst6 = g->lpm4 = g->lpm6 = g->own = -1;
+	g->base_fd = g->peer_fd = g->sub_fd = -1;
+}
+
+void bwl_gen_close(struct bwl_gen *g)
+{
+	int *fds[] = { &g->dst4, &g->dst6, &g->lpm4, &g->lpm6, &g->own,
+		       &g->base_fd, &g->peer_fd, &g->sub_fd };
+	unsigned i;
+
+	if (g->base)
+		munmap(g->base, pages(sizeof(*g->base)));
+	if (g->peer)
+		munmap(g->peer, pages(g->npeers * sizeof(*g->peer)));
+	if (g->sub)
+		munmap(g->sub, pages(g->nsubs * sizeof(*g->sub)));
+	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+	clear(g);
+}
+
+static int inner_fd(int outer, uint32_t slot)
+{
+	uint32_t id;
+
+	if (bpf_map_lookup_elem(outer, &slot, &id))
+		return -1;
+	return bpf_map_get_fd_by_id(id);
+}
+
+static uint32_t entries_of(int fd)
+{
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.max_entries;
+}
+
+int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct bwl_err *e)
+{
+	struct bwl_gen g;
+	int r;
+
+	clear(&g);
+	if (slot >= BWL_GENERATIONS) {
+		bwl_fail(e, ENOENT, "no policy is in force");
+		return bwl_hint(e, "bwlimit-ctl policy apply FILE");
+	}
+	g.slot = slot;
+	g.dst4 = inner_fd(p->fd[BWL_PIN_dst4], slot);
+	g.dst6 = inner_fd(p->fd[BWL_PIN_dst6], slot);
+	g.lpm4 = inner_fd(p->fd[BWL_PIN_lpm4], slot);
+	g.lpm6 = inner_fd(p->fd[BWL_PIN_lpm6], slot);
+	g.own = inner_fd(p->fd[BWL_PIN_own], slot);
+	g.base_fd = inner_fd(p->fd[BWL_PIN_base], slot);
+	g.peer_fd = inner_fd(p->fd[BWL_PIN_peer], slot);
+	g.sub_fd = inner_fd(p->fd[BWL_PIN_sub], slot);
+	if (g.dst4 < 0 || g.dst6 < 0 || g.lpm4 < 0 || g.lpm6 < 0 || g.own < 0 || g.base_fd < 0 ||
+	    g.peer_fd < 0 || g.sub_fd < 0) {
+		int err = errno;
+
+		bwl_gen_close(&g);
+		bwl_fail(e, err, "cannot open the policy's maps: %s", strerror(err));
+		return bwl_hint(e, err == EPERM ? "CAP_SYS_ADMIN is needed to open maps by id"
+						: "try again: a policy was being replaced");
+	}
+	g.npeers = entries_of(g.peer_fd);
+	g.nsubs = entries_of(g.sub_fd);
+	r = map_arrays(&g, p->writable, e);
+	if (r) {
+		bwl_gen_close(&g);
+		return r;
+	}
+	*ret = g;
+	return 0;
+}
+
+static int make(enum bpf_map_type type, const char *name, uint32_t key, uint32_t value, uint32_t n,
+		uint32_t flags, struct bwl_err *e)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = flags);
+	int fd = bpf_map_create(type, name, key, value, n ? n : 1, &o);
+
+	if (fd < 0)
+		bwl_fail(e, errno, "cannot make map %s of %u entries: %s", name, n, strerror(errno));
+	return fd;
+}
+
+int bwl_gen_create(uint32_t slot, const struct bwl_gen_size *n, struct bwl_gen *ret,
+		   struct bwl_err *e)
+{
+	const uint32_t inner = BPF_F_MMAPABLE | BPF_F_INNER_MAP;
+	struct bwl_gen g;
+	int r = 0;
+
+	clear(&g);
+	g.slot = slot;
+	g.npeers = n->peers + 1 + BWL_SPARE_PEERS;
+	g.nsubs = n->subs + 1;
+	if ((g.dst4 = make(BPF_MAP_TYPE_HASH, "bwl_dst4", 4, 4, n->dst4, 0, e)) < 0 ||
+	    (g.dst6 = make(BPF_MAP_TYPE_HASH, "bwl_dst6", 16, 4, n->dst6, 0, e)) < 0 ||
+	    (g.lpm4 = make(BPF_MAP_TYPE_LPM_TRIE, "bwl_lpm4", 8, 4, n->lpm4, BPF_F_NO_PREALLOC, e)) < 0 ||
+	    (g.lpm6 = make(BPF_MAP_TYPE_LPM_TRIE, "bwl_lpm6", 20, 4, n->lpm6, BPF_F_NO_PREALLOC, e)) < 0 ||
+	    (g.own = make(BPF_MAP_TYPE_LPM_TRIE, "bwl_own", 20, 4, n->own, BPF_F_NO_PREALLOC, e)) < 0 ||
+	    (g.base_fd = make(BPF_MAP_TYPE_ARRAY, "bwl_base", 4, sizeof(struct bwl_base), 1, BWL_BASE_FLAGS, e)) < 0 ||
+	    (g.peer_fd = make(BPF_MAP_TYPE_ARRAY, "bwl_peer", 4, sizeof(struct bwl_peer), g.npeers, inner, e)) < 0 ||
+	    (g.sub_fd = make(BPF_MAP_TYPE_ARRAY, "bwl_sub", 4, sizeof(struct bwl_limit), g.nsubs, inner, e)) < 0)
+		r = -(e && e->code ? e->code : ENOMEM);
+	if (!r)
+		r = map_arrays(&g, true, e);
+	if (r) {
+		bwl_gen_close(&g);
+		return r;
+	}
+	*ret = g;
+	return 0;
+}
+
+struct outer {
+	enum bwl_pin pin;
+	int fd;
+};
+
+int bwl_gen_install(struct bwl_pins *p, const struct bwl_gen *g, struct bwl_err *e)
+{
+	const struct outer all[] = {
+		{ BWL_PIN_dst4, g->dst4 }, { BWL_PIN_dst6, g->dst6 }, { BWL_PIN_lpm4, g->lpm4 },
+		{ BWL_PIN_lpm6, g->lpm6 }, { BWL_PIN_own, g->own }, { BWL_PIN_peer, g->peer_fd },
+		{ BWL_PIN_sub, g->sub_fd }, { BWL_PIN_base, g->base_fd },
+	};
+	unsigned i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (bpf_map_update_elem(p->fd[all[i].pin], &g->slot, &all[i].fd, 0))
+			return bwl_fail(e, errno, "cannot install %s: %s", bwl_pin_name(all[i].pin),
+					strerror(errno));
+	return 0;
+}
+
+int bwl_gen_drop(struct bwl_pins *p, uint32_t slot, struct bwl_err *e)
+{
+	static const enum bwl_pin all[] = { BWL_PIN_base, BWL_PIN_dst4, BWL_PIN_dst6, BWL_PIN_lpm4,
+					    BWL_PIN_lpm6, BWL_PIN_own, BWL_PIN_peer, BWL_PIN_sub };
+	unsigned i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (bpf_map_delete_elem(p->fd[all[i]], &slot) && errno != ENOENT)
+			return bwl_fail(e, errno, "cannot drop a generation of %s: %s",
+					bwl_pin_name(all[i]), strerror(errno));
+	return 0;
+}
+
+uint64_t bwl_gen_bytes(const struct bwl_gen *g)
+{
+	const int fds[] = { g->dst4, g->dst6, g->lpm4, g->lpm6, g->own, g->base_fd, g->peer_fd, g->sub_fd };
+	uint64_t sum = 0;
+	unsigned i;
+
+	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		char path[64], line[128];
+		unsigned long long v;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fds[i]);
+		f = fopen(path, "re");
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "memlock: %llu", &v) == 1)
+				sum += v;
+		if (f)
+			fclose(f);
+	}
+	return sum;
+}
+
+/* One table; key_size 4, 16 (hashes), 8 or 20 (tries: prefix length first). */
+static int walk(int fd, uint32_t key_size, bwl_dest_fn fn, void *arg)
+{
+	const bool trie = key_size == 8 || key_size == 20;
+	uint8_t key[20], next[20];
+	struct bwl_pfx pfx;
+	uint32_t id;
+	void *at = NULL;
+	int r;
+
+	while (!bpf_map_get_next_key(fd, at, next)) {
+		memcpy(key, next, sizeof(key));
+		at = key;
+		if (bpf_map_lookup_elem(fd, key, &id))
+			continue;
+		memset(&pfx, 0, sizeof(pfx));
+		pfx.family = key_size == 4 || key_size == 8 ? 4 : 6;
+		pfx.len = pfx.family == 4 ? 32 : 128;
+		if (trie) {
+			uint32_t len;
+
+			memcpy(&len, key, 4);
+			pfx.len = (uint8_t)len;
+		}
+		memcpy(pfx.addr, key + (trie ? 4 : 0), pfx.family == 4 ? 4 : 16);
+		r = fn(&pfx, id, arg);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+#define WALK_BATCH 8192U
+
+/* Hashes in batches: a million single look-ups would take longer than loading a policy. */
+static int walk_hash(int fd, uint32_t key_size, bwl_dest_fn fn, void *arg)
+{
+	uint8_t *keys = calloc(WALK_BATCH, key_size), token[16], *at = NULL;
+	uint32_t *ids = calloc(WALK_BATCH, sizeof(*ids)), n, i;
+	struct bwl_pfx pfx;
+	int r = 0, err = 0;
+
+	if (!keys || !ids)
+		err = ENOMEM;
+	while (!r && !err) {
+		n = WALK_BATCH;
+		if (bpf_map_lookup_batch(fd, at, token, keys, ids, &n, NULL))
+			err = errno;
+		if (err && err != ENOENT)
+			break;
+		at = token;
+		for (i = 0; !r && i < n; i++) {
+			memset(&pfx, 0, sizeof(pfx));
+			pfx.family = key_size == 4 ? 4 : 6;
+			pfx.len = key_size == 4 ? 32 : 128;
+			memcpy(pfx.addr, keys + (size_t)i * key_size, key_size);
+			r = fn(&pfx, ids[i], arg);
+		}
+	}
+	free(keys);
+	free(ids);
+	return r ? r : (err && err != ENOENT ? -err : 0);
+}
+
+int bwl_dest_each(const struct bwl_gen *g, bwl_dest_fn fn, void *arg)
+{
+	int r = walk_hash(g->dst4, 4, fn, arg);
+
+	if (!r)
+		r = walk_hash(g->dst6, 16, fn, arg);
+	if (!r)
+		r = walk(g->lpm4, 8, fn, arg);
+	if (!r)
+		r = walk(g->lpm6, 20, fn, arg);
+	return r;
+}
+
+uint32_t bwl_lookup_dest(const struct bwl_gen *g, uint8_t family, const uint8_t *addr)
+{
+	uint8_t key[20];
+	uint32_t id = 0, len = family == 4 ? 32 : 128;
+	size_t n = family == 4 ? 4 : 16;
+
+	if (!bpf_map_lookup_elem(family == 4 ? g->dst4 : g->dst6, addr, &id))
+		return id;
+	memcpy(key, &len, 4);
+	memcpy(key + 4, addr, n);
+	if (!bpf_map_lookup_elem(family == 4 ? g->lpm4 : g->lpm6, key, &id))
+		return id;
+	return 0;
+}
+
+void bwl_limit_each(const struct bwl_pins *p, const struct bwl_gen *g, bwl_limit_fn fn, void *arg)
+{
+	const struct bwl_base *base = g->base;
+	uint32_t i, slot;
+
+	for (i = 1; i < p->schema.max_peers; i++) {
+		slot = p->gate[i].slot[g->slot];
+		if (slot && slot < g->npeers)
+			fn(&g->peer[slot].grant, 2 * i, arg);
+	}
+	for (i = 1; i < g->nsubs; i++)
+		if (g->sub[i].volume.state)
+			fn(&g->sub[i], g->sub[i].volume.state, arg);
+	for (i = 1; i < BWL_MAX_ZONES; i++)
+		if (base->zone[i].name[0])
+			fn(&base->zone[i].limit, base->zone[i].limit.volume.state, arg);
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		if (!(base->port[i].flags & (BWL_PORT_HOST | BWL_PORT_UPLINK)))
+			continue;
+		fn(&base->port[i].limit, base->port[i].limit.volume.state, arg);
+		fn(&base->port[i].neighbour, base->port[i].neighbour.volume.state, arg);
+	}
+	fn(&base->node, base->node.volume.state, arg);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Typed access to the pinned maps (maps/). Opening checks the schema and every map's name and
+ * sizes; a set of pins this program does not understand is refused with the next step.
+ */
+#ifndef BWL_PINS_H
+#define BWL_PINS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <bwl/clock.h>
+#include <bwl/err.h>
+#include "maps/control.h"
+#include "maps/event.h"
+#include "maps/policy.h"
+#include "maps/reason.h"
+#include "maps/tunnel.h"
+
+#define BWL_PIN_DIR "/sys/fs/bpf/bwlimit"	/* default; --pin-dir or BWLIMIT_PIN_DIR */
+
+#define BWL_PIN_MAPS(X)                                                                          \
+	X(schema) X(ctl) X(lease) X(gate) X(name) X(state) X(mark) X(held) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)  \
+	X(retired) X(peercnt) X(reason) X(evcnt) X(event)                                                   \
+	X(dst4) X(dst6) X(lpm4) X(lpm6) X(own) X(base) X(peer) X(sub)
+enum bwl_pin {
+#define X(n) BWL_PIN_##n,
+	BWL_PIN_MAPS(X)
+#undef X
+	_BWL_PIN_MAX
+};
+/* "bwl_schema_v1" … ; the pin is <dir>/maps/<name>. */
+const char *bwl_pin_name(enum bwl_pin pin);
+
+/* A mapped array's entries lie at multiples of 8 bytes, whatever their size. */
+struct bwl_word {
+	uint32_t v, _pad;
+};
+
+struct bwl_pins {
+	char dir[200];
+	int dir_fd;			/* carries the flock */
+	int fd[_BWL_PIN_MAX];
+	bool writable;
+	struct bwl_schema schema;
+	/* mapped; const-ness is up to `writable` */
+	struct bwl_control *ctl;
+	struct bwl_lease *lease;
+	struct bwl_gate *gate;		/* [schema.max_peers] */
+	struct bwl_name *name;		/* [schema.max_peers] */
+	struct bwl_state *state;	/* [2 * (max_peers + max_extras)] */
+	struct bwl_mark *mark;		/* as state */
+	struct bwl_held *held;		/* [BWL_MAX_HELD] */
+	struct bwl_extra *extra;	/* [max_extras] */
+	struct bwl_window *window;	/* [max_windows] */
+	struct bwl_word *winown;	/* [max_windows] */
+	struct bwl_tunnel *tunnel;	/* [max_peers] */
+	struct bwl_dev *dev;		/* [BWL_MAX_PORTS] */
+	struct bwl_word *ifport;	/* [BWL_MAX_IFINDEX] */
+};
+
+/* dir NULL: BWLIMIT_PIN_DIR or BWL_PIN_DIR. */
+const char *bwl_pin_dir(const char *dir);
+int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e);
+void bwl_pins_close(struct bwl_pins *p);	/* NULL-safe; drops the lock */
+/* One writer at a time: waits up to 10 s for the flock on the pin directory, then -EBUSY. */
+int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e);
+/*
+ * For readers: a descriptor; until it is closed nobody changes the policy. Does not wait:
+ * -EWOULDBLOCK while somebody changes it (through another handle). A writer waits for readers as for
+ * another writer.
+ */
+int bwl_pins_still(const struct bwl_pins *p);
+
+/* Is the tunnel device a plain xfrm interface, with marks for if_ids (maps/tunnel.h)? */
+bool bwl_is_by_mark(const struct bwl_pins *p);
+/* Does the qdisc of every uplink keep departure times (mode shape)? */
+bool bwl_is_paced(const struct bwl_pins *p);
+/*
+ * Looks at the qdiscs and tells the programs; true when something changed. All uplinks or none: by
+ * which one ESP leaves is for the routes to say.
+ */
+bool bwl_pace_refresh(struct bwl_pins *p);
+
+/*
+ * enum bwl_carrier of a peer of path offload at this moment; UNTOLD while nobody looks after it.
+ */
+unsigned bwl_carrier_now(const struct bwl_pins *p, uint32_t id, uint64_t now_ns);
+const char *bwl_carrier_name(unsigned carrier);
+const char *bwl_carrier_text(unsigned carrier);
+
+/* Which generation holds now: slot or BWL_NO_SLOT. */
+uint32_t bwl_active_slot(const struct bwl_pins *p, uint64_t now_ns);
+/* Some generation is waiting for `policy confirm`: returns the deadline, else 0. */
+uint64_t bwl_pending_ns(const struct bwl_pins *p, uint64_t now_ns);
+/* Waits until no packet uses what it looked up before (an update of an array of maps ends in
+ * synchronize_rcu(), kernel >= 4.15). */
+int bwl_grace(struct bwl_pins *p, struct bwl_err *e);
+
+/* The inner maps of one generation, mapped where they are arrays. */
+struct bwl_gen {
+	uint32_t slot;
+	int dst4, dst6, lpm4, lpm6, own, base_fd, peer_fd, sub_fd;
+	struct bwl_base *base;
+	struct bwl_peer *peer; uint32_t npeers;	/* entries, spares included; entry 0 unused */
+	struct bwl_limit *sub; uint32_t nsubs;	/* entry 0 unused */
+};
+int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct bwl_err *e);
+void bwl_gen_close(struct bwl_gen *g);
+
+/* One entry of bwl_reason_v1 as the sum over CPUs; cpus: room for libbpf_num_possible_cpus() entries. 0 or -errno. */
+int bwl_reason_at(const struct bwl_pins *p, uint32_t index, struct bwl_reason_count *cpus,
+		  struct bwl_reason_count *ret);
+/* Sums over CPUs. ret has BWL_REASON_ROWS * BWL_REASON_SLOTS entries. */
+int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count *ret, struct bwl_err *e);
+/* ret has max_peers entries. */
+int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_err *e);
+/* Of ids below n only; ret has n entries. */
+int bwl_peercnt_read_first(struct bwl_pins *p, uint32_t n, struct bwl_peer_count *ret,
+			   struct bwl_err *e);
+int bwl_event_lost(struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total, struct bwl_err *e);
+/* Of one kind at one port, as the sum over CPUs: lost and total. */
+int bwl_event_counted(struct bwl_pins *p, uint32_t kind, uint32_t port, struct bwl_event_count *ret,
+		      struct bwl_err *e);
+
+const char *bwl_reason_name(unsigned reason);	/* "peer-rate" */
+const char *bwl_reason_text(unsigned reason);
+const char *bwl_reason_todo(unsigned reason);	/* "" when there is nothing to do */
+bool bwl_reason_passes(unsigned reason);
+const char *bwl_event_name(unsigned kind);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Policies into the pinned maps and back. Every writer takes the lock itself. A kill at any
+ * point leaves the old policy or the new one; the next writer clears what was left over.
+ */
+#ifndef BWL_TABLES_H
+#define BWL_TABLES_H
+
+#include <bwl/pins.h>
+#include <bwl/policy.h>
+
+struct bwl_publish_opts {
+	uint64_t confirm_ns;	/* 0: for good; else return by itself unless confirmed in time */
+	bool fresh_volume;	/* volumes of whose past nothing is known start unspent */
+};
+
+struct bwl_publish_report {
+	uint32_t peers, prefixes, added, retired;
+	uint32_t inherited;	/* new names that took over a removed peer's id and state */
+	uint32_t kept_revoked;	/* peers that stay revoked; `grant` re-authorises them */
+	uint32_t exhausted;	/* volumes that start spent: nothing is known of their past */
+	uint64_t map_bytes;	/* peak memory of both generations during the swap */
+	double seconds;
+};
+
+/* Build the policy in the unused generation and make it hold, as a whole. */
+int bwl_publish(struct bwl_pins *p, const struct bwl_policy *pol, const struct bwl_publish_opts *o,
+		struct bwl_publish_report *ret, struct bwl_err *e);
+/* End a pending --confirm: keep the new policy. -ENOENT when nothing is pending. */
+int bwl_confirm(struct bwl_pins *p, struct bwl_err *e);
+/* Volumes that a writer holds full at this moment, or held when he was killed. */
+bool bwl_is_held(const struct bwl_pins *p);
+/* Settles them: as every writer of a policy does first. Waits for one that is alive. */
+int bwl_settle_held(const char *pin_dir, struct bwl_err *e);
+/* End a pending --confirm early: back to the old policy. */
+int bwl_rollback(struct bwl_pins *p, struct bwl_err *e);
+/* The policy in force, read back from the maps. Rates are as encoded (within 2^-23). */
+int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err *e);
+
+/* A change to one peer's grant; fields not in `set` stay as they are. */
+enum bwl_change_bits {
+	BWL_SET_RATE = 1 << 0, BWL_SET_BURST = 1 << 1, BWL_SET_VOLUME = 1 << 2,
+	BWL_SET_EXPIRY = 1 << 3, BWL_SET_MODE = 1 << 4, BWL_SET_ACCEPT = 1 << 5,
+	BWL_SET_AUTHORISE = 1 << 6,	/* `grant`: lifts a revocation */
+	BWL_ADD_VOLUME = 1 << 7,	/* raise the volume by lim.volume above what it is */
+};
+struct bwl_change {
+	unsigned set;
+	struct bwl_lim lim;	/* rate_bps, burst, volume + window_ns + has_volume */
+	uint64_t expiry_ns;
+	uint8_t mode, mark_pct;
+	struct bwl_lim accept;
+};
+/* Writes a spare entry and flips one index: no packet sees half a change. */
+int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
+		    struct bwl_err *e);
+/* One store. ret_seq: the revocation mark. name NULL: every peer. */
+int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e);
+/*
+ * Deadline = now + the policy's heartbeat, and no later than the end of the lease. ret_deadline_ns: ~0 when
+ * the policy says none. -EPERM: clamped, or the policy asks for a lease and none is live.
+ */
+int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err *e);
+/*
+ * Every grant to its floor; bwl_heartbeat() is refused (-EPERM) until bwl_unclamp(), whoever is restarted.
+ * false, and nothing is changed: the policy, or the one that a trial returns to, has no heartbeat.
+ */
+bool bwl_clamp(struct bwl_pins *p);
+bool bwl_is_clamped(const struct bwl_pins *p);
+bool bwl_unclamp(struct bwl_pins *p);	/* false: it was not */
+
+/* A policy with `lease` holds its grants until so long after the last renewal. */
+enum bwl_lease_state {
+	BWL_LEASE_NONE,		/* the policy asks for none */
+	BWL_LEASE_LIVE, BWL_LEASE_ENDED,
+	BWL_LEASE_NEVER,	/* since the maps were made, at boot say, it was not renewed */
+};
+struct bwl_lease_now {
+	enum bwl_lease_state state;
+	uint64_t longest_ns, until_ns, renewed_ns;	/* 0: none */
+};
+int bwl_lease(struct bwl_pins *p, struct bwl_lease_now *ret, struct bwl_err *e);
+const char *bwl_lease_word(enum bwl_lease_state state);
+/* Why no heartbeat is taken now, NULL: it is; ret_todo: what to do. */
+const char *bwl_why_silent(const struct bwl_pins *p, const struct bwl_base *base, uint64_t now_ns,
+			   const char **ret_todo);
+/* It ends for_ns from now, which may be sooner than before; 0: as late as the policy allows. */
+int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e);
+
+/* 0 when there is no peer of that name in the policy in force. */
+uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name);
+
+/* Every limit of a generation that has a volume or a place for one: all but accept. */
+typedef void (*bwl_limit_fn)(const struct bwl_limit *l, uint32_t state, void *arg);
+void bwl_limit_each(const struct bwl_pins *p, const struct bwl_gen *g, bwl_limit_fn fn, void *arg);
+/* Whose it is, as a ledger names it: "peer tray-3", "class tray-3/ssh", "zone external", "node". */
+#define BWL_LIMIT_KEY 96
+char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BWL_LIMIT_KEY]);
+
+/* What is left of one limit right now. */
+struct bwl_left {
+	uint64_t debt, burst;			/* bytes; a packet passes when debt + len <= burst */
+	bool has_volume;
+	uint64_t volume, used, window_ns;	/* used: total, or in the window that ends now */
+};
+void bwl_limit_left(const struct bwl_pins *p, const struct bwl_rate *r, const struct bwl_volume *v,
+		    uint32_t state, uint64_t now_ns, struct bwl_left *ret);
+/* Destination -> peer id, as the data plane looks it up; 0 none. family 4 or 6. */
+uint32_t bwl_lookup_dest(const struct bwl_gen *g, uint8_t family, const uint8_t *addr);
+/* bit/s that an encoded rate stands for, rounded to seven digits; 0 unlimited. */
+uint64_t bwl_rate_decode(const struct bwl_rate *r);
+/* Sets m, k, flags; burst_bytes - 1. base and start are left alone. */
+void bwl_rate_encode(struct bwl_rate *r, uint64_t rate_bps, uint64_t burst);
+
+#endif

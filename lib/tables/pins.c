@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Opening the pinned maps, and what can be read from them without knowing a policy. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <bwl/netdev.h>
+#include <bwl/pins.h>
+#include "maps/layout.h"
+
+#define LOCK_WAIT_MS 10000
+
+static const char *const pin_names[] = {
+#define X(n) "bwl_" #n "_v1",
+	BWL_PIN_MAPS(X)
+#undef X
+};
+
+const char *bwl_pin_name(enum bwl_pin pin)
+{
+	return pin < _BWL_PIN_MAX ? pin_names[pin] : "?";
+}
+
+const char *bwl_pin_dir(const char *dir)
+{
+	if (!dir || !*dir)
+		dir = getenv("BWLIMIT_PIN_DIR");
+	return dir && *dir ? dir : BWL_PIN_DIR;
+}
+
+/* Value size and entries the schema promises for a pin; 0: any. */
+static void expected(const struct bwl_schema *s, enum bwl_pin pin, size_t *size, size_t *entries)
+{
+	*size = *entries = 0;
+	switch (pin) {
+	case BWL_PIN_schema: *size = sizeof(struct bwl_schema); *entries = 1; break;
+	case BWL_PIN_ctl: *size = sizeof(struct bwl_control); *entries = 1; break;
+	case BWL_PIN_lease: *size = sizeof(struct bwl_lease); *entries = 1; break;
+	case BWL_PIN_gate: *size = sizeof(struct bwl_gate); *entries = s->max_peers; break;
+	case BWL_PIN_name: *size = sizeof(struct bwl_name); *entries = s->max_peers; break;
+	case BWL_PIN_state:
+		*size = sizeof(struct bwl_state);
+		*entries = 2 * ((size_t)s->max_peers + s->max_extras);
+		break;
+	case BWL_PIN_mark:
+		*size = sizeof(struct bwl_mark);
+		*entries = 2 * ((size_t)s->max_peers + s->max_extras);
+		break;
+	case BWL_PIN_held: *size = sizeof(struct bwl_held); *entries = BWL_MAX_HELD; break;
+	case BWL_PIN_extra: *size = sizeof(struct bwl_extra); *entries = s->max_extras; break;
+	case BWL_PIN_window: *size = sizeof(struct bwl_window); *entries = s->max_windows; break;
+	case BWL_PIN_winown: *size = sizeof(uint32_t); *entries = s->max_windows; break;
+	case BWL_PIN_tunnel: *size = sizeof(struct bwl_tunnel); *entries = s->max_peers; break;
+	case BWL_PIN_dev: *size = sizeof(struct bwl_dev); *entries = BWL_MAX_PORTS; break;
+	case BWL_PIN_ifport: *size = sizeof(uint32_t); *entries = BWL_MAX_IFINDEX; break;
+	case BWL_PIN_peercnt: *size = sizeof(struct bwl_peer_count); *entries = s->max_peers; break;
+	case BWL_PIN_reason:
+		*size = sizeof(struct bwl_reason_count);
+		*entries = BWL_REASON_ROWS * BWL_REASON_SLOTS;
+		break;
+	case BWL_PIN_retired: *size = sizeof(uint32_t); *entries = s->max_peers; break;
+	case BWL_PIN_evcnt: *size = sizeof(struct bwl_event_count); *entries = BWL_EVENT_COUNTS; break;
+	default: break;
+	}
+}
+
+/* Pins that are mapped. The kernel maps no file opened read-only as shared, and a BPF map in no
+ * other way (EINVAL): those are opened for writing, and mapped for reading.
+ */
+#define BWL_MAPPED(X)                                                                            \
+	X(ctl) X(lease) X(gate) X(name) X(state) X(mark) X(held) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)
+
+static bool is_mapped(enum bwl_pin pin)
+{
+#define X(n) pin == BWL_PIN_##n ||
+	return BWL_MAPPED(X) false;
+#undef X
+}
+
+static int open_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
+{
+	LIBBPF_OPTS(bpf_obj_get_opts, o,
+		    .file_flags = p->writable || is_mapped(pin) ? 0 : BPF_F_RDONLY);
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+	size_t size, entries;
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/maps/%s", p->dir, pin_names[pin]);
+	/* For writing even where nothing is written: the kernel (6.18) refuses to map an array
+	 * through a descriptor opened BPF_F_RDONLY. The mapping itself is read-only then.
+	 */
+	fd = bpf_obj_get(path);
+	if (fd < 0) {
+		int err = errno;
+
+		bwl_fail(e, err, "cannot open %s: %s", path, strerror(err));
+		if (err == ENOENT)
+			bwl_hint(e, "nothing is attached here: bwlimit-load attach");
+		else if (err == EACCES || err == EPERM)
+			bwl_hint(e, "run as root or as a member of group bwlimit");
+		return -err;
+	}
+	p->fd[pin] = fd;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len)) {
+		int err = errno;
+
+		return bwl_fail(e, err, "cannot query %s: %s", path, strerror(err));
+	}
+	expected(&p->schema, pin, &size, &entries);
+	if ((size && info.value_size != size) || (entries && info.max_entries != entries)) {
+		bwl_fail(e, EPROTO, "%s has %u entries of %u bytes; this program expects %zu of %zu",
+			 path, info.max_entries, info.value_size, entries, size);
+		return bwl_hint(e, "use the tools of the version that attached, or bwlimit-load upgrade");
+	}
+	return 0;
+}
+
+static int read_schema(struct bwl_pins *p, struct bwl_err *e)
+{
+	uint32_t zero = 0;
+	int r;
+
+	p->schema = (struct bwl_schema){ 0 };
+	r = open_pin(p, BWL_PIN_schema, e);
+	if (r)
+		return r;
+	if (bpf_map_lookup_elem(p->fd[BWL_PIN_schema], &zero, &p->schema))
+		return bwl_fail(e, errno, "cannot read the schema: %s", strerror(errno));
+	if (p->schema.magic == 0) {
+		bwl_fail(e, EPROTO, "%s: an attach was interrupted before it was complete", p->dir);
+		return bwl_hint(e, "run bwlimit-load attach again");
+	}
+	if (p->schema.magic != BWL_SCHEMA_MAGIC || p->schema.abi != BWL_ABI_VERSION ||
+	    p->schema.layout != bwl_layout()) {
+		bwl_fail(e, EPROTO, "%s: pins of another schema (ABI %u, layout %016llx; this program: ABI %u, layout %016llx)",
+			 p->dir, p->schema.abi, (unsigned long long)p->schema.layout, BWL_ABI_VERSION,
+			 (unsigned long long)bwl_layout());
+		return bwl_hint(e, "use the tools of the version that attached, or bwlimit-load upgrade");
+	}
+	return 0;
+}
+
+static int map_pin(struct bwl_pins *p, enum bwl_pin pin, void **ret, struct bwl_err *e)
+{
+	size_t size, entries, len, page = (size_t)sysconf(_SC_PAGESIZE);
+	void *m;
+
+	expected(&p->schema, pin, &size, &entries);
+	len = ((size + 7) / 8 * 8 * entries + page - 1) / page * page;
+	m = mmap(NULL, len, PROT_READ | (p->writable ? PROT_WRITE : 0), MAP_SHARED, p->fd[pin], 0);
+	if (m == MAP_FAILED)
+		return bwl_fail(e, errno, "cannot map %s: %s", pin_names[pin], strerror(errno));
+	*ret = m;
+	return 0;
+}
+
+static void unmap_pin(struct bwl_pins *p, enum bwl_pin pin, void *m)
+{
+	size_t size, entries, page = (size_t)sysconf(_SC_PAGESIZE);
+
+	expected(&p->schema, pin, &size, &entries);
+	if (m)
+		munmap(m, ((size + 7) / 8 * 8 * entries + page - 1) / page * page);
+}
+
+int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e)
+{
+	struct bwl_pins *p = calloc(1, sizeof(*p));
+	int i, r;
+
+	if (!p)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	p->dir_fd = -1;
+	for (i = 0; i < _BWL_PIN_MAX; i++)
+		p->fd[i] = -1;
+	p->writable = writable;
+	snprintf(p->dir, sizeof(p->dir), "%s", bwl_pin_dir(dir));
+	r = read_schema(p, e);
+	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
+		if (i != BWL_PIN_schema)
+			r = open_pin(p, i, e);
+#define X(n)                                                                                     \
+	if (!r)                                                                                  \
+		r = map_pin(p, BWL_PIN_##n, (void **)&p->n, e);
+	BWL_MAPPED(X)
+#undef X
+	if (r) {
+		bwl_pins_close(p);
+		return r;
+	}
+	*ret = p;
+	return 0;
+}
+
+void bwl_pins_close(struct bwl_pins *p)
+{
+	int i;
+
+	if (!p)
+		return;
+#define X(n) unmap_pin(p, BWL_PIN_##n, p->n);
+	BWL_MAPPED(X)
+#undef X
+	for (i = 0; i < _BWL_PIN_MAX; i++)
+		if (p->fd[i] >= 0)
+			close(p->fd[i]);
+	if (p->dir_fd >= 0)
+		close(p->dir_fd);
+	free(p);
+}
+
+int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e)
+{
+	struct timespec nap = { .tv_nsec = 10000000 };
+	int waited;
+
+	if (p->dir_fd >= 0)
+		return 0;
+	p->dir_fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->dir_fd < 0)
+		return bwl_fail(e, errno, "cannot open %s: %s", p->dir, strerror(errno));
+	for (waited = 0; flock(p->dir_fd, LOCK_EX | LOCK_NB); waited += 10) {
+		if (errno != EWOULDBLOCK || waited >= LOCK_WAIT_MS) {
+			close(p->dir_fd);
+			p->dir_fd = -1;
+			bwl_fail(e, EBUSY, "another bwlimit tool has been changing %s for %d s", p->dir,
+				 waited / 1000);
+			return bwl_hint(e, "wait for it to end, then try again");
+		}
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
+int bwl_pins_still(const struct bwl_pins *p)
+{
+	int fd, err;
+
+	if (p->dir_fd >= 0)
+		return fcntl(p->dir_fd, F_DUPFD_CLOEXEC, 0);
+	fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && !flock(fd, LOCK_SH | LOCK_NB))
+		return fd;
+	err = errno;
+	if (fd >= 0)
+		close(fd);
+	return -err;
+}
+
+uint32_t bwl_active_slot(const struct bwl_pins *p, uint64_t now_ns)
+{
+	const volatile struct bwl_control *c = p->ctl;
+	const volatile struct bwl_sched *s = &c->sched[c->active % BWL_SCHEDS];
+
+	return now_ns >= s->return_ns ? s->fallback : s->slot;
+}
+
+uint64_t bwl_pending_ns(const struct bwl_pins *p, uint64_t now_ns)
+{
+	const volatile struct bwl_control *c = p->ctl;
+	uint64_t at = c->sched[c->active % BWL_SCHEDS].return_ns;
+
+	return at != BWL_NEVER_NS && now_ns < at ? at : 0;
+}
+
+int bwl_grace(struct bwl_pins *p, struct bwl_err *e)
+{
+	/* An update of an array of maps ends in synchronize_rcu(): put an inner map back where it
+	 * already is.
+	 */
+	uint32_t slot, id;
+	int fd;
+
+	for (slot = 0; slot < BWL_GENERATIONS; slot++) {
+		if (bpf_map_lookup_elem(p->fd[BWL_PIN_base], &slot, &id))
+			continue;
+		fd = bpf_map_get_fd_by_id(id);
+		if (fd < 0)
+			continue;
+		if (bpf_map_update_elem(p->fd[BWL_PIN_base], &slot, &fd, 0)) {
+			int err = errno;
+
+			close(fd);
+			return bwl_fail(e, err, "cannot wait for packets in flight: %s", strerror(err));
+		}
+		close(fd);
+		return 0;
+	}
+	return 0;	/* no generation: no packet holds on to one */
+}
+
+int bwl_reason_at(const struct bwl_pins *p, uint32_t index, struct bwl_reason_count *cpus,
+		  struct bwl_reason_count *ret)
+{
+	int n = libbpf_num_possible_cpus(), c;
+
+	*ret = (struct bwl_reason_count){ 0 };
+	if (n < 0)
+		return n;
+	if (bpf_map_lookup_elem(p->fd[BWL_PIN_reason], &index, cpus))
+		return -errno;
+	for (c = 0; c < n; c++) {
+		ret->frames += cpus[c].frames;
+		ret->bytes += cpus[c].bytes;
+		ret->charged += cpus[c].charged;
+	}
+	return 0;
+}
+
+int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count *ret, struct bwl_err *e)
+{
+	int cpus = libbpf_num_possible_cpus(), r;
+	struct bwl_reason_count *v;
+	uint32_t i;
+
+	v = cpus > 0 ? calloc((size_t)cpus, sizeof(*v)) : NULL;
+	if (!v)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	memset(ret, 0, sizeof(*ret) * BWL_REASON_ROWS * BWL_REASON_SLOTS);
+	for (i = 0; i < BWL_REASON_ROWS * BWL_REASON_SLOTS; i++) {
+		uint32_t row = i / BWL_REASON_SLOTS % BWL_MAX_PORTS;
+
+		/* Row 0 also holds what came from interfaces that are no port. */
+		if (row && !p->dev[row].ifindex && !p->dev[row].name[0]) {
+			i += BWL_REASON_SLOTS - 1;
+			continue;
+		}
+		if (i % BWL_REASON_SLOTS >= _BWL_REASON_MAX)
+			continue;
+		r = bwl_reason_at(p, i, v, &ret[i]);
+		if (r) {
+			free(v);
+			return bwl_fail(e, -r, "cannot read the counters: %s", strerror(-r));
+		}
+	}
+	free(v);
+	return 0;
+}
+
+#define COUNT_BATCH 4096U
+
+int bwl_peercnt_read_first(struct bwl_pins *p, uint32_t want, struct bwl_peer_count *ret,
+			   struct bwl_err *e)
+{
+	uint32_t batch = want < COUNT_BATCH ? want : COUNT_BATCH;
+	int cpus = libbpf_num_possible_cpus(), c, err = 0;
+	struct bwl_peer_count *v;
+	uint32_t *keys, in, out, n, i;
+	void *at = NULL;
+
+	if (!want)
+		return 0;
+	keys = calloc(batch, sizeof(*keys));
+	v = cpus > 0 ? calloc((size_t)batch * (size_t)cpus, sizeof(*v)) : NULL;
+	if (!keys || !v) {
+		free(keys);
+		free(v);
+		return bwl_fail(e, ENOMEM, "out of memory");
+	}
+	memset(ret, 0, sizeof(*ret) * want);
+	do {
+		n = batch;
+		if (bpf_map_lookup_batch(p->fd[BWL_PIN_peercnt], at, &out, keys, v, &n, NULL))
+			err = errno;
+		for (i = 0; i < n && keys[i] < want; i++) {
+			struct bwl_peer_count *r = &ret[keys[i]], *x = &v[(size_t)i * (size_t)cpus];
+
+			for (c = 0; c < cpus; c++) {
+				r->frames += x[c].frames;
+				r->bytes += x[c].bytes;
+				r->drop_frames += x[c].drop_frames;
+				r->drop_bytes += x[c].drop_bytes;
+				r->refund_lost += x[c].refund_lost;
+			}
+		}
+		in = out;
+		at = &in;
+	} while (!err && n && in < want - 1);
+	free(keys);
+	free(v);
+	if (err && err != ENOENT)
+		return bwl_fail(e, err, "cannot read the peers' counters: %s", strerror(err));
+	return 0;
+}
+
+int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_err *e)
+{
+	return bwl_peercnt_read_first(p, p->schema.max_peers, ret, e);
+}
+
+int bwl_event_lost(struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total, struct bwl_err *e)
+{
+	struct bwl_event_count n;
+	uint32_t kind, port;
+	int r;
+
+	*ret_lost = *ret_total = 0;
+	for (kind = 0; kind < _BWL_EVENT_MAX; kind++) {
+		for (port = 0; port < BWL_MAX_PORTS; port++) {
+			r = bwl_event_counted(p, kind, port, &n, e);
+			if (r)
+				return r;
+			*ret_lost += n.lost;
+			*ret_total += n.total;
+		}
+	}
+	return 0;
+}
+
+int bwl_event_counted(struct bwl_pins *p, uint32_t kind, uint32_t port, struct bwl_event_count *ret,
+		      struct bwl_err *e)
+{
+	int cpus = libbpf_num_possible_cpus(), c;
+	struct bwl_event_count *v = cpus > 0 ? calloc((size_t)cpus, sizeof(*v)) : NULL;
+	uint32_t index = bwl_event_count_index(kind, port);
+
+	*ret = (struct bwl_event_count){ 0 };
+	if (!v)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	if (bpf_map_lookup_elem(p->fd[BWL_PIN_evcnt], &index, v)) {
+		free(v);
+		return bwl_fail(e, errno, "cannot read the event counters: %s", strerror(errno));
+	}
+	for (c = 0; c < cpus; c++) {
+		ret->lost += v[c].lost;
+		ret->total += v[c].total;
+	}
+	free(v);
+	return 0;
+}
+
+bool bwl_is_by_mark(const struct bwl_pins *p)
+{
+	unsigned i;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++)
+		if (p->dev[i].ifindex && p->dev[i].kind == BWL_PORT_TUNNEL)
+			return p->dev[i].flags & BWL_DEV_PLAIN;
+	return false;
+}
+
+bool bwl_is_paced(const struct bwl_pins *p)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		if (!p->dev[i].ifindex || !(p->dev[i].kind & BWL_PORT_UPLINK))
+			continue;
+		if (!(p->dev[i].flags & BWL_DEV_FQ))
+			return false;
+		n++;
+	}
+	return n;
+}
+
+bool bwl_pace_refresh(struct bwl_pins *p)
+{
+	bool all = true, yes, changed = false;
+	unsigned i;
+
+	for (i = 0; all && i < BWL_MAX_PORTS; i++)
+		if (p->dev[i].ifindex && p->dev[i].kind & BWL_PORT_UPLINK)
+			all = !bwl_netdev_is_paced(p->dev[i].ifindex, &yes, NULL) && yes;
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		struct bwl_dev *dev = &p->dev[i];
+
+		if (!dev->ifindex || !(dev->kind & BWL_PORT_UPLINK) || all == !!(dev->flags & BWL_DEV_FQ))
+			continue;
+		*(volatile __u8 *)&dev->flags = (__u8)((dev->flags & ~BWL_DEV_FQ) | (all ? BWL_DEV_FQ : 0));
+		changed = true;
+	}
+	return changed;
+}
