@@ -172,9 +172,9 @@ int bwl_audit_end_rotate(struct bwl_audit_end *x, const char *dir, int dir_fd,
 	f = r ? NULL : fopen(path, "re");
 	if (!f)
 		return r ? r : bwl_fail(e, errno, "cannot read %s: %s", path, strerror(errno));
-	bwl_audit_scan_file(f, x->name, take_hash, &h);
+	r = bwl_audit_scan_file(f, x->name, take_hash, &h, e);
 	fclose(f);
-	if (h.n != x->frontier.n - x->first)
+	if (!r && h.n != x->frontier.n - x->first)
 		r = bwl_fail(e, EBADMSG, "%s has %zu records where %llu are signed", path, h.n,
 			     (unsigned long long)(x->frontier.n - x->first));
 	snprintf(name, sizeof(name), "log-%020llu.hashes", (unsigned long long)x->first);
@@ -237,6 +237,7 @@ static int read_tail(struct bwl_audit_end *x, uint64_t size, struct tail *t, str
 	for (uint64_t window = 4 * BWL_AUDIT_LINE;; window *= 4) {
 		uint64_t from = size > window ? size - window : 0;
 		char *buf = malloc(size - from + 1);
+		int r = 0;
 		FILE *f;
 
 		*t = (struct tail){ .key = t->key, .base = from };
@@ -248,10 +249,12 @@ static int read_tail(struct bwl_audit_end *x, uint64_t size, struct tail *t, str
 		}
 		f = size > from ? fmemopen(buf, size - from, "r") : NULL;
 		if (f) {
-			bwl_audit_scan_file(f, x->name, walk, t);
+			r = bwl_audit_scan_file(f, x->name, walk, t, e);
 			fclose(f);
 		}
 		free(buf);
+		if (r)
+			return r;
 		if (t->any || !from)
 			break;
 	}

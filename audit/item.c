@@ -119,8 +119,14 @@ static int one_line(const char *name, uint64_t at, const char *line, size_t len,
 	return r;
 }
 
+/* After the last read: what came before an error is no torn end. */
+static int read_whole(FILE *f, const char *name, struct bwl_err *e)
+{
+	return ferror(f) ? bwl_fail(e, EIO, "cannot read %s of the audit log", name) : 0;
+}
+
 /* A line longer than any of ours is BAD in pieces: memory stays bounded. */
-int bwl_audit_scan_file(FILE *f, const char *name, bwl_audit_fn fn, void *arg)
+int bwl_audit_scan_file(FILE *f, const char *name, bwl_audit_fn fn, void *arg, struct bwl_err *e)
 {
 	char *line = malloc(BWL_AUDIT_LINE);
 	uint64_t at = 0;
@@ -146,6 +152,8 @@ int bwl_audit_scan_file(FILE *f, const char *name, bwl_audit_fn fn, void *arg)
 			len = 0;
 		}
 	}
+	if (!r)
+		r = read_whole(f, name, e);
 	if (!r && len)
 		r = one_line(name, at, line, len, false, fn, arg);
 	free(line);
@@ -220,11 +228,12 @@ int bwl_audit_files(const char *dir, struct bwl_audit_file **ret, size_t *ret_n,
 }
 
 struct pair {
-	FILE *hashes, *kept;
-	const char *name, *kept_name;
+	FILE *hashes;
+	const char *name;
 	uint64_t next;		/* number of the record whose hash comes next */
 	bwl_audit_fn fn;
 	void *arg;
+	struct bwl_err *e;
 };
 
 /* Hashes of what was taken out, up to record n; false: there are no more. */
@@ -238,7 +247,8 @@ static int skip_to(struct pair *p, uint64_t n, bool *ret_more)
 		size_t got = fread(i.leaf.b, 1, sizeof(i.leaf.b), p->hashes);
 
 		*ret_more = got;
-		if (!got)
+		r = read_whole(p->hashes, p->name, p->e);
+		if (r || !got)
 			break;
 		i.kind = got == sizeof(i.leaf.b) ? BWL_AUDIT_LEAF : BWL_AUDIT_TORN;
 		i.line = (const char *)i.leaf.b;
@@ -266,30 +276,32 @@ static int on_kept(const struct bwl_audit_item *i, void *arg)
 	return r ? r : p->fn(i, p->arg);
 }
 
-static int scan_pair(FILE *hashes, FILE *kept, const struct bwl_audit_file *file, bwl_audit_fn fn, void *arg)
+static int scan_pair(FILE *hashes, FILE *kept, const struct bwl_audit_file *file, bwl_audit_fn fn,
+		     void *arg, struct bwl_err *e)
 {
-	struct pair p = { .hashes = hashes, .kept = kept, .name = file->name, .kept_name = file->kept,
-			  .next = file->first, .fn = fn, .arg = arg };
+	struct pair p = { .hashes = hashes, .name = file->name, .next = file->first,
+			  .fn = fn, .arg = arg, .e = e };
 	bool more;
-	int r = bwl_audit_scan_file(kept, file->kept, on_kept, &p);
+	int r = bwl_audit_scan_file(kept, file->kept, on_kept, &p, e);
 
 	return r ? r : skip_to(&p, UINT64_MAX, &more);
 }
 
-static int scan_hashes(FILE *f, const char *name, bwl_audit_fn fn, void *arg)
+static int scan_hashes(FILE *f, const char *name, bwl_audit_fn fn, void *arg,
+		       struct bwl_err *e)
 {
 	struct bwl_audit_item i = { .kind = BWL_AUDIT_LEAF, .file = name };
 	size_t got;
 	int r = 0;
 
-	while (!r && (got = fread(i.leaf.b, 1, sizeof(i.leaf.b), f))) {
+	while (!r && (got = fread(i.leaf.b, 1, sizeof(i.leaf.b), f)) && !ferror(f)) {
 		i.kind = got == sizeof(i.leaf.b) ? BWL_AUDIT_LEAF : BWL_AUDIT_TORN;
 		i.line = (const char *)i.leaf.b;
 		i.len = got;
 		r = fn(&i, arg);
 		i.offset += got;
 	}
-	return r;
+	return r ? r : read_whole(f, name, e);
 }
 
 /* Lines, hashes, or hashes and what was kept of the lines. */
@@ -301,14 +313,14 @@ static int scan_one(FILE *f, const char *dir, const struct bwl_audit_file *file,
 	int r;
 
 	if (!file->hashes)
-		return bwl_audit_scan_file(f, file->name, fn, arg);
+		return bwl_audit_scan_file(f, file->name, fn, arg, e);
 	if (!*file->kept)
-		return scan_hashes(f, file->name, fn, arg);
+		return scan_hashes(f, file->name, fn, arg, e);
 	r = bwl_audit_path(path, dir, file->kept, e);
 	kept = r ? NULL : fopen(path, "re");
 	if (!kept)
 		return r ? r : bwl_fail(e, errno, "cannot read %s: %s", path, strerror(errno));
-	r = scan_pair(f, kept, file, fn, arg);
+	r = scan_pair(f, kept, file, fn, arg, e);
 	fclose(kept);
 	return r;
 }
@@ -332,8 +344,6 @@ int bwl_audit_scan(const char *dir, bwl_audit_fn fn, void *arg, struct bwl_err *
 			break;
 		}
 		r = scan_one(f, dir, &file[i], fn, arg, e);
-		if (!r && ferror(f))
-			r = bwl_fail(e, EIO, "cannot read %s", path);
 		fclose(f);
 	}
 	free(file);

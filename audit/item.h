@@ -35,9 +35,9 @@ bool bwl_audit_frontier(const struct bwl_audit_item *i, const struct bwl_checkpo
 /* The text of a checkpoint line, without a newline; the caller frees. */
 char *bwl_audit_checkpoint_line(const char *note, const struct bwl_frontier *f);
 
-/* Until fn returns non-zero, which is returned. */
+/* Until fn returns non-zero, which is returned. A read error is -EIO: never the end of a file. */
 typedef int (*bwl_audit_fn)(const struct bwl_audit_item *i, void *arg);
-int bwl_audit_scan_file(FILE *f, const char *name, bwl_audit_fn fn, void *arg);
+int bwl_audit_scan_file(FILE *f, const char *name, bwl_audit_fn fn, void *arg, struct bwl_err *e);
 
 struct bwl_audit_file {
 	char name[BWL_AUDIT_NAME];

@@ -62,9 +62,7 @@ static int keep_rest(const char *dir, int dir_fd, const struct bwl_audit_file *f
 
 	if (!f)
 		return r ? r : bwl_fail(e, errno, "cannot read %s: %s", path, strerror(errno));
-	bwl_audit_scan_file(f, file->name, keep, &k);
-	if (ferror(f))
-		r = bwl_fail(e, EIO, "cannot read %s", path);
+	r = bwl_audit_scan_file(f, file->name, keep, &k, e);
 	fclose(f);
 	name_of(name, file->first, "kept");
 	if (!r)

@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	f = size ? fmemopen(text, size, "r") : NULL;
 	if (f) {
-		must(!bwl_audit_scan_file(f, "fuzz", item, &at), "all of it is read");
+		must(!bwl_audit_scan_file(f, "fuzz", item, &at, NULL), "all of it is read");
 		must(at.next >= size, "to its end");
 		fclose(f);
 	}

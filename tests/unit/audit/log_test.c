@@ -4,6 +4,7 @@
  * somebody who has the public key and an old checkpoint; what a crash leaves opens.
  */
 #include "test.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -521,6 +522,52 @@ static void a_log_of_operators_alone_loses_its_oldest_and_says_so(void **state)
 	assert_non_null(strstr(f.first.text, "as a record says"));
 }
 
+/* A disk that fails after the first line and a half. */
+static ssize_t fail_late(void *cookie, char *buf, size_t n)
+{
+	unsigned *calls = cookie;
+
+	if ((*calls)++) {
+		errno = EIO;
+		return -1;
+	}
+	assert_true(n > 20);
+	return snprintf(buf, n, "{\"n\":0}\n{\"n\":");
+}
+
+static int count_items(const struct bwl_audit_item *i, void *arg)
+{
+	unsigned *n = arg;
+
+	n[i->kind]++;
+	return 0;
+}
+
+static void a_read_error_is_not_the_end_of_a_file(void **state)
+{
+	unsigned calls = 0, n[BWL_AUDIT_TORN + 1] = { 0 };
+	struct bwl_audit_log *l = small_log(60000);
+	struct found f = { 0 };
+	FILE *broken;
+
+	(void)state;
+	broken = fopencookie(&calls, "r", (cookie_io_functions_t){ .read = fail_late });
+	assert_int_equal(bwl_audit_scan_file(broken, "broken", count_items, n, &e), -EIO);
+	assert_int_equal(n[BWL_AUDIT_RECORD], 1);
+	assert_int_equal(n[BWL_AUDIT_TORN], 0);
+	fclose(broken);
+	/* a folder opens and cannot be read: what was kept, then the hashes, then lines */
+	for (unsigned i = 0; i < 200; i++)
+		mix(l, i, NULL);
+	bwl_audit_close(l);
+	for (const char *const *tail = (const char *const[]){ "kept", "hashes", "jsonl", NULL }; *tail; tail++) {
+		assert_int_equal(bwl_audit_verify(dir, &pub, NULL, 0, take, &f, &result, &e), 0);
+		shell("f=$(ls %s/log-*.%s | head -1); mv $f $f.away; mkdir $f", dir, *tail);
+		assert_int_equal(bwl_audit_verify(dir, &pub, NULL, 0, take, &f, &result, &e), -EIO);
+		shell("for f in %s/log-*.away; do rmdir ${f%%.away}; mv $f ${f%%.away}; done", dir);
+	}
+}
+
 static void a_second_init_leaves_a_log_alone(void **state)
 {
 	char text[BWL_NOTE_KEY_TEXT];
@@ -549,6 +596,7 @@ int main(void)
 		T(files_that_were_moved_away_leave_the_proof),
 		T(above_its_size_a_log_loses_junk_and_nothing_else_and_still_verifies),
 		T(a_log_of_operators_alone_loses_its_oldest_and_says_so),
+		T(a_read_error_is_not_the_end_of_a_file),
 		T(a_second_init_leaves_a_log_alone),
 	};
 
