@@ -25,6 +25,7 @@ struct orders {
 	void *arg;
 	int listener, poll;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct stat bound;	/* of what we made at path; st_ino 0: nothing */
 	struct conn conn[ORDER_CONNS];
 };
 
@@ -57,7 +58,7 @@ static int listen_at(struct orders *o, struct bwl_err *e)
 	if (o->listener >= 0)
 		unlink(o->path);	/* of one that was killed: the state directory is locked */
 	if (o->listener < 0 || o->poll < 0 || bind(o->listener, (struct sockaddr *)&at, sizeof(at)) ||
-	    chmod(o->path, 0600) || listen(o->listener, BACKLOG) ||
+	    lstat(o->path, &o->bound) || chmod(o->path, 0600) || listen(o->listener, BACKLOG) ||
 	    epoll_ctl(o->poll, EPOLL_CTL_ADD, o->listener, &ev))
 		return bwl_fail(e, errno, "cannot listen at %s: %s", o->path, strerror(errno));
 	return 0;
@@ -98,16 +99,25 @@ static void drop(struct conn *c)
 	c->fd = -1;
 }
 
+/* While the listener is open its inode is not used again: another one there is another agent's. */
+static bool is_ours(const struct orders *o)
+{
+	struct stat st;
+
+	return o->bound.st_ino && !lstat(o->path, &st) && st.st_ino == o->bound.st_ino &&
+	       st.st_dev == o->bound.st_dev;
+}
+
 void orders_close(struct orders *o)
 {
 	if (!o)
 		return;
 	for (unsigned i = 0; i < ORDER_CONNS; i++)
 		drop(&o->conn[i]);
-	if (o->listener >= 0) {
+	if (is_ours(o))
 		unlink(o->path);
+	if (o->listener >= 0)
 		close(o->listener);
-	}
 	if (o->poll >= 0)
 		close(o->poll);
 	free(o);

@@ -234,6 +234,23 @@ static void the_socket_of_one_that_was_killed_is_replaced(void **state)
 	assert_null(next);
 }
 
+static void who_ends_leaves_the_socket_of_who_took_its_place(void **state)
+{
+	struct bwl_err e = { 0 };
+	struct orders *next;
+	int fd;
+
+	(void)state;
+	assert_int_equal(orders_open(path, verbs, (void *)"next", &next, &e), 0);
+	orders_close(o);
+	o = next;
+	fd = dial();
+	tell(fd, CLOSE);
+	orders_run(o, 1);
+	assert_string_equal(heard(fd), "{\"did\":\"next\"}\n");
+	close(fd);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -245,6 +262,7 @@ int main(void)
 		T(for_who_has_gone_it_closes_and_does_not_open),
 		T(a_hundred_who_say_nothing_keep_no_order_out),
 		T(the_socket_of_one_that_was_killed_is_replaced),
+		T(who_ends_leaves_the_socket_of_who_took_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
