@@ -29,6 +29,7 @@ struct bwl_audit_log {
 	struct bwl_note_key key;
 	struct bwl_audit_end end;
 	uint64_t limit, size;	/* bytes of a file, of all files */
+	struct stat size_file;	/* as it was read; all zero: there was none */
 };
 
 const char *bwl_audit_dir(const char *dir)
@@ -61,26 +62,46 @@ static int read_key(const char *dir, struct bwl_note_key *ret, struct bwl_err *e
 	return r;
 }
 
-/* The file `size` in the folder: for every tool the same. */
-static void read_size(struct bwl_audit_log *l)
+static uint64_t parse_size_file(const char *dir, FILE *f, uint64_t was)
 {
-	char path[BWL_AUDIT_PATH], text[32] = "";
+	char text[32] = "", may[BWL_UNIT_BUF];
 	struct bwl_err e = { 0 };
 	uint64_t size;
-	FILE *f = bwl_audit_path(path, l->dir, "size", &e) ? NULL : fopen(path, "re");
 
-	l->size = SIZE;
-	if (f) {
-		if (!fgets(text, sizeof(text), f))
-			*text = '\0';
-		fclose(f);
-		text[strcspn(text, "\n")] = '\0';
-		if (bwl_parse_size(text, &size, &e) || size < BWL_AUDIT_SIZE_LEAST)
-			bwl_warn("%s: not a size of at least 64kb: the log may have 256mb", path);
-		else
-			l->size = size;
+	if (!fgets(text, sizeof(text), f))
+		*text = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (!bwl_parse_size(text, &size, &e) && size >= BWL_AUDIT_SIZE_LEAST)
+		return size;
+	/* it may be half written: nothing is pruned for that */
+	bwl_warn("%s/size: not a size of at least 64kb: the log may have %s", dir,
+		 bwl_format_size(was, may));
+	return was;
+}
+
+/* The file `size` in the folder: for every tool the same. true: it is another size than before. */
+static bool look_at_size(struct bwl_audit_log *l)
+{
+	int fd = openat(l->dir_fd, "size", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd >= 0 ? fdopen(fd, "re") : NULL;
+	struct stat st = { 0 };
+	uint64_t was = l->size;
+
+	if (f && fstat(fd, &st))
+		memset(&st, 0, sizeof(st));
+	if (was && st.st_ino == l->size_file.st_ino && st.st_size == l->size_file.st_size &&
+	    st.st_ctim.tv_sec == l->size_file.st_ctim.tv_sec &&
+	    st.st_ctim.tv_nsec == l->size_file.st_ctim.tv_nsec) {
+		if (f)
+			fclose(f);
+		return false;
 	}
+	l->size_file = st;
+	l->size = f ? parse_size_file(l->dir, f, was ? was : SIZE) : SIZE;
 	l->limit = l->size / PARTS < LIMIT ? l->size / PARTS : LIMIT;
+	if (f)
+		fclose(f);
+	return l->size != was;
 }
 
 int bwl_audit_open(const char *dir, struct bwl_audit_log **ret, struct bwl_err *e)
@@ -102,18 +123,19 @@ int bwl_audit_open(const char *dir, struct bwl_audit_log **ret, struct bwl_err *
 	if (!l)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	strcpy(l->dir, dir);
-	read_size(l);
 	l->end.fd = -1;
 	l->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (l->dir_fd < 0)
 		r = bwl_fail(e, errno, "cannot open the audit log %s: %s", dir, strerror(errno));
 	else
 		r = read_key(dir, &l->key, e);
-	if (r)
+	if (r) {
 		bwl_audit_close(l);
-	else
-		*ret = l;
-	return r;
+		return r;
+	}
+	look_at_size(l);
+	*ret = l;
+	return 0;
 }
 
 void bwl_audit_close(struct bwl_audit_log *l)
@@ -269,13 +291,14 @@ static int prune(struct bwl_audit_log *l, struct bwl_err *e)
 }
 
 /* What was asked for is done before: without room the file just grows. */
-static void next_file(struct bwl_audit_log *l)
+static void keep_below(struct bwl_audit_log *l, bool resized)
 {
+	bool full = l->end.at >= l->limit;
 	struct bwl_err e = { 0 };
 
-	if (bwl_audit_end_rotate(&l->end, l->dir, l->dir_fd, &l->key, &e))
+	if (full && bwl_audit_end_rotate(&l->end, l->dir, l->dir_fd, &l->key, &e))
 		bwl_warn("the audit log stays in %s: %s", l->end.name, e.text);
-	else if (prune(l, &e))
+	else if ((full || resized) && prune(l, &e))
 		bwl_warn("the audit log has more than its size: %s", e.text);
 }
 
@@ -283,6 +306,7 @@ static int add_locked(struct bwl_audit_log *l, enum bwl_audit_urgency u, const c
 		      const char *text, json_t *data, uint64_t *ret_n, struct bwl_err *e)
 {
 	struct bwl_audit_torn torn;
+	bool resized = look_at_size(l);
 	int r = bwl_audit_end_find(&l->end, l->dir, l->dir_fd, &l->key, &torn, e);
 
 	if (r)
@@ -301,8 +325,8 @@ static int add_locked(struct bwl_audit_log *l, enum bwl_audit_urgency u, const c
 			return r;
 	}
 	r = add(l, u == BWL_AUDIT_JUNK, event, text, data, ret_n, e);
-	if (!r && l->end.at >= l->limit)
-		next_file(l);
+	if (!r)
+		keep_below(l, resized);
 	return r;
 }
 
@@ -387,11 +411,11 @@ int bwl_audit_init(const char *dir, const char *origin, char ret_key[static BWL_
 
 int bwl_audit_put_size(const char *dir, const char *text, struct bwl_err *e)
 {
-	char path[BWL_AUDIT_PATH];
-	int r = bwl_audit_path(path, dir, "size", e);
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
 
-	if (r)
-		return r;
-	unlink(path);
-	return put(dir, "size", 0644, text, e);
+	if (fd < 0)
+		return bwl_fail(e, errno, "cannot open %s: %s", dir, strerror(errno));
+	r = bwl_audit_make_file(dir, fd, "size", text, strlen(text), 0, e);
+	close(fd);
+	return r;
 }

@@ -22,7 +22,10 @@ int bwl_audit_init(const char *dir, const char *origin, char ret_key[static BWL_
 		   struct bwl_err *e);
 
 #define BWL_AUDIT_SIZE_LEAST 65536
-/* What all files may have, as bwl_parse_size() reads it: into the folder, where every tool finds it. */
+/*
+ * What all files may have, as bwl_parse_size() reads it: into the folder, where every tool finds it; who has the log
+ * open, with the next record.
+ */
 int bwl_audit_put_size(const char *dir, const char *text, struct bwl_err *e);
 
 struct bwl_audit_log;

@@ -568,6 +568,74 @@ static void a_read_error_is_not_the_end_of_a_file(void **state)
 	}
 }
 
+static void a_changed_size_holds_for_who_has_the_log_open(void **state)
+{
+	struct bwl_audit_log *l = small_log(1 << 20);
+	uint64_t pruned;
+
+	(void)state;
+	for (unsigned i = 0; i < 200; i++)
+		mix(l, i, NULL);
+	assert_true(has("junk %u", 1));
+	assert_true(bytes_of(dir) > BWL_AUDIT_SIZE_LEAST + BWL_AUDIT_SIZE_LEAST / 4);
+	assert_int_equal(bwl_audit_put_size(dir, "64kb", &e), 0);
+	mix(l, 200, NULL);
+	assert_true(bytes_of(dir) < BWL_AUDIT_SIZE_LEAST + BWL_AUDIT_SIZE_LEAST / 4);
+	assert_false(has("junk %u", 1));
+	assert_true(has("operator %u", 200));
+	assert_int_equal(check(dir, NULL, 0).n, 0);
+	/* half a file says nothing: the size stays */
+	shell("printf 6 >%s/size", dir);
+	for (unsigned i = 201; i < 220; i++)
+		mix(l, i, NULL);
+	assert_true(bytes_of(dir) < BWL_AUDIT_SIZE_LEAST + BWL_AUDIT_SIZE_LEAST / 4);
+	assert_int_equal(check(dir, NULL, 0).n, 0);
+	pruned = result.pruned;
+	assert_int_equal(bwl_audit_put_size(dir, "1mb", &e), 0);
+	for (unsigned i = 220; i < 280; i++)
+		mix(l, i, NULL);
+	assert_int_equal(check(dir, NULL, 0).n, 0);
+	assert_int_equal(result.pruned, pruned);
+	bwl_audit_close(l);
+}
+
+static struct {
+	unsigned files, folders;
+	bool die;	/* before a file is on disk */
+} synced;
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+	struct stat st;
+	bool folder = !fstat(fd, &st) && S_ISDIR(st.st_mode);
+
+	if (synced.die && !folder)
+		_exit(9);
+	*(folder ? &synced.folders : &synced.files) += 1;
+	return __real_fsync(fd);
+}
+
+static void a_size_is_on_disk_and_the_old_one_stands_until_it_is(void **state)
+{
+	int status;
+
+	(void)state;
+	assert_int_equal(bwl_audit_put_size(dir, "1mb", &e), 0);
+	memset(&synced, 0, sizeof(synced));
+	assert_int_equal(bwl_audit_put_size(dir, "2mb", &e), 0);
+	assert_int_equal(synced.files, 1);
+	assert_int_equal(synced.folders, 1);
+	if (!fork()) {
+		synced.die = true;
+		bwl_audit_put_size(dir, "3mb", &e);
+		_exit(0);
+	}
+	wait(&status);
+	assert_int_equal(WEXITSTATUS(status), 9);
+	shell("test $(cat %s/size) = 2mb", dir);
+}
+
 static void a_second_init_leaves_a_log_alone(void **state)
 {
 	char text[BWL_NOTE_KEY_TEXT];
@@ -597,6 +665,8 @@ int main(void)
 		T(above_its_size_a_log_loses_junk_and_nothing_else_and_still_verifies),
 		T(a_log_of_operators_alone_loses_its_oldest_and_says_so),
 		T(a_read_error_is_not_the_end_of_a_file),
+		T(a_changed_size_holds_for_who_has_the_log_open),
+		T(a_size_is_on_disk_and_the_old_one_stands_until_it_is),
 		T(a_second_init_leaves_a_log_alone),
 	};
 
