@@ -30,14 +30,6 @@ struct agent_events {
 	bool said_busy;
 };
 
-static char *address(const __be32 a[4], char buf[static INET6_ADDRSTRLEN])
-{
-	bool v4 = !a[0] && !a[1] && a[2] == htonl(0xffff);
-
-	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? &a[3] : a, buf, INET6_ADDRSTRLEN);
-	return buf;
-}
-
 /* Of the kind at the port since the last line, those included that the data plane's own limit left out. */
 static uint64_t counted(struct agent_events *v, const struct bwl_event *e)
 {
@@ -52,7 +44,7 @@ static uint64_t counted(struct agent_events *v, const struct bwl_event *e)
 
 static json_t *json_of(const struct sums_line *l, const char *peer, const char *port, uint64_t all)
 {
-	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
+	char src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS];
 	const struct bwl_event *e = &l->example;
 
 	return json_pack("{s:s*, s:s, s:s, s:b, s:I, s:I, s:f, s:{s:s, s:s, s:i, s:i, s:i, s:i, s:I}}", "peer",
@@ -60,7 +52,8 @@ static json_t *json_of(const struct sums_line *l, const char *peer, const char *
 			 l->mixed ? "several" : bwl_reason_name(e->reason), "sum", l->sum,
 			 "events", (json_int_t)l->events, "counted", (json_int_t)all,
 			 "seconds", l->sum ? (double)(bwl_now_ns() - l->since_ns) / 1e9 : 0.0,
-			 "example", "source", address(e->saddr, src), "destination", address(e->daddr, dst),
+			 "example", "source", bwl_event_address(e->saddr, src),
+			 "destination", bwl_event_address(e->daddr, dst),
 			 "protocol", e->proto, "ethertype", e->ethertype, "source_port", ntohs(e->sport),
 			 "destination_port", ntohs(e->dport), "bytes", (json_int_t)e->len);
 }
@@ -73,7 +66,7 @@ static unsigned long long about(uint64_t n)
 
 static void on_line(const struct sums_line *l, void *arg)
 {
-	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN], what[200], during[BWL_UNIT_BUF], text[500];
+	char src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS], what[200], during[BWL_UNIT_BUF], text[500];
 	struct agent_events *v = arg;
 	const struct bwl_pins *p = v->a->pins;
 	const struct bwl_event *e = &l->example;
@@ -95,10 +88,11 @@ static void on_line(const struct sums_line *l, void *arg)
 		return;
 	if (l->sum)
 		snprintf(text, sizeof(text), "%s, %llu times in %s, one of them %s > %s, %u bytes", what,
-			 (unsigned long long)events, during, address(e->saddr, src), address(e->daddr, dst), e->len);
+			 (unsigned long long)events, during, bwl_event_address(e->saddr, src),
+			 bwl_event_address(e->daddr, dst), e->len);
 	else
-		snprintf(text, sizeof(text), "%s, %s > %s, %u bytes", what, address(e->saddr, src),
-			 address(e->daddr, dst), e->len);
+		snprintf(text, sizeof(text), "%s, %s > %s, %u bytes", what, bwl_event_address(e->saddr, src),
+			 bwl_event_address(e->daddr, dst), e->len);
 	agent_record_event(sums_is_junk(e->kind), kind, text, json_of(l, *peer ? peer : NULL, port, all));
 }
 

@@ -19,18 +19,6 @@ struct watch {
 	uint64_t count, max;	/* events printed; 0: no end */
 };
 
-/* IPv4 is written as IPv4. */
-static char *address(const __be32 a[4], char buf[static INET6_ADDRSTRLEN])
-{
-	const uint32_t mapped = htonl(0xffff);
-
-	if (!a[0] && !a[1] && a[2] == mapped)
-		inet_ntop(AF_INET, &a[3], buf, INET6_ADDRSTRLEN);
-	else
-		inet_ntop(AF_INET6, a, buf, INET6_ADDRSTRLEN);
-	return buf;
-}
-
 static const char *protocol(const struct bwl_event *e, char buf[static 24])
 {
 	if (e->ethertype != 0x0800 && e->ethertype != 0x86dd) {
@@ -83,7 +71,7 @@ static void wall_time(uint64_t boot_ns, char buf[static 40])
 
 static void print_json(const struct watch *w, const struct bwl_event *e)
 {
-	char when[40], src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN], proto[24], name[BWL_NAME_LEN];
+	char when[40], src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS], proto[24], name[BWL_NAME_LEN];
 	const char *peer = peer_name(w->pins, e->peer, name);
 	json_t *o = json_object();
 
@@ -93,8 +81,8 @@ static void print_json(const struct watch *w, const struct bwl_event *e)
 	json_object_set_new(o, "reason", json_string(bwl_reason_name(e->reason)));
 	json_object_set_new(o, "port", json_string(w->pins->dev[e->port % BWL_MAX_PORTS].name));
 	json_object_set_new(o, "peer", peer ? json_string(peer) : json_null());
-	json_object_set_new(o, "source", json_string(address(e->saddr, src)));
-	json_object_set_new(o, "destination", json_string(address(e->daddr, dst)));
+	json_object_set_new(o, "source", json_string(bwl_event_address(e->saddr, src)));
+	json_object_set_new(o, "destination", json_string(bwl_event_address(e->daddr, dst)));
 	json_object_set_new(o, "protocol", json_string(protocol(e, proto)));
 	json_object_set_new(o, "source_port", json_integer(ntohs(e->sport)));
 	json_object_set_new(o, "destination_port", json_integer(ntohs(e->dport)));
@@ -105,17 +93,17 @@ static void print_json(const struct watch *w, const struct bwl_event *e)
 
 static void print_human(const struct watch *w, const struct bwl_event *e)
 {
-	char when[40], src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN], proto[24], name[BWL_NAME_LEN];
+	char when[40], src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS], proto[24], name[BWL_NAME_LEN];
 	const char *peer = peer_name(w->pins, e->peer, name);
 	bool ports = e->proto == IPPROTO_TCP || e->proto == IPPROTO_UDP;
 
 	wall_time(e->time_ns, when);
 	printf("%s %-16s %-8s %s ", when, bwl_event_name(e->kind),
 	       w->pins->dev[e->port % BWL_MAX_PORTS].name, peer ? peer : "-");
-	printf("%s", address(e->saddr, src));
+	printf("%s", bwl_event_address(e->saddr, src));
 	if (ports)
 		printf(" %u", ntohs(e->sport));
-	printf(" > %s", address(e->daddr, dst));
+	printf(" > %s", bwl_event_address(e->daddr, dst));
 	if (ports)
 		printf(" %u", ntohs(e->dport));
 	printf(" %s %u bytes: %s", protocol(e, proto), e->len, bwl_reason_name(e->reason));

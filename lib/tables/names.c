@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The words of reasons, events and limits, for people. */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include "bwl/pins.h"
 #include "bwl/policy.h"
@@ -44,6 +45,15 @@ bool bwl_reason_passes(unsigned reason)
 const char *bwl_event_name(unsigned kind)
 {
 	return kind < _BWL_EVENT_MAX ? event_names[kind] : "unknown";
+}
+
+char *bwl_event_address(const __be32 a[4], char buf[static BWL_EVENT_ADDRESS])
+{
+	bool v4 = !a[0] && !a[1] && a[2] == htonl(0xffff);
+
+	_Static_assert(BWL_EVENT_ADDRESS == INET6_ADDRSTRLEN, "as inet_ntop() writes them");
+	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? &a[3] : a, buf, BWL_EVENT_ADDRESS);
+	return buf;
 }
 
 char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BWL_LIMIT_KEY])

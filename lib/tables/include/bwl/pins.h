@@ -127,5 +127,8 @@ const char *bwl_reason_text(unsigned reason);
 const char *bwl_reason_todo(unsigned reason);	/* "" when there is nothing to do */
 bool bwl_reason_passes(unsigned reason);
 const char *bwl_event_name(unsigned kind);
+#define BWL_EVENT_ADDRESS 46	/* INET6_ADDRSTRLEN */
+/* IPv4 is written as IPv4. */
+char *bwl_event_address(const __be32 a[4], char buf[static BWL_EVENT_ADDRESS]);
 
 #endif
