@@ -2,6 +2,7 @@
 /* See sums.h. */
 #include <stdlib.h>
 #include "maps/reason.h"
+#include "bucket.h"
 #include "sums.h"
 
 struct sum {
@@ -14,7 +15,7 @@ struct sum {
 
 /* Of a kind at a port. */
 struct queue {
-	uint64_t tokens, refilled_ns;
+	struct bucket lines;
 	struct sum own[SUMS_BURST];	/* of a peer and reason; junk: the first, of all */
 	struct sum rest;		/* what found no line of its own */
 };
@@ -77,22 +78,10 @@ static uint64_t interval_of(uint32_t kind)
 	return sums_is_junk(kind) ? SUMS_JUNK_NS : SUMS_INTERVAL_NS;
 }
 
-static bool take_token(struct queue *q, uint32_t kind, uint64_t now_ns)
+static bool may_say(struct queue *q, uint32_t kind, uint64_t now_ns)
 {
-	uint64_t every = sums_is_junk(kind) ? SUMS_JUNK_NS : SUMS_REFILL_NS;
-	uint64_t most = sums_is_junk(kind) ? 1 : SUMS_BURST, n = (now_ns - q->refilled_ns) / every;
-
-	if (q->tokens + n >= most) {
-		q->tokens = most;
-		q->refilled_ns = now_ns;
-	} else {
-		q->tokens += n;
-		q->refilled_ns += n * every;
-	}
-	if (!q->tokens)
-		return false;
-	q->tokens--;
-	return true;
+	return sums_is_junk(kind) ? bucket_take(&q->lines, 1, SUMS_JUNK_NS, now_ns)
+				  : bucket_take(&q->lines, SUMS_BURST, SUMS_REFILL_NS, now_ns);
 }
 
 static void count(struct sum *x, const struct bwl_event *e, uint64_t now_ns)
@@ -118,17 +107,12 @@ static void tell(struct sums *s, struct sum *x, uint64_t now_ns)
 	s->fn(&l, s->arg);
 }
 
-static struct queue *queue_of(struct sums *s, const struct bwl_event *e, uint64_t now_ns)
+static struct queue *queue_of(struct sums *s, const struct bwl_event *e)
 {
 	struct queue **q = &s->queue[e->kind][e->port];
 
-	if (!*q) {
+	if (!*q)
 		*q = calloc(1, sizeof(**q));
-		if (!*q)
-			return NULL;
-		(*q)->tokens = sums_is_junk(e->kind) ? 1 : SUMS_BURST;
-		(*q)->refilled_ns = now_ns;
-	}
 	return *q;
 }
 
@@ -153,14 +137,14 @@ static struct sum *find(struct queue *q, const struct bwl_event *e)
 void sums_add(struct sums *s, const struct bwl_event *e, uint64_t now_ns)
 {
 	struct sums_line l = { .example = *e, .events = 1, .bytes = e->len, .since_ns = now_ns };
-	struct queue *q = sums_is_told(e) ? queue_of(s, e, now_ns) : NULL;
+	struct queue *q = sums_is_told(e) ? queue_of(s, e) : NULL;
 	struct sum *x = q ? find(q, e) : NULL;
 
 	if (!q)
 		return;
 	if (x && x->used) {
 		count(x, e, now_ns);
-	} else if (x && take_token(q, e->kind, now_ns)) {
+	} else if (x && may_say(q, e->kind, now_ns)) {
 		*x = (struct sum){ .peer = e->peer, .reason = e->reason, .used = true, .told_ns = now_ns };
 		s->fn(&l, s->arg);
 	} else {
@@ -194,7 +178,7 @@ static void tick_queue(struct sums *s, struct queue *q, uint32_t kind, uint64_t 
 
 		if (!x->used || now_ns - x->told_ns < interval)
 			continue;
-		if (x->events && take_token(q, kind, now_ns)) {
+		if (x->events && may_say(q, kind, now_ns)) {
 			tell(s, x, now_ns);
 			continue;
 		}

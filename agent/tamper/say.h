@@ -8,13 +8,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "bucket.h"
 
 #define TAMPER_SAY_BURST 32U			/* lines at once */
 #define TAMPER_SAY_NS (300 * 1000000000ULL)	/* and then one in this time */
 
 struct tamper_say {	/* of one input at one port; zeroed: whole */
-	uint64_t since_ns;
-	unsigned used;
+	struct bucket lines;
 	unsigned long long silent;	/* signs that no line has said since the last one */
 };
 
