@@ -14,17 +14,11 @@
 #ifndef __bpf__
 #include <stddef.h>
 #endif
+#include "words.h"
 
 #define BWL_ABI_VERSION 1U
 #define BWL_SCHEMA_MAGIC 0x62776c696d697431ULL /* "bwlimit1" */
 
-#define BWL_NAME_LEN 32 /* names of peers, zones, ports: 1 to 31 characters and a NUL */
-
-#define BWL_MAX_PORTS 64	/* host ports and uplinks; `from` is a 64-bit mask */
-#define BWL_MAX_ZONES 256
-#define BWL_MAX_NEXTHOPS 1024
-#define BWL_MAX_VLANS 16	/* tags a host port may use */
-#define BWL_MAX_SOURCES 32	/* prefixes a host port may send from, per family */
 #define BWL_NEIGHBOURS 256	/* of a family, of all ports together: with half as many that nobody
 				 * announced, below the kernel's gc_thresh2 (512): nothing is pushed out */
 #define BWL_NEIGHBOURS_LEAST 4	/* a port */

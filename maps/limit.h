@@ -20,9 +20,7 @@
 #include "abi.h"
 
 #define BWL_STEP_SHIFT 40
-#define BWL_MAX_BURST (1ULL << 40)	/* bytes; also bounds what counts as sane debt */
 #define BWL_MAX_DEBT (1ULL << 44)	/* more than this is a clock or state gone wrong */
-#define BWL_MAX_VOLUME (1ULL << 62)
 
 enum bwl_rate_flags {
 	BWL_RATE_UNLIMITED = 1 << 0,	/* no rate; a volume may still apply */
@@ -42,7 +40,6 @@ BWL_ASSERT_SIZE(struct bwl_rate, 32);
 
 #define BWL_WINDOW_SLOTS 12		/* slices remembered; a window is 11 of them */
 #define BWL_WINDOW_SLICES 11
-#define BWL_WINDOW_MIN_NS 11000000000ULL /* slices of a second: none turns under a packet's feet */
 #define BWL_NO_WINDOW 0xffffffffU
 
 struct bwl_volume {

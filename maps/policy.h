@@ -18,45 +18,11 @@
 #include <linux/bpf.h>
 #include "limit.h"
 
-enum bwl_mode { BWL_POLICE, BWL_SHAPE, BWL_MARK, BWL_MONITOR, _BWL_MODE_MAX };
-enum bwl_path { BWL_PATH_CLEAR, BWL_PATH_XFRM, BWL_PATH_OFFLOAD, _BWL_PATH_MAX };
-
-/* Traffic classes. The class is the host's claim: the peer's limit always stands above it. */
-#define BWL_CLASSES(X)                                                                           \
-	X(OTHER, "other")                                                                        \
-	X(ROCEV2, "rocev2")                                                                      \
-	X(CNP, "cnp")                                                                            \
-	X(NVME_TCP, "nvme-tcp")                                                                  \
-	X(NFS, "nfs")                                                                            \
-	X(ISCSI, "iscsi")                                                                        \
-	X(HTTPS, "https")                                                                        \
-	X(SSH, "ssh")                                                                            \
-	X(DNS, "dns")                                                                            \
-	X(ICMP, "icmp")
-enum bwl_class {
-#define X(e, name) BWL_C_##e,
-	BWL_CLASSES(X)
-#undef X
-	_BWL_CLASS_MAX
-};
-
-/* Underlay control protocols the DPU itself may speak on an uplink. */
-#define BWL_CONTROLS(X)                                                                          \
-	X(LLDP, "lldp") X(LACP, "lacp") X(BGP, "bgp") X(BFD, "bfd") X(DHCP, "dhcp") X(PTP, "ptp")
-enum bwl_control_bit {
-#define X(e, name) BWL_CTL_##e,
-	BWL_CONTROLS(X)
-#undef X
-	_BWL_CTL_MAX
-};
-
 enum bwl_peer_flags {
 	BWL_PEER_GRANT = 1 << 0,	/* has a grant (live, lapsed or revoked) */
 	BWL_PEER_ACCEPT = 1 << 1,	/* may send to us, within accept */
 	BWL_PEER_CONTAINED = 1 << 2,	/* not an exit; data for `exfil` only */
 };
-
-#define BWL_NEVER_NS (~0ULL)
 
 struct bwl_peer_meta {
 	__u64 expiry_ns;	/* grant ends; BWL_NEVER_NS */
@@ -122,15 +88,6 @@ struct bwl_nexthop {
 	__u32 _pad2;
 };
 BWL_ASSERT_SIZE(struct bwl_nexthop, 32);
-
-/*
- * Mode shape, where the policy names no horizon: what waits may be four GSO packets of maximum size
- * (64 KiB and the headers of its segments), so that TCP can be told (CE) before it is refused; never
- * less than 10 ms, nor more than 250 ms at the grant's rate.
- */
-#define BWL_HORIZON_BYTES (4 * 73728U)
-#define BWL_HORIZON_LEAST_NS 10000000U
-#define BWL_HORIZON_MOST_NS 250000000U
 
 /* Families without an exact destination: their hash need not be asked. */
 enum bwl_only_lpm { BWL_ONLY_LPM4 = 1 << 0, BWL_ONLY_LPM6 = 1 << 1 };

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include "bwl/units.h"
-#include "maps/limit.h"
+#include "maps/words.h"
 
 typedef unsigned __int128 u128;
 

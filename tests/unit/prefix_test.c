@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "test.h"
 #include <string.h>
-#include "bwl/policy.h"
+#include "bwl/prefix.h"
 
 static void prefixes_are_read_and_written(void **state)
 {

@@ -14,7 +14,7 @@
 #include <bwl/clock.h>
 #include <bwl/err.h>
 #include <bwl/prefix.h>
-#include "maps/policy.h"
+#include "maps/words.h"
 
 #define BWL_NO_RATE 0ULL
 struct bwl_lim {
