@@ -38,7 +38,7 @@ struct bwl_key_lpm6 bwl_build_own_key(const struct bwl_pfx *pfx);
 /* build_peer.c: peer i of the policy. */
 int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e);
 
-/* A limit of this build; before: the same one in the generation in force, or NULL. */
+/* build_limit.c: a limit of this build; before: the same one in the generation in force, or NULL. */
 int bwl_build_own_limit(struct bwl_build *b, const struct bwl_lim *lim, uint32_t state,
 			const struct bwl_limit *before, struct bwl_limit *ret, struct bwl_err *e);
 /* One that exists once: of the node, a zone or a port. */

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One limit of a policy into a generation: rate, volume and window, and whose account it is. */
+#include "build.h"
+
+static uint32_t turn_epoch(const struct bwl_window *w)
+{
+	return (uint32_t)(w->turn >> BWL_TURN_EPOCH_SHIFT) & 0x7f;
+}
+
+/* Neither the window's own epoch nor the one in force, however many there have been. */
+static uint32_t other_epoch(const struct bwl_window *w, uint32_t in_force)
+{
+	uint32_t epoch = (in_force + 1) & 0x7f;
+
+	return epoch == turn_epoch(w) ? (epoch + 1) & 0x7f : epoch;
+}
+
+static int build_window(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t state,
+			const struct bwl_volume *before, struct bwl_volume *v, bool *ret_new,
+			struct bwl_err *e)
+{
+	struct bwl_window *w;
+	int r;
+
+	v->slice_ns = (lim->window_ns + BWL_WINDOW_SLICES - 1) / BWL_WINDOW_SLICES;
+	r = bwl_ids_window(ids, state, &v->window, ret_new, e);
+	if (r)
+		return r;
+	w = &ids->p->window[v->window];
+	if (before && before->slice_ns)
+		v->epoch = before->slice_ns == v->slice_ns ? before->epoch
+							   : other_epoch(w, before->epoch);
+	else
+		v->epoch = other_epoch(w, turn_epoch(w));	/* its slice length is not known any more */
+	return 0;
+}
+
+int bwl_build_limit(struct bwl_carry *carry, const struct bwl_lim *lim, uint32_t state,
+		    const struct bwl_volume *before, struct bwl_limit *ret, struct bwl_err *e)
+{
+	struct bwl_volume *v = &ret->volume;
+	uint64_t rate = lim->present ? lim->rate_bps : BWL_NO_RATE;
+	bool seen = carry->ids->window_of && carry->ids->window_of[state], made;
+	int r = 0;
+
+	bwl_rate_encode(&ret->rate, rate, lim->burst ? lim->burst : bwl_default_burst(rate));
+	*v = (struct bwl_volume){ .spendable_bytes = BWL_VOLUME_NONE, .window = BWL_NO_WINDOW,
+				  .state = state };
+	if (lim->present && lim->has_volume) {
+		v->spendable_bytes = lim->volume;
+		if (lim->window_ns)
+			r = build_window(carry->ids, lim, state, before, v, &made, e);
+	}
+	return r ? r : bwl_carry_add(carry, v, before, seen, e);
+}
+
+int bwl_build_own_limit(struct bwl_build *b, const struct bwl_lim *lim, uint32_t state,
+			const struct bwl_limit *before, struct bwl_limit *ret, struct bwl_err *e)
+{
+	return bwl_build_limit(&b->carry, lim, state, before ? &before->volume : NULL, ret, e);
+}
+
+/* Limits that exist once: node, zones, ports. */
+int bwl_build_extra(struct bwl_build *b, enum bwl_extra_kind kind, const char *name,
+		    const struct bwl_lim *lim, const struct bwl_limit *before,
+		    struct bwl_limit *ret, struct bwl_err *e)
+{
+	uint32_t state = 0;
+	int r = bwl_ids_extra(b->ids, kind, name, 0, 0, &state, e);
+
+	if (r)
+		return r;
+	if (before && before->volume.state != state)
+		before = NULL;
+	return bwl_build_own_limit(b, lim, state, before, ret, e);
+}
