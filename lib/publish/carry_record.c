@@ -80,8 +80,7 @@ void bwl_held_end(struct bwl_carry *c)
 	c->held = 0;
 }
 
-/* The record as the carry that wrote it. */
-static int read_back(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
+int bwl_held_read(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
 {
 	uint64_t count = p->held[0].own;
 	uint32_t n = count < BWL_MAX_HELD ? (uint32_t)count : 0;	/* more: not written by us */
@@ -96,8 +95,10 @@ static int read_back(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
 		bool window = h->window != BWL_NO_WINDOW;
 
 		if (h->state >= nstates || (window && (h->window >= p->schema.max_windows ||
-						       h->slot >= BWL_WINDOW_SLOTS)))
+						       h->slot >= BWL_WINDOW_SLOTS))) {
+			set_count(p, 0);	/* they stay spent */
 			return bwl_fail(e, EPROTO, "bwl_held_v1[%u] is not of this program", i);
+		}
 		if (h->kind == BWL_HELD_FROM && c->nitems) {
 			c->from[c->pending++] = h->state;
 			c->item[c->nitems - 1].nfrom++;
@@ -112,57 +113,4 @@ static int read_back(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
 	c->nfrom = c->pending;
 	c->held = 1;
 	return 0;
-}
-
-/* The policy that they were for never came to hold: each account is what it was. */
-static void undo(struct bwl_carry *c)
-{
-	for (uint32_t i = 0; i < c->nitems; i++) {
-		struct bwl_carry_item *x = &c->item[i];
-
-		x->nfrom = 0;
-		if (x->unknown)
-			c->ids->p->mark[x->v.state].unknown_bytes = 0;
-		x->unknown = false;
-	}
-}
-
-int bwl_held_settle(struct bwl_pins *p, struct bwl_err *e)
-{
-	struct bwl_carry c = { 0 };
-	struct bwl_ids ids;
-	int r;
-
-	if (!bwl_is_held(p))
-		return 0;
-	r = bwl_ids_open(p, &ids, e);
-	if (r)
-		return r;
-	c.ids = &ids;
-	r = read_back(p, &c, e);
-	if (!r)
-		r = bwl_grace(p, e);
-	if (!r && p->held[0].put == p->ctl->active)
-		undo(&c);
-	if (!r)
-		bwl_carry_settle(&c);
-	else if (r == -EPROTO)
-		set_count(p, 0);	/* they stay spent */
-	bwl_carry_done(&c);
-	bwl_ids_close(&ids);
-	return r == -EPROTO ? 0 : r;
-}
-
-int bwl_settle_held(const char *pin_dir, struct bwl_err *e)
-{
-	struct bwl_pins *p;
-	int r = bwl_pins_open(pin_dir, true, &p, e);
-
-	if (r)
-		return r;
-	r = bwl_pins_lock(p, e);
-	if (!r)
-		r = bwl_held_settle(p, e);
-	bwl_pins_close(p);
-	return r;
 }

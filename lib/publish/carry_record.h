@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef BWL_LIB_HELD_H
-#define BWL_LIB_HELD_H
+/* Inside lib: which accounts a writer holds full, on record in bwl_held_v1 until they are settled. */
+#ifndef BWL_LIB_CARRY_RECORD_H
+#define BWL_LIB_CARRY_RECORD_H
 
 #include "carry.h"
 
@@ -11,7 +12,12 @@ void bwl_held_full(struct bwl_carry *c, uint32_t i);
 /* Off the record, before it is settled. false: it was not held, or is settled. */
 bool bwl_held_take(struct bwl_carry *c, uint32_t i);
 void bwl_held_end(struct bwl_carry *c);
-/* With the lock: what a writer that was killed left on the record. */
+/*
+ * The record as the carry that wrote it. -EPROTO: it is not of this program; then it is gone, and what was held
+ * stays spent.
+ */
+int bwl_held_read(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e);
+/* carry_settle.c. With the lock: what a writer that was killed left on the record. */
 int bwl_held_settle(struct bwl_pins *p, struct bwl_err *e);
 
 #endif

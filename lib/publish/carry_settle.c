@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a writer that was killed left on the record (carry_record.h): settled by whoever comes next. */
+#include <errno.h>
+#include <bwl/tables.h>
+#include "carry_record.h"
+
+/* The policy that they were for never came to hold: each account is what it was. */
+static void undo(struct bwl_carry *c)
+{
+	for (uint32_t i = 0; i < c->nitems; i++) {
+		struct bwl_carry_item *x = &c->item[i];
+
+		x->nfrom = 0;
+		if (x->unknown)
+			c->ids->p->mark[x->v.state].unknown_bytes = 0;
+		x->unknown = false;
+	}
+}
+
+int bwl_held_settle(struct bwl_pins *p, struct bwl_err *e)
+{
+	struct bwl_carry c = { 0 };
+	struct bwl_ids ids;
+	int r;
+
+	if (!bwl_is_held(p))
+		return 0;
+	r = bwl_ids_open(p, &ids, e);
+	if (r)
+		return r;
+	c.ids = &ids;
+	r = bwl_held_read(p, &c, e);
+	if (!r)
+		r = bwl_grace(p, e);
+	if (!r && p->held[0].put == p->ctl->active)
+		undo(&c);
+	if (!r)
+		bwl_carry_settle(&c);
+	bwl_carry_done(&c);
+	bwl_ids_close(&ids);
+	return r == -EPROTO ? 0 : r;
+}
+
+int bwl_settle_held(const char *pin_dir, struct bwl_err *e)
+{
+	struct bwl_pins *p;
+	int r = bwl_pins_open(pin_dir, true, &p, e);
+
+	if (r)
+		return r;
+	r = bwl_pins_lock(p, e);
+	if (!r)
+		r = bwl_held_settle(p, e);
+	bwl_pins_close(p);
+	return r;
+}
