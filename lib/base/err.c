@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Errors and diagnostics: see bwl/err.h. */
 #include <errno.h>
 #include <stdarg.h>
@@ -65,6 +65,15 @@ static void make_printable(char *text)
 			s += n;
 		}
 	}
+}
+
+void *bwl_must(void *p)
+{
+	if (!p) {
+		fprintf(stderr, "%s: out of memory\n", program_name);
+		abort();
+	}
+	return p;
 }
 
 void bwl_err_fill(struct bwl_err *e, int code, const char *fmt, ...)

@@ -20,9 +20,7 @@ void bwl_pfxset_add(struct bwl_pfxset *s, const struct bwl_pfx *pfx, uint64_t va
 
 	if (s->n == s->room) {
 		s->room = s->room ? 2 * s->room : 16;
-		s->item = reallocarray(s->item, s->room, sizeof(*s->item));
-		if (!s->item)
-			abort();
+		s->item = bwl_must(reallocarray(s->item, s->room, sizeof(*s->item)));
 	}
 	i = &s->item[s->n++];
 	*i = (struct bwl_pfxset_item){ .pfx = { .family = pfx->family, .len = pfx->len }, .value = value };

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which class a port or IP protocol belongs to. Well-known ports only: the class is what the
  * sender claims, so a wider guess would not make it truer.

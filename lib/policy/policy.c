@@ -1,26 +1,13 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A policy in memory: making, growing, freeing, and the defaults that depend on a rate. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "policy_text.h"
 #include "bwl/units.h"
 
-#define MAX_WARNINGS 100	/* more say nothing new */
-
-static void *must(void *p)
-{
-	if (!p) {
-		fputs("bwlimit: out of memory\n", stderr);
-		abort();
-	}
-	return p;
-}
-
 struct bwl_policy *bwl_policy_new(void)
 {
-	struct bwl_policy *p = must(calloc(1, sizeof(*p)));
+	struct bwl_policy *p = bwl_must(calloc(1, sizeof(*p)));
 
 	p->min_charge = 64;
 	bwl_ipsec_defaults(&p->ipsec);
@@ -33,7 +20,7 @@ struct bwl_pol_peer *bwl_policy_add_peer(struct bwl_policy *p)
 
 	/* room is always the next power of two */
 	if (!(p->npeers & (p->npeers - 1)))
-		p->peers = must(reallocarray(p->peers, p->npeers ? 2 * p->npeers : 1,
+		p->peers = bwl_must(reallocarray(p->peers, p->npeers ? 2 * p->npeers : 1,
 					     sizeof(*p->peers)));
 	peer = &p->peers[p->npeers++];
 	memset(peer, 0, sizeof(*peer));
@@ -48,15 +35,6 @@ struct bwl_pol_peer *bwl_policy_peer(const struct bwl_policy *p, const char *nam
 		if (!strcmp(p->peers[i].name, name))
 			return &p->peers[i];
 	return NULL;
-}
-
-void bwl_policy_drop_warnings(struct bwl_policy *p)
-{
-	for (size_t i = 0; i < p->nwarnings; i++)
-		free(p->warnings[i]);
-	free(p->warnings);
-	p->warnings = NULL;
-	p->nwarnings = 0;
 }
 
 void bwl_policy_free(struct bwl_policy *p)
@@ -77,30 +55,6 @@ void bwl_policy_free(struct bwl_policy *p)
 	free(p->peers);
 	free(p->services);
 	free(p);
-}
-
-void bwl_policy_warn(struct bwl_policy *p, const char *file, unsigned line, const char *fmt, ...)
-{
-	char text[512], *full = NULL;
-	va_list ap;
-	int r;
-
-	if (p->nwarnings > MAX_WARNINGS)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (p->nwarnings == MAX_WARNINGS)
-		snprintf(text, sizeof(text), "more warnings than %d: the others are not shown",
-			 MAX_WARNINGS);
-	if (file && line && p->nwarnings < MAX_WARNINGS)
-		r = asprintf(&full, "%s:%u: %s", file, line, text);
-	else
-		r = asprintf(&full, "%s%s%s", file ? file : "", file ? ": " : "", text);
-	if (r < 0)
-		full = NULL;
-	p->warnings = must(reallocarray(p->warnings, p->nwarnings + 1, sizeof(*p->warnings)));
-	p->warnings[p->nwarnings++] = must(full);
 }
 
 uint64_t bwl_default_burst(uint64_t rate_bps)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether one peer makes sense. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Values that occur in many places of a policy file. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Normalised YAML. Lists whose order means nothing are sorted and what equals its default is
  * left out, so the same policy gives the same text whether it came from a file or from maps

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a policy file says to strongSwan: the top-level `ipsec`, and a peer's `id` and `ppk`. One
  * table has every key with its domain and default; reading, checking and dumping go by it.

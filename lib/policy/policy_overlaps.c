@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Prefixes and the addresses of the peers' DPUs against each other: sorted, an enclosing prefix stands right before what it holds,
  * so one walk with a stack of open prefixes sees every overlap.

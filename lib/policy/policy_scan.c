@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where things stand in a policy file: a walk over libyaml's events. It runs before libcyaml
  * only when the text may hold what a fixed schema cannot say (names of zones, `accept: none`),

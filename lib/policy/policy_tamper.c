@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `tamper`: what bwlimitd does about each sign that somebody has his hands on the machine. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From the strings of a policy file to a policy. */
 #include <netinet/in.h>
 #include <errno.h>
@@ -364,10 +364,8 @@ static int check(struct bwl_conv *c, const char *text, size_t len)
 		r = bwl_policy_check_at(c->p, c->file, &c->w, c->e ? c->e : &ignored);
 	}
 	if (nwarnings) {
-		char **all = reallocarray(warnings, nwarnings + c->p->nwarnings, sizeof(*all));
+		char **all = bwl_must(reallocarray(warnings, nwarnings + c->p->nwarnings, sizeof(*all)));
 
-		if (!all)
-			abort();
 		if (c->p->nwarnings)
 			memcpy(all + nwarnings, c->p->warnings, c->p->nwarnings * sizeof(*all));
 		free(c->p->warnings);

@@ -30,10 +30,7 @@ static void *grow(void *array, size_t n, size_t size)
 {
 	if (n & (n - 1) && n)	/* full only at powers of two */
 		return array;
-	array = reallocarray(array, n ? 2 * n : 1, size);
-	if (!array)
-		abort();
-	return array;
+	return bwl_must(reallocarray(array, n ? 2 * n : 1, size));
 }
 
 static struct bwl_pfx pfx_of(uint8_t family, const __be32 *addr, const __be32 *mask)
@@ -70,9 +67,7 @@ static void read_ports(const struct bwl_base *b, struct bwl_policy *pol)
 		memcpy(q->vlans, x->vlan, sizeof(q->vlans));
 		q->has_mac = x->flags & BWL_PORT_MAC;
 		memcpy(q->mac, x->mac, 6);
-		q->sources = calloc((size_t)x->nsrc4 + x->nsrc6 + 1, sizeof(*q->sources));
-		if (!q->sources)
-			abort();
+		q->sources = bwl_must(calloc((size_t)x->nsrc4 + x->nsrc6 + 1, sizeof(*q->sources)));
 		for (j = 0; j < x->nsrc4; j++)
 			q->sources[q->nsources++] = pfx_of(4, &x->src4[j].addr, &x->src4[j].mask);
 		for (j = 0; j < x->nsrc6; j++)
@@ -83,11 +78,9 @@ static void read_ports(const struct bwl_base *b, struct bwl_policy *pol)
 static void read_services(const struct bwl_base *b, struct bwl_policy *pol)
 {
 	struct bwl_policy *none = bwl_policy_new();
-	uint8_t (*ports)[65536] = calloc(2, 65536), proto[256];
+	uint8_t (*ports)[65536] = bwl_must(calloc(2, 65536)), proto[256];
 	unsigned i, k;
 
-	if (!ports)
-		abort();
 	bwl_class_table(none, proto, ports);
 	bwl_policy_free(none);
 	for (k = 0; k < 2; k++) {
@@ -254,9 +247,7 @@ int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err 
 		z->limit.present = true;
 	}
 	c = (struct collect){ .pol = pol, .max = p->schema.max_peers };
-	c.index = calloc(c.max, sizeof(*c.index));
-	if (!c.index)
-		abort();
+	c.index = bwl_must(calloc(c.max, sizeof(*c.index)));
 	for (i = 1; i < c.max; i++) {
 		if (!p->gate[i].slot[g.slot] || p->gate[i].slot[g.slot] >= g.npeers)
 			continue;

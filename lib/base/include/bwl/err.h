@@ -39,6 +39,8 @@ int bwl_err_hint(struct bwl_err *e, const char *fmt, ...) __attribute__((format(
 		int bwl_hint_ = bwl_err_hint(e, __VA_ARGS__);                                    \
 		bwl_hint_ < 0 ? bwl_hint_ : -EIO;                                                \
 	})
+/* What an allocation returned; without memory there is no going on, and the program ends. */
+void *bwl_must(void *p) __attribute__((returns_nonnull));
 /* "file:line:col: text\n  hint" on stderr, or {"error": …} on stdout when json. */
 void bwl_err_print(const struct bwl_err *e, const char *program, bool json);
 
