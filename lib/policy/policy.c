@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A policy in memory: making, growing, freeing, and the defaults that depend on a rate. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "policy_text.h"
@@ -102,4 +103,16 @@ struct bwl_lim bwl_default_accept(const struct bwl_lim *grant)
 	if (a.burst > BWL_MAX_BURST)
 		a.burst = BWL_MAX_BURST;
 	return a;
+}
+
+int bwl_policy_wall_ok(const struct bwl_policy *p, struct bwl_err *e)
+{
+	enum bwl_wall wall = p->until_line ? bwl_wall_state() : BWL_WALL_OK;
+
+	if (wall == BWL_WALL_OK)
+		return 0;
+	bwl_fail(e, EAGAIN, "line %u: `until:` is a time of the wall clock, and the wall clock %s: if it is behind, the grant would last longer",
+		 p->until_line, wall == BWL_WALL_OLD ? "is before the day this program was built"
+						     : "is not synchronised");
+	return bwl_hint(e, "wait for NTP or PTP (timedatectl), grant for a time instead (`grant NAME … for 2h`), or say --trust-clock");
 }

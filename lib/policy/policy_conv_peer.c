@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include "policy_conv.h"
-#include "policy_time.h"
+#include "bwl/until.h"
 
 static int take_grant(struct bwl_conv *c, const struct bwl_text_limit *t, struct bwl_pol_peer *x)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include "bwl/units.h"
 #include "policy_text.h"
-#include "policy_time.h"
+#include "bwl/until.h"
 
 struct dump {
 	const struct bwl_policy *p;

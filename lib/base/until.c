@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Moments of the wall clock as text: see until.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <bwl/policy.h>
-#include "policy_time.h"
+#include <bwl/until.h>
 
 #define NS 1000000000LL
 #define DOMAIN "a time as in RFC 3339, such as 2027-01-31T18:00:00Z, within 100 years from now"
@@ -129,16 +129,4 @@ char *bwl_until_format(uint64_t boot_ns, uint64_t now_boot_ns, int64_t now_wall_
 	}
 	strcpy(buf + n, "Z");
 	return buf;
-}
-
-int bwl_policy_wall_ok(const struct bwl_policy *p, struct bwl_err *e)
-{
-	enum bwl_wall wall = p->until_line ? bwl_wall_state() : BWL_WALL_OK;
-
-	if (wall == BWL_WALL_OK)
-		return 0;
-	bwl_fail(e, EAGAIN, "line %u: `until:` is a time of the wall clock, and the wall clock %s: if it is behind, the grant would last longer",
-		 p->until_line, wall == BWL_WALL_OLD ? "is before the day this program was built"
-						     : "is not synchronised");
-	return bwl_hint(e, "wait for NTP or PTP (timedatectl), grant for a time instead (`grant NAME … for 2h`), or say --trust-clock");
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ends of grants: RFC 3339 in files, CLOCK_BOOTTIME in the data plane. Library only. */
-#ifndef BWL_POLICY_TIME_H
-#define BWL_POLICY_TIME_H
+/* Ends of grants: RFC 3339 in files, CLOCK_BOOTTIME in the data plane. */
+#ifndef BWL_UNTIL_H
+#define BWL_UNTIL_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "bwl/err.h"
+#include <bwl/err.h>
 
 #define BWL_UNTIL_BUF 48
 
