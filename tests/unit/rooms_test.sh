@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The rooms of lib/: how large they are, who is built on whom, and that there are no circles. Room names
+# and what each is built on are read from lib/*/CMakeLists.txt, who needs whom from the archives.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source_dir=${BWL_SOURCE:-${here%/*/*}} build=${BWL_BUILD:-${here%/*/*}/build/release}
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+cd "$source_dir/lib" || exit 1
+
+MOST_LINES=4000
+
+rooms=(*/)
+rooms=("${rooms[@]%/}")
+# "room room": the first is built on the second, as CMake is told.
+direct=$(for r in "${rooms[@]}"; do
+	sed -n 's/^bwl_room(\(.*\))$/\1/p' "$r/CMakeLists.txt" | tr ' ' '\n' |
+		sed -n "2,\$s/^bwl_\([a-z]*\)\$/$r \1/p"
+done)
+# And all that it rests on.
+built_on=$(awk '{ on[$1, $2]; n[$1]; n[$2] }
+	END { do { more = 0
+		for (a in n) for (b in n) for (c in n)
+			if (((a, b) in on) && ((b, c) in on) && !((a, c) in on)) { on[a, c]; more = 1 }
+	} while (more)
+	for (k in on) { split(k, x, SUBSEP); print x[1], x[2] } }' <<<"$direct" | sort)
+allowed() { # room room
+	[[ $1 == "$2" ]] || grep -qxF "$1 $2" <<<"$built_on"
+}
+no_circle() { # pairs "user used" on stdin
+	local out
+	out=$(awk '$1 != $2' | sort -u | tsort 2>&1 >/dev/null) || { note "${out//tsort: /}"; return 1; }
+}
+
+# "user used", files by their room: what one object calls and another one defines.
+calls=$(nm -A "$build"/lib/*/libbwl_*.a | awk 'NF == 3 {
+	split($1, at, ":"); room = at[1]; sub(/.*libbwl_/, "", room); sub(/\.a$/, "", room)
+	file = room "/" at[2]; sub(/\.o$/, "", file); kind = $(NF - 1); symbol = $NF
+	if (kind == "U") uses[file, symbol]
+	else if (kind ~ /[TDBRVW]/ && symbol ~ /^bwl_/) made[symbol] = file
+} END { for (k in uses) { split(k, x, SUBSEP); if (x[2] in made) print x[1], made[x[2]] } }' | sort -u)
+# "includer header", and the room of the header for those that are public.
+includes=$(for r in "${rooms[@]}"; do
+	(cd "$r" && grep -HoE '^#include ["<][^">]+[">]' ./*.[ch] include/bwl/*.h) 2>/dev/null |
+		sed "s/^\.\///; s/:#include [\"<]/ /; s/[\">]\$//; s/^/$r\//"
+done)
+public=$(for r in "${rooms[@]}"; do
+	find "$r/include" -name '*.h' 2>/dev/null | sed 's/.*include\///; s/$/ '"$r/"
+done)
+header_pairs() { # of a room, its own headers among each other, by their last name
+	awk -v r="$1/" 'index($1, r) == 1 && $1 ~ /\.h$/ { sub(/.*\//, "", $1); sub(/.*\//, "", $2); print }' <<<"$includes"
+}
+
+check "rooms, calls between files and includes are found" \
+	[ ${#rooms[@]} -ge 4 -a "$(wc -l <<<"$calls")" -gt 50 -a "$(wc -l <<<"$includes")" -gt 50 ]
+check "no room is built on itself" no_circle <<<"$direct"
+
+small() { # room
+	local n
+	n=$(find "$1" -name '*.[ch]' -exec cat {} + | wc -l)
+	[[ $n -le $MOST_LINES ]] || { note "$n lines"; return 1; }
+}
+keeps_below() { # room: what it includes and what it calls is of the rooms below it
+	local bad=0 user used header room
+	while read -r user used; do
+		[[ ${user%%/*} == "$1" ]] && ! allowed "$1" "${used%%/*}" && { note "$user calls $used"; bad=1; }
+	done <<<"$calls"
+	while read -r user header; do
+		[[ ${user%%/*} == "$1" ]] || continue
+		[[ $header == lib/* || $header == ../* ]] && { note "$user includes $header"; bad=1; }
+		room=$(awk -v h="$header" '$1 == h { print $2 }' <<<"$public")
+		[[ -z $room ]] || allowed "$1" "$room" || { note "$user includes $header of $room"; bad=1; }
+	done <<<"$includes"
+	return $bad
+}
+for r in "${rooms[@]}"; do
+	check "$r has at most $MOST_LINES lines" small "$r"
+	check "$r needs no room but those that it is built on" keeps_below "$r"
+	check "no file of $r calls in a circle" no_circle < <(grep "^$r/.* $r/" <<<"$calls")
+	check "no header of $r includes in a circle" no_circle < <(header_pairs "$r")
+done
+
+# Outside lib/, only tests look into a room.
+peeks() {
+	local bad
+	bad=$(cd .. && git grep -nE '#include "(\.\./)*lib/' -- '*.[ch]' ':!tests' ':!bpf') && note "$bad"
+}
+[[ ! -e ../.git ]] || refute "nobody includes a header that is a room's own" peeks
+
+# What reads policies needs neither libbpf nor libmnl: nor the layout of a map.
+needed_by() { # program: libraries, as the loader reads them
+	readelf -d "$build/$1" | sed -n 's/.*(NEEDED).*\[lib\(.*\)\.so.*/\1/p'
+}
+linked_with() { # program: libraries, as the linker is told them
+	awk -v rule="build $1:" 'index($0, rule) == 1 { mine = 1 } !NF { mine = 0 }
+		mine && $1 == "LINK_LIBRARIES" { for (i = 3; i <= NF; i++) print $i }' "$build/build.ninja" |
+		sed 's/.*\/lib//; s/^-l//; s/\.\(so\|a\)$//'
+}
+has() { # word… on stdin: all of them
+	local all
+	all=$(cat)
+	for word; do grep -qxF "$word" <<<"$all" || return 1; done
+}
+has_but_not() { # word word…: on stdin the first, and none of the others
+	local all word
+	all=$(cat)
+	has "$1" <<<"$all" || { note "no $1"; return 1; }
+	shift
+	for word; do ! has "$word" <<<"$all" || { note "$word"; return 1; }; done
+}
+check "control: bwlimit-ctl needs both" has bpf mnl < <(needed_by ctl/bwlimit-ctl)
+check "control: bwlimit-ctl is linked with both" \
+	has bwl_policy bwl_tables bpf mnl < <(linked_with ctl/bwlimit-ctl)
+for t in policy_test policy_errors_test policy_random_test; do
+	check "$t needs neither libbpf nor libmnl" has_but_not cyaml bpf mnl < <(needed_by "tests/unit/$t")
+	check "$t is linked with neither, nor with a room that is" \
+		has_but_not bwl_policy bpf mnl bwl_tables bwl_net bwl_publish < <(linked_with "tests/unit/$t")
+done
+beyond_words() {
+	local bad
+	bad=$(grep -E '^(base|policy|exfil)/' <<<"$includes" |
+		grep -E ' (maps/|linux/bpf|bpf/|libmnl)' | grep -v ' maps/words\.h$') && note "$bad"
+}
+refute "of maps/, what reads policies includes words.h alone" beyond_words
+refute "which includes nothing" grep -n '^ *# *include' ../maps/words.h
+
+done_testing
