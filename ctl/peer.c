@@ -50,6 +50,21 @@ static const char *state_of(const struct ctl_view *v, const struct ids *ids, con
 	return "no-peer";
 }
 
+static void list_row(struct ctl_table *t, const struct bwl_pol_peer *p, const char *state)
+{
+	char addr[96], rate[BWL_UNIT_BUF], burst[BWL_UNIT_BUF], vol[CTL_LIM_BUF];
+
+	ctl_cell(t, "%s", p->name);
+	ctl_cell(t, "%s", addresses_text(p, addr, sizeof(addr)));
+	ctl_cell(t, "%s", *p->zone ? p->zone : "-");
+	ctl_cell(t, "%s", ctl_lim_rate(&p->grant, rate));
+	ctl_cell(t, "%s", ctl_lim_burst(&p->grant, burst));
+	ctl_cell(t, "%s", ctl_lim_volume(&p->grant, vol));
+	ctl_cell(t, "%s", bwl_mode_name(p->mode));
+	ctl_cell(t, "%s", bwl_path_name(p->path));
+	ctl_cell(t, "%s", state);
+}
+
 static int peer_list(struct ctl *c, int argc, char **argv)
 {
 	static const char *const heads[] = {
@@ -82,24 +97,16 @@ static int peer_list(struct ctl *c, int argc, char **argv)
 		t = ctl_table_new(heads);
 	for (size_t i = 0; i < pol->npeers; i++) {
 		const struct bwl_pol_peer *p = &pol->peers[i];
-		char addr[96], rate[BWL_UNIT_BUF], burst[BWL_UNIT_BUF], vol[CTL_LIM_BUF];
+		const char *state = state_of(&v, &ids, p->name);
 
 		if (c->json) {
 			json_t *o = ctl_json_peer(p, v.now_ns);
 
-			json_object_set_new(o, "state", json_string(state_of(&v, &ids, p->name)));
+			json_object_set_new(o, "state", json_string(state));
 			json_array_append_new(a, o);
-			continue;
+		} else {
+			list_row(t, p, state);
 		}
-		ctl_cell(t, "%s", p->name);
-		ctl_cell(t, "%s", addresses_text(p, addr, sizeof(addr)));
-		ctl_cell(t, "%s", *p->zone ? p->zone : "-");
-		ctl_cell(t, "%s", ctl_lim_rate(&p->grant, rate));
-		ctl_cell(t, "%s", ctl_lim_burst(&p->grant, burst));
-		ctl_cell(t, "%s", ctl_lim_volume(&p->grant, vol));
-		ctl_cell(t, "%s", bwl_mode_name(p->mode));
-		ctl_cell(t, "%s", bwl_path_name(p->path));
-		ctl_cell(t, "%s", state_of(&v, &ids, p->name));
 	}
 	if (c->json) {
 		ctl_json_print(json_pack("{s:o}", "peers", a));

@@ -192,35 +192,83 @@ static int raise_limits(struct ctl *c, const struct bwl_pins *pins, const struct
 	return r;
 }
 
-static int policy_apply(struct ctl *c, int argc, char **argv)
+struct apply {
+	const char *file, *confirm;
+	bool yes, fresh, trust;
+	uint64_t confirm_ns;
+};
+
+static int apply_args(struct ctl *c, int argc, char **argv, struct apply *a)
 {
-	const char *confirm = NULL;
-	bool yes = false, fresh = false, trust = false;
 	const struct ctl_opt opts[] = {
-		{ "--confirm", NULL, &confirm }, { "--yes", &yes, NULL },
-		{ "--fresh-volume", &fresh, NULL }, { "--trust-clock", &trust, NULL },
+		{ "--confirm", NULL, &a->confirm }, { "--yes", &a->yes, NULL },
+		{ "--fresh-volume", &a->fresh, NULL }, { "--trust-clock", &a->trust, NULL },
 		{ NULL, NULL, NULL },
 	};
-	struct bwl_publish_report rep = { 0 };
-	struct bwl_publish_opts o = { 0 };
-	struct ctl_progress *progress;
-	struct bwl_policy *pol = NULL;
-	struct bwl_pins *pins = NULL;
-	char hex[65], t[BWL_UNIT_BUF];
-	int r;
+	int r = ctl_opts(c, &argc, argv, opts);
 
-	r = ctl_opts(c, &argc, argv, opts);
 	if (r)
 		return r;
 	if (argc != 1)
 		return ctl_usage(c, "say which file; - is standard input");
-	if (confirm && bwl_parse_time(confirm, &o.confirm_ns, &c->err))
+	if (a->confirm && bwl_parse_time(a->confirm, &a->confirm_ns, &c->err))
 		return CTL_USAGE;
-	if (confirm && o.confirm_ns < 1000000000ULL)
-		return ctl_usage(c, "--confirm %.32s: give yourself 1s at least", confirm);
-	o.fresh_volume = fresh;
-	r = load(c, argv[0], &pol);
-	if (!r && !trust)
+	if (a->confirm && a->confirm_ns < 1000000000ULL)
+		return ctl_usage(c, "--confirm %.32s: give yourself 1s at least", a->confirm);
+	a->file = argv[0];
+	return 0;
+}
+
+/* What the audit log says beside the digest. */
+static void apply_terms(const struct apply *a, const struct bwl_policy *pol, char ret[static 256])
+{
+	snprintf(ret, 256, "%s%.64s%s%s", a->confirm ? ", to be confirmed within " : "",
+		 a->confirm ? a->confirm : "",
+		 a->fresh ? ", new volumes start unspent (--fresh-volume)" : "",
+		 a->trust && pol->until_line ? ", wall clock trusted (--trust-clock)" : "");
+}
+
+/* Written down, then in force, then written down that it is. */
+static int put_in_force(struct ctl *c, const struct apply *a, struct bwl_pins *pins,
+			struct bwl_policy *pol, const char *hex, struct bwl_publish_report *rep)
+{
+	const struct bwl_publish_opts o = { .confirm_ns = a->confirm_ns, .fresh_volume = a->fresh };
+	struct ctl_progress *progress;
+	char terms[256];
+	int r;
+
+	apply_terms(a, pol, terms);
+	r = bwl_audit_intent(&c->err, "policy apply %s: digest %s%s", a->file, hex, terms);
+	if (r)
+		return r;
+	bwl_journal_policy(pins, pol, false, false);
+	progress = ctl_progress_start("putting %zu peer%s in force", pol->npeers,
+				      CTL_S(pol->npeers));
+	r = bwl_publish(pins, pol, &o, rep, &c->err);
+	ctl_progress_end(progress);
+	if (!r && !a->confirm)	/* on trial they are raised when it is confirmed */
+		r = raise_limits(c, pins, pol);
+	if (r)
+		return r;
+	ctl_journal_follow(pins);
+	bwl_audit("policy apply %s: digest %.16s%s", a->file, hex, terms);
+	return 0;
+}
+
+static int policy_apply(struct ctl *c, int argc, char **argv)
+{
+	struct bwl_publish_report rep = { 0 };
+	struct bwl_policy *pol = NULL;
+	struct bwl_pins *pins = NULL;
+	struct apply a = { 0 };
+	char hex[65], t[BWL_UNIT_BUF];
+	int r;
+
+	r = apply_args(c, argc, argv, &a);
+	if (r)
+		return r;
+	r = load(c, a.file, &pol);
+	if (!r && !a.trust)
 		r = bwl_policy_wall_ok(pol, &c->err);
 	if (!r)
 		r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
@@ -228,38 +276,21 @@ static int policy_apply(struct ctl *c, int argc, char **argv)
 		goto out;
 	warn_all(pol);
 	warn_modes(pins, pol);
-	if (!yes && strcmp(argv[0], "-") && !agreed(pins, pol, c)) {
+	if (!a.yes && strcmp(a.file, "-") && !agreed(pins, pol, c)) {
 		bwl_info("nothing was changed");
 		goto out;
 	}
 	digest_hex(pol, hex);
-	r = bwl_audit_intent(&c->err, "policy apply %s: digest %s%s%s%s%s", argv[0], hex,
-			     confirm ? ", to be confirmed within " : "", confirm ? confirm : "",
-			     fresh ? ", new volumes start unspent (--fresh-volume)" : "",
-			     trust && pol->until_line ? ", wall clock trusted (--trust-clock)" : "");
+	r = put_in_force(c, &a, pins, pol, hex, &rep);
 	if (r)
 		goto out;
-	bwl_journal_policy(pins, pol, false, false);
-	progress = ctl_progress_start("putting %zu peer%s in force", pol->npeers,
-				      CTL_S(pol->npeers));
-	r = bwl_publish(pins, pol, &o, &rep, &c->err);
-	ctl_progress_end(progress);
-	if (!r && !confirm)	/* on trial they are raised when it is confirmed */
-		r = raise_limits(c, pins, pol);
-	if (r)
-		goto out;
-	ctl_journal_follow(pins);
-	bwl_audit("policy apply %s: digest %.16s%s%s%s%s", argv[0], hex,
-		  confirm ? ", to be confirmed within " : "", confirm ? confirm : "",
-		  fresh ? ", new volumes start unspent (--fresh-volume)" : "",
-		  trust && pol->until_line ? ", wall clock trusted (--trust-clock)" : "");
-	ctl_print_report(c, &rep, json_pack("{s:s,s:s,s:o,s:o}", "file", argv[0], "digest", hex,
-					    "confirm_within_s", confirm
-					    ? json_real((double)o.confirm_ns / 1e9) : json_null(),
+	ctl_print_report(c, &rep, json_pack("{s:s,s:s,s:o,s:o}", "file", a.file, "digest", hex,
+					    "confirm_within_s", a.confirm
+					    ? json_real((double)a.confirm_ns / 1e9) : json_null(),
 					    "warnings", json_warnings(pol)));
-	if (confirm && !c->json)
+	if (a.confirm && !c->json)
 		printf("  returns to the policy before in %s by itself, unless: bwlimit-ctl policy confirm\n",
-		       bwl_format_time(o.confirm_ns, t));
+		       bwl_format_time(a.confirm_ns, t));
 out:
 	bwl_policy_free(pol);
 	bwl_pins_close(pins);
