@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The report of bench-scale, as a table or as JSON. */
+#include <stdio.h>
+#include "bench/machine.h"
+#include "bench/scale/scale.h"
+
+static const char *peers_word(enum kind k)
+{
+	return k == EMPTY || k == VETH_BARE ? "none" : scale_kinds[k].same ? "same" : "different";
+}
+
+static void row_json(const struct scale *b, enum kind k, unsigned s, bool first)
+{
+	const struct cell *c = &b->cell[k][s];
+	struct bench_spread ns = bench_spread_of(c->ns, b->rounds);
+	struct bench_spread times = bench_spread_of(c->times_one, b->rounds);
+
+	printf("%s\n {\"what\": \"%s\", \"way\": \"%s\", \"peers\": \"%s\", \"refused\": %s, \"cpus\": %u, "
+	       "\"ns_per_packet\": %.2f, \"times_one\": %.3f, \"of_yardstick\": %.3f, "
+	       "\"disturbed\": %u,\n  ", first ? "" : ",", scale_kinds[k].key, scale_kinds[k].way, peers_word(k),
+	       scale_kinds[k].refused ? "true" : "false", b->step[s], ns.median, times.median,
+	       scale_of_yardstick(b, k, s), c->disturbed);
+	if (scale_kinds[k].limiter)
+		printf("\"passed\": %llu, \"over_limit\": %llu, \"contended\": %llu, ", c->passed,
+		       c->refused, c->contended);
+	if (scale_has_model(b, k) && s)
+		printf("\"predicted_ns\": %.2f, \"predicted_from\": \"%s\", ",
+		       scale_predicted_ns(b, k, b->step[s]), s == 1 ? "itself" : "two");
+	if (crew_counts_cycles(b->crew) && !scale_is_veth(k))
+		printf("\"cycles\": %.1f, ", c->cycles / (double)c->packets);
+	if (crew_counts_transfers(b->crew) && !scale_is_veth(k))
+		printf("\"line_transfers\": %.3f, ", c->transfers / (double)c->packets);
+	bench_spread_json(stdout, "spread", &ns);
+	fputs(", ", stdout);
+	bench_spread_json(stdout, "times_one_spread", &times);
+	fputs("}", stdout);
+}
+
+void scale_report_json(const struct scale *b)
+{
+	unsigned s, n = 0, i;
+	int k;
+
+	fputs("{", stdout);
+	bench_machine_json(stdout);
+	printf(",\n \"rounds\": %u, \"packets\": %u, \"transfers\": [", b->rounds, b->packets);
+	for (i = 0; i < b->npairs; i++) {
+		printf("%s\n {\"from_cpu\": %d, \"to_cpu\": %d, ", i ? "," : "", b->cpu[0], b->cpu[i + 1]);
+		bench_spread_json(stdout, "ns", &b->transfer[i]);
+		fputs("}", stdout);
+	}
+	fputs("],\n \"rows\": [", stdout);
+	for (k = 0; k < (b->veth ? _KIND_MAX : VETH_BARE); k++)
+		for (s = 0; s < b->nsteps; s++)
+			row_json(b, k, s, !n++);
+	fputs("],\n \"predictions\": [", stdout);
+	for (k = 0, n = 0; b->predict && k < (b->veth ? _KIND_MAX : VETH_BARE); k++)
+		if (scale_has_model(b, k))
+			printf("%s\n {\"what\": \"%s\", \"way\": \"%s\", \"peers\": \"%s\", \"refused\": %s, "
+			       "\"cpus\": %u, \"lines\": %.2f, \"ns_per_packet\": %.1f, "
+			       "\"times_one\": %.2f}", n++ ? "," : "", scale_kinds[k].key, scale_kinds[k].way,
+			       peers_word(k), scale_kinds[k].refused ? "true" : "false", b->predict, scale_lines(b, k),
+			       scale_predicted_ns(b, k, b->predict),
+			       b->predict * scale_median_ns(b, k, 0) / scale_predicted_ns(b, k, b->predict));
+	printf("],\n \"veth\": %s, \"counted\": {\"cycles\": %s, \"line_transfers\": ",
+	       b->veth ? "true" : "false", crew_counts_cycles(b->crew) ? "true" : "false");
+	printf(crew_counts_transfers(b->crew) ? "\"%s\"}}\n" : "false}}\n", crew_counts_transfers(b->crew));
+}
+
+static void row_text(const struct scale *b, enum kind k, unsigned s)
+{
+	const struct cell *c = &b->cell[k][s];
+	struct bench_spread ns = bench_spread_of(c->ns, b->rounds);
+
+	printf("%-31s %4u %8.1f %8.1f %8.1f %8.1f %8.1f %9.2f %9.2f", scale_kinds[k].text, b->step[s], ns.median,
+	       ns.min, ns.q1, ns.q3, ns.max, bench_spread_of(c->times_one, b->rounds).median,
+	       scale_of_yardstick(b, k, s));
+	if (scale_has_model(b, k) && s == 1)
+		printf(" %9s", "(fitted)");
+	else if (scale_has_model(b, k) && s)
+		printf(" %9.1f", scale_predicted_ns(b, k, b->step[s]));
+	else
+		printf(" %9s", "");
+	if (crew_counts_cycles(b->crew) && !scale_is_veth(k))
+		printf(" %8.0f", c->cycles / (double)c->packets);
+	if (crew_counts_transfers(b->crew) && !scale_is_veth(k))
+		printf(" %8.2f", c->transfers / (double)c->packets);
+	if (c->contended)
+		printf("  %.2f %% lost in races", 100.0 * (double)c->contended / (double)c->packets);
+	fputs("\n", stdout);
+}
+
+static void model_text(const struct scale *b)
+{
+	unsigned i;
+	int k;
+
+	if (!b->npairs) {
+		puts("\nno model: it needs two CPUs");
+		return;
+	}
+	puts("\na cache line's transfer, written by one CPU, then by the other, ns");
+	for (i = 0; i < b->npairs; i++)
+		printf("  CPU %3d and %3d: %.1f (quartiles %.1f and %.1f)\n", b->cpu[0], b->cpu[i + 1],
+		       b->transfer[i].median, b->transfer[i].q1, b->transfer[i].q3);
+	if (!b->predict)
+		return;
+	printf("\nmodel: by what two CPUs take, a packet fetches so many lines that others write; so %u CPUs "
+	       "take\n\n%-31s %8s %14s %9s\n", b->predict, "", "lines", "ns a packet", "times one");
+	for (k = 0; k < (b->veth ? _KIND_MAX : VETH_BARE); k++)
+		if (scale_has_model(b, k))
+			printf("%-31s %8.2f %14.1f %9.2f\n", scale_kinds[k].text, scale_lines(b, k),
+			       scale_predicted_ns(b, k, b->predict),
+			       b->predict * scale_median_ns(b, k, 0) / scale_predicted_ns(b, k, b->predict));
+}
+
+void scale_report_text(const struct scale *b)
+{
+	unsigned s;
+	int k;
+
+	bench_machine_text(stdout);
+	printf("ns a packet on each of so many CPUs at once, %u rounds of %u packets on each.\n"
+	       "times one: what they pass together over what one passes alone; of empty: that over the "
+	       "empty\nprogram's (veth: the bare forward's) in the same round; model: from one and two CPUs\n",
+	       b->rounds, b->packets);
+	if (!crew_counts_cycles(b->crew) || !crew_counts_transfers(b->crew))
+		printf("%s%s not counted: this machine has no counters for us (%s)\n",
+		       crew_counts_cycles(b->crew) ? "" : "cycles and ", "line transfers",
+		       crew_counts_not(b->crew));
+	if (crew_counts_transfers(b->crew))
+		printf("lines: %s\n", crew_counts_transfers(b->crew));
+	printf("\n%-31s %4s %s %9s %9s %9s%s%s\n", "", "CPUs", bench_spread_heading, "times one",
+	       "of empty", "model", crew_counts_cycles(b->crew) ? "   cycles" : "",
+	       crew_counts_transfers(b->crew) ? "    lines" : "");
+	for (k = 0; k < (b->veth ? _KIND_MAX : VETH_BARE); k++)
+		for (s = 0; s < b->nsteps; s++)
+			row_text(b, k, s);
+	if (!b->veth)
+		printf("no rows of veth: %s\n", b->veth_why);
+	model_text(b);
+}
