@@ -53,7 +53,7 @@ int bwl_journal_make(const char *dir, const struct bwl_journal_rec *rec, size_t 
 		     struct bwl_err *e);
 void bwl_journal_set_limit(size_t bytes);	/* above which it is compacted; for tests */
 
-/* act.c: with the maps */
+/* act.c: what of the maps goes into it */
 /* A new one with what the maps have closed. */
 int bwl_journal_begin(struct bwl_pins *p, enum bwl_journal_state *ret_was, struct bwl_err *e);
 /* Every closure in the maps that the journal does not have. 0: all of it is on disk (or the journal is off). */
@@ -71,12 +71,18 @@ int bwl_journal_limits(const struct bwl_pins *p, bool zone, const char *name, st
 /* After a policy applied by hand has come to hold for good: its limits are its file's again. */
 int bwl_journal_raise(const struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_err *e);
 
+/* apply.c: what of it holds in maps */
+/* The journal of these maps; a warning where it is cut. */
+void bwl_journal_read(const struct bwl_pins *p, struct bwl_journal *ret);
 /*
  * Before a policy is published: who is closed, and with `lower` the limits. Where the journal is cut, all whom
- * the maps do not have are closed, and a warning says so.
+ * the maps do not have are closed.
  */
-enum bwl_journal_state bwl_journal_policy(struct bwl_pins *p, struct bwl_policy *pol, bool lower, bool trust_clock);
+void bwl_journal_mark(struct bwl_pins *p, const struct bwl_journal *j, struct bwl_policy *pol, bool lower,
+		      bool trust_clock);
+/* Both of them. */
+void bwl_journal_policy(struct bwl_pins *p, struct bwl_policy *pol, bool lower, bool trust_clock);
 /* Before a host port opens: stop, clamp, and names, in these maps. */
-void bwl_journal_boot(struct bwl_pins *p);
+void bwl_journal_boot(struct bwl_pins *p, const struct bwl_journal *j);
 
 #endif

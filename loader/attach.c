@@ -269,7 +269,7 @@ int bwl_attach_forwarding(struct bwl_err *e)
 
 /* What was granted and edited since the file was applied is in the maps only: it stays. */
 static int publish(struct bwl_load *l, const struct bwl_attach *a, struct bwl_policy *pol,
-		   struct bwl_err *e)
+		   const struct bwl_journal *j, struct bwl_err *e)
 {
 	int r = 0;
 
@@ -282,7 +282,7 @@ static int publish(struct bwl_load *l, const struct bwl_attach *a, struct bwl_po
 		r = bwl_policy_wall_ok(pol, e);
 	if (r)
 		return r;
-	bwl_journal_policy(l->pins, pol, true, a->trust_clock);
+	bwl_journal_mark(l->pins, j, pol, true, a->trust_clock);
 	return bwl_publish(l->pins, pol, NULL, NULL, e);
 }
 
@@ -298,7 +298,8 @@ int bwl_attach_lock(struct bwl_load *l, const struct bwl_attach *a, struct bwl_e
 }
 
 static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_policy *pol,
-		      struct bwl_netdev *host, struct bwl_netdev *up, struct bwl_err *e)
+		      struct bwl_netdev *host, struct bwl_netdev *up, const struct bwl_journal *j,
+		      struct bwl_err *e)
 {
 	unsigned i;
 	int r = 0;
@@ -323,7 +324,7 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_polic
 	}
 	if (!r)
 		r = bwl_load_share(l->dir, e);
-	return r || !pol ? r : publish(l, a, pol, e);
+	return r || !pol ? r : publish(l, a, pol, j, e);
 }
 
 static int close_ports(const struct bwl_load *l, const struct bwl_netdev *host, unsigned n, bool closed,
@@ -368,6 +369,7 @@ void bwl_attach_open(struct bwl_pins *p)
 static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl_policy *pol,
 			    struct bwl_netdev *host, struct bwl_netdev *up, struct bwl_err *e)
 {
+	struct bwl_journal j = { 0 };
 	int r;
 
 	bwl_port_sysctl_set(host, a->nhost, BWL_PORT_HOST);
@@ -382,10 +384,12 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 	if (!r) {
 		shut(l);
 		say_ignored(l, a);
-		r = attach_all(l, a, pol, host, up, e);
+		bwl_journal_read(l->pins, &j);
+		r = attach_all(l, a, pol, host, up, &j, e);
 	}
 	if (!r)	/* what was closed before the reboot, before anything opens */
-		bwl_journal_boot(l->pins);
+		bwl_journal_boot(l->pins, &j);
+	bwl_journal_free(&j);
 	if (!r)
 		r = bwl_attach_forwarding(e);
 	if (!r)

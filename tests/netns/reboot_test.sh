@@ -91,6 +91,7 @@ journal() { "$CTL" --json journal show | jq -e "$1" >/dev/null; }
 # Missing counts as cut.
 attach
 check "without a journal attach says what to type" grep -q 'journal init' "$LAB_TMP/err"
+check "once" test "$(grep -c 'not to be believed' "$LAB_TMP/err")" -eq 1
 check "and everything is closed" test "$("$LOAD" status --json | jq -r .control.switch)" = stopped
 refute "verify fails" verifies
 check "and packets show it" is_closed 1

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the journal has closed, in policies and maps: see journal.h. */
+#include <time.h>
+#include <bwl/tables.h>
+#include <bwl/generation.h>
+#include "journal.h"
+
+static bool is_cut(const struct bwl_journal *j)
+{
+	return j->state == BWL_JOURNAL_MISSING || j->state == BWL_JOURNAL_CUT;
+}
+
+void bwl_journal_read(const struct bwl_pins *p, struct bwl_journal *ret)
+{
+	bwl_journal_look(bwl_journal_dir(p->ctl->drill), ret);
+	if (is_cut(ret))
+		bwl_warn(
+		    "the journal of what was closed is not to be believed: %s; everything that it could have closed is closed: bwlimit-ctl journal init, then `bwlimit-ctl stop --off`, `heartbeat --lift`, and `grant NAME` for each peer that may send",
+		    ret->why);
+}
+
+static void close_unknown(struct bwl_pins *p, struct bwl_policy *pol)
+{
+	uint32_t slot = bwl_active_slot(p, bwl_now_ns());
+	bool has = false;
+	struct bwl_gen g;
+	size_t i;
+
+	if (slot != BWL_NO_SLOT)
+		has = !bwl_gen_open(p, slot, &g, NULL);
+	for (i = 0; i < pol->npeers; i++)
+		if (!has || !bwl_peer_id(p, &g, pol->peers[i].name))
+			pol->peers[i].revoked = true;
+	if (has)
+		bwl_gen_close(&g);
+}
+
+void bwl_journal_mark(struct bwl_pins *p, const struct bwl_journal *j, struct bwl_policy *pol,
+		      bool lower, bool trust_clock)
+{
+	if (is_cut(j))
+		close_unknown(p, pol);
+	if (j->state != BWL_JOURNAL_OK)
+		return;
+	bwl_closed_mark(&j->closed, pol);
+	if (lower)
+		bwl_closed_lower(&j->closed, pol, bwl_now_ns(), (uint64_t)time(NULL),
+				 trust_clock || bwl_wall_state() == BWL_WALL_OK);
+}
+
+void bwl_journal_policy(struct bwl_pins *p, struct bwl_policy *pol, bool lower, bool trust_clock)
+{
+	struct bwl_journal j;
+
+	bwl_journal_read(p, &j);
+	bwl_journal_mark(p, &j, pol, lower, trust_clock);
+	bwl_journal_free(&j);
+}
+
+/* A hand's switch: what attach itself keeps closed until verify is clean is another one. */
+static void stop(struct bwl_pins *p)
+{
+	uint32_t was = __atomic_load_n(&p->ctl->stop, __ATOMIC_SEQ_CST);
+
+	while ((was == BWL_RUN || was == BWL_CLOSED) &&
+	       !__atomic_compare_exchange_n(&p->ctl->stop, &was, BWL_STOPPED, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+static bool is_granted(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
+{
+	uint32_t at = p->gate[id].slot[g->slot], seq;
+
+	if (!at || at >= g->npeers)
+		return false;
+	seq = g->peer[at].meta.grant_seq;
+	return seq > p->gate[id].revoked && seq > p->ctl->revoked_all;
+}
+
+static void close_names(struct bwl_pins *p, const struct bwl_closed *c)
+{
+	struct bwl_gen g;
+
+	if (!bwl_closed_names(c) || bwl_gen_open(p, bwl_active_slot(p, bwl_now_ns()), &g, NULL))
+		return;
+	for (uint32_t id = 1; id < p->schema.max_peers; id++)
+		if (is_granted(p, &g, id) && bwl_closed_name_is(c, p->name[id].name))
+			bwl_revoke(p, p->name[id].name, NULL);
+	bwl_gen_close(&g);
+}
+
+void bwl_journal_boot(struct bwl_pins *p, const struct bwl_journal *j)
+{
+	if (is_cut(j) || j->closed.stop)
+		stop(p);
+	if (j->closed.clamp && !bwl_is_clamped(p) && !bwl_clamp(p))
+		bwl_revoke(p, NULL, NULL); /* as bwlimitd does where the policy has no heartbeat */
+	close_names(p, &j->closed);
+}
