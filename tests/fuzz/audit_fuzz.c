@@ -3,18 +3,8 @@
  * Any bytes as a file of an audit log, and as a checkpoint and a key: items that cover the bytes in order,
  * or a refusal. What is canonical is written again to the same bytes.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "audit/item.h"
-
-static void must(int ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "%s\n", what);
-	abort();
-}
+#include "fuzz.h"
 
 struct at {
 	uint64_t next;
@@ -42,7 +32,6 @@ static int item(const struct bwl_audit_item *i, void *arg)
 	return 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct bwl_note_key nobody = { .name = "nobody" };

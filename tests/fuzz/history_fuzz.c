@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Any bytes as a block of the history: refused, or points in order that are written again as the same bytes. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "history/points.h"
+#include "fuzz.h"
 
-static void must(int ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "%s\n", what);
-	abort();
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct hist_cursor c = hist_cursor(data, size);

@@ -3,20 +3,9 @@
  * Any bytes as the journal's files: half of them as `log`, under an `end` that names the first record, where
  * there is one. It reads, or it is cut; whole records are written again to the same bytes.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "journal/journal.h"
+#include "fuzz.h"
 
-static void must(int ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "%s\n", what);
-	abort();
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint8_t zero[BWL_JOURNAL_DIGEST];

@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Any bytes as a request to bwlimitd: refused with a reason, or a verb of the table and an object. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "agent/order_socket.h"
-
-static void must(int ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "%s\n", what);
-	abort();
-}
+#include "fuzz.h"
 
 static const struct order_verb verbs[] = { { "tamper", true, NULL }, { "lease", false, NULL }, { 0 } };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct order_verb *v;

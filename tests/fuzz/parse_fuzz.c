@@ -5,20 +5,9 @@
  * Beside never reading beyond the end: what is parsed lies in the frame, does not depend on the
  * payload, the parser of plain frames agrees, and a shorter linear part can only make the parser know less, never something else.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "bpf/lib/parse.h"
 #include "bwl/policy.h"
-
-static void must(int ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "%s\n", what);
-	abort();
-}
+#include "fuzz.h"
 
 /*
  * A copy that is exactly as long, so that a sanitizer sees a read beyond the end, and where a
@@ -70,7 +59,6 @@ static int same(struct bwl_pkt a, struct bwl_pkt b)
 	return !memcmp(&a, &b, sizeof(a));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bwl_pkt k, other;

@@ -3,21 +3,17 @@
  * Any bytes as a policy file: read or refused, never a crash, a leak or an endless loop; what
  * was read must be written and read back to the same text, and every question about it answered.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "bwl/exfil.h"
+#include "fuzz.h"
 
 #define NOW_BOOT 1000000000000ULL
 #define NOW_WALL 1800000000LL
 
-static void must(int ok, const char *what, const struct bwl_err *e)
+static void must_e(int ok, const char *what, const struct bwl_err *e)
 {
-	if (ok)
-		return;
-	fprintf(stderr, "%s: %s\n", what, e->text);
-	abort();
+	if (!ok)
+		fprintf(stderr, "%s: ", e->text);
+	must(ok, what);
 }
 
 static char *text_of(const struct bwl_policy *p, size_t *len)
@@ -26,7 +22,7 @@ static char *text_of(const struct bwl_policy *p, size_t *len)
 	FILE *f = open_memstream(&s, len);
 	struct bwl_err none = { 0 };
 
-	must(f && !bwl_policy_dump(p, NOW_BOOT, NOW_WALL, f), "dump", &none);
+	must_e(f && !bwl_policy_dump(p, NOW_BOOT, NOW_WALL, f), "dump", &none);
 	fclose(f);
 	return s;
 }
@@ -38,12 +34,11 @@ static void use(const struct bwl_policy *p)
 	struct bwl_exfil_result r;
 	struct bwl_err e = { 0 };
 
-	must(!bwl_exfil(p, &a, &r, &e), "exfil", &e);
-	must(r.seconds >= 0, "time runs forwards", &e);
+	must_e(!bwl_exfil(p, &a, &r, &e), "exfil", &e);
+	must_e(r.seconds >= 0, "time runs forwards", &e);
 	bwl_class_table(p, proto, port);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bwl_policy *p = NULL, *q = NULL;
@@ -53,15 +48,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t na, nb;
 
 	if (bwl_policy_parse("fuzz", (const char *)data, size, NOW_BOOT, NOW_WALL, &p, &e)) {
-		must(!p && e.code && *e.text, "refused without a reason", &e);
+		must_e(!p && e.code && *e.text, "refused without a reason", &e);
 		return 0;
 	}
 	use(p);
 	a = text_of(p, &na);
-	must(!bwl_policy_parse("dump", a, na, NOW_BOOT, NOW_WALL, &q, &e), "reading back", &e);
+	must_e(!bwl_policy_parse("dump", a, na, NOW_BOOT, NOW_WALL, &q, &e), "reading back", &e);
 	b = text_of(q, &nb);
-	must(na == nb && !memcmp(a, b, na), "another text", &e);
-	must(!bwl_policy_digest(p, da) && !bwl_policy_digest(q, db) && !memcmp(da, db, 32),
+	must_e(na == nb && !memcmp(a, b, na), "another text", &e);
+	must_e(!bwl_policy_digest(p, da) && !bwl_policy_digest(q, db) && !memcmp(da, db, 32),
 	     "another digest", &e);
 	free(a);
 	free(b);

@@ -3,20 +3,9 @@
  * Any bytes as a packet from charon. It is refused, or it is a tree that can be written again; and
  * what was written reads back as the same tree.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "ipsec/vici.h"
+#include "fuzz.h"
 
-static void must(int ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "%s\n", what);
-	abort();
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bwl_vici_packet p, again;

@@ -6,20 +6,10 @@
  */
 #include <libmnl/libmnl.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "ipsec/track.h"
+#include "fuzz.h"
 
 #define PEERS 256
-
-static void must(int ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "%s\n", what);
-	abort();
-}
 
 static void check_sa(const struct bwl_xfrm_sa *sa)
 {
@@ -72,7 +62,6 @@ static void one(const struct nlmsghdr *h, struct bwl_track *t)
 	free(exact);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct bwl_xfrm_msg flush = { .kind = BWL_XFRM_SA_FLUSH };
