@@ -19,26 +19,17 @@ static void *grow(void *p, size_t n, size_t *room, size_t size)
 
 static void add_name(struct bwl_closed *c, const struct bwl_journal_rec *r, bool closed)
 {
-	struct bwl_closed_name *n;
-
-	if (!*r->name)
-		return;
 	c->name = grow(c->name, c->nnames, &c->name_room, sizeof(*c->name));
-	n = &c->name[c->nnames++];
-	*n = (struct bwl_closed_name){ .at = r->at, .closed = closed };
-	memcpy(n->name, r->name, sizeof(n->name));
+	c->name[c->nnames] = (struct bwl_closed_name){ .at = r->at, .closed = closed };
+	memcpy(c->name[c->nnames++].name, r->name, BWL_NAME_LEN);
 }
 
 static void add_limit(struct bwl_closed *c, const struct bwl_journal_rec *r, bool zone, bool gone)
 {
-	struct bwl_closed_limit *l;
-
-	if (!*r->name)
-		return;
 	c->limit = grow(c->limit, c->nlimits, &c->limit_room, sizeof(*c->limit));
-	l = &c->limit[c->nlimits++];
-	*l = (struct bwl_closed_limit){ .zone = zone, .gone = gone, .at = r->at, .wall_s = r->wall_s, .lim = r->lim };
-	memcpy(l->name, r->name, sizeof(l->name));
+	c->limit[c->nlimits] = (struct bwl_closed_limit){ .zone = zone, .gone = gone, .at = r->at,
+							  .wall_s = r->wall_s, .lim = r->lim };
+	memcpy(c->limit[c->nlimits++].name, r->name, BWL_NAME_LEN);
 }
 
 static void add_pfx(struct bwl_pfxset *s, const struct bwl_pfx *p, uint32_t n, uint64_t at)
@@ -47,31 +38,43 @@ static void add_pfx(struct bwl_pfxset *s, const struct bwl_pfx *p, uint32_t n, u
 		bwl_pfxset_add(s, p++, at);
 }
 
-void bwl_closed_add(struct bwl_closed *c, const struct bwl_journal_rec *r)
+/* Records of prefixes alone have no name. */
+static void add_named(struct bwl_closed *c, const struct bwl_journal_rec *r)
 {
 	switch (r->kind) {
-	case BWL_J_CLOSE:
-		add_name(c, r, true);
-		add_pfx(&c->closed, r->pfx, r->npfx, r->at);
-		add_pfx(&c->hole, r->hole, r->nholes, r->at);
-		break;
-	case BWL_J_OPEN:
-		add_name(c, r, false);
-		add_pfx(&c->opened, r->pfx, r->npfx, r->at);
-		if (r->lim.set)
+	case BWL_J_CLOSE: case BWL_J_OPEN:
+		add_name(c, r, r->kind == BWL_J_CLOSE);
+		if (r->kind == BWL_J_OPEN && r->lim.set)
 			add_limit(c, r, false, false);
-		break;
-	case BWL_J_STOP: case BWL_J_START:
-		c->stop = r->kind == BWL_J_STOP;
-		break;
-	case BWL_J_CLAMP: case BWL_J_LIFT:
-		c->clamp = r->kind == BWL_J_CLAMP;
 		break;
 	case BWL_J_PEER: case BWL_J_ZONE:
 		add_limit(c, r, r->kind == BWL_J_ZONE, false);
 		break;
 	case BWL_J_RAISE_PEER: case BWL_J_RAISE_ZONE:
 		add_limit(c, r, r->kind == BWL_J_RAISE_ZONE, true);
+		break;
+	default:
+		break;
+	}
+}
+
+void bwl_closed_add(struct bwl_closed *c, const struct bwl_journal_rec *r)
+{
+	if (*r->name)
+		add_named(c, r);
+	switch (r->kind) {
+	case BWL_J_CLOSE:
+		add_pfx(&c->closed, r->pfx, r->npfx, r->at);
+		add_pfx(&c->hole, r->hole, r->nholes, r->at);
+		break;
+	case BWL_J_OPEN:
+		add_pfx(&c->opened, r->pfx, r->npfx, r->at);
+		break;
+	case BWL_J_STOP: case BWL_J_START:
+		c->stop = r->kind == BWL_J_STOP;
+		break;
+	case BWL_J_CLAMP: case BWL_J_LIFT:
+		c->clamp = r->kind == BWL_J_CLAMP;
 		break;
 	default:
 		break;
