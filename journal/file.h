@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside the journal: what its files are made of. */
+#ifndef BWL_JOURNAL_FILE_H
+#define BWL_JOURNAL_FILE_H
+
+#include "journal.h"
+
+#define BWL_JOURNAL_PATH   512
+#define BWL_JOURNAL_SECTOR 512
+
+/* `end`: two of them, a sector each, written in turn. */
+struct bwl_journal_anchor {
+	char magic[8];
+	uint64_t seq;
+	uint8_t digest[BWL_JOURNAL_DIGEST];
+	uint8_t sum[32];
+};
+void bwl_journal_anchor_make(struct bwl_journal_anchor *a, uint64_t seq, const uint8_t *digest);
+
+/* Records one after the other, as they are written. */
+struct bwl_journal_bytes {
+	uint8_t *b;
+	size_t n, room;
+	uint64_t seq, records; /* of the last one; how many */
+	uint8_t digest[BWL_JOURNAL_DIGEST];
+};
+/* r.at 0: it happens now. */
+void bwl_journal_put(struct bwl_journal_bytes *x, struct bwl_journal_rec r, uint64_t wall_s);
+/* A file that begins after `seq` with what c says holds. digest NULL: after nothing. */
+struct bwl_journal_bytes bwl_journal_state_bytes(uint64_t seq, const uint8_t *digest,
+						 const struct bwl_closed *c);
+
+#endif
