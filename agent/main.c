@@ -14,7 +14,7 @@
 #include <bpf/libbpf.h>
 #include <systemd/sd-daemon.h>
 #include "agent.h"
-#include "ledger/tpm.h"
+#include "tpm/tpm.h"
 #include "audit/act.h"
 #include "bwl/units.h"
 
@@ -387,7 +387,7 @@ int main(int argc, char **argv)
 	bwl_log_program(AGENT_PROGRAM);
 	bwl_audit_tool();
 	umask(077);
-	setenv("TSS2_LOG", "all+NONE", 0);	/* what it says is said again by us */
+	tpm_quiet();
 	libbpf_set_print(NULL);	/* it speaks of hooks that are looked at and empty */
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		switch (c) {

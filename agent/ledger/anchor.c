@@ -8,7 +8,7 @@
 #include <syslog.h>
 #include "agent.h"
 #include "anchor.h"
-#include "tpm.h"
+#include "tpm/tpm.h"
 
 #define SECOND 1000000000ULL
 #define HANGS_NS (5 * SECOND)

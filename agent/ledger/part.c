@@ -12,7 +12,7 @@
 #include <time.h>
 #include "agent.h"
 #include "marks.h"
-#include "tpm.h"
+#include "tpm/tpm.h"
 #include "journal/journal.h"
 
 #define SECOND 1000000000ULL
@@ -226,10 +226,9 @@ static void *run(void *arg)
 
 static struct agent_ledger *make(const struct agent *a)
 {
-	const char *tcti = getenv("BWLIMIT_TPM_TCTI");
 	struct agent_ledger *v = calloc(1, sizeof(*v));
 
-	if (v && anchor_new(a->tpm, tcti && *tcti ? tcti : TPM_TCTI, a->tpm_every_ns, &v->anchor, NULL)) {
+	if (v && anchor_new(a->tpm, tpm_tcti(), a->tpm_every_ns, &v->anchor, NULL)) {
 		free(v);
 		v = NULL;
 	}

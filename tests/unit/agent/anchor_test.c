@@ -23,7 +23,7 @@
 #include <unistd.h>
 #include "agent/ledger/anchor.h"
 #include "bwl/pins.h"
-#include "agent/ledger/tpm.h"
+#include "tpm/tpm.h"
 
 #define HOUR 3600000000000ULL
 #define PATIENCE_NS 60000000000ULL
@@ -243,6 +243,29 @@ static void a_restart_in_the_same_maps_does_not_wear_the_tpm(void **state)
 	start_every(ANCHOR_AUTO, HOUR);
 	assert_int_equal(run("boot 2", &e), 0);
 	assert_int_equal(anchor_raises(anchor), 1);
+}
+
+static void a_peek_changes_nothing(void **state)
+{
+	struct bwl_err e = { 0 };
+	struct tpm_state first, s;
+
+	(void)state;
+	assert_int_equal(tpm_peek_within(tcti, PATIENCE_NS, &s, &e), 0);
+	assert_false(s.has_index);
+	assert_true(lives("boot 1", 1000));
+	assert_int_equal(tpm_peek_within(tcti, PATIENCE_NS, &first, &e), 0);
+	assert_true(first.has_index);
+	assert_int_equal(tpm_peek_within(tcti, PATIENCE_NS, &s, &e), 0);
+	assert_int_equal(s.count, first.count);
+	assert_memory_equal(s.tag, first.tag, TPM_TAG);
+	tpm_down();
+	assert_int_not_equal(tpm_peek_within(tcti, PATIENCE_NS, &s, &e), 0);
+	tpm_up("two");	/* nobody peeked at it before: it counts as far */
+	sh("rm -rf %s/*", dir);
+	assert_true(lives("boot 1", 1000));
+	assert_int_equal(tpm_peek_within(tcti, PATIENCE_NS, &s, &e), 0);
+	assert_int_equal(s.count, first.count);
 }
 
 static void an_old_copy_is_not_believed_after_the_next_boot(void **state)
@@ -484,6 +507,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_ledger_that_was_not_put_back_is_believed),
 		T(a_restart_in_the_same_maps_does_not_wear_the_tpm),
+		T(a_peek_changes_nothing),
 		T(an_old_copy_is_not_believed_after_the_next_boot),
 		T(what_is_set_aside_is_begun_anew_and_bound_again),
 		T(a_kill_before_any_write_of_a_raise_locks_nobody_out),
@@ -498,6 +522,6 @@ int main(void)
 		puts("built without tpm2-tss");
 		return 77;
 	}
-	setenv("TSS2_LOG", "all+NONE", 0);
+	tpm_quiet();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <tss2/tss2_esys.h>
 #include <tss2/tss2_rc.h>
 #include <tss2/tss2_tctildr.h>
-#include "tpm_ask.h"
+#include "ask.h"
 
 #define ATTRIBUTES ((TPM2_NT_COUNTER << TPMA_NV_TPM2_NT_SHIFT) | TPMA_NV_AUTHREAD | TPMA_NV_AUTHWRITE | \
 		    TPMA_NV_OWNERREAD | TPMA_NV_NO_DA)
@@ -114,19 +114,19 @@ static int count(struct conn *c, uint64_t *ret)
 }
 
 /* An index of ours that was never raised says nothing, as little as a probe that was left over. */
-static int judge(struct conn *c, const TPMS_NV_PUBLIC *pub, struct tpm_state *ret)
+static int judge(struct conn *c, const TPMS_NV_PUBLIC *pub, bool tidy, struct tpm_state *ret)
 {
 	if ((pub->attributes & ~TPMA_NV_WRITTEN) != ATTRIBUTES || pub->authPolicy.size != TPM_TAG)
 		return bwl_fail(c->e, EEXIST, "the TPM at %.100s: NV index %#x is of another program",
 				c->tcti_name, TPM_INDEX);
 	if (!(pub->attributes & TPMA_NV_WRITTEN) || !memcmp(pub->authPolicy.buffer, probe, TPM_TAG))
-		return undefine(c);
+		return tidy ? undefine(c) : 0;
 	memcpy(ret->tag, pub->authPolicy.buffer, TPM_TAG);
 	ret->has_index = true;
 	return count(c, &ret->count);
 }
 
-static int read_index(struct conn *c, struct tpm_state *ret)
+static int read_index(struct conn *c, bool tidy, struct tpm_state *ret)
 {
 	TPM2B_NV_PUBLIC *pub;
 	TSS2_RC rc;
@@ -138,7 +138,7 @@ static int read_index(struct conn *c, struct tpm_state *ret)
 	rc = Esys_NV_ReadPublic(c->esys, c->index, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &pub, NULL);
 	if (rc)
 		return fail(c, rc, "cannot describe the counter");
-	r = judge(c, &pub->nvPublic, ret);
+	r = judge(c, &pub->nvPublic, tidy, ret);
 	Esys_Free(pub);
 	return r;
 }
@@ -155,13 +155,13 @@ static int highest(struct conn *c, uint64_t *ret)
 	return r ? r : undefine(c);
 }
 
-static int look(struct conn *c, struct tpm_state *ret)
+static int look(struct conn *c, bool peek, struct tpm_state *ret)
 {
 	int r = find(c);
 
 	if (!r)
-		r = read_index(c, ret);
-	return r || ret->has_index ? r : highest(c, &ret->count);
+		r = read_index(c, !peek, ret);
+	return r || peek || ret->has_index ? r : highest(c, &ret->count);
 }
 
 static int raise_to(struct conn *c, const struct tpm_question *q, struct tpm_state *ret)
@@ -169,7 +169,7 @@ static int raise_to(struct conn *c, const struct tpm_question *q, struct tpm_sta
 	int r = find(c);
 
 	if (!r)
-		r = read_index(c, ret);
+		r = read_index(c, true, ret);
 	if (!r && ret->has_index && memcmp(ret->tag, q->tag, TPM_TAG))
 		return bwl_fail(c->e, EEXIST, "the TPM at %.100s: its counter was made anew meanwhile",
 				c->tcti_name);
@@ -190,7 +190,7 @@ int tpm_ask(const struct tpm_question *q, struct tpm_state *ret, struct bwl_err 
 	int r = begin(&c);
 
 	if (!r)
-		r = q->raise ? raise_to(&c, q, ret) : look(&c, ret);
+		r = q->what == TPM_RAISE ? raise_to(&c, q, ret) : look(&c, q->what == TPM_PEEK, ret);
 	end(&c);
 	return r;
 }

@@ -7,8 +7,8 @@
  * and tells this ledger's counter from any other. A counter that is deleted and defined again goes on
  * above the highest count that any counter of that TPM ever had (TPM 2.0 Part 1, 37.2.4.3).
  */
-#ifndef BWL_AGENT_TPM_H
-#define BWL_AGENT_TPM_H
+#ifndef BWL_TPM_H
+#define BWL_TPM_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,9 +31,18 @@ void tpm_free(struct tpm *t);	/* NULL-safe; does not wait */
 
 /* One question at a time; -EBUSY: the last one is not answered yet. */
 int tpm_look(struct tpm *t);
+/* The same, and nothing of the TPM is changed: !has_index says no count. */
+int tpm_peek(struct tpm *t);
 /* To `to`, where it is less; defined with this tag where there is none. */
 int tpm_raise(struct tpm *t, const uint8_t tag[TPM_TAG], uint64_t to);
 /* -EINPROGRESS: no answer yet. Each answer is given once. */
 int tpm_answer(struct tpm *t, struct tpm_state *ret, struct bwl_err *e);
+/* For who has nothing else to do: peeks, and waits as long. */
+int tpm_peek_within(const char *tcti, uint64_t ns, struct tpm_state *ret, struct bwl_err *e);
+
+/* What tpm2-tss would write to stderr is said by us. */
+void tpm_quiet(void);
+/* BWLIMIT_TPM_TCTI, or TPM_TCTI */
+const char *tpm_tcti(void);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside the agent: one question to the TPM, from its opening to its closing; may take for ever. */
-#ifndef BWL_AGENT_TPM_ASK_H
-#define BWL_AGENT_TPM_ASK_H
+/* Inside: one question to the TPM, from its opening to its closing; may take for ever. */
+#ifndef BWL_TPM_ASK_H
+#define BWL_TPM_ASK_H
 
 #include "tpm.h"
 
 struct tpm_question {
 	char tcti[200];
-	bool raise;		/* else: look */
+	enum tpm_what { TPM_LOOK, TPM_PEEK, TPM_RAISE } what;
 	uint8_t tag[TPM_TAG];
 	uint64_t to;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Built without tpm2-tss: no TPM ever answers. */
 #include <errno.h>
-#include "tpm_ask.h"
+#include "ask.h"
 
 bool tpm_is_built(void)
 {
@@ -11,5 +11,5 @@ bool tpm_is_built(void)
 int tpm_ask(const struct tpm_question *q, struct tpm_state *ret, struct bwl_err *e)
 {
 	(void)q, (void)ret;
-	return bwl_fail(e, EOPNOTSUPP, "this bwlimitd was built without tpm2-tss");
+	return bwl_fail(e, EOPNOTSUPP, "built without tpm2-tss");
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The questions and their thread: see tpm.h. tpm_esys.c puts them to the TPM. */
+/* The questions and their thread: see tpm.h. esys.c puts them to the TPM. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tpm_ask.h"
+#include <time.h>
+#include <bwl/pins.h>
+#include "ask.h"
 
 struct tpm {
 	pthread_mutex_t lock;
@@ -67,7 +69,7 @@ static void *ask(void *arg)
 	return NULL;
 }
 
-static int start(struct tpm *t, bool raise, const uint8_t *tag, uint64_t to)
+static int start(struct tpm *t, enum tpm_what what, const uint8_t *tag, uint64_t to)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -83,7 +85,7 @@ static int start(struct tpm *t, bool raise, const uint8_t *tag, uint64_t to)
 	pthread_mutex_unlock(&t->lock);
 	if (r)
 		return r;
-	t->question.raise = raise;
+	t->question.what = what;
 	t->question.to = to;
 	if (tag)
 		memcpy(t->question.tag, tag, TPM_TAG);
@@ -102,12 +104,17 @@ static int start(struct tpm *t, bool raise, const uint8_t *tag, uint64_t to)
 
 int tpm_look(struct tpm *t)
 {
-	return start(t, false, NULL, 0);
+	return start(t, TPM_LOOK, NULL, 0);
+}
+
+int tpm_peek(struct tpm *t)
+{
+	return start(t, TPM_PEEK, NULL, 0);
 }
 
 int tpm_raise(struct tpm *t, const uint8_t tag[TPM_TAG], uint64_t to)
 {
-	return start(t, true, tag, to);
+	return start(t, TPM_RAISE, tag, to);
 }
 
 int tpm_answer(struct tpm *t, struct tpm_state *ret, struct bwl_err *e)
@@ -124,4 +131,37 @@ int tpm_answer(struct tpm *t, struct tpm_state *ret, struct bwl_err *e)
 	}
 	pthread_mutex_unlock(&t->lock);
 	return r;
+}
+
+int tpm_peek_within(const char *tcti, uint64_t ns, struct tpm_state *ret, struct bwl_err *e)
+{
+	uint64_t end = bwl_now_ns() + ns;
+	struct tpm *t;
+	int r = tpm_new(tcti, &t, e);
+
+	if (r)
+		return r;
+	r = tpm_peek(t);
+	if (r)
+		bwl_fail(e, -r, "the TPM at %.100s cannot be asked: no thread", tcti);
+	for (; !r; nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL)) {
+		r = tpm_answer(t, ret, e);
+		if (r != -EINPROGRESS)
+			break;
+		r = bwl_now_ns() < end ? 0 : bwl_fail(e, ETIMEDOUT, "the TPM at %.100s does not answer", tcti);
+	}
+	tpm_free(t);
+	return r;
+}
+
+void tpm_quiet(void)
+{
+	setenv("TSS2_LOG", "all+NONE", 0);
+}
+
+const char *tpm_tcti(void)
+{
+	const char *env = getenv("BWLIMIT_TPM_TCTI");
+
+	return env && *env ? env : TPM_TCTI;
 }
