@@ -9,11 +9,11 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <jansson.h>
 #include <systemd/sd-event.h>
 #include "bwl/pins.h"
 #include "bwl/tables.h"
 #include "ledger/anchor.h"
+#include "log.h"
 #include "source.h"
 
 #define AGENT_PROGRAM "bwlimitd"
@@ -46,25 +46,6 @@ struct agent {
 	struct agent_tamper *tamper;
 	struct reconcile *reconcile;
 };
-
-/* log.c: one line each, to the journal where systemd runs us, else to stderr; --json: to stdout. */
-void agent_log_json(bool yes);
-/*
- * priority as in syslog(3); event: one word, for programs. Any thread. From LOG_NOTICE up it is a record
- * of the audit log too, unless AGENT_LOG_ONLY.
- */
-#define AGENT_LOG_ONLY 0x10000
-void agent_log(int priority, const char *event, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-void agent_log_err(int priority, const char *event, const struct bwl_err *e);
-
-/* record.c: into the audit log, where there is one; never waits for its disk */
-void agent_record_start(void);
-/* Takes the reference of data, an object for programs; NULL: none. */
-void agent_record(const char *event, const char *text, json_t *data);
-/* The same of what the data plane tells: it leaves alarms their room in the queue, and on the disk. */
-void agent_record_event(bool junk, const char *event, const char *text, json_t *data);
-void agent_record_stop(void);
 
 /* state_file.c: a small file in the state directory, replaced as a whole; a missing or damaged one reads
  * as -ENOENT.

@@ -81,9 +81,9 @@ static void on_line(const struct sums_line *l, void *arg)
 		 l->mixed ? "" : peer, l->mixed ? "several reasons or peers" : bwl_reason_name(e->reason));
 	bwl_human_time((double)(bwl_now_ns() - l->since_ns) / 1e9, during);
 	if (l->sum)
-		agent_log(LOG_NOTICE | AGENT_LOG_ONLY, kind, "%s, %llu times or more in %s", what, about(events), during);
+		agent_log_line(LOG_NOTICE, kind, "%s, %llu times or more in %s", what, about(events), during);
 	else
-		agent_log((e->kind == BWL_E_FIRST ? LOG_INFO : LOG_NOTICE) | AGENT_LOG_ONLY, kind, "%s", what);
+		agent_log_line(e->kind == BWL_E_FIRST ? LOG_INFO : LOG_NOTICE, kind, "%s", what);
 	if (e->kind == BWL_E_FIRST)
 		return;
 	if (l->sum)

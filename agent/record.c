@@ -69,7 +69,7 @@ static int append(struct bwl_audit_log **log, const struct line *l, struct bwl_e
 	return r ? r : bwl_audit_append(*log, l->urgency, l->event, l->text, l->data, NULL, e);
 }
 
-/* Nothing of its own may come back here as a record: agent_log() below is for the journal. */
+/* Nothing of its own may come back here as a record: agent_log_line() is for the journal alone. */
 static void *run(void *arg)
 {
 	struct bwl_audit_log *log = NULL;
@@ -98,7 +98,7 @@ static void *run(void *arg)
 		pthread_mutex_unlock(&q.lock);
 		r = append(&log, &l, &e);
 		if (r && !told)
-			agent_log(LOG_ERR | AGENT_LOG_ONLY, "audit", "not in the audit log: %s", e.text);
+			agent_log_line(LOG_ERR, "audit", "not in the audit log: %s", e.text);
 		told = r;
 		if (!q.stop)
 			nanosleep(&(struct timespec){ .tv_nsec = YIELD_NS }, NULL);
@@ -128,7 +128,7 @@ void agent_record_start(void)
 {
 	q.on = !pthread_create(&q.thread, NULL, run, NULL);
 	if (!q.on)
-		agent_log(LOG_ERR, "audit", "cannot start a thread: nothing of the agent is in the audit log");
+		agent_log_line(LOG_ERR, "audit", "cannot start a thread: nothing of the agent is in the audit log");
 }
 
 void agent_record_stop(void)
@@ -141,5 +141,5 @@ void agent_record_stop(void)
 	pthread_mutex_unlock(&q.lock);
 	/* a disk that hangs does not keep us from ending */
 	if (!agent_join_within(q.thread, 2))
-		agent_log(LOG_ERR, "audit", "the audit log's disk hangs: the last lines are not in it");
+		agent_log_line(LOG_ERR, "audit", "the audit log's disk hangs: the last lines are not in it");
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <syslog.h>
 #include "agent.h"
-#include "marks_in.h"
+#include "marks_adopt.h"
 
 static uint64_t sum(const uint64_t v[LEDGER_SLOTS])
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside the agent: what marks.c and marks_adopt.c share. */
-#ifndef BWL_AGENT_MARKS_IN_H
-#define BWL_AGENT_MARKS_IN_H
+/*
+ * A volume's account in the maps, as the ledger follows it: its mark, what it has spent, and of windows how
+ * old that is. Below marks.c and marks_adopt.c, which both change it.
+ */
+#ifndef BWL_AGENT_MARKS_ACCOUNT_H
+#define BWL_AGENT_MARKS_ACCOUNT_H
 
 #include "marks.h"
 
@@ -62,7 +65,5 @@ int marks_grace(struct marks *m, struct bwl_err *e);
 /* A row of these maps for t. */
 struct ledger_row row_of(const struct marks *m, const struct tracked *t, uint64_t spent,
 			 uint64_t now_ns);
-/* Rows of other maps (a reboot) and accounts of which nothing was known: into the maps. */
-int marks_adopt(struct marks *m, struct ledger *l, struct bwl_err *e);
 
 #endif

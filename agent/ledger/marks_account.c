@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reading an account, and waiting until nobody uses what was read of it: see marks_account.h. */
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "marks_account.h"
+
+int marks_grace(struct marks *m, struct bwl_err *e)
+{
+	struct bwl_pins *p;
+	int r;
+
+	/* Ends in synchronize_rcu(), under which programs run (kernel >= 4.20). */
+	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		return 0;
+	r = bwl_pins_open(m->pins->dir, true, &p, e);	/* nohz_full: as a writer does, under the lock */
+	if (r)
+		return r;
+	r = bwl_pins_lock(p, e);
+	if (!r)
+		r = bwl_grace(p, e);
+	bwl_pins_close(p);
+	return r;
+}
+
+void window_ages(const struct marks *m, const struct tracked *t, uint64_t now_ns,
+		 uint64_t age[LEDGER_SLOTS])
+{
+	const volatile struct bwl_window *w = &m->pins->window[t->window];
+	uint64_t now = now_ns / t->slice_ns, turn, slot[BWL_WINDOW_SLOTS], newest, back;
+	unsigned i, tries;
+
+	for (tries = 0; tries < 1000; tries++) {
+		turn = w->turn;
+		for (i = 0; i < BWL_WINDOW_SLOTS; i++)
+			slot[i] = w->slot_bytes[i];
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		if (!(turn & BWL_TURN_LOCK) && turn == w->turn)
+			break;
+	}
+	memset(age, 0, LEDGER_SLOTS * sizeof(*age));
+	newest = turn & BWL_TURN_SLICE_MASK;
+	if ((turn & ~BWL_TURN_LOCK) >> BWL_TURN_EPOCH_SHIFT != (t->epoch & 0x7f) || newest > now)
+		newest = now;	/* of slices of another length: they count as new */
+	for (i = 0; i < BWL_WINDOW_SLOTS; i++) {
+		if (slot[i] >> 63)
+			continue;
+		back = (newest % BWL_WINDOW_SLOTS + BWL_WINDOW_SLOTS - i) % BWL_WINDOW_SLOTS +
+		       (now - newest);
+		if (back < LEDGER_SLOTS)
+			age[back] += slot[i];
+	}
+}
+
+struct ledger_row row_of(const struct marks *m, const struct tracked *t, uint64_t spent,
+			 uint64_t now_ns)
+{
+	struct ledger_row r = { .spent = spent };
+
+	memcpy(r.key, t->key, sizeof(t->key));
+	memcpy(r.era, m->era, sizeof(r.era));
+	if (t->window != BWL_NO_WINDOW) {
+		r.slice_ns = t->slice_ns;
+		r.at_ns = now_ns;
+		window_ages(m, t, now_ns, r.slot);
+	}
+	return r;
+}
