@@ -4,15 +4,14 @@
  * write it, by us after a sign of tampering, by the gate. On a thread of its own, which may wait for the
  * disk: nobody waits for it.
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
-#include <time.h>
 #include <unistd.h>
-#include "agent.h"
 #include "journal/journal.h"
+#include "parts.h"
+#include "thread.h"
 
 #define SECOND 1000000000ULL
 #define REPEAT_NS (600 * SECOND)
@@ -23,12 +22,10 @@ struct numbers {
 	bool clamped;
 };
 
-struct agent_closures {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t cond;
-	bool stop, written;
-	struct bwl_pins *pins;
+struct closures {
+	struct agent_thread thread;
+	struct bwl_pins *pins;	/* which outlive the thread */
+	bool written;
 	struct numbers at;	/* all of it is in the journal */
 	char told[sizeof(((struct bwl_err *)0)->text)];
 	uint64_t told_ns;
@@ -50,7 +47,7 @@ static bool is_same(const struct numbers *a, const struct numbers *b)
 	       a->edits == b->edits && a->clamped == b->clamped;
 }
 
-static void tell(struct agent_closures *v, const struct bwl_err *e)
+static void tell(struct closures *v, const struct bwl_err *e)
 {
 	uint64_t now = bwl_now_ns();
 
@@ -61,7 +58,7 @@ static void tell(struct agent_closures *v, const struct bwl_err *e)
 	agent_log(LOG_ALERT, "journal", "%s; what is closed in the maps holds until reboot only", e->text);
 }
 
-static void step(struct agent_closures *v)
+static void step(struct closures *v)
 {
 	struct numbers now = numbers_of(v->pins);
 	struct bwl_err e = { 0 };
@@ -86,59 +83,40 @@ static void step(struct agent_closures *v)
 		*v->told = '\0';
 }
 
-static void *run(void *arg)
+static void run(void *arg)
 {
-	struct agent_closures *v = arg;
-	struct timespec t;
+	struct closures *v = arg;
 
-	pthread_mutex_lock(&v->lock);
-	while (!v->stop) {
-		pthread_mutex_unlock(&v->lock);
+	do
 		step(v);
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		t.tv_sec++;
-		pthread_mutex_lock(&v->lock);
-		while (!v->stop && !pthread_cond_timedwait(&v->cond, &v->lock, &t))
-			;
-	}
-	pthread_mutex_unlock(&v->lock);
+	while (agent_thread_nap(&v->thread, SECOND));
 	step(v);
-	return NULL;
 }
 
-void agent_closures_start(struct agent *a)
+bool agent_closures_wanted(struct agent *a)
 {
-	struct agent_closures *v;
-
-	if (a->closures || a->once || !bwl_journal_dir(a->pins->ctl->drill))
-		return;
-	v = calloc(1, sizeof(*v));
-	if (!v)
-		return;
-	v->pins = a->pins;	/* which outlives the thread */
-	pthread_mutex_init(&v->lock, NULL);
-	agent_cond_init(&v->cond);
-	if (pthread_create(&v->thread, NULL, run, v)) {
-		agent_log(LOG_ALERT, "journal", "cannot start a thread: closures are journalled by the tools alone");
-		free(v);
-		return;
-	}
-	a->closures = v;
+	return bwl_journal_dir(a->pins->ctl->drill);
 }
 
-void agent_closures_stop(struct agent *a)
+int agent_closures_start(struct agent *a, void **ret_part, struct bwl_err *e)
 {
-	struct agent_closures *v = a->closures;
+	BWL_AUTO_FREE struct closures *v = calloc(1, sizeof(*v));
+	int r;
 
 	if (!v)
-		return;
-	pthread_mutex_lock(&v->lock);
-	v->stop = true;
-	pthread_cond_signal(&v->cond);
-	pthread_mutex_unlock(&v->lock);
-	pthread_join(v->thread, NULL);
-	pthread_cond_destroy(&v->cond);
-	pthread_mutex_destroy(&v->lock);
+		return bwl_fail(e, ENOMEM, "out of memory");
+	v->pins = a->pins;
+	r = agent_thread_start(&v->thread, run, v, e);
+	if (!r)
+		*ret_part = bwl_take_ptr(&v);
+	return r;
+}
+
+void agent_closures_stop(struct agent *a, void *part)
+{
+	struct closures *v = part;
+
+	(void)a;
+	agent_thread_stop(&v->thread);
 	free(v);
-	a->closures = NULL;
 }

@@ -13,6 +13,7 @@
 #include "agent.h"
 #include "ipsec/revoke.h"
 #include "ipsec/xfrm.h"
+#include "thread.h"
 
 #define LINES 64
 #define CHARON_NS 2000000000ULL
@@ -165,14 +166,14 @@ static void *run(void *arg)
 	return NULL;
 }
 
-void agent_after_start(void)
+void agent_deferred_start(void)
 {
 	q.on = !pthread_create(&q.thread, NULL, run, NULL);
 	if (!q.on)
 		agent_log(LOG_ERR, "tamper", "cannot start a thread: alarms wait for the log, and charon is told of none");
 }
 
-void agent_after_stop(void)
+void agent_deferred_stop(void)
 {
 	if (!q.on)
 		return;

@@ -16,22 +16,24 @@
 #include <syslog.h>
 #include <unistd.h>
 #include <bpf/libbpf.h>
-#include "agent.h"
 #include "bwl/units.h"
+#include "parts.h"
 #include "sums.h"
 
-struct agent_events {
+#define SECOND_US 1000000ULL
+
+struct events {
 	struct agent *a;
 	struct sums *sums;
 	struct ring_buffer *ring;
 	sd_event_source *source, *timer;
 	int lock;
 	uint64_t told[_BWL_EVENT_MAX][BWL_MAX_PORTS];	/* bwl_event_count.total at the last line */
-	bool said_busy;
+	bool said_busy, said_broken;
 };
 
 /* Of the kind at the port since the last line, those included that the data plane's own limit left out. */
-static uint64_t counted(struct agent_events *v, const struct bwl_event *e)
+static uint64_t counted(struct events *v, const struct bwl_event *e)
 {
 	struct bwl_event_count n;
 	uint64_t was = v->told[e->kind][e->port];
@@ -67,7 +69,7 @@ static unsigned long long about(uint64_t n)
 static void on_line(const struct sums_line *l, void *arg)
 {
 	char src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS], what[200], during[BWL_UNIT_BUF], text[500];
-	struct agent_events *v = arg;
+	struct events *v = arg;
 	const struct bwl_pins *p = v->a->pins;
 	const struct bwl_event *e = &l->example;
 	const char *kind = bwl_event_name(e->kind);
@@ -98,7 +100,7 @@ static void on_line(const struct sums_line *l, void *arg)
 
 static int on_event(void *arg, void *data, size_t len)
 {
-	struct agent_events *v = arg;
+	struct events *v = arg;
 	struct bwl_event e;
 
 	if (len < sizeof(e))
@@ -110,7 +112,7 @@ static int on_event(void *arg, void *data, size_t len)
 
 static int on_ready(sd_event_source *s, int fd, uint32_t revents, void *arg)
 {
-	struct agent_events *v = arg;
+	struct events *v = arg;
 
 	(void)s, (void)fd, (void)revents;
 	ring_buffer__consume(v->ring);
@@ -119,98 +121,109 @@ static int on_ready(sd_event_source *s, int fd, uint32_t revents, void *arg)
 
 static int on_timer(sd_event_source *s, uint64_t us, void *arg)
 {
-	struct agent_events *v = arg;
+	struct events *v = arg;
 
 	(void)us;
 	sums_tick(v->sums, bwl_now_ns());
-	sd_event_source_set_time_relative(s, 1000000);
-	return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
+	return agent_again(s, SECOND_US);
 }
 
 /* The ring has one read position: whoever holds this lock reads. */
 static int take_lock(const struct bwl_pins *p)
 {
+	BWL_AUTO_CLOSE int fd = -1;
 	char path[sizeof(p->dir) + 8];
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/maps", p->dir);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
+		return -1;
+	return bwl_take_fd(&fd);
 }
 
-static void free_events(struct agent_events *v)
+/* Nobody reads the ring for us any more. */
+static void close_ring(struct events *v)
 {
-	sd_event_source_unref(v->source);
-	sd_event_source_unref(v->timer);
+	v->source = sd_event_source_disable_unref(v->source);
+	v->timer = sd_event_source_disable_unref(v->timer);
 	ring_buffer__free(v->ring);
-	sums_free(v->sums);
+	v->ring = NULL;
 	if (v->lock >= 0)
-		close(v->lock);
+		close(bwl_take_fd(&v->lock));
+}
+
+static int open_ring(struct events *v, struct bwl_err *e)
+{
+	int r;
+
+	v->ring = ring_buffer__new(v->a->pins->fd[BWL_PIN_event], on_event, v, NULL);
+	if (!v->ring)
+		return bwl_fail(e, errno, "cannot read the events: %s", strerror(errno));
+	r = sd_event_add_io(v->a->loop, &v->source, ring_buffer__epoll_fd(v->ring), EPOLLIN, on_ready, v);
+	if (r < 0)
+		return bwl_fail(e, -r, "cannot read the events: %s", strerror(-r));
+	return agent_timer(v->a, SECOND_US, on_timer, v, &v->timer, e);
+}
+
+static void end(struct events *v)
+{
+	close_ring(v);
+	sums_free(v->sums);
 	free(v);
 }
+BWL_AUTO_DEFINE(end, struct events *)
 
-static struct agent_events *new_events(struct agent *a)
+int agent_events_start(struct agent *a, void **ret_part, struct bwl_err *e)
 {
-	struct agent_events *v = calloc(1, sizeof(*v));
+	BWL_AUTO(end) struct events *v = calloc(1, sizeof(*v));
 	struct bwl_event_count n;
 
 	if (!v)
-		return NULL;
+		return bwl_fail(e, ENOMEM, "out of memory");
 	v->a = a;
 	v->lock = -1;
 	v->sums = sums_new(on_line, v);
-	if (!v->sums) {
-		free(v);
-		return NULL;
-	}
+	if (!v->sums)
+		return bwl_fail(e, ENOMEM, "out of memory");
 	/* what was counted before is no news of ours */
 	for (uint32_t kind = 0; kind < _BWL_EVENT_MAX; kind++)
 		for (uint32_t port = 0; port < BWL_MAX_PORTS; port++)
 			if (!bwl_event_counted(a->pins, kind, port, &n, NULL))
 				v->told[kind][port] = n.total;
-	return v;
+	*ret_part = bwl_take_ptr(&v);
+	return 0;
 }
 
-int agent_events_start(struct agent *a)
+void agent_events_tick(struct agent *a, void *part)
 {
-	struct agent_events *v = a->events;
-	int r;
+	struct events *v = part;
+	struct bwl_err e = { 0 };
 
-	if (v && v->ring)
-		return 0;
-	if (!v)
-		v = a->events = new_events(a);
-	if (!v)
-		return -ENOMEM;
+	if (v->ring)
+		return;
 	v->lock = take_lock(a->pins);
 	if (v->lock < 0) {
 		if (!v->said_busy)
 			agent_log(LOG_INFO, "events", "the events are being read by a `bwlimit-ctl watch`; they are logged when it ends");
 		v->said_busy = true;
-		return -EBUSY;
+		return;
 	}
 	v->said_busy = false;
-	v->ring = ring_buffer__new(a->pins->fd[BWL_PIN_event], on_event, v, NULL);
-	r = v->ring ? sd_event_add_io(a->loop, &v->source, ring_buffer__epoll_fd(v->ring), EPOLLIN,
-				      on_ready, v) : -errno;
-	if (r >= 0)
-		r = sd_event_add_time_relative(a->loop, &v->timer, CLOCK_BOOTTIME, 1000000, 100000, on_timer, v);
-	if (r < 0)
-		agent_log(LOG_ERR, "events", "cannot read the events: %s", strerror(-r));
-	return r < 0 ? r : 0;
+	if (!open_ring(v, &e)) {
+		v->said_broken = false;
+		return;
+	}
+	if (!v->said_broken)
+		agent_log_err(LOG_ERR, "events", &e);
+	v->said_broken = true;
+	close_ring(v);
 }
 
-void agent_events_stop(struct agent *a)
+void agent_events_stop(struct agent *a, void *part)
 {
-	struct agent_events *v = a->events;
+	struct events *v = part;
 
-	if (!v)
-		return;
+	(void)a;
 	sums_end(v->sums, bwl_now_ns());
-	free_events(v);
-	a->events = NULL;
+	end(v);
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
-#include "agent.h"
+#include "parts.h"
 
 #define LONGEST_NS 10000000000ULL
 #define SHORTEST_NS 100000000ULL
@@ -28,4 +28,32 @@ uint64_t agent_beat(struct agent *a)
 	if (left > LONGEST_NS || until == BWL_NEVER_NS)
 		left = LONGEST_NS;
 	return now + (left < SHORTEST_NS ? SHORTEST_NS : left);
+}
+
+static sd_event_source *timer; /* NULL: the part does not run */
+
+static int on_beat(sd_event_source *s, uint64_t us, void *arg)
+{
+	uint64_t at = agent_beat(arg), now = bwl_now_ns();
+
+	(void)us;
+	return agent_again(s, at > now ? (at - now) / 1000 : 0);
+}
+
+void agent_beat_now(void)
+{
+	if (timer)
+		agent_again(timer, 0);
+}
+
+int agent_heartbeat_start(struct agent *a, void **ret_part, struct bwl_err *e)
+{
+	(void)ret_part;
+	return agent_timer(a, 0, on_beat, a, &timer, e);
+}
+
+void agent_heartbeat_stop(struct agent *a, void *part)
+{
+	(void)a, (void)part;
+	timer = sd_event_source_disable_unref(timer);
 }

@@ -10,25 +10,25 @@
 #include <string.h>
 #include <syslog.h>
 #include <time.h>
-#include "agent.h"
 #include "history/recorder.h"
+#include "parts.h"
+#include "thread.h"
 
 #define SECOND 1000000000ULL
 #define LATE_NS 2000000ULL		/* after the second has turned */
 #define LOOK_SHARE 100			/* of a CPU, at most one in so many goes into looking */
 #define LOOK_MOST_S 60
 #define RETRY_MOST_S 60
+#define STOP_S 2
 
 struct class_counter {
 	uint32_t state, peer;
 	uint8_t class_;
 };
 
-struct agent_history {
-	pthread_t thread;
+struct history {
+	struct agent_thread thread;
 	pthread_mutex_t lock;		/* the pins are used under it, and no disk is */
-	pthread_cond_t cond;
-	bool stop, left;		/* left: told to stop and did not; it frees this itself */
 	struct bwl_pins *pins;		/* NULL: not ours any more */
 	char state_dir[400], era[HIST_ERA];
 	uint64_t made_ns, max_bytes;
@@ -54,28 +54,16 @@ static struct hist_clocks clocks(void)
 	return (struct hist_clocks){ .wall_s = t.tv_sec, .boot_ns = bwl_now_ns() };
 }
 
-/* Until the second has turned. false: told to stop. */
-static bool nap(struct agent_history *v)
+static uint64_t until_the_second_has_turned_ns(void)
 {
-	struct timespec t, wall;
-	uint64_t ns;
-	bool stop;
+	struct timespec wall;
 
 	clock_gettime(CLOCK_REALTIME, &wall);
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	ns = SECOND - (uint64_t)wall.tv_nsec + LATE_NS + (uint64_t)t.tv_nsec;
-	t.tv_sec += (time_t)(ns / SECOND);
-	t.tv_nsec = (long)(ns % SECOND);
-	pthread_mutex_lock(&v->lock);
-	while (!v->stop && !pthread_cond_timedwait(&v->cond, &v->lock, &t))
-		;
-	stop = v->stop;
-	pthread_mutex_unlock(&v->lock);
-	return !stop;
+	return SECOND - (uint64_t)wall.tv_nsec + LATE_NS;
 }
 
 /* Who counts where: only when a policy has changed. Under the lock. */
-static int list(struct agent_history *v)
+static int list(struct history *v)
 {
 	const struct bwl_pins *p = v->pins;
 	uint32_t i, n = 0;
@@ -112,7 +100,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-static int count_peer(struct agent_history *v, uint32_t id)
+static int count_peer(struct history *v, uint32_t id)
 {
 	const volatile struct bwl_state *in = &v->pins->state[2 * id + 1];
 	const struct bwl_peer_count *n = &v->count[id];
@@ -128,7 +116,7 @@ static int count_peer(struct agent_history *v, uint32_t id)
 	return hist_recorder_count(v->rec, 2 * id, v->pins->name[id].name, "", &x);
 }
 
-static int count_class(struct agent_history *v, const struct class_counter *c)
+static int count_class(struct history *v, const struct class_counter *c)
 {
 	const volatile struct bwl_state *s = &v->pins->state[c->state];
 	struct hist_values x = { { [HIST_SENT] = s->used_bytes, [HIST_SENT_DROPPED] = s->drop_bytes } };
@@ -139,7 +127,7 @@ static int count_class(struct agent_history *v, const struct class_counter *c)
 }
 
 /* Under the lock. */
-static int look(struct agent_history *v, struct hist_clocks now, struct bwl_err *e)
+static int look(struct history *v, struct hist_clocks now, struct bwl_err *e)
 {
 	uint32_t i;
 	int r;
@@ -166,7 +154,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
-static bool is_listed(struct agent_history *v)
+static bool is_listed(struct history *v)
 {
 	bool yes;
 
@@ -176,7 +164,7 @@ static bool is_listed(struct agent_history *v)
 	return yes;
 }
 
-static int write_out(struct agent_history *v, bool renamed, struct hist_clocks now, struct bwl_err *e)
+static int write_out(struct history *v, bool renamed, struct hist_clocks now, struct bwl_err *e)
 {
 	bool numbers = false;
 	int r = hist_recorder_flush(v->rec, renamed, e);
@@ -188,7 +176,7 @@ static int write_out(struct agent_history *v, bool renamed, struct hist_clocks n
 	return r;
 }
 
-static int open_history(struct agent_history *v, struct hist_clocks now, struct bwl_err *e)
+static int open_history(struct history *v, struct hist_clocks now, struct bwl_err *e)
 {
 	bool aside = false;
 	int r = 0;
@@ -204,7 +192,7 @@ static int open_history(struct agent_history *v, struct hist_clocks now, struct 
 	return r;
 }
 
-static int step(struct agent_history *v, bool last, struct bwl_err *e)
+static int step(struct history *v, bool last, struct bwl_err *e)
 {
 	struct hist_clocks now = clocks();
 	bool renamed;
@@ -232,7 +220,7 @@ static int step(struct agent_history *v, bool last, struct bwl_err *e)
 	return r;
 }
 
-static void close_history(struct agent_history *v)
+static void close_history(struct history *v)
 {
 	hist_recorder_free(v->rec);
 	hist_db_close(v->db);
@@ -240,7 +228,7 @@ static void close_history(struct agent_history *v)
 	v->db = NULL;
 }
 
-static void take_result(struct agent_history *v, int r, const struct bwl_err *e)
+static void take_result(struct history *v, int r, const struct bwl_err *e)
 {
 	if (!r) {
 		if (v->told)
@@ -258,48 +246,53 @@ static void take_result(struct agent_history *v, int r, const struct bwl_err *e)
 	v->retry_s = v->retry_s < RETRY_MOST_S / 2 ? v->retry_s * 2 : RETRY_MOST_S;
 }
 
-static void release(struct agent_history *v)
+static void run(void *arg)
 {
-	pthread_cond_destroy(&v->cond);
-	pthread_mutex_destroy(&v->lock);
-	free(v);
-}
-
-static void *run(void *arg)
-{
-	struct agent_history *v = arg;
-	bool on = true, left;
+	struct history *v = arg;
+	bool on = true;
 
 	while (on) {
 		struct bwl_err e = { 0 };
 
-		on = nap(v);
+		on = agent_thread_nap(&v->thread, until_the_second_has_turned_ns());
 		if (on && (int64_t)(bwl_now_ns() / SECOND) < v->retry_at_s)
 			continue;
 		take_result(v, step(v, !on, &e), &e);
 	}
 	close_history(v);
-	free(v->count);
-	free(v->classes);
-	pthread_mutex_lock(&v->lock);
-	v->stop = false;	/* done */
-	left = v->left;
-	pthread_cond_signal(&v->cond);
-	pthread_mutex_unlock(&v->lock);
-	if (left)
-		release(v);
-	return NULL;
 }
 
-void agent_history_start(struct agent *a)
+static void give_up(void *arg)
 {
-	struct agent_history *v;
+	struct history *v = arg;
 
-	if (a->history || a->once || !a->history_bytes)
-		return;
-	v = calloc(1, sizeof(*v));
+	pthread_mutex_lock(&v->lock);
+	v->pins = NULL;
+	pthread_mutex_unlock(&v->lock);
+}
+
+static void end(void *arg)
+{
+	struct history *v = arg;
+
+	pthread_mutex_destroy(&v->lock);
+	free(v->count);
+	free(v->classes);
+	free(v);
+}
+
+bool agent_history_wanted(struct agent *a)
+{
+	return a->history_bytes;
+}
+
+int agent_history_start(struct agent *a, void **ret_part, struct bwl_err *e)
+{
+	struct history *v = calloc(1, sizeof(*v));
+	int r;
+
 	if (!v)
-		return;
+		return bwl_fail(e, ENOMEM, "out of memory");
 	v->pins = a->pins;
 	v->max_bytes = a->history_bytes;
 	v->made_ns = a->pins->ctl->attached_ns;
@@ -307,40 +300,22 @@ void agent_history_start(struct agent *a)
 	agent_era(a->pins, v->era);
 	snprintf(v->state_dir, sizeof(v->state_dir), "%s", a->state_dir);
 	pthread_mutex_init(&v->lock, NULL);
-	agent_cond_init(&v->cond);
-	if (pthread_create(&v->thread, NULL, run, v)) {
-		agent_log(LOG_WARNING, "history", "cannot start a thread: no history is written");
-		release(v);
-		return;
-	}
-	a->history = v;
+	r = agent_thread_start(&v->thread, run, v, e);
+	if (r)
+		end(v);
+	else
+		*ret_part = v;
+	return r;
 }
 
 /* A disk that hangs keeps nobody: the thread is left to it, without the pins. */
-void agent_history_stop(struct agent *a)
+void agent_history_stop(struct agent *a, void *part)
 {
-	struct agent_history *v = a->history;
-	struct timespec until;
-	bool left;
+	struct history *v = part;
 
-	if (!v)
-		return;
-	a->history = NULL;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += 2;
-	pthread_mutex_lock(&v->lock);
-	v->stop = true;
-	pthread_cond_broadcast(&v->cond);
-	while (v->stop && !pthread_cond_timedwait(&v->cond, &v->lock, &until))
-		;
-	left = v->left = v->stop;
-	v->pins = NULL;
-	pthread_mutex_unlock(&v->lock);
-	if (left) {
+	(void)a;
+	if (agent_thread_stop_within(&v->thread, STOP_S, give_up, end))
+		end(v);
+	else
 		agent_log(LOG_WARNING, "history", "the disk does not answer: the last seconds are not in the history");
-		pthread_detach(v->thread);
-		return;
-	}
-	pthread_join(v->thread, NULL);
-	release(v);
 }

@@ -8,8 +8,7 @@
 #include <syslog.h>
 #include "agent.h"
 #include "bwl/units.h"
-#include "order_verbs.h"
-#include "tamper/tamper.h"
+#include "lease.h"
 
 #define SECOND_NS 1000000000ULL
 
@@ -53,4 +52,13 @@ void lease_look(struct bwl_pins *p, uint64_t *look_ns)
 	agent_tamper(p, &(struct agent_sign){ .input = BWL_TAMPER_lease, .what = what }, false);
 	/* killed before this it is acted on again */
 	__atomic_store_n(&p->lease->acted_ns, until, __ATOMIC_SEQ_CST);
+}
+
+int lease_sleep_ms(const struct bwl_pins *p, int most)
+{
+	uint64_t until = __atomic_load_n(&p->lease->until_ns, __ATOMIC_SEQ_CST), now = bwl_now_ns();
+
+	if (until <= now || until - now >= (uint64_t)most * 1000000)
+		return most;
+	return (int)((until - now) / 1000000) + 1;
 }

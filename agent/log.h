@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What bwlimitd says, and to whom. Any thread. priority as in syslog(3); event: one word, for programs.
- * log.c stands on log_line.c and record.c, which know nothing of it.
+ * What bwlimitd says, and to whom. Any thread. priority as in syslog(3); event: one word, for
+ * programs. log.c stands on log_line.c and record.c, which know nothing of it.
  */
 #ifndef BWL_AGENT_LOG_H
 #define BWL_AGENT_LOG_H
@@ -11,22 +11,24 @@
 #include <jansson.h>
 #include "bwl/err.h"
 
-/* log_line.c: a line to the journal where systemd runs us, else to stderr; --json: to stdout. No more. */
+/* log_line.c: a line to the journal where systemd runs us, else to stderr; --json: to stdout. No
+ * more. */
 void agent_log_json(bool yes);
 void agent_log_line(int priority, const char *event, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 
 /* record.c: into the audit log, where there is one; never waits for its disk */
 void agent_record_start(void);
 /* Takes the reference of data, an object for programs; NULL: none. */
 void agent_record(const char *event, const char *text, json_t *data);
-/* The same of what the data plane tells: it leaves alarms their room in the queue, and on the disk. */
+/* The same of what the data plane tells: it leaves alarms their room in the queue, and on the disk.
+ */
 void agent_record_event(bool junk, const char *event, const char *text, json_t *data);
 void agent_record_stop(void);
 
 /* log.c: a line, and from LOG_NOTICE up a record too */
 void agent_log(int priority, const char *event, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 void agent_log_err(int priority, const char *event, const struct bwl_err *e);
 
 #endif

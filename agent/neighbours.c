@@ -5,7 +5,7 @@
  */
 #include <sys/socket.h>
 #include <bwl/netdev.h>
-#include "agent.h"
+#include "parts.h"
 
 #define EVERY_NS 10000000000ULL
 
@@ -34,13 +34,14 @@ static void keep_gateways(const struct bwl_pins *p)
 	}
 }
 
-void agent_keep_neighbours(struct agent *a)
+void agent_neighbours_tick(struct agent *a, void *part)
 {
 	static uint64_t last_ns;
 	uint64_t now = bwl_now_ns();
 	struct bwl_gen g;
 
-	if (!a->pins || (last_ns && now - last_ns < EVERY_NS))
+	(void)part;
+	if (last_ns && now - last_ns < EVERY_NS)
 		return;
 	last_ns = now;
 	keep_gateways(a->pins);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See order_verbs.h: the verbs. A new one is a line of the table. */
-#include <errno.h>
+/* See order_verbs.h. A new one is a line of the table. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "agent.h"
+#include "lease.h"
 #include "order_verbs.h"
 
 static uint32_t find(const struct bwl_pins *p, const char *name)
@@ -39,21 +38,8 @@ static json_t *tamper(void *pins, const json_t *ask)
 	return o;
 }
 
-static const struct order_verb verbs[] = {
+const struct order_verb order_verbs[] = {
 	{ "tamper", true, tamper },
 	{ "lease", false, lease_order },
 	{ NULL, false, NULL },
 };
-
-int order_open(const char *pin_dir, struct bwl_pins *p, struct orders **ret, struct bwl_err *e)
-{
-	struct sockaddr_un at;
-	int r = bwl_agent_address(pin_dir, &at, e);
-
-	*ret = NULL;
-	if (!r && mkdir(BWL_RUN_DIR, 0700) && errno != EEXIST)
-		r = bwl_fail(e, errno, "cannot make %s: %s", BWL_RUN_DIR, strerror(errno));
-	if (!r)
-		r = orders_open(at.sun_path, verbs, p, ret, e);
-	return r ? bwl_hint(e, "bwlimit-ctl tamper acts by itself") : 0;
-}

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* order_verbs.c: what bwlimit-ctl tells this agent, by bwl/agent.h; read where nothing waits for a disk. */
-#ifndef BWL_AGENT_ORDER_H
-#define BWL_AGENT_ORDER_H
+/* order_verbs.c: what bwlimit-ctl may tell this agent, by bwl/agent.h; nothing of it waits for a
+ * disk. */
+#ifndef BWL_AGENT_ORDER_VERBS_H
+#define BWL_AGENT_ORDER_VERBS_H
 
 #include "order_socket.h"
-#include "bwl/pins.h"
 
-/* Orders about these pins, which outlive it. */
-int order_open(const char *pin_dir, struct bwl_pins *p, struct orders **ret, struct bwl_err *e);
-/* lease.c: the verb lease */
-json_t *lease_order(void *pins, const json_t *ask);
+/* Each is about a struct bwl_pins. */
+extern const struct order_verb order_verbs[];
 
 #endif

@@ -7,14 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <syslog.h>
-#include "agent.h"
 #include "journal/journal.h"
+#include "parts.h"
 
+#define EVERY_US 60000000ULL
 #define MEMORY "desired"	/* era, and the id of what was put in force last in it */
 
 struct reconcile {
 	struct agent *a;
+	sd_event_source *timer, *news;	/* NULL: --once; of the source: nothing tells */
 	char told[1400];
 	/* The policy as it was read back last, and the numbers that every edit moves. */
 	struct bwl_policy *seen;
@@ -22,29 +25,21 @@ struct reconcile {
 	uint32_t slot, generation, edits;
 };
 
-struct reconcile *reconcile_new(struct agent *a)
-{
-	struct reconcile *r = calloc(1, sizeof(*r));
-
-	if (r)
-		r->a = a;
-	return r;
-}
-
-void reconcile_forget(struct reconcile *r)
+static void forget(struct reconcile *r)
 {
 	bwl_policy_free(r->seen);
 	r->seen = NULL;
 	*r->told = '\0';
 }
 
-void reconcile_free(struct reconcile *r)
+static void end(struct reconcile *r)
 {
-	if (!r)
-		return;
-	reconcile_forget(r);
+	sd_event_source_disable_unref(r->timer);
+	sd_event_source_disable_unref(r->news);
+	bwl_policy_free(r->seen);
 	free(r);
 }
+BWL_AUTO_DEFINE(end, struct reconcile *)
 
 /* Level-triggered, but nobody reads the same line every minute. */
 static void tell(struct reconcile *r, int priority, const char *event, const char *text)
@@ -78,10 +73,10 @@ static void hex_of(const uint8_t id[32], char hex[static 65])
 /* Does memory say that this was put in force, in these maps? *known: memory says something of them. */
 static bool is_remembered(const struct reconcile *r, const uint8_t id[32], bool *known)
 {
-	char line[256], era[96], hex[65], want[170];
+	char line[256], era[AGENT_ERA], hex[65], want[170];
 
 	agent_era(r->a->pins, era);
-	*known = !agent_memory_read(r->a->state_dir, MEMORY, line, sizeof(line)) &&
+	*known = !agent_state_read(r->a->state_dir, MEMORY, line, sizeof(line)) &&
 		 !strncmp(line, era, strlen(era)) && line[strlen(era)] == ' ';
 	hex_of(id, hex);
 	snprintf(want, sizeof(want), "%s %s", era, hex);
@@ -90,13 +85,13 @@ static bool is_remembered(const struct reconcile *r, const uint8_t id[32], bool 
 
 static void remember(const struct reconcile *r, const uint8_t id[32])
 {
-	char era[96], hex[65], line[170];
+	char era[AGENT_ERA], hex[65], line[170];
 	struct bwl_err e = { 0 };
 
 	agent_era(r->a->pins, era);
 	hex_of(id, hex);
 	snprintf(line, sizeof(line), "%s %s", era, hex);
-	if (agent_memory_write(r->a->state_dir, MEMORY, line, &e))
+	if (agent_state_write(r->a->state_dir, MEMORY, line, &e))
 		agent_log_err(LOG_ERR, "state", &e);
 }
 
@@ -112,29 +107,35 @@ static int in_force_digest(const struct bwl_pins *p, uint8_t ret[32], struct bwl
 	return 0;
 }
 
+/* By a handle of its own: closing it gives the lock back, before anything is said. */
+static int publish(const struct reconcile *r, struct bwl_policy *pol, struct bwl_publish_report *rep,
+		   struct bwl_err *e)
+{
+	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL;
+	int err = bwl_pins_open(r->a->pin_dir, true, &p, e);
+
+	if (err)
+		return err;
+	bwl_journal_policy(p, pol, true, false);
+	return bwl_publish(p, pol, NULL, rep, e);
+}
+
 static int put_in_force(struct reconcile *r, struct bwl_policy *pol, const char *why,
 			struct bwl_err *e)
 {
 	struct bwl_publish_report rep = { 0 };
 	uint8_t digest[32] = { 0 };
-	struct bwl_pins *p;
 	char hex[65];
 	int err;
 
 	err = bwl_policy_wall_ok(pol, e);
-	if (!err) {
-		bwl_policy_digest(pol, digest);
-		hex_of(digest, hex);
-		err = bwl_audit_intent(e, "policy %s: digest %s", r->a->source->name, hex);
-	}
-	/* A handle of its own: closing it gives the lock back. */
-	if (!err)
-		err = bwl_pins_open(r->a->pin_dir, true, &p, e);
 	if (err)
 		return err;
-	bwl_journal_policy(p, pol, true, false);
-	err = bwl_publish(p, pol, NULL, &rep, e);
-	bwl_pins_close(p);
+	bwl_policy_digest(pol, digest);
+	hex_of(digest, hex);
+	err = bwl_audit_intent(e, "policy %s: digest %s", r->a->source->name, hex);
+	if (!err)
+		err = publish(r, pol, &rep, e);
 	if (err)
 		return err;
 	*r->told = '\0';
@@ -204,64 +205,120 @@ static void note_numbers(struct reconcile *r)
 /* Another digest under the same numbers: no tool of ours wrote that. */
 static int repair(struct reconcile *r, struct bwl_err *e)
 {
-	struct bwl_policy *now = NULL;
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *now = NULL;
 	uint8_t digest[32];
-	int err = 0;
+	int err;
 
 	if (r->seen && !is_unmoved(r))
-		reconcile_forget(r);
+		forget(r);
 	if (!r->seen)
 		note_numbers(r);
 	if (r->slot == BWL_NO_SLOT)
 		return 0;
 	err = bwl_policy_read(r->a->pins, &now, e);
-	if (!err && bwl_policy_digest(now, digest))
-		err = bwl_fail(e, EIO, "cannot compute the digest of the policy in force");
-	if (!err && is_unmoved(r) && r->seen && memcmp(digest, r->seen_digest, sizeof(digest))) {
-		agent_tamper(r->a->pins, &(struct agent_sign){ .input = BWL_TAMPER_program,
-			     .what = "the policy's maps were changed by no tool of bwlimit" }, false);
-		agent_log(LOG_ALERT, "maps-changed", "the policy's maps were changed by no tool of bwlimit");
-		err = put_in_force(r, r->seen, "the maps were put right", e);
-		if (!err)
-			reconcile_forget(r);
-	} else if (!err && is_unmoved(r) && !r->seen) {
-		r->seen = now;
-		now = NULL;
+	if (err)
+		return err;
+	if (bwl_policy_digest(now, digest))
+		return bwl_fail(e, EIO, "cannot compute the digest of the policy in force");
+	if (!is_unmoved(r))
+		return 0;
+	if (!r->seen) {
+		r->seen = bwl_take_ptr(&now);
 		memcpy(r->seen_digest, digest, sizeof(digest));
+		return 0;
 	}
-	bwl_policy_free(now);
+	if (!memcmp(digest, r->seen_digest, sizeof(digest)))
+		return 0;
+	agent_tamper(r->a->pins, &(struct agent_sign){ .input = BWL_TAMPER_program,
+		     .what = "the policy's maps were changed by no tool of bwlimit" }, false);
+	agent_log(LOG_ALERT, "maps-changed", "the policy's maps were changed by no tool of bwlimit");
+	err = put_in_force(r, r->seen, "the maps were put right", e);
+	if (!err)
+		forget(r);
 	return err;
 }
 
-void reconcile_held(struct reconcile *r)
+/* 0, or what kept what is desired from being in force (logged). */
+static int look(struct reconcile *r)
 {
-	struct bwl_err e = { 0 };
-
-	if (!r->a->pins || !bwl_is_held(r->a->pins))
-		return;
-	if (bwl_settle_held(r->a->pin_dir, &e))
-		tell_err(r, LOG_ERR, &e);
-}
-
-int reconcile_run(struct reconcile *r)
-{
-	struct bwl_policy *pol = NULL;
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
 	struct bwl_err e = { 0 };
 	uint8_t id[32];
 	int err;
 
-	if (!r->a->pins || bwl_pending_ns(r->a->pins, bwl_now_ns()))
+	if (bwl_pending_ns(r->a->pins, bwl_now_ns()))
 		return 0;	/* on trial: whoever applied it decides */
 	err = r->a->source->ops->load(r->a->source, &pol, id, &e);
 	if (!err)
 		agent_tamper_policy(pol);
 	if (!err)
 		err = settle(r, pol, id, &e);
-	bwl_policy_free(pol);
 	if (err)
 		tell_err(r, LOG_ERR, &e);
 	e = (struct bwl_err){ 0 };
 	if (repair(r, &e))
 		agent_log_err(LOG_ERR, "policy", &e);
 	return err;
+}
+
+static int on_minute(sd_event_source *s, uint64_t us, void *arg)
+{
+	(void)us;
+	look(arg);
+	return agent_again(s, EVERY_US);
+}
+
+static int on_source(sd_event_source *s, int fd, uint32_t revents, void *arg)
+{
+	struct reconcile *r = arg;
+
+	(void)s, (void)fd, (void)revents;
+	r->a->source->ops->drain(r->a->source);
+	look(r);
+	agent_beat_now();
+	return 0;
+}
+
+int agent_reconcile_once(struct agent *a)
+{
+	BWL_AUTO(end) struct reconcile *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->a = a;
+	return look(r);
+}
+
+int agent_reconcile_start(struct agent *a, void **ret_part, struct bwl_err *e)
+{
+	BWL_AUTO(end) struct reconcile *r = calloc(1, sizeof(*r));
+	int fd = a->source->ops->fd(a->source), err;
+
+	if (!r)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	r->a = a;
+	err = agent_timer(a, EVERY_US, on_minute, r, &r->timer, e);
+	if (err)
+		return err;
+	err = fd >= 0 ? sd_event_add_io(a->loop, &r->news, fd, EPOLLIN, on_source, r) : 0;
+	if (err < 0)
+		return bwl_fail(e, -err, "the source of the policy cannot be watched: %s", strerror(-err));
+	look(r);
+	*ret_part = bwl_take_ptr(&r);
+	return 0;
+}
+
+/* Volumes that a writer who was killed left spent. */
+void agent_reconcile_tick(struct agent *a, void *part)
+{
+	struct bwl_err e = { 0 };
+
+	if (bwl_is_held(a->pins) && bwl_settle_held(a->pin_dir, &e))
+		tell_err(part, LOG_ERR, &e);
+}
+
+void agent_reconcile_stop(struct agent *a, void *part)
+{
+	(void)a;
+	end(part);
 }

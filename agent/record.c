@@ -11,8 +11,9 @@
 #include <string.h>
 #include <syslog.h>
 #include <time.h>
-#include "agent.h"
 #include "audit/log.h"
+#include "log.h"
+#include "thread.h"
 
 #define LINES 256
 #define EVENTS (LINES / 2)	/* of them that events of the data plane may take: what a host causes hides no alarm */

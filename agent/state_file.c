@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <openssl/evp.h>
 #include "agent.h"
+#include "bwl/cleanup.h"
 
 static void sum(const char *text, size_t len, char hex[static 65])
 {
@@ -18,18 +19,17 @@ static void sum(const char *text, size_t len, char hex[static 65])
 		snprintf(hex + 2 * i, 3, "%02x", d[i]);
 }
 
-int agent_memory_read(const char *state_dir, const char *name, char *buf, size_t size)
+int agent_state_read(const char *state_dir, const char *name, char *buf, size_t size)
 {
+	BWL_AUTO_CLOSE int fd = -1;
 	char path[512], hex[65], *end;
 	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", state_dir, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -ENOENT;
 	n = read(fd, buf, size - 1);
-	close(fd);
 	if (n < 0)
 		return -ENOENT;
 	buf[n] = '\0';
@@ -43,10 +43,11 @@ int agent_memory_read(const char *state_dir, const char *name, char *buf, size_t
 	return 0;
 }
 
-int agent_memory_write(const char *state_dir, const char *name, const char *text, struct bwl_err *e)
+int agent_state_write(const char *state_dir, const char *name, const char *text, struct bwl_err *e)
 {
+	BWL_AUTO_CLOSE int fd = -1, dir = -1;
 	char path[512], tmp[520], line[1024], hex[65];
-	int fd, dir, n, r = 0;
+	int n;
 
 	snprintf(path, sizeof(path), "%s/%s", state_dir, name);
 	snprintf(tmp, sizeof(tmp), "%s.new", path);
@@ -54,28 +55,11 @@ int agent_memory_write(const char *state_dir, const char *name, const char *text
 	n = snprintf(line, sizeof(line), "%s\n%s\n", text, hex);
 	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, line, (size_t)n) != n || fsync(fd))
-		r = bwl_fail(e, errno, "cannot write %s: %s", tmp, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	if (!r && rename(tmp, path))
-		r = bwl_fail(e, errno, "cannot replace %s: %s", path, strerror(errno));
-	dir = r ? -1 : open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir >= 0) {
+		return bwl_fail(e, errno, "cannot write %s: %s", tmp, strerror(errno));
+	if (rename(tmp, path))
+		return bwl_fail(e, errno, "cannot replace %s: %s", path, strerror(errno));
+	dir = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0)
 		fsync(dir);
-		close(dir);
-	}
-	return r;
-}
-
-void agent_era(const struct bwl_pins *p, char buf[static 96])
-{
-	char boot[40] = "?";
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-	if (f) {
-		if (fscanf(f, "%36s", boot) != 1)
-			strcpy(boot, "?");
-		fclose(f);
-	}
-	snprintf(buf, 96, "%s-%llx-%x", boot, (unsigned long long)p->ctl->attached_ns, p->ctl->tag);
+	return 0;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
-#include "agent.h"
+#include "parts.h"
 
 struct sum {
 	uint64_t passed, passed_frames, dropped, dropped_frames;	/* bytes, as the hook saw them */
@@ -61,27 +61,22 @@ static void put_port(const struct bwl_pins *p, unsigned i, const struct bwl_reas
 	json_array_append_new(ports, o);
 }
 
-void agent_totals(const struct agent *a)
+static void record(const struct agent *a)
 {
-	struct bwl_reason_count *count;
+	BWL_AUTO_FREE struct bwl_reason_count *count = calloc(BWL_REASON_ROWS * BWL_REASON_SLOTS, sizeof(*count));
 	json_t *ports, *data;
 	struct sum hosts = { 0 };
 	struct bwl_err e = { 0 };
 	char text[200];
 
-	if (!a->pins)
-		return;
-	count = calloc(BWL_REASON_ROWS * BWL_REASON_SLOTS, sizeof(*count));
 	if (!count || bwl_reason_read(a->pins, count, &e)) {
 		agent_log(LOG_ERR, "totals", "no totals: %s", count ? e.text : "out of memory");
-		free(count);
 		return;
 	}
 	ports = json_array();
 	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
 		if (a->pins->dev[i].name[0])
 			put_port(a->pins, i, count, ports, &hosts);
-	free(count);
 	data = json_pack("{s:I, s:o, s:o}", "attached_s",
 			 (json_int_t)((bwl_now_ns() - a->pins->ctl->attached_ns) / 1000000000ULL), "hosts",
 			 json_of(&hosts), "ports", ports);
@@ -89,4 +84,35 @@ void agent_totals(const struct agent *a)
 		 (unsigned long long)hosts.passed_frames, (unsigned long long)hosts.passed,
 		 (unsigned long long)hosts.dropped_frames, (unsigned long long)hosts.dropped);
 	agent_record("totals", text, data);
+}
+
+static int on_timer(sd_event_source *s, uint64_t us, void *arg)
+{
+	const struct agent *a = arg;
+
+	(void)us;
+	record(a);
+	return agent_again(s, a->totals_us);
+}
+
+bool agent_totals_wanted(struct agent *a)
+{
+	return a->totals_us;
+}
+
+int agent_totals_start(struct agent *a, void **ret_part, struct bwl_err *e)
+{
+	sd_event_source *timer = NULL;
+	int r = agent_timer(a, a->totals_us, on_timer, a, &timer, e);
+
+	*ret_part = timer;
+	return r;
+}
+
+/* The last of this process: the maps go on counting. */
+void agent_totals_stop(struct agent *a, void *part)
+{
+	sd_event_source_disable_unref(part);
+	if (a->ends)
+		record(a);
 }

@@ -5,29 +5,26 @@
  * second waits, and takes over when the first one goes.
  */
 #include <arpa/inet.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
-#include <time.h>
-#include "agent.h"
 #include "ipsec/track.h"
+#include "parts.h"
+#include "thread.h"
 
 #define STEP_MS 200
-#define AGAIN_MS 2000
+#define AGAIN_NS 2000000000ULL
 
-struct agent_tracking {
-	pthread_t thread;
+struct tracking {
+	struct agent_thread thread;
 	const char *pin_dir;
-	struct bwl_pins *pins;
-	atomic_bool stop;
+	struct bwl_pins *pins;	/* while it follows */
 };
 
 static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
 {
-	const struct agent_tracking *t = arg;
+	const struct tracking *t = arg;
 	char name[BWL_NAME_LEN];
 
 	snprintf(name, sizeof(name), "%.*s", BWL_NAME_LEN - 1, t->pins->name[id].name);
@@ -39,16 +36,8 @@ static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
 		agent_log(LOG_ALERT, "sa-alarm", "%s: %s", name, bwl_track_why_text(v->alarm));
 }
 
-static void nap(struct agent_tracking *t, int ms)
-{
-	struct timespec step = { .tv_nsec = 100000000 };
-
-	for (; ms > 0 && !atomic_load(&t->stop); ms -= 100)
-		nanosleep(&step, NULL);
-}
-
 /* Until it fails or is told to stop. */
-static int follow(struct agent_tracking *t, struct bwl_err *e)
+static int follow(struct tracking *t, struct bwl_err *e)
 {
 	struct bwl_tracker *r = NULL;
 	int err = bwl_pins_open(t->pin_dir, true, &t->pins, e);
@@ -58,7 +47,7 @@ static int follow(struct agent_tracking *t, struct bwl_err *e)
 	err = bwl_tracker_open(t->pins, false, on_change, t, &r, e);
 	if (!err)
 		agent_log(LOG_INFO, "tracking", "the kernel's SAs are tracked");
-	while (!err && !atomic_load(&t->stop))
+	while (!err && agent_thread_goes_on(&t->thread))
 		err = bwl_tracker_step(r, STEP_MS, e);
 	if (r)
 		bwl_tracker_leave(r);
@@ -68,32 +57,30 @@ static int follow(struct agent_tracking *t, struct bwl_err *e)
 	return err;
 }
 
-static void *run(void *arg)
+static void run(void *arg)
 {
-	struct agent_tracking *t = arg;
+	struct tracking *t = arg;
 	char told[sizeof(((struct bwl_err *)0)->text)] = "";
+	struct bwl_err e = { 0 };
+	int err;
 
-	while (!atomic_load(&t->stop)) {
-		struct bwl_err e = { 0 };
-		int err = follow(t, &e);
-
-		if (!err)
-			continue;
+	while ((err = follow(t, &e))) {
 		if (strcmp(told, e.text))
 			agent_log_err(err == -EBUSY ? LOG_INFO : LOG_ERR, "tracking", &e);
 		snprintf(told, sizeof(told), "%s", e.text);
-		nap(t, AGAIN_MS);
+		if (!agent_thread_nap(&t->thread, AGAIN_NS))
+			return;
+		e = (struct bwl_err){ 0 };
 	}
-	return NULL;
 }
 
-static bool is_wanted(struct agent *a)
+bool agent_tracking_wanted(struct agent *a)
 {
 	struct bwl_gen g;
 	bool found = false;
 	uint32_t i, at;
 
-	if (!a->pins || a->once || bwl_gen_open(a->pins, bwl_active_slot(a->pins, bwl_now_ns()), &g, NULL))
+	if (bwl_gen_open(a->pins, bwl_active_slot(a->pins, bwl_now_ns()), &g, NULL))
 		return false;
 	for (i = 1; !found && i < a->pins->schema.max_peers; i++) {
 		at = a->pins->gate[i].slot[g.slot];
@@ -103,33 +90,25 @@ static bool is_wanted(struct agent *a)
 	return found;
 }
 
-void agent_tracking_stop(struct agent *a)
+int agent_tracking_start(struct agent *a, void **ret_part, struct bwl_err *e)
 {
-	struct agent_tracking *t = a->tracking;
+	BWL_AUTO_FREE struct tracking *t = calloc(1, sizeof(*t));
+	int r;
 
 	if (!t)
-		return;
-	atomic_store(&t->stop, true);
-	pthread_join(t->thread, NULL);
-	free(t);
-	a->tracking = NULL;
+		return bwl_fail(e, ENOMEM, "out of memory");
+	t->pin_dir = a->pin_dir;
+	r = agent_thread_start(&t->thread, run, t, e);
+	if (!r)
+		*ret_part = bwl_take_ptr(&t);
+	return r;
 }
 
-void agent_tracking_update(struct agent *a)
+void agent_tracking_stop(struct agent *a, void *part)
 {
-	bool wanted = is_wanted(a);
+	struct tracking *t = part;
 
-	if (!wanted)
-		agent_tracking_stop(a);
-	if (!wanted || a->tracking)
-		return;
-	a->tracking = calloc(1, sizeof(*a->tracking));
-	if (!a->tracking)
-		return;
-	a->tracking->pin_dir = a->pin_dir;
-	if (pthread_create(&a->tracking->thread, NULL, run, a->tracking)) {
-		agent_log(LOG_ERR, "tracking", "cannot start a thread");
-		free(a->tracking);
-		a->tracking = NULL;
-	}
+	(void)a;
+	agent_thread_stop(&t->thread);
+	free(t);
 }

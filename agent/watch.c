@@ -17,8 +17,6 @@
 #include <fcntl.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -26,20 +24,20 @@
 #include <syslog.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include "agent.h"
 #include "loader/gate.h"
 #include "loader/lock.h"
+#include "parts.h"
+#include "thread.h"
 
 #define EVERY_MS 100
 #define PATIENCE_NS 15000000000ULL
 #define RULES_NS 1000000000ULL
 
-struct agent_watch {
-	pthread_t thread;
-	struct bwl_pins *pins;
+struct watch {
+	struct agent_thread thread;
+	struct bwl_pins *pins;	/* which outlive the thread */
 	uint32_t ctl_id;
 	int news, lock;
-	atomic_bool stop;
 	uint64_t since_ns;	/* something has been wrong since, under somebody else's lock; 0 */
 	bool closed;
 	bool told;		/* that ports are not opened */
@@ -54,13 +52,11 @@ static int open_news(void)
 				  .nl_groups = RTMGRP_LINK | RTMGRP_TC | RTMGRP_IPV4_IFADDR |
 					       RTMGRP_IPV6_IFADDR | 1U << (RTNLGRP_IPV4_RULE - 1) |
 					       1U << (RTNLGRP_IPV6_RULE - 1) };
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	BWL_AUTO_CLOSE int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof(at))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)))
+		return -1;
+	return bwl_take_fd(&fd);
 }
 
 static bool is_of_rules(const char *buf, size_t n)
@@ -71,7 +67,7 @@ static bool is_of_rules(const char *buf, size_t n)
 }
 
 /* Whatever it is, and also when some was lost, the same look answers it. */
-static void await_news(struct agent_watch *w)
+static void await_news(struct watch *w)
 {
 	struct pollfd p = { .fd = w->news, .events = POLLIN };
 	_Alignas(struct nlmsghdr) char buf[16384];
@@ -84,7 +80,7 @@ static void await_news(struct agent_watch *w)
 }
 
 /* true: the lock is ours, or has been another's for too long. */
-static bool may_judge(struct agent_watch *w)
+static bool may_judge(struct watch *w)
 {
 	uint64_t now = bwl_now_ns();
 
@@ -108,7 +104,7 @@ static unsigned ports_down(const struct bwl_pins *p)
 }
 
 /* Something else may have raised them. */
-static void keep_down(struct agent_watch *w, const struct bwl_err *e)
+static void keep_down(struct watch *w, const struct bwl_err *e)
 {
 	ports_down(w->pins);
 	if (!w->told)
@@ -116,7 +112,7 @@ static void keep_down(struct agent_watch *w, const struct bwl_err *e)
 	w->told = true;
 }
 
-static void close_gate(struct agent_watch *w, const struct bwl_err *e)
+static void close_gate(struct watch *w, const struct bwl_err *e)
 {
 	uint32_t run = BWL_RUN;
 	unsigned failed;
@@ -130,12 +126,12 @@ static void close_gate(struct agent_watch *w, const struct bwl_err *e)
 		  e->text, failed ? " (not all could be set down)" : "");
 }
 
-static bool is_upgrading(const struct agent_watch *w)
+static bool is_upgrading(const struct watch *w)
 {
 	return *(const volatile __u32 *)&w->pins->ctl->stop == BWL_UPGRADING;
 }
 
-static void look(struct agent_watch *w)
+static void look(struct watch *w)
 {
 	struct bwl_err e = { 0 };
 
@@ -161,7 +157,7 @@ static void look(struct agent_watch *w)
 	w->since_ns = 0;
 }
 
-static void say_rules(struct agent_watch *w, const struct bwl_err *wrong, int r, const struct bwl_err *e)
+static void say_rules(struct watch *w, const struct bwl_err *wrong, int r, const struct bwl_err *e)
 {
 	uint64_t now = bwl_now_ns();
 
@@ -176,7 +172,7 @@ static void say_rules(struct agent_watch *w, const struct bwl_err *wrong, int r,
 }
 
 /* Before attach has come so far the devices of management may not be known: nothing is touched then. */
-static void look_at_rules(struct agent_watch *w)
+static void look_at_rules(struct watch *w)
 {
 	struct bwl_err wrong = { 0 }, e = { 0 };
 	uint64_t now = bwl_now_ns();
@@ -197,34 +193,18 @@ static void look_at_rules(struct agent_watch *w)
 	flock(w->lock, LOCK_UN);
 }
 
-static void *run(void *arg)
+static void run(void *arg)
 {
-	struct agent_watch *w = arg;
+	struct watch *w = arg;
 
-	while (!atomic_load(&w->stop)) {
+	while (agent_thread_goes_on(&w->thread)) {
 		look(w);
 		look_at_rules(w);
 		await_news(w);
 	}
-	return NULL;
 }
 
-static int begin(struct agent_watch *w, struct bwl_err *e)
-{
-	struct bpf_map_info info = { 0 };
-	__u32 len = sizeof(info);
-
-	w->lock = open(w->pins->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (w->lock < 0 || bpf_obj_get_info_by_fd(w->pins->fd[BWL_PIN_ctl], &info, &len))
-		return bwl_fail(e, errno, "cannot look at %s: %s", w->pins->dir, strerror(errno));
-	w->ctl_id = info.id;
-	w->news = open_news();
-	if (w->news < 0)	/* then every 100 ms alone */
-		agent_log(LOG_WARNING, "gate", "the kernel's news cannot be read: %s", strerror(errno));
-	return pthread_create(&w->thread, NULL, run, w) ? bwl_fail(e, EAGAIN, "cannot start a thread") : 0;
-}
-
-static void end(struct agent_watch *w)
+static void end(struct watch *w)
 {
 	if (w->news >= 0)
 		close(w->news);
@@ -232,35 +212,37 @@ static void end(struct agent_watch *w)
 		close(w->lock);
 	free(w);
 }
+BWL_AUTO_DEFINE(end, struct watch *)
 
-void agent_watch_start(struct agent *a)
+int agent_watch_start(struct agent *a, void **ret_part, struct bwl_err *e)
 {
-	struct bwl_err e = { 0 };
-	struct agent_watch *w;
+	BWL_AUTO(end) struct watch *w = calloc(1, sizeof(*w));
+	struct bpf_map_info info = { 0 };
+	__u32 len = sizeof(info);
+	int r;
 
-	if (a->watch || a->once)
-		return;
-	w = calloc(1, sizeof(*w));
 	if (!w)
-		return;
-	w->pins = a->pins;	/* which outlives the thread */
-	w->news = w->lock = -1;
-	if (begin(w, &e)) {
-		agent_log_err(LOG_ALERT, "gate", &e);
-		end(w);
-		return;
-	}
-	a->watch = w;
+		return bwl_fail(e, ENOMEM, "out of memory");
+	w->pins = a->pins;
+	w->news = -1;
+	w->lock = open(w->pins->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (w->lock < 0 || bpf_obj_get_info_by_fd(w->pins->fd[BWL_PIN_ctl], &info, &len))
+		return bwl_fail(e, errno, "cannot look at %s: %s", w->pins->dir, strerror(errno));
+	w->ctl_id = info.id;
+	w->news = open_news();
+	if (w->news < 0)	/* then every 100 ms alone */
+		agent_log(LOG_WARNING, "gate", "the kernel's news cannot be read: %s", strerror(errno));
+	r = agent_thread_start(&w->thread, run, w, e);
+	if (!r)
+		*ret_part = bwl_take_ptr(&w);
+	return r;
 }
 
-void agent_watch_stop(struct agent *a)
+void agent_watch_stop(struct agent *a, void *part)
 {
-	struct agent_watch *w = a->watch;
+	struct watch *w = part;
 
-	if (!w)
-		return;
-	atomic_store(&w->stop, true);
-	pthread_join(w->thread, NULL);
+	(void)a;
+	agent_thread_stop(&w->thread);
 	end(w);
-	a->watch = NULL;
 }

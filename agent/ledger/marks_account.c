@@ -14,7 +14,8 @@ int marks_grace(struct marks *m, struct bwl_err *e)
 	/* Ends in synchronize_rcu(), under which programs run (kernel >= 4.20). */
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		return 0;
-	r = bwl_pins_open(m->pins->dir, true, &p, e);	/* nohz_full: as a writer does, under the lock */
+	r = bwl_pins_open(m->pins->dir, true, &p,
+			  e); /* nohz_full: as a writer does, under the lock */
 	if (r)
 		return r;
 	r = bwl_pins_lock(p, e);
@@ -42,7 +43,7 @@ void window_ages(const struct marks *m, const struct tracked *t, uint64_t now_ns
 	memset(age, 0, LEDGER_SLOTS * sizeof(*age));
 	newest = turn & BWL_TURN_SLICE_MASK;
 	if ((turn & ~BWL_TURN_LOCK) >> BWL_TURN_EPOCH_SHIFT != (t->epoch & 0x7f) || newest > now)
-		newest = now;	/* of slices of another length: they count as new */
+		newest = now; /* of slices of another length: they count as new */
 	for (i = 0; i < BWL_WINDOW_SLOTS; i++) {
 		if (slot[i] >> 63)
 			continue;
@@ -56,7 +57,7 @@ void window_ages(const struct marks *m, const struct tracked *t, uint64_t now_ns
 struct ledger_row row_of(const struct marks *m, const struct tracked *t, uint64_t spent,
 			 uint64_t now_ns)
 {
-	struct ledger_row r = { .spent = spent };
+	struct ledger_row r = {.spent = spent};
 
 	memcpy(r.key, t->key, sizeof(t->key));
 	memcpy(r.era, m->era, sizeof(r.era));

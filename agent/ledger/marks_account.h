@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A volume's account in the maps, as the ledger follows it: its mark, what it has spent, and of windows how
- * old that is. Below marks.c and marks_adopt.c, which both change it.
+ * A volume's account in the maps, as the ledger follows it: its mark, what it has spent, and of
+ * windows how old that is. Below marks.c and marks_adopt.c, which both change it.
  */
 #ifndef BWL_AGENT_MARKS_ACCOUNT_H
 #define BWL_AGENT_MARKS_ACCOUNT_H
@@ -10,25 +10,25 @@
 
 struct tracked {
 	char key[BWL_LIMIT_KEY];
-	uint32_t state, window;		/* window: BWL_NO_WINDOW for a total volume */
+	uint32_t state, window; /* window: BWL_NO_WINDOW for a total volume */
 	uint32_t epoch;
 	uint64_t volume, slice_ns, lead, bytes_per_s;
-	uint64_t used;			/* when it was looked at last */
-	uint64_t wrote_ns;		/* when its row was */
-	bool ready;			/* its row is of these maps, or it has none */
+	uint64_t used;	   /* when it was looked at last */
+	uint64_t wrote_ns; /* when its row was */
+	bool ready;	   /* its row is of these maps, or it has none */
 	bool no_row;
 	bool due;
-	uint64_t want;			/* due: the next mark */
-	uint64_t since;			/* released since marks_forget_spent() */
+	uint64_t want;	/* due: the next mark */
+	uint64_t since; /* released since marks_forget_spent() */
 };
 
 struct marks {
 	struct bwl_pins *pins;
 	char era[LEDGER_ERA];
 	struct tracked *t;
-	uint32_t n, room, was;		/* was: how many there were in the list before this one */
+	uint32_t n, room, was; /* was: how many there were in the list before this one */
 	bool much;
-	uint32_t slot, generation, edits;	/* of the policy that t is from */
+	uint32_t slot, generation, edits; /* of the policy that t is from */
 	bool has_list;
 	uint64_t lowered_ns;
 	struct marks_count count;

@@ -3,17 +3,16 @@
  * The ledger's thread: it waits for the disk, nobody waits for it. Whatever fails, nothing more is
  * released, and the log says why.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
-#include <time.h>
-#include "agent.h"
 #include "marks.h"
 #include "tpm/tpm.h"
 #include "journal/journal.h"
+#include "parts.h"
+#include "thread.h"
 
 #define SECOND 1000000000ULL
 #define RETRY_FIRST_NS 100000000ULL
@@ -21,16 +20,13 @@
 #define TPM_NS 5000000ULL
 #define REPEAT_NS (600 * SECOND)	/* an alarm that lasts is said again */
 
-struct agent_ledger {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t cond;
-	bool stop;
+struct ledger_part {
+	struct agent_thread thread;
 	const char *state_dir;
 	_Atomic uint64_t busy_since;	/* 0: it is not waiting for the disk */
 	bool told_stuck;		/* main thread */
 	/* thread */
-	struct bwl_pins *pins;
+	struct bwl_pins *pins;		/* which outlive it */
 	struct ledger *ledger;
 	struct marks *marks;
 	struct anchor *anchor;
@@ -43,24 +39,7 @@ struct agent_ledger {
 	uint32_t waiting;
 };
 
-/* false: told to stop. */
-static bool nap(struct agent_ledger *v, uint64_t ns)
-{
-	struct timespec t;
-	bool stop;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += (time_t)((ns + (uint64_t)t.tv_nsec) / SECOND);
-	t.tv_nsec = (long)((ns + (uint64_t)t.tv_nsec) % SECOND);
-	pthread_mutex_lock(&v->lock);
-	while (!v->stop && !pthread_cond_timedwait(&v->cond, &v->lock, &t))
-		;
-	stop = v->stop;
-	pthread_mutex_unlock(&v->lock);
-	return !stop;
-}
-
-static void tell(struct agent_ledger *v, const struct bwl_err *e)
+static void tell(struct ledger_part *v, const struct bwl_err *e)
 {
 	uint64_t now = bwl_now_ns();
 
@@ -72,13 +51,13 @@ static void tell(struct agent_ledger *v, const struct bwl_err *e)
 		  e->text, v->state_dir);
 }
 
-static void tell_set_aside(const struct agent_ledger *v, const struct bwl_err *e)
+static void tell_set_aside(const struct ledger_part *v, const struct bwl_err *e)
 {
 	agent_log(LOG_ALERT, "ledger", "the ledger is not to be believed: %s; it is set aside as %s/ledger.db.bad and begun anew from the maps, which forget nothing before a reboot; volumes that neither knows count as spent until bwlimit-ctl grant NAME volume +V",
 		  e->text, v->state_dir);
 }
 
-static int open_ledger(struct agent_ledger *v, struct bwl_err *e)
+static int open_ledger(struct ledger_part *v, struct bwl_err *e)
 {
 	enum ledger_how how;
 	int r = ledger_open(v->state_dir, &v->ledger, &how, e);
@@ -94,7 +73,7 @@ static int open_ledger(struct agent_ledger *v, struct bwl_err *e)
 	return 0;
 }
 
-static int begin(struct agent_ledger *v, struct bwl_err *e)
+static int begin(struct ledger_part *v, struct bwl_err *e)
 {
 	int r = 0;
 
@@ -105,7 +84,7 @@ static int begin(struct agent_ledger *v, struct bwl_err *e)
 	return r || v->ledger ? r : open_ledger(v, e);
 }
 
-static void note_pace(struct agent_ledger *v, uint64_t took_ns)
+static void note_pace(struct ledger_part *v, uint64_t took_ns)
 {
 	struct marks_count c = marks_count(v->marks);
 	uint64_t now = bwl_now_ns();
@@ -118,7 +97,7 @@ static void note_pace(struct agent_ledger *v, uint64_t took_ns)
 }
 
 /* The journal is an old copy: anything may have been closed since. */
-static void close_everything(struct agent_ledger *v, uint64_t was, uint64_t is)
+static void close_everything(struct ledger_part *v, uint64_t was, uint64_t is)
 {
 	uint32_t run = BWL_RUN;
 
@@ -129,7 +108,7 @@ static void close_everything(struct agent_ledger *v, uint64_t was, uint64_t is)
 }
 
 /* Where the ledger is bound to a TPM's counter, the head of the journal is a row of it. */
-static int look_at_journal(struct agent_ledger *v, struct bwl_err *e)
+static int look_at_journal(struct ledger_part *v, struct bwl_err *e)
 {
 	struct ledger_row row = { .key = "journal" };
 	uint64_t now = bwl_now_ns();
@@ -159,7 +138,7 @@ static int look_at_journal(struct agent_ledger *v, struct bwl_err *e)
 }
 
 /* Is this the ledger that the TPM knows? Told to bwlimit-ctl by a flag. */
-static int look_at_anchor(struct agent_ledger *v, struct bwl_err *e)
+static int look_at_anchor(struct ledger_part *v, struct bwl_err *e)
 {
 	int r = anchor_run(v->anchor, v->ledger, v->era, v->journal_moved || marks_spent_much(v->marks), e);
 	uint32_t *flags = &v->pins->ctl->ledger;
@@ -175,7 +154,7 @@ static int look_at_anchor(struct agent_ledger *v, struct bwl_err *e)
 }
 
 /* One look; how long to wait for the next. */
-static uint64_t step(struct agent_ledger *v)
+static uint64_t step(struct ledger_part *v)
 {
 	struct bwl_err e = { 0 };
 	uint64_t ns = RETRY_FIRST_NS, before = bwl_now_ns();
@@ -212,76 +191,59 @@ static uint64_t step(struct agent_ledger *v)
 	return v->retry_ns;
 }
 
-static void *run(void *arg)
+static void run(void *arg)
 {
-	struct agent_ledger *v = arg;
+	struct ledger_part *v = arg;
 
-	while (nap(v, step(v)))
+	while (agent_thread_nap(&v->thread, step(v)))
 		;
 	ledger_close(v->ledger);
 	marks_free(v->marks);
+}
+
+static void end(struct ledger_part *v)
+{
 	anchor_free(v->anchor);
-	return NULL;
+	free(v);
 }
+BWL_AUTO_DEFINE(end, struct ledger_part *)
 
-static struct agent_ledger *make(const struct agent *a)
+int agent_ledger_start(struct agent *a, void **ret_part, struct bwl_err *e)
 {
-	struct agent_ledger *v = calloc(1, sizeof(*v));
+	BWL_AUTO(end) struct ledger_part *v = calloc(1, sizeof(*v));
+	int r;
 
-	if (v && anchor_new(a->tpm, tpm_tcti(), a->tpm_every_ns, &v->anchor, NULL)) {
-		free(v);
-		v = NULL;
-	}
-	return v;
-}
-
-void agent_ledger_start(struct agent *a)
-{
-	struct agent_ledger *v;
-
-	if (a->ledger || a->once)
-		return;
-	v = make(a);
 	if (!v)
-		return;
-	v->pins = a->pins;	/* which outlives the thread */
+		return bwl_fail(e, ENOMEM, "out of memory");
+	v->pins = a->pins;
 	v->state_dir = a->state_dir;
 	v->retry_ns = RETRY_FIRST_NS;
-	pthread_mutex_init(&v->lock, NULL);
-	agent_cond_init(&v->cond);
-	if (pthread_create(&v->thread, NULL, run, v)) {
-		agent_log(LOG_ALERT, "ledger", "cannot start a thread: no volume is released further");
-		anchor_free(v->anchor);
-		free(v);
-		return;
-	}
-	a->ledger = v;
+	r = anchor_new(a->tpm, tpm_tcti(), a->tpm_every_ns, &v->anchor, e);
+	if (!r)
+		r = agent_thread_start(&v->thread, run, v, e);
+	if (!r)
+		*ret_part = bwl_take_ptr(&v);
+	return r;
 }
 
-void agent_ledger_stop(struct agent *a)
+void agent_ledger_stop(struct agent *a, void *part)
 {
-	struct agent_ledger *v = a->ledger;
+	struct ledger_part *v = part;
 
-	if (!v)
-		return;
-	pthread_mutex_lock(&v->lock);
-	v->stop = true;
-	pthread_cond_signal(&v->cond);
-	pthread_mutex_unlock(&v->lock);
-	pthread_join(v->thread, NULL);
-	pthread_cond_destroy(&v->cond);
-	pthread_mutex_destroy(&v->lock);
-	free(v);
-	a->ledger = NULL;
+	(void)a;
+	agent_thread_stop(&v->thread);
+	end(v);
 }
 
-void agent_ledger_watch(struct agent *a)
+/* Does the disk answer? */
+void agent_ledger_tick(struct agent *a, void *part)
 {
-	struct agent_ledger *v = a->ledger;
-	uint64_t since = v ? atomic_load(&v->busy_since) : 0;
+	struct ledger_part *v = part;
+	uint64_t since = atomic_load(&v->busy_since);
 	bool stuck = since && bwl_now_ns() - since > 3 * SECOND;
 
-	if (!v || stuck == v->told_stuck)
+	(void)a;
+	if (stuck == v->told_stuck)
 		return;
 	v->told_stuck = stuck;
 	if (stuck)

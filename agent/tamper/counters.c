@@ -11,7 +11,6 @@
  * segment the headers that it copied, and of what a device encrypts what it puts around it.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +18,11 @@
 #include <unistd.h>
 #include <bpf/libbpf.h>
 #include <bwl/netdev.h>
-#include "agent.h"
-#include "tamper.h"
 #include "meter.h"
+#include "parts.h"
+#include "thread.h"
 
+#define LOOK_NS 1000000000ULL	/* never sooner: the meter counts looks for seconds */
 #define FRAME_BYTES 22		/* FCS 4, and 42 bytes of ARP become 60 */
 #define SEGMENT_BYTES 224	/* 14 + 8 of tags, 40 + 8 + 16 of ESP in UDP, 40 + 60 inside, 33 behind */
 #define ESP_BYTES 128
@@ -50,11 +50,8 @@ struct port {
 	struct tamper_meter meter[METERS];
 };
 
-struct tamper_counters {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	bool stop;
+struct counters {
+	struct agent_thread thread;
 	struct bwl_pins *pins;
 	struct bwl_reason_count *count;	/* of every CPU */
 	struct port port[BWL_MAX_PORTS];
@@ -64,7 +61,7 @@ struct out {
 	uint64_t frames, bytes;	/* bytes: at most */
 };
 
-static struct bwl_reason_count of_slot(struct tamper_counters *t, unsigned port, unsigned slot)
+static struct bwl_reason_count of_slot(struct counters *t, unsigned port, unsigned slot)
 {
 	uint32_t key = (BWL_MAX_PORTS + port) * BWL_REASON_SLOTS + slot;
 	struct bwl_reason_count sum;
@@ -73,7 +70,7 @@ static struct bwl_reason_count of_slot(struct tamper_counters *t, unsigned port,
 	return sum;
 }
 
-static struct out let_out(struct tamper_counters *t, unsigned port)
+static struct out let_out(struct counters *t, unsigned port)
 {
 	struct bwl_reason_count xdp = of_slot(t, port, BWL_REASON_XDP), n;
 	uint64_t segments = of_slot(t, port, BWL_REASON_SEGMENTS).frames;
@@ -92,7 +89,7 @@ static struct out let_out(struct tamper_counters *t, unsigned port)
 }
 
 /* Attach and upgrade: there is no gate yet, or for a moment none. */
-static bool is_being_attached(struct tamper_counters *t, const struct port *o)
+static bool is_being_attached(struct counters *t, const struct port *o)
 {
 	int still;
 
@@ -106,7 +103,7 @@ static bool is_being_attached(struct tamper_counters *t, const struct port *o)
 	return still < 0;
 }
 
-static void sign(struct tamper_counters *t, const struct bwl_dev *d, enum meter m, uint64_t over)
+static void sign(struct counters *t, const struct bwl_dev *d, enum meter m, uint64_t over)
 {
 	char text[160];
 
@@ -117,7 +114,7 @@ static void sign(struct tamper_counters *t, const struct bwl_dev *d, enum meter 
 	agent_tamper(t->pins, &(struct agent_sign){ .input = BWL_TAMPER_counters, .what = text }, false);
 }
 
-static void look_at(struct tamper_counters *t, unsigned id, const struct bwl_dev *d)
+static void look_at(struct counters *t, unsigned id, const struct bwl_dev *d)
 {
 	struct bwl_counter own[COUNTERS];
 	struct bwl_netdev_sent sent;
@@ -155,7 +152,7 @@ static void look_at(struct tamper_counters *t, unsigned id, const struct bwl_dev
 		}
 }
 
-static void look(struct tamper_counters *t)
+static void look(struct counters *t)
 {
 	for (unsigned i = 0; i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &t->pins->dev[i];
@@ -167,59 +164,45 @@ static void look(struct tamper_counters *t)
 	}
 }
 
-static void *run(void *arg)
+static void run(void *arg)
 {
-	struct tamper_counters *t = arg;
-	struct timespec at;
+	struct counters *t = arg;
 
-	pthread_mutex_lock(&t->lock);
-	while (!t->stop) {
-		pthread_mutex_unlock(&t->lock);
+	do
 		look(t);
-		clock_gettime(CLOCK_MONOTONIC, &at);
-		at.tv_sec++;	/* never sooner: the meter counts looks for seconds */
-		pthread_mutex_lock(&t->lock);
-		while (!t->stop && pthread_cond_timedwait(&t->wake, &t->lock, &at) != ETIMEDOUT)
-			;
-	}
-	pthread_mutex_unlock(&t->lock);
-	return NULL;
+	while (agent_thread_nap(&t->thread, LOOK_NS));
 }
 
-int tamper_counters_start(const char *pin_dir, struct tamper_counters **ret, struct bwl_err *e)
+static void end(struct counters *t)
 {
-	struct tamper_counters *t = calloc(1, sizeof(*t));
-	int cpus, r;
-
-	if (!t)
-		return bwl_fail(e, ENOMEM, "out of memory");
-	pthread_mutex_init(&t->lock, NULL);
-	agent_cond_init(&t->wake);
-	cpus = libbpf_num_possible_cpus();
-	t->count = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*t->count));
-	r = t->count ? bwl_pins_open(pin_dir, true, &t->pins, e) : bwl_fail(e, ENOMEM, "out of memory");
-	if (!r && pthread_create(&t->thread, NULL, run, t))
-		r = bwl_fail(e, EAGAIN, "cannot start a thread");
-	if (r) {
-		bwl_pins_close(t->pins);
-		free(t->count);
-		free(t);
-		return r;
-	}
-	*ret = t;
-	return 0;
-}
-
-void tamper_counters_stop(struct tamper_counters *t)
-{
-	if (!t)
-		return;
-	pthread_mutex_lock(&t->lock);
-	t->stop = true;
-	pthread_cond_signal(&t->wake);
-	pthread_mutex_unlock(&t->lock);
-	pthread_join(t->thread, NULL);
 	bwl_pins_close(t->pins);
 	free(t->count);
 	free(t);
+}
+BWL_AUTO_DEFINE(end, struct counters *)
+
+int agent_counters_start(struct agent *a, void **ret_part, struct bwl_err *e)
+{
+	BWL_AUTO(end) struct counters *t = calloc(1, sizeof(*t));
+	int cpus = libbpf_num_possible_cpus(), r;
+
+	if (t)
+		t->count = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*t->count));
+	if (!t || !t->count)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	r = bwl_pins_open(a->pin_dir, true, &t->pins, e);
+	if (!r)
+		r = agent_thread_start(&t->thread, run, t, e);
+	if (!r)
+		*ret_part = bwl_take_ptr(&t);
+	return r;
+}
+
+void agent_counters_stop(struct agent *a, void *part)
+{
+	struct counters *t = part;
+
+	(void)a;
+	agent_thread_stop(&t->thread);
+	end(t);
 }

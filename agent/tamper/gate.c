@@ -9,7 +9,7 @@
 #include <string.h>
 #include <bpf/libbpf.h>
 #include "agent.h"
-#include "tamper.h"
+#include "gate.h"
 
 #define SECOND_NS 1000000000ULL
 #define NAMED 4		/* of the peers, in the text */

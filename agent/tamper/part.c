@@ -9,8 +9,6 @@
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +16,10 @@
 #include <syslog.h>
 #include <unistd.h>
 #include <libmnl/libmnl.h>
-#include "agent.h"
-#include "order_verbs.h"
-#include "tamper.h"
+#include "gate.h"
+#include "parts.h"
 #include "port.h"
+#include "thread.h"
 
 #define EVERY_MS 5
 #define SECOND_NS 1000000000ULL
@@ -31,16 +29,13 @@
 #define SENSOR_REST_NS 100000000ULL	/* but ten times a second in any case */
 #define HWMON "/sys/class/hwmon/hwmon*/intrusion*_alarm"
 
-struct agent_tamper {
-	pthread_t thread;
+struct tamper {
+	struct agent_thread thread;
 	struct bwl_pins *pins;
 	int news;
-	struct orders *orders;	/* NULL: none are taken */
-	atomic_bool stop;
 	bool carrier[BWL_MAX_PORTS];	/* as the kernel told last */
 	struct tamper_port port[BWL_MAX_PORTS];
 	struct tamper_gate *gate;
-	struct tamper_counters *counters;
 	struct sensor {
 		int fd;
 		char path[100];
@@ -48,7 +43,6 @@ struct agent_tamper {
 	unsigned nsensors;
 	uint64_t sensors_ns, chassis_ns;	/* when to look for sensors, and at them, again */
 	bool intruded;
-	uint64_t lease_ns;
 	struct neighbour {
 		uint32_t ifindex;
 		uint8_t len, addr[16], mac[6];
@@ -56,12 +50,12 @@ struct agent_tamper {
 	unsigned nneighbours;
 };
 
-static void act(struct agent_tamper *t, enum bwl_tamper_input input, unsigned port, const char *what)
+static void act(struct tamper *t, enum bwl_tamper_input input, unsigned port, const char *what)
 {
 	agent_tamper(t->pins, &(struct agent_sign){ .input = input, .what = what, .port = port }, false);
 }
 
-static int port_of(const struct agent_tamper *t, int ifindex)
+static int port_of(const struct tamper *t, int ifindex)
 {
 	for (int i = 0; i < BWL_MAX_PORTS; i++)
 		if (t->pins->dev[i].ifindex == (uint32_t)ifindex && ifindex > 0 &&
@@ -71,7 +65,7 @@ static int port_of(const struct agent_tamper *t, int ifindex)
 }
 
 /* A host port that one of our tools sets down is no sign; one whose other end goes is. */
-static void lost(struct agent_tamper *t, int i, bool is_set_down, bool is_gone)
+static void lost(struct tamper *t, int i, bool is_set_down, bool is_gone)
 {
 	bool uplink = t->pins->dev[i].kind == BWL_PORT_UPLINK;
 	char text[80];
@@ -83,7 +77,7 @@ static void lost(struct agent_tamper *t, int i, bool is_set_down, bool is_gone)
 	act(t, uplink ? BWL_TAMPER_carrier : BWL_TAMPER_port, (unsigned)i, text);
 }
 
-static void on_link(struct agent_tamper *t, const struct nlmsghdr *h)
+static void on_link(struct tamper *t, const struct nlmsghdr *h)
 {
 	const struct ifinfomsg *m = mnl_nlmsg_get_payload(h);
 	bool gone = h->nlmsg_type == RTM_DELLINK, carrier = !gone && (m->ifi_flags & IFF_LOWER_UP);
@@ -97,7 +91,7 @@ static void on_link(struct agent_tamper *t, const struct nlmsghdr *h)
 	t->carrier[i] = carrier;
 }
 
-static void look_at_ports(struct agent_tamper *t)
+static void look_at_ports(struct tamper *t)
 {
 	for (int i = 0; i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &t->pins->dev[i];
@@ -121,7 +115,7 @@ static int on_attr(const struct nlattr *a, void *arg)
 }
 
 /* Another MAC for an address of an uplink that had one. */
-static void on_neighbour(struct agent_tamper *t, const struct nlmsghdr *h)
+static void on_neighbour(struct tamper *t, const struct nlmsghdr *h)
 {
 	const struct ndmsg *m = mnl_nlmsg_get_payload(h);
 	const struct nlattr *a[NDA_LLADDR + 1] = { 0 };
@@ -158,7 +152,7 @@ static void on_neighbour(struct agent_tamper *t, const struct nlmsghdr *h)
 
 static int on_message(const struct nlmsghdr *h, void *arg)
 {
-	struct agent_tamper *t = arg;
+	struct tamper *t = arg;
 
 	if (h->nlmsg_type == RTM_NEWLINK || h->nlmsg_type == RTM_DELLINK)
 		on_link(t, h);
@@ -168,7 +162,7 @@ static int on_message(const struct nlmsghdr *h, void *arg)
 }
 
 /* All links as they are now, as news: at the start, and when news were lost. */
-static void ask_for_links(struct agent_tamper *t)
+static void ask_for_links(struct tamper *t)
 {
 	struct {
 		struct nlmsghdr h;
@@ -180,14 +174,14 @@ static void ask_for_links(struct agent_tamper *t)
 		agent_later(LOG_ERR, "tamper", "cannot ask for the links: %s", strerror(errno));
 }
 
-static void close_sensors(struct agent_tamper *t)
+static void close_sensors(struct tamper *t)
 {
 	while (t->nsensors)
 		close(t->sensor[--t->nsensors].fd);
 }
 
 /* They come and go with their drivers; kept open, because finding them costs more than reading them. */
-static void find_sensors(struct agent_tamper *t)
+static void find_sensors(struct tamper *t)
 {
 	glob_t g = { 0 };
 
@@ -204,7 +198,7 @@ static void find_sensors(struct agent_tamper *t)
 	globfree(&g);
 }
 
-static void look_at_chassis(struct agent_tamper *t)
+static void look_at_chassis(struct tamper *t)
 {
 	uint64_t start = bwl_now_ns(), rest;
 	char where[140] = "";
@@ -233,101 +227,74 @@ static void look_at_chassis(struct agent_tamper *t)
 	t->chassis_ns = start + (rest < SENSOR_REST_NS ? rest : SENSOR_REST_NS);
 }
 
-static void await_news(struct agent_tamper *t)
+static void await_news(struct tamper *t)
 {
-	struct pollfd p[] = { { .fd = t->news, .events = POLLIN }, { .fd = orders_fd(t->orders), .events = POLLIN } };
+	struct pollfd p = { .fd = t->news, .events = POLLIN };
 	char buf[32768];
 	ssize_t n;
 
-	if (poll(p, 2, EVERY_MS) <= 0) {
-		orders_run(t->orders, bwl_now_ns());	/* who is too slow */
+	if (poll(&p, 1, EVERY_MS) <= 0)
 		return;
-	}
 	while ((n = recv(t->news, buf, sizeof(buf), 0)) > 0)
 		mnl_cb_run(buf, (size_t)n, 0, 0, on_message, t);
 	if (n < 0 && errno == ENOBUFS)
 		ask_for_links(t);
-	orders_run(t->orders, bwl_now_ns());
 }
 
-static void *run(void *arg)
+static void run(void *arg)
 {
-	struct agent_tamper *t = arg;
+	struct tamper *t = arg;
 
 	ask_for_links(t);
-	while (!atomic_load(&t->stop)) {
+	while (agent_thread_goes_on(&t->thread)) {
 		look_at_ports(t);
 		look_at_chassis(t);
 		tamper_gate_look(t->gate);
-		lease_look(t->pins, &t->lease_ns);
 		await_news(t);
 	}
-	return NULL;
 }
 
-static int begin(struct agent_tamper *t, const char *pin_dir, struct bwl_err *e)
+static void end(struct tamper *t)
+{
+	if (t->news >= 0)
+		close(t->news);
+	close_sensors(t);
+	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
+		tamper_port_close(&t->port[i]);
+	tamper_gate_free(t->gate);
+	bwl_pins_close(t->pins);
+	free(t);
+}
+BWL_AUTO_DEFINE(end, struct tamper *)
+
+int agent_tamper_start(struct agent *a, void **ret_part, struct bwl_err *e)
 {
 	struct sockaddr_nl at = { .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK | RTMGRP_NEIGH };
-	struct bwl_err no = { 0 };
-	int r = bwl_pins_open(pin_dir, true, &t->pins, e);
+	BWL_AUTO(end) struct tamper *t = calloc(1, sizeof(*t));
+	int r;
 
-	if (r)
-		return r;
-	r = tamper_gate_new(t->pins, &t->gate, e);
-	if (r)
-		return r;
-	r = tamper_counters_start(pin_dir, &t->counters, e);
+	if (!t)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	t->news = -1;
+	r = bwl_pins_open(a->pin_dir, true, &t->pins, e);
+	if (!r)
+		r = tamper_gate_new(t->pins, &t->gate, e);
 	if (r)
 		return r;
 	t->news = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 	if (t->news < 0 || bind(t->news, (struct sockaddr *)&at, sizeof(at)))
 		return bwl_fail(e, errno, "cannot listen to the kernel's news: %s", strerror(errno));
-	if (order_open(pin_dir, t->pins, &t->orders, &no))
-		agent_log_err(LOG_WARNING, "tamper", &no);
-	return pthread_create(&t->thread, NULL, run, t) ? bwl_fail(e, EAGAIN, "cannot start a thread") : 0;
+	r = agent_thread_start(&t->thread, run, t, e);
+	if (!r)
+		*ret_part = bwl_take_ptr(&t);
+	return r;
 }
 
-static void end(struct agent_tamper *t)
+void agent_tamper_stop(struct agent *a, void *part)
 {
-	if (t->news >= 0)
-		close(t->news);
-	orders_close(t->orders);
-	close_sensors(t);
-	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
-		tamper_port_close(&t->port[i]);
-	tamper_gate_free(t->gate);
-	tamper_counters_stop(t->counters);
-	bwl_pins_close(t->pins);
-	free(t);
-}
+	struct tamper *t = part;
 
-void agent_tamper_start(struct agent *a)
-{
-	struct agent_tamper *t;
-	struct bwl_err e = { 0 };
-
-	if (a->tamper || a->once)
-		return;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return;
-	t->news = -1;
-	if (begin(t, a->pin_dir, &e)) {
-		agent_log_err(LOG_ALERT, "tamper", &e);
-		end(t);
-		return;
-	}
-	a->tamper = t;
-}
-
-void agent_tamper_stop(struct agent *a)
-{
-	struct agent_tamper *t = a->tamper;
-
-	if (!t)
-		return;
-	atomic_store(&t->stop, true);
-	pthread_join(t->thread, NULL);
+	(void)a;
+	agent_thread_stop(&t->thread);
 	end(t);
-	a->tamper = NULL;
 }

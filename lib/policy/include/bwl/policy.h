@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <bwl/cleanup.h>
 #include <bwl/clock.h>
 #include <bwl/err.h>
 #include <bwl/prefix.h>
@@ -149,6 +150,7 @@ int bwl_policy_dump(const struct bwl_policy *p, uint64_t now_boot_ns, int64_t no
 /* SHA-256 over the normalised form, without expiries (they are relative to the boot). */
 int bwl_policy_digest(const struct bwl_policy *p, uint8_t ret[32]);
 void bwl_policy_free(struct bwl_policy *p);
+BWL_AUTO_DEFINE(bwl_policy_free, struct bwl_policy *)
 struct bwl_policy *bwl_policy_new(void);	/* zeroed, with defaults; aborts without memory */
 struct bwl_pol_peer *bwl_policy_add_peer(struct bwl_policy *p);	/* amortised growth */
 /* Linear; NULL when there is none. */

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <bwl/cleanup.h>
 #include <bwl/clock.h>
 #include <bwl/err.h>
 #include "maps/control.h"
@@ -62,6 +63,7 @@ struct bwl_pins {
 const char *bwl_pin_dir(const char *dir);
 int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e);
 void bwl_pins_close(struct bwl_pins *p);	/* NULL-safe; drops the lock */
+BWL_AUTO_DEFINE(bwl_pins_close, struct bwl_pins *)
 /* One writer at a time: waits up to 10 s for the flock on the pin directory, then -EBUSY. */
 int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e);
 /*

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What bwlimit-ctl tells the agent, and the end of the lease that it renews. On a thread of its
+ * own, which waits for no disk and no driver: an order that closes is answered in milliseconds,
+ * whatever else hangs.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include "lease.h"
+#include "order_verbs.h"
+#include "parts.h"
+#include "thread.h"
+
+#define EVERY_MS 100 /* who is too slow; a lease whose end somebody else moved */
+
+struct orders_part {
+	struct agent_thread thread;
+	struct bwl_pins *pins;
+	struct orders *orders; /* NULL: none are taken */
+	uint64_t lease_ns;
+};
+
+static void run(void *arg)
+{
+	struct orders_part *v = arg;
+	struct pollfd p = {.fd = orders_fd(v->orders), .events = POLLIN};
+
+	while (agent_thread_goes_on(&v->thread)) {
+		lease_look(v->pins, &v->lease_ns);
+		poll(&p, 1, lease_sleep_ms(v->pins, EVERY_MS));
+		orders_run(v->orders, bwl_now_ns());
+	}
+}
+
+static int listen_to(struct orders_part *v, const char *pin_dir, struct bwl_err *e)
+{
+	struct sockaddr_un at;
+	int r = bwl_agent_address(pin_dir, &at, e);
+
+	if (!r && mkdir(BWL_RUN_DIR, 0700) && errno != EEXIST)
+		r = bwl_fail(e, errno, "cannot make %s: %s", BWL_RUN_DIR, strerror(errno));
+	if (!r)
+		r = orders_open(at.sun_path, order_verbs, v->pins, &v->orders, e);
+	return r ? bwl_hint(e, "bwlimit-ctl tamper acts by itself") : 0;
+}
+
+static void end(struct orders_part *v)
+{
+	orders_close(v->orders);
+	bwl_pins_close(v->pins);
+	free(v);
+}
+BWL_AUTO_DEFINE(end, struct orders_part *)
+
+int agent_orders_start(struct agent *a, void **ret_part, struct bwl_err *e)
+{
+	BWL_AUTO(end) struct orders_part *v = calloc(1, sizeof(*v));
+	struct bwl_err no = {0};
+	int r;
+
+	if (!v)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	r = bwl_pins_open(a->pin_dir, true, &v->pins, e);
+	if (r)
+		return r;
+	if (listen_to(v, a->pin_dir, &no)) /* the lease is looked at all the same */
+		agent_log_err(LOG_WARNING, "tamper", &no);
+	r = agent_thread_start(&v->thread, run, v, e);
+	if (!r)
+		*ret_part = bwl_take_ptr(&v);
+	return r;
+}
+
+void agent_orders_stop(struct agent *a, void *part)
+{
+	struct orders_part *v = part;
+
+	(void)a;
+	agent_thread_stop(&v->thread);
+	end(v);
+}

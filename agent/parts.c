@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The parts of bwlimitd, in the order in which they are started: see parts.h. */
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include "parts.h"
+
+#define REPEAT_NS (600 * 1000000000ULL) /* what lasts is said again */
+
+static const struct agent_part parts[] = {
+    /* What closes; the journal of it outlives them. */
+    {
+	.name = "closures",
+	.event = "journal",
+	.priority = LOG_ALERT,
+	.without = "closures are journalled by the tools alone",
+	.wanted = agent_closures_wanted,
+	.start = agent_closures_start,
+	.stop = agent_closures_stop,
+    },
+    {
+	.name = "watch",
+	.event = "gate",
+	.priority = LOG_ALERT,
+	.without = "what guards the ports is not looked at",
+	.start = agent_watch_start,
+	.stop = agent_watch_stop,
+    },
+    {
+	.name = "tamper",
+	.event = "tamper",
+	.priority = LOG_ALERT,
+	.without = "signs of tampering are not seen",
+	.start = agent_tamper_start,
+	.stop = agent_tamper_stop,
+    },
+    {
+	.name = "tamper counters",
+	.event = "tamper",
+	.priority = LOG_ALERT,
+	.without = "what uplinks say they sent is not looked at",
+	.start = agent_counters_start,
+	.stop = agent_counters_stop,
+    },
+    {
+	.name = "orders",
+	.event = "tamper",
+	.priority = LOG_ALERT,
+	.without = "no order is taken, and the end of a lease is not acted on",
+	.start = agent_orders_start,
+	.stop = agent_orders_stop,
+    },
+    /* What tells and keeps. */
+    {
+	.name = "events",
+	.event = "events",
+	.priority = LOG_ERR,
+	.without = "no event is logged",
+	.start = agent_events_start,
+	.tick = agent_events_tick,
+	.stop = agent_events_stop,
+    },
+    {
+	.name = "ledger",
+	.event = "ledger",
+	.priority = LOG_ALERT,
+	.without = "no volume is released further",
+	.start = agent_ledger_start,
+	.tick = agent_ledger_tick,
+	.stop = agent_ledger_stop,
+    },
+    {
+	.name = "history",
+	.event = "history",
+	.priority = LOG_WARNING,
+	.without = "no history is written",
+	.wanted = agent_history_wanted,
+	.start = agent_history_start,
+	.stop = agent_history_stop,
+    },
+    /* What the policy asks for: the heartbeat after there is one. */
+    {
+	.name = "reconcile",
+	.event = "policy",
+	.priority = LOG_ERR,
+	.without = "the desired policy is not looked at",
+	.start = agent_reconcile_start,
+	.tick = agent_reconcile_tick,
+	.stop = agent_reconcile_stop,
+    },
+    {
+	.name = "heartbeat",
+	.event = "heartbeat",
+	.priority = LOG_ERR,
+	.without = "grants fall to their floors",
+	.start = agent_heartbeat_start,
+	.stop = agent_heartbeat_stop,
+    },
+    {
+	.name = "totals",
+	.event = "totals",
+	.priority = LOG_ERR,
+	.wanted = agent_totals_wanted,
+	.start = agent_totals_start,
+	.stop = agent_totals_stop,
+    },
+    {
+	.name = "tracking",
+	.event = "tracking",
+	.priority = LOG_ERR,
+	.without = "the kernel's SAs are not tracked",
+	.wanted = agent_tracking_wanted,
+	.start = agent_tracking_start,
+	.stop = agent_tracking_stop,
+    },
+    {
+	.name = "neighbours",
+	.tick = agent_neighbours_tick,
+    },
+    {
+	.name = "pace",
+	.tick = agent_pace_tick,
+    },
+};
+#define PARTS (sizeof(parts) / sizeof(parts[0]))
+
+static struct state {
+	bool runs;
+	void *part;
+	char told[sizeof(((struct bwl_err *)0)->text)];
+	uint64_t told_ns;
+} state[PARTS];
+
+static void tell(const struct agent_part *p, struct state *s, struct bwl_err *e)
+{
+	uint64_t now = bwl_now_ns();
+
+	if (!strcmp(s->told, e->text) && now - s->told_ns < REPEAT_NS)
+		return;
+	snprintf(s->told, sizeof(s->told), "%s", e->text);
+	s->told_ns = now;
+	if (p->without && !*e->hint)
+		bwl_err_hint(e, "%s", p->without);
+	agent_log_err(p->priority, p->event, e);
+}
+
+static void start(struct agent *a, const struct agent_part *p, struct state *s)
+{
+	struct bwl_err e = {0};
+
+	s->runs = !p->start || !p->start(a, &s->part, &e);
+	if (!s->runs)
+		tell(p, s, &e);
+	else if (*s->told)
+		agent_log(LOG_NOTICE, p->event, "%s: started", p->name);
+	if (s->runs)
+		*s->told = '\0';
+}
+
+static void stop(struct agent *a, const struct agent_part *p, struct state *s)
+{
+	if (s->runs && p->stop)
+		p->stop(a, s->part);
+	s->runs = false;
+	s->part = NULL;
+}
+
+void agent_parts_run(struct agent *a)
+{
+	for (unsigned i = 0; i < PARTS; i++) {
+		const struct agent_part *p = &parts[i];
+		struct state *s = &state[i];
+
+		if (p->wanted && !p->wanted(a))
+			stop(a, p, s);
+		else if (!s->runs)
+			start(a, p, s);
+		if (s->runs && p->tick)
+			p->tick(a, s->part);
+	}
+}
+
+void agent_parts_stop(struct agent *a)
+{
+	for (unsigned i = PARTS; i > 0; i--)
+		stop(a, &parts[i - 1], &state[i - 1]);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What bwlimitd is made of while maps are attached: parts.c has the list. A part knows nothing of
+ * the others; it is started when the maps are there, and stopped before their pins are closed.
+ */
+#ifndef BWL_AGENT_PARTS_H
+#define BWL_AGENT_PARTS_H
+
+#include "agent.h"
+#include "bwl/cleanup.h"
+
+struct agent_part {
+	const char *name;
+	const char *event;   /* the word of its lines in the log */
+	int priority;	     /* of a line that says that it cannot be started, */
+	const char *without; /* and what that means; NULL: nothing is to be added */
+	/* Every second: is it to run? NULL: always. */
+	bool (*wanted)(struct agent *a);
+	/* *ret_part: its own, for the other calls. One that fails is tried again every second. */
+	int (*start)(struct agent *a, void **ret_part, struct bwl_err *e);
+	/* Every second, also at once after the start. */
+	void (*tick)(struct agent *a, void *part);
+	/* a->pins are open still. */
+	void (*stop)(struct agent *a, void *part);
+};
+
+/* Every second, with a->pins open: starts what is to run, stops what is not to, and ticks. */
+void agent_parts_run(struct agent *a);
+/* The last one first. */
+void agent_parts_stop(struct agent *a);
+
+typedef bool agent_part_wanted(struct agent *a);
+typedef int agent_part_start(struct agent *a, void **ret_part, struct bwl_err *e);
+typedef void agent_part_call(struct agent *a, void *part);
+
+/* closures.c: what is closed in the maps into the journal */
+agent_part_wanted agent_closures_wanted;
+agent_part_start agent_closures_start;
+agent_part_call agent_closures_stop;
+
+/* watch.c: is what guards the ports still there; closes before it speaks */
+agent_part_start agent_watch_start;
+agent_part_call agent_watch_stop;
+
+/* tamper/part.c: signs of hands on the machine: links, neighbours, the chassis, the last gate */
+agent_part_start agent_tamper_start;
+agent_part_call agent_tamper_stop;
+
+/* tamper/counters.c: what left by an uplink, or its port, and nobody let out */
+agent_part_start agent_counters_start;
+agent_part_call agent_counters_stop;
+
+/* orders.c: what bwlimit-ctl tells the agent, and the end of the lease */
+agent_part_start agent_orders_start;
+agent_part_call agent_orders_stop;
+
+/* events.c: the data plane's ring buffer into the log, by sums.h */
+agent_part_start agent_events_start;
+agent_part_call agent_events_tick, agent_events_stop;
+
+/* ledger/part.c: volumes to disk, and what is on disk to the data plane */
+agent_part_start agent_ledger_start;
+agent_part_call agent_ledger_tick, agent_ledger_stop;
+
+/* history.c: what passed and when, to disk */
+agent_part_wanted agent_history_wanted;
+agent_part_start agent_history_start;
+agent_part_call agent_history_stop;
+
+/* reconcile.c: what is desired against what is in force */
+agent_part_start agent_reconcile_start;
+agent_part_call agent_reconcile_tick, agent_reconcile_stop;
+
+/* heartbeat.c */
+agent_part_start agent_heartbeat_start;
+agent_part_call agent_heartbeat_stop;
+
+/* totals.c: a record of what every port passed and dropped */
+agent_part_wanted agent_totals_wanted;
+agent_part_start agent_totals_start;
+agent_part_call agent_totals_stop;
+
+/* tracking.c: the kernel's SAs, where the policy has encrypted peers */
+agent_part_wanted agent_tracking_wanted;
+agent_part_start agent_tracking_start;
+agent_part_call agent_tracking_stop;
+
+/* neighbours.c: next hops that cannot be pushed out of the neighbour table */
+agent_part_call agent_neighbours_tick;
+
+/* pace.c: can mode shape pace? */
+agent_part_call agent_pace_tick;
+
+#endif
