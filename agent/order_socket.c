@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "bwl/cleanup.h"
 #include "order_socket.h"
 
 #define BACKLOG 128
@@ -167,22 +168,20 @@ static void say(int fd, json_t *o)
 		;
 }
 
+BWL_AUTO_DEFINE(json_decref, json_t *)
+
 static void answer(struct orders *o, struct conn *c, size_t len)
 {
 	const char *why = "more than one request";
 	const struct order_verb *v = NULL;
-	json_t *ask = NULL, *said;
+	BWL_AUTO(json_decref) json_t *ask = NULL, *said = NULL;
 
 	if (c->n == len + 1)
 		v = order_parse(o->verbs, c->in, len, &ask, &why);
-	if (v && !v->closes && has_gone(c->fd)) {
-		json_decref(ask);
+	if (v && !v->closes && has_gone(c->fd))
 		return;
-	}
 	said = v ? v->run(o->arg, ask) : json_pack("{s:s}", "error", why);
 	say(c->fd, said);
-	json_decref(said);
-	json_decref(ask);
 }
 
 /* true: it has ended, one way or the other. */

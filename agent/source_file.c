@@ -39,15 +39,13 @@ static int load(struct agent_source *s, struct bwl_policy **ret, uint8_t id[32],
 	struct file *f = (struct file *)s;
 	uint64_t boot_ns = bwl_now_ns();
 	int64_t wall_s = time(NULL);
-	int r = bwl_policy_load(f->path, boot_ns, wall_s, ret, e);
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *p = NULL;
+	int r = bwl_policy_load(f->path, boot_ns, wall_s, &p, e);
 
-	if (r)
-		return r;
-	r = meaning(*ret, boot_ns, wall_s, id, e);
-	if (r) {
-		bwl_policy_free(*ret);
-		*ret = NULL;
-	}
+	if (!r)
+		r = meaning(p, boot_ns, wall_s, id, e);
+	if (!r)
+		*ret = bwl_take_ptr(&p);
 	return r;
 }
 
@@ -64,36 +62,36 @@ static void drain(struct agent_source *s)
 		;
 }
 
-static void file_free(struct agent_source *s)
+static void end(struct file *f)
 {
-	struct file *f = (struct file *)s;
-
 	if (f->fd >= 0)
 		close(f->fd);
 	free(f->path);
 	free(f);
 }
+BWL_AUTO_DEFINE(end, struct file *)
+
+static void file_free(struct agent_source *s)
+{
+	end((struct file *)s);
+}
 
 int agent_source_file(const char *path, struct agent_source **ret, struct bwl_err *e)
 {
 	static const struct agent_source_ops ops = { load, fd_of, drain, file_free };
-	struct file *f = calloc(1, sizeof(*f));
-	char *folder = strdup(path);
+	BWL_AUTO(end) struct file *f = calloc(1, sizeof(*f));
+	BWL_AUTO_FREE char *folder = strdup(path);
 
-	if (!f || !folder || !(f->path = strdup(path))) {
-		free(f);
-		free(folder);
+	if (f)
+		f->fd = -1;
+	if (!f || !folder || !(f->path = strdup(path)))
 		return bwl_fail(e, ENOMEM, "out of memory");
-	}
 	f->s = (struct agent_source){ .ops = &ops, .name = f->path };
 	f->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	/* A folder that is not there yet is looked into every minute. */
 	if (f->fd >= 0 && inotify_add_watch(f->fd, dirname(folder), IN_CLOSE_WRITE | IN_MOVED_TO |
-					    IN_CREATE | IN_DELETE | IN_ATTRIB) < 0) {
-		close(f->fd);
-		f->fd = -1;
-	}
-	free(folder);
-	*ret = &f->s;
+					    IN_CREATE | IN_DELETE | IN_ATTRIB) < 0)
+		close(bwl_take_fd(&f->fd));
+	*ret = &bwl_take_ptr(&f)->s;
 	return 0;
 }

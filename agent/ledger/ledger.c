@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <openssl/evp.h>
 #include <sqlite3.h>
+#include <bwl/cleanup.h>
 #include <bwl/sqlite.h>
 #include "ledger.h"
 #include "seq.h"
@@ -28,6 +29,8 @@ struct ledger {
 	int *hash;		/* index + 1 by key; 0 empty */
 	unsigned mask;
 };
+
+BWL_AUTO_DEFINE(sqlite3_finalize, sqlite3_stmt *)
 
 static unsigned hash_of(const char *key)
 {
@@ -180,7 +183,7 @@ static int read_row(struct ledger *l, sqlite3_stmt *s, struct bwl_err *e)
 
 static int read_rows(struct ledger *l, struct bwl_err *e)
 {
-	sqlite3_stmt *s = NULL;
+	BWL_AUTO(sqlite3_finalize) sqlite3_stmt *s = NULL;
 	int r = 0, rc;
 
 	if (sqlite3_prepare_v2(l->db, "SELECT key, era, spent, slice_ns, at_ns, slots, pending, sum FROM spent",
@@ -188,45 +191,38 @@ static int read_rows(struct ledger *l, struct bwl_err *e)
 		return db_fail(l->db, "cannot read", e);
 	while (!r && (rc = sqlite3_step(s)) != SQLITE_DONE)
 		r = rc == SQLITE_ROW ? read_row(l, s, e) : db_fail(l->db, "cannot read", e);
-	sqlite3_finalize(s);
 	return r;
 }
 
 static int read_meta(struct ledger *l, struct bwl_err *e)
 {
+	BWL_AUTO(sqlite3_finalize) sqlite3_stmt *s = NULL;
 	unsigned char sum[SUM];
-	sqlite3_stmt *s = NULL;
-	int r = 0;
 
 	if (sqlite3_prepare_v2(l->db, "SELECT version, seq, sum FROM meta WHERE id = 1", -1, &s, NULL))
 		return db_fail(l->db, "cannot read", e);
-	if (sqlite3_step(s) != SQLITE_ROW || sqlite3_column_bytes(s, 2) != SUM) {
-		r = bwl_fail(e, EUCLEAN, "ledger.db: it has no head");
-	} else {
-		l->seq = (uint64_t)sqlite3_column_int64(s, 1);
-		sum_meta(l->seq, l->total, (uint64_t)l->n, sum);
-		if (sqlite3_column_int(s, 0) != VERSION)
-			r = bwl_fail(e, EUCLEAN, "ledger.db: of another version");
-		else if (memcmp(sum, sqlite3_column_blob(s, 2), SUM))
-			r = bwl_fail(e, EUCLEAN, "ledger.db: rows are missing, or are of different commits");
-	}
-	sqlite3_finalize(s);
-	return r;
+	if (sqlite3_step(s) != SQLITE_ROW || sqlite3_column_bytes(s, 2) != SUM)
+		return bwl_fail(e, EUCLEAN, "ledger.db: it has no head");
+	l->seq = (uint64_t)sqlite3_column_int64(s, 1);
+	sum_meta(l->seq, l->total, (uint64_t)l->n, sum);
+	if (sqlite3_column_int(s, 0) != VERSION)
+		return bwl_fail(e, EUCLEAN, "ledger.db: of another version");
+	if (memcmp(sum, sqlite3_column_blob(s, 2), SUM))
+		return bwl_fail(e, EUCLEAN, "ledger.db: rows are missing, or are of different commits");
+	return 0;
 }
 
 static int check(struct ledger *l, struct bwl_err *e)
 {
-	sqlite3_stmt *s = NULL;
-	int r = 0;
+	BWL_AUTO(sqlite3_finalize) sqlite3_stmt *s = NULL;
 
 	if (sqlite3_prepare_v2(l->db, "PRAGMA integrity_check(1)", -1, &s, NULL))
 		return db_fail(l->db, "cannot read", e);
 	if (sqlite3_step(s) != SQLITE_ROW)
-		r = db_fail(l->db, "cannot be checked", e);
-	else if (strcmp((const char *)sqlite3_column_text(s, 0), "ok"))
-		r = bwl_fail(e, EUCLEAN, "ledger.db: damaged: %.200s", sqlite3_column_text(s, 0));
-	sqlite3_finalize(s);
-	return r;
+		return db_fail(l->db, "cannot be checked", e);
+	if (strcmp((const char *)sqlite3_column_text(s, 0), "ok"))
+		return bwl_fail(e, EUCLEAN, "ledger.db: damaged: %.200s", sqlite3_column_text(s, 0));
+	return 0;
 }
 
 static int prepare(struct ledger *l, struct bwl_err *e)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <bwl/policy.h>
 #include "marks_account.h"
 #include "marks_adopt.h"
@@ -139,15 +138,13 @@ static int list(struct marks *m, struct bwl_err *e)
  */
 static int scan(struct marks *m, struct bwl_err *e)
 {
-	int still = bwl_pins_still(m->pins), r;
+	BWL_AUTO_CLOSE int still = bwl_pins_still(m->pins);
 
 	if (still == -EWOULDBLOCK)
 		return 0;
 	if (still < 0)
 		return bwl_fail(e, -still, "cannot lock %s: %s", m->pins->dir, strerror(-still));
-	r = bwl_is_held(m->pins) ? 0 : list(m, e);	/* he was killed: reconcile.c */
-	close(still);
-	return r;
+	return bwl_is_held(m->pins) ? 0 : list(m, e);	/* he was killed: reconcile.c */
 }
 
 /* part: of the lead, in quarters, below which it is due. */
@@ -192,7 +189,8 @@ static void release(struct marks *m, struct tracked *t, uint64_t was)
 
 static int raise_due(struct marks *m, struct ledger *l, struct bwl_err *e)
 {
-	uint64_t now = bwl_now_ns(), *was;
+	BWL_AUTO_FREE uint64_t *was = NULL;
+	uint64_t now = bwl_now_ns();
 	bool any = false;
 	uint32_t i;
 	int r = 0;
@@ -225,7 +223,6 @@ static int raise_due(struct marks *m, struct ledger *l, struct bwl_err *e)
 	}
 	if (!r)
 		m->pins->ctl->ledger |= BWL_LEDGER_CAME;
-	free(was);
 	return r;
 }
 

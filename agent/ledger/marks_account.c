@@ -8,20 +8,19 @@
 
 int marks_grace(struct marks *m, struct bwl_err *e)
 {
-	struct bwl_pins *p;
+	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL;
 	int r;
 
 	/* Ends in synchronize_rcu(), under which programs run (kernel >= 4.20). */
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		return 0;
-	r = bwl_pins_open(m->pins->dir, true, &p,
-			  e); /* nohz_full: as a writer does, under the lock */
+	/* nohz_full: as a writer does, under the lock */
+	r = bwl_pins_open(m->pins->dir, true, &p, e);
 	if (r)
 		return r;
 	r = bwl_pins_lock(p, e);
 	if (!r)
 		r = bwl_grace(p, e);
-	bwl_pins_close(p);
 	return r;
 }
 

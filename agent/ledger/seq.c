@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <openssl/evp.h>
+#include "bwl/cleanup.h"
 #include "seq.h"
 
 #define SECTOR 512
@@ -51,15 +52,13 @@ int ledger_seq_write(int fd, uint64_t seq, struct bwl_err *e)
 
 static int begin(int fd, const char *dir, struct bwl_err *e)
 {
-	int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
+	BWL_AUTO_CLOSE int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = write_record(fd, 1);	/* the file's whole length */
 
-	r = write_record(fd, 1);	/* the file's whole length */
 	if (!r)
 		r = write_record(fd, 0);
 	if (!r && (fsync(fd) || folder < 0 || fsync(folder)))
 		r = -errno;
-	if (folder >= 0)
-		close(folder);
 	return r ? bwl_fail(e, -r, "ledger.seq: cannot be begun: %s", strerror(-r)) : 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "bwl/cleanup.h"
 #include "bwl/pins.h"
 #include "port.h"
 
@@ -37,42 +38,38 @@ void tamper_port_close(struct tamper_port *x)
 /* By name, but only if it is that device: sysfs may be of another network namespace. */
 static bool open_port(struct tamper_port *x, const struct bwl_dev *d)
 {
+	BWL_AUTO_CLOSE int dir = -1, index = -1, count = -1;
 	unsigned long ifindex = 0;
 	char path[64];
-	int fd;
 
 	snprintf(path, sizeof(path), "/sys/class/net/%.15s", d->name);
-	x->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (x->dir < 0)
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
 		return false;
-	fd = open_in(x->dir, "ifindex");
-	x->count = open_in(x->dir, "carrier_down_count");	/* kernel 4.16; takes no lock */
-	if (fd >= 0 && number(fd, &ifindex) && ifindex == d->ifindex && number(x->count, &x->was))
-		x->ifindex = d->ifindex;
-	if (fd >= 0)
-		close(fd);
-	if (!x->ifindex && x->count >= 0)
-		close(x->count);
-	if (!x->ifindex)
-		close(x->dir);
-	return x->ifindex;
+	index = open_in(dir, "ifindex");
+	if (index < 0 || !number(index, &ifindex) || ifindex != d->ifindex)
+		return false;
+	count = open_in(dir, "carrier_down_count");	/* kernel 4.16; takes no lock */
+	if (count < 0 || !number(count, &x->was))
+		return false;
+	x->dir = bwl_take_fd(&dir);
+	x->count = bwl_take_fd(&count);
+	x->ifindex = d->ifindex;
+	return true;
 }
 
 /* `carrier` waits for whoever is at work on links: asked only when something was lost. */
 static enum tamper_loss judge(const struct tamper_port *x)
 {
-	enum tamper_loss loss = TAMPER_LOST;
+	BWL_AUTO_CLOSE int fd = open_in(x->dir, "carrier");
 	unsigned long up;
-	int fd = open_in(x->dir, "carrier");
 
+	if (fd < 0)
+		return TAMPER_LOST;
 	errno = 0;
-	if (fd >= 0 && number(fd, &up))
-		loss = up ? TAMPER_KEPT : TAMPER_LOST;
-	else if (fd >= 0 && errno == EINVAL)
-		loss = TAMPER_SET_DOWN;
-	if (fd >= 0)
-		close(fd);
-	return loss;
+	if (number(fd, &up))
+		return up ? TAMPER_KEPT : TAMPER_LOST;
+	return errno == EINVAL ? TAMPER_SET_DOWN : TAMPER_LOST;
 }
 
 enum tamper_loss tamper_port_look(struct tamper_port *x, const struct bwl_dev *d)
