@@ -58,13 +58,15 @@ int bwl_audit_end_write(struct bwl_audit_end *x, const char *line, struct bwl_er
 	return bwl_fail(e, -r, "cannot write to the audit log (%s): %s", x->name, strerror(-r));
 }
 
-static char *signed_line(const struct bwl_frontier *f, const struct bwl_note_key *k, struct bwl_err *e)
+char *bwl_audit_signed_line(const struct bwl_frontier *f, const char *extension,
+			    const struct bwl_note_key *k, struct bwl_err *e)
 {
 	struct bwl_checkpoint c = { .size = f->n };
 	char note[BWL_CHECKPOINT_NOTE], *line;
 	size_t len;
 
 	strcpy(c.origin, k->name);
+	snprintf(c.extension, sizeof(c.extension), "%s", extension);
 	bwl_frontier_root(f, &c.root);
 	if (bwl_checkpoint_sign(k, &c, note, &len, e))
 		return NULL;
@@ -76,7 +78,7 @@ static char *signed_line(const struct bwl_frontier *f, const struct bwl_note_key
 
 int bwl_audit_end_sign(struct bwl_audit_end *x, const struct bwl_note_key *k, struct bwl_err *e)
 {
-	char *line = signed_line(&x->frontier, k, e);
+	char *line = bwl_audit_signed_line(&x->frontier, "", k, e);
 	int r = line ? bwl_audit_end_write(x, line, e) : -EIO;
 
 	free(line);
@@ -107,7 +109,7 @@ int bwl_audit_make_file(const char *dir, int dir_fd, const char *name, const voi
 static int begin_file(const char *dir, int dir_fd, const struct bwl_frontier *f, off_t reserve,
 		      const struct bwl_note_key *k, struct bwl_err *e)
 {
-	char name[BWL_AUDIT_NAME], *line = signed_line(f, k, e);
+	char name[BWL_AUDIT_NAME], *line = bwl_audit_signed_line(f, "", k, e);
 	size_t n;
 	int r;
 

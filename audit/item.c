@@ -2,6 +2,7 @@
 /* See item.h. */
 #include <dirent.h>
 #include <errno.h>
+#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 #include "item.h"
@@ -231,6 +232,8 @@ struct pair {
 	FILE *hashes;
 	const char *name;
 	uint64_t next;		/* number of the record whose hash comes next */
+	struct bwl_hash rest;	/* of kept, behind its first line */
+	bool any;		/* kept has a line */
 	bwl_audit_fn fn;
 	void *arg;
 	struct bwl_err *e;
@@ -239,7 +242,7 @@ struct pair {
 /* Hashes of what was taken out, up to record n; false: there are no more. */
 static int skip_to(struct pair *p, uint64_t n, bool *ret_more)
 {
-	struct bwl_audit_item i = { .file = p->name };
+	struct bwl_audit_item i = { .file = p->name, .kept = true };
 	int r = 0;
 
 	*ret_more = true;
@@ -253,6 +256,7 @@ static int skip_to(struct pair *p, uint64_t n, bool *ret_more)
 		i.kind = got == sizeof(i.leaf.b) ? BWL_AUDIT_LEAF : BWL_AUDIT_TORN;
 		i.line = (const char *)i.leaf.b;
 		i.len = got;
+		i.n = p->next;
 		i.offset = (uint64_t)ftell(p->hashes) - got;
 		r = p->fn(&i, p->arg);
 		p->next++;
@@ -263,17 +267,43 @@ static int skip_to(struct pair *p, uint64_t n, bool *ret_more)
 /* A record that was kept stands where its number says; its own hash counts, not the one that is filed. */
 static int on_kept(const struct bwl_audit_item *i, void *arg)
 {
+	struct bwl_audit_item kept = *i;
 	struct bwl_hash filed;
 	struct pair *p = arg;
 	bool more = true;
 	int r = 0;
 
+	p->any = kept.kept = true;
+	kept.rest = i->offset ? NULL : &p->rest;
 	if (i->kind == BWL_AUDIT_RECORD && i->n >= p->next)
 		r = skip_to(p, i->n, &more);
 	if (!r && i->kind == BWL_AUDIT_RECORD && more && i->n == p->next &&
 	    fread(filed.b, sizeof(filed.b), 1, p->hashes) == 1)
 		p->next++;
-	return r ? r : p->fn(i, p->arg);
+	return r ? r : p->fn(&kept, p->arg);
+}
+
+/* Of all behind the first line; the file is at its beginning again. */
+static int hash_rest(FILE *f, const char *name, struct bwl_hash *ret, struct bwl_err *e)
+{
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	char buf[4096];
+	size_t n;
+	int c;
+
+	if (!ctx || !EVP_DigestInit_ex(ctx, EVP_sha256(), NULL))
+		abort();
+	while ((c = getc_unlocked(f)) != EOF && c != '\n')
+		;
+	while ((n = fread(buf, 1, sizeof(buf), f)))
+		if (!EVP_DigestUpdate(ctx, buf, n))
+			abort();
+	if (!EVP_DigestFinal_ex(ctx, ret->b, NULL))
+		abort();
+	EVP_MD_CTX_free(ctx);
+	n = ferror(f);
+	rewind(f);
+	return n ? bwl_fail(e, EIO, "cannot read %s of the audit log", name) : 0;
 }
 
 static int scan_pair(FILE *hashes, FILE *kept, const struct bwl_audit_file *file, bwl_audit_fn fn,
@@ -282,15 +312,19 @@ static int scan_pair(FILE *hashes, FILE *kept, const struct bwl_audit_file *file
 	struct pair p = { .hashes = hashes, .name = file->name, .next = file->first,
 			  .fn = fn, .arg = arg, .e = e };
 	bool more;
-	int r = bwl_audit_scan_file(kept, file->kept, on_kept, &p, e);
+	int r = hash_rest(kept, file->kept, &p.rest, e);
 
+	if (!r)
+		r = bwl_audit_scan_file(kept, file->kept, on_kept, &p, e);
+	if (!r && !p.any)
+		r = one_line(file->kept, 0, "", 0, true, on_kept, &p);
 	return r ? r : skip_to(&p, UINT64_MAX, &more);
 }
 
-static int scan_hashes(FILE *f, const char *name, bwl_audit_fn fn, void *arg,
+static int scan_hashes(FILE *f, const struct bwl_audit_file *file, bwl_audit_fn fn, void *arg,
 		       struct bwl_err *e)
 {
-	struct bwl_audit_item i = { .kind = BWL_AUDIT_LEAF, .file = name };
+	struct bwl_audit_item i = { .file = file->name, .n = file->first };
 	size_t got;
 	int r = 0;
 
@@ -300,8 +334,9 @@ static int scan_hashes(FILE *f, const char *name, bwl_audit_fn fn, void *arg,
 		i.len = got;
 		r = fn(&i, arg);
 		i.offset += got;
+		i.n++;
 	}
-	return r ? r : read_whole(f, name, e);
+	return r ? r : read_whole(f, file->name, e);
 }
 
 /* Lines, hashes, or hashes and what was kept of the lines. */
@@ -315,7 +350,7 @@ static int scan_one(FILE *f, const char *dir, const struct bwl_audit_file *file,
 	if (!file->hashes)
 		return bwl_audit_scan_file(f, file->name, fn, arg, e);
 	if (!*file->kept)
-		return scan_hashes(f, file->name, fn, arg, e);
+		return scan_hashes(f, file, fn, arg, e);
 	r = bwl_audit_path(path, dir, file->kept, e);
 	kept = r ? NULL : fopen(path, "re");
 	if (!kept)
@@ -325,12 +360,11 @@ static int scan_one(FILE *f, const char *dir, const struct bwl_audit_file *file,
 	return r;
 }
 
-int bwl_audit_scan(const char *dir, bwl_audit_fn fn, void *arg, struct bwl_err *e)
+int bwl_audit_scan_files(const char *dir, const struct bwl_audit_file *file, size_t n,
+			 bwl_audit_fn fn, void *arg, struct bwl_err *e)
 {
-	struct bwl_audit_file *file = NULL;
 	char path[BWL_AUDIT_PATH];
-	size_t n = 0;
-	int r = bwl_audit_files(dir, &file, &n, e);
+	int r = 0;
 
 	for (size_t i = 0; !r && i < n; i++) {
 		FILE *f;
@@ -346,6 +380,17 @@ int bwl_audit_scan(const char *dir, bwl_audit_fn fn, void *arg, struct bwl_err *
 		r = scan_one(f, dir, &file[i], fn, arg, e);
 		fclose(f);
 	}
+	return r;
+}
+
+int bwl_audit_scan(const char *dir, bwl_audit_fn fn, void *arg, struct bwl_err *e)
+{
+	struct bwl_audit_file *file = NULL;
+	size_t n = 0;
+	int r = bwl_audit_files(dir, &file, &n, e);
+
+	if (!r)
+		r = bwl_audit_scan_files(dir, file, n, fn, arg, e);
 	free(file);
 	return r;
 }

@@ -20,12 +20,14 @@ struct bwl_audit_item {
 	const char *line;	/* without its newline */
 	size_t len;
 	json_t *json;		/* RECORD, CHECKPOINT */
-	uint64_t n;		/* RECORD: the number that it says */
+	uint64_t n;		/* RECORD: the number that it says; LEAF: that of its place */
 	struct bwl_hash leaf;	/* RECORD, LEAF */
 	const char *note;	/* CHECKPOINT */
 	size_t note_len;
 	struct bwl_hash node[64];	/* CHECKPOINT: its frontier, the smallest first */
 	unsigned nodes;
+	bool kept;	/* of a pruned file: what was kept of it, or a hash of what was not */
+	const struct bwl_hash *rest;	/* first line of what was kept: hash of what follows it */
 };
 /* What a line is; sets all but file and offset. The caller drops json. */
 void bwl_audit_parse(const char *line, size_t len, struct bwl_audit_item *ret);
@@ -49,6 +51,11 @@ struct bwl_audit_file {
 int bwl_audit_files(const char *dir, struct bwl_audit_file **ret, size_t *ret_n, struct bwl_err *e);
 /* All of a log. */
 int bwl_audit_scan(const char *dir, bwl_audit_fn fn, void *arg, struct bwl_err *e);
+/* Of these files. */
+int bwl_audit_scan_files(const char *dir, const struct bwl_audit_file *file, size_t n,
+			 bwl_audit_fn fn, void *arg, struct bwl_err *e);
+/* And `rest`: signed with the first line of what was kept. */
+#define BWL_AUDIT_KEPT_EXTENSION "kept "
 int bwl_audit_path(char buf[static BWL_AUDIT_PATH], const char *dir, const char *name, struct bwl_err *e);
 
 #endif

@@ -264,30 +264,56 @@ static int keep_room(const struct bwl_audit_log *l, enum bwl_audit_urgency u, st
 	return bwl_fail(e, errno, "no room for the audit log in %s: %s", l->dir, strerror(errno));
 }
 
-/* Below the size again: first the lines of junk, the oldest file first; each step is on record before it is done. */
+static json_t *about_cut(const struct bwl_audit_cut *c)
+{
+	json_t *data =
+	    json_pack("{s:I, s:I, s:I, s:b}", "from", (json_int_t)c->from, "to", (json_int_t)c->to,
+		      "gone", (json_int_t)c->gone, "removed", c->what == BWL_CUT_ALL);
+
+	if (c->damage.to)
+		json_object_set_new(data, "damaged",
+				    json_pack("{s:I, s:I}", "from", (json_int_t)c->damage.from,
+					      "to", (json_int_t)c->damage.to));
+	return data;
+}
+
+static int prune_one(struct bwl_audit_log *l, const struct bwl_audit_cut *c, struct bwl_err *e)
+{
+	bool refused = c->what == BWL_CUT_REFUSED;
+	struct bwl_audit_torn torn;
+	json_t *data;
+	int r = bwl_audit_end_find(&l->end, l->dir, l->dir_fd, &l->key, &torn, e);
+
+	if (r)
+		return r;
+	data = about_cut(c);
+	r = add(l, false, refused ? "damaged" : "pruned", c->text, data, NULL, e);
+	json_decref(data);
+	if (refused)
+		bwl_warn("the audit log in %s: %s", l->dir, c->text);
+	return r ? r : bwl_audit_prune_do(l->dir, l->dir_fd, c, e);
+}
+
+/*
+ * Below the size again: first the lines of junk, the oldest file first; each step is on record
+ * before it is done. What is read for it nobody changes but who prunes: others append meanwhile.
+ */
 static int prune(struct bwl_audit_log *l, struct bwl_err *e)
 {
-	struct bwl_audit_torn torn;
 	struct bwl_audit_cut cut;
-	json_t *data;
 	int r;
 
-	for (;;) {
-		r = bwl_audit_prune_next(l->dir, l->dir_fd, l->size, &cut, e);
-		if (r || !cut.any)
+	do {
+		flock(l->dir_fd, LOCK_UN);
+		r = bwl_audit_prune_look(l->dir, l->dir_fd, l->size, &l->key, &cut, e);
+		if (r || cut.what == BWL_CUT_NONE)
 			return r;
-		r = bwl_audit_end_find(&l->end, l->dir, l->dir_fd, &l->key, &torn, e);
-		if (r)
-			return r;
-		data = json_pack("{s:I, s:I, s:I, s:b}", "from", (json_int_t)cut.from, "to", (json_int_t)cut.to,
-				 "kept", (json_int_t)cut.kept, "removed", cut.remove);
-		r = add(l, false, "pruned", cut.text, data, NULL, e);
-		json_decref(data);
-		if (!r)
-			r = bwl_audit_prune_do(l->dir, l->dir_fd, &cut, e);
-		if (r)
-			return r;
-	}
+		r = lock(l, BWL_AUDIT_BEFORE, e);
+		if (!r && bwl_audit_prune_stands(l->dir_fd, &cut))
+			r = prune_one(l, &cut, e);
+		bwl_audit_prune_free(&cut);
+	} while (!r);
+	return r;
 }
 
 /* What was asked for is done before: without room the file just grows. */

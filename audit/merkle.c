@@ -22,6 +22,11 @@ bool bwl_hash_equal(const struct bwl_hash *a, const struct bwl_hash *b)
 	return !memcmp(a->b, b->b, sizeof(a->b));
 }
 
+void bwl_hash_plain(const void *data, size_t len, struct bwl_hash *ret)
+{
+	sha256("", 0, data, len, "", 0, ret);
+}
+
 void bwl_hash_leaf(const void *data, size_t len, struct bwl_hash *ret)
 {
 	sha256("\0", 1, data, len, "", 0, ret);

@@ -11,6 +11,7 @@ struct bwl_hash {
 	uint8_t b[32];
 };
 bool bwl_hash_equal(const struct bwl_hash *a, const struct bwl_hash *b);
+void bwl_hash_plain(const void *data, size_t len, struct bwl_hash *ret); /* SHA-256 alone */
 void bwl_hash_leaf(const void *data, size_t len, struct bwl_hash *ret);
 void bwl_hash_node(const struct bwl_hash *left, const struct bwl_hash *right, struct bwl_hash *ret);
 

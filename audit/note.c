@@ -270,10 +270,10 @@ int bwl_note_open(const struct bwl_note_key *k, const char *note, size_t len, si
 int bwl_checkpoint_sign(const struct bwl_note_key *k, const struct bwl_checkpoint *c,
 			char buf[static BWL_CHECKPOINT_NOTE], size_t *ret_len, struct bwl_err *e)
 {
-	char text[BWL_NOTE_NAME + 80], root[BWL_HASH_TEXT];
+	char text[BWL_NOTE_NAME + 80 + sizeof(c->extension)], root[BWL_HASH_TEXT];
 
-	snprintf(text, sizeof(text), "%s\n%llu\n%s\n", c->origin, (unsigned long long)c->size,
-		 bwl_hash_format(&c->root, root));
+	snprintf(text, sizeof(text), "%s\n%llu\n%s\n%s%s", c->origin, (unsigned long long)c->size,
+		 bwl_hash_format(&c->root, root), c->extension, *c->extension ? "\n" : "");
 	return bwl_note_sign(k, text, buf, BWL_CHECKPOINT_NOTE, ret_len, e);
 }
 
@@ -308,6 +308,9 @@ int bwl_checkpoint_open(const struct bwl_note_key *k, const char *note, size_t l
 			goto bad;
 		ret->size = ret->size * 10 + (uint64_t)(*s - '0');
 	}
+	n = text - (size_t)(line[3] - note);
+	if (n && n <= sizeof(ret->extension) && memchr(line[3], '\n', n) == line[3] + n - 1)
+		memcpy(ret->extension, line[3], n - 1);
 	if (bwl_hash_parse(line[2], (size_t)(line[3] - line[2] - 1), &ret->root))
 		return 0;
 bad:

@@ -37,6 +37,7 @@ struct bwl_checkpoint {
 	char origin[BWL_NOTE_NAME];
 	uint64_t size;
 	struct bwl_hash root;
+	char extension[64];	/* one line more that is signed with it; "": none, or others */
 };
 #define BWL_CHECKPOINT_NOTE 640	/* bytes of one that we sign, with the NUL */
 int bwl_checkpoint_sign(const struct bwl_note_key *k, const struct bwl_checkpoint *c,

@@ -1,27 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeping a log below its size, in such a way that it still verifies. Of a full file the lines of junk go (records
- * that a host causes at will, and the checkpoints between): log-N.kept has its first checkpoint and all other
- * records, log-N.hashes, made when it was full, a hash of every record. Where what was kept of such files takes half
- * of the size, the oldest of them goes as a whole; the log begins then at the next one's checkpoint.
+ * Keeping a log below its size, in such a way that it still verifies. Of a full file the lines of
+ * junk go (records that a host causes at will, and the checkpoints between): log-N.kept has its
+ * first checkpoint, signed anew over what follows it, and all other records; log-N.hashes a hash of
+ * every record. Where what was kept of such files takes half of the size, the oldest of them goes
+ * as a whole; the log begins then at the next one's checkpoint.
  *
- * Inside audit/ only; the lock is held. A `pruned` record is written between next and do: killed anywhere, the
- * lines are still there, or their hashes and what was kept.
+ * A file is verified before anything is taken from it. One that is damaged stays as it is, and
+ * log-N.damaged says so; it goes as a whole, with the oldest. A record tells of the damage, again
+ * when that one is removed.
+ *
+ * Inside audit/ only. Killed anywhere, the lines are still there, or their hashes and what was
+ * kept.
  */
 #ifndef BWL_AUDIT_PRUNE_H
 #define BWL_AUDIT_PRUNE_H
 
 #include "end.h"
+#include "verify.h"
 
 struct bwl_audit_cut {
-	bool any;		/* false: below the size, or nothing left to take */
-	bool remove;		/* hashes and what was kept too */
+	enum {
+		BWL_CUT_NONE, /* below the size, or nothing left to take */
+		BWL_CUT_JUNK,
+		BWL_CUT_ALL,	 /* hashes and what was kept too */
+		BWL_CUT_REFUSED, /* the file is damaged */
+	} what;
 	uint64_t from, to;	/* records [from, to) */
-	uint64_t kept;		/* of them */
-	char text[200];
+	uint64_t gone;		/* of them, with this cut */
+	struct bwl_audit_damage damage; /* to 0: none, now or before */
+	char text[320];
+	char name[BWL_AUDIT_NAME]; /* the file that it was found in */
+	struct bwl_hash *hash;	   /* of the records in it */
+	size_t hashes;
+	char *kept; /* log-N.kept */
+	size_t kept_len;
 };
-/* What goes next; what is kept of it is on disk when this returns. */
-int bwl_audit_prune_next(const char *dir, int dir_fd, uint64_t size, struct bwl_audit_cut *ret, struct bwl_err *e);
+/* What goes next. Reads whole files, which may take seconds: so without the lock. Free ret after. */
+int bwl_audit_prune_look(const char *dir, int dir_fd, uint64_t size, const struct bwl_note_key *k,
+			 struct bwl_audit_cut *ret, struct bwl_err *e);
+/* With the lock: is it still as it was? */
+bool bwl_audit_prune_stands(int dir_fd, const struct bwl_audit_cut *c);
+/* And after a record of it. */
 int bwl_audit_prune_do(const char *dir, int dir_fd, const struct bwl_audit_cut *c, struct bwl_err *e);
+void bwl_audit_prune_free(struct bwl_audit_cut *c);
 
 #endif

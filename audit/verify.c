@@ -30,16 +30,14 @@ struct run {
 	struct place since;		/* end of its line: where what comes after it begins */
 	struct place at;		/* end of the last item */
 	bool torn;			/* the last item was torn: fine only at the very end */
-	struct cut {
-		uint64_t from, gone;
-	} *cut;				/* what `pruned` records tell of, each file once */
-	size_t ncuts;
+	bool kept_ok;			/* what was kept of the file is what was signed */
 };
 
 const char *bwl_audit_fault_name(enum bwl_audit_fault f)
 {
 	static const char *const names[_BWL_FAULT_MAX] = {
 		"bad-line", "order", "changed", "checkpoint", "missing", "cut", "fork", "gone", "torn",
+		"damaged",
 	};
 
 	return f < _BWL_FAULT_MAX ? names[f] : "unknown";
@@ -114,24 +112,34 @@ static uint64_t number(const json_t *data, const char *key)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* Killed between this record and the deed, the writer says it again: the last word counts. */
-static void on_pruned(struct run *r, const json_t *data)
+/* What the writer said when it pruned, or could not. */
+static void on_pruning(struct run *r, const struct bwl_audit_item *i, const struct place *here)
 {
-	uint64_t from = number(data, "from"), to = number(data, "to"), kept = number(data, "kept");
-	size_t i;
+	const char *event = json_string_value(json_object_get(i->json, "event"));
+	const json_t *data = json_object_get(i->json, "data");
+	struct bwl_audit_damage d;
 
-	if (json_is_true(json_object_get(data, "removed")) && to > r->ret->removed)
-		r->ret->removed = to;
-	for (i = 0; i < r->ncuts && r->cut[i].from != from; i++)
-		;
-	if (i == r->ncuts) {
-		r->cut = realloc(r->cut, (r->ncuts + 1) * sizeof(*r->cut));
-		if (!r->cut)
-			abort();
-		r->ncuts++;
-	}
-	r->cut[i].from = from;
-	r->cut[i].gone = to > from + kept ? to - from - kept : 0;
+	if (event && !strcmp(event, "pruned") && json_is_true(json_object_get(data, "removed")) &&
+	    number(data, "to") > r->ret->removed)
+		r->ret->removed = number(data, "to");
+	if (bwl_audit_tells_damage(i, &d))
+		problem(r, BWL_FAULT_DAMAGED, d.from, d.to, here, i->offset + i->len + 1,
+			"record %llu tells of damage in records %llu to %llu, found when they were to be pruned",
+			(unsigned long long)i->n, (unsigned long long)d.from,
+			(unsigned long long)d.to - (d.to > d.from));
+}
+
+bool bwl_audit_tells_damage(const struct bwl_audit_item *i, struct bwl_audit_damage *ret)
+{
+	const char *event = json_string_value(json_object_get(i->json, "event"));
+	const json_t *d = json_object_get(json_object_get(i->json, "data"), "damaged");
+
+	if (i->kind != BWL_AUDIT_RECORD || !event || !d ||
+	    (strcmp(event, "pruned") && strcmp(event, "damaged")))
+		return false;
+	ret->from = number(d, "from");
+	ret->to = number(d, "to");
+	return true;
 }
 
 static void on_record(struct run *r, const struct bwl_audit_item *i, const struct place *here)
@@ -152,8 +160,22 @@ static void on_record(struct run *r, const struct bwl_audit_item *i, const struc
 		r->lost = true;
 	}
 	add_leaf(r, &i->leaf);
-	if (!strcmp("pruned", json_string_value(json_object_get(i->json, "event")) ?: ""))
-		on_pruned(r, json_object_get(i->json, "data"));
+	on_pruning(r, i, here);
+}
+
+/* The first line of what was kept of a file says, signed, what the others are. */
+static void on_kept_head(struct run *r, const struct bwl_audit_item *i,
+			 const struct bwl_checkpoint *c, const struct place *here)
+{
+	char hash[BWL_HASH_TEXT];
+	const char *said = c->extension + strlen(BWL_AUDIT_KEPT_EXTENSION);
+
+	r->kept_ok = !strncmp(c->extension, BWL_AUDIT_KEPT_EXTENSION, (size_t)(said - c->extension)) &&
+		     !strcmp(said, bwl_hash_format(i->rest, hash));
+	if (!r->kept_ok)
+		problem(r, BWL_FAULT_CHANGED, c->size, c->size, here, 0,
+			"what was kept of the records from %llu on is not what was signed",
+			(unsigned long long)c->size);
 }
 
 static void on_checkpoint(struct run *r, const struct bwl_audit_item *i, const struct place *here)
@@ -176,6 +198,8 @@ static void on_checkpoint(struct run *r, const struct bwl_audit_item *i, const s
 			(unsigned long long)c.size);
 		return;
 	}
+	if (i->rest)
+		on_kept_head(r, i, &c, here);
 	bwl_frontier_root(&r->f, &root);
 	if (!r->begun)
 		r->ret->first = c.size;
@@ -218,6 +242,11 @@ static int on_item(const struct bwl_audit_item *i, void *arg)
 		r->lost = true;
 	}
 	r->torn = false;
+	if (i->rest)
+		r->kept_ok = false;
+	if (i->rest && i->kind == BWL_AUDIT_RECORD)
+		problem(r, BWL_FAULT_CHECKPOINT, i->n, i->n, &here, 0,
+			"what was kept of a file does not begin with a checkpoint");
 	switch (i->kind) {
 	case BWL_AUDIT_RECORD:
 		on_record(r, i, &here);
@@ -226,8 +255,12 @@ static int on_item(const struct bwl_audit_item *i, void *arg)
 		on_checkpoint(r, i, &here);
 		break;
 	case BWL_AUDIT_LEAF:
+		/* of what stood before them nothing is known: the log begins at the next checkpoint */
+		if (!r->begun && i->n)
+			break;
 		r->begun = true;
 		r->ret->hashed++;
+		r->ret->pruned += i->kept && r->kept_ok;
 		add_leaf(r, &i->leaf);
 		break;
 	case BWL_AUDIT_BAD:
@@ -270,9 +303,6 @@ static void finish(struct run *r)
 				"the old checkpoint of %llu records cannot be compared, because of the damage above",
 				(unsigned long long)n);
 	}
-	for (size_t i = 0; i < r->ncuts; i++)
-		if (r->cut[i].from >= r->ret->first)
-			r->ret->pruned += r->cut[i].gone;
 	r->ret->records = r->f.n;
 	r->ret->unsigned_records = r->f.n - (r->f.n < r->signed_n ? r->f.n : r->signed_n);
 	if (!r->torn)
@@ -297,9 +327,43 @@ int bwl_audit_verify(const char *dir, const struct bwl_note_key *k, const struct
 	err = bwl_audit_scan(dir, on_item, &r, e);
 	if (!err)
 		finish(&r);
-	free(r.cut);
 	free(r.state);
 	return err;
+}
+
+struct one {
+	struct run run;
+	const struct bwl_audit_file *file;
+	bwl_audit_fn each;
+	bool ended;
+};
+
+static int on_one(const struct bwl_audit_item *i, void *arg)
+{
+	struct one *x = arg;
+	bool mine = !strcmp(i->file, x->file->name) || !strcmp(i->file, x->file->kept);
+
+	on_item(i, &x->run);
+	if (mine)
+		return x->each(i, x->run.arg);
+	x->ended = i->kind == BWL_AUDIT_CHECKPOINT;
+	return x->ended;
+}
+
+int bwl_audit_verify_file(const char *dir, const struct bwl_audit_file *file, size_t n,
+			  const struct bwl_note_key *k, bwl_audit_fn each,
+			  void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
+			  struct bwl_err *e)
+{
+	struct bwl_audit_result result = { 0 };
+	struct one x = { .run = { .key = k, .fn = fn, .arg = arg, .ret = &result },
+			 .file = file, .each = each };
+	int r = bwl_audit_scan_files(dir, file, n, on_one, &x, e);
+
+	if (r >= 0 && !x.ended)
+		problem(&x.run, BWL_FAULT_MISSING, x.run.f.n, x.run.f.n, &x.run.at, 0,
+			"no checkpoint follows these records");
+	return r < 0 ? r : 0;
 }
 
 struct latest {

@@ -18,6 +18,7 @@ enum bwl_audit_fault {
 	BWL_FAULT_FORK,		/* an old checkpoint of this key is over other records */
 	BWL_FAULT_GONE,		/* an old checkpoint that cannot be compared: what is before was taken away */
 	BWL_FAULT_TORN,		/* a torn line that is not the end of the log */
+	BWL_FAULT_DAMAGED,	/* records were damaged when they were to be pruned, as a record says */
 	_BWL_FAULT_MAX
 };
 const char *bwl_audit_fault_name(enum bwl_audit_fault f);
@@ -33,7 +34,7 @@ struct bwl_audit_problem {
 struct bwl_audit_result {
 	uint64_t first, records;	/* of the log: [first, records) can be read */
 	uint64_t hashed;		/* of them only hashes: the lines were pruned, or moved away */
-	uint64_t pruned;		/* of those as many as `pruned` records account for */
+	uint64_t pruned;		/* of those in files of which something was kept, signed */
 	uint64_t removed;		/* records before this one are gone, as a `pruned` record says */
 	uint64_t checkpoints, problems;
 	uint64_t unsigned_records;	/* behind the last checkpoint */
@@ -48,6 +49,21 @@ struct bwl_audit_result {
 int bwl_audit_verify(const char *dir, const struct bwl_note_key *k, const struct bwl_checkpoint *old,
 		     size_t nold, void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
 		     struct bwl_audit_result *ret, struct bwl_err *e);
+
+/* Does a record say that others were damaged when they were to be pruned, or removed? [from, to) */
+struct bwl_audit_damage {
+	uint64_t from, to;
+};
+bool bwl_audit_tells_damage(const struct bwl_audit_item *i, struct bwl_audit_damage *ret);
+
+/*
+ * Of n files the first alone: as far as the first checkpoint behind it, which is over its records
+ * too. each: called with its items, whatever is wrong with them.
+ */
+int bwl_audit_verify_file(const char *dir, const struct bwl_audit_file *file, size_t n,
+			  const struct bwl_note_key *k, bwl_audit_fn each,
+			  void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
+			  struct bwl_err *e);
 
 /* The newest checkpoint in the log, as a note, and a proof that it begins with the m records before. */
 int bwl_audit_latest(const char *dir, const struct bwl_note_key *k, char ret[static BWL_NOTE_MAX],

@@ -148,7 +148,7 @@ static void show_result(struct ctl *c, const struct bwl_audit_result *v, json_t 
 		       v->removed >= v->first ? "what was before was pruned, as a record says"
 					      : "no record says where those before are");
 	if (v->hashed)
-		printf("     of %llu records only the hashes are here; records tell of %llu that were pruned\n",
+		printf("     of %llu records only the hashes are here; %llu of them were pruned\n",
 		       (unsigned long long)v->hashed, (unsigned long long)v->pruned);
 	if (v->unsigned_records || v->torn_bytes)
 		printf("     a crash left %llu records unsigned and %llu torn bytes; the next record mends it\n",

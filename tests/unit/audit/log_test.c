@@ -495,10 +495,136 @@ static void above_its_size_a_log_loses_junk_and_nothing_else_and_still_verifies(
 	shell("sed -i 's/operator 10\"/operator 66\"/' %s/log-*.kept", dir);
 	f = check(dir, old, 200);
 	assert_int_equal(f.first.fault, BWL_FAULT_CHANGED);
-	/* and one that was taken out is missed */
+	/* and one that was taken out is missed, though its hash is still there */
 	shell("sed -i '/operator 66\"/d' %s/log-*.kept", dir);
+	f = check(dir, NULL, 0);
+	assert_int_equal(f.n, 1);
+	assert_int_equal(f.first.fault, BWL_FAULT_CHANGED);
+	shell("for f in %s/log-*.kept; do : >$f; done", dir);
+	assert_true(check(dir, NULL, 0).of[BWL_FAULT_BAD]);
+}
+
+static int count_event(const struct bwl_audit_item *i, void *arg)
+{
+	struct event {
+		const char *name;
+		unsigned n;
+	} *x = arg;
+	const char *event = json_string_value(json_object_get(i->json, "event"));
+
+	x->n += i->kind == BWL_AUDIT_RECORD && event && !strcmp(event, x->name);
+	return 0;
+}
+
+static unsigned events(const char *name)
+{
+	struct {
+		const char *name;
+		unsigned n;
+	} x = { name, 0 };
+
+	assert_int_equal(bwl_audit_scan(dir, count_event, &x, &e), 0);
+	return x.n;
+}
+
+#define SMALL 30000
+static void must_be_small(void)
+{
+	if (bytes_of(dir) >= SMALL + 2 * 6000)
+		fail_msg("%llu bytes", (unsigned long long)bytes_of(dir));
+}
+
+/* Operators' records, until the file goes whole, and then until the record of that has gone too. */
+static void damage_outlives_its_file(struct bwl_audit_log *l, const char *file)
+{
+	unsigned i = 0, goes_on = 60;
+	char path[160];
+	struct found f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	for (; i < 300 && goes_on; i++) {
+		mix(l, 10 * i, NULL);
+		goes_on -= access(path, F_OK) != 0;
+		f = check(dir, NULL, 0);
+		if (!f.n)
+			fail_msg("%s: forgotten after %u records, %u on", file, i, goes_on);
+	}
+	assert_int_equal(goes_on, 0);
+	assert_true(f.of[BWL_FAULT_DAMAGED]);
+	assert_int_equal(f.n, f.of[BWL_FAULT_DAMAGED]);
+	must_be_small();
+}
+
+static void what_was_damaged_is_never_pruned_in_silence(void **state)
+{
+	static const char *const ways[] = {
+		"sed -i 's/operator 10\"/operator 66\"/'",	/* another text */
+		"sed -i '/operator 10\"/d'",			/* taken out */
+		"sed -i '/operator 10\"/s/.$//'",		/* no JSON */
+		"sed -i 's/\"n\":10,/\"junk\":true,\"n\":10,/'",	/* called junk */
+		"sed -i '3y/ABCDEFGH/BCDEFGHA/'",		/* not signed */
+		"truncate -s -900",				/* cut */
+	};
+
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		struct bwl_audit_log *l = small_log(SMALL);
+		char file[BWL_AUDIT_NAME];
+		FILE *p;
+
+		for (unsigned n = 0; n < 20; n++)
+			mix(l, n, NULL);
+		shell("cd %s && basename $(grep -l 'operator 10\"' log-*.jsonl) >name", dir);
+		snprintf(other, sizeof(other), "%s/name", dir);
+		p = fopen(other, "r");
+		assert_int_equal(fscanf(p, "%47s", file), 1);
+		fclose(p);
+		snprintf(other, sizeof(other), "%s.other", dir);
+		shell("cd %s && %s %s && cp %s %s", dir, ways[i], file, file, other);
+		assert_true(check(dir, NULL, 0).n);
+		for (unsigned n = 20; n < 70; n++)
+			mix(l, n, NULL);
+		must_be_small();
+		/* it stays as it is, said once, and the others are pruned */
+		shell("cmp %s/%s %s", dir, file, other);
+		assert_int_equal(events("damaged"), 1);
+		assert_true(check(dir, NULL, 0).n > 1 && result.pruned > 5);
+		damage_outlives_its_file(l, file);
+		bwl_audit_close(l);
+		tear_down(state);
+		set_up(state);
+	}
+}
+
+static void what_was_kept_is_as_safe(void **state)
+{
+	struct bwl_audit_log *l = small_log(SMALL);
+
+	(void)state;
+	for (unsigned n = 0; n < 60; n++)
+		mix(l, n, NULL);
 	assert_int_equal(check(dir, NULL, 0).n, 0);
-	assert_int_equal(result.hashed, result.pruned + 1);
+	shell("cd %s && sed -i '/operator 0\"/d' log-00000000000000000000.kept", dir);
+	damage_outlives_its_file(l, "log-00000000000000000000.kept");
+	bwl_audit_close(l);
+}
+
+static void hashes_that_were_lost_or_damaged_are_made_from_the_lines(void **state)
+{
+	struct bwl_audit_log *l = small_log(SMALL);
+	static struct bwl_checkpoint old[120];
+
+	(void)state;
+	for (unsigned n = 0; n < 20; n++)
+		mix(l, n, &old[n]);
+	shell("rm $(ls %s/log-*.hashes | head -1)", dir);
+	shell("for f in %s/log-*.hashes; do printf x | dd of=$f bs=1 seek=40 conv=notrunc; done",
+	      dir);
+	for (unsigned n = 20; n < 120; n++)
+		mix(l, n, &old[n]);
+	bwl_audit_close(l);
+	must_be_small();
+	assert_int_equal(check(dir, old, 120).n, 0);
+	assert_true(result.pruned > 20);
 }
 
 static void a_log_of_operators_alone_loses_its_oldest_and_says_so(void **state)
@@ -664,6 +790,9 @@ int main(void)
 		T(files_that_were_moved_away_leave_the_proof),
 		T(above_its_size_a_log_loses_junk_and_nothing_else_and_still_verifies),
 		T(a_log_of_operators_alone_loses_its_oldest_and_says_so),
+		T(what_was_damaged_is_never_pruned_in_silence),
+		T(what_was_kept_is_as_safe),
+		T(hashes_that_were_lost_or_damaged_are_made_from_the_lines),
 		T(a_read_error_is_not_the_end_of_a_file),
 		T(a_changed_size_holds_for_who_has_the_log_open),
 		T(a_size_is_on_disk_and_the_old_one_stands_until_it_is),
