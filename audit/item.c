@@ -170,25 +170,35 @@ static int by_first(const void *a, const void *b)
 	return strcmp(y->name, x->name);	/* kept, jsonl, hashes */
 }
 
+const char *bwl_audit_name(const char *name, uint64_t *ret_first)
+{
+	static const char *const tails[] = { "jsonl", "hashes", "kept", "damaged" };
+	unsigned long long first;
+	char want[BWL_AUDIT_NAME];
+
+	if (sscanf(name, "log-%20llu.", &first) != 1)
+		return NULL;
+	*ret_first = first;
+	for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
+		snprintf(want, sizeof(want), "log-%020llu.%s", first, tails[i]);
+		if (!strcmp(name, want))
+			return tails[i];
+	}
+	return NULL;
+}
+
 static bool is_file(const char *name, struct bwl_audit_file *ret)
 {
-	bool kept;
+	const char *tail;
 
-	unsigned long long first;
-	char tail[8], want[BWL_AUDIT_NAME];
-
-	if (sscanf(name, "log-%20llu.%7s", &first, tail) != 2)
-		return false;
 	memset(ret, 0, sizeof(*ret));
-	ret->first = first;
-	ret->hashes = !strcmp(tail, "hashes");
-	kept = !strcmp(tail, "kept");
-	snprintf(want, sizeof(want), "log-%020llu.%s", first, ret->hashes ? "hashes" : kept ? "kept" : "jsonl");
-	if (strcmp(name, want))
+	tail = bwl_audit_name(name, &ret->first);
+	if (!tail || !strcmp(tail, "damaged"))
 		return false;
-	strcpy(ret->name, want);
-	if (kept)
-		strcpy(ret->kept, want);
+	strcpy(ret->name, name);
+	ret->hashes = !strcmp(tail, "hashes");
+	if (!strcmp(tail, "kept"))
+		strcpy(ret->kept, name);
 	return true;
 }
 

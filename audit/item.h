@@ -41,6 +41,9 @@ char *bwl_audit_checkpoint_line(const char *note, const struct bwl_frontier *f);
 typedef int (*bwl_audit_fn)(const struct bwl_audit_item *i, void *arg);
 int bwl_audit_scan_file(FILE *f, const char *name, bwl_audit_fn fn, void *arg, struct bwl_err *e);
 
+/* "log-N.TAIL": TAIL, or NULL. */
+const char *bwl_audit_name(const char *name, uint64_t *ret_first);
+
 struct bwl_audit_file {
 	char name[BWL_AUDIT_NAME];
 	uint64_t first;		/* number of its first record */

@@ -301,8 +301,10 @@ static int prune_one(struct bwl_audit_log *l, const struct bwl_audit_cut *c, str
 static int prune(struct bwl_audit_log *l, struct bwl_err *e)
 {
 	struct bwl_audit_cut cut;
-	int r;
+	int r = bwl_audit_prune_sweep(l->dir, l->dir_fd, e);
 
+	if (r)
+		return r;
 	do {
 		flock(l->dir_fd, LOCK_UN);
 		r = bwl_audit_prune_look(l->dir, l->dir_fd, l->size, &l->key, &cut, e);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See prune.h. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -23,12 +24,57 @@ static uint64_t size_of(int dir_fd, uint64_t first, const char *tail)
 	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) ? 0 : (uint64_t)st.st_size;
 }
 
-static bool is_damaged(int dir_fd, uint64_t first)
+static bool is_there(int dir_fd, uint64_t first, const char *tail)
 {
 	char name[BWL_AUDIT_NAME];
 
-	name_of(name, first, "damaged");
+	name_of(name, first, tail);
 	return !faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+static bool is_damaged(int dir_fd, uint64_t first)
+{
+	return is_there(dir_fd, first, "damaged");
+}
+
+/* Half made, or beside a file that has gone: of a file that is still read nothing is taken here. */
+static bool is_left(int dir_fd, const char *name)
+{
+	const char *tail;
+	uint64_t first;
+
+	if (!strncmp(name, ".log-", strlen(".log-")))
+		return true;
+	tail = bwl_audit_name(name, &first);
+	return tail && (!strcmp(tail, "kept") || !strcmp(tail, "damaged")) &&
+	       !is_there(dir_fd, first, "jsonl") && !is_there(dir_fd, first, "hashes");
+}
+
+int bwl_audit_prune_sweep(const char *dir, int dir_fd, struct bwl_err *e)
+{
+	struct bwl_audit_file *file = NULL;
+	DIR *d = opendir(dir);
+	struct dirent *de;
+	size_t n = 0;
+	int r;
+
+	if (!d)
+		return bwl_fail(e, errno, "cannot read the audit log in %s: %s", dir,
+				strerror(errno));
+	r = bwl_audit_files(dir, &file, &n, e);
+	while (!r && n && (de = readdir(d))) {
+		uint64_t first = 0;
+
+		/* what somebody tore a hole into further on is not ours */
+		if (bwl_audit_name(de->d_name, &first) && first >= file[0].first)
+			continue;
+		if (is_left(dir_fd, de->d_name) && unlinkat(dir_fd, de->d_name, 0))
+			r = bwl_fail(e, errno, "cannot remove %s/%s: %s", dir, de->d_name,
+				     strerror(errno));
+	}
+	closedir(d);
+	free(file);
+	return r;
 }
 
 /* What is read of a file that goes. */

@@ -39,6 +39,8 @@ struct bwl_audit_cut {
 /* What goes next. Reads whole files, which may take seconds: so without the lock. Free ret after. */
 int bwl_audit_prune_look(const char *dir, int dir_fd, uint64_t size, const struct bwl_note_key *k,
 			 struct bwl_audit_cut *ret, struct bwl_err *e);
+/* With the lock, before anything else: removes what one that was killed left behind. */
+int bwl_audit_prune_sweep(const char *dir, int dir_fd, struct bwl_err *e);
 /* With the lock: is it still as it was? */
 bool bwl_audit_prune_stands(int dir_fd, const struct bwl_audit_cut *c);
 /* And after a record of it. */

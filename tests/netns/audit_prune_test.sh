@@ -45,6 +45,11 @@ prepare() { # every pattern
 	done
 	return 1
 }
+left() { # what no file of the log is: half made, or kept of one that has gone
+	find "$log" -name '.log-*'
+	local f
+	for f in "$log"/*.kept; do [[ ! -e $f || -e ${f%.kept}.hashes ]] || echo "$f"; done
+}
 restore() { rm -rf "$log"; cp -a "$LAB_TMP/before" "$log"; }
 run_killed() { # call number
 	# in a shell of its own, which reports the death on its stderr
@@ -88,6 +93,7 @@ kill_everywhere() { # sentence every pattern
 			# it goes on, and at its next file is below its size again
 			"$MIX" "$log" $((next + 1)) $((next + 20)) "$every" 2>"$LAB_TMP/err" || wrong "$call $n: it does not go on"
 			gone "$3" >/dev/null || wrong "$call $n: it prunes no more"
+			[[ -z $(left) ]] || wrong "$call $n: left behind: $(left)"
 			ctl audit verify --json --key "$LAB_TMP/pub" --dir "$log" >"$LAB_TMP/verified" || wrong "$call $n: later it does not verify"
 		done
 	done

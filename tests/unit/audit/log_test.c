@@ -725,6 +725,73 @@ static void a_changed_size_holds_for_who_has_the_log_open(void **state)
 	bwl_audit_close(l);
 }
 
+/* Which call is the last one of this process. */
+static unsigned die_at, calls;
+static void count_down(void)
+{
+	if (die_at && ++calls == die_at)
+		_exit(9);
+}
+int __real_unlinkat(int fd, const char *name, int flags);
+int __wrap_unlinkat(int fd, const char *name, int flags);
+int __wrap_unlinkat(int fd, const char *name, int flags)
+{
+	count_down();
+	return __real_unlinkat(fd, name, flags);
+}
+int __real_renameat(int from, const char *a, int to, const char *b);
+int __wrap_renameat(int from, const char *a, int to, const char *b);
+int __wrap_renameat(int from, const char *a, int to, const char *b)
+{
+	count_down();
+	return __real_renameat(from, a, to, b);
+}
+
+static void write_operators(unsigned from, unsigned n)
+{
+	struct bwl_audit_log *l = small_log(SMALL);
+
+	for (unsigned i = from; i < from + n; i++)
+		mix(l, 10 * i, NULL);
+	bwl_audit_close(l);
+}
+
+static void nothing_is_left_of_a_prune_that_was_killed(void **state)
+{
+	unsigned kills = 0;
+	int status;
+
+	(void)state;
+	write_operators(0, 100);
+	shell("cp -a %s %s", dir, other);
+	for (unsigned k = 1; k < 100; k++) {
+		shell("rm -rf %s && cp -a %s %s", dir, other, dir);
+		if (!fork()) {
+			die_at = k;
+			write_operators(100, 15);
+			_exit(0);
+		}
+		wait(&status);
+		if (!WEXITSTATUS(status))
+			break;
+		kills++;
+		assert_int_equal(WEXITSTATUS(status), 9);
+		assert_int_equal(check(dir, NULL, 0).n, 0);
+		write_operators(115, 15);
+		assert_int_equal(check(dir, NULL, 0).n, 0);
+		assert_int_equal(result.removed, result.first);
+		shell("! ls -A %s | grep '^\\.log'", dir);
+		shell("cd %s; for f in *.kept; do test -e ${f%%.kept}.hashes || exit 1; done", dir);
+	}
+	/* a file begun, its hashes; hashes, kept, lines; hashes, kept: before each */
+	assert_true(kills >= 7);
+	/* what is no leftover of ours is missed for ever */
+	shell("cd %s && rm $(ls *.hashes | sed -n 2p)", dir);
+	assert_true(check(dir, NULL, 0).n);
+	write_operators(130, 60);
+	assert_true(check(dir, NULL, 0).of[BWL_FAULT_DAMAGED]);
+}
+
 static struct {
 	unsigned files, folders;
 	bool die;	/* before a file is on disk */
@@ -793,6 +860,7 @@ int main(void)
 		T(what_was_damaged_is_never_pruned_in_silence),
 		T(what_was_kept_is_as_safe),
 		T(hashes_that_were_lost_or_damaged_are_made_from_the_lines),
+		T(nothing_is_left_of_a_prune_that_was_killed),
 		T(a_read_error_is_not_the_end_of_a_file),
 		T(a_changed_size_holds_for_who_has_the_log_open),
 		T(a_size_is_on_disk_and_the_old_one_stands_until_it_is),
