@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bwl/tables.h>
+#include <bwl/text.h>
 #include "bwlimit.skel.h"
 #include "attach.h"
 #include "libxdp.h"
@@ -200,26 +201,17 @@ int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_
 	return r;
 }
 
-static bool is_listed(const char *const *list, unsigned n, const char *name)
-{
-	unsigned i;
-
-	for (i = 0; i < n; i++)
-		if (!strcmp(list[i], name))
-			return true;
-	return false;
-}
-
 static int check_names(const struct bwl_attach *a, struct bwl_err *e)
 {
 	unsigned i;
 
 	for (i = 0; i < a->nhost; i++)
-		if (is_listed(a->host, i, a->host[i]) || is_listed(a->uplink, a->nuplink, a->host[i]))
+		if (bwl_is_listed(a->host, i, a->host[i]) ||
+		    bwl_is_listed(a->uplink, a->nuplink, a->host[i]))
 			return bwl_fail(e, EINVAL, "%s is named twice among host ports and uplinks",
 					a->host[i]);
 	for (i = 0; i < a->nuplink; i++)
-		if (is_listed(a->uplink, i, a->uplink[i]))
+		if (bwl_is_listed(a->uplink, i, a->uplink[i]))
 			return bwl_fail(e, EINVAL, "uplink %s is named twice", a->uplink[i]);
 	if (a->nhost && a->nuplink)
 		return 0;

@@ -8,20 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/text.h>
 #include "guard.h"
 #include "lock.h"
 #include "note.h"
 #include "port_sysctl.h"
-
-static bool is_in(const char *const *list, unsigned n, const char *name)
-{
-	unsigned i;
-
-	for (i = 0; i < n; i++)
-		if (!strcmp(list[i], name))
-			return true;
-	return false;
-}
 
 /* Opened anew each time: attach may have made other maps. */
 static bool is_attached(const struct bwl_attach *a, const struct bwl_netdev *d)
@@ -40,8 +31,8 @@ static bool is_attached(const struct bwl_attach *a, const struct bwl_netdev *d)
 
 static bool may_be_up(const struct bwl_attach *a, const struct bwl_netdev *d)
 {
-	return d->loopback || !d->up || is_in(a->management, a->nmanagement, d->name) ||
-	       is_in(a->uplink, a->nuplink, d->name);
+	return d->loopback || !d->up || bwl_is_listed(a->management, a->nmanagement, d->name) ||
+	       bwl_is_listed(a->uplink, a->nuplink, d->name);
 }
 
 static int close_dev(const struct bwl_netdev *d)
@@ -123,7 +114,8 @@ int bwl_down(struct bwl_attach *a, struct bwl_err *e)
 		return r;
 	ports_of(a, &pol);
 	for (i = 0; i < n; i++) {
-		if (a->nhost ? !d[i].up || !is_in(a->host, a->nhost, d[i].name) : may_be_up(a, &d[i]))
+		if (a->nhost ? !d[i].up || !bwl_is_listed(a->host, a->nhost, d[i].name)
+			     : may_be_up(a, &d[i]))
 			continue;
 		failed += close_dev(&d[i]) != 0;
 	}

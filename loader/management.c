@@ -6,18 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/text.h>
 #include "management.h"
 #include "scan.h"
-
-static bool is_in(const char *const *list, unsigned n, const char *name)
-{
-	unsigned i;
-
-	for (i = 0; i < n; i++)
-		if (!strcmp(list[i], name))
-			return true;
-	return false;
-}
 
 static bool is_management(const struct bwl_dev *d)
 {
@@ -158,8 +149,10 @@ static int attach_found(struct bwl_load *l, const struct bwl_attach *a, struct b
 		return bwl_fail(e, errno, "cannot read the addresses of the devices: %s", strerror(errno));
 	}
 	for (i = 0; !r && i < n; i++) {
-		if (!d[i].up || d[i].loopback || !has_address(all, d[i].name) || is_attached_port(l->pins, &d[i]) ||
-		    is_in(a->host, a->nhost, d[i].name) || is_in(a->uplink, a->nuplink, d[i].name))
+		if (!d[i].up || d[i].loopback || !has_address(all, d[i].name) ||
+		    is_attached_port(l->pins, &d[i]) ||
+		    bwl_is_listed(a->host, a->nhost, d[i].name) ||
+		    bwl_is_listed(a->uplink, a->nuplink, d[i].name))
 			continue;
 		r = has_room(l->pins, d[i].name, e);
 		if (!r)
@@ -206,8 +199,8 @@ int bwl_management_yield(struct bwl_load *l, const struct bwl_attach *a, struct 
 	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
 		struct bwl_dev *dev = &l->pins->dev[i];
 
-		if (is_management(dev) && (is_in(a->host, a->nhost, dev->name) ||
-					   is_in(a->uplink, a->nuplink, dev->name)))
+		if (is_management(dev) && (bwl_is_listed(a->host, a->nhost, dev->name) ||
+					   bwl_is_listed(a->uplink, a->nuplink, dev->name)))
 			r = forget(l, dev, e);
 	}
 	return r;
@@ -225,7 +218,7 @@ int bwl_management_drop(struct bwl_load *l, const struct bwl_attach *a, struct b
 	for (i = 0; !r && named && i < BWL_MAX_PORTS; i++) {
 		struct bwl_dev *dev = &l->pins->dev[i];
 
-		if (!is_management(dev) || is_in(a->management, a->nmanagement, dev->name))
+		if (!is_management(dev) || bwl_is_listed(a->management, a->nmanagement, dev->name))
 			continue;
 		if (a->nmanagement || dev->flags & BWL_DEV_FOUND)
 			r = forget(l, dev, e);

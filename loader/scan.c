@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <bwl/text.h>
 #include "scan.h"
 
 static bool has_ours(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind)
@@ -21,16 +22,6 @@ static bool has_ours(const struct bwl_load *l, const struct bwl_netdev *d, unsig
 	return false;
 }
 
-static bool is_named(const struct bwl_attach *a, const char *name)
-{
-	unsigned i;
-
-	for (i = 0; i < a->nhost; i++)
-		if (!strcmp(a->host[i], name))
-			return true;
-	return false;
-}
-
 static unsigned kind_of(const struct bwl_load *l, const struct bwl_attach *a,
 			const struct bwl_netdev *d)
 {
@@ -39,7 +30,7 @@ static unsigned kind_of(const struct bwl_load *l, const struct bwl_attach *a,
 	for (i = 0; l->pins && i < BWL_MAX_PORTS; i++)
 		if (l->pins->dev[i].ifindex && !strcmp(l->pins->dev[i].name, d->name))
 			return l->pins->dev[i].kind;
-	if (is_named(a, d->name))
+	if (bwl_is_listed(a->host, a->nhost, d->name))
 		return BWL_PORT_HOST;
 	if (l->pins)
 		return 0;
@@ -111,7 +102,7 @@ int bwl_scan_strays(const struct bwl_load *l, const struct bwl_attach *a, struct
 	blind.ctl_id = 0;
 	r = bwl_scan_ports(&blind, a, f, &n, e);
 	for (i = 0; !r && i < n; i++) {
-		named = is_named(a, f[i].dev.name);
+		named = bwl_is_listed(a->host, a->nhost, f[i].dev.name);
 		for (k = 0; k < a->nuplink; k++)
 			named |= !strcmp(a->uplink[k], f[i].dev.name);
 		for (k = 0; k < a->nmanagement; k++)
