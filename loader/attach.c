@@ -25,24 +25,10 @@
 #include "tunnel.h"
 #include "verify.h"
 
-/* Port ids stay with the device's name: `from` masks and counters refer to them. */
-static int port_id_for(const struct bwl_pins *p, const char *name)
-{
-	int i, found = -1;
-
-	for (i = BWL_MAX_PORTS - 1; i >= 0; i--) {
-		if (!strcmp(p->dev[i].name, name))
-			return i;
-		if (!p->dev[i].name[0])
-			found = i;
-	}
-	return found;
-}
-
 static int may_register(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
 			struct bwl_err *e)
 {
-	int id = port_id_for(p, d->name);
+	int id = bwl_port_id_for(p, d->name);
 
 	if (id < 0)
 		return bwl_fail(e, E2BIG, "%s: all %d ports are taken", d->name, BWL_MAX_PORTS);
@@ -84,7 +70,7 @@ static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *po
 void bwl_attach_register(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind)
 {
 	struct bwl_pins *p = l->pins;
-	uint32_t id = (uint32_t)port_id_for(p, d->name);
+	uint32_t id = (uint32_t)bwl_port_id_for(p, d->name);
 	struct bwl_dev *dev = &p->dev[id];
 
 	if (dev->ifindex && dev->ifindex != d->ifindex && p->ifport[dev->ifindex].v == id + 1)

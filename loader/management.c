@@ -34,32 +34,15 @@ static bool has_address(const struct ifaddrs *all, const char *name)
 
 static bool is_attached_port(const struct bwl_pins *p, const struct bwl_netdev *d)
 {
-	unsigned i;
+	int id = bwl_port_id(p, d->name);
 
-	for (i = 0; i < BWL_MAX_PORTS; i++)
-		if (p->dev[i].ifindex && !strcmp(p->dev[i].name, d->name))
-			return p->dev[i].kind != BWL_PORT_MANAGEMENT;
-	return false;
-}
-
-/* The entry of the device, or one for it; -1 when all are taken. */
-static int entry_for(const struct bwl_pins *p, const char *name)
-{
-	int i, found = -1;
-
-	for (i = BWL_MAX_PORTS - 1; i >= 0; i--) {
-		if (!strcmp(p->dev[i].name, name))
-			return i;
-		if (!*p->dev[i].name)
-			found = i;
-	}
-	return found;
+	return id >= 0 && p->dev[id].kind != BWL_PORT_MANAGEMENT;
 }
 
 /* A device without an entry would have no rule: the lock would cut it off. */
 static int has_room(const struct bwl_pins *p, const char *name, struct bwl_err *e)
 {
-	if (entry_for(p, name) >= 0)
+	if (bwl_port_id_for(p, name) >= 0)
 		return 0;
 	return bwl_fail(e, E2BIG, "management device %s: all %d ports are taken", name, BWL_MAX_PORTS);
 }
@@ -67,7 +50,7 @@ static int has_room(const struct bwl_pins *p, const char *name, struct bwl_err *
 /* Its rule is there before it is. */
 static void await_device(struct bwl_load *l, const char *name)
 {
-	struct bwl_dev *d = &l->pins->dev[entry_for(l->pins, name)];
+	struct bwl_dev *d = &l->pins->dev[bwl_port_id_for(l->pins, name)];
 	uint32_t id = (uint32_t)(d - l->pins->dev);
 
 	bwl_warn("management device %s is not there; when it is: bwlimit-load attach", name);
@@ -87,9 +70,9 @@ static void attach_one(struct bwl_load *l, const struct bwl_attach *a, const str
 
 	if (r)
 		bwl_warn("%s: %s; it is left as it is, without a gate", d->name, e.text);
-	if (r && d->ifindex < BWL_MAX_IFINDEX && entry_for(l->pins, d->name) >= 0)
+	if (r && d->ifindex < BWL_MAX_IFINDEX && bwl_port_id_for(l->pins, d->name) >= 0)
 		bwl_attach_register(l, d, BWL_PORT_MANAGEMENT);
-	id = entry_for(l->pins, d->name);
+	id = bwl_port_id_for(l->pins, d->name);
 	if (id >= 0 && found)
 		l->pins->dev[id].flags |= BWL_DEV_FOUND;
 	if (found)

@@ -25,11 +25,10 @@ static bool has_ours(const struct bwl_load *l, const struct bwl_netdev *d, unsig
 static unsigned kind_of(const struct bwl_load *l, const struct bwl_attach *a,
 			const struct bwl_netdev *d)
 {
-	unsigned i;
+	int id = l->pins ? bwl_port_id(l->pins, d->name) : -1;
 
-	for (i = 0; l->pins && i < BWL_MAX_PORTS; i++)
-		if (l->pins->dev[i].ifindex && !strcmp(l->pins->dev[i].name, d->name))
-			return l->pins->dev[i].kind;
+	if (id >= 0)
+		return l->pins->dev[id].kind;
 	if (bwl_is_listed(a->host, a->nhost, d->name))
 		return BWL_PORT_HOST;
 	if (l->pins)

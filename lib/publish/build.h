@@ -32,8 +32,6 @@ void bwl_build_start(struct bwl_build *b, uint64_t now_ns);
 
 /* build_port.c: uplinks, host ports and the tunnel device. */
 int bwl_build_ports(struct bwl_build *b, struct bwl_err *e);
-/* -1: no port of that name is attached. */
-int bwl_build_port_id(const struct bwl_pins *p, const char *name);
 struct bwl_key_lpm6 bwl_build_own_key(const struct bwl_pfx *pfx);
 /* build_peer.c: peer i of the policy. */
 int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e);

@@ -11,7 +11,7 @@ static int nexthop(struct bwl_build *b, const struct bwl_pol_peer *q, uint16_t *
 {
 	const char *uplink = q->uplink[0] ? q->uplink : b->pol->nuplinks ? b->pol->uplinks[0] : "";
 	struct bwl_nexthop h = { 0 };
-	int id = bwl_build_port_id(b->p, uplink);
+	int id = bwl_port_id(b->p, uplink);
 	uint32_t i;
 
 	*ret = 0;
@@ -72,7 +72,7 @@ static int from_mask(struct bwl_build *b, const struct bwl_pol_peer *q, __u64 *r
 
 	*ret = q->nfrom ? 0 : ~0ULL;
 	for (i = 0; i < q->nfrom; i++) {
-		id = bwl_build_port_id(b->p, q->from[i]);
+		id = bwl_port_id(b->p, q->from[i]);
 		if (id < 0)
 			return bwl_fail(e, ENODEV, "peer %s: from %s is not attached", q->name,
 					q->from[i]);

@@ -13,16 +13,6 @@
 #define UNDERLAY_RATE_BPS 10000000U
 #define UNDERLAY_BURST 65536U
 
-int bwl_build_port_id(const struct bwl_pins *p, const char *name)
-{
-	int i;
-
-	for (i = 0; i < BWL_MAX_PORTS; i++)
-		if (p->dev[i].ifindex && !strncmp(p->dev[i].name, name, sizeof(p->dev[i].name)))
-			return i;
-	return -1;
-}
-
 static void fill_mask(__be32 *addr, __be32 *mask, const struct bwl_pfx *pfx, unsigned words)
 {
 	unsigned i, left = pfx->len;
@@ -112,7 +102,7 @@ static int fill_port(struct bwl_build *b, const char *name, bool host, const str
 	const struct bwl_lim small = { .present = true,
 				       .rate_bps = host ? NEIGHBOUR_RATE_BPS : UNDERLAY_RATE_BPS,
 				       .burst = host ? NEIGHBOUR_BURST : UNDERLAY_BURST };
-	int id = bwl_build_port_id(b->p, name), r = 0;
+	int id = bwl_port_id(b->p, name), r = 0;
 	const struct bwl_port *old;
 	struct bwl_port *port;
 

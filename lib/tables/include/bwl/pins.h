@@ -73,6 +73,13 @@ int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e);
  */
 int bwl_pins_still(const struct bwl_pins *p);
 
+/* Of the device that is attached under that name; -1: none is. */
+int bwl_port_id(const struct bwl_pins *p, const char *name);
+/*
+ * The entry of bwl_dev_v1 that the name has, attached or not, or a free one; -1: all are taken. Ids
+ * stay with the name: `from` masks and counters refer to them.
+ */
+int bwl_port_id_for(const struct bwl_pins *p, const char *name);
 /* Is the tunnel device a plain xfrm interface, with marks for if_ids (maps/tunnel.h)? */
 bool bwl_is_by_mark(const struct bwl_pins *p);
 /* Does the qdisc of every uplink keep departure times (mode shape)? */
