@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include <bwl/sysctl.h>
 #include <bwl/tables.h>
 #include <bwl/text.h>
 #include "bwlimit.skel.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/sysctl.h>
 #include "gate.h"
 
 unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret)
@@ -84,19 +85,6 @@ int bwl_gate_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned
 		return 0;
 	bwl_fail(e, EEXIST, "%s: foreign XDP program %u runs before everything", d->name, id);
 	return bwl_hint(e, "remove it: ip link set %s xdp off", d->name);
-}
-
-int bwl_sysctl_value(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	int v = -1;
-
-	if (!f)
-		return -1;
-	if (fscanf(f, "%d", &v) != 1)
-		v = -1;
-	fclose(f);
-	return v;
 }
 
 static int look_at_forwarding(struct bwl_err *e)

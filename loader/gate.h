@@ -30,7 +30,5 @@ int bwl_gate_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned
 /* XDP that is not ours: it sees every packet before TC does and may send it on. */
 bool bwl_gate_foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
 			  uint32_t ctl_id, uint32_t *ret_id);
-/* A sysctl's number; -1 when it is not there. */
-int bwl_sysctl_value(const char *path);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <bwl/sysctl.h>
 #include "port_sysctl.h"
 
 #define HOST BWL_PORT_HOST
@@ -55,27 +56,20 @@ static void path_of(const struct rule *x, const char *name, char *buf, size_t si
 	snprintf(buf, size, "/proc/sys/net/%s", key);
 }
 
-static bool write_value(const char *path, int value)
-{
-	FILE *f = fopen(path, "we");
-	bool ok;
-
-	if (!f)
-		return errno == ENOENT;	/* no IPv6 here */
-	ok = fprintf(f, "%d", value) > 0;
-	return !fclose(f) && ok;
-}
-
 void bwl_port_sysctl_set(const struct bwl_netdev *d, unsigned n, unsigned kind)
 {
 	char path[128];
 	unsigned i, k;
+	int r;
 
 	for (i = 0; i < n; i++)
 		for (k = 0; k < NRULES; k++) {
+			if (!(rules[k].kinds & kind))
+				continue;
 			path_of(&rules[k], d[i].name, path, sizeof(path));
-			if (rules[k].kinds & kind && !write_value(path, rules[k].set))
-				bwl_warn("cannot set %s: %s; %s", path, strerror(errno), rules[k].why);
+			r = bwl_sysctl_set(path, rules[k].set);
+			if (r && r != -ENOENT) /* no IPv6 here */
+				bwl_warn("cannot set %s: %s; %s", path, strerror(-r), rules[k].why);
 		}
 }
 
@@ -86,7 +80,7 @@ void bwl_port_sysctl_keep(const struct bwl_netdev *d)
 	char path[128];
 
 	path_of(&keep, d->name, path, sizeof(path));
-	write_value(path, 1);
+	bwl_sysctl_set(path, 1);
 }
 
 /* The kernel takes the larger of a device's accept_dad and that of all (addrconf_dad_begin(), 6.x). */

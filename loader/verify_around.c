@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/sysctl.h>
 #include "lock.h"
 #include "port_sysctl.h"
 #include "verify.h"

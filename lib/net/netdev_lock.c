@@ -5,7 +5,6 @@
  * these nothing would reach the DPU, not even ssh. So they are known by priority and content.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 #include <bwl/lock.h>
 #include <bwl/netdev.h>
+#include <bwl/sysctl.h>
 #include <bwl/nl.h>
 
 /*
@@ -279,27 +279,12 @@ static bool has_family(const struct family *f)
 
 static bool reflects(const struct family *f)
 {
-	char value = '0';
-	int fd = open(f->reflect, O_RDONLY | O_CLOEXEC);
-	bool yes = fd >= 0 && read(fd, &value, 1) == 1 && value == '1';
-
-	if (fd >= 0)
-		close(fd);
-	return yes;
+	return bwl_sysctl_value(f->reflect) == 1;
 }
 
 static int reflect(const struct family *f)
 {
-	int fd, r;
-
-	if (reflects(f))
-		return 0;
-	fd = open(f->reflect, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	r = write(fd, "1", 1) == 1 ? 0 : -errno;
-	close(fd);
-	return r;
+	return reflects(f) ? 0 : bwl_sysctl_set(f->reflect, 1);
 }
 
 static int add_missing(const struct family *f, const struct rules *now, const struct rules *w)
