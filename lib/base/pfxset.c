@@ -43,7 +43,7 @@ static int by_item(const void *a, const void *b)
 	const struct bwl_pfxset_item *x = a, *y = b;
 	int d = by_place(&x->pfx, &y->pfx);
 
-	return d ? d : (x->value < y->value) - (x->value > y->value);
+	return d ? d : (x->value > y->value) - (x->value < y->value);
 }
 
 void bwl_pfxset_sort(struct bwl_pfxset *s)
@@ -54,10 +54,11 @@ void bwl_pfxset_sort(struct bwl_pfxset *s)
 		return;
 	if (s->n)
 		qsort(s->item, s->n, sizeof(*s->item), by_item);
-	for (i = 0; i < s->n; i++)
-		if (!n || by_place(&s->item[n - 1].pfx, &s->item[i].pfx))
-			s->item[n++] = s->item[i];
-	s->n = n;
+	for (i = 0; !s->twins && i < s->n; i++) {
+		n += !n || by_place(&s->item[n - 1].pfx, &s->item[i].pfx);
+		s->item[n - 1] = s->item[i];
+	}
+	s->n = s->twins ? s->n : n;
 	s->sorted = true;
 }
 
@@ -113,18 +114,17 @@ const struct bwl_pfxset_item *bwl_pfxset_exact(const struct bwl_pfxset *s, const
 
 int bwl_pfxset_holders(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_pfxset_fn fn, void *arg)
 {
-	const struct bwl_pfxset_item *i;
 	struct bwl_pfx key;
 	unsigned len;
+	size_t i;
 	int r = 0;
 
 	for (len = 0; !r && len <= q->len; len++) {
 		if (!s->lens[q->family == 6][len])
 			continue;
 		key = cut(q, len);
-		i = bwl_pfxset_exact(s, &key);
-		if (i)
-			r = fn(i, arg);
+		for (i = lower(s, &key); !r && i < s->n && !by_place(&s->item[i].pfx, &key); i++)
+			r = fn(&s->item[i], arg);
 	}
 	return r;
 }

@@ -19,6 +19,16 @@ static int is_closed(const struct bwl_pfxset_item *i, void *arg)
 	return !l->is_open(within ? &i->pfx : l->q, i, l->arg);
 }
 
+void bwl_policy_prefixes(const struct bwl_policy *pol, struct bwl_pfxset *ret)
+{
+	size_t i, j;
+
+	for (i = 0; i < pol->npeers; i++)
+		for (j = 0; j < pol->peers[i].naddresses; j++)
+			bwl_pfxset_add(ret, &pol->peers[i].addresses[j], i);
+	bwl_pfxset_sort(ret);
+}
+
 size_t bwl_closed_find(const struct bwl_pfxset *closed, const struct bwl_policy *pol, bwl_is_open_fn is_open,
 		       void *arg, bool *ret)
 {
@@ -28,10 +38,7 @@ size_t bwl_closed_find(const struct bwl_pfxset *closed, const struct bwl_policy 
 
 	if (!closed->n)
 		return 0;
-	for (i = 0; i < pol->npeers; i++)
-		for (j = 0; j < pol->peers[i].naddresses; j++)
-			bwl_pfxset_add(&held, &pol->peers[i].addresses[j], i);
-	bwl_pfxset_sort(&held);
+	bwl_policy_prefixes(pol, &held);
 	for (i = 0; i < pol->npeers; i++) {
 		for (j = 0; !ret[i] && j < pol->peers[i].naddresses; j++) {
 			l.q = &pol->peers[i].addresses[j];

@@ -9,22 +9,6 @@
 
 #define CLOSED 1	/* of the value, whatever id left it */
 
-static struct bwl_pfx pfx_of(const struct bwl_key_retired *k)
-{
-	struct bwl_pfx p = { .family = k->family, .len = k->len };
-
-	memcpy(p.addr, k->addr, k->family == 4 ? 4 : 16);
-	return p;
-}
-
-static struct bwl_key_retired key_of(const struct bwl_pfx *p)
-{
-	struct bwl_key_retired k = { .family = p->family, .len = p->len, .closed = 1 };
-
-	memcpy(k.addr, p->addr, p->family == 4 ? 4 : 16);
-	return k;
-}
-
 struct collect {
 	struct bwl_pins *p;
 	const struct bwl_gen *old;
@@ -74,7 +58,7 @@ int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_
 		at = &key;
 		if (bpf_map_lookup_elem(fd, &key, &id))
 			continue;
-		pfx = pfx_of(&key);
+		pfx = bwl_retired_pfx(&key);
 		if (key.closed)
 			bwl_pfxset_add(ret, &pfx, 0);
 		else
@@ -125,17 +109,14 @@ int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed, const s
 {
 	struct bwl_pfxset held = { 0 };
 	uint32_t value = CLOSED;
-	size_t i, j;
+	size_t i;
 	int r = 0;
 
 	if (!closed->n)
 		return 0;
-	for (i = 0; i < pol->npeers; i++)
-		for (j = 0; j < pol->peers[i].naddresses; j++)
-			bwl_pfxset_add(&held, &pol->peers[i].addresses[j], i);
-	bwl_pfxset_sort(&held);
+	bwl_policy_prefixes(pol, &held);
 	for (i = 0; !r && i < closed->n; i++) {
-		struct bwl_key_retired k = key_of(&closed->item[i].pfx);
+		struct bwl_key_retired k = bwl_retired_key(&closed->item[i].pfx, true);
 
 		if (!bwl_pfxset_exact(&held, &closed->item[i].pfx) &&
 		    bpf_map_update_elem(p->fd[BWL_PIN_retired], &k, &value, 0))
@@ -160,7 +141,7 @@ void bwl_places_open(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
 	while (more) {
 		key = next;
 		more = !bpf_map_get_next_key(fd, &key, &next);	/* before the key may go */
-		pfx = pfx_of(&key);
+		pfx = bwl_retired_pfx(&key);
 		if (key.closed && holder(g, &pfx) == id)
 			bpf_map_delete_elem(fd, &key);
 	}

@@ -4,14 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
+#include <bwl/pfxset.h>
 #include "takeover.h"
 
-/* A prefix of somebody who may have to be followed. */
-struct place {
-	uint8_t family, len, addr[16];
-	uint8_t gone;	/* its name is not in the new policy */
-	uint32_t id;
-};
+/*
+ * Of each prefix of somebody who may have to be followed: his id, whether his name is not in the
+ * new policy, and above both a number that rises, so that of equal prefixes the one noted first
+ * comes first.
+ */
+#define PLACE(n, gone, id) ((uint64_t)(n) << 33 | (uint64_t)(gone) << 32 | (id))
+#define PLACE_ID(value)	   ((uint32_t)(value))
+#define PLACE_GONE(value)  ((value) >> 32 & 1)
 
 struct places {
 	struct bwl_ids *ids;
@@ -21,19 +24,25 @@ struct places {
 	const uint8_t *stays;
 	uint8_t *why;		/* by id: 0 not looked at yet, else enum why + 1 */
 	bool any_new;		/* there are new names */
-	struct place *at;
-	size_t n;
-	uint8_t lens[2][129];	/* lengths that occur, by family */
+	struct bwl_pfxset set;
 };
 
 enum why { WHY_NOT, WHY_ZONE, WHY_ACCOUNT };
 
-static struct bwl_key_retired retired_key(const struct bwl_pfx *pfx)
+struct bwl_key_retired bwl_retired_key(const struct bwl_pfx *pfx, bool closed)
 {
-	struct bwl_key_retired k = { .family = pfx->family, .len = pfx->len };
+	struct bwl_key_retired k = {.family = pfx->family, .len = pfx->len, .closed = closed};
 
 	memcpy(k.addr, pfx->addr, pfx->family == 4 ? 4 : 16);
 	return k;
+}
+
+struct bwl_pfx bwl_retired_pfx(const struct bwl_key_retired *k)
+{
+	struct bwl_pfx p = {.family = k->family, .len = k->len};
+
+	memcpy(p.addr, k->addr, k->family == 4 ? 4 : 16);
+	return p;
 }
 
 static const struct bwl_peer *body_of(const struct bwl_pins *p, const struct bwl_gen *old, uint32_t id)
@@ -78,19 +87,9 @@ static enum why why_follow(const struct bwl_ids *ids, const struct bwl_gen *old,
 	return b->meta.zone && counts(&old->base->zone[b->meta.zone].limit) ? WHY_ZONE : WHY_NOT;
 }
 
-static int add_place(struct places *x, const struct bwl_pfx *pfx, uint32_t id, bool gone)
+static void add_place(struct places *x, const struct bwl_pfx *pfx, uint32_t id, bool gone)
 {
-	if (!(x->n & (x->n - 1)) || !x->n) {	/* full at powers of two */
-		struct place *at = reallocarray(x->at, x->n ? 2 * x->n : 1, sizeof(*at));
-
-		if (!at)
-			return -ENOMEM;
-		x->at = at;
-	}
-	x->at[x->n] = (struct place){ .family = pfx->family, .len = pfx->len, .gone = gone, .id = id };
-	memcpy(x->at[x->n++].addr, pfx->addr, 16);
-	x->lens[pfx->family == 6][pfx->len] = 1;
-	return 0;
+	bwl_pfxset_add(&x->set, pfx, PLACE(x->set.n, gone, id));
 }
 
 static int note_old(const struct bwl_pfx *pfx, uint32_t id, void *arg)
@@ -109,103 +108,35 @@ static int note_old(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 	if (x->why[id] == 1 + WHY_NOT)
 		return 0;
 	if (gone && x->why[id] == 1 + WHY_ACCOUNT) {
-		k = retired_key(pfx);
+		k = bwl_retired_key(pfx, false);
 		if (bpf_map_update_elem(x->ids->p->fd[BWL_PIN_retired], &k, &id, 0))
 			return -errno;
 	}
-	return add_place(x, pfx, id, gone);
+	add_place(x, pfx, id, gone);
+	return 0;
 }
 
 /* Those that left with an earlier policy. */
-static int note_retired(struct places *x)
+static void note_retired(struct places *x)
 {
 	struct bwl_key_retired key, *at = NULL;
-	int fd = x->ids->p->fd[BWL_PIN_retired], r = 0;
-	struct bwl_pfx pfx = { 0 };
+	int fd = x->ids->p->fd[BWL_PIN_retired];
+	struct bwl_pfx pfx;
 	uint32_t id;
 
-	while (!r && !bpf_map_get_next_key(fd, at, &key)) {
+	while (!bpf_map_get_next_key(fd, at, &key)) {
 		at = &key;
 		if (key.closed || bpf_map_lookup_elem(fd, &key, &id) || !id ||
 		    id >= x->ids->p->schema.max_peers || body_of(x->ids->p, x->old, id))
 			continue;
-		pfx.family = key.family;
-		pfx.len = key.len;
-		memcpy(pfx.addr, key.addr, 16);
-		r = add_place(x, &pfx, id, !x->stays[id]);
+		pfx = bwl_retired_pfx(&key);
+		add_place(x, &pfx, id, !x->stays[id]);
 	}
-	return r;
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-	int d = x->family - y->family;
-
-	if (!d)
-		d = memcmp(x->addr, y->addr, sizeof(x->addr));
-	return d ? d : x->len - y->len;
-}
-
-/* addr with every bit from len on as bit. */
-static void set_from(uint8_t *addr, unsigned len, unsigned bits, bool bit)
-{
-	for (; len < bits; len++) {
-		if (bit)
-			addr[len / 8] |= (uint8_t)(0x80U >> len % 8);
-		else
-			addr[len / 8] &= (uint8_t)~(0x80U >> len % 8);
-	}
-}
-
-/* The first place not before key. */
-static size_t lower(const struct places *x, const struct place *key)
-{
-	size_t low = 0, high = x->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (by_place(&x->at[mid], key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-typedef int (*place_fn)(const struct place *at, const struct bwl_pfx *q, void *arg);
-
-/* Every place that has an address in common with q: those that hold it, it, those within it. */
-static int each_overlap(const struct places *x, const struct bwl_pfx *q, place_fn fn, void *arg)
-{
-	unsigned bits = q->family == 4 ? 32 : 128, len;
-	struct place key = { .family = q->family }, end;
-	size_t i;
-	int r = 0;
-
-	for (len = 0; !r && len < q->len; len++) {
-		if (!x->lens[q->family == 6][len])
-			continue;
-		memcpy(key.addr, q->addr, sizeof(key.addr));
-		set_from(key.addr, len, bits, false);
-		key.len = (uint8_t)len;
-		for (i = lower(x, &key); !r && i < x->n && !by_place(&x->at[i], &key); i++)
-			r = fn(&x->at[i], q, arg);
-	}
-	memcpy(key.addr, q->addr, sizeof(key.addr));
-	key.len = q->len;
-	end = key;
-	set_from(end.addr, q->len, bits, true);
-	end.len = (uint8_t)bits;
-	for (i = lower(x, &key); !r && i < x->n && by_place(&x->at[i], &end) <= 0; i++)
-		if (x->at[i].len >= q->len)
-			r = fn(&x->at[i], q, arg);
-	return r;
 }
 
 struct found {
 	const struct places *x;
+	const struct bwl_pfx *q; /* of the peer, being looked at */
 	struct bwl_heirs *h;
 	uint32_t peer;
 	bool new_name;
@@ -214,35 +145,36 @@ struct found {
 };
 
 /* Who stays where he was keeps the place, whatever wider prefix somebody else has now. */
-static bool keeps(const struct places *x, const struct place *at)
+static bool keeps(const struct places *x, const struct bwl_pfxset_item *at)
 {
+	uint32_t id = PLACE_ID(at->value);
 	const struct bwl_pol_peer *q;
 	size_t i;
 
-	if (at->gone || !x->index[at->id])
+	if (PLACE_GONE(at->value) || !x->index[id])
 		return false;
-	q = &x->pol->peers[x->index[at->id] - 1];
+	q = &x->pol->peers[x->index[id] - 1];
 	for (i = 0; i < q->naddresses; i++)
-		if (q->addresses[i].family == at->family && q->addresses[i].len == at->len &&
-		    !memcmp(q->addresses[i].addr, at->addr, at->family == 4 ? 4 : 16))
+		if (q->addresses[i].len == at->pfx.len && bwl_pfx_holds(&at->pfx, &q->addresses[i]))
 			return true;
 	return false;
 }
 
-static int found_one(const struct place *at, const struct bwl_pfx *q, void *arg)
+static int found_one(const struct bwl_pfxset_item *at, void *arg)
 {
 	struct found *f = arg;
 	struct bwl_heirs *h = f->h;
-	bool exact = at->len == q->len;
+	uint32_t id = PLACE_ID(at->value);
+	bool exact = at->pfx.len == f->q->len;
 
 	/* Between two names that stay, a prefix moves to another account: nothing is new. */
-	if (!at->gone && !f->new_name)
+	if (!PLACE_GONE(at->value) && !f->new_name)
 		return 0;
-	if (at->len > q->len && keeps(f->x, at))
+	if (at->pfx.len > f->q->len && keeps(f->x, at))
 		return 0;
-	if (exact && f->new_name && !f->exact && !f->stays[at->id])
-		f->exact = at->id;
-	if (h->n && h->pair[h->n - 1].peer == f->peer && h->pair[h->n - 1].of == at->id)
+	if (exact && f->new_name && !f->exact && !f->stays[id])
+		f->exact = id;
+	if (h->n && h->pair[h->n - 1].peer == f->peer && h->pair[h->n - 1].of == id)
 		return 0;	/* neighbours in place are often of one peer */
 	if (!h->n || !(h->n & (h->n - 1))) {
 		struct bwl_heir *pair = reallocarray(h->pair, h->n ? 2 * h->n : 1, sizeof(*pair));
@@ -251,7 +183,7 @@ static int found_one(const struct place *at, const struct bwl_pfx *q, void *arg)
 			return -ENOMEM;
 		h->pair = pair;
 	}
-	h->pair[h->n++] = (struct bwl_heir){ .peer = f->peer, .of = at->id };
+	h->pair[h->n++] = (struct bwl_heir){.peer = f->peer, .of = id};
 	return 0;
 }
 
@@ -272,15 +204,16 @@ static int pair_up(struct places *x, const struct bwl_policy *pol, uint32_t *id,
 	size_t i, j, from;
 	int r = 0;
 
-	if (x->n)
-		qsort(x->at, x->n, sizeof(*x->at), by_place);
-	for (i = 0; !r && i < pol->npeers && x->n; i++) {
+	bwl_pfxset_sort(&x->set);
+	for (i = 0; !r && i < pol->npeers && x->set.n; i++) {
 		const struct bwl_pol_peer *q = &pol->peers[i];
 		struct found f = { .x = x, .h = h, .peer = (uint32_t)i, .new_name = !id[i], .stays = stays };
 
 		from = h->n;
-		for (j = 0; !r && j < q->naddresses; j++)
-			r = each_overlap(x, &q->addresses[j], found_one, &f);
+		for (j = 0; !r && j < q->naddresses; j++) {
+			f.q = &q->addresses[j];
+			r = bwl_pfxset_overlaps(&x->set, f.q, found_one, &f);
+		}
 		if (f.exact) {
 			id[i] = f.exact;
 			stays[f.exact] = 1;
@@ -295,7 +228,7 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		     uint32_t *id, uint8_t *stays, struct bwl_heirs *ret,
 		     struct bwl_publish_report *rep, struct bwl_err *e)
 {
-	struct places x = { .ids = ids, .old = old, .pol = pol, .stays = stays };
+	struct places x = {.ids = ids, .old = old, .pol = pol, .stays = stays, .set.twins = true};
 	struct bwl_pins *p = ids->p;
 	const struct bwl_peer *body;
 	size_t i;
@@ -329,14 +262,14 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		    p->gate[k].revoked < p->ctl->revoked_all)
 			p->gate[k].revoked = p->ctl->revoked_all;
 	}
-	r = note_retired(&x);
-	if (!r && old && (rep->retired || x.any_new))
+	note_retired(&x);
+	if (old && (rep->retired || x.any_new))
 		r = bwl_dest_each(old, note_old, &x);
 	if (!r)
 		r = pair_up(&x, pol, id, stays, ret, rep);
 	free(x.why);
 	free(x.index);
-	free(x.at);
+	bwl_pfxset_free(&x.set);
 	if (r == -E2BIG) {
 		bwl_fail(e, -r, "no room to remember the prefixes of peers that leave with something on their account: %u, all taken",
 			 p->schema.max_peers);
@@ -433,7 +366,7 @@ void bwl_retired_take(struct bwl_pins *p, const struct bwl_pol_peer *q)
 	size_t i;
 
 	for (i = 0; i < q->naddresses; i++) {
-		k = retired_key(&q->addresses[i]);
+		k = bwl_retired_key(&q->addresses[i], false);
 		bpf_map_delete_elem(p->fd[BWL_PIN_retired], &k);
 	}
 }

@@ -38,6 +38,9 @@ const struct bwl_heir *bwl_heirs_of(const struct bwl_heirs *h, size_t peer, size
 uint8_t (*bwl_heirs_zones(const struct bwl_heirs *h, const struct bwl_pins *p,
 			  const struct bwl_policy *pol, const struct bwl_gen *old,
 			  const uint32_t *id))[BWL_MAX_ZONES];
+/* A prefix as bwl_retired_v1 has it, and back. */
+struct bwl_key_retired bwl_retired_key(const struct bwl_pfx *pfx, bool closed);
+struct bwl_pfx bwl_retired_pfx(const struct bwl_key_retired *k);
 /* Forget entries of names that are forgotten, or in force again. */
 int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct bwl_err *e);
 /* A peer has a new name: its prefixes are in the policy again. */

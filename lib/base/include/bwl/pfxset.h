@@ -16,11 +16,12 @@ struct bwl_pfxset {
 	size_t n, room;
 	bool lens[2][129];	/* that occur, by family */
 	bool sorted;
+	bool twins; /* equal prefixes stay, by rising number */
 };
 
 /* Aborts without memory. */
 void bwl_pfxset_add(struct bwl_pfxset *s, const struct bwl_pfx *pfx, uint64_t value);
-/* Before anything is looked up. Of equal prefixes the highest number stays. */
+/* Before anything is looked up. Of equal prefixes the highest number stays, but for twins. */
 void bwl_pfxset_sort(struct bwl_pfxset *s);
 void bwl_pfxset_free(struct bwl_pfxset *s);
 

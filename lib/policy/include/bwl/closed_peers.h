@@ -6,6 +6,8 @@
 #include <bwl/pfxset.h>
 #include <bwl/policy.h>
 
+/* Every prefix of a policy with the number of its peer, sorted. */
+void bwl_policy_prefixes(const struct bwl_policy *pol, struct bwl_pfxset *ret);
 /* Is the narrower of a closed place and a peer's prefix open all the same? */
 typedef bool (*bwl_is_open_fn)(const struct bwl_pfx *narrow, const struct bwl_pfxset_item *closed, void *arg);
 /*
