@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "maps/layout.h"
 #include "rig.h"
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -18,37 +17,9 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
 	return level == LIBBPF_WARN ? vfprintf(stderr, fmt, args) : 0;
 }
 
-static void set_sizes(struct bpf_object *obj, const struct rig_size *n)
-{
-	const struct {
-		const char *name;
-		__u32 entries;
-	} sizes[] = {
-		{ "bwl_gate_v1", n->peers },
-		{ "bwl_name_v1", n->peers },
-		{ "bwl_peercnt_v1", n->peers },
-		{ "bwl_retired_v1", n->peers },
-		{ "bwl_tunnel_v1", n->peers },
-		{ "bwl_state_v1", 2 * (n->peers + n->extras) },
-		{ "bwl_mark_v1", 2 * (n->peers + n->extras) },
-		{ "bwl_extra_v1", n->extras },
-		{ "bwl_window_v1", n->windows },
-		{ "bwl_winown_v1", n->windows },
-	};
-	unsigned i;
-
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		bpf_map__set_max_entries(bpf_object__find_map_by_name(obj, sizes[i].name),
-					 sizes[i].entries);
-}
-
 /* What bwlimit-load writes before anything can be attached. */
-static int first_words(struct rig *r, const struct rig_size *n)
+static int first_words(struct rig *r, const struct bwl_schema *schema)
 {
-	struct bwl_schema schema = {
-		.magic = BWL_SCHEMA_MAGIC, .abi = BWL_ABI_VERSION, .max_peers = n->peers,
-		.max_extras = n->extras, .max_windows = n->windows, .layout = bwl_layout(),
-	};
 	struct bwl_control ctl = {
 		.sched = { { BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS } },
 		.tag = 0x62776c31, .fresh_volume = 1, .drill = 1, .attached_ns = bwl_now_ns(),
@@ -62,7 +33,7 @@ static int first_words(struct rig *r, const struct rig_size *n)
 #define PUT(map, key, value)                                                                     \
 	bpf_map__update_elem(bpf_object__find_map_by_name(r->obj, map), key, sizeof(__u32),      \
 			     value, sizeof(*(value)), 0)
-	return PUT("bwl_schema_v1", &zero, &schema) || PUT("bwl_ctl_v1", &zero, &ctl) ||
+	return PUT("bwl_schema_v1", &zero, schema) || PUT("bwl_ctl_v1", &zero, &ctl) ||
 	       PUT("bwl_dev_v1", &zero, &host) || PUT("bwl_dev_v1", &one, &up) ||
 	       PUT("bwl_ifport_v1", &lo, &port);
 #undef PUT
@@ -95,6 +66,7 @@ static bool wanted(const char *program, unsigned programs)
 int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_size *n,
 	   struct bwl_err *e)
 {
+	const struct bwl_schema schema = bwl_schema_new(n->peers, n->extras, n->windows);
 	static unsigned serial;
 	struct bpf_program *p;
 	int err;
@@ -105,12 +77,13 @@ int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_siz
 	r->obj = bpf_object__open_mem(elf, elf_size, NULL);
 	if (!r->obj)
 		return bwl_fail(e, errno, "cannot open the BPF object: %s", strerror(errno));
-	set_sizes(r->obj, n);
+	err = bwl_pins_size(r->obj, &schema);
 	bpf_object__for_each_program(p, r->obj)
 		bpf_program__set_autoload(p, wanted(bpf_program__name(p), n->programs));
-	err = bpf_object__load(r->obj);
 	if (!err)
-		err = first_words(r, n);
+		err = bpf_object__load(r->obj);
+	if (!err)
+		err = first_words(r, &schema);
 	if (!err)
 		err = pin_maps(r);
 	if (err) {

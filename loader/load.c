@@ -130,23 +130,6 @@ static bool all_pinned(const char *dir)
 	return true;
 }
 
-static int set_sizes(struct bwlimit *s, const struct bwl_dims *d)
-{
-	int r = 0;
-
-	r |= bpf_map__set_max_entries(s->maps.bwl_gate_v1, d->max_peers);
-	r |= bpf_map__set_max_entries(s->maps.bwl_name_v1, d->max_peers);
-	r |= bpf_map__set_max_entries(s->maps.bwl_tunnel_v1, d->max_peers);
-	r |= bpf_map__set_max_entries(s->maps.bwl_peercnt_v1, d->max_peers);
-	r |= bpf_map__set_max_entries(s->maps.bwl_retired_v1, d->max_peers);
-	r |= bpf_map__set_max_entries(s->maps.bwl_state_v1, 2 * (d->max_peers + d->max_extras));
-	r |= bpf_map__set_max_entries(s->maps.bwl_mark_v1, 2 * (d->max_peers + d->max_extras));
-	r |= bpf_map__set_max_entries(s->maps.bwl_extra_v1, d->max_extras);
-	r |= bpf_map__set_max_entries(s->maps.bwl_window_v1, d->max_windows);
-	r |= bpf_map__set_max_entries(s->maps.bwl_winown_v1, d->max_windows);
-	return r;
-}
-
 static int set_pins(struct bwl_load *l)
 {
 	struct bpf_map *m;
@@ -223,10 +206,12 @@ static int open_and_load(struct bwl_load *l, const struct bwl_dims *d, struct fo
 			 struct bwl_err *e)
 {
 	int r = open_skel(&l->skel, f, e);
+	struct bwl_schema n;
 
 	if (r)
 		return r;
-	r = set_sizes(l->skel, d);
+	n = bwl_schema_new(d->max_peers, d->max_extras, d->max_windows);
+	r = bwl_pins_size(l->skel->obj, &n);
 	if (!r)
 		r = set_pins(l);
 	return load_skel(&l->skel, r, e);
@@ -306,9 +291,7 @@ static int draw_tag(uint32_t *tag, struct bwl_err *e)
 /* What a new set of maps says before anybody may believe it; the schema's magic comes last. */
 static int write_first_words(struct bwl_load *l, const struct bwl_make *m, struct bwl_err *e)
 {
-	struct bwl_schema s = { .magic = BWL_SCHEMA_MAGIC, .abi = BWL_ABI_VERSION,
-				.max_peers = m->dims.max_peers, .max_extras = m->dims.max_extras,
-				.max_windows = m->dims.max_windows, .layout = bwl_layout() };
+	struct bwl_schema s = bwl_schema_new(m->dims.max_peers, m->dims.max_extras, m->dims.max_windows);
 	struct bwl_control c = { .fresh_volume = m->fresh_volume, .drill = m->drill,
 				 .attached_ns = bwl_now_ns() };
 	uint32_t zero = 0;

@@ -3,9 +3,8 @@
  * What both worlds agree on: the version of the contract, its dimensions, and the
  * assertions that keep the layout from moving by accident.
  *
- * A map with a new layout gets a new name (`_v2`), so an old tool fails to find it
- * instead of reading garbage. `struct bwl_schema` lets every tool refuse a set of pins
- * it does not understand. All integers are in host byte order unless typed __be*.
+ * `struct bwl_schema` lets every tool refuse a set of pins of another layout instead of reading
+ * garbage (layout.h); `bwlimit-load upgrade` takes over earlier ones. All integers are in host byte order unless typed __be*.
  */
 #ifndef BWL_MAPS_ABI_H
 #define BWL_MAPS_ABI_H
@@ -29,14 +28,14 @@
 #define BWL_ASSERT_OFFSET(type, field, n)                                                        \
 	_Static_assert(__builtin_offsetof(type, field) == (n), #type "." #field " moved")
 
-/* bwl_schema_v1[0]: written once by bwlimit-load before any other pin is made. */
+/* bwl_schema_v1[0]: written by bwlimit-load alone. */
 struct bwl_schema {
 	__u64 magic;		/* BWL_SCHEMA_MAGIC */
 	__u32 abi;		/* BWL_ABI_VERSION */
 	__u32 max_peers;	/* entries of bwl_gate_v1; ids 1 .. max_peers - 1 */
 	__u32 max_extras;	/* limits beside the peers': classes, floors, zones, ports, node */
 	__u32 max_windows;	/* entries of bwl_window_v1 */
-	__u64 layout;		/* BWL_LAYOUT: sizes of all values, folded */
+	__u64 layout;		/* bwl_layout(): the list of maps, folded; the last word that upgrade writes */
 };
 BWL_ASSERT_SIZE(struct bwl_schema, 32);
 

@@ -1,33 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sizes of all map values, and flags that changed once, folded: in bwl_schema.layout, compared by every tool. */
+/*
+ * The list of maps folded into one number: in bwl_schema.layout, compared by every tool. Host code
+ * only. Which number was whose: BWL_LAYOUTS in list.h.
+ */
 #ifndef BWL_MAPS_LAYOUT_H
 #define BWL_MAPS_LAYOUT_H
 
 #include "control.h"
 #include "event.h"
+#include "list.h"
 #include "policy.h"
 #include "reason.h"
 #include "tunnel.h"
 
+static inline __u64 bwl_fold(__u64 h, __u64 x)
+{
+	return (h ^ x) * 0x100000001b3ULL; /* FNV-1a */
+}
+
+/* Whatever a tool or a program would misread if it were another's. */
 static inline __u64 bwl_layout(void)
 {
-	const __u64 sizes[] = {
-		sizeof(struct bwl_schema), sizeof(struct bwl_control), sizeof(struct bwl_gate),
-		sizeof(struct bwl_name), sizeof(struct bwl_state), sizeof(struct bwl_extra),
-		sizeof(struct bwl_window), sizeof(struct bwl_dev), sizeof(struct bwl_peer_count),
-		sizeof(struct bwl_reason_count), sizeof(struct bwl_event_count),
-		sizeof(struct bwl_event), sizeof(struct bwl_base), sizeof(struct bwl_peer),
-		sizeof(struct bwl_limit), sizeof(struct bwl_tunnel), sizeof(struct bwl_mark),
-		sizeof(struct bwl_lease), sizeof(struct bwl_held),
-		BWL_MAX_PORTS, BWL_REASON_SLOTS, BWL_WINDOW_SLOTS, BWL_BASE_FLAGS,
-		BWL_EVENT_COUNTS,
-	};
-	__u64 h = 0xcbf29ce484222325ULL; /* FNV-1a */
-	unsigned i;
+	const struct bwl_schema some = { .max_peers = 64, .max_extras = 256, .max_windows = 16 };
+	const struct bwl_schema *n = &some;
+	__u64 h = 0xcbf29ce484222325ULL;
 
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		h = (h ^ sizes[i]) * 0x100000001b3ULL;
-	return h;
+#define BWL_AT_LOAD(entries) (entries)
+#define X(name, kind, key, value, entries, ...)                                                  \
+	for (const char *c = #name; *c; c++)                                                     \
+		h = bwl_fold(h, (__u8)*c);                                                       \
+	h = bwl_fold(h, BWL_TYPE_##kind);                                                        \
+	h = bwl_fold(h, BWL_FLAGS_##kind);                                                       \
+	h = bwl_fold(h, sizeof(key));                                                            \
+	h = bwl_fold(h, sizeof(value));                                                          \
+	h = bwl_fold(h, entries);
+	BWL_MAPS(X)
+#undef X
+#undef BWL_AT_LOAD
+	h = bwl_fold(h, BWL_MAX_PORTS);
+	h = bwl_fold(h, BWL_REASON_SLOTS);
+	return bwl_fold(h, BWL_WINDOW_SLOTS);
 }
 
 #endif

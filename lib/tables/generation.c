@@ -116,12 +116,16 @@ int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct 
 	return 0;
 }
 
-static int make(enum bpf_map_type type, const char *name, uint32_t key, uint32_t value, uint32_t n,
-		uint32_t flags, struct bwl_err *e)
+static int make(enum bwl_pin pin, uint32_t n, struct bwl_err *e)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = flags);
-	int fd = bpf_map_create(type, name, key, value, n ? n : 1, &o);
+	struct bwl_shape s;
+	char name[BPF_OBJ_NAME_LEN];
+	int fd;
 
+	bwl_inner_shape(pin, &s);
+	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = s.flags);
+	snprintf(name, sizeof(name), "%.8s", bwl_pin_name(pin));	/* without its version */
+	fd = bpf_map_create(s.type, name, s.key_bytes, s.value_bytes, n ? n : 1, &o);
 	if (fd < 0)
 		bwl_fail(e, errno, "cannot make map %s of %u entries: %s", name, n, strerror(errno));
 	return fd;
@@ -130,7 +134,6 @@ static int make(enum bpf_map_type type, const char *name, uint32_t key, uint32_t
 int bwl_gen_create(uint32_t slot, const struct bwl_gen_size *n, struct bwl_gen *ret,
 		   struct bwl_err *e)
 {
-	const uint32_t inner = BPF_F_MMAPABLE | BPF_F_INNER_MAP;
 	struct bwl_gen g;
 	int r = 0;
 
@@ -138,14 +141,14 @@ int bwl_gen_create(uint32_t slot, const struct bwl_gen_size *n, struct bwl_gen *
 	g.slot = slot;
 	g.npeers = n->peers + 1 + BWL_SPARE_PEERS;
 	g.nsubs = n->subs + 1;
-	if ((g.dst4 = make(BPF_MAP_TYPE_HASH, "bwl_dst4", 4, 4, n->dst4, 0, e)) < 0 ||
-	    (g.dst6 = make(BPF_MAP_TYPE_HASH, "bwl_dst6", 16, 4, n->dst6, 0, e)) < 0 ||
-	    (g.lpm4 = make(BPF_MAP_TYPE_LPM_TRIE, "bwl_lpm4", 8, 4, n->lpm4, BPF_F_NO_PREALLOC, e)) < 0 ||
-	    (g.lpm6 = make(BPF_MAP_TYPE_LPM_TRIE, "bwl_lpm6", 20, 4, n->lpm6, BPF_F_NO_PREALLOC, e)) < 0 ||
-	    (g.own = make(BPF_MAP_TYPE_LPM_TRIE, "bwl_own", 20, 4, n->own, BPF_F_NO_PREALLOC, e)) < 0 ||
-	    (g.base_fd = make(BPF_MAP_TYPE_ARRAY, "bwl_base", 4, sizeof(struct bwl_base), 1, BWL_BASE_FLAGS, e)) < 0 ||
-	    (g.peer_fd = make(BPF_MAP_TYPE_ARRAY, "bwl_peer", 4, sizeof(struct bwl_peer), g.npeers, inner, e)) < 0 ||
-	    (g.sub_fd = make(BPF_MAP_TYPE_ARRAY, "bwl_sub", 4, sizeof(struct bwl_limit), g.nsubs, inner, e)) < 0)
+	if ((g.dst4 = make(BWL_PIN_dst4, n->dst4, e)) < 0 ||
+	    (g.dst6 = make(BWL_PIN_dst6, n->dst6, e)) < 0 ||
+	    (g.lpm4 = make(BWL_PIN_lpm4, n->lpm4, e)) < 0 ||
+	    (g.lpm6 = make(BWL_PIN_lpm6, n->lpm6, e)) < 0 ||
+	    (g.own = make(BWL_PIN_own, n->own, e)) < 0 ||
+	    (g.base_fd = make(BWL_PIN_base, 1, e)) < 0 ||
+	    (g.peer_fd = make(BWL_PIN_peer, g.npeers, e)) < 0 ||
+	    (g.sub_fd = make(BWL_PIN_sub, g.nsubs, e)) < 0)
 		r = -(e && e->code ? e->code : ENOMEM);
 	if (!r)
 		r = map_arrays(&g, true, e);

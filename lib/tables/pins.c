@@ -17,17 +17,6 @@
 
 #define LOCK_WAIT_MS 10000
 
-static const char *const pin_names[] = {
-#define X(n) "bwl_" #n "_v1",
-	BWL_PIN_MAPS(X)
-#undef X
-};
-
-const char *bwl_pin_name(enum bwl_pin pin)
-{
-	return pin < _BWL_PIN_MAX ? pin_names[pin] : "?";
-}
-
 const char *bwl_pin_dir(const char *dir)
 {
 	if (!dir || !*dir)
@@ -35,69 +24,34 @@ const char *bwl_pin_dir(const char *dir)
 	return dir && *dir ? dir : BWL_PIN_DIR;
 }
 
-/* Value size and entries the schema promises for a pin; 0: any. */
-static void expected(const struct bwl_schema *s, enum bwl_pin pin, size_t *size, size_t *entries)
-{
-	*size = *entries = 0;
-	switch (pin) {
-	case BWL_PIN_schema: *size = sizeof(struct bwl_schema); *entries = 1; break;
-	case BWL_PIN_ctl: *size = sizeof(struct bwl_control); *entries = 1; break;
-	case BWL_PIN_lease: *size = sizeof(struct bwl_lease); *entries = 1; break;
-	case BWL_PIN_gate: *size = sizeof(struct bwl_gate); *entries = s->max_peers; break;
-	case BWL_PIN_name: *size = sizeof(struct bwl_name); *entries = s->max_peers; break;
-	case BWL_PIN_state:
-		*size = sizeof(struct bwl_state);
-		*entries = 2 * ((size_t)s->max_peers + s->max_extras);
-		break;
-	case BWL_PIN_mark:
-		*size = sizeof(struct bwl_mark);
-		*entries = 2 * ((size_t)s->max_peers + s->max_extras);
-		break;
-	case BWL_PIN_held: *size = sizeof(struct bwl_held); *entries = BWL_MAX_HELD; break;
-	case BWL_PIN_extra: *size = sizeof(struct bwl_extra); *entries = s->max_extras; break;
-	case BWL_PIN_window: *size = sizeof(struct bwl_window); *entries = s->max_windows; break;
-	case BWL_PIN_winown: *size = sizeof(uint32_t); *entries = s->max_windows; break;
-	case BWL_PIN_tunnel: *size = sizeof(struct bwl_tunnel); *entries = s->max_peers; break;
-	case BWL_PIN_dev: *size = sizeof(struct bwl_dev); *entries = BWL_MAX_PORTS; break;
-	case BWL_PIN_ifport: *size = sizeof(uint32_t); *entries = BWL_MAX_IFINDEX; break;
-	case BWL_PIN_peercnt: *size = sizeof(struct bwl_peer_count); *entries = s->max_peers; break;
-	case BWL_PIN_reason:
-		*size = sizeof(struct bwl_reason_count);
-		*entries = BWL_REASON_ROWS * BWL_REASON_SLOTS;
-		break;
-	case BWL_PIN_retired: *size = sizeof(uint32_t); *entries = s->max_peers; break;
-	case BWL_PIN_evcnt: *size = sizeof(struct bwl_event_count); *entries = BWL_EVENT_COUNTS; break;
-	default: break;
-	}
-}
-
-/* Pins that are mapped. The kernel maps no file opened read-only as shared, and a BPF map in no
- * other way (EINVAL): those are opened for writing, and mapped for reading.
- */
-#define BWL_MAPPED(X)                                                                            \
-	X(ctl) X(lease) X(gate) X(name) X(state) X(mark) X(held) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)
-
-static bool is_mapped(enum bwl_pin pin)
-{
-#define X(n) pin == BWL_PIN_##n ||
-	return BWL_MAPPED(X) false;
+/* Where the member of a mapped array is in struct bwl_pins; 0: the map is not mapped. */
+static const uint16_t mapped_at[_BWL_PIN_MAX] = {
+#define BWL_AT(name) [BWL_PIN_##name] = offsetof(struct bwl_pins, name),
+#undef BWL_MAPPED_ARRAY
+#undef BWL_MAPPED_WORDS
+#define BWL_MAPPED_ARRAY(name, type) BWL_AT(name)
+#define BWL_MAPPED_WORDS(name, type) BWL_AT(name)
+#define X(name, kind, key, value, ...) BWL_MAPPED_##kind(name, value)
+	BWL_MAPS(X)
 #undef X
+};
+
+static void **mapped(struct bwl_pins *p, enum bwl_pin pin)
+{
+	return (void **)((char *)p + mapped_at[pin]);
 }
 
+/*
+ * For writing even where nothing is written: the kernel (6.18) maps no array through a descriptor that was
+ * opened BPF_F_RDONLY. The mapping itself is read-only then.
+ */
 static int open_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
 {
-	LIBBPF_OPTS(bpf_obj_get_opts, o,
-		    .file_flags = p->writable || is_mapped(pin) ? 0 : BPF_F_RDONLY);
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
-	size_t size, entries;
+	struct bwl_shape have, want = bwl_pin_shape(pin, &p->schema);
 	char path[300];
-	int fd;
+	int fd, r;
 
-	snprintf(path, sizeof(path), "%s/maps/%s", p->dir, pin_names[pin]);
-	/* For writing even where nothing is written: the kernel (6.18) refuses to map an array
-	 * through a descriptor opened BPF_F_RDONLY. The mapping itself is read-only then.
-	 */
+	snprintf(path, sizeof(path), "%s/maps/%s", p->dir, bwl_pin_name(pin));
 	fd = bpf_obj_get(path);
 	if (fd < 0) {
 		int err = errno;
@@ -110,21 +64,18 @@ static int open_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
 		return -err;
 	}
 	p->fd[pin] = fd;
-	if (bpf_obj_get_info_by_fd(fd, &info, &len)) {
-		int err = errno;
-
-		return bwl_fail(e, err, "cannot query %s: %s", path, strerror(err));
-	}
-	expected(&p->schema, pin, &size, &entries);
-	if ((size && info.value_size != size) || (entries && info.max_entries != entries)) {
-		bwl_fail(e, EPROTO, "%s has %u entries of %u bytes; this program expects %zu of %zu",
-			 path, info.max_entries, info.value_size, entries, size);
+	r = bwl_shape_of(fd, &have);
+	if (r)
+		return bwl_fail(e, -r, "cannot query %s: %s", path, strerror(-r));
+	if (have.value_bytes != want.value_bytes || have.entries != want.entries) {
+		bwl_fail(e, EPROTO, "%s has %u entries of %u bytes; this program expects %u of %u",
+			 path, have.entries, have.value_bytes, want.entries, want.value_bytes);
 		return bwl_hint(e, "use the tools of the version that attached, or bwlimit-load upgrade");
 	}
 	return 0;
 }
 
-static int read_schema(struct bwl_pins *p, struct bwl_err *e)
+static int read_schema(struct bwl_pins *p, uint64_t layout, struct bwl_err *e)
 {
 	uint32_t zero = 0;
 	int r;
@@ -140,39 +91,36 @@ static int read_schema(struct bwl_pins *p, struct bwl_err *e)
 		return bwl_hint(e, "run bwlimit-load attach again");
 	}
 	if (p->schema.magic != BWL_SCHEMA_MAGIC || p->schema.abi != BWL_ABI_VERSION ||
-	    p->schema.layout != bwl_layout()) {
+	    p->schema.layout != layout) {
 		bwl_fail(e, EPROTO, "%s: pins of another schema (ABI %u, layout %016llx; this program: ABI %u, layout %016llx)",
 			 p->dir, p->schema.abi, (unsigned long long)p->schema.layout, BWL_ABI_VERSION,
-			 (unsigned long long)bwl_layout());
+			 (unsigned long long)layout);
 		return bwl_hint(e, "use the tools of the version that attached, or bwlimit-load upgrade");
 	}
 	return 0;
 }
 
-static int map_pin(struct bwl_pins *p, enum bwl_pin pin, void **ret, struct bwl_err *e)
+/* Bytes to map: entries lie at multiples of 8. */
+static size_t mapped_bytes(const struct bwl_pins *p, enum bwl_pin pin)
 {
-	size_t size, entries, len, page = (size_t)sysconf(_SC_PAGESIZE);
-	void *m;
+	struct bwl_shape s = bwl_pin_shape(pin, &p->schema);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), entry = (s.value_bytes + 7) / 8 * 8;
 
-	expected(&p->schema, pin, &size, &entries);
-	len = ((size + 7) / 8 * 8 * entries + page - 1) / page * page;
-	m = mmap(NULL, len, PROT_READ | (p->writable ? PROT_WRITE : 0), MAP_SHARED, p->fd[pin], 0);
+	return (entry * s.entries + page - 1) / page * page;
+}
+
+static int map_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
+{
+	void *m = mmap(NULL, mapped_bytes(p, pin), PROT_READ | (p->writable ? PROT_WRITE : 0), MAP_SHARED,
+		       p->fd[pin], 0);
+
 	if (m == MAP_FAILED)
-		return bwl_fail(e, errno, "cannot map %s: %s", pin_names[pin], strerror(errno));
-	*ret = m;
+		return bwl_fail(e, errno, "cannot map %s: %s", bwl_pin_name(pin), strerror(errno));
+	*mapped(p, pin) = m;
 	return 0;
 }
 
-static void unmap_pin(struct bwl_pins *p, enum bwl_pin pin, void *m)
-{
-	size_t size, entries, page = (size_t)sysconf(_SC_PAGESIZE);
-
-	expected(&p->schema, pin, &size, &entries);
-	if (m)
-		munmap(m, ((size + 7) / 8 * 8 * entries + page - 1) / page * page);
-}
-
-int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e)
+static int open_as(const char *dir, bool writable, uint64_t layout, struct bwl_pins **ret, struct bwl_err *e)
 {
 	struct bwl_pins *p = calloc(1, sizeof(*p));
 	int i, r;
@@ -184,15 +132,13 @@ int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct 
 		p->fd[i] = -1;
 	p->writable = writable;
 	snprintf(p->dir, sizeof(p->dir), "%s", bwl_pin_dir(dir));
-	r = read_schema(p, e);
+	r = read_schema(p, layout, e);
 	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
 		if (i != BWL_PIN_schema)
 			r = open_pin(p, i, e);
-#define X(n)                                                                                     \
-	if (!r)                                                                                  \
-		r = map_pin(p, BWL_PIN_##n, (void **)&p->n, e);
-	BWL_MAPPED(X)
-#undef X
+	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
+		if (mapped_at[i])
+			r = map_pin(p, i, e);
 	if (r) {
 		bwl_pins_close(p);
 		return r;
@@ -201,15 +147,25 @@ int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct 
 	return 0;
 }
 
+int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e)
+{
+	return open_as(dir, writable, bwl_layout(), ret, e);
+}
+
+int bwl_pins_open_as(const char *dir, uint64_t layout, struct bwl_pins **ret, struct bwl_err *e)
+{
+	return open_as(dir, true, layout, ret, e);
+}
+
 void bwl_pins_close(struct bwl_pins *p)
 {
 	int i;
 
 	if (!p)
 		return;
-#define X(n) unmap_pin(p, BWL_PIN_##n, p->n);
-	BWL_MAPPED(X)
-#undef X
+	for (i = 0; i < _BWL_PIN_MAX; i++)
+		if (mapped_at[i] && *mapped(p, i))
+			munmap(*mapped(p, i), mapped_bytes(p, i));
 	for (i = 0; i < _BWL_PIN_MAX; i++)
 		if (p->fd[i] >= 0)
 			close(p->fd[i]);

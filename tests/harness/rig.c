@@ -14,7 +14,6 @@
 #include <unistd.h>
 #include "bwlimit_test.skel.h"
 #include "frame.h"
-#include "maps/layout.h"
 #include "rig.h"
 #include "tagged.skel.h"
 
@@ -115,24 +114,13 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	uint32_t peers = o->max_peers ? o->max_peers : 256;
 	uint32_t extras = o->max_extras ? o->max_extras : 256;
 	uint32_t windows = o->max_windows ? o->max_windows : 64;
-	struct bwl_schema schema = {
-		.magic = BWL_SCHEMA_MAGIC, .abi = BWL_ABI_VERSION, .max_peers = peers,
-		.max_extras = extras, .max_windows = windows, .layout = bwl_layout(),
-	};
+	struct bwl_schema schema = bwl_schema_new(peers, extras, windows);
 	uint32_t zero = 0;
 
 	if (!s)
 		rig_die("cannot open the test object");
-	bpf_map__set_max_entries(s->maps.bwl_gate_v1, peers);
-	bpf_map__set_max_entries(s->maps.bwl_name_v1, peers);
-	bpf_map__set_max_entries(s->maps.bwl_peercnt_v1, peers);
-	bpf_map__set_max_entries(s->maps.bwl_retired_v1, peers);
-	bpf_map__set_max_entries(s->maps.bwl_tunnel_v1, peers);
-	bpf_map__set_max_entries(s->maps.bwl_state_v1, 2 * (peers + extras));
-	bpf_map__set_max_entries(s->maps.bwl_mark_v1, 2 * (peers + extras));
-	bpf_map__set_max_entries(s->maps.bwl_extra_v1, extras);
-	bpf_map__set_max_entries(s->maps.bwl_window_v1, windows);
-	bpf_map__set_max_entries(s->maps.bwl_winown_v1, windows);
+	if (bwl_pins_size(s->obj, &schema))
+		rig_die("the object lacks a map of the list");
 	/* With if_ids they need a module's kfuncs: tests/vm. */
 	bpf_program__set_autoload(s->progs.bwl_tc_tunin, o->plain_tunnel);
 	bpf_program__set_autoload(s->progs.bwl_tc_tunout, o->plain_tunnel);

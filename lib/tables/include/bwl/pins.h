@@ -11,6 +11,7 @@
 #include <bwl/cleanup.h>
 #include <bwl/clock.h>
 #include <bwl/err.h>
+#include <bwl/maps.h>
 #include "maps/control.h"
 #include "maps/event.h"
 #include "maps/policy.h"
@@ -19,23 +20,22 @@
 
 #define BWL_PIN_DIR "/sys/fs/bpf/bwlimit"	/* default; --pin-dir or BWLIMIT_PIN_DIR */
 
-#define BWL_PIN_MAPS(X)                                                                          \
-	X(schema) X(ctl) X(lease) X(gate) X(name) X(state) X(mark) X(held) X(extra) X(window) X(winown) X(tunnel) X(dev) X(ifport)  \
-	X(retired) X(peercnt) X(reason) X(evcnt) X(event)                                                   \
-	X(dst4) X(dst6) X(lpm4) X(lpm6) X(own) X(base) X(peer) X(sub)
-enum bwl_pin {
-#define X(n) BWL_PIN_##n,
-	BWL_PIN_MAPS(X)
-#undef X
-	_BWL_PIN_MAX
-};
-/* "bwl_schema_v1" … ; the pin is <dir>/maps/<name>. */
-const char *bwl_pin_name(enum bwl_pin pin);
-
 /* A mapped array's entries lie at multiples of 8 bytes, whatever their size. */
 struct bwl_word {
 	uint32_t v, _pad;
 };
+
+/* What of the list's kinds is mapped, and as an array of what. */
+#define BWL_MAPPED_ARRAY(name, type) type *name;
+#define BWL_MAPPED_WORDS(name, type) struct bwl_word *name;
+#define BWL_MAPPED_SCHEMA(name, type)
+#define BWL_MAPPED_PERCPU(name, type)
+#define BWL_MAPPED_HASH(name, type)
+#define BWL_MAPPED_RING(name, type)
+#define BWL_MAPPED_GEN_HASH(name, type)
+#define BWL_MAPPED_GEN_LPM(name, type)
+#define BWL_MAPPED_GEN_BASE(name, type)
+#define BWL_MAPPED_GEN_ARRAY(name, type)
 
 struct bwl_pins {
 	char dir[200];
@@ -43,25 +43,17 @@ struct bwl_pins {
 	int fd[_BWL_PIN_MAX];
 	bool writable;
 	struct bwl_schema schema;
-	/* mapped; const-ness is up to `writable` */
-	struct bwl_control *ctl;
-	struct bwl_lease *lease;
-	struct bwl_gate *gate;		/* [schema.max_peers] */
-	struct bwl_name *name;		/* [schema.max_peers] */
-	struct bwl_state *state;	/* [2 * (max_peers + max_extras)] */
-	struct bwl_mark *mark;		/* as state */
-	struct bwl_held *held;		/* [BWL_MAX_HELD] */
-	struct bwl_extra *extra;	/* [max_extras] */
-	struct bwl_window *window;	/* [max_windows] */
-	struct bwl_word *winown;	/* [max_windows] */
-	struct bwl_tunnel *tunnel;	/* [max_peers] */
-	struct bwl_dev *dev;		/* [BWL_MAX_PORTS] */
-	struct bwl_word *ifport;	/* [BWL_MAX_IFINDEX] */
+	/* Mapped, all arrays of maps/list.h (struct bwl_gate *gate …); const-ness is up to `writable`. */
+#define X(name, kind, key, value, ...) BWL_MAPPED_##kind(name, value)
+	BWL_MAPS(X)
+#undef X
 };
 
 /* dir NULL: BWLIMIT_PIN_DIR or BWL_PIN_DIR. */
 const char *bwl_pin_dir(const char *dir);
 int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e);
+/* For writing, and of this layout: that of an earlier version while its maps are made this one's (loader). */
+int bwl_pins_open_as(const char *dir, uint64_t layout, struct bwl_pins **ret, struct bwl_err *e);
 void bwl_pins_close(struct bwl_pins *p);	/* NULL-safe; drops the lock */
 BWL_AUTO_DEFINE(bwl_pins_close, struct bwl_pins *)
 /* One writer at a time: waits up to 10 s for the flock on the pin directory, then -EBUSY. */

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The list of maps: what is known of each, once. Made from it: the definitions for BPF
+ * (maps.bpf.h), the pins and their sizes (lib, loader, both rigs), the layout's digest (layout.h).
+ * Checked against it: the tables of README.md and the maps of the built object
+ * (tests/unit/maps_test.c).
+ *
+ * Before a row is changed or added: CONTRIBUTING.md, "a map".
+ */
+#ifndef BWL_MAPS_LIST_H
+#define BWL_MAPS_LIST_H
+
+/*
+ * X(name, kind, key, value, entries, since, written, read, what)
+ *
+ * name     the map is bwl_<name>_v1, the pin <pin dir>/maps/bwl_<name>_v1
+ * kind     ARRAY   array, mapped into user space
+ *          WORDS   the same of 32-bit words
+ *          SCHEMA  an array that is read before the others, by look-up
+ *          PERCPU  per-CPU array
+ *          HASH    hash, not preallocated
+ *          RING    ring buffer; key and value say what a record is
+ *          GEN_…   one inner map for each generation, behind an array of maps
+ * entries  may use n, the bwl_schema: BWL_AT_LOAD(), of one entry until bwlimit-load sets it. Of
+ *          the ring in bytes; of inner maps each generation has its own
+ * since    the first layout (below) that has it: a set of pins of an earlier one may lack it
+ * written  who does. BPF or user space, not both, but where README.md says so
+ */
+#define BWL_MAPS(X)                                                                              \
+	X(schema, SCHEMA, __u32, struct bwl_schema, 1, 1, "load: last, and upgrade",             \
+	  "every tool, first", "0 → `bwl_schema`")                                               \
+	X(ctl, ARRAY, __u32, struct bwl_control, 1, 1, "load, ctl, agent, ipsec",                \
+	  "BPF, first; tools", "0 → `bwl_control`: stop switch, generation, heartbeat, revoke-all") \
+	X(lease, ARRAY, __u32, struct bwl_lease, 1, 1, "agent; load, ctl: sooner", "tools",      \
+	  "0 → `bwl_lease`: until when the DPU may hold grants")                                 \
+	X(gate, ARRAY, __u32, struct bwl_gate, BWL_AT_LOAD(n->max_peers), 1, "load, ctl, agent", \
+	  "BPF, tools", "peer id → `bwl_gate`: body index a generation, revocation mark")        \
+	X(name, ARRAY, __u32, struct bwl_name, BWL_AT_LOAD(n->max_peers), 1, "load, ctl, agent", \
+	  "tools", "peer id → name")                                                             \
+	X(state, ARRAY, __u32, struct bwl_state,                                                 \
+	  BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)), 1,                                    \
+	  "**BPF**; load, ctl, agent: an account that is carried over", "BPF, tools",            \
+	  "limit → `bwl_state`")                                                                 \
+	X(mark, ARRAY, __u32, struct bwl_mark, BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)),  \
+	  1, "agent; load, ctl: a new volume's", "BPF, tools",                                   \
+	  "limit → `bwl_mark`: how far the ledger lets a volume be spent")                       \
+	X(held, ARRAY, __u32, struct bwl_held, BWL_MAX_HELD, 1, "load, ctl, agent", "the same",  \
+	  "0: how many follow → `bwl_held`: accounts that a writer holds full")                  \
+	X(extra, ARRAY, __u32, struct bwl_extra, BWL_AT_LOAD(n->max_extras), 1,                  \
+	  "load, ctl, agent", "tools", "extra limit → who owns it")                              \
+	X(window, ARRAY, __u32, struct bwl_window, BWL_AT_LOAD(n->max_windows), 1,               \
+	  "**BPF**; load, ctl, agent: the same, `slice_ns`, `left_ns`", "BPF, tools",            \
+	  "window → `bwl_window`")                                                               \
+	X(winown, WORDS, __u32, __u32, BWL_AT_LOAD(n->max_windows), 1, "load, ctl, agent",       \
+	  "tools", "window → state it belongs to")                                               \
+	X(tunnel, ARRAY, __u32, struct bwl_tunnel, BWL_AT_LOAD(n->max_peers), 1, "agent, ipsec", \
+	  "BPF, tools", "peer id → `bwl_tunnel`: is there an SA, does a device carry it")        \
+	X(dev, ARRAY, __u32, struct bwl_dev, BWL_MAX_PORTS, 1,                                   \
+	  "load; agent, ipsec: `flags`", "BPF, tools",                                           \
+	  "port id → device; management devices, too")                                           \
+	X(ifport, WORDS, __u32, __u32, BWL_MAX_IFINDEX, 1, "load", "BPF, tools",                 \
+	  "ifindex → port id + 1")                                                               \
+	X(retired, HASH, struct bwl_key_retired, __u32, BWL_AT_LOAD(n->max_peers), 1,            \
+	  "load, ctl, agent", "the same",                                                        \
+	  "prefix → id that left with a volume; prefixes that revoked peers had, until granted") \
+	X(peercnt, PERCPU, __u32, struct bwl_peer_count, BWL_AT_LOAD(n->max_peers), 1,           \
+	  "**BPF**", "tools", "peer id → `bwl_peer_count`")                                      \
+	X(reason, PERCPU, __u32, struct bwl_reason_count, BWL_REASON_ROWS * BWL_REASON_SLOTS, 1, \
+	  "**BPF**", "tools", "row × 64 + reason → `bwl_reason_count`")                          \
+	X(evcnt, PERCPU, __u32, struct bwl_event_count, BWL_EVENT_COUNTS, 1, "**BPF**", "tools", \
+	  "kind × 64 + port id → events sent, lost")                                             \
+	X(event, RING, __u32, struct bwl_event, BWL_EVENT_RING_BYTES, 1, "**BPF**",              \
+	  "agent; ctl `watch`", "`bwl_event`")                                                   \
+	X(dst4, GEN_HASH, __be32, __u32, 0, 1, "load, ctl, agent", "BPF, tools",                 \
+	  "address → peer id")                                                                   \
+	X(dst6, GEN_HASH, struct bwl_key6, __u32, 0, 1, "load, ctl, agent", "BPF, tools",        \
+	  "address → peer id")                                                                   \
+	X(lpm4, GEN_LPM, struct bwl_key_lpm4, __u32, 0, 1, "load, ctl, agent", "BPF, tools",     \
+	  "prefix → peer id")                                                                    \
+	X(lpm6, GEN_LPM, struct bwl_key_lpm6, __u32, 0, 1, "load, ctl, agent", "BPF, tools",     \
+	  "prefix → peer id")                                                                    \
+	X(own, GEN_LPM, struct bwl_key_lpm6, __u32, 0, 1, "load, ctl, agent", "BPF, tools",      \
+	  "host source prefix → port id; a peer's DPU → peer id")                                \
+	X(base, GEN_BASE, __u32, struct bwl_base, 0, 1, "load, ctl, agent", "BPF, tools",        \
+	  "0 → `bwl_base`: node, zones, ports, next hops, class table")                          \
+	X(peer, GEN_ARRAY, __u32, struct bwl_peer, 0, 1, "load, ctl, agent", "BPF, tools",       \
+	  "body index → `bwl_peer`")                                                             \
+	X(sub, GEN_ARRAY, __u32, struct bwl_limit, 0, 1, "load, ctl, agent", "BPF, tools",       \
+	  "index → `bwl_limit`: classes, floors")
+
+/*
+ * Not pinned, of the programs alone: those of another attach or upgrade begin them anew. X(name,
+ * entries, bytes a value, what); the map is bwl_<name>.
+ */
+#define BWL_OWN_MAPS(X)                                                                          \
+	X(ike_word, 65536, 8, "peer id → time (bpf/lib/ike.h)")                                  \
+	X(nb_row, 128, 4096, "port id × 2 + family → neighbours (bpf/lib/neighbour.h)")
+
+/*
+ * The layouts that `bwlimit-load upgrade` knows: number, bwl_layout() of the time, who has it. The
+ * last is this tree's (asserted by a test). A number is given once, and a row never changes.
+ */
+#define BWL_LAYOUTS(X)                                                                           \
+	X(1, 0xba4c6acfe9838463ULL, "0.1.0, from commit d339dc5 on")                             \
+	X(2, 0x135fe249ca7d5a39ULL, "0.2.0, from commit d230f67 on")                             \
+	X(3, 0xa575fdc6e3fc8b4eULL, "0.2.0, since the list of maps")
+
+/*
+ * Maps that had another shape: name, the last layout that had it, bytes a value, entries (as above,
+ * 0 for inner maps). What an entry holds is copied to the entry of the same key, as much of it as
+ * fits, and the rest is zero: so fields are appended, and indices keep their meaning. Of one map
+ * the earliest first.
+ */
+#define BWL_MAPS_BEFORE(X)                                                                       \
+	X(evcnt, 1, 32, 1)
+
+/* By name. */
+#define BWL_TYPE_SCHEMA BPF_MAP_TYPE_ARRAY
+#define BWL_TYPE_ARRAY BPF_MAP_TYPE_ARRAY
+#define BWL_TYPE_WORDS BPF_MAP_TYPE_ARRAY
+#define BWL_TYPE_PERCPU BPF_MAP_TYPE_PERCPU_ARRAY
+#define BWL_TYPE_HASH BPF_MAP_TYPE_HASH
+#define BWL_TYPE_RING BPF_MAP_TYPE_RINGBUF
+/* Of the inner maps; those of a generation stand behind a BPF_MAP_TYPE_ARRAY_OF_MAPS. */
+#define BWL_TYPE_GEN_HASH BPF_MAP_TYPE_HASH
+#define BWL_TYPE_GEN_LPM BPF_MAP_TYPE_LPM_TRIE
+#define BWL_TYPE_GEN_BASE BPF_MAP_TYPE_ARRAY
+#define BWL_TYPE_GEN_ARRAY BPF_MAP_TYPE_ARRAY
+
+#define BWL_FLAGS_SCHEMA BPF_F_MMAPABLE
+#define BWL_FLAGS_ARRAY BPF_F_MMAPABLE
+#define BWL_FLAGS_WORDS BPF_F_MMAPABLE
+#define BWL_FLAGS_PERCPU 0
+#define BWL_FLAGS_HASH BPF_F_NO_PREALLOC
+#define BWL_FLAGS_RING 0
+#define BWL_FLAGS_GEN_HASH 0
+#define BWL_FLAGS_GEN_LPM BPF_F_NO_PREALLOC
+#define BWL_FLAGS_GEN_BASE BWL_BASE_FLAGS
+/*
+ * Inner arrays that differ in size from generation to generation: BPF_F_INNER_MAP, kernel 5.10. A
+ * look-up in one is a call; in an array of one size (bwl_base_v1) the kernel puts it in line.
+ */
+#define BWL_FLAGS_GEN_ARRAY (BPF_F_MMAPABLE | BPF_F_INNER_MAP)
+
+#endif
