@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <syslog.h>
+#include <bwl/publish.h>
 #include "journal/journal.h"
 #include "parts.h"
 

@@ -8,7 +8,7 @@
 #define BWL_BENCH_RIG_H
 
 #include <bpf/libbpf.h>
-#include <bwl/tables.h>
+#include <bwl/publish.h>
 
 #define RIG_HOST_PORT 0		/* port ids */
 #define RIG_UPLINK_PORT 1

@@ -10,7 +10,7 @@
 #include "bwl/exfil.h"
 #include "bwl/pins.h"
 #include "bwl/policy.h"
-#include "bwl/tables.h"
+#include <bwl/publish.h>
 #include "bwl/units.h"
 
 #define CTL_PROGRAM "bwlimit-ctl"

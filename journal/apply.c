@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the journal has closed, in policies and maps: see journal.h. */
 #include <time.h>
-#include <bwl/tables.h>
+#include <bwl/publish.h>
 #include <bwl/generation.h>
 #include "journal.h"
 

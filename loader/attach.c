@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bwl/sysctl.h>
-#include <bwl/tables.h>
+#include <bwl/publish.h>
 #include <bwl/text.h>
 #include "bwlimit.skel.h"
 #include "attach.h"

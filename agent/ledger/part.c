@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include <bwl/publish.h>
 #include "marks.h"
 #include "tpm/tpm.h"
 #include "journal/journal.h"

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
+#include <bwl/publish.h>
 #include "agent.h"
 #include "ipsec/xfrm.h"
 #include "say.h"

@@ -3,7 +3,7 @@
 #ifndef BWL_LIB_BUILD_H
 #define BWL_LIB_BUILD_H
 
-#include <bwl/tables.h>
+#include <bwl/publish.h>
 #include "carry.h"
 #include <bwl/generation.h>
 #include "takeover.h"

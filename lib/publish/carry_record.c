@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <bwl/tables.h>
+#include <bwl/publish.h>
 #include "carry_record.h"
 
 static void mark(struct bwl_held *h, uint8_t kind)
@@ -19,11 +19,6 @@ static void mark(struct bwl_held *h, uint8_t kind)
 static void set_count(struct bwl_pins *p, uint64_t n)
 {
 	__atomic_store_n(&p->held[0].own, n, __ATOMIC_SEQ_CST);
-}
-
-bool bwl_is_held(const struct bwl_pins *p)
-{
-	return __atomic_load_n(&p->held[0].own, __ATOMIC_SEQ_CST);
 }
 
 void bwl_held_begin(struct bwl_carry *c)

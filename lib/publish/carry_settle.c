@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a writer that was killed left on the record (carry_record.h): settled by whoever comes next. */
 #include <errno.h>
-#include <bwl/tables.h>
+#include <bwl/publish.h>
 #include "carry_record.h"
 
 /* The policy that they were for never came to hold: each account is what it was. */

@@ -8,16 +8,6 @@
 #include "build.h"
 #include "closed_prefixes.h"
 
-uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name)
-{
-	uint32_t i;
-
-	for (i = 1; i < p->schema.max_peers; i++)
-		if (p->gate[i].slot[g->slot] && !strncmp(p->name[i].name, name, BWL_NAME_LEN))
-			return i;
-	return 0;
-}
-
 static int no_peer(const char *name, struct bwl_err *e)
 {
 	bwl_fail(e, ENOENT, "no peer is called %s", name);

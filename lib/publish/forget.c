@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <bwl/tables.h>
+#include <bwl/publish.h>
 #include "forget.h"
 
 struct use {

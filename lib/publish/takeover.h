@@ -7,7 +7,7 @@
 #ifndef BWL_LIB_HEIRS_H
 #define BWL_LIB_HEIRS_H
 
-#include <bwl/tables.h>
+#include <bwl/publish.h>
 #include <bwl/generation.h>
 #include "ids.h"
 
@@ -45,7 +45,5 @@ struct bwl_pfx bwl_retired_pfx(const struct bwl_key_retired *k);
 int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct bwl_err *e);
 /* A peer has a new name: its prefixes are in the policy again. */
 void bwl_retired_take(struct bwl_pins *p, const struct bwl_pol_peer *q);
-/* Is what the peer may send revoked? old: in force, NULL: none is. */
-bool bwl_is_revoked(const struct bwl_pins *p, const struct bwl_gen *old, uint32_t id);
 
 #endif

@@ -26,7 +26,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-#include <bwl/tables.h>
+#include <bwl/publish.h>
 #include "wire.skel.h"
 
 #define PAYLOAD 958	/* frames of 1000 bytes */

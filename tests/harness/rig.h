@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <bwl/tables.h>
+#include <bwl/publish.h>
 
 /* Port ids. RIG_ALIEN is an interface that is nobody's port. */
 enum rig_port { RIG_H0, RIG_H1, RIG_P0, RIG_P1, RIG_PORTS, RIG_ALIEN = RIG_PORTS, _RIG_PORT_MAX };

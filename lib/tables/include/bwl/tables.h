@@ -1,61 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Policies into the pinned maps and back. Every writer takes the lock itself. A kill at any
- * point leaves the old policy or the new one; the next writer clears what was left over.
- */
+/* What the pinned maps say, and the heartbeat and the lease in them. */
 #ifndef BWL_TABLES_H
 #define BWL_TABLES_H
 
 #include <bwl/pins.h>
 #include <bwl/policy.h>
 
-struct bwl_publish_opts {
-	uint64_t confirm_ns;	/* 0: for good; else return by itself unless confirmed in time */
-	bool fresh_volume;	/* volumes of whose past nothing is known start unspent */
-};
-
-struct bwl_publish_report {
-	uint32_t peers, prefixes, added, retired;
-	uint32_t inherited;	/* new names that took over a removed peer's id and state */
-	uint32_t kept_revoked;	/* peers that stay revoked; `grant` re-authorises them */
-	uint32_t exhausted;	/* volumes that start spent: nothing is known of their past */
-	uint64_t map_bytes;	/* peak memory of both generations during the swap */
-	double seconds;
-};
-
-/* Build the policy in the unused generation and make it hold, as a whole. */
-int bwl_publish(struct bwl_pins *p, const struct bwl_policy *pol, const struct bwl_publish_opts *o,
-		struct bwl_publish_report *ret, struct bwl_err *e);
-/* End a pending --confirm: keep the new policy. -ENOENT when nothing is pending. */
-int bwl_confirm(struct bwl_pins *p, struct bwl_err *e);
-/* Volumes that a writer holds full at this moment, or held when he was killed. */
-bool bwl_is_held(const struct bwl_pins *p);
-/* Settles them: as every writer of a policy does first. Waits for one that is alive. */
-int bwl_settle_held(const char *pin_dir, struct bwl_err *e);
-/* End a pending --confirm early: back to the old policy. */
-int bwl_rollback(struct bwl_pins *p, struct bwl_err *e);
 /* The policy in force, read back from the maps. Rates are as encoded (within 2^-23). */
 int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err *e);
 
-/* A change to one peer's grant; fields not in `set` stay as they are. */
-enum bwl_change_bits {
-	BWL_SET_RATE = 1 << 0, BWL_SET_BURST = 1 << 1, BWL_SET_VOLUME = 1 << 2,
-	BWL_SET_EXPIRY = 1 << 3, BWL_SET_MODE = 1 << 4, BWL_SET_ACCEPT = 1 << 5,
-	BWL_SET_AUTHORISE = 1 << 6,	/* `grant`: lifts a revocation */
-	BWL_ADD_VOLUME = 1 << 7,	/* raise the volume by lim.volume above what it is */
-};
-struct bwl_change {
-	unsigned set;
-	struct bwl_lim lim;	/* rate_bps, burst, volume + window_ns + has_volume */
-	uint64_t expiry_ns;
-	uint8_t mode, mark_pct;
-	struct bwl_lim accept;
-};
-/* Writes a spare entry and flips one index: no packet sees half a change. */
-int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
-		    struct bwl_err *e);
-/* One store. ret_seq: the revocation mark. name NULL: every peer. */
-int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e);
+/* Volumes that a writer holds full at this moment, or held when he was killed. */
+bool bwl_is_held(const struct bwl_pins *p);
+
 /*
  * Deadline = now + the policy's heartbeat, and no later than the end of the lease. ret_deadline_ns: ~0 when
  * the policy says none. -EPERM: clamped, or the policy asks for a lease and none is live.
@@ -89,6 +45,10 @@ int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e);
 
 /* 0 when there is no peer of that name in the policy in force. */
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name);
+/* The peer's entry in a generation; NULL: it has none, or g is NULL. */
+const struct bwl_peer *bwl_peer_body(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
+/* Is what the peer may send revoked? g: in force, NULL: none is. */
+bool bwl_is_revoked(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
 
 /* Every limit of a generation that has a volume or a place for one: all but accept. */
 typedef void (*bwl_limit_fn)(const struct bwl_limit *l, uint32_t state, void *arg);
