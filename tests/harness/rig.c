@@ -137,6 +137,7 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	rig->prog[RIG_GATE] = bpf_program__fd(s->progs.bwl_tc_gate);
 	rig->prog[RIG_TUNIN] = bpf_program__fd(s->progs.bwl_tc_tunin);
 	rig->prog[RIG_TUNOUT] = bpf_program__fd(s->progs.bwl_tc_tunout);
+	rig->prog[RIG_MGMT] = bpf_program__fd(s->progs.bwl_tc_mgmt);
 	if (bpf_map_update_elem(bpf_map__fd(s->maps.bwl_schema_v1), &zero, &schema, 0))
 		rig_die("cannot write the schema: %s", strerror(errno));
 	rig->tagged = tagged__open_and_load();
@@ -335,7 +336,7 @@ static void build(const struct rig_packet *k, struct frame *f)
 
 static bool is_egress(const struct rig_packet *k)
 {
-	return k->prog == RIG_GATE || k->prog == RIG_TUNOUT;
+	return k->prog == RIG_GATE || k->prog == RIG_TUNOUT || k->prog == RIG_MGMT;
 }
 
 static bool is_xdp(const struct rig_packet *k)

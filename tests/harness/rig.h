@@ -21,7 +21,9 @@ enum rig_port { RIG_H0, RIG_H1, RIG_P0, RIG_P1, RIG_PORTS, RIG_ALIEN = RIG_PORTS
 #define RIG_SECOND 1000000000ULL
 #define RIG_MTU 1500U
 
-enum rig_prog { RIG_HOST, RIG_XDP, RIG_UPIN, RIG_XDP_UPIN, RIG_GATE, RIG_TUNIN, RIG_TUNOUT, _RIG_PROG_MAX };
+enum rig_prog {
+	RIG_HOST, RIG_XDP, RIG_UPIN, RIG_XDP_UPIN, RIG_GATE, RIG_TUNIN, RIG_TUNOUT, RIG_MGMT, _RIG_PROG_MAX
+};
 
 struct rig_opts {
 	uint32_t max_peers, max_extras, max_windows;	/* 0: 256, 256, 64 */

@@ -86,6 +86,8 @@ static inline uint32_t act_of(const struct rig_packet *k, unsigned reason)
 {
 	if (!bwl_reason_passes(reason))
 		return TC_ACT_SHOT;
+	if (k->prog == RIG_MGMT)	/* a site's own filters go on */
+		return (uint32_t)TC_ACT_UNSPEC;
 	if (reason == BWL_R_PASS_NEIGHBOUR || k->prog == RIG_GATE || k->prog == RIG_TUNOUT)
 		return TC_ACT_OK;
 	if (k->prog == RIG_UPIN)
