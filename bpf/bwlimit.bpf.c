@@ -73,7 +73,7 @@ static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, 
 	if (!dev || c->peer->meta.path != BWL_PATH_OFFLOAD)
 		return BWL_R_NONE;
 	bwl_xdp_cost(c);
-	r = bwl_charge(c);
+	r = bwl_charge(&c->w, c->peer, c->base, c->port);
 	if (r == BWL_R_NONE)
 		r = bwl_xdp_send(c, xdp, tun, dev);
 	return r == BWL_R_NONE ? bwl_passed(c) : r;
@@ -117,7 +117,7 @@ SEC("tc")
 int bwl_tc_host(struct __sk_buff *skb)
 {
 	__u32 gso_size = 0;	/* read once: each time is a look into another structure */
-	_Bool answered = 0;
+	int answered = 0;
 	struct bwl_ctx c;
 	int r;
 
@@ -133,7 +133,7 @@ int bwl_tc_host(struct __sk_buff *skb)
 		r = bwl_receiver(&c, bwl_dest(&c, c.pkt.daddr));
 	if (r == BWL_R_PASS_NEIGHBOUR) {
 		c.charge = c.len;
-		if (bwl_charge_one(&c, &c.port->neighbour, BWL_R_NEIGHBOUR_RATE))
+		if (bwl_charge_one(&c.w, &c.port->neighbour, BWL_R_NEIGHBOUR_RATE))
 			r = BWL_R_NEIGHBOUR_RATE;
 		else
 			r = bwl_nb_admit(&c, skb, 0);
@@ -148,7 +148,7 @@ int bwl_tc_host(struct __sk_buff *skb)
 	if (r == BWL_R_NONE)
 		r = bwl_tc_cost(&c, skb, gso_size);
 	if (r == BWL_R_NONE)
-		r = bwl_charge(&c);
+		r = bwl_charge(&c.w, c.peer, c.base, c.port);
 	if (r == BWL_R_NONE)
 		r = bwl_mss(&c, skb);
 	if (r == BWL_R_NONE)
@@ -158,7 +158,7 @@ int bwl_tc_host(struct __sk_buff *skb)
 		return TC_ACT_REDIRECT;
 	}
 	if (r == BWL_R_TOO_BIG)
-		answered = bwl_say_too_big(&c, skb);
+		answered = bwl_say_too_big(skb, &c.pkt, &c.w, c.port);
 	bwl_end(&c, c.port_id, r);
 	return answered ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }
@@ -233,7 +233,7 @@ static __always_inline _Bool bwl_gate_esp(struct __sk_buff *skb)
 	if (bwl_enter(&c, skb->ifindex) != BWL_R_NONE || !bwl_is_tagged(&c, skb->mark) ||
 	    bwl_generation(&c, 0) != BWL_R_NONE || !bwl_leave_esp(&c, skb))
 		return 0;
-	bwl_count(&c, BWL_MAX_PORTS + c.port_id, BWL_R_PASS_ESP);
+	bwl_count(c.len, BWL_MAX_PORTS + c.port_id, BWL_R_PASS_ESP, 0);
 	if (bwl_unlikely(skb->gso_size))
 		bwl_count_segments(&c, skb->gso_size, skb->gso_segs);
 	return 1;
@@ -292,7 +292,7 @@ int bwl_tc_tunout(struct __sk_buff *skb)
 	if (r == BWL_R_NONE)
 		r = bwl_tunnel_enter(&c, skb);
 	if (bwl_likely(r == BWL_R_PASS_GATE)) {	/* as at the gate: no context in memory */
-		bwl_count(&c, BWL_MAX_PORTS + c.port_id, r);
+		bwl_count(c.len, BWL_MAX_PORTS + c.port_id, r, 0);
 		return TC_ACT_OK;
 	}
 	refused = (struct bwl_ctx){ .len = c.len, .port_id = c.port_id, .now_ns = bwl_now() };
@@ -304,12 +304,11 @@ int bwl_tc_tunout(struct __sk_buff *skb)
 SEC("tc")
 int bwl_tc_mgmt(struct __sk_buff *skb)
 {
-	struct bwl_ctx c = { .len = skb->len };
-	int r = bwl_leave_management(skb);
 	__u32 ifindex = skb->ifindex, *port;
+	int r = bwl_leave_management(skb);
 
 	port = bpf_map_lookup_elem(&bwl_ifport_v1, &ifindex);
 	if (port && *port)
-		bwl_count(&c, BWL_MAX_PORTS + *port - 1, r);
+		bwl_count(skb->len, BWL_MAX_PORTS + *port - 1, r, 0);
 	return bwl_passes(r) ? TC_ACT_UNSPEC : TC_ACT_SHOT;
 }

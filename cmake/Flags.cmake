@@ -18,7 +18,8 @@ if(BWL_FUZZ)
 endif()
 
 # -mcpu=v3: atomic compare-and-exchange, kernel 5.12.
-set(BWL_BPF_CFLAGS -target bpf -mcpu=v3 -O2 -g -std=gnu11
+# A struct's members as another's own (bwl_work in bwl_ctx): -fms-extensions, as the kernel has it.
+set(BWL_BPF_CFLAGS -target bpf -mcpu=v3 -O2 -g -std=gnu11 -fms-extensions -Wno-microsoft-anon-tag
 	-Wall -Wextra -Wshadow -Wformat-security -Werror -Wno-unused-parameter
 	-I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/maps
 	-I/usr/include/${CMAKE_LIBRARY_ARCHITECTURE})

@@ -200,7 +200,7 @@ static void judge_mark(struct judge *j, const char *what, const struct bwl_left 
 }
 
 /*
- * The rate's part and the volume's part of one limit, in the order of bwl_limit_take().
+ * The rate's part and the volume's part of one limit, in the order of bwl_take_one().
  * horizon_ns: how long the packet may wait for its time, else 0.
  */
 static void judge_limit(struct judge *j, const char *what, const struct bwl_limit *l, uint32_t state,

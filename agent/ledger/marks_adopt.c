@@ -72,7 +72,7 @@ static struct ledger_row target_of(const struct marks *m, const struct tracked *
 }
 
 /*
- * Nobody else writes it: a packet that reads a closed mark leaves the window as it is (bwl_limit_take()),
+ * Nobody else writes it: a packet that reads a closed mark leaves the window as it is (bwl_limit_volume()),
  * and marks_grace() has waited for those that had read another. A lock bit that is set is of one who died.
  */
 static void fill_window(struct bwl_window *w, const struct tracked *t, const struct ledger_row *row)

@@ -105,36 +105,36 @@ BWL_GLOBAL int bwl_event_unsent(__u32 kind, __u32 port)
 	return 0;
 }
 
-BWL_FUNC int bwl_event(const struct bwl_ctx *c, __u32 kind, __u32 reason)
+BWL_FUNC int bwl_event(const struct bwl_pkt *k, const struct bwl_work *w, __u32 kind, __u32 reason)
 {
 	struct bwl_event *e;
 
-	if (!bwl_event_may(kind, c->port_id, c->now_ns))
+	if (!bwl_event_may(kind, w->port_id, w->now_ns))
 		return 0;
 	e = bpf_ringbuf_reserve(&bwl_event_v1, sizeof(*e), 0);
 	if (!e)
-		return bwl_event_unsent(kind, c->port_id);
-	e->time_ns = c->now_ns;
-	e->peer = c->id;
-	e->len = c->len;
+		return bwl_event_unsent(kind, w->port_id);
+	e->time_ns = w->now_ns;
+	e->peer = w->id;
+	e->len = w->len;
 	e->kind = kind;
 	e->reason = reason;
-	e->port = c->port_id;
-	e->class = c->class;
-	e->ethertype = c->pkt.ethertype;
-	e->proto = c->pkt.proto;
+	e->port = w->port_id;
+	e->class = w->class;
+	e->ethertype = k->ethertype;
+	e->proto = k->proto;
 	e->_pad = 0;
-	e->sport = c->pkt.sport;
-	e->dport = c->pkt.dport;
+	e->sport = k->sport;
+	e->dport = k->dport;
 	e->_pad2 = 0;
-	__builtin_memcpy(e->saddr, c->pkt.saddr, 16);
-	__builtin_memcpy(e->daddr, c->pkt.daddr, 16);
+	__builtin_memcpy(e->saddr, k->saddr, 16);
+	__builtin_memcpy(e->daddr, k->daddr, 16);
 	bpf_ringbuf_submit(e, 0);
 	return 0;
 }
 
 /* row: port id, or BWL_MAX_PORTS + port id at the last gate. */
-static __always_inline void bwl_count(const struct bwl_ctx *c, __u32 row, __u32 reason)
+static __always_inline void bwl_count(__u32 len, __u32 row, __u32 reason, __u32 charged)
 {
 	__u32 index = row * BWL_REASON_SLOTS + (reason & (BWL_REASON_SLOTS - 1));
 	struct bwl_reason_count *n = bpf_map_lookup_elem(&bwl_reason_v1, &index);
@@ -142,8 +142,8 @@ static __always_inline void bwl_count(const struct bwl_ctx *c, __u32 row, __u32 
 	if (!n)
 		return;
 	n->frames++;
-	n->bytes += c->len;
-	n->charged += c->charge;
+	n->bytes += len;
+	n->charged += charged;
 }
 
 /* At the last gate: how many more frames the device may make of a packet than the one that is counted. */
@@ -186,41 +186,59 @@ static __always_inline void bwl_first(const struct bwl_ctx *c, __u32 reason)
 	if (!s || (s->flags & BWL_STATE_SEEN))	/* not the first on any */
 		return;
 	s->flags |= BWL_STATE_SEEN;
-	bwl_event(c, BWL_E_FIRST, reason);
+	bwl_event(&c->pkt, &c->w, BWL_E_FIRST, reason);
+}
+
+/* A packet that ends here. Global: it may come from anywhere, and is walked once, not for each. */
+BWL_GLOBAL int bwl_refused(const struct bwl_pkt *k, const struct bwl_work *w, __u32 row,
+			   __u32 reason)
+{
+	struct bwl_peer_count *n;
+	__u32 kind, id;
+
+	if (!k || !w)
+		return 0;
+	bwl_count(w->len, row, reason, 0);
+	kind = bwl_event_kind(reason);
+	id = w->id;
+	if (!id || row >= BWL_MAX_PORTS)
+		return kind < _BWL_EVENT_MAX ? bwl_event(k, w, kind, reason) : 0;
+	n = bpf_map_lookup_elem(&bwl_peercnt_v1, &id);
+	if (!n)
+		return 0;
+	if (w->tally)
+		bwl_tally(w->tally, 0, w->len);
+	n->drop_frames++;
+	n->drop_bytes += w->len;
+	n->refund_lost += w->lost;
+	return bwl_event_due(2 * id, kind, w->now_ns) ? bwl_event(k, w, kind, reason) : 0;
+}
+
+static __always_inline void bwl_passed_on(struct bwl_ctx *c, __u32 row, __u32 reason)
+{
+	struct bwl_peer_count *n;
+	__u32 id = c->id;
+
+	bwl_count(c->len, row, reason, c->charge);
+	if (!id || row >= BWL_MAX_PORTS)
+		return;
+	n = bpf_map_lookup_elem(&bwl_peercnt_v1, &id);
+	if (!n)
+		return;
+	/* First: who reads the peer's counter and then this one never finds less here. */
+	if (c->tally)
+		bwl_tally(c->tally, c->charge, 0);
+	n->bytes += c->charge;
+	if (bwl_unlikely(!n->frames++))
+		bwl_first(c, reason);
 }
 
 static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)
 {
-	struct bwl_peer_count *n = 0;
-	__u32 id = c->id;
-
-	if (!bwl_passes(reason))
-		c->charge = 0;
-	bwl_count(c, row, reason);
-	if (!id || row >= BWL_MAX_PORTS) {
-		if (!bwl_passes(reason) && bwl_event_kind(reason) < _BWL_EVENT_MAX)
-			bwl_event(c, bwl_event_kind(reason), reason);
-		return;
-	}
-	n = bpf_map_lookup_elem(&bwl_peercnt_v1, &id);
-	if (!n)
-		return;
-	if (bwl_passes(reason)) {
-		/* First: who reads the peer's counter and then this one never finds less here. */
-		if (c->tally)
-			bwl_tally(c->tally, c->charge, 0);
-		n->bytes += c->charge;
-		if (bwl_unlikely(!n->frames++))
-			bwl_first(c, reason);
-		return;
-	}
-	if (c->tally)
-		bwl_tally(c->tally, 0, c->len);
-	n->drop_frames++;
-	n->drop_bytes += c->len;
-	n->refund_lost += c->lost;
-	if (bwl_event_due(2 * id, bwl_event_kind(reason), c->now_ns))
-		bwl_event(c, bwl_event_kind(reason), reason);
+	if (bwl_passes(reason))
+		bwl_passed_on(c, row, reason);
+	else
+		bwl_refused(&c->pkt, &c->w, row, reason);
 }
 
 #endif

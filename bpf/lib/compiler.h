@@ -67,11 +67,11 @@ static __always_inline __u32 bwl_bound(__u32 x, __u32 n)
 	return x < n ? x : 0;
 }
 
-/* p, of which clang forgets where it came from. */
+/* p, of which clang forgets where it came from, and what it points to, which it must have written. */
 static __always_inline const void *bwl_opaque(const void *p)
 {
 #ifdef __bpf__
-	asm volatile("" : "+r"(p));
+	asm volatile("" : "+r"(p) : : "memory");
 #endif
 	return p;
 }

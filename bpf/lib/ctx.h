@@ -25,14 +25,12 @@ static __always_inline __u64 bwl_now(void)
 /* The tunnel device is a plain xfrm interface: user space says so before it loads (maps/tunnel.h). */
 const volatile _Bool bwl_by_mark = 0;
 
-struct bwl_ctx {
-	struct bwl_pkt pkt;
+/*
+ * What is known of a packet, in numbers alone: global functions take it (compiler.h), for which a
+ * pointer in memory is none.
+ */
+struct bwl_work {
 	__u64 now_ns;
-	const struct bwl_control *ctl;
-	const struct bwl_base *base;
-	const struct bwl_port *port;
-	const struct bwl_peer *peer;
-	const struct bwl_nexthop *nexthop;	/* from here on zero to begin with: bwl_blank() */
 	__u64 delay_ns;	/* mode shape: departs so much later */
 	__u64 tally;	/* odd state entry that counts it too (maps/limit.h); 0 none. Of 64 bits: the
 			 * verifier forgets the value of a shorter slot, and walks a fifth more */
@@ -52,18 +50,28 @@ struct bwl_ctx {
 	__u8 volumes;	/* one was asked: it may have a window */
 	__u8 monitored;	/* mode monitor: over the peer's own limit */
 	__u8 again;	/* an uplink's device decrypted it: it comes in once more (inbound.h) */
+	__u8 clear;	/* TC sends it to a next hop, not to be encrypted */
+};
+
+struct bwl_ctx {
+	struct bwl_pkt pkt;
+	const struct bwl_control *ctl;
+	const struct bwl_base *base;
+	const struct bwl_port *port;
+	const struct bwl_peer *peer;
+	union {
+		struct bwl_work w;
+		struct bwl_work;
+	};
 };
 
 /*
- * A context without its packet, which the parser fills. Of what is before `nexthop` nothing is read
- * that no stage has written.
+ * A context without its packet, which the parser fills. Of the pointers none is read that no stage
+ * has written.
  */
 static __always_inline void bwl_blank(struct bwl_ctx *c, __u32 len)
 {
-	const unsigned from = __builtin_offsetof(struct bwl_ctx, nexthop);
-
-	__builtin_memset((void *)c + from, 0, sizeof(*c) - from);
-	c->now_ns = 0;
+	__builtin_memset(&c->w, 0, sizeof(c->w));
 	c->len = len;
 }
 

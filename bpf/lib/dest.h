@@ -24,18 +24,22 @@ static __always_inline __u32 bwl_dest4(const struct bwl_ctx *c, __be32 addr)
 	return id ? *id : 0;
 }
 
-static __always_inline __u32 bwl_dest6(const struct bwl_ctx *c, const __be32 *addr)
+/* Global for the stack of who asks: its keys are large. */
+BWL_GLOBAL __u32 bwl_dest6(const struct bwl_base *base, __u32 generation,
+			   const struct bwl_key6 *addr)
 {
 	struct bwl_key_lpm6 key = { .prefixlen = 128 };
-	__u32 slot = c->slot, *id = 0;
+	__u32 slot = generation, *id = 0;
 	void *m = 0;
 
-	__builtin_memcpy(key.addr, addr, 16);
-	if (!(c->base->only_lpm & BWL_ONLY_LPM6))
+	if (!base || !addr)
+		return 0;
+	__builtin_memcpy(key.addr, addr->addr, 16);
+	if (!(base->only_lpm & BWL_ONLY_LPM6))
 		m = bpf_map_lookup_elem(&bwl_dst6_v1, &slot);
 	if (m)
 		id = bpf_map_lookup_elem(m, key.addr);
-	if (id || !c->base->has_lpm6)
+	if (id || !base->has_lpm6)
 		return id ? *id : 0;
 	m = bpf_map_lookup_elem(&bwl_lpm6_v1, &slot);
 	if (m)
@@ -45,7 +49,8 @@ static __always_inline __u32 bwl_dest6(const struct bwl_ctx *c, const __be32 *ad
 
 static __always_inline __u32 bwl_dest(const struct bwl_ctx *c, const __be32 *addr)
 {
-	return c->pkt.family == 4 ? bwl_dest4(c, addr[3]) : bwl_dest6(c, addr);
+	return c->pkt.family == 4 ? bwl_dest4(c, addr[3])
+				  : bwl_dest6(c->base, c->slot, (const struct bwl_key6 *)addr);
 }
 
 /* Fills c->id and c->peer; judges revocation. */

@@ -27,6 +27,12 @@ enum bwl_judgement {
  */
 #define BWL_CAS_TRIES 16
 
+/* Bytes that have not drained yet; what is idle has its full burst, and no more. */
+static __always_inline __u64 bwl_rate_debt(__u64 finish, __u64 drained)
+{
+	return (__s64)(finish - drained) < 0 ? 0 : finish - drained;
+}
+
 /*
  * Judge len bytes against the state word. BWL_OK: *ret_next is the word after the packet.
  * BWL_CLOCK: it is the word that heals the state (full debt).
@@ -35,14 +41,12 @@ enum bwl_judgement {
 static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish, __u64 drained,
 					  __u64 len, __u64 slack, __u64 *ret_next)
 {
-	__s64 debt = (__s64)(finish - drained);
+	__u64 debt = bwl_rate_debt(finish, drained);
 
-	if (debt < 0)
-		debt = 0;	/* idle: the burst is full, and no fuller */
-	*ret_next = drained + (__u64)debt + len;
-	if (bwl_likely((__u64)debt + len <= r->burst_bytes + slack))
+	*ret_next = drained + debt + len;
+	if (bwl_likely(debt + len <= r->burst_bytes + slack))
 		return BWL_OK;
-	if (debt <= (__s64)BWL_MAX_DEBT)	/* far above every burst */
+	if (debt <= BWL_MAX_DEBT)	/* far above every burst */
 		return BWL_OVER_RATE;
 	*ret_next = drained + r->burst_bytes;
 	return BWL_CLOCK;

@@ -11,31 +11,33 @@
 
 /* What one packet changed in one limit; zeroed means nothing. */
 struct bwl_taken {
-	__u64 was, next;	/* the rate's word */
+	__u64 was;		/* the rate's word before */
 	__u32 slack;		/* in: bytes above the burst that may leave later, see bwl_rate_judge() */
 	__u8 slot;		/* window slot the bytes belong in */
 	__u8 rate, volume;	/* charged */
-	__u8 rate_only;		/* in: the volume is neither asked nor charged */
+	__u8 _pad;
 };
 
+static __always_inline int bwl_limit_rate(const struct bwl_limit *l, struct bwl_state *s,
+					  __u64 now_ns, __u64 len, struct bwl_taken *t)
+{
+	__u64 next;
+	int j = bwl_rate_take(&l->rate, &s->finish_bytes, bwl_rate_drained(&l->rate, now_ns), len,
+			      t->slack, &t->was, &next);
+
+	t->rate = j == BWL_OK;
+	return j;
+}
+
 /* mark: of struct bwl_mark. */
-static __always_inline int bwl_limit_take(const struct bwl_limit *l, struct bwl_state *s,
-					  struct bwl_window *w, __u64 mark, __u64 now_ns, __u64 len,
-					  struct bwl_taken *t)
+static __always_inline int bwl_limit_volume(const struct bwl_limit *l, struct bwl_state *s,
+					    struct bwl_window *w, __u64 mark, __u64 now_ns,
+					    __u64 len, struct bwl_taken *t)
 {
 	__u64 max = l->volume.spendable_bytes;
 	__u32 slot;
 	int j;
 
-	if (!(l->rate.flags & BWL_RATE_UNLIMITED)) {
-		j = bwl_rate_take(&l->rate, &s->finish_bytes, bwl_rate_drained(&l->rate, now_ns),
-				  len, t->slack, &t->was, &t->next);
-		if (j != BWL_OK)
-			return j;
-		t->rate = 1;
-	}
-	if (max == BWL_VOLUME_NONE || t->rate_only)
-		return BWL_OK;
 	if (mark != BWL_MARK_NONE && mark < max)
 		max = mark;
 	/*
@@ -66,17 +68,23 @@ static __always_inline void bwl_limit_commit(struct bwl_window *w, __u64 len,
 }
 
 /*
- * The packet is refused by another limit. Returns the bytes that stay charged.
+ * The packet is refused by another limit. now_ns: as it was charged. Returns the bytes that stay
+ * charged.
  * The volume's counter has no time in it, and the total is at least what has passed at every
  * moment: taking one's own bytes off again is exact. The rate's word has time in it: there a
  * subtraction could give back bytes that have drained meanwhile, hence bwl_word_undo().
  */
-static __always_inline __u64 bwl_limit_undo(struct bwl_state *s, struct bwl_window *w, __u64 len,
+static __always_inline __u64 bwl_limit_undo(const struct bwl_limit *l, struct bwl_state *s,
+					    struct bwl_window *w, __u64 now_ns, __u64 len,
 					    const struct bwl_taken *t)
 {
+	__u64 drained = bwl_rate_drained(&l->rate, now_ns);
+
 	if (t->volume)
 		bwl_add(w ? &w->total_bytes : &s->used_bytes, -len);
-	return t->rate && !bwl_word_undo(&s->finish_bytes, t->was, t->next) ? len : 0;
+	/* The word that it left need not be remembered: it follows from the one before. */
+	return t->rate && !bwl_word_undo(&s->finish_bytes, t->was,
+					 drained + bwl_rate_debt(t->was, drained) + len) ? len : 0;
 }
 
 #endif

@@ -161,36 +161,42 @@ BWL_GLOBAL int bwl_too_big6(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 }
 
 /* No error about an error, nor about a later fragment (RFC 1122; of IPv6 about those too). */
-static __always_inline _Bool bwl_may_answer(const struct bwl_ctx *c, struct __sk_buff *skb)
+static __always_inline _Bool bwl_may_answer(const struct bwl_pkt *k, struct __sk_buff *skb)
 {
 	__u8 type = 0;
 
-	if (c->pkt.l3_off != ETH_HLEN)
+	if (k->l3_off != ETH_HLEN)
 		return 0;
-	if (c->pkt.family == 4 && c->pkt.fragment)
+	if (k->family == 4 && k->fragment)
 		return 0;
-	if (c->pkt.proto != IPPROTO_ICMP && c->pkt.proto != IPPROTO_ICMPV6)
+	if (k->proto != IPPROTO_ICMP && k->proto != IPPROTO_ICMPV6)
 		return 1;
-	if (bpf_skb_load_bytes(skb, c->pkt.hdr_len, &type, 1))
+	if (bpf_skb_load_bytes(skb, k->hdr_len, &type, 1))
 		return 0;
-	return c->pkt.family == 6 ? type >= 128 : type == 8 || type == 0 /* echo */;
+	return k->family == 6 ? type >= 128 : type == 8 || type == 0 /* echo */;
 }
 
-/* At the host port, for a packet that may go but for its size. Shares the port's small limit. */
-static __always_inline _Bool bwl_say_too_big(struct bwl_ctx *c, struct __sk_buff *skb)
+/*
+ * At the host port, for a packet that may go but for its size. Shares the port's small limit.
+ * 1: it was said.
+ */
+BWL_GLOBAL int bwl_say_too_big(struct __sk_buff *skb, const struct bwl_pkt *k, struct bwl_work *w,
+			       const struct bwl_port *port)
 {
-	__u32 usual = c->pkt.family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
-	__u8 proto = !c->pkt.fragment && c->pkt.l4_off == ETH_HLEN + usual ? c->pkt.proto : 0;
+	__u32 usual;
+	__u8 proto;
 	int r;
 
-	if (!c->mtu || !bwl_may_answer(c, skb))
+	if (!k || !w || !port || !w->mtu || !bwl_may_answer(k, skb))
 		return 0;
-	c->charge = ETH_HLEN + usual + sizeof(struct bwl_icmp) + BWL_QUOTED;
-	r = bwl_charge_one(c, &c->port->neighbour, BWL_R_NEIGHBOUR_RATE);
-	c->charge = 0;	/* the packet itself cost nothing */
+	usual = k->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	proto = !k->fragment && k->l4_off == ETH_HLEN + usual ? k->proto : 0;
+	w->charge = ETH_HLEN + usual + sizeof(struct bwl_icmp) + BWL_QUOTED;
+	r = bwl_charge_one(w, &port->neighbour, BWL_R_NEIGHBOUR_RATE);
+	w->charge = 0;	/* the packet itself cost nothing */
 	if (r != BWL_R_NONE)
 		return 0;
-	r = c->pkt.family == 4 ? bwl_too_big4(skb, c->mtu, proto) : bwl_too_big6(skb, c->mtu, proto);
+	r = k->family == 4 ? bwl_too_big4(skb, w->mtu, proto) : bwl_too_big6(skb, w->mtu, proto);
 	return !r && bpf_redirect(skb->ifindex, 0) == TC_ACT_REDIRECT;
 }
 

@@ -111,8 +111,10 @@ BWL_GLOBAL __u32 bwl_nb_free_asked(__u32 row, __u32 most, __u64 before_ns)
 	return BWL_NB_ALL;
 }
 
-/* Is it a next hop of the policy? Whoever fills the table of an uplink must not push those out. */
-BWL_GLOBAL int bwl_nb_is_hop(__u32 slot, const struct bwl_key6 *a, _Bool four)
+#define BWL_NB_HOPS 32	/* next hops looked at by one call: the verifier walks those, not all */
+
+/* Is it one of those next hops of the policy? */
+BWL_GLOBAL int bwl_nb_is_one_of(__u32 slot, __u32 first, const struct bwl_key6 *a, _Bool four)
 {
 	const struct bwl_base *b = bwl_inner(&bwl_base_v1, slot, 0);
 	const struct bwl_nexthop *nh;
@@ -120,14 +122,27 @@ BWL_GLOBAL int bwl_nb_is_hop(__u32 slot, const struct bwl_key6 *a, _Bool four)
 
 	if (!b || !a)
 		return 0;
-	/* What a hop has not is zero. They have no gaps, but nobody looks for the end: one branch a hop. */
-	for (i = 1; i < BWL_MAX_NEXTHOPS; i++) {
-		nh = &b->nexthop[i];
+	/* What a hop has not is zero, as all of the first. Nobody looks for the end. */
+	for (i = 0; i < BWL_NB_HOPS; i++) {
+		nh = &b->nexthop[bwl_mask(first + i, BWL_MAX_NEXTHOPS - 1)];
 		if (four ? nh->via4 == a->addr[3]
 			 : !((nh->via6[0] ^ a->addr[0]) | (nh->via6[1] ^ a->addr[1]) |
 			     (nh->via6[2] ^ a->addr[2]) | (nh->via6[3] ^ a->addr[3])))
 			return 1;
 	}
+	return 0;
+}
+
+/* One of all? Whoever fills the table of an uplink must not push those out. */
+BWL_GLOBAL int bwl_nb_is_hop(__u32 slot, const struct bwl_key6 *a, _Bool four)
+{
+	__u32 i;
+
+	if (!a)
+		return 0;
+	for (i = 0; i < BWL_MAX_NEXTHOPS; i += BWL_NB_HOPS)
+		if (bwl_nb_is_one_of(slot, i, a, four))
+			return 1;
 	return 0;
 }
 

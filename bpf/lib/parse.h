@@ -74,6 +74,16 @@ static __always_inline void *bwl_at(void *data, void *end, __u32 off, __u32 n)
 	return p + n > end ? 0 : p;
 }
 
+/*
+ * x, of which the verifier does not know any more how it came about: it follows no values in the
+ * packet's description, and so walks what is behind once, not once for every x.
+ */
+static __always_inline __u32 bwl_forget(__u16 *scratch, __u32 x)
+{
+	bwl_write(*scratch, x);
+	return bwl_read(*scratch);
+}
+
 static __always_inline void bwl_map4(__be32 dst[4], __be32 addr)
 {
 	dst[0] = 0;
@@ -83,7 +93,8 @@ static __always_inline void bwl_map4(__be32 dst[4], __be32 addr)
 }
 
 /* IPv4 options: walk them; a source route would let the host choose the way. */
-static __always_inline int bwl_parse_ipopt(void *data, void *end, __u32 off, __u32 stop)
+static __always_inline int bwl_parse_ipopt(struct bwl_pkt *k, void *data, void *end, __u32 off,
+					   __u32 stop)
 {
 	__u8 *o;
 	int i;
@@ -91,6 +102,7 @@ static __always_inline int bwl_parse_ipopt(void *data, void *end, __u32 off, __u
 	for (i = 0; i < BWL_MAX_IPOPT; i++) {
 		if (off >= stop)
 			return BWL_R_NONE;
+		off = bwl_forget(&k->hdr_len, off);
 		o = bwl_at(data, end, off, 1);
 		if (!o)
 			return BWL_R_TRUNCATED;
@@ -182,7 +194,8 @@ static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *en
 	k->df = (ip->frag_off & bwl_htons(0x4000)) != 0;
 	k->hdr_len = off + ihl;
 	if (ihl > sizeof(*ip)) {
-		r = bwl_parse_ipopt(data, end, off + sizeof(*ip), off + ihl);
+		r = bwl_parse_ipopt(k, data, end, off + sizeof(*ip), off + ihl);
+		k->hdr_len = off + ihl;
 		if (r != BWL_R_NONE)
 			return r;
 	}
@@ -256,7 +269,7 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 	off += sizeof(*ip);
 	for (i = 0; i <= BWL_MAX_EXT; i++) {
 		k->proto = next;
-		k->hdr_len = off;
+		off = bwl_forget(&k->hdr_len, off);
 		if (next == 43)			/* routing header */
 			return BWL_R_SOURCE_ROUTE;
 		if (next == 44) {		/* fragment: the rest is not ours to read */
@@ -344,6 +357,7 @@ static __always_inline int bwl_parse(struct bwl_pkt *k, void *data, void *end, _
 	k->hdr_len = off;
 	if (type == ETH_P_8021Q || type == ETH_P_8021AD)
 		return BWL_R_VLAN;	/* a third tag */
+	off = bwl_forget(&k->hdr_len, off);
 	if (type == ETH_P_IP)
 		return bwl_parse_ip4(k, data, end, off, frame_len);
 	if (type == ETH_P_IPV6)

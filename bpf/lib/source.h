@@ -15,21 +15,27 @@ static __always_inline _Bool bwl_vlan_ok(const struct bwl_port *p, __u16 vid)
 	return 0;
 }
 
-BWL_FUNC int bwl_src4_ok(const struct bwl_port *p, __be32 a)
+BWL_GLOBAL int bwl_src4_ok(const struct bwl_port *p, __be32 a)
 {
 	__u32 i;
 
+	if (!p)
+		return 0;
 	for (i = 0; i < BWL_MAX_SOURCES && i < p->nsrc4; i++)
 		if ((a & p->src4[i].mask) == p->src4[i].addr)
 			return 1;
 	return 0;
 }
 
-BWL_FUNC int bwl_src6_ok(const struct bwl_port *p, const __be32 *a)
+BWL_GLOBAL int bwl_src6_ok(const struct bwl_port *p, const struct bwl_key6 *addr)
 {
 	const struct bwl_prefix6 *x;
+	const __be32 *a;
 	__u32 i;
 
+	if (!p || !addr)
+		return 0;
+	a = addr->addr;
 	for (i = 0; i < BWL_MAX_SOURCES && i < p->nsrc6; i++) {
 		x = &p->src6[i];
 		if (!(((a[0] & x->mask[0]) ^ x->addr[0]) | ((a[1] & x->mask[1]) ^ x->addr[1]) |
@@ -40,10 +46,12 @@ BWL_FUNC int bwl_src6_ok(const struct bwl_port *p, const __be32 *a)
 }
 
 /* tag: the VLAN that TC keeps beside the frame, -1 none. */
-static __always_inline _Bool bwl_tags_ok(const struct bwl_port *p, const struct bwl_pkt *k, int tag)
+BWL_GLOBAL int bwl_tags_ok(const struct bwl_port *p, const struct bwl_pkt *k, int tag)
 {
 	__u32 i;
 
+	if (!p || !k)
+		return 0;
 	if (tag >= 0 && !bwl_vlan_ok(p, tag & 0x0fff))
 		return 0;
 	if (tag >= 0 && k->nvid >= BWL_MAX_TAGS)
@@ -107,7 +115,7 @@ static __always_inline int bwl_source(struct bwl_ctx *c, int tag)
 	/* Neighbour discovery may come from a link-local or no address. It ends here. */
 	if (k->nd && bwl_of_the_link(k))
 		return BWL_R_NONE;
-	return bwl_src6_ok(p, k->saddr) ? BWL_R_NONE : bwl_no_source(k);
+	return bwl_src6_ok(p, (const struct bwl_key6 *)k->saddr) ? BWL_R_NONE : bwl_no_source(k);
 }
 
 #endif

@@ -50,22 +50,22 @@ static __always_inline int bwl_tc_parse_host(struct __sk_buff *skb, struct bwl_p
 /*
  * Bytes on the wire (without FCS): every segment of a GSO packet with its headers. Segment
  * count and size come from the host: they may raise the count, never lower it below what the
- * uplink's MTU demands.
+ * uplink's MTU demands. 0: no segment has room for anything.
  */
-static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb, __u32 gso_size)
+BWL_GLOBAL __u32 bwl_gso_cost(struct __sk_buff *skb, const struct bwl_pkt *k,
+			      const struct bwl_base *b, __u32 gso_size)
 {
-	__u32 tags = skb->vlan_present * 4, mtu = c->base->mtu;
-	__u32 hdr = c->pkt.hdr_len, l3 = c->pkt.l3_off, payload, segs, n;
-	__u64 cost = (__u64)c->len + tags;
+	__u32 len = skb->len, tags = skb->vlan_present * 4, hdr, mtu, payload, segs, n;
+	__u64 cost = (__u64)len + tags;
 
-	if (!gso_size) {
-		c->charge = cost < c->base->min_charge ? c->base->min_charge : cost;
-		return c->len > mtu + l3 ? BWL_R_TOO_BIG : BWL_R_NONE;
-	}
-	payload = bwl_above(c->len, hdr);
-	if (mtu + l3 <= hdr)
-		return BWL_R_TOO_BIG;
-	segs = (payload + (mtu + l3 - hdr) - 1) / (mtu + l3 - hdr);
+	if (!k || !b || !gso_size)
+		return 0;
+	hdr = k->hdr_len;
+	mtu = b->mtu + k->l3_off;
+	payload = bwl_above(len, hdr);
+	if (mtu <= hdr)
+		return 0;
+	segs = (payload + (mtu - hdr) - 1) / (mtu - hdr);
 	n = (payload + gso_size - 1) / gso_size;
 	if (n > segs)
 		segs = n;
@@ -74,14 +74,26 @@ static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb,
 	if (!segs)
 		segs = 1;
 	/* Not TCP outermost: each segment may repeat a tunnel's inner headers as well. */
-	if (c->pkt.proto != IPPROTO_TCP && hdr < BWL_TUNNEL_HDR)
+	if (k->proto != IPPROTO_TCP && hdr < BWL_TUNNEL_HDR)
 		hdr = BWL_TUNNEL_HDR;
 	if (segs > 1)
 		cost += (__u64)(segs - 1) * (hdr + tags);
-	if (cost < (__u64)segs * c->base->min_charge)
-		cost = (__u64)segs * c->base->min_charge;
-	c->charge = cost > 0x7fffffff ? 0x7fffffff : cost;
-	return BWL_R_NONE;
+	if (cost < (__u64)segs * b->min_charge)
+		cost = (__u64)segs * b->min_charge;
+	return cost > 0x7fffffff ? 0x7fffffff : cost;
+}
+
+static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb, __u32 gso_size)
+{
+	__u32 cost;
+
+	if (gso_size) {
+		c->charge = bwl_gso_cost(skb, &c->pkt, c->base, gso_size);
+		return c->charge ? BWL_R_NONE : BWL_R_TOO_BIG;
+	}
+	cost = c->len + skb->vlan_present * 4;
+	c->charge = cost < c->base->min_charge ? c->base->min_charge : cost;
+	return c->len > c->base->mtu + c->pkt.l3_off ? BWL_R_TOO_BIG : BWL_R_NONE;
 }
 
 /* Tags end here: they were checked, the uplink's own network decides about its tags. */
@@ -166,7 +178,7 @@ static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 	c->mtu = c->base->mtu;
 	if (!(c->pkt.family == 4 && nh->has4) && !nh->has6)
 		return BWL_R_NO_NEXTHOP;
-	c->nexthop = nh;
+	c->clear = 1;
 	c->out = dev->ifindex;
 	return BWL_R_NONE;
 }
@@ -214,7 +226,7 @@ static __always_inline int bwl_tc_encrypt(struct bwl_ctx *c, struct __sk_buff *s
 /* To the policy's next hop, or to be encrypted: with this boot's mark for the last gate. */
 static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
 {
-	const struct bwl_nexthop *nh = c->nexthop;
+	const struct bwl_nexthop *nh;
 	struct bpf_redir_neigh to;
 
 	if (bwl_tc_untag(c, skb))
@@ -224,11 +236,12 @@ static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (bwl_tc_depart(c, skb))
 		return BWL_R_SEND;
 	skb->mark = c->ctl->tag;
-	if (!nh) {
+	if (!c->clear) {
 		if (bwl_tc_unlabel(c, skb, sizeof(struct ethhdr)))
 			return BWL_R_SEND;
 		return c->next_mac ? bwl_tc_direct(c, skb) : bwl_tc_encrypt(c, skb);
 	}
+	nh = bwl_nexthop_of(c);
 	__builtin_memset(&to, 0, sizeof(to));
 	if (c->pkt.family == 4 && nh->has4) {
 		to.nh_family = BWL_AF_INET;

@@ -61,23 +61,30 @@ static __always_inline int bwl_underlay(struct bwl_ctx *c)
 	if (!control && !c->pkt.arp && !c->pkt.nd)
 		return BWL_R_NONE;
 	c->charge = c->len;
-	r = bwl_charge_one(c, &c->port->neighbour, BWL_R_NEIGHBOUR_RATE);
+	r = bwl_charge_one(&c->w, &c->port->neighbour, BWL_R_NEIGHBOUR_RATE);
 	if (r != BWL_R_NONE)
 		return r;
 	return control ? BWL_R_PASS_CONTROL : BWL_R_PASS_NEIGHBOUR;
 }
 
 /* Whose address: port id of a host port, BWL_OWN_REMOTE | peer id, or BWL_OWN_REMOTE: nobody's. */
-static __always_inline __u32 bwl_whose(const struct bwl_ctx *c, const __be32 *addr)
+BWL_GLOBAL __u32 bwl_owner(__u32 generation, const struct bwl_key6 *addr)
 {
 	struct bwl_key_lpm6 key = { .prefixlen = 128 };
-	__u32 slot = c->slot, *owner = 0;
+	__u32 slot = generation, *owner = 0;
 	void *m = bpf_map_lookup_elem(&bwl_own_v1, &slot);
 
-	__builtin_memcpy(key.addr, addr, 16);
+	if (!addr)
+		return BWL_OWN_REMOTE;
+	__builtin_memcpy(key.addr, addr->addr, 16);
 	if (m)
 		owner = bpf_map_lookup_elem(m, &key);
 	return owner ? *owner : BWL_OWN_REMOTE;
+}
+
+static __always_inline __u32 bwl_whose(const struct bwl_ctx *c, const __be32 *addr)
+{
+	return bwl_owner(c->slot, (const struct bwl_key6 *)addr);
 }
 
 /* The encrypted peer whose DPU has this address; 0 none. */
@@ -174,7 +181,7 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 		return BWL_R_FROM;	/* no answers to a port that may not ask */
 	r = bwl_tc_cost(c, skb, skb->gso_size);
 	if (r == BWL_R_NONE)
-		r = bwl_charge_accept(c);
+		r = bwl_charge_accept(&c->w, c->peer);
 	if (r != BWL_R_NONE)
 		return r;
 	if (self)
@@ -334,7 +341,7 @@ static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb
 	if (r == BWL_R_NONE)
 		r = bwl_tc_cost(c, skb, skb->gso_size);
 	if (r == BWL_R_NONE)
-		r = bwl_charge(c);
+		r = bwl_charge(&c->w, c->peer, c->base, c->port);
 	return r == BWL_R_NONE ? BWL_R_PASS_SELF : r;
 }
 

@@ -48,10 +48,10 @@ static bool pass(struct bwl_limit *l, uint64_t now, uint64_t len)
 {
 	struct bwl_taken t = { 0 };
 
-	if (bwl_limit_take(l, &sim.s, &sim.w, BWL_MARK_NONE, now, len, &t) != BWL_OK)
+	if (limit_take(l, &sim.s, &sim.w, BWL_MARK_NONE, now, len, &t) != BWL_OK)
 		return false;
 	if (!rnd_below(8)) {	/* refused by another limit */
-		assert_int_equal(bwl_limit_undo(&sim.s, &sim.w, len, &t), 0);
+		assert_int_equal(bwl_limit_undo(l, &sim.s, &sim.w, now, len, &t), 0);
 		return false;
 	}
 	bwl_limit_commit(&sim.w, len, &t);
@@ -121,16 +121,18 @@ static void a_packet_that_reads_a_closed_mark_leaves_the_window_alone(void **sta
 	w.total_bytes = 700000;
 	w.slot_bytes[5] = 700000;
 	was = w;
-	assert_int_equal(bwl_limit_take(&l, &s, &w, BWL_MARK_CLOSED, 100000000000ULL, 60, &t), BWL_OVER_LEDGER);
+	assert_int_equal(limit_take(&l, &s, &w, BWL_MARK_CLOSED, 100000000000ULL, 60, &t),
+			 BWL_OVER_LEDGER);
 	assert_memory_equal(&w, &was, sizeof(w));
 	/* The agent holds the lock, or somebody who died did: it is not waited for either. */
 	w.turn |= BWL_TURN_LOCK;
 	was = w;
-	assert_int_equal(bwl_limit_take(&l, &s, &w, BWL_MARK_CLOSED, 100000000000ULL, 60, &t), BWL_OVER_LEDGER);
+	assert_int_equal(limit_take(&l, &s, &w, BWL_MARK_CLOSED, 100000000000ULL, 60, &t),
+			 BWL_OVER_LEDGER);
 	assert_memory_equal(&w, &was, sizeof(w));
 	/* The control: one that may pass turns it. */
 	w.turn &= ~BWL_TURN_LOCK;
-	assert_int_equal(bwl_limit_take(&l, &s, &w, BWL_MARK_NONE, 100000000000ULL, 60, &t), BWL_OK);
+	assert_int_equal(limit_take(&l, &s, &w, BWL_MARK_NONE, 100000000000ULL, 60, &t), BWL_OK);
 	assert_int_not_equal(w.turn, was.turn & ~BWL_TURN_LOCK);
 }
 
@@ -313,10 +315,10 @@ static void *racer(void *arg)
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 		len = 1 + x % 9000;
 		now = __atomic_add_fetch(&race.now, x % 20000000, __ATOMIC_SEQ_CST);
-		if (bwl_limit_take(&sim.l, &sim.s, &sim.w, BWL_MARK_NONE, now, len, &t) != BWL_OK)
+		if (limit_take(&sim.l, &sim.s, &sim.w, BWL_MARK_NONE, now, len, &t) != BWL_OK)
 			continue;
 		if (!(x >> 32 & 7)) {
-			bwl_limit_undo(&sim.s, &sim.w, len, &t);
+			bwl_limit_undo(&sim.l, &sim.s, &sim.w, now, len, &t);
 			continue;
 		}
 		bwl_limit_commit(&sim.w, len, &t);
