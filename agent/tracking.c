@@ -76,15 +76,16 @@ static void run(void *arg)
 
 bool agent_tracking_wanted(struct agent *a)
 {
+	const struct bwl_peer *body;
 	struct bwl_gen g;
 	bool found = false;
-	uint32_t i, at;
+	uint32_t i;
 
 	if (bwl_gen_open(a->pins, bwl_active_slot(a->pins, bwl_now_ns()), &g, NULL))
 		return false;
 	for (i = 1; !found && i < a->pins->schema.max_peers; i++) {
-		at = a->pins->gate[i].slot[g.slot];
-		found = at && at < g.npeers && g.peer[at].meta.path != BWL_PATH_CLEAR;
+		body = bwl_body(a->pins, &g, i);
+		found = body && body->meta.path != BWL_PATH_CLEAR;
 	}
 	bwl_gen_close(&g);
 	return found;

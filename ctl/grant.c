@@ -66,7 +66,7 @@ static void warn_spent(struct bwl_pins *pins, const char *name)
 	id = bwl_peer_id(pins, &v.gen, name);
 	p = ctl_view_peer(&v, id);
 	if (p) {
-		bwl_limit_left(pins, &p->grant.rate, &p->grant.volume, 2 * id, v.now_ns, &l);
+		bwl_limit_left(pins, &p->grant.rate, &p->grant.volume, BWL_GRANT_STATE(id), v.now_ns, &l);
 		if (l.has_volume && l.used >= l.volume)
 			bwl_warn(l.window_ns ? "the volume of %s is spent until its window has passed"
 					     : "the volume of %s is spent, or its past unknown: `volume +V` gives V more",

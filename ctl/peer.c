@@ -200,7 +200,7 @@ static void show_human(const struct ctl_view *v, const struct bwl_pol_peer *p, u
 	       bwl_mode_paces(p->mode) ? bwl_human_time(horizon_of(v, p) / 1e9, when) : "");
 	printf("  %-10s %s\n", "expires", ctl_when(p->expiry_ns, v->now_ns, when));
 	if (p->grant.has_volume) {
-		bwl_limit_left(v->pins, &body->grant.rate, &body->grant.volume, 2 * id, v->now_ns, &l);
+		bwl_limit_left(v->pins, &body->grant.rate, &body->grant.volume, BWL_GRANT_STATE(id), v->now_ns, &l);
 		printf("  %-10s %s\n", "used", ctl_left_volume(&l, left));
 	}
 	if (p->accept_none)
@@ -246,7 +246,7 @@ static int peer_show(struct ctl *c, int argc, char **argv)
 	} else if (c->json) {
 		struct bwl_left l;
 
-		bwl_limit_left(v.pins, &body->grant.rate, &body->grant.volume, 2 * id, v.now_ns, &l);
+		bwl_limit_left(v.pins, &body->grant.rate, &body->grant.volume, BWL_GRANT_STATE(id), v.now_ns, &l);
 		o = ctl_json_peer(p, v.now_ns);
 		json_object_set_new(o, "state",
 				    json_string(ctl_grant_name(ctl_grant_state(&v, id, body))));

@@ -40,7 +40,7 @@ static void put_row(struct ctl_table *t, const struct ctl_view *v, const struct 
 	uint64_t bps = bwl_rate_decode(&p->grant.rate);
 	struct bwl_left l;
 
-	bwl_limit_left(v->pins, &p->grant.rate, &p->grant.volume, 2 * row->id, v->now_ns, &l);
+	bwl_limit_left(v->pins, &p->grant.rate, &p->grant.volume, BWL_GRANT_STATE(row->id), v->now_ns, &l);
 	ctl_cell(t, "%s", v->pins->name[row->id].name);
 	ctl_cell(t, "%s", ctl_grant_name(ctl_grant_state(v, row->id, p)));
 	ctl_cell(t, "%s", bwl_human_rate(row->speed.pass_bps, rate));

@@ -67,7 +67,7 @@ static void put(const struct bwl_limit *l, uint32_t state, void *arg)
 	struct bwl_left left;
 
 	if (l->volume.spendable_bytes == BWL_VOLUME_NONE ||
-	    state >= 2 * (p->schema.max_peers + p->schema.max_extras))
+	    state >= BWL_STATES(p->schema.max_peers, p->schema.max_extras))
 		return;
 	bwl_limit_left(p, &l->rate, &l->volume, state, u->v->now_ns, &left);
 	bwl_limit_key(p, state, key);

@@ -58,21 +58,14 @@ void ctl_view_close(struct ctl_view *v)
 
 const struct bwl_peer *ctl_view_peer(const struct ctl_view *v, uint32_t id)
 {
-	uint32_t slot;
-
-	if (!id || id >= v->pins->schema.max_peers)
-		return NULL;
-	slot = *(const volatile __u32 *)&v->pins->gate[id].slot[v->gen.slot];
-	return slot && slot < v->gen.npeers ? &v->gen.peer[slot] : NULL;
+	return bwl_body(v->pins, &v->gen, id);
 }
 
 enum ctl_grant ctl_grant_state(const struct ctl_view *v, uint32_t id, const struct bwl_peer *p)
 {
-	const volatile struct bwl_control *ctl = v->pins->ctl;
-
 	if (!(p->meta.flags & BWL_PEER_GRANT))
 		return CTL_NO_GRANT;
-	if (p->meta.grant_seq <= v->pins->gate[id].revoked || p->meta.grant_seq <= ctl->revoked_all)
+	if (bwl_revoked_since(v->pins, id, p->meta.grant_seq))
 		return CTL_REVOKED;
 	if (v->now_ns >= p->meta.expiry_ns)
 		return CTL_EXPIRED;

@@ -113,17 +113,18 @@ static int read_peers(struct bwl_tracker *r, const struct bwl_gen *g)
 {
 	const struct bwl_pins *p = r->pins;
 	struct bwl_xfrm_addr remote;
-	uint32_t id, slot, uplink;
+	const struct bwl_peer *body;
+	uint32_t id, uplink;
 	int err = 0;
 
 	bwl_track_ways_begin(r->ways);
 	for (id = 1; !err && id < p->schema.max_peers; id++) {
-		slot = *(const volatile __u32 *)&p->gate[id].slot[g->slot];
-		if (slot && slot < g->npeers && has_remote(g, &g->peer[slot], &remote)) {
-			uplink = uplink_of(p, g, &g->peer[slot]);
+		body = bwl_body(p, g, id);
+		if (body && has_remote(g, body, &remote)) {
+			uplink = uplink_of(p, g, body);
 			err = bwl_track_peer(r->track, id, &remote, uplink);
 			if (!err)
-				err = read_way(r, g, &g->peer[slot], id, &remote);
+				err = read_way(r, g, body, id, &remote);
 		} else {
 			err = bwl_track_peer(r->track, id, NULL, 0);
 		}

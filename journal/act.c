@@ -29,18 +29,19 @@ struct found {
 /* In every generation that may come to hold. */
 static bool is_revoked(const struct found *f, const struct bwl_gen *g, const bool *has, uint32_t id, bool *ret_body)
 {
-	uint32_t mark = LOAD(f->p->gate[id].revoked), all = LOAD(f->p->ctl->revoked_all), s, at;
+	const struct bwl_peer *body;
 	bool revoked = true;
+	uint32_t s;
 
 	*ret_body = false;
 	for (s = 0; s < BWL_GENERATIONS; s++) {
-		at = has[s] ? LOAD(f->p->gate[id].slot[s]) : 0;
-		if (!at || at >= g[s].npeers)
+		body = has[s] ? bwl_body(f->p, &g[s], id) : NULL;
+		if (!body)
 			continue;
 		*ret_body = true;
-		revoked = revoked && (g[s].peer[at].meta.grant_seq <= mark || g[s].peer[at].meta.grant_seq <= all);
+		revoked = revoked && bwl_revoked_since(f->p, id, body->meta.grant_seq);
 	}
-	return *ret_body ? revoked : mark != 0;
+	return *ret_body ? revoked : LOAD(f->p->gate[id].revoked) != 0;
 }
 
 static int note_dest(const struct bwl_pfx *pfx, uint32_t id, void *arg)

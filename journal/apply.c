@@ -70,12 +70,9 @@ static void stop(struct bwl_pins *p)
 
 static bool is_granted(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
 {
-	uint32_t at = p->gate[id].slot[g->slot], seq;
+	const struct bwl_peer *body = bwl_body(p, g, id);
 
-	if (!at || at >= g->npeers)
-		return false;
-	seq = g->peer[at].meta.grant_seq;
-	return seq > p->gate[id].revoked && seq > p->ctl->revoked_all;
+	return body && !bwl_revoked_since(p, id, body->meta.grant_seq);
 }
 
 static void close_names(struct bwl_pins *p, const struct bwl_closed *c)

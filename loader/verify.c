@@ -201,11 +201,12 @@ static void check_offload(struct bwl_report *r, struct bwl_pins *p, const struct
 			  uint64_t now)
 {
 	unsigned wanted = 0, carried = 0, why = BWL_CARRIER_XDP, x;
-	uint32_t id, slot, first = 0;
+	const struct bwl_peer *body;
+	uint32_t id, first = 0;
 
 	for (id = 1; id < p->schema.max_peers; id++) {
-		slot = *(const volatile __u32 *)&p->gate[id].slot[g->slot];
-		if (!slot || slot >= g->npeers || g->peer[slot].meta.path != BWL_PATH_OFFLOAD)
+		body = bwl_body(p, g, id);
+		if (!body || body->meta.path != BWL_PATH_OFFLOAD)
 			continue;
 		wanted++;
 		x = bwl_carrier_now(p, id, now);

@@ -16,15 +16,13 @@ struct found {
 
 static void look(const struct bwl_pins *p, const struct bwl_gen *g, struct found *f)
 {
-	uint32_t id, slot;
+	uint32_t id;
 
 	for (id = 1; id < p->schema.max_peers; id++) {
-		const struct bwl_peer *x;
+		const struct bwl_peer *x = bwl_body(p, g, id);
 
-		slot = *(const volatile __u32 *)&p->gate[id].slot[g->slot];
-		if (!slot || slot >= g->npeers)
+		if (!x)
 			continue;
-		x = &g->peer[slot];
 		f->shaped += x->meta.mode == BWL_SHAPE;
 		if (x->meta.path == BWL_PATH_CLEAR)
 			continue;

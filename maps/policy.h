@@ -167,5 +167,9 @@ BWL_ASSERT_SIZE(struct bwl_key_retired, 20);
 
 /* State index of extra limit i. */
 #define BWL_EXTRA_STATE(max_peers, i) (2 * (max_peers) + 2 * (i))
+/* State indices of a peer's grant and of its accept limit, and how many there are in all. */
+#define BWL_GRANT_STATE(id) (2 * (id))
+#define BWL_ACCEPT_STATE(id) (2 * (id) + 1)
+#define BWL_STATES(max_peers, max_extras) BWL_EXTRA_STATE(max_peers, max_extras)
 
 #endif

@@ -75,7 +75,7 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 	uint64_t since;
 
 	if (v->spendable_bytes == BWL_VOLUME_NONE ||
-	    state >= 2 * (m->pins->schema.max_peers + m->pins->schema.max_extras) ||
+	    state >= BWL_STATES(m->pins->schema.max_peers, m->pins->schema.max_extras) ||
 	    (v->slice_ns && v->window >= m->pins->schema.max_windows))
 		return;
 	if (m->n == m->room) {

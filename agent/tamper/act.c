@@ -40,19 +40,17 @@ bool agent_tamper_is_told(void)
 /* Nobody was granted anything since this peer was revoked, in either generation. */
 static bool is_closed(struct bwl_pins *p, uint32_t id)
 {
-	const volatile struct bwl_gate *gate = &p->gate[id];
 	bool closed = true;
 
 	for (uint32_t slot = 0; closed && slot < BWL_GENERATIONS; slot++) {
-		uint32_t at = gate->slot[slot];
+		const struct bwl_peer *body;
 		struct bwl_gen g;
 
 		if (bwl_gen_open(p, slot, &g, NULL))
 			continue;
-		if (at && at < g.npeers && (g.peer[at].meta.flags & BWL_PEER_GRANT))
-			closed = g.peer[at].meta.grant_seq <= gate->revoked ||
-				 g.peer[at].meta.grant_seq <=
-					 *(const volatile uint32_t *)&p->ctl->revoked_all;
+		body = bwl_body(p, &g, id);
+		if (body && (body->meta.flags & BWL_PEER_GRANT))
+			closed = bwl_revoked_since(p, id, body->meta.grant_seq);
 		bwl_gen_close(&g);
 	}
 	return closed;

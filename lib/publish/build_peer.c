@@ -86,7 +86,8 @@ static bool still_revoked(const struct bwl_build *b, size_t i)
 {
 	const struct bwl_heir *h;
 	bool revoked = b->pol->peers[i].revoked || b->taken[i] ||
-		       bwl_is_revoked(b->p, b->ids->fresh[2 * b->id[i]] ? NULL : b->old, b->id[i]);
+		       bwl_is_revoked(b->p, b->ids->fresh[BWL_GRANT_STATE(b->id[i])] ? NULL : b->old,
+				      b->id[i]);
 	size_t n, j;
 
 	h = bwl_heirs_of(&b->heirs, i, &n);
@@ -105,7 +106,7 @@ static int carry_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kind, u
 
 	h = bwl_heirs_of(&b->heirs, i, &n);
 	for (j = 0; !r && j < n; j++) {
-		uint32_t state = kind == BWL_X_FREE ? 2 * h[j].of
+		uint32_t state = kind == BWL_X_FREE ? BWL_GRANT_STATE(h[j].of)
 				 : bwl_ids_find_extra(b->ids, kind, NULL, h[j].of, class_);
 
 		if (state)
@@ -159,16 +160,13 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	const struct bwl_pol_peer *q = &b->pol->peers[i];
 	struct bwl_peer *body = &b->gen.peer[i + 1];
 	const struct bwl_peer *before = NULL;
-	uint32_t id = b->id[i], slot;
+	uint32_t id = b->id[i];
 	struct bwl_lim accept;
 	size_t z;
 	int r;
 
-	if (b->old && !b->ids->fresh[2 * id]) {
-		slot = b->p->gate[id].slot[b->old->slot];
-		if (slot && slot < b->old->npeers)
-			before = &b->old->peer[slot];
-	}
+	if (b->old && !b->ids->fresh[BWL_GRANT_STATE(id)])
+		before = bwl_body(b->p, b->old, id);
 	body->meta.expiry_ns = q->expiry_ns;
 	body->meta.mode = q->mode;
 	body->meta.path = q->path;
@@ -193,7 +191,7 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	if (!r)
 		r = carry_from(b, i, BWL_X_FREE, 0, e);
 	if (!r)
-		r = bwl_build_own_limit(b, &q->grant, 2 * id, before ? &before->grant : NULL,
+		r = bwl_build_own_limit(b, &q->grant, BWL_GRANT_STATE(id), before ? &before->grant : NULL,
 					&body->grant, e);
 	if (!r)
 		r = fill_subs(b, i, before, body, e);

@@ -79,7 +79,7 @@ int bwl_held_read(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
 {
 	uint64_t count = p->held[0].own;
 	uint32_t n = count < BWL_MAX_HELD ? (uint32_t)count : 0;	/* more: not written by us */
-	uint32_t nstates = 2 * (p->schema.max_peers + p->schema.max_extras), i;
+	uint32_t nstates = BWL_STATES(p->schema.max_peers, p->schema.max_extras), i;
 
 	c->item = calloc(n + 1, sizeof(*c->item));
 	c->from = calloc(n + 1, sizeof(*c->from));

@@ -18,14 +18,13 @@ static int no_peer(const char *name, struct bwl_err *e)
 static uint32_t spare(const struct bwl_pins *p, const struct bwl_gen *g)
 {
 	uint8_t *used = calloc(g->npeers / 8 + 1, 1);
-	uint32_t i, slot, found = 0;
+	uint32_t i, at, found = 0;
 
 	if (!used)
 		return 0;
 	for (i = 1; i < p->schema.max_peers; i++) {
-		slot = p->gate[i].slot[g->slot];
-		if (slot < g->npeers)
-			used[slot / 8] |= (uint8_t)(1U << slot % 8);
+		at = bwl_body_at(p, g, i);
+		used[at / 8] |= (uint8_t)(1U << at % 8);
 	}
 	for (i = 1; i < g->npeers && !found; i++)
 		if (!(used[i / 8] & 1U << i % 8))
@@ -122,7 +121,7 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 		struct bwl_err *e)
 {
 	const struct bwl_peer old = *body;
-	struct bwl_lim lim = wanted(&old, &p->state[2 * id], c), accept;
+	struct bwl_lim lim = wanted(&old, &p->state[BWL_GRANT_STATE(id)], c), accept;
 	const struct bwl_volume *before = old.meta.flags & BWL_PEER_GRANT ? &old.grant.volume : NULL;
 	uint32_t floor = old.grant.volume.floor;
 	bool follows = accept_follows(&old) || !(old.meta.flags & BWL_PEER_GRANT);
@@ -139,7 +138,7 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 			       before->spendable_bytes == BWL_VOLUME_NONE))
 		r = bwl_ids_open(p, carry->ids, e);
 	if (!r)
-		r = bwl_build_limit(carry, &lim, 2 * id, before, &body->grant, e);
+		r = bwl_build_limit(carry, &lim, BWL_GRANT_STATE(id), before, &body->grant, e);
 	if (r)
 		return r;
 	body->grant.volume.floor = floor;
@@ -192,10 +191,10 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 	if (r)
 		return r;
 	id = bwl_peer_id(p, &g, name);
-	from = id ? p->gate[id].slot[g.slot] : 0;
+	from = bwl_body_at(p, &g, id);
 	carry.ledger = g.base->ledger;
 	to = spare(p, &g);
-	if (!id || from >= g.npeers)
+	if (!from)
 		r = no_peer(name, e);
 	else if (!to)
 		r = bwl_fail(e, ENOSPC, "no spare entry for an edit: apply the policy again");
@@ -205,8 +204,8 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 	}
 	if (!r) {
 		now = bwl_now_ns();
-		continue_rate(p, &g.peer[from].grant.rate, 2 * id, now, &body.grant.rate);
-		continue_rate(p, &g.peer[from].accept, 2 * id + 1, now, &body.accept);
+		continue_rate(p, &g.peer[from].grant.rate, BWL_GRANT_STATE(id), now, &body.grant.rate);
+		continue_rate(p, &g.peer[from].accept, BWL_ACCEPT_STATE(id), now, &body.accept);
 		g.peer[to] = body;
 		bwl_carry_hold(&carry, now);
 		__atomic_store_n(&p->gate[id].slot[g.slot], to, __ATOMIC_SEQ_CST);

@@ -68,7 +68,7 @@ int bwl_sweep(struct bwl_ids *ids, const struct bwl_gen *in_force, bool *ret_swe
 		bwl_limit_each(p, in_force, note, &u);
 	*ret_swept = sweep_windows(ids, u.used);
 	for (i = 1; i < p->schema.max_peers; i++) {
-		if (!p->name[i].name[0] || (in_force && p->gate[i].slot[in_force->slot]) ||
+		if (!p->name[i].name[0] || (in_force && bwl_body_at(p, in_force, i)) ||
 		    bwl_ids_owes(ids, i) || p->gate[i].revoked)
 			continue;
 		p->gate[i] = (struct bwl_gate){ 0 };

@@ -59,7 +59,7 @@ int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e)
 	struct bwl_ids x = { .p = p, .next_id = 1 };
 	uint32_t i;
 
-	x.nstates = 2 * (s->max_peers + s->max_extras);
+	x.nstates = BWL_STATES(s->max_peers, s->max_extras);
 	x.name_mask = mask_for(s->max_peers);
 	x.extra_mask = mask_for(s->max_extras);
 	x.name_hash = calloc((size_t)x.name_mask + 1, sizeof(uint32_t));
@@ -117,10 +117,10 @@ int bwl_ids_new(struct bwl_ids *x, const char *name, uint32_t *ret, struct bwl_e
 			 name, p->schema.max_peers - 1);
 		return bwl_hint(e, "bwlimit-load attach --max-peers N with a larger N after a detach");
 	}
-	p->mark[2 * i] = (struct bwl_mark){ bwl_mark_first(p), 0 };	/* not the former owner's */
+	p->mark[BWL_GRANT_STATE(i)] = (struct bwl_mark){ bwl_mark_first(p), 0 };	/* not the former owner's */
 	snprintf(p->name[i].name, BWL_NAME_LEN, "%s", name);
 	put(x->name_hash, x->name_mask, hash_name(name), i);
-	x->fresh[2 * i] = x->fresh[2 * i + 1] = 1;
+	x->fresh[BWL_GRANT_STATE(i)] = x->fresh[BWL_ACCEPT_STATE(i)] = 1;
 	*ret = i;
 	return 0;
 }
@@ -208,7 +208,7 @@ bool bwl_ids_owes(const struct bwl_ids *x, uint32_t id)
 {
 	uint32_t c, state;
 
-	if (bwl_ids_spent(x, 2 * id))
+	if (bwl_ids_spent(x, BWL_GRANT_STATE(id)))
 		return true;
 	state = bwl_ids_find_extra(x, BWL_X_FLOOR, NULL, id, 0);
 	if (state && bwl_ids_spent(x, state))

@@ -32,15 +32,15 @@ static void switch_to(struct bwl_pins *p, uint32_t slot, uint32_t fallback, uint
  */
 static void keep_marks(struct bwl_pins *p, uint32_t slot)
 {
-	uint32_t all = __atomic_load_n(&p->ctl->revoked_all, __ATOMIC_SEQ_CST), i, at;
+	uint32_t all = __atomic_load_n(&p->ctl->revoked_all, __ATOMIC_SEQ_CST), i;
+	const struct bwl_peer *body;
 	struct bwl_gen g;
 
 	if (!all || bwl_gen_open(p, slot, &g, NULL))
 		return;
 	for (i = 1; i < p->schema.max_peers; i++) {
-		at = p->gate[i].slot[slot];
-		if (at && at < g.npeers && g.peer[at].meta.grant_seq <= all &&
-		    p->gate[i].revoked < all)
+		body = bwl_body(p, &g, i);
+		if (body && body->meta.grant_seq <= all && p->gate[i].revoked < all)
 			p->gate[i].revoked = all;
 	}
 	bwl_gen_close(&g);
@@ -78,13 +78,14 @@ static void note_rate(const struct bwl_limit *l, uint32_t state, void *arg)
 static void note_rates(const struct bwl_pins *p, const struct bwl_gen *g,
 		       const struct bwl_rate **rate)
 {
-	uint32_t i, slot;
+	const struct bwl_peer *body;
+	uint32_t i;
 
 	bwl_limit_each(p, g, note_rate, rate);
 	for (i = 1; i < p->schema.max_peers; i++) {
-		slot = p->gate[i].slot[g->slot];
-		if (slot && slot < g->npeers)
-			rate[2 * i + 1] = &g->peer[slot].accept;
+		body = bwl_body(p, g, i);
+		if (body)
+			rate[BWL_ACCEPT_STATE(i)] = &body->accept;
 	}
 }
 
@@ -92,7 +93,7 @@ static void note_rates(const struct bwl_pins *p, const struct bwl_gen *g,
 static int rebase(struct bwl_pins *p, const struct bwl_gen *idle, const struct bwl_gen *in_force,
 		  uint64_t at_ns, struct bwl_err *e)
 {
-	uint32_t n = 2 * (p->schema.max_peers + p->schema.max_extras), i;
+	uint32_t n = BWL_STATES(p->schema.max_peers, p->schema.max_extras), i;
 	const struct bwl_rate **to = calloc(n, sizeof(*to)), **from = calloc(n, sizeof(*from));
 	int r = 0;
 

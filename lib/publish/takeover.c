@@ -53,7 +53,7 @@ static bool counts(const struct bwl_limit *l)
 /* Is there anything about a peer that another one could escape by taking its place? */
 static enum why why_follow(const struct bwl_ids *ids, const struct bwl_gen *old, uint32_t id)
 {
-	const struct bwl_peer *b = bwl_peer_body(ids->p, old, id);
+	const struct bwl_peer *b = bwl_body(ids->p, old, id);
 	uint32_t i, n;
 
 	if (bwl_is_revoked(ids->p, old, id) || bwl_ids_owes(ids, id))
@@ -109,7 +109,7 @@ static void note_retired(struct places *x)
 	while (!bpf_map_get_next_key(fd, at, &key)) {
 		at = &key;
 		if (key.closed || bpf_map_lookup_elem(fd, &key, &id) || !id ||
-		    id >= x->ids->p->schema.max_peers || bwl_peer_body(x->ids->p, x->old, id))
+		    id >= x->ids->p->schema.max_peers || bwl_body(x->ids->p, x->old, id))
 			continue;
 		pfx = bwl_retired_pfx(&key);
 		add_place(x, &pfx, id, !x->stays[id]);
@@ -233,7 +233,7 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		x.index[id[i]] = (uint32_t)i + 1;
 	}
 	for (k = 1; old && k < p->schema.max_peers; k++) {
-		body = bwl_peer_body(p, old, k);
+		body = bwl_body(p, old, k);
 		if (!body || stays[k])
 			continue;
 		rep->retired++;
@@ -296,7 +296,7 @@ const struct bwl_heir *bwl_heirs_of(const struct bwl_heirs *h, size_t peer, size
 
 static uint8_t zone_of(const struct bwl_pins *p, const struct bwl_gen *old, uint32_t id)
 {
-	const struct bwl_peer *b = bwl_peer_body(p, old, id);
+	const struct bwl_peer *b = bwl_body(p, old, id);
 
 	return b ? b->meta.zone : 0;
 }
@@ -334,7 +334,7 @@ int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct
 		more = !bpf_map_get_next_key(fd, &key, &next);	/* before the key may go */
 		if (key.closed || bpf_map_lookup_elem(fd, &key, &id))
 			continue;
-		if (id < p->schema.max_peers && p->name[id].name[0] && !bwl_peer_body(p, in_force, id))
+		if (id < p->schema.max_peers && p->name[id].name[0] && !bwl_body(p, in_force, id))
 			continue;
 		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
 			return bwl_fail(e, errno, "cannot forget a peer that left: %s", strerror(errno));

@@ -311,12 +311,13 @@ uint32_t bwl_lookup_dest(const struct bwl_gen *g, uint8_t family, const uint8_t 
 void bwl_limit_each(const struct bwl_pins *p, const struct bwl_gen *g, bwl_limit_fn fn, void *arg)
 {
 	const struct bwl_base *base = g->base;
-	uint32_t i, slot;
+	const struct bwl_peer *body;
+	uint32_t i;
 
 	for (i = 1; i < p->schema.max_peers; i++) {
-		slot = p->gate[i].slot[g->slot];
-		if (slot && slot < g->npeers)
-			fn(&g->peer[slot].grant, 2 * i, arg);
+		body = bwl_body(p, g, i);
+		if (body)
+			fn(&body->grant, BWL_GRANT_STATE(i), arg);
 	}
 	for (i = 1; i < g->nsubs; i++)
 		if (g->sub[i].volume.state)

@@ -3,35 +3,48 @@
 #include <string.h>
 #include <bwl/tables.h>
 
+#define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
+
+uint32_t bwl_body_at(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
+{
+	uint32_t at = g && id && id < p->schema.max_peers ? LOAD(p->gate[id].slot[g->slot]) : 0;
+
+	return at && at < g->npeers ? at : 0;
+}
+
+const struct bwl_peer *bwl_body(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
+{
+	uint32_t at = bwl_body_at(p, g, id);
+
+	return at ? &g->peer[at] : NULL;
+}
+
+bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq)
+{
+	return grant_seq <= LOAD(p->gate[id].revoked) || grant_seq <= LOAD(p->ctl->revoked_all);
+}
+
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name)
 {
 	uint32_t i;
 
 	for (i = 1; i < p->schema.max_peers; i++)
-		if (p->gate[i].slot[g->slot] && !strncmp(p->name[i].name, name, BWL_NAME_LEN))
+		if (bwl_body_at(p, g, i) && !strncmp(p->name[i].name, name, BWL_NAME_LEN))
 			return i;
 	return 0;
 }
 
-const struct bwl_peer *bwl_peer_body(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
-{
-	uint32_t at = g ? __atomic_load_n(&p->gate[id].slot[g->slot], __ATOMIC_SEQ_CST) : 0;
-
-	return at && at < g->npeers ? &g->peer[at] : NULL;
-}
-
 bool bwl_is_revoked(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
 {
-	const struct bwl_peer *body = bwl_peer_body(p, g, id);
-	uint32_t mark = __atomic_load_n(&p->gate[id].revoked, __ATOMIC_SEQ_CST);
+	const struct bwl_peer *body = bwl_body(p, g, id);
 
 	if (!body)
-		return mark != 0;
+		return LOAD(p->gate[id].revoked) != 0;
 	/* Also where the policy before gave it no grant: only `grant` authorises again. */
-	return body->meta.grant_seq <= mark || body->meta.grant_seq <= p->ctl->revoked_all;
+	return bwl_revoked_since(p, id, body->meta.grant_seq);
 }
 
 bool bwl_is_held(const struct bwl_pins *p)
 {
-	return __atomic_load_n(&p->held[0].own, __ATOMIC_SEQ_CST);
+	return LOAD(p->held[0].own);
 }

@@ -138,7 +138,7 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 		      struct bwl_policy *pol)
 {
 	const struct bwl_base *b = g->base;
-	const struct bwl_peer *x = &g->peer[p->gate[id].slot[g->slot]];
+	const struct bwl_peer *x = bwl_body(p, g, id);
 	struct bwl_pol_peer *q = bwl_policy_add_peer(pol);
 	struct bwl_lim follow;
 	uint32_t c, k = x->meta.sub_base, i;
@@ -158,8 +158,7 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 	if (x->meta.flags & BWL_PEER_GRANT) {
 		q->grant = read_limit(&x->grant.rate, &x->grant.volume);
 		q->grant.present = true;
-		q->revoked = x->meta.grant_seq <= p->gate[id].revoked ||
-			     x->meta.grant_seq <= p->ctl->revoked_all;
+		q->revoked = bwl_revoked_since(p, id, x->meta.grant_seq);
 		follow = bwl_default_accept(&q->grant);
 		if (!(x->meta.flags & BWL_PEER_ACCEPT)) {
 			q->accept_none = true;
@@ -249,7 +248,7 @@ int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err 
 	c = (struct collect){ .pol = pol, .max = p->schema.max_peers };
 	c.index = bwl_must(calloc(c.max, sizeof(*c.index)));
 	for (i = 1; i < c.max; i++) {
-		if (!p->gate[i].slot[g.slot] || p->gate[i].slot[g.slot] >= g.npeers)
+		if (!bwl_body_at(p, &g, i))
 			continue;
 		read_peer(p, &g, i, pol);
 		c.index[i] = (uint32_t)pol->npeers;

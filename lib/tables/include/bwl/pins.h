@@ -108,6 +108,13 @@ struct bwl_gen {
 int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct bwl_err *e);
 void bwl_gen_close(struct bwl_gen *g);
 
+/* Where the generation has the peer's entry; 0: it has none, or g is NULL. */
+uint32_t bwl_body_at(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
+/* The entry, or NULL. Another writer may put one in its place meanwhile; this one stays as it is. */
+const struct bwl_peer *bwl_body(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
+/* The rule of revocation: has the peer been revoked, alone or with all, since that grant? */
+bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq);
+
 /* One entry of bwl_reason_v1 as the sum over CPUs; cpus: room for libbpf_num_possible_cpus() entries. 0 or -errno. */
 int bwl_reason_at(const struct bwl_pins *p, uint32_t index, struct bwl_reason_count *cpus,
 		  struct bwl_reason_count *ret);

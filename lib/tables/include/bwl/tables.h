@@ -45,8 +45,6 @@ int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e);
 
 /* 0 when there is no peer of that name in the policy in force. */
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name);
-/* The peer's entry in a generation; NULL: it has none, or g is NULL. */
-const struct bwl_peer *bwl_peer_body(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
 /* Is what the peer may send revoked? g: in force, NULL: none is. */
 bool bwl_is_revoked(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
 
