@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Documents, values and lists: see bwl/show.h. */
+#include <arpa/inet.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "bwl/clock.h"
+#include "bwl/show.h"
+
+#define NEVER_NS UINT64_MAX	/* BWL_NEVER_NS of the maps */
+
+json_t *bwl_doc(const char *kind)
+{
+	return json_pack("{s:i, s:s}", "version", BWL_JSON_VERSION, "kind", kind);
+}
+
+void bwl_doc_print(json_t *o)
+{
+	json_dumpf(o, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(o);
+}
+
+void bwl_doc_line(json_t *o)
+{
+	json_dumpf(o, stdout, JSON_COMPACT);
+	putchar('\n');
+	fflush(stdout);
+	json_decref(o);
+}
+
+json_t *bwl_json_text(const char *s)
+{
+	return s ? json_string(s) : json_null();
+}
+
+json_t *bwl_json_u64(uint64_t v)
+{
+	return v > INT64_MAX ? json_real((double)v) : json_integer((json_int_t)v);
+}
+
+json_t *bwl_json_real(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+json_t *bwl_json_span(uint64_t ns)
+{
+	return json_real((double)ns / 1e9);
+}
+
+json_t *bwl_json_in(uint64_t at_ns, uint64_t now_ns)
+{
+	return at_ns == NEVER_NS ? json_null() : json_real(((double)at_ns - (double)now_ns) / 1e9);
+}
+
+json_t *bwl_json_ago(uint64_t at_ns, uint64_t now_ns)
+{
+	return at_ns && at_ns <= now_ns ? bwl_json_span(now_ns - at_ns) : json_null();
+}
+
+json_t *bwl_json_spi(__be32 spi)
+{
+	char buf[16];
+
+	snprintf(buf, sizeof(buf), "0x%08x", ntohl(spi));
+	return spi ? json_string(buf) : json_null();
+}
+
+json_t *bwl_json_names(const char *const *names, size_t n)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(a, json_string(names[i]));
+	return a;
+}
+
+char *bwl_utc(int64_t s, int ms, char buf[static BWL_TIME_BUF])
+{
+	time_t t = s;
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&t, &tm);
+	n = strftime(buf, BWL_TIME_BUF, "%Y-%m-%dT%H:%M:%S", &tm);
+	if (ms >= 0)
+		snprintf(buf + n, BWL_TIME_BUF - n, ".%03dZ", ms % 1000);
+	else
+		snprintf(buf + n, BWL_TIME_BUF - n, "Z");
+	return buf;
+}
+
+char *bwl_utc_now(char buf[static BWL_TIME_BUF])
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return bwl_utc(now.tv_sec, (int)(now.tv_nsec / 1000000), buf);
+}
+
+char *bwl_utc_boot(uint64_t boot_ns, char buf[static BWL_TIME_BUF])
+{
+	struct timespec now;
+	uint64_t ns;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	ns = (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec - (bwl_now_ns() - boot_ns);
+	return bwl_utc((int64_t)(ns / 1000000000), (int)(ns / 1000000 % 1000), buf);
+}
+
+char *bwl_when(uint64_t deadline_ns, uint64_t now_ns, char buf[static BWL_WHEN_BUF])
+{
+	char t[BWL_UNIT_BUF];
+
+	if (deadline_ns == NEVER_NS)
+		return strcpy(buf, "never");
+	if (deadline_ns > now_ns)
+		snprintf(buf, BWL_WHEN_BUF, "in %s", bwl_human_time((double)(deadline_ns - now_ns) / 1e9, t));
+	else
+		snprintf(buf, BWL_WHEN_BUF, "%s ago", bwl_human_time((double)(now_ns - deadline_ns) / 1e9, t));
+	return buf;
+}
+
+struct bwl_value bwl_v_both(json_t *json, const char *fmt, ...)
+{
+	struct bwl_value v = { .json = json };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(v.text, sizeof(v.text), fmt, ap);
+	va_end(ap);
+	return v;
+}
+
+struct bwl_value bwl_v_json(json_t *json)
+{
+	return bwl_v_both(json, "-");
+}
+
+struct bwl_value bwl_v_text(const char *s)
+{
+	return bwl_v_both(bwl_json_text(s), "%s", s ? s : "-");
+}
+
+struct bwl_value bwl_v_yes(bool yes)
+{
+	return bwl_v_both(json_boolean(yes), "%s", yes ? "yes" : "-");
+}
+
+struct bwl_value bwl_v_count(uint64_t n)
+{
+	return bwl_v_both(bwl_json_u64(n), "%llu", (unsigned long long)n);
+}
+
+struct bwl_value bwl_v_bytes(uint64_t n)
+{
+	char buf[BWL_UNIT_BUF];
+
+	return bwl_v_both(bwl_json_u64(n), "%s", bwl_human_size((double)n, buf));
+}
+
+struct bwl_value bwl_v_rate(uint64_t bps)
+{
+	char buf[BWL_UNIT_BUF];
+
+	return bps ? bwl_v_both(bwl_json_u64(bps), "%s", bwl_format_rate(bps, buf))
+		   : bwl_v_both(json_null(), "unlimited");
+}
+
+struct bwl_value bwl_v_speed(const double *bps)
+{
+	char buf[BWL_UNIT_BUF];
+
+	return bps ? bwl_v_both(bwl_json_real(*bps), "%s", bwl_human_rate(*bps, buf)) : bwl_v_json(json_null());
+}
+
+struct bwl_value bwl_v_in(uint64_t at_ns, uint64_t now_ns)
+{
+	char buf[BWL_WHEN_BUF];
+
+	return bwl_v_both(bwl_json_in(at_ns, now_ns), "%s", bwl_when(at_ns, now_ns, buf));
+}
+
+static bool shows(const struct bwl_column *c, bool json)
+{
+	return (json ? c->field->key : c->field->head) && c->where != (json ? BWL_FOR_PEOPLE : BWL_FOR_PROGRAMS);
+}
+
+json_t *bwl_row_json(const struct bwl_column *columns, const void *row)
+{
+	json_t *o = json_object();
+
+	for (const struct bwl_column *c = columns; c->field; c++)
+		if (shows(c, true))
+			json_object_set_new(o, c->field->key, c->field->get(row).json);
+	return o;
+}
+
+#define MOST_COLUMNS 16
+
+struct bwl_list {
+	const struct bwl_column *columns;
+	const char *heads[MOST_COLUMNS + 1];
+	struct bwl_table *table;	/* NULL: for programs */
+	json_t *rows;
+};
+
+struct bwl_list *bwl_list_new(const struct bwl_column *columns, bool json)
+{
+	struct bwl_list *l = calloc(1, sizeof(*l));
+	size_t n = 0;
+
+	if (!l)
+		abort();
+	l->columns = columns;
+	if (json) {
+		l->rows = json_array();
+		return l;
+	}
+	for (const struct bwl_column *c = columns; c->field && n < MOST_COLUMNS; c++)
+		if (shows(c, false))
+			l->heads[n++] = c->field->head;
+	l->table = bwl_table_new(l->heads);
+	return l;
+}
+
+void bwl_list_add(struct bwl_list *l, const void *row)
+{
+	struct bwl_value v;
+
+	if (!l->table) {
+		json_array_append_new(l->rows, bwl_row_json(l->columns, row));
+		return;
+	}
+	for (const struct bwl_column *c = l->columns; c->field; c++) {
+		if (!shows(c, false))
+			continue;
+		v = c->field->get(row);
+		bwl_cell(l->table, "%s", v.text);
+		json_decref(v.json);
+	}
+}
+
+json_t *bwl_list_end(struct bwl_list *l)
+{
+	json_t *rows = l->rows;
+
+	if (l->table)
+		bwl_table_print(l->table, stdout);
+	bwl_table_free(l->table);
+	free(l);
+	return rows;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is in the maps at this moment, and one encoder for each of its parts: see bwl/model.h. */
+#include <arpa/inet.h>
+#include <string.h>
+#include "bwl/model.h"
+
+#define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
+
+uint64_t bwl_silent_at(const struct bwl_view *v)
+{
+	return v->gen.base->heartbeat_ns ? LOAD(v->pins->ctl->heartbeat_ns) : BWL_NEVER_NS;
+}
+
+enum bwl_standing bwl_standing(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body)
+{
+	if (!(body->meta.flags & BWL_PEER_GRANT))
+		return BWL_STAND_NONE;
+	if (bwl_revoked_since(v->pins, id, body->meta.grant_seq))
+		return BWL_STAND_REVOKED;
+	if (v->now_ns >= body->meta.expiry_ns)
+		return BWL_STAND_EXPIRED;
+	return v->now_ns >= bwl_silent_at(v) ? BWL_STAND_SILENT : BWL_STAND_LIVE;
+}
+
+const char *bwl_standing_name(enum bwl_standing s)
+{
+	static const char *const names[] = {
+		[BWL_STAND_LIVE] = "live", [BWL_STAND_EXPIRED] = "expired", [BWL_STAND_SILENT] = "silent",
+		[BWL_STAND_REVOKED] = "revoked", [BWL_STAND_NONE] = "no-grant",
+	};
+
+	return names[s];
+}
+
+void bwl_grant_left(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body, struct bwl_left *ret)
+{
+	bwl_limit_left(v->pins, &body->grant.rate, &body->grant.volume, BWL_GRANT_STATE(id), v->now_ns, ret);
+}
+
+/* Why nothing of this peer waits; NULL when it does. */
+static const char *no_pace(const struct bwl_pins *pins, uint32_t id)
+{
+	if (bwl_carrier_now(pins, id, bwl_now_ns()) == BWL_CARRIER_XDP)
+		return "carried by XDP";
+	return bwl_is_paced(pins) ? NULL : "no fq on an uplink";
+}
+
+bool bwl_paces(const struct bwl_pins *pins, uint32_t id)
+{
+	return !no_pace(pins, id);
+}
+
+const char *bwl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned mode)
+{
+	return bwl_mode_name(mode == BWL_SHAPE && no_pace(pins, id) ? BWL_POLICE : mode);
+}
+
+struct bwl_value bwl_v_mode(const struct bwl_pins *pins, uint32_t id, unsigned mode)
+{
+	const char *why = bwl_mode_paces(mode) ? no_pace(pins, id) : NULL;
+	json_t *o = json_string(bwl_mode_in_force(pins, id, mode));
+
+	if (!why)
+		return bwl_v_both(o, "%s", bwl_mode_name(mode));
+	return bwl_v_both(o, mode == BWL_SHAPE ? "shape (polices: %s)" : "mark (then drops: %s)", why);
+}
+
+const char *bwl_offload_name(const struct bwl_tunnel *t)
+{
+	static const char *const names[_BWL_OFFLOAD_MAX] = {
+		[BWL_OFFLOAD_NONE] = "none", [BWL_OFFLOAD_CRYPTO] = "crypto", [BWL_OFFLOAD_PACKET] = "packet",
+	};
+
+	return t && t->flags & BWL_TUN_SA && t->offload < _BWL_OFFLOAD_MAX ? names[t->offload] : NULL;
+}
+
+const char *bwl_switch_name(const struct bwl_pins *p)
+{
+	static const char *const names[] = {
+		[BWL_RUN] = "running", [BWL_STOPPED] = "stopped", [BWL_UPGRADING] = "upgrading",
+		[BWL_CLOSED] = "closed",
+	};
+	uint32_t now = LOAD(p->ctl->stop);
+
+	return names[now <= BWL_CLOSED ? now : BWL_STOPPED];
+}
+
+const char *bwl_ledger_name(const struct bwl_pins *p)
+{
+	uint32_t now = LOAD(p->ctl->ledger);
+
+	return now & BWL_LEDGER_TPM ? "tpm" : now & BWL_LEDGER_CAME ? "unbound" : "none";
+}
+
+json_t *bwl_json_lease(const struct bwl_lease_now *l, uint64_t now_ns)
+{
+	json_t *o = json_pack("{s:s}", "state", bwl_lease_word(l->state));
+
+	json_object_set_new(o, "longest_s", l->longest_ns ? bwl_json_span(l->longest_ns) : json_null());
+	json_object_set_new(o, "ends_in_s", l->until_ns ? bwl_json_in(l->until_ns, now_ns) : json_null());
+	json_object_set_new(o, "renewed_ago_s", bwl_json_ago(l->renewed_ns, now_ns));
+	return o;
+}
+
+json_t *bwl_json_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, uint32_t id)
+{
+	const struct bwl_tunnel *t = &v->pins->tunnel[id];
+	unsigned carrier = bwl_carrier_now(v->pins, id, v->now_ns);
+	bool offload = p->path == BWL_PATH_OFFLOAD;
+	json_t *o = json_pack("{s:I, s:b, s:b}", "if_id", (json_int_t)id, "sa_out", (t->flags & BWL_TUN_SA) != 0,
+			      "sa_in", (t->flags & BWL_TUN_SA_IN) != 0);
+
+	json_object_set_new(o, "offload", bwl_json_text(bwl_offload_name(t)));
+	json_object_set_new(o, "spi_out", bwl_json_spi(t->spi_out));
+	json_object_set_new(o, "spi_in", bwl_json_spi(t->spi_in));
+	json_object_set_new(o, "carried_by", json_string(offload && carrier == BWL_CARRIER_XDP ? "xdp" : "tc"));
+	json_object_set_new(o, "carried_why", offload ? json_string(bwl_carrier_name(carrier)) : json_null());
+	json_object_set_new(o, "carried_text", offload ? json_string(bwl_carrier_text(carrier)) : json_null());
+	return o;
+}
+
+json_t *bwl_json_reason(const char *port, bool gate, unsigned reason, const struct bwl_reason_count *n)
+{
+	const char *todo = bwl_reason_todo(reason);
+	json_t *o = json_object();
+
+	json_object_set_new(o, "port", bwl_json_text(port));
+	json_object_set_new(o, "hook", json_string(gate ? "gate" : "ingress"));
+	json_object_set_new(o, "reason", json_string(bwl_reason_name(reason)));
+	json_object_set_new(o, "passes", json_boolean(bwl_reason_passes(reason)));
+	json_object_set_new(o, "text", json_string(bwl_reason_text(reason)));
+	json_object_set_new(o, "todo", bwl_json_text(*todo ? todo : NULL));
+	json_object_set_new(o, "frames", bwl_json_u64(n->frames));
+	json_object_set_new(o, "bytes", bwl_json_u64(n->bytes));
+	json_object_set_new(o, "charged_bytes", bwl_json_u64(n->charged));
+	return o;
+}
+
+char *bwl_address_text(const __be32 a[4], char *buf, size_t size)
+{
+	bool v4 = !a[0] && !a[1] && a[2] == htonl(0xffff);
+
+	*buf = '\0';
+	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? &a[3] : a, buf, (socklen_t)size);
+	return buf;
+}
+
+const char *bwl_peer_name(const struct bwl_pins *p, uint32_t id, char buf[static BWL_NAME_LEN])
+{
+	if (!id || id >= p->schema.max_peers)
+		return NULL;
+	memcpy(buf, p->name[id].name, BWL_NAME_LEN);
+	buf[BWL_NAME_LEN - 1] = '\0';
+	return *buf ? buf : NULL;
+}
+
+json_t *bwl_json_packet(const struct bwl_pins *p, const struct bwl_event *e)
+{
+	char addr[INET6_ADDRSTRLEN], name[BWL_NAME_LEN], port[sizeof(p->dev[0].name) + 1];
+	json_t *o = json_object();
+
+	snprintf(port, sizeof(port), "%.*s", (int)sizeof(p->dev[0].name), p->dev[e->port % BWL_MAX_PORTS].name);
+	json_object_set_new(o, "reason", json_string(bwl_reason_name(e->reason)));
+	json_object_set_new(o, "port", bwl_json_text(*port ? port : NULL));
+	json_object_set_new(o, "peer", bwl_json_text(bwl_peer_name(p, e->peer, name)));
+	json_object_set_new(o, "source", json_string(bwl_address_text(e->saddr, addr, sizeof(addr))));
+	json_object_set_new(o, "destination", json_string(bwl_address_text(e->daddr, addr, sizeof(addr))));
+	json_object_set_new(o, "ethertype", json_integer(e->ethertype));
+	json_object_set_new(o, "ip_protocol", json_integer(e->proto));
+	json_object_set_new(o, "source_port", json_integer(ntohs(e->sport)));
+	json_object_set_new(o, "destination_port", json_integer(ntohs(e->dport)));
+	json_object_set_new(o, "class", json_string(bwl_class_name(e->class)));
+	json_object_set_new(o, "frame_bytes", json_integer(e->len));
+	return o;
+}
