@@ -7,6 +7,7 @@
 #define BWL_JOURNAL_H
 
 #include <bwl/pins.h>
+#include <jansson.h>
 #include "record.h"
 
 #define BWL_JOURNAL_DIR "/var/lib/bwlimit/journal"	/* default; BWLIMIT_JOURNAL_DIR, empty: off */
@@ -20,6 +21,8 @@ enum bwl_journal_state {
 	BWL_JOURNAL_MISSING,	/* counts as cut */
 	BWL_JOURNAL_CUT,	/* unreadable, damaged, or acknowledged records are gone */
 };
+
+const char *bwl_journal_state_name(enum bwl_journal_state s);
 
 struct bwl_journal {
 	enum bwl_journal_state state;
@@ -37,6 +40,8 @@ void bwl_journal_look(const char *dir, struct bwl_journal *ret);
 void bwl_journal_parse(const uint8_t *log, size_t size, const uint8_t *end, size_t end_size,
 		       struct bwl_journal *ret);
 void bwl_journal_free(struct bwl_journal *j);
+/* As `status` has it: state, why, and how many of what. */
+json_t *bwl_journal_json(const struct bwl_journal *j);
 
 /*
  * Appends: on disk when 0 is returned. Numbers and times are given here. expect: the number that must be

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/text.h>
+#include <bwl/show.h>
 #include "guard.h"
 #include "lock.h"
 #include "note.h"
@@ -123,7 +124,7 @@ int bwl_down(struct bwl_attach *a, struct bwl_err *e)
 	bwl_policy_free(pol);
 	free(d);
 	if (!failed && a->json)
-		puts("{\"down\": true}");
+		bwl_doc_print(bwl_doc("down"));
 	return failed ? bwl_fail(e, EIO, "%u devices could not be set down", failed) : 0;
 }
 

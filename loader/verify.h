@@ -14,9 +14,12 @@ struct bwl_report {
 	unsigned failed, warned;
 };
 
-/* One check: what was found, and the next step when it is not ok. */
-void bwl_check(struct bwl_report *r, enum bwl_outcome o, const char *next, const char *what, ...)
-	__attribute__((format(printf, 4, 5)));
+/*
+ * One check: its id (docs/json.md: it stays what it is), the next step when it is not ok, and what was found.
+ * A check may be made for each of several things, and may be left out where there is none.
+ */
+void bwl_check(struct bwl_report *r, const char *id, enum bwl_outcome o, const char *todo, const char *what, ...)
+	__attribute__((format(printf, 5, 6)));
 
 /* Only what attach must know before it opens a host port: every program where it belongs. */
 int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e);
@@ -31,8 +34,6 @@ void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const str
 
 /* The journal of what was closed, and whether the maps keep to it. */
 void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p);
-/* For status: "ok", "off", "missing", "cut". */
-json_t *bwl_status_journal(const struct bwl_pins *p);
 
 /* Everything, one line a check. Returns the number of failed checks, or negative. */
 int bwl_verify(struct bwl_attach *a, struct bwl_err *e);

@@ -5,21 +5,6 @@
 #include "journal/journal.h"
 #include "verify.h"
 
-static const char *const states[] = { "off", "ok", "missing", "cut" };
-
-json_t *bwl_status_journal(const struct bwl_pins *p)
-{
-	struct bwl_journal j;
-	json_t *o;
-
-	bwl_journal_look(bwl_journal_dir(p->ctl->drill), &j);
-	o = json_pack("{s:s, s:s, s:I, s:b, s:b, s:i, s:i, s:i}", "state", states[j.state], "why", j.why, "records",
-		      (json_int_t)j.seq, "stopped", j.closed.stop, "clamped", j.closed.clamp, "revoked",
-		      (int)j.closed.nnames, "prefixes", (int)j.closed.live.n, "limits", (int)j.closed.nlimits);
-	bwl_journal_free(&j);
-	return o;
-}
-
 /* Names that the journal has closed and the maps do not: somebody opened them without saying so. */
 static void check_maps(struct bwl_report *r, struct bwl_pins *p, const struct bwl_journal *j)
 {
@@ -37,7 +22,7 @@ static void check_maps(struct bwl_report *r, struct bwl_pins *p, const struct bw
 		first = open++ ? first : q->name;
 	}
 	if (open || (j->closed.stop && p->ctl->stop == BWL_RUN))
-		bwl_check(r, BWL_FAIL, "bwlimit-load attach", "the journal has closed what the maps have open: %s%s",
+		bwl_check(r, "journal-kept", BWL_FAIL, "bwlimit-load attach", "the journal has closed what the maps have open: %s%s",
 			  open ? first : "the stop switch", open > 1 ? " and others" : "");
 	bwl_policy_free(pol);
 }
@@ -50,18 +35,18 @@ void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p)
 	bwl_journal_look(bwl_journal_dir(p->ctl->drill), &j);
 	switch (j.state) {
 	case BWL_JOURNAL_OFF:
-		bwl_check(r, p->ctl->drill ? BWL_OK : BWL_WARN, "unset BWLIMIT_JOURNAL_DIR",
+		bwl_check(r, "journal", p->ctl->drill ? BWL_OK : BWL_WARN, "unset BWLIMIT_JOURNAL_DIR",
 			  "no journal is kept: what is closed by hand opens at a reboot");
 		break;
 	case BWL_JOURNAL_OK:
-		bwl_check(r, BWL_OK, "", "what is closed stays closed over a reboot: %llu records, %zu names, %zu prefixes, %zu limits%s%s; an old copy of the whole state directory is %s",
+		bwl_check(r, "journal", BWL_OK, "", "what is closed stays closed over a reboot: %llu records, %zu names, %zu prefixes, %zu limits%s%s; an old copy of the whole state directory is %s",
 			  (unsigned long long)j.seq, j.closed.nnames, j.closed.live.n, j.closed.nlimits,
 			  j.closed.stop ? ", stopped" : "", j.closed.clamp ? ", clamped" : "",
 			  bound ? "found by bwlimitd, with the TPM's counter" : "not found: that takes a TPM (docs/journal.md)");
 		check_maps(r, p, &j);
 		break;
 	default:
-		bwl_check(r, BWL_FAIL, "bwlimit-ctl journal init; then stop --off, and grant NAME for each that may send",
+		bwl_check(r, "journal", BWL_FAIL, "bwlimit-ctl journal init; then stop --off, and grant NAME for each that may send",
 			  "the journal of what was closed is not to be believed: %s", j.why);
 	}
 	bwl_journal_free(&j);

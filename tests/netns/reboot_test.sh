@@ -92,7 +92,7 @@ journal() { "$CTL" --json journal show | jq -e "$1" >/dev/null; }
 attach
 check "without a journal attach says what to type" grep -q 'journal init' "$LAB_TMP/err"
 check "once" test "$(grep -c 'not to be believed' "$LAB_TMP/err")" -eq 1
-check "and everything is closed" test "$("$LOAD" status --json | jq -r .control.switch)" = stopped
+check "and everything is closed" test "$("$LOAD" status --json | jq -r .switch)" = stopped
 refute "verify fails" verifies
 check "and packets show it" is_closed 1
 check "a journal is begun with what the maps have closed" ctl journal init
@@ -131,7 +131,7 @@ closures() {
 	check "stop" ctl stop
 	reboot
 	check "stopped after a reboot" is_closed 1
-	check "and the switch says so" test "$("$LOAD" status --json | jq -r .control.switch)" = stopped
+	check "and the switch says so" test "$("$LOAD" status --json | jq -r .switch)" = stopped
 	check "stop --off" ctl stop --off
 	reboot
 	check "not stopped after the next" ready 1
@@ -308,8 +308,8 @@ closer() { # of two values of one key, the more closed one
 actual() {
 	local s
 	s=$("$LOAD" status --json)
-	now[stop]=$([[ $(jq -r .control.switch <<<"$s") == stopped ]] && echo 1 || echo 0)
-	now[clamp]=$(jq -r 'if .control.heartbeat_seconds != null and .control.heartbeat_seconds < 0 then 1 else 0 end' <<<"$s")
+	now[stop]=$([[ $(jq -r .switch <<<"$s") == stopped ]] && echo 1 || echo 0)
+	now[clamp]=$(jq -r 'if .clamped then 1 else 0 end' <<<"$s")
 	now[d1]=$(state_of d1) now[d2]=$(state_of d2)
 	[[ ${now[clamp]} -eq 0 ]] || { for s in d1 d2; do [[ ${now[$s]} == revoked ]] || now[$s]=live; done; }
 	now[rate]=$(($(rate_of d1) / 1000000))

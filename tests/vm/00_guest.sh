@@ -59,7 +59,7 @@ check "bwlimit-load finds out what the kernel offers" \
 	sh -c "timeout 60 '$LOAD' probe --json >$LAB_TMP/probe"
 while read -r yes what; do
 	tried "$what" test "$yes" = true
-done < <(jq -r '.[] | "\(.works) \(.feature)"' "$LAB_TMP/probe")
+done < <(jq -r '.features[] | "\(.works) \(.port // "kernel"): \(.text)"' "$LAB_TMP/probe")
 check "bwlimit-ctl runs" sh -c "'$CTL' --help >/dev/null"
 check "a packet passes from one namespace to another" \
 	sh -c "nsenter --net=/run/netns/$LAB-host ping -c 1 -W 5 10.7.0.1 >/dev/null"

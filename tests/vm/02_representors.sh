@@ -36,9 +36,9 @@ load() { # arguments…
 }
 features() {
 	in_dpu "$LOAD" probe --host pf0vf0 --uplink p0 --json >"$LAB_TMP/probe"
-	jq -r '.[] | select(.feature | test("pf0vf0|p0:")) |
-		(if .works then "has: " else "lacks: " end) + .feature' "$LAB_TMP/probe" | sed 's/^/# /'
-	jq -e 'any(.feature | contains("pf0vf0"))' "$LAB_TMP/probe" >/dev/null
+	jq -r '.features[] | select(.port) |
+		(if .works then "has: " else "lacks: " end) + .port + ": " + .text' "$LAB_TMP/probe" | sed 's/^/# /'
+	jq -e '.features | any(.port == "pf0vf0")' "$LAB_TMP/probe" >/dev/null
 }
 check "bwlimit-load probe tries the representor" features
 check "bwlimit-load attaches to a representor and the uplink" \

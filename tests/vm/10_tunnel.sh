@@ -36,10 +36,10 @@ for n in 1 2; do
 done
 check "the tunnel device's programs are attached" \
 	sh -c "BWLIMIT_PIN_DIR=$LAB_PINS/tray1 nsenter --net=/run/netns/$LAB-dpu1 '$LOAD' status --json |
-		jq -e '[.ports[] | select(.kind == \"tunnel\") | .programs[] | select(.attached and .first)] | length == 2' >/dev/null"
+		jq -e '[.ports[] | select(.role == \"tunnel\") | .programs[] | select(.attached and .first)] | length == 2' >/dev/null"
 complaints() { # of verify, about what encrypted peers need
 	tray_load 1 verify --json >"$LAB_TMP/verify"
-	jq -r ".checks[] | select(.result == \"$1\") | .check" "$LAB_TMP/verify" | grep -E 'tunnel|encrypted|the DPU'
+	jq -r ".checks[] | select(.result == \"$1\") | .text" "$LAB_TMP/verify" | grep -E 'tunnel|encrypted|the DPU'
 }
 refute "verify has nothing against it" complaints fail
 check "but warns that nobody looks after the SAs" test "$(complaints warn | grep -c 'nobody looks after')" = 1

@@ -159,7 +159,7 @@ tray_apply 1 < <(policy 200mbit)
 
 has() { # level text
 	tray_load 1 verify --json >"$LAB_TMP/verify" # which fails for other reasons: a drill
-	jq -e --arg t "$2" --arg l "$1" '.checks[] | select(.result == $l and (.check | contains($t)))' "$LAB_TMP/verify" >/dev/null
+	jq -e --arg t "$2" --arg l "$1" '.checks[] | select(.result == $l and (.text | contains($t)))' "$LAB_TMP/verify" >/dev/null
 }
 tray_load 1 verify | sed 's/^/# /'
 check "verify says that nothing is merged" has ok "p0 merges nothing"

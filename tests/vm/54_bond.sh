@@ -16,7 +16,7 @@ link_up() { # member of the bond: as the bond sees it
 	ip_in dpu1 -d -j link show "$1" | jq -e '.[0].linkinfo.info_slave_data.mii_status == "UP"' >/dev/null
 }
 status_says() { # jq-condition on the bond's port
-	tray_load 1 status --json | jq -e ".ports[] | select(.device == \"bond0\") | ($1)" >/dev/null
+	tray_load 1 status --json | jq -e ".ports[] | select(.port == \"bond0\") | ($1)" >/dev/null
 }
 
 second_uplink
@@ -33,7 +33,7 @@ check "tray 2 attaches" attach 2 p0
 check "tray 1 attaches with a bond as its uplink" attach 1 bond0
 verified() {
 	tray_load 1 verify --json >"$LAB_TMP/verify"
-	! jq -r '.checks[] | select(.result == "fail") | .check' "$LAB_TMP/verify" | grep -E 'p0|p1|bond0'
+	! jq -r '.checks[] | select(.result == "fail") | .text' "$LAB_TMP/verify" | grep -E 'p0|p1|bond0'
 }
 check "verify has nothing to say against the bond and its members" verified
 check "status shows the bond, its members and that each has a carrier" \

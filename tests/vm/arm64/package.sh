@@ -14,9 +14,9 @@ check "the machine is an arm64" [ "$(uname -m)" = aarch64 ]
 note "$(cut -d' ' -f1-3 /proc/version), $(nproc) CPUs"
 check "bwlimit-load finds out what the kernel offers" \
 	eval 'bwlimit-load probe --json >/run/probe && [[ -s /run/probe ]]'
-jq -r '.[] | select(.works | not) | "# lacks: \(.feature) (\(.error))"' /run/probe
+jq -r '.features[] | select(.works | not) | "# lacks: \(.port // "kernel"): \(.text) (\(.error))"' /run/probe
 check "and all that bwlimit needs is there" \
-	eval "jq -e '[.[] | select(.without == \"bwlimit does not run\")] == []' /run/probe >/dev/null"
+	eval "jq -e '[.features[] | select(.without == \"bwlimit does not run\")] == []' /run/probe >/dev/null"
 
 lab_up || exit 1
 cat >"$LAB_TMP/policy.yaml" <<END
