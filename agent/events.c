@@ -6,9 +6,9 @@
  * which of the policy's peers it was and how much, to the next power of two. Addresses, ports and exact numbers are
  * in the audit log, which stays.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include <syslog.h>
 #include <unistd.h>
 #include <bpf/libbpf.h>
-#include "bwl/units.h"
+#include "bwl/model.h"
 #include "parts.h"
 #include "sums.h"
 
@@ -44,20 +44,21 @@ static uint64_t counted(struct events *v, const struct bwl_event *e)
 	return n.total - was;
 }
 
-static json_t *json_of(const struct sums_line *l, const char *peer, const char *port, uint64_t all)
+/* port and peer: of all of them; the example's own are in the example. */
+static json_t *json_of(const struct bwl_pins *p, const struct sums_line *l, const char *peer, const char *port,
+		       uint64_t all)
 {
-	char src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS];
-	const struct bwl_event *e = &l->example;
+	json_t *o = json_object();
 
-	return json_pack("{s:s*, s:s, s:s, s:b, s:I, s:I, s:f, s:{s:s, s:s, s:i, s:i, s:i, s:i, s:I}}", "peer",
-			 l->mixed ? NULL : peer, "port", port, "reason",
-			 l->mixed ? "several" : bwl_reason_name(e->reason), "sum", l->sum,
-			 "events", (json_int_t)l->events, "counted", (json_int_t)all,
-			 "seconds", l->sum ? (double)(bwl_now_ns() - l->since_ns) / 1e9 : 0.0,
-			 "example", "source", bwl_event_address(e->saddr, src),
-			 "destination", bwl_event_address(e->daddr, dst),
-			 "protocol", e->proto, "ethertype", e->ethertype, "source_port", ntohs(e->sport),
-			 "destination_port", ntohs(e->dport), "bytes", (json_int_t)e->len);
+	json_object_set_new(o, "port", json_string(port));
+	json_object_set_new(o, "peer", bwl_json_text(l->mixed ? NULL : peer));
+	json_object_set_new(o, "reason", bwl_json_text(l->mixed ? NULL : bwl_reason_name(l->example.reason)));
+	json_object_set_new(o, "sum", json_boolean(l->sum));
+	json_object_set_new(o, "event_count", bwl_json_u64(l->events));
+	json_object_set_new(o, "counted", bwl_json_u64(all));
+	json_object_set_new(o, "during_s", bwl_json_span(l->sum ? bwl_now_ns() - l->since_ns : 0));
+	json_object_set_new(o, "example", bwl_json_packet(p, &l->example));
+	return o;
 }
 
 /* About how many, for where a number is a message. */
@@ -95,7 +96,7 @@ static void on_line(const struct sums_line *l, void *arg)
 	else
 		snprintf(text, sizeof(text), "%s, %s > %s, %u bytes", what, bwl_event_address(e->saddr, src),
 			 bwl_event_address(e->daddr, dst), e->len);
-	agent_record_event(sums_is_junk(e->kind), kind, text, json_of(l, *peer ? peer : NULL, port, all));
+	agent_record_event(sums_is_junk(e->kind), kind, text, json_of(p, l, *peer ? peer : NULL, port, all));
 }
 
 static int on_event(void *arg, void *data, size_t len)

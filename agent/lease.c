@@ -26,12 +26,11 @@ json_t *lease_order(void *pins, const json_t *ask)
 	if (!json_is_integer(said) || for_ns < 0)
 		return json_pack("{s:s}", "error", "not understood");
 	if (bwl_lease_renew(p, (uint64_t)for_ns, &e) || bwl_lease(p, &l, &e))
-		return json_pack("{s:s, s:s}", "error", e.text, "hint", e.hint);
+		return json_pack("{s:s, s:s}", "error", e.text, "todo", e.hint);
 	agent_later(LOG_NOTICE, "lease", "the lease was renewed: it ends %s from now",
 		    bwl_format_time(l.until_ns - l.renewed_ns, text));
 	o = json_pack("{s:s, s:f}", "by", AGENT_PROGRAM, "ends_in_s", (double)(l.until_ns - l.renewed_ns) / 1e9);
-	if (bwl_heartbeat(p, &deadline, &e))
-		json_object_set_new(o, "floor", json_string(e.text));
+	json_object_set_new(o, "floor_why", bwl_heartbeat(p, &deadline, &e) ? json_string(e.text) : json_null());
 	return o;
 }
 

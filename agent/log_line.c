@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One line of what the agent says: to the journal, to people or to programs. */
-#include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <syslog.h>
-#include <time.h>
 #include <systemd/sd-journal.h>
 #include "agent.h"
+#include "bwl/show.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool json;
@@ -27,22 +26,14 @@ static const char *level(int priority)
 
 static void say_json(int priority, const char *event, const char *text)
 {
-	struct timespec now;
-	char when[40];
-	struct tm tm;
-	json_t *o;
+	json_t *o = bwl_doc("log");
+	char when[BWL_TIME_BUF];
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &tm);
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
-	o = json_pack("{s:o,s:s,s:s,s:s}", "time", json_sprintf("%s.%03ldZ", when,
-		      now.tv_nsec / 1000000), "level", level(priority), "event", event, "text", text);
-	if (!o)
-		return;
-	json_dumpf(o, stdout, JSON_COMPACT);
-	putchar('\n');
-	fflush(stdout);
-	json_decref(o);
+	json_object_set_new(o, "time", json_string(bwl_utc_now(when)));
+	json_object_set_new(o, "level", json_string(level(priority)));
+	json_object_set_new(o, "event", json_string(event));
+	json_object_set_new(o, "text", json_string(text));
+	bwl_doc_line(o);
 }
 
 void agent_log_line(int priority, const char *event, const char *fmt, ...)

@@ -32,9 +32,9 @@ static json_t *tamper(void *pins, const json_t *ask)
 	agent_tamper(p, &(struct agent_sign){ .input = BWL_TAMPER_command, .what = text, .peer = &id,
 		     .npeers = id ? 1 : 0, .did = &did }, false);
 	o = json_pack("{s:s, s:s, s:b, s:[]}", "action", bwl_action_name(did), "by", AGENT_PROGRAM, "all",
-		      did == BWL_ACTION_REVOKE || did == BWL_ACTION_CLAMP, "peers");
+		      did == BWL_ACTION_REVOKE || did == BWL_ACTION_CLAMP, "peer_names");
 	if (did == BWL_ACTION_REVOKE_PEER)
-		json_array_append_new(json_object_get(o, "peers"), json_string(peer));
+		json_array_append_new(json_object_get(o, "peer_names"), json_string(peer));
 	return o;
 }
 

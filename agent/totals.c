@@ -48,7 +48,7 @@ static void put_port(const struct bwl_pins *p, unsigned i, const struct bwl_reas
 {
 	const struct bwl_dev *d = &p->dev[i];
 	struct sum in = sum_of(&count[i * BWL_REASON_SLOTS]);
-	json_t *o = json_pack("{s:s#, s:o}", "dev", d->name, (int)strnlen(d->name, sizeof(d->name)), "in",
+	json_t *o = json_pack("{s:s#, s:o}", "port", d->name, (int)strnlen(d->name, sizeof(d->name)), "in",
 			      json_of(&in));
 
 	if (d->kind == BWL_PORT_HOST)
@@ -77,7 +77,7 @@ static void record(const struct agent *a)
 	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
 		if (a->pins->dev[i].name[0])
 			put_port(a->pins, i, count, ports, &hosts);
-	data = json_pack("{s:I, s:o, s:o}", "attached_s",
+	data = json_pack("{s:I, s:o, s:o}", "attached_ago_s",
 			 (json_int_t)((bwl_now_ns() - a->pins->ctl->attached_ns) / 1000000000ULL), "hosts",
 			 json_of(&hosts), "ports", ports);
 	snprintf(text, sizeof(text), "of the hosts' frames %llu with %llu bytes passed, %llu with %llu bytes were dropped",

@@ -185,7 +185,7 @@ static int unknown_word(struct ctl *c, const char *arg, unsigned int allowed)
 static int word_volume(struct ctl *c, int argc, char **argv, int *i, unsigned int allowed,
 		       struct ctl_words *w)
 {
-	char text[CTL_LIM_BUF], *v = argv[*i];
+	char text[BWL_LIM_BUF], *v = argv[*i];
 
 	if (!strcmp(v, "none")) {
 		w->lim.has_volume = false;

@@ -47,7 +47,8 @@ static int audit_init(struct ctl *c, int argc, char **argv)
 		return r;
 	bwl_audit("audit init %s", dir);
 	if (c->json)
-		ctl_json_print(json_pack("{s:s,s:s}", "dir", dir, "key", key));
+		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:s}", "version", BWL_JSON_VERSION, "kind", "audit-init",
+					"dir", dir, "public_key", key));
 	else
 		printf("%s\n", key);
 	return 0;
@@ -113,10 +114,10 @@ static void show_problem(const struct bwl_audit_problem *p, void *arg)
 	}
 	o = json_pack("{s:s,s:s,s:s}", "fault", bwl_audit_fault_name(p->fault), "file", p->file, "text",
 		      p->text);
-	ctl_json_u64(o, "record", p->from);
-	ctl_json_u64(o, "records_end", p->to);
-	ctl_json_u64(o, "offset", p->offset);
-	ctl_json_u64(o, "offset_end", p->end);
+	json_object_set_new(o, "record", bwl_json_u64(p->from));
+	json_object_set_new(o, "record_end", bwl_json_u64(p->to));
+	json_object_set_new(o, "offset_bytes", bwl_json_u64(p->offset));
+	json_object_set_new(o, "offset_end_bytes", bwl_json_u64(p->end));
 	json_array_append_new(a, o);
 }
 
@@ -128,17 +129,20 @@ static void show_result(struct ctl *c, const struct bwl_audit_result *v, json_t 
 	if (v->has_last)
 		bwl_hash_format(&v->last.root, root);
 	if (c->json) {
-		o = json_pack("{s:b,s:o,s:s}", "ok", !v->problems, "problems", problems, "root", root);
-		ctl_json_u64(o, "first", v->first);
-		ctl_json_u64(o, "records", v->records);
-		ctl_json_u64(o, "hashes_only", v->hashed);
-		ctl_json_u64(o, "pruned", v->pruned);
-		ctl_json_u64(o, "removed", v->removed);
-		ctl_json_u64(o, "checkpoints", v->checkpoints);
-		ctl_json_u64(o, "unsigned_records", v->unsigned_records);
-		ctl_json_u64(o, "torn_bytes", v->torn_bytes);
-		ctl_json_u64(o, "old_checkpoints", nold);
-		ctl_json_print(o);
+		o = bwl_doc("audit-verify");
+		json_object_set_new(o, "ok", json_boolean(!v->problems));
+		json_object_set_new(o, "problems", problems);
+		json_object_set_new(o, "root", bwl_json_text(*root ? root : NULL));
+		json_object_set_new(o, "first_record", bwl_json_u64(v->first));
+		json_object_set_new(o, "record_count", bwl_json_u64(v->records));
+		json_object_set_new(o, "hashes_only_count", bwl_json_u64(v->hashed));
+		json_object_set_new(o, "pruned_count", bwl_json_u64(v->pruned));
+		json_object_set_new(o, "removed_count", bwl_json_u64(v->removed));
+		json_object_set_new(o, "checkpoint_count", bwl_json_u64(v->checkpoints));
+		json_object_set_new(o, "unsigned_record_count", bwl_json_u64(v->unsigned_records));
+		json_object_set_new(o, "torn_bytes", bwl_json_u64(v->torn_bytes));
+		json_object_set_new(o, "old_checkpoint_count", bwl_json_u64(nold));
+		bwl_doc_print(o);
 		return;
 	}
 	printf("%s  %llu records, %llu checkpoints, compared with %zu old one%s\n", v->problems ? "BAD" : "ok ",
@@ -182,8 +186,9 @@ static int check_proof(struct ctl *c, const struct bwl_note_key *k, const char *
 		return bwl_fail(&c->err, EBADMSG, "the log of %llu records does not begin with the %llu of the old checkpoint: it was forked or rewritten",
 				(unsigned long long)now.size, (unsigned long long)old->size);
 	if (c->json)
-		ctl_json_print(json_pack("{s:b,s:I,s:I}", "ok", 1, "old", (json_int_t)old->size, "records",
-					 (json_int_t)now.size));
+		bwl_doc_print(json_pack("{s:i, s:s, s:b, s:I, s:I}", "version", BWL_JSON_VERSION, "kind",
+					"audit-proof", "ok", 1, "old_record_count", (json_int_t)old->size,
+					"record_count", (json_int_t)now.size));
 	else
 		printf("ok   the log of %llu records begins with the %llu of the old checkpoint\n",
 		       (unsigned long long)now.size, (unsigned long long)old->size);
@@ -282,9 +287,11 @@ static int audit_checkpoint(struct ctl *c, int argc, char **argv)
 			puts(hash);
 	}
 	if (c->json) {
-		o = json_pack("{s:s,s:O}", "checkpoint", note, "proof", a);
-		ctl_json_u64(o, "records", now.size);
-		ctl_json_print(o);
+		o = bwl_doc("audit-checkpoint");
+		json_object_set_new(o, "checkpoint", json_string(note));
+		json_object_set(o, "proof", a);
+		json_object_set_new(o, "record_count", bwl_json_u64(now.size));
+		bwl_doc_print(o);
 	} else {
 		printf("%s%s", from ? "\n" : "", note);
 	}

@@ -8,10 +8,8 @@
 
 #include <jansson.h>
 #include "bwl/exfil.h"
-#include "bwl/pins.h"
-#include "bwl/policy.h"
-#include <bwl/publish.h>
-#include "bwl/units.h"
+#include "bwl/model.h"
+#include "bwl/publish.h"
 
 #define CTL_PROGRAM "bwlimit-ctl"
 #define CTL_S(n) ((n) == 1 ? "" : "s")
@@ -92,69 +90,32 @@ struct bwl_journal_limits ctl_journal_limits(const struct ctl_words *w);	/* jour
 /* The words back as one line, for the audit log. */
 char *ctl_join(int argc, char **argv, char *buf, size_t size);
 
-/* print.c: tables and JSON */
-struct ctl_table;
-#define CTL_RIGHT '>'	/* a heading that starts with it: the column is aligned to the right */
-struct ctl_table *ctl_table_new(const char *const *heads);	/* ends with NULL */
-void ctl_cell(struct ctl_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void ctl_table_print(struct ctl_table *t, FILE *f);
-void ctl_table_free(struct ctl_table *t);
-
-/* Takes the reference. Pretty, and a newline; compact when a stream of objects is printed. */
-void ctl_json_print(json_t *o);
-void ctl_json_line(json_t *o);
-/* Like json_object_set_new(), for values that JSON integers cannot hold. */
-void ctl_json_u64(json_t *o, const char *key, uint64_t v);
-/* rate_bps, burst_bytes, volume_bytes, window_s; null where there is no limit. */
-json_t *ctl_json_lim(const struct bwl_lim *l);
-json_t *ctl_json_peer(const struct bwl_pol_peer *p, uint64_t now_ns);
-json_t *ctl_json_policy(const struct bwl_policy *p, uint64_t now_ns);
-json_t *ctl_json_left(const struct bwl_left *l);
-/* "1gbit", "unlimited"; "64kb"; "1gb per 1d"; "1.2 GiB of 20 GiB (6 %)"; "-": none */
-#define CTL_LIM_BUF 96
-char *ctl_lim_rate(const struct bwl_lim *l, char buf[static BWL_UNIT_BUF]);
-char *ctl_lim_burst(const struct bwl_lim *l, char buf[static BWL_UNIT_BUF]);
-char *ctl_left_volume(const struct bwl_left *l, char buf[static CTL_LIM_BUF]);
-char *ctl_lim_volume(const struct bwl_lim *l, char buf[static CTL_LIM_BUF]);
-/* Packets wait only where every uplink has fq and TC carries the peer; else shape polices, and this says so. */
-bool ctl_paces(const struct bwl_pins *pins, uint32_t id);
-const char *ctl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned int mode);
-#define CTL_MODE_BUF 64
-const char *ctl_mode_text(const struct bwl_pins *pins, uint32_t id, unsigned int mode, char buf[static CTL_MODE_BUF]);
+/* print.c */
+/* {"version", "kind", KEY: value}; takes the reference. */
+void ctl_print_list(const char *kind, const char *key, json_t *value);
+/* What bwlimitd answered, as a document. */
+void ctl_print_answer(const char *kind, const json_t *answer);
 void ctl_warn_shape(const struct bwl_pins *pins);
 
-/* What a new policy changed, on stdout. */
-void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t *extra);
+/* What a new policy changed, on stdout; doc: the document that `report` is put into. */
+void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t *doc);
 
 /* view.c: the pinned maps with the generation that holds */
-enum ctl_grant { CTL_LIVE, CTL_EXPIRED, CTL_SILENT, CTL_REVOKED, CTL_NO_GRANT };
-struct ctl_view {
-	struct bwl_pins *pins;
-	struct bwl_gen gen;
-	uint64_t now_ns;
-	bool has_gen;
-};
 /* Without a policy in force: -ENOENT. */
-int ctl_view_open(struct ctl *c, bool writable, struct ctl_view *v);
-void ctl_view_close(struct ctl_view *v);
+int ctl_view_open(struct ctl *c, bool writable, struct bwl_view *v);
+void ctl_view_close(struct bwl_view *v);
 /* The body of peer id in this generation, or NULL. */
-const struct bwl_peer *ctl_view_peer(const struct ctl_view *v, uint32_t id);
-enum ctl_grant ctl_grant_state(const struct ctl_view *v, uint32_t id, const struct bwl_peer *p);
-const char *ctl_grant_name(enum ctl_grant g);
-/* When grants fall silent: BWL_NEVER_NS when the policy says `heartbeat: none`, 0 never renewed. */
-uint64_t ctl_silent_at(const struct ctl_view *v);
+const struct bwl_peer *ctl_view_peer(const struct bwl_view *v, uint32_t id);
 /* Ids in the policy, by name. The caller frees. -ENOENT names the one that is not there. */
-int ctl_view_ids(struct ctl *c, const struct ctl_view *v, int argc, char **argv,
+int ctl_view_ids(struct ctl *c, const struct bwl_view *v, int argc, char **argv,
 		 uint32_t **ret, size_t *ret_n);
-int ctl_view_no_peer(struct ctl *c, const struct ctl_view *v, const char *name);
+int ctl_view_no_peer(struct ctl *c, const struct bwl_view *v, const char *name);
 /* Lock, read the policy in force into *pol for an edit. Refused while a --confirm is pending. */
 int ctl_edit_begin(struct ctl *c, struct bwl_pins **ret_pins, struct bwl_policy **ret_pol);
 /* fresh_volume: a volume that the command names is given, although its past is unknown. */
 int ctl_edit_end(struct ctl *c, struct bwl_pins *pins, struct bwl_policy *pol, bool fresh_volume,
 		 struct bwl_publish_report *ret);
 
-/* Seconds from now on of a boot-time deadline, for people: "in 2 h", "never", "3 s ago". */
-char *ctl_when(uint64_t deadline_ns, uint64_t now_ns, char buf[static BWL_UNIT_BUF + 8]);
 /* Set by SIGINT and SIGTERM once ctl_catch_signals() has been called. */
 extern volatile int ctl_stopped;
 void ctl_catch_signals(void);

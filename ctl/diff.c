@@ -64,7 +64,7 @@ static void put_prefixes(struct text *t, const char *field, const struct bwl_pfx
 
 static void put_lim(struct text *t, const char *what, const struct bwl_lim *l)
 {
-	char text[BWL_UNIT_BUF], vol[CTL_LIM_BUF];
+	char text[BWL_UNIT_BUF], vol[BWL_LIM_BUF];
 	struct bwl_rate r = { 0 };
 	uint64_t burst;
 
@@ -79,7 +79,7 @@ static void put_lim(struct text *t, const char *what, const struct bwl_lim *l)
 		put(t, "%s burst\t%s\n", what, bwl_format_size(burst, text));
 	}
 	if (l->has_volume)
-		put(t, "%s volume\t%s\n", what, ctl_lim_volume(l, vol));
+		put(t, "%s volume\t%s\n", what, bwl_lim_volume(l, vol));
 }
 
 static int by_text(const void *a, const void *b)
@@ -260,18 +260,19 @@ static json_t *fields(const struct text *from, const struct text *to)
 static void diff_expiry(const struct bwl_pol_peer *a, const struct bwl_pol_peer *b, uint64_t now_ns,
 			json_t *ret)
 {
-	char from[BWL_UNIT_BUF + 8], to[BWL_UNIT_BUF + 8];
+	char from[BWL_WHEN_BUF], to[BWL_WHEN_BUF];
 	uint64_t x = a->expiry_ns, y = b->expiry_ns, apart = x > y ? x - y : y - x;
 
 	if (x == y || (x != BWL_NEVER_NS && y != BWL_NEVER_NS && apart <= EXPIRY_SLACK_NS))
 		return;
-	ctl_when(x, now_ns, from);
-	ctl_when(y, now_ns, to);
+	bwl_when(x, now_ns, from);
+	bwl_when(y, now_ns, to);
 	add_field(ret, "expires", 7, from, strlen(from), to, strlen(to));
 }
 
 /* One kind of named thing: how to find its name and write it down. */
 struct kind {
+	const char *key;	/* of its name in the document */
 	size_t size;
 	void (*put)(struct text *t, const struct bwl_policy *p, const void *item);
 };
@@ -315,10 +316,9 @@ static const char **sorted(const void *items, size_t n, size_t size)
 	return ret;
 }
 
-static void add_item(json_t *ret, const char *name, const char *change, json_t *fields_)
+static void add_item(json_t *ret, const char *key, const char *name, const char *change, json_t *fields_)
 {
-	json_array_append_new(ret, json_pack("{s:s,s:s,s:o}", "name", name, "change", change,
-					     "fields", fields_));
+	json_array_append_new(ret, json_pack("{s:s,s:s,s:o}", key, name, "change", change, "fields", fields_));
 }
 
 static json_t *diff_items(const struct kind *k, const struct bwl_policy *from, const void *a, size_t na,
@@ -342,7 +342,7 @@ static json_t *diff_items(const struct kind *k, const struct bwl_policy *from, c
 		if (order == 0 && k->put == put_peer_item)
 			diff_expiry((const void *)x[i], (const void *)y[j], now_ns, f);
 		if (order || json_array_size(f))
-			add_item(ret, name, order < 0 ? "removed" : order > 0 ? "added" : "changed", f);
+			add_item(ret, k->key, name, order < 0 ? "removed" : order > 0 ? "added" : "changed", f);
 		else
 			json_decref(f);
 		i += order <= 0;
@@ -357,11 +357,11 @@ static json_t *diff_items(const struct kind *k, const struct bwl_policy *from, c
 
 json_t *ctl_diff(const struct bwl_policy *from, const struct bwl_policy *to, uint64_t now_ns)
 {
-	static const struct kind peers = { sizeof(struct bwl_pol_peer), put_peer_item };
-	static const struct kind zones = { sizeof(struct bwl_pol_zone), put_zone_item };
-	static const struct kind ports = { sizeof(struct bwl_pol_port), put_port_item };
+	static const struct kind peers = { "peer", sizeof(struct bwl_pol_peer), put_peer_item };
+	static const struct kind zones = { "zone", sizeof(struct bwl_pol_zone), put_zone_item };
+	static const struct kind ports = { "port", sizeof(struct bwl_pol_port), put_port_item };
 	struct text was = { 0 }, is = { 0 };
-	json_t *o = json_object(), *node, *x, *y, *z;
+	json_t *o = bwl_doc("policy-diff"), *node, *x, *y, *z;
 
 	put_node(&was, from);
 	put_node(&is, to);
@@ -373,7 +373,7 @@ json_t *ctl_diff(const struct bwl_policy *from, const struct bwl_policy *to, uin
 	z = diff_items(&peers, from, from->peers, from->npeers, to, to->peers, to->npeers, now_ns);
 	json_object_set_new(o, "changed", json_boolean(json_array_size(node) || json_array_size(x) ||
 						       json_array_size(y) || json_array_size(z)));
-	json_object_set_new(o, "node", node);
+	json_object_set_new(o, "node_fields", node);
 	json_object_set_new(o, "host_ports", x);
 	json_object_set_new(o, "zones", y);
 	json_object_set_new(o, "peers", z);
@@ -394,7 +394,7 @@ static void print_fields(json_t *a, const char *indent, FILE *f)
 	}
 }
 
-static void print_items(json_t *a, const char *what, FILE *f)
+static void print_items(json_t *a, const char *key, const char *what, FILE *f)
 {
 	json_t *o;
 	size_t i;
@@ -403,7 +403,7 @@ static void print_items(json_t *a, const char *what, FILE *f)
 		const char *change = json_string_value(json_object_get(o, "change"));
 		char sign = *change == 'a' ? '+' : *change == 'r' ? '-' : '~';
 
-		fprintf(f, "%c %s %s\n", sign, what, json_string_value(json_object_get(o, "name")));
+		fprintf(f, "%c %s %s\n", sign, what, json_string_value(json_object_get(o, key)));
 		if (sign == '~')
 			print_fields(json_object_get(o, "fields"), "    ", f);
 	}
@@ -415,8 +415,8 @@ void ctl_diff_print(json_t *diff, FILE *f)
 		fputs("no difference\n", f);
 		return;
 	}
-	print_fields(json_object_get(diff, "node"), "~ ", f);
-	print_items(json_object_get(diff, "host_ports"), "host port", f);
-	print_items(json_object_get(diff, "zones"), "zone", f);
-	print_items(json_object_get(diff, "peers"), "peer", f);
+	print_fields(json_object_get(diff, "node_fields"), "~ ", f);
+	print_items(json_object_get(diff, "host_ports"), "port", "host port", f);
+	print_items(json_object_get(diff, "zones"), "zone", "zone", f);
+	print_items(json_object_get(diff, "peers"), "peer", "peer", f);
 }

@@ -53,21 +53,21 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 
 static void print_json(const struct bwl_exfil_args *a, const struct bwl_exfil_result *x, json_t *warn)
 {
-	json_t *o = json_object();
+	json_t *o = bwl_doc("exfil");
 
-	ctl_json_u64(o, "size_bytes", a->size);
+	json_object_set_new(o, "size_bytes", bwl_json_u64(a->size));
 	json_object_set_new(o, "compression", json_real(a->compression));
-	ctl_json_u64(o, "trays", a->trays);
-	json_object_set_new(o, "seconds", isinf(x->seconds) ? json_null() : json_real(x->seconds));
+	json_object_set_new(o, "tray_count", bwl_json_u64(a->trays));
+	json_object_set_new(o, "least_s", bwl_json_real(x->seconds));
 	json_object_set_new(o, "never", json_boolean(isinf(x->seconds)));
-	json_object_set_new(o, "rate_bps", isinf(x->rate_bps) ? json_null() : json_real(x->rate_bps));
-	json_object_set_new(o, "at_once_bytes", isinf(x->at_once) ? json_null() : json_real(x->at_once));
-	json_object_set_new(o, "binding", json_string(x->binding));
-	json_object_set_new(o, "exits", json_integer((json_int_t)x->exits));
-	json_object_set_new(o, "contained", json_integer((json_int_t)x->contained));
-	json_object_set_new(o, "unlimited", json_integer((json_int_t)x->unlimited));
+	json_object_set_new(o, "long_run_bits_per_second", bwl_json_real(x->rate_bps));
+	json_object_set_new(o, "at_once_bytes", bwl_json_real(x->at_once));
+	json_object_set_new(o, "binding", bwl_json_text(*x->binding ? x->binding : NULL));
+	json_object_set_new(o, "exit_count", bwl_json_u64(x->exits));
+	json_object_set_new(o, "contained_count", bwl_json_u64(x->contained));
+	json_object_set_new(o, "unlimited_count", bwl_json_u64(x->unlimited));
 	json_object_set_new(o, "warnings", json_incref(warn));
-	ctl_json_print(o);
+	bwl_doc_print(o);
 }
 
 static void print_human(const struct bwl_exfil_args *a, const struct bwl_exfil_result *x)

@@ -77,7 +77,7 @@ static int parse(struct ctl *c, int argc, char **argv, const char *size, struct 
 }
 
 /* The reason's own words, made concrete where a name is known. */
-static void todo_text(const struct ctl_view *v, const struct ctl_question *q,
+static void todo_text(const struct bwl_view *v, const struct ctl_question *q,
 		      const struct ctl_answer *a, char *buf, size_t size)
 {
 	const char *name = q->peer ? v->pins->name[q->peer].name : "NAME";
@@ -109,25 +109,30 @@ static void todo_text(const struct ctl_view *v, const struct ctl_question *q,
 	}
 }
 
-static void print_json(const struct ctl_view *v, const struct ctl_question *q, char **argv,
+static void print_json(const struct bwl_view *v, const struct ctl_question *q, char **argv,
 		       const struct ctl_answer *a, const char *todo)
 {
-	bool passes = bwl_reason_passes(a->reason);
-	json_t *o = json_pack("{s:s,s:s,s:s?,s:s?,s:s,s:I,s:s,s:s,s:s,s:s,s:O}", "source", argv[0],
-			      "destination", argv[1], "port",
-			      a->port < BWL_MAX_PORTS ? v->pins->dev[a->port].name : NULL, "peer",
-			      q->peer ? v->pins->name[q->peer].name : NULL, "class",
-			      bwl_class_name(a->class_), "bytes", (json_int_t)a->len, "verdict",
-			      passes ? "pass" : "drop", "reason", bwl_reason_name(a->reason), "means",
-			      bwl_reason_text(a->reason), "todo", todo, "steps", a->steps);
+	bool port = a->port < BWL_MAX_PORTS;
+	json_t *o = bwl_doc("explain");
 
-	ctl_json_print(o);
+	json_object_set_new(o, "source", json_string(argv[0]));
+	json_object_set_new(o, "destination", json_string(argv[1]));
+	json_object_set_new(o, "port", bwl_json_text(port ? v->pins->dev[a->port].name : NULL));
+	json_object_set_new(o, "peer", bwl_json_text(q->peer ? v->pins->name[q->peer].name : NULL));
+	json_object_set_new(o, "class", json_string(bwl_class_name(a->class_)));
+	json_object_set_new(o, "frame_bytes", json_integer(a->len));
+	json_object_set_new(o, "passes", json_boolean(bwl_reason_passes(a->reason)));
+	json_object_set_new(o, "reason", json_string(bwl_reason_name(a->reason)));
+	json_object_set_new(o, "text", json_string(bwl_reason_text(a->reason)));
+	json_object_set_new(o, "todo", bwl_json_text(*todo ? todo : NULL));
+	json_object_set(o, "steps", a->steps);
+	bwl_doc_print(o);
 }
 
 static void print_human(char **argv, const struct ctl_answer *a, const char *todo)
 {
 	static const char *const heads[] = { "", "CHECK", "FINDS", NULL };
-	struct ctl_table *t = ctl_table_new(heads);
+	struct bwl_table *t = bwl_table_new(heads);
 	json_t *o;
 	size_t i;
 
@@ -142,12 +147,12 @@ static void print_human(char **argv, const struct ctl_answer *a, const char *tod
 	json_array_foreach(a->steps, i, o) {
 		const char *reason = json_string_value(json_object_get(o, "reason"));
 
-		ctl_cell(t, "%s", reason ? reason : "ok");
-		ctl_cell(t, "%s", json_string_value(json_object_get(o, "check")));
-		ctl_cell(t, "%s", json_string_value(json_object_get(o, "detail")));
+		bwl_cell(t, "%s", reason ? reason : "ok");
+		bwl_cell(t, "%s", json_string_value(json_object_get(o, "step")));
+		bwl_cell(t, "%s", json_string_value(json_object_get(o, "text")));
 	}
-	ctl_table_print(t, stdout);
-	ctl_table_free(t);
+	bwl_table_print(t, stdout);
+	bwl_table_free(t);
 }
 
 static int explain(struct ctl *c, int argc, char **argv)
@@ -156,7 +161,7 @@ static int explain(struct ctl *c, int argc, char **argv)
 	const struct ctl_opt opts[] = {
 		{ "--port", NULL, &port }, { "--size", NULL, &size }, { NULL, NULL, NULL },
 	};
-	struct ctl_view v = { 0 };
+	struct bwl_view v = { 0 };
 	struct ctl_question q = { 0 };
 	struct ctl_answer a;
 	char todo[160];

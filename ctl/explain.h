@@ -22,10 +22,10 @@ struct ctl_answer {
 	uint32_t len;
 	uint32_t port;		/* port id, BWL_MAX_PORTS: none */
 	uint64_t wait_ns;	/* rate: when it would pass if nobody else sends; 0 otherwise */
-	json_t *steps;		/* [{"check", "ok", "detail", "reason"}…]; the caller's */
+	json_t *steps;		/* [{"step", "ok", "text", "reason"}…]; the caller's */
 };
 
 /* v->gen.base NULL: no policy is in force. */
-void ctl_explain(const struct ctl_view *v, const struct ctl_question *q, struct ctl_answer *ret);
+void ctl_explain(const struct bwl_view *v, const struct ctl_question *q, struct ctl_answer *ret);
 
 #endif

@@ -12,7 +12,7 @@ static int check_grant(struct ctl *c, struct bwl_pins *pins, const char *name,
 		       const struct ctl_words *w)
 {
 	uint32_t slot = bwl_active_slot(pins, bwl_now_ns()), id;
-	struct ctl_view v = { .pins = pins, .now_ns = bwl_now_ns() }; /* to look up one peer */
+	struct bwl_view v = { .pins = pins, .now_ns = bwl_now_ns() }; /* to look up one peer */
 	const struct bwl_peer *p;
 	int r = 0;
 
@@ -42,10 +42,11 @@ static void print_grant(struct ctl *c, const char *name, uint64_t expiry_ns, uin
 	json_t *o;
 
 	if (c->json) {
-		o = json_pack("{s:s,s:b,s:s}", "peer", name, "granted", 1, "reason", w->reason);
-		json_object_set_new(o, "expires_in_s", w->for_ns
-				    ? json_real((double)(expiry_ns - now_ns) / 1e9) : json_null());
-		ctl_json_print(o);
+		o = bwl_doc("grant");
+		json_object_set_new(o, "peer", json_string(name));
+		json_object_set_new(o, "why", json_string(w->reason));
+		json_object_set_new(o, "expires_in_s", bwl_json_in(expiry_ns, now_ns));
+		bwl_doc_print(o);
 	} else if (w->for_ns) {
 		printf("%s: granted for %s\n", name, bwl_format_time(w->for_ns, t));
 	} else {
@@ -56,7 +57,7 @@ static void print_grant(struct ctl *c, const char *name, uint64_t expiry_ns, uin
 /* A volume counts from the first byte on: what is set may be spent already. */
 static void warn_spent(struct bwl_pins *pins, const char *name)
 {
-	struct ctl_view v = { .pins = pins, .now_ns = bwl_now_ns() };
+	struct bwl_view v = { .pins = pins, .now_ns = bwl_now_ns() };
 	const struct bwl_peer *p;
 	struct bwl_left l;
 	uint32_t id;
@@ -66,7 +67,7 @@ static void warn_spent(struct bwl_pins *pins, const char *name)
 	id = bwl_peer_id(pins, &v.gen, name);
 	p = ctl_view_peer(&v, id);
 	if (p) {
-		bwl_limit_left(pins, &p->grant.rate, &p->grant.volume, BWL_GRANT_STATE(id), v.now_ns, &l);
+		bwl_grant_left(&v, id, p, &l);
 		if (l.has_volume && l.used >= l.volume)
 			bwl_warn(l.window_ns ? "the volume of %s is spent until its window has passed"
 					     : "the volume of %s is spent, or its past unknown: `volume +V` gives V more",
@@ -121,79 +122,40 @@ static int grant(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-static json_t *grant_json(const struct ctl_view *v, uint32_t id, const struct bwl_peer *p,
-			  const struct bwl_left *l)
-{
-	uint64_t rate = bwl_rate_decode(&p->grant.rate);
-	json_t *o = json_object();
-
-	json_object_set_new(o, "name", json_string(v->pins->name[id].name));
-	json_object_set_new(o, "state", json_string(ctl_grant_name(ctl_grant_state(v, id, p))));
-	json_object_set_new(o, "rate_bps", rate ? json_integer((json_int_t)rate) : json_null());
-	json_object_set_new(o, "left", ctl_json_left(l));
-	json_object_set_new(o, "expires_in_s", p->meta.expiry_ns == BWL_NEVER_NS ? json_null()
-			    : json_real(((double)p->meta.expiry_ns - (double)v->now_ns) / 1e9));
-	json_object_set_new(o, "mode", json_string(bwl_mode_name(p->meta.mode)));
-	json_object_set_new(o, "mode_in_force", json_string(ctl_mode_in_force(v->pins, id, p->meta.mode)));
-	return o;
-}
-
-static void grant_row(struct ctl_table *t, const struct ctl_view *v, uint32_t id,
-		      const struct bwl_peer *p, const struct bwl_left *l)
-{
-	char rate[BWL_UNIT_BUF], burst[BWL_UNIT_BUF], vol[CTL_LIM_BUF], when[BWL_UNIT_BUF + 8], mode[CTL_MODE_BUF];
-	uint64_t bps = bwl_rate_decode(&p->grant.rate);
-
-	ctl_cell(t, "%s", v->pins->name[id].name);
-	ctl_cell(t, "%s", ctl_grant_name(ctl_grant_state(v, id, p)));
-	ctl_cell(t, "%s", bps ? bwl_format_rate(bps, rate) : "unlimited");
-	ctl_cell(t, "%s", bps ? bwl_format_size(l->burst, burst) : "-");
-	ctl_cell(t, "%s", ctl_left_volume(l, vol));
-	ctl_cell(t, "%s", ctl_when(p->meta.expiry_ns, v->now_ns, when));
-	ctl_cell(t, "%s", ctl_mode_text(v->pins, id, p->meta.mode, mode));
-}
-
 static int grant_list(struct ctl *c, int argc, char **argv)
 {
-	static const char *const heads[] = {
-		"NAME", "STATE", ">RATE", ">BURST", ">VOLUME USED", "EXPIRES", "MODE", NULL,
+	static const struct bwl_column columns[] = {
+		{ &bwl_f_peer, BWL_BOTH }, { &bwl_f_state, BWL_BOTH }, { &bwl_f_rate, BWL_BOTH },
+		{ &bwl_f_burst, BWL_BOTH }, { &bwl_f_left, BWL_BOTH }, { &bwl_f_expires, BWL_BOTH },
+		{ &bwl_f_body_mode, BWL_BOTH }, { &bwl_f_mode_in_force, BWL_BOTH }, { NULL, BWL_BOTH },
 	};
-	struct ctl_table *t = NULL;
-	json_t *a = json_array();
-	struct ctl_view v;
+	struct bwl_list *l;
+	struct bwl_view v;
+	json_t *rows;
 	uint32_t *ids;
 	size_t n;
 	int r;
 
 	r = ctl_view_open(c, false, &v);
-	if (!r) {
-		r = ctl_view_ids(c, &v, argc, argv, &ids, &n);
-		if (r)
-			ctl_view_close(&v);
-	}
+	if (r)
+		return r;
+	r = ctl_view_ids(c, &v, argc, argv, &ids, &n);
 	if (r) {
-		json_decref(a);
+		ctl_view_close(&v);
 		return r;
 	}
-	t = ctl_table_new(heads);
+	l = bwl_list_new(columns, c->json);
 	for (size_t i = 0; i < n; i++) {
-		const struct bwl_peer *p = ctl_view_peer(&v, ids[i]);
-		struct bwl_left l;
+		struct bwl_peer_row row = { .v = &v, .id = ids[i], .body = ctl_view_peer(&v, ids[i]) };
 
-		if (!p || !(p->meta.flags & BWL_PEER_GRANT))
+		if (!row.body || !(row.body->meta.flags & BWL_PEER_GRANT))
 			continue;
-		bwl_limit_left(v.pins, &p->grant.rate, &p->grant.volume, 2 * ids[i], v.now_ns, &l);
-		if (c->json)
-			json_array_append_new(a, grant_json(&v, ids[i], p, &l));
-		else
-			grant_row(t, &v, ids[i], p, &l);
+		bwl_grant_left(&v, row.id, row.body, &row.left);
+		bwl_list_add(l, &row);
 	}
-	if (c->json)
-		ctl_json_print(json_pack("{s:O}", "grants", a));
-	else
-		ctl_table_print(t, stdout);
-	ctl_table_free(t);
-	json_decref(a);
+	rows = bwl_list_end(l);
+	if (rows)
+		ctl_print_list("grants", "grants", rows);
 	free(ids);
 	ctl_view_close(&v);
 	return 0;

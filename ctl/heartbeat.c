@@ -33,11 +33,7 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = bwl_heartbeat(pins, &deadline, &c->err);
 	if (!r && c->json) {
-		json_t *o = json_object();
-
-		json_object_set_new(o, "deadline_in_s", deadline == BWL_NEVER_NS ? json_null()
-				    : json_real(((double)deadline - (double)bwl_now_ns()) / 1e9));
-		ctl_json_print(o);
+		ctl_print_list("heartbeat", "heartbeat_ends_in_s", bwl_json_in(deadline, bwl_now_ns()));
 	} else if (!r && deadline == BWL_NEVER_NS) {
 		puts("the policy says heartbeat: none: grants live without one");
 	} else if (!r) {
@@ -89,7 +85,7 @@ static int stop(struct ctl *c, int argc, char **argv)
 			bwl_audit("stop --off");
 	}
 	if (!r && c->json)
-		ctl_json_print(json_pack("{s:b}", "stopped", !off));
+		ctl_print_list("stop", "stopped", json_boolean(!off));
 	else if (!r)
 		puts(off ? "the stop switch is off: the policy applies"
 			 : "stopped: every packet is dropped until `bwlimit-ctl stop --off`");

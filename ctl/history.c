@@ -66,16 +66,6 @@ static int settle_times(struct ctl *c, const char *since, const char *until, con
 	return 0;
 }
 
-static char *utc(int64_t s, char buf[static 32])
-{
-	time_t t = s;
-	struct tm tm;
-
-	gmtime_r(&t, &tm);
-	strftime(buf, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return buf;
-}
-
 static char *local(int64_t s, char buf[static 32])
 {
 	time_t t = s;
@@ -98,59 +88,59 @@ static double seconds_of(const struct ask *a, const struct hist_state *st, size_
 
 static void put_values(json_t *o, const struct hist_values *x)
 {
-	ctl_json_u64(o, "sent_bytes", x->v[HIST_SENT]);
-	ctl_json_u64(o, "sent_dropped_bytes", x->v[HIST_SENT_DROPPED]);
-	ctl_json_u64(o, "arrived_bytes", x->v[HIST_ARRIVED]);
-	ctl_json_u64(o, "arrived_dropped_bytes", x->v[HIST_ARRIVED_DROPPED]);
+	json_object_set_new(o, "sent_bytes", bwl_json_u64(x->v[HIST_SENT]));
+	json_object_set_new(o, "sent_dropped_bytes", bwl_json_u64(x->v[HIST_SENT_DROPPED]));
+	json_object_set_new(o, "arrived_bytes", bwl_json_u64(x->v[HIST_ARRIVED]));
+	json_object_set_new(o, "arrived_dropped_bytes", bwl_json_u64(x->v[HIST_ARRIVED_DROPPED]));
 }
 
 static void print_json(const struct ask *a, const struct hist_state *st, const struct hist_values *x,
 		       const struct hist_values *all, json_t *classes, unsigned damaged)
 {
-	json_t *o = json_object(), *points = json_array(), *total = json_object();
-	char buf[32];
+	json_t *o = bwl_doc("history"), *points = json_array(), *total = json_object();
+	char buf[BWL_TIME_BUF];
 	size_t i;
 
-	json_object_set_new(o, "name", json_string(a->peer));
+	json_object_set_new(o, "peer", json_string(a->peer));
 	json_object_set_new(o, "class", *a->class_ ? json_string(a->class_) : json_null());
-	json_object_set(o, "classes", classes);
-	json_object_set_new(o, "since", json_string(utc(a->from_s, buf)));
-	json_object_set_new(o, "until", json_string(utc(a->to_s, buf)));
-	json_object_set_new(o, "written_until", json_string(utc(st->wall_s, buf)));
+	json_object_set(o, "class_names", classes);
+	json_object_set_new(o, "since", json_string(bwl_utc(a->from_s, -1, buf)));
+	json_object_set_new(o, "until", json_string(bwl_utc(a->to_s, -1, buf)));
+	json_object_set_new(o, "written_until", json_string(bwl_utc(st->wall_s, -1, buf)));
 	json_object_set_new(o, "step_s", json_integer(a->step_s));
-	json_object_set_new(o, "damaged_rows", json_integer(damaged));
+	json_object_set_new(o, "damaged_row_count", json_integer(damaged));
 	for (i = 0; i < a->n; i++) {
 		json_t *p = json_object();
 		double s = seconds_of(a, st, i);
 
-		json_object_set_new(p, "time", json_string(utc(a->from_s + (int64_t)i * a->step_s, buf)));
+		json_object_set_new(p, "time", json_string(bwl_utc(a->from_s + (int64_t)i * a->step_s, -1, buf)));
 		put_values(p, &x[i]);
-		json_object_set_new(p, "sent_bps", json_real((double)x[i].v[HIST_SENT] * 8 / s));
-		json_object_set_new(p, "arrived_bps", json_real((double)x[i].v[HIST_ARRIVED] * 8 / s));
+		json_object_set_new(p, "sent_bits_per_second", json_real((double)x[i].v[HIST_SENT] * 8 / s));
+		json_object_set_new(p, "arrived_bits_per_second", json_real((double)x[i].v[HIST_ARRIVED] * 8 / s));
 		json_array_append_new(points, p);
 	}
 	put_values(total, all);
 	json_object_set_new(o, "total", total);
 	json_object_set_new(o, "points", points);
-	ctl_json_print(o);
+	bwl_doc_print(o);
 }
 
-static void size_cell(struct ctl_table *t, uint64_t bytes)
+static void size_cell(struct bwl_table *t, uint64_t bytes)
 {
 	char buf[BWL_UNIT_BUF];
 
-	ctl_cell(t, "%s", bytes ? bwl_human_size((double)bytes, buf) : "-");
+	bwl_cell(t, "%s", bytes ? bwl_human_size((double)bytes, buf) : "-");
 }
 
-static void row(struct ctl_table *t, const char *when, double s, const struct hist_values *x)
+static void row(struct bwl_table *t, const char *when, double s, const struct hist_values *x)
 {
 	char buf[BWL_UNIT_BUF];
 	unsigned c;
 
-	ctl_cell(t, "%s", when);
+	bwl_cell(t, "%s", when);
 	for (c = HIST_SENT; c <= HIST_ARRIVED; c++) {
 		size_cell(t, x->v[c]);
-		ctl_cell(t, "%s", x->v[c] ? bwl_human_rate((double)x->v[c] * 8 / s, buf) : "-");
+		bwl_cell(t, "%s", x->v[c] ? bwl_human_rate((double)x->v[c] * 8 / s, buf) : "-");
 		size_cell(t, x->v[c == HIST_SENT ? HIST_SENT_DROPPED : HIST_ARRIVED_DROPPED]);
 	}
 }
@@ -160,7 +150,7 @@ static void print_table(const struct ask *a, const struct hist_state *st, const 
 {
 	static const char *const heads[] = { "FROM", ">SENT", ">RATE", ">DROPPED", ">ARRIVED", ">RATE", ">DROPPED",
 					     NULL };
-	struct ctl_table *t = ctl_table_new(heads);
+	struct bwl_table *t = bwl_table_new(heads);
 	char buf[32], step[BWL_UNIT_BUF];
 	const json_t *name;
 	size_t i;
@@ -168,8 +158,8 @@ static void print_table(const struct ask *a, const struct hist_state *st, const 
 	for (i = 0; i < a->n; i++)
 		row(t, local(a->from_s + (int64_t)i * a->step_s, buf), seconds_of(a, st, i), &x[i]);
 	row(t, "in all", (double)(a->to_s - a->from_s), all);
-	ctl_table_print(t, stdout);
-	ctl_table_free(t);
+	bwl_table_print(t, stdout);
+	bwl_table_free(t);
 	printf("\nin steps of %s; written until %s", bwl_format_time((uint64_t)a->step_s * SECOND, step),
 	       local(st->wall_s, buf));
 	if (json_array_size(classes)) {
@@ -282,7 +272,7 @@ static int show_names(struct ctl *c, struct hist_reader *r)
 	if (!list)
 		return -c->err.code;
 	if (c->json) {
-		ctl_json_print(json_pack("{s:o}", "peers", list));
+		ctl_print_list("history-peers", "peer_names", list);
 		return 0;
 	}
 	json_array_foreach(list, i, name)

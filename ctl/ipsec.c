@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `ipsec`: strongSwan's connections from the policy, and the SAs that came of them. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static bool is_named(const char *name, int argc, char **argv)
 	return !argc;
 }
 
-int ctl_ipsec_number(struct ctl *c, const struct ctl_view *v, const struct bwl_policy *pol, bool strict,
+int ctl_ipsec_number(struct ctl *c, const struct bwl_view *v, const struct bwl_policy *pol, bool strict,
 		     int argc, char **argv, struct ipsec_numbers *ret)
 {
 	int r = 0;
@@ -61,7 +62,7 @@ int ctl_ipsec_number(struct ctl *c, const struct ctl_view *v, const struct bwl_p
 			break;
 		}
 		body = v ? ctl_view_peer(v, id) : NULL;
-		if (body && ctl_grant_state(v, id, body) == CTL_REVOKED) {
+		if (body && bwl_standing(v, id, body) == BWL_STAND_REVOKED) {
 			ret->revoked++;
 			continue;
 		}
@@ -74,7 +75,7 @@ int ctl_ipsec_number(struct ctl *c, const struct ctl_view *v, const struct bwl_p
 static int number(struct ctl *c, const struct bwl_policy *pol, bool pins_needed, int argc,
 		  char **argv, struct ipsec_numbers *ret)
 {
-	struct ctl_view v;
+	struct bwl_view v;
 	int r = ctl_view_open(c, false, &v);
 
 	if (r && (pins_needed || (r != -ENOENT && r != -EACCES && r != -EPERM)))
@@ -168,8 +169,11 @@ static int ipsec_render(struct ctl *c, int argc, char **argv)
 	int r = plan_make(c, &argc, argv, false, &p);
 
 	if (!r && c->json) {
-		json_object_set_new(p.tree, "if_id_from_pins", json_boolean(!p.n.numbered));
-		ctl_json_print(json_incref(p.tree));
+		json_t *o = bwl_doc("ipsec-render");
+
+		json_object_set_new(o, "if_id_from_pins", json_boolean(!p.n.numbered));
+		json_object_set(o, "swanctl", p.tree);
+		bwl_doc_print(o);
 	} else if (!r) {
 		print_head(p.pol, &p.caps, &p.n);
 		bwl_ipsec_write(p.tree, stdout);
@@ -182,12 +186,12 @@ static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
 		       const struct bwl_ipsec_load_report *rep, const struct ipsec_numbers *n)
 {
 	if (c->json) {
-		ctl_json_print(json_pack("{s:s,s:b,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}",
+		ctl_print_answer("ipsec-load", json_pack("{s:s,s:b,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}",
 			"charon", caps->version, "mlkem", caps->mlkem, "packet_offload", caps->packet,
-			"connections", rep->loaded, "unloaded", rep->unloaded,
-			"stale_sas_ended", rep->stale, "revoked", n->revoked,
-			"certificates", rep->certs, "crls", rep->crls, "keys", rep->keys,
-			"old_keys_unloaded", rep->old_keys, "initiated", rep->initiated, "ppks", rep->secrets));
+			"connection_count", rep->loaded, "unloaded_count", rep->unloaded,
+			"stale_sa_count", rep->stale, "revoked_count", n->revoked, "certificate_count",
+			rep->certs, "crl_count", rep->crls, "key_count", rep->keys, "old_key_count",
+			rep->old_keys, "initiated_count", rep->initiated, "ppk_count", rep->secrets));
 		return;
 	}
 	printf("charon %s (%s ML-KEM, %s packet offload): %u connection%s loaded, %u unloaded\n",
@@ -209,7 +213,7 @@ static int drop_revoked(struct ctl *c, const struct plan *p)
 	const char **name = calloc(p->pol->npeers + 1, sizeof(*name));
 	struct bwl_ipsec_drop d;
 	const struct bwl_peer *body;
-	struct ctl_view v;
+	struct bwl_view v;
 	size_t k = 0, i;
 	int r;
 
@@ -218,7 +222,7 @@ static int drop_revoked(struct ctl *c, const struct plan *p)
 	r = ctl_view_open(c, false, &v);
 	for (i = 0; !r && i < p->pol->npeers; i++) {
 		body = p->n.if_id[i] ? ctl_view_peer(&v, p->n.if_id[i]) : NULL;
-		if (body && ctl_grant_state(&v, p->n.if_id[i], body) == CTL_REVOKED)
+		if (body && bwl_standing(&v, p->n.if_id[i], body) == BWL_STAND_REVOKED)
 			name[k++] = p->pol->peers[i].name;
 	}
 	if (!r)
@@ -261,29 +265,17 @@ static const struct bwl_tunnel *tunnel_of(const struct bwl_pins *pins, const str
 	return pins && x->peer_id && x->peer_id < pins->schema.max_peers ? &pins->tunnel[x->peer_id] : NULL;
 }
 
-static const char *offload_name(const struct bwl_tunnel *t)
-{
-	static const char *const names[] = {
-		[BWL_OFFLOAD_NONE] = "none", [BWL_OFFLOAD_CRYPTO] = "crypto",
-		[BWL_OFFLOAD_PACKET] = "packet",
-	};
-
-	return t && t->flags & BWL_TUN_SA && t->offload < _BWL_OFFLOAD_MAX ? names[t->offload] : "-";
-}
-
 static json_t *json_child(const struct bwl_pins *pins, const struct bwl_ipsec_child *x)
 {
 	const struct bwl_tunnel *t = tunnel_of(pins, x);
-	char in[16], out[16];
-	json_t *o;
+	json_t *o = json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "state", x->state, "if_id", x->if_id, "age_s",
+			      (json_int_t)x->age_s, "rekey_in_s", (json_int_t)x->rekey_s, "hard_in_s",
+			      (json_int_t)x->hard_s, "arrived_bytes", (json_int_t)x->bytes_in, "sent_bytes",
+			      (json_int_t)x->bytes_out);
 
-	snprintf(in, sizeof(in), "0x%08x", x->spi_in);
-	snprintf(out, sizeof(out), "0x%08x", x->spi_out);
-	o = json_pack("{s:s,s:s,s:s,s:i,s:I,s:I,s:I,s:I,s:I}", "state", x->state, "spi_in", in,
-		      "spi_out", out, "if_id", x->if_id, "age_s", (json_int_t)x->age_s,
-		      "rekey_in_s", (json_int_t)x->rekey_s, "hard_in_s", (json_int_t)x->hard_s,
-		      "bytes_in", (json_int_t)x->bytes_in, "bytes_out", (json_int_t)x->bytes_out);
-	json_object_set_new(o, "offload", t ? json_string(offload_name(t)) : json_null());
+	json_object_set_new(o, "spi_in", bwl_json_spi(htonl(x->spi_in)));
+	json_object_set_new(o, "spi_out", bwl_json_spi(htonl(x->spi_out)));
+	json_object_set_new(o, "offload", bwl_json_text(bwl_offload_name(t)));
 	json_object_set_new(o, "data_plane_open", t ? json_boolean(t->flags & BWL_TUN_SA) : json_null());
 	return o;
 }
@@ -302,37 +294,39 @@ static json_t *json_sa(const struct bwl_pins *pins, const struct bwl_ipsec_sa *x
 	return o;
 }
 
-static void cell_time(struct ctl_table *t, uint64_t s)
+static void cell_time(struct bwl_table *t, uint64_t s)
 {
 	char buf[BWL_UNIT_BUF];
 
-	ctl_cell(t, "%s", bwl_human_time((double)s, buf));
+	bwl_cell(t, "%s", bwl_human_time((double)s, buf));
 }
 
-static void sa_rows(struct ctl_table *t, const struct bwl_pins *pins, const struct bwl_ipsec_sa *x)
+static void sa_rows(struct bwl_table *t, const struct bwl_pins *pins, const struct bwl_ipsec_sa *x)
 {
 	char buf[BWL_UNIT_BUF];
 
 	for (size_t i = 0; i == 0 || i < x->nchildren; i++) {
 		const struct bwl_ipsec_child *k = x->nchildren ? &x->children[i] : NULL;
+		const char *offload;
 
-		ctl_cell(t, "%s", x->peer);
-		ctl_cell(t, "%s", x->remote);
-		ctl_cell(t, "%s", x->state);
-		ctl_cell(t, "%s", k ? k->state : "none");
+		bwl_cell(t, "%s", x->peer);
+		bwl_cell(t, "%s", x->remote);
+		bwl_cell(t, "%s", x->state);
+		bwl_cell(t, "%s", k ? k->state : "none");
 		if (!k) {
 			for (unsigned n = 0; n < 8; n++)
-				ctl_cell(t, "-");
+				bwl_cell(t, "-");
 			continue;
 		}
-		ctl_cell(t, "%08x", k->spi_in);
-		ctl_cell(t, "%08x", k->spi_out);
+		bwl_cell(t, "%08x", k->spi_in);
+		bwl_cell(t, "%08x", k->spi_out);
 		cell_time(t, k->age_s);
 		cell_time(t, k->rekey_s);
 		cell_time(t, k->hard_s);
-		ctl_cell(t, "%s", bwl_human_size((double)k->bytes_in, buf));
-		ctl_cell(t, "%s", bwl_human_size((double)k->bytes_out, buf));
-		ctl_cell(t, "%s", offload_name(tunnel_of(pins, k)));
+		bwl_cell(t, "%s", bwl_human_size((double)k->bytes_in, buf));
+		bwl_cell(t, "%s", bwl_human_size((double)k->bytes_out, buf));
+		offload = bwl_offload_name(tunnel_of(pins, k));
+		bwl_cell(t, "%s", offload ? offload : "-");
 	}
 }
 
@@ -367,7 +361,7 @@ static void print_status(struct ctl *c, const struct bwl_pins *pins, const struc
 		"PEER", "REMOTE", "IKE", "CHILD", "SPI IN", "SPI OUT", ">AGE", ">REKEY IN", ">HARD IN",
 		">IN", ">OUT", "OFFLOAD", NULL,
 	};
-	struct ctl_table *t = ctl_table_new(heads);
+	struct bwl_table *t = bwl_table_new(heads);
 	json_t *a = json_array(), *name;
 	size_t i;
 
@@ -378,18 +372,19 @@ static void print_status(struct ctl *c, const struct bwl_pins *pins, const struc
 		json_array_append_new(a, json_sa(pins, &sas[i]));
 	}
 	json_array_foreach(idle, i, name) {
-		ctl_cell(t, "%s", json_string_value(name));
-		ctl_cell(t, "-");
-		ctl_cell(t, "none");
+		bwl_cell(t, "%s", json_string_value(name));
+		bwl_cell(t, "-");
+		bwl_cell(t, "none");
 		for (unsigned k = 0; k < 9; k++)
-			ctl_cell(t, "-");
+			bwl_cell(t, "-");
 	}
 	if (c->json)
-		ctl_json_print(json_pack("{s:O,s:O}", "ike_sas", a, "without_sa", idle));
+		bwl_doc_print(json_pack("{s:i, s:s, s:O, s:O}", "version", BWL_JSON_VERSION, "kind", "ipsec-status",
+					"ike_sas", a, "without_sa", idle));
 	else
-		ctl_table_print(t, stdout);
+		bwl_table_print(t, stdout);
 	json_decref(a);
-	ctl_table_free(t);
+	bwl_table_free(t);
 }
 
 static int ipsec_status(struct ctl *c, int argc, char **argv)
@@ -476,7 +471,8 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (c->json)
-		ctl_json_print(json_pack("{s:i,s:s}", "rekeying", total, "what", ike ? "ike" : "child"));
+		bwl_doc_print(json_pack("{s:i, s:s, s:i, s:s}", "version", BWL_JSON_VERSION, "kind", "ipsec-rekey",
+					"sa_count", total, "sa_kind", ike ? "ike" : "child"));
 	else
 		printf("rekeying: %u %s_SA%s\n", total, ike ? "IKE" : "CHILD", CTL_S(total));
 	return 0;

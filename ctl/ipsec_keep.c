@@ -21,7 +21,7 @@ struct keep {
 	struct ipsec_place place;
 	const char *file;
 	struct bwl_keep *state;
-	struct ctl_view view;
+	struct bwl_view view;
 	struct bwl_policy *pol;
 	json_t *tree;		/* NULL: not made since something changed */
 	uint64_t policy_stamp, creds_stamp, maps_stamp;	/* of what is loaded */
@@ -81,31 +81,35 @@ static uint64_t maps_stamp(const struct keep *k)
 	return mix(h, p->gate, p->schema.max_peers * sizeof(*p->gate));
 }
 
-static void say(struct keep *k, const char *what, const char *peer, json_t *more)
+struct loaded {
+	unsigned connections, unloaded, revoked;
+	const char *charon;
+};
+
+/* What was done, to one peer or, with the numbers, to all. */
+static void say(struct keep *k, const char *what, const char *peer, const struct loaded *l)
 {
-	time_t now = time(NULL);
-	char when[40];
-	struct tm tm;
+	char when[BWL_TIME_BUF];
 	json_t *o;
 
-	localtime_r(&now, &tm);
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	bwl_utc_now(when);
 	if (k->c->json) {
-		o = json_pack("{s:s,s:s}", "time", when, "did", what);
-		if (peer)
-			json_object_set_new(o, "peer", json_string(peer));
-		json_object_update(o, more);
-		ctl_json_line(o);
-	} else {
-		printf("%s %s%s%s", when, what, peer ? " " : "", peer ? peer : "");
-		if (more)
-			printf(": %lld connections, %lld unloaded, %lld left out because they are revoked",
-			       json_integer_value(json_object_get(more, "connections")),
-			       json_integer_value(json_object_get(more, "unloaded")),
-			       json_integer_value(json_object_get(more, "revoked")));
-		putchar('\n');
+		o = bwl_doc("ipsec-keep");
+		json_object_set_new(o, "time", json_string(when));
+		json_object_set_new(o, "event", json_string(what));
+		json_object_set_new(o, "peer", bwl_json_text(peer));
+		json_object_set_new(o, "connection_count", l ? json_integer(l->connections) : json_null());
+		json_object_set_new(o, "unloaded_count", l ? json_integer(l->unloaded) : json_null());
+		json_object_set_new(o, "revoked_count", l ? json_integer(l->revoked) : json_null());
+		json_object_set_new(o, "charon", bwl_json_text(l ? l->charon : NULL));
+		bwl_doc_line(o);
+		return;
 	}
-	json_decref(more);
+	printf("%s %s%s%s", when, what, peer ? " " : "", peer ? peer : "");
+	if (l)
+		printf(": %u connections, %u unloaded, %u left out because they are revoked", l->connections,
+		       l->unloaded, l->revoked);
+	putchar('\n');
 	fflush(stdout);
 }
 
@@ -162,8 +166,7 @@ static int load(struct keep *k, struct bwl_vici *v)
 		r = bwl_ipsec_load(v, tree, k->place.dir, BWL_IPSEC_ALL, &rep, &k->c->err);
 	}
 	if (!r)
-		say(k, "loaded", NULL, json_pack("{s:i,s:i,s:i,s:s}", "connections", rep.loaded,
-			"unloaded", rep.unloaded, "revoked", n.revoked, "charon", caps.version));
+		say(k, "loaded", NULL, &(struct loaded){ rep.loaded, rep.unloaded, n.revoked, caps.version });
 	free(n.if_id);
 	return r;
 }

@@ -16,32 +16,32 @@ static const char *offload_name(unsigned int offload)
 	return offload < _BWL_OFFLOAD_MAX ? names[offload] : "?";
 }
 
-/* Names come from a map that others write: cut to what a name may hold. */
 static const char *peer_name(const struct bwl_pins *p, uint32_t id, char buf[static BWL_NAME_LEN])
 {
-	memcpy(buf, p->name[id].name, BWL_NAME_LEN);
-	buf[BWL_NAME_LEN - 1] = '\0';
-	return *buf ? buf : "-";
+	const char *name = bwl_peer_name(p, id, buf);
+
+	return name ? name : "-";
 }
 
-static json_t *to_json(const struct bwl_pins *p, uint32_t id, const struct bwl_track_verdict *v)
+static void put_verdict(json_t *o, const struct bwl_pins *p, uint32_t id, const struct bwl_track_verdict *v)
 {
 	char name[BWL_NAME_LEN], other[BWL_XFRM_ADDR_BUF];
-	json_t *o = json_pack("{s:s,s:I,s:b,s:b,s:s,s:s,s:s,s:i,s:I,s:I}", "peer",
-			      peer_name(p, id, name), "if_id", (json_int_t)id,
-			      "sa_out", (v->flags & BWL_TUN_SA) != 0,
-			      "sa_in", (v->flags & BWL_TUN_SA_IN) != 0,
-			      "why", bwl_track_why_name(v->why), "text", bwl_track_why_text(v->why),
-			      "offload", offload_name(v->offload), "overhead", v->overhead,
-			      "spi_out", (json_int_t)ntohl(v->spi_out),
-			      "spi_in", (json_int_t)ntohl(v->spi_in));
+	bool open = v->flags & BWL_TUN_SA;
 
+	json_object_set_new(o, "peer", bwl_json_text(bwl_peer_name(p, id, name)));
+	json_object_set_new(o, "if_id", json_integer(id));
+	json_object_set_new(o, "sa_out", json_boolean(open));
+	json_object_set_new(o, "sa_in", json_boolean(v->flags & BWL_TUN_SA_IN));
+	json_object_set_new(o, "sa_state", json_string(bwl_track_why_name(v->why)));
+	json_object_set_new(o, "text", json_string(bwl_track_why_text(v->why)));
+	json_object_set_new(o, "offload", open ? json_string(offload_name(v->offload)) : json_null());
+	json_object_set_new(o, "overhead_bytes", v->overhead ? json_integer(v->overhead) : json_null());
+	json_object_set_new(o, "spi_out", bwl_json_spi(v->spi_out));
+	json_object_set_new(o, "spi_in", bwl_json_spi(v->spi_in));
 	json_object_set_new(o, "device_drops_rest", json_boolean(v->flags & BWL_TUN_BENEATH));
-	json_object_set_new(o, "alarm", v->alarm ? json_string(bwl_track_why_name(v->alarm))
-						 : json_null());
-	json_object_set_new(o, "other", v->other.family
-			    ? json_string(bwl_xfrm_addr_text(&v->other, other)) : json_null());
-	return o;
+	json_object_set_new(o, "alarm", bwl_json_text(v->alarm ? bwl_track_why_name(v->alarm) : NULL));
+	json_object_set_new(o, "other", bwl_json_text(v->other.family ? bwl_xfrm_addr_text(&v->other, other)
+									: NULL));
 }
 
 static void print_alarm(const char *name, uint32_t id, const struct bwl_track_verdict *v)
@@ -62,9 +62,7 @@ struct watch {
 static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
 {
 	const struct watch *w = arg;
-	char name[BWL_NAME_LEN], when[40];
-	time_t now = time(NULL);
-	struct tm tm;
+	char name[BWL_NAME_LEN], when[BWL_TIME_BUF];
 	json_t *o;
 
 	peer_name(w->pins, id, name);
@@ -72,12 +70,12 @@ static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
 		print_alarm(name, id, v);
 	if (w->quiet)
 		return;
-	localtime_r(&now, &tm);
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	bwl_utc_now(when);
 	if (w->c->json) {
-		o = to_json(w->pins, id, v);
+		o = bwl_doc("ipsec-watch");
 		json_object_set_new(o, "time", json_string(when));
-		ctl_json_line(o);
+		put_verdict(o, w->pins, id, v);
+		bwl_doc_line(o);
 	} else if (v->flags & BWL_TUN_SA) {
 		printf("%s %s open: SA out 0x%08x, in 0x%08x, offload %s\n", when, name,
 		       ntohl(v->spi_out), ntohl(v->spi_in), offload_name(v->offload));
@@ -137,7 +135,7 @@ static void print_rows(const struct watch *w, const struct bwl_track *t)
 {
 	static const char *const heads[] = { "PEER", ">IF_ID", "LEAVES", "OUT", "IN", "OFFLOAD",
 					     ">ADDS", "ALARM", NULL };
-	struct ctl_table *table = ctl_table_new(heads);
+	struct bwl_table *table = bwl_table_new(heads);
 	struct bwl_track_verdict v;
 	char name[BWL_NAME_LEN];
 
@@ -147,19 +145,19 @@ static void print_rows(const struct watch *w, const struct bwl_track *t)
 		if (!bwl_track_get(t, id, &v))
 			continue;
 		open = v.flags & BWL_TUN_SA;
-		ctl_cell(table, "%s", peer_name(w->pins, id, name));
-		ctl_cell(table, "%u", id);
-		ctl_cell(table, "%s", open ? "yes" : bwl_track_why_name(v.why));
-		ctl_cell(table, open ? "%08x" : "-", ntohl(v.spi_out));
-		ctl_cell(table, v.flags & BWL_TUN_SA_IN ? "%08x" : "-", ntohl(v.spi_in));
-		ctl_cell(table, "%s%s", open ? offload_name(v.offload) : "-",
+		bwl_cell(table, "%s", peer_name(w->pins, id, name));
+		bwl_cell(table, "%u", id);
+		bwl_cell(table, "%s", open ? "yes" : bwl_track_why_name(v.why));
+		bwl_cell(table, open ? "%08x" : "-", ntohl(v.spi_out));
+		bwl_cell(table, v.flags & BWL_TUN_SA_IN ? "%08x" : "-", ntohl(v.spi_in));
+		bwl_cell(table, "%s%s", open ? offload_name(v.offload) : "-",
 			 v.offload == BWL_OFFLOAD_PACKET && !(v.flags & BWL_TUN_BENEATH)
 				 ? " (no drop policy)" : "");
-		ctl_cell(table, v.overhead ? "%u" : "-", v.overhead);
-		ctl_cell(table, "%s", v.alarm ? bwl_track_why_name(v.alarm) : "-");
+		bwl_cell(table, v.overhead ? "%u" : "-", v.overhead);
+		bwl_cell(table, "%s", v.alarm ? bwl_track_why_name(v.alarm) : "-");
 	}
-	ctl_table_print(table, stdout);
-	ctl_table_free(table);
+	bwl_table_print(table, stdout);
+	bwl_table_free(table);
 }
 
 static void print_json(const struct watch *w, const struct bwl_track *t)
@@ -167,10 +165,13 @@ static void print_json(const struct watch *w, const struct bwl_track *t)
 	struct bwl_track_verdict v;
 	json_t *a = json_array();
 
-	for (uint32_t id = 1; id < w->pins->schema.max_peers; id++)
-		if (bwl_track_get(t, id, &v))
-			json_array_append_new(a, to_json(w->pins, id, &v));
-	ctl_json_print(json_pack("{s:o}", "peers", a));
+	for (uint32_t id = 1; id < w->pins->schema.max_peers; id++) {
+		if (bwl_track_get(t, id, &v)) {
+			json_array_append_new(a, json_object());
+			put_verdict(json_array_get(a, json_array_size(a) - 1), w->pins, id, &v);
+		}
+	}
+	ctl_print_list("ipsec-track", "peers", a);
 }
 
 static int track(struct ctl *c, int argc, char **argv)

@@ -22,13 +22,6 @@ struct bwl_journal_limits ctl_journal_limits(const struct ctl_words *w)
 	return l;
 }
 
-static const char *state_name(enum bwl_journal_state s)
-{
-	static const char *const names[] = { "off", "ok", "missing", "cut" };
-
-	return names[s];
-}
-
 /* Pins are there or not: of a drill no journal is kept, unless one is named. */
 static bool is_drill(const struct ctl *c)
 {
@@ -97,10 +90,11 @@ static int journal_init(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (was != BWL_JOURNAL_OK)
-		bwl_audit("journal init: it was %s; closed: %s", state_name(was), closed);
+		bwl_audit("journal init: it was %s; closed: %s", bwl_journal_state_name(was), closed);
 	if (c->json)
-		ctl_json_print(json_pack("{s:s, s:b, s:s}", "journal", dir, "made", was != BWL_JOURNAL_OK, "was",
-					 state_name(was)));
+		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:b, s:s}", "version", BWL_JSON_VERSION, "kind",
+					"journal-init", "dir", dir, "made", was != BWL_JOURNAL_OK, "was_state",
+					bwl_journal_state_name(was)));
 	else if (was == BWL_JOURNAL_OK)
 		printf("%s: there is a journal already, and it reads\n", dir);
 	else
@@ -110,22 +104,23 @@ static int journal_init(struct ctl *c, int argc, char **argv)
 
 static json_t *limit_json(const struct bwl_closed_limit *l)
 {
-	json_t *o = json_pack("{s:s, s:s}", l->zone ? "zone" : "peer", l->name, "kind", l->zone ? "zone" : "peer");
+	const struct bwl_journal_limits *x = &l->lim;
+	char when[BWL_TIME_BUF];
+	json_t *o = json_object();
 
-	if (l->lim.set & BWL_JS_RATE)
-		ctl_json_u64(o, "rate_bps", l->lim.rate_bps);
-	if (l->lim.set & BWL_JS_BURST)
-		ctl_json_u64(o, "burst_bytes", l->lim.burst);
-	if (l->lim.set & BWL_JS_VOLUME)
-		ctl_json_u64(o, "volume_bytes", l->lim.volume);
-	if (l->lim.set & BWL_JS_EXPIRY && l->lim.expiry_s)
-		ctl_json_u64(o, "expires_unix_s", l->lim.expiry_s);
+	json_object_set_new(o, "peer", bwl_json_text(l->zone ? NULL : l->name));
+	json_object_set_new(o, "zone", bwl_json_text(l->zone ? l->name : NULL));
+	json_object_set_new(o, "rate_bits_per_second", x->set & BWL_JS_RATE ? bwl_json_u64(x->rate_bps) : json_null());
+	json_object_set_new(o, "burst_bytes", x->set & BWL_JS_BURST ? bwl_json_u64(x->burst) : json_null());
+	json_object_set_new(o, "volume_bytes", x->set & BWL_JS_VOLUME ? bwl_json_u64(x->volume) : json_null());
+	json_object_set_new(o, "expires_at", x->set & BWL_JS_EXPIRY && x->expiry_s
+			    ? json_string(bwl_utc((int64_t)x->expiry_s, -1, when)) : json_null());
 	return o;
 }
 
 static void show_json(const char *dir, const struct bwl_journal *j)
 {
-	json_t *names = json_array(), *pfx = json_array(), *limits = json_array(), *o;
+	json_t *names = json_array(), *pfx = json_array(), *limits = json_array(), *o = bwl_doc("journal");
 	char text[64];
 
 	for (size_t i = 0; i < j->closed.nnames; i++)
@@ -134,19 +129,20 @@ static void show_json(const char *dir, const struct bwl_journal *j)
 		json_array_append_new(pfx, json_string(bwl_pfx_format(&j->closed.live.item[i].pfx, text, sizeof(text))));
 	for (size_t i = 0; i < j->closed.nlimits; i++)
 		json_array_append_new(limits, limit_json(&j->closed.limit[i]));
-	o = json_pack("{s:s, s:s, s:s, s:b, s:b, s:o, s:o, s:o}", "journal", dir, "state", state_name(j->state), "why",
-		      j->why, "stopped", j->closed.stop, "clamped", j->closed.clamp, "revoked", names, "prefixes", pfx,
-		      "limits", limits);
-	ctl_json_u64(o, "records", j->seq);
-	ctl_json_u64(o, "torn_bytes", j->torn);
-	ctl_json_print(o);
+	json_object_set_new(o, "dir", json_string(dir));
+	json_object_update_new(o, bwl_journal_json(j));
+	json_object_set_new(o, "peer_names", names);
+	json_object_set_new(o, "prefixes", pfx);
+	json_object_set_new(o, "limits", limits);
+	json_object_set_new(o, "torn_bytes", bwl_json_u64(j->torn));
+	bwl_doc_print(o);
 }
 
 static void show_text(const char *dir, const struct bwl_journal *j)
 {
 	char text[64];
 
-	printf("%s: %s%s%s; %llu records%s%s\n", dir, state_name(j->state), *j->why ? ": " : "", j->why,
+	printf("%s: %s%s%s; %llu records%s%s\n", dir, bwl_journal_state_name(j->state), *j->why ? ": " : "", j->why,
 	       (unsigned long long)j->seq, j->closed.stop ? "; stopped" : "", j->closed.clamp ? "; clamped" : "");
 	for (size_t i = 0; i < j->closed.nnames; i++)
 		printf("  revoked  %s\n", j->closed.name[i].name);

@@ -13,7 +13,7 @@
 #define ETH_HEADER 14U
 
 struct judge {
-	const struct ctl_view *v;
+	const struct bwl_view *v;
 	const struct ctl_question *q;
 	struct ctl_answer *a;
 	const struct bwl_base *base;
@@ -33,8 +33,8 @@ static bool step(struct judge *j, const char *check, unsigned int reason, const 
 	va_start(ap, fmt);
 	vsnprintf(detail, sizeof(detail), fmt, ap);
 	va_end(ap);
-	json_array_append_new(j->a->steps, json_pack("{s:s,s:b,s:s,s:s?}", "check", check, "ok",
-						     reason == BWL_R_NONE, "detail", detail, "reason",
+	json_array_append_new(j->a->steps, json_pack("{s:s,s:b,s:s,s:s?}", "step", check, "ok",
+						     reason == BWL_R_NONE, "text", detail, "reason",
 						     reason ? bwl_reason_name(reason) : NULL));
 	if (reason != BWL_R_NONE && j->a->reason == BWL_R_NONE)
 		j->a->reason = reason;
@@ -145,7 +145,7 @@ static bool judge_grant(struct judge *j)
 	uint32_t id = j->q->peer;
 	const struct bwl_peer *p = ctl_view_peer(j->v, id);
 	uint64_t now = j->v->now_ns, heartbeat;
-	char when[BWL_UNIT_BUF + 8];
+	char when[BWL_WHEN_BUF];
 	const char *name, *why, *todo = "";
 	bool floor;
 
@@ -156,21 +156,21 @@ static bool judge_grant(struct judge *j)
 	step(j, "destination", BWL_R_NONE, "peer %.31s", name);
 	if (!(p->meta.flags & BWL_PEER_GRANT))
 		return step(j, "grant", BWL_R_NO_GRANT, "%.31s has none", name);
-	if (ctl_grant_state(j->v, id, p) == CTL_REVOKED)
+	if (bwl_standing(j->v, id, p) == BWL_STAND_REVOKED)
 		return step(j, "grant", BWL_R_REVOKED, "revoked%s",
 			    p->meta.grant_seq <= ctl->revoked_all ? ", with every other" : "");
 	floor = p->grant.volume.floor != 0;
 	j->lapsed = now >= p->meta.expiry_ns;
 	step(j, "expiry", j->lapsed && !floor ? BWL_R_EXPIRED : BWL_R_NONE, "%s%s",
-	     ctl_when(p->meta.expiry_ns, now, when), j->lapsed && floor ? ": the floor applies" : "");
-	heartbeat = ctl_silent_at(j->v);
+	     bwl_when(p->meta.expiry_ns, now, when), j->lapsed && floor ? ": the floor applies" : "");
+	heartbeat = bwl_silent_at(j->v);
 	why = now < heartbeat ? NULL : bwl_why_silent(j->v->pins, j->base, now, &todo);
 	if (heartbeat == BWL_NEVER_NS)
 		step(j, "heartbeat", BWL_R_NONE, "none is asked for");
 	else
 		step(j, "heartbeat", now >= heartbeat && !floor ? BWL_R_SILENT : BWL_R_NONE,
 		     "%s%s%s%s", now < heartbeat ? "lapses " : why ? why : !heartbeat ? "never renewed" : "lapsed ",
-		     why ? ": " : "", why ? todo : heartbeat ? ctl_when(heartbeat, now, when) : "",
+		     why ? ": " : "", why ? todo : heartbeat ? bwl_when(heartbeat, now, when) : "",
 		     now >= heartbeat && floor ? ": the floor applies" : "");
 	j->lapsed |= now >= heartbeat;
 	if (id == j->base->self_id)
@@ -284,7 +284,7 @@ static uint32_t may_wait(const struct judge *j)
 {
 	const struct bwl_peer *p = j->peer;
 
-	if (!bwl_mode_paces(p->meta.mode) || j->lapsed || !ctl_paces(j->v->pins, j->q->peer))
+	if (!bwl_mode_paces(p->meta.mode) || j->lapsed || !bwl_paces(j->v->pins, j->q->peer))
 		return 0;
 	return bwl_horizon(j->base->horizon_ns, bwl_rate_decode(&p->grant.rate));
 }
@@ -376,7 +376,7 @@ static void judge_size(struct judge *j)
 		     j->base->mtu, most + ETH_HEADER, j->q->family == 4 ? " with DF" : "");
 }
 
-void ctl_explain(const struct ctl_view *v, const struct ctl_question *q, struct ctl_answer *ret)
+void ctl_explain(const struct bwl_view *v, const struct ctl_question *q, struct ctl_answer *ret)
 {
 	struct judge j = { .v = v, .q = q, .a = ret, .base = v->gen.base };
 

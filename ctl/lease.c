@@ -9,26 +9,17 @@
 
 #define ANSWER_S 10
 
-static json_t *seconds(uint64_t ns)
-{
-	return json_real((double)ns / 1e9);
-}
-
 static void show_json(const struct bwl_lease_now *l, uint64_t now)
 {
-	json_t *o = json_pack("{s:s}", "state", bwl_lease_word(l->state));
+	json_t *o = bwl_doc("lease");
 
-	json_object_set_new(o, "longest_s", l->longest_ns ? seconds(l->longest_ns) : json_null());
-	json_object_set_new(o, "ends_in_s", l->state == BWL_LEASE_LIVE ? seconds(l->until_ns - now) : json_null());
-	json_object_set_new(o, "ended_s_ago", l->state == BWL_LEASE_ENDED ? seconds(now - l->until_ns) : json_null());
-	json_object_set_new(o, "renewed_s_ago", l->renewed_ns && l->renewed_ns <= now ? seconds(now - l->renewed_ns)
-										      : json_null());
-	ctl_json_print(o);
+	json_object_update_new(o, bwl_json_lease(l, now));
+	bwl_doc_print(o);
 }
 
 static void show_text(const struct bwl_lease_now *l, uint64_t now)
 {
-	char most[BWL_UNIT_BUF], end[BWL_UNIT_BUF + 8], ago[BWL_UNIT_BUF + 8];
+	char most[BWL_UNIT_BUF], end[BWL_WHEN_BUF], ago[BWL_WHEN_BUF];
 
 	bwl_format_time(l->longest_ns, most);
 	switch (l->state) {
@@ -41,11 +32,11 @@ static void show_text(const struct bwl_lease_now *l, uint64_t now)
 		break;
 	case BWL_LEASE_ENDED:
 		printf("ended %s: every grant is at its floor until `bwlimit-ctl lease renew` (at most %s)\n",
-		       ctl_when(l->until_ns, now, end), most);
+		       bwl_when(l->until_ns, now, end), most);
 		break;
 	case BWL_LEASE_LIVE:
-		printf("live: ends %s, renewed %s (at most %s)\n", ctl_when(l->until_ns, now, end),
-		       ctl_when(l->renewed_ns, now, ago), most);
+		printf("live: ends %s, renewed %s (at most %s)\n", bwl_when(l->until_ns, now, end),
+		       bwl_when(l->renewed_ns, now, ago), most);
 	}
 }
 
@@ -53,7 +44,7 @@ static int show(struct ctl *c, int argc, char **argv)
 {
 	const struct ctl_opt none[] = { { NULL, NULL, NULL } };
 	struct bwl_lease_now l;
-	struct ctl_view v;
+	struct bwl_view v;
 	int r = ctl_only_opts(c, argc, argv, none);
 
 	if (!r)
@@ -73,7 +64,7 @@ static int ask(struct ctl *c, uint64_t for_ns, json_t **ret)
 {
 	json_t *what = json_pack("{s:s, s:I}", "verb", "lease", "for_ns", (json_int_t)for_ns), *o = ctl_ask_agent(c, what, ANSWER_S);
 	const char *error = json_string_value(json_object_get(o, "error"));
-	const char *hint = json_string_value(json_object_get(o, "hint"));
+	const char *hint = json_string_value(json_object_get(o, "todo"));
 	int r = 0;
 
 	json_decref(what);
@@ -109,9 +100,9 @@ static int renew(struct ctl *c, int argc, char **argv)
 		r = ask(c, for_ns, &o);
 	if (!r) {
 		bwl_audit("lease renew%s%s", words ? " --for " : "", words ? words : "");
-		floor = json_string_value(json_object_get(o, "floor"));
+		floor = json_string_value(json_object_get(o, "floor_why"));
 		if (c->json)
-			ctl_json_print(json_incref(o));
+			ctl_print_answer("lease-renew", o);
 		else
 			printf("renewed: ends in %s\n",
 			       bwl_human_time(json_number_value(json_object_get(o, "ends_in_s")), text));

@@ -8,73 +8,41 @@
 #include "ctl.h"
 #include "journal/journal.h"
 
-static char *addresses_text(const struct bwl_pol_peer *p, char *buf, size_t size)
-{
-	char a[64];
-
-	if (!p->naddresses)
-		return strcpy(buf, "-");
-	bwl_pfx_format(&p->addresses[0], a, sizeof(a));
-	if (p->naddresses == 1)
-		snprintf(buf, size, "%s", a);
-	else
-		snprintf(buf, size, "%s +%zu", a, p->naddresses - 1);
-	return buf;
-}
-
 /* Ids by name, once for all peers. */
 struct ids {
 	uint32_t *id;
 	size_t n;
 };
 
-/* The state of the grant, from the maps: the model knows nothing of the heartbeat. */
-static const char *state_of(const struct ctl_view *v, const struct ids *ids, const char *name)
+/* The id of the name; 0: the maps have none. */
+static uint32_t id_of(const struct bwl_view *v, const struct ids *ids, const char *name)
 {
 	size_t low = 0, high = ids->n;
-	const struct bwl_peer *p;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 		int order = strncmp(v->pins->name[ids->id[mid]].name, name, BWL_NAME_LEN);
 
-		if (!order) {
-			p = ctl_view_peer(v, ids->id[mid]);
-			return p ? ctl_grant_name(ctl_grant_state(v, ids->id[mid], p)) : "no-peer";
-		}
+		if (!order)
+			return ids->id[mid];
 		if (order < 0)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return "no-peer";
-}
-
-static void list_row(struct ctl_table *t, const struct bwl_pol_peer *p, const char *state)
-{
-	char addr[96], rate[BWL_UNIT_BUF], burst[BWL_UNIT_BUF], vol[CTL_LIM_BUF];
-
-	ctl_cell(t, "%s", p->name);
-	ctl_cell(t, "%s", addresses_text(p, addr, sizeof(addr)));
-	ctl_cell(t, "%s", *p->zone ? p->zone : "-");
-	ctl_cell(t, "%s", ctl_lim_rate(&p->grant, rate));
-	ctl_cell(t, "%s", ctl_lim_burst(&p->grant, burst));
-	ctl_cell(t, "%s", ctl_lim_volume(&p->grant, vol));
-	ctl_cell(t, "%s", bwl_mode_name(p->mode));
-	ctl_cell(t, "%s", bwl_path_name(p->path));
-	ctl_cell(t, "%s", state);
+	return 0;
 }
 
 static int peer_list(struct ctl *c, int argc, char **argv)
 {
-	static const char *const heads[] = {
-		"NAME", "ADDRESSES", "ZONE", ">RATE", ">BURST", ">VOLUME", "MODE", "PATH", "GRANT", NULL,
+	static const struct bwl_column columns[] = {
+		BWL_POLICY_COLUMNS, { &bwl_f_state, BWL_BOTH }, { NULL, BWL_BOTH },
 	};
-	struct ctl_table *t = NULL;
 	struct bwl_policy *pol = NULL;
 	struct ids ids = { 0 };
-	json_t *a = NULL;
-	struct ctl_view v;
+	struct bwl_list *l;
+	struct bwl_view v;
+	json_t *rows;
 	int r;
 
 	(void)argv;
@@ -86,79 +54,39 @@ static int peer_list(struct ctl *c, int argc, char **argv)
 	r = ctl_view_ids(c, &v, 0, NULL, &ids.id, &ids.n);
 	if (!r)
 		r = bwl_policy_read(v.pins, &pol, &c->err);
-	if (r) {
-		free(ids.id);
-		ctl_view_close(&v);
-		return r;
-	}
-	if (c->json)
-		a = json_array();
-	else
-		t = ctl_table_new(heads);
+	if (r)
+		goto out;
+	l = bwl_list_new(columns, c->json);
 	for (size_t i = 0; i < pol->npeers; i++) {
-		const struct bwl_pol_peer *p = &pol->peers[i];
-		const char *state = state_of(&v, &ids, p->name);
+		struct bwl_peer_row row = { .v = &v, .pol = &pol->peers[i], .now_ns = v.now_ns };
 
-		if (c->json) {
-			json_t *o = ctl_json_peer(p, v.now_ns);
-
-			json_object_set_new(o, "state", json_string(state));
-			json_array_append_new(a, o);
-		} else {
-			list_row(t, p, state);
-		}
+		row.id = id_of(&v, &ids, row.pol->name);
+		row.body = ctl_view_peer(&v, row.id);
+		bwl_list_add(l, &row);
 	}
-	if (c->json) {
-		ctl_json_print(json_pack("{s:o}", "peers", a));
-	} else {
-		ctl_table_print(t, stdout);
-		ctl_table_free(t);
-	}
+	rows = bwl_list_end(l);
+	if (rows)
+		ctl_print_list("peers", "peers", rows);
+out:
 	free(ids.id);
 	bwl_policy_free(pol);
 	ctl_view_close(&v);
-	return 0;
+	return r;
 }
 
 static void show_limit(const char *what, const struct bwl_lim *l)
 {
-	char rate[BWL_UNIT_BUF], burst[BWL_UNIT_BUF], vol[CTL_LIM_BUF];
+	char rate[BWL_UNIT_BUF], burst[BWL_UNIT_BUF], vol[BWL_LIM_BUF];
 
 	if (!l->present)
 		return;
-	printf("  %-10s rate %s, burst %s", what, ctl_lim_rate(l, rate), ctl_lim_burst(l, burst));
+	printf("  %-10s rate %s, burst %s", what, bwl_lim_rate(l, rate), bwl_lim_burst(l, burst));
 	if (l->has_volume)
-		printf(", volume %s", ctl_lim_volume(l, vol));
+		printf(", volume %s", bwl_lim_volume(l, vol));
 	putchar('\n');
 }
 
-static const char *offload_name(const struct bwl_tunnel *t)
-{
-	static const char *const names[_BWL_OFFLOAD_MAX] = { "none", "crypto", "packet" };
-
-	return t->offload < _BWL_OFFLOAD_MAX ? names[t->offload] : "unknown";
-}
-
-/* if_id: what an operator of IPsec looks for. */
-static json_t *tunnel_json(const struct ctl_view *v, const struct bwl_pol_peer *p, uint32_t id)
-{
-	const struct bwl_tunnel *t = &v->pins->tunnel[id];
-	unsigned int carrier = bwl_carrier_now(v->pins, id, v->now_ns);
-	json_t *o;
-
-	o = json_pack("{s:i, s:b, s:b, s:s, s:I, s:I}", "if_id", (int)id, "sa_out",
-		      (t->flags & BWL_TUN_SA) != 0, "sa_in", (t->flags & BWL_TUN_SA_IN) != 0,
-		      "offload", offload_name(t), "spi_out", (json_int_t)ntohl(t->spi_out), "spi_in",
-		      (json_int_t)ntohl(t->spi_in));
-	if (p->path != BWL_PATH_OFFLOAD)
-		return o;
-	json_object_set_new(o, "carrier", json_string(carrier == BWL_CARRIER_XDP ? "xdp" : "tc"));
-	json_object_set_new(o, "carrier_why", json_string(bwl_carrier_name(carrier)));
-	json_object_set_new(o, "carrier_text", json_string(bwl_carrier_text(carrier)));
-	return o;
-}
-
-static void show_tunnel(const struct ctl_view *v, const struct bwl_pol_peer *p, uint32_t id)
+static void show_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, uint32_t id)
 {
 	const struct bwl_tunnel *t = &v->pins->tunnel[id];
 	unsigned int carrier = bwl_carrier_now(v->pins, id, v->now_ns);
@@ -170,38 +98,40 @@ static void show_tunnel(const struct ctl_view *v, const struct bwl_pol_peer *p, 
 		puts("no SA: closed");
 	else
 		printf("SA out %#x, in %#x, offload %s\n", ntohl(t->spi_out), ntohl(t->spi_in),
-		       offload_name(t));
+		       bwl_offload_name(t) ? bwl_offload_name(t) : "unknown");
 	if (p->path == BWL_PATH_OFFLOAD)
 		printf("  %-10s by %s: %s\n", "carried", carrier == BWL_CARRIER_XDP ? "XDP" : "TC",
 		       bwl_carrier_text(carrier));
 }
 
-static uint32_t horizon_of(const struct ctl_view *v, const struct bwl_pol_peer *p)
+static uint32_t horizon_of(const struct bwl_view *v, const struct bwl_pol_peer *p)
 {
 	return bwl_horizon(v->gen.base->horizon_ns, p->grant.rate_bps);
 }
 
-static void show_human(const struct ctl_view *v, const struct bwl_pol_peer *p, uint32_t id,
+static void show_human(const struct bwl_view *v, const struct bwl_pol_peer *p, uint32_t id,
 		       const struct bwl_peer *body)
 {
-	char when[BWL_UNIT_BUF + 8], a[64], left[CTL_LIM_BUF], mode[CTL_MODE_BUF];
+	char when[BWL_WHEN_BUF], a[64], left[BWL_LIM_BUF];
+	struct bwl_value mode = bwl_v_mode(v->pins, id, p->mode);
 	struct bwl_left l;
 
 	printf("%s\n  %-10s", p->name, "addresses");
 	for (size_t i = 0; i < p->naddresses; i++)
 		printf(" %s", bwl_pfx_format(&p->addresses[i], a, sizeof(a)));
-	printf("\n  %-10s %s%s\n", "state", ctl_grant_name(ctl_grant_state(v, id, body)),
+	printf("\n  %-10s %s%s\n", "state", bwl_standing_name(bwl_standing(v, id, body)),
 	       p->contained ? ", contained" : "");
 	if (*p->zone)
 		printf("  %-10s %s\n", "zone", p->zone);
 	show_limit("grant", &p->grant);
-	printf("  %-10s %s%s%s\n", "mode", ctl_mode_text(v->pins, id, p->mode, mode),
+	printf("  %-10s %s%s%s\n", "mode", mode.text,
 	       bwl_mode_paces(p->mode) ? ", a packet may wait " : "",
 	       bwl_mode_paces(p->mode) ? bwl_human_time(horizon_of(v, p) / 1e9, when) : "");
-	printf("  %-10s %s\n", "expires", ctl_when(p->expiry_ns, v->now_ns, when));
+	json_decref(mode.json);
+	printf("  %-10s %s\n", "expires", bwl_when(p->expiry_ns, v->now_ns, when));
 	if (p->grant.has_volume) {
-		bwl_limit_left(v->pins, &body->grant.rate, &body->grant.volume, BWL_GRANT_STATE(id), v->now_ns, &l);
-		printf("  %-10s %s\n", "used", ctl_left_volume(&l, left));
+		bwl_grant_left(v, id, body, &l);
+		printf("  %-10s %s\n", "used", bwl_left_volume(&l, left));
 	}
 	if (p->accept_none)
 		printf("  %-10s none\n", "accept");
@@ -220,14 +150,29 @@ static void show_human(const struct ctl_view *v, const struct bwl_pol_peer *p, u
 	}
 }
 
+static void show_json(const struct bwl_view *v, const struct bwl_pol_peer *p, uint32_t id,
+		      const struct bwl_peer *body)
+{
+	static const struct bwl_column columns[] = {
+		BWL_POLICY_COLUMNS, { &bwl_f_state, BWL_BOTH }, { &bwl_f_left, BWL_BOTH },
+		{ &bwl_f_mode_in_force, BWL_BOTH }, { &bwl_f_horizon, BWL_BOTH },
+		{ &bwl_f_tunnel, BWL_BOTH }, { NULL, BWL_BOTH },
+	};
+	struct bwl_peer_row row = { .v = v, .id = id, .pol = p, .body = body, .now_ns = v->now_ns };
+	json_t *o = bwl_doc("peer");
+
+	bwl_grant_left(v, id, body, &row.left);
+	json_object_update_new(o, bwl_row_json(columns, &row));
+	bwl_doc_print(o);
+}
+
 static int peer_show(struct ctl *c, int argc, char **argv)
 {
 	const struct bwl_pol_peer *p;
 	const struct bwl_peer *body;
 	struct bwl_policy *pol;
-	struct ctl_view v;
+	struct bwl_view v;
 	uint32_t id;
-	json_t *o;
 	int r;
 
 	if (argc != 1)
@@ -241,26 +186,10 @@ static int peer_show(struct ctl *c, int argc, char **argv)
 	p = bwl_policy_peer(pol, argv[0]);
 	id = bwl_peer_id(v.pins, &v.gen, argv[0]);
 	body = ctl_view_peer(&v, id);
-	if (!p || !body) {
+	if (!p || !body)
 		r = ctl_view_no_peer(c, &v, argv[0]);
-	} else if (c->json) {
-		struct bwl_left l;
-
-		bwl_limit_left(v.pins, &body->grant.rate, &body->grant.volume, BWL_GRANT_STATE(id), v.now_ns, &l);
-		o = ctl_json_peer(p, v.now_ns);
-		json_object_set_new(o, "state",
-				    json_string(ctl_grant_name(ctl_grant_state(&v, id, body))));
-		json_object_set_new(o, "left", ctl_json_left(&l));
-		json_object_set_new(o, "mode_in_force",
-				    json_string(ctl_mode_in_force(v.pins, id, p->mode)));
-		if (bwl_mode_paces(p->mode))
-			json_object_set_new(o, "horizon_s", json_real(horizon_of(&v, p) / 1e9));
-		if (p->path != BWL_PATH_CLEAR)
-			json_object_set_new(o, "tunnel", tunnel_json(&v, p, id));
-		ctl_json_print(o);
-	} else {
-		show_human(&v, p, id, body);
-	}
+	else
+		(c->json ? show_json : show_human)(&v, p, id, body);
 	bwl_policy_free(pol);
 close:
 	ctl_view_close(&v);
@@ -340,6 +269,7 @@ static int peer_add(struct ctl *c, int argc, char **argv)
 	struct bwl_pol_peer *p;
 	char line[512];
 	int n = 1, r;
+	json_t *doc;
 
 	while (n < argc && looks_like_address(argv[n]))
 		n++;
@@ -381,7 +311,9 @@ static int peer_add(struct ctl *c, int argc, char **argv)
 		r = ctl_edit_end(c, pins, pol, false, &rep);
 	if (!r) {
 		bwl_audit("peer add %s", ctl_join(argc, argv, line, sizeof(line)));
-		ctl_print_report(c, &rep, json_pack("{s:s}", "added", argv[0]));
+		doc = bwl_doc("peer-add");
+		json_object_set_new(doc, "peer", json_string(argv[0]));
+		ctl_print_report(c, &rep, doc);
 	}
 out:
 	free(pfx);
@@ -424,13 +356,12 @@ static int peer_del(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = ctl_edit_end(c, pins, pol, false, &rep);
 	if (!r) {
-		json_t *names = json_array();
+		json_t *doc = bwl_doc("peer-del");
 
-		for (int i = 0; i < argc; i++) {
+		for (int i = 0; i < argc; i++)
 			bwl_audit("peer del %s", argv[i]);
-			json_array_append_new(names, json_string(argv[i]));
-		}
-		ctl_print_report(c, &rep, json_pack("{s:o}", "removed", names));
+		json_object_set_new(doc, "peer_names", bwl_json_names((const char *const *)argv, (size_t)argc));
+		ctl_print_report(c, &rep, doc);
 	}
 	bwl_policy_free(pol);
 	bwl_pins_close(pins);
@@ -471,7 +402,7 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 		if (w.seen & CTL_W_MODE && w.mode == BWL_SHAPE)
 			ctl_warn_shape(pins);
 		if (!r && c->json)
-			ctl_json_print(json_pack("{s:s,s:b}", "peer", argv[0], "changed", 1));
+			ctl_print_list("peer-set", "peer", json_string(argv[0]));
 		else if (!r)
 			printf("%s: changed\n", argv[0]);
 	}

@@ -74,7 +74,8 @@ static int pki_init(struct ctl *c, int argc, char **argv)
 		return r;
 	bwl_audit("pki init %s", o.ca);
 	if (c->json)
-		ctl_json_print(json_pack("{s:s,s:s}", "ca", o.ca, "name", o.name));
+		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:s}", "version", BWL_JSON_VERSION, "kind", "pki-init",
+					"ca_dir", o.ca, "ca_name", o.name));
 	else
 		printf("CA '%s' in %s; ca.key signs for every node: keep it off the trays\n", o.name, o.ca);
 	return 0;
@@ -83,15 +84,14 @@ static int pki_init(struct ctl *c, int argc, char **argv)
 static void print_issued(struct ctl *c, const struct bwl_pki_request *q,
 			 const struct bwl_pki_cert *x)
 {
-	time_t end = (time_t)x->not_after;
-	char when[32];
-	struct tm tm;
+	char when[BWL_TIME_BUF];
 
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&end, &tm));
+	bwl_utc((int64_t)x->not_after, -1, when);
 	if (c->json) {
-		ctl_json_print(json_pack("{s:s,s:s,s:s,s:s*,s:s}", "node", q->node, "serial", x->serial,
-					 "certificate", x->cert, "key", *x->key ? x->key : NULL,
-					 "not_after", when));
+		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:s, s:s, s:s?, s:s}", "version", BWL_JSON_VERSION, "kind",
+					q->renew ? "pki-renew" : "pki-issue", "node", q->node, "serial", x->serial,
+					"certificate_file", x->cert, "key_file", *x->key ? x->key : NULL,
+					"expires_at", when));
 		return;
 	}
 	printf("%s: certificate %s until %s: %s\n", q->node, x->serial, when, x->cert);
@@ -159,7 +159,8 @@ static int pki_revoke(struct ctl *c, int argc, char **argv)
 		return r;
 	bwl_audit("pki revoke %s: %u certificates", argv[0], n);
 	if (c->json)
-		ctl_json_print(json_pack("{s:s,s:i}", "node", argv[0], "revoked", n));
+		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:i}", "version", BWL_JSON_VERSION, "kind",
+					"pki-revoke", "node", argv[0], "certificate_count", n));
 	else if (n)
 		printf("%s: %u certificate%s revoked; the other nodes refuse it once they have the new CRL\n"
 		       "  (x509crl of their folders, then `bwlimit-ctl ipsec load FILE` there)\n",

@@ -60,11 +60,17 @@ static int policy_check(struct ctl *c, int argc, char **argv)
 		prefixes += pol->peers[i].naddresses;
 	digest_hex(pol, hex);
 	if (c->json) {
-		ctl_json_print(json_pack("{s:s,s:b,s:I,s:I,s:I,s:I,s:s,s:o}", "file", argv[0], "ok", 1,
-					 "peers", (json_int_t)pol->npeers, "prefixes", (json_int_t)prefixes,
-					 "zones", (json_int_t)pol->nzones, "host_ports",
-					 (json_int_t)pol->nports, "digest", hex, "warnings",
-					 json_warnings(pol)));
+		json_t *o = bwl_doc("policy-check");
+
+		json_object_set_new(o, "file", json_string(argv[0]));
+		json_object_set_new(o, "ok", json_true());
+		json_object_set_new(o, "peer_count", bwl_json_u64(pol->npeers));
+		json_object_set_new(o, "prefix_count", bwl_json_u64(prefixes));
+		json_object_set_new(o, "zone_count", bwl_json_u64(pol->nzones));
+		json_object_set_new(o, "host_port_count", bwl_json_u64(pol->nports));
+		json_object_set_new(o, "digest", json_string(hex));
+		json_object_set_new(o, "warnings", json_warnings(pol));
+		bwl_doc_print(o);
 	} else {
 		warn_all(pol);
 		printf("%s: ok: %zu peer%s with %zu prefix%s, %zu zone%s, %zu host port%s; digest %.16s\n",
@@ -102,7 +108,7 @@ static int policy_diff(struct ctl *c, int argc, char **argv)
 	if (!r) {
 		d = ctl_diff(from, to, bwl_now_ns());
 		if (c->json) {
-			ctl_json_print(d);
+			bwl_doc_print(d);
 		} else {
 			ctl_diff_print(d, stdout);
 			json_decref(d);
@@ -114,20 +120,18 @@ static int policy_diff(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t *extra)
+void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t *doc)
 {
 	char took[BWL_UNIT_BUF], mem[BWL_UNIT_BUF];
 
 	if (c->json) {
-		json_t *o = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f}",
-				      "peers", (json_int_t)r->peers, "prefixes", (json_int_t)r->prefixes,
-				      "added", (json_int_t)r->added, "retired", (json_int_t)r->retired,
-				      "inherited", (json_int_t)r->inherited, "kept_revoked",
-				      (json_int_t)r->kept_revoked, "exhausted", (json_int_t)r->exhausted,
-				      "map_bytes", (json_int_t)r->map_bytes, "seconds", r->seconds);
-
-		json_object_set_new(extra, "report", o);
-		ctl_json_print(extra);
+		json_object_set_new(doc, "report", json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f}",
+			"peer_count", (json_int_t)r->peers, "prefix_count", (json_int_t)r->prefixes,
+			"added_count", (json_int_t)r->added, "retired_count", (json_int_t)r->retired,
+			"inherited_count", (json_int_t)r->inherited, "kept_revoked_count",
+			(json_int_t)r->kept_revoked, "exhausted_count", (json_int_t)r->exhausted,
+			"map_bytes", (json_int_t)r->map_bytes, "took_s", r->seconds));
+		bwl_doc_print(doc);
 		return;
 	}
 	printf("in force: %u peer%s with %u prefix%s (%u new, %u gone) in %s, maps %s at the peak\n",
@@ -143,7 +147,7 @@ void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t 
 		       "    bwlimit-ctl grant NAME volume +V reason TEXT adds to a peer's; a windowed one\n"
 		       "    is free again once its window has passed; zones: bwlimit-ctl zone set\n",
 		       r->exhausted);
-	json_decref(extra);
+	json_decref(doc);
 }
 
 /* At a terminal, with a policy in force: show what changes and ask. False: no. */
@@ -262,6 +266,7 @@ static int policy_apply(struct ctl *c, int argc, char **argv)
 	struct bwl_pins *pins = NULL;
 	struct apply a = { 0 };
 	char hex[65], t[BWL_UNIT_BUF];
+	json_t *doc;
 	int r;
 
 	r = apply_args(c, argc, argv, &a);
@@ -284,10 +289,13 @@ static int policy_apply(struct ctl *c, int argc, char **argv)
 	r = put_in_force(c, &a, pins, pol, hex, &rep);
 	if (r)
 		goto out;
-	ctl_print_report(c, &rep, json_pack("{s:s,s:s,s:o,s:o}", "file", a.file, "digest", hex,
-					    "confirm_within_s", a.confirm
-					    ? json_real((double)a.confirm_ns / 1e9) : json_null(),
-					    "warnings", json_warnings(pol)));
+	doc = bwl_doc("policy-apply");
+	json_object_set_new(doc, "file", json_string(a.file));
+	json_object_set_new(doc, "digest", json_string(hex));
+	json_object_set_new(doc, "confirm_within_s",
+			    a.confirm ? bwl_json_span(a.confirm_ns) : json_null());
+	json_object_set_new(doc, "warnings", json_warnings(pol));
+	ctl_print_report(c, &rep, doc);
 	if (a.confirm && !c->json)
 		printf("  returns to the policy before in %s by itself, unless: bwlimit-ctl policy confirm\n",
 		       bwl_format_time(a.confirm_ns, t));
@@ -333,7 +341,8 @@ static int settle(struct ctl *c, int argc, const char *word,
 	if (!r) {
 		bwl_audit("policy %s", word);
 		if (c->json)
-			ctl_json_print(json_pack("{s:s}", "policy", done));
+			ctl_print_list(fn == bwl_confirm ? "policy-confirm" : "policy-rollback", "text",
+				       json_string(done));
 		else
 			puts(done);
 	}
@@ -356,13 +365,12 @@ static int policy_rollback(struct ctl *c, int argc, char **argv)
 static void show_json(const struct bwl_pins *pins, const struct bwl_policy *pol, const char *hex)
 {
 	uint64_t now = bwl_now_ns(), pending = bwl_pending_ns(pins, now);
-	json_t *o = ctl_json_policy(pol, now);
+	json_t *o = bwl_json_policy(pol, now);
 
 	json_object_set_new(o, "generation", json_integer(pins->ctl->generation));
 	json_object_set_new(o, "digest", json_string(hex));
-	json_object_set_new(o, "returns_in_s", pending ? json_real((double)(pending - now) / 1e9)
-			    : json_null());
-	ctl_json_print(o);
+	json_object_set_new(o, "returns_in_s", pending ? bwl_json_in(pending, now) : json_null());
+	bwl_doc_print(o);
 }
 
 /* What is in force and not in any policy file, as comments: the text reads back as a file. */

@@ -125,7 +125,7 @@ static void drop_charon(struct order *o, const struct ended *x)
 }
 
 /* Both generations: under a trial (--confirm) either may be the one that stays. */
-static bool is_encrypted(const struct ctl_view *v, uint32_t id)
+static bool is_encrypted(const struct bwl_view *v, uint32_t id)
 {
 	const struct bwl_tunnel *t = &v[0].pins->tunnel[id];
 	const struct bwl_peer *body;
@@ -151,7 +151,7 @@ static bool is_revoked_here(const struct order *o, const char *name)
 /* By the names of the maps, not by a policy: SAs may be left of a peer that is in none any more. */
 static void find_ended(struct order *o, struct ended *x)
 {
-	struct ctl_view v[BWL_GENERATIONS] = { 0 };
+	struct bwl_view v[BWL_GENERATIONS] = { 0 };
 	uint32_t i;
 
 	for (i = 0; i < BWL_GENERATIONS; i++) {
@@ -194,34 +194,33 @@ static void end_sas(struct order *o)
 	free(x.name);
 }
 
-static json_t *step(const char *name, uint64_t ns, const char *why, json_t *more)
+static void add_step(json_t *steps, const char *name, uint64_t ns, const char *why)
 {
-	json_t *o = json_pack("{s:s, s:b, s:f}", "step", name, "done", !*why, "ms", (double)ns / 1e6);
+	json_t *o = json_pack("{s:s, s:b}", "step", name, "done", !*why);
 
-	if (*why)
-		json_object_set_new(o, "why", json_string(why));
-	json_object_update_new(o, more);
-	return o;
+	json_object_set_new(o, "took_s", bwl_json_span(ns));
+	json_object_set_new(o, "why", bwl_json_text(*why ? why : NULL));
+	json_array_append_new(steps, o);
 }
 
 static void print_json(const struct order *o)
 {
-	json_t *names = json_array(), *steps = json_array();
+	json_t *doc = bwl_doc("revoke"), *steps = json_array();
 
-	for (size_t i = 0; i < o->n; i++)
-		json_array_append_new(names, json_string(o->name[i]));
-	json_array_append_new(steps, step("map", o->map_ns, "", json_object()));
-	json_array_append_new(steps, step("journal", o->journal_ns, o->journal.text, json_object()));
+	add_step(steps, "map", o->map_ns, "");
+	add_step(steps, "journal", o->journal_ns, o->journal.text);
 	if (o->encrypted) {
-		json_array_append_new(steps, step("kernel", o->kernel_ns, o->kernel_why,
-			json_pack("{s:i, s:i}", "sas", (int)o->kernel.sas, "policies",
-				  (int)o->kernel.policies)));
-		json_array_append_new(steps, step("charon", o->charon_ns, o->charon_why,
-			json_pack("{s:i, s:i}", "connections", (int)o->charon.conns, "sas",
-				  (int)o->charon.sas)));
+		add_step(steps, "kernel", o->kernel_ns, o->kernel_why);
+		add_step(steps, "charon", o->charon_ns, o->charon_why);
 	}
-	ctl_json_print(json_pack("{s:o, s:o}", "revoked", o->all ? (json_decref(names), json_string("all"))
-							       : names, "steps", steps));
+	json_object_set_new(doc, "all", json_boolean(o->all));
+	json_object_set_new(doc, "peer_names", bwl_json_names(o->name, o->n));
+	json_object_set_new(doc, "steps", steps);
+	json_object_set_new(doc, "kernel_sa_count", json_integer(o->kernel.sas));
+	json_object_set_new(doc, "kernel_policy_count", json_integer(o->kernel.policies));
+	json_object_set_new(doc, "charon_sa_count", json_integer(o->charon.sas));
+	json_object_set_new(doc, "connection_count", json_integer(o->charon.conns));
+	bwl_doc_print(doc);
 }
 
 static void print_text(const struct order *o)

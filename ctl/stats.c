@@ -24,18 +24,18 @@ void ctl_sample_free(struct ctl_sample *s)
 	*s = (struct ctl_sample){ 0 };
 }
 
-struct ctl_speed ctl_speed(const struct ctl_sample *a, const struct ctl_sample *b, uint32_t id)
+struct bwl_speed ctl_speed(const struct ctl_sample *a, const struct ctl_sample *b, uint32_t id)
 {
 	const struct bwl_peer_count *x = &a->count[id], *y = &b->count[id];
 	double s = (double)(b->now_ns - a->now_ns) / 1e9;
 
 	/* a new attachment between the two starts counting over, or has other ids */
 	if (s <= 0 || id >= a->n || id >= b->n || x->bytes > y->bytes || x->drop_bytes > y->drop_bytes)
-		return (struct ctl_speed){ 0 };
-	return (struct ctl_speed){
-		.pass_bps = (double)(y->bytes - x->bytes) * 8 / s,
-		.drop_bps = (double)(y->drop_bytes - x->drop_bytes) * 8 / s,
-		.drop_fps = (double)(y->drop_frames - x->drop_frames) / s,
+		return (struct bwl_speed){ 0 };
+	return (struct bwl_speed){
+		.passed_bps = (double)(y->bytes - x->bytes) * 8 / s,
+		.dropped_bps = (double)(y->drop_bytes - x->drop_bytes) * 8 / s,
+		.dropped_fps = (double)(y->drop_frames - x->drop_frames) / s,
 	};
 }
 
@@ -48,72 +48,30 @@ bool ctl_sleep(uint64_t ns)
 	return !ctl_stopped;
 }
 
-static json_t *stats_json(const struct ctl_view *v, uint32_t id, const struct ctl_sample *first,
-			  const struct ctl_sample *s)
-{
-	const struct bwl_peer_count *n = &s->count[id];
-	json_t *o = json_object();
-
-	json_object_set_new(o, "name", json_string(v->pins->name[id].name));
-	ctl_json_u64(o, "passed_frames", n->frames);
-	ctl_json_u64(o, "passed_bytes", n->bytes);
-	ctl_json_u64(o, "dropped_frames", n->drop_frames);
-	ctl_json_u64(o, "dropped_bytes", n->drop_bytes);
-	ctl_json_u64(o, "refund_lost_bytes", n->refund_lost);
-	if (first) {
-		struct ctl_speed sp = ctl_speed(first, s, id);
-
-		json_object_set_new(o, "passed_bps", json_real(sp.pass_bps));
-		json_object_set_new(o, "dropped_bps", json_real(sp.drop_bps));
-	}
-	return o;
-}
-
-static void stats_row(struct ctl_table *t, const struct ctl_view *v, uint32_t id,
-		      const struct ctl_sample *first, const struct ctl_sample *s)
-{
-	const struct bwl_peer_count *n = &s->count[id];
-	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF];
-
-	ctl_cell(t, "%s", v->pins->name[id].name);
-	ctl_cell(t, "%" PRIu64, (uint64_t)n->frames);
-	ctl_cell(t, "%s", bwl_human_size((double)n->bytes, a));
-	ctl_cell(t, "%" PRIu64, (uint64_t)n->drop_frames);
-	ctl_cell(t, "%s", bwl_human_size((double)n->drop_bytes, b));
-	ctl_cell(t, "%s", n->refund_lost ? bwl_human_size((double)n->refund_lost, a) : "-");
-	if (first) {
-		struct ctl_speed sp = ctl_speed(first, s, id);
-
-		ctl_cell(t, "%s", bwl_human_rate(sp.pass_bps, a));
-		ctl_cell(t, "%s", bwl_human_rate(sp.drop_bps, b));
-	}
-}
-
-static void stats_print(struct ctl *c, const struct ctl_view *v, const uint32_t *ids, size_t n,
+static void stats_print(struct ctl *c, const struct bwl_view *v, const uint32_t *ids, size_t n,
 			const struct ctl_sample *first, const struct ctl_sample *s)
 {
-	static const char *const heads[] = {
-		"NAME", ">PASSED", ">BYTES", ">DROPPED", ">BYTES", ">LOST TO RACES", NULL,
+	enum bwl_where now = first ? BWL_BOTH : BWL_FOR_PROGRAMS;
+	const struct bwl_column columns[] = {
+		{ &bwl_f_peer, BWL_BOTH }, { &bwl_f_passed_frames, BWL_BOTH }, { &bwl_f_passed_bytes, BWL_BOTH },
+		{ &bwl_f_dropped_frames, BWL_BOTH }, { &bwl_f_dropped_bytes, BWL_BOTH },
+		{ &bwl_f_refund_lost, BWL_BOTH }, { &bwl_f_passes, now }, { &bwl_f_drops, now },
+		{ NULL, BWL_BOTH },
 	};
-	static const char *const heads_now[] = {
-		"NAME", ">PASSED", ">BYTES", ">DROPPED", ">BYTES", ">LOST TO RACES", ">PASSES NOW",
-		">DROPS NOW", NULL,
-	};
-	struct ctl_table *t = ctl_table_new(first ? heads_now : heads);
-	json_t *a = json_array();
+	struct bwl_list *l = bwl_list_new(columns, c->json);
+	json_t *rows;
 
 	for (size_t i = 0; i < n; i++) {
-		if (c->json)
-			json_array_append_new(a, stats_json(v, ids[i], first, s));
-		else
-			stats_row(t, v, ids[i], first, s);
+		struct bwl_speed speed = { 0 };
+
+		if (first)
+			speed = ctl_speed(first, s, ids[i]);
+		bwl_list_add(l, &(struct bwl_peer_row){ .v = v, .id = ids[i], .count = &s->count[ids[i]],
+							.speed = first ? &speed : NULL });
 	}
-	if (c->json)
-		ctl_json_print(json_pack("{s:O}", "peers", a));
-	else
-		ctl_table_print(t, stdout);
-	json_decref(a);
-	ctl_table_free(t);
+	rows = bwl_list_end(l);
+	if (rows)
+		ctl_print_list("stats", "peers", rows);
 }
 
 static int stats(struct ctl *c, int argc, char **argv)
@@ -122,7 +80,7 @@ static int stats(struct ctl *c, int argc, char **argv)
 	const struct ctl_opt opts[] = { { "--interval", NULL, &interval }, { NULL, NULL, NULL } };
 	struct ctl_sample first = { 0 }, s = { 0 };
 	uint32_t *ids = NULL;
-	struct ctl_view v;
+	struct bwl_view v;
 	uint64_t ns = 0;
 	size_t n;
 	int r;
@@ -155,44 +113,36 @@ static int stats(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-/* Row 0 is also where frames of interfaces that are no port are counted. */
-static const char *row_name(const struct bwl_pins *p, unsigned int row, unsigned int reason,
-			    char buf[static 40])
-{
-	unsigned int port = row % BWL_MAX_PORTS;
+struct reason_row {
+	const char *port;	/* NULL: row 0 is also where frames of interfaces that are no port are counted */
+	bool gate;
+	unsigned int reason;
+	const struct bwl_reason_count *n;
+};
 
-	if (reason == BWL_R_NO_PORT && !p->dev[port].ifindex)
-		return "(no port)";
-	if (*p->dev[port].name)
-		snprintf(buf, 40, "%.15s%s", p->dev[port].name, row >= BWL_MAX_PORTS ? " out" : "");
-	else
-		snprintf(buf, 40, "port %u%s", port, row >= BWL_MAX_PORTS ? " out" : "");
-	return buf;
+static void reason_cells(struct bwl_table *t, const struct reason_row *r)
+{
+	const char *todo = bwl_reason_todo(r->reason);
+
+	bwl_cell(t, "%s%s", r->port ? r->port : "(no port)", r->gate ? " out" : "");
+	bwl_cell(t, "%s", bwl_reason_name(r->reason));
+	bwl_cell(t, "%s", bwl_reason_passes(r->reason) ? "pass" : "drop");
+	bwl_cell(t, "%" PRIu64, (uint64_t)r->n->frames);
+	bwl_cell(t, "%" PRIu64, (uint64_t)r->n->bytes);
+	bwl_cell(t, "%" PRIu64, (uint64_t)r->n->charged);
+	bwl_cell(t, "%s%s%s", bwl_reason_text(r->reason), *todo ? "; to do: " : "", todo);
 }
 
-static void reason_row(struct ctl *c, struct ctl_table *t, json_t *a, const char *port, bool gate,
-		       unsigned int reason, const struct bwl_reason_count *n)
+/* Of a port that is not attached any more: its number. */
+static const char *row_port(const struct bwl_pins *p, unsigned int port, unsigned int reason, char buf[static 24])
 {
-	const char *todo = bwl_reason_todo(reason);
-	json_t *o;
-
-	if (c->json) {
-		o = json_pack("{s:s,s:s,s:s,s:b,s:s,s:s}", "port", port, "hook",
-			      gate ? "gate" : "ingress", "reason", bwl_reason_name(reason), "passes",
-			      bwl_reason_passes(reason), "means", bwl_reason_text(reason), "todo", todo);
-		ctl_json_u64(o, "frames", n->frames);
-		ctl_json_u64(o, "bytes", n->bytes);
-		ctl_json_u64(o, "charged_bytes", n->charged);
-		json_array_append_new(a, o);
-		return;
-	}
-	ctl_cell(t, "%s", port);
-	ctl_cell(t, "%s", bwl_reason_name(reason));
-	ctl_cell(t, "%s", bwl_reason_passes(reason) ? "pass" : "drop");
-	ctl_cell(t, "%" PRIu64, (uint64_t)n->frames);
-	ctl_cell(t, "%" PRIu64, (uint64_t)n->bytes);
-	ctl_cell(t, "%" PRIu64, (uint64_t)n->charged);
-	ctl_cell(t, "%s%s%s", bwl_reason_text(reason), *todo ? "; to do: " : "", todo);
+	if (reason == BWL_R_NO_PORT && !p->dev[port].ifindex)
+		return NULL;
+	if (*p->dev[port].name)
+		snprintf(buf, 24, "%.15s", p->dev[port].name);
+	else
+		snprintf(buf, 24, "port %u", port);
+	return buf;
 }
 
 static bool known_port(const struct bwl_pins *p, const char *dev)
@@ -209,9 +159,9 @@ static void reasons_print(struct ctl *c, const struct bwl_pins *pins, const char
 	static const char *const heads[] = {
 		"PORT", "REASON", "VERDICT", ">FRAMES", ">BYTES", ">CHARGED", "MEANS", NULL,
 	};
-	struct ctl_table *t = ctl_table_new(heads);
+	struct bwl_table *t = bwl_table_new(heads);
 	json_t *a = json_array();
-	char buf[40];
+	char buf[24];
 
 	for (unsigned int row = 0; row < BWL_REASON_ROWS; row++) {
 		const struct bwl_dev *dev = &pins->dev[row % BWL_MAX_PORTS];
@@ -224,17 +174,23 @@ static void reasons_print(struct ctl *c, const struct bwl_pins *pins, const char
 		for (unsigned int i = 0; i < _BWL_REASON_MAX; i++) {
 			const struct bwl_reason_count *n = &count[row * BWL_REASON_SLOTS + i];
 
-			if (n->frames || (all && there))
-				reason_row(c, t, a, row_name(pins, row, i, buf), row >= BWL_MAX_PORTS, i,
-					   n);
+			struct reason_row r = { row_port(pins, row % BWL_MAX_PORTS, i, buf),
+						row >= BWL_MAX_PORTS, i, n };
+
+			if (!n->frames && !(all && there))
+				continue;
+			if (c->json)
+				json_array_append_new(a, bwl_json_reason(r.port, r.gate, i, n));
+			else
+				reason_cells(t, &r);
 		}
 	}
 	if (c->json)
-		ctl_json_print(json_pack("{s:O}", "reasons", a));
+		ctl_print_list("reasons", "reasons", json_incref(a));
 	else
-		ctl_table_print(t, stdout);
+		bwl_table_print(t, stdout);
 	json_decref(a);
-	ctl_table_free(t);
+	bwl_table_free(t);
 }
 
 static int reasons(struct ctl *c, int argc, char **argv)

@@ -12,11 +12,8 @@ struct ctl_sample {
 };
 int ctl_sample(struct ctl *c, struct bwl_pins *pins, struct ctl_sample *ret);
 void ctl_sample_free(struct ctl_sample *s);
-/* bit/s passed and refused, frames/s refused, between two samples of one peer */
-struct ctl_speed {
-	double pass_bps, drop_bps, drop_fps;
-};
-struct ctl_speed ctl_speed(const struct ctl_sample *a, const struct ctl_sample *b, uint32_t id);
+/* Between two samples of one peer. */
+struct bwl_speed ctl_speed(const struct ctl_sample *a, const struct ctl_sample *b, uint32_t id);
 /* false: a signal came first */
 bool ctl_sleep(uint64_t ns);
 

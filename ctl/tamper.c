@@ -30,11 +30,11 @@ static enum bwl_action action_of(const char *file, const char *peer)
 /* What bwlimitd did, as it says it. */
 static void show_answer(const struct ctl *c, const json_t *answer, const char *action)
 {
-	const json_t *peers = json_object_get(answer, "peers");
+	const json_t *peers = json_object_get(answer, "peer_names");
 	const char *by = json_string_value(json_object_get(answer, "by"));
 
 	if (c->json) {
-		ctl_json_print(json_deep_copy(answer));
+		ctl_print_answer("tamper", answer);
 		return;
 	}
 	printf("%s: %s", by ? by : "bwlimitd", action);
@@ -43,12 +43,19 @@ static void show_answer(const struct ctl *c, const json_t *answer, const char *a
 	printf("%s\n", json_is_true(json_object_get(answer, "all")) ? ": every peer" : "");
 }
 
-static void show(const struct ctl *c, const char *action, const char *by)
+/* What was done here; revoking says it by itself. */
+static void show(const struct ctl *c, enum bwl_action did)
 {
+	const char *action = bwl_action_name(did);
+
+	json_t *o = json_pack("{s:s, s:s, s:b, s:[]}", "action", action, "by", CTL_PROGRAM, "all",
+			      did == BWL_ACTION_CLAMP, "peer_names");
+
 	if (c->json)
-		ctl_json_print(json_pack("{s:s, s:s}", "action", action, "by", by));
+		ctl_print_answer("tamper", o);
 	else
-		printf("%s: %s\n", by, action);
+		printf("%s: %s\n", CTL_PROGRAM, action);
+	json_decref(o);
 }
 
 /* The agent is dead, or hangs. */
@@ -60,7 +67,7 @@ static int act(struct ctl *c, enum bwl_action a, char *peer)
 
 	bwl_warn("bwlimitd does not answer: acting without it");
 	if (a == BWL_ACTION_LOG) {
-		show(c, bwl_action_name(a), CTL_PROGRAM);
+		show(c, a);
 		return 0;
 	}
 	if (a == BWL_ACTION_CLAMP) {
@@ -74,7 +81,7 @@ static int act(struct ctl *c, enum bwl_action a, char *peer)
 			r = bwl_journal_closed(pins, &c->err);
 		bwl_pins_close(pins);
 		if (done) {
-			show(c, bwl_action_name(a), CTL_PROGRAM);
+			show(c, a);
 			return r;
 		}
 	}

@@ -15,13 +15,13 @@
 
 struct row {
 	uint32_t id;
-	struct ctl_speed speed;
+	struct bwl_speed speed;
 };
 
 static int by_speed(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	double p = x->speed.pass_bps + x->speed.drop_bps, q = y->speed.pass_bps + y->speed.drop_bps;
+	double p = x->speed.passed_bps + x->speed.dropped_bps, q = y->speed.passed_bps + y->speed.dropped_bps;
 
 	return p < q ? 1 : p > q ? -1 : x->id < y->id ? -1 : x->id > y->id;
 }
@@ -33,31 +33,29 @@ static size_t terminal_rows(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || w.ws_row < 8 ? 24 : w.ws_row;
 }
 
-static void put_row(struct ctl_table *t, const struct ctl_view *v, const struct row *row,
-		    const struct bwl_peer *p)
-{
-	char rate[BWL_UNIT_BUF], max[BWL_UNIT_BUF], drop[BWL_UNIT_BUF], vol[CTL_LIM_BUF];
-	uint64_t bps = bwl_rate_decode(&p->grant.rate);
-	struct bwl_left l;
+static const struct bwl_column columns[] = {
+	{ &bwl_f_peer, BWL_BOTH }, { &bwl_f_state, BWL_BOTH }, { &bwl_f_passes, BWL_BOTH },
+	{ &bwl_f_rate, BWL_BOTH }, { &bwl_f_share, BWL_BOTH }, { &bwl_f_drops, BWL_BOTH },
+	{ &bwl_f_left, BWL_BOTH }, { NULL, BWL_BOTH },
+};
 
-	bwl_limit_left(v->pins, &p->grant.rate, &p->grant.volume, BWL_GRANT_STATE(row->id), v->now_ns, &l);
-	ctl_cell(t, "%s", v->pins->name[row->id].name);
-	ctl_cell(t, "%s", ctl_grant_name(ctl_grant_state(v, row->id, p)));
-	ctl_cell(t, "%s", bwl_human_rate(row->speed.pass_bps, rate));
-	ctl_cell(t, "%s", bps ? bwl_human_rate((double)bps, max) : "unlimited");
-	if (bps)
-		ctl_cell(t, "%.0f%%", row->speed.pass_bps * 100 / (double)bps);
-	else
-		ctl_cell(t, "-");
-	ctl_cell(t, "%s", bwl_human_rate(row->speed.drop_bps, drop));
-	ctl_cell(t, "%s", ctl_left_volume(&l, vol));
+/* Without an entry: it went away since it was counted. */
+static bool add_row(struct bwl_list *l, const struct bwl_view *v, const struct row *row)
+{
+	struct bwl_peer_row r = { .v = v, .id = row->id, .body = ctl_view_peer(v, row->id), .speed = &row->speed };
+
+	if (!r.body)
+		return false;
+	bwl_grant_left(v, r.id, r.body, &r.left);
+	bwl_list_add(l, &r);
+	return true;
 }
 
-static void head_line(const struct ctl_view *v, double pass, double drop, size_t peers)
+static void head_line(const struct bwl_view *v, double pass, double drop, size_t peers)
 {
-	uint64_t heartbeat = ctl_silent_at(v);
+	uint64_t heartbeat = bwl_silent_at(v);
 	const char *todo, *why = bwl_why_silent(v->pins, v->gen.base, v->now_ns, &todo);
-	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], when[BWL_UNIT_BUF + 8];
+	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], when[BWL_WHEN_BUF];
 	const char *stop = v->pins->ctl->stop == BWL_STOPPED ? "STOPPED, " :
 			   v->pins->ctl->stop == BWL_UPGRADING ? "UPGRADING, " :
 			   v->pins->ctl->stop == BWL_CLOSED ? "NOT OPENED, " : "";
@@ -72,71 +70,53 @@ static void head_line(const struct ctl_view *v, double pass, double drop, size_t
 		puts("heartbeat never renewed");
 	else
 		printf("heartbeat %s %s\n", heartbeat > v->now_ns ? "lapses" : "lapsed",
-		       ctl_when(heartbeat, v->now_ns, when));
+		       bwl_when(heartbeat, v->now_ns, when));
 }
 
-static json_t *json_frame(const struct ctl_view *v, const struct row *rows, size_t n, double pass,
-			  double drop)
+static json_t *json_frame(const struct bwl_view *v, json_t *peers, double pass, double drop)
 {
-	json_t *o = json_object(), *a = json_array();
+	json_t *o = bwl_doc("top");
+	char when[BWL_TIME_BUF];
 
+	json_object_set_new(o, "time", json_string(bwl_utc_now(when)));
 	json_object_set_new(o, "node", json_string(v->gen.base->node_name));
-	json_object_set_new(o, "passed_bps", json_real(pass));
-	json_object_set_new(o, "dropped_bps", json_real(drop));
-	json_object_set_new(o, "stop", json_integer(v->pins->ctl->stop));
-	for (size_t i = 0; i < n; i++) {
-		const struct bwl_peer *p = ctl_view_peer(v, rows[i].id);
-		uint64_t bps = p ? bwl_rate_decode(&p->grant.rate) : 0;
-		json_t *x = json_object();
-
-		json_object_set_new(x, "name", json_string(v->pins->name[rows[i].id].name));
-		json_object_set_new(x, "state", p ? json_string(ctl_grant_name(
-				    ctl_grant_state(v, rows[i].id, p))) : json_null());
-		json_object_set_new(x, "passed_bps", json_real(rows[i].speed.pass_bps));
-		json_object_set_new(x, "dropped_bps", json_real(rows[i].speed.drop_bps));
-		json_object_set_new(x, "rate_bps", bps ? json_integer((json_int_t)bps) : json_null());
-		json_array_append_new(a, x);
-	}
-	json_object_set_new(o, "peers", a);
+	json_object_set_new(o, "passed_bits_per_second", json_real(pass));
+	json_object_set_new(o, "dropped_bits_per_second", json_real(drop));
+	json_object_set_new(o, "stopped", json_boolean(v->pins->ctl->stop));
+	json_object_set_new(o, "switch", json_string(bwl_switch_name(v->pins)));
+	json_object_set_new(o, "peers", peers);
 	return o;
 }
 
-static void draw(struct ctl *c, const struct ctl_view *v, const struct row *rows, size_t n, bool screen)
+static void draw(struct ctl *c, const struct bwl_view *v, const struct row *rows, size_t n, bool screen)
 {
-	static const char *const heads[] = {
-		"NAME", "GRANT", ">PASSES", ">OF", ">", ">DROPS", ">VOLUME USED", NULL,
-	};
 	size_t room = screen ? terminal_rows() - 3 : n;
 	double pass = 0, drop = 0;
-	struct ctl_table *t;
+	struct bwl_list *l;
+	json_t *peers;
+	size_t shown = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		pass += rows[i].speed.pass_bps;
-		drop += rows[i].speed.drop_bps;
-	}
-	if (c->json) {
-		ctl_json_line(json_frame(v, rows, n, pass, drop));
-		return;
+		pass += rows[i].speed.passed_bps;
+		drop += rows[i].speed.dropped_bps;
 	}
 	if (screen)
 		fputs(HOME CLEAR_DOWN, stdout);
-	head_line(v, pass, drop, n);
-	t = ctl_table_new(heads);
-	for (size_t i = 0; i < n && i < room; i++) {
-		const struct bwl_peer *p = ctl_view_peer(v, rows[i].id);
-
-		if (p)
-			put_row(t, v, &rows[i], p);
-	}
-	ctl_table_print(t, stdout);
-	ctl_table_free(t);
+	if (!c->json)
+		head_line(v, pass, drop, n);
+	l = bwl_list_new(columns, c->json);
+	for (size_t i = 0; i < n && (c->json || shown < room); i++)
+		shown += add_row(l, v, &rows[i]);
+	peers = bwl_list_end(l);
+	if (peers)
+		bwl_doc_line(json_frame(v, peers, pass, drop));
 	fflush(stdout);
 }
 
 /* One frame: the generation may have changed since the last. */
 static int frame(struct ctl *c, const struct ctl_sample *before, struct ctl_sample *now, bool screen)
 {
-	struct ctl_view v;
+	struct bwl_view v;
 	struct row *rows;
 	uint32_t *ids;
 	size_t n;

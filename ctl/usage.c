@@ -4,9 +4,14 @@
 #include "ctl.h"
 
 struct usage {
-	const struct ctl_view *v;
-	struct ctl_table *table;	/* NULL: JSON */
-	json_t *list;
+	const struct bwl_view *v;
+	struct bwl_list *list;
+};
+
+struct volume {
+	char key[BWL_LIMIT_KEY];
+	const struct bwl_mark *mark;
+	struct bwl_left left;
 };
 
 /* What keeps a volume from being spent, if not that it is. */
@@ -27,63 +32,83 @@ static const char *ledger_word(const struct bwl_mark *m, const struct bwl_left *
 	}
 }
 
-static void put_row(struct usage *u, const char *key, const struct bwl_mark *m,
-		    const struct bwl_left *left)
+static struct bwl_value get_key(const void *row)
 {
-	bool bytes = m->spendable_bytes > BWL_MARK_CLOSED;
-	char a[BWL_UNIT_BUF], t[BWL_UNIT_BUF];
-
-	ctl_cell(u->table, "%s", key);
-	ctl_cell(u->table, "%s", bwl_human_size((double)left->used, a));
-	ctl_cell(u->table, "%s", bwl_human_size((double)left->volume, a));
-	ctl_cell(u->table, "%.1f %%", left->volume ? 100.0 * (double)left->used / (double)left->volume : 100);
-	ctl_cell(u->table, "%s", left->window_ns ? bwl_format_time(left->window_ns, t) : "in total");
-	ctl_cell(u->table, "%s", bytes ? bwl_human_size((double)m->spendable_bytes, a) : "-");
-	ctl_cell(u->table, "%s", ledger_word(m, left));
+	return bwl_v_text(((const struct volume *)row)->key);
 }
 
-static void put_json(struct usage *u, const char *key, const struct bwl_mark *m,
-		     const struct bwl_left *left)
+static struct bwl_value get_used(const void *row)
 {
-	bool bytes = m->spendable_bytes > BWL_MARK_CLOSED;
-	json_t *o = json_pack("{s:s,s:s}", "limit", key, "ledger", ledger_word(m, left));
-
-	ctl_json_u64(o, "used_bytes", left->used);
-	ctl_json_u64(o, "volume_bytes", left->volume);
-	json_object_set_new(o, "window_s", left->window_ns ? json_real((double)left->window_ns / 1e9)
-			    : json_null());
-	if (bytes)
-		ctl_json_u64(o, "released_bytes", m->spendable_bytes);
-	else
-		json_object_set_new(o, "released_bytes", json_null());
-	json_array_append_new(u->list, o);
+	return bwl_v_bytes(((const struct volume *)row)->left.used);
 }
+
+static struct bwl_value get_volume(const void *row)
+{
+	return bwl_v_bytes(((const struct volume *)row)->left.volume);
+}
+
+static struct bwl_value get_share(const void *row)
+{
+	const struct bwl_left *l = &((const struct volume *)row)->left;
+
+	return bwl_v_both(json_null(), "%.1f %%", l->volume ? 100.0 * (double)l->used / (double)l->volume : 100);
+}
+
+static struct bwl_value get_window(const void *row)
+{
+	const struct bwl_left *l = &((const struct volume *)row)->left;
+	char t[BWL_UNIT_BUF];
+
+	return l->window_ns ? bwl_v_both(bwl_json_span(l->window_ns), "%s", bwl_format_time(l->window_ns, t))
+			    : bwl_v_both(json_null(), "in total");
+}
+
+static struct bwl_value get_released(const void *row)
+{
+	const struct bwl_mark *m = ((const struct volume *)row)->mark;
+
+	return m->spendable_bytes > BWL_MARK_CLOSED ? bwl_v_bytes(m->spendable_bytes) : bwl_v_json(json_null());
+}
+
+static struct bwl_value get_ledger(const void *row)
+{
+	const struct volume *x = row;
+
+	return bwl_v_text(ledger_word(x->mark, &x->left));
+}
+
+static const struct bwl_field fields[] = {
+	{ "limit_key", "LIMIT", get_key }, { "used_bytes", ">USED", get_used },
+	{ "volume_bytes", ">VOLUME", get_volume }, { NULL, ">SHARE", get_share },
+	{ "window_s", "WINDOW", get_window }, { "released_bytes", ">RELEASED", get_released },
+	{ "ledger_state", "LEDGER", get_ledger },
+};
+
+static const struct bwl_column columns[] = {
+	{ &fields[0], BWL_BOTH }, { &fields[1], BWL_BOTH }, { &fields[2], BWL_BOTH }, { &fields[3], BWL_BOTH },
+	{ &fields[4], BWL_BOTH }, { &fields[5], BWL_BOTH }, { &fields[6], BWL_BOTH }, { NULL, BWL_BOTH },
+};
 
 static void put(const struct bwl_limit *l, uint32_t state, void *arg)
 {
 	struct usage *u = arg;
 	const struct bwl_pins *p = u->v->pins;
-	char key[BWL_LIMIT_KEY];
-	struct bwl_left left;
+	struct volume row = { .mark = &p->mark[state] };
 
 	if (l->volume.spendable_bytes == BWL_VOLUME_NONE ||
 	    state >= BWL_STATES(p->schema.max_peers, p->schema.max_extras))
 		return;
-	bwl_limit_left(p, &l->rate, &l->volume, state, u->v->now_ns, &left);
-	bwl_limit_key(p, state, key);
-	if (u->table)
-		put_row(u, key, &p->mark[state], &left);
-	else
-		put_json(u, key, &p->mark[state], &left);
+	bwl_limit_left(p, &l->rate, &l->volume, state, u->v->now_ns, &row.left);
+	bwl_limit_key(p, state, row.key);
+	bwl_list_add(u->list, &row);
 }
 
 static int usage(struct ctl *c, int argc, char **argv)
 {
-	static const char *const heads[] = { "LIMIT", ">USED", ">VOLUME", ">SHARE", "WINDOW",
-					     ">RELEASED", "LEDGER", NULL };
-	struct ctl_view v;
+	struct bwl_view v;
 	struct usage u = { .v = &v };
-	bool came, tpm;
+	json_t *rows, *doc;
+	uint32_t ledger;
 	int r;
 
 	if (argc)
@@ -91,21 +116,19 @@ static int usage(struct ctl *c, int argc, char **argv)
 	r = ctl_view_open(c, false, &v);
 	if (r)
 		return r;
-	came = v.pins->ctl->ledger & BWL_LEDGER_CAME;
-	tpm = v.pins->ctl->ledger & BWL_LEDGER_TPM;
-	if (c->json)
-		u.list = json_array();
-	else
-		u.table = ctl_table_new(heads);
+	ledger = v.pins->ctl->ledger;
+	u.list = bwl_list_new(columns, c->json);
 	bwl_limit_each(v.pins, &v.gen, put, &u);
-	if (c->json) {
-		ctl_json_print(json_pack("{s:b,s:b,s:o}", "ledger", came, "tpm", tpm, "volumes", u.list));
-	} else {
-		ctl_table_print(u.table, stdout);
-		ctl_table_free(u.table);
-		if (came)
-			puts(tpm ? "\nThe ledger is bound to a TPM's counter: an old copy of it is refused."
-				 : "\nThe ledger is bound to no TPM: an old copy of it would not be found out after a reboot.");
+	rows = bwl_list_end(u.list);
+	if (rows) {
+		doc = bwl_doc("usage");
+		json_object_set_new(doc, "ledger", json_string(bwl_ledger_name(v.pins)));
+		json_object_set_new(doc, "volumes", rows);
+		bwl_doc_print(doc);
+	} else if (ledger & BWL_LEDGER_CAME) {
+		puts(ledger & BWL_LEDGER_TPM
+		     ? "\nThe ledger is bound to a TPM's counter: an old copy of it is refused."
+		     : "\nThe ledger is bound to no TPM: an old copy of it would not be found out after a reboot.");
 	}
 	ctl_view_close(&v);
 	return 0;

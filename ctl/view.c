@@ -30,12 +30,12 @@ static int no_policy(struct ctl *c)
 	return bwl_hint(&c->err, "bwlimit-ctl policy apply FILE");
 }
 
-int ctl_view_open(struct ctl *c, bool writable, struct ctl_view *v)
+int ctl_view_open(struct ctl *c, bool writable, struct bwl_view *v)
 {
 	uint32_t slot;
 	int r;
 
-	*v = (struct ctl_view){ 0 };
+	*v = (struct bwl_view){ 0 };
 	r = bwl_pins_open(c->pin_dir, writable, &v->pins, &c->err);
 	if (r)
 		return r;
@@ -48,47 +48,20 @@ int ctl_view_open(struct ctl *c, bool writable, struct ctl_view *v)
 	return r;
 }
 
-void ctl_view_close(struct ctl_view *v)
+void ctl_view_close(struct bwl_view *v)
 {
 	if (v->has_gen)
 		bwl_gen_close(&v->gen);
 	bwl_pins_close(v->pins);
-	*v = (struct ctl_view){ 0 };
+	*v = (struct bwl_view){ 0 };
 }
 
-const struct bwl_peer *ctl_view_peer(const struct ctl_view *v, uint32_t id)
+const struct bwl_peer *ctl_view_peer(const struct bwl_view *v, uint32_t id)
 {
 	return bwl_body(v->pins, &v->gen, id);
 }
 
-enum ctl_grant ctl_grant_state(const struct ctl_view *v, uint32_t id, const struct bwl_peer *p)
-{
-	if (!(p->meta.flags & BWL_PEER_GRANT))
-		return CTL_NO_GRANT;
-	if (bwl_revoked_since(v->pins, id, p->meta.grant_seq))
-		return CTL_REVOKED;
-	if (v->now_ns >= p->meta.expiry_ns)
-		return CTL_EXPIRED;
-	return v->now_ns >= ctl_silent_at(v) ? CTL_SILENT : CTL_LIVE;
-}
-
-uint64_t ctl_silent_at(const struct ctl_view *v)
-{
-	return v->gen.base->heartbeat_ns ? *(const volatile __u64 *)&v->pins->ctl->heartbeat_ns
-					 : BWL_NEVER_NS;
-}
-
-const char *ctl_grant_name(enum ctl_grant g)
-{
-	static const char *const names[] = {
-		[CTL_LIVE] = "live", [CTL_EXPIRED] = "expired", [CTL_SILENT] = "silent",
-		[CTL_REVOKED] = "revoked", [CTL_NO_GRANT] = "no-grant",
-	};
-
-	return names[g];
-}
-
-int ctl_view_no_peer(struct ctl *c, const struct ctl_view *v, const char *name)
+int ctl_view_no_peer(struct ctl *c, const struct bwl_view *v, const char *name)
 {
 	const char **names = calloc((size_t)v->pins->schema.max_peers + 1, sizeof(*names));
 	const char *near = NULL;
@@ -115,7 +88,7 @@ static int by_name(const void *a, const void *b, void *arg)
 	return strcmp(name[*(const uint32_t *)a].name, name[*(const uint32_t *)b].name);
 }
 
-int ctl_view_ids(struct ctl *c, const struct ctl_view *v, int argc, char **argv,
+int ctl_view_ids(struct ctl *c, const struct bwl_view *v, int argc, char **argv,
 		 uint32_t **ret, size_t *ret_n)
 {
 	size_t room = argc ? (size_t)argc : v->gen.npeers, n = 0;

@@ -42,62 +42,24 @@ static const char *protocol(const struct bwl_event *e, char buf[static 24])
 	}
 }
 
-/* Names come from a map that others write: cut to what a name may hold. */
-static const char *peer_name(const struct bwl_pins *p, uint32_t id, char buf[static BWL_NAME_LEN])
-{
-	if (!id || id >= p->schema.max_peers)
-		return NULL;
-	memcpy(buf, p->name[id].name, BWL_NAME_LEN);
-	buf[BWL_NAME_LEN - 1] = '\0';
-	return buf;
-}
-
-static void wall_time(uint64_t boot_ns, char buf[static 40])
-{
-	struct timespec now;
-	uint64_t ns;
-	time_t s;
-	struct tm tm;
-	size_t n;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	ns = (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
-	ns -= bwl_now_ns() - boot_ns;
-	s = (time_t)(ns / 1000000000);
-	localtime_r(&s, &tm);
-	n = strftime(buf, 40, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(buf + n, 40 - n, ".%03u", (unsigned int)(ns / 1000000 % 1000));
-}
-
 static void print_json(const struct watch *w, const struct bwl_event *e)
 {
-	char when[40], src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS], proto[24], name[BWL_NAME_LEN];
-	const char *peer = peer_name(w->pins, e->peer, name);
-	json_t *o = json_object();
+	json_t *o = bwl_doc("event");
+	char when[BWL_TIME_BUF];
 
-	wall_time(e->time_ns, when);
-	json_object_set_new(o, "time", json_string(when));
+	json_object_set_new(o, "time", json_string(bwl_utc_boot(e->time_ns, when)));
 	json_object_set_new(o, "event", json_string(bwl_event_name(e->kind)));
-	json_object_set_new(o, "reason", json_string(bwl_reason_name(e->reason)));
-	json_object_set_new(o, "port", json_string(w->pins->dev[e->port % BWL_MAX_PORTS].name));
-	json_object_set_new(o, "peer", peer ? json_string(peer) : json_null());
-	json_object_set_new(o, "source", json_string(bwl_event_address(e->saddr, src)));
-	json_object_set_new(o, "destination", json_string(bwl_event_address(e->daddr, dst)));
-	json_object_set_new(o, "protocol", json_string(protocol(e, proto)));
-	json_object_set_new(o, "source_port", json_integer(ntohs(e->sport)));
-	json_object_set_new(o, "destination_port", json_integer(ntohs(e->dport)));
-	json_object_set_new(o, "class", json_string(bwl_class_name(e->class)));
-	json_object_set_new(o, "bytes", json_integer(e->len));
-	ctl_json_line(o);
+	json_object_update_new(o, bwl_json_packet(w->pins, e));
+	bwl_doc_line(o);
 }
 
 static void print_human(const struct watch *w, const struct bwl_event *e)
 {
-	char when[40], src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS], proto[24], name[BWL_NAME_LEN];
-	const char *peer = peer_name(w->pins, e->peer, name);
+	char when[BWL_TIME_BUF], src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS], proto[24], name[BWL_NAME_LEN];
+	const char *peer = bwl_peer_name(w->pins, e->peer, name);
 	bool ports = e->proto == IPPROTO_TCP || e->proto == IPPROTO_UDP;
 
-	wall_time(e->time_ns, when);
+	bwl_utc_boot(e->time_ns, when);
 	printf("%s %-16s %-8s %s ", when, bwl_event_name(e->kind),
 	       w->pins->dev[e->port % BWL_MAX_PORTS].name, peer ? peer : "-");
 	printf("%s", bwl_event_address(e->saddr, src));
@@ -149,8 +111,8 @@ static int one_reader(struct ctl *c, const struct bwl_pins *p, int *ret_fd)
 static void print_end(struct watch *w, uint64_t lost)
 {
 	if (w->c->json)
-		ctl_json_line(json_pack("{s:{s:I,s:I}}", "end", "events", (json_int_t)w->count, "lost",
-					(json_int_t)lost));
+		bwl_doc_line(json_pack("{s:i, s:s, s:I, s:I}", "version", BWL_JSON_VERSION, "kind", "event-end",
+				       "event_count", (json_int_t)w->count, "lost_count", (json_int_t)lost));
 	else
 		bwl_info("%llu events, %llu lost (over the limit, or nobody read them)",
 			 (unsigned long long)w->count, (unsigned long long)lost);
@@ -223,6 +185,6 @@ const struct ctl_cmd ctl_watch_cmds[] = {
 	{ "watch", NULL, "[--count N] [--timeout TIME]",
 	  "Events as they happen: first drops, new destinations, spoofed sources, …",
 	  "Events are rate-limited in the data plane; what was lost is said at the end. With --json\n"
-	  "one object a line, the last is {\"end\": …}.\n", watch },
+	  "one object a line, the last is of kind event-end.\n", watch },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

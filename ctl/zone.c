@@ -6,39 +6,68 @@
 #include "ctl.h"
 #include "journal/journal.h"
 
-static void zone_row(struct ctl *c, const struct ctl_view *v, const struct bwl_zone *z,
-		     size_t peers, struct ctl_table *t, json_t *a)
-{
-	char rate[BWL_UNIT_BUF], burst[BWL_UNIT_BUF], vol[CTL_LIM_BUF];
-	uint64_t bps = bwl_rate_decode(&z->limit.rate);
-	struct bwl_left l;
-	json_t *o;
+struct zone_row {
+	const struct bwl_zone *zone;
+	size_t peers;
+	struct bwl_left left;
+};
 
-	bwl_limit_left(v->pins, &z->limit.rate, &z->limit.volume, z->limit.volume.state, v->now_ns, &l);
-	if (c->json) {
-		o = json_pack("{s:s,s:I}", "name", z->name, "peers", (json_int_t)peers);
-		json_object_set_new(o, "rate_bps", bps ? json_integer((json_int_t)bps) : json_null());
-		json_object_set_new(o, "left", ctl_json_left(&l));
-		json_array_append_new(a, o);
-		return;
-	}
-	ctl_cell(t, "%s", z->name);
-	ctl_cell(t, "%zu", peers);
-	ctl_cell(t, "%s", bps ? bwl_format_rate(bps, rate) : "unlimited");
-	ctl_cell(t, "%s", bps ? bwl_format_size(l.burst, burst) : "-");
-	ctl_cell(t, "%s", bps ? bwl_human_size((double)l.debt, burst) : "-");
-	ctl_cell(t, "%s", ctl_left_volume(&l, vol));
+static struct bwl_value get_name(const void *row)
+{
+	return bwl_v_text(((const struct zone_row *)row)->zone->name);
 }
+
+static struct bwl_value get_peers(const void *row)
+{
+	return bwl_v_count(((const struct zone_row *)row)->peers);
+}
+
+static struct bwl_value get_rate(const void *row)
+{
+	return bwl_v_rate(bwl_rate_decode(&((const struct zone_row *)row)->zone->limit.rate));
+}
+
+/* Without a rate there is neither burst nor debt. */
+static struct bwl_value get_burst(const void *row)
+{
+	const struct zone_row *r = row;
+	char buf[BWL_UNIT_BUF];
+
+	return bwl_v_both(json_null(), "%s", bwl_rate_decode(&r->zone->limit.rate)
+			  ? bwl_format_size(r->left.burst, buf) : "-");
+}
+
+static struct bwl_value get_debt(const void *row)
+{
+	const struct zone_row *r = row;
+	char buf[BWL_UNIT_BUF];
+
+	return bwl_v_both(json_null(), "%s", bwl_rate_decode(&r->zone->limit.rate)
+			  ? bwl_human_size((double)r->left.debt, buf) : "-");
+}
+
+static struct bwl_value get_left(const void *row)
+{
+	return bwl_v_left(&((const struct zone_row *)row)->left);
+}
+
+static const struct bwl_field zone_fields[] = {
+	{ "zone", "NAME", get_name }, { "peer_count", ">PEERS", get_peers },
+	{ "rate_bits_per_second", ">RATE", get_rate }, { NULL, ">BURST", get_burst },
+	{ NULL, ">DEBT", get_debt }, { "left", ">VOLUME USED", get_left },
+};
 
 static int zone_list(struct ctl *c, int argc, char **argv)
 {
-	static const char *const heads[] = {
-		"NAME", ">PEERS", ">RATE", ">BURST", ">DEBT", ">VOLUME USED", NULL,
+	static const struct bwl_column columns[] = {
+		{ &zone_fields[0], BWL_BOTH }, { &zone_fields[1], BWL_BOTH }, { &zone_fields[2], BWL_BOTH },
+		{ &zone_fields[3], BWL_BOTH }, { &zone_fields[4], BWL_BOTH }, { &zone_fields[5], BWL_BOTH },
+		{ NULL, BWL_BOTH },
 	};
 	size_t peers[BWL_MAX_ZONES] = { 0 };
-	struct ctl_table *t;
-	struct ctl_view v;
-	json_t *a;
+	struct bwl_list *l;
+	struct bwl_view v;
+	json_t *rows;
 	int r;
 
 	(void)argv;
@@ -53,17 +82,19 @@ static int zone_list(struct ctl *c, int argc, char **argv)
 		if (p)
 			peers[p->meta.zone]++;
 	}
-	t = ctl_table_new(heads);
-	a = json_array();
-	for (size_t i = 1; i < BWL_MAX_ZONES; i++)
-		if (*v.gen.base->zone[i].name)
-			zone_row(c, &v, &v.gen.base->zone[i], peers[i], t, a);
-	if (c->json)
-		ctl_json_print(json_pack("{s:O}", "zones", a));
-	else
-		ctl_table_print(t, stdout);
-	json_decref(a);
-	ctl_table_free(t);
+	l = bwl_list_new(columns, c->json);
+	for (size_t i = 1; i < BWL_MAX_ZONES; i++) {
+		struct zone_row row = { .zone = &v.gen.base->zone[i], .peers = peers[i] };
+		const struct bwl_limit *lim = &row.zone->limit;
+
+		if (!*row.zone->name)
+			continue;
+		bwl_limit_left(v.pins, &lim->rate, &lim->volume, lim->volume.state, v.now_ns, &row.left);
+		bwl_list_add(l, &row);
+	}
+	rows = bwl_list_end(l);
+	if (rows)
+		ctl_print_list("zones", "zones", rows);
 	ctl_view_close(&v);
 	return 0;
 }
@@ -115,7 +146,10 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 		bwl_audit("zone set %s", ctl_join(argc, argv, line, sizeof(line)));
 	}
 	if (!r) {
-		ctl_print_report(c, &rep, json_pack("{s:s}", "zone", argv[0]));
+		json_t *doc = bwl_doc("zone-set");
+
+		json_object_set_new(doc, "zone", json_string(argv[0]));
+		ctl_print_report(c, &rep, doc);
 	}
 	bwl_policy_free(pol);
 	bwl_pins_close(pins);

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <syslog.h>
 #include <unistd.h>
-#include <jansson.h>
 #include "bwl/err.h"
+#include "bwl/show.h"
 
 static const char *program_name = "bwlimit";
 
@@ -106,29 +106,20 @@ int bwl_err_hint(struct bwl_err *e, const char *fmt, ...)
 static void err_print_json(const struct bwl_err *e, const char *program)
 {
 	const char *name = strerrorname_np(e->code);
-	json_t *o = json_object(), *root;
-	char *file = strdup(e->file);
+	json_t *o = json_object(), *root = bwl_doc("error");
+	char file[sizeof(e->file)];
 
+	memcpy(file, e->file, sizeof(file));
+	make_printable(file);
 	json_object_set_new(o, "program", json_string(program));
-	json_object_set_new(o, "code", name ? json_string(name) : json_integer(e->code));
-	json_object_set_new(o, "message", json_string(e->text));
-	if (file && *file) {
-		make_printable(file);
-		json_object_set_new(o, "file", json_string(file));
-	}
-	if (e->line)
-		json_object_set_new(o, "line", json_integer(e->line));
-	if (e->column)
-		json_object_set_new(o, "column", json_integer(e->column));
-	if (*e->hint)
-		json_object_set_new(o, "hint", json_string(e->hint));
-	free(file);
-	root = json_pack("{s:o}", "error", o);
-	if (root) {
-		json_dumpf(root, stdout, JSON_INDENT(2));
-		putchar('\n');
-	}
-	json_decref(root);
+	json_object_set_new(o, "code", name ? json_string(name) : json_sprintf("%d", e->code));
+	json_object_set_new(o, "text", json_string(e->text));
+	json_object_set_new(o, "file", bwl_json_text(*file ? file : NULL));
+	json_object_set_new(o, "line", e->line ? json_integer(e->line) : json_null());
+	json_object_set_new(o, "column", e->column ? json_integer(e->column) : json_null());
+	json_object_set_new(o, "todo", bwl_json_text(*e->hint ? e->hint : NULL));
+	json_object_set_new(root, "error", o);
+	bwl_doc_print(root);
 }
 
 void bwl_err_print(const struct bwl_err *e, const char *program, bool json)

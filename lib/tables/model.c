@@ -136,15 +136,6 @@ json_t *bwl_json_reason(const char *port, bool gate, unsigned reason, const stru
 	return o;
 }
 
-char *bwl_address_text(const __be32 a[4], char *buf, size_t size)
-{
-	bool v4 = !a[0] && !a[1] && a[2] == htonl(0xffff);
-
-	*buf = '\0';
-	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? &a[3] : a, buf, (socklen_t)size);
-	return buf;
-}
-
 const char *bwl_peer_name(const struct bwl_pins *p, uint32_t id, char buf[static BWL_NAME_LEN])
 {
 	if (!id || id >= p->schema.max_peers)
@@ -156,15 +147,15 @@ const char *bwl_peer_name(const struct bwl_pins *p, uint32_t id, char buf[static
 
 json_t *bwl_json_packet(const struct bwl_pins *p, const struct bwl_event *e)
 {
-	char addr[INET6_ADDRSTRLEN], name[BWL_NAME_LEN], port[sizeof(p->dev[0].name) + 1];
+	char addr[BWL_EVENT_ADDRESS], name[BWL_NAME_LEN], port[sizeof(p->dev[0].name) + 1];
 	json_t *o = json_object();
 
 	snprintf(port, sizeof(port), "%.*s", (int)sizeof(p->dev[0].name), p->dev[e->port % BWL_MAX_PORTS].name);
 	json_object_set_new(o, "reason", json_string(bwl_reason_name(e->reason)));
 	json_object_set_new(o, "port", bwl_json_text(*port ? port : NULL));
 	json_object_set_new(o, "peer", bwl_json_text(bwl_peer_name(p, e->peer, name)));
-	json_object_set_new(o, "source", json_string(bwl_address_text(e->saddr, addr, sizeof(addr))));
-	json_object_set_new(o, "destination", json_string(bwl_address_text(e->daddr, addr, sizeof(addr))));
+	json_object_set_new(o, "source", json_string(bwl_event_address(e->saddr, addr)));
+	json_object_set_new(o, "destination", json_string(bwl_event_address(e->daddr, addr)));
 	json_object_set_new(o, "ethertype", json_integer(e->ethertype));
 	json_object_set_new(o, "ip_protocol", json_integer(e->proto));
 	json_object_set_new(o, "source_port", json_integer(ntohs(e->sport)));

@@ -28,7 +28,7 @@ agent() { # in the background; sets AGENT_PID
 }
 once() { in_dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --json --once >"$LAB_TMP/once"; }
 rate_is() { # peer rate
-	[[ $("$CTL" --json policy show | jq -r ".peers[] | select(.name == \"$1\").grant.rate_bps") == "$2" ]]
+	[[ $("$CTL" --json policy show | jq -r ".peers[] | select(.peer == \"$1\").grant.rate_bits_per_second") == "$2" ]]
 }
 said() { grep -q "\"event\":\"$1\".*$2" "$LAB_TMP/agent"; }
 
@@ -51,13 +51,13 @@ in_dpu "$CTL" revoke other reason test >/dev/null 2>&1
 lab_stop "$AGENT_PID"
 check "an edit and a revocation stay when the agent comes back" \
 	sh -c "cd /; nsenter --net=/run/netns/$LAB-dpu $AGENT --policy $FILE --state-dir $STATE --once &&
-		$CTL --json policy show | jq -e '.peers[] | select(.name == \"other\") |
-			.grant.rate_bps == 5000000 and .revoked'"
+		$CTL --json policy show | jq -e '.peers[] | select(.peer == \"other\") |
+			.grant.rate_bits_per_second == 5000000 and .revoked'"
 desire 6mbit
 check "a file that changed while no agent ran is put in force" once
 check "it is" rate_is sink 6000000
 check "what was revoked stays revoked" \
-	sh -c "$CTL --json policy show | jq -e '.peers[] | select(.name == \"other\").revoked'"
+	sh -c "$CTL --json policy show | jq -e '.peers[] | select(.peer == \"other\").revoked'"
 policy 7mbit >"$LAB_TMP/by-hand.yaml"
 in_dpu "$CTL" policy apply "$LAB_TMP/by-hand.yaml" >/dev/null 2>&1
 once
@@ -108,7 +108,7 @@ touch "$FILE" # it looks, and knows the maps as they are
 sleep 0.5
 check "bodies of the policy can be written past every tool" tamper
 check "the limits are others then" sh -c "! $CTL --json policy show | jq -e '.peers[] |
-	select(.name == \"sink\").grant.rate_bps == 8000000'"
+	select(.peer == \"sink\").grant.rate_bits_per_second == 8000000'"
 touch "$FILE"
 check "the agent puts the maps right" lab_wait_for 5 rate_is sink 8000000
 check "and raises an alarm" said maps-changed 'no tool'

@@ -67,7 +67,7 @@ lost() { # may be lost
 }
 judge() { # when
 	verify "$LAB_TMP/checkpoint" || wrong "$1: it does not verify"
-	[[ $(said '.hashes_only <= .pruned and .removed >= .first') == true ]] || wrong "$1: no record tells of what is gone"
+	[[ $(said '.hashes_only_count <= .pruned_count and .removed_count >= .first_record') == true ]] || wrong "$1: no record tells of what is gone"
 	lost "$may" || wrong "$1: operators' records are gone: $(wc -l <"$LAB_TMP/has") of $(wc -l <"$LAB_TMP/operators")"
 }
 kill_everywhere() { # sentence every pattern

@@ -174,7 +174,7 @@ for a in 10.250.0.2 fd00:250::2; do
 	refute "and of what went up ($a)" marked $((mark ^ 0x80000000)) $a
 	check "and passes any other mark ($a)" marked 77 $a
 done
-reflected() { in_dpu "$CTL" --json reasons | jq '[.reasons[] | select(.reason == "reflected" and .port == "mgmt0 out") | .frames] | add // 0'; }
+reflected() { in_dpu "$CTL" --json reasons | jq '[.reasons[] | select(.reason == "reflected" and .port == "mgmt0" and .hook == "gate") | .frames] | add // 0'; }
 own() { in_dpu "$CTL" --json reasons | jq '[.reasons[] | select(.reason == "pass-own" and .passes) | .frames] | add // 0'; }
 note "reflected: $(reflected), own: $(own)"
 check "it counts what it stopped" test "$(reflected)" -ge 4

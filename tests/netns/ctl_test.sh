@@ -175,22 +175,22 @@ done
 quiet exfil --size 1tb
 check "exfil warns that one tray is not the site" says 'one tray is not the site'
 check "and that shape may be late by the horizon" says 'mode shape'
-check "twice the trays take half the time" sh -c "a=\$('$CTL' --json exfil --size 1tb --trays 1 | '$JSON' seconds)
-	b=\$('$CTL' --json exfil --size 1tb --trays 2 | '$JSON' seconds)
+check "twice the trays take half the time" sh -c "a=\$('$CTL' --json exfil --size 1tb --trays 1 | '$JSON' least_s)
+	b=\$('$CTL' --json exfil --size 1tb --trays 2 | '$JSON' least_s)
 	awk -v a=\$a -v b=\$b 'BEGIN { exit !(a > 1.99 * b && a < 2.01 * b) }'"
 check "grant list says that shape polices without fq" sh -c "'$CTL' grant list | grep -q 'shape (polices: no fq on an uplink)'"
 check "watch ends by itself" exits 0 watch --timeout 50ms
-check "watch prints objects" sh -c "'$CTL' --json watch --timeout 50ms | '$JSON' --lines end.events >/dev/null"
+check "watch prints objects" sh -c "'$CTL' --json watch --timeout 50ms | '$JSON' --lines event_count >/dev/null"
 
 # Peers one at a time.
 check "peer add adds a destination" exits 0 peer add d3 10.103.0.0/24 10.104.0.1 rate 5mbit \
 	volume 1gb per 1d path clear via $LAB_VIA4
-check "it is there" is 5000000 grant.rate_bps peer show d3
+check "it is there" is 5000000 grant.rate_bits_per_second peer show d3
 check "adding the name again fails" exits 1 peer add d3 10.105.0.0/24 path clear via $LAB_VIA4
 check "an overlapping prefix is refused" exits 1 peer add d4 10.103.0.0/24 path clear via $LAB_VIA4
 check "encryption is given up aloud only" exits 2 peer add d4 10.106.0.0/24 rate 1mbit
 check "peer set changes the rate in place" exits 0 peer set d3 rate 6mbit
-check "to what was said" is 6000000 grant.rate_bps peer show d3
+check "to what was said" is 6000000 grant.rate_bits_per_second peer show d3
 check "and leaves the volume alone" is 1073741824 grant.volume_bytes peer show d3
 check "peer set of nothing is a usage error" exits 2 peer set d3
 check "peer set of an unknown peer fails" exits 1 peer set nobody rate 1mbit
@@ -205,7 +205,7 @@ done
 wait "${pids[@]}"
 check "three peer add at the same time add three peers" [ "$(ctl peer list | grep -c '^p[123] ')" -eq 3 ]
 check "zone set changes a shared limit" exits 0 zone set external rate 400mbit
-check "to what was said" is 400000000 zones.0.rate_bps zone list
+check "to what was said" is 400000000 zones.0.rate_bits_per_second zone list
 check "zone set of an unknown zone fails" exits 1 zone set nowhere rate 1mbit
 
 # Grants.
@@ -330,7 +330,7 @@ check "explain of two families is a usage error" exits 2 explain $HOST4 fd00:101
 check "explain of an unknown port says no-port" is no-port reason explain --port eth9 $HOST4 10.101.0.9
 check "stats have counted d1's frames" sh -c "[ $(get peers.0.passed_frames stats d1) -ge 2 ]"
 check "watch has seen the events" sh -c \
-	"'$CTL' --json watch --count 3 --timeout 5s 2>/dev/null | '$JSON' --lines end.events | grep -qx 3"
+	"'$CTL' --json watch --count 3 --timeout 5s 2>/dev/null | '$JSON' --lines event_count | grep -qx 3"
 
 # Heartbeat: gone silent in the data plane, back with one command.
 sed 's/heartbeat: 1h/heartbeat: 1s/' "$A" >"$LAB_TMP/short.yaml"

@@ -76,7 +76,7 @@ refute "an unknown name is refused" sh -c "$CTL history sinc --state-dir '$STATE
 check "and told what there is" grep -q "did you mean 'sink'" "$LAB_TMP/who"
 refute "a class without a limit has none" sh -c "$CTL history sink --class nfs --state-dir '$STATE' 2>'$LAB_TMP/who'"
 check "and told which have" grep -q 'there is: .*other, ssh' "$LAB_TMP/who"
-check "history alone names who has one" test "$(hist | jq -c .peers)" = '["sink"]'
+check "history alone names who has one" test "$(hist | jq -c .peer_names)" = '["sink"]'
 
 die
 send 1

@@ -79,7 +79,7 @@ check "and its IKE_SA" eventually established
 charon_kill a
 charon_up a a
 check "and again" eventually established
-loads=$(did '.did == "loaded"')
+loads=$(did '.event == "loaded"')
 vici a unload-conn '{"name": "bwl-tray-3"}' >/dev/null
 check "a connection that somebody unloads comes back" eventually has '["bwl-tray-3"]'
 vici a load-conn '{"bwl-evil": {"remote_addrs": ["192.0.2.66"]}}' >/dev/null
@@ -88,7 +88,7 @@ vici a load-conn '{"other": {"remote_addrs": ["192.0.2.66"]}}' >/dev/null
 sleep 2
 check "one that is not ours is left alone" has '["bwl-tray-3","other"]'
 vici a unload-conn '{"name": "other"}' >/dev/null
-check "which it says" test "$(did '.did == "loaded"')" -ge $((loads + 2))
+check "which it says" test "$(did '.event == "loaded"')" -ge $((loads + 2))
 
 # --- charon hangs
 kill -STOP "${CHARON_PID[a]}"
@@ -109,15 +109,15 @@ check "by nobody else" has '["bwl-tray-3"]'
 serial() {
 	"$VICI" --event list-cert "$B/vici" list-certs '{"type": "X509"}' | jq -r .data | sed 's/^0x//' | grep -ci "$1"
 }
-loads=$(did '.did == "loaded"')
+loads=$(did '.event == "loaded"')
 quietly "$CTL" pki renew tray-7 --ca "$CA" --out "$A/swanctl"
-more_loads() { [[ $(did '.did == "loaded"') -gt $loads ]]; }
+more_loads() { [[ $(did '.event == "loaded"') -gt $loads ]]; }
 check "a renewed certificate is loaded" eventually more_loads
 vici a terminate '{"ike": "bwl-tray-3", "timeout": "-1"}' >/dev/null 2>&1
 check "an IKE_SA that ends is made anew" eventually established
 new=$(openssl x509 -in "$A/swanctl/x509/tray-7.pem" -noout -serial | sed 's/serial=//')
 check "with that certificate" test "$(serial "$new")" -ge 1
-loads=$(did '.did == "loaded"')
+loads=$(did '.event == "loaded"')
 sed -i 's/tray-3/tray-9/; s/192.0.2.3/192.0.2.9/' "$LAB_TMP/a.yaml"
 check "a file that is not yet the policy in force is waited for" eventually said 'tray-9 is not in the policy in force'
 check "with nothing lost" has '["bwl-tray-3"]'

@@ -242,13 +242,13 @@ check "and that is said" says 'left out because they are revoked.*: 1'
 check "charon knows it no more" no_conn
 works grant tray.3 rate 1gbit reason ticket 4711
 check "once granted it is loaded again" works ipsec load "$LAB_TMP/a.yaml" --dir "$A/swanctl" --vici "$A/vici" --json
-check "as --json says" test "$(jq -c '[.connections, .revoked, .keys]' "$LAB_TMP/out")" = '[1,0,1]'
+check "as --json says" test "$(jq -c '[.connection_count, .revoked_count, .key_count]' "$LAB_TMP/out")" = '[1,0,1]'
 check "one peer by name leaves others alone" works ipsec load "$LAB_TMP/a.yaml" tray.3 --dir "$A/swanctl" --vici "$A/vici"
 check "a name that has no ipsec is refused" fails 1 ipsec load "$LAB_TMP/a.yaml" other --vici "$A/vici"
 check "errors are JSON, too" fails 1 ipsec status --vici /nonexistent --json
-check "with the next step" test -n "$(jq -r .error.hint "$LAB_TMP/out")"
+check "with the next step" test -n "$(jq -r .error.todo "$LAB_TMP/out")"
 check "the tree is JSON, too" works ipsec render "$LAB_TMP/a.yaml" --vici "$A/vici" --json
-check "with ids of the pins" test "$(jq -c '[.if_id_from_pins, (.connections[].children[].if_id_out)]' "$LAB_TMP/out")" = '[true,"2"]'
+check "with ids of the pins" test "$(jq -c '[.if_id_from_pins, (.swanctl.connections[].children[].if_id_out)]' "$LAB_TMP/out")" = '[true,"2"]'
 
 # --- leaving the policy
 sed -i '/tray.3/d' "$LAB_TMP/a.yaml"

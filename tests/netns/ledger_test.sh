@@ -48,7 +48,7 @@ send() { # seconds packets-a-second: frames of 1000 bytes
 arrived() {
 	in_ns d1 awk '$1 == "Ip:" && n++ { print $4 * 1000; exit }' /proc/net/snmp
 }
-usage() { "$CTL" --json usage | jq -e ".volumes[] | select(.limit == \"peer sink\") | $1" >/dev/null; }
+usage() { "$CTL" --json usage | jq -e ".volumes[] | select(.limit_key == \"peer sink\") | $1" >/dev/null; }
 said() { grep -q "\"level\":\"$1\".*\"event\":\"ledger\".*$2" "$LAB_TMP/agent"; }
 flows() { # does it go on?
 	local was
@@ -114,7 +114,7 @@ check "and it stops" lab_wait_for 20 stops
 check "and packets are refused because of it" test "$(refused)" -gt 0
 full=$(arrived)
 sleep 1
-check "usage says that the disk is behind" usage '.ledger == "behind" and .used_bytes <= .released_bytes'
+check "usage says that the disk is behind" usage '.ledger_state == "behind" and .used_bytes <= .released_bytes'
 check "and it stays so" test "$(arrived)" -eq "$full"
 rm "$STATE/filler"
 check "with room again it flows again" lab_wait_for 10 flows

@@ -39,7 +39,7 @@ entry() { # flags: SA 1, beneath 4, XDP 8
 		00 00 00 00 00 00 00 00 00 00 00 00 $(lab_mac net s0 | tr : ' ') 00 00 \
 		$(bytes 4 "$(ip_in dpu -j link show p0 | jq '.[0].ifindex')") 01 00 00 00
 }
-frames() { in_dpu "$CTL" --json reasons | jq "[.reasons[] | select(.port == \"$1\" and .reason == \"$2\") | .frames] | add // 0"; }
+frames() { in_dpu "$CTL" --json reasons | jq "[.reasons[] | select((.port + (if .hook == \"gate\" then \" out\" else \"\" end)) == \"$1\" and .reason == \"$2\") | .frames] | add // 0"; }
 judged() { in_dpu "$CTL" --json reasons | jq '[.reasons[] | select(.port == "hpf0") | .frames] | add // 0'; }
 received() { in_ns net awk '$1 == "Ip:" && n++ { print $4; exit }' /proc/net/snmp; }
 ten_more() { [[ $("$1") -ge $(($2 + 10)) ]]; } # command before

@@ -84,7 +84,7 @@ ready() { # neighbours and addresses of host and DPU after the port came up
 is_open() { passes "$1" 4 && passes "$1" 6; }
 is_closed() { ! passes "$1" 4 && ! passes "$1" 6; }
 state_of() { "$CTL" --json peer show "$1" 2>/dev/null | jq -r .state; }
-rate_of() { "$CTL" --json peer show "$1" | jq .grant.rate_bps; }
+rate_of() { "$CTL" --json peer show "$1" | jq .grant.rate_bits_per_second; }
 verifies() { in_dpu "$LOAD" verify >/dev/null; } # its lines begin with ok, as a case does
 journal() { "$CTL" --json journal show | jq -e "$1" >/dev/null; }
 
@@ -96,7 +96,7 @@ check "and everything is closed" test "$("$LOAD" status --json | jq -r .switch)"
 refute "verify fails" verifies
 check "and packets show it" is_closed 1
 check "a journal is begun with what the maps have closed" ctl journal init
-check "and says so" journal '.stopped and (.revoked | length == 2)'
+check "and says so" journal '.stopped and (.peer_names | length == 2)'
 check "stop --off and grants open again" sh -c "exec >/dev/null
 	nsenter --net=/run/netns/$LAB-dpu $CTL stop --off && nsenter --net=/run/netns/$LAB-dpu $CTL heartbeat &&
 	nsenter --net=/run/netns/$LAB-dpu $CTL grant d1 reason begun && nsenter --net=/run/netns/$LAB-dpu $CTL grant d2 reason begun"
@@ -157,11 +157,11 @@ closures() {
 	check "zone set too" ctl zone set z rate 7mbit
 	reboot
 	check "after a reboot it is lower still" test "$(rate_of d1)" = 2000000
-	check "the zone's too" test "$("$CTL" --json zone list | jq '.zones[0].rate_bps')" = 7000000
+	check "the zone's too" test "$("$CTL" --json zone list | jq '.zones[0].rate_bits_per_second')" = 7000000
 	check "policy apply by hand raises what it names" ctl policy apply "$LAB_TMP/policy.yaml" --yes
 	reboot
 	check "for good: the peer's" test "$(rate_of d1)" = 10000000
-	check "and the zone's" test "$("$CTL" --json zone list | jq '.zones[0].rate_bps')" = 50000000
+	check "and the zone's" test "$("$CTL" --json zone list | jq '.zones[0].rate_bits_per_second')" = 50000000
 
 	# The disk does not take it.
 	mount -t tmpfs -o size=16k,ro none "$STATE/journal"
@@ -172,7 +172,7 @@ closures() {
 	check "indeed" is_closed 1
 	umount "$STATE/journal"
 	agent
-	check "bwlimitd writes what it finds closed" lab_wait_for 30 journal '.revoked | index("d1")'
+	check "bwlimitd writes what it finds closed" lab_wait_for 30 journal '.peer_names | index("d1")'
 	reboot
 	check "and so it is closed after a reboot" is_closed 1
 	ctl grant d1 reason again
@@ -313,7 +313,7 @@ actual() {
 	now[d1]=$(state_of d1) now[d2]=$(state_of d2)
 	[[ ${now[clamp]} -eq 0 ]] || { for s in d1 d2; do [[ ${now[$s]} == revoked ]] || now[$s]=live; done; }
 	now[rate]=$(($(rate_of d1) / 1000000))
-	now[zone]=$(($("$CTL" --json zone list | jq '.zones[0].rate_bps') / 1000000))
+	now[zone]=$(($("$CTL" --json zone list | jq '.zones[0].rate_bits_per_second') / 1000000))
 }
 declare -A now
 # Boots that do not come to their end: attach is killed, and what is closed by the model does not pass then.

@@ -49,7 +49,7 @@ reboot() {
 arrived() { in_ns d1 awk '$1 == "Ip:" && n++ { print $4; exit }' /proc/net/snmp; }
 more() { [[ $(arrived) -gt $1 ]]; }
 flows() { lab_wait_for 30 more "$(arrived)"; }
-spent() { "$CTL" --json usage | jq -e '.volumes[] | select(.limit == "peer sink") | .used_bytes'; }
+spent() { "$CTL" --json usage | jq -e '.volumes[] | select(.limit_key == "peer sink") | .used_bytes'; }
 usage() { "$CTL" --json usage | jq -e "$1" >/dev/null; }
 said() { grep -q "\"level\":\"$1\".*\"event\":\"$2\".*$3" "$LAB_TMP/agent"; }
 refuses() { "$CTL" --json reasons | jq -e 'any(.. | objects | select(.reason? == "peer-volume" or .reason? == "ledger"); .frames > 0)'; }
@@ -93,7 +93,7 @@ check "with it again it flows" flows
 reboot put_back
 check "an old copy is refused with an alarm" lab_wait_for 20 said alert ledger "not to be believed.*old copy"
 check "and the volume counts as spent" lab_wait_for 20 said warning ledger "counts as spent"
-check "as usage says" lab_wait_for 20 usage '.volumes[] | select(.limit == "peer sink") | .used_bytes >= .volume_bytes'
+check "as usage says" lab_wait_for 20 usage '.volumes[] | select(.limit_key == "peer sink") | .used_bytes >= .volume_bytes'
 check "and packets are refused" lab_wait_for 20 refuses
 check "all of them" test "$(arrived)" -eq "$OFF"
 in_dpu "$CTL" grant sink volume +100mb reason test >/dev/null 2>&1

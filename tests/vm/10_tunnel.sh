@@ -17,7 +17,7 @@ LAB=bwl-tun-$$
 
 pings() { in_ns "$1" ping -q -c 3 -i 0.2 -W 2 "$2" >/dev/null; }
 reason() { # tray port reason: frames so far
-	tray_ctl "$1" --json reasons | jq "[.reasons[] | select(.port == \"$2\" and .reason == \"$3\") | .frames] | add // 0"
+	tray_ctl "$1" --json reasons | jq "[.reasons[] | select((.port + (if .hook == \"gate\" then \" out\" else \"\" end)) == \"$2\" and .reason == \"$3\") | .frames] | add // 0"
 }
 counts() { # tray port reason command…: does the command raise it
 	local was tray=$1 port=$2 reason=$3

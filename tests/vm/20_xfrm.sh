@@ -21,39 +21,39 @@ check "a policy with two encrypted peers holds" apply < <(two)
 one=$(tunnel one | jq .if_id) two=$(tunnel two | jq .if_id)
 note "ids $one $two"
 check "without an SA nothing may leave" is one '.sa_out == false'
-check "track says: no-sa" test "$(track one | jq -r .why)" = no-sa
+check "track says: no-sa" test "$(track one | jq -r .sa_state)" = no-sa
 
 watch_up
 check "an SA alone opens nothing" sa out "$one" 0x1001 192.0.2.2
-check "track says that its policy is missing" test "$(track one | jq -r .why)" = no-policy
+check "track says that its policy is missing" test "$(track one | jq -r .sa_state)" = no-policy
 policy out "$one" 192.0.2.2 0.0.0.0/0
 check "with the policy that demands it, it opens" becomes one '.sa_out'
-check "its SPI is shown" is one '.spi_out == 4097'
+check "its SPI is shown" is one '.spi_out == "0x00001001"'
 check "nothing is offloaded" is one '.offload == "none"'
-check "overhead is that of AES-GCM in IPv4" test "$(track one | jq .overhead)" = 57
+check "overhead is that of AES-GCM in IPv4" test "$(track one | jq .overhead_bytes)" = 57
 check "the other peer stays closed" is two '.sa_out == false'
 sa in "$one" 0x2001 192.0.2.2
-check "the inbound SA is seen" becomes one '.sa_in and .spi_in == 8193'
+check "the inbound SA is seen" becomes one '.sa_in and .spi_in == "0x00002001"'
 policy out "$one" 192.0.2.2 ::/0
 
 sa out "$one" 0x1002 192.0.2.2
 check "a rekey: both SAs are there, open" becomes one '.sa_out'
 sa_gone 192.0.2.2 0x1001
-check "the old one is gone, still open with the new one" becomes one '.sa_out and .spi_out == 4098'
-refute "in between it was never closed" says '.peer == "one" and .sa_out == false and .spi_in == 8193'
+check "the old one is gone, still open with the new one" becomes one '.sa_out and .spi_out == "0x00001002"'
+refute "in between it was never closed" says '.peer == "one" and .sa_out == false and .spi_in == "0x00002001"'
 sa_gone 192.0.2.2 0x1002
 check "the last SA, removed behind our back, closes" becomes one '.sa_out == false'
 check "while the inbound one is there" is one '.sa_in'
 
 sa out "$one" 0x1003 192.0.2.2 limit time-hard 3
-check "an SA with a hard lifetime opens" lab_wait_for 20 says '.peer == "one" and .spi_out == 4099'
+check "an SA with a hard lifetime opens" lab_wait_for 20 says '.peer == "one" and .spi_out == "0x00001003"'
 check "and closes when that has passed" becomes one '.sa_out == false'
 
 sa out "$one" 0x1004 192.0.2.2
 becomes one '.sa_out'
 sa out "$one" 0x1005 192.0.2.9
 check "an SA to another DPU is an alarm" lab_wait_for 20 alarms 'sa-remote.*192.0.2.9'
-check "and is not used" is one '.sa_out and .spi_out == 4100'
+check "and is not used" is one '.sa_out and .spi_out == "0x00001004"'
 policy out "$one" 192.0.2.9 10.0.0.0/8
 check "an IPsec policy to another DPU closes" becomes one '.sa_out == false'
 check "and is an alarm" alarms 'policy-remote.*192.0.2.9'
@@ -66,7 +66,7 @@ check "and is an alarm" alarms open-policy
 policy_gone out "$one" 10.3.0.0/16
 becomes one '.sa_out'
 in_dpu ip xfrm policy add dir out src 10.3.0.0/16 dst 10.3.0.0/16 if_id "$one" action block
-check "one that blocks does not" test "$(track one | jq -r .why)" = usable
+check "one that blocks does not" test "$(track one | jq -r .sa_state)" = usable
 
 in_dpu ip xfrm state add src $ME dst 192.0.2.3 proto esp spi 0x3001 reqid "$two" mode tunnel \
 	if_id "$two" enc 'ecb(cipher_null)' '' auth 'hmac(sha256)' "0x$(printf '%064d' 1)"
@@ -74,7 +74,7 @@ policy out "$two" 192.0.2.3 0.0.0.0/0
 check "the null cipher is an alarm" lab_wait_for 20 alarms 'not-encrypted'
 check "and opens nothing" is two '.sa_out == false'
 sa out "$two" 0x3002 192.0.2.3
-check "also beside an SA that encrypts" test "$(track two | jq -r '.why')" = not-encrypted
+check "also beside an SA that encrypts" test "$(track two | jq -r '.sa_state')" = not-encrypted
 sa_gone 192.0.2.3 0x3001
 check "without it, it opens" becomes two '.sa_out'
 in_dpu ip xfrm state flush
@@ -94,7 +94,7 @@ apply < <(two)
 check "both are open again by the policy of before" becomes one '.sa_out'
 becomes two '.sa_out'
 check "a policy without the peer" apply < <(encrypted two 102 192.0.2.3)
-check "closes its entry" lab_wait_for 20 says ".if_id == $one and .sa_out == false and .why == \"no-peer\""
+check "closes its entry" lab_wait_for 20 says ".if_id == $one and .sa_out == false and .sa_state == \"no-peer\""
 apply < <(two)
 check "and with it opens it again" becomes one '.sa_out'
 
@@ -103,8 +103,8 @@ apply < <(two; encrypted six 103 2001:db8::6)
 six=$(tunnel six | jq .if_id)
 ME=2001:db8::1 policy out "$six" 2001:db8::6 0.0.0.0/0
 ME=2001:db8::1 sa out "$six" 0x6001 2001:db8::6
-check "a peer whose DPU has an IPv6 address opens" becomes six '.sa_out and .spi_out == 24577'
-check "its packets grow by 20 bytes more" test "$(track six | jq .overhead)" = 77
+check "a peer whose DPU has an IPv6 address opens" becomes six '.sa_out and .spi_out == "0x00006001"'
+check "its packets grow by 20 bytes more" test "$(track six | jq .overhead_bytes)" = 77
 sa out "$six" 0x6002 192.0.2.6
 check "an SA in IPv4 is not with its DPU" lab_wait_for 20 alarms 'sa-remote.*192.0.2.6'
 in_dpu "$XFRM" drop "$six" "$six" >/dev/null

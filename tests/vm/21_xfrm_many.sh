@@ -62,7 +62,7 @@ second=$(awk '$1 == "p999" { print $2 }' "$LAB_TMP/ids") at_second=198.18.3.250
 policy out "$first" "$at_first" 0.0.0.0/0
 policy out "$second" "$at_second" 0.0.0.0/0
 sa out "$first" 0x31 "$at_first"
-check "one peer is open again" lab_wait_for 20 says ".if_id == $first and .spi_out == 49"
+check "one peer is open again" lab_wait_for 20 says ".if_id == $first and .spi_out == \"0x00000031\""
 kill -STOP "$WATCH"
 sa_gone "$at_first" 0x31
 line=$(words_policy out "$second" "$at_second" 0.0.0.0/0)
@@ -74,7 +74,7 @@ sa out "$second" 0x32 "$at_second"
 lost=$(lost)
 check "more news than the socket holds: $lost lost" test "$lost" -gt 0
 kill -CONT "$WATCH"
-check "what came among them is open" lab_wait_for 20 says ".if_id == $second and .spi_out == 50"
+check "what came among them is open" lab_wait_for 20 says ".if_id == $second and .spi_out == \"0x00000032\""
 now_closed() { [[ $(jq -s "map(select(.if_id == $first)) | last | .sa_out" <"$LAB_TMP/watch") == false ]]; }
 check "and what went is closed" lab_wait_for 20 now_closed
 lab_stop "$WATCH"

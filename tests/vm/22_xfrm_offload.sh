@@ -101,7 +101,7 @@ check "and is back" lab_wait_for 20 beneath true
 sa out "$one" 0x106 192.0.2.2 offload packet dev p0 dir out
 sa_gone 192.0.2.2 0x104
 check "a rekey of packet-offloaded SAs closes nothing" \
-	lab_wait_for 20 says ".if_id == $one and .spi_out == 262 and .device_drops_rest"
+	lab_wait_for 20 says ".if_id == $one and .spi_out == \"0x00000106\" and .device_drops_rest"
 refute "in between" says ".if_id == $one and (.sa_out | not)"
 check "drop leaves nothing of the peer in the device" \
 	test "$(in_dpu "$XFRM" drop "$one" "$one") $(nsim_ipsec | head -n 1)" = "2 1 SA count=0 tx=0 policies=3"

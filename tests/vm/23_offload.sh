@@ -91,10 +91,10 @@ capture_start wire s1
 BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$CTL" ipsec watch --json
 watch=$LAB_PID
 pings() { in_ns host1 ping -q -c 3 -i 0.2 -W 2 "$1" >/dev/null; }
-why() { tray_ctl 1 --json peer show tray-2 | jq -r .tunnel.carrier_why; }
+why() { tray_ctl 1 --json peer show tray-2 | jq -r .tunnel.carried_why; }
 is_why() { [[ $(why) == "$1" ]]; }
 frames() { # port reason-pattern: so far
-	tray_ctl 1 --json reasons | jq "[.reasons[] | select(.port == \"$1\" and (.reason | test(\"$2\"))) | .frames] | add // 0"
+	tray_ctl 1 --json reasons | jq "[.reasons[] | select((.port + (if .hook == \"gate\" then \" out\" else \"\" end)) == \"$1\" and (.reason | test(\"$2\"))) | .frames] | add // 0"
 }
 
 check "without an SA it is not XDP that carries" lab_wait_for 10 is_why no-sa

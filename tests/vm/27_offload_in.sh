@@ -88,7 +88,7 @@ box=$LAB_PID
 lab_wait_for 10 grep -q ready "$LAB_TMP/box"
 BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$CTL" ipsec watch --json
 watch=$LAB_PID
-is_why() { [[ $(tray_ctl 1 --json peer show tray-2 | jq -r .tunnel.carrier_why) == "$1" ]]; }
+is_why() { [[ $(tray_ctl 1 --json peer show tray-2 | jq -r .tunnel.carried_why) == "$1" ]]; }
 check "XDP carries what leaves" lab_wait_for 20 is_why xdp
 # Beside it at the host port, a trap for what a card would mistake.
 ip_in host1 link set h0 up
@@ -98,7 +98,7 @@ check "what an SA hangs to would be dropped at the host port" \
 
 pings() { in_ns host1 ping -q -c 3 -i 0.2 -W 3 "$1" >/dev/null; }
 frames() { # port reason-pattern: so far
-	tray_ctl 1 --json reasons | jq "[.reasons[] | select(.port == \"$1\" and (.reason | test(\"$2\"))) | .frames] | add // 0"
+	tray_ctl 1 --json reasons | jq "[.reasons[] | select((.port + (if .hook == \"gate\" then \" out\" else \"\" end)) == \"$1\" and (.reason | test(\"$2\"))) | .frames] | add // 0"
 }
 grew() { # port reason was
 	test "$(frames "$1" "$2")" -gt "$3"

@@ -30,7 +30,7 @@ policy() { # own number, other number, mode
 }
 frames() { # tray port reason
 	tray_ctl "$1" --json reasons |
-		jq "[.reasons[] | select(.port == \"$2\" and .reason == \"$3\") | .frames] | add // 0"
+		jq "[.reasons[] | select((.port + (if .hook == \"gate\" then \" out\" else \"\" end)) == \"$2\" and .reason == \"$3\") | .frames] | add // 0"
 }
 # Twice the grant: what tray 1 lets out is all that it may, as close as it may.
 udp() { # ip4|ip6 source destination

@@ -72,7 +72,7 @@ agent() { # command-prefix…
 	lab_bg agent dpu "$@" "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$STATE" --json
 	AGENT_PID=$LAB_PID
 }
-records() { in_dpu "$CTL" --json audit checkpoint 2>/dev/null | jq .records; }
+records() { in_dpu "$CTL" --json audit checkpoint 2>/dev/null | jq .record_count; }
 # What is acknowledged: all that was there before, and the record of this grant.
 grant() { # command-prefix…
 	local n
@@ -142,7 +142,7 @@ check "the agent releases again" lab_wait_for 60 released
 restored() {
 	local was is
 	was=$(jq '.kept["peer sink"]' "$LAB_TMP/judged")
-	is=$(in_dpu "$CTL" --json usage | jq '.volumes[] | select(.limit == "peer sink") | .used_bytes')
+	is=$(in_dpu "$CTL" --json usage | jq '.volumes[] | select(.limit_key == "peer sink") | .used_bytes')
 	note "released before the cut: $was, spent after it: $is"
 	[[ $is -ge $was ]]
 }

@@ -101,7 +101,7 @@ ip_in dpu1 neigh replace fd00:1::2 lladdr "$(tray_mac 1 1)" dev pf0hpf nud perma
 
 explains() { # MTU in the tunnel
 	tray_ctl 1 --json explain 10.0.1.2 $V4 tcp 80 |
-		jq -e --arg mtu "$1" '.reason == "pass" and (.steps[] | select(.check == "size") | .detail | contains("tunnel'"'"'s MTU of " + $mtu + " "))' >/dev/null
+		jq -e --arg mtu "$1" '.reason == "pass" and (.steps[] | select(.step == "size") | .text | contains("tunnel'"'"'s MTU of " + $mtu + " "))' >/dev/null
 }
 check "explain says what fits the tunnel: 1415, 85 bytes less while no tracker knows better" explains 1415
 charged=$(charged_at 1)

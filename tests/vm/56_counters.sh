@@ -55,7 +55,7 @@ desired log >"$LAB_TMP/desired.yaml"
 BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg agent dpu1 "$AGENT" --policy "$LAB_TMP/desired.yaml" \
 	--state-dir "$LAB_TMP/state" --tpm none --json
 agent_pid=$LAB_PID
-is_why() { [[ $(tray_ctl 1 --json peer show tray-2 | jq -r .tunnel.carrier_why) == "$1" ]]; }
+is_why() { [[ $(tray_ctl 1 --json peer show tray-2 | jq -r .tunnel.carried_why) == "$1" ]]; }
 signs() { grep -c '"event":"tamper".*counters: ' "$LAB_TMP/agent"; }
 said() { grep -q "\"event\":\"tamper\".*counters: $1" "$LAB_TMP/agent"; }
 past() { # frames, how

@@ -72,7 +72,7 @@ mesh_tunnel() { # tray jq-condition on what its data plane knows of the SAs
 mesh_open() { mesh_tunnel 1 '.sa_out and .sa_in' && mesh_tunnel 2 '.sa_out and .sa_in'; }
 mesh_reason() { # tray port reason: frames so far
 	tray_ctl "$1" --json reasons |
-		jq "[.reasons[] | select(.port == \"$2\" and .reason == \"$3\") | .frames] | add // 0"
+		jq "[.reasons[] | select((.port + (if .hook == \"gate\" then \" out\" else \"\" end)) == \"$2\" and .reason == \"$3\") | .frames] | add // 0"
 }
 pings() { in_ns host1 ping -q -c 3 -i 0.2 -W 2 "$1" >/dev/null; }
 passes() { lab_wait_for 40 in_ns host1 ping -q -c 1 -W 1 "$1"; }

@@ -119,7 +119,7 @@ static void a_changed_rate_is_one_field_of_one_peer_and_what_follows_from_it(voi
 
 	(void)state;
 	assert_int_equal(count(d, "peers"), 1);
-	assert_int_equal(count(d, "zones") + count(d, "host_ports") + count(d, "node"), 0);
+	assert_int_equal(count(d, "zones") + count(d, "host_ports") + count(d, "node_fields"), 0);
 	f = json_object_get(json_array_get(json_object_get(d, "peers"), 0), "fields");
 	assert_field(f, 0, "grant rate", "10mbit", "20mbit");
 	json_decref(d);
@@ -128,15 +128,15 @@ static void a_changed_rate_is_one_field_of_one_peer_and_what_follows_from_it(voi
 static void every_field_that_can_be_written_is_seen(void **state)
 {
 	static const char *const other[][3] = {
-		{ "node: tray-7", "node: tray-8", "node" },
-		{ "[p0, p1]", "[p0]", "node" },
-		{ "heartbeat: 60s", "heartbeat: none", "node" },
-		{ "heartbeat: 60s\n", "heartbeat: 60s\nuplink_control: [lldp]\n", "node" },
-		{ "heartbeat: 60s\n", "heartbeat: 60s\nmin_charge: 84\n", "node" },
-		{ "heartbeat: 60s\n", "heartbeat: 60s\nlease: 24h\n", "node" },
-		{ "heartbeat: 60s\n", "heartbeat: 60s\nnode_limit: { rate: 1gbit }\n", "node" },
+		{ "node: tray-7", "node: tray-8", "node_fields" },
+		{ "[p0, p1]", "[p0]", "node_fields" },
+		{ "heartbeat: 60s", "heartbeat: none", "node_fields" },
+		{ "heartbeat: 60s\n", "heartbeat: 60s\nuplink_control: [lldp]\n", "node_fields" },
+		{ "heartbeat: 60s\n", "heartbeat: 60s\nmin_charge: 84\n", "node_fields" },
+		{ "heartbeat: 60s\n", "heartbeat: 60s\nlease: 24h\n", "node_fields" },
+		{ "heartbeat: 60s\n", "heartbeat: 60s\nnode_limit: { rate: 1gbit }\n", "node_fields" },
 		{ "heartbeat: 60s\n",
-		  "heartbeat: 60s\nservices: [{ class: https, proto: tcp, port: 8443 }]\n", "node" },
+		  "heartbeat: 60s\nservices: [{ class: https, proto: tcp, port: 8443 }]\n", "node_fields" },
 		{ "[10.7.0.0/24, 10.8.0.0/24]", "[10.7.0.0/24]", "host_ports" },
 		{ "10.8.0.0/24] }", "10.8.0.0/24], vlans: [7] }", "host_ports" },
 		{ "10.8.0.0/24] }", "10.8.0.0/24], mac: \"02:00:00:00:00:01\" }", "host_ports" },
@@ -163,13 +163,13 @@ static void every_field_that_can_be_written_is_seen(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
 		json_t *d = diff(parse(base), variant(other[i][0], other[i][1]));
-		size_t all = count(d, "node") + count(d, "host_ports") + count(d, "zones") +
+		size_t all = count(d, "node_fields") + count(d, "host_ports") + count(d, "zones") +
 			     count(d, "peers");
 
 		if (!json_is_true(json_object_get(d, "changed")) || !count(d, other[i][2]))
 			fail_msg("not seen: %s", other[i][1]);
 		/* one thing, of one kind: other fields of it may follow */
-		if (all != count(d, other[i][2]) || (strcmp(other[i][2], "node") && all != 1))
+		if (all != count(d, other[i][2]) || (strcmp(other[i][2], "node_fields") && all != 1))
 			fail_msg("more than one thing: %s", other[i][1]);
 		json_decref(d);
 	}
@@ -182,9 +182,9 @@ static void peers_come_and_go_by_name(void **state)
 	(void)state;
 	a = json_object_get(d, "peers");
 	assert_int_equal(json_array_size(a), 2);
-	assert_string_equal(json_string_value(json_object_get(json_array_get(a, 0), "name")), "b");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(a, 0), "peer")), "b");
 	assert_string_equal(json_string_value(json_object_get(json_array_get(a, 0), "change")), "removed");
-	assert_string_equal(json_string_value(json_object_get(json_array_get(a, 1), "name")), "c");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(a, 1), "peer")), "c");
 	assert_string_equal(json_string_value(json_object_get(json_array_get(a, 1), "change")), "added");
 	json_decref(d);
 }

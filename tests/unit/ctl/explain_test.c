@@ -23,7 +23,7 @@ struct world {
 	struct bwl_base *base;
 	struct bwl_peer peer[4];
 	struct bwl_limit sub[4];
-	struct ctl_view view;
+	struct bwl_view view;
 	struct ctl_question q;
 };
 
@@ -85,7 +85,7 @@ static int setup(void **state)
 	};
 	unlimited(&w->peer[1].grant, 2);
 	limited(&w->peer[1].grant, 8000000, 3000);
-	w->view = (struct ctl_view){
+	w->view = (struct bwl_view){
 		.pins = &w->pins, .now_ns = NOW, .has_gen = true,
 		.gen = { .base = w->base, .peer = w->peer, .npeers = 4, .sub = w->sub, .nsubs = 4 },
 	};
@@ -233,7 +233,7 @@ static void assert_detail(struct world *w, const char *fragment)
 	ctl_explain(&w->view, &w->q, &a);
 	json_array_foreach(a.steps, i, x)
 		if (!detail && json_is_false(json_object_get(x, "ok")))
-			detail = json_string_value(json_object_get(x, "detail"));
+			detail = json_string_value(json_object_get(x, "text"));
 	if (!detail || !strstr(detail, fragment))
 		fail_msg("no '%s' in: %s", fragment, detail ? detail : "nothing, which refused nothing");
 	json_decref(a.steps);

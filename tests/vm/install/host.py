@@ -156,7 +156,7 @@ def clean(name):
 
 def tpm_bound():
     try:
-        return json.loads(read("usage"))["tpm"]
+        return json.loads(read("usage"))["ledger"] == "tpm"
     except (ValueError, KeyError):
         return False
 

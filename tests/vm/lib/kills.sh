@@ -52,7 +52,7 @@ kills_end() {
 	check "host 1 never got more than its grant" load_within 1 $RATE1 $BURST 0.01
 	check "nor did host 2" load_within 2 $RATE2 $BURST 0.01
 	for n in 1 2; do
-		note "tray $n: $(jq -rs 'group_by(.did) | map("\(.[0].did) \(length)") | join(", ")' "$LAB_TMP/keep$n")"
+		note "tray $n: $(jq -rs 'group_by(.event) | map("\(.[0].event) \(length)") | join(", ")' "$LAB_TMP/keep$n")"
 	done
 	for n in 1 2; do charon_kill $n; done # they ask each other for ever, and a capture ends in silence
 	check "the captures are whole" capture_stop wire

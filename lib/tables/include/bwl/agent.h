@@ -5,10 +5,10 @@
  * closes; what opens something is not done for who has gone before it.
  *
  * {"verb": "tamper", "why": TEXT, "peer": NAME}, peer left out for nobody's: answered by
- *	{"action": …, "by": "bwlimitd", "all": bool, "peers": [NAME…]}: what was done, and to whom.
+ *	{"action": …, "by": "bwlimitd", "all": bool, "peer_names": [NAME…]}: what was done, and to whom.
  * {"verb": "lease", "for_ns": N}, 0 for as long as the policy allows, renews the lease:
- *	{"by": "bwlimitd", "ends_in_s": …, "floor": why grants stay at their floors, if they do}.
- * What was not done is {"error": …, "hint": …}, hint if there is one.
+ *	{"by": "bwlimitd", "ends_in_s": …, "floor_why": why grants stay at their floors, or null}.
+ * What was not done is {"error": …, "todo": …}, todo if there is one.
  */
 #ifndef BWL_AGENT_API_H
 #define BWL_AGENT_API_H

@@ -59,7 +59,6 @@ json_t *bwl_json_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, 
 json_t *bwl_json_reason(const char *port, bool gate, unsigned reason, const struct bwl_reason_count *n);
 /* What an event says of a packet: peer, port, addresses, ports of its protocol, bytes. */
 json_t *bwl_json_packet(const struct bwl_pins *p, const struct bwl_event *e);
-char *bwl_address_text(const __be32 a[4], char *buf, size_t size);	/* IPv4 is written as IPv4 */
 /* Names come from a map that others write: cut to what a name may hold. NULL: none. */
 const char *bwl_peer_name(const struct bwl_pins *p, uint32_t id, char buf[static BWL_NAME_LEN]);
 
