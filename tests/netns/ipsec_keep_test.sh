@@ -9,6 +9,8 @@ LAB=bwl-keep-$$ LAB_DESTS=0
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/documents.sh
+. "$here/../harness/documents.sh"
 # shellcheck source=../harness/charon.sh
 . "$here/../harness/charon.sh"
 charon_require
@@ -125,5 +127,6 @@ quietly in_dpu "$CTL" policy apply "$LAB_TMP/a.yaml"
 check "applied, it holds in charon" eventually has '["bwl-tray-9"]'
 lab_stop "$KEEP"
 check "it ends when asked to" test ! -d "/proc/$KEEP"
+! can_judge || check "what it printed are documents" judge --lines ipsec-keep <"$LAB_TMP/keep.a"
 check "a policy file must be named" test "$("$CTL" ipsec keep >/dev/null 2>&1; echo $?)" = 2
 done_testing

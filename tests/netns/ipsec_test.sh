@@ -10,6 +10,8 @@ LAB=bwl-ipsec-$$ LAB_DESTS=0
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/documents.sh
+. "$here/../harness/documents.sh"
 # shellcheck source=../harness/charon.sh
 . "$here/../harness/charon.sh"
 charon_require
@@ -28,6 +30,7 @@ fails() { # status command…
 	[[ $status -eq $1 ]] || { note "status $status: ${*:2}" "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }
 }
 says() { grep -q -- "$1" "$LAB_TMP/out" "$LAB_TMP/err" || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
+is_document() { ! can_judge || judge "$1" <"$LAB_TMP/out"; } # KIND
 load_a() { works ipsec load "$LAB_TMP/a.yaml" --dir "$A/swanctl" --vici "$A/vici"; }
 load_b() { # render, as a site that uses swanctl itself; its pins are not here
 	BWLIMIT_PIN_DIR=/nonexistent "$CTL" ipsec render "$LAB_TMP/b.yaml" --dir "$B/swanctl" \
@@ -94,8 +97,11 @@ check "the policies in the kernel are bound to the peer's id in the pins" \
 check "status shows it in words" works ipsec status --vici "$A/vici"
 check "with its state" says 'tray.3.*ESTABLISHED'
 charon_mark a
-check "the IKE_SA is rekeyed" works ipsec rekey tray.3 --ike --vici "$A/vici"
+check "the IKE_SA is rekeyed" works ipsec rekey tray.3 --ike --vici "$A/vici" --json
+check "which is said in a document" is_document ipsec-rekey
 check "and stays established" eventually charon_said a 'IKE_SA bwl-tray~3\[[0-9]*\] rekeyed'
+works ipsec status --vici "$A/vici" --json
+check "their state is a document" is_document ipsec-status
 check "a peer that is not there cannot be rekeyed" fails 1 ipsec rekey nobody --vici "$A/vici"
 
 # --- renewal
@@ -242,12 +248,14 @@ check "and that is said" says 'left out because they are revoked.*: 1'
 check "charon knows it no more" no_conn
 works grant tray.3 rate 1gbit reason ticket 4711
 check "once granted it is loaded again" works ipsec load "$LAB_TMP/a.yaml" --dir "$A/swanctl" --vici "$A/vici" --json
+check "that is a document" is_document ipsec-load
 check "as --json says" test "$(jq -c '[.connection_count, .revoked_count, .key_count]' "$LAB_TMP/out")" = '[1,0,1]'
 check "one peer by name leaves others alone" works ipsec load "$LAB_TMP/a.yaml" tray.3 --dir "$A/swanctl" --vici "$A/vici"
 check "a name that has no ipsec is refused" fails 1 ipsec load "$LAB_TMP/a.yaml" other --vici "$A/vici"
 check "errors are JSON, too" fails 1 ipsec status --vici /nonexistent --json
 check "with the next step" test -n "$(jq -r .error.todo "$LAB_TMP/out")"
 check "the tree is JSON, too" works ipsec render "$LAB_TMP/a.yaml" --vici "$A/vici" --json
+check "and a document" is_document ipsec-render
 check "with ids of the pins" test "$(jq -c '[.if_id_from_pins, (.swanctl.connections[].children[].if_id_out)]' "$LAB_TMP/out")" = '[true,"2"]'
 
 # --- leaving the policy

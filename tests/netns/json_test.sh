@@ -1,0 +1,201 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every document that a program prints is what docs/schema says of its kind, errors included. Charon's and
+# the kernel's SAs are in ipsec_test and in the VM; what needs them is judged there by the same checker.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LAB=bwl-json-$$ LAB_DESTS=2
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/../harness/lab.sh"
+# shellcheck source=../harness/documents.sh
+. "$here/../harness/documents.sh"
+
+seen=()
+prints() { # KIND, command…
+	local kind=$1
+	shift
+	seen+=("$kind")
+	in_dpu env BWLIMIT_PIN_DIR="$BWLIMIT_PIN_DIR" "$@" --json >"$LAB_TMP/doc" 2>"$LAB_TMP/err"
+	judge "$kind" <"$LAB_TMP/doc" || { head -n 3 "$LAB_TMP/err" | sed 's/^/# /'; return 1; }
+}
+ctl() { local kind=$1; shift; prints "$kind" "$CTL" "$@"; }
+load() { local kind=$1; shift; prints "$kind" "$LOAD" "$@"; }
+
+can_judge || { echo '1..0 # SKIP no python3-jsonschema'; exit 77; }
+lab_up || exit 1
+
+# The checker itself: it finds a field that is none, one that is missing, and one of another type.
+good='{"version": 1, "kind": "stop", "stopped": true}'
+check "a document as it should be is taken" judge stop <<<"$good"
+finds() { ! judge "$1" >/dev/null; }
+check "a field without a schema is found" finds stop <<<'{"version": 1, "kind": "stop", "stopped": true, "new": 1}'
+check "a field that is missing is found" finds stop <<<'{"version": 1, "kind": "stop"}'
+check "another type is found" finds stop <<<'{"version": 1, "kind": "stop", "stopped": 1}'
+check "another kind is found" finds lease <<<"$good"
+check "a kind without a schema is found" finds stop <<<'{"version": 1, "kind": "nothing"}'
+
+cat >"$LAB_TMP/policy.yaml" <<END
+version: 1
+node: tray-j
+uplinks: [p0]
+host_ports:
+  - dev: hpf0
+    sources: [10.7.0.0/24, fd00:7:0::/64]
+    limit: { rate: 2gbit }
+heartbeat: 1h
+lease: 24h
+zones:
+  external: { rate: 500mbit, volume: 10gb per 1d }
+node_limit: { rate: 2gbit }
+peers:
+  - name: d1
+    addresses: [10.101.0.0/24, fd00:101::/64]
+    zone: external
+    path: clear
+    via: $LAB_VIA4
+    via6: $LAB_VIA6
+    from: [hpf0]
+    grant: { rate: 100mbit, volume: 1gb, mode: mark }
+    classes:
+      ssh: { rate: 1mbit, volume: 1mb }
+    floor: { rate: 10kbit }
+  - name: d2
+    addresses: [10.102.0.0/24]
+    path: clear
+    via: $LAB_VIA4
+    accept: none
+    contained: true
+    grant: { rate: 50mbit, mode: shape }
+END
+sed 's/100mbit/200mbit/; s/name: d2/name: d3/' "$LAB_TMP/policy.yaml" >"$LAB_TMP/other.yaml"
+
+check "an error is a document" load error status
+check "so is one with a file and a line" ctl error policy check /dev/null
+check "and wrong use" ctl error grant
+check "probe" load probe probe
+lab_attach || exit 1
+check "status before there is a policy" load status status
+check "a policy that is none" ctl error policy show
+check "policy check" ctl policy-check policy check "$LAB_TMP/policy.yaml"
+check "policy diff against nothing" ctl policy-diff policy diff "$LAB_TMP/policy.yaml"
+check "policy apply" ctl policy-apply policy apply "$LAB_TMP/policy.yaml" --fresh-volume
+check "policy apply on trial" ctl policy-apply policy apply "$LAB_TMP/other.yaml" --confirm 60s
+check "policy show on trial" ctl policy policy show
+check "status on trial" load status status
+check "policy rollback" ctl policy-rollback policy rollback
+ctl policy-apply policy apply "$LAB_TMP/policy.yaml" --confirm 60s
+check "policy confirm" ctl policy-confirm policy confirm
+check "policy diff" ctl policy-diff policy diff "$LAB_TMP/other.yaml"
+check "policy show" ctl policy policy show
+check "verify" load verify verify
+
+check "heartbeat without a lease is an error" ctl error heartbeat
+lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/policy.yaml" --state-dir "$LAB_TMP/state" --tpm none --json
+agent=$LAB_PID
+check "lease show before it is renewed" ctl lease lease show
+renews() { ctl lease-renew lease renew --for 1h; }
+check "lease renew" lab_wait_for 20 renews
+check "lease show" ctl lease lease show
+check "a lease that is too long is an error" ctl error lease renew --for 100d
+check "heartbeat" ctl heartbeat heartbeat
+check "tamper, by bwlimitd" ctl tamper tamper nothing happened
+check "tamper of nobody" ctl error tamper --peer nobody nothing happened
+
+in_host ping -c 3 -i 0.2 -W 1 "$(lab_dest4 1)" >/dev/null 2>&1
+in_host ping -c 2 -i 0.2 -W 1 10.199.0.1 >/dev/null 2>&1
+check "peer list" ctl peers peer list
+check "peer show" ctl peer peer show d1
+check "peer show of one that shapes" ctl peer peer show d2
+check "peer show of nobody" ctl error peer show nobody
+check "grant list" ctl grants grant list
+check "zone list" ctl zones zone list
+check "stats" ctl stats stats
+check "stats over a time" ctl stats stats --interval 100ms d1
+check "reasons" ctl reasons reasons
+check "reasons, zeros too" ctl reasons reasons --all
+check "usage" ctl usage usage
+check "explain of what passes" ctl explain explain 10.7.0.2 10.101.0.9 tcp 443
+check "explain of what does not" ctl explain explain 10.7.0.2 10.199.0.1
+check "exfil" ctl exfil exfil --size 1tb
+sed '/^peers:/,$d; $a peers: []' "$LAB_TMP/policy.yaml" >"$LAB_TMP/nobody.yaml"
+check "exfil that never ends" ctl exfil exfil --size 1tb --policy "$LAB_TMP/nobody.yaml"
+said() { jq -e "$1" "$LAB_TMP/doc" >/dev/null; }
+check "which has null for a time" said '.never and .least_s == null'
+top() { in_dpu "$CTL" --json top --interval 100ms --once | judge --lines top; }
+check "top" top
+
+check "grant" ctl grant grant d1 rate 20mbit for 1h reason a test
+check "grant list with an end" ctl grants grant list
+check "peer set" ctl peer-set peer set d1 rate 10mbit
+check "peer add" ctl peer-add peer add d9 10.109.0.0/24 rate 1mbit path clear via "$LAB_VIA4"
+check "peer del" ctl peer-del peer del d9
+check "zone set" ctl zone-set zone set external rate 400mbit
+export BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
+check "journal init" ctl journal-init journal init
+check "revoke" ctl revoke revoke d2
+check "peer list, one revoked" ctl peers peer list
+check "revoke of all" ctl revoke revoke --all
+check "journal show" ctl journal journal show
+check "status with a journal" load status status
+check "verify with a journal" load verify verify
+check "stop" ctl stop stop
+check "status when stopped" load status status
+check "stop --off" ctl stop stop --off
+
+check "audit init" ctl audit-init audit init
+quiet() { "$CTL" "$@" >/dev/null 2>&1; }
+quiet grant d1 reason again
+check "audit checkpoint" ctl audit-checkpoint audit checkpoint
+"$CTL" audit checkpoint >"$LAB_TMP/old" 2>/dev/null
+quiet grant d2 reason again
+check "audit verify" ctl audit-verify audit verify
+"$CTL" audit checkpoint --from "$LAB_TMP/old" >"$LAB_TMP/proof" 2>/dev/null
+check "audit verify of a proof" ctl audit-proof audit verify --proof "$LAB_TMP/proof" --checkpoint "$LAB_TMP/old" \
+	--key "$LAB_TMP/audit/key.pub"
+log=("$LAB_TMP"/audit/*.log)
+[[ -e ${log[0]} ]] || log=("$LAB_TMP"/audit/*[0-9]*)
+sed -i 's/again/agein/' "${log[@]}" 2>/dev/null
+check "audit verify of a log that was changed" ctl audit-verify audit verify
+check "which has a problem" said '.problems | length > 0'
+
+check "pki init" ctl pki-init pki init --ca "$LAB_TMP/ca" --name test
+check "pki issue" ctl pki-issue pki issue tray-1 --ca "$LAB_TMP/ca"
+check "pki renew" ctl pki-renew pki renew tray-1 --ca "$LAB_TMP/ca"
+check "pki revoke" ctl pki-revoke pki revoke tray-1 --ca "$LAB_TMP/ca"
+check "ipsec status without charon" ctl error ipsec status --vici /nonexistent
+check "ipsec render" ctl ipsec-render ipsec render "$LAB_TMP/policy.yaml" --vici /nonexistent
+check "ipsec track" ctl ipsec-track ipsec track --dry-run
+check "the drill's list" ctl drill-list drill --list
+
+check "history of all" lab_wait_for 30 ctl history-peers history --state-dir "$LAB_TMP/state"
+has() { ctl history history d1 --since 1m --state-dir "$LAB_TMP/state"; }
+check "history of one" lab_wait_for 30 has
+lab_stop "$agent"
+check "what bwlimitd logs" judge --lines log <"$LAB_TMP/agent"
+events() {
+	in_dpu "$CTL" --json watch --timeout 3s >"$LAB_TMP/watch" 2>/dev/null &
+	local pid=$!
+	sleep 0.5
+	for i in 1 2 3; do in_host ping -c 1 -W 1 "10.19$i.0.1" >/dev/null 2>&1; done
+	wait $pid
+	judge --lines event <"$LAB_TMP/watch" && judge --lines event-end <"$LAB_TMP/watch"
+}
+check "watch" events
+acts() { ctl tamper tamper --policy <(sed 's/^heartbeat/tamper: { command: log }\n&/' "$LAB_TMP/policy.yaml") nothing; }
+check "tamper, without bwlimitd" acts
+check "upgrade" load status upgrade
+check "down" load down down --host hpf0
+check "detach" load detach detach
+
+# Every kind has been seen, but for those that want charon, SAs or minutes.
+rest="drill event event-end ipsec-keep ipsec-load ipsec-rekey ipsec-status ipsec-watch log top"
+for f in "$BWL_SOURCE"/docs/schema/*.json; do
+	kind=$(basename "$f" .json)
+	[[ $kind == fields || " $rest ${seen[*]} " == *" $kind "* ]] || note "not seen: $kind"
+	[[ $kind == fields || " $rest ${seen[*]} " == *" $kind "* ]] || missing=1
+done
+check "every kind was printed" test -z "${missing:-}"
+
+done_testing
