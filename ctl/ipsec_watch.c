@@ -23,34 +23,79 @@ static const char *peer_name(const struct bwl_pins *p, uint32_t id, char buf[sta
 	return name ? name : "-";
 }
 
-static void put_verdict(json_t *o, const struct bwl_pins *p, uint32_t id, const struct bwl_track_verdict *v)
-{
-	char name[BWL_NAME_LEN], other[BWL_XFRM_ADDR_BUF];
-	bool open = v->flags & BWL_TUN_SA;
+struct row {
+	const struct bwl_pins *pins;
+	uint32_t id;
+	const struct bwl_track_verdict *v;
+};
 
-	json_object_set_new(o, "peer", bwl_json_text(bwl_peer_name(p, id, name)));
-	json_object_set_new(o, "if_id", json_integer(id));
-	json_object_set_new(o, "sa_out", json_boolean(open));
-	json_object_set_new(o, "sa_in", json_boolean(v->flags & BWL_TUN_SA_IN));
-	json_object_set_new(o, "sa_state", json_string(bwl_track_why_name(v->why)));
-	json_object_set_new(o, "text", json_string(bwl_track_why_text(v->why)));
-	json_object_set_new(o, "offload", open ? json_string(offload_name(v->offload)) : json_null());
-	json_object_set_new(o, "overhead_bytes", v->overhead ? json_integer(v->overhead) : json_null());
-	json_object_set_new(o, "spi_out", bwl_json_spi(v->spi_out));
-	json_object_set_new(o, "spi_in", bwl_json_spi(v->spi_in));
-	json_object_set_new(o, "device_drops_rest", json_boolean(v->flags & BWL_TUN_BENEATH));
-	json_object_set_new(o, "alarm", bwl_json_text(v->alarm ? bwl_track_why_name(v->alarm) : NULL));
-	json_object_set_new(o, "other", bwl_json_text(v->other.family ? bwl_xfrm_addr_text(&v->other, other)
-									: NULL));
+static bool leaves(const struct row *r)
+{
+	return r->v->flags & BWL_TUN_SA;
 }
+
+static const char *other(const struct bwl_track_verdict *v, char buf[static BWL_XFRM_ADDR_BUF])
+{
+	return v->other.family ? bwl_xfrm_addr_text(&v->other, buf) : NULL;
+}
+
+static struct bwl_value spi(__be32 value, bool used)
+{
+	return used ? bwl_v_both(bwl_json_spi(value), "%08x", ntohl(value))
+		    : bwl_v_json(bwl_json_spi(value));
+}
+
+static struct bwl_value offload(const struct row *r)
+{
+	bool bare = r->v->offload == BWL_OFFLOAD_PACKET && !(r->v->flags & BWL_TUN_BENEATH);
+	const char *name = offload_name(r->v->offload);
+
+	return leaves(r) ? bwl_v_both(json_string(name), "%s%s", name,
+				      bare ? " (no drop policy)" : "")
+			 : bwl_v_json(json_null());
+}
+
+#define FIELD(field, key, head, value)                                                             \
+	static struct bwl_value get_##field(const void *row)                                       \
+	{                                                                                          \
+		const struct row *r = row;                                                         \
+                                                                                                   \
+		return value;                                                                      \
+	}                                                                                          \
+	static const struct bwl_field field_##field = {key, head, get_##field}
+
+FIELD(peer, "peer", "PEER", bwl_v_text(bwl_peer_name(r->pins, r->id, (char[BWL_NAME_LEN]){0})));
+FIELD(if_id, "if_id", ">IF_ID", bwl_v_count(r->id));
+FIELD(sa_out, "sa_out", "LEAVES",
+      bwl_v_both(json_boolean(leaves(r)), "%s",
+		 leaves(r) ? "yes" : bwl_track_why_name(r->v->why)));
+FIELD(sa_in, "sa_in", NULL, bwl_v_yes(r->v->flags & BWL_TUN_SA_IN));
+FIELD(sa_state, "sa_state", NULL, bwl_v_text(bwl_track_why_name(r->v->why)));
+FIELD(text, "text", NULL, bwl_v_text(bwl_track_why_text(r->v->why)));
+FIELD(spi_out, "spi_out", "OUT", spi(r->v->spi_out, leaves(r)));
+FIELD(spi_in, "spi_in", "IN", spi(r->v->spi_in, r->v->flags & BWL_TUN_SA_IN));
+FIELD(offload, "offload", "OFFLOAD", offload(r));
+FIELD(overhead, "overhead_bytes", ">ADDS",
+      r->v->overhead ? bwl_v_count(r->v->overhead) : bwl_v_json(json_null()));
+FIELD(beneath, "device_drops_rest", NULL, bwl_v_yes(r->v->flags & BWL_TUN_BENEATH));
+FIELD(alarm, "alarm", "ALARM", bwl_v_text(r->v->alarm ? bwl_track_why_name(r->v->alarm) : NULL));
+FIELD(other, "other", NULL, bwl_v_text(other(r->v, (char[BWL_XFRM_ADDR_BUF]){0})));
+
+static const struct bwl_column columns[] = {
+    {&field_peer, BWL_BOTH},	 {&field_if_id, BWL_BOTH},    {&field_sa_out, BWL_BOTH},
+    {&field_sa_in, BWL_BOTH},	 {&field_sa_state, BWL_BOTH}, {&field_text, BWL_BOTH},
+    {&field_spi_out, BWL_BOTH},	 {&field_spi_in, BWL_BOTH},   {&field_offload, BWL_BOTH},
+    {&field_overhead, BWL_BOTH}, {&field_beneath, BWL_BOTH},  {&field_alarm, BWL_BOTH},
+    {&field_other, BWL_BOTH},	 {NULL, BWL_BOTH},
+};
 
 static void print_alarm(const char *name, uint32_t id, const struct bwl_track_verdict *v)
 {
-	char other[BWL_XFRM_ADDR_BUF];
+	char buf[BWL_XFRM_ADDR_BUF];
+	const char *at = other(v, buf);
 
 	bwl_warn("%s (if_id %u): %s: %s%s%s", name, id, bwl_track_why_name(v->alarm),
-		 bwl_track_why_text(v->alarm), v->other.family ? ": " : "",
-		 v->other.family ? bwl_xfrm_addr_text(&v->other, other) : "");
+		 bwl_track_why_text(v->alarm), at ? ": " : "", at ? at : "");
 }
 
 struct watch {
@@ -62,10 +107,10 @@ struct watch {
 static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
 {
 	const struct watch *w = arg;
-	char name[BWL_NAME_LEN], when[BWL_TIME_BUF];
+	char buf[BWL_NAME_LEN], when[BWL_TIME_BUF];
+	const char *name = peer_name(w->pins, id, buf);
 	json_t *o;
 
-	peer_name(w->pins, id, name);
 	if (v->alarm)
 		print_alarm(name, id, v);
 	if (w->quiet)
@@ -74,7 +119,7 @@ static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
 	if (w->c->json) {
 		o = bwl_doc("ipsec-watch");
 		json_object_set_new(o, "time", json_string(when));
-		put_verdict(o, w->pins, id, v);
+		json_object_update_new(o, bwl_row_json(columns, &(struct row){w->pins, id, v}));
 		bwl_doc_line(o);
 	} else if (v->flags & BWL_TUN_SA) {
 		printf("%s %s open: SA out 0x%08x, in 0x%08x, offload %s\n", when, name,
@@ -131,47 +176,18 @@ static int watch(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-static void print_rows(const struct watch *w, const struct bwl_track *t)
+static void print_peers(const struct watch *w, const struct bwl_track *t)
 {
-	static const char *const heads[] = { "PEER", ">IF_ID", "LEAVES", "OUT", "IN", "OFFLOAD",
-					     ">ADDS", "ALARM", NULL };
-	struct bwl_table *table = bwl_table_new(heads);
+	struct bwl_list *l = bwl_list_new(columns, w->c->json);
 	struct bwl_track_verdict v;
-	char name[BWL_NAME_LEN];
+	json_t *rows;
 
-	for (uint32_t id = 1; id < w->pins->schema.max_peers; id++) {
-		bool open;
-
-		if (!bwl_track_get(t, id, &v))
-			continue;
-		open = v.flags & BWL_TUN_SA;
-		bwl_cell(table, "%s", peer_name(w->pins, id, name));
-		bwl_cell(table, "%u", id);
-		bwl_cell(table, "%s", open ? "yes" : bwl_track_why_name(v.why));
-		bwl_cell(table, open ? "%08x" : "-", ntohl(v.spi_out));
-		bwl_cell(table, v.flags & BWL_TUN_SA_IN ? "%08x" : "-", ntohl(v.spi_in));
-		bwl_cell(table, "%s%s", open ? offload_name(v.offload) : "-",
-			 v.offload == BWL_OFFLOAD_PACKET && !(v.flags & BWL_TUN_BENEATH)
-				 ? " (no drop policy)" : "");
-		bwl_cell(table, v.overhead ? "%u" : "-", v.overhead);
-		bwl_cell(table, "%s", v.alarm ? bwl_track_why_name(v.alarm) : "-");
-	}
-	bwl_table_print(table, stdout);
-	bwl_table_free(table);
-}
-
-static void print_json(const struct watch *w, const struct bwl_track *t)
-{
-	struct bwl_track_verdict v;
-	json_t *a = json_array();
-
-	for (uint32_t id = 1; id < w->pins->schema.max_peers; id++) {
-		if (bwl_track_get(t, id, &v)) {
-			json_array_append_new(a, json_object());
-			put_verdict(json_array_get(a, json_array_size(a) - 1), w->pins, id, &v);
-		}
-	}
-	ctl_print_list("ipsec-track", "peers", a);
+	for (uint32_t id = 1; id < w->pins->schema.max_peers; id++)
+		if (bwl_track_get(t, id, &v))
+			bwl_list_add(l, &(struct row){w->pins, id, &v});
+	rows = bwl_list_end(l);
+	if (rows)
+		ctl_print_list("ipsec-track", "peers", rows);
 }
 
 static int track(struct ctl *c, int argc, char **argv)
@@ -190,10 +206,7 @@ static int track(struct ctl *c, int argc, char **argv)
 		return r;
 	r = bwl_tracker_open(w.pins, dry_run, on_change, &w, &t, &c->err);
 	if (!r) {
-		if (c->json)
-			print_json(&w, bwl_tracker_track(t));
-		else
-			print_rows(&w, bwl_tracker_track(t));
+		print_peers(&w, bwl_tracker_track(t));
 		bwl_tracker_leave(t);
 	}
 	bwl_tracker_close(t);

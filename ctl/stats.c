@@ -31,11 +31,11 @@ struct bwl_speed ctl_speed(const struct ctl_sample *a, const struct ctl_sample *
 
 	/* a new attachment between the two starts counting over, or has other ids */
 	if (s <= 0 || id >= a->n || id >= b->n || x->bytes > y->bytes || x->drop_bytes > y->drop_bytes)
-		return (struct bwl_speed){ 0 };
+		return (struct bwl_speed){0};
 	return (struct bwl_speed){
-		.passed_bps = (double)(y->bytes - x->bytes) * 8 / s,
-		.dropped_bps = (double)(y->drop_bytes - x->drop_bytes) * 8 / s,
-		.dropped_fps = (double)(y->drop_frames - x->drop_frames) / s,
+	    .passed_bps = (double)(y->bytes - x->bytes) * 8 / s,
+	    .dropped_bps = (double)(y->drop_bytes - x->drop_bytes) * 8 / s,
+	    .dropped_fps = (double)(y->drop_frames - x->drop_frames) / s,
 	};
 }
 
@@ -53,21 +53,28 @@ static void stats_print(struct ctl *c, const struct bwl_view *v, const uint32_t 
 {
 	enum bwl_where now = first ? BWL_BOTH : BWL_FOR_PROGRAMS;
 	const struct bwl_column columns[] = {
-		{ &bwl_f_peer, BWL_BOTH }, { &bwl_f_passed_frames, BWL_BOTH }, { &bwl_f_passed_bytes, BWL_BOTH },
-		{ &bwl_f_dropped_frames, BWL_BOTH }, { &bwl_f_dropped_bytes, BWL_BOTH },
-		{ &bwl_f_refund_lost, BWL_BOTH }, { &bwl_f_passes, now }, { &bwl_f_drops, now },
-		{ NULL, BWL_BOTH },
+	    {&bwl_f_peer, BWL_BOTH},
+	    {&bwl_f_passed_frames, BWL_BOTH},
+	    {&bwl_f_passed_bytes, BWL_BOTH},
+	    {&bwl_f_dropped_frames, BWL_BOTH},
+	    {&bwl_f_dropped_bytes, BWL_BOTH},
+	    {&bwl_f_refund_lost, BWL_BOTH},
+	    {&bwl_f_passes, now},
+	    {&bwl_f_drops, now},
+	    {NULL, BWL_BOTH},
 	};
 	struct bwl_list *l = bwl_list_new(columns, c->json);
 	json_t *rows;
 
 	for (size_t i = 0; i < n; i++) {
-		struct bwl_speed speed = { 0 };
+		struct bwl_speed speed = {0};
 
 		if (first)
 			speed = ctl_speed(first, s, ids[i]);
-		bwl_list_add(l, &(struct bwl_peer_row){ .v = v, .id = ids[i], .count = &s->count[ids[i]],
-							.speed = first ? &speed : NULL });
+		bwl_list_add(l, &(struct bwl_peer_row){.v = v,
+						       .id = ids[i],
+						       .count = &s->count[ids[i]],
+						       .speed = first ? &speed : NULL});
 	}
 	rows = bwl_list_end(l);
 	if (rows)
@@ -113,28 +120,9 @@ static int stats(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-struct reason_row {
-	const char *port;	/* NULL: row 0 is also where frames of interfaces that are no port are counted */
-	bool gate;
-	unsigned int reason;
-	const struct bwl_reason_count *n;
-};
-
-static void reason_cells(struct bwl_table *t, const struct reason_row *r)
-{
-	const char *todo = bwl_reason_todo(r->reason);
-
-	bwl_cell(t, "%s%s", r->port ? r->port : "(no port)", r->gate ? " out" : "");
-	bwl_cell(t, "%s", bwl_reason_name(r->reason));
-	bwl_cell(t, "%s", bwl_reason_passes(r->reason) ? "pass" : "drop");
-	bwl_cell(t, "%" PRIu64, (uint64_t)r->n->frames);
-	bwl_cell(t, "%" PRIu64, (uint64_t)r->n->bytes);
-	bwl_cell(t, "%" PRIu64, (uint64_t)r->n->charged);
-	bwl_cell(t, "%s%s%s", bwl_reason_text(r->reason), *todo ? "; to do: " : "", todo);
-}
-
 /* Of a port that is not attached any more: its number. */
-static const char *row_port(const struct bwl_pins *p, unsigned int port, unsigned int reason, char buf[static 24])
+static const char *row_port(const struct bwl_pins *p, unsigned int port, unsigned int reason,
+			    char buf[static 24])
 {
 	if (reason == BWL_R_NO_PORT && !p->dev[port].ifindex)
 		return NULL;
@@ -156,11 +144,8 @@ static bool known_port(const struct bwl_pins *p, const char *dev)
 static void reasons_print(struct ctl *c, const struct bwl_pins *pins, const char *port, bool all,
 			  const struct bwl_reason_count *count)
 {
-	static const char *const heads[] = {
-		"PORT", "REASON", "VERDICT", ">FRAMES", ">BYTES", ">CHARGED", "MEANS", NULL,
-	};
-	struct bwl_table *t = bwl_table_new(heads);
-	json_t *a = json_array();
+	struct bwl_list *l = bwl_list_new(bwl_reason_columns, c->json);
+	json_t *rows;
 	char buf[24];
 
 	for (unsigned int row = 0; row < BWL_REASON_ROWS; row++) {
@@ -174,23 +159,16 @@ static void reasons_print(struct ctl *c, const struct bwl_pins *pins, const char
 		for (unsigned int i = 0; i < _BWL_REASON_MAX; i++) {
 			const struct bwl_reason_count *n = &count[row * BWL_REASON_SLOTS + i];
 
-			struct reason_row r = { row_port(pins, row % BWL_MAX_PORTS, i, buf),
-						row >= BWL_MAX_PORTS, i, n };
-
 			if (!n->frames && !(all && there))
 				continue;
-			if (c->json)
-				json_array_append_new(a, bwl_json_reason(r.port, r.gate, i, n));
-			else
-				reason_cells(t, &r);
+			bwl_list_add(l, &(struct bwl_reason_row){
+					    row_port(pins, row % BWL_MAX_PORTS, i, buf),
+					    row >= BWL_MAX_PORTS, i, n});
 		}
 	}
-	if (c->json)
-		ctl_print_list("reasons", "reasons", json_incref(a));
-	else
-		bwl_table_print(t, stdout);
-	json_decref(a);
-	bwl_table_free(t);
+	rows = bwl_list_end(l);
+	if (rows)
+		ctl_print_list("reasons", "reasons", rows);
 }
 
 static int reasons(struct ctl *c, int argc, char **argv)

@@ -9,7 +9,7 @@
 #include "bwl/clock.h"
 #include "bwl/show.h"
 
-#define NEVER_NS UINT64_MAX	/* BWL_NEVER_NS of the maps */
+#define NEVER_NS UINT64_MAX /* BWL_NEVER_NS of the maps */
 
 json_t *bwl_doc(const char *kind)
 {
@@ -107,7 +107,8 @@ char *bwl_utc_boot(uint64_t boot_ns, char buf[static BWL_TIME_BUF])
 	uint64_t ns;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	ns = (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec - (bwl_now_ns() - boot_ns);
+	ns =
+	    (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec - (bwl_now_ns() - boot_ns);
 	return bwl_utc((int64_t)(ns / 1000000000), (int)(ns / 1000000 % 1000), buf);
 }
 
@@ -118,15 +119,17 @@ char *bwl_when(uint64_t deadline_ns, uint64_t now_ns, char buf[static BWL_WHEN_B
 	if (deadline_ns == NEVER_NS)
 		return strcpy(buf, "never");
 	if (deadline_ns > now_ns)
-		snprintf(buf, BWL_WHEN_BUF, "in %s", bwl_human_time((double)(deadline_ns - now_ns) / 1e9, t));
+		snprintf(buf, BWL_WHEN_BUF, "in %s",
+			 bwl_human_time((double)(deadline_ns - now_ns) / 1e9, t));
 	else
-		snprintf(buf, BWL_WHEN_BUF, "%s ago", bwl_human_time((double)(now_ns - deadline_ns) / 1e9, t));
+		snprintf(buf, BWL_WHEN_BUF, "%s ago",
+			 bwl_human_time((double)(now_ns - deadline_ns) / 1e9, t));
 	return buf;
 }
 
 struct bwl_value bwl_v_both(json_t *json, const char *fmt, ...)
 {
-	struct bwl_value v = { .json = json };
+	struct bwl_value v = {.json = json};
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -174,7 +177,8 @@ struct bwl_value bwl_v_speed(const double *bps)
 {
 	char buf[BWL_UNIT_BUF];
 
-	return bps ? bwl_v_both(bwl_json_real(*bps), "%s", bwl_human_rate(*bps, buf)) : bwl_v_json(json_null());
+	return bps ? bwl_v_both(bwl_json_real(*bps), "%s", bwl_human_rate(*bps, buf))
+		   : bwl_v_json(json_null());
 }
 
 struct bwl_value bwl_v_in(uint64_t at_ns, uint64_t now_ns)
@@ -186,7 +190,8 @@ struct bwl_value bwl_v_in(uint64_t at_ns, uint64_t now_ns)
 
 static bool shows(const struct bwl_column *c, bool json)
 {
-	return (json ? c->field->key : c->field->head) && c->where != (json ? BWL_FOR_PEOPLE : BWL_FOR_PROGRAMS);
+	return (json ? c->field->key : c->field->head) &&
+	       c->where != (json ? BWL_FOR_PEOPLE : BWL_FOR_PROGRAMS);
 }
 
 json_t *bwl_row_json(const struct bwl_column *columns, const void *row)
@@ -204,7 +209,7 @@ json_t *bwl_row_json(const struct bwl_column *columns, const void *row)
 struct bwl_list {
 	const struct bwl_column *columns;
 	const char *heads[MOST_COLUMNS + 1];
-	struct bwl_table *table;	/* NULL: for programs */
+	struct bwl_table *table; /* NULL: for programs */
 	json_t *rows;
 };
 

@@ -25,16 +25,19 @@ enum bwl_standing bwl_standing(const struct bwl_view *v, uint32_t id, const stru
 const char *bwl_standing_name(enum bwl_standing s)
 {
 	static const char *const names[] = {
-		[BWL_STAND_LIVE] = "live", [BWL_STAND_EXPIRED] = "expired", [BWL_STAND_SILENT] = "silent",
-		[BWL_STAND_REVOKED] = "revoked", [BWL_STAND_NONE] = "no-grant",
+	    [BWL_STAND_LIVE] = "live",	   [BWL_STAND_EXPIRED] = "expired",
+	    [BWL_STAND_SILENT] = "silent", [BWL_STAND_REVOKED] = "revoked",
+	    [BWL_STAND_NONE] = "no-grant",
 	};
 
 	return names[s];
 }
 
-void bwl_grant_left(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body, struct bwl_left *ret)
+void bwl_grant_left(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body,
+		    struct bwl_left *ret)
 {
-	bwl_limit_left(v->pins, &body->grant.rate, &body->grant.volume, BWL_GRANT_STATE(id), v->now_ns, ret);
+	bwl_limit_left(v->pins, &body->grant.rate, &body->grant.volume, BWL_GRANT_STATE(id),
+		       v->now_ns, ret);
 }
 
 /* Why nothing of this peer waits; NULL when it does. */
@@ -62,23 +65,29 @@ struct bwl_value bwl_v_mode(const struct bwl_pins *pins, uint32_t id, unsigned m
 
 	if (!why)
 		return bwl_v_both(o, "%s", bwl_mode_name(mode));
-	return bwl_v_both(o, mode == BWL_SHAPE ? "shape (polices: %s)" : "mark (then drops: %s)", why);
+	return bwl_v_both(o, mode == BWL_SHAPE ? "shape (polices: %s)" : "mark (then drops: %s)",
+			  why);
 }
 
 const char *bwl_offload_name(const struct bwl_tunnel *t)
 {
 	static const char *const names[_BWL_OFFLOAD_MAX] = {
-		[BWL_OFFLOAD_NONE] = "none", [BWL_OFFLOAD_CRYPTO] = "crypto", [BWL_OFFLOAD_PACKET] = "packet",
+	    [BWL_OFFLOAD_NONE] = "none",
+	    [BWL_OFFLOAD_CRYPTO] = "crypto",
+	    [BWL_OFFLOAD_PACKET] = "packet",
 	};
 
-	return t && t->flags & BWL_TUN_SA && t->offload < _BWL_OFFLOAD_MAX ? names[t->offload] : NULL;
+	return t && t->flags & BWL_TUN_SA && t->offload < _BWL_OFFLOAD_MAX ? names[t->offload]
+									   : NULL;
 }
 
 const char *bwl_switch_name(const struct bwl_pins *p)
 {
 	static const char *const names[] = {
-		[BWL_RUN] = "running", [BWL_STOPPED] = "stopped", [BWL_UPGRADING] = "upgrading",
-		[BWL_CLOSED] = "closed",
+	    [BWL_RUN] = "running",
+	    [BWL_STOPPED] = "stopped",
+	    [BWL_UPGRADING] = "upgrading",
+	    [BWL_CLOSED] = "closed",
 	};
 	uint32_t now = LOAD(p->ctl->stop);
 
@@ -96,8 +105,10 @@ json_t *bwl_json_lease(const struct bwl_lease_now *l, uint64_t now_ns)
 {
 	json_t *o = json_pack("{s:s}", "state", bwl_lease_word(l->state));
 
-	json_object_set_new(o, "longest_s", l->longest_ns ? bwl_json_span(l->longest_ns) : json_null());
-	json_object_set_new(o, "ends_in_s", l->until_ns ? bwl_json_in(l->until_ns, now_ns) : json_null());
+	json_object_set_new(o, "longest_s",
+			    l->longest_ns ? bwl_json_span(l->longest_ns) : json_null());
+	json_object_set_new(o, "ends_in_s",
+			    l->until_ns ? bwl_json_in(l->until_ns, now_ns) : json_null());
 	json_object_set_new(o, "renewed_ago_s", bwl_json_ago(l->renewed_ns, now_ns));
 	return o;
 }
@@ -107,34 +118,60 @@ json_t *bwl_json_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, 
 	const struct bwl_tunnel *t = &v->pins->tunnel[id];
 	unsigned carrier = bwl_carrier_now(v->pins, id, v->now_ns);
 	bool offload = p->path == BWL_PATH_OFFLOAD;
-	json_t *o = json_pack("{s:I, s:b, s:b}", "if_id", (json_int_t)id, "sa_out", (t->flags & BWL_TUN_SA) != 0,
-			      "sa_in", (t->flags & BWL_TUN_SA_IN) != 0);
+	json_t *o =
+	    json_pack("{s:I, s:b, s:b}", "if_id", (json_int_t)id, "sa_out",
+		      (t->flags & BWL_TUN_SA) != 0, "sa_in", (t->flags & BWL_TUN_SA_IN) != 0);
 
 	json_object_set_new(o, "offload", bwl_json_text(bwl_offload_name(t)));
 	json_object_set_new(o, "spi_out", bwl_json_spi(t->spi_out));
 	json_object_set_new(o, "spi_in", bwl_json_spi(t->spi_in));
-	json_object_set_new(o, "carried_by", json_string(offload && carrier == BWL_CARRIER_XDP ? "xdp" : "tc"));
-	json_object_set_new(o, "carried_why", offload ? json_string(bwl_carrier_name(carrier)) : json_null());
-	json_object_set_new(o, "carried_text", offload ? json_string(bwl_carrier_text(carrier)) : json_null());
+	json_object_set_new(o, "carried_by",
+			    json_string(offload && carrier == BWL_CARRIER_XDP ? "xdp" : "tc"));
+	json_object_set_new(o, "carried_why",
+			    offload ? json_string(bwl_carrier_name(carrier)) : json_null());
+	json_object_set_new(o, "carried_text",
+			    offload ? json_string(bwl_carrier_text(carrier)) : json_null());
 	return o;
 }
 
-json_t *bwl_json_reason(const char *port, bool gate, unsigned reason, const struct bwl_reason_count *n)
+#define REASON(field, key, head, value)                                                            \
+	static struct bwl_value get_##field(const void *row)                                       \
+	{                                                                                          \
+		const struct bwl_reason_row *r = row;                                              \
+                                                                                                   \
+		return value;                                                                      \
+	}                                                                                          \
+	static const struct bwl_field reason_##field = {key, head, get_##field}
+
+static const char *todo(unsigned reason)
 {
-	const char *todo = bwl_reason_todo(reason);
-	json_t *o = json_object();
+	const char *text = bwl_reason_todo(reason);
 
-	json_object_set_new(o, "port", bwl_json_text(port));
-	json_object_set_new(o, "hook", json_string(gate ? "gate" : "ingress"));
-	json_object_set_new(o, "reason", json_string(bwl_reason_name(reason)));
-	json_object_set_new(o, "passes", json_boolean(bwl_reason_passes(reason)));
-	json_object_set_new(o, "text", json_string(bwl_reason_text(reason)));
-	json_object_set_new(o, "todo", bwl_json_text(*todo ? todo : NULL));
-	json_object_set_new(o, "frames", bwl_json_u64(n->frames));
-	json_object_set_new(o, "bytes", bwl_json_u64(n->bytes));
-	json_object_set_new(o, "charged_bytes", bwl_json_u64(n->charged));
-	return o;
+	return *text ? text : NULL;
 }
+
+REASON(port, "port", "PORT",
+       bwl_v_both(bwl_json_text(r->port), "%s%s", r->port ? r->port : "(no port)",
+		  r->gate ? " out" : ""));
+REASON(hook, "hook", NULL, bwl_v_text(r->gate ? "gate" : "ingress"));
+REASON(reason, "reason", "REASON", bwl_v_text(bwl_reason_name(r->reason)));
+REASON(passes, "passes", "VERDICT",
+       bwl_v_both(json_boolean(bwl_reason_passes(r->reason)), "%s",
+		  bwl_reason_passes(r->reason) ? "pass" : "drop"));
+REASON(frames, "frames", ">FRAMES", bwl_v_count(r->n->frames));
+REASON(bytes, "bytes", ">BYTES", bwl_v_count(r->n->bytes));
+REASON(charged, "charged_bytes", ">CHARGED", bwl_v_count(r->n->charged));
+REASON(todo, "todo", NULL, bwl_v_json(bwl_json_text(todo(r->reason))));
+REASON(text, "text", "MEANS",
+       bwl_v_both(json_string(bwl_reason_text(r->reason)), "%s%s%s", bwl_reason_text(r->reason),
+		  todo(r->reason) ? "; to do: " : "", bwl_reason_todo(r->reason)));
+
+const struct bwl_column bwl_reason_columns[] = {
+    {&reason_port, BWL_BOTH},	 {&reason_hook, BWL_BOTH},   {&reason_reason, BWL_BOTH},
+    {&reason_passes, BWL_BOTH},	 {&reason_frames, BWL_BOTH}, {&reason_bytes, BWL_BOTH},
+    {&reason_charged, BWL_BOTH}, {&reason_todo, BWL_BOTH},   {&reason_text, BWL_BOTH},
+    {NULL, BWL_BOTH},
+};
 
 const char *bwl_peer_name(const struct bwl_pins *p, uint32_t id, char buf[static BWL_NAME_LEN])
 {
@@ -150,12 +187,15 @@ json_t *bwl_json_packet(const struct bwl_pins *p, const struct bwl_event *e)
 	char addr[BWL_EVENT_ADDRESS], name[BWL_NAME_LEN], port[sizeof(p->dev[0].name) + 1];
 	json_t *o = json_object();
 
-	snprintf(port, sizeof(port), "%.*s", (int)sizeof(p->dev[0].name), p->dev[e->port % BWL_MAX_PORTS].name);
+	snprintf(port, sizeof(port), "%.*s", (int)sizeof(p->dev[0].name),
+		 p->dev[e->port % BWL_MAX_PORTS].name);
 	json_object_set_new(o, "reason", json_string(bwl_reason_name(e->reason)));
 	json_object_set_new(o, "port", bwl_json_text(*port ? port : NULL));
 	json_object_set_new(o, "peer", bwl_json_text(bwl_peer_name(p, e->peer, name)));
-	json_object_set_new(o, "source", json_string(bwl_event_address(e->saddr, addr)));
-	json_object_set_new(o, "destination", json_string(bwl_event_address(e->daddr, addr)));
+	json_object_set_new(o, "source",
+			    json_string(bwl_event_address(e->saddr, addr)));
+	json_object_set_new(o, "destination",
+			    json_string(bwl_event_address(e->daddr, addr)));
 	json_object_set_new(o, "ethertype", json_integer(e->ethertype));
 	json_object_set_new(o, "ip_protocol", json_integer(e->proto));
 	json_object_set_new(o, "source_port", json_integer(ntohs(e->sport)));

@@ -12,12 +12,17 @@ json_t *bwl_json_lim(const struct bwl_lim *l)
 	if (!l->present)
 		return json_null();
 	o = json_object();
-	json_object_set_new(o, "rate_bits_per_second", rated ? bwl_json_u64(l->rate_bps) : json_null());
-	json_object_set_new(o, "burst_bytes", !rated ? json_null() : bwl_json_u64(l->burst ? l->burst
-			    : bwl_default_burst(l->rate_bps)));
-	json_object_set_new(o, "volume_bytes", l->has_volume ? bwl_json_u64(l->volume) : json_null());
-	json_object_set_new(o, "window_s", l->has_volume && l->window_ns ? bwl_json_span(l->window_ns)
-									   : json_null());
+	json_object_set_new(o, "rate_bits_per_second",
+			    rated ? bwl_json_u64(l->rate_bps) : json_null());
+	json_object_set_new(
+	    o, "burst_bytes",
+	    !rated ? json_null()
+		   : bwl_json_u64(l->burst ? l->burst : bwl_default_burst(l->rate_bps)));
+	json_object_set_new(o, "volume_bytes",
+			    l->has_volume ? bwl_json_u64(l->volume) : json_null());
+	json_object_set_new(o, "window_s",
+			    l->has_volume && l->window_ns ? bwl_json_span(l->window_ns)
+							  : json_null());
 	return o;
 }
 
@@ -27,10 +32,12 @@ json_t *bwl_json_left(const struct bwl_left *l)
 
 	json_object_set_new(o, "debt_bytes", bwl_json_u64(l->debt));
 	json_object_set_new(o, "burst_bytes", bwl_json_u64(l->burst));
-	json_object_set_new(o, "volume_bytes", l->has_volume ? bwl_json_u64(l->volume) : json_null());
+	json_object_set_new(o, "volume_bytes",
+			    l->has_volume ? bwl_json_u64(l->volume) : json_null());
 	json_object_set_new(o, "used_bytes", l->has_volume ? bwl_json_u64(l->used) : json_null());
-	json_object_set_new(o, "window_s", l->has_volume && l->window_ns ? bwl_json_span(l->window_ns)
-									   : json_null());
+	json_object_set_new(o, "window_s",
+			    l->has_volume && l->window_ns ? bwl_json_span(l->window_ns)
+							  : json_null());
 	return o;
 }
 
@@ -92,14 +99,14 @@ static json_t *prefixes(const struct bwl_pfx *p, size_t n)
 }
 
 /* const struct bwl_peer_row *r is what every field below reads. */
-#define FIELD(field, key_, head_, value)                                                         \
-	static struct bwl_value get_##field(const void *row)                                     \
-	{                                                                                        \
-		const struct bwl_peer_row *r = row;                                              \
-                                                                                                 \
-		return value;                                                                    \
-	}                                                                                        \
-	const struct bwl_field bwl_f_##field = { key_, head_, get_##field }
+#define FIELD(field, key_, head_, value)                                                           \
+	static struct bwl_value get_##field(const void *row)                                       \
+	{                                                                                          \
+		const struct bwl_peer_row *r = row;                                                \
+                                                                                                   \
+		return value;                                                                      \
+	}                                                                                          \
+	const struct bwl_field bwl_f_##field = {key_, head_, get_##field}
 
 static struct bwl_value addresses(const struct bwl_pol_peer *p)
 {
@@ -108,7 +115,8 @@ static struct bwl_value addresses(const struct bwl_pol_peer *p)
 	if (p->naddresses)
 		bwl_pfx_format(&p->addresses[0], a, sizeof(a));
 	if (p->naddresses > 1)
-		return bwl_v_both(prefixes(p->addresses, p->naddresses), "%s +%zu", a, p->naddresses - 1);
+		return bwl_v_both(prefixes(p->addresses, p->naddresses), "%s +%zu", a,
+				  p->naddresses - 1);
 	return bwl_v_both(prefixes(p->addresses, p->naddresses), "%s", a);
 }
 
@@ -131,14 +139,14 @@ static json_t *classes(const struct bwl_pol_peer *p)
 
 	for (unsigned i = 0; i < _BWL_CLASS_MAX; i++)
 		if (p->class_[i].present)
-			json_array_append_new(a, json_pack("{s:s, s:o}", "class", bwl_class_name(i), "limit",
-							   bwl_json_lim(&p->class_[i])));
+			json_array_append_new(a, json_pack("{s:s, s:o}", "class", bwl_class_name(i),
+							   "limit", bwl_json_lim(&p->class_[i])));
 	return a;
 }
 
 static json_t *via(bool there, uint8_t family, const uint8_t *addr)
 {
-	struct bwl_pfx a = { .family = family, .len = family == 4 ? 32 : 128 };
+	struct bwl_pfx a = {.family = family, .len = family == 4 ? 32 : 128};
 	char buf[64];
 
 	memcpy(a.addr, addr, family == 4 ? 4 : 16);
@@ -151,7 +159,7 @@ static struct bwl_value lim_text(char *text)
 }
 
 /* A buffer for one expression. */
-#define BUF(n) ((char[n]){ 0 })
+#define BUF(n) ((char[n]){0})
 
 FIELD(name, "peer", "NAME", bwl_v_text(r->pol->name));
 FIELD(addresses, "addresses", "ADDRESSES", addresses(r->pol));
@@ -175,7 +183,8 @@ FIELD(path, "path", "PATH", bwl_v_text(bwl_path_name(r->pol->path)));
 FIELD(uplink, "uplink", NULL, bwl_v_text(*r->pol->uplink ? r->pol->uplink : NULL));
 FIELD(via, "via", NULL, bwl_v_json(via(r->pol->has_via4, 4, r->pol->via4)));
 FIELD(via6, "via6", NULL, bwl_v_json(via(r->pol->has_via6, 6, r->pol->via6)));
-FIELD(ipsec_remote, "ipsec_remote", NULL, bwl_v_text(*r->pol->ipsec_remote ? r->pol->ipsec_remote : NULL));
+FIELD(ipsec_remote, "ipsec_remote", NULL,
+      bwl_v_text(*r->pol->ipsec_remote ? r->pol->ipsec_remote : NULL));
 
 /* Of a peer that went while we looked: null, "no-peer". */
 static struct bwl_value state(const struct bwl_peer_row *r)
@@ -186,15 +195,17 @@ static struct bwl_value state(const struct bwl_peer_row *r)
 
 static struct bwl_value rate(const struct bwl_peer_row *r)
 {
-	return r->body ? bwl_v_rate(bwl_rate_decode(&r->body->grant.rate)) : bwl_v_json(json_null());
+	return r->body ? bwl_v_rate(bwl_rate_decode(&r->body->grant.rate))
+		       : bwl_v_json(json_null());
 }
 
 static struct bwl_value burst(const struct bwl_peer_row *r)
 {
 	char buf[BWL_UNIT_BUF];
 
-	return bwl_rate_decode(&r->body->grant.rate) ? bwl_v_both(json_null(), "%s", bwl_format_size(r->left.burst, buf))
-						       : bwl_v_json(json_null());
+	return bwl_rate_decode(&r->body->grant.rate)
+		   ? bwl_v_both(json_null(), "%s", bwl_format_size(r->left.burst, buf))
+		   : bwl_v_json(json_null());
 }
 
 static uint32_t horizon_ns(const struct bwl_peer_row *r)
@@ -212,8 +223,9 @@ FIELD(body_mode, "mode", NULL, bwl_v_text(bwl_mode_name(r->body->meta.mode)));
 FIELD(mode_in_force, "mode_in_force", "MODE", bwl_v_mode(r->v->pins, r->id, r->body->meta.mode));
 FIELD(horizon, "horizon_s", NULL,
       bwl_v_json(bwl_mode_paces(r->pol->mode) ? bwl_json_span(horizon_ns(r)) : json_null()));
-FIELD(tunnel, "tunnel", NULL, bwl_v_json(r->pol->path == BWL_PATH_CLEAR ? json_null()
-					 : bwl_json_tunnel(r->v, r->pol, r->id)));
+FIELD(tunnel, "tunnel", NULL,
+      bwl_v_json(r->pol->path == BWL_PATH_CLEAR ? json_null()
+						: bwl_json_tunnel(r->v, r->pol, r->id)));
 
 static struct bwl_value share(const struct bwl_peer_row *r)
 {
@@ -237,8 +249,10 @@ FIELD(passed_bytes, "passed_bytes", ">BYTES", bwl_v_bytes(r->count->bytes));
 FIELD(dropped_frames, "dropped_frames", ">DROPPED", bwl_v_count(r->count->drop_frames));
 FIELD(dropped_bytes, "dropped_bytes", ">BYTES", bwl_v_bytes(r->count->drop_bytes));
 FIELD(refund_lost, "refund_lost_bytes", ">LOST TO RACES", lost(r));
-FIELD(passes, "passed_bits_per_second", ">PASSES NOW", bwl_v_speed(r->speed ? &r->speed->passed_bps : NULL));
-FIELD(drops, "dropped_bits_per_second", ">DROPS NOW", bwl_v_speed(r->speed ? &r->speed->dropped_bps : NULL));
+FIELD(passes, "passed_bits_per_second", ">PASSES NOW",
+      bwl_v_speed(r->speed ? &r->speed->passed_bps : NULL));
+FIELD(drops, "dropped_bits_per_second", ">DROPS NOW",
+      bwl_v_speed(r->speed ? &r->speed->dropped_bps : NULL));
 FIELD(share, NULL, ">OF", share(r));
 
 static json_t *port_of(const struct bwl_pol_port *p)
@@ -248,8 +262,8 @@ static json_t *port_of(const struct bwl_pol_port *p)
 
 	for (size_t i = 0; i < p->nvlans; i++)
 		json_array_append_new(vlans, json_integer(p->vlans[i]));
-	snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", p->mac[0], p->mac[1], p->mac[2], p->mac[3],
-		 p->mac[4], p->mac[5]);
+	snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", p->mac[0], p->mac[1], p->mac[2],
+		 p->mac[3], p->mac[4], p->mac[5]);
 	json_object_set_new(o, "port", json_string(p->name));
 	json_object_set_new(o, "sources", prefixes(p->sources, p->nsources));
 	json_object_set_new(o, "vlans", vlans);
@@ -262,7 +276,7 @@ static json_t *controls(uint32_t set)
 {
 	static const char *const names[] = {
 #define X(e, name) [BWL_CTL_##e] = name,
-		BWL_CONTROLS(X)
+	    BWL_CONTROLS(X)
 #undef X
 	};
 	json_t *a = json_array();
@@ -275,28 +289,31 @@ static json_t *controls(uint32_t set)
 
 json_t *bwl_json_policy(const struct bwl_policy *p, uint64_t now_ns)
 {
-	static const struct bwl_column columns[] = { BWL_POLICY_COLUMNS, { NULL, BWL_BOTH } };
-	json_t *o = bwl_doc("policy"), *uplinks = json_array(), *ports = json_array(), *zones = json_array(),
-	       *peers = json_array();
+	static const struct bwl_column columns[] = {BWL_POLICY_COLUMNS, {NULL, BWL_BOTH}};
+	json_t *o = bwl_doc("policy"), *uplinks = json_array(), *ports = json_array(),
+	       *zones = json_array(), *peers = json_array();
 
 	for (size_t i = 0; i < p->nuplinks; i++)
 		json_array_append_new(uplinks, json_string(p->uplinks[i]));
 	for (size_t i = 0; i < p->nports; i++)
 		json_array_append_new(ports, port_of(&p->ports[i]));
 	for (size_t i = 0; i < p->nzones; i++)
-		json_array_append_new(zones, json_pack("{s:s, s:o}", "zone", p->zones[i].name, "limit",
-						       bwl_json_lim(&p->zones[i].limit)));
+		json_array_append_new(zones, json_pack("{s:s, s:o}", "zone", p->zones[i].name,
+						       "limit", bwl_json_lim(&p->zones[i].limit)));
 	for (size_t i = 0; i < p->npeers; i++)
-		json_array_append_new(peers, bwl_row_json(columns, &(struct bwl_peer_row){ .pol = &p->peers[i],
-							  .now_ns = now_ns }));
+		json_array_append_new(
+		    peers, bwl_row_json(columns, &(struct bwl_peer_row){.pol = &p->peers[i],
+									.now_ns = now_ns}));
 	json_object_set_new(o, "node", json_string(p->node));
 	json_object_set_new(o, "uplinks", uplinks);
 	json_object_set_new(o, "uplink_control", controls(p->control));
 	json_object_set_new(o, "host_ports", ports);
-	json_object_set_new(o, "heartbeat_s", p->heartbeat_none ? json_null() : bwl_json_span(p->heartbeat_ns));
+	json_object_set_new(o, "heartbeat_s",
+			    p->heartbeat_none ? json_null() : bwl_json_span(p->heartbeat_ns));
 	json_object_set_new(o, "lease_s", p->lease_ns ? bwl_json_span(p->lease_ns) : json_null());
 	json_object_set_new(o, "min_charge_bytes", json_integer(p->min_charge));
-	json_object_set_new(o, "horizon_s", p->horizon_ns ? bwl_json_span(p->horizon_ns) : json_null());
+	json_object_set_new(o, "horizon_s",
+			    p->horizon_ns ? bwl_json_span(p->horizon_ns) : json_null());
 	json_object_set_new(o, "ledger_required", json_boolean(p->ledger));
 	json_object_set_new(o, "node_limit", bwl_json_lim(&p->node_limit));
 	json_object_set_new(o, "zones", zones);

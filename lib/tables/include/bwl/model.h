@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The read model: what is in the pinned maps, in the words that every tool uses for it. The fields of
- * peers are described here, for tables and documents alike; the rest has one encoder each.
+ * The read model: what is in the pinned maps, in the words that every tool uses for it. The fields
+ * of peers are described here, for tables and documents alike; the rest has one encoder each.
  */
 #ifndef BWL_MODEL_H
 #define BWL_MODEL_H
@@ -20,16 +20,22 @@ struct bwl_view {
 };
 /* May a peer send at this moment? */
 enum bwl_standing {
-	BWL_STAND_LIVE, BWL_STAND_EXPIRED, BWL_STAND_SILENT, BWL_STAND_REVOKED, BWL_STAND_NONE,
+	BWL_STAND_LIVE,
+	BWL_STAND_EXPIRED,
+	BWL_STAND_SILENT,
+	BWL_STAND_REVOKED,
+	BWL_STAND_NONE,
 };
 enum bwl_standing bwl_standing(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body);
 const char *bwl_standing_name(enum bwl_standing s);
 /* When grants fall silent: BWL_NEVER_NS when the policy says `heartbeat: none`, 0 never renewed. */
 uint64_t bwl_silent_at(const struct bwl_view *v);
 /* What is left of the peer's grant. */
-void bwl_grant_left(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body, struct bwl_left *ret);
+void bwl_grant_left(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body,
+		    struct bwl_left *ret);
 
-/* Packets wait only where every uplink has fq and TC carries the peer; else shape polices, and this says so. */
+/* Packets wait only where every uplink has fq and TC carries the peer; else shape polices, and this
+ * says so. */
 bool bwl_paces(const struct bwl_pins *pins, uint32_t id);
 const char *bwl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned mode);
 struct bwl_value bwl_v_mode(const struct bwl_pins *pins, uint32_t id, unsigned mode);
@@ -43,7 +49,7 @@ const char *bwl_ledger_name(const struct bwl_pins *p);
 /* Limits. NULL or absent: null. */
 json_t *bwl_json_lim(const struct bwl_lim *l);
 json_t *bwl_json_left(const struct bwl_left *l);
-struct bwl_value bwl_v_left(const struct bwl_left *l);	/* "1.2 GiB of 20 GiB" for people */
+struct bwl_value bwl_v_left(const struct bwl_left *l); /* "1.2 GiB of 20 GiB" for people */
 #define BWL_LIM_BUF 96
 /* "1gbit", "unlimited"; "64kb"; "1gb per 1d"; "-": none */
 char *bwl_lim_rate(const struct bwl_lim *l, char buf[static BWL_UNIT_BUF]);
@@ -55,8 +61,14 @@ json_t *bwl_json_policy(const struct bwl_policy *p, uint64_t now_ns);
 /* The object without version and kind: in `status`, in `lease show`. */
 json_t *bwl_json_lease(const struct bwl_lease_now *l, uint64_t now_ns);
 json_t *bwl_json_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, uint32_t id);
-/* One row of the counters; port NULL: frames of interfaces that are no port. */
-json_t *bwl_json_reason(const char *port, bool gate, unsigned reason, const struct bwl_reason_count *n);
+/* One row of the counters. */
+struct bwl_reason_row {
+	const char *port; /* NULL: of interfaces that are no port */
+	bool gate;	  /* the last gate of an uplink or of management */
+	unsigned reason;
+	const struct bwl_reason_count *n;
+};
+extern const struct bwl_column bwl_reason_columns[];
 /* What an event says of a packet: peer, port, addresses, ports of its protocol, bytes. */
 json_t *bwl_json_packet(const struct bwl_pins *p, const struct bwl_event *e);
 /* Names come from a map that others write: cut to what a name may hold. NULL: none. */
@@ -64,7 +76,7 @@ const char *bwl_peer_name(const struct bwl_pins *p, uint32_t id, char buf[static
 
 /* What happened between two samples of a peer's counters. */
 struct bwl_speed {
-	double passed_bps, dropped_bps, dropped_fps;	/* bit/s, bit/s, frames/s */
+	double passed_bps, dropped_bps, dropped_fps; /* bit/s, bit/s, frames/s */
 };
 
 /* A peer, as lists show it; a list fills in what its fields need. */
@@ -72,33 +84,37 @@ struct bwl_peer_row {
 	const struct bwl_view *v;
 	uint32_t id;
 	uint64_t now_ns;
-	const struct bwl_peer *body;		/* of the maps */
+	const struct bwl_peer *body; /* of the maps */
 	struct bwl_left left;
-	const struct bwl_pol_peer *pol;		/* read back as a policy */
+	const struct bwl_pol_peer *pol; /* read back as a policy */
 	const struct bwl_peer_count *count;
-	const struct bwl_speed *speed;		/* NULL: not measured */
+	const struct bwl_speed *speed; /* NULL: not measured */
 };
 /* Of the policy: pol and now_ns are enough. */
-extern const struct bwl_field bwl_f_name, bwl_f_addresses, bwl_f_zone, bwl_f_from, bwl_f_contained, bwl_f_revoked,
-	bwl_f_grant, bwl_f_grant_rate, bwl_f_grant_burst, bwl_f_grant_volume, bwl_f_mode, bwl_f_mark_percent,
-	bwl_f_pol_expires, bwl_f_accept, bwl_f_accept_none, bwl_f_floor, bwl_f_classes, bwl_f_path, bwl_f_uplink,
-	bwl_f_via, bwl_f_via6, bwl_f_ipsec_remote;
+extern const struct bwl_field bwl_f_name, bwl_f_addresses, bwl_f_zone, bwl_f_from, bwl_f_contained,
+    bwl_f_revoked, bwl_f_grant, bwl_f_grant_rate, bwl_f_grant_burst, bwl_f_grant_volume, bwl_f_mode,
+    bwl_f_mark_percent, bwl_f_pol_expires, bwl_f_accept, bwl_f_accept_none, bwl_f_floor,
+    bwl_f_classes, bwl_f_path, bwl_f_uplink, bwl_f_via, bwl_f_via6, bwl_f_ipsec_remote;
 /* Of the maps. */
-extern const struct bwl_field bwl_f_peer, bwl_f_state, bwl_f_rate, bwl_f_burst, bwl_f_left, bwl_f_expires,
-	bwl_f_body_mode, bwl_f_mode_in_force, bwl_f_horizon, bwl_f_tunnel;
+extern const struct bwl_field bwl_f_peer, bwl_f_state, bwl_f_rate, bwl_f_burst, bwl_f_left,
+    bwl_f_expires, bwl_f_body_mode, bwl_f_mode_in_force, bwl_f_horizon, bwl_f_tunnel;
 /* Of the counters. */
-extern const struct bwl_field bwl_f_passed_frames, bwl_f_passed_bytes, bwl_f_dropped_frames, bwl_f_dropped_bytes,
-	bwl_f_refund_lost, bwl_f_passes, bwl_f_drops, bwl_f_share;
+extern const struct bwl_field bwl_f_passed_frames, bwl_f_passed_bytes, bwl_f_dropped_frames,
+    bwl_f_dropped_bytes, bwl_f_refund_lost, bwl_f_passes, bwl_f_drops, bwl_f_share;
 
 /* The columns of a peer in a policy: the beginning of every list that shows policies. */
-#define BWL_POLICY_COLUMNS                                                                      \
-	{ &bwl_f_name, BWL_BOTH }, { &bwl_f_addresses, BWL_BOTH }, { &bwl_f_zone, BWL_BOTH },    \
-	{ &bwl_f_from, BWL_BOTH }, { &bwl_f_contained, BWL_BOTH }, { &bwl_f_revoked, BWL_BOTH }, \
-	{ &bwl_f_grant, BWL_BOTH }, { &bwl_f_grant_rate, BWL_BOTH }, { &bwl_f_grant_burst, BWL_BOTH }, \
-	{ &bwl_f_grant_volume, BWL_BOTH }, { &bwl_f_mode, BWL_BOTH }, { &bwl_f_mark_percent, BWL_BOTH }, \
-	{ &bwl_f_pol_expires, BWL_FOR_PROGRAMS }, { &bwl_f_accept, BWL_BOTH },                   \
-	{ &bwl_f_accept_none, BWL_BOTH }, { &bwl_f_floor, BWL_BOTH }, { &bwl_f_classes, BWL_BOTH }, \
-	{ &bwl_f_path, BWL_BOTH }, { &bwl_f_uplink, BWL_BOTH }, { &bwl_f_via, BWL_BOTH },        \
-	{ &bwl_f_via6, BWL_BOTH }, { &bwl_f_ipsec_remote, BWL_BOTH }
+#define BWL_POLICY_COLUMNS                                                                         \
+	{&bwl_f_name, BWL_BOTH}, {&bwl_f_addresses, BWL_BOTH}, {&bwl_f_zone, BWL_BOTH},            \
+	    {&bwl_f_from, BWL_BOTH}, {&bwl_f_contained, BWL_BOTH}, {&bwl_f_revoked, BWL_BOTH},     \
+	    {&bwl_f_grant, BWL_BOTH}, {&bwl_f_grant_rate, BWL_BOTH},                               \
+	    {&bwl_f_grant_burst, BWL_BOTH}, {&bwl_f_grant_volume, BWL_BOTH},                       \
+	    {&bwl_f_mode, BWL_BOTH}, {&bwl_f_mark_percent, BWL_BOTH},                              \
+	    {&bwl_f_pol_expires, BWL_FOR_PROGRAMS}, {&bwl_f_accept, BWL_BOTH},                     \
+	    {&bwl_f_accept_none, BWL_BOTH}, {&bwl_f_floor, BWL_BOTH}, {&bwl_f_classes, BWL_BOTH},  \
+	    {&bwl_f_path, BWL_BOTH}, {&bwl_f_uplink, BWL_BOTH}, {&bwl_f_via, BWL_BOTH},            \
+	    {&bwl_f_via6, BWL_BOTH},                                                               \
+	{                                                                                          \
+		&bwl_f_ipsec_remote, BWL_BOTH                                                      \
+	}
 
 #endif
