@@ -47,8 +47,8 @@ static int audit_init(struct ctl *c, int argc, char **argv)
 		return r;
 	bwl_audit("audit init %s", dir);
 	if (c->json)
-		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:s}", "version", BWL_JSON_VERSION, "kind", "audit-init",
-					"dir", dir, "public_key", key));
+		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:s}", "version", BWL_JSON_VERSION, "kind",
+					"audit-init", "dir", dir, "public_key", key));
 	else
 		printf("%s\n", key);
 	return 0;
@@ -186,9 +186,10 @@ static int check_proof(struct ctl *c, const struct bwl_note_key *k, const char *
 		return bwl_fail(&c->err, EBADMSG, "the log of %llu records does not begin with the %llu of the old checkpoint: it was forked or rewritten",
 				(unsigned long long)now.size, (unsigned long long)old->size);
 	if (c->json)
-		bwl_doc_print(json_pack("{s:i, s:s, s:b, s:I, s:I}", "version", BWL_JSON_VERSION, "kind",
-					"audit-proof", "ok", 1, "old_record_count", (json_int_t)old->size,
-					"record_count", (json_int_t)now.size));
+		bwl_doc_print(json_pack("{s:i, s:s, s:b, s:I, s:I}", "version", BWL_JSON_VERSION,
+					"kind", "audit-proof", "ok", 1, "old_record_count",
+					(json_int_t)old->size, "record_count",
+					(json_int_t)now.size));
 	else
 		printf("ok   the log of %llu records begins with the %llu of the old checkpoint\n",
 		       (unsigned long long)now.size, (unsigned long long)old->size);

@@ -107,8 +107,8 @@ void ctl_view_close(struct bwl_view *v);
 /* The body of peer id in this generation, or NULL. */
 const struct bwl_peer *ctl_view_peer(const struct bwl_view *v, uint32_t id);
 /* Ids in the policy, by name. The caller frees. -ENOENT names the one that is not there. */
-int ctl_view_ids(struct ctl *c, const struct bwl_view *v, int argc, char **argv,
-		 uint32_t **ret, size_t *ret_n);
+int ctl_view_ids(struct ctl *c, const struct bwl_view *v, int argc, char **argv, uint32_t **ret,
+		 size_t *ret_n);
 int ctl_view_no_peer(struct ctl *c, const struct bwl_view *v, const char *name);
 /* Lock, read the policy in force into *pol for an edit. Refused while a --confirm is pending. */
 int ctl_edit_begin(struct ctl *c, struct bwl_pins **ret_pins, struct bwl_policy **ret_pol);

@@ -272,7 +272,7 @@ static void diff_expiry(const struct bwl_pol_peer *a, const struct bwl_pol_peer 
 
 /* One kind of named thing: how to find its name and write it down. */
 struct kind {
-	const char *key;	/* of its name in the document */
+	const char *key; /* of its name in the document */
 	size_t size;
 	void (*put)(struct text *t, const struct bwl_policy *p, const void *item);
 };
@@ -316,9 +316,11 @@ static const char **sorted(const void *items, size_t n, size_t size)
 	return ret;
 }
 
-static void add_item(json_t *ret, const char *key, const char *name, const char *change, json_t *fields_)
+static void add_item(json_t *ret, const char *key, const char *name, const char *change,
+		     json_t *fields_)
 {
-	json_array_append_new(ret, json_pack("{s:s,s:s,s:o}", key, name, "change", change, "fields", fields_));
+	json_array_append_new(
+	    ret, json_pack("{s:s,s:s,s:o}", key, name, "change", change, "fields", fields_));
 }
 
 static json_t *diff_items(const struct kind *k, const struct bwl_policy *from, const void *a, size_t na,
@@ -342,7 +344,11 @@ static json_t *diff_items(const struct kind *k, const struct bwl_policy *from, c
 		if (order == 0 && k->put == put_peer_item)
 			diff_expiry((const void *)x[i], (const void *)y[j], now_ns, f);
 		if (order || json_array_size(f))
-			add_item(ret, k->key, name, order < 0 ? "removed" : order > 0 ? "added" : "changed", f);
+			add_item(ret, k->key, name,
+				 order < 0   ? "removed"
+				 : order > 0 ? "added"
+					     : "changed",
+				 f);
 		else
 			json_decref(f);
 		i += order <= 0;
@@ -357,9 +363,9 @@ static json_t *diff_items(const struct kind *k, const struct bwl_policy *from, c
 
 json_t *ctl_diff(const struct bwl_policy *from, const struct bwl_policy *to, uint64_t now_ns)
 {
-	static const struct kind peers = { "peer", sizeof(struct bwl_pol_peer), put_peer_item };
-	static const struct kind zones = { "zone", sizeof(struct bwl_pol_zone), put_zone_item };
-	static const struct kind ports = { "port", sizeof(struct bwl_pol_port), put_port_item };
+	static const struct kind peers = {"peer", sizeof(struct bwl_pol_peer), put_peer_item};
+	static const struct kind zones = {"zone", sizeof(struct bwl_pol_zone), put_zone_item};
+	static const struct kind ports = {"port", sizeof(struct bwl_pol_port), put_port_item};
 	struct text was = { 0 }, is = { 0 };
 	json_t *o = bwl_doc("policy-diff"), *node, *x, *y, *z;
 

@@ -161,7 +161,7 @@ static int explain(struct ctl *c, int argc, char **argv)
 	const struct ctl_opt opts[] = {
 		{ "--port", NULL, &port }, { "--size", NULL, &size }, { NULL, NULL, NULL },
 	};
-	struct bwl_view v = { 0 };
+	struct bwl_view v = {0};
 	struct ctl_question q = { 0 };
 	struct ctl_answer a;
 	char todo[160];

@@ -12,7 +12,7 @@ static int check_grant(struct ctl *c, struct bwl_pins *pins, const char *name,
 		       const struct ctl_words *w)
 {
 	uint32_t slot = bwl_active_slot(pins, bwl_now_ns()), id;
-	struct bwl_view v = { .pins = pins, .now_ns = bwl_now_ns() }; /* to look up one peer */
+	struct bwl_view v = {.pins = pins, .now_ns = bwl_now_ns()}; /* to look up one peer */
 	const struct bwl_peer *p;
 	int r = 0;
 
@@ -57,7 +57,7 @@ static void print_grant(struct ctl *c, const char *name, uint64_t expiry_ns, uin
 /* A volume counts from the first byte on: what is set may be spent already. */
 static void warn_spent(struct bwl_pins *pins, const char *name)
 {
-	struct bwl_view v = { .pins = pins, .now_ns = bwl_now_ns() };
+	struct bwl_view v = {.pins = pins, .now_ns = bwl_now_ns()};
 	const struct bwl_peer *p;
 	struct bwl_left l;
 	uint32_t id;
@@ -125,9 +125,15 @@ static int grant(struct ctl *c, int argc, char **argv)
 static int grant_list(struct ctl *c, int argc, char **argv)
 {
 	static const struct bwl_column columns[] = {
-		{ &bwl_f_peer, BWL_BOTH }, { &bwl_f_state, BWL_BOTH }, { &bwl_f_rate, BWL_BOTH },
-		{ &bwl_f_burst, BWL_BOTH }, { &bwl_f_left, BWL_BOTH }, { &bwl_f_expires, BWL_BOTH },
-		{ &bwl_f_body_mode, BWL_BOTH }, { &bwl_f_mode_in_force, BWL_BOTH }, { NULL, BWL_BOTH },
+	    {&bwl_f_peer, BWL_BOTH},
+	    {&bwl_f_state, BWL_BOTH},
+	    {&bwl_f_rate, BWL_BOTH},
+	    {&bwl_f_burst, BWL_BOTH},
+	    {&bwl_f_left, BWL_BOTH},
+	    {&bwl_f_expires, BWL_BOTH},
+	    {&bwl_f_body_mode, BWL_BOTH},
+	    {&bwl_f_mode_in_force, BWL_BOTH},
+	    {NULL, BWL_BOTH},
 	};
 	struct bwl_list *l;
 	struct bwl_view v;
@@ -146,7 +152,8 @@ static int grant_list(struct ctl *c, int argc, char **argv)
 	}
 	l = bwl_list_new(columns, c->json);
 	for (size_t i = 0; i < n; i++) {
-		struct bwl_peer_row row = { .v = &v, .id = ids[i], .body = ctl_view_peer(&v, ids[i]) };
+		struct bwl_peer_row row = {
+		    .v = &v, .id = ids[i], .body = ctl_view_peer(&v, ids[i])};
 
 		if (!row.body || !(row.body->meta.flags & BWL_PEER_GRANT))
 			continue;

@@ -33,7 +33,8 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = bwl_heartbeat(pins, &deadline, &c->err);
 	if (!r && c->json) {
-		ctl_print_list("heartbeat", "heartbeat_ends_in_s", bwl_json_in(deadline, bwl_now_ns()));
+		ctl_print_list("heartbeat", "heartbeat_ends_in_s",
+			       bwl_json_in(deadline, bwl_now_ns()));
 	} else if (!r && deadline == BWL_NEVER_NS) {
 		puts("the policy says heartbeat: none: grants live without one");
 	} else if (!r) {

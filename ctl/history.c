@@ -113,10 +113,13 @@ static void print_json(const struct ask *a, const struct hist_state *st, const s
 		json_t *p = json_object();
 		double s = seconds_of(a, st, i);
 
-		json_object_set_new(p, "time", json_string(bwl_utc(a->from_s + (int64_t)i * a->step_s, -1, buf)));
+		json_object_set_new(
+		    p, "time", json_string(bwl_utc(a->from_s + (int64_t)i * a->step_s, -1, buf)));
 		put_values(p, &x[i]);
-		json_object_set_new(p, "sent_bits_per_second", json_real((double)x[i].v[HIST_SENT] * 8 / s));
-		json_object_set_new(p, "arrived_bits_per_second", json_real((double)x[i].v[HIST_ARRIVED] * 8 / s));
+		json_object_set_new(p, "sent_bits_per_second",
+				    json_real((double)x[i].v[HIST_SENT] * 8 / s));
+		json_object_set_new(p, "arrived_bits_per_second",
+				    json_real((double)x[i].v[HIST_ARRIVED] * 8 / s));
 		json_array_append_new(points, p);
 	}
 	put_values(total, all);

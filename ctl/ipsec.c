@@ -35,8 +35,8 @@ static bool is_named(const char *name, int argc, char **argv)
 	return !argc;
 }
 
-int ctl_ipsec_number(struct ctl *c, const struct bwl_view *v, const struct bwl_policy *pol, bool strict,
-		     int argc, char **argv, struct ipsec_numbers *ret)
+int ctl_ipsec_number(struct ctl *c, const struct bwl_view *v, const struct bwl_policy *pol,
+		     bool strict, int argc, char **argv, struct ipsec_numbers *ret)
 {
 	int r = 0;
 
@@ -186,12 +186,15 @@ static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
 		       const struct bwl_ipsec_load_report *rep, const struct ipsec_numbers *n)
 {
 	if (c->json) {
-		ctl_print_answer("ipsec-load", json_pack("{s:s,s:b,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}",
-			"charon", caps->version, "mlkem", caps->mlkem, "packet_offload", caps->packet,
-			"connection_count", rep->loaded, "unloaded_count", rep->unloaded,
-			"stale_sa_count", rep->stale, "revoked_count", n->revoked, "certificate_count",
-			rep->certs, "crl_count", rep->crls, "key_count", rep->keys, "old_key_count",
-			rep->old_keys, "initiated_count", rep->initiated, "ppk_count", rep->secrets));
+		ctl_print_answer(
+		    "ipsec-load",
+		    json_pack("{s:s,s:b,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "charon",
+			      caps->version, "mlkem", caps->mlkem, "packet_offload", caps->packet,
+			      "connection_count", rep->loaded, "unloaded_count", rep->unloaded,
+			      "stale_sa_count", rep->stale, "revoked_count", n->revoked,
+			      "certificate_count", rep->certs, "crl_count", rep->crls, "key_count",
+			      rep->keys, "old_key_count", rep->old_keys, "initiated_count",
+			      rep->initiated, "ppk_count", rep->secrets));
 		return;
 	}
 	printf("charon %s (%s ML-KEM, %s packet offload): %u connection%s loaded, %u unloaded\n",
@@ -268,10 +271,11 @@ static const struct bwl_tunnel *tunnel_of(const struct bwl_pins *pins, const str
 static json_t *json_child(const struct bwl_pins *pins, const struct bwl_ipsec_child *x)
 {
 	const struct bwl_tunnel *t = tunnel_of(pins, x);
-	json_t *o = json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "state", x->state, "if_id", x->if_id, "age_s",
-			      (json_int_t)x->age_s, "rekey_in_s", (json_int_t)x->rekey_s, "hard_in_s",
-			      (json_int_t)x->hard_s, "arrived_bytes", (json_int_t)x->bytes_in, "sent_bytes",
-			      (json_int_t)x->bytes_out);
+	json_t *o =
+	    json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "state", x->state, "if_id", x->if_id,
+		      "age_s", (json_int_t)x->age_s, "rekey_in_s", (json_int_t)x->rekey_s,
+		      "hard_in_s", (json_int_t)x->hard_s, "arrived_bytes", (json_int_t)x->bytes_in,
+		      "sent_bytes", (json_int_t)x->bytes_out);
 
 	json_object_set_new(o, "spi_in", bwl_json_spi(htonl(x->spi_in)));
 	json_object_set_new(o, "spi_out", bwl_json_spi(htonl(x->spi_out)));
@@ -379,8 +383,8 @@ static void print_status(struct ctl *c, const struct bwl_pins *pins, const struc
 			bwl_cell(t, "-");
 	}
 	if (c->json)
-		bwl_doc_print(json_pack("{s:i, s:s, s:O, s:O}", "version", BWL_JSON_VERSION, "kind", "ipsec-status",
-					"ike_sas", a, "without_sa", idle));
+		bwl_doc_print(json_pack("{s:i, s:s, s:O, s:O}", "version", BWL_JSON_VERSION, "kind",
+					"ipsec-status", "ike_sas", a, "without_sa", idle));
 	else
 		bwl_table_print(t, stdout);
 	json_decref(a);
@@ -471,8 +475,9 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (c->json)
-		bwl_doc_print(json_pack("{s:i, s:s, s:i, s:s}", "version", BWL_JSON_VERSION, "kind", "ipsec-rekey",
-					"sa_count", total, "sa_kind", ike ? "ike" : "child"));
+		bwl_doc_print(json_pack("{s:i, s:s, s:i, s:s}", "version", BWL_JSON_VERSION, "kind",
+					"ipsec-rekey", "sa_count", total, "sa_kind",
+					ike ? "ike" : "child"));
 	else
 		printf("rekeying: %u %s_SA%s\n", total, ike ? "IKE" : "CHILD", CTL_S(total));
 	return 0;

@@ -32,7 +32,7 @@ struct ipsec_numbers {
  * The ids of the pins, of the peers in names or of all: what the data plane and the interfaces go by.
  * v NULL: no pins. The caller frees if_id.
  */
-int ctl_ipsec_number(struct ctl *c, const struct bwl_view *v, const struct bwl_policy *pol, bool strict,
-		     int argc, char **argv, struct ipsec_numbers *ret);
+int ctl_ipsec_number(struct ctl *c, const struct bwl_view *v, const struct bwl_policy *pol,
+		     bool strict, int argc, char **argv, struct ipsec_numbers *ret);
 
 #endif

@@ -98,8 +98,10 @@ static void say(struct keep *k, const char *what, const char *peer, const struct
 		json_object_set_new(o, "time", json_string(when));
 		json_object_set_new(o, "event", json_string(what));
 		json_object_set_new(o, "peer", bwl_json_text(peer));
-		json_object_set_new(o, "connection_count", l ? json_integer(l->connections) : json_null());
-		json_object_set_new(o, "unloaded_count", l ? json_integer(l->unloaded) : json_null());
+		json_object_set_new(o, "connection_count",
+				    l ? json_integer(l->connections) : json_null());
+		json_object_set_new(o, "unloaded_count",
+				    l ? json_integer(l->unloaded) : json_null());
 		json_object_set_new(o, "revoked_count", l ? json_integer(l->revoked) : json_null());
 		json_object_set_new(o, "charon", bwl_json_text(l ? l->charon : NULL));
 		bwl_doc_line(o);
@@ -107,8 +109,8 @@ static void say(struct keep *k, const char *what, const char *peer, const struct
 	}
 	printf("%s %s%s%s", when, what, peer ? " " : "", peer ? peer : "");
 	if (l)
-		printf(": %u connections, %u unloaded, %u left out because they are revoked", l->connections,
-		       l->unloaded, l->revoked);
+		printf(": %u connections, %u unloaded, %u left out because they are revoked",
+		       l->connections, l->unloaded, l->revoked);
 	putchar('\n');
 	fflush(stdout);
 }
@@ -166,7 +168,8 @@ static int load(struct keep *k, struct bwl_vici *v)
 		r = bwl_ipsec_load(v, tree, k->place.dir, BWL_IPSEC_ALL, &rep, &k->c->err);
 	}
 	if (!r)
-		say(k, "loaded", NULL, &(struct loaded){ rep.loaded, rep.unloaded, n.revoked, caps.version });
+		say(k, "loaded", NULL,
+		    &(struct loaded){rep.loaded, rep.unloaded, n.revoked, caps.version});
 	free(n.if_id);
 	return r;
 }

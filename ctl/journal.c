@@ -90,10 +90,12 @@ static int journal_init(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (was != BWL_JOURNAL_OK)
-		bwl_audit("journal init: it was %s; closed: %s", bwl_journal_state_name(was), closed);
+		bwl_audit("journal init: it was %s; closed: %s", bwl_journal_state_name(was),
+			  closed);
 	if (c->json)
-		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:b, s:s}", "version", BWL_JSON_VERSION, "kind",
-					"journal-init", "dir", dir, "made", was != BWL_JOURNAL_OK, "was_state",
+		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:b, s:s}", "version", BWL_JSON_VERSION,
+					"kind", "journal-init", "dir", dir, "made",
+					was != BWL_JOURNAL_OK, "was_state",
 					bwl_journal_state_name(was)));
 	else if (was == BWL_JOURNAL_OK)
 		printf("%s: there is a journal already, and it reads\n", dir);
@@ -110,17 +112,23 @@ static json_t *limit_json(const struct bwl_closed_limit *l)
 
 	json_object_set_new(o, "peer", bwl_json_text(l->zone ? NULL : l->name));
 	json_object_set_new(o, "zone", bwl_json_text(l->zone ? l->name : NULL));
-	json_object_set_new(o, "rate_bits_per_second", x->set & BWL_JS_RATE ? bwl_json_u64(x->rate_bps) : json_null());
-	json_object_set_new(o, "burst_bytes", x->set & BWL_JS_BURST ? bwl_json_u64(x->burst) : json_null());
-	json_object_set_new(o, "volume_bytes", x->set & BWL_JS_VOLUME ? bwl_json_u64(x->volume) : json_null());
-	json_object_set_new(o, "expires_at", x->set & BWL_JS_EXPIRY && x->expiry_s
-			    ? json_string(bwl_utc((int64_t)x->expiry_s, -1, when)) : json_null());
+	json_object_set_new(o, "rate_bits_per_second",
+			    x->set & BWL_JS_RATE ? bwl_json_u64(x->rate_bps) : json_null());
+	json_object_set_new(o, "burst_bytes",
+			    x->set & BWL_JS_BURST ? bwl_json_u64(x->burst) : json_null());
+	json_object_set_new(o, "volume_bytes",
+			    x->set & BWL_JS_VOLUME ? bwl_json_u64(x->volume) : json_null());
+	json_object_set_new(o, "expires_at",
+			    x->set & BWL_JS_EXPIRY && x->expiry_s
+				? json_string(bwl_utc((int64_t)x->expiry_s, -1, when))
+				: json_null());
 	return o;
 }
 
 static void show_json(const char *dir, const struct bwl_journal *j)
 {
-	json_t *names = json_array(), *pfx = json_array(), *limits = json_array(), *o = bwl_doc("journal");
+	json_t *names = json_array(), *pfx = json_array(), *limits = json_array(),
+	       *o = bwl_doc("journal");
 	char text[64];
 
 	for (size_t i = 0; i < j->closed.nnames; i++)
@@ -142,8 +150,9 @@ static void show_text(const char *dir, const struct bwl_journal *j)
 {
 	char text[64];
 
-	printf("%s: %s%s%s; %llu records%s%s\n", dir, bwl_journal_state_name(j->state), *j->why ? ": " : "", j->why,
-	       (unsigned long long)j->seq, j->closed.stop ? "; stopped" : "", j->closed.clamp ? "; clamped" : "");
+	printf("%s: %s%s%s; %llu records%s%s\n", dir, bwl_journal_state_name(j->state),
+	       *j->why ? ": " : "", j->why, (unsigned long long)j->seq,
+	       j->closed.stop ? "; stopped" : "", j->closed.clamp ? "; clamped" : "");
 	for (size_t i = 0; i < j->closed.nnames; i++)
 		printf("  revoked  %s\n", j->closed.name[i].name);
 	for (size_t i = 0; i < j->closed.live.n; i++)

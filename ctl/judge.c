@@ -162,15 +162,23 @@ static bool judge_grant(struct judge *j)
 	floor = p->grant.volume.floor != 0;
 	j->lapsed = now >= p->meta.expiry_ns;
 	step(j, "expiry", j->lapsed && !floor ? BWL_R_EXPIRED : BWL_R_NONE, "%s%s",
-	     bwl_when(p->meta.expiry_ns, now, when), j->lapsed && floor ? ": the floor applies" : "");
+	     bwl_when(p->meta.expiry_ns, now, when),
+	     j->lapsed && floor ? ": the floor applies" : "");
 	heartbeat = bwl_silent_at(j->v);
 	why = now < heartbeat ? NULL : bwl_why_silent(j->v->pins, j->base, now, &todo);
 	if (heartbeat == BWL_NEVER_NS)
 		step(j, "heartbeat", BWL_R_NONE, "none is asked for");
 	else
 		step(j, "heartbeat", now >= heartbeat && !floor ? BWL_R_SILENT : BWL_R_NONE,
-		     "%s%s%s%s", now < heartbeat ? "lapses " : why ? why : !heartbeat ? "never renewed" : "lapsed ",
-		     why ? ": " : "", why ? todo : heartbeat ? bwl_when(heartbeat, now, when) : "",
+		     "%s%s%s%s",
+		     now < heartbeat ? "lapses "
+		     : why	     ? why
+		     : !heartbeat    ? "never renewed"
+				     : "lapsed ",
+		     why ? ": " : "",
+		     why	 ? todo
+		     : heartbeat ? bwl_when(heartbeat, now, when)
+				 : "",
 		     now >= heartbeat && floor ? ": the floor applies" : "");
 	j->lapsed |= now >= heartbeat;
 	if (id == j->base->self_id)

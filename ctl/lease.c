@@ -31,8 +31,9 @@ static void show_text(const struct bwl_lease_now *l, uint64_t now)
 		       most);
 		break;
 	case BWL_LEASE_ENDED:
-		printf("ended %s: every grant is at its floor until `bwlimit-ctl lease renew` (at most %s)\n",
-		       bwl_when(l->until_ns, now, end), most);
+		printf(
+		    "ended %s: every grant is at its floor until `bwlimit-ctl lease renew` (at most %s)\n",
+		    bwl_when(l->until_ns, now, end), most);
 		break;
 	case BWL_LEASE_LIVE:
 		printf("live: ends %s, renewed %s (at most %s)\n", bwl_when(l->until_ns, now, end),

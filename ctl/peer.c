@@ -36,7 +36,9 @@ static uint32_t id_of(const struct bwl_view *v, const struct ids *ids, const cha
 static int peer_list(struct ctl *c, int argc, char **argv)
 {
 	static const struct bwl_column columns[] = {
-		BWL_POLICY_COLUMNS, { &bwl_f_state, BWL_BOTH }, { NULL, BWL_BOTH },
+	    BWL_POLICY_COLUMNS,
+	    {&bwl_f_state, BWL_BOTH},
+	    {NULL, BWL_BOTH},
 	};
 	struct bwl_policy *pol = NULL;
 	struct ids ids = { 0 };
@@ -58,7 +60,7 @@ static int peer_list(struct ctl *c, int argc, char **argv)
 		goto out;
 	l = bwl_list_new(columns, c->json);
 	for (size_t i = 0; i < pol->npeers; i++) {
-		struct bwl_peer_row row = { .v = &v, .pol = &pol->peers[i], .now_ns = v.now_ns };
+		struct bwl_peer_row row = {.v = &v, .pol = &pol->peers[i], .now_ns = v.now_ns};
 
 		row.id = id_of(&v, &ids, row.pol->name);
 		row.body = ctl_view_peer(&v, row.id);
@@ -154,11 +156,12 @@ static void show_json(const struct bwl_view *v, const struct bwl_pol_peer *p, ui
 		      const struct bwl_peer *body)
 {
 	static const struct bwl_column columns[] = {
-		BWL_POLICY_COLUMNS, { &bwl_f_state, BWL_BOTH }, { &bwl_f_left, BWL_BOTH },
-		{ &bwl_f_mode_in_force, BWL_BOTH }, { &bwl_f_horizon, BWL_BOTH },
-		{ &bwl_f_tunnel, BWL_BOTH }, { NULL, BWL_BOTH },
+	    BWL_POLICY_COLUMNS,		{&bwl_f_state, BWL_BOTH},
+	    {&bwl_f_left, BWL_BOTH},	{&bwl_f_mode_in_force, BWL_BOTH},
+	    {&bwl_f_horizon, BWL_BOTH}, {&bwl_f_tunnel, BWL_BOTH},
+	    {NULL, BWL_BOTH},
 	};
-	struct bwl_peer_row row = { .v = v, .id = id, .pol = p, .body = body, .now_ns = v->now_ns };
+	struct bwl_peer_row row = {.v = v, .id = id, .pol = p, .body = body, .now_ns = v->now_ns};
 	json_t *o = bwl_doc("peer");
 
 	bwl_grant_left(v, id, body, &row.left);
@@ -360,7 +363,8 @@ static int peer_del(struct ctl *c, int argc, char **argv)
 
 		for (int i = 0; i < argc; i++)
 			bwl_audit("peer del %s", argv[i]);
-		json_object_set_new(doc, "peer_names", bwl_json_names((const char *const *)argv, (size_t)argc));
+		json_object_set_new(doc, "peer_names",
+				    bwl_json_names((const char *const *)argv, (size_t)argc));
 		ctl_print_report(c, &rep, doc);
 	}
 	bwl_policy_free(pol);

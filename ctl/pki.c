@@ -74,8 +74,8 @@ static int pki_init(struct ctl *c, int argc, char **argv)
 		return r;
 	bwl_audit("pki init %s", o.ca);
 	if (c->json)
-		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:s}", "version", BWL_JSON_VERSION, "kind", "pki-init",
-					"ca_dir", o.ca, "ca_name", o.name));
+		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:s}", "version", BWL_JSON_VERSION, "kind",
+					"pki-init", "ca_dir", o.ca, "ca_name", o.name));
 	else
 		printf("CA '%s' in %s; ca.key signs for every node: keep it off the trays\n", o.name, o.ca);
 	return 0;
@@ -88,10 +88,11 @@ static void print_issued(struct ctl *c, const struct bwl_pki_request *q,
 
 	bwl_utc((int64_t)x->not_after, -1, when);
 	if (c->json) {
-		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:s, s:s, s:s?, s:s}", "version", BWL_JSON_VERSION, "kind",
-					q->renew ? "pki-renew" : "pki-issue", "node", q->node, "serial", x->serial,
-					"certificate_file", x->cert, "key_file", *x->key ? x->key : NULL,
-					"expires_at", when));
+		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:s, s:s, s:s?, s:s}", "version",
+					BWL_JSON_VERSION, "kind",
+					q->renew ? "pki-renew" : "pki-issue", "node", q->node,
+					"serial", x->serial, "certificate_file", x->cert,
+					"key_file", *x->key ? x->key : NULL, "expires_at", when));
 		return;
 	}
 	printf("%s: certificate %s until %s: %s\n", q->node, x->serial, when, x->cert);

@@ -151,7 +151,7 @@ static bool is_revoked_here(const struct order *o, const char *name)
 /* By the names of the maps, not by a policy: SAs may be left of a peer that is in none any more. */
 static void find_ended(struct order *o, struct ended *x)
 {
-	struct bwl_view v[BWL_GENERATIONS] = { 0 };
+	struct bwl_view v[BWL_GENERATIONS] = {0};
 	uint32_t i;
 
 	for (i = 0; i < BWL_GENERATIONS; i++) {

@@ -21,7 +21,8 @@ struct row {
 static int by_speed(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
-	double p = x->speed.passed_bps + x->speed.dropped_bps, q = y->speed.passed_bps + y->speed.dropped_bps;
+	double p = x->speed.passed_bps + x->speed.dropped_bps,
+	       q = y->speed.passed_bps + y->speed.dropped_bps;
 
 	return p < q ? 1 : p > q ? -1 : x->id < y->id ? -1 : x->id > y->id;
 }
@@ -34,15 +35,16 @@ static size_t terminal_rows(void)
 }
 
 static const struct bwl_column columns[] = {
-	{ &bwl_f_peer, BWL_BOTH }, { &bwl_f_state, BWL_BOTH }, { &bwl_f_passes, BWL_BOTH },
-	{ &bwl_f_rate, BWL_BOTH }, { &bwl_f_share, BWL_BOTH }, { &bwl_f_drops, BWL_BOTH },
-	{ &bwl_f_left, BWL_BOTH }, { NULL, BWL_BOTH },
+    {&bwl_f_peer, BWL_BOTH}, {&bwl_f_state, BWL_BOTH}, {&bwl_f_passes, BWL_BOTH},
+    {&bwl_f_rate, BWL_BOTH}, {&bwl_f_share, BWL_BOTH}, {&bwl_f_drops, BWL_BOTH},
+    {&bwl_f_left, BWL_BOTH}, {NULL, BWL_BOTH},
 };
 
 /* Without an entry: it went away since it was counted. */
 static bool add_row(struct bwl_list *l, const struct bwl_view *v, const struct row *row)
 {
-	struct bwl_peer_row r = { .v = v, .id = row->id, .body = ctl_view_peer(v, row->id), .speed = &row->speed };
+	struct bwl_peer_row r = {
+	    .v = v, .id = row->id, .body = ctl_view_peer(v, row->id), .speed = &row->speed};
 
 	if (!r.body)
 		return false;
@@ -88,7 +90,8 @@ static json_t *json_frame(const struct bwl_view *v, json_t *peers, double pass, 
 	return o;
 }
 
-static void draw(struct ctl *c, const struct bwl_view *v, const struct row *rows, size_t n, bool screen)
+static void draw(struct ctl *c, const struct bwl_view *v, const struct row *rows, size_t n,
+		 bool screen)
 {
 	size_t room = screen ? terminal_rows() - 3 : n;
 	double pass = 0, drop = 0;

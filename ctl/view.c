@@ -35,7 +35,7 @@ int ctl_view_open(struct ctl *c, bool writable, struct bwl_view *v)
 	uint32_t slot;
 	int r;
 
-	*v = (struct bwl_view){ 0 };
+	*v = (struct bwl_view){0};
 	r = bwl_pins_open(c->pin_dir, writable, &v->pins, &c->err);
 	if (r)
 		return r;
@@ -53,7 +53,7 @@ void ctl_view_close(struct bwl_view *v)
 	if (v->has_gen)
 		bwl_gen_close(&v->gen);
 	bwl_pins_close(v->pins);
-	*v = (struct bwl_view){ 0 };
+	*v = (struct bwl_view){0};
 }
 
 const struct bwl_peer *ctl_view_peer(const struct bwl_view *v, uint32_t id)
@@ -88,8 +88,8 @@ static int by_name(const void *a, const void *b, void *arg)
 	return strcmp(name[*(const uint32_t *)a].name, name[*(const uint32_t *)b].name);
 }
 
-int ctl_view_ids(struct ctl *c, const struct bwl_view *v, int argc, char **argv,
-		 uint32_t **ret, size_t *ret_n)
+int ctl_view_ids(struct ctl *c, const struct bwl_view *v, int argc, char **argv, uint32_t **ret,
+		 size_t *ret_n)
 {
 	size_t room = argc ? (size_t)argc : v->gen.npeers, n = 0;
 	uint32_t *ids = calloc(room + 1, sizeof(*ids)), id;

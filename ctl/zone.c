@@ -33,8 +33,9 @@ static struct bwl_value get_burst(const void *row)
 	const struct zone_row *r = row;
 	char buf[BWL_UNIT_BUF];
 
-	return bwl_v_both(json_null(), "%s", bwl_rate_decode(&r->zone->limit.rate)
-			  ? bwl_format_size(r->left.burst, buf) : "-");
+	return bwl_v_both(
+	    json_null(), "%s",
+	    bwl_rate_decode(&r->zone->limit.rate) ? bwl_format_size(r->left.burst, buf) : "-");
 }
 
 static struct bwl_value get_debt(const void *row)
@@ -42,8 +43,10 @@ static struct bwl_value get_debt(const void *row)
 	const struct zone_row *r = row;
 	char buf[BWL_UNIT_BUF];
 
-	return bwl_v_both(json_null(), "%s", bwl_rate_decode(&r->zone->limit.rate)
-			  ? bwl_human_size((double)r->left.debt, buf) : "-");
+	return bwl_v_both(json_null(), "%s",
+			  bwl_rate_decode(&r->zone->limit.rate)
+			      ? bwl_human_size((double)r->left.debt, buf)
+			      : "-");
 }
 
 static struct bwl_value get_left(const void *row)
@@ -52,17 +55,24 @@ static struct bwl_value get_left(const void *row)
 }
 
 static const struct bwl_field zone_fields[] = {
-	{ "zone", "NAME", get_name }, { "peer_count", ">PEERS", get_peers },
-	{ "rate_bits_per_second", ">RATE", get_rate }, { NULL, ">BURST", get_burst },
-	{ NULL, ">DEBT", get_debt }, { "left", ">VOLUME USED", get_left },
+    {"zone", "NAME", get_name},
+    {"peer_count", ">PEERS", get_peers},
+    {"rate_bits_per_second", ">RATE", get_rate},
+    {NULL, ">BURST", get_burst},
+    {NULL, ">DEBT", get_debt},
+    {"left", ">VOLUME USED", get_left},
 };
 
 static int zone_list(struct ctl *c, int argc, char **argv)
 {
 	static const struct bwl_column columns[] = {
-		{ &zone_fields[0], BWL_BOTH }, { &zone_fields[1], BWL_BOTH }, { &zone_fields[2], BWL_BOTH },
-		{ &zone_fields[3], BWL_BOTH }, { &zone_fields[4], BWL_BOTH }, { &zone_fields[5], BWL_BOTH },
-		{ NULL, BWL_BOTH },
+	    {&zone_fields[0], BWL_BOTH},
+	    {&zone_fields[1], BWL_BOTH},
+	    {&zone_fields[2], BWL_BOTH},
+	    {&zone_fields[3], BWL_BOTH},
+	    {&zone_fields[4], BWL_BOTH},
+	    {&zone_fields[5], BWL_BOTH},
+	    {NULL, BWL_BOTH},
 	};
 	size_t peers[BWL_MAX_ZONES] = { 0 };
 	struct bwl_list *l;
@@ -84,12 +94,13 @@ static int zone_list(struct ctl *c, int argc, char **argv)
 	}
 	l = bwl_list_new(columns, c->json);
 	for (size_t i = 1; i < BWL_MAX_ZONES; i++) {
-		struct zone_row row = { .zone = &v.gen.base->zone[i], .peers = peers[i] };
+		struct zone_row row = {.zone = &v.gen.base->zone[i], .peers = peers[i]};
 		const struct bwl_limit *lim = &row.zone->limit;
 
 		if (!*row.zone->name)
 			continue;
-		bwl_limit_left(v.pins, &lim->rate, &lim->volume, lim->volume.state, v.now_ns, &row.left);
+		bwl_limit_left(v.pins, &lim->rate, &lim->volume, lim->volume.state, v.now_ns,
+			       &row.left);
 		bwl_list_add(l, &row);
 	}
 	rows = bwl_list_end(l);

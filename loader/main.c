@@ -81,8 +81,8 @@ static int cmd_detach(struct bwl_attach *a, struct bwl_err *e)
 	int r = bwl_detach(a, e);
 
 	if (!r && a->json)
-		bwl_doc_print(json_pack("{s:i, s:s, s:b}", "version", BWL_JSON_VERSION, "kind", "detach", "open",
-					a->open));
+		bwl_doc_print(json_pack("{s:i, s:s, s:b}", "version", BWL_JSON_VERSION, "kind",
+					"detach", "open", a->open));
 	else if (!r)
 		printf("detached; host ports are %s\n", a->open ? "UP, without any limit" : "down");
 	return r;

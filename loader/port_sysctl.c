@@ -88,8 +88,9 @@ static unsigned check_all_dad(struct bwl_report *r)
 {
 	if (bwl_sysctl_value("/proc/sys/net/ipv6/conf/all/accept_dad") <= 0)
 		return 0;
-	bwl_check(r, "port-sysctl", BWL_FAIL, "sysctl -w net.ipv6.conf.all.accept_dad=0",
-		  "net.ipv6.conf.all.accept_dad is on: a host that answers takes the DPU its address");
+	bwl_check(
+	    r, "port-sysctl", BWL_FAIL, "sysctl -w net.ipv6.conf.all.accept_dad=0",
+	    "net.ipv6.conf.all.accept_dad is on: a host that answers takes the DPU its address");
 	return 1;
 }
 
@@ -103,7 +104,8 @@ static unsigned check_one(struct bwl_report *r, const struct rule *x, const char
 	if ((v >= x->least && v <= x->most) || v == -1)	/* -1: not there, no IPv6 */
 		return 0;
 	snprintf(next, sizeof(next), "sysctl -w %s=%d, or bwlimit-load attach", path + strlen("/proc/sys/"), x->set);
-	bwl_check(r, "port-sysctl", BWL_FAIL, next, "%.15s: %s is %d: %s", name, path + strlen("/proc/sys/"), v, x->why);
+	bwl_check(r, "port-sysctl", BWL_FAIL, next, "%.15s: %s is %d: %s", name,
+		  path + strlen("/proc/sys/"), v, x->why);
 	return 1;
 }
 
@@ -116,5 +118,7 @@ void bwl_port_sysctl_verify(struct bwl_report *r, const struct bwl_pins *p)
 			if (rules[k].kinds & p->dev[i].kind)
 				bad += check_one(r, &rules[k], p->dev[i].name);
 	if (!bad)
-		bwl_check(r, "port-sysctl", BWL_OK, "", "on ports the kernel neither gives addresses away nor takes any, and answers for itself alone");
+		bwl_check(
+		    r, "port-sysctl", BWL_OK, "",
+		    "on ports the kernel neither gives addresses away nor takes any, and answers for itself alone");
 }

@@ -27,16 +27,19 @@ struct probe {
 };
 
 /* port NULL: of the kernel. The id stays what it is: docs/json.md. */
-static void say(struct probe *p, const char *id, const char *port, const char *what, int err, const char *without)
+static void say(struct probe *p, const char *id, const char *port, const char *what, int err,
+		const char *without)
 {
 	if (p->json)
-		json_array_append_new(p->all, json_pack("{s:s, s:s?, s:s, s:b, s:s?, s:s?}", "id", id, "port", port,
-							"text", what, "works", !err, "error",
-							err ? strerror(err) : NULL, "without", err ? without : NULL));
+		json_array_append_new(p->all, json_pack("{s:s, s:s?, s:s, s:b, s:s?, s:s?}", "id",
+							id, "port", port, "text", what, "works",
+							!err, "error", err ? strerror(err) : NULL,
+							"without", err ? without : NULL));
 	else if (!err)
 		printf("yes  %s%s%s\n", port ? port : "", port ? ": " : "", what);
 	else
-		printf("no   %s%s%s (%s): %s\n", port ? port : "", port ? ": " : "", what, strerror(err), without);
+		printf("no   %s%s%s (%s): %s\n", port ? port : "", port ? ": " : "", what,
+		       strerror(err), without);
 }
 
 static int try_map(enum bpf_map_type type, uint32_t key, uint32_t value, uint32_t n, uint32_t flags)
@@ -81,27 +84,35 @@ static int try_cmpxchg(void)
 
 static void probe_kernel(struct probe *p)
 {
-	say(p, "map-mmap", NULL, "arrays mapped into user space", try_map(BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE),
-	    "bwlimit does not run");
+	say(p, "map-mmap", NULL, "arrays mapped into user space",
+	    try_map(BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE), "bwlimit does not run");
 	say(p, "map-inner-size", NULL, "inner arrays of different size",
-	    try_map(BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE | BPF_F_INNER_MAP), "bwlimit does not run");
-	say(p, "map-lpm", NULL, "longest-prefix match", try_map(BPF_MAP_TYPE_LPM_TRIE, 8, 4, 1, BPF_F_NO_PREALLOC),
+	    try_map(BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE | BPF_F_INNER_MAP),
 	    "bwlimit does not run");
+	say(p, "map-lpm", NULL, "longest-prefix match",
+	    try_map(BPF_MAP_TYPE_LPM_TRIE, 8, 4, 1, BPF_F_NO_PREALLOC), "bwlimit does not run");
 	/* As large as the one that is made: a size must be a multiple of the page, which may be 64 KiB. */
-	say(p, "map-ringbuf", NULL, "ring buffer", try_map(BPF_MAP_TYPE_RINGBUF, 0, 0, BWL_EVENT_RING_BYTES, 0),
+	say(p, "map-ringbuf", NULL, "ring buffer",
+	    try_map(BPF_MAP_TYPE_RINGBUF, 0, 0, BWL_EVENT_RING_BYTES, 0), "bwlimit does not run");
+	say(p, "cmpxchg", NULL, "atomic compare-and-exchange", try_cmpxchg(),
 	    "bwlimit does not run");
-	say(p, "cmpxchg", NULL, "atomic compare-and-exchange", try_cmpxchg(), "bwlimit does not run");
 	say(p, "redirect-neigh", NULL, "bpf_redirect_neigh",
-	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_redirect_neigh, NULL) == 1 ? 0 : ENOTSUP,
+	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_redirect_neigh, NULL) == 1
+		? 0
+		: ENOTSUP,
 	    "bwlimit does not run");
 	say(p, "ecn-set-ce", NULL, "bpf_skb_ecn_set_ce",
-	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_skb_ecn_set_ce, NULL) == 1 ? 0 : ENOTSUP,
+	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_skb_ecn_set_ce, NULL) == 1
+		? 0
+		: ENOTSUP,
 	    "bwlimit does not run");
 	say(p, "ktime-boot", NULL, "bpf_ktime_get_boot_ns",
-	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_ktime_get_boot_ns, NULL) == 1 ? 0 : ENOTSUP,
+	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_ktime_get_boot_ns, NULL) == 1
+		? 0
+		: ENOTSUP,
 	    "bwlimit does not run");
-	say(p, "btf", NULL, "BTF of the kernel", access("/sys/kernel/btf/vmlinux", R_OK) ? errno : 0,
-	    "bwlimit does not run");
+	say(p, "btf", NULL, "BTF of the kernel",
+	    access("/sys/kernel/btf/vmlinux", R_OK) ? errno : 0, "bwlimit does not run");
 }
 
 static int try_link(int prog, uint32_t ifindex, int type, uint32_t flags)
@@ -156,16 +167,22 @@ static void probe_dev(struct probe *p, const struct bwl_netdev *d)
 	 */
 	int tc = trivial(BPF_PROG_TYPE_SCHED_CLS, 0), xdp = trivial(BPF_PROG_TYPE_XDP, 0);
 	int frags = trivial(BPF_PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS), native, sends;
-	static const char never[] = "its driver takes native programs and never runs them: TC alone enforces";
+	static const char never[] =
+	    "its driver takes native programs and never runs them: TC alone enforces";
 
-	say(p, "tcx", d->name, "tcx with a bpf_link", try_link(tc, d->ifindex, TCX_INGRESS, 0), "clsact filters are used");
+	say(p, "tcx", d->name, "tcx with a bpf_link", try_link(tc, d->ifindex, TCX_INGRESS, 0),
+	    "clsact filters are used");
 	say(p, "clsact", d->name, "clsact", try_clsact(d->ifindex), "tcx is used");
 	native = try_native(d, xdp, &sends);
-	say(p, "xdp-native", d->name, "XDP native", native, native == ENOEXEC ? never : "generic XDP is used");
-	say(p, "xdp-sends", d->name, "XDP sends what is redirected to it", native ? native : sends, "TC carries path offload; as the kernel says it (6.3)");
-	say(p, "xdp-multi-buffer", d->name, "XDP native, multi-buffer", native == ENOEXEC ? native : try_link(frags, d->ifindex, BPF_XDP, XDP_FLAGS_DRV_MODE),
+	say(p, "xdp-native", d->name, "XDP native", native,
+	    native == ENOEXEC ? never : "generic XDP is used");
+	say(p, "xdp-sends", d->name, "XDP sends what is redirected to it", native ? native : sends,
+	    "TC carries path offload; as the kernel says it (6.3)");
+	say(p, "xdp-multi-buffer", d->name, "XDP native, multi-buffer",
+	    native == ENOEXEC ? native : try_link(frags, d->ifindex, BPF_XDP, XDP_FLAGS_DRV_MODE),
 	    "jumbo frames or GSO may exclude native XDP");
-	say(p, "xdp-generic", d->name, "XDP generic", try_link(xdp, d->ifindex, BPF_XDP, XDP_FLAGS_SKB_MODE), "TC alone enforces");
+	say(p, "xdp-generic", d->name, "XDP generic",
+	    try_link(xdp, d->ifindex, BPF_XDP, XDP_FLAGS_SKB_MODE), "TC alone enforces");
 	if (tc >= 0)
 		close(tc);
 	if (xdp >= 0)

@@ -23,7 +23,8 @@ static json_t *one_program(const struct bwl_hook_at *at)
 	json_object_set_new(o, "first", json_boolean(st.first));
 	json_object_set_new(o, "prog_id", st.prog_id ? json_integer(st.prog_id) : json_null());
 	json_object_set_new(o, "link_id", st.link_id ? json_integer(st.link_id) : json_null());
-	json_object_set_new(o, "foreign_prog_id", st.foreign_id ? json_integer(st.foreign_id) : json_null());
+	json_object_set_new(o, "foreign_prog_id",
+			    st.foreign_id ? json_integer(st.foreign_id) : json_null());
 	json_object_set_new(o, "tag", bwl_json_text(*st.tag ? st.tag : NULL));
 	json_object_set_new(o, "fallback", bwl_json_text(st.attached && *why ? why : NULL));
 	return o;
@@ -68,9 +69,9 @@ static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 
 		json_array_append_new(progs, one_program(&at));
 	}
-	o = json_pack("{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:b}", "port_id", id, "port", dev->name, "role",
-		      role(dev->kind), "ifindex", dev->ifindex, "mtu_bytes", dev->mtu, "present", there, "up", d.up,
-		      "carrier", d.carrier);
+	o = json_pack("{s:i, s:s, s:s, s:i, s:i, s:b, s:b, s:b}", "port_id", id, "port", dev->name,
+		      "role", role(dev->kind), "ifindex", dev->ifindex, "mtu_bytes", dev->mtu,
+		      "present", there, "up", d.up, "carrier", d.carrier);
 	json_object_set_new(o, "driver", bwl_json_text(*d.kind ? d.kind : NULL));
 	json_object_set_new(o, "bond", bond_members(&d));
 	json_object_set_new(o, "programs", progs);
@@ -112,13 +113,15 @@ static json_t *document(struct bwl_pins *p, json_t *ports)
 	json_object_set_new(o, "stopped", json_boolean(c->stop));
 	json_object_set_new(o, "switch", json_string(bwl_switch_name(p)));
 	json_object_set_new(o, "clamped", json_boolean(bwl_is_clamped(p)));
-	json_object_set_new(o, "policy_in_force", json_boolean(bwl_active_slot(p, now) != BWL_NO_SLOT));
+	json_object_set_new(o, "policy_in_force",
+			    json_boolean(bwl_active_slot(p, now) != BWL_NO_SLOT));
 	json_object_set_new(o, "generation", json_integer(c->generation));
 	json_object_set_new(o, "returns_in_s", pending ? bwl_json_in(pending, now) : json_null());
 	json_object_set_new(o, "drill", json_boolean(c->drill));
 	json_object_set_new(o, "fresh_volume", json_boolean(c->fresh_volume));
 	json_object_set_new(o, "attached_ago_s", bwl_json_ago(c->attached_ns, now));
-	json_object_set_new(o, "heartbeat_ends_in_s", beats ? bwl_json_in(c->heartbeat_ns, now) : json_null());
+	json_object_set_new(o, "heartbeat_ends_in_s",
+			    beats ? bwl_json_in(c->heartbeat_ns, now) : json_null());
 	json_object_set_new(o, "lease", lease_of(p, now));
 	json_object_set_new(o, "ledger", json_string(bwl_ledger_name(p)));
 	json_object_set_new(o, "journal", journal_of(p));
@@ -147,7 +150,8 @@ static void print_program(const json_t *q)
 		printf("    %-14s not attached\n", str(q, "program"));
 	else
 		printf("    %-14s %-12s tag %s link %lld%s\n", str(q, "program"), str(q, "how"),
-		       str(q, "tag") ? str(q, "tag") : "-", num(q, "link_id"), yes(q, "first") ? "" : "  NOT FIRST");
+		       str(q, "tag") ? str(q, "tag") : "-", num(q, "link_id"),
+		       yes(q, "first") ? "" : "  NOT FIRST");
 	if (str(q, "fallback"))
 		printf("    %14s (%s)\n", "", str(q, "fallback"));
 }
@@ -159,26 +163,32 @@ static const char *link_word(const json_t *o)
 
 static const char *ledger_text(const char *ledger)
 {
-	return !strcmp(ledger, "tpm") ? "bound to a TPM" : !strcmp(ledger, "none") ? ledger : "without a TPM";
+	return !strcmp(ledger, "tpm")	 ? "bound to a TPM"
+	       : !strcmp(ledger, "none") ? ledger
+					 : "without a TPM";
 }
 
 static void print_head(const json_t *o)
 {
 	const json_t *lease = json_object_get(o, "lease");
-	const char *journal = str(json_object_get(o, "journal"), "state"), *state = str(lease, "state");
+	const char *journal = str(json_object_get(o, "journal"), "state"),
+		   *state = str(lease, "state");
 	char buf[BWL_UNIT_BUF];
 
-	printf("pins %s, room for %lld peers, %s, %s, ledger %s, attached %s ago%s\n", str(o, "pin_dir"),
-	       num(o, "max_peers"), str(o, "switch"), yes(o, "policy_in_force") ? "a policy is in force" : "no policy",
+	printf("pins %s, room for %lld peers, %s, %s, ledger %s, attached %s ago%s\n",
+	       str(o, "pin_dir"), num(o, "max_peers"), str(o, "switch"),
+	       yes(o, "policy_in_force") ? "a policy is in force" : "no policy",
 	       ledger_text(str(o, "ledger")),
 	       bwl_human_time(json_number_value(json_object_get(o, "attached_ago_s")), buf),
 	       yes(o, "drill") ? ", DRILL" : "");
 	if (!strcmp(journal, "missing") || !strcmp(journal, "cut"))
-		printf("the journal of what was closed is %s: after a reboot everything is closed; bwlimit-ctl journal init\n",
-		       journal);
+		printf(
+		    "the journal of what was closed is %s: after a reboot everything is closed; bwlimit-ctl journal init\n",
+		    journal);
 	if (state && strcmp(state, "live"))
 		printf("%s: every grant is at its floor until bwlimit-ctl lease renew\n",
-		       strcmp(state, "never") ? "the lease has ended" : "there was no lease since the maps were made");
+		       strcmp(state, "never") ? "the lease has ended"
+					      : "there was no lease since the maps were made");
 	else if (state)
 		printf("the lease ends in %s\n",
 		       bwl_human_time(json_number_value(json_object_get(lease, "ends_in_s")), buf));
@@ -192,7 +202,8 @@ static void print_text(const json_t *o)
 	print_head(o);
 	json_array_foreach(json_object_get(o, "ports"), i, v) {
 		printf("%-12s %-10s ifindex %-5lld mtu %-5lld %s\n", str(v, "port"), str(v, "role"),
-		       num(v, "ifindex"), num(v, "mtu_bytes"), !yes(v, "present") ? "GONE" : link_word(v));
+		       num(v, "ifindex"), num(v, "mtu_bytes"),
+		       !yes(v, "present") ? "GONE" : link_word(v));
 		json_array_foreach(json_object_get(v, "bond"), k, q)
 			printf("    of %-11s %s\n", str(q, "device"), link_word(q));
 		json_array_foreach(json_object_get(v, "programs"), k, q)

@@ -15,9 +15,11 @@
 
 #define REPAIR "bwlimit-load attach repairs it"
 
-void bwl_check(struct bwl_report *r, const char *id, enum bwl_outcome o, const char *todo, const char *what, ...)
+void bwl_check(struct bwl_report *r, const char *id, enum bwl_outcome o, const char *todo,
+	       const char *what, ...)
 {
-	static const char *const shown[] = { "ok", "warn", "FAIL" }, *const words[] = { "ok", "warn", "fail" };
+	static const char *const shown[] = {"ok", "warn", "FAIL"}, *const words[] = {"ok", "warn",
+										     "fail"};
 	char text[512];
 	va_list ap;
 
@@ -27,8 +29,9 @@ void bwl_check(struct bwl_report *r, const char *id, enum bwl_outcome o, const c
 	r->failed += o == BWL_FAIL;
 	r->warned += o == BWL_WARN;
 	if (r->checks)
-		json_array_append_new(r->checks, json_pack("{s:s, s:s, s:s, s:s?}", "id", id, "result", words[o],
-							   "text", text, "todo", o == BWL_OK ? NULL : todo));
+		json_array_append_new(r->checks, json_pack("{s:s, s:s, s:s, s:s?}", "id", id,
+							   "result", words[o], "text", text, "todo",
+							   o == BWL_OK ? NULL : todo));
 	else if (o != BWL_OK)
 		printf("%-4s  %s\n      %s\n", shown[o], text, todo);
 	else if (!r->quiet)
@@ -66,31 +69,38 @@ static void check_slot(const struct ports *c, const struct bwl_netdev *d, const 
 	char want[17] = "", why[BWL_WHY_LEN];
 
 	if (bwl_hook_query(&at, &st, &e)) {
-		bwl_check(c->r, "program", BWL_FAIL, "run verify as root", "%s: %s", d->name, e.text);
+		bwl_check(c->r, "program", BWL_FAIL, "run verify as root", "%s: %s", d->name,
+			  e.text);
 		return;
 	}
 	bwl_note_get(&at, why);
 	if (c->built)
 		bwl_hook_tag(bwl_load_prog(c->built, s->prog), want);
 	if (!st.attached)
-		bwl_check(c->r, "program", xdp ? BWL_WARN : BWL_FAIL, REPAIR, "%s: %s is not attached%s", d->name,
-			  s->prog, xdp ? " (it only drops early; TC enforces)" : "");
+		bwl_check(c->r, "program", xdp ? BWL_WARN : BWL_FAIL, REPAIR,
+			  "%s: %s is not attached%s", d->name, s->prog,
+			  xdp ? " (it only drops early; TC enforces)" : "");
 	else if (*want && strcmp(want, st.tag))
 		bwl_check(c->r, "program", BWL_FAIL, "bwlimit-load upgrade",
-			  "%s: %s has tag %s, this version's is %s", d->name, s->prog, st.tag, want);
+			  "%s: %s has tag %s, this version's is %s", d->name, s->prog, st.tag,
+			  want);
 	else if (!st.first)
-		bwl_check(c->r, "program", BWL_FAIL, "remove it, or bwlimit-load attach to move ours in front",
+		bwl_check(c->r, "program", BWL_FAIL,
+			  "remove it, or bwlimit-load attach to move ours in front",
 			  "%s: foreign program %u runs before %s", d->name, st.foreign_id, s->prog);
 	else if (!st.link_id)
-		bwl_check(c->r, "program", BWL_WARN, "bwlimit-load attach with --tc tcx or --xdp auto, where the kernel has it",
-			  "%s: %s by %s, tag %s, without a bpf_link: anyone with CAP_NET_ADMIN can remove it%s%s",
-			  d->name, s->prog, st.how, st.tag, *why ? "; " : "", why);
+		bwl_check(
+		    c->r, "program", BWL_WARN,
+		    "bwlimit-load attach with --tc tcx or --xdp auto, where the kernel has it",
+		    "%s: %s by %s, tag %s, without a bpf_link: anyone with CAP_NET_ADMIN can remove it%s%s",
+		    d->name, s->prog, st.how, st.tag, *why ? "; " : "", why);
 	else if (*why)
-		bwl_check(c->r, "program", BWL_WARN, "bwlimit-load probe", "%s: %s by %s, tag %s, link %u: %s", d->name,
-			  s->prog, st.how, st.tag, st.link_id, why);
+		bwl_check(c->r, "program", BWL_WARN, "bwlimit-load probe",
+			  "%s: %s by %s, tag %s, link %u: %s", d->name, s->prog, st.how, st.tag,
+			  st.link_id, why);
 	else
-		bwl_check(c->r, "program", BWL_OK, "", "%s: %s by %s, tag %s, link %u", d->name, s->prog, st.how,
-			  st.tag, st.link_id);
+		bwl_check(c->r, "program", BWL_OK, "", "%s: %s by %s, tag %s, link %u", d->name,
+			  s->prog, st.how, st.tag, st.link_id);
 }
 
 static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32_t id)
@@ -107,23 +117,28 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 	if (known->kind != BWL_PORT_MANAGEMENT &&
 	    bwl_gate_foreign_xdp(c->p, d, known->kind, c->ctl_id, &foreign)) {
 		snprintf(next, sizeof(next), "ip link set %s xdp off", d->name);
-		bwl_check(c->r, "foreign-xdp", BWL_FAIL, next, "%s: foreign XDP program %u runs before everything",
-			  d->name, foreign);
+		bwl_check(c->r, "foreign-xdp", BWL_FAIL, next,
+			  "%s: foreign XDP program %u runs before everything", d->name, foreign);
 	}
 	if (d->master && known->kind != BWL_PORT_MANAGEMENT) {
 		snprintf(next, sizeof(next), "ip link set %s nomaster", d->name);
-		bwl_check(c->r, "port-master", BWL_FAIL, next, "port %s belongs to a bridge or bond", d->name);
+		bwl_check(c->r, "port-master", BWL_FAIL, next,
+			  "port %s belongs to a bridge or bond", d->name);
 	}
 	if (c->p->ifport[d->ifindex].v != id + 1)
-		bwl_check(c->r, "port-known", BWL_FAIL, REPAIR, "port %s is not known to the programs", d->name);
+		bwl_check(c->r, "port-known", BWL_FAIL, REPAIR,
+			  "port %s is not known to the programs", d->name);
 	if (known->mtu != d->mtu && known->kind != BWL_PORT_MANAGEMENT)
-		bwl_check(c->r, "port-mtu", BWL_WARN, "bwlimit-load attach, then apply the policy again",
-			  "port %s has an MTU of %u and had %u when it was attached", d->name, d->mtu,
-			  known->mtu);
+		bwl_check(c->r, "port-mtu", BWL_WARN,
+			  "bwlimit-load attach, then apply the policy again",
+			  "port %s has an MTU of %u and had %u when it was attached", d->name,
+			  d->mtu, known->mtu);
 	if (known->kind == BWL_PORT_UPLINK && known->flags & BWL_DEV_FQ &&
 	    (bwl_netdev_is_paced(d->ifindex, &paced, NULL) || !paced))
-		bwl_check(c->r, "uplink-fq", BWL_FAIL, "bwlimit-load attach --pace",
-			  "uplink %s has lost its fq: packets of mode shape leave up to the horizon early", d->name);
+		bwl_check(
+		    c->r, "uplink-fq", BWL_FAIL, "bwlimit-load attach --pace",
+		    "uplink %s has lost its fq: packets of mode shape leave up to the horizon early",
+		    d->name);
 	if (!d->up)
 		bwl_check(c->r, "port-up", BWL_WARN, "bwlimit-load up", "port %s is down", d->name);
 }
@@ -154,8 +169,8 @@ static void check_ports(const struct ports *c, const struct bwl_netdev *d, size_
 		if (k < n && !strcmp(d[k].name, c->p->dev[i].name))
 			check_port(c, &d[k], i);
 		else
-			bwl_check(c->r, "port-present", BWL_FAIL, REPAIR, "port %s is gone or was made anew",
-				  c->p->dev[i].name);
+			bwl_check(c->r, "port-present", BWL_FAIL, REPAIR,
+				  "port %s is gone or was made anew", c->p->dev[i].name);
 	}
 	check_strangers(c);
 }
@@ -173,8 +188,8 @@ static void check_heartbeat(struct bwl_report *r, const struct bwl_pins *p, cons
 	else if (now >= beat && why)
 		bwl_check(r, "heartbeat", BWL_WARN, todo, "floors apply: %s", why);
 	else if (now >= beat)
-		bwl_check(r, "heartbeat", BWL_WARN, "bwlimit-ctl heartbeat", "the heartbeat has %s: floors apply",
-			  beat ? "stopped" : "never come");
+		bwl_check(r, "heartbeat", BWL_WARN, "bwlimit-ctl heartbeat",
+			  "the heartbeat has %s: floors apply", beat ? "stopped" : "never come");
 	else
 		bwl_check(r, "heartbeat", BWL_OK, "", "the heartbeat holds for %s",
 			  bwl_human_time((double)(beat - now) / 1e9, buf));
@@ -187,11 +202,12 @@ static void check_policy_ports(struct bwl_report *r, const struct bwl_pins *p,
 
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		if (g->base->port[i].flags && !p->dev[i].ifindex)
-			bwl_check(r, "policy-port", BWL_FAIL, "bwlimit-load attach", "port %s of the policy is not attached",
-				  g->base->port[i].name);
+			bwl_check(r, "policy-port", BWL_FAIL, "bwlimit-load attach",
+				  "port %s of the policy is not attached", g->base->port[i].name);
 		if (!g->base->port[i].flags && p->dev[i].ifindex && p->dev[i].kind != BWL_PORT_MANAGEMENT)
 			bwl_check(r, "policy-port", BWL_WARN, "add it to the policy",
-				  "port %s is attached but not in the policy: closed", p->dev[i].name);
+				  "port %s is attached but not in the policy: closed",
+				  p->dev[i].name);
 	}
 }
 
@@ -216,11 +232,13 @@ static void check_offload(struct bwl_report *r, struct bwl_pins *p, const struct
 		why = x;
 	}
 	if (first)
-		bwl_check(r, "offload-carried", BWL_WARN, "bwlimit-ctl peer show NAME; docs/bluefield.md",
-			  "XDP carries %u of %u peers of path offload; TC carries %.31s: %s", carried, wanted,
-			  p->name[first].name, bwl_carrier_text(why));
+		bwl_check(r, "offload-carried", BWL_WARN,
+			  "bwlimit-ctl peer show NAME; docs/bluefield.md",
+			  "XDP carries %u of %u peers of path offload; TC carries %.31s: %s",
+			  carried, wanted, p->name[first].name, bwl_carrier_text(why));
 	else if (wanted)
-		bwl_check(r, "offload-carried", BWL_OK, "", "XDP carries all %u peers of path offload", wanted);
+		bwl_check(r, "offload-carried", BWL_OK, "",
+			  "XDP carries all %u peers of path offload", wanted);
 }
 
 static void check_policy(struct bwl_report *r, struct bwl_pins *p)
@@ -232,12 +250,14 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	unsigned i;
 
 	if (p->ctl->stop == BWL_CLOSED)
-		bwl_check(r, "stop-switch", BWL_WARN, "bwlimit-load up", "nothing passes: the host ports have not been opened");
+		bwl_check(r, "stop-switch", BWL_WARN, "bwlimit-load up",
+			  "nothing passes: the host ports have not been opened");
 	else
-		bwl_check(r, "stop-switch", p->ctl->stop ? BWL_FAIL : BWL_OK, "bwlimit-ctl stop --off", "the stop switch is %s",
+		bwl_check(r, "stop-switch", p->ctl->stop ? BWL_FAIL : BWL_OK,
+			  "bwlimit-ctl stop --off", "the stop switch is %s",
 			  p->ctl->stop ? "on: nothing passes" : "off");
-	bwl_check(r, "drill", p->ctl->drill ? BWL_FAIL : BWL_OK, "detach, then attach without --drill",
-		  "these maps were made by %s",
+	bwl_check(r, "drill", p->ctl->drill ? BWL_FAIL : BWL_OK,
+		  "detach, then attach without --drill", "these maps were made by %s",
 		  p->ctl->drill ? "quickstart or a test" : "a plain attach");
 	if (bwl_gen_open(p, bwl_active_slot(p, now), &g, &e)) {
 		bwl_check(r, "policy", BWL_FAIL, "bwlimit-ctl policy apply FILE", "%s", e.text);
@@ -245,8 +265,9 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	}
 	for (i = 0; i < 32; i++)
 		snprintf(hex + 2 * i, 3, "%02x", g.base->digest[i]);
-	bwl_check(r, "policy", BWL_OK, "", "policy of node %s in force: %u peers, digest %s", g.base->node_name,
-		  g.base->npeers, strspn(hex, "0") == 64 ? "none (edited since it was applied)" : hex);
+	bwl_check(r, "policy", BWL_OK, "", "policy of node %s in force: %u peers, digest %s",
+		  g.base->node_name, g.base->npeers,
+		  strspn(hex, "0") == 64 ? "none (edited since it was applied)" : hex);
 	if (pending)
 		bwl_check(r, "policy-trial", BWL_WARN, "bwlimit-ctl policy confirm",
 			  "it returns to the one before in %s unless confirmed",
@@ -273,7 +294,8 @@ static int run_checks(struct bwl_report *r, const struct bwl_attach *a, struct b
 		return err;
 	bwl_check(r, "maps", BWL_OK, "", "maps in %s are of this program's schema", p->dir);
 	if (bwl_load_again(p, &c.built, &load))
-		bwl_check(r, "program-tags", BWL_FAIL, "run verify as root", "tags cannot be compared: %s", load.text);
+		bwl_check(r, "program-tags", BWL_FAIL, "run verify as root",
+			  "tags cannot be compared: %s", load.text);
 	check_ports(&c, d, n);
 	bwl_verify_around(r, p, a, d, n);
 	check_policy(r, p);

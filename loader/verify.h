@@ -15,11 +15,12 @@ struct bwl_report {
 };
 
 /*
- * One check: its id (docs/json.md: it stays what it is), the next step when it is not ok, and what was found.
- * A check may be made for each of several things, and may be left out where there is none.
+ * One check: its id (docs/json.md: it stays what it is), the next step when it is not ok, and what
+ * was found. A check may be made for each of several things, and may be left out where there is
+ * none.
  */
-void bwl_check(struct bwl_report *r, const char *id, enum bwl_outcome o, const char *todo, const char *what, ...)
-	__attribute__((format(printf, 5, 6)));
+void bwl_check(struct bwl_report *r, const char *id, enum bwl_outcome o, const char *todo,
+	       const char *what, ...) __attribute__((format(printf, 5, 6)));
 
 /* Only what attach must know before it opens a host port: every program where it belongs. */
 int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e);

@@ -20,8 +20,9 @@ static void check_forwarding(struct bwl_report *r, const struct bwl_netdev *d, s
 	bwl_check(r, "forwarding-ipv4", v ? BWL_FAIL : BWL_OK, "sysctl -w net.ipv4.ip_forward=0",
 		  "IPv4 forwarding by the kernel is %s", v ? "on" : "off");
 	v = bwl_sysctl_value("/proc/sys/net/ipv6/conf/all/forwarding");
-	bwl_check(r, "forwarding-ipv6", v > 0 ? BWL_FAIL : BWL_OK, "sysctl -w net.ipv6.conf.all.forwarding=0",
-		  "IPv6 forwarding by the kernel is %s", v > 0 ? "on" : "off");
+	bwl_check(r, "forwarding-ipv6", v > 0 ? BWL_FAIL : BWL_OK,
+		  "sysctl -w net.ipv6.conf.all.forwarding=0", "IPv6 forwarding by the kernel is %s",
+		  v > 0 ? "on" : "off");
 	for (i = 0; i < n; i++) {
 		for (k = 0; k < 2; k++) {
 			snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/forwarding", family[k],
@@ -30,7 +31,8 @@ static void check_forwarding(struct bwl_report *r, const struct bwl_netdev *d, s
 				continue;
 			snprintf(next, sizeof(next), "sysctl -w net/%s/conf/%s/forwarding=0", family[k],
 				 d[i].name);
-			bwl_check(r, "forwarding-device", BWL_FAIL, next, "%s forwards %s by itself", d[i].name, family[k]);
+			bwl_check(r, "forwarding-device", BWL_FAIL, next,
+				  "%s forwards %s by itself", d[i].name, family[k]);
 		}
 	}
 }
@@ -92,11 +94,13 @@ static void check_uncovered(struct bwl_report *r, const struct bwl_pins *p,
 		if (is_covered(p, a, &d[i], d, n))
 			continue;
 		bad++;
-		bwl_check(r, "uncovered-device", BWL_FAIL, "set it down, attach it, or say --management DEV",
+		bwl_check(r, "uncovered-device", BWL_FAIL,
+			  "set it down, attach it, or say --management DEV",
 			  "device %s is up and neither a port nor named as management", d[i].name);
 	}
 	if (!bad)
-		bwl_check(r, "uncovered-device", BWL_OK, "", "every other device is down, loopback or management");
+		bwl_check(r, "uncovered-device", BWL_OK, "",
+			  "every other device is down, loopback or management");
 }
 
 static bool is_function(uint16_t flavour)
@@ -126,17 +130,21 @@ static void check_devlink(struct bwl_report *r, const struct bwl_netdev *d, size
 		    dev_of(d, n, port[i].ifindex))
 			continue;
 		bad++;
-		bwl_check(r, "devlink-port", BWL_FAIL, "move its representor here, or remove the function: devlink port show",
-			  "devlink port %s is on and has no device in this namespace", port[i].name);
+		bwl_check(r, "devlink-port", BWL_FAIL,
+			  "move its representor here, or remove the function: devlink port show",
+			  "devlink port %s is on and has no device in this namespace",
+			  port[i].name);
 	}
 	free(port);
 	if (np && !bad)
-		bwl_check(r, "devlink-port", BWL_OK, "", "every function's devlink port has a device here");
+		bwl_check(r, "devlink-port", BWL_OK, "",
+			  "every function's devlink port has a device here");
 }
 
 static void say_failed(void *arg, const char *what)
 {
-	bwl_check(arg, "route-lock", BWL_FAIL, "bwlimit-load attach puts the rules right: ip rule; ip -6 rule", "%s", what);
+	bwl_check(arg, "route-lock", BWL_FAIL,
+		  "bwlimit-load attach puts the rules right: ip rule; ip -6 rule", "%s", what);
 }
 
 /* The second lock: needs no program, no process and no mark. */
@@ -151,9 +159,12 @@ static void check_lock(struct bwl_report *r, const struct bwl_pins *p)
 	if (n < 0)
 		bwl_check(r, "route-lock", BWL_FAIL, "run verify as root", "%s", e.text);
 	if (!bwl_lock_was_set(p))
-		bwl_check(r, "route-lock", BWL_FAIL, "bwlimit-load attach", "no rule closes devices that come later");
+		bwl_check(r, "route-lock", BWL_FAIL, "bwlimit-load attach",
+			  "no rule closes devices that come later");
 	else if (!n)
-		bwl_check(r, "route-lock", BWL_OK, "", "ports and management alone lead to the DPU, and answers to what ports sent nowhere (ip rule, fwmark_reflect)");
+		bwl_check(
+		    r, "route-lock", BWL_OK, "",
+		    "ports and management alone lead to the DPU, and answers to what ports sent nowhere (ip rule, fwmark_reflect)");
 }
 
 static void check_awaited(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_netdev *d, size_t n)
@@ -166,8 +177,9 @@ static void check_awaited(struct bwl_report *r, const struct bwl_pins *p, const 
 			continue;
 		for (k = 0; k < n && strcmp(d[k].name, p->dev[i].name); k++)
 			;
-		bwl_check(r, "management-gate", k < n ? BWL_FAIL : BWL_WARN, "bwlimit-load attach", "management device %s %s",
-			  p->dev[i].name, k < n ? "has come since attach: it has no gate" : "is not there");
+		bwl_check(r, "management-gate", k < n ? BWL_FAIL : BWL_WARN, "bwlimit-load attach",
+			  "management device %s %s", p->dev[i].name,
+			  k < n ? "has come since attach: it has no gate" : "is not there");
 	}
 }
 

@@ -22,7 +22,8 @@ static void check_maps(struct bwl_report *r, struct bwl_pins *p, const struct bw
 		first = open++ ? first : q->name;
 	}
 	if (open || (j->closed.stop && p->ctl->stop == BWL_RUN))
-		bwl_check(r, "journal-kept", BWL_FAIL, "bwlimit-load attach", "the journal has closed what the maps have open: %s%s",
+		bwl_check(r, "journal-kept", BWL_FAIL, "bwlimit-load attach",
+			  "the journal has closed what the maps have open: %s%s",
 			  open ? first : "the stop switch", open > 1 ? " and others" : "");
 	bwl_policy_free(pol);
 }
@@ -35,19 +36,25 @@ void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p)
 	bwl_journal_look(bwl_journal_dir(p->ctl->drill), &j);
 	switch (j.state) {
 	case BWL_JOURNAL_OFF:
-		bwl_check(r, "journal", p->ctl->drill ? BWL_OK : BWL_WARN, "unset BWLIMIT_JOURNAL_DIR",
+		bwl_check(r, "journal", p->ctl->drill ? BWL_OK : BWL_WARN,
+			  "unset BWLIMIT_JOURNAL_DIR",
 			  "no journal is kept: what is closed by hand opens at a reboot");
 		break;
 	case BWL_JOURNAL_OK:
-		bwl_check(r, "journal", BWL_OK, "", "what is closed stays closed over a reboot: %llu records, %zu names, %zu prefixes, %zu limits%s%s; an old copy of the whole state directory is %s",
-			  (unsigned long long)j.seq, j.closed.nnames, j.closed.live.n, j.closed.nlimits,
-			  j.closed.stop ? ", stopped" : "", j.closed.clamp ? ", clamped" : "",
-			  bound ? "found by bwlimitd, with the TPM's counter" : "not found: that takes a TPM (docs/journal.md)");
+		bwl_check(
+		    r, "journal", BWL_OK, "",
+		    "what is closed stays closed over a reboot: %llu records, %zu names, %zu prefixes, %zu limits%s%s; an old copy of the whole state directory is %s",
+		    (unsigned long long)j.seq, j.closed.nnames, j.closed.live.n, j.closed.nlimits,
+		    j.closed.stop ? ", stopped" : "", j.closed.clamp ? ", clamped" : "",
+		    bound ? "found by bwlimitd, with the TPM's counter"
+			  : "not found: that takes a TPM (docs/journal.md)");
 		check_maps(r, p, &j);
 		break;
 	default:
-		bwl_check(r, "journal", BWL_FAIL, "bwlimit-ctl journal init; then stop --off, and grant NAME for each that may send",
-			  "the journal of what was closed is not to be believed: %s", j.why);
+		bwl_check(
+		    r, "journal", BWL_FAIL,
+		    "bwlimit-ctl journal init; then stop --off, and grant NAME for each that may send",
+		    "the journal of what was closed is not to be believed: %s", j.why);
 	}
 	bwl_journal_free(&j);
 }

@@ -44,13 +44,19 @@ static void check_device(struct bwl_report *r, const struct bwl_pins *p, const s
 		if (!dev->ifindex || dev->kind != BWL_PORT_TUNNEL || bwl_netdev_get(dev->name, &d, &e))
 			continue;	/* one that is gone is told of with the other ports */
 		if (!d.up)
-			bwl_check(r, "tunnel-device", BWL_FAIL, "bwlimit-load attach", "the tunnel device %s is down", d.name);
+			bwl_check(r, "tunnel-device", BWL_FAIL, "bwlimit-load attach",
+				  "the tunnel device %s is down", d.name);
 		if (bwl_netdev_is_plain_xfrm(d.ifindex) != !!(dev->flags & BWL_DEV_PLAIN))
-			bwl_check(r, "tunnel-device", BWL_FAIL, "ip link del it, then bwlimit-load attach",
-				  "the tunnel device %s is not of the sort that its programs are for", d.name);
+			bwl_check(
+			    r, "tunnel-device", BWL_FAIL,
+			    "ip link del it, then bwlimit-load attach",
+			    "the tunnel device %s is not of the sort that its programs are for",
+			    d.name);
 		if (g->base->port[i].flags != BWL_PORT_TUNNEL)
-			bwl_check(r, "tunnel-policy", BWL_FAIL, "bwlimit-load attach --policy FILE --republish",
-				  "the policy in force is older than the tunnel device %s: closed", d.name);
+			bwl_check(r, "tunnel-policy", BWL_FAIL,
+				  "bwlimit-load attach --policy FILE --republish",
+				  "the policy in force is older than the tunnel device %s: closed",
+				  d.name);
 	}
 }
 
@@ -76,10 +82,13 @@ static void check_route(struct bwl_report *r, const struct bwl_pins *p, const st
 		return;
 	inet_ntop(family, addr, text, sizeof(text));
 	if (bwl_netdev_route_dev((uint8_t)family, addr, &ifindex, NULL))
-		bwl_check(r, "peer-route", BWL_WARN, "add a route by an uplink", "there is no route to the DPU %s of a peer", text);
+		bwl_check(r, "peer-route", BWL_WARN, "add a route by an uplink",
+			  "there is no route to the DPU %s of a peer", text);
 	else if (!is_uplink(p, ifindex))
-		bwl_check(r, "peer-route", BWL_FAIL, "ip route get it; route it by an uplink",
-			  "the route to the DPU %s of a peer leads out by a device that is no uplink", text);
+		bwl_check(
+		    r, "peer-route", BWL_FAIL, "ip route get it; route it by an uplink",
+		    "the route to the DPU %s of a peer leads out by a device that is no uplink",
+		    text);
 }
 
 /*
@@ -95,17 +104,23 @@ static void check_decrypted(struct bwl_report *r, const struct bwl_pins *p, unsi
 
 	btf__free(btf);
 	if (!known)
-		bwl_check(r, "device-decrypts", BWL_WARN, "a kernel from 6.8 on; or inbound SAs in software or crypto offload",
-			  "what a device decrypts is dropped (no-sa) before kernel 6.8: of %u peer%s", peers,
-			  peers == 1 ? "" : "s");
+		bwl_check(
+		    r, "device-decrypts", BWL_WARN,
+		    "a kernel from 6.8 on; or inbound SAs in software or crypto offload",
+		    "what a device decrypts is dropped (no-sa) before kernel 6.8: of %u peer%s",
+		    peers, peers == 1 ? "" : "s");
 	for (i = 0; known && i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &p->dev[i];
 
 		if (!d->ifindex || d->kind != BWL_PORT_UPLINK || bwl_netdev_xdp(d->name, d->ifindex, &x, NULL))
 			continue;
-		bwl_check(r, "device-merges", x.merges ? BWL_WARN : BWL_OK, "ethtool -K UPLINK gro off lro off rx-gro-hw off",
-			  x.merges ? "%s merges what it receives (GRO): of what it decrypts that is dropped (merged)"
-				   : "%s merges nothing of what it decrypts", d->name);
+		bwl_check(
+		    r, "device-merges", x.merges ? BWL_WARN : BWL_OK,
+		    "ethtool -K UPLINK gro off lro off rx-gro-hw off",
+		    x.merges
+			? "%s merges what it receives (GRO): of what it decrypts that is dropped (merged)"
+			: "%s merges nothing of what it decrypts",
+		    d->name);
 	}
 }
 
@@ -124,9 +139,10 @@ void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const str
 	if (!f.encrypted)
 		return;
 	if (!p->ctl->tunnel)
-		bwl_check(r, "tunnel-device", BWL_FAIL, "modprobe xfrm_interface; bwlimit-load attach",
-			  "%u peer%s %s encrypted and there is no tunnel device: closed", f.encrypted,
-			  PEERS_ARE(f.encrypted));
+		bwl_check(r, "tunnel-device", BWL_FAIL,
+			  "modprobe xfrm_interface; bwlimit-load attach",
+			  "%u peer%s %s encrypted and there is no tunnel device: closed",
+			  f.encrypted, PEERS_ARE(f.encrypted));
 	if (now >= *(const volatile __u32 *)&p->ctl->tracked_until_s * 1000000000ULL)
 		bwl_check(r, "sa-tracking", BWL_WARN, "systemctl start bwlimitd, or bwlimit-ipsec",
 			  "nobody looks after the SAs of %u encrypted peer%s", f.encrypted,

@@ -128,36 +128,38 @@ static void a_changed_rate_is_one_field_of_one_peer_and_what_follows_from_it(voi
 static void every_field_that_can_be_written_is_seen(void **state)
 {
 	static const char *const other[][3] = {
-		{ "node: tray-7", "node: tray-8", "node_fields" },
-		{ "[p0, p1]", "[p0]", "node_fields" },
-		{ "heartbeat: 60s", "heartbeat: none", "node_fields" },
-		{ "heartbeat: 60s\n", "heartbeat: 60s\nuplink_control: [lldp]\n", "node_fields" },
-		{ "heartbeat: 60s\n", "heartbeat: 60s\nmin_charge: 84\n", "node_fields" },
-		{ "heartbeat: 60s\n", "heartbeat: 60s\nlease: 24h\n", "node_fields" },
-		{ "heartbeat: 60s\n", "heartbeat: 60s\nnode_limit: { rate: 1gbit }\n", "node_fields" },
-		{ "heartbeat: 60s\n",
-		  "heartbeat: 60s\nservices: [{ class: https, proto: tcp, port: 8443 }]\n", "node_fields" },
-		{ "[10.7.0.0/24, 10.8.0.0/24]", "[10.7.0.0/24]", "host_ports" },
-		{ "10.8.0.0/24] }", "10.8.0.0/24], vlans: [7] }", "host_ports" },
-		{ "10.8.0.0/24] }", "10.8.0.0/24], mac: \"02:00:00:00:00:01\" }", "host_ports" },
-		{ "10.8.0.0/24] }", "10.8.0.0/24], limit: { rate: 1gbit } }", "host_ports" },
-		{ "100mbit }", "200mbit }", "zones" },
-		{ "100mbit }", "100mbit, burst: 1mb }", "zones" },
-		{ "10.1.0.0/24, ", "", "peers" },
-		{ "    zone: external\n", "", "peers" },
-		{ "1gb per 1d", "1gb", "peers" },
-		{ "mode: police }", "mode: monitor }", "peers" },
-		{ "mode: police }", "mode: mark, mark: 30 }", "peers" },
-		{ "mode: police }", "mode: police, until: 2023-11-15T00:00:00Z }", "peers" },
-		{ "via: 192.0.2.1", "via: 192.0.2.2", "peers" },
-		{ "    zone: external\n", "    zone: external\n    uplink: p1\n", "peers" },
-		{ "    zone: external\n", "    zone: external\n    contained: true\n", "peers" },
-		{ "    zone: external\n", "    zone: external\n    accept: none\n", "peers" },
-		{ "    zone: external\n", "    zone: external\n    accept: { rate: 1gbit }\n", "peers" },
-		{ "    zone: external\n", "    zone: external\n    floor: { rate: 1kbit }\n", "peers" },
-		{ "    zone: external\n",
-		  "    zone: external\n    classes: { ssh: { rate: 1mbit } }\n", "peers" },
-		{ "    path: clear\n    via: 192.0.2.1\n", "    ipsec: { remote: 192.0.2.9 }\n", "peers" },
+	    {"node: tray-7", "node: tray-8", "node_fields"},
+	    {"[p0, p1]", "[p0]", "node_fields"},
+	    {"heartbeat: 60s", "heartbeat: none", "node_fields"},
+	    {"heartbeat: 60s\n", "heartbeat: 60s\nuplink_control: [lldp]\n", "node_fields"},
+	    {"heartbeat: 60s\n", "heartbeat: 60s\nmin_charge: 84\n", "node_fields"},
+	    {"heartbeat: 60s\n", "heartbeat: 60s\nlease: 24h\n", "node_fields"},
+	    {"heartbeat: 60s\n", "heartbeat: 60s\nnode_limit: { rate: 1gbit }\n", "node_fields"},
+	    {"heartbeat: 60s\n",
+	     "heartbeat: 60s\nservices: [{ class: https, proto: tcp, port: 8443 }]\n",
+	     "node_fields"},
+	    {"[10.7.0.0/24, 10.8.0.0/24]", "[10.7.0.0/24]", "host_ports"},
+	    {"10.8.0.0/24] }", "10.8.0.0/24], vlans: [7] }", "host_ports"},
+	    {"10.8.0.0/24] }", "10.8.0.0/24], mac: \"02:00:00:00:00:01\" }", "host_ports"},
+	    {"10.8.0.0/24] }", "10.8.0.0/24], limit: { rate: 1gbit } }", "host_ports"},
+	    {"100mbit }", "200mbit }", "zones"},
+	    {"100mbit }", "100mbit, burst: 1mb }", "zones"},
+	    {"10.1.0.0/24, ", "", "peers"},
+	    {"    zone: external\n", "", "peers"},
+	    {"1gb per 1d", "1gb", "peers"},
+	    {"mode: police }", "mode: monitor }", "peers"},
+	    {"mode: police }", "mode: mark, mark: 30 }", "peers"},
+	    {"mode: police }", "mode: police, until: 2023-11-15T00:00:00Z }", "peers"},
+	    {"via: 192.0.2.1", "via: 192.0.2.2", "peers"},
+	    {"    zone: external\n", "    zone: external\n    uplink: p1\n", "peers"},
+	    {"    zone: external\n", "    zone: external\n    contained: true\n", "peers"},
+	    {"    zone: external\n", "    zone: external\n    accept: none\n", "peers"},
+	    {"    zone: external\n", "    zone: external\n    accept: { rate: 1gbit }\n", "peers"},
+	    {"    zone: external\n", "    zone: external\n    floor: { rate: 1kbit }\n", "peers"},
+	    {"    zone: external\n", "    zone: external\n    classes: { ssh: { rate: 1mbit } }\n",
+	     "peers"},
+	    {"    path: clear\n    via: 192.0.2.1\n", "    ipsec: { remote: 192.0.2.9 }\n",
+	     "peers"},
 	};
 
 	(void)state;
@@ -169,7 +171,8 @@ static void every_field_that_can_be_written_is_seen(void **state)
 		if (!json_is_true(json_object_get(d, "changed")) || !count(d, other[i][2]))
 			fail_msg("not seen: %s", other[i][1]);
 		/* one thing, of one kind: other fields of it may follow */
-		if (all != count(d, other[i][2]) || (strcmp(other[i][2], "node_fields") && all != 1))
+		if (all != count(d, other[i][2]) ||
+		    (strcmp(other[i][2], "node_fields") && all != 1))
 			fail_msg("more than one thing: %s", other[i][1]);
 		json_decref(d);
 	}

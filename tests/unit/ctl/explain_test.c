@@ -86,8 +86,10 @@ static int setup(void **state)
 	unlimited(&w->peer[1].grant, 2);
 	limited(&w->peer[1].grant, 8000000, 3000);
 	w->view = (struct bwl_view){
-		.pins = &w->pins, .now_ns = NOW, .has_gen = true,
-		.gen = { .base = w->base, .peer = w->peer, .npeers = 4, .sub = w->sub, .nsubs = 4 },
+	    .pins = &w->pins,
+	    .now_ns = NOW,
+	    .has_gen = true,
+	    .gen = {.base = w->base, .peer = w->peer, .npeers = 4, .sub = w->sub, .nsubs = 4},
 	};
 	w->q = (struct ctl_question){ .family = 4, .peer = 1 };
 	inet_pton(AF_INET, "10.7.0.2", w->q.src);
@@ -231,9 +233,8 @@ static void assert_detail(struct world *w, const char *fragment)
 	size_t i;
 
 	ctl_explain(&w->view, &w->q, &a);
-	json_array_foreach(a.steps, i, x)
-		if (!detail && json_is_false(json_object_get(x, "ok")))
-			detail = json_string_value(json_object_get(x, "text"));
+	json_array_foreach(a.steps, i, x) if (!detail && json_is_false(json_object_get(x, "ok")))
+	    detail = json_string_value(json_object_get(x, "text"));
 	if (!detail || !strstr(detail, fragment))
 		fail_msg("no '%s' in: %s", fragment, detail ? detail : "nothing, which refused nothing");
 	json_decref(a.steps);
