@@ -57,12 +57,12 @@ void bwl_journal_policy(struct bwl_pins *p, struct bwl_policy *pol, bool lower, 
 	bwl_journal_free(&j);
 }
 
-/* A hand's switch: what attach itself keeps closed until verify is clean is another one. */
+/* A hand's switch: what attach or upgrade keeps closed until verify is clean is another one. */
 static void stop(struct bwl_pins *p)
 {
 	uint32_t was = __atomic_load_n(&p->ctl->stop, __ATOMIC_SEQ_CST);
 
-	while ((was == BWL_RUN || was == BWL_CLOSED) &&
+	while (was != BWL_STOPPED &&
 	       !__atomic_compare_exchange_n(&p->ctl->stop, &was, BWL_STOPPED, false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		;

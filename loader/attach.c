@@ -373,6 +373,8 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 		r = bwl_attach_forwarding(e);
 	if (!r)
 		r = bwl_verify_ports(l, e);
+	if (!r)
+		r = bwl_load_settle(l, a->keep_down ? BWL_CLOSED : BWL_RUN, e);
 	if (r)
 		bwl_warn("host ports stay down");
 	if (!r && !a->keep_down)

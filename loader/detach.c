@@ -6,14 +6,16 @@
 #include <unistd.h>
 #include "attach.h"
 #include "lock.h"
+#include "port_sysctl.h"
 #include "scan.h"
 #include "tunnel.h"
 #include "verify.h"
 
 /*
- * Same layout: new programs on the same maps, replaced one by one in place, under traffic. Old
- * and new programs charge the same state, so nothing is lost in between. A changed layout is
- * refused before anything is touched.
+ * Same layout, or one that only has more maps: new programs on the same maps, replaced one by one in place,
+ * under traffic. Old and new programs charge the same state, so nothing is lost in between. Where a map has
+ * another shape everything is stopped (reason `upgrade`) until all programs are the new ones: relayout.h. What
+ * cannot be taken over is refused before anything is touched.
  */
 int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 {
@@ -35,6 +37,7 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 			bwl_warn("%s is gone; its entry stays closed", dev->name);
 			continue;
 		}
+		bwl_port_sysctl_set(&d, 1, dev->kind);
 		if (dev->kind != BWL_PORT_MANAGEMENT)
 			r = bwl_attach_port(&l, a, &d, dev->kind, e);
 	}
@@ -46,6 +49,10 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 		r = bwl_load_share(l.dir, e);
 	if (!r)
 		r = bwl_verify_ports(&l, e);
+	if (!r)
+		r = bwl_load_settle(&l, BWL_RUN, e);
+	if (r && l.pins && l.pins->ctl->stop == BWL_UPGRADING)
+		bwl_warn("everything stays closed (reason upgrade) until bwlimit-load upgrade ends well");
 	bwl_load_end(&l);
 	return r;
 }

@@ -15,18 +15,19 @@
 #include "note.h"
 #include "port_sysctl.h"
 
-/* Opened anew each time: attach may have made other maps. */
+/* Opened anew each time: attach may have made other maps. Those of the version before count as well. */
 static bool is_attached(const struct bwl_attach *a, const struct bwl_netdev *d)
 {
-	struct bwl_pins *p;
+	struct bwl_relayout x;
+	struct bwl_dev dev = { 0 };
 	bool ok = false;
-	unsigned i;
+	uint32_t i;
 
-	if (bwl_pins_open(a->dir, false, &p, NULL))
-		return false;
-	for (i = 0; i < BWL_MAX_PORTS; i++)
-		ok |= p->dev[i].ifindex == d->ifindex && !strcmp(p->dev[i].name, d->name);
-	bwl_pins_close(p);
+	if (!bwl_relayout_look(bwl_pin_dir(a->dir), &x, NULL) && x.was.magic && x.whole)
+		for (i = 0; i < BWL_MAX_PORTS; i++)
+			ok |= bwl_relayout_entry(&x, BWL_PIN_dev, i, &dev, sizeof(dev)) &&
+			      dev.ifindex == d->ifindex && !strcmp(dev.name, d->name);
+	bwl_relayout_end(&x);
 	return ok;
 }
 

@@ -12,59 +12,20 @@
 #include "load.h"
 #include "../maps/layout.h"
 
-static uint32_t value_size(int fd)
-{
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
-
-	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.value_size;
-}
-
-/*
- * The schema of the pinned maps; magic 0 when there is none or it is not complete, magic ~0 when
- * it is of a shape that this program does not know.
- */
-static struct bwl_schema pinned_schema(const char *dir)
-{
-	struct bwl_schema s = { 0 };
-	uint32_t zero = 0;
-	char path[240];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/maps/%s", dir, bwl_pin_name(BWL_PIN_schema));
-	fd = bpf_obj_get(path);
-	if (fd >= 0) {
-		if (value_size(fd) != sizeof(s))
-			s.magic = ~0ULL;
-		else if (bpf_map_lookup_elem(fd, &zero, &s))
-			memset(&s, 0, sizeof(s));
-		close(fd);
-	}
-	return s;
-}
-
 /* Do these maps know of a tunnel device? */
-static bool pinned_tunnel(const char *dir)
+static bool pinned_tunnel(const struct bwl_relayout *x)
 {
 	struct bwl_control c = { 0 };
-	uint32_t zero = 0;
-	char path[240];
-	int fd;
 
-	snprintf(path, sizeof(path), "%s/maps/%s", dir, bwl_pin_name(BWL_PIN_ctl));
-	fd = bpf_obj_get(path);
-	if (fd < 0)
-		return false;
-	if (bpf_map_lookup_elem(fd, &zero, &c))
-		c.tunnel = 0;
-	close(fd);
-	return c.tunnel;
+	return bwl_relayout_entry(x, BWL_PIN_ctl, 0, &c, sizeof(c)) && c.tunnel;
 }
 
 static bool is_pin(const char *name)
 {
 	int i;
 
+	if (!strncmp(name, BWL_FRESH, strlen(BWL_FRESH)))
+		name += strlen(BWL_FRESH);
 	for (i = 0; i < _BWL_PIN_MAX; i++)
 		if (!strcmp(name, bwl_pin_name(i)))
 			return true;
@@ -98,36 +59,17 @@ uint32_t bwl_map_id(int fd)
 }
 
 /* Is the tunnel device in use a plain one? Programs of the other sort would refuse all of its packets. */
-static bool pinned_plain(const char *dir)
+static bool pinned_plain(const struct bwl_relayout *x)
 {
 	struct bwl_dev dev = { 0 };
 	bool plain = false;
-	char path[240];
 	uint32_t i;
-	int fd;
 
-	snprintf(path, sizeof(path), "%s/maps/%s", dir, bwl_pin_name(BWL_PIN_dev));
-	fd = bpf_obj_get(path);
-	for (i = 0; fd >= 0 && i < BWL_MAX_PORTS; i++)
-		if (!bpf_map_lookup_elem(fd, &i, &dev) && dev.ifindex && dev.kind == BWL_PORT_TUNNEL)
+	for (i = 0; i < BWL_MAX_PORTS; i++)
+		if (bwl_relayout_entry(x, BWL_PIN_dev, i, &dev, sizeof(dev)) && dev.ifindex &&
+		    dev.kind == BWL_PORT_TUNNEL)
 			plain = dev.flags & BWL_DEV_PLAIN;
-	if (fd >= 0)
-		close(fd);
 	return plain;
-}
-
-/* Every map must have its pin: one that is made anew beside old ones would forget what was spent. */
-static bool all_pinned(const char *dir)
-{
-	char path[300];
-	int i;
-
-	for (i = 0; i < _BWL_PIN_MAX; i++) {
-		snprintf(path, sizeof(path), "%s/maps/%s", dir, bwl_pin_name(i));
-		if (access(path, F_OK))
-			return false;
-	}
-	return true;
 }
 
 static int set_pins(struct bwl_load *l)
@@ -202,18 +144,16 @@ static int load_skel(struct bwlimit **skel, int r, struct bwl_err *e)
 	return bwl_hint(e, "bwlimit-load probe says what is missing");
 }
 
-static int open_and_load(struct bwl_load *l, const struct bwl_dims *d, struct form f,
-			 struct bwl_err *e)
+/* New maps get their pins when they are made; of maps that are there, those that must be made anew later. */
+static int open_and_load(struct bwl_load *l, const struct bwl_schema *n, struct form f, struct bwl_err *e)
 {
 	int r = open_skel(&l->skel, f, e);
-	struct bwl_schema n;
 
 	if (r)
 		return r;
-	n = bwl_schema_new(d->max_peers, d->max_extras, d->max_windows);
-	r = bwl_pins_size(l->skel->obj, &n);
+	r = bwl_pins_size(l->skel->obj, n);
 	if (!r)
-		r = set_pins(l);
+		r = l->reused ? bwl_relayout_use(&l->maps, l->skel->obj) : set_pins(l);
 	return load_skel(&l->skel, r, e);
 }
 
@@ -289,9 +229,9 @@ static int draw_tag(uint32_t *tag, struct bwl_err *e)
 }
 
 /* What a new set of maps says before anybody may believe it; the schema's magic comes last. */
-static int write_first_words(struct bwl_load *l, const struct bwl_make *m, struct bwl_err *e)
+static int write_first_words(struct bwl_load *l, const struct bwl_make *m, const struct bwl_schema *s,
+			     struct bwl_err *e)
 {
-	struct bwl_schema s = bwl_schema_new(m->dims.max_peers, m->dims.max_extras, m->dims.max_windows);
 	struct bwl_control c = { .fresh_volume = m->fresh_volume, .drill = m->drill,
 				 .attached_ns = bwl_now_ns() };
 	uint32_t zero = 0;
@@ -302,56 +242,43 @@ static int write_first_words(struct bwl_load *l, const struct bwl_make *m, struc
 	if (draw_tag(&c.tag, e))
 		return -EIO;
 	if (bpf_map__update_elem(l->skel->maps.bwl_ctl_v1, &zero, sizeof(zero), &c, sizeof(c), 0) ||
-	    bpf_map__update_elem(l->skel->maps.bwl_schema_v1, &zero, sizeof(zero), &s, sizeof(s), 0))
+	    bpf_map__update_elem(l->skel->maps.bwl_schema_v1, &zero, sizeof(zero), s, sizeof(*s), 0))
 		return bwl_fail(e, errno, "cannot write the control words: %s", strerror(errno));
 	if (m->fresh_volume)
 		bwl_audit("new maps in %s: volumes start unspent (--fresh-volume)", l->dir);
 	return 0;
 }
 
-static int usable(const struct bwl_schema *s, const char *dir, struct bwl_err *e)
+static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_schema *ret, struct bwl_err *e)
 {
-	if (s->magic == BWL_SCHEMA_MAGIC && s->abi == BWL_ABI_VERSION && s->layout == bwl_layout())
-		return 0;
-	bwl_fail(e, EPROTO, "%s holds maps of another schema (ABI %u, layout %016llx; this program: ABI %u, layout %016llx)",
-		 dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION,
-		 (unsigned long long)bwl_layout());
-	return bwl_hint(e, "the layout changed: bwlimit-load detach, then attach; volumes start spent, and what the maps have revoked or stopped without a journal must be revoked again");
-}
-
-static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_dims *d,
-		     struct bwl_err *e)
-{
-	struct bwl_schema s = pinned_schema(l->dir);
 	char path[240];
-	int r;
+	int r = bwl_relayout_look(l->dir, &l->maps, e);
 
-	if (s.magic) {
-		r = usable(&s, l->dir, e);
-		if (r)
-			return r;
-		l->reused = all_pinned(l->dir);
-		*d = (struct bwl_dims){ s.max_peers, s.max_extras, s.max_windows };
-	}
+	if (r)
+		return r;
+	l->reused = l->maps.was.magic && l->maps.whole;
+	*ret = l->maps.was;
 	if (l->reused) {
-		l->tunnel |= pinned_tunnel(l->dir);
-		l->by_mark |= pinned_plain(l->dir);
+		l->tunnel |= pinned_tunnel(&l->maps);
+		l->by_mark |= pinned_plain(&l->maps);
 		return 0;
 	}
 	if (!m) {
 		bwl_fail(e, ENOENT, "%s holds no complete set of maps", l->dir);
 		return bwl_hint(e, "bwlimit-load attach");
 	}
-	if (s.magic)
+	if (ret->magic)
 		bwl_warn("%s lacks some of its maps; all are made anew, volumes start spent", l->dir);
-	*d = m->dims;
+	else
+		*ret = bwl_schema_new(m->dims.max_peers, m->dims.max_extras, m->dims.max_windows);
+	ret->layout = bwl_layout();
 	snprintf(path, sizeof(path), "%s/maps", l->dir);
 	r = refuse_strangers(path, e);
 	return r ? r : bwl_load_clear(path, e);
 }
 
 /* The best form first. A tunnel device that is a plain one already takes only programs for such. */
-static int load_what_it_takes(struct bwl_load *l, const struct bwl_dims *d, struct bwl_err *e)
+static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, struct bwl_err *e)
 {
 	static const struct form forms[] = {
 		{ true, true, false, true }, { false, true, false, true }, { true, true, true, true },
@@ -361,7 +288,7 @@ static int load_what_it_takes(struct bwl_load *l, const struct bwl_dims *d, stru
 	int r = -1;
 
 	for (; r && i < sizeof(forms) / sizeof(forms[0]); i++) {
-		r = open_and_load(l, d, forms[i], i == first ? e : NULL);
+		r = open_and_load(l, n, forms[i], i == first ? e : NULL);
 		if (r)
 			continue;
 		if (!forms[i].frags)
@@ -376,17 +303,18 @@ static int load_what_it_takes(struct bwl_load *l, const struct bwl_dims *d, stru
 
 int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err *e)
 {
-	struct bwl_dims d = { 0 };
+	struct bwl_schema n;
 	int r;
 
-	r = find_maps(l, m, &d, e);
+	r = find_maps(l, m, &n, e);
 	if (r)
 		return r;
-	r = load_what_it_takes(l, &d, e);
-	if (!r && !l->reused)
-		r = write_first_words(l, m, e);
+	r = load_what_it_takes(l, &n, e);
 	if (!r)
-		r = bwl_pins_open(l->dir, true, &l->pins, e);
+		r = l->reused ? bwl_relayout_carry(&l->maps, l->dir, l->skel->obj, e)
+			      : write_first_words(l, m, &n, e);
+	if (!r)
+		r = bwl_pins_open_as(l->dir, n.layout, &l->pins, e);
 	if (!r)
 		r = draw_tag(&l->pins->ctl->tag, e);
 	if (r)
@@ -396,9 +324,19 @@ int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err
 	return 0;
 }
 
+int bwl_load_settle(struct bwl_load *l, uint32_t stop, struct bwl_err *e)
+{
+	int r = l->reused ? bwl_relayout_finish(&l->maps, e) : 0;
+
+	if (!r)
+		bwl_relayout_release(l->pins, stop);
+	return r;
+}
+
 int bwl_load_invalidate(struct bwl_load *l, struct bwl_err *e)
 {
 	struct bwl_schema none = { 0 };
+	struct bwl_shape s;
 	uint32_t zero = 0;
 	char path[240];
 	int fd, r;
@@ -407,7 +345,7 @@ int bwl_load_invalidate(struct bwl_load *l, struct bwl_err *e)
 	fd = bpf_obj_get(path);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : bwl_fail(e, errno, "cannot open %s: %s", path, strerror(errno));
-	r = value_size(fd) != sizeof(none) || bpf_map_update_elem(fd, &zero, &none, 0);
+	r = bwl_shape_of(fd, &s) || s.value_bytes != sizeof(none) || bpf_map_update_elem(fd, &zero, &none, 0);
 	close(fd);
 	if (r && unlink(path))	/* of another shape: its pin says enough by going */
 		return bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
@@ -423,6 +361,7 @@ int bwl_load_prog(const struct bwlimit *skel, const char *name)
 
 void bwl_load_end(struct bwl_load *l)
 {
+	bwl_relayout_end(&l->maps);
 	bwl_pins_close(l->pins);
 	if (l->skel)
 		bwlimit__destroy(l->skel);

@@ -4,6 +4,7 @@
 #define BWL_LOADER_LOAD_H
 
 #include <bwl/pins.h>
+#include "relayout.h"
 
 struct bwlimit; /* the skeleton */
 
@@ -21,6 +22,7 @@ struct bwl_make {
 struct bwl_load {
 	char dir[200];
 	int dir_fd;		/* flock held */
+	struct bwl_relayout maps; /* what was pinned */
 	bool reused;		/* the maps were there already, state and all */
 	bool tunnel;		/* the tunnel device's programs are wanted; cleared when refused */
 	bool by_mark;		/* they are for a plain interface; set when others are refused */
@@ -36,9 +38,15 @@ int bwl_load_begin(const char *dir, bool make, struct bwl_load *ret, struct bwl_
 /*
  * Load the programs against the pinned maps. m: make and pin the maps when there are none, or
  * when an interrupted attach or detach left an incomplete set. m NULL: they must be there.
+ * Maps of an earlier layout are made this one's, and what was stopped for that stays so: bwl_load_settle().
  * XDP is loaded for multi-buffer frames (kernel 5.18), without where the kernel refuses that.
  */
 int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err *e);
+/*
+ * All programs are in place and were looked at: tools may believe the maps again. stop: BWL_RUN, or what else
+ * takes the place of BWL_UPGRADING.
+ */
+int bwl_load_settle(struct bwl_load *l, uint32_t stop, struct bwl_err *e);
 /* The programs of this binary, loaded once more on the maps of p: for their tags. */
 int bwl_load_again(struct bwl_pins *p, struct bwlimit **ret, struct bwl_err *e);
 /* Opened and not loaded, on the same maps; prog alone, or with NULL all XDP programs. NULL and e

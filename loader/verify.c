@@ -252,6 +252,9 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	if (p->ctl->stop == BWL_CLOSED)
 		bwl_check(r, "stop-switch", BWL_WARN, "bwlimit-load up",
 			  "nothing passes: the host ports have not been opened");
+	else if (p->ctl->stop == BWL_UPGRADING)
+		bwl_check(r, "stop-switch", BWL_FAIL, "bwlimit-load upgrade",
+			  "an upgrade was begun and not ended: nothing passes");
 	else
 		bwl_check(r, "stop-switch", p->ctl->stop ? BWL_FAIL : BWL_OK,
 			  "bwlimit-ctl stop --off", "the stop switch is %s",

@@ -86,15 +86,6 @@ static int carry_ports(struct bwl_build *b, struct bwl_err *e)
 	return r;
 }
 
-/* Each port's share of the kernel's table of neighbours. */
-static uint16_t neighbours(const struct bwl_policy *pol)
-{
-	size_t n = pol->nports + pol->nuplinks;
-	size_t share = BWL_NEIGHBOURS / (n ? n : 1);
-
-	return (uint16_t)(share < BWL_NEIGHBOURS_LEAST ? BWL_NEIGHBOURS_LEAST : share);
-}
-
 /* What host ports and uplinks have in common. limit: of the policy. */
 static int fill_port(struct bwl_build *b, const char *name, bool host, const struct bwl_lim *limit,
 		     int *ret_id, struct bwl_err *e)
@@ -115,7 +106,7 @@ static int fill_port(struct bwl_build *b, const char *name, bool host, const str
 	old = b->old ? &b->old->base->port[id] : NULL;
 	snprintf(port->name, sizeof(port->name), "%s", name);
 	port->flags = host ? BWL_PORT_HOST : BWL_PORT_UPLINK;
-	port->neighbours = neighbours(b->pol);
+	port->neighbours = bwl_neighbour_share(b->pol->nports + b->pol->nuplinks);
 	if (host && !(old && old->flags))
 		r = carry_ports(b, e);
 	if (!r)

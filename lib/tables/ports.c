@@ -30,3 +30,10 @@ int bwl_port_id_for(const struct bwl_pins *p, const char *name)
 	}
 	return found;
 }
+
+uint16_t bwl_neighbour_share(size_t ports)
+{
+	size_t share = BWL_NEIGHBOURS / (ports ? ports : 1);
+
+	return (uint16_t)(share < BWL_NEIGHBOURS_LEAST ? BWL_NEIGHBOURS_LEAST : share);
+}

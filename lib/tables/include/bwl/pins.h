@@ -72,6 +72,8 @@ int bwl_port_id(const struct bwl_pins *p, const char *name);
  * stay with the name: `from` masks and counters refer to them.
  */
 int bwl_port_id_for(const struct bwl_pins *p, const char *name);
+/* Neighbours of a family that a port may have in the kernel's table, where a policy has so many ports. */
+uint16_t bwl_neighbour_share(size_t ports);
 /* Is the tunnel device a plain xfrm interface, with marks for if_ids (maps/tunnel.h)? */
 bool bwl_is_by_mark(const struct bwl_pins *p);
 /* Does the qdisc of every uplink keep departure times (mode shape)? */

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See relayout.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <bwl/tables.h>
+#include "../maps/layout.h"
+#include "relayout.h"
+
+#define PATH 300
+
+static void path_of(const char *dir, const char *prefix, enum bwl_pin pin, char path[PATH])
+{
+	snprintf(path, PATH, "%s/maps/%s%s", dir, prefix, bwl_pin_name(pin));
+}
+
+/* The schema; magic 0 when there is none or it is not complete, ~0 when it is of an unknown shape.
+ */
+static struct bwl_schema read_schema(int fd)
+{
+	struct bwl_schema s = {0};
+	struct bwl_shape shape;
+	uint32_t zero = 0;
+
+	if (fd < 0)
+		return s;
+	if (bwl_shape_of(fd, &shape) || shape.value_bytes != sizeof(s))
+		s.magic = ~0ULL;
+	else if (bpf_map_lookup_elem(fd, &zero, &s))
+		memset(&s, 0, sizeof(s));
+	return s;
+}
+
+static int refuse(const char *dir, const struct bwl_schema *s, struct bwl_err *e)
+{
+	bwl_fail(
+	    e, EPROTO,
+	    "%s holds maps of another schema (ABI %u, layout %016llx), which this program does not know (ABI %u, layouts 1 to %u: %016llx); nothing was touched",
+	    dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION, bwl_layout_now(),
+	    (unsigned long long)bwl_layout());
+	return bwl_hint(
+	    e,
+	    "install the version that attached them, or a later one, and run its bwlimit-load upgrade; a downgrade is a detach and an attach: volumes start spent, and what the maps have revoked or stopped without a journal must be revoked again");
+}
+
+/* An inner map of a generation; -1 where there is none. */
+static int inner_of(int outer)
+{
+	uint32_t slot, id;
+
+	for (slot = 0; slot < BWL_GENERATIONS; slot++)
+		if (!bpf_map_lookup_elem(outer, &slot, &id))
+			return bpf_map_get_fd_by_id(id);
+	return -1;
+}
+
+/* Of a generation's map: of which shape are the inner ones? Without one, what the layout says. */
+static int inner_fate(int outer, enum bwl_pin pin, unsigned layout, uint8_t *ret)
+{
+	struct bwl_shape want, have, before;
+	int fd = inner_of(outer);
+	bool changed;
+
+	bwl_inner_shape(pin, &want);
+	before = want;
+	changed = bwl_shape_before(pin, layout, &before);
+	have = before;
+	if (fd >= 0) {
+		bool unread = bwl_shape_of(fd, &have);
+
+		close(fd);
+		if (unread)
+			return -EPROTO;
+	}
+	have.entries = before.entries = want.entries;
+	*ret = bwl_shape_is(&have, &want) ? BWL_STAYS : BWL_CHANGES;
+	return *ret == BWL_STAYS || (changed && bwl_shape_is(&have, &before)) ? 0 : -EPROTO;
+}
+
+/* What becomes of one that is pinned. */
+static int fate_of(const struct bwl_relayout *x, enum bwl_pin pin, uint8_t *ret)
+{
+	struct bwl_shape want = bwl_pin_shape(pin, &x->was), before = want, have;
+	bool changed;
+
+	if (bwl_shape_of(x->fd[pin], &have))
+		return -EPROTO;
+	if (bwl_inner_shape(pin, NULL))
+		return bwl_shape_is(&have, &want) ? inner_fate(x->fd[pin], pin, x->layout, ret)
+						  : -EPROTO;
+	changed = bwl_shape_before(pin, x->layout, &before);
+	*ret = bwl_shape_is(&have, &want) ? BWL_STAYS : BWL_CHANGES;
+	return *ret == BWL_STAYS || (changed && bwl_shape_is(&have, &before)) ? 0 : -EPROTO;
+}
+
+static int fates(const char *dir, struct bwl_relayout *x, struct bwl_err *e)
+{
+	char path[PATH];
+	int i;
+
+	x->whole = true;
+	for (i = 0; i < _BWL_PIN_MAX; i++) {
+		x->fate[i] = BWL_COMES;
+		if (x->fd[i] < 0) {
+			x->whole &= bwl_pin_since(i) > x->layout;
+			continue;
+		}
+		path_of(dir, "", i, path);
+		if (fate_of(x, i, &x->fate[i])) {
+			bwl_fail(e, EPROTO,
+				 "%s is not of layout %u, nor of %u; nothing was touched", path,
+				 x->layout, bwl_layout_now());
+			return bwl_hint(e, "bwlimit-load detach, then attach; volumes start spent");
+		}
+		x->changes |= x->fate[i] == BWL_CHANGES;
+	}
+	return 0;
+}
+
+int bwl_relayout_look(const char *dir, struct bwl_relayout *ret, struct bwl_err *e)
+{
+	char path[PATH];
+	int i, r = 0;
+
+	*ret = (struct bwl_relayout){0};
+	for (i = 0; i < _BWL_PIN_MAX; i++) {
+		path_of(dir, "", i, path);
+		ret->fd[i] = bpf_obj_get(path);
+	}
+	ret->was = read_schema(ret->fd[BWL_PIN_schema]);
+	if (!ret->was.magic)
+		return 0;
+	ret->layout = bwl_layout_number(ret->was.layout);
+	if (ret->was.magic != BWL_SCHEMA_MAGIC || ret->was.abi != BWL_ABI_VERSION || !ret->layout)
+		r = refuse(dir, &ret->was, e);
+	return r ? r : fates(dir, ret, e);
+}
+
+void bwl_relayout_end(struct bwl_relayout *x)
+{
+	int i;
+
+	for (i = 0; i < _BWL_PIN_MAX; i++) {
+		if (x->fd[i] > 0)
+			close(x->fd[i]);
+		x->fd[i] = -1;
+	}
+}
+
+bool bwl_relayout_entry(const struct bwl_relayout *x, enum bwl_pin pin, uint32_t key, void *ret,
+			size_t size)
+{
+	struct bwl_shape s;
+
+	return x->fd[pin] >= 0 && !bwl_shape_of(x->fd[pin], &s) && s.value_bytes <= size &&
+	       !bpf_map_lookup_elem(x->fd[pin], &key, ret);
+}
+
+int bwl_relayout_use(const struct bwl_relayout *x, struct bpf_object *obj)
+{
+	struct bpf_map *m;
+	int i, r = 0;
+
+	for (i = 0; !r && i < _BWL_PIN_MAX; i++) {
+		m = bpf_object__find_map_by_name(obj, bwl_pin_name(i));
+		r = !m ? -ENOENT : x->fate[i] == BWL_STAYS ? bpf_map__reuse_fd(m, x->fd[i]) : 0;
+	}
+	return r;
+}
+
+static bool is_percpu(uint32_t type)
+{
+	return type == BPF_MAP_TYPE_PERCPU_ARRAY || type == BPF_MAP_TYPE_PERCPU_HASH;
+}
+
+struct copy {
+	int from, to;
+	struct bwl_shape a, b;
+	uint8_t *had, *has;    /* a value of each: of all CPUs, where it is per CPU */
+	size_t a_step, b_step; /* of one CPU */
+	int cpus;
+};
+
+static int copy_entry(const struct copy *c, const void *key)
+{
+	size_t n = c->a.value_bytes < c->b.value_bytes ? c->a.value_bytes : c->b.value_bytes;
+	int i;
+
+	if (bpf_map_lookup_elem(c->from, key, c->had))
+		return errno == ENOENT ? 0 : -errno;
+	for (i = 0; i < c->cpus; i++)
+		memcpy(c->has + (size_t)i * c->b_step, c->had + (size_t)i * c->a_step, n);
+	return bpf_map_update_elem(c->to, key, c->has, 0) ? -errno : 0;
+}
+
+static int copy_keys(const struct copy *c)
+{
+	uint8_t *key = calloc(2, c->a.key_bytes), *at = NULL;
+	int r = key ? 0 : -ENOMEM;
+
+	while (!r && !bpf_map_get_next_key(c->from, at, key + c->a.key_bytes)) {
+		at = key;
+		memcpy(key, key + c->a.key_bytes, c->a.key_bytes);
+		r = copy_entry(c, key);
+	}
+	free(key);
+	return r;
+}
+
+static int copy_values(struct copy *c)
+{
+	uint32_t i, n = c->a.entries < c->b.entries ? c->a.entries : c->b.entries;
+	bool array = c->a.type == BPF_MAP_TYPE_ARRAY || c->a.type == BPF_MAP_TYPE_PERCPU_ARRAY;
+	int r = 0;
+
+	c->cpus = is_percpu(c->a.type) ? libbpf_num_possible_cpus() : 1;
+	c->a_step = (c->a.value_bytes + 7) / 8 * 8;
+	c->b_step = (c->b.value_bytes + 7) / 8 * 8;
+	if (c->cpus < 1)
+		return c->cpus ? c->cpus : -EINVAL;
+	c->had = calloc((size_t)c->cpus, c->a_step);
+	c->has = calloc((size_t)c->cpus, c->b_step);
+	if (!c->had || !c->has)
+		r = -ENOMEM;
+	else if (!array)
+		r = copy_keys(c);
+	else
+		for (i = 0; !r && i < n; i++)
+			r = copy_entry(c, &i);
+	free(c->had);
+	free(c->has);
+	return r;
+}
+
+static int copy_inner(int from, int to, uint32_t slot, const struct bwl_shape *inner)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = inner->flags);
+	struct bwl_shape a;
+	int fd, r = bwl_shape_of(from, &a);
+
+	if (r)
+		return r;
+	fd = bpf_map_create(inner->type, "bwl_inner", inner->key_bytes, inner->value_bytes,
+			    a.entries, &o);
+	if (fd < 0)
+		return -errno;
+	r = bwl_relayout_copy(from, fd, NULL);
+	if (!r && bpf_map_update_elem(to, &slot, &fd, 0))
+		r = -errno;
+	close(fd);
+	return r;
+}
+
+static int copy_generations(int from, int to, const struct bwl_shape *inner)
+{
+	uint32_t slot, id;
+	int fd, r = 0;
+
+	for (slot = 0; !r && slot < BWL_GENERATIONS; slot++) {
+		if (bpf_map_lookup_elem(from, &slot, &id))
+			continue;
+		fd = bpf_map_get_fd_by_id(id);
+		if (fd < 0)
+			return -errno;
+		r = copy_inner(fd, to, slot, inner);
+		close(fd);
+	}
+	return r;
+}
+
+int bwl_relayout_copy(int from, int to, const struct bwl_shape *inner)
+{
+	struct copy c = {.from = from, .to = to};
+	int r = bwl_shape_of(from, &c.a);
+
+	if (!r)
+		r = bwl_shape_of(to, &c.b);
+	if (r)
+		return r;
+	if (c.a.type != c.b.type || c.a.key_bytes != c.b.key_bytes)
+		return -EINVAL;
+	if (c.a.type == BPF_MAP_TYPE_RINGBUF)
+		return 0;
+	if (c.a.type == BPF_MAP_TYPE_ARRAY_OF_MAPS)
+		return inner ? copy_generations(from, to, inner) : -EINVAL;
+	return copy_values(&c);
+}
+
+/* The first word of bwl_ctl_v1, in every layout; NULL and errno. */
+static __u32 *stop_word(const struct bwl_relayout *x)
+{
+	_Static_assert(offsetof(struct bwl_control, stop) == 0,
+		       "every version must find the stop switch");
+	void *m = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
+		       x->fd[BWL_PIN_ctl], 0);
+
+	return m == MAP_FAILED ? NULL : m;
+}
+
+static bool swap(__u32 *word, __u32 from, __u32 to)
+{
+	return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+static int copy_all(const struct bwl_relayout *x, struct bpf_object *obj, struct bwl_err *e)
+{
+	struct bwl_shape inner;
+	int i, r = 0;
+
+	for (i = 0; !r && i < _BWL_PIN_MAX; i++) {
+		if (x->fate[i] != BWL_CHANGES)
+			continue;
+		r = bwl_relayout_copy(
+		    x->fd[i], bpf_map__fd(bpf_object__find_map_by_name(obj, bwl_pin_name(i))),
+		    bwl_inner_shape(i, &inner) ? &inner : NULL);
+		if (r)
+			bwl_fail(e, -r, "cannot copy %s: %s", bwl_pin_name(i), strerror(-r));
+	}
+	return r;
+}
+
+/*
+ * A port's share of the kernel's table of neighbours is 0 in a policy that was built for layout 1,
+ * which had none: as many as that policy's ports would get now.
+ */
+static int share_neighbours(const struct bwl_relayout *x, struct bwl_err *e)
+{
+	uint32_t slot, id, i, n;
+	struct bwl_base *b;
+	int fd;
+
+	for (slot = 0; x->layout < 2 && slot < BWL_GENERATIONS; slot++) {
+		if (bpf_map_lookup_elem(x->fd[BWL_PIN_base], &slot, &id))
+			continue;
+		fd = bpf_map_get_fd_by_id(id);
+		b = fd < 0 ? MAP_FAILED
+			   : mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (b == MAP_FAILED)
+			bwl_fail(e, errno, "cannot map the policy: %s", strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		if (b == MAP_FAILED)
+			return -EIO;
+		for (i = n = 0; i < BWL_MAX_PORTS; i++)
+			n += !!(b->port[i].flags & (BWL_PORT_HOST | BWL_PORT_UPLINK));
+		for (i = 0; i < BWL_MAX_PORTS; i++)
+			if (b->port[i].flags & (BWL_PORT_HOST | BWL_PORT_UPLINK))
+				b->port[i].neighbours = bwl_neighbour_share(n);
+		munmap(b, sizeof(*b));
+	}
+	return 0;
+}
+
+static int replace_pin(const char *dir, enum bwl_pin pin, int fd, struct bwl_err *e)
+{
+	char path[PATH], fresh[PATH];
+
+	path_of(dir, "", pin, path);
+	path_of(dir, BWL_FRESH, pin, fresh);
+	if (unlink(fresh) && errno != ENOENT)
+		return bwl_fail(e, errno, "cannot remove %s: %s", fresh, strerror(errno));
+	if (bpf_obj_pin(fd, fresh) || rename(fresh, path))
+		return bwl_fail(e, errno, "cannot pin %s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int replace_pins(const struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
+			struct bwl_err *e)
+{
+	int i, r = 0;
+
+	/* bwlimitd looks at this one: it lets go of the maps of before, and opens these when they
+	 * are whole. */
+	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
+		if (x->fate[i] != BWL_STAYS || (x->changes && i == BWL_PIN_ctl))
+			r = replace_pin(
+			    dir, i, bpf_map__fd(bpf_object__find_map_by_name(obj, bwl_pin_name(i))),
+			    e);
+	return r;
+}
+
+/* Was a pin replaced by a run that was killed? */
+static bool is_begun(const struct bwl_relayout *x)
+{
+	struct bwl_shape any = {0};
+	int i;
+
+	for (i = 0; i < _BWL_PIN_MAX; i++)
+		if (x->fate[i] == BWL_STAYS && bwl_shape_before(i, x->layout, &any))
+			return true;
+	return false;
+}
+
+static int stop_and_copy(const struct bwl_relayout *x, struct bpf_object *obj, __u32 *stop,
+			 struct bwl_err *e)
+{
+	struct bwl_pins p = {0};
+	int r;
+
+	swap(stop, BWL_RUN, BWL_UPGRADING); /* what a hand has stopped stays stopped */
+	p.fd[BWL_PIN_base] = x->fd[BWL_PIN_base];
+	r = bwl_grace(&p, e); /* reads no more of it */
+	return r ? r : copy_all(x, obj, e);
+}
+
+int bwl_relayout_carry(const struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
+		       struct bwl_err *e)
+{
+	__u32 *stop;
+	int r;
+
+	r = share_neighbours(x, e);
+	if (r || !x->changes)
+		return r ? r : replace_pins(x, dir, obj, e);
+	stop = stop_word(x);
+	if (!stop)
+		return bwl_fail(e, errno, "cannot map the stop switch: %s", strerror(errno));
+	r = stop_and_copy(x, obj, stop, e);
+	if (r && !is_begun(x)) /* programs and maps of before go on */
+		swap(stop, BWL_UPGRADING, BWL_RUN);
+	munmap(stop, (size_t)sysconf(_SC_PAGESIZE));
+	return r ? r : replace_pins(x, dir, obj, e);
+}
+
+int bwl_relayout_finish(const struct bwl_relayout *x, struct bwl_err *e)
+{
+	struct bwl_schema s = x->was;
+	uint32_t zero = 0;
+
+	s.layout = bwl_layout();
+	if (x->layout != bwl_layout_now() &&
+	    bpf_map_update_elem(x->fd[BWL_PIN_schema], &zero, &s, 0))
+		return bwl_fail(e, errno, "cannot write the layout: %s", strerror(errno));
+	return 0;
+}
+
+void bwl_relayout_release(struct bwl_pins *p, __u32 stop)
+{
+	swap(&p->ctl->stop, BWL_UPGRADING, stop);
+}

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Tools of an earlier commit: source this after lab.sh.
+
+# bwlimit-load and bwlimit-ctl of a commit, built once below the build folder (OLD_TOOLS=DIR: taken
+# from DIR/COMMIT, when they are there, and built there otherwise). Prints their folder; 77, and why,
+# where the history does not have the commit. Without ccache it takes about a minute of two CPUs.
+old_tools() { # commit
+	local source=${BWL_SOURCE:-$LAB_HERE/../..} commit=$1
+	local dir=${OLD_TOOLS:-$LAB_BUILD/old}/$commit
+	mkdir -p "$dir" || return
+	(
+		exec 9>"$dir/lock"
+		flock 9
+		[[ ! -x $dir/bwlimit-load || ! -x $dir/bwlimit-ctl ]] || exit 0
+		git() { command git -c safe.directory='*' -C "$source" "$@"; }
+		git cat-file -e "$commit^{commit}" 2>/dev/null || exit 77
+		rm -rf "$dir/tree"
+		mkdir "$dir/tree"
+		git archive "$commit" | tar -x -C "$dir/tree" || exit 1
+		{
+			cmake -S "$dir/tree" -B "$dir/tree/build" -G Ninja \
+				-DCMAKE_BUILD_TYPE=RelWithDebInfo -DBWL_TESTS=OFF &&
+				cmake --build "$dir/tree/build" --target bwlimit-load bwlimit-ctl
+		} >"$dir/log" 2>&1 || exit 1
+		mv "$dir/tree/build/loader/bwlimit-load" "$dir/tree/build/ctl/bwlimit-ctl" "$dir"
+		rm -rf "$dir/tree"
+	) || return
+	echo "$dir"
+}
