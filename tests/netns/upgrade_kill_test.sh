@@ -3,7 +3,7 @@
 #
 # SIGKILL of `bwlimit-load upgrade` on its way from an earlier layout of the maps (commit d339dc5), at system
 # calls drawn at random from the first that changes anything. After each kill it is the old version, the
-# new one, or nothing passes; upgrade again goes on, and nothing that was spent or revoked is back.
+# new one, or nothing passes; upgrade and attach both go on, and nothing that was spent or revoked is back.
 # KILLS=N, KILL_SEED=N, KILL_ALL=1.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
@@ -81,10 +81,10 @@ judge() { # where: sets state
 	state=bad
 	note "killed at $1: something passes, and neither version's verify is clean" "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"
 }
-go_on() { # where
-	local why
+go_on() { # where, by what
+	local why how=("${@:2}")
 	new
-	if ! load upgrade; then why="upgrade fails"
+	if ! load "${how[@]}"; then why="${how[0]} fails"
 	elif ! load verify; then why="verify is not clean"
 	elif [[ $(used) -lt $spent ]]; then why="volume came back: $(used) of $spent"
 	elif [[ $(state_of gone) != revoked ]]; then why="what was revoked is not"
@@ -98,7 +98,7 @@ go_on() { # where
 check "$FROM attaches" begin
 new
 in_dpu strace -f -qq -s 200 -e trace=bpf,rename,unlink -o "$LAB_TMP/trace" "$LOAD" upgrade >"$LAB_TMP/out" 2>&1
-check "an upgrade that nobody kills is complete" go_on "no kill"
+check "an upgrade that nobody kills is complete" go_on "no kill" upgrade
 points "$LAB_TMP/trace" >"$LAB_TMP/points"
 all=$(wc -l <"$LAB_TMP/points") made=0 bad=0
 declare -A states=()
@@ -111,7 +111,9 @@ while read -r kind n; do
 	judge "$kind $n"
 	states[$state]=$((${states[$state]:-0} + 1))
 	[[ $state != bad ]] || bad=$((bad + 1))
-	go_on "$kind $n" || bad=$((bad + 1))
+	how=(upgrade)
+	[[ $((made % 2)) -eq 0 ]] || how=(attach --host hpf0 --uplink p0)
+	go_on "$kind $n" "${how[@]}" || bad=$((bad + 1))
 done < <(kills_drawn $(((all + KILLS - 1) / KILLS)) <"$LAB_TMP/points")
 note "$made kills of $all: ${states[old]:-0} old, ${states[closed]:-0} closed, ${states[new]:-0} new; $SECONDS s"
 check "$sentence" [ $bad -eq 0 ]

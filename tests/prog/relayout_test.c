@@ -191,6 +191,32 @@ static void maps_of_layout_2_are_only_told_apart(void **state)
 	bwlimit_test__destroy(s);
 }
 
+/* As a map of a later layout is missing in a set of an earlier one. */
+static void a_map_that_is_new_comes_under_traffic(void **state)
+{
+	struct bwl_relayout x;
+	struct bwlimit_test *s;
+	char path[300];
+
+	(void)state;
+	begin();
+	set_layout(LAYOUT_2);
+	snprintf(path, sizeof(path), "%s/maps/%s", rig->dir, bwl_pin_name(BWL_PIN_lease));
+	unlink(path);
+	look(&x);
+	assert_int_equal(x.fate[BWL_PIN_lease], BWL_COMES);
+	assert_false(x.changes);
+	s = load_on(&x);
+	assert_int_equal(bwl_relayout_carry(&x, rig->dir, s->obj, NULL), 0);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(stop_is(), BWL_RUN);
+	assert_string_equal(host("eth " P1 "udp"), "pass");
+	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
+	assert_false(is_refused());
+	bwl_relayout_end(&x);
+	bwlimit_test__destroy(s);
+}
+
 static void what_was_killed_is_gone_on_with(void **state)
 {
 	struct bwl_relayout x;
@@ -456,6 +482,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    RIG_TEST(maps_of_layout_1_are_taken_over),
 	    RIG_TEST(maps_of_layout_2_are_only_told_apart),
+	    RIG_TEST(a_map_that_is_new_comes_under_traffic),
 	    RIG_TEST(what_was_killed_is_gone_on_with),
 	    RIG_TEST(what_a_hand_stopped_stays_stopped),
 	    RIG_TEST(what_cannot_be_copied_goes_on_as_it_was),
