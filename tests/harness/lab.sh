@@ -16,6 +16,9 @@ LAB=${LAB:-bwl-lab-$$}
 LAB_DESTS=${LAB_DESTS:-3} LAB_HOSTS=${LAB_HOSTS:-1} LAB_UPLINKS=${LAB_UPLINKS:-1}
 LAB_MGMT=${LAB_MGMT:-0} LAB_MTU=${LAB_MTU:-1500}
 LAB_PINS=${LAB_PINS:-/sys/fs/bpf/$LAB}
+# What its policy says of the ports: the sources of each host port, the uplinks.
+[[ -v LAB_SOURCES ]] || LAB_SOURCES=('10.7.0.0/24, "fd00:7::/64"')
+LAB_POLICY_UPLINKS=${LAB_POLICY_UPLINKS:-p0}
 LAB_TMP=
 LAB_NETNS=() LAB_PIDS=()
 export BWLIMIT_PIN_DIR=$LAB_PINS
@@ -271,6 +274,9 @@ lab_clear() {
 lab_mac() { # namespace device
 	ip_in "$1" -o link show dev "$2" | sed -n 's/.*link\/ether \([0-9a-f:]*\).*/\1/p'
 }
+lab_link_local() { # namespace device
+	ip_in "$1" -6 -o addr show dev "$2" scope link | awk '{ sub("/.*", "", $4); print $4; exit }'
+}
 # rx or tx counters: "BYTES FRAMES"
 lab_rx() { # namespace device
 	in_ns "$1" cat /proc/net/dev | sed -n "s/^ *$2: *\([0-9]*\) *\([0-9]*\).*/\1 \2/p"
@@ -304,15 +310,12 @@ lab_peer() { # name n "grant: {…}"
 	printf '      via: %s, via6: "%s", %s }\n' "$LAB_VIA4" "$LAB_VIA6" "$3"
 }
 lab_policy_head() { # [heartbeat]; further top-level lines on standard input, peers last
-	cat <<-END
-	version: 1
-	node: lab
-	uplinks: [p0]
-	host_ports:
-	  - dev: hpf0
-	    sources: [10.7.0.0/24, "fd00:7::/64"]
-	heartbeat: ${1:-1h}
-	END
+	local i
+	printf 'version: 1\nnode: lab\nuplinks: [%s]\nhost_ports:\n' "$LAB_POLICY_UPLINKS"
+	for i in "${!LAB_SOURCES[@]}"; do
+		printf '  - dev: hpf%d\n    sources: [%s]\n' "$i" "${LAB_SOURCES[i]}"
+	done
+	echo "heartbeat: ${1:-1h}"
 	cat
 }
 lab_apply() { # policy on standard input; renews the heartbeat
@@ -322,3 +325,17 @@ lab_apply() { # policy on standard input; renews the heartbeat
 	sed 's/^/# /' "$LAB_TMP/apply"
 	return 1
 }
+# bwlimit-load in the DPU; what it says goes to LAB_TMP/out and LAB_TMP/err.
+lab_load() { in_dpu "$LOAD" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
+# verify is clean. Its lines begin with ok, as TAP's do: none gets out, and what fails becomes a note.
+lab_verifies() { # options of verify…
+	lab_load verify "$@" && return
+	grep -A1 FAIL "$LAB_TMP/out" | sed 's/^/# /'
+	return 1
+}
+# It is not, and says why.
+lab_verify_finds() { # regex, options of verify…
+	lab_load verify "${@:2}"
+	[[ $? -eq 1 ]] && grep -q "FAIL.*$1" "$LAB_TMP/out"
+}
+lab_is_up() { ip_in dpu -o link show dev "$1" | grep -q '[<,]UP[,>]'; } # device

@@ -55,7 +55,7 @@ something_at "and its IPv6 packets" d1 "^$A6\$"
 within "and stay within the grant, tags and all" "$(arrived d1)" $RATE $BURST
 promised "no tag reaches the wire" [ "$(grep -c vlan "$LAB_TMP/at-wire")" -eq 0 ]
 promised "no frame of another EtherType does either" \
-	[ "$(grep -vcE '^(#|total|marked|device|0800|0806|86dd) ' "$LAB_TMP/at-wire")" -eq 0 ]
+	[ "$(grep -vcE '^(#|total|marked|protocols|device|0800|0806|86dd) ' "$LAB_TMP/at-wire")" -eq 0 ]
 nothing_at "a stranger gets nothing, whatever the tags" d4
 nothing_at "nor does the management network" mgmt
 no_socket_heard "nor a socket of the DPU"

@@ -52,4 +52,5 @@ nothing_leaves "none of them leaves by any device: wire, management, another hos
 no_socket_heard "nor a socket of the DPU"
 promised "what leaves the DPU as ARP or ND is its own, and little" \
 	awk '/^(0806|86dd)/ { n += $5 } END { exit n > 20000 }' "$LAB_TMP/at-wire"
+granted_arrives
 done_testing

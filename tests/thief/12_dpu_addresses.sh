@@ -7,7 +7,7 @@ LAB_UPLINKS=2
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
 attacks 1 "no byte of a host reaches a socket of the DPU"
 thief_lab
-link_local=$(ip_in dpu -6 -o addr show dev hpf0 scope link | awk '{ sub("/.*", "", $4); print $4 }')
+link_local=$(lab_link_local dpu hpf0)
 frames() {
 	local a
 	for a in 10.7.0.1 192.0.2.1 192.0.3.1 10.250.0.1 127.0.0.1 127.1.2.3 10.7.0.255 10.7.0.0 \
@@ -50,4 +50,5 @@ promised "not even a ping is answered" [ $ping_ok -eq 0 ]
 check "though the DPU's neighbour answers ARP: the address was right" \
 	[ -n "$(ip_in host neigh show 10.7.0.1 | grep lladdr)" ]
 nothing_leaves "and nothing of it leaves by an uplink or by the management port"
+granted_arrives
 done_testing

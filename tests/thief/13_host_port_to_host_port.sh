@@ -2,22 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # From one host port to another one of the same DPU: two tenants, or two functions of one host.
 set -uo pipefail
-LAB_HOSTS=2 LAB_DESTS=2
+LAB_HOSTS=2 LAB_DESTS=2 LAB_SOURCES=('10.7.0.0/24, "fd00:7:0::/64"' '10.7.1.0/24, "fd00:7:1::/64"')
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
 attacks 1 "no byte leaves by another host port unless a grant was charged for it"
-lab_policy_head() {
-	cat <<-END
-	version: 1
-	node: lab
-	uplinks: [p0]
-	host_ports:
-	  - { dev: hpf0, sources: [10.7.0.0/24, "fd00:7:0::/64"] }
-	  - { dev: hpf1, sources: [10.7.1.0/24, "fd00:7:1::/64"] }
-	heartbeat: 1h
-	END
-	cat
-}
 thief_peers() {
 	echo "peers:"
 	lab_peer alpha 1 "grant: { rate: 1mbit, burst: 150kb }, from: [hpf0]"

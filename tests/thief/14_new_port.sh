@@ -7,10 +7,7 @@ LAB_DESTS=2
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
 attacks 1 "ports that appear later start closed"
 thief_lab
-uncovered() {
-	in_dpu "$LOAD" verify >"$LAB_TMP/verify" 2>&1
-	grep -q 'device hpf9 is up and neither' "$LAB_TMP/verify"
-}
+uncovered() { lab_verify_finds 'device hpf9 is up and neither'; }
 lab_bg guard dpu "$LOAD" guard
 guard=$LAB_PID
 sleep 0.5
@@ -20,7 +17,7 @@ lab_veth host9 h0 dpu hpf9
 lab_addr host9 h0 10.7.0.9/24 fd00:7:9::2/64
 lab_addr dpu hpf9 10.9.9.1/24 fd00:9:9::1/64
 in_host9() { in_ns host9 "$@"; }
-is_down() { ! ip_in dpu link show dev hpf9 | grep -q '[<,]UP[,>]'; }
+is_down() { ! lab_is_up hpf9; }
 check "the new port is taken down" lab_wait_for 3 is_down
 
 judges_on
@@ -68,4 +65,5 @@ END
 judges_off
 nothing_leaves "and nothing from it leaves by any device even so"
 no_socket_heard "nor reaches a socket of the DPU"
+granted_arrives
 done_testing

@@ -3,21 +3,10 @@
 # Ways out that the policy does not name: a second uplink, the management port, and the routes
 # that lead there.
 set -uo pipefail
-LAB_UPLINKS=2 LAB_DESTS=2
+LAB_UPLINKS=2 LAB_DESTS=2 LAB_POLICY_UPLINKS='p0, p1'
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
 attacks 1 "no byte leaves by any interface but the uplink that its grant names"
-lab_policy_head() {
-	cat <<-END
-	version: 1
-	node: lab
-	uplinks: [p0, p1]
-	host_ports:
-	  - { dev: hpf0, sources: [10.7.0.0/24, "fd00:7::/64"] }
-	heartbeat: 1h
-	END
-	cat
-}
 thief_lab
 # A careless operator: the DPU's own routes lead there.
 ip_in dpu route add 10.104.0.0/16 via 10.250.0.2

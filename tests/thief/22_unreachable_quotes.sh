@@ -5,20 +5,11 @@
 # only an unreachable one, from the host and from the wire.
 set -uo pipefail
 LAB_DESTS=2
+# Wider than the port's own subnet, so that answers go by the default route.
+LAB_SOURCES=('10.7.0.0/16, "fd00:7::/32"')
 # shellcheck source=thief.sh
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
 attacks 1 "what the DPU's own kernel says about a host's or the wire's bytes leaves by no device"
-lab_policy_head() { # wider than the port's own subnet, so that answers go by the default route
-	cat <<-END
-	version: 1
-	node: lab
-	uplinks: [p0]
-	host_ports:
-	  - { dev: hpf0, sources: [10.7.0.0/16, "fd00:7::/32"] }
-	heartbeat: 1h
-	END
-	cat
-}
 thief_lab
 ip_in dpu -6 route add unreachable fd00:dead::/64
 ip_in dpu route add unreachable 10.66.0.0/16
@@ -69,4 +60,5 @@ judges_on
 	nok "the thief on the wire can send"
 judges_off
 nothing_leaves "nothing that came by the wire leaves by any device"
+granted_arrives
 done_testing

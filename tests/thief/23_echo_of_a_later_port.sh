@@ -57,4 +57,5 @@ wait $sender
 judges_off
 nothing_leaves "nor with the guard, in the moments before it has looked"
 no_socket_heard "nor does any of it reach a socket then"
+granted_arrives
 done_testing

@@ -3,9 +3,6 @@
 # Fragments for the DPU to put together: whole ones, first ones whose rest never comes (the kernel
 # says so after a while, and quotes), overlapping ones; ESP's from the wire, which go up.
 set -uo pipefail
-LAB_DESTS=1
-# shellcheck source=thief.sh
-. "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
 # shellcheck source=reach.sh
 . "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
 attacks 1 "what the kernel says about fragments leaves by no interface"
@@ -51,20 +48,15 @@ frames() { # sources4 sources6
 }
 frames "$HOST4 $W4 10.7.0.1" "$HOST6 $W6 fe80::1" >"$LAB_TMP/by-host"
 frames "$MGMT4 $R4 10.9.9.9" "$MGMT6 $R6 fd00:999::9" >"$LAB_TMP/by-wire"
-judges_on
-steal --count "$(wc -l <"$LAB_TMP/by-host")" --pps 1000 <"$LAB_TMP/by-host"
-sleep 1.5
-judges_off
+brings host 1000 1.5
 nothing_leaves "no fragment of the host makes the kernel speak, nor a second later"
 no_socket_heard "nor does a socket hear one, put together or not"
 check "no reassembly of the kernel's saw one" [ "$(in_dpu nstat -asz |
 	awk '/ReasmReqds/ { n += $2 } END { print n + 0 }')" -eq 0 ]
-judges_on
-steal_by_wire --count "$(wc -l <"$LAB_TMP/by-wire")" --pps 1000 <"$LAB_TMP/by-wire"
-sleep 1.5
-judges_off
+brings wire 1000 1.5
 check "fragments of ESP from the wire do go up, of both families" [ "$(in_dpu nstat -asz |
 	awk '/^Ip6?ReasmReqds/ && $2 > 0' | wc -l)" -eq 2 ]
 nothing_leaves "and nothing that the kernel says about those leaves"
 no_socket_heard "nor does a socket hear one"
+granted_arrives
 done_testing

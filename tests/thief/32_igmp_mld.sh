@@ -3,9 +3,6 @@
 # Group management: queries that a kernel answers with reports, reports and leaves, of all versions,
 # to all hosts, to a group and to the DPU alone; with more behind them than belongs there.
 set -uo pipefail
-LAB_DESTS=1
-# shellcheck source=thief.sh
-. "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
 # shellcheck source=reach.sh
 . "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
 attacks 1 "the DPU takes part in no group management of a host or of the wire"
@@ -63,17 +60,11 @@ no_mld() {
 frames "$HOST4 $W4 0.0.0.0 10.7.0.1" "fe80::1 $HOST6 ::" 10.7.0.1 "$LL_HOST" >"$LAB_TMP/by-host"
 frames "$LAB_VIA4 $MGMT4 0.0.0.0" "fe80::1 $MGMT6" 192.0.2.1 "$LL_WIRE" >"$LAB_TMP/by-wire"
 for who in host wire; do
-	judges_on
-	if [[ $who == host ]]; then
-		steal --count "$(wc -l <"$LAB_TMP/by-$who")" --pps 1000 <"$LAB_TMP/by-$who"
-	else
-		steal_by_wire --count "$(wc -l <"$LAB_TMP/by-$who")" --pps 1000 <"$LAB_TMP/by-$who"
-	fi
-	sleep 0.5 # it may take its time to answer: a tenth of a second here
-	judges_off
+	brings $who 1000 0.5 # it may take its time to answer: a tenth of a second here
 	promised "no IGMP of the $who reaches the kernel" no_igmp
 	promised "nor does MLD" no_mld
 	nothing_leaves "and nothing of it leaves"
 	no_socket_heard "or reaches another socket"
 done
+granted_arrives
 done_testing

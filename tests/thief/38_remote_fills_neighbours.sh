@@ -3,9 +3,7 @@
 # The neighbour table of the DPU, filled from outside: packets of a granted peer (or of who says so
 # on the wire) to ever new addresses of the host's prefix, each of which the DPU has to ask for.
 set -uo pipefail
-LAB_DESTS=1
-# shellcheck source=thief.sh
-. "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
+LAB_HOSTS=1
 # shellcheck source=reach.sh
 . "$(dirname "${BASH_SOURCE[0]}")/reach.sh"
 attacks 9 "nobody on the wire keeps the operator from the DPU, nor a peer from its next hop"
@@ -13,14 +11,9 @@ reach_lab
 ip_in dpu addr add 10.77.0.1/16 dev hpf0
 ip_in dpu -6 addr add fd00:77::1/64 dev hpf0 nodad
 
-entries() { ip_in dpu "$1" neigh show nud all dev hpf0 | wc -l; }
-answered() { # -4 or -6, address: how many of 5
-	in_ns mgmt ping "$1" -q -c 5 -i 0.1 -W 1 "$2" | sed -n 's/.* \([0-9]*\) received.*/\1/p'
-}
 answered_anew() {
-	ip_in dpu neigh flush dev mgmt0
-	ip_in dpu -6 neigh flush dev mgmt0
-	[[ $(answered -4 10.250.0.1) -eq 5 && $(answered -6 fd00:250::1) -eq 5 ]]
+	forget dpu mgmt0
+	[[ $(answered 4 5) -eq 5 && $(answered 6 5) -eq 5 ]]
 }
 check "management is answered before" answered_anew
 # What is for the host does arrive: the flood is such as passes.
@@ -46,12 +39,11 @@ nsenter --net="/run/netns/$LAB-net" "$FRAMES" send s0 --gw "$UPLINK_MAC" --secon
 wire=$!
 LAB_PIDS+=("$wire")
 sleep 2
-note "entries of the host port: IPv4 $(entries -4), IPv6 $(entries -6)"
-promised "of IPv4 the host port has not filled the table" [ "$(entries -4)" -lt 600 ]
-promised "nor of IPv6" [ "$(entries -6)" -lt 600 ]
+note "entries of the host port: IPv4 $(entries 4), IPv6 $(entries 6)"
+promised "of IPv4 the host port has not filled the table" [ "$(entries 4)" -lt 600 ]
+promised "nor of IPv6" [ "$(entries 6)" -lt 600 ]
 promised "5 of 5 pings of management are answered of each family, its entries learnt anew" answered_anew
-ip_in dpu neigh flush dev p0
-ip_in dpu -6 neigh flush dev p0
+forget dpu p0
 judges_on
 steal --count 40 --pps 80 <<END
 eth ip4 src=$HOST4 dst=$A4 udp fill=64

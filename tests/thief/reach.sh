@@ -4,12 +4,18 @@
 # For attacks on what the DPU's own kernel does with a frame: the worst case for its answers. Its
 # default route is the management's, the host's sources are wider than what is connected, so that
 # answers to W4 and W6 are routed there, and the wire speaks in the name of management's hosts.
-# Source it after thief.sh.
+# Source it instead of thief.sh.
 #
+#   brings WHO PPS [SECONDS]               by-WHO of LAB_TMP, once each, between judges_on and judges_off
 #   steal_by_wire OPTIONS… <<< frames      from the wire, to the uplink
 #   DPU4, DPU6                             every address of the DPU, of whatever device
-#   NAMED                                  first line(s) of the policy's uplink_control
+#   NAMED                                  the policy's uplink_control: a line of it
 #   untouched_on / untouched SENTENCE      routes, addresses and memberships of the DPU in between
+
+LAB_DESTS=${LAB_DESTS:-1} LAB_HOSTS=${LAB_HOSTS:-2}
+LAB_SOURCES=('10.7.0.0/24, 10.77.0.0/16, "fd00:7::/64", "fd00:77::/64"')
+# shellcheck source=thief.sh
+. "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
 
 W4=10.77.0.5 W6=fd00:77::5	# the host's, routed by management
 R4=192.0.2.99 R6=2001:db8::99	# the DPUs of two encrypted peers, who have no SA
@@ -17,21 +23,8 @@ MGMT4=10.250.0.2 MGMT6=fd00:250::2
 DPU4='10.7.0.1 192.0.2.1 10.250.0.1' DPU6='fd00:7:0::1 2001:db8::1 fd00:250::1'
 NAMED=
 
-lab_policy_head() {
-	cat <<-END
-	version: 1
-	node: lab
-	uplinks: [p0]
-	$NAMED
-	host_ports:
-	  - dev: hpf0
-	    sources: [10.7.0.0/24, 10.77.0.0/16, "fd00:7::/64", "fd00:77::/64"]
-	heartbeat: 1h
-	END
-	cat
-}
 thief_peers() {
-	echo "peers:"
+	printf '%s\npeers:\n' "$NAMED"
 	lab_peer alpha 1 "grant: { rate: 1mbit, burst: 150kb, mode: police }"
 	cat <<-END
 	  - { name: enc4, addresses: [10.105.0.0/24], ipsec: { remote: $R4 }, grant: { rate: 1mbit } }
@@ -44,13 +37,21 @@ reach_lab() {
 	thief_lab
 	UPLINK_MAC=$(lab_mac dpu p0)
 	lab_addr net s0 $R4/24 $R6/64
-	LL_HOST=$(link_local hpf0) LL_WIRE=$(link_local p0)
-}
-link_local() { # device of the DPU
-	ip_in dpu -6 -o addr show dev "$1" scope link | awk '{ sub("/.*", "", $4); print $4; exit }'
+	LL_HOST=$(lab_link_local dpu hpf0) LL_WIRE=$(lab_link_local dpu p0)
 }
 steal_by_wire() {
 	in_ns net "$FRAMES" send s0 --gw "$UPLINK_MAC" "$@" >"$LAB_TMP/sent" || nok "the wire can send"
+}
+# The host's frames, or those of whoever speaks on the wire; SECONDS more for the kernel's answers.
+brings() { # who pps [seconds]
+	local n by=steal
+	[[ $1 == host ]] || by=steal_by_wire
+	n=$(wc -l <"$LAB_TMP/by-$1")
+	note "$n frames by the $1"
+	judges_on
+	$by --count "$n" --pps "$2" <"$LAB_TMP/by-$1"
+	sleep "${3:-0}"
+	judges_off
 }
 
 untouched_is() {

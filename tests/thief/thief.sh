@@ -81,32 +81,28 @@ thief_open() {
 }
 
 # The positive control of all judges, before anything stands between: a marked frame of each family
-# is seen at each place, and one of each protocol at the DPU's sockets.
+# and protocol is seen at each place and at the DPU's sockets.
 thief_controls() {
-	local i place ns dev what all=1
+	local i place ns dev what all=1 to=()
 	thief_forward 1
 	for ((i = 1; i <= LAB_DESTS; i++)); do
 		ip_in dpu route add "10.10$i.0.0/16" via $LAB_VIA4
 		ip_in dpu -6 route add "fd00:10$i::/64" via $LAB_VIA6
 	done
 	judges_on
+	for ((i = 1; i <= LAB_DESTS; i++)); do to+=("$(lab_dest4 "$i") $(lab_dest6 "$i")"); done
+	for ((i = 1; i < LAB_UPLINKS; i++)); do to+=("192.0.$((2 + i)).254 2001:db8:$i::fe"); done
+	for ((i = 1; i < LAB_HOSTS; i++)); do to+=("10.7.$i.2 fd00:7:$i::2"); done
+	[[ $LAB_MGMT -eq 0 ]] || to+=("10.250.0.2 fd00:250::2")
 	{
-		for ((i = 1; i <= LAB_DESTS; i++)); do
-			echo "eth ip4 src=$HOST4 dst=$(lab_dest4 "$i") udp fill=64"
-			echo "eth ip6 src=$HOST6 dst=$(lab_dest6 "$i") udp fill=64"
+		for i in "${to[@]}"; do
+			for what in "udp fill=64" "tcp sport=40001 flags=0x10 fill=64" "icmp fill=64" "type=47 fill=64"; do
+				echo "eth ip4 src=$HOST4 dst=${i% *} $what"
+				echo "eth ip6 src=$HOST6 dst=${i#* } $what"
+			done
+			echo "eth ip4 src=$HOST4 dst=${i% *} id=1 mf=1 udp fill=64"
+			echo "eth ip6 src=$HOST6 dst=${i#* } frag6 id=1 mf=1 udp fill=64"
 		done
-		for ((i = 1; i < LAB_UPLINKS; i++)); do
-			echo "eth ip4 src=$HOST4 dst=192.0.$((2 + i)).254 udp fill=64"
-			echo "eth ip6 src=$HOST6 dst=2001:db8:$i::fe udp fill=64"
-		done
-		for ((i = 1; i < LAB_HOSTS; i++)); do
-			echo "eth ip4 src=$HOST4 dst=10.7.$i.2 udp fill=64"
-			echo "eth ip6 src=$HOST6 dst=fd00:7:$i::2 udp fill=64"
-		done
-		if [[ $LAB_MGMT -eq 1 ]]; then
-			echo "eth ip4 src=$HOST4 dst=10.250.0.2 udp fill=64"
-			echo "eth ip6 src=$HOST6 dst=fd00:250::2 udp fill=64"
-		fi
 		for i in "ip4 src=$HOST4 dst=10.7.0.1" "ip6 src=$HOST6 dst=fd00:7:0::1"; do
 			echo "eth $i udp fill=64"
 			echo "eth $i udp dport=53 fill=64"
@@ -117,12 +113,13 @@ thief_controls() {
 	} | steal
 	judges_off
 	while read -r place ns dev; do
-		for what in 0800 86dd; do
-			awk -v what="$what" '$1 == what && $6 > 0 { n = 1 } END { exit !n }' \
-				"$LAB_TMP/at-$place" || { all=0; note "$place saw no $what"; seen "$place"; }
+		for what in "0800 17" "0800 6" "0800 1" "0800 47" "0800 44" \
+			"86dd 17" "86dd 6" "86dd 58" "86dd 47" "86dd 44"; do
+			grep -q "^protocols ${what% *} .*\<${what#* }=" "$LAB_TMP/at-$place" ||
+				{ all=0; note "$place saw no $what"; seen "$place"; }
 		done
 	done < <(thief_places)
-	check "before bwlimit is attached, frames of both families are seen at every place" [ $all -eq 1 ]
+	check "before bwlimit is attached, frames of both families and each protocol are seen at every place" [ $all -eq 1 ]
 	all=1
 	for what in udp4 udp6 tcp4 tcp6 open4 open6 icmp4 icmp6 raw4 raw6; do
 		[[ $(heard) == *" $what 0"* || $(heard) != heard* ]] && { all=0; note "no $what: $(heard)"; }
@@ -177,7 +174,7 @@ judges_off() {
 # Whoever the sender claims to be. Unmarked control is what any kernel says unasked.
 arrived() { # place [dst [src]]
 	awk -v dst="${2:-.}" -v src="${3:-.}" '
-		/^(#|total|marked|device)/ { next }
+		/^(#|total|marked|protocols|device)/ { next }
 		$2 ~ dst && $3 ~ src { n += $5 - $10 }
 		END { printf "%.0f\n", n }' "$LAB_TMP/at-$1"
 }
@@ -264,5 +261,27 @@ no_socket_heard() { # sentence: IGMP, ND and MLD the kernel must hear
 	[[ -z $loud ]] || note "heard: ${loud//$'\n'/, }"
 	grep -q '^heard' "$LAB_TMP/dpu-sockets" || loud="no judge"
 	promised "$1" [ -z "$loud" ]
+}
+# What is granted does arrive, in each family: the port is not merely closed, nor the judges deaf.
+granted_arrives() {
+	judges_on
+	steal --count 20 --pps 200 <<-END
+	eth ip4 src=$HOST4 dst=$A4 udp fill=64
+	eth ip6 src=$HOST6 dst=$A6 udp fill=64
+	END
+	judges_off
+	something_at "in the end what is granted arrives, over IPv4" d1 "^$A4\$"
+	something_at "and over IPv6" d1 "^$A6\$"
+}
+# Of so many pings of the operator's by the management port, how many are answered.
+answered() { # 4 or 6, count
+	local to=10.250.0.1
+	[[ $1 -eq 4 ]] || to=fd00:250::1
+	in_ns mgmt ping "-$1" -q -c "$2" -i 0.1 -W 1 $to | sed -n 's/.* \([0-9]*\) received.*/\1/p'
+}
+entries() { ip_in dpu "-$1" neigh show nud all dev hpf0 | wc -l; } # 4 or 6: of the host's port
+forget() { # namespace device: every neighbour there has to be learnt again
+	ip_in "$1" neigh flush dev "$2"
+	ip_in "$1" -6 neigh flush dev "$2"
 }
 ctl() { in_dpu "$CTL" "$@"; }
