@@ -5,7 +5,6 @@
 session.py serve ADDRESS PORT          sends back what comes
 session.py hold ADDRESS PORT FILE      numbered lines, one at a time, each awaited; FILE: the last number
                                        that came back, written anew after each. Ends at the first fault.
-session.py once ADDRESS PORT           one line over a new connection
 """
 import os
 import socket
@@ -63,7 +62,5 @@ def hold(address, port, path):
 what, where, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
 if what == "serve":
     serve(where, number)
-elif what == "hold":
-    hold(where, number, sys.argv[4])
 else:
-    exchange(*connect(where, number), 1)
+    hold(where, number, sys.argv[4])

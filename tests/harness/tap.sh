@@ -33,3 +33,13 @@ KILL_SEED=${KILL_SEED:-$RANDOM}
 kills_drawn() { # step
 	awk -v step="$1" -v seed="$KILL_SEED" -v all="${KILL_ALL:-0}" 'all || NR % step == seed % step'
 }
+# SIGKILL on entry of the Nth call of one kind: that call is not made. True: it was killed there. KILL_IN goes
+# before strace: where. A shell of its own, because bash reports the death of a child on its stderr.
+KILL_IN=()
+kill_at() { # call, number, command…
+	(
+		"${KILL_IN[@]}" strace -f -qq -o /dev/null -e trace="$1" -e inject="$1:signal=KILL:when=$2" "${@:3}"
+		exit $?
+	) >/dev/null 2>&1 </dev/null
+	[[ $? -eq 137 ]]
+}

@@ -90,10 +90,7 @@ kill_everywhere() { # sentence, command…
 			[[ $kind != munmap || $n -gt $(($(grep -c 'munmap(' "$LAB_TMP/trace") - 12)) ]] ||
 				continue
 			reset_old || note "reset: $(cat "$LAB_TMP/reset.err")"
-			# a shell of its own: bash reports the death of a child on its stderr
-			(strace -f -qq -e trace=$kind -e inject=$kind:signal=KILL:when="$n" \
-				-o /dev/null "$@"; :) >/dev/null 2>&1
-			points=$((points + 1))
+			kill_at $kind "$n" "$@" && points=$((points + 1))
 			now=$(holds)
 			if [[ $now != "$old" && $now != "$new" ]]; then
 				note "killed at $kind $n:" "$now" "$(cat "$LAB_TMP/show.err")"

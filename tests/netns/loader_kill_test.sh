@@ -23,6 +23,7 @@ if ! command -v strace >/dev/null; then
 fi
 lab_up || exit 1
 note "KILL_SEED=$KILL_SEED"
+KILL_IN=(nsenter --net="/run/netns/$LAB-dpu")
 calls=(bpf sendto mkdir unlink unlinkat rename rmdir openat)
 
 cat >"$LAB_TMP/policy.yaml" <<END
@@ -42,9 +43,7 @@ peers:
     grant: { rate: 1gbit, burst: 1mb, volume: 10mb }
 END
 
-load() { in_dpu "$LOAD" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
-attach() { load attach --policy "$LAB_TMP/policy.yaml" --max-peers 64 "$@"; }
-is_up() { ip_in dpu -o link show dev hpf0 | grep -q '[<,]UP[,>]'; }
+attach() { lab_load attach --policy "$LAB_TMP/policy.yaml" --max-peers 64 "$@"; }
 pings() { in_host ping -q -c 2 -i 0.2 -W 1 "$(lab_dest4 1)" >/dev/null; }
 used() { in_dpu "$CTL" peer show d1 --json | jq .left.used_bytes; }
 
@@ -98,9 +97,9 @@ open_without_programs() {
 }
 judge() { # where it was killed; sets state: closed, clean or bad
 	state=closed
-	is_up || return 0
+	lab_is_up hpf0 || return 0
 	state=clean
-	load verify && return
+	lab_verifies >/dev/null && return
 	state=closed
 	open_without_programs && return
 	state=bad
@@ -116,14 +115,11 @@ kill_everywhere() { # sentence, begin, command of bwlimit-load…
 	for kind in "${calls[@]}"; do
 		for n in $(ordinals "$kind" "$LAB_TMP/trace"); do
 			$begin
-			# a shell of its own: bash reports the death of a child on its stderr
-			(in_dpu strace -f -qq -e trace="$kind" -e inject="$kind:signal=KILL:when=$n" \
-				-o /dev/null "$LOAD" "$@"; :) >/dev/null 2>&1
-			points=$((points + 1))
+			kill_at "$kind" "$n" "$LOAD" "$@" && points=$((points + 1))
 			judge "$kind $n"
 			[[ $state != bad ]] || bad=$((bad + 1))
 			# what is clean needs no repair
-			if [[ $state != clean ]] && { ! attach --fresh-volume || ! is_up; }; then
+			if [[ $state != clean ]] && { ! attach --fresh-volume || ! lab_is_up hpf0; }; then
 				note "after $kind $n attach does not repair: $(cat "$LAB_TMP/err")"
 				bad=$((bad + 1))
 			fi
@@ -132,11 +128,11 @@ kill_everywhere() { # sentence, begin, command of bwlimit-load…
 	note "$points kills, $bad bad, ${SECONDS} s"
 	check "$sentence" [ $bad -eq 0 ]
 	check "$sentence: there were calls to kill at" [ $points -ge "${KILL_MIN:-4}" ]
-	check "after the last repair verify is clean" load verify
+	check "after the last repair verify is clean" lab_verifies
 }
 
 from_nothing() {
-	[[ ! -d $LAB_PINS ]] || load detach
+	[[ ! -d $LAB_PINS ]] || lab_load detach
 	ip_in dpu link set hpf0 up
 }
 # Whatever was killed before has been repaired: it is attached.
@@ -159,6 +155,6 @@ kill_everywhere "detach survives SIGKILL anywhere" from_attached detach
 # A loader that fails or is not there at boot: the port is up, raised by something else.
 from_nothing
 refute "a loader that fails leaves nothing that forwards" \
-	load attach --policy "$LAB_TMP/policy.yaml" --uplink nosuch
+	lab_load attach --policy "$LAB_TMP/policy.yaml" --uplink nosuch
 check "indeed nothing" lab_silent
 done_testing

@@ -12,21 +12,18 @@ lab_up || exit 1
 other=$LAB_PINS-other # a second instance plays the stranger
 trap 'rm -rf "$other"; lab_down' EXIT
 
-load() { in_dpu "$LOAD" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 fails() { # status, command of bwlimit-load…
 	local want=$1 status=0
 	shift
-	load "$@" || status=$?
+	lab_load "$@" || status=$?
 	[[ $status -eq $want ]] || { note "status $status, wanted $want: $*" "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }
 }
 works() { fails 0 "$@"; }
 says() { grep -q -- "$1" "$LAB_TMP/out" "$LAB_TMP/err" || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
 attach() { works attach --policy "$LAB_TMP/policy.yaml" --fresh-volume "$@"; }
-verify() { works verify --management mgmt0 "$@"; }
-# verify fails, and says why
-notices() { fails 1 verify --management mgmt0 && says "$1"; }
-is_up() { ip_in dpu -o link show dev "$1" | grep -q '[<,]UP[,>]'; }
-ports_down() { ! is_up hpf0; }
+verify() { lab_verifies --management mgmt0; }
+notices() { lab_verify_finds "$1" --management mgmt0; }
+ports_down() { ! lab_is_up hpf0; }
 pings() { in_host ping -q -c "${1:-1}" -i 0.2 -W 2 "$(lab_dest4 1)" >/dev/null; }
 in_status() { # jq filter that must be true
 	in_dpu "$LOAD" status --json | jq -e "$1" >/dev/null
@@ -79,7 +76,7 @@ works detach
 
 # --- attach
 check "attach takes its ports from the policy" attach
-check "host ports are up" is_up hpf0
+check "host ports are up" lab_is_up hpf0
 check "granted traffic passes" pings 3
 check "of both families: the judge of what must not pass is not deaf" lab_both
 check "verify is clean when management is named" verify
@@ -108,7 +105,7 @@ check "and verify is clean" verify
 check "keep-down leaves host ports down" attach --keep-down
 check "they are down" ports_down
 check "up opens them, verify being clean" works up --management mgmt0
-check "they are up" is_up hpf0
+check "they are up" lab_is_up hpf0
 check "up refuses when verify is not clean" fails 1 up
 check "attach runs with the capabilities that the unit leaves" in_dpu setpriv \
 	--bounding-set=-all,+sys_admin,+bpf,+perfmon,+net_admin,+chown,+fowner,+dac_override \
@@ -160,7 +157,7 @@ check "host ports are down then" ports_down
 ip_in dpu link set p0 xdp off
 works detach --pin-dir "$other"
 check "when it is gone attach opens them" attach
-check "they are up" is_up hpf0
+check "they are up" lab_is_up hpf0
 
 # --- what mode shape and encrypted peers need
 with_peer() { # flow style
@@ -230,20 +227,20 @@ lab_wait_for 5 grep -q watching "$LAB_TMP/guard.err"
 ip_in dpu link add later type veth peer name later2
 ip_in dpu link set later up
 ip_in dpu link set later2 up
-later_down() { ! is_up later && ! is_up later2; }
+later_down() { ! lab_is_up later && ! lab_is_up later2; }
 check "guard sets a device down that appears later" lab_wait_for 5 later_down
-check "and leaves ports and management alone" eval 'is_up hpf0 && is_up p0 && is_up mgmt0'
+check "and leaves ports and management alone" eval 'lab_is_up hpf0 && lab_is_up p0 && lab_is_up mgmt0'
 attach --keep-down
 ip_in dpu link set hpf0 up # whatever raises ports early
-check "and a port that is attached, until verify is clean" lab_wait_for 5 eval '! is_up hpf0'
+check "and a port that is attached, until verify is clean" lab_wait_for 5 eval '! lab_is_up hpf0'
 check "up opens it" works up --management mgmt0
 sleep 0.5
-check "and guard leaves it open" is_up hpf0
+check "and guard leaves it open" lab_is_up hpf0
 lab_stop "$guard"
 ip_in dpu link set later up
 check "down sets it down too, and host ports" works down --management mgmt0 --uplink p0
-check "they are down" eval '! is_up later && ! is_up hpf0'
-check "uplinks and management are not" eval 'is_up p0 && is_up mgmt0'
+check "they are down" eval '! lab_is_up later && ! lab_is_up hpf0'
+check "uplinks and management are not" eval 'lab_is_up p0 && lab_is_up mgmt0'
 ip_in dpu link del later
 attach
 
@@ -275,7 +272,7 @@ check "and does not clear them away" [ -e "$LAB_PINS/maps/bwl_schema_v2" ]
 check "detach does" works detach
 check "a fresh attach works then" attach
 check "detach --open opens host ports" works detach --open
-check "they are up" is_up hpf0
+check "they are up" lab_is_up hpf0
 
 # --- boot: the unit's own lines, each only when those before worked
 unit=$LAB_BUILD/packaging/bwlimit.service
@@ -295,13 +292,13 @@ boot() { # policy, what stands for bwlimit-load
 	done < <(sed -n 's/^ExecStart\(Pre\)\?=//p' "$unit")
 }
 check "the unit boots with a good policy" boot "$LAB_TMP/policy.yaml" "$LOAD"
-check "host ports are up" is_up hpf0
+check "host ports are up" lab_is_up hpf0
 check "and verify is clean" verify
 works detach
 in_dpu "$LOAD" attach --policy "$LAB_TMP/policy.yaml" --keep-down >/dev/null 2>&1
 in_dpu "$CTL" heartbeat >/dev/null
 ip_in dpu link set hpf0 up # networkd, before the unit's last step
-lab_wait_for 5 is_up hpf0
+lab_wait_for 5 lab_is_up hpf0
 check "before up nothing passes a port that something else raises" lab_silent
 refute "and stop --off is not what opens it" in_dpu "$CTL" stop --off
 check "status says so" eval 'works status --json && in_json ".switch == \"closed\""'

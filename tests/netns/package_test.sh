@@ -27,7 +27,6 @@ maint() { # script arguments…
 }
 shown() { "$@" || { note "$(cat "$LAB_TMP/out")"; false; }; }
 says() { grep -q -- "$1" "$LAB_TMP/out" || { note "$(cat "$LAB_TMP/out")"; false; }; }
-is_up() { ip_in dpu -o link show dev "$1" | grep -q '[<,]UP[,>]'; }
 pings() { in_host ping -q -c "${1:-1}" -i 0.2 -W 2 "$(lab_dest4 1)" >/dev/null; }
 links() { in_dpu "$LOAD" status --json | jq -c '[.ports[].programs[] | [.program, .link_id]]'; }
 attach() { in_dpu "$LOAD" attach --policy "$LAB_TMP/policy.yaml" >"$LAB_TMP/out" 2>&1; }
@@ -57,7 +56,7 @@ flood=$LAB_PID
 upgraded() { maint prerm upgrade 9.9 && maint postinst configure 0.0.1; }
 check "an upgrade loses no packet that the policy allows" lab_lossless 1000 upgraded
 check "programs were replaced in the links that they had" [ "$(links)" = "$before" ]
-check "verify is clean" eval 'in_dpu "$LOAD" verify >"$LAB_TMP/out"'
+check "verify is clean" lab_verifies
 if [[ -d /run/systemd/system ]]; then
 	check "daemons are restarted, bwlimit.service is not" eval \
 		'grep -q "restart bwlimitd" "$LAB_TMP/systemd" && ! grep -q "bwlimit\.service" "$LAB_TMP/systemd"'
@@ -88,7 +87,7 @@ check "it says that the version before enforces" says "still of version 0.0.1"
 check "and what to do" says "bwlimit-load detach"
 check "granted traffic passes" pings 3
 check "of both families: the judge of what must not pass is not deaf" lab_both
-check "the host port is up" is_up hpf0
+check "the host port is up" lab_is_up hpf0
 mv "$LAB_PINS/bwl_state_v1" "$LAB_PINS/maps/bwl_state_v1"
 
 # --- removal
@@ -98,14 +97,14 @@ refute "a removal fails where detach does" maint prerm remove
 check "and what is attached enforces" pings 3
 mv "$LAB_TMP/bwlimit-load" "$LAB_TMP/bin"
 check "a removal works" shown maint prerm remove
-refute "the host port is down" is_up hpf0
+refute "the host port is down" lab_is_up hpf0
 check "no pin is left" [ ! -e "$LAB_PINS" ]
 ip_in dpu link set hpf0 up
 check "and nothing forwards, also where something sets it up again" lab_silent
 attach
 check "who wants it open says so before" eval 'in_dpu "$LOAD" detach --open >"$LAB_TMP/out" 2>&1'
 check "then a removal" shown maint prerm remove
-check "leaves it so" is_up hpf0
+check "leaves it so" lab_is_up hpf0
 check "the host sends where it may not, to the end" kill -TERM "$flood"
 wait "$flood"
 lab_stop "$stranger"
