@@ -39,6 +39,7 @@ policy 10mbit >"$LAB_TMP/policy.yaml"
 sed 's/^peers:/tamper: { command: clamp }\npeers:/' "$LAB_TMP/policy.yaml" >"$LAB_TMP/clamp.yaml"
 
 DPU=(nsenter --net="/run/netns/$LAB-dpu") # without a shell between: what is killed is the tool itself
+KILL_IN=("${DPU[@]}")
 ATTACH=("$LOAD" attach --drill --fresh-volume --max-peers 64 --policy "$LAB_TMP/policy.yaml")
 attach() { in_dpu "${ATTACH[@]}" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 ctl() { in_dpu "$CTL" "$@" >"$LAB_TMP/ctl" 2>&1; }
@@ -85,7 +86,6 @@ is_open() { passes "$1" 4 && passes "$1" 6; }
 is_closed() { ! passes "$1" 4 && ! passes "$1" 6; }
 state_of() { "$CTL" --json peer show "$1" 2>/dev/null | jq -r .state; }
 rate_of() { "$CTL" --json peer show "$1" | jq .grant.rate_bits_per_second; }
-verifies() { in_dpu "$LOAD" verify >/dev/null; } # its lines begin with ok, as a case does
 journal() { "$CTL" --json journal show | jq -e "$1" >/dev/null; }
 
 # Missing counts as cut.
@@ -93,7 +93,7 @@ attach
 check "without a journal attach says what to type" grep -q 'journal init' "$LAB_TMP/err"
 check "once" test "$(grep -c 'not to be believed' "$LAB_TMP/err")" -eq 1
 check "and everything is closed" test "$("$LOAD" status --json | jq -r .switch)" = stopped
-refute "verify fails" verifies
+refute "verify fails" lab_verifies
 check "and packets show it" is_closed 1
 check "a journal is begun with what the maps have closed" ctl journal init
 check "and says so" journal '.stopped and (.peer_names | length == 2)'
@@ -201,7 +201,7 @@ closures() {
 	truncate -s -100 "$STATE/journal/log"
 	reboot
 	check "one whose end is cut off: everything is closed" is_closed 1
-	refute "verify says so" verifies
+	refute "verify says so" lab_verifies
 	rm -rf "$STATE/journal"; cp -a "$LAB_TMP/whole" "$STATE/journal"
 	reboot
 	check "and the whole one back: the control passes" ready 1
@@ -213,10 +213,9 @@ closures() {
 # Killed at system calls that open, write, lock or reach a map: all calls of a run that is left alone are
 # numbered, and KILLS of them drawn, half of them of the journal's file calls, the others of all.
 CALLS='openat|pwrite64|fdatasync|fsync|flock|fallocate|rename|renameat|renameat2|bpf'
-strace_dpu() { in_dpu strace -f -qq -o "$LAB_TMP/strace" "$@" >/dev/null 2>&1; }
 points() { # command…: "call number" lines
 	local all=$LAB_TMP/points draw=$RANDOM # not in a subshell, which has a RANDOM of its own
-	strace_dpu -e trace="/^($CALLS)\$" "$@"
+	in_dpu strace -f -qq -o "$LAB_TMP/strace" -e trace="/^($CALLS)\$" "$@" >/dev/null 2>&1
 	sed -nE "s/^[0-9]+ +($CALLS)\(.*/\1/p" "$LAB_TMP/strace" | awk '{ print $1, ++n[$1] }' >"$all"
 	if [[ ${KILL_ALL:-0} -eq 1 ]]; then
 		cat "$all"
@@ -236,8 +235,7 @@ killed() { # sentence, states that d1 may have then, how it is made ready, comma
 	points "$@" >"$LAB_TMP/drawn"
 	while read -r call n; do
 		$prepare || { note "$(cat "$LAB_TMP/ctl" "$LAB_TMP/err")"; bad=$((bad + 1)); }
-		(strace_dpu -e trace="$call" -e inject="$call:signal=KILL:when=$n" "$@"; :) 2>/dev/null </dev/null
-		grep -q 'killed by SIGKILL' "$LAB_TMP/strace" || continue
+		kill_at "$call" "$n" "$@" || continue
 		done_n=$((done_n + 1))
 		if [[ $prepare == booting ]]; then # half attached is not open
 			is_closed 1 || { note "killed at $call $n: d1 passes"; bad=$((bad + 1)); }
