@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of bwlimitd, in the order in which they are started: see parts.h. */
-#include <stdio.h>
-#include <string.h>
 #include <syslog.h>
 #include "parts.h"
 
-#define REPEAT_NS (600 * 1000000000ULL) /* what lasts is said again */
-
-static const struct agent_part parts[] = {
+const struct agent_part agent_parts[] = {
     /* What closes; the journal of it outlives them. */
     {
 	.name = "closures",
@@ -122,66 +118,5 @@ static const struct agent_part parts[] = {
 	.tick = agent_pace_tick,
     },
 };
-#define PARTS (sizeof(parts) / sizeof(parts[0]))
-
-static struct state {
-	bool runs;
-	void *part;
-	char told[sizeof(((struct bwl_err *)0)->text)];
-	uint64_t told_ns;
-} state[PARTS];
-
-static void tell(const struct agent_part *p, struct state *s, struct bwl_err *e)
-{
-	uint64_t now = bwl_now_ns();
-
-	if (!strcmp(s->told, e->text) && now - s->told_ns < REPEAT_NS)
-		return;
-	snprintf(s->told, sizeof(s->told), "%s", e->text);
-	s->told_ns = now;
-	if (p->without && !*e->hint)
-		bwl_err_hint(e, "%s", p->without);
-	agent_log_err(p->priority, p->event, e);
-}
-
-static void start(struct agent *a, const struct agent_part *p, struct state *s)
-{
-	struct bwl_err e = {0};
-
-	s->runs = !p->start || !p->start(a, &s->part, &e);
-	if (!s->runs)
-		tell(p, s, &e);
-	else if (*s->told)
-		agent_log(LOG_NOTICE, p->event, "%s: started", p->name);
-	if (s->runs)
-		*s->told = '\0';
-}
-
-static void stop(struct agent *a, const struct agent_part *p, struct state *s)
-{
-	if (s->runs && p->stop)
-		p->stop(a, s->part);
-	s->runs = false;
-	s->part = NULL;
-}
-
-void agent_parts_run(struct agent *a)
-{
-	for (unsigned i = 0; i < PARTS; i++) {
-		const struct agent_part *p = &parts[i];
-		struct state *s = &state[i];
-
-		if (p->wanted && !p->wanted(a))
-			stop(a, p, s);
-		else if (!s->runs)
-			start(a, p, s);
-		if (s->runs && p->tick)
-			p->tick(a, s->part);
-	}
-}
-
-void agent_parts_stop(struct agent *a)
-{
-	for (unsigned i = PARTS; i > 0; i--)
-		stop(a, &parts[i - 1], &state[i - 1]);
-}
+const unsigned agent_nparts = sizeof(agent_parts) / sizeof(agent_parts[0]);
+_Static_assert(sizeof(agent_parts) / sizeof(agent_parts[0]) <= AGENT_PARTS_MOST, "parts");

@@ -24,7 +24,13 @@ struct agent_part {
 	void (*stop)(struct agent *a, void *part);
 };
 
-/* Every second, with a->pins open: starts what is to run, stops what is not to, and ticks. */
+/* parts.c: the list */
+#define AGENT_PARTS_MOST 32
+extern const struct agent_part agent_parts[];
+extern const unsigned agent_nparts;
+
+/* parts_run.c, every second, with a->pins open: starts what is to run, stops what is not to, and
+ * ticks. */
 void agent_parts_run(struct agent *a);
 /* The last one first. */
 void agent_parts_stop(struct agent *a);
