@@ -46,13 +46,13 @@ check "a lease is renewed from another network namespace" lab_wait_for 30 away -
 check "and bwlimitd says until when" says '.by == "bwlimitd" and .ends_in_s > 3000'
 lab_wait_for 30 state d1 live
 check "tamper is answered there" away --json tamper --policy /nonexistent the lid was opened
-check "with what was done, by whom, to which peers" says '. == {"action": "log", "by": "bwlimitd", "all": false, "peer_names": []}'
+check "with what was done, by whom, to which peers" says '. == {"version": 1, "kind": "tamper", "action": "log", "by": "bwlimitd", "all": false, "peer_names": []}'
 check "and without a word of acting alone" quiet
 check "log closed nothing" state d1 live
 check "log closed nothing of the other either" state d2 live
 put revoke-peer
 check "tamper --peer is answered" away --json tamper --policy /nonexistent --peer d1 its disk was pulled
-check "with that peer" says '. == {"action": "revoke-peer", "by": "bwlimitd", "all": false, "peer_names": ["d1"]}'
+check "with that peer" says '. == {"version": 1, "kind": "tamper", "action": "revoke-peer", "by": "bwlimitd", "all": false, "peer_names": ["d1"]}'
 check "which is closed" state d1 revoked
 check "and no other" state d2 live
 check "for people too" away tamper --policy /nonexistent --peer d1 again

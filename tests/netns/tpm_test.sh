@@ -74,7 +74,7 @@ lab_bg send host sh -c "exec '$FRAMES' send h0 --gw $(lab_mac dpu hpf0) --second
 	<'$LAB_TMP/frame'"
 check "with a TPM it flows" flows
 check "the log says that the ledger is bound to it" lab_wait_for 20 said notice tpm "is bound to the counter"
-check "and usage" lab_wait_for 20 usage .tpm
+check "and usage" lab_wait_for 20 usage '.ledger == "tpm"'
 was=$(spent)
 reboot true
 check "after a reboot it flows on" flows
