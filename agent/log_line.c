@@ -6,7 +6,7 @@
 #include <syslog.h>
 #include <systemd/sd-journal.h>
 #include "agent.h"
-#include "bwl/show.h"
+#include "bwl/doc.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool json;

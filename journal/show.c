@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The journal in the words of documents: see docs/json.md. */
-#include <bwl/show.h>
+#include <bwl/doc.h>
 #include "journal.h"
 
 const char *bwl_journal_state_name(enum bwl_journal_state s)

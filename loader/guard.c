@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/text.h>
-#include <bwl/show.h>
+#include <bwl/doc.h>
 #include "guard.h"
 #include "lock.h"
 #include "note.h"

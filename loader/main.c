@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <bwl/show.h>
+#include <bwl/doc.h>
 #include "audit/act.h"
 #include "attach.h"
 #include "guard.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <bwl/show.h>
+#include <bwl/doc.h>
 #include "probe.h"
 #include "../maps/event.h"
 

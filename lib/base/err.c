@@ -8,7 +8,7 @@
 #include <syslog.h>
 #include <unistd.h>
 #include "bwl/err.h"
-#include "bwl/show.h"
+#include "bwl/doc.h"
 
 static const char *program_name = "bwlimit";
 

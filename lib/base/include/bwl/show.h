@@ -1,44 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What tools print: documents for programs (docs/json.md), tables for people. A field is described
+ * What tools print: documents for programs (bwl/doc.h), tables for people. A field is described
  * once, as a bwl_field; a table and a document both come from it. Without memory they abort.
  */
 #ifndef BWL_SHOW_H
 #define BWL_SHOW_H
 
-#include <jansson.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <linux/types.h>
+#include "doc.h"
 #include "units.h"
-
-#define BWL_JSON_VERSION                                                                           \
-	1 /* of every document; another one when a field changes its meaning or goes */
-
-/* {"version": 1, "kind": kind}: every document begins so, and docs/schema has one schema for each
- * kind. */
-json_t *bwl_doc(const char *kind);
-/* Takes the reference. A document of its own; one of a stream, as one line. */
-void bwl_doc_print(json_t *o);
-void bwl_doc_line(json_t *o);
-
-/* Values; null is what is not known, or is not there. */
-json_t *bwl_json_text(const char *s); /* NULL: null */
-json_t *bwl_json_u64(uint64_t v);     /* JSON's integers end at 2^63 - 1 */
-json_t *bwl_json_real(double v);      /* infinite: null */
-json_t *bwl_json_span(uint64_t ns);   /* seconds */
-json_t *bwl_json_in(uint64_t at_ns,
-		    uint64_t now_ns); /* seconds until then, negative after; UINT64_MAX: null */
-json_t *bwl_json_ago(uint64_t at_ns, uint64_t now_ns); /* seconds since then; 0, or to come: null */
-json_t *bwl_json_spi(__be32 spi);		       /* "0x0000c0de"; 0: null */
-json_t *bwl_json_names(const char *const *names, size_t n);
-/* RFC 3339 in UTC: "2026-11-22T05:30:00Z", with milliseconds where ms is not negative. */
-#define BWL_TIME_BUF 40
-char *bwl_utc(int64_t s, int ms, char buf[static BWL_TIME_BUF]);
-char *bwl_utc_now(char buf[static BWL_TIME_BUF]);
-/* Of a moment in CLOCK_BOOTTIME. */
-char *bwl_utc_boot(uint64_t boot_ns, char buf[static BWL_TIME_BUF]);
 
 /* "in 2 h", "never", "3 s ago" */
 #define BWL_WHEN_BUF (BWL_UNIT_BUF + 8)
