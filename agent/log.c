@@ -14,9 +14,13 @@ void agent_log(int priority, const char *event, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	bwl_err_fill(&e, EIO, "%s", text);
-	if (priority <= LOG_NOTICE)
+	if ((priority & LOG_PRIMASK) > LOG_NOTICE)
+		;	/* a line alone */
+	else if (priority & AGENT_LOG_HOST)
+		agent_record_event(false, event, e.text, NULL);
+	else
 		agent_record(event, e.text, NULL);
-	agent_log_line(priority, event, "%s", e.text);
+	agent_log_line(priority & LOG_PRIMASK, event, "%s", e.text);
 }
 
 void agent_log_err(int priority, const char *event, const struct bwl_err *e)

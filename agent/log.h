@@ -26,7 +26,8 @@ void agent_record(const char *event, const char *text, json_t *data);
 void agent_record_event(bool junk, const char *event, const char *text, json_t *data);
 void agent_record_stop(void);
 
-/* log.c: a line, and from LOG_NOTICE up a record too */
+/* log.c: a line, and from LOG_NOTICE up a record too; AGENT_LOG_HOST: a host may have caused it */
+#define AGENT_LOG_HOST 0x20000
 void agent_log(int priority, const char *event, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void agent_log_err(int priority, const char *event, const struct bwl_err *e);

@@ -298,7 +298,7 @@ static int last_file(struct bwl_audit_end *x, const char *dir, int dir_fd, struc
 	size_t n = 0;
 	int r = bwl_audit_files(dir, &file, &n, e);
 
-	if (!r && (!n || file[n - 1].hashes))
+	if (!r && (!n || file[n - 1].hashes || file[n - 1].least))
 		r = bwl_fail(e, ENOENT, "%s has a key and no file to append to", dir);
 	if (!r) {
 		strcpy(x->name, file[n - 1].name);

@@ -38,6 +38,31 @@ static bool parse_checkpoint(struct bwl_audit_item *i)
 	return true;
 }
 
+static bool parse_node(struct bwl_audit_item *i)
+{
+	json_t *hash = json_object_get(i->json, "hash"), *n = json_object_get(i->json, "records");
+	json_int_t records = json_integer_value(n);
+
+	if (json_object_size(i->json) != 2 || !json_is_string(hash) || !json_is_integer(n) ||
+	    records < 1 || (records & (records - 1)))
+		return false;
+	i->bits = (unsigned)__builtin_ctzll((unsigned long long)records);
+	return bwl_hash_parse(json_string_value(hash), json_string_length(hash), &i->leaf);
+}
+
+char *bwl_audit_node_line(unsigned bits, const struct bwl_hash *h)
+{
+	char hash[BWL_HASH_TEXT], *text;
+	json_t *o = json_pack("{s:s, s:I}", "hash", bwl_hash_format(h, hash), "records",
+			      (json_int_t)(1LL << bits));
+
+	text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII);
+	json_decref(o);
+	if (!text)
+		abort();
+	return text;
+}
+
 void bwl_audit_parse(const char *line, size_t len, struct bwl_audit_item *ret)
 {
 	const json_t *n;
@@ -54,6 +79,10 @@ void bwl_audit_parse(const char *line, size_t len, struct bwl_audit_item *ret)
 	if (len > strlen(CHECKPOINT) && !memcmp(line, CHECKPOINT, strlen(CHECKPOINT))) {
 		if (parse_checkpoint(ret))
 			ret->kind = BWL_AUDIT_CHECKPOINT;
+		return;
+	}
+	if (parse_node(ret)) {
+		ret->kind = BWL_AUDIT_NODE;
 		return;
 	}
 	n = json_object_get(ret->json, "n");
@@ -167,15 +196,22 @@ static int by_first(const void *a, const void *b)
 
 	if (x->first != y->first)
 		return x->first < y->first ? -1 : 1;
-	return strcmp(y->name, x->name);	/* kept, jsonl, hashes */
+	return strcmp(x->name, y->name);
 }
 
-const char *bwl_audit_name(const char *name, uint64_t *ret_first)
+const char *bwl_audit_name(const char *name, uint64_t *ret_first, uint64_t *ret_end)
 {
 	static const char *const tails[] = { "jsonl", "hashes", "kept", "damaged" };
-	unsigned long long first;
+	unsigned long long first, end;
 	char want[BWL_AUDIT_NAME];
 
+	*ret_end = 0;
+	if (sscanf(name, "log-%20llu-%20llu.", &first, &end) == 2) {
+		*ret_first = first;
+		*ret_end = end;
+		snprintf(want, sizeof(want), BWL_AUDIT_LEAST_NAME, first, end);
+		return end > first && !strcmp(name, want) ? "least" : NULL;
+	}
 	if (sscanf(name, "log-%20llu.", &first) != 1)
 		return NULL;
 	*ret_first = first;
@@ -192,19 +228,43 @@ static bool is_file(const char *name, struct bwl_audit_file *ret)
 	const char *tail;
 
 	memset(ret, 0, sizeof(*ret));
-	tail = bwl_audit_name(name, &ret->first);
+	tail = bwl_audit_name(name, &ret->first, &ret->end);
 	if (!tail || !strcmp(tail, "damaged"))
 		return false;
 	strcpy(ret->name, name);
 	ret->hashes = !strcmp(tail, "hashes");
+	ret->least = !strcmp(tail, "least");
 	if (!strcmp(tail, "kept"))
 		strcpy(ret->kept, name);
+	return true;
+}
+
+/*
+ * Of files with the same first record: the lines; else what is least, the longest; else their
+ * hashes, with what was kept, which is read only beside them.
+ */
+static bool choose(const struct bwl_audit_file *f, size_t n, struct bwl_audit_file *ret)
+{
+	const struct bwl_audit_file *lines = NULL, *least = NULL, *hashes = NULL, *kept = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (f[i].least)
+			least = least && least->end > f[i].end ? least : &f[i];
+		else
+			*(f[i].hashes ? &hashes : *f[i].kept ? &kept : &lines) = &f[i];
+	}
+	if (!lines && !least && !hashes)
+		return false;
+	*ret = lines ? *lines : least ? *least : *hashes;
+	if (ret->hashes && kept)
+		strcpy(ret->kept, kept->name);
 	return true;
 }
 
 int bwl_audit_files(const char *dir, struct bwl_audit_file **ret, size_t *ret_n, struct bwl_err *e)
 {
 	struct bwl_audit_file f, *all = NULL;
+	uint64_t covered = 0;
 	size_t n = 0, out = 0;
 	struct dirent *de;
 	DIR *d = opendir(dir);
@@ -222,16 +282,16 @@ int bwl_audit_files(const char *dir, struct bwl_audit_file **ret, size_t *ret_n,
 	closedir(d);
 	if (n)
 		qsort(all, n, sizeof(*all), by_first);
-	for (size_t i = 0; i < n; i++) {
-		bool kept = i && *all[i - 1].kept && all[i - 1].first == all[i].first;
-
-		/* what was kept is read only where the lines have gone, and hashes too */
-		if (*all[i].kept || (out && all[out - 1].first == all[i].first))
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && all[next].first == all[i].first; next++)
+			;
+		if (!choose(all + i, next - i, &f))
 			continue;
-		if (kept && all[i].hashes)
-			strcpy(f.kept, all[i - 1].name);
-		all[out] = all[i];
-		strcpy(all[out++].kept, kept && all[i].hashes ? f.kept : "");
+		/* lines are never left out */
+		if (f.first < covered && (f.hashes || f.least))
+			continue;
+		covered = f.least ? f.end : covered;
+		all[out++] = f;
 	}
 	*ret = all;
 	*ret_n = out;
@@ -316,6 +376,34 @@ static int hash_rest(FILE *f, const char *name, struct bwl_hash *ret, struct bwl
 	return n ? bwl_fail(e, EIO, "cannot read %s of the audit log", name) : 0;
 }
 
+struct least {
+	struct bwl_hash rest;
+	bool any;
+	bwl_audit_fn fn;
+	void *arg;
+};
+
+static int on_least(const struct bwl_audit_item *i, void *arg)
+{
+	struct bwl_audit_item least = *i;
+	struct least *l = arg;
+
+	l->any = least.kept = true;
+	least.rest = i->offset ? NULL : &l->rest;
+	return l->fn(&least, l->arg);
+}
+
+/* As what was kept, alone: what has gone is in it as hashes over many. */
+static int scan_least(FILE *f, const char *name, bwl_audit_fn fn, void *arg, struct bwl_err *e)
+{
+	struct least l = { .fn = fn, .arg = arg };
+	int r = hash_rest(f, name, &l.rest, e);
+
+	if (!r)
+		r = bwl_audit_scan_file(f, name, on_least, &l, e);
+	return r || l.any ? r : one_line(name, 0, "", 0, true, on_least, &l);
+}
+
 static int scan_pair(FILE *hashes, FILE *kept, const struct bwl_audit_file *file, bwl_audit_fn fn,
 		     void *arg, struct bwl_err *e)
 {
@@ -357,6 +445,8 @@ static int scan_one(FILE *f, const char *dir, const struct bwl_audit_file *file,
 	FILE *kept;
 	int r;
 
+	if (file->least)
+		return scan_least(f, file->name, fn, arg, e);
 	if (!file->hashes)
 		return bwl_audit_scan_file(f, file->name, fn, arg, e);
 	if (!*file->kept)

@@ -10,6 +10,7 @@ enum bwl_audit_kind {
 	BWL_AUDIT_RECORD,
 	BWL_AUDIT_CHECKPOINT,
 	BWL_AUDIT_LEAF,		/* a record that was moved away: its hash is here */
+	BWL_AUDIT_NODE,		/* 2^bits records that have gone: the hash over theirs */
 	BWL_AUDIT_BAD,		/* a line that is none of these */
 	BWL_AUDIT_TORN,		/* the end of a file, without a newline */
 };
@@ -21,7 +22,8 @@ struct bwl_audit_item {
 	size_t len;
 	json_t *json;		/* RECORD, CHECKPOINT */
 	uint64_t n;		/* RECORD: the number that it says; LEAF: that of its place */
-	struct bwl_hash leaf;	/* RECORD, LEAF */
+	struct bwl_hash leaf;	/* RECORD, LEAF, NODE */
+	unsigned bits;		/* NODE */
 	const char *note;	/* CHECKPOINT */
 	size_t note_len;
 	struct bwl_hash node[64];	/* CHECKPOINT: its frontier, the smallest first */
@@ -41,16 +43,22 @@ char *bwl_audit_checkpoint_line(const char *note, const struct bwl_frontier *f);
 typedef int (*bwl_audit_fn)(const struct bwl_audit_item *i, void *arg);
 int bwl_audit_scan_file(FILE *f, const char *name, bwl_audit_fn fn, void *arg, struct bwl_err *e);
 
-/* "log-N.TAIL": TAIL, or NULL. */
-const char *bwl_audit_name(const char *name, uint64_t *ret_first);
+/* The text of a NODE line, without a newline; the caller frees. */
+char *bwl_audit_node_line(unsigned bits, const struct bwl_hash *h);
 
+/* "log-N.TAIL", "log-N-END.least": TAIL, or NULL. *ret_end: 0 of others. */
+const char *bwl_audit_name(const char *name, uint64_t *ret_first, uint64_t *ret_end);
+
+#define BWL_AUDIT_LEAST_NAME "log-%020llu-%020llu.least"
 struct bwl_audit_file {
 	char name[BWL_AUDIT_NAME];
 	uint64_t first;		/* number of its first record */
 	bool hashes;		/* the lines are gone, their hashes are here */
+	bool least;		/* no hashes either: what is left of the records below end */
+	uint64_t end;
 	char kept[BWL_AUDIT_NAME];	/* hashes: the file with those of the lines that were kept; "": none */
 };
-/* In the order of their records; free() it. Hash files beside their lines are left out. */
+/* In the order of their records; free() it. Without what is beside its lines, or under a `least`. */
 int bwl_audit_files(const char *dir, struct bwl_audit_file **ret, size_t *ret_n, struct bwl_err *e);
 /* All of a log. */
 int bwl_audit_scan(const char *dir, bwl_audit_fn fn, void *arg, struct bwl_err *e);

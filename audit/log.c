@@ -200,7 +200,8 @@ static void set_boot(json_t *o)
 	json_object_set_new(o, "boot", json_string(id));
 }
 
-static char *record_line(uint64_t n, bool junk, const char *event, const char *text, json_t *data)
+static char *record_line(uint64_t n, enum bwl_audit_urgency u, const char *event,
+			 const char *text, json_t *data)
 {
 	json_t *o = json_object(), *said = json_string(text);
 	char *line;
@@ -214,19 +215,21 @@ static char *record_line(uint64_t n, bool junk, const char *event, const char *t
 	json_object_set_new(o, "text", said ? said : json_string("(not UTF-8)"));
 	if (data)
 		json_object_set(o, "data", data);
-	if (junk)
+	if (u == BWL_AUDIT_JUNK)
 		json_object_set_new(o, "junk", json_true());
+	if (u == BWL_AUDIT_EVENT)
+		json_object_set_new(o, "host", json_true());
 	line = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII);
 	json_decref(o);
 	return line;
 }
 
 /* A record and its checkpoint at the end, each on disk before the next. */
-static int add(struct bwl_audit_log *l, bool junk, const char *event, const char *text, json_t *data,
-	       uint64_t *ret_n, struct bwl_err *e)
+static int add(struct bwl_audit_log *l, enum bwl_audit_urgency u, const char *event,
+	       const char *text, json_t *data, uint64_t *ret_n, struct bwl_err *e)
 {
 	uint64_t n = l->end.frontier.n;
-	char *line = record_line(n, junk, event, text, data);
+	char *line = record_line(n, u, event, text, data);
 	struct bwl_hash leaf;
 	int r;
 
@@ -280,6 +283,8 @@ static json_t *about_cut(const struct bwl_audit_cut *c)
 static int prune_one(struct bwl_audit_log *l, const struct bwl_audit_cut *c, struct bwl_err *e)
 {
 	bool refused = c->what == BWL_CUT_REFUSED;
+	/* what a host makes us prune is its doing, and goes as it does */
+	bool host = c->what != BWL_CUT_ALL && !c->damage.to;
 	struct bwl_audit_torn torn;
 	json_t *data;
 	int r = bwl_audit_end_find(&l->end, l->dir, l->dir_fd, &l->key, &torn, e);
@@ -287,7 +292,8 @@ static int prune_one(struct bwl_audit_log *l, const struct bwl_audit_cut *c, str
 	if (r)
 		return r;
 	data = about_cut(c);
-	r = add(l, false, refused ? "damaged" : "pruned", c->text, data, NULL, e);
+	r = add(l, host ? BWL_AUDIT_EVENT : BWL_AUDIT_AFTER, refused ? "damaged" : "pruned",
+		c->text, data, NULL, e);
 	json_decref(data);
 	if (refused)
 		bwl_warn("the audit log in %s: %s", l->dir, c->text);
@@ -348,11 +354,11 @@ static int add_locked(struct bwl_audit_log *l, enum bwl_audit_urgency u, const c
 		snprintf(said, sizeof(said), "after a crash: %llu whole record%s signed late, %llu torn bytes put aside%s%s",
 			 (unsigned long long)torn.adopted, torn.adopted == 1 ? "" : "s",
 			 (unsigned long long)torn.bytes, torn.bytes ? " in " : "", torn.kept);
-		r = add(l, false, "recovered", said, NULL, NULL, e);
+		r = add(l, BWL_AUDIT_AFTER, "recovered", said, NULL, NULL, e);
 		if (r)
 			return r;
 	}
-	r = add(l, u == BWL_AUDIT_JUNK, event, text, data, ret_n, e);
+	r = add(l, u, event, text, data, ret_n, e);
 	if (!r)
 		keep_below(l, resized);
 	return r;

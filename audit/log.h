@@ -12,7 +12,7 @@
 #define BWL_AUDIT_DIR "/var/lib/bwlimit/audit"	/* default; BWLIMIT_AUDIT_DIR, empty: off */
 #define BWL_AUDIT_LINE 65536			/* bytes of a line, at most */
 #define BWL_AUDIT_PATH 512
-#define BWL_AUDIT_NAME 48			/* "log-00000000000000000000.jsonl" */
+#define BWL_AUDIT_NAME 64			/* "log-00000000000000000000.jsonl" */
 
 /* dir NULL: BWLIMIT_AUDIT_DIR, else BWL_AUDIT_DIR. NULL: off. */
 const char *bwl_audit_dir(const char *dir);
@@ -37,7 +37,7 @@ enum bwl_audit_urgency {
 	BWL_AUDIT_BEFORE,	/* of what opens something: fails while there is room left for the other */
 	BWL_AUDIT_AFTER,	/* of what has happened: uses the room that is kept, waits 1 s at most */
 	BWL_AUDIT_EVENT,	/* of what a host may have caused: takes nothing of the room that is kept */
-	BWL_AUDIT_JUNK,		/* of what it causes at will: that, and the first to go when the log is full */
+	BWL_AUDIT_JUNK,		/* of what it causes at will; goes first when it is full, EVENT second */
 };
 /*
  * One record, on disk and signed when this returns 0; text: one line for people; data (may be NULL,

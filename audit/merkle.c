@@ -39,13 +39,21 @@ void bwl_hash_node(const struct bwl_hash *left, const struct bwl_hash *right, st
 
 void bwl_frontier_add(struct bwl_frontier *f, const struct bwl_hash *leaf)
 {
-	struct bwl_hash h = *leaf;
-	unsigned i = 0;
+	bwl_frontier_add_node(f, 0, leaf);
+}
 
+bool bwl_frontier_add_node(struct bwl_frontier *f, unsigned bits, const struct bwl_hash *node)
+{
+	struct bwl_hash h = *node;
+	unsigned i = bits;
+
+	if (bits > 62 || f->n & ((1ULL << bits) - 1) || f->n >> 63)
+		return false;
 	for (; f->n >> i & 1; i++)
 		bwl_hash_node(&f->node[i], &h, &h);
 	f->node[i] = h;
-	f->n++;
+	f->n += 1ULL << bits;
+	return true;
 }
 
 void bwl_frontier_root(const struct bwl_frontier *f, struct bwl_hash *ret)
@@ -110,17 +118,26 @@ void bwl_prover_begin(struct bwl_prover *p, uint64_t m, uint64_t n)
 
 void bwl_prover_leaf(struct bwl_prover *p, const struct bwl_hash *leaf)
 {
-	uint64_t at = p->next++;
+	bwl_prover_node(p, 0, leaf);
+}
 
+bool bwl_prover_node(struct bwl_prover *p, unsigned bits, const struct bwl_hash *node)
+{
+	uint64_t at = p->next, end = at + (1ULL << bits);
+
+	p->next = end;
 	for (unsigned i = 0; i < p->count; i++) {
-		if (at < p->from[i] || at >= p->to[i])
+		if (end <= p->from[i] || at >= p->to[i])
 			continue;
-		bwl_frontier_add(&p->part, leaf);
-		if (at + 1 == p->to[i]) {
+		if (at < p->from[i] || end > p->to[i] ||
+		    !bwl_frontier_add_node(&p->part, bits, node))
+			return false;
+		if (end == p->to[i]) {
 			bwl_frontier_root(&p->part, &p->hash[i]);
 			p->part.n = 0;
 		}
 	}
+	return true;
 }
 
 bool bwl_proof_holds(uint64_t m, const struct bwl_hash *root_m, uint64_t n,

@@ -24,6 +24,8 @@ struct bwl_frontier {
 	struct bwl_hash node[64];
 };
 void bwl_frontier_add(struct bwl_frontier *f, const struct bwl_hash *leaf);
+/* 2^bits leaves at once; false: there is no such subtree at this place. */
+bool bwl_frontier_add_node(struct bwl_frontier *f, unsigned bits, const struct bwl_hash *node);
 void bwl_frontier_root(const struct bwl_frontier *f, struct bwl_hash *ret);
 
 /*
@@ -41,6 +43,8 @@ struct bwl_prover {
 };
 void bwl_prover_begin(struct bwl_prover *p, uint64_t m, uint64_t n);
 void bwl_prover_leaf(struct bwl_prover *p, const struct bwl_hash *leaf);
+/* 2^bits leaves at once; false: the proof needs them one by one. */
+bool bwl_prover_node(struct bwl_prover *p, unsigned bits, const struct bwl_hash *node);
 /* As RFC 9162 section 2.1.4.2 does it. */
 bool bwl_proof_holds(uint64_t m, const struct bwl_hash *root_m, uint64_t n,
 		     const struct bwl_hash *root_n, const struct bwl_hash *proof, unsigned count);

@@ -37,16 +37,25 @@ static bool is_damaged(int dir_fd, uint64_t first)
 	return is_there(dir_fd, first, "damaged");
 }
 
-/* Half made, or beside a file that has gone: of a file that is still read nothing is taken here. */
-static bool is_left(int dir_fd, const char *name)
+/*
+ * Half made; or of a file whose `least` is there; or kept of one that has gone, before the log
+ * begins: what somebody tore a hole into further on is not ours.
+ */
+static bool is_left(int dir_fd, const char *name, const struct bwl_audit_file *file, size_t n)
 {
 	const char *tail;
-	uint64_t first;
+	uint64_t first, end;
 
 	if (!strncmp(name, ".log-", strlen(".log-")))
 		return true;
-	tail = bwl_audit_name(name, &first);
-	return tail && (!strcmp(tail, "kept") || !strcmp(tail, "damaged")) &&
+	tail = bwl_audit_name(name, &first, &end);
+	if (!tail || !strcmp(tail, "jsonl"))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (file[i].least && first >= file[i].first && first < file[i].end &&
+		    strcmp(name, file[i].name))
+			return true;
+	return first < file[0].first && (!strcmp(tail, "kept") || !strcmp(tail, "damaged")) &&
 	       !is_there(dir_fd, first, "jsonl") && !is_there(dir_fd, first, "hashes");
 }
 
@@ -62,16 +71,10 @@ int bwl_audit_prune_sweep(const char *dir, int dir_fd, struct bwl_err *e)
 		return bwl_fail(e, errno, "cannot read the audit log in %s: %s", dir,
 				strerror(errno));
 	r = bwl_audit_files(dir, &file, &n, e);
-	while (!r && n && (de = readdir(d))) {
-		uint64_t first = 0;
-
-		/* what somebody tore a hole into further on is not ours */
-		if (bwl_audit_name(de->d_name, &first) && first >= file[0].first)
-			continue;
-		if (is_left(dir_fd, de->d_name) && unlinkat(dir_fd, de->d_name, 0))
+	while (!r && n && (de = readdir(d)))
+		if (is_left(dir_fd, de->d_name, file, n) && unlinkat(dir_fd, de->d_name, 0))
 			r = bwl_fail(e, errno, "cannot remove %s/%s: %s", dir, de->d_name,
 				     strerror(errno));
-	}
 	closedir(d);
 	free(file);
 	return r;
@@ -86,6 +89,13 @@ struct look {
 	size_t room, hash_room;
 	struct bwl_audit_problem first;	/* that was found */
 	uint64_t problems, kept;
+	uint64_t at;			/* number of the next record */
+	struct node {
+		uint64_t from;
+		unsigned bits;
+		struct bwl_hash hash;
+	} gap[128];	/* over those that have gone since the last one that is kept */
+	size_t gaps;
 };
 
 static void *room_for(void *p, size_t *room, size_t need, size_t unit)
@@ -116,6 +126,67 @@ static void keep_line(struct look *l, const char *line, size_t len)
 	c->kept[c->kept_len++] = '\n';
 }
 
+/* Two neighbours are one where the tree has a node over them. */
+static void skip(struct look *l, unsigned bits, const struct bwl_hash *hash)
+{
+	struct node x = { .from = l->at, .bits = bits, .hash = *hash };
+
+	l->at += 1ULL << bits;
+	for (; l->gaps; l->gaps--) {
+		const struct node *left = &l->gap[l->gaps - 1];
+
+		if (left->bits != x.bits || left->from & ((2ULL << x.bits) - 1))
+			break;
+		bwl_hash_node(&left->hash, &x.hash, &x.hash);
+		x.from = left->from;
+		x.bits++;
+	}
+	l->gap[l->gaps++] = x;
+}
+
+static void put_gap(struct look *l)
+{
+	for (size_t i = 0; i < l->gaps; i++) {
+		char *line = bwl_audit_node_line(l->gap[i].bits, &l->gap[i].hash);
+
+		keep_line(l, line, strlen(line));
+		free(line);
+	}
+	l->gaps = 0;
+}
+
+static bool is_marked(const struct bwl_audit_item *i, const char *what)
+{
+	return json_is_true(json_object_get(i->json, what));
+}
+
+/* For `least`: what is no operator's becomes part of a gap. */
+static int on_least(const struct bwl_audit_item *i, struct look *l)
+{
+	switch (i->kind) {
+	case BWL_AUDIT_LEAF:
+		skip(l, 0, &i->leaf);
+		break;
+	case BWL_AUDIT_NODE:
+		skip(l, i->bits, &i->leaf);
+		break;
+	case BWL_AUDIT_RECORD:
+		if (is_marked(i, "host")) {
+			skip(l, 0, &i->leaf);
+			break;
+		}
+		put_gap(l);
+		l->at++;
+		l->kept++;
+		keep_line(l, i->line, i->len);
+		break;
+	default:
+		break;
+	}
+	/* what is damaged is not made from this */
+	return l->gaps == sizeof(l->gap) / sizeof(*l->gap);
+}
+
 static int on_item(const struct bwl_audit_item *i, void *arg)
 {
 	struct look *l = arg;
@@ -126,13 +197,15 @@ static int on_item(const struct bwl_audit_item *i, void *arg)
 	if (i->kind == BWL_AUDIT_CHECKPOINT && !l->any_head)
 		l->any_head = !bwl_checkpoint_open(l->key, i->note, i->note_len, &head, NULL) &&
 			      bwl_audit_frontier(i, &head, &l->head);
+	if (c->what == BWL_CUT_HOST)
+		return on_least(i, l);
 	if (i->kind != BWL_AUDIT_RECORD)
 		return 0;
 	c->hash = room_for(c->hash, &l->hash_room, c->hashes + 1, sizeof(*c->hash));
 	c->hash[c->hashes++] = i->leaf;
 	if (c->what == BWL_CUT_ALL && bwl_audit_tells_damage(i, &told))
 		merge(&c->damage, told.from, told.to);
-	if (json_is_true(json_object_get(i->json, "junk")))
+	if (is_marked(i, "junk"))
 		return 0;
 	l->kept++;
 	keep_line(l, i->line, i->len);
@@ -176,22 +249,26 @@ static int put_head(struct look *l, struct bwl_err *e)
 	return 0;
 }
 
-/* Is it whole? Else nothing is taken out of it. */
-static int look_into(const char *dir, const struct bwl_audit_file *file, size_t n, struct look *l,
-		     struct bwl_err *e)
+/* Are they whole? Else nothing is taken out of them. */
+static int look_into(const char *dir, const struct bwl_audit_file *file, size_t mine, size_t n,
+		     struct look *l, struct bwl_err *e)
 {
 	struct bwl_audit_cut *c = l->cut;
-	int r = bwl_audit_verify_file(dir, file, n, l->key, on_item, on_problem, l, e);
+	int r;
 
+	l->at = c->begin = file->first;
+	r = bwl_audit_verify_files(dir, file, mine, n, l->key, on_item, on_problem, l, e);
 	if (r)
 		return r;
+	if (c->what == BWL_CUT_HOST)
+		put_gap(l);
 	if (l->problems) {
 		merge(&c->damage, c->from, c->to);
-		if (c->what == BWL_CUT_JUNK)
+		if (c->what != BWL_CUT_ALL)
 			c->what = BWL_CUT_REFUSED;
 	}
-	c->gone = c->to - c->from - (c->what == BWL_CUT_JUNK ? l->kept : 0);
-	return c->what == BWL_CUT_JUNK ? put_head(l, e) : 0;
+	c->gone = c->to - c->begin - (c->what == BWL_CUT_ALL ? 0 : l->kept);
+	return c->what == BWL_CUT_JUNK || c->what == BWL_CUT_HOST ? put_head(l, e) : 0;
 }
 
 static void say(struct look *l)
@@ -204,6 +281,10 @@ static void say(struct look *l)
 		snprintf(c->text, sizeof(c->text), "records %llu to %llu: %llu of a host's junk are only hashes from now on, to keep the log below its size",
 			 from, last, (unsigned long long)c->gone);
 		break;
+	case BWL_CUT_HOST:
+		snprintf(c->text, sizeof(c->text), "records %llu to %llu: what a host caused, %llu with those before, are hashes over many from now on, to keep the log below its size",
+			 from, last, (unsigned long long)c->gone);
+		break;
 	case BWL_CUT_REFUSED:
 		snprintf(c->text, sizeof(c->text), "records %llu to %llu (%s) are damaged and stay as they are, until they are the oldest: %.160s",
 			 from, last, c->name, l->first.text);
@@ -214,43 +295,96 @@ static void say(struct look *l)
 	}
 }
 
+static uint64_t size_of_file(int dir_fd, const struct bwl_audit_file *file)
+{
+	static const char *const tails[] = { "jsonl", "hashes", "kept" };
+	struct stat st;
+	uint64_t n = 0;
+
+	if (file->least)
+		return fstatat(dir_fd, file->name, &st, AT_SYMLINK_NOFOLLOW) ?
+			       0 : (uint64_t)st.st_size;
+	for (size_t t = 0; t < sizeof(tails) / sizeof(*tails); t++)
+		n += size_of(dir_fd, file->first, tails[t]);
+	return n;
+}
+
+/* What goes, of which file; BWL_CUT_NONE: nothing. */
+static size_t choose(int dir_fd, const struct bwl_audit_file *file, size_t n, uint64_t size,
+		     struct bwl_audit_cut *ret)
+{
+	uint64_t all = 0, cut = 0;
+	size_t lines = n, kept = n;	/* the oldest of each that is whole */
+
+	for (size_t i = 0; i < n; i++) {
+		bool damaged = is_damaged(dir_fd, file[i].first);
+		bool whole = !file[i].hashes && !file[i].least && !damaged;
+		uint64_t bytes = size_of_file(dir_fd, &file[i]);
+
+		all += bytes;
+		cut += whole ? 0 : bytes;
+		if (whole && lines == n && i + 1 < n)	/* the last one is being written */
+			lines = i;
+		if (*file[i].kept && !damaged && kept == n)
+			kept = i;
+	}
+	if (all <= size || n < 2)
+		return 0;
+	/* while a host's is left to take, nothing goes whole */
+	if (lines < n && (cut <= size / 2 || kept == n)) {
+		ret->what = BWL_CUT_JUNK;
+		return lines;
+	}
+	ret->what = kept < n ? BWL_CUT_HOST : BWL_CUT_ALL;
+	return kept < n ? kept : 0;
+}
+
+/* Is the one before small enough to be made one with it? */
+static bool is_small(int dir_fd, const struct bwl_audit_file *file, uint64_t size)
+{
+	return file->least && !is_damaged(dir_fd, file->first) &&
+	       size_of_file(dir_fd, file) < size / 8;
+}
+
 int bwl_audit_prune_look(const char *dir, int dir_fd, uint64_t size, const struct bwl_note_key *k,
 			 struct bwl_audit_cut *ret, struct bwl_err *e)
 {
-	static const char *const tails[] = { "jsonl", "hashes", "kept" };
-	struct look l = { .key = k, .cut = ret };
+	struct look *l = calloc(1, sizeof(*l));
 	struct bwl_audit_file *file = NULL;
-	uint64_t all = 0, cut = 0;
-	size_t n = 0, lines = SIZE_MAX, i;
+	struct bwl_audit_cut was;
+	size_t n = 0, i = 0, before;
 	int r = bwl_audit_files(dir, &file, &n, e);
 
+	if (!l)
+		abort();
 	memset(ret, 0, sizeof(*ret));
-	for (i = 0; i < n; i++) {
-		bool whole = !file[i].hashes && !is_damaged(dir_fd, file[i].first);
-		uint64_t bytes = 0;
-
-		for (size_t t = 0; t < sizeof(tails) / sizeof(*tails); t++)
-			bytes += size_of(dir_fd, file[i].first, tails[t]);
-		all += bytes;
-		cut += whole ? 0 : bytes;	/* nothing of it can go but all */
-		if (whole && lines == SIZE_MAX && i + 1 < n)	/* the last one is being written */
-			lines = i;
-	}
-	if (r || all <= size || n < 2) {
-		free(file);
-		return r;
-	}
-	i = lines != SIZE_MAX && (cut <= size / 2 || !lines) ? lines : 0;
-	ret->what = i == lines ? BWL_CUT_JUNK : BWL_CUT_ALL;
+	if (!r)
+		i = choose(dir_fd, file, n, size, ret);
+	if (ret->what == BWL_CUT_NONE)
+		goto out;
 	ret->from = file[i].first;
 	ret->to = file[i + 1].first;
 	strcpy(ret->name, file[i].name);
-	r = look_into(dir, file + i, n - i, &l, e);
-	if (r)
+	before = ret->what == BWL_CUT_HOST && i && is_small(dir_fd, &file[i - 1], size);
+	was = *ret;
+	*l = (struct look){ .key = k, .cut = ret };
+	r = look_into(dir, file + i - before, 1 + before, n - i + before, l, e);
+	if (!r && before && ret->what == BWL_CUT_REFUSED) {	/* which of the two is it? */
 		bwl_audit_prune_free(ret);
+		*ret = was;
+		before = 0;
+		*l = (struct look){ .key = k, .cut = ret };
+		r = look_into(dir, file + i, 1, n - i, l, e);
+	}
+	if (before)
+		strcpy(ret->with, file[i - 1].name);
+	if (!r)
+		say(l);
 	else
-		say(&l);
+		bwl_audit_prune_free(ret);
+out:
 	free(file);
+	free(l);
 	return r;
 }
 
@@ -264,6 +398,7 @@ void bwl_audit_prune_free(struct bwl_audit_cut *c)
 bool bwl_audit_prune_stands(int dir_fd, const struct bwl_audit_cut *c)
 {
 	return !faccessat(dir_fd, c->name, F_OK, AT_SYMLINK_NOFOLLOW) &&
+	       (!*c->with || !faccessat(dir_fd, c->with, F_OK, AT_SYMLINK_NOFOLLOW)) &&
 	       (c->what != BWL_CUT_REFUSED || !is_damaged(dir_fd, c->from));
 }
 
@@ -276,14 +411,19 @@ static int make(const char *dir, int dir_fd, uint64_t first, const char *tail, c
 	return bwl_audit_make_file(dir, dir_fd, name, data, len, 0, e);
 }
 
+static int take_name(const char *dir, int dir_fd, const char *name, struct bwl_err *e)
+{
+	if (unlinkat(dir_fd, name, 0) && errno != ENOENT)
+		return bwl_fail(e, errno, "cannot remove %s/%s: %s", dir, name, strerror(errno));
+	return 0;
+}
+
 static int take(const char *dir, int dir_fd, uint64_t first, const char *tail, struct bwl_err *e)
 {
 	char name[BWL_AUDIT_NAME];
 
 	name_of(name, first, tail);
-	if (unlinkat(dir_fd, name, 0) && errno != ENOENT)
-		return bwl_fail(e, errno, "cannot remove %s/%s: %s", dir, name, strerror(errno));
-	return 0;
+	return take_name(dir, dir_fd, name, e);
 }
 
 static int cut_junk(const char *dir, int dir_fd, const struct bwl_audit_cut *c, struct bwl_err *e)
@@ -296,6 +436,24 @@ static int cut_junk(const char *dir, int dir_fd, const struct bwl_audit_cut *c, 
 	return r ? r : take(dir, dir_fd, c->from, "jsonl", e);
 }
 
+static int cut_host(const char *dir, int dir_fd, const struct bwl_audit_cut *c, struct bwl_err *e)
+{
+	char name[BWL_AUDIT_NAME];
+	int r;
+
+	snprintf(name, sizeof(name), BWL_AUDIT_LEAST_NAME, (unsigned long long)c->begin,
+		 (unsigned long long)c->to);
+	/* from here on the others are not read any more */
+	r = bwl_audit_make_file(dir, dir_fd, name, c->kept, c->kept_len, 0, e);
+	if (!r)
+		r = take(dir, dir_fd, c->from, "hashes", e);
+	if (!r)
+		r = take(dir, dir_fd, c->from, "kept", e);
+	if (!r && *c->with)
+		r = take_name(dir, dir_fd, c->with, e);
+	return r;
+}
+
 static int cut_all(const char *dir, int dir_fd, const struct bwl_audit_cut *c, struct bwl_err *e)
 {
 	/* what was kept is read only beside its hashes, so those go first */
@@ -304,7 +462,7 @@ static int cut_all(const char *dir, int dir_fd, const struct bwl_audit_cut *c, s
 
 	for (size_t i = 0; !r && i < sizeof(tails) / sizeof(*tails); i++)
 		r = take(dir, dir_fd, c->from, tails[i], e);
-	return r;
+	return r ? r : take_name(dir, dir_fd, c->name, e);
 }
 
 int bwl_audit_prune_do(const char *dir, int dir_fd, const struct bwl_audit_cut *c,
@@ -313,6 +471,8 @@ int bwl_audit_prune_do(const char *dir, int dir_fd, const struct bwl_audit_cut *
 	switch (c->what) {
 	case BWL_CUT_JUNK:
 		return cut_junk(dir, dir_fd, c, e);
+	case BWL_CUT_HOST:
+		return cut_host(dir, dir_fd, c, e);
 	case BWL_CUT_ALL:
 		return cut_all(dir, dir_fd, c, e);
 	case BWL_CUT_REFUSED:

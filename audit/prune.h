@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeping a log below its size, in such a way that it still verifies. Of a full file the lines of
- * junk go (records that a host causes at will, and the checkpoints between): log-N.kept has its
- * first checkpoint, signed anew over what follows it, and all other records; log-N.hashes a hash of
- * every record. Where what was kept of such files takes half of the size, the oldest of them goes
- * as a whole; the log begins then at the next one's checkpoint.
+ * Keeping a log below its size, in such a way that it still verifies, and in such an order that no
+ * host can push out what operators did:
+ *
+ * 1. Of the oldest full file the lines of junk go (records that a host causes at will), and the
+ *    checkpoints between. log-N.kept has its first checkpoint, signed anew over what follows it,
+ *    and all other records; log-N.hashes a hash of every record.
+ * 2. Where what was kept of such files takes half of the size, the oldest of them loses all that a
+ *    host may have caused, and the hashes. log-N-END.least has the same as log-N.kept, and for the
+ *    records that are gone as few hashes over many as there can be; that of the file before is made
+ *    one with it while it is small, so what a host caused takes next to nothing in the end.
+ * 3. Where there are no such files any more the oldest goes as a whole: the log begins then at the
+ *    next one's checkpoint.
  *
  * A file is verified before anything is taken from it. One that is damaged stays as it is, and
  * log-N.damaged says so; it goes as a whole, with the oldest. A record tells of the damage, again
@@ -23,6 +30,7 @@ struct bwl_audit_cut {
 	enum {
 		BWL_CUT_NONE, /* below the size, or nothing left to take */
 		BWL_CUT_JUNK,
+		BWL_CUT_HOST,
 		BWL_CUT_ALL,	 /* hashes and what was kept too */
 		BWL_CUT_REFUSED, /* the file is damaged */
 	} what;
@@ -31,9 +39,11 @@ struct bwl_audit_cut {
 	struct bwl_audit_damage damage; /* to 0: none, now or before */
 	char text[320];
 	char name[BWL_AUDIT_NAME]; /* the file that it was found in */
+	char with[BWL_AUDIT_NAME]; /* BWL_CUT_HOST: the one before, that it is made one with; "" */
+	uint64_t begin;		   /* and what is made: log-BEGIN-TO.least */
 	struct bwl_hash *hash;	   /* of the records in it */
 	size_t hashes;
-	char *kept; /* log-N.kept */
+	char *kept; /* what is made: log-N.kept, or least */
 	size_t kept_len;
 };
 /* What goes next. Reads whole files, which may take seconds: so without the lock. Free ret after. */

@@ -16,6 +16,7 @@ struct run {
 	const struct bwl_checkpoint *old;
 	struct {
 		bool reached, done, bad;
+		bool within;		/* records that are one hash */
 		struct bwl_hash root;	/* of this log at that size */
 		struct place at;
 	} *state;
@@ -103,6 +104,22 @@ static void add_leaf(struct run *r, const struct bwl_hash *leaf)
 	bwl_frontier_add(&r->f, leaf);
 	if (!r->lost)
 		reach(r);
+}
+
+/* false: not here. */
+static bool add_node(struct run *r, const struct bwl_audit_item *i)
+{
+	uint64_t was = r->f.n;
+
+	if (!i->kept || !r->begun || !bwl_frontier_add_node(&r->f, i->bits, &i->leaf))
+		return false;
+	r->ret->hashed += r->f.n - was;
+	r->ret->pruned += r->kept_ok ? r->f.n - was : 0;
+	for (size_t n = 0; n < r->nold; n++)
+		r->state[n].within |= r->old[n].size > was && r->old[n].size < r->f.n;
+	if (!r->lost)
+		reach(r);
+	return true;
 }
 
 static uint64_t number(const json_t *data, const char *key)
@@ -263,6 +280,10 @@ static int on_item(const struct bwl_audit_item *i, void *arg)
 		r->ret->pruned += i->kept && r->kept_ok;
 		add_leaf(r, &i->leaf);
 		break;
+	case BWL_AUDIT_NODE:
+		if (add_node(r, i))
+			break;
+		/* fall through */
 	case BWL_AUDIT_BAD:
 		problem(r, BWL_FAULT_BAD, r->f.n, r->f.n + 1, &here, i->offset + i->len + 1,
 			"neither a record nor a checkpoint, where record %llu is expected",
@@ -300,8 +321,11 @@ static void finish(struct run *r)
 								 : "taken away without their hashes");
 		else
 			problem(r, BWL_FAULT_GONE, n, n, &r->at, 0,
-				"the old checkpoint of %llu records cannot be compared, because of the damage above",
-				(unsigned long long)n);
+				"the old checkpoint of %llu records cannot be compared%s",
+				(unsigned long long)n,
+				r->state[i].within ?
+					": records about it have one hash since they were pruned" :
+					", because of the damage above");
 	}
 	r->ret->records = r->f.n;
 	r->ret->unsigned_records = r->f.n - (r->f.n < r->signed_n ? r->f.n : r->signed_n);
@@ -334,6 +358,7 @@ int bwl_audit_verify(const char *dir, const struct bwl_note_key *k, const struct
 struct one {
 	struct run run;
 	const struct bwl_audit_file *file;
+	size_t mine;
 	bwl_audit_fn each;
 	bool ended;
 };
@@ -341,8 +366,10 @@ struct one {
 static int on_one(const struct bwl_audit_item *i, void *arg)
 {
 	struct one *x = arg;
-	bool mine = !strcmp(i->file, x->file->name) || !strcmp(i->file, x->file->kept);
+	bool mine = false;
 
+	for (size_t n = 0; n < x->mine; n++)
+		mine |= !strcmp(i->file, x->file[n].name) || !strcmp(i->file, x->file[n].kept);
 	on_item(i, &x->run);
 	if (mine)
 		return x->each(i, x->run.arg);
@@ -350,14 +377,14 @@ static int on_one(const struct bwl_audit_item *i, void *arg)
 	return x->ended;
 }
 
-int bwl_audit_verify_file(const char *dir, const struct bwl_audit_file *file, size_t n,
-			  const struct bwl_note_key *k, bwl_audit_fn each,
-			  void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
-			  struct bwl_err *e)
+int bwl_audit_verify_files(const char *dir, const struct bwl_audit_file *file, size_t mine,
+			   size_t n, const struct bwl_note_key *k, bwl_audit_fn each,
+			   void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
+			   struct bwl_err *e)
 {
 	struct bwl_audit_result result = { 0 };
 	struct one x = { .run = { .key = k, .fn = fn, .arg = arg, .ret = &result },
-			 .file = file, .each = each };
+			 .file = file, .mine = mine, .each = each };
 	int r = bwl_audit_scan_files(dir, file, n, on_one, &x, e);
 
 	if (r >= 0 && !x.ended)
@@ -403,7 +430,11 @@ static int on_leaf(const struct bwl_audit_item *i, void *arg)
 {
 	struct bwl_prover *p = arg;
 
-	if ((i->kind == BWL_AUDIT_RECORD || i->kind == BWL_AUDIT_LEAF) && p->next < p->n)
+	if (p->next >= p->n)
+		return 0;
+	if (i->kind == BWL_AUDIT_NODE)
+		return !bwl_prover_node(p, i->bits, &i->leaf);
+	if (i->kind == BWL_AUDIT_RECORD || i->kind == BWL_AUDIT_LEAF)
 		bwl_prover_leaf(p, &i->leaf);
 	return 0;
 }
@@ -424,6 +455,9 @@ int bwl_audit_prove(const char *dir, uint64_t m, uint64_t n, struct bwl_prover *
 	free(file);
 	if (!r)
 		r = bwl_audit_scan(dir, on_leaf, ret, e);
+	if (r > 0)
+		r = bwl_fail(e, ENOENT, "the records about %llu have one hash in %s since they were pruned",
+			     (unsigned long long)m, dir);
 	if (!r && ret->next < n)
 		r = bwl_fail(e, EBADMSG, "%s has %llu records, its newest checkpoint is over %llu", dir,
 			     (unsigned long long)ret->next, (unsigned long long)n);

@@ -57,13 +57,13 @@ struct bwl_audit_damage {
 bool bwl_audit_tells_damage(const struct bwl_audit_item *i, struct bwl_audit_damage *ret);
 
 /*
- * Of n files the first alone: as far as the first checkpoint behind it, which is over its records
- * too. each: called with its items, whatever is wrong with them.
+ * Of n files the first ones alone: as far as the first checkpoint behind them, which is over their
+ * records too. each: called with their items, whatever is wrong with them.
  */
-int bwl_audit_verify_file(const char *dir, const struct bwl_audit_file *file, size_t n,
-			  const struct bwl_note_key *k, bwl_audit_fn each,
-			  void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
-			  struct bwl_err *e);
+int bwl_audit_verify_files(const char *dir, const struct bwl_audit_file *file, size_t mine,
+			   size_t n, const struct bwl_note_key *k, bwl_audit_fn each,
+			   void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
+			   struct bwl_err *e);
 
 /* The newest checkpoint in the log, as a note, and a proof that it begins with the m records before. */
 int bwl_audit_latest(const char *dir, const struct bwl_note_key *k, char ret[static BWL_NOTE_MAX],

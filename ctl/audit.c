@@ -375,7 +375,8 @@ const struct ctl_cmd ctl_audit_cmds[] = {
 	  "Keep the key, and checkpoints, where this machine cannot write.\n\n"
 	  DIR_HELP "  --origin NAME      the log's name, of the key too (bwlimit/HOSTNAME)\n"
 	  "  --size SIZE        what all its files may have (256mb); above it the records of a host's junk\n"
-	  "                     are pruned, then the oldest ones. Later: the file `size` in the folder\n\n"
+	  "                     are pruned, then what else a host caused, then the oldest ones. Later: the\n"
+	  "                     file `size` in the folder\n\n"
 	  "Examples:\n  bwlimit-ctl audit init >tray-7.pub\n", audit_init },
 	{ "audit", "show", "[--since TIME] [--dir DIR]", "Records, oldest first; --json: as they were hashed",
 	  "  --since TIME       only those of so long ago, by the wall clock\n" DIR_HELP

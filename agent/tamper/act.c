@@ -101,13 +101,18 @@ static void close_map(struct bwl_pins *p, enum bwl_action action, const struct a
 		bwl_revoke(p, p->name[s->peer[i]].name, NULL);
 }
 
+static bool is_ordered(const struct agent_sign *s)
+{
+	return s->input == BWL_TAMPER_command || s->input == BWL_TAMPER_lease;
+}
+
 /* What has closed something is a line, and what somebody ordered. */
 static bool may_say(const struct agent_sign *s, bool done, uint64_t now, unsigned long long *ret_silent)
 {
 	bool yes;
 
 	*ret_silent = 0;
-	if (!done || s->input == BWL_TAMPER_command || s->input == BWL_TAMPER_lease)
+	if (!done || is_ordered(s))
 		return true;
 	pthread_mutex_lock(&wanted.lock);
 	yes = tamper_say(&wanted.said[s->input][s->port % BWL_MAX_PORTS], now, ret_silent);
@@ -148,7 +153,8 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 	if (may_say(s, done, kernel, &silent)) {
 		if (silent)
 			snprintf(more, sizeof(more), "; %llu more since the last line", silent);
-		agent_later(LOG_ALERT, "tamper", "%s: %s; action %s: map %.3f ms, %u SAs of the kernel %.3f ms%s",
+		agent_later(LOG_ALERT | (done && !is_ordered(s) ? AGENT_LOG_HOST : 0), "tamper",
+			    "%s: %s; action %s: map %.3f ms, %u SAs of the kernel %.3f ms%s",
 			    bwl_tamper_name(s->input), s->what, bwl_action_name(action),
 			    (double)(closed - start) / 1e6, sas.sas, (double)(kernel - closed) / 1e6, more);
 	}

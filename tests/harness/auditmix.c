@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bwl-auditmix DIR FIRST END EVERY: records FIRST to END-1 for the audit log in DIR, in small files and below a
- * small size. Of EVERY one is an operator's, the others a host's junk. Exit code 2: usage.
+ * bwl-auditmix DIR FIRST END EVERY: records FIRST to END-1 for the audit log in DIR, in small files
+ * and below a small size. Of EVERY one is an operator's, the others by turns a host's junk and an
+ * event. Exit code 2: usage.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +30,12 @@ int main(int argc, char **argv)
 		bwl_audit_set_size(l, LOG_BYTES);
 	}
 	for (i = strtoul(argv[2], NULL, 10); !r && i < end; i++) {
+		enum bwl_audit_urgency host = i % 2 ? BWL_AUDIT_JUNK : BWL_AUDIT_EVENT;
 		char text[40];
 
-		snprintf(text, sizeof(text), i % every ? "junk %lu" : "operator %lu", i);
-		r = bwl_audit_append(l, i % every ? BWL_AUDIT_JUNK : BWL_AUDIT_AFTER, i % every ? "junk" : "grant",
-				     text, NULL, NULL, &e);
+		snprintf(text, sizeof(text), i % every ? "host %lu" : "operator %lu", i);
+		r = bwl_audit_append(l, i % every ? host : BWL_AUDIT_AFTER,
+				     i % every ? "lapsed" : "grant", text, NULL, NULL, &e);
 	}
 	if (r)
 		fprintf(stderr, "bwl-auditmix: %s\n", e.text);

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The audit log is killed at every call that changes a file while it is kept below its size: it verifies
-# with the checkpoint from before, the next record mends it, and nothing but a host's junk is gone (or,
-# of a log without junk, its oldest file, as a record says).
+# with the checkpoint from before, the next record mends it, and nothing but a host's junk is gone, then what
+# else a host caused (or, of a log without either, its oldest file, as a record says).
 #
 # The kill comes on entry, so the call itself is not made; the next one is the state right after it.
 set -uo pipefail
@@ -30,25 +30,37 @@ operators() { ctl audit show --dir "$log" --json | jq -r '.text // empty' | grep
 verify() { ctl audit verify --json --key "$LAB_TMP/pub" --checkpoint "$1" --dir "$log" >"$LAB_TMP/verified"; }
 said() { jq "$1" "$LAB_TMP/verified"; }
 wrong() { note "$*" "$(cat "$LAB_TMP/verified" "$LAB_TMP/err")"; bad=$((bad + 1)); }
-gone() { # of the log that was: names that are not there any more
-	comm -23 <(ls "$LAB_TMP/before") <(ls "$log") | grep "$1"
+gone() { # of the log that was: lines, hashes, or whole files that are not there any more
+	if [[ $1 == whole ]]; then
+		verify_any && [[ $(said .first_record) -gt $first ]]
+	else
+		comm -23 <(ls "$LAB_TMP/before") <(ls "$log") | grep -q "$1"
+	fi
 }
+verify_any() { ctl audit verify --json --key "$LAB_TMP/pub" --dir "$log" >"$LAB_TMP/verified"; }
 # A log whose next record begins a file and prunes what `gone` is asked about; sets next.
 prepare() { # every pattern
 	rm -rf "$log"
 	"$CTL" audit init --dir "$log" --origin bwlimit/test >"$LAB_TMP/pub" || return
+	first=0
 	for ((next = 0; next < 1000; next++)); do
 		rm -rf "$LAB_TMP/before"
 		cp -a "$log" "$LAB_TMP/before"
 		"$MIX" "$log" $next $((next + 1)) "$1" || return
-		! gone "$2" >/dev/null || return 0
+		! gone "$2" || return 0
 	done
 	return 1
 }
-left() { # what no file of the log is: half made, or kept of one that has gone
+left() { # what no file of the log is: half made, kept of one that has gone, or under a `least`
 	find "$log" -name '.log-*'
-	local f
+	local f g range
 	for f in "$log"/*.kept; do [[ ! -e $f || -e ${f%.kept}.hashes ]] || echo "$f"; done
+	for f in "$log"/*.least; do
+		range=${f##*/log-} range=${range%.least}
+		for g in "$log"/log-*; do
+			[[ -e $f && $g != "$f" && ! ${g:${#log}+5:20} < ${range%-*} && ${g:${#log}+5:20} < ${range#*-} ]] && echo "$g"
+		done
+	done
 }
 restore() { rm -rf "$log"; cp -a "$LAB_TMP/before" "$log"; }
 run_killed() { # call number
@@ -74,7 +86,7 @@ kill_everywhere() { # sentence every pattern
 	local call n all points=0 bad=0 every=$2 may=0
 	check "$1: a log is filled until the next record prunes" prepare "$every" "$3" || return
 	may=0
-	[[ $3 == jsonl ]] || may=$(gone "$3" | sed 's/hashes$/kept/' | sed "s|^|$LAB_TMP/before/|" | xargs -r cat | grep -c '"operator')
+	[[ $3 != whole ]] || may=$(cat "$(find "$LAB_TMP/before" -name 'log-*' | sort | head -1)" | grep -c '"operator')
 	restore
 	operators >"$LAB_TMP/operators"
 	ctl audit checkpoint --dir "$log" >"$LAB_TMP/checkpoint"
@@ -92,7 +104,7 @@ kill_everywhere() { # sentence every pattern
 			[[ -z $(find "$log" -name "torn-*") ]] || wrong "$call $n: torn"
 			# it goes on, and at its next file is below its size again
 			"$MIX" "$log" $((next + 1)) $((next + 20)) "$every" 2>"$LAB_TMP/err" || wrong "$call $n: it does not go on"
-			gone "$3" >/dev/null || wrong "$call $n: it prunes no more"
+			gone "$3" || wrong "$call $n: it prunes no more"
 			[[ -z $(left) ]] || wrong "$call $n: left behind: $(left)"
 			ctl audit verify --json --key "$LAB_TMP/pub" --dir "$log" >"$LAB_TMP/verified" || wrong "$call $n: later it does not verify"
 		done
@@ -102,5 +114,6 @@ kill_everywhere() { # sentence every pattern
 	check "$1: there were calls to kill at" test $points -ge 20
 }
 kill_everywhere "lines of junk go, and nothing else, whenever it is killed" 10 jsonl
-kill_everywhere "of a log of operators the oldest file goes whole, whenever it is killed" 1 hashes
+kill_everywhere "what else a host caused goes, and nothing else, whenever it is killed" 10 hashes
+kill_everywhere "of a log of operators the oldest file goes whole, whenever it is killed" 1 whole
 done_testing
