@@ -48,7 +48,8 @@ json_t *bwl_json_span(uint64_t ns)
 
 json_t *bwl_json_in(uint64_t at_ns, uint64_t now_ns)
 {
-	return at_ns == UINT64_MAX ? json_null() : json_real(((double)at_ns - (double)now_ns) / 1e9);
+	return at_ns == UINT64_MAX ? json_null()
+				   : json_real(((double)at_ns - (double)now_ns) / 1e9);
 }
 
 json_t *bwl_json_ago(uint64_t at_ns, uint64_t now_ns)
@@ -102,7 +103,7 @@ char *bwl_utc_boot(uint64_t boot_ns, char buf[static BWL_TIME_BUF])
 	uint64_t ns;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	ns =
-	    (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec - (bwl_now_ns() - boot_ns);
+	ns = (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec -
+	     (bwl_now_ns() - boot_ns);
 	return bwl_utc((int64_t)(ns / 1000000000), (int)(ns / 1000000 % 1000), buf);
 }

@@ -23,7 +23,8 @@ void bwl_pfxset_add(struct bwl_pfxset *s, const struct bwl_pfx *pfx, uint64_t va
 		s->item = bwl_must(reallocarray(s->item, s->room, sizeof(*s->item)));
 	}
 	i = &s->item[s->n++];
-	*i = (struct bwl_pfxset_item){ .pfx = { .family = pfx->family, .len = pfx->len }, .value = value };
+	*i = (struct bwl_pfxset_item){ .pfx = { .family = pfx->family, .len = pfx->len },
+				       .value = value };
 	memcpy(i->pfx.addr, pfx->addr, bytes_of(pfx));
 	s->lens[pfx->family == 6][pfx->len] = true;
 	s->sorted = false;
@@ -91,7 +92,7 @@ static void set_from(uint8_t *addr, unsigned len, unsigned bits, bool bit)
 		if (bit)
 			addr[len / 8] |= (uint8_t)(0x80U >> len % 8);
 		else
-			addr[len / 8] &= (uint8_t)~(0x80U >> len % 8);
+			addr[len / 8] &= (uint8_t) ~(0x80U >> len % 8);
 	}
 }
 
@@ -112,7 +113,8 @@ const struct bwl_pfxset_item *bwl_pfxset_exact(const struct bwl_pfxset *s, const
 	return at < s->n && !by_place(&s->item[at].pfx, &key) ? &s->item[at] : NULL;
 }
 
-int bwl_pfxset_holders(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_pfxset_fn fn, void *arg)
+int bwl_pfxset_holders(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_pfxset_fn fn,
+		       void *arg)
 {
 	struct bwl_pfx key;
 	unsigned len;
@@ -129,7 +131,8 @@ int bwl_pfxset_holders(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_
 	return r;
 }
 
-int bwl_pfxset_overlaps(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_pfxset_fn fn, void *arg)
+int bwl_pfxset_overlaps(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_pfxset_fn fn,
+			void *arg)
 {
 	struct bwl_pfx key = cut(q, q->len), end = key;
 	int r = bwl_pfxset_holders(s, q, fn, arg);

@@ -58,11 +58,13 @@ int bwl_pfx_parse(const char *s, struct bwl_pfx *ret, struct bwl_err *e)
 	bits = p.family == 4 ? 32 : 128;
 	p.len = bits;
 	if (slash && !parse_len(slash, bits, &p.len))
-		return bwl_fail(e, EINVAL, "'%.64s': the prefix length of an IPv%u address is 0 to %u",
-				s, p.family, bits);
+		return bwl_fail(e, EINVAL,
+				"'%.64s': the prefix length of an IPv%u address is 0 to %u", s,
+				p.family, bits);
 	/* The data plane's tables hold IPv4 in this form: as text it would have two names. */
 	if (p.family == 6 && p.len >= 96 && !memcmp(p.addr, mapped, sizeof(mapped)))
-		return bwl_fail(e, EINVAL, "'%.64s' is an IPv4-mapped address: write it as IPv4", s);
+		return bwl_fail(e, EINVAL, "'%.64s' is an IPv4-mapped address: write it as IPv4",
+				s);
 	if (clear_host_bits(p.addr, bits / 8, p.len)) {
 		char right[64];
 

@@ -22,7 +22,7 @@ char *bwl_when(uint64_t deadline_ns, uint64_t now_ns, char buf[static BWL_WHEN_B
 
 struct bwl_value bwl_v_both(json_t *json, const char *fmt, ...)
 {
-	struct bwl_value v = {.json = json};
+	struct bwl_value v = { .json = json };
 	va_list ap;
 
 	va_start(ap, fmt);

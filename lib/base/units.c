@@ -15,17 +15,18 @@
 typedef unsigned __int128 u128;
 
 #define MAX_DECIMALS 18
-#define YEAR_S 31536000ULL	/* 365 days */
+#define YEAR_S 31536000ULL /* 365 days */
 #define SIZE_MAX_BYTES BWL_MAX_VOLUME
 #define TIME_MAX_NS (100 * YEAR_S * 1000000000ULL)
 
 struct unit {
 	const char *name;
 	uint64_t factor;
-	bool print;		/* used by the exact formats */
+	bool print; /* used by the exact formats */
 };
 
 #define KI 1024ULL
+/* clang-format off */
 static const struct unit rate_units[] = {
 	{ "bit", 1, true }, { "", 1, false },
 	{ "kbit", 1000ULL, true }, { "mbit", 1000000ULL, true },
@@ -87,6 +88,8 @@ static const struct quantity time_q = {
 	"a time", "0 to 100 years (36500d)", "a number and ns, us, ms, s, m, h, d or w",
 	time_units, 0, TIME_MAX_NS,
 };
+
+/* clang-format on */
 
 static int not_one(const struct quantity *q, const char *s, struct bwl_err *e)
 {
@@ -161,8 +164,7 @@ int bwl_parse_time(const char *s, uint64_t *ret_ns, struct bwl_err *e)
 	return parse(&time_q, s, ret_ns, e);
 }
 
-int bwl_parse_volume(const char *s, uint64_t *ret_bytes, uint64_t *ret_window_ns,
-		     struct bwl_err *e)
+int bwl_parse_volume(const char *s, uint64_t *ret_bytes, uint64_t *ret_window_ns, struct bwl_err *e)
 {
 	const char *blank = strpbrk(s, " \t");
 	uint64_t bytes, window = 0;
@@ -198,7 +200,8 @@ int bwl_parse_volume(const char *s, uint64_t *ret_bytes, uint64_t *ret_window_ns
 bad:
 	return bwl_fail(e, EINVAL,
 			"'%.64s' is not a volume: a size such as '20gb', or a size in every window "
-			"such as '20gb per 1d'", s);
+			"such as '20gb per 1d'",
+			s);
 }
 
 /* Decimal digits without a NUL; returns how many. Digests format millions of numbers. */
@@ -224,7 +227,7 @@ static bool exact(uint64_t v, const struct unit *u, char buf[static BWL_UNIT_BUF
 	if (rest)
 		buf[n++] = '.';
 	for (int i = 0; rest && i < MAX_DECIMALS && n < BWL_UNIT_BUF; i++) {
-		rest *= 10;	/* factors are below 2^51: no overflow */
+		rest *= 10; /* factors are below 2^51: no overflow */
 		buf[n++] = '0' + (int)(rest / u->factor);
 		rest %= u->factor;
 	}
@@ -318,8 +321,8 @@ char *bwl_human_size(double bytes, char buf[static BWL_UNIT_BUF])
 	return human(bytes, 1024, names, 7, buf);
 }
 
-static char *two_parts(double v, unsigned int small, const char *big_name,
-		       const char *small_name, char buf[static BWL_UNIT_BUF])
+static char *two_parts(double v, unsigned int small, const char *big_name, const char *small_name,
+		       char buf[static BWL_UNIT_BUF])
 {
 	unsigned int n = (unsigned int)v;
 

@@ -78,14 +78,15 @@ static bool parse(const char *s, int64_t *ret_s, long *ret_ns)
 	    (tm.tm_mday = digits(&s, 2, 1, 31)) < 0 || !skip(&s, "Tt ") ||
 	    (tm.tm_hour = digits(&s, 2, 0, 23)) < 0 || !skip(&s, ":") ||
 	    (tm.tm_min = digits(&s, 2, 0, 59)) < 0 || !skip(&s, ":") ||
-	    (tm.tm_sec = digits(&s, 2, 0, 60)) < 0 || !fraction(&s, ret_ns) || !offset(&s, &off) || *s)
+	    (tm.tm_sec = digits(&s, 2, 0, 60)) < 0 || !fraction(&s, ret_ns) || !offset(&s, &off) ||
+	    *s)
 		return false;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
 	back = tm;
 	t = timegm(&back);
 	if (back.tm_mday != tm.tm_mday && tm.tm_sec != 60)
-		return false;	/* the 31st of a shorter month */
+		return false; /* the 31st of a shorter month */
 	*ret_s = (int64_t)t - off;
 	return true;
 }

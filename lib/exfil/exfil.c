@@ -29,19 +29,21 @@ struct exit_peer {
 
 /* Peers that share zone and host ports are one node of the network. */
 struct group {
-	uint32_t zone;		/* index + 1; 0 none */
-	uint64_t from;		/* bit per host port */
+	uint32_t zone; /* index + 1; 0 none */
+	uint64_t from; /* bit per host port */
 	long edge;
-	uint32_t next;		/* hash chain: index + 1 */
+	uint32_t next; /* hash chain: index + 1 */
 };
 
 #define HASH 1024
 struct model {
 	const struct bwl_policy *p;
-	struct exit_peer *exits; size_t nexits;
-	struct group *groups; size_t ngroups;
+	struct exit_peer *exits;
+	size_t nexits;
+	struct group *groups;
+	size_t ngroups;
 	uint32_t hash[HASH];
-	const struct bwl_pol_zone **zones;	/* by name */
+	const struct bwl_pol_zone **zones; /* by name */
 	struct bwl_flow flow;
 	long *zone_edge, *port_edge, node_edge;
 };
@@ -83,7 +85,10 @@ static double long_run(const struct bwl_lim *l)
 	return r;
 }
 
-/* What holds a peer back by itself. Modes shape and mark: a packet may leave later than it was charged. */
+/*
+ * What holds a peer back by itself. Modes shape and mark: a packet may leave later than it was
+ * charged.
+ */
 static struct bwl_lim own_limit(const struct bwl_policy *p, const struct bwl_pol_peer *x)
 {
 	/* the floor is what remains when there is no grant */
@@ -93,7 +98,8 @@ static struct bwl_lim own_limit(const struct bwl_policy *p, const struct bwl_pol
 		return (struct bwl_lim){ 0 };
 	if (x->grant.present && bwl_mode_paces(x->mode) && l.rate_bps != BWL_NO_RATE)
 		l.burst = (l.burst ? l.burst : bwl_default_burst(l.rate_bps)) +
-			  (uint64_t)ceil(l.rate_bps / 8.0 * (bwl_horizon(p->horizon_ns, l.rate_bps) / 1e9));
+			  (uint64_t)ceil(l.rate_bps / 8.0 *
+					 (bwl_horizon(p->horizon_ns, l.rate_bps) / 1e9));
 	return l;
 }
 
@@ -261,7 +267,8 @@ static void describe(const struct bwl_lim *l, double t, const char *kind, const 
 	if (volume_part(l, t) <= rate_part(l, t)) {
 		n += snprintf(buf + n, size - n, "volume %s", bwl_format_size(l->volume, a));
 		if (l->window_ns)
-			n += snprintf(buf + n, size - n, " per %s", bwl_format_time(l->window_ns, b));
+			n += snprintf(buf + n, size - n, " per %s",
+				      bwl_format_time(l->window_ns, b));
 	} else {
 		n += snprintf(buf + n, size - n, "rate %s", bwl_format_rate(l->rate_bps, a));
 	}
@@ -290,7 +297,8 @@ static void find_binding(struct model *m, double t, char *buf, size_t size)
 		}
 	}
 	for (size_t i = 0; i < p->nzones; i++) {
-		if (bwl_flow_binds(&m->flow, m->zone_edge[i + 1]) && e[m->zone_edge[i + 1]].cap > best) {
+		if (bwl_flow_binds(&m->flow, m->zone_edge[i + 1]) &&
+		    e[m->zone_edge[i + 1]].cap > best) {
 			best = e[m->zone_edge[i + 1]].cap;
 			describe(&p->zones[i].limit, t, "zone", p->zones[i].name, 0, buf, size);
 		}
@@ -299,7 +307,8 @@ static void find_binding(struct model *m, double t, char *buf, size_t size)
 		const struct exit_peer *most = NULL;
 		size_t n = 0;
 
-		if (!bwl_flow_binds(&m->flow, m->groups[g].edge) || e[m->groups[g].edge].cap <= best)
+		if (!bwl_flow_binds(&m->flow, m->groups[g].edge) ||
+		    e[m->groups[g].edge].cap <= best)
 			continue;
 		best = e[m->groups[g].edge].cap;
 		for (size_t i = 0; i < m->nexits; i++) {

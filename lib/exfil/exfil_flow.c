@@ -36,7 +36,10 @@ void bwl_flow_done(struct bwl_flow *f)
 static void put(struct bwl_flow *f, uint32_t from, uint32_t to, double cap)
 {
 	f->edges[f->nedges] = (struct bwl_edge){
-		.from = from, .to = to, .cap = cap, .next = f->first[from],
+		.from = from,
+		.to = to,
+		.cap = cap,
+		.next = f->first[from],
 	};
 	f->first[from] = f->nedges++;
 }

@@ -9,16 +9,17 @@
 
 struct bwl_edge {
 	uint32_t from, to;
-	double cap;		/* INFINITY: no limit */
+	double cap; /* INFINITY: no limit */
 	double flow;
-	uint32_t next;		/* of the same `from`; BWL_NO_EDGE ends */
+	uint32_t next; /* of the same `from`; BWL_NO_EDGE ends */
 };
 #define BWL_NO_EDGE 0xffffffffU
 
 /* Edge 2 i is the one added, 2 i + 1 its way back. Node 0 is the source, node 1 the sink. */
 struct bwl_flow {
-	struct bwl_edge *edges; size_t nedges, room;
-	uint32_t *first;	/* by node */
+	struct bwl_edge *edges;
+	size_t nedges, room;
+	uint32_t *first; /* by node */
 	uint32_t *level, *at;
 	size_t nnodes;
 };

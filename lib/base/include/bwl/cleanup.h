@@ -40,7 +40,7 @@ static inline void bwl_free_auto(void *at)
 }
 
 #define BWL_AUTO_CLOSE BWL_AUTO(bwl_close)
-#define BWL_AUTO_FREE  BWL_AUTO(bwl_free)
+#define BWL_AUTO_FREE BWL_AUTO(bwl_free)
 
 static inline int bwl_take_fd(int *fd)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The two clocks: boot time, which the data plane has, and whether the wall clock may be believed. */
+/* Boot time, which the data plane has, and whether the wall clock may be believed. */
 #ifndef BWL_CLOCK_H
 #define BWL_CLOCK_H
 
 #include <stdint.h>
 
-uint64_t bwl_now_ns(void);	/* CLOCK_BOOTTIME */
+uint64_t bwl_now_ns(void); /* CLOCK_BOOTTIME */
 enum bwl_wall { BWL_WALL_OK, BWL_WALL_UNSYNC, BWL_WALL_OLD };
 enum bwl_wall bwl_wall_state(void);
 

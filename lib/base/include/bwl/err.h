@@ -10,11 +10,11 @@
 #include <stdbool.h>
 
 struct bwl_err {
-	int code;		/* positive errno; 0: no error */
-	char file[256];		/* input file the error is in, or empty */
-	unsigned line, column;	/* from 1; 0 unknown */
-	char text[768];		/* what is wrong, with the accepted domain */
-	char hint[256];		/* the next step, or empty */
+	int code;	       /* positive errno; 0: no error */
+	char file[256];	       /* input file the error is in, or empty */
+	unsigned line, column; /* from 1; 0 unknown */
+	char text[768];	       /* what is wrong, with the accepted domain */
+	char hint[256];	       /* the next step, or empty */
 };
 
 void bwl_err_fill(struct bwl_err *e, int code, const char *fmt, ...)
@@ -26,18 +26,18 @@ int bwl_err_hint(struct bwl_err *e, const char *fmt, ...) __attribute__((format(
  * also when code (often errno) is: a failure cannot look like success. A macro, so that
  * compilers and analysers see it.
  */
-#define bwl_fail(e, code, ...)                                                                   \
-	({                                                                                       \
-		int bwl_code_ = (code);                                                          \
-		bwl_code_ = bwl_code_ > 0 ? bwl_code_ : EIO;                                     \
-		bwl_err_fill(e, bwl_code_, __VA_ARGS__);                                         \
-		-bwl_code_;                                                                      \
+#define bwl_fail(e, code, ...)                                                                     \
+	({                                                                                         \
+		int bwl_code_ = (code);                                                            \
+		bwl_code_ = bwl_code_ > 0 ? bwl_code_ : EIO;                                       \
+		bwl_err_fill(e, bwl_code_, __VA_ARGS__);                                           \
+		-bwl_code_;                                                                        \
 	})
 /* Add a hint to an error already filled; returns -e->code, never 0. */
-#define bwl_hint(e, ...)                                                                         \
-	({                                                                                       \
-		int bwl_hint_ = bwl_err_hint(e, __VA_ARGS__);                                    \
-		bwl_hint_ < 0 ? bwl_hint_ : -EIO;                                                \
+#define bwl_hint(e, ...)                                                                           \
+	({                                                                                         \
+		int bwl_hint_ = bwl_err_hint(e, __VA_ARGS__);                                      \
+		bwl_hint_ < 0 ? bwl_hint_ : -EIO;                                                  \
 	})
 /* What an allocation returned; without memory there is no going on, and the program ends. */
 void *bwl_must(void *p) __attribute__((returns_nonnull));

@@ -14,7 +14,7 @@ struct bwl_pfxset_item {
 struct bwl_pfxset {
 	struct bwl_pfxset_item *item;
 	size_t n, room;
-	bool lens[2][129];	/* that occur, by family */
+	bool lens[2][129]; /* that occur, by family */
 	bool sorted;
 	bool twins; /* equal prefixes stay, by rising number */
 };
@@ -28,9 +28,11 @@ void bwl_pfxset_free(struct bwl_pfxset *s);
 /* Not 0 ends the walk, and is returned. */
 typedef int (*bwl_pfxset_fn)(const struct bwl_pfxset_item *i, void *arg);
 /* Those that hold q, or are q. */
-int bwl_pfxset_holders(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_pfxset_fn fn, void *arg);
+int bwl_pfxset_holders(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_pfxset_fn fn,
+		       void *arg);
 /* Those, and those within q. */
-int bwl_pfxset_overlaps(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_pfxset_fn fn, void *arg);
+int bwl_pfxset_overlaps(const struct bwl_pfxset *s, const struct bwl_pfx *q, bwl_pfxset_fn fn,
+			void *arg);
 const struct bwl_pfxset_item *bwl_pfxset_exact(const struct bwl_pfxset *s, const struct bwl_pfx *q);
 
 #endif

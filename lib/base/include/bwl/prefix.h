@@ -9,14 +9,14 @@
 #include <bwl/err.h>
 
 struct bwl_pfx {
-	uint8_t family;		/* 4 or 6 */
-	uint8_t len;		/* prefix length; 32 or 128: one address */
-	uint8_t addr[16];	/* IPv4 in the first four; host bits are zero */
+	uint8_t family;	  /* 4 or 6 */
+	uint8_t len;	  /* prefix length; 32 or 128: one address */
+	uint8_t addr[16]; /* IPv4 in the first four; host bits are zero */
 };
 
 /* "10.0.0.0/24", "fd00::1"; host bits set is an error that names the right prefix. */
 int bwl_pfx_parse(const char *s, struct bwl_pfx *ret, struct bwl_err *e);
-char *bwl_pfx_format(const struct bwl_pfx *p, char *buf, size_t size);	/* "10.0.0.1" for /32 */
+char *bwl_pfx_format(const struct bwl_pfx *p, char *buf, size_t size); /* "10.0.0.1" for /32 */
 /* Has a every address of b? */
 bool bwl_pfx_holds(const struct bwl_pfx *a, const struct bwl_pfx *b);
 

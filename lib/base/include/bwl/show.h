@@ -29,7 +29,7 @@ struct bwl_value bwl_v_speed(const double *bps); /* measured; NULL: null, "-" */
 struct bwl_value bwl_v_in(uint64_t at_ns, uint64_t now_ns);
 /* Takes the reference; the text by printf. */
 struct bwl_value bwl_v_both(json_t *json, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+	__attribute__((format(printf, 2, 3)));
 /* For programs only. */
 struct bwl_value bwl_v_json(json_t *json);
 

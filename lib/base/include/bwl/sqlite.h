@@ -6,9 +6,10 @@
 #include <errno.h>
 #include <sqlite3.h>
 
-/* Of the last call on db (NULL: it could not be made), as an errno; EUCLEAN: the file is damaged. */
+/* Of the last call on db (NULL: it could not be made), as an errno. EUCLEAN: it is damaged. */
 static inline int bwl_sqlite_errno(sqlite3 *db)
 {
+	/* clang-format off */
 	switch (db ? sqlite3_extended_errcode(db) & 0xff : SQLITE_NOMEM) {
 	case SQLITE_CORRUPT: case SQLITE_NOTADB: case SQLITE_MISMATCH: case SQLITE_CONSTRAINT:
 	case SQLITE_ERROR: case SQLITE_SCHEMA: case SQLITE_FORMAT: case SQLITE_TOOBIG:
@@ -20,6 +21,7 @@ static inline int bwl_sqlite_errno(sqlite3 *db)
 	case SQLITE_PERM: case SQLITE_AUTH: return EACCES;
 	default: return EIO;
 	}
+	/* clang-format on */
 }
 
 #endif

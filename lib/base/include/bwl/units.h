@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <bwl/err.h>
 
-#define BWL_RATE_MIN_BPS 1000ULL		/* 1 kbit/s */
-#define BWL_RATE_MAX_BPS 100000000000000ULL	/* 100 Tbit/s */
+#define BWL_RATE_MIN_BPS 1000ULL	    /* 1 kbit/s */
+#define BWL_RATE_MAX_BPS 100000000000000ULL /* 100 Tbit/s */
 
 /* bits per second, BWL_RATE_MIN_BPS .. BWL_RATE_MAX_BPS */
 int bwl_parse_rate(const char *s, uint64_t *ret_bps, struct bwl_err *e);
