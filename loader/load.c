@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -86,16 +87,36 @@ static int set_pins(struct bwl_load *l)
 	return r;
 }
 
-/* Libbpf's own words, kept until it is known whether they matter. */
-static char libbpf_log[4096];
+/*
+ * Libbpf's own words, kept until it is known whether they matter: the last of them, which say why. Its
+ * frame around the verifier's says nothing.
+ */
+static char libbpf_log[600];	/* less than bwl_err.text by what stands before it */
 
 static int keep_log(enum libbpf_print_level level, const char *fmt, va_list args)
 {
-	size_t n = strlen(libbpf_log);
+	size_t old = strlen(libbpf_log), more;
+	char *say = NULL, *from;
 
-	if (level > LIBBPF_WARN || n + 1 >= sizeof(libbpf_log))
+	if (level > LIBBPF_WARN || vasprintf(&say, fmt, args) < 0)
 		return 0;
-	return vsnprintf(libbpf_log + n, sizeof(libbpf_log) - n, fmt, args);
+	from = strstr(say, "-- BEGIN PROG LOAD LOG --\n");
+	from = from ? strchr(from, '\n') + 1 : say;
+	if (!strncmp(from, "libbpf: ", 8))
+		from += 8;
+	more = strlen(from);
+	if (more >= sizeof(libbpf_log)) {
+		from += more - (sizeof(libbpf_log) - 1);
+		more = sizeof(libbpf_log) - 1;
+	}
+	if (old + more >= sizeof(libbpf_log)) {
+		memmove(libbpf_log, libbpf_log + old + more - (sizeof(libbpf_log) - 1),
+			sizeof(libbpf_log) - more);
+		old = sizeof(libbpf_log) - 1 - more;
+	}
+	memcpy(libbpf_log + old, from, more + 1);
+	free(say);
+	return 0;
 }
 
 void bwl_load_init(void)
@@ -114,6 +135,8 @@ struct form {
 				 * and send nothing: TC carries */
 };
 
+#define LOG_WHY 4	/* BPF_LOG_STATS of linux/bpf_verifier.h (kernel 5.2) */
+
 static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 {
 	struct bpf_program *p;
@@ -123,9 +146,12 @@ static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 	if (!*ret)
 		return bwl_fail(e, errno, "cannot open the programs: %s", strerror(errno));
 	(*ret)->rodata->bwl_native_xdp = f.native;
-	bpf_object__for_each_program(p, (*ret)->obj)
+	bpf_object__for_each_program(p, (*ret)->obj) {
+		/* Why it refuses, and not how it came there: that is hundreds of megabytes. */
+		bpf_program__set_log_level(p, LOG_WHY);
 		if (bpf_program__type(p) == BPF_PROG_TYPE_XDP)
 			bpf_program__set_flags(p, f.frags ? BPF_F_XDP_HAS_FRAGS : 0);
+	}
 	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunin, f.tunnel);
 	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunout, f.tunnel);
 	(*ret)->rodata->bwl_by_mark = f.by_mark;
@@ -179,9 +205,8 @@ static int load_on(struct bwl_pins *p, bool frags, struct bwlimit **ret, struct 
 
 int bwl_load_again(struct bwl_pins *p, struct bwlimit **ret, struct bwl_err *e)
 {
-	int r = load_on(p, true, ret, e);
-
-	return r && !load_on(p, false, ret, NULL) ? 0 : r;
+	/* Where both fail the second says why: of the first it may be multi-buffer XDP alone. */
+	return load_on(p, true, ret, NULL) ? load_on(p, false, ret, e) : 0;
 }
 
 struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, const char *prog, bool frags,
@@ -277,18 +302,21 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_sc
 	return r ? r : bwl_load_clear(path, e);
 }
 
-/* The best form first. A tunnel device that is a plain one already takes only programs for such. */
+/*
+ * The best form first. A tunnel device that is a plain one already takes only programs for such. Where none
+ * loads, the last says why: what it is refused for no other form would cure.
+ */
 static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, struct bwl_err *e)
 {
 	static const struct form forms[] = {
 		{ true, true, false, true }, { false, true, false, true }, { true, true, true, true },
 		{ false, true, true, true }, { true, false, false, true }, { false, false, false, true },
 	};
-	unsigned i = !l->tunnel ? 4 : l->by_mark ? 2 : 0, first = i;
+	unsigned i = !l->tunnel ? 4 : l->by_mark ? 2 : 0, last = sizeof(forms) / sizeof(forms[0]) - 1;
 	int r = -1;
 
-	for (; r && i < sizeof(forms) / sizeof(forms[0]); i++) {
-		r = open_and_load(l, n, forms[i], i == first ? e : NULL);
+	for (; r && i <= last; i++) {
+		r = open_and_load(l, n, forms[i], i == last ? e : NULL);
 		if (r)
 			continue;
 		if (!forms[i].frags)

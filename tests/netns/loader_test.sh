@@ -74,6 +74,27 @@ check "host ports are down then" ports_down
 lab_sysctl dpu net.ipv4.ip_forward=0
 works detach
 
+# --- a kernel that refuses the programs
+on_old() { # program that it refuses, what to do…
+	BWL_REFUSE=$1 ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=$LAB_BUILD/tests/harness/bwl-refuse.so \
+		in_dpu "$LOAD" "${@:2}" >"$LAB_TMP/out" 2>"$LAB_TMP/err"
+}
+refused() { ! on_old "$@"; }
+says_not() { ! grep -q -- "$1" "$LAB_TMP/out" "$LAB_TMP/err"; }
+check "attach fails where the kernel takes a program in no form" \
+	refused bwl_tc_host attach --policy "$LAB_TMP/policy.yaml"
+check "and says which" says "'bwl_tc_host'.*Argument list too long"
+check "and in the verifier's words why, as of the last form" says "Processed 1000001 insn"
+check "the first form's reason is gone" says_not "multi-buffer XDP is not known"
+check "and of libbpf's words those that say no more" says_not "BEGIN PROG LOAD LOG"
+check "host ports are down then" ports_down
+check "without multi-buffer XDP alone it attaches" on_old '' attach --policy "$LAB_TMP/policy.yaml"
+check "and says that it went without" says "without multi-buffer frames"
+check "an upgrade that the kernel refuses fails" refused bwl_tc_host upgrade
+check "and says why, of the last form, too" says "Processed 1000001 insn"
+check "what was attached goes on" pings 3
+works detach
+
 # --- attach
 check "attach takes its ports from the policy" attach
 check "host ports are up" lab_is_up hpf0

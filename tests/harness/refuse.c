@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * LD_PRELOAD: bpf(2) of a kernel that has no multi-buffer XDP, and whose verifier gives up on the program
+ * BWL_REFUSE; without that on none.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* The verifier's way to say why. */
+static long refuse(const union bpf_attr *a, const char *why, int code)
+{
+	if (a->log_level && a->log_size)
+		snprintf((char *)(unsigned long)a->log_buf, a->log_size, "%s\n", why);
+	errno = code;
+	return -1;
+}
+
+long syscall(long number, ...)
+{
+	long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	const char *name = getenv("BWL_REFUSE");
+	const union bpf_attr *a;
+	long arg[6];
+	va_list args;
+	int i;
+
+	va_start(args, number);
+	for (i = 0; i < 6; i++)
+		arg[i] = va_arg(args, long);
+	va_end(args);
+	a = (const union bpf_attr *)arg[1];
+	if (number == SYS_bpf && arg[0] == BPF_PROG_LOAD) {
+		if (a->prog_flags & BPF_F_XDP_HAS_FRAGS)
+			return refuse(a, "multi-buffer XDP is not known here", EINVAL);
+		if (name && *name && !strncmp(a->prog_name, name, sizeof(a->prog_name) - 1))
+			return refuse(a, "BPF program is too large. Processed 1000001 insn", E2BIG);
+	}
+	return real(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+}
