@@ -6,6 +6,7 @@
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-closed-$$ LAB_DESTS=1 LAB_MGMT=1
+LAB_SOURCES=('10.7.0.0/24, "fd00:7::/64", "fd00:99::/64"')
 # shellcheck source=../harness/tap.sh
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
@@ -24,11 +25,10 @@ done
 lab_ns host9
 lab_veth host9 h0 dpu hpf9
 ip_in dpu link set hpf9 down
+lab_sysctl dpu net.ipv4.icmp_ratelimit=0 net.ipv6.icmp.ratelimit=0
 
-works() { in_dpu "$LOAD" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err" || { note "$(cat "$LAB_TMP/err")"; return 1; }; }
+works() { lab_load "$@" || { note "$(cat "$LAB_TMP/err")"; return 1; }; }
 attach() { works attach --host hpf0 --uplink p0 --management mgmt0 "$@"; }
-verify() { works verify "$@" || { grep -A1 FAIL "$LAB_TMP/out" | sed 's/^/# /'; return 1; }; }
-notices() { ! in_dpu "$LOAD" verify >"$LAB_TMP/out" 2>&1 && grep -q "FAIL.*$1" "$LAB_TMP/out"; }
 rules_have() { grep -Eq "$1" < <(ip_in dpu rule) && grep -Eq "$1" < <(ip_in dpu -6 rule); }
 rules_lack() { ! grep -Eq "$1" < <(ip_in dpu rule; ip_in dpu -6 rule); }
 pings() { in_ns mgmt ping -q -c 1 -W 5 "$1" >/dev/null; }
@@ -58,6 +58,8 @@ try() { # from-namespace device gateway; frames on standard input
 nd() { echo "eth ip6 src=$1 dst=fd00:dead::1 hop=255 nd kind=135 target=fd00:dead::1 fill=1180"; }
 echo4() { echo "eth ip4 src=203.0.113.5 dst=$1 icmp kind=8 fill=1000"; }
 echo6() { echo "eth ip6 src=2001:db8:99::5 dst=$1 icmp kind=128 fill=1000"; }
+shut4() { echo "eth ip4 src=203.0.113.5 dst=$1 udp dport=99 fill=1000"; } # a port without a program
+shut6() { echo "eth ip6 src=2001:db8:99::5 dst=$1 udp dport=99 fill=1000"; }
 from_host() { try host h0 "$(lab_mac dpu hpf0)"; }
 from_wire() { try net s0 "$(lab_mac dpu p0)"; }
 from_later() {
@@ -69,18 +71,29 @@ leaks() { "$@"; note "$leaked marked bytes"; [[ $leaked -gt 0 ]]; }
 # Without bwlimit each of these arrives: the judges see it, in both families.
 check "without bwlimit a solicitation's unreachable leaves with what a host sent" leaks from_host < <(nd fd00:99::5)
 check "and with what the wire sent" leaks from_wire < <(nd 2001:db8:99::5)
+check "and with what a later port sent" leaks from_later < <(nd 2001:db8:99::5)
 for from in from_host from_wire from_later; do
 	check "without bwlimit an IPv4 echo ($from) is answered by the management port" leaks $from < <(echo4 10.250.0.1)
 	check "without bwlimit an IPv6 echo ($from) is answered by the management port" leaks $from < <(echo6 fd00:250::1)
+	check "without bwlimit a closed UDP port's answer ($from) quotes, IPv4" leaks $from < <(shut4 10.250.0.1)
+	check "without bwlimit a closed UDP port's answer ($from) quotes, IPv6" leaks $from < <(shut6 fd00:250::1)
 done
+later_has() { # add or del
+	ip_in dpu addr "$1" 10.9.9.1/24 dev hpf9
+	ip_in dpu addr "$1" fd00:9::1/64 dev hpf9 ${2:-}
+}
+later_has add nodad
+check "without bwlimit an address of a later port answers, IPv4" leaks from_later < <(echo4 10.9.9.1)
+check "without bwlimit an address of a later port answers, IPv6" leaks from_later < <(echo6 fd00:9::1)
+later_has del
 ip_in dpu link set hpf9 down
 
 check "attach takes the management device" attach --fresh-volume
-lab_policy_head <<-END | sed 's|"fd00:7::/64"|"fd00:7::/64", "fd00:99::/64"|' | lab_apply
+lab_policy_head <<-END | lab_apply
 peers:
 $(lab_peer d1 1 "grant: { rate: 10mbit }")
 END
-check "verify is clean, and need not be told of management again" verify
+check "verify is clean, and need not be told of management again" lab_verifies
 check "status shows it" eval 'works status && grep -q "mgmt0 *management" "$LAB_TMP/out"'
 check "rule 0 is gone" rules_lack "^0:"
 check "the DPU is reached by its management port" reached
@@ -94,10 +107,13 @@ refute "hole 1: nor from the wire" leaks from_wire < <(nd 2001:db8:99::5)
 for from in from_host from_wire; do
 	refute "no IPv4 echo ($from) is answered" leaks $from < <(echo4 10.250.0.1)
 	refute "no IPv6 echo ($from) is answered" leaks $from < <(echo6 fd00:250::1)
+	refute "no closed UDP port ($from) answers, IPv4" leaks $from < <(shut4 10.250.0.1)
+	refute "no closed UDP port ($from) answers, IPv6" leaks $from < <(shut6 fd00:250::1)
 done
 later() { # sentence
 	refute "hole 3: $1 no IPv4 echo is answered" leaks from_later < <(echo4 10.250.0.1)
 	refute "hole 3: $1 no IPv6 echo is answered" leaks from_later < <(echo6 fd00:250::1)
+	refute "hole 3: $1 no closed UDP port answers" leaks from_later < <(shut4 10.250.0.1; shut6 fd00:250::1)
 	refute "hole 3: $1 no solicitation" leaks from_later < <(nd 2001:db8:99::5)
 }
 later "on a port that came later"
@@ -105,11 +121,11 @@ lab_bg guard dpu "$LOAD" guard --management mgmt0 --uplink p0
 guard=$LAB_PID
 later "with the guard at work"
 lab_stop "$guard"
-ip_in dpu addr add 10.9.9.1/24 dev hpf9
-ip_in dpu addr add fd00:9::1/64 dev hpf9 nodad
+later_has add nodad
 ip_in dpu link set hpf9 up
-refute "nor of an address of that very port" leaks from_later < <(echo4 10.9.9.1; echo6 fd00:9::1)
-check "verify says that it is up" notices "device hpf9 is up and neither"
+refute "nor of an address of that very port, IPv4" leaks from_later < <(echo4 10.9.9.1)
+refute "nor IPv6" leaks from_later < <(echo6 fd00:9::1)
+check "verify says that it is up" lab_verify_finds "device hpf9 is up and neither"
 ip_in dpu link set hpf9 down
 
 # A representor that is made anew has the name of a port and no program.
@@ -130,15 +146,14 @@ fresh() { # flush, then the address must be resolved anew
 }
 check "a host still resolves its IPv4 gateway" fresh 10.7.0.1
 check "and its IPv6 gateway" fresh fd00:7::1
-link_local() { ip_in "$1" -6 -o addr show dev "$2" scope link | awk '{ sub("/.*", "", $4); print $4 }'; }
 resolves() { # namespace address device
 	ip_in "$1" neigh flush dev "$3"
 	in_ns "$1" ping -q -c 1 -W 2 "$2%$3" >/dev/null 2>&1
 	grep -q lladdr < <(ip_in "$1" neigh get "$2" dev "$3")
 }
-check "a host resolves the port's link-local address" resolves host "$(link_local dpu hpf0)" h0
-check "and the router that of the uplink" resolves net "$(link_local dpu p0)" s0
-check "management pings it" pings "$(link_local dpu mgmt0)%eth0"
+check "a host resolves the port's link-local address" resolves host "$(lab_link_local dpu hpf0)" h0
+check "and the router that of the uplink" resolves net "$(lab_link_local dpu p0)" s0
+check "management pings it" pings "$(lab_link_local dpu mgmt0)%eth0"
 arp_of() { in_host arping -q -c 2 -w 2 -I h0 "$1" >/dev/null 2>&1; }
 if command -v arping >/dev/null; then
 	check "the port's own address is answered by ARP" arp_of 10.7.0.1
@@ -146,6 +161,13 @@ if command -v arping >/dev/null; then
 else
 	skip "ARP for management's address on a host port" "no arping"
 fi
+nd_of() { # whatever the host's own routes say
+	ip_in host -6 route replace "$1/128" dev h0
+	fresh "$1"
+}
+check "the port's own address is answered by ND" nd_of fd00:7::1
+refute "that of management is not" nd_of fd00:250::1
+for a in fd00:7::1 fd00:250::1; do ip_in host -6 route del $a/128 dev h0; done
 
 # Duplicate address detection: a thief who answers it takes no address of the DPU.
 lab_sysctl host net.ipv6.conf.h0.forwarding=0
@@ -162,7 +184,7 @@ refute "as he does where the port asks (the control)" thief_answers
 ip_in dpu addr del fd00:7::77/64 dev hpf0
 ip_in host addr del fd00:7::77/64 dev h0
 check "attach sets it again" attach
-check "and verify is clean of it" verify
+check "and verify is clean of it" lab_verifies
 
 # The gate of management alone, with the rule that sends marks nowhere taken away.
 mark=$(ip_in dpu rule | sed -n 's/^6:.*fwmark \(0x[0-9a-f]*\)\/0x7fc00000.*/\1/p')
@@ -179,19 +201,19 @@ own() { in_dpu "$CTL" --json reasons | jq '[.reasons[] | select(.reason == "pass
 note "reflected: $(reflected), own: $(own)"
 check "it counts what it stopped" test "$(reflected)" -ge 4
 check "and what it passed" test "$(own)" -ge 2
-check "verify notices the rule that is gone" notices "IPv4 rule 6 .*is missing"
+check "verify notices the rule that is gone" lab_verify_finds "IPv4 rule 6 .*is missing"
 in_dpu "$CTL" stop >/dev/null
 check "with the stop switch on the DPU is reached and reaches" eval 'reached && reaches'
 in_dpu "$CTL" stop --off >/dev/null
 check "attach puts the rule back" attach
-check "and verify is clean" verify
+check "and verify is clean" lab_verifies
 
 # Each part that is changed by hand is noticed, and put right by attach.
 wrong() { # sentence, pattern, command…
 	local sentence=$1 pattern=$2
 	shift 2
 	"$@"
-	check "verify notices $sentence" notices "$pattern"
+	check "verify notices $sentence" lab_verify_finds "$pattern"
 }
 wrong "rule 0" "IPv4 rule 0 .*leads packets past" ip_in dpu rule add pref 0 lookup local
 wrong "that of IPv6" "IPv6 rule 0 .*leads packets past" ip_in dpu -6 rule add pref 0 lookup local
@@ -199,20 +221,20 @@ wrong "the blackhole that is gone" "IPv6 rule 3 .*is missing" ip_in dpu -6 rule 
 wrong "a port's rule that is gone" "IPv4 rule 1 (iif hpf0.*is missing" ip_in dpu rule del pref 1 iif hpf0
 wrong "a foreign rule before ours" "IPv4 rule 1 (iif hpf9.*leads packets past" ip_in dpu rule add pref 1 iif hpf9 lookup local
 refute "attach leaves the foreign rule, and the host ports down" attach
-check "but puts right what is ours" eval 'notices "IPv4 rule 1 (iif hpf9" && [ "$(grep -c "^FAIL.*rule" "$LAB_TMP/out")" -eq 1 ]'
+check "but puts right what is ours" eval 'lab_verify_finds "IPv4 rule 1 (iif hpf9" && [ "$(grep -c "^FAIL.*rule" "$LAB_TMP/out")" -eq 1 ]'
 ip_in dpu rule del pref 1 iif hpf9
 check "without it attach opens them" attach
-check "and verify is clean" verify
+check "and verify is clean" lab_verifies
 wrong "fwmark_reflect" "fwmark_reflect is off" lab_sysctl dpu net.ipv4.fwmark_reflect=0
 wrong "a missing gate" "mgmt0: bwl_tc_mgmt is not attached" rm "$LAB_PINS/links/bwl_tc_mgmt_mgmt0"
 for key in ipv6.conf.hpf0.accept_dad=1 ipv6.conf.hpf0.accept_ra=1 ipv4.conf.hpf0.arp_ignore=0 ipv6.conf.p0.accept_redirects=1; do
 	wrong "$key" "net/$(tr . / <<<"${key%=*}") is" lab_sysctl dpu "net.$key"
 done
 check "attach puts all of that right" attach
-check "and verify is clean once more" verify
+check "and verify is clean once more" lab_verifies
 ip_in dpu rule add pref 100 from 10.250.0.1 lookup 100
 ip_in dpu rule add pref 5000 lookup main
-check "a site's own rules behind ours are no matter" verify
+check "a site's own rules behind ours are no matter" lab_verifies
 
 # Beside a site's nftables, and Debian's own file, which begins with a flush.
 nft() { in_dpu nft "$@"; }
@@ -263,7 +285,7 @@ check "and it is still kept" kept $LAB_VIA4 p0
 for f in -4 -6; do
 	ip_in dpu $f rule del pref 3
 	ip_in dpu $f rule add pref 0 lookup local
-	check "bwlimitd puts the rules right ($f)" lab_wait_for 5 verify
+	check "bwlimitd puts the rules right ($f)" lab_wait_for 5 lab_verifies
 done
 check "and says so" grep -q 'it has been put right' "$LAB_TMP/agent"
 # Without rule 0 and without ours nothing would reach the DPU: what a tool removes comes back.
@@ -271,7 +293,7 @@ for f in -4 -6; do
 	ip_in dpu $f rule flush
 	ip_in dpu $f rule add pref 32766 lookup main
 done
-check "all rules flushed: they come back" lab_wait_for 5 verify
+check "all rules flushed: they come back" lab_wait_for 5 lab_verifies
 check "and the DPU is reached" reached
 lab_stop "$agent"
 
@@ -281,9 +303,9 @@ check "detach brings rule 0 back" rules_have "^0:"
 check "and leaves none of ours" rules_lack "^[1-6]:|blackhole"
 check "attach that is told of no management" works attach --fresh-volume --host hpf0 --uplink p0
 check "cuts none" reached
-check "and verify says that it was not named" notices "device mgmt0 is up and neither"
+check "and verify says that it was not named" lab_verify_finds "device mgmt0 is up and neither"
 check "named later, it is management" attach
-check "and verify is clean of that" eval '! notices "device mgmt0 is up and neither"'
+check "and verify is clean of that" eval '! lab_verify_finds "device mgmt0 is up and neither"'
 check "down sets the rules too, before any attach" eval 'works detach && works down --uplink p0 --management mgmt0'
 check "they are there" rules_have "^3:.*not.*iif lo.*blackhole"
 check "and management is reached" reached

@@ -6,7 +6,7 @@
 # silent, or makes its kernel say anything about what it was sent.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
-LAB=bwl-neigh-$$ LAB_DESTS=1 LAB_MGMT=1
+LAB=bwl-neigh-$$ LAB_DESTS=1 LAB_MGMT=1 LAB_SOURCES=('10.7.0.0/16, "fd00:7::/64"')
 # shellcheck source=../harness/tap.sh
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
@@ -15,7 +15,7 @@ lab_up && lab_attach || exit 1
 {
 	echo "peers:"
 	lab_peer sink 1 "grant: { rate: 100mbit, burst: 10mb }, accept: { rate: 100mbit, burst: 10mb }"
-} | lab_policy_head | sed 's/10\.7\.0\.0\/24/10.7.0.0\/16/' | lab_apply || exit 1
+} | lab_policy_head | lab_apply || exit 1
 
 frames() { # namespace device MAC what n
 	in_ns "$1" python3 "$here/neighbours.py" "${@:2}"
@@ -57,10 +57,9 @@ probed() { # namespace device address: the unicast question is answered
 	lab_wait_for 5 confirmed "$1" "$2" "$3"
 }
 reached() { in_ns d1 ping -q -c 3 -i 0.2 -W 2 -I "$1" "$2" | grep -q ' 3 received'; }
-link_local() { ip_in "$1" -6 -o addr show dev "$2" scope link | awk '{ sub("/.*", "", $4); print $4 }'; }
 
 fresh_host
-gw=$(link_local dpu hpf0)
+gw=$(lab_link_local dpu hpf0)
 check "a host has its addresses, with duplicate address detection on" own_again
 check "and the DPU has kept its own" settled dpu hpf0
 check "the host finds its gateway: IPv4" asked_anew host h0 10.7.0.1
@@ -108,6 +107,11 @@ managed "meanwhile"
 
 errors() { in_dpu nstat -asz Icmp6OutDestUnreachs | awk '$1 == "Icmp6OutDestUnreachs" { print $2 }'; }
 ip_in dpu -6 route add unreachable fd00:dead::/32
+was=$(errors)
+in_ns mgmt "$FRAMES" send eth0 --gw "$(lab_mac dpu mgmt0)" >/dev/null \
+	<<<"eth ip6 src=fd00:250::2 dst=fd00:250::1 udp dport=99 fill=64"
+sleep 0.2
+check "the kernel says what it cannot deliver where it may, and counts it" [ "$(errors)" -gt "$was" ]
 was=$(errors) went_up=$(reason pass-neighbour)
 sleep 1
 frames host h0 "$(lab_mac dpu hpf0)" lost 50
