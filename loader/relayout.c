@@ -40,7 +40,7 @@ static int refuse(const char *dir, const struct bwl_schema *s, struct bwl_err *e
 {
 	bwl_fail(
 	    e, EPROTO,
-	    "%s holds maps of another schema (ABI %u, layout %016llx), which this program does not know (ABI %u, layouts 1 to %u: %016llx); nothing was touched",
+	    "%s holds maps of another schema (ABI %u, layout %016llx), which this program does not know (ABI %u, layouts 1 to %u: %016llx)",
 	    dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION, bwl_layout_now(),
 	    (unsigned long long)bwl_layout());
 	return bwl_hint(
@@ -113,7 +113,7 @@ static int fates(const char *dir, struct bwl_relayout *x, struct bwl_err *e)
 		path_of(dir, "", i, path);
 		if (fate_of(x, i, &x->fate[i])) {
 			bwl_fail(e, EPROTO,
-				 "%s is not of layout %u, nor of %u; nothing was touched", path,
+				 "%s is not of layout %u, nor of %u", path,
 				 x->layout, bwl_layout_now());
 			return bwl_hint(e, "bwlimit-load detach, then attach; volumes start spent");
 		}
