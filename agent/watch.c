@@ -24,6 +24,7 @@
 #include <syslog.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "journal/journal.h"
 #include "loader/gate.h"
 #include "loader/lock.h"
 #include "parts.h"
@@ -114,11 +115,9 @@ static void keep_down(struct watch *w, const struct bwl_err *e)
 
 static void close_gate(struct watch *w, const struct bwl_err *e)
 {
-	uint32_t run = BWL_RUN;
 	unsigned failed;
 
-	__atomic_compare_exchange_n(&w->pins->ctl->stop, &run, BWL_STOPPED, false, __ATOMIC_SEQ_CST,
-				    __ATOMIC_SEQ_CST);
+	bwl_journal_stop(w->pins);
 	failed = ports_down(w->pins);
 	w->closed = true;
 	agent_tamper(w->pins, &(struct agent_sign){ .input = BWL_TAMPER_program, .what = e->text }, false);
@@ -129,6 +128,13 @@ static void close_gate(struct watch *w, const struct bwl_err *e)
 static bool is_upgrading(const struct watch *w)
 {
 	return *(const volatile __u32 *)&w->pins->ctl->stop == BWL_UPGRADING;
+}
+
+static bool is_not_opened(const struct watch *w)
+{
+	uint32_t is = *(const volatile __u32 *)&w->pins->ctl->stop;
+
+	return is == BWL_CLOSED || is == BWL_CLOSED_UNJUDGED;
 }
 
 static void look(struct watch *w)
@@ -148,7 +154,7 @@ static void look(struct watch *w)
 		return;
 	/* Again: a device may have gone while it was looked at, or a tool have ended its work. */
 	if (!is_upgrading(w) && bwl_gate_look(w->pins, w->ctl_id, &e)) {
-		if (*(const volatile __u32 *)&w->pins->ctl->stop == BWL_CLOSED)
+		if (is_not_opened(w))
 			keep_down(w, &e);
 		else
 			close_gate(w, &e);

@@ -78,7 +78,11 @@ static int stop(struct ctl *c, int argc, char **argv)
 			bwl_fail(&c->err, EBUSY, "an upgrade was begun and not ended: everything stays closed");
 			r = bwl_hint(&c->err, "bwlimit-load upgrade completes it");
 		}
-		if (!r && want == BWL_CLOSED) {
+		if (!r && want == BWL_UNJUDGED) {
+			bwl_fail(&c->err, EBUSY, "bwlimitd has not yet compared the journal of what was closed with the TPM's counter");
+			r = bwl_hint(&c->err, "journalctl -u bwlimitd says why; who knows that the journal is right: stop, then stop --off");
+		}
+		if (!r && (want == BWL_CLOSED || want == BWL_CLOSED_UNJUDGED)) {
 			bwl_fail(&c->err, EBUSY, "the host ports have not been opened since the programs were attached");
 			r = bwl_hint(&c->err, "bwlimit-load up opens them when verify is clean");
 		}

@@ -64,7 +64,8 @@ static bool judge_switches(struct judge *j)
 	const volatile struct bwl_control *c = j->v->pins->ctl;
 
 	step(j, "stop switch", !c->stop ? BWL_R_NONE : c->stop == BWL_UPGRADING ? BWL_R_UPGRADE :
-	     BWL_R_STOP, c->stop == BWL_CLOSED ? "not opened: bwlimit-load up" :
+	     BWL_R_STOP, c->stop == BWL_CLOSED || c->stop == BWL_CLOSED_UNJUDGED ? "not opened: bwlimit-load up" :
+	     c->stop == BWL_UNJUDGED ? "bwlimitd has not compared the journal with the TPM" :
 	     c->stop ? "every packet is dropped" : "off");
 	if (!j->base)
 		return step(j, "policy", BWL_R_NO_POLICY, "none has been applied");

@@ -60,7 +60,8 @@ static void head_line(const struct bwl_view *v, double pass, double drop, size_t
 	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], when[BWL_WHEN_BUF];
 	const char *stop = v->pins->ctl->stop == BWL_STOPPED ? "STOPPED, " :
 			   v->pins->ctl->stop == BWL_UPGRADING ? "UPGRADING, " :
-			   v->pins->ctl->stop == BWL_CLOSED ? "NOT OPENED, " : "";
+			   v->pins->ctl->stop == BWL_UNJUDGED ? "NOT JUDGED, " :
+			   v->pins->ctl->stop ? "NOT OPENED, " : "";
 
 	printf("%s: %s%zu peer%s, %s passes, %s is dropped, ", v->gen.base->node_name, stop, peers,
 	       CTL_S(peers), bwl_human_rate(pass, a), bwl_human_rate(drop, b));

@@ -5,18 +5,19 @@
 #include <bwl/generation.h>
 #include "journal.h"
 
+#define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
+
 static bool is_cut(const struct bwl_journal *j)
 {
 	return j->state == BWL_JOURNAL_MISSING || j->state == BWL_JOURNAL_CUT;
 }
 
-void bwl_journal_read(const struct bwl_pins *p, struct bwl_journal *ret)
+void bwl_journal_warn(const struct bwl_journal *j)
 {
-	bwl_journal_look(bwl_journal_dir(p->ctl->drill), ret);
-	if (is_cut(ret))
+	if (is_cut(j))
 		bwl_warn(
 		    "the journal of what was closed is not to be believed: %s; everything that it could have closed is closed: bwlimit-ctl journal init, then `bwlimit-ctl stop --off`, `heartbeat --lift`, and `grant NAME` for each peer that may send",
-		    ret->why);
+		    j->why);
 }
 
 static void close_unknown(struct bwl_pins *p, struct bwl_policy *pol)
@@ -52,20 +53,46 @@ void bwl_journal_policy(struct bwl_pins *p, struct bwl_policy *pol, bool lower, 
 {
 	struct bwl_journal j;
 
-	bwl_journal_read(p, &j);
+	bwl_journal_look(bwl_journal_dir(p->ctl->drill), &j);
+	bwl_journal_warn(&j);
 	bwl_journal_mark(p, &j, pol, lower, trust_clock);
 	bwl_journal_free(&j);
 }
 
-/* A hand's switch: what attach or upgrade keeps closed until verify is clean is another one. */
-static void stop(struct bwl_pins *p)
+/* Of the word in the maps, from what it is now: who has changed it meanwhile decides. */
+static bool turn(struct bwl_pins *p, uint32_t from, uint32_t to)
 {
-	uint32_t was = __atomic_load_n(&p->ctl->stop, __ATOMIC_SEQ_CST);
+	return __atomic_compare_exchange_n(&p->ctl->stop, &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+void bwl_journal_stop(struct bwl_pins *p)
+{
+	uint32_t was = LOAD(p->ctl->stop);
 
 	while (was != BWL_STOPPED &&
 	       !__atomic_compare_exchange_n(&p->ctl->stop, &was, BWL_STOPPED, false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		;
+}
+
+bool bwl_journal_is_unjudged(const struct bwl_pins *p)
+{
+	uint32_t is = LOAD(p->ctl->stop);
+
+	return is == BWL_CLOSED_UNJUDGED || is == BWL_UNJUDGED;
+}
+
+void bwl_journal_unjudged(struct bwl_pins *p)
+{
+	turn(p, BWL_UNJUDGED, BWL_CLOSED_UNJUDGED);
+	turn(p, BWL_CLOSED, BWL_CLOSED_UNJUDGED);
+}
+
+void bwl_journal_judged(struct bwl_pins *p)
+{
+	turn(p, BWL_CLOSED_UNJUDGED, BWL_CLOSED);
+	turn(p, BWL_UNJUDGED, BWL_RUN);
 }
 
 static bool is_granted(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
@@ -90,7 +117,7 @@ static void close_names(struct bwl_pins *p, const struct bwl_closed *c)
 void bwl_journal_boot(struct bwl_pins *p, const struct bwl_journal *j)
 {
 	if (is_cut(j) || j->closed.stop)
-		stop(p);
+		bwl_journal_stop(p);
 	if (j->closed.clamp && !bwl_is_clamped(p) && !bwl_clamp(p))
 		bwl_revoke(p, NULL, NULL); /* as bwlimitd does where the policy has no heartbeat */
 	close_names(p, &j->closed);

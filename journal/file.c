@@ -200,6 +200,36 @@ static int aside(int dir_fd)
 	return 0;
 }
 
+int bwl_journal_set_aside(const char *dir, struct bwl_err *e)
+{
+	int fd, r = lock(dir, 1000, &fd, e);
+
+	if (r)
+		return r;
+	r = aside(fd);
+	if (!r && fsync(fd))
+		r = -errno;
+	close(fd);
+	return r ? bwl_fail(e, -r, "cannot set the journal %s aside: %s", dir, strerror(-r)) : 0;
+}
+
+/* Above every number that anybody may know of those before: a new one is never taken for an old copy. */
+static uint64_t next_after(const char *dir, const struct bwl_journal *j)
+{
+	uint64_t last = j->anchor_seq;
+	struct bwl_journal_anchor a;
+	struct bwl_journal_bound b;
+	uint8_t *end;
+	size_t n;
+
+	if (!bwl_journal_file(dir, "end.bad", &end, &n) && bwl_journal_anchor_find(end, n, &a) && a.seq > last)
+		last = a.seq;
+	free(end);
+	if (!bwl_journal_bound_read(dir, &b) && b.seq > last)
+		last = b.seq;
+	return last && last < 1ULL << 62 ? last + 1 : 0;
+}
+
 int bwl_journal_make(const char *dir, const struct bwl_journal_rec *rec, size_t n, enum bwl_journal_state *ret_was,
 		     struct bwl_err *e)
 {
@@ -216,8 +246,8 @@ int bwl_journal_make(const char *dir, const struct bwl_journal_rec *rec, size_t 
 	bwl_journal_look(dir, &j);
 	*ret_was = j.state;
 	if (j.state != BWL_JOURNAL_OK) {
+		x = bwl_journal_state_bytes(next_after(dir, &j), NULL, &nothing);
 		r = aside(fd);
-		x = bwl_journal_state_bytes(0, NULL, &nothing);
 		while (n--)
 			bwl_journal_put(&x, *rec++, (uint64_t)time(NULL));
 		/* `end` first: alone it is a journal that was cut, not one that was never made. */

@@ -17,6 +17,11 @@ struct bwl_journal_anchor {
 };
 void bwl_journal_anchor_make(struct bwl_journal_anchor *a, uint64_t seq, const uint8_t *digest);
 
+/* The newest of both; false: neither reads. */
+bool bwl_journal_anchor_find(const uint8_t *end, size_t size, struct bwl_journal_anchor *ret);
+/* All of a file of the folder; the caller frees. */
+int bwl_journal_file(const char *dir, const char *name, uint8_t **ret, size_t *ret_n);
+
 /* Records one after the other, as they are written. */
 struct bwl_journal_bytes {
 	uint8_t *b;

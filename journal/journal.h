@@ -15,6 +15,8 @@
 /* NULL: off, as it is for maps of a drill unless BWLIMIT_JOURNAL_DIR names one. */
 const char *bwl_journal_dir(bool drill);
 
+#define BWL_JOURNAL_WHY 256
+
 enum bwl_journal_state {
 	BWL_JOURNAL_OFF,
 	BWL_JOURNAL_OK,
@@ -26,7 +28,7 @@ const char *bwl_journal_state_name(enum bwl_journal_state s);
 
 struct bwl_journal {
 	enum bwl_journal_state state;
-	char why[256];			/* of MISSING and CUT */
+	char why[BWL_JOURNAL_WHY];	/* of MISSING and CUT */
 	struct bwl_closed closed;	/* settled */
 	uint64_t seq, records;
 	uint8_t digest[BWL_JOURNAL_DIGEST];
@@ -56,7 +58,30 @@ int bwl_journal_append(const char *dir, const struct bwl_journal_rec *r, size_t 
  */
 int bwl_journal_make(const char *dir, const struct bwl_journal_rec *rec, size_t n, enum bwl_journal_state *ret_was,
 		     struct bwl_err *e);
+/* One that reads and is not to be believed all the same: from now on it is cut, for all who look. */
+int bwl_journal_set_aside(const char *dir, struct bwl_err *e);
+/* Does it go on from this record? One that begins after a later one does. */
+bool bwl_journal_has(const char *dir, uint64_t seq, const uint8_t digest[BWL_JOURNAL_DIGEST]);
 void bwl_journal_set_limit(size_t bytes);	/* above which it is compacted; for tests */
+
+/*
+ * bound.c: the file `bound`, by which attach finds an old copy of the whole folder. It is written before the
+ * TPM's counter is raised, so it is of the counter's epoch or one ahead, never behind.
+ */
+#define BWL_JOURNAL_TAG 32
+struct bwl_journal_bound {
+	uint8_t tag[BWL_JOURNAL_TAG];	/* the counter's */
+	uint64_t epoch;			/* what it counts */
+	uint64_t seq;			/* the last record by then */
+	uint8_t digest[BWL_JOURNAL_DIGEST];
+};
+/* -ENOENT: it is bound to none, as far as the disk says. */
+int bwl_journal_bound_read(const char *dir, struct bwl_journal_bound *ret);
+int bwl_journal_bind(const char *dir, const struct bwl_journal_bound *b);
+int bwl_journal_unbind(const char *dir);
+/* Is the journal in dir the one that this counter vouches for? Else why says what is wrong. */
+bool bwl_journal_fits(const char *dir, const struct bwl_journal_bound *b, const uint8_t tag[BWL_JOURNAL_TAG],
+		      uint64_t count, char why[BWL_JOURNAL_WHY]);
 
 /* act.c: what of the maps goes into it */
 /* A new one with what the maps have closed. */
@@ -77,17 +102,26 @@ int bwl_journal_limits(const struct bwl_pins *p, bool zone, const char *name, st
 int bwl_journal_raise(const struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_err *e);
 
 /* apply.c: what of it holds in maps */
-/* The journal of these maps; a warning where it is cut. */
-void bwl_journal_read(const struct bwl_pins *p, struct bwl_journal *ret);
+/* A warning where it is cut. */
+void bwl_journal_warn(const struct bwl_journal *j);
 /*
  * Before a policy is published: who is closed, and with `lower` the limits. Where the journal is cut, all whom
  * the maps do not have are closed.
  */
 void bwl_journal_mark(struct bwl_pins *p, const struct bwl_journal *j, struct bwl_policy *pol, bool lower,
 		      bool trust_clock);
-/* Both of them. */
+/* With a look at it, and the warning. */
 void bwl_journal_policy(struct bwl_pins *p, struct bwl_policy *pol, bool lower, bool trust_clock);
 /* Before a host port opens: stop, clamp, and names, in these maps. */
 void bwl_journal_boot(struct bwl_pins *p, const struct bwl_journal *j);
+/* The stop switch, as a hand's `stop`. */
+void bwl_journal_stop(struct bwl_pins *p);
+/*
+ * What attach keeps closed until bwlimitd has compared the journal with the TPM, and no longer. Whoever says
+ * `stop` and then `stop --off` has judged, too.
+ */
+void bwl_journal_unjudged(struct bwl_pins *p);
+void bwl_journal_judged(struct bwl_pins *p);
+bool bwl_journal_is_unjudged(const struct bwl_pins *p);
 
 #endif

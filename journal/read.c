@@ -37,7 +37,7 @@ static bool anchor_reads(const uint8_t *end, size_t size, unsigned slot,
 	return !memcmp(ret, &want, sizeof(want));
 }
 
-static bool anchor_find(const uint8_t *end, size_t size, struct bwl_journal_anchor *ret)
+bool bwl_journal_anchor_find(const uint8_t *end, size_t size, struct bwl_journal_anchor *ret)
 {
 	struct bwl_journal_anchor x;
 	bool found = false;
@@ -116,7 +116,7 @@ void bwl_journal_parse(const uint8_t *log, size_t size, const uint8_t *end, size
 
 	memset(j, 0, sizeof(*j));
 	j->state = BWL_JOURNAL_OK;
-	if (!anchor_find(end, end_size, &a)) {
+	if (!bwl_journal_anchor_find(end, end_size, &a)) {
 		cut(j, "the file `end` does not read");
 		return;
 	}
@@ -132,7 +132,7 @@ void bwl_journal_parse(const uint8_t *log, size_t size, const uint8_t *end, size
 		bwl_closed_settle(&j->closed);
 }
 
-static int read_file(const char *dir, const char *name, uint8_t **ret, size_t *ret_n)
+int bwl_journal_file(const char *dir, const char *name, uint8_t **ret, size_t *ret_n)
 {
 	char path[BWL_JOURNAL_PATH];
 	struct stat st;
@@ -180,12 +180,12 @@ void bwl_journal_look(const char *dir, struct bwl_journal *j)
 	memset(j, 0, sizeof(*j));
 	if (!dir)
 		return;
-	r = read_file(dir, "log", &log, &n);
-	r2 = read_file(dir, "end", &end, &nend);
+	r = bwl_journal_file(dir, "log", &log, &n);
+	r2 = bwl_journal_file(dir, "end", &end, &nend);
 	if (r == -ENOENT && r2 == -ENOENT && was_set_aside(dir)) {
 		j->state = BWL_JOURNAL_CUT;
 		snprintf(j->why, sizeof(j->why),
-			 "there is none in %.150s but one that did not read (*.bad)", dir);
+			 "there is none in %.150s but one that was set aside (*.bad)", dir);
 	} else if (r == -ENOENT && r2 == -ENOENT) {
 		j->state = BWL_JOURNAL_MISSING;
 		snprintf(j->why, sizeof(j->why), "there is none in %.200s", dir);
@@ -198,6 +198,32 @@ void bwl_journal_look(const char *dir, struct bwl_journal *j)
 	}
 	free(log);
 	free(end);
+}
+
+bool bwl_journal_has(const char *dir, uint64_t seq, const uint8_t digest[BWL_JOURNAL_DIGEST])
+{
+	uint8_t *log, prev[BWL_JOURNAL_DIGEST] = {0}, mine[BWL_JOURNAL_DIGEST] = {0};
+	size_t n, at = 0, size;
+	struct bwl_journal_rec r;
+	struct bwl_pfx *pfx;
+	bool has = false, done = bwl_journal_file(dir, "log", &log, &n);
+
+	while (!done && at < n) {
+		done = bwl_journal_decode(log + at, n - at, prev, &r, &pfx, &size, mine) !=
+		       BWL_JR_WHOLE;
+		free(pfx);
+		if (!done && !at && r.after_seq >= seq) {
+			has = r.after_seq > seq || !memcmp(r.after, digest, sizeof(r.after));
+			done = true;
+		} else if (!done && r.seq == seq) {
+			has = !memcmp(mine, digest, sizeof(mine));
+			done = true;
+		}
+		memcpy(prev, mine, sizeof(prev));
+		at += size;
+	}
+	free(log);
+	return has;
 }
 
 void bwl_journal_free(struct bwl_journal *j)

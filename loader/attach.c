@@ -18,6 +18,7 @@
 #include "attach.h"
 #include "libxdp.h"
 #include "journal/journal.h"
+#include "judge.h"
 #include "lock.h"
 #include "management.h"
 #include "note.h"
@@ -340,9 +341,13 @@ static void shut(const struct bwl_load *l)
 
 void bwl_attach_open(struct bwl_pins *p)
 {
-	__u32 closed = BWL_CLOSED;
+	__u32 was = BWL_CLOSED;
 
-	__atomic_compare_exchange_n(&p->ctl->stop, &closed, BWL_RUN, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	/* bwlimitd may judge in between. */
+	while ((was == BWL_CLOSED || was == BWL_CLOSED_UNJUDGED) &&
+	       !__atomic_compare_exchange_n(&p->ctl->stop, &was, was == BWL_CLOSED ? BWL_RUN : BWL_UNJUDGED,
+					    false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
 }
 
 static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl_policy *pol,
@@ -363,7 +368,7 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 	if (!r) {
 		shut(l);
 		say_ignored(l, a);
-		bwl_journal_read(l->pins, &j);
+		bwl_judge_journal(l->pins, &j);
 		r = attach_all(l, a, pol, host, up, &j, e);
 	}
 	if (!r)	/* what was closed before the reboot, before anything opens */

@@ -10,6 +10,7 @@
 #include "attach.h"
 #include "guard.h"
 #include "probe.h"
+#include "tpm/tpm.h"
 #include "tunnel.h"
 #include "verify.h"
 
@@ -52,6 +53,10 @@ static const char usage_text[] =
 	"  --drill               mark the maps as made by a test; verify will say so\n"
 	"  --pin-dir DIR         default $BWLIMIT_PIN_DIR or " BWL_PIN_DIR "\n"
 	"  --json                for programs, errors included\n"
+	"\n"
+	"BWLIMIT_TPM=none: attach does not ask a TPM whether the journal of what was closed is an old copy;\n"
+	"required: it opens nothing before the TPM or bwlimitd has answered. BWLIMIT_TPM_TCTI: where the TPM is\n"
+	"(" TPM_TCTI ")\n"
 	"\n"
 	"examples:\n"
 	"  bwlimit-load attach --policy /etc/bwlimit/policy.yaml --management oob_net0\n"
@@ -228,6 +233,7 @@ int main(int argc, char **argv)
 	bwl_log_program("bwlimit-load");
 	bwl_audit_tool();
 	bwl_load_init();
+	tpm_quiet();
 	opterr = 0;
 	for (i = 1; i < (size_t)argc; i++)	/* errors about other options are JSON too */
 		a.json |= !strcmp(argv[i], "--json");

@@ -249,7 +249,10 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	struct bwl_gen g;
 	unsigned i;
 
-	if (p->ctl->stop == BWL_CLOSED)
+	if (p->ctl->stop == BWL_UNJUDGED)
+		bwl_check(r, "stop-switch", BWL_WARN, "journalctl -u bwlimitd",
+			  "nothing passes: bwlimitd has not yet compared the journal of what was closed with the TPM's counter");
+	else if (p->ctl->stop == BWL_CLOSED || p->ctl->stop == BWL_CLOSED_UNJUDGED)
 		bwl_check(r, "stop-switch", BWL_WARN, "bwlimit-load up",
 			  "nothing passes: the host ports have not been opened");
 	else if (p->ctl->stop == BWL_UPGRADING)

@@ -30,10 +30,12 @@ static void check_maps(struct bwl_report *r, struct bwl_pins *p, const struct bw
 
 void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p)
 {
-	bool bound = p->ctl->ledger & BWL_LEDGER_TPM;
+	const char *dir = bwl_journal_dir(p->ctl->drill);
+	struct bwl_journal_bound b;
+	bool bound = dir && !bwl_journal_bound_read(dir, &b);
 	struct bwl_journal j;
 
-	bwl_journal_look(bwl_journal_dir(p->ctl->drill), &j);
+	bwl_journal_look(dir, &j);
 	switch (j.state) {
 	case BWL_JOURNAL_OFF:
 		bwl_check(r, "journal", p->ctl->drill ? BWL_OK : BWL_WARN,
@@ -46,7 +48,7 @@ void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p)
 		    "what is closed stays closed over a reboot: %llu records, %zu names, %zu prefixes, %zu limits%s%s; an old copy of the whole state directory is %s",
 		    (unsigned long long)j.seq, j.closed.nnames, j.closed.live.n, j.closed.nlimits,
 		    j.closed.stop ? ", stopped" : "", j.closed.clamp ? ", clamped" : "",
-		    bound ? "found by bwlimitd, with the TPM's counter"
+		    bound ? "found, with the TPM's counter"
 			  : "not found: that takes a TPM (docs/journal.md)");
 		check_maps(r, p, &j);
 		break;

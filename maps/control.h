@@ -7,8 +7,18 @@
 
 #include "abi.h"
 
-/* CLOSED: from the first attach of these maps until verify is clean; not a hand's switch. */
-enum bwl_stop { BWL_RUN = 0, BWL_STOPPED = 1, BWL_UPGRADING = 2, BWL_CLOSED = 3 };
+/*
+ * CLOSED: from the first attach of these maps until verify is clean; not a hand's switch. UNJUDGED: until
+ * bwlimitd has compared the journal of closures with the TPM; CLOSED_UNJUDGED: until both.
+ */
+enum bwl_stop {
+	BWL_RUN = 0,
+	BWL_STOPPED = 1,
+	BWL_UPGRADING = 2,
+	BWL_CLOSED = 3,
+	BWL_CLOSED_UNJUDGED = 4,
+	BWL_UNJUDGED = 5,
+};
 
 #define BWL_NO_SLOT 0xffffffffU
 

@@ -36,6 +36,9 @@ struct anchor {
 	bool loose;		/* it was LOOSE, and what is released does not wait for another look */
 	bool unsaved;		/* the row may not be on disk: no raise before it is */
 	bool binding;		/* the TPM may not have the counter yet */
+	bool took_over;		/* nobody knew the counter's past */
+	void (*follow)(const uint8_t tag[TPM_TAG], uint64_t count, uint64_t epoch, void *arg);
+	void *follow_arg;
 	uint8_t tag[TPM_TAG];
 	uint64_t epoch, count;	/* on disk; in the TPM as far as we know: epoch, or one less */
 	char era[LEDGER_ERA];	/* in which this process raised it */
@@ -91,6 +94,35 @@ uint64_t anchor_raises(const struct anchor *a)
 	return a->raises;
 }
 
+uint64_t anchor_count(const struct anchor *a)
+{
+	return a->count;
+}
+
+uint64_t anchor_epoch(const struct anchor *a, uint8_t tag[TPM_TAG])
+{
+	memcpy(tag, a->tag, TPM_TAG);
+	return a->epoch;
+}
+
+bool anchor_took_over(const struct anchor *a)
+{
+	return a->took_over;
+}
+
+bool anchor_is_off(const struct anchor *a)
+{
+	return a->mode == ANCHOR_NONE;
+}
+
+void anchor_follow(struct anchor *a,
+		   void (*fn)(const uint8_t tag[TPM_TAG], uint64_t count, uint64_t epoch, void *arg),
+		   void *arg)
+{
+	a->follow = fn;
+	a->follow_arg = arg;
+}
+
 static const struct ledger_row *row_of(const struct ledger *l)
 {
 	static const uint64_t none[TPM_TAG / 8];
@@ -113,6 +145,8 @@ static int write_row(struct anchor *a, struct ledger *l, const char *era, struct
 				.at_ns = bwl_now_ns() };
 	int err;
 
+	if (a->follow)
+		a->follow(a->tag, a->count, a->epoch, a->follow_arg);
 	snprintf(r.era, sizeof(r.era), "%s", era);
 	memcpy(r.slot, a->tag, TPM_TAG);
 	if (ledger_put(l, &r))
@@ -220,6 +254,7 @@ static int bind_new(struct anchor *a, struct ledger *l, const struct tpm_state *
 {
 	a->is_new = true;	/* until the row is on disk */
 	a->binding = !s->has_index;
+	a->took_over = s->has_index;
 	a->count = s->count;
 	if (s->has_index)
 		memcpy(a->tag, s->tag, TPM_TAG);

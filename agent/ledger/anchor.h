@@ -32,6 +32,16 @@ void anchor_forget(struct anchor *a, bool is_new);
 int anchor_run(struct anchor *a, struct ledger *l, const char *era, bool much, struct bwl_err *e);
 /* The ledger's epoch is the TPM's count: an old copy of it will be found out. */
 bool anchor_holds(const struct anchor *a);
+/* While it holds: what the TPM counts, and the epoch on disk, which may be one ahead, with the index's tag. */
+uint64_t anchor_count(const struct anchor *a);
+uint64_t anchor_epoch(const struct anchor *a, uint8_t tag[32]);
+/* Nobody knew its past: a counter was there, and a ledger that was begun now. */
+bool anchor_took_over(const struct anchor *a);
+/* ANCHOR_NONE */
+bool anchor_is_off(const struct anchor *a);
+/* Told of each epoch before the counter, which is at count, is raised to it. */
+void anchor_follow(struct anchor *a,
+		   void (*fn)(const uint8_t tag[32], uint64_t count, uint64_t epoch, void *arg), void *arg);
 /* How often it was raised since anchor_new(). */
 uint64_t anchor_raises(const struct anchor *a);
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <syslog.h>
 #include <bwl/publish.h>
+#include "judge.h"
 #include "marks.h"
 #include "tpm/tpm.h"
-#include "journal/journal.h"
 #include "parts.h"
 #include "thread.h"
 
@@ -35,8 +35,7 @@ struct ledger_part {
 	char era[LEDGER_ERA];
 	char told[sizeof(((struct bwl_err *)0)->text)];
 	uint64_t told_ns, slow_ns, retry_ns;
-	uint64_t journal_ns;			/* when it was looked at */
-	bool journal_moved;			/* since the counter was raised */
+	struct judge judge;
 	uint32_t waiting;
 };
 
@@ -97,57 +96,16 @@ static void note_pace(struct ledger_part *v, uint64_t took_ns)
 	}
 }
 
-/* The journal is an old copy: anything may have been closed since. */
-static void close_everything(struct ledger_part *v, uint64_t was, uint64_t is)
-{
-	uint32_t run = BWL_RUN;
-
-	__atomic_compare_exchange_n(&v->pins->ctl->stop, &run, BWL_STOPPED, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-	bwl_revoke(v->pins, NULL, NULL);
-	agent_log(LOG_ALERT, "journal", "the journal of what was closed is an old copy: it ends at %llu, and the ledger, which a TPM's counter is bound to, knows it at %llu; everything is stopped and revoked: bwlimit-ctl stop --off, and grant NAME for each that may send",
-		  (unsigned long long)is, (unsigned long long)was);
-}
-
-/* Where the ledger is bound to a TPM's counter, the head of the journal is a row of it. */
-static int look_at_journal(struct ledger_part *v, struct bwl_err *e)
-{
-	struct ledger_row row = { .key = "journal" };
-	uint64_t now = bwl_now_ns();
-	const struct ledger_row *was;
-	struct bwl_journal j;
-	int at, r = 0;
-
-	if (!anchor_holds(v->anchor) || now - v->journal_ns < SECOND)
-		return 0;
-	v->journal_ns = now;
-	bwl_journal_look(bwl_journal_dir(v->pins->ctl->drill), &j);
-	at = ledger_find(v->ledger, row.key);
-	was = at < 0 ? NULL : ledger_at(v->ledger, at);
-	row.spent = j.seq;
-	memcpy(row.slot, j.digest, sizeof(j.digest));
-	if (j.state == BWL_JOURNAL_OK) {
-		if (was && (was->spent > j.seq || (was->spent == j.seq && memcmp(was->slot, row.slot, sizeof(j.digest)))))
-			close_everything(v, was->spent, j.seq);
-		if (!was || was->spent != j.seq || memcmp(was->slot, row.slot, sizeof(j.digest))) {
-			v->journal_moved = true;
-			snprintf(row.era, sizeof(row.era), "%s", v->era);
-			r = ledger_put(v->ledger, &row) ? bwl_fail(e, ENOMEM, "out of memory") : ledger_commit(v->ledger, e);
-		}
-	}
-	bwl_journal_free(&j);
-	return r;
-}
-
 /* Is this the ledger that the TPM knows? Told to bwlimit-ctl by a flag. */
 static int look_at_anchor(struct ledger_part *v, struct bwl_err *e)
 {
-	int r = anchor_run(v->anchor, v->ledger, v->era, v->journal_moved || marks_spent_much(v->marks), e);
+	int r = anchor_run(v->anchor, v->ledger, v->era, v->judge.moved || marks_spent_much(v->marks), e);
 	uint32_t *flags = &v->pins->ctl->ledger;
 
 	if (anchor_raises(v->anchor) != v->raises) {
 		v->raises = anchor_raises(v->anchor);
 		marks_forget_spent(v->marks);
-		v->journal_moved = false;
+		v->judge.moved = false;
 	}
 	if (*flags & BWL_LEDGER_CAME)
 		*flags = BWL_LEDGER_CAME | (anchor_holds(v->anchor) ? BWL_LEDGER_TPM : 0);
@@ -165,8 +123,11 @@ static uint64_t step(struct ledger_part *v)
 	r = begin(v, &e);
 	if (!r)
 		r = look_at_anchor(v, &e);
-	if (!r)
-		r = look_at_journal(v, &e);
+	if (!r || r == -EINPROGRESS) {
+		int judged = judge_run(&v->judge, v->anchor, v->ledger, v->era, &e);
+
+		r = r ? r : judged;
+	}
 	if (!r)
 		r = marks_run(v->marks, v->ledger, &ns, &e);
 	atomic_store(&v->busy_since, 0);
@@ -220,8 +181,10 @@ int agent_ledger_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	v->state_dir = a->state_dir;
 	v->retry_ns = RETRY_FIRST_NS;
 	r = anchor_new(a->tpm, tpm_tcti(), a->tpm_every_ns, &v->anchor, e);
-	if (!r)
+	if (!r) {
+		judge_begin(&v->judge, v->pins, v->anchor);
 		r = agent_thread_start(&v->thread, run, v, e);
+	}
 	if (!r)
 		*ret_part = bwl_take_ptr(&v);
 	return r;

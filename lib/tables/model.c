@@ -88,10 +88,12 @@ const char *bwl_switch_name(const struct bwl_pins *p)
 	    [BWL_STOPPED] = "stopped",
 	    [BWL_UPGRADING] = "upgrading",
 	    [BWL_CLOSED] = "closed",
+	    [BWL_CLOSED_UNJUDGED] = "closed",
+	    [BWL_UNJUDGED] = "unjudged",
 	};
 	uint32_t now = LOAD(p->ctl->stop);
 
-	return names[now <= BWL_CLOSED ? now : BWL_STOPPED];
+	return names[now <= BWL_UNJUDGED ? now : BWL_STOPPED];
 }
 
 const char *bwl_ledger_name(const struct bwl_pins *p)

@@ -30,10 +30,11 @@ for unit in "$units"/*.service; do
 	check "$(basename "$unit") answers a privileged call with an error, if at all" answers "$unit"
 done
 with_tpm() { # the drop-in for a TPM takes none of it away
-	cat "$units/bwlimitd.service" "$here/../../packaging/examples/bwlimitd-tpm.conf" >"$tmp/bwlimitd.service"
-	narrow "$tmp/bwlimitd.service"
+	cat "$units/$1.service" "$here/../../packaging/examples/$1-tpm.conf" >"$tmp/$1.service"
+	narrow "$tmp/$1.service"
 }
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-check "bwlimitd.service with the drop-in for a TPM as well" with_tpm
+check "bwlimitd.service with the drop-in for a TPM as well" with_tpm bwlimitd
+check "bwlimit.service too" with_tpm bwlimit
 done_testing

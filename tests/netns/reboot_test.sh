@@ -15,6 +15,8 @@ LAB=bwl-boot-$$ LAB_DESTS=2
 . "$here/../harness/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/../harness/lab.sh"
+# shellcheck source=../harness/boot.sh
+. "$here/../harness/boot.sh"
 export ASAN_OPTIONS=detect_leaks=0
 lab_up || exit 1
 SEED=${REBOOT_SEED:-$((10#$(date +%N) % 32768))}
@@ -41,20 +43,9 @@ sed 's/^peers:/tamper: { command: clamp }\npeers:/' "$LAB_TMP/policy.yaml" >"$LA
 DPU=(nsenter --net="/run/netns/$LAB-dpu") # without a shell between: what is killed is the tool itself
 KILL_IN=("${DPU[@]}")
 ATTACH=("$LOAD" attach --drill --fresh-volume --max-peers 64 --policy "$LAB_TMP/policy.yaml")
-attach() { in_dpu "${ATTACH[@]}" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
-ctl() { in_dpu "$CTL" "$@" >"$LAB_TMP/ctl" 2>&1; }
 agent() {
 	lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/clamp.yaml" --state-dir "$STATE" --tpm none --history-size 0b --totals none
 	AGENT_PID=$LAB_PID
-}
-# Power goes: nobody says goodbye, and nothing of the kernel's is left.
-power_off() {
-	[[ -z $AGENT_PID ]] || { kill -KILL "$AGENT_PID"; wait "$AGENT_PID"; AGENT_PID=; } 2>/dev/null
-	rm -rf "$LAB_PINS"
-	ip_in dpu link set hpf0 down
-	local d
-	for d in hpf0 p0; do in_dpu tc qdisc del dev "$d" clsact 2>/dev/null; done
-	return 0
 }
 reboot() {
 	power_off
@@ -64,29 +55,7 @@ reboot() {
 	ctl heartbeat
 	return 0
 }
-# Marked packets: who got one? d1 and d2, 4 and 6.
-got() { in_ns "d$1" cat /proc/net/snmp6 /proc/net/snmp | awk -v v="$2" '
-	v == 6 && $1 == "Ip6InReceives" { print $2 }
-	v == 4 && $1 == "Ip:" && n++ { print $4 }'; }
-passes() { # destination, family
-	local before after
-	before=$(got "$1" "$2")
-	if [[ $2 -eq 4 ]]; then
-		in_host ping -4 -q -c 3 -i 0.01 -W 0.2 -p 6a6f75726e616c "$(lab_dest4 "$1")" >/dev/null 2>&1
-	else
-		in_host ping -6 -q -c 3 -i 0.01 -W 0.2 -p 6a6f75726e616c "$(lab_dest6 "$1")" >/dev/null 2>&1
-	fi
-	after=$(got "$1" "$2")
-	[[ $((after - before)) -ge 3 ]]
-}
-ready() { # neighbours and addresses of host and DPU after the port came up
-	lab_wait_for 5 passes "$1" 4 && lab_wait_for 5 passes "$1" 6
-}
-is_open() { passes "$1" 4 && passes "$1" 6; }
-is_closed() { ! passes "$1" 4 && ! passes "$1" 6; }
-state_of() { "$CTL" --json peer show "$1" 2>/dev/null | jq -r .state; }
 rate_of() { "$CTL" --json peer show "$1" | jq .grant.rate_bits_per_second; }
-journal() { "$CTL" --json journal show | jq -e "$1" >/dev/null; }
 
 # Missing counts as cut.
 attach

@@ -11,27 +11,17 @@ LAB=bwl-tpm-$$ LAB_DESTS=1
 . "$here/tap.sh"
 # shellcheck source=../harness/lab.sh
 . "$here/lab.sh"
+# shellcheck source=../harness/tpm.sh
+. "$here/tpm.sh"
 [[ $("$AGENT" --version) == *tpm2-tss* ]] || {
 	skip "an old copy of the ledger is found out" "built without tpm2-tss"
 	done_testing
 	exit
 }
 lab_up || exit 1
-STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml TPM=$LAB_TMP/tpm
-export BWLIMIT_TPM_TCTI=swtpm:path=$TPM/sock
-mkdir "$STATE" "$TPM"
+STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
+mkdir "$STATE"
 
-tpm_up() {
-	lab_bg swtpm dpu swtpm socket --tpm2 --tpmstate "dir=$TPM" --flags not-need-init,startup-clear \
-		--server "type=unixio,path=$TPM/sock" --ctrl "type=unixio,path=$TPM/sock.ctrl"
-	TPM_PID=$LAB_PID
-	lab_wait_for 20 test -S "$TPM/sock.ctrl"
-}
-tpm_down() {
-	kill -KILL "$TPM_PID"
-	wait "$TPM_PID" 2>/dev/null
-	rm -f "$TPM"/sock*
-}
 agent() {
 	rm -f "$LAB_TMP/agent" # what the last one said
 	lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --json "$@"
@@ -51,7 +41,6 @@ more() { [[ $(arrived) -gt $1 ]]; }
 flows() { lab_wait_for 30 more "$(arrived)"; }
 spent() { "$CTL" --json usage | jq -e '.volumes[] | select(.limit_key == "peer sink") | .used_bytes'; }
 usage() { "$CTL" --json usage | jq -e "$1" >/dev/null; }
-said() { grep -q "\"level\":\"$1\".*\"event\":\"$2\".*$3" "$LAB_TMP/agent"; }
 refuses() { "$CTL" --json reasons | jq -e 'any(.. | objects | select(.reason? == "peer-volume" or .reason? == "ledger"); .frames > 0)'; }
 tpm_gone() {
 	tpm_down
@@ -66,7 +55,7 @@ put_back() {
 	echo "peers:"
 	lab_peer sink 1 "grant: { rate: 40mbit, volume: 500mb, burst: 128kb }"
 } | lab_policy_head >"$FILE"
-tpm_up
+tpm_begin
 lab_attach
 agent
 echo "eth ip4 src=$HOST4 dst=$(lab_dest4 1) udp dport=9 fill=958" >"$LAB_TMP/frame"

@@ -41,7 +41,7 @@ const char *bwl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned
 struct bwl_value bwl_v_mode(const struct bwl_pins *pins, uint32_t id, unsigned mode);
 /* "none", "crypto", "packet"; NULL while there is no SA. */
 const char *bwl_offload_name(const struct bwl_tunnel *t);
-/* "running", "stopped", "upgrading", "closed" */
+/* "running", "stopped", "upgrading", "closed", "unjudged" */
 const char *bwl_switch_name(const struct bwl_pins *p);
 /* "none", "unbound", "tpm" */
 const char *bwl_ledger_name(const struct bwl_pins *p);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The journal against the TPM's counter, before a host port opens: see judge.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "judge.h"
+#include "tpm/tpm.h"
+
+#define TPM_NS 5000000000ULL
+
+_Static_assert(BWL_JOURNAL_TAG == TPM_TAG, "a counter's tag");
+
+/* BWLIMIT_TPM, as bwlimitd's unit has it for --tpm. */
+static bool mode_is(const char *word)
+{
+	const char *env = getenv("BWLIMIT_TPM");
+
+	return env && !strcmp(env, word);
+}
+
+static bool put_off(const char *why)
+{
+	bwl_warn(
+	    "whether the journal of what was closed is an old copy cannot be said here: %s; nothing passes until bwlimitd has compared it with the TPM's counter (without a TPM for good: BWLIMIT_TPM=none in /etc/default/bwlimit)",
+	    why);
+	return false;
+}
+
+/* As one that was cut, for all who look from now on. */
+static bool refuse(const char *dir, struct bwl_journal *j, const char *why)
+{
+	struct bwl_err e = {0};
+
+	if (bwl_journal_set_aside(dir, &e))
+		bwl_warn("%s", e.text);
+	bwl_journal_free(j);
+	*j = (struct bwl_journal){.state = BWL_JOURNAL_CUT};
+	snprintf(j->why, sizeof(j->why), "%s", why);
+	return true;
+}
+
+/* false: not here. */
+static bool judge(const char *dir, struct bwl_journal *j)
+{
+	struct bwl_journal_bound b;
+	int bound = bwl_journal_bound_read(dir, &b);
+	struct bwl_err e = {0};
+	char why[BWL_JOURNAL_WHY];
+	struct tpm_state s;
+
+	if (tpm_peek_within(tpm_tcti(), TPM_NS, &s, &e))
+		return bound == -ENOENT && !mode_is("required") ? true : put_off(e.text);
+	if (bound == -ENOENT)
+		return s.has_index
+			   ? put_off("the TPM has a counter, and the journal is bound to none")
+			   : true;
+	if (!s.has_index)
+		return refuse(
+		    dir, j,
+		    "it is bound to a TPM's counter, and the TPM has none: it was cleared, or it is another TPM");
+	if (bound)
+		return put_off("the file `bound` does not read");
+	return bwl_journal_fits(dir, &b, s.tag, s.count, why) ? true : refuse(dir, j, why);
+}
+
+void bwl_judge_journal(struct bwl_pins *p, struct bwl_journal *ret)
+{
+	const char *dir = bwl_journal_dir(p->ctl->drill);
+
+	bwl_journal_look(dir, ret);
+	bwl_journal_unjudged(p); /* maps that were open know what was closed, and stay open */
+	if (ret->state != BWL_JOURNAL_OK || mode_is("none") || !bwl_journal_is_unjudged(p) ||
+	    judge(dir, ret))
+		bwl_journal_judged(p);
+	bwl_journal_warn(ret);
+}

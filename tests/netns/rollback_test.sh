@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# An old copy of the whole state directory, put in place while the DPU is off, opens nothing where a TPM (swtpm)
+# has a counter for it (docs/journal.md): attach finds it before a host port opens, or leaves the maps closed for
+# bwlimitd to find it. The state as it was opens what was open, and nothing else: the control of each.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-roll-$$ LAB_DESTS=2
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+# shellcheck source=../harness/boot.sh
+. "$here/boot.sh"
+# shellcheck source=../harness/tpm.sh
+. "$here/tpm.sh"
+export ASAN_OPTIONS=detect_leaks=0
+[[ $("$AGENT" --version) == *tpm2-tss* ]] || {
+	skip "an old copy of the state directory is found out" "built without tpm2-tss"
+	done_testing
+	exit
+}
+lab_up || exit 1
+STATE=$LAB_TMP/state AGENT_PID=
+export BWLIMIT_JOURNAL_DIR=$STATE/journal
+mkdir "$STATE"
+{
+	echo "peers:"
+	lab_peer d1 1 "grant: { rate: 10mbit, burst: 1mb }"
+	lab_peer d2 2 "grant: { rate: 10mbit, burst: 1mb, volume: 100mb }"
+} | lab_policy_head 1h >"$LAB_TMP/policy.yaml"
+ATTACH=("$LOAD" attach --drill --fresh-volume --max-peers 64 --policy "$LAB_TMP/policy.yaml")
+
+agent() {
+	rm -f "$LAB_TMP/agent" # what the last one said
+	lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/policy.yaml" --state-dir "$STATE" --history-size 0b --totals none --json
+	AGENT_PID=$LAB_PID
+}
+attaches() { attach && ctl heartbeat; }
+warns() { grep -q "$1" "$LAB_TMP/err"; }
+switch() { [[ $("$LOAD" status --json | jq -r .switch) == "$1" ]]; }
+# What is there now is bound to what the TPM counts.
+is_bound() { cmp -s "$STATE/journal/bound" "$LAB_TMP/bound" && return 1; cp "$STATE/journal/bound" "$LAB_TMP/bound"; }
+moves() { # what of the journal is done; until it is bound
+	cp "$STATE/journal/bound" "$LAB_TMP/bound"
+	"$@" && lab_wait_for 20 is_bound
+}
+copy() { # name
+	rm -rf "${LAB_TMP:?}/$1" && cp -a "$STATE" "$LAB_TMP/$1"
+}
+put() { # name
+	rm -rf "$STATE" && cp -a "$LAB_TMP/$1" "$STATE"
+}
+
+tpm_begin
+attaches
+ctl journal init
+ctl stop --off
+ctl grant d1 reason begun
+ctl grant d2 reason begun
+agent
+check "the journal is bound to the TPM's counter" lab_wait_for 20 test -e "$STATE/journal/bound"
+check "revoke d1" moves ctl revoke d1
+check "a peer that nobody revoked passes" ready 2
+power_off
+copy old
+
+# What was closed since: d2, and d1 was granted.
+check "the state as it was attaches" attaches
+check "by itself: nobody else is to judge" switch running
+refute "without a warning" warns journal
+check "a revoked peer stays closed" is_closed 1
+check "the other passes" ready 2
+agent
+check "grant d1" moves ctl grant d1 reason again
+check "revoke d2" moves ctl revoke d2
+power_off
+copy now
+
+put old
+attaches
+check "an old copy: attach says so" warns 'not to be believed.*old copy'
+check "once" test "$(grep -c 'not to be believed' "$LAB_TMP/err")" -eq 1
+check "and has stopped everything" switch stopped
+check "the peer that it has open is closed" is_closed 2
+check "the other too" is_closed 1
+refute "verify fails" lab_verifies
+check "and says why" sh -c "nsenter --net=/run/netns/$LAB-dpu $LOAD verify | grep -q 'journal of what was closed is not to be believed'"
+check "for who looks it is cut" journal '.state == "cut"'
+power_off
+
+put now
+check "the state of now attaches" attaches
+check "and is open" switch running
+check "who was granted last passes" ready 1
+check "who was revoked last does not" is_closed 2
+power_off
+
+# The ledger as it is, the journal's folder of old: found by what it is bound to.
+rm -rf "$STATE/journal" && cp -a "$LAB_TMP/old/journal" "$STATE/journal"
+attaches
+check "an old copy of the journal alone: attach says so" warns 'not to be believed.*old copy'
+check "and everything is closed" is_closed 2
+power_off
+
+# Without its TPM attach cannot say it.
+put now
+tpm_down
+attaches
+check "without its TPM attach says that it cannot say it" warns 'cannot be said here: the TPM at'
+check "and waits for bwlimitd" switch unjudged
+check "closed" is_closed 1
+check "as verify says" sh -c "nsenter --net=/run/netns/$LAB-dpu $LOAD verify | grep -q 'bwlimitd has not yet compared the journal'"
+refute "stop --off does not open it" ctl stop --off
+agent
+check "bwlimitd cannot say it either" lab_wait_for 40 said alert journal "before the TPM answers"
+check "closed still" is_closed 1
+tpm_up
+check "until the TPM answers" lab_wait_for 20 switch running
+check "who was granted last passes" ready 1
+check "who was revoked last does not" is_closed 2
+power_off
+
+# The journal of old without what it is bound to, and the ledger as it is, which knows.
+rm -r "$STATE/journal" && cp -a "$LAB_TMP/old/journal" "$STATE/journal" && rm "$STATE/journal/bound"
+attaches
+check "an old journal that is bound to none: attach cannot say it" warns 'bound to none'
+check "and waits for bwlimitd" switch unjudged
+agent
+check "which finds it by the ledger" lab_wait_for 20 said alert journal 'not to be believed.*old copy'
+check "what it has open is closed" is_closed 2
+power_off
+
+# The whole of old again.
+tpm_down
+put old
+attaches
+check "the old copy without the TPM: closed" is_closed 2
+tpm_up
+agent
+check "bwlimitd finds it" lab_wait_for 20 said alert journal 'not to be believed.*old copy'
+check "and stops" lab_wait_for 20 switch stopped
+check "what it has open is closed" is_closed 2
+check "for who looks it is cut" journal '.state == "cut"'
+power_off
+
+# And neither is known.
+rm -r "$STATE" && mkdir "$STATE" && cp -a "$LAB_TMP/old/journal" "$STATE/journal" && rm "$STATE/journal/bound"
+attaches
+agent
+check "an old journal without ledger: bwlimitd finds that nothing vouches for it" \
+	lab_wait_for 20 said alert journal 'not to be believed.*neither ledger nor journal'
+check "what it has open is closed" is_closed 2
+
+# From there.
+check "a new journal is begun" ctl journal init
+check "it is bound" lab_wait_for 20 test -e "$STATE/journal/bound"
+check "stop --off" ctl stop --off
+check "grant d1" moves ctl grant d1 reason anew
+check "who was granted passes" ready 1
+check "who was not does not" is_closed 2
+power_off
+check "and so it attaches" attaches
+check "by itself" switch running
+check "who was granted passes" ready 1
+check "who was not does not" is_closed 2
+power_off
+
+# A hand says that there is no TPM any more.
+tpm_down
+BWLIMIT_TPM=none attaches
+check "BWLIMIT_TPM=none: nobody is asked" switch running
+check "who was granted passes" ready 1
+done_testing
