@@ -47,6 +47,26 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
+/* What else than a hand's stop keeps everything closed is not for a hand to open. */
+static int may_start(struct ctl *c, uint32_t is)
+{
+	switch (is) {
+	case BWL_UPGRADING:
+		bwl_fail(&c->err, EBUSY, "an upgrade was begun and not ended: everything stays closed");
+		return bwl_hint(&c->err, "bwlimit-load upgrade completes it");
+	case BWL_UNJUDGED:
+	case BWL_STOPPED_UNJUDGED:
+		bwl_fail(&c->err, EBUSY, "bwlimitd has not yet compared the journal of what was closed with the TPM's counter");
+		return bwl_hint(&c->err, "journalctl -u bwlimitd says why; who knows that the journal is right: stop, then stop --off");
+	case BWL_CLOSED:
+	case BWL_CLOSED_UNJUDGED:
+		bwl_fail(&c->err, EBUSY, "the host ports have not been opened since the programs were attached");
+		return bwl_hint(&c->err, "bwlimit-load up opens them when verify is clean");
+	default:
+		return 0;
+	}
+}
+
 static int stop(struct ctl *c, int argc, char **argv)
 {
 	bool off = false;
@@ -71,21 +91,12 @@ static int stop(struct ctl *c, int argc, char **argv)
 		if (!r)
 			r = bwl_audit_intent(&c->err, "stop --off");
 		if (!r)
+			r = may_start(c, __atomic_load_n(&pins->ctl->stop, __ATOMIC_SEQ_CST));
+		if (!r)
 			r = bwl_journal_opening(pins, BWL_J_START, &c->err);
 		if (!r && !__atomic_compare_exchange_n(&pins->ctl->stop, &want, BWL_RUN, false,
-						       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
-		    want == BWL_UPGRADING) {
-			bwl_fail(&c->err, EBUSY, "an upgrade was begun and not ended: everything stays closed");
-			r = bwl_hint(&c->err, "bwlimit-load upgrade completes it");
-		}
-		if (!r && want == BWL_UNJUDGED) {
-			bwl_fail(&c->err, EBUSY, "bwlimitd has not yet compared the journal of what was closed with the TPM's counter");
-			r = bwl_hint(&c->err, "journalctl -u bwlimitd says why; who knows that the journal is right: stop, then stop --off");
-		}
-		if (!r && (want == BWL_CLOSED || want == BWL_CLOSED_UNJUDGED)) {
-			bwl_fail(&c->err, EBUSY, "the host ports have not been opened since the programs were attached");
-			r = bwl_hint(&c->err, "bwlimit-load up opens them when verify is clean");
-		}
+						       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			r = may_start(c, want);
 		if (!r)
 			bwl_audit("stop --off");
 	}

@@ -55,13 +55,14 @@ static int begin(struct bwl_pins *p, const char *dir, enum bwl_journal_state *wa
 	struct bwl_journal j;
 	bool cut;
 
-	if (p) {
-		*closed = "what the maps have closed";
-		return bwl_journal_begin(p, was, e);
-	}
 	bwl_journal_look(dir, &j);
 	cut = j.state == BWL_JOURNAL_CUT;
 	bwl_journal_free(&j);
+	/* Maps without a policy say nothing of what was closed. */
+	if (p && (!cut || bwl_active_slot(p, bwl_now_ns()) != BWL_NO_SLOT)) {
+		*closed = "what the maps have closed";
+		return bwl_journal_begin(p, was, e);
+	}
 	*closed = cut ? "everything, until `stop --off` and `grant` of each" : "nothing";
 	return bwl_journal_make(dir, all, cut ? 2 : 0, was, e);
 }

@@ -386,7 +386,7 @@ static void show_state(const struct bwl_pins *pins, const struct bwl_policy *pol
 	if (pins->ctl->stop)
 		printf("# %s: every packet is dropped\n",
 		       pins->ctl->stop == BWL_UPGRADING ? "upgrading" :
-		       pins->ctl->stop == BWL_STOPPED ? "stopped" : "not opened");
+		       bwl_is_stopped(pins) ? "stopped" : "not opened");
 	for (size_t i = 0; i < pol->npeers; i++)
 		if (pol->peers[i].revoked)
 			printf("# revoked: %s\n", pol->peers[i].name);

@@ -58,7 +58,7 @@ static void head_line(const struct bwl_view *v, double pass, double drop, size_t
 	uint64_t heartbeat = bwl_silent_at(v);
 	const char *todo, *why = bwl_why_silent(v->pins, v->gen.base, v->now_ns, &todo);
 	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], when[BWL_WHEN_BUF];
-	const char *stop = v->pins->ctl->stop == BWL_STOPPED ? "STOPPED, " :
+	const char *stop = bwl_is_stopped(v->pins) ? "STOPPED, " :
 			   v->pins->ctl->stop == BWL_UPGRADING ? "UPGRADING, " :
 			   v->pins->ctl->stop == BWL_UNJUDGED ? "NOT JUDGED, " :
 			   v->pins->ctl->stop ? "NOT OPENED, " : "";

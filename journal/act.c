@@ -169,7 +169,7 @@ static int found_new(struct bwl_pins *p, const struct bwl_closed *have, struct f
 
 static int look(struct found *f, struct bwl_err *e)
 {
-	if (LOAD(f->p->ctl->stop) == BWL_STOPPED && !f->have->stop)
+	if (bwl_is_stopped(f->p) && !f->have->stop)
 		add(f, BWL_J_STOP);
 	if (bwl_is_clamped(f->p) && !f->have->clamp)
 		add(f, BWL_J_CLAMP);

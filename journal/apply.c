@@ -80,7 +80,7 @@ bool bwl_journal_is_unjudged(const struct bwl_pins *p)
 {
 	uint32_t is = LOAD(p->ctl->stop);
 
-	return is == BWL_CLOSED_UNJUDGED || is == BWL_UNJUDGED;
+	return is == BWL_CLOSED_UNJUDGED || is == BWL_UNJUDGED || is == BWL_STOPPED_UNJUDGED;
 }
 
 void bwl_journal_unjudged(struct bwl_pins *p)
@@ -93,6 +93,7 @@ void bwl_journal_judged(struct bwl_pins *p)
 {
 	turn(p, BWL_CLOSED_UNJUDGED, BWL_CLOSED);
 	turn(p, BWL_UNJUDGED, BWL_RUN);
+	turn(p, BWL_STOPPED_UNJUDGED, BWL_STOPPED);
 }
 
 static bool is_granted(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
@@ -116,7 +117,10 @@ static void close_names(struct bwl_pins *p, const struct bwl_closed *c)
 
 void bwl_journal_boot(struct bwl_pins *p, const struct bwl_journal *j)
 {
-	if (is_cut(j) || j->closed.stop)
+	/* An old copy that says stop is still to be found out. */
+	if (is_cut(j) ||
+	    (j->closed.stop && !turn(p, BWL_CLOSED_UNJUDGED, BWL_STOPPED_UNJUDGED) &&
+	     !turn(p, BWL_UNJUDGED, BWL_STOPPED_UNJUDGED)))
 		bwl_journal_stop(p);
 	if (j->closed.clamp && !bwl_is_clamped(p) && !bwl_clamp(p))
 		bwl_revoke(p, NULL, NULL); /* as bwlimitd does where the policy has no heartbeat */

@@ -373,6 +373,8 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 	}
 	if (!r)	/* what was closed before the reboot, before anything opens */
 		bwl_journal_boot(l->pins, &j);
+	if (!r)	/* bwlimitd may have refused it meanwhile */
+		bwl_judge_again(l->pins, &j);
 	bwl_journal_free(&j);
 	if (!r)
 		r = bwl_attach_forwarding(e);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/publish.h>
 #include "judge.h"
 #include "tpm/tpm.h"
 
@@ -27,11 +28,19 @@ static bool put_off(const char *why)
 	return false;
 }
 
+/* Maps that an attach before us filled may have gone by it. */
+static void close_all(struct bwl_pins *p)
+{
+	bwl_journal_stop(p);
+	bwl_revoke(p, NULL, NULL);
+}
+
 /* As one that was cut, for all who look from now on. */
-static bool refuse(const char *dir, struct bwl_journal *j, const char *why)
+static bool refuse(struct bwl_pins *p, const char *dir, struct bwl_journal *j, const char *why)
 {
 	struct bwl_err e = {0};
 
+	close_all(p);
 	if (bwl_journal_set_aside(dir, &e))
 		bwl_warn("%s", e.text);
 	bwl_journal_free(j);
@@ -41,7 +50,7 @@ static bool refuse(const char *dir, struct bwl_journal *j, const char *why)
 }
 
 /* false: not here. */
-static bool judge(const char *dir, struct bwl_journal *j)
+static bool judge(struct bwl_pins *p, const char *dir, struct bwl_journal *j)
 {
 	struct bwl_journal_bound b;
 	int bound = bwl_journal_bound_read(dir, &b);
@@ -57,21 +66,36 @@ static bool judge(const char *dir, struct bwl_journal *j)
 			   : true;
 	if (!s.has_index)
 		return refuse(
-		    dir, j,
+		    p, dir, j,
 		    "it is bound to a TPM's counter, and the TPM has none: it was cleared, or it is another TPM");
 	if (bound)
 		return put_off("the file `bound` does not read");
-	return bwl_journal_fits(dir, &b, s.tag, s.count, why) ? true : refuse(dir, j, why);
+	return bwl_journal_fits(dir, &b, s.tag, s.count, why) ? true : refuse(p, dir, j, why);
 }
 
 void bwl_judge_journal(struct bwl_pins *p, struct bwl_journal *ret)
 {
 	const char *dir = bwl_journal_dir(p->ctl->drill);
+	bool put_off_before = bwl_journal_is_unjudged(p);
 
 	bwl_journal_look(dir, ret);
+	if (put_off_before && ret->state != BWL_JOURNAL_OK && ret->state != BWL_JOURNAL_OFF)
+		close_all(p);
 	bwl_journal_unjudged(p); /* maps that were open know what was closed, and stay open */
 	if (ret->state != BWL_JOURNAL_OK || mode_is("none") || !bwl_journal_is_unjudged(p) ||
-	    judge(dir, ret))
+	    judge(p, dir, ret))
 		bwl_journal_judged(p);
 	bwl_journal_warn(ret);
+}
+
+void bwl_judge_again(struct bwl_pins *p, const struct bwl_journal *j)
+{
+	struct bwl_journal now;
+
+	if (j->state != BWL_JOURNAL_OK)
+		return;
+	bwl_journal_look(bwl_journal_dir(p->ctl->drill), &now);
+	if (now.state != BWL_JOURNAL_OK)
+		close_all(p);
+	bwl_journal_free(&now);
 }

@@ -10,5 +10,7 @@
  * that cannot be said here the maps stay closed until bwlimitd has said it. Warnings say which.
  */
 void bwl_judge_journal(struct bwl_pins *p, struct bwl_journal *ret);
+/* After the policy is in force by j: bwlimitd may have refused j while it was put there. */
+void bwl_judge_again(struct bwl_pins *p, const struct bwl_journal *j);
 
 #endif

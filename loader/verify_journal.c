@@ -5,6 +5,12 @@
 #include "journal/journal.h"
 #include "verify.h"
 
+/* What else keeps the ports closed does not last: `up`, or bwlimitd, turns it into running. */
+static bool is_stopped(const struct bwl_pins *p)
+{
+	return bwl_is_stopped(p) || p->ctl->stop == BWL_UPGRADING;
+}
+
 /* Names that the journal has closed and the maps do not: somebody opened them without saying so. */
 static void check_maps(struct bwl_report *r, struct bwl_pins *p, const struct bwl_journal *j)
 {
@@ -21,7 +27,7 @@ static void check_maps(struct bwl_report *r, struct bwl_pins *p, const struct bw
 			continue;
 		first = open++ ? first : q->name;
 	}
-	if (open || (j->closed.stop && p->ctl->stop == BWL_RUN))
+	if (open || (j->closed.stop && !is_stopped(p)))
 		bwl_check(r, "journal-kept", BWL_FAIL, "bwlimit-load attach",
 			  "the journal has closed what the maps have open: %s%s",
 			  open ? first : "the stop switch", open > 1 ? " and others" : "");

@@ -9,7 +9,8 @@
 
 /*
  * CLOSED: from the first attach of these maps until verify is clean; not a hand's switch. UNJUDGED: until
- * bwlimitd has compared the journal of closures with the TPM; CLOSED_UNJUDGED: until both.
+ * bwlimitd has compared the journal of closures with the TPM; CLOSED_UNJUDGED: until both;
+ * STOPPED_UNJUDGED: the journal itself says stop, and may be an old copy.
  */
 enum bwl_stop {
 	BWL_RUN = 0,
@@ -18,6 +19,7 @@ enum bwl_stop {
 	BWL_CLOSED = 3,
 	BWL_CLOSED_UNJUDGED = 4,
 	BWL_UNJUDGED = 5,
+	BWL_STOPPED_UNJUDGED = 6,
 };
 
 #define BWL_NO_SLOT 0xffffffffU

@@ -17,6 +17,7 @@
 #define SECOND	  1000000000ULL
 #define WAIT_NS	  (5 * SECOND)
 #define REPEAT_NS (600 * SECOND)
+#define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
 #define KEY	  "journal" /* the ledger's row: no limit is called so */
 
 _Static_assert(BWL_JOURNAL_TAG == TPM_TAG, "a counter's tag");
@@ -123,12 +124,25 @@ static bool is_old(const struct judge *g, const struct anchor *a, const struct l
 	return true;
 }
 
+/* Nobody can have granted since it was refused: an attach went by it that had read it before. */
+static void close_again(struct judge *g)
+{
+	uint32_t now = LOAD(g->pins->ctl->generation);
+
+	if (!g->refused || now == g->refused_at)
+		return;
+	bwl_revoke(g->pins, NULL, NULL);
+	g->refused_at = now;
+}
+
 /* Anything may have been closed since. The next one begins above all that was known of this one. */
 static void refuse(struct judge *g, const struct ledger_row *row, struct bwl_journal_bound *b,
 		   const char *why)
 {
 	struct bwl_err e = {0};
 
+	g->refused = true;
+	g->refused_at = LOAD(g->pins->ctl->generation);
 	bwl_journal_stop(g->pins);
 	bwl_revoke(g->pins, NULL, NULL);
 	if (bwl_journal_set_aside(dir_of(g), &e))
@@ -166,6 +180,7 @@ static int judge(struct judge *g, struct anchor *a, struct ledger *l, const char
 	if (j.state != BWL_JOURNAL_OK && bwl_journal_is_unjudged(g->pins)) {
 		refuse(g, row, &b, j.why); /* attach went by it */
 	} else if (j.state != BWL_JOURNAL_OK) {
+		close_again(g);
 		if (!row)
 			return 0;
 		b.seq = row->spent; /* what comes in its place begins above */

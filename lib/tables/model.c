@@ -90,10 +90,11 @@ const char *bwl_switch_name(const struct bwl_pins *p)
 	    [BWL_CLOSED] = "closed",
 	    [BWL_CLOSED_UNJUDGED] = "closed",
 	    [BWL_UNJUDGED] = "unjudged",
+	    [BWL_STOPPED_UNJUDGED] = "stopped",
 	};
 	uint32_t now = LOAD(p->ctl->stop);
 
-	return names[now <= BWL_UNJUDGED ? now : BWL_STOPPED];
+	return names[now <= BWL_STOPPED_UNJUDGED ? now : BWL_STOPPED];
 }
 
 const char *bwl_ledger_name(const struct bwl_pins *p)

@@ -48,3 +48,10 @@ bool bwl_is_held(const struct bwl_pins *p)
 {
 	return LOAD(p->held[0].own);
 }
+
+bool bwl_is_stopped(const struct bwl_pins *p)
+{
+	uint32_t is = LOAD(p->ctl->stop);
+
+	return is == BWL_STOPPED || is == BWL_STOPPED_UNJUDGED;
+}

@@ -61,6 +61,13 @@ ctl grant d2 reason begun
 agent
 check "the journal is bound to the TPM's counter" lab_wait_for 20 test -e "$STATE/journal/bound"
 check "revoke d1" moves ctl revoke d1
+check "stop" moves ctl stop
+power_off
+copy stopped
+attaches
+check "the journal's stop holds" switch stopped
+agent
+check "stop --off" moves ctl stop --off
 check "a peer that nobody revoked passes" ready 2
 power_off
 copy old
@@ -142,6 +149,46 @@ check "bwlimitd finds it" lab_wait_for 20 said alert journal 'not to be believed
 check "and stops" lab_wait_for 20 switch stopped
 check "what it has open is closed" is_closed 2
 check "for who looks it is cut" journal '.state == "cut"'
+power_off
+
+# The TPM answers the second attach only; the first has put in force what the old copy has open.
+tpm_down
+put old
+attaches
+check "the old copy without the TPM: unjudged" switch unjudged
+tpm_up
+attaches
+check "the second attach finds it" warns 'not to be believed.*old copy'
+check "and revokes what the first had put in force" test "$(state_of d2)" = revoked
+check "a new journal is begun" ctl journal init
+check "stop --off" ctl stop --off
+check "who was revoked since is closed" is_closed 2
+check "but a grant opens it" ctl grant d2 reason control
+check "as packets show" ready 2
+power_off
+
+# Attach finds it, and comes to no policy: a new journal knows of nothing that was open.
+put old
+in_dpu "$LOAD" attach --drill --max-peers 64 --host hpf0 --uplink p0 >"$LAB_TMP/out" 2>"$LAB_TMP/err"
+check "attach without a policy finds it" warns 'not to be believed.*old copy'
+check "a new journal is begun" ctl journal init
+check "with everything closed" journal '.stopped and (.prefixes | length == 2)'
+attaches
+ctl stop --off
+check "what it had open is closed" is_closed 2
+check "the other too" is_closed 1
+power_off
+
+# An old copy that says stop.
+tpm_down
+put stopped
+attaches
+check "an old copy that says stop: stopped" switch stopped
+refute "stop --off does not open it" ctl stop --off
+tpm_up
+agent
+check "bwlimitd finds it" lab_wait_for 20 said alert journal 'not to be believed.*old copy'
+check "and revokes what it has open" lab_wait_for 20 test "$(state_of d2)" = revoked
 power_off
 
 # And neither is known.

@@ -47,6 +47,8 @@ int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e);
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name);
 /* Is what the peer may send revoked? g: in force, NULL: none is. */
 bool bwl_is_revoked(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
+/* By the stop switch: a hand, or what the journal has of one; not while attach or upgrade close. */
+bool bwl_is_stopped(const struct bwl_pins *p);
 
 /* Every limit of a generation that has a volume or a place for one: all but accept. */
 typedef void (*bwl_limit_fn)(const struct bwl_limit *l, uint32_t state, void *arg);
