@@ -34,9 +34,9 @@ static int stat_maps(const struct agent *a, struct stat *st)
 	return stat(path, st);
 }
 
-static void leave_pins(struct daemon *d)
+static void leave_pins(struct daemon *d, bool replaced)
 {
-	agent_parts_stop(&d->a);
+	agent_parts_stop(&d->a, replaced);
 	bwl_pins_close(d->a.pins);
 	d->a.pins = NULL;
 }
@@ -66,7 +66,7 @@ static void look(struct daemon *d)
 	    (stat_maps(&d->a, &st) || st.st_ino != d->maps.st_ino || st.st_dev != d->maps.st_dev)) {
 		agent_log(LOG_WARNING, "detached", "the maps were detached or replaced");
 		sd_notify(0, "STATUS=detached: waiting for bwlimit-load attach");
-		leave_pins(d);
+		leave_pins(d, true);
 		d->told_detached = true;
 	}
 	if (d->a.pins || !find_pins(d))
@@ -116,7 +116,7 @@ static int run_daemon(struct daemon *d)
 		sd_notify(0, "STOPPING=1");
 	}
 	d->a.ends = true;
-	leave_pins(d);
+	leave_pins(d, false);
 	agent_deferred_stop();
 	sd_event_unref(d->a.loop);
 	if (r < 0)
@@ -136,7 +136,7 @@ static int run_once(struct daemon *d)
 		return r;
 	r = agent_reconcile_once(&d->a);
 	agent_beat(&d->a);
-	leave_pins(d);
+	leave_pins(d, false);
 	return r;
 }
 

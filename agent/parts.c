@@ -21,6 +21,7 @@ const struct agent_part agent_parts[] = {
 	.without = "what guards the ports is not looked at",
 	.start = agent_watch_start,
 	.stop = agent_watch_stop,
+	.by_maps = true,
     },
     {
 	.name = "tamper",
@@ -29,6 +30,7 @@ const struct agent_part agent_parts[] = {
 	.without = "signs of tampering are not seen",
 	.start = agent_tamper_start,
 	.stop = agent_tamper_stop,
+	.by_maps = true,
     },
     {
 	.name = "tamper counters",
@@ -37,6 +39,7 @@ const struct agent_part agent_parts[] = {
 	.without = "what uplinks say they sent is not looked at",
 	.start = agent_counters_start,
 	.stop = agent_counters_stop,
+	.by_maps = true,
     },
     {
 	.name = "orders",
@@ -45,6 +48,7 @@ const struct agent_part agent_parts[] = {
 	.without = "no order is taken, and the end of a lease is not acted on",
 	.start = agent_orders_start,
 	.stop = agent_orders_stop,
+	.by_maps = true,
     },
     /* What tells and keeps. */
     {

@@ -20,6 +20,9 @@ struct agent_part {
 	int (*start)(struct agent *a, void **ret_part, struct bwl_err *e);
 	/* Every second, also at once after the start. */
 	void (*tick)(struct agent *a, void *part);
+	/* It answers or closes by these maps: where they are replaced it is stopped before the others,
+	 * which may wait for a disk. */
+	bool by_maps;
 	/* a->pins are open still. */
 	void (*stop)(struct agent *a, void *part);
 };
@@ -32,8 +35,8 @@ extern const unsigned agent_nparts;
 /* parts_run.c, every second, with a->pins open: starts what is to run, stops what is not to, and
  * ticks. */
 void agent_parts_run(struct agent *a);
-/* The last one first. */
-void agent_parts_stop(struct agent *a);
+/* The last one first; where the maps were replaced, those that go by them before. */
+void agent_parts_stop(struct agent *a, bool replaced);
 
 typedef bool agent_part_wanted(struct agent *a);
 typedef int agent_part_start(struct agent *a, void **ret_part, struct bwl_err *e);

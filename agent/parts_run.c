@@ -63,8 +63,11 @@ void agent_parts_run(struct agent *a)
 	}
 }
 
-void agent_parts_stop(struct agent *a)
+void agent_parts_stop(struct agent *a, bool replaced)
 {
+	for (unsigned i = agent_nparts; i > 0 && replaced; i--)
+		if (agent_parts[i - 1].by_maps)
+			stop(a, &agent_parts[i - 1], &state[i - 1]);
 	for (unsigned i = agent_nparts; i > 0; i--)
 		stop(a, &agent_parts[i - 1], &state[i - 1]);
 }

@@ -65,7 +65,14 @@ static void stop(struct agent *a, void *part)
 }
 
 const struct agent_part agent_parts[] = {
-    {.name = "a", .event = "a", .priority = LOG_ALERT, .start = start_a, .stop = stop},
+    {
+	.name = "a",
+	.event = "a",
+	.priority = LOG_ALERT,
+	.start = start_a,
+	.stop = stop,
+	.by_maps = true,
+    },
     {
 	.name = "b",
 	.event = "b",
@@ -92,7 +99,7 @@ static void run(const char *expected)
 static void stop_all(const char *expected)
 {
 	*did = '\0';
-	agent_parts_stop(&agent);
+	agent_parts_stop(&agent, false);
 	assert_string_equal(did, expected);
 }
 
@@ -106,6 +113,17 @@ static void they_start_in_order_tick_and_stop_in_reverse(void **state)
 	stop_all("");
 	run("start:a start:b tick:b tick:-");
 	stop_all("stop:b stop:a");
+}
+
+static void what_goes_by_maps_stops_first_when_they_are_replaced(void **state)
+{
+	(void)state;
+	wanted = true;
+	run("start:a start:b tick:b tick:-");
+	*did = '\0';
+	agent_parts_stop(&agent, true);
+	assert_string_equal(did, "stop:a stop:b");
+	stop_all("");
 }
 
 static void one_that_is_not_wanted_any_more_stops_alone(void **state)
@@ -153,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(they_start_in_order_tick_and_stop_in_reverse),
+	    cmocka_unit_test(what_goes_by_maps_stops_first_when_they_are_replaced),
 	    cmocka_unit_test(one_that_is_not_wanted_any_more_stops_alone),
 	    cmocka_unit_test(one_that_cannot_start_is_said_once_and_tried_again),
 	};
