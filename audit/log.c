@@ -83,12 +83,23 @@ static uint64_t parse_size_file(const char *dir, FILE *f, uint64_t was)
 static bool look_at_size(struct bwl_audit_log *l)
 {
 	int fd = openat(l->dir_fd, "size", O_RDONLY | O_CLOEXEC);
-	FILE *f = fd >= 0 ? fdopen(fd, "re") : NULL;
-	struct stat st = { 0 };
 	uint64_t was = l->size;
+	struct stat st = { 0 };
+	FILE *f = NULL;
 
-	if (f && fstat(fd, &st))
-		memset(&st, 0, sizeof(st));
+	/* What cannot be looked at now is as it was: pruning takes nothing back. */
+	if (was && fd < 0 && errno != ENOENT)
+		return false;
+	if (fd >= 0) {
+		f = fdopen(fd, "re");
+		if (!f || fstat(fd, &st)) {
+			f ? fclose(f) : close(fd);
+			f = NULL;
+			if (was)
+				return false;
+			memset(&st, 0, sizeof(st));
+		}
+	}
 	if (was && st.st_ino == l->size_file.st_ino && st.st_size == l->size_file.st_size &&
 	    st.st_ctim.tv_sec == l->size_file.st_ctim.tv_sec &&
 	    st.st_ctim.tv_nsec == l->size_file.st_ctim.tv_nsec) {
@@ -267,6 +278,21 @@ static int keep_room(const struct bwl_audit_log *l, enum bwl_audit_urgency u, st
 	return bwl_fail(e, errno, "no room for the audit log in %s: %s", l->dir, strerror(errno));
 }
 
+/* What the end had of a writer that was killed, if it had anything. */
+static int add_recovered(struct bwl_audit_log *l, const struct bwl_audit_torn *torn,
+			 struct bwl_err *e)
+{
+	char said[200];
+
+	if (!torn->adopted && !torn->bytes)
+		return 0;
+	snprintf(said, sizeof(said),
+		 "after a crash: %llu whole record%s signed late, %llu torn bytes put aside%s%s",
+		 (unsigned long long)torn->adopted, torn->adopted == 1 ? "" : "s",
+		 (unsigned long long)torn->bytes, torn->bytes ? " in " : "", torn->kept);
+	return add(l, BWL_AUDIT_AFTER, "recovered", said, NULL, NULL, e);
+}
+
 static json_t *about_cut(const struct bwl_audit_cut *c)
 {
 	json_t *data =
@@ -289,6 +315,8 @@ static int prune_one(struct bwl_audit_log *l, const struct bwl_audit_cut *c, str
 	json_t *data;
 	int r = bwl_audit_end_find(&l->end, l->dir, l->dir_fd, &l->key, &torn, e);
 
+	if (!r) /* others wrote while the files were looked at */
+		r = add_recovered(l, &torn, e);
 	if (r)
 		return r;
 	data = about_cut(c);
@@ -348,16 +376,9 @@ static int add_locked(struct bwl_audit_log *l, enum bwl_audit_urgency u, const c
 	r = keep_room(l, u, e);
 	if (r)
 		return r;
-	if (torn.adopted || torn.bytes) {
-		char said[200];
-
-		snprintf(said, sizeof(said), "after a crash: %llu whole record%s signed late, %llu torn bytes put aside%s%s",
-			 (unsigned long long)torn.adopted, torn.adopted == 1 ? "" : "s",
-			 (unsigned long long)torn.bytes, torn.bytes ? " in " : "", torn.kept);
-		r = add(l, BWL_AUDIT_AFTER, "recovered", said, NULL, NULL, e);
-		if (r)
-			return r;
-	}
+	r = add_recovered(l, &torn, e);
+	if (r)
+		return r;
 	r = add(l, u, event, text, data, ret_n, e);
 	if (!r)
 		keep_below(l, resized);

@@ -267,7 +267,8 @@ static int look_into(const char *dir, const struct bwl_audit_file *file, size_t 
 		if (c->what != BWL_CUT_ALL)
 			c->what = BWL_CUT_REFUSED;
 	}
-	c->gone = c->to - c->begin - (c->what == BWL_CUT_ALL ? 0 : l->kept);
+	c->gone = c->what == BWL_CUT_REFUSED ? 0 :
+		  c->to - c->begin - (c->what == BWL_CUT_ALL ? 0 : l->kept);
 	return c->what == BWL_CUT_JUNK || c->what == BWL_CUT_HOST ? put_head(l, e) : 0;
 }
 
