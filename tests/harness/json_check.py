@@ -128,7 +128,7 @@ def docs(source):
         if f"| `{i}` |" not in page:
             bad.append(f"docs/json.md does not tell of the id {i}")
     said = "".join(code.values())
-    for kind in set(re.findall(r'\b(?:bwl_doc|ctl_print_list|ctl_print_answer)\(\s*"([a-z-]+)"', said)):
+    for kind in set(re.findall(r'\b(?:(?:bwl_doc|ctl_print_list|ctl_print_answer)\(|"kind",)\s*"([a-z-]+)"', said)):
         if kind not in kinds:
             bad.append(f"a program prints kind {kind}, which has no schema")
     if bad:

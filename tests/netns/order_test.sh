@@ -28,10 +28,13 @@ agent() {
 	AGENT_PID=$LAB_PID
 	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
 }
+applied() { grep -c 'put in force' "$LAB_TMP/agent"; }
 put() {
+	local before
+	before=$(applied)
 	desired "$1" >"$LAB_TMP/desired.yaml.new" && mv "$LAB_TMP/desired.yaml.new" "$LAB_TMP/desired.yaml"
-	in_force() { [[ $("$CTL" --json policy show | jq -r .tamper.command) == "$1" ]]; }
-	lab_wait_for 30 in_force "$1"
+	is_in_force() { [[ $(applied) -gt $1 ]]; }
+	lab_wait_for 30 is_in_force "$before"
 }
 state() { [[ $("$CTL" --json peer show "$1" | jq -r .state) == "$2" ]]; }
 # From a namespace that is not the agent's: of the host's cables, only to be another one.
