@@ -38,7 +38,9 @@ kills_drawn() { # step
 KILL_IN=()
 kill_at() { # call, number, command…
 	(
-		"${KILL_IN[@]}" strace -f -qq -o /dev/null -e trace="$1" -e inject="$1:signal=KILL:when=$2" "${@:3}"
+		# Two switches of process a system call: beside others that compute, each waits for its turn.
+		"${KILL_IN[@]}" nice -n -10 strace -f -qq -o /dev/null -e trace="$1" \
+			-e inject="$1:signal=KILL:when=$2" "${@:3}"
 		exit $?
 	) >/dev/null 2>&1 </dev/null
 	[[ $? -eq 137 ]]
