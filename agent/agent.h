@@ -23,9 +23,9 @@ struct agent {
 	enum anchor_mode tpm;
 	uint64_t tpm_every_ns;
 	uint64_t history_bytes; /* on disk at most; 0: none is kept */
-	uint64_t totals_us;	/* between two records; 0: none */
+	uint64_t totals_us;     /* between two records; 0: none */
 	sd_event *loop;
-	bool ends;	       /* the process, not only these pins */
+	bool ends;             /* the process, not only these pins */
 	struct bwl_pins *pins; /* NULL: nothing is attached */
 	struct agent_source *source;
 };
@@ -41,7 +41,8 @@ int agent_state_write(const char *state_dir, const char *name, const char *text,
 #define AGENT_ERA 96
 void agent_era(const struct bwl_pins *p, char buf[static AGENT_ERA]);
 
-/* timer.c: a timer of the loop, which sd_event_source_disable_unref() ends, and when it comes again
+/*
+ * timer.c: a timer of the loop, which sd_event_source_disable_unref() ends, and when it comes again
  */
 int agent_timer(struct agent *a, uint64_t us, sd_event_time_handler_t fn, void *arg,
 		sd_event_source **ret, struct bwl_err *e);
@@ -62,7 +63,7 @@ void agent_beat_now(void);
 void agent_deferred_start(void);
 void agent_deferred_stop(void);
 void agent_later(int priority, const char *event, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+	__attribute__((format(printf, 3, 4)));
 /* npeers 0: of every peer. */
 void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npeers);
 
@@ -70,7 +71,7 @@ void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npee
 struct agent_sign {
 	enum bwl_tamper_input input;
 	const char *what;
-	unsigned port;	      /* id of the port where it was; 0 where none is told */
+	unsigned port;        /* id of the port where it was; 0 where none is told */
 	const uint32_t *peer; /* whose it was, by id */
 	unsigned npeers;      /* 0: nobody's, or not known */
 	enum bwl_action *did; /* may be NULL: what was done */

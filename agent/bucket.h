@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A bucket of lines that may be said: `most` at once, then one more every so often. Time is an argument. */
+/*
+ * A bucket of lines that may be said: `most` at once, then one more every so often. Time is an
+ * argument.
+ */
 #ifndef BWL_AGENT_BUCKET_H
 #define BWL_AGENT_BUCKET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct bucket {	/* zeroed: full */
+struct bucket { /* zeroed: full */
 	uint64_t used, since_ns;
 };
 /* Takes one, where there is one. */

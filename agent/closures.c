@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whatever is found closed in the maps goes into the journal (docs/journal.md): by a tool that could not
- * write it, by us after a sign of tampering, by the gate. On a thread of its own, which may wait for the
- * disk: nobody waits for it.
+ * Whatever is found closed in the maps goes into the journal (docs/journal.md): by a tool that
+ * could not write it, by us after a sign of tampering, by the gate. On a thread of its own, which
+ * may wait for the disk: nobody waits for it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +24,9 @@ struct numbers {
 
 struct closures {
 	struct agent_thread thread;
-	struct bwl_pins *pins;	/* which outlive the thread */
+	struct bwl_pins *pins; /* which outlive the thread */
 	bool written;
-	struct numbers at;	/* all of it is in the journal */
+	struct numbers at; /* all of it is in the journal */
 	char told[sizeof(((struct bwl_err *)0)->text)];
 	uint64_t told_ns;
 };
@@ -37,14 +37,15 @@ static struct numbers numbers_of(const struct bwl_pins *p)
 	struct numbers n;
 
 	memset(&n, 0, sizeof(n));
-	n = (struct numbers){ c->seq, c->revoked_all, c->stop, c->generation, c->edits, bwl_is_clamped(p) };
+	n = (struct numbers){ c->seq,        c->revoked_all, c->stop,
+			      c->generation, c->edits,       bwl_is_clamped(p) };
 	return n;
 }
 
 static bool is_same(const struct numbers *a, const struct numbers *b)
 {
-	return a->seq == b->seq && a->all == b->all && a->stop == b->stop && a->generation == b->generation &&
-	       a->edits == b->edits && a->clamped == b->clamped;
+	return a->seq == b->seq && a->all == b->all && a->stop == b->stop &&
+	       a->generation == b->generation && a->edits == b->edits && a->clamped == b->clamped;
 }
 
 static void tell(struct closures *v, const struct bwl_err *e)
@@ -55,7 +56,8 @@ static void tell(struct closures *v, const struct bwl_err *e)
 		return;
 	snprintf(v->told, sizeof(v->told), "%s", e->text);
 	v->told_ns = now;
-	agent_log(LOG_ALERT, "journal", "%s; what is closed in the maps holds until reboot only", e->text);
+	agent_log(LOG_ALERT, "journal", "%s; what is closed in the maps holds until reboot only",
+		  e->text);
 }
 
 static void step(struct closures *v)
@@ -66,7 +68,8 @@ static void step(struct closures *v)
 
 	if (v->written && is_same(&now, &v->at))
 		return;
-	still = bwl_pins_still(v->pins);	/* not in the middle of a grant, whose record comes first */
+	still = bwl_pins_still(
+		v->pins); /* not in the middle of a grant, whose record comes first */
 	if (still < 0)
 		return;
 	r = bwl_journal_note(v->pins, &e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What comes after something was closed, and may wait: the log, whose disk or reader may hang, and charon,
- * which may hang too. On a thread of its own, so that the next sign is acted on meanwhile. Lines that do
- * not fit are counted; who is to be ended is never lost.
+ * What comes after something was closed, and may wait: the log, whose disk or reader may hang, and
+ * charon, which may hang too. On a thread of its own, so that the next sign is acted on meanwhile.
+ * Lines that do not fit are counted; who is to be ended is never lost.
  */
 #include <pthread.h>
 #include <stdarg.h>
@@ -19,10 +19,10 @@
 #define CHARON_NS 2000000000ULL
 
 struct ended {
-	uint32_t max;		/* peers there can be; `all`: below it */
+	uint32_t max; /* peers there can be; `all`: below it */
 	bool all;
 	uint32_t *id;
-	const char **name;	/* allocated */
+	const char **name; /* allocated */
 	size_t n;
 };
 
@@ -170,7 +170,9 @@ void agent_deferred_start(void)
 {
 	q.on = !pthread_create(&q.thread, NULL, run, NULL);
 	if (!q.on)
-		agent_log(LOG_ERR, "tamper", "cannot start a thread: alarms wait for the log, and charon is told of none");
+		agent_log(
+			LOG_ERR, "tamper",
+			"cannot start a thread: alarms wait for the log, and charon is told of none");
 }
 
 void agent_deferred_stop(void)

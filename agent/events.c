@@ -2,9 +2,9 @@
 /*
  * The data plane's events into the log: which of them, and how many, sums.h decides.
  *
- * The journal leaves the machine (syslog), and nobody charges it: a line there has nothing that a host chose but
- * which of the policy's peers it was and how much, to the next power of two. Addresses, ports and exact numbers are
- * in the audit log, which stays.
+ * The journal leaves the machine (syslog), and nobody charges it: a line there has nothing that a
+ * host chose but which of the policy's peers it was and how much, to the next power of two.
+ * Addresses, ports and exact numbers are in the audit log, which stays.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,11 +28,14 @@ struct events {
 	struct ring_buffer *ring;
 	sd_event_source *source, *timer;
 	int lock;
-	uint64_t told[_BWL_EVENT_MAX][BWL_MAX_PORTS];	/* bwl_event_count.total at the last line */
+	uint64_t told[_BWL_EVENT_MAX][BWL_MAX_PORTS]; /* bwl_event_count.total at the last line */
 	bool said_busy, said_broken;
 };
 
-/* Of the kind at the port since the last line, those included that the data plane's own limit left out. */
+/*
+ * Of the kind at the port since the last line, those included that the data plane's own limit left
+ * out.
+ */
 static uint64_t counted(struct events *v, const struct bwl_event *e)
 {
 	struct bwl_event_count n;
@@ -45,14 +48,15 @@ static uint64_t counted(struct events *v, const struct bwl_event *e)
 }
 
 /* port and peer: of all of them; the example's own are in the example. */
-static json_t *json_of(const struct bwl_pins *p, const struct sums_line *l, const char *peer, const char *port,
-		       uint64_t all)
+static json_t *json_of(const struct bwl_pins *p, const struct sums_line *l, const char *peer,
+		       const char *port, uint64_t all)
 {
 	json_t *o = json_object();
 
 	json_object_set_new(o, "port", json_string(port));
 	json_object_set_new(o, "peer", bwl_json_text(l->mixed ? NULL : peer));
-	json_object_set_new(o, "reason", bwl_json_text(l->mixed ? NULL : bwl_reason_name(l->example.reason)));
+	json_object_set_new(o, "reason",
+			    bwl_json_text(l->mixed ? NULL : bwl_reason_name(l->example.reason)));
 	json_object_set_new(o, "sum", json_boolean(l->sum));
 	json_object_set_new(o, "event_count", bwl_json_u64(l->events));
 	json_object_set_new(o, "counted", bwl_json_u64(all));
@@ -69,34 +73,40 @@ static unsigned long long about(uint64_t n)
 
 static void on_line(const struct sums_line *l, void *arg)
 {
-	char src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS], what[200], during[BWL_UNIT_BUF], text[500];
+	char src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS], what[200], during[BWL_UNIT_BUF],
+		text[500];
 	struct events *v = arg;
 	const struct bwl_pins *p = v->a->pins;
 	const struct bwl_event *e = &l->example;
 	const char *kind = bwl_event_name(e->kind);
 	char peer[BWL_NAME_LEN] = "", port[sizeof(p->dev[0].name) + 1] = "";
-	uint64_t all = counted(v, e), events = sums_is_junk(e->kind) && all > l->events ? all : l->events;
+	uint64_t all = counted(v, e),
+		 events = sums_is_junk(e->kind) && all > l->events ? all : l->events;
 
 	if (e->peer && e->peer < p->schema.max_peers)
 		snprintf(peer, sizeof(peer), "%.*s", BWL_NAME_LEN - 1, p->name[e->peer].name);
 	snprintf(port, sizeof(port), "%.*s", (int)sizeof(p->dev[0].name) - 1, p->dev[e->port].name);
-	snprintf(what, sizeof(what), "%s: port %s%s%s: %s", kind, port, *peer && !l->mixed ? ", peer " : "",
-		 l->mixed ? "" : peer, l->mixed ? "several reasons or peers" : bwl_reason_name(e->reason));
+	snprintf(what, sizeof(what), "%s: port %s%s%s: %s", kind, port,
+		 *peer && !l->mixed ? ", peer " : "", l->mixed ? "" : peer,
+		 l->mixed ? "several reasons or peers" : bwl_reason_name(e->reason));
 	bwl_human_time((double)(bwl_now_ns() - l->since_ns) / 1e9, during);
 	if (l->sum)
-		agent_log_line(LOG_NOTICE, kind, "%s, %llu times or more in %s", what, about(events), during);
+		agent_log_line(LOG_NOTICE, kind, "%s, %llu times or more in %s", what,
+			       about(events), during);
 	else
 		agent_log_line(e->kind == BWL_E_FIRST ? LOG_INFO : LOG_NOTICE, kind, "%s", what);
 	if (e->kind == BWL_E_FIRST)
 		return;
 	if (l->sum)
-		snprintf(text, sizeof(text), "%s, %llu times in %s, one of them %s > %s, %u bytes", what,
-			 (unsigned long long)events, during, bwl_event_address(e->saddr, src),
+		snprintf(text, sizeof(text), "%s, %llu times in %s, one of them %s > %s, %u bytes",
+			 what, (unsigned long long)events, during, bwl_event_address(e->saddr, src),
 			 bwl_event_address(e->daddr, dst), e->len);
 	else
-		snprintf(text, sizeof(text), "%s, %s > %s, %u bytes", what, bwl_event_address(e->saddr, src),
-			 bwl_event_address(e->daddr, dst), e->len);
-	agent_record_event(sums_is_junk(e->kind), kind, text, json_of(p, l, *peer ? peer : NULL, port, all));
+		snprintf(text, sizeof(text), "%s, %s > %s, %u bytes", what,
+			 bwl_event_address(e->saddr, src), bwl_event_address(e->daddr, dst),
+			 e->len);
+	agent_record_event(sums_is_junk(e->kind), kind, text,
+			   json_of(p, l, *peer ? peer : NULL, port, all));
 }
 
 static int on_event(void *arg, void *data, size_t len)
@@ -160,7 +170,8 @@ static int open_ring(struct events *v, struct bwl_err *e)
 	v->ring = ring_buffer__new(v->a->pins->fd[BWL_PIN_event], on_event, v, NULL);
 	if (!v->ring)
 		return bwl_fail(e, errno, "cannot read the events: %s", strerror(errno));
-	r = sd_event_add_io(v->a->loop, &v->source, ring_buffer__epoll_fd(v->ring), EPOLLIN, on_ready, v);
+	r = sd_event_add_io(v->a->loop, &v->source, ring_buffer__epoll_fd(v->ring), EPOLLIN,
+			    on_ready, v);
 	if (r < 0)
 		return bwl_fail(e, -r, "cannot read the events: %s", strerror(-r));
 	return agent_timer(v->a, SECOND_US, on_timer, v, &v->timer, e);
@@ -205,7 +216,9 @@ void agent_events_tick(struct agent *a, void *part)
 	v->lock = take_lock(a->pins);
 	if (v->lock < 0) {
 		if (!v->said_busy)
-			agent_log(LOG_INFO, "events", "the events are being read by a `bwlimit-ctl watch`; they are logged when it ends");
+			agent_log(
+				LOG_INFO, "events",
+				"the events are being read by a `bwlimit-ctl watch`; they are logged when it ends");
 		v->said_busy = true;
 		return;
 	}

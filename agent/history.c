@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The history's thread: every second it looks at the counters, every ten it writes (history/). Nothing
- * waits for it and nothing depends on it: what fails is said once, and tried again; what passed
- * meanwhile is in the history then.
+ * The history's thread: every second it looks at the counters, every ten it writes (history/).
+ * Nothing waits for it and nothing depends on it: what fails is said once, and tried again; what
+ * passed meanwhile is in the history then.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "thread.h"
 
 #define SECOND 1000000000ULL
-#define LATE_NS 2000000ULL		/* after the second has turned */
-#define LOOK_SHARE 100			/* of a CPU, at most one in so many goes into looking */
+#define LATE_NS 2000000ULL /* after the second has turned */
+#define LOOK_SHARE 100     /* of a CPU, at most one in so many goes into looking */
 #define LOOK_MOST_S 60
 #define RETRY_MOST_S 60
 #define STOP_S 2
@@ -28,19 +28,19 @@ struct class_counter {
 
 struct history {
 	struct agent_thread thread;
-	pthread_mutex_t lock;		/* the pins are used under it, and no disk is */
-	struct bwl_pins *pins;		/* NULL: not ours any more */
+	pthread_mutex_t lock;  /* the pins are used under it, and no disk is */
+	struct bwl_pins *pins; /* NULL: not ours any more */
 	char state_dir[400], era[HIST_ERA];
 	uint64_t made_ns, max_bytes;
 	/* thread */
 	struct hist_db *db;
 	struct hist_recorder *rec;
 	struct bwl_peer_count *count;
-	uint32_t top, room;		/* ids below top are named */
+	uint32_t top, room; /* ids below top are named */
 	struct class_counter *classes;
 	uint32_t nclasses;
 	bool has_list;
-	uint32_t generation, edits;	/* of the list */
+	uint32_t generation, edits; /* of the list */
 	unsigned every_s, retry_s;
 	int64_t retry_at_s;
 	bool told;
@@ -90,8 +90,9 @@ static int list(struct history *v)
 	}
 	for (i = 0; i < p->schema.max_extras && v->nclasses < n; i++)
 		if (p->extra[i].kind == BWL_X_CLASS)
-			v->classes[v->nclasses++] = (struct class_counter){
-				BWL_EXTRA_STATE(p->schema.max_peers, i) + 1, p->extra[i].peer, p->extra[i].class };
+			v->classes[v->nclasses++] =
+				(struct class_counter){ BWL_EXTRA_STATE(p->schema.max_peers, i) + 1,
+							p->extra[i].peer, p->extra[i].class };
 	return 0;
 }
 
@@ -119,11 +120,14 @@ static int count_peer(struct history *v, uint32_t id)
 static int count_class(struct history *v, const struct class_counter *c)
 {
 	const volatile struct bwl_state *s = &v->pins->state[c->state];
-	struct hist_values x = { { [HIST_SENT] = s->used_bytes, [HIST_SENT_DROPPED] = s->drop_bytes } };
+	struct hist_values x = {
+		{ [HIST_SENT] = s->used_bytes, [HIST_SENT_DROPPED] = s->drop_bytes }
+	};
 
 	if (c->peer >= v->pins->schema.max_peers || !v->pins->name[c->peer].name[0])
 		return 0;
-	return hist_recorder_count(v->rec, c->state, v->pins->name[c->peer].name, bwl_class_name(c->class_), &x);
+	return hist_recorder_count(v->rec, c->state, v->pins->name[c->peer].name,
+				   bwl_class_name(c->class_), &x);
 }
 
 /* Under the lock. */
@@ -159,7 +163,8 @@ static bool is_listed(struct history *v)
 	bool yes;
 
 	pthread_mutex_lock(&v->lock);
-	yes = !v->pins || (v->has_list && v->generation == v->pins->ctl->generation && v->edits == v->pins->ctl->edits);
+	yes = !v->pins || (v->has_list && v->generation == v->pins->ctl->generation &&
+			   v->edits == v->pins->ctl->edits);
 	pthread_mutex_unlock(&v->lock);
 	return yes;
 }
@@ -171,7 +176,7 @@ static int write_out(struct history *v, bool renamed, struct hist_clocks now, st
 
 	if (!r)
 		r = hist_db_tend(v->db, now.wall_s, &numbers, e);
-	if (!r && numbers)	/* nothing is pending: it only looks the names up again */
+	if (!r && numbers) /* nothing is pending: it only looks the names up again */
 		r = hist_recorder_flush(v->rec, true, e);
 	return r;
 }
@@ -184,7 +189,9 @@ static int open_history(struct history *v, struct hist_clocks now, struct bwl_er
 	if (!v->db) {
 		r = hist_db_open(v->state_dir, v->max_bytes, &v->db, &aside, e);
 		if (!r && aside)
-			agent_log(LOG_WARNING, "history", "the history does not read (%s); it is set aside as %s/" HIST_FILE ".bad and begun anew",
+			agent_log(LOG_WARNING, "history",
+				  "the history does not read (%s); it is set aside as %s/" HIST_FILE
+				  ".bad and begun anew",
 				  e->text, v->state_dir);
 	}
 	if (!r && !v->rec)
@@ -238,7 +245,8 @@ static void take_result(struct history *v, int r, const struct bwl_err *e)
 		return;
 	}
 	if (!v->told)
-		agent_log(LOG_WARNING, "history", "no history is written: %s (see %s); limits and ledger do not need it",
+		agent_log(LOG_WARNING, "history",
+			  "no history is written: %s (see %s); limits and ledger do not need it",
 			  e->text, v->state_dir);
 	v->told = true;
 	close_history(v);
@@ -317,5 +325,6 @@ void agent_history_stop(struct agent *a, void *part)
 	if (agent_thread_stop_within(&v->thread, STOP_S, give_up, end))
 		end(v);
 	else
-		agent_log(LOG_WARNING, "history", "the disk does not answer: the last seconds are not in the history");
+		agent_log(LOG_WARNING, "history",
+			  "the disk does not answer: the last seconds are not in the history");
 }

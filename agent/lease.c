@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lease: renewed when bwlimit-ctl says so, and its end acted on as a sign of tampering. That every grant
- * is at its floor then is not for this to see to: no heartbeat goes beyond it (lib/tables/heartbeat.c).
+ * The lease: renewed when bwlimit-ctl says so, and its end acted on as a sign of tampering. That
+ * every grant is at its floor then is not for this to see to: no heartbeat goes beyond it
+ * (lib/tables/heartbeat.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,8 +30,10 @@ json_t *lease_order(void *pins, const json_t *ask)
 		return json_pack("{s:s, s:s}", "error", e.text, "todo", e.hint);
 	agent_later(LOG_NOTICE, "lease", "the lease was renewed: it ends %s from now",
 		    bwl_format_time(l.until_ns - l.renewed_ns, text));
-	o = json_pack("{s:s, s:f}", "by", AGENT_PROGRAM, "ends_in_s", (double)(l.until_ns - l.renewed_ns) / 1e9);
-	json_object_set_new(o, "floor_why", bwl_heartbeat(p, &deadline, &e) ? json_string(e.text) : json_null());
+	o = json_pack("{s:s, s:f}", "by", AGENT_PROGRAM, "ends_in_s",
+		      (double)(l.until_ns - l.renewed_ns) / 1e9);
+	json_object_set_new(o, "floor_why",
+			    bwl_heartbeat(p, &deadline, &e) ? json_string(e.text) : json_null());
 	return o;
 }
 
@@ -42,7 +45,7 @@ void lease_look(struct bwl_pins *p, uint64_t *look_ns)
 
 	if (!until || now < until || p->lease->acted_ns == until || now < *look_ns)
 		return;
-	*look_ns = now + SECOND_NS;	/* should there be nothing to act on yet */
+	*look_ns = now + SECOND_NS; /* should there be nothing to act on yet */
 	if (!agent_tamper_is_told() || bwl_lease(p, &l, NULL) || l.state != BWL_LEASE_ENDED)
 		return;
 	*look_ns = 0;

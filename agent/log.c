@@ -15,7 +15,7 @@ void agent_log(int priority, const char *event, const char *fmt, ...)
 	va_end(ap);
 	bwl_err_fill(&e, EIO, "%s", text);
 	if ((priority & LOG_PRIMASK) > LOG_NOTICE)
-		;	/* a line alone */
+		; /* a line alone */
 	else if (priority & AGENT_LOG_HOST)
 		agent_record_event(false, event, e.text, NULL);
 	else

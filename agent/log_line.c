@@ -18,8 +18,8 @@ void agent_log_json(bool yes)
 
 static const char *level(int priority)
 {
-	static const char *const names[] = { "emergency", "alert", "critical", "error", "warning",
-					     "notice", "info", "debug" };
+	static const char *const names[] = { "emergency", "alert",  "critical", "error",
+					     "warning",   "notice", "info",     "debug" };
 
 	return names[priority & 7];
 }
@@ -53,7 +53,8 @@ void agent_log_line(int priority, const char *event, const char *fmt, ...)
 		sd_journal_send("MESSAGE=%s", e.text, "PRIORITY=%d", priority, "BWLIMIT_EVENT=%s",
 				event, "SYSLOG_IDENTIFIER=" AGENT_PROGRAM, NULL);
 	else
-		fprintf(stderr, "%s: %s%s%s\n", AGENT_PROGRAM, priority < LOG_NOTICE ? level(priority) : "",
+		fprintf(stderr, "%s: %s%s%s\n", AGENT_PROGRAM,
+			priority < LOG_NOTICE ? level(priority) : "",
 			priority < LOG_NOTICE ? ": " : "", e.text);
 	pthread_mutex_unlock(&lock);
 }

@@ -43,7 +43,7 @@ static void leave_pins(struct daemon *d, bool replaced)
 
 static int find_pins(struct daemon *d)
 {
-	struct bwl_err e = {0};
+	struct bwl_err e = { 0 };
 	int r;
 
 	r = stat_maps(&d->a, &d->maps) ? bwl_fail(&e, errno, "nothing is attached at %s: %s",
@@ -158,7 +158,7 @@ static int take_state_dir(const struct daemon *d, struct bwl_err *e)
 
 static int run(struct daemon *d)
 {
-	struct bwl_err e = {0};
+	struct bwl_err e = { 0 };
 	int r;
 
 	if (mkdir(d->a.state_dir, 0700) && errno != EEXIST)
@@ -177,14 +177,14 @@ static int run(struct daemon *d)
 
 int main(int argc, char **argv)
 {
-	struct daemon d = {0};
+	struct daemon d = { 0 };
 	int r;
 
 	bwl_log_program(AGENT_PROGRAM);
 	bwl_audit_tool();
 	umask(077);
 	tpm_quiet();
-	libbpf_set_print(NULL);		   /* it speaks of hooks that are looked at and empty */
+	libbpf_set_print(NULL); /* it speaks of hooks that are looked at and empty */
 	r = agent_options(argc, argv, &d.a);
 	return r >= 0 ? r : run(&d) < 0;
 }

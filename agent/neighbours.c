@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Next hops of the policy in force and management's gateways stay in the neighbour table, whatever fills it: else
- * nobody could reach the DPU to revoke. Looked at anew every ten seconds: somebody may have flushed them.
+ * Next hops of the policy in force and management's gateways stay in the neighbour table, whatever
+ * fills it: else nobody could reach the DPU to revoke. Looked at anew every ten seconds: somebody
+ * may have flushed them.
  */
 #include <sys/socket.h>
 #include <bwl/netdev.h>

@@ -7,44 +7,45 @@
 #include "bwl/units.h"
 #include "tpm/tpm.h"
 
-#define SECOND_US     1000000ULL
-#define HOUR_US	      (3600 * SECOND_US)
-#define STATE_DIR     "/var/lib/bwlimit"
-#define POLICY	      "/etc/bwlimit/policy.yaml"
+#define SECOND_US 1000000ULL
+#define HOUR_US (3600 * SECOND_US)
+#define STATE_DIR "/var/lib/bwlimit"
+#define POLICY "/etc/bwlimit/policy.yaml"
 #define HISTORY_BYTES (512ULL << 20)
 #define HISTORY_LEAST (8ULL << 20)
-#define HISTORY_MOST  (1ULL << 40)
+#define HISTORY_MOST (1ULL << 40)
 
 static const char usage_text[] =
-    "usage: bwlimitd [OPTIONS]\n"
-    "\n"
-    "Keeps the desired policy in force, renews the heartbeat, logs what the data plane reports,\n"
-    "and tells it of the kernel's SAs. Enforcement does not need it: while it is gone nothing\n"
-    "changes until the heartbeat's deadline, then every grant falls to its floor.\n"
-    "\n"
-    "options:\n"
-    "  --policy FILE     what is desired (" POLICY ")\n"
-    "  --state-dir DIR   what must survive a restart (" STATE_DIR ")\n"
-    "  --pin-dir DIR     the pinned maps (BWLIMIT_PIN_DIR, or " BWL_PIN_DIR ")\n"
-    "  --tpm WORD        is the ledger bound to a TPM's counter, so that an old copy of it is found\n"
-    "                    out: auto (where one answers), required or none (auto)\n"
-    "  --tpm-every TIME  how often that counter is raised at most, but for bursts (1h)\n"
-    "  --history-size SIZE  how much history may be on disk (512mb); 0b: none is kept\n"
-    "  --totals TIME     a record of what every port passed and dropped: every 1s or more (1h), or none\n"
-    "  --once            reconcile, renew the heartbeat and end; 1 when something kept it from it\n"
-    "  --json            one JSON object a line on standard output instead of log lines\n"
-    "  --help, --version\n"
-    "\n"
-    "BWLIMIT_TPM_TCTI: where the TPM is, as tpm2-tss says it (" TPM_TCTI ")\n"
-    "\n"
-    "examples:\n"
-    "  bwlimitd --once                    put the file in force if it changed, and look\n"
-    "  journalctl -u bwlimitd -p notice   what it said\n";
+	"usage: bwlimitd [OPTIONS]\n"
+	"\n"
+	"Keeps the desired policy in force, renews the heartbeat, logs what the data plane reports,\n"
+	"and tells it of the kernel's SAs. Enforcement does not need it: while it is gone nothing\n"
+	"changes until the heartbeat's deadline, then every grant falls to its floor.\n"
+	"\n"
+	"options:\n"
+	"  --policy FILE     what is desired (" POLICY ")\n"
+	"  --state-dir DIR   what must survive a restart (" STATE_DIR ")\n"
+	"  --pin-dir DIR     the pinned maps (BWLIMIT_PIN_DIR, or " BWL_PIN_DIR ")\n"
+	"  --tpm WORD        is the ledger bound to a TPM's counter, so that an old copy of it is found\n"
+	"                    out: auto (where one answers), required or none (auto)\n"
+	"  --tpm-every TIME  how often that counter is raised at most, but for bursts (1h)\n"
+	"  --history-size SIZE  how much history may be on disk (512mb); 0b: none is kept\n"
+	"  --totals TIME     a record of what every port passed and dropped: every 1s or more (1h), or none\n"
+	"  --once            reconcile, renew the heartbeat and end; 1 when something kept it from it\n"
+	"  --json            one JSON object a line on standard output instead of log lines\n"
+	"  --help, --version\n"
+	"\n"
+	"BWLIMIT_TPM_TCTI: where the TPM is, as tpm2-tss says it (" TPM_TCTI ")\n"
+	"\n"
+	"examples:\n"
+	"  bwlimitd --once                    put the file in force if it changed, and look\n"
+	"  journalctl -u bwlimitd -p notice   what it said\n";
 
 static bool take_tpm(struct agent *a, const char *word)
 {
 	static const char *const words[] = {
-	    [ANCHOR_AUTO] = "auto", [ANCHOR_REQUIRED] = "required", [ANCHOR_NONE] = "none"};
+		[ANCHOR_AUTO] = "auto", [ANCHOR_REQUIRED] = "required", [ANCHOR_NONE] = "none"
+	};
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (!strcmp(words[i], word)) {
@@ -57,7 +58,7 @@ static bool take_tpm(struct agent *a, const char *word)
 
 static bool take_tpm_every(struct agent *a, const char *word)
 {
-	struct bwl_err e = {0};
+	struct bwl_err e = { 0 };
 
 	if (bwl_parse_time(word, &a->tpm_every_ns, &e)) {
 		fprintf(stderr, "bwlimitd: --tpm-every: %s\n", e.text);
@@ -71,7 +72,7 @@ static bool take_tpm_every(struct agent *a, const char *word)
 
 static bool take_history(struct agent *a, const char *word)
 {
-	struct bwl_err e = {0};
+	struct bwl_err e = { 0 };
 	uint64_t size = 0;
 	int r = bwl_parse_size(word, &size, &e);
 
@@ -85,7 +86,7 @@ static bool take_history(struct agent *a, const char *word)
 
 static bool take_totals(struct agent *a, const char *s)
 {
-	struct bwl_err e = {0};
+	struct bwl_err e = { 0 };
 	uint64_t ns = 0;
 
 	if (strcmp(s, "none") && !bwl_parse_time(s, &ns, &e) && ns < 1000 * SECOND_US)
@@ -99,27 +100,27 @@ static bool take_totals(struct agent *a, const char *s)
 int agent_options(int argc, char **argv, struct agent *a)
 {
 	static const struct option opts[] = {
-	    {"policy", required_argument, NULL, 'p'},
-	    {"state-dir", required_argument, NULL, 's'},
-	    {"tpm", required_argument, NULL, 't'},
-	    {"tpm-every", required_argument, NULL, 'e'},
-	    {"history-size", required_argument, NULL, 'H'},
-	    {"pin-dir", required_argument, NULL, 'd'},
-	    {"once", no_argument, NULL, 'o'},
-	    {"totals", required_argument, NULL, 'T'},
-	    {"json", no_argument, NULL, 'j'},
-	    {"help", no_argument, NULL, 'h'},
-	    {"version", no_argument, NULL, 'V'},
-	    {0},
+		{ "policy", required_argument, NULL, 'p' },
+		{ "state-dir", required_argument, NULL, 's' },
+		{ "tpm", required_argument, NULL, 't' },
+		{ "tpm-every", required_argument, NULL, 'e' },
+		{ "history-size", required_argument, NULL, 'H' },
+		{ "pin-dir", required_argument, NULL, 'd' },
+		{ "once", no_argument, NULL, 'o' },
+		{ "totals", required_argument, NULL, 'T' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ 0 },
 	};
 	bool ok = true;
 	int c;
 
-	*a = (struct agent){.policy = POLICY,
-			    .state_dir = STATE_DIR,
-			    .tpm_every_ns = 1000 * HOUR_US,
-			    .history_bytes = HISTORY_BYTES,
-			    .totals_us = HOUR_US};
+	*a = (struct agent){ .policy = POLICY,
+			     .state_dir = STATE_DIR,
+			     .tpm_every_ns = 1000 * HOUR_US,
+			     .history_bytes = HISTORY_BYTES,
+			     .totals_us = HOUR_US };
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		switch (c) {
 		case 'p':

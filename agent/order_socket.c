@@ -12,10 +12,10 @@
 #include "order_socket.h"
 
 #define BACKLOG 128
-#define AT_ONCE 64	/* connections taken in one call, at most */
+#define AT_ONCE 64 /* connections taken in one call, at most */
 
 struct conn {
-	int fd;			/* -1: free */
+	int fd; /* -1: free */
 	uint64_t since_ns;
 	size_t n;
 	char in[BWL_AGENT_LINE];
@@ -26,7 +26,7 @@ struct orders {
 	void *arg;
 	int listener, poll;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	struct stat bound;	/* of what we made at path; st_ino 0: nothing */
+	struct stat bound; /* of what we made at path; st_ino 0: nothing */
 	struct conn conn[ORDER_CONNS];
 };
 
@@ -57,9 +57,10 @@ static int listen_at(struct orders *o, struct bwl_err *e)
 	o->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	o->poll = epoll_create1(EPOLL_CLOEXEC);
 	if (o->listener >= 0)
-		unlink(o->path);	/* of one that was killed: the state directory is locked */
-	if (o->listener < 0 || o->poll < 0 || bind(o->listener, (struct sockaddr *)&at, sizeof(at)) ||
-	    lstat(o->path, &o->bound) || chmod(o->path, 0600) || listen(o->listener, BACKLOG) ||
+		unlink(o->path); /* of one that was killed: the state directory is locked */
+	if (o->listener < 0 || o->poll < 0 ||
+	    bind(o->listener, (struct sockaddr *)&at, sizeof(at)) || lstat(o->path, &o->bound) ||
+	    chmod(o->path, 0600) || listen(o->listener, BACKLOG) ||
 	    epoll_ctl(o->poll, EPOLL_CTL_ADD, o->listener, &ev))
 		return bwl_fail(e, errno, "cannot listen at %s: %s", o->path, strerror(errno));
 	return 0;
@@ -80,7 +81,8 @@ int orders_open(const char *path, const struct order_verb *verbs, void *arg, str
 	for (unsigned i = 0; i < ORDER_CONNS; i++)
 		o->conn[i].fd = -1;
 	r = (size_t)snprintf(o->path, sizeof(o->path), "%s", path) < sizeof(o->path)
-		    ? listen_at(o, e) : bwl_fail(e, ENAMETOOLONG, "%.200s: too long for a socket", path);
+		    ? listen_at(o, e)
+		    : bwl_fail(e, ENAMETOOLONG, "%.200s: too long for a socket", path);
 	if (r)
 		orders_close(o);
 	else
@@ -96,7 +98,7 @@ int orders_fd(const struct orders *o)
 static void drop(struct conn *c)
 {
 	if (c->fd >= 0)
-		close(c->fd);	/* which takes it out of the epoll set too */
+		close(c->fd); /* which takes it out of the epoll set too */
 	c->fd = -1;
 }
 
@@ -130,7 +132,8 @@ static bool may_order(int fd)
 	struct ucred who;
 	socklen_t len = sizeof(who);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && (!who.uid || who.uid == geteuid());
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) &&
+	       (!who.uid || who.uid == geteuid());
 }
 
 /* A free one; else the one that has been silent the longest. */
@@ -161,7 +164,8 @@ static void say(int fd, json_t *o)
 	size_t n = json_dumpb(o, buf, sizeof(buf) - 1, JSON_COMPACT);
 
 	if (n >= sizeof(buf))
-		n = (size_t)snprintf(buf, sizeof(buf) - 1, "{\"error\":\"the answer is too long\"}");
+		n = (size_t)snprintf(buf, sizeof(buf) - 1,
+				     "{\"error\":\"the answer is too long\"}");
 	buf[n++] = '\n';
 	/* what was never written to has room for it; who does not wait for it needs none */
 	while (send(fd, buf, n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EINTR)
@@ -194,7 +198,7 @@ static bool hear(struct orders *o, struct conn *c)
 	if (n < 0)
 		return errno != EAGAIN && errno != EINTR;
 	if (!n)
-		return true;	/* half a request is none */
+		return true; /* half a request is none */
 	c->n += (size_t)n;
 	end = memchr(c->in, '\n', c->n);
 	if (end) {
@@ -227,7 +231,7 @@ static void take(struct orders *o, uint64_t now_ns)
 		c->n = 0;
 		c->since_ns = now_ns;
 		epoll_ctl(o->poll, EPOLL_CTL_ADD, fd, &ev);
-		if (hear(o, c))	/* it has mostly been said already: then nobody can push it out */
+		if (hear(o, c)) /* it has mostly been said already: then nobody can push it out */
 			drop(c);
 	}
 }

@@ -26,13 +26,19 @@ static json_t *tamper(void *pins, const json_t *ask)
 	json_t *o;
 
 	if (!why || (said && !id))
-		return json_pack("{s:s}", "error", why ? "there is no such peer" : "not understood");
+		return json_pack("{s:s}", "error",
+				 why ? "there is no such peer" : "not understood");
 	snprintf(text, sizeof(text), "%s%.31s%s%.200s", peer ? "peer " : "", peer ? peer : "",
 		 peer ? ": " : "", why);
-	agent_tamper(p, &(struct agent_sign){ .input = BWL_TAMPER_command, .what = text, .peer = &id,
-		     .npeers = id ? 1 : 0, .did = &did }, false);
-	o = json_pack("{s:s, s:s, s:b, s:[]}", "action", bwl_action_name(did), "by", AGENT_PROGRAM, "all",
-		      did == BWL_ACTION_REVOKE || did == BWL_ACTION_CLAMP, "peer_names");
+	agent_tamper(p,
+		     &(struct agent_sign){ .input = BWL_TAMPER_command,
+					   .what = text,
+					   .peer = &id,
+					   .npeers = id ? 1 : 0,
+					   .did = &did },
+		     false);
+	o = json_pack("{s:s, s:s, s:b, s:[]}", "action", bwl_action_name(did), "by", AGENT_PROGRAM,
+		      "all", did == BWL_ACTION_REVOKE || did == BWL_ACTION_CLAMP, "peer_names");
 	if (did == BWL_ACTION_REVOKE_PEER)
 		json_array_append_new(json_object_get(o, "peer_names"), json_string(peer));
 	return o;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* order_verbs.c: what bwlimit-ctl may tell this agent, by bwl/agent.h; nothing of it waits for a
- * disk. */
+/*
+ * order_verbs.c: what bwlimit-ctl may tell this agent, by bwl/agent.h; nothing of it waits for a
+ * disk.
+ */
 #ifndef BWL_AGENT_ORDER_VERBS_H
 #define BWL_AGENT_ORDER_VERBS_H
 

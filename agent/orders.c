@@ -26,7 +26,7 @@ struct orders_part {
 static void run(void *arg)
 {
 	struct orders_part *v = arg;
-	struct pollfd p = {.fd = orders_fd(v->orders), .events = POLLIN};
+	struct pollfd p = { .fd = orders_fd(v->orders), .events = POLLIN };
 
 	while (agent_thread_goes_on(&v->thread)) {
 		lease_look(v->pins, &v->lease_ns);
@@ -58,7 +58,7 @@ BWL_AUTO_DEFINE(end, struct orders_part *)
 int agent_orders_start(struct agent *a, void **ret_part, struct bwl_err *e)
 {
 	BWL_AUTO(end) struct orders_part *v = calloc(1, sizeof(*v));
-	struct bwl_err no = {0};
+	struct bwl_err no = { 0 };
 	int r;
 
 	if (!v)

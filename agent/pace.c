@@ -9,6 +9,6 @@ void agent_pace_tick(struct agent *a, void *part)
 	if (bwl_pace_refresh(a->pins))
 		agent_log(LOG_WARNING, "pace", "%s",
 			  bwl_is_paced(a->pins)
-			      ? "every uplink has fq: mode shape paces"
-			      : "an uplink has no fq any more: mode shape polices");
+				  ? "every uplink has fq: mode shape paces"
+				  : "an uplink has no fq any more: mode shape polices");
 }

@@ -12,7 +12,7 @@
 struct agent_part {
 	const char *name;
 	const char *event;   /* the word of its lines in the log */
-	int priority;	     /* of a line that says that it cannot be started, */
+	int priority;        /* of a line that says that it cannot be started, */
 	const char *without; /* and what that means; NULL: nothing is to be added */
 	/* Every second: is it to run? NULL: always. */
 	bool (*wanted)(struct agent *a);
@@ -20,8 +20,10 @@ struct agent_part {
 	int (*start)(struct agent *a, void **ret_part, struct bwl_err *e);
 	/* Every second, also at once after the start. */
 	void (*tick)(struct agent *a, void *part);
-	/* It answers or closes by these maps: where they are replaced it is stopped before the others,
-	 * which may wait for a disk. */
+	/*
+	 * It answers or closes by these maps: where they are replaced it is stopped before the
+	 * others, which may wait for a disk.
+	 */
 	bool by_maps;
 	/* a->pins are open still. */
 	void (*stop)(struct agent *a, void *part);
@@ -32,8 +34,10 @@ struct agent_part {
 extern const struct agent_part agent_parts[];
 extern const unsigned agent_nparts;
 
-/* parts_run.c, every second, with a->pins open: starts what is to run, stops what is not to, and
- * ticks. */
+/*
+ * parts_run.c, every second, with a->pins open: starts what is to run, stops what is not to, and
+ * ticks.
+ */
 void agent_parts_run(struct agent *a);
 /* The last one first; where the maps were replaced, those that go by them before. */
 void agent_parts_stop(struct agent *a, bool replaced);

@@ -29,7 +29,7 @@ static void tell(const struct agent_part *p, struct state *s, struct bwl_err *e)
 
 static void start(struct agent *a, const struct agent_part *p, struct state *s)
 {
-	struct bwl_err e = {0};
+	struct bwl_err e = { 0 };
 
 	s->runs = !p->start || !p->start(a, &s->part, &e);
 	if (!s->runs)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is desired against what is in force, by level: at start, when the source changes, every
- * minute. A policy holds until what is desired changes: what was granted, revoked or applied by hand
- * since stays, as after `attach --policy`. Maps that changed with nobody saying so are put right.
+ * minute. A policy holds until what is desired changes: what was granted, revoked or applied by
+ * hand since stays, as after `attach --policy`. Maps that changed with nobody saying so are put
+ * right.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,11 @@
 #include "parts.h"
 
 #define EVERY_US 60000000ULL
-#define MEMORY "desired"	/* era, and the id of what was put in force last in it */
+#define MEMORY "desired" /* era, and the id of what was put in force last in it */
 
 struct reconcile {
 	struct agent *a;
-	sd_event_source *timer, *news;	/* NULL: --once; of the source: nothing tells */
+	sd_event_source *timer, *news; /* NULL: --once; of the source: nothing tells */
 	char told[1400];
 	/* The policy as it was read back last, and the numbers that every edit moves. */
 	struct bwl_policy *seen;
@@ -71,7 +72,9 @@ static void hex_of(const uint8_t id[32], char hex[static 65])
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
 }
 
-/* Does memory say that this was put in force, in these maps? *known: memory says something of them. */
+/*
+ * Does memory say that this was put in force, in these maps? *known: memory says something of them.
+ */
 static bool is_remembered(const struct reconcile *r, const uint8_t id[32], bool *known)
 {
 	char line[256], era[AGENT_ERA], hex[65], want[170];
@@ -109,8 +112,8 @@ static int in_force_digest(const struct bwl_pins *p, uint8_t ret[32], struct bwl
 }
 
 /* By a handle of its own: closing it gives the lock back, before anything is said. */
-static int publish(const struct reconcile *r, struct bwl_policy *pol, struct bwl_publish_report *rep,
-		   struct bwl_err *e)
+static int publish(const struct reconcile *r, struct bwl_policy *pol,
+		   struct bwl_publish_report *rep, struct bwl_err *e)
 {
 	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL;
 	int err = bwl_pins_open(r->a->pin_dir, true, &p, e);
@@ -140,11 +143,14 @@ static int put_in_force(struct reconcile *r, struct bwl_policy *pol, const char 
 	if (err)
 		return err;
 	*r->told = '\0';
-	agent_log(LOG_NOTICE, "policy", "%s: %s put in force: %u peers, %u added, %u retired, %u stay revoked",
-		  why, r->a->source->name, rep.peers, rep.added, rep.retired, rep.kept_revoked);
+	agent_log(LOG_NOTICE, "policy",
+		  "%s: %s put in force: %u peers, %u added, %u retired, %u stay revoked", why,
+		  r->a->source->name, rep.peers, rep.added, rep.retired, rep.kept_revoked);
 	if (rep.exhausted)
-		agent_log(LOG_WARNING, "policy", "%u volumes start spent: nothing is known of their past; bwlimit-ctl grant NAME volume +V gives them V",
-			  rep.exhausted);
+		agent_log(
+			LOG_WARNING, "policy",
+			"%u volumes start spent: nothing is known of their past; bwlimit-ctl grant NAME volume +V gives them V",
+			rep.exhausted);
 	return 0;
 }
 
@@ -162,7 +168,7 @@ static int settle(struct reconcile *r, struct bwl_policy *pol, const uint8_t id[
 			remember(r, id);
 		return err;
 	}
-	if (!remembered && !known)	/* as attach has lowered it */
+	if (!remembered && !known) /* as attach has lowered it */
 		bwl_journal_policy(r->a->pins, pol, true, false);
 	if (bwl_policy_digest(pol, want))
 		return bwl_fail(e, EIO, "cannot compute the policy's digest");
@@ -172,7 +178,8 @@ static int settle(struct reconcile *r, struct bwl_policy *pol, const uint8_t id[
 	same = !memcmp(want, have, sizeof(want));
 	if (remembered) {
 		if (!same)
-			tell(r, LOG_INFO, "policy", "the policy in force was edited since the file was applied: it stays (bwlimit-ctl policy diff)");
+			tell(r, LOG_INFO, "policy",
+			     "the policy in force was edited since the file was applied: it stays (bwlimit-ctl policy diff)");
 		return 0;
 	}
 	if (known) {
@@ -180,7 +187,8 @@ static int settle(struct reconcile *r, struct bwl_policy *pol, const uint8_t id[
 		if (err)
 			return err;
 	} else if (!same) {
-		tell(r, LOG_WARNING, "policy", "a policy other than the desired one is in force, applied before this agent came: it stays (bwlimit-ctl policy diff, policy apply)");
+		tell(r, LOG_WARNING, "policy",
+		     "a policy other than the desired one is in force, applied before this agent came: it stays (bwlimit-ctl policy diff, policy apply)");
 	}
 	remember(r, id);
 	return 0;
@@ -190,8 +198,8 @@ static bool is_unmoved(const struct reconcile *r)
 {
 	const volatile struct bwl_control *c = r->a->pins->ctl;
 
-	return r->slot == bwl_active_slot(r->a->pins, bwl_now_ns()) && r->generation == c->generation &&
-	       r->edits == c->edits;
+	return r->slot == bwl_active_slot(r->a->pins, bwl_now_ns()) &&
+	       r->generation == c->generation && r->edits == c->edits;
 }
 
 static void note_numbers(struct reconcile *r)
@@ -230,9 +238,13 @@ static int repair(struct reconcile *r, struct bwl_err *e)
 	}
 	if (!memcmp(digest, r->seen_digest, sizeof(digest)))
 		return 0;
-	agent_tamper(r->a->pins, &(struct agent_sign){ .input = BWL_TAMPER_program,
-		     .what = "the policy's maps were changed by no tool of bwlimit" }, false);
-	agent_log(LOG_ALERT, "maps-changed", "the policy's maps were changed by no tool of bwlimit");
+	agent_tamper(r->a->pins,
+		     &(struct agent_sign){
+			     .input = BWL_TAMPER_program,
+			     .what = "the policy's maps were changed by no tool of bwlimit" },
+		     false);
+	agent_log(LOG_ALERT, "maps-changed",
+		  "the policy's maps were changed by no tool of bwlimit");
 	err = put_in_force(r, r->seen, "the maps were put right", e);
 	if (!err)
 		forget(r);
@@ -248,7 +260,7 @@ static int look(struct reconcile *r)
 	int err;
 
 	if (bwl_pending_ns(r->a->pins, bwl_now_ns()))
-		return 0;	/* on trial: whoever applied it decides */
+		return 0; /* on trial: whoever applied it decides */
 	err = r->a->source->ops->load(r->a->source, &pol, id, &e);
 	if (!err)
 		agent_tamper_policy(pol);
@@ -303,7 +315,8 @@ int agent_reconcile_start(struct agent *a, void **ret_part, struct bwl_err *e)
 		return err;
 	err = fd >= 0 ? sd_event_add_io(a->loop, &r->news, fd, EPOLLIN, on_source, r) : 0;
 	if (err < 0)
-		return bwl_fail(e, -err, "the source of the policy cannot be watched: %s", strerror(-err));
+		return bwl_fail(e, -err, "the source of the policy cannot be watched: %s",
+				strerror(-err));
 	look(r);
 	*ret_part = bwl_take_ptr(&r);
 	return 0;

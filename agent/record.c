@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the agent says, into the audit log where there is one (audit/README.md). On a thread of its own: a disk
- * that hangs holds up a line, never the loop. What does not fit the queue is counted, and the count is
- * a record.
+ * What the agent says, into the audit log where there is one (audit/README.md). On a thread of its
+ * own: a disk that hangs holds up a line, never the loop. What does not fit the queue is counted,
+ * and the count is a record.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,8 +16,12 @@
 #include "thread.h"
 
 #define LINES 256
-#define EVENTS (LINES / 2)	/* of them that events of the data plane may take: what a host causes hides no alarm */
-#define YIELD_NS 20000000	/* after each line: who waits for the log's lock gets it, however slow the disk is */
+#define EVENTS                                                                                     \
+	(LINES / 2) /* of them that events of the data plane may take: what a host causes hides no \
+		       alarm */
+#define YIELD_NS                                                                                   \
+	20000000 /* after each line: who waits for the log's lock gets it, however slow the disk   \
+		    is */
 
 static struct {
 	pthread_mutex_t lock;
@@ -25,7 +29,7 @@ static struct {
 	pthread_t thread;
 	struct line {
 		char event[32], text[1100];
-		json_t *data;	/* NULL: none */
+		json_t *data; /* NULL: none */
 		enum bwl_audit_urgency urgency;
 	} line[LINES];
 	unsigned first, n;
@@ -92,9 +96,10 @@ static void *run(void *arg)
 			l = q.line[q.first];
 		} else {
 			l.data = NULL;
-			l.urgency = BWL_AUDIT_EVENT;	/* takes no room that is kept */
+			l.urgency = BWL_AUDIT_EVENT; /* takes no room that is kept */
 			snprintf(l.event, sizeof(l.event), "lost");
-			snprintf(l.text, sizeof(l.text), "%llu lines of the agent are not in this log", lost);
+			snprintf(l.text, sizeof(l.text),
+				 "%llu lines of the agent are not in this log", lost);
 		}
 		pthread_mutex_unlock(&q.lock);
 		r = append(&log, &l, &e);
@@ -105,7 +110,7 @@ static void *run(void *arg)
 			nanosleep(&(struct timespec){ .tv_nsec = YIELD_NS }, NULL);
 		pthread_mutex_lock(&q.lock);
 		if (r && e.code == EBUSY && q.n && !q.stop)
-			continue;	/* somebody holds the log (pruning takes seconds): said again */
+			continue; /* somebody holds the log (pruning takes seconds): said again */
 		json_decref(l.data);
 		if (q.n) {
 			q.first = (q.first + 1) % LINES;
@@ -129,7 +134,8 @@ void agent_record_start(void)
 {
 	q.on = !pthread_create(&q.thread, NULL, run, NULL);
 	if (!q.on)
-		agent_log_line(LOG_ERR, "audit", "cannot start a thread: nothing of the agent is in the audit log");
+		agent_log_line(LOG_ERR, "audit",
+			       "cannot start a thread: nothing of the agent is in the audit log");
 }
 
 void agent_record_stop(void)
@@ -142,5 +148,6 @@ void agent_record_stop(void)
 	pthread_mutex_unlock(&q.lock);
 	/* a disk that hangs does not keep us from ending */
 	if (!agent_join_within(q.thread, 2))
-		agent_log_line(LOG_ERR, "audit", "the audit log's disk hangs: the last lines are not in it");
+		agent_log_line(LOG_ERR, "audit",
+			       "the audit log's disk hangs: the last lines are not in it");
 }

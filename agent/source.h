@@ -21,7 +21,7 @@ struct agent_source_ops {
 };
 struct agent_source {
 	const struct agent_source_ops *ops;
-	const char *name;	/* for people */
+	const char *name; /* for people */
 };
 
 int agent_source_file(const char *path, struct agent_source **ret, struct bwl_err *e);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A policy file as the source. Its folder is watched: a file is replaced more often than written. */
+/*
+ * A policy file as the source. Its folder is watched: a file is replaced more often than written.
+ */
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +19,9 @@ struct file {
 	int fd;
 };
 
-/* The normalised text with `until:` as the file has it: read back with the clocks it was read with. */
+/*
+ * The normalised text with `until:` as the file has it: read back with the clocks it was read with.
+ */
 static int meaning(const struct bwl_policy *p, uint64_t boot_ns, int64_t wall_s, uint8_t id[32],
 		   struct bwl_err *e)
 {
@@ -89,8 +93,9 @@ int agent_source_file(const char *path, struct agent_source **ret, struct bwl_er
 	f->s = (struct agent_source){ .ops = &ops, .name = f->path };
 	f->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	/* A folder that is not there yet is looked into every minute. */
-	if (f->fd >= 0 && inotify_add_watch(f->fd, dirname(folder), IN_CLOSE_WRITE | IN_MOVED_TO |
-					    IN_CREATE | IN_DELETE | IN_ATTRIB) < 0)
+	if (f->fd >= 0 &&
+	    inotify_add_watch(f->fd, dirname(folder),
+			      IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_ATTRIB) < 0)
 		close(bwl_take_fd(&f->fd));
 	*ret = &bwl_take_ptr(&f)->s;
 	return 0;

@@ -16,14 +16,14 @@ struct sum {
 /* Of a kind at a port. */
 struct queue {
 	struct bucket lines;
-	struct sum own[SUMS_BURST];	/* of a peer and reason; junk: the first, of all */
-	struct sum rest;		/* what found no line of its own */
+	struct sum own[SUMS_BURST]; /* of a peer and reason; junk: the first, of all */
+	struct sum rest;            /* what found no line of its own */
 };
 
 struct sums {
 	sums_fn fn;
 	void *arg;
-	struct queue *queue[_BWL_EVENT_MAX][BWL_MAX_PORTS];	/* NULL: none yet */
+	struct queue *queue[_BWL_EVENT_MAX][BWL_MAX_PORTS]; /* NULL: none yet */
 };
 
 bool sums_is_junk(uint32_t kind)
@@ -99,8 +99,12 @@ static void count(struct sum *x, const struct bwl_event *e, uint64_t now_ns)
 
 static void tell(struct sums *s, struct sum *x, uint64_t now_ns)
 {
-	struct sums_line l = { .example = x->example, .events = x->events, .bytes = x->bytes,
-			       .since_ns = x->told_ns, .sum = true, .mixed = x->mixed };
+	struct sums_line l = { .example = x->example,
+			       .events = x->events,
+			       .bytes = x->bytes,
+			       .since_ns = x->told_ns,
+			       .sum = true,
+			       .mixed = x->mixed };
 
 	x->events = x->bytes = 0;
 	x->told_ns = now_ns;
@@ -145,7 +149,9 @@ void sums_add(struct sums *s, const struct bwl_event *e, uint64_t now_ns)
 	if (x && x->used) {
 		count(x, e, now_ns);
 	} else if (x && may_say(q, e->kind, now_ns)) {
-		*x = (struct sum){ .peer = e->peer, .reason = e->reason, .used = true, .told_ns = now_ns };
+		*x = (struct sum){
+			.peer = e->peer, .reason = e->reason, .used = true, .told_ns = now_ns
+		};
 		s->fn(&l, s->arg);
 	} else {
 		count(&q->rest, e, now_ns);
@@ -182,7 +188,7 @@ static void tick_queue(struct sums *s, struct queue *q, uint32_t kind, uint64_t 
 			tell(s, x, now_ns);
 			continue;
 		}
-		merge(&q->rest, x);	/* or it has been quiet */
+		merge(&q->rest, x); /* or it has been quiet */
 		*x = (struct sum){ 0 };
 	}
 	if (!q->rest.used || now_ns - q->rest.told_ns < interval)

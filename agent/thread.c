@@ -33,7 +33,7 @@ int agent_thread_start(struct agent_thread *t, void (*fn)(void *arg), void *arg,
 {
 	pthread_condattr_t attr;
 
-	*t = (struct agent_thread){.run = fn, .arg = arg};
+	*t = (struct agent_thread){ .run = fn, .arg = arg };
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every so often what every port passed and dropped since attach, as one record of the audit log. */
+/*
+ * Every so often what every port passed and dropped since attach, as one record of the audit log.
+ */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +10,7 @@
 #include "parts.h"
 
 struct sum {
-	uint64_t passed, passed_frames, dropped, dropped_frames;	/* bytes, as the hook saw them */
+	uint64_t passed, passed_frames, dropped, dropped_frames; /* bytes, as the hook saw them */
 };
 
 static struct sum sum_of(const struct bwl_reason_count *row)
@@ -29,9 +31,9 @@ static struct sum sum_of(const struct bwl_reason_count *row)
 
 static json_t *json_of(const struct sum *s)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}", "passed_bytes", (json_int_t)s->passed, "passed_frames",
-			 (json_int_t)s->passed_frames, "dropped_bytes", (json_int_t)s->dropped,
-			 "dropped_frames", (json_int_t)s->dropped_frames);
+	return json_pack("{s:I, s:I, s:I, s:I}", "passed_bytes", (json_int_t)s->passed,
+			 "passed_frames", (json_int_t)s->passed_frames, "dropped_bytes",
+			 (json_int_t)s->dropped, "dropped_frames", (json_int_t)s->dropped_frames);
 }
 
 static void add(struct sum *to, const struct sum *s)
@@ -48,8 +50,8 @@ static void put_port(const struct bwl_pins *p, unsigned i, const struct bwl_reas
 {
 	const struct bwl_dev *d = &p->dev[i];
 	struct sum in = sum_of(&count[i * BWL_REASON_SLOTS]);
-	json_t *o = json_pack("{s:s#, s:o}", "port", d->name, (int)strnlen(d->name, sizeof(d->name)), "in",
-			      json_of(&in));
+	json_t *o = json_pack("{s:s#, s:o}", "port", d->name,
+			      (int)strnlen(d->name, sizeof(d->name)), "in", json_of(&in));
 
 	if (d->kind == BWL_PORT_HOST)
 		add(hosts, &in);
@@ -63,7 +65,8 @@ static void put_port(const struct bwl_pins *p, unsigned i, const struct bwl_reas
 
 static void record(const struct agent *a)
 {
-	BWL_AUTO_FREE struct bwl_reason_count *count = calloc(BWL_REASON_ROWS * BWL_REASON_SLOTS, sizeof(*count));
+	BWL_AUTO_FREE struct bwl_reason_count *count = calloc(BWL_REASON_ROWS * BWL_REASON_SLOTS,
+							      sizeof(*count));
 	json_t *ports, *data;
 	struct sum hosts = { 0 };
 	struct bwl_err e = { 0 };
@@ -78,11 +81,13 @@ static void record(const struct agent *a)
 		if (a->pins->dev[i].name[0])
 			put_port(a->pins, i, count, ports, &hosts);
 	data = json_pack("{s:I, s:o, s:o}", "attached_ago_s",
-			 (json_int_t)((bwl_now_ns() - a->pins->ctl->attached_ns) / 1000000000ULL), "hosts",
-			 json_of(&hosts), "ports", ports);
-	snprintf(text, sizeof(text), "of the hosts' frames %llu with %llu bytes passed, %llu with %llu bytes were dropped",
-		 (unsigned long long)hosts.passed_frames, (unsigned long long)hosts.passed,
-		 (unsigned long long)hosts.dropped_frames, (unsigned long long)hosts.dropped);
+			 (json_int_t)((bwl_now_ns() - a->pins->ctl->attached_ns) / 1000000000ULL),
+			 "hosts", json_of(&hosts), "ports", ports);
+	snprintf(
+		text, sizeof(text),
+		"of the hosts' frames %llu with %llu bytes passed, %llu with %llu bytes were dropped",
+		(unsigned long long)hosts.passed_frames, (unsigned long long)hosts.passed,
+		(unsigned long long)hosts.dropped_frames, (unsigned long long)hosts.dropped);
 	agent_record("totals", text, data);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ipsec/track.h on a thread of its own, while the policy in force has encrypted peers. One tracker a
- * pin directory: a lock on its links/ decides between this and `bwlimit-ctl ipsec watch`. Who comes
- * second waits, and takes over when the first one goes.
+ * ipsec/track.h on a thread of its own, while the policy in force has encrypted peers. One tracker
+ * a pin directory: a lock on its links/ decides between this and `bwlimit-ctl ipsec watch`. Who
+ * comes second waits, and takes over when the first one goes.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 struct tracking {
 	struct agent_thread thread;
 	const char *pin_dir;
-	struct bwl_pins *pins;	/* while it follows */
+	struct bwl_pins *pins; /* while it follows */
 };
 
 static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
@@ -31,7 +31,8 @@ static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
 	if (v->flags & BWL_TUN_SA)
 		agent_log(LOG_INFO, "sa-open", "%s: leaves by SA %08x", name, ntohl(v->spi_out));
 	else
-		agent_log(LOG_NOTICE, "sa-closed", "%s: closed, %s", name, bwl_track_why_text(v->why));
+		agent_log(LOG_NOTICE, "sa-closed", "%s: closed, %s", name,
+			  bwl_track_why_text(v->why));
 	if (v->alarm)
 		agent_log(LOG_ALERT, "sa-alarm", "%s: %s", name, bwl_track_why_text(v->alarm));
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Is what guards the ports still there? Looked at when the kernel tells of a link, a qdisc, a filter
- * or an address, and every 100 ms for what it tells nobody (programs). First everything is closed,
- * then it is said. On a thread of its own, which waits for no disk and no policy.
+ * Is what guards the ports still there? Looked at when the kernel tells of a link, a qdisc, a
+ * filter or an address, and every 100 ms for what it tells nobody (programs). First everything is
+ * closed, then it is said. On a thread of its own, which waits for no disk and no policy.
  *
- * The rules by input device (bwl/lock.h) are put right at once, by the kernel's news of rules, and then it is
- * said: while they are wrong no way is open that the programs do not close, but one lock is.
+ * The rules by input device (bwl/lock.h) are put right at once, by the kernel's news of rules, and
+ * then it is said: while they are wrong no way is open that the programs do not close, but one lock
+ * is.
  *
- * Ports that nothing has opened yet (from boot until verify is clean, attach that failed) only stay down:
- * who opens them looks at the same things, and nobody would have to switch anything on again.
+ * Ports that nothing has opened yet (from boot until verify is clean, attach that failed) only stay
+ * down: who opens them looks at the same things, and nobody would have to switch anything on again.
  *
- * Another tool that holds the pins' lock is at work on the same things (attach, upgrade, detach): its
- * work is waited for, but not for ever.
+ * Another tool that holds the pins' lock is at work on the same things (attach, upgrade, detach):
+ * its work is waited for, but not for ever.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,15 +37,16 @@
 
 struct watch {
 	struct agent_thread thread;
-	struct bwl_pins *pins;	/* which outlive the thread */
+	struct bwl_pins *pins; /* which outlive the thread */
 	uint32_t ctl_id;
 	int news, lock;
-	uint64_t since_ns;	/* something has been wrong since, under somebody else's lock; 0 */
+	uint64_t since_ns; /* something has been wrong since, under somebody else's lock; 0 */
 	bool closed;
-	bool told;		/* that ports are not opened */
-	bool news_of_rules;	/* look at them now, not at the next whole second */
-	uint64_t rules_ns;	/* when they were looked at */
-	uint64_t said_ns;	/* when something was said of them: somebody may set them back each time */
+	bool told;          /* that ports are not opened */
+	bool news_of_rules; /* look at them now, not at the next whole second */
+	uint64_t rules_ns;  /* when they were looked at */
+	uint64_t
+		said_ns; /* when something was said of them: somebody may set them back each time */
 };
 
 static int open_news(void)
@@ -53,7 +55,8 @@ static int open_news(void)
 				  .nl_groups = RTMGRP_LINK | RTMGRP_TC | RTMGRP_IPV4_IFADDR |
 					       RTMGRP_IPV6_IFADDR | 1U << (RTNLGRP_IPV4_RULE - 1) |
 					       1U << (RTNLGRP_IPV6_RULE - 1) };
-	BWL_AUTO_CLOSE int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	BWL_AUTO_CLOSE int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				       NETLINK_ROUTE);
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)))
 		return -1;
@@ -99,7 +102,8 @@ static unsigned ports_down(const struct bwl_pins *p)
 
 	for (i = 0; i < BWL_MAX_PORTS; i++)
 		if (p->dev[i].ifindex && p->dev[i].kind == BWL_PORT_HOST &&
-		    !bwl_netdev_get(p->dev[i].name, &d, NULL) && bwl_netdev_set_up(d.ifindex, false, NULL))
+		    !bwl_netdev_get(p->dev[i].name, &d, NULL) &&
+		    bwl_netdev_set_up(d.ifindex, false, NULL))
 			failed++;
 	return failed;
 }
@@ -109,7 +113,8 @@ static void keep_down(struct watch *w, const struct bwl_err *e)
 {
 	ports_down(w->pins);
 	if (!w->told)
-		agent_later(LOG_WARNING, "gate", "%s; the host ports have not been opened, and stay down", e->text);
+		agent_later(LOG_WARNING, "gate",
+			    "%s; the host ports have not been opened, and stay down", e->text);
 	w->told = true;
 }
 
@@ -120,9 +125,12 @@ static void close_gate(struct watch *w, const struct bwl_err *e)
 	bwl_journal_stop(w->pins);
 	failed = ports_down(w->pins);
 	w->closed = true;
-	agent_tamper(w->pins, &(struct agent_sign){ .input = BWL_TAMPER_program, .what = e->text }, false);
-	agent_later(LOG_ALERT, "gate", "%s; everything is stopped, and the host ports are down%s; when it is right: bwlimit-load attach, then bwlimit-ctl stop --off",
-		  e->text, failed ? " (not all could be set down)" : "");
+	agent_tamper(w->pins, &(struct agent_sign){ .input = BWL_TAMPER_program, .what = e->text },
+		     false);
+	agent_later(
+		LOG_ALERT, "gate",
+		"%s; everything is stopped, and the host ports are down%s; when it is right: bwlimit-load attach, then bwlimit-ctl stop --off",
+		e->text, failed ? " (not all could be set down)" : "");
 }
 
 static bool is_upgrading(const struct watch *w)
@@ -145,7 +153,9 @@ static void look(struct watch *w)
 		return;
 	if (!bwl_gate_look(w->pins, w->ctl_id, &e)) {
 		if (w->closed)
-			agent_later(LOG_NOTICE, "gate", "what guards the ports is there again; the stop switch stays on until bwlimit-ctl stop --off");
+			agent_later(
+				LOG_NOTICE, "gate",
+				"what guards the ports is there again; the stop switch stays on until bwlimit-ctl stop --off");
 		w->closed = w->told = false;
 		w->since_ns = 0;
 		return;
@@ -171,13 +181,17 @@ static void say_rules(struct watch *w, const struct bwl_err *wrong, int r, const
 		return;
 	w->said_ns = now;
 	if (r)
-		agent_later(LOG_ALERT, "rules", "%s; it cannot be put right: %s; bwlimit-load attach", wrong->text,
+		agent_later(LOG_ALERT, "rules",
+			    "%s; it cannot be put right: %s; bwlimit-load attach", wrong->text,
 			    e->text);
 	else
 		agent_later(LOG_ALERT, "rules", "%s; it has been put right", wrong->text);
 }
 
-/* Before attach has come so far the devices of management may not be known: nothing is touched then. */
+/*
+ * Before attach has come so far the devices of management may not be known: nothing is touched
+ * then.
+ */
 static void look_at_rules(struct watch *w)
 {
 	struct bwl_err wrong = { 0 }, e = { 0 };
@@ -190,7 +204,7 @@ static void look_at_rules(struct watch *w)
 	if (!bwl_lock_was_set(w->pins) || !bwl_lock_check(w->pins, &wrong))
 		return;
 	if (flock(w->lock, LOCK_EX | LOCK_NB)) {
-		w->news_of_rules = true;	/* a tool is at work on them: look again */
+		w->news_of_rules = true; /* a tool is at work on them: look again */
 		return;
 	}
 	wrong = (struct bwl_err){ 0 };
@@ -236,8 +250,9 @@ int agent_watch_start(struct agent *a, void **ret_part, struct bwl_err *e)
 		return bwl_fail(e, errno, "cannot look at %s: %s", w->pins->dir, strerror(errno));
 	w->ctl_id = info.id;
 	w->news = open_news();
-	if (w->news < 0)	/* then every 100 ms alone */
-		agent_log(LOG_WARNING, "gate", "the kernel's news cannot be read: %s", strerror(errno));
+	if (w->news < 0) /* then every 100 ms alone */
+		agent_log(LOG_WARNING, "gate", "the kernel's news cannot be read: %s",
+			  strerror(errno));
 	r = agent_thread_start(&w->thread, run, w, e);
 	if (!r)
 		*ret_part = bwl_take_ptr(&w);

@@ -6,7 +6,7 @@
 #include <syslog.h>
 #include "act.h"
 
-static bool pending;	/* an intent was recorded, the action not yet */
+static bool pending; /* an intent was recorded, the action not yet */
 static char intended[1024];
 
 static int append(enum bwl_audit_urgency u, const char *event, const char *text, struct bwl_err *e)
@@ -35,7 +35,9 @@ static int sink(bool intent, const char *text, struct bwl_err *e)
 	if (intent) {
 		r = append(BWL_AUDIT_BEFORE, "intent", text, e);
 		if (r && e && !*e->hint)
-			bwl_err_hint(e, "nothing was changed: what opens something must be recorded first");
+			bwl_err_hint(
+				e,
+				"nothing was changed: what opens something must be recorded first");
 		pending = !r;
 		snprintf(intended, sizeof(intended), "%s", text);
 		return r;

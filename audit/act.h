@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the tools do before and after an action. bwl_audit_tool() at the start of main() makes
- * bwl_audit_intent() and bwl_audit() of bwl/err.h write to the log; bwl_audit_tool_end() tells what became
- * of an intent that was not followed by the action.
+ * bwl_audit_intent() and bwl_audit() of bwl/err.h write to the log; bwl_audit_tool_end() tells what
+ * became of an intent that was not followed by the action.
  */
 #ifndef BWL_AUDIT_ACT_H
 #define BWL_AUDIT_ACT_H
@@ -13,6 +13,7 @@ void bwl_audit_tool(void);
 /* why NULL: the tool ended well. */
 void bwl_audit_tool_end(const char *why);
 /* A record that is written to the log only; a failure is a warning. */
-void bwl_audit_record(const char *event, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void bwl_audit_record(const char *event, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -96,7 +96,8 @@ int bwl_audit_make_file(const char *dir, int dir_fd, const char *name, const voi
 	if (fd < 0)
 		return bwl_fail(e, errno, "cannot make %s/%s: %s", dir, tmp, strerror(errno));
 	r = write_all(fd, data, len, 0);
-	if (!r && reserve && fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)len, reserve) && errno != EOPNOTSUPP)
+	if (!r && reserve && fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)len, reserve) &&
+	    errno != EOPNOTSUPP)
 		r = -errno;
 	if (!r && (fsync(fd) || renameat(dir_fd, tmp, dir_fd, name) || fsync(dir_fd)))
 		r = -errno;
@@ -116,14 +117,15 @@ static int begin_file(const char *dir, int dir_fd, const struct bwl_frontier *f,
 	if (!line)
 		return -EIO;
 	n = strlen(line);
-	line[n++] = '\n';	/* in place of the NUL */
+	line[n++] = '\n'; /* in place of the NUL */
 	snprintf(name, sizeof(name), "log-%020llu.jsonl", (unsigned long long)f->n);
 	r = bwl_audit_make_file(dir, dir_fd, name, line, n, reserve, e);
 	free(line);
 	return r;
 }
 
-int bwl_audit_end_begin(const char *dir, int dir_fd, const struct bwl_note_key *k, struct bwl_err *e)
+int bwl_audit_end_begin(const char *dir, int dir_fd, const struct bwl_note_key *k,
+			struct bwl_err *e)
 {
 	static const struct bwl_frontier none;
 	struct bwl_audit_file *file;
@@ -135,7 +137,8 @@ int bwl_audit_end_begin(const char *dir, int dir_fd, const struct bwl_note_key *
 	if (r)
 		return r;
 	/* one line without a record is left by an init that was killed before it made the key */
-	used = n > 1 || (n == 1 && (fstatat(dir_fd, file[0].name, &st, 0) || st.st_size > BWL_CHECKPOINT_NOTE));
+	used = n > 1 || (n == 1 && (fstatat(dir_fd, file[0].name, &st, 0) ||
+				    st.st_size > BWL_CHECKPOINT_NOTE));
 	free(file);
 	if (used)
 		return bwl_fail(e, EEXIST, "%s has files of another audit log", dir);
@@ -198,12 +201,12 @@ int bwl_audit_end_rotate(struct bwl_audit_end *x, const char *dir, int dir_fd,
 struct tail {
 	const struct bwl_note_key *key;
 	struct bwl_frontier frontier;
-	uint64_t base;		/* offset in the file of what is scanned */
-	uint64_t end;		/* behind the last whole line */
-	uint64_t adopted;	/* whole records behind the last checkpoint */
-	bool any;		/* a checkpoint was found */
-	bool bad;		/* something that no crash leaves */
-	bool torn;		/* nothing behind this is believed */
+	uint64_t base;    /* offset in the file of what is scanned */
+	uint64_t end;     /* behind the last whole line */
+	uint64_t adopted; /* whole records behind the last checkpoint */
+	bool any;         /* a checkpoint was found */
+	bool bad;         /* something that no crash leaves */
+	bool torn;        /* nothing behind this is believed */
 };
 
 static int walk(const struct bwl_audit_item *i, void *arg)
@@ -212,13 +215,15 @@ static int walk(const struct bwl_audit_item *i, void *arg)
 	struct bwl_checkpoint c;
 	struct bwl_frontier f;
 
-	if (i->kind == BWL_AUDIT_CHECKPOINT && !bwl_checkpoint_open(t->key, i->note, i->note_len, &c, NULL) &&
+	if (i->kind == BWL_AUDIT_CHECKPOINT &&
+	    !bwl_checkpoint_open(t->key, i->note, i->note_len, &c, NULL) &&
 	    bwl_audit_frontier(i, &c, &f)) {
 		struct bwl_hash root;
 
 		bwl_frontier_root(&t->frontier, &root);
 		/* ours, over other records than these */
-		t->bad |= t->any && (t->torn || c.size != t->frontier.n || !bwl_hash_equal(&root, &c.root));
+		t->bad |= t->any &&
+			  (t->torn || c.size != t->frontier.n || !bwl_hash_equal(&root, &c.root));
 		t->frontier = f;
 		t->any = true;
 		t->adopted = 0;
@@ -262,9 +267,13 @@ static int read_tail(struct bwl_audit_end *x, uint64_t size, struct tail *t, str
 	}
 	if (t->any && !t->bad)
 		return 0;
-	bwl_fail(e, EBADMSG, t->any ? "the audit log was changed: in %s a checkpoint is not over the records before it"
-				    : "%s has no checkpoint that is signed by the log's key", x->name);
-	return bwl_hint(e, "bwlimit-ctl audit verify names the place; nothing is appended to such a log");
+	bwl_fail(
+		e, EBADMSG,
+		t->any ? "the audit log was changed: in %s a checkpoint is not over the records before it"
+		       : "%s has no checkpoint that is signed by the log's key",
+		x->name);
+	return bwl_hint(
+		e, "bwlimit-ctl audit verify names the place; nothing is appended to such a log");
 }
 
 /* A copy of what a crash tore, then it is cut off: never lost, never taken for records. */
@@ -285,7 +294,8 @@ static int put_aside(struct bwl_audit_end *x, const char *dir, int dir_fd, uint6
 		r = bwl_audit_make_file(dir, dir_fd, name, buf, n, 0, e);
 	free(buf);
 	if (!r && (ftruncate(x->fd, (off_t)x->at) || fsync(x->fd)))
-		r = bwl_fail(e, errno, "cannot cut the torn end off %s: %s", x->name, strerror(errno));
+		r = bwl_fail(e, errno, "cannot cut the torn end off %s: %s", x->name,
+			     strerror(errno));
 	ret->bytes = n;
 	snprintf(ret->kept, sizeof(ret->kept), "%s", name);
 	return r;
@@ -305,7 +315,8 @@ static int last_file(struct bwl_audit_end *x, const char *dir, int dir_fd, struc
 		x->first = file[n - 1].first;
 		x->fd = openat(dir_fd, x->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 		if (x->fd < 0 || fstat(x->fd, st))
-			r = bwl_fail(e, errno, "cannot open %s/%s: %s", dir, x->name, strerror(errno));
+			r = bwl_fail(e, errno, "cannot open %s/%s: %s", dir, x->name,
+				     strerror(errno));
 	}
 	free(file);
 	return r;
@@ -320,11 +331,15 @@ int bwl_audit_end_find(struct bwl_audit_end *x, const char *dir, int dir_fd,
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	/* a next file is begun only by who holds the lock, and then the name of this one is not the last */
+	/*
+	 * a next file is begun only by who holds the lock, and then the name of this one is not the
+	 * last
+	 */
 	if (x->fd >= 0 && !fstat(x->fd, &st) && st.st_nlink && (uint64_t)st.st_size == x->at) {
 		char next[BWL_AUDIT_NAME];
 
-		snprintf(next, sizeof(next), "log-%020llu.jsonl", (unsigned long long)x->frontier.n);
+		snprintf(next, sizeof(next), "log-%020llu.jsonl",
+			 (unsigned long long)x->frontier.n);
 		if (x->frontier.n == x->first || faccessat(dir_fd, next, F_OK, 0))
 			return 0;
 	}
@@ -333,9 +348,12 @@ int bwl_audit_end_find(struct bwl_audit_end *x, const char *dir, int dir_fd,
 	if (!r)
 		r = read_tail(x, (uint64_t)st.st_size, &t, e);
 	if (!r && t.frontier.n < had) {
-		bwl_fail(e, EBADMSG, "the audit log was cut: it had %llu records, %s ends after %llu",
+		bwl_fail(e, EBADMSG,
+			 "the audit log was cut: it had %llu records, %s ends after %llu",
 			 (unsigned long long)had, x->name, (unsigned long long)t.frontier.n);
-		r = bwl_hint(e, "bwlimit-ctl audit verify --checkpoint OLD; nothing is appended to such a log");
+		r = bwl_hint(
+			e,
+			"bwlimit-ctl audit verify --checkpoint OLD; nothing is appended to such a log");
 	}
 	if (!r) {
 		x->frontier = t.frontier;
@@ -346,7 +364,7 @@ int bwl_audit_end_find(struct bwl_audit_end *x, const char *dir, int dir_fd,
 	}
 	if (r) {
 		bwl_audit_end_close(x);
-		x->frontier.n = had;	/* what it was cut from is not forgotten */
+		x->frontier.n = had; /* what it was cut from is not forgotten */
 	}
 	return r;
 }

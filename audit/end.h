@@ -6,16 +6,16 @@
 #include "item.h"
 
 struct bwl_audit_end {
-	int fd;				/* of the last file; -1: not looked for yet */
+	int fd; /* of the last file; -1: not looked for yet */
 	char name[BWL_AUDIT_NAME];
-	uint64_t first;			/* number of its first record */
-	uint64_t at;			/* its length: where the next line goes */
-	struct bwl_frontier frontier;	/* of all records */
+	uint64_t first;               /* number of its first record */
+	uint64_t at;                  /* its length: where the next line goes */
+	struct bwl_frontier frontier; /* of all records */
 };
 struct bwl_audit_torn {
-	uint64_t adopted;		/* whole records that a crash left without a checkpoint */
-	uint64_t bytes;			/* and what is no whole record */
-	char kept[80];			/* the file these bytes are in */
+	uint64_t adopted; /* whole records that a crash left without a checkpoint */
+	uint64_t bytes;   /* and what is no whole record */
+	char kept[80];    /* the file these bytes are in */
 };
 /* From what is remembered when nobody else has written, else from the last checkpoint on. */
 int bwl_audit_end_find(struct bwl_audit_end *x, const char *dir, int dir_fd,
@@ -27,9 +27,11 @@ int bwl_audit_end_sign(struct bwl_audit_end *x, const struct bwl_note_key *k, st
 /* A checkpoint line over f; the caller frees. extension: signed with it, or "". */
 char *bwl_audit_signed_line(const struct bwl_frontier *f, const char *extension,
 			    const struct bwl_note_key *k, struct bwl_err *e);
-#define BWL_AUDIT_RESERVE (512 << 10)	/* bytes kept allocated beyond the end, so that no host can take them */
+#define BWL_AUDIT_RESERVE                                                                          \
+	(512 << 10) /* bytes kept allocated beyond the end, so that no host can take them */
 /*
- * A file that appears whole under its name. reserve: so many bytes are allocated behind it, or it is not made.
+ * A file that appears whole under its name. reserve: so many bytes are allocated behind it, or it
+ * is not made.
  */
 int bwl_audit_make_file(const char *dir, int dir_fd, const char *name, const void *data, size_t len,
 			off_t reserve, struct bwl_err *e);
@@ -37,6 +39,7 @@ int bwl_audit_make_file(const char *dir, int dir_fd, const char *name, const voi
 int bwl_audit_end_rotate(struct bwl_audit_end *x, const char *dir, int dir_fd,
 			 const struct bwl_note_key *k, struct bwl_err *e);
 /* The first file of a log. */
-int bwl_audit_end_begin(const char *dir, int dir_fd, const struct bwl_note_key *k, struct bwl_err *e);
+int bwl_audit_end_begin(const char *dir, int dir_fd, const struct bwl_note_key *k,
+			struct bwl_err *e);
 
 #endif

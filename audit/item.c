@@ -21,7 +21,8 @@ static bool is_canonical(const json_t *o, const char *line, size_t len)
 
 static bool parse_checkpoint(struct bwl_audit_item *i)
 {
-	json_t *note = json_object_get(i->json, "checkpoint"), *a = json_object_get(i->json, "frontier");
+	json_t *note = json_object_get(i->json, "checkpoint"),
+	       *a = json_object_get(i->json, "frontier");
 
 	if (json_object_size(i->json) != 2 || !json_is_string(note) || !json_is_array(a) ||
 	    json_array_size(a) > 64)
@@ -32,7 +33,8 @@ static bool parse_checkpoint(struct bwl_audit_item *i)
 		const json_t *h = json_array_get(a, i->nodes);
 
 		if (!json_is_string(h) ||
-		    !bwl_hash_parse(json_string_value(h), json_string_length(h), &i->node[i->nodes]))
+		    !bwl_hash_parse(json_string_value(h), json_string_length(h),
+				    &i->node[i->nodes]))
 			return false;
 	}
 	return true;
@@ -124,10 +126,12 @@ char *bwl_audit_checkpoint_line(const char *note, const struct bwl_frontier *f)
 	return text;
 }
 
-int bwl_audit_path(char buf[static BWL_AUDIT_PATH], const char *dir, const char *name, struct bwl_err *e)
+int bwl_audit_path(char buf[static BWL_AUDIT_PATH], const char *dir, const char *name,
+		   struct bwl_err *e)
 {
 	if (snprintf(buf, BWL_AUDIT_PATH, "%s/%s", dir, name) >= BWL_AUDIT_PATH)
-		return bwl_fail(e, ENAMETOOLONG, "the path of the audit log is longer than %d characters",
+		return bwl_fail(e, ENAMETOOLONG,
+				"the path of the audit log is longer than %d characters",
 				BWL_AUDIT_PATH - BWL_AUDIT_NAME);
 	return 0;
 }
@@ -174,8 +178,11 @@ int bwl_audit_scan_file(FILE *f, const char *name, bwl_audit_fn fn, void *arg, s
 		}
 		line[len++] = (char)c;
 		if (len == BWL_AUDIT_LINE) {
-			struct bwl_audit_item i = { .kind = BWL_AUDIT_BAD, .line = line, .len = len,
-						    .file = name, .offset = at };
+			struct bwl_audit_item i = { .kind = BWL_AUDIT_BAD,
+						    .line = line,
+						    .len = len,
+						    .file = name,
+						    .offset = at };
 
 			r = fn(&i, arg);
 			at += len;
@@ -270,7 +277,8 @@ int bwl_audit_files(const char *dir, struct bwl_audit_file **ret, size_t *ret_n,
 	DIR *d = opendir(dir);
 
 	if (!d)
-		return bwl_fail(e, errno, "cannot read the audit log in %s: %s", dir, strerror(errno));
+		return bwl_fail(e, errno, "cannot read the audit log in %s: %s", dir,
+				strerror(errno));
 	while ((de = readdir(d))) {
 		if (!is_file(de->d_name, &f))
 			continue;
@@ -301,9 +309,9 @@ int bwl_audit_files(const char *dir, struct bwl_audit_file **ret, size_t *ret_n,
 struct pair {
 	FILE *hashes;
 	const char *name;
-	uint64_t next;		/* number of the record whose hash comes next */
-	struct bwl_hash rest;	/* of kept, behind its first line */
-	bool any;		/* kept has a line */
+	uint64_t next;        /* number of the record whose hash comes next */
+	struct bwl_hash rest; /* of kept, behind its first line */
+	bool any;             /* kept has a line */
 	bwl_audit_fn fn;
 	void *arg;
 	struct bwl_err *e;
@@ -334,7 +342,10 @@ static int skip_to(struct pair *p, uint64_t n, bool *ret_more)
 	return r;
 }
 
-/* A record that was kept stands where its number says; its own hash counts, not the one that is filed. */
+/*
+ * A record that was kept stands where its number says; its own hash counts, not the one that is
+ * filed.
+ */
 static int on_kept(const struct bwl_audit_item *i, void *arg)
 {
 	struct bwl_audit_item kept = *i;
@@ -407,8 +418,12 @@ static int scan_least(FILE *f, const char *name, bwl_audit_fn fn, void *arg, str
 static int scan_pair(FILE *hashes, FILE *kept, const struct bwl_audit_file *file, bwl_audit_fn fn,
 		     void *arg, struct bwl_err *e)
 {
-	struct pair p = { .hashes = hashes, .name = file->name, .next = file->first,
-			  .fn = fn, .arg = arg, .e = e };
+	struct pair p = { .hashes = hashes,
+			  .name = file->name,
+			  .next = file->first,
+			  .fn = fn,
+			  .arg = arg,
+			  .e = e };
 	bool more;
 	int r = hash_rest(kept, file->kept, &p.rest, e);
 
@@ -438,8 +453,8 @@ static int scan_hashes(FILE *f, const struct bwl_audit_file *file, bwl_audit_fn 
 }
 
 /* Lines, hashes, or hashes and what was kept of the lines. */
-static int scan_one(FILE *f, const char *dir, const struct bwl_audit_file *file, bwl_audit_fn fn, void *arg,
-		    struct bwl_err *e)
+static int scan_one(FILE *f, const char *dir, const struct bwl_audit_file *file, bwl_audit_fn fn,
+		    void *arg, struct bwl_err *e)
 {
 	char path[BWL_AUDIT_PATH];
 	FILE *kept;

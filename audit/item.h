@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading the files of an audit log, as strangers may have left them: any bytes are an item or a BAD one. */
+/*
+ * Reading the files of an audit log, as strangers may have left them: any bytes are an item or a
+ * BAD one.
+ */
 #ifndef BWL_AUDIT_ITEM_H
 #define BWL_AUDIT_ITEM_H
 
@@ -9,27 +12,27 @@
 enum bwl_audit_kind {
 	BWL_AUDIT_RECORD,
 	BWL_AUDIT_CHECKPOINT,
-	BWL_AUDIT_LEAF,		/* a record that was moved away: its hash is here */
-	BWL_AUDIT_NODE,		/* 2^bits records that have gone: the hash over theirs */
-	BWL_AUDIT_BAD,		/* a line that is none of these */
-	BWL_AUDIT_TORN,		/* the end of a file, without a newline */
+	BWL_AUDIT_LEAF, /* a record that was moved away: its hash is here */
+	BWL_AUDIT_NODE, /* 2^bits records that have gone: the hash over theirs */
+	BWL_AUDIT_BAD,  /* a line that is none of these */
+	BWL_AUDIT_TORN, /* the end of a file, without a newline */
 };
 struct bwl_audit_item {
 	enum bwl_audit_kind kind;
-	const char *file;	/* without the folder */
-	uint64_t offset;	/* of the line in it, bytes */
-	const char *line;	/* without its newline */
+	const char *file; /* without the folder */
+	uint64_t offset;  /* of the line in it, bytes */
+	const char *line; /* without its newline */
 	size_t len;
-	json_t *json;		/* RECORD, CHECKPOINT */
-	uint64_t n;		/* RECORD: the number that it says; LEAF: that of its place */
-	struct bwl_hash leaf;	/* RECORD, LEAF, NODE */
-	unsigned bits;		/* NODE */
-	const char *note;	/* CHECKPOINT */
+	json_t *json;         /* RECORD, CHECKPOINT */
+	uint64_t n;           /* RECORD: the number that it says; LEAF: that of its place */
+	struct bwl_hash leaf; /* RECORD, LEAF, NODE */
+	unsigned bits;        /* NODE */
+	const char *note;     /* CHECKPOINT */
 	size_t note_len;
-	struct bwl_hash node[64];	/* CHECKPOINT: its frontier, the smallest first */
+	struct bwl_hash node[64]; /* CHECKPOINT: its frontier, the smallest first */
 	unsigned nodes;
-	bool kept;	/* of a pruned file: what was kept of it, or a hash of what was not */
-	const struct bwl_hash *rest;	/* first line of what was kept: hash of what follows it */
+	bool kept; /* of a pruned file: what was kept of it, or a hash of what was not */
+	const struct bwl_hash *rest; /* first line of what was kept: hash of what follows it */
 };
 /* What a line is; sets all but file and offset. The caller drops json. */
 void bwl_audit_parse(const char *line, size_t len, struct bwl_audit_item *ret);
@@ -52,13 +55,16 @@ const char *bwl_audit_name(const char *name, uint64_t *ret_first, uint64_t *ret_
 #define BWL_AUDIT_LEAST_NAME "log-%020llu-%020llu.least"
 struct bwl_audit_file {
 	char name[BWL_AUDIT_NAME];
-	uint64_t first;		/* number of its first record */
-	bool hashes;		/* the lines are gone, their hashes are here */
-	bool least;		/* no hashes either: what is left of the records below end */
+	uint64_t first; /* number of its first record */
+	bool hashes;    /* the lines are gone, their hashes are here */
+	bool least;     /* no hashes either: what is left of the records below end */
 	uint64_t end;
-	char kept[BWL_AUDIT_NAME];	/* hashes: the file with those of the lines that were kept; "": none */
+	char kept[BWL_AUDIT_NAME]; /* hashes: the file with those of the lines that were kept; "":
+				      none */
 };
-/* In the order of their records; free() it. Without what is beside its lines, or under a `least`. */
+/*
+ * In the order of their records; free() it. Without what is beside its lines, or under a `least`.
+ */
 int bwl_audit_files(const char *dir, struct bwl_audit_file **ret, size_t *ret_n, struct bwl_err *e);
 /* All of a log. */
 int bwl_audit_scan(const char *dir, bwl_audit_fn fn, void *arg, struct bwl_err *e);
@@ -67,6 +73,7 @@ int bwl_audit_scan_files(const char *dir, const struct bwl_audit_file *file, siz
 			 bwl_audit_fn fn, void *arg, struct bwl_err *e);
 /* And `rest`: signed with the first line of what was kept. */
 #define BWL_AUDIT_KEPT_EXTENSION "kept "
-int bwl_audit_path(char buf[static BWL_AUDIT_PATH], const char *dir, const char *name, struct bwl_err *e);
+int bwl_audit_path(char buf[static BWL_AUDIT_PATH], const char *dir, const char *name,
+		   struct bwl_err *e);
 
 #endif

@@ -19,7 +19,7 @@
 
 #define LIMIT (16ULL << 20)
 #define SIZE (256ULL << 20)
-#define PARTS 8		/* a file is full at this part of the size, where that is less than LIMIT */
+#define PARTS 8 /* a file is full at this part of the size, where that is less than LIMIT */
 /* Of the reserve: this for what closes something, the rest for what opens. */
 #define RESERVE_CLOSING (BWL_AUDIT_RESERVE / 2)
 
@@ -28,8 +28,8 @@ struct bwl_audit_log {
 	int dir_fd;
 	struct bwl_note_key key;
 	struct bwl_audit_end end;
-	uint64_t limit, size;	/* bytes of a file, of all files */
-	struct stat size_file;	/* as it was read; all zero: there was none */
+	uint64_t limit, size;  /* bytes of a file, of all files */
+	struct stat size_file; /* as it was read; all zero: there was none */
 };
 
 const char *bwl_audit_dir(const char *dir)
@@ -51,7 +51,8 @@ static int read_key(const char *dir, struct bwl_note_key *ret, struct bwl_err *e
 		return r;
 	f = fopen(path, "re");
 	if (!f)
-		return bwl_fail(e, errno, "cannot read the audit log's key %s: %s", path, strerror(errno));
+		return bwl_fail(e, errno, "cannot read the audit log's key %s: %s", path,
+				strerror(errno));
 	if (!fgets(text, sizeof(text), f))
 		*text = '\0';
 	fclose(f);
@@ -178,7 +179,8 @@ static int lock(struct bwl_audit_log *l, enum bwl_audit_urgency u, struct bwl_er
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return bwl_fail(e, errno, "cannot lock %s: %s", l->dir, strerror(errno));
 		if (!tries--)
-			return bwl_fail(e, EBUSY, "the audit log %s is in use by another process", l->dir);
+			return bwl_fail(e, EBUSY, "the audit log %s is in use by another process",
+					l->dir);
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	}
 	return 0;
@@ -211,16 +213,17 @@ static void set_boot(json_t *o)
 	json_object_set_new(o, "boot", json_string(id));
 }
 
-static char *record_line(uint64_t n, enum bwl_audit_urgency u, const char *event,
-			 const char *text, json_t *data)
+static char *record_line(uint64_t n, enum bwl_audit_urgency u, const char *event, const char *text,
+			 json_t *data)
 {
 	json_t *o = json_object(), *said = json_string(text);
 	char *line;
 
 	set_boot(o);
 	set_time(o);
-	json_object_set_new(o, "by", json_pack("{s:s,s:i,s:I}", "program", program_invocation_short_name,
-					       "pid", (int)getpid(), "uid", (json_int_t)getuid()));
+	json_object_set_new(o, "by",
+			    json_pack("{s:s,s:i,s:I}", "program", program_invocation_short_name,
+				      "pid", (int)getpid(), "uid", (json_int_t)getuid()));
 	json_object_set_new(o, "event", json_string(event));
 	json_object_set_new(o, "n", json_integer((json_int_t)n));
 	json_object_set_new(o, "text", said ? said : json_string("(not UTF-8)"));
@@ -265,7 +268,8 @@ static int add(struct bwl_audit_log *l, enum bwl_audit_urgency u, const char *ev
 /* Is so much behind the end allocated, now if not before? */
 static bool has_room(const struct bwl_audit_log *l, off_t bytes)
 {
-	return !fallocate(l->end.fd, FALLOC_FL_KEEP_SIZE, (off_t)l->end.at, bytes) || errno == EOPNOTSUPP;
+	return !fallocate(l->end.fd, FALLOC_FL_KEEP_SIZE, (off_t)l->end.at, bytes) ||
+	       errno == EOPNOTSUPP;
 }
 
 /* Allocated now: a disk that fills up later takes nothing from what must be recorded. */
@@ -295,9 +299,9 @@ static int add_recovered(struct bwl_audit_log *l, const struct bwl_audit_torn *t
 
 static json_t *about_cut(const struct bwl_audit_cut *c)
 {
-	json_t *data =
-	    json_pack("{s:I, s:I, s:I, s:b}", "from", (json_int_t)c->from, "to", (json_int_t)c->to,
-		      "gone", (json_int_t)c->gone, "removed", c->what == BWL_CUT_ALL);
+	json_t *data = json_pack("{s:I, s:I, s:I, s:b}", "from", (json_int_t)c->from, "to",
+				 (json_int_t)c->to, "gone", (json_int_t)c->gone, "removed",
+				 c->what == BWL_CUT_ALL);
 
 	if (c->damage.to)
 		json_object_set_new(data, "damaged",

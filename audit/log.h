@@ -9,10 +9,10 @@
 #include <jansson.h>
 #include "note.h"
 
-#define BWL_AUDIT_DIR "/var/lib/bwlimit/audit"	/* default; BWLIMIT_AUDIT_DIR, empty: off */
-#define BWL_AUDIT_LINE 65536			/* bytes of a line, at most */
+#define BWL_AUDIT_DIR "/var/lib/bwlimit/audit" /* default; BWLIMIT_AUDIT_DIR, empty: off */
+#define BWL_AUDIT_LINE 65536                   /* bytes of a line, at most */
 #define BWL_AUDIT_PATH 512
-#define BWL_AUDIT_NAME 64			/* "log-00000000000000000000.jsonl" */
+#define BWL_AUDIT_NAME 64 /* "log-00000000000000000000.jsonl" */
 
 /* dir NULL: BWLIMIT_AUDIT_DIR, else BWL_AUDIT_DIR. NULL: off. */
 const char *bwl_audit_dir(const char *dir);
@@ -23,21 +23,26 @@ int bwl_audit_init(const char *dir, const char *origin, char ret_key[static BWL_
 
 #define BWL_AUDIT_SIZE_LEAST 65536
 /*
- * What all files may have, as bwl_parse_size() reads it: into the folder, where every tool finds it; who has the log
- * open, with the next record.
+ * What all files may have, as bwl_parse_size() reads it: into the folder, where every tool finds
+ * it; who has the log open, with the next record.
  */
 int bwl_audit_put_size(const char *dir, const char *text, struct bwl_err *e);
 
 struct bwl_audit_log;
-/* *ret NULL, and 0, where the log is off. Nothing is locked or written yet. Any thread, one at a time. */
+/*
+ * *ret NULL, and 0, where the log is off. Nothing is locked or written yet. Any thread, one at a
+ * time.
+ */
 int bwl_audit_open(const char *dir, struct bwl_audit_log **ret, struct bwl_err *e);
-void bwl_audit_close(struct bwl_audit_log *l);	/* NULL-safe */
+void bwl_audit_close(struct bwl_audit_log *l); /* NULL-safe */
 
 enum bwl_audit_urgency {
-	BWL_AUDIT_BEFORE,	/* of what opens something: fails while there is room left for the other */
-	BWL_AUDIT_AFTER,	/* of what has happened: uses the room that is kept, waits 1 s at most */
-	BWL_AUDIT_EVENT,	/* of what a host may have caused: takes nothing of the room that is kept */
-	BWL_AUDIT_JUNK,		/* of what it causes at will; goes first when it is full, EVENT second */
+	BWL_AUDIT_BEFORE, /* of what opens something: fails while there is room left for the other
+			   */
+	BWL_AUDIT_AFTER,  /* of what has happened: uses the room that is kept, waits 1 s at most */
+	BWL_AUDIT_EVENT,  /* of what a host may have caused: takes nothing of the room that is kept
+			   */
+	BWL_AUDIT_JUNK,   /* of what it causes at will; goes first when it is full, EVENT second */
 };
 /*
  * One record, on disk and signed when this returns 0; text: one line for people; data (may be NULL,
@@ -47,7 +52,10 @@ int bwl_audit_append(struct bwl_audit_log *l, enum bwl_audit_urgency u, const ch
 		     const char *text, json_t *data, uint64_t *ret_n, struct bwl_err *e);
 /* The size at which a new file is begun; for tests. Default 16 MiB. */
 void bwl_audit_set_limit(struct bwl_audit_log *l, uint64_t bytes);
-/* The size of all files above which old ones are pruned (prune.h); for tests. Default 256 MiB, or the file `size`. */
+/*
+ * The size of all files above which old ones are pruned (prune.h); for tests. Default 256 MiB, or
+ * the file `size`.
+ */
 void bwl_audit_set_size(struct bwl_audit_log *l, uint64_t bytes);
 
 #endif

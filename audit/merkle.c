@@ -5,15 +5,15 @@
 #include <string.h>
 #include "merkle.h"
 
-static void sha256(const void *prefix, size_t prefix_len, const void *a, size_t a_len, const void *b,
-		   size_t b_len, struct bwl_hash *ret)
+static void sha256(const void *prefix, size_t prefix_len, const void *a, size_t a_len,
+		   const void *b, size_t b_len, struct bwl_hash *ret)
 {
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 
 	if (!ctx || !EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) ||
 	    !EVP_DigestUpdate(ctx, prefix, prefix_len) || !EVP_DigestUpdate(ctx, a, a_len) ||
 	    !EVP_DigestUpdate(ctx, b, b_len) || !EVP_DigestFinal_ex(ctx, ret->b, NULL))
-		abort();	/* no memory: a wrong hash must not be written */
+		abort(); /* no memory: a wrong hash must not be written */
 	EVP_MD_CTX_free(ctx);
 }
 

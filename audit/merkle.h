@@ -32,13 +32,13 @@ void bwl_frontier_root(const struct bwl_frontier *f, struct bwl_hash *ret);
  * The proof that the tree of n leaves begins with the tree of m (section 2.1.2), made in one pass
  * over the leaves: begin, every leaf in order, then hash[0 .. count) is the proof. m <= n.
  */
-#define BWL_PROOF_MAX 66	/* one a level of 64, and the ends */
+#define BWL_PROOF_MAX 66 /* one a level of 64, and the ends */
 struct bwl_prover {
 	uint64_t m, n;
 	unsigned count;
 	struct bwl_hash hash[BWL_PROOF_MAX];
-	uint64_t from[BWL_PROOF_MAX], to[BWL_PROOF_MAX];	/* hash[i] is over these leaves */
-	struct bwl_frontier part;	/* of the range that the next leaf is in */
+	uint64_t from[BWL_PROOF_MAX], to[BWL_PROOF_MAX]; /* hash[i] is over these leaves */
+	struct bwl_frontier part;                        /* of the range that the next leaf is in */
 	uint64_t next;
 };
 void bwl_prover_begin(struct bwl_prover *p, uint64_t m, uint64_t n);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include "note.h"
 
-#define DASH "\xe2\x80\x94 "	/* em dash, space */
+#define DASH "\xe2\x80\x94 " /* em dash, space */
 #define SIGNATURES_MAX 100
 #define ED25519 1
 
@@ -21,7 +21,8 @@ static bool base64_decode(const char *text, size_t len, uint8_t *ret, size_t wan
 	uint8_t buf[128];
 	char again[180];
 
-	if (len != full || bytes > sizeof(buf) || EVP_DecodeBlock(buf, (const uint8_t *)text, (int)len) < 0)
+	if (len != full || bytes > sizeof(buf) ||
+	    EVP_DecodeBlock(buf, (const uint8_t *)text, (int)len) < 0)
 		return false;
 	EVP_EncodeBlock((uint8_t *)again, buf, (int)want);
 	if (memcmp(again, text, len))
@@ -80,8 +81,10 @@ int bwl_note_key_new(const char *name, struct bwl_note_key *ret, struct bwl_err 
 {
 	memset(ret, 0, sizeof(*ret));
 	if (!is_name(name, strlen(name)))
-		return bwl_fail(e, EINVAL, "'%.64s' is no name for a key: 1 to %d printable ASCII characters, no space, no +",
-				name, BWL_NOTE_NAME - 1);
+		return bwl_fail(
+			e, EINVAL,
+			"'%.64s' is no name for a key: 1 to %d printable ASCII characters, no space, no +",
+			name, BWL_NOTE_NAME - 1);
 	strcpy(ret->name, name);
 	if (RAND_priv_bytes(ret->seed, sizeof(ret->seed)) != 1 || !derive(ret))
 		return bwl_fail(e, EIO, "libcrypto makes no Ed25519 key");
@@ -125,7 +128,8 @@ bad:
 	return bwl_fail(e, EINVAL, "no key: it reads NAME+ID+BASE64, Ed25519, in one line");
 }
 
-char *bwl_note_key_format(const struct bwl_note_key *k, bool secret, char buf[static BWL_NOTE_KEY_TEXT])
+char *bwl_note_key_format(const struct bwl_note_key *k, bool secret,
+			  char buf[static BWL_NOTE_KEY_TEXT])
 {
 	uint8_t raw[33] = { ED25519 };
 	char b64[48];
@@ -141,7 +145,9 @@ char *bwl_note_key_format(const struct bwl_note_key *k, bool secret, char buf[st
 int bwl_note_sign(const struct bwl_note_key *k, const char *text, char *buf, size_t size,
 		  size_t *ret_len, struct bwl_err *e)
 {
-	EVP_PKEY *p = k->can_sign ? EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, k->seed, 32) : NULL;
+	EVP_PKEY *p = k->can_sign
+			      ? EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, k->seed, 32)
+			      : NULL;
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 	uint8_t raw[68] = { k->id >> 24, k->id >> 16 & 255, k->id >> 8 & 255, k->id & 255 };
 	size_t n = 64, len = strlen(text);
@@ -149,7 +155,8 @@ int bwl_note_sign(const struct bwl_note_key *k, const char *text, char *buf, siz
 	bool ok;
 	int r;
 
-	ok = p && ctx && len && text[len - 1] == '\n' && EVP_DigestSignInit(ctx, NULL, NULL, NULL, p) == 1 &&
+	ok = p && ctx && len && text[len - 1] == '\n' &&
+	     EVP_DigestSignInit(ctx, NULL, NULL, NULL, p) == 1 &&
 	     EVP_DigestSign(ctx, raw + 4, &n, (const uint8_t *)text, len) == 1 && n == 64;
 	EVP_MD_CTX_free(ctx);
 	EVP_PKEY_free(p);
@@ -173,7 +180,8 @@ static int verify(const struct bwl_note_key *k, const char *text, size_t len, co
 
 	EVP_MD_CTX_free(ctx);
 	EVP_PKEY_free(p);
-	return ok ? 0 : bwl_fail(e, EBADMSG, "the signature of %.64s does not fit the text", k->name);
+	return ok ? 0
+		  : bwl_fail(e, EBADMSG, "the signature of %.64s does not fit the text", k->name);
 }
 
 static int malformed(struct bwl_err *e)
@@ -315,5 +323,6 @@ int bwl_checkpoint_open(const struct bwl_note_key *k, const char *note, size_t l
 		return 0;
 bad:
 	memset(ret, 0, sizeof(*ret));
-	return bwl_fail(e, EBADMSG, "signed, but no checkpoint: origin, tree size and root, a line each");
+	return bwl_fail(e, EBADMSG,
+			"signed, but no checkpoint: origin, tree size and root, a line each");
 }

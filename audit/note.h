@@ -11,20 +11,21 @@
 
 #define BWL_NOTE_NAME 128
 #define BWL_NOTE_KEY_TEXT 256
-#define BWL_NOTE_MAX 65536	/* bytes of a note that is read */
+#define BWL_NOTE_MAX 65536 /* bytes of a note that is read */
 
 struct bwl_note_key {
 	char name[BWL_NOTE_NAME];
-	uint32_t id;		/* first four bytes of SHA-256(name, newline, 1, pub) */
+	uint32_t id; /* first four bytes of SHA-256(name, newline, 1, pub) */
 	uint8_t pub[32];
-	uint8_t seed[32];	/* with can_sign */
+	uint8_t seed[32]; /* with can_sign */
 	bool can_sign;
 };
 /* A new one, at random. */
 int bwl_note_key_new(const char *name, struct bwl_note_key *ret, struct bwl_err *e);
 /* "NAME+ID+BASE64" or "PRIVATE+KEY+NAME+ID+BASE64"; spaces and newlines at the end are left out. */
 int bwl_note_key_parse(const char *text, struct bwl_note_key *ret, struct bwl_err *e);
-char *bwl_note_key_format(const struct bwl_note_key *k, bool secret, char buf[static BWL_NOTE_KEY_TEXT]);
+char *bwl_note_key_format(const struct bwl_note_key *k, bool secret,
+			  char buf[static BWL_NOTE_KEY_TEXT]);
 
 /* text ends with a newline. *ret_len without the NUL. */
 int bwl_note_sign(const struct bwl_note_key *k, const char *text, char *buf, size_t size,
@@ -37,15 +38,15 @@ struct bwl_checkpoint {
 	char origin[BWL_NOTE_NAME];
 	uint64_t size;
 	struct bwl_hash root;
-	char extension[64];	/* one line more that is signed with it; "": none, or others */
+	char extension[64]; /* one line more that is signed with it; "": none, or others */
 };
-#define BWL_CHECKPOINT_NOTE 640	/* bytes of one that we sign, with the NUL */
+#define BWL_CHECKPOINT_NOTE 640 /* bytes of one that we sign, with the NUL */
 int bwl_checkpoint_sign(const struct bwl_note_key *k, const struct bwl_checkpoint *c,
 			char buf[static BWL_CHECKPOINT_NOTE], size_t *ret_len, struct bwl_err *e);
 int bwl_checkpoint_open(const struct bwl_note_key *k, const char *note, size_t len,
 			struct bwl_checkpoint *ret, struct bwl_err *e);
 
-#define BWL_HASH_TEXT 48	/* 44 in base64, NUL */
+#define BWL_HASH_TEXT 48 /* 44 in base64, NUL */
 char *bwl_hash_format(const struct bwl_hash *h, char buf[static BWL_HASH_TEXT]);
 bool bwl_hash_parse(const char *text, size_t len, struct bwl_hash *ret);
 

@@ -84,17 +84,17 @@ int bwl_audit_prune_sweep(const char *dir, int dir_fd, struct bwl_err *e)
 struct look {
 	const struct bwl_note_key *key;
 	struct bwl_audit_cut *cut;
-	struct bwl_frontier head;	/* of its first checkpoint */
+	struct bwl_frontier head; /* of its first checkpoint */
 	bool any_head;
 	size_t room, hash_room;
-	struct bwl_audit_problem first;	/* that was found */
+	struct bwl_audit_problem first; /* that was found */
 	uint64_t problems, kept;
-	uint64_t at;			/* number of the next record */
+	uint64_t at; /* number of the next record */
 	struct node {
 		uint64_t from;
 		unsigned bits;
 		struct bwl_hash hash;
-	} gap[128];	/* over those that have gone since the last one that is kept */
+	} gap[128]; /* over those that have gone since the last one that is kept */
 	size_t gaps;
 };
 
@@ -235,7 +235,7 @@ static int put_head(struct look *l, struct bwl_err *e)
 	if (!line)
 		return -EIO;
 	n = strlen(line);
-	line[n++] = '\n';	/* in place of the NUL */
+	line[n++] = '\n'; /* in place of the NUL */
 	all = malloc(n + c->kept_len);
 	if (!all)
 		abort();
@@ -267,8 +267,9 @@ static int look_into(const char *dir, const struct bwl_audit_file *file, size_t 
 		if (c->what != BWL_CUT_ALL)
 			c->what = BWL_CUT_REFUSED;
 	}
-	c->gone = c->what == BWL_CUT_REFUSED ? 0 :
-		  c->to - c->begin - (c->what == BWL_CUT_ALL ? 0 : l->kept);
+	c->gone = c->what == BWL_CUT_REFUSED
+			  ? 0
+			  : c->to - c->begin - (c->what == BWL_CUT_ALL ? 0 : l->kept);
 	return c->what == BWL_CUT_JUNK || c->what == BWL_CUT_HOST ? put_head(l, e) : 0;
 }
 
@@ -279,20 +280,29 @@ static void say(struct look *l)
 
 	switch (c->what) {
 	case BWL_CUT_JUNK:
-		snprintf(c->text, sizeof(c->text), "records %llu to %llu: %llu of a host's junk are only hashes from now on, to keep the log below its size",
-			 from, last, (unsigned long long)c->gone);
+		snprintf(
+			c->text, sizeof(c->text),
+			"records %llu to %llu: %llu of a host's junk are only hashes from now on, to keep the log below its size",
+			from, last, (unsigned long long)c->gone);
 		break;
 	case BWL_CUT_HOST:
-		snprintf(c->text, sizeof(c->text), "records %llu to %llu: what a host caused, %llu with those before, are hashes over many from now on, to keep the log below its size",
-			 from, last, (unsigned long long)c->gone);
+		snprintf(
+			c->text, sizeof(c->text),
+			"records %llu to %llu: what a host caused, %llu with those before, are hashes over many from now on, to keep the log below its size",
+			from, last, (unsigned long long)c->gone);
 		break;
 	case BWL_CUT_REFUSED:
-		snprintf(c->text, sizeof(c->text), "records %llu to %llu (%s) are damaged and stay as they are, until they are the oldest: %.160s",
-			 from, last, c->name, l->first.text);
+		snprintf(
+			c->text, sizeof(c->text),
+			"records %llu to %llu (%s) are damaged and stay as they are, until they are the oldest: %.160s",
+			from, last, c->name, l->first.text);
 		break;
 	default:
-		snprintf(c->text, sizeof(c->text), "records %llu to %llu are removed with their hashes, to keep the log below its size%s",
-			 from, last, c->damage.to ? "; there was damage in them, or before them" : "");
+		snprintf(
+			c->text, sizeof(c->text),
+			"records %llu to %llu are removed with their hashes, to keep the log below its size%s",
+			from, last,
+			c->damage.to ? "; there was damage in them, or before them" : "");
 	}
 }
 
@@ -303,8 +313,8 @@ static uint64_t size_of_file(int dir_fd, const struct bwl_audit_file *file)
 	uint64_t n = 0;
 
 	if (file->least)
-		return fstatat(dir_fd, file->name, &st, AT_SYMLINK_NOFOLLOW) ?
-			       0 : (uint64_t)st.st_size;
+		return fstatat(dir_fd, file->name, &st, AT_SYMLINK_NOFOLLOW) ? 0
+									     : (uint64_t)st.st_size;
 	for (size_t t = 0; t < sizeof(tails) / sizeof(*tails); t++)
 		n += size_of(dir_fd, file->first, tails[t]);
 	return n;
@@ -315,7 +325,7 @@ static size_t choose(int dir_fd, const struct bwl_audit_file *file, size_t n, ui
 		     struct bwl_audit_cut *ret)
 {
 	uint64_t all = 0, cut = 0;
-	size_t lines = n, kept = n;	/* the oldest of each that is whole */
+	size_t lines = n, kept = n; /* the oldest of each that is whole */
 
 	for (size_t i = 0; i < n; i++) {
 		bool damaged = is_damaged(dir_fd, file[i].first);
@@ -324,7 +334,7 @@ static size_t choose(int dir_fd, const struct bwl_audit_file *file, size_t n, ui
 
 		all += bytes;
 		cut += whole ? 0 : bytes;
-		if (whole && lines == n && i + 1 < n)	/* the last one is being written */
+		if (whole && lines == n && i + 1 < n) /* the last one is being written */
 			lines = i;
 		if (*file[i].kept && !damaged && kept == n)
 			kept = i;
@@ -370,7 +380,7 @@ int bwl_audit_prune_look(const char *dir, int dir_fd, uint64_t size, const struc
 	was = *ret;
 	*l = (struct look){ .key = k, .cut = ret };
 	r = look_into(dir, file + i - before, 1 + before, n - i + before, l, e);
-	if (!r && before && ret->what == BWL_CUT_REFUSED) {	/* which of the two is it? */
+	if (!r && before && ret->what == BWL_CUT_REFUSED) { /* which of the two is it? */
 		bwl_audit_prune_free(ret);
 		*ret = was;
 		before = 0;
@@ -429,7 +439,9 @@ static int take(const char *dir, int dir_fd, uint64_t first, const char *tail, s
 
 static int cut_junk(const char *dir, int dir_fd, const struct bwl_audit_cut *c, struct bwl_err *e)
 {
-	/* made anew: they are all that is left of the lines, and the lines have just been verified */
+	/*
+	 * made anew: they are all that is left of the lines, and the lines have just been verified
+	 */
 	int r = make(dir, dir_fd, c->from, "hashes", c->hash, c->hashes * sizeof(*c->hash), e);
 
 	if (!r)

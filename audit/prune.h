@@ -31,22 +31,24 @@ struct bwl_audit_cut {
 		BWL_CUT_NONE, /* below the size, or nothing left to take */
 		BWL_CUT_JUNK,
 		BWL_CUT_HOST,
-		BWL_CUT_ALL,	 /* hashes and what was kept too */
+		BWL_CUT_ALL,     /* hashes and what was kept too */
 		BWL_CUT_REFUSED, /* the file is damaged */
 	} what;
-	uint64_t from, to;	/* records [from, to) */
-	uint64_t gone;		/* of them, with this cut */
+	uint64_t from, to;              /* records [from, to) */
+	uint64_t gone;                  /* of them, with this cut */
 	struct bwl_audit_damage damage; /* to 0: none, now or before */
 	char text[320];
 	char name[BWL_AUDIT_NAME]; /* the file that it was found in */
 	char with[BWL_AUDIT_NAME]; /* BWL_CUT_HOST: the one before, that it is made one with; "" */
-	uint64_t begin;		   /* and what is made: log-BEGIN-TO.least */
-	struct bwl_hash *hash;	   /* of the records in it */
+	uint64_t begin;            /* and what is made: log-BEGIN-TO.least */
+	struct bwl_hash *hash;     /* of the records in it */
 	size_t hashes;
 	char *kept; /* what is made: log-N.kept, or least */
 	size_t kept_len;
 };
-/* What goes next. Reads whole files, which may take seconds: so without the lock. Free ret after. */
+/*
+ * What goes next. Reads whole files, which may take seconds: so without the lock. Free ret after.
+ */
 int bwl_audit_prune_look(const char *dir, int dir_fd, uint64_t size, const struct bwl_note_key *k,
 			 struct bwl_audit_cut *ret, struct bwl_err *e);
 /* With the lock, before anything else: removes what one that was killed left behind. */
@@ -54,7 +56,8 @@ int bwl_audit_prune_sweep(const char *dir, int dir_fd, struct bwl_err *e);
 /* With the lock: is it still as it was? */
 bool bwl_audit_prune_stands(int dir_fd, const struct bwl_audit_cut *c);
 /* And after a record of it. */
-int bwl_audit_prune_do(const char *dir, int dir_fd, const struct bwl_audit_cut *c, struct bwl_err *e);
+int bwl_audit_prune_do(const char *dir, int dir_fd, const struct bwl_audit_cut *c,
+		       struct bwl_err *e);
 void bwl_audit_prune_free(struct bwl_audit_cut *c);
 
 #endif

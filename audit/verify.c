@@ -16,29 +16,29 @@ struct run {
 	const struct bwl_checkpoint *old;
 	struct {
 		bool reached, done, bad;
-		bool within;		/* records that are one hash */
-		struct bwl_hash root;	/* of this log at that size */
+		bool within;          /* records that are one hash */
+		struct bwl_hash root; /* of this log at that size */
 		struct place at;
-	} *state;
+	} * state;
 	size_t nold;
 	void (*fn)(const struct bwl_audit_problem *p, void *arg);
 	void *arg;
 	struct bwl_audit_result *ret;
-	struct bwl_frontier f;		/* of what was read, or signed */
-	bool begun;			/* f is known */
-	bool lost;			/* a fault was named; f is wrong until the next checkpoint */
-	uint64_t signed_n;		/* size of the last good checkpoint */
-	struct place since;		/* end of its line: where what comes after it begins */
-	struct place at;		/* end of the last item */
-	bool torn;			/* the last item was torn: fine only at the very end */
-	bool kept_ok;			/* what was kept of the file is what was signed */
+	struct bwl_frontier f; /* of what was read, or signed */
+	bool begun;            /* f is known */
+	bool lost;             /* a fault was named; f is wrong until the next checkpoint */
+	uint64_t signed_n;     /* size of the last good checkpoint */
+	struct place since;    /* end of its line: where what comes after it begins */
+	struct place at;       /* end of the last item */
+	bool torn;             /* the last item was torn: fine only at the very end */
+	bool kept_ok;          /* what was kept of the file is what was signed */
 };
 
 const char *bwl_audit_fault_name(enum bwl_audit_fault f)
 {
 	static const char *const names[_BWL_FAULT_MAX] = {
-		"bad-line", "order", "changed", "checkpoint", "missing", "cut", "fork", "gone", "torn",
-		"damaged",
+		"bad-line", "order", "changed", "checkpoint", "missing",
+		"cut",      "fork",  "gone",    "torn",       "damaged",
 	};
 
 	return f < _BWL_FAULT_MAX ? names[f] : "unknown";
@@ -47,8 +47,9 @@ const char *bwl_audit_fault_name(enum bwl_audit_fault f)
 static void problem(struct run *r, enum bwl_audit_fault fault, uint64_t from, uint64_t to,
 		    const struct place *p, uint64_t end, const char *fmt, ...)
 {
-	struct bwl_audit_problem x = { .fault = fault, .from = from, .to = to, .offset = p->offset,
-				       .end = end };
+	struct bwl_audit_problem x = {
+		.fault = fault, .from = from, .to = to, .offset = p->offset, .end = end
+	};
 	va_list ap;
 
 	strcpy(x.file, p->file);
@@ -95,7 +96,8 @@ static void compare(struct run *r)
 				before = r->old[j].size;
 		problem(r, BWL_FAULT_FORK, before, n, &r->state[i].at, 0,
 			"the old checkpoint of %llu records was signed over others: this log was forked or rewritten somewhere in records %llu to %llu",
-			(unsigned long long)n, (unsigned long long)before, (unsigned long long)n - 1);
+			(unsigned long long)n, (unsigned long long)before,
+			(unsigned long long)n - 1);
 	}
 }
 
@@ -187,7 +189,8 @@ static void on_kept_head(struct run *r, const struct bwl_audit_item *i,
 	char hash[BWL_HASH_TEXT];
 	const char *said = c->extension + strlen(BWL_AUDIT_KEPT_EXTENSION);
 
-	r->kept_ok = !strncmp(c->extension, BWL_AUDIT_KEPT_EXTENSION, (size_t)(said - c->extension)) &&
+	r->kept_ok = !strncmp(c->extension, BWL_AUDIT_KEPT_EXTENSION,
+			      (size_t)(said - c->extension)) &&
 		     !strcmp(said, bwl_hash_format(i->rest, hash));
 	if (!r->kept_ok)
 		problem(r, BWL_FAULT_CHANGED, c->size, c->size, here, 0,
@@ -205,8 +208,8 @@ static void on_checkpoint(struct run *r, const struct bwl_audit_item *i, const s
 
 	r->ret->checkpoints++;
 	if (bwl_checkpoint_open(r->key, i->note, i->note_len, &c, &e)) {
-		problem(r, BWL_FAULT_CHECKPOINT, known, known, here, end, "a checkpoint that does not count: %.200s",
-			e.text);
+		problem(r, BWL_FAULT_CHECKPOINT, known, known, here, end,
+			"a checkpoint that does not count: %.200s", e.text);
 		return;
 	}
 	if (!bwl_audit_frontier(i, &c, &f)) {
@@ -221,18 +224,20 @@ static void on_checkpoint(struct run *r, const struct bwl_audit_item *i, const s
 	if (!r->begun)
 		r->ret->first = c.size;
 	else if (!r->lost && c.size != known)
-		problem(r, BWL_FAULT_MISSING, c.size < known ? c.size : known, c.size < known ? known : c.size,
-			here, end, "a checkpoint over %llu records, where %llu stand before it",
+		problem(r, BWL_FAULT_MISSING, c.size < known ? c.size : known,
+			c.size < known ? known : c.size, here, end,
+			"a checkpoint over %llu records, where %llu stand before it",
 			(unsigned long long)c.size, (unsigned long long)known);
 	else if (!r->lost && !bwl_hash_equal(&root, &c.root))
 		problem(r, BWL_FAULT_CHANGED, r->signed_n, c.size,
 			!strcmp(r->since.file, here->file) ? &r->since : here, i->offset,
-			"records %llu to %llu are not those that were signed", (unsigned long long)r->signed_n,
+			"records %llu to %llu are not those that were signed",
+			(unsigned long long)r->signed_n,
 			(unsigned long long)c.size - (c.size > r->signed_n));
 	else if (r->lost && c.size < r->signed_n)
 		problem(r, BWL_FAULT_ORDER, c.size, r->signed_n, here, end,
-			"a checkpoint over %llu records after one over %llu", (unsigned long long)c.size,
-			(unsigned long long)r->signed_n);
+			"a checkpoint over %llu records after one over %llu",
+			(unsigned long long)c.size, (unsigned long long)r->signed_n);
 	if (r->lost || c.size != known || !bwl_hash_equal(&root, &c.root))
 		forget(r);
 	r->f = f;
@@ -272,7 +277,9 @@ static int on_item(const struct bwl_audit_item *i, void *arg)
 		on_checkpoint(r, i, &here);
 		break;
 	case BWL_AUDIT_LEAF:
-		/* of what stood before them nothing is known: the log begins at the next checkpoint */
+		/*
+		 * of what stood before them nothing is known: the log begins at the next checkpoint
+		 */
 		if (!r->begun && i->n)
 			break;
 		r->begun = true;
@@ -317,26 +324,29 @@ static void finish(struct run *r)
 			problem(r, BWL_FAULT_GONE, n, r->ret->first, &r->at, 0,
 				"the old checkpoint of %llu records cannot be compared: records before %llu were %s",
 				(unsigned long long)n, (unsigned long long)r->ret->first,
-				r->ret->removed >= r->ret->first ? "removed to keep the log below its size, as a record says"
-								 : "taken away without their hashes");
+				r->ret->removed >= r->ret->first
+					? "removed to keep the log below its size, as a record says"
+					: "taken away without their hashes");
 		else
 			problem(r, BWL_FAULT_GONE, n, n, &r->at, 0,
 				"the old checkpoint of %llu records cannot be compared%s",
 				(unsigned long long)n,
-				r->state[i].within ?
-					": records about it have one hash since they were pruned" :
-					", because of the damage above");
+				r->state[i].within
+					? ": records about it have one hash since they were pruned"
+					: ", because of the damage above");
 	}
 	r->ret->records = r->f.n;
 	r->ret->unsigned_records = r->f.n - (r->f.n < r->signed_n ? r->f.n : r->signed_n);
 	if (!r->torn)
 		r->ret->torn_bytes = 0;
 	if (!r->ret->has_last)
-		problem(r, BWL_FAULT_CHECKPOINT, 0, 0, &r->at, 0, "no checkpoint of this key is in the log");
+		problem(r, BWL_FAULT_CHECKPOINT, 0, 0, &r->at, 0,
+			"no checkpoint of this key is in the log");
 }
 
-int bwl_audit_verify(const char *dir, const struct bwl_note_key *k, const struct bwl_checkpoint *old,
-		     size_t nold, void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
+int bwl_audit_verify(const char *dir, const struct bwl_note_key *k,
+		     const struct bwl_checkpoint *old, size_t nold,
+		     void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
 		     struct bwl_audit_result *ret, struct bwl_err *e)
 {
 	struct run r = { .key = k, .old = old, .nold = nold, .fn = fn, .arg = arg, .ret = ret };
@@ -346,7 +356,7 @@ int bwl_audit_verify(const char *dir, const struct bwl_note_key *k, const struct
 	r.state = calloc(nold + 1, sizeof(*r.state));
 	if (!r.state)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	reach(&r);	/* of an empty log: the same for everybody */
+	reach(&r); /* of an empty log: the same for everybody */
 	compare(&r);
 	err = bwl_audit_scan(dir, on_item, &r, e);
 	if (!err)
@@ -384,7 +394,9 @@ int bwl_audit_verify_files(const char *dir, const struct bwl_audit_file *file, s
 {
 	struct bwl_audit_result result = { 0 };
 	struct one x = { .run = { .key = k, .fn = fn, .arg = arg, .ret = &result },
-			 .file = file, .mine = mine, .each = each };
+			 .file = file,
+			 .mine = mine,
+			 .each = each };
 	int r = bwl_audit_scan_files(dir, file, n, on_one, &x, e);
 
 	if (r >= 0 && !x.ended)
@@ -439,27 +451,32 @@ static int on_leaf(const struct bwl_audit_item *i, void *arg)
 	return 0;
 }
 
-int bwl_audit_prove(const char *dir, uint64_t m, uint64_t n, struct bwl_prover *ret, struct bwl_err *e)
+int bwl_audit_prove(const char *dir, uint64_t m, uint64_t n, struct bwl_prover *ret,
+		    struct bwl_err *e)
 {
 	struct bwl_audit_file *file = NULL;
 	size_t nfiles = 0;
 	int r;
 
 	if (m > n)
-		return bwl_fail(e, ERANGE, "the old checkpoint has %llu records, the log's newest %llu: it was cut",
-				(unsigned long long)m, (unsigned long long)n);
+		return bwl_fail(
+			e, ERANGE,
+			"the old checkpoint has %llu records, the log's newest %llu: it was cut",
+			(unsigned long long)m, (unsigned long long)n);
 	bwl_prover_begin(ret, m, n);
 	r = bwl_audit_files(dir, &file, &nfiles, e);
 	if (!r && (!nfiles || file[0].first))
-		r = bwl_fail(e, ENOENT, "the first records of the log, or their hashes, are not in %s", dir);
+		r = bwl_fail(e, ENOENT,
+			     "the first records of the log, or their hashes, are not in %s", dir);
 	free(file);
 	if (!r)
 		r = bwl_audit_scan(dir, on_leaf, ret, e);
 	if (r > 0)
-		r = bwl_fail(e, ENOENT, "the records about %llu have one hash in %s since they were pruned",
+		r = bwl_fail(e, ENOENT,
+			     "the records about %llu have one hash in %s since they were pruned",
 			     (unsigned long long)m, dir);
 	if (!r && ret->next < n)
-		r = bwl_fail(e, EBADMSG, "%s has %llu records, its newest checkpoint is over %llu", dir,
-			     (unsigned long long)ret->next, (unsigned long long)n);
+		r = bwl_fail(e, EBADMSG, "%s has %llu records, its newest checkpoint is over %llu",
+			     dir, (unsigned long long)ret->next, (unsigned long long)n);
 	return r;
 }

@@ -9,36 +9,37 @@
 #include "item.h"
 
 enum bwl_audit_fault {
-	BWL_FAULT_BAD,		/* a line that is neither record nor checkpoint */
-	BWL_FAULT_ORDER,	/* a record with another number than its place */
-	BWL_FAULT_CHANGED,	/* records that are not those that were signed */
-	BWL_FAULT_CHECKPOINT,	/* a checkpoint that the key has not signed, or was changed */
-	BWL_FAULT_MISSING,	/* records between files, or before a checkpoint */
-	BWL_FAULT_CUT,		/* an old checkpoint covers more records than there are */
-	BWL_FAULT_FORK,		/* an old checkpoint of this key is over other records */
-	BWL_FAULT_GONE,		/* an old checkpoint that cannot be compared: what is before was taken away */
-	BWL_FAULT_TORN,		/* a torn line that is not the end of the log */
-	BWL_FAULT_DAMAGED,	/* records were damaged when they were to be pruned, as a record says */
+	BWL_FAULT_BAD,        /* a line that is neither record nor checkpoint */
+	BWL_FAULT_ORDER,      /* a record with another number than its place */
+	BWL_FAULT_CHANGED,    /* records that are not those that were signed */
+	BWL_FAULT_CHECKPOINT, /* a checkpoint that the key has not signed, or was changed */
+	BWL_FAULT_MISSING,    /* records between files, or before a checkpoint */
+	BWL_FAULT_CUT,        /* an old checkpoint covers more records than there are */
+	BWL_FAULT_FORK,       /* an old checkpoint of this key is over other records */
+	BWL_FAULT_GONE, /* an old checkpoint that cannot be compared: what is before was taken away
+			 */
+	BWL_FAULT_TORN, /* a torn line that is not the end of the log */
+	BWL_FAULT_DAMAGED, /* records were damaged when they were to be pruned, as a record says */
 	_BWL_FAULT_MAX
 };
 const char *bwl_audit_fault_name(enum bwl_audit_fault f);
 
 struct bwl_audit_problem {
 	enum bwl_audit_fault fault;
-	uint64_t from, to;		/* records [from, to) */
+	uint64_t from, to; /* records [from, to) */
 	char file[BWL_AUDIT_NAME];
-	uint64_t offset, end;		/* bytes [offset, end) of the file; end 0: not known */
+	uint64_t offset, end; /* bytes [offset, end) of the file; end 0: not known */
 	char text[256];
 };
 
 struct bwl_audit_result {
-	uint64_t first, records;	/* of the log: [first, records) can be read */
-	uint64_t hashed;		/* of them only hashes: the lines were pruned, or moved away */
-	uint64_t pruned;		/* of those in files of which something was kept, signed */
-	uint64_t removed;		/* records before this one are gone, as a `pruned` record says */
+	uint64_t first, records; /* of the log: [first, records) can be read */
+	uint64_t hashed;         /* of them only hashes: the lines were pruned, or moved away */
+	uint64_t pruned;         /* of those in files of which something was kept, signed */
+	uint64_t removed;        /* records before this one are gone, as a `pruned` record says */
 	uint64_t checkpoints, problems;
-	uint64_t unsigned_records;	/* behind the last checkpoint */
-	uint64_t torn_bytes;		/* at the end, as a crash leaves them */
+	uint64_t unsigned_records; /* behind the last checkpoint */
+	uint64_t torn_bytes;       /* at the end, as a crash leaves them */
 	bool has_last;
 	struct bwl_checkpoint last;
 };
@@ -46,8 +47,9 @@ struct bwl_audit_result {
  * old: checkpoints, opened with the key. 0 when the log could be read, whatever is wrong with it:
  * ret->problems counts what fn was called with.
  */
-int bwl_audit_verify(const char *dir, const struct bwl_note_key *k, const struct bwl_checkpoint *old,
-		     size_t nold, void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
+int bwl_audit_verify(const char *dir, const struct bwl_note_key *k,
+		     const struct bwl_checkpoint *old, size_t nold,
+		     void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
 		     struct bwl_audit_result *ret, struct bwl_err *e);
 
 /* Does a record say that others were damaged when they were to be pruned, or removed? [from, to) */
@@ -65,9 +67,13 @@ int bwl_audit_verify_files(const char *dir, const struct bwl_audit_file *file, s
 			   void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
 			   struct bwl_err *e);
 
-/* The newest checkpoint in the log, as a note, and a proof that it begins with the m records before. */
+/*
+ * The newest checkpoint in the log, as a note, and a proof that it begins with the m records
+ * before.
+ */
 int bwl_audit_latest(const char *dir, const struct bwl_note_key *k, char ret[static BWL_NOTE_MAX],
 		     struct bwl_checkpoint *ret_c, struct bwl_err *e);
-int bwl_audit_prove(const char *dir, uint64_t m, uint64_t n, struct bwl_prover *ret, struct bwl_err *e);
+int bwl_audit_prove(const char *dir, uint64_t m, uint64_t n, struct bwl_prover *ret,
+		    struct bwl_err *e);
 
 #endif

@@ -19,7 +19,8 @@ static int core_of(int cpu)
 	char path[96], line[64] = "";
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
+		 cpu);
 	f = fopen(path, "re");
 	if (!f || !fgets(line, sizeof(line), f))
 		line[0] = 0;
@@ -87,8 +88,10 @@ int bench_pin_one(const char *prog, bool chosen, unsigned cpu, int *ret_cpu)
 		*ret_cpu = list[i] > *ret_cpu ? list[i] : *ret_cpu;
 	r = bench_pin(*ret_cpu);
 	if (r)
-		fprintf(stderr, "%s: cannot pin to CPU %d: %s; /sys/devices/system/cpu/online and taskset -p $$ "
-				"say which there are\n", prog, *ret_cpu, strerror(-r));
+		fprintf(stderr,
+			"%s: cannot pin to CPU %d: %s; /sys/devices/system/cpu/online and taskset -p $$ "
+			"say which there are\n",
+			prog, *ret_cpu, strerror(-r));
 	return r;
 }
 
@@ -148,7 +151,7 @@ double bench_softirqd_ns(const struct bench_softirqd *s)
 
 	if (!f)
 		return 0;
-	if (fscanf(f, "%lf", &ns) != 1)	/* the first number: ns on a CPU */
+	if (fscanf(f, "%lf", &ns) != 1) /* the first number: ns on a CPU */
 		ns = 0;
 	fclose(f);
 	return ns;

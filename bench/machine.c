@@ -69,8 +69,9 @@ enum bench_vendor bench_cpu_vendor(unsigned *ret_family)
 	cpuinfo("vendor_id", vendor, sizeof(vendor));
 	cpuinfo("cpu family", family, sizeof(family));
 	*ret_family = (unsigned)strtoul(family, NULL, 10);
-	return !strcmp(vendor, "GenuineIntel") ? BENCH_CPU_INTEL
-	       : !strcmp(vendor, "AuthenticAMD") ? BENCH_CPU_AMD : BENCH_CPU_OTHER;
+	return !strcmp(vendor, "GenuineIntel")   ? BENCH_CPU_INTEL
+	       : !strcmp(vendor, "AuthenticAMD") ? BENCH_CPU_AMD
+						 : BENCH_CPU_OTHER;
 }
 
 static int visible(const struct dirent *d)
@@ -79,7 +80,8 @@ static int visible(const struct dirent *d)
 }
 
 /* Each file of the folder by name, with what it says. */
-static void mitigations(FILE *f, void (*each)(FILE *f, const char *name, const char *says, bool first))
+static void mitigations(FILE *f,
+			void (*each)(FILE *f, const char *name, const char *says, bool first))
 {
 	struct dirent **list = NULL;
 	char path[512], says[512];
@@ -129,9 +131,10 @@ void bench_machine_text(FILE *f)
 	cpu_model(model, sizeof(model));
 	first_line("/proc/loadavg", load, sizeof(load));
 	uname(&u);
-	fprintf(f, "CPU: %s, %ld of them online\nkernel: %s %s; BPF programs: %s\n"
-		   "load before: %s\nmitigations (others: not affected):\n", model,
-		sysconf(_SC_NPROCESSORS_ONLN), u.release, u.machine, BENCH_CLANG, load);
+	fprintf(f,
+		"CPU: %s, %ld of them online\nkernel: %s %s; BPF programs: %s\n"
+		"load before: %s\nmitigations (others: not affected):\n",
+		model, sysconf(_SC_NPROCESSORS_ONLN), u.release, u.machine, BENCH_CLANG, load);
 	mitigations(f, each_text);
 	fputc('\n', f);
 }

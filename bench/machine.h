@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-void bench_machine_text(FILE *f);	/* a few lines and an empty one */
-void bench_machine_json(FILE *f);	/* "machine": {…}; no comma */
+void bench_machine_text(FILE *f); /* a few lines and an empty one */
+void bench_machine_json(FILE *f); /* "machine": {…}; no comma */
 /* Vendor and family of the first CPU, for events that differ; 0 where the kernel names none. */
 enum bench_vendor { BENCH_CPU_OTHER, BENCH_CPU_INTEL, BENCH_CPU_AMD };
 enum bench_vendor bench_cpu_vendor(unsigned *ret_family);

@@ -22,17 +22,22 @@ static int first_words(struct rig *r, const struct bwl_schema *schema)
 {
 	struct bwl_control ctl = {
 		.sched = { { BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS } },
-		.tag = 0x62776c31, .fresh_volume = 1, .drill = 1, .attached_ns = bwl_now_ns(),
+		.tag = 0x62776c31,
+		.fresh_volume = 1,
+		.drill = 1,
+		.attached_ns = bwl_now_ns(),
 	};
-	struct bwl_dev host = { .ifindex = 1, .mtu = 1500, .kind = BWL_PORT_HOST,
-				.name = RIG_HOST_DEV };
-	struct bwl_dev up = { .ifindex = 2, .mtu = 1500, .kind = BWL_PORT_UPLINK,
-			      .name = RIG_UPLINK_DEV };
+	struct bwl_dev host = {
+		.ifindex = 1, .mtu = 1500, .kind = BWL_PORT_HOST, .name = RIG_HOST_DEV
+	};
+	struct bwl_dev up = {
+		.ifindex = 2, .mtu = 1500, .kind = BWL_PORT_UPLINK, .name = RIG_UPLINK_DEV
+	};
 	__u32 zero = RIG_HOST_PORT, one = RIG_UPLINK_PORT, lo = 1, port = RIG_HOST_PORT + 1;
 
-#define PUT(map, key, value)                                                                     \
-	bpf_map__update_elem(bpf_object__find_map_by_name(r->obj, map), key, sizeof(__u32),      \
-			     value, sizeof(*(value)), 0)
+#define PUT(map, key, value)                                                                       \
+	bpf_map__update_elem(bpf_object__find_map_by_name(r->obj, map), key, sizeof(__u32), value, \
+			     sizeof(*(value)), 0)
 	return PUT("bwl_schema_v1", &zero, schema) || PUT("bwl_ctl_v1", &zero, &ctl) ||
 	       PUT("bwl_dev_v1", &zero, &host) || PUT("bwl_dev_v1", &one, &up) ||
 	       PUT("bwl_ifport_v1", &lo, &port);
@@ -191,18 +196,25 @@ void rig_add_peers(struct bwl_policy *p, unsigned n, unsigned what)
 
 void rig_frame(__u8 f[RIG_FRAME_BYTES], unsigned dest)
 {
-	struct {	/* packed: an IP header behind Ethernet is not aligned */
+	struct { /* packed: an IP header behind Ethernet is not aligned */
 		struct ethhdr eth;
 		struct iphdr ip;
 		struct udphdr udp;
 	} __attribute__((packed)) h = {
-		.eth = { .h_dest = { 2, 0, 0, 0, 0, 2 }, .h_source = { 2, 0, 0, 0, 0, 1 },
+		.eth = { .h_dest = { 2, 0, 0, 0, 0, 2 },
+			 .h_source = { 2, 0, 0, 0, 0, 1 },
 			 .h_proto = htons(ETH_P_IP) },
-		.ip = { .version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_UDP,
+		.ip = { .version = 4,
+			.ihl = 5,
+			.ttl = 64,
+			.protocol = IPPROTO_UDP,
 			.tot_len = htons(RIG_FRAME_BYTES - sizeof(struct ethhdr)),
-			.saddr = htonl(0x0a070002), .daddr = htonl(RIG_FIRST_DEST + dest) },
-		.udp = { .source = htons(49152), .dest = htons(4791),
-			 .len = htons(RIG_FRAME_BYTES - sizeof(struct ethhdr) - sizeof(struct iphdr)) },
+			.saddr = htonl(0x0a070002),
+			.daddr = htonl(RIG_FIRST_DEST + dest) },
+		.udp = { .source = htons(49152),
+			 .dest = htons(4791),
+			 .len = htons(RIG_FRAME_BYTES - sizeof(struct ethhdr) -
+				      sizeof(struct iphdr)) },
 	};
 
 	memset(f, 0, RIG_FRAME_BYTES);

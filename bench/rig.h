@@ -10,10 +10,10 @@
 #include <bpf/libbpf.h>
 #include <bwl/publish.h>
 
-#define RIG_HOST_PORT 0		/* port ids */
+#define RIG_HOST_PORT 0 /* port ids */
 #define RIG_UPLINK_PORT 1
 #define RIG_HOST_DEV "lo"
-#define RIG_UPLINK_DEV "up0"	/* in the maps only: a test run sends nothing */
+#define RIG_UPLINK_DEV "up0" /* in the maps only: a test run sends nothing */
 
 struct rig {
 	struct bpf_object *obj;
@@ -35,7 +35,7 @@ void rig_down(struct rig *r);
 int rig_prog(const struct rig *r, const char *name);
 /* Ports lo and up0, every source, no heartbeat, unlimited node. */
 struct bwl_policy *rig_policy(void);
-#define RIG_FIRST_DEST 0x0a000000U	/* peer i: 10.0.0.0 + i */
+#define RIG_FIRST_DEST 0x0a000000U /* peer i: 10.0.0.0 + i */
 #define RIG_FRAME_BYTES 128
 enum rig_peers { RIG_CLASS = 1 << 0, RIG_VOLUME = 1 << 1 };
 /* So many peers in a zone; every limit exists and is far away. */

@@ -40,8 +40,11 @@ struct bench_spread bench_spread_of(const double *v, unsigned n)
 	memcpy(sorted, v, n * sizeof(*v));
 	qsort(sorted, n, sizeof(*v), by_value);
 	s = (struct bench_spread){
-		.min = sorted[0], .q1 = quantile(sorted, n, 0.25), .median = quantile(sorted, n, 0.5),
-		.q3 = quantile(sorted, n, 0.75), .max = sorted[n - 1],
+		.min = sorted[0],
+		.q1 = quantile(sorted, n, 0.25),
+		.median = quantile(sorted, n, 0.5),
+		.q3 = quantile(sorted, n, 0.75),
+		.max = sorted[n - 1],
 	};
 	free(sorted);
 	return s;
@@ -49,8 +52,10 @@ struct bench_spread bench_spread_of(const double *v, unsigned n)
 
 void bench_spread_json(FILE *f, const char *name, const struct bench_spread *s)
 {
-	fprintf(f, "\"%s\": {\"median\": %.3f, \"min\": %.3f, \"q1\": %.3f, \"q3\": %.3f, "
-		   "\"max\": %.3f}", name, s->median, s->min, s->q1, s->q3, s->max);
+	fprintf(f,
+		"\"%s\": {\"median\": %.3f, \"min\": %.3f, \"q1\": %.3f, \"q3\": %.3f, "
+		"\"max\": %.3f}",
+		name, s->median, s->min, s->q1, s->q3, s->max);
 }
 
 void bench_spread_text(FILE *f, const char *name, const struct bench_spread *s, int decimals)
@@ -90,16 +95,21 @@ bool bench_is_steady(const char *prog, const char *what, const double *v, unsign
 	struct bench_drift d = bench_drift_of(v, n);
 
 	if (d.parts < 2)
-		fprintf(stderr, "%s: %u rounds are too few to tell whether this machine was steady: take "
-				"%d or more\n", prog, n, 2 * BENCH_PART);
+		fprintf(stderr,
+			"%s: %u rounds are too few to tell whether this machine was steady: take "
+			"%d or more\n",
+			prog, n, 2 * BENCH_PART);
 	if (!bench_drifted(&d, resolution))
 		return true;
-	fprintf(stderr, "%s: not steady: %s moved from %.1f to %.1f ns within the run (medians of %u parts "
-			"of it), more than a tenth\n", prog, what, d.low, d.high, d.parts);
+	fprintf(stderr,
+		"%s: not steady: %s moved from %.1f to %.1f ns within the run (medians of %u parts "
+		"of it), more than a tenth\n",
+		prog, what, d.low, d.high, d.parts);
 	if (anyway)
 		return true;
-	fprintf(stderr, "  Nothing is reported. Stop what else runs here (/proc/loadavg), fix the clock of the "
-			"CPU (cpupower frequency-set -g performance), and run it again; --cpu N takes "
-			"another CPU, --anyway reports all the same.\n");
+	fprintf(stderr,
+		"  Nothing is reported. Stop what else runs here (/proc/loadavg), fix the clock of the "
+		"CPU (cpupower frequency-set -g performance), and run it again; --cpu N takes "
+		"another CPU, --anyway reports all the same.\n");
 	return false;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #define BENCH_MAX_ROUNDS 1001
-#define BENCH_EXIT_UNSTEADY 3	/* exit status: measured, but not to be believed */
+#define BENCH_EXIT_UNSTEADY 3 /* exit status: measured, but not to be believed */
 
 struct bench_spread {
 	double min, q1, median, q3, max;
@@ -28,7 +28,7 @@ void bench_spread_text(FILE *f, const char *name, const struct bench_spread *s, 
 #define BENCH_PART 5
 struct bench_drift {
 	unsigned parts;
-	double low, high;	/* the lowest and the highest median of a part */
+	double low, high; /* the lowest and the highest median of a part */
 };
 
 struct bench_drift bench_drift_of(const double *v, unsigned n);

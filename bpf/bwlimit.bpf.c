@@ -53,11 +53,15 @@ static __always_inline int bwl_receiver(struct bwl_ctx *c, __u32 id)
 /* Charged and sent: as what is it counted? */
 static __always_inline int bwl_passed(const struct bwl_ctx *c)
 {
-	return c->monitored ? BWL_R_PASS_MONITOR : c->marked ? BWL_R_PASS_MARKED
-	       : c->lapsed ? BWL_R_PASS_FLOOR : BWL_R_PASS;
+	return c->monitored ? BWL_R_PASS_MONITOR
+	       : c->marked  ? BWL_R_PASS_MARKED
+	       : c->lapsed  ? BWL_R_PASS_FLOOR
+			    : BWL_R_PASS;
 }
 
-/* Path offload: the whole pipeline, here. BWL_R_NONE: TC carries the packet, nothing was charged. */
+/*
+ * Path offload: the whole pipeline, here. BWL_R_NONE: TC carries the packet, nothing was charged.
+ */
 static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, __u32 id)
 {
 	const struct bwl_tunnel *tun = bwl_xdp_carries(c, id, xdp->data_end - xdp->data);
@@ -107,7 +111,7 @@ int bwl_xdp_host(struct xdp_md *xdp)
 	}
 	if (r == BWL_R_NONE || bwl_passes(r) || bwl_xdp_unsure(r))
 		return XDP_PASS;
-	c.now_ns = bwl_now();	/* for the event */
+	c.now_ns = bwl_now(); /* for the event */
 	bwl_end(&c, c.port_id, r);
 	return XDP_DROP;
 }
@@ -116,14 +120,15 @@ int bwl_xdp_host(struct xdp_md *xdp)
 SEC("tc")
 int bwl_tc_host(struct __sk_buff *skb)
 {
-	__u32 gso_size = 0;	/* read once: each time is a look into another structure */
+	__u32 gso_size = 0; /* read once: each time is a look into another structure */
 	int answered = 0;
 	struct bwl_ctx c;
 	int r;
 
 	bwl_blank(&c, skb->len);
 	r = bwl_begin(&c, skb->ifindex, 1);
-	skb->mark = 0; /* no host brings a mark, nor a time to depart at (fq; veth keeps SO_TXTIME's) */
+	skb->mark =
+		0; /* no host brings a mark, nor a time to depart at (fq; veth keeps SO_TXTIME's) */
 	skb->tstamp = 0;
 	if (r == BWL_R_NONE)
 		r = bwl_sender(&c, bwl_tag(skb), bwl_tc_parse_host(skb, &c.pkt));
@@ -174,7 +179,7 @@ int bwl_xdp_upin(struct xdp_md *xdp)
 		r = bwl_surely_not(&c, bwl_xdp_parse(xdp, &c.pkt));
 	if (r == BWL_R_NONE || bwl_xdp_unsure(r))
 		return XDP_PASS;
-	c.now_ns = bwl_now();	/* for the event */
+	c.now_ns = bwl_now(); /* for the event */
 	bwl_end(&c, c.port_id, r);
 	return XDP_DROP;
 }
@@ -223,8 +228,8 @@ int bwl_tc_upin(struct __sk_buff *skb)
 }
 
 /*
- * ESP, which is nearly everything at the last gate. A context of its own, that no function is called
- * with: the compiler keeps what is used of it in registers.
+ * ESP, which is nearly everything at the last gate. A context of its own, that no function is
+ * called with: the compiler keeps what is used of it in registers.
  */
 static __always_inline _Bool bwl_gate_esp(struct __sk_buff *skb)
 {
@@ -273,7 +278,8 @@ int bwl_tc_tunin(struct __sk_buff *skb)
 	__u32 mark = skb->mark;
 
 	if (r == BWL_R_NONE) {
-		skb->mark = bwl_mark_up(c.ctl->tag);	/* as at the uplink: the kernel may have to say something */
+		skb->mark = bwl_mark_up(
+			c.ctl->tag); /* as at the uplink: the kernel may have to say something */
 		r = bwl_tc_parse(skb, &c.pkt);
 	}
 	if (r == BWL_R_NONE)
@@ -291,7 +297,7 @@ int bwl_tc_tunout(struct __sk_buff *skb)
 
 	if (r == BWL_R_NONE)
 		r = bwl_tunnel_enter(&c, skb);
-	if (bwl_likely(r == BWL_R_PASS_GATE)) {	/* as at the gate: no context in memory */
+	if (bwl_likely(r == BWL_R_PASS_GATE)) { /* as at the gate: no context in memory */
 		bwl_count(c.len, BWL_MAX_PORTS + c.port_id, r, 0);
 		return TC_ACT_OK;
 	}

@@ -83,7 +83,8 @@ static int unknown_option(struct ctl *c, const char *arg, const struct ctl_opt *
 	near = ctl_nearest(arg, names);
 	if (near)
 		return ctl_usage(c, "unknown option '%.64s'; did you mean %s?", arg, near);
-	return ctl_usage(c, "unknown option '%.64s'; the options here are:%s --json --pin-dir --help",
+	return ctl_usage(c,
+			 "unknown option '%.64s'; the options here are:%s --json --pin-dir --help",
 			 arg, all);
 }
 
@@ -152,10 +153,10 @@ static const struct {
 	const char *word;
 	unsigned int bit;
 } words[] = {
-	{ "rate", CTL_W_RATE }, { "burst", CTL_W_BURST }, { "volume", CTL_W_VOLUME },
-	{ "mode", CTL_W_MODE }, { "mark", CTL_W_MARK }, { "accept", CTL_W_ACCEPT },
-	{ "for", CTL_W_FOR }, { "zone", CTL_W_ZONE }, { "via", CTL_W_VIA },
-	{ "via6", CTL_W_VIA6 }, { "path", CTL_W_PATH }, { "from", CTL_W_FROM },
+	{ "rate", CTL_W_RATE },     { "burst", CTL_W_BURST }, { "volume", CTL_W_VOLUME },
+	{ "mode", CTL_W_MODE },     { "mark", CTL_W_MARK },   { "accept", CTL_W_ACCEPT },
+	{ "for", CTL_W_FOR },       { "zone", CTL_W_ZONE },   { "via", CTL_W_VIA },
+	{ "via6", CTL_W_VIA6 },     { "path", CTL_W_PATH },   { "from", CTL_W_FROM },
 	{ "uplink", CTL_W_UPLINK }, { "ipsec", CTL_W_IPSEC }, { "contained", CTL_W_CONTAINED },
 	{ "reason", CTL_W_REASON },
 };
@@ -281,7 +282,8 @@ static int word_value(struct ctl *c, unsigned int bit, int argc, char **argv, in
 	case CTL_W_FOR:
 		if (bwl_parse_time(v, &w->for_ns, e))
 			return CTL_USAGE;
-		return w->for_ns ? 0 : ctl_usage(c, "for '%.64s': a grant lasts longer than that", v);
+		return w->for_ns ? 0
+				 : ctl_usage(c, "for '%.64s': a grant lasts longer than that", v);
 	case CTL_W_ZONE:
 		w->zone = v;
 		return 0;
@@ -330,7 +332,8 @@ static int word_reason(struct ctl *c, int argc, char **argv, struct ctl_words *w
 	for (int i = 0; i < argc; i++)
 		n += strlen(argv[i]) + (i ? 1 : 0);
 	if (n >= sizeof(w->reason))
-		return ctl_usage(c, "the reason is longer than %zu characters", sizeof(w->reason) - 1);
+		return ctl_usage(c, "the reason is longer than %zu characters",
+				 sizeof(w->reason) - 1);
 	ctl_join(argc, argv, w->reason, sizeof(w->reason));
 	if (strspn(w->reason, " \t\r\n") == n)
 		return ctl_usage(c, "the reason is empty: say why, for the audit log");

@@ -85,7 +85,8 @@ json_t *ctl_ask_agent(const struct ctl *c, const json_t *what, unsigned wait_s)
 
 	if (fd < 0)
 		return NULL;
-	if (len && len < sizeof(buf) - 1 && !bwl_agent_address(c->pin_dir, &at, NULL) && !reach(fd, &at, end)) {
+	if (len && len < sizeof(buf) - 1 && !bwl_agent_address(c->pin_dir, &at, NULL) &&
+	    !reach(fd, &at, end)) {
 		buf[len] = '\n';
 		if (!tell(fd, buf, len + 1, end))
 			n = hear(fd, buf, sizeof(buf), end);

@@ -10,7 +10,7 @@
 #include "audit/verify.h"
 #include "ctl.h"
 
-#define OLD_MAX 1024	/* old checkpoints on one command line */
+#define OLD_MAX 1024 /* old checkpoints on one command line */
 
 static int folder(struct ctl *c, const char *dir, const char **ret)
 {
@@ -24,8 +24,10 @@ static int folder(struct ctl *c, const char *dir, const char **ret)
 static int audit_init(struct ctl *c, int argc, char **argv)
 {
 	const char *dir = NULL, *origin = NULL, *size = NULL;
-	const struct ctl_opt opts[] = { { "--dir", NULL, &dir }, { "--origin", NULL, &origin },
-					{ "--size", NULL, &size }, { NULL, NULL, NULL } };
+	const struct ctl_opt opts[] = { { "--dir", NULL, &dir },
+					{ "--origin", NULL, &origin },
+					{ "--size", NULL, &size },
+					{ NULL, NULL, NULL } };
 	uint64_t bytes;
 	char name[BWL_NOTE_NAME], host[65] = "node", key[BWL_NOTE_KEY_TEXT];
 	int r = ctl_only_opts(c, argc, argv, opts);
@@ -108,12 +110,12 @@ static void show_problem(const struct bwl_audit_problem *p, void *arg)
 	json_t *a = arg, *o;
 
 	if (!a) {
-		printf("BAD  %s byte %llu: %s: %s\n", *p->file ? p->file : "-", (unsigned long long)p->offset,
-		       bwl_audit_fault_name(p->fault), p->text);
+		printf("BAD  %s byte %llu: %s: %s\n", *p->file ? p->file : "-",
+		       (unsigned long long)p->offset, bwl_audit_fault_name(p->fault), p->text);
 		return;
 	}
-	o = json_pack("{s:s,s:s,s:s}", "fault", bwl_audit_fault_name(p->fault), "file", p->file, "text",
-		      p->text);
+	o = json_pack("{s:s,s:s,s:s}", "fault", bwl_audit_fault_name(p->fault), "file", p->file,
+		      "text", p->text);
 	json_object_set_new(o, "record", bwl_json_u64(p->from));
 	json_object_set_new(o, "record_end", bwl_json_u64(p->to));
 	json_object_set_new(o, "offset_bytes", bwl_json_u64(p->offset));
@@ -121,7 +123,8 @@ static void show_problem(const struct bwl_audit_problem *p, void *arg)
 	json_array_append_new(a, o);
 }
 
-static void show_result(struct ctl *c, const struct bwl_audit_result *v, json_t *problems, size_t nold)
+static void show_result(struct ctl *c, const struct bwl_audit_result *v, json_t *problems,
+			size_t nold)
 {
 	char root[BWL_HASH_TEXT] = "";
 	json_t *o;
@@ -145,10 +148,12 @@ static void show_result(struct ctl *c, const struct bwl_audit_result *v, json_t 
 		bwl_doc_print(o);
 		return;
 	}
-	printf("%s  %llu records, %llu checkpoints, compared with %zu old one%s\n", v->problems ? "BAD" : "ok ",
-	       (unsigned long long)v->records, (unsigned long long)v->checkpoints, nold, CTL_S(nold));
+	printf("%s  %llu records, %llu checkpoints, compared with %zu old one%s\n",
+	       v->problems ? "BAD" : "ok ", (unsigned long long)v->records,
+	       (unsigned long long)v->checkpoints, nold, CTL_S(nold));
 	if (v->first)
-		printf("     it begins at record %llu, under a signed checkpoint; %s\n", (unsigned long long)v->first,
+		printf("     it begins at record %llu, under a signed checkpoint; %s\n",
+		       (unsigned long long)v->first,
 		       v->removed >= v->first ? "what was before was pruned, as a record says"
 					      : "no record says where those before are");
 	if (v->hashed)
@@ -176,15 +181,21 @@ static int check_proof(struct ctl *c, const struct bwl_note_key *k, const char *
 		return r;
 	s = strchr(buf, '\n');
 	if (!s || sscanf(buf, "old %20llu", &m) != 1)
-		return bwl_fail(&c->err, EBADMSG, "%.200s is no proof: it begins with 'old SIZE'", path);
+		return bwl_fail(&c->err, EBADMSG, "%.200s is no proof: it begins with 'old SIZE'",
+				path);
 	for (s++; (nl = strchr(s, '\n')) && nl != s; s = nl + 1)
 		if (count == BWL_PROOF_MAX || !bwl_hash_parse(s, (size_t)(nl - s), &hash[count++]))
-			return bwl_fail(&c->err, EBADMSG, "%.200s: hash %u of the proof is none", path, count);
+			return bwl_fail(&c->err, EBADMSG, "%.200s: hash %u of the proof is none",
+					path, count);
 	if (!nl || bwl_checkpoint_open(k, nl + 1, n - (size_t)(nl + 1 - buf), &now, &e))
-		return bwl_fail(&c->err, EBADMSG, "%.200s: %.400s", path, nl ? e.text : "no checkpoint follows");
-	if (m != old->size || !bwl_proof_holds(old->size, &old->root, now.size, &now.root, hash, count))
-		return bwl_fail(&c->err, EBADMSG, "the log of %llu records does not begin with the %llu of the old checkpoint: it was forked or rewritten",
-				(unsigned long long)now.size, (unsigned long long)old->size);
+		return bwl_fail(&c->err, EBADMSG, "%.200s: %.400s", path,
+				nl ? e.text : "no checkpoint follows");
+	if (m != old->size ||
+	    !bwl_proof_holds(old->size, &old->root, now.size, &now.root, hash, count))
+		return bwl_fail(
+			&c->err, EBADMSG,
+			"the log of %llu records does not begin with the %llu of the old checkpoint: it was forked or rewritten",
+			(unsigned long long)now.size, (unsigned long long)old->size);
 	if (c->json)
 		bwl_doc_print(json_pack("{s:i, s:s, s:b, s:I, s:I}", "version", BWL_JSON_VERSION,
 					"kind", "audit-proof", "ok", 1, "old_record_count",
@@ -211,15 +222,17 @@ static int verify_log(struct ctl *c, const char *dir, const struct bwl_note_key 
 	if (!v.problems)
 		return 0;
 	fflush(stdout);
-	exit(1);	/* the answer was printed; there is no error to add to it */
+	exit(1); /* the answer was printed; there is no error to add to it */
 }
 
 static int audit_verify(struct ctl *c, int argc, char **argv)
 {
 	const char *dir = NULL, *key = NULL, *proof = NULL;
 	static const char *file[OLD_MAX];
-	const struct ctl_opt opts[] = { { "--dir", NULL, &dir }, { "--key", NULL, &key },
-					{ "--proof", NULL, &proof }, { NULL, NULL, NULL } };
+	const struct ctl_opt opts[] = { { "--dir", NULL, &dir },
+					{ "--key", NULL, &key },
+					{ "--proof", NULL, &proof },
+					{ NULL, NULL, NULL } };
 	static struct bwl_checkpoint old[OLD_MAX];
 	struct bwl_note_key k;
 	size_t nold = 0;
@@ -249,15 +262,18 @@ static int audit_verify(struct ctl *c, int argc, char **argv)
 	if (proof)
 		return check_proof(c, &k, proof, &old[0]);
 	if (!key)
-		bwl_warn("the key is from the log's own folder: whoever wrote the log may have made it too (--key)");
+		bwl_warn(
+			"the key is from the log's own folder: whoever wrote the log may have made it too (--key)");
 	return verify_log(c, dir, &k, old, nold);
 }
 
 static int audit_checkpoint(struct ctl *c, int argc, char **argv)
 {
 	const char *dir = NULL, *key = NULL, *from = NULL;
-	const struct ctl_opt opts[] = { { "--dir", NULL, &dir }, { "--key", NULL, &key },
-					{ "--from", NULL, &from }, { NULL, NULL, NULL } };
+	const struct ctl_opt opts[] = { { "--dir", NULL, &dir },
+					{ "--key", NULL, &key },
+					{ "--from", NULL, &from },
+					{ NULL, NULL, NULL } };
 	char note[BWL_NOTE_MAX], hash[BWL_HASH_TEXT];
 	struct bwl_prover proof = { 0 };
 	struct bwl_checkpoint now, old;
@@ -302,7 +318,7 @@ static int audit_checkpoint(struct ctl *c, int argc, char **argv)
 
 struct show {
 	struct ctl *c;
-	char since[40];		/* as records write it: compares as text */
+	char since[40]; /* as records write it: compares as text */
 };
 
 static const char *text_of(const json_t *o, const char *key)
@@ -346,7 +362,8 @@ static int show_item(const struct bwl_audit_item *i, void *arg)
 static int audit_show(struct ctl *c, int argc, char **argv)
 {
 	const char *dir = NULL, *since = NULL;
-	const struct ctl_opt opts[] = { { "--dir", NULL, &dir }, { "--since", NULL, &since },
+	const struct ctl_opt opts[] = { { "--dir", NULL, &dir },
+					{ "--since", NULL, &since },
 					{ NULL, NULL, NULL } };
 	struct show s = { .c = c };
 	uint64_t ns;
@@ -367,21 +384,26 @@ static int audit_show(struct ctl *c, int argc, char **argv)
 }
 
 #define DIR_HELP "  --dir DIR          the log's folder (BWLIMIT_AUDIT_DIR; " BWL_AUDIT_DIR ")\n"
-#define KEY_HELP "  --key PUB          the public key that `audit init` printed, or a file with it\n"
+#define KEY_HELP                                                                                   \
+	"  --key PUB          the public key that `audit init` printed, or a file with it\n"
 
 const struct ctl_cmd ctl_audit_cmds[] = {
-	{ "audit", "init", "[--dir DIR] [--origin NAME] [--size SIZE]", "Begin an audit log, and print its public key",
+	{ "audit", "init", "[--dir DIR] [--origin NAME] [--size SIZE]",
+	  "Begin an audit log, and print its public key",
 	  "From then on every change is recorded, or refused when it opens something and cannot be.\n"
-	  "Keep the key, and checkpoints, where this machine cannot write.\n\n"
-	  DIR_HELP "  --origin NAME      the log's name, of the key too (bwlimit/HOSTNAME)\n"
+	  "Keep the key, and checkpoints, where this machine cannot write.\n\n" DIR_HELP
+	  "  --origin NAME      the log's name, of the key too (bwlimit/HOSTNAME)\n"
 	  "  --size SIZE        what all its files may have (256mb); above it the records of a host's junk\n"
 	  "                     are pruned, then what else a host caused, then the oldest ones. Later: the\n"
 	  "                     file `size` in the folder\n\n"
-	  "Examples:\n  bwlimit-ctl audit init >tray-7.pub\n", audit_init },
-	{ "audit", "show", "[--since TIME] [--dir DIR]", "Records, oldest first; --json: as they were hashed",
+	  "Examples:\n  bwlimit-ctl audit init >tray-7.pub\n",
+	  audit_init },
+	{ "audit", "show", "[--since TIME] [--dir DIR]",
+	  "Records, oldest first; --json: as they were hashed",
 	  "  --since TIME       only those of so long ago, by the wall clock\n" DIR_HELP
 	  "\nExamples:\n  bwlimit-ctl audit show --since 24h\n"
-	  "  bwlimit-ctl audit show --json | jq -r 'select(.event == \"grant\").text'\n", audit_show },
+	  "  bwlimit-ctl audit show --json | jq -r 'select(.event == \"grant\").text'\n",
+	  audit_show },
 	{ "audit", "verify", "[--key PUB] [--checkpoint OLD…] [--dir DIR | --proof FILE]",
 	  "Check every record and signature; exit code 1 and the place when one is wrong",
 	  KEY_HELP
@@ -393,8 +415,9 @@ const struct ctl_cmd ctl_audit_cmds[] = {
 	  audit_verify },
 	{ "audit", "checkpoint", "[--from OLD] [--key PUB] [--dir DIR]",
 	  "Print the newest checkpoint (a C2SP signed note), to be kept elsewhere",
-	  "  --from OLD         before it a proof that this log begins with that one\n" KEY_HELP DIR_HELP
-	  "\nExamples:\n  bwlimit-ctl audit checkpoint >monday\n"
-	  "  bwlimit-ctl audit checkpoint --from monday >sunday.proof\n", audit_checkpoint },
+	  "  --from OLD         before it a proof that this log begins with that one\n" KEY_HELP
+		  DIR_HELP "\nExamples:\n  bwlimit-ctl audit checkpoint >monday\n"
+	  "  bwlimit-ctl audit checkpoint --from monday >sunday.proof\n",
+	  audit_checkpoint },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -13,28 +13,29 @@
 
 #define CTL_PROGRAM "bwlimit-ctl"
 #define CTL_S(n) ((n) == 1 ? "" : "s")
-#define CTL_USAGE 2	/* wrong use: c->err says what is wrong */
+#define CTL_USAGE 2 /* wrong use: c->err says what is wrong */
 
 struct ctl {
-	const char *pin_dir;	/* --pin-dir, or NULL */
+	const char *pin_dir; /* --pin-dir, or NULL */
 	bool json;
 	struct bwl_err err;
 };
 
 struct ctl_cmd {
-	const char *noun, *verb;	/* verb NULL: the noun alone is the command */
-	const char *usage;		/* what follows the words */
+	const char *noun, *verb; /* verb NULL: the noun alone is the command */
+	const char *usage;       /* what follows the words */
 	const char *about;
-	const char *more;		/* options and examples, for --help */
+	const char *more; /* options and examples, for --help */
 	int (*run)(struct ctl *c, int argc, char **argv);
 };
 
 /* One table a file; each ends with a NULL noun. */
-extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[], ctl_zone_cmds[], ctl_policy_cmds[],
-	ctl_stats_cmds[], ctl_top_cmds[], ctl_watch_cmds[], ctl_explain_cmds[], ctl_exfil_cmds[],
-	ctl_heartbeat_cmds[], ctl_drill_cmds[], ctl_ipsec_cmds[], ctl_ipsec_watch_cmds[],
-	ctl_ipsec_keep_cmds[], ctl_pki_cmds[], ctl_usage_cmds[], ctl_history_cmds[],
-	ctl_audit_cmds[], ctl_tamper_cmds[], ctl_lease_cmds[], ctl_journal_cmds[];
+extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[], ctl_zone_cmds[],
+	ctl_policy_cmds[], ctl_stats_cmds[], ctl_top_cmds[], ctl_watch_cmds[], ctl_explain_cmds[],
+	ctl_exfil_cmds[], ctl_heartbeat_cmds[], ctl_drill_cmds[], ctl_ipsec_cmds[],
+	ctl_ipsec_watch_cmds[], ctl_ipsec_keep_cmds[], ctl_pki_cmds[], ctl_usage_cmds[],
+	ctl_history_cmds[], ctl_audit_cmds[], ctl_tamper_cmds[], ctl_lease_cmds[],
+	ctl_journal_cmds[];
 
 /* revoke.c: the command, for others that come to it */
 int ctl_revoke(struct ctl *c, int argc, char **argv);
@@ -48,8 +49,8 @@ int ctl_usage(struct ctl *c, const char *fmt, ...) __attribute__((format(printf,
 const char *ctl_nearest(const char *s, const char *const *words);
 
 struct ctl_opt {
-	const char *name;	/* "--port"; NULL ends the list */
-	bool *flag;		/* an option without a value */
+	const char *name; /* "--port"; NULL ends the list */
+	bool *flag;       /* an option without a value */
 	const char **value;
 };
 /* Takes the options out of argv; "--" ends them. */
@@ -60,16 +61,27 @@ int ctl_only_opts(struct ctl *c, int argc, char **argv, const struct ctl_opt *op
 int ctl_number(struct ctl *c, const char *what, const char *s, uint64_t max, uint64_t *ret);
 
 enum ctl_word {
-	CTL_W_RATE = 1 << 0, CTL_W_BURST = 1 << 1, CTL_W_VOLUME = 1 << 2, CTL_W_MODE = 1 << 3,
-	CTL_W_ACCEPT = 1 << 4, CTL_W_FOR = 1 << 5, CTL_W_REASON = 1 << 6, CTL_W_ZONE = 1 << 7,
-	CTL_W_VIA = 1 << 8, CTL_W_VIA6 = 1 << 9, CTL_W_PATH = 1 << 10, CTL_W_FROM = 1 << 11,
-	CTL_W_UPLINK = 1 << 12, CTL_W_IPSEC = 1 << 13, CTL_W_CONTAINED = 1 << 14,
+	CTL_W_RATE = 1 << 0,
+	CTL_W_BURST = 1 << 1,
+	CTL_W_VOLUME = 1 << 2,
+	CTL_W_MODE = 1 << 3,
+	CTL_W_ACCEPT = 1 << 4,
+	CTL_W_FOR = 1 << 5,
+	CTL_W_REASON = 1 << 6,
+	CTL_W_ZONE = 1 << 7,
+	CTL_W_VIA = 1 << 8,
+	CTL_W_VIA6 = 1 << 9,
+	CTL_W_PATH = 1 << 10,
+	CTL_W_FROM = 1 << 11,
+	CTL_W_UPLINK = 1 << 12,
+	CTL_W_IPSEC = 1 << 13,
+	CTL_W_CONTAINED = 1 << 14,
 	CTL_W_MARK = 1 << 15,
-	CTL_W_MORE = 1 << 16,	/* accepted: `volume +1gb` */
+	CTL_W_MORE = 1 << 16, /* accepted: `volume +1gb` */
 	CTL_W_LIMIT = CTL_W_RATE | CTL_W_BURST | CTL_W_VOLUME,
 };
 struct ctl_words {
-	unsigned int seen;	/* enum ctl_word */
+	unsigned int seen; /* enum ctl_word */
 	struct bwl_lim lim;
 	bool add_volume;
 	uint64_t for_ns, burst_ns;
@@ -85,8 +97,8 @@ int ctl_words(struct ctl *c, int argc, char **argv, unsigned int allowed, struct
 
 /* Everything but the expiry and the authorisation. */
 void ctl_change_from_words(const struct ctl_words *w, struct bwl_change *ch);
-void ctl_journal_follow(struct bwl_pins *pins);	/* view.c: after a policy came to hold */
-struct bwl_journal_limits ctl_journal_limits(const struct ctl_words *w);	/* journal.c */
+void ctl_journal_follow(struct bwl_pins *pins); /* view.c: after a policy came to hold */
+struct bwl_journal_limits ctl_journal_limits(const struct ctl_words *w); /* journal.c */
 /* The words back as one line, for the audit log. */
 char *ctl_join(int argc, char **argv, char *buf, size_t size);
 

@@ -9,7 +9,7 @@
 #include "ctl.h"
 #include "diff.h"
 
-#define EXPIRY_SLACK_NS 2000000000ULL	/* `until:` is read to the second, at two moments */
+#define EXPIRY_SLACK_NS 2000000000ULL /* `until:` is read to the second, at two moments */
 
 struct text {
 	char *buf;
@@ -182,7 +182,8 @@ static void put_node(struct text *t, const struct bwl_policy *p)
 	for (size_t i = 0; i < p->nuplinks; i++)
 		put(t, "%s%s", i ? " " : "", p->uplinks[i]);
 	put(t, "\nuplink_control\t%#x\n", p->control);
-	put(t, "heartbeat\t%s\n", p->heartbeat_none ? "none" : bwl_format_time(p->heartbeat_ns, buf));
+	put(t, "heartbeat\t%s\n",
+	    p->heartbeat_none ? "none" : bwl_format_time(p->heartbeat_ns, buf));
 	put(t, "min_charge\t%u\n", p->min_charge);
 	put(t, "lease\t%s\n", p->lease_ns ? bwl_format_time(p->lease_ns, buf) : "none");
 	put(t, "horizon\t%s\n", p->horizon_ns ? bwl_format_time(p->horizon_ns, buf) : "auto");
@@ -236,7 +237,7 @@ static json_t *fields(const struct text *from, const struct text *to)
 
 	if (from->len == to->len && (!to->len || !memcmp(from->buf, to->buf, to->len)))
 		return a;
-	for (const char *p = to->buf; to->len && p < to->buf + to->len; ) {
+	for (const char *p = to->buf; to->len && p < to->buf + to->len;) {
 		const char *tab = strchr(p, '\t'), *nl = strchr(p, '\n'), *was;
 
 		flen = (size_t)(tab - p);
@@ -246,7 +247,7 @@ static json_t *fields(const struct text *from, const struct text *to)
 			add_field(a, p, flen, was, was ? other : 0, tab + 1, len);
 		p = nl + 1;
 	}
-	for (const char *p = from->buf; from->len && p < from->buf + from->len; ) {
+	for (const char *p = from->buf; from->len && p < from->buf + from->len;) {
 		const char *tab = strchr(p, '\t'), *nl = strchr(p, '\n');
 
 		flen = (size_t)(tab - p);
@@ -296,8 +297,9 @@ static void put_port_item(struct text *t, const struct bwl_policy *p, const void
 
 /* All three begin with their name. */
 _Static_assert(!__builtin_offsetof(struct bwl_pol_peer, name) &&
-	       !__builtin_offsetof(struct bwl_pol_zone, name) &&
-	       !__builtin_offsetof(struct bwl_pol_port, name), "the name comes first");
+		       !__builtin_offsetof(struct bwl_pol_zone, name) &&
+		       !__builtin_offsetof(struct bwl_pol_port, name),
+	       "the name comes first");
 
 static int by_name(const void *a, const void *b)
 {
@@ -319,12 +321,13 @@ static const char **sorted(const void *items, size_t n, size_t size)
 static void add_item(json_t *ret, const char *key, const char *name, const char *change,
 		     json_t *fields_)
 {
-	json_array_append_new(
-	    ret, json_pack("{s:s,s:s,s:o}", key, name, "change", change, "fields", fields_));
+	json_array_append_new(ret, json_pack("{s:s,s:s,s:o}", key, name, "change", change, "fields",
+					     fields_));
 }
 
-static json_t *diff_items(const struct kind *k, const struct bwl_policy *from, const void *a, size_t na,
-			  const struct bwl_policy *to, const void *b, size_t nb, uint64_t now_ns)
+static json_t *diff_items(const struct kind *k, const struct bwl_policy *from, const void *a,
+			  size_t na, const struct bwl_policy *to, const void *b, size_t nb,
+			  uint64_t now_ns)
 {
 	const char **x = sorted(a, na, k->size), **y = sorted(b, nb, k->size);
 	struct text was = { 0 }, is = { 0 };
@@ -363,9 +366,9 @@ static json_t *diff_items(const struct kind *k, const struct bwl_policy *from, c
 
 json_t *ctl_diff(const struct bwl_policy *from, const struct bwl_policy *to, uint64_t now_ns)
 {
-	static const struct kind peers = {"peer", sizeof(struct bwl_pol_peer), put_peer_item};
-	static const struct kind zones = {"zone", sizeof(struct bwl_pol_zone), put_zone_item};
-	static const struct kind ports = {"port", sizeof(struct bwl_pol_port), put_port_item};
+	static const struct kind peers = { "peer", sizeof(struct bwl_pol_peer), put_peer_item };
+	static const struct kind zones = { "zone", sizeof(struct bwl_pol_zone), put_zone_item };
+	static const struct kind ports = { "port", sizeof(struct bwl_pol_port), put_port_item };
 	struct text was = { 0 }, is = { 0 };
 	json_t *o = bwl_doc("policy-diff"), *node, *x, *y, *z;
 
@@ -377,8 +380,9 @@ json_t *ctl_diff(const struct bwl_policy *from, const struct bwl_policy *to, uin
 	x = diff_items(&ports, from, from->ports, from->nports, to, to->ports, to->nports, now_ns);
 	y = diff_items(&zones, from, from->zones, from->nzones, to, to->zones, to->nzones, now_ns);
 	z = diff_items(&peers, from, from->peers, from->npeers, to, to->peers, to->npeers, now_ns);
-	json_object_set_new(o, "changed", json_boolean(json_array_size(node) || json_array_size(x) ||
-						       json_array_size(y) || json_array_size(z)));
+	json_object_set_new(o, "changed",
+			    json_boolean(json_array_size(node) || json_array_size(x) ||
+					 json_array_size(y) || json_array_size(z)));
 	json_object_set_new(o, "node_fields", node);
 	json_object_set_new(o, "host_ports", x);
 	json_object_set_new(o, "zones", y);
@@ -391,12 +395,14 @@ static void print_fields(json_t *a, const char *indent, FILE *f)
 	json_t *o;
 	size_t i;
 
-	json_array_foreach(a, i, o) {
+	json_array_foreach(a, i, o)
+	{
 		const char *from = json_string_value(json_object_get(o, "from"));
 		const char *to = json_string_value(json_object_get(o, "to"));
 
-		fprintf(f, "%s%s: %s -> %s\n", indent, json_string_value(json_object_get(o, "field")),
-			from && *from ? from : "-", to && *to ? to : "-");
+		fprintf(f, "%s%s: %s -> %s\n", indent,
+			json_string_value(json_object_get(o, "field")), from && *from ? from : "-",
+			to && *to ? to : "-");
 	}
 }
 
@@ -405,7 +411,8 @@ static void print_items(json_t *a, const char *key, const char *what, FILE *f)
 	json_t *o;
 	size_t i;
 
-	json_array_foreach(a, i, o) {
+	json_array_foreach(a, i, o)
+	{
 		const char *change = json_string_value(json_object_get(o, "change"));
 		char sign = *change == 'a' ? '+' : *change == 'r' ? '-' : '~';
 

@@ -18,7 +18,9 @@ static int drill(struct ctl *c, int argc, char **argv)
 {
 	bool list = false, verbose = false;
 	const struct ctl_opt opts[] = {
-		{ "--list", &list, NULL }, { "--verbose", &verbose, NULL }, { NULL, NULL, NULL },
+		{ "--list", &list, NULL },
+		{ "--verbose", &verbose, NULL },
+		{ NULL, NULL, NULL },
 	};
 	char exe[PATH_MAX], path[PATH_MAX], build[PATH_MAX], *slash;
 	char **args;
@@ -30,7 +32,8 @@ static int drill(struct ctl *c, int argc, char **argv)
 		return r;
 	len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	if (len < 0)
-		return bwl_fail(&c->err, errno, "cannot tell where this program is: %s", strerror(errno));
+		return bwl_fail(&c->err, errno, "cannot tell where this program is: %s",
+				strerror(errno));
 	exe[len] = 0;
 	slash = strrchr(exe, '/');
 	*slash = 0;
@@ -57,7 +60,8 @@ static int drill(struct ctl *c, int argc, char **argv)
 	}
 	free(args);
 	bwl_fail(&c->err, ENOENT, "the drill is not installed: there is no %s/%s", exe, places[0]);
-	return bwl_hint(&c->err, "cmake --install puts it there; in a source tree: tests/thief/run");
+	return bwl_hint(&c->err,
+			"cmake --install puts it there; in a source tree: tests/thief/run");
 }
 
 const struct ctl_cmd ctl_drill_cmds[] = {
@@ -71,6 +75,7 @@ const struct ctl_cmd ctl_drill_cmds[] = {
 	  "  NAME        only evasions whose name contains NAME\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl drill\n"
-	  "  bwlimit-ctl drill fragments vlan --json\n", drill },
+	  "  bwlimit-ctl drill fragments vlan --json\n",
+	  drill },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

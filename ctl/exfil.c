@@ -36,22 +36,33 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 	for (size_t i = 0; i < p->npeers; i++)
 		shape += bwl_mode_paces(p->peers[i].mode) && p->peers[i].grant.present;
 	if (one_tray)
-		json_array_append_new(a, json_string(
-			"one tray is not the site: say --trays N for all trays with this policy"));
+		json_array_append_new(
+			a,
+			json_string(
+				"one tray is not the site: say --trays N for all trays with this policy"));
 	if (x->unlimited)
-		json_array_append_new(a, json_sprintf(
-			"exits without a limit of their own (mode monitor, or no rate): %zu", x->unlimited));
+		json_array_append_new(
+			a,
+			json_sprintf(
+				"exits without a limit of their own (mode monitor, or no rate): %zu",
+				x->unlimited));
 	if (shape)
-		json_array_append_new(a, json_sprintf(
-			"mode shape or mark may be late by the horizon, which counts as burst (%zu peer%s)",
-			shape, CTL_S(shape)));
+		json_array_append_new(
+			a,
+			json_sprintf(
+				"mode shape or mark may be late by the horizon, which counts as burst (%zu peer%s)",
+				shape, CTL_S(shape)));
 	if (x->contained)
-		json_array_append_new(a, json_sprintf(
-			"contained peers are not counted, their own DPUs must limit them: %zu", x->contained));
+		json_array_append_new(
+			a,
+			json_sprintf(
+				"contained peers are not counted, their own DPUs must limit them: %zu",
+				x->contained));
 	return a;
 }
 
-static void print_json(const struct bwl_exfil_args *a, const struct bwl_exfil_result *x, json_t *warn)
+static void print_json(const struct bwl_exfil_args *a, const struct bwl_exfil_result *x,
+		       json_t *warn)
 {
 	json_t *o = bwl_doc("exfil");
 
@@ -78,20 +89,23 @@ static void print_human(const struct bwl_exfil_args *a, const struct bwl_exfil_r
 	printf("%s", size);
 	if (a->compression > 1)
 		printf(", compressed %g times,", a->compression);
-	printf(" through %llu tray%s: %s%s\n\n", (unsigned long long)a->trays, a->trays == 1 ? "" : "s",
-	       isinf(x->seconds) ? "" : "at least ", bwl_human_time(x->seconds, text));
+	printf(" through %llu tray%s: %s%s\n\n", (unsigned long long)a->trays,
+	       a->trays == 1 ? "" : "s", isinf(x->seconds) ? "" : "at least ",
+	       bwl_human_time(x->seconds, text));
 	printf("  binds      %s\n", *x->binding ? x->binding : "-");
 	printf("  long run   %s a tray\n", bwl_human_rate(x->rate_bps, text));
 	printf("  at once    %s a tray\n", bwl_human_size(x->at_once, text));
-	printf("  exits      %zu, and %zu contained that are not counted\n", x->exits, x->contained);
+	printf("  exits      %zu, and %zu contained that are not counted\n", x->exits,
+	       x->contained);
 }
 
 static int exfil(struct ctl *c, int argc, char **argv)
 {
 	const char *size = NULL, *compression = NULL, *trays = NULL, *file = NULL;
 	const struct ctl_opt opts[] = {
-		{ "--size", NULL, &size }, { "--compression", NULL, &compression },
-		{ "--trays", NULL, &trays }, { "--policy", NULL, &file }, { NULL, NULL, NULL },
+		{ "--size", NULL, &size },   { "--compression", NULL, &compression },
+		{ "--trays", NULL, &trays }, { "--policy", NULL, &file },
+		{ NULL, NULL, NULL },
 	};
 	struct bwl_exfil_args a = { .compression = 1, .trays = 1 };
 	struct bwl_exfil_result x = { 0 };
@@ -112,7 +126,8 @@ static int exfil(struct ctl *c, int argc, char **argv)
 	if (compression) {
 		a.compression = strtod(compression, &end);
 		if (end == compression || *end || !(a.compression >= 1 && a.compression <= 1e6))
-			return ctl_usage(c, "'%.64s' is not a compression: a number from 1 to 1000000",
+			return ctl_usage(c,
+					 "'%.64s' is not a compression: a number from 1 to 1000000",
 					 compression);
 	}
 	if (trays && ctl_number(c, "a number of trays", trays, 100000000, &a.trays))
@@ -142,6 +157,7 @@ const struct ctl_cmd ctl_exfil_cmds[] = {
 	  "under the policy in force or the one in FILE.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl exfil --size 1tb --compression 16 --trays 512\n"
-	  "  bwlimit-ctl exfil --size 1tb --policy tray-7.yaml --json\n", exfil },
+	  "  bwlimit-ctl exfil --size 1tb --policy tray-7.yaml --json\n",
+	  exfil },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -25,8 +25,11 @@ static int parse_address(struct ctl *c, const char *what, const char *s, uint8_t
 
 static int parse_proto(struct ctl *c, const char *s, struct ctl_question *q)
 {
-	static const struct { const char *name; uint8_t proto; } names[] = {
-		{ "tcp", IPPROTO_TCP }, { "udp", IPPROTO_UDP }, { "icmp", IPPROTO_ICMP },
+	static const struct {
+		const char *name;
+		uint8_t proto;
+	} names[] = {
+		{ "tcp", IPPROTO_TCP },       { "udp", IPPROTO_UDP },   { "icmp", IPPROTO_ICMP },
 		{ "icmpv6", IPPROTO_ICMPV6 }, { "sctp", IPPROTO_SCTP }, { "gre", IPPROTO_GRE },
 		{ "esp", IPPROTO_ESP },
 	};
@@ -40,8 +43,10 @@ static int parse_proto(struct ctl *c, const char *s, struct ctl_question *q)
 		}
 	}
 	if (*s < '0' || *s > '9')
-		return ctl_usage(c, "'%.64s' is not a protocol: tcp, udp, icmp, icmpv6, sctp, gre, esp, or 1 to 255",
-				 s);
+		return ctl_usage(
+			c,
+			"'%.64s' is not a protocol: tcp, udp, icmp, icmpv6, sctp, gre, esp, or 1 to 255",
+			s);
 	if (ctl_number(c, "a protocol", s, 255, &n))
 		return CTL_USAGE;
 	q->proto = n;
@@ -87,7 +92,8 @@ static void todo_text(const struct bwl_view *v, const struct ctl_question *q,
 	case BWL_R_NO_GRANT:
 	case BWL_R_REVOKED:
 	case BWL_R_EXPIRED:
-		snprintf(buf, size, "bwlimit-ctl grant %.31s [rate R] [for TIME] reason TEXT", name);
+		snprintf(buf, size, "bwlimit-ctl grant %.31s [rate R] [for TIME] reason TEXT",
+			 name);
 		break;
 	case BWL_R_PEER_VOLUME:
 		snprintf(buf, size, "bwlimit-ctl grant %.31s volume +SIZE reason TEXT", name);
@@ -139,12 +145,14 @@ static void print_human(char **argv, const struct ctl_answer *a, const char *tod
 	printf("%s > %s", argv[0], argv[1]);
 	if (a->len)
 		printf(", %u bytes", a->len);
-	printf(": %s %s (%s)\n", bwl_reason_passes(a->reason) ? "passes:" : "is dropped:",
-	       bwl_reason_name(a->reason), bwl_reason_text(a->reason));
+	printf(": %s %s (%s)\n",
+	       bwl_reason_passes(a->reason) ? "passes:" : "is dropped:", bwl_reason_name(a->reason),
+	       bwl_reason_text(a->reason));
 	if (*todo)
 		printf("to do: %s\n", todo);
 	putchar('\n');
-	json_array_foreach(a->steps, i, o) {
+	json_array_foreach(a->steps, i, o)
+	{
 		const char *reason = json_string_value(json_object_get(o, "reason"));
 
 		bwl_cell(t, "%s", reason ? reason : "ok");
@@ -159,9 +167,11 @@ static int explain(struct ctl *c, int argc, char **argv)
 {
 	const char *port = NULL, *size = NULL;
 	const struct ctl_opt opts[] = {
-		{ "--port", NULL, &port }, { "--size", NULL, &size }, { NULL, NULL, NULL },
+		{ "--port", NULL, &port },
+		{ "--size", NULL, &size },
+		{ NULL, NULL, NULL },
 	};
-	struct bwl_view v = {0};
+	struct bwl_view v = { 0 };
 	struct ctl_question q = { 0 };
 	struct ctl_answer a;
 	char todo[160];
@@ -203,6 +213,7 @@ const struct ctl_cmd ctl_explain_cmds[] = {
 	  "A full-size packet, unless --size says otherwise. Changes nothing and charges nothing.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl explain 10.0.7.2 198.51.100.9 tcp 443\n"
-	  "  bwlimit-ctl explain --port pf0vf0 fd00:7::2 fd00:3::9 udp 4791\n", explain },
+	  "  bwlimit-ctl explain --port pf0vf0 fd00:7::2 fd00:3::9 udp 4791\n",
+	  explain },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

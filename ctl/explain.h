@@ -6,23 +6,23 @@
 #include "ctl.h"
 
 struct ctl_question {
-	uint8_t family;		/* 4 or 6 */
+	uint8_t family; /* 4 or 6 */
 	uint8_t src[16], dst[16];
-	const char *port;	/* device; NULL: the host port whose sources have src */
-	uint32_t peer;		/* bwl_lookup_dest(); 0 none */
+	const char *port; /* device; NULL: the host port whose sources have src */
+	uint32_t peer;    /* bwl_lookup_dest(); 0 none */
 	bool has_proto;
 	uint8_t proto;
-	uint16_t dport;		/* 0: not said */
-	uint32_t len;		/* 0: a full-size packet */
+	uint16_t dport; /* 0: not said */
+	uint32_t len;   /* 0: a full-size packet */
 };
 
 struct ctl_answer {
-	unsigned int reason;	/* enum bwl_reason: the first that decides */
+	unsigned int reason; /* enum bwl_reason: the first that decides */
 	unsigned int class_;
 	uint32_t len;
-	uint32_t port;		/* port id, BWL_MAX_PORTS: none */
-	uint64_t wait_ns;	/* rate: when it would pass if nobody else sends; 0 otherwise */
-	json_t *steps;		/* [{"step", "ok", "text", "reason"}…]; the caller's */
+	uint32_t port;    /* port id, BWL_MAX_PORTS: none */
+	uint64_t wait_ns; /* rate: when it would pass if nobody else sends; 0 otherwise */
+	json_t *steps;    /* [{"step", "ok", "text", "reason"}…]; the caller's */
 };
 
 /* v->gen.base NULL: no policy is in force. */

@@ -12,12 +12,13 @@ static int check_grant(struct ctl *c, struct bwl_pins *pins, const char *name,
 		       const struct ctl_words *w)
 {
 	uint32_t slot = bwl_active_slot(pins, bwl_now_ns()), id;
-	struct bwl_view v = {.pins = pins, .now_ns = bwl_now_ns()}; /* to look up one peer */
+	struct bwl_view v = { .pins = pins, .now_ns = bwl_now_ns() }; /* to look up one peer */
 	const struct bwl_peer *p;
 	int r = 0;
 
 	if (slot == BWL_NO_SLOT) {
-		bwl_fail(&c->err, ENOENT, "no policy has been applied: there is no peer to grant to");
+		bwl_fail(&c->err, ENOENT,
+			 "no policy has been applied: there is no peer to grant to");
 		return bwl_hint(&c->err, "bwlimit-ctl policy apply FILE");
 	}
 	r = bwl_gen_open(pins, slot, &v.gen, &c->err);
@@ -57,7 +58,7 @@ static void print_grant(struct ctl *c, const char *name, uint64_t expiry_ns, uin
 /* A volume counts from the first byte on: what is set may be spent already. */
 static void warn_spent(struct bwl_pins *pins, const char *name)
 {
-	struct bwl_view v = {.pins = pins, .now_ns = bwl_now_ns()};
+	struct bwl_view v = { .pins = pins, .now_ns = bwl_now_ns() };
 	const struct bwl_peer *p;
 	struct bwl_left l;
 	uint32_t id;
@@ -69,9 +70,11 @@ static void warn_spent(struct bwl_pins *pins, const char *name)
 	if (p) {
 		bwl_grant_left(&v, id, p, &l);
 		if (l.has_volume && l.used >= l.volume)
-			bwl_warn(l.window_ns ? "the volume of %s is spent until its window has passed"
-					     : "the volume of %s is spent, or its past unknown: `volume +V` gives V more",
-				 name);
+			bwl_warn(
+				l.window_ns
+					? "the volume of %s is spent until its window has passed"
+					: "the volume of %s is spent, or its past unknown: `volume +V` gives V more",
+				name);
 	}
 	bwl_gen_close(&v.gen);
 }
@@ -87,8 +90,9 @@ static int grant(struct ctl *c, int argc, char **argv)
 
 	if (!argc)
 		return ctl_usage(c, "say which peer, and why");
-	r = ctl_words(c, argc - 1, argv + 1, CTL_W_LIMIT | CTL_W_MORE | CTL_W_MODE | CTL_W_MARK |
-		      CTL_W_FOR | CTL_W_REASON, &w);
+	r = ctl_words(c, argc - 1, argv + 1,
+		      CTL_W_LIMIT | CTL_W_MORE | CTL_W_MODE | CTL_W_MARK | CTL_W_FOR | CTL_W_REASON,
+		      &w);
 	if (r)
 		return r;
 	if (!(w.seen & CTL_W_REASON))
@@ -110,7 +114,7 @@ static int grant(struct ctl *c, int argc, char **argv)
 		r = bwl_journal_grant(pins, argv[0], ctl_journal_limits(&w), w.for_ns, &c->err);
 	if (!r) {
 		r = bwl_peer_change(pins, argv[0], &ch, &c->err);
-		if (r)	/* what the maps have closed still is closed in the journal again */
+		if (r) /* what the maps have closed still is closed in the journal again */
 			bwl_journal_note(pins, NULL);
 	}
 	if (!r) {
@@ -125,15 +129,15 @@ static int grant(struct ctl *c, int argc, char **argv)
 static int grant_list(struct ctl *c, int argc, char **argv)
 {
 	static const struct bwl_column columns[] = {
-	    {&bwl_f_peer, BWL_BOTH},
-	    {&bwl_f_state, BWL_BOTH},
-	    {&bwl_f_rate, BWL_BOTH},
-	    {&bwl_f_burst, BWL_BOTH},
-	    {&bwl_f_left, BWL_BOTH},
-	    {&bwl_f_expires, BWL_BOTH},
-	    {&bwl_f_body_mode, BWL_BOTH},
-	    {&bwl_f_mode_in_force, BWL_BOTH},
-	    {NULL, BWL_BOTH},
+		{ &bwl_f_peer, BWL_BOTH },
+		{ &bwl_f_state, BWL_BOTH },
+		{ &bwl_f_rate, BWL_BOTH },
+		{ &bwl_f_burst, BWL_BOTH },
+		{ &bwl_f_left, BWL_BOTH },
+		{ &bwl_f_expires, BWL_BOTH },
+		{ &bwl_f_body_mode, BWL_BOTH },
+		{ &bwl_f_mode_in_force, BWL_BOTH },
+		{ NULL, BWL_BOTH },
 	};
 	struct bwl_list *l;
 	struct bwl_view v;
@@ -152,8 +156,9 @@ static int grant_list(struct ctl *c, int argc, char **argv)
 	}
 	l = bwl_list_new(columns, c->json);
 	for (size_t i = 0; i < n; i++) {
-		struct bwl_peer_row row = {
-		    .v = &v, .id = ids[i], .body = ctl_view_peer(&v, ids[i])};
+		struct bwl_peer_row row = { .v = &v,
+					    .id = ids[i],
+					    .body = ctl_view_peer(&v, ids[i]) };
 
 		if (!row.body || !(row.body->meta.flags & BWL_PEER_GRANT))
 			continue;
@@ -176,7 +181,8 @@ const struct ctl_cmd ctl_grant_cmds[] = {
 	  "Examples:\n"
 	  "  bwlimit-ctl grant log-collector rate 10mbit volume 1gb per 1d reason ticket 4711\n"
 	  "  bwlimit-ctl grant tray-3 rate 100gbit for 2h reason checkpoint restore\n"
-	  "  bwlimit-ctl grant backup volume +50gb reason second dump\n", grant },
+	  "  bwlimit-ctl grant backup volume +50gb reason second dump\n",
+	  grant },
 	{ "grant", "list", "", "Grants: live or not, limits, what is used, when they end", NULL,
 	  grant_list },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

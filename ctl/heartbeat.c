@@ -22,7 +22,7 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)
 		return r;
-	if (lift)	/* bwlimitd journals no clamp in between */
+	if (lift) /* bwlimitd journals no clamp in between */
 		r = bwl_pins_lock(pins, &c->err);
 	if (!r && lift)
 		r = bwl_audit_intent(&c->err, "heartbeat --lift");
@@ -52,15 +52,21 @@ static int may_start(struct ctl *c, uint32_t is)
 {
 	switch (is) {
 	case BWL_UPGRADING:
-		bwl_fail(&c->err, EBUSY, "an upgrade was begun and not ended: everything stays closed");
+		bwl_fail(&c->err, EBUSY,
+			 "an upgrade was begun and not ended: everything stays closed");
 		return bwl_hint(&c->err, "bwlimit-load upgrade completes it");
 	case BWL_UNJUDGED:
 	case BWL_STOPPED_UNJUDGED:
-		bwl_fail(&c->err, EBUSY, "bwlimitd has not yet compared the journal of what was closed with the TPM's counter");
-		return bwl_hint(&c->err, "journalctl -u bwlimitd says why; who knows that the journal is right: stop, then stop --off");
+		bwl_fail(
+			&c->err, EBUSY,
+			"bwlimitd has not yet compared the journal of what was closed with the TPM's counter");
+		return bwl_hint(
+			&c->err,
+			"journalctl -u bwlimitd says why; who knows that the journal is right: stop, then stop --off");
 	case BWL_CLOSED:
 	case BWL_CLOSED_UNJUDGED:
-		bwl_fail(&c->err, EBUSY, "the host ports have not been opened since the programs were attached");
+		bwl_fail(&c->err, EBUSY,
+			 "the host ports have not been opened since the programs were attached");
 		return bwl_hint(&c->err, "bwlimit-load up opens them when verify is clean");
 	default:
 		return 0;
@@ -110,13 +116,16 @@ static int stop(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_heartbeat_cmds[] = {
-	{ "heartbeat", NULL, "[--lift]", "Renew the deadline after which grants fall to their floors",
+	{ "heartbeat", NULL, "[--lift]",
+	  "Renew the deadline after which grants fall to their floors",
 	  "How long it lasts is in the policy (heartbeat: 60s). The data plane itself closes when it\n"
 	  "has passed. After a sign of tampering that clamps (tamper: in the policy), it is refused:\n\n"
-	  "  --lift          ends the clamp\n", heartbeat },
+	  "  --lift          ends the clamp\n",
+	  heartbeat },
 	{ "stop", NULL, "[--off]", "Drop every packet, or let the policy apply again",
 	  "Examples:\n"
 	  "  bwlimit-ctl stop\n"
-	  "  bwlimit-ctl stop --off\n", stop },
+	  "  bwlimit-ctl stop --off\n",
+	  stop },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -10,7 +10,7 @@
 
 #define SECOND 1000000000ULL
 #define MOST_STEPS 100000
-#define STEPS 60	/* by default, at most */
+#define STEPS 60 /* by default, at most */
 
 struct ask {
 	const char *peer, *class_, *dir;
@@ -18,7 +18,9 @@ struct ask {
 	size_t n;
 };
 
-static const int64_t nice_steps[] = { 1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10800, 21600, 86400, 0 };
+static const int64_t nice_steps[] = {
+	1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10800, 21600, 86400, 0
+};
 
 /* A time ago, in whole seconds. */
 static int ago(struct ctl *c, const char *option, const char *s, uint64_t most_s, int64_t *ret)
@@ -28,12 +30,14 @@ static int ago(struct ctl *c, const char *option, const char *s, uint64_t most_s
 	if (bwl_parse_time(s, &ns, &c->err))
 		return CTL_USAGE;
 	if (ns > most_s * SECOND)
-		return ctl_usage(c, "%s %.32s: at most %" PRIu64 " days", option, s, most_s / 86400);
+		return ctl_usage(c, "%s %.32s: at most %" PRIu64 " days", option, s,
+				 most_s / 86400);
 	*ret = (int64_t)(ns / SECOND);
 	return 0;
 }
 
-static int settle_times(struct ctl *c, const char *since, const char *until, const char *step, struct ask *a)
+static int settle_times(struct ctl *c, const char *since, const char *until, const char *step,
+			struct ask *a)
 {
 	int64_t from = 3600, to = 0;
 	unsigned i;
@@ -45,7 +49,9 @@ static int settle_times(struct ctl *c, const char *since, const char *until, con
 	if (!r && until)
 		r = ago(c, "--until", until, 366 * 86400, &to);
 	if (!r && from <= to)
-		r = ctl_usage(c, "--since must be longer ago than --until (both are times ago; now is 0s)");
+		r = ctl_usage(
+			c,
+			"--since must be longer ago than --until (both are times ago; now is 0s)");
 	if (!r && step)
 		r = ago(c, "--step", step, 366 * 86400, &a->step_s);
 	if (r)
@@ -61,8 +67,9 @@ static int settle_times(struct ctl *c, const char *since, const char *until, con
 	a->n = (size_t)((a->now_s - to - a->from_s + a->step_s - 1) / a->step_s);
 	a->to_s = a->from_s + (int64_t)a->n * a->step_s;
 	if (a->n > MOST_STEPS)
-		return ctl_usage(c, "that is %zu steps; at most %d: a longer --step, or a later --since", a->n,
-				 MOST_STEPS);
+		return ctl_usage(
+			c, "that is %zu steps; at most %d: a longer --step, or a later --since",
+			a->n, MOST_STEPS);
 	return 0;
 }
 
@@ -94,8 +101,9 @@ static void put_values(json_t *o, const struct hist_values *x)
 	json_object_set_new(o, "arrived_dropped_bytes", bwl_json_u64(x->v[HIST_ARRIVED_DROPPED]));
 }
 
-static void print_json(const struct ask *a, const struct hist_state *st, const struct hist_values *x,
-		       const struct hist_values *all, json_t *classes, unsigned damaged)
+static void print_json(const struct ask *a, const struct hist_state *st,
+		       const struct hist_values *x, const struct hist_values *all, json_t *classes,
+		       unsigned damaged)
 {
 	json_t *o = bwl_doc("history"), *points = json_array(), *total = json_object();
 	char buf[BWL_TIME_BUF];
@@ -113,8 +121,9 @@ static void print_json(const struct ask *a, const struct hist_state *st, const s
 		json_t *p = json_object();
 		double s = seconds_of(a, st, i);
 
-		json_object_set_new(
-		    p, "time", json_string(bwl_utc(a->from_s + (int64_t)i * a->step_s, -1, buf)));
+		json_object_set_new(p, "time",
+				    json_string(
+					    bwl_utc(a->from_s + (int64_t)i * a->step_s, -1, buf)));
 		put_values(p, &x[i]);
 		json_object_set_new(p, "sent_bits_per_second",
 				    json_real((double)x[i].v[HIST_SENT] * 8 / s));
@@ -148,11 +157,12 @@ static void row(struct bwl_table *t, const char *when, double s, const struct hi
 	}
 }
 
-static void print_table(const struct ask *a, const struct hist_state *st, const struct hist_values *x,
-			const struct hist_values *all, json_t *classes, unsigned damaged)
+static void print_table(const struct ask *a, const struct hist_state *st,
+			const struct hist_values *x, const struct hist_values *all, json_t *classes,
+			unsigned damaged)
 {
-	static const char *const heads[] = { "FROM", ">SENT", ">RATE", ">DROPPED", ">ARRIVED", ">RATE", ">DROPPED",
-					     NULL };
+	static const char *const heads[] = { "FROM",     ">SENT", ">RATE",    ">DROPPED",
+					     ">ARRIVED", ">RATE", ">DROPPED", NULL };
 	struct bwl_table *t = bwl_table_new(heads);
 	char buf[32], step[BWL_UNIT_BUF];
 	const json_t *name;
@@ -163,12 +173,11 @@ static void print_table(const struct ask *a, const struct hist_state *st, const 
 	row(t, "in all", (double)(a->to_s - a->from_s), all);
 	bwl_table_print(t, stdout);
 	bwl_table_free(t);
-	printf("\nin steps of %s; written until %s", bwl_format_time((uint64_t)a->step_s * SECOND, step),
-	       local(st->wall_s, buf));
+	printf("\nin steps of %s; written until %s",
+	       bwl_format_time((uint64_t)a->step_s * SECOND, step), local(st->wall_s, buf));
 	if (json_array_size(classes)) {
 		printf("; --class:");
-		json_array_foreach(classes, i, name)
-			printf(" %s", json_string_value(name));
+		json_array_foreach(classes, i, name) printf(" %s", json_string_value(name));
 	}
 	puts("");
 	if (damaged)
@@ -177,7 +186,7 @@ static void print_table(const struct ask *a, const struct hist_state *st, const 
 
 /* What there is: all peers, or the classes of one. */
 struct names {
-	const char *peer;	/* NULL: all */
+	const char *peer; /* NULL: all */
 	bool of_classes;
 	json_t *list;
 };
@@ -189,7 +198,7 @@ static void add_name(const char *peer, const char *class_, void *arg)
 
 	if (!peer || !class_ || (n->peer && strcmp(n->peer, peer)) || (n->of_classes && !*class_))
 		return;
-	if (!n->of_classes) {	/* they come in order */
+	if (!n->of_classes) { /* they come in order */
 		class_ = peer;
 		if (last && !strcmp(json_string_value(json_array_get(n->list, last - 1)), peer))
 			return;
@@ -221,18 +230,26 @@ static int none(struct ctl *c, const struct ask *a, struct hist_reader *r)
 	for (i = 0; words && i < n; i++) {
 		words[i] = json_string_value(json_array_get(list, i));
 		if (strlen(all) + strlen(words[i]) + 20 < sizeof(all))
-			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", words[i]);
+			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
+				 i ? ", " : "", words[i]);
 		else
 			break;
 	}
 	near = words ? ctl_nearest(what, words) : NULL;
-	bwl_fail(&c->err, ENOENT, *a->class_ ? "there is no history of class '%.32s' of %.64s"
-					     : "there is no history of '%.64s'%.0s", what, a->peer);
+	bwl_fail(&c->err, ENOENT,
+		 *a->class_ ? "there is no history of class '%.32s' of %.64s"
+			    : "there is no history of '%.64s'%.0s",
+		 what, a->peer);
 	if (!n)
-		bwl_hint(&c->err, *a->class_ ? "of %.64s there is none by class: a class counts where the policy gives it a limit"
-					     : "there is of nobody yet%.0s: bwlimitd writes it once something passes", a->peer);
+		bwl_hint(
+			&c->err,
+			*a->class_
+				? "of %.64s there is none by class: a class counts where the policy gives it a limit"
+				: "there is of nobody yet%.0s: bwlimitd writes it once something passes",
+			a->peer);
 	else if (near)
-		bwl_hint(&c->err, "did you mean '%s'? There is: %s%s", near, all, i < n ? ", …" : "");
+		bwl_hint(&c->err, "did you mean '%s'? There is: %s%s", near, all,
+			 i < n ? ", …" : "");
 	else
 		bwl_hint(&c->err, "there is: %s%s", all, i < n ? ", …" : "");
 	free(words);
@@ -250,14 +267,16 @@ static int show(struct ctl *c, const struct ask *a, struct hist_reader *r)
 
 	if (!x)
 		return bwl_fail(&c->err, ENOMEM, "out of memory");
-	err = hist_reader_get(r, a->peer, a->class_, a->from_s, a->to_s, a->step_s, x, &damaged, &c->err);
+	err = hist_reader_get(r, a->peer, a->class_, a->from_s, a->to_s, a->step_s, x, &damaged,
+			      &c->err);
 	if (err == -ENOENT)
 		err = none(c, a, r);
 	classes = err ? NULL : names(c, r, a->peer);
 	if (classes) {
 		for (i = 0; i < a->n; i++)
 			hist_sum(&all, &x[i]);
-		(c->json ? print_json : print_table)(a, hist_reader_state(r), x, &all, classes, damaged);
+		(c->json ? print_json : print_table)(a, hist_reader_state(r), x, &all, classes,
+						     damaged);
 		json_decref(classes);
 	} else if (!err) {
 		err = -c->err.code;
@@ -278,8 +297,7 @@ static int show_names(struct ctl *c, struct hist_reader *r)
 		ctl_print_list("history-peers", "peer_names", list);
 		return 0;
 	}
-	json_array_foreach(list, i, name)
-		puts(json_string_value(name));
+	json_array_foreach(list, i, name) puts(json_string_value(name));
 	json_decref(list);
 	return 0;
 }
@@ -289,8 +307,9 @@ static int history(struct ctl *c, int argc, char **argv)
 	const char *since = NULL, *until = NULL, *step = NULL;
 	struct ask a = { .class_ = "", .dir = HIST_DIR };
 	const struct ctl_opt opts[] = {
-		{ "--class", NULL, &a.class_ }, { "--since", NULL, &since }, { "--until", NULL, &until },
-		{ "--step", NULL, &step }, { "--state-dir", NULL, &a.dir }, { NULL, NULL, NULL },
+		{ "--class", NULL, &a.class_ },  { "--since", NULL, &since },
+		{ "--until", NULL, &until },     { "--step", NULL, &step },
+		{ "--state-dir", NULL, &a.dir }, { NULL, NULL, NULL },
 	};
 	struct hist_reader *reader;
 	uint8_t class_;
@@ -311,7 +330,8 @@ static int history(struct ctl *c, int argc, char **argv)
 		return r;
 	r = hist_reader_open(a.dir, &reader, &c->err);
 	if (r == -ENOENT)
-		bwl_hint(&c->err, "bwlimitd writes it: systemctl status bwlimitd; --state-dir says where");
+		bwl_hint(&c->err,
+			 "bwlimitd writes it: systemctl status bwlimitd; --state-dir says where");
 	if (r)
 		return r;
 	r = a.peer ? show(c, &a, reader) : show_names(c, reader);
@@ -320,7 +340,8 @@ static int history(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_history_cmds[] = {
-	{ "history", NULL, "[NAME] [--class CLASS] [--since TIME] [--until TIME] [--step TIME] [--state-dir DIR]",
+	{ "history", NULL,
+	  "[NAME] [--class CLASS] [--since TIME] [--until TIME] [--step TIME] [--state-dir DIR]",
 	  "What passed and when: bytes and rates of a peer, or of one of its classes",
 	  "TIME is how long ago: --since 24h (1h), --until 2h (0s: now). Seconds are kept for an hour at least,\n"
 	  "minutes for a month; shorter steps than that are even parts of a minute. Without NAME: who has one.\n"
@@ -328,6 +349,7 @@ const struct ctl_cmd ctl_history_cmds[] = {
 	  "  --state-dir DIR    of bwlimitd, which writes it every 10 s (" HIST_DIR ")\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl history log-collector --since 24h\n"
-	  "  bwlimit-ctl history object-store --class nvme-tcp --since 10m --step 1s --json\n", history },
+	  "  bwlimit-ctl history object-store --class nvme-tcp --since 10m --step 1s --json\n",
+	  history },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

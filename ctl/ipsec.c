@@ -40,7 +40,8 @@ int ctl_ipsec_number(struct ctl *c, const struct bwl_view *v, const struct bwl_p
 {
 	int r = 0;
 
-	*ret = (struct ipsec_numbers){ .numbered = !v, .if_id = calloc(pol->npeers + 1, sizeof(uint32_t)) };
+	*ret = (struct ipsec_numbers){ .numbered = !v,
+				       .if_id = calloc(pol->npeers + 1, sizeof(uint32_t)) };
 	if (!ret->if_id)
 		return bwl_fail(&c->err, ENOMEM, "out of memory");
 	ret->by_mark = v && bwl_is_by_mark(v->pins);
@@ -111,7 +112,7 @@ struct plan {
 	struct ipsec_place place;
 	struct bwl_policy *pol;
 	struct ipsec_numbers n;
-	struct bwl_vici *v;		/* NULL: nobody was asked for caps */
+	struct bwl_vici *v; /* NULL: nobody was asked for caps */
 	struct bwl_ipsec_caps caps;
 	json_t *tree;
 };
@@ -137,8 +138,8 @@ static int plan_make(struct ctl *c, int *argc, char **argv, bool live, struct pl
 	if (!r && p->v)
 		r = bwl_ipsec_caps_ask(p->v, &p->caps, &c->err);
 	if (!r)
-		r = bwl_ipsec_tree(p->pol, p->n.if_id, p->n.by_mark, &p->caps, p->place.dir, &p->tree,
-				   &c->err);
+		r = bwl_ipsec_tree(p->pol, p->n.if_id, p->n.by_mark, &p->caps, p->place.dir,
+				   &p->tree, &c->err);
 	return r;
 }
 
@@ -153,8 +154,9 @@ static void plan_free(struct plan *p)
 static void print_head(const struct bwl_policy *pol, const struct bwl_ipsec_caps *caps,
 		       const struct ipsec_numbers *n)
 {
-	printf("# bwlimit: node %s, %u peer%s; charon %s: %s ML-KEM, %s packet offload\n", pol->node,
-	       n->peers, CTL_S(n->peers), *caps->version ? caps->version : "was not asked, as 5.9.8",
+	printf("# bwlimit: node %s, %u peer%s; charon %s: %s ML-KEM, %s packet offload\n",
+	       pol->node, n->peers, CTL_S(n->peers),
+	       *caps->version ? caps->version : "was not asked, as 5.9.8",
 	       caps->mlkem ? "has" : "no", caps->packet ? "has" : "no");
 	if (n->numbered)
 		puts("# if_id: in the order of the file, because no policy is in force: not for use");
@@ -187,14 +189,14 @@ static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
 {
 	if (c->json) {
 		ctl_print_answer(
-		    "ipsec-load",
-		    json_pack("{s:s,s:b,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "charon",
-			      caps->version, "mlkem", caps->mlkem, "packet_offload", caps->packet,
-			      "connection_count", rep->loaded, "unloaded_count", rep->unloaded,
-			      "stale_sa_count", rep->stale, "revoked_count", n->revoked,
-			      "certificate_count", rep->certs, "crl_count", rep->crls, "key_count",
-			      rep->keys, "old_key_count", rep->old_keys, "initiated_count",
-			      rep->initiated, "ppk_count", rep->secrets));
+			"ipsec-load",
+			json_pack("{s:s,s:b,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "charon",
+				  caps->version, "mlkem", caps->mlkem, "packet_offload",
+				  caps->packet, "connection_count", rep->loaded, "unloaded_count",
+				  rep->unloaded, "stale_sa_count", rep->stale, "revoked_count",
+				  n->revoked, "certificate_count", rep->certs, "crl_count",
+				  rep->crls, "key_count", rep->keys, "old_key_count", rep->old_keys,
+				  "initiated_count", rep->initiated, "ppk_count", rep->secrets));
 		return;
 	}
 	printf("charon %s (%s ML-KEM, %s packet offload): %u connection%s loaded, %u unloaded\n",
@@ -207,7 +209,8 @@ static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
 	if (rep->stale)
 		printf("  SAs ended that were made for what a peer was before: %u\n", rep->stale);
 	if (n->revoked)
-		printf("  left out because they are revoked, until `bwlimit-ctl grant`: %u\n", n->revoked);
+		printf("  left out because they are revoked, until `bwlimit-ctl grant`: %u\n",
+		       n->revoked);
 }
 
 /* Loading takes its time: what was revoked meanwhile goes again. */
@@ -231,7 +234,8 @@ static int drop_revoked(struct ctl *c, const struct plan *p)
 	if (!r)
 		ctl_view_close(&v);
 	if (!r && k)
-		r = bwl_ipsec_drop_peers(p->place.vici, name, k, false, p->place.timeout_ns, &d, &c->err);
+		r = bwl_ipsec_drop_peers(p->place.vici, name, k, false, p->place.timeout_ns, &d,
+					 &c->err);
 	free(name);
 	return r;
 }
@@ -263,33 +267,36 @@ static int ipsec_load(struct ctl *c, int argc, char **argv)
 }
 
 /* What the data plane knows of the peer's SAs; NULL without pins. */
-static const struct bwl_tunnel *tunnel_of(const struct bwl_pins *pins, const struct bwl_ipsec_child *x)
+static const struct bwl_tunnel *tunnel_of(const struct bwl_pins *pins,
+					  const struct bwl_ipsec_child *x)
 {
-	return pins && x->peer_id && x->peer_id < pins->schema.max_peers ? &pins->tunnel[x->peer_id] : NULL;
+	return pins && x->peer_id && x->peer_id < pins->schema.max_peers ? &pins->tunnel[x->peer_id]
+									 : NULL;
 }
 
 static json_t *json_child(const struct bwl_pins *pins, const struct bwl_ipsec_child *x)
 {
 	const struct bwl_tunnel *t = tunnel_of(pins, x);
-	json_t *o =
-	    json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "state", x->state, "if_id", x->if_id,
-		      "age_s", (json_int_t)x->age_s, "rekey_in_s", (json_int_t)x->rekey_s,
-		      "hard_in_s", (json_int_t)x->hard_s, "arrived_bytes", (json_int_t)x->bytes_in,
-		      "sent_bytes", (json_int_t)x->bytes_out);
+	json_t *o = json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "state", x->state, "if_id",
+			      x->if_id, "age_s", (json_int_t)x->age_s, "rekey_in_s",
+			      (json_int_t)x->rekey_s, "hard_in_s", (json_int_t)x->hard_s,
+			      "arrived_bytes", (json_int_t)x->bytes_in, "sent_bytes",
+			      (json_int_t)x->bytes_out);
 
 	json_object_set_new(o, "spi_in", bwl_json_spi(htonl(x->spi_in)));
 	json_object_set_new(o, "spi_out", bwl_json_spi(htonl(x->spi_out)));
 	json_object_set_new(o, "offload", bwl_json_text(bwl_offload_name(t)));
-	json_object_set_new(o, "data_plane_open", t ? json_boolean(t->flags & BWL_TUN_SA) : json_null());
+	json_object_set_new(o, "data_plane_open",
+			    t ? json_boolean(t->flags & BWL_TUN_SA) : json_null());
 	return o;
 }
 
 static json_t *json_sa(const struct bwl_pins *pins, const struct bwl_ipsec_sa *x)
 {
-	json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:s,s:b}", "peer", x->peer, "state", x->state,
-			      "remote", x->remote, "remote_id", x->remote_id, "age_s",
-			      (json_int_t)x->age_s, "rekey_in_s", (json_int_t)x->rekey_s, "ke", x->ke,
-			      "ppk", x->ppk);
+	json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:s,s:b}", "peer", x->peer, "state",
+			      x->state, "remote", x->remote, "remote_id", x->remote_id, "age_s",
+			      (json_int_t)x->age_s, "rekey_in_s", (json_int_t)x->rekey_s, "ke",
+			      x->ke, "ppk", x->ppk);
 	json_t *a = json_array();
 
 	for (size_t i = 0; i < x->nchildren; i++)
@@ -343,10 +350,12 @@ static int idle_peers(struct bwl_vici *v, const struct bwl_ipsec_sa *sas, size_t
 	size_t i;
 	int r = bwl_vici_call(v, "get-conns", NULL, &conns, e);
 
-	json_array_foreach(json_object_get(conns, "conns"), i, name) {
+	json_array_foreach(json_object_get(conns, "conns"), i, name)
+	{
 		bool has = false;
 
-		if (!bwl_ipsec_peer_name(json_string_value(name), peer) || !is_named(peer, argc, argv))
+		if (!bwl_ipsec_peer_name(json_string_value(name), peer) ||
+		    !is_named(peer, argc, argv))
 			continue;
 		for (size_t k = 0; k < n; k++)
 			has |= !strcmp(sas[k].peer, peer);
@@ -362,8 +371,8 @@ static void print_status(struct ctl *c, const struct bwl_pins *pins, const struc
 			 size_t n, json_t *idle, int argc, char **argv)
 {
 	static const char *const heads[] = {
-		"PEER", "REMOTE", "IKE", "CHILD", "SPI IN", "SPI OUT", ">AGE", ">REKEY IN", ">HARD IN",
-		">IN", ">OUT", "OFFLOAD", NULL,
+		"PEER",      "REMOTE",   "IKE", "CHILD", "SPI IN",  "SPI OUT", ">AGE",
+		">REKEY IN", ">HARD IN", ">IN", ">OUT",  "OFFLOAD", NULL,
 	};
 	struct bwl_table *t = bwl_table_new(heads);
 	json_t *a = json_array(), *name;
@@ -375,7 +384,8 @@ static void print_status(struct ctl *c, const struct bwl_pins *pins, const struc
 		sa_rows(t, pins, &sas[i]);
 		json_array_append_new(a, json_sa(pins, &sas[i]));
 	}
-	json_array_foreach(idle, i, name) {
+	json_array_foreach(idle, i, name)
+	{
 		bwl_cell(t, "%s", json_string_value(name));
 		bwl_cell(t, "-");
 		bwl_cell(t, "none");
@@ -438,7 +448,7 @@ static int rekey_all(struct ctl *c, struct bwl_vici *v, bool ike, unsigned *tota
 			continue;
 		matches = 0;
 		r = bwl_ipsec_rekey(v, sas[i].peer, ike, &matches, &c->err);
-		if (r == -ENOENT)	/* gone meanwhile */
+		if (r == -ENOENT) /* gone meanwhile */
 			r = 0;
 		*total += matches;
 	}
@@ -451,7 +461,10 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 	bool ike = false, all = false;
 	struct ipsec_place p = { 0 };
 	const struct ctl_opt opts[] = {
-		{ "--ike", &ike, NULL }, { "--all", &all, NULL }, IPSEC_PLACE_OPTS(p), { NULL, NULL, NULL },
+		{ "--ike", &ike, NULL },
+		{ "--all", &all, NULL },
+		IPSEC_PLACE_OPTS(p),
+		{ NULL, NULL, NULL },
 	};
 	unsigned total = 0, matches;
 	struct bwl_vici *v = NULL;
@@ -461,7 +474,8 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = ctl_ipsec_place(c, &p);
 	if (!r && all == (argc > 0))
-		return ctl_usage(c, all ? "--all, or names: not both" : "say which peers, or --all");
+		return ctl_usage(c,
+				 all ? "--all, or names: not both" : "say which peers, or --all");
 	if (!r)
 		r = open_vici(c, &p, &v);
 	if (!r && all)
@@ -486,20 +500,22 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_ipsec_cmds[] = {
 	{ "ipsec", "status", "[PEER…]", "IKE_SAs and CHILD_SAs of the peers, as charon has them",
 	  "OFFLOAD is what the kernel says of the SA in use: none, crypto or packet; - while the data plane\n"
-	  "knows of no SA.\n\n" IPSEC_PLACE_HELP "\nExamples:\n  bwlimit-ctl ipsec status\n  bwlimit-ctl ipsec status tray-3 --json\n",
+	  "knows of no SA.\n\n" IPSEC_PLACE_HELP
+	  "\nExamples:\n  bwlimit-ctl ipsec status\n  bwlimit-ctl ipsec status tray-3 --json\n",
 	  ipsec_status },
-	{ "ipsec", "load", "FILE [PEER…]", "Give charon the connections of a policy file, and the credentials",
+	{ "ipsec", "load", "FILE [PEER…]",
+	  "Give charon the connections of a policy file, and the credentials",
 	  "The policy must be in force (`policy apply`): its peers' ids tie SAs to grants. Credentials of\n"
 	  "the folder are loaded first; keys that are no longer in it are unloaded. Connections bwl-* that\n"
 	  "the file has no more are unloaded and their SAs ended, unless peers are named. Revoked peers\n"
-	  "are left out. FILE - is standard input.\n\n"
-	  IPSEC_DIR_HELP IPSEC_PLACE_HELP
+	  "are left out. FILE - is standard input.\n\n" IPSEC_DIR_HELP IPSEC_PLACE_HELP
 	  "\nExamples:\n  bwlimit-ctl ipsec load /etc/bwlimit/policy.yaml\n"
-	  "  bwlimit-ctl ipsec load policy.yaml tray-3\n", ipsec_load },
+	  "  bwlimit-ctl ipsec load policy.yaml tray-3\n",
+	  ipsec_load },
 	{ "ipsec", "render", "FILE [PEER…]", "The same connections as text for swanctl.conf",
 	  "For reading, or for sites that load it themselves (swanctl --load-all): use either that or\n"
-	  "`ipsec load`, since each unloads what it does not know. Asks charon, when it runs, what it can do.\n\n"
-	  IPSEC_DIR_HELP IPSEC_PLACE_HELP
+	  "`ipsec load`, since each unloads what it does not know. Asks charon, when it runs, what it can do.\n\n" IPSEC_DIR_HELP
+		  IPSEC_PLACE_HELP
 	  "\nExamples:\n  bwlimit-ctl ipsec render policy.yaml >/etc/swanctl/conf.d/bwlimit.conf\n",
 	  ipsec_render },
 	{ "ipsec", "rekey", "PEER… | --all [--ike]", "New keys now, without loss",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `ipsec keep`: charon has what the policy says, always. A process of its own, not a part of `ipsec
- * watch`: a charon that hangs must not keep the data plane from hearing of SAs, and who reads private
- * keys needs no right to write maps.
+ * watch`: a charon that hangs must not keep the data plane from hearing of SAs, and who reads
+ * private keys needs no right to write maps.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "ipsec/keep.h"
 
 #define TURN_NS 1000000000ULL
-#define MAX_WAIT_NS 60000000000ULL	/* after a load that failed */
+#define MAX_WAIT_NS 60000000000ULL /* after a load that failed */
 
 struct keep {
 	struct ctl *c;
@@ -23,10 +23,10 @@ struct keep {
 	struct bwl_keep *state;
 	struct bwl_view view;
 	struct bwl_policy *pol;
-	json_t *tree;		/* NULL: not made since something changed */
-	uint64_t policy_stamp, creds_stamp, maps_stamp;	/* of what is loaded */
+	json_t *tree;                                   /* NULL: not made since something changed */
+	uint64_t policy_stamp, creds_stamp, maps_stamp; /* of what is loaded */
 	uint64_t retry_ns, wait_ns;
-	struct bwl_err told;	/* the last error: once is enough */
+	struct bwl_err told; /* the last error: once is enough */
 	struct bwl_err file_told;
 };
 
@@ -161,7 +161,8 @@ static int load(struct keep *k, struct bwl_vici *v)
 	if (!r)
 		r = bwl_ipsec_caps_ask(v, &caps, &k->c->err);
 	if (!r)
-		r = bwl_ipsec_tree(k->pol, n.if_id, n.by_mark, &caps, k->place.dir, &tree, &k->c->err);
+		r = bwl_ipsec_tree(k->pol, n.if_id, n.by_mark, &caps, k->place.dir, &tree,
+				   &k->c->err);
 	if (!r) {
 		json_decref(k->tree);
 		k->tree = tree;
@@ -169,7 +170,7 @@ static int load(struct keep *k, struct bwl_vici *v)
 	}
 	if (!r)
 		say(k, "loaded", NULL,
-		    &(struct loaded){rep.loaded, rep.unloaded, n.revoked, caps.version});
+		    &(struct loaded){ rep.loaded, rep.unloaded, n.revoked, caps.version });
 	free(n.if_id);
 	return r;
 }
@@ -227,7 +228,8 @@ static int turn(struct keep *k, bool *did)
 	changed = policy != k->policy_stamp || creds != k->creds_stamp || maps != k->maps_stamp;
 	if (policy != k->policy_stamp || !k->pol)
 		r = read_policy(k);
-	if (r && k->pol) {	/* half written, or ahead: revocations and a new charon do not wait for it */
+	if (r &&
+	    k->pol) { /* half written, or ahead: revocations and a new charon do not wait for it */
 		tell_file(k);
 		policy = k->policy_stamp;
 		r = 0;
@@ -247,7 +249,7 @@ static int turn(struct keep *k, bool *did)
 
 static void tell(struct keep *k, int r)
 {
-	if (r == -EAGAIN)	/* waits after what was told */
+	if (r == -EAGAIN) /* waits after what was told */
 		return;
 	if (r && strcmp(k->told.text, k->c->err.text))
 		bwl_warn("%s", k->c->err.text);
@@ -285,13 +287,15 @@ static int keep(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_ipsec_keep_cmds[] = {
-	{ "ipsec", "keep", "FILE", "Keep charon at what the policy says; what bwlimit-charon.service runs",
+	{ "ipsec", "keep", "FILE",
+	  "Keep charon at what the policy says; what bwlimit-charon.service runs",
 	  "Once a second: a charon without the policy's connections (it was restarted), a policy, ids,\n"
 	  "revocations or credentials that changed are loaded as `ipsec load` does it; peers without an SA\n"
 	  "are asked, those whose SA is in charon and not in the kernel get new keys, at intervals of up\n"
 	  "to a minute. Prints what it does (--json: one object a line), and each error once. Ends on\n"
-	  "SIGTERM. Waits while there is no charon, or no policy in force.\n\n"
-	  IPSEC_DIR_HELP IPSEC_PLACE_HELP
-	  "\nExample:\n  bwlimit-ctl ipsec keep /etc/bwlimit/policy.yaml\n", keep },
+	  "SIGTERM. Waits while there is no charon, or no policy in force.\n\n" IPSEC_DIR_HELP
+		  IPSEC_PLACE_HELP
+	  "\nExample:\n  bwlimit-ctl ipsec keep /etc/bwlimit/policy.yaml\n",
+	  keep },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -62,31 +62,32 @@ static struct bwl_value offload(const struct row *r)
                                                                                                    \
 		return value;                                                                      \
 	}                                                                                          \
-	static const struct bwl_field field_##field = {key, head, get_##field}
+	static const struct bwl_field field_##field = { key, head, get_##field }
 
-FIELD(peer, "peer", "PEER", bwl_v_text(bwl_peer_name(r->pins, r->id, (char[BWL_NAME_LEN]){0})));
+FIELD(peer, "peer", "PEER", bwl_v_text(bwl_peer_name(r->pins, r->id, (char[BWL_NAME_LEN]){ 0 })));
 FIELD(if_id, "if_id", ">IF_ID", bwl_v_count(r->id));
 FIELD(sa_out, "sa_out", "LEAVES",
-      bwl_v_both(json_boolean(leaves(r)), "%s",
-		 leaves(r) ? "yes" : bwl_track_why_name(r->v->why)));
-FIELD(sa_in, "sa_in", NULL, bwl_v_yes(r->v->flags & BWL_TUN_SA_IN));
+      bwl_v_both(json_boolean(leaves(r)), "%s", leaves(r) ? "yes" : bwl_track_why_name(r->v->why)));
+FIELD(sa_in, "sa_in", NULL, bwl_v_yes(r->v->flags &BWL_TUN_SA_IN));
 FIELD(sa_state, "sa_state", NULL, bwl_v_text(bwl_track_why_name(r->v->why)));
 FIELD(text, "text", NULL, bwl_v_text(bwl_track_why_text(r->v->why)));
 FIELD(spi_out, "spi_out", "OUT", spi(r->v->spi_out, leaves(r)));
-FIELD(spi_in, "spi_in", "IN", spi(r->v->spi_in, r->v->flags & BWL_TUN_SA_IN));
+FIELD(spi_in, "spi_in", "IN", spi(r->v->spi_in, r->v->flags &BWL_TUN_SA_IN));
 FIELD(offload, "offload", "OFFLOAD", offload(r));
 FIELD(overhead, "overhead_bytes", ">ADDS",
       r->v->overhead ? bwl_v_count(r->v->overhead) : bwl_v_json(json_null()));
-FIELD(beneath, "device_drops_rest", NULL, bwl_v_yes(r->v->flags & BWL_TUN_BENEATH));
+FIELD(beneath, "device_drops_rest", NULL, bwl_v_yes(r->v->flags &BWL_TUN_BENEATH));
 FIELD(alarm, "alarm", "ALARM", bwl_v_text(r->v->alarm ? bwl_track_why_name(r->v->alarm) : NULL));
-FIELD(other, "other", NULL, bwl_v_text(other(r->v, (char[BWL_XFRM_ADDR_BUF]){0})));
+FIELD(other, "other", NULL, bwl_v_text(other(r->v, (char[BWL_XFRM_ADDR_BUF]){ 0 })));
 
 static const struct bwl_column columns[] = {
-    {&field_peer, BWL_BOTH},	 {&field_if_id, BWL_BOTH},    {&field_sa_out, BWL_BOTH},
-    {&field_sa_in, BWL_BOTH},	 {&field_sa_state, BWL_BOTH}, {&field_text, BWL_BOTH},
-    {&field_spi_out, BWL_BOTH},	 {&field_spi_in, BWL_BOTH},   {&field_offload, BWL_BOTH},
-    {&field_overhead, BWL_BOTH}, {&field_beneath, BWL_BOTH},  {&field_alarm, BWL_BOTH},
-    {&field_other, BWL_BOTH},	 {NULL, BWL_BOTH},
+	{ &field_peer, BWL_BOTH },     { &field_if_id, BWL_BOTH },
+	{ &field_sa_out, BWL_BOTH },   { &field_sa_in, BWL_BOTH },
+	{ &field_sa_state, BWL_BOTH }, { &field_text, BWL_BOTH },
+	{ &field_spi_out, BWL_BOTH },  { &field_spi_in, BWL_BOTH },
+	{ &field_offload, BWL_BOTH },  { &field_overhead, BWL_BOTH },
+	{ &field_beneath, BWL_BOTH },  { &field_alarm, BWL_BOTH },
+	{ &field_other, BWL_BOTH },    { NULL, BWL_BOTH },
 };
 
 static void print_alarm(const char *name, uint32_t id, const struct bwl_track_verdict *v)
@@ -101,7 +102,7 @@ static void print_alarm(const char *name, uint32_t id, const struct bwl_track_ve
 struct watch {
 	struct ctl *c;
 	struct bwl_pins *pins;
-	bool quiet;		/* the table is printed afterwards */
+	bool quiet; /* the table is printed afterwards */
 };
 
 static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
@@ -119,7 +120,7 @@ static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
 	if (w->c->json) {
 		o = bwl_doc("ipsec-watch");
 		json_object_set_new(o, "time", json_string(when));
-		json_object_update_new(o, bwl_row_json(columns, &(struct row){w->pins, id, v}));
+		json_object_update_new(o, bwl_row_json(columns, &(struct row){ w->pins, id, v }));
 		bwl_doc_line(o);
 	} else if (v->flags & BWL_TUN_SA) {
 		printf("%s %s open: SA out 0x%08x, in 0x%08x, offload %s\n", when, name,
@@ -184,7 +185,7 @@ static void print_peers(const struct watch *w, const struct bwl_track *t)
 
 	for (uint32_t id = 1; id < w->pins->schema.max_peers; id++)
 		if (bwl_track_get(t, id, &v))
-			bwl_list_add(l, &(struct row){w->pins, id, &v});
+			bwl_list_add(l, &(struct row){ w->pins, id, &v });
 	rows = bwl_list_end(l);
 	if (rows)
 		ctl_print_list("ipsec-track", "peers", rows);
@@ -215,17 +216,20 @@ static int track(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_ipsec_watch_cmds[] = {
-	{ "ipsec", "watch", "", "Keep the data plane informed of the kernel's SAs; what bwlimit-ipsec.service runs",
+	{ "ipsec", "watch", "",
+	  "Keep the data plane informed of the kernel's SAs; what bwlimit-ipsec.service runs",
 	  "An encrypted peer is open while the kernel has an SA to its DPU and an IPsec policy that\n"
 	  "demands it. Prints what opens and closes (--json: one object a line) and, on standard\n"
 	  "error, what must not be there. Ends on SIGTERM, or when the programs are detached. Without\n"
-	  "it, new SAs are not used, and the kernel drops what has none.\n", watch },
+	  "it, new SAs are not used, and the kernel drops what has none.\n",
+	  watch },
 	{ "ipsec", "track", "[--dry-run]", "Look once at the kernel's SAs and tell the data plane",
 	  "  --dry-run  only print; also while `ipsec watch` runs\n"
 	  "A device that encrypts by itself (packet) counts only while `ipsec watch` runs.\n"
 	  "LEAVES says why nothing may leave to a peer: no-sa, no-policy (SA, and no IPsec policy that\n"
 	  "demands it), unmatched (policy, and no SA that fits). ADDS is the most bytes that the SA adds\n"
 	  "to a packet. An alarm closes the peer: policy-remote, open-policy, half-offload,\n"
-	  "not-encrypted; or is of an SA that is not used: sa-remote, not-tunnel, no-peer.\n", track },
+	  "not-encrypted; or is of an SA that is not used: sa-remote, not-tunnel, no-peer.\n",
+	  track },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

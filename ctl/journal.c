@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `journal`: what of revocations, clamps, stop and lowered limits is on disk, and holds over a reboot. */
+/*
+ * `journal`: what of revocations, clamps, stop and lowered limits is on disk, and holds over a
+ * reboot.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,12 +11,17 @@
 
 struct bwl_journal_limits ctl_journal_limits(const struct ctl_words *w)
 {
-	struct bwl_journal_limits l = { .rate_bps = w->lim.rate_bps, .burst = w->lim.burst, .mode = w->mode,
-					.volume = w->lim.volume, .window_ns = w->lim.window_ns,
+	struct bwl_journal_limits l = { .rate_bps = w->lim.rate_bps,
+					.burst = w->lim.burst,
+					.mode = w->mode,
+					.volume = w->lim.volume,
+					.window_ns = w->lim.window_ns,
 					.accept_bps = w->accept.rate_bps };
 
-	l.set = (w->seen & CTL_W_RATE ? BWL_JS_RATE : 0) | (w->seen & CTL_W_BURST ? BWL_JS_BURST : 0) |
-		(w->seen & CTL_W_VOLUME ? BWL_JS_VOLUME : 0) | (w->seen & CTL_W_MODE ? BWL_JS_MODE : 0) |
+	l.set = (w->seen & CTL_W_RATE ? BWL_JS_RATE : 0) |
+		(w->seen & CTL_W_BURST ? BWL_JS_BURST : 0) |
+		(w->seen & CTL_W_VOLUME ? BWL_JS_VOLUME : 0) |
+		(w->seen & CTL_W_MODE ? BWL_JS_MODE : 0) |
 		(w->seen & CTL_W_ACCEPT ? BWL_JS_ACCEPT : 0);
 	if (w->seen & CTL_W_VOLUME && w->add_volume)
 		l.set = (l.set & ~(uint32_t)BWL_JS_VOLUME) | BWL_JS_MORE;
@@ -38,20 +46,22 @@ static bool is_drill(const struct ctl *c)
 
 static int off(struct ctl *c)
 {
-	bwl_fail(&c->err, ENOENT, "no journal is kept: BWLIMIT_JOURNAL_DIR is empty, or the maps are a drill's");
+	bwl_fail(&c->err, ENOENT,
+		 "no journal is kept: BWLIMIT_JOURNAL_DIR is empty, or the maps are a drill's");
 	return bwl_hint(&c->err, "BWLIMIT_JOURNAL_DIR=DIR names one");
 }
 
 /*
- * Whatever it is to hold is in it from its first moment: killed anywhere it is whole, or cut. Without maps one
- * that was cut may have had all of it closed, until somebody grants.
+ * Whatever it is to hold is in it from its first moment: killed anywhere it is whole, or cut.
+ * Without maps one that was cut may have had all of it closed, until somebody grants.
  */
-static int begin(struct bwl_pins *p, const char *dir, enum bwl_journal_state *was, const char **closed,
-		 struct bwl_err *e)
+static int begin(struct bwl_pins *p, const char *dir, enum bwl_journal_state *was,
+		 const char **closed, struct bwl_err *e)
 {
 	static const struct bwl_pfx any[] = { { .family = 4 }, { .family = 6 } };
-	static const struct bwl_journal_rec all[] = { { .kind = BWL_J_STOP },
-						      { .kind = BWL_J_CLOSE, .pfx = any, .npfx = 2 } };
+	static const struct bwl_journal_rec all[] = {
+		{ .kind = BWL_J_STOP }, { .kind = BWL_J_CLOSE, .pfx = any, .npfx = 2 }
+	};
 	struct bwl_journal j;
 	bool cut;
 
@@ -82,8 +92,9 @@ static int journal_init(struct ctl *c, int argc, char **argv)
 		return off(c);
 	r = bwl_pins_open(c->pin_dir, true, &p, &why);
 	if (r && r != -ENOENT)
-		bwl_warn("%s; what they have closed is not in the journal: after the next attach revoke it again",
-			 why.text);
+		bwl_warn(
+			"%s; what they have closed is not in the journal: after the next attach revoke it again",
+			why.text);
 	r = r ? 0 : bwl_pins_lock(p, &c->err);
 	if (!r)
 		r = begin(p, dir, &was, &closed, &c->err);
@@ -121,8 +132,8 @@ static json_t *limit_json(const struct bwl_closed_limit *l)
 			    x->set & BWL_JS_VOLUME ? bwl_json_u64(x->volume) : json_null());
 	json_object_set_new(o, "expires_at",
 			    x->set & BWL_JS_EXPIRY && x->expiry_s
-				? json_string(bwl_utc((int64_t)x->expiry_s, -1, when))
-				: json_null());
+				    ? json_string(bwl_utc((int64_t)x->expiry_s, -1, when))
+				    : json_null());
 	return o;
 }
 
@@ -135,7 +146,8 @@ static void show_json(const char *dir, const struct bwl_journal *j)
 	for (size_t i = 0; i < j->closed.nnames; i++)
 		json_array_append_new(names, json_string(j->closed.name[i].name));
 	for (size_t i = 0; i < j->closed.live.n; i++)
-		json_array_append_new(pfx, json_string(bwl_pfx_format(&j->closed.live.item[i].pfx, text, sizeof(text))));
+		json_array_append_new(pfx, json_string(bwl_pfx_format(&j->closed.live.item[i].pfx,
+								      text, sizeof(text))));
 	for (size_t i = 0; i < j->closed.nlimits; i++)
 		json_array_append_new(limits, limit_json(&j->closed.limit[i]));
 	json_object_set_new(o, "dir", json_string(dir));
@@ -157,9 +169,11 @@ static void show_text(const char *dir, const struct bwl_journal *j)
 	for (size_t i = 0; i < j->closed.nnames; i++)
 		printf("  revoked  %s\n", j->closed.name[i].name);
 	for (size_t i = 0; i < j->closed.live.n; i++)
-		printf("  closed   %s\n", bwl_pfx_format(&j->closed.live.item[i].pfx, text, sizeof(text)));
+		printf("  closed   %s\n",
+		       bwl_pfx_format(&j->closed.live.item[i].pfx, text, sizeof(text)));
 	for (size_t i = 0; i < j->closed.nlimits; i++)
-		printf("  limits   %s %s\n", j->closed.limit[i].zone ? "zone" : "peer", j->closed.limit[i].name);
+		printf("  limits   %s %s\n", j->closed.limit[i].zone ? "zone" : "peer",
+		       j->closed.limit[i].name);
 }
 
 static int journal_show(struct ctl *c, int argc, char **argv)
@@ -187,10 +201,12 @@ static int journal_show(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_journal_cmds[] = {
-	{ "journal", "init", "", "Begin the journal of what is closed, by which it stays closed over a reboot",
+	{ "journal", "init", "",
+	  "Begin the journal of what is closed, by which it stays closed over a reboot",
 	  "Made once, at installation. One that is there and reads is left alone; one that is cut or does not\n"
 	  "read is set aside (*.bad), and the new one begins with what the maps have closed, or without maps\n"
-	  "with everything closed.\n", journal_init },
+	  "with everything closed.\n",
+	  journal_init },
 	{ "journal", "show", "", "What would be closed after a reboot", NULL, journal_show },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -63,10 +63,14 @@ static bool judge_switches(struct judge *j)
 {
 	const volatile struct bwl_control *c = j->v->pins->ctl;
 
-	step(j, "stop switch", !c->stop ? BWL_R_NONE : c->stop == BWL_UPGRADING ? BWL_R_UPGRADE :
-	     BWL_R_STOP, c->stop == BWL_CLOSED || c->stop == BWL_CLOSED_UNJUDGED ? "not opened: bwlimit-load up" :
-	     c->stop == BWL_UNJUDGED ? "bwlimitd has not compared the journal with the TPM" :
-	     c->stop ? "every packet is dropped" : "off");
+	step(j, "stop switch",
+	     !c->stop                   ? BWL_R_NONE
+	     : c->stop == BWL_UPGRADING ? BWL_R_UPGRADE
+					: BWL_R_STOP,
+	     c->stop == BWL_CLOSED || c->stop == BWL_CLOSED_UNJUDGED ? "not opened: bwlimit-load up"
+	     : c->stop == BWL_UNJUDGED ? "bwlimitd has not compared the journal with the TPM"
+	     : c->stop                 ? "every packet is dropped"
+				       : "off");
 	if (!j->base)
 		return step(j, "policy", BWL_R_NO_POLICY, "none has been applied");
 	return step(j, "policy", BWL_R_NONE, "node %.31s, %u peer%s", j->base->node_name,
@@ -92,7 +96,8 @@ static bool judge_port(struct judge *j)
 			others++;
 	}
 	if (found == BWL_MAX_PORTS && q->port)
-		return step(j, "host port", BWL_R_NO_PORT, "%.31s is no host port of the policy", q->port);
+		return step(j, "host port", BWL_R_NO_PORT, "%.31s is no host port of the policy",
+			    q->port);
 	if (found == BWL_MAX_PORTS)
 		return step(j, "source", BWL_R_SRC_ADDR, "no host port has it in its sources");
 	j->a->port = found;
@@ -101,8 +106,8 @@ static bool judge_port(struct judge *j)
 		step(j, "host port", BWL_R_NO_PORT, "%.31s is in the policy but not attached",
 		     j->port->name);
 	else if (others)
-		step(j, "host port", BWL_R_NONE, "%.31s, and %u other%s: --port says which", j->port->name,
-		     others, CTL_S(others));
+		step(j, "host port", BWL_R_NONE, "%.31s, and %u other%s: --port says which",
+		     j->port->name, others, CTL_S(others));
 	else
 		step(j, "host port", BWL_R_NONE, "%.31s", j->port->name);
 	if (!source_has(j->port, q))
@@ -173,11 +178,11 @@ static bool judge_grant(struct judge *j)
 		step(j, "heartbeat", now >= heartbeat && !floor ? BWL_R_SILENT : BWL_R_NONE,
 		     "%s%s%s%s",
 		     now < heartbeat ? "lapses "
-		     : why	     ? why
+		     : why           ? why
 		     : !heartbeat    ? "never renewed"
 				     : "lapsed ",
 		     why ? ": " : "",
-		     why	 ? todo
+		     why         ? todo
 		     : heartbeat ? bwl_when(heartbeat, now, when)
 				 : "",
 		     now >= heartbeat && floor ? ": the floor applies" : "");
@@ -185,15 +190,17 @@ static bool judge_grant(struct judge *j)
 	if (id == j->base->self_id)
 		step(j, "from", BWL_R_FROM, "the grant `self` is for the DPU alone");
 	else if (j->port && !(p->meta.from & 1ULL << j->a->port))
-		step(j, "from", BWL_R_FROM, "%.31s may not be used from %.31s", name, j->port->name);
+		step(j, "from", BWL_R_FROM, "%.31s may not be used from %.31s", name,
+		     j->port->name);
 	else
-		step(j, "from", BWL_R_NONE, "may be used from %.31s", j->port ? j->port->name : "here");
+		step(j, "from", BWL_R_NONE, "may be used from %.31s",
+		     j->port ? j->port->name : "here");
 	return true;
 }
 
 /* What the ledger has released of a volume, where one has come. */
-static void judge_mark(struct judge *j, const char *what, const struct bwl_left *left, uint64_t mark,
-		       bool soft)
+static void judge_mark(struct judge *j, const char *what, const struct bwl_left *left,
+		       uint64_t mark, bool soft)
 {
 	char a[BWL_UNIT_BUF];
 	bool over = left->used > mark || j->a->len > mark - left->used;
@@ -203,8 +210,8 @@ static void judge_mark(struct judge *j, const char *what, const struct bwl_left 
 	if (mark == BWL_MARK_AWAITED || mark == BWL_MARK_CLOSED)
 		step(j, what, soft ? BWL_R_NONE : BWL_R_LEDGER, "the ledger has released nothing");
 	else
-		step(j, what, over && !soft ? BWL_R_LEDGER : BWL_R_NONE, "the ledger has released %s",
-		     bwl_human_size((double)mark, a));
+		step(j, what, over && !soft ? BWL_R_LEDGER : BWL_R_NONE,
+		     "the ledger has released %s", bwl_human_size((double)mark, a));
 	j->monitored |= over && soft;
 }
 
@@ -212,8 +219,8 @@ static void judge_mark(struct judge *j, const char *what, const struct bwl_left 
  * The rate's part and the volume's part of one limit, in the order of bwl_take_one().
  * horizon_ns: how long the packet may wait for its time, else 0.
  */
-static void judge_limit(struct judge *j, const char *what, const struct bwl_limit *l, uint32_t state,
-			unsigned int rate_reason, bool soft, uint32_t horizon_ns)
+static void judge_limit(struct judge *j, const char *what, const struct bwl_limit *l,
+			uint32_t state, unsigned int rate_reason, bool soft, uint32_t horizon_ns)
 {
 	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], d[BWL_UNIT_BUF], t[BWL_UNIT_BUF];
 	uint64_t len = j->a->len, bps = bwl_rate_decode(&l->rate), missing;
@@ -228,7 +235,8 @@ static void judge_limit(struct judge *j, const char *what, const struct bwl_limi
 	bwl_limit_left(j->v->pins, &l->rate, &l->volume, state, j->v->now_ns, &left);
 	if (bps) {
 		if (left.debt > BWL_MAX_DEBT) {
-			step(j, what, BWL_R_CLOCK, "the state is ahead of the clock; it starts over in debt");
+			step(j, what, BWL_R_CLOCK,
+			     "the state is ahead of the clock; it starts over in debt");
 			return;
 		}
 		over = left.debt + len > l->rate.burst_bytes;
@@ -238,24 +246,28 @@ static void judge_limit(struct judge *j, const char *what, const struct bwl_limi
 			over = late_s > horizon_ns / 1e9;
 			missing = over ? missing - (uint64_t)(horizon_ns / 8e9 * (double)bps) : 0;
 		}
-		if (over && l->rate.burst_bytes >= len && missing * 8000000000.0 / (double)bps > (double)j->a->wait_ns)
+		if (over && l->rate.burst_bytes >= len &&
+		    missing * 8000000000.0 / (double)bps > (double)j->a->wait_ns)
 			j->a->wait_ns = (uint64_t)((double)missing * 8e9 / (double)bps) + 1;
-		step(j, what, over && !soft ? rate_reason : BWL_R_NONE, "%s, %s of %s burst left%s%s",
-		     bwl_format_rate(bps, a),
-		     bwl_human_size(left.burst > left.debt ? (double)(left.burst - left.debt) : 0, b),
+		step(j, what, over && !soft ? rate_reason : BWL_R_NONE,
+		     "%s, %s of %s burst left%s%s", bwl_format_rate(bps, a),
+		     bwl_human_size(left.burst > left.debt ? (double)(left.burst - left.debt) : 0,
+				    b),
 		     bwl_human_size((double)left.burst, d),
-		     over && soft ? ": over it, passed by mode monitor"
+		     over && soft         ? ": over it, passed by mode monitor"
 		     : over && horizon_ns ? ": it would wait beyond the horizon of "
-		     : late_s ? ": leaves in " : "",
+		     : late_s             ? ": leaves in "
+					  : "",
 		     over && horizon_ns ? bwl_human_time(horizon_ns / 1e9, t)
-		     : late_s ? bwl_human_time(late_s, t) : "");
+		     : late_s           ? bwl_human_time(late_s, t)
+					: "");
 		j->monitored |= over && soft;
 	}
 	if (left.has_volume) {
 		over = left.used > left.volume || len > left.volume - left.used;
-		step(j, what, over && !soft ? rate_reason + 1 : BWL_R_NONE, "%s of %s volume used%s%s%s",
-		     bwl_human_size((double)left.used, a), bwl_human_size((double)left.volume, b),
-		     left.window_ns ? " in the last " : "",
+		step(j, what, over && !soft ? rate_reason + 1 : BWL_R_NONE,
+		     "%s of %s volume used%s%s%s", bwl_human_size((double)left.used, a),
+		     bwl_human_size((double)left.volume, b), left.window_ns ? " in the last " : "",
 		     left.window_ns ? bwl_format_time(left.window_ns, d) : "",
 		     over && soft ? ": over it, passed by mode monitor" : "");
 		j->monitored |= over && soft;
@@ -305,8 +317,7 @@ static void judge_limits(struct judge *j)
 	const struct bwl_limit *l;
 	char what[64];
 
-	judge_limit(j, "peer limit", &p->grant, 2 * j->q->peer, BWL_R_PEER_RATE, soft,
-		    may_wait(j));
+	judge_limit(j, "peer limit", &p->grant, 2 * j->q->peer, BWL_R_PEER_RATE, soft, may_wait(j));
 	if (j->lapsed && p->grant.volume.floor && p->grant.volume.floor < j->v->gen.nsubs) {
 		l = &j->v->gen.sub[p->grant.volume.floor];
 		judge_limit(j, "floor", l, l->volume.state, BWL_R_FLOOR_RATE, false, 0);
@@ -337,8 +348,10 @@ static void judge_tunnel(struct judge *j)
 	unsigned int carrier;
 
 	step(j, "path", p->ctl->tunnel && sa ? BWL_R_NONE : BWL_R_NO_SA, "%s: %s",
-	     bwl_path_name(j->peer->meta.path), !p->ctl->tunnel ? "there is no tunnel device" :
-	     sa ? "there is an SA" : "there is no SA");
+	     bwl_path_name(j->peer->meta.path),
+	     !p->ctl->tunnel ? "there is no tunnel device"
+	     : sa            ? "there is an SA"
+			     : "there is no SA");
 	if (j->peer->meta.path != BWL_PATH_OFFLOAD)
 		return;
 	carrier = bwl_carrier_now(p, j->q->peer, j->v->now_ns);
@@ -379,17 +392,21 @@ static void judge_size(struct judge *j)
 		most = BWL_IP6_MTU < j->base->mtu ? BWL_IP6_MTU : j->base->mtu;
 	r = j->a->len > most + ETH_HEADER ? BWL_R_TOO_BIG : BWL_R_NONE;
 	if (clear)
-		step(j, "size", r, "%u bytes, the uplink's MTU allows %u", j->a->len, most + ETH_HEADER);
+		step(j, "size", r, "%u bytes, the uplink's MTU allows %u", j->a->len,
+		     most + ETH_HEADER);
 	else
-		step(j, "size", r, "%u bytes, the tunnel's MTU of %u (uplink %u) allows %u%s", j->a->len, mtu,
-		     j->base->mtu, most + ETH_HEADER, j->q->family == 4 ? " with DF" : "");
+		step(j, "size", r, "%u bytes, the tunnel's MTU of %u (uplink %u) allows %u%s",
+		     j->a->len, mtu, j->base->mtu, most + ETH_HEADER,
+		     j->q->family == 4 ? " with DF" : "");
 }
 
 void ctl_explain(const struct bwl_view *v, const struct ctl_question *q, struct ctl_answer *ret)
 {
 	struct judge j = { .v = v, .q = q, .a = ret, .base = v->gen.base };
 
-	*ret = (struct ctl_answer){ .reason = BWL_R_NONE, .port = BWL_MAX_PORTS, .steps = json_array() };
+	*ret = (struct ctl_answer){ .reason = BWL_R_NONE,
+				    .port = BWL_MAX_PORTS,
+				    .steps = json_array() };
 	ret->len = q->len;
 	if (!judge_switches(&j))
 		return;
@@ -410,5 +427,7 @@ void ctl_explain(const struct bwl_view *v, const struct ctl_question *q, struct 
 	judge_size(&j);
 	judge_limits(&j);
 	if (ret->reason == BWL_R_NONE)
-		ret->reason = j.monitored ? BWL_R_PASS_MONITOR : j.lapsed ? BWL_R_PASS_FLOOR : BWL_R_PASS;
+		ret->reason = j.monitored ? BWL_R_PASS_MONITOR
+			      : j.lapsed  ? BWL_R_PASS_FLOOR
+					  : BWL_R_PASS;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `lease`: until when this DPU may hold grants. bwlimitd renews it, because what it does at the end hangs on
- * it, and because without it there is no heartbeat that a lease could allow.
+ * `lease`: until when this DPU may hold grants. bwlimitd renews it, because what it does at the end
+ * hangs on it, and because without it there is no heartbeat that a lease could allow.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,9 +31,8 @@ static void show_text(const struct bwl_lease_now *l, uint64_t now)
 		       most);
 		break;
 	case BWL_LEASE_ENDED:
-		printf(
-		    "ended %s: every grant is at its floor until `bwlimit-ctl lease renew` (at most %s)\n",
-		    bwl_when(l->until_ns, now, end), most);
+		printf("ended %s: every grant is at its floor until `bwlimit-ctl lease renew` (at most %s)\n",
+		       bwl_when(l->until_ns, now, end), most);
 		break;
 	case BWL_LEASE_LIVE:
 		printf("live: ends %s, renewed %s (at most %s)\n", bwl_when(l->until_ns, now, end),
@@ -63,7 +62,8 @@ static int show(struct ctl *c, int argc, char **argv)
 
 static int ask(struct ctl *c, uint64_t for_ns, json_t **ret)
 {
-	json_t *what = json_pack("{s:s, s:I}", "verb", "lease", "for_ns", (json_int_t)for_ns), *o = ctl_ask_agent(c, what, ANSWER_S);
+	json_t *what = json_pack("{s:s, s:I}", "verb", "lease", "for_ns", (json_int_t)for_ns),
+	       *o = ctl_ask_agent(c, what, ANSWER_S);
 	const char *error = json_string_value(json_object_get(o, "error"));
 	const char *hint = json_string_value(json_object_get(o, "todo"));
 	int r = 0;
@@ -96,7 +96,8 @@ static int renew(struct ctl *c, int argc, char **argv)
 		return CTL_USAGE;
 	if (words && (for_ns < BWL_LEASE_LEAST_NS || for_ns > BWL_LEASE_MOST_NS))
 		return ctl_usage(c, "--for '%.64s': 1s to what the policy's lease allows", words);
-	r = bwl_audit_intent(&c->err, "lease renew%s%s", words ? " --for " : "", words ? words : "");
+	r = bwl_audit_intent(&c->err, "lease renew%s%s", words ? " --for " : "",
+			     words ? words : "");
 	if (!r)
 		r = ask(c, for_ns, &o);
 	if (!r) {
@@ -106,7 +107,8 @@ static int renew(struct ctl *c, int argc, char **argv)
 			ctl_print_answer("lease-renew", o);
 		else
 			printf("renewed: ends in %s\n",
-			       bwl_human_time(json_number_value(json_object_get(o, "ends_in_s")), text));
+			       bwl_human_time(json_number_value(json_object_get(o, "ends_in_s")),
+					      text));
 		if (floor)
 			bwl_warn("grants stay at their floors: %s", floor);
 	}
@@ -121,12 +123,15 @@ const struct ctl_cmd ctl_lease_cmds[] = {
 	  "the policy says (tamper: { lease: … }). After a reboot there is none until it is renewed.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl lease show\n"
-	  "  bwlimit-ctl --json lease show\n", show },
-	{ "lease", "renew", "[--for TIME]", "Let grants live on, for as long as the policy allows or less",
+	  "  bwlimit-ctl --json lease show\n",
+	  show },
+	{ "lease", "renew", "[--for TIME]",
+	  "Let grants live on, for as long as the policy allows or less",
 	  "By bwlimitd, which has to run. The end may come sooner than it would have.\n\n"
 	  "  --for TIME      1s to the policy's lease; without it as long as that\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl lease renew\n"
-	  "  bwlimit-ctl lease renew --for 2h\n", renew },
+	  "  bwlimit-ctl lease renew --for 2h\n",
+	  renew },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

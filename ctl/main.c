@@ -9,16 +9,17 @@
 #include "ctl.h"
 
 static const struct ctl_cmd *const tables[] = {
-	ctl_peer_cmds, ctl_grant_cmds, ctl_revoke_cmds, ctl_zone_cmds, ctl_policy_cmds, ctl_stats_cmds,
-	ctl_top_cmds, ctl_watch_cmds, ctl_explain_cmds, ctl_exfil_cmds, ctl_heartbeat_cmds,
-	ctl_drill_cmds, ctl_ipsec_cmds, ctl_ipsec_watch_cmds, ctl_ipsec_keep_cmds,
-	ctl_pki_cmds, ctl_usage_cmds, ctl_history_cmds, ctl_audit_cmds, ctl_tamper_cmds,
-	ctl_lease_cmds, ctl_journal_cmds,
+	ctl_peer_cmds,    ctl_grant_cmds,       ctl_revoke_cmds,     ctl_zone_cmds,
+	ctl_policy_cmds,  ctl_stats_cmds,       ctl_top_cmds,        ctl_watch_cmds,
+	ctl_explain_cmds, ctl_exfil_cmds,       ctl_heartbeat_cmds,  ctl_drill_cmds,
+	ctl_ipsec_cmds,   ctl_ipsec_watch_cmds, ctl_ipsec_keep_cmds, ctl_pki_cmds,
+	ctl_usage_cmds,   ctl_history_cmds,     ctl_audit_cmds,      ctl_tamper_cmds,
+	ctl_lease_cmds,   ctl_journal_cmds,
 };
 #define NTABLES (sizeof(tables) / sizeof(*tables))
 
-#define FOR_EACH_CMD(cmd)                                                                        \
-	for (size_t t_ = 0; t_ < NTABLES; t_++)                                                  \
+#define FOR_EACH_CMD(cmd)                                                                          \
+	for (size_t t_ = 0; t_ < NTABLES; t_++)                                                    \
 		for (const struct ctl_cmd *cmd = tables[t_]; cmd->noun; cmd++)
 
 static void print_usage(const struct ctl_cmd *cmd, const char *lead, FILE *f)
@@ -40,7 +41,8 @@ static void help_noun(const char *noun)
 	const struct ctl_cmd *only = NULL;
 	unsigned int n = 0;
 
-	FOR_EACH_CMD(cmd) {
+	FOR_EACH_CMD(cmd)
+	{
 		if (!strcmp(cmd->noun, noun)) {
 			only = cmd;
 			n++;
@@ -51,7 +53,8 @@ static void help_noun(const char *noun)
 		return;
 	}
 	puts("Usage:");
-	FOR_EACH_CMD(cmd) {
+	FOR_EACH_CMD(cmd)
+	{
 		if (strcmp(cmd->noun, noun))
 			continue;
 		print_usage(cmd, "  ", stdout);
@@ -65,7 +68,8 @@ static void help_all(void)
 	puts("Usage: " CTL_PROGRAM " [--pin-dir DIR] [--json] COMMAND …\n\n"
 	     "Limits what this tray may send to each destination: peers, grants, policies, counters.\n\n"
 	     "Commands:");
-	FOR_EACH_CMD(cmd) {
+	FOR_EACH_CMD(cmd)
+	{
 		char words[32];
 
 		snprintf(words, sizeof(words), "%s%s%s", cmd->noun, cmd->verb ? " " : "",
@@ -80,7 +84,8 @@ static void help_all(void)
 	     "Exit codes: 0 done, 1 failed, 2 wrong use.\n\n"
 	     "Examples:\n"
 	     "  " CTL_PROGRAM " policy apply tray-7.yaml --confirm 60s\n"
-	     "  " CTL_PROGRAM " grant log-collector rate 10mbit volume 1gb for 2h reason ticket 4711\n"
+	     "  " CTL_PROGRAM
+	     " grant log-collector rate 10mbit volume 1gb for 2h reason ticket 4711\n"
 	     "  " CTL_PROGRAM " explain 10.0.7.2 198.51.100.9 tcp 443\n"
 	     "  " CTL_PROGRAM " exfil --size 1tb --compression 16 --trays 512");
 }
@@ -120,7 +125,8 @@ static int global_options(struct ctl *c, int *argc, char **argv, bool *help, boo
 /* The words of argv[0] and argv[1] as one command; *ret_used says how many words it took. */
 static const struct ctl_cmd *find(int argc, char **argv, int *ret_used)
 {
-	FOR_EACH_CMD(cmd) {
+	FOR_EACH_CMD(cmd)
+	{
 		if (cmd->verb && argc > 1 && !strcmp(cmd->noun, argv[0]) &&
 		    !strcmp(cmd->verb, argv[1])) {
 			/* `grant list reason …` is about a peer called "list" */
@@ -130,7 +136,8 @@ static const struct ctl_cmd *find(int argc, char **argv, int *ret_used)
 			return cmd;
 		}
 	}
-	FOR_EACH_CMD(cmd) {
+	FOR_EACH_CMD(cmd)
+	{
 		if (!cmd->verb && !strcmp(cmd->noun, argv[0])) {
 			*ret_used = 1;
 			return cmd;
@@ -142,8 +149,8 @@ static const struct ctl_cmd *find(int argc, char **argv, int *ret_used)
 static bool is_noun(const char *word)
 {
 	FOR_EACH_CMD(cmd)
-		if (!strcmp(cmd->noun, word))
-			return true;
+	if (!strcmp(cmd->noun, word))
+		return true;
 	return false;
 }
 
@@ -154,14 +161,16 @@ static int unknown(struct ctl *c, int argc, char **argv)
 	char all[160] = "";
 	size_t n = 0;
 
-	FOR_EACH_CMD(cmd) {
+	FOR_EACH_CMD(cmd)
+	{
 		const char *word = noun ? cmd->verb : cmd->noun;
 
 		if ((noun && strcmp(cmd->noun, argv[0])) || !word || n == 63 ||
 		    (n && !strcmp(words[n - 1], word)))
 			continue;
 		words[n++] = word;
-		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n > 1 ? ", " : "", word);
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n > 1 ? ", " : "",
+			 word);
 	}
 	words[n] = NULL;
 	if (noun && argc < 2) {
@@ -169,9 +178,9 @@ static int unknown(struct ctl *c, int argc, char **argv)
 	} else {
 		near = ctl_nearest(argv[noun], words);
 		if (near)
-			ctl_usage(c, "unknown command '%.32s%s%.32s'; did you mean '%s%s%s'?", argv[0],
-				  noun ? " " : "", noun ? argv[1] : "", noun ? argv[0] : "",
-				  noun ? " " : "", near);
+			ctl_usage(c, "unknown command '%.32s%s%.32s'; did you mean '%s%s%s'?",
+				  argv[0], noun ? " " : "", noun ? argv[1] : "",
+				  noun ? argv[0] : "", noun ? " " : "", near);
 		else
 			ctl_usage(c, "unknown command '%.32s%s%.32s'; there is: %s", argv[0],
 				  noun ? " " : "", noun ? argv[1] : "", all);
@@ -187,7 +196,7 @@ static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
 		errno = 0;
 		if (!fflush(stdout) && !ferror(stdout))
 			return 0;
-		if (errno == EPIPE)	/* `| head` has seen enough */
+		if (errno == EPIPE) /* `| head` has seen enough */
 			return 1;
 		bwl_fail(&c->err, errno ? errno : EIO, "cannot write the output: %s",
 			 strerror(errno ? errno : EIO));

@@ -36,9 +36,9 @@ static uint32_t id_of(const struct bwl_view *v, const struct ids *ids, const cha
 static int peer_list(struct ctl *c, int argc, char **argv)
 {
 	static const struct bwl_column columns[] = {
-	    BWL_POLICY_COLUMNS,
-	    {&bwl_f_state, BWL_BOTH},
-	    {NULL, BWL_BOTH},
+		BWL_POLICY_COLUMNS,
+		{ &bwl_f_state, BWL_BOTH },
+		{ NULL, BWL_BOTH },
 	};
 	struct bwl_policy *pol = NULL;
 	struct ids ids = { 0 };
@@ -60,7 +60,7 @@ static int peer_list(struct ctl *c, int argc, char **argv)
 		goto out;
 	l = bwl_list_new(columns, c->json);
 	for (size_t i = 0; i < pol->npeers; i++) {
-		struct bwl_peer_row row = {.v = &v, .pol = &pol->peers[i], .now_ns = v.now_ns};
+		struct bwl_peer_row row = { .v = &v, .pol = &pol->peers[i], .now_ns = v.now_ns };
 
 		row.id = id_of(&v, &ids, row.pol->name);
 		row.body = ctl_view_peer(&v, row.id);
@@ -156,12 +156,12 @@ static void show_json(const struct bwl_view *v, const struct bwl_pol_peer *p, ui
 		      const struct bwl_peer *body)
 {
 	static const struct bwl_column columns[] = {
-	    BWL_POLICY_COLUMNS,		{&bwl_f_state, BWL_BOTH},
-	    {&bwl_f_left, BWL_BOTH},	{&bwl_f_mode_in_force, BWL_BOTH},
-	    {&bwl_f_horizon, BWL_BOTH}, {&bwl_f_tunnel, BWL_BOTH},
-	    {NULL, BWL_BOTH},
+		BWL_POLICY_COLUMNS,           { &bwl_f_state, BWL_BOTH },
+		{ &bwl_f_left, BWL_BOTH },    { &bwl_f_mode_in_force, BWL_BOTH },
+		{ &bwl_f_horizon, BWL_BOTH }, { &bwl_f_tunnel, BWL_BOTH },
+		{ NULL, BWL_BOTH },
 	};
-	struct bwl_peer_row row = {.v = v, .id = id, .pol = p, .body = body, .now_ns = v->now_ns};
+	struct bwl_peer_row row = { .v = v, .id = id, .pol = p, .body = body, .now_ns = v->now_ns };
 	json_t *o = bwl_doc("peer");
 
 	bwl_grant_left(v, id, body, &row.left);
@@ -211,7 +211,8 @@ static int set_from(struct ctl *c, struct bwl_pol_peer *p, const char *list)
 		size_t n = strcspn(list, ",");
 
 		if (!n || n >= sizeof(p->from[0]) || p->nfrom == BWL_MAX_PORTS)
-			return ctl_usage(c, "from '%.64s': devices of host ports, with commas between",
+			return ctl_usage(c,
+					 "from '%.64s': devices of host ports, with commas between",
 					 list);
 		memcpy(p->from[p->nfrom], list, n);
 		p->from[p->nfrom++][n] = '\0';
@@ -278,15 +279,18 @@ static int peer_add(struct ctl *c, int argc, char **argv)
 		n++;
 	if (n < 2)
 		return ctl_usage(c, "say a name and at least one address or prefix");
-	r = ctl_words(c, argc - n, argv + n, CTL_W_LIMIT | CTL_W_MODE | CTL_W_MARK | CTL_W_ACCEPT |
-		      CTL_W_ZONE | CTL_W_VIA | CTL_W_VIA6 | CTL_W_PATH | CTL_W_FROM | CTL_W_UPLINK |
-		      CTL_W_IPSEC | CTL_W_CONTAINED, &w);
+	r = ctl_words(c, argc - n, argv + n,
+		      CTL_W_LIMIT | CTL_W_MODE | CTL_W_MARK | CTL_W_ACCEPT | CTL_W_ZONE |
+			      CTL_W_VIA | CTL_W_VIA6 | CTL_W_PATH | CTL_W_FROM | CTL_W_UPLINK |
+			      CTL_W_IPSEC | CTL_W_CONTAINED,
+		      &w);
 	if (!r)
 		r = check_words(c, &w);
 	if (r)
 		return r;
 	if (!(w.seen & (CTL_W_PATH | CTL_W_IPSEC)))
-		return ctl_usage(c, "say 'ipsec REMOTE', or 'path clear' for a peer without encryption");
+		return ctl_usage(
+			c, "say 'ipsec REMOTE', or 'path clear' for a peer without encryption");
 	pfx = calloc((size_t)n - 1, sizeof(*pfx));
 	if (!pfx)
 		return bwl_fail(&c->err, ENOMEM, "out of memory");
@@ -309,7 +313,8 @@ static int peer_add(struct ctl *c, int argc, char **argv)
 	pfx = NULL;
 	r = fill_peer(c, p, argv[0], &w);
 	if (!r)
-		r = bwl_audit_intent(&c->err, "peer add %s", ctl_join(argc, argv, line, sizeof(line)));
+		r = bwl_audit_intent(&c->err, "peer add %s",
+				     ctl_join(argc, argv, line, sizeof(line)));
 	if (!r)
 		r = ctl_edit_end(c, pins, pol, false, &rep);
 	if (!r) {
@@ -352,10 +357,12 @@ static int peer_del(struct ctl *c, int argc, char **argv)
 		if (p)
 			remove_peer(pol, p);
 		else
-			r = bwl_fail(&c->err, ENOENT, "no peer '%.64s' in the policy in force", argv[i]);
+			r = bwl_fail(&c->err, ENOENT, "no peer '%.64s' in the policy in force",
+				     argv[i]);
 	}
 	if (!r)
-		r = bwl_audit_intent(&c->err, "peer del %s", ctl_join(argc, argv, line, sizeof(line)));
+		r = bwl_audit_intent(&c->err, "peer del %s",
+				     ctl_join(argc, argv, line, sizeof(line)));
 	if (!r)
 		r = ctl_edit_end(c, pins, pol, false, &rep);
 	if (!r) {
@@ -382,8 +389,8 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 
 	if (!argc)
 		return ctl_usage(c, "say which peer, and what to change");
-	r = ctl_words(c, argc - 1, argv + 1,
-		      CTL_W_LIMIT | CTL_W_MODE | CTL_W_MARK | CTL_W_ACCEPT, &w);
+	r = ctl_words(c, argc - 1, argv + 1, CTL_W_LIMIT | CTL_W_MODE | CTL_W_MARK | CTL_W_ACCEPT,
+		      &w);
 	if (!r)
 		r = check_words(c, &w);
 	if (r)
@@ -392,7 +399,8 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 		return ctl_usage(c, "say what to change: rate, burst, volume, mode or accept");
 	/* an entry says `none` by a flag of its own, which only a new policy sets */
 	if (w.accept_none)
-		return ctl_usage(c, "accept none is for policy files and peer add; here it is a rate");
+		return ctl_usage(c,
+				 "accept none is for policy files and peer add; here it is a rate");
 	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)
 		return r;
@@ -416,8 +424,10 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 
 void ctl_change_from_words(const struct ctl_words *w, struct bwl_change *ch)
 {
-	static const struct { unsigned int word, bit; } bits[] = {
-		{ CTL_W_RATE, BWL_SET_RATE }, { CTL_W_BURST, BWL_SET_BURST },
+	static const struct {
+		unsigned int word, bit;
+	} bits[] = {
+		{ CTL_W_RATE, BWL_SET_RATE },     { CTL_W_BURST, BWL_SET_BURST },
 		{ CTL_W_VOLUME, BWL_SET_VOLUME }, { CTL_W_MODE, BWL_SET_MODE },
 		{ CTL_W_ACCEPT, BWL_SET_ACCEPT },
 	};
@@ -433,27 +443,33 @@ void ctl_change_from_words(const struct ctl_words *w, struct bwl_change *ch)
 	ch->accept = w->accept;
 }
 
-#define PEER_WORDS                                                                               \
+/* clang-format off */
+#define PEER_WORDS \
 	"Words: zone Z, rate R, burst B, volume V, mode police|shape|mark|monitor, mark PERCENT,\n" \
 	"accept R|none, path clear, via A, via6 A, ipsec REMOTE, uplink DEV, from DEV[,DEV], contained.\n\n"
+/* clang-format on */
 
 const struct ctl_cmd ctl_peer_cmds[] = {
 	{ "peer", "list", "", "Peers of the policy in force", NULL, peer_list },
-	{ "peer", "show", "NAME", "One peer: its limits and what is left of them", NULL, peer_show },
+	{ "peer", "show", "NAME", "One peer: its limits and what is left of them", NULL,
+	  peer_show },
 	{ "peer", "add", "NAME ADDRESS… path clear via A | ipsec REMOTE [WORDS]",
 	  "Add a destination to the policy in force",
 	  PEER_WORDS
 	  "Without rate and volume the peer has no grant: its packets are dropped until `grant`.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl peer add log-collector 198.51.100.9 zone external rate 10mbit \\\n"
-	  "      volume 1gb per 1d path clear via 192.0.2.254\n", peer_add },
+	  "      volume 1gb per 1d path clear via 192.0.2.254\n",
+	  peer_add },
 	{ "peer", "set", "NAME [rate R] [burst B] [volume V] [mode M] [mark PERCENT] [accept R]",
 	  "Change a peer's limits in place, in the running data plane",
 	  "What is not named stays. Spent volume and debt stay. A revoked grant stays revoked.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl peer set log-collector rate 20mbit\n"
-	  "  bwlimit-ctl peer set log-collector volume 2gb per 1d\n", peer_set },
+	  "  bwlimit-ctl peer set log-collector volume 2gb per 1d\n",
+	  peer_set },
 	{ "peer", "del", "NAME…", "Take destinations out of the policy in force",
-	  "What they have spent is remembered: adding the name again gives nothing back.\n", peer_del },
+	  "What they have spent is remembered: adding the name again gives nothing back.\n",
+	  peer_del },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -37,7 +37,8 @@ static int settle(struct ctl *c, struct options *o, const char *life)
 	if (!o->ca)
 		o->ca = BWL_PKI_DIR;
 	r = take_life(c, "--life", o->life ? o->life : life, &o->life_s);
-	return r ? r : take_life(c, "--crl-life", o->crl_life ? o->crl_life : CRL_LIFE, &o->crl_life_s);
+	return r ? r
+		 : take_life(c, "--crl-life", o->crl_life ? o->crl_life : CRL_LIFE, &o->crl_life_s);
 }
 
 static int one_node(struct ctl *c, int argc, char **argv)
@@ -48,9 +49,12 @@ static int one_node(struct ctl *c, int argc, char **argv)
 		return ctl_usage(c, "say which node: `node` of its policy");
 	n = strlen(argv[0]);
 	if (!n || n > 31 || *argv[0] == '-' || *argv[0] == '.' ||
-	    strspn(argv[0], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != n)
-		return ctl_usage(c, "'%.64s' is not the name of a node: 1 to 31 of A-Z a-z 0-9 . _ -, not starting with - or .",
-				 argv[0]);
+	    strspn(argv[0], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") !=
+		    n)
+		return ctl_usage(
+			c,
+			"'%.64s' is not the name of a node: 1 to 31 of A-Z a-z 0-9 . _ -, not starting with - or .",
+			argv[0]);
 	return 0;
 }
 
@@ -58,8 +62,9 @@ static int pki_init(struct ctl *c, int argc, char **argv)
 {
 	struct options o = { .name = "bwlimit CA" };
 	const struct ctl_opt opts[] = {
-		{ "--ca", NULL, &o.ca }, { "--name", NULL, &o.name }, { "--life", NULL, &o.life },
-		{ "--crl-life", NULL, &o.crl_life }, { NULL, NULL, NULL },
+		{ "--ca", NULL, &o.ca },     { "--name", NULL, &o.name },
+		{ "--life", NULL, &o.life }, { "--crl-life", NULL, &o.crl_life },
+		{ NULL, NULL, NULL },
 	};
 	int r;
 
@@ -77,7 +82,8 @@ static int pki_init(struct ctl *c, int argc, char **argv)
 		bwl_doc_print(json_pack("{s:i, s:s, s:s, s:s}", "version", BWL_JSON_VERSION, "kind",
 					"pki-init", "ca_dir", o.ca, "ca_name", o.name));
 	else
-		printf("CA '%s' in %s; ca.key signs for every node: keep it off the trays\n", o.name, o.ca);
+		printf("CA '%s' in %s; ca.key signs for every node: keep it off the trays\n",
+		       o.name, o.ca);
 	return 0;
 }
 
@@ -99,16 +105,22 @@ static void print_issued(struct ctl *c, const struct bwl_pki_request *q,
 	if (q->out)
 		puts("  bwlimit-ctl ipsec load FILE takes it into use");
 	else
-		printf("  its folder is what %s:" BWL_IPSEC_DIR " gets (rsync -a --delete, or all of it);\n"
-		       "  then, there: bwlimit-ctl ipsec load FILE\n", q->node);
+		printf("  its folder is what %s:" BWL_IPSEC_DIR
+		       " gets (rsync -a --delete, or all of it);\n"
+		       "  then, there: bwlimit-ctl ipsec load FILE\n",
+		       q->node);
 }
 
 static int issue(struct ctl *c, int argc, char **argv, bool renew)
 {
 	struct options o = { 0 };
 	const struct ctl_opt opts[] = {
-		{ "--ca", NULL, &o.ca }, { "--out", NULL, &o.out }, { "--csr", NULL, &o.csr },
-		{ "--life", NULL, &o.life }, { "--crl-life", NULL, &o.crl_life }, { NULL, NULL, NULL },
+		{ "--ca", NULL, &o.ca },
+		{ "--out", NULL, &o.out },
+		{ "--csr", NULL, &o.csr },
+		{ "--life", NULL, &o.life },
+		{ "--crl-life", NULL, &o.crl_life },
+		{ NULL, NULL, NULL },
 	};
 	struct bwl_pki_request q;
 	struct bwl_pki_cert x;
@@ -144,7 +156,9 @@ static int pki_revoke(struct ctl *c, int argc, char **argv)
 {
 	struct options o = { 0 };
 	const struct ctl_opt opts[] = {
-		{ "--ca", NULL, &o.ca }, { "--crl-life", NULL, &o.crl_life }, { NULL, NULL, NULL },
+		{ "--ca", NULL, &o.ca },
+		{ "--crl-life", NULL, &o.crl_life },
+		{ NULL, NULL, NULL },
 	};
 	unsigned n = 0;
 	int r;
@@ -167,30 +181,37 @@ static int pki_revoke(struct ctl *c, int argc, char **argv)
 		       "  (x509crl of their folders, then `bwlimit-ctl ipsec load FILE` there)\n",
 		       argv[0], n, CTL_S(n));
 	else
-		printf("%s: was revoked before; the CRL is in every node's folder again\n", argv[0]);
+		printf("%s: was revoked before; the CRL is in every node's folder again\n",
+		       argv[0]);
 	return 0;
 }
 
 #define CA_HELP "  --ca DIR         the CA's folder (" BWL_PKI_DIR ")\n"
-#define CRL_HELP "  --crl-life TIME  the CRL says when the next one comes (" CRL_LIFE "); peers are strict about it\n"
-#define ISSUE_HELP                                                                               \
-	CA_HELP                                                                                  \
-	"  --out DIR        the node's swanctl folder (nodes/NODE of the CA's folder)\n"         \
-	"  --csr FILE       certify the key of this request; no key is made here\n"              \
+#define CRL_HELP                                                                                   \
+	"  --crl-life TIME  the CRL says when the next one comes (" CRL_LIFE                       \
+	"); peers are strict about it\n"
+#define ISSUE_HELP                                                                                 \
+	CA_HELP                                                                                    \
+	"  --out DIR        the node's swanctl folder (nodes/NODE of the CA's folder)\n"           \
+	"  --csr FILE       certify the key of this request; no key is made here\n"                \
 	"  --life TIME      how long it is valid (" LIFE ")\n" CRL_HELP
 
 const struct ctl_cmd ctl_pki_cmds[] = {
 	{ "pki", "init", "[--ca DIR]", "Make a CA for the nodes (ECDSA P-384)",
 	  CA_HELP "  --name NAME      its common name\n"
-	  "  --life TIME      how long it is valid (" CA_LIFE ")\n" CRL_HELP
-	  "\nExamples:\n  bwlimit-ctl pki init --name 'Hall 3'\n", pki_init },
-	{ "pki", "issue", "NODE [--csr FILE]", "A first key and certificate for a node, in a folder that swanctl reads",
-	  ISSUE_HELP
-	  "\nExamples:\n  bwlimit-ctl pki issue tray-7\n"
-	  "  bwlimit-ctl pki issue tray-7 --csr tray-7.csr --out /srv/swanctl/tray-7\n", pki_issue },
-	{ "pki", "renew", "NODE [--csr FILE]", "A new key and certificate; the old one stays valid until it expires",
+		  "  --life TIME      how long it is valid (" CA_LIFE ")\n" CRL_HELP
+		  "\nExamples:\n  bwlimit-ctl pki init --name 'Hall 3'\n",
+	  pki_init },
+	{ "pki", "issue", "NODE [--csr FILE]",
+	  "A first key and certificate for a node, in a folder that swanctl reads",
+	  ISSUE_HELP "\nExamples:\n  bwlimit-ctl pki issue tray-7\n"
+		     "  bwlimit-ctl pki issue tray-7 --csr tray-7.csr --out /srv/swanctl/tray-7\n",
+	  pki_issue },
+	{ "pki", "renew", "NODE [--csr FILE]",
+	  "A new key and certificate; the old one stays valid until it expires",
 	  ISSUE_HELP "\nExamples:\n  bwlimit-ctl pki renew tray-7\n", pki_renew },
-	{ "pki", "revoke", "NODE", "Put a node's certificates on the CRL, and the CRL into every node's folder",
+	{ "pki", "revoke", "NODE",
+	  "Put a node's certificates on the CRL, and the CRL into every node's folder",
 	  CA_HELP CRL_HELP "\nExamples:\n  bwlimit-ctl pki revoke tray-7\n", pki_revoke },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -74,8 +74,9 @@ static int policy_check(struct ctl *c, int argc, char **argv)
 	} else {
 		warn_all(pol);
 		printf("%s: ok: %zu peer%s with %zu prefix%s, %zu zone%s, %zu host port%s; digest %.16s\n",
-		       argv[0], pol->npeers, CTL_S(pol->npeers), prefixes, prefixes == 1 ? "" : "es",
-		       pol->nzones, CTL_S(pol->nzones), pol->nports, CTL_S(pol->nports), hex);
+		       argv[0], pol->npeers, CTL_S(pol->npeers), prefixes,
+		       prefixes == 1 ? "" : "es", pol->nzones, CTL_S(pol->nzones), pol->nports,
+		       CTL_S(pol->nports), hex);
 	}
 	bwl_policy_free(pol);
 	return 0;
@@ -125,17 +126,22 @@ void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t 
 	char took[BWL_UNIT_BUF], mem[BWL_UNIT_BUF];
 
 	if (c->json) {
-		json_object_set_new(doc, "report", json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f}",
-			"peer_count", (json_int_t)r->peers, "prefix_count", (json_int_t)r->prefixes,
-			"added_count", (json_int_t)r->added, "retired_count", (json_int_t)r->retired,
-			"inherited_count", (json_int_t)r->inherited, "kept_revoked_count",
-			(json_int_t)r->kept_revoked, "exhausted_count", (json_int_t)r->exhausted,
-			"map_bytes", (json_int_t)r->map_bytes, "took_s", r->seconds));
+		json_object_set_new(doc, "report",
+				    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "peer_count",
+					      (json_int_t)r->peers, "prefix_count",
+					      (json_int_t)r->prefixes, "added_count",
+					      (json_int_t)r->added, "retired_count",
+					      (json_int_t)r->retired, "inherited_count",
+					      (json_int_t)r->inherited, "kept_revoked_count",
+					      (json_int_t)r->kept_revoked, "exhausted_count",
+					      (json_int_t)r->exhausted, "map_bytes",
+					      (json_int_t)r->map_bytes, "took_s", r->seconds));
 		bwl_doc_print(doc);
 		return;
 	}
 	printf("in force: %u peer%s with %u prefix%s (%u new, %u gone) in %s, maps %s at the peak\n",
-	       r->peers, CTL_S(r->peers), r->prefixes, r->prefixes == 1 ? "" : "es", r->added, r->retired, bwl_human_time(r->seconds, took),
+	       r->peers, CTL_S(r->peers), r->prefixes, r->prefixes == 1 ? "" : "es", r->added,
+	       r->retired, bwl_human_time(r->seconds, took),
 	       bwl_human_size((double)r->map_bytes, mem));
 	if (r->inherited)
 		printf("  peers that take the place of others, and what these had spent: %u\n",
@@ -179,20 +185,23 @@ static void warn_modes(const struct bwl_pins *pins, const struct bwl_policy *pol
 	if (shape)
 		ctl_warn_shape(pins);
 	if (sa && !pins->ctl->tunnel)
-		bwl_warn("there is no tunnel device: packets of %zu encrypted peer%s are dropped, as no-sa (bwlimit-load attach)",
-			 sa, CTL_S(sa));
+		bwl_warn(
+			"there is no tunnel device: packets of %zu encrypted peer%s are dropped, as no-sa (bwlimit-load attach)",
+			sa, CTL_S(sa));
 }
 
 /*
- * Its limits hold over a reboot, too. After it holds: of a policy that is refused, or a tool that is killed, what
- * was lowered by hand stays lower.
+ * Its limits hold over a reboot, too. After it holds: of a policy that is refused, or a tool that
+ * is killed, what was lowered by hand stays lower.
  */
 static int raise_limits(struct ctl *c, const struct bwl_pins *pins, const struct bwl_policy *pol)
 {
 	int r = bwl_journal_raise(pins, pol, &c->err);
 
 	if (r)
-		bwl_hint(&c->err, "the policy is in force; what was lowered by hand is lower again after a reboot: apply it again");
+		bwl_hint(
+			&c->err,
+			"the policy is in force; what was lowered by hand is lower again after a reboot: apply it again");
 	return r;
 }
 
@@ -205,8 +214,10 @@ struct apply {
 static int apply_args(struct ctl *c, int argc, char **argv, struct apply *a)
 {
 	const struct ctl_opt opts[] = {
-		{ "--confirm", NULL, &a->confirm }, { "--yes", &a->yes, NULL },
-		{ "--fresh-volume", &a->fresh, NULL }, { "--trust-clock", &a->trust, NULL },
+		{ "--confirm", NULL, &a->confirm },
+		{ "--yes", &a->yes, NULL },
+		{ "--fresh-volume", &a->fresh, NULL },
+		{ "--trust-clock", &a->trust, NULL },
 		{ NULL, NULL, NULL },
 	};
 	int r = ctl_opts(c, &argc, argv, opts);
@@ -250,7 +261,7 @@ static int put_in_force(struct ctl *c, const struct apply *a, struct bwl_pins *p
 				      CTL_S(pol->npeers));
 	r = bwl_publish(pins, pol, &o, rep, &c->err);
 	ctl_progress_end(progress);
-	if (!r && !a->confirm)	/* on trial they are raised when it is confirmed */
+	if (!r && !a->confirm) /* on trial they are raised when it is confirmed */
 		r = raise_limits(c, pins, pol);
 	if (r)
 		return r;
@@ -332,7 +343,7 @@ static int settle(struct ctl *c, int argc, const char *word,
 	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)
 		return r;
-	if (fn == bwl_confirm)	/* the way back only closes */
+	if (fn == bwl_confirm) /* the way back only closes */
 		r = bwl_audit_intent(&c->err, "policy %s", word);
 	if (!r && fn == bwl_confirm)
 		r = raise_confirmed(c, pins);
@@ -341,8 +352,8 @@ static int settle(struct ctl *c, int argc, const char *word,
 	if (!r) {
 		bwl_audit("policy %s", word);
 		if (c->json)
-			ctl_print_list(fn == bwl_confirm ? "policy-confirm" : "policy-rollback", "text",
-				       json_string(done));
+			ctl_print_list(fn == bwl_confirm ? "policy-confirm" : "policy-rollback",
+				       "text", json_string(done));
 		else
 			puts(done);
 	}
@@ -384,9 +395,10 @@ static void show_state(const struct bwl_pins *pins, const struct bwl_policy *pol
 		printf("# not confirmed: returns to the policy before in %s\n",
 		       bwl_human_time((double)(pending - now) / 1e9, t));
 	if (pins->ctl->stop)
-		printf("# %s: every packet is dropped\n",
-		       pins->ctl->stop == BWL_UPGRADING ? "upgrading" :
-		       bwl_is_stopped(pins) ? "stopped" : "not opened");
+		printf("# %s: every packet is dropped\n", pins->ctl->stop == BWL_UPGRADING
+								  ? "upgrading"
+							  : bwl_is_stopped(pins) ? "stopped"
+										 : "not opened");
 	for (size_t i = 0; i < pol->npeers; i++)
 		if (pol->peers[i].revoked)
 			printf("# revoked: %s\n", pol->peers[i].name);
@@ -433,8 +445,10 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	{ "policy", "diff", "FILE", "What the file would change in the policy in force",
 	  "+ added, - removed, ~ changed; defaults count as what they stand for.\n\n"
 	  "Examples:\n"
-	  "  bwlimit-ctl policy diff tray-7.yaml\n", policy_diff },
-	{ "policy", "apply", "FILE [--confirm TIME] [--fresh-volume] [--trust-clock] [--yes]", "Put a policy file in force, as a whole",
+	  "  bwlimit-ctl policy diff tray-7.yaml\n",
+	  policy_diff },
+	{ "policy", "apply", "FILE [--confirm TIME] [--fresh-volume] [--trust-clock] [--yes]",
+	  "Put a policy file in force, as a whole",
 	  "No packet sees half a policy. Spent volumes, debts and revocations stay.\n\n"
 	  "  --confirm TIME  without `policy confirm` in time the data plane itself returns to the\n"
 	  "                  policy before; a revocation made meanwhile stays\n"
@@ -444,7 +458,8 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "                  synchronised (logged)\n"
 	  "  --yes           at a terminal, do not show the difference and ask\n\n"
 	  "Examples:\n"
-	  "  bwlimit-ctl policy apply tray-7.yaml --confirm 60s\n", policy_apply },
+	  "  bwlimit-ctl policy apply tray-7.yaml --confirm 60s\n",
+	  policy_apply },
 	{ "policy", "confirm", "", "Keep the policy that `apply --confirm` put in force", NULL,
 	  policy_confirm },
 	{ "policy", "rollback", "", "Return from `apply --confirm` now", NULL, policy_rollback },

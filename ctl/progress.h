@@ -5,6 +5,6 @@
 
 struct ctl_progress;
 struct ctl_progress *ctl_progress_start(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void ctl_progress_end(struct ctl_progress *p);	/* NULL-safe */
+void ctl_progress_end(struct ctl_progress *p); /* NULL-safe */
 
 #endif

@@ -23,18 +23,18 @@ struct order {
 	bool all, closed_all;
 	const char *vici;
 	uint64_t timeout_ns;
-	const char **name;	/* revoked in the map */
+	const char **name; /* revoked in the map */
 	size_t n;
 	uint64_t map_ns;
-	bool encrypted;		/* one of them has SAs */
+	bool encrypted; /* one of them has SAs */
 	uint64_t kernel_ns;
 	struct bwl_xfrm_dropped kernel;
-	char kernel_why[160];	/* empty: done */
+	char kernel_why[160]; /* empty: done */
 	struct bwl_ipsec_drop charon;
 	uint64_t charon_ns;
-	char charon_why[256];	/* empty: done */
+	char charon_why[256]; /* empty: done */
 	uint64_t journal_ns;
-	struct bwl_err journal;	/* code 0: done */
+	struct bwl_err journal; /* code 0: done */
 };
 
 static uint64_t clock_ns(void)
@@ -84,10 +84,10 @@ static void record(struct order *o)
 
 /* Peers whose SAs end: by id, for the kernel, and by name, for charon. */
 struct ended {
-	bool *id;	/* [max] */
+	bool *id; /* [max] */
 	const char **name;
 	size_t n;
-	uint32_t max;	/* peers of the pins */
+	uint32_t max; /* peers of the pins */
 };
 
 static bool is_ended(uint32_t peer, const void *arg)
@@ -119,8 +119,8 @@ static void drop_charon(struct order *o, const struct ended *x)
 	int r = bwl_ipsec_drop_peers(o->vici, x->name, x->n, o->all, o->timeout_ns, &o->charon, &e);
 
 	if (r)
-		snprintf(o->charon_why, sizeof(o->charon_why), "%.200s%s", e.text, o->charon.posted
-			 ? "; it will do it when it goes on" : "");
+		snprintf(o->charon_why, sizeof(o->charon_why), "%.200s%s", e.text,
+			 o->charon.posted ? "; it will do it when it goes on" : "");
 	o->charon_ns = clock_ns() - start;
 }
 
@@ -151,7 +151,7 @@ static bool is_revoked_here(const struct order *o, const char *name)
 /* By the names of the maps, not by a policy: SAs may be left of a peer that is in none any more. */
 static void find_ended(struct order *o, struct ended *x)
 {
-	struct bwl_view v[BWL_GENERATIONS] = {0};
+	struct bwl_view v[BWL_GENERATIONS] = { 0 };
 	uint32_t i;
 
 	for (i = 0; i < BWL_GENERATIONS; i++) {
@@ -235,7 +235,8 @@ static void print_text(const struct order *o)
 	       (double)o->kernel_ns / 1e6, o->kernel.sas, o->kernel.policies,
 	       *o->kernel_why ? "; " : "", o->kernel_why);
 	if (*o->charon_why)
-		printf("  %-8s %10.3f ms  %s\n", "charon", (double)o->charon_ns / 1e6, o->charon_why);
+		printf("  %-8s %10.3f ms  %s\n", "charon", (double)o->charon_ns / 1e6,
+		       o->charon_why);
 	else
 		printf("  %-8s %10.3f ms  %u connections unloaded, %u more SAs ended, the other side told\n",
 		       "charon", (double)o->charon_ns / 1e6, o->charon.conns, o->charon.sas);
@@ -245,15 +246,18 @@ int ctl_revoke(struct ctl *c, int argc, char **argv)
 {
 	struct order o = { .c = c, .timeout_ns = TIMEOUT_NS };
 	const char *timeout = NULL;
-	const struct ctl_opt opts[] = { { "--all", &o.all, NULL }, { "--vici", NULL, &o.vici },
-					{ "--timeout", NULL, &timeout }, { NULL, NULL, NULL } };
+	const struct ctl_opt opts[] = { { "--all", &o.all, NULL },
+					{ "--vici", NULL, &o.vici },
+					{ "--timeout", NULL, &timeout },
+					{ NULL, NULL, NULL } };
 	int r;
 
 	r = ctl_opts(c, &argc, argv, opts);
 	if (r)
 		return r;
 	if (o.all ? argc != 0 : argc == 0)
-		return ctl_usage(c, o.all ? "say --all or names, not both" : "say which peer, or --all");
+		return ctl_usage(c, o.all ? "say --all or names, not both"
+					  : "say which peer, or --all");
 	if (timeout && bwl_parse_time(timeout, &o.timeout_ns, &c->err))
 		return CTL_USAGE;
 	r = bwl_pins_open(c->pin_dir, true, &o.pins, &c->err);
@@ -269,8 +273,9 @@ int ctl_revoke(struct ctl *c, int argc, char **argv)
 		print_json(&o);
 	else if (!r)
 		print_text(&o);
-	if (!r && *o.kernel_why)	/* charon alone makes nothing that passes a closed map */
-		r = bwl_fail(&c->err, EIO, "the grant is revoked; its SAs are still in the kernel: %s",
+	if (!r && *o.kernel_why) /* charon alone makes nothing that passes a closed map */
+		r = bwl_fail(&c->err, EIO,
+			     "the grant is revoked; its SAs are still in the kernel: %s",
 			     o.kernel_why);
 	if (!r && o.journal.code) {
 		c->err = o.journal;
@@ -293,6 +298,7 @@ const struct ctl_cmd ctl_revoke_cmds[] = {
 	  "  --timeout TIME  for charon, all in all (2s)\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl revoke log-collector\n"
-	  "  bwlimit-ctl revoke --all\n", ctl_revoke },
+	  "  bwlimit-ctl revoke --all\n",
+	  ctl_revoke },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

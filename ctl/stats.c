@@ -30,18 +30,20 @@ struct bwl_speed ctl_speed(const struct ctl_sample *a, const struct ctl_sample *
 	double s = (double)(b->now_ns - a->now_ns) / 1e9;
 
 	/* a new attachment between the two starts counting over, or has other ids */
-	if (s <= 0 || id >= a->n || id >= b->n || x->bytes > y->bytes || x->drop_bytes > y->drop_bytes)
-		return (struct bwl_speed){0};
+	if (s <= 0 || id >= a->n || id >= b->n || x->bytes > y->bytes ||
+	    x->drop_bytes > y->drop_bytes)
+		return (struct bwl_speed){ 0 };
 	return (struct bwl_speed){
-	    .passed_bps = (double)(y->bytes - x->bytes) * 8 / s,
-	    .dropped_bps = (double)(y->drop_bytes - x->drop_bytes) * 8 / s,
-	    .dropped_fps = (double)(y->drop_frames - x->drop_frames) / s,
+		.passed_bps = (double)(y->bytes - x->bytes) * 8 / s,
+		.dropped_bps = (double)(y->drop_bytes - x->drop_bytes) * 8 / s,
+		.dropped_fps = (double)(y->drop_frames - x->drop_frames) / s,
 	};
 }
 
 bool ctl_sleep(uint64_t ns)
 {
-	struct timespec t = { .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+	struct timespec t = { .tv_sec = (time_t)(ns / 1000000000),
+			      .tv_nsec = (long)(ns % 1000000000) };
 
 	while (!ctl_stopped && clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
 		;
@@ -53,28 +55,28 @@ static void stats_print(struct ctl *c, const struct bwl_view *v, const uint32_t 
 {
 	enum bwl_where now = first ? BWL_BOTH : BWL_FOR_PROGRAMS;
 	const struct bwl_column columns[] = {
-	    {&bwl_f_peer, BWL_BOTH},
-	    {&bwl_f_passed_frames, BWL_BOTH},
-	    {&bwl_f_passed_bytes, BWL_BOTH},
-	    {&bwl_f_dropped_frames, BWL_BOTH},
-	    {&bwl_f_dropped_bytes, BWL_BOTH},
-	    {&bwl_f_refund_lost, BWL_BOTH},
-	    {&bwl_f_passes, now},
-	    {&bwl_f_drops, now},
-	    {NULL, BWL_BOTH},
+		{ &bwl_f_peer, BWL_BOTH },
+		{ &bwl_f_passed_frames, BWL_BOTH },
+		{ &bwl_f_passed_bytes, BWL_BOTH },
+		{ &bwl_f_dropped_frames, BWL_BOTH },
+		{ &bwl_f_dropped_bytes, BWL_BOTH },
+		{ &bwl_f_refund_lost, BWL_BOTH },
+		{ &bwl_f_passes, now },
+		{ &bwl_f_drops, now },
+		{ NULL, BWL_BOTH },
 	};
 	struct bwl_list *l = bwl_list_new(columns, c->json);
 	json_t *rows;
 
 	for (size_t i = 0; i < n; i++) {
-		struct bwl_speed speed = {0};
+		struct bwl_speed speed = { 0 };
 
 		if (first)
 			speed = ctl_speed(first, s, ids[i]);
-		bwl_list_add(l, &(struct bwl_peer_row){.v = v,
-						       .id = ids[i],
-						       .count = &s->count[ids[i]],
-						       .speed = first ? &speed : NULL});
+		bwl_list_add(l, &(struct bwl_peer_row){ .v = v,
+							.id = ids[i],
+							.count = &s->count[ids[i]],
+							.speed = first ? &speed : NULL });
 	}
 	rows = bwl_list_end(l);
 	if (rows)
@@ -150,9 +152,13 @@ static void reasons_print(struct ctl *c, const struct bwl_pins *pins, const char
 
 	for (unsigned int row = 0; row < BWL_REASON_ROWS; row++) {
 		const struct bwl_dev *dev = &pins->dev[row % BWL_MAX_PORTS];
-		/* host ports have no last gate, and of what management receives nothing is counted */
-		bool there = dev->ifindex && (row < BWL_MAX_PORTS ? dev->kind != BWL_PORT_MANAGEMENT :
-					      dev->kind & (BWL_PORT_UPLINK | BWL_PORT_MANAGEMENT));
+		/*
+		 * host ports have no last gate, and of what management receives nothing is counted
+		 */
+		bool there = dev->ifindex &&
+			     (row < BWL_MAX_PORTS
+				      ? dev->kind != BWL_PORT_MANAGEMENT
+				      : dev->kind & (BWL_PORT_UPLINK | BWL_PORT_MANAGEMENT));
 
 		if (port && strncmp(dev->name, port, sizeof(dev->name)))
 			continue;
@@ -162,8 +168,8 @@ static void reasons_print(struct ctl *c, const struct bwl_pins *pins, const char
 			if (!n->frames && !(all && there))
 				continue;
 			bwl_list_add(l, &(struct bwl_reason_row){
-					    row_port(pins, row % BWL_MAX_PORTS, i, buf),
-					    row >= BWL_MAX_PORTS, i, n});
+						row_port(pins, row % BWL_MAX_PORTS, i, buf),
+						row >= BWL_MAX_PORTS, i, n });
 		}
 	}
 	rows = bwl_list_end(l);
@@ -176,7 +182,9 @@ static int reasons(struct ctl *c, int argc, char **argv)
 	const char *port = NULL;
 	bool all = false;
 	const struct ctl_opt opts[] = {
-		{ "--port", NULL, &port }, { "--all", &all, NULL }, { NULL, NULL, NULL },
+		{ "--port", NULL, &port },
+		{ "--all", &all, NULL },
+		{ NULL, NULL, NULL },
 	};
 	struct bwl_reason_count *count;
 	struct bwl_pins *pins;
@@ -210,9 +218,12 @@ const struct ctl_cmd ctl_stats_cmds[] = {
 	  "With --interval also the rates in that time.\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl stats --interval 1s\n"
-	  "  bwlimit-ctl stats log-collector --json\n", stats },
-	{ "reasons", NULL, "[--port DEV] [--all]", "Counters per port and reason: every packet has one",
+	  "  bwlimit-ctl stats log-collector --json\n",
+	  stats },
+	{ "reasons", NULL, "[--port DEV] [--all]",
+	  "Counters per port and reason: every packet has one",
 	  "`out` is the last gate of an uplink. Sums over a port's reasons are what it received since\n"
-	  "attach. --all shows zeros too.\n", reasons },
+	  "attach. --all shows zeros too.\n",
+	  reasons },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -8,7 +8,7 @@
 struct ctl_sample {
 	uint64_t now_ns;
 	uint32_t n;
-	struct bwl_peer_count *count;	/* [n], by peer id */
+	struct bwl_peer_count *count; /* [n], by peer id */
 };
 int ctl_sample(struct ctl *c, struct bwl_pins *pins, struct ctl_sample *ret);
 void ctl_sample_free(struct ctl_sample *s);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `tamper`: what a script or a BMC calls. bwlimitd does what the policy says of `command`; where it does
- * not answer, this does: what the policy's file says, and where that cannot be read, it revokes.
+ * `tamper`: what a script or a BMC calls. bwlimitd does what the policy says of `command`; where it
+ * does not answer, this does: what the policy's file says, and where that cannot be read, it
+ * revokes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -99,7 +100,9 @@ static int has_peer(struct ctl *c, const char *name)
 	for (uint32_t id = 1; *name && !found && id < pins->schema.max_peers; id++)
 		found = !strncmp(pins->name[id].name, name, BWL_NAME_LEN);
 	bwl_pins_close(pins);
-	return found ? 0 : bwl_fail(&c->err, ENOENT, "there is no peer '%.64s': nothing was done", name);
+	return found ? 0
+		     : bwl_fail(&c->err, ENOENT, "there is no peer '%.64s': nothing was done",
+				name);
 }
 
 /* What is no UTF-8 keeps nobody from closing. */
@@ -117,7 +120,9 @@ static json_t *pack(char *why)
 	return o ? o : json_pack("{s:s, s:s}", "verb", "tamper", "why", why);
 }
 
-/* bwlimitd closed the maps, and writes the journal a moment later: done is said when it is written. */
+/*
+ * bwlimitd closed the maps, and writes the journal a moment later: done is said when it is written.
+ */
 static int journalled(struct ctl *c, const char *did)
 {
 	struct bwl_pins *pins;
@@ -136,7 +141,8 @@ static int journalled(struct ctl *c, const char *did)
 static int tamper(struct ctl *c, int argc, char **argv)
 {
 	const char *peer = NULL, *file = POLICY, *by = "bwlimitd", *did;
-	const struct ctl_opt opts[] = { { "--peer", NULL, &peer }, { "--policy", NULL, &file },
+	const struct ctl_opt opts[] = { { "--peer", NULL, &peer },
+					{ "--policy", NULL, &file },
 					{ NULL, NULL, NULL } };
 	json_t *what, *answer;
 	char why[201];
@@ -165,7 +171,8 @@ static int tamper(struct ctl *c, int argc, char **argv)
 		did = bwl_action_name(a);
 		r = act(c, a, (char *)peer);
 	}
-	bwl_audit("tamper%s%s: %s; action %s of %s", peer ? " --peer " : "", peer ? peer : "", why, did, by);
+	bwl_audit("tamper%s%s: %s; action %s of %s", peer ? " --peer " : "", peer ? peer : "", why,
+		  did, by);
 	json_decref(answer);
 	json_decref(what);
 	return r;
@@ -181,6 +188,7 @@ const struct ctl_cmd ctl_tamper_cmds[] = {
 	  "  --policy FILE   read only when bwlimitd does not answer (" POLICY ")\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl tamper BMC: the lid of the tray was opened\n"
-	  "  bwlimit-ctl tamper --peer log-collector its disk was pulled\n", tamper },
+	  "  bwlimit-ctl tamper --peer log-collector its disk was pulled\n",
+	  tamper },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -10,7 +10,7 @@
 
 #define HOME "\033[H"
 #define CLEAR_DOWN "\033[J"
-#define SCREEN_ON "\033[?1049h\033[?25l"	/* the terminal's other page, no cursor */
+#define SCREEN_ON "\033[?1049h\033[?25l" /* the terminal's other page, no cursor */
 #define SCREEN_OFF "\033[?25h\033[?1049l"
 
 struct row {
@@ -35,16 +35,17 @@ static size_t terminal_rows(void)
 }
 
 static const struct bwl_column columns[] = {
-    {&bwl_f_peer, BWL_BOTH}, {&bwl_f_state, BWL_BOTH}, {&bwl_f_passes, BWL_BOTH},
-    {&bwl_f_rate, BWL_BOTH}, {&bwl_f_share, BWL_BOTH}, {&bwl_f_drops, BWL_BOTH},
-    {&bwl_f_left, BWL_BOTH}, {NULL, BWL_BOTH},
+	{ &bwl_f_peer, BWL_BOTH }, { &bwl_f_state, BWL_BOTH }, { &bwl_f_passes, BWL_BOTH },
+	{ &bwl_f_rate, BWL_BOTH }, { &bwl_f_share, BWL_BOTH }, { &bwl_f_drops, BWL_BOTH },
+	{ &bwl_f_left, BWL_BOTH }, { NULL, BWL_BOTH },
 };
 
 /* Without an entry: it went away since it was counted. */
 static bool add_row(struct bwl_list *l, const struct bwl_view *v, const struct row *row)
 {
 	struct bwl_peer_row r = {
-	    .v = v, .id = row->id, .body = ctl_view_peer(v, row->id), .speed = &row->speed};
+		.v = v, .id = row->id, .body = ctl_view_peer(v, row->id), .speed = &row->speed
+	};
 
 	if (!r.body)
 		return false;
@@ -58,10 +59,11 @@ static void head_line(const struct bwl_view *v, double pass, double drop, size_t
 	uint64_t heartbeat = bwl_silent_at(v);
 	const char *todo, *why = bwl_why_silent(v->pins, v->gen.base, v->now_ns, &todo);
 	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], when[BWL_WHEN_BUF];
-	const char *stop = bwl_is_stopped(v->pins) ? "STOPPED, " :
-			   v->pins->ctl->stop == BWL_UPGRADING ? "UPGRADING, " :
-			   v->pins->ctl->stop == BWL_UNJUDGED ? "NOT JUDGED, " :
-			   v->pins->ctl->stop ? "NOT OPENED, " : "";
+	const char *stop = bwl_is_stopped(v->pins)               ? "STOPPED, "
+			   : v->pins->ctl->stop == BWL_UPGRADING ? "UPGRADING, "
+			   : v->pins->ctl->stop == BWL_UNJUDGED  ? "NOT JUDGED, "
+			   : v->pins->ctl->stop                  ? "NOT OPENED, "
+								 : "";
 
 	printf("%s: %s%zu peer%s, %s passes, %s is dropped, ", v->gen.base->node_name, stop, peers,
 	       CTL_S(peers), bwl_human_rate(pass, a), bwl_human_rate(drop, b));
@@ -118,7 +120,8 @@ static void draw(struct ctl *c, const struct bwl_view *v, const struct row *rows
 }
 
 /* One frame: the generation may have changed since the last. */
-static int frame(struct ctl *c, const struct ctl_sample *before, struct ctl_sample *now, bool screen)
+static int frame(struct ctl *c, const struct ctl_sample *before, struct ctl_sample *now,
+		 bool screen)
 {
 	struct bwl_view v;
 	struct row *rows;
@@ -157,7 +160,9 @@ static int top(struct ctl *c, int argc, char **argv)
 	const char *interval = "1s";
 	bool once = false, screen;
 	const struct ctl_opt opts[] = {
-		{ "--once", &once, NULL }, { "--interval", NULL, &interval }, { NULL, NULL, NULL },
+		{ "--once", &once, NULL },
+		{ "--interval", NULL, &interval },
+		{ NULL, NULL, NULL },
 	};
 	struct ctl_sample a = { 0 }, b = { 0 };
 	uint64_t ns;

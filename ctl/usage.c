@@ -27,8 +27,10 @@ static const char *ledger_word(const struct bwl_mark *m, const struct bwl_left *
 	case BWL_MARK_CLOSED:
 		return "closed";
 	default:
-		return m->spendable_bytes < left->volume && left->used + BWL_MIN_BURST > m->spendable_bytes
-			       ? "behind" : "released";
+		return m->spendable_bytes < left->volume &&
+				       left->used + BWL_MIN_BURST > m->spendable_bytes
+			       ? "behind"
+			       : "released";
 	}
 }
 
@@ -60,9 +62,9 @@ static struct bwl_value get_window(const void *row)
 	const struct bwl_left *l = &((const struct volume *)row)->left;
 	char t[BWL_UNIT_BUF];
 
-	return l->window_ns
-		   ? bwl_v_both(bwl_json_span(l->window_ns), "%s", bwl_format_time(l->window_ns, t))
-		   : bwl_v_both(json_null(), "in total");
+	return l->window_ns ? bwl_v_both(bwl_json_span(l->window_ns), "%s",
+					 bwl_format_time(l->window_ns, t))
+			    : bwl_v_both(json_null(), "in total");
 }
 
 static struct bwl_value get_released(const void *row)
@@ -81,22 +83,23 @@ static struct bwl_value get_ledger(const void *row)
 }
 
 static const struct bwl_field fields[] = {
-    {"limit_key", "LIMIT", get_key},	     {"used_bytes", ">USED", get_used},
-    {"volume_bytes", ">VOLUME", get_volume}, {NULL, ">SHARE", get_share},
-    {"window_s", "WINDOW", get_window},	     {"released_bytes", ">RELEASED", get_released},
-    {"ledger_state", "LEDGER", get_ledger},
+	{ "limit_key", "LIMIT", get_key },         { "used_bytes", ">USED", get_used },
+	{ "volume_bytes", ">VOLUME", get_volume }, { NULL, ">SHARE", get_share },
+	{ "window_s", "WINDOW", get_window },      { "released_bytes", ">RELEASED", get_released },
+	{ "ledger_state", "LEDGER", get_ledger },
 };
 
 static const struct bwl_column columns[] = {
-    {&fields[0], BWL_BOTH}, {&fields[1], BWL_BOTH}, {&fields[2], BWL_BOTH}, {&fields[3], BWL_BOTH},
-    {&fields[4], BWL_BOTH}, {&fields[5], BWL_BOTH}, {&fields[6], BWL_BOTH}, {NULL, BWL_BOTH},
+	{ &fields[0], BWL_BOTH }, { &fields[1], BWL_BOTH }, { &fields[2], BWL_BOTH },
+	{ &fields[3], BWL_BOTH }, { &fields[4], BWL_BOTH }, { &fields[5], BWL_BOTH },
+	{ &fields[6], BWL_BOTH }, { NULL, BWL_BOTH },
 };
 
 static void put(const struct bwl_limit *l, uint32_t state, void *arg)
 {
 	struct usage *u = arg;
 	const struct bwl_pins *p = u->v->pins;
-	struct volume row = {.mark = &p->mark[state]};
+	struct volume row = { .mark = &p->mark[state] };
 
 	if (l->volume.spendable_bytes == BWL_VOLUME_NONE ||
 	    state >= BWL_STATES(p->schema.max_peers, p->schema.max_extras))
@@ -129,10 +132,9 @@ static int usage(struct ctl *c, int argc, char **argv)
 		json_object_set_new(doc, "volumes", rows);
 		bwl_doc_print(doc);
 	} else if (ledger & BWL_LEDGER_CAME) {
-		puts(
-		    ledger & BWL_LEDGER_TPM
-			? "\nThe ledger is bound to a TPM's counter: an old copy of it is refused."
-			: "\nThe ledger is bound to no TPM: an old copy of it would not be found out after a reboot.");
+		puts(ledger & BWL_LEDGER_TPM
+			     ? "\nThe ledger is bound to a TPM's counter: an old copy of it is refused."
+			     : "\nThe ledger is bound to no TPM: an old copy of it would not be found out after a reboot.");
 	}
 	ctl_view_close(&v);
 	return 0;

@@ -35,7 +35,7 @@ int ctl_view_open(struct ctl *c, bool writable, struct bwl_view *v)
 	uint32_t slot;
 	int r;
 
-	*v = (struct bwl_view){0};
+	*v = (struct bwl_view){ 0 };
 	r = bwl_pins_open(c->pin_dir, writable, &v->pins, &c->err);
 	if (r)
 		return r;
@@ -53,7 +53,7 @@ void ctl_view_close(struct bwl_view *v)
 	if (v->has_gen)
 		bwl_gen_close(&v->gen);
 	bwl_pins_close(v->pins);
-	*v = (struct bwl_view){0};
+	*v = (struct bwl_view){ 0 };
 }
 
 const struct bwl_peer *ctl_view_peer(const struct bwl_view *v, uint32_t id)

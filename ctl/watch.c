@@ -16,7 +16,7 @@
 struct watch {
 	struct ctl *c;
 	struct bwl_pins *pins;
-	uint64_t count, max;	/* events printed; 0: no end */
+	uint64_t count, max; /* events printed; 0: no end */
 };
 
 static const char *protocol(const struct bwl_event *e, char buf[static 24])
@@ -55,7 +55,8 @@ static void print_json(const struct watch *w, const struct bwl_event *e)
 
 static void print_human(const struct watch *w, const struct bwl_event *e)
 {
-	char when[BWL_TIME_BUF], src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS], proto[24], name[BWL_NAME_LEN];
+	char when[BWL_TIME_BUF], src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS], proto[24],
+		name[BWL_NAME_LEN];
 	const char *peer = bwl_peer_name(w->pins, e->peer, name);
 	bool ports = e->proto == IPPROTO_TCP || e->proto == IPPROTO_UDP;
 
@@ -105,14 +106,17 @@ static int one_reader(struct ctl *c, const struct bwl_pins *p, int *ret_fd)
 		return 0;
 	close(*ret_fd);
 	bwl_fail(&c->err, EBUSY, "the events are being read already");
-	return bwl_hint(&c->err, "only one program can: bwlimitd logs them (journalctl -u bwlimitd -f); or end the other `watch`");
+	return bwl_hint(
+		&c->err,
+		"only one program can: bwlimitd logs them (journalctl -u bwlimitd -f); or end the other `watch`");
 }
 
 static void print_end(struct watch *w, uint64_t lost)
 {
 	if (w->c->json)
-		bwl_doc_line(json_pack("{s:i, s:s, s:I, s:I}", "version", BWL_JSON_VERSION, "kind", "event-end",
-				       "event_count", (json_int_t)w->count, "lost_count", (json_int_t)lost));
+		bwl_doc_line(json_pack("{s:i, s:s, s:I, s:I}", "version", BWL_JSON_VERSION, "kind",
+				       "event-end", "event_count", (json_int_t)w->count,
+				       "lost_count", (json_int_t)lost));
 	else
 		bwl_info("%llu events, %llu lost (over the limit, or nobody read them)",
 			 (unsigned long long)w->count, (unsigned long long)lost);
@@ -142,7 +146,9 @@ static int watch(struct ctl *c, int argc, char **argv)
 {
 	const char *count = NULL, *timeout = NULL;
 	const struct ctl_opt opts[] = {
-		{ "--count", NULL, &count }, { "--timeout", NULL, &timeout }, { NULL, NULL, NULL },
+		{ "--count", NULL, &count },
+		{ "--timeout", NULL, &timeout },
+		{ NULL, NULL, NULL },
 	};
 	uint64_t ns = 0, lost, lost_before = 0, total;
 	struct ring_buffer *rb = NULL;
@@ -185,6 +191,7 @@ const struct ctl_cmd ctl_watch_cmds[] = {
 	{ "watch", NULL, "[--count N] [--timeout TIME]",
 	  "Events as they happen: first drops, new destinations, spoofed sources, …",
 	  "Events are rate-limited in the data plane; what was lost is said at the end. With --json\n"
-	  "one object a line, the last is of kind event-end.\n", watch },
+	  "one object a line, the last is of kind event-end.\n",
+	  watch },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -33,9 +33,10 @@ static struct bwl_value get_burst(const void *row)
 	const struct zone_row *r = row;
 	char buf[BWL_UNIT_BUF];
 
-	return bwl_v_both(
-	    json_null(), "%s",
-	    bwl_rate_decode(&r->zone->limit.rate) ? bwl_format_size(r->left.burst, buf) : "-");
+	return bwl_v_both(json_null(), "%s",
+			  bwl_rate_decode(&r->zone->limit.rate)
+				  ? bwl_format_size(r->left.burst, buf)
+				  : "-");
 }
 
 static struct bwl_value get_debt(const void *row)
@@ -45,8 +46,8 @@ static struct bwl_value get_debt(const void *row)
 
 	return bwl_v_both(json_null(), "%s",
 			  bwl_rate_decode(&r->zone->limit.rate)
-			      ? bwl_human_size((double)r->left.debt, buf)
-			      : "-");
+				  ? bwl_human_size((double)r->left.debt, buf)
+				  : "-");
 }
 
 static struct bwl_value get_left(const void *row)
@@ -55,24 +56,24 @@ static struct bwl_value get_left(const void *row)
 }
 
 static const struct bwl_field zone_fields[] = {
-    {"zone", "NAME", get_name},
-    {"peer_count", ">PEERS", get_peers},
-    {"rate_bits_per_second", ">RATE", get_rate},
-    {NULL, ">BURST", get_burst},
-    {NULL, ">DEBT", get_debt},
-    {"left", ">VOLUME USED", get_left},
+	{ "zone", "NAME", get_name },
+	{ "peer_count", ">PEERS", get_peers },
+	{ "rate_bits_per_second", ">RATE", get_rate },
+	{ NULL, ">BURST", get_burst },
+	{ NULL, ">DEBT", get_debt },
+	{ "left", ">VOLUME USED", get_left },
 };
 
 static int zone_list(struct ctl *c, int argc, char **argv)
 {
 	static const struct bwl_column columns[] = {
-	    {&zone_fields[0], BWL_BOTH},
-	    {&zone_fields[1], BWL_BOTH},
-	    {&zone_fields[2], BWL_BOTH},
-	    {&zone_fields[3], BWL_BOTH},
-	    {&zone_fields[4], BWL_BOTH},
-	    {&zone_fields[5], BWL_BOTH},
-	    {NULL, BWL_BOTH},
+		{ &zone_fields[0], BWL_BOTH },
+		{ &zone_fields[1], BWL_BOTH },
+		{ &zone_fields[2], BWL_BOTH },
+		{ &zone_fields[3], BWL_BOTH },
+		{ &zone_fields[4], BWL_BOTH },
+		{ &zone_fields[5], BWL_BOTH },
+		{ NULL, BWL_BOTH },
 	};
 	size_t peers[BWL_MAX_ZONES] = { 0 };
 	struct bwl_list *l;
@@ -94,7 +95,7 @@ static int zone_list(struct ctl *c, int argc, char **argv)
 	}
 	l = bwl_list_new(columns, c->json);
 	for (size_t i = 1; i < BWL_MAX_ZONES; i++) {
-		struct zone_row row = {.zone = &v.gen.base->zone[i], .peers = peers[i]};
+		struct zone_row row = { .zone = &v.gen.base->zone[i], .peers = peers[i] };
 		const struct bwl_limit *lim = &row.zone->limit;
 
 		if (!*row.zone->name)
@@ -139,7 +140,7 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 		z->limit.present = true;
 		if (w.seen & CTL_W_RATE) {
 			z->limit.rate_bps = w.lim.rate_bps;
-			z->limit.burst = 0;	/* the default follows the rate */
+			z->limit.burst = 0; /* the default follows the rate */
 		}
 		if (w.seen & CTL_W_BURST)
 			z->limit.burst = w.lim.burst;
@@ -148,7 +149,8 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 			z->limit.volume = w.lim.volume;
 			z->limit.window_ns = w.lim.window_ns;
 		}
-		r = bwl_audit_intent(&c->err, "zone set %s", ctl_join(argc, argv, line, sizeof(line)));
+		r = bwl_audit_intent(&c->err, "zone set %s",
+				     ctl_join(argc, argv, line, sizeof(line)));
 		if (!r)
 			r = ctl_edit_end(c, pins, pol, true, &rep);
 	}
@@ -169,8 +171,10 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_zone_cmds[] = {
 	{ "zone", "list", "", "Zones: their shared limits and what is used", NULL, zone_list },
-	{ "zone", "set", "NAME [rate R] [burst B] [volume V]", "Change the limit that a zone's peers share",
+	{ "zone", "set", "NAME [rate R] [burst B] [volume V]",
+	  "Change the limit that a zone's peers share",
 	  "Examples:\n"
-	  "  bwlimit-ctl zone set external rate 50mbit volume 10gb per 1d\n", zone_set },
+	  "  bwlimit-ctl zone set external rate 50mbit volume 10gb per 1d\n",
+	  zone_set },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

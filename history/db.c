@@ -7,22 +7,24 @@
 #include <sqlite3.h>
 #include "db_in.h"
 
-#define SETTINGS                                                                                 \
-	"PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"   \
+#define SETTINGS                                                                                   \
+	"PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"    \
 	"PRAGMA synchronous = NORMAL; PRAGMA cache_size = -2048; PRAGMA wal_autocheckpoint = 256;" \
 	"PRAGMA journal_size_limit = 2097152; PRAGMA cell_size_check = ON"
 
-#define TABLES                                                                                   \
-	"CREATE TABLE series (id INTEGER PRIMARY KEY, peer TEXT NOT NULL, class TEXT NOT NULL,"   \
-	" UNIQUE (peer, class));"                                                                 \
+/* clang-format off */
+#define TABLES \
+	"CREATE TABLE series (id INTEGER PRIMARY KEY, peer TEXT NOT NULL, class TEXT NOT NULL," \
+	" UNIQUE (peer, class));" \
 	"CREATE TABLE second (start INTEGER NOT NULL, series INTEGER NOT NULL, part INTEGER NOT NULL," \
-	" points BLOB NOT NULL, PRIMARY KEY (start, series, part)) WITHOUT ROWID;"                \
+	" points BLOB NOT NULL, PRIMARY KEY (start, series, part)) WITHOUT ROWID;" \
 	"CREATE TABLE minute (series INTEGER NOT NULL, hour INTEGER NOT NULL, points BLOB NOT NULL," \
-	" PRIMARY KEY (series, hour)) WITHOUT ROWID;"                                             \
-	"CREATE TABLE count (slot INTEGER PRIMARY KEY, points BLOB NOT NULL);"                    \
-	"CREATE TABLE meta (id INTEGER PRIMARY KEY, version INTEGER NOT NULL, era TEXT NOT NULL,"  \
-	" wall INTEGER NOT NULL, boot INTEGER NOT NULL);"                                         \
+	" PRIMARY KEY (series, hour)) WITHOUT ROWID;" \
+	"CREATE TABLE count (slot INTEGER PRIMARY KEY, points BLOB NOT NULL);" \
+	"CREATE TABLE meta (id INTEGER PRIMARY KEY, version INTEGER NOT NULL, era TEXT NOT NULL," \
+	" wall INTEGER NOT NULL, boot INTEGER NOT NULL);" \
 	"INSERT INTO meta VALUES (1, 1, '', 0, 0)"
+/* clang-format on */
 
 static const char *const sql[_STMTS] = {
 	[S_FIND] = "SELECT id FROM series WHERE peer = ?1 AND class = ?2",
@@ -38,7 +40,9 @@ static const char *const sql[_STMTS] = {
 
 int hist_run(struct hist_db *h, const char *text, struct bwl_err *e)
 {
-	return sqlite3_exec(h->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : hist_db_fail(h->db, text, e);
+	return sqlite3_exec(h->db, text, NULL, NULL, NULL) == SQLITE_OK
+		       ? 0
+		       : hist_db_fail(h->db, text, e);
 }
 
 int hist_number(struct hist_db *h, const char *text, int64_t *ret, struct bwl_err *e)
@@ -72,8 +76,8 @@ static int open_db(struct hist_db *h, const char *path, struct bwl_err *e)
 	unsigned i;
 	int r;
 
-	if (sqlite3_open_v2(path, &h->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-			    NULL))
+	if (sqlite3_open_v2(path, &h->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL))
 		return hist_db_fail(h->db, "cannot be opened", e);
 	sqlite3_busy_timeout(h->db, 2000);
 	r = hist_run(h, SETTINGS, e);
@@ -84,10 +88,13 @@ static int open_db(struct hist_db *h, const char *path, struct bwl_err *e)
 	if (!r)
 		r = hist_read_state(h->db, &h->state, e);
 	if (!r)
-		r = hist_number(h, "SELECT ifnull(sum(length(points) + " HIST_ROW_SQL "), 0) FROM second",
+		r = hist_number(h,
+				"SELECT ifnull(sum(length(points) + " HIST_ROW_SQL
+				"), 0) FROM second",
 				&h->seconds_bytes, e);
 	for (i = 0; !r && i < _STMTS; i++)
-		if (sqlite3_prepare_v3(h->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &h->stmt[i], NULL))
+		if (sqlite3_prepare_v3(h->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &h->stmt[i],
+				       NULL))
 			r = hist_db_fail(h->db, "cannot be written", e);
 	return r;
 }
@@ -165,7 +172,8 @@ const struct hist_state *hist_db_state(const struct hist_db *h)
 /* As one point of unit 0; nothing where all are 0. */
 static int read_count(sqlite3_stmt *s, struct hist_values *ret)
 {
-	struct hist_cursor c = hist_cursor(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1));
+	struct hist_cursor c = hist_cursor(sqlite3_column_blob(s, 1),
+					   (size_t)sqlite3_column_bytes(s, 1));
 	uint32_t unit;
 
 	*ret = (struct hist_values){ 0 };

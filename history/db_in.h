@@ -6,7 +6,7 @@
 #include <sqlite3.h>
 #include "db.h"
 
-#define HIST_ROW 16	/* bytes of a row beside its points, about */
+#define HIST_ROW 16 /* bytes of a row beside its points, about */
 #define HIST_ROW_SQL "16"
 
 enum hist_stmt { S_FIND, S_NAME, S_ADD, S_COUNT, S_META, S_HOUR, S_PUT_HOUR, _STMTS };
@@ -16,7 +16,7 @@ struct hist_db {
 	sqlite3_stmt *stmt[_STMTS];
 	struct hist_state state;
 	int64_t max_bytes;
-	int64_t seconds_bytes, added;	/* of table `second`; added: by this transaction */
+	int64_t seconds_bytes, added; /* of table `second`; added: by this transaction */
 	int64_t tended_hour;
 };
 

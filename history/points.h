@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 enum hist_col {
-	HIST_SENT,		/* bytes, as charged */
-	HIST_ARRIVED,		/* as charged */
-	HIST_SENT_DROPPED,	/* refused on the way out; as the hook saw them */
+	HIST_SENT,         /* bytes, as charged */
+	HIST_ARRIVED,      /* as charged */
+	HIST_SENT_DROPPED, /* refused on the way out; as the hook saw them */
 	HIST_ARRIVED_DROPPED,
 	HIST_COLS
 };
@@ -28,13 +28,13 @@ struct hist_values {
 bool hist_is_zero(const struct hist_values *x);
 void hist_sum(struct hist_values *to, const struct hist_values *x);
 
-#define HIST_MAX_UNITS (1U << 30)	/* from a block's start to its last point */
+#define HIST_MAX_UNITS (1U << 30) /* from a block's start to its last point */
 
 /* A block being written. Zeroed: empty. */
 struct hist_block {
 	uint8_t *data;
 	size_t len, room;
-	uint32_t last;		/* units from the start to the last point */
+	uint32_t last; /* units from the start to the last point */
 };
 /* unit: from the start, above the last one; all zero adds nothing. -ENOMEM, -ERANGE */
 int hist_block_add(struct hist_block *b, uint32_t unit, const struct hist_values *x);

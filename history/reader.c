@@ -25,10 +25,11 @@ static int open_db(struct hist_reader *r, const char *path, bool is_still, struc
 
 	sqlite3_close(r->db);
 	snprintf(uri, sizeof(uri), "file:%s%s", path, is_still ? "?immutable=1" : "");
-	if (sqlite3_open_v2(uri, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL))
+	if (sqlite3_open_v2(uri, &r->db,
+			    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL))
 		return hist_db_fail(r->db, "cannot be opened", e);
 	sqlite3_busy_timeout(r->db, 5000);
-	if (sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL))	/* one moment for all that is read */
+	if (sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL)) /* one moment for all that is read */
 		return hist_db_fail(r->db, "cannot be read", e);
 	return hist_read_state(r->db, &r->state, e);
 }
@@ -46,7 +47,9 @@ int hist_reader_open(const char *dir, struct hist_reader **ret, struct bwl_err *
 	if (!r)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	err = open_db(r, path, false, e);
-	/* On a file system that cannot be written there is no writer, and no place for its locks. */
+	/*
+	 * On a file system that cannot be written there is no writer, and no place for its locks.
+	 */
 	if (err && err != -EUCLEAN && access(dir, W_OK))
 		err = open_db(r, path, true, e);
 	if (err) {
@@ -75,11 +78,13 @@ int hist_reader_names(struct hist_reader *r, hist_name_fn fn, void *arg, struct 
 	sqlite3_stmt *s = NULL;
 	int err = 0, rc;
 
-	if (sqlite3_prepare_v2(r->db, "SELECT peer, class FROM series ORDER BY peer, class", -1, &s, NULL))
+	if (sqlite3_prepare_v2(r->db, "SELECT peer, class FROM series ORDER BY peer, class", -1, &s,
+			       NULL))
 		return hist_db_fail(r->db, "cannot be read", e);
 	while (!err && (rc = sqlite3_step(s)) != SQLITE_DONE) {
 		if (rc == SQLITE_ROW)
-			fn((const char *)sqlite3_column_text(s, 0), (const char *)sqlite3_column_text(s, 1), arg);
+			fn((const char *)sqlite3_column_text(s, 0),
+			   (const char *)sqlite3_column_text(s, 1), arg);
 		else
 			err = hist_db_fail(r->db, "cannot be read", e);
 	}
@@ -102,15 +107,19 @@ static void put_wide(const struct grid *g, int64_t at, int64_t width, const stru
 
 	for (i = 0; i < parts; i++) {
 		for (c = 0; c < HIST_COLS; c++)
-			y.v[c] = (uint64_t)((unsigned __int128)x->v[c] * (unsigned __int128)(i + 1) / (unsigned __int128)parts -
-					    (unsigned __int128)x->v[c] * (unsigned __int128)i / (unsigned __int128)parts);
+			y.v[c] = (uint64_t)((unsigned __int128)x->v[c] *
+						    (unsigned __int128)(i + 1) /
+						    (unsigned __int128)parts -
+					    (unsigned __int128)x->v[c] * (unsigned __int128)i /
+						    (unsigned __int128)parts);
 		put(g, at + width * i / parts, &y);
 	}
 }
 
 static void put_row(const struct grid *g, sqlite3_stmt *s, int64_t width, unsigned *damaged)
 {
-	struct hist_cursor c = hist_cursor(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1));
+	struct hist_cursor c = hist_cursor(sqlite3_column_blob(s, 1),
+					   (size_t)sqlite3_column_bytes(s, 1));
 	int64_t start = sqlite3_column_int64(s, 0);
 	struct hist_values x;
 	uint32_t unit;
@@ -121,8 +130,9 @@ static void put_row(const struct grid *g, sqlite3_stmt *s, int64_t width, unsign
 	*damaged += more < 0;
 }
 
-static int put_rows(struct hist_reader *r, const char *sql, int64_t series, int64_t from, int64_t to,
-		    int64_t width, const struct grid *g, unsigned *damaged, struct bwl_err *e)
+static int put_rows(struct hist_reader *r, const char *sql, int64_t series, int64_t from,
+		    int64_t to, int64_t width, const struct grid *g, unsigned *damaged,
+		    struct bwl_err *e)
 {
 	sqlite3_stmt *s = NULL;
 	int err = 0, rc;
@@ -148,7 +158,8 @@ static int find(struct hist_reader *r, const char *peer, const char *class_, int
 	sqlite3_stmt *s = NULL;
 	int err = 0, rc;
 
-	if (sqlite3_prepare_v2(r->db, "SELECT id FROM series WHERE peer = ?1 AND class = ?2", -1, &s, NULL))
+	if (sqlite3_prepare_v2(r->db, "SELECT id FROM series WHERE peer = ?1 AND class = ?2", -1,
+			       &s, NULL))
 		return hist_db_fail(r->db, "cannot be read", e);
 	sqlite3_bind_text(s, 1, peer, -1, SQLITE_STATIC);
 	sqlite3_bind_text(s, 2, class_, -1, SQLITE_STATIC);
@@ -156,7 +167,8 @@ static int find(struct hist_reader *r, const char *peer, const char *class_, int
 	if (rc == SQLITE_ROW)
 		*ret = sqlite3_column_int64(s, 0);
 	else if (rc == SQLITE_DONE)
-		err = bwl_fail(e, ENOENT, "no history of '%.64s'%s%.32s", peer, *class_ ? " class " : "", class_);
+		err = bwl_fail(e, ENOENT, "no history of '%.64s'%s%.32s", peer,
+			       *class_ ? " class " : "", class_);
 	else
 		err = hist_db_fail(r->db, "cannot be read", e);
 	sqlite3_finalize(s);
@@ -173,10 +185,15 @@ int hist_reader_get(struct hist_reader *r, const char *peer, const char *class_,
 
 	*ret_damaged = 0;
 	if (!err)
-		err = put_rows(r, "SELECT hour * 3600, points FROM minute WHERE series = ?1 AND hour >= ?2"
-				  " AND hour <= ?3", series, from_s / HOUR, to_s / HOUR, 60, &g, ret_damaged, e);
+		err = put_rows(
+			r,
+			"SELECT hour * 3600, points FROM minute WHERE series = ?1 AND hour >= ?2"
+			" AND hour <= ?3",
+			series, from_s / HOUR, to_s / HOUR, 60, &g, ret_damaged, e);
 	if (!err)
-		err = put_rows(r, "SELECT start, points FROM second WHERE series = ?1 AND start > ?2"
-				  " AND start < ?3", series, from_s - HIST_MAX_SPAN, to_s, 1, &g, ret_damaged, e);
+		err = put_rows(r,
+			       "SELECT start, points FROM second WHERE series = ?1 AND start > ?2"
+			       " AND start < ?3",
+			       series, from_s - HIST_MAX_SPAN, to_s, 1, &g, ret_damaged, e);
 	return err;
 }

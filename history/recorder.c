@@ -7,26 +7,26 @@
 
 #define NAME 32
 #define SECOND 1000000000ULL
-#define IDLE_NS (60 * SECOND)	/* that nothing has grown is written so often */
+#define IDLE_NS (60 * SECOND) /* that nothing has grown is written so often */
 
 struct track {
 	uint32_t slot;
-	bool named, dirty;		/* dirty: the counter is not on disk */
+	bool named, dirty; /* dirty: the counter is not on disk */
 	char peer[NAME], class_[NAME];
-	int64_t series;			/* 0: not looked up */
-	struct hist_values total;	/* the counter, as far as it is in the history */
-	int64_t start_s;		/* of block */
+	int64_t series;           /* 0: not looked up */
+	struct hist_values total; /* the counter, as far as it is in the history */
+	int64_t start_s;          /* of block */
 	struct hist_block block;
 };
 
 struct hist_recorder {
 	struct hist_db *db;
-	struct hist_state state;	/* era; of the last look */
-	uint64_t flushed_ns;		/* 0: never; what the first look finds is written at once */
-	bool begun, silent;		/* silent: the first look only says where counters are */
+	struct hist_state state; /* era; of the last look */
+	uint64_t flushed_ns;     /* 0: never; what the first look finds is written at once */
+	bool begun, silent;      /* silent: the first look only says where counters are */
 	struct track *track;
 	uint32_t n, room;
-	uint32_t *hash, mask;		/* index + 1 by slot; 0 empty */
+	uint32_t *hash, mask; /* index + 1 by slot; 0 empty */
 	size_t pending;
 	/* of this look */
 	int64_t from_s;
@@ -97,7 +97,7 @@ static int begin(struct hist_recorder *r, const char *era, uint64_t made_ns, str
 		return hist_db_counts(r->db, take_count, r, e);
 	}
 	snprintf(r->state.era, sizeof(r->state.era), "%s", era);
-	r->state.boot_ns = made_ns;	/* the counters were 0 then */
+	r->state.boot_ns = made_ns; /* the counters were 0 then */
 	r->silent = !*s->era && now.boot_ns - made_ns > HIST_BELIEVED_NS;
 	return 0;
 }
@@ -140,7 +140,9 @@ void hist_recorder_free(struct hist_recorder *r)
 /* By the clock that does not step. */
 static uint64_t seconds_since(const struct hist_recorder *r, struct hist_clocks now)
 {
-	return now.boot_ns > r->state.boot_ns ? (now.boot_ns - r->state.boot_ns + SECOND / 2) / SECOND : 0;
+	return now.boot_ns > r->state.boot_ns
+		       ? (now.boot_ns - r->state.boot_ns + SECOND / 2) / SECOND
+		       : 0;
 }
 
 static bool has_stepped(const struct hist_recorder *r, struct hist_clocks now)
@@ -161,7 +163,7 @@ bool hist_recorder_look(struct hist_recorder *r, struct hist_clocks now)
 	if (has_stepped(r, now)) {
 		r->seconds = seconds_since(r, now);
 		r->from_s = now.wall_s - (int64_t)r->seconds;
-	} else {	/* goes on where the last one ended */
+	} else { /* goes on where the last one ended */
 		r->from_s = r->state.wall_s;
 		r->seconds = now.wall_s > r->from_s ? (uint64_t)(now.wall_s - r->from_s) : 0;
 	}
@@ -177,7 +179,8 @@ bool hist_recorder_look(struct hist_recorder *r, struct hist_clocks now)
 
 static uint64_t part_of(uint64_t all, uint64_t i, uint64_t parts)
 {
-	return (uint64_t)((unsigned __int128)all * (i + 1) / parts - (unsigned __int128)all * i / parts);
+	return (uint64_t)((unsigned __int128)all * (i + 1) / parts -
+			  (unsigned __int128)all * i / parts);
 }
 
 static int add(struct hist_recorder *r, struct track *t, const struct hist_values *grown)
@@ -201,8 +204,8 @@ static int add(struct hist_recorder *r, struct track *t, const struct hist_value
 	return err;
 }
 
-int hist_recorder_count(struct hist_recorder *r, uint32_t slot, const char *peer, const char *class_,
-			const struct hist_values *x)
+int hist_recorder_count(struct hist_recorder *r, uint32_t slot, const char *peer,
+			const char *class_, const struct hist_values *x)
 {
 	struct hist_values grown = { 0 };
 	struct track *t;
@@ -218,7 +221,7 @@ int hist_recorder_count(struct hist_recorder *r, uint32_t slot, const char *peer
 		snprintf(t->class_, sizeof(t->class_), "%s", class_);
 		t->named = true;
 	}
-	for (c = 0; c < HIST_COLS; c++)	/* they may be read a moment apart, never fall */
+	for (c = 0; c < HIST_COLS; c++) /* they may be read a moment apart, never fall */
 		grown.v[c] = x->v[c] > t->total.v[c] ? x->v[c] - t->total.v[c] : 0;
 	if (hist_is_zero(&grown))
 		return 0;

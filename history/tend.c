@@ -8,7 +8,7 @@
 
 /* One series' hour, while it is folded. */
 struct hour {
-	int64_t series, hour;	/* series -1: nothing yet */
+	int64_t series, hour; /* series -1: nothing yet */
 	struct hist_values minute[60];
 };
 
@@ -26,7 +26,7 @@ static int read_hour(struct hist_db *h, struct hour *x, struct bwl_err *e)
 	r = hist_step(h, S_HOUR, e);
 	if (r == 1) {
 		c = hist_cursor(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0));
-		while (hist_next(&c, &unit, &v) == 1)	/* what of it is damaged is gone */
+		while (hist_next(&c, &unit, &v) == 1) /* what of it is damaged is gone */
 			if (unit < 60)
 				x->minute[unit] = v;
 	}
@@ -61,7 +61,8 @@ static int write_hour(struct hist_db *h, const struct hour *x, struct bwl_err *e
 static int fold_row(struct hist_db *h, struct hour *x, sqlite3_stmt *s, struct bwl_err *e)
 {
 	int64_t series = sqlite3_column_int64(s, 0), start = sqlite3_column_int64(s, 1), at;
-	struct hist_cursor c = hist_cursor(sqlite3_column_blob(s, 2), (size_t)sqlite3_column_bytes(s, 2));
+	struct hist_cursor c = hist_cursor(sqlite3_column_blob(s, 2),
+					   (size_t)sqlite3_column_bytes(s, 2));
 	struct hist_values v;
 	uint32_t unit;
 	int r;
@@ -88,12 +89,15 @@ static int fold_rows(struct hist_db *h, int64_t until_s, struct bwl_err *e)
 	sqlite3_stmt *s = NULL;
 	int r = 0, rc;
 
-	if (sqlite3_prepare_v2(h->db, "SELECT series, start, points FROM second WHERE start < ?1"
-			       " ORDER BY series, start", -1, &s, NULL))
+	if (sqlite3_prepare_v2(h->db,
+			       "SELECT series, start, points FROM second WHERE start < ?1"
+			       " ORDER BY series, start",
+			       -1, &s, NULL))
 		return hist_db_fail(h->db, "cannot be read", e);
 	sqlite3_bind_int64(s, 1, until_s);
 	while (!r && (rc = sqlite3_step(s)) != SQLITE_DONE)
-		r = rc == SQLITE_ROW ? fold_row(h, &x, s, e) : hist_db_fail(h->db, "cannot be read", e);
+		r = rc == SQLITE_ROW ? fold_row(h, &x, s, e)
+				     : hist_db_fail(h->db, "cannot be read", e);
 	sqlite3_finalize(s);
 	return r ? r : write_hour(h, &x, e);
 }
@@ -117,7 +121,8 @@ static int delete_seconds(struct hist_db *h, int64_t until_s, struct bwl_err *e)
 
 static int count_seconds(struct hist_db *h, struct bwl_err *e)
 {
-	return hist_number(h, "SELECT ifnull(sum(length(points) + " HIST_ROW_SQL "), 0) FROM second",
+	return hist_number(h,
+			   "SELECT ifnull(sum(length(points) + " HIST_ROW_SQL "), 0) FROM second",
 			   &h->seconds_bytes, e);
 }
 
@@ -150,12 +155,14 @@ static int oldest_seconds(struct hist_db *h, int64_t *ret_until, struct bwl_err 
 	return r;
 }
 
-static int delete_minutes(struct hist_db *h, int64_t until_hour, int64_t from_hour, struct bwl_err *e)
+static int delete_minutes(struct hist_db *h, int64_t until_hour, int64_t from_hour,
+			  struct bwl_err *e)
 {
 	char text[200];
 
 	/* By series: the key begins with it. */
-	snprintf(text, sizeof(text), "DELETE FROM minute WHERE series IN (SELECT id FROM series) AND hour < %lld;"
+	snprintf(text, sizeof(text),
+		 "DELETE FROM minute WHERE series IN (SELECT id FROM series) AND hour < %lld;"
 		 "DELETE FROM minute WHERE series IN (SELECT id FROM series) AND hour > %lld",
 		 (long long)until_hour, (long long)from_hour);
 	return hist_run(h, text, e);
@@ -169,13 +176,17 @@ static int forget(struct hist_db *h, int64_t now_s, struct bwl_err *e)
 
 	if (r)
 		return r;
-	snprintf(text, sizeof(text), "DELETE FROM second WHERE start > %lld", (long long)now_s + 86400);
+	snprintf(text, sizeof(text), "DELETE FROM second WHERE start > %lld",
+		 (long long)now_s + 86400);
 	r = delete_minutes(h, (now_s - HIST_MINUTES_KEPT) / HOUR, now_s / HOUR + 24, e);
 	if (!r)
 		r = hist_run(h, text, e);
 	if (!r)
-		r = hist_run(h, "DELETE FROM series WHERE NOT EXISTS (SELECT 1 FROM minute WHERE series = series.id)"
-				" AND id NOT IN (SELECT series FROM second)", e);
+		r = hist_run(
+			h,
+			"DELETE FROM series WHERE NOT EXISTS (SELECT 1 FROM minute WHERE series = series.id)"
+			" AND id NOT IN (SELECT series FROM second)",
+			e);
 	r = in_transaction(h, r, e);
 	return r ? r : count_seconds(h, e);
 }
@@ -199,8 +210,10 @@ static int used_bytes(struct hist_db *h, int64_t *ret, int64_t *ret_file, struct
 static int drop_oldest(struct hist_db *h, int64_t now_s, struct bwl_err *e)
 {
 	int64_t first, until;
-	int r = hist_number(h, "SELECT min((SELECT min(hour) FROM minute WHERE series = series.id)) FROM series",
-			    &first, e);
+	int r = hist_number(
+		h,
+		"SELECT min((SELECT min(hour) FROM minute WHERE series = series.id)) FROM series",
+		&first, e);
 
 	if (r)
 		return r;
@@ -228,7 +241,7 @@ static int bound(struct hist_db *h, int64_t now_s, struct bwl_err *e)
 		if (!r)
 			r = used_bytes(h, &used, &file, e);
 	}
-	if (!r && file > h->max_bytes)	/* the bound was another when it grew */
+	if (!r && file > h->max_bytes) /* the bound was another when it grew */
 		r = hist_run(h, "PRAGMA incremental_vacuum", e);
 	return r;
 }

@@ -8,13 +8,14 @@
 #include <string.h>
 #include "ipsec/conn.h"
 
-#define PROBE "bwlimit-probe"	/* not bwl-…: no peer has it */
+#define PROBE "bwlimit-probe" /* not bwl-…: no peer has it */
 
 /* Does it take `key = value` in the connection, or in its child? */
 static int takes(struct bwl_vici *v, bool in_child, const char *key, const char *value, bool *ret,
 		 struct bwl_err *e)
 {
-	json_t *args = in_child ? json_pack("{s:{s:{s:{s:s}}}}", PROBE, "children", PROBE, key, value)
+	json_t *args = in_child ? json_pack("{s:{s:{s:{s:s}}}}", PROBE, "children", PROBE, key,
+					    value)
 				: json_pack("{s:{s:s}}", PROBE, key, value);
 	int r = bwl_vici_call(v, "load-conn", args, NULL, e);
 

@@ -9,8 +9,8 @@
 
 #define PREFIX "bwl-"
 #define S 1000000000ULL
-#define MAX_TS 255		/* traffic selectors: their number is one byte in IKEv2 */
-#define MIN_OVER_S 30		/* for the retransmissions of a rekeying that was lost */
+#define MAX_TS 255    /* traffic selectors: their number is one byte in IKEv2 */
+#define MIN_OVER_S 30 /* for the retransmissions of a rekeying that was lost */
 /* Without ESN a sequence number is 32 bits: at 5 million packets a second gone in 14 minutes. */
 #define REKEY_PACKETS "3000000000"
 #define LIFE_PACKETS "4200000000"
@@ -111,13 +111,15 @@ static const char *offload(const struct build *b, const struct bwl_pol_peer *x)
 		s = "packet";
 	if (!b->caps->packet)
 		return strcmp(s, "no") ? "auto" : s;
-	/* This charon's auto takes packet offload first, and what a device decrypts is not let in. */
+	/*
+	 * This charon's auto takes packet offload first, and what a device decrypts is not let in.
+	 */
 	return strcmp(s, "auto") ? s : "no";
 }
 
 /*
- * auto: one side asks, the other answers. When both ask at the same moment two IKE_SAs stay, whatever
- * `unique` says (charon compares with those that are established).
+ * auto: one side asks, the other answers. When both ask at the same moment two IKE_SAs stay,
+ * whatever `unique` says (charon compares with those that are established).
  */
 static const char *start(const struct build *b, const struct bwl_pol_peer *x)
 {
@@ -253,8 +255,9 @@ static int add_peer(struct build *b, const struct bwl_pol_peer *x, uint32_t if_i
 	for (size_t i = 0; i < b->p->nports; i++)
 		nlocal += b->p->ports[i].nsources;
 	if (nlocal > MAX_TS || x->naddresses > MAX_TS) {
-		bwl_fail(b->e, E2BIG, "peer %s: %zu prefixes here, %zu there: IKEv2 takes %d on a side",
-			 x->name, nlocal, x->naddresses, MAX_TS);
+		bwl_fail(b->e, E2BIG,
+			 "peer %s: %zu prefixes here, %zu there: IKEv2 takes %d on a side", x->name,
+			 nlocal, x->naddresses, MAX_TS);
 		return bwl_hint(b->e, "say fewer and wider prefixes");
 	}
 	bwl_ipsec_conn_name(x->name, name);
@@ -267,8 +270,13 @@ int bwl_ipsec_tree(const struct bwl_policy *p, const uint32_t *if_id, bool by_ma
 		   struct bwl_err *e)
 {
 	struct build b = {
-		.p = p, .by_mark = by_mark, .caps = caps, .dir = dir, .e = e,
-		.conns = json_object(), .secrets = json_object(),
+		.p = p,
+		.by_mark = by_mark,
+		.caps = caps,
+		.dir = dir,
+		.e = e,
+		.conns = json_object(),
+		.secrets = json_object(),
 	};
 	int r = 0;
 
@@ -300,7 +308,8 @@ static void write_section(json_t *section, unsigned depth, FILE *f)
 	json_t *v, *item;
 	size_t i;
 
-	json_object_foreach(section, key, v) {
+	json_object_foreach(section, key, v)
+	{
 		fprintf(f, "%*s%s", 4 * (int)depth, "", key);
 		if (json_is_object(v)) {
 			fputs(" {\n", f);

@@ -12,14 +12,14 @@
 #include "bwl/policy.h"
 #include "ipsec/vici.h"
 
-#define BWL_IPSEC_DIR "/etc/swanctl"	/* certificates, keys, CRLs; --dir elsewhere */
+#define BWL_IPSEC_DIR "/etc/swanctl" /* certificates, keys, CRLs; --dir elsewhere */
 
 /* What the installed charon can do beyond Debian 12's (5.9.8), found by asking and by trying. */
 struct bwl_ipsec_caps {
-	char version[64];	/* empty: no charon was asked */
-	bool mlkem;		/* ML-KEM-768 as an additional key exchange (RFC 9370) */
-	bool packet;		/* hw_offload = packet, crypto */
-	bool prefer_childless;	/* childless = prefer */
+	char version[64];      /* empty: no charon was asked */
+	bool mlkem;            /* ML-KEM-768 as an additional key exchange (RFC 9370) */
+	bool packet;           /* hw_offload = packet, crypto */
+	bool prefer_childless; /* childless = prefer */
 };
 int bwl_ipsec_caps_ask(struct bwl_vici *v, struct bwl_ipsec_caps *ret, struct bwl_err *e);
 
@@ -44,11 +44,11 @@ int bwl_ipsec_tree(const struct bwl_policy *p, const uint32_t *if_id, bool by_ma
 void bwl_ipsec_write(json_t *tree, FILE *f);
 
 struct bwl_ipsec_load_report {
-	unsigned certs, keys, crls, secrets;	/* sent to charon */
-	unsigned loaded, failed, unloaded;	/* connections */
-	unsigned old_keys;			/* unloaded: no longer in the folder */
-	unsigned stale;				/* IKE_SAs ended: made for what the peer was before */
-	unsigned initiated;			/* by us, not by charon itself */
+	unsigned certs, keys, crls, secrets; /* sent to charon */
+	unsigned loaded, failed, unloaded;   /* connections */
+	unsigned old_keys;                   /* unloaded: no longer in the folder */
+	unsigned stale;                      /* IKE_SAs ended: made for what the peer was before */
+	unsigned initiated;                  /* by us, not by charon itself */
 };
 /*
  * Credentials of dir, then the connections. Goes on after a connection that charon refuses; the
@@ -57,7 +57,7 @@ struct bwl_ipsec_load_report {
  */
 #define BWL_IPSEC_PATIENCE_NS 3000000000ULL
 enum bwl_ipsec_load_flags {
-	BWL_IPSEC_ALL = 1 << 0,		/* unload connections bwl-* that are not in the tree, end their SAs */
+	BWL_IPSEC_ALL = 1 << 0, /* bwl-* that are not in the tree: unloaded, SAs ended */
 	BWL_IPSEC_START = 1 << 1,
 };
 int bwl_ipsec_load(struct bwl_vici *v, json_t *tree, const char *dir, unsigned flags,

@@ -8,9 +8,8 @@ static bool has_installed(json_t *children)
 	const char *name;
 	json_t *x;
 
-	json_object_foreach(children, name, x)
-		if (!strcmp(bwl_vici_text(x, "state"), "INSTALLED"))
-			return true;
+	json_object_foreach(children, name,
+			    x) if (!strcmp(bwl_vici_text(x, "state"), "INSTALLED")) return true;
 	return false;
 }
 
@@ -21,12 +20,14 @@ static int on_sa(void *arg, json_t *msg)
 	const char *name;
 	json_t *sa;
 
-	json_object_foreach(msg, name, sa) {
+	json_object_foreach(msg, name, sa)
+	{
 		json_t *children = json_object_get(sa, "child-sas");
 
 		if (has_installed(children)) {
 			json_object_set_new(l->up, name, json_true());
-		} else if (json_object_size(children) || strcmp(bwl_vici_text(sa, "state"), "ESTABLISHED")) {
+		} else if (json_object_size(children) ||
+			   strcmp(bwl_vici_text(sa, "state"), "ESTABLISHED")) {
 			json_object_set_new(l->busy, name, json_true());
 			json_object_set_new(l->busy, bwl_vici_text(sa, "remote-host"), json_true());
 		}
@@ -54,7 +55,8 @@ void bwl_idle_done(struct bwl_idle_look *l)
 
 bool bwl_idle_is(const struct bwl_idle_look *l, const char *name, json_t *conn)
 {
-	const char *addr = json_string_value(json_array_get(json_object_get(conn, "remote_addrs"), 0));
+	const char *addr = json_string_value(
+		json_array_get(json_object_get(conn, "remote_addrs"), 0));
 
 	return !json_object_get(l->up, name) && !json_object_get(l->busy, name) &&
 	       !(addr && json_object_get(l->busy, addr));
@@ -65,9 +67,9 @@ bool bwl_idle_asks(json_t *conn)
 	const char *name;
 	json_t *child;
 
-	json_object_foreach(json_object_get(conn, "children"), name, child)
-		if (strstr(bwl_vici_text(child, "start_action"), "start"))
-			return true;
+	json_object_foreach(json_object_get(conn, "children"), name,
+			    child) if (strstr(bwl_vici_text(child, "start_action"),
+					      "start")) return true;
 	return false;
 }
 
@@ -81,9 +83,9 @@ int bwl_idle_only(struct bwl_vici *v, json_t *conns, json_t *wanted, struct bwl_
 
 	if (r)
 		return r;
-	json_object_foreach_safe(wanted, next, name, x)
-		if (!bwl_idle_is(&l, name, json_object_get(conns, name)))
-			json_object_del(wanted, name);
+	json_object_foreach_safe(wanted, next, name,
+				 x) if (!bwl_idle_is(&l, name, json_object_get(conns, name)))
+		json_object_del(wanted, name);
 	bwl_idle_done(&l);
 	return 0;
 }

@@ -6,8 +6,8 @@
 #include "ipsec/conn.h"
 
 struct bwl_idle_look {
-	json_t *up;	/* names of connections with a CHILD_SA that is installed */
-	json_t *busy;	/* names, and addresses of what is being negotiated and has no name yet */
+	json_t *up;   /* names of connections with a CHILD_SA that is installed */
+	json_t *busy; /* names, and addresses of what is being negotiated and has no name yet */
 };
 int bwl_idle_look(struct bwl_vici *v, struct bwl_idle_look *ret, struct bwl_err *e);
 void bwl_idle_done(struct bwl_idle_look *l);

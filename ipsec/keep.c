@@ -9,7 +9,8 @@
 #include "ipsec/stale.h"
 
 struct bwl_keep {
-	json_t *wait[2];	/* by name of connection: { next, wait } in ns; without an SA, with one of charon's only */
+	json_t *wait[2]; /* by name of connection: { next, wait } in ns; without an SA, with one of
+			    charon's only */
 };
 
 int bwl_keep_new(struct bwl_keep **ret, struct bwl_err *e)
@@ -41,7 +42,8 @@ int bwl_keep_differs(struct bwl_vici *v, json_t *tree, bool *ret, struct bwl_err
 	int r = bwl_vici_call(v, "get-conns", NULL, &have, e);
 
 	*ret = false;
-	json_array_foreach(json_object_get(have, "conns"), i, name) {
+	json_array_foreach(json_object_get(have, "conns"), i, name)
+	{
 		if (!bwl_ipsec_peer_name(json_string_value(name), peer))
 			continue;
 		ours++;
@@ -61,7 +63,8 @@ static uint64_t ns_of(json_t *wait, const char *key)
 static bool is_due(json_t *waits, const char *name, uint64_t now, uint64_t first_ns)
 {
 	json_t *w = json_object_get(waits, name);
-	uint64_t wait = w ? ns_of(w, "wait") : first_ns, next = w ? ns_of(w, "next") : now + first_ns;
+	uint64_t wait = w ? ns_of(w, "wait") : first_ns,
+		 next = w ? ns_of(w, "next") : now + first_ns;
 	bool due = now >= next;
 
 	if (w && !due)
@@ -70,8 +73,9 @@ static bool is_due(json_t *waits, const char *name, uint64_t now, uint64_t first
 		wait = 2 * wait < BWL_KEEP_LAST_NS ? 2 * wait : BWL_KEEP_LAST_NS;
 		next = now + wait;
 	}
-	json_object_set_new(waits, name, json_pack("{s:I,s:I}", "next", (json_int_t)next,
-						   "wait", (json_int_t)wait));
+	json_object_set_new(waits, name,
+			    json_pack("{s:I,s:I}", "next", (json_int_t)next, "wait",
+				      (json_int_t)wait));
 	return due;
 }
 
@@ -84,8 +88,9 @@ static int do_one(struct bwl_vici *v, const char *peer, bool rekey, struct bwl_e
 	return r == -EREMOTEIO || r == -ENOENT ? 0 : r;
 }
 
-static int one(struct bwl_keep *k, struct bwl_vici *v, const struct bwl_idle_look *l, const char *name,
-	       json_t *conn, uint64_t now, const struct bwl_keep_seen *seen, struct bwl_err *e)
+static int one(struct bwl_keep *k, struct bwl_vici *v, const struct bwl_idle_look *l,
+	       const char *name, json_t *conn, uint64_t now, const struct bwl_keep_seen *seen,
+	       struct bwl_err *e)
 {
 	bool up = json_object_get(l->up, name), due;
 	char peer[BWL_NAME_LEN];
@@ -97,9 +102,11 @@ static int one(struct bwl_keep *k, struct bwl_vici *v, const struct bwl_idle_loo
 		return 0;
 	}
 	if (!up && !bwl_idle_is(l, name, conn))
-		return 0;	/* how long it has been waited for counts on */
-	due = is_due(k->wait[up], name, now, up ? BWL_KEEP_STALE_NS : bwl_idle_asks(conn) ?
-		     BWL_KEEP_FIRST_NS : BWL_IPSEC_PATIENCE_NS);
+		return 0; /* how long it has been waited for counts on */
+	due = is_due(k->wait[up], name, now,
+		     up                    ? BWL_KEEP_STALE_NS
+		     : bwl_idle_asks(conn) ? BWL_KEEP_FIRST_NS
+					   : BWL_IPSEC_PATIENCE_NS);
 	if (!due || !bwl_ipsec_peer_name(name, peer))
 		return 0;
 	r = do_one(v, peer, up, e);
@@ -117,16 +124,15 @@ int bwl_keep_nudge(struct bwl_keep *k, struct bwl_vici *v, json_t *tree, uint64_
 	void *next;
 	int r;
 
-	for (unsigned i = 0; i < 2; i++)	/* of connections that are no more */
-		json_object_foreach_safe(k->wait[i], next, name, conn)
-			if (!json_object_get(conns, name))
-				json_object_del(k->wait[i], name);
+	for (unsigned i = 0; i < 2; i++) /* of connections that are no more */
+		json_object_foreach_safe(k->wait[i], next, name,
+					 conn) if (!json_object_get(conns, name))
+			json_object_del(k->wait[i], name);
 	r = bwl_idle_look(v, &l, e);
 	if (r)
 		return r;
-	json_object_foreach(conns, name, conn)
-		if (!r)
-			r = one(k, v, &l, name, conn, now_ns, seen, e);
+	json_object_foreach(conns, name, conn) if (!r)
+		r = one(k, v, &l, name, conn, now_ns, seen, e);
 	bwl_idle_done(&l);
 	return r;
 }

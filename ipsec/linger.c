@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who stays when the one that gave orders has gone. charon 5.9.8 forgets the orders of a connection that it
- * has not come to yet as soon as it cannot write an answer: of all that was written into the socket of a
- * charon that hung it did the first, and no more.
+ * Who stays when the one that gave orders has gone. charon 5.9.8 forgets the orders of a connection
+ * that it has not come to yet as soon as it cannot write an answer: of all that was written into
+ * the socket of a charon that hung it did the first, and no more.
  */
 #include "linger.h"
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include "ipsec/stale.h"
 #include "pki_file.h"
 
-#define MAX_FILE 65535	/* one value of a VICI message */
+#define MAX_FILE 65535 /* one value of a VICI message */
 #define TURN_NS 200000000
 
 static int read_file(const char *path, char **ret, size_t *ret_len, struct bwl_err *e)
@@ -53,13 +53,15 @@ struct job {
 	struct bwl_vici *v;
 	const char *dir;
 	struct bwl_ipsec_load_report *rep;
-	json_t *keys;		/* ids of the keys that are loaded */
-	struct dirent **certs;	/* of x509 */
+	json_t *keys;          /* ids of the keys that are loaded */
+	struct dirent **certs; /* of x509 */
 	int ncerts;
 	struct bwl_err *e;
 };
 
-/* Does a certificate of the folder have this key? What libcrypto cannot read is charon's to judge. */
+/*
+ * Does a certificate of the folder have this key? What libcrypto cannot read is charon's to judge.
+ */
 static bool certified(const struct job *j, const char *path)
 {
 	EVP_PKEY *key = NULL;
@@ -92,7 +94,8 @@ static int scan(struct job *j, const char *folder, struct dirent ***ret)
 		return -ENAMETOOLONG;
 	n = scandir(path, ret, visible, alphasort);
 	if (n < 0 && errno != ENOENT)
-		return bwl_fail(j->e, errno, "cannot read the folder %s: %s", path, strerror(errno));
+		return bwl_fail(j->e, errno, "cannot read the folder %s: %s", path,
+				strerror(errno));
 	return n < 0 ? 0 : n;
 }
 
@@ -155,8 +158,10 @@ static int load_secret(struct job *j, const char *name, const json_t *secret)
 	r = read_file(path, &text, &len, j->e);
 	if (r) {
 		if (r == -ENOENT)
-			bwl_hint(j->e, "(umask 077; echo secret = 0x$(openssl rand -hex 32) >%.100s), the same on both DPUs",
-				 path);
+			bwl_hint(
+				j->e,
+				"(umask 077; echo secret = 0x$(openssl rand -hex 32) >%.100s), the same on both DPUs",
+				path);
 		return r;
 	}
 	hex = text + strspn(text, " \t");
@@ -166,10 +171,12 @@ static int load_secret(struct job *j, const char *name, const json_t *secret)
 	hex += strspn(hex, " \t");
 	n = strncmp(hex, "0x", 2) ? 0 : strspn(hex + 2, "0123456789abcdefABCDEF");
 	if (n < 64 || n % 2 || n / 2 > sizeof(bytes) || hex[2 + n + strspn(hex + 2 + n, " \t\n")]) {
-		r = bwl_fail(j->e, EINVAL, "%s: one line `secret = 0x…`, 32 to 512 bytes in hexadecimal", path);
+		r = bwl_fail(j->e, EINVAL,
+			     "%s: one line `secret = 0x…`, 32 to 512 bytes in hexadecimal", path);
 	} else {
 		for (size_t i = 0; i < n / 2; i++)
-			bytes[i] = (char)strtoul((char[]){ hex[2 + 2 * i], hex[3 + 2 * i], 0 }, NULL, 16);
+			bytes[i] = (char)strtoul((char[]){ hex[2 + 2 * i], hex[3 + 2 * i], 0 },
+						 NULL, 16);
 		args = json_pack("{s:s,s:s,s:[s]}", "id", name, "type", "PPK", "owners",
 				 bwl_vici_text(secret, "id"));
 		json_object_set_new(args, "data", json_stringn_nocheck(bytes, n / 2));
@@ -195,7 +202,8 @@ static int unload_old_keys(struct job *j)
 	int r;
 
 	r = bwl_vici_call(j->v, "get-keys", NULL, &have, j->e);
-	json_array_foreach(json_object_get(have, "keys"), i, id) {
+	json_array_foreach(json_object_get(have, "keys"), i, id)
+	{
 		json_t *args;
 
 		if (r || json_object_get(j->keys, json_string_value(id)))
@@ -228,13 +236,16 @@ static int load_credentials(struct job *j, const json_t *tree)
 				&j->rep->keys);
 	if (!r)
 		r = load_folder(j, "x509ca", "load-cert",
-				json_pack("{s:s,s:s}", "type", "X509", "flag", "CA"), &j->rep->certs);
+				json_pack("{s:s,s:s}", "type", "X509", "flag", "CA"),
+				&j->rep->certs);
 	if (!r)
 		r = load_folder(j, "x509crl", "load-cert",
-				json_pack("{s:s,s:s}", "type", "X509_CRL", "flag", "NONE"), &j->rep->crls);
+				json_pack("{s:s,s:s}", "type", "X509_CRL", "flag", "NONE"),
+				&j->rep->crls);
 	/*
 	 * charon caches each CRL that it has checked, and takes the first one it finds valid, the
-	 * older one too (observed with 5.9.8): what a new one revokes counts only without the cache.
+	 * older one too (observed with 5.9.8): what a new one revokes counts only without the
+	 * cache.
 	 */
 	if (!r && j->rep->crls) {
 		json_t *args = json_pack("{s:s}", "type", "X509_CRL");
@@ -244,11 +255,11 @@ static int load_credentials(struct job *j, const json_t *tree)
 	}
 	if (!r)
 		r = load_folder(j, "x509", "load-cert",
-				json_pack("{s:s,s:s}", "type", "X509", "flag", "NONE"), &j->rep->certs);
+				json_pack("{s:s,s:s}", "type", "X509", "flag", "NONE"),
+				&j->rep->certs);
 	free_scan(j->certs, j->ncerts);
-	json_object_foreach(json_object_get(tree, "secrets"), name, secret)
-		if (!r)
-			r = load_secret(j, name, secret);
+	json_object_foreach(json_object_get(tree, "secrets"), name, secret) if (!r)
+		r = load_secret(j, name, secret);
 	return r ? r : unload_old_keys(j);
 }
 
@@ -263,13 +274,15 @@ static int with_ca(struct job *j, json_t *conn, json_t **ret)
 	*ret = json_deep_copy(conn);
 	remote = json_object_get(*ret, "remote");
 	list = json_object_get(json_object_get(conn, "remote"), "cacerts");
-	json_array_foreach(list, i, file) {
+	json_array_foreach(list, i, file)
+	{
 		r = bwl_pki_path(path, j->e, j->dir, "x509ca", json_string_value(file), NULL);
 		if (!r)
 			r = read_file(path, &text, &len, j->e);
 		if (r)
 			break;
-		json_array_set_new(json_object_get(remote, "cacerts"), i, json_stringn_nocheck(text, len));
+		json_array_set_new(json_object_get(remote, "cacerts"), i,
+				   json_stringn_nocheck(text, len));
 		free(text);
 	}
 	return r;
@@ -288,7 +301,7 @@ static int drop(struct job *j, const char *name)
 	args = json_pack("{s:s,s:s,s:s}", "ike", name, "force", "yes", "timeout", "-1");
 	r = bwl_vici_call(j->v, "terminate", args, NULL, j->e);
 	json_decref(args);
-	return r == -EREMOTEIO ? 0 : r;	/* "no matching SAs to terminate found" */
+	return r == -EREMOTEIO ? 0 : r; /* "no matching SAs to terminate found" */
 }
 
 static int drop_others(struct job *j, const json_t *conns, const json_t *have)
@@ -298,7 +311,8 @@ static int drop_others(struct job *j, const json_t *conns, const json_t *have)
 	size_t i;
 	int r = 0;
 
-	json_array_foreach(json_object_get(have, "conns"), i, name) {
+	json_array_foreach(json_object_get(have, "conns"), i, name)
+	{
 		const char *s = json_string_value(name);
 
 		if (!r && bwl_ipsec_peer_name(s, peer) && !json_object_get(conns, s))
@@ -314,16 +328,16 @@ static int initiate(struct job *j, json_t *wanted)
 	json_t *x;
 	int r = 0;
 
-	json_object_foreach(wanted, name, x)
-		if (!r && bwl_ipsec_peer_name(name, peer) && !(r = bwl_ipsec_initiate(j->v, peer, j->e)))
-			j->rep->initiated++;
+	json_object_foreach(wanted, name, x) if (!r && bwl_ipsec_peer_name(name, peer) &&
+						 !(r = bwl_ipsec_initiate(j->v, peer, j->e)))
+		j->rep->initiated++;
 	return r;
 }
 
 /*
- * charon starts what is new or has changed, where it is the one to ask. Left are connections that it
- * had before and that failed (a peer that refused is not asked again), and those where the other side
- * is to ask, but may have given up while we were not there.
+ * charon starts what is new or has changed, where it is the one to ask. Left are connections that
+ * it had before and that failed (a peer that refused is not asked again), and those where the other
+ * side is to ask, but may have given up while we were not there.
  */
 static int start_idle(struct job *j, json_t *conns, const json_t *had)
 {
@@ -332,18 +346,18 @@ static int start_idle(struct job *j, json_t *conns, const json_t *had)
 	int r, turns;
 	size_t i;
 
-	json_array_foreach(json_object_get(had, "conns"), i, name)
-		if (bwl_idle_asks(json_object_get(conns, json_string_value(name))))
-			json_object_set_new(ours, json_string_value(name), json_true());
-	json_object_foreach(conns, key, conn)
-		if (!bwl_idle_asks(conn))
-			json_object_set_new(theirs, key, json_true());
+	json_array_foreach(json_object_get(had, "conns"), i,
+			   name) if (bwl_idle_asks(json_object_get(conns, json_string_value(name))))
+		json_object_set_new(ours, json_string_value(name), json_true());
+	json_object_foreach(conns, key, conn) if (!bwl_idle_asks(conn))
+		json_object_set_new(theirs, key, json_true());
 	r = bwl_idle_only(j->v, conns, ours, j->e);
 	if (!r)
 		r = initiate(j, ours);
 	if (!r)
 		r = bwl_idle_only(j->v, conns, theirs, j->e);
-	for (turns = BWL_IPSEC_PATIENCE_NS / TURN_NS; !r && turns && json_object_size(theirs); turns--) {
+	for (turns = BWL_IPSEC_PATIENCE_NS / TURN_NS; !r && turns && json_object_size(theirs);
+	     turns--) {
 		nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
 		r = bwl_idle_only(j->v, conns, theirs, j->e);
 	}
@@ -370,7 +384,8 @@ int bwl_ipsec_load(struct bwl_vici *v, json_t *tree, const char *dir, unsigned f
 		r = bwl_vici_call(v, "get-conns", NULL, &had, e);
 	if (!r && flags & BWL_IPSEC_ALL)
 		r = drop_others(&j, conns, had);
-	json_object_foreach(conns, name, conn) {
+	json_object_foreach(conns, name, conn)
+	{
 		json_t *copy = NULL, *args;
 
 		if (r)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "pki_file.h"
 
-#define SKEW_S 300	/* clocks of trays may be behind the CA's */
+#define SKEW_S 300 /* clocks of trays may be behind the CA's */
 
 struct ca {
 	const char *dir;
@@ -49,7 +49,8 @@ static int open_ca(struct ca *ca, const char *dir, struct bwl_err *e)
 	    (r = bwl_pki_path(path, e, dir, "crl.pem", NULL)) ||
 	    (r = bwl_pki_get_crl(path, &ca->crl, e))) {
 		if (r == -ENOENT)
-			bwl_hint(e, "bwlimit-ctl pki init makes a CA; --ca DIR when it is elsewhere");
+			bwl_hint(e,
+				 "bwlimit-ctl pki init makes a CA; --ca DIR when it is elsewhere");
 	} else if (X509_check_private_key(ca->cert, ca->key) != 1) {
 		r = bwl_fail(e, EINVAL, "%s: ca.key is not the key of ca.pem", dir);
 	}
@@ -70,7 +71,8 @@ static bool add_ext(X509V3_CTX *ctx, X509 *x, int nid, const char *value)
 static bool random_serial(ASN1_INTEGER *ret)
 {
 	BIGNUM *n = BN_new();
-	bool ok = n && BN_rand(n, 159, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) && BN_to_ASN1_INTEGER(n, ret);
+	bool ok = n && BN_rand(n, 159, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) &&
+		  BN_to_ASN1_INTEGER(n, ret);
 
 	BN_free(n);
 	return ok;
@@ -78,7 +80,8 @@ static bool random_serial(ASN1_INTEGER *ret)
 
 static bool set_name(X509_NAME *name, const char *cn)
 {
-	return X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)cn, -1, -1, 0);
+	return X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)cn, -1,
+					  -1, 0);
 }
 
 /* Everything but the extensions and the signature. issuer NULL: itself. */
@@ -130,7 +133,7 @@ static X509 *sign_node(struct ca *ca, const char *node, EVP_PKEY *key, int64_t f
 }
 
 /* The old CRL's entries, `more` (may be NULL), the next number, a new time. Replaces ca->crl. */
-static int sign_crl(struct ca *ca, STACK_OF(X509_REVOKED) *more, uint64_t life_s)
+static int sign_crl(struct ca *ca, STACK_OF(X509_REVOKED) * more, uint64_t life_s)
 {
 	STACK_OF(X509_REVOKED) *old = ca->crl ? X509_CRL_get_REVOKED(ca->crl) : NULL;
 	ASN1_INTEGER *number = ca->crl ? X509_CRL_get_ext_d2i(ca->crl, NID_crl_number, NULL, NULL)
@@ -187,13 +190,16 @@ int bwl_pki_init(const char *dir, const char *name, uint64_t life_s, uint64_t cr
 		return ca.lock;
 	/* ca.pem comes last: without it nothing has been issued yet, and init may be run again */
 	if (!access(pem, F_OK)) {
-		r = bwl_fail(e, EEXIST, "%s has a CA: a second one would not be trusted by what the first issued",
-			     dir);
+		r = bwl_fail(
+			e, EEXIST,
+			"%s has a CA: a second one would not be trusted by what the first issued",
+			dir);
 		bwl_hint(e, "bwlimit-ctl pki issue NODE; or --ca DIR for another one");
 	}
 	if (!r) {
 		ca.key = EVP_EC_gen("P-384");
-		ca.cert = ca.key ? sign_ca(name, ca.key, now - SKEW_S, now + (int64_t)life_s) : NULL;
+		ca.cert = ca.key ? sign_ca(name, ca.key, now - SKEW_S, now + (int64_t)life_s)
+				 : NULL;
 		r = ca.cert ? 0 : bwl_pki_failed(e, "cannot make the CA");
 	}
 	if (!r)
@@ -252,7 +258,8 @@ static int remove_keys(const char *out, const char *node, const char *keep, stru
 			continue;
 		r = bwl_pki_path(file, e, path, de->d_name, NULL);
 		if (!r && (!keep || strcmp(file, keep)) && unlink(file))
-			r = bwl_fail(e, errno, "cannot remove the old key %s: %s", file, strerror(errno));
+			r = bwl_fail(e, errno, "cannot remove the old key %s: %s", file,
+				     strerror(errno));
 	}
 	if (d)
 		closedir(d);
@@ -356,11 +363,13 @@ int bwl_pki_issue(const char *dir, const struct bwl_pki_request *q, struct bwl_p
 		r = key ? 0 : bwl_pki_failed(e, "cannot make a key");
 	}
 	if (!r && (end_of(ca.cert, &ca_end) || ca_end <= now))
-		r = bwl_fail(e, EKEYEXPIRED, "the CA in %s has expired: nothing it signs is valid", dir);
+		r = bwl_fail(e, EKEYEXPIRED, "the CA in %s has expired: nothing it signs is valid",
+			     dir);
 	ret->not_after = now + (int64_t)q->life_s < ca_end ? now + (int64_t)q->life_s : ca_end;
 	if (!r) {
 		x = sign_node(&ca, q->node, key, now - SKEW_S, ret->not_after);
-		r = x ? sign_crl(&ca, NULL, q->crl_life_s) : bwl_pki_failed(e, "cannot sign the certificate");
+		r = x ? sign_crl(&ca, NULL, q->crl_life_s)
+		      : bwl_pki_failed(e, "cannot sign the certificate");
 	}
 	if (!r)
 		r = write_node(&ca, q, out, x, key, ret);
@@ -370,13 +379,14 @@ int bwl_pki_issue(const char *dir, const struct bwl_pki_request *q, struct bwl_p
 	return r;
 }
 
-static int add_revoked(STACK_OF(X509_REVOKED) *list, const X509 *x)
+static int add_revoked(STACK_OF(X509_REVOKED) * list, const X509 *x)
 {
 	X509_REVOKED *rev = X509_REVOKED_new();
 	ASN1_TIME *now = ASN1_TIME_set(NULL, time(NULL));
 	int r = -1;
 
-	if (rev && now && X509_REVOKED_set_serialNumber(rev, (ASN1_INTEGER *)X509_get0_serialNumber(x)) &&
+	if (rev && now &&
+	    X509_REVOKED_set_serialNumber(rev, (ASN1_INTEGER *)X509_get0_serialNumber(x)) &&
 	    X509_REVOKED_set_revocationDate(rev, now) && sk_X509_REVOKED_push(list, rev))
 		r = 0;
 	else
@@ -385,8 +395,10 @@ static int add_revoked(STACK_OF(X509_REVOKED) *list, const X509 *x)
 	return r;
 }
 
-/* What is on record of the node and valid still: into the list, or counted when it is on the CRL. */
-static int collect(struct ca *ca, const char *node, STACK_OF(X509_REVOKED) *list, unsigned *done)
+/*
+ * What is on record of the node and valid still: into the list, or counted when it is on the CRL.
+ */
+static int collect(struct ca *ca, const char *node, STACK_OF(X509_REVOKED) * list, unsigned *done)
 {
 	char path[BWL_PKI_PATH], file[BWL_PKI_PATH];
 	size_t n = strlen(node);

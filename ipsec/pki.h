@@ -19,10 +19,10 @@
 #define BWL_PKI_PATH 512
 
 struct bwl_pki_cert {
-	char serial[41];		/* hexadecimal */
-	char cert[BWL_PKI_PATH];	/* file */
-	char key[BWL_PKI_PATH];		/* file; empty: made elsewhere (csr) */
-	int64_t not_after;		/* seconds since the epoch */
+	char serial[41];         /* hexadecimal */
+	char cert[BWL_PKI_PATH]; /* file */
+	char key[BWL_PKI_PATH];  /* file; empty: made elsewhere (csr) */
+	int64_t not_after;       /* seconds since the epoch */
 };
 
 /* A new CA in a folder that has none. */
@@ -31,17 +31,18 @@ int bwl_pki_init(const char *dir, const char *name, uint64_t life_s, uint64_t cr
 
 struct bwl_pki_request {
 	const char *node;
-	const char *out;	/* NULL: DIR/nodes/NODE */
-	const char *csr;	/* NULL: make a key; else a file in PEM whose key is certified */
+	const char *out; /* NULL: DIR/nodes/NODE */
+	const char *csr; /* NULL: make a key; else a file in PEM whose key is certified */
 	uint64_t life_s, crl_life_s;
-	bool renew;		/* the node has one already: replace it, the old one stays valid */
+	bool renew; /* the node has one already: replace it, the old one stays valid */
 };
 int bwl_pki_issue(const char *dir, const struct bwl_pki_request *q, struct bwl_pki_cert *ret,
 		  struct bwl_err *e);
 
 /*
  * Every certificate of the node that has not expired goes on the CRL, a new CRL into the folder of
- * every node, and the keys of this one are removed. *ret: how many; 0 when all of them were revoked before.
+ * every node, and the keys of this one are removed. *ret: how many; 0 when all of them were revoked
+ * before.
  */
 int bwl_pki_revoke(const char *dir, const char *node, uint64_t crl_life_s, unsigned *ret,
 		   struct bwl_err *e);

@@ -49,7 +49,8 @@ int bwl_pki_mkdir(const char *path, unsigned mode, struct bwl_err *e)
 		if (s)
 			*s = '\0';
 		if (mkdir(part, mode) && errno != EEXIST)
-			return bwl_fail(e, errno, "cannot make the folder %s: %s", part, strerror(errno));
+			return bwl_fail(e, errno, "cannot make the folder %s: %s", part,
+					strerror(errno));
 		if (!s)
 			break;
 		*s = '/';
@@ -64,7 +65,8 @@ int bwl_pki_lock(const char *dir, struct bwl_err *e)
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0) {
-		int r = bwl_fail(e, errno, "cannot open the CA's folder %s: %s", dir, strerror(errno));
+		int r = bwl_fail(e, errno, "cannot open the CA's folder %s: %s", dir,
+				 strerror(errno));
 
 		bwl_hint(e, "bwlimit-ctl pki init makes one; --ca DIR when it is elsewhere");
 		return r;
@@ -191,15 +193,15 @@ static int no_passphrase(char *buf, int size, int rwflag, void *arg)
 	return -1;
 }
 
-#define GETTER(what, type, reader, callback)                                                     \
-	int bwl_pki_get_##what(const char *path, type **ret, struct bwl_err *e)                  \
-	{                                                                                        \
-		FILE *f = open_pem(path, e);                                                     \
-                                                                                                 \
-		if (!f)                                                                          \
-			return e && e->code ? -e->code : -ENOENT;                                \
-		*ret = reader(f, NULL, callback, NULL);                                          \
-		return got(f, path, *ret, e);                                                    \
+#define GETTER(what, type, reader, callback)                                                       \
+	int bwl_pki_get_##what(const char *path, type **ret, struct bwl_err *e)                    \
+	{                                                                                          \
+		FILE *f = open_pem(path, e);                                                       \
+                                                                                                   \
+		if (!f)                                                                            \
+			return e && e->code ? -e->code : -ENOENT;                                  \
+		*ret = reader(f, NULL, callback, NULL);                                            \
+		return got(f, path, *ret, e);                                                      \
 	}
 GETTER(cert, X509, PEM_read_X509, NULL)
 GETTER(crl, X509_CRL, PEM_read_X509_CRL, NULL)

@@ -17,7 +17,7 @@ int bwl_pki_lock(const char *dir, struct bwl_err *e);
 /* One PEM object into a file that appears whole, with the mode; replaces. */
 int bwl_pki_put_cert(const char *path, X509 *x, struct bwl_err *e);
 int bwl_pki_put_crl(const char *path, X509_CRL *x, struct bwl_err *e);
-int bwl_pki_put_key(const char *path, EVP_PKEY *x, struct bwl_err *e);	/* 0600 */
+int bwl_pki_put_key(const char *path, EVP_PKEY *x, struct bwl_err *e); /* 0600 */
 int bwl_pki_get_cert(const char *path, X509 **ret, struct bwl_err *e);
 int bwl_pki_get_crl(const char *path, X509_CRL **ret, struct bwl_err *e);
 int bwl_pki_get_key(const char *path, EVP_PKEY **ret, struct bwl_err *e);

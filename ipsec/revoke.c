@@ -6,11 +6,11 @@
 #include <time.h>
 #include "ipsec/revoke.h"
 
-#define ROUNDS 3	/* an IKE_SA may come to be while its connection is unloaded */
+#define ROUNDS 3 /* an IKE_SA may come to be while its connection is unloaded */
 
 struct drop {
 	struct bwl_vici *v;
-	json_t *names;		/* of connections; a set */
+	json_t *names; /* of connections; a set */
 	bool all;
 	uint64_t deadline;
 	struct bwl_ipsec_drop *ret;
@@ -62,9 +62,8 @@ static int unload(struct drop *d)
 	json_t *x;
 	int r = 0;
 
-	json_object_foreach(d->names, name, x)
-		if (!r)
-			r = order(d, "unload-conn", unload_args(name), &d->ret->conns);
+	json_object_foreach(d->names, name, x) if (!r)
+		r = order(d, "unload-conn", unload_args(name), &d->ret->conns);
 	return r;
 }
 
@@ -74,9 +73,8 @@ static int terminate(struct drop *d)
 	json_t *x;
 	int r = 0;
 
-	json_object_foreach(d->names, name, x)
-		if (!r)
-			r = order(d, "terminate", terminate_args(name), &d->ret->sas);
+	json_object_foreach(d->names, name, x) if (!r)
+		r = order(d, "terminate", terminate_args(name), &d->ret->sas);
 	return r;
 }
 
@@ -92,10 +90,10 @@ static int on_sa(void *arg, json_t *msg)
 	const char *name;
 	json_t *x;
 
-	json_object_foreach(msg, name, x)
-		if (s->d->all ? bwl_ipsec_peer_name(name, peer)
-			      : json_object_get(s->d->names, name) != NULL)
-			json_object_set_new(s->names, name, json_true());
+	json_object_foreach(msg, name, x) if (s->d->all
+						      ? bwl_ipsec_peer_name(name, peer)
+						      : json_object_get(s->d->names, name) != NULL)
+		json_object_set_new(s->names, name, json_true());
 	return 0;
 }
 
@@ -121,13 +119,13 @@ static int verify(struct drop *d)
 	for (unsigned i = 0; !r && n && i < ROUNDS; i++) {
 		r = look(d, &names);
 		n = json_object_size(names);
-		json_object_foreach(names, name, x)
-			if (!r)
-				r = order(d, "terminate", terminate_args(name), &d->ret->sas);
+		json_object_foreach(names, name, x) if (!r)
+			r = order(d, "terminate", terminate_args(name), &d->ret->sas);
 		json_decref(names);
 	}
 	if (!r && n)
-		r = bwl_fail(d->e, EBUSY, "charon still has %zu SAs after ending them %d times", n, ROUNDS);
+		r = bwl_fail(d->e, EBUSY, "charon still has %zu SAs after ending them %d times", n,
+			     ROUNDS);
 	return r;
 }
 
@@ -136,9 +134,8 @@ static int on_conn(void *arg, json_t *msg)
 	json_t *used = arg, *conn;
 	const char *name;
 
-	json_object_foreach(msg, name, conn)
-		if (*bwl_vici_text(conn, "ppk_id"))
-			json_object_set_new(used, bwl_vici_text(conn, "ppk_id"), json_true());
+	json_object_foreach(msg, name, conn) if (*bwl_vici_text(conn, "ppk_id"))
+		json_object_set_new(used, bwl_vici_text(conn, "ppk_id"), json_true());
 	return 0;
 }
 
@@ -156,7 +153,8 @@ static int credentials(struct drop *d)
 		bwl_vici_set_timeout(d->v, left(d));
 		r = bwl_vici_call(d->v, "get-shared", NULL, &have, d->e);
 	}
-	json_array_foreach(json_object_get(have, "keys"), i, id) {
+	json_array_foreach(json_object_get(have, "keys"), i, id)
+	{
 		char ppk[128];
 
 		if (r || strncmp(json_string_value(id), "ppk-", 4))
@@ -166,7 +164,8 @@ static int credentials(struct drop *d)
 			if (*s == '~')
 				*s = '.';
 		if (!json_object_get(used, ppk))
-			r = order(d, "unload-shared", json_pack("{s:O}", "id", id), &d->ret->secrets);
+			r = order(d, "unload-shared", json_pack("{s:O}", "id", id),
+				  &d->ret->secrets);
 	}
 	if (!r)
 		r = order(d, "flush-certs", json_pack("{s:s}", "type", "X509"), &ignored);
@@ -185,9 +184,9 @@ static int name_all(struct drop *d)
 
 	bwl_vici_set_timeout(d->v, left(d));
 	r = bwl_vici_call(d->v, "get-conns", NULL, &conns, d->e);
-	json_array_foreach(json_object_get(conns, "conns"), i, name)
-		if (bwl_ipsec_peer_name(json_string_value(name), peer))
-			json_object_set_new(d->names, json_string_value(name), json_true());
+	json_array_foreach(json_object_get(conns, "conns"), i,
+			   name) if (bwl_ipsec_peer_name(json_string_value(name), peer))
+		json_object_set_new(d->names, json_string_value(name), json_true());
 	json_decref(conns);
 	if (!r) {
 		r = look(d, &sas);
@@ -209,12 +208,14 @@ static void post(struct drop *d)
 
 	if (!json_object_size(d->names))
 		return;
-	json_object_foreach(d->names, name, x) {
+	json_object_foreach(d->names, name, x)
+	{
 		args = unload_args(name);
 		ok = ok && !bwl_vici_add(d->v, "unload-conn", args);
 		json_decref(args);
 	}
-	json_object_foreach(d->names, name, x) {
+	json_object_foreach(d->names, name, x)
+	{
 		args = terminate_args(name);
 		ok = ok && !bwl_vici_add(d->v, "terminate", args);
 		json_decref(args);

@@ -13,11 +13,12 @@ struct bwl_ipsec_drop {
 	unsigned conns, sas, secrets;
 	/* how long each step took; 0: not come to */
 	uint64_t connect_ns;
-	uint64_t unload_ns;	/* connections: nobody can come in any more */
-	uint64_t terminate_ns;	/* IKE_SAs with their CHILD_SAs; the other side is told, not waited for */
-	uint64_t verify_ns;	/* charon has no SA of theirs: looked, and ended again what was left */
-	uint64_t credentials_ns;	/* preshared keys that no connection uses; cached certificates */
-	bool posted;		/* charon hangs; it does all this when it goes on */
+	uint64_t unload_ns;    /* connections: nobody can come in any more */
+	uint64_t terminate_ns; /* IKE_SAs with their CHILD_SAs; the other side is told, not waited
+				  for */
+	uint64_t verify_ns; /* charon has no SA of theirs: looked, and ended again what was left */
+	uint64_t credentials_ns; /* preshared keys that no connection uses; cached certificates */
+	bool posted;             /* charon hangs; it does all this when it goes on */
 };
 
 /*

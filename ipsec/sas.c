@@ -58,7 +58,8 @@ static int on_sa(void *arg, json_t *msg)
 	char peer[BWL_NAME_LEN];
 	const char *name, *key;
 
-	json_object_foreach(msg, name, o) {
+	json_object_foreach(msg, name, o)
+	{
 		if (!bwl_ipsec_peer_name(name, peer))
 			continue;
 		grown = reallocarray(c->sas, c->n + 1, sizeof(*grown));
@@ -154,7 +155,8 @@ int bwl_ipsec_rekey(struct bwl_vici *v, const char *peer, bool ike, unsigned *re
 		*ret = (unsigned)bwl_vici_number(o, "matches");
 	json_decref(o);
 	if (r == -EREMOTEIO) {
-		bwl_fail(e, ENOENT, "peer %s has no %s to rekey", peer, ike ? "IKE_SA" : "CHILD_SA");
+		bwl_fail(e, ENOENT, "peer %s has no %s to rekey", peer,
+			 ike ? "IKE_SA" : "CHILD_SA");
 		bwl_hint(e, "bwlimit-ctl ipsec status %s", peer);
 		r = -ENOENT;
 	}

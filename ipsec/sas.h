@@ -6,22 +6,22 @@
 #include "ipsec/conn.h"
 
 struct bwl_ipsec_child {
-	char state[16];			/* "INSTALLED", "REKEYING", … */
-	uint32_t spi_in, spi_out;	/* host byte order */
+	char state[16];           /* "INSTALLED", "REKEYING", … */
+	uint32_t spi_in, spi_out; /* host byte order */
 	uint32_t if_id;
-	uint32_t peer_id;		/* if_id, or by its marks on a plain interface (maps/tunnel.h) */
+	uint32_t peer_id; /* if_id, or by its marks on a plain interface (maps/tunnel.h) */
 	uint64_t unique;
-	uint64_t age_s, rekey_s, hard_s;	/* rekey_s, hard_s: from now; 0: due */
+	uint64_t age_s, rekey_s, hard_s; /* rekey_s, hard_s: from now; 0: due */
 	uint64_t bytes_in, bytes_out;
 };
 
 struct bwl_ipsec_sa {
 	char peer[BWL_NAME_LEN];
-	char state[16];			/* of the IKE_SA: "ESTABLISHED", … */
+	char state[16]; /* of the IKE_SA: "ESTABLISHED", … */
 	char remote[64], remote_id[256];
 	uint64_t unique, age_s, rekey_s;
 	bool ppk;
-	char ke[96];			/* key exchanges, "ECP_384/ML_KEM_768" */
+	char ke[96]; /* key exchanges, "ECP_384/ML_KEM_768" */
 	struct bwl_ipsec_child *children;
 	size_t nchildren;
 };

@@ -14,8 +14,9 @@ uint32_t bwl_ipsec_peer_id(json_t *conn)
 	const char *name, *mark;
 	json_t *child;
 
-	json_object_foreach(json_object_get(conn, "children"), name, child) {
-		mark = bwl_vici_text(child, "mark_out");	/* "7/0x3fffff" */
+	json_object_foreach(json_object_get(conn, "children"), name, child)
+	{
+		mark = bwl_vici_text(child, "mark_out"); /* "7/0x3fffff" */
 		return *mark ? (uint32_t)strtoul(mark, NULL, 10)
 			     : (uint32_t)bwl_vici_number(child, "if_id_out");
 	}
@@ -28,7 +29,8 @@ static bool is_address(const char *a, const char *b)
 
 	if (inet_pton(AF_INET, a, x) == 1)
 		return inet_pton(AF_INET, b, y) == 1 && !memcmp(x, y, 4);
-	return inet_pton(AF_INET6, a, x) == 1 && inet_pton(AF_INET6, b, y) == 1 && !memcmp(x, y, 16);
+	return inet_pton(AF_INET6, a, x) == 1 && inet_pton(AF_INET6, b, y) == 1 &&
+	       !memcmp(x, y, 16);
 }
 
 static bool is_identity(const char *wanted, const char *has)
@@ -41,7 +43,8 @@ static bool is_identity(const char *wanted, const char *has)
 /* An SA that is not complete yet says less: it will be looked at the next time. */
 static bool is_stale(const struct bwl_ipsec_sa *x, json_t *conn)
 {
-	const char *remote = json_string_value(json_array_get(json_object_get(conn, "remote_addrs"), 0));
+	const char *remote = json_string_value(
+		json_array_get(json_object_get(conn, "remote_addrs"), 0));
 	const char *id = bwl_vici_text(json_object_get(conn, "remote"), "id");
 	size_t i;
 
@@ -65,7 +68,7 @@ static int end(struct bwl_vici *v, uint64_t unique, struct bwl_err *e)
 	args = json_pack("{s:s,s:s,s:s}", "ike-id", id, "force", "yes", "timeout", "-1");
 	r = bwl_vici_call(v, "terminate", args, NULL, e);
 	json_decref(args);
-	return r == -EREMOTEIO ? 0 : r;	/* it has gone meanwhile */
+	return r == -EREMOTEIO ? 0 : r; /* it has gone meanwhile */
 }
 
 int bwl_ipsec_end_stale(struct bwl_vici *v, json_t *tree, unsigned *ret, struct bwl_err *e)

@@ -9,7 +9,9 @@
 
 #include "ipsec/conn.h"
 
-/* Ends them. Identities that are patterns or distinguished names are not compared. *ret: how many. */
+/*
+ * Ends them. Identities that are patterns or distinguished names are not compared. *ret: how many.
+ */
 int bwl_ipsec_end_stale(struct bwl_vici *v, json_t *tree, unsigned *ret, struct bwl_err *e);
 
 /* The peer's id that a connection of the tree is for: its mark where it has one, else its if_id. */

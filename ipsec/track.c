@@ -12,7 +12,7 @@ struct slot {
 	struct bwl_xfrm_policy *policy;
 	uint32_t nsa, npolicy;
 	struct bwl_xfrm_addr remote;
-	uint32_t uplink;		/* ifindex */
+	uint32_t uplink; /* ifindex */
 	struct bwl_track_way way;
 	bool encrypted, dirty;
 	struct bwl_track_verdict now, next;
@@ -23,12 +23,13 @@ struct bwl_track {
 	struct bwl_tunnel *map;
 	bwl_track_fn fn;
 	void *arg;
-	struct slot **by_id;		/* [max_peers] */
-	struct slot **slots, **dirty;	/* [room] */
+	struct slot **by_id;          /* [max_peers] */
+	struct slot **slots, **dirty; /* [room] */
 	uint32_t nslots, ndirty, room;
-	struct bwl_xfrm_policy *dev;	/* policies in a device that drop all, or let out in the clear */
+	struct bwl_xfrm_policy
+		*dev; /* policies in a device that drop all, or let out in the clear */
 	uint32_t ndev;
-	uint32_t stamp;			/* of the current or last dump */
+	uint32_t stamp; /* of the current or last dump */
 	bool unsure;
 };
 
@@ -217,7 +218,7 @@ static void remove_policy(struct bwl_xfrm_policy *all, uint32_t *n, uint32_t ind
 	if (!p)
 		return;
 	(*n)--;
-	*p = p[*n - (p - all)];	/* the last takes its place */
+	*p = p[*n - (p - all)]; /* the last takes its place */
 }
 
 /* A device knows no if_id: whose policy it is does not matter. */
@@ -244,7 +245,7 @@ static bool drops_rest(const struct bwl_track *t, uint32_t ifindex)
 		if (t->dev[i].offload_ifindex != ifindex)
 			continue;
 		if (!t->dev[i].block)
-			return false;	/* whether before or behind them: nobody needs it */
+			return false; /* whether before or behind them: nobody needs it */
 		has[t->dev[i].sel_src.family == AF_INET6] = true;
 	}
 	return has[0] && has[1];
@@ -281,7 +282,7 @@ static int one_news(struct bwl_track *t, struct slot *s, const struct bwl_xfrm_m
 		sa = find_sa(s, &m->sa);
 		if (sa) {
 			s->nsa--;
-			*sa = sa[s->nsa - (sa - s->sa)];	/* the last takes its place */
+			*sa = sa[s->nsa - (sa - s->sa)]; /* the last takes its place */
 		}
 		return 0;
 	case BWL_XFRM_POLICY:
@@ -309,11 +310,11 @@ int bwl_track_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
 		return 0;
 	case BWL_XFRM_POLICY_FLUSH:
 		flush(t, false, 0);
-		bwl_track_lost(t);	/* of one type of policies: the dump tells what is left */
+		bwl_track_lost(t); /* of one type of policies: the dump tells what is left */
 		return 0;
 	case BWL_XFRM_SA:
 	case BWL_XFRM_SA_GONE:
-		if (!m->sa.spi)		/* the kernel's own request for an SA */
+		if (!m->sa.spi) /* the kernel's own request for an SA */
 			return 0;
 		id = m->sa.peer;
 		break;
@@ -403,7 +404,8 @@ static bool is_same(const struct bwl_track_verdict *a, const struct bwl_track_ve
 {
 	return a->flags == b->flags && a->offload == b->offload && a->overhead == b->overhead &&
 	       a->spi_out == b->spi_out && a->spi_in == b->spi_in && a->why == b->why &&
-	       a->alarm == b->alarm && a->carrier == b->carrier && bwl_xfrm_addr_is(&a->other, &b->other);
+	       a->alarm == b->alarm && a->carrier == b->carrier &&
+	       bwl_xfrm_addr_is(&a->other, &b->other);
 }
 
 /* What only the device and the ports can say. */
@@ -420,14 +422,15 @@ static void judge_device(const struct bwl_track *t, const struct slot *s,
 	if (!s->encrypted || !s->way.wanted)
 		return;
 	v->next_mac = s->way.next_mac;
-	v->carrier = !(v->flags & BWL_TUN_SA) ? BWL_CARRIER_NO_SA
-		     : !packet ? BWL_CARRIER_NOT_PACKET
-		     : t->unsure ? BWL_CARRIER_UNSURE
+	v->carrier = !(v->flags & BWL_TUN_SA)                ? BWL_CARRIER_NO_SA
+		     : !packet                               ? BWL_CARRIER_NOT_PACKET
+		     : t->unsure                             ? BWL_CARRIER_UNSURE
 		     : !s->uplink || v->ifindex != s->uplink ? BWL_CARRIER_OTHER_DEV
-		     : !(v->flags & BWL_TUN_BENEATH) ? BWL_CARRIER_NO_BENEATH
-		     : !s->way.uplink ? BWL_CARRIER_UPLINK
-		     : !s->way.host ? BWL_CARRIER_HOST
-		     : !s->way.next_mac ? BWL_CARRIER_NEIGHBOUR : BWL_CARRIER_XDP;
+		     : !(v->flags & BWL_TUN_BENEATH)         ? BWL_CARRIER_NO_BENEATH
+		     : !s->way.uplink                        ? BWL_CARRIER_UPLINK
+		     : !s->way.host                          ? BWL_CARRIER_HOST
+		     : !s->way.next_mac                      ? BWL_CARRIER_NEIGHBOUR
+							     : BWL_CARRIER_XDP;
 	if (v->carrier == BWL_CARRIER_XDP)
 		v->flags |= BWL_TUN_XDP;
 }

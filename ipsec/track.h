@@ -13,23 +13,26 @@
  * What may be said of a peer, the worst first. Up to NOT_ENCRYPTED it closes the peer even beside
  * an SA that is good, up to NOT_TUNNEL it is an alarm: somebody made what must not be there.
  */
-#define BWL_TRACK_WHYS(X)                                                                        \
-	X(USABLE, "usable", "an outbound SA and a policy that demands it")                       \
-	X(NO_PEER, "no-peer", "there are SAs or IPsec policies for an id that is no encrypted peer's") \
-	X(POLICY_REMOTE, "policy-remote", "an IPsec policy leads to an address that is not the peer's") \
-	X(OPEN_POLICY, "open-policy", "an IPsec policy demands no ESP tunnel")                   \
-	X(HALF_OFFLOAD, "half-offload", "the device has the SA and not the policy: cleartext")   \
-	X(NOT_ENCRYPTED, "not-encrypted", "an SA has no cipher, or nothing authenticates it")    \
-	X(SA_REMOTE, "sa-remote", "an SA is with an address that is not the peer's; it is not used") \
-	X(NOT_TUNNEL, "not-tunnel", "an SA is not ESP in tunnel mode; it is not used")           \
-	X(NO_POLICY, "no-policy", "an SA, and no IPsec policy that demands it")                  \
-	X(UNMATCHED, "unmatched", "no SA is what the IPsec policy demands")                      \
+#define BWL_TRACK_WHYS(X)                                                                          \
+	X(USABLE, "usable", "an outbound SA and a policy that demands it")                         \
+	X(NO_PEER, "no-peer",                                                                      \
+	  "there are SAs or IPsec policies for an id that is no encrypted peer's")                 \
+	X(POLICY_REMOTE, "policy-remote",                                                          \
+	  "an IPsec policy leads to an address that is not the peer's")                            \
+	X(OPEN_POLICY, "open-policy", "an IPsec policy demands no ESP tunnel")                     \
+	X(HALF_OFFLOAD, "half-offload", "the device has the SA and not the policy: cleartext")     \
+	X(NOT_ENCRYPTED, "not-encrypted", "an SA has no cipher, or nothing authenticates it")      \
+	X(SA_REMOTE, "sa-remote",                                                                  \
+	  "an SA is with an address that is not the peer's; it is not used")                       \
+	X(NOT_TUNNEL, "not-tunnel", "an SA is not ESP in tunnel mode; it is not used")             \
+	X(NO_POLICY, "no-policy", "an SA, and no IPsec policy that demands it")                    \
+	X(UNMATCHED, "unmatched", "no SA is what the IPsec policy demands")                        \
 	X(NO_SA, "no-sa", "no outbound SA")
 enum bwl_track_why {
 #define X(e, name, text) BWL_TRACK_##e,
 	BWL_TRACK_WHYS(X)
 #undef X
-	_BWL_TRACK_WHY_MAX
+		_BWL_TRACK_WHY_MAX
 };
 const char *bwl_track_why_name(unsigned why);
 const char *bwl_track_why_text(unsigned why);
@@ -41,19 +44,19 @@ struct bwl_track_found {
 	uint32_t nsa, npolicy;
 };
 struct bwl_track_verdict {
-	uint8_t flags, offload;	/* as in struct bwl_tunnel */
+	uint8_t flags, offload; /* as in struct bwl_tunnel */
 	uint16_t overhead;
 	__be32 spi_out, spi_in;
-	uint8_t why;		/* enum bwl_track_why: USABLE, or why nothing may leave */
-	uint8_t alarm;		/* enum bwl_track_why, the worst; 0 none */
-	uint32_t ifindex;	/* the device of packet offload; 0: none, or several */
-	uint8_t carrier;	/* enum bwl_carrier; XDP: flags say so too */
-	uint64_t next_mac;	/* as in struct bwl_tunnel */
-	struct bwl_xfrm_addr other;	/* POLICY_REMOTE, SA_REMOTE: which address */
+	uint8_t why;                /* enum bwl_track_why: USABLE, or why nothing may leave */
+	uint8_t alarm;              /* enum bwl_track_why, the worst; 0 none */
+	uint32_t ifindex;           /* the device of packet offload; 0: none, or several */
+	uint8_t carrier;            /* enum bwl_carrier; XDP: flags say so too */
+	uint64_t next_mac;          /* as in struct bwl_tunnel */
+	struct bwl_xfrm_addr other; /* POLICY_REMOTE, SA_REMOTE: which address */
 };
 /*
- * All of bwl_tunnel's flags but BENEATH and XDP, which are about the device. remote NULL: no encrypted peer.
- * now_s: wall clock, against which the kernel counts lifetimes.
+ * All of bwl_tunnel's flags but BENEATH and XDP, which are about the device. remote NULL: no
+ * encrypted peer. now_s: wall clock, against which the kernel counts lifetimes.
  */
 void bwl_track_judge(const struct bwl_track_found *found, const struct bwl_xfrm_addr *remote,
 		     uint64_t now_s, struct bwl_track_verdict *ret);
@@ -65,7 +68,7 @@ typedef void (*bwl_track_fn)(uint32_t id, const struct bwl_track_verdict *v, voi
 /* map NULL: nothing is written. 0 or -ENOMEM. */
 int bwl_track_new(uint32_t max_peers, struct bwl_tunnel *map, bwl_track_fn fn, void *arg,
 		  struct bwl_track **ret);
-void bwl_track_free(struct bwl_track *t);	/* NULL-safe */
+void bwl_track_free(struct bwl_track *t); /* NULL-safe */
 /*
  * remote NULL: not, or no longer, an encrypted peer. uplink: ifindex of the device that its packets
  * leave by; 0 unknown. 0 or -ENOMEM.
@@ -74,9 +77,9 @@ int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr 
 		   uint32_t uplink);
 /* Whether XDP may carry a peer of path offload, as far as its ports and its next hop go. */
 struct bwl_track_way {
-	bool wanted;		/* path: offload */
-	bool host, uplink;	/* native XDP on a host port of the peer; on its uplink, which sends */
-	uint64_t next_mac;	/* 0 unknown */
+	bool wanted;       /* path: offload */
+	bool host, uplink; /* native XDP on a host port of the peer; on its uplink, which sends */
+	uint64_t next_mac; /* 0 unknown */
 };
 int bwl_track_way(struct bwl_track *t, uint32_t id, const struct bwl_track_way *way);
 /* Every entry is compared at the next settle: whoever changes the policy may close entries. */
@@ -89,7 +92,9 @@ void bwl_track_lost(struct bwl_track *t);
 /* A dump: begin, every message as news, end: what it did not name is gone. */
 void bwl_track_dump_begin(struct bwl_track *t);
 void bwl_track_dump_end(struct bwl_track *t);
-/* Writes what follows from all of that: what closes first. Returns how many entries were written. */
+/*
+ * Writes what follows from all of that: what closes first. Returns how many entries were written.
+ */
 uint32_t bwl_track_settle(struct bwl_track *t, uint64_t now_s);
 /* What was found for one peer at the last settle; false: no encrypted peer and no SA. */
 bool bwl_track_get(const struct bwl_track *t, uint32_t id, struct bwl_track_verdict *ret);
@@ -97,19 +102,20 @@ bool bwl_track_get(const struct bwl_track *t, uint32_t id, struct bwl_track_verd
 /* track_way.c: ports and next hops of the peers of path offload. */
 struct bwl_track_ways;
 int bwl_track_ways_new(struct bwl_track_ways **ret);
-void bwl_track_ways_free(struct bwl_track_ways *w);	/* NULL-safe */
+void bwl_track_ways_free(struct bwl_track_ways *w); /* NULL-safe */
 /* The peers that a policy has: begin, each of them. from: mask of host ports. 0 or -ENOMEM. */
 void bwl_track_ways_begin(struct bwl_track_ways *w);
 int bwl_track_ways_add(struct bwl_track_ways *w, uint32_t id, const struct bwl_xfrm_addr *remote,
 		       uint32_t uplink_port, uint64_t from);
 /* Asks the kernel and tells t. 0 or -ENOMEM: what cannot be asked counts as not there. */
-int bwl_track_ways_look(const struct bwl_track_ways *w, const struct bwl_pins *p, struct bwl_track *t);
+int bwl_track_ways_look(const struct bwl_track_ways *w, const struct bwl_pins *p,
+			struct bwl_track *t);
 
 /* track_run.c: the kernel's news into the pins, until *stop. */
 struct bwl_tracker;
 int bwl_tracker_open(struct bwl_pins *pins, bool dry_run, bwl_track_fn fn, void *arg,
 		     struct bwl_tracker **ret, struct bwl_err *e);
-void bwl_tracker_close(struct bwl_tracker *r);	/* NULL-safe */
+void bwl_tracker_close(struct bwl_tracker *r); /* NULL-safe */
 const struct bwl_track *bwl_tracker_track(const struct bwl_tracker *r);
 /* Waits at most timeout_ms for news; 0 also when there were none. */
 int bwl_tracker_step(struct bwl_tracker *r, int timeout_ms, struct bwl_err *e);

@@ -9,7 +9,9 @@
 #include <string.h>
 #include "track.h"
 
-static const struct { const char *name, *text; } whys[] = {
+static const struct {
+	const char *name, *text;
+} whys[] = {
 #define X(e, name, text) { name, text },
 	BWL_TRACK_WHYS(X)
 #undef X
@@ -30,7 +32,7 @@ struct judge {
 	const struct bwl_xfrm_addr *remote;
 	uint64_t now_s;
 	struct bwl_track_verdict *ret;
-	uint64_t newest_s;	/* of the outbound SAs to be used */
+	uint64_t newest_s; /* of the outbound SAs to be used */
 	bool any;
 };
 
@@ -75,7 +77,7 @@ static void take(struct judge *j, const struct bwl_xfrm_policy *p, const struct 
 
 	if (p->offload == BWL_OFFLOAD_PACKET &&
 	    (!packet || sa->offload_ifindex != p->offload_ifindex))
-		return;		/* the kernel looks for one in the policy's device */
+		return; /* the kernel looks for one in the policy's device */
 	if (packet && p->offload != BWL_OFFLOAD_PACKET) {
 		/* cleartext for a device that has no rule to encrypt it */
 		say(j, BWL_TRACK_HALF_OFFLOAD, NULL);
@@ -117,7 +119,9 @@ static void outbound_sas(struct judge *j)
 	}
 }
 
-/* Every outbound policy has to demand a tunnel to the peer: which one matches is a packet's affair. */
+/*
+ * Every outbound policy has to demand a tunnel to the peer: which one matches is a packet's affair.
+ */
 static void outbound_policies(struct judge *j)
 {
 	const struct bwl_track_found *f = j->found;
@@ -146,10 +150,10 @@ static void outbound_policies(struct judge *j)
 }
 
 /*
- * The kernel decrypts with every SA that it has, whatever the outer source says, and what comes out bears
- * only the peer's id. So one that would bring in another DPU's packets, or anybody's, closes the way in
- * beside good ones until it is gone. Where the kernel does not say the direction, one with two strangers
- * may be of either.
+ * The kernel decrypts with every SA that it has, whatever the outer source says, and what comes out
+ * bears only the peer's id. So one that would bring in another DPU's packets, or anybody's, closes
+ * the way in beside good ones until it is gone. Where the kernel does not say the direction, one
+ * with two strangers may be of either.
  */
 static bool taints(const struct judge *j, const struct bwl_xfrm_sa *sa)
 {
@@ -191,7 +195,7 @@ static void inbound(struct judge *j)
 		}
 	}
 	if (tainted) {
-		v->flags &= (uint8_t)~(BWL_TUN_SA_IN | BWL_TUN_DEV_IN);
+		v->flags &= (uint8_t) ~(BWL_TUN_SA_IN | BWL_TUN_DEV_IN);
 		v->spi_in = 0;
 	}
 }

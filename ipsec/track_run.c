@@ -13,24 +13,24 @@
 #include <unistd.h>
 #include "track.h"
 
-#define POLICY_MS 200			/* how often the policy's number is looked at */
-#define DUMP_NS (60 * 1000000000ULL)	/* a full look, whatever the news say */
-#define WAYS_NS 1000000000ULL		/* how often ports and next hops are looked at */
-#define RETRY_NS 1000000000ULL		/* after one that failed */
-#define READS 256			/* news of one step: the policy is looked at in between */
-#define READS_OF_LOOK 65536		/* more than the socket holds */
+#define POLICY_MS 200                /* how often the policy's number is looked at */
+#define DUMP_NS (60 * 1000000000ULL) /* a full look, whatever the news say */
+#define WAYS_NS 1000000000ULL        /* how often ports and next hops are looked at */
+#define RETRY_NS 1000000000ULL       /* after one that failed */
+#define READS 256                    /* news of one step: the policy is looked at in between */
+#define READS_OF_LOOK 65536          /* more than the socket holds */
 
 struct bwl_tracker {
 	struct bwl_pins *pins;
 	struct bwl_track *track;
-	struct bwl_track_ways *ways;	/* of the policy that the table has */
+	struct bwl_track_ways *ways; /* of the policy that the table has */
 	bool dry_run;
 	uint64_t next_ways_ns;
 	struct bwl_xfrm_news *news;
 	int lock;
-	struct stat maps;		/* what the pins were when they were opened */
+	struct stat maps; /* what the pins were when they were opened */
 	uint64_t next_dump_ns;
-	uint32_t slot, generation;	/* of the policy that the table has */
+	uint32_t slot, generation; /* of the policy that the table has */
 	bool has_policy;
 };
 
@@ -46,7 +46,9 @@ static int lock_one(struct bwl_tracker *r, struct bwl_err *e)
 	if (!flock(r->lock, LOCK_EX | LOCK_NB))
 		return 0;
 	bwl_fail(e, EBUSY, "the kernel's SAs are being tracked already");
-	return bwl_hint(e, "by bwlimitd, or bwlimit-ipsec.service; ask without writing: ipsec track --dry-run");
+	return bwl_hint(
+		e,
+		"by bwlimitd, or bwlimit-ipsec.service; ask without writing: ipsec track --dry-run");
 }
 
 static int stat_maps(const struct bwl_tracker *r, struct stat *st)
@@ -84,11 +86,13 @@ static bool has_remote(const struct bwl_gen *g, const struct bwl_peer *p, struct
 }
 
 /* By which device cleartext for the peer would go to a device that encrypts. */
-static uint32_t uplink_of(const struct bwl_pins *p, const struct bwl_gen *g, const struct bwl_peer *x)
+static uint32_t uplink_of(const struct bwl_pins *p, const struct bwl_gen *g,
+			  const struct bwl_peer *x)
 {
 	uint32_t port = g->base->nexthop[x->meta.nexthop % BWL_MAX_NEXTHOPS].port;
 
-	return port < BWL_MAX_PORTS && p->dev[port].kind == BWL_PORT_UPLINK ? p->dev[port].ifindex : 0;
+	return port < BWL_MAX_PORTS && p->dev[port].kind == BWL_PORT_UPLINK ? p->dev[port].ifindex
+									    : 0;
 }
 
 /* Path xfrm says so at once; of path offload the next look at the ports tells. */
@@ -100,13 +104,16 @@ static int read_way(struct bwl_tracker *r, const struct bwl_gen *g, const struct
 	if (x->meta.path != BWL_PATH_OFFLOAD)
 		return bwl_track_way(r->track, id, &none);
 	return bwl_track_ways_add(r->ways, id, remote,
-				  g->base->nexthop[x->meta.nexthop % BWL_MAX_NEXTHOPS].port, x->meta.from);
+				  g->base->nexthop[x->meta.nexthop % BWL_MAX_NEXTHOPS].port,
+				  x->meta.from);
 }
 
 static int look_at_ways(struct bwl_tracker *r, struct bwl_err *e)
 {
 	r->next_ways_ns = bwl_now_ns() + WAYS_NS;
-	return bwl_track_ways_look(r->ways, r->pins, r->track) ? bwl_fail(e, ENOMEM, "out of memory") : 0;
+	return bwl_track_ways_look(r->ways, r->pins, r->track)
+		       ? bwl_fail(e, ENOMEM, "out of memory")
+		       : 0;
 }
 
 static int read_peers(struct bwl_tracker *r, const struct bwl_gen *g)
@@ -151,7 +158,7 @@ static int read_policy(struct bwl_tracker *r, struct bwl_err *e)
 		bwl_track_recheck(r->track);
 		if (r->slot == BWL_NO_SLOT) {
 			none.slot = 0;
-			err = read_peers(r, &none);	/* npeers 0: nobody is encrypted */
+			err = read_peers(r, &none); /* npeers 0: nobody is encrypted */
 			continue;
 		}
 		err = bwl_gen_open(r->pins, r->slot, &g, e);
@@ -175,7 +182,7 @@ static int on_dump(const struct bwl_xfrm_msg *m, void *arg)
 
 static int on_news(const struct bwl_xfrm_msg *m, void *arg)
 {
-	on_dump(m, arg);	/* what failed makes a dump due */
+	on_dump(m, arg); /* what failed makes a dump due */
 	return 0;
 }
 
@@ -210,7 +217,7 @@ static int look(struct bwl_tracker *r, struct bwl_err *e)
 		return err == -ENOMEM ? bwl_fail(e, ENOMEM, "out of memory") : err;
 	}
 	bwl_track_dump_end(r->track);
-	r->has_policy = false;	/* uplinks may be others by now */
+	r->has_policy = false; /* uplinks may be others by now */
 	r->next_dump_ns += DUMP_NS - RETRY_NS;
 	/* News that are older than the dump must not be the last word on anything. */
 	return drain(r, false, e);
@@ -238,13 +245,14 @@ int bwl_tracker_open(struct bwl_pins *pins, bool dry_run, bwl_track_fn fn, void 
 	r->dry_run = dry_run;
 	err = dry_run ? 0 : lock_one(r, e);
 	if (!err && stat_maps(r, &r->maps))
-		err = bwl_fail(e, errno, "cannot look at the maps of %s: %s", pins->dir, strerror(errno));
+		err = bwl_fail(e, errno, "cannot look at the maps of %s: %s", pins->dir,
+			       strerror(errno));
 	if (!err && bwl_track_new(pins->schema.max_peers, dry_run ? NULL : pins->tunnel, fn, arg,
 				  &r->track))
 		err = bwl_fail(e, ENOMEM, "out of memory");
 	if (!err && bwl_track_ways_new(&r->ways))
 		err = bwl_fail(e, ENOMEM, "out of memory");
-	if (!err)	/* before the first look: no SA falls between */
+	if (!err) /* before the first look: no SA falls between */
 		err = bwl_xfrm_news_open(&r->news, e);
 	if (!err)
 		err = read_policy(r, e);
@@ -290,8 +298,9 @@ int bwl_tracker_step(struct bwl_tracker *r, int timeout_ms, struct bwl_err *e)
 	if (!err)
 		err = check_pins(r, e);
 	if (!err && bwl_pace_refresh(r->pins))
-		bwl_warn(bwl_is_paced(r->pins) ? "every uplink has fq: mode shape paces"
-					       : "an uplink has no fq any more: mode shape polices");
+		bwl_warn(bwl_is_paced(r->pins)
+				 ? "every uplink has fq: mode shape paces"
+				 : "an uplink has no fq any more: mode shape polices");
 	if (!err && bwl_track_is_unsure(r->track) && r->next_dump_ns > bwl_now_ns() + RETRY_NS)
 		r->next_dump_ns = 0;
 	if (!err && bwl_now_ns() >= r->next_dump_ns)

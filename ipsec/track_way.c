@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What must hold beside SA and policy before XDP carries a peer of path offload: a host port where
- * our program runs in the driver and sees VLAN tags, an uplink whose driver sends what is redirected
- * to it, and the MAC of the next hop. Asked of the kernel, for it may change while all else stands.
+ * our program runs in the driver and sees VLAN tags, an uplink whose driver sends what is
+ * redirected to it, and the MAC of the next hop. Asked of the kernel, for it may change while all
+ * else stands.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -64,7 +65,8 @@ static void look_at_ports(const struct bwl_pins *p, uint64_t *ret_host, uint64_t
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &p->dev[i];
 
-		if (!d->ifindex || bwl_netdev_xdp(d->name, d->ifindex, &x, NULL) || !x.native || !x.runs)
+		if (!d->ifindex || bwl_netdev_xdp(d->name, d->ifindex, &x, NULL) || !x.native ||
+		    !x.runs)
 			continue;
 		if (d->kind == BWL_PORT_HOST && !x.strips)
 			*ret_host |= 1ULL << i;
@@ -73,7 +75,8 @@ static void look_at_ports(const struct bwl_pins *p, uint64_t *ret_host, uint64_t
 	}
 }
 
-int bwl_track_ways_look(const struct bwl_track_ways *w, const struct bwl_pins *p, struct bwl_track *t)
+int bwl_track_ways_look(const struct bwl_track_ways *w, const struct bwl_pins *p,
+			struct bwl_track *t)
 {
 	uint64_t host = 0, uplink = 0;
 	size_t i;

@@ -21,9 +21,9 @@ struct bwl_vici {
 	bool broken;
 	uint64_t timeout_ns;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	uint8_t *in;		/* what has come of the packet being read, its length in front */
+	uint8_t *in; /* what has come of the packet being read, its length in front */
 	size_t have, room;
-	uint8_t *out;		/* commands to post */
+	uint8_t *out; /* commands to post */
 	size_t out_len;
 };
 
@@ -72,7 +72,10 @@ static int connect_by(struct bwl_vici *v, uint64_t deadline)
 
 	memcpy(a.sun_path, v->path, sizeof(a.sun_path));
 	while (connect(v->fd, (struct sockaddr *)&a, sizeof(a))) {
-		/* EAGAIN: the queue of a charon that accepts nothing is full; poll cannot wait for it */
+		/*
+		 * EAGAIN: the queue of a charon that accepts nothing is full; poll cannot wait for
+		 * it
+		 */
 		if (errno != EAGAIN && errno != EINTR)
 			return errno;
 		if (mono_ns() >= deadline)
@@ -93,8 +96,8 @@ int bwl_vici_open(const char *socket_path, uint64_t timeout_ns, struct bwl_vici 
 	if (!strncmp(path, "unix://", 7))
 		path += 7;
 	if (strlen(path) >= sizeof(v->path))
-		return bwl_fail(e, ENAMETOOLONG, "'%.64s…' is no socket: at most %zu characters", path,
-				sizeof(v->path) - 1);
+		return bwl_fail(e, ENAMETOOLONG, "'%.64s…' is no socket: at most %zu characters",
+				path, sizeof(v->path) - 1);
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return bwl_fail(e, ENOMEM, "out of memory");
@@ -113,7 +116,9 @@ int bwl_vici_open(const char *socket_path, uint64_t timeout_ns, struct bwl_vici 
 		if (r == EACCES || r == EPERM)
 			bwl_hint(e, "run as root");
 		else
-			bwl_hint(e, "systemctl start strongswan, or --vici SOCKET when its socket is elsewhere");
+			bwl_hint(
+				e,
+				"systemctl start strongswan, or --vici SOCKET when its socket is elsewhere");
 	}
 	bwl_vici_close(v);
 	return -r;
@@ -154,8 +159,8 @@ int bwl_vici_add(struct bwl_vici *v, const char *command, json_t *args)
 }
 
 /*
- * All at once, and with room for all: a small packet occupies far more of a socket's buffer than its
- * length, and of a thousand that are sent one by one some 250 fit (Linux 6.18).
+ * All at once, and with room for all: a small packet occupies far more of a socket's buffer than
+ * its length, and of a thousand that are sent one by one some 250 fit (Linux 6.18).
  */
 int bwl_vici_post(struct bwl_vici *v)
 {
@@ -311,8 +316,8 @@ int bwl_vici_register(struct bwl_vici *v, const char *event, struct bwl_err *e)
 }
 
 static int command_by(struct bwl_vici *v, const char *command, json_t *args, const char *event,
-		      int (*fn)(void *arg, json_t *msg), void *arg, uint64_t deadline,
-		      json_t **ret, struct bwl_err *e)
+		      int (*fn)(void *arg, json_t *msg), void *arg, uint64_t deadline, json_t **ret,
+		      struct bwl_err *e)
 {
 	struct bwl_vici_packet p;
 	int r;
@@ -328,7 +333,8 @@ static int command_by(struct bwl_vici *v, const char *command, json_t *args, con
 		r = lost(v, EBADMSG, command, e);
 	else if (!strcmp(bwl_vici_text(p.msg, "success"), "no"))
 		r = bwl_fail(e, EREMOTEIO, "charon refuses %s: %s", command,
-			     *bwl_vici_text(p.msg, "errmsg") ? bwl_vici_text(p.msg, "errmsg") : "no reason given");
+			     *bwl_vici_text(p.msg, "errmsg") ? bwl_vici_text(p.msg, "errmsg")
+							     : "no reason given");
 	if (!r && ret)
 		*ret = json_incref(p.msg);
 	json_decref(p.msg);

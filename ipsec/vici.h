@@ -16,20 +16,26 @@
 #include <stdint.h>
 #include "bwl/err.h"
 
-#define BWL_VICI_SOCKET "/run/charon.vici"	/* Debian's; --vici elsewhere */
-#define BWL_VICI_MAX (512U << 10)		/* bytes of a packet: charon's own limit */
+#define BWL_VICI_SOCKET "/run/charon.vici" /* Debian's; --vici elsewhere */
+#define BWL_VICI_MAX (512U << 10)          /* bytes of a packet: charon's own limit */
 
 enum bwl_vici_op {
-	BWL_VICI_REQUEST, BWL_VICI_RESPONSE, BWL_VICI_UNKNOWN_COMMAND, BWL_VICI_REGISTER,
-	BWL_VICI_UNREGISTER, BWL_VICI_CONFIRM, BWL_VICI_UNKNOWN_EVENT, BWL_VICI_EVENT,
+	BWL_VICI_REQUEST,
+	BWL_VICI_RESPONSE,
+	BWL_VICI_UNKNOWN_COMMAND,
+	BWL_VICI_REGISTER,
+	BWL_VICI_UNREGISTER,
+	BWL_VICI_CONFIRM,
+	BWL_VICI_UNKNOWN_EVENT,
+	BWL_VICI_EVENT,
 	_BWL_VICI_OP_MAX
 };
 
 /* vici_msg.c: no I/O. A packet is what follows the four bytes of length. */
 struct bwl_vici_packet {
 	enum bwl_vici_op op;
-	char name[256];		/* of requests, registrations and events */
-	json_t *msg;		/* an object, also when there is no message: then empty */
+	char name[256]; /* of requests, registrations and events */
+	json_t *msg;    /* an object, also when there is no message: then empty */
 };
 /* name and msg may be NULL. The packet with its length in front; the caller frees. */
 int bwl_vici_encode(enum bwl_vici_op op, const char *name, json_t *msg, uint8_t **ret,
@@ -51,7 +57,7 @@ struct bwl_vici;
 /* socket NULL: BWL_VICI_SOCKET. -ENOENT or -ECONNREFUSED: no charon there. */
 int bwl_vici_open(const char *socket, uint64_t timeout_ns, struct bwl_vici **ret,
 		  struct bwl_err *e);
-void bwl_vici_close(struct bwl_vici *v);	/* NULL-safe */
+void bwl_vici_close(struct bwl_vici *v); /* NULL-safe */
 
 /*
  * One command. args is only read; it and ret may be NULL. A reply of `success = no` is an error

@@ -9,7 +9,7 @@
 /* Elements of a message; lengths of values are two bytes, most significant first. */
 enum element { SECTION = 1, SECTION_END, VALUE, LIST, ITEM, LIST_END };
 
-#define MAX_DEPTH 16	/* charon's messages have up to five levels */
+#define MAX_DEPTH 16 /* charon's messages have up to five levels */
 
 static bool is_named(enum bwl_vici_op op)
 {
@@ -20,7 +20,7 @@ static bool is_named(enum bwl_vici_op op)
 struct out {
 	uint8_t *data;
 	size_t len, room;
-	const char *trouble;	/* the first thing that cannot be said in VICI */
+	const char *trouble; /* the first thing that cannot be said in VICI */
 };
 
 static void put(struct out *o, const void *data, size_t n)
@@ -82,7 +82,8 @@ static void put_section(struct out *o, json_t *section, unsigned depth)
 
 	if (depth > MAX_DEPTH)
 		o->trouble = "too deep";
-	json_object_foreach(section, key, v) {
+	json_object_foreach(section, key, v)
+	{
 		if (o->trouble)
 			return;
 		if (json_is_object(v)) {
@@ -93,7 +94,8 @@ static void put_section(struct out *o, json_t *section, unsigned depth)
 		} else if (json_is_array(v)) {
 			put_byte(o, LIST);
 			put_name(o, key);
-			json_array_foreach(v, i, item) {
+			json_array_foreach(v, i, item)
+			{
 				put_byte(o, ITEM);
 				put_text(o, item);
 			}
@@ -265,8 +267,7 @@ static const char *decode_message(struct in *in, json_t *root)
 	return wrong;
 }
 
-int bwl_vici_decode(const uint8_t *data, size_t len, struct bwl_vici_packet *ret,
-		    struct bwl_err *e)
+int bwl_vici_decode(const uint8_t *data, size_t len, struct bwl_vici_packet *ret, struct bwl_err *e)
 {
 	struct in in = { data, data + len };
 	const char *wrong = NULL;
@@ -275,7 +276,8 @@ int bwl_vici_decode(const uint8_t *data, size_t len, struct bwl_vici_packet *ret
 
 	memset(ret, 0, sizeof(*ret));
 	if (len > BWL_VICI_MAX)
-		return bwl_fail(e, EBADMSG, "a packet of %zu bytes: charon sends at most 512 KiB", len);
+		return bwl_fail(e, EBADMSG, "a packet of %zu bytes: charon sends at most 512 KiB",
+				len);
 	p = take(&in, 1);
 	if (!p || *p >= _BWL_VICI_OP_MAX)
 		return bwl_fail(e, EBADMSG, "not a packet of charon's: no known kind");

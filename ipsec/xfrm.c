@@ -62,7 +62,7 @@ int bwl_xfrm_dump_policies(bwl_xfrm_fn fn, void *arg, struct bwl_err *e)
 
 struct bwl_xfrm_news {
 	struct mnl_socket *s;
-	uint32_t buf[16384];	/* far above the largest message */
+	uint32_t buf[16384]; /* far above the largest message */
 };
 
 /* Room for the news of some thousand SAs: a rekey of all of them at once. */
@@ -124,7 +124,7 @@ int bwl_xfrm_news_read(struct bwl_xfrm_news *n, bwl_xfrm_fn fn, void *arg, struc
 	}
 	r = mnl_cb_run(n->buf, (size_t)len, 0, 0, one, &x);
 	r = r < 0 ? bwl_fail(e, errno, "news of SAs are not understood: %s", strerror(errno)) : x.r;
-	explicit_bzero(n->buf, (size_t)len);	/* NEWSA carries the key */
+	explicit_bzero(n->buf, (size_t)len); /* NEWSA carries the key */
 	return r;
 }
 
@@ -152,7 +152,7 @@ int bwl_xfrm_default_get(struct bwl_xfrm_default *ret, struct bwl_err *e)
 	h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
 	mnl_nlmsg_put_extra_header(h, sizeof(struct xfrm_userpolicy_default));
 	r = bwl_nl_talk(NETLINK_XFRM, h, read_default, ret);
-	if (r == -EINVAL)	/* before 5.14: everything passes that no policy matches */
+	if (r == -EINVAL) /* before 5.14: everything passes that no policy matches */
 		return 0;
 	return r ? no_xfrm(r, "ask for the default IPsec policy", e) : 0;
 }

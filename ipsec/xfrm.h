@@ -15,8 +15,8 @@
 #include "maps/tunnel.h"
 
 struct bwl_xfrm_addr {
-	uint16_t family;	/* AF_INET or AF_INET6 */
-	uint8_t a[16];		/* IPv4: the first four, the rest 0 */
+	uint16_t family; /* AF_INET or AF_INET6 */
+	uint8_t a[16];   /* IPv4: the first four, the rest 0 */
 };
 #define BWL_XFRM_ADDR_BUF 46
 char *bwl_xfrm_addr_text(const struct bwl_xfrm_addr *x, char buf[static BWL_XFRM_ADDR_BUF]);
@@ -24,53 +24,55 @@ bool bwl_xfrm_addr_is(const struct bwl_xfrm_addr *x, const struct bwl_xfrm_addr 
 
 enum bwl_xfrm_dir { BWL_XFRM_DIR_UNKNOWN, BWL_XFRM_IN, BWL_XFRM_OUT, BWL_XFRM_FWD };
 
-struct bwl_xfrm_mark { uint32_t v, m; };
-#define BWL_XFRM_INF (~0ULL)	/* as the kernel says it: no such limit */
+struct bwl_xfrm_mark {
+	uint32_t v, m;
+};
+#define BWL_XFRM_INF (~0ULL) /* as the kernel says it: no such limit */
 /* Seconds, bytes and packets; times count from add_s or use_s, which are of the wall clock. */
 struct bwl_xfrm_life {
 	uint64_t soft_bytes, hard_bytes, soft_packets, hard_packets;
-	uint64_t soft_add, hard_add, soft_use, hard_use;	/* seconds; 0: no such limit */
-	uint64_t bytes, packets, add_s, use_s;			/* so far; use_s 0: not used yet */
+	uint64_t soft_add, hard_add, soft_use, hard_use; /* seconds; 0: no such limit */
+	uint64_t bytes, packets, add_s, use_s;           /* so far; use_s 0: not used yet */
 };
 
 struct bwl_xfrm_sa {
 	struct bwl_xfrm_addr src, dst;
 	__be32 spi;
 	uint32_t if_id, reqid, offload_ifindex;
-	uint32_t peer;		/* whose: if_id, or by its marks on a plain interface (maps/tunnel.h) */
+	uint32_t peer; /* whose: if_id, or by its marks on a plain interface (maps/tunnel.h) */
 	struct bwl_xfrm_mark mark;
-	uint8_t proto, mode;	/* IPPROTO_ESP …; XFRM_MODE_TUNNEL … */
-	uint8_t dir;		/* IN or OUT as far as the kernel says it (6.10, or offloaded) */
-	uint8_t offload;	/* enum bwl_offload; read back, so the device did take it */
-	bool keyed;		/* false: larval, only its SPI is taken */
-	bool encrypts;		/* false also for the null cipher and for GMAC */
+	uint8_t proto, mode; /* IPPROTO_ESP …; XFRM_MODE_TUNNEL … */
+	uint8_t dir;         /* IN or OUT as far as the kernel says it (6.10, or offloaded) */
+	uint8_t offload;     /* enum bwl_offload; read back, so the device did take it */
+	bool keyed;          /* false: larval, only its SPI is taken */
+	bool encrypts;       /* false also for the null cipher and for GMAC */
 	bool authenticates;
-	bool udp;		/* ESP in UDP (RFC 3948) */
+	bool udp; /* ESP in UDP (RFC 3948) */
 	bool esn;
-	uint16_t overhead;	/* most bytes added to an inner packet, padding included; 0 unknown */
-	uint32_t stamp;		/* for who keeps a table of them */
-	char alg[64];		/* the cipher's name in the kernel: "rfc4106(gcm(aes))" */
+	uint16_t overhead; /* most bytes added to an inner packet, padding included; 0 unknown */
+	uint32_t stamp;    /* for who keeps a table of them */
+	char alg[64];      /* the cipher's name in the kernel: "rfc4106(gcm(aes))" */
 	struct bwl_xfrm_life life;
 };
 /* Not past a hard limit at this time of the wall clock. */
 bool bwl_xfrm_sa_alive(const struct bwl_xfrm_sa *sa, uint64_t now_s);
 
 struct bwl_xfrm_policy {
-	uint32_t index;		/* its name in the kernel */
-	uint32_t stamp;		/* for who keeps a table of them */
+	uint32_t index; /* its name in the kernel */
+	uint32_t stamp; /* for who keeps a table of them */
 	uint32_t if_id, priority, offload_ifindex;
-	uint32_t peer;		/* as of an SA */
+	uint32_t peer; /* as of an SA */
 	struct bwl_xfrm_mark mark;
 	struct bwl_xfrm_addr sel_src, sel_dst;
 	uint8_t sel_src_len, sel_dst_len;
-	bool sel_all;		/* the selector matches every packet of its family */
-	bool sel_ike;		/* it matches key exchange only: UDP from or to port 500 or 4500 */
-	uint8_t dir;		/* enum bwl_xfrm_dir */
-	uint8_t type;		/* XFRM_POLICY_TYPE_MAIN or _SUB */
-	bool block;		/* drops what it matches */
-	uint8_t offload;	/* enum bwl_offload: NONE or PACKET */
-	uint8_t ntmpl;		/* 0: lets pass as it is */
-	struct {		/* the first template */
+	bool sel_all;    /* the selector matches every packet of its family */
+	bool sel_ike;    /* it matches key exchange only: UDP from or to port 500 or 4500 */
+	uint8_t dir;     /* enum bwl_xfrm_dir */
+	uint8_t type;    /* XFRM_POLICY_TYPE_MAIN or _SUB */
+	bool block;      /* drops what it matches */
+	uint8_t offload; /* enum bwl_offload: NONE or PACKET */
+	uint8_t ntmpl;   /* 0: lets pass as it is */
+	struct {         /* the first template */
 		struct bwl_xfrm_addr src, dst;
 		__be32 spi;
 		uint32_t reqid;
@@ -80,24 +82,30 @@ struct bwl_xfrm_policy {
 };
 
 enum bwl_xfrm_kind {
-	BWL_XFRM_OTHER,		/* of no interest here */
-	BWL_XFRM_SA, BWL_XFRM_SA_GONE, BWL_XFRM_POLICY, BWL_XFRM_POLICY_GONE,
-	BWL_XFRM_SA_FLUSH, BWL_XFRM_POLICY_FLUSH,
-	BWL_XFRM_UNCLEAR,	/* something changed that only a new dump tells */
+	BWL_XFRM_OTHER, /* of no interest here */
+	BWL_XFRM_SA,
+	BWL_XFRM_SA_GONE,
+	BWL_XFRM_POLICY,
+	BWL_XFRM_POLICY_GONE,
+	BWL_XFRM_SA_FLUSH,
+	BWL_XFRM_POLICY_FLUSH,
+	BWL_XFRM_UNCLEAR, /* something changed that only a new dump tells */
 };
 struct bwl_xfrm_msg {
 	enum bwl_xfrm_kind kind;
-	uint8_t proto;		/* SA_FLUSH: of this protocol; 0 all */
+	uint8_t proto; /* SA_FLUSH: of this protocol; 0 all */
 	union {
-		struct bwl_xfrm_sa sa;		/* SA, SA_GONE */
-		struct bwl_xfrm_policy policy;	/* POLICY, POLICY_GONE */
+		struct bwl_xfrm_sa sa;         /* SA, SA_GONE */
+		struct bwl_xfrm_policy policy; /* POLICY, POLICY_GONE */
 	};
 };
 
 /* xfrm_msg.c, no I/O: one netlink message, complete and aligned to 4. -EBADMSG: it is no such. */
 int bwl_xfrm_decode(const struct nlmsghdr *h, struct bwl_xfrm_msg *ret, struct bwl_err *e);
 
-/* xfrm.c. fn returns non-zero to stop, which is returned. -EBADMSG: a message was not understood. */
+/*
+ * xfrm.c. fn returns non-zero to stop, which is returned. -EBADMSG: a message was not understood.
+ */
 typedef int (*bwl_xfrm_fn)(const struct bwl_xfrm_msg *m, void *arg);
 int bwl_xfrm_dump_sas(bwl_xfrm_fn fn, void *arg, struct bwl_err *e);
 int bwl_xfrm_dump_policies(bwl_xfrm_fn fn, void *arg, struct bwl_err *e);
@@ -105,22 +113,26 @@ int bwl_xfrm_dump_policies(bwl_xfrm_fn fn, void *arg, struct bwl_err *e);
 /* News: what comes after this call is not missed, or bwl_xfrm_news_read() says -ENOBUFS. */
 struct bwl_xfrm_news;
 int bwl_xfrm_news_open(struct bwl_xfrm_news **ret, struct bwl_err *e);
-void bwl_xfrm_news_close(struct bwl_xfrm_news *n);	/* NULL-safe */
-int bwl_xfrm_news_fd(const struct bwl_xfrm_news *n);	/* for poll(2) */
+void bwl_xfrm_news_close(struct bwl_xfrm_news *n);   /* NULL-safe */
+int bwl_xfrm_news_fd(const struct bwl_xfrm_news *n); /* for poll(2) */
 /* What one read gives, without waiting: -EAGAIN nothing, -ENOBUFS news were lost. */
 int bwl_xfrm_news_read(struct bwl_xfrm_news *n, bwl_xfrm_fn fn, void *arg, struct bwl_err *e);
 
 /* What the kernel does with packets that no policy matches; without if_id. Kernel 5.14. */
-struct bwl_xfrm_default { bool known, blocks_in, blocks_fwd, blocks_out; };
+struct bwl_xfrm_default {
+	bool known, blocks_in, blocks_fwd, blocks_out;
+};
 int bwl_xfrm_default_get(struct bwl_xfrm_default *ret, struct bwl_err *e);
 
 /*
  * xfrm_drop.c: revocation. Removes every SA and then every policy of the peers that are
- * wanted, in one look for all of them, and looks again until none is left: -EBUSY when something makes new ones
- * faster. Asks nobody but the kernel. SAs go first: a policy without an SA lets nothing out,
- * also in a device, while an SA without its policy may be passed by.
+ * wanted, in one look for all of them, and looks again until none is left: -EBUSY when something
+ * makes new ones faster. Asks nobody but the kernel. SAs go first: a policy without an SA lets
+ * nothing out, also in a device, while an SA without its policy may be passed by.
  */
-struct bwl_xfrm_dropped { uint32_t sas, policies; };
+struct bwl_xfrm_dropped {
+	uint32_t sas, policies;
+};
 typedef bool (*bwl_xfrm_wanted)(uint32_t peer, const void *arg);
 int bwl_xfrm_drop(bwl_xfrm_wanted wanted, const void *arg, struct bwl_xfrm_dropped *ret,
 		  struct bwl_err *e);
@@ -131,7 +143,7 @@ int bwl_xfrm_drop(bwl_xfrm_wanted wanted, const void *arg, struct bwl_xfrm_dropp
  * gets cleartext, so there has to be a drop policy in the device: *ret4, *ret6 say whether one
  * that is offloaded to the interface stands beneath everything of the family.
  */
-bool bwl_xfrm_is_device_block(const struct bwl_xfrm_policy *p);	/* for all of one family */
+bool bwl_xfrm_is_device_block(const struct bwl_xfrm_policy *p); /* for all of one family */
 /* One in a device that lets out in the clear, by its own priority, what is no key exchange. */
 bool bwl_xfrm_is_device_leak(const struct bwl_xfrm_policy *p);
 int bwl_xfrm_device_blocks(uint32_t ifindex, bool *ret4, bool *ret6, struct bwl_err *e);

@@ -7,8 +7,8 @@
 #include <string.h>
 #include "xfrm.h"
 
-#define ROUNDS 8		/* looks after what was made meanwhile */
-#define ONE_SEND 32768		/* bytes; below any socket's send buffer */
+#define ROUNDS 8       /* looks after what was made meanwhile */
+#define ONE_SEND 32768 /* bytes; below any socket's send buffer */
 
 /* Requests, one after the other. The kernel carries out all of a datagram before send() returns. */
 struct pile {
@@ -21,7 +21,7 @@ struct pile {
 
 static struct nlmsghdr *put(struct pile *p, uint16_t type, size_t body, void **ret_body)
 {
-	size_t most = MNL_NLMSG_HDRLEN + MNL_ALIGN(body) + 128;	/* header, body, few attributes */
+	size_t most = MNL_NLMSG_HDRLEN + MNL_ALIGN(body) + 128; /* header, body, few attributes */
 	struct nlmsghdr *h;
 	char *more;
 
@@ -61,7 +61,9 @@ static int put_sa(const struct bwl_xfrm_msg *m, void *arg)
 	struct nlmsghdr *h;
 	void *body;
 
-	/* without an SPI it is the kernel's own request for an SA: no key, no name to remove it by */
+	/*
+	 * without an SPI it is the kernel's own request for an SA: no key, no name to remove it by
+	 */
 	if (m->kind != BWL_XFRM_SA || !p->wanted(sa->peer, p->arg) || !sa->spi)
 		return 0;
 	h = put(p, XFRM_MSG_DELSA, sizeof(*id), &body);
@@ -80,7 +82,8 @@ static int put_sa(const struct bwl_xfrm_msg *m, void *arg)
 static int put_policy(const struct bwl_xfrm_msg *m, void *arg)
 {
 	static const uint8_t dirs[] = {
-		[BWL_XFRM_IN] = XFRM_POLICY_IN, [BWL_XFRM_OUT] = XFRM_POLICY_OUT,
+		[BWL_XFRM_IN] = XFRM_POLICY_IN,
+		[BWL_XFRM_OUT] = XFRM_POLICY_OUT,
 		[BWL_XFRM_FWD] = XFRM_POLICY_FWD,
 	};
 	const struct bwl_xfrm_policy *q = &m->policy;
@@ -120,7 +123,9 @@ static size_t slice(const struct pile *p, size_t from)
 	return len;
 }
 
-/* Answers are errors only (gone already), and the next look tells what is left: nobody reads them. */
+/*
+ * Answers are errors only (gone already), and the next look tells what is left: nobody reads them.
+ */
 static int send_all(const struct pile *p)
 {
 	struct mnl_socket *s = mnl_socket_open2(NETLINK_XFRM, SOCK_CLOEXEC);

@@ -8,9 +8,9 @@
 #include "xfrm.h"
 
 /* Attributes and offload modes that the headers of Debian 12 may lack. */
-#define ATTR_SA_DIR 33		/* XFRMA_SA_DIR, kernel 6.10: 1 in, 2 out */
+#define ATTR_SA_DIR 33 /* XFRMA_SA_DIR, kernel 6.10: 1 in, 2 out */
 #define ATTRS 40
-#define OFFLOAD_PACKET 4	/* XFRM_OFFLOAD_PACKET, kernel 6.2 */
+#define OFFLOAD_PACKET 4 /* XFRM_OFFLOAD_PACKET, kernel 6.2 */
 
 char *bwl_xfrm_addr_text(const struct bwl_xfrm_addr *x, char buf[static BWL_XFRM_ADDR_BUF])
 {
@@ -41,8 +41,8 @@ bool bwl_xfrm_is_device_block(const struct bwl_xfrm_policy *p)
 
 bool bwl_xfrm_is_device_leak(const struct bwl_xfrm_policy *p)
 {
-	return p->dir == BWL_XFRM_OUT && !p->block && (!p->ntmpl || p->tmpl.optional) && !p->sel_ike &&
-	       p->offload == BWL_OFFLOAD_PACKET;
+	return p->dir == BWL_XFRM_OUT && !p->block && (!p->ntmpl || p->tmpl.optional) &&
+	       !p->sel_ike && p->offload == BWL_OFFLOAD_PACKET;
 }
 
 static struct bwl_xfrm_addr address(unsigned family, const xfrm_address_t *x)
@@ -117,11 +117,16 @@ static const struct cipher {
 	uint8_t iv, block;
 	bool encrypts;
 } ciphers[] = {
-	{ "rfc4106(gcm(aes))", 8, 4, true }, { "rfc4309(ccm(aes))", 8, 4, true },
-	{ "rfc7539esp(chacha20,poly1305)", 8, 4, true }, { "rfc3686(ctr(aes))", 8, 4, true },
-	{ "cbc(aes)", 16, 16, true }, { "cbc(camellia)", 16, 16, true },
-	{ "cbc(des3_ede)", 8, 8, true }, { "rfc4543(gcm(aes))", 8, 4, false },
-	{ "ecb(cipher_null)", 0, 4, false }, { "cipher_null", 0, 4, false },
+	{ "rfc4106(gcm(aes))", 8, 4, true },
+	{ "rfc4309(ccm(aes))", 8, 4, true },
+	{ "rfc7539esp(chacha20,poly1305)", 8, 4, true },
+	{ "rfc3686(ctr(aes))", 8, 4, true },
+	{ "cbc(aes)", 16, 16, true },
+	{ "cbc(camellia)", 16, 16, true },
+	{ "cbc(des3_ede)", 8, 8, true },
+	{ "rfc4543(gcm(aes))", 8, 4, false },
+	{ "ecb(cipher_null)", 0, 4, false },
+	{ "cipher_null", 0, 4, false },
 };
 
 static const struct cipher *cipher(const char *name)
@@ -176,11 +181,18 @@ static void read_algorithms(const struct attrs *x, struct bwl_xfrm_sa *sa)
 static struct bwl_xfrm_life life(const struct xfrm_usersa_info *u)
 {
 	return (struct bwl_xfrm_life){
-		u->lft.soft_byte_limit, u->lft.hard_byte_limit,
-		u->lft.soft_packet_limit, u->lft.hard_packet_limit,
-		u->lft.soft_add_expires_seconds, u->lft.hard_add_expires_seconds,
-		u->lft.soft_use_expires_seconds, u->lft.hard_use_expires_seconds,
-		u->curlft.bytes, u->curlft.packets, u->curlft.add_time, u->curlft.use_time,
+		u->lft.soft_byte_limit,
+		u->lft.hard_byte_limit,
+		u->lft.soft_packet_limit,
+		u->lft.hard_packet_limit,
+		u->lft.soft_add_expires_seconds,
+		u->lft.hard_add_expires_seconds,
+		u->lft.soft_use_expires_seconds,
+		u->lft.hard_use_expires_seconds,
+		u->curlft.bytes,
+		u->curlft.packets,
+		u->curlft.add_time,
+		u->curlft.use_time,
 	};
 }
 
@@ -269,7 +281,7 @@ static int read_policy(const struct xfrm_userpolicy_info *u, const struct attrs 
 /* What a message consists of: a fixed header, attributes, and for what is gone an inner one. */
 struct shape {
 	size_t header;
-	unsigned inner;		/* attribute that holds what usually is the header; 0 none */
+	unsigned inner; /* attribute that holds what usually is the header; 0 none */
 	enum bwl_xfrm_kind kind;
 };
 
@@ -314,7 +326,8 @@ static bool is_soft(const struct nlmsghdr *h)
 
 	if (h->nlmsg_type == XFRM_MSG_EXPIRE)
 		return !p[offsetof(struct xfrm_user_expire, hard)];
-	return h->nlmsg_type == XFRM_MSG_POLEXPIRE && !p[offsetof(struct xfrm_user_polexpire, hard)];
+	return h->nlmsg_type == XFRM_MSG_POLEXPIRE &&
+	       !p[offsetof(struct xfrm_user_polexpire, hard)];
 }
 
 static int read_body(const void *body, const struct attrs *x, struct bwl_xfrm_msg *ret)
@@ -355,7 +368,7 @@ int bwl_xfrm_decode(const struct nlmsghdr *h, struct bwl_xfrm_msg *ret, struct b
 		return 0;
 	if (s.kind == BWL_XFRM_SA_FLUSH || s.kind == BWL_XFRM_POLICY_FLUSH) {
 		ret->kind = s.kind;
-		if (s.kind == BWL_XFRM_SA_FLUSH && *body != 255)	/* IPSEC_PROTO_ANY */
+		if (s.kind == BWL_XFRM_SA_FLUSH && *body != 255) /* IPSEC_PROTO_ANY */
 			ret->proto = *body;
 		return 0;
 	}

@@ -20,14 +20,16 @@ static const char *dir_of(const struct bwl_pins *p)
 struct found {
 	struct bwl_pins *p;
 	const struct bwl_closed *have;
-	uint8_t *revoked;		/* by id: 1 revoked, 2 and its name is news */
-	struct bwl_pfxset news, live;	/* value: the id; prefixes of those who are revoked, and of others */
+	uint8_t *revoked; /* by id: 1 revoked, 2 and its name is news */
+	struct bwl_pfxset news,
+		live; /* value: the id; prefixes of those who are revoked, and of others */
 	struct bwl_journal_rec *rec;
 	size_t n, room;
 };
 
 /* In every generation that may come to hold. */
-static bool is_revoked(const struct found *f, const struct bwl_gen *g, const bool *has, uint32_t id, bool *ret_body)
+static bool is_revoked(const struct found *f, const struct bwl_gen *g, const bool *has, uint32_t id,
+		       bool *ret_body)
 {
 	const struct bwl_peer *body;
 	bool revoked = true;
@@ -143,7 +145,8 @@ static int look_at_peers(struct found *f, struct bwl_err *e)
 	int r = 0;
 
 	for (s = 0; s < BWL_GENERATIONS; s++)
-		has[s] = (s == active || bwl_pending_ns(f->p, now)) && !bwl_gen_open(f->p, s, &g[s], NULL);
+		has[s] = (s == active || bwl_pending_ns(f->p, now)) &&
+			 !bwl_gen_open(f->p, s, &g[s], NULL);
 	for (id = 1; id < f->p->schema.max_peers; id++) {
 		if (!f->p->name[id].name[0] || !is_revoked(f, g, has, id, &body))
 			continue;
@@ -161,7 +164,8 @@ static int look_at_peers(struct found *f, struct bwl_err *e)
 	return r ? bwl_fail(e, -r, "cannot read the destinations: %s", strerror(-r)) : 0;
 }
 
-static int found_new(struct bwl_pins *p, const struct bwl_closed *have, struct found *ret, struct bwl_err *e)
+static int found_new(struct bwl_pins *p, const struct bwl_closed *have, struct found *ret,
+		     struct bwl_err *e)
 {
 	*ret = (struct found){ .p = p, .have = have, .revoked = calloc(p->schema.max_peers, 1) };
 	return ret->revoked ? 0 : bwl_fail(e, ENOMEM, "out of memory");
@@ -216,7 +220,8 @@ int bwl_journal_note(struct bwl_pins *p, struct bwl_err *e)
 	bwl_journal_look(dir, &j);
 	if (j.state != BWL_JOURNAL_OFF && j.state != BWL_JOURNAL_OK) {
 		bwl_fail(e, EUCLEAN, "the journal is not to be believed: %s", j.why);
-		r = bwl_hint(e, "bwlimit-ctl journal init begins a new one with what is closed now");
+		r = bwl_hint(e,
+			     "bwlimit-ctl journal init begins a new one with what is closed now");
 	} else if (j.state == BWL_JOURNAL_OK) {
 		err = look(&f, e);
 		if (f.n)
@@ -239,7 +244,9 @@ int bwl_journal_closed(struct bwl_pins *p, struct bwl_err *e)
 	if (!r)
 		return 0;
 	bwl_fail(e, EIO, "it is closed, but only until reboot: %.600s", why.text);
-	return bwl_hint(e, "%s", *why.hint ? why.hint : "a running bwlimitd writes it as soon as that is possible");
+	return bwl_hint(e, "%s",
+			*why.hint ? why.hint
+				  : "a running bwlimitd writes it as soon as that is possible");
 }
 
 int bwl_journal_opening(const struct bwl_pins *p, enum bwl_journal_kind kind, struct bwl_err *e)
@@ -264,8 +271,8 @@ static int note_of(const struct bwl_pfx *pfx, uint32_t id, void *arg)
 	return 0;
 }
 
-int bwl_journal_grant(struct bwl_pins *p, const char *name, struct bwl_journal_limits lim, uint64_t for_ns,
-		      struct bwl_err *e)
+int bwl_journal_grant(struct bwl_pins *p, const char *name, struct bwl_journal_limits lim,
+		      uint64_t for_ns, struct bwl_err *e)
 {
 	struct bwl_journal_rec rec = { .kind = BWL_J_OPEN, .lim = lim };
 	const char *dir = dir_of(p);
@@ -290,14 +297,15 @@ int bwl_journal_grant(struct bwl_pins *p, const char *name, struct bwl_journal_l
 	if (!r)
 		r = bwl_journal_append(dir, &rec, 1, BWL_JOURNAL_ANY, e);
 	if (r && e && !*e->hint)
-		bwl_hint(e, "nothing was opened: what opens something must be in the journal first");
+		bwl_hint(e,
+			 "nothing was opened: what opens something must be in the journal first");
 	free((void *)(uintptr_t)rec.pfx);
 	bwl_pfxset_free(&o.set);
 	return r;
 }
 
-int bwl_journal_limits(const struct bwl_pins *p, bool zone, const char *name, struct bwl_journal_limits lim,
-		       struct bwl_err *e)
+int bwl_journal_limits(const struct bwl_pins *p, bool zone, const char *name,
+		       struct bwl_journal_limits lim, struct bwl_err *e)
 {
 	struct bwl_journal_rec rec = { .kind = zone ? BWL_J_ZONE : BWL_J_PEER, .lim = lim };
 	const char *dir = dir_of(p);
@@ -307,7 +315,8 @@ int bwl_journal_limits(const struct bwl_pins *p, bool zone, const char *name, st
 	if (!dir || !bwl_journal_append(dir, &rec, 1, BWL_JOURNAL_ANY, &why))
 		return 0;
 	bwl_fail(e, EIO, "it is changed, but only until reboot: %.600s", why.text);
-	return bwl_hint(e, "%s", *why.hint ? why.hint : "the same command again, when that is mended");
+	return bwl_hint(e, "%s",
+			*why.hint ? why.hint : "the same command again, when that is mended");
 }
 
 int bwl_journal_raise(const struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_err *e)

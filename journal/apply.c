@@ -16,8 +16,8 @@ void bwl_journal_warn(const struct bwl_journal *j)
 {
 	if (is_cut(j))
 		bwl_warn(
-		    "the journal of what was closed is not to be believed: %s; everything that it could have closed is closed: bwlimit-ctl journal init, then `bwlimit-ctl stop --off`, `heartbeat --lift`, and `grant NAME` for each peer that may send",
-		    j->why);
+			"the journal of what was closed is not to be believed: %s; everything that it could have closed is closed: bwlimit-ctl journal init, then `bwlimit-ctl stop --off`, `heartbeat --lift`, and `grant NAME` for each peer that may send",
+			j->why);
 }
 
 static void close_unknown(struct bwl_pins *p, struct bwl_policy *pol)
@@ -118,9 +118,8 @@ static void close_names(struct bwl_pins *p, const struct bwl_closed *c)
 void bwl_journal_boot(struct bwl_pins *p, const struct bwl_journal *j)
 {
 	/* An old copy that says stop is still to be found out. */
-	if (is_cut(j) ||
-	    (j->closed.stop && !turn(p, BWL_CLOSED_UNJUDGED, BWL_STOPPED_UNJUDGED) &&
-	     !turn(p, BWL_UNJUDGED, BWL_STOPPED_UNJUDGED)))
+	if (is_cut(j) || (j->closed.stop && !turn(p, BWL_CLOSED_UNJUDGED, BWL_STOPPED_UNJUDGED) &&
+			  !turn(p, BWL_UNJUDGED, BWL_STOPPED_UNJUDGED)))
 		bwl_journal_stop(p);
 	if (j->closed.clamp && !bwl_is_clamped(p) && !bwl_clamp(p))
 		bwl_revoke(p, NULL, NULL); /* as bwlimitd does where the policy has no heartbeat */

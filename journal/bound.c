@@ -97,9 +97,9 @@ bool bwl_journal_fits(const char *dir, const struct bwl_journal_bound *b,
 			 is, want);
 	else if (!bwl_journal_has(dir, b->seq, b->digest))
 		snprintf(
-		    why, n,
-		    "record %llu, which the TPM's counter vouches for, is not in it: an old copy",
-		    seq);
+			why, n,
+			"record %llu, which the TPM's counter vouches for, is not in it: an old copy",
+			seq);
 	else
 		return true;
 	return false;

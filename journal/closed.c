@@ -27,8 +27,9 @@ static void add_name(struct bwl_closed *c, const struct bwl_journal_rec *r, bool
 static void add_limit(struct bwl_closed *c, const struct bwl_journal_rec *r, bool zone, bool gone)
 {
 	c->limit = grow(c->limit, c->nlimits, &c->limit_room, sizeof(*c->limit));
-	c->limit[c->nlimits] = (struct bwl_closed_limit){ .zone = zone, .gone = gone, .at = r->at,
-							  .wall_s = r->wall_s, .lim = r->lim };
+	c->limit[c->nlimits] = (struct bwl_closed_limit){
+		.zone = zone, .gone = gone, .at = r->at, .wall_s = r->wall_s, .lim = r->lim
+	};
 	memcpy(c->limit[c->nlimits++].name, r->name, BWL_NAME_LEN);
 }
 
@@ -42,15 +43,18 @@ static void add_pfx(struct bwl_pfxset *s, const struct bwl_pfx *p, uint32_t n, u
 static void add_named(struct bwl_closed *c, const struct bwl_journal_rec *r)
 {
 	switch (r->kind) {
-	case BWL_J_CLOSE: case BWL_J_OPEN:
+	case BWL_J_CLOSE:
+	case BWL_J_OPEN:
 		add_name(c, r, r->kind == BWL_J_CLOSE);
 		if (r->kind == BWL_J_OPEN && r->lim.set)
 			add_limit(c, r, false, false);
 		break;
-	case BWL_J_PEER: case BWL_J_ZONE:
+	case BWL_J_PEER:
+	case BWL_J_ZONE:
 		add_limit(c, r, r->kind == BWL_J_ZONE, false);
 		break;
-	case BWL_J_RAISE_PEER: case BWL_J_RAISE_ZONE:
+	case BWL_J_RAISE_PEER:
+	case BWL_J_RAISE_ZONE:
 		add_limit(c, r, r->kind == BWL_J_RAISE_ZONE, true);
 		break;
 	default:
@@ -70,10 +74,12 @@ void bwl_closed_add(struct bwl_closed *c, const struct bwl_journal_rec *r)
 	case BWL_J_OPEN:
 		add_pfx(&c->opened, r->pfx, r->npfx, r->at);
 		break;
-	case BWL_J_STOP: case BWL_J_START:
+	case BWL_J_STOP:
+	case BWL_J_START:
 		c->stop = r->kind == BWL_J_STOP;
 		break;
-	case BWL_J_CLAMP: case BWL_J_LIFT:
+	case BWL_J_CLAMP:
+	case BWL_J_LIFT:
 		c->clamp = r->kind == BWL_J_CLAMP;
 		break;
 	default:
@@ -115,7 +121,7 @@ static void merge(struct bwl_closed_limit *to, const struct bwl_closed_limit *fr
 	if (f->set & BWL_JS_RATE) {
 		t->rate_bps = f->rate_bps;
 		if (!(f->set & BWL_JS_BURST))
-			t->set &= ~(uint32_t)BWL_JS_BURST;	/* the default follows the rate */
+			t->set &= ~(uint32_t)BWL_JS_BURST; /* the default follows the rate */
 	}
 	if (f->set & BWL_JS_BURST)
 		t->burst = f->burst;
@@ -147,7 +153,8 @@ static void settle_names(struct bwl_closed *c)
 	if (c->nnames)
 		qsort(c->name, c->nnames, sizeof(*c->name), by_name);
 	for (i = 0; i < c->nnames; i++) {
-		if (i + 1 < c->nnames && !strncmp(c->name[i].name, c->name[i + 1].name, BWL_NAME_LEN))
+		if (i + 1 < c->nnames &&
+		    !strncmp(c->name[i].name, c->name[i + 1].name, BWL_NAME_LEN))
 			continue;
 		if (c->name[i].closed)
 			c->name[n++] = c->name[i];
@@ -170,7 +177,8 @@ static void settle_limits(struct bwl_closed *c)
 			continue;
 		}
 		c->limit[n++] = c->limit[i];
-		c->limit[n - 1].lim.set &= ~(uint32_t)BWL_JS_MORE;	/* on top of nothing that we know */
+		c->limit[n - 1].lim.set &= ~(
+			uint32_t)BWL_JS_MORE; /* on top of nothing that we know */
 	}
 	c->nlimits = n;
 	for (i = n = 0; i < c->nlimits; i++)
@@ -190,7 +198,8 @@ void bwl_closed_settle(struct bwl_closed *c)
 	bwl_pfxset_sort(&c->hole);
 	bwl_pfxset_free(&c->live);
 	for (i = 0; i < c->closed.n; i++)
-		if (!bwl_pfxset_holders(&c->opened, &c->closed.item[i].pfx, wholly_opened, &c->closed.item[i].value))
+		if (!bwl_pfxset_holders(&c->opened, &c->closed.item[i].pfx, wholly_opened,
+					&c->closed.item[i].value))
 			bwl_pfxset_add(&c->live, &c->closed.item[i].pfx, c->closed.item[i].value);
 	bwl_pfxset_sort(&c->live);
 }
@@ -315,27 +324,29 @@ static void lower(struct bwl_lim *l, const struct bwl_journal_limits *j)
 {
 	if (j->set & BWL_JS_RATE)
 		lower_rate(l, j->rate_bps);
-	if (j->set & BWL_JS_BURST && j->burst && j->burst < (l->burst ? l->burst : bwl_default_burst(l->rate_bps)))
+	if (j->set & BWL_JS_BURST && j->burst &&
+	    j->burst < (l->burst ? l->burst : bwl_default_burst(l->rate_bps)))
 		l->burst = j->burst;
 	lower_volume(l, j);
 }
 
-static void lower_expiry(struct bwl_pol_peer *q, const struct bwl_closed_limit *x, uint64_t now_boot_ns,
-			 uint64_t now_wall_s, bool wall_ok)
+static void lower_expiry(struct bwl_pol_peer *q, const struct bwl_closed_limit *x,
+			 uint64_t now_boot_ns, uint64_t now_wall_s, bool wall_ok)
 {
 	uint64_t left_s, end_ns;
 
 	if (!(x->lim.set & BWL_JS_EXPIRY) || !x->lim.expiry_s)
 		return;
 	left_s = x->lim.expiry_s > now_wall_s && now_wall_s >= x->wall_s && wall_ok
-		 ? x->lim.expiry_s - now_wall_s : 0;
+			 ? x->lim.expiry_s - now_wall_s
+			 : 0;
 	end_ns = left_s < (1ULL << 33) ? now_boot_ns + left_s * SECOND : BWL_NEVER_NS;
 	if (end_ns < q->expiry_ns)
 		q->expiry_ns = end_ns;
 }
 
-static void lower_peer(struct bwl_pol_peer *q, const struct bwl_closed_limit *x, uint64_t now_boot_ns,
-		       uint64_t now_wall_s, bool wall_ok)
+static void lower_peer(struct bwl_pol_peer *q, const struct bwl_closed_limit *x,
+		       uint64_t now_boot_ns, uint64_t now_wall_s, bool wall_ok)
 {
 	if (!q->grant.present)
 		return;
@@ -353,8 +364,8 @@ static void lower_peer(struct bwl_pol_peer *q, const struct bwl_closed_limit *x,
 	lower_expiry(q, x, now_boot_ns, now_wall_s, wall_ok);
 }
 
-size_t bwl_closed_lower(const struct bwl_closed *c, struct bwl_policy *pol, uint64_t now_boot_ns, uint64_t now_wall_s,
-			bool wall_ok)
+size_t bwl_closed_lower(const struct bwl_closed *c, struct bwl_policy *pol, uint64_t now_boot_ns,
+			uint64_t now_wall_s, bool wall_ok)
 {
 	size_t i, z, n = 0;
 

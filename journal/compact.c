@@ -63,7 +63,7 @@ static size_t run(const uint64_t *at, size_t from, size_t n)
 
 static void put_sets(struct bwl_journal_bytes *x, const struct bwl_closed *c)
 {
-	const struct bwl_pfxset *set[] = {&c->live, &c->hole, &c->opened};
+	const struct bwl_pfxset *set[] = { &c->live, &c->hole, &c->opened };
 	size_t s, k, n;
 
 	for (s = 0; s < 3; s++) {
@@ -71,8 +71,8 @@ static void put_sets(struct bwl_journal_bytes *x, const struct bwl_closed *c)
 		struct bwl_pfx *p = ordered(set[s], &at);
 
 		for (k = 0; k < set[s]->n; k += n) {
-			struct bwl_journal_rec r = {.kind = s == 2 ? BWL_J_OPEN : BWL_J_CLOSE,
-						    .at = at[k]};
+			struct bwl_journal_rec r = { .kind = s == 2 ? BWL_J_OPEN : BWL_J_CLOSE,
+						     .at = at[k] };
 
 			n = run(at, k, set[s]->n);
 			if (s == 1) {
@@ -95,11 +95,11 @@ static void put_state(struct bwl_journal_bytes *x, const struct bwl_closed *c, u
 	size_t i;
 
 	if (c->stop)
-		bwl_journal_put(x, (struct bwl_journal_rec){.kind = BWL_J_STOP}, wall_s);
+		bwl_journal_put(x, (struct bwl_journal_rec){ .kind = BWL_J_STOP }, wall_s);
 	if (c->clamp)
-		bwl_journal_put(x, (struct bwl_journal_rec){.kind = BWL_J_CLAMP}, wall_s);
+		bwl_journal_put(x, (struct bwl_journal_rec){ .kind = BWL_J_CLAMP }, wall_s);
 	for (i = 0; i < c->nnames; i++) {
-		struct bwl_journal_rec r = {.kind = BWL_J_CLOSE, .at = c->name[i].at};
+		struct bwl_journal_rec r = { .kind = BWL_J_CLOSE, .at = c->name[i].at };
 
 		memcpy(r.name, c->name[i].name, sizeof(r.name));
 		bwl_journal_put(x, r, wall_s);
@@ -107,10 +107,10 @@ static void put_state(struct bwl_journal_bytes *x, const struct bwl_closed *c, u
 	put_sets(x, c);
 	for (i = 0; i < c->nlimits; i++) {
 		const struct bwl_closed_limit *l = &c->limit[i];
-		struct bwl_journal_rec r = {.kind = l->zone ? BWL_J_ZONE : BWL_J_PEER,
-					    .at = l->at,
-					    .wall_s = l->wall_s,
-					    .lim = l->lim};
+		struct bwl_journal_rec r = { .kind = l->zone ? BWL_J_ZONE : BWL_J_PEER,
+					     .at = l->at,
+					     .wall_s = l->wall_s,
+					     .lim = l->lim };
 
 		memcpy(r.name, l->name, sizeof(r.name));
 		bwl_journal_put(x, r, wall_s);
@@ -120,8 +120,8 @@ static void put_state(struct bwl_journal_bytes *x, const struct bwl_closed *c, u
 struct bwl_journal_bytes bwl_journal_state_bytes(uint64_t seq, const uint8_t *digest,
 						 const struct bwl_closed *c)
 {
-	struct bwl_journal_rec first = {.kind = BWL_J_BEGIN, .after_seq = seq};
-	struct bwl_journal_bytes body = {.seq = seq + 1}, x = {.seq = seq};
+	struct bwl_journal_rec first = { .kind = BWL_J_BEGIN, .after_seq = seq };
+	struct bwl_journal_bytes body = { .seq = seq + 1 }, x = { .seq = seq };
 	uint64_t now = (uint64_t)time(NULL);
 
 	if (digest)

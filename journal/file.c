@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The journal's files as they are written: a record before `end` names it, a compacted file in one rename.
- * read.c has what that makes of them.
+ * The journal's files as they are written: a record before `end` names it, a compacted file in one
+ * rename. read.c has what that makes of them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "file.h"
 
 #define LIMIT (1U << 20)
-#define RESERVE (256 << 10)	/* bytes of the disk left for closures */
+#define RESERVE (256 << 10) /* bytes of the disk left for closures */
 
 static size_t limit = LIMIT;
 
@@ -42,7 +42,8 @@ static int lock(const char *dir, unsigned tries, int *ret, struct bwl_err *e)
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
 		if ((errno != EWOULDBLOCK && errno != EINTR) || !tries--) {
 			close(fd);
-			return bwl_fail(e, EBUSY, "the journal %s is in use by another process", dir);
+			return bwl_fail(e, EBUSY, "the journal %s is in use by another process",
+					dir);
 		}
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 	}
@@ -83,7 +84,9 @@ static int anchor_write(int dir_fd, uint64_t seq, const uint8_t *digest)
 
 static int replace(int dir_fd, const struct bwl_journal_bytes *x)
 {
-	int fd = openat(dir_fd, "log.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600), r;
+	int fd = openat(dir_fd, "log.new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+			0600),
+	    r;
 
 	if (fd < 0)
 		return -errno;
@@ -113,7 +116,8 @@ static void compact(const char *dir, int dir_fd)
 	bwl_journal_free(&j);
 }
 
-static int append_at(int dir_fd, const struct bwl_journal *j, const struct bwl_journal_bytes *x, bool opens)
+static int append_at(int dir_fd, const struct bwl_journal *j, const struct bwl_journal_bytes *x,
+		     bool opens)
 {
 	int fd = openat(dir_fd, "log", O_WRONLY | O_CLOEXEC | O_NOFOLLOW), r = 0;
 
@@ -122,22 +126,22 @@ static int append_at(int dir_fd, const struct bwl_journal *j, const struct bwl_j
 	if (j->torn && ftruncate(fd, (off_t)j->end))
 		r = -errno;
 	/* Allocated now: a disk that fills up later takes nothing from what must be recorded. */
-	if (!r && fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)j->end, (off_t)(x->n + RESERVE)) && opens &&
-	    errno != EOPNOTSUPP)
+	if (!r && fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)j->end, (off_t)(x->n + RESERVE)) &&
+	    opens && errno != EOPNOTSUPP)
 		r = -errno;
 	if (!r) {
 		r = write_all(fd, x->b, x->n, (off_t)j->end);
 		if (!r && fdatasync(fd))
 			r = -errno;
 		if (r && ftruncate(fd, (off_t)j->end))
-			r = -errno;	/* the next one does it */
+			r = -errno; /* the next one does it */
 	}
 	close(fd);
 	return r ? r : anchor_write(dir_fd, x->seq, x->digest);
 }
 
-static int append_locked(const char *dir, int dir_fd, const struct bwl_journal_rec *r, size_t n, uint64_t expect,
-			 bool opens, struct bwl_err *e)
+static int append_locked(const char *dir, int dir_fd, const struct bwl_journal_rec *r, size_t n,
+			 uint64_t expect, bool opens, struct bwl_err *e)
 {
 	struct bwl_journal j;
 	struct bwl_journal_bytes x = { 0 };
@@ -147,7 +151,8 @@ static int append_locked(const char *dir, int dir_fd, const struct bwl_journal_r
 	bwl_journal_look(dir, &j);
 	if (j.state != BWL_JOURNAL_OK) {
 		bwl_fail(e, EUCLEAN, "the journal is not to be believed: %s", j.why);
-		err = bwl_hint(e, "bwlimit-ctl journal init begins a new one with what is closed now");
+		err = bwl_hint(e,
+			       "bwlimit-ctl journal init begins a new one with what is closed now");
 	} else if (expect != BWL_JOURNAL_ANY && expect != j.seq) {
 		err = bwl_fail(e, EAGAIN, "the journal was written meanwhile");
 	}
@@ -213,7 +218,10 @@ int bwl_journal_set_aside(const char *dir, struct bwl_err *e)
 	return r ? bwl_fail(e, -r, "cannot set the journal %s aside: %s", dir, strerror(-r)) : 0;
 }
 
-/* Above every number that anybody may know of those before: a new one is never taken for an old copy. */
+/*
+ * Above every number that anybody may know of those before: a new one is never taken for an old
+ * copy.
+ */
 static uint64_t next_after(const char *dir, const struct bwl_journal *j)
 {
 	uint64_t last = j->anchor_seq;
@@ -222,7 +230,8 @@ static uint64_t next_after(const char *dir, const struct bwl_journal *j)
 	uint8_t *end;
 	size_t n;
 
-	if (!bwl_journal_file(dir, "end.bad", &end, &n) && bwl_journal_anchor_find(end, n, &a) && a.seq > last)
+	if (!bwl_journal_file(dir, "end.bad", &end, &n) && bwl_journal_anchor_find(end, n, &a) &&
+	    a.seq > last)
 		last = a.seq;
 	free(end);
 	if (!bwl_journal_bound_read(dir, &b) && b.seq > last)
@@ -230,8 +239,8 @@ static uint64_t next_after(const char *dir, const struct bwl_journal *j)
 	return last && last < 1ULL << 62 ? last + 1 : 0;
 }
 
-int bwl_journal_make(const char *dir, const struct bwl_journal_rec *rec, size_t n, enum bwl_journal_state *ret_was,
-		     struct bwl_err *e)
+int bwl_journal_make(const char *dir, const struct bwl_journal_rec *rec, size_t n,
+		     enum bwl_journal_state *ret_was, struct bwl_err *e)
 {
 	static const struct bwl_closed nothing;
 	struct bwl_journal j;

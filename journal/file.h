@@ -5,7 +5,7 @@
 
 #include "journal.h"
 
-#define BWL_JOURNAL_PATH   512
+#define BWL_JOURNAL_PATH 512
 #define BWL_JOURNAL_SECTOR 512
 
 /* `end`: two of them, a sector each, written in turn. */

@@ -79,8 +79,8 @@ static bool take(struct bwl_journal *j, struct walk *w, const uint8_t *at, size_
 	struct bwl_pfx *pfx;
 	uint8_t digest[32];
 	size_t size;
-	enum bwl_journal_read got =
-	    bwl_journal_decode(at, left, j->digest, &r, &pfx, &size, digest);
+	enum bwl_journal_read got = bwl_journal_decode(at, left, j->digest, &r, &pfx, &size,
+						       digest);
 	bool first = !j->records;
 
 	if (got == BWL_JR_TORN && w->met)
@@ -94,8 +94,8 @@ static bool take(struct bwl_journal *j, struct walk *w, const uint8_t *at, size_
 	}
 	if (first) {
 		w->must = r.records;
-		w->met =
-		    r.after_seq == w->end->seq && !memcmp(r.after, w->end->digest, sizeof(r.after));
+		w->met = r.after_seq == w->end->seq &&
+			 !memcmp(r.after, w->end->digest, sizeof(r.after));
 	}
 	bwl_closed_add(&j->closed, &r);
 	free(pfx);
@@ -112,7 +112,7 @@ void bwl_journal_parse(const uint8_t *log, size_t size, const uint8_t *end, size
 		       struct bwl_journal *j)
 {
 	struct bwl_journal_anchor a;
-	struct walk w = {.end = &a};
+	struct walk w = { .end = &a };
 
 	memset(j, 0, sizeof(*j));
 	j->state = BWL_JOURNAL_OK;
@@ -202,7 +202,7 @@ void bwl_journal_look(const char *dir, struct bwl_journal *j)
 
 bool bwl_journal_has(const char *dir, uint64_t seq, const uint8_t digest[BWL_JOURNAL_DIGEST])
 {
-	uint8_t *log, prev[BWL_JOURNAL_DIGEST] = {0}, mine[BWL_JOURNAL_DIGEST] = {0};
+	uint8_t *log, prev[BWL_JOURNAL_DIGEST] = { 0 }, mine[BWL_JOURNAL_DIGEST] = { 0 };
 	size_t n, at = 0, size;
 	struct bwl_journal_rec r;
 	struct bwl_pfx *pfx;

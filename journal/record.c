@@ -6,11 +6,21 @@
 #include <openssl/evp.h>
 #include "record.h"
 
-#define MAGIC 0x4a4c5742U	/* "BWLJ" */
+#define MAGIC 0x4a4c5742U /* "BWLJ" */
 
 enum {
-	AT_MAGIC = 0, AT_SIZE = 4, AT_SEQ = 8, AT_AT = 16, AT_WALL = 24, AT_KIND = 32, AT_NPFX = 36,
-	AT_NHOLES = 40, AT_SET = 44, AT_NAME = 48, AT_BODY = 80, AT_SUM = 144,
+	AT_MAGIC = 0,
+	AT_SIZE = 4,
+	AT_SEQ = 8,
+	AT_AT = 16,
+	AT_WALL = 24,
+	AT_KIND = 32,
+	AT_NPFX = 36,
+	AT_NHOLES = 40,
+	AT_SET = 44,
+	AT_NAME = 48,
+	AT_BODY = 80,
+	AT_SUM = 144,
 };
 
 static void put32(uint8_t *p, uint32_t v)
@@ -45,16 +55,17 @@ static void sha256(const uint8_t *prev, const uint8_t *p, size_t n, uint8_t ret[
 {
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 
-	if (!ctx || !EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) || (prev && !EVP_DigestUpdate(ctx, prev, 32)) ||
-	    !EVP_DigestUpdate(ctx, p, n) || !EVP_DigestFinal_ex(ctx, ret, NULL))
+	if (!ctx || !EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) ||
+	    (prev && !EVP_DigestUpdate(ctx, prev, 32)) || !EVP_DigestUpdate(ctx, p, n) ||
+	    !EVP_DigestFinal_ex(ctx, ret, NULL))
 		abort();
 	EVP_MD_CTX_free(ctx);
 }
 
 bool bwl_journal_opens(uint32_t kind)
 {
-	return kind == BWL_J_OPEN || kind == BWL_J_START || kind == BWL_J_LIFT || kind == BWL_J_RAISE_PEER ||
-	       kind == BWL_J_RAISE_ZONE;
+	return kind == BWL_J_OPEN || kind == BWL_J_START || kind == BWL_J_LIFT ||
+	       kind == BWL_J_RAISE_PEER || kind == BWL_J_RAISE_ZONE;
 }
 
 static void put_body(const struct bwl_journal_rec *r, uint8_t *b)
@@ -105,10 +116,11 @@ static uint8_t *put_pfx(uint8_t *at, const struct bwl_pfx *p, uint32_t n)
 	return at;
 }
 
-size_t bwl_journal_encode(const struct bwl_journal_rec *r, const uint8_t prev[BWL_JOURNAL_DIGEST], uint8_t *buf,
-			  uint8_t ret[BWL_JOURNAL_DIGEST])
+size_t bwl_journal_encode(const struct bwl_journal_rec *r, const uint8_t prev[BWL_JOURNAL_DIGEST],
+			  uint8_t *buf, uint8_t ret[BWL_JOURNAL_DIGEST])
 {
-	size_t size = BWL_JOURNAL_HEADER + ((size_t)r->npfx + r->nholes) * BWL_JOURNAL_PFX + BWL_JOURNAL_DIGEST;
+	size_t size = BWL_JOURNAL_HEADER + ((size_t)r->npfx + r->nholes) * BWL_JOURNAL_PFX +
+		      BWL_JOURNAL_DIGEST;
 	uint8_t sum[32], *at;
 
 	if (!buf)
@@ -154,10 +166,12 @@ static bool get_header(const uint8_t *buf, size_t size, struct bwl_journal_rec *
 	r->lim.set = get32(buf + AT_SET);
 	memcpy(r->name, buf + AT_NAME, BWL_NAME_LEN - 1);
 	get_body(r, buf + AT_BODY);
-	want = BWL_JOURNAL_HEADER + ((uint64_t)r->npfx + r->nholes) * BWL_JOURNAL_PFX + BWL_JOURNAL_DIGEST;
+	want = BWL_JOURNAL_HEADER + ((uint64_t)r->npfx + r->nholes) * BWL_JOURNAL_PFX +
+	       BWL_JOURNAL_DIGEST;
 	*ret_size = get32(buf + AT_SIZE);
 	return *ret_size == want && want <= BWL_JOURNAL_MAX && r->kind && r->kind < _BWL_J_MAX &&
-	       (want == BWL_JOURNAL_HEADER + BWL_JOURNAL_DIGEST || r->kind == BWL_J_CLOSE || r->kind == BWL_J_OPEN);
+	       (want == BWL_JOURNAL_HEADER + BWL_JOURNAL_DIGEST || r->kind == BWL_J_CLOSE ||
+		r->kind == BWL_J_OPEN);
 }
 
 static bool get_pfx(const uint8_t *at, struct bwl_pfx *p, uint32_t n)
@@ -172,9 +186,10 @@ static bool get_pfx(const uint8_t *at, struct bwl_pfx *p, uint32_t n)
 	return true;
 }
 
-enum bwl_journal_read bwl_journal_decode(const uint8_t *buf, size_t size, const uint8_t prev[BWL_JOURNAL_DIGEST],
-					 struct bwl_journal_rec *ret, struct bwl_pfx **ret_pfx, size_t *ret_size,
-					 uint8_t digest[BWL_JOURNAL_DIGEST])
+enum bwl_journal_read bwl_journal_decode(const uint8_t *buf, size_t size,
+					 const uint8_t prev[BWL_JOURNAL_DIGEST],
+					 struct bwl_journal_rec *ret, struct bwl_pfx **ret_pfx,
+					 size_t *ret_size, uint8_t digest[BWL_JOURNAL_DIGEST])
 {
 	struct bwl_pfx *pfx = NULL;
 	uint8_t sum[32];

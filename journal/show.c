@@ -6,10 +6,10 @@
 const char *bwl_journal_state_name(enum bwl_journal_state s)
 {
 	static const char *const names[] = {
-	    [BWL_JOURNAL_OFF] = "off",
-	    [BWL_JOURNAL_OK] = "ok",
-	    [BWL_JOURNAL_MISSING] = "missing",
-	    [BWL_JOURNAL_CUT] = "cut",
+		[BWL_JOURNAL_OFF] = "off",
+		[BWL_JOURNAL_OK] = "ok",
+		[BWL_JOURNAL_MISSING] = "missing",
+		[BWL_JOURNAL_CUT] = "cut",
 	};
 
 	return names[s];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * attach: host ports down, maps and programs, uplinks (last gate first), host ports' programs,
- * the tunnel device where there are encrypted peers, policy, a look at what the kernel has, host ports up. Killed anywhere before the last step the
- * host ports are down; after it everything is in place. Running it again repairs.
+ * the tunnel device where there are encrypted peers, policy, a look at what the kernel has, host
+ * ports up. Killed anywhere before the last step the host ports are down; after it everything is in
+ * place. Running it again repairs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,8 +36,8 @@ static int may_register(const struct bwl_pins *p, const struct bwl_netdev *d, un
 	if (id < 0)
 		return bwl_fail(e, E2BIG, "%s: all %d ports are taken", d->name, BWL_MAX_PORTS);
 	if (d->ifindex >= BWL_MAX_IFINDEX)
-		return bwl_fail(e, ERANGE, "%s: interface index %u is above %d", d->name, d->ifindex,
-				BWL_MAX_IFINDEX - 1);
+		return bwl_fail(e, ERANGE, "%s: interface index %u is above %d", d->name,
+				d->ifindex, BWL_MAX_IFINDEX - 1);
 	if (p->dev[id].ifindex && p->dev[id].kind != kind) {
 		bwl_fail(e, EEXIST, "%s is attached as %s", d->name,
 			 bwl_port_kind(p->dev[id].kind));
@@ -65,7 +66,8 @@ static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *po
 		wanted = pol->peers[i].grant.present && bwl_mode_paces(pol->peers[i].mode);
 	for (i = 0; wanted && i < a->nuplink; i++)
 		if (!paced(&up[i]) && bwl_netdev_pace(up[i].ifindex, &e))
-			bwl_warn("%s: %s; mode shape polices, mode mark drops sooner", up[i].name, e.text);
+			bwl_warn("%s: %s; mode shape polices, mode mark drops sooner", up[i].name,
+				 e.text);
 }
 
 /* From here on the programs know the port; before, they drop everything of it. */
@@ -76,14 +78,15 @@ void bwl_attach_register(const struct bwl_load *l, const struct bwl_netdev *d, u
 	struct bwl_dev *dev = &p->dev[id];
 
 	if (dev->ifindex && dev->ifindex != d->ifindex && p->ifport[dev->ifindex].v == id + 1)
-		p->ifport[dev->ifindex].v = 0;	/* the device was made anew */
+		p->ifport[dev->ifindex].v = 0; /* the device was made anew */
 	snprintf(dev->name, sizeof(dev->name), "%s", d->name);
 	dev->mtu = d->mtu;
 	dev->kind = (uint8_t)kind;
 	memcpy(dev->mac, d->mac, 6);
 	dev->flags = (__u8)((dev->ifindex ? dev->flags & BWL_DEV_LOCKED : 0) |
-			    (kind == BWL_PORT_UPLINK && paced(d) ? BWL_DEV_FQ
-			     : kind == BWL_PORT_TUNNEL && l->by_mark ? BWL_DEV_PLAIN : 0));
+			    (kind == BWL_PORT_UPLINK && paced(d)     ? BWL_DEV_FQ
+			     : kind == BWL_PORT_TUNNEL && l->by_mark ? BWL_DEV_PLAIN
+								     : 0));
 	dev->ifindex = d->ifindex;
 	p->ifport[d->ifindex].v = id + 1;
 }
@@ -113,8 +116,9 @@ static int by_libxdp(const struct bwl_hook_at *at, void *arg, char *why, size_t 
 int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,
 		    unsigned kind, struct bwl_err *e)
 {
-	struct bwl_hook_want w = { .tc = a->tc, .xdp = a->xdp, .generic = generic_prog,
-				   .libxdp = by_libxdp, .arg = l };
+	struct bwl_hook_want w = {
+		.tc = a->tc, .xdp = a->xdp, .generic = generic_prog, .libxdp = by_libxdp, .arg = l
+	};
 	const struct bwl_slot *s;
 	unsigned n = bwl_port_slots(kind, &s), i;
 	char why[BWL_WHY_LEN];
@@ -137,7 +141,7 @@ int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct
 			bwl_warn("%s: %s: %s", d->name, s[i].prog, why);
 		if (!r)
 			r = bwl_note_put(&at, why, e);
-		r = r > 0 ? 0 : r;	/* replaced in the form that it had, and why */
+		r = r > 0 ? 0 : r; /* replaced in the form that it had, and why */
 	}
 	if (!r)
 		bwl_attach_register(l, d, kind);
@@ -149,7 +153,8 @@ int bwl_attach_pin_progs(struct bwl_load *l, struct bwl_err *e)
 	char path[300], fresh[300];
 	struct bpf_program *p;
 
-	bpf_object__for_each_program(p, l->skel->obj) {
+	bpf_object__for_each_program(p, l->skel->obj)
+	{
 		if (!bpf_program__autoload(p))
 			continue;
 		snprintf(path, sizeof(path), "%s/progs/%s", l->dir, bpf_program__name(p));
@@ -254,8 +259,9 @@ static int publish(struct bwl_load *l, const struct bwl_attach *a, struct bwl_po
 	int r = 0;
 
 	if (l->reused && !a->republish && bwl_active_slot(l->pins, bwl_now_ns()) != BWL_NO_SLOT) {
-		bwl_warn("%s is not applied: a policy is in force (--republish puts the file in its place)",
-			 a->policy);
+		bwl_warn(
+			"%s is not applied: a policy is in force (--republish puts the file in its place)",
+			a->policy);
 		return 0;
 	}
 	if (!a->trust_clock)
@@ -307,8 +313,8 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_polic
 	return r || !pol ? r : publish(l, a, pol, j, e);
 }
 
-static int close_ports(const struct bwl_load *l, const struct bwl_netdev *host, unsigned n, bool closed,
-		       struct bwl_err *e)
+static int close_ports(const struct bwl_load *l, const struct bwl_netdev *host, unsigned n,
+		       bool closed, struct bwl_err *e)
 {
 	unsigned i;
 	int r = 0;
@@ -321,22 +327,23 @@ static int close_ports(const struct bwl_load *l, const struct bwl_netdev *host, 
 static void say_ignored(const struct bwl_load *l, const struct bwl_attach *a)
 {
 	if (l->reused && a->make.fresh_volume)
-		bwl_warn("--fresh-volume has no effect: the maps are there already, with what was spent");
+		bwl_warn(
+			"--fresh-volume has no effect: the maps are there already, with what was spent");
 	if (l->reused && a->make.drill && !l->pins->ctl->drill)
 		bwl_warn("--drill has no effect: the maps are there already");
 }
 
 /*
- * Something else on the machine may raise a port that is to be down: then the programs drop all of its
- * frames. Of maps that had a policy before nothing is taken away.
+ * Something else on the machine may raise a port that is to be down: then the programs drop all of
+ * its frames. Of maps that had a policy before nothing is taken away.
  */
 static void shut(const struct bwl_load *l)
 {
 	__u32 run = BWL_RUN;
 
 	if (!l->pins->ctl->generation)
-		__atomic_compare_exchange_n(&l->pins->ctl->stop, &run, BWL_CLOSED, false, __ATOMIC_SEQ_CST,
-					    __ATOMIC_SEQ_CST);
+		__atomic_compare_exchange_n(&l->pins->ctl->stop, &run, BWL_CLOSED, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 void bwl_attach_open(struct bwl_pins *p)
@@ -345,8 +352,9 @@ void bwl_attach_open(struct bwl_pins *p)
 
 	/* bwlimitd may judge in between. */
 	while ((was == BWL_CLOSED || was == BWL_CLOSED_UNJUDGED) &&
-	       !__atomic_compare_exchange_n(&p->ctl->stop, &was, was == BWL_CLOSED ? BWL_RUN : BWL_UNJUDGED,
-					    false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	       !__atomic_compare_exchange_n(&p->ctl->stop, &was,
+					    was == BWL_CLOSED ? BWL_RUN : BWL_UNJUDGED, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		;
 }
 
@@ -371,9 +379,9 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 		bwl_judge_journal(l->pins, &j);
 		r = attach_all(l, a, pol, host, up, &j, e);
 	}
-	if (!r)	/* what was closed before the reboot, before anything opens */
+	if (!r) /* what was closed before the reboot, before anything opens */
 		bwl_journal_boot(l->pins, &j);
-	if (!r)	/* bwlimitd may have refused it meanwhile */
+	if (!r) /* bwlimitd may have refused it meanwhile */
 		bwl_judge_again(l->pins, &j);
 	bwl_journal_free(&j);
 	if (!r)

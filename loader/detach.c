@@ -12,10 +12,11 @@
 #include "verify.h"
 
 /*
- * Same layout, or one that only has more maps: new programs on the same maps, replaced one by one in place,
- * under traffic. Old and new programs charge the same state, so nothing is lost in between. Where a map has
- * another shape everything is stopped (reason `upgrade`) until all programs are the new ones: relayout.h. What
- * cannot be taken over is refused before anything is touched.
+ * Same layout, or one that only has more maps: new programs on the same maps, replaced one by one
+ * in place, under traffic. Old and new programs charge the same state, so nothing is lost in
+ * between. Where a map has another shape everything is stopped (reason `upgrade`) until all
+ * programs are the new ones: relayout.h. What cannot be taken over is refused before anything is
+ * touched.
  */
 int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 {
@@ -41,7 +42,7 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 		if (dev->kind != BWL_PORT_MANAGEMENT)
 			r = bwl_attach_port(&l, a, &d, dev->kind, e);
 	}
-	if (!r)		/* also where what is attached knows of no management */
+	if (!r) /* also where what is attached knows of no management */
 		r = bwl_attach_lock(&l, a, e);
 	if (!r)
 		r = bwl_attach_pin_progs(&l, e);
@@ -52,7 +53,8 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 	if (!r)
 		r = bwl_load_settle(&l, BWL_RUN, e);
 	if (r && l.pins && l.pins->ctl->stop == BWL_UPGRADING)
-		bwl_warn("everything stays closed (reason upgrade) until bwlimit-load upgrade ends well");
+		bwl_warn(
+			"everything stays closed (reason upgrade) until bwlimit-load upgrade ends well");
 	bwl_load_end(&l);
 	return r;
 }
@@ -72,7 +74,7 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 
 	r = bwl_load_begin(a->dir, false, &l, e);
 	if (r == -ENOENT)
-		bwl_lock_open(NULL);	/* `down` may have set it */
+		bwl_lock_open(NULL); /* `down` may have set it */
 	if (r)
 		return r;
 	if (bwl_pins_open(a->dir, false, &l.pins, &unread))

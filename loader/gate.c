@@ -28,17 +28,27 @@ unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret)
 	};
 
 	switch (kind) {
-	case BWL_PORT_HOST: *ret = host; return 2;
-	case BWL_PORT_UPLINK: *ret = uplink; return 3;
-	case BWL_PORT_MANAGEMENT: *ret = management; return 1;
-	default: *ret = tunnel; return 2;
+	case BWL_PORT_HOST:
+		*ret = host;
+		return 2;
+	case BWL_PORT_UPLINK:
+		*ret = uplink;
+		return 3;
+	case BWL_PORT_MANAGEMENT:
+		*ret = management;
+		return 1;
+	default:
+		*ret = tunnel;
+		return 2;
 	}
 }
 
 const char *bwl_port_kind(unsigned kind)
 {
-	return kind == BWL_PORT_HOST ? "a host port" : kind == BWL_PORT_UPLINK ? "an uplink"
-	       : kind == BWL_PORT_MANAGEMENT ? "a management device" : "a tunnel device";
+	return kind == BWL_PORT_HOST         ? "a host port"
+	       : kind == BWL_PORT_UPLINK     ? "an uplink"
+	       : kind == BWL_PORT_MANAGEMENT ? "a management device"
+					     : "a tunnel device";
 }
 
 bool bwl_gate_foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
@@ -63,7 +73,8 @@ int bwl_gate_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned
 	uint32_t id;
 	int r;
 
-	if (d->master && kind != BWL_PORT_MANAGEMENT) {	/* ARP and ND go to the stack: a bridge would carry them on */
+	if (d->master && kind != BWL_PORT_MANAGEMENT) { /* ARP and ND go to the stack: a bridge
+							   would carry them on */
 		bwl_fail(e, EBUSY, "%s belongs to a bridge or bond", d->name);
 		return bwl_hint(e, "ip link set %s nomaster", d->name);
 	}
@@ -71,7 +82,7 @@ int bwl_gate_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned
 		struct bwl_hook_at at = { p->dir, d, s[k].hook, s[k].prog, ctl_id };
 
 		if (s[k].hook == BWL_HOOK_XDP)
-			continue;	/* an early drop only; TC enforces */
+			continue; /* an early drop only; TC enforces */
 		r = bwl_hook_query(&at, &st, e);
 		if (r)
 			return r;
@@ -116,10 +127,11 @@ int bwl_gate_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err *e)
 
 		for (k = 0; dev->ifindex && !r && k < n; k++) {
 			if (d[k].ifindex != dev->ifindex)
-				continue;	/* one that is gone lets nothing pass */
+				continue; /* one that is gone lets nothing pass */
 			r = bwl_gate_port(p, &d[k], dev->kind, ctl_id, e);
 			if (!r && p->ifport[dev->ifindex].v != i + 1)
-				r = bwl_fail(e, ENOENT, "port %s is not known to the programs", d[k].name);
+				r = bwl_fail(e, ENOENT, "port %s is not known to the programs",
+					     d[k].name);
 		}
 	}
 	free(d);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which programs belong on a port, and whether they are there. Knows no skeleton: the agent looks by
- * this every 100 ms.
+ * Which programs belong on a port, and whether they are there. Knows no skeleton: the agent looks
+ * by this every 100 ms.
  */
 #ifndef BWL_LOADER_GATE_H
 #define BWL_LOADER_GATE_H
@@ -17,11 +17,12 @@ struct bwl_slot {
 /* kind: BWL_PORT_HOST, BWL_PORT_UPLINK, BWL_PORT_TUNNEL or BWL_PORT_MANAGEMENT. */
 unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret);
 
-const char *bwl_port_kind(unsigned kind);	/* "a host port" */
+const char *bwl_port_kind(unsigned kind); /* "a host port" */
 
 /*
  * Is every port guarded that exists: its programs attached and first, no foreign XDP, in no bridge,
- * known to the programs, and the kernel forwards nothing by itself. Says the first thing that is not.
+ * known to the programs, and the kernel forwards nothing by itself. Says the first thing that is
+ * not.
  */
 int bwl_gate_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err *e);
 /* One port of these. */

@@ -15,7 +15,10 @@
 #include "note.h"
 #include "port_sysctl.h"
 
-/* Opened anew each time: attach may have made other maps. Those of the version before count as well. */
+/*
+ * Opened anew each time: attach may have made other maps. Those of the version before count as
+ * well.
+ */
 static bool is_attached(const struct bwl_attach *a, const struct bwl_netdev *d)
 {
 	struct bwl_relayout x;
@@ -62,7 +65,7 @@ static int look(const struct bwl_netdev *d, void *arg)
 		close_dev(d);
 	} else if (bwl_note_is_closed(dir, d)) {
 		close_dev(d);
-		if (!bwl_note_is_closed(dir, d))	/* `up` came in between */
+		if (!bwl_note_is_closed(dir, d)) /* `up` came in between */
 			bwl_netdev_set_up(d->ifindex, true, NULL);
 	}
 	return 0;
@@ -76,13 +79,13 @@ static void ports_of(struct bwl_attach *a, struct bwl_policy **pol)
 
 	if (bwl_attach_policy(a, pol, &e))
 		bwl_warn("%s; its uplinks count as unknown", e.text);
-	a->nhost = nhost;	/* only what the command line named */
+	a->nhost = nhost; /* only what the command line named */
 }
 
 /*
- * From boot on, before there is any program: what is no management does not lead to the DPU, up or not; neither do
- * uplinks, where nothing yet keeps the wire from it. Only where management is named: nobody could reach the DPU
- * otherwise.
+ * From boot on, before there is any program: what is no management does not lead to the DPU, up or
+ * not; neither do uplinks, where nothing yet keeps the wire from it. Only where management is
+ * named: nobody could reach the DPU otherwise.
  */
 static void close_ways(const struct bwl_attach *a)
 {

@@ -114,7 +114,8 @@ static int clsact_detach(const struct bwl_hook_at *at, struct bwl_err *e)
 	if (!bwl_clsact_ours(at, NULL))
 		return 0;
 	r = bpf_tc_detach(&h, &o);
-	return r ? bwl_fail(e, -r, "%s: cannot detach the filter: %s", at->dev->name, strerror(-r)) : 0;
+	return r ? bwl_fail(e, -r, "%s: cannot detach the filter: %s", at->dev->name, strerror(-r))
+		 : 0;
 }
 
 /* Detached at once: by the last reference alone it would be some time after. */
@@ -123,7 +124,7 @@ static int drop_link(const char *path, struct bwl_err *e)
 	int fd = bpf_obj_get(path);
 
 	if (fd >= 0) {
-		bpf_link_detach(fd);	/* refused for a device that is gone: nothing to do then */
+		bpf_link_detach(fd); /* refused for a device that is gone: nothing to do then */
 		close(fd);
 	}
 	if (unlink(path) && errno != ENOENT)
@@ -139,7 +140,8 @@ static bool is_first(const struct bwl_hook_at *at, int link_fd)
 	__u32 len = sizeof(info);
 
 	return !bpf_obj_get_info_by_fd(link_fd, &info, &len) &&
-	       !bpf_prog_query((int)at->dev->ifindex, (enum bpf_attach_type)type, 0, &flags, ids, &n) &&
+	       !bpf_prog_query((int)at->dev->ifindex, (enum bpf_attach_type)type, 0, &flags, ids,
+			       &n) &&
 	       n > 0 && ids[0] == info.prog_id;
 }
 
@@ -151,7 +153,7 @@ static int tc_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w
 	bool filter;
 	int fd, r;
 
-	by_name.ctl_id = 0;	/* a filter of an older set of maps is ours too: it is replaced */
+	by_name.ctl_id = 0; /* a filter of an older set of maps is ours too: it is replaced */
 	filter = bwl_clsact_ours(&by_name, NULL);
 	pin_path(at, path);
 	r = settle_link(at, path, e);
@@ -165,8 +167,8 @@ static int tc_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w
 			return r ? r : 1;
 		fd = tcx_attach(at, w->prog_fd);
 		if (fd < 0)
-			return bwl_fail(e, errno, "%s: cannot move %s to the front: %s", at->dev->name,
-					at->prog, strerror(errno));
+			return bwl_fail(e, errno, "%s: cannot move %s to the front: %s",
+					at->dev->name, at->prog, strerror(errno));
 		return pin_link(at, fd, path, e);
 	}
 	if (fd >= 0)
@@ -223,8 +225,10 @@ static int xdp_create(const struct bwl_hook_at *at, const struct bwl_hook_want *
 	if (fd >= 0)
 		return pin_link(at, fd, path, e);
 	bwl_fail(e, err, "%s: cannot attach XDP: %s", at->dev->name, strerror(err));
-	return bwl_hint(e, "another XDP program may be there: ip link show %s; --xdp none goes without, TC still enforces everything",
-			at->dev->name);
+	return bwl_hint(
+		e,
+		"another XDP program may be there: ip link show %s; --xdp none goes without, TC still enforces everything",
+		at->dev->name);
 }
 
 static bool is_generic(const struct bwl_hook_at *at)
@@ -282,7 +286,7 @@ static int xdp_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *
 	if (way == BWL_XDP_KEEP && !s.attached)
 		return 1;
 	if (s.attached && !s.link_id && (way == BWL_XDP_AUTO || way == BWL_XDP_KEEP))
-		way = BWL_XDP_LIBXDP;	/* without a link it came by libxdp */
+		way = BWL_XDP_LIBXDP; /* without a link it came by libxdp */
 	/* XDP only drops early: while it is away TC enforces alone. */
 	r = bwl_hook_detach(way == BWL_XDP_NONE ? at : &by_name, e);
 	if (r || way == BWL_XDP_NONE)

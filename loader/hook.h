@@ -12,16 +12,22 @@
 enum bwl_hook { BWL_HOOK_XDP, BWL_HOOK_INGRESS, BWL_HOOK_EGRESS };
 enum bwl_tc_way { BWL_TC_AUTO, BWL_TC_TCX, BWL_TC_CLSACT };
 enum bwl_xdp_way {
-	BWL_XDP_AUTO, BWL_XDP_NATIVE, BWL_XDP_GENERIC, BWL_XDP_LIBXDP, BWL_XDP_NONE,
-	BWL_XDP_KEEP,	/* as it is, with the new program: upgrade */
+	BWL_XDP_AUTO,
+	BWL_XDP_NATIVE,
+	BWL_XDP_GENERIC,
+	BWL_XDP_LIBXDP,
+	BWL_XDP_NONE,
+	BWL_XDP_KEEP, /* as it is, with the new program: upgrade */
 };
 
 struct bwl_hook_at {
 	const char *pin_dir;
 	const struct bwl_netdev *dev;
 	enum bwl_hook hook;
-	const char *prog;	/* its name: "bwl_tc_host" */
-	/* Id of bwl_ctl_v1: a program that does not use this map is not ours. 0: its name decides. */
+	const char *prog; /* its name: "bwl_tc_host" */
+	/*
+	 * Id of bwl_ctl_v1: a program that does not use this map is not ours. 0: its name decides.
+	 */
 	uint32_t ctl_id;
 };
 
@@ -39,10 +45,10 @@ struct bwl_hook_want {
 
 struct bwl_hook_state {
 	bool attached;
-	const char *how;	/* "tcx", "clsact", "xdp native", "xdp generic", "libxdp dispatcher" */
-	uint32_t prog_id, link_id;	/* link_id 0: no bpf_link, the weaker form */
-	bool first;		/* nothing foreign runs before it */
-	uint32_t foreign_id;	/* a foreign program at this hook, before ours or instead of it; 0 */
+	const char *how; /* "tcx", "clsact", "xdp native", "xdp generic", "libxdp dispatcher" */
+	uint32_t prog_id, link_id; /* link_id 0: no bpf_link, the weaker form */
+	bool first;                /* nothing foreign runs before it */
+	uint32_t foreign_id; /* a foreign program at this hook, before ours or instead of it; 0 */
 	char tag[17];
 };
 

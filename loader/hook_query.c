@@ -11,8 +11,8 @@
 #include "hook_tc.h"
 #include "libxdp.h"
 
-#define MAX_MAPS 64	/* a program uses fewer */
-#define MAX_PROGS 64	/* the kernel's own bound for one tcx hook */
+#define MAX_MAPS 64  /* a program uses fewer */
+#define MAX_PROGS 64 /* the kernel's own bound for one tcx hook */
 
 static void tag_text(const struct bpf_prog_info *info, char tag[17])
 {

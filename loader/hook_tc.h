@@ -18,9 +18,10 @@
 
 static inline struct bpf_tc_hook bwl_clsact_of(const struct bwl_hook_at *at)
 {
-	return (struct bpf_tc_hook){
-		.sz = sizeof(struct bpf_tc_hook), .ifindex = (int)at->dev->ifindex,
-		.attach_point = at->hook == BWL_HOOK_INGRESS ? BPF_TC_INGRESS : BPF_TC_EGRESS };
+	return (struct bpf_tc_hook){ .sz = sizeof(struct bpf_tc_hook),
+				     .ifindex = (int)at->dev->ifindex,
+				     .attach_point = at->hook == BWL_HOOK_INGRESS ? BPF_TC_INGRESS
+										  : BPF_TC_EGRESS };
 }
 
 /* Is the filter of our handle and priority ours? ret (may be NULL): its program and tag. */

@@ -23,8 +23,8 @@ static bool mode_is(const char *word)
 static bool put_off(const char *why)
 {
 	bwl_warn(
-	    "whether the journal of what was closed is an old copy cannot be said here: %s; nothing passes until bwlimitd has compared it with the TPM's counter (without a TPM for good: BWLIMIT_TPM=none in /etc/default/bwlimit)",
-	    why);
+		"whether the journal of what was closed is an old copy cannot be said here: %s; nothing passes until bwlimitd has compared it with the TPM's counter (without a TPM for good: BWLIMIT_TPM=none in /etc/default/bwlimit)",
+		why);
 	return false;
 }
 
@@ -38,13 +38,13 @@ static void close_all(struct bwl_pins *p)
 /* As one that was cut, for all who look from now on. */
 static bool refuse(struct bwl_pins *p, const char *dir, struct bwl_journal *j, const char *why)
 {
-	struct bwl_err e = {0};
+	struct bwl_err e = { 0 };
 
 	close_all(p);
 	if (bwl_journal_set_aside(dir, &e))
 		bwl_warn("%s", e.text);
 	bwl_journal_free(j);
-	*j = (struct bwl_journal){.state = BWL_JOURNAL_CUT};
+	*j = (struct bwl_journal){ .state = BWL_JOURNAL_CUT };
 	snprintf(j->why, sizeof(j->why), "%s", why);
 	return true;
 }
@@ -54,7 +54,7 @@ static bool judge(struct bwl_pins *p, const char *dir, struct bwl_journal *j)
 {
 	struct bwl_journal_bound b;
 	int bound = bwl_journal_bound_read(dir, &b);
-	struct bwl_err e = {0};
+	struct bwl_err e = { 0 };
 	char why[BWL_JOURNAL_WHY];
 	struct tpm_state s;
 
@@ -62,12 +62,12 @@ static bool judge(struct bwl_pins *p, const char *dir, struct bwl_journal *j)
 		return bound == -ENOENT && !mode_is("required") ? true : put_off(e.text);
 	if (bound == -ENOENT)
 		return s.has_index
-			   ? put_off("the TPM has a counter, and the journal is bound to none")
-			   : true;
+			       ? put_off("the TPM has a counter, and the journal is bound to none")
+			       : true;
 	if (!s.has_index)
 		return refuse(
-		    p, dir, j,
-		    "it is bound to a TPM's counter, and the TPM has none: it was cleared, or it is another TPM");
+			p, dir, j,
+			"it is bound to a TPM's counter, and the TPM has none: it was cleared, or it is another TPM");
 	if (bound)
 		return put_off("the file `bound` does not read");
 	return bwl_journal_fits(dir, &b, s.tag, s.count, why) ? true : refuse(p, dir, j, why);

@@ -23,8 +23,8 @@ static void quiet(void)
 	libxdp_set_print(keep_log);
 }
 
-int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool native,
-		      char *why, size_t size, struct bwl_err *e)
+int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool native, char *why,
+		      size_t size, struct bwl_err *e)
 {
 	DECLARE_LIBXDP_OPTS(xdp_program_opts, o, .obj = obj, .prog_name = at->prog);
 	struct xdp_multiprog *mp;
@@ -36,17 +36,18 @@ int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool
 	r = (int)libxdp_get_error(p);
 	if (r)
 		return bwl_fail(e, -r, "libxdp cannot use the program: %s", strerror(-r));
-	r = xdp_program__attach(p, (int)at->dev->ifindex,
-				native ? XDP_MODE_NATIVE : XDP_MODE_SKB, 0);
+	r = xdp_program__attach(p, (int)at->dev->ifindex, native ? XDP_MODE_NATIVE : XDP_MODE_SKB,
+				0);
 	xdp_program__close(p);
 	if (r)
-		return bwl_fail(e, -r, "%s: libxdp cannot attach: %s\n%s", at->dev->name, strerror(-r),
-				xdp_log);
+		return bwl_fail(e, -r, "%s: libxdp cannot attach: %s\n%s", at->dev->name,
+				strerror(-r), xdp_log);
 	mp = xdp_multiprog__get_from_ifindex((int)at->dev->ifindex);
 	if (!libxdp_get_error(mp)) {
 		snprintf(why, size, "--xdp libxdp was given; %s",
-			 xdp_multiprog__is_legacy(mp) ? "its dispatcher was refused, so no other program can join"
-						      : "others may run before");
+			 xdp_multiprog__is_legacy(mp)
+				 ? "its dispatcher was refused, so no other program can join"
+				 : "others may run before");
 		xdp_multiprog__close(mp);
 	}
 	return 0;
@@ -62,7 +63,7 @@ int bwl_libxdp_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, s
 	quiet();
 	mp = xdp_multiprog__get_from_ifindex((int)at->dev->ifindex);
 	if (libxdp_get_error(mp))
-		return 0;	/* a foreign program alone: already in ret */
+		return 0; /* a foreign program alone: already in ret */
 	for (p = xdp_multiprog__next_prog(NULL, mp); p; p = xdp_multiprog__next_prog(p, mp)) {
 		if (bwl_hook_is_ours(at, xdp_program__id(p), ret->tag)) {
 			ret->attached = true;
@@ -89,17 +90,21 @@ int bwl_libxdp_detach(const struct bwl_hook_at *at, struct bwl_err *e)
 	mp = xdp_multiprog__get_from_ifindex((int)at->dev->ifindex);
 	r = (int)libxdp_get_error(mp);
 	if (r)
-		return bwl_fail(e, -r, "%s: libxdp cannot list programs: %s", at->dev->name, strerror(-r));
+		return bwl_fail(e, -r, "%s: libxdp cannot list programs: %s", at->dev->name,
+				strerror(-r));
 	if (xdp_multiprog__is_legacy(mp)) {
 		p = xdp_multiprog__main_prog(mp);
 		if (p && bwl_hook_is_ours(at, xdp_program__id(p), NULL))
 			ours = p;
 	} else {
-		for (p = xdp_multiprog__next_prog(NULL, mp); p && !ours; p = xdp_multiprog__next_prog(p, mp))
+		for (p = xdp_multiprog__next_prog(NULL, mp); p && !ours;
+		     p = xdp_multiprog__next_prog(p, mp))
 			if (bwl_hook_is_ours(at, xdp_program__id(p), NULL))
 				ours = p;
 	}
-	r = ours ? xdp_program__detach(ours, (int)at->dev->ifindex, xdp_multiprog__attach_mode(mp), 0) : 0;
+	r = ours ? xdp_program__detach(ours, (int)at->dev->ifindex, xdp_multiprog__attach_mode(mp),
+				       0)
+		 : 0;
 	xdp_multiprog__close(mp);
 	return r ? bwl_fail(e, -r, "%s: libxdp cannot detach: %s", at->dev->name, strerror(-r)) : 0;
 }

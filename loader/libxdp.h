@@ -14,8 +14,8 @@ struct bpf_object;
  * obj: opened, not loaded, its maps reused; libxdp loads it as its dispatcher's component, or,
  * where the kernel refuses the dispatcher, alone. why tells which.
  */
-int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool native,
-		      char *why, size_t size, struct bwl_err *e);
+int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool native, char *why,
+		      size_t size, struct bwl_err *e);
 /* Fills ret when ours is a component of the dispatcher. */
 int bwl_libxdp_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e);
 int bwl_libxdp_detach(const struct bwl_hook_at *at, struct bwl_err *e);

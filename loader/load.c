@@ -44,7 +44,8 @@ static int refuse_strangers(const char *maps, struct bwl_err *e)
 		return bwl_fail(e, errno, "cannot read %s: %s", maps, strerror(errno));
 	while (!r && (f = readdir(d)))
 		if (f->d_name[0] != '.' && !is_pin(f->d_name)) {
-			bwl_fail(e, EPROTO, "%s/%s is of another version's schema", maps, f->d_name);
+			bwl_fail(e, EPROTO, "%s/%s is of another version's schema", maps,
+				 f->d_name);
 			r = bwl_hint(e, "bwlimit-load detach, then attach; volumes start spent");
 		}
 	closedir(d);
@@ -59,7 +60,10 @@ uint32_t bwl_map_id(int fd)
 	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
 }
 
-/* Is the tunnel device in use a plain one? Programs of the other sort would refuse all of its packets. */
+/*
+ * Is the tunnel device in use a plain one? Programs of the other sort would refuse all of its
+ * packets.
+ */
 static bool pinned_plain(const struct bwl_relayout *x)
 {
 	struct bwl_dev dev = { 0 };
@@ -88,10 +92,10 @@ static int set_pins(struct bwl_load *l)
 }
 
 /*
- * Libbpf's own words, kept until it is known whether they matter: the last of them, which say why. Its
- * frame around the verifier's says nothing.
+ * Libbpf's own words, kept until it is known whether they matter: the last of them, which say why.
+ * Its frame around the verifier's says nothing.
  */
-static char libbpf_log[600];	/* less than bwl_err.text by what stands before it */
+static char libbpf_log[600]; /* less than bwl_err.text by what stands before it */
 
 static int keep_log(enum libbpf_print_level level, const char *fmt, va_list args)
 {
@@ -122,20 +126,25 @@ static int keep_log(enum libbpf_print_level level, const char *fmt, va_list args
 void bwl_load_init(void)
 {
 	libbpf_set_print(keep_log);
-	/* Libbpf's own handler of this section sets BPF_F_XDP_HAS_FRAGS at load, whatever was asked. */
+	/*
+	 * Libbpf's own handler of this section sets BPF_F_XDP_HAS_FRAGS at load, whatever was
+	 * asked.
+	 */
 	libbpf_register_prog_handler("xdp.frags", BPF_PROG_TYPE_XDP, BPF_XDP, NULL);
 }
 
 /* What differs between kernels, found by trying. */
 struct form {
-	bool frags;		/* multi-buffer XDP */
-	bool tunnel, by_mark;	/* the tunnel device's programs, and for which sort of it */
-	bool native;		/* for links in driver mode alone. The copies that may run elsewhere
-				 * (generic XDP, libxdp, which falls back without saying so) drop early
-				 * and send nothing: TC carries */
+	bool frags;           /* multi-buffer XDP */
+	bool tunnel, by_mark; /* the tunnel device's programs, and for which sort of it */
+	/*
+	 * For links in driver mode alone. The copies that may run elsewhere (generic XDP, libxdp,
+	 * which falls back without saying so) drop early and send nothing: TC carries.
+	 */
+	bool native;
 };
 
-#define LOG_WHY 4	/* BPF_LOG_STATS of linux/bpf_verifier.h (kernel 5.2) */
+#define LOG_WHY 4 /* BPF_LOG_STATS of linux/bpf_verifier.h (kernel 5.2) */
 
 static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 {
@@ -146,7 +155,8 @@ static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 	if (!*ret)
 		return bwl_fail(e, errno, "cannot open the programs: %s", strerror(errno));
 	(*ret)->rodata->bwl_native_xdp = f.native;
-	bpf_object__for_each_program(p, (*ret)->obj) {
+	bpf_object__for_each_program(p, (*ret)->obj)
+	{
 		/* Why it refuses, and not how it came there: that is hundreds of megabytes. */
 		bpf_program__set_log_level(p, LOG_WHY);
 		if (bpf_program__type(p) == BPF_PROG_TYPE_XDP)
@@ -166,12 +176,17 @@ static int load_skel(struct bwlimit **skel, int r, struct bwl_err *e)
 		return 0;
 	bwlimit__destroy(*skel);
 	*skel = NULL;
-	bwl_fail(e, -r, "the kernel refused the programs or maps: %s\n%s", strerror(-r), libbpf_log);
+	bwl_fail(e, -r, "the kernel refused the programs or maps: %s\n%s", strerror(-r),
+		 libbpf_log);
 	return bwl_hint(e, "bwlimit-load probe says what is missing");
 }
 
-/* New maps get their pins when they are made; of maps that are there, those that must be made anew later. */
-static int open_and_load(struct bwl_load *l, const struct bwl_schema *n, struct form f, struct bwl_err *e)
+/*
+ * New maps get their pins when they are made; of maps that are there, those that must be made anew
+ * later.
+ */
+static int open_and_load(struct bwl_load *l, const struct bwl_schema *n, struct form f,
+			 struct bwl_err *e)
 {
 	int r = open_skel(&l->skel, f, e);
 
@@ -254,10 +269,11 @@ static int draw_tag(uint32_t *tag, struct bwl_err *e)
 }
 
 /* What a new set of maps says before anybody may believe it; the schema's magic comes last. */
-static int write_first_words(struct bwl_load *l, const struct bwl_make *m, const struct bwl_schema *s,
-			     struct bwl_err *e)
+static int write_first_words(struct bwl_load *l, const struct bwl_make *m,
+			     const struct bwl_schema *s, struct bwl_err *e)
 {
-	struct bwl_control c = { .fresh_volume = m->fresh_volume, .drill = m->drill,
+	struct bwl_control c = { .fresh_volume = m->fresh_volume,
+				 .drill = m->drill,
 				 .attached_ns = bwl_now_ns() };
 	uint32_t zero = 0;
 	int i;
@@ -267,14 +283,16 @@ static int write_first_words(struct bwl_load *l, const struct bwl_make *m, const
 	if (draw_tag(&c.tag, e))
 		return -EIO;
 	if (bpf_map__update_elem(l->skel->maps.bwl_ctl_v1, &zero, sizeof(zero), &c, sizeof(c), 0) ||
-	    bpf_map__update_elem(l->skel->maps.bwl_schema_v1, &zero, sizeof(zero), s, sizeof(*s), 0))
+	    bpf_map__update_elem(l->skel->maps.bwl_schema_v1, &zero, sizeof(zero), s, sizeof(*s),
+				 0))
 		return bwl_fail(e, errno, "cannot write the control words: %s", strerror(errno));
 	if (m->fresh_volume)
 		bwl_audit("new maps in %s: volumes start unspent (--fresh-volume)", l->dir);
 	return 0;
 }
 
-static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_schema *ret, struct bwl_err *e)
+static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_schema *ret,
+		     struct bwl_err *e)
 {
 	char path[240];
 	int r = bwl_relayout_look(l->dir, &l->maps, e);
@@ -293,7 +311,8 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_sc
 		return bwl_hint(e, "bwlimit-load attach");
 	}
 	if (ret->magic)
-		bwl_warn("%s lacks some of its maps; all are made anew, volumes start spent", l->dir);
+		bwl_warn("%s lacks some of its maps; all are made anew, volumes start spent",
+			 l->dir);
 	else
 		*ret = bwl_schema_new(m->dims.max_peers, m->dims.max_extras, m->dims.max_windows);
 	ret->layout = bwl_layout();
@@ -303,16 +322,20 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_sc
 }
 
 /*
- * The best form first. A tunnel device that is a plain one already takes only programs for such. Where none
- * loads, the last says why: what it is refused for no other form would cure.
+ * The best form first. A tunnel device that is a plain one already takes only programs for such.
+ * Where none loads, the last says why: what it is refused for no other form would cure.
  */
 static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, struct bwl_err *e)
 {
 	static const struct form forms[] = {
-		{ true, true, false, true }, { false, true, false, true }, { true, true, true, true },
-		{ false, true, true, true }, { true, false, false, true }, { false, false, false, true },
+		{ true, true, false, true },  { false, true, false, true },
+		{ true, true, true, true },   { false, true, true, true },
+		{ true, false, false, true }, { false, false, false, true },
 	};
-	unsigned i = !l->tunnel ? 4 : l->by_mark ? 2 : 0, last = sizeof(forms) / sizeof(forms[0]) - 1;
+	unsigned i = !l->tunnel   ? 4
+		     : l->by_mark ? 2
+				  : 0,
+		 last = sizeof(forms) / sizeof(forms[0]) - 1;
 	int r = -1;
 
 	for (; r && i <= last; i++) {
@@ -322,7 +345,8 @@ static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, st
 		if (!forms[i].frags)
 			bwl_warn("XDP without multi-buffer frames: the kernel refuses xdp.frags");
 		if (l->tunnel && !forms[i].tunnel)
-			bwl_warn("the kernel refuses the tunnel device's programs; encrypted peers stay closed (no-sa)");
+			bwl_warn(
+				"the kernel refuses the tunnel device's programs; encrypted peers stay closed (no-sa)");
 		l->tunnel = forms[i].tunnel;
 		l->by_mark = forms[i].by_mark;
 	}
@@ -347,7 +371,7 @@ int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err
 		r = draw_tag(&l->pins->ctl->tag, e);
 	if (r)
 		return r;
-	l->pins->dir_fd = dup(l->dir_fd);	/* the lock is ours already, for the whole run */
+	l->pins->dir_fd = dup(l->dir_fd); /* the lock is ours already, for the whole run */
 	l->ctl_id = bwl_map_id(l->pins->fd[BWL_PIN_ctl]);
 	return 0;
 }
@@ -372,10 +396,13 @@ int bwl_load_invalidate(struct bwl_load *l, struct bwl_err *e)
 	snprintf(path, sizeof(path), "%s/maps/%s", l->dir, bwl_pin_name(BWL_PIN_schema));
 	fd = bpf_obj_get(path);
 	if (fd < 0)
-		return errno == ENOENT ? 0 : bwl_fail(e, errno, "cannot open %s: %s", path, strerror(errno));
-	r = bwl_shape_of(fd, &s) || s.value_bytes != sizeof(none) || bpf_map_update_elem(fd, &zero, &none, 0);
+		return errno == ENOENT
+			       ? 0
+			       : bwl_fail(e, errno, "cannot open %s: %s", path, strerror(errno));
+	r = bwl_shape_of(fd, &s) || s.value_bytes != sizeof(none) ||
+	    bpf_map_update_elem(fd, &zero, &none, 0);
 	close(fd);
-	if (r && unlink(path))	/* of another shape: its pin says enough by going */
+	if (r && unlink(path)) /* of another shape: its pin says enough by going */
 		return bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
 	return 0;
 }

@@ -11,7 +11,10 @@ struct bwlimit; /* the skeleton */
 struct bwl_dims {
 	uint32_t max_peers, max_extras, max_windows;
 };
-#define BWL_DEFAULT_DIMS { .max_peers = 65536, .max_extras = 16384, .max_windows = 16384 }
+#define BWL_DEFAULT_DIMS                                                                           \
+	{                                                                                          \
+		.max_peers = 65536, .max_extras = 16384, .max_windows = 16384                      \
+	}
 
 /* What a new set of maps is made with; of no effect on maps that are there. */
 struct bwl_make {
@@ -21,36 +24,41 @@ struct bwl_make {
 
 struct bwl_load {
 	char dir[200];
-	int dir_fd;		/* flock held */
+	int dir_fd;               /* flock held */
 	struct bwl_relayout maps; /* what was pinned */
-	bool reused;		/* the maps were there already, state and all */
-	bool tunnel;		/* the tunnel device's programs are wanted; cleared when refused */
-	bool by_mark;		/* they are for a plain interface; set when others are refused */
+	bool reused;              /* the maps were there already, state and all */
+	bool tunnel;  /* the tunnel device's programs are wanted; cleared when refused */
+	bool by_mark; /* they are for a plain interface; set when others are refused */
 	struct bwlimit *skel, *generic;
 	struct bwl_pins *pins;
-	uint32_t ctl_id;	/* id of bwl_ctl_v1: programs that use it are ours */
+	uint32_t ctl_id; /* id of bwl_ctl_v1: programs that use it are ours */
 };
 
 /* First of all. Libbpf's own words go into our errors, where they matter, and nowhere else. */
 void bwl_load_init(void);
-/* Take the lock on the pin directory; make: make it first (on a bpffs). -ENOENT when there is none. */
+/*
+ * Take the lock on the pin directory; make: make it first (on a bpffs). -ENOENT when there is none.
+ */
 int bwl_load_begin(const char *dir, bool make, struct bwl_load *ret, struct bwl_err *e);
 /*
  * Load the programs against the pinned maps. m: make and pin the maps when there are none, or
  * when an interrupted attach or detach left an incomplete set. m NULL: they must be there.
- * Maps of an earlier layout are made this one's, and what was stopped for that stays so: bwl_load_settle().
- * XDP is loaded for multi-buffer frames (kernel 5.18), without where the kernel refuses that.
+ * Maps of an earlier layout are made this one's, and what was stopped for that stays so:
+ * bwl_load_settle(). XDP is loaded for multi-buffer frames (kernel 5.18), without where the kernel
+ * refuses that.
  */
 int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err *e);
 /*
- * All programs are in place and were looked at: tools may believe the maps again. stop: BWL_RUN, or what else
- * takes the place of BWL_UPGRADING.
+ * All programs are in place and were looked at: tools may believe the maps again. stop: BWL_RUN, or
+ * what else takes the place of BWL_UPGRADING.
  */
 int bwl_load_settle(struct bwl_load *l, uint32_t stop, struct bwl_err *e);
 /* The programs of this binary, loaded once more on the maps of p: for their tags. */
 int bwl_load_again(struct bwl_pins *p, struct bwlimit **ret, struct bwl_err *e);
-/* Opened and not loaded, on the same maps; prog alone, or with NULL all XDP programs. NULL and e
- * on failure. */
+/*
+ * Opened and not loaded, on the same maps; prog alone, or with NULL all XDP programs. NULL and e
+ * on failure.
+ */
 struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, const char *prog, bool frags,
 				  struct bwl_err *e);
 /*
@@ -73,6 +81,6 @@ int bwl_load_clear(const char *folder, struct bwl_err *e);
 /* The maps to group bwlimit, where there is one. Links and programs stay root's. */
 int bwl_load_share(const char *dir, struct bwl_err *e);
 
-uint32_t bwl_map_id(int fd);	/* 0 on failure */
+uint32_t bwl_map_id(int fd); /* 0 on failure */
 
 #endif

@@ -9,18 +9,19 @@ void bwl_lock_want(const struct bwl_pins *p, struct bwl_lock *ret)
 {
 	unsigned i;
 
-	*ret = (struct bwl_lock){ .table = BWL_TUNNEL_TABLE, .mark = p->ctl->tag & BWL_MARK_TAG,
+	*ret = (struct bwl_lock){ .table = BWL_TUNNEL_TABLE,
+				  .mark = p->ctl->tag & BWL_MARK_TAG,
 				  .mask = BWL_MARK_TAG };
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &p->dev[i];
 
-		if (d->kind == BWL_PORT_MANAGEMENT && *d->name)	/* also one that is awaited */
+		if (d->kind == BWL_PORT_MANAGEMENT && *d->name) /* also one that is awaited */
 			bwl_lock_add(ret, d->name, BWL_LOCK_MANAGEMENT);
 		else if (d->ifindex && d->kind == BWL_PORT_TUNNEL)
 			snprintf(ret->tunnel, sizeof(ret->tunnel), "%s", d->name);
 		else if (d->ifindex)
-			bwl_lock_add(ret, d->name, d->kind == BWL_PORT_UPLINK ? BWL_LOCK_UPLINK
-									      : BWL_LOCK_HOST);
+			bwl_lock_add(ret, d->name,
+				     d->kind == BWL_PORT_UPLINK ? BWL_LOCK_UPLINK : BWL_LOCK_HOST);
 	}
 }
 
@@ -67,5 +68,7 @@ int bwl_lock_check(const struct bwl_pins *p, struct bwl_err *e)
 	if (r <= 0)
 		return r;
 	bwl_fail(e, EPERM, "%s", first.text);
-	return bwl_hint(e, "bwlimit-load attach puts its own rules right; what is not its own: ip rule del");
+	return bwl_hint(
+		e,
+		"bwlimit-load attach puts its own rules right; what is not its own: ip rule del");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rules by input device (bwl/lock.h) as these maps want them: for what is attached. Without the skeleton:
- * the agent puts them right, too.
+ * The rules by input device (bwl/lock.h) as these maps want them: for what is attached. Without the
+ * skeleton: the agent puts them right, too.
  */
 #ifndef BWL_LOADER_LOCK_H
 #define BWL_LOADER_LOCK_H

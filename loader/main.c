@@ -33,7 +33,8 @@ static const char usage_text[] =
 	"  --uplink DEV          uplink (repeat it for more)\n"
 	"  --policy FILE         take the ports from this policy; attach applies it where none\n"
 	"                        is in force\n"
-	"  --tunnel DEV          the device of the encrypted peers (" BWL_TUNNEL_DEV "; made when the policy\n"
+	"  --tunnel DEV          the device of the encrypted peers (" BWL_TUNNEL_DEV
+	"; made when the policy\n"
 	"                        has such peers, or when it is named here)\n"
 	"  --management DEV      a device by which the DPU itself is reached: attach gives it a gate and keeps its\n"
 	"                        way; verify, down and guard leave it alone\n"
@@ -98,8 +99,8 @@ static const struct command {
 	int (*run)(struct bwl_attach *a, struct bwl_err *e);
 } commands[] = {
 	{ "attach", cmd_attach }, { "detach", cmd_detach }, { "upgrade", cmd_upgrade },
-	{ "status", bwl_status }, { "verify", bwl_verify }, { "up", bwl_up }, { "down", bwl_down },
-	{ "probe", bwl_probe }, { "guard", bwl_guard },
+	{ "status", bwl_status }, { "verify", bwl_verify }, { "up", bwl_up },
+	{ "down", bwl_down },     { "probe", bwl_probe },   { "guard", bwl_guard },
 };
 
 /* May a port be open after it that was closed? Then it is recorded before, or not done. */
@@ -128,27 +129,60 @@ static int run_recorded(const struct command *c, struct bwl_attach *a, int argc,
 	return r;
 }
 
-enum { O_HOST = 256, O_UPLINK, O_POLICY, O_MANAGEMENT, O_TC, O_XDP, O_PEERS, O_EXTRAS, O_WINDOWS,
-       O_FRESH, O_REPUBLISH, O_TRUST, O_DOWN, O_OPEN, O_DRILL, O_PINS, O_TUNNEL, O_PACE, O_JSON,
-       O_HELP, O_VERSION };
+enum {
+	O_HOST = 256,
+	O_UPLINK,
+	O_POLICY,
+	O_MANAGEMENT,
+	O_TC,
+	O_XDP,
+	O_PEERS,
+	O_EXTRAS,
+	O_WINDOWS,
+	O_FRESH,
+	O_REPUBLISH,
+	O_TRUST,
+	O_DOWN,
+	O_OPEN,
+	O_DRILL,
+	O_PINS,
+	O_TUNNEL,
+	O_PACE,
+	O_JSON,
+	O_HELP,
+	O_VERSION
+};
 
 static const struct option options[] = {
-	{ "host", 1, NULL, O_HOST }, { "uplink", 1, NULL, O_UPLINK },
-	{ "policy", 1, NULL, O_POLICY }, { "management", 1, NULL, O_MANAGEMENT },
-	{ "tc", 1, NULL, O_TC }, { "xdp", 1, NULL, O_XDP },
-	{ "max-peers", 1, NULL, O_PEERS }, { "max-extras", 1, NULL, O_EXTRAS },
-	{ "max-windows", 1, NULL, O_WINDOWS }, { "fresh-volume", 0, NULL, O_FRESH },
-	{ "republish", 0, NULL, O_REPUBLISH }, { "trust-clock", 0, NULL, O_TRUST },
-	{ "keep-down", 0, NULL, O_DOWN }, { "open", 0, NULL, O_OPEN },
-	{ "drill", 0, NULL, O_DRILL }, { "pin-dir", 1, NULL, O_PINS },
-	{ "tunnel", 1, NULL, O_TUNNEL }, { "pace", 0, NULL, O_PACE }, { "json", 0, NULL, O_JSON }, { "help", 0, NULL, O_HELP },
-	{ "version", 0, NULL, O_VERSION }, { 0 },
+	{ "host", 1, NULL, O_HOST },
+	{ "uplink", 1, NULL, O_UPLINK },
+	{ "policy", 1, NULL, O_POLICY },
+	{ "management", 1, NULL, O_MANAGEMENT },
+	{ "tc", 1, NULL, O_TC },
+	{ "xdp", 1, NULL, O_XDP },
+	{ "max-peers", 1, NULL, O_PEERS },
+	{ "max-extras", 1, NULL, O_EXTRAS },
+	{ "max-windows", 1, NULL, O_WINDOWS },
+	{ "fresh-volume", 0, NULL, O_FRESH },
+	{ "republish", 0, NULL, O_REPUBLISH },
+	{ "trust-clock", 0, NULL, O_TRUST },
+	{ "keep-down", 0, NULL, O_DOWN },
+	{ "open", 0, NULL, O_OPEN },
+	{ "drill", 0, NULL, O_DRILL },
+	{ "pin-dir", 1, NULL, O_PINS },
+	{ "tunnel", 1, NULL, O_TUNNEL },
+	{ "pace", 0, NULL, O_PACE },
+	{ "json", 0, NULL, O_JSON },
+	{ "help", 0, NULL, O_HELP },
+	{ "version", 0, NULL, O_VERSION },
+	{ 0 },
 };
 
 static int add(const char **list, unsigned *n, const char *what, struct bwl_err *e)
 {
 	if (*n >= BWL_MAX_PORTS || strlen(optarg) >= IFNAMSIZ)
-		return bwl_fail(e, EINVAL, "--%s %s: a device name of 1 to 15 characters, at most %d of them",
+		return bwl_fail(e, EINVAL,
+				"--%s %s: a device name of 1 to 15 characters, at most %d of them",
 				what, optarg, BWL_MAX_PORTS);
 	list[(*n)++] = optarg;
 	return 0;
@@ -162,7 +196,8 @@ static int number(uint32_t *ret, const char *what, uint32_t min, uint32_t max, s
 	errno = 0;
 	v = strtoul(optarg, &end, 10);
 	if (errno || *end || end == optarg || optarg[0] == '-' || v < min || v > max)
-		return bwl_fail(e, EINVAL, "--%s %s: a number from %u to %u", what, optarg, min, max);
+		return bwl_fail(e, EINVAL, "--%s %s: a number from %u to %u", what, optarg, min,
+				max);
 	*ret = (uint32_t)v;
 	return 0;
 }
@@ -175,7 +210,8 @@ static int word(const char *what, const char *const *words, struct bwl_err *e)
 	for (i = 0; words[i]; i++) {
 		if (!strcmp(words[i], optarg))
 			return i;
-		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "", words[i]);
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "",
+			 words[i]);
 	}
 	return bwl_fail(e, EINVAL, "--%s %s: one of %s", what, optarg, all);
 }
@@ -187,27 +223,54 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 	int r = 0;
 
 	switch (opt) {
-	case O_HOST: return add(a->host, &a->nhost, "host", e);
-	case O_UPLINK: return add(a->uplink, &a->nuplink, "uplink", e);
-	case O_MANAGEMENT: return add(a->management, &a->nmanagement, "management", e);
-	case O_POLICY: a->policy = optarg; return 0;
+	case O_HOST:
+		return add(a->host, &a->nhost, "host", e);
+	case O_UPLINK:
+		return add(a->uplink, &a->nuplink, "uplink", e);
+	case O_MANAGEMENT:
+		return add(a->management, &a->nmanagement, "management", e);
+	case O_POLICY:
+		a->policy = optarg;
+		return 0;
 	case O_TUNNEL:
 		if (!*optarg || strlen(optarg) >= IFNAMSIZ)
-			return bwl_fail(e, EINVAL, "--tunnel %s: a device name of 1 to 15 characters", optarg);
+			return bwl_fail(e, EINVAL,
+					"--tunnel %s: a device name of 1 to 15 characters", optarg);
 		a->tunnel = optarg;
 		return 0;
-	case O_PEERS: return number(&a->make.dims.max_peers, "max-peers", 16, 1U << 22, e);
-	case O_EXTRAS: return number(&a->make.dims.max_extras, "max-extras", 256, 1U << 22, e);
-	case O_WINDOWS: return number(&a->make.dims.max_windows, "max-windows", 16, 1U << 22, e);
-	case O_FRESH: a->make.fresh_volume = true; return 0;
-	case O_PACE: a->pace = true; return 0;
-	case O_REPUBLISH: a->republish = true; return 0;
-	case O_TRUST: a->trust_clock = true; return 0;
-	case O_DOWN: a->keep_down = true; return 0;
-	case O_OPEN: a->open = true; return 0;
-	case O_DRILL: a->make.drill = true; return 0;
-	case O_PINS: a->dir = optarg; return 0;
-	case O_JSON: a->json = true; return 0;
+	case O_PEERS:
+		return number(&a->make.dims.max_peers, "max-peers", 16, 1U << 22, e);
+	case O_EXTRAS:
+		return number(&a->make.dims.max_extras, "max-extras", 256, 1U << 22, e);
+	case O_WINDOWS:
+		return number(&a->make.dims.max_windows, "max-windows", 16, 1U << 22, e);
+	case O_FRESH:
+		a->make.fresh_volume = true;
+		return 0;
+	case O_PACE:
+		a->pace = true;
+		return 0;
+	case O_REPUBLISH:
+		a->republish = true;
+		return 0;
+	case O_TRUST:
+		a->trust_clock = true;
+		return 0;
+	case O_DOWN:
+		a->keep_down = true;
+		return 0;
+	case O_OPEN:
+		a->open = true;
+		return 0;
+	case O_DRILL:
+		a->make.drill = true;
+		return 0;
+	case O_PINS:
+		a->dir = optarg;
+		return 0;
+	case O_JSON:
+		a->json = true;
+		return 0;
 	case O_TC:
 		r = word("tc", tc, e);
 		a->tc = (enum bwl_tc_way)r;
@@ -235,7 +298,7 @@ int main(int argc, char **argv)
 	bwl_load_init();
 	tpm_quiet();
 	opterr = 0;
-	for (i = 1; i < (size_t)argc; i++)	/* errors about other options are JSON too */
+	for (i = 1; i < (size_t)argc; i++) /* errors about other options are JSON too */
 		a.json |= !strcmp(argv[i], "--json");
 	while (!r && (opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (opt == O_HELP || opt == 'h') {
@@ -246,7 +309,8 @@ int main(int argc, char **argv)
 			puts("bwlimit-load " BWL_VERSION);
 			return 0;
 		}
-		r = opt == '?' ? bwl_fail(&e, EINVAL, "%s: unknown option, or its value is missing or too much",
+		r = opt == '?' ? bwl_fail(&e, EINVAL,
+					  "%s: unknown option, or its value is missing or too much",
 					  argv[optind - 1])
 			       : option(&a, opt, &e);
 	}

@@ -44,7 +44,8 @@ static int has_room(const struct bwl_pins *p, const char *name, struct bwl_err *
 {
 	if (bwl_port_id_for(p, name) >= 0)
 		return 0;
-	return bwl_fail(e, E2BIG, "management device %s: all %d ports are taken", name, BWL_MAX_PORTS);
+	return bwl_fail(e, E2BIG, "management device %s: all %d ports are taken", name,
+			BWL_MAX_PORTS);
 }
 
 /* Its rule is there before it is. */
@@ -63,7 +64,8 @@ static void await_device(struct bwl_load *l, const char *name)
 	d->kind = BWL_PORT_MANAGEMENT;
 }
 
-static void attach_one(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d, bool found)
+static void attach_one(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,
+		       bool found)
 {
 	struct bwl_err e = { 0 };
 	int r = bwl_attach_port(l, a, d, BWL_PORT_MANAGEMENT, &e), id;
@@ -76,8 +78,9 @@ static void attach_one(struct bwl_load *l, const struct bwl_attach *a, const str
 	if (id >= 0 && found)
 		l->pins->dev[id].flags |= BWL_DEV_FOUND;
 	if (found)
-		bwl_warn("%s is up, has an address and is no port: it counts as management, until --management says what is",
-			 d->name);
+		bwl_warn(
+			"%s is up, has an address and is no port: it counts as management, until --management says what is",
+			d->name);
 }
 
 /* How many of those that are named are there, or a negative errno. */
@@ -110,7 +113,8 @@ static unsigned attach_known(struct bwl_load *l, const struct bwl_attach *a)
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *dev = &l->pins->dev[i];
 
-		if (!is_management(dev) || dev->flags & BWL_DEV_FOUND || bwl_netdev_get(dev->name, &d, NULL))
+		if (!is_management(dev) || dev->flags & BWL_DEV_FOUND ||
+		    bwl_netdev_get(dev->name, &d, NULL))
 			continue;
 		attach_one(l, a, &d, false);
 		n++;
@@ -129,7 +133,8 @@ static int attach_found(struct bwl_load *l, const struct bwl_attach *a, struct b
 		return r;
 	if (getifaddrs(&all)) {
 		free(d);
-		return bwl_fail(e, errno, "cannot read the addresses of the devices: %s", strerror(errno));
+		return bwl_fail(e, errno, "cannot read the addresses of the devices: %s",
+				strerror(errno));
 	}
 	for (i = 0; !r && i < n; i++) {
 		if (!d[i].up || d[i].loopback || !has_address(all, d[i].name) ||
@@ -169,7 +174,7 @@ static int forget(struct bwl_load *l, struct bwl_dev *dev, struct bwl_err *e)
 		return r;
 	if (dev->ifindex && l->pins->ifport[dev->ifindex].v == id + 1)
 		l->pins->ifport[dev->ifindex].v = 0;
-	dev->ifindex = 0;	/* the name keeps the id */
+	dev->ifindex = 0; /* the name keeps the id */
 	dev->kind = dev->flags = 0;
 	return 0;
 }

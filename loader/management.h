@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Management devices: those by which the DPU itself is reached, named by --management. They have a gate of their
- * own and keep their way to the DPU. Where nobody names one, each device that is up, has an address and is no
- * port counts as one: what is not said never cuts ssh, and verify says that nobody has named it.
+ * Management devices: those by which the DPU itself is reached, named by --management. They have a
+ * gate of their own and keep their way to the DPU. Where nobody names one, each device that is up,
+ * has an address and is no port counts as one: what is not said never cuts ssh, and verify says
+ * that nobody has named it.
  */
 #ifndef BWL_LOADER_MANAGEMENT_H
 #define BWL_LOADER_MANAGEMENT_H

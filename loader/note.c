@@ -26,7 +26,7 @@ static int open_notes(const char *dir)
 	fd = bpf_obj_get(path);
 	if (fd >= 0 && (bpf_obj_get_info_by_fd(fd, &info, &len) || info.key_size != KEY_LEN ||
 			info.value_size != BWL_WHY_LEN)) {
-		close(fd);	/* not ours: a lookup would write past the buffer */
+		close(fd); /* not ours: a lookup would write past the buffer */
 		return -1;
 	}
 	return fd;
@@ -48,7 +48,8 @@ int bwl_note_put(const struct bwl_hook_at *at, const char *why, struct bwl_err *
 	if (fd < 0 && !*why)
 		return 0;
 	if (fd < 0) {
-		fd = bpf_map_create(BPF_MAP_TYPE_HASH, "bwl_notes", KEY_LEN, BWL_WHY_LEN, MAX_NOTES, NULL);
+		fd = bpf_map_create(BPF_MAP_TYPE_HASH, "bwl_notes", KEY_LEN, BWL_WHY_LEN, MAX_NOTES,
+				    NULL);
 		if (fd < 0 || bpf_obj_pin(fd, path)) {
 			r = bwl_fail(e, errno, "cannot pin %s: %s", path, strerror(errno));
 			if (fd >= 0)

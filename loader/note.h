@@ -12,8 +12,8 @@ int bwl_note_put(const struct bwl_hook_at *at, const char *why, struct bwl_err *
 /* why (BWL_WHY_LEN): empty when nothing was noted. */
 void bwl_note_get(const struct bwl_hook_at *at, char *why);
 /*
- * A host port that stays closed: put before attach sets it down, gone when it is opened. What is kept
- * down by nothing else (networkd may raise it) guard keeps down.
+ * A host port that stays closed: put before attach sets it down, gone when it is opened. What is
+ * kept down by nothing else (networkd may raise it) guard keeps down.
  */
 int bwl_note_close(const char *pin_dir, const struct bwl_netdev *d, bool closed, struct bwl_err *e);
 bool bwl_note_is_closed(const char *pin_dir, const struct bwl_netdev *d);

@@ -31,7 +31,7 @@ static int make_dir(const char *path, struct bwl_err *e)
 		return bwl_fail(e, errno, "cannot query %s: %s", path, strerror(errno));
 	if (fs.f_type == BPF_FS_MAGIC)
 		return 0;
-	if (made)	/* leave no trace, and nothing that is not ours */
+	if (made) /* leave no trace, and nothing that is not ours */
 		rmdir(path);
 	bwl_fail(e, EINVAL, "%s is not on a BPF file system", path);
 	return bwl_hint(e, "mount -t bpf bpf /sys/fs/bpf");
@@ -88,7 +88,8 @@ int bwl_load_begin(const char *dir, bool make, struct bwl_load *ret, struct bwl_
 	ret->dir_fd = -1;
 	dir = bwl_pin_dir(dir);
 	if (strlen(dir) >= sizeof(ret->dir) - 32)
-		return bwl_fail(e, ENAMETOOLONG, "--pin-dir: at most %zu characters", sizeof(ret->dir) - 33);
+		return bwl_fail(e, ENAMETOOLONG, "--pin-dir: at most %zu characters",
+				sizeof(ret->dir) - 33);
 	snprintf(ret->dir, sizeof(ret->dir), "%s", dir);
 	for (tries = 0; tries < 10; tries++) {
 		r = make ? make_dirs(ret->dir, e) : 0;
@@ -113,10 +114,13 @@ int bwl_load_clear(const char *dir, struct bwl_err *e)
 	int r = 0;
 
 	if (!d)
-		return errno == ENOENT ? 0 : bwl_fail(e, errno, "cannot read %s: %s", dir, strerror(errno));
+		return errno == ENOENT
+			       ? 0
+			       : bwl_fail(e, errno, "cannot read %s: %s", dir, strerror(errno));
 	while (!r && (f = readdir(d)))
 		if (f->d_name[0] != '.' && unlinkat(dirfd(d), f->d_name, 0) && errno != ENOENT)
-			r = bwl_fail(e, errno, "cannot remove %s/%s: %s", dir, f->d_name, strerror(errno));
+			r = bwl_fail(e, errno, "cannot remove %s/%s: %s", dir, f->d_name,
+				     strerror(errno));
 	closedir(d);
 	return r;
 }
@@ -144,7 +148,8 @@ int bwl_load_wipe(const char *dir, struct bwl_err *e)
 static int give(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
 {
 	if (chown(path, (uid_t)-1, gid) || chmod(path, mode))
-		return bwl_fail(e, errno, "cannot give %s to group " BWL_GROUP ": %s", path, strerror(errno));
+		return bwl_fail(e, errno, "cannot give %s to group " BWL_GROUP ": %s", path,
+				strerror(errno));
 	return 0;
 }
 

@@ -14,32 +14,42 @@
 
 static const struct rule {
 	unsigned kinds;
-	const char *key;	/* below /proc/sys/net, %s where the device's name goes */
-	int set, least, most;	/* what attach writes, what verify takes */
+	const char *key;      /* below /proc/sys/net, %s where the device's name goes */
+	int set, least, most; /* what attach writes, what verify takes */
 	const char *why;
 } rules[] = {
-	/* A device that goes down loses its IPv6 addresses otherwise, and with them its neighbours. */
+	/*
+	 * A device that goes down loses its IPv6 addresses otherwise, and with them its neighbours.
+	 */
 	{ HOST, KEEP_ADDRESSES, 1, 1, 1, "the port loses its addresses when it goes down" },
 	/* A host that answers duplicate address detection takes the DPU's address away. */
-	{ HOST, "ipv6/conf/%s/accept_dad", 0, -1, 0, "a host that answers takes the DPU its address" },
-	{ HOST, "ipv6/conf/%s/dad_transmits", 0, 0, 0, "a host that answers takes the DPU its address" },
-	{ BOTH, "ipv6/conf/%s/accept_ra", 0, 0, 0, "who is there could make himself the DPU's router" },
+	{ HOST, "ipv6/conf/%s/accept_dad", 0, -1, 0,
+	  "a host that answers takes the DPU its address" },
+	{ HOST, "ipv6/conf/%s/dad_transmits", 0, 0, 0,
+	  "a host that answers takes the DPU its address" },
+	{ BOTH, "ipv6/conf/%s/accept_ra", 0, 0, 0,
+	  "who is there could make himself the DPU's router" },
 	{ BOTH, "ipv6/conf/%s/autoconf", 0, 0, 0, "who is there could give the DPU addresses" },
-	{ HOST, "ipv6/conf/%s/router_solicitations", 0, 0, 0, "the DPU looks for routers at a host" },
-	{ BOTH, "ipv6/conf/%s/accept_redirects", 0, 0, 0, "the DPU's routes could be changed from there" },
-	{ BOTH, "ipv4/conf/%s/accept_redirects", 0, 0, 0, "the DPU's routes could be changed from there" },
+	{ HOST, "ipv6/conf/%s/router_solicitations", 0, 0, 0,
+	  "the DPU looks for routers at a host" },
+	{ BOTH, "ipv6/conf/%s/accept_redirects", 0, 0, 0,
+	  "the DPU's routes could be changed from there" },
+	{ BOTH, "ipv4/conf/%s/accept_redirects", 0, 0, 0,
+	  "the DPU's routes could be changed from there" },
 	{ BOTH, "ipv6/conf/%s/proxy_ndp", 0, 0, 0, "the DPU answers for others" },
 	{ BOTH, "ipv4/conf/%s/proxy_arp", 0, 0, 0, "the DPU answers for others" },
 	{ BOTH, "ipv4/conf/%s/accept_source_route", 0, 0, 0, "a sender chooses the way" },
 	/*
-	 * 1: answers for the port's own addresses alone; an uplink may have to answer for one of lo. 2: asks in the
-	 * name of its own alone, not in that of an address which a host has written into a packet.
+	 * 1: answers for the port's own addresses alone; an uplink may have to answer for one of
+	 * lo. 2: asks in the name of its own alone, not in that of an address which a host has
+	 * written into a packet.
 	 */
 	{ HOST, "ipv4/conf/%s/arp_ignore", 1, 1, 8, "a host learns the DPU's other addresses" },
 	{ BOTH, "ipv4/conf/%s/arp_announce", 2, 2, 2, "ARP names the DPU's other addresses" },
 	/*
-	 * What was charged and waits for its next hop to be resolved would leave seconds later, past an expiry
-	 * or a revocation: 200 kB by default. The kernel keeps the newest packet in any case.
+	 * What was charged and waits for its next hop to be resolved would leave seconds later,
+	 * past an expiry or a revocation: 200 kB by default. The kernel keeps the newest packet in
+	 * any case.
 	 */
 	{ UPLINK, "ipv4/neigh/%s/unres_qlen_bytes", 1, 0, 1,
 	  "packets that wait for their next hop may leave after a revocation" },
@@ -83,14 +93,16 @@ void bwl_port_sysctl_keep(const struct bwl_netdev *d)
 	bwl_sysctl_set(path, 1);
 }
 
-/* The kernel takes the larger of a device's accept_dad and that of all (addrconf_dad_begin(), 6.x). */
+/*
+ * The kernel takes the larger of a device's accept_dad and that of all (addrconf_dad_begin(), 6.x).
+ */
 static unsigned check_all_dad(struct bwl_report *r)
 {
 	if (bwl_sysctl_value("/proc/sys/net/ipv6/conf/all/accept_dad") <= 0)
 		return 0;
 	bwl_check(
-	    r, "port-sysctl", BWL_FAIL, "sysctl -w net.ipv6.conf.all.accept_dad=0",
-	    "net.ipv6.conf.all.accept_dad is on: a host that answers takes the DPU its address");
+		r, "port-sysctl", BWL_FAIL, "sysctl -w net.ipv6.conf.all.accept_dad=0",
+		"net.ipv6.conf.all.accept_dad is on: a host that answers takes the DPU its address");
 	return 1;
 }
 
@@ -101,9 +113,10 @@ static unsigned check_one(struct bwl_report *r, const struct rule *x, const char
 
 	path_of(x, name, path, sizeof(path));
 	v = bwl_sysctl_value(path);
-	if ((v >= x->least && v <= x->most) || v == -1)	/* -1: not there, no IPv6 */
+	if ((v >= x->least && v <= x->most) || v == -1) /* -1: not there, no IPv6 */
 		return 0;
-	snprintf(next, sizeof(next), "sysctl -w %s=%d, or bwlimit-load attach", path + strlen("/proc/sys/"), x->set);
+	snprintf(next, sizeof(next), "sysctl -w %s=%d, or bwlimit-load attach",
+		 path + strlen("/proc/sys/"), x->set);
 	bwl_check(r, "port-sysctl", BWL_FAIL, next, "%.15s: %s is %d: %s", name,
 		  path + strlen("/proc/sys/"), v, x->why);
 	return 1;
@@ -119,6 +132,6 @@ void bwl_port_sysctl_verify(struct bwl_report *r, const struct bwl_pins *p)
 				bad += check_one(r, &rules[k], p->dev[i].name);
 	if (!bad)
 		bwl_check(
-		    r, "port-sysctl", BWL_OK, "",
-		    "on ports the kernel neither gives addresses away nor takes any, and answers for itself alone");
+			r, "port-sysctl", BWL_OK, "",
+			"on ports the kernel neither gives addresses away nor takes any, and answers for itself alone");
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the kernel may do by itself on a port: set by attach, checked by verify. One list feeds both. */
+/*
+ * What the kernel may do by itself on a port: set by attach, checked by verify. One list feeds
+ * both.
+ */
 #ifndef BWL_LOADER_PORT_SYSCTL_H
 #define BWL_LOADER_PORT_SYSCTL_H
 

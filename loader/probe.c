@@ -70,11 +70,16 @@ static int try_cmpxchg(void)
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
 		{ .code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = 10, .src_reg = 0, .off = -8 },
-		{ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 10, .src_reg = 0, .off = -8, .imm = BPF_CMPXCHG },
+		{ .code = BPF_STX | BPF_ATOMIC | BPF_DW,
+		  .dst_reg = 10,
+		  .src_reg = 0,
+		  .off = -8,
+		  .imm = BPF_CMPXCHG },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "bwl_probe", "GPL", insns, 5, NULL), err = errno;
+	int fd = bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "bwl_probe", "GPL", insns, 5, NULL),
+	    err = errno;
 
 	if (fd < 0)
 		return err;
@@ -91,25 +96,28 @@ static void probe_kernel(struct probe *p)
 	    "bwlimit does not run");
 	say(p, "map-lpm", NULL, "longest-prefix match",
 	    try_map(BPF_MAP_TYPE_LPM_TRIE, 8, 4, 1, BPF_F_NO_PREALLOC), "bwlimit does not run");
-	/* As large as the one that is made: a size must be a multiple of the page, which may be 64 KiB. */
+	/*
+	 * As large as the one that is made: a size must be a multiple of the page, which may be 64
+	 * KiB.
+	 */
 	say(p, "map-ringbuf", NULL, "ring buffer",
 	    try_map(BPF_MAP_TYPE_RINGBUF, 0, 0, BWL_EVENT_RING_BYTES, 0), "bwlimit does not run");
 	say(p, "cmpxchg", NULL, "atomic compare-and-exchange", try_cmpxchg(),
 	    "bwlimit does not run");
 	say(p, "redirect-neigh", NULL, "bpf_redirect_neigh",
 	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_redirect_neigh, NULL) == 1
-		? 0
-		: ENOTSUP,
+		    ? 0
+		    : ENOTSUP,
 	    "bwlimit does not run");
 	say(p, "ecn-set-ce", NULL, "bpf_skb_ecn_set_ce",
 	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_skb_ecn_set_ce, NULL) == 1
-		? 0
-		: ENOTSUP,
+		    ? 0
+		    : ENOTSUP,
 	    "bwlimit does not run");
 	say(p, "ktime-boot", NULL, "bpf_ktime_get_boot_ns",
 	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_ktime_get_boot_ns, NULL) == 1
-		? 0
-		: ENOTSUP,
+		    ? 0
+		    : ENOTSUP,
 	    "bwlimit does not run");
 	say(p, "btf", NULL, "BTF of the kernel",
 	    access("/sys/kernel/btf/vmlinux", R_OK) ? errno : 0, "bwlimit does not run");
@@ -132,19 +140,20 @@ static int try_link(int prog, uint32_t ifindex, int type, uint32_t flags)
 
 static int try_clsact(uint32_t ifindex)
 {
-	struct bpf_tc_hook h = { .sz = sizeof(h), .ifindex = (int)ifindex,
+	struct bpf_tc_hook h = { .sz = sizeof(h),
+				 .ifindex = (int)ifindex,
 				 .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS };
 	int r = bpf_tc_hook_create(&h);
 
 	if (!r)
-		bpf_tc_hook_destroy(&h);	/* only what was just made */
+		bpf_tc_hook_destroy(&h); /* only what was just made */
 	return r && r != -EEXIST ? -r : 0;
 }
 
 /*
- * A link is not enough: there are drivers that take a program and run none (netdevsim). ENOEXEC then.
- * No packet is sent to find out: on a device in use somebody would receive it. What a driver sends it
- * may say only while a program is attached (veth, mlx5): so it is asked then.
+ * A link is not enough: there are drivers that take a program and run none (netdevsim). ENOEXEC
+ * then. No packet is sent to find out: on a device in use somebody would receive it. What a driver
+ * sends it may say only while a program is attached (veth, mlx5): so it is asked then.
  */
 static int try_native(const struct bwl_netdev *d, int prog, int *ret_sends)
 {
@@ -162,13 +171,14 @@ static int try_native(const struct bwl_netdev *d, int prog, int *ret_sends)
 
 static void probe_dev(struct probe *p, const struct bwl_netdev *d)
 {
-	/* The program returns 2: XDP_PASS, and for TC a drop. A packet that meets it in the moment
+	/*
+	 * The program returns 2: XDP_PASS, and for TC a drop. A packet that meets it in the moment
 	 * that the link lives is lost, not let through.
 	 */
 	int tc = trivial(BPF_PROG_TYPE_SCHED_CLS, 0), xdp = trivial(BPF_PROG_TYPE_XDP, 0);
 	int frags = trivial(BPF_PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS), native, sends;
 	static const char never[] =
-	    "its driver takes native programs and never runs them: TC alone enforces";
+		"its driver takes native programs and never runs them: TC alone enforces";
 
 	say(p, "tcx", d->name, "tcx with a bpf_link", try_link(tc, d->ifindex, TCX_INGRESS, 0),
 	    "clsact filters are used");
@@ -198,15 +208,18 @@ static int scratch_dev(struct bwl_netdev *ret, struct bwl_err *e)
 	int status;
 
 	if (unshare(CLONE_NEWNET))
-		return bwl_fail(e, errno, "cannot make a namespace to try things in: %s", strerror(errno));
+		return bwl_fail(e, errno, "cannot make a namespace to try things in: %s",
+				strerror(errno));
 	pid = fork();
 	if (!pid) {
-		execlp("ip", "ip", "link", "add", "bwl-probe0", "type", "veth", "peer", "name", "bwl-probe1",
-		       (char *)NULL);
+		execlp("ip", "ip", "link", "add", "bwl-probe0", "type", "veth", "peer", "name",
+		       "bwl-probe1", (char *)NULL);
 		_exit(127);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status)
-		return bwl_fail(e, EIO, "cannot make a veth pair to try things on (is iproute2 installed?)");
+		return bwl_fail(
+			e, EIO,
+			"cannot make a veth pair to try things on (is iproute2 installed?)");
 	return bwl_netdev_get("bwl-probe0", ret, e);
 }
 

@@ -19,11 +19,12 @@ static void path_of(const char *dir, const char *prefix, enum bwl_pin pin, char 
 	snprintf(path, PATH, "%s/maps/%s%s", dir, prefix, bwl_pin_name(pin));
 }
 
-/* The schema; magic 0 when there is none or it is not complete, ~0 when it is of an unknown shape.
+/*
+ * The schema; magic 0 when there is none or it is not complete, ~0 when it is of an unknown shape.
  */
 static struct bwl_schema read_schema(int fd)
 {
-	struct bwl_schema s = {0};
+	struct bwl_schema s = { 0 };
 	struct bwl_shape shape;
 	uint32_t zero = 0;
 
@@ -39,13 +40,13 @@ static struct bwl_schema read_schema(int fd)
 static int refuse(const char *dir, const struct bwl_schema *s, struct bwl_err *e)
 {
 	bwl_fail(
-	    e, EPROTO,
-	    "%s holds maps of another schema (ABI %u, layout %016llx), which this program does not know (ABI %u, layouts 1 to %u: %016llx)",
-	    dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION, bwl_layout_now(),
-	    (unsigned long long)bwl_layout());
+		e, EPROTO,
+		"%s holds maps of another schema (ABI %u, layout %016llx), which this program does not know (ABI %u, layouts 1 to %u: %016llx)",
+		dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION, bwl_layout_now(),
+		(unsigned long long)bwl_layout());
 	return bwl_hint(
-	    e,
-	    "install the version that attached them, or a later one, and run its bwlimit-load upgrade; a downgrade is a detach and an attach: volumes start spent, and what the maps have revoked or stopped without a journal must be revoked again");
+		e,
+		"install the version that attached them, or a later one, and run its bwlimit-load upgrade; a downgrade is a detach and an attach: volumes start spent, and what the maps have revoked or stopped without a journal must be revoked again");
 }
 
 /* An inner map of a generation; -1 where there is none. */
@@ -112,9 +113,8 @@ static int fates(const char *dir, struct bwl_relayout *x, struct bwl_err *e)
 		}
 		path_of(dir, "", i, path);
 		if (fate_of(x, i, &x->fate[i])) {
-			bwl_fail(e, EPROTO,
-				 "%s is not of layout %u, nor of %u", path,
-				 x->layout, bwl_layout_now());
+			bwl_fail(e, EPROTO, "%s is not of layout %u, nor of %u", path, x->layout,
+				 bwl_layout_now());
 			return bwl_hint(e, "bwlimit-load detach, then attach; volumes start spent");
 		}
 		x->changes |= x->fate[i] == BWL_CHANGES;
@@ -127,7 +127,7 @@ int bwl_relayout_look(const char *dir, struct bwl_relayout *ret, struct bwl_err 
 	char path[PATH];
 	int i, r = 0;
 
-	*ret = (struct bwl_relayout){0};
+	*ret = (struct bwl_relayout){ 0 };
 	for (i = 0; i < _BWL_PIN_MAX; i++) {
 		path_of(dir, "", i, path);
 		ret->fd[i] = bpf_obj_get(path);
@@ -275,7 +275,7 @@ static int copy_generations(int from, int to, const struct bwl_shape *inner)
 
 int bwl_relayout_copy(int from, int to, const struct bwl_shape *inner)
 {
-	struct copy c = {.from = from, .to = to};
+	struct copy c = { .from = from, .to = to };
 	int r = bwl_shape_of(from, &c.a);
 
 	if (!r)
@@ -317,8 +317,8 @@ static int copy_all(const struct bwl_relayout *x, struct bpf_object *obj, struct
 		if (x->fate[i] != BWL_CHANGES)
 			continue;
 		r = bwl_relayout_copy(
-		    x->fd[i], bpf_map__fd(bpf_object__find_map_by_name(obj, bwl_pin_name(i))),
-		    bwl_inner_shape(i, &inner) ? &inner : NULL);
+			x->fd[i], bpf_map__fd(bpf_object__find_map_by_name(obj, bwl_pin_name(i))),
+			bwl_inner_shape(i, &inner) ? &inner : NULL);
 		if (r)
 			bwl_fail(e, -r, "cannot copy %s: %s", bwl_pin_name(i), strerror(-r));
 	}
@@ -375,20 +375,22 @@ static int replace_pins(const struct bwl_relayout *x, const char *dir, struct bp
 {
 	int i, r = 0;
 
-	/* bwlimitd looks at this one: it lets go of the maps of before, and opens these when they
-	 * are whole. */
+	/*
+	 * bwlimitd looks at this one: it lets go of the maps of before, and opens these when they
+	 * are whole.
+	 */
 	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
 		if (x->fate[i] != BWL_STAYS || (x->changes && i == BWL_PIN_ctl))
 			r = replace_pin(
-			    dir, i, bpf_map__fd(bpf_object__find_map_by_name(obj, bwl_pin_name(i))),
-			    e);
+				dir, i,
+				bpf_map__fd(bpf_object__find_map_by_name(obj, bwl_pin_name(i))), e);
 	return r;
 }
 
 /* Was a pin replaced by a run that was killed? */
 static bool is_begun(const struct bwl_relayout *x)
 {
-	struct bwl_shape any = {0};
+	struct bwl_shape any = { 0 };
 	int i;
 
 	for (i = 0; i < _BWL_PIN_MAX; i++)
@@ -400,7 +402,7 @@ static bool is_begun(const struct bwl_relayout *x)
 static int stop_and_copy(const struct bwl_relayout *x, struct bpf_object *obj, __u32 *stop,
 			 struct bwl_err *e)
 {
-	struct bwl_pins p = {0};
+	struct bwl_pins p = { 0 };
 	int r;
 
 	swap(stop, BWL_RUN, BWL_UPGRADING); /* what a hand has stopped stays stopped */

@@ -28,18 +28,21 @@ enum bwl_fate {
 };
 
 struct bwl_relayout {
-	struct bwl_schema was;	    /* magic 0: no maps, or not complete */
-	unsigned layout;	    /* its number */
-	bool whole;		    /* all maps of that layout are there */
-	bool changes;		    /* one of them at least */
-	int fd[_BWL_PIN_MAX];	    /* what is pinned; -1 nothing */
+	struct bwl_schema was;      /* magic 0: no maps, or not complete */
+	unsigned layout;            /* its number */
+	bool whole;                 /* all maps of that layout are there */
+	bool changes;               /* one of them at least */
+	int fd[_BWL_PIN_MAX];       /* what is pinned; -1 nothing */
 	uint8_t fate[_BWL_PIN_MAX]; /* enum bwl_fate */
 };
 
 /* What is pinned below dir. -EPROTO: of a layout that this program cannot take over. */
 int bwl_relayout_look(const char *dir, struct bwl_relayout *ret, struct bwl_err *e);
 void bwl_relayout_end(struct bwl_relayout *x);
-/* An entry as this version has it; of an earlier one what is there. ret is filled with zeros before. */
+/*
+ * An entry as this version has it; of an earlier one what is there. ret is filled with zeros
+ * before.
+ */
 bool bwl_relayout_entry(const struct bwl_relayout *x, enum bwl_pin pin, uint32_t key, void *ret,
 			size_t size);
 

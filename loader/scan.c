@@ -33,10 +33,11 @@ static unsigned kind_of(const struct bwl_load *l, const struct bwl_attach *a,
 		return BWL_PORT_HOST;
 	if (l->pins)
 		return 0;
-	return has_ours(l, d, BWL_PORT_HOST) ? BWL_PORT_HOST
-	       : has_ours(l, d, BWL_PORT_UPLINK) ? BWL_PORT_UPLINK
-	       : has_ours(l, d, BWL_PORT_TUNNEL) ? BWL_PORT_TUNNEL
-	       : has_ours(l, d, BWL_PORT_MANAGEMENT) ? BWL_PORT_MANAGEMENT : 0;
+	return has_ours(l, d, BWL_PORT_HOST)         ? BWL_PORT_HOST
+	       : has_ours(l, d, BWL_PORT_UPLINK)     ? BWL_PORT_UPLINK
+	       : has_ours(l, d, BWL_PORT_TUNNEL)     ? BWL_PORT_TUNNEL
+	       : has_ours(l, d, BWL_PORT_MANAGEMENT) ? BWL_PORT_MANAGEMENT
+						     : 0;
 }
 
 int bwl_scan_ports(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_found *ret,
@@ -67,7 +68,8 @@ int bwl_scan_strip(const struct bwl_load *l, const struct bwl_found *f, struct b
 	int r = 0;
 
 	for (; !r && n > 0; n--) {
-		struct bwl_hook_at at = { l->dir, &f->dev, s[n - 1].hook, s[n - 1].prog, l->ctl_id };
+		struct bwl_hook_at at = { l->dir, &f->dev, s[n - 1].hook, s[n - 1].prog,
+					  l->ctl_id };
 
 		r = bwl_hook_detach(&at, e);
 	}
@@ -109,7 +111,8 @@ int bwl_scan_strays(const struct bwl_load *l, const struct bwl_attach *a, struct
 		if (named || !is_pinned_here(l, &f[i]))
 			continue;
 		bwl_warn("%s has programs of an earlier attach and is not named: %s", f[i].dev.name,
-			 f[i].kind == BWL_PORT_HOST ? "set down, programs taken away" : "taken away");
+			 f[i].kind == BWL_PORT_HOST ? "set down, programs taken away"
+						    : "taken away");
 		if (f[i].kind == BWL_PORT_HOST)
 			r = bwl_netdev_set_up(f[i].dev.ifindex, false, e);
 		if (!r)

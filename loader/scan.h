@@ -7,7 +7,7 @@
 
 struct bwl_found {
 	struct bwl_netdev dev;
-	unsigned kind;		/* enum bwl_port_flags */
+	unsigned kind; /* enum bwl_port_flags */
 };
 
 /*

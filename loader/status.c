@@ -32,8 +32,10 @@ static json_t *one_program(const struct bwl_hook_at *at)
 
 static const char *role(unsigned kind)
 {
-	return kind == BWL_PORT_HOST ? "host" : kind == BWL_PORT_UPLINK ? "uplink"
-	       : kind == BWL_PORT_MANAGEMENT ? "management" : "tunnel";
+	return kind == BWL_PORT_HOST         ? "host"
+	       : kind == BWL_PORT_UPLINK     ? "uplink"
+	       : kind == BWL_PORT_MANAGEMENT ? "management"
+					     : "tunnel";
 }
 
 /* The devices of a bond, by which it is up or not; null for everything else. */
@@ -48,8 +50,9 @@ static json_t *bond_members(const struct bwl_netdev *bond)
 	o = json_array();
 	for (i = 0; i < n; i++)
 		if (all[i].master == bond->ifindex)
-			json_array_append_new(o, json_pack("{s:s, s:b, s:b}", "device", all[i].name, "up",
-							   all[i].up, "carrier", all[i].carrier));
+			json_array_append_new(o, json_pack("{s:s, s:b, s:b}", "device", all[i].name,
+							   "up", all[i].up, "carrier",
+							   all[i].carrier));
 	free(all);
 	return o;
 }
@@ -83,7 +86,8 @@ static json_t *lease_of(struct bwl_pins *p, uint64_t now)
 {
 	struct bwl_lease_now l;
 
-	if (bwl_active_slot(p, now) == BWL_NO_SLOT || bwl_lease(p, &l, NULL) || l.state == BWL_LEASE_NONE)
+	if (bwl_active_slot(p, now) == BWL_NO_SLOT || bwl_lease(p, &l, NULL) ||
+	    l.state == BWL_LEASE_NONE)
 		return json_null();
 	return bwl_json_lease(&l, now);
 }
@@ -163,7 +167,7 @@ static const char *link_word(const json_t *o)
 
 static const char *ledger_text(const char *ledger)
 {
-	return !strcmp(ledger, "tpm")	 ? "bound to a TPM"
+	return !strcmp(ledger, "tpm")    ? "bound to a TPM"
 	       : !strcmp(ledger, "none") ? ledger
 					 : "without a TPM";
 }
@@ -182,9 +186,8 @@ static void print_head(const json_t *o)
 	       bwl_human_time(json_number_value(json_object_get(o, "attached_ago_s")), buf),
 	       yes(o, "drill") ? ", DRILL" : "");
 	if (!strcmp(journal, "missing") || !strcmp(journal, "cut"))
-		printf(
-		    "the journal of what was closed is %s: after a reboot everything is closed; bwlimit-ctl journal init\n",
-		    journal);
+		printf("the journal of what was closed is %s: after a reboot everything is closed; bwlimit-ctl journal init\n",
+		       journal);
 	if (state && strcmp(state, "live"))
 		printf("%s: every grant is at its floor until bwlimit-ctl lease renew\n",
 		       strcmp(state, "never") ? "the lease has ended"
@@ -200,14 +203,14 @@ static void print_text(const json_t *o)
 	size_t i, k;
 
 	print_head(o);
-	json_array_foreach(json_object_get(o, "ports"), i, v) {
+	json_array_foreach(json_object_get(o, "ports"), i, v)
+	{
 		printf("%-12s %-10s ifindex %-5lld mtu %-5lld %s\n", str(v, "port"), str(v, "role"),
 		       num(v, "ifindex"), num(v, "mtu_bytes"),
 		       !yes(v, "present") ? "GONE" : link_word(v));
 		json_array_foreach(json_object_get(v, "bond"), k, q)
 			printf("    of %-11s %s\n", str(q, "device"), link_word(q));
-		json_array_foreach(json_object_get(v, "programs"), k, q)
-			print_program(q);
+		json_array_foreach(json_object_get(v, "programs"), k, q) print_program(q);
 	}
 }
 

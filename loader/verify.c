@@ -18,8 +18,9 @@
 void bwl_check(struct bwl_report *r, const char *id, enum bwl_outcome o, const char *todo,
 	       const char *what, ...)
 {
-	static const char *const shown[] = {"ok", "warn", "FAIL"}, *const words[] = {"ok", "warn",
-										     "fail"};
+	static const char *const shown[] = { "ok", "warn", "FAIL" }, *const words[] = { "ok",
+											"warn",
+											"fail" };
 	char text[512];
 	va_list ap;
 
@@ -57,7 +58,7 @@ struct ports {
 	struct bwl_report *r;
 	struct bwl_pins *p;
 	uint32_t ctl_id;
-	struct bwlimit *built;	/* the programs of this binary; NULL: could not be loaded */
+	struct bwlimit *built; /* the programs of this binary; NULL: could not be loaded */
 };
 
 static void check_slot(const struct ports *c, const struct bwl_netdev *d, const struct bwl_slot *s)
@@ -90,10 +91,10 @@ static void check_slot(const struct ports *c, const struct bwl_netdev *d, const 
 			  "%s: foreign program %u runs before %s", d->name, st.foreign_id, s->prog);
 	else if (!st.link_id)
 		bwl_check(
-		    c->r, "program", BWL_WARN,
-		    "bwlimit-load attach with --tc tcx or --xdp auto, where the kernel has it",
-		    "%s: %s by %s, tag %s, without a bpf_link: anyone with CAP_NET_ADMIN can remove it%s%s",
-		    d->name, s->prog, st.how, st.tag, *why ? "; " : "", why);
+			c->r, "program", BWL_WARN,
+			"bwlimit-load attach with --tc tcx or --xdp auto, where the kernel has it",
+			"%s: %s by %s, tag %s, without a bpf_link: anyone with CAP_NET_ADMIN can remove it%s%s",
+			d->name, s->prog, st.how, st.tag, *why ? "; " : "", why);
 	else if (*why)
 		bwl_check(c->r, "program", BWL_WARN, "bwlimit-load probe",
 			  "%s: %s by %s, tag %s, link %u: %s", d->name, s->prog, st.how, st.tag,
@@ -136,9 +137,9 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 	if (known->kind == BWL_PORT_UPLINK && known->flags & BWL_DEV_FQ &&
 	    (bwl_netdev_is_paced(d->ifindex, &paced, NULL) || !paced))
 		bwl_check(
-		    c->r, "uplink-fq", BWL_FAIL, "bwlimit-load attach --pace",
-		    "uplink %s has lost its fq: packets of mode shape leave up to the horizon early",
-		    d->name);
+			c->r, "uplink-fq", BWL_FAIL, "bwlimit-load attach --pace",
+			"uplink %s has lost its fq: packets of mode shape leave up to the horizon early",
+			d->name);
 	if (!d->up)
 		bwl_check(c->r, "port-up", BWL_WARN, "bwlimit-load up", "port %s is down", d->name);
 }
@@ -204,7 +205,8 @@ static void check_policy_ports(struct bwl_report *r, const struct bwl_pins *p,
 		if (g->base->port[i].flags && !p->dev[i].ifindex)
 			bwl_check(r, "policy-port", BWL_FAIL, "bwlimit-load attach",
 				  "port %s of the policy is not attached", g->base->port[i].name);
-		if (!g->base->port[i].flags && p->dev[i].ifindex && p->dev[i].kind != BWL_PORT_MANAGEMENT)
+		if (!g->base->port[i].flags && p->dev[i].ifindex &&
+		    p->dev[i].kind != BWL_PORT_MANAGEMENT)
 			bwl_check(r, "policy-port", BWL_WARN, "add it to the policy",
 				  "port %s is attached but not in the policy: closed",
 				  p->dev[i].name);
@@ -250,8 +252,9 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	unsigned i;
 
 	if (p->ctl->stop == BWL_UNJUDGED)
-		bwl_check(r, "stop-switch", BWL_WARN, "journalctl -u bwlimitd",
-			  "nothing passes: bwlimitd has not yet compared the journal of what was closed with the TPM's counter");
+		bwl_check(
+			r, "stop-switch", BWL_WARN, "journalctl -u bwlimitd",
+			"nothing passes: bwlimitd has not yet compared the journal of what was closed with the TPM's counter");
 	else if (p->ctl->stop == BWL_CLOSED || p->ctl->stop == BWL_CLOSED_UNJUDGED)
 		bwl_check(r, "stop-switch", BWL_WARN, "bwlimit-load up",
 			  "nothing passes: the host ports have not been opened");
@@ -356,7 +359,7 @@ int bwl_up(struct bwl_attach *a, struct bwl_err *e)
 
 	r = bwl_pins_open(a->dir, true, &p, e);
 	if (!r)
-		r = bwl_pins_lock(p, e);	/* nothing changes between the look and the opening */
+		r = bwl_pins_lock(p, e); /* nothing changes between the look and the opening */
 	if (!r)
 		r = verify(a, p, true, e);
 	if (r > 0)

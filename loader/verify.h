@@ -9,8 +9,8 @@
 enum bwl_outcome { BWL_OK, BWL_WARN, BWL_FAIL };
 
 struct bwl_report {
-	json_t *checks;		/* NULL: print */
-	bool quiet;		/* say only what is not ok */
+	json_t *checks; /* NULL: print */
+	bool quiet;     /* say only what is not ok */
 	unsigned failed, warned;
 };
 

@@ -25,12 +25,12 @@ static void check_forwarding(struct bwl_report *r, const struct bwl_netdev *d, s
 		  v > 0 ? "on" : "off");
 	for (i = 0; i < n; i++) {
 		for (k = 0; k < 2; k++) {
-			snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/forwarding", family[k],
-				 d[i].name);
+			snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/forwarding",
+				 family[k], d[i].name);
 			if (bwl_sysctl_value(path) <= 0)
 				continue;
-			snprintf(next, sizeof(next), "sysctl -w net/%s/conf/%s/forwarding=0", family[k],
-				 d[i].name);
+			snprintf(next, sizeof(next), "sysctl -w net/%s/conf/%s/forwarding=0",
+				 family[k], d[i].name);
 			bwl_check(r, "forwarding-device", BWL_FAIL, next,
 				  "%s forwards %s by itself", d[i].name, family[k]);
 		}
@@ -163,11 +163,12 @@ static void check_lock(struct bwl_report *r, const struct bwl_pins *p)
 			  "no rule closes devices that come later");
 	else if (!n)
 		bwl_check(
-		    r, "route-lock", BWL_OK, "",
-		    "ports and management alone lead to the DPU, and answers to what ports sent nowhere (ip rule, fwmark_reflect)");
+			r, "route-lock", BWL_OK, "",
+			"ports and management alone lead to the DPU, and answers to what ports sent nowhere (ip rule, fwmark_reflect)");
 }
 
-static void check_awaited(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_netdev *d, size_t n)
+static void check_awaited(struct bwl_report *r, const struct bwl_pins *p,
+			  const struct bwl_netdev *d, size_t n)
 {
 	unsigned i;
 	size_t k;

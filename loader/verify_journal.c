@@ -50,19 +50,20 @@ void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p)
 		break;
 	case BWL_JOURNAL_OK:
 		bwl_check(
-		    r, "journal", BWL_OK, "",
-		    "what is closed stays closed over a reboot: %llu records, %zu names, %zu prefixes, %zu limits%s%s; an old copy of the whole state directory is %s",
-		    (unsigned long long)j.seq, j.closed.nnames, j.closed.live.n, j.closed.nlimits,
-		    j.closed.stop ? ", stopped" : "", j.closed.clamp ? ", clamped" : "",
-		    bound ? "found, with the TPM's counter"
-			  : "not found: that takes a TPM (docs/journal.md)");
+			r, "journal", BWL_OK, "",
+			"what is closed stays closed over a reboot: %llu records, %zu names, %zu prefixes, %zu limits%s%s; an old copy of the whole state directory is %s",
+			(unsigned long long)j.seq, j.closed.nnames, j.closed.live.n,
+			j.closed.nlimits, j.closed.stop ? ", stopped" : "",
+			j.closed.clamp ? ", clamped" : "",
+			bound ? "found, with the TPM's counter"
+			      : "not found: that takes a TPM (docs/journal.md)");
 		check_maps(r, p, &j);
 		break;
 	default:
 		bwl_check(
-		    r, "journal", BWL_FAIL,
-		    "bwlimit-ctl journal init; then stop --off, and grant NAME for each that may send",
-		    "the journal of what was closed is not to be believed: %s", j.why);
+			r, "journal", BWL_FAIL,
+			"bwlimit-ctl journal init; then stop --off, and grant NAME for each that may send",
+			"the journal of what was closed is not to be believed: %s", j.why);
 	}
 	bwl_journal_free(&j);
 }

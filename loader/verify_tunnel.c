@@ -10,8 +10,8 @@
 
 struct found {
 	unsigned encrypted, shaped;
-	unsigned dev_in;	/* peers whose packets a device decrypts */
-	bool nexthop[BWL_MAX_NEXTHOPS];	/* of encrypted peers */
+	unsigned dev_in;                /* peers whose packets a device decrypts */
+	bool nexthop[BWL_MAX_NEXTHOPS]; /* of encrypted peers */
 };
 
 static void look(const struct bwl_pins *p, const struct bwl_gen *g, struct found *f)
@@ -41,17 +41,18 @@ static void check_device(struct bwl_report *r, const struct bwl_pins *p, const s
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *dev = &p->dev[i];
 
-		if (!dev->ifindex || dev->kind != BWL_PORT_TUNNEL || bwl_netdev_get(dev->name, &d, &e))
-			continue;	/* one that is gone is told of with the other ports */
+		if (!dev->ifindex || dev->kind != BWL_PORT_TUNNEL ||
+		    bwl_netdev_get(dev->name, &d, &e))
+			continue; /* one that is gone is told of with the other ports */
 		if (!d.up)
 			bwl_check(r, "tunnel-device", BWL_FAIL, "bwlimit-load attach",
 				  "the tunnel device %s is down", d.name);
 		if (bwl_netdev_is_plain_xfrm(d.ifindex) != !!(dev->flags & BWL_DEV_PLAIN))
 			bwl_check(
-			    r, "tunnel-device", BWL_FAIL,
-			    "ip link del it, then bwlimit-load attach",
-			    "the tunnel device %s is not of the sort that its programs are for",
-			    d.name);
+				r, "tunnel-device", BWL_FAIL,
+				"ip link del it, then bwlimit-load attach",
+				"the tunnel device %s is not of the sort that its programs are for",
+				d.name);
 		if (g->base->port[i].flags != BWL_PORT_TUNNEL)
 			bwl_check(r, "tunnel-policy", BWL_FAIL,
 				  "bwlimit-load attach --policy FILE --republish",
@@ -86,14 +87,15 @@ static void check_route(struct bwl_report *r, const struct bwl_pins *p, const st
 			  "there is no route to the DPU %s of a peer", text);
 	else if (!is_uplink(p, ifindex))
 		bwl_check(
-		    r, "peer-route", BWL_FAIL, "ip route get it; route it by an uplink",
-		    "the route to the DPU %s of a peer leads out by a device that is no uplink",
-		    text);
+			r, "peer-route", BWL_FAIL, "ip route get it; route it by an uplink",
+			"the route to the DPU %s of a peer leads out by a device that is no uplink",
+			text);
 }
 
 /*
- * What a device has decrypted is known by the SA that its driver hangs to the packet. GRO compares no
- * SAs: the programs refuse what it has merged. And before 6.8 they take nothing (bpf/lib/inbound.h).
+ * What a device has decrypted is known by the SA that its driver hangs to the packet. GRO compares
+ * no SAs: the programs refuse what it has merged. And before 6.8 they take nothing
+ * (bpf/lib/inbound.h).
  */
 static void check_decrypted(struct bwl_report *r, const struct bwl_pins *p, unsigned peers)
 {
@@ -105,22 +107,23 @@ static void check_decrypted(struct bwl_report *r, const struct bwl_pins *p, unsi
 	btf__free(btf);
 	if (!known)
 		bwl_check(
-		    r, "device-decrypts", BWL_WARN,
-		    "a kernel from 6.8 on; or inbound SAs in software or crypto offload",
-		    "what a device decrypts is dropped (no-sa) before kernel 6.8: of %u peer%s",
-		    peers, peers == 1 ? "" : "s");
+			r, "device-decrypts", BWL_WARN,
+			"a kernel from 6.8 on; or inbound SAs in software or crypto offload",
+			"what a device decrypts is dropped (no-sa) before kernel 6.8: of %u peer%s",
+			peers, peers == 1 ? "" : "s");
 	for (i = 0; known && i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &p->dev[i];
 
-		if (!d->ifindex || d->kind != BWL_PORT_UPLINK || bwl_netdev_xdp(d->name, d->ifindex, &x, NULL))
+		if (!d->ifindex || d->kind != BWL_PORT_UPLINK ||
+		    bwl_netdev_xdp(d->name, d->ifindex, &x, NULL))
 			continue;
 		bwl_check(
-		    r, "device-merges", x.merges ? BWL_WARN : BWL_OK,
-		    "ethtool -K UPLINK gro off lro off rx-gro-hw off",
-		    x.merges
-			? "%s merges what it receives (GRO): of what it decrypts that is dropped (merged)"
-			: "%s merges nothing of what it decrypts",
-		    d->name);
+			r, "device-merges", x.merges ? BWL_WARN : BWL_OK,
+			"ethtool -K UPLINK gro off lro off rx-gro-hw off",
+			x.merges
+				? "%s merges what it receives (GRO): of what it decrypts that is dropped (merged)"
+				: "%s merges nothing of what it decrypts",
+			d->name);
 	}
 }
 

@@ -4,7 +4,8 @@
  * assertions that keep the layout from moving by accident.
  *
  * `struct bwl_schema` lets every tool refuse a set of pins of another layout instead of reading
- * garbage (layout.h); `bwlimit-load upgrade` takes over earlier ones. All integers are in host byte order unless typed __be*.
+ * garbage (layout.h); `bwlimit-load upgrade` takes over earlier ones. All integers are in host byte
+ * order unless typed __be*.
  */
 #ifndef BWL_MAPS_ABI_H
 #define BWL_MAPS_ABI_H
@@ -18,24 +19,28 @@
 #define BWL_ABI_VERSION 1U
 #define BWL_SCHEMA_MAGIC 0x62776c696d697431ULL /* "bwlimit1" */
 
-#define BWL_NEIGHBOURS 256	/* of a family, of all ports together: with half as many that nobody
-				 * announced, below the kernel's gc_thresh2 (512): nothing is pushed out */
-#define BWL_NEIGHBOURS_LEAST 4	/* a port */
-#define BWL_MAX_IFINDEX 65536	/* interfaces with a higher index cannot be attached */
+/*
+ * Neighbours of a family, of all ports together: with half as many that nobody announced, below
+ * the kernel's gc_thresh2 (512): nothing is pushed out.
+ */
+#define BWL_NEIGHBOURS 256
+#define BWL_NEIGHBOURS_LEAST 4 /* a port */
+#define BWL_MAX_IFINDEX 65536  /* interfaces with a higher index cannot be attached */
 #define BWL_GENERATIONS 2
 
 #define BWL_ASSERT_SIZE(type, n) _Static_assert(sizeof(type) == (n), #type " changed size")
-#define BWL_ASSERT_OFFSET(type, field, n)                                                        \
+#define BWL_ASSERT_OFFSET(type, field, n)                                                          \
 	_Static_assert(__builtin_offsetof(type, field) == (n), #type "." #field " moved")
 
 /* bwl_schema_v1[0]: written by bwlimit-load alone. */
 struct bwl_schema {
-	__u64 magic;		/* BWL_SCHEMA_MAGIC */
-	__u32 abi;		/* BWL_ABI_VERSION */
-	__u32 max_peers;	/* entries of bwl_gate_v1; ids 1 .. max_peers - 1 */
-	__u32 max_extras;	/* limits beside the peers': classes, floors, zones, ports, node */
-	__u32 max_windows;	/* entries of bwl_window_v1 */
-	__u64 layout;		/* bwl_layout(): the list of maps, folded; the last word that upgrade writes */
+	__u64 magic;       /* BWL_SCHEMA_MAGIC */
+	__u32 abi;         /* BWL_ABI_VERSION */
+	__u32 max_peers;   /* entries of bwl_gate_v1; ids 1 .. max_peers - 1 */
+	__u32 max_extras;  /* limits beside the peers': classes, floors, zones, ports, node */
+	__u32 max_windows; /* entries of bwl_window_v1 */
+	__u64 layout; /* bwl_layout(): the list of maps, folded; the last word that upgrade writes
+		       */
 };
 BWL_ASSERT_SIZE(struct bwl_schema, 32);
 

@@ -8,8 +8,8 @@
 #include "abi.h"
 
 /*
- * CLOSED: from the first attach of these maps until verify is clean; not a hand's switch. UNJUDGED: until
- * bwlimitd has compared the journal of closures with the TPM; CLOSED_UNJUDGED: until both;
+ * CLOSED: from the first attach of these maps until verify is clean; not a hand's switch. UNJUDGED:
+ * until bwlimitd has compared the journal of closures with the TPM; CLOSED_UNJUDGED: until both;
  * STOPPED_UNJUDGED: the journal itself says stop, and may be an old copy.
  */
 enum bwl_stop {
@@ -29,66 +29,66 @@ enum bwl_stop {
  * --confirm): no daemon has to be alive for that.
  */
 struct bwl_sched {
-	__u32 slot;		/* generation slot, or BWL_NO_SLOT: no policy */
+	__u32 slot; /* generation slot, or BWL_NO_SLOT: no policy */
 	__u32 fallback;
-	__u64 return_ns;	/* BWL_NEVER_NS: never */
+	__u64 return_ns; /* BWL_NEVER_NS: never */
 };
 BWL_ASSERT_SIZE(struct bwl_sched, 16);
 #define BWL_SCHEDS 4
-#define BWL_CLAMPED_NS 1ULL	/* a deadline long gone, which no heartbeat renews: see bwl_clamp() */
+#define BWL_CLAMPED_NS 1ULL /* a deadline long gone, which no heartbeat renews: see bwl_clamp() */
 
 /* bwl_ctl_v1[0] */
 struct bwl_control {
-	__u32 stop;		/* enum bwl_stop; checked before anything else */
-	__u32 active;		/* index into sched[]; an entry is written before it is made active */
+	__u32 stop;   /* enum bwl_stop; checked before anything else */
+	__u32 active; /* index into sched[]; an entry is written before it is made active */
 	struct bwl_sched sched[BWL_SCHEDS];
-	__u64 heartbeat_ns;	/* deadline; 0: never renewed. A policy may ask for none: bwl_base */
-	__u32 revoked_all;	/* revocation mark for every grant */
-	__u32 seq;		/* last sequence number given to a grant or a revocation */
-	__u32 tag;		/* this attachment's random skb mark, never 0 */
-	__u32 fresh_volume;	/* 1: volumes of the first policy start unspent */
-	__u64 attached_ns;	/* when these maps were made */
-	__u32 generation;	/* counts applied policies */
-	__u32 drill;		/* 1: quickstart or a test made these maps; verify says so */
-	__u32 tunnel;		/* ifindex of the tunnel device; 0: none, encrypted peers are closed */
-	__u32 edits;		/* counts changes to the policy in force since it was applied */
-	__u32 ledger;		/* enum bwl_ledger_flags; not 0: new volumes wait for the ledger */
-	__u32 tracked_until_s;	/* CLOCK_BOOTTIME: somebody looks after bwl_tunnel_v1, and until then it
-				 * is believed that a device carries a peer; 0 nobody */
+	__u64 heartbeat_ns; /* deadline; 0: never renewed. A policy may ask for none: bwl_base */
+	__u32 revoked_all;  /* revocation mark for every grant */
+	__u32 seq;          /* last sequence number given to a grant or a revocation */
+	__u32 tag;          /* this attachment's random skb mark, never 0 */
+	__u32 fresh_volume; /* 1: volumes of the first policy start unspent */
+	__u64 attached_ns;  /* when these maps were made */
+	__u32 generation;   /* counts applied policies */
+	__u32 drill;        /* 1: quickstart or a test made these maps; verify says so */
+	__u32 tunnel;       /* ifindex of the tunnel device; 0: none, encrypted peers are closed */
+	__u32 edits;        /* counts changes to the policy in force since it was applied */
+	__u32 ledger;       /* enum bwl_ledger_flags; not 0: new volumes wait for the ledger */
+	__u32 tracked_until_s; /* CLOCK_BOOTTIME: somebody looks after bwl_tunnel_v1, and until then
+				* it is believed that a device carries a peer; 0 nobody */
 };
 BWL_ASSERT_SIZE(struct bwl_control, 128);
 
 enum bwl_ledger_flags {
-	BWL_LEDGER_CAME = 1 << 0,	/* it has written a volume of these maps */
-	BWL_LEDGER_TPM = 1 << 1,	/* and is bound to a TPM's counter: an old copy is found out */
+	BWL_LEDGER_CAME = 1 << 0, /* it has written a volume of these maps */
+	BWL_LEDGER_TPM = 1 << 1,  /* and is bound to a TPM's counter: an old copy is found out */
 };
 
 enum bwl_dev_flags {
-	BWL_DEV_PLAIN = 1 << 1,	/* the tunnel device: SAs are told apart by marks (tunnel.h) */
-	BWL_DEV_FQ = 1 << 0,	/* every uplink keeps departure times: root qdisc fq, or mq with fq below */
-	BWL_DEV_FOUND = 1 << 2,	/* nobody named it as management: it was up, with an address, when attach came */
+	BWL_DEV_PLAIN = 1 << 1, /* the tunnel device: SAs are told apart by marks (tunnel.h) */
+	BWL_DEV_FQ = 1 << 0, /* every uplink keeps departure times: its root is fq, or mq over fq */
+	BWL_DEV_FOUND = 1 << 2,  /* not named as management: up, with an address, at attach */
 	BWL_DEV_LOCKED = 1 << 3, /* the rules by input device (bwl/lock.h) have been set with it */
 };
 
 /*
- * bwl_lease_v1[0]: bwlimitd writes, BPF does not read it: the heartbeat is never renewed beyond its end,
- * and so it holds with every daemon dead. Maps that were made anew have none.
+ * bwl_lease_v1[0]: bwlimitd writes, BPF does not read it: the heartbeat is never renewed beyond its
+ * end, and so it holds with every daemon dead. Maps that were made anew have none.
  */
 struct bwl_lease {
-	__u64 until_ns;		/* CLOCK_BOOTTIME; 0: never renewed */
+	__u64 until_ns; /* CLOCK_BOOTTIME; 0: never renewed */
 	__u64 renewed_ns;
-	__u64 acted_ns;		/* the end on which the policy's `tamper` was acted on */
+	__u64 acted_ns; /* the end on which the policy's `tamper` was acted on */
 	__u64 _pad;
 };
 BWL_ASSERT_SIZE(struct bwl_lease, 32);
 
 /* bwl_dev_v1[port id]: user space (loader) writes. What is attached under that port id. */
 struct bwl_dev {
-	__u32 ifindex;		/* 0: unused */
+	__u32 ifindex; /* 0: unused */
 	__u32 mtu;
-	__u8 kind;		/* enum bwl_port_flags: HOST, UPLINK, TUNNEL or MANAGEMENT */
+	__u8 kind; /* enum bwl_port_flags: HOST, UPLINK, TUNNEL or MANAGEMENT */
 	__u8 mac[6];
-	__u8 flags;		/* enum bwl_dev_flags */
+	__u8 flags; /* enum bwl_dev_flags */
 	char name[16];
 };
 BWL_ASSERT_SIZE(struct bwl_dev, 32);

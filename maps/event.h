@@ -5,32 +5,32 @@
 
 #include "abi.h"
 
-#define BWL_EVENTS(X)                                                                            \
-	X(DROP, "drop", "a packet of a peer was refused")                                        \
-	X(FIRST, "first-packet", "first packet of a peer since its limit was made")              \
-	X(NEW_DEST, "new-destination", "a destination without a peer was tried")                 \
-	X(SPOOF, "spoofed-source", "source address, MAC or VLAN tag is not the host port's")     \
-	X(EXHAUSTED, "exhausted", "a volume is spent")                                           \
-	X(LAPSED, "lapsed", "a grant was used after its expiry, revocation or silence")          \
-	X(GATE, "gate", "the last gate stopped a packet")                                        \
+#define BWL_EVENTS(X)                                                                              \
+	X(DROP, "drop", "a packet of a peer was refused")                                          \
+	X(FIRST, "first-packet", "first packet of a peer since its limit was made")                \
+	X(NEW_DEST, "new-destination", "a destination without a peer was tried")                   \
+	X(SPOOF, "spoofed-source", "source address, MAC or VLAN tag is not the host port's")       \
+	X(EXHAUSTED, "exhausted", "a volume is spent")                                             \
+	X(LAPSED, "lapsed", "a grant was used after its expiry, revocation or silence")            \
+	X(GATE, "gate", "the last gate stopped a packet")                                          \
 	X(CLOCK, "clock", "a limit's state was ahead of the clock")
 enum bwl_event_kind {
 #define X(e, name, text) BWL_E_##e,
 	BWL_EVENTS(X)
 #undef X
-	_BWL_EVENT_MAX
+		_BWL_EVENT_MAX
 };
 
 struct bwl_event {
-	__u64 time_ns;		/* CLOCK_BOOTTIME */
-	__u32 peer;		/* id, 0 none */
-	__u32 len;		/* bytes of the frame as the hook saw it */
-	__u8 kind;		/* enum bwl_event_kind */
-	__u8 reason;		/* enum bwl_reason */
-	__u8 port;		/* port id */
-	__u8 class;		/* enum bwl_class */
-	__u16 ethertype;	/* host byte order */
-	__u8 proto;		/* IP protocol */
+	__u64 time_ns;   /* CLOCK_BOOTTIME */
+	__u32 peer;      /* id, 0 none */
+	__u32 len;       /* bytes of the frame as the hook saw it */
+	__u8 kind;       /* enum bwl_event_kind */
+	__u8 reason;     /* enum bwl_reason */
+	__u8 port;       /* port id */
+	__u8 class;      /* enum bwl_class */
+	__u16 ethertype; /* host byte order */
+	__u8 proto;      /* IP protocol */
 	__u8 _pad;
 	__be16 sport, dport;
 	__u32 _pad2;
@@ -40,9 +40,10 @@ BWL_ASSERT_SIZE(struct bwl_event, 64);
 
 #define BWL_EVENT_RING_BYTES (1U << 20)
 /*
- * Of each kind at each port, per CPU; more are counted in lost. All kinds, ports and CPUs share the ring, which
- * a host could fill while nobody reads: kinds that it makes at will get no more room from ROOM_JUNK bytes on, what
- * hangs on a peer's grant from ROOM_PEER on; the last gate and the clock always.
+ * Of each kind at each port, per CPU; more are counted in lost. All kinds, ports and CPUs share the
+ * ring, which a host could fill while nobody reads: kinds that it makes at will get no more room
+ * from ROOM_JUNK bytes on, what hangs on a peer's grant from ROOM_PEER on; the last gate and the
+ * clock always.
  */
 #define BWL_EVENTS_PER_SEC 16
 #define BWL_EVENT_ROOM_JUNK (BWL_EVENT_RING_BYTES / 2)
@@ -50,9 +51,9 @@ BWL_ASSERT_SIZE(struct bwl_event, 64);
 
 /* bwl_evcnt_v1[kind * BWL_MAX_PORTS + port id], per CPU; BPF writes. */
 struct bwl_event_count {
-	__u64 second;	/* of now_ns */
-	__u64 sent;	/* in that second */
-	__u64 lost;	/* rate-limited, or the ring was too full */
+	__u64 second; /* of now_ns */
+	__u64 sent;   /* in that second */
+	__u64 lost;   /* rate-limited, or the ring was too full */
 	__u64 total;
 };
 BWL_ASSERT_SIZE(struct bwl_event_count, 32);

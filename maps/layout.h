@@ -26,13 +26,13 @@ static inline __u64 bwl_layout(void)
 	__u64 h = 0xcbf29ce484222325ULL;
 
 #define BWL_AT_LOAD(entries) (entries)
-#define X(name, kind, key, value, entries, ...)                                                  \
-	for (const char *c = #name; *c; c++)                                                     \
-		h = bwl_fold(h, (__u8)*c);                                                       \
-	h = bwl_fold(h, BWL_TYPE_##kind);                                                        \
-	h = bwl_fold(h, BWL_FLAGS_##kind);                                                       \
-	h = bwl_fold(h, sizeof(key));                                                            \
-	h = bwl_fold(h, sizeof(value));                                                          \
+#define X(name, kind, key, value, entries, ...)                                                    \
+	for (const char *c = #name; *c; c++)                                                       \
+		h = bwl_fold(h, (__u8)*c);                                                         \
+	h = bwl_fold(h, BWL_TYPE_##kind);                                                          \
+	h = bwl_fold(h, BWL_FLAGS_##kind);                                                         \
+	h = bwl_fold(h, sizeof(key));                                                              \
+	h = bwl_fold(h, sizeof(value));                                                            \
 	h = bwl_fold(h, entries);
 	BWL_MAPS(X)
 #undef X

@@ -20,35 +20,35 @@
 #include "abi.h"
 
 #define BWL_STEP_SHIFT 40
-#define BWL_MAX_DEBT (1ULL << 44)	/* more than this is a clock or state gone wrong */
+#define BWL_MAX_DEBT (1ULL << 44) /* more than this is a clock or state gone wrong */
 
 enum bwl_rate_flags {
-	BWL_RATE_UNLIMITED = 1 << 0,	/* no rate; a volume may still apply */
+	BWL_RATE_UNLIMITED = 1 << 0, /* no rate; a volume may still apply */
 };
 
 struct bwl_rate {
-	__u64 base_bytes;	/* drained(start_ns) */
+	__u64 base_bytes; /* drained(start_ns) */
 	__u64 start_ns;
-	__u64 burst_bytes;	/* configured burst - 1: drained() rounds down, this pays for it */
+	__u64 burst_bytes; /* configured burst - 1: drained() rounds down, this pays for it */
 	__u32 m;
 	__u8 k;
-	__u8 flags;		/* enum bwl_rate_flags */
-	__u8 mark;		/* mode mark: CE from mark/256 of the burst on */
+	__u8 flags; /* enum bwl_rate_flags */
+	__u8 mark;  /* mode mark: CE from mark/256 of the burst on */
 	__u8 _pad;
 };
 BWL_ASSERT_SIZE(struct bwl_rate, 32);
 
-#define BWL_WINDOW_SLOTS 12		/* slices remembered; a window is 11 of them */
+#define BWL_WINDOW_SLOTS 12 /* slices remembered; a window is 11 of them */
 #define BWL_WINDOW_SLICES 11
 #define BWL_NO_WINDOW 0xffffffffU
 
 struct bwl_volume {
-	__u64 spendable_bytes;	/* ~0: no volume limit. Total, or per window */
-	__u64 slice_ns;		/* window / 11, rounded up; 0: total */
-	__u32 window;		/* index into bwl_window_v1 when slice_ns != 0 */
-	__u32 epoch;		/* 7 bits; changes when slice_ns does, see window.h in bpf/lib */
-	__u32 state;		/* index into bwl_state_v1 */
-	__u32 floor;		/* peers only: index into the generation's sub limits; 0 none */
+	__u64 spendable_bytes; /* ~0: no volume limit. Total, or per window */
+	__u64 slice_ns;        /* window / 11, rounded up; 0: total */
+	__u32 window;          /* index into bwl_window_v1 when slice_ns != 0 */
+	__u32 epoch;           /* 7 bits; changes when slice_ns does, see window.h in bpf/lib */
+	__u32 state;           /* index into bwl_state_v1 */
+	__u32 floor;           /* peers only: index into the generation's sub limits; 0 none */
 };
 BWL_ASSERT_SIZE(struct bwl_volume, 32);
 #define BWL_VOLUME_NONE (~0ULL)
@@ -66,19 +66,20 @@ BWL_ASSERT_OFFSET(struct bwl_limit, volume, 32);
  * extras, two entries (one cache line) each.
  *
  * Odd entries also count, and never fall: used_bytes what passed, as charged, drop_bytes what was
- * refused, as the hook saw it. Behind a class's limit: of the class; a peer's accept limit: what came
- * from the peer. Whoever owned the entry before is in them.
+ * refused, as the hook saw it. Behind a class's limit: of the class; a peer's accept limit: what
+ * came from the peer. Whoever owned the entry before is in them.
  */
 struct bwl_state {
-	__u64 finish_bytes;	/* GCRA: see above */
-	__u64 used_bytes;	/* against a total volume; never falls */
+	__u64 finish_bytes; /* GCRA: see above */
+	__u64 used_bytes;   /* against a total volume; never falls */
 	union {
-		__u64 event_sent;	/* second of the last event << 8 | kinds sent in it, a bit each */
-		__u64 drop_bytes;	/* odd entries, above */
+		__u64 event_sent; /* second of the last event << 8 | kinds sent in it, a bit each */
+		__u64 drop_bytes; /* odd entries, above */
 	};
 	union {
-		__u64 flags;	/* of a grant: enum bwl_state_flags */
-		__u64 stopped;	/* of accept: frames to the peer that the last gate stopped (BWL_R_GATE) */
+		__u64 flags;   /* of a grant: enum bwl_state_flags */
+		__u64 stopped; /* of accept: frames to the peer that the last gate stopped
+				  (BWL_R_GATE) */
 	};
 };
 BWL_ASSERT_SIZE(struct bwl_state, 32);
@@ -96,8 +97,8 @@ struct bwl_window {
 	__u64 turn;
 	__u64 total_bytes;
 	__u64 slot_bytes[BWL_WINDOW_SLOTS];
-	__u64 slice_ns;		/* user space writes: as last in force */
-	__u64 left_ns;		/* user space writes: not in force since; 0 it is */
+	__u64 slice_ns; /* user space writes: as last in force */
+	__u64 left_ns;  /* user space writes: not in force since; 0 it is */
 };
 BWL_ASSERT_SIZE(struct bwl_window, 128);
 #define BWL_TURN_LOCK (1ULL << 63)
@@ -109,32 +110,34 @@ BWL_ASSERT_SIZE(struct bwl_window, 128);
  * on disk as spent. Compared with what the volume is (used_bytes, or the window's total).
  */
 struct bwl_mark {
-	__u64 spendable_bytes;	/* BWL_MARK_* or bytes */
-	__u64 unknown_bytes;	/* put on the account because nothing was known of its past; 0: known */
+	__u64 spendable_bytes; /* BWL_MARK_* or bytes */
+	__u64 unknown_bytes;   /* put on the account because nothing was known of its past; 0: known
+				*/
 };
 BWL_ASSERT_SIZE(struct bwl_mark, 16);
-#define BWL_MARK_NONE 0ULL	/* no ledger has come: the volume alone counts */
-#define BWL_MARK_AWAITED 1ULL	/* closed until the ledger has written it; no frame is so short */
-#define BWL_MARK_CLOSED 2ULL	/* closed by the ledger's writer */
+#define BWL_MARK_NONE 0ULL    /* no ledger has come: the volume alone counts */
+#define BWL_MARK_AWAITED 1ULL /* closed until the ledger has written it; no frame is so short */
+#define BWL_MARK_CLOSED 2ULL  /* closed by the ledger's writer */
 
 /*
- * bwl_held_v1: user space writes, BPF does not read it. What a writer of a policy holds full until no packet
- * has the policy before, so that the next one can settle it should he be killed (lib/publish/carry.h).
- * [0]: `own` entries follow, `put` was bwl_control.active when they were written.
+ * bwl_held_v1: user space writes, BPF does not read it. What a writer of a policy holds full until
+ * no packet has the policy before, so that the next one can settle it should he be killed
+ * (lib/publish/carry.h). [0]: `own` entries follow, `put` was bwl_control.active when they were
+ * written.
  */
 enum bwl_held_kind {
-	BWL_HELD_DONE,		/* nothing is held, or not any more */
-	BWL_HELD_BEGUN,		/* killed here it stays spent */
+	BWL_HELD_DONE,  /* nothing is held, or not any more */
+	BWL_HELD_BEGUN, /* killed here it stays spent */
 	BWL_HELD_FULL,
-	BWL_HELD_FROM,		/* the entry before takes this state's account over */
+	BWL_HELD_FROM, /* the entry before takes this state's account over */
 };
 struct bwl_held {
-	__u64 own;	/* what was on the account */
-	__u64 put;	/* what it was set to */
+	__u64 own; /* what was on the account */
+	__u64 put; /* what it was set to */
 	__u32 state;
-	__u32 window;	/* BWL_NO_WINDOW: a total volume */
-	__u32 slot;	/* window: where put stands */
-	__u8 kind;	/* enum bwl_held_kind */
+	__u32 window; /* BWL_NO_WINDOW: a total volume */
+	__u32 slot;   /* window: where put stands */
+	__u8 kind;    /* enum bwl_held_kind */
 	__u8 unknown, in_force, _pad;
 };
 BWL_ASSERT_SIZE(struct bwl_held, 32);

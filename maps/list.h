@@ -26,6 +26,7 @@
  * since    the first layout (below) that has it: a set of pins of an earlier one may lack it
  * written  who does. BPF or user space, not both, but where README.md says so
  */
+/* clang-format off */
 #define BWL_MAPS(X)                                                                              \
 	X(schema, SCHEMA, __u32, struct bwl_schema, 1, 1, "load: last, and upgrade",             \
 	  "every tool, first", "0 → `bwl_schema`")                                               \
@@ -87,22 +88,23 @@
 	  "body index → `bwl_peer`")                                                             \
 	X(sub, GEN_ARRAY, __u32, struct bwl_limit, 0, 1, "load, ctl, agent", "BPF, tools",       \
 	  "index → `bwl_limit`: classes, floors")
+/* clang-format on */
 
 /*
  * Not pinned, of the programs alone: those of another attach or upgrade begin them anew. X(name,
  * entries, bytes a value, what); the map is bwl_<name>.
  */
-#define BWL_OWN_MAPS(X)                                                                          \
-	X(ike_word, 65536, 8, "peer id → time (bpf/lib/ike.h)")                                  \
+#define BWL_OWN_MAPS(X)                                                                            \
+	X(ike_word, 65536, 8, "peer id → time (bpf/lib/ike.h)")                                    \
 	X(nb_row, 128, 4096, "port id × 2 + family → neighbours (bpf/lib/neighbour.h)")
 
 /*
  * The layouts that `bwlimit-load upgrade` knows: number, bwl_layout() of the time, who has it. The
  * last is this tree's (asserted by a test). A number is given once, and a row never changes.
  */
-#define BWL_LAYOUTS(X)                                                                           \
-	X(1, 0xba4c6acfe9838463ULL, "0.1.0, from commit d339dc5 on")                             \
-	X(2, 0x135fe249ca7d5a39ULL, "0.2.0, from commit d230f67 on")                             \
+#define BWL_LAYOUTS(X)                                                                             \
+	X(1, 0xba4c6acfe9838463ULL, "0.1.0, from commit d339dc5 on")                               \
+	X(2, 0x135fe249ca7d5a39ULL, "0.2.0, from commit d230f67 on")                               \
 	X(3, 0xa575fdc6e3fc8b4eULL, "0.2.0, since the list of maps")
 
 /*
@@ -111,8 +113,7 @@
  * fits, and the rest is zero: so fields are appended, and indices keep their meaning. Of one map
  * the earliest first.
  */
-#define BWL_MAPS_BEFORE(X)                                                                       \
-	X(evcnt, 1, 32, 1)
+#define BWL_MAPS_BEFORE(X) X(evcnt, 1, 32, 1)
 
 /* By name. */
 #define BWL_TYPE_SCHEMA BPF_MAP_TYPE_ARRAY

@@ -19,53 +19,58 @@
 #include "limit.h"
 
 enum bwl_peer_flags {
-	BWL_PEER_GRANT = 1 << 0,	/* has a grant (live, lapsed or revoked) */
-	BWL_PEER_ACCEPT = 1 << 1,	/* may send to us, within accept */
-	BWL_PEER_CONTAINED = 1 << 2,	/* not an exit; data for `exfil` only */
+	BWL_PEER_GRANT = 1 << 0,     /* has a grant (live, lapsed or revoked) */
+	BWL_PEER_ACCEPT = 1 << 1,    /* may send to us, within accept */
+	BWL_PEER_CONTAINED = 1 << 2, /* not an exit; data for `exfil` only */
 };
 
 struct bwl_peer_meta {
-	__u64 expiry_ns;	/* grant ends; BWL_NEVER_NS */
-	__u64 from;		/* bit per host port (port id) that may use the peer */
-	__u32 grant_seq;	/* live only while above both revocation marks */
-	__u32 sub_base;		/* first of this peer's class limits in bwl_sub_v1 */
-	__u16 class_mask;	/* classes with a limit, in order from sub_base */
-	__u16 nexthop;		/* index into bwl_base.nexthop; 0 none */
-	__u8 zone;		/* index into bwl_base.zone; 0 none */
-	__u8 mode;		/* enum bwl_mode */
-	__u8 path;		/* enum bwl_path */
-	__u8 flags;		/* enum bwl_peer_flags */
+	__u64 expiry_ns;  /* grant ends; BWL_NEVER_NS */
+	__u64 from;       /* bit per host port (port id) that may use the peer */
+	__u32 grant_seq;  /* live only while above both revocation marks */
+	__u32 sub_base;   /* first of this peer's class limits in bwl_sub_v1 */
+	__u16 class_mask; /* classes with a limit, in order from sub_base */
+	__u16 nexthop;    /* index into bwl_base.nexthop; 0 none */
+	__u8 zone;        /* index into bwl_base.zone; 0 none */
+	__u8 mode;        /* enum bwl_mode */
+	__u8 path;        /* enum bwl_path */
+	__u8 flags;       /* enum bwl_peer_flags */
 };
 BWL_ASSERT_SIZE(struct bwl_peer_meta, 32);
 
 struct bwl_peer {
 	struct bwl_peer_meta meta;
-	struct bwl_limit grant;	/* volume.floor: index of the floor's limit */
-	struct bwl_rate accept;	/* state: grant's + 1 */
+	struct bwl_limit grant; /* volume.floor: index of the floor's limit */
+	struct bwl_rate accept; /* state: grant's + 1 */
 };
 BWL_ASSERT_SIZE(struct bwl_peer, 128);
 BWL_ASSERT_OFFSET(struct bwl_peer, grant, 32);
 BWL_ASSERT_OFFSET(struct bwl_peer, accept, 96);
 
-struct bwl_prefix4 { __be32 addr, mask; };	/* addr has no bit outside mask */
-struct bwl_prefix6 { __be32 addr[4], mask[4]; };
+struct bwl_prefix4 {
+	__be32 addr, mask;
+}; /* addr has no bit outside mask */
+struct bwl_prefix6 {
+	__be32 addr[4], mask[4];
+};
 
 enum bwl_port_flags {
 	BWL_PORT_HOST = 1 << 0,
 	BWL_PORT_UPLINK = 1 << 1,
-	BWL_PORT_MAC = 1 << 2,	/* mac[] is enforced */
-	BWL_PORT_TUNNEL = 1 << 3, /* the xfrm interface of the encrypted peers */
+	BWL_PORT_MAC = 1 << 2,        /* mac[] is enforced */
+	BWL_PORT_TUNNEL = 1 << 3,     /* the xfrm interface of the encrypted peers */
 	BWL_PORT_MANAGEMENT = 1 << 4, /* no port: of the DPU itself, and no policy has it */
 };
 
 struct bwl_port {
 	struct bwl_limit limit;
-	struct bwl_limit neighbour;	/* ARP and ND from the host */
-	char name[BWL_NAME_LEN];	/* of the device */
-	__u8 flags;			/* enum bwl_port_flags; 0: unused */
+	struct bwl_limit neighbour; /* ARP and ND from the host */
+	char name[BWL_NAME_LEN];    /* of the device */
+	__u8 flags;                 /* enum bwl_port_flags; 0: unused */
 	__u8 nvlans, nsrc4, nsrc6;
 	__u8 mac[6];
-	__u16 neighbours;	/* that may announce themselves, a family; below BWL_NEIGHBOURS_LEAST: those */
+	__u16 neighbours; /* that may announce themselves, a family; below BWL_NEIGHBOURS_LEAST:
+			     those */
 	__u16 vlan[BWL_MAX_VLANS];
 	struct bwl_prefix4 src4[BWL_MAX_SOURCES];
 	struct bwl_prefix6 src6[BWL_MAX_SOURCES];
@@ -75,13 +80,13 @@ BWL_ASSERT_OFFSET(struct bwl_port, src4, 204);
 
 struct bwl_zone {
 	struct bwl_limit limit;
-	char name[BWL_NAME_LEN];	/* empty: unused */
+	char name[BWL_NAME_LEN]; /* empty: unused */
 	__u8 _pad[32];
 };
 BWL_ASSERT_SIZE(struct bwl_zone, 128);
 
 struct bwl_nexthop {
-	__u32 port;	/* id of the uplink */
+	__u32 port; /* id of the uplink */
 	__u8 has4, has6, _pad[2];
 	__be32 via4;
 	__be32 via6[4];
@@ -94,57 +99,73 @@ enum bwl_only_lpm { BWL_ONLY_LPM4 = 1 << 0, BWL_ONLY_LPM6 = 1 << 1 };
 
 struct bwl_base {
 	struct bwl_limit node;
-	__u64 heartbeat_ns;	/* 0: `none` was said aloud */
-	__u64 lease_ns;		/* the longest that a lease may be; 0: none is asked for */
-	__u32 min_charge;	/* bytes a frame is charged at least */
-	__u32 self_id;		/* peer id of the grant `self`; 0 none */
-	__u32 control;		/* bit per enum bwl_control_bit */
-	__u32 mtu;		/* smallest uplink MTU: largest L3 packet that may be sent */
-	__u32 horizon_ns;	/* mode shape: what cannot leave within it is dropped. 0: as below */
+	__u64 heartbeat_ns; /* 0: `none` was said aloud */
+	__u64 lease_ns;     /* the longest that a lease may be; 0: none is asked for */
+	__u32 min_charge;   /* bytes a frame is charged at least */
+	__u32 self_id;      /* peer id of the grant `self`; 0 none */
+	__u32 control;      /* bit per enum bwl_control_bit */
+	__u32 mtu;          /* smallest uplink MTU: largest L3 packet that may be sent */
+	__u32 horizon_ns;   /* mode shape: what cannot leave within it is dropped. 0: as below */
 	__u8 has_lpm4, has_lpm6;
-	__u8 ledger;		/* 1: volumes are closed until a ledger has written them */
-	__u8 only_lpm;		/* enum bwl_only_lpm */
-	__u32 npeers;		/* live peers, for reports */
-	__u8 digest[32];	/* SHA-256 of the normalised policy */
+	__u8 ledger;     /* 1: volumes are closed until a ledger has written them */
+	__u8 only_lpm;   /* enum bwl_only_lpm */
+	__u32 npeers;    /* live peers, for reports */
+	__u8 digest[32]; /* SHA-256 of the normalised policy */
 	char node_name[BWL_NAME_LEN];
-	__u8 proto_class[256];		/* IP protocol -> enum bwl_class */
-	__u8 port_class[2][65536];	/* [0] TCP, [1] UDP: port -> enum bwl_class */
+	__u8 proto_class[256];     /* IP protocol -> enum bwl_class */
+	__u8 port_class[2][65536]; /* [0] TCP, [1] UDP: port -> enum bwl_class */
 	struct bwl_zone zone[BWL_MAX_ZONES];
 	struct bwl_port port[BWL_MAX_PORTS];
 	struct bwl_nexthop nexthop[BWL_MAX_NEXTHOPS];
 };
 
-#define BWL_BASE_FLAGS BPF_F_MMAPABLE	/* of each generation's bwl_base_v1: see maps.bpf.h */
+#define BWL_BASE_FLAGS BPF_F_MMAPABLE /* of each generation's bwl_base_v1: see maps.bpf.h */
 
 #define BWL_OWN_REMOTE (1U << 31)
 
-struct bwl_key_lpm4 { __u32 prefixlen; __be32 addr; };
-struct bwl_key6 { __be32 addr[4]; };
-struct bwl_key_lpm6 { __u32 prefixlen; __be32 addr[4]; };
+struct bwl_key_lpm4 {
+	__u32 prefixlen;
+	__be32 addr;
+};
+struct bwl_key6 {
+	__be32 addr[4];
+};
+struct bwl_key_lpm6 {
+	__u32 prefixlen;
+	__be32 addr[4];
+};
 BWL_ASSERT_SIZE(struct bwl_key_lpm4, 8);
 BWL_ASSERT_SIZE(struct bwl_key6, 16);
 BWL_ASSERT_SIZE(struct bwl_key_lpm6, 20);
 
 /* bwl_gate_v1[id]: user space writes. Where the peer's body is, and whether it is revoked. */
 struct bwl_gate {
-	__u32 slot[BWL_GENERATIONS];	/* index into that generation's bwl_peer_v1; 0 none */
-	__u32 revoked;			/* highest revocation mark; see bwl_peer_meta.grant_seq */
+	__u32 slot[BWL_GENERATIONS]; /* index into that generation's bwl_peer_v1; 0 none */
+	__u32 revoked;               /* highest revocation mark; see bwl_peer_meta.grant_seq */
 	__u32 _pad;
 };
 BWL_ASSERT_SIZE(struct bwl_gate, 16);
 
 /* bwl_name_v1[id]: user space writes. */
-struct bwl_name { char name[BWL_NAME_LEN]; };
+struct bwl_name {
+	char name[BWL_NAME_LEN];
+};
 
 /* bwl_extra_v1[i]: user space writes. Who owns extra limit i and its window. */
 enum bwl_extra_kind {
-	BWL_X_FREE, BWL_X_NODE, BWL_X_PORT, BWL_X_NEIGHBOUR, BWL_X_ZONE, BWL_X_CLASS, BWL_X_FLOOR,
+	BWL_X_FREE,
+	BWL_X_NODE,
+	BWL_X_PORT,
+	BWL_X_NEIGHBOUR,
+	BWL_X_ZONE,
+	BWL_X_CLASS,
+	BWL_X_FLOOR,
 };
 struct bwl_extra {
-	__u8 kind;	/* enum bwl_extra_kind */
-	__u8 class;	/* BWL_X_CLASS */
+	__u8 kind;  /* enum bwl_extra_kind */
+	__u8 class; /* BWL_X_CLASS */
 	__u16 _pad;
-	__u32 peer;	/* BWL_X_CLASS, BWL_X_FLOOR: id */
+	__u32 peer;              /* BWL_X_CLASS, BWL_X_FLOOR: id */
 	char name[BWL_NAME_LEN]; /* port or zone */
 };
 BWL_ASSERT_SIZE(struct bwl_extra, 40);

@@ -17,14 +17,16 @@
 
 #include "abi.h"
 
-#define BWL_TUN_IF_ID 0x62776c00U	/* of the plain interface; above every peer id */
-#define BWL_MARK_ID 0x003fffffU		/* bits of a mark that are a peer id */
-#define BWL_MARK_TAG 0x7fc00000U	/* bits that a charged packet and one for the kernel share; never 0 */
-#define BWL_MARK_UP 0x80000000U		/* flipped: went up to the DPU's kernel, which has no right to send it */
+#define BWL_TUN_IF_ID 0x62776c00U /* of the plain interface; above every peer id */
+#define BWL_MARK_ID 0x003fffffU   /* bits of a mark that are a peer id */
+#define BWL_MARK_TAG                                                                               \
+	0x7fc00000U /* bits that a charged packet and one for the kernel share; never 0 */
+#define BWL_MARK_UP                                                                                \
+	0x80000000U /* flipped: went up to the DPU's kernel, which has no right to send it */
 
 /*
- * What a packet of a host or of the wire has that goes up to the kernel. With fwmark_reflect the kernel's
- * answers have it too, so that they are known from what the DPU says by itself.
+ * What a packet of a host or of the wire has that goes up to the kernel. With fwmark_reflect the
+ * kernel's answers have it too, so that they are known from what the DPU says by itself.
  */
 static inline __attribute__((always_inline)) __u32 bwl_mark_up(__u32 tag)
 {
@@ -32,58 +34,60 @@ static inline __attribute__((always_inline)) __u32 bwl_mark_up(__u32 tag)
 }
 
 enum bwl_tunnel_flags {
-	BWL_TUN_SA = 1 << 0,		/* an outbound SA and a policy that demands it */
-	BWL_TUN_SA_IN = 1 << 1,		/* an inbound SA, from the peer's DPU: what comes out is taken */
-	BWL_TUN_BENEATH = 1 << 2,	/* packet offload by the peer's uplink, which itself drops what
-					 * it has no policy for: cleartext may be sent straight to it */
-	BWL_TUN_XDP = 1 << 3,		/* and XDP does: see enum bwl_carrier */
-	BWL_TUN_DEV_IN = 1 << 4,	/* a device decrypts (packet offload): what it hung the peer's SA
-					 * to is taken from an uplink without ESP */
+	BWL_TUN_SA = 1 << 0,      /* an outbound SA and a policy that demands it */
+	BWL_TUN_SA_IN = 1 << 1,   /* an inbound SA, from the peer's DPU: what comes out is taken */
+	BWL_TUN_BENEATH = 1 << 2, /* packet offload by the peer's uplink, which itself drops what
+				   * it has no policy for: cleartext may be sent straight to it */
+	BWL_TUN_XDP = 1 << 3,     /* and XDP does: see enum bwl_carrier */
+	BWL_TUN_DEV_IN = 1 << 4,  /* a device decrypts (packet offload): what it hung the peer's SA
+				   * to is taken from an uplink without ESP */
 };
 
 /* How much of the work the device does, as read back from the kernel. */
 enum bwl_offload { BWL_OFFLOAD_NONE, BWL_OFFLOAD_CRYPTO, BWL_OFFLOAD_PACKET, _BWL_OFFLOAD_MAX };
 
 /*
- * Who carries a peer of `path: offload`, and why it is not XDP: the first that holds. One list feeds
- * the tracker and the tools. Columns: enum, name, what is said of it.
+ * Who carries a peer of `path: offload`, and why it is not XDP: the first that holds. One list
+ * feeds the tracker and the tools. Columns: enum, name, what is said of it.
  */
-#define BWL_CARRIERS(X)                                                                          \
-	X(UNTOLD, "untold", "nobody looks: bwlimitd or bwlimit-ipsec does")                 \
-	X(XDP, "xdp", "straight to the uplink, whose hardware encrypts")                         \
-	X(NO_SA, "no-sa", "there is no SA")                                                      \
-	X(NOT_PACKET, "not-packet", "no device carries SA and policy (packet offload)")          \
-	X(UNSURE, "unsure", "news of the kernel were lost; the next look tells")                 \
-	X(OTHER_DEV, "other-device", "SA and policy are in a device that is not the peer's uplink") \
-	X(NO_BENEATH, "no-drop-beneath", "the uplink has no drop policies beneath, for IPv4 and IPv6") \
-	X(UPLINK, "uplink-xdp", "the uplink has no native XDP that sends")                       \
-	X(HOST, "host-xdp", "no host port of the peer has native XDP that sees VLAN tags")       \
+#define BWL_CARRIERS(X)                                                                            \
+	X(UNTOLD, "untold", "nobody looks: bwlimitd or bwlimit-ipsec does")                        \
+	X(XDP, "xdp", "straight to the uplink, whose hardware encrypts")                           \
+	X(NO_SA, "no-sa", "there is no SA")                                                        \
+	X(NOT_PACKET, "not-packet", "no device carries SA and policy (packet offload)")            \
+	X(UNSURE, "unsure", "news of the kernel were lost; the next look tells")                   \
+	X(OTHER_DEV, "other-device",                                                               \
+	  "SA and policy are in a device that is not the peer's uplink")                           \
+	X(NO_BENEATH, "no-drop-beneath",                                                           \
+	  "the uplink has no drop policies beneath, for IPv4 and IPv6")                            \
+	X(UPLINK, "uplink-xdp", "the uplink has no native XDP that sends")                         \
+	X(HOST, "host-xdp", "no host port of the peer has native XDP that sees VLAN tags")         \
 	X(NEIGHBOUR, "no-neighbour", "the MAC of the next hop is not known (yet)")
 enum bwl_carrier {
 #define X(e, name, text) BWL_CARRIER_##e,
 	BWL_CARRIERS(X)
 #undef X
-	_BWL_CARRIER_MAX
+		_BWL_CARRIER_MAX
 };
 
 struct bwl_tunnel {
-	__u8 flags;		/* enum bwl_tunnel_flags; one store closes or opens */
-	__u8 offload;		/* enum bwl_offload of the outbound SA in use */
-	__u16 overhead;		/* bytes ESP adds to an inner packet, 0 unknown */
-	__u32 changes;		/* counts SAs that came and went: for status */
-	__be32 spi_out, spi_in;	/* newest; 0 none. For status */
-	__u64 next_mac;		/* of the next hop as the DPU resolved it: 6 bytes as they lie in the
-				 * frame, then 2 of zero. One store; 0 unknown */
-	__u32 out;		/* ifindex of the uplink that holds SA and policy; 0 none */
-	__u8 carrier;		/* enum bwl_carrier. For status */
+	__u8 flags;             /* enum bwl_tunnel_flags; one store closes or opens */
+	__u8 offload;           /* enum bwl_offload of the outbound SA in use */
+	__u16 overhead;         /* bytes ESP adds to an inner packet, 0 unknown */
+	__u32 changes;          /* counts SAs that came and went: for status */
+	__be32 spi_out, spi_in; /* newest; 0 none. For status */
+	__u64 next_mac; /* of the next hop as the DPU resolved it: 6 bytes as they lie in the
+			 * frame, then 2 of zero. One store; 0 unknown */
+	__u32 out;      /* ifindex of the uplink that holds SA and policy; 0 none */
+	__u8 carrier;   /* enum bwl_carrier. For status */
 	__u8 _pad[3];
 };
 BWL_ASSERT_SIZE(struct bwl_tunnel, 32);
 
 /* Where bwl_tunnel.overhead is unknown: IPv6, UDP, SPI, sequence, AES-GCM's IV and ICV, padding. */
 #define BWL_ESP_MOST 85
-#define BWL_IP6_MTU 1280	/* every link carries so much (RFC 8200): the kernel fragments outside */
+#define BWL_IP6_MTU 1280 /* every link carries so much (RFC 8200): the kernel fragments outside */
 
-#define BWL_TRACKED_S 3	/* how long bwl_control.tracked_until_s holds on */
+#define BWL_TRACKED_S 3 /* how long bwl_control.tracked_until_s holds on */
 
 #endif

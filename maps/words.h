@@ -8,54 +8,56 @@
 
 #define BWL_NAME_LEN 32 /* names of peers, zones, ports: 1 to 31 characters and a NUL */
 
-#define BWL_MAX_PORTS 64	/* host ports and uplinks; `from` is a 64-bit mask */
+#define BWL_MAX_PORTS 64 /* host ports and uplinks; `from` is a 64-bit mask */
 #define BWL_MAX_ZONES 256
 #define BWL_MAX_NEXTHOPS 1024
-#define BWL_MAX_VLANS 16	/* tags a host port may use */
-#define BWL_MAX_SOURCES 32	/* prefixes a host port may send from, per family */
+#define BWL_MAX_VLANS 16   /* tags a host port may use */
+#define BWL_MAX_SOURCES 32 /* prefixes a host port may send from, per family */
 
 enum bwl_mode { BWL_POLICE, BWL_SHAPE, BWL_MARK, BWL_MONITOR, _BWL_MODE_MAX };
 enum bwl_path { BWL_PATH_CLEAR, BWL_PATH_XFRM, BWL_PATH_OFFLOAD, _BWL_PATH_MAX };
 
 /* Traffic classes. The class is the host's claim: the peer's limit always stands above it. */
-#define BWL_CLASSES(X)                                                                           \
-	X(OTHER, "other")                                                                        \
-	X(ROCEV2, "rocev2")                                                                      \
-	X(CNP, "cnp")                                                                            \
-	X(NVME_TCP, "nvme-tcp")                                                                  \
-	X(NFS, "nfs")                                                                            \
-	X(ISCSI, "iscsi")                                                                        \
-	X(HTTPS, "https")                                                                        \
-	X(SSH, "ssh")                                                                            \
-	X(DNS, "dns")                                                                            \
+#define BWL_CLASSES(X)                                                                             \
+	X(OTHER, "other")                                                                          \
+	X(ROCEV2, "rocev2")                                                                        \
+	X(CNP, "cnp")                                                                              \
+	X(NVME_TCP, "nvme-tcp")                                                                    \
+	X(NFS, "nfs")                                                                              \
+	X(ISCSI, "iscsi")                                                                          \
+	X(HTTPS, "https")                                                                          \
+	X(SSH, "ssh")                                                                              \
+	X(DNS, "dns")                                                                              \
 	X(ICMP, "icmp")
 enum bwl_class {
 #define X(e, name) BWL_C_##e,
 	BWL_CLASSES(X)
 #undef X
-	_BWL_CLASS_MAX
+		_BWL_CLASS_MAX
 };
 
 /* Underlay control protocols the DPU itself may speak on an uplink. */
-#define BWL_CONTROLS(X)                                                                          \
+#define BWL_CONTROLS(X)                                                                            \
 	X(LLDP, "lldp") X(LACP, "lacp") X(BGP, "bgp") X(BFD, "bfd") X(DHCP, "dhcp") X(PTP, "ptp")
 enum bwl_control_bit {
 #define X(e, name) BWL_CTL_##e,
 	BWL_CONTROLS(X)
 #undef X
-	_BWL_CTL_MAX
+		_BWL_CTL_MAX
 };
 
 #define BWL_NEVER_NS (~0ULL)
 
-#define BWL_MAX_BURST (1ULL << 40)	/* bytes; also bounds what counts as sane debt */
+#define BWL_MAX_BURST (1ULL << 40) /* bytes; also bounds what counts as sane debt */
 #define BWL_MAX_VOLUME (1ULL << 62)
-#define BWL_WINDOW_MIN_NS 11000000000ULL /* slices of a second: none turns under a packet's feet */
+#define BWL_WINDOW_MIN_NS                                                                          \
+	11000000000ULL /* slices of a second: none turns under a packet's feet                     \
+			*/
 
 /*
  * Mode shape, where the policy names no horizon: what waits may be four GSO packets of maximum size
- * (64 KiB and the headers of its segments), so that TCP can be told (CE) before it is refused; never
- * less than 10 ms, nor more than 250 ms at the grant's rate.
+ * (64 KiB and the headers of its segments), so that TCP can be told (CE) before it is refused;
+ * never less than 10 ms, nor more than 250 ms at the grant's rate.
  */
 #define BWL_HORIZON_BYTES (4 * 73728U)
 #define BWL_HORIZON_LEAST_NS 10000000U

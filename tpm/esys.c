@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The TPM by tpm2-tss (ESAPI). The index may be read and raised by whoever opens the TPM (root, group
- * tss): that does harm, and gives nothing back. Not ORDERLY: such a counter jumps ahead after a power cut.
+ * The TPM by tpm2-tss (ESAPI). The index may be read and raised by whoever opens the TPM (root,
+ * group tss): that does harm, and gives nothing back. Not ORDERLY: such a counter jumps ahead after
+ * a power cut.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +13,9 @@
 #include <tss2/tss2_tctildr.h>
 #include "ask.h"
 
-#define ATTRIBUTES ((TPM2_NT_COUNTER << TPMA_NV_TPM2_NT_SHIFT) | TPMA_NV_AUTHREAD | TPMA_NV_AUTHWRITE | \
-		    TPMA_NV_OWNERREAD | TPMA_NV_NO_DA)
+#define ATTRIBUTES                                                                                 \
+	((TPM2_NT_COUNTER << TPMA_NV_TPM2_NT_SHIFT) | TPMA_NV_AUTHREAD | TPMA_NV_AUTHWRITE |       \
+	 TPMA_NV_OWNERREAD | TPMA_NV_NO_DA)
 /* The tag of an index that is there only to learn the highest count. */
 static const uint8_t probe[TPM_TAG] = "bwlimit: a probe, to be deleted";
 
@@ -21,7 +23,7 @@ struct conn {
 	const char *tcti_name;
 	TSS2_TCTI_CONTEXT *tcti;
 	ESYS_CONTEXT *esys;
-	ESYS_TR index;		/* ESYS_TR_NONE: there is none */
+	ESYS_TR index; /* ESYS_TR_NONE: there is none */
 	struct bwl_err *e;
 };
 
@@ -32,7 +34,8 @@ bool tpm_is_built(void)
 
 static int fail(struct conn *c, TSS2_RC rc, const char *what)
 {
-	return bwl_fail(c->e, EIO, "the TPM at %.100s: %s: %.200s", c->tcti_name, what, Tss2_RC_Decode(rc));
+	return bwl_fail(c->e, EIO, "the TPM at %.100s: %s: %.200s", c->tcti_name, what,
+			Tss2_RC_Decode(rc));
 }
 
 static int begin(struct conn *c)
@@ -53,27 +56,31 @@ static void end(struct conn *c)
 
 static int find(struct conn *c)
 {
-	TSS2_RC rc = Esys_TR_FromTPMPublic(c->esys, TPM_INDEX, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE,
-					   &c->index);
+	TSS2_RC rc = Esys_TR_FromTPMPublic(c->esys, TPM_INDEX, ESYS_TR_NONE, ESYS_TR_NONE,
+					   ESYS_TR_NONE, &c->index);
 
 	if (!rc)
 		return 0;
 	c->index = ESYS_TR_NONE;
 	/* of the TPM itself, whichever handle it complains of */
-	return (rc & ~TPM2_RC_N_MASK) == TPM2_RC_HANDLE ? 0 : fail(c, rc, "cannot be asked for the counter");
+	return (rc & ~TPM2_RC_N_MASK) == TPM2_RC_HANDLE
+		       ? 0
+		       : fail(c, rc, "cannot be asked for the counter");
 }
 
 static int define(struct conn *c, const uint8_t tag[TPM_TAG])
 {
-	TPM2B_NV_PUBLIC pub = { .nvPublic = { .nvIndex = TPM_INDEX, .nameAlg = TPM2_ALG_SHA256,
-					      .attributes = ATTRIBUTES, .dataSize = 8,
+	TPM2B_NV_PUBLIC pub = { .nvPublic = { .nvIndex = TPM_INDEX,
+					      .nameAlg = TPM2_ALG_SHA256,
+					      .attributes = ATTRIBUTES,
+					      .dataSize = 8,
 					      .authPolicy = { .size = TPM_TAG } } };
 	const TPM2B_AUTH none = { 0 };
 	TSS2_RC rc;
 
 	memcpy(pub.nvPublic.authPolicy.buffer, tag, TPM_TAG);
-	rc = Esys_NV_DefineSpace(c->esys, ESYS_TR_RH_OWNER, ESYS_TR_PASSWORD, ESYS_TR_NONE, ESYS_TR_NONE,
-				 &none, &pub, &c->index);
+	rc = Esys_NV_DefineSpace(c->esys, ESYS_TR_RH_OWNER, ESYS_TR_PASSWORD, ESYS_TR_NONE,
+				 ESYS_TR_NONE, &none, &pub, &c->index);
 	return rc ? fail(c, rc, "cannot make a counter (has the owner hierarchy a password?)") : 0;
 }
 
@@ -97,8 +104,8 @@ static int increment(struct conn *c)
 static int count(struct conn *c, uint64_t *ret)
 {
 	TPM2B_MAX_NV_BUFFER *data;
-	TSS2_RC rc = Esys_NV_Read(c->esys, c->index, c->index, ESYS_TR_PASSWORD, ESYS_TR_NONE, ESYS_TR_NONE,
-				  8, 0, &data);
+	TSS2_RC rc = Esys_NV_Read(c->esys, c->index, c->index, ESYS_TR_PASSWORD, ESYS_TR_NONE,
+				  ESYS_TR_NONE, 8, 0, &data);
 	int r = 0;
 
 	if (rc)
@@ -107,7 +114,8 @@ static int count(struct conn *c, uint64_t *ret)
 		memcpy(ret, data->buffer, 8);
 		*ret = be64toh(*ret);
 	} else {
-		r = bwl_fail(c->e, EIO, "the TPM at %.100s: its counter has %u bytes", c->tcti_name, data->size);
+		r = bwl_fail(c->e, EIO, "the TPM at %.100s: its counter has %u bytes", c->tcti_name,
+			     data->size);
 	}
 	Esys_Free(data);
 	return r;
@@ -117,7 +125,8 @@ static int count(struct conn *c, uint64_t *ret)
 static int judge(struct conn *c, const TPMS_NV_PUBLIC *pub, bool tidy, struct tpm_state *ret)
 {
 	if ((pub->attributes & ~TPMA_NV_WRITTEN) != ATTRIBUTES || pub->authPolicy.size != TPM_TAG)
-		return bwl_fail(c->e, EEXIST, "the TPM at %.100s: NV index %#x is of another program",
+		return bwl_fail(c->e, EEXIST,
+				"the TPM at %.100s: NV index %#x is of another program",
 				c->tcti_name, TPM_INDEX);
 	if (!(pub->attributes & TPMA_NV_WRITTEN) || !memcmp(pub->authPolicy.buffer, probe, TPM_TAG))
 		return tidy ? undefine(c) : 0;
@@ -135,7 +144,8 @@ static int read_index(struct conn *c, bool tidy, struct tpm_state *ret)
 	memset(ret, 0, sizeof(*ret));
 	if (c->index == ESYS_TR_NONE)
 		return 0;
-	rc = Esys_NV_ReadPublic(c->esys, c->index, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &pub, NULL);
+	rc = Esys_NV_ReadPublic(c->esys, c->index, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &pub,
+				NULL);
 	if (rc)
 		return fail(c, rc, "cannot describe the counter");
 	r = judge(c, &pub->nvPublic, tidy, ret);
@@ -171,7 +181,8 @@ static int raise_to(struct conn *c, const struct tpm_question *q, struct tpm_sta
 	if (!r)
 		r = read_index(c, true, ret);
 	if (!r && ret->has_index && memcmp(ret->tag, q->tag, TPM_TAG))
-		return bwl_fail(c->e, EEXIST, "the TPM at %.100s: its counter was made anew meanwhile",
+		return bwl_fail(c->e, EEXIST,
+				"the TPM at %.100s: its counter was made anew meanwhile",
 				c->tcti_name);
 	if (r || (ret->has_index && ret->count >= q->to))
 		return r;
@@ -190,7 +201,8 @@ int tpm_ask(const struct tpm_question *q, struct tpm_state *ret, struct bwl_err 
 	int r = begin(&c);
 
 	if (!r)
-		r = q->what == TPM_RAISE ? raise_to(&c, q, ret) : look(&c, q->what == TPM_PEEK, ret);
+		r = q->what == TPM_RAISE ? raise_to(&c, q, ret)
+					 : look(&c, q->what == TPM_PEEK, ret);
 	end(&c);
 	return r;
 }

@@ -11,7 +11,7 @@
 
 struct tpm {
 	pthread_mutex_t lock;
-	unsigned users;		/* the owner, and the thread of a question */
+	unsigned users; /* the owner, and the thread of a question */
 	bool busy, answered;
 	struct tpm_question question;
 	struct tpm_state state;
@@ -56,7 +56,7 @@ static void *ask(void *arg)
 	struct tpm_state s = { 0 };
 	struct bwl_err e = { 0 };
 	struct tpm *t = arg;
-	int r = tpm_ask(&t->question, &s, &e);	/* nobody changes it while we are busy */
+	int r = tpm_ask(&t->question, &s, &e); /* nobody changes it while we are busy */
 
 	pthread_mutex_lock(&t->lock);
 	t->state = s;
@@ -148,7 +148,9 @@ int tpm_peek_within(const char *tcti, uint64_t ns, struct tpm_state *ret, struct
 		r = tpm_answer(t, ret, e);
 		if (r != -EINPROGRESS)
 			break;
-		r = bwl_now_ns() < end ? 0 : bwl_fail(e, ETIMEDOUT, "the TPM at %.100s does not answer", tcti);
+		r = bwl_now_ns() < end
+			    ? 0
+			    : bwl_fail(e, ETIMEDOUT, "the TPM at %.100s does not answer", tcti);
 	}
 	tpm_free(t);
 	return r;

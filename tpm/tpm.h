@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One counter in a TPM 2.0 (an NV index of type counter), asked on a thread of its own: a TPM that hangs
- * holds up a question, nobody who waits for nothing.
+ * One counter in a TPM 2.0 (an NV index of type counter), asked on a thread of its own: a TPM that
+ * hangs holds up a question, nobody who waits for nothing.
  *
- * The index has a random tag for its authPolicy, which nothing satisfies: it is part of the index's name,
- * and tells this ledger's counter from any other. A counter that is deleted and defined again goes on
- * above the highest count that any counter of that TPM ever had (TPM 2.0 Part 1, 37.2.4.3).
+ * The index has a random tag for its authPolicy, which nothing satisfies: it is part of the index's
+ * name, and tells this ledger's counter from any other. A counter that is deleted and defined again
+ * goes on above the highest count that any counter of that TPM ever had (TPM 2.0 Part 1, 37.2.4.3).
  */
 #ifndef BWL_TPM_H
 #define BWL_TPM_H
@@ -15,19 +15,19 @@
 #include "bwl/err.h"
 
 #define TPM_TAG 32
-#define TPM_INDEX 0x01b77114U	/* of the owner's range */
+#define TPM_INDEX 0x01b77114U /* of the owner's range */
 #define TPM_TCTI "device:/dev/tpmrm0"
 
 struct tpm_state {
-	bool has_index;		/* with a count; one that was never raised is taken away by the look */
+	bool has_index; /* with a count; one that was never raised is taken away by the look */
 	uint8_t tag[TPM_TAG];
-	uint64_t count;		/* !has_index: the highest that any counter had */
+	uint64_t count; /* !has_index: the highest that any counter had */
 };
 
 struct tpm;
-bool tpm_is_built(void);	/* with tpm2-tss */
+bool tpm_is_built(void); /* with tpm2-tss */
 int tpm_new(const char *tcti, struct tpm **ret, struct bwl_err *e);
-void tpm_free(struct tpm *t);	/* NULL-safe; does not wait */
+void tpm_free(struct tpm *t); /* NULL-safe; does not wait */
 
 /* One question at a time; -EBUSY: the last one is not answered yet. */
 int tpm_look(struct tpm *t);

@@ -15,15 +15,15 @@
 #define RETRY_NS SECOND
 #define LOOSE_RETRY_NS (60 * SECOND)
 #define REPEAT_NS (600 * SECOND)
-#define CREDIT 24	/* raises that may be saved up */
-#define KEY "tpm"	/* the ledger's row: no limit is called so */
+#define CREDIT 24 /* raises that may be saved up */
+#define KEY "tpm" /* the ledger's row: no limit is called so */
 
 enum step {
-	UNKNOWN,	/* the TPM is to be looked at */
+	UNKNOWN, /* the TPM is to be looked at */
 	LOOKING,
 	RAISING,
-	HELD,		/* or, with behind(), to be raised again */
-	LOOSE,		/* mode auto, no TPM, and the ledger never had one; or mode none */
+	HELD,  /* or, with behind(), to be raised again */
+	LOOSE, /* mode auto, no TPM, and the ledger never had one; or mode none */
 };
 
 struct anchor {
@@ -32,16 +32,16 @@ struct anchor {
 	uint64_t every_ns;
 	char tcti[100];
 	enum step step;
-	bool proven, is_new;	/* proven: this ledger is the one the TPM knows */
-	bool loose;		/* it was LOOSE, and what is released does not wait for another look */
-	bool unsaved;		/* the row may not be on disk: no raise before it is */
-	bool binding;		/* the TPM may not have the counter yet */
-	bool took_over;		/* nobody knew the counter's past */
+	bool proven, is_new; /* proven: this ledger is the one the TPM knows */
+	bool loose;          /* it was LOOSE, and what is released does not wait for another look */
+	bool unsaved;        /* the row may not be on disk: no raise before it is */
+	bool binding;        /* the TPM may not have the counter yet */
+	bool took_over;      /* nobody knew the counter's past */
 	void (*follow)(const uint8_t tag[TPM_TAG], uint64_t count, uint64_t epoch, void *arg);
 	void *follow_arg;
 	uint8_t tag[TPM_TAG];
-	uint64_t epoch, count;	/* on disk; in the TPM as far as we know: epoch, or one less */
-	char era[LEDGER_ERA];	/* in which this process raised it */
+	uint64_t epoch, count; /* on disk; in the TPM as far as we know: epoch, or one less */
+	char era[LEDGER_ERA];  /* in which this process raised it */
 	uint64_t seq, wrote_ns, raised_ns, raises;
 	uint64_t credit_ns, credit_at_ns;
 	uint64_t asked_ns, again_ns;
@@ -116,7 +116,8 @@ bool anchor_is_off(const struct anchor *a)
 }
 
 void anchor_follow(struct anchor *a,
-		   void (*fn)(const uint8_t tag[TPM_TAG], uint64_t count, uint64_t epoch, void *arg),
+		   void (*fn)(const uint8_t tag[TPM_TAG], uint64_t count, uint64_t epoch,
+			      void *arg),
 		   void *arg)
 {
 	a->follow = fn;
@@ -141,8 +142,9 @@ static bool is_empty(const struct ledger *l)
 
 static int write_row(struct anchor *a, struct ledger *l, const char *era, struct bwl_err *e)
 {
-	struct ledger_row r = { .key = KEY, .spent = a->epoch, .pending = a->binding,
-				.at_ns = bwl_now_ns() };
+	struct ledger_row r = {
+		.key = KEY, .spent = a->epoch, .pending = a->binding, .at_ns = bwl_now_ns()
+	};
 	int err;
 
 	if (a->follow)
@@ -181,13 +183,16 @@ static int unanswered(struct anchor *a, const struct ledger *l, const struct bwl
 	a->again_ns = bwl_now_ns() + RETRY_NS;
 	if (a->proven) {
 		a->step = HELD;
-		tell(a, why->text, "the ledger's counter is not raised: what is spent meanwhile an old copy would give back; tried again every second");
+		tell(a, why->text,
+		     "the ledger's counter is not raised: what is spent meanwhile an old copy would give back; tried again every second");
 		return 0;
 	}
 	if (a->mode == ANCHOR_AUTO && (a->is_new || !row_of(l))) {
 		if (strcmp(a->told, why->text))
-			agent_log(LOG_NOTICE, "tpm", "%s; so an old copy of the whole ledger, put in place while this machine is off, would not be found out; tried again every minute",
-				  why->text);
+			agent_log(
+				LOG_NOTICE, "tpm",
+				"%s; so an old copy of the whole ledger, put in place while this machine is off, would not be found out; tried again every minute",
+				why->text);
 		snprintf(a->told, sizeof(a->told), "%s", why->text);
 		a->step = LOOSE;
 		a->loose = true;
@@ -195,9 +200,10 @@ static int unanswered(struct anchor *a, const struct ledger *l, const struct bwl
 		return 0;
 	}
 	a->step = UNKNOWN;
-	tell(a, why->text, row_of(l)
-	     ? "the ledger is bound to its counter: no volume is released until it answers; for good without it: --tpm none"
-	     : "--tpm required: no volume is released until it answers");
+	tell(a, why->text,
+	     row_of(l)
+		     ? "the ledger is bound to its counter: no volume is released until it answers; for good without it: --tpm none"
+		     : "--tpm required: no volume is released until it answers");
 	return -EINPROGRESS;
 }
 
@@ -205,8 +211,10 @@ static int ask_failed(struct anchor *a, const struct ledger *l, int r)
 {
 	struct bwl_err e = { 0 };
 
-	bwl_err_fill(&e, EIO, r == -EBUSY ? "the TPM at %s does not answer"
-					  : "the TPM at %s cannot be asked: no thread", a->tcti);
+	bwl_err_fill(&e, EIO,
+		     r == -EBUSY ? "the TPM at %s does not answer"
+				 : "the TPM at %s cannot be asked: no thread",
+		     a->tcti);
 	return unanswered(a, l, &e);
 }
 
@@ -240,8 +248,9 @@ static int held(struct anchor *a, uint64_t raised_ns)
 	a->step = HELD;
 	a->raised_ns = raised_ns;
 	if (!a->proven || *a->told)
-		agent_log(LOG_NOTICE, "tpm", "the ledger is bound to the counter of the TPM at %s, at %llu",
-			  a->tcti, (unsigned long long)a->count);
+		agent_log(LOG_NOTICE, "tpm",
+			  "the ledger is bound to the counter of the TPM at %s, at %llu", a->tcti,
+			  (unsigned long long)a->count);
 	*a->told = '\0';
 	a->proven = true;
 	a->loose = false;
@@ -252,7 +261,7 @@ static int held(struct anchor *a, uint64_t raised_ns)
 static int bind_new(struct anchor *a, struct ledger *l, const struct tpm_state *s, const char *era,
 		    struct bwl_err *e)
 {
-	a->is_new = true;	/* until the row is on disk */
+	a->is_new = true; /* until the row is on disk */
 	a->binding = !s->has_index;
 	a->took_over = s->has_index;
 	a->count = s->count;
@@ -261,7 +270,9 @@ static int bind_new(struct anchor *a, struct ledger *l, const struct tpm_state *
 	else if (getrandom(a->tag, TPM_TAG, 0) != TPM_TAG)
 		return bwl_fail(e, EIO, "no random numbers");
 	if (s->has_index && !strcmp(a->era, era)) {
-		/* A ledger set aside while we run: what came before this boot is refused already. */
+		/*
+		 * A ledger set aside while we run: what came before this boot is refused already.
+		 */
 		int r;
 
 		a->epoch = s->count;
@@ -276,25 +287,36 @@ static int not_believed(struct bwl_err *e, const struct ledger_row *row, const s
 	unsigned long long epoch = row ? row->spent : 0, count = s->count;
 
 	if (!row)
-		return bwl_fail(e, EUCLEAN, "the TPM has a counter for a ledger, and this one knows nothing of it: a copy from before, or another machine's");
+		return bwl_fail(
+			e, EUCLEAN,
+			"the TPM has a counter for a ledger, and this one knows nothing of it: a copy from before, or another machine's");
 	if (!s->has_index)
-		return bwl_fail(e, EUCLEAN, "the TPM has no counter for this ledger: it was cleared, or it is another TPM");
+		return bwl_fail(
+			e, EUCLEAN,
+			"the TPM has no counter for this ledger: it was cleared, or it is another TPM");
 	if (memcmp(row->slot, s->tag, TPM_TAG))
-		return bwl_fail(e, EUCLEAN, "the TPM's counter is of another ledger: another TPM, or a copy from before it was bound anew");
+		return bwl_fail(
+			e, EUCLEAN,
+			"the TPM's counter is of another ledger: another TPM, or a copy from before it was bound anew");
 	if (epoch < count)
-		return bwl_fail(e, EUCLEAN, "the ledger is of epoch %llu and the TPM counts %llu: it is an old copy",
-				epoch, count);
-	return bwl_fail(e, EUCLEAN, "the ledger is of epoch %llu and the TPM counts only %llu: it is another TPM's",
+		return bwl_fail(
+			e, EUCLEAN,
+			"the ledger is of epoch %llu and the TPM counts %llu: it is an old copy",
 			epoch, count);
+	return bwl_fail(
+		e, EUCLEAN,
+		"the ledger is of epoch %llu and the TPM counts only %llu: it is another TPM's",
+		epoch, count);
 }
 
 static bool is_known(const struct ledger_row *row, const struct tpm_state *s)
 {
 	if (!row)
 		return false;
-	if (!s->has_index)	/* killed before the counter was made: it will begin at our epoch */
+	if (!s->has_index) /* killed before the counter was made: it will begin at our epoch */
 		return row->pending;
-	return !memcmp(row->slot, s->tag, TPM_TAG) && (row->spent == s->count || row->spent == s->count + 1);
+	return !memcmp(row->slot, s->tag, TPM_TAG) &&
+	       (row->spent == s->count || row->spent == s->count + 1);
 }
 
 static int decide(struct anchor *a, struct ledger *l, const struct tpm_state *s, const char *era,
@@ -329,7 +351,8 @@ static int on_raised(struct anchor *a, struct ledger *l, const struct tpm_state 
 	a->count = s->count;
 	snprintf(a->era, sizeof(a->era), "%s", era);
 	if (other && !a->binding)
-		agent_log(LOG_WARNING, "tpm", "somebody else raised the ledger's counter: %llu, not %llu",
+		agent_log(LOG_WARNING, "tpm",
+			  "somebody else raised the ledger's counter: %llu, not %llu",
 			  (unsigned long long)s->count, (unsigned long long)a->epoch);
 	if (other || a->binding) {
 		a->epoch = s->count;
@@ -356,7 +379,7 @@ static int await(struct anchor *a, struct ledger *l, const char *era, struct bwl
 	if (r)
 		return unanswered(a, l, &why);
 	r = a->step == LOOKING ? decide(a, l, &s, era, e) : on_raised(a, l, &s, era, e);
-	if (r && r != -EINPROGRESS)	/* of the ledger: all over again */
+	if (r && r != -EINPROGRESS) /* of the ledger: all over again */
 		a->step = UNKNOWN;
 	return r;
 }
@@ -373,11 +396,12 @@ static bool is_due(struct anchor *a, const struct ledger *l, bool much, uint64_t
 	return much || now - a->raised_ns >= a->every_ns;
 }
 
-static int look_after(struct anchor *a, struct ledger *l, const char *era, bool much, struct bwl_err *e)
+static int look_after(struct anchor *a, struct ledger *l, const char *era, bool much,
+		      struct bwl_err *e)
 {
 	uint64_t now = bwl_now_ns();
 	bool due = is_due(a, l, much, now);
-	int r = 0;	/* of the ledger: marks_run() will see the same */
+	int r = 0; /* of the ledger: marks_run() will see the same */
 
 	if (now >= a->again_ns && a->epoch != a->count) {
 		r = start_raise(a, l, e);
@@ -389,7 +413,8 @@ static int look_after(struct anchor *a, struct ledger *l, const char *era, bool 
 	}
 	/* So that an old copy never gives back what was spent for longer than this. */
 	if (!r && a->epoch != a->count && bwl_now_ns() - a->wrote_ns > 2 * a->every_ns) {
-		tell(a, "the ledger's counter could not be raised for too long", "no volume is released further until the TPM answers");
+		tell(a, "the ledger's counter could not be raised for too long",
+		     "no volume is released further until the TPM answers");
 		return -EINPROGRESS;
 	}
 	return r;
@@ -405,7 +430,9 @@ static int go_without(struct anchor *a, struct ledger *l, struct bwl_err *e)
 		a->binding = false;
 		if (write_row(a, l, "none", e))
 			return -EAGAIN;
-		agent_log(LOG_ALERT, "tpm", "the ledger was bound to a TPM's counter and is no longer: --tpm none; an old copy of it would not be found out");
+		agent_log(
+			LOG_ALERT, "tpm",
+			"the ledger was bound to a TPM's counter and is no longer: --tpm none; an old copy of it would not be found out");
 	}
 	a->step = LOOSE;
 	return 0;
@@ -419,7 +446,8 @@ int anchor_run(struct anchor *a, struct ledger *l, const char *era, bool much, s
 	if (a->mode == ANCHOR_NONE)
 		return go_without(a, l, e);
 	switch (a->step) {
-	case UNKNOWN: case LOOSE:
+	case UNKNOWN:
+	case LOOSE:
 		if (now < a->again_ns)
 			return meanwhile(a);
 		r = tpm_look(a->tpm);
@@ -428,7 +456,8 @@ int anchor_run(struct anchor *a, struct ledger *l, const char *era, bool much, s
 		a->asked_ns = now;
 		a->step = LOOKING;
 		return meanwhile(a);
-	case LOOKING: case RAISING:
+	case LOOKING:
+	case RAISING:
 		return await(a, l, era, e);
 	case HELD:
 		break;

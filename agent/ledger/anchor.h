@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ledger's anchor: the count of a TPM's counter is in the ledger (its epoch), and a ledger of another
- * epoch is an old copy, or another machine's. The counter is raised once a boot, before anything is
- * released, and rarely after (a TPM's memory wears out): see docs/ledger.md.
+ * The ledger's anchor: the count of a TPM's counter is in the ledger (its epoch), and a ledger of
+ * another epoch is an old copy, or another machine's. The counter is raised once a boot, before
+ * anything is released, and rarely after (a TPM's memory wears out): see docs/ledger.md.
  *
  *   1  the ledger says epoch n + 1, on disk
  *   2  the counter goes from n to n + 1
@@ -21,8 +21,10 @@ enum anchor_mode { ANCHOR_AUTO, ANCHOR_REQUIRED, ANCHOR_NONE };
 struct anchor;
 int anchor_new(enum anchor_mode mode, const char *tcti, uint64_t every_ns, struct anchor **ret,
 	       struct bwl_err *e);
-void anchor_free(struct anchor *a);	/* NULL-safe */
-/* Another ledger than before. is_new: it was begun now, and nothing in it is to be believed or not. */
+void anchor_free(struct anchor *a); /* NULL-safe */
+/*
+ * Another ledger than before. is_new: it was begun now, and nothing in it is to be believed or not.
+ */
 void anchor_forget(struct anchor *a, bool is_new);
 /*
  * Never waits for the TPM. 0: go on; -EINPROGRESS: nothing may be released (it has been said why);
@@ -32,7 +34,10 @@ void anchor_forget(struct anchor *a, bool is_new);
 int anchor_run(struct anchor *a, struct ledger *l, const char *era, bool much, struct bwl_err *e);
 /* The ledger's epoch is the TPM's count: an old copy of it will be found out. */
 bool anchor_holds(const struct anchor *a);
-/* While it holds: what the TPM counts, and the epoch on disk, which may be one ahead, with the index's tag. */
+/*
+ * While it holds: what the TPM counts, and the epoch on disk, which may be one ahead, with the
+ * index's tag.
+ */
 uint64_t anchor_count(const struct anchor *a);
 uint64_t anchor_epoch(const struct anchor *a, uint8_t tag[32]);
 /* Nobody knew its past: a counter was there, and a ledger that was begun now. */
@@ -41,7 +46,8 @@ bool anchor_took_over(const struct anchor *a);
 bool anchor_is_off(const struct anchor *a);
 /* Told of each epoch before the counter, which is at count, is raised to it. */
 void anchor_follow(struct anchor *a,
-		   void (*fn)(const uint8_t tag[32], uint64_t count, uint64_t epoch, void *arg), void *arg);
+		   void (*fn)(const uint8_t tag[32], uint64_t count, uint64_t epoch, void *arg),
+		   void *arg);
 /* How often it was raised since anchor_new(). */
 uint64_t anchor_raises(const struct anchor *a);
 

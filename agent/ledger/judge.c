@@ -14,11 +14,11 @@
 #include "journal/journal.h"
 #include "tpm/tpm.h"
 
-#define SECOND	  1000000000ULL
-#define WAIT_NS	  (5 * SECOND)
+#define SECOND 1000000000ULL
+#define WAIT_NS (5 * SECOND)
 #define REPEAT_NS (600 * SECOND)
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
-#define KEY	  "journal" /* the ledger's row: no limit is called so */
+#define KEY "journal" /* the ledger's row: no limit is called so */
 
 _Static_assert(BWL_JOURNAL_TAG == TPM_TAG, "a counter's tag");
 
@@ -86,7 +86,7 @@ static int record(struct judge *g, struct ledger *l, const char *era,
 		  const struct bwl_journal_bound *b, struct bwl_err *e)
 {
 	const struct ledger_row *was = row_of(l);
-	struct ledger_row row = {.key = KEY, .spent = b->seq};
+	struct ledger_row row = { .key = KEY, .spent = b->seq };
 	struct bwl_journal_bound is;
 	int r = 0;
 
@@ -112,9 +112,9 @@ static bool is_old(const struct judge *g, const struct anchor *a, const struct l
 		return true;
 	if (row && !bwl_journal_has(dir_of(g), row->spent, (const uint8_t *)row->slot)) {
 		snprintf(
-		    why, BWL_JOURNAL_WHY,
-		    "it ends at %llu, and the ledger, which a TPM's counter is bound to, knows another %llu: an old copy",
-		    (unsigned long long)now->seq, (unsigned long long)row->spent);
+			why, BWL_JOURNAL_WHY,
+			"it ends at %llu, and the ledger, which a TPM's counter is bound to, knows another %llu: an old copy",
+			(unsigned long long)now->seq, (unsigned long long)row->spent);
 		return true;
 	}
 	if (g->judged || !r || row || !anchor_took_over(a))
@@ -139,7 +139,7 @@ static void close_again(struct judge *g)
 static void refuse(struct judge *g, const struct ledger_row *row, struct bwl_journal_bound *b,
 		   const char *why)
 {
-	struct bwl_err e = {0};
+	struct bwl_err e = { 0 };
 
 	g->refused = true;
 	g->refused_at = LOAD(g->pins->ctl->generation);
@@ -148,9 +148,9 @@ static void refuse(struct judge *g, const struct ledger_row *row, struct bwl_jou
 	if (bwl_journal_set_aside(dir_of(g), &e))
 		agent_log(LOG_ALERT, "journal", "%s", e.text);
 	agent_log(
-	    LOG_ALERT, "journal",
-	    "the journal of what was closed is not to be believed: %s; everything is stopped and revoked: bwlimit-ctl journal init, stop --off, and grant NAME for each that may send",
-	    why);
+		LOG_ALERT, "journal",
+		"the journal of what was closed is not to be believed: %s; everything is stopped and revoked: bwlimit-ctl journal init, stop --off, and grant NAME for each that may send",
+		why);
 	b->seq = row && row->spent > b->seq ? row->spent : b->seq + 1;
 	memset(b->digest, 0, sizeof(b->digest));
 }
@@ -168,7 +168,7 @@ static int judge(struct judge *g, struct anchor *a, struct ledger *l, const char
 		 struct bwl_err *e)
 {
 	const struct ledger_row *row = row_of(l);
-	struct bwl_journal_bound b = {0};
+	struct bwl_journal_bound b = { 0 };
 	char why[BWL_JOURNAL_WHY];
 	struct bwl_journal j;
 
@@ -199,10 +199,9 @@ static void say_waiting(struct judge *g)
 	if (!g->waits_ns)
 		g->waits_ns = bwl_now_ns();
 	if (bwl_now_ns() - g->waits_ns > WAIT_NS)
-		tell(
-		    g,
-		    "whether the journal of what was closed is an old copy is not known before the TPM answers",
-		    "nothing passes until then; for good without it: --tpm none, or bwlimit-ctl stop and stop --off");
+		tell(g,
+		     "whether the journal of what was closed is an old copy is not known before the TPM answers",
+		     "nothing passes until then; for good without it: --tpm none, or bwlimit-ctl stop and stop --off");
 }
 
 int judge_run(struct judge *g, struct anchor *a, struct ledger *l, const char *era,

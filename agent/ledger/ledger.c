@@ -19,14 +19,14 @@ struct ledger {
 	sqlite3 *db;
 	sqlite3_stmt *put, *meta;
 	int seq_fd;
-	uint64_t seq, total;	/* total: of the rows' checksums */
+	uint64_t seq, total; /* total: of the rows' checksums */
 	struct ledger_row *row;
-	uint64_t *sum;		/* by row: its part of total */
-	bool *unsaved;		/* by row: the database may have it otherwise */
+	uint64_t *sum; /* by row: its part of total */
+	bool *unsaved; /* by row: the database may have it otherwise */
 	int n, room;
 	struct ledger_row *staged;
 	int nstaged, staged_room;
-	int *hash;		/* index + 1 by key; 0 empty */
+	int *hash; /* index + 1 by key; 0 empty */
 	unsigned mask;
 };
 
@@ -75,7 +75,8 @@ static void tidy_row(struct ledger_row *to, const struct ledger_row *from)
 
 static int db_fail(sqlite3 *db, const char *what, struct bwl_err *e)
 {
-	return bwl_fail(e, bwl_sqlite_errno(db), "ledger.db: %s: %s", what, db ? sqlite3_errmsg(db) : "out of memory");
+	return bwl_fail(e, bwl_sqlite_errno(db), "ledger.db: %s: %s", what,
+			db ? sqlite3_errmsg(db) : "out of memory");
 }
 
 static int run(struct ledger *l, const char *sql, struct bwl_err *e)
@@ -186,8 +187,10 @@ static int read_rows(struct ledger *l, struct bwl_err *e)
 	BWL_AUTO(sqlite3_finalize) sqlite3_stmt *s = NULL;
 	int r = 0, rc;
 
-	if (sqlite3_prepare_v2(l->db, "SELECT key, era, spent, slice_ns, at_ns, slots, pending, sum FROM spent",
-			       -1, &s, NULL))
+	if (sqlite3_prepare_v2(
+		    l->db,
+		    "SELECT key, era, spent, slice_ns, at_ns, slots, pending, sum FROM spent", -1,
+		    &s, NULL))
 		return db_fail(l->db, "cannot read", e);
 	while (!r && (rc = sqlite3_step(s)) != SQLITE_DONE)
 		r = rc == SQLITE_ROW ? read_row(l, s, e) : db_fail(l->db, "cannot read", e);
@@ -199,7 +202,8 @@ static int read_meta(struct ledger *l, struct bwl_err *e)
 	BWL_AUTO(sqlite3_finalize) sqlite3_stmt *s = NULL;
 	unsigned char sum[SUM];
 
-	if (sqlite3_prepare_v2(l->db, "SELECT version, seq, sum FROM meta WHERE id = 1", -1, &s, NULL))
+	if (sqlite3_prepare_v2(l->db, "SELECT version, seq, sum FROM meta WHERE id = 1", -1, &s,
+			       NULL))
 		return db_fail(l->db, "cannot read", e);
 	if (sqlite3_step(s) != SQLITE_ROW || sqlite3_column_bytes(s, 2) != SUM)
 		return bwl_fail(e, EUCLEAN, "ledger.db: it has no head");
@@ -208,7 +212,8 @@ static int read_meta(struct ledger *l, struct bwl_err *e)
 	if (sqlite3_column_int(s, 0) != VERSION)
 		return bwl_fail(e, EUCLEAN, "ledger.db: of another version");
 	if (memcmp(sum, sqlite3_column_blob(s, 2), SUM))
-		return bwl_fail(e, EUCLEAN, "ledger.db: rows are missing, or are of different commits");
+		return bwl_fail(e, EUCLEAN,
+				"ledger.db: rows are missing, or are of different commits");
 	return 0;
 }
 
@@ -221,15 +226,17 @@ static int check(struct ledger *l, struct bwl_err *e)
 	if (sqlite3_step(s) != SQLITE_ROW)
 		return db_fail(l->db, "cannot be checked", e);
 	if (strcmp((const char *)sqlite3_column_text(s, 0), "ok"))
-		return bwl_fail(e, EUCLEAN, "ledger.db: damaged: %.200s", sqlite3_column_text(s, 0));
+		return bwl_fail(e, EUCLEAN, "ledger.db: damaged: %.200s",
+				sqlite3_column_text(s, 0));
 	return 0;
 }
 
 static int prepare(struct ledger *l, struct bwl_err *e)
 {
-	if (sqlite3_prepare_v2(l->db, "INSERT OR REPLACE INTO spent VALUES (?,?,?,?,?,?,?,?)", -1, &l->put,
-			       NULL) ||
-	    sqlite3_prepare_v2(l->db, "INSERT OR REPLACE INTO meta VALUES (1,?,?,?)", -1, &l->meta, NULL))
+	if (sqlite3_prepare_v2(l->db, "INSERT OR REPLACE INTO spent VALUES (?,?,?,?,?,?,?,?)", -1,
+			       &l->put, NULL) ||
+	    sqlite3_prepare_v2(l->db, "INSERT OR REPLACE INTO meta VALUES (1,?,?,?)", -1, &l->meta,
+			       NULL))
 		return db_fail(l->db, "cannot be written", e);
 	return 0;
 }
@@ -237,19 +244,24 @@ static int prepare(struct ledger *l, struct bwl_err *e)
 static int settings(struct ledger *l, struct bwl_err *e)
 {
 	/* One owner: no shared memory beside the log. Pages are small because commits are. */
-	return run(l, "PRAGMA page_size = 1024; PRAGMA locking_mode = EXCLUSIVE;"
-		      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-		      "PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 1048576;"
-		      "PRAGMA cache_size = -1024;", e);
+	return run(l,
+		   "PRAGMA page_size = 1024; PRAGMA locking_mode = EXCLUSIVE;"
+		   "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+		   "PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = 1048576;"
+		   "PRAGMA cache_size = -1024;",
+		   e);
 }
 
 static int begin_new(struct ledger *l, struct bwl_err *e)
 {
-	int r = run(l, "BEGIN; CREATE TABLE spent (key TEXT PRIMARY KEY NOT NULL, era TEXT NOT NULL,"
-		       "spent INTEGER NOT NULL, slice_ns INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
-		       "slots BLOB NOT NULL, pending INTEGER NOT NULL, sum BLOB NOT NULL) WITHOUT ROWID;"
-		       "CREATE TABLE meta (id INTEGER PRIMARY KEY, version INTEGER NOT NULL,"
-		       "seq INTEGER NOT NULL, sum BLOB NOT NULL); COMMIT", e);
+	int r = run(
+		l,
+		"BEGIN; CREATE TABLE spent (key TEXT PRIMARY KEY NOT NULL, era TEXT NOT NULL,"
+		"spent INTEGER NOT NULL, slice_ns INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
+		"slots BLOB NOT NULL, pending INTEGER NOT NULL, sum BLOB NOT NULL) WITHOUT ROWID;"
+		"CREATE TABLE meta (id INTEGER PRIMARY KEY, version INTEGER NOT NULL,"
+		"seq INTEGER NOT NULL, sum BLOB NOT NULL); COMMIT",
+		e);
 
 	if (!r)
 		r = prepare(l, e);
@@ -263,8 +275,10 @@ static int open_db(const char *dir, struct ledger *l, bool is_new, struct bwl_er
 	int r;
 
 	snprintf(path, sizeof(path), "%s/ledger.db", dir);
-	if (sqlite3_open_v2(path, &l->db, SQLITE_OPEN_READWRITE | (is_new ? SQLITE_OPEN_CREATE : 0) |
-			    SQLITE_OPEN_NOMUTEX, NULL))
+	if (sqlite3_open_v2(path, &l->db,
+			    SQLITE_OPEN_READWRITE | (is_new ? SQLITE_OPEN_CREATE : 0) |
+				    SQLITE_OPEN_NOMUTEX,
+			    NULL))
 		return db_fail(l->db, "cannot be opened", e);
 	sqlite3_busy_timeout(l->db, 2000);
 	r = settings(l, e);
@@ -279,8 +293,10 @@ static int open_db(const char *dir, struct ledger *l, bool is_new, struct bwl_er
 		r = read_meta(l, e);
 	memset(l->unsaved, 0, (size_t)l->n * sizeof(*l->unsaved));
 	if (!r && l->seq < last)
-		r = bwl_fail(e, EUCLEAN, "ledger.db is at commit %llu, and %llu was written: it was cut, or is an old copy",
-			     (unsigned long long)l->seq, (unsigned long long)last);
+		r = bwl_fail(
+			e, EUCLEAN,
+			"ledger.db is at commit %llu, and %llu was written: it was cut, or is an old copy",
+			(unsigned long long)l->seq, (unsigned long long)last);
 	return r ? r : prepare(l, e);
 }
 

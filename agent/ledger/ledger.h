@@ -5,8 +5,8 @@
  * ledger.db (SQLite, WAL, synchronous) holds the rows, each with a checksum; one row more holds a
  * number that every commit raises and the sum of all checksums. ledger.seq holds that number once
  * more, written after the commit: a database that is behind it was cut, or is an old copy (SQLite
- * itself takes a log that was cut short for one that was never longer). A commit has ended when both
- * are on disk.
+ * itself takes a log that was cut short for one that was never longer). A commit has ended when
+ * both are on disk.
  *
  * What does not read back is set aside (*.bad) and a new ledger begun: `how` says so.
  */
@@ -22,13 +22,14 @@
 #define LEDGER_SLOTS 12
 
 struct ledger_row {
-	char key[LEDGER_KEY];	/* "peer tray-3", see bwl_limit_key() */
-	char era[LEDGER_ERA];	/* the maps in which `spent` counts; agent_era() */
-	uint64_t spent;		/* bytes: at least what has passed, windowed: within the window */
-	uint64_t slice_ns;	/* windowed: a slice's length; 0: total */
-	uint64_t at_ns;		/* windowed: boot time of the slots */
-	uint64_t slot[LEDGER_SLOTS];	/* windowed: the newest first; what they lack of `spent` is new */
-	uint64_t pending;	/* 1: not in the maps yet; nothing may be released */
+	char key[LEDGER_KEY]; /* "peer tray-3", see bwl_limit_key() */
+	char era[LEDGER_ERA]; /* the maps in which `spent` counts; agent_era() */
+	uint64_t spent;       /* bytes: at least what has passed, windowed: within the window */
+	uint64_t slice_ns;    /* windowed: a slice's length; 0: total */
+	uint64_t at_ns;       /* windowed: boot time of the slots */
+	uint64_t slot[LEDGER_SLOTS]; /* windowed: the newest first; what they lack of `spent` is new
+				      */
+	uint64_t pending;            /* 1: not in the maps yet; nothing may be released */
 };
 
 enum ledger_how { LEDGER_FOUND, LEDGER_BEGUN, LEDGER_SET_ASIDE };
@@ -36,7 +37,7 @@ enum ledger_how { LEDGER_FOUND, LEDGER_BEGUN, LEDGER_SET_ASIDE };
 struct ledger;
 /* e: also with LEDGER_SET_ASIDE, then it says what was wrong. -EIO, -EROFS, …: try again. */
 int ledger_open(const char *dir, struct ledger **ret, enum ledger_how *how, struct bwl_err *e);
-void ledger_close(struct ledger *l);	/* NULL-safe */
+void ledger_close(struct ledger *l); /* NULL-safe */
 /* -1: none. Indexes stay as long as the ledger is open. */
 int ledger_find(const struct ledger *l, const char *key);
 const struct ledger_row *ledger_at(const struct ledger *l, int index);
@@ -45,7 +46,8 @@ int ledger_count(const struct ledger *l);
 int ledger_put(struct ledger *l, const struct ledger_row *row);
 /*
  * 0: all that was staged is on disk. Else nothing of it may be relied on, although ledger_at() says
- * it; the next commit writes it again. -EUCLEAN: the database is damaged; close it, and open it again.
+ * it; the next commit writes it again. -EUCLEAN: the database is damaged; close it, and open it
+ * again.
  */
 int ledger_commit(struct ledger *l, struct bwl_err *e);
 uint64_t ledger_seq(const struct ledger *l);

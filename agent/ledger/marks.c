@@ -8,11 +8,11 @@
 #include "marks_adopt.h"
 
 #define SECOND 1000000000ULL
-#define BUSY_NS 2000000ULL	/* looks are so far apart at least, */
-#define ACTIVE_NS 20000000ULL	/* at most while something is being spent, */
-#define IDLE_NS 100000000ULL	/* and when nothing is */
+#define BUSY_NS 2000000ULL    /* looks are so far apart at least, */
+#define ACTIVE_NS 20000000ULL /* at most while something is being spent, */
+#define IDLE_NS 100000000ULL  /* and when nothing is */
 #define LOWER_NS (10 * SECOND)
-#define REFRESH_NS (60 * SECOND)	/* windows: slices turn, rows follow at most so often */
+#define REFRESH_NS (60 * SECOND) /* windows: slices turn, rows follow at most so often */
 
 uint64_t marks_lead(uint64_t volume, uint64_t bytes_per_s, uint64_t burst)
 {
@@ -81,7 +81,7 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 	if (m->n == m->room) {
 		t = reallocarray(m->t, m->room ? 2 * m->room : 64, sizeof(*t));
 		if (!t) {
-			m->has_list = false;	/* the next look begins again */
+			m->has_list = false; /* the next look begins again */
 			return;
 		}
 		m->room = m->room ? 2 * m->room : 64;
@@ -90,9 +90,13 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 	bwl_limit_key(m->pins, state, key);
 	t = &m->t[m->n];
 	since = m->n++ < m->was && !strcmp(t->key, key) ? t->since : 0;
-	*t = (struct tracked){ .state = state, .since = since, .window = v->slice_ns ? v->window : BWL_NO_WINDOW,
-			       .epoch = v->epoch, .volume = v->spendable_bytes,
-			       .slice_ns = v->slice_ns, .bytes_per_s = bwl_rate_decode(&l->rate) / 8 };
+	*t = (struct tracked){ .state = state,
+			       .since = since,
+			       .window = v->slice_ns ? v->window : BWL_NO_WINDOW,
+			       .epoch = v->epoch,
+			       .volume = v->spendable_bytes,
+			       .slice_ns = v->slice_ns,
+			       .bytes_per_s = bwl_rate_decode(&l->rate) / 8 };
 	t->lead = marks_lead(t->volume, t->bytes_per_s,
 			     t->bytes_per_s ? l->rate.burst_bytes + 1 : 0);
 	memcpy(t->key, key, sizeof(t->key));
@@ -144,7 +148,7 @@ static int scan(struct marks *m, struct bwl_err *e)
 		return 0;
 	if (still < 0)
 		return bwl_fail(e, -still, "cannot lock %s: %s", m->pins->dir, strerror(-still));
-	return bwl_is_held(m->pins) ? 0 : list(m, e);	/* he was killed: reconcile.c */
+	return bwl_is_held(m->pins) ? 0 : list(m, e); /* he was killed: reconcile.c */
 }
 
 /* part: of the lead, in quarters, below which it is due. */
@@ -217,7 +221,7 @@ static int raise_due(struct marks *m, struct ledger *l, struct bwl_err *e)
 
 		if (!t->due)
 			continue;
-		mark_of(m, t)->unknown_bytes = 0;	/* the row has it as spent from here on */
+		mark_of(m, t)->unknown_bytes = 0; /* the row has it as spent from here on */
 		t->no_row = false;
 		release(m, t, was[i]);
 	}
@@ -228,7 +232,8 @@ static int raise_due(struct marks *m, struct ledger *l, struct bwl_err *e)
 
 /*
  * A window's total falls as slices go by, and its row should not say for ever what was once spent:
- * after a reboot that would be lost. First the mark, then the row; in between nobody passed the mark.
+ * after a reboot that would be lost. First the mark, then the row; in between nobody passed the
+ * mark.
  */
 static int lower(struct marks *m, struct ledger *l, uint64_t now, struct bwl_err *e)
 {
@@ -251,7 +256,7 @@ static int lower(struct marks *m, struct ledger *l, uint64_t now, struct bwl_err
 		if (t->due)
 			release(m, t, mark);
 		else if (left && now - t->wrote_ns > REFRESH_NS && now - t->wrote_ns > t->slice_ns)
-			t->due = true;	/* its slices have other ages now */
+			t->due = true; /* its slices have other ages now */
 		n += t->due;
 	}
 	if (!n)
@@ -285,7 +290,8 @@ static uint64_t next_look(struct marks *m)
 		used = used_of(m, t);
 		mark = mark_read(m, t);
 		m->count.waiting += mark != BWL_MARK_NONE && used < t->volume &&
-				    (mark < used || mark - used < BWL_MIN_BURST) && mark < t->volume;
+				    (mark < used || mark - used < BWL_MIN_BURST) &&
+				    mark < t->volume;
 		if (used == t->used)
 			continue;
 		t->used = used;
@@ -293,7 +299,8 @@ static uint64_t next_look(struct marks *m)
 			ns = ACTIVE_NS;
 		room = mark > used ? mark - used : 0;
 		room = room > t->lead / 2 ? room - t->lead / 2 : 0;
-		due = t->bytes_per_s ? (uint64_t)((double)room * 1e9 / (double)t->bytes_per_s) : BUSY_NS;
+		due = t->bytes_per_s ? (uint64_t)((double)room * 1e9 / (double)t->bytes_per_s)
+				     : BUSY_NS;
 		if (mark < t->volume && due < ns)
 			ns = due < BUSY_NS ? BUSY_NS : due;
 	}

@@ -56,7 +56,7 @@ void window_ages(const struct marks *m, const struct tracked *t, uint64_t now_ns
 struct ledger_row row_of(const struct marks *m, const struct tracked *t, uint64_t spent,
 			 uint64_t now_ns)
 {
-	struct ledger_row r = {.spent = spent};
+	struct ledger_row r = { .spent = spent };
 
 	memcpy(r.key, t->key, sizeof(t->key));
 	memcpy(r.era, m->era, sizeof(r.era));

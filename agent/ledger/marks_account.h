@@ -13,12 +13,12 @@ struct tracked {
 	uint32_t state, window; /* window: BWL_NO_WINDOW for a total volume */
 	uint32_t epoch;
 	uint64_t volume, slice_ns, lead, bytes_per_s;
-	uint64_t used;	   /* when it was looked at last */
+	uint64_t used;     /* when it was looked at last */
 	uint64_t wrote_ns; /* when its row was */
-	bool ready;	   /* its row is of these maps, or it has none */
+	bool ready;        /* its row is of these maps, or it has none */
 	bool no_row;
 	bool due;
-	uint64_t want;	/* due: the next mark */
+	uint64_t want;  /* due: the next mark */
 	uint64_t since; /* released since marks_forget_spent() */
 };
 

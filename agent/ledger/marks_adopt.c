@@ -59,7 +59,10 @@ static struct ledger_row target_of(const struct marks *m, const struct tracked *
 	}
 	known_ages(m, t, now, r.slot);
 	fed = sum(was->slot);
-	/* Time in which nobody counted has not passed: what was in a slice is as old as it was then. */
+	/*
+	 * Time in which nobody counted has not passed: what was in a slice is as old as it was
+	 * then.
+	 */
 	if (was->slice_ns == t->slice_ns && fed <= was->spent) {
 		for (i = 0; i < LEDGER_SLOTS; i++)
 			r.slot[i] += was->slot[i];
@@ -72,8 +75,9 @@ static struct ledger_row target_of(const struct marks *m, const struct tracked *
 }
 
 /*
- * Nobody else writes it: a packet that reads a closed mark leaves the window as it is (bwl_limit_volume()),
- * and marks_grace() has waited for those that had read another. A lock bit that is set is of one who died.
+ * Nobody else writes it: a packet that reads a closed mark leaves the window as it is
+ * (bwl_limit_volume()), and marks_grace() has waited for those that had read another. A lock bit
+ * that is set is of one who died.
  */
 static void fill_window(struct bwl_window *w, const struct tracked *t, const struct ledger_row *row)
 {
@@ -84,13 +88,15 @@ static void fill_window(struct bwl_window *w, const struct tracked *t, const str
 	for (i = 0; i < LEDGER_SLOTS; i++)
 		w->slot_bytes[(now + BWL_WINDOW_SLOTS - i) % BWL_WINDOW_SLOTS] = row->slot[i];
 	w->slice_ns = t->slice_ns;
-	__atomic_store_n(&w->turn, now | (uint64_t)t->epoch << BWL_TURN_EPOCH_SHIFT, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&w->turn, now | (uint64_t)t->epoch << BWL_TURN_EPOCH_SHIFT,
+			 __ATOMIC_SEQ_CST);
 }
 
 static void put_in_maps(struct marks *m, struct tracked *t, const struct ledger_row *row)
 {
 	if (t->window == BWL_NO_WINDOW)
-		__atomic_store_n(&m->pins->state[t->state].used_bytes, row->spent, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&m->pins->state[t->state].used_bytes, row->spent,
+				 __ATOMIC_SEQ_CST);
 	else
 		fill_window(&m->pins->window[t->window], t, row);
 	mark_of(m, t)->unknown_bytes = 0;
@@ -108,7 +114,8 @@ static int check(const struct marks *m, const struct tracked *t, const struct le
 
 	if (!mark_is_bytes(mark) || row->spent >= mark)
 		return 0;
-	return bwl_fail(e, EUCLEAN, "the ledger has %llu bytes of %s, and has released %llu: it is an old copy",
+	return bwl_fail(e, EUCLEAN,
+			"the ledger has %llu bytes of %s, and has released %llu: it is an old copy",
 			(unsigned long long)row->spent, t->key, (unsigned long long)mark);
 }
 
@@ -133,8 +140,10 @@ static int find_others(struct marks *m, struct ledger *l, uint32_t *ret_n, struc
 			r = check(m, t, ledger_at(l, at), e);
 		if (at < 0 && mark_of(m, t)->unknown_bytes) {
 			m->count.unknown++;
-			agent_log(LOG_WARNING, "ledger", "%s: neither maps nor ledger know its past: it counts as spent; bwlimit-ctl grant NAME volume +V gives V",
-				  t->key);
+			agent_log(
+				LOG_WARNING, "ledger",
+				"%s: neither maps nor ledger know its past: it counts as spent; bwlimit-ctl grant NAME volume +V gives V",
+				t->key);
 		}
 	}
 	*ret_n = n;

@@ -19,15 +19,15 @@
 #define RETRY_FIRST_NS 100000000ULL
 #define SLOW_NS (SECOND / 2)
 #define TPM_NS 5000000ULL
-#define REPEAT_NS (600 * SECOND)	/* an alarm that lasts is said again */
+#define REPEAT_NS (600 * SECOND) /* an alarm that lasts is said again */
 
 struct ledger_part {
 	struct agent_thread thread;
 	const char *state_dir;
-	_Atomic uint64_t busy_since;	/* 0: it is not waiting for the disk */
-	bool told_stuck;		/* main thread */
+	_Atomic uint64_t busy_since; /* 0: it is not waiting for the disk */
+	bool told_stuck;             /* main thread */
 	/* thread */
-	struct bwl_pins *pins;		/* which outlive it */
+	struct bwl_pins *pins; /* which outlive it */
 	struct ledger *ledger;
 	struct marks *marks;
 	struct anchor *anchor;
@@ -47,14 +47,18 @@ static void tell(struct ledger_part *v, const struct bwl_err *e)
 		return;
 	snprintf(v->told, sizeof(v->told), "%s", e->text);
 	v->told_ns = now;
-	agent_log(LOG_ALERT, "ledger", "%s; no volume is released further until it can be written (disk full, read-only or failing: see %s)",
-		  e->text, v->state_dir);
+	agent_log(
+		LOG_ALERT, "ledger",
+		"%s; no volume is released further until it can be written (disk full, read-only or failing: see %s)",
+		e->text, v->state_dir);
 }
 
 static void tell_set_aside(const struct ledger_part *v, const struct bwl_err *e)
 {
-	agent_log(LOG_ALERT, "ledger", "the ledger is not to be believed: %s; it is set aside as %s/ledger.db.bad and begun anew from the maps, which forget nothing before a reboot; volumes that neither knows count as spent until bwlimit-ctl grant NAME volume +V",
-		  e->text, v->state_dir);
+	agent_log(
+		LOG_ALERT, "ledger",
+		"the ledger is not to be believed: %s; it is set aside as %s/ledger.db.bad and begun anew from the maps, which forget nothing before a reboot; volumes that neither knows count as spent until bwlimit-ctl grant NAME volume +V",
+		e->text, v->state_dir);
 }
 
 static int open_ledger(struct ledger_part *v, struct bwl_err *e)
@@ -66,8 +70,8 @@ static int open_ledger(struct ledger_part *v, struct bwl_err *e)
 		return r;
 	if (how == LEDGER_SET_ASIDE)
 		tell_set_aside(v, e);
-	agent_log(LOG_INFO, "ledger", "the ledger has %d rows, at commit %llu", ledger_count(v->ledger),
-		  (unsigned long long)ledger_seq(v->ledger));
+	agent_log(LOG_INFO, "ledger", "the ledger has %d rows, at commit %llu",
+		  ledger_count(v->ledger), (unsigned long long)ledger_seq(v->ledger));
 	marks_forget(v->marks);
 	anchor_forget(v->anchor, how != LEDGER_FOUND);
 	return 0;
@@ -91,7 +95,8 @@ static void note_pace(struct ledger_part *v, uint64_t took_ns)
 
 	if (took_ns > SLOW_NS && now - v->slow_ns > 60 * SECOND) {
 		v->slow_ns = now;
-		agent_log(LOG_WARNING, "ledger", "the disk took %llu ms for a commit; %u of %u volumes wait for it",
+		agent_log(LOG_WARNING, "ledger",
+			  "the disk took %llu ms for a commit; %u of %u volumes wait for it",
 			  (unsigned long long)(took_ns / 1000000), c.waiting, c.volumes);
 	}
 }
@@ -99,7 +104,8 @@ static void note_pace(struct ledger_part *v, uint64_t took_ns)
 /* Is this the ledger that the TPM knows? Told to bwlimit-ctl by a flag. */
 static int look_at_anchor(struct ledger_part *v, struct bwl_err *e)
 {
-	int r = anchor_run(v->anchor, v->ledger, v->era, v->judge.moved || marks_spent_much(v->marks), e);
+	int r = anchor_run(v->anchor, v->ledger, v->era,
+			   v->judge.moved || marks_spent_much(v->marks), e);
 	uint32_t *flags = &v->pins->ctl->ledger;
 
 	if (anchor_raises(v->anchor) != v->raises) {
@@ -131,7 +137,7 @@ static uint64_t step(struct ledger_part *v)
 	if (!r)
 		r = marks_run(v->marks, v->ledger, &ns, &e);
 	atomic_store(&v->busy_since, 0);
-	if (r == -EINPROGRESS)	/* the TPM; the anchor says what is to be said */
+	if (r == -EINPROGRESS) /* the TPM; the anchor says what is to be said */
 		return TPM_NS;
 	if (!r) {
 		if (*v->told)
@@ -211,7 +217,8 @@ void agent_ledger_tick(struct agent *a, void *part)
 		return;
 	v->told_stuck = stuck;
 	if (stuck)
-		agent_log(LOG_ALERT, "ledger", "the disk does not answer: no volume is released further");
+		agent_log(LOG_ALERT, "ledger",
+			  "the disk does not answer: no volume is released further");
 	else
 		agent_log(LOG_NOTICE, "ledger", "the disk answers again");
 }

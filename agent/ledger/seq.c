@@ -37,7 +37,7 @@ static int write_record(int fd, uint64_t seq)
 	struct record r;
 
 	make(&r, seq);
-	errno = EIO;	/* where it is written in part */
+	errno = EIO; /* where it is written in part */
 	return pwrite(fd, &r, sizeof(r), (off_t)(seq % 2) * SECTOR) == sizeof(r) ? 0 : -errno;
 }
 
@@ -53,7 +53,7 @@ int ledger_seq_write(int fd, uint64_t seq, struct bwl_err *e)
 static int begin(int fd, const char *dir, struct bwl_err *e)
 {
 	BWL_AUTO_CLOSE int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = write_record(fd, 1);	/* the file's whole length */
+	int r = write_record(fd, 1); /* the file's whole length */
 
 	if (!r)
 		r = write_record(fd, 0);
@@ -62,7 +62,8 @@ static int begin(int fd, const char *dir, struct bwl_err *e)
 	return r ? bwl_fail(e, -r, "ledger.seq: cannot be begun: %s", strerror(-r)) : 0;
 }
 
-int ledger_seq_open(const char *dir, bool is_new, int *ret_fd, uint64_t *ret_last, struct bwl_err *e)
+int ledger_seq_open(const char *dir, bool is_new, int *ret_fd, uint64_t *ret_last,
+		    struct bwl_err *e)
 {
 	struct record r[2] = { 0 };
 	char path[512];
@@ -78,7 +79,8 @@ int ledger_seq_open(const char *dir, bool is_new, int *ret_fd, uint64_t *ret_las
 		return begin(fd, dir, e);
 	for (i = 0; i < 2; i++)
 		if (pread(fd, &r[i], sizeof(r[i]), i * SECTOR) < 0)
-			return bwl_fail(e, errno, "ledger.seq: cannot be read: %s", strerror(errno));
+			return bwl_fail(e, errno, "ledger.seq: cannot be read: %s",
+					strerror(errno));
 	if (!reads(&r[0]) && !reads(&r[1]))
 		return bwl_fail(e, EUCLEAN, "ledger.seq: neither of its records reads");
 	for (i = 0; i < 2; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the policy's `tamper` says about a sign, done by whatever thread sees it: the map, then the kernel's
- * SAs; nothing here waits for a disk, a log or charon. Those come after (deferred.c).
+ * What the policy's `tamper` says about a sign, done by whatever thread sees it: the map, then the
+ * kernel's SAs; nothing here waits for a disk, a log or charon. Those come after (deferred.c).
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static bool is_done(struct bwl_pins *p, enum bwl_action action, const struct age
 
 struct peers {
 	uint32_t max;
-	const struct agent_sign *sign;	/* NULL: every peer */
+	const struct agent_sign *sign; /* NULL: every peer */
 };
 
 static bool is_wanted(uint32_t peer, const void *arg)
@@ -107,7 +107,8 @@ static bool is_ordered(const struct agent_sign *s)
 }
 
 /* What has closed something is a line, and what somebody ordered. */
-static bool may_say(const struct agent_sign *s, bool done, uint64_t now, unsigned long long *ret_silent)
+static bool may_say(const struct agent_sign *s, bool done, uint64_t now,
+		    unsigned long long *ret_silent)
 {
 	bool yes;
 
@@ -134,12 +135,12 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 	action = wanted.action[s->input];
 	pthread_mutex_unlock(&wanted.lock);
 	if (action == BWL_ACTION_REVOKE_PEER && !s->npeers)
-		action = BWL_ACTION_REVOKE;	/* whose it was cannot be told */
+		action = BWL_ACTION_REVOKE; /* whose it was cannot be told */
 	done = is_done(p, action, s);
 	if (done && quiet)
 		return false;
 	if (action == BWL_ACTION_CLAMP && !bwl_clamp(p))
-		action = BWL_ACTION_REVOKE;	/* the policy has no heartbeat */
+		action = BWL_ACTION_REVOKE; /* the policy has no heartbeat */
 	ends = action == BWL_ACTION_REVOKE || action == BWL_ACTION_REVOKE_PEER;
 	close_map(p, action, s);
 	closed = bwl_now_ns();
@@ -156,7 +157,8 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 		agent_later(LOG_ALERT | (done && !is_ordered(s) ? AGENT_LOG_HOST : 0), "tamper",
 			    "%s: %s; action %s: map %.3f ms, %u SAs of the kernel %.3f ms%s",
 			    bwl_tamper_name(s->input), s->what, bwl_action_name(action),
-			    (double)(closed - start) / 1e6, sas.sas, (double)(kernel - closed) / 1e6, more);
+			    (double)(closed - start) / 1e6, sas.sas,
+			    (double)(kernel - closed) / 1e6, more);
 	}
 	if (ends && p->ctl->tunnel)
 		agent_end_sas(p, who.sign ? s->peer : NULL, who.sign ? s->npeers : 0);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an uplink says it sent, against what was let out by it: what its last gate passed, and what XDP sent,
- * which no gate sees. More has gone past both (AF_XDP, a packet socket that bypasses queues, RDMA), or by
- * the same port past the DPU's kernel altogether, which only the port's own counters tell.
+ * What an uplink says it sent, against what was let out by it: what its last gate passed, and what
+ * XDP sent, which no gate sees. More has gone past both (AF_XDP, a packet socket that bypasses
+ * queues, RDMA), or by the same port past the DPU's kernel altogether, which only the port's own
+ * counters tell.
  *
  * On a thread of its own: a driver may ask its firmware for them. meter.c judges.
  *
- * Frames are exact. The gate counts a GSO packet as one and its segments apart; a device that counts it as one
- * (veth) leaves room. Of bytes there is a bound: of a frame a device may count its FCS and padding, of a
- * segment the headers that it copied, and of what a device encrypts what it puts around it.
+ * Frames are exact. The gate counts a GSO packet as one and its segments apart; a device that
+ * counts it as one (veth) leaves room. Of bytes there is a bound: of a frame a device may count its
+ * FCS and padding, of a segment the headers that it copied, and of what a device encrypts what it
+ * puts around it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,27 +24,34 @@
 #include "parts.h"
 #include "thread.h"
 
-#define LOOK_NS 1000000000ULL	/* never sooner: the meter counts looks for seconds */
-#define FRAME_BYTES 22		/* FCS 4, and 42 bytes of ARP become 60 */
-#define SEGMENT_BYTES 224	/* 14 + 8 of tags, 40 + 8 + 16 of ESP in UDP, 40 + 60 inside, 33 behind */
+#define LOOK_NS 1000000000ULL /* never sooner: the meter counts looks for seconds */
+#define FRAME_BYTES 22        /* FCS 4, and 42 bytes of ARP become 60 */
+#define SEGMENT_BYTES                                                                              \
+	224 /* 14 + 8 of tags, 40 + 8 + 16 of ESP in UDP, 40 + 60 inside, 33 behind                \
+	     */
 #define ESP_BYTES 128
-#define CONTROL_BYTES 64	/* a frame of MAC control, pause for one */
+#define CONTROL_BYTES 64 /* a frame of MAC control, pause for one */
 
 /* Of mlx5; another driver's name for the same thing is another line. */
 enum counter { PHY_FRAMES, PHY_BYTES, CONTROL, RDMA_UNICAST, RDMA_MULTICAST, COUNTERS };
 static const char *const names[COUNTERS] = {
-	[PHY_FRAMES] = "tx_packets_phy", [PHY_BYTES] = "tx_bytes_phy", [CONTROL] = "tx_mac_control_phy",
-	[RDMA_UNICAST] = "tx_vport_rdma_unicast_packets", [RDMA_MULTICAST] = "tx_vport_rdma_multicast_packets",
+	[PHY_FRAMES] = "tx_packets_phy",
+	[PHY_BYTES] = "tx_bytes_phy",
+	[CONTROL] = "tx_mac_control_phy",
+	[RDMA_UNICAST] = "tx_vport_rdma_unicast_packets",
+	[RDMA_MULTICAST] = "tx_vport_rdma_multicast_packets",
 };
 
 /* In the order in which they are said: the first of a look speaks for the others. */
 enum meter { FRAMES, PORT_FRAMES, RDMA, BYTES, PORT_BYTES, METERS };
 static const char *const says[METERS] = {
 	[FRAMES] = "%.15s sent %llu frames that did not pass its last gate",
-	[PORT_FRAMES] = "the port of %.15s sent %llu frames that the DPU's kernel did not let out (tx_packets_phy)",
+	[PORT_FRAMES] =
+		"the port of %.15s sent %llu frames that the DPU's kernel did not let out (tx_packets_phy)",
 	[RDMA] = "%.15s sent %llu frames of RDMA, which no gate sees (tx_vport_rdma)",
 	[BYTES] = "%.15s sent %llu bytes more than passed its last gate",
-	[PORT_BYTES] = "the port of %.15s sent %llu bytes more than the DPU's kernel let out (tx_bytes_phy)",
+	[PORT_BYTES] =
+		"the port of %.15s sent %llu bytes more than the DPU's kernel let out (tx_bytes_phy)",
 };
 
 struct port {
@@ -53,12 +62,12 @@ struct port {
 struct counters {
 	struct agent_thread thread;
 	struct bwl_pins *pins;
-	struct bwl_reason_count *count;	/* of every CPU */
+	struct bwl_reason_count *count; /* of every CPU */
 	struct port port[BWL_MAX_PORTS];
 };
 
 struct out {
-	uint64_t frames, bytes;	/* bytes: at most */
+	uint64_t frames, bytes; /* bytes: at most */
 };
 
 static struct bwl_reason_count of_slot(struct counters *t, unsigned port, unsigned slot)
@@ -66,7 +75,7 @@ static struct bwl_reason_count of_slot(struct counters *t, unsigned port, unsign
 	uint32_t key = (BWL_MAX_PORTS + port) * BWL_REASON_SLOTS + slot;
 	struct bwl_reason_count sum;
 
-	bwl_reason_at(t->pins, key, t->count, &sum);	/* 0 where it cannot be read */
+	bwl_reason_at(t->pins, key, t->count, &sum); /* 0 where it cannot be read */
 	return sum;
 }
 
@@ -111,7 +120,8 @@ static void sign(struct counters *t, const struct bwl_dev *d, enum meter m, uint
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 	snprintf(text, sizeof(text), says[m], d->name, (unsigned long long)over);
 #pragma GCC diagnostic pop
-	agent_tamper(t->pins, &(struct agent_sign){ .input = BWL_TAMPER_counters, .what = text }, false);
+	agent_tamper(t->pins, &(struct agent_sign){ .input = BWL_TAMPER_counters, .what = text },
+		     false);
 }
 
 static void look_at(struct counters *t, unsigned id, const struct bwl_dev *d)
@@ -124,26 +134,34 @@ static void look_at(struct counters *t, unsigned id, const struct bwl_dev *d)
 
 	for (unsigned i = 0; i < COUNTERS; i++)
 		own[i] = (struct bwl_counter){ .name = names[i] };
-	if (d->ifindex != o->ifindex || is_being_attached(t, o) || bwl_netdev_sent(d->ifindex, &sent)) {
+	if (d->ifindex != o->ifindex || is_being_attached(t, o) ||
+	    bwl_netdev_sent(d->ifindex, &sent)) {
 		memset(o, 0, sizeof(*o));
 		o->ifindex = d->ifindex;
 		return;
 	}
-	bwl_netdev_counters(d->name, own, COUNTERS);	/* of none that cannot be had anything is said */
-	out = let_out(t, id);	/* last */
+	bwl_netdev_counters(d->name, own,
+			    COUNTERS); /* of none that cannot be had anything is said */
+	out = let_out(t, id);          /* last */
 	if (own[CONTROL].found) {
-		/* Among the port's frames (IEEE 802.3, 30.3.1.1.2 and 30.3.3.3), which mlx5 tells as the device's. */
+		/*
+		 * Among the port's frames (IEEE 802.3, 30.3.1.1.2 and 30.3.3.3), which mlx5 tells
+		 * as the device's.
+		 */
 		out.frames += own[CONTROL].value;
 		out.bytes += own[CONTROL].value * CONTROL_BYTES;
 	}
 	over[FRAMES] = tamper_meter_look(&o->meter[FRAMES], sent.frames, out.frames);
 	over[BYTES] = tamper_meter_look(&o->meter[BYTES], sent.bytes, out.bytes);
 	if (own[PHY_FRAMES].found)
-		over[PORT_FRAMES] = tamper_meter_look(&o->meter[PORT_FRAMES], own[PHY_FRAMES].value, out.frames);
+		over[PORT_FRAMES] = tamper_meter_look(&o->meter[PORT_FRAMES], own[PHY_FRAMES].value,
+						      out.frames);
 	if (own[PHY_BYTES].found)
-		over[PORT_BYTES] = tamper_meter_look(&o->meter[PORT_BYTES], own[PHY_BYTES].value, out.bytes);
+		over[PORT_BYTES] = tamper_meter_look(&o->meter[PORT_BYTES], own[PHY_BYTES].value,
+						     out.bytes);
 	if (own[RDMA_UNICAST].found && own[RDMA_MULTICAST].found)
-		over[RDMA] = tamper_meter_look(&o->meter[RDMA], own[RDMA_UNICAST].value + own[RDMA_MULTICAST].value,
+		over[RDMA] = tamper_meter_look(&o->meter[RDMA],
+					       own[RDMA_UNICAST].value + own[RDMA_MULTICAST].value,
 					       0);
 	for (unsigned i = 0; i < METERS; i++)
 		if (over[i]) {

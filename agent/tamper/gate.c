@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the last gate stopped: BWL_R_GATE of every uplink, and of the accept limit of each peer that it was
- * for (bwl_state.stopped). The programs count the peer first; the reasons are read first here: so frames
- * that no peer is counted for are nobody's.
+ * What the last gate stopped: BWL_R_GATE of every uplink, and of the accept limit of each peer that
+ * it was for (bwl_state.stopped). The programs count the peer first; the reasons are read first
+ * here: so frames that no peer is counted for are nobody's.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +12,15 @@
 #include "gate.h"
 
 #define SECOND_NS 1000000000ULL
-#define NAMED 4		/* of the peers, in the text */
+#define NAMED 4 /* of the peers, in the text */
 
 struct tamper_gate {
 	struct bwl_pins *pins;
-	struct bwl_reason_count *count;	/* of every CPU */
-	uint32_t *was, *peer;		/* [max_peers]: stopped, low 32 bits; those it rose of */
-	uint64_t frames, named;		/* of all uplinks; of all peers */
-	uint64_t unnamed;		/* of those, how many nobody's were acted on */
-	uint64_t said, said_ns;		/* frames when it was said last */
+	struct bwl_reason_count *count; /* of every CPU */
+	uint32_t *was, *peer;           /* [max_peers]: stopped, low 32 bits; those it rose of */
+	uint64_t frames, named;         /* of all uplinks; of all peers */
+	uint64_t unnamed;               /* of those, how many nobody's were acted on */
+	uint64_t said, said_ns;         /* frames when it was said last */
 };
 
 static uint64_t frames_of(struct tamper_gate *g, unsigned port)
@@ -28,7 +28,7 @@ static uint64_t frames_of(struct tamper_gate *g, unsigned port)
 	uint32_t key = (BWL_MAX_PORTS + port) * BWL_REASON_SLOTS + BWL_R_GATE;
 	struct bwl_reason_count sum;
 
-	bwl_reason_at(g->pins, key, g->count, &sum);	/* 0 where it cannot be read */
+	bwl_reason_at(g->pins, key, g->count, &sum); /* 0 where it cannot be read */
 	return sum.frames;
 }
 
@@ -44,7 +44,8 @@ static uint64_t frames_now(struct tamper_gate *g, char *where, size_t size)
 			continue;
 		sum += frames_of(g, i);
 		if (n < size)
-			n += (size_t)snprintf(where + n, size - n, "%s%.15s", n ? ", " : "", d->name);
+			n += (size_t)snprintf(where + n, size - n, "%s%.15s", n ? ", " : "",
+					      d->name);
 	}
 	return sum;
 }
@@ -56,8 +57,8 @@ static uint64_t look_at_peers(struct tamper_gate *g, unsigned *n)
 
 	*n = 0;
 	for (uint32_t id = 1; id < g->pins->schema.max_peers; id++) {
-		uint32_t now = (uint32_t)__atomic_load_n(&g->pins->state[BWL_ACCEPT_STATE(id)].stopped,
-							 __ATOMIC_ACQUIRE);
+		uint32_t now = (uint32_t)__atomic_load_n(
+			&g->pins->state[BWL_ACCEPT_STATE(id)].stopped, __ATOMIC_ACQUIRE);
 
 		if (now == g->was[id])
 			continue;
@@ -82,8 +83,12 @@ static void sign(struct tamper_gate *g, unsigned npeers, const char *where)
 			      g->pins->name[g->peer[i]].name);
 	if (npeers > NAMED)
 		snprintf(text + n, sizeof(text) - (size_t)n, " and %u more", npeers - NAMED);
-	if (!agent_tamper(g->pins, &(struct agent_sign){ .input = BWL_TAMPER_cleartext, .what = text,
-			  .peer = g->peer, .npeers = npeers }, now - g->said_ns < SECOND_NS))
+	if (!agent_tamper(g->pins,
+			  &(struct agent_sign){ .input = BWL_TAMPER_cleartext,
+						.what = text,
+						.peer = g->peer,
+						.npeers = npeers },
+			  now - g->said_ns < SECOND_NS))
 		return;
 	g->said = g->frames;
 	g->said_ns = now;
@@ -98,7 +103,7 @@ void tamper_gate_look(struct tamper_gate *g)
 	if (frames == g->frames)
 		return;
 	g->named += look_at_peers(g, &n);
-	if (frames < g->frames) {	/* other uplinks than before: from here on */
+	if (frames < g->frames) { /* other uplinks than before: from here on */
 		g->frames = g->said = frames;
 		g->unnamed = frames - g->named;
 		return;

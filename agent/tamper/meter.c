@@ -10,7 +10,7 @@ uint64_t tamper_meter_look(struct tamper_meter *m, uint64_t sent, uint64_t out)
 	/* Counters that began anew. */
 	if (m->looks && (sent < m->sent || out < OUT(m, m->looks - 1)))
 		m->looks = m->above = 0;
-	most = (int64_t)(sent - OUT(m, m->looks));	/* the oldest */
+	most = (int64_t)(sent - OUT(m, m->looks)); /* the oldest */
 	if (m->looks == METER_WAY || (m->looks > METER_WAY && most < m->top))
 		m->top = most;
 	over = (int64_t)(sent - out) - m->top;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One counter of a device against what was let out by it, at one look a second. Of what was let out
- * METER_WAY looks ago nothing is on the way any more: fq keeps a packet for 10 s at most, a device tells
- * of it a second later. So
+ * METER_WAY looks ago nothing is on the way any more: fq keeps a packet for 10 s at most, a device
+ *tells of it a second later. So
  *
  *	sent - out now  <=  gone past - lost  <=  sent - out METER_WAY looks ago
  *
- * The lowest right side so far is the measure: a left side above it means that more has gone past since.
- * What is lost makes room for as much as that, until little has been let out for METER_WAY looks; so does
- * what is on the way at the start. Until METER_WAY looks have been made nothing is known.
+ * The lowest right side so far is the measure: a left side above it means that more has gone past
+ *since. What is lost makes room for as much as that, until little has been let out for METER_WAY
+ *looks; so does what is on the way at the start. Until METER_WAY looks have been made nothing is
+ *known.
  */
 #ifndef BWL_AGENT_TAMPER_METER_H
 #define BWL_AGENT_TAMPER_METER_H
@@ -19,14 +20,14 @@
 #define METER_PERSIST 2
 
 struct tamper_meter {
-	uint64_t sent, out[METER_WAY];	/* out: at the last looks, a ring */
-	int64_t top;			/* the measure */
+	uint64_t sent, out[METER_WAY]; /* out: at the last looks, a ring */
+	int64_t top;                   /* the measure */
 	unsigned looks, above;
 };
 
 /*
- * sent is read before out, so that what leaves in between is never too much. Returns by how much more has gone
- * past than ever before, at the second look in a row that says so, else 0.
+ * sent is read before out, so that what leaves in between is never too much. Returns by how much
+ * more has gone past than ever before, at the second look in a row that says so, else 0.
  */
 uint64_t tamper_meter_look(struct tamper_meter *m, uint64_t sent, uint64_t out);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Signs that somebody has his hands on the machine; act.c does what the policy says about each. A
- * thread of its own: the kernel's news of links and neighbours at once, what tells nobody every 5 ms.
+ * thread of its own: the kernel's news of links and neighbours at once, what tells nobody every 5
+ * ms.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,15 +26,15 @@
 #define SECOND_NS 1000000000ULL
 #define NEIGHBOURS 256
 #define SENSORS 16
-#define SENSOR_DUTY 20		/* a sensor on a slow bus is read a twentieth of the time, */
-#define SENSOR_REST_NS 100000000ULL	/* but ten times a second in any case */
+#define SENSOR_DUTY 20              /* a sensor on a slow bus is read a twentieth of the time, */
+#define SENSOR_REST_NS 100000000ULL /* but ten times a second in any case */
 #define HWMON "/sys/class/hwmon/hwmon*/intrusion*_alarm"
 
 struct tamper {
 	struct agent_thread thread;
 	struct bwl_pins *pins;
 	int news;
-	bool carrier[BWL_MAX_PORTS];	/* as the kernel told last */
+	bool carrier[BWL_MAX_PORTS]; /* as the kernel told last */
 	struct tamper_port port[BWL_MAX_PORTS];
 	struct tamper_gate *gate;
 	struct sensor {
@@ -41,7 +42,7 @@ struct tamper {
 		char path[100];
 	} sensor[SENSORS];
 	unsigned nsensors;
-	uint64_t sensors_ns, chassis_ns;	/* when to look for sensors, and at them, again */
+	uint64_t sensors_ns, chassis_ns; /* when to look for sensors, and at them, again */
 	bool intruded;
 	struct neighbour {
 		uint32_t ifindex;
@@ -52,7 +53,8 @@ struct tamper {
 
 static void act(struct tamper *t, enum bwl_tamper_input input, unsigned port, const char *what)
 {
-	agent_tamper(t->pins, &(struct agent_sign){ .input = input, .what = what, .port = port }, false);
+	agent_tamper(t->pins, &(struct agent_sign){ .input = input, .what = what, .port = port },
+		     false);
 }
 
 static int port_of(const struct tamper *t, int ifindex)
@@ -138,9 +140,10 @@ static void on_neighbour(struct tamper *t, const struct nlmsghdr *h)
 		if (x->ifindex != n.ifindex || x->len != n.len || memcmp(x->addr, n.addr, n.len))
 			continue;
 		if (memcmp(x->mac, n.mac, 6)) {
-			snprintf(text, sizeof(text), "a neighbour at %.15s is now %02x:%02x:%02x:%02x:%02x:%02x",
-				 t->pins->dev[port].name, n.mac[0], n.mac[1], n.mac[2], n.mac[3], n.mac[4],
-				 n.mac[5]);
+			snprintf(text, sizeof(text),
+				 "a neighbour at %.15s is now %02x:%02x:%02x:%02x:%02x:%02x",
+				 t->pins->dev[port].name, n.mac[0], n.mac[1], n.mac[2], n.mac[3],
+				 n.mac[4], n.mac[5]);
 			memcpy(x->mac, n.mac, 6);
 			act(t, BWL_TAMPER_neighbour, (unsigned)port, text);
 		}
@@ -167,7 +170,8 @@ static void ask_for_links(struct tamper *t)
 	struct {
 		struct nlmsghdr h;
 		struct ifinfomsg m;
-	} ask = { .h = { .nlmsg_len = sizeof(ask), .nlmsg_type = RTM_GETLINK,
+	} ask = { .h = { .nlmsg_len = sizeof(ask),
+			 .nlmsg_type = RTM_GETLINK,
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP } };
 
 	if (send(t->news, &ask, sizeof(ask), 0) < 0)
@@ -180,7 +184,10 @@ static void close_sensors(struct tamper *t)
 		close(t->sensor[--t->nsensors].fd);
 }
 
-/* They come and go with their drivers; kept open, because finding them costs more than reading them. */
+/*
+ * They come and go with their drivers; kept open, because finding them costs more than reading
+ * them.
+ */
 static void find_sensors(struct tamper *t)
 {
 	glob_t g = { 0 };
@@ -269,7 +276,8 @@ BWL_AUTO_DEFINE(end, struct tamper *)
 
 int agent_tamper_start(struct agent *a, void **ret_part, struct bwl_err *e)
 {
-	struct sockaddr_nl at = { .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK | RTMGRP_NEIGH };
+	struct sockaddr_nl at = { .nl_family = AF_NETLINK,
+				  .nl_groups = RTMGRP_LINK | RTMGRP_NEIGH };
 	BWL_AUTO(end) struct tamper *t = calloc(1, sizeof(*t));
 	int r;
 
@@ -283,7 +291,8 @@ int agent_tamper_start(struct agent *a, void **ret_part, struct bwl_err *e)
 		return r;
 	t->news = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 	if (t->news < 0 || bind(t->news, (struct sockaddr *)&at, sizeof(at)))
-		return bwl_fail(e, errno, "cannot listen to the kernel's news: %s", strerror(errno));
+		return bwl_fail(e, errno, "cannot listen to the kernel's news: %s",
+				strerror(errno));
 	r = agent_thread_start(&t->thread, run, t, e);
 	if (!r)
 		*ret_part = bwl_take_ptr(&t);

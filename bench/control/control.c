@@ -25,10 +25,10 @@
 
 struct row {
 	unsigned peers;
-	double check_s, load_s, swap_s;	/* file -> checked; -> first policy; -> swapped in */
-	struct bench_spread seen_ms, set_ms;	/* bwl_peer_change(): until packets see it; returns */
+	double check_s, load_s, swap_s;      /* file -> checked; -> first policy; -> swapped in */
+	struct bench_spread seen_ms, set_ms; /* bwl_peer_change(): until packets see it; returns */
 	double peer_bytes, cpu_bytes, prefix_bytes, all_bytes, budget_bytes;
-	double live_mib, peak_mib;	/* what a peer costs, times peers; both generations */
+	double live_mib, peak_mib; /* what a peer costs, times peers; both generations */
 };
 
 static const char usage[] =
@@ -53,12 +53,15 @@ static int write_policy(const char *path, unsigned peers, unsigned mbit)
 
 	if (!f)
 		return -errno;
-	fprintf(f, "version: 1\nnode: bench\nuplinks: [%s]\nheartbeat: none\n"
-		   "host_ports:\n  - { dev: %s, sources: [192.168.0.0/24] }\n"
-		   "zones:\n  mesh: { rate: 100gbit }\npeers:\n", RIG_UPLINK_DEV, RIG_HOST_DEV);
+	fprintf(f,
+		"version: 1\nnode: bench\nuplinks: [%s]\nheartbeat: none\n"
+		"host_ports:\n  - { dev: %s, sources: [192.168.0.0/24] }\n"
+		"zones:\n  mesh: { rate: 100gbit }\npeers:\n",
+		RIG_UPLINK_DEV, RIG_HOST_DEV);
 	for (i = 0; i < peers; i++)
-		fprintf(f, "  - name: peer-%u\n    addresses: [10.%u.%u.%u]\n    zone: mesh\n"
-			   "    path: clear\n    via: 192.0.2.254\n    grant: { rate: %umbit }\n",
+		fprintf(f,
+			"  - name: peer-%u\n    addresses: [10.%u.%u.%u]\n    zone: mesh\n"
+			"    path: clear\n    via: 192.0.2.254\n    grant: { rate: %umbit }\n",
 			i, i >> 16 & 255, i >> 8 & 255, i & 255, mbit);
 	return fclose(f) ? -errno : 0;
 }
@@ -90,7 +93,8 @@ static void memory(struct rig *rig, struct row *row)
 		rig_die(&e);
 	row->peer_bytes = (memlock(p->fd[BWL_PIN_gate]) + memlock(p->fd[BWL_PIN_name]) +
 			   memlock(p->fd[BWL_PIN_state]) + memlock(p->fd[BWL_PIN_retired]) +
-			   memlock(g.peer_fd)) / n;
+			   memlock(g.peer_fd)) /
+			  n;
 	row->cpu_bytes = memlock(p->fd[BWL_PIN_peercnt]) / n / libbpf_num_possible_cpus();
 	row->prefix_bytes = memlock(g.dst4) / n;
 	row->all_bytes = row->peer_bytes + row->prefix_bytes +
@@ -136,7 +140,7 @@ static void *watcher(void *arg)
 			continue;
 		was = __atomic_load_n(word, __ATOMIC_SEQ_CST);
 		w->seen_s = 0;
-		w->word = NULL;	/* ready */
+		w->word = NULL; /* ready */
 		while (__atomic_load_n(word, __ATOMIC_SEQ_CST) == was && !w->stop)
 			;
 		w->seen_s = now_s();
@@ -247,8 +251,9 @@ static void report_text(const struct row *row, unsigned n, unsigned nedits)
 	bench_machine_text(stdout);
 	printf("seconds from the file until it holds; milliseconds of one edit; bytes of kernel "
 	       "memory a peer with one prefix\n\n%8s %8s %7s %8s %9s %9s %6s %5s %7s %6s %7s %8s "
-	       "%8s\n", "peers", "checked", "first", "swapped", "set, seen", "returned", "peer",
-	       "CPU", "prefix", "all", "budget", "MiB", "swap MiB");
+	       "%8s\n",
+	       "peers", "checked", "first", "swapped", "set, seen", "returned", "peer", "CPU",
+	       "prefix", "all", "budget", "MiB", "swap MiB");
 	for (i = 0; i < n; i++)
 		printf("%8u %8.2f %7.2f %8.2f %9.3f %9.3f %6.0f %5.0f %7.0f %6.0f %7.0f %8.1f %8.1f\n",
 		       row[i].peers, row[i].check_s, row[i].load_s, row[i].swap_s,
@@ -270,8 +275,10 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "peers", required_argument, NULL, 'p' },
-		{ "edits", required_argument, NULL, 'e' }, { "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' }, {},
+		{ "edits", required_argument, NULL, 'e' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{},
 	};
 	struct row rows[MAX_SIZES] = { { .peers = 100000 }, { .peers = 1000000 } };
 	bool json = false, good = true;
@@ -288,11 +295,18 @@ int main(int argc, char **argv)
 			good = good && !optarg;
 			break;
 		case 'e':
-			good = good && bench_number("bench-control", "--edits", optarg, 1, MAX_EDITS, &nedits);
+			good = good && bench_number("bench-control", "--edits", optarg, 1,
+						    MAX_EDITS, &nedits);
 			break;
-		case 'j': json = true; break;
-		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 2;
+		case 'j':
+			json = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 2;
 		}
 	}
 	if (!good || optind != argc) {

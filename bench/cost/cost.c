@@ -27,19 +27,31 @@
 
 enum what { EMPTY, FLOOR, FULL, TURN_EMPTY, TURN_FLOOR, TURN_FULL, _WHAT_MAX };
 static const char *const names[_WHAT_MAX] = {
-	"empty program", "floor, one peer", "pipeline, one peer",
-	"turn + empty program", "turn + floor", "turn + pipeline",
+	"empty program",        "floor, one peer", "pipeline, one peer",
+	"turn + empty program", "turn + floor",    "turn + pipeline",
 };
 /* In turn means without what taking turns costs. */
-enum figure { F_EMPTY, F_FLOOR_ONE, F_FULL_ONE, F_TURN, F_FLOOR_TURN, F_FULL_TURN, F_RATIO_ONE,
-	      F_RATIO_TURN, _FIGURE_MAX };
+enum figure {
+	F_EMPTY,
+	F_FLOOR_ONE,
+	F_FULL_ONE,
+	F_TURN,
+	F_FLOOR_TURN,
+	F_FULL_TURN,
+	F_RATIO_ONE,
+	F_RATIO_TURN,
+	_FIGURE_MAX
+};
 static const struct {
 	const char *key, *text;
 	int decimals;
 } figures[_FIGURE_MAX] = {
-	{ "empty", "empty program", 1 }, { "floor_one", "floor, one peer", 1 },
-	{ "pipeline_one", "pipeline, one peer", 1 }, { "turn", "taking turns", 1 },
-	{ "floor_turn", "floor, in turn", 1 }, { "pipeline_turn", "pipeline, in turn", 1 },
+	{ "empty", "empty program", 1 },
+	{ "floor_one", "floor, one peer", 1 },
+	{ "pipeline_one", "pipeline, one peer", 1 },
+	{ "turn", "taking turns", 1 },
+	{ "floor_turn", "floor, in turn", 1 },
+	{ "pipeline_turn", "pipeline, in turn", 1 },
 	{ "ratio_one", "ratio to the floor, one peer", 2 },
 	{ "ratio_turn", "ratio to the floor, in turn", 2 },
 };
@@ -149,13 +161,14 @@ static void figure(const struct bench *b, enum figure what, double *v)
 		double empty = b->ns[EMPTY][i], turn = b->ns[TURN_EMPTY][i] - empty;
 		double floor_n = b->ns[TURN_FLOOR][i] - turn, full_n = b->ns[TURN_FULL][i] - turn;
 
-		v[i] = what == F_EMPTY ? empty
-		       : what == F_FLOOR_ONE ? b->ns[FLOOR][i]
-		       : what == F_FULL_ONE ? b->ns[FULL][i]
-		       : what == F_TURN ? turn
+		v[i] = what == F_EMPTY        ? empty
+		       : what == F_FLOOR_ONE  ? b->ns[FLOOR][i]
+		       : what == F_FULL_ONE   ? b->ns[FULL][i]
+		       : what == F_TURN       ? turn
 		       : what == F_FLOOR_TURN ? floor_n
-		       : what == F_FULL_TURN ? full_n
-		       : what == F_RATIO_ONE ? b->ns[FULL][i] / b->ns[FLOOR][i] : full_n / floor_n;
+		       : what == F_FULL_TURN  ? full_n
+		       : what == F_RATIO_ONE  ? b->ns[FULL][i] / b->ns[FLOOR][i]
+					      : full_n / floor_n;
 	}
 }
 
@@ -166,8 +179,8 @@ static void report_json(const struct bench *b, const struct bench_spread *s)
 	fputs("{", stdout);
 	bench_machine_json(stdout);
 	printf(",\n \"peers\": %u, \"rounds\": %u, \"packets\": %u, \"goal\": %.1f, "
-	       "\"volume\": %s,\n \"ns\": {", b->peers, b->rounds, b->packets, GOAL,
-	       b->volume ? "true" : "false");
+	       "\"volume\": %s,\n \"ns\": {",
+	       b->peers, b->rounds, b->packets, GOAL, b->volume ? "true" : "false");
 	for (i = 0; i < F_RATIO_ONE; i++)
 		printf("%s\"%s\": %.0f", i ? ", " : "", figures[i].key, s[i].median);
 	printf("},\n \"ratio_one\": %.2f, \"ratio_turn\": %.2f,\n \"spread\": {",
@@ -215,7 +228,7 @@ static int measure(struct bench *b)
 				return r;
 			if (i == FULL || i == TURN_FULL)
 				packets += b->packets;
-			if (round)	/* the first warms up */
+			if (round) /* the first warms up */
 				b->ns[i][round - 1] = ns;
 		}
 	}
@@ -225,11 +238,16 @@ static int measure(struct bench *b)
 static int parse_args(struct bench *b, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "peers", required_argument, NULL, 'p' }, { "rounds", required_argument, NULL, 'r' },
-		{ "packets", required_argument, NULL, 'n' }, { "object", required_argument, NULL, 'o' },
-		{ "cpu", required_argument, NULL, 'c' }, { "anyway", no_argument, NULL, 'a' },
+		{ "peers", required_argument, NULL, 'p' },
+		{ "rounds", required_argument, NULL, 'r' },
+		{ "packets", required_argument, NULL, 'n' },
+		{ "object", required_argument, NULL, 'o' },
+		{ "cpu", required_argument, NULL, 'c' },
+		{ "anyway", no_argument, NULL, 'a' },
 		{ "json", no_argument, NULL, 'j' },
-		{ "volume", no_argument, NULL, 'v' }, { "help", no_argument, NULL, 'h' }, {},
+		{ "volume", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{},
 	};
 	bool good = true;
 	int c;
@@ -239,16 +257,37 @@ static int parse_args(struct bench *b, int argc, char **argv)
 	b->packets = 250000;
 	while (good && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
-		case 'p': good = bench_number(PROG, "--peers", optarg, 1, 10000000, &b->peers); break;
-		case 'r': good = bench_number(PROG, "--rounds", optarg, 1, BENCH_MAX_ROUNDS, &b->rounds); break;
-		case 'n': good = bench_number(PROG, "--packets", optarg, 1, 100000000, &b->packets); break;
-		case 'c': good = b->cpu_chosen = bench_number(PROG, "--cpu", optarg, 0, 4095, &b->cpu); break;
-		case 'o': b->object = optarg; break;
-		case 'a': b->anyway = true; break;
-		case 'v': b->volume = true; break;
-		case 'j': b->json = true; break;
-		case 'h': fputs(usage, stdout); exit(0);
-		default: return -1;
+		case 'p':
+			good = bench_number(PROG, "--peers", optarg, 1, 10000000, &b->peers);
+			break;
+		case 'r':
+			good = bench_number(PROG, "--rounds", optarg, 1, BENCH_MAX_ROUNDS,
+					    &b->rounds);
+			break;
+		case 'n':
+			good = bench_number(PROG, "--packets", optarg, 1, 100000000, &b->packets);
+			break;
+		case 'c':
+			good = b->cpu_chosen = bench_number(PROG, "--cpu", optarg, 0, 4095,
+							    &b->cpu);
+			break;
+		case 'o':
+			b->object = optarg;
+			break;
+		case 'a':
+			b->anyway = true;
+			break;
+		case 'v':
+			b->volume = true;
+			break;
+		case 'j':
+			b->json = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		default:
+			return -1;
 		}
 	}
 	return good && optind == argc ? 0 : -1;
@@ -284,8 +323,10 @@ int main(int argc, char **argv)
 	}
 	if (bench_pin_one(PROG, b.cpu_chosen, b.cpu, &cpu))
 		return 2;
-	size = (struct rig_size){ .peers = b.peers + 1, .extras = b.peers + 1024,
-				  .windows = b.volume ? b.peers + 1 : 16, .programs = RIG_TC_HOST };
+	size = (struct rig_size){ .peers = b.peers + 1,
+				  .extras = b.peers + 1024,
+				  .windows = b.volume ? b.peers + 1 : 16,
+				  .programs = RIG_TC_HOST };
 	elf = read_object(b.object, &elf_size);
 	if (rig_up(&b.rig, elf, elf_size, &size, &e))
 		rig_die(&e);

@@ -14,7 +14,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);		/* set at load */
+	__uint(max_entries, 1); /* set at load */
 	__type(key, __be32);
 	__type(value, __u64);
 } floor_map SEC(".maps");
@@ -26,7 +26,7 @@ struct {
 	__type(value, __u32);
 } under_test SEC(".maps");
 
-__u32 first, count = 1, next;	/* destinations first .. first + count - 1, host byte order */
+__u32 first, count = 1, next; /* destinations first .. first + count - 1, host byte order */
 
 SEC("tc")
 int nothing(struct __sk_buff *skb)

@@ -49,7 +49,7 @@ struct bench {
 	unsigned rounds, packets, most, cpu;
 	bool json, anyway, cpu_chosen;
 	__u8 frame[RIG_FRAME_BYTES];
-	unsigned next[_WHO_MAX];	/* destination: each goes on where it was */
+	unsigned next[_WHO_MAX]; /* destination: each goes on where it was */
 };
 
 struct result {
@@ -84,9 +84,9 @@ static int make_nft(unsigned dests)
 		" chain full { type filter hook ingress device r-%s priority 0; policy drop;\n"
 		"  ip saddr != 10.7.0.0/24 counter drop\n"
 		"  add @full { ip daddr %s counter } counter drop\n"
-		"  %s counter drop\n"	/* zone */
-		"  %s counter drop\n"	/* port */
-		"  %s counter drop\n"	/* node */
+		"  %s counter drop\n" /* zone */
+		"  %s counter drop\n" /* port */
+		"  %s counter drop\n" /* node */
 		"  fwd to " BENCH_SINK "\n }\n"
 		" chain alone { type filter hook ingress device r-%s priority 0; policy drop;\n"
 		"  add @alone { ip daddr %s } counter drop\n"
@@ -136,16 +136,18 @@ static int run(struct bench *b, enum who who, unsigned dests, unsigned packets, 
 		if (lost <= packets / 1000)
 			return 0;
 		received = bench_received(kinds[who].dev) - received;
-		swallowed = bench_swallowed() - swallowed;	/* later: none is under way */
+		swallowed = bench_swallowed() - swallowed; /* later: none is under way */
 		if (received > swallowed + packets / 1000) {
-			fprintf(stderr, PROG ": %s: %llu of %llu packets that arrived were not forwarded\n",
+			fprintf(stderr,
+				PROG ": %s: %llu of %llu packets that arrived were not forwarded\n",
 				kinds[who].text, received - swallowed, received);
 			return -EBADMSG;
 		}
 	}
-	fprintf(stderr, PROG ": %s: %llu of %u packets were lost before it, %d times; the machine is busy: "
-			"stop what else runs here (/proc/loadavg) and try again\n", kinds[who].text, lost,
-		packets, TRIES);
+	fprintf(stderr,
+		PROG ": %s: %llu of %u packets were lost before it, %d times; the machine is busy: "
+		     "stop what else runs here (/proc/loadavg) and try again\n",
+		kinds[who].text, lost, packets, TRIES);
 	return -EBUSY;
 }
 
@@ -170,7 +172,7 @@ static int measure(struct bench *b, struct result *res)
 }
 
 struct row {
-	struct bench_spread ns, ratio, to_limit;	/* ns: added, of BARE itself */
+	struct bench_spread ns, ratio, to_limit; /* ns: added, of BARE itself */
 };
 
 /* Round by round, so that both sides of a difference or a ratio are of the same moment. */
@@ -206,8 +208,8 @@ static void report_json(const struct bench *b, const struct result *res, unsigne
 			       i || who ? "," : "", res[i].dests, kinds[who].key,
 			       who == BARE ? "ns" : "added_ns", row.ns.median);
 			if (who != BARE)
-				printf("\"ratio\": %.3f, \"ratio_to_limit\": %.3f, ", row.ratio.median,
-				       row.to_limit.median);
+				printf("\"ratio\": %.3f, \"ratio_to_limit\": %.3f, ",
+				       row.ratio.median, row.to_limit.median);
 			bench_spread_json(stdout, "spread", &row.ns);
 			if (who != BARE) {
 				fputs(", ", stdout);
@@ -233,15 +235,16 @@ static void report_text(const struct bench *b, const struct result *res, unsigne
 		       res[i].dests > 1 ? "s in turn" : "", bench_spread_heading);
 		for (who = 0; who < _WHO_MAX; who++) {
 			row = row_of(&res[i], who, b->rounds);
-			printf("%-34s %8.1f %8.1f %8.1f %8.1f %8.1f", kinds[who].text, row.ns.median,
-			       row.ns.min, row.ns.q1, row.ns.q3, row.ns.max);
+			printf("%-34s %8.1f %8.1f %8.1f %8.1f %8.1f", kinds[who].text,
+			       row.ns.median, row.ns.min, row.ns.q1, row.ns.q3, row.ns.max);
 			if (who != BARE)
-				printf(" %7.2fx %5.2f..%-5.2f %8.2fx", row.ratio.median, row.ratio.q1,
-				       row.ratio.q3, row.to_limit.median);
+				printf(" %7.2fx %5.2f..%-5.2f %8.2fx", row.ratio.median,
+				       row.ratio.q1, row.ratio.q3, row.to_limit.median);
 			fputs("\n", stdout);
 		}
 	}
-	printf("\ngoal: %.1f of what nftables adds for the same work, in the default configuration\n", GOAL);
+	printf("\ngoal: %.1f of what nftables adds for the same work, in the default configuration\n",
+	       GOAL);
 }
 
 static int parse_args(struct bench *b, int argc, char **argv)
@@ -250,8 +253,11 @@ static int parse_args(struct bench *b, int argc, char **argv)
 		{ "destinations", required_argument, NULL, 'd' },
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "packets", required_argument, NULL, 'n' },
-		{ "cpu", required_argument, NULL, 'c' }, { "anyway", no_argument, NULL, 'a' },
-		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' }, {},
+		{ "cpu", required_argument, NULL, 'c' },
+		{ "anyway", no_argument, NULL, 'a' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{},
 	};
 	bool good = true;
 	int c;
@@ -261,14 +267,31 @@ static int parse_args(struct bench *b, int argc, char **argv)
 	b->packets = 100000;
 	while (good && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
-		case 'd': good = bench_number(PROG, "--destinations", optarg, 1, 4000000, &b->most); break;
-		case 'r': good = bench_number(PROG, "--rounds", optarg, 1, BENCH_MAX_ROUNDS, &b->rounds); break;
-		case 'n': good = bench_number(PROG, "--packets", optarg, 1, 100000000, &b->packets); break;
-		case 'c': good = b->cpu_chosen = bench_number(PROG, "--cpu", optarg, 0, 4095, &b->cpu); break;
-		case 'a': b->anyway = true; break;
-		case 'j': b->json = true; break;
-		case 'h': fputs(usage, stdout); exit(0);
-		default: return -1;
+		case 'd':
+			good = bench_number(PROG, "--destinations", optarg, 1, 4000000, &b->most);
+			break;
+		case 'r':
+			good = bench_number(PROG, "--rounds", optarg, 1, BENCH_MAX_ROUNDS,
+					    &b->rounds);
+			break;
+		case 'n':
+			good = bench_number(PROG, "--packets", optarg, 1, 100000000, &b->packets);
+			break;
+		case 'c':
+			good = b->cpu_chosen = bench_number(PROG, "--cpu", optarg, 0, 4095,
+							    &b->cpu);
+			break;
+		case 'a':
+			b->anyway = true;
+			break;
+		case 'j':
+			b->json = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		default:
+			return -1;
 		}
 	}
 	return good && optind == argc ? 0 : -1;
@@ -287,7 +310,8 @@ static int attach_all(struct bench *b)
 {
 	int host = rig_prog(&b->rig, "bwl_tc_host"), xdp = rig_prog(&b->rig, "bwl_xdp_host"), r, i;
 
-	r = bench_attach(kinds[BARE].dev, bpf_program__fd(b->src->progs.bare_forward), BENCH_TCX_INGRESS, 0);
+	r = bench_attach(kinds[BARE].dev, bpf_program__fd(b->src->progs.bare_forward),
+			 BENCH_TCX_INGRESS, 0);
 	for (i = BWLIMIT; !r && i <= BWLIMIT_GENERIC; i++) {
 		b->rig.pins->ifport[bench_ifindex('r', kinds[i].dev)].v = RIG_HOST_PORT + 1;
 		r = bench_attach(kinds[i].dev, host, BENCH_TCX_INGRESS, 0);
@@ -301,7 +325,9 @@ static int attach_all(struct bench *b)
 
 static int set_up(struct bench *b, struct bwl_err *e)
 {
-	struct rig_size size = { .peers = b->most + 1, .extras = 1024, .windows = 16,
+	struct rig_size size = { .peers = b->most + 1,
+				 .extras = 1024,
+				 .windows = 16,
 				 .programs = RIG_TC_HOST | RIG_XDP_HOST };
 	struct bwl_policy *pol;
 	size_t elf_size;
@@ -310,7 +336,8 @@ static int set_up(struct bench *b, struct bwl_err *e)
 
 	r = make_devices(b);
 	if (r)
-		return bwl_fail(e, -r, "cannot make veth pairs and an nftables table: %s", strerror(-r));
+		return bwl_fail(e, -r, "cannot make veth pairs and an nftables table: %s",
+				strerror(-r));
 	r = rig_up(&b->rig, elf, elf_size, &size, e);
 	if (r)
 		return r;
@@ -356,8 +383,8 @@ int main(int argc, char **argv)
 		if (r)
 			bwl_fail(&e, -r, "cannot measure: %s", strerror(-r));
 		else
-			steady = bench_is_steady(PROG, kinds[BARE].text, res[i].ns[BARE], b.rounds, 0,
-						 b.anyway);
+			steady = bench_is_steady(PROG, kinds[BARE].text, res[i].ns[BARE], b.rounds,
+						 0, b.anyway);
 	}
 	e2e_source__destroy(b.src);
 	rig_down(&b.rig);

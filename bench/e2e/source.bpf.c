@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A source of frames to destinations in turn, and the bare forward that everything is compared with. */
+/*
+ * A source of frames to destinations in turn, and the bare forward that everything is compared
+ * with.
+ */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>

@@ -18,9 +18,9 @@
 #include "tests/harness/frame.h"
 
 #define ROUNDS 31
-#define PACKETS 256	/* a round: one ring of a veth, and shorter than a timer tick of 4 ms */
-#define BATCH 64	/* one poll of NAPI */
-#define TCX_INGRESS 46	/* enum bpf_attach_type from kernel 6.6 */
+#define PACKETS 256    /* a round: one ring of a veth, and shorter than a timer tick of 4 ms */
+#define BATCH 64       /* one poll of NAPI */
+#define TCX_INGRESS 46 /* enum bpf_attach_type from kernel 6.6 */
 #define TCX_EGRESS 47
 
 static const char usage[] =
@@ -73,7 +73,8 @@ static int attach(char **argv)
 	fd = bpf_obj_get(prog);
 	if (fd < 0)
 		return fail(prog);
-	link = bpf_link_create(fd, (int)if_nametoindex(argv[2]), egress ? TCX_EGRESS : TCX_INGRESS, NULL);
+	link = bpf_link_create(fd, (int)if_nametoindex(argv[2]), egress ? TCX_EGRESS : TCX_INGRESS,
+			       NULL);
 	if (link < 0 || bpf_obj_pin(link, pin))
 		return fail(pin);
 	return 0;
@@ -89,8 +90,8 @@ static int build(char **argv, struct frame *f)
 		fputs(usage, stderr);
 		return 2;
 	}
-	snprintf(words, sizeof(words), "eth ip4 src=%s dst=%s udp dport=9 fill=%d", argv[3], argv[4],
-		 bytes - headers);
+	snprintf(words, sizeof(words), "eth ip4 src=%s dst=%s udp dport=9 fill=%d", argv[3],
+		 argv[4], bytes - headers);
 	if (!frame_build(words, &env, f, why))
 		return 0;
 	fprintf(stderr, "bench-esp: %s\n", why);

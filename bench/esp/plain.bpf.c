@@ -18,7 +18,7 @@ struct bpf_xfrm_info {
 
 int bpf_skb_set_xfrm_info(struct __sk_buff *skb, const struct bpf_xfrm_info *from) __ksym;
 
-const volatile __u32 plain_tunnel;	/* ifindex */
+const volatile __u32 plain_tunnel; /* ifindex */
 const volatile __u32 plain_if_id;
 const volatile __be32 plain_net, plain_mask;
 

@@ -18,12 +18,11 @@
 #define SECOND 1000000000ULL
 #define T0 1800000000LL
 
-static const char usage[] =
-	"usage: bench-history [--peers N] [--hours N] [--json]\n"
-	"  --peers N  that send all the time (default 1000)\n"
-	"  --hours N  of a clock of its own (default 3)\n"
-	"Examples: bench-history --hours 1\n"
-	"          bench-history --peers 100 --json | jq '.rows[].disk_mib'\n";
+static const char usage[] = "usage: bench-history [--peers N] [--hours N] [--json]\n"
+			    "  --peers N  that send all the time (default 1000)\n"
+			    "  --hours N  of a clock of its own (default 3)\n"
+			    "Examples: bench-history --hours 1\n"
+			    "          bench-history --peers 100 --json | jq '.rows[].disk_mib'\n";
 
 static double cpu_s(void)
 {
@@ -64,19 +63,31 @@ static void write_out(struct hist_db *db, struct hist_recorder *rec, struct hist
 static int parse_args(int argc, char **argv, unsigned *peers, unsigned *hours, bool *json)
 {
 	static const struct option options[] = {
-		{ "peers", required_argument, NULL, 'p' }, { "hours", required_argument, NULL, 't' },
-		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' }, {},
+		{ "peers", required_argument, NULL, 'p' },
+		{ "hours", required_argument, NULL, 't' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{},
 	};
 	bool good = true;
 	int c;
 
 	while (good && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
-		case 'p': good = bench_number("bench-history", "--peers", optarg, 1, 1000000, peers); break;
-		case 't': good = bench_number("bench-history", "--hours", optarg, 1, 10000, hours); break;
-		case 'j': *json = true; break;
-		case 'h': fputs(usage, stdout); exit(0);
-		default: return -1;
+		case 'p':
+			good = bench_number("bench-history", "--peers", optarg, 1, 1000000, peers);
+			break;
+		case 't':
+			good = bench_number("bench-history", "--hours", optarg, 1, 10000, hours);
+			break;
+		case 'j':
+			*json = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		default:
+			return -1;
 		}
 	}
 	return good && optind == argc ? 0 : -1;

@@ -23,7 +23,11 @@
 static int event(uint32_t type, uint64_t config)
 {
 	struct perf_event_attr a = {
-		.type = type, .size = sizeof(a), .config = config, .disabled = 1, .exclude_hv = 1,
+		.type = type,
+		.size = sizeof(a),
+		.config = config,
+		.disabled = 1,
+		.exclude_hv = 1,
 	};
 	long fd = syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 

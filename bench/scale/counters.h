@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 struct counters {
-	int cycles, transfers;		/* -1: not counted */
+	int cycles, transfers; /* -1: not counted */
 	const char *transfers_name;
-	int err;			/* of the first that failed, positive errno */
+	int err; /* of the first that failed, positive errno */
 };
 
 /* Of the calling thread. */

@@ -9,16 +9,16 @@
 #include "bench/scale/counters.h"
 #include "bench/scale/crew.h"
 
-#define LOST_SHARE 0.02		/* of the wall's time a task may be off its CPU … */
-#define LOST_NS 50000		/* … and this much more: the barrier, a timer tick */
-#define OVERLAP 0.9		/* of the time from the first start to the last end */
+#define LOST_SHARE 0.02 /* of the wall's time a task may be off its CPU … */
+#define LOST_NS 50000   /* … and this much more: the barrier, a timer tick */
+#define OVERLAP 0.9     /* of the time from the first start to the last end */
 
 struct worker {
 	struct crew *crew;
 	pthread_t thread;
 	sem_t go;
 	int cpu, err;
-	struct crew_task *task;		/* NULL: end */
+	struct crew_task *task; /* NULL: end */
 	struct counters counters;
 };
 

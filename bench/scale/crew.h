@@ -8,15 +8,15 @@
 #include "bench/cpu.h"
 
 struct crew;
-typedef int (*crew_work)(void *arg);	/* 0 or negative errno */
+typedef int (*crew_work)(void *arg); /* 0 or negative errno */
 
 struct crew_task {
 	crew_work work;
 	void *arg;
-	bool urgent;	/* before all other threads of the CPU; not where ksoftirqd has a part in it */
+	bool urgent; /* before all other threads of the CPU; not where ksoftirqd has a part in it */
 	/* what it took */
 	double cpu_ns, begin_ns, end_ns;
-	uint64_t cycles, transfers;	/* 0 where not counted */
+	uint64_t cycles, transfers; /* 0 where not counted */
 	int err;
 };
 

@@ -57,7 +57,8 @@ double scale_of_yardstick(const struct scale *b, enum kind k, unsigned s)
 	unsigned i;
 
 	for (i = 0; i < b->rounds; i++)
-		v[i] = b->cell[k][s].times_one[i] / b->cell[scale_kinds[k].yardstick][s].times_one[i];
+		v[i] = b->cell[k][s].times_one[i] /
+		       b->cell[scale_kinds[k].yardstick][s].times_one[i];
 	return bench_spread_of(v, b->rounds).median;
 }
 
@@ -73,9 +74,12 @@ int scale_check(const struct scale *b)
 			if ((scale_kinds[k].refused ? c->refused : c->passed) + c->contended >=
 			    c->packets - c->packets / 50)
 				continue;
-			fprintf(stderr, PROG ": %s on %u CPUs: of %llu packets %llu passed, %llu were over a limit, "
-					"%llu lost in races\n", scale_kinds[k].text, b->step[s], c->packets,
-				c->passed, c->refused, c->contended);
+			fprintf(stderr,
+				PROG
+				": %s on %u CPUs: of %llu packets %llu passed, %llu were over a limit, "
+				"%llu lost in races\n",
+				scale_kinds[k].text, b->step[s], c->packets, c->passed, c->refused,
+				c->contended);
 			bad = -EBADMSG;
 		}
 	}
@@ -92,15 +96,20 @@ bool scale_steady(const struct scale *b)
 		for (s = 0; s < b->nsteps; s++, all += b->rounds)
 			disturbed += b->cell[k][s].disturbed;
 	for (s = 0; s < b->nsteps; s++)
-		good = bench_is_steady(PROG, scale_kinds[EMPTY].text, b->cell[EMPTY][s].ns, b->rounds,
-				       bench_resolution_ns(b->packets), b->anyway) && good;
+		good = bench_is_steady(PROG, scale_kinds[EMPTY].text, b->cell[EMPTY][s].ns,
+				       b->rounds, bench_resolution_ns(b->packets), b->anyway) &&
+		       good;
 	if (disturbed * 4 <= all)
 		return good;
-	fprintf(stderr, PROG ": other work had the CPUs in %u of %u rounds, also when tried again: so many CPUs did "
-			"not run at once\n", disturbed, all);
+	fprintf(stderr,
+		PROG
+		": other work had the CPUs in %u of %u rounds, also when tried again: so many CPUs did "
+		"not run at once\n",
+		disturbed, all);
 	if (b->anyway)
 		return good;
 	fputs("  Nothing is reported. Stop what else runs here (/proc/loadavg), or take fewer CPUs (--cpus); "
-	      "--anyway reports all the same.\n", stderr);
+	      "--anyway reports all the same.\n",
+	      stderr);
 	return false;
 }

@@ -18,7 +18,7 @@ struct stream {
 	__u8 frame[RIG_FRAME_BYTES];
 	unsigned packets;
 	bool live;
-	double ns;		/* live frames: CPU time of the thread, all together */
+	double ns; /* live frames: CPU time of the thread, all together */
 };
 
 /* Whose destination worker w sends to. */
@@ -74,7 +74,8 @@ static struct tally tally_of(const struct scale *b)
 }
 
 /* Once, on the first n workers. ret_ns: a packet, of each worker. */
-static int run_once(struct scale *b, enum kind k, unsigned n, struct crew_task *task, double *ret_ns)
+static int run_once(struct scale *b, enum kind k, unsigned n, struct crew_task *task,
+		    double *ret_ns)
 {
 	static struct stream stream[BENCH_MAX_CPUS];
 	double softirqd[BENCH_MAX_CPUS];
@@ -84,10 +85,12 @@ static int run_once(struct scale *b, enum kind k, unsigned n, struct crew_task *
 
 	for (i = 0; i < n; i++) {
 		who[i] = i;
-		stream[i] = (struct stream){ .prog = program(b, k, i), .packets = b->packets,
+		stream[i] = (struct stream){ .prog = program(b, k, i),
+					     .packets = b->packets,
 					     .live = scale_is_veth(k) };
 		rig_frame(stream[i].frame, dest(k, i));
-		task[i] = (struct crew_task){ .work = send_stream, .arg = &stream[i],
+		task[i] = (struct crew_task){ .work = send_stream,
+					      .arg = &stream[i],
 					      .urgent = true };
 		if (!scale_is_veth(k))
 			continue;
@@ -97,12 +100,14 @@ static int run_once(struct scale *b, enum kind k, unsigned n, struct crew_task *
 	}
 	r = crew_run(b->crew, who, task, n);
 	want = (unsigned long long)n * b->packets;
-	if (!r && scale_is_veth(k) && bench_wait_swallowed(swallowed + want) - swallowed < want - want / 1000)
+	if (!r && scale_is_veth(k) &&
+	    bench_wait_swallowed(swallowed + want) - swallowed < want - want / 1000)
 		r = -EAGAIN;
 	for (i = 0; !r && i < n; i++)
-		ret_ns[i] = scale_is_veth(k) ? (stream[i].ns + bench_softirqd_ns(&b->softirqd[i]) - softirqd[i]) /
-						 b->packets
-				       : stream[i].ns;
+		ret_ns[i] = scale_is_veth(k) ? (stream[i].ns + bench_softirqd_ns(&b->softirqd[i]) -
+						softirqd[i]) /
+						       b->packets
+					     : stream[i].ns;
 	return r;
 }
 
@@ -155,16 +160,17 @@ int scale_measure(struct scale *b)
 			for (s = 0; s < b->nsteps; s++) {
 				r = run(b, k, s, &ns, &rate);
 				if (r) {
-					fprintf(stderr, PROG ": %s on %u CPUs: %s\n", scale_kinds[k].text,
-						b->step[s], r == -EAGAIN
-						? "frames were lost on the way, several times; the machine is "
-						  "busy: stop what else runs here (/proc/loadavg), or --no-veth"
-						: strerror(-r));
+					fprintf(stderr, PROG ": %s on %u CPUs: %s\n",
+						scale_kinds[k].text, b->step[s],
+						r == -EAGAIN
+							? "frames were lost on the way, several times; the machine is "
+							  "busy: stop what else runs here (/proc/loadavg), or --no-veth"
+							: strerror(-r));
 					return r;
 				}
 				if (!s)
 					one = rate;
-				if (!round) {	/* warms up */
+				if (!round) { /* warms up */
 					b->cell[k][s] = blank;
 					continue;
 				}
@@ -181,7 +187,8 @@ int scale_transfers(struct scale *b)
 	unsigned rounds = b->rounds < PINGPONG_ROUNDS / 3 ? 3 * b->rounds : PINGPONG_ROUNDS;
 	int r = 0;
 
-	for (b->npairs = 0; !r && b->npairs + 1 < b->ncpu && b->npairs < PINGPONG_PAIRS; b->npairs += !r)
+	for (b->npairs = 0; !r && b->npairs + 1 < b->ncpu && b->npairs < PINGPONG_PAIRS;
+	     b->npairs += !r)
 		r = pingpong(b->crew, 0, b->npairs + 1, rounds, &b->transfer[b->npairs]);
 	return r;
 }

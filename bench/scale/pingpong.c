@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include "bench/scale/pingpong.h"
 
-#define TURNS 2000	/* of each side and round: well below a timer tick */
-#define LINE 128	/* some CPUs fetch lines in pairs */
+#define TURNS 2000 /* of each side and round: well below a timer tick */
+#define LINE 128   /* some CPUs fetch lines in pairs */
 
 struct side {
 	_Alignas(LINE) atomic_uint *line;

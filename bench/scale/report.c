@@ -17,7 +17,8 @@ static void row_json(const struct scale *b, enum kind k, unsigned s, bool first)
 
 	printf("%s\n {\"what\": \"%s\", \"way\": \"%s\", \"peers\": \"%s\", \"refused\": %s, \"cpus\": %u, "
 	       "\"ns_per_packet\": %.2f, \"times_one\": %.3f, \"of_yardstick\": %.3f, "
-	       "\"disturbed\": %u,\n  ", first ? "" : ",", scale_kinds[k].key, scale_kinds[k].way, peers_word(k),
+	       "\"disturbed\": %u,\n  ",
+	       first ? "" : ",", scale_kinds[k].key, scale_kinds[k].way, peers_word(k),
 	       scale_kinds[k].refused ? "true" : "false", b->step[s], ns.median, times.median,
 	       scale_of_yardstick(b, k, s), c->disturbed);
 	if (scale_kinds[k].limiter)
@@ -45,7 +46,8 @@ void scale_report_json(const struct scale *b)
 	bench_machine_json(stdout);
 	printf(",\n \"rounds\": %u, \"packets\": %u, \"transfers\": [", b->rounds, b->packets);
 	for (i = 0; i < b->npairs; i++) {
-		printf("%s\n {\"from_cpu\": %d, \"to_cpu\": %d, ", i ? "," : "", b->cpu[0], b->cpu[i + 1]);
+		printf("%s\n {\"from_cpu\": %d, \"to_cpu\": %d, ", i ? "," : "", b->cpu[0],
+		       b->cpu[i + 1]);
 		bench_spread_json(stdout, "ns", &b->transfer[i]);
 		fputs("}", stdout);
 	}
@@ -58,13 +60,16 @@ void scale_report_json(const struct scale *b)
 		if (scale_has_model(b, k))
 			printf("%s\n {\"what\": \"%s\", \"way\": \"%s\", \"peers\": \"%s\", \"refused\": %s, "
 			       "\"cpus\": %u, \"lines\": %.2f, \"ns_per_packet\": %.1f, "
-			       "\"times_one\": %.2f}", n++ ? "," : "", scale_kinds[k].key, scale_kinds[k].way,
-			       peers_word(k), scale_kinds[k].refused ? "true" : "false", b->predict, scale_lines(b, k),
-			       scale_predicted_ns(b, k, b->predict),
-			       b->predict * scale_median_ns(b, k, 0) / scale_predicted_ns(b, k, b->predict));
+			       "\"times_one\": %.2f}",
+			       n++ ? "," : "", scale_kinds[k].key, scale_kinds[k].way,
+			       peers_word(k), scale_kinds[k].refused ? "true" : "false", b->predict,
+			       scale_lines(b, k), scale_predicted_ns(b, k, b->predict),
+			       b->predict * scale_median_ns(b, k, 0) /
+				       scale_predicted_ns(b, k, b->predict));
 	printf("],\n \"veth\": %s, \"counted\": {\"cycles\": %s, \"line_transfers\": ",
 	       b->veth ? "true" : "false", crew_counts_cycles(b->crew) ? "true" : "false");
-	printf(crew_counts_transfers(b->crew) ? "\"%s\"}}\n" : "false}}\n", crew_counts_transfers(b->crew));
+	printf(crew_counts_transfers(b->crew) ? "\"%s\"}}\n" : "false}}\n",
+	       crew_counts_transfers(b->crew));
 }
 
 static void row_text(const struct scale *b, enum kind k, unsigned s)
@@ -72,9 +77,9 @@ static void row_text(const struct scale *b, enum kind k, unsigned s)
 	const struct cell *c = &b->cell[k][s];
 	struct bench_spread ns = bench_spread_of(c->ns, b->rounds);
 
-	printf("%-31s %4u %8.1f %8.1f %8.1f %8.1f %8.1f %9.2f %9.2f", scale_kinds[k].text, b->step[s], ns.median,
-	       ns.min, ns.q1, ns.q3, ns.max, bench_spread_of(c->times_one, b->rounds).median,
-	       scale_of_yardstick(b, k, s));
+	printf("%-31s %4u %8.1f %8.1f %8.1f %8.1f %8.1f %9.2f %9.2f", scale_kinds[k].text,
+	       b->step[s], ns.median, ns.min, ns.q1, ns.q3, ns.max,
+	       bench_spread_of(c->times_one, b->rounds).median, scale_of_yardstick(b, k, s));
 	if (scale_has_model(b, k) && s == 1)
 		printf(" %9s", "(fitted)");
 	else if (scale_has_model(b, k) && s)
@@ -86,7 +91,8 @@ static void row_text(const struct scale *b, enum kind k, unsigned s)
 	if (crew_counts_transfers(b->crew) && !scale_is_veth(k))
 		printf(" %8.2f", c->transfers / (double)c->packets);
 	if (c->contended)
-		printf("  %.2f %% lost in races", 100.0 * (double)c->contended / (double)c->packets);
+		printf("  %.2f %% lost in races",
+		       100.0 * (double)c->contended / (double)c->packets);
 	fputs("\n", stdout);
 }
 
@@ -101,17 +107,19 @@ static void model_text(const struct scale *b)
 	}
 	puts("\na cache line's transfer, written by one CPU, then by the other, ns");
 	for (i = 0; i < b->npairs; i++)
-		printf("  CPU %3d and %3d: %.1f (quartiles %.1f and %.1f)\n", b->cpu[0], b->cpu[i + 1],
-		       b->transfer[i].median, b->transfer[i].q1, b->transfer[i].q3);
+		printf("  CPU %3d and %3d: %.1f (quartiles %.1f and %.1f)\n", b->cpu[0],
+		       b->cpu[i + 1], b->transfer[i].median, b->transfer[i].q1, b->transfer[i].q3);
 	if (!b->predict)
 		return;
 	printf("\nmodel: by what two CPUs take, a packet fetches so many lines that others write; so %u CPUs "
-	       "take\n\n%-31s %8s %14s %9s\n", b->predict, "", "lines", "ns a packet", "times one");
+	       "take\n\n%-31s %8s %14s %9s\n",
+	       b->predict, "", "lines", "ns a packet", "times one");
 	for (k = 0; k < (b->veth ? _KIND_MAX : VETH_BARE); k++)
 		if (scale_has_model(b, k))
 			printf("%-31s %8.2f %14.1f %9.2f\n", scale_kinds[k].text, scale_lines(b, k),
 			       scale_predicted_ns(b, k, b->predict),
-			       b->predict * scale_median_ns(b, k, 0) / scale_predicted_ns(b, k, b->predict));
+			       b->predict * scale_median_ns(b, k, 0) /
+				       scale_predicted_ns(b, k, b->predict));
 }
 
 void scale_report_text(const struct scale *b)

@@ -20,7 +20,7 @@
 #include "e2e_source.skel.h"
 #include "floor.skel.h"
 
-#define EVERY 16		/* each number up to this, then doubled */
+#define EVERY 16 /* each number up to this, then doubled */
 
 const struct kind_info scale_kinds[_KIND_MAX] = {
 	{ "empty", "empty program", "test_run", false, false, EMPTY, false },
@@ -53,10 +53,15 @@ static const char usage[] =
 static int parse_args(struct scale *b, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "cpus", required_argument, NULL, 'c' }, { "rounds", required_argument, NULL, 'r' },
-		{ "packets", required_argument, NULL, 'n' }, { "predict", required_argument, NULL, 'p' },
-		{ "no-veth", no_argument, NULL, 'V' }, { "anyway", no_argument, NULL, 'a' },
-		{ "json", no_argument, NULL, 'j' }, { "help", no_argument, NULL, 'h' }, {},
+		{ "cpus", required_argument, NULL, 'c' },
+		{ "rounds", required_argument, NULL, 'r' },
+		{ "packets", required_argument, NULL, 'n' },
+		{ "predict", required_argument, NULL, 'p' },
+		{ "no-veth", no_argument, NULL, 'V' },
+		{ "anyway", no_argument, NULL, 'a' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{},
 	};
 	bool good = true;
 	int c;
@@ -67,18 +72,34 @@ static int parse_args(struct scale *b, int argc, char **argv)
 	b->veth = true;
 	while (good && (c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
-		case 'c': good = bench_number(PROG, "--cpus", optarg, 1, b->ncpu, &b->ncpu); break;
-		case 'r': good = bench_number(PROG, "--rounds", optarg, 1, BENCH_MAX_ROUNDS, &b->rounds); break;
-		case 'n': good = bench_number(PROG, "--packets", optarg, 1, 100000000, &b->packets); break;
-		case 'p': good = bench_number(PROG, "--predict", optarg, 2, 4096, &b->predict); break;
+		case 'c':
+			good = bench_number(PROG, "--cpus", optarg, 1, b->ncpu, &b->ncpu);
+			break;
+		case 'r':
+			good = bench_number(PROG, "--rounds", optarg, 1, BENCH_MAX_ROUNDS,
+					    &b->rounds);
+			break;
+		case 'n':
+			good = bench_number(PROG, "--packets", optarg, 1, 100000000, &b->packets);
+			break;
+		case 'p':
+			good = bench_number(PROG, "--predict", optarg, 2, 4096, &b->predict);
+			break;
 		case 'V':
 			b->veth = false;
 			snprintf(b->veth_why, sizeof(b->veth_why), "--no-veth");
 			break;
-		case 'a': b->anyway = true; break;
-		case 'j': b->json = true; break;
-		case 'h': fputs(usage, stdout); exit(0);
-		default: return -1;
+		case 'a':
+			b->anyway = true;
+			break;
+		case 'j':
+			b->json = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		default:
+			return -1;
 		}
 	}
 	return good && optind == argc ? 0 : -1;
@@ -145,20 +166,25 @@ static int make_veth(struct scale *b)
 		return r;
 	b->rig.pins->dev[RIG_UPLINK_PORT].ifindex = bench_sink_ifindex();
 	b->rig.pins->ifport[bench_ifindex('r', "bwl")].v = RIG_HOST_PORT + 1;
-	r = bench_attach("bare", bpf_program__fd(b->src[0]->progs.bare_forward), BENCH_TCX_INGRESS, 0);
+	r = bench_attach("bare", bpf_program__fd(b->src[0]->progs.bare_forward), BENCH_TCX_INGRESS,
+			 0);
 	if (!r)
 		r = bench_attach("bwl", host, BENCH_TCX_INGRESS, 0);
-	return r ? r : bench_attach("bwl", rig_prog(&b->rig, "bwl_xdp_host"), BPF_XDP, XDP_FLAGS_DRV_MODE);
+	return r ? r
+		 : bench_attach("bwl", rig_prog(&b->rig, "bwl_xdp_host"), BPF_XDP,
+				XDP_FLAGS_DRV_MODE);
 }
 
 static int set_up(struct scale *b, struct bwl_err *e)
 {
-	struct rig_size size = { .peers = 2 * PEERS + 1, .extras = 1024, .windows = 16,
+	struct rig_size size = { .peers = 2 * PEERS + 1,
+				 .extras = 1024,
+				 .windows = 16,
 				 .programs = RIG_TC_HOST | RIG_XDP_HOST };
 	struct bwl_policy *pol;
 	size_t elf_size;
 	const void *elf = bwlimit__elf_bytes(&elf_size);
-	int net = b->veth ? bench_net_up() : 0, r;	/* before the threads, which live in it */
+	int net = b->veth ? bench_net_up() : 0, r; /* before the threads, which live in it */
 
 	r = rig_up(&b->rig, elf, elf_size, &size, e);
 	if (r)
@@ -175,11 +201,14 @@ static int set_up(struct scale *b, struct bwl_err *e)
 		net = make_veth(b);
 	if (net) {
 		b->veth = false;
-		snprintf(b->veth_why, sizeof(b->veth_why), "cannot make multi-queue veth pairs, or attach by tcx and "
-			 "native XDP: %s", strerror(-net));
+		snprintf(b->veth_why, sizeof(b->veth_why),
+			 "cannot make multi-queue veth pairs, or attach by tcx and "
+			 "native XDP: %s",
+			 strerror(-net));
 	}
 	b->crew = crew_up(b->cpu, b->ncpu);
-	return b->crew ? 0 : bwl_fail(e, errno, "cannot pin a thread to each CPU: %s", strerror(errno));
+	return b->crew ? 0
+		       : bwl_fail(e, errno, "cannot pin a thread to each CPU: %s", strerror(errno));
 }
 
 int main(int argc, char **argv)

@@ -11,28 +11,37 @@
 #include "bench/veth/veth.h"
 
 #define PROG "bench-scale"
-#define MAX_STEPS 24		/* numbers of CPUs that are measured */
-#define APART 3			/* different peers: not neighbours in any array */
-#define PEERS (BENCH_MAX_CPUS * APART)	/* and as many that are refused */
+#define MAX_STEPS 24                   /* numbers of CPUs that are measured */
+#define APART 3                        /* different peers: not neighbours in any array */
+#define PEERS (BENCH_MAX_CPUS * APART) /* and as many that are refused */
 #define PINGPONG_PAIRS 15
 
 struct floor;
 struct e2e_source;
 
 enum kind {
-	EMPTY, FLOOR_SAME, FLOOR_DIFF, PIPE_SAME, PIPE_DIFF, REFUSED_SAME, REFUSED_DIFF,
-	VETH_BARE, VETH_SAME, VETH_DIFF, _KIND_MAX
+	EMPTY,
+	FLOOR_SAME,
+	FLOOR_DIFF,
+	PIPE_SAME,
+	PIPE_DIFF,
+	REFUSED_SAME,
+	REFUSED_DIFF,
+	VETH_BARE,
+	VETH_SAME,
+	VETH_DIFF,
+	_KIND_MAX
 };
 extern const struct kind_info {
 	const char *key, *text, *way;
 	bool same, refused;
-	enum kind yardstick;	/* what N CPUs gain at most */
-	bool limiter;		/* its packets are counted by reason */
+	enum kind yardstick; /* what N CPUs gain at most */
+	bool limiter;        /* its packets are counted by reason */
 } scale_kinds[_KIND_MAX];
 
-struct cell {			/* of one kind with one number of CPUs, by round */
+struct cell { /* of one kind with one number of CPUs, by round */
 	double ns[BENCH_MAX_ROUNDS], times_one[BENCH_MAX_ROUNDS];
-	double cycles, transfers;	/* sums */
+	double cycles, transfers; /* sums */
 	unsigned long long packets, passed, refused, contended;
 	unsigned disturbed;
 };
@@ -47,8 +56,8 @@ struct scale {
 	unsigned ncpu, step[MAX_STEPS], nsteps;
 	unsigned rounds, packets, predict;
 	bool json, anyway, veth;
-	char veth_why[160];		/* why there are no rows of veth */
-	struct bench_spread transfer[PINGPONG_PAIRS];	/* from the first CPU to others */
+	char veth_why[160];                           /* why there are no rows of veth */
+	struct bench_spread transfer[PINGPONG_PAIRS]; /* from the first CPU to others */
 	unsigned npairs;
 	struct cell cell[_KIND_MAX][MAX_STEPS];
 };

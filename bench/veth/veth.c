@@ -12,10 +12,10 @@
 #include "bench_sink.skel.h"
 
 #define WAIT_US 500
-#define WAITS 1000	/* without a new frame: ksoftirqd may wait long for its turn */
+#define WAITS 1000 /* without a new frame: ksoftirqd may wait long for its turn */
 #define TCX_EGRESS ((enum bpf_attach_type)47)
 
-static struct bench_sink *own_sink;	/* NULL: a dummy device is the sink */
+static struct bench_sink *own_sink; /* NULL: a dummy device is the sink */
 
 static int shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static int shell(const char *fmt, ...)
@@ -42,7 +42,7 @@ static int make_own_sink(void)
 		return -errno;
 	fd = bpf_link_create(bpf_program__fd(own_sink->progs.swallow), (int)bench_sink_ifindex(),
 			     TCX_EGRESS, NULL);
-	return fd < 0 ? -errno : 0;	/* until the process ends */
+	return fd < 0 ? -errno : 0; /* until the process ends */
 }
 
 static unsigned long long own_swallowed(void)
@@ -62,9 +62,11 @@ int bench_net_up(void)
 {
 	int r = unshare(CLONE_NEWNET) ? -errno : 0;
 
-	if (!r)	/* no frames but ours */
-		r = shell("sysctl -q -w net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1");
-	if (!r && shell("ip link add " BENCH_SINK " type dummy 2>/dev/null && ip link set " BENCH_SINK " up"))
+	if (!r) /* no frames but ours */
+		r = shell(
+			"sysctl -q -w net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1");
+	if (!r && shell("ip link add " BENCH_SINK
+			" type dummy 2>/dev/null && ip link set " BENCH_SINK " up"))
 		r = make_own_sink();
 	return r;
 }

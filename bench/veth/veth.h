@@ -10,15 +10,15 @@
 #include "bench/cpu.h"
 
 #define BENCH_SINK "sink"
-#define BENCH_TCX_INGRESS ((enum bpf_attach_type)46)	/* kernel 6.6; older headers lack it */
-#define BENCH_LIVE_BATCH 64	/* frames sent at once: one poll of NAPI */
+#define BENCH_TCX_INGRESS ((enum bpf_attach_type)46) /* kernel 6.6; older headers lack it */
+#define BENCH_LIVE_BATCH 64                          /* frames sent at once: one poll of NAPI */
 
 const char *bench_sink_kind(void);
 /* Namespace and sink; threads made later are in it as well. 0 or negative errno. */
 int bench_net_up(void);
 /* A pair s-NAME, r-NAME with so many queues; GRO on: NAPI receives what is redirected to it. */
 int bench_veth_add(const char *name, unsigned queues);
-unsigned bench_ifindex(char end, const char *name);	/* end: 's' or 'r' */
+unsigned bench_ifindex(char end, const char *name); /* end: 's' or 'r' */
 unsigned bench_sink_ifindex(void);
 /* By tcx, or XDP; until the process ends. flags: XDP_FLAGS_*. 0 or negative errno. */
 int bench_attach(const char *name, int prog, enum bpf_attach_type type, unsigned flags);

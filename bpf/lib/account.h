@@ -54,8 +54,8 @@ static __always_inline __u64 bwl_event_room(__u32 kind)
 }
 
 /*
- * May one more event of this kind be sent at this port now? Counts it. A global function, as the next: the kernel
- * walks it once, and not for every way that leads to a refusal.
+ * May one more event of this kind be sent at this port now? Counts it. A global function, as the
+ * next: the kernel walks it once, and not for every way that leads to a refusal.
  */
 BWL_GLOBAL int bwl_event_may(__u32 kind, __u32 port, __u64 now_ns)
 {
@@ -79,7 +79,10 @@ BWL_GLOBAL int bwl_event_may(__u32 kind, __u32 port, __u64 now_ns)
 	return 1;
 }
 
-/* One event a peer, kind and second: not atomic, at worst one more is sent. index: of the grant's state. */
+/*
+ * One event a peer, kind and second: not atomic, at worst one more is sent. index: of the grant's
+ * state.
+ */
 BWL_GLOBAL int bwl_event_due(__u32 index, __u32 kind, __u64 now_ns)
 {
 	struct bwl_state *s = bwl_state_of(index);
@@ -146,13 +149,19 @@ static __always_inline void bwl_count(__u32 len, __u32 row, __u32 reason, __u32 
 	n->charged += charged;
 }
 
-/* At the last gate: how many more frames the device may make of a packet than the one that is counted. */
+/*
+ * At the last gate: how many more frames the device may make of a packet than the one that is
+ * counted.
+ */
 static __always_inline void bwl_count_segments(const struct bwl_ctx *c, __u32 size, __u32 segs)
 {
 	__u32 index = (BWL_MAX_PORTS + c->port_id) * BWL_REASON_SLOTS + BWL_REASON_SEGMENTS;
 	struct bwl_reason_count *n = bpf_map_lookup_elem(&bwl_reason_v1, &index);
 
-	/* The count may be missing in what a process sent (virtio_net_hdr); the kernel makes it good later. */
+	/*
+	 * The count may be missing in what a process sent (virtio_net_hdr); the kernel makes it
+	 * good later.
+	 */
 	if (n)
 		n->frames += segs ? segs - 1 : c->len / size;
 }
@@ -183,7 +192,7 @@ static __always_inline void bwl_first(const struct bwl_ctx *c, __u32 reason)
 {
 	struct bwl_state *s = bwl_state_of(2 * c->id);
 
-	if (!s || (s->flags & BWL_STATE_SEEN))	/* not the first on any */
+	if (!s || (s->flags & BWL_STATE_SEEN)) /* not the first on any */
 		return;
 	s->flags |= BWL_STATE_SEEN;
 	bwl_event(&c->pkt, &c->w, BWL_E_FIRST, reason);

@@ -10,11 +10,19 @@
 #include "ctx.h"
 #include "limit.h"
 
-enum bwl_level { BWL_L_PEER, BWL_L_FLOOR, BWL_L_CLASS, BWL_L_ZONE, BWL_L_PORT, BWL_L_NODE, BWL_LEVELS };
+enum bwl_level {
+	BWL_L_PEER,
+	BWL_L_FLOOR,
+	BWL_L_CLASS,
+	BWL_L_ZONE,
+	BWL_L_PORT,
+	BWL_L_NODE,
+	BWL_LEVELS
+};
 
 struct bwl_bill {
-	const struct bwl_limit *class, *zone;	/* NULL: none */
-	__u32 slack;		/* of the peer's limit */
+	const struct bwl_limit *class, *zone; /* NULL: none */
+	__u32 slack;                          /* of the peer's limit */
 };
 
 /*
@@ -179,7 +187,9 @@ static __always_inline int bwl_bill_make(struct bwl_work *w, struct bwl_bill *b,
 	}
 	if (m->zone)
 		b->zone = &base->zone[m->zone].limit;
-	/* Whether one is there ask its pointer: of what else says so Linux 6.1 knows nothing later. */
+	/*
+	 * Whether one is there ask its pointer: of what else says so Linux 6.1 knows nothing later.
+	 */
 	b->zone = bwl_opaque(b->zone);
 	return BWL_R_NONE;
 }
@@ -215,22 +225,27 @@ static __always_inline int bwl_bill_take(struct bwl_work *w, const struct bwl_bi
 	__u32 lost = 0;
 	int j, r;
 
-#define BWL_TAKE(level, limit, state, reason, may_pass, refused)                                 \
-	do {                                                                                     \
-		j = bwl_take_one(w, limit, state, (level) == BWL_L_PEER ? b->slack : 0,          \
-				 (level) == BWL_L_PEER && w->lapsed, &taken[level]);             \
-		if (bwl_likely(j == BWL_OK))                                                     \
-			break;                                                                   \
-		if (!(may_pass)) {                                                               \
-			r = bwl_over(j, reason);                                                 \
-			goto refused;                                                            \
-		}                                                                                \
-		w->monitored = 1;                                                                \
+#define BWL_TAKE(level, limit, state, reason, may_pass, refused)                                   \
+	do {                                                                                       \
+		j = bwl_take_one(w, limit, state, (level) == BWL_L_PEER ? b->slack : 0,            \
+				 (level) == BWL_L_PEER && w->lapsed, &taken[level]);               \
+		if (bwl_likely(j == BWL_OK))                                                       \
+			break;                                                                     \
+		if (!(may_pass)) {                                                                 \
+			r = bwl_over(j, reason);                                                   \
+			goto refused;                                                              \
+		}                                                                                  \
+		w->monitored = 1;                                                                  \
 	} while (0)
 
-	/* The floor has a volume of its own; the lapsed grant's is not touched, its rate still holds. */
+	/*
+	 * The floor has a volume of its own; the lapsed grant's is not touched, its rate still
+	 * holds.
+	 */
 	BWL_TAKE(BWL_L_PEER, &peer->grant, 2 * w->id, BWL_R_PEER_RATE, bwl_monitors(peer), peer);
-	/* Here, on every way: the verifier has forgotten by the end whether the grant had lapsed. */
+	/*
+	 * Here, on every way: the verifier has forgotten by the end whether the grant had lapsed.
+	 */
 	taken[BWL_L_FLOOR] = (struct bwl_taken){};
 	bwl_opaque(&taken[BWL_L_FLOOR]);
 	if (bwl_unlikely(w->lapsed)) {
@@ -249,7 +264,7 @@ static __always_inline int bwl_bill_take(struct bwl_work *w, const struct bwl_bi
 	r = bwl_pace(w, peer, &taken[BWL_L_PEER]);
 	if (bwl_likely(r == BWL_R_NONE))
 		return r;
-#define BWL_UNDO(level, limit, state)                                                            \
+#define BWL_UNDO(level, limit, state)                                                              \
 	(lost |= bwl_undo(limit, state, w->now_ns, w->charge, &taken[level]))
 node:
 	BWL_UNDO(BWL_L_NODE, &base->node, base->node.volume.state);
@@ -258,9 +273,7 @@ port:
 zone:
 	if (b->zone)
 		BWL_UNDO(BWL_L_ZONE, b->zone, b->zone->volume.state);
-class:
-	if (b->class)
-		BWL_UNDO(BWL_L_CLASS, b->class, b->class->volume.state);
+	class : if (b->class) BWL_UNDO(BWL_L_CLASS, b->class, b->class->volume.state);
 floor:
 	if (w->lapsed)
 		lost |= bwl_floor_undo(w, peer, &taken[BWL_L_FLOOR]);
@@ -303,9 +316,9 @@ static __always_inline _Bool bwl_mark_due(const struct bwl_work *w, const struct
 }
 
 /*
- * Modes shape and mark: what is over the burst may leave within the horizon, each packet at its time.
- * Only where a qdisc keeps departure times; without one they police. Mark needs it where the round
- * trip is short: a TCP that is told to slow down still sends two packets in each.
+ * Modes shape and mark: what is over the burst may leave within the horizon, each packet at its
+ * time. Only where a qdisc keeps departure times; without one they police. Mark needs it where the
+ * round trip is short: a TCP that is told to slow down still sends two packets in each.
  */
 static __always_inline int bwl_slack(const struct bwl_work *w, const struct bwl_peer *peer,
 				     const struct bwl_base *base, __u32 *ret_slack)
@@ -325,7 +338,7 @@ static __always_inline int bwl_slack(const struct bwl_work *w, const struct bwl_
 static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_peer *peer,
 				      const struct bwl_base *base, const struct bwl_port *port)
 {
-	struct bwl_taken taken[BWL_LEVELS];	/* one a limit that was asked */
+	struct bwl_taken taken[BWL_LEVELS]; /* one a limit that was asked */
 	struct bwl_bill b = {};
 	int r;
 

@@ -20,11 +20,11 @@
  * value of what comes back, and then test that.
  */
 #ifdef __bpf__
-#define bwl_cas(p, old, new)                                                                     \
-	({                                                                                       \
-		__u64 bwl_seen = __sync_val_compare_and_swap(p, old, new);                       \
-		asm volatile("" : "+r"(bwl_seen));                                               \
-		bwl_seen;                                                                        \
+#define bwl_cas(p, old, new)                                                                       \
+	({                                                                                         \
+		__u64 bwl_seen = __sync_val_compare_and_swap(p, old, new);                         \
+		asm volatile("" : "+r"(bwl_seen));                                                 \
+		bwl_seen;                                                                          \
 	})
 #else
 #define bwl_cas(p, old, new) __sync_val_compare_and_swap(p, old, new)
@@ -35,7 +35,8 @@
 #ifdef __bpf__
 /* Static, but a function of its own: verified in place, compiled once. */
 #define BWL_FUNC static __attribute__((noinline))
-/* A global function: verified once, by itself, whatever its callers know (kernel 5.12 for
+/*
+ * A global function: verified once, by itself, whatever its callers know (kernel 5.12 for
  * pointer arguments, which may be NULL for the verifier). Loops live in these.
  */
 #define BWL_GLOBAL __attribute__((noinline))
@@ -67,7 +68,9 @@ static __always_inline __u32 bwl_bound(__u32 x, __u32 n)
 	return x < n ? x : 0;
 }
 
-/* p, of which clang forgets where it came from, and what it points to, which it must have written. */
+/*
+ * p, of which clang forgets where it came from, and what it points to, which it must have written.
+ */
 static __always_inline const void *bwl_opaque(const void *p)
 {
 #ifdef __bpf__
@@ -76,7 +79,9 @@ static __always_inline const void *bwl_opaque(const void *p)
 	return p;
 }
 
-/* x - y, and 0 below it. The barrier keeps clang from computing both and choosing: twice as long. */
+/*
+ * x - y, and 0 below it. The barrier keeps clang from computing both and choosing: twice as long.
+ */
 static __always_inline __u32 bwl_above(__u32 x, __u32 y)
 {
 	if (x <= y)

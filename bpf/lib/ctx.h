@@ -19,10 +19,12 @@ static __always_inline __u64 bwl_now(void)
 {
 	return bpf_ktime_get_boot_ns();
 }
-#define bwl_now_mono() bpf_ktime_get_ns()	/* stands still in suspend, as fq's clock does */
+#define bwl_now_mono() bpf_ktime_get_ns() /* stands still in suspend, as fq's clock does */
 #endif
 
-/* The tunnel device is a plain xfrm interface: user space says so before it loads (maps/tunnel.h). */
+/*
+ * The tunnel device is a plain xfrm interface: user space says so before it loads (maps/tunnel.h).
+ */
 const volatile _Bool bwl_by_mark = 0;
 
 /*
@@ -31,26 +33,27 @@ const volatile _Bool bwl_by_mark = 0;
  */
 struct bwl_work {
 	__u64 now_ns;
-	__u64 delay_ns;	/* mode shape: departs so much later */
-	__u64 tally;	/* odd state entry that counts it too (maps/limit.h); 0 none. Of 64 bits: the
-			 * verifier forgets the value of a shorter slot, and walks a fifth more */
-	__u64 next_mac;	/* of the next hop, where TC sends to a device that encrypts (bwl_tunnel); else 0 */
-	__u32 out;	/* ifindex of the uplink or the tunnel device */
-	__u32 slot;	/* generation */
-	__u32 len;	/* the frame as the hook saw it, bytes */
-	__u32 charge;	/* what it costs, bytes */
-	__u32 mtu;	/* largest layer 3 packet on its way; set by bwl_tc_way() */
+	__u64 delay_ns; /* mode shape: departs so much later */
+	__u64 tally; /* odd state entry that counts it too (maps/limit.h); 0 none. Of 64 bits: the
+		      * verifier forgets the value of a shorter slot, and walks a fifth more */
+	__u64 next_mac; /* of the next hop, where TC sends to a device that encrypts (bwl_tunnel);
+			   else 0 */
+	__u32 out;      /* ifindex of the uplink or the tunnel device */
+	__u32 slot;     /* generation */
+	__u32 len;      /* the frame as the hook saw it, bytes */
+	__u32 charge;   /* what it costs, bytes */
+	__u32 mtu;      /* largest layer 3 packet on its way; set by bwl_tc_way() */
 	__u32 port_id;
-	__u32 id;	/* peer; 0 none */
-	__u32 lost;	/* charged although refused */
+	__u32 id;   /* peer; 0 none */
+	__u32 lost; /* charged although refused */
 	__u8 class;
-	__u8 lapsed;	/* the grant is; the floor applies */
-	__u8 paced;	/* the uplink's qdisc keeps departure times */
-	__u8 marked;	/* mode mark: over the threshold; shape: waits long */
-	__u8 volumes;	/* one was asked: it may have a window */
-	__u8 monitored;	/* mode monitor: over the peer's own limit */
-	__u8 again;	/* an uplink's device decrypted it: it comes in once more (inbound.h) */
-	__u8 clear;	/* TC sends it to a next hop, not to be encrypted */
+	__u8 lapsed;    /* the grant is; the floor applies */
+	__u8 paced;     /* the uplink's qdisc keeps departure times */
+	__u8 marked;    /* mode mark: over the threshold; shape: waits long */
+	__u8 volumes;   /* one was asked: it may have a window */
+	__u8 monitored; /* mode monitor: over the peer's own limit */
+	__u8 again;     /* an uplink's device decrypted it: it comes in once more (inbound.h) */
+	__u8 clear;     /* TC sends it to a next hop, not to be encrypted */
 };
 
 struct bwl_ctx {

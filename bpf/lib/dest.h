@@ -5,7 +5,9 @@
 
 #include "ctx.h"
 
-/* Exact match first: it costs the same at any size. Each is asked only where the policy has some. */
+/*
+ * Exact match first: it costs the same at any size. Each is asked only where the policy has some.
+ */
 static __always_inline __u32 bwl_dest4(const struct bwl_ctx *c, __be32 addr)
 {
 	struct bwl_key_lpm4 key = { .prefixlen = 32, .addr = addr };
@@ -65,7 +67,8 @@ static __always_inline int bwl_granted(struct bwl_ctx *c, __u32 id)
 	if (!g)
 		return BWL_R_NO_PEER;
 	c->id = id;
-	c->peer = bwl_inner(&bwl_peer_v1, c->slot, bwl_read(g->slot[bwl_mask(c->slot, BWL_GENERATIONS - 1)]));
+	c->peer = bwl_inner(&bwl_peer_v1, c->slot,
+			    bwl_read(g->slot[bwl_mask(c->slot, BWL_GENERATIONS - 1)]));
 	if (!c->peer)
 		return BWL_R_NO_PEER;
 	m = &c->peer->meta;

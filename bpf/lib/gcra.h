@@ -17,12 +17,13 @@ enum bwl_judgement {
 	BWL_OK,
 	BWL_OVER_RATE,
 	BWL_OVER_VOLUME,
-	BWL_OVER_LEDGER,	/* the volume has it, the ledger has not released it */
-	BWL_CONTENDED,	/* lost the race too often: refused, against the sender */
-	BWL_CLOCK,	/* state ahead of the clock; it was put in full debt */
+	BWL_OVER_LEDGER, /* the volume has it, the ledger has not released it */
+	BWL_CONTENDED,   /* lost the race too often: refused, against the sender */
+	BWL_CLOCK,       /* state ahead of the clock; it was put in full debt */
 };
 
-/* Attempts at one word before a packet is refused as contended. Each failure means that some
+/*
+ * Attempts at one word before a packet is refused as contended. Each failure means that some
  * other CPU got through.
  */
 #define BWL_CAS_TRIES 16
@@ -46,7 +47,7 @@ static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish
 	*ret_next = drained + debt + len;
 	if (bwl_likely(debt + len <= r->burst_bytes + slack))
 		return BWL_OK;
-	if (debt <= BWL_MAX_DEBT)	/* far above every burst */
+	if (debt <= BWL_MAX_DEBT) /* far above every burst */
 		return BWL_OVER_RATE;
 	*ret_next = drained + r->burst_bytes;
 	return BWL_CLOCK;
@@ -54,8 +55,7 @@ static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish
 
 /* Charge len bytes. On BWL_OK, *ret_was and *ret_next allow bwl_word_undo(). */
 static __always_inline int bwl_rate_take(const struct bwl_rate *r, __u64 *word, __u64 drained,
-					 __u64 len, __u64 slack, __u64 *ret_was,
-					 __u64 *ret_next)
+					 __u64 len, __u64 slack, __u64 *ret_was, __u64 *ret_next)
 {
 	__u64 was = bwl_read(*word), next = 0, seen;
 	int i, j;
@@ -94,8 +94,9 @@ static __always_inline __u32 bwl_rate_slack(const struct bwl_rate *r, __u32 hori
 }
 
 /*
- * What waits beyond a quarter of that is told to slow down (CE), before it has to be refused: in slow
- * start a sender, which hears of it once the marked packet has left, has sent as much again by then.
+ * What waits beyond a quarter of that is told to slow down (CE), before it has to be refused: in
+ * slow start a sender, which hears of it once the marked packet has left, has sent as much again by
+ * then.
  */
 static __always_inline _Bool bwl_rate_crowded(const struct bwl_rate *r, __u64 debt, __u32 slack)
 {

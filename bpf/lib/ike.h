@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How much key exchange the DPU takes in the name of one peer's DPU, whose address anybody on the wire
- * can write. A flood ends here, before charon, and at that peer's limit alone: the others' stay whole.
- * Pure, but for the map: a GCRA in packets (gcra.h has the one in bytes).
+ * How much key exchange the DPU takes in the name of one peer's DPU, whose address anybody on the
+ * wire can write. A flood ends here, before charon, and at that peer's limit alone: the others'
+ * stay whole. Pure, but for the map: a GCRA in packets (gcra.h has the one in bytes).
  */
 #ifndef BWL_IKE_H
 #define BWL_IKE_H
@@ -23,7 +23,7 @@ static __always_inline _Bool bwl_ike_take(__u64 *word, __u64 now_ns)
 	__u64 was = bwl_read(*word), due = was;
 
 	if ((__s64)(due - now_ns) < 0)
-		due = now_ns;	/* idle: the burst is whole, and no more */
+		due = now_ns; /* idle: the burst is whole, and no more */
 	if (due + BWL_IKE_NS - now_ns > BWL_IKE_BURST * BWL_IKE_NS)
 		return 0;
 	return bwl_cas(word, was, due + BWL_IKE_NS) == was;

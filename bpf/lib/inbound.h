@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an uplink's hardware has decrypted (inbound SAs of packet offload). It arrives without ESP, and
- * XDP cannot tell it from cleartext that somebody on the wire has sent: it passes both. At TC the
- * driver has hung the SA to the packet that it decrypted (sec_path), which nothing on the wire can.
- * That SA's remote address says which peer's DPU it is from.
+ * What an uplink's hardware has decrypted (inbound SAs of packet offload). It arrives without ESP,
+ * and XDP cannot tell it from cleartext that somebody on the wire has sent: it passes both. At TC
+ * the driver has hung the SA to the packet that it decrypted (sec_path), which nothing on the wire
+ * can. That SA's remote address says which peer's DPU it is from.
  *
  * Such a packet goes through its uplink's ingress twice. The second time it has lost the SA, with
  * which no packet may be sent on: mlx5 takes it, on whatever port it leaves by, for one to be
  * encrypted, and cuts off what it believes to be ESP's trailer (mlx5e_ipsec_handle_tx_skb(), 6.12).
- * A redirect to an ingress scrubs a packet (skb_scrub_packet()) and keeps its mark, which says whose
- * it is. Nothing from outside has such a mark.
+ * A redirect to an ingress scrubs a packet (skb_scrub_packet()) and keeps its mark, which says
+ * whose it is. Nothing from outside has such a mark.
  *
  * GRO does not compare SAs: what is merged may hold cleartext from the wire, and is refused.
  */

@@ -11,10 +11,10 @@
 
 /* What one packet changed in one limit; zeroed means nothing. */
 struct bwl_taken {
-	__u64 was;		/* the rate's word before */
-	__u32 slack;		/* in: bytes above the burst that may leave later, see bwl_rate_judge() */
-	__u8 slot;		/* window slot the bytes belong in */
-	__u8 rate, volume;	/* charged */
+	__u64 was;   /* the rate's word before */
+	__u32 slack; /* in: bytes above the burst that may leave later, see bwl_rate_judge() */
+	__u8 slot;   /* window slot the bytes belong in */
+	__u8 rate, volume; /* charged */
 	__u8 _pad;
 };
 
@@ -41,8 +41,9 @@ static __always_inline int bwl_limit_volume(const struct bwl_limit *l, struct bw
 	if (mark != BWL_MARK_NONE && mark < max)
 		max = mark;
 	/*
-	 * A closed mark (2 bytes) is asked before the window is touched: behind it user space may be writing that
-	 * (agent/ledger/marks_adopt.c). What no turn could make room for is refused alike.
+	 * A closed mark (2 bytes) is asked before the window is touched: behind it user space may
+	 * be writing that (agent/ledger/marks_adopt.c). What no turn could make room for is refused
+	 * alike.
 	 */
 	if (len > max)
 		return max < l->volume.spendable_bytes ? BWL_OVER_LEDGER : BWL_OVER_VOLUME;
@@ -84,7 +85,9 @@ static __always_inline __u64 bwl_limit_undo(const struct bwl_limit *l, struct bw
 		bwl_add(w ? &w->total_bytes : &s->used_bytes, -len);
 	/* The word that it left need not be remembered: it follows from the one before. */
 	return t->rate && !bwl_word_undo(&s->finish_bytes, t->was,
-					 drained + bwl_rate_debt(t->was, drained) + len) ? len : 0;
+					 drained + bwl_rate_debt(t->was, drained) + len)
+		       ? len
+		       : 0;
 }
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What may leave by a management device: all that the DPU says by itself, with or without a policy, the stop
- * switch on or off. Not what the kernel made of a packet of a host port or an uplink: an answer has that packet's
- * mark (fwmark_reflect), one that was sent on also says where it came in. Whatever is missing here passes: a
- * fault of ours never cuts ssh.
+ * What may leave by a management device: all that the DPU says by itself, with or without a policy,
+ * the stop switch on or off. Not what the kernel made of a packet of a host port or an uplink: an
+ * answer has that packet's mark (fwmark_reflect), one that was sent on also says where it came in.
+ * Whatever is missing here passes: a fault of ours never cuts ssh.
  */
 #ifndef BWL_MANAGEMENT_H
 #define BWL_MANAGEMENT_H
@@ -35,7 +35,8 @@ static __always_inline int bwl_leave_management(const struct __sk_buff *skb)
 
 	ctl = bpf_map_lookup_elem(&bwl_ctl_v1, &zero);
 	return (ctl && bwl_is_marked(ctl, skb->mark)) || bwl_came_by_port(skb->ingress_ifindex)
-		       ? BWL_R_REFLECTED : BWL_R_PASS_OWN;
+		       ? BWL_R_REFLECTED
+		       : BWL_R_PASS_OWN;
 }
 
 #endif

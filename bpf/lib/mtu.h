@@ -11,12 +11,12 @@
 #include "charge.h"
 #include "tc.h"
 
-#define BWL_QUOTED 64		/* bytes of the packet a message repeats: ports and sequence numbers */
+#define BWL_QUOTED 64 /* bytes of the packet a message repeats: ports and sequence numbers */
 
-struct bwl_icmp {	/* of both families, as far as "too big" goes */
+struct bwl_icmp { /* of both families, as far as "too big" goes */
 	__u8 type, code;
 	__u16 check;
-	__be32 mtu;	/* IPv4: 16 bits unused, then 16 of it */
+	__be32 mtu; /* IPv4: 16 bits unused, then 16 of it */
 };
 
 /*
@@ -80,7 +80,8 @@ static __always_inline __s64 bwl_quote(struct __sk_buff *skb, __u8 *quote, __u8 
 	if (at == ip_len + 6)
 		*(__u16 *)&quote[ip_len + 6] = 0;
 	if (at)
-		check = bwl_settled(bpf_csum_diff(0, 0, (__be32 *)&quote[ip_len], BWL_QUOTED - ip_len, 0));
+		check = bwl_settled(
+			bpf_csum_diff(0, 0, (__be32 *)&quote[ip_len], BWL_QUOTED - ip_len, 0));
 	sum = bpf_csum_diff(0, 0, (__be32 *)quote, BWL_QUOTED, check);
 	if (sum < 0 || bpf_skb_adjust_room(skb, more, BPF_ADJ_ROOM_MAC, 0))
 		return -1;
@@ -100,9 +101,14 @@ static __always_inline int bwl_turn(struct __sk_buff *skb, struct ethhdr *eth, _
 /* proto: whose checksum is where an unfragmented header without options has it; else 0. */
 BWL_GLOBAL int bwl_too_big4(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 {
-	union {	/* one after the other: the stack is small */
+	union { /* one after the other: the stack is small */
 		__u8 quote[BWL_QUOTED];
-		struct { __u16 align; struct ethhdr eth; struct iphdr ip; struct bwl_icmp icmp; } to;
+		struct {
+			__u16 align;
+			struct ethhdr eth;
+			struct iphdr ip;
+			struct bwl_icmp icmp;
+		} to;
 	} u;
 	const __u32 more = sizeof(u.to.ip) + sizeof(u.to.icmp);
 	__s64 sum = bwl_quote(skb, u.quote, proto, sizeof(u.to.ip), more);
@@ -115,14 +121,15 @@ BWL_GLOBAL int bwl_too_big4(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 	u.to.eth.h_proto = bwl_htons(ETH_P_IP);
 	u.to.ip.version = 4;
 	u.to.ip.ihl = 5;
-	u.to.ip.tos = 0xc0;	/* as the kernel's errors: internetwork control */
+	u.to.ip.tos = 0xc0; /* as the kernel's errors: internetwork control */
 	u.to.ip.tot_len = bwl_htons(more + BWL_QUOTED);
 	u.to.ip.frag_off = bwl_htons(0x4000);
 	u.to.ip.ttl = 64;
 	u.to.ip.protocol = IPPROTO_ICMP;
-	u.to.ip.check = (__u16)~bwl_fold(bpf_csum_diff(0, 0, (__be32 *)&u.to.ip, sizeof(u.to.ip), 0));
-	u.to.icmp.type = 3;	/* destination unreachable: */
-	u.to.icmp.code = 4;	/* fragmentation needed and DF set */
+	u.to.ip.check = (__u16)~bwl_fold(
+		bpf_csum_diff(0, 0, (__be32 *)&u.to.ip, sizeof(u.to.ip), 0));
+	u.to.icmp.type = 3; /* destination unreachable: */
+	u.to.icmp.code = 4; /* fragmentation needed and DF set */
 	u.to.icmp.mtu = bwl_htonl(mtu & 0xffff);
 	sum = bpf_csum_diff(0, 0, (__be32 *)&u.to.icmp, sizeof(u.to.icmp), (__u32)sum);
 	u.to.icmp.check = (__u16)~bwl_fold(sum);
@@ -133,7 +140,12 @@ BWL_GLOBAL int bwl_too_big6(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 {
 	union {
 		__u8 quote[BWL_QUOTED];
-		struct { __u16 align; struct ethhdr eth; struct ipv6hdr ip; struct bwl_icmp icmp; } to;
+		struct {
+			__u16 align;
+			struct ethhdr eth;
+			struct ipv6hdr ip;
+			struct bwl_icmp icmp;
+		} to;
 	} u;
 	const __u32 more = sizeof(u.to.ip) + sizeof(u.to.icmp);
 	__s64 sum = bwl_quote(skb, u.quote, proto, sizeof(u.to.ip), more);
@@ -149,7 +161,7 @@ BWL_GLOBAL int bwl_too_big6(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 	u.to.ip.payload_len = bwl_htons(sizeof(u.to.icmp) + BWL_QUOTED);
 	u.to.ip.nexthdr = IPPROTO_ICMPV6;
 	u.to.ip.hop_limit = 255;
-	u.to.icmp.type = 2;	/* packet too big */
+	u.to.icmp.type = 2; /* packet too big */
 	u.to.icmp.mtu = bwl_htonl(mtu < BWL_IP6_MTU ? BWL_IP6_MTU : mtu);
 	pseudo[0] = bwl_htonl(sizeof(u.to.icmp) + BWL_QUOTED);
 	pseudo[1] = bwl_htonl(IPPROTO_ICMPV6);
@@ -193,7 +205,7 @@ BWL_GLOBAL int bwl_say_too_big(struct __sk_buff *skb, const struct bwl_pkt *k, s
 	proto = !k->fragment && k->l4_off == ETH_HLEN + usual ? k->proto : 0;
 	w->charge = ETH_HLEN + usual + sizeof(struct bwl_icmp) + BWL_QUOTED;
 	r = bwl_charge_one(w, &port->neighbour, BWL_R_NEIGHBOUR_RATE);
-	w->charge = 0;	/* the packet itself cost nothing */
+	w->charge = 0; /* the packet itself cost nothing */
 	if (r != BWL_R_NONE)
 		return 0;
 	r = k->family == 4 ? bwl_too_big4(skb, w->mtu, proto) : bwl_too_big6(skb, w->mtu, proto);

@@ -6,10 +6,11 @@
  * ndisc_recv_ns()), and by a packet to a host's address that the kernel does not know yet. So each
  * address that may make one needs a slot here first.
  *
- * A port's slots are of two kinds. The first say who announced itself; one is used again after it was
- * silent for longer than the kernel holds on to such an entry (reachable for 45 s at most, then 8 s of
- * asking). The others are for destinations that nobody announced, and are used again after the kernel's
- * three questions of a second each: what it has heard no answer to it gives up by itself.
+ * A port's slots are of two kinds. The first say who announced itself; one is used again after it
+ * was silent for longer than the kernel holds on to such an entry (reachable for 45 s at most, then
+ * 8 s of asking). The others are for destinations that nobody announced, and are used again after
+ * the kernel's three questions of a second each: what it has heard no answer to it gives up by
+ * itself.
  *
  * Slots are taken by one compare-and-swap; a lost race refuses. Nothing here needs a process.
  */
@@ -19,20 +20,20 @@
 #include "charge.h"
 #include "tc.h"
 
-#define BWL_NB_KNOWN 128	/* slots of who announced itself */
-#define BWL_NB_ALL 160		/* and of destinations that nobody announced */
+#define BWL_NB_KNOWN 128 /* slots of who announced itself */
+#define BWL_NB_ALL 160   /* and of destinations that nobody announced */
 #define BWL_NB_HINTS 256
 #define BWL_NB_SILENT_NS 60000000000ULL
 #define BWL_NB_ASKED_NS 4000000000ULL
 
 struct bwl_nb_slot {
-	__u64 seen_ns;		/* the last time; of a destination, the first. 0: unused */
+	__u64 seen_ns; /* the last time; of a destination, the first. 0: unused */
 	__be32 addr[4];
 };
 
 struct bwl_nb_row {
 	struct bwl_nb_slot slot[BWL_NB_ALL];
-	__u8 hint[BWL_NB_HINTS];	/* by a hash of the address: the slot, if it was not used again */
+	__u8 hint[BWL_NB_HINTS]; /* by a hash of the address: the slot, if it was not used again */
 };
 
 /* Two rows a port, for IPv4 and IPv6. Not pinned: programs of another attach begin anew. */
@@ -43,12 +44,17 @@ struct {
 	__type(value, struct bwl_nb_row);
 } bwl_nb_row SEC(".maps");
 
-/* Slots that a port may use of those for who announces itself: it says so, or a share of BWL_NEIGHBOURS. */
+/*
+ * Slots that a port may use of those for who announces itself: it says so, or a share of
+ * BWL_NEIGHBOURS.
+ */
 static __always_inline __u32 bwl_nb_most(const struct bwl_port *p)
 {
 	__u32 n = p->neighbours;
 
-	return n < BWL_NEIGHBOURS_LEAST ? BWL_NEIGHBOURS_LEAST : n < BWL_NB_KNOWN ? n : BWL_NB_KNOWN;
+	return n < BWL_NEIGHBOURS_LEAST ? BWL_NEIGHBOURS_LEAST
+	       : n < BWL_NB_KNOWN       ? n
+					: BWL_NB_KNOWN;
 }
 
 static __always_inline __u32 bwl_nb_row_of(const struct bwl_ctx *c, __u32 port)
@@ -66,7 +72,8 @@ static __always_inline __u32 bwl_nb_hash(const __be32 *a)
 
 static __always_inline _Bool bwl_nb_is(const struct bwl_nb_slot *s, const __be32 *a)
 {
-	return !((s->addr[0] ^ a[0]) | (s->addr[1] ^ a[1]) | (s->addr[2] ^ a[2]) | (s->addr[3] ^ a[3]));
+	return !((s->addr[0] ^ a[0]) | (s->addr[1] ^ a[1]) | (s->addr[2] ^ a[2]) |
+		 (s->addr[3] ^ a[3]));
 }
 
 /* The slot of an address; BWL_NB_ALL none. */
@@ -83,7 +90,9 @@ BWL_GLOBAL __u32 bwl_nb_find(__u32 row, const struct bwl_key6 *a)
 	return BWL_NB_ALL;
 }
 
-/* The first of `most` slots for who announces itself that was last seen at or before `before_ns`. */
+/*
+ * The first of `most` slots for who announces itself that was last seen at or before `before_ns`.
+ */
 BWL_GLOBAL __u32 bwl_nb_free(__u32 row, __u32 most, __u64 before_ns)
 {
 	const struct bwl_nb_row *t = bpf_map_lookup_elem(&bwl_nb_row, &row);
@@ -111,7 +120,7 @@ BWL_GLOBAL __u32 bwl_nb_free_asked(__u32 row, __u32 most, __u64 before_ns)
 	return BWL_NB_ALL;
 }
 
-#define BWL_NB_HOPS 32	/* next hops looked at by one call: the verifier walks those, not all */
+#define BWL_NB_HOPS 32 /* next hops looked at by one call: the verifier walks those, not all */
 
 /* Is it one of those next hops of the policy? */
 BWL_GLOBAL int bwl_nb_is_one_of(__u32 slot, __u32 first, const struct bwl_key6 *a, _Bool four)
@@ -152,7 +161,8 @@ static __always_inline __u64 bwl_nb_before(__u64 now_ns, __u64 ns)
 }
 
 /* Slot i, last seen at or before `before_ns`, becomes this address's. 0: somebody was faster. */
-static __always_inline _Bool bwl_nb_claim(__u32 row, __u32 i, const __be32 *a, __u64 before_ns, __u64 now_ns)
+static __always_inline _Bool bwl_nb_claim(__u32 row, __u32 i, const __be32 *a, __u64 before_ns,
+					  __u64 now_ns)
 {
 	struct bwl_nb_row *t = bpf_map_lookup_elem(&bwl_nb_row, &row);
 	struct bwl_nb_slot *s;
@@ -203,7 +213,8 @@ BWL_GLOBAL int bwl_nb_guess(__u32 row, const struct bwl_key6 *a, __u32 most, __u
 	t = bpf_map_lookup_elem(&bwl_nb_row, &row);
 	if (!t)
 		return 0;
-	if (i < BWL_NB_ALL && (i < BWL_NB_KNOWN || t->slot[bwl_bound(i, BWL_NB_ALL)].seen_ns > before)) {
+	if (i < BWL_NB_ALL &&
+	    (i < BWL_NB_KNOWN || t->slot[bwl_bound(i, BWL_NB_ALL)].seen_ns > before)) {
 		t->hint[bwl_nb_hash(a->addr)] = i;
 		return 1;
 	}
@@ -224,29 +235,34 @@ static __always_inline _Bool bwl_nb_may_ask(struct bwl_ctx *c, __u32 port)
 	if (bwl_likely(i < BWL_NB_KNOWN && bwl_nb_is(&t->slot[i], c->pkt.daddr)))
 		return 1;
 	n = bwl_nb_most(&c->base->port[bwl_mask(port, BWL_MAX_PORTS - 1)]) / 2;
-	return bwl_nb_guess(row, (const struct bwl_key6 *)c->pkt.daddr, n < most ? n : most, c->now_ns);
+	return bwl_nb_guess(row, (const struct bwl_key6 *)c->pkt.daddr, n < most ? n : most,
+			    c->now_ns);
 }
 
 /* Whose entry in the kernel's table it may make or change; 0: none's. */
-static __always_inline _Bool bwl_nb_about(struct bwl_ctx *c, struct __sk_buff *skb, struct bwl_key6 *ret)
+static __always_inline _Bool bwl_nb_about(struct bwl_ctx *c, struct __sk_buff *skb,
+					  struct bwl_key6 *ret)
 {
 	__builtin_memcpy(ret->addr, c->pkt.saddr, sizeof(ret->addr));
-	if (c->pkt.nd == BWL_ND_NA && bpf_skb_load_bytes(skb, c->pkt.l4_off + 8, ret->addr, sizeof(ret->addr)))
+	if (c->pkt.nd == BWL_ND_NA &&
+	    bpf_skb_load_bytes(skb, c->pkt.l4_off + 8, ret->addr, sizeof(ret->addr)))
 		return 0;
 	/* A question from nobody (DAD, RFC 5227) makes none. */
-	return ret->addr[3] || (ret->addr[2] != bwl_htonl(0xffff) && (ret->addr[0] | ret->addr[1] | ret->addr[2]));
+	return ret->addr[3] ||
+	       (ret->addr[2] != bwl_htonl(0xffff) && (ret->addr[0] | ret->addr[1] | ret->addr[2]));
 }
 
 /*
- * ARP or ND, within the port's small limit, goes up to the kernel. Not what is for another MAC: only a
- * device above could want it. To the kernel ND is no longer for itself alone (PACKET_MULTICAST): it takes
- * it all the same, and says nothing about one that it has no address or no route for (icmp6_send()).
- * It reads no MAC but those in the message; the sender's would only get into its log, which is no place
- * for what a host chose (ndisc_recv_na(): "advertised our address").
- * From a host everything needs a slot; on the wire answers need none, for they are about what the DPU
- * asked, and a next hop of the policy always has one.
+ * ARP or ND, within the port's small limit, goes up to the kernel. Not what is for another MAC:
+ * only a device above could want it. To the kernel ND is no longer for itself alone
+ * (PACKET_MULTICAST): it takes it all the same, and says nothing about one that it has no address
+ * or no route for (icmp6_send()). It reads no MAC but those in the message; the sender's would only
+ * get into its log, which is no place for what a host chose (ndisc_recv_na(): "advertised our
+ * address"). From a host everything needs a slot; on the wire answers need none, for they are about
+ * what the DPU asked, and a next hop of the policy always has one.
  */
-static __always_inline int bwl_nb_admit(struct bwl_ctx *c, struct __sk_buff *skb, const _Bool uplink)
+static __always_inline int bwl_nb_admit(struct bwl_ctx *c, struct __sk_buff *skb,
+					const _Bool uplink)
 {
 	struct bwl_key6 about = {};
 
@@ -257,10 +273,13 @@ static __always_inline int bwl_nb_admit(struct bwl_ctx *c, struct __sk_buff *skb
 		return BWL_R_SEND;
 	if (uplink && (c->pkt.nd == BWL_ND_NA || c->pkt.arp == BWL_ARP_REPLY))
 		return BWL_R_PASS_NEIGHBOUR;
-	if (!bwl_nb_about(c, skb, &about) || (uplink && bwl_nb_is_hop(c->slot, &about, c->pkt.arp != 0)))
+	if (!bwl_nb_about(c, skb, &about) ||
+	    (uplink && bwl_nb_is_hop(c->slot, &about, c->pkt.arp != 0)))
 		return BWL_R_PASS_NEIGHBOUR;
-	return bwl_nb_announce(bwl_nb_row_of(c, c->port_id), &about, bwl_nb_most(c->port), c->now_ns)
-		       ? BWL_R_PASS_NEIGHBOUR : BWL_R_NEIGHBOUR_SOURCES;
+	return bwl_nb_announce(bwl_nb_row_of(c, c->port_id), &about, bwl_nb_most(c->port),
+			       c->now_ns)
+		       ? BWL_R_PASS_NEIGHBOUR
+		       : BWL_R_NEIGHBOUR_SOURCES;
 }
 
 /*
@@ -285,8 +304,8 @@ static __always_inline int bwl_tc_deliver(struct bwl_ctx *c, struct __sk_buff *s
 		to.nh_family = BWL_AF_INET6;
 		__builtin_memcpy(to.ipv6_nh, c->pkt.daddr, 16);
 	}
-	return bpf_redirect_neigh(dev->ifindex, &to, sizeof(to), 0) == TC_ACT_REDIRECT
-		       ? BWL_R_NONE : BWL_R_SEND;
+	return bpf_redirect_neigh(dev->ifindex, &to, sizeof(to), 0) == TC_ACT_REDIRECT ? BWL_R_NONE
+										       : BWL_R_SEND;
 }
 
 #endif

@@ -39,26 +39,30 @@ static __always_inline const struct bwl_tunnel *bwl_carried(const struct bwl_ctx
 	if (!tun || c->now_ns >= bwl_read(c->ctl->tracked_until_s) * 1000000000ULL)
 		return 0;
 	return (bwl_read(tun->flags) & want) == want && bwl_read(tun->offload) == BWL_OFFLOAD_PACKET
-		       ? tun : 0;
+		       ? tun
+		       : 0;
 }
 
 /* The uplink of the peer's policy, where that is the device that carries it; else NULL. */
 static __always_inline const struct bwl_dev *bwl_carrier_dev(const struct bwl_ctx *c,
 							     const struct bwl_tunnel *tun)
 {
-	const struct bwl_nexthop *nh = &c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];
+	const struct bwl_nexthop *nh =
+		&c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];
 	const struct bwl_dev *dev;
 	__u32 port = nh->port;
 
 	dev = bpf_map_lookup_elem(&bwl_dev_v1, &port);
-	return dev && dev->ifindex && (dev->kind & BWL_PORT_UPLINK) && dev->ifindex == bwl_read(tun->out)
-		       ? dev : 0;
+	return dev && dev->ifindex && (dev->kind & BWL_PORT_UPLINK) &&
+			       dev->ifindex == bwl_read(tun->out)
+		       ? dev
+		       : 0;
 }
 
 /*
- * What hardware surely matches with its policies. Devices (mlx5) look neither at fragments nor behind
- * IPv4 options and extension headers: such a packet would pass all of them by, drop policies too.
- * And key exchange in the clear passes by policies of its own, which a host could borrow.
+ * What hardware surely matches with its policies. Devices (mlx5) look neither at fragments nor
+ * behind IPv4 options and extension headers: such a packet would pass all of them by, drop policies
+ * too. And key exchange in the clear passes by policies of its own, which a host could borrow.
  */
 static __always_inline _Bool bwl_device_sees(const struct bwl_pkt *k)
 {
@@ -71,16 +75,17 @@ static __always_inline _Bool bwl_device_sees(const struct bwl_pkt *k)
 /*
  * May XDP carry this packet to this peer? Not what TC does better or alone: tags are taken off
  * there, fragments of a multi-buffer frame (jumbo frames, a host's GSO packets over veth) are
- * charged there, what is too big with ESP around it is answered there, and a SYN's MSS is lowered there.
+ * charged there, what is too big with ESP around it is answered there, and a SYN's MSS is lowered
+ * there.
  */
 static __always_inline const struct bwl_tunnel *bwl_xdp_carries(struct bwl_ctx *c, __u32 id,
-								 __u32 linear)
+								__u32 linear)
 {
 	const struct bwl_tunnel *tun;
 	__u32 most = c->base->mtu + sizeof(struct ethhdr);
 
-	if (!bwl_xdp_may_carry() || !bwl_read(c->ctl->tracked_until_s) || c->pkt.nvid || c->len != linear ||
-	    !bwl_device_sees(&c->pkt) || (c->pkt.tcp_flags & BWL_TCP_SYN))
+	if (!bwl_xdp_may_carry() || !bwl_read(c->ctl->tracked_until_s) || c->pkt.nvid ||
+	    c->len != linear || !bwl_device_sees(&c->pkt) || (c->pkt.tcp_flags & BWL_TCP_SYN))
 		return 0;
 	if (!c->now_ns)
 		c->now_ns = bwl_now();
@@ -109,7 +114,7 @@ static __always_inline __be16 bwl_csum_word(__be16 check, __be16 was, __be16 is)
 /* CE where the sender's transport can (RFC 3168); as bpf_skb_ecn_set_ce(). Says whether it is. */
 static __always_inline _Bool bwl_xdp_mark(void *l3, __u8 family)
 {
-	__be16 was, *word = l3;	/* version and length or class, type of service */
+	__be16 was, *word = l3; /* version and length or class, type of service */
 	__u8 *b = l3, ecn;
 
 	ecn = family == 4 ? b[1] & 3 : b[1] >> 4 & 3;
@@ -118,14 +123,16 @@ static __always_inline _Bool bwl_xdp_mark(void *l3, __u8 family)
 	was = *word;
 	b[1] |= family == 4 ? 3 : 0x30;
 	if (family == 4)
-		((struct iphdr *)l3)->check = bwl_csum_word(((struct iphdr *)l3)->check, was, *word);
+		((struct iphdr *)l3)->check = bwl_csum_word(((struct iphdr *)l3)->check, was,
+							    *word);
 	return 1;
 }
 
 /* For who compares what the uplink says it sent (agent/tamper/counters.c). */
 static __always_inline void bwl_xdp_sent(const struct bwl_ctx *c)
 {
-	const struct bwl_nexthop *nh = &c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];
+	const struct bwl_nexthop *nh =
+		&c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];
 	__u32 index = (BWL_MAX_PORTS + nh->port) * BWL_REASON_SLOTS + BWL_REASON_XDP;
 	struct bwl_reason_count *n = bpf_map_lookup_elem(&bwl_reason_v1, &index);
 

@@ -22,38 +22,39 @@
 #include "../../maps/reason.h"
 
 #define BWL_MAX_TAGS 2
-#define BWL_MAX_EXT 8		/* IPv6 extension headers followed */
-#define BWL_MAX_IPOPT 10	/* IPv4 options looked at; padding counts */
-#define BWL_MAX_OFF 0xfff	/* no header starts beyond: keeps offsets bounded for the verifier */
-#define BWL_CNP_OPCODE 0x81	/* InfiniBand spec 1.4 A17.9.3: congestion notification */
+#define BWL_MAX_EXT 8       /* IPv6 extension headers followed */
+#define BWL_MAX_IPOPT 10    /* IPv4 options looked at; padding counts */
+#define BWL_MAX_OFF 0xfff   /* no header starts beyond: keeps offsets bounded for the verifier */
+#define BWL_CNP_OPCODE 0x81 /* InfiniBand spec 1.4 A17.9.3: congestion notification */
 #define BWL_ROCE_PORT 4791
 #define BWL_TCP_SYN 0x02
-#define BWL_ARP_ROOM 50		/* behind the Ethernet header: its least payload, and 4 bytes that a switch left */
-#define BWL_ND_MOST 64		/* NS or NA: 24 bytes, an address, a nonce (RFC 7527), and room */
+#define BWL_ARP_ROOM                                                                               \
+	50 /* behind the Ethernet header: its least payload, and 4 bytes that a switch left */
+#define BWL_ND_MOST 64 /* NS or NA: 24 bytes, an address, a nonce (RFC 7527), and room */
 
 enum bwl_nd_kind { BWL_ND_NS = 1, BWL_ND_NA = 2 };
 enum bwl_arp_kind { BWL_ARP_REQUEST = 1, BWL_ARP_REPLY = 2 };
 
 struct bwl_pkt {
-	__be32 saddr[4], daddr[4];	/* IPv4 as ::ffff:a.b.c.d */
+	__be32 saddr[4], daddr[4]; /* IPv4 as ::ffff:a.b.c.d */
 	__be16 sport, dport;
-	__u16 ethertype;		/* of layer 3, host byte order */
+	__u16 ethertype; /* of layer 3, host byte order */
 	__u8 l3_off;
-	__u8 group;			/* multicast or broadcast destination MAC */
-	__u16 l4_off;			/* of the transport header; 0: a fragment, or none */
-	__u16 hdr_len;			/* from the frame's start to the end of the transport header */
-	__u16 vid[BWL_MAX_TAGS];	/* in the frame itself */
-	__u8 nvid;			/* from here eight in one word: bwl_parse_plain() */
-	__u8 family;			/* 4, 6 or 0 */
-	__u8 proto;			/* outermost transport; IPv6: after extension headers */
+	__u8 group;              /* multicast or broadcast destination MAC */
+	__u16 l4_off;            /* of the transport header; 0: a fragment, or none */
+	__u16 hdr_len;           /* from the frame's start to the end of the transport header */
+	__u16 vid[BWL_MAX_TAGS]; /* in the frame itself */
+	__u8 nvid;               /* from here eight in one word: bwl_parse_plain() */
+	__u8 family;             /* 4, 6 or 0 */
+	__u8 proto;              /* outermost transport; IPv6: after extension headers */
 	__u8 fragment;
-	__u8 df;			/* nobody may fragment it on the way: IPv4 with DF, IPv6 */
-	__u8 nd;			/* enum bwl_nd_kind: genuine in form, and to whom it may concern */
-	__u8 arp;			/* enum bwl_arp_kind: Ethernet/IPv4, well-formed */
+	__u8 df;  /* nobody may fragment it on the way: IPv4 with DF, IPv6 */
+	__u8 nd;  /* enum bwl_nd_kind: genuine in form, and to whom it may concern */
+	__u8 arp; /* enum bwl_arp_kind: Ethernet/IPv4, well-formed */
 	__u8 cnp;
 	__u8 smac[6] __attribute__((aligned(2)));
-	__u8 tcp_flags;			/* as in the header */
-	__u8 plain;			/* IP without options, extension headers or fragmentation */
+	__u8 tcp_flags; /* as in the header */
+	__u8 plain;     /* IP without options, extension headers or fragmentation */
 };
 
 /*
@@ -106,15 +107,15 @@ static __always_inline int bwl_parse_ipopt(struct bwl_pkt *k, void *data, void *
 		o = bwl_at(data, end, off, 1);
 		if (!o)
 			return BWL_R_TRUNCATED;
-		if (o[0] == 0)		/* end of options */
+		if (o[0] == 0) /* end of options */
 			return BWL_R_NONE;
-		if (o[0] == 1) {	/* no operation */
+		if (o[0] == 1) { /* no operation */
 			off++;
 			continue;
 		}
 		if (o[0] == 131 || o[0] == 137) /* loose, strict source route: RFC 791 */
 			return BWL_R_SOURCE_ROUTE;
-		if (off + 1 >= stop)	/* its length would be of the next header */
+		if (off + 1 >= stop) /* its length would be of the next header */
 			return BWL_R_MALFORMED;
 		o = bwl_at(data, end, off + 1, 1);
 		if (!o)
@@ -204,7 +205,7 @@ static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *en
 	return bwl_parse_l4(k, data, end, off + ihl, tot - ihl);
 }
 
-struct bwl_nd {	/* NS and NA: RFC 4861, 4.3 and 4.4 */
+struct bwl_nd { /* NS and NA: RFC 4861, 4.3 and 4.4 */
 	__u8 type, code;
 	__u16 check;
 	__be32 flags, target[4];
@@ -221,9 +222,9 @@ static __always_inline _Bool bwl_nd_fits(const struct bwl_pkt *k, const struct b
 
 	if ((t[0] & bwl_htonl(0xff000000)) == bwl_htonl(0xff000000))
 		return 0;
-	if ((d[0] & bwl_htonl(0xff000000)) != bwl_htonl(0xff000000))	/* unicast, also on the wire */
-		return !k->group && (nd->type == 136 || !((d[0] ^ t[0]) | (d[1] ^ t[1]) | (d[2] ^ t[2]) |
-							  (d[3] ^ t[3])));
+	if ((d[0] & bwl_htonl(0xff000000)) != bwl_htonl(0xff000000)) /* unicast, also on the wire */
+		return !k->group && (nd->type == 136 || !((d[0] ^ t[0]) | (d[1] ^ t[1]) |
+							  (d[2] ^ t[2]) | (d[3] ^ t[3])));
 	if (nd->type == 136)
 		return !(group | d[1] | d[2] | (d[3] ^ bwl_htonl(1)));
 	return !(group | d[1] | (d[2] ^ bwl_htonl(1)) | (d[3] ^ (t[3] | bwl_htonl(0xff000000))));
@@ -270,9 +271,9 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 	for (i = 0; i <= BWL_MAX_EXT; i++) {
 		k->proto = next;
 		off = bwl_forget(&k->hdr_len, off);
-		if (next == 43)			/* routing header */
+		if (next == 43) /* routing header */
 			return BWL_R_SOURCE_ROUTE;
-		if (next == 44) {		/* fragment: the rest is not ours to read */
+		if (next == 44) { /* fragment: the rest is not ours to read */
 			if (left < 8)
 				return BWL_R_MALFORMED;
 			x = bwl_at(data, end, off, 8);
@@ -283,7 +284,7 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 			k->fragment = 1;
 			return BWL_R_NONE;
 		}
-		if (next != 0 && next != 60) {	/* neither hop-by-hop nor destination options */
+		if (next != 0 && next != 60) { /* neither hop-by-hop nor destination options */
 			k->plain = i == 0;
 			if (next == IPPROTO_ICMPV6 && i == 0)
 				bwl_parse_nd(k, data, end, off, left, hop, frame_len);
@@ -313,11 +314,12 @@ static __always_inline int bwl_parse_arp(struct bwl_pkt *k, void *data, void *en
 	if (!a)
 		return BWL_R_TRUNCATED;
 	/*
-	 * Ethernet, IPv4, lengths 6 and 4, a request or a reply (RFC 826), and behind it no more than
-	 * padding; the sender must be who sent the frame.
+	 * Ethernet, IPv4, lengths 6 and 4, a request or a reply (RFC 826), and behind it no more
+	 * than padding; the sender must be who sent the frame.
 	 */
-	if (a[0] != 0 || a[1] != 1 || a[2] != 8 || a[3] != 0 || a[4] != 6 || a[5] != 4 || a[6] != 0 ||
-	    (a[7] != BWL_ARP_REQUEST && a[7] != BWL_ARP_REPLY) || frame_len > off + BWL_ARP_ROOM)
+	if (a[0] != 0 || a[1] != 1 || a[2] != 8 || a[3] != 0 || a[4] != 6 || a[5] != 4 ||
+	    a[6] != 0 || (a[7] != BWL_ARP_REQUEST && a[7] != BWL_ARP_REPLY) ||
+	    frame_len > off + BWL_ARP_ROOM)
 		return BWL_R_MALFORMED;
 	if (bwl_mac_differs(a + 8, k->smac))
 		return BWL_R_SRC_MAC;
@@ -356,7 +358,7 @@ static __always_inline int bwl_parse(struct bwl_pkt *k, void *data, void *end, _
 	k->l3_off = off;
 	k->hdr_len = off;
 	if (type == ETH_P_8021Q || type == ETH_P_8021AD)
-		return BWL_R_VLAN;	/* a third tag */
+		return BWL_R_VLAN; /* a third tag */
 	off = bwl_forget(&k->hdr_len, off);
 	if (type == ETH_P_IP)
 		return bwl_parse_ip4(k, data, end, off, frame_len);
@@ -368,14 +370,15 @@ static __always_inline int bwl_parse(struct bwl_pkt *k, void *data, void *end, _
 }
 
 /*
- * What nearly everything is: IPv4 without tags, options or fragmentation, then UDP or TCP, all of it
- * in the linear part. Reads what bwl_parse() would, at offsets that are constants; k need not be
+ * What nearly everything is: IPv4 without tags, options or fragmentation, then UDP or TCP, all of
+ * it in the linear part. Reads what bwl_parse() would, at offsets that are constants; k need not be
  * zeroed. 0: it is something else, or odd, and k is untouched. A parser of its own: the verifier of
  * Linux 6.1 loses the frame's pointer where one function holds both.
  */
-static __always_inline _Bool bwl_parse_plain(struct bwl_pkt *k, void *data, void *end, __u32 frame_len)
+static __always_inline _Bool bwl_parse_plain(struct bwl_pkt *k, void *data, void *end,
+					     __u32 frame_len)
 {
-	const __u16 *eth = data;	/* struct ethhdr is packed: clang would read it byte by byte */
+	const __u16 *eth = data; /* struct ethhdr is packed: clang would read it byte by byte */
 	const struct iphdr *ip = data + sizeof(struct ethhdr);
 	const struct tcphdr *tcp = (void *)(ip + 1);
 	const struct udphdr *udp = (void *)(ip + 1);

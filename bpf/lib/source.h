@@ -55,7 +55,7 @@ BWL_GLOBAL int bwl_tags_ok(const struct bwl_port *p, const struct bwl_pkt *k, in
 	if (tag >= 0 && !bwl_vlan_ok(p, tag & 0x0fff))
 		return 0;
 	if (tag >= 0 && k->nvid >= BWL_MAX_TAGS)
-		return 0;	/* a third one */
+		return 0; /* a third one */
 	for (i = 0; i < BWL_MAX_TAGS && i < k->nvid; i++)
 		if (!bwl_vlan_ok(p, k->vid[i]))
 			return 0;
@@ -87,7 +87,10 @@ static __always_inline _Bool bwl_of_the_link(const struct bwl_pkt *k)
 	       !(k->saddr[0] | k->saddr[1] | k->saddr[2] | k->saddr[3]);
 }
 
-/* Not one of the port's sources. What every host says to its link is no forgery: it ends at the DPU. */
+/*
+ * Not one of the port's sources. What every host says to its link is no forgery: it ends at the
+ * DPU.
+ */
 static __always_inline int bwl_no_source(const struct bwl_pkt *k)
 {
 	return bwl_of_the_link(k) && bwl_ends_here(k) ? BWL_R_LOCAL_PROTO : BWL_R_SRC_ADDR;
@@ -104,7 +107,7 @@ static __always_inline int bwl_source(struct bwl_ctx *c, int tag)
 		return BWL_R_VLAN;
 	if ((p->flags & BWL_PORT_MAC) && bwl_mac_differs(p->mac, k->smac))
 		return BWL_R_SRC_MAC;
-	if (k->arp)	/* 0.0.0.0: a probe for one's own address (RFC 5227) */
+	if (k->arp) /* 0.0.0.0: a probe for one's own address (RFC 5227) */
 		return !a || bwl_src4_ok(p, a) ? BWL_R_NONE : BWL_R_SRC_ADDR;
 	if (k->family == 4) {
 		/* Most hosts have one prefix, and a call costs more than the comparison. */

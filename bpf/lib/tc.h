@@ -8,9 +8,9 @@
 #include "dest.h"
 #include "offload.h"
 
-#define BWL_PULL 192		/* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
-#define BWL_TUNNEL_HDR 256	/* headers a segment of a GSO packet repeats when it may be a tunnel */
-#define BWL_PACKET_MULTICAST 2	/* linux/if_packet.h */
+#define BWL_PULL 192       /* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
+#define BWL_TUNNEL_HDR 256 /* headers a segment of a GSO packet repeats when it may be a tunnel */
+#define BWL_PACKET_MULTICAST 2 /* linux/if_packet.h */
 #define BWL_PACKET_OTHERHOST 3
 #define BWL_AF_INET 2
 #define BWL_AF_INET6 10
@@ -41,7 +41,8 @@ BWL_GLOBAL int bwl_tc_parse(struct __sk_buff *skb, struct bwl_pkt *k)
 /* What a host sends is nearly always plain. k need not be zeroed. */
 static __always_inline int bwl_tc_parse_host(struct __sk_buff *skb, struct bwl_pkt *k)
 {
-	if (bwl_likely(bwl_parse_plain(k, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len)))
+	if (bwl_likely(bwl_parse_plain(k, (void *)(long)skb->data, (void *)(long)skb->data_end,
+				       skb->len)))
 		return BWL_R_NONE;
 	*k = (struct bwl_pkt){};
 	return bwl_tc_parse(skb, k);
@@ -99,7 +100,7 @@ static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb,
 /* Tags end here: they were checked, the uplink's own network decides about its tags. */
 static __always_inline int bwl_tc_untag(struct bwl_ctx *c, struct __sk_buff *skb)
 {
-	__u32 n = c->pkt.nvid + skb->vlan_present;	/* 0 or 1 */
+	__u32 n = c->pkt.nvid + skb->vlan_present; /* 0 or 1 */
 
 	if (n > 0 && bpf_skb_vlan_pop(skb))
 		return BWL_R_SEND;
@@ -123,7 +124,8 @@ static __always_inline int bwl_tc_depart(struct bwl_ctx *c, struct __sk_buff *sk
 	if (!c->delay_ns || !bwl_can_pace())
 		return BWL_R_NONE;
 	return bpf_skb_set_tstamp(skb, bwl_now_mono() + c->delay_ns, BPF_SKB_TSTAMP_DELIVERY_MONO)
-		       ? BWL_R_SEND : BWL_R_NONE;
+		       ? BWL_R_SEND
+		       : BWL_R_NONE;
 }
 
 /* The largest inner packet of an encrypted peer: never above what the kernel finds. */
@@ -137,11 +139,11 @@ static __always_inline __u32 bwl_mtu_inside(const struct bwl_ctx *c, const struc
 }
 
 /*
- * The peer's SA is in a device, which encrypts what is sent to it in the clear: straight to the uplink,
- * as XDP does, and through the last gate, where the next hop's MAC is known. Else the kernel sends it,
- * which has to resolve that; its way finishes every packet as one of the outer family
- * (xfrm_dev_direct_output(), 6.12: no TCP of IPv6 inside IPv4). What the last gate would stop ends here,
- * uncharged.
+ * The peer's SA is in a device, which encrypts what is sent to it in the clear: straight to the
+ * uplink, as XDP does, and through the last gate, where the next hop's MAC is known. Else the
+ * kernel sends it, which has to resolve that; its way finishes every packet as one of the outer
+ * family (xfrm_dev_direct_output(), 6.12: no TCP of IPv6 inside IPv4). What the last gate would
+ * stop ends here, uncharged.
  */
 static __always_inline int bwl_tc_device(struct bwl_ctx *c, const struct bwl_tunnel *tun)
 {
@@ -173,7 +175,8 @@ static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 		if (!c->out || !tun || !(bwl_read(tun->flags) & BWL_TUN_SA))
 			return BWL_R_NO_SA;
 		c->mtu = bwl_mtu_inside(c, tun);
-		return bwl_read(tun->offload) == BWL_OFFLOAD_PACKET ? bwl_tc_device(c, tun) : BWL_R_NONE;
+		return bwl_read(tun->offload) == BWL_OFFLOAD_PACKET ? bwl_tc_device(c, tun)
+								    : BWL_R_NONE;
 	}
 	c->mtu = c->base->mtu;
 	if (!(c->pkt.family == 4 && nh->has4) && !nh->has6)
@@ -184,7 +187,8 @@ static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 }
 
 /* The outer header of IPv6 takes over the inner flow label: 20 bits that the host chose. */
-static __always_inline int bwl_tc_unlabel(const struct bwl_ctx *c, struct __sk_buff *skb, __u32 l3_off)
+static __always_inline int bwl_tc_unlabel(const struct bwl_ctx *c, struct __sk_buff *skb,
+					  __u32 l3_off)
 {
 	__u8 class_and_flow[4];
 
@@ -217,7 +221,9 @@ static __always_inline int bwl_tc_direct(struct bwl_ctx *c, struct __sk_buff *sk
 static __always_inline int bwl_tc_encrypt(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	skb->priority = c->id;
-	/* The kernel's own ICMP errors would go where routes lead: it makes none for such a packet. */
+	/*
+	 * The kernel's own ICMP errors would go where routes lead: it makes none for such a packet.
+	 */
 	if (bpf_skb_change_type(skb, BWL_PACKET_OTHERHOST))
 		return BWL_R_SEND;
 	return bpf_redirect_neigh(c->out, 0, 0, 0) == TC_ACT_REDIRECT ? BWL_R_NONE : BWL_R_SEND;
@@ -246,12 +252,12 @@ static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (c->pkt.family == 4 && nh->has4) {
 		to.nh_family = BWL_AF_INET;
 		to.ipv4_nh = nh->via4;
-	} else {	/* IPv4 through an IPv6 next hop: RFC 8950 */
+	} else { /* IPv4 through an IPv6 next hop: RFC 8950 */
 		to.nh_family = BWL_AF_INET6;
 		__builtin_memcpy(to.ipv6_nh, nh->via6, 16);
 	}
-	return bpf_redirect_neigh(c->out, &to, sizeof(to), 0) == TC_ACT_REDIRECT
-		       ? BWL_R_NONE : BWL_R_SEND;
+	return bpf_redirect_neigh(c->out, &to, sizeof(to), 0) == TC_ACT_REDIRECT ? BWL_R_NONE
+										 : BWL_R_SEND;
 }
 
 #endif

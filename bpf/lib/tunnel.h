@@ -37,7 +37,9 @@ static __always_inline int bwl_tunnel_arrive(struct bwl_ctx *c, struct __sk_buff
 	__u32 id = bwl_tunnel_from(skb, mark);
 	const struct bwl_tunnel *tun;
 
-	/* An SA to an address that is not the peer's any more: the tracker has closed this way in. */
+	/*
+	 * An SA to an address that is not the peer's any more: the tracker has closed this way in.
+	 */
 	tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
 	if (!id || !tun || !(bwl_read(tun->flags) & BWL_TUN_SA_IN))
 		return BWL_R_NO_SA;
@@ -56,8 +58,8 @@ static __always_inline int bwl_tunnel_enter(struct bwl_ctx *c, struct __sk_buff 
 
 	if (skb->mark != c->ctl->tag || !id)
 		return BWL_R_GATE;
-	skb->priority = 0;	/* fq would choose a band by it */
-	skb->mark = bwl_esp_mark(c, id);	/* SAs and policies of an if_id match any mark */
+	skb->priority = 0;               /* fq would choose a band by it */
+	skb->mark = bwl_esp_mark(c, id); /* SAs and policies of an if_id match any mark */
 	if (bwl_by_mark)
 		return BWL_R_PASS_GATE;
 	info.if_id = id;

@@ -95,7 +95,8 @@ static __always_inline __u32 bwl_remote(const struct bwl_ctx *c, const __be32 *a
 	return owner & BWL_OWN_REMOTE ? owner & ~BWL_OWN_REMOTE : 0;
 }
 
-/* No NAT on the underlay: both ends use the port of IKE (RFC 7296), or that of its way through
+/*
+ * No NAT on the underlay: both ends use the port of IKE (RFC 7296), or that of its way through
  * NAT, which MOBIKE takes in any case (RFC 4555), and then ESP in UDP too (RFC 3948).
  */
 static __always_inline _Bool bwl_is_ike(const struct bwl_pkt *k)
@@ -109,7 +110,9 @@ static __always_inline _Bool bwl_is_esp(const struct bwl_pkt *k)
 	return k->proto == IPPROTO_ESP || (bwl_is_ike(k) && k->dport == bwl_htons(4500));
 }
 
-/* By this port IKE says that it is not ESP (RFC 3948, 2.2): with 4 bytes of zero, which no SPI is. */
+/*
+ * By this port IKE says that it is not ESP (RFC 3948, 2.2): with 4 bytes of zero, which no SPI is.
+ */
 static __always_inline _Bool bwl_is_esp_in_udp(const struct bwl_pkt *k, struct __sk_buff *skb)
 {
 	__u32 spi = 0;
@@ -124,7 +127,7 @@ static __always_inline int bwl_ike(struct bwl_ctx *c, struct __sk_buff *skb, __u
 
 	if (bwl_is_esp_in_udp(&c->pkt, skb) || (word && bwl_ike_take(word, c->now_ns)))
 		return BWL_R_PASS_IKE;
-	c->id = id;	/* whose key exchange suffers */
+	c->id = id; /* whose key exchange suffers */
 	return BWL_R_IKE_RATE;
 }
 
@@ -140,13 +143,13 @@ static __always_inline int bwl_outer(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (!id)
 		return BWL_R_NONE;
 	if (!(bwl_whose(c, c->pkt.daddr) & BWL_OWN_REMOTE))
-		return BWL_R_UPLINK_IN;	/* for a host's address, in the clear */
+		return BWL_R_UPLINK_IN; /* for a host's address, in the clear */
 	if (c->pkt.proto != IPPROTO_ESP)
 		return bwl_ike(c, skb, id);
 	r = bwl_grant(c, id);
 	if (r != BWL_R_NONE)
 		return r;
-	c->id = 0;	/* what is inside is counted to the peer when it comes out */
+	c->id = 0; /* what is inside is counted to the peer when it comes out */
 	return BWL_R_PASS_ESP;
 }
 
@@ -175,10 +178,10 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 	int r;
 
 	if (self != (c->id == c->base->self_id))
-		return BWL_R_UPLINK_IN;	/* the DPU's own peers and the hosts' are apart */
+		return BWL_R_UPLINK_IN; /* the DPU's own peers and the hosts' are apart */
 	port &= BWL_MAX_PORTS - 1;
 	if (!self && !(c->peer->meta.from & 1ULL << port))
-		return BWL_R_FROM;	/* no answers to a port that may not ask */
+		return BWL_R_FROM; /* no answers to a port that may not ask */
 	r = bwl_tc_cost(c, skb, skb->gso_size);
 	if (r == BWL_R_NONE)
 		r = bwl_charge_accept(&c->w, c->peer);
@@ -209,7 +212,7 @@ static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, 
 	if (r != BWL_R_NONE)
 		return r;
 	if ((c->peer->meta.path == BWL_PATH_CLEAR) == !!from)
-		return BWL_R_NO_SA;	/* an encrypted peer's clear packet is not from it */
+		return BWL_R_NO_SA; /* an encrypted peer's clear packet is not from it */
 	/* The kernel does not check what comes out of an SA against its policy here: we do. */
 	if (from && bwl_dest(c, c->pkt.saddr) != from)
 		return BWL_R_TUNNEL_SRC;
@@ -234,13 +237,18 @@ static __always_inline _Bool bwl_is_up(const struct bwl_ctx *c, __u32 mark)
 	return !((mark ^ bwl_mark_up(c->ctl->tag)) & ~BWL_MARK_ID);
 }
 
-/* The DPU's own packets have no ingress interface; but what left a tunnel device has none, either. */
+/*
+ * The DPU's own packets have no ingress interface; but what left a tunnel device has none, either.
+ */
 static __always_inline _Bool bwl_is_own(const struct bwl_ctx *c, const struct __sk_buff *skb)
 {
 	return !skb->ingress_ifindex && !bwl_is_tagged(c, skb->mark);
 }
 
-/* May cleartext of the live peer c->id leave by this device: to a clear peer, or to be encrypted by it? */
+/*
+ * May cleartext of the live peer c->id leave by this device: to a clear peer, or to be encrypted by
+ * it?
+ */
 static __always_inline _Bool bwl_may_be_clear(const struct bwl_ctx *c, __u32 ifindex)
 {
 	const struct bwl_tunnel *tun;
@@ -264,12 +272,12 @@ static __always_inline _Bool bwl_is_esp_to(struct __sk_buff *skb, const struct b
 
 	if ((void *)(ip + 1) > end)
 		return 0;
-	type = ((__u16 *)eth)[6];	/* as in bwl_parse_plain() */
+	type = ((__u16 *)eth)[6]; /* as in bwl_parse_plain() */
 	if (type == bwl_htons(ETH_P_IP))
 		return ip->version == 4 && ip->ihl == 5 && ip->protocol == IPPROTO_ESP &&
 		       nh->has4 && ip->daddr == nh->via4;
-	return type == bwl_htons(ETH_P_IPV6) && (void *)(ip6 + 1) <= end &&
-	       ip6->version == 6 && ip6->nexthdr == IPPROTO_ESP && nh->has6 &&
+	return type == bwl_htons(ETH_P_IPV6) && (void *)(ip6 + 1) <= end && ip6->version == 6 &&
+	       ip6->nexthdr == IPPROTO_ESP && nh->has6 &&
 	       !((to[0] ^ nh->via6[0]) | (to[1] ^ nh->via6[1]) | (to[2] ^ nh->via6[2]) |
 		 (to[3] ^ nh->via6[3]));
 }
@@ -315,12 +323,15 @@ static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb
 		__u32 id = bwl_dest(c, c->pkt.daddr), mark = skb->mark;
 
 		skb->mark = 0;
-		/* To a device that encrypts it comes by way of the tunnel device, with the peer's mark. */
+		/*
+		 * To a device that encrypts it comes by way of the tunnel device, with the peer's
+		 * mark.
+		 */
 		if (mark != c->ctl->tag && mark != bwl_esp_mark(c, id))
 			return BWL_R_GATE;
 		r = bwl_grant(c, id);
 		if (r != BWL_R_NONE && r != BWL_R_NO_PEER)
-			return r;	/* it ended after the charge: no sign of cleartext */
+			return r; /* it ended after the charge: no sign of cleartext */
 		return r == BWL_R_NONE && bwl_may_be_clear(c, skb->ifindex) ? BWL_R_PASS_GATE
 									    : BWL_R_GATE;
 	}
@@ -346,22 +357,23 @@ static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb
 }
 
 /*
- * What the kernel says about a packet of a host or of the wire, or would forward of it, is no sign of
- * cleartext, which somebody out there could give at will. A packet that was charged has come in by a
- * port; one with just its mark that has not is about it. Named control and what `self` is charged for
- * leave all the same.
+ * What the kernel says about a packet of a host or of the wire, or would forward of it, is no sign
+ * of cleartext, which somebody out there could give at will. A packet that was charged has come in
+ * by a port; one with just its mark that has not is about it. Named control and what `self` is
+ * charged for leave all the same.
  */
 static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 {
-	_Bool about = skb->mark == c->ctl->tag && !skb->ingress_ifindex, up = bwl_is_up(c, skb->mark);
+	_Bool about = skb->mark == c->ctl->tag && !skb->ingress_ifindex,
+	      up = bwl_is_up(c, skb->mark);
 	int r = about ? BWL_R_REFLECTED : bwl_leave_as(c, skb);
 
 	return r == BWL_R_GATE && up ? BWL_R_REFLECTED : r;
 }
 
 /*
- * Counts what the last gate stopped to the peer it was for, if any: bwlimitd may revoke that one. Before
- * the reason is counted, so that who reads the reason first finds every frame of it here.
+ * Counts what the last gate stopped to the peer it was for, if any: bwlimitd may revoke that one.
+ * Before the reason is counted, so that who reads the reason first finds every frame of it here.
  */
 static __always_inline void bwl_stopped(struct bwl_ctx *c)
 {

@@ -14,7 +14,10 @@ static __always_inline __u32 bwl_xdp_len(struct xdp_md *xdp)
 	return xdp->data_end - xdp->data;
 }
 
-/* Global as bwl_tc_parse() is, and for Linux 6.1, which loses sight of the frame when it is inlined. */
+/*
+ * Global as bwl_tc_parse() is, and for Linux 6.1, which loses sight of the frame when it is
+ * inlined.
+ */
 BWL_GLOBAL int bwl_xdp_parse(struct xdp_md *xdp, struct bwl_pkt *k)
 {
 	if (!k)
@@ -24,7 +27,8 @@ BWL_GLOBAL int bwl_xdp_parse(struct xdp_md *xdp, struct bwl_pkt *k)
 
 static __always_inline int bwl_xdp_parse_host(struct xdp_md *xdp, struct bwl_pkt *k, __u32 len)
 {
-	if (bwl_likely(bwl_parse_plain(k, (void *)(long)xdp->data, (void *)(long)xdp->data_end, len)))
+	if (bwl_likely(
+		    bwl_parse_plain(k, (void *)(long)xdp->data, (void *)(long)xdp->data_end, len)))
 		return BWL_R_NONE;
 	*k = (struct bwl_pkt){};
 	return bwl_xdp_parse(xdp, k);

@@ -22,9 +22,8 @@ static void read_function(const struct nlattr *a, struct bwl_devlink_port *p)
 {
 	const struct nlattr *n;
 
-	mnl_attr_for_each_nested(n, a)
-		if (mnl_attr_get_type(n) == DEVLINK_PORT_FN_ATTR_STATE)
-			p->inactive = mnl_attr_get_u8(n) == DEVLINK_PORT_FN_STATE_INACTIVE;
+	mnl_attr_for_each_nested(n, a) if (mnl_attr_get_type(n) == DEVLINK_PORT_FN_ATTR_STATE)
+		p->inactive = mnl_attr_get_u8(n) == DEVLINK_PORT_FN_STATE_INACTIVE;
 }
 
 static int list_port(const struct nlmsghdr *h, void *arg)
@@ -35,14 +34,27 @@ static int list_port(const struct nlmsghdr *h, void *arg)
 	const struct nlattr *a;
 	uint32_t index = 0;
 
-	mnl_attr_for_each(a, h, sizeof(struct genlmsghdr)) {
+	mnl_attr_for_each(a, h, sizeof(struct genlmsghdr))
+	{
 		switch (mnl_attr_get_type(a)) {
-		case DEVLINK_ATTR_BUS_NAME: bus = mnl_attr_get_str(a); break;
-		case DEVLINK_ATTR_DEV_NAME: dev = mnl_attr_get_str(a); break;
-		case DEVLINK_ATTR_PORT_INDEX: index = mnl_attr_get_u32(a); break;
-		case DEVLINK_ATTR_PORT_FLAVOUR: p.flavour = mnl_attr_get_u16(a); break;
-		case DEVLINK_ATTR_PORT_NETDEV_IFINDEX: p.ifindex = mnl_attr_get_u32(a); break;
-		case DEVLINK_ATTR_PORT_FUNCTION: read_function(a, &p); break;
+		case DEVLINK_ATTR_BUS_NAME:
+			bus = mnl_attr_get_str(a);
+			break;
+		case DEVLINK_ATTR_DEV_NAME:
+			dev = mnl_attr_get_str(a);
+			break;
+		case DEVLINK_ATTR_PORT_INDEX:
+			index = mnl_attr_get_u32(a);
+			break;
+		case DEVLINK_ATTR_PORT_FLAVOUR:
+			p.flavour = mnl_attr_get_u16(a);
+			break;
+		case DEVLINK_ATTR_PORT_NETDEV_IFINDEX:
+			p.ifindex = mnl_attr_get_u32(a);
+			break;
+		case DEVLINK_ATTR_PORT_FUNCTION:
+			read_function(a, &p);
+			break;
 		}
 	}
 	snprintf(p.name, sizeof(p.name), "%.15s/%.31s/%u", bus, dev, index);

@@ -33,9 +33,8 @@ static int link_attr(const struct nlattr *a, void *arg)
 			memcpy(d->mac, mnl_attr_get_payload(a), 6);
 		break;
 	case IFLA_LINKINFO:
-		mnl_attr_for_each_nested(n, a)
-			if (mnl_attr_get_type(n) == IFLA_INFO_KIND)
-				snprintf(d->kind, sizeof(d->kind), "%.15s", mnl_attr_get_str(n));
+		mnl_attr_for_each_nested(n, a) if (mnl_attr_get_type(n) == IFLA_INFO_KIND)
+			snprintf(d->kind, sizeof(d->kind), "%.15s", mnl_attr_get_str(n));
 		break;
 	}
 	return MNL_CB_OK;
@@ -127,8 +126,8 @@ int bwl_netdev_set_up(uint32_t ifindex, bool up, struct bwl_err *e)
 	m->ifi_flags = up ? IFF_UP : 0;
 	r = bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
 	if (r)
-		return bwl_fail(e, -r, "cannot set interface %u %s: %s", ifindex, up ? "up" : "down",
-				strerror(-r));
+		return bwl_fail(e, -r, "cannot set interface %u %s: %s", ifindex,
+				up ? "up" : "down", strerror(-r));
 	return 0;
 }
 
@@ -171,8 +170,7 @@ static int run_watch(const char *buf, size_t n, struct watch *w)
 	return r < 0 ? -errno : r;
 }
 
-int bwl_netdev_watch(int (*fn)(const struct bwl_netdev *d, void *arg), void *arg,
-		     struct bwl_err *e)
+int bwl_netdev_watch(int (*fn)(const struct bwl_netdev *d, void *arg), void *arg, struct bwl_err *e)
 {
 	struct mnl_socket *s = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
 	struct watch w = { fn, arg };
@@ -186,7 +184,7 @@ int bwl_netdev_watch(int (*fn)(const struct bwl_netdev *d, void *arg), void *arg
 			mnl_socket_close(s);
 		return bwl_fail(e, err, "cannot watch network devices: %s", strerror(err));
 	}
-	r = watch_all(&w, e);	/* after the subscription: no device falls between */
+	r = watch_all(&w, e); /* after the subscription: no device falls between */
 	while (r > 0) {
 		n = mnl_socket_recvfrom(s, buf, sizeof(buf));
 		if (n < 0 && errno == ENOBUFS)

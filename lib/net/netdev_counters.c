@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A driver's own counters by name, as `ethtool -S` prints them: nobody's standard, so what a device has is
- * found out each time. By ioctl: the netlink family of ethtool has none of them.
+ * A driver's own counters by name, as `ethtool -S` prints them: nobody's standard, so what a device
+ * has is found out each time. By ioctl: the netlink family of ethtool has none of them.
  */
 #include <errno.h>
 #include <linux/ethtool.h>
@@ -15,8 +15,8 @@
 #include <bwl/netdev.h>
 
 /*
- * The kernel writes as many as the driver has at that moment, whatever room it was told of (until 6.14):
- * room for as many more as queues could have been added since they were counted.
+ * The kernel writes as many as the driver has at that moment, whatever room it was told of
+ * (until 6.14): room for as many more as queues could have been added since they were counted.
  */
 #define SPARE 4096
 
@@ -77,7 +77,7 @@ static void pick(const struct names *a, struct bwl_counter *c, size_t n)
 
 int bwl_netdev_counters(const char *name, struct bwl_counter *c, size_t n)
 {
-	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);	/* any: units deny INET */
+	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* any: units deny INET */
 	struct names a = { 0 };
 	struct ifreq q = { 0 };
 	int r;

@@ -13,13 +13,13 @@
 #include <bwl/nl.h>
 
 struct hop {
-	uint8_t family;		/* of via: IPv4 may go through an IPv6 next hop */
+	uint8_t family; /* of via: IPv4 may go through an IPv6 next hop */
 	uint8_t via[16];
 	uint32_t ifindex;
-	uint8_t type;		/* RTN_* */
+	uint8_t type; /* RTN_* */
 	uint64_t mac;
-	uint16_t state;		/* NUD_* */
-	uint8_t flags;		/* NTF_* */
+	uint16_t state; /* NUD_* */
+	uint8_t flags;  /* NTF_* */
 };
 
 static size_t addr_len(uint8_t family)
@@ -34,7 +34,8 @@ static int one_route(const struct nlmsghdr *h, void *arg)
 	const struct nlattr *a;
 
 	x->type = m->rtm_type;
-	mnl_attr_for_each(a, h, sizeof(*m)) {
+	mnl_attr_for_each(a, h, sizeof(*m))
+	{
 		size_t len = mnl_attr_get_payload_len(a);
 
 		if (mnl_attr_get_type(a) == RTA_OIF && len == 4) {
@@ -59,14 +60,16 @@ static int find_route(uint32_t ifindex, uint8_t family, const uint8_t *addr, str
 	int r;
 
 	*ret = (struct hop){ .family = family };
-	memcpy(ret->via, addr, addr_len(family));	/* on the link, unless a gateway is named */
+	memcpy(ret->via, addr, addr_len(family)); /* on the link, unless a gateway is named */
 	m->rtm_family = family;
 	m->rtm_dst_len = (uint8_t)(8 * addr_len(family));
 	mnl_attr_put(h, RTA_DST, addr_len(family), addr);
 	if (ifindex)
 		mnl_attr_put_u32(h, RTA_OIF, ifindex);
 	r = bwl_nl_talk(NETLINK_ROUTE, h, one_route, ret);
-	return r ? r : ret->type == RTN_UNICAST && (!ifindex || ret->ifindex == ifindex) ? 0 : -ENETUNREACH;
+	return r                                                                   ? r
+	       : ret->type == RTN_UNICAST && (!ifindex || ret->ifindex == ifindex) ? 0
+										   : -ENETUNREACH;
 }
 
 static struct nlmsghdr *about_neighbour(char *buf, uint16_t type, uint16_t flags,
@@ -89,9 +92,9 @@ static int one_neighbour(const struct nlmsghdr *h, void *arg)
 
 	x->state = m->ndm_state;
 	x->flags = m->ndm_flags;
-	mnl_attr_for_each(a, h, sizeof(*m))
-		if (mnl_attr_get_type(a) == NDA_LLADDR && mnl_attr_get_payload_len(a) == 6)
-			memcpy(&x->mac, mnl_attr_get_payload(a), 6);
+	mnl_attr_for_each(a, h, sizeof(*m)) if (mnl_attr_get_type(a) == NDA_LLADDR &&
+						mnl_attr_get_payload_len(a) == 6)
+		memcpy(&x->mac, mnl_attr_get_payload(a), 6);
 	return MNL_CB_OK;
 }
 
@@ -118,7 +121,8 @@ int bwl_netdev_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, u
 	*ret_mac = 0;
 	if (r)
 		return bwl_fail(e, -r, "no route by this device: %s", strerror(-r));
-	r = bwl_nl_talk(NETLINK_ROUTE, about_neighbour(buf, RTM_GETNEIGH, 0, &x), one_neighbour, &x);
+	r = bwl_nl_talk(NETLINK_ROUTE, about_neighbour(buf, RTM_GETNEIGH, 0, &x), one_neighbour,
+			&x);
 	if (r || !(x.state & (NUD_REACHABLE | NUD_PERMANENT | NUD_NOARP | NUD_DELAY | NUD_PROBE)))
 		use_neighbour(&x);
 	if (!r && x.state & good)
@@ -127,11 +131,13 @@ int bwl_netdev_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, u
 }
 
 /*
- * What is "externally learned" is on no list of the garbage collector (neigh_update_gc_list(), 5.0), and is still
- * resolved, asked whether it is there, and given another MAC as any other: only its place in the table is its own.
- * NTF_EXT_MANAGED alone would keep it fresh, not in. Before 5.16 NTF_USE sets no flag of an entry that is there.
+ * What is "externally learned" is on no list of the garbage collector
+ * (neigh_update_gc_list(), 5.0), and is still resolved, asked whether it is there, and given
+ * another MAC as any other: only its place in the table is its own. NTF_EXT_MANAGED alone would
+ * keep it fresh, not in. Before 5.16 NTF_USE sets no flag of an entry that is there.
  */
-int bwl_netdev_keep_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, bool only_gateway)
+int bwl_netdev_keep_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr,
+			     bool only_gateway)
 {
 	const uint16_t valid = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
 	char buf[256];
@@ -142,7 +148,8 @@ int bwl_netdev_keep_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *ad
 
 	if (r || (only_gateway && x.family == family && !memcmp(x.via, addr, addr_len(family))))
 		return r;
-	r = bwl_nl_talk(NETLINK_ROUTE, about_neighbour(buf, RTM_GETNEIGH, 0, &x), one_neighbour, &x);
+	r = bwl_nl_talk(NETLINK_ROUTE, about_neighbour(buf, RTM_GETNEIGH, 0, &x), one_neighbour,
+			&x);
 	if (r && r != -ENOENT)
 		return r;
 	if (!r && (x.flags & NTF_EXT_LEARNED || x.state & (NUD_PERMANENT | NUD_NOARP)))

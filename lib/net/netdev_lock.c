@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See bwl/lock.h. The rules say that the kernel made them (RTPROT_KERNEL): systemd-networkd removes, when
- * it starts, every rule that it did not make itself and leaves the kernel's alone. Without rule 0 and without
- * these nothing would reach the DPU, not even ssh. So they are known by priority and content.
+ * See bwl/lock.h. The rules say that the kernel made them (RTPROT_KERNEL): systemd-networkd
+ * removes, when it starts, every rule that it did not make itself and leaves the kernel's alone.
+ * Without rule 0 and without these nothing would reach the DPU, not even ssh. So they are known by
+ * priority and content.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -19,18 +20,19 @@
 #include <bwl/nl.h>
 
 /*
- * Rule 0 has a priority of its own: to delete a rule the kernel (rule_find(), 6.x) takes the first that has what
- * is named, and one without a device would be any.
+ * Rule 0 has a priority of its own: to delete a rule the kernel (rule_find(), 6.x) takes the first
+ * that has what is named, and one without a device would be any.
  */
 enum { PREF_KERNEL, PREF_LOCAL, PREF_PAST, PREF_CLOSED, PREF_NOP, PREF_TUNNEL, PREF_QUIET };
 
 #define DUMP_TRIES 10
-#define ROOM (2 * BWL_LOCK_DEVS + 8)	/* a rule and a goto for each, lo, and one of each other kind */
+#define ROOM                                                                                       \
+	(2 * BWL_LOCK_DEVS + 8) /* a rule and a goto for each, lo, and one of each other kind */
 
 struct rule {
 	uint32_t pref, table, to, mark, mask;
 	uint8_t action, protocol;
-	bool inverted, narrow;	/* narrow: also by something that ours never look at */
+	bool inverted, narrow; /* narrow: also by something that ours never look at */
 	char iif[IFNAMSIZ], oif[IFNAMSIZ];
 };
 
@@ -90,7 +92,7 @@ static int rule_attr(const struct nlattr *a, void *arg)
 	case FRA_OIFNAME:
 		snprintf(x->oif, sizeof(x->oif), "%s", mnl_attr_get_str(a));
 		break;
-	case FRA_SUPPRESS_PREFIXLEN:	/* -1: by none, and so the kernel shows it of every rule */
+	case FRA_SUPPRESS_PREFIXLEN: /* -1: by none, and so the kernel shows it of every rule */
 		x->narrow |= mnl_attr_get_u32(a) != UINT32_MAX;
 		break;
 	case FRA_SUPPRESS_IFGROUP:
@@ -119,7 +121,9 @@ static int one_rule(const struct nlmsghdr *h, void *arg)
 		return MNL_CB_ERROR;
 	l->rule = more;
 	more = &l->rule[l->n++];
-	*more = (struct rule){ .action = m->action, .table = m->table, .inverted = m->flags & FIB_RULE_INVERT,
+	*more = (struct rule){ .action = m->action,
+			       .table = m->table,
+			       .inverted = m->flags & FIB_RULE_INVERT,
 			       .narrow = m->src_len || m->dst_len || m->tos };
 	mnl_attr_parse(h, sizeof(*m), rule_attr, more);
 	return MNL_CB_OK;
@@ -150,8 +154,8 @@ static int dump(uint8_t family, struct rules *ret)
 static int talk(uint16_t type, uint8_t family, const struct rule *x)
 {
 	char buf[512];
-	struct nlmsghdr *h = bwl_nl_request(buf, type, NLM_F_ACK |
-					    (type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0));
+	struct nlmsghdr *h = bwl_nl_request(
+		buf, type, NLM_F_ACK | (type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0));
 	struct fib_rule_hdr *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 
 	m->family = family;
@@ -185,8 +189,8 @@ static bool is_same(const struct rule *a, const struct rule *b)
 
 static bool is_rule_0(const struct rule *x)
 {
-	return x->action == FR_ACT_TO_TBL && x->table == RT_TABLE_LOCAL && !x->inverted && !x->narrow &&
-	       !x->mask && !*x->iif && !*x->oif;
+	return x->action == FR_ACT_TO_TBL && x->table == RT_TABLE_LOCAL && !x->inverted &&
+	       !x->narrow && !x->mask && !*x->iif && !*x->oif;
 }
 
 /* Of a shape that only we make, at our priorities. */
@@ -195,12 +199,18 @@ static bool is_ours(const struct rule *x)
 	if (x->protocol != RTPROT_KERNEL || x->narrow)
 		return false;
 	switch (x->pref) {
-	case PREF_LOCAL: return x->action == FR_ACT_TO_TBL && x->table == RT_TABLE_LOCAL && *x->iif;
-	case PREF_PAST: return x->action == FR_ACT_GOTO && x->to == PREF_NOP && *x->iif;
-	case PREF_CLOSED: return x->action == FR_ACT_BLACKHOLE && x->inverted && !strcmp(x->iif, "lo");
-	case PREF_NOP: return x->action == FR_ACT_NOP && !*x->iif && !*x->oif;
-	case PREF_TUNNEL: return x->action == FR_ACT_TO_TBL && *x->oif;
-	case PREF_QUIET: return x->action == FR_ACT_BLACKHOLE && x->mask;
+	case PREF_LOCAL:
+		return x->action == FR_ACT_TO_TBL && x->table == RT_TABLE_LOCAL && *x->iif;
+	case PREF_PAST:
+		return x->action == FR_ACT_GOTO && x->to == PREF_NOP && *x->iif;
+	case PREF_CLOSED:
+		return x->action == FR_ACT_BLACKHOLE && x->inverted && !strcmp(x->iif, "lo");
+	case PREF_NOP:
+		return x->action == FR_ACT_NOP && !*x->iif && !*x->oif;
+	case PREF_TUNNEL:
+		return x->action == FR_ACT_TO_TBL && *x->oif;
+	case PREF_QUIET:
+		return x->action == FR_ACT_BLACKHOLE && x->mask;
 	}
 	return false;
 }
@@ -212,10 +222,14 @@ static void want(struct rules *l, struct rule x)
 }
 
 /* mask 0: whatever comes from there. */
-static void want_dev(struct rules *l, const char *name, bool management, uint32_t mark, uint32_t mask)
+static void want_dev(struct rules *l, const char *name, bool management, uint32_t mark,
+		     uint32_t mask)
 {
-	struct rule local = { .pref = PREF_LOCAL, .action = FR_ACT_TO_TBL, .table = RT_TABLE_LOCAL,
-			      .mark = mark & mask, .mask = mask };
+	struct rule local = { .pref = PREF_LOCAL,
+			      .action = FR_ACT_TO_TBL,
+			      .table = RT_TABLE_LOCAL,
+			      .mark = mark & mask,
+			      .mask = mask };
 	struct rule past = { .pref = PREF_PAST, .action = FR_ACT_GOTO, .to = PREF_NOP };
 
 	snprintf(local.iif, sizeof(local.iif), "%s", name);
@@ -226,8 +240,8 @@ static void want_dev(struct rules *l, const char *name, bool management, uint32_
 }
 
 /*
- * In the order in which they are added: rule 0 stands meanwhile, so each of these closes something or changes
- * nothing. Uplinks before host ports: ESP goes through the list for every packet.
+ * In the order in which they are added: rule 0 stands meanwhile, so each of these closes something
+ * or changes nothing. Uplinks before host ports: ESP goes through the list for every packet.
  */
 static int wanted(const struct bwl_lock *l, struct rules *ret)
 {
@@ -243,8 +257,10 @@ static int wanted(const struct bwl_lock *l, struct rules *ret)
 	if (*l->tunnel)
 		want(ret, tunnel);
 	if (l->mask)
-		want(ret, (struct rule){ .pref = PREF_QUIET, .action = FR_ACT_BLACKHOLE,
-					 .mark = l->mark & l->mask, .mask = l->mask });
+		want(ret, (struct rule){ .pref = PREF_QUIET,
+					 .action = FR_ACT_BLACKHOLE,
+					 .mark = l->mark & l->mask,
+					 .mask = l->mask });
 	want_dev(ret, "lo", false, 0, 0);
 	for (kind = BWL_LOCK_UPLINK; kind <= BWL_LOCK_HOST; kind++)
 		for (i = 0; i < l->n; i++)
@@ -252,7 +268,10 @@ static int wanted(const struct bwl_lock *l, struct rules *ret)
 				want_dev(ret, l->dev[i].name, true, 0, 0);
 			else if ((int)l->dev[i].kind == kind)
 				want_dev(ret, l->dev[i].name, false, l->mark, l->mask);
-	want(ret, (struct rule){ .pref = PREF_CLOSED, .action = FR_ACT_BLACKHOLE, .inverted = true, .iif = "lo" });
+	want(ret, (struct rule){ .pref = PREF_CLOSED,
+				 .action = FR_ACT_BLACKHOLE,
+				 .inverted = true,
+				 .iif = "lo" });
 	return 0;
 }
 
@@ -266,7 +285,10 @@ static const struct rule *find(const struct rules *l, const struct rule *x)
 	return NULL;
 }
 
-/* A kernel without CONFIG_IP_MULTIPLE_TABLES, or that of IPv6, has no rules: none can be set, and none is left. */
+/*
+ * A kernel without CONFIG_IP_MULTIPLE_TABLES, or that of IPv6, has no rules: none can be set, and
+ * none is left.
+ */
 static bool has_no_rules(int r)
 {
 	return r == -EOPNOTSUPP || r == -EAFNOSUPPORT;
@@ -311,7 +333,7 @@ static int drop_surplus(const struct family *f, const struct rules *now, const s
 
 		if ((is_rule_0(x) && x->pref == PREF_KERNEL) || (is_ours(x) && !find(w, x)))
 			r = talk(RTM_DELRULE, f->family, x);
-		if (r == -ENOENT)	/* somebody else was faster */
+		if (r == -ENOENT) /* somebody else was faster */
 			r = 0;
 	}
 	return r;
@@ -341,13 +363,15 @@ int bwl_lock_set(const struct bwl_lock *l, struct bwl_err *e)
 			continue;
 		r = set_family(&families[i], &w);
 		if (r)
-			bwl_fail(e, -r, "cannot set the %s rules that close other devices: %s", families[i].name,
-				 strerror(-r));
+			bwl_fail(e, -r, "cannot set the %s rules that close other devices: %s",
+				 families[i].name, strerror(-r));
 		if (has_no_rules(r))
-			bwl_hint(e, "a kernel with CONFIG_IP_MULTIPLE_TABLES and CONFIG_IPV6_MULTIPLE_TABLES");
+			bwl_hint(
+				e,
+				"a kernel with CONFIG_IP_MULTIPLE_TABLES and CONFIG_IPV6_MULTIPLE_TABLES");
 	}
 	free(w.rule);
-	if (!r && *l->tunnel)	/* what an older version set in their place */
+	if (!r && *l->tunnel) /* what an older version set in their place */
 		bwl_netdev_no_old_rules(l->tunnel, l->table);
 	return r;
 }
@@ -361,25 +385,34 @@ struct told {
 
 static void tell(struct told *t, const char *what, const struct rule *x)
 {
-	static const char *const actions[] = { [FR_ACT_TO_TBL] = "table", [FR_ACT_GOTO] = "goto",
-		[FR_ACT_NOP] = "nop", [FR_ACT_BLACKHOLE] = "blackhole", [FR_ACT_UNREACHABLE] = "unreachable",
-		[FR_ACT_PROHIBIT] = "prohibit" };
-	const char *action = x->action <= FR_ACT_PROHIBIT && actions[x->action] ? actions[x->action] : "?";
+	static const char *const actions[] = { [FR_ACT_TO_TBL] = "table",
+					       [FR_ACT_GOTO] = "goto",
+					       [FR_ACT_NOP] = "nop",
+					       [FR_ACT_BLACKHOLE] = "blackhole",
+					       [FR_ACT_UNREACHABLE] = "unreachable",
+					       [FR_ACT_PROHIBIT] = "prohibit" };
+	const char *action = x->action <= FR_ACT_PROHIBIT && actions[x->action] ? actions[x->action]
+										: "?";
 	char text[192], number[16] = "";
 
 	if (x->action == FR_ACT_TO_TBL || x->action == FR_ACT_GOTO)
-		snprintf(number, sizeof(number), " %u", x->action == FR_ACT_TO_TBL ? x->table : x->to);
+		snprintf(number, sizeof(number), " %u",
+			 x->action == FR_ACT_TO_TBL ? x->table : x->to);
 	snprintf(text, sizeof(text), "%s rule %u (%s%s%s%s%s%s%s%s) %s", t->f->name, x->pref,
-		 x->inverted ? "not " : "", *x->iif ? "iif " : "", x->iif, *x->oif ? "oif " : "", x->oif,
-		 x->mask ? *x->iif ? " fwmark " : "fwmark " : *x->iif || *x->oif ? " " : "all ", action, number, what);
+		 x->inverted ? "not " : "", *x->iif ? "iif " : "", x->iif, *x->oif ? "oif " : "",
+		 x->oif,
+		 x->mask              ? *x->iif ? " fwmark " : "fwmark "
+		 : *x->iif || *x->oif ? " "
+				      : "all ",
+		 action, number, what);
 	t->say(t->arg, text);
 	t->n++;
 }
 
 static bool refuses(const struct rule *x)
 {
-	return x->action == FR_ACT_BLACKHOLE || x->action == FR_ACT_UNREACHABLE || x->action == FR_ACT_PROHIBIT ||
-	       x->action == FR_ACT_NOP;
+	return x->action == FR_ACT_BLACKHOLE || x->action == FR_ACT_UNREACHABLE ||
+	       x->action == FR_ACT_PROHIBIT || x->action == FR_ACT_NOP;
 }
 
 /* Of a site's own: behind ours, or it refuses, or it leads what management alone has sent. */
@@ -414,7 +447,8 @@ static int look_at_family(struct told *t, const struct rules *w)
 	if (!r && !reflects(t->f)) {
 		char text[96];
 
-		snprintf(text, sizeof(text), "%s is off: answers of the kernel have no mark", t->f->reflect);
+		snprintf(text, sizeof(text), "%s is off: answers of the kernel have no mark",
+			 t->f->reflect);
 		t->say(t->arg, text);
 		t->n++;
 	}
@@ -443,7 +477,8 @@ int bwl_lock_look(const struct bwl_lock *l, void (*say)(void *arg, const char *w
 
 static int open_family(const struct family *f)
 {
-	static const struct rule rule_0 = { .action = FR_ACT_TO_TBL, .table = RT_TABLE_LOCAL,
+	static const struct rule rule_0 = { .action = FR_ACT_TO_TBL,
+					    .table = RT_TABLE_LOCAL,
 					    .protocol = RTPROT_KERNEL };
 	bool ours = false, local = false;
 	struct rules now;
@@ -475,7 +510,8 @@ int bwl_lock_open(struct bwl_err *e)
 		r = open_family(&families[i]);
 		r = has_no_rules(r) ? 0 : r;
 		if (r)
-			bwl_fail(e, -r, "cannot take the %s rules away: %s", families[i].name, strerror(-r));
+			bwl_fail(e, -r, "cannot take the %s rules away: %s", families[i].name,
+				 strerror(-r));
 	}
 	return r;
 }

@@ -10,13 +10,13 @@
 #include <bwl/netdev.h>
 #include <bwl/nl.h>
 
-#define FQ_PACKETS 20000U	/* a horizon of 10 ms at 25 Gbit/s of full frames */
+#define FQ_PACKETS 20000U /* a horizon of 10 ms at 25 Gbit/s of full frames */
 #define MQ_HANDLE 0x62770000U
 
 struct seen {
-	uint32_t ifindex, root;	/* root: handle of an mq, 0 none */
+	uint32_t ifindex, root; /* root: handle of an mq, 0 none */
 	bool root_fq, root_mq;
-	unsigned fq, other;	/* below the mq */
+	unsigned fq, other; /* below the mq */
 };
 
 struct qdisc {
@@ -67,7 +67,8 @@ int bwl_netdev_is_paced(uint32_t ifindex, bool *ret, struct bwl_err *e)
 	m->tcm_ifindex = (int)ifindex;
 	r = bwl_nl_talk(NETLINK_ROUTE, h, one_qdisc, &s);
 	if (r)
-		return bwl_fail(e, -r, "cannot list the qdiscs of interface %u: %s", ifindex, strerror(-r));
+		return bwl_fail(e, -r, "cannot list the qdiscs of interface %u: %s", ifindex,
+				strerror(-r));
 	*ret = s.root_fq || (s.root_mq && s.fq && !s.other);
 	return 0;
 }
@@ -75,7 +76,8 @@ int bwl_netdev_is_paced(uint32_t ifindex, bool *ret, struct bwl_err *e)
 static int put_qdisc(uint32_t ifindex, uint32_t parent, uint32_t handle, const char *kind)
 {
 	char buf[512];
-	struct nlmsghdr *h = bwl_nl_request(buf, RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_NEWQDISC,
+					    NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
 	struct nlattr *options;
 	struct tcmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 

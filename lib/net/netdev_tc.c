@@ -14,9 +14,8 @@ static void read_options(const struct nlattr *a, struct bwl_filter *f)
 {
 	const struct nlattr *n;
 
-	mnl_attr_for_each_nested(n, a)
-		if (mnl_attr_get_type(n) == TCA_BPF_ID)
-			f->prog_id = mnl_attr_get_u32(n);
+	mnl_attr_for_each_nested(n, a) if (mnl_attr_get_type(n) == TCA_BPF_ID)
+		f->prog_id = mnl_attr_get_u32(n);
 }
 
 /* The kernel lists filters in the order in which packets meet them. */
@@ -27,10 +26,11 @@ static int one_filter(const struct nlmsghdr *h, void *arg)
 	const struct nlattr *a;
 
 	if (h->nlmsg_type != RTM_NEWTFILTER || !m->tcm_handle)
-		return MNL_CB_OK;	/* handle 0: the list's own entry */
+		return MNL_CB_OK; /* handle 0: the list's own entry */
 	f.handle = m->tcm_handle;
 	f.priority = m->tcm_info >> 16;
-	mnl_attr_for_each(a, h, sizeof(*m)) {
+	mnl_attr_for_each(a, h, sizeof(*m))
+	{
 		if (mnl_attr_get_type(a) == TCA_KIND)
 			snprintf(f.kind, sizeof(f.kind), "%.15s", mnl_attr_get_str(a));
 		else if (mnl_attr_get_type(a) == TCA_OPTIONS)

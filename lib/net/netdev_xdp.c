@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What XDP really does on a device. A driver may take a native program and never run it (netdevsim),
- * and one that runs it may not send what others redirect to it: since 6.3 the kernel says both.
+ * What XDP really does on a device. A driver may take a native program and never run it
+ * (netdevsim), and one that runs it may not send what others redirect to it: since 6.3 the kernel
+ * says both.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -29,7 +30,8 @@ static int features(const struct nlmsghdr *h, void *arg)
 	const struct nlattr *a;
 	uint64_t f;
 
-	mnl_attr_for_each(a, h, 4 /* genlmsghdr */) {
+	mnl_attr_for_each(a, h, 4 /* genlmsghdr */)
+	{
 		if (mnl_attr_get_type(a) != NETDEV_A_DEV_XDP_FEATURES)
 			continue;
 		f = mnl_attr_get_u64(a);
@@ -60,7 +62,7 @@ static void ask_driver(const char *name, struct bwl_netdev_xdp *ret)
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 	struct ethtool_value flags = { .cmd = ETHTOOL_GFLAGS };
 	struct ifreq q = { .ifr_data = (void *)&info };
-	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);	/* any: units deny INET */
+	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* any: units deny INET */
 
 	if (s < 0)
 		return;
@@ -85,8 +87,9 @@ int bwl_netdev_xdp(const char *name, uint32_t ifindex, struct bwl_netdev_xdp *re
 	ask_driver(name, ret);
 	r = ask_kernel(ifindex, ret);
 	if (r)
-		return bwl_fail(e, -r, "%s: cannot ask what its driver does of XDP: %s", name, strerror(-r));
-	if (!ret->told)	/* the one driver that is known to take what it does not run */
+		return bwl_fail(e, -r, "%s: cannot ask what its driver does of XDP: %s", name,
+				strerror(-r));
+	if (!ret->told) /* the one driver that is known to take what it does not run */
 		ret->runs = strcmp(ret->driver, "netdevsim") != 0;
 	r = bpf_xdp_query((int)ifindex, 0, &o);
 	if (r)

@@ -17,7 +17,8 @@
 static int add_link(const char *name, uint32_t if_id)
 {
 	char buf[512];
-	struct nlmsghdr *h = bwl_nl_request(buf, RTM_NEWLINK, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_NEWLINK,
+					    NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
 	struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 	struct nlattr *info, *data;
 
@@ -36,9 +37,9 @@ static int add_link(const char *name, uint32_t if_id)
 }
 
 /*
- * What fits is for the uplink's MTU to say, less what ESP adds. A device of a smaller MTU (1500 when made)
- * bounds the path through it too, xfrm_init_pmtu(): jumbo packets would end in it, each in an ICMP error
- * of the DPU's own kernel that quotes the host.
+ * What fits is for the uplink's MTU to say, less what ESP adds. A device of a smaller MTU (1500
+ * when made) bounds the path through it too, xfrm_init_pmtu(): jumbo packets would end in it, each
+ * in an ICMP error of the DPU's own kernel that quotes the host.
  */
 static int widen(const struct bwl_netdev *d, struct bwl_err *e)
 {
@@ -49,7 +50,7 @@ static int widen(const struct bwl_netdev *d, struct bwl_err *e)
 
 	m->ifi_family = AF_UNSPEC;
 	m->ifi_index = (int)d->ifindex;
-	mnl_attr_put_u32(h, IFLA_MTU, 65535);	/* the largest that it takes */
+	mnl_attr_put_u32(h, IFLA_MTU, 65535); /* the largest that it takes */
 	r = bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
 	return r ? bwl_fail(e, -r, "cannot set the MTU of %s: %s", d->name, strerror(-r)) : 0;
 }
@@ -90,10 +91,8 @@ static int info_data(const struct nlattr *a, void *arg)
 
 	if (mnl_attr_get_type(a) != IFLA_LINKINFO)
 		return MNL_CB_OK;
-	mnl_attr_for_each_nested(n, a)
-		if (mnl_attr_get_type(n) == IFLA_INFO_DATA)
-			mnl_attr_for_each_nested(k, n)
-				one_word(k, arg);
+	mnl_attr_for_each_nested(n, a) if (mnl_attr_get_type(n) == IFLA_INFO_DATA)
+		mnl_attr_for_each_nested(k, n) one_word(k, arg);
 	return MNL_CB_OK;
 }
 
@@ -157,7 +156,8 @@ static int make(const char *name, bool plain, struct bwl_netdev *d, struct bwl_e
 	if (plain || mode_of(d->ifindex).collects)
 		return 0;
 	bwl_netdev_del(d->ifindex, NULL);
-	return bwl_fail(e, EOPNOTSUPP, "xfrm interfaces of this kernel collect no metadata (kernel 6.1)");
+	return bwl_fail(e, EOPNOTSUPP,
+			"xfrm interfaces of this kernel collect no metadata (kernel 6.1)");
 }
 
 int bwl_netdev_add_xfrm(const char *name, bool *plain, struct bwl_err *e)
@@ -188,7 +188,8 @@ int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e)
 static int add_route(uint8_t family, uint32_t ifindex, uint32_t table)
 {
 	char buf[256];
-	struct nlmsghdr *h = bwl_nl_request(buf, RTM_NEWROUTE, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_NEWROUTE,
+					    NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
 	struct rtmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
 
 	m->rtm_family = family;
@@ -225,7 +226,7 @@ int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_
 	for (i = 0; i < 2; i++) {
 		r = add_route(families[i], d->ifindex, table);
 		if (r == -EAFNOSUPPORT || r == -EOPNOTSUPP)
-			continue;	/* no IPv6 here */
+			continue; /* no IPv6 here */
 		if (r)
 			return bwl_fail(e, -r, "cannot route IPv%d into %s: %s", i ? 6 : 4, d->name,
 					strerror(-r));

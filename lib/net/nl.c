@@ -28,7 +28,7 @@ int bwl_nl_talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg)
 	}
 	r = r < 0 ? -errno : 0;
 	mnl_socket_close(s);
-	explicit_bzero(buf, sizeof(buf));	/* answers of XFRM hold keys */
+	explicit_bzero(buf, sizeof(buf)); /* answers of XFRM hold keys */
 	return r;
 }
 
@@ -56,9 +56,9 @@ static int family_id(const struct nlmsghdr *h, void *arg)
 	uint16_t *id = arg;
 	const struct nlattr *a;
 
-	mnl_attr_for_each(a, h, sizeof(struct genlmsghdr))
-		if (mnl_attr_get_type(a) == CTRL_ATTR_FAMILY_ID)
-			*id = mnl_attr_get_u16(a);
+	mnl_attr_for_each(a, h, sizeof(struct genlmsghdr)) if (mnl_attr_get_type(a) ==
+							       CTRL_ATTR_FAMILY_ID) *id =
+		mnl_attr_get_u16(a);
 	return MNL_CB_OK;
 }
 

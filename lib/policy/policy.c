@@ -21,8 +21,8 @@ struct bwl_pol_peer *bwl_policy_add_peer(struct bwl_policy *p)
 
 	/* room is always the next power of two */
 	if (!(p->npeers & (p->npeers - 1)))
-		p->peers = bwl_must(reallocarray(p->peers, p->npeers ? 2 * p->npeers : 1,
-					     sizeof(*p->peers)));
+		p->peers = bwl_must(
+			reallocarray(p->peers, p->npeers ? 2 * p->npeers : 1, sizeof(*p->peers)));
 	peer = &p->peers[p->npeers++];
 	memset(peer, 0, sizeof(*peer));
 	peer->expiry_ns = BWL_NEVER_NS;
@@ -85,8 +85,9 @@ uint32_t bwl_horizon(uint32_t said_ns, uint64_t rate_bps)
 	if (rate_bps == BWL_NO_RATE)
 		return BWL_HORIZON_LEAST_NS;
 	ns = BWL_HORIZON_BYTES * 8e9 / rate_bps + 1;
-	return ns < BWL_HORIZON_LEAST_NS ? BWL_HORIZON_LEAST_NS
-	       : ns > BWL_HORIZON_MOST_NS ? BWL_HORIZON_MOST_NS : (uint32_t)ns;
+	return ns < BWL_HORIZON_LEAST_NS  ? BWL_HORIZON_LEAST_NS
+	       : ns > BWL_HORIZON_MOST_NS ? BWL_HORIZON_MOST_NS
+					  : (uint32_t)ns;
 }
 
 struct bwl_lim bwl_default_accept(const struct bwl_lim *grant)
@@ -99,7 +100,7 @@ struct bwl_lim bwl_default_accept(const struct bwl_lim *grant)
 	a.rate_bps = grant->rate_bps + (grant->rate_bps + 999) / 1000;
 	if (a.rate_bps > BWL_RATE_MAX_BPS)
 		a.rate_bps = BWL_RATE_MAX_BPS;
-	a.burst = burst + (a.rate_bps + 1599) / 1600;	/* 5 ms */
+	a.burst = burst + (a.rate_bps + 1599) / 1600; /* 5 ms */
 	if (a.burst > BWL_MAX_BURST)
 		a.burst = BWL_MAX_BURST;
 	return a;
@@ -111,8 +112,13 @@ int bwl_policy_wall_ok(const struct bwl_policy *p, struct bwl_err *e)
 
 	if (wall == BWL_WALL_OK)
 		return 0;
-	bwl_fail(e, EAGAIN, "line %u: `until:` is a time of the wall clock, and the wall clock %s: if it is behind, the grant would last longer",
-		 p->until_line, wall == BWL_WALL_OLD ? "is before the day this program was built"
-						     : "is not synchronised");
-	return bwl_hint(e, "wait for NTP or PTP (timedatectl), grant for a time instead (`grant NAME … for 2h`), or say --trust-clock");
+	bwl_fail(
+		e, EAGAIN,
+		"line %u: `until:` is a time of the wall clock, and the wall clock %s: if it is behind, the grant would last longer",
+		p->until_line,
+		wall == BWL_WALL_OLD ? "is before the day this program was built"
+				     : "is not synchronised");
+	return bwl_hint(
+		e,
+		"wait for NTP or PTP (timedatectl), grant for a time instead (`grant NAME … for 2h`), or say --trust-clock");
 }

@@ -19,7 +19,8 @@ static int check_uplinks(struct bwl_check *c)
 	for (size_t i = 0; i < p->nuplinks; i++) {
 		bwl_check_at(c, "uplinks", i, NULL, 0);
 		if (!bwl_check_name(p->uplinks[i], 15))
-			return bwl_fail(c->e, EINVAL, "'%s' is not the name of a device: " DEV_DOMAIN,
+			return bwl_fail(c->e, EINVAL,
+					"'%s' is not the name of a device: " DEV_DOMAIN,
 					p->uplinks[i]);
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(p->uplinks[i], p->uplinks[j]))
@@ -39,16 +40,18 @@ static int check_port(struct bwl_check *c, size_t i)
 	bwl_check_words(who, sizeof(who), "host port", " ", x->name);
 	bwl_check_at(c, "host_ports", i, "dev", x->line);
 	if (!bwl_check_name(x->name, 15))
-		return bwl_fail(c->e, EINVAL, "'%s' is not the name of a device: " DEV_DOMAIN, x->name);
+		return bwl_fail(c->e, EINVAL, "'%s' is not the name of a device: " DEV_DOMAIN,
+				x->name);
 	if (bwl_check_has_port(c->p, x->name, i))
 		return bwl_fail(c->e, EEXIST, "%s is listed twice", who);
 	if (bwl_check_has_uplink(c->p, x->name))
 		return bwl_fail(c->e, EEXIST, "%s is an uplink as well", who);
 	bwl_check_at(c, "host_ports", i, NULL, x->line);
 	if (!x->nsources)
-		return bwl_fail(c->e, EINVAL,
-				"%s: sources: list the prefixes it may send from; anything else is dropped",
-				who);
+		return bwl_fail(
+			c->e, EINVAL,
+			"%s: sources: list the prefixes it may send from; anything else is dropped",
+			who);
 	r = bwl_check_prefixes(c, x->sources, x->nsources, "sources", who);
 	if (r)
 		return r;
@@ -77,7 +80,7 @@ static int check_port(struct bwl_check *c, size_t i)
 
 static int check_services(struct bwl_check *c)
 {
-	uint8_t seen[3][65536 / 8] = { 0 };	/* TCP, UDP, other protocols */
+	uint8_t seen[3][65536 / 8] = { 0 }; /* TCP, UDP, other protocols */
 
 	for (size_t i = 0; i < c->p->nservices; i++) {
 		const struct bwl_pol_service *s = &c->p->services[i];
@@ -91,10 +94,12 @@ static int check_services(struct bwl_check *c)
 		if (ported && !s->port)
 			return bwl_fail(c->e, EINVAL, "service %zu: port: 1 to 65535", i + 1);
 		if (!ported && s->port)
-			return bwl_fail(c->e, EINVAL, "service %zu: only tcp and udp have ports", i + 1);
+			return bwl_fail(c->e, EINVAL, "service %zu: only tcp and udp have ports",
+					i + 1);
 		if (seen[row][bit / 8] & (1 << bit % 8))
 			return bwl_fail(c->e, EEXIST,
-					"service %zu: this protocol and port are listed twice", i + 1);
+					"service %zu: this protocol and port are listed twice",
+					i + 1);
 		seen[row][bit / 8] |= 1 << bit % 8;
 	}
 	return 0;
@@ -111,10 +116,12 @@ static int check_zones(struct bwl_check *c)
 	for (size_t i = 0; i < p->nzones; i++) {
 		bwl_check_at(c, "zones", SIZE_MAX, p->zones[i].name, p->zones[i].line);
 		if (!bwl_check_name(p->zones[i].name, 31))
-			return bwl_fail(c->e, EINVAL, "'%s' is not a name of a zone: " BWL_NAME_DOMAIN,
+			return bwl_fail(c->e, EINVAL,
+					"'%s' is not a name of a zone: " BWL_NAME_DOMAIN,
 					p->zones[i].name);
 		if (!p->zones[i].limit.present)
-			return bwl_fail(c->e, EINVAL, "zone %s has no limit: say rate, volume or both",
+			return bwl_fail(c->e, EINVAL,
+					"zone %s has no limit: say rate, volume or both",
 					p->zones[i].name);
 		r = bwl_check_limit(c, &p->zones[i].limit, "zone", p->zones[i].name, false);
 		if (r)
@@ -137,7 +144,8 @@ static int check_node(struct bwl_check *c)
 
 	bwl_check_at(c, "node", SIZE_MAX, NULL, 0);
 	if (!bwl_check_name(p->node, 31))
-		return bwl_fail(c->e, EINVAL, "node: '%s' is not a name: " BWL_NAME_DOMAIN, p->node);
+		return bwl_fail(c->e, EINVAL, "node: '%s' is not a name: " BWL_NAME_DOMAIN,
+				p->node);
 	bwl_check_at(c, "heartbeat", SIZE_MAX, NULL, 0);
 	if (p->heartbeat_none ? p->heartbeat_ns != 0 : p->heartbeat_ns < 1000000)
 		return bwl_fail(c->e, ERANGE, "heartbeat: a time of at least 1ms, or none");
@@ -145,7 +153,8 @@ static int check_node(struct bwl_check *c)
 	if (p->lease_ns && (p->lease_ns < BWL_LEASE_LEAST_NS || p->lease_ns > BWL_LEASE_MOST_NS))
 		return bwl_fail(c->e, ERANGE, "lease: a time of 1s to 366d");
 	if (p->lease_ns && p->heartbeat_none) {
-		bwl_fail(c->e, EINVAL, "lease: there is no heartbeat, by which the data plane would end it");
+		bwl_fail(c->e, EINVAL,
+			 "lease: there is no heartbeat, by which the data plane would end it");
 		return bwl_hint(c->e, "set heartbeat to a time such as 60s");
 	}
 	bwl_check_at(c, "min_charge", SIZE_MAX, NULL, 0);
@@ -155,9 +164,10 @@ static int check_node(struct bwl_check *c)
 	if (p->horizon_ns && (p->horizon_ns < 1000000 || p->horizon_ns > 1000000000))
 		return bwl_fail(c->e, ERANGE, "horizon: 1ms to 1s, or auto");
 	if (p->min_charge < 60)
-		bwl_policy_warn(p, c->file, 0,
-				"min_charge %u: frames on the wire are padded to 60 bytes, so small ones are undercharged",
-				p->min_charge);
+		bwl_policy_warn(
+			p, c->file, 0,
+			"min_charge %u: frames on the wire are padded to 60 bytes, so small ones are undercharged",
+			p->min_charge);
 	bwl_check_at(c, "uplink_control", SIZE_MAX, NULL, 0);
 	if (p->control >> _BWL_CTL_MAX)
 		return bwl_fail(c->e, EINVAL, "uplink_control has bits without a name");

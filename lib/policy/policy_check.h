@@ -9,7 +9,7 @@
 
 /* What the data plane keeps once for all peers that leave the same way. */
 struct bwl_hop {
-	char uplink[16];	/* empty: the slot is free */
+	char uplink[16]; /* empty: the slot is free */
 	char remote[64];
 	uint8_t via4[4], via6[16];
 	bool has_via4, has_via6;
@@ -20,18 +20,25 @@ struct bwl_check {
 	const char *file;
 	struct bwl_where *w;
 	struct bwl_err *e;
-	unsigned line;			/* of the item being looked at */
-	const struct bwl_pol_zone **zones;	/* by name */
-	uint32_t *names;		/* hash of peers: index + 1 */
+	unsigned line;                     /* of the item being looked at */
+	const struct bwl_pol_zone **zones; /* by name */
+	uint32_t *names;                   /* hash of peers: index + 1 */
 	size_t names_mask;
-	struct bwl_hop *nexthops;	/* hash */
+	struct bwl_hop *nexthops; /* hash */
 	size_t nnexthops;
 	struct bwl_hop last_hop;
 };
 
 #define BWL_NEXTHOP_SLOTS (4 * BWL_MAX_NEXTHOPS)
 
-enum bwl_range { BWL_USABLE, BWL_MULTICAST, BWL_BROADCAST, BWL_LOOPBACK, BWL_LINK_LOCAL, BWL_UNSPECIFIED };
+enum bwl_range {
+	BWL_USABLE,
+	BWL_MULTICAST,
+	BWL_BROADCAST,
+	BWL_LOOPBACK,
+	BWL_LINK_LOCAL,
+	BWL_UNSPECIFIED
+};
 extern const char *const bwl_range_text[];
 
 bool bwl_check_name(const char *s, size_t max);
@@ -50,7 +57,7 @@ int bwl_check_prefixes(struct bwl_check *c, const struct bwl_pfx *list, size_t n
 bool bwl_check_has_uplink(const struct bwl_policy *p, const char *name);
 /* Among the first n host ports. */
 bool bwl_check_has_port(const struct bwl_policy *p, const char *name, size_t n);
-int bwl_check_zone_cmp(const void *a, const void *b);	/* of pointers to zones, by name */
+int bwl_check_zone_cmp(const void *a, const void *b); /* of pointers to zones, by name */
 int bwl_check_ipsec(struct bwl_check *c);
 int bwl_check_peer_ipsec(struct bwl_check *c, size_t i, const char *who);
 int bwl_check_peer(struct bwl_check *c, size_t i);

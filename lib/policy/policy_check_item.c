@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the checks of several parts of a policy share: names, limits, prefixes, and where they are. */
+/*
+ * What the checks of several parts of a policy share: names, limits, prefixes, and where they are.
+ */
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -14,7 +16,8 @@ bool bwl_check_name(const char *s, size_t max)
 	       strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n;
 }
 
-void bwl_check_at(struct bwl_check *c, const char *section, size_t index, const char *key, unsigned line)
+void bwl_check_at(struct bwl_check *c, const char *section, size_t index, const char *key,
+		  unsigned line)
 {
 	c->w->n = 0;
 	bwl_where_key(c->w, section);
@@ -49,30 +52,34 @@ static int check_present_limit(struct bwl_check *c, const struct bwl_lim *l, con
 				bwl_format_rate(l->rate_bps, a));
 	if (l->burst && (l->burst < BWL_MIN_BURST || l->burst > BWL_MAX_BURST)) {
 		bwl_where_key(c->w, "burst");
-		return bwl_fail(c->e, ERANGE, "%s: burst %s: a burst is %llub (one full frame) to 1tb",
-				who, bwl_format_size(l->burst, a), BWL_MIN_BURST);
+		return bwl_fail(c->e, ERANGE,
+				"%s: burst %s: a burst is %llub (one full frame) to 1tb", who,
+				bwl_format_size(l->burst, a), BWL_MIN_BURST);
 	}
 	if (l->burst && l->rate_bps == BWL_NO_RATE) {
 		bwl_where_key(c->w, "burst");
-		return bwl_fail(c->e, EINVAL, "%s: a burst without a rate means nothing: say rate", who);
+		return bwl_fail(c->e, EINVAL, "%s: a burst without a rate means nothing: say rate",
+				who);
 	}
 	if (l->burst && l->burst < BWL_GSO_BURST)
-		bwl_policy_warn(c->p, c->file, c->line,
-				"%s: burst %s is less than one GSO packet: TCP of hosts that use GSO stalls; 72kb carries them all",
-				who, bwl_format_size(l->burst, a));
+		bwl_policy_warn(
+			c->p, c->file, c->line,
+			"%s: burst %s is less than one GSO packet: TCP of hosts that use GSO stalls; 72kb carries them all",
+			who, bwl_format_size(l->burst, a));
 	if (l->has_volume && l->volume > BWL_MAX_VOLUME)
 		return bwl_fail(c->e, ERANGE, "%s: a volume is 0 to 4096pb", who);
 	if (l->has_volume && l->window_ns && l->window_ns < BWL_WINDOW_MIN_NS) {
 		bwl_where_key(c->w, "volume");
-		return bwl_fail(c->e, ERANGE, "%s: window %s: the window of a volume is 11s to 36500d",
-				who, bwl_format_time(l->window_ns, a));
+		return bwl_fail(c->e, ERANGE,
+				"%s: window %s: the window of a volume is 11s to 36500d", who,
+				bwl_format_time(l->window_ns, a));
 	}
 	return 0;
 }
 
 /* Of "peer x" the "grant". The place is where w stands; more keys are appended to it. */
 int bwl_check_limit(struct bwl_check *c, const struct bwl_lim *l, const char *who, const char *what,
-		       bool may_be_empty)
+		    bool may_be_empty)
 {
 	char full[96];
 
@@ -116,7 +123,7 @@ enum bwl_range bwl_check_range(const struct bwl_pfx *x)
 }
 
 int bwl_check_prefixes(struct bwl_check *c, const struct bwl_pfx *list, size_t n, const char *key,
-			  const char *who)
+		       const char *who)
 {
 	char text[64];
 

@@ -31,22 +31,23 @@ static int check_path(struct bwl_check *c, size_t i, const char *who)
 	if (x->path >= _BWL_PATH_MAX)
 		return bwl_fail(c->e, EINVAL, "%s: path is xfrm, offload or clear", who);
 	if (x->path == BWL_PATH_CLEAR && *x->ipsec_remote)
-		return bwl_fail(c->e, EINVAL, "%s: path is clear, yet ipsec is given: keep one", who);
+		return bwl_fail(c->e, EINVAL, "%s: path is clear, yet ipsec is given: keep one",
+				who);
 	if (x->path != BWL_PATH_CLEAR && !*x->ipsec_remote)
 		return bwl_fail(c->e, EINVAL, "%s: path %s needs ipsec: { remote: ADDRESS }", who,
 				bwl_path_name(x->path));
 	bwl_check_at(c, "peers", i, "ipsec", x->line);
-	if (*x->ipsec_remote &&
-	    (bwl_pfx_parse(x->ipsec_remote, &remote, NULL) || strchr(x->ipsec_remote, '/') ||
-	     bwl_check_range(&remote)))
-		return bwl_fail(c->e, EINVAL, "%s: ipsec remote '%s' is not the address of a DPU", who,
-				x->ipsec_remote);
+	if (*x->ipsec_remote && (bwl_pfx_parse(x->ipsec_remote, &remote, NULL) ||
+				 strchr(x->ipsec_remote, '/') || bwl_check_range(&remote)))
+		return bwl_fail(c->e, EINVAL, "%s: ipsec remote '%s' is not the address of a DPU",
+				who, x->ipsec_remote);
 	r = bwl_check_peer_ipsec(c, i, who);
 	if (r)
 		return r;
 	bwl_check_at(c, "peers", i, "uplink", x->line);
 	if (*x->uplink && !bwl_check_has_uplink(c->p, x->uplink))
-		return bwl_fail(c->e, ENOENT, "%s: uplink %s is not one of uplinks", who, x->uplink);
+		return bwl_fail(c->e, ENOENT, "%s: uplink %s is not one of uplinks", who,
+				x->uplink);
 	bwl_check_at(c, "peers", i, "via", x->line);
 	r = x->has_via4 ? check_via(c, x->via4, 4, who) : 0;
 	if (!r && x->has_via6)
@@ -59,13 +60,16 @@ static int check_path(struct bwl_check *c, size_t i, const char *who)
 	}
 	bwl_check_at(c, "peers", i, NULL, x->line);
 	if (!x->has_via4 && !x->has_via6)
-		return bwl_fail(c->e, EINVAL,
-				"%s: path clear needs via, the next hop: the DPU resolves no address that a host chose",
-				who);
+		return bwl_fail(
+			c->e, EINVAL,
+			"%s: path clear needs via, the next hop: the DPU resolves no address that a host chose",
+			who);
 	if (need4 && !x->has_via4)
-		return bwl_fail(c->e, EINVAL, "%s has IPv4 addresses: via must be an IPv4 address", who);
+		return bwl_fail(c->e, EINVAL, "%s has IPv4 addresses: via must be an IPv4 address",
+				who);
 	if (need6 && !x->has_via6)
-		return bwl_fail(c->e, EINVAL, "%s has IPv6 addresses: say via6, their next hop", who);
+		return bwl_fail(c->e, EINVAL, "%s has IPv6 addresses: say via6, their next hop",
+				who);
 	return 0;
 }
 
@@ -77,9 +81,10 @@ static void check_horizon(struct bwl_check *c, const struct bwl_pol_peer *x, con
 	if (!bwl_mode_paces(x->mode) || !x->grant.present || x->grant.rate_bps == BWL_NO_RATE ||
 	    !c->p->horizon_ns || c->p->horizon_ns / 8e9 * x->grant.rate_bps >= BWL_GSO_BURST)
 		return;
-	bwl_policy_warn(c->p, c->file, x->line,
-			"%s: the horizon of %s is less than one GSO packet at %s: TCP has to retransmit what cannot wait; horizon: auto fits every rate",
-			who, bwl_format_time(c->p->horizon_ns, a), bwl_format_rate(x->grant.rate_bps, b));
+	bwl_policy_warn(
+		c->p, c->file, x->line,
+		"%s: the horizon of %s is less than one GSO packet at %s: TCP has to retransmit what cannot wait; horizon: auto fits every rate",
+		who, bwl_format_time(c->p->horizon_ns, a), bwl_format_rate(x->grant.rate_bps, b));
 }
 
 static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
@@ -93,7 +98,8 @@ static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 		return bwl_fail(c->e, EINVAL, "%s: mode is police, shape, mark or monitor", who);
 	if (x->mode == BWL_MARK && (x->mark_pct < 1 || x->mark_pct > 100))
 		return bwl_fail(c->e, ERANGE, "%s: mark is 1 to 100 per cent of the burst", who);
-	if (x->mode == BWL_SHAPE && x->grant.present && x->grant.rate_bps != BWL_NO_RATE && !x->grant.burst)
+	if (x->mode == BWL_SHAPE && x->grant.present && x->grant.rate_bps != BWL_NO_RATE &&
+	    !x->grant.burst)
 		x->grant.burst = bwl_default_burst_shape(x->grant.rate_bps);
 	r = bwl_check_limit(c, &x->grant, who, "grant", x->mode == BWL_MONITOR);
 	if (r)
@@ -113,9 +119,10 @@ static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 		return r;
 	if (x->floor.present && x->grant.present && x->grant.rate_bps != BWL_NO_RATE &&
 	    (x->floor.rate_bps == BWL_NO_RATE || x->floor.rate_bps > x->grant.rate_bps))
-		return bwl_fail(c->e, EINVAL,
-				"%s: floor is above the grant's rate: it is what remains when the grant is gone",
-				who);
+		return bwl_fail(
+			c->e, EINVAL,
+			"%s: floor is above the grant's rate: it is what remains when the grant is gone",
+			who);
 	for (unsigned k = 0; k < _BWL_CLASS_MAX; k++) {
 		if (!x->class_[k].present)
 			continue;
@@ -128,9 +135,10 @@ static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 	}
 	bwl_check_at(c, "peers", i, "classes", x->line);
 	if (classes && !x->grant.present)
-		return bwl_fail(c->e, EINVAL,
-				"%s has classes and no grant: a class is the host's claim, so the peer's own limit stands above it",
-				who);
+		return bwl_fail(
+			c->e, EINVAL,
+			"%s has classes and no grant: a class is the host's claim, so the peer's own limit stands above it",
+			who);
 	return 0;
 }
 
@@ -165,7 +173,7 @@ static bool claim_nexthop(struct bwl_check *c, const struct bwl_pol_peer *x)
 	struct bwl_hop h;
 	size_t i;
 
-	memset(&h, 0, sizeof(h));	/* padding too: it is hashed and compared */
+	memset(&h, 0, sizeof(h)); /* padding too: it is hashed and compared */
 	strcpy(h.uplink, *x->uplink ? x->uplink : c->p->uplinks[0]);
 	if (x->path == BWL_PATH_CLEAR) {
 		h.has_via4 = x->has_via4;
@@ -176,7 +184,7 @@ static bool claim_nexthop(struct bwl_check *c, const struct bwl_pol_peer *x)
 		strcpy(h.remote, x->ipsec_remote);
 	}
 	if (!memcmp(&c->last_hop, &h, sizeof(h)))
-		return true;	/* most peers leave like their neighbour in the file */
+		return true; /* most peers leave like their neighbour in the file */
 	c->last_hop = h;
 	i = hash(&h, sizeof(h)) % BWL_NEXTHOP_SLOTS;
 	for (; *c->nexthops[i].uplink; i = (i + 1) % BWL_NEXTHOP_SLOTS)
@@ -196,7 +204,8 @@ int bwl_check_peer(struct bwl_check *c, size_t i)
 	bwl_check_words(who, sizeof(who), "peer", " ", x->name);
 	bwl_check_at(c, "peers", i, "name", x->line);
 	if (!bwl_check_name(x->name, 31))
-		return bwl_fail(c->e, EINVAL, "'%s' is not a name of a peer: " BWL_NAME_DOMAIN, x->name);
+		return bwl_fail(c->e, EINVAL, "'%s' is not a name of a peer: " BWL_NAME_DOMAIN,
+				x->name);
 	if (!claim_name(c, i, &other)) {
 		unsigned line = c->p->peers[other].line;
 
@@ -216,7 +225,8 @@ int bwl_check_peer(struct bwl_check *c, size_t i)
 		bwl_check_at(c, "peers", i, "zone", x->line);
 		memcpy(key.name, x->zone, sizeof(key.name));
 		if (!bsearch(&k, c->zones, c->p->nzones, sizeof(*c->zones), bwl_check_zone_cmp))
-			return bwl_fail(c->e, ENOENT, "%s: zone %s is not one of zones", who, x->zone);
+			return bwl_fail(c->e, ENOENT, "%s: zone %s is not one of zones", who,
+					x->zone);
 	}
 	for (size_t f = 0; f < x->nfrom; f++) {
 		bwl_check_at(c, "peers", i, "from", x->line);
@@ -229,8 +239,9 @@ int bwl_check_peer(struct bwl_check *c, size_t i)
 	if (r)
 		return r;
 	if (!claim_nexthop(c, x))
-		return bwl_fail(c->e, E2BIG,
-				"%s: more than %d different next hops (uplink, via, via6 or ipsec remote)", who,
-				BWL_MAX_NEXTHOPS - 1);
+		return bwl_fail(
+			c->e, E2BIG,
+			"%s: more than %d different next hops (uplink, via, via6 or ipsec remote)",
+			who, BWL_MAX_NEXTHOPS - 1);
 	return check_limits_of_peer(c, i, who);
 }

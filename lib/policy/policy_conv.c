@@ -29,7 +29,8 @@ int bwl_conv_name(struct bwl_conv *c, const char *key, const char *s, char *ret,
 		return 0;
 	back = bwl_conv_down(c, key);
 	if (strlen(s) >= size)
-		return bwl_fail(c->e, EINVAL, "'%.64s' is too long: at most %zu characters", s, size - 1);
+		return bwl_fail(c->e, EINVAL, "'%.64s' is too long: at most %zu characters", s,
+				size - 1);
 	strcpy(ret, s);
 	c->w.n = back;
 	return 0;
@@ -49,11 +50,13 @@ static int take_burst(struct bwl_conv *c, const char *s, struct bwl_lim *l)
 		return 0;
 	}
 	if (bwl_parse_time(s, &ns, NULL))
-		return bwl_fail(c->e, EINVAL,
-				"'%.64s' is not a burst: a size such as 64kb, or a time at the rate such as 1ms",
-				s);
+		return bwl_fail(
+			c->e, EINVAL,
+			"'%.64s' is not a burst: a size such as 64kb, or a time at the rate such as 1ms",
+			s);
 	if (l->rate_bps == BWL_NO_RATE)
-		return bwl_fail(c->e, EINVAL, "a burst of '%.64s' needs a rate to be so long at", s);
+		return bwl_fail(c->e, EINVAL, "a burst of '%.64s' needs a rate to be so long at",
+				s);
 	bytes = (unsigned __int128)l->rate_bps * ns / 8000000000ULL;
 	if (bytes < BWL_MIN_BURST || bytes > BWL_MAX_BURST)
 		goto domain;
@@ -61,8 +64,9 @@ static int take_burst(struct bwl_conv *c, const char *s, struct bwl_lim *l)
 	c->w.n = back;
 	return 0;
 domain:
-	return bwl_fail(c->e, ERANGE, "'%.64s' is out of range: a burst is %llub (one full frame) to 1tb",
-			s, BWL_MIN_BURST);
+	return bwl_fail(c->e, ERANGE,
+			"'%.64s' is out of range: a burst is %llub (one full frame) to 1tb", s,
+			BWL_MIN_BURST);
 }
 
 /* The step down to the limit's own key is the caller's. */
@@ -98,19 +102,20 @@ int bwl_conv_limit(struct bwl_conv *c, const struct bwl_text_limit *t, struct bw
 }
 
 int bwl_conv_number(struct bwl_conv *c, const char *s, unsigned long min, unsigned long max,
-		       unsigned long *ret)
+		    unsigned long *ret)
 {
 	char *end;
 
 	errno = 0;
 	*ret = strtoul(s, &end, 10);
 	if (s[0] < '0' || s[0] > '9' || *end || errno || *ret < min || *ret > max)
-		return bwl_fail(c->e, ERANGE, "'%.64s' is not a number from %lu to %lu", s, min, max);
+		return bwl_fail(c->e, ERANGE, "'%.64s' is not a number from %lu to %lu", s, min,
+				max);
 	return 0;
 }
 
 int bwl_conv_prefixes(struct bwl_conv *c, const char *key, char **list, unsigned n,
-			 struct bwl_pfx **ret, size_t *ret_n)
+		      struct bwl_pfx **ret, size_t *ret_n)
 {
 	unsigned back = bwl_conv_down(c, key);
 	int r;

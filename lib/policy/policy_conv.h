@@ -12,7 +12,7 @@ struct bwl_conv {
 	uint64_t now_boot_ns;
 	int64_t now_wall_s;
 	const char *file;
-	struct bwl_where w;	/* what is being read: stays where an error happened */
+	struct bwl_where w; /* what is being read: stays where an error happened */
 	struct bwl_err *e;
 };
 

@@ -67,7 +67,8 @@ static int take_via(struct bwl_conv *c, const struct bwl_text_peer *t, struct bw
 		else if (inet_pton(AF_INET6, t->via, x->via6) == 1)
 			x->has_via6 = true;
 		else
-			return bwl_fail(c->e, EINVAL, "'%.64s' is not an IPv4 or IPv6 address", t->via);
+			return bwl_fail(c->e, EINVAL, "'%.64s' is not an IPv4 or IPv6 address",
+					t->via);
 	}
 	c->w.n = back;
 	if (t->via6) {
@@ -93,7 +94,7 @@ static int take_path(struct bwl_conv *c, const struct bwl_text_peer *t, struct b
 		if (!t->ipsec->remote)
 			return bwl_conv_missing(c, "remote", "the address of the peer's DPU");
 		r = bwl_conv_name(c, "remote", t->ipsec->remote, x->ipsec_remote,
-			      sizeof(x->ipsec_remote));
+				  sizeof(x->ipsec_remote));
 		if (!r)
 			r = bwl_conv_peer_ipsec(c, t->ipsec, x);
 		if (r)
@@ -102,7 +103,9 @@ static int take_path(struct bwl_conv *c, const struct bwl_text_peer *t, struct b
 	}
 	if (!t->path) {
 		if (!t->ipsec && strcmp(x->name, "self"))
-			return bwl_conv_missing(c, "path", "say `path: clear` aloud or give ipsec: { remote: ADDRESS }");
+			return bwl_conv_missing(
+				c, "path",
+				"say `path: clear` aloud or give ipsec: { remote: ADDRESS }");
 		x->path = t->ipsec ? BWL_PATH_XFRM : BWL_PATH_CLEAR;
 		return 0;
 	}
@@ -173,8 +176,8 @@ int bwl_conv_peer(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_
 		return bwl_conv_missing(c, "name", "every peer has one");
 	r = bwl_conv_name(c, "name", t->name, x->name, sizeof(x->name));
 	if (!r)
-		r = bwl_conv_prefixes(c, "addresses", t->addresses, t->addresses_count, &x->addresses,
-				  &x->naddresses);
+		r = bwl_conv_prefixes(c, "addresses", t->addresses, t->addresses_count,
+				      &x->addresses, &x->naddresses);
 	if (!r)
 		r = bwl_conv_name(c, "zone", t->zone, x->zone, sizeof(x->zone));
 	if (!r)
@@ -185,7 +188,8 @@ int bwl_conv_peer(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_
 		bwl_conv_down(c, "contained");
 		x->contained = !strcmp(t->contained, "true");
 		if (!x->contained && strcmp(t->contained, "false"))
-			return bwl_fail(c->e, EINVAL, "'%.64s' is neither true nor false", t->contained);
+			return bwl_fail(c->e, EINVAL, "'%.64s' is neither true nor false",
+					t->contained);
 		c->w.n = back;
 	}
 	if ((r = take_path(c, t, x)) || (r = take_via(c, t, x)) || (r = take_from(c, t, x)))

@@ -16,7 +16,7 @@
 struct dump {
 	const struct bwl_policy *p;
 	FILE *f;
-	bool for_digest;	/* without what is relative to this boot or not from a file */
+	bool for_digest; /* without what is relative to this boot or not from a file */
 	uint64_t now_boot_ns;
 	int64_t now_wall_s;
 	int err;
@@ -263,7 +263,7 @@ static void put_head(struct dump *d)
 	if (p->ledger)
 		fputs("ledger: required\n", d->f);
 	put_limit(d, "", "node_limit", &p->node_limit);
-	if (!d->for_digest) {	/* the maps do not have it */
+	if (!d->for_digest) { /* the maps do not have it */
 		bwl_ipsec_dump(p, d->f);
 		bwl_tamper_dump(p, d->f);
 	}
@@ -324,7 +324,10 @@ static int dump(struct dump *d)
 int bwl_policy_dump(const struct bwl_policy *p, uint64_t now_boot_ns, int64_t now_wall_s, FILE *f)
 {
 	struct dump d = {
-		.p = p, .f = f, .now_boot_ns = now_boot_ns, .now_wall_s = now_wall_s,
+		.p = p,
+		.f = f,
+		.now_boot_ns = now_boot_ns,
+		.now_wall_s = now_wall_s,
 	};
 
 	return dump(&d);

@@ -12,21 +12,22 @@
 #include "bwl/units.h"
 
 #define S 1000000000ULL
-#define ID_MAX 200	/* characters; an IKE identity travels in one datagram with a certificate */
+#define ID_MAX 200 /* characters; an IKE identity travels in one datagram with a certificate */
 
 enum kind { ID, ADDRESS, NAME, WORD, TIME, NUMBER, YESNO };
 
 static const struct key {
 	const char *name;
-	size_t at, size;		/* in struct bwl_pol_ipsec */
-	const char *standard;		/* NULL: empty */
-	const char *words;		/* WORD: "a, b or c" */
-	uint64_t min, max;		/* NUMBER; TIME: seconds */
+	size_t at, size;      /* in struct bwl_pol_ipsec */
+	const char *standard; /* NULL: empty */
+	const char *words;    /* WORD: "a, b or c" */
+	uint64_t min, max;    /* NUMBER; TIME: seconds */
 	enum kind kind;
-	bool or_none;			/* TIME: `none` is 0 */
+	bool or_none; /* TIME: `none` is 0 */
 } keys[_BWL_IPSEC_MAX] = {
-#define KEY(k, member) .name = #k, .at = offsetof(struct bwl_pol_ipsec, member),                  \
-		       .size = sizeof(((struct bwl_pol_ipsec *)0)->member)
+#define KEY(k, member)                                                                             \
+	.name = #k, .at = offsetof(struct bwl_pol_ipsec, member),                                  \
+	.size = sizeof(((struct bwl_pol_ipsec *)0)->member)
 	[BWL_IPSEC_id] = { KEY(id, id), .kind = ID },
 	[BWL_IPSEC_local] = { KEY(local, local), .kind = ADDRESS },
 	[BWL_IPSEC_ca] = { KEY(ca, ca), .kind = NAME },
@@ -39,14 +40,16 @@ static const struct key {
 				   .words = "auto, no, crypto or packet" },
 	[BWL_IPSEC_rekey] = { KEY(rekey, rekey_ns), .kind = TIME, .standard = "50m", .min = 10,
 			      .max = 86400 },
-	[BWL_IPSEC_hard] = { KEY(hard, hard_ns), .kind = TIME, .standard = "1h", .min = 11, .max = 86400 },
-	[BWL_IPSEC_ike_rekey] = { KEY(ike_rekey, ike_rekey_ns), .kind = TIME, .standard = "2h", .min = 20,
-				  .max = 604800 },
+	[BWL_IPSEC_hard] = { KEY(hard, hard_ns), .kind = TIME, .standard = "1h", .min = 11,
+			     .max = 86400 },
+	[BWL_IPSEC_ike_rekey] = { KEY(ike_rekey, ike_rekey_ns), .kind = TIME, .standard = "2h",
+				  .min = 20, .max = 604800 },
 	[BWL_IPSEC_reauth] = { KEY(reauth, reauth_ns), .kind = TIME, .standard = "none", .min = 60,
 			       .max = 2592000, .or_none = true },
-	[BWL_IPSEC_dpd] = { KEY(dpd, dpd_ns), .kind = TIME, .standard = "10s", .min = 1, .max = 3600 },
-	[BWL_IPSEC_replay_window] = { KEY(replay_window, replay_window), .kind = NUMBER, .standard = "256",
-				      .min = 32, .max = 4096 },
+	[BWL_IPSEC_dpd] = { KEY(dpd, dpd_ns), .kind = TIME, .standard = "10s", .min = 1,
+			    .max = 3600 },
+	[BWL_IPSEC_replay_window] = { KEY(replay_window, replay_window), .kind = NUMBER,
+				      .standard = "256", .min = 32, .max = 4096 },
 	[BWL_IPSEC_copy_ecn] = { KEY(copy_ecn, copy_ecn), .kind = YESNO, .standard = "false" },
 #undef KEY
 };
@@ -189,21 +192,25 @@ int bwl_check_ipsec(struct bwl_check *c)
 
 		bwl_check_at(c, "ipsec", SIZE_MAX, k->name, 0);
 		if (k->kind == WORD && !is_word(k->words, s))
-			return bwl_fail(c->e, EINVAL, "ipsec: %s '%.64s': %s", k->name, s, k->words);
+			return bwl_fail(c->e, EINVAL, "ipsec: %s '%.64s': %s", k->name, s,
+					k->words);
 		if (k->kind == ID && *s && !good_id(s))
-			return bwl_fail(c->e, EINVAL, "ipsec: '%.64s' is not an identity: " ID_DOMAIN, s);
+			return bwl_fail(c->e, EINVAL,
+					"ipsec: '%.64s' is not an identity: " ID_DOMAIN, s);
 		if (k->kind == NAME && *s && !bwl_check_name(s, k->size - 1))
-			return bwl_fail(c->e, EINVAL, "ipsec: %s '%.64s' is not a name: " PPK_DOMAIN,
-					k->name, s);
+			return bwl_fail(c->e, EINVAL,
+					"ipsec: %s '%.64s' is not a name: " PPK_DOMAIN, k->name, s);
 		if (k->kind == ADDRESS && *s &&
 		    (bwl_pfx_parse(s, &a, NULL) || strchr(s, '/') || bwl_check_range(&a)))
-			return bwl_fail(c->e, EINVAL, "ipsec: %s '%.64s' is not an address of this DPU",
-					k->name, s);
+			return bwl_fail(c->e, EINVAL,
+					"ipsec: %s '%.64s' is not an address of this DPU", k->name,
+					s);
 	}
 	bwl_check_at(c, "ipsec", SIZE_MAX, "hard", 0);
 	if (x->hard_ns <= x->rekey_ns)
-		return bwl_fail(c->e, EINVAL,
-				"ipsec: hard must be longer than rekey: an SA that ends before its successor is there loses packets");
+		return bwl_fail(
+			c->e, EINVAL,
+			"ipsec: hard must be longer than rekey: an SA that ends before its successor is there loses packets");
 	return 0;
 }
 
@@ -212,11 +219,11 @@ int bwl_check_peer_ipsec(struct bwl_check *c, size_t i, const char *who)
 	struct bwl_pol_peer *x = &c->p->peers[i];
 
 	if (x->ipsec_id && !good_id(x->ipsec_id))
-		return bwl_fail(c->e, EINVAL, "%s: ipsec id '%.64s' is not an identity: " ID_DOMAIN, who,
-				x->ipsec_id);
+		return bwl_fail(c->e, EINVAL, "%s: ipsec id '%.64s' is not an identity: " ID_DOMAIN,
+				who, x->ipsec_id);
 	if (x->ipsec_ppk && !bwl_check_name(x->ipsec_ppk, sizeof(c->p->ipsec.ppk) - 1))
-		return bwl_fail(c->e, EINVAL, "%s: ipsec ppk '%.64s' is not a name: " PPK_DOMAIN, who,
-				x->ipsec_ppk);
+		return bwl_fail(c->e, EINVAL, "%s: ipsec ppk '%.64s' is not a name: " PPK_DOMAIN,
+				who, x->ipsec_ppk);
 	return 0;
 }
 
@@ -252,7 +259,8 @@ void bwl_ipsec_dump(const struct bwl_policy *p, FILE *f)
 	bwl_ipsec_defaults(&standard);
 	for (unsigned i = 0; i < _BWL_IPSEC_MAX; i++) {
 		const struct key *k = &keys[i];
-		bool text = k->kind == ID || k->kind == ADDRESS || k->kind == NAME || k->kind == WORD;
+		bool text = k->kind == ID || k->kind == ADDRESS || k->kind == NAME ||
+			    k->kind == WORD;
 
 		if (text ? !strcmp(text_at(&x, k), text_at(&standard, k))
 			 : !memcmp(text_at(&x, k), text_at(&standard, k), k->size))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Prefixes and the addresses of the peers' DPUs against each other: sorted, an enclosing prefix stands right before what it holds,
- * so one walk with a stack of open prefixes sees every overlap.
+ * Prefixes and the addresses of the peers' DPUs against each other: sorted, an enclosing prefix
+ * stands right before what it holds, so one walk with a stack of open prefixes sees every overlap.
  */
 #include <endian.h>
 #include <errno.h>
@@ -9,12 +9,12 @@
 #include <string.h>
 #include "policy_text.h"
 
-enum what { SOURCE, ADDRESS, REMOTE };	/* in this order where they are equal */
+enum what { SOURCE, ADDRESS, REMOTE }; /* in this order where they are equal */
 
 struct entry {
-	uint64_t hi, lo;	/* address in host byte order, left-aligned */
-	uint32_t owner;		/* index of the peer, or of the host port */
-	uint32_t item;		/* index in its list */
+	uint64_t hi, lo; /* address in host byte order, left-aligned */
+	uint32_t owner;  /* index of the peer, or of the host port */
+	uint32_t item;   /* index in its list */
 	uint8_t family, len;
 	enum what what;
 };
@@ -22,7 +22,10 @@ struct entry {
 static struct entry make_entry(const struct bwl_pfx *x, size_t owner, size_t item, enum what what)
 {
 	struct entry n = {
-		.owner = owner, .item = item, .family = x->family, .len = x->len,
+		.owner = owner,
+		.item = item,
+		.family = x->family,
+		.len = x->len,
 		.what = what,
 	};
 
@@ -68,8 +71,8 @@ static bool holds(const struct entry *outer, const struct entry *inner)
 /* An enclosing prefix while the walk is inside it. */
 struct open {
 	const struct entry *x;
-	const struct entry *first;	/* first prefix of another peer inside */
-	size_t inside;			/* how many there are */
+	const struct entry *first; /* first prefix of another peer inside */
+	size_t inside;             /* how many there are */
 };
 
 struct overlap {
@@ -81,8 +84,8 @@ struct overlap {
 
 static const struct bwl_pfx *prefix_of(const struct bwl_policy *p, const struct entry *x)
 {
-	return x->what == SOURCE ? &p->ports[x->owner].sources[x->item] :
-			      &p->peers[x->owner].addresses[x->item];
+	return x->what == SOURCE ? &p->ports[x->owner].sources[x->item]
+				 : &p->peers[x->owner].addresses[x->item];
 }
 
 static const char *name_of(const struct bwl_policy *p, const struct entry *x)
@@ -111,8 +114,9 @@ static int overlap_error(struct overlap *o, const struct entry *outer, const str
 		 bwl_pfx_format(prefix_of(p, inner), a, sizeof(a)),
 		 bwl_pfx_format(prefix_of(p, outer), b, sizeof(b)),
 		 outer->what == SOURCE ? "host port" : "peer", name_of(p, outer),
-		 outer->what == SOURCE && inner->what != SOURCE ?
-			 ": a host may not send as one of its destinations" : "");
+		 outer->what == SOURCE && inner->what != SOURCE
+			 ? ": a host may not send as one of its destinations"
+			 : "");
 	if (o->e)
 		o->e->line = line_of(p, inner);
 	return line ? bwl_hint(o->e, "the other one is in line %u", line) : -EEXIST;
@@ -129,10 +133,12 @@ static int remote_error(struct overlap *o, const struct entry *outer, const stru
 	bwl_where_index(o->w, inner->owner);
 	bwl_where_key(o->w, "ipsec");
 	if (outer->what == REMOTE)
-		bwl_fail(o->e, EEXIST, "peer %s: ipsec remote %s is that of peer %s, too: one peer a DPU",
+		bwl_fail(o->e, EEXIST,
+			 "peer %s: ipsec remote %s is that of peer %s, too: one peer a DPU",
 			 name_of(p, inner), p->peers[inner->owner].ipsec_remote, name_of(p, outer));
 	else
-		bwl_fail(o->e, EEXIST, "peer %s: ipsec remote %s is within %s of %s %s: no host may send there",
+		bwl_fail(o->e, EEXIST,
+			 "peer %s: ipsec remote %s is within %s of %s %s: no host may send there",
 			 name_of(p, inner), p->peers[inner->owner].ipsec_remote,
 			 bwl_pfx_format(prefix_of(p, outer), b, sizeof(b)),
 			 outer->what == SOURCE ? "host port" : "peer", name_of(p, outer));
@@ -148,17 +154,17 @@ static int judge(struct overlap *o, struct open *outer, const struct entry *inne
 	char a[64], b[64];
 
 	if (inner->what == REMOTE && x->what == ADDRESS && !strcmp(name_of(o->p, x), "self"))
-		return 0;	/* no host may use that one */
+		return 0; /* no host may use that one */
 	if (inner->what == REMOTE)
 		return remote_error(o, x, inner);
 	if (same || (x->what == SOURCE && (inner->what != SOURCE || x->owner != inner->owner)))
 		return overlap_error(o, x, inner);
 	if (inner->what == SOURCE && x->what != SOURCE) {
-		bwl_policy_warn(o->p, o->file, line_of(o->p, x),
-				"peer %s: %s holds the sources of host port %s (%s): its neighbours there are destinations too",
-				name_of(o->p, x), bwl_pfx_format(prefix_of(o->p, x), a, sizeof(a)),
-				name_of(o->p, inner),
-				bwl_pfx_format(prefix_of(o->p, inner), b, sizeof(b)));
+		bwl_policy_warn(
+			o->p, o->file, line_of(o->p, x),
+			"peer %s: %s holds the sources of host port %s (%s): its neighbours there are destinations too",
+			name_of(o->p, x), bwl_pfx_format(prefix_of(o->p, x), a, sizeof(a)),
+			name_of(o->p, inner), bwl_pfx_format(prefix_of(o->p, inner), b, sizeof(b)));
 	} else if (x->owner != inner->owner && !outer->inside++) {
 		outer->first = inner;
 	}
@@ -184,7 +190,7 @@ static void leave(struct overlap *o, const struct open *outer)
 
 static int walk(struct overlap *o, const struct entry *list, size_t n)
 {
-	struct open open[129];		/* lengths on the stack rise: 0 to 128 */
+	struct open open[129]; /* lengths on the stack rise: 0 to 128 */
 	size_t depth = 0;
 	int r;
 

@@ -11,7 +11,7 @@
 #include "policy_text.h"
 
 #define MAX_DEPTH (BWL_PATH_STEPS - 1)
-#define KEY_BYTES 64	/* longer keys are unknown ones anyway */
+#define KEY_BYTES 64 /* longer keys are unknown ones anyway */
 
 struct level {
 	bool is_map, want_key;
@@ -21,7 +21,7 @@ struct level {
 struct walk {
 	struct level level[MAX_DEPTH];
 	struct bwl_step path[MAX_DEPTH];
-	unsigned depth;			/* open lists and mappings */
+	unsigned depth; /* open lists and mappings */
 	unsigned documents;
 };
 
@@ -91,8 +91,10 @@ static int on_node(struct walk *w, const yaml_event_t *ev,
 	struct level *top = w->depth ? &w->level[w->depth - 1] : NULL;
 	bool is_scalar = ev->type == YAML_SCALAR_EVENT;
 	struct bwl_node n = {
-		.path = w->path, .depth = w->depth,
-		.line = ev->start_mark.line + 1, .column = ev->start_mark.column + 1,
+		.path = w->path,
+		.depth = w->depth,
+		.line = ev->start_mark.line + 1,
+		.column = ev->start_mark.column + 1,
 		.offset = ev->start_mark.index,
 	};
 	int r;
@@ -103,7 +105,8 @@ static int on_node(struct walk *w, const yaml_event_t *ev,
 	}
 	if (top && top->is_map && top->want_key) {
 		if (!is_scalar)
-			return fail_at(e, &ev->start_mark, "a key is a word, not a list or a mapping");
+			return fail_at(e, &ev->start_mark,
+				       "a key is a word, not a list or a mapping");
 		strncpy(top->key, n.scalar, KEY_BYTES - 1);
 		w->path[w->depth - 1].key = top->key;
 		top->want_key = false;
@@ -125,7 +128,8 @@ static int on_event(struct walk *w, const yaml_event_t *ev,
 {
 	switch (ev->type) {
 	case YAML_ALIAS_EVENT:
-		return fail_at(e, &ev->start_mark, "aliases (*name) are not accepted: write it out");
+		return fail_at(e, &ev->start_mark,
+			       "aliases (*name) are not accepted: write it out");
 	case YAML_DOCUMENT_START_EVENT:
 		if (w->documents++)
 			return fail_at(e, &ev->start_mark, "a second document: a policy is one");
@@ -173,9 +177,9 @@ int bwl_scan(const char *text, size_t len, int (*fn)(void *arg, const struct bwl
 struct target {
 	const struct bwl_where *w;
 	enum bwl_locate what;
-	unsigned best;			/* steps of the nearest ancestor found */
+	unsigned best; /* steps of the nearest ancestor found */
 	unsigned line, column;
-	unsigned keys;			/* how often the key was seen */
+	unsigned keys; /* how often the key was seen */
 };
 
 static bool same_step(const struct bwl_step *a, const struct bwl_step *b)
@@ -207,8 +211,8 @@ static int on_locate(void *arg, const struct bwl_node *n)
 	return t->what != BWL_AT_SECOND_KEY || ++t->keys == 2;
 }
 
-void bwl_scan_locate(const char *text, size_t len, const struct bwl_where *w,
-		     enum bwl_locate what, struct bwl_err *e)
+void bwl_scan_locate(const char *text, size_t len, const struct bwl_where *w, enum bwl_locate what,
+		     struct bwl_err *e)
 {
 	struct target t = { .w = w, .what = what };
 
@@ -247,7 +251,7 @@ void bwl_scan_lines(const char *text, size_t len, struct bwl_policy *p)
 
 struct collect {
 	struct bwl_prescan *s;
-	const char *text;		/* byte and character positions that belong together */
+	const char *text; /* byte and character positions that belong together */
 	size_t len, byte, character;
 	char *copy;
 	struct bwl_err *e;
@@ -260,7 +264,7 @@ static int fail_node(struct bwl_err *e, const struct bwl_node *n, const char *te
 
 static int add_zone(struct collect *c, const struct bwl_node *n)
 {
-	char (*z)[BWL_NAME_LEN];
+	char(*z)[BWL_NAME_LEN];
 
 	if (c->s->nzones == BWL_MAX_ZONES - 1)
 		return fail_node(c->e, n, "more than 255 zones");
@@ -304,7 +308,7 @@ static int add_silent(struct collect *c, const struct bwl_node *n)
 		c->copy[c->len] = '\0';
 	}
 	if (at + 4 > c->len || memcmp(c->copy + at, "none", 4))
-		return 0;	/* not where it was thought to be: libcyaml will refuse the word */
+		return 0; /* not where it was thought to be: libcyaml will refuse the word */
 	memcpy(c->copy + at, "{}  ", 4);
 	c->s->silent[c->s->nsilent++] = n->path[1].index;
 	return 0;

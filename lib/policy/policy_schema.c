@@ -11,12 +11,13 @@
 #include "policy_text.h"
 
 #define OPT (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
-#define TEXT(key, type, member)                                                                  \
+#define TEXT(key, type, member)                                                                    \
 	CYAML_FIELD_STRING_PTR(key, OPT, struct type, member, 0, CYAML_UNLIMITED)
-#define TEXTS(key, type, member)                                                                 \
+#define TEXTS(key, type, member)                                                                   \
 	CYAML_FIELD_SEQUENCE(key, OPT, struct type, member, &text_value, 0, CYAML_UNLIMITED)
-#define MAP(key, type, member, fields) CYAML_FIELD_MAPPING_PTR(key, OPT, struct type, member, fields)
-#define MAPS(key, type, member, value)                                                           \
+#define MAP(key, type, member, fields)                                                             \
+	CYAML_FIELD_MAPPING_PTR(key, OPT, struct type, member, fields)
+#define MAPS(key, type, member, value)                                                             \
 	CYAML_FIELD_SEQUENCE(key, OPT, struct type, member, &(value), 0, CYAML_UNLIMITED)
 
 static const cyaml_schema_value_t text_value = {
@@ -50,7 +51,7 @@ static const cyaml_schema_field_t class_fields[] = {
 #define X(e, name) MAP(name, bwl_text_classes, limit[BWL_C_##e], limit_fields),
 	BWL_CLASSES(X)
 #undef X
-	CYAML_FIELD_END,
+		CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t ipsec_fields[] = {
@@ -64,14 +65,14 @@ static const cyaml_schema_field_t node_ipsec_fields[] = {
 #define X(k) TEXT(#k, bwl_text_node_ipsec, value[BWL_IPSEC_##k]),
 	BWL_IPSEC_KEYS(X)
 #undef X
-	CYAML_FIELD_END,
+		CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t tamper_fields[] = {
 #define X(k) TEXT(#k, bwl_text_tamper, value[BWL_TAMPER_##k]),
 	BWL_TAMPER_KEYS(X)
 #undef X
-	CYAML_FIELD_END,
+		CYAML_FIELD_END,
 };
 
 static const cyaml_schema_field_t port_fields[] = {
@@ -110,7 +111,8 @@ static const cyaml_schema_field_t peer_fields[] = {
 	TEXT("via6", bwl_text_peer, via6),
 	TEXT("uplink", bwl_text_peer, uplink),
 	/* an empty list would read as "from nowhere" and mean "from everywhere" */
-	CYAML_FIELD_SEQUENCE("from", OPT, struct bwl_text_peer, from, &text_value, 1, CYAML_UNLIMITED),
+	CYAML_FIELD_SEQUENCE("from", OPT, struct bwl_text_peer, from, &text_value, 1,
+			     CYAML_UNLIMITED),
 	MAP("ipsec", bwl_text_peer, ipsec, ipsec_fields),
 	CYAML_FIELD_END,
 };
@@ -168,7 +170,7 @@ static void make_schema(struct schema *s, const struct bwl_prescan *scan)
 /* What libcyaml logs about its first error. */
 struct complaint {
 	char text[128];
-	struct bwl_step step[BWL_PATH_STEPS];	/* from the innermost outwards */
+	struct bwl_step step[BWL_PATH_STEPS]; /* from the innermost outwards */
 	char key[BWL_PATH_STEPS][64];
 	unsigned n;
 };
@@ -200,8 +202,11 @@ static void on_log(cyaml_log_t level, void *arg, const char *fmt, va_list args)
 static cyaml_config_t config(struct complaint *c)
 {
 	return (cyaml_config_t){
-		.log_fn = on_log, .log_ctx = c, .log_level = CYAML_LOG_WARNING,
-		.mem_fn = cyaml_mem, .flags = CYAML_CFG_NO_ALIAS,
+		.log_fn = on_log,
+		.log_ctx = c,
+		.log_level = CYAML_LOG_WARNING,
+		.mem_fn = cyaml_mem,
+		.flags = CYAML_CFG_NO_ALIAS,
 	};
 }
 
@@ -312,7 +317,8 @@ int bwl_text_load(const char *text, size_t len, const struct bwl_prescan *scan,
 	int r;
 
 	make_schema(&s, scan);
-	err = cyaml_load_data((const uint8_t *)text, len, &cfg, &s.value, (cyaml_data_t **)&t, NULL);
+	err = cyaml_load_data((const uint8_t *)text, len, &cfg, &s.value, (cyaml_data_t **)&t,
+			      NULL);
 	/* a warning (documents ignored) is an error here */
 	if (err == CYAML_OK && !*c.text && t) {
 		*ret = t;

@@ -13,7 +13,8 @@ static const char *const inputs[_BWL_TAMPER_MAX] = {
 static const char *const actions[_BWL_ACTION_MAX] = { "log", "clamp", "revoke", "revoke-peer" };
 /* Inputs that can tell whose it was. */
 static const bool names_peer[_BWL_TAMPER_MAX] = {
-	[BWL_TAMPER_cleartext] = true, [BWL_TAMPER_command] = true,
+	[BWL_TAMPER_cleartext] = true,
+	[BWL_TAMPER_command] = true,
 };
 
 const char *bwl_tamper_name(unsigned input)
@@ -39,11 +40,14 @@ int bwl_conv_tamper(struct bwl_conv *c, const struct bwl_text_tamper *t)
 		while (a < _BWL_ACTION_MAX && strcmp(t->value[i], actions[a]))
 			a++;
 		if (a == BWL_ACTION_REVOKE_PEER && !names_peer[i])
-			return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp or revoke; it is nobody's: only cleartext and command tell whose",
-					inputs[i], t->value[i]);
+			return bwl_fail(
+				c->e, EINVAL,
+				"tamper: %s '%.64s': log, clamp or revoke; it is nobody's: only cleartext and command tell whose",
+				inputs[i], t->value[i]);
 		if (a == _BWL_ACTION_MAX)
 			return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp%s", inputs[i],
-					t->value[i], names_peer[i] ? ", revoke or revoke-peer" : " or revoke");
+					t->value[i],
+					names_peer[i] ? ", revoke or revoke-peer" : " or revoke");
 		c->p->tamper[i] = (uint8_t)a;
 		c->w.n--;
 	}
@@ -58,7 +62,8 @@ void bwl_tamper_dump(const struct bwl_policy *p, FILE *f)
 	for (unsigned i = 0; i < _BWL_TAMPER_MAX; i++) {
 		if (!p->tamper[i])
 			continue;
-		fprintf(f, "%s%s: %s", any ? ", " : "tamper: { ", inputs[i], bwl_action_name(p->tamper[i]));
+		fprintf(f, "%s%s: %s", any ? ", " : "tamper: { ", inputs[i],
+			bwl_action_name(p->tamper[i]));
 		any = true;
 	}
 	if (any)

@@ -25,12 +25,12 @@ struct bwl_where {
 
 struct bwl_node {
 	const struct bwl_step *path;
-	unsigned depth;			/* steps in path; the last is this node's own */
-	bool is_key;			/* the key itself, before its value */
-	const char *scalar;		/* NULL: a list or a mapping begins */
-	bool plain;			/* a scalar without quotes */
-	unsigned line, column;		/* from 1 */
-	size_t offset;			/* in characters */
+	unsigned depth;        /* steps in path; the last is this node's own */
+	bool is_key;           /* the key itself, before its value */
+	const char *scalar;    /* NULL: a list or a mapping begins */
+	bool plain;            /* a scalar without quotes */
+	unsigned line, column; /* from 1 */
+	size_t offset;         /* in characters */
 };
 
 /*
@@ -42,15 +42,17 @@ int bwl_scan(const char *text, size_t len, int (*fn)(void *arg, const struct bwl
 
 enum bwl_locate { BWL_AT_VALUE, BWL_AT_KEY, BWL_AT_SECOND_KEY };
 /* Puts line and column of the node, or of its nearest ancestor, into *e. */
-void bwl_scan_locate(const char *text, size_t len, const struct bwl_where *w,
-		     enum bwl_locate what, struct bwl_err *e);
+void bwl_scan_locate(const char *text, size_t len, const struct bwl_where *w, enum bwl_locate what,
+		     struct bwl_err *e);
 /* Fills `line` of host ports, zones and peers. */
 void bwl_scan_lines(const char *text, size_t len, struct bwl_policy *p);
 
 /* What the schema must know before libcyaml reads: the keys it cannot guess. */
 struct bwl_prescan {
-	char (*zones)[BWL_NAME_LEN]; size_t nzones;
-	size_t *silent; size_t nsilent;	/* indices of peers with `accept: none`, rising */
+	char (*zones)[BWL_NAME_LEN];
+	size_t nzones;
+	size_t *silent;
+	size_t nsilent; /* indices of peers with `accept: none`, rising */
 };
 /*
  * libcyaml has no value that is either a word or a mapping: `none` after accept becomes `{}`
@@ -60,57 +62,84 @@ int bwl_prescan(const char **text, size_t len, char **copy, struct bwl_prescan *
 		struct bwl_err *e);
 void bwl_prescan_done(struct bwl_prescan *s);
 
-struct bwl_text_limit { char *rate, *burst, *volume, *mode, *mark, *until; };
+struct bwl_text_limit {
+	char *rate, *burst, *volume, *mode, *mark, *until;
+};
 
 struct bwl_text_port {
 	char *dev;
-	char **sources; unsigned sources_count;
-	char **vlans; unsigned vlans_count;
+	char **sources;
+	unsigned sources_count;
+	char **vlans;
+	unsigned vlans_count;
 	char *mac;
 	struct bwl_text_limit *limit;
 };
 
-struct bwl_text_service { char *class_, *proto, *port; };
-struct bwl_text_classes { struct bwl_text_limit *limit[_BWL_CLASS_MAX]; };
-struct bwl_text_zones { struct bwl_text_limit *limit[BWL_MAX_ZONES]; };
-struct bwl_text_ipsec { char *remote, *id, *ppk; };
+struct bwl_text_service {
+	char *class_, *proto, *port;
+};
+struct bwl_text_classes {
+	struct bwl_text_limit *limit[_BWL_CLASS_MAX];
+};
+struct bwl_text_zones {
+	struct bwl_text_limit *limit[BWL_MAX_ZONES];
+};
+struct bwl_text_ipsec {
+	char *remote, *id, *ppk;
+};
 
 /* The keys of the top-level `ipsec`: also members of struct bwl_pol_ipsec, times with _ns. */
-#define BWL_IPSEC_KEYS(X)                                                                        \
-	X(id) X(local) X(ca) X(ppk) X(start) X(revocation) X(hw_offload) X(rekey) X(hard)        \
-	X(ike_rekey) X(reauth) X(dpd) X(replay_window) X(copy_ecn)
+/* clang-format off */
+#define BWL_IPSEC_KEYS(X) \
+	X(id) \
+	X(local) X(ca) X(ppk) X(start) X(revocation) X(hw_offload) X(rekey) X(hard) X(ike_rekey) \
+		X(reauth) X(dpd) X(replay_window) X(copy_ecn)
+/* clang-format on */
+
 enum bwl_ipsec_key {
 #define X(k) BWL_IPSEC_##k,
 	BWL_IPSEC_KEYS(X)
 #undef X
-	_BWL_IPSEC_MAX
+		_BWL_IPSEC_MAX
 };
-struct bwl_text_node_ipsec { char *value[_BWL_IPSEC_MAX]; };
-struct bwl_text_tamper { char *value[_BWL_TAMPER_MAX]; };
+struct bwl_text_node_ipsec {
+	char *value[_BWL_IPSEC_MAX];
+};
+struct bwl_text_tamper {
+	char *value[_BWL_TAMPER_MAX];
+};
 
 struct bwl_text_peer {
 	char *name;
-	char **addresses; unsigned addresses_count;
+	char **addresses;
+	unsigned addresses_count;
 	char *zone, *contained;
 	struct bwl_text_limit *grant, *accept, *floor;
 	struct bwl_text_classes *classes;
 	char *path, *via, *via6, *uplink;
-	char **from; unsigned from_count;
+	char **from;
+	unsigned from_count;
 	struct bwl_text_ipsec *ipsec;
 };
 
 struct bwl_text_policy {
 	char *version, *node;
-	char **uplinks; unsigned uplinks_count;
-	char **uplink_control; unsigned uplink_control_count;
-	struct bwl_text_port *host_ports; unsigned host_ports_count;
+	char **uplinks;
+	unsigned uplinks_count;
+	char **uplink_control;
+	unsigned uplink_control_count;
+	struct bwl_text_port *host_ports;
+	unsigned host_ports_count;
 	char *heartbeat, *default_, *min_charge, *horizon, *ledger, *lease;
 	struct bwl_text_limit *node_limit;
 	struct bwl_text_node_ipsec *ipsec;
 	struct bwl_text_tamper *tamper;
 	struct bwl_text_zones *zones;
-	struct bwl_text_service *services; unsigned services_count;
-	struct bwl_text_peer *peers; unsigned peers_count;
+	struct bwl_text_service *services;
+	unsigned services_count;
+	struct bwl_text_peer *peers;
+	unsigned peers_count;
 };
 
 /* libcyaml by the schema; a complaint names the place and what is accepted there. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "policy_text.h"
 
-#define MAX_WARNINGS 100	/* more say nothing new */
+#define MAX_WARNINGS 100 /* more say nothing new */
 
 void bwl_policy_drop_warnings(struct bwl_policy *p)
 {

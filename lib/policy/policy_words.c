@@ -5,13 +5,17 @@
 #include "bwl/policy.h"
 
 static const char *const mode_names[] = {
-	[BWL_POLICE] = "police", [BWL_SHAPE] = "shape",
-	[BWL_MARK] = "mark", [BWL_MONITOR] = "monitor",
+	[BWL_POLICE] = "police",
+	[BWL_SHAPE] = "shape",
+	[BWL_MARK] = "mark",
+	[BWL_MONITOR] = "monitor",
 };
 _Static_assert(sizeof(mode_names) / sizeof(*mode_names) == _BWL_MODE_MAX, "a mode has no name");
 
 static const char *const path_names[] = {
-	[BWL_PATH_CLEAR] = "clear", [BWL_PATH_XFRM] = "xfrm", [BWL_PATH_OFFLOAD] = "offload",
+	[BWL_PATH_CLEAR] = "clear",
+	[BWL_PATH_XFRM] = "xfrm",
+	[BWL_PATH_OFFLOAD] = "offload",
 };
 _Static_assert(sizeof(path_names) / sizeof(*path_names) == _BWL_PATH_MAX, "a path has no name");
 

@@ -32,7 +32,7 @@ static int take_port(struct bwl_conv *c, const struct bwl_text_port *t, struct b
 	r = bwl_conv_name(c, "dev", t->dev, x->name, 16);
 	if (!r)
 		r = bwl_conv_prefixes(c, "sources", t->sources, t->sources_count, &x->sources,
-				  &x->nsources);
+				      &x->nsources);
 	if (r)
 		return r;
 	bwl_conv_down(c, "vlans");
@@ -62,7 +62,8 @@ static int take_port(struct bwl_conv *c, const struct bwl_text_port *t, struct b
 	return r;
 }
 
-static int take_service(struct bwl_conv *c, const struct bwl_text_service *t, struct bwl_pol_service *s)
+static int take_service(struct bwl_conv *c, const struct bwl_text_service *t,
+			struct bwl_pol_service *s)
 {
 	unsigned back = c->w.n;
 	unsigned long v;
@@ -150,7 +151,8 @@ static int take_lease(struct bwl_conv *c, const char *s)
 	bwl_conv_down(c, "lease");
 	r = bwl_parse_time(s, &c->p->lease_ns, c->e);
 	if (!r && !c->p->lease_ns)
-		r = bwl_fail(c->e, ERANGE, "lease '%.64s': 1s to 366d; without the key there is none", s);
+		r = bwl_fail(c->e, ERANGE,
+			     "lease '%.64s': 1s to 366d; without the key there is none", s);
 	c->w.n = r ? c->w.n : 0;
 	return r;
 }
@@ -166,7 +168,8 @@ static int take_top(struct bwl_conv *c)
 		return bwl_conv_missing(c, "version", "this program reads version: 1");
 	bwl_conv_down(c, "version");
 	if (strcmp(t->version, "1"))
-		return bwl_fail(c->e, EINVAL, "version '%.64s' is not known: this program reads version: 1",
+		return bwl_fail(c->e, EINVAL,
+				"version '%.64s' is not known: this program reads version: 1",
 				t->version);
 	c->w.n = 0;
 	if (!t->node)
@@ -181,9 +184,11 @@ static int take_top(struct bwl_conv *c)
 	if (t->default_) {
 		bwl_conv_down(c, "default");
 		if (!strcmp(t->default_, "reject"))
-			return bwl_fail(c->e, EINVAL, "reject is not implemented in this version: say deny");
+			return bwl_fail(c->e, EINVAL,
+					"reject is not implemented in this version: say deny");
 		if (strcmp(t->default_, "deny"))
-			return bwl_fail(c->e, EINVAL, "'%.64s' is not a default: deny", t->default_);
+			return bwl_fail(c->e, EINVAL, "'%.64s' is not a default: deny",
+					t->default_);
 		c->w.n = 0;
 	}
 	if (t->min_charge) {
@@ -204,7 +209,8 @@ static int take_top(struct bwl_conv *c)
 		if (r)
 			return r;
 		if (strcmp(t->horizon, "auto") && (v < 1000000 || v > 1000000000))
-			return bwl_fail(c->e, ERANGE, "horizon '%.64s': 1ms to 1s, or auto", t->horizon);
+			return bwl_fail(c->e, ERANGE, "horizon '%.64s': 1ms to 1s, or auto",
+					t->horizon);
 		p->horizon_ns = v;
 		c->w.n = 0;
 	}
@@ -212,7 +218,8 @@ static int take_top(struct bwl_conv *c)
 		bwl_conv_down(c, "ledger");
 		p->ledger = !strcmp(t->ledger, "required");
 		if (!p->ledger && strcmp(t->ledger, "auto"))
-			return bwl_fail(c->e, EINVAL, "ledger '%.64s': auto or required", t->ledger);
+			return bwl_fail(c->e, EINVAL, "ledger '%.64s': auto or required",
+					t->ledger);
 		c->w.n = 0;
 	}
 	bwl_conv_down(c, "node_limit");
@@ -321,13 +328,14 @@ static void prefix_error(struct bwl_conv *c)
 	if (c->w.n >= 2 && s[0].key && !s[1].key && !strcmp(s[0].key, "peers")) {
 		const char *name = c->t->peers[s[1].index].name;
 
-		n = name ? snprintf(where, sizeof(where), "peer %.64s", name) :
-			   snprintf(where, sizeof(where), "peer number %zu", s[1].index + 1);
+		n = name ? snprintf(where, sizeof(where), "peer %.64s", name)
+			 : snprintf(where, sizeof(where), "peer number %zu", s[1].index + 1);
 		i = 2;
 	}
 	for (; i < c->w.n && n < sizeof(where); i++)
 		if (s[i].key)
-			n += snprintf(where + n, sizeof(where) - n, "%s%.64s", n ? ", " : "", s[i].key);
+			n += snprintf(where + n, sizeof(where) - n, "%s%.64s", n ? ", " : "",
+				      s[i].key);
 	if (!n)
 		return;
 	snprintf(text, sizeof(text), "%s: %.*s", where, (int)(sizeof(text) - sizeof(where) - 3),
@@ -364,7 +372,8 @@ static int check(struct bwl_conv *c, const char *text, size_t len)
 		r = bwl_policy_check_at(c->p, c->file, &c->w, c->e ? c->e : &ignored);
 	}
 	if (nwarnings) {
-		char **all = bwl_must(reallocarray(warnings, nwarnings + c->p->nwarnings, sizeof(*all)));
+		char **all = bwl_must(
+			reallocarray(warnings, nwarnings + c->p->nwarnings, sizeof(*all)));
 
 		if (c->p->nwarnings)
 			memcpy(all + nwarnings, c->p->warnings, c->p->nwarnings * sizeof(*all));
@@ -408,7 +417,10 @@ int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t no
 		     int64_t now_wall_s, struct bwl_policy **ret, struct bwl_err *e)
 {
 	struct bwl_conv c = {
-		.now_boot_ns = now_boot_ns, .now_wall_s = now_wall_s, .file = name, .e = e,
+		.now_boot_ns = now_boot_ns,
+		.now_wall_s = now_wall_s,
+		.file = name,
+		.e = e,
 	};
 	const char *nul;
 	int r;

@@ -49,9 +49,11 @@ static bool has_zone(const struct bwl_policy *pol, const char *name)
 	return false;
 }
 
-/* Zones whose members are in zone i now: of a zone that is new all, of one that stays those gone. */
-static int carry_members(struct bwl_build *b, size_t i, bool is_new,
-			 uint8_t (*took)[BWL_MAX_ZONES], struct bwl_err *e)
+/*
+ * Zones whose members are in zone i now: of a zone that is new all, of one that stays those gone.
+ */
+static int carry_members(struct bwl_build *b, size_t i, bool is_new, uint8_t (*took)[BWL_MAX_ZONES],
+			 struct bwl_err *e)
 {
 	const struct bwl_zone *old;
 	size_t j;
@@ -177,7 +179,7 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 {
 	struct bwl_base *base = b->gen.base;
 	const struct bwl_policy *pol = b->pol;
-	uint8_t (*took)[BWL_MAX_ZONES];
+	uint8_t(*took)[BWL_MAX_ZONES];
 	size_t i;
 	int r;
 
@@ -236,12 +238,14 @@ void bwl_build_start(struct bwl_build *b, uint64_t now_ns)
 		start_rate(b, &b->gen.sub[i].rate, b->gen.sub[i].volume.state, now_ns);
 	for (i = 1; i < BWL_MAX_ZONES; i++)
 		if (base->zone[i].name[0])
-			start_rate(b, &base->zone[i].limit.rate, base->zone[i].limit.volume.state, now_ns);
+			start_rate(b, &base->zone[i].limit.rate, base->zone[i].limit.volume.state,
+				   now_ns);
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		if (!(base->port[i].flags & (BWL_PORT_HOST | BWL_PORT_UPLINK)))
 			continue;
 		start_rate(b, &base->port[i].limit.rate, base->port[i].limit.volume.state, now_ns);
-		start_rate(b, &base->port[i].neighbour.rate, base->port[i].neighbour.volume.state, now_ns);
+		start_rate(b, &base->port[i].neighbour.rate, base->port[i].neighbour.volume.state,
+			   now_ns);
 	}
 	start_rate(b, &base->node.rate, base->node.volume.state, now_ns);
 }

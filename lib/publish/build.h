@@ -12,14 +12,14 @@ struct bwl_build {
 	struct bwl_pins *p;
 	const struct bwl_policy *pol;
 	struct bwl_ids *ids;
-	const struct bwl_gen *old;	/* NULL: none in force */
-	struct bwl_gen gen;		/* being filled */
+	const struct bwl_gen *old;        /* NULL: none in force */
+	struct bwl_gen gen;               /* being filled */
 	const struct bwl_rate **old_rate; /* by state index, from the old generation */
-	const uint32_t *id;		/* by peer of pol */
+	const uint32_t *id;               /* by peer of pol */
 	struct bwl_heirs heirs;
-	bool *taken;			/* by peer of pol: takes a place that is closed (closed_prefixes.h) */
-	uint32_t seq;			/* grant_seq of this policy's grants */
-	struct bwl_carry carry;		/* accounts that start to count with this policy */
+	bool *taken;  /* by peer of pol: takes a place that is closed (closed_prefixes.h) */
+	uint32_t seq; /* grant_seq of this policy's grants */
+	struct bwl_carry carry; /* accounts that start to count with this policy */
 	uint32_t nsubs, nnexthops;
 	struct bwl_publish_report *rep;
 };
@@ -36,14 +36,18 @@ struct bwl_key_lpm6 bwl_build_own_key(const struct bwl_pfx *pfx);
 /* build_peer.c: peer i of the policy. */
 int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e);
 
-/* build_limit.c: a limit of this build; before: the same one in the generation in force, or NULL. */
+/*
+ * build_limit.c: a limit of this build; before: the same one in the generation in force, or NULL.
+ */
 int bwl_build_own_limit(struct bwl_build *b, const struct bwl_lim *lim, uint32_t state,
 			const struct bwl_limit *before, struct bwl_limit *ret, struct bwl_err *e);
 /* One that exists once: of the node, a zone or a port. */
 int bwl_build_extra(struct bwl_build *b, enum bwl_extra_kind kind, const char *name,
 		    const struct bwl_lim *lim, const struct bwl_limit *before,
 		    struct bwl_limit *ret, struct bwl_err *e);
-/* One limit, with its window; its account is noted in carry. base and start are left to the caller. */
+/*
+ * One limit, with its window; its account is noted in carry. base and start are left to the caller.
+ */
 int bwl_build_limit(struct bwl_carry *carry, const struct bwl_lim *lim, uint32_t state,
 		    const struct bwl_volume *before, struct bwl_limit *ret, struct bwl_err *e);
 

@@ -31,7 +31,8 @@ static int build_window(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t
 		v->epoch = before->slice_ns == v->slice_ns ? before->epoch
 							   : other_epoch(w, before->epoch);
 	else
-		v->epoch = other_epoch(w, turn_epoch(w));	/* its slice length is not known any more */
+		v->epoch = other_epoch(w,
+				       turn_epoch(w)); /* its slice length is not known any more */
 	return 0;
 }
 
@@ -44,7 +45,8 @@ int bwl_build_limit(struct bwl_carry *carry, const struct bwl_lim *lim, uint32_t
 	int r = 0;
 
 	bwl_rate_encode(&ret->rate, rate, lim->burst ? lim->burst : bwl_default_burst(rate));
-	*v = (struct bwl_volume){ .spendable_bytes = BWL_VOLUME_NONE, .window = BWL_NO_WINDOW,
+	*v = (struct bwl_volume){ .spendable_bytes = BWL_VOLUME_NONE,
+				  .window = BWL_NO_WINDOW,
 				  .state = state };
 	if (lim->present && lim->has_volume) {
 		v->spendable_bytes = lim->volume;

@@ -86,7 +86,8 @@ static bool still_revoked(const struct bwl_build *b, size_t i)
 {
 	const struct bwl_heir *h;
 	bool revoked = b->pol->peers[i].revoked || b->taken[i] ||
-		       bwl_is_revoked(b->p, b->ids->fresh[BWL_GRANT_STATE(b->id[i])] ? NULL : b->old,
+		       bwl_is_revoked(b->p,
+				      b->ids->fresh[BWL_GRANT_STATE(b->id[i])] ? NULL : b->old,
 				      b->id[i]);
 	size_t n, j;
 
@@ -106,8 +107,9 @@ static int carry_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kind, u
 
 	h = bwl_heirs_of(&b->heirs, i, &n);
 	for (j = 0; !r && j < n; j++) {
-		uint32_t state = kind == BWL_X_FREE ? BWL_GRANT_STATE(h[j].of)
-				 : bwl_ids_find_extra(b->ids, kind, NULL, h[j].of, class_);
+		uint32_t state = kind == BWL_X_FREE
+					 ? BWL_GRANT_STATE(h[j].of)
+					 : bwl_ids_find_extra(b->ids, kind, NULL, h[j].of, class_);
 
 		if (state)
 			r = bwl_carry_from(&b->carry, state, e);
@@ -151,7 +153,8 @@ static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *befor
 	body->grant.volume.floor = ++b->nsubs;
 	return bwl_build_own_limit(b, &q->floor, state,
 				   before && before->grant.volume.floor
-					   ? &b->old->sub[before->grant.volume.floor] : NULL,
+					   ? &b->old->sub[before->grant.volume.floor]
+					   : NULL,
 				   &b->gen.sub[b->nsubs], e);
 }
 
@@ -176,7 +179,8 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 		if (!strcmp(b->pol->zones[z].name, q->zone))
 			body->meta.zone = (uint8_t)(z + 1);
 	if (q->zone[0] && !body->meta.zone)
-		return bwl_fail(e, EINVAL, "peer %s: zone %s is not in the policy", q->name, q->zone);
+		return bwl_fail(e, EINVAL, "peer %s: zone %s is not in the policy", q->name,
+				q->zone);
 	if (still_revoked(b, i)) {
 		body->meta.grant_seq = 0;
 		b->rep->kept_revoked++;
@@ -191,12 +195,15 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	if (!r)
 		r = carry_from(b, i, BWL_X_FREE, 0, e);
 	if (!r)
-		r = bwl_build_own_limit(b, &q->grant, BWL_GRANT_STATE(id), before ? &before->grant : NULL,
-					&body->grant, e);
+		r = bwl_build_own_limit(b, &q->grant, BWL_GRANT_STATE(id),
+					before ? &before->grant : NULL, &body->grant, e);
 	if (!r)
 		r = fill_subs(b, i, before, body, e);
-	body->grant.rate.mark = (uint8_t)(q->mark_pct * 256U / 100U > 255 ? 255 : q->mark_pct * 256U / 100U);
-	/* Without BWL_PEER_ACCEPT nothing arrives; unlimited, so that a later grant starts in debt. */
+	body->grant.rate.mark =
+		(uint8_t)(q->mark_pct * 256U / 100U > 255 ? 255 : q->mark_pct * 256U / 100U);
+	/*
+	 * Without BWL_PEER_ACCEPT nothing arrives; unlimited, so that a later grant starts in debt.
+	 */
 	bwl_rate_encode(&body->accept, BWL_NO_RATE, 0);
 	accept = q->accept.present ? q->accept : bwl_default_accept(&q->grant);
 	if (q->grant.present && !q->accept_none) {

@@ -58,7 +58,8 @@ static int fill_source(struct bwl_build *b, struct bwl_port *port, uint32_t id,
 		fill_mask(x->addr, x->mask, pfx, 4);
 	}
 	if (bpf_map_update_elem(b->gen.own, &key, &id, 0))
-		return bwl_fail(e, errno, "cannot add a source of %s: %s", port->name, strerror(errno));
+		return bwl_fail(e, errno, "cannot add a source of %s: %s", port->name,
+				strerror(errno));
 	return 0;
 }
 
@@ -98,7 +99,8 @@ static int fill_port(struct bwl_build *b, const char *name, bool host, const str
 	struct bwl_port *port;
 
 	if (id < 0 || !(b->p->dev[id].kind & (host ? BWL_PORT_HOST : BWL_PORT_UPLINK))) {
-		bwl_fail(e, ENODEV, "%s is not attached as %s", name, host ? "a host port" : "an uplink");
+		bwl_fail(e, ENODEV, "%s is not attached as %s", name,
+			 host ? "a host port" : "an uplink");
 		return bwl_hint(e, "bwlimit-load attach %s %s", host ? "--host" : "--uplink", name);
 	}
 	*ret_id = id;
@@ -110,8 +112,8 @@ static int fill_port(struct bwl_build *b, const char *name, bool host, const str
 	if (host && !(old && old->flags))
 		r = carry_ports(b, e);
 	if (!r)
-		r = bwl_build_extra(b, BWL_X_PORT, name, limit, old ? &old->limit : NULL, &port->limit,
-				    e);
+		r = bwl_build_extra(b, BWL_X_PORT, name, limit, old ? &old->limit : NULL,
+				    &port->limit, e);
 	if (!r)
 		r = bwl_build_extra(b, BWL_X_NEIGHBOUR, name, &small, old ? &old->neighbour : NULL,
 				    &port->neighbour, e);

@@ -84,9 +84,12 @@ int bwl_carry_add(struct bwl_carry *c, const struct bwl_volume *v, const struct 
 		return bwl_fail(e, ENOMEM, "out of memory");
 	c->item = item;
 	item += c->nitems++;
-	*item = (struct bwl_carry_item){ .v = *v, .from = c->pending, .nfrom = n, .in_force = same };
+	*item = (struct bwl_carry_item){
+		.v = *v, .from = c->pending, .nfrom = n, .in_force = same
+	};
 	c->pending = c->nfrom;
-	item->unknown = !counted && !seen && !n && !c->fresh && !bwl_carry_account(c->ids, v->state);
+	item->unknown = !counted && !seen && !n && !c->fresh &&
+			!bwl_carry_account(c->ids, v->state);
 	c->unknown += item->unknown;
 	c->heirs += n > 0;
 	c->kinds += counted && !same;
@@ -104,8 +107,8 @@ static uint64_t taken_over(const struct bwl_carry *c, const struct bwl_carry_ite
 }
 
 /*
- * Where a ledger is required, or has come, a volume that it has not written yet is closed; where none
- * is any more, what waited for it waits no longer. What the ledger's writer wrote stays.
+ * Where a ledger is required, or has come, a volume that it has not written yet is closed; where
+ * none is any more, what waited for it waits no longer. What the ledger's writer wrote stays.
  */
 static void await_ledger(const struct bwl_carry *c)
 {
@@ -153,8 +156,8 @@ static void hold(struct bwl_pins *p, const struct bwl_carry_item *x, uint64_t no
 	w = &p->window[x->v.window];
 	memset(w, 0, sizeof(*w));
 	w->total_bytes = w->slot_bytes[x->slot] = x->put;
-	w->turn = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) |
-		  (uint64_t)x->v.epoch << BWL_TURN_EPOCH_SHIFT;
+	w->turn = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) | (uint64_t)x->v.epoch
+									   << BWL_TURN_EPOCH_SHIFT;
 	w->slice_ns = x->v.slice_ns;
 }
 
@@ -178,8 +181,9 @@ static void raise_account(struct bwl_pins *p, const struct bwl_volume *v, uint64
 
 	if (!v->slice_ns) {
 		was = __atomic_load_n(&p->state[v->state].used_bytes, __ATOMIC_SEQ_CST);
-		while (was < to && !__atomic_compare_exchange_n(&p->state[v->state].used_bytes, &was, to,
-								false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		while (was < to &&
+		       !__atomic_compare_exchange_n(&p->state[v->state].used_bytes, &was, to, false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 			;
 		return;
 	}
@@ -209,7 +213,8 @@ void bwl_carry_settle(struct bwl_carry *c)
 		} else if (x->v.slice_ns) {
 			struct bwl_window *w = &p->window[x->v.window];
 
-			/* Held, it may have turned; its slot may have been emptied. Then both go
+			/*
+			 * Held, it may have turned; its slot may have been emptied. Then both go
 			 * below zero together, which is closed, until that slot's turn comes.
 			 */
 			to = max(to, total(c->ids, x->v.state));
@@ -217,8 +222,8 @@ void bwl_carry_settle(struct bwl_carry *c)
 			__atomic_add_fetch(&w->total_bytes, to - x->put, __ATOMIC_SEQ_CST);
 		} else {
 			to = max(to, windowed(c->ids, x->v.state));
-			__atomic_compare_exchange_n(&p->state[x->v.state].used_bytes, &x->put, to, false,
-						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+			__atomic_compare_exchange_n(&p->state[x->v.state].used_bytes, &x->put, to,
+						    false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 		}
 	}
 	bwl_held_end(c);

@@ -8,8 +8,8 @@
  *
  * An account is a state's used_bytes (total volumes) and its window (windowed ones), whichever is
  * more. What a limit takes over is the largest of: its own account, the accounts of those whose
- * place it takes (a renamed peer, the zone its members were in). Where nothing is known of the past,
- * it stays spent: the maps may be new because of a reboot.
+ * place it takes (a renamed peer, the zone its members were in). Where nothing is known of the
+ * past, it stays spent: the maps may be new because of a reboot.
  */
 #ifndef BWL_LIB_CARRY_H
 #define BWL_LIB_CARRY_H
@@ -17,24 +17,24 @@
 #include "ids.h"
 
 struct bwl_carry_item {
-	struct bwl_volume v;		/* as the new policy has it */
-	uint64_t own;			/* its counter before it was held */
-	__u64 put;			/* what it was set to */
-	uint32_t from, nfrom;		/* in bwl_carry.from */
-	uint32_t slot;			/* window: where put stands */
+	struct bwl_volume v;  /* as the new policy has it */
+	uint64_t own;         /* its counter before it was held */
+	__u64 put;            /* what it was set to */
+	uint32_t from, nfrom; /* in bwl_carry.from */
+	uint32_t slot;        /* window: where put stands */
 	uint8_t unknown, in_force;
 };
 
 struct bwl_carry {
 	struct bwl_ids *ids;
-	bool fresh;			/* an unknown past counts as none */
-	bool ledger;			/* volumes wait for a ledger */
+	bool fresh;  /* an unknown past counts as none */
+	bool ledger; /* volumes wait for a ledger */
 	struct bwl_carry_item *item;
-	uint32_t *from;			/* states */
+	uint32_t *from;                  /* states */
 	uint32_t nitems, nfrom, pending; /* from[pending ...]: for the next item */
-	uint32_t *volume, nvolumes;	/* states with a volume in the new policy */
-	uint32_t held;			/* first entry of bwl_held_v1; 0: none is written */
-	uint32_t unknown, heirs, kinds;	/* items: that start spent; with from; of another kind */
+	uint32_t *volume, nvolumes;      /* states with a volume in the new policy */
+	uint32_t held;                   /* first entry of bwl_held_v1; 0: none is written */
+	uint32_t unknown, heirs, kinds;  /* items: that start spent; with from; of another kind */
 };
 
 void bwl_carry_done(struct bwl_carry *c);

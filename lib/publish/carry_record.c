@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a writer holds full, on record in bwl_held_v1 until it is settled: a writer that was killed in between
- * leaves volumes spent, and whoever comes next settles them from the record.
+ * What a writer holds full, on record in bwl_held_v1 until it is settled: a writer that was killed
+ * in between leaves volumes spent, and whoever comes next settles them from the record.
  *
- * An entry is marked as done before its account is touched: settled twice, an account that had been spent to
- * the last byte meanwhile would look held, and be given back.
+ * An entry is marked as done before its account is touched: settled twice, an account that had been
+ * spent to the last byte meanwhile would look held, and be given back.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,17 +28,23 @@ void bwl_held_begin(struct bwl_carry *c)
 
 	c->held = 0;
 	if ((uint64_t)c->nitems + c->pending >= BWL_MAX_HELD)
-		return;	/* killed now, they stay spent */
+		return; /* killed now, they stay spent */
 	for (i = 0; i < c->nitems; i++) {
 		const struct bwl_carry_item *x = &c->item[i];
 
 		p->held[n++] = (struct bwl_held){
-			.own = x->own, .put = x->put, .state = x->v.state, .slot = x->slot,
-			.window = x->v.slice_ns ? x->v.window : BWL_NO_WINDOW, .kind = BWL_HELD_BEGUN,
-			.unknown = x->unknown, .in_force = x->in_force,
+			.own = x->own,
+			.put = x->put,
+			.state = x->v.state,
+			.slot = x->slot,
+			.window = x->v.slice_ns ? x->v.window : BWL_NO_WINDOW,
+			.kind = BWL_HELD_BEGUN,
+			.unknown = x->unknown,
+			.in_force = x->in_force,
 		};
 		for (j = 0; j < x->nfrom; j++)
-			p->held[n++] = (struct bwl_held){ .state = c->from[x->from + j], .kind = BWL_HELD_FROM };
+			p->held[n++] = (struct bwl_held){ .state = c->from[x->from + j],
+							  .kind = BWL_HELD_FROM };
 	}
 	p->held[0].put = __atomic_load_n(&p->ctl->active, __ATOMIC_SEQ_CST);
 	if (n > 1)
@@ -78,7 +84,7 @@ void bwl_held_end(struct bwl_carry *c)
 int bwl_held_read(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
 {
 	uint64_t count = p->held[0].own;
-	uint32_t n = count < BWL_MAX_HELD ? (uint32_t)count : 0;	/* more: not written by us */
+	uint32_t n = count < BWL_MAX_HELD ? (uint32_t)count : 0; /* more: not written by us */
 	uint32_t nstates = BWL_STATES(p->schema.max_peers, p->schema.max_extras), i;
 
 	c->item = calloc(n + 1, sizeof(*c->item));
@@ -91,7 +97,7 @@ int bwl_held_read(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
 
 		if (h->state >= nstates || (window && (h->window >= p->schema.max_windows ||
 						       h->slot >= BWL_WINDOW_SLOTS))) {
-			set_count(p, 0);	/* they stay spent */
+			set_count(p, 0); /* they stay spent */
 			return bwl_fail(e, EPROTO, "bwl_held_v1[%u] is not of this program", i);
 		}
 		if (h->kind == BWL_HELD_FROM && c->nitems) {
@@ -100,8 +106,12 @@ int bwl_held_read(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
 			continue;
 		}
 		c->item[c->nitems++] = (struct bwl_carry_item){
-			.v = { .state = h->state, .window = h->window, .slice_ns = window }, .own = h->own,
-			.put = h->put, .from = c->pending, .slot = h->slot, .unknown = h->unknown,
+			.v = { .state = h->state, .window = h->window, .slice_ns = window },
+			.own = h->own,
+			.put = h->put,
+			.from = c->pending,
+			.slot = h->slot,
+			.unknown = h->unknown,
 			.in_force = h->in_force,
 		};
 	}

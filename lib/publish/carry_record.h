@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside lib: which accounts a writer holds full, on record in bwl_held_v1 until they are settled. */
+/*
+ * Inside lib: which accounts a writer holds full, on record in bwl_held_v1 until they are settled.
+ */
 #ifndef BWL_LIB_CARRY_RECORD_H
 #define BWL_LIB_CARRY_RECORD_H
 
@@ -13,8 +15,8 @@ void bwl_held_full(struct bwl_carry *c, uint32_t i);
 bool bwl_held_take(struct bwl_carry *c, uint32_t i);
 void bwl_held_end(struct bwl_carry *c);
 /*
- * The record as the carry that wrote it. -EPROTO: it is not of this program; then it is gone, and what was held
- * stays spent.
+ * The record as the carry that wrote it. -EPROTO: it is not of this program; then it is gone, and
+ * what was held stays spent.
  */
 int bwl_held_read(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e);
 /* carry_settle.c. With the lock: what a writer that was killed left on the record. */

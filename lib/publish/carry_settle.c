@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a writer that was killed left on the record (carry_record.h): settled by whoever comes next. */
+/*
+ * What a writer that was killed left on the record (carry_record.h): settled by whoever comes next.
+ */
 #include <errno.h>
 #include <bwl/publish.h>
 #include "carry_record.h"

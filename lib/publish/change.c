@@ -35,7 +35,8 @@ static uint32_t spare(const struct bwl_pins *p, const struct bwl_gen *g)
 
 static struct bwl_lim lim_of(const struct bwl_limit *l)
 {
-	struct bwl_lim lim = { .present = true, .rate_bps = bwl_rate_decode(&l->rate),
+	struct bwl_lim lim = { .present = true,
+			       .rate_bps = bwl_rate_decode(&l->rate),
 			       .burst = l->rate.burst_bytes + 1 };
 
 	if (l->volume.spendable_bytes != BWL_VOLUME_NONE) {
@@ -48,7 +49,8 @@ static struct bwl_lim lim_of(const struct bwl_limit *l)
 
 static void encode_accept(struct bwl_rate *r, const struct bwl_lim *lim)
 {
-	bwl_rate_encode(r, lim->rate_bps, lim->burst ? lim->burst : bwl_default_burst(lim->rate_bps));
+	bwl_rate_encode(r, lim->rate_bps,
+			lim->burst ? lim->burst : bwl_default_burst(lim->rate_bps));
 }
 
 /* Is the accept limit the one that follows from the grant? Then it follows the change too. */
@@ -68,8 +70,8 @@ static int check_lim(const char *name, const struct bwl_lim *lim, struct bwl_err
 	    (lim->rate_bps < BWL_RATE_MIN_BPS || lim->rate_bps > BWL_RATE_MAX_BPS))
 		return bwl_fail(e, ERANGE, "peer %s: rate must be 1kbit to 100tbit", name);
 	if (lim->burst && (lim->burst < BWL_MIN_BURST || lim->burst > BWL_MAX_BURST))
-		return bwl_fail(e, ERANGE, "peer %s: burst must be %llu bytes (one frame) to 1tb", name,
-				BWL_MIN_BURST);
+		return bwl_fail(e, ERANGE, "peer %s: burst must be %llu bytes (one frame) to 1tb",
+				name, BWL_MIN_BURST);
 	if (lim->has_volume && lim->volume > BWL_MAX_VOLUME)
 		return bwl_fail(e, ERANGE, "peer %s: volume must be at most 2^62 bytes", name);
 	if (lim->has_volume && lim->window_ns && lim->window_ns < BWL_WINDOW_MIN_NS)
@@ -122,7 +124,8 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 {
 	const struct bwl_peer old = *body;
 	struct bwl_lim lim = wanted(&old, &p->state[BWL_GRANT_STATE(id)], c), accept;
-	const struct bwl_volume *before = old.meta.flags & BWL_PEER_GRANT ? &old.grant.volume : NULL;
+	const struct bwl_volume *before = old.meta.flags & BWL_PEER_GRANT ? &old.grant.volume
+									  : NULL;
 	uint32_t floor = old.grant.volume.floor;
 	bool follows = accept_follows(&old) || !(old.meta.flags & BWL_PEER_GRANT);
 	int r;
@@ -132,7 +135,8 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 		return r;
 	if (floor && lim.rate_bps != BWL_NO_RATE &&
 	    bwl_rate_decode(&g->sub[floor].rate) > lim.rate_bps)
-		return bwl_fail(e, EINVAL, "peer %s: the grant's rate may not be below the floor's", name);
+		return bwl_fail(e, EINVAL, "peer %s: the grant's rate may not be below the floor's",
+				name);
 	/* The index over all peers is only for finding accounts: an edit should not wait for it. */
 	if (lim.has_volume && (lim.window_ns || !before || before->slice_ns ||
 			       before->spendable_bytes == BWL_VOLUME_NONE))
@@ -145,7 +149,9 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 	body->grant.rate.mark = old.grant.rate.mark;
 	if (c->set & BWL_SET_MODE) {
 		body->meta.mode = c->mode;
-		body->grant.rate.mark = (uint8_t)(c->mark_pct * 256U / 100U > 255 ? 255 : c->mark_pct * 256U / 100U);
+		body->grant.rate.mark = (uint8_t)(c->mark_pct * 256U / 100U > 255
+							  ? 255
+							  : c->mark_pct * 256U / 100U);
 	}
 	if (c->set & BWL_SET_EXPIRY)
 		body->meta.expiry_ns = c->expiry_ns;
@@ -204,7 +210,8 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 	}
 	if (!r) {
 		now = bwl_now_ns();
-		continue_rate(p, &g.peer[from].grant.rate, BWL_GRANT_STATE(id), now, &body.grant.rate);
+		continue_rate(p, &g.peer[from].grant.rate, BWL_GRANT_STATE(id), now,
+			      &body.grant.rate);
 		continue_rate(p, &g.peer[from].accept, BWL_ACCEPT_STATE(id), now, &body.accept);
 		g.peer[to] = body;
 		bwl_carry_hold(&carry, now);

@@ -7,13 +7,13 @@
 #include "takeover.h"
 #include "closed_prefixes.h"
 
-#define CLOSED 1	/* of the value, whatever id left it */
+#define CLOSED 1 /* of the value, whatever id left it */
 
 struct collect {
 	struct bwl_pins *p;
 	const struct bwl_gen *old;
 	struct bwl_pfxset *set;
-	uint8_t *revoked;	/* by id: 0 not looked at yet, 1 no, 2 yes */
+	uint8_t *revoked; /* by id: 0 not looked at yet, 1 no, 2 yes */
 };
 
 static bool is_revoked(struct collect *c, uint32_t id)
@@ -44,9 +44,12 @@ static bool any_revoked(struct collect *c)
 	return false;
 }
 
-int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_pfxset *ret, struct bwl_err *e)
+int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_pfxset *ret,
+		      struct bwl_err *e)
 {
-	struct collect c = { .p = p, .old = old, .set = ret, .revoked = calloc(p->schema.max_peers, 1) };
+	struct collect c = {
+		.p = p, .old = old, .set = ret, .revoked = calloc(p->schema.max_peers, 1)
+	};
 	struct bwl_key_retired key, *at = NULL;
 	int fd = p->fd[BWL_PIN_retired], r = 0;
 	struct bwl_pfx pfx;
@@ -64,7 +67,7 @@ int bwl_places_closed(struct bwl_pins *p, const struct bwl_gen *old, struct bwl_
 		else
 			note(&pfx, id, &c);
 	}
-	if (old && any_revoked(&c))	/* a walk over a million prefixes is not for nothing */
+	if (old && any_revoked(&c)) /* a walk over a million prefixes is not for nothing */
 		r = bwl_dest_each(old, note, &c);
 	free(c.revoked);
 	bwl_pfxset_sort(ret);
@@ -93,8 +96,8 @@ static bool is_open(const struct bwl_pfx *narrow, const struct bwl_pfxset_item *
 	return id && id < c->p->schema.max_peers && !bwl_is_revoked(c->p, c->old, id);
 }
 
-bool *bwl_places_taken(struct bwl_pins *p, const struct bwl_gen *old, const struct bwl_pfxset *closed,
-		       const struct bwl_policy *pol)
+bool *bwl_places_taken(struct bwl_pins *p, const struct bwl_gen *old,
+		       const struct bwl_pfxset *closed, const struct bwl_policy *pol)
 {
 	bool *taken = calloc(pol->npeers + 1, sizeof(*taken));
 	struct collect c = { .p = p, .old = old };
@@ -104,8 +107,8 @@ bool *bwl_places_taken(struct bwl_pins *p, const struct bwl_gen *old, const stru
 	return taken;
 }
 
-int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed, const struct bwl_policy *pol,
-		    struct bwl_err *e)
+int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
+		    const struct bwl_policy *pol, struct bwl_err *e)
 {
 	struct bwl_pfxset held = { 0 };
 	uint32_t value = CLOSED;
@@ -124,9 +127,11 @@ int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed, const s
 	}
 	bwl_pfxset_free(&held);
 	if (r == -E2BIG) {
-		bwl_fail(e, -r, "no room to remember the prefixes that revoked peers leave: %u, all taken",
+		bwl_fail(e, -r,
+			 "no room to remember the prefixes that revoked peers leave: %u, all taken",
 			 p->schema.max_peers);
-		return bwl_hint(e, "bwlimit-load attach --max-peers N with a larger N after a detach");
+		return bwl_hint(e,
+				"bwlimit-load attach --max-peers N with a larger N after a detach");
 	}
 	return r ? bwl_fail(e, -r, "cannot remember a revoked prefix: %s", strerror(-r)) : 0;
 }
@@ -140,7 +145,7 @@ void bwl_places_open(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
 
 	while (more) {
 		key = next;
-		more = !bpf_map_get_next_key(fd, &key, &next);	/* before the key may go */
+		more = !bpf_map_get_next_key(fd, &key, &next); /* before the key may go */
 		pfx = bwl_retired_pfx(&key);
 		if (key.closed && holder(g, &pfx) == id)
 			bpf_map_delete_elem(fd, &key);

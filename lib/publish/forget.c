@@ -8,7 +8,7 @@
 
 struct use {
 	struct bwl_ids *ids;
-	uint8_t *used;	/* by state */
+	uint8_t *used; /* by state */
 };
 
 static void note(const struct bwl_limit *l, uint32_t state, void *arg)
@@ -21,7 +21,7 @@ static void note(const struct bwl_limit *l, uint32_t state, void *arg)
 	u->used[state] = 1;
 	if (!l->volume.slice_ns || w >= u->ids->p->schema.max_windows)
 		return;
-	u->used[state] = 2;	/* its window too */
+	u->used[state] = 2; /* its window too */
 	u->ids->p->window[w].slice_ns = l->volume.slice_ns;
 	u->ids->p->window[w].left_ns = 0;
 }

@@ -113,11 +113,15 @@ int bwl_ids_new(struct bwl_ids *x, const char *name, uint32_t *ret, struct bwl_e
 		;
 	x->next_id = i + 1;
 	if (i >= p->schema.max_peers) {
-		bwl_fail(e, ENOSPC, "no room for peer %s: %u ids, all of them taken (peers that were removed keep theirs while a volume is on their account)",
-			 name, p->schema.max_peers - 1);
-		return bwl_hint(e, "bwlimit-load attach --max-peers N with a larger N after a detach");
+		bwl_fail(
+			e, ENOSPC,
+			"no room for peer %s: %u ids, all of them taken (peers that were removed keep theirs while a volume is on their account)",
+			name, p->schema.max_peers - 1);
+		return bwl_hint(e,
+				"bwlimit-load attach --max-peers N with a larger N after a detach");
 	}
-	p->mark[BWL_GRANT_STATE(i)] = (struct bwl_mark){ bwl_mark_first(p), 0 };	/* not the former owner's */
+	p->mark[BWL_GRANT_STATE(i)] = (struct bwl_mark){ bwl_mark_first(p),
+							 0 }; /* not the former owner's */
 	snprintf(p->name[i].name, BWL_NAME_LEN, "%s", name);
 	put(x->name_hash, x->name_mask, hash_name(name), i);
 	x->fresh[BWL_GRANT_STATE(i)] = x->fresh[BWL_ACCEPT_STATE(i)] = 1;
@@ -158,9 +162,13 @@ int bwl_ids_extra(struct bwl_ids *x, enum bwl_extra_kind kind, const char *name,
 			;
 		x->next_extra = i + 1;
 		if (i >= p->schema.max_extras) {
-			bwl_fail(e, ENOSPC, "no room for another limit: %u for classes, floors, zones and ports, all taken",
-				 p->schema.max_extras);
-			return bwl_hint(e, "bwlimit-load attach --max-extras N with a larger N after a detach");
+			bwl_fail(
+				e, ENOSPC,
+				"no room for another limit: %u for classes, floors, zones and ports, all taken",
+				p->schema.max_extras);
+			return bwl_hint(
+				e,
+				"bwlimit-load attach --max-extras N with a larger N after a detach");
 		}
 		p->mark[BWL_EXTRA_STATE(p->schema.max_peers, i)] =
 			(struct bwl_mark){ bwl_mark_first(p), 0 };
@@ -183,13 +191,15 @@ int bwl_ids_window(struct bwl_ids *x, uint32_t state, uint32_t *ret, bool *ret_n
 		*ret = x->window_of[state] - 1;
 		return 0;
 	}
-	for (i = x->next_window; i < p->schema.max_windows && p->winown[i].v != BWL_WINDOW_FREE; i++)
+	for (i = x->next_window; i < p->schema.max_windows && p->winown[i].v != BWL_WINDOW_FREE;
+	     i++)
 		;
 	x->next_window = i + 1;
 	if (i >= p->schema.max_windows) {
 		bwl_fail(e, ENOSPC, "no room for another windowed volume: %u, all taken",
 			 p->schema.max_windows);
-		return bwl_hint(e, "bwlimit-load attach --max-windows N with a larger N after a detach");
+		return bwl_hint(
+			e, "bwlimit-load attach --max-windows N with a larger N after a detach");
 	}
 	memset(&p->window[i], 0, sizeof(p->window[i]));
 	p->winown[i].v = state;

@@ -11,12 +11,12 @@
 
 struct bwl_ids {
 	struct bwl_pins *p;
-	uint32_t *name_hash, *extra_hash;	/* open addressing; 0 empty, else index + 1 */
+	uint32_t *name_hash, *extra_hash; /* open addressing; 0 empty, else index + 1 */
 	uint32_t name_mask, extra_mask;
-	uint32_t *window_of;			/* by state index: window + 1, 0 none */
+	uint32_t *window_of; /* by state index: window + 1, 0 none */
 	uint32_t nstates;
-	uint32_t next_id, next_extra, next_window;	/* where the search for a free one goes on */
-	uint8_t *fresh;				/* by state index: 1 made in this publish */
+	uint32_t next_id, next_extra, next_window; /* where the search for a free one goes on */
+	uint8_t *fresh;                            /* by state index: 1 made in this publish */
 };
 
 /* What a volume's mark is before anything else is known: closed where a ledger is to write it. */
@@ -28,7 +28,7 @@ static inline uint64_t bwl_mark_first(const struct bwl_pins *p)
 int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e);
 void bwl_ids_close(struct bwl_ids *x);
 
-uint32_t bwl_ids_find(const struct bwl_ids *x, const char *name);	/* 0: unknown */
+uint32_t bwl_ids_find(const struct bwl_ids *x, const char *name); /* 0: unknown */
 /* A free id for the name. The name is written before any packet can reach the id. */
 int bwl_ids_new(struct bwl_ids *x, const char *name, uint32_t *ret, struct bwl_err *e);
 /* State index of an extra limit; made when missing. name: port or zone; peer, class: the rest. */

@@ -21,7 +21,8 @@ static void switch_to(struct bwl_pins *p, uint32_t slot, uint32_t fallback, uint
 	struct bwl_control *c = p->ctl;
 	uint32_t next = (c->active + 1) % BWL_SCHEDS;
 
-	c->sched[next] = (struct bwl_sched){ .slot = slot, .fallback = fallback, .return_ns = return_ns };
+	c->sched[next] =
+		(struct bwl_sched){ .slot = slot, .fallback = fallback, .return_ns = return_ns };
 	__atomic_store_n(&c->active, next, __ATOMIC_SEQ_CST);
 }
 
@@ -159,7 +160,7 @@ struct publish {
 	uint32_t *id;
 	uint8_t *stays;
 	const struct bwl_rate **old_rate;
-	struct bwl_pfxset closed;	/* places */
+	struct bwl_pfxset closed; /* places */
 };
 
 static void publish_done(struct publish *x)
@@ -178,7 +179,8 @@ static void publish_done(struct publish *x)
 }
 
 static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_policy *pol,
-		   const struct bwl_publish_opts *o, struct bwl_publish_report *rep, struct bwl_err *e)
+		   const struct bwl_publish_opts *o, struct bwl_publish_report *rep,
+		   struct bwl_err *e)
 {
 	uint32_t slot = bwl_active_slot(p, bwl_now_ns());
 	struct bwl_gen_size size;
@@ -195,7 +197,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	r = bwl_ids_open(p, &x->ids, e);
 	if (!r)
 		r = bwl_sweep(&x->ids, x->old.base ? &x->old : NULL, &swept, e);
-	if (!r && swept) {	/* the index is over what is there */
+	if (!r && swept) { /* the index is over what is there */
 		bwl_ids_close(&x->ids);
 		r = bwl_ids_open(p, &x->ids, e);
 	}
@@ -212,14 +214,19 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	r = bwl_places_closed(p, x->old.base ? &x->old : NULL, &x->closed, e);
 	if (r)
 		return r;
-	r = bwl_heirs_assign(&x->ids, pol, x->old.base ? &x->old : NULL, x->id, x->stays, &x->b.heirs,
-			     rep, e);
+	r = bwl_heirs_assign(&x->ids, pol, x->old.base ? &x->old : NULL, x->id, x->stays,
+			     &x->b.heirs, rep, e);
 	if (r)
 		return r;
-	/* An id has one name, whichever of the two policies holds, and the way back carries nothing. */
+	/*
+	 * An id has one name, whichever of the two policies holds, and the way back carries
+	 * nothing.
+	 */
 	if (confirm && rep->inherited) {
-		bwl_fail(e, EINVAL, "%u peers take the place and the account of others: such a policy cannot be tried",
-			 rep->inherited);
+		bwl_fail(
+			e, EINVAL,
+			"%u peers take the place and the account of others: such a policy cannot be tried",
+			rep->inherited);
 		return bwl_hint(e, "apply it without --confirm, or rename in a policy of its own");
 	}
 	if (x->old.base)
@@ -227,10 +234,17 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	heirs = x->b.heirs;
 	taken = bwl_places_taken(p, x->old.base ? &x->old : NULL, &x->closed, pol);
 	x->b = (struct bwl_build){
-		.heirs = heirs, .taken = taken,
-		.p = p, .pol = pol, .ids = &x->ids, .old = x->old.base ? &x->old : NULL,
-		.old_rate = x->old_rate, .id = x->id, .rep = rep,
-		.carry = { .ids = &x->ids, .fresh = p->ctl->fresh_volume || (o && o->fresh_volume),
+		.heirs = heirs,
+		.taken = taken,
+		.p = p,
+		.pol = pol,
+		.ids = &x->ids,
+		.old = x->old.base ? &x->old : NULL,
+		.old_rate = x->old_rate,
+		.id = x->id,
+		.rep = rep,
+		.carry = { .ids = &x->ids,
+			   .fresh = p->ctl->fresh_volume || (o && o->fresh_volume),
 			   .ledger = pol->ledger },
 		/* Taken before revocations are looked at: one that comes now has a higher mark. */
 		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
@@ -246,14 +260,19 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		return r;
 	rep->exhausted = x->b.carry.unknown;
 	if (confirm && x->b.carry.heirs) {
-		bwl_fail(e, EINVAL, "%u zones or ports take the place and the account of others: such a policy cannot be tried",
-			 x->b.carry.heirs);
+		bwl_fail(
+			e, EINVAL,
+			"%u zones or ports take the place and the account of others: such a policy cannot be tried",
+			x->b.carry.heirs);
 		return bwl_hint(e, "apply it without --confirm, or rename in a policy of its own");
 	}
 	if (confirm && x->b.carry.kinds) {
-		bwl_fail(e, EINVAL, "%u volumes change between total and per window: such a policy cannot be tried",
-			 x->b.carry.kinds);
-		return bwl_hint(e, "apply it without --confirm, or leave the kind of the volumes as it is");
+		bwl_fail(
+			e, EINVAL,
+			"%u volumes change between total and per window: such a policy cannot be tried",
+			x->b.carry.kinds);
+		return bwl_hint(
+			e, "apply it without --confirm, or leave the kind of the volumes as it is");
 	}
 	return 0;
 }
@@ -323,7 +342,8 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 		return r;
 	bwl_carry_hold(&x->b.carry, bwl_now_ns());
 	bwl_build_start(&x->b, bwl_now_ns());
-	/* On trial it ends closed until the way back is ready below: killed in between, a policy
+	/*
+	 * On trial it ends closed until the way back is ready below: killed in between, a policy
 	 * that nobody confirmed does not stay.
 	 */
 	if (o && o->confirm_ns)
@@ -334,9 +354,9 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = bwl_grace(p, e);
 	if (r)
 		return r;
-	pass_on_revocations(x, p);	/* of those that were revoked meanwhile */
+	pass_on_revocations(x, p); /* of those that were revoked meanwhile */
 	if (pass_on_places(x, p, e))
-		bwl_warn("%s", e->text);	/* too late for the old policy */
+		bwl_warn("%s", e->text); /* too late for the old policy */
 	bwl_carry_settle(&x->b.carry);
 	if (!at) {
 		if (old != BWL_NO_SLOT) {
@@ -394,7 +414,7 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 
 	r = bwl_pins_lock(p, e);
 	if (!r)
-		r = bwl_held_settle(p, e);	/* it looks at the switch that is made below */
+		r = bwl_held_settle(p, e); /* it looks at the switch that is made below */
 	if (r)
 		return r;
 	if (!bwl_pending_ns(p, bwl_now_ns())) {

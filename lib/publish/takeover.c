@@ -13,17 +13,17 @@
  * comes first.
  */
 #define PLACE(n, gone, id) ((uint64_t)(n) << 33 | (uint64_t)(gone) << 32 | (id))
-#define PLACE_ID(value)	   ((uint32_t)(value))
-#define PLACE_GONE(value)  ((value) >> 32 & 1)
+#define PLACE_ID(value) ((uint32_t)(value))
+#define PLACE_GONE(value) ((value) >> 32 & 1)
 
 struct places {
 	struct bwl_ids *ids;
 	const struct bwl_gen *old;
 	const struct bwl_policy *pol;
-	uint32_t *index;	/* by id: peer of pol + 1 */
+	uint32_t *index; /* by id: peer of pol + 1 */
 	const uint8_t *stays;
-	uint8_t *why;		/* by id: 0 not looked at yet, else enum why + 1 */
-	bool any_new;		/* there are new names */
+	uint8_t *why; /* by id: 0 not looked at yet, else enum why + 1 */
+	bool any_new; /* there are new names */
 	struct bwl_pfxset set;
 };
 
@@ -31,7 +31,7 @@ enum why { WHY_NOT, WHY_ZONE, WHY_ACCOUNT };
 
 struct bwl_key_retired bwl_retired_key(const struct bwl_pfx *pfx, bool closed)
 {
-	struct bwl_key_retired k = {.family = pfx->family, .len = pfx->len, .closed = closed};
+	struct bwl_key_retired k = { .family = pfx->family, .len = pfx->len, .closed = closed };
 
 	memcpy(k.addr, pfx->addr, pfx->family == 4 ? 4 : 16);
 	return k;
@@ -39,7 +39,7 @@ struct bwl_key_retired bwl_retired_key(const struct bwl_pfx *pfx, bool closed)
 
 struct bwl_pfx bwl_retired_pfx(const struct bwl_key_retired *k)
 {
-	struct bwl_pfx p = {.family = k->family, .len = k->len};
+	struct bwl_pfx p = { .family = k->family, .len = k->len };
 
 	memcpy(p.addr, k->addr, k->family == 4 ? 4 : 16);
 	return p;
@@ -61,7 +61,8 @@ static enum why why_follow(const struct bwl_ids *ids, const struct bwl_gen *old,
 	if (!b)
 		return WHY_NOT;
 	n = (uint32_t)__builtin_popcount(b->meta.class_mask);
-	if (counts(&b->grant) || (b->grant.volume.floor && counts(&old->sub[b->grant.volume.floor])))
+	if (counts(&b->grant) ||
+	    (b->grant.volume.floor && counts(&old->sub[b->grant.volume.floor])))
 		return WHY_ACCOUNT;
 	for (i = 0; i < n; i++)
 		if (counts(&old->sub[b->meta.sub_base + i]))
@@ -123,7 +124,7 @@ struct found {
 	uint32_t peer;
 	bool new_name;
 	const uint8_t *stays;
-	uint32_t exact;	/* id to take over */
+	uint32_t exact; /* id to take over */
 };
 
 /* Who stays where he was keeps the place, whatever wider prefix somebody else has now. */
@@ -157,7 +158,7 @@ static int found_one(const struct bwl_pfxset_item *at, void *arg)
 	if (exact && f->new_name && !f->exact && !f->stays[id])
 		f->exact = id;
 	if (h->n && h->pair[h->n - 1].peer == f->peer && h->pair[h->n - 1].of == id)
-		return 0;	/* neighbours in place are often of one peer */
+		return 0; /* neighbours in place are often of one peer */
 	if (!h->n || !(h->n & (h->n - 1))) {
 		struct bwl_heir *pair = reallocarray(h->pair, h->n ? 2 * h->n : 1, sizeof(*pair));
 
@@ -165,7 +166,7 @@ static int found_one(const struct bwl_pfxset_item *at, void *arg)
 			return -ENOMEM;
 		h->pair = pair;
 	}
-	h->pair[h->n++] = (struct bwl_heir){.peer = f->peer, .of = id};
+	h->pair[h->n++] = (struct bwl_heir){ .peer = f->peer, .of = id };
 	return 0;
 }
 
@@ -189,7 +190,9 @@ static int pair_up(struct places *x, const struct bwl_policy *pol, uint32_t *id,
 	bwl_pfxset_sort(&x->set);
 	for (i = 0; !r && i < pol->npeers && x->set.n; i++) {
 		const struct bwl_pol_peer *q = &pol->peers[i];
-		struct found f = { .x = x, .h = h, .peer = (uint32_t)i, .new_name = !id[i], .stays = stays };
+		struct found f = {
+			.x = x, .h = h, .peer = (uint32_t)i, .new_name = !id[i], .stays = stays
+		};
 
 		from = h->n;
 		for (j = 0; !r && j < q->naddresses; j++) {
@@ -210,7 +213,7 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		     uint32_t *id, uint8_t *stays, struct bwl_heirs *ret,
 		     struct bwl_publish_report *rep, struct bwl_err *e)
 {
-	struct places x = {.ids = ids, .old = old, .pol = pol, .stays = stays, .set.twins = true};
+	struct places x = { .ids = ids, .old = old, .pol = pol, .stays = stays, .set.twins = true };
 	struct bwl_pins *p = ids->p;
 	const struct bwl_peer *body;
 	size_t i;
@@ -237,8 +240,10 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		if (!body || stays[k])
 			continue;
 		rep->retired++;
-		/* What `revoke --all` ended stays ended, also when the peer comes back or under a
-		 * new name: the mark of all becomes its own. It is revoked already; nothing changes.
+		/*
+		 * What `revoke --all` ended stays ended, also when the peer comes back or under a
+		 * new name: the mark of all becomes its own. It is revoked already; nothing
+		 * changes.
 		 */
 		if (body->meta.grant_seq <= p->ctl->revoked_all &&
 		    p->gate[k].revoked < p->ctl->revoked_all)
@@ -253,12 +258,16 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 	free(x.index);
 	bwl_pfxset_free(&x.set);
 	if (r == -E2BIG) {
-		bwl_fail(e, -r, "no room to remember the prefixes of peers that leave with something on their account: %u, all taken",
-			 p->schema.max_peers);
-		return bwl_hint(e, "bwlimit-load attach --max-peers N with a larger N after a detach");
+		bwl_fail(
+			e, -r,
+			"no room to remember the prefixes of peers that leave with something on their account: %u, all taken",
+			p->schema.max_peers);
+		return bwl_hint(e,
+				"bwlimit-load attach --max-peers N with a larger N after a detach");
 	}
 	if (r)
-		return bwl_fail(e, -r, "cannot keep the account of peers that leave: %s", strerror(-r));
+		return bwl_fail(e, -r, "cannot keep the account of peers that leave: %s",
+				strerror(-r));
 	for (i = 0; !r && i < pol->npeers; i++) {
 		if (id[i])
 			continue;
@@ -305,7 +314,7 @@ uint8_t (*bwl_heirs_zones(const struct bwl_heirs *h, const struct bwl_pins *p,
 			  const struct bwl_policy *pol, const struct bwl_gen *old,
 			  const uint32_t *id))[BWL_MAX_ZONES]
 {
-	uint8_t (*took)[BWL_MAX_ZONES] = calloc(pol->nzones + 1, sizeof(*took));
+	uint8_t(*took)[BWL_MAX_ZONES] = calloc(pol->nzones + 1, sizeof(*took));
 	const struct bwl_heir *pair;
 	size_t i, j, z, n;
 
@@ -331,13 +340,14 @@ int bwl_retired_prune(struct bwl_pins *p, const struct bwl_gen *in_force, struct
 	more = !bpf_map_get_next_key(fd, NULL, &next);
 	while (more) {
 		key = next;
-		more = !bpf_map_get_next_key(fd, &key, &next);	/* before the key may go */
+		more = !bpf_map_get_next_key(fd, &key, &next); /* before the key may go */
 		if (key.closed || bpf_map_lookup_elem(fd, &key, &id))
 			continue;
 		if (id < p->schema.max_peers && p->name[id].name[0] && !bwl_body(p, in_force, id))
 			continue;
 		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
-			return bwl_fail(e, errno, "cannot forget a peer that left: %s", strerror(errno));
+			return bwl_fail(e, errno, "cannot forget a peer that left: %s",
+					strerror(errno));
 	}
 	return 0;
 }

@@ -12,12 +12,12 @@
 #include "ids.h"
 
 struct bwl_heir {
-	uint32_t peer;	/* of the policy */
-	uint32_t of;	/* id whose place it takes, in part or whole */
+	uint32_t peer; /* of the policy */
+	uint32_t of;   /* id whose place it takes, in part or whole */
 };
 
 struct bwl_heirs {
-	struct bwl_heir *pair;	/* by peer */
+	struct bwl_heir *pair; /* by peer */
 	size_t n;
 };
 

@@ -18,7 +18,8 @@ int bwl_agent_address(const char *pin_dir, struct sockaddr_un *ret, struct bwl_e
 		dir += sizeof(BPFFS) - 1;
 	n = snprintf(ret->sun_path, sizeof(ret->sun_path), BWL_RUN_DIR "/%s.sock", dir);
 	if (n < 0 || (size_t)n >= sizeof(ret->sun_path))
-		return bwl_fail(e, ENAMETOOLONG, "no socket can be named after the pin directory %.200s", dir);
+		return bwl_fail(e, ENAMETOOLONG,
+				"no socket can be named after the pin directory %.200s", dir);
 	for (char *s = ret->sun_path + start; *s; s++)
 		if (*s == '/')
 			*s = '-';

@@ -2,7 +2,9 @@
 /* Who carries a peer of path offload: the words, and what holds now. */
 #include <bwl/pins.h>
 
-static const struct { const char *name, *text; } carriers[] = {
+static const struct {
+	const char *name, *text;
+} carriers[] = {
 #define X(e, name, text) { name, text },
 	BWL_CARRIERS(X)
 #undef X

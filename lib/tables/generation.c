@@ -44,8 +44,8 @@ static void clear(struct bwl_gen *g)
 
 void bwl_gen_close(struct bwl_gen *g)
 {
-	int *fds[] = { &g->dst4, &g->dst6, &g->lpm4, &g->lpm6, &g->own,
-		       &g->base_fd, &g->peer_fd, &g->sub_fd };
+	int *fds[] = { &g->dst4, &g->dst6,    &g->lpm4,    &g->lpm6,
+		       &g->own,  &g->base_fd, &g->peer_fd, &g->sub_fd };
 	unsigned i;
 
 	if (g->base)
@@ -124,10 +124,11 @@ static int make(enum bwl_pin pin, uint32_t n, struct bwl_err *e)
 
 	bwl_inner_shape(pin, &s);
 	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = s.flags);
-	snprintf(name, sizeof(name), "%.8s", bwl_pin_name(pin));	/* without its version */
+	snprintf(name, sizeof(name), "%.8s", bwl_pin_name(pin)); /* without its version */
 	fd = bpf_map_create(s.type, name, s.key_bytes, s.value_bytes, n ? n : 1, &o);
 	if (fd < 0)
-		bwl_fail(e, errno, "cannot make map %s of %u entries: %s", name, n, strerror(errno));
+		bwl_fail(e, errno, "cannot make map %s of %u entries: %s", name, n,
+			 strerror(errno));
 	return fd;
 }
 
@@ -168,8 +169,9 @@ struct outer {
 int bwl_gen_install(struct bwl_pins *p, const struct bwl_gen *g, struct bwl_err *e)
 {
 	const struct outer all[] = {
-		{ BWL_PIN_dst4, g->dst4 }, { BWL_PIN_dst6, g->dst6 }, { BWL_PIN_lpm4, g->lpm4 },
-		{ BWL_PIN_lpm6, g->lpm6 }, { BWL_PIN_own, g->own }, { BWL_PIN_peer, g->peer_fd },
+		{ BWL_PIN_dst4, g->dst4 },  { BWL_PIN_dst6, g->dst6 },
+		{ BWL_PIN_lpm4, g->lpm4 },  { BWL_PIN_lpm6, g->lpm6 },
+		{ BWL_PIN_own, g->own },    { BWL_PIN_peer, g->peer_fd },
 		{ BWL_PIN_sub, g->sub_fd }, { BWL_PIN_base, g->base_fd },
 	};
 	unsigned i;
@@ -184,7 +186,7 @@ int bwl_gen_install(struct bwl_pins *p, const struct bwl_gen *g, struct bwl_err 
 int bwl_gen_drop(struct bwl_pins *p, uint32_t slot, struct bwl_err *e)
 {
 	static const enum bwl_pin all[] = { BWL_PIN_base, BWL_PIN_dst4, BWL_PIN_dst6, BWL_PIN_lpm4,
-					    BWL_PIN_lpm6, BWL_PIN_own, BWL_PIN_peer, BWL_PIN_sub };
+					    BWL_PIN_lpm6, BWL_PIN_own,  BWL_PIN_peer, BWL_PIN_sub };
 	unsigned i;
 
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -196,7 +198,8 @@ int bwl_gen_drop(struct bwl_pins *p, uint32_t slot, struct bwl_err *e)
 
 uint64_t bwl_gen_bytes(const struct bwl_gen *g)
 {
-	const int fds[] = { g->dst4, g->dst6, g->lpm4, g->lpm6, g->own, g->base_fd, g->peer_fd, g->sub_fd };
+	const int fds[] = { g->dst4, g->dst6,    g->lpm4,    g->lpm6,
+			    g->own,  g->base_fd, g->peer_fd, g->sub_fd };
 	uint64_t sum = 0;
 	unsigned i;
 

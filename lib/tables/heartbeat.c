@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long grants live when nobody speaks any more: the heartbeat, and the lease, beyond whose end no
- * heartbeat is taken. The data plane knows the heartbeat's deadline alone, so that the end of a lease holds
- * with every daemon dead.
+ * How long grants live when nobody speaks any more: the heartbeat, and the lease, beyond whose end
+ * no heartbeat is taken. The data plane knows the heartbeat's deadline alone, so that the end of a
+ * lease holds with every daemon dead.
  */
 #include <errno.h>
 #include <bwl/policy.h>
@@ -13,8 +13,8 @@
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
 
 struct silence {
-	bool always;	/* whichever policy comes to hold has a heartbeat */
-	uint64_t every_ns, lease_ns;	/* 0: there is none */
+	bool always;                 /* whichever policy comes to hold has a heartbeat */
+	uint64_t every_ns, lease_ns; /* 0: there is none */
 };
 
 static int silence_of(struct bwl_pins *p, uint32_t slot, struct silence *ret, struct bwl_err *e)
@@ -34,7 +34,9 @@ static uint64_t shorter(uint64_t a, uint64_t b)
 	return a && (!b || a < b) ? a : b;
 }
 
-/* On trial: the policy before may return at any moment, and a beat, or a lease, counts there too. */
+/*
+ * On trial: the policy before may return at any moment, and a beat, or a lease, counts there too.
+ */
 static int silence_now(struct bwl_pins *p, struct silence *ret, struct bwl_err *e)
 {
 	const struct bwl_sched *s = &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
@@ -58,12 +60,14 @@ static void lower_beat(struct bwl_pins *p, uint64_t at_ns)
 	__u64 was = LOAD(p->ctl->heartbeat_ns);
 
 	while (was > at_ns && was != BWL_CLAMPED_NS &&
-	       !__atomic_compare_exchange_n(&p->ctl->heartbeat_ns, &was, at_ns, false, __ATOMIC_SEQ_CST,
-					    __ATOMIC_SEQ_CST))
+	       !__atomic_compare_exchange_n(&p->ctl->heartbeat_ns, &was, at_ns, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		;
 }
 
-/* An end that has come, or was never set, counts as now: a deadline of 0 would mean something else. */
+/*
+ * An end that has come, or was never set, counts as now: a deadline of 0 would mean something else.
+ */
 static uint64_t lease_end(const struct bwl_pins *p, uint64_t now)
 {
 	uint64_t until = LOAD(p->lease->until_ns);
@@ -88,8 +92,10 @@ void bwl_silence_within(struct bwl_pins *p, uint64_t every_ns, uint64_t lease_ns
 
 static int no_lease(const struct bwl_pins *p, struct bwl_err *e)
 {
-	bwl_fail(e, EPERM, LOAD(p->lease->until_ns) ? "the lease has ended: no heartbeat is taken"
-		 : "there was no lease since the maps were made: no heartbeat is taken");
+	bwl_fail(e, EPERM,
+		 LOAD(p->lease->until_ns)
+			 ? "the lease has ended: no heartbeat is taken"
+			 : "there was no lease since the maps were made: no heartbeat is taken");
 	return bwl_hint(e, "bwlimit-ctl lease renew");
 }
 
@@ -105,9 +111,11 @@ int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err 
 	*ret_deadline_ns = BWL_NEVER_NS;
 	if (!s.every_ns)
 		return 0;
-	do {	/* one word: who clamps meanwhile is not overwritten */
+	do { /* one word: who clamps meanwhile is not overwritten */
 		if (was == BWL_CLAMPED_NS) {
-			bwl_fail(e, EPERM, "clamped to the floors after a sign of tampering: no heartbeat is taken");
+			bwl_fail(
+				e, EPERM,
+				"clamped to the floors after a sign of tampering: no heartbeat is taken");
 			return bwl_hint(e, "bwlimit-ctl heartbeat --lift, when it is understood");
 		}
 		now = bwl_now_ns();
@@ -117,7 +125,7 @@ int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err 
 		*ret_deadline_ns = end - now < s.every_ns ? end : now + s.every_ns;
 	} while (!__atomic_compare_exchange_n(&p->ctl->heartbeat_ns, &was, *ret_deadline_ns, false,
 					      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-	if (s.lease_ns)	/* it may have been shortened meanwhile */
+	if (s.lease_ns) /* it may have been shortened meanwhile */
 		lower_beat(p, lease_end(p, now));
 	return 0;
 }
@@ -152,17 +160,22 @@ int bwl_lease(struct bwl_pins *p, struct bwl_lease_now *ret, struct bwl_err *e)
 
 	if (r)
 		return r;
-	*ret = (struct bwl_lease_now){ .longest_ns = s.lease_ns, .until_ns = LOAD(p->lease->until_ns),
+	*ret = (struct bwl_lease_now){ .longest_ns = s.lease_ns,
+				       .until_ns = LOAD(p->lease->until_ns),
 				       .renewed_ns = LOAD(p->lease->renewed_ns) };
-	ret->state = !s.lease_ns ? BWL_LEASE_NONE : !ret->until_ns ? BWL_LEASE_NEVER :
-		     bwl_now_ns() < ret->until_ns ? BWL_LEASE_LIVE : BWL_LEASE_ENDED;
+	ret->state = !s.lease_ns                    ? BWL_LEASE_NONE
+		     : !ret->until_ns               ? BWL_LEASE_NEVER
+		     : bwl_now_ns() < ret->until_ns ? BWL_LEASE_LIVE
+						    : BWL_LEASE_ENDED;
 	return 0;
 }
 
 const char *bwl_lease_word(enum bwl_lease_state state)
 {
 	static const char *const words[] = {
-		[BWL_LEASE_NONE] = "none", [BWL_LEASE_LIVE] = "live", [BWL_LEASE_ENDED] = "ended",
+		[BWL_LEASE_NONE] = "none",
+		[BWL_LEASE_LIVE] = "live",
+		[BWL_LEASE_ENDED] = "ended",
 		[BWL_LEASE_NEVER] = "never",
 	};
 
@@ -179,7 +192,8 @@ const char *bwl_why_silent(const struct bwl_pins *p, const struct bwl_base *base
 	*ret_todo = "bwlimit-ctl lease renew";
 	if (!base->lease_ns || now_ns < LOAD(p->lease->until_ns))
 		return NULL;
-	return LOAD(p->lease->until_ns) ? "the lease has ended" : "there was no lease since the maps were made";
+	return LOAD(p->lease->until_ns) ? "the lease has ended"
+					: "there was no lease since the maps were made";
 }
 
 int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e)
@@ -198,7 +212,8 @@ int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e)
 	if (!for_ns)
 		for_ns = s.lease_ns;
 	if (for_ns < BWL_LEASE_LEAST_NS || for_ns > s.lease_ns)
-		return bwl_fail(e, ERANGE, "a lease of this policy may be 1s to %s", bwl_format_time(s.lease_ns, most));
+		return bwl_fail(e, ERANGE, "a lease of this policy may be 1s to %s",
+				bwl_format_time(s.lease_ns, most));
 	__atomic_store_n(&p->lease->renewed_ns, now, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->lease->until_ns, now + for_ns, __ATOMIC_SEQ_CST);
 	lower_beat(p, now + for_ns);

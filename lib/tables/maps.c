@@ -10,7 +10,7 @@
 
 static const char *const names[] = {
 #define X(name, ...) "bwl_" #name "_v1",
-    BWL_MAPS(X)
+	BWL_MAPS(X)
 #undef X
 };
 
@@ -23,7 +23,7 @@ unsigned bwl_pin_since(enum bwl_pin pin)
 {
 	static const unsigned since[] = {
 #define X(name, kind, key, value, entries, from, ...) from,
-	    BWL_MAPS(X)
+		BWL_MAPS(X)
 #undef X
 	};
 
@@ -46,7 +46,7 @@ enum {
 
 static const uint8_t kinds[] = {
 #define X(name, kind, ...) KIND_##kind,
-    BWL_MAPS(X)
+	BWL_MAPS(X)
 #undef X
 };
 
@@ -56,12 +56,12 @@ static struct bwl_shape listed(enum bwl_pin pin, const struct bwl_schema *n)
 	switch (pin) {
 #define X(name, kind, key, value, entries, ...)                                                    \
 	case BWL_PIN_##name:                                                                       \
-		return (struct bwl_shape){BWL_TYPE_##kind, BWL_FLAGS_##kind, sizeof(key),          \
-					  sizeof(value), (uint32_t)(entries)};
+		return (struct bwl_shape){ BWL_TYPE_##kind, BWL_FLAGS_##kind, sizeof(key),         \
+					   sizeof(value), (uint32_t)(entries) };
 		BWL_MAPS(X)
 #undef X
 	default:
-		return (struct bwl_shape){0};
+		return (struct bwl_shape){ 0 };
 	}
 }
 
@@ -70,8 +70,8 @@ struct bwl_shape bwl_pin_shape(enum bwl_pin pin, const struct bwl_schema *n)
 	struct bwl_shape s = listed(pin, n);
 
 	if (bwl_inner_shape(pin, NULL))
-		return (struct bwl_shape){BPF_MAP_TYPE_ARRAY_OF_MAPS, 0, sizeof(__u32),
-					  sizeof(__u32), BWL_GENERATIONS};
+		return (struct bwl_shape){ BPF_MAP_TYPE_ARRAY_OF_MAPS, 0, sizeof(__u32),
+					   sizeof(__u32), BWL_GENERATIONS };
 	if (s.type == BPF_MAP_TYPE_RINGBUF)
 		s.key_bytes = s.value_bytes = 0;
 	return s;
@@ -79,7 +79,7 @@ struct bwl_shape bwl_pin_shape(enum bwl_pin pin, const struct bwl_schema *n)
 
 bool bwl_inner_shape(enum bwl_pin pin, struct bwl_shape *ret)
 {
-	const struct bwl_schema none = {0};
+	const struct bwl_schema none = { 0 };
 
 	if (pin >= _BWL_PIN_MAX || kinds[pin] < KIND_GEN_HASH)
 		return false;
@@ -95,8 +95,8 @@ int bwl_shape_of(int fd, struct bwl_shape *ret)
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &len))
 		return -errno;
-	*ret = (struct bwl_shape){info.type, info.map_flags, info.key_size, info.value_size,
-				  info.max_entries};
+	*ret = (struct bwl_shape){ info.type, info.map_flags, info.key_size, info.value_size,
+				   info.max_entries };
 	return 0;
 }
 
@@ -108,7 +108,7 @@ bool bwl_shape_is(const struct bwl_shape *a, const struct bwl_shape *b)
 
 static const uint64_t layouts[] = {
 #define X(number, layout, who) [number] = layout,
-    BWL_LAYOUTS(X)
+	BWL_LAYOUTS(X)
 #undef X
 };
 
@@ -143,12 +143,12 @@ bool bwl_shape_before(enum bwl_pin pin, unsigned layout, struct bwl_shape *io)
 
 struct bwl_schema bwl_schema_new(uint32_t max_peers, uint32_t max_extras, uint32_t max_windows)
 {
-	return (struct bwl_schema){.magic = BWL_SCHEMA_MAGIC,
-				   .abi = BWL_ABI_VERSION,
-				   .max_peers = max_peers,
-				   .max_extras = max_extras,
-				   .max_windows = max_windows,
-				   .layout = bwl_layout()};
+	return (struct bwl_schema){ .magic = BWL_SCHEMA_MAGIC,
+				    .abi = BWL_ABI_VERSION,
+				    .max_peers = max_peers,
+				    .max_extras = max_extras,
+				    .max_windows = max_windows,
+				    .layout = bwl_layout() };
 }
 
 int bwl_pins_size(struct bpf_object *obj, const struct bwl_schema *n)

@@ -25,9 +25,9 @@ enum bwl_standing bwl_standing(const struct bwl_view *v, uint32_t id, const stru
 const char *bwl_standing_name(enum bwl_standing s)
 {
 	static const char *const names[] = {
-	    [BWL_STAND_LIVE] = "live",	   [BWL_STAND_EXPIRED] = "expired",
-	    [BWL_STAND_SILENT] = "silent", [BWL_STAND_REVOKED] = "revoked",
-	    [BWL_STAND_NONE] = "no-grant",
+		[BWL_STAND_LIVE] = "live",     [BWL_STAND_EXPIRED] = "expired",
+		[BWL_STAND_SILENT] = "silent", [BWL_STAND_REVOKED] = "revoked",
+		[BWL_STAND_NONE] = "no-grant",
 	};
 
 	return names[s];
@@ -72,9 +72,9 @@ struct bwl_value bwl_v_mode(const struct bwl_pins *pins, uint32_t id, unsigned m
 const char *bwl_offload_name(const struct bwl_tunnel *t)
 {
 	static const char *const names[_BWL_OFFLOAD_MAX] = {
-	    [BWL_OFFLOAD_NONE] = "none",
-	    [BWL_OFFLOAD_CRYPTO] = "crypto",
-	    [BWL_OFFLOAD_PACKET] = "packet",
+		[BWL_OFFLOAD_NONE] = "none",
+		[BWL_OFFLOAD_CRYPTO] = "crypto",
+		[BWL_OFFLOAD_PACKET] = "packet",
 	};
 
 	return t && t->flags & BWL_TUN_SA && t->offload < _BWL_OFFLOAD_MAX ? names[t->offload]
@@ -84,13 +84,13 @@ const char *bwl_offload_name(const struct bwl_tunnel *t)
 const char *bwl_switch_name(const struct bwl_pins *p)
 {
 	static const char *const names[] = {
-	    [BWL_RUN] = "running",
-	    [BWL_STOPPED] = "stopped",
-	    [BWL_UPGRADING] = "upgrading",
-	    [BWL_CLOSED] = "closed",
-	    [BWL_CLOSED_UNJUDGED] = "closed",
-	    [BWL_UNJUDGED] = "unjudged",
-	    [BWL_STOPPED_UNJUDGED] = "stopped",
+		[BWL_RUN] = "running",
+		[BWL_STOPPED] = "stopped",
+		[BWL_UPGRADING] = "upgrading",
+		[BWL_CLOSED] = "closed",
+		[BWL_CLOSED_UNJUDGED] = "closed",
+		[BWL_UNJUDGED] = "unjudged",
+		[BWL_STOPPED_UNJUDGED] = "stopped",
 	};
 	uint32_t now = LOAD(p->ctl->stop);
 
@@ -121,9 +121,9 @@ json_t *bwl_json_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, 
 	const struct bwl_tunnel *t = &v->pins->tunnel[id];
 	unsigned carrier = bwl_carrier_now(v->pins, id, v->now_ns);
 	bool offload = p->path == BWL_PATH_OFFLOAD;
-	json_t *o =
-	    json_pack("{s:I, s:b, s:b}", "if_id", (json_int_t)id, "sa_out",
-		      (t->flags & BWL_TUN_SA) != 0, "sa_in", (t->flags & BWL_TUN_SA_IN) != 0);
+	json_t *o = json_pack("{s:I, s:b, s:b}", "if_id", (json_int_t)id, "sa_out",
+			      (t->flags & BWL_TUN_SA) != 0, "sa_in",
+			      (t->flags & BWL_TUN_SA_IN) != 0);
 
 	json_object_set_new(o, "offload", bwl_json_text(bwl_offload_name(t)));
 	json_object_set_new(o, "spi_out", bwl_json_spi(t->spi_out));
@@ -144,7 +144,7 @@ json_t *bwl_json_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, 
                                                                                                    \
 		return value;                                                                      \
 	}                                                                                          \
-	static const struct bwl_field reason_##field = {key, head, get_##field}
+	static const struct bwl_field reason_##field = { key, head, get_##field }
 
 static const char *todo(unsigned reason)
 {
@@ -170,10 +170,11 @@ REASON(text, "text", "MEANS",
 		  todo(r->reason) ? "; to do: " : "", bwl_reason_todo(r->reason)));
 
 const struct bwl_column bwl_reason_columns[] = {
-    {&reason_port, BWL_BOTH},	 {&reason_hook, BWL_BOTH},   {&reason_reason, BWL_BOTH},
-    {&reason_passes, BWL_BOTH},	 {&reason_frames, BWL_BOTH}, {&reason_bytes, BWL_BOTH},
-    {&reason_charged, BWL_BOTH}, {&reason_todo, BWL_BOTH},   {&reason_text, BWL_BOTH},
-    {NULL, BWL_BOTH},
+	{ &reason_port, BWL_BOTH },    { &reason_hook, BWL_BOTH },
+	{ &reason_reason, BWL_BOTH },  { &reason_passes, BWL_BOTH },
+	{ &reason_frames, BWL_BOTH },  { &reason_bytes, BWL_BOTH },
+	{ &reason_charged, BWL_BOTH }, { &reason_todo, BWL_BOTH },
+	{ &reason_text, BWL_BOTH },    { NULL, BWL_BOTH },
 };
 
 const char *bwl_peer_name(const struct bwl_pins *p, uint32_t id, char buf[static BWL_NAME_LEN])
@@ -195,10 +196,8 @@ json_t *bwl_json_packet(const struct bwl_pins *p, const struct bwl_event *e)
 	json_object_set_new(o, "reason", json_string(bwl_reason_name(e->reason)));
 	json_object_set_new(o, "port", bwl_json_text(*port ? port : NULL));
 	json_object_set_new(o, "peer", bwl_json_text(bwl_peer_name(p, e->peer, name)));
-	json_object_set_new(o, "source",
-			    json_string(bwl_event_address(e->saddr, addr)));
-	json_object_set_new(o, "destination",
-			    json_string(bwl_event_address(e->daddr, addr)));
+	json_object_set_new(o, "source", json_string(bwl_event_address(e->saddr, addr)));
+	json_object_set_new(o, "destination", json_string(bwl_event_address(e->daddr, addr)));
 	json_object_set_new(o, "ethertype", json_integer(e->ethertype));
 	json_object_set_new(o, "ip_protocol", json_integer(e->proto));
 	json_object_set_new(o, "source_port", json_integer(ntohs(e->sport)));

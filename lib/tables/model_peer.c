@@ -14,10 +14,10 @@ json_t *bwl_json_lim(const struct bwl_lim *l)
 	o = json_object();
 	json_object_set_new(o, "rate_bits_per_second",
 			    rated ? bwl_json_u64(l->rate_bps) : json_null());
-	json_object_set_new(
-	    o, "burst_bytes",
-	    !rated ? json_null()
-		   : bwl_json_u64(l->burst ? l->burst : bwl_default_burst(l->rate_bps)));
+	json_object_set_new(o, "burst_bytes",
+			    !rated ? json_null()
+				   : bwl_json_u64(l->burst ? l->burst
+							   : bwl_default_burst(l->rate_bps)));
 	json_object_set_new(o, "volume_bytes",
 			    l->has_volume ? bwl_json_u64(l->volume) : json_null());
 	json_object_set_new(o, "window_s",
@@ -106,7 +106,7 @@ static json_t *prefixes(const struct bwl_pfx *p, size_t n)
                                                                                                    \
 		return value;                                                                      \
 	}                                                                                          \
-	const struct bwl_field bwl_f_##field = {key_, head_, get_##field}
+	const struct bwl_field bwl_f_##field = { key_, head_, get_##field }
 
 static struct bwl_value addresses(const struct bwl_pol_peer *p)
 {
@@ -146,7 +146,7 @@ static json_t *classes(const struct bwl_pol_peer *p)
 
 static json_t *via(bool there, uint8_t family, const uint8_t *addr)
 {
-	struct bwl_pfx a = {.family = family, .len = family == 4 ? 32 : 128};
+	struct bwl_pfx a = { .family = family, .len = family == 4 ? 32 : 128 };
 	char buf[64];
 
 	memcpy(a.addr, addr, family == 4 ? 4 : 16);
@@ -159,7 +159,7 @@ static struct bwl_value lim_text(char *text)
 }
 
 /* A buffer for one expression. */
-#define BUF(n) ((char[n]){0})
+#define BUF(n) ((char[n]){ 0 })
 
 FIELD(name, "peer", "NAME", bwl_v_text(r->pol->name));
 FIELD(addresses, "addresses", "ADDRESSES", addresses(r->pol));
@@ -204,8 +204,8 @@ static struct bwl_value burst(const struct bwl_peer_row *r)
 	char buf[BWL_UNIT_BUF];
 
 	return bwl_rate_decode(&r->body->grant.rate)
-		   ? bwl_v_both(json_null(), "%s", bwl_format_size(r->left.burst, buf))
-		   : bwl_v_json(json_null());
+		       ? bwl_v_both(json_null(), "%s", bwl_format_size(r->left.burst, buf))
+		       : bwl_v_json(json_null());
 }
 
 static uint32_t horizon_ns(const struct bwl_peer_row *r)
@@ -276,7 +276,7 @@ static json_t *controls(uint32_t set)
 {
 	static const char *const names[] = {
 #define X(e, name) [BWL_CTL_##e] = name,
-	    BWL_CONTROLS(X)
+		BWL_CONTROLS(X)
 #undef X
 	};
 	json_t *a = json_array();
@@ -289,7 +289,7 @@ static json_t *controls(uint32_t set)
 
 json_t *bwl_json_policy(const struct bwl_policy *p, uint64_t now_ns)
 {
-	static const struct bwl_column columns[] = {BWL_POLICY_COLUMNS, {NULL, BWL_BOTH}};
+	static const struct bwl_column columns[] = { BWL_POLICY_COLUMNS, { NULL, BWL_BOTH } };
 	json_t *o = bwl_doc("policy"), *uplinks = json_array(), *ports = json_array(),
 	       *zones = json_array(), *peers = json_array();
 
@@ -301,9 +301,9 @@ json_t *bwl_json_policy(const struct bwl_policy *p, uint64_t now_ns)
 		json_array_append_new(zones, json_pack("{s:s, s:o}", "zone", p->zones[i].name,
 						       "limit", bwl_json_lim(&p->zones[i].limit)));
 	for (size_t i = 0; i < p->npeers; i++)
-		json_array_append_new(
-		    peers, bwl_row_json(columns, &(struct bwl_peer_row){.pol = &p->peers[i],
-									.now_ns = now_ns}));
+		json_array_append_new(peers, bwl_row_json(columns, &(struct bwl_peer_row){
+									   .pol = &p->peers[i],
+									   .now_ns = now_ns }));
 	json_object_set_new(o, "node", json_string(p->node));
 	json_object_set_new(o, "uplinks", uplinks);
 	json_object_set_new(o, "uplink_control", controls(p->control));

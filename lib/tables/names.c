@@ -28,8 +28,8 @@ const char *bwl_reason_name(unsigned reason)
 
 const char *bwl_reason_text(unsigned reason)
 {
-	return reason < _BWL_REASON_MAX ? reasons[reason].text :
-					  "a reason of newer programs than this tool knows";
+	return reason < _BWL_REASON_MAX ? reasons[reason].text
+					: "a reason of newer programs than this tool knows";
 }
 
 const char *bwl_reason_todo(unsigned reason)
@@ -64,7 +64,8 @@ char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BW
 
 	*buf = '\0';
 	if (state < 2 * n) {
-		snprintf(buf, BWL_LIMIT_KEY, "peer %.*s", BWL_NAME_LEN - 1, p->name[state / 2].name);
+		snprintf(buf, BWL_LIMIT_KEY, "peer %.*s", BWL_NAME_LEN - 1,
+			 p->name[state / 2].name);
 		return buf;
 	}
 	if ((state - 2 * n) / 2 >= p->schema.max_extras)
@@ -78,8 +79,11 @@ char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BW
 	case BWL_X_PORT:
 	case BWL_X_NEIGHBOUR:
 	case BWL_X_ZONE:
-		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s", x->kind == BWL_X_ZONE ? "zone"
-			 : x->kind == BWL_X_PORT ? "port" : "neighbour", BWL_NAME_LEN - 1, x->name);
+		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s",
+			 x->kind == BWL_X_ZONE   ? "zone"
+			 : x->kind == BWL_X_PORT ? "port"
+						 : "neighbour",
+			 BWL_NAME_LEN - 1, x->name);
 		break;
 	case BWL_X_CLASS:
 		snprintf(buf, BWL_LIMIT_KEY, "class %.*s/%s", BWL_NAME_LEN - 1, p->name[peer].name,

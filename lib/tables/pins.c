@@ -42,8 +42,8 @@ static void **mapped(struct bwl_pins *p, enum bwl_pin pin)
 }
 
 /*
- * For writing even where nothing is written: the kernel (6.18) maps no array through a descriptor that was
- * opened BPF_F_RDONLY. The mapping itself is read-only then.
+ * For writing even where nothing is written: the kernel (6.18) maps no array through a descriptor
+ * that was opened BPF_F_RDONLY. The mapping itself is read-only then.
  */
 static int open_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
 {
@@ -70,7 +70,8 @@ static int open_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
 	if (have.value_bytes != want.value_bytes || have.entries != want.entries) {
 		bwl_fail(e, EPROTO, "%s has %u entries of %u bytes; this program expects %u of %u",
 			 path, have.entries, have.value_bytes, want.entries, want.value_bytes);
-		return bwl_hint(e, "use the tools of the version that attached, or bwlimit-load upgrade");
+		return bwl_hint(
+			e, "use the tools of the version that attached, or bwlimit-load upgrade");
 	}
 	return 0;
 }
@@ -92,10 +93,13 @@ static int read_schema(struct bwl_pins *p, uint64_t layout, struct bwl_err *e)
 	}
 	if (p->schema.magic != BWL_SCHEMA_MAGIC || p->schema.abi != BWL_ABI_VERSION ||
 	    p->schema.layout != layout) {
-		bwl_fail(e, EPROTO, "%s: pins of another schema (ABI %u, layout %016llx; this program: ABI %u, layout %016llx)",
-			 p->dir, p->schema.abi, (unsigned long long)p->schema.layout, BWL_ABI_VERSION,
-			 (unsigned long long)layout);
-		return bwl_hint(e, "use the tools of the version that attached, or bwlimit-load upgrade");
+		bwl_fail(
+			e, EPROTO,
+			"%s: pins of another schema (ABI %u, layout %016llx; this program: ABI %u, layout %016llx)",
+			p->dir, p->schema.abi, (unsigned long long)p->schema.layout,
+			BWL_ABI_VERSION, (unsigned long long)layout);
+		return bwl_hint(
+			e, "use the tools of the version that attached, or bwlimit-load upgrade");
 	}
 	return 0;
 }
@@ -111,8 +115,8 @@ static size_t mapped_bytes(const struct bwl_pins *p, enum bwl_pin pin)
 
 static int map_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
 {
-	void *m = mmap(NULL, mapped_bytes(p, pin), PROT_READ | (p->writable ? PROT_WRITE : 0), MAP_SHARED,
-		       p->fd[pin], 0);
+	void *m = mmap(NULL, mapped_bytes(p, pin), PROT_READ | (p->writable ? PROT_WRITE : 0),
+		       MAP_SHARED, p->fd[pin], 0);
 
 	if (m == MAP_FAILED)
 		return bwl_fail(e, errno, "cannot map %s: %s", bwl_pin_name(pin), strerror(errno));
@@ -120,7 +124,8 @@ static int map_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
 	return 0;
 }
 
-static int open_as(const char *dir, bool writable, uint64_t layout, struct bwl_pins **ret, struct bwl_err *e)
+static int open_as(const char *dir, bool writable, uint64_t layout, struct bwl_pins **ret,
+		   struct bwl_err *e)
 {
 	struct bwl_pins *p = calloc(1, sizeof(*p));
 	int i, r;
@@ -188,8 +193,8 @@ int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e)
 		if (errno != EWOULDBLOCK || waited >= LOCK_WAIT_MS) {
 			close(p->dir_fd);
 			p->dir_fd = -1;
-			bwl_fail(e, EBUSY, "another bwlimit tool has been changing %s for %d s", p->dir,
-				 waited / 1000);
+			bwl_fail(e, EBUSY, "another bwlimit tool has been changing %s for %d s",
+				 p->dir, waited / 1000);
 			return bwl_hint(e, "wait for it to end, then try again");
 		}
 		nanosleep(&nap, NULL);
@@ -230,7 +235,8 @@ uint64_t bwl_pending_ns(const struct bwl_pins *p, uint64_t now_ns)
 
 int bwl_grace(struct bwl_pins *p, struct bwl_err *e)
 {
-	/* An update of an array of maps ends in synchronize_rcu(): put an inner map back where it
+	/*
+	 * An update of an array of maps ends in synchronize_rcu(): put an inner map back where it
 	 * already is.
 	 */
 	uint32_t slot, id;
@@ -246,12 +252,13 @@ int bwl_grace(struct bwl_pins *p, struct bwl_err *e)
 			int err = errno;
 
 			close(fd);
-			return bwl_fail(e, err, "cannot wait for packets in flight: %s", strerror(err));
+			return bwl_fail(e, err, "cannot wait for packets in flight: %s",
+					strerror(err));
 		}
 		close(fd);
 		return 0;
 	}
-	return 0;	/* no generation: no packet holds on to one */
+	return 0; /* no generation: no packet holds on to one */
 }
 
 int bwl_reason_at(const struct bwl_pins *p, uint32_t index, struct bwl_reason_count *cpus,
@@ -429,9 +436,11 @@ bool bwl_pace_refresh(struct bwl_pins *p)
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		struct bwl_dev *dev = &p->dev[i];
 
-		if (!dev->ifindex || !(dev->kind & BWL_PORT_UPLINK) || all == !!(dev->flags & BWL_DEV_FQ))
+		if (!dev->ifindex || !(dev->kind & BWL_PORT_UPLINK) ||
+		    all == !!(dev->flags & BWL_DEV_FQ))
 			continue;
-		*(volatile __u8 *)&dev->flags = (__u8)((dev->flags & ~BWL_DEV_FQ) | (all ? BWL_DEV_FQ : 0));
+		*(volatile __u8 *)&dev->flags = (__u8)((dev->flags & ~BWL_DEV_FQ) |
+						       (all ? BWL_DEV_FQ : 0));
 		changed = true;
 	}
 	return changed;

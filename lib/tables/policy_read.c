@@ -28,7 +28,7 @@ static struct bwl_lim read_limit(const struct bwl_rate *r, const struct bwl_volu
 
 static void *grow(void *array, size_t n, size_t size)
 {
-	if (n & (n - 1) && n)	/* full only at powers of two */
+	if (n & (n - 1) && n) /* full only at powers of two */
 		return array;
 	return bwl_must(reallocarray(array, n ? 2 * n : 1, size));
 }
@@ -78,7 +78,7 @@ static void read_ports(const struct bwl_base *b, struct bwl_policy *pol)
 static void read_services(const struct bwl_base *b, struct bwl_policy *pol)
 {
 	struct bwl_policy *none = bwl_policy_new();
-	uint8_t (*ports)[65536] = bwl_must(calloc(2, 65536)), proto[256];
+	uint8_t(*ports)[65536] = bwl_must(calloc(2, 65536)), proto[256];
 	unsigned i, k;
 
 	bwl_class_table(none, proto, ports);
@@ -88,16 +88,19 @@ static void read_services(const struct bwl_base *b, struct bwl_policy *pol)
 			if (ports[k][i] == b->port_class[k][i])
 				continue;
 			pol->services = grow(pol->services, pol->nservices, sizeof(*pol->services));
-			pol->services[pol->nservices++] = (struct bwl_pol_service){
-				.class_ = b->port_class[k][i], .proto = k ? 17 : 6, .port = (uint16_t)i };
+			pol->services[pol->nservices++] =
+				(struct bwl_pol_service){ .class_ = b->port_class[k][i],
+							  .proto = k ? 17 : 6,
+							  .port = (uint16_t)i };
 		}
 	}
 	for (i = 0; i < 256; i++) {
 		if (proto[i] == b->proto_class[i])
 			continue;
 		pol->services = grow(pol->services, pol->nservices, sizeof(*pol->services));
-		pol->services[pol->nservices++] =
-			(struct bwl_pol_service){ .class_ = b->proto_class[i], .proto = (uint8_t)i };
+		pol->services[pol->nservices++] = (struct bwl_pol_service){
+			.class_ = b->proto_class[i], .proto = (uint8_t)i
+		};
 	}
 	free(ports);
 }
@@ -185,7 +188,7 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 
 struct collect {
 	struct bwl_policy *pol;
-	uint32_t *index;	/* by id: peer of pol + 1 */
+	uint32_t *index; /* by id: peer of pol + 1 */
 	uint32_t max;
 };
 

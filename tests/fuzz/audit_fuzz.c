@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a file of an audit log, and as a checkpoint and a key: items that cover the bytes in order,
- * or a refusal. What is canonical is written again to the same bytes.
+ * Any bytes as a file of an audit log, and as a checkpoint and a key: items that cover the bytes in
+ * order, or a refusal. What is canonical is written again to the same bytes.
  */
 #include "audit/item.h"
 #include "fuzz.h"
@@ -22,7 +22,8 @@ static int item(const struct bwl_audit_item *i, void *arg)
 	must(i->offset + i->len <= at->size, "and end within the file");
 	at->next = i->offset + i->len + (i->kind != BWL_AUDIT_TORN && i->len < BWL_AUDIT_LINE);
 	must(i->kind != BWL_AUDIT_LEAF, "hashes are in other files");
-	must((i->kind == BWL_AUDIT_RECORD) <= (i->json && i->n < 1ULL << 63), "a record has a number");
+	must((i->kind == BWL_AUDIT_RECORD) <= (i->json && i->n < 1ULL << 63),
+	     "a record has a number");
 	if (i->kind != BWL_AUDIT_CHECKPOINT)
 		return 0;
 	must(bwl_checkpoint_open(&nobody, i->note, i->note_len, &c, NULL), "nobody signs nothing");

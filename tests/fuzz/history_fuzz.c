@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any bytes as a block of the history: refused, or points in order that are written again as the same bytes. */
+/*
+ * Any bytes as a block of the history: refused, or points in order that are written again as the
+ * same bytes.
+ */
 #include <errno.h>
 #include "history/points.h"
 #include "fuzz.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as the journal's files: half of them as `log`, under an `end` that names the first record, where
- * there is one. It reads, or it is cut; whole records are written again to the same bytes.
+ * Any bytes as the journal's files: half of them as `log`, under an `end` that names the first
+ * record, where there is one. It reads, or it is cut; whole records are written again to the same
+ * bytes.
  */
 #include "journal/journal.h"
 #include "fuzz.h"
@@ -19,13 +20,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must(n <= size, "a whole record is within the bytes");
 		copy = malloc(n);
 		if (copy && r.kind != BWL_J_BEGIN)
-			must(bwl_journal_encode(&r, zero, copy, again) == n, "and as long when written again");
+			must(bwl_journal_encode(&r, zero, copy, again) == n,
+			     "and as long when written again");
 		free(copy);
 	}
 	free(pfx);
 	for (size_t cut = 0; cut <= size; cut += size / 3 + 1) {
 		bwl_journal_parse(data, cut, data + cut, size - cut, &j);
-		must(j.state == BWL_JOURNAL_OK || j.state == BWL_JOURNAL_CUT, "it reads, or is cut");
+		must(j.state == BWL_JOURNAL_OK || j.state == BWL_JOURNAL_CUT,
+		     "it reads, or is cut");
 		must(j.end <= cut, "and ends within the bytes");
 		if (j.state == BWL_JOURNAL_CUT)
 			must(!j.closed.nnames && !j.closed.live.n, "a cut one says nothing");

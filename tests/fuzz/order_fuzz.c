@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any bytes as a request to bwlimitd: refused with a reason, or a verb of the table and an object. */
+/*
+ * Any bytes as a request to bwlimitd: refused with a reason, or a verb of the table and an object.
+ */
 #include "agent/order_socket.h"
 #include "fuzz.h"
 
-static const struct order_verb verbs[] = { { "tamper", true, NULL }, { "lease", false, NULL }, { 0 } };
+static const struct order_verb verbs[] = { { "tamper", true, NULL },
+					   { "lease", false, NULL },
+					   { 0 } };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -11,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *why = NULL;
 	json_t *ask;
 
-	if (size >= BWL_AGENT_LINE)	/* never given to it */
+	if (size >= BWL_AGENT_LINE) /* never given to it */
 		return 0;
 	v = order_parse(verbs, (const char *)data, size, &ask, &why);
 	if (!v) {
@@ -19,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	must(json_is_object(ask) && v->name, "a request is an object");
-	must(!strcmp(json_string_value(json_object_get(ask, "verb")), v->name), "the verb that it says");
+	must(!strcmp(json_string_value(json_object_get(ask, "verb")), v->name),
+	     "the verb that it says");
 	json_decref(ask);
 	return 0;
 }

@@ -3,7 +3,8 @@
  * Any bytes as a frame, through the parser of the programs compiled for the host. The first two
  * bytes say how far the frame goes on beyond what can be read, as it does in a paged skb.
  * Beside never reading beyond the end: what is parsed lies in the frame, does not depend on the
- * payload, the parser of plain frames agrees, and a shorter linear part can only make the parser know less, never something else.
+ * payload, the parser of plain frames agrees, and a shorter linear part can only make the parser
+ * know less, never something else.
  */
 #include "bpf/lib/parse.h"
 #include "bwl/policy.h"
@@ -41,8 +42,9 @@ static void sane(const struct bwl_pkt *k, unsigned r, size_t size, uint32_t fram
 		bwl_class_table(p, proto, port);
 	}
 	must(r == BWL_R_NONE || r == BWL_R_TRUNCATED || r == BWL_R_MALFORMED ||
-	     r == BWL_R_ETHERTYPE || r == BWL_R_VLAN || r == BWL_R_SRC_MAC ||
-	     r == BWL_R_SOURCE_ROUTE || r == BWL_R_EXT_HEADERS, "a reason of the parser's");
+		     r == BWL_R_ETHERTYPE || r == BWL_R_VLAN || r == BWL_R_SRC_MAC ||
+		     r == BWL_R_SOURCE_ROUTE || r == BWL_R_EXT_HEADERS,
+	     "a reason of the parser's");
 	must(k->nvid <= BWL_MAX_TAGS && k->vid[0] < 4096 && k->vid[1] < 4096, "tags");
 	if (r != BWL_R_NONE)
 		return;

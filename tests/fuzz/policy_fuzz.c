@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	b = text_of(q, &nb);
 	must_e(na == nb && !memcmp(a, b, na), "another text", &e);
 	must_e(!bwl_policy_digest(p, da) && !bwl_policy_digest(q, db) && !memcmp(da, db, 32),
-	     "another digest", &e);
+	       "another digest", &e);
 	free(a);
 	free(b);
 	bwl_policy_free(p);

@@ -52,7 +52,8 @@ int main(int argc, char **argv)
 			if (run_file(path))
 				failed++;
 			else
-				printf("ok %u - %s is read or refused in one piece\n", cases, de->d_name);
+				printf("ok %u - %s is read or refused in one piece\n", cases,
+				       de->d_name);
 		}
 		closedir(d);
 	}

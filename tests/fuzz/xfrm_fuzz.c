@@ -76,10 +76,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned id = 1; id < PEERS; id += 2)
 		must(!bwl_track_peer(t, id, &remote, 4), "memory");
 	/* mnl_nlmsg_ok() takes a length of 2^31 and more for a good one */
-	for (; mnl_nlmsg_ok(h, left) && h->nlmsg_len <= (unsigned)left; h = mnl_nlmsg_next(h, &left))
+	for (; mnl_nlmsg_ok(h, left) && h->nlmsg_len <= (unsigned)left;
+	     h = mnl_nlmsg_next(h, &left))
 		one(h, t);
 	for (unsigned id = 0; id < PEERS; id++)
-		must(!(map[id].flags & BWL_TUN_SA) || (map[id].spi_out && id % 2), "open: a peer with an SPI");
+		must(!(map[id].flags & BWL_TUN_SA) || (map[id].spi_out && id % 2),
+		     "open: a peer with an SPI");
 	bwl_track_news(t, &flush);
 	bwl_track_settle(t, 1800000000);
 	for (unsigned id = 0; id < PEERS; id++)

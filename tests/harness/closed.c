@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From a sign of tampering to the closed map:  bwl-closed PIN_DIR NETNS down DEVICE | write FILE | send ADDRESS
- * Gives the sign in the namespace and waits until every grant is revoked, or clamped, at most 30 s. Prints
- * how long that took in ns. Exit 1: it did not come.
+ * From a sign of tampering to the closed map:  bwl-closed PIN_DIR NETNS down DEVICE | write FILE |
+ * send ADDRESS Gives the sign in the namespace and waits until every grant is revoked, or clamped,
+ * at most 30 s. Prints how long that took in ns. Exit 1: it did not come.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -42,14 +42,15 @@ static int give(const char *sign, const char *what)
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return 1;
-	sendto(fd, "", 1, 0, (struct sockaddr *)&to, sizeof(to));	/* stopped: it may say so */
+	sendto(fd, "", 1, 0, (struct sockaddr *)&to, sizeof(to)); /* stopped: it may say so */
 	close(fd);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	const struct timespec pause = { .tv_nsec = 50000 };	/* the agent may have to run on this CPU */
+	const struct timespec pause = { .tv_nsec =
+						50000 }; /* the agent may have to run on this CPU */
 	struct timespec rest = { .tv_sec = 1 };
 	int r = 1;
 	struct bwl_err e = { 0 };
@@ -59,7 +60,8 @@ int main(int argc, char **argv)
 	int ns;
 
 	if (argc != 5) {
-		fputs("usage: bwl-closed PIN_DIR NETNS down DEVICE | write FILE | send ADDRESS\n", stderr);
+		fputs("usage: bwl-closed PIN_DIR NETNS down DEVICE | write FILE | send ADDRESS\n",
+		      stderr);
 		return 2;
 	}
 	ns = open(argv[2], O_RDONLY | O_CLOEXEC);
@@ -82,7 +84,8 @@ int main(int argc, char **argv)
 			start = bwl_now_ns();
 			put(argv[4], "1\n");
 		}
-		if (__atomic_load_n(&p->ctl->revoked_all, __ATOMIC_SEQ_CST) != was || bwl_is_clamped(p)) {
+		if (__atomic_load_n(&p->ctl->revoked_all, __ATOMIC_SEQ_CST) != was ||
+		    bwl_is_clamped(p)) {
 			printf("%ju\n", (uintmax_t)(bwl_now_ns() - start));
 			r = 0;
 		}

@@ -40,7 +40,8 @@ void frames_sleep_until(long long ns)
 int frames_packet_socket(const char *dev, int protocol)
 {
 	struct sockaddr_ll at = {
-		.sll_family = AF_PACKET, .sll_protocol = htons(protocol),
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(protocol),
 		.sll_ifindex = if_nametoindex(dev),
 	};
 	int fd = socket(AF_PACKET, SOCK_RAW, 0);
@@ -53,7 +54,7 @@ int frames_packet_socket(const char *dev, int protocol)
 }
 
 struct key {
-	uint8_t family;		/* 4, 6 or 0: MACs */
+	uint8_t family; /* 4, 6 or 0: MACs */
 	uint8_t tagged;
 	uint16_t ethertype;
 	uint8_t dst[16], src[16];
@@ -67,8 +68,8 @@ static void read_key(const uint8_t *p, size_t n, struct key *k)
 {
 	size_t off = 12;
 
-	while (off + 6 <= n && ((p[off] == 0x81 && p[off + 1] == 0) ||
-				(p[off] == 0x88 && p[off + 1] == 0xa8))) {
+	while (off + 6 <= n &&
+	       ((p[off] == 0x81 && p[off + 1] == 0) || (p[off] == 0x88 && p[off + 1] == 0xa8))) {
 		k->tagged++;
 		off += 4;
 	}
@@ -117,7 +118,7 @@ static const char *show(uint8_t family, const uint8_t *a, char buf[INET6_ADDRSTR
 
 struct look {
 	unsigned long long bytes, frames;
-	long long before, after;	/* the counters were read in between */
+	long long before, after; /* the counters were read in between */
 };
 
 /* The receive counters, read again when the CPU was away meanwhile. */
@@ -162,12 +163,11 @@ static bool is_control(const struct key *k, const uint8_t *p, size_t n)
 	if (k->family != 6)
 		return false;
 	next = p[20];
-	if (next == 0 && n >= at + 8) {	/* MLD has a router alert before it */
+	if (next == 0 && n >= at + 8) { /* MLD has a router alert before it */
 		next = p[at];
 		at += (p[at + 1] + 1) * 8;
 	}
-	return next == IPPROTO_ICMPV6 && at < n &&
-	       ((p[at] >= 130 && p[at] <= 136) || p[at] == 143);
+	return next == IPPROTO_ICMPV6 && at < n && ((p[at] >= 130 && p[at] <= 136) || p[at] == 143);
 }
 
 #define FRAGMENT 44
@@ -181,7 +181,7 @@ static unsigned protocol_of(const struct key *k, const uint8_t *p, unsigned in_f
 	return p[6] & 0x3f || p[7] ? FRAGMENT : p[9];
 }
 
-static unsigned long long marked_of[2][256];	/* IPv4, IPv6; by protocol */
+static unsigned long long marked_of[2][256]; /* IPv4, IPv6; by protocol */
 
 static void add_frame(struct tally *t, const uint8_t *p, size_t have, size_t n, bool tagged,
 		      const struct marker *m)
@@ -275,7 +275,9 @@ int count_frames(const char *dev, double seconds, const struct marker *m)
 	for (;;) {
 		char control[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 		struct iovec v = { buf, sizeof(buf) };
-		struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = control,
+		struct msghdr h = { .msg_iov = &v,
+				    .msg_iovlen = 1,
+				    .msg_control = control,
 				    .msg_controllen = sizeof(control) };
 		struct cmsghdr *c;
 		bool tagged;

@@ -8,18 +8,18 @@
 
 #define NSEC 1000000000LL
 
-extern volatile sig_atomic_t frames_stopped;	/* by a signal */
+extern volatile sig_atomic_t frames_stopped; /* by a signal */
 
-int frames_die(const char *what);		/* says so; 1 */
+int frames_die(const char *what); /* says so; 1 */
 long long frames_now_ns(void);
 void frames_sleep_until(long long ns);
-int frames_packet_socket(const char *dev, int protocol);	/* -1: said */
+int frames_packet_socket(const char *dev, int protocol); /* -1: said */
 
 /* Until the signal, or for so long (0: no end). 0, or 1 and said. */
 int count_frames(const char *dev, double seconds, const struct marker *m);
 /*
- * The receive counters over a time that is never shorter than what they count. from_first: it begins
- * at the last look that saw nothing yet.
+ * The receive counters over a time that is never shorter than what they count. from_first: it
+ * begins at the last look that saw nothing yet.
  */
 int count_sample(const char *dev, double seconds, bool from_first);
 

@@ -6,8 +6,8 @@
 #include "frame_build.h"
 
 static const char *const kind_names[_K_MAX] = {
-	"vnet", "eth", "vlan", "ip4", "ip6", "ext", "frag6", "udp", "tcp", "icmp", "nd", "igmp",
-	"arp",
+	"vnet", "eth", "vlan", "ip4", "ip6",  "ext", "frag6",
+	"udp",  "tcp", "icmp", "nd",  "igmp", "arp",
 };
 
 int frame_bad(struct build *b, const char *what, const char *word)
@@ -41,9 +41,8 @@ int frame_parse_hex(const char *s, uint8_t *out, size_t room, size_t *n)
 static int open_layer(struct build *b, enum kind kind)
 {
 	static const size_t size[_K_MAX] = {
-		[K_ETH] = 14, [K_VLAN] = 4, [K_IP4] = 20, [K_IP6] = 40, [K_EXT] = 8,
-		[K_FRAG6] = 8, [K_UDP] = 8, [K_TCP] = 20, [K_ICMP] = 8, [K_ND] = 24,
-		[K_IGMP] = 8, [K_ARP] = 28,
+		[K_ETH] = 14, [K_VLAN] = 4, [K_IP4] = 20, [K_IP6] = 40, [K_EXT] = 8,  [K_FRAG6] = 8,
+		[K_UDP] = 8,  [K_TCP] = 20, [K_ICMP] = 8, [K_ND] = 24,  [K_IGMP] = 8, [K_ARP] = 28,
 	};
 	struct layer *l = &b->layer[b->n];
 	struct frame *f = b->f;
@@ -85,7 +84,7 @@ static int open_layer(struct build *b, enum kind kind)
 		p[0] = 135;
 		break;
 	case K_IGMP:
-		p[0] = 0x16;	/* a report of version 2 */
+		p[0] = 0x16; /* a report of version 2 */
 		break;
 	case K_ARP:
 		frame_put16(p, 1);

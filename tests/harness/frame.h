@@ -14,13 +14,13 @@
  *   vnet  gso=none|tcp4|tcp6|udp|ufo size=N hdr=N csum=START,OFFSET   (PACKET_VNET_HDR)
  *   eth   dst=MAC src=MAC type=N            vlan  id=N tpid=N type=N
  *   ip4   src= dst= type=PROTO ttl= tos= id= off=BYTES mf=1 df=1 ihl=WORDS len=N opt=HEX
- *   ip6   src= dst= type=NEXT hop= len=N    ext   kind=0|43|60|… size=BYTES type=NEXT hex= options=1
- *   frag6 off=BYTES mf=1 id= type=NEXT
+ *   ip6   src= dst= type=NEXT hop= len=N    frag6 off=BYTES mf=1 id= type=NEXT
+ *   ext   kind=0|43|60|… size=BYTES type=NEXT hex= options=1
  *   udp   sport= dport= len=N               tcp   sport= dport= flags= seq= doff=WORDS
  *   icmp  kind= code= rest=N                igmp  kind= group=ADDR
  *   nd    kind=133…137 (first of all) flags= target=ADDR dest=ADDR sll=MAC tll=MAC
  *   arp   op= smac= sip= tmac= tip=         fill=N   hex=…   cut=N (keep the first N bytes)
- *   slice=OFFSET,BYTES   this part of the datagram as a fragment; the checksums are the whole one's
+ *   slice=OFFSET,BYTES   this part of the datagram as a fragment; the checksums are the whole's
  *
  * sum=good|bad|zero|N: of ip4, udp, tcp, icmp, nd, igmp. fill= and options=1 are bytes of the
  * marker, where there is one.
@@ -34,17 +34,17 @@
 
 #define FRAME_MAX 66000
 
-#define FRAME_MARKER 16		/* bytes */
+#define FRAME_MARKER 16 /* bytes */
 
 struct frame_env {
-	uint8_t gateway[6];	/* default destination */
-	uint8_t own[6];		/* default source */
-	const uint8_t *marker;	/* FRAME_MARKER bytes, or NULL */
+	uint8_t gateway[6];    /* default destination */
+	uint8_t own[6];        /* default source */
+	const uint8_t *marker; /* FRAME_MARKER bytes, or NULL */
 };
 
 struct frame {
 	bool has_vnet;
-	uint8_t vnet[10];	/* struct virtio_net_hdr, little endian */
+	uint8_t vnet[10]; /* struct virtio_net_hdr, little endian */
 	size_t len;
 	uint8_t data[FRAME_MAX];
 };

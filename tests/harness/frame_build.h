@@ -6,8 +6,20 @@
 #include "frame.h"
 
 enum kind {
-	K_VNET, K_ETH, K_VLAN, K_IP4, K_IP6, K_EXT, K_FRAG6, K_UDP, K_TCP, K_ICMP, K_ND, K_IGMP,
-	K_ARP, _K_MAX,
+	K_VNET,
+	K_ETH,
+	K_VLAN,
+	K_IP4,
+	K_IP6,
+	K_EXT,
+	K_FRAG6,
+	K_UDP,
+	K_TCP,
+	K_ICMP,
+	K_ND,
+	K_IGMP,
+	K_ARP,
+	_K_MAX,
 };
 enum sum { SUM_GOOD, SUM_BAD, SUM_GIVEN };
 
@@ -16,10 +28,10 @@ struct layer {
 	enum kind kind;
 	size_t off, size;
 	bool has_len, has_type;
-	uint8_t ext;		/* K_EXT: protocol number of this header */
-	uint16_t tpid;		/* K_VLAN */
+	uint8_t ext;   /* K_EXT: protocol number of this header */
+	uint16_t tpid; /* K_VLAN */
 	enum sum sum;
-	uint16_t given;		/* SUM_GIVEN */
+	uint16_t given; /* SUM_GIVEN */
 };
 
 struct build {

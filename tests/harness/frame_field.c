@@ -9,7 +9,9 @@
 int frame_parse_mac(const char *s, uint8_t mac[6])
 {
 	return sscanf(s, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &mac[0], &mac[1], &mac[2], &mac[3],
-		      &mac[4], &mac[5]) == 6 ? 0 : -1;
+		      &mac[4], &mac[5]) == 6
+		       ? 0
+		       : -1;
 }
 
 /* "10.0.0.1", or "10.0.0.0/8": random host bits. */
@@ -38,7 +40,10 @@ static int parse_addr(int family, const char *s, uint8_t *out)
 
 static int set_vnet(struct build *b, const char *key, const char *val)
 {
-	static const struct { const char *name; uint8_t type; } gso[] = {
+	static const struct {
+		const char *name;
+		uint8_t type;
+	} gso[] = {
 		{ "none", 0 }, { "tcp4", 1 }, { "ufo", 3 }, { "tcp6", 4 }, { "udp", 5 },
 	};
 	uint8_t *h = b->f->vnet;
@@ -110,7 +115,7 @@ static int add_nd_mac(struct build *b, struct layer *l, unsigned type, const cha
 	if (b->f->len + 8 > FRAME_MAX || frame_parse_mac(val, p + 2))
 		return frame_bad(b, "bad MAC", val);
 	p[0] = type;
-	p[1] = 1;	/* times 8 bytes */
+	p[1] = 1; /* times 8 bytes */
 	l->size += 8;
 	b->f->len += 8;
 	return 0;
@@ -159,11 +164,17 @@ int frame_set(struct build *b, struct layer *l, const char *key, const char *val
 	if (l->kind == K_VNET)
 		return set_vnet(b, key, val);
 	if (KEY(K_ETH, "dst") || KEY(K_ETH, "src"))
-		return frame_parse_mac(val, p + (*key == 's' ? 6 : 0)) ? frame_bad(b, "bad MAC", val) : 0;
+		return frame_parse_mac(val, p + (*key == 's' ? 6 : 0))
+			       ? frame_bad(b, "bad MAC", val)
+			       : 0;
 	if (KEY(K_ARP, "smac") || KEY(K_ARP, "tmac"))
-		return frame_parse_mac(val, p + (*key == 's' ? 8 : 18)) ? frame_bad(b, "bad MAC", val) : 0;
+		return frame_parse_mac(val, p + (*key == 's' ? 8 : 18))
+			       ? frame_bad(b, "bad MAC", val)
+			       : 0;
 	if (KEY(K_ARP, "sip") || KEY(K_ARP, "tip"))
-		return parse_addr(AF_INET, val, p + (*key == 's' ? 14 : 24)) ? frame_bad(b, key, val) : 0;
+		return parse_addr(AF_INET, val, p + (*key == 's' ? 14 : 24))
+			       ? frame_bad(b, key, val)
+			       : 0;
 	if (ip && (!strcmp(key, "src") || !strcmp(key, "dst"))) {
 		p += l->kind == K_IP4 ? 12 : 8;
 		if (*key == 'd')
@@ -171,11 +182,13 @@ int frame_set(struct build *b, struct layer *l, const char *key, const char *val
 		return parse_addr(family, val, p) ? frame_bad(b, "bad address", val) : 0;
 	}
 	if (KEY(K_ND, "target"))
-		return l->size < 24 || parse_addr(AF_INET6, val, p + 8) ?
-		       frame_bad(b, "bad address", val) : 0;
+		return l->size < 24 || parse_addr(AF_INET6, val, p + 8)
+			       ? frame_bad(b, "bad address", val)
+			       : 0;
 	if (KEY(K_ND, "dest"))
-		return l->size < 40 || parse_addr(AF_INET6, val, p + 24) ?
-		       frame_bad(b, "bad address", val) : 0;
+		return l->size < 40 || parse_addr(AF_INET6, val, p + 24)
+			       ? frame_bad(b, "bad address", val)
+			       : 0;
 	if (KEY(K_ND, "kind"))
 		return set_nd_kind(b, l, v);
 	if (KEY(K_ND, "sll") || KEY(K_ND, "tll"))

@@ -36,7 +36,7 @@ static unsigned ethertype_of(const struct layer *next)
 	case K_ARP:
 		return 0x0806;
 	default:
-		return 0x88b5;	/* local experiments */
+		return 0x88b5; /* local experiments */
 	}
 }
 
@@ -62,7 +62,7 @@ static unsigned protocol_of(const struct layer *next, bool six)
 	case K_IP6:
 		return 41;
 	default:
-		return 253;	/* experiments: RFC 3692 */
+		return 253; /* experiments: RFC 3692 */
 	}
 }
 
@@ -82,8 +82,8 @@ static size_t end_of(const struct build *b, const struct layer *l, const struct 
 	size_t end = b->f->len, is = end;
 
 	if (ip && ip->has_len)
-		is = ip->off + (ip->kind == K_IP4 ? frame_get16(p + ip->off + 2) :
-						    40 + frame_get16(p + ip->off + 4));
+		is = ip->off + (ip->kind == K_IP4 ? frame_get16(p + ip->off + 2)
+						  : 40 + frame_get16(p + ip->off + 4));
 	if (is < end && is >= l->off + l->size)
 		end = is;
 	is = l->off + frame_get16(p + l->off + 4);
@@ -100,7 +100,8 @@ static uint64_t pseudo(const struct build *b, const struct layer *ip, unsigned p
 	if (!ip)
 		return 0;
 	p = b->f->data + ip->off;
-	return proto + len + add_up(0, p + (ip->kind == K_IP4 ? 12 : 8), ip->kind == K_IP4 ? 8 : 32);
+	return proto + len +
+	       add_up(0, p + (ip->kind == K_IP4 ? 12 : 8), ip->kind == K_IP4 ? 8 : 32);
 }
 
 static void put_sum(const struct layer *l, uint8_t *at, uint16_t good)

@@ -56,7 +56,7 @@ struct send_args {
 
 struct spec {
 	char *text;
-	bool fixed;		/* the same bytes each time */
+	bool fixed; /* the same bytes each time */
 	struct frame *frame;
 };
 
@@ -130,14 +130,16 @@ static int send_frames(struct send_args *a)
 		if (!specs[i].fixed)
 			frame_build(specs[i].text, &a->env, f, why);
 		v[1].iov_len = f->len;
-		if (a->xsk ? xsk_send(xsk, f->data, f->len) : writev(fd, vnet ? v : v + 1, vnet ? 2 : 1) < 0) {
+		if (a->xsk ? xsk_send(xsk, f->data, f->len)
+			   : writev(fd, vnet ? v : v + 1, vnet ? 2 : 1) < 0) {
 			refused++;
 		} else {
 			sent++;
 			bytes += f->len;
 		}
 		if (a->pps > 0)
-			frames_sleep_until(start + (long long)((double)(sent + refused) * NSEC / a->pps));
+			frames_sleep_until(start +
+					   (long long)((double)(sent + refused) * NSEC / a->pps));
 		if (a->seconds > 0 && ((sent + refused) % 16 == 0 || a->pps > 0)) {
 			now = frames_now_ns();
 			if (now >= end)
@@ -150,11 +152,12 @@ static int send_frames(struct send_args *a)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N]\n"
-			"                       [--marker HEX] [--bypass|--xsk]\n"
-			"       bwl-frames count DEV [--seconds S] [--marker HEX]\n"
-			"       bwl-frames sample DEV SECONDS [--from-first]\n"
-			"       bwl-frames listen [--marker HEX] PORT…\n");
+	fprintf(stderr,
+		"usage: bwl-frames send DEV [--gw MAC] [--count N] [--seconds S] [--pps N]\n"
+		"                       [--marker HEX] [--bypass|--xsk]\n"
+		"       bwl-frames count DEV [--seconds S] [--marker HEX]\n"
+		"       bwl-frames sample DEV SECONDS [--from-first]\n"
+		"       bwl-frames listen [--marker HEX] PORT…\n");
 	return 2;
 }
 
@@ -180,7 +183,8 @@ int main(int argc, char **argv)
 		return listen_on(argc - i, argv + i, &marker, &frames_stopped);
 	}
 	if (!strcmp(argv[1], "sample") && argc >= 4)
-		return count_sample(argv[2], atof(argv[3]), argc > 4 && !strcmp(argv[4], "--from-first"));
+		return count_sample(argv[2], atof(argv[3]),
+				    argc > 4 && !strcmp(argv[4], "--from-first"));
 	a.dev = argv[2];
 	srandom(1);
 	for (i = 3; i < argc; i++) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * bwl-inline NETNS IN OUT IFINDEX: a device that stands on the cable beyond an uplink and does what
- * hardware with packet offload does: what leaves the uplink (IN) is held against the policies and SAs
- * that the kernel holds for device IFINDEX at that moment, encrypted, dropped or let pass, and sent
- * out (OUT). It looks at nothing but that, keeps no SA of its own and knows nothing of bwlimit. What
- * comes back is decrypted where the device has an inbound SA for it, and goes to the uplink with the SPI in
- * front, out of which our netdevsim makes the SA that a driver hangs to such a packet; all else as it is.
+ * hardware with packet offload does: what leaves the uplink (IN) is held against the policies and
+ * SAs that the kernel holds for device IFINDEX at that moment, encrypted, dropped or let pass, and
+ * sent out (OUT). It looks at nothing but that, keeps no SA of its own and knows nothing of
+ * bwlimit. What comes back is decrypted where the device has an inbound SA for it, and goes to the
+ * uplink with the SPI in front, out of which our netdevsim makes the SA that a driver hangs to such
+ * a packet; all else as it is.
  *
- * Runs in the network namespace of the DPU, whose XFRM it reads; its own devices are in NETNS. Prints
+ * Runs in the network namespace of the DPU, whose XFRM it reads; its own devices are in NETNS.
+ * Prints
  * "# ready", every cleartext that it lets out, and on SIGTERM its counters as JSON. IPv4 outside.
  */
 #include <arpa/inet.h>
@@ -38,8 +40,8 @@
 
 struct sa {
 	struct bwl_xfrm_sa sa;
-	uint8_t mac[6];		/* of the other end, as the DPU resolved it */
-	uint8_t key[36];	/* cipher's, then 4 bytes of salt */
+	uint8_t mac[6];  /* of the other end, as the DPU resolved it */
+	uint8_t key[36]; /* cipher's, then 4 bytes of salt */
 	unsigned key_len;
 };
 
@@ -47,10 +49,13 @@ static struct sa sas[MAX_OF];
 static struct bwl_xfrm_policy policies[MAX_OF];
 static unsigned nsas, npolicies, ifindex;
 static uint8_t own_mac[6];
-static int inet;	/* a socket in the DPU's network namespace */
-static struct { uint32_t spi, seq; } sent[4096];	/* sequence numbers outlive an SA's absence */
+static int inet; /* a socket in the DPU's network namespace */
 static struct {
-	unsigned long in, neighbour, encrypted, blocked, no_sa, no_policy, clear, looks, back, decrypted, refused;
+	uint32_t spi, seq;
+} sent[4096]; /* sequence numbers outlive an SA's absence */
+static struct {
+	unsigned long in, neighbour, encrypted, blocked, no_sa, no_policy, clear, looks, back,
+		decrypted, refused;
 } n;
 static volatile sig_atomic_t stopped;
 
@@ -71,7 +76,8 @@ static int read_sa(const struct nlmsghdr *h, void *arg)
 	    m.sa.offload != BWL_OFFLOAD_PACKET || m.sa.offload_ifindex != ifindex)
 		return MNL_CB_OK;
 	sas[nsas].sa = m.sa;
-	mnl_attr_for_each(a, h, sizeof(struct xfrm_usersa_info)) {
+	mnl_attr_for_each(a, h, sizeof(struct xfrm_usersa_info))
+	{
 		const struct xfrm_algo_aead *k = mnl_attr_get_payload(a);
 
 		if (mnl_attr_get_type(a) != XFRMA_ALG_AEAD || k->alg_key_len / 8 > sizeof(sas->key))
@@ -84,8 +90,8 @@ static int read_sa(const struct nlmsghdr *h, void *arg)
 }
 
 /*
- * Frames that TC sends have no Ethernet header of their own: with tunnels of packet offload the kernel
- * leaves it to the device, which asks the kernel for the neighbour (mlx5 does).
+ * Frames that TC sends have no Ethernet header of their own: with tunnels of packet offload the
+ * kernel leaves it to the device, which asks the kernel for the neighbour (mlx5 does).
  */
 static void resolve(struct sa *s)
 {
@@ -134,7 +140,10 @@ static int one_news(const struct bwl_xfrm_msg *m, void *arg)
 	return 0;
 }
 
-/* The kernel says what changes before the change's call returns: nothing here is older than a frame. */
+/*
+ * The kernel says what changes before the change's call returns: nothing here is older than a
+ * frame.
+ */
 static void be_current(struct bwl_xfrm_news *news)
 {
 	struct bwl_err e = { 0 };
@@ -152,16 +161,19 @@ static bool in_prefix(const struct bwl_xfrm_addr *p, unsigned len, const uint8_t
 {
 	unsigned whole = len / 8, rest = len % 8;
 
-	return !memcmp(p->a, a, whole) && (!rest || !((((const uint8_t *)p->a)[whole] ^ a[whole]) >> (8 - rest)));
+	return !memcmp(p->a, a, whole) &&
+	       (!rest || !((((const uint8_t *)p->a)[whole] ^ a[whole]) >> (8 - rest)));
 }
 
-static const struct bwl_xfrm_policy *policy_for(uint16_t family, const uint8_t *src, const uint8_t *dst)
+static const struct bwl_xfrm_policy *policy_for(uint16_t family, const uint8_t *src,
+						const uint8_t *dst)
 {
 	const struct bwl_xfrm_policy *best = NULL, *p;
 
 	for (p = policies; p < policies + npolicies; p++)
 		if (p->sel_src.family == family && in_prefix(&p->sel_src, p->sel_src_len, src) &&
-		    in_prefix(&p->sel_dst, p->sel_dst_len, dst) && (!best || p->priority < best->priority))
+		    in_prefix(&p->sel_dst, p->sel_dst_len, dst) &&
+		    (!best || p->priority < best->priority))
 			best = p;
 	return best;
 }
@@ -170,7 +182,8 @@ static struct sa *sa_for(const struct bwl_xfrm_policy *p)
 {
 	for (unsigned i = 0; i < nsas; i++)
 		if (sas[i].sa.keyed && sas[i].key_len > 4 && sas[i].sa.dir == BWL_XFRM_OUT &&
-		    sas[i].sa.reqid == p->tmpl.reqid && bwl_xfrm_addr_is(&sas[i].sa.dst, &p->tmpl.dst))
+		    sas[i].sa.reqid == p->tmpl.reqid &&
+		    bwl_xfrm_addr_is(&sas[i].sa.dst, &p->tmpl.dst))
 			return &sas[i];
 	return NULL;
 }
@@ -206,7 +219,7 @@ static size_t encrypt(struct sa *s, const uint8_t *f, size_t len, uint8_t *out)
 	int done;
 
 	if (!memcmp(s->mac, "\0\0\0\0\0", 6))
-		resolve(s);	/* was not known yet */
+		resolve(s); /* was not known yet */
 	memcpy(plain, f + ETH_HLEN, inner);
 	for (i = inner; i < padded - 2; i++)
 		plain[i] = (uint8_t)(i - inner + 1);
@@ -218,7 +231,8 @@ static size_t encrypt(struct sa *s, const uint8_t *f, size_t len, uint8_t *out)
 	memcpy(esp + 12, &seq, 4);
 	memcpy(nonce, s->key + s->key_len - 4, 4);
 	memcpy(nonce + 4, esp + 8, 8);
-	EVP_EncryptInit_ex(c, s->key_len == 20 ? EVP_aes_128_gcm() : EVP_aes_256_gcm(), NULL, s->key, nonce);
+	EVP_EncryptInit_ex(c, s->key_len == 20 ? EVP_aes_128_gcm() : EVP_aes_256_gcm(), NULL,
+			   s->key, nonce);
 	EVP_EncryptUpdate(c, NULL, &done, esp, 8);
 	EVP_EncryptUpdate(c, esp + 16, &done, plain, (int)padded);
 	EVP_EncryptFinal_ex(c, esp + 16 + done, &done);
@@ -228,8 +242,10 @@ static size_t encrypt(struct sa *s, const uint8_t *f, size_t len, uint8_t *out)
 	memcpy(out, s->mac, 6);
 	memcpy(out + 6, own_mac, 6);
 	memcpy(out + 12, "\x08\x00", 2);
-	memcpy(ip, (uint8_t[20]){ 0x45, 0, (uint8_t)(total >> 8), (uint8_t)total, [6] = 0x40, [8] = 64,
-				  [9] = IPPROTO_ESP }, 20);
+	memcpy(ip,
+	       (uint8_t[20]){ 0x45, 0, (uint8_t)(total >> 8),
+			      (uint8_t)total, [6] = 0x40, [8] = 64, [9] = IPPROTO_ESP },
+	       20);
 	memcpy(ip + 12, s->sa.src.a, 4);
 	memcpy(ip + 16, s->sa.dst.a, 4);
 	*(uint16_t *)(ip + 10) = htons(ip_checksum(ip));
@@ -262,7 +278,8 @@ static size_t decrypt(const struct sa *s, const uint8_t *f, uint8_t *out)
 
 	memcpy(nonce, s->key + s->key_len - 4, 4);
 	memcpy(nonce + 4, esp + 8, 8);
-	EVP_DecryptInit_ex(c, s->key_len == 20 ? EVP_aes_128_gcm() : EVP_aes_256_gcm(), NULL, s->key, nonce);
+	EVP_DecryptInit_ex(c, s->key_len == 20 ? EVP_aes_128_gcm() : EVP_aes_256_gcm(), NULL,
+			   s->key, nonce);
 	EVP_DecryptUpdate(c, NULL, &done, esp, 8);
 	EVP_DecryptUpdate(c, plain, &done, esp + 16, (int)padded);
 	EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, ICV, (void *)(uintptr_t)(esp + 16 + padded));
@@ -296,7 +313,8 @@ static size_t device_in(const uint8_t *f, size_t len, uint8_t *out)
 static bool is_neighbour(const uint8_t *f, size_t len)
 {
 	return (f[12] == 0x08 && f[13] == 0x06) ||
-	       (f[12] == 0x86 && f[13] == 0xdd && len >= 55 && f[20] == IPPROTO_ICMPV6 && f[54] >= 133 && f[54] <= 136);
+	       (f[12] == 0x86 && f[13] == 0xdd && len >= 55 && f[20] == IPPROTO_ICMPV6 &&
+		f[54] >= 133 && f[54] <= 136);
 }
 
 /* What goes out in its place; 0 nothing. */
@@ -334,7 +352,8 @@ static size_t device(const uint8_t *f, size_t len, uint8_t *out)
 
 static int open_dev(const char *name)
 {
-	struct sockaddr_ll a = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL),
+	struct sockaddr_ll a = { .sll_family = AF_PACKET,
+				 .sll_protocol = htons(ETH_P_ALL),
 				 .sll_ifindex = (int)if_nametoindex(name) };
 	int s = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), room = 8 << 20;
 	int yes = 1;
@@ -383,7 +402,7 @@ int main(int argc, char **argv)
 		return 1;
 	p[0] = (struct pollfd){ open_dev(argv[2]), POLLIN, 0 };
 	p[1] = (struct pollfd){ open_dev(argv[3]), POLLIN, 0 };
-	if (setns(i, CLONE_NEWNET))	/* dumps are of the DPU's */
+	if (setns(i, CLONE_NEWNET)) /* dumps are of the DPU's */
 		return 1;
 	inet = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if_indextoname(ifindex, own.ifr_name);
@@ -411,8 +430,8 @@ int main(int argc, char **argv)
 	}
 	printf("{\"in\":%lu,\"lost\":%u,\"neighbour\":%lu,\"encrypted\":%lu,\"blocked\":%lu,\"no_sa\":%lu,\"no_policy\":%lu,\"clear\":%lu,\"looks\":%lu,\"back\":%lu,"
 	       "\"decrypted\":%lu,\"refused\":%lu}\n",
-	       n.in, lost_at(p[0].fd), n.neighbour, n.encrypted, n.blocked, n.no_sa, n.no_policy, n.clear, n.looks, n.back,
-	       n.decrypted, n.refused);
+	       n.in, lost_at(p[0].fd), n.neighbour, n.encrypted, n.blocked, n.no_sa, n.no_policy,
+	       n.clear, n.looks, n.back, n.decrypted, n.refused);
 	bwl_xfrm_news_close(news);
 	return 0;
 }

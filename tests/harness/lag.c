@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bwl-lag PINS HOST-NETNS WIRE-NETNS WIRE-DEV NAME|--all ROUNDS FLOW-MS QUIET-MS MBIT DEST…: how long
- * after a revocation packets still come out of the wire. A child sends UDP from the host to the
- * destinations in turn, paced by fq at its device, whose queue is never empty. Each round: packets
- * flow for FLOW-MS, the revocation is written, after QUIET-MS all is quiet, for as long again; then the
- * mark is taken back and all flows again.
- * What `bwlimit-ctl revoke` does first is bwl_revoke(); this calls it, so that no program has to
- * start in between. Says so to every peer that it has an SA (the tracker's part).
+ * bwl-lag PINS HOST-NETNS WIRE-NETNS WIRE-DEV NAME|--all ROUNDS FLOW-MS QUIET-MS MBIT DEST…: how
+ * long after a revocation packets still come out of the wire. A child sends UDP from the host to
+ * the destinations in turn, paced by fq at its device, whose queue is never empty. Each round:
+ * packets flow for FLOW-MS, the revocation is written, after QUIET-MS all is quiet, for as long
+ * again; then the mark is taken back and all flows again. What `bwlimit-ctl revoke` does first is
+ * bwl_revoke(); this calls it, so that no program has to start in between. Says so to every peer
+ * that it has an SA (the tracker's part).
  *
  * Prints JSON: ns from before the write, and from after it, to the last packet; the worst of all.
  * Where no packet came after the write that is negative. And how many came after it, which had been
@@ -29,8 +29,8 @@
 #include <bwl/publish.h>
 #include "wire.skel.h"
 
-#define PAYLOAD 958	/* frames of 1000 bytes */
-#define TCX_INGRESS 46	/* enum bpf_attach_type from kernel 6.6 */
+#define PAYLOAD 958    /* frames of 1000 bytes */
+#define TCX_INGRESS 46 /* enum bpf_attach_type from kernel 6.6 */
 
 static int fail(const char *what)
 {
@@ -81,7 +81,7 @@ static int send_for_ever(const char *netns, double mbit, int n, char **dest)
 		if (!inet_aton(dest[i], &to[i].sin_addr))
 			return fail(dest[i]);
 	}
-	for (i = 0;; i = (i + 1) % n)	/* what the queue refuses is not missed */
+	for (i = 0;; i = (i + 1) % n) /* what the queue refuses is not missed */
 		if (sendto(fd, payload, sizeof(payload), 0, (void *)&to[i], sizeof(*to)) < 0 &&
 		    errno != ENOBUFS)
 			return fail("sendto");
@@ -113,7 +113,7 @@ static int rounds(struct bwl_pins *p, const char *name, int n, long flow_ms, lon
 	struct bwl_err e = { 0 };
 	int i, late = 0;
 
-	for (i = -1; i < n; i++) {	/* the first: caches, neighbours, the burst */
+	for (i = -1; i < n; i++) { /* the first: caches, neighbours, the burst */
 		were = w->bss->wire_esp;
 		wait_ms(i < 0 ? 500 : flow_ms);
 		if (w->bss->wire_esp - were < fewest)
@@ -141,8 +141,9 @@ static int rounds(struct bwl_pins *p, const char *name, int n, long flow_ms, lon
 	}
 	printf("{\"rounds\": %d, \"worst_ns\": %lld, \"worst_after_ns\": %lld, \"fewest_packets\": %llu, "
 	       "\"waited_least\": %llu, \"waited_most\": %llu, "
-	       "\"late\": %d, \"not_esp\": %llu}\n", n, worst_before, worst_after, fewest, least_waited,
-	       most_waited, late, (unsigned long long)w->bss->wire_other);
+	       "\"late\": %d, \"not_esp\": %llu}\n",
+	       n, worst_before, worst_after, fewest, least_waited, most_waited, late,
+	       (unsigned long long)w->bss->wire_other);
 	return 0;
 }
 
@@ -155,7 +156,8 @@ int main(int argc, char **argv)
 	int r;
 
 	if (argc < 11) {
-		fprintf(stderr, "usage: bwl-lag PINS HOST-NETNS WIRE-NETNS WIRE-DEV NAME|--all ROUNDS "
+		fprintf(stderr,
+			"usage: bwl-lag PINS HOST-NETNS WIRE-NETNS WIRE-DEV NAME|--all ROUNDS "
 			"FLOW-MS QUIET-MS MBIT DEST…\n");
 		return 2;
 	}
@@ -166,7 +168,8 @@ int main(int argc, char **argv)
 	all_have_sas(p);
 	w = wire__open_and_load();
 	if (!w || enter(argv[3]) ||
-	    bpf_link_create(bpf_program__fd(w->progs.wire_end), (int)if_nametoindex(argv[4]), TCX_INGRESS, NULL) < 0)
+	    bpf_link_create(bpf_program__fd(w->progs.wire_end), (int)if_nametoindex(argv[4]),
+			    TCX_INGRESS, NULL) < 0)
 		return fail(argv[4]);
 	child = fork();
 	if (!child)

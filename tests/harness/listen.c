@@ -30,7 +30,7 @@ static const char *const hear_names[H_MAX] = { "udp", "tcp", "open", "icmp", "ra
 struct ear {
 	enum hear what;
 	bool six;
-	int proto;		/* of a raw socket; else 0 */
+	int proto; /* of a raw socket; else 0 */
 };
 
 struct ears {
@@ -198,7 +198,8 @@ int listen_on(int nports, char **ports, const struct marker *m, const volatile s
 	}
 	printf("heard");
 	for (i = 0; i < H_MAX; i++)
-		printf(" %s4 %llu %s6 %llu", hear_names[i], e.got[i][0], hear_names[i], e.got[i][1]);
+		printf(" %s4 %llu %s6 %llu", hear_names[i], e.got[i][0], hear_names[i],
+		       e.got[i][1]);
 	printf(" marked %llu bytes %llu\n", e.marked, e.bytes);
 	return 0;
 }

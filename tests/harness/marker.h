@@ -12,15 +12,15 @@
 #include <stdint.h>
 #include "frame.h"
 
-#define MARKER_MIN 8		/* bytes in a row */
+#define MARKER_MIN 8 /* bytes in a row */
 
 struct marker {
 	bool on;
 	uint8_t byte[FRAME_MARKER];
-	uint16_t turn[1 << 16];	/* by two bytes: at which places of the marker they stand */
+	uint16_t turn[1 << 16]; /* by two bytes: at which places of the marker they stand */
 };
 
-int marker_set(struct marker *m, const char *hex);	/* 0, or -1 */
+int marker_set(struct marker *m, const char *hex); /* 0, or -1 */
 /* From BWL_MARKER, when that is set. */
 int marker_from_env(struct marker *m);
 /* How many of these bytes are the thief's. */

@@ -2,10 +2,10 @@
 /*
  * Both ends of a power cut (power_cut.py has the cut itself).
  *
- * watch: before it, says into the log of a dm-log-writes device how far each volume was released; the
- * mark is read before it is said, so whatever is on disk from there on must say at least as much.
- * open: after it, opens what is there as the agent and the tools would, and goes on with it; one folder
- * for each line of standard input, so that a thousand cuts need one process.
+ * watch: before it, says into the log of a dm-log-writes device how far each volume was released;
+ * the mark is read before it is said, so whatever is on disk from there on must say at least as
+ * much. open: after it, opens what is there as the agent and the tools would, and goes on with it;
+ * one folder for each line of standard input, so that a thousand cuts need one process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "agent/ledger/ledger.h"
 
 #define VOLUMES 8
-#define MARK_TEXT 400	/* a mark and its head fit a sector */
+#define MARK_TEXT 400 /* a mark and its head fit a sector */
 
 struct watch {
 	struct bwl_pins *pins;
@@ -42,7 +42,7 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 		return;
 	bwl_limit_key(w->pins, state, w->key[w->n]);
 	for (s = w->key[w->n]; *s; s++)
-		if (*s == ' ')	/* words of a message are separated by them */
+		if (*s == ' ') /* words of a message are separated by them */
 			*s = '+';
 	w->state[w->n++] = state;
 }
@@ -50,11 +50,13 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 /* As dmsetup(8) would, without a process for each. */
 static int say(int control, const char *device, const char *text)
 {
-	_Alignas(8) char buf[sizeof(struct dm_ioctl) + sizeof(struct dm_target_msg) + MARK_TEXT + 8] = "";
+	_Alignas(8) char
+		buf[sizeof(struct dm_ioctl) + sizeof(struct dm_target_msg) + MARK_TEXT + 8] = "";
 	struct dm_ioctl *head = (struct dm_ioctl *)buf;
 	struct dm_target_msg *msg = (struct dm_target_msg *)(buf + sizeof(*head));
 
-	*head = (struct dm_ioctl){ .version = { 4, 0, 0 }, .data_size = sizeof(buf),
+	*head = (struct dm_ioctl){ .version = { 4, 0, 0 },
+				   .data_size = sizeof(buf),
 				   .data_start = sizeof(*head) };
 	snprintf(head->name, sizeof(head->name), "%s", device);
 	snprintf(msg->message, MARK_TEXT + 8, "mark %s", text);
@@ -129,7 +131,8 @@ static json_t *open_ledger(const char *dir)
 		put_error(o, "why", &e);
 	json_object_set_new(o, "seq", json_integer((json_int_t)ledger_seq(l)));
 	for (i = 0; i < ledger_count(l); i++)
-		json_object_set_new(rows, ledger_at(l, i)->key, json_integer((json_int_t)ledger_at(l, i)->spent));
+		json_object_set_new(rows, ledger_at(l, i)->key,
+				    json_integer((json_int_t)ledger_at(l, i)->spent));
 	if (ledger_commit(l, &e))
 		put_error(o, "error", &e);
 	ledger_close(l);
@@ -196,7 +199,8 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "watch"))
 		return watch(argv[2]);
 	if (argc != 3 || strcmp(argv[1], "open")) {
-		fputs("usage: bwl-powercut watch DM-DEVICE | open PUBLIC-KEY <STATE-DIRS\n", stderr);
+		fputs("usage: bwl-powercut watch DM-DEVICE | open PUBLIC-KEY <STATE-DIRS\n",
+		      stderr);
 		return 2;
 	}
 	while (fgets(line, sizeof(line), stdin)) {

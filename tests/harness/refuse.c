@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LD_PRELOAD: bpf(2) of a kernel that has no multi-buffer XDP, and whose verifier gives up on the program
- * BWL_REFUSE; without that on none.
+ * LD_PRELOAD: bpf(2) of a kernel that has no multi-buffer XDP, and whose verifier gives up on the
+ * program BWL_REFUSE; without that on none.
  */
 #include <dlfcn.h>
 #include <errno.h>

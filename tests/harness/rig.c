@@ -21,7 +21,8 @@
 
 static const char *const port_names[_RIG_PORT_MAX] = { "h0", "h1", "p0", "p1", "x0" };
 static const struct frame_env env = {
-	.gateway = { 2, 0, 0, 0, 0, 0xfe }, .own = { 2, 0, 0, 0, 0, 1 },
+	.gateway = { 2, 0, 0, 0, 0, 0xfe },
+	.own = { 2, 0, 0, 0, 0, 1 },
 };
 static struct rig *the_rig;
 static uint64_t clock_ns;
@@ -59,7 +60,7 @@ static void unpin(void)
 	int i;
 
 	if (!the_rig || !the_rig->dir[0] || the_rig->owner != getpid())
-		return;	/* nothing there, or a test's child */
+		return; /* nothing there, or a test's child */
 	for (i = 0; i < _BWL_PIN_MAX; i++) {
 		snprintf(path, sizeof(path), "%s/maps/%s", the_rig->dir, bwl_pin_name(i));
 		unlink(path);
@@ -98,7 +99,8 @@ static void make_ports(struct rig *rig)
 	if (unshare(CLONE_NEWNET))
 		rig_die("cannot make a network namespace: %s", strerror(errno));
 	for (i = 0; i < _RIG_PORT_MAX; i++) {
-		snprintf(cmd, sizeof(cmd), "ip link add %s address 02:00:00:00:00:fe type veth peer name %s-far",
+		snprintf(cmd, sizeof(cmd),
+			 "ip link add %s address 02:00:00:00:00:fe type veth peer name %s-far",
 			 port_names[i], port_names[i]);
 		if (system(cmd))
 			rig_die("%s failed", cmd);
@@ -266,12 +268,14 @@ void rig_policy(struct rig *rig, const char *yaml)
 /* One row of counters, summed over CPUs. */
 static void read_row(struct rig *rig, unsigned row, struct bwl_reason_count *ret)
 {
-	uint32_t keys[BWL_REASON_SLOTS], n = BWL_REASON_SLOTS, from = row * BWL_REASON_SLOTS, out, i;
+	uint32_t keys[BWL_REASON_SLOTS], n = BWL_REASON_SLOTS, from = row * BWL_REASON_SLOTS, out,
+					 i;
 	int c;
 
-	from--;	/* a batch goes on after this key */
+	from--; /* a batch goes on after this key */
 	if (bpf_map_lookup_batch(rig->pins->fd[BWL_PIN_reason], row ? &from : NULL, &out, keys,
-				 rig->percpu, &n, NULL) && errno != ENOENT)
+				 rig->percpu, &n, NULL) &&
+	    errno != ENOENT)
 		rig_die("cannot read the counters: %s", strerror(errno));
 	memset(ret, 0, sizeof(*ret) * BWL_REASON_SLOTS);
 	for (i = 0; i < n; i++) {
@@ -351,18 +355,26 @@ static int test_run(struct rig *rig, const struct rig_packet *k, const struct fr
 	uint32_t zero = 0;
 
 	*skb = (struct __sk_buff){
-		.ifindex = (uint32_t)rig->ifindex[k->port], .mark = k->mark,
-		.priority = k->priority, .tstamp = k->departs_ns,
-		.gso_size = k->gso_size, .gso_segs = k->gso_segs,
+		.ifindex = (uint32_t)rig->ifindex[k->port],
+		.mark = k->mark,
+		.priority = k->priority,
+		.tstamp = k->departs_ns,
+		.gso_size = k->gso_size,
+		.gso_segs = k->gso_segs,
 	};
 	if (!is_egress(k))
 		skb->ingress_ifindex = skb->ifindex;
 	else if (k->ingress != RIG_NOWHERE)
 		skb->ingress_ifindex = (uint32_t)rig->ifindex[k->ingress];
 	*o = (struct bpf_test_run_opts){
-		.sz = sizeof(*o), .data_in = f->data, .data_size_in = (uint32_t)f->len,
-		.data_out = out, .data_size_out = out ? FRAME_MAX : 0, .repeat = (int)repeat,
-		.ctx_in = skb, .ctx_size_in = sizeof(*skb),
+		.sz = sizeof(*o),
+		.data_in = f->data,
+		.data_size_in = (uint32_t)f->len,
+		.data_out = out,
+		.data_size_out = out ? FRAME_MAX : 0,
+		.repeat = (int)repeat,
+		.ctx_in = skb,
+		.ctx_size_in = sizeof(*skb),
 	};
 	if (is_xdp(k)) {
 		xdp.ingress_ifindex = skb->ifindex;

@@ -22,30 +22,38 @@ enum rig_port { RIG_H0, RIG_H1, RIG_P0, RIG_P1, RIG_PORTS, RIG_ALIEN = RIG_PORTS
 #define RIG_MTU 1500U
 
 enum rig_prog {
-	RIG_HOST, RIG_XDP, RIG_UPIN, RIG_XDP_UPIN, RIG_GATE, RIG_TUNIN, RIG_TUNOUT, RIG_MGMT, _RIG_PROG_MAX
+	RIG_HOST,
+	RIG_XDP,
+	RIG_UPIN,
+	RIG_XDP_UPIN,
+	RIG_GATE,
+	RIG_TUNIN,
+	RIG_TUNOUT,
+	RIG_MGMT,
+	_RIG_PROG_MAX
 };
 
 struct rig_opts {
-	uint32_t max_peers, max_extras, max_windows;	/* 0: 256, 256, 64 */
-	bool plain_tunnel;	/* p1 is the tunnel device, a plain one; its programs are loaded */
-	bool generic;		/* XDP as the loader makes it for generic mode */
-	bool old_volume;	/* as without --fresh-volume: the first policy's volumes are spent */
+	uint32_t max_peers, max_extras, max_windows; /* 0: 256, 256, 64 */
+	bool plain_tunnel; /* p1 is the tunnel device, a plain one; its programs are loaded */
+	bool generic;      /* XDP as the loader makes it for generic mode */
+	bool old_volume;   /* as without --fresh-volume: the first policy's volumes are spent */
 };
 
 struct rig {
 	struct bwlimit_test *skel;
 	struct tagged *tagged;
-	struct bwl_pins *pins;	/* writable */
+	struct bwl_pins *pins; /* writable */
 	char dir[200];
-	pid_t owner;		/* who cleans up */
+	pid_t owner; /* who cleans up */
 	int ifindex[_RIG_PORT_MAX];
 	int prog[_RIG_PROG_MAX];
 	int cpus;
-	struct bwl_reason_count *last;	/* counters at the end of the last run, all rows */
+	struct bwl_reason_count *last; /* counters at the end of the last run, all rows */
 	struct bwl_reason_count *percpu;
 };
 
-struct rig *rig_open(const struct rig_opts *o);	/* NULL: defaults. One at a time */
+struct rig *rig_open(const struct rig_opts *o); /* NULL: defaults. One at a time */
 void rig_close(struct rig *rig);
 _Noreturn void rig_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -67,26 +75,26 @@ struct bwl_pins *rig_pins(struct rig *rig);
 struct rig_packet {
 	enum rig_prog prog;
 	enum rig_port port;
-	const char *spec;	/* or data and len */
+	const char *spec; /* or data and len */
 	const void *data;
 	size_t len;
 	uint32_t mark, priority;
-	uint64_t departs_ns;	/* as its sender wants it (SO_TXTIME) */
-	enum rig_port ingress;	/* at an egress: where the packet came in; RIG_ALIEN + 1: nowhere */
+	uint64_t departs_ns;   /* as its sender wants it (SO_TXTIME) */
+	enum rig_port ingress; /* at an egress: where the packet came in; RIG_ALIEN + 1: nowhere */
 	uint32_t gso_size, gso_segs;
-	bool tagged;		/* at TC: the outer VLAN tag is kept beside the frame */
+	bool tagged; /* at TC: the outer VLAN tag is kept beside the frame */
 	uint16_t tci;
 };
 #define RIG_NOWHERE _RIG_PORT_MAX
 
 struct rig_result {
-	uint32_t act;		/* TC_ACT_* or XDP_* */
-	unsigned reason;	/* that was counted; BWL_R_NONE with counted == 0: none was */
-	unsigned counted;	/* frames counted, over all reasons of the port's row */
+	uint32_t act;     /* TC_ACT_* or XDP_* */
+	unsigned reason;  /* that was counted; BWL_R_NONE with counted == 0: none was */
+	unsigned counted; /* frames counted, over all reasons of the port's row */
 	uint64_t bytes, charged;
 	uint32_t mark, priority;
-	uint64_t departs_ns;	/* departure time; 0: at once */
-	size_t len;		/* of the frame as it came out */
+	uint64_t departs_ns; /* departure time; 0: at once */
+	size_t len;          /* of the frame as it came out */
 	uint8_t data[66000];
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * LD_PRELOAD: every fsync and fdatasync takes BWL_FSYNC_MS longer, as on a disk that is busy; "never":
- * nothing is synchronised, as by a program that forgot to. It hangs as long as the file BWL_FSYNC_FILE is
- * there.
+ * LD_PRELOAD: every fsync and fdatasync takes BWL_FSYNC_MS longer, as on a disk that is busy;
+ * "never": nothing is synchronised, as by a program that forgot to. It hangs as long as the file
+ * BWL_FSYNC_FILE is there.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-__u64 wire_last_ns, wire_esp, wire_other;	/* ns of CLOCK_MONOTONIC */
+__u64 wire_last_ns, wire_esp, wire_other; /* ns of CLOCK_MONOTONIC */
 
 SEC("tc")
 int wire_end(struct __sk_buff *skb)
@@ -17,7 +17,7 @@ int wire_end(struct __sk_buff *skb)
 	struct iphdr *ip = (void *)(eth + 1);
 
 	if ((void *)(ip + 1) > (void *)(long)skb->data_end || eth->h_proto != bpf_htons(ETH_P_IP))
-		return TC_ACT_OK;	/* neighbours */
+		return TC_ACT_OK; /* neighbours */
 	if (ip->protocol == IPPROTO_ESP) {
 		wire_last_ns = bpf_ktime_get_ns();
 		wire_esp++;

@@ -16,7 +16,7 @@
 static int write_bytes(const struct nlmsghdr *h, void *arg)
 {
 	(void)arg;
-	fwrite(h, h->nlmsg_len, 1, stdout);	/* a multiple of 4 here: all attributes are */
+	fwrite(h, h->nlmsg_len, 1, stdout); /* a multiple of 4 here: all attributes are */
 	fflush(stdout);
 	return MNL_CB_OK;
 }
@@ -26,7 +26,8 @@ static int record(const char *what, unsigned left)
 	struct mnl_socket *s = mnl_socket_open(NETLINK_XFRM);
 	static uint32_t buf[16384];
 	struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
-	int groups = 1 << (XFRMNLGRP_SA - 1) | 1 << (XFRMNLGRP_POLICY - 1) | 1 << (XFRMNLGRP_EXPIRE - 1);
+	int groups = 1 << (XFRMNLGRP_SA - 1) | 1 << (XFRMNLGRP_POLICY - 1) |
+		     1 << (XFRMNLGRP_EXPIRE - 1);
 	ssize_t n;
 
 	if (!s || mnl_socket_bind(s, strcmp(what, "news") ? 0 : groups, MNL_SOCKET_AUTOPID))

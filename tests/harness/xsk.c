@@ -11,7 +11,7 @@
 #include "xsk.h"
 
 #define CHUNK 4096U
-#define RING 64U	/* entries, and chunks */
+#define RING 64U /* entries, and chunks */
 
 static struct {
 	unsigned char *chunks;
@@ -74,7 +74,8 @@ int xsk_send(int fd, const void *frame, size_t len)
 	x.tx[at] = (struct xdp_desc){ .addr = (uint64_t)at * CHUNK, .len = (uint32_t)len };
 	__atomic_store_n(x.tx_producer, x.next, __ATOMIC_RELEASE);
 	while (__atomic_load_n(x.done_producer, __ATOMIC_ACQUIRE) != x.next)
-		if (sendto(fd, NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 && errno != EAGAIN && errno != EBUSY)
+		if (sendto(fd, NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 && errno != EAGAIN &&
+		    errno != EBUSY)
 			return -1;
 	__atomic_store_n(x.done_consumer, x.next, __ATOMIC_RELEASE);
 	return 0;

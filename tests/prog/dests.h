@@ -5,7 +5,8 @@
 
 #include "prog.h"
 
-#define DEST(name, n) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
+#define DEST(name, n)                                                                              \
+	"  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
 #define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " "
 #define HEAD PORTS "heartbeat: none\n"
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events have a budget for each kind and port: what a host makes at will hides no other kind, no other port,
- * and fills no ring.
+ * Events have a budget for each kind and port: what a host makes at will hides no other kind, no
+ * other port, and fills no ring.
  */
 #include <sched.h>
 #include <bpf/libbpf.h>
 #include "prog.h"
 
-#define POLICY                                                                                   \
-	PORTS "heartbeat: none\npeers:\n"                                                         \
-	      "  - { name: v, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"                  \
-	      " grant: { rate: 1gbit, volume: 3000b } }\n"                                        \
-	      "  - { name: c, addresses: [10.1.0.2], path: clear, via: 192.0.2.1,"                  \
-	      " grant: { rate: 1gbit }, classes: { ssh: { volume: 3000b },"                       \
+#define POLICY                                                                                     \
+	PORTS "heartbeat: none\npeers:\n"                                                          \
+	      "  - { name: v, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"                 \
+	      " grant: { rate: 1gbit, volume: 3000b } }\n"                                         \
+	      "  - { name: c, addresses: [10.1.0.2], path: clear, via: 192.0.2.1,"                 \
+	      " grant: { rate: 1gbit }, classes: { ssh: { volume: 3000b },"                        \
 	      " https: { rate: 8kbit, burst: 3000b } } }\n"
 #define UNKNOWN "eth ip4 src=10.0.7.2 dst=10.9.0.1 udp"
 #define UNKNOWN1 "eth ip4 src=10.0.8.2 dst=10.9.0.1 udp"
@@ -69,8 +69,11 @@ static unsigned most(const struct seen *s, unsigned kind)
 
 static const char *gate(void)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = UNKNOWN,
-					   .ingress = RIG_NOWHERE }, NULL);
+	return judge(&(struct rig_packet){ .prog = RIG_GATE,
+					   .port = RIG_P0,
+					   .spec = UNKNOWN,
+					   .ingress = RIG_NOWHERE },
+		     NULL);
 }
 
 static void junk(unsigned n)
@@ -105,7 +108,7 @@ static void junk_at_a_port_costs_no_other_kind_and_no_other_port_its_event(void 
 	assert_int_equal(of(&s, BWL_E_EXHAUSTED), 1);
 	assert_int_equal(of(&s, BWL_E_GATE), 1);
 	assert_int_equal(most(&s, BWL_E_NEW_DEST), BWL_EVENTS_PER_SEC);
-	assert_true(of(&s, BWL_E_NEW_DEST) > BWL_EVENTS_PER_SEC);	/* the other port's */
+	assert_true(of(&s, BWL_E_NEW_DEST) > BWL_EVENTS_PER_SEC); /* the other port's */
 	assert_int_equal(of(&s, BWL_E_SPOOF), BWL_EVENTS_PER_SEC);
 	/* what was left out is counted, of its kind and port */
 	assert_int_equal(bwl_event_lost(rig->pins, &lost, &total, NULL), 0);

@@ -5,7 +5,8 @@
  */
 #include "prog.h"
 
-#define DEST(name, n) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
+#define DEST(name, n)                                                                              \
+	"  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
 #define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " "
 #define HEAD PORTS "heartbeat: none\n"
 
@@ -25,16 +26,14 @@ static const char *until_refused(const char *spec, unsigned *ret_n)
 static void each_limit_refuses_under_its_own_name(void **state)
 {
 	(void)state;
-	apply(PORTS "heartbeat: none\n"
+	apply(PORTS
+	      "heartbeat: none\n"
 	      "zones: { tight: { rate: 1mbit, burst: 3000b }, spent: { volume: 3000b } }\n"
-	      "peers:\n"
-	      DEST("pr", 1) "grant: { rate: 1mbit, burst: 3000b } }\n"
-	      DEST("pv", 2) "grant: { rate: 1gbit, volume: 3000b } }\n"
-	      DEST("pw", 3) "grant: { rate: 1gbit, volume: 3000b per 1h } }\n"
-	      DEST("cr", 4) "grant: { rate: 1gbit }, classes: { ssh: { rate: 1mbit, burst: 3000b } } }\n"
-	      DEST("cv", 5) "grant: { rate: 1gbit }, classes: { ssh: { volume: 3000b }, https: { rate: 1gbit } } }\n"
-	      DEST("zr", 6) "grant: { rate: 1gbit }, zone: tight }\n"
-	      DEST("zv", 7) "grant: { rate: 1gbit }, zone: spent }\n");
+	      "peers:\n" DEST("pr", 1) "grant: { rate: 1mbit, burst: 3000b } }\n" DEST("pv", 2) "grant: { rate: 1gbit, volume: 3000b } }\n" DEST("pw", 3) "grant: { rate: 1gbit, volume: 3000b per 1h } }\n" DEST("cr", 4) "grant: { rate: 1gbit }, classes: { ssh: { rate: 1mbit, burst: 3000b } } }\n" DEST(
+		      "cv",
+		      5) "grant: { rate: 1gbit }, classes: { ssh: { volume: 3000b }, https: { rate: 1gbit } } }\n" DEST("zr",
+															6) "grant: { rate: 1gbit }, zone: tight }\n" DEST("zv",
+																					  7) "grant: { rate: 1gbit }, zone: spent }\n");
 	rig_advance(RIG_SECOND);
 	assert_string_equal(until_refused(TO(1) "tcp dport=22 fill=900", NULL), "peer-rate");
 	assert_string_equal(until_refused(TO(2) "tcp dport=22 fill=900", NULL), "peer-volume");
@@ -50,7 +49,9 @@ static void each_limit_refuses_under_its_own_name(void **state)
 
 static void port_and_node_limits_refuse_under_their_own_names(void **state)
 {
-	static const struct { const char *port, *node, *reason; } x[] = {
+	static const struct {
+		const char *port, *node, *reason;
+	} x[] = {
 		{ "limit: { rate: 1mbit, burst: 3000b }", "rate: 1gbit", "port-rate" },
 		{ "limit: { volume: 3000b }", "rate: 1gbit", "port-volume" },
 		{ "limit: { rate: 1gbit }", "rate: 1mbit, burst: 3000b", "node-rate" },
@@ -62,8 +63,9 @@ static void port_and_node_limits_refuse_under_their_own_names(void **state)
 	for (i = 0; i < 4; i++) {
 		apply("version: 1\nnode: rig\nuplinks: [p0]\nhost_ports:\n"
 		      "  - { dev: h0, sources: [10.0.7.0/24], %s }\n"
-		      "heartbeat: none\nnode_limit: { %s }\npeers:\n"
-		      DEST("any", 1) "grant: { rate: 1gbit } }\n", x[i].port, x[i].node);
+		      "heartbeat: none\nnode_limit: { %s }\npeers:\n" DEST(
+			      "any", 1) "grant: { rate: 1gbit } }\n",
+		      x[i].port, x[i].node);
 		rig_advance(RIG_SECOND);
 		assert_string_equal(until_refused(TO(1) "udp fill=900", NULL), x[i].reason);
 	}
@@ -75,9 +77,9 @@ static void a_refusal_by_an_outer_limit_costs_the_inner_ones_nothing(void **stat
 	uint32_t id;
 
 	(void)state;
-	apply(HEAD "zones: { full: { rate: 1mbit, burst: 3000b } }\npeers:\n"
-	      DEST("inner", 1) "grant: { rate: 1gbit, volume: 1gb }, zone: full,"
-	      " classes: { other: { rate: 1gbit } } }\n");
+	apply(HEAD "zones: { full: { rate: 1mbit, burst: 3000b } }\npeers:\n" DEST(
+		"inner", 1) "grant: { rate: 1gbit, volume: 1gb }, zone: full,"
+			    " classes: { other: { rate: 1gbit } } }\n");
 	rig_advance(RIG_SECOND);
 	until_refused(TO(1) "udp fill=900", NULL);
 	for (id = 1; strcmp(rig->pins->name[id].name, "inner"); id++)
@@ -96,8 +98,8 @@ static void what_cannot_be_sent_is_not_charged(void **state)
 
 	(void)state;
 	apply(HEAD "peers:\n"
-	      "  - { name: sealed, addresses: [10.1.0.2], ipsec: { remote: 192.0.2.9 },"
-	      " grant: { rate: 1gbit, volume: 1gb } }\n");
+		   "  - { name: sealed, addresses: [10.1.0.2], ipsec: { remote: 192.0.2.9 },"
+		   " grant: { rate: 1gbit, volume: 1gb } }\n");
 	rig_advance(RIG_SECOND);
 	for (id = 1; strcmp(rig->pins->name[id].name, "sealed"); id++)
 		;
@@ -124,14 +126,14 @@ static void monitor_passes_what_the_peers_own_limit_would_drop(void **state)
 	unsigned i;
 
 	(void)state;
-	apply(HEAD "zones: { outer: { rate: 1mbit, burst: 8000b } }\npeers:\n"
-	      DEST("dry", 1) "grant: { rate: 1mbit, burst: 3000b, mode: monitor }, zone: outer }\n");
+	apply(HEAD "zones: { outer: { rate: 1mbit, burst: 8000b } }\npeers:\n" DEST(
+		"dry", 1) "grant: { rate: 1mbit, burst: 3000b, mode: monitor }, zone: outer }\n");
 	rig_advance(RIG_SECOND);
 	for (i = 0; i < 3; i++)
 		assert_string_equal(host(TO(1) "udp fill=900"), "pass");
 	for (i = 0; i < 5; i++)
 		assert_string_equal(host(TO(1) "udp fill=900"), "pass-monitor");
-	assert_string_equal(host(TO(1) "udp fill=900"), "zone-rate");	/* outer limits hold */
+	assert_string_equal(host(TO(1) "udp fill=900"), "zone-rate"); /* outer limits hold */
 }
 
 static void mark_sets_ce_before_the_limit_and_drops_above_it(void **state)
@@ -141,7 +143,8 @@ static void mark_sets_ce_before_the_limit_and_drops_above_it(void **state)
 	unsigned i;
 
 	(void)state;
-	apply(HEAD "peers:\n"
+	apply(HEAD
+	      "peers:\n"
 	      "  - { name: ecn, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1,"
 	      " via6: 'fe80::1', grant: { rate: 1mbit, burst: 10001b, mode: mark, mark: 50 } }\n");
 	rig_advance(RIG_SECOND);
@@ -169,8 +172,8 @@ static void a_grant_ends_at_its_nanosecond(void **state)
 	struct bwl_err e = { 0 };
 
 	(void)state;
-	apply(HEAD "peers:\n" DEST("ends", 1) "grant: { rate: 1gbit } }\n"
-	      DEST("falls", 2) "grant: { rate: 1gbit }, floor: { rate: 1mbit, burst: 3000b } }\n");
+	apply(HEAD "peers:\n" DEST("ends", 1) "grant: { rate: 1gbit } }\n" DEST(
+		"falls", 2) "grant: { rate: 1gbit }, floor: { rate: 1mbit, burst: 3000b } }\n");
 	rig_advance(RIG_SECOND);
 	c.expiry_ns = rig_now() + RIG_SECOND;
 	assert_int_equal(bwl_peer_change(rig->pins, "ends", &c, &e), 0);
@@ -196,8 +199,8 @@ static void a_floors_volume_ends_too(void **state)
 	struct bwl_err e = { 0 };
 
 	(void)state;
-	apply(HEAD "peers:\n"
-	      DEST("low", 1) "grant: { rate: 1gbit }, floor: { rate: 1mbit, volume: 3000b } }\n");
+	apply(HEAD "peers:\n" DEST(
+		"low", 1) "grant: { rate: 1gbit }, floor: { rate: 1mbit, volume: 3000b } }\n");
 	rig_advance(RIG_SECOND);
 	assert_int_equal(bwl_peer_change(rig->pins, "low", &c, &e), 0);
 	assert_string_equal(until_refused(TO(1) "udp fill=900", NULL), "floor-volume");
@@ -212,8 +215,9 @@ static void a_floor_does_not_depend_on_the_lapsed_grants_volume(void **state)
 	uint64_t used;
 
 	(void)state;
-	apply(HEAD "peers:\n"
-	      DEST("low", 1) "grant: { rate: 1gbit, volume: 3000b }, floor: { rate: 100mbit, volume: 5000b } }\n");
+	apply(HEAD "peers:\n" DEST(
+		"low",
+		1) "grant: { rate: 1gbit, volume: 3000b }, floor: { rate: 100mbit, volume: 5000b } }\n");
 	rig_advance(RIG_SECOND);
 	assert_string_equal(until_refused(TO(1) "udp fill=58", NULL), "peer-volume");
 	for (id = 1; strcmp(rig->pins->name[id].name, "low"); id++)
@@ -224,7 +228,7 @@ static void a_floor_does_not_depend_on_the_lapsed_grants_volume(void **state)
 	assert_string_equal(host(TO(1) "udp fill=58"), "pass-floor");
 	assert_string_equal(until_refused(TO(1) "udp fill=58", NULL), "floor-volume");
 	assert_int_equal(rig->pins->state[2 * id].used_bytes, used);
-	c.expiry_ns = BWL_NEVER_NS;	/* and it is not on the grant's account */
+	c.expiry_ns = BWL_NEVER_NS; /* and it is not on the grant's account */
 	assert_int_equal(bwl_peer_change(rig->pins, "low", &c, &e), 0);
 	assert_string_equal(host(TO(1) "udp fill=58"), "peer-volume");
 }
@@ -235,11 +239,11 @@ static void silence_closes_at_its_nanosecond(void **state)
 	uint64_t deadline;
 
 	(void)state;
-	apply(PORTS "heartbeat: 60s\npeers:\n" DEST("beat", 1) "grant: { rate: 1gbit } }\n"
-	      DEST("floor", 2) "grant: { rate: 1gbit }, floor: { rate: 1mbit } }\n");
+	apply(PORTS "heartbeat: 60s\npeers:\n" DEST("beat", 1) "grant: { rate: 1gbit } }\n" DEST(
+		"floor", 2) "grant: { rate: 1gbit }, floor: { rate: 1mbit } }\n");
 	rig->pins->ctl->heartbeat_ns = 0;
 	rig_advance(RIG_SECOND);
-	assert_string_equal(host(TO(1) "udp"), "silent");	/* never renewed */
+	assert_string_equal(host(TO(1) "udp"), "silent"); /* never renewed */
 	assert_string_equal(host(TO(2) "udp"), "pass-floor");
 	assert_int_equal(bwl_heartbeat(rig->pins, &deadline, &e), 0);
 	assert_int_equal(deadline, rig_now() + 60 * RIG_SECOND);
@@ -269,9 +273,14 @@ static void a_beat_on_trial_lasts_no_longer_than_the_policy_before_allows(void *
 	(void)state;
 	for (i = 0; i < 2; i++) {
 		for (j = 0; j < 2; j++) {
-			apply(PORTS "heartbeat: 60s\npeers:\n" DEST("beat", 1) "grant: { rate: 1gbit } }\n");
-			snprintf(text, sizeof(text), PORTS "heartbeat: %s\npeers:\n" DEST("beat", 1)
-				 "grant: { rate: 1gbit } }\n", trial[i]);
+			apply(PORTS
+			      "heartbeat: 60s\npeers:\n" DEST("beat",
+							      1) "grant: { rate: 1gbit } }\n");
+			snprintf(text, sizeof(text),
+				 PORTS
+				 "heartbeat: %s\npeers:\n" DEST("beat",
+								1) "grant: { rate: 1gbit } }\n",
+				 trial[i]);
 			assert_int_equal(rig_try_policy(rig, text, &o, NULL, &e), 0);
 			rig_advance(5 * RIG_SECOND);
 			assert_int_equal(bwl_heartbeat(rig->pins, &deadline, &e), 0);
@@ -312,8 +321,10 @@ static void an_unconfirmed_policy_ends_at_its_nanosecond(void **state)
 	assert_string_equal(host(TO(2) "udp"), "pass");
 	assert_int_equal(bwl_confirm(rig->pins, &e), -ENOENT);
 	/* Rolled back before its time. */
-	assert_int_equal(rig_try_policy(rig, HEAD "peers:\n" DEST("third", 3)
-					"grant: { rate: 1gbit } }\n", &o, NULL, &e), 0);
+	assert_int_equal(
+		rig_try_policy(rig, HEAD "peers:\n" DEST("third", 3) "grant: { rate: 1gbit } }\n",
+			       &o, NULL, &e),
+		0);
 	assert_int_equal(bwl_rollback(rig->pins, &e), 0);
 	assert_string_equal(host(TO(3) "udp"), "no-peer");
 	assert_string_equal(host(TO(2) "udp"), "pass");
@@ -322,8 +333,8 @@ static void an_unconfirmed_policy_ends_at_its_nanosecond(void **state)
 static void the_return_never_undoes_a_revocation(void **state)
 {
 	const struct bwl_publish_opts o = { .confirm_ns = RIG_SECOND };
-	const char *pol = HEAD "peers:\n" DEST("undo", 1) "grant: { rate: 1gbit } }\n"
-			  DEST("keep", 2) "grant: { rate: 1gbit } }\n";
+	const char *pol = HEAD "peers:\n" DEST("undo", 1) "grant: { rate: 1gbit } }\n" DEST(
+		"keep", 2) "grant: { rate: 1gbit } }\n";
 	struct bwl_err e = { 0 };
 
 	(void)state;
@@ -340,11 +351,11 @@ static void the_return_never_undoes_a_revocation(void **state)
 
 static void a_revocation_survives_everything_but_a_grant(void **state)
 {
-	const char *pol = HEAD "peers:\n" DEST("gone", 1) "grant: { rate: 1gbit } }\n"
-			  DEST("stays", 2) "grant: { rate: 1gbit } }\n";
+	const char *pol = HEAD "peers:\n" DEST("gone", 1) "grant: { rate: 1gbit } }\n" DEST(
+		"stays", 2) "grant: { rate: 1gbit } }\n";
 	const char *without = HEAD "peers:\n" DEST("stays", 2) "grant: { rate: 1gbit } }\n";
 	const char *bare = HEAD "peers:\n  - { name: gone, addresses: [10.1.0.1], path: clear, "
-			   "via: 192.0.2.1 }\n" DEST("stays", 2) "grant: { rate: 1gbit } }\n";
+				"via: 192.0.2.1 }\n" DEST("stays", 2) "grant: { rate: 1gbit } }\n";
 	struct bwl_change c = { .set = BWL_SET_AUTHORISE };
 	struct bwl_err e = { 0 };
 
@@ -375,14 +386,14 @@ static void a_revocation_survives_everything_but_a_grant(void **state)
 static void revoke_all_on_trial_survives_the_return(void **state)
 {
 	const struct bwl_publish_opts o = { .confirm_ns = RIG_SECOND };
-	const char *before = HEAD "peers:\n" DEST("both", 1) "grant: { rate: 1gbit } }\n"
-			     DEST("only", 2) "grant: { rate: 1gbit } }\n";
+	const char *before = HEAD "peers:\n" DEST("both", 1) "grant: { rate: 1gbit } }\n" DEST(
+		"only", 2) "grant: { rate: 1gbit } }\n";
 	const char *trial = HEAD "peers:\n" DEST("both", 1) "grant: { rate: 1gbit } }\n";
 	struct bwl_err e = { 0 };
 	int i;
 
 	(void)state;
-	for (i = 0; i < 3; i++) {	/* by time, by rollback, and confirmed and put back by hand */
+	for (i = 0; i < 3; i++) { /* by time, by rollback, and confirmed and put back by hand */
 		rig_teardown(NULL);
 		rig_setup(NULL);
 		apply("%s", before);
@@ -407,14 +418,15 @@ static void revoke_all_on_trial_survives_the_return(void **state)
 
 static void a_changed_limit_lifts_no_revocation(void **state)
 {
-	struct bwl_change c = { .set = BWL_SET_RATE | BWL_SET_BURST | BWL_SET_VOLUME | BWL_SET_MODE,
-				.lim = { .rate_bps = 1000000, .burst = 9000, .volume = 1000000,
-					 .has_volume = true } };
+	struct bwl_change c = {
+		.set = BWL_SET_RATE | BWL_SET_BURST | BWL_SET_VOLUME | BWL_SET_MODE,
+		.lim = { .rate_bps = 1000000, .burst = 9000, .volume = 1000000, .has_volume = true }
+	};
 	struct bwl_err e = { 0 };
 
 	(void)state;
-	apply(HEAD "peers:\n" DEST("one", 1) "grant: { rate: 1gbit } }\n"
-	      DEST("two", 2) "grant: { rate: 1gbit } }\n");
+	apply(HEAD "peers:\n" DEST("one", 1) "grant: { rate: 1gbit } }\n" DEST(
+		"two", 2) "grant: { rate: 1gbit } }\n");
 	rig_advance(RIG_SECOND);
 	assert_int_equal(bwl_revoke(rig->pins, "one", &e), 0);
 	assert_int_equal(bwl_peer_change(rig->pins, "one", &c, &e), 0);
@@ -427,8 +439,8 @@ static void a_changed_limit_lifts_no_revocation(void **state)
 
 static void revoke_all_survives_everything_but_a_grant(void **state)
 {
-	const char *pol = HEAD "peers:\n" DEST("all1", 1) "grant: { rate: 1gbit } }\n"
-			  DEST("all2", 2) "grant: { rate: 1gbit } }\n";
+	const char *pol = HEAD "peers:\n" DEST("all1", 1) "grant: { rate: 1gbit } }\n" DEST(
+		"all2", 2) "grant: { rate: 1gbit } }\n";
 	const char *without = HEAD "peers:\n" DEST("all2", 2) "grant: { rate: 1gbit } }\n";
 	struct bwl_change c = { .set = BWL_SET_AUTHORISE };
 	struct bwl_err e = { 0 };
@@ -443,7 +455,7 @@ static void revoke_all_survives_everything_but_a_grant(void **state)
 	assert_string_equal(host(TO(1) "udp"), "revoked");
 	apply("%s", without);
 	assert_string_equal(host(TO(2) "udp"), "revoked");
-	apply("%s", pol);	/* it was out of the policy meanwhile */
+	apply("%s", pol); /* it was out of the policy meanwhile */
 	assert_string_equal(host(TO(1) "udp"), "revoked");
 	assert_int_equal(bwl_peer_change(rig->pins, "all2", &c, &e), 0);
 	rig_advance(RIG_SECOND);
@@ -462,10 +474,10 @@ static void every_byte_on_the_wire_is_charged(void **state)
 	k.spec = TO(1) "udp fill=10";
 	judge(&k, &r);
 	assert_int_equal(r.bytes, 52);
-	assert_int_equal(r.charged, 100);	/* min_charge */
+	assert_int_equal(r.charged, 100); /* min_charge */
 	k.spec = "eth vlan id=5 vlan id=6 ip4 src=10.0.7.2 dst=10.1.0.1 udp fill=958";
 	judge(&k, &r);
-	assert_int_equal(r.charged, 1008);	/* tags too */
+	assert_int_equal(r.charged, 1008); /* tags too */
 	/* 2 segments of 1000 bytes: one more header of 54 */
 	k.spec = TO(1) "tcp fill=2000";
 	k.gso_size = 1000;
@@ -483,13 +495,13 @@ static void gso_fields_may_raise_the_charge_and_never_lower_it(void **state)
 	(void)state;
 	apply(HEAD "peers:\n" DEST("gso", 1) "grant: { rate: 100gbit } }\n");
 	rig_advance(RIG_SECOND);
-	assert_string_equal(judge(&k, &r), "too-big");	/* not a GSO packet */
+	assert_string_equal(judge(&k, &r), "too-big"); /* not a GSO packet */
 	k.gso_size = 1460;
 	k.gso_segs = 3;
 	judge(&k, &r);
 	honest = (unsigned)r.charged;
 	assert_int_equal(honest, 54 + 3000 + 2 * 54);
-	k.gso_size = 65000;	/* "one segment": the uplink's MTU says three */
+	k.gso_size = 65000; /* "one segment": the uplink's MTU says three */
 	k.gso_segs = 1;
 	judge(&k, &r);
 	assert_int_equal(r.charged, honest);
@@ -497,9 +509,9 @@ static void gso_fields_may_raise_the_charge_and_never_lower_it(void **state)
 	k.gso_segs = 0;
 	judge(&k, &r);
 	assert_int_equal(r.charged, honest);
-	k.gso_size = 1;		/* 3000 segments */
+	k.gso_size = 1; /* 3000 segments */
 	judge(&k, &r);
-	assert_int_equal(r.charged, 3000 * 64);	/* min_charge, 64, each */
+	assert_int_equal(r.charged, 3000 * 64); /* min_charge, 64, each */
 	k.gso_size = 1460;
 	k.gso_segs = 60000;
 	judge(&k, &r);
@@ -508,7 +520,7 @@ static void gso_fields_may_raise_the_charge_and_never_lower_it(void **state)
 	k = (struct rig_packet){ .spec = TO(1) "udp fill=3000", .gso_size = 1000, .gso_segs = 3 };
 	judge(&k, &r);
 	assert_int_equal(r.charged, 42 + 3000 + 2 * 256);
-	k.spec = TO(1) "ip4 src=1.1.1.1 dst=2.2.2.2 tcp fill=3000";	/* 20 + 20 more, within */
+	k.spec = TO(1) "ip4 src=1.1.1.1 dst=2.2.2.2 tcp fill=3000"; /* 20 + 20 more, within */
 	judge(&k, &r);
 	assert_int_equal(r.charged, 34 + 40 + 3000 + 3 * 256);
 }

@@ -6,7 +6,8 @@
 #include "prog.h"
 
 #define HEAD PORTS "heartbeat: none\n"
-#define PEER(name, addresses) "  - { name: " name ", addresses: [" addresses "], path: clear,"      \
+#define PEER(name, addresses)                                                                      \
+	"  - { name: " name ", addresses: [" addresses "], path: clear,"                           \
 	" via: 192.0.2.1, via6: 'fe80::1', "
 #define TO(addr) "eth ip4 src=10.0.7.2 dst=" addr " udp"
 #define TO6(addr) "eth ip6 src=fd00:7::2 dst=" addr " udp"
@@ -26,7 +27,9 @@ static void spend_one(const char *grant)
 {
 	rig_policy(rig, AWAY);
 	rig_advance(100000 * RIG_SECOND);
-	apply(HEAD "peers:\n" PEER("one", "10.1.0.0/24, 'fd00:1::/64'") "grant: { rate: 1gbit, %s } }\n", grant);
+	apply(HEAD
+	      "peers:\n" PEER("one", "10.1.0.0/24, 'fd00:1::/64'") "grant: { rate: 1gbit, %s } }\n",
+	      grant);
 	rig_advance(RIG_SECOND);
 	assert_int_equal(drain(TO("10.1.0.1")), 100);
 }
@@ -35,26 +38,30 @@ static void who_covers_what_another_covered_takes_what_it_spent(void **state)
 {
 	static const char *const grant[] = { "volume: 6400b", "volume: 6400b per 1h" };
 	static const char *const next[] = {
-		PEER("low", "10.1.0.0/25") "grant: { rate: 1gbit, volume: 6400b } }\n"
-		PEER("high", "10.1.0.128/25, 'fd00:1::1'") "grant: { rate: 1gbit, volume: 6400b per 1h } }\n",
-		PEER("wide", "10.1.0.0/23, 'fd00:1::/48'") "grant: { rate: 1gbit, volume: 6400b } }\n",
-		PEER("exact", "10.1.0.0/24, 'fd00:1::/64'") "grant: { rate: 1gbit, volume: 6400b per 2h } }\n",
-		PEER("one", "10.1.0.0/25, 10.8.0.1") "grant: { rate: 1gbit, volume: 6400b } }\n"
-		PEER("rest", "10.1.0.128/25, 'fd00:1::/64'") "grant: { rate: 1gbit, volume: 6400b } }\n",
-		PEER("host", "10.1.0.1, 10.1.0.200") "grant: { rate: 1gbit, volume: 6400b } }\n"
-		PEER("host6", "'fd00:1::1'") "grant: { rate: 1gbit, volume: 6400b } }\n",
+		PEER("low", "10.1.0.0/25") "grant: { rate: 1gbit, volume: 6400b } }\n" PEER(
+			"high",
+			"10.1.0.128/25, 'fd00:1::1'") "grant: { rate: 1gbit, volume: 6400b per 1h } }\n",
+		PEER("wide",
+		     "10.1.0.0/23, 'fd00:1::/48'") "grant: { rate: 1gbit, volume: 6400b } }\n",
+		PEER("exact",
+		     "10.1.0.0/24, 'fd00:1::/64'") "grant: { rate: 1gbit, volume: 6400b per 2h } }\n",
+		PEER("one", "10.1.0.0/25, 10.8.0.1") "grant: { rate: 1gbit, volume: 6400b } }\n" PEER(
+			"rest",
+			"10.1.0.128/25, 'fd00:1::/64'") "grant: { rate: 1gbit, volume: 6400b } }\n",
+		PEER("host", "10.1.0.1, 10.1.0.200") "grant: { rate: 1gbit, volume: 6400b } }\n" PEER(
+			"host6", "'fd00:1::1'") "grant: { rate: 1gbit, volume: 6400b } }\n",
 	};
 	size_t i, j, k;
 
 	(void)state;
 	for (i = 0; i < 5; i++) {
-		for (j = 0; j < 4; j++) {	/* both kinds, at once or after a time away */
+		for (j = 0; j < 4; j++) { /* both kinds, at once or after a time away */
 			rig_teardown(NULL);
 			rig_setup(NULL);
 			spend_one(grant[j / 2]);
 			if (j % 2)
 				rig_policy(rig, AWAY);
-			for (k = 0; k < 2; k++) {	/* applied again it is the same */
+			for (k = 0; k < 2; k++) { /* applied again it is the same */
 				apply(HEAD "peers:\n%s", next[i]);
 				rig_advance(RIG_SECOND);
 				assert_int_equal(drain(TO("10.1.0.1")), 0);
@@ -68,8 +75,9 @@ static void who_covers_what_another_covered_takes_what_it_spent(void **state)
 static void who_takes_in_a_peer_that_left_takes_what_it_spent(void **state)
 {
 	(void)state;
-	apply(HEAD "peers:\n" PEER("a", "10.1.0.0/25") "grant: { rate: 1gbit, volume: 6400b } }\n"
-	      PEER("b", "10.1.0.128/25") "grant: { rate: 1gbit, volume: 6400b } }\n");
+	apply(HEAD
+	      "peers:\n" PEER("a", "10.1.0.0/25") "grant: { rate: 1gbit, volume: 6400b } }\n" PEER(
+		      "b", "10.1.0.128/25") "grant: { rate: 1gbit, volume: 6400b } }\n");
 	rig_advance(RIG_SECOND);
 	assert_int_equal(drain(TO("10.1.0.200")), 100);
 	apply(HEAD "peers:\n" PEER("a", "10.1.0.0/24") "grant: { rate: 1gbit, volume: 6400b } }\n");
@@ -88,14 +96,16 @@ static void a_wider_prefix_takes_nothing_from_those_who_stay(void **state)
 	struct bwl_err e = { 0 };
 
 	(void)state;
-	apply(HEAD "peers:\n" PEER("a", "10.1.0.0/24") "grant: { rate: 1gbit, volume: 6400b } }\n"
-	      PEER("b", "10.1.1.0/24") "grant: { rate: 1gbit } }\n");
+	apply(HEAD
+	      "peers:\n" PEER("a", "10.1.0.0/24") "grant: { rate: 1gbit, volume: 6400b } }\n" PEER(
+		      "b", "10.1.1.0/24") "grant: { rate: 1gbit } }\n");
 	rig_advance(RIG_SECOND);
 	assert_int_equal(drain(TO("10.1.0.1")), 100);
 	assert_int_equal(bwl_revoke(rig->pins, "b", &e), 0);
-	apply(HEAD "peers:\n" PEER("a", "10.1.0.0/24") "grant: { rate: 1gbit, volume: 6400b } }\n"
-	      PEER("b", "10.1.1.0/24") "grant: { rate: 1gbit } }\n"
-	      PEER("all", "10.0.0.0/9") "grant: { rate: 1gbit, volume: 6400b } }\n");
+	apply(HEAD "peers:\n" PEER("a", "10.1.0.0/24") "grant: { rate: 1gbit, volume: 6400b } }\n" PEER(
+		"b",
+		"10.1.1.0/24") "grant: { rate: 1gbit } }\n" PEER("all",
+								 "10.0.0.0/9") "grant: { rate: 1gbit, volume: 6400b } }\n");
 	rig_advance(RIG_SECOND);
 	assert_int_equal(drain(TO("10.2.0.1")), 100);
 	assert_string_equal(host(TO("10.1.0.1")), "peer-volume");
@@ -104,7 +114,8 @@ static void a_wider_prefix_takes_nothing_from_those_who_stay(void **state)
 
 static void classes_and_floors_are_taken_over_too(void **state)
 {
-#define SUBS "grant: { rate: 1gbit }, classes: { other: { volume: 6400b }, ssh: { rate: 1mbit } } }\n"
+#define SUBS                                                                                       \
+	"grant: { rate: 1gbit }, classes: { other: { volume: 6400b }, ssh: { rate: 1mbit } } }\n"
 	(void)state;
 	apply(HEAD "peers:\n" PEER("c", "10.1.0.0/24") SUBS);
 	rig_advance(RIG_SECOND);
@@ -118,11 +129,11 @@ static void classes_and_floors_are_taken_over_too(void **state)
 static void who_takes_the_place_of_the_revoked_is_revoked(void **state)
 {
 	static const char *const next[] = {
-		PEER("low", "10.1.0.0/25") "grant: { rate: 1gbit } }\n"
-		PEER("high", "10.1.0.128/25") "grant: { rate: 1gbit } }\n",
+		PEER("low", "10.1.0.0/25") "grant: { rate: 1gbit } }\n" PEER(
+			"high", "10.1.0.128/25") "grant: { rate: 1gbit } }\n",
 		PEER("wide", "10.1.0.0/23") "grant: { rate: 1gbit } }\n",
-		PEER("old", "10.1.0.0/25") "grant: { rate: 1gbit } }\n"
-		PEER("off", "10.1.0.128/25") "grant: { rate: 1gbit } }\n",
+		PEER("old", "10.1.0.0/25") "grant: { rate: 1gbit } }\n" PEER(
+			"off", "10.1.0.128/25") "grant: { rate: 1gbit } }\n",
 	};
 	struct bwl_change c = { .set = BWL_SET_AUTHORISE };
 	struct bwl_publish_report rep;
@@ -136,21 +147,26 @@ static void who_takes_the_place_of_the_revoked_is_revoked(void **state)
 
 			rig_teardown(NULL);
 			rig_setup(NULL);
-			apply(HEAD "peers:\n" PEER("old", "10.1.0.0/24") "grant: { rate: 1gbit } }\n");
+			apply(HEAD
+			      "peers:\n" PEER("old", "10.1.0.0/24") "grant: { rate: 1gbit } }\n");
 			assert_int_equal(bwl_revoke(rig->pins, j < 2 ? "old" : NULL, &e), 0);
 			if (j % 2)
 				rig_policy(rig, AWAY);
 			assert_true(asprintf(&text, HEAD "peers:\n%s", next[i]) > 0);
 			assert_int_equal(rig_try_policy(rig, text, NULL, &rep, &e), 0);
 			assert_true(rep.kept_revoked >= 1);
-			rig_policy(rig, AWAY);	/* and comes back */
+			rig_policy(rig, AWAY); /* and comes back */
 			rig_policy(rig, text);
 			free(text);
 			rig_advance(RIG_SECOND);
 			assert_string_equal(host(TO("10.1.0.1")), "revoked");
 			assert_string_equal(host(TO("10.1.0.200")), "revoked");
-			assert_int_equal(bwl_peer_change(rig->pins, i == 0 ? "high" : i == 1 ? "wide" : "off",
-							 &c, &e), 0);
+			assert_int_equal(bwl_peer_change(rig->pins,
+							 i == 0   ? "high"
+							 : i == 1 ? "wide"
+								  : "off",
+							 &c, &e),
+					 0);
 			rig_advance(RIG_SECOND);
 			assert_string_equal(host(TO("10.1.0.200")), "pass");
 			assert_string_equal(host(TO("10.1.0.1")), i == 1 ? "pass" : "revoked");
@@ -180,14 +196,20 @@ static void closed_until_granted(const char *name)
 static void a_revoked_prefix_stays_revoked_in_however_many_steps_it_changes_hands(void **state)
 {
 	static const char *const ways[][4] = {
-		/* alpha moves away, then somebody new comes; at once; after a policy without both */
-		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"), HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE) },
+		/*
+		 * alpha moves away, then somebody new comes; at once; after a policy without both
+		 */
+		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"),
+		  HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE) },
 		{ HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE) },
-		{ AWAY, HEAD "peers:\n" ALPHA("10.5.0.0/24"), HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE) },
+		{ AWAY, HEAD "peers:\n" ALPHA("10.5.0.0/24"),
+		  HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE) },
 		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"), AWAY, HEAD "peers:\n" BETA(ONE) },
 		/* wider and narrower than what was closed */
-		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"), HEAD "peers:\n" BETA("10.1.0.0/16, 'fd00:1::/48'") },
-		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"), HEAD "peers:\n" BETA("10.1.0.1, 'fd00:1::/120'") },
+		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"),
+		  HEAD "peers:\n" BETA("10.1.0.0/16, 'fd00:1::/48'") },
+		{ HEAD "peers:\n" ALPHA("10.5.0.0/24"),
+		  HEAD "peers:\n" BETA("10.1.0.1, 'fd00:1::/120'") },
 		/* beta is there already, and takes it from alpha, which stays; a part of it */
 		{ HEAD "peers:\n" ALPHA(ONE) BETA("10.6.0.0/24"),
 		  HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA("10.6.0.0/24, " ONE) },
@@ -202,7 +224,7 @@ static void a_revoked_prefix_stays_revoked_in_however_many_steps_it_changes_hand
 		rig_teardown(NULL);
 		rig_setup(NULL);
 		apply(HEAD "peers:\n" ALPHA(ONE) BETA("10.6.0.0/24"));
-		if (i / 2 < 6)	/* only alpha was there */
+		if (i / 2 < 6) /* only alpha was there */
 			apply(HEAD "peers:\n" ALPHA(ONE));
 		assert_int_equal(bwl_revoke(rig->pins, "alpha", &e), 0);
 		if (i % 2 && i / 2 < 6)
@@ -233,7 +255,7 @@ static void what_was_open_within_or_around_a_revoked_prefix_stays_open(void **st
 	(void)state;
 	apply(HEAD "peers:\n" ALPHA("0.0.0.0/0, '::/0'") BETA(ONE));
 	assert_int_equal(bwl_revoke(rig->pins, "alpha", &e), 0);
-	apply(HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE));	/* the closed place is nobody's */
+	apply(HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA(ONE)); /* the closed place is nobody's */
 	apply(HEAD "peers:\n" ALPHA("10.5.0.0/24") BETA("10.1.0.0/25, 'fd00:1::/64'"));
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host(TO("10.1.0.1")), "pass");
@@ -255,14 +277,22 @@ static void a_place_that_is_taken_is_not_tried_with_confirm(void **state)
 
 	(void)state;
 	spend_one("volume: 6400b");
-	assert_int_equal(rig_try_policy(rig, HEAD "peers:\n" PEER("low", "10.1.0.0/25")
-					"grant: { rate: 1gbit, volume: 6400b } }\n", &o, NULL, &e), -EINVAL);
+	assert_int_equal(
+		rig_try_policy(rig,
+			       HEAD "peers:\n" PEER(
+				       "low",
+				       "10.1.0.0/25") "grant: { rate: 1gbit, volume: 6400b } }\n",
+			       &o, NULL, &e),
+		-EINVAL);
 	assert_string_equal(host(TO("10.1.0.1")), "peer-volume");
-	apply(HEAD "zones: { z: { volume: 6400b } }\npeers:\n" PEER("m", "10.2.0.1")
-	      "zone: z, grant: { rate: 1gbit } }\n");
-	assert_int_equal(rig_try_policy(rig, HEAD "zones: { y: { volume: 6400b } }\npeers:\n"
-					PEER("m", "10.2.0.1") "zone: y, grant: { rate: 1gbit } }\n",
-					&o, NULL, &e), -EINVAL);
+	apply(HEAD "zones: { z: { volume: 6400b } }\npeers:\n" PEER(
+		"m", "10.2.0.1") "zone: z, grant: { rate: 1gbit } }\n");
+	assert_int_equal(rig_try_policy(rig,
+					HEAD "zones: { y: { volume: 6400b } }\npeers:\n" PEER(
+						"m",
+						"10.2.0.1") "zone: y, grant: { rate: 1gbit } }\n",
+					&o, NULL, &e),
+			 -EINVAL);
 }
 
 static void a_zone_of_another_name_takes_what_was_spent(void **state)
@@ -283,7 +313,8 @@ static void a_zone_of_another_name_takes_what_was_spent(void **state)
 	for (i = 0; i < 5; i++) {
 		rig_teardown(NULL);
 		rig_setup(NULL);
-		apply(ZONES("z: { volume: 6400b }, kept: { volume: 6400b }") M1("m1", "z") M2("m2", "z"));
+		apply(ZONES("z: { volume: 6400b }, kept: { volume: 6400b }") M1("m1", "z")
+			      M2("m2", "z"));
 		rig_advance(RIG_SECOND);
 		assert_int_equal(drain(TO("10.2.0.1")), 100);
 		apply("%s", next[i]);
@@ -292,16 +323,18 @@ static void a_zone_of_another_name_takes_what_was_spent(void **state)
 		assert_string_equal(host(TO("10.2.0.2")), "zone-volume");
 	}
 	/* Whose members were never in it takes nothing. */
-	apply(ZONES("new: { volume: 6400b }") PEER("n", "10.3.0.1") "zone: new, grant: { rate: 1gbit } }\n");
+	apply(ZONES("new: { volume: 6400b }")
+		      PEER("n", "10.3.0.1") "zone: new, grant: { rate: 1gbit } }\n");
 	rig_advance(RIG_SECOND);
 	assert_int_equal(drain(TO("10.3.0.1")), 100);
 }
 
 static void a_host_port_of_another_name_takes_what_was_spent(void **state)
 {
-#define ONE_PORT(dev) "version: 1\nnode: rig\nuplinks: [p0]\nheartbeat: none\nhost_ports:\n"        \
-	"  - { dev: " dev ", sources: [10.0.7.0/24], limit: { volume: 6400b } }\npeers:\n"             \
-	PEER("any", "10.1.0.1") "grant: { rate: 1gbit } }\n"
+#define ONE_PORT(dev)                                                                              \
+	"version: 1\nnode: rig\nuplinks: [p0]\nheartbeat: none\nhost_ports:\n"                     \
+	"  - { dev: " dev ", sources: [10.0.7.0/24], limit: { volume: 6400b } }\npeers:\n" PEER(   \
+		"any", "10.1.0.1") "grant: { rate: 1gbit } }\n"
 	(void)state;
 	apply(ONE_PORT("h0"));
 	rig_advance(RIG_SECOND);
@@ -319,11 +352,14 @@ static int setup_unknown(void **state)
 	return 0;
 }
 
-#define LATER                                                                                    \
-	PEER("total", "10.1.0.1") "grant: { rate: 1gbit, volume: 6400b } }\n"                    \
-	PEER("window", "10.1.0.2") "grant: { rate: 1gbit, volume: 6400b per 11s } }\n"           \
-	PEER("class", "10.1.0.3") "grant: { rate: 1gbit }, classes: { other: { volume: 6400b } } }\n" \
-	PEER("zone", "10.1.0.4") "grant: { rate: 1gbit }, zone: z }\n"
+/* clang-format off */
+#define LATER \
+	PEER("total", "10.1.0.1") \
+	"grant: { rate: 1gbit, volume: 6400b } }\n" PEER("window", "10.1.0.2") "grant: { rate: 1gbit, volume: 6400b per 11s } }\n" PEER( \
+		"class", \
+		"10.1.0.3") "grant: { rate: 1gbit }, classes: { other: { volume: 6400b } } }\n" PEER("zone", \
+												     "10.1.0.4") "grant: { rate: 1gbit }, zone: z }\n"
+/* clang-format on */
 
 static void a_volume_that_comes_later_starts_spent_as_well(void **state)
 {
@@ -340,9 +376,12 @@ static void a_volume_that_comes_later_starts_spent_as_well(void **state)
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host(TO("10.1.0.9")), "pass");
 	for (i = 0; i < 2; i++) {
-		assert_int_equal(rig_try_policy(rig, HEAD "zones: { z: { volume: 6400b } }\npeers:\n" LATER
-						PEER("bare", "10.1.0.9") "grant: { rate: 1gbit } }\n",
-						NULL, &rep, &e), 0);
+		assert_int_equal(
+			rig_try_policy(rig,
+				       HEAD "zones: { z: { volume: 6400b } }\npeers:\n" LATER PEER(
+					       "bare", "10.1.0.9") "grant: { rate: 1gbit } }\n",
+				       NULL, &rep, &e),
+			0);
 		assert_int_equal(rep.exhausted, i ? 0 : 4);
 		rig_advance(RIG_SECOND);
 		assert_string_equal(host(TO("10.1.0.1")), "peer-volume");
@@ -352,7 +391,7 @@ static void a_volume_that_comes_later_starts_spent_as_well(void **state)
 	}
 	rig_advance(12 * RIG_SECOND);
 	assert_string_equal(host(TO("10.1.0.1")), "peer-volume");
-	assert_int_equal(drain(TO("10.1.0.2")), 100);	/* its window has passed */
+	assert_int_equal(drain(TO("10.1.0.2")), 100); /* its window has passed */
 	/* What is said aloud is given: V, and V more. */
 	assert_int_equal(bwl_peer_change(rig->pins, "total", &more, &e), 0);
 	assert_int_equal(drain(TO("10.1.0.1")), 10);
@@ -360,8 +399,13 @@ static void a_volume_that_comes_later_starts_spent_as_well(void **state)
 	assert_int_equal(drain(TO("10.1.0.9")), 20);
 	assert_int_equal(bwl_peer_change(rig->pins, "bare", &said, &e), 0);
 	assert_int_equal(drain(TO("10.1.0.9")), 0);
-	assert_int_equal(rig_try_policy(rig, HEAD "peers:\n" PEER("new", "10.1.0.8")
-					"grant: { rate: 1gbit, volume: 6400b } }\n", &fresh, &rep, &e), 0);
+	assert_int_equal(
+		rig_try_policy(rig,
+			       HEAD "peers:\n" PEER(
+				       "new",
+				       "10.1.0.8") "grant: { rate: 1gbit, volume: 6400b } }\n",
+			       &fresh, &rep, &e),
+		0);
 	assert_int_equal(rep.exhausted, 0);
 	rig_advance(RIG_SECOND);
 	assert_int_equal(drain(TO("10.1.0.8")), 100);
@@ -370,7 +414,8 @@ static void a_volume_that_comes_later_starts_spent_as_well(void **state)
 /* Lowered below what is used, then +V: V. */
 static void more_volume_is_on_top_of_what_is_spent(void **state)
 {
-	struct bwl_change c = { .set = BWL_SET_VOLUME, .lim = { .volume = 640, .has_volume = true } };
+	struct bwl_change c = { .set = BWL_SET_VOLUME,
+				.lim = { .volume = 640, .has_volume = true } };
 	struct bwl_err e = { 0 };
 
 	(void)state;

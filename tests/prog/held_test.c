@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promises 3 and 6: whoever puts a policy in force is killed at any instruction while he holds volumes full;
- * the next one gives back what was held, and not a byte of what was spent.
+ * Promises 3 and 6: whoever puts a policy in force is killed at any instruction while he holds
+ * volumes full; the next one gives back what was held, and not a byte of what was spent.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -10,19 +10,23 @@
 #include <unistd.h>
 #include "prog.h"
 
-#define PEER(name, n, volume) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear,"       \
+#define PEER(name, n, volume)                                                                      \
+	"  - { name: " name ", addresses: [10.1.0." #n "], path: clear,"                           \
 	" via: 192.0.2.1, grant: { rate: 1gbit, volume: " volume " } }\n"
 #define HEAD PORTS "heartbeat: 60s\npeers:\n"
-#define NAME "  - { name: name, addresses: [10.1.0.3, 10.1.0.6], path: clear, via: 192.0.2.1,"           \
+#define NAME                                                                                       \
+	"  - { name: name, addresses: [10.1.0.3, 10.1.0.6], path: clear, via: 192.0.2.1,"          \
 	" grant: { rate: 1gbit, volume: 6400b } }\n"
 #define AWAY HEAD PEER("far", 9, "1gb")
 /* In the next one: another kind, new, within the prefix of another, with a volume again. */
 #define FIRST HEAD PEER("kind", 1, "6400b") NAME PEER("again", 4, "6400b")
-#define BEFORE HEAD PEER("kind", 1, "6400b") NAME                                \
-	"  - { name: again, addresses: [10.1.0.4], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n"
-#define NEXT HEAD PEER("kind", 1, "6400b per 1h") PEER("new", 2, "6400b") PEER("other", 3, "6400b") PEER("name", 6, "6400b")  \
-	PEER("again", 4, "6400b")
-#define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " udp"	/* charged 64 bytes */
+#define BEFORE                                                                                     \
+	HEAD PEER("kind", 1, "6400b") NAME                                                         \
+		"  - { name: again, addresses: [10.1.0.4], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n"
+#define NEXT                                                                                       \
+	HEAD PEER("kind", 1, "6400b per 1h") PEER("new", 2, "6400b") PEER("other", 3, "6400b")     \
+		PEER("name", 6, "6400b") PEER("again", 4, "6400b")
+#define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " udp" /* charged 64 bytes */
 #define LEFT 100U
 #define SPENT 30U
 
@@ -131,7 +135,8 @@ static uint64_t sum(void)
 {
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < 2 * (rig->pins->schema.max_peers + rig->pins->schema.max_extras); i += 2)
+	for (uint32_t i = 0; i < 2 * (rig->pins->schema.max_peers + rig->pins->schema.max_extras);
+	     i += 2)
 		bytes += rig->pins->state[i].used_bytes;
 	return bytes / 64;
 }
@@ -146,10 +151,13 @@ static void fits(const char *spec, unsigned spent, unsigned before)
 	stuck += n < LEFT - spent;
 }
 
-/* Killed after so many steps from that call; what can be had of each volume, before it is settled and after. */
+/*
+ * Killed after so many steps from that call; what can be had of each volume, before it is settled
+ * and after.
+ */
 static void killed(unsigned at, unsigned steps)
 {
-	bool whole = !steps;	/* not in the middle of an account */
+	bool whole = !steps; /* not in the middle of an account */
 	unsigned one, two, three;
 	struct bwl_err e = { 0 };
 	uint32_t before;
@@ -214,7 +222,7 @@ static void find_calls(unsigned *ret_hold, unsigned *ret_last)
 
 static void a_writer_killed_at_any_instruction_gives_back_what_he_held_and_no_more(void **state)
 {
-	bool fine = getenv("BWL_HELD_FINE");	/* some minutes */
+	bool fine = getenv("BWL_HELD_FINE"); /* some minutes */
 	unsigned hold, last, n, i;
 
 	(void)state;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promise 4: a lease ends in the data plane, to the nanosecond, with nobody there who speaks; whatever is
- * renewed, applied or tried lengthens it only as far as the policy says.
+ * Promise 4: a lease ends in the data plane, to the nanosecond, with nobody there who speaks;
+ * whatever is renewed, applied or tried lengthens it only as far as the policy says.
  */
 #include <errno.h>
 #include "prog.h"
 
-#define PEER "peers:\n  - { name: d1, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n"
+#define PEER                                                                                       \
+	"peers:\n  - { name: d1, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { rate: 1gbit } }\n"
 #define POLICY(beat, lease) PORTS "heartbeat: " beat "\n" lease PEER
 #define FRAME "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp"
 #define MINUTE (60 * RIG_SECOND)
@@ -130,7 +131,7 @@ static void a_policy_never_lengthens_a_lease(void **s)
 	assert_int_equal(beat(NULL), 0);
 	assert_string_equal(host(FRAME), "pass");
 	apply(POLICY("60s", "lease: 2m\n"));
-	assert_string_equal(host(FRAME), "silent");	/* the first one has none yet */
+	assert_string_equal(host(FRAME), "silent"); /* the first one has none yet */
 	assert_int_equal(renew(0), 0);
 	rig_advance(MINUTE);
 	apply(POLICY("10m", "lease: 5m\n"));
@@ -148,9 +149,11 @@ static void a_policy_never_lengthens_a_lease(void **s)
 /* The one before may come back at any moment, with nobody there. */
 static void on_trial_the_shorter_lease_of_both_counts(void **s)
 {
-	static const char *const policy[] = { POLICY("60s", "lease: 2m\n"), POLICY("60s", "lease: 20s\n"),
-					      POLICY("60s", "") };
-	static const struct { int before, trial; } x[] = { { 0, 1 }, { 1, 0 }, { 1, 2 }, { 2, 1 } };
+	static const char *const policy[] = { POLICY("60s", "lease: 2m\n"),
+					      POLICY("60s", "lease: 20s\n"), POLICY("60s", "") };
+	static const struct {
+		int before, trial;
+	} x[] = { { 0, 1 }, { 1, 0 }, { 1, 2 }, { 2, 1 } };
 	const struct bwl_publish_opts o = { .confirm_ns = 10 * RIG_SECOND };
 
 	(void)s;
@@ -168,7 +171,7 @@ static void on_trial_the_shorter_lease_of_both_counts(void **s)
 		assert_int_equal(renew(0), 0);
 		start = rig_now();
 		assert_int_equal(beat(NULL), 0);
-		rig_advance(15 * RIG_SECOND);	/* it has returned by itself */
+		rig_advance(15 * RIG_SECOND); /* it has returned by itself */
 		assert_string_equal(host(FRAME), "pass");
 		rig_set_clock(start + 20 * RIG_SECOND - 1);
 		assert_string_equal(host(FRAME), "pass");

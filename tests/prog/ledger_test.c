@@ -5,7 +5,8 @@
  */
 #include "prog.h"
 
-#define DEST(name, n) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
+#define DEST(name, n)                                                                              \
+	"  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
 #define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " udp fill=958" /* 1000 bytes */
 #define HEAD PORTS "heartbeat: none\n"
 #define LEN 1000U
@@ -32,9 +33,8 @@ static void a_volume_is_spent_up_to_its_mark_and_not_a_byte_further(void **state
 	uint32_t total, window;
 
 	(void)state;
-	apply(HEAD "peers:\n"
-	      DEST("total", 1) "grant: { volume: 20000b } }\n"
-	      DEST("windowed", 2) "grant: { volume: 20000b per 1h } }\n");
+	apply(HEAD "peers:\n" DEST("total", 1) "grant: { volume: 20000b } }\n" DEST(
+		"windowed", 2) "grant: { volume: 20000b per 1h } }\n");
 	rig_advance(RIG_SECOND);
 	total = 2 * id_of("total");
 	window = 2 * id_of("windowed");
@@ -65,11 +65,13 @@ static void each_limit_has_a_mark_of_its_own(void **state)
 	(void)state;
 	apply("version: 1\nnode: rig\nuplinks: [p0]\nhost_ports:\n"
 	      "  - { dev: h0, sources: [10.0.7.0/24], limit: { volume: 1gb } }\n"
-	      "heartbeat: none\nnode_limit: { volume: 1gb }\nzones: { z: { volume: 1gb } }\npeers:\n"
-	      DEST("x", 1) "zone: z, grant: { volume: 1gb }, classes: { other: { volume: 1gb } } }\n");
+	      "heartbeat: none\nnode_limit: { volume: 1gb }\nzones: { z: { volume: 1gb } }\npeers:\n" DEST(
+		      "x",
+		      1) "zone: z, grant: { volume: 1gb }, classes: { other: { volume: 1gb } } }\n");
 	rig_advance(RIG_SECOND);
 	id = id_of("x");
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
+			 0);
 	zone = g.base->zone[1].limit.volume.state;
 	class_ = g.sub[1].volume.state;
 	port = g.base->port[RIG_H0].limit.volume.state;
@@ -93,8 +95,8 @@ static void each_limit_has_a_mark_of_its_own(void **state)
 static void a_policy_that_requires_a_ledger_is_closed_until_one_has_come(void **state)
 {
 	(void)state;
-	apply(HEAD "ledger: required\npeers:\n" DEST("x", 1) "grant: { volume: 20000b } }\n"
-	      DEST("free", 2) "grant: { rate: 1gbit } }\n");
+	apply(HEAD "ledger: required\npeers:\n" DEST("x", 1) "grant: { volume: 20000b } }\n" DEST(
+		"free", 2) "grant: { rate: 1gbit } }\n");
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host(TO(1)), "ledger");
 	assert_string_equal(host(TO(2)), "pass");
@@ -108,20 +110,20 @@ static void a_policy_that_requires_a_ledger_is_closed_until_one_has_come(void **
 static void a_policy_without_ledger_takes_back_only_its_own_closing(void **state)
 {
 	(void)state;
-	apply(HEAD "ledger: required\npeers:\n" DEST("x", 1) "grant: { volume: 20000b } }\n"
-	      DEST("y", 2) "grant: { volume: 20000b } }\n");
+	apply(HEAD "ledger: required\npeers:\n" DEST("x", 1) "grant: { volume: 20000b } }\n" DEST(
+		"y", 2) "grant: { volume: 20000b } }\n");
 	rig_advance(RIG_SECOND);
 	set_mark(2 * id_of("y"), BWL_MARK_CLOSED);
-	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 20000b } }\n"
-	      DEST("y", 2) "grant: { volume: 20000b } }\n");
+	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 20000b } }\n" DEST(
+		"y", 2) "grant: { volume: 20000b } }\n");
 	assert_string_equal(host(TO(1)), "pass");
 	assert_string_equal(host(TO(2)), "ledger");
 }
 
 static void once_a_ledger_has_come_new_volumes_wait_for_it(void **state)
 {
-	const struct bwl_change c = { .set = BWL_SET_VOLUME, .lim = { .has_volume = true,
-				      .volume = 20000 } };
+	const struct bwl_change c = { .set = BWL_SET_VOLUME,
+				      .lim = { .has_volume = true, .volume = 20000 } };
 	struct bwl_err e = { 0 };
 
 	(void)state;
@@ -132,8 +134,8 @@ static void once_a_ledger_has_come_new_volumes_wait_for_it(void **state)
 	if (bwl_peer_change(rig->pins, "x", &c, &e))
 		fail_msg("%s", e.text);
 	assert_string_equal(host(TO(1)), "ledger");
-	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 20000b } }\n"
-	      DEST("y", 2) "grant: { volume: 20000b } }\n");
+	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 20000b } }\n" DEST(
+		"y", 2) "grant: { volume: 20000b } }\n");
 	assert_string_equal(host(TO(2)), "ledger");
 }
 
@@ -167,7 +169,7 @@ static void whoever_gets_an_id_gets_no_mark_with_it(void **state)
 	id = id_of("x");
 	set_mark(2 * id, 1 << 20);
 	rig->pins->mark[2 * id].unknown_bytes = 7;
-	apply(HEAD "peers: []\n");	/* nothing on its account: the id is free */
+	apply(HEAD "peers: []\n"); /* nothing on its account: the id is free */
 	apply(HEAD "peers:\n" DEST("y", 2) "grant: { volume: 20000b } }\n");
 	assert_int_equal(id_of("y"), id);
 	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_MARK_NONE);

@@ -93,9 +93,10 @@ static void saturate(unsigned refusal, uint64_t rate_bps, uint64_t burst, uint64
 	}
 	last = passed_bytes() - first;
 	/* The last step has not been used up. */
-	assert_true((double)last * 8e9 >= 0.995 * (double)rate_bps * (double)(steps - 1) * (double)step_ns);
+	assert_true((double)last * 8e9 >=
+		    0.995 * (double)rate_bps * (double)(steps - 1) * (double)step_ns);
 	assert_true((double)last * 8e9 <= (double)rate_bps * (double)steps * (double)step_ns +
-					  8e9 * (double)(burst + slack));
+						  8e9 * (double)(burst + slack));
 }
 
 static void all_cpus_together_keep_a_peer_to_its_rate(void **state)
@@ -133,10 +134,10 @@ static void all_cpus_together_keep_a_zone_to_its_rate(void **state)
 					    TO(3) "tcp fill=946" };
 
 	(void)state;
-	apply(HEAD "zones: { z: { rate: 1gbit, burst: 100kb } }\npeers:\n"
-	      DEST("a", 1) "zone: z, grant: { rate: 10gbit } }\n"
-	      DEST("b", 2) "zone: z, grant: { rate: 10gbit, volume: 100gb per 1d } }\n"
-	      DEST("c", 3) "zone: z, grant: { rate: 10gbit }, classes: { other: { rate: 9gbit } } }\n");
+	apply(HEAD "zones: { z: { rate: 1gbit, burst: 100kb } }\npeers:\n" DEST("a", 1) "zone: z, grant: { rate: 10gbit } }\n" DEST(
+		"b",
+		2) "zone: z, grant: { rate: 10gbit, volume: 100gb per 1d } }\n" DEST("c",
+										     3) "zone: z, grant: { rate: 10gbit }, classes: { other: { rate: 9gbit } } }\n");
 	rig_advance(RIG_SECOND);
 	hammers_start(spec, 3);
 	saturate(BWL_R_ZONE_RATE, 1000000000, 102400, 400000, 150);
@@ -148,8 +149,8 @@ static void all_cpus_together_keep_the_node_to_its_rate(void **state)
 	static const char *const spec[] = { TO(1) "udp fill=958", TO(2) "udp fill=958" };
 
 	(void)state;
-	apply(HEAD "node_limit: { rate: 100mbit, burst: 20kb }\npeers:\n"
-	      DEST("a", 1) "grant: { rate: 10gbit } }\n" DEST("b", 2) "grant: { rate: 10gbit } }\n");
+	apply(HEAD "node_limit: { rate: 100mbit, burst: 20kb }\npeers:\n" DEST(
+		"a", 1) "grant: { rate: 10gbit } }\n" DEST("b", 2) "grant: { rate: 10gbit } }\n");
 	rig_advance(RIG_SECOND);
 	hammers_start(spec, 2);
 	saturate(BWL_R_NODE_RATE, 100000000, 20480, 1000000, 150);
@@ -158,8 +159,9 @@ static void all_cpus_together_keep_the_node_to_its_rate(void **state)
 
 static void all_cpus_together_spend_a_volume_to_the_byte(void **state)
 {
-#define TWO(n) "eth ip4 src=10.0.7.2 dst=10.1." #n ".1 udp fill=958",                               \
-	       "eth ip4 src=10.0.7.2 dst=10.1." #n ".2 udp fill=58"
+#define TWO(n)                                                                                     \
+	"eth ip4 src=10.0.7.2 dst=10.1." #n ".1 udp fill=958",                                     \
+		"eth ip4 src=10.0.7.2 dst=10.1." #n ".2 udp fill=58"
 	static const char *const spec[][4] = { { TWO(0), TWO(0) }, { TWO(1), TWO(1) } };
 	static const char *const volume[] = { "4000000b", "4000000b per 1h" };
 	uint64_t first, refused;
@@ -169,10 +171,10 @@ static void all_cpus_together_spend_a_volume_to_the_byte(void **state)
 	for (i = 0; i < 2; i++) {
 		/* Two peers of one zone; the zone's volume is what is spent. */
 		apply(HEAD "zones: { z%d: { volume: %s } }\npeers:\n"
-		      "  - { name: a%d, addresses: [10.1.%d.1], path: clear, via: 192.0.2.1,"
-		      " zone: z%d, grant: { rate: 1tbit, volume: 3990000b } }\n"
-		      "  - { name: b%d, addresses: [10.1.%d.2], path: clear, via: 192.0.2.1,"
-		      " zone: z%d, grant: { rate: 1tbit, volume: 3990000b per 1d } }\n",
+			   "  - { name: a%d, addresses: [10.1.%d.1], path: clear, via: 192.0.2.1,"
+			   " zone: z%d, grant: { rate: 1tbit, volume: 3990000b } }\n"
+			   "  - { name: b%d, addresses: [10.1.%d.2], path: clear, via: 192.0.2.1,"
+			   " zone: z%d, grant: { rate: 1tbit, volume: 3990000b per 1d } }\n",
 		      i, volume[i], i, i, i, i, i, i);
 		first = passed_bytes();
 		rig_advance(RIG_SECOND);
@@ -210,8 +212,10 @@ static void check_history(uint64_t rate_bps, uint64_t burst)
 
 		for (j = i; j < nhistory; j++) {
 			sum += history[j].bytes;
-			assert_true((double)sum <= (double)rate_bps *
-				    (double)(history[j].at - history[i].at) / 8e9 + (double)burst);
+			assert_true((double)sum <=
+				    (double)rate_bps * (double)(history[j].at - history[i].at) /
+						    8e9 +
+					    (double)burst);
 		}
 	}
 }
@@ -219,12 +223,18 @@ static void check_history(uint64_t rate_bps, uint64_t burst)
 static void nothing_an_operator_does_adds_a_burst(void **state)
 {
 	const char *a = HEAD "peers:\n" DEST("name", 1) "grant: { rate: 1mbit, burst: 30000b } }\n";
-	const char *renamed = HEAD "peers:\n" DEST("other", 1) "grant: { rate: 1mbit, burst: 30000b } }\n";
+	const char *renamed = HEAD
+		"peers:\n" DEST("other", 1) "grant: { rate: 1mbit, burst: 30000b } }\n";
 	const char *empty = HEAD "peers:\n" DEST("far", 9) "grant: { rate: 1mbit } }\n";
-	const char *smaller = HEAD "peers:\n" DEST("name", 1) "grant: { rate: 1mbit, burst: 2000b } }\n";
-	const char *classes = HEAD "peers:\n" DEST("name", 1) "grant: { rate: 1mbit, burst: 30000b },"
-			      " classes: { other: { rate: 1mbit, burst: 30000b } } }\n";
-	const char *order[] = { a, a, renamed, a, empty, a, smaller, a, classes, a, renamed, empty };
+	const char *smaller = HEAD
+		"peers:\n" DEST("name", 1) "grant: { rate: 1mbit, burst: 2000b } }\n";
+	const char *classes = HEAD
+		"peers:\n" DEST("name",
+				1) "grant: { rate: 1mbit, burst: 30000b },"
+				   " classes: { other: { rate: 1mbit, burst: 30000b } } }\n";
+	const char *order[] = {
+		a, a, renamed, a, empty, a, smaller, a, classes, a, renamed, empty
+	};
 	struct bwl_change authorise = { .set = BWL_SET_AUTHORISE };
 	const struct bwl_publish_opts o = { .confirm_ns = 10000000 };
 	struct bwl_err e = { 0 };
@@ -233,7 +243,7 @@ static void nothing_an_operator_does_adds_a_burst(void **state)
 	(void)state;
 	nhistory = 0;
 	apply("%s", a);
-	assert_int_equal(drain(TO(1) "udp"), 0);	/* it starts in debt */
+	assert_int_equal(drain(TO(1) "udp"), 0); /* it starts in debt */
 	rig_advance(RIG_SECOND);
 	drain_and_note(TO(1) "udp");
 	assert_int_equal(history[0].bytes, 29999 / 64 * 64);
@@ -249,7 +259,7 @@ static void nothing_an_operator_does_adds_a_burst(void **state)
 		drain_and_note(TO(1) "udp");
 		rig_advance(10000000);
 	}
-	for (i = 0; i < 10; i++) {	/* forth and back, by rollback and by time */
+	for (i = 0; i < 10; i++) { /* forth and back, by rollback and by time */
 		assert_int_equal(rig_try_policy(rig, i % 3 ? smaller : a, &o, NULL, &e), 0);
 		drain_and_note(TO(1) "udp");
 		if (i % 2)
@@ -305,9 +315,11 @@ static void another_kind_of_volume_under_fire_keeps_what_is_spent(void **state)
 		if (i % 4 < 2)
 			assert_int_equal(bwl_peer_change(rig->pins, "fire", &c, &e), 0);
 		else
-			apply(HEAD "peers:\n" DEST("fire", 1) "grant: { rate: 1tbit, volume: %llub%s } }\n",
+			apply(HEAD "peers:\n" DEST("fire",
+						   1) "grant: { rate: 1tbit, volume: %llub%s } }\n",
 			      (unsigned long long)c.lim.volume, c.lim.window_ns ? " per 1h" : "");
-		while (passed_bytes() < was + 1000000)	/* in the middle of it comes the next change */
+		while (passed_bytes() <
+		       was + 1000000) /* in the middle of it comes the next change */
 			rig_advance(100);
 		assert_true(passed_bytes() - first <= c.lim.volume);
 	}
@@ -341,7 +353,7 @@ static void no_packet_sees_half_a_change(void **state)
 		assert_int_equal(bwl_peer_change(rig->pins, "torn", i % 2 ? &dead : &spent, &e), 0);
 	for (i = 0; i < 10; i++)
 		apply(HEAD "peers:\n  - { name: torn, addresses: [10.1.0.1], path: clear,"
-		      " via: 192.0.2.1, from: [%s], grant: { rate: 1tbit, volume: %s } }\n",
+			   " via: 192.0.2.1, from: [%s], grant: { rate: 1tbit, volume: %s } }\n",
 		      i % 2 ? "h0" : "h1", i % 2 ? "0b" : "1gb");
 	hammers_stop();
 	assert_int_equal(rig_frames(rig, RIG_H0, BWL_R_PASS), 0);

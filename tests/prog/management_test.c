@@ -5,7 +5,7 @@
  */
 #include "prog.h"
 
-#define MGMT RIG_P1	/* of the rig's devices, the one that stands for it */
+#define MGMT RIG_P1 /* of the rig's devices, the one that stands for it */
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 /* What a DPU says by itself and what its kernel answers: of each family and protocol. */
@@ -45,8 +45,12 @@ static void managing(void)
 /* With this mark, of a packet that came in there (RIG_NOWHERE: the DPU's own). */
 static const char *leaves(const char *spec, uint32_t mark, enum rig_port came)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_MGMT, .port = MGMT, .spec = spec,
-					   .mark = mark, .ingress = came }, NULL);
+	return judge(&(struct rig_packet){ .prog = RIG_MGMT,
+					   .port = MGMT,
+					   .spec = spec,
+					   .mark = mark,
+					   .ingress = came },
+		     NULL);
 }
 
 static void all_leave(uint32_t mark, enum rig_port came, const char *reason)
@@ -63,8 +67,8 @@ static void what_the_dpu_says_by_itself_passes(void **state)
 	(void)state;
 	managing();
 	all_leave(0, RIG_NOWHERE, "pass-own");
-	all_leave(0, MGMT, "pass-own");		/* came in there: an answer of its own */
-	all_leave(0, RIG_ALIEN, "pass-own");	/* of a bridge's or a container's device */
+	all_leave(0, MGMT, "pass-own");      /* came in there: an answer of its own */
+	all_leave(0, RIG_ALIEN, "pass-own"); /* of a bridge's or a container's device */
 	apply(PORTS "heartbeat: none\npeers: []\n");
 	all_leave(0, RIG_NOWHERE, "pass-own");
 	rig->pins->ctl->stop = BWL_STOPPED;
@@ -112,7 +116,8 @@ static void every_bit_of_the_tag_must_be_ours_and_no_other_bit_matters(void **st
 static void the_same_for_tags_of_other_boots(void **state)
 {
 	static const uint32_t tags[] = {
-		0x00400000U, 0x40000000U, 0x7fc00000U, 0x3fffffffU, 0x80400000U, 0xffffffffU, 0x2a800000U,
+		0x00400000U, 0x40000000U, 0x7fc00000U, 0x3fffffffU,
+		0x80400000U, 0xffffffffU, 0x2a800000U,
 	};
 	unsigned bit;
 	size_t i;
@@ -131,11 +136,11 @@ static void the_same_for_tags_of_other_boots(void **state)
 static void marks_of_others_pass(void **state)
 {
 	static const uint32_t marks[] = {
-		1, 0xff, 0x4000, 0x8000,		/* kube-proxy */
-		0x200, 0xf00, 0x10000, 0xffff0000U,	/* cilium, calico */
-		0xca6c, 0x80000, 0xff0000,		/* WireGuard, Tailscale */
-		0x62776c00U,				/* an if_id of ours is no mark of ours */
-		0x3fffff, 0x80000000U, 0x7fffffffU, 0xffffffffU,
+		1,           0xff,        0x4000,      0x8000,      /* kube-proxy */
+		0x200,       0xf00,       0x10000,     0xffff0000U, /* cilium, calico */
+		0xca6c,      0x80000,     0xff0000,                 /* WireGuard, Tailscale */
+		0x62776c00U, /* an if_id of ours is no mark of ours */
+		0x3fffff,    0x80000000U, 0x7fffffffU, 0xffffffffU,
 	};
 	uint32_t tag = rig->pins->ctl->tag & BWL_MARK_TAG;
 	size_t i;
@@ -169,14 +174,16 @@ static void what_a_port_brought_is_dropped_without_any_mark(void **state)
 	all_leave(0, RIG_H1, "reflected");
 	all_leave(0, RIG_P0, "reflected");
 	all_leave(0xca6c, RIG_P0, "reflected");
-	rig->pins->ifport[rig->ifindex[RIG_H1]].v = 0;	/* no port any more */
+	rig->pins->ifport[rig->ifindex[RIG_H1]].v = 0; /* no port any more */
 	all_leave(0, RIG_H1, "pass-own");
 }
 
 /* The program outlives its device's entry: uncounted, and the same verdict. */
 static void a_device_without_an_entry_is_judged_all_the_same(void **state)
 {
-	struct rig_packet k = { .prog = RIG_MGMT, .port = MGMT, .spec = said[0], .ingress = RIG_NOWHERE };
+	struct rig_packet k = {
+		.prog = RIG_MGMT, .port = MGMT, .spec = said[0], .ingress = RIG_NOWHERE
+	};
 	static struct rig_result r;
 
 	(void)state;

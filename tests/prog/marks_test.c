@@ -11,7 +11,8 @@
 #include "agent/ledger/marks.h"
 #include "prog.h"
 
-#define DEST(name, n) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
+#define DEST(name, n)                                                                              \
+	"  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
 #define HEAD PORTS "heartbeat: none\n"
 #define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " udp fill=958" /* 1000 bytes */
 #define LEN 1000U
@@ -110,9 +111,11 @@ static struct bwl_left left_of(const char *name)
 	struct bwl_left left;
 	struct bwl_gen g;
 
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
+			 0);
 	bwl_limit_left(rig->pins, &g.peer[rig->pins->gate[id].slot[g.slot]].grant.rate,
-		       &g.peer[rig->pins->gate[id].slot[g.slot]].grant.volume, 2 * id, rig_now(), &left);
+		       &g.peer[rig->pins->gate[id].slot[g.slot]].grant.volume, 2 * id, rig_now(),
+		       &left);
 	bwl_gen_close(&g);
 	return left;
 }
@@ -137,7 +140,7 @@ static void a_volume_passes_whole_in_leads_and_no_byte_more(void **state)
 	rig_advance(RIG_SECOND);
 	agent_comes(LEDGER_BEGUN);
 	look();
-	all = pass(TO(1), ~0ULL, false);	/* the agent does not look: one lead */
+	all = pass(TO(1), ~0ULL, false); /* the agent does not look: one lead */
 	assert_in_range(all, 1, MB / 10);
 	assert_true(all > MB / 10 - LEN);
 	look();
@@ -162,7 +165,7 @@ static void a_reboot_costs_at_most_a_lead_and_gives_nothing_back(void **state)
 		look();
 		all += pass(TO(1), 300 * LEN, true);
 		reboot(total);
-		assert_int_equal(pass(TO(1), ~0ULL, false), 0);	/* before the agent has come */
+		assert_int_equal(pass(TO(1), ~0ULL, false), 0); /* before the agent has come */
 		agent_comes(LEDGER_FOUND);
 		look();
 		spent = left_of("x").used;
@@ -301,7 +304,7 @@ static void a_name_that_the_ledger_does_not_know_stays_spent(void **state)
 	rig_advance(RIG_SECOND);
 	agent_comes(LEDGER_BEGUN);
 	look();
-	reboot(policy);	/* renamed while nobody looked */
+	reboot(policy); /* renamed while nobody looked */
 	agent_comes(LEDGER_FOUND);
 	look();
 	assert_int_equal(marks_count(marks).unknown, 1);
@@ -328,7 +331,7 @@ static void a_new_name_takes_the_account_along_also_across_a_reboot(void **state
 	agent_comes(LEDGER_FOUND);
 	look();
 	assert_in_range(left_of("y").used, 4 * MB, 4 * MB + 10 * LEN + MB / 10);
-	reboot(total);	/* and the old name finds what it had spent */
+	reboot(total); /* and the old name finds what it had spent */
 	agent_comes(LEDGER_FOUND);
 	look();
 	assert_true(left_of("x").used >= 4 * MB);
@@ -344,7 +347,7 @@ static void a_ledger_that_is_lost_leaves_volumes_spent_after_a_reboot_only(void 
 	pass(TO(1), MB, true);
 	agent_dies();
 	assert_int_equal(ledger_set_aside(dir, NULL), 0);
-	agent_comes(LEDGER_BEGUN);	/* the maps know it all */
+	agent_comes(LEDGER_BEGUN); /* the maps know it all */
 	look();
 	assert_in_range(left_of("x").used, MB, MB + LEN);
 	assert_true(pass(TO(1), MB, true) >= MB);
@@ -441,7 +444,7 @@ static void an_account_that_a_writer_holds_full_is_not_written_as_spent(void **s
 	marks_free(marks);
 	assert_int_equal(bwl_pins_open(rig->pins->dir, true, &agent, &e), 0);
 	assert_int_equal(marks_new(agent, "boot 0", &marks, &e), 0);
-	assert_true(rig->pins->dir_fd >= 0);	/* the lock, of who applied */
+	assert_true(rig->pins->dir_fd >= 0); /* the lock, of who applied */
 	*used = 200 * MB;
 	look();
 	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_MARK_NONE);
@@ -464,19 +467,23 @@ static void an_account_that_a_killed_writer_holds_full_is_not_written_as_spent(v
 	(void)state;
 	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 200mb } }\n");
 	rig_advance(RIG_SECOND);
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
+			 0);
 	id = bwl_peer_id(rig->pins, &g, "x");
 	bwl_gen_close(&g);
 	used = (uint64_t *)&rig->pins->state[2 * id].used_bytes;
 	own = *used;
 	agent_comes(LEDGER_BEGUN);
 	*used = 200 * MB;
-	rig->pins->held[1] = (struct bwl_held){ .own = own, .put = *used, .state = 2 * id,
-						.window = BWL_NO_WINDOW, .kind = BWL_HELD_FULL };
+	rig->pins->held[1] = (struct bwl_held){ .own = own,
+						.put = *used,
+						.state = 2 * id,
+						.window = BWL_NO_WINDOW,
+						.kind = BWL_HELD_FULL };
 	rig->pins->held[0] = (struct bwl_held){ .own = 1, .put = BWL_SCHEDS };
 	look();
 	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_MARK_NONE);
-	bwl_pins_close(rig->pins);	/* the lock, of who applied */
+	bwl_pins_close(rig->pins); /* the lock, of who applied */
 	rig->pins = rig_pins(rig);
 	assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
 	assert_int_equal(rig->pins->state[2 * id].used_bytes, own);

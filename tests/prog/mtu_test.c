@@ -7,18 +7,18 @@
 #include <linux/if_ether.h>
 #include "prog.h"
 
-#define POLICY                                                                                   \
-	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                  \
-	"host_ports:\n"                                                                          \
-	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                 \
-	"heartbeat: none\npeers:\n"                                                              \
-	"  - { name: sealed, addresses: [10.3.0.1, 'fd00:3::1'], ipsec: { remote: 192.0.2.9 },"  \
-	" grant: { rate: 1gbit } }\n"                                                            \
-	"  - { name: open, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1,"     \
+#define POLICY                                                                                     \
+	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                   \
+	"host_ports:\n"                                                                            \
+	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                   \
+	"heartbeat: none\npeers:\n"                                                                \
+	"  - { name: sealed, addresses: [10.3.0.1, 'fd00:3::1'], ipsec: { remote: 192.0.2.9 },"    \
+	" grant: { rate: 1gbit } }\n"                                                              \
+	"  - { name: open, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1,"       \
 	" via6: '2001:db8::1', grant: { rate: 1gbit } }\n"
-#define OVERHEAD 57U		/* AES-GCM over IPv4 */
+#define OVERHEAD 57U /* AES-GCM over IPv4 */
 #define INNER (RIG_MTU - OVERHEAD)
-#define UNKNOWN 85U		/* BWL_ESP_MOST */
+#define UNKNOWN 85U /* BWL_ESP_MOST */
 #define V4 "eth ip4 src=10.0.7.2 dst=10.3.0.1 df=1 "
 #define V4_CUTTABLE "eth ip4 src=10.0.7.2 dst=10.3.0.1 "
 #define V6 "eth ip6 src=fd00:7::2 dst=fd00:3::1 "
@@ -47,8 +47,12 @@ static const char *gso(uint32_t size, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(spec, sizeof(spec), fmt, args);
 	va_end(args);
-	return judge(&(struct rig_packet){ .prog = RIG_HOST, .port = RIG_H0, .spec = spec,
-					   .gso_size = size, .gso_segs = size ? 2 : 0 }, &res);
+	return judge(&(struct rig_packet){ .prog = RIG_HOST,
+					   .port = RIG_H0,
+					   .spec = spec,
+					   .gso_size = size,
+					   .gso_segs = size ? 2 : 0 },
+		     &res);
 }
 
 /* One's complement sum, as in a checksum. */
@@ -81,7 +85,7 @@ static void is_too_big4(uint32_t mtu)
 	assert_int_equal(sum(icmp, 8 + QUOTED, 0), 0xffff);
 	assert_int_equal(icmp[0] << 8 | icmp[1], 3 << 8 | 4);
 	assert_int_equal(icmp[6] << 8 | icmp[7], mtu);
-	assert_memory_equal(ip + 16, quote + 12, 4);	/* to who sent it */
+	assert_memory_equal(ip + 16, quote + 12, 4); /* to who sent it */
 	assert_memory_equal(ip + 12, quote + 16, 4);
 	assert_int_equal(quote[0], 0x45);
 	assert_int_equal(res.mark, 0);
@@ -144,7 +148,7 @@ static void while_the_overhead_is_unknown_the_most_is_taken(void **state)
 	assert_string_equal(gso(0, V4 "udp fill=%u", RIG_MTU - UNKNOWN - 27), "too-big");
 	is_too_big4(RIG_MTU - UNKNOWN);
 	policy(400);
-	assert_string_equal(gso(0, V6 "udp fill=1200"), "pass");	/* 1248: every link carries 1280 */
+	assert_string_equal(gso(0, V6 "udp fill=1200"), "pass"); /* 1248: every link carries 1280 */
 	assert_string_equal(gso(0, V6 "udp fill=1233"), "too-big");
 	is_too_big6(1280);
 }
@@ -157,7 +161,8 @@ static void the_quoted_checksum_stays_as_it_is_when_it_is_filled_in(void **state
 
 	(void)state;
 	policy(OVERHEAD);
-	assert_string_equal(gso(0, V4 "tcp flags=0x10 seq=305419897 fill=%u", INNER - 39), "too-big");
+	assert_string_equal(gso(0, V4 "tcp flags=0x10 seq=305419897 fill=%u", INNER - 39),
+			    "too-big");
 	field = (uint32_t)tcp[16] << 8 | tcp[17];
 	assert_int_equal(~sum(tcp, QUOTED - 20, 0) & 0xffff, field);
 	assert_string_equal(gso(0, V6 "udp sport=40001 dport=77 fill=%u", INNER - 47), "too-big");
@@ -191,7 +196,7 @@ static unsigned mss_of(enum rig_prog prog, enum rig_port port, const char *spec,
 	size_t ip = strstr(spec, "ip6") ? 40 : 20, end;
 	uint32_t before, after;
 
-	k.prog = RIG_GATE;	/* changes nothing: the frame as it was built */
+	k.prog = RIG_GATE; /* changes nothing: the frame as it was built */
 	rig_run(rig, &k, &plain);
 	runs++;
 	k.prog = prog;
@@ -214,18 +219,25 @@ static void the_mss_of_a_syn_is_lowered_to_what_fits(void **state)
 	assert_int_equal(HOST_MSS(V4 "tcp flags=0x12 doff=6 hex=020405b4", 22), INNER - 40);
 	assert_int_equal(HOST_MSS(V6 "tcp flags=2 doff=6 hex=020405b4", 22), INNER - 60);
 	/* behind others: window scale, selective acknowledgements, a filler; at an odd offset */
-	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=8 hex=030308040201020423280000", 28), INNER - 40);
-	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=8 hex=0303080402020423280000ff", 27), INNER - 40);
+	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=8 hex=030308040201020423280000", 28),
+			 INNER - 40);
+	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=8 hex=0303080402020423280000ff", 27),
+			 INNER - 40);
 	/* what is small enough stays, and so does what is no SYN, and a clear peer's */
 	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=6 hex=02040218", 22), 0x218);
 	assert_int_equal(HOST_MSS(V4 "tcp flags=0x10 doff=6 hex=020405b4", 22), 1460);
-	assert_int_equal(HOST_MSS("eth ip4 src=10.0.7.2 dst=10.1.0.1 tcp flags=2 doff=6 hex=020405b4", 22), 1460);
+	assert_int_equal(
+		HOST_MSS("eth ip4 src=10.0.7.2 dst=10.1.0.1 tcp flags=2 doff=6 hex=020405b4", 22),
+		1460);
 	/* nonsense stays nonsense */
 	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=6 hex=fe002328", 22), 9000);
 	assert_int_equal(HOST_MSS(V4 "tcp flags=2 doff=5 hex=02042328", 22), 9000);
 	/* in what arrives, too */
-	assert_int_equal(mss_of(RIG_UPIN, RIG_P0, "eth ip4 src=10.1.0.1 dst=10.0.7.2 tcp flags=0x12 doff=6 hex=02042328",
-				"pass-accept", 22), RIG_MTU - 40);
+	assert_int_equal(
+		mss_of(RIG_UPIN, RIG_P0,
+		       "eth ip4 src=10.1.0.1 dst=10.0.7.2 tcp flags=0x12 doff=6 hex=02042328",
+		       "pass-accept", 22),
+		RIG_MTU - 40);
 }
 
 int main(void)

@@ -10,13 +10,17 @@
 #include "prog.h"
 
 #define XDP_REDIRECT_ACT 4U
-#define NEXT_HOP { 2, 0, 0, 0, 0, 0x77 }
+#define NEXT_HOP                                                                                   \
+	{                                                                                          \
+		2, 0, 0, 0, 0, 0x77                                                                \
+	}
 
-#define HEAD "version: 1\nnode: rig\nuplinks: [p0, p1]\n"                                        \
-	"host_ports:\n  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64], vlans: [5] }\n"        \
+#define HEAD                                                                                       \
+	"version: 1\nnode: rig\nuplinks: [p0, p1]\n"                                               \
+	"host_ports:\n  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64], vlans: [5] }\n"          \
 	"heartbeat: none\npeers:\n"
-#define TO(name, path, grant)                                                                    \
-	"  - { name: " name ", addresses: [10.3.0.1, 'fd00:3::1'], path: " path                      \
+#define TO(name, path, grant)                                                                      \
+	"  - { name: " name ", addresses: [10.3.0.1, 'fd00:3::1'], path: " path                    \
 	", ipsec: { remote: 192.0.2.9 }, " grant " }\n"
 #define FAST "grant: { rate: 1gbit, mode: police }"
 #define SLOW "grant: { rate: 8mbit, burst: 3000b, mode: police }"
@@ -103,7 +107,8 @@ static void what_the_uplink_encrypts_is_charged_counted_and_sent_once(void **sta
 static void what_xdp_sends_is_counted_to_the_uplink_too_and_what_it_does_not_is_not(void **state)
 {
 	unsigned p0 = BWL_MAX_PORTS + RIG_P0, p1 = BWL_MAX_PORTS + RIG_P1;
-	uint64_t frames = rig_frames(rig, p0, BWL_REASON_XDP), bytes = rig_bytes(rig, p0, BWL_REASON_XDP);
+	uint64_t frames = rig_frames(rig, p0, BWL_REASON_XDP),
+		 bytes = rig_bytes(rig, p0, BWL_REASON_XDP);
 	uint64_t other = rig_frames(rig, p1, BWL_REASON_XDP);
 
 	(void)state;
@@ -130,19 +135,23 @@ static void it_leaves_for_the_next_hop_of_the_dpu_from_its_uplink(void **state)
 
 static void the_flow_label_of_the_host_goes_nowhere(void **state)
 {
-	uint8_t frame[ETH_HLEN + 48] = { 2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 0x86, 0xdd,
-					 0x6a, 0xbc, 0xde, 0xf1, 0, 8, IPPROTO_UDP, 64,
-					 0xfd, 0, 0, 7, [37] = 2, 0xfd, 0, 0, 3, [53] = 1 };
-	struct rig_packet k = { .prog = RIG_XDP, .port = RIG_H0, .data = frame, .len = sizeof(frame) };
+	uint8_t frame[ETH_HLEN + 48] = { 2,    0,    0,    0,       0, 9,        2,
+					 0,    0,    0,    0,       1, 0x86,     0xdd,
+					 0x6a, 0xbc, 0xde, 0xf1,    0, 8,        IPPROTO_UDP,
+					 64,   0xfd, 0,    0,       7, [37] = 2, 0xfd,
+					 0,    0,    3,    [53] = 1 };
+	struct rig_packet k = {
+		.prog = RIG_XDP, .port = RIG_H0, .data = frame, .len = sizeof(frame)
+	};
 	static struct rig_result r;
 
 	(void)state;
-	frame[ETH_HLEN + 40 + 5] = 8;	/* UDP length */
+	frame[ETH_HLEN + 40 + 5] = 8; /* UDP length */
 	offloaded(HEAD TO("sealed", "offload", FAST));
 	rig_run(rig, &k, &r);
 	runs += r.counted;
 	assert_int_equal(r.act, XDP_REDIRECT_ACT);
-	assert_memory_equal(r.data + ETH_HLEN, "\x6a\xb0\x00\x00", 4);	/* class kept, label gone */
+	assert_memory_equal(r.data + ETH_HLEN, "\x6a\xb0\x00\x00", 4); /* class kept, label gone */
 }
 
 static void a_refusal_drops_counts_and_gives_back(void **state)
@@ -166,11 +175,12 @@ static void a_refusal_drops_counts_and_gives_back(void **state)
 static void every_limit_holds_as_at_tc(void **state)
 {
 	(void)state;
-	offloaded("version: 1\nnode: rig\nuplinks: [p0]\n"
-		  "host_ports:\n  - { dev: h0, sources: [10.0.7.0/24] }\nheartbeat: none\n"
-		  "zones: { narrow: { rate: 8mbit, burst: 3000b } }\npeers:\n"
-		  "  - { name: sealed, addresses: [10.3.0.1], path: offload, zone: narrow,"
-		  " ipsec: { remote: 192.0.2.9 }, grant: { rate: 1gbit, volume: 1mb, mode: police } }\n");
+	offloaded(
+		"version: 1\nnode: rig\nuplinks: [p0]\n"
+		"host_ports:\n  - { dev: h0, sources: [10.0.7.0/24] }\nheartbeat: none\n"
+		"zones: { narrow: { rate: 8mbit, burst: 3000b } }\npeers:\n"
+		"  - { name: sealed, addresses: [10.3.0.1], path: offload, zone: narrow,"
+		" ipsec: { remote: 192.0.2.9 }, grant: { rate: 1gbit, volume: 1mb, mode: police } }\n");
 	rig->pins->ctl->fresh_volume = 1;
 	assert_true(carried(UDP4 "fill=1400"));
 	assert_true(carried(UDP4 "fill=1400"));
@@ -181,7 +191,8 @@ static void every_limit_holds_as_at_tc(void **state)
 
 static void without_any_one_proof_tc_has_it_uncharged(void **state)
 {
-	static const uint8_t flags[] = { ALL & ~BWL_TUN_SA, ALL & ~BWL_TUN_BENEATH, ALL & ~BWL_TUN_XDP };
+	static const uint8_t flags[] = { ALL & ~BWL_TUN_SA, ALL & ~BWL_TUN_BENEATH,
+					 ALL & ~BWL_TUN_XDP };
 	struct bwl_tunnel *t;
 	struct bwl_state was;
 	uint32_t until;
@@ -199,16 +210,17 @@ static void without_any_one_proof_tc_has_it_uncharged(void **state)
 	t->offload = BWL_OFFLOAD_CRYPTO;
 	assert_false(carried(UDP4));
 	t->offload = BWL_OFFLOAD_PACKET;
-	t->out = (uint32_t)rig->ifindex[RIG_P1];	/* not the uplink of the peer's policy */
+	t->out = (uint32_t)rig->ifindex[RIG_P1]; /* not the uplink of the peer's policy */
 	assert_false(carried(UDP4));
 	t->out = (uint32_t)rig->ifindex[RIG_P0];
-	t->overhead = 0;				/* how large would it be? */
+	t->overhead = 0; /* how large would it be? */
 	assert_false(carried(UDP4));
 	t->overhead = 60;
 	until = rig->pins->ctl->tracked_until_s;
 	rig->pins->ctl->tracked_until_s = 0;
 	assert_false(carried(UDP4));
-	rig->pins->ctl->tracked_until_s = (uint32_t)(rig_now() / RIG_SECOND);	/* who looked after it is gone */
+	rig->pins->ctl->tracked_until_s = (uint32_t)(rig_now() /
+						     RIG_SECOND); /* who looked after it is gone */
 	assert_false(carried(UDP4));
 	rig->pins->ctl->tracked_until_s = until;
 	assert_int_equal(spent().finish_bytes, was.finish_bytes);
@@ -227,9 +239,9 @@ static void frames_that_tc_does_better_are_left_to_it(void **state)
 	(void)state;
 	offloaded(HEAD TO("sealed", "offload", FAST));
 	assert_false(carried("eth vlan id=5 ip4 src=10.0.7.2 dst=10.3.0.1 udp"));
-	assert_true(carried(UDP4 "fill=1412"));	/* 1440 of 1500, 60 for ESP */
+	assert_true(carried(UDP4 "fill=1412")); /* 1440 of 1500, 60 for ESP */
 	assert_false(carried(UDP4 "fill=1413"));
-	assert_false(carried(UDP4 "fill=8000"));	/* GSO of a host over veth */
+	assert_false(carried(UDP4 "fill=8000")); /* GSO of a host over veth */
 }
 
 static void what_hardware_may_not_match_is_left_to_tc_and_stops_at_the_gate(void **state)
@@ -240,7 +252,10 @@ static void what_hardware_may_not_match_is_left_to_tc_and_stops_at_the_gate(void
 		"eth ip4 src=10.0.7.2 dst=10.3.0.1 opt=01010101 udp",
 		"eth ip6 src=fd00:7::2 dst=fd00:3::1 ext kind=60 size=8 udp",
 		"eth ip6 src=fd00:7::2 dst=fd00:3::1 frag6 mf=1 udp fill=64",
-		UDP4 "sport=500", UDP4 "dport=500", UDP4 "sport=4500", UDP6 "dport=4500",
+		UDP4 "sport=500",
+		UDP4 "dport=500",
+		UDP4 "sport=4500",
+		UDP6 "dport=4500",
 		"eth ip4 src=10.0.7.2 dst=10.3.0.1 type=50 fill=64",
 	};
 	struct rig_packet k = { .prog = RIG_GATE, .port = RIG_P0, .ingress = RIG_H0 };
@@ -303,14 +318,15 @@ static void mark_sets_ce_where_the_transport_can_and_the_checksum_holds(void **s
 	assert_int_equal(r.data[ETH_HLEN + 1], 3);
 	assert_int_equal(ip_sum(r.data + ETH_HLEN), 0xffff);
 	assert_int_equal(xdp(UDP4 "fill=1200", &r), XDP_REDIRECT_ACT);
-	assert_string_equal(bwl_reason_name(r.reason), "pass");	/* not ECN-capable */
+	assert_string_equal(bwl_reason_name(r.reason), "pass"); /* not ECN-capable */
 	assert_int_equal(r.data[ETH_HLEN + 1], 0);
 }
 
 static void shape_polices_there(void **state)
 {
 	(void)state;
-	offloaded(HEAD TO("sealed", "offload", "grant: { rate: 8mbit, burst: 3000b, mode: shape }"));
+	offloaded(
+		HEAD TO("sealed", "offload", "grant: { rate: 8mbit, burst: 3000b, mode: shape }"));
 	rig->pins->dev[RIG_P0].flags |= BWL_DEV_FQ;
 	assert_true(carried(UDP4 "fill=1400"));
 	assert_true(carried(UDP4 "fill=1400"));
@@ -326,7 +342,7 @@ static void the_last_gate_lets_cleartext_out_only_to_a_device_that_encrypts_it(v
 	(void)state;
 	offloaded(HEAD TO("sealed", "offload", FAST));
 	t = entry();
-	assert_string_equal(judge(&k, NULL), "gate");	/* not charged */
+	assert_string_equal(judge(&k, NULL), "gate"); /* not charged */
 	k.mark = rig->pins->ctl->tag;
 	assert_string_equal(judge(&k, NULL), "pass-gate");
 	t->flags &= ~BWL_TUN_BENEATH;
@@ -336,12 +352,13 @@ static void the_last_gate_lets_cleartext_out_only_to_a_device_that_encrypts_it(v
 	t->offload = BWL_OFFLOAD_CRYPTO;
 	assert_string_equal(judge(&k, NULL), "gate");
 	t->offload = BWL_OFFLOAD_PACKET;
-	k.port = RIG_P1;	/* another device */
+	k.port = RIG_P1; /* another device */
 	assert_string_equal(judge(&k, NULL), "gate");
 	k.port = RIG_P0;
-	k.mark = (rig->pins->ctl->tag & ~BWL_MARK_ID) | id_of("sealed");	/* as the tunnel device leaves it */
+	k.mark = (rig->pins->ctl->tag & ~BWL_MARK_ID) |
+		 id_of("sealed"); /* as the tunnel device leaves it */
 	assert_string_equal(judge(&k, NULL), "pass-gate");
-	k.mark ^= 1;	/* another peer's */
+	k.mark ^= 1; /* another peer's */
 	assert_string_equal(judge(&k, NULL), "gate");
 	k.mark ^= 1;
 	t->offload = BWL_OFFLOAD_NONE;
@@ -351,7 +368,10 @@ static void the_last_gate_lets_cleartext_out_only_to_a_device_that_encrypts_it(v
 	assert_string_equal(judge(&k, NULL), "gate");
 }
 
-/* What XDP leaves to TC goes the same way, and through the last gate; what that would stop costs nothing. */
+/*
+ * What XDP leaves to TC goes the same way, and through the last gate; what that would stop costs
+ * nothing.
+ */
 static void what_tc_carries_goes_straight_to_the_uplink_too(void **state)
 {
 	static const uint8_t head[] = { 2, 0, 0, 0, 0, 0x77, 2, 0, 0, 0, 0, 0x99, 0x86, 0xdd };
@@ -362,8 +382,11 @@ static void what_tc_carries_goes_straight_to_the_uplink_too(void **state)
 		"eth ip4 src=10.0.7.2 dst=10.3.0.1 type=50 fill=64",
 		"eth ip6 src=fd00:7::2 dst=fd00:3::1 ext kind=60 size=8 udp",
 	};
-	struct rig_packet k = { .prog = RIG_HOST, .port = RIG_H0,
-				.spec = "eth ip6 src=fd00:7::2 dst=fd00:3::1 tcp dport=80 flags=2" };
+	struct rig_packet k = {
+		.prog = RIG_HOST,
+		.port = RIG_H0,
+		.spec = "eth ip6 src=fd00:7::2 dst=fd00:3::1 tcp dport=80 flags=2"
+	};
 	static struct rig_result r;
 	struct bwl_tunnel *t;
 	uint64_t was;
@@ -375,7 +398,7 @@ static void what_tc_carries_goes_straight_to_the_uplink_too(void **state)
 	assert_string_equal(judge(&k, &r), "pass");
 	assert_memory_equal(r.data, head, sizeof(head));
 	assert_int_equal(r.mark, rig->pins->ctl->tag);
-	assert_int_equal(r.priority, 0);	/* not by the tunnel device */
+	assert_int_equal(r.priority, 0); /* not by the tunnel device */
 	k.prog = RIG_GATE;
 	k.port = RIG_P0;
 	k.mark = r.mark;
@@ -394,10 +417,10 @@ static void what_tc_carries_goes_straight_to_the_uplink_too(void **state)
 	assert_string_equal(judge(&k, NULL), "device");
 	t->out--;
 	assert_int_equal(spent().finish_bytes, was);
-	t->next_mac = 0;	/* the kernel resolves it */
+	t->next_mac = 0; /* the kernel resolves it */
 	assert_string_equal(judge(&k, &r), "pass");
 	assert_int_equal(r.priority, id_of("sealed"));
-	t->offload = BWL_OFFLOAD_CRYPTO;	/* the kernel makes ESP of everything */
+	t->offload = BWL_OFFLOAD_CRYPTO; /* the kernel makes ESP of everything */
 	k.spec = unseen[0];
 	assert_string_equal(judge(&k, &r), "pass");
 }
@@ -453,7 +476,8 @@ int main(void)
 		RIG_TEST(shape_polices_there),
 		RIG_TEST(the_last_gate_lets_cleartext_out_only_to_a_device_that_encrypts_it),
 		RIG_TEST(what_tc_carries_goes_straight_to_the_uplink_too),
-		cmocka_unit_test_setup_teardown(in_generic_mode_nothing_is_carried, setup_generic, rig_teardown),
+		cmocka_unit_test_setup_teardown(in_generic_mode_nothing_is_carried, setup_generic,
+						rig_teardown),
 	};
 
 	if (!has_packet_offload()) {

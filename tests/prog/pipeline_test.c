@@ -17,7 +17,8 @@ static void policy(void)
 	      "  - { name: net, addresses: [10.1.0.0/16, 'fd00:1::/64'], path: clear,"
 	      " via: 192.0.2.1, via6: 'fe80::1', from: [h1], " OPEN " }\n"
 	      "  - { name: none, addresses: [10.2.0.1], path: clear, via: 192.0.2.1 }\n"
-	      "  - { name: secret, addresses: [10.3.0.1], ipsec: { remote: 192.0.2.9 }, " OPEN " }\n");
+	      "  - { name: secret, addresses: [10.3.0.1], ipsec: { remote: 192.0.2.9 }, " OPEN
+	      " }\n");
 	rig_advance(RIG_SECOND);
 }
 
@@ -36,8 +37,9 @@ static void without_a_policy_everything_is_dropped(void **state)
 
 static void an_interface_that_is_no_port_is_closed(void **state)
 {
-	struct rig_packet k = { .prog = RIG_GATE, .port = RIG_ALIEN, .spec = "eth " P1 "udp",
-				.ingress = RIG_NOWHERE };
+	struct rig_packet k = {
+		.prog = RIG_GATE, .port = RIG_ALIEN, .spec = "eth " P1 "udp", .ingress = RIG_NOWHERE
+	};
 
 	(void)state;
 	policy();
@@ -52,7 +54,9 @@ static void an_interface_that_is_no_port_is_closed(void **state)
 
 static void the_stop_switch_comes_before_everything(void **state)
 {
-	struct rig_packet k = { .prog = RIG_GATE, .port = RIG_P0, .spec = "eth " P1 "udp",
+	struct rig_packet k = { .prog = RIG_GATE,
+				.port = RIG_P0,
+				.spec = "eth " P1 "udp",
 				.mark = rig->pins->ctl->tag };
 
 	(void)state;
@@ -76,8 +80,7 @@ static void only_the_host_ports_own_sources_pass(void **state)
 {
 	(void)state;
 	policy();
-	EXPECT(host,
-	       { "eth " P1 "udp fill=100", "pass" },
+	EXPECT(host, { "eth " P1 "udp fill=100", "pass" },
 	       { "eth ip4 src=10.0.7.255 dst=10.1.0.1 udp", "pass" },
 	       { "eth ip4 src=10.0.8.2 dst=10.1.0.1 udp", "source-address" },
 	       { "eth ip4 src=0.0.0.0 dst=10.1.0.1 udp", "source-address" },
@@ -90,7 +93,8 @@ static void only_the_host_ports_own_sources_pass(void **state)
 	       { "eth ip6 src=:: dst=fd00:1::1 udp", "source-address" },
 	       { "eth ip6 src=::ffff:10.0.7.2 dst=fd00:1::1 udp", "source-address" });
 	/* The second host port: no MAC is asked for, other sources, no IPv6 at all. */
-	assert_string_equal(from(RIG_H1, "eth src=02:00:00:00:00:77 ip4 src=10.0.8.2 dst=10.1.0.1 udp"),
+	assert_string_equal(from(RIG_H1,
+				 "eth src=02:00:00:00:00:77 ip4 src=10.0.8.2 dst=10.1.0.1 udp"),
 			    "pass");
 	assert_string_equal(from(RIG_H1, "eth " P1 "udp"), "source-address");
 	assert_string_equal(from(RIG_H1, "eth ip6 src=fd00:7::9 dst=fd00:1::1 udp"),
@@ -103,12 +107,10 @@ static void only_listed_vlan_tags_pass_two_at_most(void **state)
 
 	(void)state;
 	policy();
-	EXPECT(host,
-	       { "eth vlan id=5 " P1 "udp", "pass" },
+	EXPECT(host, { "eth vlan id=5 " P1 "udp", "pass" },
 	       { "eth vlan id=6 vlan id=5 " P1 "udp", "pass" },
 	       { "eth vlan id=5 tpid=0x88a8 vlan id=5 " P1 "udp", "pass" },
-	       { "eth vlan id=0 " P1 "udp", "vlan" },
-	       { "eth vlan id=7 " P1 "udp", "vlan" },
+	       { "eth vlan id=0 " P1 "udp", "vlan" }, { "eth vlan id=7 " P1 "udp", "vlan" },
 	       { "eth vlan id=5 vlan id=7 " P1 "udp", "vlan" },
 	       { "eth vlan id=7 vlan id=5 " P1 "udp", "vlan" },
 	       { "eth vlan id=4095 " P1 "udp", "vlan" },
@@ -118,7 +120,8 @@ static void only_listed_vlan_tags_pass_two_at_most(void **state)
 	       { "eth vlan id=0xe005 " P1 "udp", "pass" },
 	       { "eth vlan id=5 arp sip=10.0.7.2 tip=10.0.7.1", "pass-neighbour" },
 	       { "eth vlan id=7 arp sip=10.0.7.2 tip=10.0.7.1", "vlan" });
-	assert_string_equal(from(RIG_H1, "eth vlan id=5 ip4 src=10.0.8.2 dst=10.1.0.1 udp"), "vlan");
+	assert_string_equal(from(RIG_H1, "eth vlan id=5 ip4 src=10.0.8.2 dst=10.1.0.1 udp"),
+			    "vlan");
 	/* The uplink's network sees none of them. */
 	judge(&(struct rig_packet){ .spec = "eth vlan id=6 vlan id=5 " P1 "udp fill=60" }, &r);
 	assert_int_equal(r.len, 14 + 20 + 8 + 60);
@@ -139,8 +142,10 @@ static void arp_and_nd_end_at_the_dpu_and_nothing_else_does(void **state)
 	       { "eth src=02:00:00:00:00:09 arp smac=02:00:00:00:00:09 sip=10.0.7.2 tip=10.0.7.1",
 		 "source-mac" },
 	       { "eth type=0x0806 fill=60", "malformed" },
-	       { "eth ip6 src=fe80::2 dst=ff02::1:ff00:1 hop=255 nd kind=135 target=fe80::1", "pass-neighbour" },
-	       { "eth ip6 src=:: dst=ff02::1:ff00:1 hop=255 nd kind=135 target=fd00:7::1", "pass-neighbour" },
+	       { "eth ip6 src=fe80::2 dst=ff02::1:ff00:1 hop=255 nd kind=135 target=fe80::1",
+		 "pass-neighbour" },
+	       { "eth ip6 src=:: dst=ff02::1:ff00:1 hop=255 nd kind=135 target=fd00:7::1",
+		 "pass-neighbour" },
 	       { "eth ip6 src=fd00:7::2 dst=fe80::1 hop=255 nd kind=136", "pass-neighbour" },
 	       { "eth ip6 src=fd00:9::2 dst=fe80::1 hop=255 nd kind=136", "source-address" },
 	       { "eth ip6 src=fd00:7::2 dst=fe80::1 hop=254 nd kind=136", "local-protocol" },
@@ -163,7 +168,8 @@ static void destinations_that_no_peer_can_have_end_here(void **state)
 	       { "eth dst=ff:ff:ff:ff:ff:ff " P1 "udp", "local-protocol" },
 	       { "eth dst=01:00:5e:00:00:01 " P1 "udp", "local-protocol" },
 	       { "eth ip4 src=10.0.7.2 dst=224.0.0.251 udp dport=5353", "local-protocol" },
-	       { "eth ip4 src=10.0.7.2 dst=255.255.255.255 udp sport=68 dport=67", "local-protocol" },
+	       { "eth ip4 src=10.0.7.2 dst=255.255.255.255 udp sport=68 dport=67",
+		 "local-protocol" },
 	       { "eth ip4 src=10.0.7.2 dst=127.0.0.1 udp", "local-protocol" },
 	       { "eth ip4 src=10.0.7.2 dst=0.0.0.0 udp", "local-protocol" },
 	       { "eth ip4 src=10.0.7.2 dst=169.254.169.254 tcp dport=80", "local-protocol" },
@@ -185,15 +191,14 @@ static void the_exact_destination_comes_before_the_prefix(void **state)
 {
 	(void)state;
 	policy();
-	EXPECT(host,
-	       { "eth " P1 "udp", "pass" },
-	       { "eth " P2 "udp", "from" },		/* the prefix's peer is for h1 only */
+	EXPECT(host, { "eth " P1 "udp", "pass" },
+	       { "eth " P2 "udp", "from" }, /* the prefix's peer is for h1 only */
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 udp", "pass" },
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::2 udp", "from" },
 	       { "eth ip4 src=10.0.7.2 dst=10.4.0.1 udp", "no-peer" },
 	       { "eth ip6 src=fd00:7::2 dst=fd00:2::1 udp", "no-peer" },
 	       { "eth ip6 src=fd00:7::2 dst=::ffff:10.1.0.1 udp", "no-peer" },
-	       { "eth ip4 src=10.0.7.2 dst=10.0.8.2 udp", "no-peer" },	/* the other host port */
+	       { "eth ip4 src=10.0.7.2 dst=10.0.8.2 udp", "no-peer" }, /* the other host port */
 	       { "eth ip4 src=10.0.7.2 dst=10.2.0.1 udp", "no-grant" },
 	       { "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", "no-sa" });
 	assert_string_equal(from(RIG_H1, "eth ip4 src=10.0.8.2 dst=10.1.0.2 udp"), "pass");
@@ -212,7 +217,8 @@ static void a_packet_leaves_with_the_tag_and_no_mark_of_the_host(void **state)
 	judge(&(struct rig_packet){ .spec = "eth " P2 "udp", .mark = rig->pins->ctl->tag }, &r);
 	assert_int_equal(r.mark, 0);
 	judge(&(struct rig_packet){ .spec = "eth arp sip=10.0.7.2 tip=10.0.7.1",
-				    .mark = rig->pins->ctl->tag }, &r);
+				    .mark = rig->pins->ctl->tag },
+	      &r);
 	assert_int_equal(r.reason, BWL_R_PASS_NEIGHBOUR);
 	/* What goes up to the kernel has a mark that gives no right to leave. */
 	assert_int_equal(r.mark, bwl_mark_up(rig->pins->ctl->tag));
@@ -226,7 +232,9 @@ static void a_packet_departs_when_we_say_and_not_when_its_host_does(void **state
 
 	(void)state;
 	policy();
-	judge(&(struct rig_packet){ .spec = "eth " P1 "udp", .departs_ns = rig_now() + 9 * RIG_SECOND }, &r);
+	judge(&(struct rig_packet){ .spec = "eth " P1 "udp",
+				    .departs_ns = rig_now() + 9 * RIG_SECOND },
+	      &r);
 	assert_int_equal(r.reason, BWL_R_PASS);
 	assert_int_equal(r.departs_ns, 0);
 }
@@ -236,15 +244,17 @@ static void ipv4_options_are_walked_and_source_routes_refused(void **state)
 	(void)state;
 	policy();
 	EXPECT(host,
-	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=94040000 udp", "pass" },	/* router alert */
+	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=94040000 udp", "pass" }, /* router alert */
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=0101010101010101 udp", "pass" },
-	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=0083030400000000 udp", "pass" }, /* after the end */
+	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=0083030400000000 udp",
+		 "pass" }, /* after the end */
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=83070400000000 udp", "source-route" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=01890704000000 udp", "source-route" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=94000000 udp", "malformed" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 opt=94010000 udp", "malformed" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 "
-		 "opt=01010101010101010101010183070400000000 udp", "ext-headers" },
+		 "opt=01010101010101010101010183070400000000 udp",
+		 "ext-headers" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 ihl=4 udp", "malformed" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 ihl=15 udp", "malformed" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 len=19 udp", "malformed" },
@@ -258,20 +268,20 @@ static void ipv6_extension_headers_are_followed_to_the_transport(void **state)
 #define S6 "eth ip6 src=fd00:7::2 dst=fd00:1::1 "
 	(void)state;
 	policy();
-	EXPECT(host,
-	       { S6 "ext kind=0 ext kind=60 udp", "pass" },
+	EXPECT(host, { S6 "ext kind=0 ext kind=60 udp", "pass" },
 	       { S6 "ext kind=60 size=64 tcp dport=22", "pass" },
 	       { S6 "ext kind=43 udp", "source-route" },
 	       { S6 "ext kind=0 ext kind=43 udp", "source-route" },
 	       { S6 "ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 "
-		    "ext kind=60 ext kind=60 udp", "pass" },
+		    "ext kind=60 ext kind=60 udp",
+		 "pass" },
 	       { S6 "ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 ext kind=60 "
-		    "ext kind=60 ext kind=60 ext kind=60 udp", "ext-headers" },
+		    "ext kind=60 ext kind=60 ext kind=60 udp",
+		 "ext-headers" },
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 len=4 ext kind=0 udp", "malformed" },
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 len=500 udp", "malformed" },
-	       { S6 "frag6 off=0 mf=1 udp fill=64", "pass" },
-	       { S6 "frag6 off=8 fill=64", "pass" },
-	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 type=59", "pass" },	/* no next header */
+	       { S6 "frag6 off=0 mf=1 udp fill=64", "pass" }, { S6 "frag6 off=8 fill=64", "pass" },
+	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 type=59", "pass" }, /* no next header */
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 type=50 fill=40", "pass" });
 #undef S6
 }
@@ -280,15 +290,13 @@ static void lying_lengths_are_malformed(void **state)
 {
 	(void)state;
 	policy();
-	EXPECT(host,
-	       { "eth " P1 "udp len=7 fill=40", "malformed" },
+	EXPECT(host, { "eth " P1 "udp len=7 fill=40", "malformed" },
 	       { "eth " P1 "udp len=100 fill=40", "malformed" },
 	       { "eth " P1 "udp len=8 fill=40", "pass" },
 	       { "eth " P1 "tcp doff=4 fill=40", "malformed" },
 	       { "eth " P1 "tcp doff=15 fill=4", "malformed" },
-	       { "eth " P1 "tcp doff=15 fill=40", "pass" },
-	       { "eth " P1 "icmp", "pass" },
-	       { "eth " P1 "udp dport=53 fill=40", "pass" },	/* denied or charged, never free */
+	       { "eth " P1 "tcp doff=15 fill=40", "pass" }, { "eth " P1 "icmp", "pass" },
+	       { "eth " P1 "udp dport=53 fill=40", "pass" }, /* denied or charged, never free */
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 mf=1 udp", "pass" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 off=8 fill=8", "pass" },
 	       { "eth " P1 "udp fill=2000", "too-big" });
@@ -334,7 +342,7 @@ static void a_tag_beside_the_frame_is_judged_stripped_and_charged(void **state)
 	(void)state;
 	policy();
 	assert_string_equal(judge(&k, &r), "pass");
-	assert_int_equal(r.bytes, 102);	/* as the hook saw it */
+	assert_int_equal(r.bytes, 102); /* as the hook saw it */
 	assert_int_equal(r.charged, 106);
 	assert_int_equal(r.len, 102);
 	k.spec = "eth vlan id=6 " P1 "udp fill=60";
@@ -344,13 +352,16 @@ static void a_tag_beside_the_frame_is_judged_stripped_and_charged(void **state)
 	k.spec = "eth vlan id=7 " P1 "udp";
 	assert_string_equal(judge(&k, &r), "vlan");
 	k.spec = "eth vlan id=5 vlan id=5 " P1 "udp";
-	assert_string_equal(judge(&k, &r), "vlan");	/* a third one */
+	assert_string_equal(judge(&k, &r), "vlan"); /* a third one */
 	k.spec = "eth " P1 "udp";
 	k.tci = 7;
 	assert_string_equal(judge(&k, &r), "vlan");
-	k.tci = 0;	/* a priority tag */
+	k.tci = 0; /* a priority tag */
 	assert_string_equal(judge(&k, &r), "vlan");
-	k = (struct rig_packet){ .prog = RIG_UPIN, .port = RIG_P0, .tagged = true, .tci = 5,
+	k = (struct rig_packet){ .prog = RIG_UPIN,
+				 .port = RIG_P0,
+				 .tagged = true,
+				 .tci = 5,
 				 .spec = "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp" };
 	assert_string_equal(judge(&k, &r), "vlan");
 }

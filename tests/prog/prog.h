@@ -19,7 +19,7 @@
 #define XDP_PASS_ACT 2U
 
 static struct rig *rig;
-static uint64_t runs;	/* frames that must be counted once each */
+static uint64_t runs; /* frames that must be counted once each */
 
 static inline int rig_setup(void **state)
 {
@@ -46,11 +46,11 @@ static inline int rig_teardown(void **state)
 #define RIG_TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
 /* Ports as most tests want them. tail: zones, peers and whatever else. */
-#define PORTS                                                                                    \
-	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                  \
-	"host_ports:\n"                                                                          \
-	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64], vlans: [5, 6],"                      \
-	" mac: '02:00:00:00:00:01' }\n"                                                           \
+#define PORTS                                                                                      \
+	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                   \
+	"host_ports:\n"                                                                            \
+	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64], vlans: [5, 6],"                       \
+	" mac: '02:00:00:00:00:01' }\n"                                                            \
 	"  - { dev: h1, sources: [10.0.8.0/24] }\n"
 
 /* Applied by name: "peers:" with one peer a line, in YAML's flow style. */
@@ -74,7 +74,8 @@ static inline uint32_t id_of(const char *name)
 	struct bwl_gen g;
 	uint32_t id;
 
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
+			 0);
 	id = bwl_peer_id(rig->pins, &g, name);
 	bwl_gen_close(&g);
 	assert_int_not_equal(id, 0);
@@ -86,7 +87,7 @@ static inline uint32_t act_of(const struct rig_packet *k, unsigned reason)
 {
 	if (!bwl_reason_passes(reason))
 		return TC_ACT_SHOT;
-	if (k->prog == RIG_MGMT)	/* a site's own filters go on */
+	if (k->prog == RIG_MGMT) /* a site's own filters go on */
 		return (uint32_t)TC_ACT_UNSPEC;
 	if (reason == BWL_R_PASS_NEIGHBOUR || k->prog == RIG_GATE || k->prog == RIG_TUNOUT)
 		return TC_ACT_OK;
@@ -161,13 +162,13 @@ static inline void expect(const char *(*run)(const char *), const struct expecte
 	}
 }
 
-#define EXPECT(run, ...)                                                                         \
-	do {                                                                                     \
-		static const struct expected x_[] = { __VA_ARGS__ };                             \
-		expect(run, x_, sizeof(x_) / sizeof(x_[0]));                                     \
+#define EXPECT(run, ...)                                                                           \
+	do {                                                                                       \
+		static const struct expected x_[] = { __VA_ARGS__ };                               \
+		expect(run, x_, sizeof(x_) / sizeof(x_[0]));                                       \
 	} while (0)
 
-#define P1 "ip4 src=10.0.7.2 dst=10.1.0.1 "	/* from the host to a first peer */
+#define P1 "ip4 src=10.0.7.2 dst=10.1.0.1 " /* from the host to a first peer */
 #define P2 "ip4 src=10.0.7.2 dst=10.1.0.2 "
 
 #endif

@@ -14,12 +14,12 @@
 
 #define LAYOUT_1 0xba4c6acfe9838463ULL
 #define LAYOUT_2 0x135fe249ca7d5a39ULL
-#define LOST	 70U
-#define TOTAL	 500U
+#define LOST 70U
+#define TOTAL 500U
 #define PEER                                                                                       \
 	PORTS                                                                                      \
-	    "heartbeat: none\npeers:\n"                                                             \
-	    "  - { name: a, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { rate: 1gbit, volume: 1mb } }\n"
+	"heartbeat: none\npeers:\n"                                                                \
+	"  - { name: a, addresses: [10.1.0.1], path: clear, via: 192.0.2.1, grant: { rate: 1gbit, volume: 1mb } }\n"
 
 static int create(uint32_t type, uint32_t key, uint32_t value, uint32_t n, uint32_t flags)
 {
@@ -65,7 +65,7 @@ static void become_layout_1(void)
 	struct bwl_gen g;
 
 	assert_non_null(v);
-	v[0] = (struct bwl_event_count){.lost = LOST - 1, .total = TOTAL};
+	v[0] = (struct bwl_event_count){ .lost = LOST - 1, .total = TOTAL };
 	v[rig->cpus - 1].lost += 1;
 	assert_int_equal(bpf_map_update_elem(fd, &zero, v, 0), 0);
 	free(v);
@@ -80,7 +80,7 @@ static void become_layout_1(void)
 
 static void look(struct bwl_relayout *x)
 {
-	struct bwl_err e = {0};
+	struct bwl_err e = { 0 };
 
 	if (bwl_relayout_look(rig->dir, x, &e))
 		fail_msg("%s", e.text);
@@ -295,7 +295,7 @@ static void what_cannot_be_copied_goes_on_as_it_was(void **state)
 static void refuses(const char *says)
 {
 	struct bwl_relayout x;
-	struct bwl_err e = {0};
+	struct bwl_err e = { 0 };
 	int r = bwl_relayout_look(rig->dir, &x, &e);
 
 	assert_int_equal(r, -EPROTO);
@@ -344,7 +344,7 @@ static void an_array_grows_in_both_directions(void **state)
 
 	(void)state;
 	for (i = 0; i < 5; i++) {
-		uint32_t x[3] = {i, 100 + i, 200 + i};
+		uint32_t x[3] = { i, 100 + i, 200 + i };
 
 		assert_int_equal(bpf_map_update_elem(from, &i, x, 0), 0);
 	}
@@ -352,7 +352,7 @@ static void an_array_grows_in_both_directions(void **state)
 	for (i = 0; i < 7; i++) {
 		memset(want, 0, sizeof(want));
 		if (i < 5)
-			memcpy(want, (uint32_t[]){i, 100 + i, 200 + i}, 12);
+			memcpy(want, (uint32_t[]){ i, 100 + i, 200 + i }, 12);
 		assert_int_equal(bpf_map_lookup_elem(to, &i, v), 0);
 		assert_memory_equal(v, want, sizeof(v));
 	}
@@ -392,8 +392,8 @@ static void hashes_and_tries_keep_every_key(void **state)
 	const struct {
 		uint32_t type, flags;
 	} kinds[] = {
-	    {BPF_MAP_TYPE_HASH, BPF_F_NO_PREALLOC},
-	    {BPF_MAP_TYPE_LPM_TRIE, BPF_F_NO_PREALLOC},
+		{ BPF_MAP_TYPE_HASH, BPF_F_NO_PREALLOC },
+		{ BPF_MAP_TYPE_LPM_TRIE, BPF_F_NO_PREALLOC },
 	};
 	uint32_t i, k;
 
@@ -404,13 +404,13 @@ static void hashes_and_tries_keep_every_key(void **state)
 		uint32_t v[2];
 
 		for (i = 0; i < 33; i++) {
-			uint32_t key[2] = {k ? i : 32, k ? 0 : i};
+			uint32_t key[2] = { k ? i : 32, k ? 0 : i };
 
 			assert_int_equal(bpf_map_update_elem(from, key, &i, 0), 0);
 		}
 		assert_int_equal(bwl_relayout_copy(from, to, NULL), 0);
 		for (i = 0; i < 33; i++) {
-			uint32_t key[2] = {k ? i : 32, k ? 0 : i};
+			uint32_t key[2] = { k ? i : 32, k ? 0 : i };
 
 			assert_int_equal(bpf_map_lookup_elem(to, key, v), 0);
 			assert_int_equal(v[0], i);
@@ -435,8 +435,8 @@ static int generations(uint32_t inner_value)
 
 static void a_generation_is_copied_with_its_own_number_of_entries(void **state)
 {
-	const struct bwl_shape shape = {BPF_MAP_TYPE_ARRAY, BPF_F_MMAPABLE | BPF_F_INNER_MAP, 4, 16,
-					0};
+	const struct bwl_shape shape = { BPF_MAP_TYPE_ARRAY, BPF_F_MMAPABLE | BPF_F_INNER_MAP, 4,
+					 16, 0 };
 	int from = generations(8), to = generations(16), fd;
 	struct bwl_shape have;
 	uint32_t one = 1, zero = 0, id, i;
@@ -445,7 +445,7 @@ static void a_generation_is_copied_with_its_own_number_of_entries(void **state)
 	(void)state;
 	fd = create(BPF_MAP_TYPE_ARRAY, 4, 8, 9, BPF_F_MMAPABLE | BPF_F_INNER_MAP);
 	for (i = 0; i < 9; i++)
-		assert_int_equal(bpf_map_update_elem(fd, &i, &(uint64_t){1000 + i}, 0), 0);
+		assert_int_equal(bpf_map_update_elem(fd, &i, &(uint64_t){ 1000 + i }, 0), 0);
 	assert_int_equal(bpf_map_update_elem(from, &one, &fd, 0), 0);
 	close(fd);
 	assert_int_equal(bwl_relayout_copy(from, to, NULL), -EINVAL);
@@ -480,19 +480,19 @@ static void what_has_other_keys_is_not_copied(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    RIG_TEST(maps_of_layout_1_are_taken_over),
-	    RIG_TEST(maps_of_layout_2_are_only_told_apart),
-	    RIG_TEST(a_map_that_is_new_comes_under_traffic),
-	    RIG_TEST(what_was_killed_is_gone_on_with),
-	    RIG_TEST(what_a_hand_stopped_stays_stopped),
-	    RIG_TEST(what_cannot_be_copied_goes_on_as_it_was),
-	    RIG_TEST(other_layouts_are_refused),
-	    RIG_TEST(a_set_that_is_not_whole_is_seen),
-	    cmocka_unit_test(an_array_grows_in_both_directions),
-	    cmocka_unit_test(every_cpu_keeps_its_counters),
-	    cmocka_unit_test(hashes_and_tries_keep_every_key),
-	    cmocka_unit_test(a_generation_is_copied_with_its_own_number_of_entries),
-	    cmocka_unit_test(what_has_other_keys_is_not_copied),
+		RIG_TEST(maps_of_layout_1_are_taken_over),
+		RIG_TEST(maps_of_layout_2_are_only_told_apart),
+		RIG_TEST(a_map_that_is_new_comes_under_traffic),
+		RIG_TEST(what_was_killed_is_gone_on_with),
+		RIG_TEST(what_a_hand_stopped_stays_stopped),
+		RIG_TEST(what_cannot_be_copied_goes_on_as_it_was),
+		RIG_TEST(other_layouts_are_refused),
+		RIG_TEST(a_set_that_is_not_whole_is_seen),
+		cmocka_unit_test(an_array_grows_in_both_directions),
+		cmocka_unit_test(every_cpu_keeps_its_counters),
+		cmocka_unit_test(hashes_and_tries_keep_every_key),
+		cmocka_unit_test(a_generation_is_copied_with_its_own_number_of_entries),
+		cmocka_unit_test(what_has_other_keys_is_not_copied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

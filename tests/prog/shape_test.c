@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Modes shape and mark: departure times (promise 2 at the wire), the horizon, expiry (promise 4), and the
- * fallback where nothing keeps departure times (promise 10). fq itself is in tests/vm.
+ * Modes shape and mark: departure times (promise 2 at the wire), the horizon, expiry (promise 4),
+ * and the fallback where nothing keeps departure times (promise 10). fq itself is in tests/vm.
  */
 #include "prog.h"
 
 /* A byte a microsecond. */
-#define POLICY                                                                                   \
-	PORTS "heartbeat: none\nhorizon: 10ms\npeers:\n"                                          \
-	"  - { name: paced, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"                 \
-	" grant: { rate: 8mbit, burst: 3000b, mode: shape } }\n"
+#define POLICY                                                                                     \
+	PORTS "heartbeat: none\nhorizon: 10ms\npeers:\n"                                           \
+	      "  - { name: paced, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"             \
+	      " grant: { rate: 8mbit, burst: 3000b, mode: shape } }\n"
 #define FRAME_BYTES 1000U
 #define SPEC "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp fill=958"
 
@@ -30,7 +30,8 @@ static void policy(bool fq)
 static int64_t send(void)
 {
 	static struct rig_result r;
-	const char *name = judge(&(struct rig_packet){ .prog = RIG_HOST, .port = RIG_H0, .spec = SPEC }, &r);
+	const char *name =
+		judge(&(struct rig_packet){ .prog = RIG_HOST, .port = RIG_H0, .spec = SPEC }, &r);
 
 	if (!strcmp(name, "peer-rate"))
 		return -1;
@@ -50,7 +51,8 @@ static void what_is_over_the_burst_departs_at_the_rate(void **state)
 	assert_int_equal(send(), 0);
 	for (n = 2; (at = send()) >= 0; n++) {
 		assert_true(at >= was + 999000 || n == 2);
-		assert_true(at >= (int64_t)(n - 2) * 1000000 && at <= (int64_t)(n - 1) * 1000000 + 5000);
+		assert_true(at >= (int64_t)(n - 2) * 1000000 &&
+			    at <= (int64_t)(n - 1) * 1000000 + 5000);
 		was = at;
 		late++;
 	}
@@ -71,11 +73,13 @@ static void count(const char *rate, unsigned *ret_now, unsigned *ret_later, int6
 	char yaml[512];
 	int64_t at;
 
-	snprintf(yaml, sizeof(yaml), PORTS "heartbeat: none\npeers:\n"
-		 "  - { name: paced, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
-		 " grant: { rate: %s, mode: shape } }\n", rate);
+	snprintf(yaml, sizeof(yaml),
+		 PORTS "heartbeat: none\npeers:\n"
+		       "  - { name: paced, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
+		       " grant: { rate: %s, mode: shape } }\n",
+		 rate);
 	apply_paced(yaml);
-	rig_advance(3 * RIG_SECOND);	/* the burst of the one before drains */
+	rig_advance(3 * RIG_SECOND); /* the burst of the one before drains */
 	for (*ret_now = *ret_later = 0; (at = send()) >= 0; *ret_last = at)
 		++*(at ? ret_later : ret_now);
 }
@@ -88,19 +92,20 @@ static void the_horizon_holds_four_gso_packets_in_250_ms_at_most_and_10_ms_at_le
 	(void)state;
 	count("20mbit", &now, &later, &last);
 	assert_int_equal(now, BWL_GSO_BURST / FRAME_BYTES);
-	assert_in_range(later, 294, 295);	/* and what was left of the burst */
+	assert_in_range(later, 294, 295); /* and what was left of the burst */
 	assert_in_range(last, 117400000, 118000000);
 	count("2mbit", &now, &later, &last);
-	assert_in_range(later, 62, 63);		/* 62 500 bytes in 250 ms */
+	assert_in_range(later, 62, 63); /* 62 500 bytes in 250 ms */
 	assert_in_range(last, 248000000, 250000000);
 	count("1gbit", &now, &later, &last);
-	assert_in_range(later, 1250, 1251);	/* 1 250 000 bytes in 10 ms */
+	assert_in_range(later, 1250, 1251); /* 1 250 000 bytes in 10 ms */
 	assert_in_range(last, 9980000, 10000000);
 }
 
 static void what_waits_beyond_a_quarter_of_the_horizon_is_marked(void **state)
 {
-	struct rig_packet ect = { .prog = RIG_HOST, .port = RIG_H0,
+	struct rig_packet ect = { .prog = RIG_HOST,
+				  .port = RIG_H0,
 				  .spec = "eth ip4 src=10.0.7.2 dst=10.1.0.1 tos=2 udp fill=958" };
 	static struct rig_result r;
 	const char *name;
@@ -126,10 +131,13 @@ static void what_waits_beyond_a_quarter_of_the_horizon_is_marked(void **state)
 	assert_string_equal(judge(&ect, &r), "pass");
 }
 
-/* Mode mark: CE from its share of the burst on, and what is over the burst waits as in mode shape. */
+/*
+ * Mode mark: CE from its share of the burst on, and what is over the burst waits as in mode shape.
+ */
 static void mark_marks_within_the_burst_and_paces_above_it(void **state)
 {
-	struct rig_packet ect = { .prog = RIG_HOST, .port = RIG_H0,
+	struct rig_packet ect = { .prog = RIG_HOST,
+				  .port = RIG_H0,
 				  .spec = "eth ip4 src=10.0.7.2 dst=10.1.0.1 tos=2 udp fill=958" };
 	static struct rig_result r;
 	const char *name;
@@ -137,14 +145,15 @@ static void mark_marks_within_the_burst_and_paces_above_it(void **state)
 
 	(void)state;
 	apply_paced(PORTS "heartbeat: none\nhorizon: 10ms\npeers:\n"
-		    "  - { name: marked, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
-		    " grant: { rate: 8mbit, burst: 4003b, mode: mark, mark: 50 } }\n");
+			  "  - { name: marked, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
+			  " grant: { rate: 8mbit, burst: 4003b, mode: mark, mark: 50 } }\n");
 	for (n = late = 0; strcmp(name = judge(&ect, &r), "peer-rate"); n++) {
 		assert_string_equal(name, n < 2 ? "pass" : "pass-marked");
 		late += r.departs_ns > rig_now();
 		assert_int_equal(late, n < 4 ? 0 : n - 3);
 		if (late)
-			assert_in_range(r.departs_ns - rig_now(), (late - 1) * 1000000, late * 1000000);
+			assert_in_range(r.departs_ns - rig_now(), (late - 1) * 1000000,
+					late * 1000000);
 	}
 	assert_int_equal(late, 10);
 	rig->pins->dev[RIG_P0].flags = 0;
@@ -162,8 +171,14 @@ static void without_fq_nothing_is_marked(void **state)
 	(void)state;
 	policy(false);
 	for (n = 0; n < 2; n++) {
-		assert_string_equal(judge(&(struct rig_packet){ .prog = RIG_HOST, .port = RIG_H0,
-			.spec = "eth ip4 src=10.0.7.2 dst=10.1.0.1 tos=2 udp fill=958" }, &r), "pass");
+		assert_string_equal(
+			judge(
+				&(struct rig_packet){
+					.prog = RIG_HOST,
+					.port = RIG_H0,
+					.spec = "eth ip4 src=10.0.7.2 dst=10.1.0.1 tos=2 udp fill=958" },
+				&r),
+			"pass");
 		assert_int_equal(r.data[15] & 3, 2);
 	}
 }
@@ -189,7 +204,7 @@ static void when_fq_goes_the_debt_stays(void **state)
 	rig->pins->dev[RIG_P0].flags = 0;
 	assert_int_equal(send(), -1);
 	rig_advance(5000000);
-	assert_int_equal(send(), -1);	/* 8000 bytes less 5000: 3000 of debt */
+	assert_int_equal(send(), -1); /* 8000 bytes less 5000: 3000 of debt */
 	rig_advance(1100000);
 	assert_int_equal(send(), 0);
 }
@@ -206,8 +221,8 @@ static void nothing_departs_after_expiry(void **state)
 	c.expiry_ns = rig_now() + 5000000;
 	assert_int_equal(bwl_peer_change(rig->pins, "paced", &c, &e), 0);
 	for (n = 0;; n++) {
-		const char *name = judge(&(struct rig_packet){ .prog = RIG_HOST, .port = RIG_H0,
-							       .spec = SPEC }, &r);
+		const char *name = judge(
+			&(struct rig_packet){ .prog = RIG_HOST, .port = RIG_H0, .spec = SPEC }, &r);
 
 		if (!strcmp(name, "expired"))
 			break;
@@ -227,7 +242,8 @@ static void a_lapsed_grant_polices_its_floor(void **state)
 
 	(void)state;
 	rig->pins->dev[RIG_P0].flags = BWL_DEV_FQ;
-	apply(PORTS "heartbeat: none\npeers:\n"
+	apply(PORTS
+	      "heartbeat: none\npeers:\n"
 	      "  - { name: paced, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"
 	      " grant: { rate: 8mbit, burst: 3000b, mode: shape }, floor: { rate: 1mbit, burst: 2000b } }\n");
 	rig_advance(RIG_SECOND);

@@ -10,7 +10,8 @@
 #include <bpf/bpf.h>
 #include "prog.h"
 
-#define DEST(name, n) "  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
+#define DEST(name, n)                                                                              \
+	"  - { name: " name ", addresses: [10.1.0." #n "], path: clear, via: 192.0.2.1, "
 #define TO(n) "eth ip4 src=10.0.7.2 dst=10.1.0." #n " "
 #define HEAD PORTS "heartbeat: none\n"
 
@@ -115,14 +116,16 @@ static void names_keep_their_ids(void **state)
 	uint32_t a, b;
 
 	(void)state;
-	apply(HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1gbit, volume: 1gb } }\n"
-	      DEST("b", 2) "grant: { rate: 1gbit } }\n");
+	apply(HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1gbit, volume: 1gb } }\n" DEST(
+		"b", 2) "grant: { rate: 1gbit } }\n");
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host(TO(1) "udp"), "pass");
 	a = kept_id("a");
 	b = kept_id("b");
-	apply(HEAD "peers:\n" DEST("c", 3) "grant: { rate: 1gbit } }\n"
-	      DEST("b", 2) "grant: { rate: 1gbit } }\n" DEST("a", 1) "grant: { rate: 1gbit, volume: 1gb } }\n");
+	apply(HEAD "peers:\n" DEST("c", 3) "grant: { rate: 1gbit } }\n" DEST(
+		"b",
+		2) "grant: { rate: 1gbit } }\n" DEST("a",
+						     1) "grant: { rate: 1gbit, volume: 1gb } }\n");
 	assert_int_equal(kept_id("a"), a);
 	assert_int_equal(kept_id("b"), b);
 	assert_true(kept_id("c") != a && kept_id("c") != b);
@@ -131,8 +134,11 @@ static void names_keep_their_ids(void **state)
 	assert_int_equal(kept_id("a"), a);
 	assert_int_equal(kept_id("b"), 0);
 	/* A new name on its prefix takes the account over. */
-	assert_int_equal(rig_try_policy(rig, HEAD "peers:\n" DEST("d", 1)
-					"grant: { rate: 1gbit, volume: 1gb } }\n", NULL, &rep, &e), 0);
+	assert_int_equal(rig_try_policy(rig,
+					HEAD "peers:\n" DEST(
+						"d", 1) "grant: { rate: 1gbit, volume: 1gb } }\n",
+					NULL, &rep, &e),
+			 0);
 	assert_int_equal(rep.inherited, 1);
 	assert_int_equal(kept_id("d"), a);
 	assert_true(rig->pins->state[2 * a].used_bytes > 0);
@@ -174,18 +180,25 @@ static char *many(unsigned n, const char *extra)
 	assert_non_null(text);
 	at += sprintf(at, "%speers:\n", HEAD);
 	for (i = 0; i < n; i++)
-		at += sprintf(at, "  - { name: n%u, addresses: [10.%u.%u.%u], path: clear,"
-			      " via: 192.0.2.1, grant: { rate: 1gbit }%s }\n", i, 16 + (i >> 16),
-			      i >> 8 & 255, i & 255, extra);
+		at += sprintf(at,
+			      "  - { name: n%u, addresses: [10.%u.%u.%u], path: clear,"
+			      " via: 192.0.2.1, grant: { rate: 1gbit }%s }\n",
+			      i, 16 + (i >> 16), i >> 8 & 255, i & 255, extra);
 	return text;
 }
 
 static void too_much_is_refused_and_changes_nothing(void **state)
 {
-	static const struct { unsigned n; const char *extra; int code; } x[] = {
-		{ 256, "", -ENOSPC },	/* ids 1 .. 255 */
-		{ 100, ", classes: { ssh: { rate: 1mbit }, https: { rate: 1mbit },"
-		       " other: { rate: 1mbit } }", -ENOSPC },
+	static const struct {
+		unsigned n;
+		const char *extra;
+		int code;
+	} x[] = {
+		{ 256, "", -ENOSPC }, /* ids 1 .. 255 */
+		{ 100,
+		  ", classes: { ssh: { rate: 1mbit }, https: { rate: 1mbit },"
+		  " other: { rate: 1mbit } }",
+		  -ENOSPC },
 		{ 100, ", classes: { ssh: { volume: 1mb per 1h } }", -ENOSPC },
 	};
 	struct bwl_err e;
@@ -204,13 +217,15 @@ static void too_much_is_refused_and_changes_nothing(void **state)
 		assert_string_equal(host(TO(1) "udp"), "pass");
 		assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.16.0.1 udp"), "no-peer");
 		/* And leaves nothing behind that would stand in the next one's way. */
-		apply(HEAD "peers:\n" DEST("old", 1) "grant: { rate: 1gbit }, classes: {"
-		      " ssh: { rate: 1mbit }, https: { rate: 1mbit } } }\n" DEST("new", 2)
-		      "grant: { rate: 1gbit }, floor: { rate: 1mbit } }\n");
+		apply(HEAD "peers:\n" DEST(
+			"old", 1) "grant: { rate: 1gbit }, classes: {"
+				  " ssh: { rate: 1mbit }, https: { rate: 1mbit } } }\n" DEST(
+					  "new",
+					  2) "grant: { rate: 1gbit }, floor: { rate: 1mbit } }\n");
 		apply(HEAD "peers:\n" DEST("old", 1) "grant: { rate: 1gbit } }\n");
 		rig_advance(RIG_SECOND);
 	}
-	text = many(254, "");	/* all but the one that is in force meanwhile */
+	text = many(254, ""); /* all but the one that is in force meanwhile */
 	rig_policy(rig, text);
 	free(text);
 }
@@ -243,7 +258,8 @@ static void check_whole(unsigned n)
 	first = pol->peers[0].zone[0] ? "zone-rate" : "pass";
 	for (i = 0; i < n; i++) {
 		assert_int_equal(!pol->peers[i].zone[0], !pol->peers[0].zone[0]);
-		snprintf(spec, sizeof(spec), "eth ip4 src=10.0.7.2 dst=10.16.0.%u udp fill=1000", i);
+		snprintf(spec, sizeof(spec), "eth ip4 src=10.0.7.2 dst=10.16.0.%u udp fill=1000",
+			 i);
 		assert_string_equal(host(spec), first);
 	}
 	bwl_policy_free(pol);
@@ -299,7 +315,8 @@ static void a_kill_at_any_moment_leaves_the_old_policy_or_the_new(void **state)
 		if (!pid)
 			child_publishes(text[0], text[1], 1000);
 		/* Once at least, on any machine: the zone's bucket would fill up in 12 s. */
-		for (nap.tv_nsec = 1000000; rig->pins->ctl->generation < was + 2; nanosleep(&nap, NULL))
+		for (nap.tv_nsec = 1000000; rig->pins->ctl->generation < was + 2;
+		     nanosleep(&nap, NULL))
 			assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
 		nap.tv_nsec = random() % 60000000;
 		nanosleep(&nap, NULL);
@@ -350,7 +367,7 @@ static double seconds(void)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-#define LARGE 10000U	/* libcyaml grows its list by one, and a sanitized realloc() always moves */
+#define LARGE 10000U /* libcyaml grows its list by one, and a sanitized realloc() always moves */
 #else
 #define LARGE 100000U
 #endif
@@ -374,12 +391,12 @@ static void a_hundred_thousand_peers_come_in_at_once(void **state)
 	assert_int_equal(rep.peers, LARGE);
 	assert_int_equal(rep.added, 0);
 	printf("# %u peers: read and checked in %.2f s, published in %.2f s, over itself in %.2f s, "
-	       "%llu MiB for both generations\n", LARGE, t1 - t0, t2 - t1, t3 - t2,
-	       (unsigned long long)rep.map_bytes >> 20);
+	       "%llu MiB for both generations\n",
+	       LARGE, t1 - t0, t2 - t1, t3 - t2, (unsigned long long)rep.map_bytes >> 20);
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.16.0.0 udp"), "pass");
-	snprintf(last, sizeof(last), "eth ip4 src=10.0.7.2 dst=10.%u.%u.%u udp", 16 + (LARGE - 1) / 65536,
-		 (LARGE - 1) / 256 % 256, (LARGE - 1) % 256);
+	snprintf(last, sizeof(last), "eth ip4 src=10.0.7.2 dst=10.%u.%u.%u udp",
+		 16 + (LARGE - 1) / 65536, (LARGE - 1) / 256 % 256, (LARGE - 1) % 256);
 	assert_string_equal(host(last), "pass");
 	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.17.134.160 udp"), "no-peer");
 	bwl_policy_free(pol);
@@ -430,10 +447,10 @@ int main(void)
 		RIG_TEST(two_writers_take_turns),
 		RIG_TEST(a_kill_at_any_moment_leaves_the_old_policy_or_the_new),
 		RIG_TEST(pins_of_another_schema_are_refused),
-		cmocka_unit_test_setup_teardown(a_hundred_thousand_peers_come_in_at_once, setup_large,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_hundred_thousand_renames_come_in_at_once, setup_large,
-						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_hundred_thousand_peers_come_in_at_once,
+						setup_large, rig_teardown),
+		cmocka_unit_test_setup_teardown(a_hundred_thousand_renames_come_in_at_once,
+						setup_large, rig_teardown),
 	};
 
 	return cmocka_run_group_tests_name("tables", tests, NULL, NULL);

@@ -5,16 +5,16 @@
  */
 #include "prog.h"
 
-#define POLICY                                                                                   \
-	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                  \
-	"host_ports:\n"                                                                          \
-	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                 \
-	"heartbeat: none\npeers:\n"                                                              \
-	"  - { name: a, addresses: [10.3.0.0/24, 'fd00:3::/64'], ipsec: { remote: 192.0.2.9 },"   \
-	" grant: { rate: 1gbit }, accept: { rate: 1mbit, burst: 3kb } }\n"                        \
-	"  - { name: b, addresses: [10.4.0.0/24], ipsec: { remote: 192.0.2.10 },"                 \
-	" grant: { rate: 1gbit } }\n"                                                            \
-	"  - { name: open, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"                   \
+#define POLICY                                                                                     \
+	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                   \
+	"host_ports:\n"                                                                            \
+	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                   \
+	"heartbeat: none\npeers:\n"                                                                \
+	"  - { name: a, addresses: [10.3.0.0/24, 'fd00:3::/64'], ipsec: { remote: 192.0.2.9 },"    \
+	" grant: { rate: 1gbit }, accept: { rate: 1mbit, burst: 3kb } }\n"                         \
+	"  - { name: b, addresses: [10.4.0.0/24], ipsec: { remote: 192.0.2.10 },"                  \
+	" grant: { rate: 1gbit } }\n"                                                              \
+	"  - { name: open, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"                    \
 	" grant: { rate: 1gbit } }\n"
 #define FROM_A "eth ip4 src=10.3.0.1 dst=10.0.7.2 udp fill=100"
 #define ESP_TO_A "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"
@@ -42,21 +42,32 @@ static uint32_t esp_mark(const char *peer)
 
 static const char *in(uint32_t mark, const char *spec)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_TUNIN, .port = RIG_P1, .spec = spec,
-					   .mark = mark }, NULL);
+	return judge(&(struct rig_packet){ .prog = RIG_TUNIN,
+					   .port = RIG_P1,
+					   .spec = spec,
+					   .mark = mark },
+		     NULL);
 }
 
 static const char *out(uint32_t mark, uint32_t id, struct rig_result *r)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_TUNOUT, .port = RIG_P1,
+	return judge(&(struct rig_packet){ .prog = RIG_TUNOUT,
+					   .port = RIG_P1,
 					   .spec = "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp",
-					   .ingress = RIG_H0, .mark = mark, .priority = id }, r);
+					   .ingress = RIG_H0,
+					   .mark = mark,
+					   .priority = id },
+		     r);
 }
 
 static const char *gate(uint32_t mark, const char *spec)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
-					   .ingress = RIG_H0, .mark = mark }, NULL);
+	return judge(&(struct rig_packet){ .prog = RIG_GATE,
+					   .port = RIG_P0,
+					   .spec = spec,
+					   .ingress = RIG_H0,
+					   .mark = mark },
+		     NULL);
 }
 
 static void what_is_decrypted_is_its_peers_whose_sa_marked_it(void **state)
@@ -64,9 +75,9 @@ static void what_is_decrypted_is_its_peers_whose_sa_marked_it(void **state)
 	(void)state;
 	assert_string_equal(in(id_of("a"), FROM_A), "pass-accept");
 	assert_string_equal(in(id_of("b"), FROM_A), "tunnel-source");
-	assert_string_equal(in(0, FROM_A), "no-sa");		/* an SA that sets no mark */
+	assert_string_equal(in(0, FROM_A), "no-sa"); /* an SA that sets no mark */
 	assert_string_equal(in(id_of("open"), "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp"), "no-sa");
-	assert_string_equal(in(200, FROM_A), "no-sa");	/* nobody of this id */
+	assert_string_equal(in(200, FROM_A), "no-sa"); /* nobody of this id */
 	assert_string_equal(in(BWL_MARK_ID, FROM_A), "no-sa");
 	assert_string_equal(in(id_of("a"), "eth ip4 src=10.3.0.1 dst=10.9.9.9 udp"), "uplink-in");
 }
@@ -80,11 +91,18 @@ static void what_came_by_an_sa_that_is_not_the_peers_any_more_is_dropped(void **
 	assert_string_equal(in(id_of("a"), FROM_A), "pass-accept");
 }
 
-/* A tunnel device leaves no trace of where a packet came in: its mark says that the DPU did not make it. */
+/*
+ * A tunnel device leaves no trace of where a packet came in: its mark says that the DPU did not
+ * make it.
+ */
 static void what_has_a_mark_of_ours_is_not_the_dpus_own(void **state)
 {
-	struct rig_packet k = { .prog = RIG_GATE, .port = RIG_P0, .ingress = RIG_NOWHERE,
-				.spec = "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60" };
+	struct rig_packet k = {
+		.prog = RIG_GATE,
+		.port = RIG_P0,
+		.ingress = RIG_NOWHERE,
+		.spec = "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60"
+	};
 
 	(void)state;
 	assert_string_equal(judge(&k, NULL), "pass-ike");
@@ -113,10 +131,10 @@ static void what_was_charged_gets_the_mark_of_its_peers_sa(void **state)
 	(void)state;
 	assert_string_equal(out(tag, id_of("a"), &r), "pass-gate");
 	assert_int_equal(r.mark, esp_mark("a"));
-	assert_int_equal(r.priority, 0);	/* fq would read it */
+	assert_int_equal(r.priority, 0); /* fq would read it */
 	assert_string_equal(out(tag, id_of("b"), &r), "pass-gate");
 	assert_int_equal(r.mark, esp_mark("b"));
-	assert_string_equal(out(tag, 0, NULL), "gate");	/* nobody was charged */
+	assert_string_equal(out(tag, 0, NULL), "gate"); /* nobody was charged */
 	assert_string_equal(out(0, id_of("a"), NULL), "gate");
 	assert_string_equal(out(esp_mark("a"), id_of("a"), NULL), "gate");
 	rig->pins->ctl->stop = BWL_STOPPED;
@@ -134,8 +152,10 @@ static void the_last_gate_lets_out_esp_with_the_mark_of_its_own_peer_only(void *
 	assert_string_equal(gate(0, ESP_TO_A), "gate");
 	/* in the clear: neither by this mark nor by the tag */
 	assert_string_equal(gate(esp_mark("a"), "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp"), "gate");
-	assert_string_equal(gate(rig->pins->ctl->tag, "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp"), "gate");
-	assert_string_equal(gate(rig->pins->ctl->tag, "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp"), "pass-gate");
+	assert_string_equal(gate(rig->pins->ctl->tag, "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp"),
+			    "gate");
+	assert_string_equal(gate(rig->pins->ctl->tag, "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp"),
+			    "pass-gate");
 }
 
 int main(void)

@@ -7,16 +7,16 @@
 #include <linux/if_ether.h>
 #include "prog.h"
 
-#define POLICY                                                                                   \
-	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                  \
-	"host_ports:\n"                                                                          \
-	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                 \
-	"heartbeat: none\npeers:\n"                                                              \
-	"  - { name: sealed, addresses: [10.3.0.1, 'fd00:3::1'], ipsec: { remote: 192.0.2.9 },"  \
-	" grant: { rate: 1gbit } }\n"                                                            \
-	"  - { name: six, addresses: [10.6.0.1], ipsec: { remote: '2001:db8::6' },"              \
-	" grant: { rate: 1gbit } }\n"                                                            \
-	"  - { name: open, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"                  \
+#define POLICY                                                                                     \
+	"version: 1\nnode: rig\nuplinks: [p0]\n"                                                   \
+	"host_ports:\n"                                                                            \
+	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                   \
+	"heartbeat: none\npeers:\n"                                                                \
+	"  - { name: sealed, addresses: [10.3.0.1, 'fd00:3::1'], ipsec: { remote: 192.0.2.9 },"    \
+	" grant: { rate: 1gbit } }\n"                                                              \
+	"  - { name: six, addresses: [10.6.0.1], ipsec: { remote: '2001:db8::6' },"                \
+	" grant: { rate: 1gbit } }\n"                                                              \
+	"  - { name: open, addresses: [10.1.0.1], path: clear, via: 192.0.2.1,"                    \
 	" grant: { rate: 1gbit } }\n"
 #define TUNNEL_IFINDEX 4242U
 
@@ -31,14 +31,21 @@ static void policy_with_sa(void)
 
 static const char *gate(const char *spec)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
-					   .ingress = RIG_NOWHERE }, NULL);
+	return judge(&(struct rig_packet){ .prog = RIG_GATE,
+					   .port = RIG_P0,
+					   .spec = spec,
+					   .ingress = RIG_NOWHERE },
+		     NULL);
 }
 
 static const char *tagged_gate(const char *spec)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
-					   .ingress = RIG_H0, .mark = rig->pins->ctl->tag }, NULL);
+	return judge(&(struct rig_packet){ .prog = RIG_GATE,
+					   .port = RIG_P0,
+					   .spec = spec,
+					   .ingress = RIG_H0,
+					   .mark = rig->pins->ctl->tag },
+		     NULL);
 }
 
 /* As the tunnel device's egress left it: the mark says whose ESP it is. */
@@ -46,18 +53,34 @@ static const char *esp_gate(const char *peer, const char *spec)
 {
 	uint32_t mark = (rig->pins->ctl->tag & ~BWL_MARK_ID) | id_of(peer);
 
-	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
-					   .ingress = RIG_NOWHERE, .mark = mark }, NULL);
+	return judge(&(struct rig_packet){ .prog = RIG_GATE,
+					   .port = RIG_P0,
+					   .spec = spec,
+					   .ingress = RIG_NOWHERE,
+					   .mark = mark },
+		     NULL);
 }
 
-static const char *sealed_gate(const char *spec) { return esp_gate("sealed", spec); }
-static const char *six_gate(const char *spec) { return esp_gate("six", spec); }
-static const char *open_gate(const char *spec) { return esp_gate("open", spec); }
+static const char *sealed_gate(const char *spec)
+{
+	return esp_gate("sealed", spec);
+}
+static const char *six_gate(const char *spec)
+{
+	return esp_gate("six", spec);
+}
+static const char *open_gate(const char *spec)
+{
+	return esp_gate("open", spec);
+}
 
 static const char *forwarded_gate(const char *spec)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
-					   .ingress = RIG_H0 }, NULL);
+	return judge(&(struct rig_packet){ .prog = RIG_GATE,
+					   .port = RIG_P0,
+					   .spec = spec,
+					   .ingress = RIG_H0 },
+		     NULL);
 }
 
 #define TO_SEALED "ip4 src=10.0.7.2 dst=10.3.0.1 udp"
@@ -69,7 +92,7 @@ static void without_an_sa_no_packet_of_an_encrypted_peer_passes(void **state)
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host("eth " TO_SEALED), "no-sa");
 	rig->pins->tunnel[id_of("sealed")].flags = BWL_TUN_SA;
-	assert_string_equal(host("eth " TO_SEALED), "no-sa");	/* no tunnel device */
+	assert_string_equal(host("eth " TO_SEALED), "no-sa"); /* no tunnel device */
 	rig->pins->ctl->tunnel = TUNNEL_IFINDEX;
 	assert_string_equal(host("eth " TO_SEALED), "pass");
 	assert_string_equal(host("eth ip4 src=10.0.7.2 dst=10.6.0.1 udp"), "no-sa");
@@ -79,48 +102,55 @@ static void without_an_sa_no_packet_of_an_encrypted_peer_passes(void **state)
 
 static void what_is_to_be_encrypted_is_charged_and_tagged(void **state)
 {
-	struct rig_packet k = { .prog = RIG_HOST, .port = RIG_H0, .spec = "eth " TO_SEALED " fill=100" };
+	struct rig_packet k = { .prog = RIG_HOST,
+				.port = RIG_H0,
+				.spec = "eth " TO_SEALED " fill=100" };
 	static struct rig_result r;
 
 	(void)state;
 	policy_with_sa();
 	assert_string_equal(judge(&k, &r), "pass");
 	assert_int_equal(r.mark, rig->pins->ctl->tag);
-	assert_int_equal(r.priority, id_of("sealed"));	/* the tunnel device reads it */
+	assert_int_equal(r.priority, id_of("sealed")); /* the tunnel device reads it */
 	assert_int_equal(r.charged, 14 + 20 + 8 + 100);
 }
 
 /* The outer header would carry 20 bits of the host's choice. */
 static void the_flow_label_of_the_host_does_not_reach_the_wire(void **state)
 {
-	uint8_t frame[ETH_HLEN + 48] = { 2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 0x86, 0xdd,
-					 0x6a, 0xbc, 0xde, 0xf1, 0, 8, IPPROTO_UDP, 64 };
-	struct rig_packet k = { .prog = RIG_HOST, .port = RIG_H0, .data = frame, .len = sizeof(frame) };
+	uint8_t frame[ETH_HLEN + 48] = { 2,    0,    0, 0, 0,           9,    2,    0,
+					 0,    0,    0, 1, 0x86,        0xdd, 0x6a, 0xbc,
+					 0xde, 0xf1, 0, 8, IPPROTO_UDP, 64 };
+	struct rig_packet k = {
+		.prog = RIG_HOST, .port = RIG_H0, .data = frame, .len = sizeof(frame)
+	};
 	static struct rig_result r;
 
 	(void)state;
 	policy_with_sa();
 	inet_pton(AF_INET6, "fd00:7::2", frame + ETH_HLEN + 8);
 	inet_pton(AF_INET6, "fd00:3::1", frame + ETH_HLEN + 24);
-	frame[ETH_HLEN + 40 + 5] = 8;	/* UDP length */
+	frame[ETH_HLEN + 40 + 5] = 8; /* UDP length */
 	assert_string_equal(judge(&k, &r), "pass");
-	assert_memory_equal(r.data + ETH_HLEN, "\x6a\xb0\x00\x00", 4);	/* class kept, label gone */
+	assert_memory_equal(r.data + ETH_HLEN, "\x6a\xb0\x00\x00", 4); /* class kept, label gone */
 }
 
 static void esp_and_ike_come_only_from_the_dpu_of_a_peer(void **state)
 {
 	(void)state;
 	policy_with_sa();
-	EXPECT(uplink,
-	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60", "pass-esp" },
+	EXPECT(uplink, { "eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60", "pass-esp" },
 	       { "eth ip6 src=2001:db8::6 dst=2001:db8::2 type=50 fill=60", "pass-esp" },
 	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 mf=1 fill=64", "pass-esp" },
-	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=500 dport=500 fill=60", "pass-ike" },
-	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=4500 dport=4500 fill=60", "pass-ike" },
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=500 dport=500 fill=60",
+		 "pass-ike" },
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=4500 dport=4500 fill=60",
+		 "pass-ike" },
 	       { "eth ip4 src=192.0.2.8 dst=192.0.2.2 type=50 fill=60", "uplink-in" },
 	       { "eth ip4 src=192.0.2.8 dst=192.0.2.2 udp sport=500 dport=500", "uplink-in" },
 	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=500 dport=53", "uplink-in" },
-	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 mf=1 udp sport=500 dport=500 fill=8", "uplink-in" },
+	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 mf=1 udp sport=500 dport=500 fill=8",
+		 "uplink-in" },
 	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 tcp dport=22", "uplink-in" },
 	       { "eth ip4 src=192.0.2.9 dst=192.0.2.2 icmp kind=8", "uplink-in" },
 	       /* For a host, in the clear. */
@@ -147,7 +177,8 @@ static void a_flood_of_ike_in_the_name_of_a_peer_ends_at_that_peers_limit(void *
 	/* Others keep theirs, and what has an SPI is ESP. */
 	assert_string_equal(uplink(IKE6), "pass-ike");
 	assert_string_equal(uplink(NATT "hex=00001001 fill=60"), "pass-ike");
-	assert_string_equal(uplink("eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60"), "pass-esp");
+	assert_string_equal(uplink("eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60"),
+			    "pass-esp");
 	/* 64 a second, however many come. */
 	for (i = 0; i < 10 * 256; i++) {
 		rig_advance(RIG_SECOND / 256);
@@ -157,28 +188,27 @@ static void a_flood_of_ike_in_the_name_of_a_peer_ends_at_that_peers_limit(void *
 	rig_advance(3600 * RIG_SECOND);
 	for (passed = i = 0; i < 200; i++)
 		passed += !strcmp(uplink(IKE4), "pass-ike");
-	assert_int_equal(passed, 64);	/* an idle hour adds nothing to the burst */
+	assert_int_equal(passed, 64); /* an idle hour adds nothing to the burst */
 }
 
 static void the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu(void **state)
 {
 	(void)state;
 	policy_with_sa();
-	EXPECT(sealed_gate,
-	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "pass-esp" },
-	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60", "pass-esp" },
-	       { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60", "gate" },	/* another's */
-	       { "eth ip4 src=192.0.2.2 dst=192.0.2.8 type=50 fill=60", "gate" },	/* nobody's */
+	EXPECT(sealed_gate, { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "pass-esp" },
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60",
+		 "pass-esp" },
+	       { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60",
+		 "gate" },                                                        /* another's */
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.8 type=50 fill=60", "gate" }, /* nobody's */
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp dport=9 fill=60", "gate" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", "gate" });
-	EXPECT(six_gate,
-	       { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60", "pass-esp" },
+	EXPECT(six_gate, { "eth ip6 src=2001:db8::2 dst=2001:db8::6 type=50 fill=60", "pass-esp" },
 	       { "eth ip6 src=2001:db8::2 dst=2001:db8::7 type=50 fill=60", "gate" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" });
 	/* A clear peer's next hop is nobody's DPU. */
 	EXPECT(open_gate, { "eth ip4 src=192.0.2.2 dst=192.0.2.1 type=50 fill=60", "gate" });
-	EXPECT(tagged_gate,
-	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" },
+	EXPECT(tagged_gate, { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" },
 	       { "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp", "pass-gate" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.8 type=50 fill=60", "gate" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500", "gate" },
@@ -186,10 +216,12 @@ static void the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu(void 
 	       { "eth " TO_SEALED, "gate" },
 	       { "eth ip4 src=10.0.7.2 dst=10.3.0.1 type=50 fill=60", "gate" });
 	EXPECT(gate,
-	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500 fill=60", "pass-ike" },
-	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60", "pass-ike" },
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500 fill=60",
+		 "pass-ike" },
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=4500 dport=4500 fill=60",
+		 "pass-ike" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.8 udp sport=500 dport=500 fill=60", "gate" },
-	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" },	/* not charged */
+	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" }, /* not charged */
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 tcp dport=22", "gate" });
 	EXPECT(forwarded_gate,
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500 fill=60", "gate" },
@@ -204,8 +236,10 @@ static void revoking_closes_the_host_port_the_gate_and_the_way_in(void **state)
 	policy_with_sa();
 	assert_int_equal(bwl_revoke(rig->pins, "sealed", &e), 0);
 	assert_string_equal(host("eth " TO_SEALED), "revoked");
-	assert_string_equal(sealed_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"), "revoked");
-	assert_string_equal(uplink("eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60"), "revoked");
+	assert_string_equal(sealed_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"),
+			    "revoked");
+	assert_string_equal(uplink("eth ip4 src=192.0.2.9 dst=192.0.2.2 type=50 fill=60"),
+			    "revoked");
 	/* The other side learns of it, and a new grant needs no restart. */
 	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=500 dport=500"),
 			    "pass-ike");
@@ -222,9 +256,11 @@ static void esp_of_a_grant_that_has_ended_stops_at_the_last_gate(void **state)
 	c.expiry_ns = rig_now() + RIG_SECOND;
 	assert_int_equal(bwl_peer_change(rig->pins, "sealed", &c, &e), 0);
 	rig_set_clock(c.expiry_ns - 1);
-	assert_string_equal(sealed_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"), "pass-esp");
+	assert_string_equal(sealed_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"),
+			    "pass-esp");
 	rig_set_clock(c.expiry_ns);
-	assert_string_equal(sealed_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"), "expired");
+	assert_string_equal(sealed_gate("eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60"),
+			    "expired");
 }
 
 static void a_policy_whose_remotes_a_host_could_reach_is_refused(void **state)

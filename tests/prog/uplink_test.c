@@ -6,20 +6,20 @@
 #include <bpf/libbpf.h>
 #include "prog.h"
 
-#define POLICY                                                                                   \
-	"version: 1\nnode: rig\nuplinks: [p0]\nuplink_control: [%s]\n"                            \
-	"host_ports:\n"                                                                          \
-	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                 \
-	"  - { dev: h1, sources: [10.0.8.0/24] }\n"                                              \
-	"heartbeat: none\npeers:\n"                                                              \
-	"  - { name: one, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1,"      \
-	" via6: 'fe80::1', grant: { rate: 1gbit }, accept: { rate: 1mbit, burst: 3000b } }\n"    \
-	"  - { name: mute, addresses: [10.1.0.2], path: clear, via: 192.0.2.1,"                  \
-	" grant: { rate: 1gbit }, accept: none }\n"                                              \
-	"  - { name: same, addresses: [10.1.0.3], path: clear, via: 192.0.2.1,"                  \
-	" grant: { rate: 1mbit } }\n"                                                            \
-	"  - { name: sealed, addresses: [10.3.0.1], ipsec: { remote: 192.0.2.9 },"               \
-	" grant: { rate: 1gbit } }\n"                                                            \
+#define POLICY                                                                                     \
+	"version: 1\nnode: rig\nuplinks: [p0]\nuplink_control: [%s]\n"                             \
+	"host_ports:\n"                                                                            \
+	"  - { dev: h0, sources: [10.0.7.0/24, fd00:7::/64] }\n"                                   \
+	"  - { dev: h1, sources: [10.0.8.0/24] }\n"                                                \
+	"heartbeat: none\npeers:\n"                                                                \
+	"  - { name: one, addresses: [10.1.0.1, 'fd00:1::1'], path: clear, via: 192.0.2.1,"        \
+	" via6: 'fe80::1', grant: { rate: 1gbit }, accept: { rate: 1mbit, burst: 3000b } }\n"      \
+	"  - { name: mute, addresses: [10.1.0.2], path: clear, via: 192.0.2.1,"                    \
+	" grant: { rate: 1gbit }, accept: none }\n"                                                \
+	"  - { name: same, addresses: [10.1.0.3], path: clear, via: 192.0.2.1,"                    \
+	" grant: { rate: 1mbit } }\n"                                                              \
+	"  - { name: sealed, addresses: [10.3.0.1], ipsec: { remote: 192.0.2.9 },"                 \
+	" grant: { rate: 1gbit } }\n"                                                              \
 	"  - { name: bare, addresses: [10.4.0.1], path: clear, via: 192.0.2.1 }\n"
 #define SELF "  - { name: self, addresses: [192.0.2.0/24], grant: { rate: 1mbit, burst: 3000b } }\n"
 
@@ -31,39 +31,48 @@ static void policy(const char *control)
 
 static const char *gate(const char *spec)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
-					   .ingress = RIG_NOWHERE }, NULL);
+	return judge(&(struct rig_packet){ .prog = RIG_GATE,
+					   .port = RIG_P0,
+					   .spec = spec,
+					   .ingress = RIG_NOWHERE },
+		     NULL);
 }
 
 /* Something in the DPU forwarded it, not our program. */
 static const char *forwarded_gate(const char *spec)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
-					   .ingress = RIG_H0 }, NULL);
+	return judge(&(struct rig_packet){ .prog = RIG_GATE,
+					   .port = RIG_P0,
+					   .spec = spec,
+					   .ingress = RIG_H0 },
+		     NULL);
 }
 
 static const char *tagged_gate(const char *spec)
 {
-	return judge(&(struct rig_packet){ .prog = RIG_GATE, .port = RIG_P0, .spec = spec,
-					   .ingress = RIG_H0, .mark = rig->pins->ctl->tag }, NULL);
+	return judge(&(struct rig_packet){ .prog = RIG_GATE,
+					   .port = RIG_P0,
+					   .spec = spec,
+					   .ingress = RIG_H0,
+					   .mark = rig->pins->ctl->tag },
+		     NULL);
 }
 
 static void only_peers_reach_a_host_and_only_its_own_addresses(void **state)
 {
 	(void)state;
 	policy("");
-	EXPECT(uplink,
-	       { "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp", "pass-accept" },
+	EXPECT(uplink, { "eth ip4 src=10.1.0.1 dst=10.0.7.2 udp", "pass-accept" },
 	       { "eth ip4 src=10.1.0.1 dst=10.0.8.2 udp", "pass-accept" },
 	       { "eth ip6 src=fd00:1::1 dst=fd00:7::2 udp", "pass-accept" },
 	       { "eth ip4 src=10.9.0.1 dst=10.0.7.2 udp", "uplink-in" },
 	       { "eth ip6 src=fd00:9::1 dst=fd00:7::2 udp", "uplink-in" },
 	       { "eth ip4 src=10.1.0.1 dst=10.0.9.2 udp", "uplink-in" },
-	       { "eth ip4 src=10.1.0.1 dst=192.0.2.2 udp", "uplink-in" },	/* the DPU itself */
+	       { "eth ip4 src=10.1.0.1 dst=192.0.2.2 udp", "uplink-in" }, /* the DPU itself */
 	       { "eth ip4 src=10.0.7.2 dst=10.0.8.2 udp", "uplink-in" },
 	       { "eth ip4 src=10.3.0.1 dst=10.0.7.2 udp", "no-sa" },
 	       { "eth ip4 src=10.4.0.1 dst=10.0.7.2 udp", "no-grant" },
-	       { "eth ip4 src=10.1.0.2 dst=10.0.7.2 udp", "accept-rate" },	/* accept: none */
+	       { "eth ip4 src=10.1.0.2 dst=10.0.7.2 udp", "accept-rate" }, /* accept: none */
 	       { "eth vlan id=5 ip4 src=10.1.0.1 dst=10.0.7.2 udp", "vlan" },
 	       { "eth ip4 src=10.1.0.1 dst=10.0.7.2 len=1000 udp", "malformed" },
 	       { "eth ip4 src=10.1.0.1 dst=10.0.7.2 opt=83070400000000 udp", "source-route" },
@@ -81,8 +90,9 @@ static void arrivals_are_charged_to_accept(void **state)
 	policy("");
 	while (!strcmp(uplink("eth ip4 src=10.1.0.1 dst=10.0.7.2 udp fill=958"), "pass-accept"))
 		n++;
-	assert_int_equal(n, 2);	/* 3000 less the byte that rounding costs */
-	assert_string_equal(uplink("eth ip4 src=10.1.0.1 dst=10.0.7.2 udp fill=958"), "accept-rate");
+	assert_int_equal(n, 2); /* 3000 less the byte that rounding costs */
+	assert_string_equal(uplink("eth ip4 src=10.1.0.1 dst=10.0.7.2 udp fill=958"),
+			    "accept-rate");
 	/* Sending is another matter, and the host may answer. */
 	assert_string_equal(host("eth " P1 "udp"), "pass");
 	/* A peer without `accept` may send what it may be sent, and 5 ms of jitter. */
@@ -98,10 +108,11 @@ static void neighbours_and_named_control_reach_the_dpu(void **state)
 {
 	(void)state;
 	policy("lldp, bgp, bfd, dhcp, ptp, lacp");
-	EXPECT(uplink,
-	       { "eth arp sip=192.0.2.1 tip=192.0.2.2", "pass-neighbour" },
-	       { "eth ip6 src=fe80::1 dst=ff02::1:ff00:2 hop=255 nd kind=135 target=fe80::2", "pass-neighbour" },
-	       { "eth ip6 src=fe80::1 dst=ff02::1:ff00:2 hop=255 nd kind=135 target=fe80::3", "uplink-in" },
+	EXPECT(uplink, { "eth arp sip=192.0.2.1 tip=192.0.2.2", "pass-neighbour" },
+	       { "eth ip6 src=fe80::1 dst=ff02::1:ff00:2 hop=255 nd kind=135 target=fe80::2",
+		 "pass-neighbour" },
+	       { "eth ip6 src=fe80::1 dst=ff02::1:ff00:2 hop=255 nd kind=135 target=fe80::3",
+		 "uplink-in" },
 	       { "eth ip6 src=fe80::1 dst=ff02::1:ff00:2 hop=254 nd kind=135", "uplink-in" },
 	       { "eth dst=01:80:c2:00:00:0e type=0x88cc fill=60", "pass-control" },
 	       { "eth dst=01:80:c2:00:00:02 type=0x8809 fill=60", "pass-control" },
@@ -112,19 +123,16 @@ static void neighbours_and_named_control_reach_the_dpu(void **state)
 	       { "eth ip4 src=192.0.2.1 dst=255.255.255.255 udp dport=68", "pass-control" },
 	       { "eth ip4 src=192.0.2.1 dst=224.0.1.129 udp dport=319", "pass-control" },
 	       { "eth ip4 src=198.51.100.1 dst=192.0.2.2 tcp dport=22", "uplink-in" });
-	EXPECT(gate,
-	       { "eth arp sip=192.0.2.2 tip=192.0.2.1", "pass-neighbour" },
+	EXPECT(gate, { "eth arp sip=192.0.2.2 tip=192.0.2.1", "pass-neighbour" },
 	       { "eth dst=01:80:c2:00:00:0e type=0x88cc fill=60", "pass-control" },
 	       { "eth ip4 src=192.0.2.2 dst=198.51.100.1 tcp dport=179", "pass-control" },
 	       { "eth type=0x88b5 fill=60", "gate" });
 	/* Never for a packet that came in by another port. */
-	EXPECT(forwarded_gate,
-	       { "eth arp sip=192.0.2.2 tip=192.0.2.1", "gate" },
+	EXPECT(forwarded_gate, { "eth arp sip=192.0.2.2 tip=192.0.2.1", "gate" },
 	       { "eth dst=01:80:c2:00:00:0e type=0x88cc fill=60", "gate" },
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.7 udp", "gate" });
 	policy("");
-	EXPECT(gate,
-	       { "eth arp sip=192.0.2.2 tip=192.0.2.1", "pass-neighbour" },
+	EXPECT(gate, { "eth arp sip=192.0.2.2 tip=192.0.2.1", "pass-neighbour" },
 	       { "eth dst=01:80:c2:00:00:0e type=0x88cc fill=60", "gate" },
 	       { "eth ip4 src=192.0.2.2 dst=198.51.100.1 tcp dport=179", "gate" });
 }
@@ -146,28 +154,28 @@ static void arp_and_nd_of_a_host_have_a_small_limit(void **state)
 
 static void the_last_gate_lets_out_only_what_was_charged(void **state)
 {
-	struct rig_packet k = { .prog = RIG_GATE, .port = RIG_P0, .spec = "eth " P1 "udp",
-				.ingress = RIG_H0 };
+	struct rig_packet k = {
+		.prog = RIG_GATE, .port = RIG_P0, .spec = "eth " P1 "udp", .ingress = RIG_H0
+	};
 	struct bwl_err e = { 0 };
 	struct rig_result r;
 
 	(void)state;
 	policy("");
-	EXPECT(tagged_gate,
-	       { "eth " P1 "udp", "pass-gate" },
+	EXPECT(tagged_gate, { "eth " P1 "udp", "pass-gate" },
 	       { "eth ip6 src=fd00:7::2 dst=fd00:1::1 udp", "pass-gate" },
-	       { "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", "gate" },	/* must be encrypted */
+	       { "eth ip4 src=10.0.7.2 dst=10.3.0.1 udp", "gate" }, /* must be encrypted */
 	       { "eth ip4 src=10.0.7.2 dst=10.9.0.1 udp", "gate" },
 	       { "eth ip4 src=10.0.7.2 dst=10.4.0.1 udp", "no-grant" },
 	       { "eth type=0x88b5 fill=60", "gate" },
 	       { "eth arp sip=10.0.7.2 tip=10.0.7.1", "gate" });
-	assert_string_equal(judge(&k, NULL), "gate");	/* came from a host, has no tag */
+	assert_string_equal(judge(&k, NULL), "gate"); /* came from a host, has no tag */
 	k.mark = rig->pins->ctl->tag + 1;
 	assert_string_equal(judge(&k, NULL), "gate");
 	k.mark = rig->pins->ctl->tag;
 	k.ingress = RIG_P0;
 	assert_string_equal(judge(&k, &r), "pass-gate");
-	assert_int_equal(r.mark, 0);	/* the tag stays inside */
+	assert_int_equal(r.mark, 0); /* the tag stays inside */
 	/* Revoked between the two hooks: no attempt at cleartext. */
 	assert_int_equal(bwl_revoke(rig->pins, "one", &e), 0);
 	assert_string_equal(judge(&k, NULL), "revoked");
@@ -181,7 +189,8 @@ static uint64_t stopped(const char *name)
 	struct bwl_gen g;
 	uint32_t id;
 
-	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL), 0);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
+			 0);
 	id = bwl_peer_id(rig->pins, &g, name);
 	bwl_gen_close(&g);
 	assert_int_not_equal(id, 0);
@@ -215,17 +224,15 @@ static void control_from_the_network_reaches_no_other_socket(void **state)
 	(void)state;
 	policy("bgp, bfd, dhcp, ptp");
 #define IN "eth ip4 src=192.0.2.1 dst=192.0.2.2 "
-	EXPECT(uplink,
-	       { IN "tcp sport=40000 dport=179 flags=2", "pass-control" },
+	EXPECT(uplink, { IN "tcp sport=40000 dport=179 flags=2", "pass-control" },
 	       { IN "tcp sport=179 dport=40000 flags=0x12", "pass-control" },
-	       { IN "tcp sport=179 dport=22 flags=2", "pass-self" },	/* opens one: the grant's */
+	       { IN "tcp sport=179 dport=22 flags=2", "pass-self" }, /* opens one: the grant's */
 	       { IN "udp sport=3784 dport=22", "pass-self" },
 	       { IN "udp sport=67 dport=22", "pass-self" },
 	       { IN "udp sport=319 dport=22", "pass-self" });
-	apply(POLICY, "bgp, bfd, dhcp, ptp");	/* no grant `self` */
+	apply(POLICY, "bgp, bfd, dhcp, ptp"); /* no grant `self` */
 	rig_advance(RIG_SECOND);
-	EXPECT(uplink,
-	       { IN "tcp sport=179 dport=22 flags=2", "uplink-in" },
+	EXPECT(uplink, { IN "tcp sport=179 dport=22 flags=2", "uplink-in" },
 	       { IN "udp sport=3784 dport=22", "uplink-in" },
 	       { IN "udp sport=67 dport=22", "uplink-in" },
 	       { IN "udp sport=319 dport=22", "uplink-in" },
@@ -237,7 +244,8 @@ static void a_self_that_is_to_be_encrypted_is_refused_at_the_gate(void **state)
 {
 	(void)state;
 	apply(POLICY "  - { name: self, addresses: [192.0.2.0/25], ipsec: { remote: 198.51.100.1 },"
-	      " grant: { rate: 1gbit } }\n", "");
+		     " grant: { rate: 1gbit } }\n",
+	      "");
 	rig_advance(RIG_SECOND);
 	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=192.0.2.7 udp"), "no-sa");
 	assert_string_equal(uplink("eth ip4 src=192.0.2.7 dst=192.0.2.2 udp"), "no-sa");
@@ -254,7 +262,8 @@ static void the_dpus_own_traffic_needs_the_grant_self(void **state)
 	assert_string_equal(uplink("eth ip4 src=192.0.2.7 dst=192.0.2.2 udp"), "uplink-in");
 	policy("");
 	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=192.0.2.7 udp"), "pass-self");
-	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=10.1.0.1 udp"), "gate"); /* a host's peer */
+	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=10.1.0.1 udp"),
+			    "gate"); /* a host's peer */
 	assert_string_equal(gate("eth ip4 src=192.0.2.2 dst=8.8.8.8 udp"), "gate");
 	assert_string_equal(uplink("eth ip4 src=192.0.2.7 dst=192.0.2.2 udp"), "pass-self");
 	assert_string_equal(uplink("eth ip4 src=192.0.2.7 dst=10.0.7.2 udp"), "uplink-in");
@@ -279,7 +288,7 @@ static void frames_and_bytes_are_counted_as_seen_and_as_charged(void **state)
 		;
 	assert_int_equal(bwl_peercnt_read(rig->pins, n, &e), 0);
 	assert_int_equal(n[id].frames, 1);
-	assert_int_equal(n[id].bytes, 64);	/* charged: min_charge */
+	assert_int_equal(n[id].bytes, 64); /* charged: min_charge */
 	assert_int_equal(n[id].drop_frames, 1);
 	assert_int_equal(n[id].drop_bytes, 2042);
 	assert_int_equal(rig_bytes(rig, RIG_H0, BWL_R_PASS), 52);
@@ -300,7 +309,10 @@ static int one_event(void *ctx, void *data, size_t size)
 
 static void events_say_what_happened(void **state)
 {
-	static const struct { const char *spec; unsigned kind, reason; } x[] = {
+	static const struct {
+		const char *spec;
+		unsigned kind, reason;
+	} x[] = {
 		{ "eth " P1 "udp dport=2049", BWL_E_FIRST, BWL_R_PASS },
 		{ "eth ip4 src=10.0.7.2 dst=10.9.0.1 udp", BWL_E_NEW_DEST, BWL_R_NO_PEER },
 		{ "eth ip4 src=10.0.9.2 dst=10.1.0.1 udp", BWL_E_SPOOF, BWL_R_SRC_ADDR },

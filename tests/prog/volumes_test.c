@@ -16,17 +16,21 @@ static void nothing_an_operator_does_adds_volume(void **state)
 		const char *const names[] = { w ? "wa" : "ta", w ? "wb" : "tb" };
 
 		for (i = 0; i < 2; i++)
-			snprintf(text[i], sizeof(text[i]), HEAD "peers:\n"
-				 "  - { name: %s, addresses: [10.1.%zu.1], path: clear, via: 192.0.2.1,"
-				 " grant: { rate: 1gbit, volume: 6400b%s } }\n", names[i], w, window[w]);
-		snprintf(text[2], sizeof(text[2]), HEAD "peers:\n" DEST("far", 9)
-			 "grant: { rate: 1mbit } }\n");
+			snprintf(
+				text[i], sizeof(text[i]),
+				HEAD
+				"peers:\n"
+				"  - { name: %s, addresses: [10.1.%zu.1], path: clear, via: 192.0.2.1,"
+				" grant: { rate: 1gbit, volume: 6400b%s } }\n",
+				names[i], w, window[w]);
+		snprintf(text[2], sizeof(text[2]),
+			 HEAD "peers:\n" DEST("far", 9) "grant: { rate: 1mbit } }\n");
 #define SPEC (w ? "eth ip4 src=10.0.7.2 dst=10.1.1.1 udp" : "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp")
 		rig_policy(rig, text[0]);
 		rig_advance(RIG_SECOND);
 		assert_int_equal(drain(SPEC), 100);
 		for (i = 0; i < 12; i++) {
-			rig_policy(rig, text[(i * 5 / 2) % 3]);	/* renamed, away, back, … */
+			rig_policy(rig, text[(i * 5 / 2) % 3]); /* renamed, away, back, … */
 			rig_advance(RIG_SECOND);
 			assert_int_equal(drain(SPEC), 0);
 		}
@@ -70,8 +74,10 @@ static void another_kind_of_volume_after_a_time_away_keeps_what_is_spent(void **
 	(void)state;
 	for (j = 0; j < 2; j++) {
 		for (i = j; i < j + 2; i++) {
-			apply(HEAD "peers:\n  - { name: away%zu, addresses: [10.1.0.%zu], path: clear,"
-			      " via: 192.0.2.1, grant: { rate: 1gbit, volume: %s } }\n", j, j + 1, volume[i]);
+			apply(HEAD
+			      "peers:\n  - { name: away%zu, addresses: [10.1.0.%zu], path: clear,"
+			      " via: 192.0.2.1, grant: { rate: 1gbit, volume: %s } }\n",
+			      j, j + 1, volume[i]);
 			rig_advance(RIG_SECOND);
 			assert_int_equal(drain(j ? TO(2) "udp" : TO(1) "udp"), i == j ? 100 : 0);
 			apply(HEAD "peers:\n" DEST("far", 9) "grant: { rate: 1mbit } }\n");
@@ -91,8 +97,9 @@ static void another_kind_of_volume_is_not_tried_with_confirm(void **state)
 
 	(void)state;
 	for (i = 0; i < 3; i++) {
-		snprintf(text, sizeof(text), HEAD "peers:\n" DEST("kind", 1)
-			 "grant: { rate: 1gbit, volume: %s } }\n", volume[i]);
+		snprintf(text, sizeof(text),
+			 HEAD "peers:\n" DEST("kind", 1) "grant: { rate: 1gbit, volume: %s } }\n",
+			 volume[i]);
 		if (i)
 			assert_int_equal(rig_try_policy(rig, text, &o, NULL, &e), -EINVAL);
 		rig_policy(rig, text);
@@ -106,7 +113,8 @@ static void another_kind_of_volume_is_not_tried_with_confirm(void **state)
 
 static void many_changes_of_a_window_without_a_packet_refill_nothing(void **state)
 {
-	struct bwl_change c = { .set = BWL_SET_VOLUME, .lim = { .has_volume = true, .volume = 6400 } };
+	struct bwl_change c = { .set = BWL_SET_VOLUME,
+				.lim = { .has_volume = true, .volume = 6400 } };
 	struct bwl_err e = { 0 };
 	unsigned i;
 
@@ -134,14 +142,17 @@ static void what_left_with_a_window_is_forgotten_once_it_has_passed(void **state
 	for (i = 0; i < 8; i++) {
 		char *text = calloc(1, 30000), *at = text + sprintf(text, HEAD "peers:\n");
 
-		for (n = 0; n < 60; n++)	/* of 64 windows and 255 ids */
-			at += sprintf(at, "  - { name: w%u-%u, addresses: [10.%u.0.%u], path: clear,"
-				      " via: 192.0.2.1, grant: { rate: 1gbit, volume: 1mb per 1h } }\n",
-				      i, n, i + 2, n + 1);
+		for (n = 0; n < 60; n++) /* of 64 windows and 255 ids */
+			at += sprintf(
+				at,
+				"  - { name: w%u-%u, addresses: [10.%u.0.%u], path: clear,"
+				" via: 192.0.2.1, grant: { rate: 1gbit, volume: 1mb per 1h } }\n",
+				i, n, i + 2, n + 1);
 		rig_policy(rig, text);
 		rig_advance(RIG_SECOND);
 		for (n = 0; n < 60; n++) {
-			snprintf(text, 100, "eth ip4 src=10.0.7.2 dst=10.%u.0.%u udp", i + 2, n + 1);
+			snprintf(text, 100, "eth ip4 src=10.0.7.2 dst=10.%u.0.%u udp", i + 2,
+				 n + 1);
 			assert_string_equal(host(text), "pass");
 		}
 		free(text);
@@ -149,7 +160,7 @@ static void what_left_with_a_window_is_forgotten_once_it_has_passed(void **state
 		rig_advance(3600 * RIG_SECOND);
 		rig_policy(rig, empty);
 		assert_string_not_equal(rig->pins->name[1].name, "");
-		rig_advance(3600 * RIG_SECOND / 11 + 12);	/* 12 slices, each rounded up */
+		rig_advance(3600 * RIG_SECOND / 11 + 12); /* 12 slices, each rounded up */
 		rig_policy(rig, empty);
 		assert_string_equal(rig->pins->name[1].name, "");
 	}
@@ -163,11 +174,14 @@ static int setup_spent(void **state)
 	return 0;
 }
 
-#define VOLUMES                                                                                  \
-	DEST("total", 1) "grant: { rate: 1gbit, volume: 6400b } }\n"                             \
-	DEST("window", 2) "grant: { rate: 1gbit, volume: 6400b per 11s } }\n"                    \
-	DEST("class", 3) "grant: { rate: 1gbit }, classes: { other: { volume: 6400b } } }\n"     \
-	DEST("zone", 4) "grant: { rate: 1gbit }, zone: z }\n"
+/* clang-format off */
+#define VOLUMES \
+	DEST("total", 1) \
+	"grant: { rate: 1gbit, volume: 6400b } }\n" DEST("window", 2) "grant: { rate: 1gbit, volume: 6400b per 11s } }\n" DEST( \
+		"class", \
+		3) "grant: { rate: 1gbit }, classes: { other: { volume: 6400b } } }\n" DEST("zone", \
+											    4) "grant: { rate: 1gbit }, zone: z }\n"
+/* clang-format on */
 #define ZONE "zones: { z: { volume: 6400b } }\n"
 
 static void check_spent(void)
@@ -179,7 +193,7 @@ static void check_spent(void)
 	assert_string_equal(host(TO(4) "udp"), "zone-volume");
 	rig_advance(12 * RIG_SECOND);
 	assert_string_equal(host(TO(1) "udp"), "peer-volume");
-	assert_int_equal(drain(TO(2) "udp"), 100);	/* its window has turned */
+	assert_int_equal(drain(TO(2) "udp"), 100); /* its window has turned */
 }
 
 static void the_first_policys_volumes_start_spent(void **state)
@@ -204,9 +218,11 @@ static void they_start_spent_after_a_first_policy_that_failed_half_way(void **st
 
 	(void)state;
 	at += sprintf(at, "%s", HEAD ZONE "peers:\n" VOLUMES);
-	for (i = 0; i < 260; i++)	/* more than 256: there is no room */
-		at += sprintf(at, "  - { name: x%d, addresses: [10.2.%d.%d], path: clear,"
-			      " via: 192.0.2.1 }\n", i, i / 200, i % 200 + 1);
+	for (i = 0; i < 260; i++) /* more than 256: there is no room */
+		at += sprintf(at,
+			      "  - { name: x%d, addresses: [10.2.%d.%d], path: clear,"
+			      " via: 192.0.2.1 }\n",
+			      i, i / 200, i % 200 + 1);
 	assert_int_equal(rig_try_policy(rig, text, NULL, NULL, &e), -ENOSPC);
 	free(text);
 	assert_string_equal(host(TO(1) "udp"), "no-policy");

@@ -21,12 +21,16 @@ static struct table *table_of(const struct bwl_policy *p)
 
 static void well_known_ports_have_their_class(void **state)
 {
-	static const struct { uint8_t row; uint16_t port; uint8_t class_; } want[] = {
+	static const struct {
+		uint8_t row;
+		uint16_t port;
+		uint8_t class_;
+	} want[] = {
 		{ 1, 4791, BWL_C_ROCEV2 }, { 0, 4420, BWL_C_NVME_TCP }, { 0, 8009, BWL_C_NVME_TCP },
-		{ 0, 2049, BWL_C_NFS }, { 1, 2049, BWL_C_NFS }, { 0, 20049, BWL_C_NFS },
-		{ 1, 20049, BWL_C_NFS }, { 0, 3260, BWL_C_ISCSI }, { 0, 860, BWL_C_ISCSI },
-		{ 0, 443, BWL_C_HTTPS }, { 1, 443, BWL_C_HTTPS }, { 0, 22, BWL_C_SSH },
-		{ 0, 53, BWL_C_DNS }, { 1, 53, BWL_C_DNS }, { 0, 853, BWL_C_DNS },
+		{ 0, 2049, BWL_C_NFS },    { 1, 2049, BWL_C_NFS },      { 0, 20049, BWL_C_NFS },
+		{ 1, 20049, BWL_C_NFS },   { 0, 3260, BWL_C_ISCSI },    { 0, 860, BWL_C_ISCSI },
+		{ 0, 443, BWL_C_HTTPS },   { 1, 443, BWL_C_HTTPS },     { 0, 22, BWL_C_SSH },
+		{ 0, 53, BWL_C_DNS },      { 1, 53, BWL_C_DNS },        { 0, 853, BWL_C_DNS },
 	};
 	struct bwl_policy *p = bwl_policy_new();
 	struct table *t = table_of(p);
@@ -51,7 +55,8 @@ static void services_of_a_policy_override_the_table(void **state)
 
 	(void)state;
 	p->services = calloc(4, sizeof(*p->services));
-	p->services[p->nservices++] = (struct bwl_pol_service){ BWL_C_NVME_TCP, IPPROTO_TCP, 65535 };
+	p->services[p->nservices++] = (struct bwl_pol_service){ BWL_C_NVME_TCP, IPPROTO_TCP,
+								65535 };
 	p->services[p->nservices++] = (struct bwl_pol_service){ BWL_C_OTHER, IPPROTO_TCP, 443 };
 	p->services[p->nservices++] = (struct bwl_pol_service){ BWL_C_SSH, IPPROTO_UDP, 22 };
 	p->services[p->nservices++] = (struct bwl_pol_service){ BWL_C_NFS, IPPROTO_SCTP, 0 };

@@ -10,15 +10,23 @@
 #define GB 1073741824.0
 #define DAY 86400.0
 
-#define TOP "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: none\n"                              \
-	    "host_ports: [{ dev: h0, sources: [10.0.7.0/24] }, { dev: h1, sources: [10.0.8.0/24] }]\n"
-#define PORTS(a, b) "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: none\nhost_ports: [{ dev: h0, sources: [10.0.7.0/24], limit: { " \
-	a " } }, { dev: h1, sources: [10.0.8.0/24], limit: { " b " } }]\n"
-#define PEER(name, addr, more) "  - { name: " name ", addresses: [" addr "], path: clear, via: 10.9.9.9, " more " }\n"
+#define TOP                                                                                        \
+	"version: 1\nnode: t\nuplinks: [p0]\nheartbeat: none\n"                                    \
+	"host_ports: [{ dev: h0, sources: [10.0.7.0/24] }, { dev: h1, sources: [10.0.8.0/24] }]\n"
+/* clang-format off */
+#define PORTS(a, b) \
+	"version: 1\nnode: t\nuplinks: [p0]\nheartbeat: none\nhost_ports: [{ dev: h0, sources: [10.0.7.0/24], limit: { " a \
+	" } }, { dev: h1, sources: [10.0.8.0/24], limit: { " b " } }]\n"
+/* clang-format on */
+#define PEER(name, addr, more)                                                                     \
+	"  - { name: " name ", addresses: [" addr "], path: clear, via: 10.9.9.9, " more " }\n"
 
-static struct bwl_exfil_result ask(const char *yaml, double size, double compression, uint64_t trays)
+static struct bwl_exfil_result ask(const char *yaml, double size, double compression,
+				   uint64_t trays)
 {
-	struct bwl_exfil_args a = { .size = (uint64_t)size, .compression = compression, .trays = trays };
+	struct bwl_exfil_args a = { .size = (uint64_t)size,
+				    .compression = compression,
+				    .trays = trays };
 	struct bwl_exfil_result r;
 	struct bwl_policy *p;
 	struct bwl_err e = { 0 };
@@ -39,7 +47,8 @@ static void close_to(double a, double b)
 
 static void one_rate_takes_size_over_rate_less_the_burst(void **state)
 {
-	struct bwl_exfil_result r = ask(TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 8mbit }"), GB, 1, 1);
+	struct bwl_exfil_result r =
+		ask(TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 8mbit }"), GB, 1, 1);
 
 	(void)state;
 	close_to(r.seconds, (GB - bwl_default_burst(8000000)) / 1e6);
@@ -55,22 +64,30 @@ static void one_rate_takes_size_over_rate_less_the_burst(void **state)
 static void what_fits_in_the_bursts_leaves_at_once(void **state)
 {
 	(void)state;
-	close_to(ask(TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 1mbit, burst: 1mb }"), 1048576, 1, 1).seconds, 0);
+	close_to(ask(TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 1mbit, burst: 1mb }"),
+		     1048576, 1, 1)
+			 .seconds,
+		 0);
 }
 
 static void the_horizon_of_shape_counts_as_burst(void **state)
 {
-	struct bwl_exfil_result r = ask(TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 8gbit, burst: 1mb, mode: shape }"), GB, 1, 1);
+	struct bwl_exfil_result r =
+		ask(TOP "peers:\n" PEER("a", "192.0.2.1",
+					"grant: { rate: 8gbit, burst: 1mb, mode: shape }"),
+		    GB, 1, 1);
 
 	(void)state;
 	close_to(r.at_once, 1048576 + 1e7);
-	r = ask(TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 20mbit, mode: shape }"), GB, 1, 1);
-	close_to(r.at_once, 5 * 73728 + 1);	/* a nanosecond is rounded up */
+	r = ask(TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 20mbit, mode: shape }"), GB,
+		1, 1);
+	close_to(r.at_once, 5 * 73728 + 1); /* a nanosecond is rounded up */
 }
 
 static void a_volume_leaves_at_once_and_again_after_each_window(void **state)
 {
-	static const char yaml[] = TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 100gbit, volume: 1gb per 1d }");
+	static const char yaml[] = TOP
+		"peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 100gbit, volume: 1gb per 1d }");
 	struct bwl_exfil_result r = ask(yaml, 2.5 * GB, 1, 1);
 
 	(void)state;
@@ -87,7 +104,8 @@ static void a_volume_leaves_at_once_and_again_after_each_window(void **state)
 
 static void a_total_volume_is_never_exceeded(void **state)
 {
-	static const char yaml[] = TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 1gbit, volume: 1gb }");
+	static const char yaml[] = TOP
+		"peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 1gbit, volume: 1gb }");
 	struct bwl_exfil_result r = ask(yaml, GB + 1, 1, 1);
 
 	(void)state;
@@ -99,10 +117,12 @@ static void a_total_volume_is_never_exceeded(void **state)
 
 static void a_zone_caps_the_sum_of_its_peers(void **state)
 {
-	struct bwl_exfil_result r = ask(TOP "zones: { ext: { rate: 8mbit, burst: 1mb } }\npeers:\n"
-		PEER("a", "192.0.2.1", "zone: ext, grant: { rate: 6mbit, burst: 100kb }")
-		PEER("b", "192.0.2.2", "zone: ext, grant: { rate: 6mbit, burst: 100kb }")
-		PEER("c", "192.0.2.3", "grant: { rate: 4mbit, burst: 100kb }"), GB, 1, 1);
+	struct bwl_exfil_result r = ask(
+		TOP "zones: { ext: { rate: 8mbit, burst: 1mb } }\npeers:\n" PEER(
+			"a", "192.0.2.1", "zone: ext, grant: { rate: 6mbit, burst: 100kb }")
+			PEER("b", "192.0.2.2", "zone: ext, grant: { rate: 6mbit, burst: 100kb }")
+				PEER("c", "192.0.2.3", "grant: { rate: 4mbit, burst: 100kb }"),
+		GB, 1, 1);
 
 	(void)state;
 	close_to(r.rate_bps, 12e6);
@@ -115,24 +135,28 @@ static void a_zone_caps_the_sum_of_its_peers(void **state)
 
 static void port_and_node_cap_everything(void **state)
 {
-	struct bwl_exfil_result r = ask(PORTS("rate: 1mbit", "rate: 2mbit") "peers:\n"
-		PEER("a", "192.0.2.1", "grant: { rate: 1gbit }"), GB, 1, 1);
+	struct bwl_exfil_result r = ask(PORTS("rate: 1mbit", "rate: 2mbit") "peers:\n" PEER(
+						"a", "192.0.2.1", "grant: { rate: 1gbit }"),
+					GB, 1, 1);
 
 	(void)state;
 	close_to(r.rate_bps, 3e6);
 	assert_string_equal(r.binding, "port h1: rate 2mbit");
-	r = ask(PORTS("rate: 1mbit", "rate: 2mbit") "node_limit: { volume: 1gb per 1d }\npeers:\n"
-		PEER("a", "192.0.2.1", "grant: { rate: 1gbit }"), 3 * GB, 1, 1);
+	r = ask(PORTS("rate: 1mbit", "rate: 2mbit") "node_limit: { volume: 1gb per 1d }\npeers:\n" PEER(
+			"a", "192.0.2.1", "grant: { rate: 1gbit }"),
+		3 * GB, 1, 1);
 	close_to(r.seconds, 2 * DAY);
 	assert_string_equal(r.binding, "node: volume 1gb per 1d");
 }
 
 static void a_peer_only_reaches_the_ports_it_may_be_used_from(void **state)
 {
-	struct bwl_exfil_result r = ask(PORTS("rate: 1mbit", "rate: 20mbit") "peers:\n"
-		PEER("a", "192.0.2.1", "from: [h0], grant: { rate: 10mbit }")
-		PEER("b", "192.0.2.2", "from: [h1], grant: { rate: 5mbit }")
-		PEER("c", "192.0.2.3", "grant: { rate: 3mbit }"), GB, 1, 1);
+	struct bwl_exfil_result r =
+		ask(PORTS("rate: 1mbit", "rate: 20mbit") "peers:\n" PEER(
+			    "a", "192.0.2.1", "from: [h0], grant: { rate: 10mbit }")
+			    PEER("b", "192.0.2.2", "from: [h1], grant: { rate: 5mbit }")
+				    PEER("c", "192.0.2.3", "grant: { rate: 3mbit }"),
+		    GB, 1, 1);
 
 	(void)state;
 	/* a is held by h0; b and c pass by h1 */
@@ -142,8 +166,10 @@ static void a_peer_only_reaches_the_ports_it_may_be_used_from(void **state)
 
 static void monitor_and_no_rate_are_no_limit(void **state)
 {
-	struct bwl_exfil_result r = ask(TOP "zones: { ext: { rate: 8mbit } }\npeers:\n"
-		PEER("a", "192.0.2.1", "zone: ext, grant: { rate: 1mbit, mode: monitor }"), GB, 1, 1);
+	struct bwl_exfil_result r =
+		ask(TOP "zones: { ext: { rate: 8mbit } }\npeers:\n" PEER(
+			    "a", "192.0.2.1", "zone: ext, grant: { rate: 1mbit, mode: monitor }"),
+		    GB, 1, 1);
 
 	(void)state;
 	assert_int_equal(r.unlimited, 1);
@@ -157,12 +183,14 @@ static void monitor_and_no_rate_are_no_limit(void **state)
 
 static void only_exits_count(void **state)
 {
-	struct bwl_exfil_result r = ask(TOP "peers:\n"
-		PEER("a", "192.0.2.1", "contained: true, grant: { rate: 1gbit }")
-		PEER("b", "192.0.2.2", "accept: none")
-		PEER("c", "192.0.2.3", "floor: { rate: 1mbit }")
-		PEER("d", "192.0.2.4", "grant: { rate: 2mbit }, floor: { rate: 1mbit }, classes: { ssh: { rate: 1kbit } }")
-		"  - { name: self, addresses: [192.0.2.9], grant: { rate: 1gbit } }\n", GB, 1, 1);
+	struct bwl_exfil_result r = ask(
+		TOP
+		"peers:\n" PEER("a", "192.0.2.1", "contained: true, grant: { rate: 1gbit }") PEER(
+			"b", "192.0.2.2", "accept: none") PEER("c", "192.0.2.3",
+							       "floor: { rate: 1mbit }")
+			PEER("d", "192.0.2.4",
+			     "grant: { rate: 2mbit }, floor: { rate: 1mbit }, classes: { ssh: { rate: 1kbit } }") "  - { name: self, addresses: [192.0.2.9], grant: { rate: 1gbit } }\n",
+		GB, 1, 1);
 
 	(void)state;
 	assert_int_equal(r.exits, 2);
@@ -178,8 +206,8 @@ static void only_exits_count(void **state)
 static void senseless_questions_are_refused(void **state)
 {
 	static const struct bwl_exfil_args bad[] = {
-		{ 0, 1, 1 }, { 1, 0, 1 }, { 1, 0.5, 1 }, { 1, -1, 1 }, { 1, NAN, 1 },
-		{ 1, INFINITY, 1 }, { 1, 1, 0 },
+		{ 0, 1, 1 },   { 1, 0, 1 },        { 1, 0.5, 1 }, { 1, -1, 1 },
+		{ 1, NAN, 1 }, { 1, INFINITY, 1 }, { 1, 1, 0 },
 	};
 	struct bwl_policy *p = bwl_policy_new();
 	struct bwl_exfil_result r;
@@ -206,14 +234,17 @@ static struct bwl_policy *random_policy(uint64_t *seed)
 	}
 	for (int i = 0; i < 12; i++) {
 		struct bwl_lim l = {
-			.rate_bps = 1000 + test_random_scale(seed, 34), .present = true,
+			.rate_bps = 1000 + test_random_scale(seed, 34),
+			.present = true,
 			.burst = 2000 + test_random_scale(seed, 24),
 		};
 
 		if (test_random(seed) % 3 == 0) {
 			l.has_volume = true;
 			l.volume = test_random_scale(seed, 34);
-			l.window_ns = test_random(seed) % 2 ? 11000000000 + test_random_scale(seed, 46) : 0;
+			l.window_ns = test_random(seed) % 2
+					      ? 11000000000 + test_random_scale(seed, 46)
+					      : 0;
 		}
 		if (i < 2)
 			p->zones[i].limit = l;
@@ -241,7 +272,9 @@ static double amount(const struct bwl_lim *l, double t)
 	if (l->present) {
 		a = l->rate_bps / 8.0 * t + l->burst;
 		if (l->has_volume)
-			a = fmin(a, l->volume * (l->window_ns ? 1 + floor(t / (l->window_ns / 1e9) + 1e-9) : 1));
+			a = fmin(a, l->volume * (l->window_ns ? 1 + floor(t / (l->window_ns / 1e9) +
+									  1e-9)
+							      : 1));
 	}
 	return a;
 }
@@ -255,8 +288,8 @@ static double brute_total(const struct bwl_policy *p, double t)
 {
 	double best = amount(&p->node_limit, t);
 
-	for (unsigned z = 0; z < 4; z++) {		/* zones not cut themselves */
-		for (unsigned h = 0; h < 4; h++) {	/* ports not cut themselves */
+	for (unsigned z = 0; z < 4; z++) {         /* zones not cut themselves */
+		for (unsigned h = 0; h < 4; h++) { /* ports not cut themselves */
 			double cut = 0;
 
 			for (unsigned i = 0; i < 2; i++) {
@@ -283,7 +316,9 @@ static void random_policies_agree_with_brute_force(void **state)
 	(void)state;
 	for (int i = 0; i < 1500; i++) {
 		struct bwl_policy *p = random_policy(&seed);
-		struct bwl_exfil_args a = { .size = 1 + test_random_scale(&seed, 44), .compression = 1, .trays = 1 };
+		struct bwl_exfil_args a = { .size = 1 + test_random_scale(&seed, 44),
+					    .compression = 1,
+					    .trays = 1 };
 		struct bwl_exfil_result r;
 
 		assert_int_equal(bwl_exfil(p, &a, &r, NULL), 0);
@@ -316,7 +351,9 @@ static void flows_agree_with_the_smallest_cut(void **state)
 			for (unsigned j = 0; j < n; j++) {
 				if (i == j || test_random(&seed) % 2)
 					continue;
-				cap[i][j] = test_random(&seed) % 10 ? test_random_scale(&seed, 40) / 7.0 : INFINITY;
+				cap[i][j] = test_random(&seed) % 10
+						    ? test_random_scale(&seed, 40) / 7.0
+						    : INFINITY;
 				assert_true(bwl_flow_edge(&f, i, j, cap[i][j]) >= 0);
 			}
 		}
@@ -332,7 +369,7 @@ static void flows_agree_with_the_smallest_cut(void **state)
 			best = fmin(best, cut);
 		}
 		close_to(bwl_flow_max(&f), best);
-		close_to(bwl_flow_max(&f), best);	/* it starts over */
+		close_to(bwl_flow_max(&f), best); /* it starts over */
 		bwl_flow_done(&f);
 	}
 }

@@ -115,7 +115,8 @@ static inline int limit_take(const struct bwl_limit *l, struct bwl_state *s, str
 	int j = l->rate.flags & BWL_RATE_UNLIMITED ? BWL_OK : bwl_limit_rate(l, s, now_ns, len, t);
 
 	return j == BWL_OK && l->volume.spendable_bytes != BWL_VOLUME_NONE
-		       ? bwl_limit_volume(l, s, w, mark, now_ns, len, t) : j;
+		       ? bwl_limit_volume(l, s, w, mark, now_ns, len, t)
+		       : j;
 }
 
 #endif

@@ -8,15 +8,15 @@
 #include "limiter.h"
 
 #define LEVELS 3
-#define DEPTH 4		/* packets under way at once */
+#define DEPTH 4 /* packets under way at once */
 
 struct level {
 	struct bwl_limit l;
 	struct bwl_state s;
-	struct bwl_window w;	/* used when the volume has a window */
+	struct bwl_window w; /* used when the volume has a window */
 	uint64_t rate, burst;
 	struct bound b;
-	i128 allowed;		/* up to sim.changed */
+	i128 allowed; /* up to sim.changed */
 	uint64_t passed;
 };
 
@@ -28,9 +28,9 @@ struct sent {
 static struct sim {
 	struct level level[LEVELS];
 	uint64_t now, changed;
-	uint64_t lost;		/* refunds that could not be made */
+	uint64_t lost; /* refunds that could not be made */
 	uint64_t undone;
-	uint64_t step;		/* time may pass by so much between two atomic operations */
+	uint64_t step; /* time may pass by so much between two atomic operations */
 	uint32_t min_len;
 	int depth;
 	struct sent sent[20000];
@@ -165,7 +165,7 @@ static void packets_between_any_two_steps_pass_no_more(void **state)
 		undone += sim.undone;
 	}
 	test_between = NULL;
-	assert_true(undone > 10000 && lost > 1000);	/* refusals and lost refunds were there */
+	assert_true(undone > 10000 && lost > 1000); /* refusals and lost refunds were there */
 }
 
 static void policy_changes_between_any_two_packets_pass_no_more(void **state)
@@ -245,8 +245,10 @@ static void a_saturated_limit_between_racing_packets_still_gives_995(void **stat
 		start(1000000000);
 		sim.level[1].rate = sim.level[2].rate = 20000000000ULL;
 		for (int k = 1; k < LEVELS; k++) {
-			bwl_rate_encode(&sim.level[k].l.rate, sim.level[k].rate, sim.level[k].burst);
-			rate_follow(&sim.level[k].l.rate, NULL, sim.level[k].s.finish_bytes, sim.now);
+			bwl_rate_encode(&sim.level[k].l.rate, sim.level[k].rate,
+					sim.level[k].burst);
+			rate_follow(&sim.level[k].l.rate, NULL, sim.level[k].s.finish_bytes,
+				    sim.now);
 		}
 		begin = sim.now;
 		while (x->passed < 500 * x->burst) {
@@ -391,7 +393,7 @@ static void volume_is_exact_with_threads(void **state)
 		race.level[k].l.volume.spendable_bytes = k == 1 ? 777777 : 800000;
 	}
 	race.now = sim.now;
-	race.one_byte = true;	/* so that the last byte is asked for */
+	race.one_byte = true; /* so that the last byte is asked for */
 	run_race();
 	for (k = 0; k < THREADS; k++)
 		passed += race.passed[k];

@@ -12,7 +12,7 @@
 
 struct flow {
 	struct bwl_rate r;
-	uint64_t rate, burst;	/* as configured */
+	uint64_t rate, burst; /* as configured */
 	__u64 word;
 	uint64_t now, start;
 	i128 allowed_at_start;
@@ -65,7 +65,8 @@ static void start(struct flow *f)
 static int offer(struct flow *f, uint64_t len)
 {
 	__u64 was, next;
-	int j = bwl_rate_take(&f->r, &f->word, bwl_rate_drained(&f->r, f->now), len, 0, &was, &next);
+	int j = bwl_rate_take(&f->r, &f->word, bwl_rate_drained(&f->r, f->now), len, 0, &was,
+			      &next);
 
 	f->offered += len;
 	if (j == BWL_OK) {
@@ -98,7 +99,7 @@ static void never_above_the_limit(void **state)
 
 	(void)state;
 	for (n = 0; n < 3000; n++) {
-		uint64_t load = 1 + rnd_below(40);	/* tenths of the rate */
+		uint64_t load = 1 + rnd_below(40); /* tenths of the rate */
 
 		start(&f);
 		for (i = 0; i < 1000; i++) {
@@ -127,7 +128,8 @@ static void departures_keep_the_limit_and_none_is_later_than_the_horizon(void **
 
 	(void)state;
 	for (n = 0; n < 3000; n++) {
-		uint32_t said = rnd_below(4) ? (uint32_t)rnd_scale(1000000, 1000000000) : 0, horizon;
+		uint32_t said = rnd_below(4) ? (uint32_t)rnd_scale(1000000, 1000000000) : 0,
+			 horizon;
 
 		start(&f);
 		f.b = (struct bound){ 0 };
@@ -142,13 +144,17 @@ static void departures_keep_the_limit_and_none_is_later_than_the_horizon(void **
 			drained = bwl_rate_drained(&f.r, f.now);
 			if (len + bwl_rate_jitter(&f.r) > f.r.burst_bytes)
 				continue;
-			if (bwl_rate_take(&f.r, &f.word, drained, len, slack, &was, &next) != BWL_OK)
+			if (bwl_rate_take(&f.r, &f.word, drained, len, slack, &was, &next) !=
+			    BWL_OK)
 				continue;
 			delay = bwl_rate_delay(&f.r, next - drained);
 			/* The divisor has 2^-9 to spare at the slowest. */
 			assert_true(delay <= horizon + horizon / 200 +
-				    time_of(&f, bwl_rate_jitter(&f.r) + 1));
-			/* Rounded up, so one that is not late may be a nanosecond before one that is. */
+						     time_of(&f, bwl_rate_jitter(&f.r) + 1));
+			/*
+			 * Rounded up, so one that is not late may be a nanosecond before one that
+			 * is.
+			 */
 			assert_true(f.now + delay + 1 >= last);
 			if (f.now + delay > last)
 				last = f.now + delay;
@@ -183,7 +189,7 @@ static void changes_of_rate_and_burst_add_nothing(void **state)
 			case 1:
 				configure(&f, rate, random_burst(rate));
 				break;
-			case 2:	/* the same again, many times within a packet */
+			case 2: /* the same again, many times within a packet */
 				for (int k = 0; k < 50; k++, f.now += rnd_below(100))
 					configure(&f, f.rate, f.burst);
 				break;
@@ -262,8 +268,9 @@ static void a_clock_that_jumps_adds_nothing(void **state)
 		start(&f);
 		for (i = 0; i < 500; i++) {
 			/* Not 2^62 bytes at once: 0.7 years at 1.6 Tbit/s, 11 at 100 Gbit/s. */
-			uint64_t jump = rnd_scale(1, f.rate > 8000000000ULL * 2 ? time_of(&f, 1ULL << 61)
-									       : 1ULL << 61);
+			uint64_t jump = rnd_scale(1, f.rate > 8000000000ULL * 2
+							     ? time_of(&f, 1ULL << 61)
+							     : 1ULL << 61);
 
 			f.now += rnd_below(time_of(&f, 2000));
 			switch (rnd_below(40)) {
@@ -274,7 +281,7 @@ static void a_clock_that_jumps_adds_nothing(void **state)
 				if (f.now < 1ULL << 62)
 					f.now += jump;
 				break;
-			case 2:	/* a little back, as between two CPUs */
+			case 2: /* a little back, as between two CPUs */
 				f.now -= f.now > 2000 ? rnd_below(2000) : 0;
 				break;
 			}
@@ -318,7 +325,9 @@ static void drained_bytes_never_fall_and_never_exceed_the_rate(void **state)
 
 			assert_true((int64_t)(d - last) >= 0);
 			assert_true((i128)bytes <= may);
-			/* A byte for the rounding here, the rest for the step's 24 bits or fewer. */
+			/*
+			 * A byte for the rounding here, the rest for the step's 24 bits or fewer.
+			 */
 			assert_true((i128)bytes + 2 + (may >> (bps < 64000 ? 17 : 23)) >= may);
 			last = d;
 			if (may > (i128)1 << 55)
@@ -336,7 +345,7 @@ static void one_byte_over_the_burst_is_refused(void **state)
 	(void)state;
 	start(&f);
 	configure(&f, 1000000, 2000);
-	f.now += time_of(&f, 1ULL << 36);	/* also what it owed before has drained */
+	f.now += time_of(&f, 1ULL << 36); /* also what it owed before has drained */
 	/* The configured burst less one: the rounding of drained() is paid for. */
 	assert_int_equal(offer(&f, 2000), BWL_OVER_RATE);
 	assert_int_equal(offer(&f, 1999), BWL_OK);

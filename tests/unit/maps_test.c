@@ -13,15 +13,15 @@
 #include "bwlimit.skel.h"
 #include "maps/layout.h"
 
-#define TYPE_SCHEMA    "array, mapped"
-#define TYPE_ARRAY     "array, mapped"
-#define TYPE_WORDS     "array, mapped"
-#define TYPE_PERCPU    "per-CPU array"
-#define TYPE_HASH      "hash"
-#define TYPE_RING      "ring buffer"
-#define TYPE_GEN_HASH  "hash"
-#define TYPE_GEN_LPM   "LPM trie"
-#define TYPE_GEN_BASE  "array of 1, mapped"
+#define TYPE_SCHEMA "array, mapped"
+#define TYPE_ARRAY "array, mapped"
+#define TYPE_WORDS "array, mapped"
+#define TYPE_PERCPU "per-CPU array"
+#define TYPE_HASH "hash"
+#define TYPE_RING "ring buffer"
+#define TYPE_GEN_HASH "hash"
+#define TYPE_GEN_LPM "LPM trie"
+#define TYPE_GEN_BASE "array of 1, mapped"
 #define TYPE_GEN_ARRAY "array, mapped"
 
 static const struct row {
@@ -30,8 +30,8 @@ static const struct row {
 	unsigned since;
 } rows[] = {
 #define X(name, kind, key, value, n, from, by, reader, text)                                       \
-	{"bwl_" #name "_v1", TYPE_##kind, text, #n, by, reader, sizeof(value), from},
-    BWL_MAPS(X)
+	{ "bwl_" #name "_v1", TYPE_##kind, text, #n, by, reader, sizeof(value), from },
+	BWL_MAPS(X)
 #undef X
 };
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
@@ -40,8 +40,8 @@ static const struct own {
 	const char *name, *what;
 	uint32_t entries, bytes;
 } own[] = {
-#define X(name, n, value, text) {"bwl_" #name, text, n, value},
-    BWL_OWN_MAPS(X)
+#define X(name, n, value, text) { "bwl_" #name, text, n, value },
+	BWL_OWN_MAPS(X)
 #undef X
 };
 #define NOWN (sizeof(own) / sizeof(own[0]))
@@ -230,8 +230,8 @@ static void a_changed_list_is_a_new_layout(void **state)
 	(void)state;
 	if (bwl_layout_number(bwl_layout()) != bwl_layout_now())
 		fail_msg(
-		    "the list gives layout %016llx, and BWL_LAYOUTS ends with another: append a row, and see CONTRIBUTING.md, \"a map\"",
-		    (unsigned long long)bwl_layout());
+			"the list gives layout %016llx, and BWL_LAYOUTS ends with another: append a row, and see CONTRIBUTING.md, \"a map\"",
+			(unsigned long long)bwl_layout());
 }
 
 static void every_map_is_of_a_layout_that_there_is(void **state)
@@ -273,9 +273,8 @@ static int print_tables(void)
 	char line[512];
 	size_t i;
 
-	puts(
-	    "| map | type | key → value | entries | bytes a value | written by | read by | since |\n"
-	    "|---|---|---|---|---|---|---|---|");
+	puts("| map | type | key → value | entries | bytes a value | written by | read by | since |\n"
+	     "|---|---|---|---|---|---|---|---|");
 	for (i = 0; i < NROWS; i++)
 		if (!of_generation(i)) {
 			row_text(i, line, sizeof(line));
@@ -299,14 +298,14 @@ static int print_tables(void)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_tables_of_the_readme_say_what_the_list_says),
-	    cmocka_unit_test(the_readme_has_no_map_that_the_list_has_not),
-	    cmocka_unit_test(the_object_has_the_maps_of_the_list_and_no_other),
-	    cmocka_unit_test(an_object_gets_the_sizes_of_its_schema),
-	    cmocka_unit_test(layouts_that_were_given_out_keep_their_numbers),
-	    cmocka_unit_test(a_changed_list_is_a_new_layout),
-	    cmocka_unit_test(every_map_is_of_a_layout_that_there_is),
-	    cmocka_unit_test(shapes_of_before_are_of_layouts_before),
+		cmocka_unit_test(the_tables_of_the_readme_say_what_the_list_says),
+		cmocka_unit_test(the_readme_has_no_map_that_the_list_has_not),
+		cmocka_unit_test(the_object_has_the_maps_of_the_list_and_no_other),
+		cmocka_unit_test(an_object_gets_the_sizes_of_its_schema),
+		cmocka_unit_test(layouts_that_were_given_out_keep_their_numbers),
+		cmocka_unit_test(a_changed_list_is_a_new_layout),
+		cmocka_unit_test(every_map_is_of_a_layout_that_there_is),
+		cmocka_unit_test(shapes_of_before_are_of_layouts_before),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "--print"))

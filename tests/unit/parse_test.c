@@ -21,19 +21,22 @@ static uint8_t proto_class[256], port_class[2][65536];
 
 static void build(const char *spec, struct frame *f)
 {
-	const struct frame_env env = { .gateway = { 2, 0, 0, 0, 0, 2 }, .own = { 2, 0, 0, 0, 0, 1 } };
+	const struct frame_env env = { .gateway = { 2, 0, 0, 0, 0, 2 },
+				       .own = { 2, 0, 0, 0, 0, 1 } };
 	char why[160];
 
 	if (frame_build(spec, &env, f, why))
 		fail_msg("%s: %s", spec, why);
 }
 
-static bool was_plain;	/* the last frame, to the parser of plain ones */
+static bool was_plain; /* the last frame, to the parser of plain ones */
 
-/* linear: bytes that can be read; frame_len: of the whole frame. Both parsers say the same of it. */
+/*
+ * linear: bytes that can be read; frame_len: of the whole frame. Both parsers say the same of it.
+ */
 static unsigned parse(const struct frame *f, size_t linear, size_t frame_len, struct bwl_pkt *k)
 {
-	uint8_t *exact = malloc(linear + 2);	/* two bytes on, the IP header is aligned */
+	uint8_t *exact = malloc(linear + 2); /* two bytes on, the IP header is aligned */
 	struct bwl_pkt plain;
 	unsigned r;
 
@@ -73,7 +76,8 @@ static void expect_class(const char *spec, unsigned want)
 	assert_int_equal(parse(&f, f.len, f.len, &k), BWL_R_NONE);
 	got = bwl_classify(&k, proto_class, port_class[0], port_class[1]);
 	if (got != want)
-		fail_msg("%s: class %s instead of %s", spec, bwl_class_name(got), bwl_class_name(want));
+		fail_msg("%s: class %s instead of %s", spec, bwl_class_name(got),
+			 bwl_class_name(want));
 }
 
 static const char *const whole[] = {
@@ -91,8 +95,8 @@ static const char *const whole[] = {
 	"eth arp sip=10.7.0.2 tip=10.7.0.1",
 };
 
-#define EACH_FRAME(spec) \
-	for (const char *const *at = whole, *spec = *at; \
+#define EACH_FRAME(spec)                                                                           \
+	for (const char *const *at = whole, *spec = *at;                                           \
 	     at < whole + sizeof(whole) / sizeof(*whole) && (spec = *at); at++)
 
 static void a_frame_cut_at_any_byte_never_passes(void **state)
@@ -102,7 +106,8 @@ static void a_frame_cut_at_any_byte_never_passes(void **state)
 	size_t n;
 
 	(void)state;
-	EACH_FRAME(spec) {
+	EACH_FRAME(spec)
+	{
 		build(spec, &f);
 		assert_int_equal(parse(&f, f.len, f.len, &k), BWL_R_NONE);
 		for (n = 0; n < f.len; n++) {
@@ -123,7 +128,8 @@ static void where_only_the_start_can_be_read_headers_decide(void **state)
 	size_t n;
 
 	(void)state;
-	EACH_FRAME(spec) {
+	EACH_FRAME(spec)
+	{
 		bool told = false;
 
 		build(spec, &f);
@@ -149,16 +155,18 @@ static void bytes_behind_the_ip_packet_change_nothing(void **state)
 	struct bwl_pkt k, padded;
 
 	(void)state;
-	EACH_FRAME(spec) {
+	EACH_FRAME(spec)
+	{
 		build(spec, &f);
 		assert_int_equal(parse(&f, f.len, f.len, &k), BWL_R_NONE);
 		memset(f.data + f.len, 0x81, 64);
-		if (k.arp) {	/* has padding, and no more */
-			assert_int_equal(parse(&f, f.len + 64, f.len + 64, &padded), BWL_R_MALFORMED);
+		if (k.arp) { /* has padding, and no more */
+			assert_int_equal(parse(&f, f.len + 64, f.len + 64, &padded),
+					 BWL_R_MALFORMED);
 			continue;
 		}
 		assert_int_equal(parse(&f, f.len + 64, f.len + 64, &padded), BWL_R_NONE);
-		if (k.nd)	/* is not for us then */
+		if (k.nd) /* is not for us then */
 			assert_int_equal(padded.nd, 0);
 		padded.nd = k.nd;
 		assert_memory_equal(&k, &padded, sizeof(k));
@@ -214,9 +222,11 @@ static void what_cannot_be_followed_is_refused(void **state)
 	expect("eth vlan id=1 vlan id=2 vlan id=3 " V4 "udp", BWL_R_VLAN);
 	expect("eth type=0x88cc fill=40", BWL_R_ETHERTYPE);
 	expect("eth type=0x8847 fill=40", BWL_R_ETHERTYPE);
-	expect("eth " V6 "ext kind=0 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 "
+	expect("eth " V6
+	       "ext kind=0 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 "
 	       "ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 ext kind=60 size=8 "
-	       "ext kind=60 size=8 udp", BWL_R_EXT_HEADERS);
+	       "ext kind=60 size=8 udp",
+	       BWL_R_EXT_HEADERS);
 	expect("eth ip4 src=10.7.0.2 dst=10.1.0.1 opt=010101010101010101010101 udp",
 	       BWL_R_EXT_HEADERS);
 }
@@ -252,7 +262,7 @@ static void arp_and_nd_are_themselves_only_in_good_form(void **state)
 	static const struct {
 		const char *spec;
 		unsigned reason;
-		uint8_t arp, nd;	/* enum bwl_arp_kind, enum bwl_nd_kind */
+		uint8_t arp, nd; /* enum bwl_arp_kind, enum bwl_nd_kind */
 	} cases[] = {
 		{ "eth arp sip=10.7.0.2 tip=10.7.0.1", BWL_R_NONE, BWL_ARP_REQUEST, 0 },
 		{ "eth arp smac=02:00:00:00:00:09 sip=10.7.0.2 tip=10.7.0.1", BWL_R_SRC_MAC, 0, 0 },
@@ -264,17 +274,22 @@ static void arp_and_nd_are_themselves_only_in_good_form(void **state)
 		{ "eth arp sip=10.7.0.2 tip=10.7.0.1 fill=23", BWL_R_MALFORMED, 0, 0 },
 		{ "eth " V6 "hop=255 nd kind=135 target=fd00:1::1", BWL_R_NONE, 0, BWL_ND_NS },
 		{ "eth " V6 "hop=255 nd kind=135 target=fd00:1::2", BWL_R_NONE, 0, 0 },
-		{ "eth dst=33:33:ff:00:00:01 " V6 "hop=255 nd kind=135 target=fd00:1::1", BWL_R_NONE, 0, 0 },
+		{ "eth dst=33:33:ff:00:00:01 " V6 "hop=255 nd kind=135 target=fd00:1::1",
+		  BWL_R_NONE, 0, 0 },
 		{ "eth " V6 "hop=255 nd kind=136", BWL_R_NONE, 0, BWL_ND_NA },
 		{ "eth " V6 "hop=255 nd kind=136 target=ff02::1", BWL_R_NONE, 0, 0 },
 		{ SOL "fe80::1:2", BWL_R_NONE, 0, BWL_ND_NS },
 		{ SOL "fd00:9:9:9:9:9:77:2", BWL_R_NONE, 0, 0 },
 		{ SOL "fe80::1:3", BWL_R_NONE, 0, 0 },
 		{ SOL "ff02::1:2", BWL_R_NONE, 0, 0 },
-		{ "eth ip6 src=fe80::2 dst=ff02::1 hop=255 nd kind=136 target=fe80::2", BWL_R_NONE, 0, BWL_ND_NA },
-		{ "eth ip6 src=fe80::2 dst=ff02::2 hop=255 nd kind=136 target=fe80::2", BWL_R_NONE, 0, 0 },
-		{ "eth ip6 src=fe80::2 dst=ff05::1 hop=255 nd kind=136 target=fe80::2", BWL_R_NONE, 0, 0 },
-		{ "eth ip6 src=fe80::2 dst=ff02::1 hop=255 nd kind=135 target=fe80::2", BWL_R_NONE, 0, 0 },
+		{ "eth ip6 src=fe80::2 dst=ff02::1 hop=255 nd kind=136 target=fe80::2", BWL_R_NONE,
+		  0, BWL_ND_NA },
+		{ "eth ip6 src=fe80::2 dst=ff02::2 hop=255 nd kind=136 target=fe80::2", BWL_R_NONE,
+		  0, 0 },
+		{ "eth ip6 src=fe80::2 dst=ff05::1 hop=255 nd kind=136 target=fe80::2", BWL_R_NONE,
+		  0, 0 },
+		{ "eth ip6 src=fe80::2 dst=ff02::1 hop=255 nd kind=135 target=fe80::2", BWL_R_NONE,
+		  0, 0 },
 		/* an address, a nonce and room; no more, and nothing behind */
 		{ SOL "fe80::1:2 fill=40", BWL_R_NONE, 0, BWL_ND_NS },
 		{ SOL "fe80::1:2 fill=41", BWL_R_NONE, 0, 0 },
@@ -282,7 +297,8 @@ static void arp_and_nd_are_themselves_only_in_good_form(void **state)
 		  BWL_R_NONE, 0, 0 },
 		{ "eth " V6 "hop=254 nd kind=135 target=fd00:1::1", BWL_R_NONE, 0, 0 },
 		{ "eth " V6 "hop=255 nd kind=133", BWL_R_NONE, 0, 0 },
-		{ "eth " V6 "hop=255 ext kind=60 size=8 nd kind=135 target=fd00:1::1", BWL_R_NONE, 0, 0 },
+		{ "eth " V6 "hop=255 ext kind=60 size=8 nd kind=135 target=fd00:1::1", BWL_R_NONE,
+		  0, 0 },
 	};
 	static struct frame f;
 	struct bwl_pkt k;
@@ -304,7 +320,8 @@ static void the_parser_of_plain_frames_takes_those_and_no_other(void **state)
 		bool plain;
 	} cases[] = {
 		{ "eth " V4 "udp dport=53 fill=12", true },
-		{ "eth " V4 "udp dport=53 fill=11", false },	/* it reads as far as TCP's header goes */
+		{ "eth " V4 "udp dport=53 fill=11",
+		  false }, /* it reads as far as TCP's header goes */
 		{ "eth " V4 "udp dport=4791 hex=81000000 fill=60", true },
 		{ "eth " V4 "df=1 tcp dport=443 doff=10 fill=60", true },
 		{ "eth " V4 "tcp flags=2", true },

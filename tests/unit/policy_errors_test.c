@@ -7,19 +7,20 @@
 #include "bwl/policy.h"
 
 #define NOW_BOOT 1000000000000ULL
-#define NOW_WALL 1800000000LL	/* 2027-01-15T08:00:00Z */
+#define NOW_WALL 1800000000LL /* 2027-01-15T08:00:00Z */
 
 /* Lines 1 to 5; rows go on from line 6 or replace what they must. */
 #define HEAD "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: 60s\n"
 #define PORT "host_ports: [{ dev: h0, sources: [10.0.7.0/24] }]\n"
 #define TOP HEAD PORT
 /* A peer whose last line is open for more keys at column 5; it begins in line 7. */
-#define PEER TOP "peers:\n  - name: a\n    addresses: [192.0.2.0/24]\n    path: clear\n    via: 10.9.9.9\n"
+#define PEER                                                                                       \
+	TOP "peers:\n  - name: a\n    addresses: [192.0.2.0/24]\n    path: clear\n    via: 10.9.9.9\n"
 #define GRANT(x) PEER "    grant: { " x " }\n"
 
 struct row {
 	const char *yaml;
-	unsigned line, column;		/* column 0: any */
+	unsigned line, column; /* column 0: any */
 	const char *fragment;
 };
 
@@ -29,7 +30,8 @@ static void refuses(const struct row *rows, size_t n)
 		const struct row *w = &rows[i];
 		struct bwl_policy *p = NULL;
 		struct bwl_err e = { 0 };
-		int r = bwl_policy_parse("f.yaml", w->yaml, strlen(w->yaml), NOW_BOOT, NOW_WALL, &p, &e);
+		int r = bwl_policy_parse("f.yaml", w->yaml, strlen(w->yaml), NOW_BOOT, NOW_WALL, &p,
+					 &e);
 
 		if (!r)
 			fail_msg("row %zu was accepted:\n%s", i, w->yaml);
@@ -43,7 +45,8 @@ static void refuses(const struct row *rows, size_t n)
 				 w->column, e.text);
 		/* without an error to fill it is refused all the same */
 		assert_int_equal(bwl_policy_parse("f.yaml", w->yaml, strlen(w->yaml), NOW_BOOT,
-						  NOW_WALL, &p, NULL), r);
+						  NOW_WALL, &p, NULL),
+				 r);
 	}
 }
 #define REFUSES(rows) refuses(rows, sizeof(rows) / sizeof(*(rows)))
@@ -80,14 +83,20 @@ static void keys_out_of_place_are_refused(void **state)
 		{ "version: 1\nnode: t\nnode: u\n", 3, 1, "'node' is here for the second time" },
 		{ "node: t\nversion: 1\nnode: u\n", 3, 1, "'node' is here for the second time" },
 		{ GRANT("rate: 1mbit, rate: 2mbit"), 11, 27, "'rate' is here for the second time" },
-		{ GRANT("rat: 1mbit"), 11, 14, "unknown key 'rat': the keys here are rate, burst, volume, mode, mark, until" },
+		{ GRANT("rat: 1mbit"), 11, 14,
+		  "unknown key 'rat': the keys here are rate, burst, volume, mode, mark, until" },
 		{ PEER "    grants: { rate: 1mbit }\n", 11, 5, "unknown key 'grants'" },
-		{ PEER "    accept: { volume: 1gb }\n", 11, 15, "unknown key 'volume': the keys here are rate, burst" },
-		{ PEER "    ipsec: { gateway: x }\n", 11, 14, "unknown key 'gateway': the keys here are remote" },
-		{ PEER "    classes: { http: { rate: 1mbit } }\n", 11, 16, "unknown key 'http': the keys here are other, rocev2" },
-		{ TOP "zones: { z: { rate: 1mbit, mode: police } }\n", 6, 28, "unknown key 'mode': the keys here are rate, burst, volume" },
+		{ PEER "    accept: { volume: 1gb }\n", 11, 15,
+		  "unknown key 'volume': the keys here are rate, burst" },
+		{ PEER "    ipsec: { gateway: x }\n", 11, 14,
+		  "unknown key 'gateway': the keys here are remote" },
+		{ PEER "    classes: { http: { rate: 1mbit } }\n", 11, 16,
+		  "unknown key 'http': the keys here are other, rocev2" },
+		{ TOP "zones: { z: { rate: 1mbit, mode: police } }\n", 6, 28,
+		  "unknown key 'mode': the keys here are rate, burst, volume" },
 		{ HEAD "host_ports: [{ dev: h0, sorces: [] }]\n", 5, 25, "unknown key 'sorces'" },
-		{ TOP "zones:\n  z: { rate: 1mbit }\n  y: { rate: 1mbit }\n  z: { rate: 1mbit }\n", 9, 3, "'z' is here for the second time" },
+		{ TOP "zones:\n  z: { rate: 1mbit }\n  y: { rate: 1mbit }\n  z: { rate: 1mbit }\n",
+		  9, 3, "'z' is here for the second time" },
 	};
 
 	(void)state;
@@ -97,14 +106,19 @@ static void keys_out_of_place_are_refused(void **state)
 static void values_of_the_wrong_kind_are_refused(void **state)
 {
 	static const struct row rows[] = {
-		{ "version: 1\nnode: [t]\n", 2, 7, "node: a single value is expected here, not a list" },
-		{ "version: 1\nnode: t\nuplinks: p0\n", 3, 10, "uplinks: a list is expected here, not a single value" },
+		{ "version: 1\nnode: [t]\n", 2, 7,
+		  "node: a single value is expected here, not a list" },
+		{ "version: 1\nnode: t\nuplinks: p0\n", 3, 10,
+		  "uplinks: a list is expected here, not a single value" },
 		{ TOP "peers: {}\n", 6, 8, "peers: a list is expected here, not a mapping" },
 		{ TOP "peers:\n", 6, 7, "peers: a list is expected here" },
 		{ TOP "peers: [x]\n", 6, 9, "a mapping (key: value) is expected here" },
-		{ TOP "zones: [z]\n", 6, 8, "zones: a mapping (key: value) is expected here, not a list" },
-		{ TOP "zones: { z: 1mbit }\n", 6, 13, "z: a mapping (key: value) is expected here" },
-		{ PEER "    grant: 1mbit\n", 11, 12, "grant: a mapping (key: value) is expected here" },
+		{ TOP "zones: [z]\n", 6, 8,
+		  "zones: a mapping (key: value) is expected here, not a list" },
+		{ TOP "zones: { z: 1mbit }\n", 6, 13,
+		  "z: a mapping (key: value) is expected here" },
+		{ PEER "    grant: 1mbit\n", 11, 12,
+		  "grant: a mapping (key: value) is expected here" },
 		{ PEER "    accept: 1mbit\n", 11, 13, "(or the word none)" },
 		{ PEER "    accept:\n", 11, 0, "(or the word none)" },
 		{ PEER "    accept: \"none\"\n", 11, 13, "(or the word none)" },
@@ -121,7 +135,8 @@ static void what_must_be_said_must_be_said(void **state)
 		{ "node: t\n", 1, 1, "version is missing" },
 		{ "version: 2\n", 1, 10, "version '2' is not known" },
 		{ "version: 1\n", 1, 1, "node is missing" },
-		{ "version: 1\nnode: t\n", 1, 1, "heartbeat is missing: a time such as 60s, or none said aloud" },
+		{ "version: 1\nnode: t\n", 1, 1,
+		  "heartbeat is missing: a time such as 60s, or none said aloud" },
 		{ "version: 1\nnode: t\nheartbeat: soon\n", 3, 12, "is not a time" },
 		{ "version: 1\nnode: t\nheartbeat: 0s\n", 3, 12, "at least 1ms, or none" },
 		{ "version: 1\nnode: t\nheartbeat: -1s\n", 3, 12, "negative" },
@@ -131,22 +146,28 @@ static void what_must_be_said_must_be_said(void **state)
 		{ TOP "lease: 367d\n", 6, 8, "lease: a time of 1s to 366d" },
 		{ "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: none\n" PORT "lease: 24h\n", 6, 8,
 		  "lease: there is no heartbeat, by which the data plane would end it" },
-		{ HEAD "default: reject\n", 5, 10, "reject is not implemented in this version: say deny" },
+		{ HEAD "default: reject\n", 5, 10,
+		  "reject is not implemented in this version: say deny" },
 		{ HEAD "default: accept\n", 5, 10, "is not a default: deny" },
 		{ HEAD "min_charge: 64kb\n", 5, 13, "0 to 65535" },
 		{ HEAD "min_charge: -1\n", 5, 13, "negative" },
 		{ HEAD "horizon: 2s\n", 5, 10, "1ms to 1s, or auto" },
 		{ HEAD "horizon: 0s\n", 5, 10, "1ms to 1s, or auto" },
 		{ HEAD "ledger: maybe\n", 5, 9, "auto or required" },
-		{ HEAD "uplink_control: [lldp, ospf]\n", 5, 24, "lldp, lacp, bgp, bfd, dhcp or ptp" },
+		{ HEAD "uplink_control: [lldp, ospf]\n", 5, 24,
+		  "lldp, lacp, bgp, bfd, dhcp or ptp" },
 		{ HEAD, 1, 1, "host_ports: list at least one" },
-		{ "version: 1\nnode: t\nuplinks: []\nheartbeat: none\n", 3, 10, "at least one device" },
+		{ "version: 1\nnode: t\nuplinks: []\nheartbeat: none\n", 3, 10,
+		  "at least one device" },
 		{ "version: 1\nnode: t/7\nheartbeat: none\n", 2, 7, "is not a name" },
 		{ "version: 1\nnode: \"\"\nheartbeat: none\n", 2, 7, "is not a name" },
 		{ "version: 1\nnode: 12345678901234567890123456789012\n", 2, 7, "at most 31" },
-		{ "version: 1\nnode: t\nuplinks: [p0, p0]\nheartbeat: none\n", 3, 15, "listed twice" },
-		{ "version: 1\nnode: t\nuplinks: [a/b]\nheartbeat: none\n", 3, 11, "not the name of a device" },
-		{ "version: 1\nnode: t\nuplinks: [abcdefghijklmnop]\nheartbeat: none\n", 3, 11, "at most 15" },
+		{ "version: 1\nnode: t\nuplinks: [p0, p0]\nheartbeat: none\n", 3, 15,
+		  "listed twice" },
+		{ "version: 1\nnode: t\nuplinks: [a/b]\nheartbeat: none\n", 3, 11,
+		  "not the name of a device" },
+		{ "version: 1\nnode: t\nuplinks: [abcdefghijklmnop]\nheartbeat: none\n", 3, 11,
+		  "at most 15" },
 	};
 
 	(void)state;
@@ -158,23 +179,46 @@ static void host_ports_are_checked(void **state)
 	static const struct row rows[] = {
 		{ HEAD "host_ports: [{ sources: [10.0.7.0/24] }]\n", 5, 14, "dev is missing" },
 		{ HEAD "host_ports: [{ dev: h0 }]\n", 5, 14, "list the prefixes it may send from" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [] }]\n", 5, 14, "list the prefixes it may send from" },
-		{ HEAD "host_ports: [{ dev: h 0, sources: [10.0.7.0/24] }]\n", 5, 21, "not the name of a device" },
-		{ HEAD "host_ports: [{ dev: p0, sources: [10.0.7.0/24] }]\n", 5, 21, "is an uplink as well" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.1/24] }]\n", 5, 35, "bits set after" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24, 224.0.0.0/8] }]\n", 5, 48, "multicast" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24, 10.0.7.0/24] }]\n", 5, 48, "overlaps" },
-		{ HEAD "host_ports:\n  - { dev: h0, sources: [10.0.7.0/24] }\n  - { dev: h0, sources: [10.0.8.0/24] }\n", 7, 12, "listed twice" },
-		{ HEAD "host_ports:\n  - { dev: h0, sources: [10.0.0.0/16] }\n  - { dev: h1, sources: [10.0.8.0/24] }\n", 7, 26, "overlaps 10.0.0.0/16 of host port h0" },
-		{ HEAD "host_ports:\n  - { dev: h0, sources: [10.0.8.0/24] }\n  - { dev: h1, sources: [10.0.0.0/16] }\n", 6, 26, "overlaps 10.0.0.0/16 of host port h1" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], vlans: [0] }]\n", 5, 57, "from 1 to 4094" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], vlans: [4095] }]\n", 5, 57, "from 1 to 4094" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], vlans: [7, 7] }]\n", 5, 60, "VLAN 7 is listed twice" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], vlans: [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17] }]\n", 5, 56, "at most 16 VLAN" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], mac: 02:00 }]\n", 5, 54, "not a MAC address" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], mac: \"01:00:5e:00:00:01\" }]\n", 5, 54, "no unicast address" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], mac: \"00:00:00:00:00:00\" }]\n", 5, 54, "no unicast address" },
-		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], limit: {} }]\n", 5, 56, "limits nothing" },
+		{ HEAD "host_ports: [{ dev: h0, sources: [] }]\n", 5, 14,
+		  "list the prefixes it may send from" },
+		{ HEAD "host_ports: [{ dev: h 0, sources: [10.0.7.0/24] }]\n", 5, 21,
+		  "not the name of a device" },
+		{ HEAD "host_ports: [{ dev: p0, sources: [10.0.7.0/24] }]\n", 5, 21,
+		  "is an uplink as well" },
+		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.1/24] }]\n", 5, 35,
+		  "bits set after" },
+		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24, 224.0.0.0/8] }]\n", 5, 48,
+		  "multicast" },
+		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24, 10.0.7.0/24] }]\n", 5, 48,
+		  "overlaps" },
+		{ HEAD
+		  "host_ports:\n  - { dev: h0, sources: [10.0.7.0/24] }\n  - { dev: h0, sources: [10.0.8.0/24] }\n",
+		  7, 12, "listed twice" },
+		{ HEAD
+		  "host_ports:\n  - { dev: h0, sources: [10.0.0.0/16] }\n  - { dev: h1, sources: [10.0.8.0/24] }\n",
+		  7, 26, "overlaps 10.0.0.0/16 of host port h0" },
+		{ HEAD
+		  "host_ports:\n  - { dev: h0, sources: [10.0.8.0/24] }\n  - { dev: h1, sources: [10.0.0.0/16] }\n",
+		  6, 26, "overlaps 10.0.0.0/16 of host port h1" },
+		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], vlans: [0] }]\n", 5, 57,
+		  "from 1 to 4094" },
+		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], vlans: [4095] }]\n", 5, 57,
+		  "from 1 to 4094" },
+		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], vlans: [7, 7] }]\n", 5, 60,
+		  "VLAN 7 is listed twice" },
+		{ HEAD
+		  "host_ports: [{ dev: h0, sources: [10.0.7.0/24], vlans: [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17] }]\n",
+		  5, 56, "at most 16 VLAN" },
+		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], mac: 02:00 }]\n", 5, 54,
+		  "not a MAC address" },
+		{ HEAD
+		  "host_ports: [{ dev: h0, sources: [10.0.7.0/24], mac: \"01:00:5e:00:00:01\" }]\n",
+		  5, 54, "no unicast address" },
+		{ HEAD
+		  "host_ports: [{ dev: h0, sources: [10.0.7.0/24], mac: \"00:00:00:00:00:00\" }]\n",
+		  5, 54, "no unicast address" },
+		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], limit: {} }]\n", 5, 56,
+		  "limits nothing" },
 	};
 
 	(void)state;
@@ -187,16 +231,23 @@ static void zones_and_services_are_checked(void **state)
 		{ TOP "zones: { z: {} }\n", 6, 13, "zone: z limits nothing" },
 		{ TOP "zones: { -z: { rate: 1mbit } }\n", 6, 14, "not a name of a zone" },
 		{ TOP "zones: { \"\": { rate: 1mbit } }\n", 6, 14, "not a name of a zone" },
-		{ TOP "zones: { 12345678901234567890123456789012: { rate: 1mbit } }\n", 6, 10, "at most 31" },
+		{ TOP "zones: { 12345678901234567890123456789012: { rate: 1mbit } }\n", 6, 10,
+		  "at most 31" },
 		{ TOP "services: [{ proto: tcp, port: 1 }]\n", 6, 12, "class is missing" },
 		{ TOP "services: [{ class: nfs, port: 1 }]\n", 6, 12, "proto is missing" },
-		{ TOP "services: [{ class: ftp, proto: tcp, port: 1 }]\n", 6, 21, "is not a traffic class" },
-		{ TOP "services: [{ class: nfs, proto: quic, port: 1 }]\n", 6, 33, "from 0 to 255" },
+		{ TOP "services: [{ class: ftp, proto: tcp, port: 1 }]\n", 6, 21,
+		  "is not a traffic class" },
+		{ TOP "services: [{ class: nfs, proto: quic, port: 1 }]\n", 6, 33,
+		  "from 0 to 255" },
 		{ TOP "services: [{ class: nfs, proto: tcp }]\n", 6, 12, "port: 1 to 65535" },
-		{ TOP "services: [{ class: nfs, proto: tcp, port: 0 }]\n", 6, 44, "from 1 to 65535" },
-		{ TOP "services: [{ class: nfs, proto: tcp, port: 65536 }]\n", 6, 44, "from 1 to 65535" },
-		{ TOP "services: [{ class: nfs, proto: 47, port: 1 }]\n", 6, 12, "only tcp and udp have ports" },
-		{ TOP "services: [{ class: nfs, proto: 47 }, { class: ssh, proto: 47 }]\n", 6, 39, "listed twice" },
+		{ TOP "services: [{ class: nfs, proto: tcp, port: 0 }]\n", 6, 44,
+		  "from 1 to 65535" },
+		{ TOP "services: [{ class: nfs, proto: tcp, port: 65536 }]\n", 6, 44,
+		  "from 1 to 65535" },
+		{ TOP "services: [{ class: nfs, proto: 47, port: 1 }]\n", 6, 12,
+		  "only tcp and udp have ports" },
+		{ TOP "services: [{ class: nfs, proto: 47 }, { class: ssh, proto: 47 }]\n", 6, 39,
+		  "listed twice" },
 	};
 
 	(void)state;
@@ -206,7 +257,8 @@ static void zones_and_services_are_checked(void **state)
 static void limits_are_checked(void **state)
 {
 	static const struct row rows[] = {
-		{ GRANT("rate: -1mbit"), 11, 20, "peer a, grant, rate: '-1mbit' is negative: a rate is 1kbit to 100tbit" },
+		{ GRANT("rate: -1mbit"), 11, 20,
+		  "peer a, grant, rate: '-1mbit' is negative: a rate is 1kbit to 100tbit" },
 		{ GRANT("rate: 999"), 11, 20, "1kbit to 100tbit" },
 		{ GRANT("rate: 18446744073709551617gbit"), 11, 20, "1kbit to 100tbit" },
 		{ GRANT("rate: 1mbit, burst: 1517b"), 11, 34, "1518b (one full frame) to 1tb" },
@@ -215,7 +267,8 @@ static void limits_are_checked(void **state)
 		{ GRANT("rate: 1mbit, burst: 2tb"), 11, 0, "1518b (one full frame) to 1tb" },
 		{ GRANT("rate: 1mbit, burst: 100w"), 11, 34, "" },
 		{ GRANT("rate: 100tbit, burst: 100w"), 11, 36, "1518b (one full frame) to 1tb" },
-		{ GRANT("rate: 1mbit, burst: lots"), 11, 34, "a size such as 64kb, or a time at the rate such as 1ms" },
+		{ GRANT("rate: 1mbit, burst: lots"), 11, 34,
+		  "a size such as 64kb, or a time at the rate such as 1ms" },
 		{ GRANT("volume: 1gb, burst: 1ms"), 11, 34, "needs a rate" },
 		{ GRANT("volume: 1gb, burst: 64kb"), 11, 34, "without a rate" },
 		{ GRANT("volume: 1gb per 10s"), 11, 22, "11s to 36500d" },
@@ -230,13 +283,19 @@ static void limits_are_checked(void **state)
 		{ GRANT("rate: 1mbit, until: 2027-02-30T00:00:00Z"), 11, 34, "RFC 3339" },
 		{ GRANT("rate: 1mbit, until: 2027-02-03T00:00:00"), 11, 34, "RFC 3339" },
 		{ GRANT("rate: 1mbit, until: 9999-01-01T00:00:00Z"), 11, 34, "within 100 years" },
-		{ PEER "    grant: { rate: 1mbit }\n    floor: { rate: 2mbit }\n", 12, 12, "floor is above the grant's rate" },
-		{ PEER "    grant: { rate: 1mbit }\n    floor: { volume: 1gb }\n", 12, 12, "floor is above the grant's rate" },
+		{ PEER "    grant: { rate: 1mbit }\n    floor: { rate: 2mbit }\n", 12, 12,
+		  "floor is above the grant's rate" },
+		{ PEER "    grant: { rate: 1mbit }\n    floor: { volume: 1gb }\n", 12, 12,
+		  "floor is above the grant's rate" },
 		{ PEER "    grant: { rate: 1mbit }\n    floor: {}\n", 12, 12, "limits nothing" },
-		{ PEER "    grant: { rate: 1mbit }\n    accept: { burst: 64kb }\n", 12, 13, "say a rate, or none" },
-		{ PEER "    classes: { ssh: { rate: 1mbit } }\n", 11, 14, "has classes and no grant" },
-		{ PEER "    grant: { rate: 1mbit }\n    classes: { ssh: {} }\n", 12, 21, "ssh limits nothing" },
-		{ TOP "node_limit: { rate: 1bit }\n", 6, 21, "node_limit, rate: '1bit' is out of range" },
+		{ PEER "    grant: { rate: 1mbit }\n    accept: { burst: 64kb }\n", 12, 13,
+		  "say a rate, or none" },
+		{ PEER "    classes: { ssh: { rate: 1mbit } }\n", 11, 14,
+		  "has classes and no grant" },
+		{ PEER "    grant: { rate: 1mbit }\n    classes: { ssh: {} }\n", 12, 21,
+		  "ssh limits nothing" },
+		{ TOP "node_limit: { rate: 1bit }\n", 6, 21,
+		  "node_limit, rate: '1bit' is out of range" },
 		{ TOP "node_limit: {}\n", 6, 13, "node_limit limits nothing" },
 	};
 
@@ -250,46 +309,88 @@ static void peers_are_checked(void **state)
 #define OK_PEER "  - { name: a, addresses: [192.0.2.0/24], path: clear, via: 10.9.9.9 }\n"
 	static const struct row rows[] = {
 		{ P "  - addresses: [192.0.2.1]\n", 7, 5, "name is missing" },
-		{ P "  - name: a/b\n    addresses: [192.0.2.1]\n    path: clear\n    via: 10.9.9.9\n", 7, 11, "1 to 31 of A-Z" },
-		{ P "  - name: --all\n    addresses: [192.0.2.1]\n    path: clear\n    via: 10.9.9.9\n", 7, 11, "not starting with -" },
+		{ P
+		  "  - name: a/b\n    addresses: [192.0.2.1]\n    path: clear\n    via: 10.9.9.9\n",
+		  7, 11, "1 to 31 of A-Z" },
+		{ P
+		  "  - name: --all\n    addresses: [192.0.2.1]\n    path: clear\n    via: 10.9.9.9\n",
+		  7, 11, "not starting with -" },
 		{ P "  - name: 12345678901234567890123456789012\n", 7, 11, "at most 31" },
-		{ P "  - name: a\n    path: clear\n    via: 10.9.9.9\n", 7, 5, "addresses: at least one prefix" },
-		{ P "  - name: a\n    addresses: []\n    path: clear\n    via: 10.9.9.9\n", 8, 16, "addresses: at least one prefix" },
-		{ P "  - name: a\n    addresses: [192.0.2.1, 192.0.2.300]\n", 8, 28, "is not a prefix" },
+		{ P "  - name: a\n    path: clear\n    via: 10.9.9.9\n", 7, 5,
+		  "addresses: at least one prefix" },
+		{ P "  - name: a\n    addresses: []\n    path: clear\n    via: 10.9.9.9\n", 8, 16,
+		  "addresses: at least one prefix" },
+		{ P "  - name: a\n    addresses: [192.0.2.1, 192.0.2.300]\n", 8, 28,
+		  "is not a prefix" },
 		{ P "  - name: a\n    addresses: [192.0.2.1/24]\n", 8, 17, "bits set after" },
 		{ PEER "    zone: nowhere\n", 11, 11, "zone nowhere is not one of zones" },
 		{ PEER "    from: [h0, h9]\n", 11, 16, "from h9 is not one of host_ports" },
 		{ PEER "    from: []\n", 11, 11, "from is empty: leave it out" },
 		{ PEER "    uplink: p9\n", 11, 13, "uplink p9 is not one of uplinks" },
 		{ PEER "    contained: maybe\n", 11, 16, "neither true nor false" },
-		{ PEER "    ipsec: { remote: 192.0.2.3 }\n", 9, 11, "path is clear, yet ipsec is given" },
-		{ P "  - name: a\n    addresses: [192.0.2.1]\n", 7, 5, "say `path: clear` aloud or give ipsec" },
-		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: tunnel\n", 9, 11, "xfrm, offload or clear" },
-		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: xfrm\n", 9, 11, "needs ipsec" },
-		{ P "  - name: a\n    addresses: [192.0.2.1]\n    ipsec: {}\n", 9, 12, "remote is missing" },
-		{ P "  - name: a\n    addresses: [192.0.2.1]\n    ipsec: { remote: dpu3.example }\n", 9, 12, "is not the address of a DPU" },
-		{ P "  - name: a\n    addresses: [192.0.2.1]\n    ipsec: { remote: 192.0.2.0/24 }\n", 9, 12, "is not the address of a DPU" },
-		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n", 7, 5, "path clear needs via" },
-		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: nexthop\n", 10, 10, "is not an IPv4 or IPv6 address" },
-		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: 0.0.0.0\n", 10, 10, "the address of a router" },
-		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: 127.0.0.1\n", 10, 10, "loopback" },
-		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: fd00::1\n", 7, 5, "via must be an IPv4 address" },
-		{ P "  - name: a\n    addresses: [192.0.2.1, \"fd00::2\"]\n    path: clear\n    via: 10.9.9.9\n", 7, 5, "say via6" },
+		{ PEER "    ipsec: { remote: 192.0.2.3 }\n", 9, 11,
+		  "path is clear, yet ipsec is given" },
+		{ P "  - name: a\n    addresses: [192.0.2.1]\n", 7, 5,
+		  "say `path: clear` aloud or give ipsec" },
+		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: tunnel\n", 9, 11,
+		  "xfrm, offload or clear" },
+		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: xfrm\n", 9, 11,
+		  "needs ipsec" },
+		{ P "  - name: a\n    addresses: [192.0.2.1]\n    ipsec: {}\n", 9, 12,
+		  "remote is missing" },
+		{ P
+		  "  - name: a\n    addresses: [192.0.2.1]\n    ipsec: { remote: dpu3.example }\n",
+		  9, 12, "is not the address of a DPU" },
+		{ P
+		  "  - name: a\n    addresses: [192.0.2.1]\n    ipsec: { remote: 192.0.2.0/24 }\n",
+		  9, 12, "is not the address of a DPU" },
+		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n", 7, 5,
+		  "path clear needs via" },
+		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: nexthop\n",
+		  10, 10, "is not an IPv4 or IPv6 address" },
+		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: 0.0.0.0\n",
+		  10, 10, "the address of a router" },
+		{ P
+		  "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: 127.0.0.1\n",
+		  10, 10, "loopback" },
+		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: fd00::1\n",
+		  7, 5, "via must be an IPv4 address" },
+		{ P
+		  "  - name: a\n    addresses: [192.0.2.1, \"fd00::2\"]\n    path: clear\n    via: 10.9.9.9\n",
+		  7, 5, "say via6" },
 		{ PEER "    via6: 10.9.9.9\n", 11, 11, "is not an IPv6 address" },
-		{ P "  - name: a\n    addresses: [\"fd00::2\"]\n    path: clear\n    via: fd00::1\n    via6: fd00::1\n", 11, 11, "keep one" },
-		{ P OK_PEER "  - { name: a, addresses: [203.0.113.1], path: clear, via: 10.9.9.9 }\n", 8, 13, "peer a is here for the second time" },
-		{ P OK_PEER "  - { name: b, addresses: [192.0.2.0/24], path: clear, via: 10.9.9.9 }\n", 8, 28, "peer b: 192.0.2.0/24 overlaps 192.0.2.0/24 of peer a" },
-		{ P "  - { name: a, addresses: [192.0.2.1, 192.0.2.1], path: clear, via: 10.9.9.9 }\n", 7, 39, "overlaps" },
-		{ P "  - { name: a, addresses: [10.0.7.9], path: clear, via: 10.9.9.9 }\n", 7, 28, "a host may not send as one of its destinations" },
-		{ P "  - { name: a, addresses: [10.0.7.0/24], path: clear, via: 10.9.9.9 }\n", 7, 28, "overlaps 10.0.7.0/24 of host port h0" },
-		{ P "  - { name: a, addresses: [224.0.0.5], path: clear, via: 10.9.9.9 }\n", 7, 28, "multicast: unicast prefixes only" },
-		{ P "  - { name: a, addresses: [255.255.255.255], path: clear, via: 10.9.9.9 }\n", 7, 28, "broadcast" },
-		{ P "  - { name: a, addresses: [127.0.0.0/8], path: clear, via: 10.9.9.9 }\n", 7, 28, "loopback" },
-		{ P "  - { name: a, addresses: [169.254.1.0/24], path: clear, via: 10.9.9.9 }\n", 7, 28, "link-local" },
-		{ P "  - { name: a, addresses: [0.0.0.0], path: clear, via: 10.9.9.9 }\n", 7, 28, "not an address of anyone" },
-		{ P "  - { name: a, addresses: [\"ff02::1\"], path: clear, via: \"fd00::1\" }\n", 7, 28, "multicast" },
-		{ P "  - { name: a, addresses: [\"fe80::/64\"], path: clear, via: \"fd00::1\" }\n", 7, 28, "link-local" },
-		{ P "  - { name: a, addresses: [\"::1\"], path: clear, via: \"fd00::1\" }\n", 7, 28, "loopback" },
+		{ P
+		  "  - name: a\n    addresses: [\"fd00::2\"]\n    path: clear\n    via: fd00::1\n    via6: fd00::1\n",
+		  11, 11, "keep one" },
+		{ P OK_PEER
+		  "  - { name: a, addresses: [203.0.113.1], path: clear, via: 10.9.9.9 }\n",
+		  8, 13, "peer a is here for the second time" },
+		{ P OK_PEER
+		  "  - { name: b, addresses: [192.0.2.0/24], path: clear, via: 10.9.9.9 }\n",
+		  8, 28, "peer b: 192.0.2.0/24 overlaps 192.0.2.0/24 of peer a" },
+		{ P
+		  "  - { name: a, addresses: [192.0.2.1, 192.0.2.1], path: clear, via: 10.9.9.9 }\n",
+		  7, 39, "overlaps" },
+		{ P "  - { name: a, addresses: [10.0.7.9], path: clear, via: 10.9.9.9 }\n", 7, 28,
+		  "a host may not send as one of its destinations" },
+		{ P "  - { name: a, addresses: [10.0.7.0/24], path: clear, via: 10.9.9.9 }\n", 7,
+		  28, "overlaps 10.0.7.0/24 of host port h0" },
+		{ P "  - { name: a, addresses: [224.0.0.5], path: clear, via: 10.9.9.9 }\n", 7, 28,
+		  "multicast: unicast prefixes only" },
+		{ P "  - { name: a, addresses: [255.255.255.255], path: clear, via: 10.9.9.9 }\n",
+		  7, 28, "broadcast" },
+		{ P "  - { name: a, addresses: [127.0.0.0/8], path: clear, via: 10.9.9.9 }\n", 7,
+		  28, "loopback" },
+		{ P "  - { name: a, addresses: [169.254.1.0/24], path: clear, via: 10.9.9.9 }\n", 7,
+		  28, "link-local" },
+		{ P "  - { name: a, addresses: [0.0.0.0], path: clear, via: 10.9.9.9 }\n", 7, 28,
+		  "not an address of anyone" },
+		{ P "  - { name: a, addresses: [\"ff02::1\"], path: clear, via: \"fd00::1\" }\n", 7,
+		  28, "multicast" },
+		{ P "  - { name: a, addresses: [\"fe80::/64\"], path: clear, via: \"fd00::1\" }\n",
+		  7, 28, "link-local" },
+		{ P "  - { name: a, addresses: [\"::1\"], path: clear, via: \"fd00::1\" }\n", 7, 28,
+		  "loopback" },
 		{ P "  - { name: self, grant: { rate: 1mbit } }\n", 7, 5, "at least one prefix" },
 	};
 
@@ -314,7 +415,8 @@ static void ten_megabytes_of_nesting_fail_at_once(void **state)
 {
 	static const char *const start[] = { "", TOP "peers: ", TOP "zones: ", TOP "x: ",
 					     TOP "peers:\n  - accept: none\n    x: " };
-	static const char *const units[] = { "[", "{", "{a: ", "- ", "? ", "[{a: ", "!!x [", "a:\n ", "&a [" };
+	static const char *const units[] = { "[",     "{",     "{a: ",  "- ",  "? ",
+					     "[{a: ", "!!x [", "a:\n ", "&a [" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(start) / sizeof(*start); i++) {
@@ -362,11 +464,18 @@ static void nul_bytes_are_refused_in_their_line(void **state)
 
 static void too_many_of_anything_is_refused(void **state)
 {
-	static const struct { const char *before, *item, *after, *fragment; unsigned n; } many[] = {
+	static const struct {
+		const char *before, *item, *after, *fragment;
+		unsigned n;
+	} many[] = {
 		{ TOP "zones:\n", "  z%u: { rate: 1mbit }\n", "", "more than 255 zones", 256 },
-		{ HEAD "host_ports:\n", "  - { dev: h%1$u, sources: [10.0.%1$u.0/24] }\n", "", "more than 64 host ports", 64 },
-		{ HEAD "host_ports: [{ dev: h0, sources: [", "10.0.%u.0/24, ", "] }]\n", "at most 32 sources", 33 },
-		{ TOP "peers:\n", "  - { name: p%1$u, addresses: [\"fd00::%1$u\"], path: clear, via: \"fd01::%1$u\" }\n", "", "more than 1023 different next hops", 1024 },
+		{ HEAD "host_ports:\n", "  - { dev: h%1$u, sources: [10.0.%1$u.0/24] }\n", "",
+		  "more than 64 host ports", 64 },
+		{ HEAD "host_ports: [{ dev: h0, sources: [", "10.0.%u.0/24, ", "] }]\n",
+		  "at most 32 sources", 33 },
+		{ TOP "peers:\n",
+		  "  - { name: p%1$u, addresses: [\"fd00::%1$u\"], path: clear, via: \"fd01::%1$u\" }\n",
+		  "", "more than 1023 different next hops", 1024 },
 	};
 
 	(void)state;

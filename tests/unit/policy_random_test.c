@@ -55,7 +55,8 @@ static void random_peer(uint64_t *s, struct bwl_policy *p, unsigned i)
 			if (test_random(s) % 4 == 0)
 				x->class_[k] = random_limit(s, true);
 		if (x->grant.rate_bps > 2 * BWL_MIN_BURST && test_random(s) % 2)
-			x->floor = (struct bwl_lim){ .rate_bps = x->grant.rate_bps / 2, .present = true };
+			x->floor = (struct bwl_lim){ .rate_bps = x->grant.rate_bps / 2,
+						     .present = true };
 	}
 	x->accept_none = test_random(s) % 4 == 0;
 	if (!x->accept_none && test_random(s) % 2) {
@@ -79,7 +80,9 @@ static struct bwl_policy *random_policy(uint64_t *s)
 	p->control = test_random(s) % (1U << _BWL_CTL_MAX);
 	p->heartbeat_none = test_random(s) % 2;
 	p->heartbeat_ns = p->heartbeat_none ? 0 : 1000000 + test_random_scale(s, 60);
-	p->lease_ns = p->heartbeat_none || test_random(s) % 2 ? 0 : 1000000000 + test_random_scale(s, 54);
+	p->lease_ns = p->heartbeat_none || test_random(s) % 2
+			      ? 0
+			      : 1000000000 + test_random_scale(s, 54);
 	p->min_charge = test_random(s) % 65536;
 	p->horizon_ns = test_random(s) % 2 ? 1000000 * (1 + test_random(s) % 1000) : 0;
 	p->ledger = test_random(s) % 2;
@@ -108,8 +111,11 @@ static struct bwl_policy *random_policy(uint64_t *s)
 	if (test_random(s) % 2)
 		p->node_limit = random_limit(s, true);
 	p->services = calloc(2, sizeof(*p->services));
-	p->services[p->nservices++] = (struct bwl_pol_service){ BWL_C_SSH, 6 + 11 * (test_random(s) % 2), 1 + test_random(s) % 65535 };
-	p->services[p->nservices++] = (struct bwl_pol_service){ test_random(s) % _BWL_CLASS_MAX, 132, 0 };
+	p->services[p->nservices++] = (struct bwl_pol_service){ BWL_C_SSH,
+								6 + 11 * (test_random(s) % 2),
+								1 + test_random(s) % 65535 };
+	p->services[p->nservices++] = (struct bwl_pol_service){ test_random(s) % _BWL_CLASS_MAX,
+								132, 0 };
 	for (unsigned i = 0; i < 8; i++)
 		random_peer(s, p, i);
 	return p;
@@ -121,7 +127,8 @@ static bool same_limit(const struct bwl_lim *a, const struct bwl_lim *b)
 	uint64_t y = b->burst ? b->burst : b->rate_bps ? bwl_default_burst(b->rate_bps) : 0;
 
 	return a->present == b->present && a->rate_bps == b->rate_bps && x == y &&
-	       a->has_volume == b->has_volume && a->volume == b->volume && a->window_ns == b->window_ns;
+	       a->has_volume == b->has_volume && a->volume == b->volume &&
+	       a->window_ns == b->window_ns;
 }
 
 static void same_peer(const struct bwl_pol_peer *a, const struct bwl_pol_peer *b)
@@ -207,7 +214,11 @@ static void overlaps_are_found_like_by_comparing_all_pairs(void **state)
 			snprintf(x->name, sizeof(x->name), "p%u", i);
 			x->addresses = calloc(1, sizeof(struct bwl_pfx));
 			x->naddresses = 1;
-			x->addresses[0] = (struct bwl_pfx){ 4, len, { 192, 0, 2, (test_random(&seed) % 64) & 0xff << (32 - len) } };
+			x->addresses[0] = (struct bwl_pfx){
+				4,
+				len,
+				{ 192, 0, 2, (test_random(&seed) % 64) & 0xff << (32 - len) }
+			};
 			x->has_via4 = true;
 			memcpy(x->via4, "\x0a\x09\x09\x09", 4);
 		}
@@ -221,7 +232,8 @@ static void overlaps_are_found_like_by_comparing_all_pairs(void **state)
 				if (i == j)
 					continue;
 				duplicate |= a->len == b->len && a->addr[3] == b->addr[3];
-				direct |= b->len > a->len && (b->addr[3] & 0xff << (32 - a->len)) == a->addr[3];
+				direct |= b->len > a->len &&
+					  (b->addr[3] & 0xff << (32 - a->len)) == a->addr[3];
 			}
 			holders += direct;
 		}

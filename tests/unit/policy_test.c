@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <arpa/inet.h>
 
-#define PEER(more) TOP "peers:\n  - name: a\n    addresses: [192.0.2.0/24]\n    path: clear\n" \
-		       "    via: 10.9.9.9\n" more
+#define PEER(more)                                                                                 \
+	TOP "peers:\n  - name: a\n    addresses: [192.0.2.0/24]\n    path: clear\n"                \
+	    "    via: 10.9.9.9\n" more
 
 static struct bwl_policy *read_example(const char *name)
 {
@@ -50,7 +51,7 @@ static void every_key_means_what_the_manual_says(void **state)
 	assert_non_null(x);
 	assert_string_equal(x->zone, "mesh");
 	assert_true(x->contained);
-	assert_int_equal(x->grant.burst, 125000);	/* 1ms at 1gbit */
+	assert_int_equal(x->grant.burst, 125000); /* 1ms at 1gbit */
 	assert_int_equal(x->mode, BWL_SHAPE);
 	assert_int_equal(x->path, BWL_PATH_XFRM);
 	assert_string_equal(x->ipsec_remote, "192.0.2.3");
@@ -63,7 +64,7 @@ static void every_key_means_what_the_manual_says(void **state)
 	assert_string_equal(x->uplink, "p1");
 	assert_true(x->has_via4 && !x->has_via6 && !memcmp(x->via4, via, 4));
 	assert_int_equal(x->grant.rate_bps, 40000000000);
-	assert_int_equal(x->grant.burst, 0);		/* the default */
+	assert_int_equal(x->grant.burst, 0); /* the default */
 	assert_int_equal(x->mode, BWL_POLICE);
 	assert_int_equal(x->floor.rate_bps, 1000000000);
 	assert_true(x->class_[BWL_C_OTHER].has_volume);
@@ -74,7 +75,7 @@ static void every_key_means_what_the_manual_says(void **state)
 	assert_int_equal(x->mode, BWL_MARK);
 	assert_int_equal(x->mark_pct, 40);
 	assert_true(x->accept_none && !x->accept.present);
-	assert_int_equal(x->grant.window_ns, 0);	/* in total */
+	assert_int_equal(x->grant.window_ns, 0); /* in total */
 	assert_null(bwl_policy_peer(p, "nobody"));
 	bwl_policy_free(p);
 
@@ -97,7 +98,9 @@ static void optional_keys_may_be_absent(void **state)
 	bwl_policy_free(p);
 
 	/* an IPv6 via is via6, and design's unquoted addresses are read */
-	p = read_text(TOP "peers:\n  - name: a\n    addresses: [fd00:3::/64]\n    path: clear\n    via: fd00::1\n");
+	p = read_text(
+		TOP
+		"peers:\n  - name: a\n    addresses: [fd00:3::/64]\n    path: clear\n    via: fd00::1\n");
 	x = &p->peers[0];
 	inet_pton(AF_INET6, "fd00::1", &want);
 	assert_true(x->has_via6 && !x->has_via4 && !memcmp(x->via6, &want, 16));
@@ -128,7 +131,10 @@ static void accept_none_is_seen_wherever_it_stands(void **state)
 
 static void a_burst_is_a_size_or_a_time_at_the_rate(void **state)
 {
-	static const struct { const char *yaml; uint64_t burst; } rows[] = {
+	static const struct {
+		const char *yaml;
+		uint64_t burst;
+	} rows[] = {
 		{ PEER("    grant: { rate: 1gbit, burst: 1ms }\n"), 125000 },
 		{ PEER("    grant: { burst: 1ms, rate: 1gbit }\n"), 125000 },
 		{ PEER("    grant: { rate: 100gbit, burst: 250us }\n"), 3125000 },
@@ -146,15 +152,18 @@ static void a_burst_is_a_size_or_a_time_at_the_rate(void **state)
 		bwl_policy_free(p);
 	}
 	assert_int_equal(bwl_default_burst(1000), BWL_GSO_BURST);
-	assert_int_equal(bwl_default_burst(100000000), 3125000);		/* 250 ms */
+	assert_int_equal(bwl_default_burst(100000000), 3125000); /* 250 ms */
 	assert_int_equal(bwl_default_burst(100000000000), BWL_TCP_BURST_MAX);
-	assert_int_equal(bwl_default_burst(1000000000000), 125000000);	/* 1 ms */
+	assert_int_equal(bwl_default_burst(1000000000000), 125000000); /* 1 ms */
 	assert_int_equal(bwl_default_burst(BWL_NO_RATE), BWL_GSO_BURST);
 }
 
 static void the_horizon_fits_four_gso_packets_unless_it_is_said(void **state)
 {
-	static const struct { const char *yaml; uint32_t at_20mbit, at_1mbit, at_1gbit; } rows[] = {
+	static const struct {
+		const char *yaml;
+		uint32_t at_20mbit, at_1mbit, at_1gbit;
+	} rows[] = {
 		{ TOP, 117964801, 250000000, 10000000 },
 		{ TOP "horizon: auto\n", 117964801, 250000000, 10000000 },
 		{ TOP "horizon: 10ms\n", 10000000, 10000000, 10000000 },
@@ -182,12 +191,16 @@ static void the_default_accept_is_a_little_above_the_grant(void **state)
 	assert_true(a.present && !a.has_volume);
 	assert_int_equal(a.rate_bps, 1001000000);
 	assert_int_equal(a.burst, 100000 + 625625);
-	grant = (struct bwl_lim){ .rate_bps = BWL_NO_RATE, .volume = 5, .has_volume = true, .present = true };
+	grant = (struct bwl_lim){
+		.rate_bps = BWL_NO_RATE, .volume = 5, .has_volume = true, .present = true
+	};
 	a = bwl_default_accept(&grant);
 	assert_true(a.present && a.rate_bps == BWL_NO_RATE && !a.has_volume);
 	grant = (struct bwl_lim){ 0 };
 	assert_false(bwl_default_accept(&grant).present);
-	grant = (struct bwl_lim){ .rate_bps = 100000000000000, .burst = 1ULL << 40, .present = true };
+	grant = (struct bwl_lim){ .rate_bps = 100000000000000,
+				  .burst = 1ULL << 40,
+				  .present = true };
 	a = bwl_default_accept(&grant);
 	assert_int_equal(a.rate_bps, 100000000000000);
 	assert_int_equal(a.burst, 1ULL << 40);
@@ -195,12 +208,21 @@ static void the_default_accept_is_a_little_above_the_grant(void **state)
 
 static void until_becomes_boot_time(void **state)
 {
-	static const struct { const char *yaml; uint64_t boot; unsigned warnings; } rows[] = {
-		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T08:00:10Z }\n"), NOW_BOOT + 10000000000, 0 },
-		{ PEER("    grant: { rate: 1mbit, until: \"2027-01-15T09:00:10+01:00\" }\n"), NOW_BOOT + 10000000000, 0 },
-		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T02:30:10.5-05:30 }\n"), NOW_BOOT + 10500000000, 0 },
-		{ PEER("    grant: { rate: 1mbit, until: 2028-02-29T08:00:00z }\n"), NOW_BOOT + 410ULL * 86400 * 1000000000, 0 },
-		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T07:59:50Z }\n"), NOW_BOOT - 10000000000, 1 },
+	static const struct {
+		const char *yaml;
+		uint64_t boot;
+		unsigned warnings;
+	} rows[] = {
+		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T08:00:10Z }\n"),
+		  NOW_BOOT + 10000000000, 0 },
+		{ PEER("    grant: { rate: 1mbit, until: \"2027-01-15T09:00:10+01:00\" }\n"),
+		  NOW_BOOT + 10000000000, 0 },
+		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T02:30:10.5-05:30 }\n"),
+		  NOW_BOOT + 10500000000, 0 },
+		{ PEER("    grant: { rate: 1mbit, until: 2028-02-29T08:00:00z }\n"),
+		  NOW_BOOT + 410ULL * 86400 * 1000000000, 0 },
+		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T07:59:50Z }\n"),
+		  NOW_BOOT - 10000000000, 1 },
 		{ PEER("    grant: { rate: 1mbit, until: 1999-01-15T07:59:50Z }\n"), 1, 1 },
 	};
 
@@ -223,7 +245,8 @@ enum bwl_wall bwl_wall_state(void)
 
 static void until_is_refused_while_the_wall_clock_may_be_behind(void **state)
 {
-	struct bwl_policy *until = read_text(PEER("    grant: { rate: 1mbit, until: 2027-01-15T08:00:10Z }\n"));
+	struct bwl_policy *until = read_text(
+		PEER("    grant: { rate: 1mbit, until: 2027-01-15T08:00:10Z }\n"));
 	struct bwl_policy *never = read_text(PEER("    grant: { rate: 1mbit }\n"));
 	struct bwl_err e = { 0 };
 
@@ -232,7 +255,8 @@ static void until_is_refused_while_the_wall_clock_may_be_behind(void **state)
 	for (wall = BWL_WALL_UNSYNC; wall <= BWL_WALL_OLD; wall++) {
 		assert_int_equal(bwl_policy_wall_ok(never, &e), 0);
 		assert_int_equal(bwl_policy_wall_ok(until, &e), -EAGAIN);
-		assert_non_null(strstr(e.text, wall == BWL_WALL_OLD ? "was built" : "not synchronised"));
+		assert_non_null(
+			strstr(e.text, wall == BWL_WALL_OLD ? "was built" : "not synchronised"));
 		assert_non_null(strstr(e.hint, "--trust-clock"));
 	}
 	wall = BWL_WALL_OK;
@@ -243,17 +267,22 @@ static void until_is_refused_while_the_wall_clock_may_be_behind(void **state)
 static void what_is_allowed_but_odd_is_warned_about_with_its_line(void **state)
 {
 #define P(name, addr) "  - { name: " name ", addresses: [" addr "], path: clear, via: 10.9.9.9 }\n"
-	static const struct { const char *yaml, *want; } rows[] = {
-		{ TOP "peers:\n" P("wide", "192.0.0.0/16") P("in", "192.0.2.0/24") P("in2", "192.0.3.1"),
+	static const struct {
+		const char *yaml, *want;
+	} rows[] = {
+		{ TOP "peers:\n" P("wide", "192.0.0.0/16") P("in", "192.0.2.0/24")
+			  P("in2", "192.0.3.1"),
 		  "f.yaml:7: peer wide: 192.0.0.0/16 holds 192.0.2.0/24 of peer in and 1 more: the longest prefix is used" },
-		{ TOP "peers:\n" P("in", "192.0.2.0/24") P("all", "0.0.0.0/0") ,
+		{ TOP "peers:\n" P("in", "192.0.2.0/24") P("all", "0.0.0.0/0"),
 		  "f.yaml:8: peer all: 0.0.0.0/0 holds the sources of host port h0 (10.0.7.0/24)" },
 		{ PEER("    grant: { rate: 1mbit, burst: 64kb }\n"),
 		  "f.yaml:7: peer a: grant: burst 64kb is less than one GSO packet" },
-		{ TOP "horizon: 10ms\npeers:\n  - { name: p, addresses: [192.0.2.1], path: clear, via: 10.9.9.9,\n"
+		{ TOP
+		  "horizon: 10ms\npeers:\n  - { name: p, addresses: [192.0.2.1], path: clear, via: 10.9.9.9,\n"
 		  "      grant: { rate: 50mbit, mode: shape } }\n",
 		  "f.yaml:8: peer p: the horizon of 10ms is less than one GSO packet at 50mbit" },
-		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T07:59:50Z }\n"), "peer a: the grant ended at" },
+		{ PEER("    grant: { rate: 1mbit, until: 2027-01-15T07:59:50Z }\n"),
+		  "peer a: the grant ended at" },
 		{ TOP "min_charge: 0\n", "f.yaml: min_charge 0: frames on the wire are padded" },
 	};
 
@@ -263,7 +292,8 @@ static void what_is_allowed_but_odd_is_warned_about_with_its_line(void **state)
 
 		if (!p->nwarnings || strncmp(p->warnings[0], rows[i].want, strlen(rows[i].want))) {
 			if (!p->nwarnings || !strstr(p->warnings[0], rows[i].want))
-				fail_msg("row %zu: %s", i, p->nwarnings ? p->warnings[0] : "no warning");
+				fail_msg("row %zu: %s", i,
+					 p->nwarnings ? p->warnings[0] : "no warning");
 		}
 		bwl_policy_free(p);
 	}
@@ -331,14 +361,17 @@ static void normalised_text_reads_back_to_itself(void **state)
 static void the_digest_is_of_the_meaning_not_of_the_text(void **state)
 {
 	static const char *const same[] = {
-		TOP "zones: { y: { rate: 1mbit }, z: { rate: 1000kbit } }\npeers:\n"
+		TOP
+		"zones: { y: { rate: 1mbit }, z: { rate: 1000kbit } }\npeers:\n"
 		"  - { name: a, addresses: [192.0.2.0/24, 198.51.100.1], path: clear, via: 10.9.9.9, grant: { rate: 1gbit } }\n"
 		"  - { name: b, addresses: [203.0.113.0/24], path: clear, via: 10.9.9.9, accept: none }\n",
-		"# order and spelling\n" TOP "zones:\n  z: { rate: 1mbit }\n  y: { rate: 1mbit }\ndefault: deny\nmin_charge: 64b\npeers:\n"
+		"# order and spelling\n" TOP
+		"zones:\n  z: { rate: 1mbit }\n  y: { rate: 1mbit }\ndefault: deny\nmin_charge: 64b\npeers:\n"
 		"  - { name: b, via: 10.9.9.9, addresses: [203.0.113.0/24], path: clear, accept: none }\n"
 		"  - { name: a, addresses: [198.51.100.1/32, 192.0.2.0/24], path: clear, uplink: p0, via: 10.9.9.9,\n"
 		"      grant: { rate: 1000mbit, burst: 250ms, mode: police }, accept: { rate: 1001mbit, burst: 31875625 } }\n",
-		TOP "zones: { y: { rate: 1mbit }, z: { rate: 1000kbit } }\npeers:\n"
+		TOP
+		"zones: { y: { rate: 1mbit }, z: { rate: 1000kbit } }\npeers:\n"
 		"  - { name: a, addresses: [192.0.2.0/24, 198.51.100.1], path: clear, via: 10.9.9.9, grant: { rate: 1gbit, until: 2027-02-01T00:00:00Z } }\n"
 		"  - { name: b, addresses: [203.0.113.0/24], path: clear, via: 10.9.9.9, accept: none }\n",
 	};

@@ -5,12 +5,21 @@
 
 static void prefixes_are_read_and_written(void **state)
 {
-	static const struct { const char *text; uint8_t family, len; const char *back; } good[] = {
-		{ "10.0.0.0/24", 4, 24, "10.0.0.0/24" }, { "10.0.0.1", 4, 32, "10.0.0.1" },
-		{ "10.0.0.1/32", 4, 32, "10.0.0.1" }, { "0.0.0.0/0", 4, 0, "0.0.0.0/0" },
-		{ "128.0.0.0/1", 4, 1, "128.0.0.0/1" }, { "::/0", 6, 0, "::/0" },
-		{ "fd00::1", 6, 128, "fd00::1" }, { "fd00:0:0:7::/64", 6, 64, "fd00:0:0:7::/64" },
-		{ "FD00::/8", 6, 8, "fd00::/8" }, { "2001:db8::8000:0/97", 6, 97, "2001:db8::8000:0/97" },
+	static const struct {
+		const char *text;
+		uint8_t family, len;
+		const char *back;
+	} good[] = {
+		{ "10.0.0.0/24", 4, 24, "10.0.0.0/24" },
+		{ "10.0.0.1", 4, 32, "10.0.0.1" },
+		{ "10.0.0.1/32", 4, 32, "10.0.0.1" },
+		{ "0.0.0.0/0", 4, 0, "0.0.0.0/0" },
+		{ "128.0.0.0/1", 4, 1, "128.0.0.0/1" },
+		{ "::/0", 6, 0, "::/0" },
+		{ "fd00::1", 6, 128, "fd00::1" },
+		{ "fd00:0:0:7::/64", 6, 64, "fd00:0:0:7::/64" },
+		{ "FD00::/8", 6, 8, "fd00::/8" },
+		{ "2001:db8::8000:0/97", 6, 97, "2001:db8::8000:0/97" },
 		{ "::ffff:0:0/95", 6, 95, NULL },
 	};
 	char buf[64];
@@ -22,7 +31,7 @@ static void prefixes_are_read_and_written(void **state)
 		int r = bwl_pfx_parse(good[i].text, &p, &e);
 
 		if (!good[i].back) {
-			assert_int_not_equal(r, 0);	/* a bit after the length */
+			assert_int_not_equal(r, 0); /* a bit after the length */
 			continue;
 		}
 		if (r)
@@ -35,23 +44,36 @@ static void prefixes_are_read_and_written(void **state)
 
 static void wrong_prefixes_are_refused(void **state)
 {
-	static const struct { const char *text, *fragment, *hint; } bad[] = {
-		{ "", "is not a prefix", "" }, { "10.0.0", "is not a prefix", "" },
-		{ "10.0.0.0.0", "is not a prefix", "" }, { "256.0.0.1", "is not a prefix", "" },
-		{ "10.0.0.010", "is not a prefix", "" }, { "host.example", "is not a prefix", "" },
-		{ "fe80::1%eth0", "is not a prefix", "" }, { " 10.0.0.1", "is not a prefix", "" },
-		{ "/24", "is not a prefix", "" }, { "10.0.0.0/", "0 to 32", "" },
-		{ "10.0.0.0/33", "0 to 32", "" }, { "10.0.0.0/-1", "0 to 32", "" },
-		{ "10.0.0.0/+8", "0 to 32", "" }, { "10.0.0.0/08", "0 to 32", "" },
-		{ "10.0.0.0/8/8", "0 to 32", "" }, { "10.0.0.0/0x8", "0 to 32", "" },
-		{ "10.0.0.0/255.0.0.0", "0 to 32", "" }, { "10.0.0.0/4294967304", "0 to 32", "" },
-		{ "fd00::/129", "0 to 128", "" }, { "fd00::/1000", "0 to 128", "" },
+	static const struct {
+		const char *text, *fragment, *hint;
+	} bad[] = {
+		{ "", "is not a prefix", "" },
+		{ "10.0.0", "is not a prefix", "" },
+		{ "10.0.0.0.0", "is not a prefix", "" },
+		{ "256.0.0.1", "is not a prefix", "" },
+		{ "10.0.0.010", "is not a prefix", "" },
+		{ "host.example", "is not a prefix", "" },
+		{ "fe80::1%eth0", "is not a prefix", "" },
+		{ " 10.0.0.1", "is not a prefix", "" },
+		{ "/24", "is not a prefix", "" },
+		{ "10.0.0.0/", "0 to 32", "" },
+		{ "10.0.0.0/33", "0 to 32", "" },
+		{ "10.0.0.0/-1", "0 to 32", "" },
+		{ "10.0.0.0/+8", "0 to 32", "" },
+		{ "10.0.0.0/08", "0 to 32", "" },
+		{ "10.0.0.0/8/8", "0 to 32", "" },
+		{ "10.0.0.0/0x8", "0 to 32", "" },
+		{ "10.0.0.0/255.0.0.0", "0 to 32", "" },
+		{ "10.0.0.0/4294967304", "0 to 32", "" },
+		{ "fd00::/129", "0 to 128", "" },
+		{ "fd00::/1000", "0 to 128", "" },
 		{ "10.0.0.1/24", "bits set after", "the prefix is 10.0.0.0/24" },
 		{ "fd00::1/64", "bits set after", "the prefix is fd00::/64" },
 		{ "10.0.0.0/0", "bits set after", "the prefix is 0.0.0.0/0" },
 		{ "::ffff:192.0.2.1", "write it as IPv4", "" },
 		{ "::ffff:10.0.0.0/104", "write it as IPv4", "" },
-		{ "1111:2222:3333:4444:5555:6666:7777:8888:9999:1111:2222:3333:4444", "is not a prefix", "" },
+		{ "1111:2222:3333:4444:5555:6666:7777:8888:9999:1111:2222:3333:4444",
+		  "is not a prefix", "" },
 	};
 
 	(void)state;

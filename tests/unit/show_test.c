@@ -79,13 +79,13 @@ static struct bwl_value get_rate(const void *row)
 	return bwl_v_rate(((const struct row *)row)->bps);
 }
 
-static const struct bwl_field name = {"peer", "NAME", get_name},
-			      rate = {"rate_bits_per_second", ">RATE", get_rate},
-			      people = {NULL, "AGAIN", get_name},
-			      programs = {"again", NULL, get_name};
+static const struct bwl_field name = { "peer", "NAME", get_name },
+			      rate = { "rate_bits_per_second", ">RATE", get_rate },
+			      people = { NULL, "AGAIN", get_name },
+			      programs = { "again", NULL, get_name };
 static const struct bwl_column columns[] = {
-    {&name, BWL_BOTH},	   {&rate, BWL_BOTH},	    {&people, BWL_BOTH},
-    {&programs, BWL_BOTH}, {&rate, BWL_FOR_PEOPLE}, {NULL, BWL_BOTH},
+	{ &name, BWL_BOTH },     { &rate, BWL_BOTH },       { &people, BWL_BOTH },
+	{ &programs, BWL_BOTH }, { &rate, BWL_FOR_PEOPLE }, { NULL, BWL_BOTH },
 };
 
 static void a_list_for_programs_has_their_fields(void **state)
@@ -93,8 +93,8 @@ static void a_list_for_programs_has_their_fields(void **state)
 	struct bwl_list *l = bwl_list_new(columns, true);
 
 	(void)state;
-	bwl_list_add(l, &(struct row){"d1", 5000000});
-	bwl_list_add(l, &(struct row){NULL, 0});
+	bwl_list_add(l, &(struct row){ "d1", 5000000 });
+	bwl_list_add(l, &(struct row){ NULL, 0 });
 	assert_json(bwl_list_end(l),
 		    "[{\"peer\":\"d1\",\"rate_bits_per_second\":5000000,\"again\":\"d1\"},"
 		    "{\"peer\":null,\"rate_bits_per_second\":null,\"again\":null}]");
@@ -109,8 +109,8 @@ static void a_list_for_people_is_a_table_of_the_same(void **state)
 	json_t *rows;
 
 	(void)state;
-	bwl_list_add(l, &(struct row){"d1", 5000000});
-	bwl_list_add(l, &(struct row){NULL, 0});
+	bwl_list_add(l, &(struct row){ "d1", 5000000 });
+	bwl_list_add(l, &(struct row){ NULL, 0 });
 	stdout = out;
 	rows = bwl_list_end(l);
 	stdout = was;
@@ -125,14 +125,14 @@ static void a_list_for_people_is_a_table_of_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_document_begins_with_version_and_kind),
-	    cmocka_unit_test(what_is_not_known_is_null),
-	    cmocka_unit_test(times_are_seconds_before_and_after),
-	    cmocka_unit_test(numbers_beyond_json_integers_are_numbers),
-	    cmocka_unit_test(spis_are_hexadecimal_text),
-	    cmocka_unit_test(wall_times_are_utc_with_z),
-	    cmocka_unit_test(a_list_for_programs_has_their_fields),
-	    cmocka_unit_test(a_list_for_people_is_a_table_of_the_same),
+		cmocka_unit_test(a_document_begins_with_version_and_kind),
+		cmocka_unit_test(what_is_not_known_is_null),
+		cmocka_unit_test(times_are_seconds_before_and_after),
+		cmocka_unit_test(numbers_beyond_json_integers_are_numbers),
+		cmocka_unit_test(spis_are_hexadecimal_text),
+		cmocka_unit_test(wall_times_are_utc_with_z),
+		cmocka_unit_test(a_list_for_programs_has_their_fields),
+		cmocka_unit_test(a_list_for_people_is_a_table_of_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,8 +4,13 @@
 #include <string.h>
 #include "bwl/units.h"
 
-struct good { const char *text; uint64_t value; };
-struct bad { const char *text, *fragment; };
+struct good {
+	const char *text;
+	uint64_t value;
+};
+struct bad {
+	const char *text, *fragment;
+};
 typedef int (*parser)(const char *s, uint64_t *ret, struct bwl_err *e);
 
 static void accepts(parser parse, const struct good *list)
@@ -39,79 +44,147 @@ static void refuses(parser parse, const struct bad *list)
 static void rates_are_read_as_tc_reads_them(void **state)
 {
 	(void)state;
-	accepts(bwl_parse_rate, (struct good[]){
-		{ "1000", 1000 }, { "1000bit", 1000 }, { "1kbit", 1000 }, { "500kbit", 500000 },
-		{ "10mbit", 10000000 }, { "10gbit", 10000000000 }, { "1tbit", 1000000000000 },
-		{ "100tbit", 100000000000000 }, { "1.6tbit", 1600000000000 },
-		{ "1kibit", 1024 }, { "1mibit", 1048576 }, { "1gibit", 1073741824 },
-		{ "1tibit", 1099511627776 }, { "125bps", 1000 }, { "1kbps", 8000 },
-		{ "10mbps", 80000000 }, { "1gbps", 8000000000 }, { "1kibps", 8192 },
-		{ "1mibps", 8388608 }, { "10Mbit", 10000000 }, { "10GBIT", 10000000000 },
-		{ ".5mbit", 500000 }, { "0.5mbit", 500000 }, { "2.50gbit", 2500000000 },
-		{ "1.0000000005gbit", 1000000000 },	/* half a bit is rounded down */
-		{ "000001mbit", 1000000 }, { 0 },
-	});
+	accepts(bwl_parse_rate,
+		(struct good[]){
+			{ "1000", 1000 },
+			{ "1000bit", 1000 },
+			{ "1kbit", 1000 },
+			{ "500kbit", 500000 },
+			{ "10mbit", 10000000 },
+			{ "10gbit", 10000000000 },
+			{ "1tbit", 1000000000000 },
+			{ "100tbit", 100000000000000 },
+			{ "1.6tbit", 1600000000000 },
+			{ "1kibit", 1024 },
+			{ "1mibit", 1048576 },
+			{ "1gibit", 1073741824 },
+			{ "1tibit", 1099511627776 },
+			{ "125bps", 1000 },
+			{ "1kbps", 8000 },
+			{ "10mbps", 80000000 },
+			{ "1gbps", 8000000000 },
+			{ "1kibps", 8192 },
+			{ "1mibps", 8388608 },
+			{ "10Mbit", 10000000 },
+			{ "10GBIT", 10000000000 },
+			{ ".5mbit", 500000 },
+			{ "0.5mbit", 500000 },
+			{ "2.50gbit", 2500000000 },
+			{ "1.0000000005gbit", 1000000000 }, /* half a bit is rounded down */
+			{ "000001mbit", 1000000 },
+			{ 0 },
+		});
 }
 
 static void wrong_rates_are_refused_with_the_domain(void **state)
 {
 	(void)state;
 	refuses(bwl_parse_rate, (struct bad[]){
-		{ "", "is not a rate" }, { "fast", "is not a rate" }, { "mbit", "is not a rate" },
-		{ "-1mbit", "negative" }, { "-0", "negative" }, { "+1mbit", "is not a rate" },
-		{ "1 mbit", "is not a rate" }, { " 1mbit", "is not a rate" },
-		{ "1mbit ", "is not a rate" }, { "1mbitx", "is not a rate" },
-		{ "1.mbit", "is not a rate" }, { "1.2.3mbit", "is not a rate" },
-		{ ".", "is not a rate" }, { "1e3mbit", "is not a rate" },
-		{ "0x10mbit", "is not a rate" }, { "50%", "is not a rate" },
-		{ "0", "1kbit to 100tbit" }, { "999", "1kbit to 100tbit" },
-		{ "0.99kbit", "1kbit to 100tbit" }, { "100.000000001tbit", "1kbit to 100tbit" },
-		{ "101tbit", "1kbit to 100tbit" }, { "18446744073709551616", "1kbit to 100tbit" },
-		{ "18446744073709551615tbit", "1kbit to 100tbit" },
-		{ "99999999999999999999999999999999999999999999999999gbit", "1kbit to 100tbit" },
-		{ "1.0000000000000000001gbit", "decimals" },
-		{ "infgbit", "is not a rate" }, { "nan", "is not a rate" }, { 0 },
-	});
+					{ "", "is not a rate" },
+					{ "fast", "is not a rate" },
+					{ "mbit", "is not a rate" },
+					{ "-1mbit", "negative" },
+					{ "-0", "negative" },
+					{ "+1mbit", "is not a rate" },
+					{ "1 mbit", "is not a rate" },
+					{ " 1mbit", "is not a rate" },
+					{ "1mbit ", "is not a rate" },
+					{ "1mbitx", "is not a rate" },
+					{ "1.mbit", "is not a rate" },
+					{ "1.2.3mbit", "is not a rate" },
+					{ ".", "is not a rate" },
+					{ "1e3mbit", "is not a rate" },
+					{ "0x10mbit", "is not a rate" },
+					{ "50%", "is not a rate" },
+					{ "0", "1kbit to 100tbit" },
+					{ "999", "1kbit to 100tbit" },
+					{ "0.99kbit", "1kbit to 100tbit" },
+					{ "100.000000001tbit", "1kbit to 100tbit" },
+					{ "101tbit", "1kbit to 100tbit" },
+					{ "18446744073709551616", "1kbit to 100tbit" },
+					{ "18446744073709551615tbit", "1kbit to 100tbit" },
+					{ "99999999999999999999999999999999999999999999999999gbit",
+					  "1kbit to 100tbit" },
+					{ "1.0000000000000000001gbit", "decimals" },
+					{ "infgbit", "is not a rate" },
+					{ "nan", "is not a rate" },
+					{ 0 },
+				});
 }
 
 static void sizes_are_read_as_tc_reads_them(void **state)
 {
 	(void)state;
 	accepts(bwl_parse_size, (struct good[]){
-		{ "0", 0 }, { "1518", 1518 }, { "1518b", 1518 }, { "64kb", 65536 }, { "64k", 65536 },
-		{ "64KB", 65536 }, { "64kib", 65536 }, { "1mb", 1048576 }, { "1m", 1048576 },
-		{ "1gb", 1073741824 }, { "1tb", 1099511627776 }, { "1.5kb", 1536 },
-		{ "1kbit", 128 }, { "8mbit", 1048576 }, { "1gbit", 134217728 },
-		{ "4096pb", 1ULL << 62 }, { 0 },
-	});
+					{ "0", 0 },
+					{ "1518", 1518 },
+					{ "1518b", 1518 },
+					{ "64kb", 65536 },
+					{ "64k", 65536 },
+					{ "64KB", 65536 },
+					{ "64kib", 65536 },
+					{ "1mb", 1048576 },
+					{ "1m", 1048576 },
+					{ "1gb", 1073741824 },
+					{ "1tb", 1099511627776 },
+					{ "1.5kb", 1536 },
+					{ "1kbit", 128 },
+					{ "8mbit", 1048576 },
+					{ "1gbit", 134217728 },
+					{ "4096pb", 1ULL << 62 },
+					{ 0 },
+				});
 	refuses(bwl_parse_size, (struct bad[]){
-		{ "", "is not a size" }, { "-5kb", "negative" }, { "5zb", "is not a size" },
-		{ "4097pb", "0 to 4096pb" }, { "4611686018427387905", "0 to 4096pb" },
-		{ "18446744073709551617", "0 to 4096pb" }, { 0 },
-	});
+					{ "", "is not a size" },
+					{ "-5kb", "negative" },
+					{ "5zb", "is not a size" },
+					{ "4097pb", "0 to 4096pb" },
+					{ "4611686018427387905", "0 to 4096pb" },
+					{ "18446744073709551617", "0 to 4096pb" },
+					{ 0 },
+				});
 }
 
 static void times_need_a_unit(void **state)
 {
 	(void)state;
 	accepts(bwl_parse_time, (struct good[]){
-		{ "0s", 0 }, { "1ns", 1 }, { "250us", 250000 }, { "250ms", 250000000 },
-		{ "60s", 60000000000 }, { "1.5s", 1500000000 }, { "2h", 7200000000000 },
-		{ "1d", 86400000000000 }, { "1w", 604800000000000 }, { "0.5m", 30000000000 },
-		{ "36500d", 3153600000000000000 }, { 0 },
-	});
+					{ "0s", 0 },
+					{ "1ns", 1 },
+					{ "250us", 250000 },
+					{ "250ms", 250000000 },
+					{ "60s", 60000000000 },
+					{ "1.5s", 1500000000 },
+					{ "2h", 7200000000000 },
+					{ "1d", 86400000000000 },
+					{ "1w", 604800000000000 },
+					{ "0.5m", 30000000000 },
+					{ "36500d", 3153600000000000000 },
+					{ 0 },
+				});
 	refuses(bwl_parse_time, (struct bad[]){
-		{ "60", "has no unit" }, { "0", "has no unit" }, { "-1s", "negative" },
-		{ "1y", "is not a time" }, { "1 d", "is not a time" },
-		{ "36501d", "100 years" }, { "3153600000000000001ns", "100 years" }, { 0 },
-	});
+					{ "60", "has no unit" },
+					{ "0", "has no unit" },
+					{ "-1s", "negative" },
+					{ "1y", "is not a time" },
+					{ "1 d", "is not a time" },
+					{ "36501d", "100 years" },
+					{ "3153600000000000001ns", "100 years" },
+					{ 0 },
+				});
 }
 
 static void volumes_are_total_or_per_window(void **state)
 {
-	static const struct { const char *text; uint64_t bytes, window; } good[] = {
-		{ "20gb", 21474836480, 0 }, { "20gb per 1d", 21474836480, 86400000000000 },
-		{ "0", 0, 0 }, { "1kb  per\t11s", 1024, 11000000000 }, { "1.5mb per 1.5h", 1572864, 5400000000000 },
+	static const struct {
+		const char *text;
+		uint64_t bytes, window;
+	} good[] = {
+		{ "20gb", 21474836480, 0 },
+		{ "20gb per 1d", 21474836480, 86400000000000 },
+		{ "0", 0, 0 },
+		{ "1kb  per\t11s", 1024, 11000000000 },
+		{ "1.5mb per 1.5h", 1572864, 5400000000000 },
 	};
 
 	(void)state;
@@ -135,12 +208,19 @@ static void wrong_volumes_are_refused_with_an_example(void **state)
 {
 	(void)state;
 	refuses(volume, (struct bad[]){
-		{ "", "is not a size" }, { "20gb per", "20gb per 1d" }, { "20gb a 1d", "20gb per 1d" },
-		{ "20gb per1d", "20gb per 1d" }, { "20gb per 1", "has no unit" },
-		{ "20gb per 0s", "11s to 36500d" }, { "20gb per 10.9s", "11s to 36500d" },
-		{ "20gb per 101w d", "is not a time" }, { "-1gb per 1d", "negative" },
-		{ "per 1d", "is not a size" }, { "8192pb per 1d", "0 to 4096pb" }, { 0 },
-	});
+				{ "", "is not a size" },
+				{ "20gb per", "20gb per 1d" },
+				{ "20gb a 1d", "20gb per 1d" },
+				{ "20gb per1d", "20gb per 1d" },
+				{ "20gb per 1", "has no unit" },
+				{ "20gb per 0s", "11s to 36500d" },
+				{ "20gb per 10.9s", "11s to 36500d" },
+				{ "20gb per 101w d", "is not a time" },
+				{ "-1gb per 1d", "negative" },
+				{ "per 1d", "is not a size" },
+				{ "8192pb per 1d", "0 to 4096pb" },
+				{ 0 },
+			});
 }
 
 static void every_formatted_value_reads_back(void **state)
@@ -220,7 +300,7 @@ static void a_message_never_carries_escapes_to_the_terminal(void **state)
 	assert_int_not_equal(bwl_parse_rate("\033[2J\x07\xff\xc2\x9b", &v, &e), 0);
 	for (const char *s = e.text; *s; s++)
 		assert_false(*s == '\033' || *s == '\x07' || *s == '\xff' || *s == '\x9b');
-	assert_non_null(strstr(e.text, "…"));	/* our own UTF-8 stays */
+	assert_non_null(strstr(e.text, "…")); /* our own UTF-8 stays */
 }
 
 int main(void)

@@ -11,8 +11,8 @@
 /* A packet passed some time between its two times. */
 struct sent {
 	uint64_t before, after;
-	uint64_t window;		/* the shortest since the packet before */
-	uint64_t volume;		/* in force when it passed */
+	uint64_t window; /* the shortest since the packet before */
+	uint64_t volume; /* in force when it passed */
 	uint32_t len;
 };
 
@@ -50,7 +50,7 @@ static bool pass(struct bwl_limit *l, uint64_t now, uint64_t len)
 
 	if (limit_take(l, &sim.s, &sim.w, BWL_MARK_NONE, now, len, &t) != BWL_OK)
 		return false;
-	if (!rnd_below(8)) {	/* refused by another limit */
+	if (!rnd_below(8)) { /* refused by another limit */
 		assert_int_equal(bwl_limit_undo(l, &sim.s, &sim.w, now, len, &t), 0);
 		return false;
 	}
@@ -102,8 +102,9 @@ static void check_intervals(void)
 }
 
 /*
- * Promise 3 after a reboot: behind a closed mark the agent writes the window (agent/ledger/marks_adopt.c). A packet
- * that turned it meanwhile would take what was just written off the total again: a volume given back.
+ * Promise 3 after a reboot: behind a closed mark the agent writes the window
+ * (agent/ledger/marks_adopt.c). A packet that turned it meanwhile would take what was just written
+ * off the total again: a volume given back.
  */
 static void a_packet_that_reads_a_closed_mark_leaves_the_window_alone(void **state)
 {
@@ -117,7 +118,7 @@ static void a_packet_that_reads_a_closed_mark_leaves_the_window_alone(void **sta
 
 	(void)state;
 	memset(&w, 0, sizeof(w));
-	w.turn = 5 | 2ULL << BWL_TURN_EPOCH_SHIFT;	/* old, and of another window */
+	w.turn = 5 | 2ULL << BWL_TURN_EPOCH_SHIFT; /* old, and of another window */
 	w.total_bytes = 700000;
 	w.slot_bytes[5] = 700000;
 	was = w;
@@ -153,7 +154,8 @@ static void no_interval_of_window_length_passes_more(void **state)
 			else if (rnd_below(2))
 				sim.now += sim.l.volume.slice_ns - sim.now % sim.l.volume.slice_ns;
 			else
-				sim.now += sim.l.volume.slice_ns - 1 - sim.now % sim.l.volume.slice_ns;
+				sim.now += sim.l.volume.slice_ns - 1 -
+					   sim.now % sim.l.volume.slice_ns;
 			if (!rnd_below(100))
 				sim.now += rnd_below(3 * window);
 			offer(1 + rnd_below(9000));
@@ -227,7 +229,7 @@ static void a_raised_volume_keeps_what_is_used(void **state)
 	assert_false(offer(1));
 	sim.l.volume.spendable_bytes = 100000;
 	sim.now += 11000000000;
-	assert_false(offer(1));	/* still 11 slices at most */
+	assert_false(offer(1)); /* still 11 slices at most */
 	sim.now += 1000000000;
 	while (!offer(1000))
 		;
@@ -283,7 +285,8 @@ static void packets_between_any_two_steps_pass_no_more(void **state)
 		for (i = 0; i < 2000 && sim.n < 2000; i++) {
 			sim.now += rnd_below(sim.window / 20);
 			if (!rnd_below(10))
-				sim.now += sim.l.volume.slice_ns - 1000 - sim.now % sim.l.volume.slice_ns;
+				sim.now += sim.l.volume.slice_ns - 1000 -
+					   sim.now % sim.l.volume.slice_ns;
 			offer(1 + rnd_below(9000));
 		}
 		test_between = NULL;
@@ -322,9 +325,9 @@ static void *racer(void *arg)
 			continue;
 		}
 		bwl_limit_commit(&sim.w, len, &t);
-		race.sent[me][race.n[me]++] = (struct sent){
-			now, __atomic_load_n(&race.now, __ATOMIC_SEQ_CST), sim.window,
-			sim.l.volume.spendable_bytes, (uint32_t)len };
+		race.sent[me][race.n[me]++] =
+			(struct sent){ now, __atomic_load_n(&race.now, __ATOMIC_SEQ_CST),
+				       sim.window, sim.l.volume.spendable_bytes, (uint32_t)len };
 	}
 	return NULL;
 }

@@ -26,7 +26,7 @@
 
 #define GROWTH_PERCENT 5
 #define MAX_ROWS 128
-#define LOG_BYTES (1 << 24)	/* kernels before 6.4 keep the beginning, and the end says why */
+#define LOG_BYTES (1 << 24) /* kernels before 6.4 keep the beginning, and the end says why */
 
 struct row {
 	char variant[32], program[32];
@@ -36,18 +36,18 @@ struct row {
 struct rows {
 	struct row row[MAX_ROWS];
 	unsigned n;
-	unsigned most;		/* instructions that the verifier may walk for a program */
+	unsigned most; /* instructions that the verifier may walk for a program */
 	char made_with[64];
 };
 
 struct variant {
 	const char *name;
-	bool test_clock;	/* the object with the injected clock */
-	bool no_frags;		/* XDP without BPF_F_XDP_HAS_FRAGS, as on drivers without it */
-	bool by_mark;		/* the tunnel device's programs too, as without kfuncs */
-	bool generic;		/* the copy for generic XDP, which sends nothing */
-	bool old_kernel;	/* relocated against a BTF without bpf_xdp_get_buff_len() */
-	__u32 flags;		/* for all programs */
+	bool test_clock; /* the object with the injected clock */
+	bool no_frags;   /* XDP without BPF_F_XDP_HAS_FRAGS, as on drivers without it */
+	bool by_mark;    /* the tunnel device's programs too, as without kfuncs */
+	bool generic;    /* the copy for generic XDP, which sends nothing */
+	bool old_kernel; /* relocated against a BTF without bpf_xdp_get_buff_len() */
+	__u32 flags;     /* for all programs */
 };
 
 static const struct variant variants[] = {
@@ -67,8 +67,8 @@ static char log_buf[LOG_BYTES];
 static void tap(bool ok, const char *variant, const char *program, const char *what)
 {
 	bad += !ok;
-	printf("%sok %d - %s%s%s: %s\n", ok ? "" : "not ", ++cases, variant,
-	       *program ? " " : "", program, what);
+	printf("%sok %d - %s%s%s: %s\n", ok ? "" : "not ", ++cases, variant, *program ? " " : "",
+	       program, what);
 }
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -106,7 +106,9 @@ static int set_constants(struct bpf_object *obj, const struct variant *v)
 	struct bpf_map *m = bpf_object__find_map_by_name(obj, ".rodata");
 	struct bwlimit__rodata c = { .bwl_by_mark = v->by_mark, .bwl_native_xdp = !v->generic };
 
-	return m && bpf_map__value_size(m) == sizeof(c) ? bpf_map__set_initial_value(m, &c, sizeof(c)) : -1;
+	return m && bpf_map__value_size(m) == sizeof(c)
+		       ? bpf_map__set_initial_value(m, &c, sizeof(c))
+		       : -1;
 }
 
 static struct bpf_object *open_variant(const struct variant *v, const char *btf_path)
@@ -124,13 +126,15 @@ static struct bpf_object *open_variant(const struct variant *v, const char *btf_
 	obj = bpf_object__open_mem(elf, size, &o);
 	if (!obj)
 		return NULL;
-	bpf_object__for_each_program(p, obj) {
+	bpf_object__for_each_program(p, obj)
+	{
 		flags = bpf_program__flags(p) | v->flags;
 		if (v->no_frags)
 			flags &= ~BPF_F_XDP_HAS_FRAGS;
 		bpf_program__set_flags(p, flags);
 		/* By if_id they need a module's kfuncs: tests/vm has it. */
-		bpf_program__set_autoload(p, v->by_mark || strncmp(bpf_program__name(p), "bwl_tc_tun", 10));
+		bpf_program__set_autoload(p, v->by_mark || strncmp(bpf_program__name(p),
+								   "bwl_tc_tun", 10));
 	}
 	if (!set_constants(obj, v))
 		return obj;
@@ -149,7 +153,8 @@ static void load_variant(const struct variant *v, const char *btf_path, struct r
 	if (r)
 		printf("# %s\n# %.2000s\n", strerror(-r), log_buf + (n > 2000 ? n - 2000 : 0));
 	if (!r) {
-		bpf_object__for_each_program(p, obj) {
+		bpf_object__for_each_program(p, obj)
+		{
 			struct bpf_prog_info info = {};
 			__u32 len = sizeof(info);
 			struct row *row = &now->row[now->n];
@@ -158,7 +163,8 @@ static void load_variant(const struct variant *v, const char *btf_path, struct r
 				continue;
 			if (now->n == MAX_ROWS ||
 			    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len)) {
-				tap(false, v->name, bpf_program__name(p), "can be asked for its size");
+				tap(false, v->name, bpf_program__name(p),
+				    "can be asked for its size");
 				continue;
 			}
 			snprintf(row->variant, sizeof(row->variant), "%s", v->name);
@@ -185,8 +191,8 @@ static int read_rows(const char *path, struct rows *ret)
 			sscanf(line + 10, "%63[^\n]", ret->made_with);
 		else if (!strncmp(line, "walked-at-most ", 15))
 			sscanf(line + 15, "%u", &ret->most);
-		else if (ret->n < MAX_ROWS && sscanf(line, "%31s %31s %u %u", r->variant, r->program,
-						     &r->verified, &r->xlated) == 4)
+		else if (ret->n < MAX_ROWS && sscanf(line, "%31s %31s %u %u", r->variant,
+						     r->program, &r->verified, &r->xlated) == 4)
 			ret->n++;
 	}
 	fclose(f);
@@ -200,9 +206,11 @@ static int write_rows(const char *path, const struct rows *rows)
 
 	if (!f)
 		return -1;
-	fprintf(f, "# variant, program, instructions the verifier walked, instructions left.\n"
-		   "# Written by: verifier_test insns.txt CLANG-VERSION --update, but the bound.\n"
-		   "walked-at-most %u\nmade-with %s\n", rows->most, rows->made_with);
+	fprintf(f,
+		"# variant, program, instructions the verifier walked, instructions left.\n"
+		"# Written by: verifier_test insns.txt CLANG-VERSION --update, but the bound.\n"
+		"walked-at-most %u\nmade-with %s\n",
+		rows->most, rows->made_with);
 	for (i = 0; i < rows->n; i++)
 		fprintf(f, "%-16s %-14s %7u %6u\n", rows->row[i].variant, rows->row[i].program,
 			rows->row[i].verified, rows->row[i].xlated);
@@ -235,7 +243,8 @@ static unsigned kernel_of(const struct rows *rows)
 
 static void compare(const struct rows *now, const struct rows *then)
 {
-	bool same = !strcmp(now->made_with, then->made_with), older = kernel_of(now) < kernel_of(then);
+	bool same = !strcmp(now->made_with, then->made_with),
+	     older = kernel_of(now) < kernel_of(then);
 	int before = bad;
 	const struct row *a, *b;
 	unsigned i;
@@ -284,8 +293,8 @@ int main(int argc, char **argv)
 	libbpf_set_print(quiet);
 	uname(&u);
 	sscanf(u.release, "%u.%u", &major, &minor);
-	snprintf(now.made_with, sizeof(now.made_with), "kernel %u.%u %.16s clang %.16s", major, minor,
-		 u.machine, argv[2]);
+	snprintf(now.made_with, sizeof(now.made_with), "kernel %u.%u %.16s clang %.16s", major,
+		 minor, u.machine, argv[2]);
 	r = old_btf(btf_path);
 	tap(!r, "old kernel", "", "a BTF without the newer helper can be made");
 	for (i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)

@@ -19,7 +19,7 @@
 
 #define FRAME_MAX 65535
 #define LINE_MAX_BYTES 65536
-#define SHOWN 12		/* failures shown of one kind */
+#define SHOWN 12 /* failures shown of one kind */
 
 enum check { ONE_REASON, AGREES, EXPLAINED, NO_LIES, HOST_PARSER, XDP_TOO, OPEN, _CHECKS };
 static const char *const sentences[_CHECKS] = {
@@ -40,7 +40,7 @@ struct corpus {
 	bool has_event;
 	unsigned long bad[_CHECKS], frames, unfit, readable, judged, agreed;
 	unsigned long reasons[_BWL_REASON_MAX];
-	uint8_t *first_pass;	/* reason of each frame; 0xff: not run */
+	uint8_t *first_pass; /* reason of each frame; 0xff: not run */
 	size_t room;
 };
 
@@ -150,7 +150,7 @@ static void no_peer_pass(struct corpus *c, struct ring_buffer *ring, const struc
 	struct rig_result r;
 
 	allow_tags(c, o);
-	rig_advance(RIG_SECOND);	/* events are limited by the second */
+	rig_advance(RIG_SECOND); /* events are limited by the second */
 	c->has_event = false;
 	rig_run(c->rig, &k, &r);
 	ring_buffer__consume(ring);
@@ -231,8 +231,8 @@ static int each_frame(struct corpus *c, const char *pcap, const char *tsv, struc
 	return r;
 }
 
-#define PORTS                                                                                    \
-	"version: 1\nnode: corpus\nuplinks: [p0]\n"                                               \
+#define PORTS                                                                                      \
+	"version: 1\nnode: corpus\nuplinks: [p0]\n"                                                \
 	"host_ports:\n  - { dev: h0, sources: [10.0.0.0/24] }\nheartbeat: none\n"
 
 /* everyone: the first peer gets every address, the hosts' own among them: no file may say so. */
@@ -264,7 +264,8 @@ static void report(const struct corpus *c)
 
 	printf("# %lu frames; %lu too short or too long for a test run\n"
 	       "# tshark reads %lu as IP; %lu could be judged, %lu of them with the same destination "
-	       "and class\n", c->frames, c->unfit, c->readable, c->judged, c->agreed);
+	       "and class\n",
+	       c->frames, c->unfit, c->readable, c->judged, c->agreed);
 	for (i = 0; i < _BWL_REASON_MAX; i++)
 		if (c->reasons[i])
 			printf("# %8lu %s\n", c->reasons[i], bwl_reason_name(i));
@@ -290,8 +291,11 @@ int main(int argc, char **argv)
 	use(&c, PORTS "peers: []\n", false);
 	r = each_frame(&c, argv[1], argv[2], ring);
 	report(&c);
-	use(&c, PORTS "peers:\n  - { name: everyone, addresses: [192.0.2.0/24, 'fd00::/64'], path: clear,"
-	    " via: 192.0.2.1, via6: 'fe80::1', grant: { rate: 100gbit, burst: 1gb } }\n", true);
+	use(&c,
+	    PORTS
+	    "peers:\n  - { name: everyone, addresses: [192.0.2.0/24, 'fd00::/64'], path: clear,"
+	    " via: 192.0.2.1, via6: 'fe80::1', grant: { rate: 100gbit, burst: 1gb } }\n",
+	    true);
 	if (!r)
 		r = each_frame(&c, argv[1], argv[2], NULL);
 	for (i = 0; i < _CHECKS; i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * corpus_merge OUT <NAMES: all Ethernet frames of the captures named on standard input (pcap and
- * pcapng, either byte order) into one pcap file. Captures that are broken on purpose are read as far as they go.
- * A frame that was cut by its capture's snap length is written twice: as it was on the wire
- * (zeros where it was cut), and as it was captured, when its lengths lie.
+ * pcapng, either byte order) into one pcap file. Captures that are broken on purpose are read as
+ * far as they go. A frame that was cut by its capture's snap length is written twice: as it was on
+ * the wire (zeros where it was cut), and as it was captured, when its lengths lie.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -148,8 +148,8 @@ static void read_file(const char *path, struct out *out)
 	rewind(in.f);
 	out->files++;
 	switch (magic) {
-	case 0xa1b2c3d4:	/* microseconds */
-	case 0xa1b23c4d:	/* nanoseconds */
+	case 0xa1b2c3d4: /* microseconds */
+	case 0xa1b23c4d: /* nanoseconds */
 		read_pcap(&in, out);
 		break;
 	case 0xd4c3b2a1:

@@ -8,7 +8,7 @@
 #include "maps/reason.h"
 #include "oracle.h"
 
-#define MAX_EXTS 8		/* what bpf/lib/parse.h follows */
+#define MAX_EXTS 8 /* what bpf/lib/parse.h follows */
 #define MAX_OPTIONS 10
 
 static bool has(const struct oracle *o, enum oracle_field f)

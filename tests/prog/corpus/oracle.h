@@ -8,16 +8,20 @@
 #include <bwl/policy.h>
 
 /* In the order of the columns that corpus_test.sh asks tshark for; every occurrence, by commas. */
-#define ORACLE_FIELDS(X)                                                                         \
-	X(PROTOCOLS) X(ETH_DST) X(ETH_TYPE) X(VLAN_ID) X(AD_ID) X(IP_HDR_LEN)        \
-	X(IP_LEN) X(IP_MF) X(IP_OFFSET) X(IP_PROTO) X(IP_DST) X(IP_OPT) X(IP6_PLEN) X(IP6_DST) X(IP6_NXT) X(ICMP6_TYPE)            \
-	X(TCP_SPORT) X(TCP_DPORT) X(TCP_HDR_LEN) X(UDP_SPORT) X(UDP_DPORT) X(UDP_LEN)              \
-	X(BTH_OPCODE) X(MALFORMED)
+/* clang-format off */
+#define ORACLE_FIELDS(X) \
+	X(PROTOCOLS) \
+	X(ETH_DST) X(ETH_TYPE) X(VLAN_ID) X(AD_ID) X(IP_HDR_LEN) X(IP_LEN) X(IP_MF) X(IP_OFFSET) \
+		X(IP_PROTO) X(IP_DST) X(IP_OPT) X(IP6_PLEN) X(IP6_DST) X(IP6_NXT) X(ICMP6_TYPE) \
+			X(TCP_SPORT) X(TCP_DPORT) X(TCP_HDR_LEN) X(UDP_SPORT) X(UDP_DPORT) \
+				X(UDP_LEN) X(BTH_OPCODE) X(MALFORMED)
+/* clang-format on */
+
 enum oracle_field {
 #define X(n) F_##n,
 	ORACLE_FIELDS(X)
 #undef X
-	_F_MAX
+		_F_MAX
 };
 
 struct oracle {
@@ -25,19 +29,19 @@ struct oracle {
 	unsigned tags;
 	uint16_t vid[BWL_MAX_VLANS];
 	unsigned nvids;
-	char l3[24], l4[24];	/* tshark's names of what follows Ethernet and IP */
-	unsigned exts;		/* IPv6 extension headers that are followed */
-	bool routed;		/* a source route or a routing header */
-	bool readable;		/* IPv4 or IPv6, with a destination */
+	char l3[24], l4[24]; /* tshark's names of what follows Ethernet and IP */
+	unsigned exts;       /* IPv6 extension headers that are followed */
+	bool routed;         /* a source route or a routing header */
+	bool readable;       /* IPv4 or IPv6, with a destination */
 	uint8_t family;
 	uint8_t dst[16];
 	bool fragment;
-	int proto;		/* -1: tshark does not say */
+	int proto; /* -1: tshark does not say */
 	bool ports;
 	uint16_t sport, dport;
 	bool cnp;
-	bool lies;		/* a length contradicts the frame or another length */
-	bool group, here;	/* to a group MAC; to an address that ends at the DPU */
+	bool lies;        /* a length contradicts the frame or another length */
+	bool group, here; /* to a group MAC; to an address that ends at the DPU */
 };
 
 /* line: tshark's columns, by tabs; changed. len: of the frame. */

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #define FRAME_MAX 65535
-#define BATCH 32	/* a veth's ring holds 256 */
+#define BATCH 32 /* a veth's ring holds 256 */
 
 int main(int argc, char **argv)
 {

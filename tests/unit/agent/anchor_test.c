@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The ledger and the counter of a real TPM 2.0 (swtpm): whatever is killed when, a ledger that was not
- * put back is believed, and an old copy is not.
+ * The ledger and the counter of a real TPM 2.0 (swtpm): whatever is killed when, a ledger that was
+ * not put back is believed, and an old copy is not.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,11 +105,11 @@ static void tpm_up(const char *state)
 	swtpm = fork();
 	if (!swtpm) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		execlp("swtpm", "swtpm", "socket", "--tpm2", "--tpmstate", dirarg, "--server", server,
-		       "--ctrl", ctrl, "--flags", "not-need-init,startup-clear", NULL);
+		execlp("swtpm", "swtpm", "socket", "--tpm2", "--tpmstate", dirarg, "--server",
+		       server, "--ctrl", ctrl, "--flags", "not-need-init,startup-clear", NULL);
 		_exit(127);
 	}
-	while (!answers(sock) || !answers(data)) {	/* it makes the one, and then the other */
+	while (!answers(sock) || !answers(data)) { /* it makes the one, and then the other */
 		assert_true(bwl_now_ns() < end);
 		assert_int_equal(waitpid(swtpm, NULL, WNOHANG), 0);
 		usleep(2000);
@@ -152,7 +152,8 @@ static int run(const char *era, struct bwl_err *e)
 	uint64_t end = bwl_now_ns() + PATIENCE_NS;
 	int r;
 
-	while ((r = anchor_run(anchor, ledger, era, false, e)) == -EINPROGRESS && bwl_now_ns() < end)
+	while ((r = anchor_run(anchor, ledger, era, false, e)) == -EINPROGRESS &&
+	       bwl_now_ns() < end)
 		usleep(1000);
 	return r;
 }
@@ -200,7 +201,8 @@ static void put_back(void)
 static int setup(void **state)
 {
 	(void)state;
-	snprintf(base, sizeof(base), "%s/bwl-anchor-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+	snprintf(base, sizeof(base), "%s/bwl-anchor-XXXXXX",
+		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
 	if (!mkdtemp(base))
 		return -1;
 	snprintf(dir, sizeof(dir), "%s/ledger", base);
@@ -223,9 +225,9 @@ static void a_ledger_that_was_not_put_back_is_believed(void **state)
 {
 	(void)state;
 	assert_true(lives("boot 1", 1000));
-	assert_true(lives("boot 1", 2000));	/* the agent's restart */
+	assert_true(lives("boot 1", 2000)); /* the agent's restart */
 	assert_true(lives("boot 2", 3000));
-	tpm_down();	/* the TPM is without power too */
+	tpm_down(); /* the TPM is without power too */
 	tpm_up("one");
 	assert_true(lives("boot 3", 4000));
 }
@@ -261,7 +263,7 @@ static void a_peek_changes_nothing(void **state)
 	assert_memory_equal(s.tag, first.tag, TPM_TAG);
 	tpm_down();
 	assert_int_not_equal(tpm_peek_within(tcti, PATIENCE_NS, &s, &e), 0);
-	tpm_up("two");	/* nobody peeked at it before: it counts as far */
+	tpm_up("two"); /* nobody peeked at it before: it counts as far */
 	sh("rm -rf %s/*", dir);
 	assert_true(lives("boot 1", 1000));
 	assert_int_equal(tpm_peek_within(tcti, PATIENCE_NS, &s, &e), 0);
@@ -342,7 +344,7 @@ static void a_kill_before_any_write_of_a_raise_locks_nobody_out(void **state)
 		snprintf(era, sizeof(era), "boot %d", at);
 		if (!life_with_a_kill(era, (uint64_t)at * 1000, at))
 			break;
-		if (at % 2)	/* found by the same boot's agent, or by the next boot's */
+		if (at % 2) /* found by the same boot's agent, or by the next boot's */
 			snprintf(era, sizeof(era), "boot %d again", at);
 		assert_true(lives(era, (uint64_t)at * 1000));
 	}
@@ -361,7 +363,7 @@ static void a_kill_before_any_write_of_the_first_binding_locks_nobody_out(void *
 		tpm_down();
 		sh("rm -rf %s/* %s/one", dir, base);
 		tpm_up("one");
-		start_every(ANCHOR_NONE, HOUR);	/* volumes from before there was a TPM */
+		start_every(ANCHOR_NONE, HOUR); /* volumes from before there was a TPM */
 		spend(1000);
 		stop();
 		left = life_with_a_kill("boot 1", 2000, at);

@@ -64,8 +64,11 @@ static int teardown(void **state)
 
 static struct ledger_row row(int i, uint64_t spent)
 {
-	struct ledger_row r = { .era = "era", .spent = spent, .slice_ns = i % 2 ? 1000 : 0,
-				.at_ns = 5, .slot = { spent / 2, 1 } };
+	struct ledger_row r = { .era = "era",
+				.spent = spent,
+				.slice_ns = i % 2 ? 1000 : 0,
+				.at_ns = 5,
+				.slot = { spent / 2, 1 } };
 
 	snprintf(r.key, sizeof(r.key), "peer p%d", i);
 	return r;
@@ -109,9 +112,9 @@ static void what_is_committed_reads_back(void **state)
 	l = open_it(dir, LEDGER_BEGUN);
 	for (i = 0; i < 300; i++)
 		put(l, i, (uint64_t)i << 40);
-	put(l, 3, 42);	/* the last of a key counts */
+	put(l, 3, 42); /* the last of a key counts */
 	commit(l);
-	put(l, 4, 99);	/* not committed */
+	put(l, 4, 99); /* not committed */
 	ledger_close(l);
 	l = open_it(dir, LEDGER_FOUND);
 	assert_int_equal(ledger_count(l), 300);
@@ -205,7 +208,7 @@ static void load(struct damage *x)
 	crashed_ledger();
 	for (i = 0; i < FILES; i++)
 		x->len[i] = slurp(good, files[i], &x->data[i]);
-	assert_true(x->len[1]);	/* there is a log to be cut */
+	assert_true(x->len[1]); /* there is a log to be cut */
 }
 
 /* With the files as they lie in dir: all rows as committed, or none and it says so. */
@@ -231,7 +234,8 @@ static void judge(struct damage *x, const char *what, unsigned long long at)
 			snprintf(key, sizeof(key), "peer p%d", i);
 			k = ledger_find(l, key);
 			if (k < 0 || ledger_at(l, k)->spent < (uint64_t)(3000 + i))
-				fail_msg("%s at %llu: %s is %s", what, at, key, k < 0 ? "gone" : "too little");
+				fail_msg("%s at %llu: %s is %s", what, at, key,
+					 k < 0 ? "gone" : "too little");
 		}
 	}
 	ledger_close(l);
@@ -359,10 +363,13 @@ static void killed_at_random_it_has_all_that_was_acknowledged(void **state)
 
 			if (ledger_open(dir, &l, &how, NULL) || how == LEDGER_SET_ASIDE)
 				_exit(1);
-			v = ledger_find(l, "peer p0") < 0 ? 0 : ledger_at(l, ledger_find(l, "peer p0"))->spent;
+			v = ledger_find(l, "peer p0") < 0
+				    ? 0
+				    : ledger_at(l, ledger_find(l, "peer p0"))->spent;
 			for (;;) {
 				put(l, 0, ++v);
-				if (ledger_commit(l, NULL) || write(fd[1], &v, sizeof(v)) != sizeof(v))
+				if (ledger_commit(l, NULL) ||
+				    write(fd[1], &v, sizeof(v)) != sizeof(v))
 					_exit(2);
 			}
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A counter of a device against what was let out, at one look a second, on a device that is made up: it
- * holds frames for up to ten seconds, loses some, and its driver may tell of them late.
+ * A counter of a device against what was let out, at one look a second, on a device that is made
+ * up: it holds frames for up to ten seconds, loses some, and its driver may tell of them late.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,15 +12,16 @@
 #include <cmocka.h>
 #include "agent/tamper/meter.h"
 
-#define HOLDS 10	/* seconds */
+#define HOLDS 10 /* seconds */
 
 struct device {
 	struct tamper_meter meter;
 	uint64_t seed, out, sent, said, past, lost;
-	uint64_t waiting[HOLDS + 1];	/* by second in which it leaves, a ring */
+	uint64_t waiting[HOLDS + 1]; /* by second in which it leaves, a ring */
 	unsigned second;
-	unsigned rate, loss, hold;	/* frames a second; one of so many is lost, 0 none; seconds at most */
-	bool late;			/* tells what it had sent at the look before */
+	unsigned rate, loss,
+		hold; /* frames a second; one of so many is lost, 0 none; seconds at most */
+	bool late;    /* tells what it had sent at the look before */
 };
 
 static uint64_t dice(struct device *d, uint64_t n)
@@ -75,9 +76,9 @@ static void traffic_of_any_kind_is_no_sign(void **state)
 		struct device d = { .seed = seed, .hold = seed % 3 ? 0 : HOLDS, .late = seed % 2 };
 
 		d.loss = seed % 5 ? 0 : 7;
-		let_out(&d, seed % 4 ? 1000 : 0);	/* before the first look */
+		let_out(&d, seed % 4 ? 1000 : 0); /* before the first look */
 		for (unsigned i = 0; i < 200; i++) {
-			if (i % 20 == 0)	/* as much, little, or nothing */
+			if (i % 20 == 0) /* as much, little, or nothing */
 				d.rate = (unsigned)dice(&d, 3) * (unsigned)dice(&d, 400);
 			assert_int_equal(look(&d), 0);
 		}
@@ -89,7 +90,9 @@ static void what_was_on_the_way_at_the_start_is_no_sign(void **state)
 {
 	(void)state;
 	for (unsigned hold = 0; hold <= HOLDS; hold++) {
-		struct device d = { .seed = 5 + hold, .hold = hold, .rate = 5000, .late = hold % 2 };
+		struct device d = {
+			.seed = 5 + hold, .hold = hold, .rate = 5000, .late = hold % 2
+		};
 
 		for (unsigned i = 0; i < 20 + hold; i++) {
 			let_out(&d, d.rate);
@@ -115,7 +118,7 @@ static void one_frame_past_is_found_at_the_second_look_when_little_moves(void **
 	assert_int_equal(look(&d), 0);
 	assert_int_equal(look(&d), 1);
 	for (unsigned i = 0; i < 20; i++)
-		assert_int_equal(look(&d), 0);	/* said once */
+		assert_int_equal(look(&d), 0); /* said once */
 	pass_by(&d, 3);
 	assert_int_equal(look(&d), 0);
 	assert_int_equal(look(&d), 3);
@@ -131,7 +134,7 @@ static void what_goes_past_under_load_is_found_when_it_is_more_than_was_on_the_w
 	for (unsigned i = 0; i < 40; i++)
 		assert_int_equal(look(&d), 0);
 	for (unsigned i = 0; i < 30 && !found; i++) {
-		pass_by(&d, 100);	/* as much again as is let out */
+		pass_by(&d, 100); /* as much again as is let out */
 		found = look(&d);
 	}
 	assert_true(found);
@@ -149,7 +152,7 @@ static void one_frame_past_is_found_under_load_that_began_after_the_start(void *
 	d.rate = 1000;
 	for (unsigned i = 0; i < 20; i++)
 		assert_int_equal(look(&d), 0);
-	pass_by(&d, 1000 / 50 + 1);	/* more than moves while a look is taken */
+	pass_by(&d, 1000 / 50 + 1); /* more than moves while a look is taken */
 	for (unsigned i = 0; i < 3 && !found; i++)
 		found = look(&d);
 	assert_true(found);
@@ -169,7 +172,7 @@ static void what_was_lost_makes_room_until_little_moves(void **state)
 	look(&d);
 	pass_by(&d, 20);
 	for (unsigned i = 0; i < METER_WAY + 2; i++)
-		assert_int_equal(look(&d), 0);	/* hidden */
+		assert_int_equal(look(&d), 0); /* hidden */
 	pass_by(&d, 1);
 	assert_int_equal(look(&d), 0);
 	assert_int_equal(look(&d), 1);
@@ -208,7 +211,8 @@ int main(void)
 		cmocka_unit_test(traffic_of_any_kind_is_no_sign),
 		cmocka_unit_test(what_was_on_the_way_at_the_start_is_no_sign),
 		cmocka_unit_test(one_frame_past_is_found_at_the_second_look_when_little_moves),
-		cmocka_unit_test(what_goes_past_under_load_is_found_when_it_is_more_than_was_on_the_way),
+		cmocka_unit_test(
+			what_goes_past_under_load_is_found_when_it_is_more_than_was_on_the_way),
 		cmocka_unit_test(one_frame_past_is_found_under_load_that_began_after_the_start),
 		cmocka_unit_test(what_was_lost_makes_room_until_little_moves),
 		cmocka_unit_test(counters_that_begin_anew_are_no_sign),

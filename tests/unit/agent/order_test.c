@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The socket of orders, by an injected clock: who says nothing, half or too much holds up nobody. */
+/*
+ * The socket of orders, by an injected clock: who says nothing, half or too much holds up nobody.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -33,7 +35,9 @@ static json_t *do_open(void *arg, const json_t *ask)
 }
 
 static const struct order_verb verbs[] = {
-	{ "close", true, do_close }, { "open", false, do_open }, { NULL, false, NULL },
+	{ "close", true, do_close },
+	{ "open", false, do_open },
+	{ NULL, false, NULL },
 };
 
 static int set_up(void **state)
@@ -121,8 +125,15 @@ static void a_request_may_come_byte_by_byte(void **state)
 
 static void what_is_no_request_is_refused_with_a_reason(void **state)
 {
-	static const char *const bad[] = { "\n", "{}\n", "[]\n", "close\n", "{\"verb\":7}\n", "{\"verb\":\"fly\"}\n",
-					   "{\"verb\":\"close\",\"verb\":\"open\"}\n", CLOSE CLOSE, CLOSE "x" };
+	static const char *const bad[] = { "\n",
+					   "{}\n",
+					   "[]\n",
+					   "close\n",
+					   "{\"verb\":7}\n",
+					   "{\"verb\":\"fly\"}\n",
+					   "{\"verb\":\"close\",\"verb\":\"open\"}\n",
+					   CLOSE CLOSE,
+					   CLOSE "x" };
 	char *big = malloc(BWL_AGENT_LINE + 1);
 
 	(void)state;
@@ -156,7 +167,7 @@ static void who_says_nothing_or_half_is_dropped_in_time_and_nothing_is_done(void
 	(void)state;
 	tell(half, "{\"verb\":\"close\"");
 	tell(left, "{\"verb\":\"close\"}");
-	close(left);	/* without a newline */
+	close(left); /* without a newline */
 	orders_run(o, 5);
 	orders_run(o, 5 + ORDER_NS);
 	assert_null(heard(silent));

@@ -65,25 +65,25 @@ static void stop(struct agent *a, void *part)
 }
 
 const struct agent_part agent_parts[] = {
-    {
-	.name = "a",
-	.event = "a",
-	.priority = LOG_ALERT,
-	.start = start_a,
-	.stop = stop,
-	.by_maps = true,
-    },
-    {
-	.name = "b",
-	.event = "b",
-	.priority = LOG_ALERT,
-	.without = "no b",
-	.wanted = b_is_wanted,
-	.start = start_b,
-	.tick = tick,
-	.stop = stop,
-    },
-    {.name = "c", .tick = tick},
+	{
+		.name = "a",
+		.event = "a",
+		.priority = LOG_ALERT,
+		.start = start_a,
+		.stop = stop,
+		.by_maps = true,
+	},
+	{
+		.name = "b",
+		.event = "b",
+		.priority = LOG_ALERT,
+		.without = "no b",
+		.wanted = b_is_wanted,
+		.start = start_b,
+		.tick = tick,
+		.stop = stop,
+	},
+	{ .name = "c", .tick = tick },
 };
 const unsigned agent_nparts = sizeof(agent_parts) / sizeof(agent_parts[0]);
 
@@ -170,10 +170,10 @@ static void one_that_cannot_start_is_said_once_and_tried_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(they_start_in_order_tick_and_stop_in_reverse),
-	    cmocka_unit_test(what_goes_by_maps_stops_first_when_they_are_replaced),
-	    cmocka_unit_test(one_that_is_not_wanted_any_more_stops_alone),
-	    cmocka_unit_test(one_that_cannot_start_is_said_once_and_tried_again),
+		cmocka_unit_test(they_start_in_order_tick_and_stop_in_reverse),
+		cmocka_unit_test(what_goes_by_maps_stops_first_when_they_are_replaced),
+		cmocka_unit_test(one_that_is_not_wanted_any_more_stops_alone),
+		cmocka_unit_test(one_that_cannot_start_is_said_once_and_tried_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

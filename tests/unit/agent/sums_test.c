@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which events become lines of the log, by an injected clock: a budget for each kind and each port. */
+/*
+ * Which events become lines of the log, by an injected clock: a budget for each kind and each port.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -41,7 +43,9 @@ static struct sums *fresh(void)
 
 static struct bwl_event event(uint8_t kind, uint8_t port, uint32_t peer, uint8_t reason)
 {
-	return (struct bwl_event){ .kind = kind, .port = port, .peer = peer, .reason = reason, .len = 100 };
+	return (struct bwl_event){
+		.kind = kind, .port = port, .peer = peer, .reason = reason, .len = 100
+	};
 }
 
 static void add(struct sums *s, struct bwl_event e, uint64_t now)
@@ -80,9 +84,9 @@ static void the_first_is_said_at_once_and_repeats_are_one_sum(void **state)
 
 static void refusals_by_a_rate_are_no_lines_at_all(void **state)
 {
-	static const uint8_t rate[] = { BWL_R_PEER_RATE, BWL_R_FLOOR_RATE, BWL_R_CLASS_RATE, BWL_R_ZONE_RATE,
-					BWL_R_PORT_RATE, BWL_R_NODE_RATE, BWL_R_ACCEPT_RATE,
-					BWL_R_NEIGHBOUR_RATE, BWL_R_CONTENDED };
+	static const uint8_t rate[] = { BWL_R_PEER_RATE,   BWL_R_FLOOR_RATE,     BWL_R_CLASS_RATE,
+					BWL_R_ZONE_RATE,   BWL_R_PORT_RATE,      BWL_R_NODE_RATE,
+					BWL_R_ACCEPT_RATE, BWL_R_NEIGHBOUR_RATE, BWL_R_CONTENDED };
 	struct sums *s = fresh();
 
 	(void)state;
@@ -106,7 +110,8 @@ static void a_day_of_junk_is_a_line_every_half_hour_and_nothing_is_lost(void **s
 	for (uint64_t now = S; now < DAY; now += 10 * S) {
 		for (unsigned i = 0; i < 20; i++, n++) {
 			add(s, event(BWL_E_NEW_DEST, 1, 0, BWL_R_NO_PEER), now);
-			add(s, event(BWL_E_SPOOF, 1, 0, i % 2 ? BWL_R_SRC_ADDR : BWL_R_SRC_MAC), now);
+			add(s, event(BWL_E_SPOOF, 1, 0, i % 2 ? BWL_R_SRC_ADDR : BWL_R_SRC_MAC),
+			    now);
 		}
 		sums_tick(s, now);
 	}

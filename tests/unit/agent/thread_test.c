@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The agent's threads: told to stop they do so at once, and one that hangs keeps nobody and frees
- * its own. */
+/*
+ * The agent's threads: told to stop they do so at once, and one that hangs keeps nobody and frees
+ * its own.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -130,10 +132,10 @@ static void one_that_hangs_keeps_nobody_and_frees_its_own_when_it_ends(void **st
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_nap_is_as_long_as_it_is_to_be_and_work_goes_on_after_it),
-	    cmocka_unit_test(told_to_stop_it_ends_its_nap_at_once),
-	    cmocka_unit_test(one_that_ends_in_time_is_the_callers_to_free),
-	    cmocka_unit_test(one_that_hangs_keeps_nobody_and_frees_its_own_when_it_ends),
+		cmocka_unit_test(a_nap_is_as_long_as_it_is_to_be_and_work_goes_on_after_it),
+		cmocka_unit_test(told_to_stop_it_ends_its_nap_at_once),
+		cmocka_unit_test(one_that_ends_in_time_is_the_callers_to_free),
+		cmocka_unit_test(one_that_hangs_keeps_nobody_and_frees_its_own_when_it_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,8 @@ static int set_up(void **state)
 
 	(void)state;
 	/* in memory where that can be: some thousand records wait for the disk twice each */
-	strcpy(dir, access("/dev/shm", W_OK) ? "/tmp/bwl-audit-XXXXXX" : "/dev/shm/bwl-audit-XXXXXX");
+	strcpy(dir,
+	       access("/dev/shm", W_OK) ? "/tmp/bwl-audit-XXXXXX" : "/dev/shm/bwl-audit-XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	snprintf(other, sizeof(other), "%s.other", dir);
 	assert_int_equal(bwl_audit_init(dir, "bwlimit/test", text, &e), 0);
@@ -189,7 +190,8 @@ static void any_byte_flipped_is_found_and_its_place_named(void **state)
 		assert_string_equal(f.first.file, FIRST);
 		if (f.first.offset > i || (f.first.end && f.first.end <= i))
 			fail_msg("byte %zu: %s at %llu to %llu", i, f.first.text,
-				 (unsigned long long)f.first.offset, (unsigned long long)f.first.end);
+				 (unsigned long long)f.first.offset,
+				 (unsigned long long)f.first.end);
 	}
 	free(was);
 }
@@ -254,7 +256,7 @@ static void a_log_cut_at_any_length_by_a_crash_opens_and_goes_on(void **state)
 			shell("ls %s/torn-* >/dev/null && rm %s/torn-*", dir, dir);
 		}
 	}
-	spit(was, header - 1);	/* a first file is made whole: this is no crash */
+	spit(was, header - 1); /* a first file is made whole: this is no crash */
 	assert_int_equal(append_to(dir, "after"), -EBADMSG);
 	free(was);
 }
@@ -353,9 +355,11 @@ static void a_writer_that_saw_more_does_not_append_to_a_cut_log(void **state)
 	was = slurp(&n);
 	lines(was, 0, 5, &a);
 	spit(was, a);
-	assert_int_equal(bwl_audit_append(l, BWL_AUDIT_AFTER, "test", "y", NULL, NULL, &e), -EBADMSG);
+	assert_int_equal(bwl_audit_append(l, BWL_AUDIT_AFTER, "test", "y", NULL, NULL, &e),
+			 -EBADMSG);
 	assert_non_null(strstr(e.text, "was cut"));
-	assert_int_equal(bwl_audit_append(l, BWL_AUDIT_AFTER, "test", "y", NULL, NULL, &e), -EBADMSG);
+	assert_int_equal(bwl_audit_append(l, BWL_AUDIT_AFTER, "test", "y", NULL, NULL, &e),
+			 -EBADMSG);
 	bwl_audit_close(l);
 	free(was);
 }
@@ -370,7 +374,8 @@ static void four_writers_at_once_make_one_log(void **state)
 
 			bwl_audit_set_limit(l, 4000);
 			for (unsigned j = 0; !bad && j < 15; j++)
-				bad = bwl_audit_append(l, BWL_AUDIT_BEFORE, "test", "x", NULL, NULL, &e);
+				bad = bwl_audit_append(l, BWL_AUDIT_BEFORE, "test", "x", NULL, NULL,
+						       &e);
 			_exit(bad != 0);
 		}
 	}
@@ -395,7 +400,8 @@ static void files_that_were_moved_away_leave_the_proof(void **state)
 	assert_int_equal(bwl_audit_open(dir, &l, &e), 0);
 	bwl_audit_set_limit(l, 3000);
 	for (unsigned i = 0; i < 30; i++) {
-		assert_int_equal(bwl_audit_append(l, BWL_AUDIT_BEFORE, "test", "x", NULL, NULL, &e), 0);
+		assert_int_equal(bwl_audit_append(l, BWL_AUDIT_BEFORE, "test", "x", NULL, NULL, &e),
+				 0);
 		old[i] = newest(dir);
 	}
 	bwl_audit_close(l);
@@ -409,7 +415,8 @@ static void files_that_were_moved_away_leave_the_proof(void **state)
 	assert_int_equal(bwl_audit_prove(dir, 2, 30, &p, &e), 0);
 	assert_true(bwl_proof_holds(2, &old[1].root, 30, &old[29].root, p.hash, p.count));
 	/* a hash that was changed is found by the checkpoint that comes next */
-	shell("f=$(ls %s/log-*.hashes | head -1); printf x | dd of=$f bs=1 seek=40 conv=notrunc 2>/dev/null", dir);
+	shell("f=$(ls %s/log-*.hashes | head -1); printf x | dd of=$f bs=1 seek=40 conv=notrunc 2>/dev/null",
+	      dir);
 	assert_true(check(dir, old, 30).n);
 	shell("rm $(ls %s/log-*.hashes | head -2)", dir);
 	f = check(dir, old, 1);
@@ -433,8 +440,9 @@ static void mix(struct bwl_audit_log *l, unsigned i, struct bwl_checkpoint *ret)
 	char text[40];
 
 	snprintf(text, sizeof(text), i % 10 ? "junk %u" : "operator %u", i);
-	assert_int_equal(bwl_audit_append(l, i % 10 ? BWL_AUDIT_JUNK : BWL_AUDIT_AFTER, i % 10 ? "junk" : "grant", text,
-					  NULL, NULL, &e), 0);
+	assert_int_equal(bwl_audit_append(l, i % 10 ? BWL_AUDIT_JUNK : BWL_AUDIT_AFTER,
+					  i % 10 ? "junk" : "grant", text, NULL, NULL, &e),
+			 0);
 	if (ret)
 		*ret = newest(dir);
 }
@@ -454,7 +462,9 @@ static uint64_t bytes_of(const char *where)
 
 static int find_text(const struct bwl_audit_item *i, void *arg)
 {
-	const char *text = i->kind == BWL_AUDIT_RECORD ? json_string_value(json_object_get(i->json, "text")) : NULL;
+	const char *text = i->kind == BWL_AUDIT_RECORD
+				   ? json_string_value(json_object_get(i->json, "text"))
+				   : NULL;
 
 	return text && !strcmp(text, arg);
 }
@@ -490,7 +500,8 @@ static void above_its_size_a_log_loses_junk_and_nothing_else_and_still_verifies(
 	assert_false(has("junk %u", 1));
 	assert_true(has("junk %u", 199));
 	assert_int_equal(bwl_audit_prove(dir, old[3].size, old[199].size, &p, &e), 0);
-	assert_true(bwl_proof_holds(old[3].size, &old[3].root, old[199].size, &old[199].root, p.hash, p.count));
+	assert_true(bwl_proof_holds(old[3].size, &old[3].root, old[199].size, &old[199].root,
+				    p.hash, p.count));
 	/* a line that was kept is as hard to change as any other */
 	shell("sed -i 's/operator 10\"/operator 66\"/' %s/log-*.kept", dir);
 	f = check(dir, old, 200);
@@ -561,12 +572,12 @@ static void damage_outlives_its_file(struct bwl_audit_log *l, const char *file)
 static void what_was_damaged_is_never_pruned_in_silence(void **state)
 {
 	static const char *const ways[] = {
-		"sed -i 's/operator 10\"/operator 66\"/'",	/* another text */
-		"sed -i '/operator 10\"/d'",			/* taken out */
-		"sed -i '/operator 10\"/s/.$//'",		/* no JSON */
-		"sed -i 's/\"n\":10,/\"junk\":true,\"n\":10,/'",	/* called junk */
-		"sed -i '3y/ABCDEFGH/BCDEFGHA/'",		/* not signed */
-		"truncate -s -900",				/* cut */
+		"sed -i 's/operator 10\"/operator 66\"/'",       /* another text */
+		"sed -i '/operator 10\"/d'",                     /* taken out */
+		"sed -i '/operator 10\"/s/.$//'",                /* no JSON */
+		"sed -i 's/\"n\":10,/\"junk\":true,\"n\":10,/'", /* called junk */
+		"sed -i '3y/ABCDEFGH/BCDEFGHA/'",                /* not signed */
+		"truncate -s -900",                              /* cut */
 	};
 
 	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
@@ -684,8 +695,12 @@ static int find_leaf(const struct bwl_audit_item *i, void *arg)
 static void what_is_least_is_as_safe(void **state)
 {
 	static const char *const ways[] = {
-		"sed -i 's/operator 10\"/operator 66\"/'", "sed -i '/operator 10\"/d'", "sed -i '2,3{h;d};4G'",
-		"sed -i '/\"records\"/d'", "truncate -s 0", "truncate -s -40",
+		"sed -i 's/operator 10\"/operator 66\"/'",
+		"sed -i '/operator 10\"/d'",
+		"sed -i '2,3{h;d};4G'",
+		"sed -i '/\"records\"/d'",
+		"truncate -s 0",
+		"truncate -s -40",
 	};
 
 	struct bwl_hash leaf = { 0 };
@@ -713,7 +728,8 @@ static void what_is_least_is_as_safe(void **state)
 	assert_int_equal(f.first.fault, BWL_FAULT_CHANGED);
 	/* a hash in the place of lines is none of ours */
 	shell("rm -rf %s && cp -a %s %s", other, dir, other);
-	shell("cd %s && f=$(ls log-*.jsonl | tail -1) && grep -h records *.least | head -1 >>$f", other);
+	shell("cd %s && f=$(ls log-*.jsonl | tail -1) && grep -h records *.least | head -1 >>$f",
+	      other);
 	assert_true(check(other, NULL, 0).of[BWL_FAULT_BAD]);
 	shell("sed -i '/operator 10\"/d' %s/log-*.least", dir);
 	for (unsigned i = 0; i < 2; i++) {
@@ -801,7 +817,8 @@ static void a_read_error_is_not_the_end_of_a_file(void **state)
 	for (unsigned i = 0; i < 200; i++)
 		mix(l, i, NULL);
 	bwl_audit_close(l);
-	for (const char *const *tail = (const char *const[]){ "kept", "hashes", "jsonl", NULL }; *tail; tail++) {
+	for (const char *const *tail = (const char *const[]){ "kept", "hashes", "jsonl", NULL };
+	     *tail; tail++) {
 		assert_int_equal(bwl_audit_verify(dir, &pub, NULL, 0, take, &f, &result, &e), 0);
 		shell("f=$(ls %s/log-*.%s | head -1); mv $f $f.away; mkdir $f", dir, *tail);
 		assert_int_equal(bwl_audit_verify(dir, &pub, NULL, 0, take, &f, &result, &e), -EIO);
@@ -901,7 +918,7 @@ static void nothing_is_left_of_a_prune_that_was_killed(void **state)
 
 static struct {
 	unsigned files, folders;
-	bool die;	/* before a file is on disk */
+	bool die; /* before a file is on disk */
 } synced;
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);

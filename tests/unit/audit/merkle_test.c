@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The Merkle tree against Certificate Transparency's published vectors, and against RFC 6962's recursion. */
+/*
+ * The Merkle tree against Certificate Transparency's published vectors, and against RFC 6962's
+ * recursion.
+ */
 #include "test.h"
 #include <stdio.h>
 #include <string.h>
 #include "audit/merkle.h"
 
 static const struct {
-	const char *leaf, *root;	/* root of the leaves up to this one */
+	const char *leaf, *root; /* root of the leaves up to this one */
 } ct[] = {
 	{ "", "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d" },
 	{ "00", "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125" },
@@ -68,19 +71,29 @@ static void consistency_proofs_are_those_of_certificate_transparency(void **stat
 		const char *hash[3];
 	} want[] = {
 		{ 1, 1, 0, { NULL } },
-		{ 1, 8, 3, { "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7",
-			     "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
-			     "6b47aaf29ee3c2af9af889bc1fb9254dabd31177f16232dd6aab035ca39bf6e4" } },
-		{ 6, 8, 3, { "0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a",
-			     "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0",
-			     "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7" } },
-		{ 2, 5, 2, { "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
-			     "bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b" } },
+		{ 1,
+		  8,
+		  3,
+		  { "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7",
+		    "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
+		    "6b47aaf29ee3c2af9af889bc1fb9254dabd31177f16232dd6aab035ca39bf6e4" } },
+		{ 6,
+		  8,
+		  3,
+		  { "0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a",
+		    "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0",
+		    "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7" } },
+		{ 2,
+		  5,
+		  2,
+		  { "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
+		    "bc1a0643b12e4d2d7c77918f44e0f4f79a838b6cf9ec5b5c283e1f4d88599e6b" } },
 	};
 
 	(void)state;
 	for (unsigned w = 0; w < 4; w++) {
-		struct bwl_hash root_m = hash_of(ct[want[w].m - 1].root), root_n = hash_of(ct[want[w].n - 1].root);
+		struct bwl_hash root_m = hash_of(ct[want[w].m - 1].root),
+				root_n = hash_of(ct[want[w].n - 1].root);
 		struct bwl_prover p;
 
 		bwl_prover_begin(&p, want[w].m, want[w].n);
@@ -96,7 +109,8 @@ static void consistency_proofs_are_those_of_certificate_transparency(void **stat
 
 			assert_memory_equal(&p.hash[i], &h, 32);
 		}
-		assert_true(bwl_proof_holds(want[w].m, &root_m, want[w].n, &root_n, p.hash, p.count));
+		assert_true(
+			bwl_proof_holds(want[w].m, &root_m, want[w].n, &root_n, p.hash, p.count));
 	}
 }
 
@@ -157,12 +171,16 @@ static void every_proof_holds_and_no_other(void **state)
 			assert_true(bwl_proof_holds(m, &root[m], n, &root[n], p.hash, p.count));
 			if (m == n)
 				continue;
-			assert_false(bwl_proof_holds(m, &root[m], n, &root[n], p.hash, p.count - 1));
-			assert_false(bwl_proof_holds(m, &root[m + 1], n, &root[n], p.hash, p.count));
-			assert_false(bwl_proof_holds(m, &root[m], n, &root[n - 1], p.hash, p.count));
+			assert_false(
+				bwl_proof_holds(m, &root[m], n, &root[n], p.hash, p.count - 1));
+			assert_false(
+				bwl_proof_holds(m, &root[m + 1], n, &root[n], p.hash, p.count));
+			assert_false(
+				bwl_proof_holds(m, &root[m], n, &root[n - 1], p.hash, p.count));
 			for (unsigned i = 0; i < p.count; i++) {
 				p.hash[i].b[i % 32] ^= 1;
-				assert_false(bwl_proof_holds(m, &root[m], n, &root[n], p.hash, p.count));
+				assert_false(
+					bwl_proof_holds(m, &root[m], n, &root[n], p.hash, p.count));
 				p.hash[i].b[i % 32] ^= 1;
 			}
 		}

@@ -9,12 +9,12 @@
 #define SECRET "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz"
 #define PUBLIC "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
 #define ENOCH "EnochRoot+af0cfe78+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
-#define TEXT                                                                                     \
-	"If you think cryptography is the answer to your problem,\n"                            \
+#define TEXT                                                                                       \
+	"If you think cryptography is the answer to your problem,\n"                               \
 	"then you don't know what your problem is.\n"
-#define PETER                                                                                    \
+#define PETER                                                                                      \
 	"\xe2\x80\x94 PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"
-#define ENOCH_SIG                                                                                \
+#define ENOCH_SIG                                                                                  \
 	"\xe2\x80\x94 EnochRoot rwz+eBzmZa0SO3NbfRGzPCpDckykFXSdeX+MNtCOXm2/5n2tiOHp+vAF1aGrQ5ovTG01oOTGwnWLox33WWd1RvMc+QQ=\n"
 
 static struct bwl_note_key key(const char *text)
@@ -116,9 +116,13 @@ static void no_part_of_a_key_is_a_key_nor_one_with_a_byte_changed(void **state)
 
 		for (size_t from = 0; from <= n; from++) {
 			for (size_t to = from; to <= n; to++) {
-				snprintf(text, sizeof(text), "%.*s", (int)(to - from), keys[w] + from);
-				/* in Go's test too: a part is the whole only when it is all of it */
-				assert_int_equal(!bwl_note_key_parse(text, &k, NULL), from == 0 && to == n);
+				snprintf(text, sizeof(text), "%.*s", (int)(to - from),
+					 keys[w] + from);
+				/*
+				 * in Go's test too: a part is the whole only when it is all of it
+				 */
+				assert_int_equal(!bwl_note_key_parse(text, &k, NULL),
+						 from == 0 && to == n);
 			}
 		}
 		for (size_t i = 0; i < n; i++) {
@@ -127,10 +131,16 @@ static void no_part_of_a_key_is_a_key_nor_one_with_a_byte_changed(void **state)
 			assert_int_not_equal(bwl_note_key_parse(text, &k, NULL), 0);
 		}
 	}
-	assert_int_not_equal(bwl_note_key_parse(
-		"PeterNeumann+cc469956+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TWBADKEY==", &k, NULL), 0);
-	assert_int_not_equal(bwl_note_key_parse(
-		"PeterNeumann+173116ae+ZRpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW", &k, NULL), 0);
+	assert_int_not_equal(
+		bwl_note_key_parse(
+			"PeterNeumann+cc469956+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TWBADKEY==",
+			&k, NULL),
+		0);
+	assert_int_not_equal(
+		bwl_note_key_parse(
+			"PeterNeumann+173116ae+ZRpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW", &k,
+			NULL),
+		0);
 }
 
 static void names_of_keys_have_no_space_and_no_plus(void **state)
@@ -165,7 +175,8 @@ static void checkpoints_have_origin_size_and_root(void **state)
 	char root[BWL_HASH_TEXT];
 
 	(void)state;
-	assert_int_equal(opens_as_checkpoint("example.com/behind-the-sofa\n20852163\n" ROOT "\n", &c), 0);
+	assert_int_equal(
+		opens_as_checkpoint("example.com/behind-the-sofa\n20852163\n" ROOT "\n", &c), 0);
 	assert_string_equal(c.origin, "example.com/behind-the-sofa");
 	assert_int_equal(c.size, 20852163);
 	assert_string_equal(bwl_hash_format(&c.root, root), ROOT);

@@ -75,7 +75,8 @@ static void a_crew_does_each_task_once_and_tells_the_first_error(void **state)
 	int cpu[BENCH_MAX_CPUS];
 	unsigned n = bench_cpus(cpu), who[2] = { 0, 1 }, i;
 	atomic_uint times = 0;
-	struct crew_task task[2] = { { .work = noted, .arg = &times }, { .work = noted, .arg = &times } };
+	struct crew_task task[2] = { { .work = noted, .arg = &times },
+				     { .work = noted, .arg = &times } };
 	struct crew *c;
 
 	(void)state;

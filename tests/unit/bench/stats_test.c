@@ -54,7 +54,7 @@ static void a_run_that_moved_by_more_than_a_tenth_is_refused(void **state)
 	fill(v, 100, 111);
 	assert_false(bench_is_steady("test", "bare", v, N, 0, false));
 	assert_true(bench_is_steady("test", "bare", v, N, 0, true));
-	fill(v, 111, 100);	/* faster is no better */
+	fill(v, 111, 100); /* faster is no better */
 	assert_false(bench_is_steady("test", "bare", v, N, 0, false));
 }
 
@@ -92,8 +92,9 @@ static void too_few_rounds_are_not_judged(void **state)
 
 static void a_number_is_a_number_within_its_limits(void **state)
 {
-	static const char *const bad[] = { "", "x", "1x", " 1", "-1", "+1", "0", "11", "4294967297",
-					   "99999999999999999999999" };
+	static const char *const bad[] = {
+		"", "x", "1x", " 1", "-1", "+1", "0", "11", "4294967297", "99999999999999999999999"
+	};
 	unsigned v = 7, i;
 
 	(void)state;

@@ -8,27 +8,26 @@
 
 #define NOW 1000000000000ULL
 
-static const char base[] =
-	"version: 1\n"
-	"node: tray-7\n"
-	"uplinks: [p0, p1]\n"
-	"host_ports:\n"
-	"  - { dev: hpf0, sources: [10.7.0.0/24, 10.8.0.0/24] }\n"
-	"heartbeat: 60s\n"
-	"zones:\n"
-	"  external: { rate: 100mbit }\n"
-	"peers:\n"
-	"  - name: a\n"
-	"    addresses: [10.1.0.0/24, 10.2.0.0/24]\n"
-	"    path: clear\n"
-	"    via: 192.0.2.1\n"
-	"    zone: external\n"
-	"    grant: { rate: 10mbit, volume: 1gb per 1d, mode: police }\n"
-	"  - name: b\n"
-	"    addresses: [10.3.0.0/24]\n"
-	"    path: clear\n"
-	"    via: 192.0.2.1\n"
-	"    grant: { rate: 1mbit, mode: police }\n";
+static const char base[] = "version: 1\n"
+			   "node: tray-7\n"
+			   "uplinks: [p0, p1]\n"
+			   "host_ports:\n"
+			   "  - { dev: hpf0, sources: [10.7.0.0/24, 10.8.0.0/24] }\n"
+			   "heartbeat: 60s\n"
+			   "zones:\n"
+			   "  external: { rate: 100mbit }\n"
+			   "peers:\n"
+			   "  - name: a\n"
+			   "    addresses: [10.1.0.0/24, 10.2.0.0/24]\n"
+			   "    path: clear\n"
+			   "    via: 192.0.2.1\n"
+			   "    zone: external\n"
+			   "    grant: { rate: 10mbit, volume: 1gb per 1d, mode: police }\n"
+			   "  - name: b\n"
+			   "    addresses: [10.3.0.0/24]\n"
+			   "    path: clear\n"
+			   "    via: 192.0.2.1\n"
+			   "    grant: { rate: 1mbit, mode: police }\n";
 
 static struct bwl_policy *parse(const char *text)
 {
@@ -68,7 +67,8 @@ static size_t count(json_t *d, const char *kind)
 	return json_array_size(json_object_get(d, kind));
 }
 
-static void assert_field(json_t *fields, size_t i, const char *field, const char *from, const char *to)
+static void assert_field(json_t *fields, size_t i, const char *field, const char *from,
+			 const char *to)
 {
 	json_t *o = json_array_get(fields, i);
 	const char *was = json_string_value(json_object_get(o, "from"));
@@ -128,38 +128,41 @@ static void a_changed_rate_is_one_field_of_one_peer_and_what_follows_from_it(voi
 static void every_field_that_can_be_written_is_seen(void **state)
 {
 	static const char *const other[][3] = {
-	    {"node: tray-7", "node: tray-8", "node_fields"},
-	    {"[p0, p1]", "[p0]", "node_fields"},
-	    {"heartbeat: 60s", "heartbeat: none", "node_fields"},
-	    {"heartbeat: 60s\n", "heartbeat: 60s\nuplink_control: [lldp]\n", "node_fields"},
-	    {"heartbeat: 60s\n", "heartbeat: 60s\nmin_charge: 84\n", "node_fields"},
-	    {"heartbeat: 60s\n", "heartbeat: 60s\nlease: 24h\n", "node_fields"},
-	    {"heartbeat: 60s\n", "heartbeat: 60s\nnode_limit: { rate: 1gbit }\n", "node_fields"},
-	    {"heartbeat: 60s\n",
-	     "heartbeat: 60s\nservices: [{ class: https, proto: tcp, port: 8443 }]\n",
-	     "node_fields"},
-	    {"[10.7.0.0/24, 10.8.0.0/24]", "[10.7.0.0/24]", "host_ports"},
-	    {"10.8.0.0/24] }", "10.8.0.0/24], vlans: [7] }", "host_ports"},
-	    {"10.8.0.0/24] }", "10.8.0.0/24], mac: \"02:00:00:00:00:01\" }", "host_ports"},
-	    {"10.8.0.0/24] }", "10.8.0.0/24], limit: { rate: 1gbit } }", "host_ports"},
-	    {"100mbit }", "200mbit }", "zones"},
-	    {"100mbit }", "100mbit, burst: 1mb }", "zones"},
-	    {"10.1.0.0/24, ", "", "peers"},
-	    {"    zone: external\n", "", "peers"},
-	    {"1gb per 1d", "1gb", "peers"},
-	    {"mode: police }", "mode: monitor }", "peers"},
-	    {"mode: police }", "mode: mark, mark: 30 }", "peers"},
-	    {"mode: police }", "mode: police, until: 2023-11-15T00:00:00Z }", "peers"},
-	    {"via: 192.0.2.1", "via: 192.0.2.2", "peers"},
-	    {"    zone: external\n", "    zone: external\n    uplink: p1\n", "peers"},
-	    {"    zone: external\n", "    zone: external\n    contained: true\n", "peers"},
-	    {"    zone: external\n", "    zone: external\n    accept: none\n", "peers"},
-	    {"    zone: external\n", "    zone: external\n    accept: { rate: 1gbit }\n", "peers"},
-	    {"    zone: external\n", "    zone: external\n    floor: { rate: 1kbit }\n", "peers"},
-	    {"    zone: external\n", "    zone: external\n    classes: { ssh: { rate: 1mbit } }\n",
-	     "peers"},
-	    {"    path: clear\n    via: 192.0.2.1\n", "    ipsec: { remote: 192.0.2.9 }\n",
-	     "peers"},
+		{ "node: tray-7", "node: tray-8", "node_fields" },
+		{ "[p0, p1]", "[p0]", "node_fields" },
+		{ "heartbeat: 60s", "heartbeat: none", "node_fields" },
+		{ "heartbeat: 60s\n", "heartbeat: 60s\nuplink_control: [lldp]\n", "node_fields" },
+		{ "heartbeat: 60s\n", "heartbeat: 60s\nmin_charge: 84\n", "node_fields" },
+		{ "heartbeat: 60s\n", "heartbeat: 60s\nlease: 24h\n", "node_fields" },
+		{ "heartbeat: 60s\n", "heartbeat: 60s\nnode_limit: { rate: 1gbit }\n",
+		  "node_fields" },
+		{ "heartbeat: 60s\n",
+		  "heartbeat: 60s\nservices: [{ class: https, proto: tcp, port: 8443 }]\n",
+		  "node_fields" },
+		{ "[10.7.0.0/24, 10.8.0.0/24]", "[10.7.0.0/24]", "host_ports" },
+		{ "10.8.0.0/24] }", "10.8.0.0/24], vlans: [7] }", "host_ports" },
+		{ "10.8.0.0/24] }", "10.8.0.0/24], mac: \"02:00:00:00:00:01\" }", "host_ports" },
+		{ "10.8.0.0/24] }", "10.8.0.0/24], limit: { rate: 1gbit } }", "host_ports" },
+		{ "100mbit }", "200mbit }", "zones" },
+		{ "100mbit }", "100mbit, burst: 1mb }", "zones" },
+		{ "10.1.0.0/24, ", "", "peers" },
+		{ "    zone: external\n", "", "peers" },
+		{ "1gb per 1d", "1gb", "peers" },
+		{ "mode: police }", "mode: monitor }", "peers" },
+		{ "mode: police }", "mode: mark, mark: 30 }", "peers" },
+		{ "mode: police }", "mode: police, until: 2023-11-15T00:00:00Z }", "peers" },
+		{ "via: 192.0.2.1", "via: 192.0.2.2", "peers" },
+		{ "    zone: external\n", "    zone: external\n    uplink: p1\n", "peers" },
+		{ "    zone: external\n", "    zone: external\n    contained: true\n", "peers" },
+		{ "    zone: external\n", "    zone: external\n    accept: none\n", "peers" },
+		{ "    zone: external\n", "    zone: external\n    accept: { rate: 1gbit }\n",
+		  "peers" },
+		{ "    zone: external\n", "    zone: external\n    floor: { rate: 1kbit }\n",
+		  "peers" },
+		{ "    zone: external\n",
+		  "    zone: external\n    classes: { ssh: { rate: 1mbit } }\n", "peers" },
+		{ "    path: clear\n    via: 192.0.2.1\n", "    ipsec: { remote: 192.0.2.9 }\n",
+		  "peers" },
 	};
 
 	(void)state;
@@ -186,9 +189,11 @@ static void peers_come_and_go_by_name(void **state)
 	a = json_object_get(d, "peers");
 	assert_int_equal(json_array_size(a), 2);
 	assert_string_equal(json_string_value(json_object_get(json_array_get(a, 0), "peer")), "b");
-	assert_string_equal(json_string_value(json_object_get(json_array_get(a, 0), "change")), "removed");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(a, 0), "change")),
+			    "removed");
 	assert_string_equal(json_string_value(json_object_get(json_array_get(a, 1), "peer")), "c");
-	assert_string_equal(json_string_value(json_object_get(json_array_get(a, 1), "change")), "added");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(a, 1), "change")),
+			    "added");
 	json_decref(d);
 }
 

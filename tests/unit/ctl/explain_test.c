@@ -76,20 +76,24 @@ static int setup(void **state)
 	w->base->mtu = MTU;
 	w->base->min_charge = 64;
 	unlimited(&w->base->node, 22);
-	w->base->nexthop[1] = (struct bwl_nexthop){ .port = 1, .has4 = 1,
-						    .via4 = inet_addr("192.0.2.1") };
+	w->base->nexthop[1] =
+		(struct bwl_nexthop){ .port = 1, .has4 = 1, .via4 = inet_addr("192.0.2.1") };
 	w->base->port_class[0][443] = BWL_C_HTTPS;
 	w->peer[1].meta = (struct bwl_peer_meta){
-		.expiry_ns = BWL_NEVER_NS, .from = ~0ULL, .grant_seq = 5, .nexthop = 1,
-		.path = BWL_PATH_CLEAR, .flags = BWL_PEER_GRANT,
+		.expiry_ns = BWL_NEVER_NS,
+		.from = ~0ULL,
+		.grant_seq = 5,
+		.nexthop = 1,
+		.path = BWL_PATH_CLEAR,
+		.flags = BWL_PEER_GRANT,
 	};
 	unlimited(&w->peer[1].grant, 2);
 	limited(&w->peer[1].grant, 8000000, 3000);
 	w->view = (struct bwl_view){
-	    .pins = &w->pins,
-	    .now_ns = NOW,
-	    .has_gen = true,
-	    .gen = {.base = w->base, .peer = w->peer, .npeers = 4, .sub = w->sub, .nsubs = 4},
+		.pins = &w->pins,
+		.now_ns = NOW,
+		.has_gen = true,
+		.gen = { .base = w->base, .peer = w->peer, .npeers = 4, .sub = w->sub, .nsubs = 4 },
 	};
 	w->q = (struct ctl_question){ .family = 4, .peer = 1 };
 	inet_pton(AF_INET, "10.7.0.2", w->q.src);
@@ -180,7 +184,7 @@ static void a_destination_without_a_peer_is_no_peer(void **state)
 
 	w->q.peer = 0;
 	assert_reason(w, BWL_R_NO_PEER);
-	w->q.peer = 2;	/* an id that the policy does not have */
+	w->q.peer = 2; /* an id that the policy does not have */
 	assert_reason(w, BWL_R_NO_PEER);
 }
 
@@ -213,7 +217,7 @@ static void expiry_and_silence_close_or_leave_the_floor(void **state)
 	assert_reason(w, BWL_R_PASS);
 	w->ctl.heartbeat_ns = NOW;
 	assert_reason(w, BWL_R_SILENT);
-	w->base->heartbeat_ns = 0;	/* the policy says none */
+	w->base->heartbeat_ns = 0; /* the policy says none */
 	assert_reason(w, BWL_R_PASS);
 	w->base->heartbeat_ns = 1;
 	w->peer[1].grant.volume.floor = 1;
@@ -234,9 +238,10 @@ static void assert_detail(struct world *w, const char *fragment)
 
 	ctl_explain(&w->view, &w->q, &a);
 	json_array_foreach(a.steps, i, x) if (!detail && json_is_false(json_object_get(x, "ok")))
-	    detail = json_string_value(json_object_get(x, "text"));
+		detail = json_string_value(json_object_get(x, "text"));
 	if (!detail || !strstr(detail, fragment))
-		fail_msg("no '%s' in: %s", fragment, detail ? detail : "nothing, which refused nothing");
+		fail_msg("no '%s' in: %s", fragment,
+			 detail ? detail : "nothing, which refused nothing");
 	json_decref(a.steps);
 }
 
@@ -254,7 +259,8 @@ static void silence_says_why_no_heartbeat_is_taken(void **state)
 	w->lease.until_ns = NOW + 1;
 	assert_detail(w, "lapsed ");
 	w->ctl.heartbeat_ns = BWL_CLAMPED_NS;
-	assert_detail(w, "clamped to the floors after a sign of tampering: bwlimit-ctl heartbeat --lift");
+	assert_detail(
+		w, "clamped to the floors after a sign of tampering: bwlimit-ctl heartbeat --lift");
 }
 
 static void a_peer_is_used_from_its_ports_only(void **state)
@@ -292,7 +298,7 @@ static void in_mode_shape_it_passes_to_the_last_byte_of_the_horizon(void **state
 
 	w->peer[1].meta.mode = BWL_SHAPE;
 	w->state[2].finish_bytes = room;
-	assert_reason(w, BWL_R_PEER_RATE);	/* no fq: it polices */
+	assert_reason(w, BWL_R_PEER_RATE); /* no fq: it polices */
 	w->dev[1].flags = BWL_DEV_FQ;
 	assert_reason(w, BWL_R_PASS);
 	w->state[2].finish_bytes = room + 1;
@@ -364,7 +370,7 @@ static void limits_refuse_from_the_inside_out(void **state)
 	assert_reason(w, BWL_R_CLASS_RATE);
 	limited(&w->peer[1].grant, 8000, 1000);
 	assert_reason(w, BWL_R_PEER_RATE);
-	assert_int_equal(ask(w).wait_ns, 0);	/* no waiting makes it fit */
+	assert_int_equal(ask(w).wait_ns, 0); /* no waiting makes it fit */
 }
 
 static void monitor_passes_over_the_peers_own_limit_only(void **state)
@@ -391,7 +397,7 @@ static void the_way_out_is_judged_before_the_limits(void **state)
 	w->peer[1].meta.path = BWL_PATH_XFRM;
 	assert_reason(w, BWL_R_NO_SA);
 	w->tunnel[w->q.peer].flags = BWL_TUN_SA;
-	assert_reason(w, BWL_R_NO_SA);	/* no tunnel device */
+	assert_reason(w, BWL_R_NO_SA); /* no tunnel device */
 	w->ctl.tunnel = 42;
 	assert_reason(w, BWL_R_PASS);
 	limited(&w->peer[1].grant, 8000, 1000);
@@ -431,19 +437,26 @@ static void a_tunnel_takes_less_by_what_esp_adds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(a_live_grant_with_room_passes_a_full_frame), T(the_stop_switch_comes_first),
-		T(without_a_generation_there_is_no_policy), T(the_source_is_checked_before_the_grant),
-		T(what_ends_at_the_dpu_is_nobodys), T(a_destination_without_a_peer_is_no_peer),
+		T(a_live_grant_with_room_passes_a_full_frame),
+		T(the_stop_switch_comes_first),
+		T(without_a_generation_there_is_no_policy),
+		T(the_source_is_checked_before_the_grant),
+		T(what_ends_at_the_dpu_is_nobodys),
+		T(a_destination_without_a_peer_is_no_peer),
 		T(a_grant_is_live_only_above_both_revocations),
-		T(expiry_and_silence_close_or_leave_the_floor), T(silence_says_why_no_heartbeat_is_taken),
-		T(expiry_and_silence_close_or_leave_the_floor), T(a_peer_is_used_from_its_ports_only),
+		T(expiry_and_silence_close_or_leave_the_floor),
+		T(silence_says_why_no_heartbeat_is_taken),
+		T(expiry_and_silence_close_or_leave_the_floor),
+		T(a_peer_is_used_from_its_ports_only),
 		T(a_packet_passes_to_the_last_byte_of_the_burst),
 		T(in_mode_shape_it_passes_to_the_last_byte_of_the_horizon),
 		T(a_volume_passes_to_its_last_byte),
 		T(a_volume_passes_to_the_last_byte_that_the_ledger_released),
 		T(a_state_ahead_of_the_clock_is_clock),
-		T(limits_refuse_from_the_inside_out), T(monitor_passes_over_the_peers_own_limit_only),
-		T(the_way_out_is_judged_before_the_limits), T(a_frame_beyond_the_mtu_is_too_big),
+		T(limits_refuse_from_the_inside_out),
+		T(monitor_passes_over_the_peers_own_limit_only),
+		T(the_way_out_is_judged_before_the_limits),
+		T(a_frame_beyond_the_mtu_is_too_big),
 		T(a_tunnel_takes_less_by_what_esp_adds),
 	};
 

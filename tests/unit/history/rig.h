@@ -15,14 +15,14 @@
 #include "history/recorder.h"
 
 #define SECOND 1000000000ULL
-#define T0 1800000000LL		/* a whole hour */
+#define T0 1800000000LL /* a whole hour */
 #define BIG (1ULL << 30)
 
 static char dir[64];
 static struct hist_db *db;
 static struct hist_recorder *rec;
 static struct hist_clocks now;
-static uint64_t counter[300];	/* sent bytes, by peer */
+static uint64_t counter[300]; /* sent bytes, by peer */
 
 static inline void remove_files(void)
 {
@@ -35,7 +35,8 @@ static inline void remove_files(void)
 static inline int set_up(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "%s/bwl-history-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+	snprintf(dir, sizeof(dir), "%s/bwl-history-XXXXXX",
+		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
 	return mkdtemp(dir) ? 0 : -1;
 }
 
@@ -65,7 +66,7 @@ static inline void begin(const char *era, uint64_t made_ns)
 		fail_msg("%s", e.text);
 }
 
-static inline void die(void)	/* nothing is written */
+static inline void die(void) /* nothing is written */
 {
 	hist_recorder_free(rec);
 	hist_db_close(db);
@@ -104,7 +105,8 @@ static inline void tend(void)
 	struct bwl_err e = { 0 };
 	bool renamed;
 
-	if (hist_db_tend(db, now.wall_s, &renamed, &e) || (renamed && hist_recorder_flush(rec, true, &e)))
+	if (hist_db_tend(db, now.wall_s, &renamed, &e) ||
+	    (renamed && hist_recorder_flush(rec, true, &e)))
 		fail_msg("%s", e.text);
 }
 
@@ -148,14 +150,16 @@ static inline void run(unsigned seconds, uint64_t bytes)
 	}
 }
 
-static inline unsigned get(const char *peer, int64_t from, int64_t to, int64_t step, struct hist_values *x)
+static inline unsigned get(const char *peer, int64_t from, int64_t to, int64_t step,
+			   struct hist_values *x)
 {
 	struct hist_reader *r;
 	struct bwl_err e = { 0 };
 	unsigned damaged;
 
 	memset(x, 0, (size_t)((to - from) / step) * sizeof(*x));
-	if (hist_reader_open(dir, &r, &e) || hist_reader_get(r, peer, "", from, to, step, x, &damaged, &e))
+	if (hist_reader_open(dir, &r, &e) ||
+	    hist_reader_get(r, peer, "", from, to, step, x, &damaged, &e))
 		fail_msg("%s", e.text);
 	hist_reader_close(r);
 	return damaged;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include "ipsec/conn.h"
 
-#define HEAD                                                                                     \
-	"version: 1\nnode: tray-7\nuplinks: [p0]\nheartbeat: none\n"                             \
+#define HEAD                                                                                       \
+	"version: 1\nnode: tray-7\nuplinks: [p0]\nheartbeat: none\n"                               \
 	"host_ports: [{ dev: h0, sources: [10.0.7.0/24, \"fd00:7::/64\"] }]\n"
 
 static struct bwl_policy *parse(const char *text, struct bwl_err *e)
@@ -59,61 +59,64 @@ static json_t *child_of(json_t *tree, const char *name)
 }
 
 static const struct bwl_ipsec_caps bookworm, newest = {
-	.version = "6.1.0", .mlkem = true, .packet = true, .prefer_childless = true,
+	.version = "6.1.0",
+	.mlkem = true,
+	.packet = true,
+	.prefer_childless = true,
 };
 
-#define PEER "  - { name: tray.3, addresses: [10.0.3.0/24, \"fd00:3::/64\"], ipsec: { remote: 192.0.2.3 } }\n"
+#define PEER                                                                                       \
+	"  - { name: tray.3, addresses: [10.0.3.0/24, \"fd00:3::/64\"], ipsec: { remote: 192.0.2.3 } }\n"
 
-static const char golden[] =
-	"connections {\n"
-	"    bwl-tray~3 {\n"
-	"        version = 2\n"
-	"        local_addrs = %any\n"
-	"        remote_addrs = 192.0.2.3\n"
-	"        proposals = aes256gcm16-prfsha384-ecp384\n"
-	"        childless = allow\n"
-	"        mobike = no\n"
-	"        unique = replace\n"
-	"        keyingtries = 0\n"
-	"        send_cert = always\n"
-	"        rekey_time = 7200s\n"
-	"        over_time = 720s\n"
-	"        reauth_time = 0s\n"
-	"        dpd_delay = 10s\n"
-	"        local {\n"
-	"            auth = pubkey\n"
-	"            id = fqdn:tray-7\n"
-	"        }\n"
-	"        remote {\n"
-	"            auth = pubkey\n"
-	"            id = fqdn:tray.3\n"
-	"            revocation = strict\n"
-	"        }\n"
-	"        children {\n"
-	"            bwl-tray~3 {\n"
-	"                esp_proposals = aes256gcm16-ecp384\n"
-	"                local_ts = 10.0.7.0/24, fd00:7::/64\n"
-	"                remote_ts = 10.0.3.0/24, fd00:3::/64\n"
-	"                mode = tunnel\n"
-	"                policies = yes\n"
-	"                if_id_in = 4711\n"
-	"                if_id_out = 4711\n"
-	"                rekey_time = 3000s\n"
-	"                life_time = 3600s\n"
-	"                rekey_packets = 3000000000\n"
-	"                life_packets = 4200000000\n"
-	"                start_action = trap|start\n"
-	"                close_action = trap|start\n"
-	"                dpd_action = trap|start\n"
-	"                replay_window = 256\n"
-	"                hw_offload = auto\n"
-	"                copy_df = no\n"
-	"                copy_dscp = no\n"
-	"                copy_ecn = no\n"
-	"            }\n"
-	"        }\n"
-	"    }\n"
-	"}\n";
+static const char golden[] = "connections {\n"
+			     "    bwl-tray~3 {\n"
+			     "        version = 2\n"
+			     "        local_addrs = %any\n"
+			     "        remote_addrs = 192.0.2.3\n"
+			     "        proposals = aes256gcm16-prfsha384-ecp384\n"
+			     "        childless = allow\n"
+			     "        mobike = no\n"
+			     "        unique = replace\n"
+			     "        keyingtries = 0\n"
+			     "        send_cert = always\n"
+			     "        rekey_time = 7200s\n"
+			     "        over_time = 720s\n"
+			     "        reauth_time = 0s\n"
+			     "        dpd_delay = 10s\n"
+			     "        local {\n"
+			     "            auth = pubkey\n"
+			     "            id = fqdn:tray-7\n"
+			     "        }\n"
+			     "        remote {\n"
+			     "            auth = pubkey\n"
+			     "            id = fqdn:tray.3\n"
+			     "            revocation = strict\n"
+			     "        }\n"
+			     "        children {\n"
+			     "            bwl-tray~3 {\n"
+			     "                esp_proposals = aes256gcm16-ecp384\n"
+			     "                local_ts = 10.0.7.0/24, fd00:7::/64\n"
+			     "                remote_ts = 10.0.3.0/24, fd00:3::/64\n"
+			     "                mode = tunnel\n"
+			     "                policies = yes\n"
+			     "                if_id_in = 4711\n"
+			     "                if_id_out = 4711\n"
+			     "                rekey_time = 3000s\n"
+			     "                life_time = 3600s\n"
+			     "                rekey_packets = 3000000000\n"
+			     "                life_packets = 4200000000\n"
+			     "                start_action = trap|start\n"
+			     "                close_action = trap|start\n"
+			     "                dpd_action = trap|start\n"
+			     "                replay_window = 256\n"
+			     "                hw_offload = auto\n"
+			     "                copy_df = no\n"
+			     "                copy_dscp = no\n"
+			     "                copy_ecn = no\n"
+			     "            }\n"
+			     "        }\n"
+			     "    }\n"
+			     "}\n";
 
 static void a_peer_becomes_exactly_this(void **state)
 {
@@ -148,9 +151,10 @@ static void a_newer_charon_gets_more(void **state)
 	json_decref(tree);
 }
 
-static void packet_offload_is_asked_for_only_where_the_path_needs_it_and_charon_knows_it(void **state)
+static void packet_offload_is_asked_for_where_the_path_needs_it_and_charon_knows_it(void **state)
 {
-	static const char text[] = HEAD "peers:\n"
+	static const char text[] = HEAD
+		"peers:\n"
 		"  - { name: a, addresses: [10.1.0.0/16], path: offload, ipsec: { remote: 192.0.2.3 } }\n"
 		"  - { name: b, addresses: [10.2.0.0/16], ipsec: { remote: 192.0.2.4 } }\n";
 	json_t *tree = tree_of(text, &newest);
@@ -173,7 +177,8 @@ static void long_sequence_numbers_are_offered_only_in_software(void **state)
 			    "aes256gcm16-ecp384-esn-noesn");
 	json_decref(tree);
 	tree = tree_of(HEAD "ipsec: { hw_offload: crypto }\npeers:\n" PEER, &bookworm);
-	assert_string_equal(first(child_of(tree, "bwl-tray~3"), "esp_proposals"), "aes256gcm16-ecp384");
+	assert_string_equal(first(child_of(tree, "bwl-tray~3"), "esp_proposals"),
+			    "aes256gcm16-ecp384");
 	json_decref(tree);
 }
 
@@ -181,12 +186,15 @@ static void one_side_asks_and_the_other_answers(void **state)
 {
 	/* tray-7 and tray.3: '-' sorts before '.' */
 	json_t *here = tree_of(HEAD "peers:\n" PEER, &bookworm);
-	json_t *there = tree_of("version: 1\nnode: tray.3\nuplinks: [p0]\nheartbeat: none\n"
+	json_t *there = tree_of(
+		"version: 1\nnode: tray.3\nuplinks: [p0]\nheartbeat: none\n"
 		"host_ports: [{ dev: h0, sources: [10.0.3.0/24] }]\npeers:\n"
-		"  - { name: tray-7, addresses: [10.0.7.0/24], ipsec: { remote: 192.0.2.7 } }\n", &bookworm);
+		"  - { name: tray-7, addresses: [10.0.7.0/24], ipsec: { remote: 192.0.2.7 } }\n",
+		&bookworm);
 
 	(void)state;
-	assert_string_equal(bwl_vici_text(child_of(here, "bwl-tray~3"), "start_action"), "trap|start");
+	assert_string_equal(bwl_vici_text(child_of(here, "bwl-tray~3"), "start_action"),
+			    "trap|start");
 	assert_string_equal(bwl_vici_text(child_of(there, "bwl-tray-7"), "start_action"), "trap");
 	json_decref(here);
 	json_decref(there);
@@ -194,7 +202,8 @@ static void one_side_asks_and_the_other_answers(void **state)
 
 static void every_key_of_the_policy_arrives(void **state)
 {
-	json_t *tree = tree_of(HEAD
+	json_t *tree = tree_of(
+		HEAD
 		"ipsec: { id: \"C=CH, CN=t7\", local: 192.0.2.7, ca: site.pem, ppk: site, start: trap,\n"
 		"         revocation: relaxed, hw_offload: no, rekey: 20s, hard: 30s, ike_rekey: 1m, reauth: 1d,\n"
 		"         dpd: 3s, replay_window: 64, copy_ecn: true }\n"
@@ -202,7 +211,8 @@ static void every_key_of_the_policy_arrives(void **state)
 		"  - { name: a, addresses: [10.1.0.0/16], ipsec: { remote: \"2001:db8::3\", id: \"CN=a\" } }\n"
 		"  - { name: b, addresses: [10.2.0.0/16], ipsec: { remote: 192.0.2.4, ppk: none } }\n"
 		"  - { name: c, addresses: [10.3.0.0/16], ipsec: { remote: 192.0.2.5, ppk: p.c } }\n"
-		"  - { name: d, addresses: [10.4.0.0/16], path: clear, via: 192.0.2.254 }\n", &newest);
+		"  - { name: d, addresses: [10.4.0.0/16], path: clear, via: 192.0.2.254 }\n",
+		&newest);
 	json_t *a = conn_of(tree, "bwl-a"), *child = child_of(tree, "bwl-a"), *secrets, *side;
 
 	(void)state;
@@ -253,12 +263,13 @@ static void refused(const char *peers, const char *says)
 
 static void what_strongswan_cannot_do_is_refused_with_a_way_out(void **state)
 {
-	char text[16384] = HEAD "peers:\n  - { name: a, ipsec: { remote: 192.0.2.3 }, addresses: [", one[32];
+	char text[16384] = HEAD "peers:\n  - { name: a, ipsec: { remote: 192.0.2.3 }, addresses: [",
+	     one[32];
 
 	(void)state;
 	for (unsigned i = 0; i < 256; i++) {
 		snprintf(one, sizeof(one), "%s10.%u.0.0/16", i ? ", " : "", i);
-		if (i != 0)	/* 10.0/16 holds the host's own source */
+		if (i != 0) /* 10.0/16 holds the host's own source */
 			strcat(text, one + (i == 1 ? 2 : 0));
 	}
 	strcat(text, ", 172.16.0.0/16] }\n");
@@ -280,11 +291,17 @@ static void names_of_connections_go_both_ways(void **state)
 
 static void the_keys_read_back_and_are_not_in_the_digest(void **state)
 {
-	struct bwl_policy *p = must_parse(HEAD "ipsec: { rekey: 20s, hard: 30s, reauth: 1d, ppk: x, copy_ecn: true,\n"
+	struct bwl_policy *p = must_parse(
+		HEAD
+		"ipsec: { rekey: 20s, hard: 30s, reauth: 1d, ppk: x, copy_ecn: true,\n"
 		"  start: trap, replay_window: 64 }\npeers:\n"
 		"  - { name: a, addresses: [10.1.0.0/16], ipsec: { remote: 192.0.2.3, id: \"CN=a\", ppk: none } }\n");
-	struct bwl_policy *plain = must_parse(HEAD "peers:\n"
-		"  - { name: a, addresses: [10.1.0.0/16], ipsec: { remote: 192.0.2.3 } }\n"), *again;
+	struct bwl_policy *
+		plain = must_parse(
+		       HEAD
+		       "peers:\n"
+		       "  - { name: a, addresses: [10.1.0.0/16], ipsec: { remote: 192.0.2.3 } }\n"),
+	       *again;
 	uint8_t d[2][32];
 	char *text = NULL;
 	size_t len;
@@ -293,9 +310,11 @@ static void the_keys_read_back_and_are_not_in_the_digest(void **state)
 	(void)state;
 	bwl_policy_dump(p, 1, 1800000000, f);
 	fclose(f);
-	assert_non_null(strstr(text, "ipsec:\n  ppk: \"x\"\n  start: \"trap\"\n  rekey: 20s\n  hard: 30s\n"
-			       "  reauth: 1d\n  replay_window: 64\n  copy_ecn: true\n"));
-	assert_non_null(strstr(text, "    ipsec: { remote: \"192.0.2.3\", id: \"CN=a\", ppk: \"none\" }\n"));
+	assert_non_null(
+		strstr(text, "ipsec:\n  ppk: \"x\"\n  start: \"trap\"\n  rekey: 20s\n  hard: 30s\n"
+			     "  reauth: 1d\n  replay_window: 64\n  copy_ecn: true\n"));
+	assert_non_null(strstr(
+		text, "    ipsec: { remote: \"192.0.2.3\", id: \"CN=a\", ppk: \"none\" }\n"));
 	again = must_parse(text);
 	assert_memory_equal(&again->ipsec, &p->ipsec, sizeof(p->ipsec));
 	assert_int_equal(bwl_policy_digest(p, d[0]), 0);
@@ -310,12 +329,21 @@ static void the_keys_read_back_and_are_not_in_the_digest(void **state)
 static void values_out_of_their_domain_are_refused_where_they_stand(void **state)
 {
 	static const char *const bad[][2] = {
-		{ "rekey: 1s", "10s to 1d" }, { "rekey: 1500ms", "whole seconds" }, { "hard: 50m", "longer than rekey" },
-		{ "rekey: none", "rekey" }, { "replay_window: 7", "32 to 4096" }, { "start: or", "auto, trap|start, start or trap" },
-		{ "revocation: ''", "strict, ifuri or relaxed" }, { "hw_offload: yes", "auto, no, crypto or packet" },
-		{ "copy_ecn: no", "neither true nor false" }, { "local: 10.0.0.0/8", "not an address" },
-		{ "local: 224.0.0.1", "not an address" }, { "id: 'a*'", "not an identity" },
-		{ "id: \"a\\\"b\"", "not an identity" }, { "ca: ../x", "not a name" }, { "ppk: 'a b'", "not a name" },
+		{ "rekey: 1s", "10s to 1d" },
+		{ "rekey: 1500ms", "whole seconds" },
+		{ "hard: 50m", "longer than rekey" },
+		{ "rekey: none", "rekey" },
+		{ "replay_window: 7", "32 to 4096" },
+		{ "start: or", "auto, trap|start, start or trap" },
+		{ "revocation: ''", "strict, ifuri or relaxed" },
+		{ "hw_offload: yes", "auto, no, crypto or packet" },
+		{ "copy_ecn: no", "neither true nor false" },
+		{ "local: 10.0.0.0/8", "not an address" },
+		{ "local: 224.0.0.1", "not an address" },
+		{ "id: 'a*'", "not an identity" },
+		{ "id: \"a\\\"b\"", "not an identity" },
+		{ "ca: ../x", "not a name" },
+		{ "ppk: 'a b'", "not a name" },
 		{ "cert: x", "unknown key 'cert'" },
 	};
 
@@ -355,7 +383,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_peer_becomes_exactly_this),
 		cmocka_unit_test(a_newer_charon_gets_more),
-		cmocka_unit_test(packet_offload_is_asked_for_only_where_the_path_needs_it_and_charon_knows_it),
+		cmocka_unit_test(
+			packet_offload_is_asked_for_where_the_path_needs_it_and_charon_knows_it),
 		cmocka_unit_test(long_sequence_numbers_are_offered_only_in_software),
 		cmocka_unit_test(one_side_asks_and_the_other_answers),
 		cmocka_unit_test(on_a_plain_interface_marks_tell_peers_apart),

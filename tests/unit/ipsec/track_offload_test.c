@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* SAs and policies that a device holds: whether it encrypts, drops what lies beneath, and XDP may send to it. */
+/*
+ * SAs and policies that a device holds: whether it encrypts, drops what lies beneath, and XDP may
+ * send to it.
+ */
 #include "track_rig.h"
 
 static void packet_offload_needs_the_sa_and_the_policy_in_one_device(void **state)
@@ -34,11 +37,16 @@ static void packet_offload_needs_the_sa_and_the_policy_in_one_device(void **stat
 
 static struct bwl_xfrm_msg drop_policy(uint32_t index, uint16_t family, uint32_t ifindex)
 {
-	return (struct bwl_xfrm_msg){ .kind = BWL_XFRM_POLICY, .policy = {
-		.index = index, .dir = BWL_XFRM_OUT, .block = true, .sel_all = true,
-		.sel_src = { .family = family }, .offload = BWL_OFFLOAD_PACKET,
-		.offload_ifindex = ifindex,
-	} };
+	return (struct bwl_xfrm_msg){ .kind = BWL_XFRM_POLICY,
+				      .policy = {
+					      .index = index,
+					      .dir = BWL_XFRM_OUT,
+					      .block = true,
+					      .sel_all = true,
+					      .sel_src = { .family = family },
+					      .offload = BWL_OFFLOAD_PACKET,
+					      .offload_ifindex = ifindex,
+				      } };
 }
 
 static bool is_beneath(const struct fixture *f)
@@ -95,7 +103,7 @@ static void a_device_that_drops_the_rest_is_told(void **state)
 	tell(f, d);
 	bwl_track_dump_end(f->t);
 	bwl_track_settle(f->t, NOW);
-	assert_false(is_beneath(f));	/* the dump did not name the one of IPv4 */
+	assert_false(is_beneath(f)); /* the dump did not name the one of IPv4 */
 	tell(f, drop_policy(10, AF_INET, UPLINK));
 	assert_true(is_beneath(f));
 	gone(f, d);
@@ -187,7 +195,7 @@ static void xdp_carries_where_all_of_it_holds_and_the_first_that_does_not_is_sai
 	assert_int_equal(f->map[ID].out, UPLINK);
 	assert_true(f->map[ID].next_mac == all.next_mac);
 	way = all;
-	way.next_mac = 0x780000000002ULL;	/* it moved */
+	way.next_mac = 0x780000000002ULL; /* it moved */
 	assert_true(carries(f, way, BWL_CARRIER_XDP));
 	assert_true(f->map[ID].next_mac == way.next_mac);
 	bwl_track_lost(f->t);

@@ -59,12 +59,23 @@ static inline int teardown(void **state)
 /* From us (.1) to the peer (.2), or from it. */
 static inline struct bwl_xfrm_msg sa(uint32_t spi, bool out)
 {
-	return (struct bwl_xfrm_msg){ .kind = BWL_XFRM_SA, .sa = {
-		.src = addr(out ? 1 : 2), .dst = addr(out ? 2 : 1), .spi = htonl(spi), .if_id = ID, .peer = ID,
-		.reqid = 5, .proto = IPPROTO_ESP, .mode = XFRM_MODE_TUNNEL, .keyed = true,
-		.encrypts = true, .authenticates = true, .overhead = 57,
-		.life = { ~0ULL, ~0ULL, ~0ULL, ~0ULL, .add_s = NOW - 100 },
-	} };
+	return (struct bwl_xfrm_msg){ .kind = BWL_XFRM_SA,
+				      .sa = {
+					      .src = addr(out ? 1 : 2),
+					      .dst = addr(out ? 2 : 1),
+					      .spi = htonl(spi),
+					      .if_id = ID,
+					      .peer = ID,
+					      .reqid = 5,
+					      .proto = IPPROTO_ESP,
+					      .mode = XFRM_MODE_TUNNEL,
+					      .keyed = true,
+					      .encrypts = true,
+					      .authenticates = true,
+					      .overhead = 57,
+					      .life = { ~0ULL, ~0ULL, ~0ULL, ~0ULL,
+							.add_s = NOW - 100 },
+				      } };
 }
 
 static inline struct bwl_xfrm_msg policy(uint32_t index)

@@ -142,8 +142,8 @@ static void an_sa_with_another_dpu_is_an_alarm_and_not_used(void **state)
 }
 
 /*
- * Promise 8: the kernel takes what a DPU sends that was removed, whose keys are still there, and the tunnel
- * device sees no more of it than the id, which somebody else has by now.
+ * Promise 8: the kernel takes what a DPU sends that was removed, whose keys are still there, and
+ * the tunnel device sees no more of it than the id, which somebody else has by now.
  */
 static void an_inbound_sa_of_another_dpu_closes_the_way_in_beside_a_good_one(void **state)
 {
@@ -341,7 +341,7 @@ static void what_is_not_ours_is_left_alone(void **state)
 	tell(f, x);
 	x.sa.peer = ~0U;
 	tell(f, x);
-	x = sa(0, true);	/* the kernel's own request for an SA */
+	x = sa(0, true); /* the kernel's own request for an SA */
 	tell(f, x);
 	assert_memory_equal(before, f->map, sizeof(before));
 	assert_int_equal(f->changes, 0);

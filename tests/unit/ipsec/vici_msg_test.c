@@ -7,19 +7,91 @@
 
 /* The example of libcharon/plugins/vici/README.md, as a request "x". */
 static const uint8_t example[] = {
-	0, 1, 'x',
+	0,
+	1,
+	'x',
 	/* key1 = value1 */
-	3, 4, 'k', 'e', 'y', '1', 0, 6, 'v', 'a', 'l', 'u', 'e', '1',
+	3,
+	4,
+	'k',
+	'e',
+	'y',
+	'1',
+	0,
+	6,
+	'v',
+	'a',
+	'l',
+	'u',
+	'e',
+	'1',
 	/* section1 = { */
-	1, 8, 's', 'e', 'c', 't', 'i', 'o', 'n', '1',
+	1,
+	8,
+	's',
+	'e',
+	'c',
+	't',
+	'i',
+	'o',
+	'n',
+	'1',
 	/* sub-section = { */
-	1, 11, 's', 'u', 'b', '-', 's', 'e', 'c', 't', 'i', 'o', 'n',
+	1,
+	11,
+	's',
+	'u',
+	'b',
+	'-',
+	's',
+	'e',
+	'c',
+	't',
+	'i',
+	'o',
+	'n',
 	/* key2 = value2 */
-	3, 4, 'k', 'e', 'y', '2', 0, 6, 'v', 'a', 'l', 'u', 'e', '2',
+	3,
+	4,
+	'k',
+	'e',
+	'y',
+	'2',
+	0,
+	6,
+	'v',
+	'a',
+	'l',
+	'u',
+	'e',
+	'2',
 	/* } */
 	2,
 	/* list1 = [ item1, item2 ] */
-	4, 5, 'l', 'i', 's', 't', '1', 5, 0, 5, 'i', 't', 'e', 'm', '1', 5, 0, 5, 'i', 't', 'e', 'm', '2', 6,
+	4,
+	5,
+	'l',
+	'i',
+	's',
+	't',
+	'1',
+	5,
+	0,
+	5,
+	'i',
+	't',
+	'e',
+	'm',
+	'1',
+	5,
+	0,
+	5,
+	'i',
+	't',
+	'e',
+	'm',
+	'2',
+	6,
 	/* } */
 	2,
 };
@@ -75,7 +147,7 @@ static void a_packet_cut_anywhere_is_refused_or_shorter(void **state)
 		}
 		free(exact);
 	}
-	assert_int_equal(whole, 2);	/* after the name, and after key1 */
+	assert_int_equal(whole, 2); /* after the name, and after key1 */
 }
 
 static void refuse(const char *bytes, size_t len, const char *says)
@@ -97,20 +169,42 @@ static void refuses_what_is_no_message_and_says_why(void **state)
 	REFUSE("", "no known kind");
 	REFUSE("\x08", "no known kind");
 	REFUSE("\x00", "no name");
-	REFUSE("\x00\x02" "a", "no name");
-	REFUSE("\x00\x02" "a\x00", "no name");
+	REFUSE("\x00\x02"
+	       "a",
+	       "no name");
+	REFUSE("\x00\x02"
+	       "a\x00",
+	       "no name");
 	REFUSE("\x01\x07", "unknown kind of element");
 	REFUSE("\x01\x02", "never began");
-	REFUSE("\x01\x01\x01" "a", "has no end");
-	REFUSE("\x01\x03\x05" "a", "name is cut off");
-	REFUSE("\x01\x03\x01" "a\x00\x05" "b", "value is cut off");
-	REFUSE("\x01\x05\x00\x01" "a", "outside of a list");
+	REFUSE("\x01\x01\x01"
+	       "a",
+	       "has no end");
+	REFUSE("\x01\x03\x05"
+	       "a",
+	       "name is cut off");
+	REFUSE("\x01\x03\x01"
+	       "a\x00\x05"
+	       "b",
+	       "value is cut off");
+	REFUSE("\x01\x05\x00\x01"
+	       "a",
+	       "outside of a list");
 	REFUSE("\x01\x06", "outside of a list");
-	REFUSE("\x01\x04\x01" "a\x03\x01" "b\x00\x00\x06", "no item");
-	REFUSE("\x01\x04\x01" "a\x05\x00\x01" "b", "list has no end");
+	REFUSE("\x01\x04\x01"
+	       "a\x03\x01"
+	       "b\x00\x00\x06",
+	       "no item");
+	REFUSE("\x01\x04\x01"
+	       "a\x05\x00\x01"
+	       "b",
+	       "list has no end");
 	deep[0] = BWL_VICI_RESPONSE;
 	for (size_t i = 0; i < 64; i++)
-		memcpy(deep + 1 + 3 * i, "\x01\x01" "a", 3);
+		memcpy(deep + 1 + 3 * i,
+		       "\x01\x01"
+		       "a",
+		       3);
 	refuse(deep, sizeof(deep), "nested deeper");
 }
 

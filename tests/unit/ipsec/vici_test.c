@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include "ipsec/vici.h"
 
-#define SHORT_NS 50000000ULL	/* for what must run into its timeout */
-#define LONG_NS 20000000000ULL	/* for what must not */
+#define SHORT_NS 50000000ULL   /* for what must run into its timeout */
+#define LONG_NS 20000000000ULL /* for what must not */
 
 /* Accepts one connection and plays a script: for each packet received, the packets to answer. */
 struct fake {
@@ -19,16 +19,22 @@ struct fake {
 	int listener;
 	pthread_t thread;
 	const struct answer *script;
-	char heard[512];	/* the names of what came */
+	char heard[512]; /* the names of what came */
 };
 
 struct answer {
-	const char *bytes;	/* of all packets, their lengths in front; NULL: hang up */
+	const char *bytes; /* of all packets, their lengths in front; NULL: hang up */
 	size_t len;
-	size_t piece;		/* sent in pieces of so many bytes; 0: at once */
+	size_t piece; /* sent in pieces of so many bytes; 0: at once */
 };
-#define SAY(s) { s, sizeof(s) - 1, 0 }
-#define END { "", 0, 0 }	/* answers nothing more, until the client hangs up */
+#define SAY(s)                                                                                     \
+	{                                                                                          \
+		s, sizeof(s) - 1, 0                                                                \
+	}
+#define END                                                                                        \
+	{                                                                                          \
+		"", 0, 0                                                                           \
+	} /* answers nothing more, until the client hangs up */
 
 static bool hear(int fd, struct fake *f)
 {
@@ -102,7 +108,8 @@ static void a_command_brings_its_answer(void **state)
 {
 	/* daemon = charon, in pieces of three bytes */
 	static const struct answer script[] = {
-		{ "\0\0\0\x11\1\3\6daemon\0\6charon", 21, 3 }, END,
+		{ "\0\0\0\x11\1\3\6daemon\0\6charon", 21, 3 },
+		END,
 	};
 	struct bwl_vici *v;
 	json_t *got = NULL;
@@ -120,8 +127,10 @@ static void a_command_brings_its_answer(void **state)
 static void a_refusal_is_an_error_in_charons_words(void **state)
 {
 	static const struct answer script[] = {
-		SAY("\0\0\0\x1e\1\3\7success\0\2no\3\6errmsg\0\6broken"), SAY("\0\0\0\1\2"),
-		SAY("\0\0\0\1\1"), END,
+		SAY("\0\0\0\x1e\1\3\7success\0\2no\3\6errmsg\0\6broken"),
+		SAY("\0\0\0\1\2"),
+		SAY("\0\0\0\1\1"),
+		END,
 	};
 	struct bwl_err e = { 0 };
 	struct bwl_vici *v;
@@ -148,9 +157,16 @@ static int count(void *arg, json_t *msg)
 static const struct answer sas[] = {
 	SAY("\0\0\0\1\5"),
 	/* n=1, another event, n=2, n=3, the answer */
-	SAY("\0\0\0\x0f\7\7list-sa\3\1n\0\1" "1" "\0\0\0\x05\7\3odd" "\0\0\0\x0f\7\7list-sa\3\1n\0\1" "2"
-	    "\0\0\0\x0f\7\7list-sa\3\1n\0\1" "3" "\0\0\0\1\1"),
-	SAY("\0\0\0\1\5"), END,
+	SAY("\0\0\0\x0f\7\7list-sa\3\1n\0\1"
+	    "1"
+	    "\0\0\0\x05\7\3odd"
+	    "\0\0\0\x0f\7\7list-sa\3\1n\0\1"
+	    "2"
+	    "\0\0\0\x0f\7\7list-sa\3\1n\0\1"
+	    "3"
+	    "\0\0\0\1\1"),
+	SAY("\0\0\0\1\5"),
+	END,
 };
 
 static void events_of_a_command_come_in_order_and_end_with_it(void **state)
@@ -175,7 +191,8 @@ static void who_has_seen_enough_events_still_reads_to_the_end(void **state)
 
 	(void)state;
 	v = start(&f, sas, LONG_NS);
-	assert_int_equal(bwl_vici_stream(v, "list-sas", "list-sa", NULL, count, &seen, NULL), -ECANCELED);
+	assert_int_equal(bwl_vici_stream(v, "list-sas", "list-sa", NULL, count, &seen, NULL),
+			 -ECANCELED);
 	assert_int_equal(seen, 12);
 	stop(&f, v);
 	assert_string_equal(f.heard, "3:list-sa 0:list-sas 4:list-sa ");
@@ -251,7 +268,11 @@ static void a_length_beyond_every_packet_is_refused_before_memory_is_taken(void 
 static void news_can_be_awaited_again_after_none_came(void **state)
 {
 	static const struct answer script[] = {
-		SAY("\0\0\0\1\5"), SAY("\0\0\0\1\5" "\0\0\0\x12\7\x0a" "ike-updown\3\2up\0\0"), END,
+		SAY("\0\0\0\1\5"),
+		SAY("\0\0\0\1\5"
+		    "\0\0\0\x12\7\x0a"
+		    "ike-updown\3\2up\0\0"),
+		END,
 	};
 	struct bwl_err e = { 0 };
 	struct bwl_vici *v;

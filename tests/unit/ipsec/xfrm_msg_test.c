@@ -203,7 +203,7 @@ static void reads_news(void **state)
 	assert_int_equal(m.kind, BWL_XFRM_SA);
 	assert_int_equal(m.sa.spi, htonl(0x1002));
 	m = decode(&f);
-	assert_int_equal(m.kind, BWL_XFRM_SA_GONE);	/* expired */
+	assert_int_equal(m.kind, BWL_XFRM_SA_GONE); /* expired */
 	assert_int_equal(m.sa.spi, htonl(0x1002));
 	assert_int_equal(m.sa.if_id, 7);
 	m = decode(&f);
@@ -280,7 +280,7 @@ static void a_direction_that_the_kernel_tells_is_read(void **state)
 	(void)state;
 	for (uint8_t dir = 1; dir <= 2; dir++) {
 		h = copy_of("news", XFRM_MSG_NEWSA, 64);
-		put(h, 33, &dir, 1);	/* XFRMA_SA_DIR */
+		put(h, 33, &dir, 1); /* XFRMA_SA_DIR */
 		assert_int_equal(bwl_xfrm_decode(h, &m, NULL), 0);
 		assert_int_equal(m.sa.dir, dir == 1 ? BWL_XFRM_IN : BWL_XFRM_OUT);
 		free(h);
@@ -295,8 +295,10 @@ static void ciphers_that_hide_nothing_have_names(void **state)
 		bool encrypts;
 		unsigned overhead;
 	} cases[] = {
-		{ "rfc4543(gcm(aes))", false, 57 }, { "ecb(cipher_null)", false, 49 },
-		{ "rfc7539esp(chacha20,poly1305)", true, 57 }, { "something(new)", true, 0 },
+		{ "rfc4543(gcm(aes))", false, 57 },
+		{ "ecb(cipher_null)", false, 49 },
+		{ "rfc7539esp(chacha20,poly1305)", true, 57 },
+		{ "something(new)", true, 0 },
 	};
 
 	(void)state;
@@ -389,10 +391,10 @@ static struct bwl_xfrm_msg on_plain(unsigned type, const void *data, size_t len)
 	open_file(&f, "sas");
 	next(&f);
 	next(&f);
-	h = memcpy(buf, f.h, f.h->nlmsg_len);	/* the one without a mark */
-	mnl_attr_for_each(a, h, sizeof(struct xfrm_usersa_info))
-		if (mnl_attr_get_type(a) == XFRMA_IF_ID)
-			*(uint32_t *)mnl_attr_get_payload(a) = BWL_TUN_IF_ID;
+	h = memcpy(buf, f.h, f.h->nlmsg_len); /* the one without a mark */
+	mnl_attr_for_each(a, h, sizeof(struct xfrm_usersa_info)) if (mnl_attr_get_type(a) ==
+								     XFRMA_IF_ID) *
+		(uint32_t *)mnl_attr_get_payload(a) = BWL_TUN_IF_ID;
 	if (type)
 		mnl_attr_put(h, (uint16_t)type, len, data);
 	assert_int_equal(bwl_xfrm_decode(h, &m, NULL), 0);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The journal of what was closed: its bytes, what a cut or a kill leaves, and what a policy makes of it. */
+/*
+ * The journal of what was closed: its bytes, what a cut or a kill leaves, and what a policy makes
+ * of it.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,7 +30,9 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	static const char *const name[] = { "log", "end", "log.bad", "end.bad", "log.new", "bound" };
+	static const char *const name[] = {
+		"log", "end", "log.bad", "end.bad", "log.new", "bound"
+	};
 	char path[100];
 
 	(void)state;
@@ -47,7 +52,8 @@ static struct bwl_pfx pfx(const char *text)
 	return p;
 }
 
-static int write_rec(enum bwl_journal_kind kind, const char *name, const char *where, const char *hole)
+static int write_rec(enum bwl_journal_kind kind, const char *name, const char *where,
+		     const char *hole)
 {
 	struct bwl_journal_rec r = { .kind = kind };
 	struct bwl_pfx p, h;
@@ -95,7 +101,9 @@ static void spill(const char *name, const uint8_t *buf, size_t n)
 /* Would these be closed after a reboot? One letter a peer: a 10.1/16, b 10.2/16, w 10/8. */
 static const char *closed_by(const struct bwl_closed *c)
 {
-	static const char *const names[] = { "a", "b", "w" }, *const at[] = { "10.1.0.0/16", "10.2.0.0/16", "10.0.0.0/8" };
+	static const char *const names[] = { "a", "b", "w" }, *const at[] = { "10.1.0.0/16",
+									      "10.2.0.0/16",
+									      "10.0.0.0/8" };
 	struct bwl_policy *pol = bwl_policy_new();
 	static char ret[8];
 	size_t n = 0;
@@ -158,7 +166,7 @@ static void what_was_open_within_a_revoked_prefix_stays_open(void **state)
 	assert_int_equal(write_rec(BWL_J_CLOSE, "a", "10.1.0.0/16", NULL), 0);
 	assert_string_equal(closed_now(), "abw");
 	assert_int_equal(write_rec(BWL_J_OPEN, "w", "10.0.0.0/8", NULL), 0);
-	assert_string_equal(closed_now(), "a");	/* by its name */
+	assert_string_equal(closed_now(), "a"); /* by its name */
 }
 
 static void stop_and_clamp_hold_until_they_are_lifted(void **state)
@@ -181,8 +189,11 @@ static void stop_and_clamp_hold_until_they_are_lifted(void **state)
 
 static void the_lower_of_file_and_journal_holds(void **state)
 {
-	struct bwl_journal_rec r = { .kind = BWL_J_PEER, .name = "a",
-				     .lim = { .set = BWL_JS_RATE | BWL_JS_VOLUME, .rate_bps = 5000000, .volume = 1000,
+	struct bwl_journal_rec r = { .kind = BWL_J_PEER,
+				     .name = "a",
+				     .lim = { .set = BWL_JS_RATE | BWL_JS_VOLUME,
+					      .rate_bps = 5000000,
+					      .volume = 1000,
 					      .window_ns = 3600000000000ULL } };
 	struct bwl_policy *pol = bwl_policy_new();
 	struct bwl_pol_peer *q = bwl_policy_add_peer(pol);
@@ -190,12 +201,17 @@ static void the_lower_of_file_and_journal_holds(void **state)
 
 	(void)state;
 	strcpy(q->name, "a");
-	q->grant = (struct bwl_lim){ .present = true, .rate_bps = 10000000, .has_volume = true, .volume = 500,
+	q->grant = (struct bwl_lim){ .present = true,
+				     .rate_bps = 10000000,
+				     .has_volume = true,
+				     .volume = 500,
 				     .window_ns = 60000000000ULL };
 	q->mode = BWL_MONITOR;
 	q->expiry_ns = BWL_NEVER_NS;
 	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
-	r.lim = (struct bwl_journal_limits){ .set = BWL_JS_MODE | BWL_JS_EXPIRY, .mode = BWL_POLICE, .expiry_s = 2000000100 };
+	r.lim = (struct bwl_journal_limits){ .set = BWL_JS_MODE | BWL_JS_EXPIRY,
+					     .mode = BWL_POLICE,
+					     .expiry_s = 2000000100 };
 	r.wall_s = 2000000000;
 	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
 	bwl_journal_look(dir, &j);
@@ -205,7 +221,8 @@ static void the_lower_of_file_and_journal_holds(void **state)
 	assert_int_equal(q->grant.window_ns, 3600000000000ULL);
 	assert_int_equal(q->mode, BWL_POLICE);
 	assert_int_equal(q->expiry_ns, 60000000007ULL);
-	q->expiry_ns = BWL_NEVER_NS;	/* a clock behind the record, or not to be believed, lengthens nothing */
+	q->expiry_ns = BWL_NEVER_NS; /* a clock behind the record, or not to be believed, lengthens
+					nothing */
 	bwl_closed_lower(&j.closed, pol, 7, 1999999999, true);
 	assert_int_equal(q->expiry_ns, 7);
 	q->expiry_ns = BWL_NEVER_NS;
@@ -225,7 +242,9 @@ static void the_lower_of_file_and_journal_holds(void **state)
 
 static void random_step(uint64_t *seed)
 {
-	static const char *const names[] = { "a", "b", "w" }, *const at[] = { "10.1.0.0/16", "10.2.0.0/16", "10.0.0.0/8" };
+	static const char *const names[] = { "a", "b", "w" }, *const at[] = { "10.1.0.0/16",
+									      "10.2.0.0/16",
+									      "10.0.0.0/8" };
 	unsigned i = test_random(seed) % 3;
 	unsigned what = test_random(seed) % 8;
 
@@ -234,11 +253,13 @@ static void random_step(uint64_t *seed)
 	else if (what < 6)
 		assert_int_equal(write_rec(BWL_J_OPEN, names[i], at[i], NULL), 0);
 	else
-		assert_int_equal(write_rec(what == 6 ? BWL_J_STOP : BWL_J_START, "", NULL, NULL), 0);
+		assert_int_equal(write_rec(what == 6 ? BWL_J_STOP : BWL_J_START, "", NULL, NULL),
+				 0);
 }
 
 /* Bit 0 to 2: a, b, w; bit 3: stopped. */
-static unsigned closures(const uint8_t *log, size_t n, const uint8_t *end, size_t nend, enum bwl_journal_state *st)
+static unsigned closures(const uint8_t *log, size_t n, const uint8_t *end, size_t nend,
+			 enum bwl_journal_state *st)
 {
 	struct bwl_journal j;
 	unsigned bits = 0;
@@ -248,16 +269,16 @@ static unsigned closures(const uint8_t *log, size_t n, const uint8_t *end, size_
 	if (j.state == BWL_JOURNAL_OK) {
 		const char *s = closed_by(&j.closed);
 
-		bits = (strchr(s, 'a') != NULL) | (strchr(s, 'b') != NULL) << 1 | (strchr(s, 'w') != NULL) << 2 |
-		       (unsigned)j.closed.stop << 3;
+		bits = (strchr(s, 'a') != NULL) | (strchr(s, 'b') != NULL) << 1 |
+		       (strchr(s, 'w') != NULL) << 2 | (unsigned)j.closed.stop << 3;
 	}
 	bwl_journal_free(&j);
 	return bits;
 }
 
 /*
- * A log of any length, under the `end` of any step: what a tool relied on is there, or the journal is cut;
- * and what is more is never more open than the step that `end` names.
+ * A log of any length, under the `end` of any step: what a tool relied on is there, or the journal
+ * is cut; and what is more is never more open than the step that `end` names.
  */
 static void no_prefix_of_the_log_is_more_open_than_what_was_acknowledged(void **state)
 {
@@ -405,8 +426,9 @@ static void a_compacted_file_goes_on_from_where_end_is(void **state)
 static void a_journal_is_begun_with_its_first_closures_or_is_cut(void **state)
 {
 	static const struct bwl_pfx any[] = { { .family = 4 }, { .family = 6 } };
-	static const struct bwl_journal_rec all[] = { { .kind = BWL_J_STOP },
-						      { .kind = BWL_J_CLOSE, .pfx = any, .npfx = 2 } };
+	static const struct bwl_journal_rec all[] = {
+		{ .kind = BWL_J_STOP }, { .kind = BWL_J_CLOSE, .pfx = any, .npfx = 2 }
+	};
 	static uint8_t log[ROOM], end[2048];
 	enum bwl_journal_state was;
 	struct bwl_journal j;
@@ -426,7 +448,8 @@ static void a_journal_is_begun_with_its_first_closures_or_is_cut(void **state)
 	}
 	bwl_journal_parse(log, n, end, nend, &j);
 	assert_int_equal(j.state, BWL_JOURNAL_OK);
-	assert_true(j.closed.stop && bwl_closed_pfx_is(&j.closed, &any[0]) && bwl_closed_pfx_is(&j.closed, &any[1]));
+	assert_true(j.closed.stop && bwl_closed_pfx_is(&j.closed, &any[0]) &&
+		    bwl_closed_pfx_is(&j.closed, &any[1]));
 	bwl_journal_free(&j);
 }
 
@@ -450,7 +473,10 @@ static void a_missing_or_cut_journal_takes_no_record_until_it_is_begun_anew(void
 	assert_int_equal(j.state, BWL_JOURNAL_CUT);
 	snprintf(path, sizeof(path), "%s/end", dir);
 	unlink(path);
-	/* as one who set it aside and was killed leaves it: nobody may take that for a first installation */
+	/*
+	 * as one who set it aside and was killed leaves it: nobody may take that for a first
+	 * installation
+	 */
 	bwl_journal_look(dir, &j);
 	assert_int_equal(j.state, BWL_JOURNAL_CUT);
 	snprintf(path, sizeof(path), "%s/log.bad", dir);
@@ -497,7 +523,8 @@ static bool fits_at(uint64_t count)
 	char why[BWL_JOURNAL_WHY];
 
 	assert_int_equal(bwl_journal_bound_read(dir, &b), 0);
-	return bwl_journal_fits(dir, &b, (const uint8_t[BWL_JOURNAL_TAG]){ "a counter" }, count, why);
+	return bwl_journal_fits(dir, &b, (const uint8_t[BWL_JOURNAL_TAG]){ "a counter" }, count,
+				why);
 }
 
 static void a_journal_fits_the_counter_that_it_is_bound_to(void **state)
@@ -512,10 +539,11 @@ static void a_journal_fits_the_counter_that_it_is_bound_to(void **state)
 	assert_int_equal(write_rec(BWL_J_CLOSE, "a", "10.1.0.0/16", NULL), 0);
 	b = bound_now(5);
 	assert_true(fits_at(5));
-	assert_true(fits_at(4));	/* written before the counter is raised */
+	assert_true(fits_at(4)); /* written before the counter is raised */
 	assert_false(fits_at(6));
 	assert_false(fits_at(3));
-	assert_false(bwl_journal_fits(dir, &b, (const uint8_t[BWL_JOURNAL_TAG]){ "another" }, 5, why));
+	assert_false(
+		bwl_journal_fits(dir, &b, (const uint8_t[BWL_JOURNAL_TAG]){ "another" }, 5, why));
 	assert_int_equal(write_rec(BWL_J_OPEN, "a", "10.1.0.0/16", NULL), 0);
 	assert_true(fits_at(5));
 	n = slurp("bound", bytes, sizeof(bytes));
@@ -554,7 +582,8 @@ static void a_compacted_journal_goes_on_fitting(void **state)
 	bwl_journal_set_limit(2000);
 	bound_now(5);
 	for (int i = 0; i < 40; i++) {
-		assert_int_equal(write_rec(i % 2 ? BWL_J_OPEN : BWL_J_CLOSE, "a", "10.1.0.0/16", NULL), 0);
+		assert_int_equal(
+			write_rec(i % 2 ? BWL_J_OPEN : BWL_J_CLOSE, "a", "10.1.0.0/16", NULL), 0);
 		assert_true(fits_at(5));
 	}
 }
@@ -569,7 +598,7 @@ static void what_follows_one_that_was_set_aside_is_no_old_copy(void **state)
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(write_rec(BWL_J_CLOSE, "a", "10.1.0.0/16", NULL), 0);
 	b = bound_now(5);
-	b.seq += 7;	/* of one that nobody has any more */
+	b.seq += 7; /* of one that nobody has any more */
 	assert_int_equal(bwl_journal_bind(dir, &b), 0);
 	assert_int_equal(bwl_journal_set_aside(dir, NULL), 0);
 	bwl_journal_look(dir, &j);

@@ -9,7 +9,9 @@
 
 /* Of every document; another one when a field changes its meaning or goes. */
 #define BWL_JSON_VERSION 1
-/* {"version": 1, "kind": kind}: every document begins so; docs/schema has a schema for each kind. */
+/*
+ * {"version": 1, "kind": kind}: every document begins so; docs/schema has a schema for each kind.
+ */
 json_t *bwl_doc(const char *kind);
 /* Takes the reference. A document of its own; one of a stream, as one line. */
 void bwl_doc_print(json_t *o);

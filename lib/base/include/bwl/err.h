@@ -10,11 +10,11 @@
 #include <stdbool.h>
 
 struct bwl_err {
-	int code;	       /* positive errno; 0: no error */
-	char file[256];	       /* input file the error is in, or empty */
+	int code;              /* positive errno; 0: no error */
+	char file[256];        /* input file the error is in, or empty */
 	unsigned line, column; /* from 1; 0 unknown */
-	char text[768];	       /* what is wrong, with the accepted domain */
-	char hint[256];	       /* the next step, or empty */
+	char text[768];        /* what is wrong, with the accepted domain */
+	char hint[256];        /* the next step, or empty */
 };
 
 void bwl_err_fill(struct bwl_err *e, int code, const char *fmt, ...)

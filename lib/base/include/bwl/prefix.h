@@ -9,8 +9,8 @@
 #include <bwl/err.h>
 
 struct bwl_pfx {
-	uint8_t family;	  /* 4 or 6 */
-	uint8_t len;	  /* prefix length; 32 or 128: one address */
+	uint8_t family;   /* 4 or 6 */
+	uint8_t len;      /* prefix length; 32 or 128: one address */
 	uint8_t addr[16]; /* IPv4 in the first four; host bits are zero */
 };
 

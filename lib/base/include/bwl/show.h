@@ -21,10 +21,10 @@ struct bwl_value {
 	char text[256];
 };
 struct bwl_value bwl_v_text(const char *s); /* NULL: "-" */
-struct bwl_value bwl_v_yes(bool yes);	    /* "yes", "-" */
+struct bwl_value bwl_v_yes(bool yes);       /* "yes", "-" */
 struct bwl_value bwl_v_count(uint64_t n);
 struct bwl_value bwl_v_bytes(uint64_t n);
-struct bwl_value bwl_v_rate(uint64_t bps);	 /* a limit; 0: null, "unlimited" */
+struct bwl_value bwl_v_rate(uint64_t bps);       /* a limit; 0: null, "unlimited" */
 struct bwl_value bwl_v_speed(const double *bps); /* measured; NULL: null, "-" */
 struct bwl_value bwl_v_in(uint64_t at_ns, uint64_t now_ns);
 /* Takes the reference; the text by printf. */

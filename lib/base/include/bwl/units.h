@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <bwl/err.h>
 
-#define BWL_RATE_MIN_BPS 1000ULL	    /* 1 kbit/s */
+#define BWL_RATE_MIN_BPS 1000ULL            /* 1 kbit/s */
 #define BWL_RATE_MAX_BPS 100000000000000ULL /* 100 Tbit/s */
 
 /* bits per second, BWL_RATE_MIN_BPS .. BWL_RATE_MAX_BPS */

@@ -11,17 +11,17 @@
 #include <bwl/policy.h>
 
 struct bwl_exfil_args {
-	uint64_t size;	    /* bytes of the model on disk */
+	uint64_t size;      /* bytes of the model on disk */
 	double compression; /* the thief shrinks it so many times first; >= 1, default 1 */
-	uint64_t trays;	    /* as many trays with the same policy; default 1 */
+	uint64_t trays;     /* as many trays with the same policy; default 1 */
 };
 
 struct bwl_exfil_result {
-	double seconds;	  /* INFINITY: never, under this policy */
+	double seconds;   /* INFINITY: never, under this policy */
 	double rate_bps;  /* long-run rate of all exits of one tray together, bit/s */
-	double at_once;	  /* bytes of one tray that can leave in the first instant: bursts */
+	double at_once;   /* bytes of one tray that can leave in the first instant: bursts */
 	char binding[96]; /* which limit binds: "zone external: volume 20gb per 1d" */
-	size_t exits;	  /* peers counted */
+	size_t exits;     /* peers counted */
 	size_t contained; /* peers not counted */
 	size_t unlimited; /* exits with no limit of their own (monitor, no rate) */
 };

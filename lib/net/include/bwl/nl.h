@@ -10,7 +10,10 @@
  * errno; -EINTR when a dump was disturbed and must be asked for again.
  */
 int bwl_nl_talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg);
-/* A request with NLM_F_REQUEST and these; the family's own header follows (mnl_nlmsg_put_extra_header). */
+/*
+ * A request with NLM_F_REQUEST and these; the family's own header follows
+ * (mnl_nlmsg_put_extra_header).
+ */
 struct nlmsghdr *bwl_nl_request(char *buf, uint16_t type, uint16_t flags);
 /* Generic netlink. buf: 256 bytes. */
 struct nlmsghdr *bwl_genl_request(char *buf, uint16_t type, uint8_t cmd, uint16_t flags);

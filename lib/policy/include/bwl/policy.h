@@ -19,19 +19,22 @@
 
 #define BWL_NO_RATE 0ULL
 struct bwl_lim {
-	uint64_t rate_bps;	/* BWL_NO_RATE: unlimited */
-	uint64_t burst;		/* bytes; 0: the default for the rate, bwl_default_burst() */
-	uint64_t volume;	/* bytes, when has_volume */
-	uint64_t window_ns;	/* 0: total */
+	uint64_t rate_bps;  /* BWL_NO_RATE: unlimited */
+	uint64_t burst;     /* bytes; 0: the default for the rate, bwl_default_burst() */
+	uint64_t volume;    /* bytes, when has_volume */
+	uint64_t window_ns; /* 0: total */
 	bool has_volume;
-	bool present;		/* the limit is in the policy at all */
+	bool present; /* the limit is in the policy at all */
 };
 
 struct bwl_pol_port {
-	char name[BWL_NAME_LEN];	/* device */
-	struct bwl_pfx *sources; size_t nsources;
-	uint16_t vlans[BWL_MAX_VLANS]; size_t nvlans;
-	uint8_t mac[6]; bool has_mac;
+	char name[BWL_NAME_LEN]; /* device */
+	struct bwl_pfx *sources;
+	size_t nsources;
+	uint16_t vlans[BWL_MAX_VLANS];
+	size_t nvlans;
+	uint8_t mac[6];
+	bool has_mac;
 	struct bwl_lim limit;
 	unsigned line;
 };
@@ -44,32 +47,33 @@ struct bwl_pol_zone {
 
 struct bwl_pol_peer {
 	char name[BWL_NAME_LEN];
-	struct bwl_pfx *addresses; size_t naddresses;
-	char zone[BWL_NAME_LEN];	/* empty: none */
-	char from[BWL_MAX_PORTS][16];	/* host ports by device; used when nfrom > 0 */
+	struct bwl_pfx *addresses;
+	size_t naddresses;
+	char zone[BWL_NAME_LEN];      /* empty: none */
+	char from[BWL_MAX_PORTS][16]; /* host ports by device; used when nfrom > 0 */
 	size_t nfrom;
 	bool contained;
-	bool revoked;			/* read back from the maps; never in a file */
-	struct bwl_lim grant;		/* present: has a grant */
-	uint8_t mode;			/* enum bwl_mode */
-	uint8_t mark_pct;		/* mode mark: CE from this per cent of the burst; default 50 */
-	uint64_t expiry_ns;		/* CLOCK_BOOTTIME; BWL_NEVER_NS */
-	struct bwl_lim accept;		/* absent: the default, see bwl_default_accept() */
-	bool accept_none;		/* `accept: none`: nothing may arrive */
+	bool revoked;          /* read back from the maps; never in a file */
+	struct bwl_lim grant;  /* present: has a grant */
+	uint8_t mode;          /* enum bwl_mode */
+	uint8_t mark_pct;      /* mode mark: CE from this per cent of the burst; default 50 */
+	uint64_t expiry_ns;    /* CLOCK_BOOTTIME; BWL_NEVER_NS */
+	struct bwl_lim accept; /* absent: the default, see bwl_default_accept() */
+	bool accept_none;      /* `accept: none`: nothing may arrive */
 	struct bwl_lim floor;
 	struct bwl_lim class_[_BWL_CLASS_MAX];
-	uint8_t path;			/* enum bwl_path */
-	char uplink[16];		/* empty: the first one */
+	uint8_t path;    /* enum bwl_path */
+	char uplink[16]; /* empty: the first one */
 	bool has_via4, has_via6;
 	uint8_t via4[4], via6[16];
-	char ipsec_remote[64];		/* path xfrm or offload; empty otherwise */
-	char *ipsec_id, *ipsec_ppk;	/* only from a file; NULL: as its name, as the node's */
+	char ipsec_remote[64];      /* path xfrm or offload; empty otherwise */
+	char *ipsec_id, *ipsec_ppk; /* only from a file; NULL: as its name, as the node's */
 	unsigned line;
 };
 
-struct bwl_pol_service {		/* overrides of the built-in class table */
-	uint8_t class_;			/* enum bwl_class */
-	uint8_t proto;			/* IP protocol: 6, 17, or any other with port 0 */
+struct bwl_pol_service { /* overrides of the built-in class table */
+	uint8_t class_;  /* enum bwl_class */
+	uint8_t proto;   /* IP protocol: 6, 17, or any other with port 0 */
 	uint16_t port;
 };
 
@@ -78,29 +82,33 @@ struct bwl_pol_service {		/* overrides of the built-in class table */
  * digest have it. Words are strongSwan's own. policy_ipsec.c has domains and defaults.
  */
 struct bwl_pol_ipsec {
-	char id[256];			/* empty: the node's name */
-	char local[64];			/* address; empty: as routes say */
-	char ca[64];			/* file in swanctl's x509ca; empty: any CA that charon has */
-	char ppk[64];			/* id of a post-quantum preshared key (RFC 8784); empty: none */
+	char id[256];   /* empty: the node's name */
+	char local[64]; /* address; empty: as routes say */
+	char ca[64];    /* file in swanctl's x509ca; empty: any CA that charon has */
+	char ppk[64];   /* id of a post-quantum preshared key (RFC 8784); empty: none */
 	char start[16], revocation[16], hw_offload[16];
-	uint64_t rekey_ns, hard_ns;	/* CHILD_SA */
-	uint64_t ike_rekey_ns, reauth_ns;	/* IKE_SA; reauth 0: never */
+	uint64_t rekey_ns, hard_ns;       /* CHILD_SA */
+	uint64_t ike_rekey_ns, reauth_ns; /* IKE_SA; reauth 0: never */
 	uint64_t dpd_ns;
 	uint32_t replay_window;
 	bool copy_ecn;
 };
 
 /* Signs of tampering, and what bwlimitd does about each. In the file alone, like ipsec. */
-#define BWL_TAMPER_KEYS(X) X(carrier) X(neighbour) X(port) X(intrusion) X(cleartext) X(program) X(command) X(counters) X(lease)
+#define BWL_TAMPER_KEYS(X)                                                                         \
+	X(carrier)                                                                                 \
+	X(neighbour) X(port) X(intrusion) X(cleartext) X(program) X(command) X(counters) X(lease)
 enum bwl_tamper_input {
 #define X(k) BWL_TAMPER_##k,
 	BWL_TAMPER_KEYS(X)
 #undef X
-	_BWL_TAMPER_MAX
+		_BWL_TAMPER_MAX
 };
 enum bwl_action {
-	BWL_ACTION_LOG, BWL_ACTION_CLAMP, BWL_ACTION_REVOKE,
-	BWL_ACTION_REVOKE_PEER,	/* only of inputs that tell whose it was */
+	BWL_ACTION_LOG,
+	BWL_ACTION_CLAMP,
+	BWL_ACTION_REVOKE,
+	BWL_ACTION_REVOKE_PEER, /* only of inputs that tell whose it was */
 	_BWL_ACTION_MAX
 };
 const char *bwl_tamper_name(unsigned input);
@@ -111,23 +119,29 @@ const char *bwl_action_name(unsigned action);
 
 struct bwl_policy {
 	char node[BWL_NAME_LEN];
-	char (*uplinks)[16]; size_t nuplinks;
-	uint32_t control;		/* bit per enum bwl_control_bit */
-	struct bwl_pol_port *ports; size_t nports;
-	uint64_t heartbeat_ns;		/* 0 with heartbeat_none */
+	char (*uplinks)[16];
+	size_t nuplinks;
+	uint32_t control; /* bit per enum bwl_control_bit */
+	struct bwl_pol_port *ports;
+	size_t nports;
+	uint64_t heartbeat_ns; /* 0 with heartbeat_none */
 	bool heartbeat_none;
-	uint64_t lease_ns;		/* 0: none */
-	uint32_t min_charge;		/* default 64 */
-	uint32_t horizon_ns;		/* how long a packet may wait; 0: bwl_horizon() */
-	bool ledger;			/* volumes are closed until bwlimitd has written them to disk */
+	uint64_t lease_ns;   /* 0: none */
+	uint32_t min_charge; /* default 64 */
+	uint32_t horizon_ns; /* how long a packet may wait; 0: bwl_horizon() */
+	bool ledger;         /* volumes are closed until bwlimitd has written them to disk */
 	struct bwl_lim node_limit;
-	struct bwl_pol_zone *zones; size_t nzones;
-	struct bwl_pol_peer *peers; size_t npeers;
-	struct bwl_pol_service *services; size_t nservices;
+	struct bwl_pol_zone *zones;
+	size_t nzones;
+	struct bwl_pol_peer *peers;
+	size_t npeers;
+	struct bwl_pol_service *services;
+	size_t nservices;
 	struct bwl_pol_ipsec ipsec;
-	uint8_t tamper[_BWL_TAMPER_MAX];	/* enum bwl_action */
-	unsigned until_line;		/* of a peer with `until:`; 0 none */
-	char **warnings; size_t nwarnings;	/* "file:line: text" */
+	uint8_t tamper[_BWL_TAMPER_MAX]; /* enum bwl_action */
+	unsigned until_line;             /* of a peer with `until:`; 0 none */
+	char **warnings;
+	size_t nwarnings; /* "file:line: text" */
 };
 
 /*
@@ -151,8 +165,8 @@ int bwl_policy_dump(const struct bwl_policy *p, uint64_t now_boot_ns, int64_t no
 int bwl_policy_digest(const struct bwl_policy *p, uint8_t ret[32]);
 void bwl_policy_free(struct bwl_policy *p);
 BWL_AUTO_DEFINE(bwl_policy_free, struct bwl_policy *)
-struct bwl_policy *bwl_policy_new(void);	/* zeroed, with defaults; aborts without memory */
-struct bwl_pol_peer *bwl_policy_add_peer(struct bwl_policy *p);	/* amortised growth */
+struct bwl_policy *bwl_policy_new(void); /* zeroed, with defaults; aborts without memory */
+struct bwl_pol_peer *bwl_policy_add_peer(struct bwl_policy *p); /* amortised growth */
 /* Linear; NULL when there is none. */
 struct bwl_pol_peer *bwl_policy_peer(const struct bwl_policy *p, const char *name);
 
@@ -163,13 +177,17 @@ struct bwl_pol_peer *bwl_policy_peer(const struct bwl_policy *p, const char *nam
  * is worth it never reaches its rate (measured: docs/limits.md). The burst is also what each
  * grant may leak once at line rate; `exfil` counts it.
  */
-#define BWL_GSO_BURST 73728ULL	/* 65535 bytes in 1448-byte segments, 66 + 24 bytes of headers each */
+#define BWL_GSO_BURST                                                                              \
+	73728ULL /* 65535 bytes in 1448-byte segments, 66 + 24 bytes of headers each */
 #define BWL_TCP_BURST_MAX (32ULL << 20)
-#define BWL_MIN_BURST 1518ULL	/* one full frame with a tag; less is an error */
+#define BWL_MIN_BURST 1518ULL /* one full frame with a tag; less is an error */
 uint64_t bwl_default_burst(uint64_t rate_bps);
 /* Mode shape paces, so a flow needs no more: 1 ms at the rate, at least one GSO packet. */
 uint64_t bwl_default_burst_shape(uint64_t rate_bps);
-/* Modes shape and mark: how long a packet may wait at that rate, ns, rounded up. said_ns: the policy's; 0 auto. */
+/*
+ * Modes shape and mark: how long a packet may wait at that rate, ns, rounded up. said_ns: the
+ * policy's; 0 auto.
+ */
 uint32_t bwl_horizon(uint32_t said_ns, uint64_t rate_bps);
 /* grant + 0.1 %, and 5 ms at that rate on top of the burst. */
 struct bwl_lim bwl_default_accept(const struct bwl_lim *grant);

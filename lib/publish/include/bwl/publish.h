@@ -9,16 +9,16 @@
 #include <bwl/tables.h>
 
 struct bwl_publish_opts {
-	uint64_t confirm_ns;	/* 0: for good; else return by itself unless confirmed in time */
-	bool fresh_volume;	/* volumes of whose past nothing is known start unspent */
+	uint64_t confirm_ns; /* 0: for good; else return by itself unless confirmed in time */
+	bool fresh_volume;   /* volumes of whose past nothing is known start unspent */
 };
 
 struct bwl_publish_report {
 	uint32_t peers, prefixes, added, retired;
-	uint32_t inherited;	/* new names that took over a removed peer's id and state */
-	uint32_t kept_revoked;	/* peers that stay revoked; `grant` re-authorises them */
-	uint32_t exhausted;	/* volumes that start spent: nothing is known of their past */
-	uint64_t map_bytes;	/* peak memory of both generations during the swap */
+	uint32_t inherited;    /* new names that took over a removed peer's id and state */
+	uint32_t kept_revoked; /* peers that stay revoked; `grant` re-authorises them */
+	uint32_t exhausted;    /* volumes that start spent: nothing is known of their past */
+	uint64_t map_bytes;    /* peak memory of both generations during the swap */
 	double seconds;
 };
 
@@ -27,21 +27,28 @@ int bwl_publish(struct bwl_pins *p, const struct bwl_policy *pol, const struct b
 		struct bwl_publish_report *ret, struct bwl_err *e);
 /* End a pending --confirm: keep the new policy. -ENOENT when nothing is pending. */
 int bwl_confirm(struct bwl_pins *p, struct bwl_err *e);
-/* Settles what is held (bwl_is_held()), as every writer of a policy does first. Waits for one that is alive. */
+/*
+ * Settles what is held (bwl_is_held()), as every writer of a policy does first. Waits for one that
+ * is alive.
+ */
 int bwl_settle_held(const char *pin_dir, struct bwl_err *e);
 /* End a pending --confirm early: back to the old policy. */
 int bwl_rollback(struct bwl_pins *p, struct bwl_err *e);
 
 /* A change to one peer's grant; fields not in `set` stay as they are. */
 enum bwl_change_bits {
-	BWL_SET_RATE = 1 << 0, BWL_SET_BURST = 1 << 1, BWL_SET_VOLUME = 1 << 2,
-	BWL_SET_EXPIRY = 1 << 3, BWL_SET_MODE = 1 << 4, BWL_SET_ACCEPT = 1 << 5,
-	BWL_SET_AUTHORISE = 1 << 6,	/* `grant`: lifts a revocation */
-	BWL_ADD_VOLUME = 1 << 7,	/* raise the volume by lim.volume above what it is */
+	BWL_SET_RATE = 1 << 0,
+	BWL_SET_BURST = 1 << 1,
+	BWL_SET_VOLUME = 1 << 2,
+	BWL_SET_EXPIRY = 1 << 3,
+	BWL_SET_MODE = 1 << 4,
+	BWL_SET_ACCEPT = 1 << 5,
+	BWL_SET_AUTHORISE = 1 << 6, /* `grant`: lifts a revocation */
+	BWL_ADD_VOLUME = 1 << 7,    /* raise the volume by lim.volume above what it is */
 };
 struct bwl_change {
 	unsigned set;
-	struct bwl_lim lim;	/* rate_bps, burst, volume + window_ns + has_volume */
+	struct bwl_lim lim; /* rate_bps, burst, volume + window_ns + has_volume */
 	uint64_t expiry_ns;
 	uint8_t mode, mark_pct;
 	struct bwl_lim accept;

@@ -6,7 +6,7 @@
 #include <bwl/pins.h>
 #include <bwl/policy.h>
 
-#define BWL_SPARE_PEERS 256U	/* entries for edits of single peers between two policies */
+#define BWL_SPARE_PEERS 256U /* entries for edits of single peers between two policies */
 
 struct bwl_gen_size {
 	uint32_t dst4, dst6, lpm4, lpm6, own, peers, subs;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The facts of maps/list.h for tools: which maps there are, and of what shape. Without a policy or
- * a pin. */
+/*
+ * The facts of maps/list.h for tools: which maps there are, and of what shape. Without a policy or
+ * a pin.
+ */
 #ifndef BWL_MAPS_H
 #define BWL_MAPS_H
 
@@ -13,7 +15,7 @@ enum bwl_pin {
 #define X(name, ...) BWL_PIN_##name,
 	BWL_MAPS(X)
 #undef X
-	    _BWL_PIN_MAX
+		_BWL_PIN_MAX
 };
 /* "bwl_schema_v1" … ; the pin is <dir>/maps/<name>. */
 const char *bwl_pin_name(enum bwl_pin pin);

@@ -34,8 +34,10 @@ uint64_t bwl_silent_at(const struct bwl_view *v);
 void bwl_grant_left(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body,
 		    struct bwl_left *ret);
 
-/* Packets wait only where every uplink has fq and TC carries the peer; else shape polices, and this
- * says so. */
+/*
+ * Packets wait only where every uplink has fq and TC carries the peer; else shape polices, and this
+ * says so.
+ */
 bool bwl_paces(const struct bwl_pins *pins, uint32_t id);
 const char *bwl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned mode);
 struct bwl_value bwl_v_mode(const struct bwl_pins *pins, uint32_t id, unsigned mode);
@@ -64,7 +66,7 @@ json_t *bwl_json_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, 
 /* One row of the counters. */
 struct bwl_reason_row {
 	const char *port; /* NULL: of interfaces that are no port */
-	bool gate;	  /* the last gate of an uplink or of management */
+	bool gate;        /* the last gate of an uplink or of management */
 	unsigned reason;
 	const struct bwl_reason_count *n;
 };
@@ -92,27 +94,29 @@ struct bwl_peer_row {
 };
 /* Of the policy: pol and now_ns are enough. */
 extern const struct bwl_field bwl_f_name, bwl_f_addresses, bwl_f_zone, bwl_f_from, bwl_f_contained,
-    bwl_f_revoked, bwl_f_grant, bwl_f_grant_rate, bwl_f_grant_burst, bwl_f_grant_volume, bwl_f_mode,
-    bwl_f_mark_percent, bwl_f_pol_expires, bwl_f_accept, bwl_f_accept_none, bwl_f_floor,
-    bwl_f_classes, bwl_f_path, bwl_f_uplink, bwl_f_via, bwl_f_via6, bwl_f_ipsec_remote;
+	bwl_f_revoked, bwl_f_grant, bwl_f_grant_rate, bwl_f_grant_burst, bwl_f_grant_volume,
+	bwl_f_mode, bwl_f_mark_percent, bwl_f_pol_expires, bwl_f_accept, bwl_f_accept_none,
+	bwl_f_floor, bwl_f_classes, bwl_f_path, bwl_f_uplink, bwl_f_via, bwl_f_via6,
+	bwl_f_ipsec_remote;
 /* Of the maps. */
 extern const struct bwl_field bwl_f_peer, bwl_f_state, bwl_f_rate, bwl_f_burst, bwl_f_left,
-    bwl_f_expires, bwl_f_body_mode, bwl_f_mode_in_force, bwl_f_horizon, bwl_f_tunnel;
+	bwl_f_expires, bwl_f_body_mode, bwl_f_mode_in_force, bwl_f_horizon, bwl_f_tunnel;
 /* Of the counters. */
 extern const struct bwl_field bwl_f_passed_frames, bwl_f_passed_bytes, bwl_f_dropped_frames,
-    bwl_f_dropped_bytes, bwl_f_refund_lost, bwl_f_passes, bwl_f_drops, bwl_f_share;
+	bwl_f_dropped_bytes, bwl_f_refund_lost, bwl_f_passes, bwl_f_drops, bwl_f_share;
 
 /* The columns of a peer in a policy: the beginning of every list that shows policies. */
 #define BWL_POLICY_COLUMNS                                                                         \
-	{&bwl_f_name, BWL_BOTH}, {&bwl_f_addresses, BWL_BOTH}, {&bwl_f_zone, BWL_BOTH},            \
-	    {&bwl_f_from, BWL_BOTH}, {&bwl_f_contained, BWL_BOTH}, {&bwl_f_revoked, BWL_BOTH},     \
-	    {&bwl_f_grant, BWL_BOTH}, {&bwl_f_grant_rate, BWL_BOTH},                               \
-	    {&bwl_f_grant_burst, BWL_BOTH}, {&bwl_f_grant_volume, BWL_BOTH},                       \
-	    {&bwl_f_mode, BWL_BOTH}, {&bwl_f_mark_percent, BWL_BOTH},                              \
-	    {&bwl_f_pol_expires, BWL_FOR_PROGRAMS}, {&bwl_f_accept, BWL_BOTH},                     \
-	    {&bwl_f_accept_none, BWL_BOTH}, {&bwl_f_floor, BWL_BOTH}, {&bwl_f_classes, BWL_BOTH},  \
-	    {&bwl_f_path, BWL_BOTH}, {&bwl_f_uplink, BWL_BOTH}, {&bwl_f_via, BWL_BOTH},            \
-	    {&bwl_f_via6, BWL_BOTH},                                                               \
+	{ &bwl_f_name, BWL_BOTH }, { &bwl_f_addresses, BWL_BOTH }, { &bwl_f_zone, BWL_BOTH },      \
+		{ &bwl_f_from, BWL_BOTH }, { &bwl_f_contained, BWL_BOTH },                         \
+		{ &bwl_f_revoked, BWL_BOTH }, { &bwl_f_grant, BWL_BOTH },                          \
+		{ &bwl_f_grant_rate, BWL_BOTH }, { &bwl_f_grant_burst, BWL_BOTH },                 \
+		{ &bwl_f_grant_volume, BWL_BOTH }, { &bwl_f_mode, BWL_BOTH },                      \
+		{ &bwl_f_mark_percent, BWL_BOTH }, { &bwl_f_pol_expires, BWL_FOR_PROGRAMS },       \
+		{ &bwl_f_accept, BWL_BOTH }, { &bwl_f_accept_none, BWL_BOTH },                     \
+		{ &bwl_f_floor, BWL_BOTH }, { &bwl_f_classes, BWL_BOTH },                          \
+		{ &bwl_f_path, BWL_BOTH }, { &bwl_f_uplink, BWL_BOTH }, { &bwl_f_via, BWL_BOTH },  \
+		{ &bwl_f_via6, BWL_BOTH },                                                         \
 	{                                                                                          \
 		&bwl_f_ipsec_remote, BWL_BOTH                                                      \
 	}

@@ -18,7 +18,7 @@
 #include "maps/reason.h"
 #include "maps/tunnel.h"
 
-#define BWL_PIN_DIR "/sys/fs/bpf/bwlimit"	/* default; --pin-dir or BWLIMIT_PIN_DIR */
+#define BWL_PIN_DIR "/sys/fs/bpf/bwlimit" /* default; --pin-dir or BWLIMIT_PIN_DIR */
 
 /* A mapped array's entries lie at multiples of 8 bytes, whatever their size. */
 struct bwl_word {
@@ -39,11 +39,14 @@ struct bwl_word {
 
 struct bwl_pins {
 	char dir[200];
-	int dir_fd;			/* carries the flock */
+	int dir_fd; /* carries the flock */
 	int fd[_BWL_PIN_MAX];
 	bool writable;
 	struct bwl_schema schema;
-	/* Mapped, all arrays of maps/list.h (struct bwl_gate *gate …); const-ness is up to `writable`. */
+	/*
+	 * Mapped, all arrays of maps/list.h (struct bwl_gate *gate …); const-ness is up to
+	 * `writable`.
+	 */
 #define X(name, kind, key, value, ...) BWL_MAPPED_##kind(name, value)
 	BWL_MAPS(X)
 #undef X
@@ -52,16 +55,19 @@ struct bwl_pins {
 /* dir NULL: BWLIMIT_PIN_DIR or BWL_PIN_DIR. */
 const char *bwl_pin_dir(const char *dir);
 int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e);
-/* For writing, and of this layout: that of an earlier version while its maps are made this one's (loader). */
+/*
+ * For writing, and of this layout: that of an earlier version while its maps are made this one's
+ * (loader).
+ */
 int bwl_pins_open_as(const char *dir, uint64_t layout, struct bwl_pins **ret, struct bwl_err *e);
-void bwl_pins_close(struct bwl_pins *p);	/* NULL-safe; drops the lock */
+void bwl_pins_close(struct bwl_pins *p); /* NULL-safe; drops the lock */
 BWL_AUTO_DEFINE(bwl_pins_close, struct bwl_pins *)
 /* One writer at a time: waits up to 10 s for the flock on the pin directory, then -EBUSY. */
 int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e);
 /*
  * For readers: a descriptor; until it is closed nobody changes the policy. Does not wait:
- * -EWOULDBLOCK while somebody changes it (through another handle). A writer waits for readers as for
- * another writer.
+ * -EWOULDBLOCK while somebody changes it (through another handle). A writer waits for readers as
+ * for another writer.
  */
 int bwl_pins_still(const struct bwl_pins *p);
 
@@ -72,7 +78,10 @@ int bwl_port_id(const struct bwl_pins *p, const char *name);
  * stay with the name: `from` masks and counters refer to them.
  */
 int bwl_port_id_for(const struct bwl_pins *p, const char *name);
-/* Neighbours of a family that a port may have in the kernel's table, where a policy has so many ports. */
+/*
+ * Neighbours of a family that a port may have in the kernel's table, where a policy has so many
+ * ports.
+ */
 uint16_t bwl_neighbour_share(size_t ports);
 /* Is the tunnel device a plain xfrm interface, with marks for if_ids (maps/tunnel.h)? */
 bool bwl_is_by_mark(const struct bwl_pins *p);
@@ -95,8 +104,10 @@ const char *bwl_carrier_text(unsigned carrier);
 uint32_t bwl_active_slot(const struct bwl_pins *p, uint64_t now_ns);
 /* Some generation is waiting for `policy confirm`: returns the deadline, else 0. */
 uint64_t bwl_pending_ns(const struct bwl_pins *p, uint64_t now_ns);
-/* Waits until no packet uses what it looked up before (an update of an array of maps ends in
- * synchronize_rcu(), kernel >= 4.15). */
+/*
+ * Waits until no packet uses what it looked up before (an update of an array of maps ends in
+ * synchronize_rcu(), kernel >= 4.15).
+ */
 int bwl_grace(struct bwl_pins *p, struct bwl_err *e);
 
 /* The inner maps of one generation, mapped where they are arrays. */
@@ -104,20 +115,27 @@ struct bwl_gen {
 	uint32_t slot;
 	int dst4, dst6, lpm4, lpm6, own, base_fd, peer_fd, sub_fd;
 	struct bwl_base *base;
-	struct bwl_peer *peer; uint32_t npeers;	/* entries, spares included; entry 0 unused */
-	struct bwl_limit *sub; uint32_t nsubs;	/* entry 0 unused */
+	struct bwl_peer *peer;
+	uint32_t npeers; /* entries, spares included; entry 0 unused */
+	struct bwl_limit *sub;
+	uint32_t nsubs; /* entry 0 unused */
 };
 int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct bwl_err *e);
 void bwl_gen_close(struct bwl_gen *g);
 
 /* Where the generation has the peer's entry; 0: it has none, or g is NULL. */
 uint32_t bwl_body_at(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
-/* The entry, or NULL. Another writer may put one in its place meanwhile; this one stays as it is. */
+/*
+ * The entry, or NULL. Another writer may put one in its place meanwhile; this one stays as it is.
+ */
 const struct bwl_peer *bwl_body(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
 /* The rule of revocation: has the peer been revoked, alone or with all, since that grant? */
 bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq);
 
-/* One entry of bwl_reason_v1 as the sum over CPUs; cpus: room for libbpf_num_possible_cpus() entries. 0 or -errno. */
+/*
+ * One entry of bwl_reason_v1 as the sum over CPUs; cpus: room for libbpf_num_possible_cpus()
+ * entries. 0 or -errno.
+ */
 int bwl_reason_at(const struct bwl_pins *p, uint32_t index, struct bwl_reason_count *cpus,
 		  struct bwl_reason_count *ret);
 /* Sums over CPUs. ret has BWL_REASON_ROWS * BWL_REASON_SLOTS entries. */
@@ -132,12 +150,12 @@ int bwl_event_lost(struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total, 
 int bwl_event_counted(struct bwl_pins *p, uint32_t kind, uint32_t port, struct bwl_event_count *ret,
 		      struct bwl_err *e);
 
-const char *bwl_reason_name(unsigned reason);	/* "peer-rate" */
+const char *bwl_reason_name(unsigned reason); /* "peer-rate" */
 const char *bwl_reason_text(unsigned reason);
-const char *bwl_reason_todo(unsigned reason);	/* "" when there is nothing to do */
+const char *bwl_reason_todo(unsigned reason); /* "" when there is nothing to do */
 bool bwl_reason_passes(unsigned reason);
 const char *bwl_event_name(unsigned kind);
-#define BWL_EVENT_ADDRESS 46	/* INET6_ADDRSTRLEN */
+#define BWL_EVENT_ADDRESS 46 /* INET6_ADDRSTRLEN */
 /* IPv4 is written as IPv4. */
 char *bwl_event_address(const __be32 a[4], char buf[static BWL_EVENT_ADDRESS]);
 

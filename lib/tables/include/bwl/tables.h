@@ -13,27 +13,29 @@ int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err 
 bool bwl_is_held(const struct bwl_pins *p);
 
 /*
- * Deadline = now + the policy's heartbeat, and no later than the end of the lease. ret_deadline_ns: ~0 when
- * the policy says none. -EPERM: clamped, or the policy asks for a lease and none is live.
+ * Deadline = now + the policy's heartbeat, and no later than the end of the lease. ret_deadline_ns:
+ * ~0 when the policy says none. -EPERM: clamped, or the policy asks for a lease and none is live.
  */
 int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err *e);
 /*
- * Every grant to its floor; bwl_heartbeat() is refused (-EPERM) until bwl_unclamp(), whoever is restarted.
- * false, and nothing is changed: the policy, or the one that a trial returns to, has no heartbeat.
+ * Every grant to its floor; bwl_heartbeat() is refused (-EPERM) until bwl_unclamp(), whoever is
+ * restarted. false, and nothing is changed: the policy, or the one that a trial returns to, has no
+ * heartbeat.
  */
 bool bwl_clamp(struct bwl_pins *p);
 bool bwl_is_clamped(const struct bwl_pins *p);
-bool bwl_unclamp(struct bwl_pins *p);	/* false: it was not */
+bool bwl_unclamp(struct bwl_pins *p); /* false: it was not */
 
 /* A policy with `lease` holds its grants until so long after the last renewal. */
 enum bwl_lease_state {
-	BWL_LEASE_NONE,		/* the policy asks for none */
-	BWL_LEASE_LIVE, BWL_LEASE_ENDED,
-	BWL_LEASE_NEVER,	/* since the maps were made, at boot say, it was not renewed */
+	BWL_LEASE_NONE, /* the policy asks for none */
+	BWL_LEASE_LIVE,
+	BWL_LEASE_ENDED,
+	BWL_LEASE_NEVER, /* since the maps were made, at boot say, it was not renewed */
 };
 struct bwl_lease_now {
 	enum bwl_lease_state state;
-	uint64_t longest_ns, until_ns, renewed_ns;	/* 0: none */
+	uint64_t longest_ns, until_ns, renewed_ns; /* 0: none */
 };
 int bwl_lease(struct bwl_pins *p, struct bwl_lease_now *ret, struct bwl_err *e);
 const char *bwl_lease_word(enum bwl_lease_state state);
@@ -59,9 +61,9 @@ char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BW
 
 /* What is left of one limit right now. */
 struct bwl_left {
-	uint64_t debt, burst;			/* bytes; a packet passes when debt + len <= burst */
+	uint64_t debt, burst; /* bytes; a packet passes when debt + len <= burst */
 	bool has_volume;
-	uint64_t volume, used, window_ns;	/* used: total, or in the window that ends now */
+	uint64_t volume, used, window_ns; /* used: total, or in the window that ends now */
 };
 void bwl_limit_left(const struct bwl_pins *p, const struct bwl_rate *r, const struct bwl_volume *v,
 		    uint32_t state, uint64_t now_ns, struct bwl_left *ret);

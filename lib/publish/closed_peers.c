@@ -3,7 +3,7 @@
 #include <bwl/closed_peers.h>
 
 struct look {
-	const struct bwl_pfxset *held;	/* every prefix of the policy */
+	const struct bwl_pfxset *held; /* every prefix of the policy */
 	const struct bwl_pfx *q;
 	bwl_is_open_fn is_open;
 	void *arg;
@@ -29,8 +29,8 @@ void bwl_policy_prefixes(const struct bwl_policy *pol, struct bwl_pfxset *ret)
 	bwl_pfxset_sort(ret);
 }
 
-size_t bwl_closed_find(const struct bwl_pfxset *closed, const struct bwl_policy *pol, bwl_is_open_fn is_open,
-		       void *arg, bool *ret)
+size_t bwl_closed_find(const struct bwl_pfxset *closed, const struct bwl_policy *pol,
+		       bwl_is_open_fn is_open, void *arg, bool *ret)
 {
 	struct bwl_pfxset held = { 0 };
 	struct look l = { .held = &held, .is_open = is_open, .arg = arg };
