@@ -35,7 +35,7 @@ extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[]
 	ctl_exfil_cmds[], ctl_heartbeat_cmds[], ctl_drill_cmds[], ctl_ipsec_cmds[],
 	ctl_ipsec_watch_cmds[], ctl_ipsec_keep_cmds[], ctl_pki_cmds[], ctl_usage_cmds[],
 	ctl_history_cmds[], ctl_audit_cmds[], ctl_tamper_cmds[], ctl_lease_cmds[],
-	ctl_journal_cmds[];
+	ctl_journal_cmds[], ctl_metrics_cmds[];
 
 /* revoke.c: the command, for others that come to it */
 int ctl_revoke(struct ctl *c, int argc, char **argv);
@@ -115,7 +115,6 @@ void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t 
 /* view.c: the pinned maps with the generation that holds */
 /* Without a policy in force: -ENOENT. */
 int ctl_view_open(struct ctl *c, bool writable, struct bwl_view *v);
-void ctl_view_close(struct bwl_view *v);
 /* The body of peer id in this generation, or NULL. */
 const struct bwl_peer *ctl_view_peer(const struct bwl_view *v, uint32_t id);
 /* Ids in the policy, by name. The caller frees. -ENOENT names the one that is not there. */

@@ -203,7 +203,7 @@ static int explain(struct ctl *c, int argc, char **argv)
 			print_human(argv, &a, todo);
 		json_decref(a.steps);
 	}
-	ctl_view_close(&v);
+	bwl_view_close(&v);
 	return r;
 }
 

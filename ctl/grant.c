@@ -151,7 +151,7 @@ static int grant_list(struct ctl *c, int argc, char **argv)
 		return r;
 	r = ctl_view_ids(c, &v, argc, argv, &ids, &n);
 	if (r) {
-		ctl_view_close(&v);
+		bwl_view_close(&v);
 		return r;
 	}
 	l = bwl_list_new(columns, c->json);
@@ -169,7 +169,7 @@ static int grant_list(struct ctl *c, int argc, char **argv)
 	if (rows)
 		ctl_print_list("grants", "grants", rows);
 	free(ids);
-	ctl_view_close(&v);
+	bwl_view_close(&v);
 	return 0;
 }
 

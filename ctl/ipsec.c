@@ -84,7 +84,7 @@ static int number(struct ctl *c, const struct bwl_policy *pol, bool pins_needed,
 	if (r)
 		return ctl_ipsec_number(c, NULL, pol, true, argc, argv, ret);
 	r = ctl_ipsec_number(c, &v, pol, true, argc, argv, ret);
-	ctl_view_close(&v);
+	bwl_view_close(&v);
 	return r;
 }
 
@@ -232,7 +232,7 @@ static int drop_revoked(struct ctl *c, const struct plan *p)
 			name[k++] = p->pol->peers[i].name;
 	}
 	if (!r)
-		ctl_view_close(&v);
+		bwl_view_close(&v);
 	if (!r && k)
 		r = bwl_ipsec_drop_peers(p->place.vici, name, k, false, p->place.timeout_ns, &d,
 					 &c->err);

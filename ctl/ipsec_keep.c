@@ -243,7 +243,7 @@ static int turn(struct keep *k, bool *did)
 		r = with_charon(k, v, changed, did);
 	}
 	bwl_vici_close(v);
-	ctl_view_close(&k->view);
+	bwl_view_close(&k->view);
 	return r;
 }
 

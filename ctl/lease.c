@@ -56,7 +56,7 @@ static int show(struct ctl *c, int argc, char **argv)
 		show_json(&l, bwl_now_ns());
 	else if (!r)
 		show_text(&l, bwl_now_ns());
-	ctl_view_close(&v);
+	bwl_view_close(&v);
 	return r;
 }
 

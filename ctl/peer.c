@@ -72,7 +72,7 @@ static int peer_list(struct ctl *c, int argc, char **argv)
 out:
 	free(ids.id);
 	bwl_policy_free(pol);
-	ctl_view_close(&v);
+	bwl_view_close(&v);
 	return r;
 }
 
@@ -195,7 +195,7 @@ static int peer_show(struct ctl *c, int argc, char **argv)
 		(c->json ? show_json : show_human)(&v, p, id, body);
 	bwl_policy_free(pol);
 close:
-	ctl_view_close(&v);
+	bwl_view_close(&v);
 	return r;
 }
 

@@ -118,7 +118,7 @@ static int stats(struct ctl *c, int argc, char **argv)
 	ctl_sample_free(&first);
 	ctl_sample_free(&s);
 	free(ids);
-	ctl_view_close(&v);
+	bwl_view_close(&v);
 	return r;
 }
 

@@ -151,7 +151,7 @@ static int frame(struct ctl *c, const struct ctl_sample *before, struct ctl_samp
 			free(ids);
 		}
 	}
-	ctl_view_close(&v);
+	bwl_view_close(&v);
 	return r;
 }
 

@@ -136,7 +136,7 @@ static int usage(struct ctl *c, int argc, char **argv)
 			     ? "\nThe ledger is bound to a TPM's counter: an old copy of it is refused."
 			     : "\nThe ledger is bound to no TPM: an old copy of it would not be found out after a reboot.");
 	}
-	ctl_view_close(&v);
+	bwl_view_close(&v);
 	return 0;
 }
 

@@ -32,28 +32,12 @@ static int no_policy(struct ctl *c)
 
 int ctl_view_open(struct ctl *c, bool writable, struct bwl_view *v)
 {
-	uint32_t slot;
-	int r;
+	int r = bwl_view_open(c->pin_dir, writable, v, &c->err);
 
-	*v = (struct bwl_view){ 0 };
-	r = bwl_pins_open(c->pin_dir, writable, &v->pins, &c->err);
-	if (r)
+	if (r || v->has_gen)
 		return r;
-	v->now_ns = bwl_now_ns();
-	slot = bwl_active_slot(v->pins, v->now_ns);
-	r = slot == BWL_NO_SLOT ? no_policy(c) : bwl_gen_open(v->pins, slot, &v->gen, &c->err);
-	v->has_gen = !r;
-	if (r)
-		ctl_view_close(v);
-	return r;
-}
-
-void ctl_view_close(struct bwl_view *v)
-{
-	if (v->has_gen)
-		bwl_gen_close(&v->gen);
-	bwl_pins_close(v->pins);
-	*v = (struct bwl_view){ 0 };
+	bwl_view_close(v);
+	return no_policy(c);
 }
 
 const struct bwl_peer *ctl_view_peer(const struct bwl_view *v, uint32_t id)

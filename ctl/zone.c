@@ -107,7 +107,7 @@ static int zone_list(struct ctl *c, int argc, char **argv)
 	rows = bwl_list_end(l);
 	if (rows)
 		ctl_print_list("zones", "zones", rows);
-	ctl_view_close(&v);
+	bwl_view_close(&v);
 	return 0;
 }
 

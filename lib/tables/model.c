@@ -6,6 +6,34 @@
 
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
 
+int bwl_view_open(const char *dir, bool writable, struct bwl_view *ret, struct bwl_err *e)
+{
+	uint32_t slot;
+	int r;
+
+	*ret = (struct bwl_view){ 0 };
+	r = bwl_pins_open(dir, writable, &ret->pins, e);
+	if (r)
+		return r;
+	ret->now_ns = bwl_now_ns();
+	slot = bwl_active_slot(ret->pins, ret->now_ns);
+	if (slot == BWL_NO_SLOT)
+		return 0;
+	r = bwl_gen_open(ret->pins, slot, &ret->gen, e);
+	ret->has_gen = !r;
+	if (r)
+		bwl_view_close(ret);
+	return r;
+}
+
+void bwl_view_close(struct bwl_view *v)
+{
+	if (v->has_gen)
+		bwl_gen_close(&v->gen);
+	bwl_pins_close(v->pins);
+	*v = (struct bwl_view){ 0 };
+}
+
 uint64_t bwl_silent_at(const struct bwl_view *v)
 {
 	return v->gen.base->heartbeat_ns ? LOAD(v->pins->ctl->heartbeat_ns) : BWL_NEVER_NS;

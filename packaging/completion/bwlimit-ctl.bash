@@ -38,7 +38,7 @@ _bwlimit_ctl() {
 		return
 	fi
 	case $noun/$verb in
-	/) words='peer grant revoke zone policy stats usage history reasons top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal' ;;
+	/) words='peer grant revoke zone policy stats usage history reasons metrics top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show' ;;
@@ -67,6 +67,7 @@ _bwlimit_ctl() {
 		;;
 	grant/*) words='rate burst volume for mode mark reason' ;;
 	reasons/*) words='--port --all' ;;
+	metrics/*) words=--peers ;;
 	drill/*) words='--list --verbose' ;;
 	ipsec/) words='status load render rekey track watch keep' ;;
 	ipsec/track) words='--dry-run' ;;

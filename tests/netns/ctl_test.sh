@@ -358,7 +358,7 @@ for words in 'nothing' 'peer' 'peer lst' 'peer show' 'peer set d1 rate' 'peer se
 	'peer set d1 mode soft' 'grant' 'grant d1 for 0s reason x' 'grant d1 reason' 'revoke' \
 	'revoke --all d1' 'revoke --any' 'zone set' 'zone set external' 'policy' 'policy apply' \
 	'policy apply a b' 'policy apply a --confirm' 'policy apply a --confirm 3' 'stats --interval 0s' \
-	'reasons x' 'top x' 'watch --count 0' 'explain' 'explain 10.0.0.1' 'explain x y' \
+	'reasons x' 'metrics x' 'metrics --peers 0' 'top x' 'watch --count 0' 'explain' 'explain 10.0.0.1' 'explain x y' \
 	'explain 10.0.0.1 10.0.0.2 xyz' 'explain 10.0.0.1 10.0.0.2 icmp 3' 'exfil' \
 	'exfil --size x' 'exfil --size 1tb --compression 0.5' 'exfil --size 1tb --trays 0' \
 	'heartbeat now' 'stop it' '--pin-dir'; do

@@ -16,8 +16,12 @@ struct bwl_view {
 	struct bwl_pins *pins;
 	struct bwl_gen gen;
 	uint64_t now_ns;
-	bool has_gen;
+	bool has_gen; /* false: no policy is in force */
 };
+/* dir NULL: the default. What it opens is closed by bwl_view_close() alone. */
+int bwl_view_open(const char *dir, bool writable, struct bwl_view *ret, struct bwl_err *e);
+void bwl_view_close(struct bwl_view *v);
+
 /* May a peer send at this moment? */
 enum bwl_standing {
 	BWL_STAND_LIVE,

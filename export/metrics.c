@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The lists of metrics: of the node, of each peer, of each port and reason. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <bwl/cleanup.h>
+#include "metrics.h"
+#include "prometheus.h"
+
+#define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
+#define NS 1000000000.0
+
+/* When CLOCK_BOOTTIME says so, in seconds since 1970. */
+static double wall(uint64_t boot_ns)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / NS +
+	       ((double)boot_ns - (double)bwl_now_ns()) / NS;
+}
+
+/* A metric of a row; get returns false where the row has none. */
+struct metric {
+	const char *name;
+	enum prom_type type;
+	const char *help;
+	bool (*get)(const struct bwl_peer_row *r, double *ret);
+};
+
+static bool passed_bytes(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = (double)r->count->bytes;
+	return true;
+}
+
+static bool passed_frames(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = (double)r->count->frames;
+	return true;
+}
+
+static bool dropped_bytes(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = (double)r->count->drop_bytes;
+	return true;
+}
+
+static bool dropped_frames(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = (double)r->count->drop_frames;
+	return true;
+}
+
+static bool live(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = bwl_standing(r->v, r->id, r->body) == BWL_STAND_LIVE;
+	return true;
+}
+
+static bool grant_rate(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = (double)bwl_rate_decode(&r->body->grant.rate) / 8;
+	return *ret > 0;
+}
+
+static bool grant_volume(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = (double)r->left.volume;
+	return r->left.has_volume;
+}
+
+static bool grant_used(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = (double)r->left.used;
+	return r->left.has_volume;
+}
+
+static bool grant_expires(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = wall(r->body->meta.expiry_ns);
+	return r->body->meta.expiry_ns != BWL_NEVER_NS;
+}
+
+static const struct metric of_peer[] = {
+	{ "peer_passed_bytes_total", PROM_COUNTER, "Bytes passed, as charged", passed_bytes },
+	{ "peer_passed_frames_total", PROM_COUNTER, "Frames passed", passed_frames },
+	{ "peer_dropped_bytes_total", PROM_COUNTER, "Bytes refused, as seen", dropped_bytes },
+	{ "peer_dropped_frames_total", PROM_COUNTER, "Frames refused", dropped_frames },
+	{ "peer_grant_live", PROM_GAUGE,
+	  "1: the grant is in force; 0: there is none, or it is expired, silent or revoked", live },
+	{ "peer_grant_bytes_per_second", PROM_GAUGE, "Rate of the grant; none: unlimited",
+	  grant_rate },
+	{ "peer_grant_volume_bytes", PROM_GAUGE, "Volume of the grant, in all or in its window",
+	  grant_volume },
+	{ "peer_grant_volume_used_bytes", PROM_GAUGE, "What is spent of that volume", grant_used },
+	{ "peer_grant_expiry_timestamp_seconds", PROM_GAUGE, "When the grant expires; none: never",
+	  grant_expires },
+};
+#define NOF_PEER (sizeof(of_peer) / sizeof(*of_peer))
+
+static void put_peer(FILE *f, const struct metric *m, const struct bwl_view *v, uint32_t id,
+		     const struct bwl_peer_count *count)
+{
+	struct bwl_peer_row row = { .v = v, .id = id, .count = count };
+	char name[BWL_NAME_LEN];
+	double value;
+
+	row.body = bwl_body(v->pins, &v->gen, id);
+	if (!row.body || !bwl_peer_name(v->pins, id, name))
+		return;
+	bwl_grant_left(v, id, row.body, &row.left);
+	if (m->get(&row, &value))
+		prom_sample(f, m->name, &(struct prom_labels){ { { "peer", name } } }, value);
+}
+
+/* Peers of the policy in force; the first `most` into ids. */
+static uint32_t pick(const struct bwl_view *v, uint32_t *ids, uint32_t most)
+{
+	uint32_t n = 0;
+
+	for (uint32_t id = 1; id < v->pins->schema.max_peers; id++)
+		if (bwl_body(v->pins, &v->gen, id) && n++ < most)
+			ids[n - 1] = id;
+	return n;
+}
+
+static int put_peers(FILE *f, const struct bwl_view *v, uint32_t most, struct bwl_err *e)
+{
+	BWL_AUTO_FREE uint32_t *ids = calloc((size_t)most + 1, sizeof(*ids));
+	BWL_AUTO_FREE struct bwl_peer_count *count = calloc(v->pins->schema.max_peers,
+							    sizeof(*count));
+	uint32_t all, n;
+	int r;
+
+	if (!ids || !count)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	r = bwl_peercnt_read(v->pins, count, e);
+	if (r)
+		return r;
+	all = pick(v, ids, most);
+	n = all < most ? all : most;
+	for (size_t m = 0; m < NOF_PEER; m++) {
+		prom_family(f, of_peer[m].name, of_peer[m].type, of_peer[m].help);
+		for (uint32_t i = 0; i < n; i++)
+			put_peer(f, &of_peer[m], v, ids[i], &count[ids[i]]);
+	}
+	prom_family(f, "peers", PROM_GAUGE, "Peers of the policy in force");
+	prom_sample(f, "peers", &(struct prom_labels){ 0 }, all);
+	prom_family(f, "peers_not_shown", PROM_GAUGE, "Peers without metrics of their own");
+	prom_sample(f, "peers_not_shown", &(struct prom_labels){ 0 }, all - n);
+	return 0;
+}
+
+static uint64_t frames(const struct bwl_reason_count *n)
+{
+	return n->frames;
+}
+
+static uint64_t bytes(const struct bwl_reason_count *n)
+{
+	return n->bytes;
+}
+
+static void put_reasons(FILE *f, const struct bwl_pins *p, const char *name, const char *help,
+			const struct bwl_reason_count *count,
+			uint64_t (*get)(const struct bwl_reason_count *n))
+{
+	prom_family(f, name, PROM_COUNTER, help);
+	for (unsigned row = 0; row < BWL_REASON_ROWS; row++) {
+		const struct bwl_dev *dev = &p->dev[row % BWL_MAX_PORTS];
+		char port[sizeof(dev->name) + 1];
+
+		snprintf(port, sizeof(port), "%.*s", (int)sizeof(dev->name), dev->name);
+		for (unsigned i = 0; i < _BWL_REASON_MAX; i++) {
+			const struct bwl_reason_count *n = &count[row * BWL_REASON_SLOTS + i];
+
+			if (n->frames)
+				prom_sample(f, name,
+					    &(struct prom_labels){ {
+						    { "port", port },
+						    { "hook",
+						      row < BWL_MAX_PORTS ? "ingress" : "gate" },
+						    { "reason", bwl_reason_name(i) },
+						    { "verdict",
+						      bwl_reason_passes(i) ? "pass" : "drop" },
+					    } },
+					    get(n));
+		}
+	}
+}
+
+static int put_ports(FILE *f, const struct bwl_view *v, struct bwl_err *e)
+{
+	BWL_AUTO_FREE struct bwl_reason_count *count = calloc(BWL_REASON_ROWS * BWL_REASON_SLOTS,
+							      sizeof(*count));
+	int r;
+
+	if (!count)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	r = bwl_reason_read(v->pins, count, e);
+	if (r)
+		return r;
+	put_reasons(f, v->pins, "port_frames_total", "Frames by port and reason", count, frames);
+	put_reasons(f, v->pins, "port_bytes_total", "Bytes of those frames, as seen", count, bytes);
+	return 0;
+}
+
+static void put_node(FILE *f, const struct bwl_view *v)
+{
+	prom_family(f, "build_info", PROM_GAUGE, "1; the version of the exporter");
+	prom_sample(f, "build_info", &(struct prom_labels){ { { "version", BWL_VERSION } } }, 1);
+	prom_family(f, "switch", PROM_GAUGE, "1 at the state of the stop switch");
+	prom_sample(f, "switch", &(struct prom_labels){ { { "state", bwl_switch_name(v->pins) } } },
+		    1);
+	prom_family(f, "policy_generation", PROM_GAUGE, "Policies applied since attach");
+	prom_sample(f, "policy_generation", &(struct prom_labels){ 0 },
+		    LOAD(v->pins->ctl->generation));
+	prom_family(f, "policy_edits", PROM_GAUGE, "Edits of the policy since it was applied");
+	prom_sample(f, "policy_edits", &(struct prom_labels){ 0 }, LOAD(v->pins->ctl->edits));
+	prom_family(f, "attach_timestamp_seconds", PROM_GAUGE, "When the maps were made");
+	prom_sample(f, "attach_timestamp_seconds", &(struct prom_labels){ 0 },
+		    wall(v->pins->ctl->attached_ns));
+	prom_family(f, "policy_in_force", PROM_GAUGE, "0: everything is dropped");
+	prom_sample(f, "policy_in_force", &(struct prom_labels){ 0 }, v->has_gen);
+}
+
+static void put_policy(FILE *f, const struct bwl_view *v)
+{
+	uint64_t silent_ns = bwl_silent_at(v);
+
+	prom_family(f, "heartbeat_deadline_timestamp_seconds", PROM_GAUGE,
+		    "When grants fall to their floors; none: the policy has no heartbeat");
+	if (silent_ns != BWL_NEVER_NS)
+		prom_sample(f, "heartbeat_deadline_timestamp_seconds", &(struct prom_labels){ 0 },
+			    silent_ns ? wall(silent_ns) : 0);
+}
+
+int bwl_metrics(FILE *f, const struct bwl_view *v, uint32_t most_peers, struct bwl_err *e)
+{
+	int r;
+
+	put_node(f, v);
+	r = put_ports(f, v, e);
+	if (r || !v->has_gen)
+		return r;
+	put_policy(f, v);
+	return put_peers(f, v, most_peers, e);
+}

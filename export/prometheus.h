@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Prometheus' text format 0.0.4: a family is a name with its help and type, and then its samples.
+ * Names and units by Prometheus' conventions: base units, counters end in _total.
+ */
+#ifndef BWL_EXPORT_PROMETHEUS_H
+#define BWL_EXPORT_PROMETHEUS_H
+
+#include <stdio.h>
+
+struct prom_label {
+	const char *name, *value; /* value: any bytes */
+};
+#define PROM_LABELS 4
+struct prom_labels {
+	struct prom_label label[PROM_LABELS]; /* name NULL ends them */
+};
+
+enum prom_type { PROM_COUNTER, PROM_GAUGE };
+/* `name` without "bwlimit_". */
+void prom_family(FILE *f, const char *name, enum prom_type type, const char *help);
+/* Whole numbers without a fraction; Prometheus keeps 64-bit floats, exact to 2^53. */
+void prom_sample(FILE *f, const char *name, const struct prom_labels *labels, double value);
+
+#endif

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What Prometheus is told, read by Prometheus' own client library, against stats, reasons and usage.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-met-$$ LAB_DESTS=2
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+/usr/bin/python3 -c 'import prometheus_client' 2>/dev/null ||
+	{ echo '1..0 # SKIP no python3-prometheus-client'; exit 77; }
+lab_up || exit 1
+trap lab_down EXIT
+
+# NAME{LABEL=VALUE,…} VALUE, a line each; the parser fails on what is no exposition format.
+parse() { # file
+	/usr/bin/python3 - "$1" <<'END'
+import sys
+from prometheus_client.parser import text_string_to_metric_families as families
+for f in families(open(sys.argv[1]).read()):
+    assert f.documentation, f.name
+    for s in f.samples:
+        assert (f.type == "counter") == s.name.endswith("_total"), s.name
+        print(s.name + "{" + ",".join(k + "=" + v for k, v in sorted(s.labels.items())) + "}", repr(s.value))
+END
+}
+look() { "$CTL" metrics "$@" >"$LAB_TMP/text" && parse "$LAB_TMP/text" >"$LAB_TMP/seen"; }
+value() { awk -v n="$1" '$1 == n { printf "%.0f\n", $2; found = 1 } END { exit !found }' "$LAB_TMP/seen"; }
+is() { # sample, value
+	local now
+	now=$(value "$1") && [[ $now == "$2" ]] || { note "$1: ${now:-missing}, not $2"; return 1; }
+}
+has() { value "$1" >/dev/null; }
+send() {
+	echo "eth ip4 src=$HOST4 dst=$(lab_dest4 1) udp dport=9 fill=958" |
+		in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 1 --pps 4000 >/dev/null
+}
+
+lab_attach || exit 1
+check "without a policy there are metrics" look
+check "and they say so" is 'bwlimit_policy_in_force{}' 0
+{
+	echo "peers:"
+	lab_peer sink 1 "grant: { rate: 8mbit, burst: 64kb, volume: 1gb }"
+	lab_peer idle 2 "grant: { rate: 1mbit }"
+} | lab_policy_head >"$LAB_TMP/policy.yaml"
+"$CTL" policy apply "$LAB_TMP/policy.yaml" --fresh-volume >/dev/null 2>&1 || exit 1
+"$CTL" heartbeat >/dev/null || exit 1
+send
+check "with a policy there are metrics" look
+check "a policy is in force" is 'bwlimit_policy_in_force{}' 1
+check "the switch says running" is 'bwlimit_switch{state=running}' 1
+"$CTL" stats sink --json >"$LAB_TMP/stats"
+stat() { jq ".peers[0].$1" "$LAB_TMP/stats"; }
+check "something passed and something was dropped" sh -c \
+	"jq -e '.peers[0] | .passed_bytes > 0 and .dropped_bytes > 0' '$LAB_TMP/stats' >/dev/null"
+for way in passed dropped; do
+	check "$way bytes are those of stats" is "bwlimit_peer_${way}_bytes_total{peer=sink}" \
+		"$(stat "${way}_bytes")"
+	check "$way frames are those of stats" is "bwlimit_peer_${way}_frames_total{peer=sink}" \
+		"$(stat "${way}_frames")"
+done
+check "a rate is in bytes a second" is 'bwlimit_peer_grant_bytes_per_second{peer=sink}' 1000000
+check "a volume is told" is 'bwlimit_peer_grant_volume_bytes{peer=sink}' $((1 << 30))
+check "and what is used of it" is 'bwlimit_peer_grant_volume_used_bytes{peer=sink}' \
+	"$("$CTL" usage --json | jq '.volumes[] | select(.limit_key == "peer sink").used_bytes')"
+refute "a grant without a volume tells none" has 'bwlimit_peer_grant_volume_bytes{peer=idle}'
+check "a grant in force is live" is 'bwlimit_peer_grant_live{peer=sink}' 1
+check "drops have their reason" is \
+	'bwlimit_port_frames_total{hook=ingress,port=hpf0,reason=peer-rate,verdict=drop}' \
+	"$("$CTL" reasons --port hpf0 --json | jq '.reasons[] | select(.reason == "peer-rate").frames')"
+"$CTL" revoke idle reason test >/dev/null 2>&1
+check "after a revocation there are metrics" look
+check "a revoked grant is not live" is 'bwlimit_peer_grant_live{peer=idle}' 0
+check "of many peers the first have metrics" look --peers 1
+check "the others are counted" is 'bwlimit_peers_not_shown{}' 1
+check "and have none" sh -c "! grep -q 'peer=idle' '$LAB_TMP/seen' && grep -q 'peer=sink' '$LAB_TMP/seen'"
+refute "--json says what to use" sh -c "'$CTL' metrics --json >'$LAB_TMP/err' 2>&1"
+check "by name" grep -q 'stats' "$LAB_TMP/err"
+done_testing
