@@ -15,7 +15,7 @@
 #include "options.h"
 #include "parts.h"
 #include "tpm/tpm.h"
-#include "audit/act.h"
+#include "audit/tool_log.h"
 
 #define SECOND_US 1000000ULL
 

@@ -7,7 +7,7 @@
 #define BWL_AUDIT_LOG_H
 
 #include <jansson.h>
-#include "note.h"
+#include "signed_note.h"
 
 #define BWL_AUDIT_DIR "/var/lib/bwlimit/audit" /* default; BWLIMIT_AUDIT_DIR, empty: off */
 #define BWL_AUDIT_LINE 65536                   /* bytes of a line, at most */

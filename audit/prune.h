@@ -23,7 +23,7 @@
 #ifndef BWL_AUDIT_PRUNE_H
 #define BWL_AUDIT_PRUNE_H
 
-#include "end.h"
+#include "log_end.h"
 #include "verify.h"
 
 struct bwl_audit_cut {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "audit/act.h"
+#include "audit/tool_log.h"
 #include "ctl.h"
 
 static const struct ctl_cmd *const tables[] = {

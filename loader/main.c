@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/doc.h>
-#include "audit/act.h"
+#include "audit/tool_log.h"
 #include "attach.h"
 #include "guard.h"
 #include "probe.h"

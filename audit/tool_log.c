@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See act.h. */
+/* See tool_log.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
-#include "act.h"
+#include "tool_log.h"
 
 static bool pending; /* an intent was recorded, the action not yet */
 static char intended[1024];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See end.h. */
+/* See log_end.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "end.h"
+#include "log_end.h"
 
 void bwl_audit_end_close(struct bwl_audit_end *x)
 {

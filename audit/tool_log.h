@@ -4,8 +4,8 @@
  * bwl_audit_intent() and bwl_audit() of bwl/err.h write to the log; bwl_audit_tool_end() tells what
  * became of an intent that was not followed by the action.
  */
-#ifndef BWL_AUDIT_ACT_H
-#define BWL_AUDIT_ACT_H
+#ifndef BWL_AUDIT_TOOL_LOG_H
+#define BWL_AUDIT_TOOL_LOG_H
 
 #include "log.h"
 

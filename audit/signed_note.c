@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See note.h. */
+/* See signed_note.h. */
 #include <errno.h>
 #include <jansson.h>
 #include <openssl/crypto.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "note.h"
+#include "signed_note.h"
 
 #define DASH "\xe2\x80\x94 " /* em dash, space */
 #define SIGNATURES_MAX 100

@@ -3,8 +3,8 @@
  * Signed notes and checkpoints as c2sp.org/signed-note and c2sp.org/tlog-checkpoint have them,
  * Ed25519 only; keys as text in the form of Go's sumdb/note. Nothing here does I/O.
  */
-#ifndef BWL_AUDIT_NOTE_H
-#define BWL_AUDIT_NOTE_H
+#ifndef BWL_AUDIT_SIGNED_NOTE_H
+#define BWL_AUDIT_SIGNED_NOTE_H
 
 #include "bwl/err.h"
 #include "merkle.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The end of the log, where it grows. Inside audit/ only; the lock is held. */
-#ifndef BWL_AUDIT_END_H
-#define BWL_AUDIT_END_H
+#ifndef BWL_AUDIT_LOG_END_H
+#define BWL_AUDIT_LOG_END_H
 
 #include "item.h"
 
