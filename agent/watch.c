@@ -4,9 +4,9 @@
  * filter or an address, and every 100 ms for what it tells nobody (programs). First everything is
  * closed, then it is said. On a thread of its own, which waits for no disk and no policy.
  *
- * The rules by input device (bwl/lock.h) are put right at once, by the kernel's news of rules, and
- * then it is said: while they are wrong no way is open that the programs do not close, but one lock
- * is.
+ * The rules by input device (bwl/iif_rules.h) are put right at once, by the kernel's news of rules,
+ * and then it is said: while they are wrong no way is open that the programs do not close, but one
+ * lock is.
  *
  * Ports that nothing has opened yet (from boot until verify is clean, attach that failed) only stay
  * down: who opens them looks at the same things, and nobody would have to switch anything on again.
@@ -27,7 +27,7 @@
 #include <bpf/bpf.h>
 #include "journal/journal.h"
 #include "loader/gate.h"
-#include "loader/lock.h"
+#include "loader/iif_rules.h"
 #include "parts.h"
 #include "thread.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 #include "attach.h"
-#include "lock.h"
+#include "iif_rules.h"
 #include "port_sysctl.h"
-#include "scan.h"
+#include "find_programs.h"
 #include "tunnel.h"
 #include "verify.h"
 

@@ -11,8 +11,8 @@
 #include <bwl/text.h>
 #include <bwl/doc.h>
 #include "guard.h"
-#include "lock.h"
-#include "note.h"
+#include "iif_rules.h"
+#include "fallback.h"
 #include "port_sysctl.h"
 
 /*

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <bwl/text.h>
 #include "management.h"
-#include "scan.h"
+#include "find_programs.h"
 
 static bool is_management(const struct bwl_dev *d)
 {

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "load.h"
-#include "note.h"
+#include "fallback.h"
 
 #define LOCK_WAIT_MS 10000
 

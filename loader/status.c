@@ -5,7 +5,7 @@
 #include <string.h>
 #include <bwl/model.h>
 #include "journal/journal.h"
-#include "note.h"
+#include "fallback.h"
 #include "verify.h"
 
 static json_t *one_program(const struct bwl_hook_at *at)

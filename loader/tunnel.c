@@ -2,7 +2,7 @@
 /* See tunnel.h. */
 #include <stdio.h>
 #include <string.h>
-#include "scan.h"
+#include "find_programs.h"
 #include "tunnel.h"
 
 static const char *name_of(const struct bwl_attach *a)

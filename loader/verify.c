@@ -9,8 +9,8 @@
 #include <bpf/bpf.h>
 #include <bwl/model.h>
 #include "bwlimit.skel.h"
-#include "lock.h"
-#include "note.h"
+#include "iif_rules.h"
+#include "fallback.h"
 #include "verify.h"
 
 #define REPAIR "bwlimit-load attach repairs it"

@@ -66,8 +66,9 @@ enum bwl_ledger_flags {
 enum bwl_dev_flags {
 	BWL_DEV_PLAIN = 1 << 1, /* the tunnel device: SAs are told apart by marks (tunnel.h) */
 	BWL_DEV_FQ = 1 << 0, /* every uplink keeps departure times: its root is fq, or mq over fq */
-	BWL_DEV_FOUND = 1 << 2,  /* not named as management: up, with an address, at attach */
-	BWL_DEV_LOCKED = 1 << 3, /* the rules by input device (bwl/lock.h) have been set with it */
+	BWL_DEV_FOUND = 1 << 2, /* not named as management: up, with an address, at attach */
+	BWL_DEV_LOCKED =
+		1 << 3, /* the rules by input device (bwl/iif_rules.h) have been set with it */
 };
 
 /*

@@ -202,7 +202,7 @@ static int add_route(uint8_t family, uint32_t ifindex, uint32_t table)
 	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
 }
 
-/* The rule of versions before bwl/lock.h, which has it now. */
+/* The rule of versions before bwl/iif_rules.h, which has it now. */
 static void no_rule(uint8_t family, const char *name, uint32_t table)
 {
 	char buf[256];

@@ -29,12 +29,13 @@ int bwl_netdev_add_xfrm(const char *name, bool *plain, struct bwl_err *e);
 bool bwl_netdev_is_plain_xfrm(uint32_t ifindex);
 int bwl_netdev_del(uint32_t ifindex, struct bwl_err *e);
 /*
- * A default route through the device, IPv4 and IPv6, in `table`: bwl/lock.h leads what is bound to
- * it there.
+ * A default route through the device, IPv4 and IPv6, in `table`: bwl/iif_rules.h leads what is
+ * bound to it there.
  */
 int bwl_netdev_route_all(const struct bwl_netdev *d, uint32_t table, struct bwl_err *e);
 /*
- * Rules that versions before bwl/lock.h set go: the tunnel device's, and what the kernel answers.
+ * Rules that versions before bwl/iif_rules.h set go: the tunnel device's, and what the kernel
+ * answers.
  */
 void bwl_netdev_no_old_rules(const char *name, uint32_t table);
 void bwl_netdev_loud(void);

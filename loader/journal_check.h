@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Is the journal the one that the TPM knows? See docs/journal.md. */
-#ifndef BWL_LOADER_JUDGE_H
-#define BWL_LOADER_JUDGE_H
+#ifndef BWL_LOADER_JOURNAL_CHECK_H
+#define BWL_LOADER_JOURNAL_CHECK_H
 
 #include "journal/journal.h"
 

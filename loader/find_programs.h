@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Our programs wherever they are, when the maps no longer say where. */
-#ifndef BWL_LOADER_SCAN_H
-#define BWL_LOADER_SCAN_H
+#ifndef BWL_LOADER_FIND_PROGRAMS_H
+#define BWL_LOADER_FIND_PROGRAMS_H
 
 #include "attach.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rules by input device (bwl/lock.h) as these maps want them: for what is attached. Without the
- * skeleton: the agent puts them right, too.
+ * The rules by input device (bwl/iif_rules.h) as these maps want them: for what is attached.
+ * Without the skeleton: the agent puts them right, too.
  */
-#ifndef BWL_LOADER_LOCK_H
-#define BWL_LOADER_LOCK_H
+#ifndef BWL_LOADER_IIF_RULES_H
+#define BWL_LOADER_IIF_RULES_H
 
-#include <bwl/lock.h>
+#include <bwl/iif_rules.h>
 #include <bwl/pins.h>
 
 /* Routes of the tunnel device stand in a table of their own, behind a rule for it alone. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See note.h: HASH "<program>_<device>" -> text, pinned as <dir>/notes. */
+/* See fallback.h: HASH "<program>_<device>" -> text, pinned as <dir>/notes. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include "note.h"
+#include "fallback.h"
 
 #define KEY_LEN 48
 #define MAX_NOTES 256 /* two programs on each of 64 ports, and room */

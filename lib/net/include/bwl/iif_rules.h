@@ -13,8 +13,8 @@
  *
  * Rule 0 of the kernel, which leads everybody to table local, is gone while it stands.
  */
-#ifndef BWL_LOCK_H
-#define BWL_LOCK_H
+#ifndef BWL_IIF_RULES_H
+#define BWL_IIF_RULES_H
 
 #include <net/if.h>
 #include <stdbool.h>

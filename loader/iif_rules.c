@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See lock.h. */
+/* See iif_rules.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "lock.h"
+#include "iif_rules.h"
 
 void bwl_lock_want(const struct bwl_pins *p, struct bwl_lock *ret)
 {

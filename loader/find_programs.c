@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See scan.h. */
+/* See find_programs.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <bwl/text.h>
-#include "scan.h"
+#include "find_programs.h"
 
 static bool has_ours(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See bwl/lock.h. The rules say that the kernel made them (RTPROT_KERNEL): systemd-networkd
+ * See bwl/iif_rules.h. The rules say that the kernel made them (RTPROT_KERNEL): systemd-networkd
  * removes, when it starts, every rule that it did not make itself and leaves the kernel's alone.
  * Without rule 0 and without these nothing would reach the DPU, not even ssh. So they are known by
  * priority and content.
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <bwl/lock.h>
+#include <bwl/iif_rules.h>
 #include <bwl/netdev.h>
 #include <bwl/sysctl.h>
 #include <bwl/nl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules that versions before bwl/lock.h set: the tunnel device's, and the one that sends what the
- * kernel answers to charged packets nowhere.
+ * Rules that versions before bwl/iif_rules.h set: the tunnel device's, and the one that sends what
+ * the kernel answers to charged packets nowhere.
  */
 #include <libmnl/libmnl.h>
 #include <linux/fib_rules.h>

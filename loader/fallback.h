@@ -3,8 +3,8 @@
  * Why a weaker form was taken when a program was attached, kept in a small map of the loader's
  * own beside the pins: `status` and `verify` say it for as long as the programs are there.
  */
-#ifndef BWL_LOADER_NOTE_H
-#define BWL_LOADER_NOTE_H
+#ifndef BWL_LOADER_FALLBACK_H
+#define BWL_LOADER_FALLBACK_H
 
 #include "hook.h"
 

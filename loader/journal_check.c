@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The journal against the TPM's counter, before a host port opens: see judge.h. */
+/* The journal against the TPM's counter, before a host port opens: see journal_check.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/publish.h>
-#include "judge.h"
+#include "journal_check.h"
 #include "tpm/tpm.h"
 
 #define TPM_NS 5000000000ULL
