@@ -37,7 +37,7 @@ struct agent {
 int agent_state_read(const char *state_dir, const char *name, char *buf, size_t size);
 int agent_state_write(const char *state_dir, const char *name, const char *text, struct bwl_err *e);
 
-/* era.c: names the maps among all that were ever made: boot, moment, tag */
+/* maps_era.c: names the maps among all that were ever made: boot, moment, tag */
 #define AGENT_ERA 96
 void agent_era(const struct bwl_pins *p, char buf[static AGENT_ERA]);
 
@@ -67,7 +67,7 @@ void agent_later(int priority, const char *event, const char *fmt, ...)
 /* npeers 0: of every peer. */
 void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npeers);
 
-/* tamper/act.c: what the policy says about a sign */
+/* tamper/respond.c: what the policy says about a sign */
 struct agent_sign {
 	enum bwl_tamper_input input;
 	const char *what;
@@ -78,7 +78,8 @@ struct agent_sign {
 };
 /*
  * Acts on it, from any thread, and waits for nothing that may hang. quiet: says nothing where there
- * is nothing left to close. true: it was acted on, and will be said as far as tamper/say.h allows.
+ * is nothing left to close. true: it was acted on, and will be said as far as tamper/line_budget.h
+ * allows.
  */
 bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet);
 void agent_tamper_policy(const struct bwl_policy *pol);

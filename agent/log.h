@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What bwlimitd says, and to whom. Any thread. priority as in syslog(3); event: one word, for
- * programs. log.c stands on log_line.c and record.c, which know nothing of it.
+ * programs. log.c stands on log_line.c and log_audit.c, which know nothing of it.
  */
 #ifndef BWL_AGENT_LOG_H
 #define BWL_AGENT_LOG_H
@@ -19,7 +19,7 @@ void agent_log_json(bool yes);
 void agent_log_line(int priority, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* record.c: into the audit log, where there is one; never waits for its disk */
+/* log_audit.c: into the audit log, where there is one; never waits for its disk */
 void agent_record_start(void);
 /* Takes the reference of data, an object for programs; NULL: none. */
 void agent_record(const char *event, const char *text, json_t *data);

@@ -101,7 +101,7 @@ static int set_up(struct daemon *d)
 	return r;
 }
 
-/* Through record.c and deferred.c all parts speak: they are there before, and after. */
+/* Through log_audit.c and deferred.c all parts speak: they are there before, and after. */
 static int run_daemon(struct daemon *d)
 {
 	int r = set_up(d);

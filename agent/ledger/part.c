@@ -9,7 +9,7 @@
 #include <string.h>
 #include <syslog.h>
 #include <bwl/publish.h>
-#include "judge.h"
+#include "journal_check.h"
 #include "marks.h"
 #include "tpm/tpm.h"
 #include "parts.h"

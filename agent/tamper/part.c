@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Signs that somebody has his hands on the machine; act.c does what the policy says about each. A
- * thread of its own: the kernel's news of links and neighbours at once, what tells nobody every 5
+ * Signs that somebody has his hands on the machine; respond.c does what the policy says about each.
+ * A thread of its own: the kernel's news of links and neighbours at once, what tells nobody every 5
  * ms.
  */
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include <libmnl/libmnl.h>
 #include "gate.h"
 #include "parts.h"
-#include "port.h"
+#include "link_carrier.h"
 #include "thread.h"
 
 #define EVERY_MS 5

@@ -4,8 +4,8 @@
  * as often as it likes (a port that flaps), and somebody on the wire too (a neighbour's MAC). The
  * action is always taken.
  */
-#ifndef BWL_AGENT_TAMPER_SAY_H
-#define BWL_AGENT_TAMPER_SAY_H
+#ifndef BWL_AGENT_TAMPER_LINE_BUDGET_H
+#define BWL_AGENT_TAMPER_LINE_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>

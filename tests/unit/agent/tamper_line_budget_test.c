@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "agent/tamper/say.h"
+#include "agent/tamper/line_budget.h"
 
 #define SECOND 1000000000ULL
 #define DAY (86400 * SECOND)

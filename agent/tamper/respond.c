@@ -10,7 +10,7 @@
 #include <bwl/publish.h>
 #include "agent.h"
 #include "ipsec/xfrm.h"
-#include "say.h"
+#include "line_budget.h"
 
 static struct {
 	pthread_mutex_t lock;

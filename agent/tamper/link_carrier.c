@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See port.h. */
+/* See link_carrier.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "bwl/cleanup.h"
 #include "bwl/pins.h"
-#include "port.h"
+#include "link_carrier.h"
 
 #define SECOND_NS 1000000000ULL
 

@@ -4,8 +4,8 @@
  * what is there now is bound to the counter, so that attach finds the next one. On the ledger's
  * thread.
  */
-#ifndef BWL_AGENT_JUDGE_H
-#define BWL_AGENT_JUDGE_H
+#ifndef BWL_AGENT_JOURNAL_CHECK_H
+#define BWL_AGENT_JOURNAL_CHECK_H
 
 #include "bwl/pins.h"
 #include "anchor.h"

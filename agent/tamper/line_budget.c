@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See say.h. */
-#include "say.h"
+/* See line_budget.h. */
+#include "line_budget.h"
 
 bool tamper_say(struct tamper_say *s, uint64_t now_ns, unsigned long long *ret_silent)
 {

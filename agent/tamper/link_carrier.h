@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * port.c: has a port lost its carrier? Asked of sysfs every few milliseconds: the kernel's news of
- * a carrier come up to a second late (linkwatch tells once a second of all links together).
+ * link_carrier.c: has a port lost its carrier? Asked of sysfs every few milliseconds: the kernel's
+ * news of a carrier come up to a second late (linkwatch tells once a second of all links together).
  */
-#ifndef BWL_AGENT_TAMPER_PORT_H
-#define BWL_AGENT_TAMPER_PORT_H
+#ifndef BWL_AGENT_TAMPER_LINK_CARRIER_H
+#define BWL_AGENT_TAMPER_LINK_CARRIER_H
 
 #include "maps/control.h"
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Old or not: see judge.h. A row of the ledger has the head of the journal, and follows it within a
- * second; `bound` in the journal's folder has it too, with the counter's epoch, for attach, which
- * reads no ledger.
+ * Old or not: see journal_check.h. A row of the ledger has the head of the journal, and follows it
+ * within a second; `bound` in the journal's folder has it too, with the counter's epoch, for
+ * attach, which reads no ledger.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <syslog.h>
 #include "agent.h"
 #include <bwl/publish.h>
-#include "judge.h"
+#include "journal_check.h"
 #include "journal/journal.h"
 #include "tpm/tpm.h"
 
