@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <sqlite3.h>
-#include "db_in.h"
+#include "db_internal.h"
 
 #define SETTINGS                                                                                   \
 	"PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"    \

@@ -72,7 +72,7 @@ int hist_reader_get(struct hist_reader *r, const char *peer, const char *class_,
 		    int64_t to_s, int64_t step_s, struct hist_values *grid, unsigned *ret_damaged,
 		    struct bwl_err *e);
 
-/* db_in.c: shared by writer and readers */
+/* db_internal.c: shared by writer and readers */
 struct sqlite3;
 int hist_db_fail(struct sqlite3 *db, const char *what, struct bwl_err *e);
 int hist_read_state(struct sqlite3 *db, struct hist_state *ret, struct bwl_err *e);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "db_in.h"
+#include "db_internal.h"
 
 #define HOUR 3600
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "idle.h"
+#include "conn_up.h"
 #include "ipsec/keep.h"
 #include "ipsec/sas.h"
 #include "ipsec/stale.h"

@@ -37,7 +37,7 @@ enum bwl_track_why {
 const char *bwl_track_why_name(unsigned why);
 const char *bwl_track_why_text(unsigned why);
 
-/* track_judge.c, no I/O: one peer. */
+/* track_select.c, no I/O: one peer. */
 struct bwl_track_found {
 	const struct bwl_xfrm_sa *sa;
 	const struct bwl_xfrm_policy *policy;
@@ -99,7 +99,7 @@ uint32_t bwl_track_settle(struct bwl_track *t, uint64_t now_s);
 /* What was found for one peer at the last settle; false: no encrypted peer and no SA. */
 bool bwl_track_get(const struct bwl_track *t, uint32_t id, struct bwl_track_verdict *ret);
 
-/* track_way.c: ports and next hops of the peers of path offload. */
+/* track_path.c: ports and next hops of the peers of path offload. */
 struct bwl_track_ways;
 int bwl_track_ways_new(struct bwl_track_ways **ret);
 void bwl_track_ways_free(struct bwl_track_ways *w); /* NULL-safe */

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "ipsec/vici.h"
-#include "linger.h"
+#include "hold_socket.h"
 
 struct bwl_vici {
 	int fd;

@@ -68,8 +68,9 @@ bool bwl_journal_has(const char *dir, uint64_t seq, const uint8_t digest[BWL_JOU
 void bwl_journal_set_limit(size_t bytes); /* above which it is compacted; for tests */
 
 /*
- * bound.c: the file `bound`, by which attach finds an old copy of the whole folder. It is written
- * before the TPM's counter is raised, so it is of the counter's epoch or one ahead, never behind.
+ * tpm_bound.c: the file `bound`, by which attach finds an old copy of the whole folder. It is
+ * written before the TPM's counter is raised, so it is of the counter's epoch or one ahead, never
+ * behind.
  */
 #define BWL_JOURNAL_TAG 32
 struct bwl_journal_bound {
@@ -87,7 +88,7 @@ bool bwl_journal_fits(const char *dir, const struct bwl_journal_bound *b,
 		      const uint8_t tag[BWL_JOURNAL_TAG], uint64_t count,
 		      char why[BWL_JOURNAL_WHY]);
 
-/* act.c: what of the maps goes into it */
+/* journal_maps.c: what of the maps goes into it */
 /* A new one with what the maps have closed. */
 int bwl_journal_begin(struct bwl_pins *p, enum bwl_journal_state *ret_was, struct bwl_err *e);
 /*

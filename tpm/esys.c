@@ -11,7 +11,7 @@
 #include <tss2/tss2_esys.h>
 #include <tss2/tss2_rc.h>
 #include <tss2/tss2_tctildr.h>
-#include "ask.h"
+#include "question.h"
 
 #define ATTRIBUTES                                                                                 \
 	((TPM2_NT_COUNTER << TPMA_NV_TPM2_NT_SHIFT) | TPMA_NV_AUTHREAD | TPMA_NV_AUTHWRITE |       \

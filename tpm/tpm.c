@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <bwl/pins.h>
-#include "ask.h"
+#include "question.h"
 
 struct tpm {
 	pthread_mutex_t lock;

@@ -3,7 +3,7 @@
 #ifndef BWL_BENCH_PINGPONG_H
 #define BWL_BENCH_PINGPONG_H
 
-#include "bench/scale/crew.h"
+#include "bench/scale/workers.h"
 #include "bench/stats.h"
 
 /* Between workers a and b: ns a transfer, one way; of `rounds` (at most BENCH_MAX_ROUNDS). */

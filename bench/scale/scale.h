@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include "bench/cpu.h"
 #include "bench/rig.h"
-#include "bench/scale/crew.h"
+#include "bench/scale/workers.h"
 #include "bench/stats.h"
 #include "bench/veth/veth.h"
 
@@ -71,7 +71,7 @@ static inline bool scale_is_veth(enum kind k)
 int scale_transfers(struct scale *b);
 int scale_measure(struct scale *b);
 
-/* found.c: what the numbers say, in medians over the rounds. s: which number of CPUs. */
+/* results.c: what the numbers say, in medians over the rounds. s: which number of CPUs. */
 double scale_median_ns(const struct scale *b, enum kind k, unsigned s);
 /* All CPUs together over one alone, in times of the yardstick's. */
 double scale_of_yardstick(const struct scale *b, enum kind k, unsigned s);

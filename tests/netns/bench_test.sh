@@ -76,7 +76,7 @@ for name in cost e2e scale; do
 	check "bench-$name refuses rounds that are no number" refuses "$name" --rounds 3x
 	check "bench-$name says which numbers it takes" says_how "$name" --rounds 0
 done
-check "bench-control refuses no peers" refuses control --peers 0
+check "bench-apply refuses no peers" refuses apply --peers 0
 check "bench-scale refuses more CPUs than there are" refuses scale --cpus 4097
 header() { "$bench/bench-machine" --json | jq -e "$machine" >/dev/null; }
 check "bench-machine says the header alone as JSON" header

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The model of contention: what must hold of it whatever the machine. */
 #include <stdatomic.h>
-#include "bench/scale/crew.h"
+#include "bench/scale/workers.h"
 #include "bench/scale/model.h"
 #include "tests/unit/test.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <bwl/sqlite.h>
-#include "db_in.h"
+#include "db_internal.h"
 
 int hist_db_fail(sqlite3 *db, const char *what, struct bwl_err *e)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See crew.h. */
+/* See workers.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench/scale/counters.h"
-#include "bench/scale/crew.h"
+#include "bench/scale/workers.h"
 
 #define LOST_SHARE 0.02 /* of the wall's time a task may be off its CPU … */
 #define LOST_NS 50000   /* … and this much more: the barrier, a timer tick */

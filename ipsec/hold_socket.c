@@ -4,7 +4,7 @@
  * that it has not come to yet as soon as it cannot write an answer: of all that was written into
  * the socket of a charon that hung it did the first, and no more.
  */
-#include "linger.h"
+#include "hold_socket.h"
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside history/: what the parts of the database share. */
-#ifndef BWL_HISTORY_DB_IN_H
-#define BWL_HISTORY_DB_IN_H
+#ifndef BWL_HISTORY_DB_INTERNAL_H
+#define BWL_HISTORY_DB_INTERNAL_H
 
 #include <sqlite3.h>
 #include "db.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which connections have an SA, or are on their way to one. */
-#ifndef BWL_IPSEC_IDLE_H
-#define BWL_IPSEC_IDLE_H
+#ifndef BWL_IPSEC_CONN_UP_H
+#define BWL_IPSEC_CONN_UP_H
 
 #include "ipsec/conn.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inside: one question to the TPM, from its opening to its closing; may take for ever. */
-#ifndef BWL_TPM_ASK_H
-#define BWL_TPM_ASK_H
+#ifndef BWL_TPM_QUESTION_H
+#define BWL_TPM_QUESTION_H
 
 #include "tpm.h"
 

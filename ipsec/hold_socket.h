@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef BWL_IPSEC_LINGER_H
-#define BWL_IPSEC_LINGER_H
+#ifndef BWL_IPSEC_HOLD_SOCKET_H
+#define BWL_IPSEC_HOLD_SOCKET_H
 
 /*
  * A process of its own holds the socket, nothing else of ours, and reads what comes until the other

@@ -2,7 +2,7 @@
 /* Folding, forgetting, and the bound on disk: see hist_db_tend() in db.h. */
 #include <stdio.h>
 #include <string.h>
-#include "db_in.h"
+#include "db_internal.h"
 
 #define HOUR 3600
 

@@ -32,11 +32,11 @@ struct row {
 };
 
 static const char usage[] =
-	"usage: bench-control [--peers N[,N…]] [--edits N] [--json]\n"
+	"usage: bench-apply [--peers N[,N…]] [--edits N] [--json]\n"
 	"  --peers N,…  sizes of policies, at most 8 (default 100000,1000000)\n"
 	"  --edits N    of single peers, each (default 200, at most 10000)\n"
-	"Needs root. Examples: bench-control --peers 10000\n"
-	"                      bench-control --peers 1000,10000 --json | jq '.rows[].swap_s'\n";
+	"Needs root. Examples: bench-apply --peers 10000\n"
+	"                      bench-apply --peers 1000,10000 --json | jq '.rows[].swap_s'\n";
 
 static double now_s(void)
 {
@@ -192,7 +192,7 @@ static void measure(struct row *row, unsigned nedits)
 {
 	struct rig_size size = { .peers = row->peers + 64, .extras = 1024, .windows = 1024 };
 	struct bwl_publish_report rep = {};
-	char path[] = "/tmp/bench-control-XXXXXX";
+	char path[] = "/tmp/bench-apply-XXXXXX";
 	struct rig rig;
 	struct bwl_err e = {};
 	size_t elf_size;
@@ -290,13 +290,13 @@ int main(int argc, char **argv)
 		switch (c) {
 		case 'p':
 			for (n = 0; good && (word = strsep(&optarg, ",")) && n < MAX_SIZES; n++)
-				good = bench_number("bench-control", "--peers", word, 1, 4000000,
+				good = bench_number("bench-apply", "--peers", word, 1, 4000000,
 						    &rows[n].peers);
 			good = good && !optarg;
 			break;
 		case 'e':
-			good = good && bench_number("bench-control", "--edits", optarg, 1,
-						    MAX_EDITS, &nedits);
+			good = good && bench_number("bench-apply", "--edits", optarg, 1, MAX_EDITS,
+						    &nedits);
 			break;
 		case 'j':
 			json = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads, each pinned to a CPU of its own, that begin their work at the same moment. */
-#ifndef BWL_BENCH_CREW_H
-#define BWL_BENCH_CREW_H
+#ifndef BWL_BENCH_WORKERS_H
+#define BWL_BENCH_WORKERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

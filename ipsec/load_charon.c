@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "idle.h"
+#include "conn_up.h"
 #include "ipsec/sas.h"
 #include "ipsec/stale.h"
 #include "pki_file.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which connections have an SA, or are on their way to one. */
 #include <string.h>
-#include "idle.h"
+#include "conn_up.h"
 
 static bool has_installed(json_t *children)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Built without tpm2-tss: no TPM ever answers. */
 #include <errno.h>
-#include "ask.h"
+#include "question.h"
 
 bool tpm_is_built(void)
 {
