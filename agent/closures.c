@@ -33,7 +33,7 @@ struct closures {
 
 static struct numbers numbers_of(const struct bwl_pins *p)
 {
-	const volatile struct bwl_control *c = p->ctl;
+	const volatile struct bwl_ctl *c = p->ctl;
 	struct numbers n;
 
 	memset(&n, 0, sizeof(n));

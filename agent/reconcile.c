@@ -196,7 +196,7 @@ static int settle(struct reconcile *r, struct bwl_policy *pol, const uint8_t id[
 
 static bool is_unmoved(const struct reconcile *r)
 {
-	const volatile struct bwl_control *c = r->a->pins->ctl;
+	const volatile struct bwl_ctl *c = r->a->pins->ctl;
 
 	return r->slot == bwl_active_slot(r->a->pins, bwl_now_ns()) &&
 	       r->generation == c->generation && r->edits == c->edits;
@@ -204,7 +204,7 @@ static bool is_unmoved(const struct reconcile *r)
 
 static void note_numbers(struct reconcile *r)
 {
-	const volatile struct bwl_control *c = r->a->pins->ctl;
+	const volatile struct bwl_ctl *c = r->a->pins->ctl;
 
 	r->slot = bwl_active_slot(r->a->pins, bwl_now_ns());
 	r->generation = c->generation;

@@ -20,7 +20,7 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
 /* What bwlimit-load writes before anything can be attached. */
 static int first_words(struct rig *r, const struct bwl_schema *schema)
 {
-	struct bwl_control ctl = {
+	struct bwl_ctl ctl = {
 		.sched = { { BWL_NO_SLOT, BWL_NO_SLOT, BWL_NEVER_NS } },
 		.tag = 0x62776c31,
 		.fresh_volume = 1,

@@ -61,7 +61,7 @@ static bool source_has(const struct bwl_port *p, const struct ctl_question *q)
 
 static bool judge_switches(struct judge *j)
 {
-	const volatile struct bwl_control *c = j->v->pins->ctl;
+	const volatile struct bwl_ctl *c = j->v->pins->ctl;
 
 	step(j, "stop switch",
 	     !c->stop                   ? BWL_R_NONE
@@ -147,7 +147,7 @@ static void judge_class(struct judge *j)
 
 static bool judge_grant(struct judge *j)
 {
-	const struct bwl_control *ctl = j->v->pins->ctl;
+	const struct bwl_ctl *ctl = j->v->pins->ctl;
 	uint32_t id = j->q->peer;
 	const struct bwl_peer *p = ctl_view_peer(j->v, id);
 	uint64_t now = j->v->now_ns, heartbeat;

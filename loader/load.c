@@ -16,7 +16,7 @@
 /* Do these maps know of a tunnel device? */
 static bool pinned_tunnel(const struct bwl_relayout *x)
 {
-	struct bwl_control c = { 0 };
+	struct bwl_ctl c = { 0 };
 
 	return bwl_relayout_entry(x, BWL_PIN_ctl, 0, &c, sizeof(c)) && c.tunnel;
 }
@@ -272,9 +272,9 @@ static int draw_tag(uint32_t *tag, struct bwl_err *e)
 static int write_first_words(struct bwl_load *l, const struct bwl_make *m,
 			     const struct bwl_schema *s, struct bwl_err *e)
 {
-	struct bwl_control c = { .fresh_volume = m->fresh_volume,
-				 .drill = m->drill,
-				 .attached_ns = bwl_now_ns() };
+	struct bwl_ctl c = { .fresh_volume = m->fresh_volume,
+			     .drill = m->drill,
+			     .attached_ns = bwl_now_ns() };
 	uint32_t zero = 0;
 	int i;
 

@@ -294,7 +294,7 @@ int bwl_relayout_copy(int from, int to, const struct bwl_shape *inner)
 /* The first word of bwl_ctl_v1, in every layout; NULL and errno. */
 static __u32 *stop_word(const struct bwl_relayout *x)
 {
-	_Static_assert(offsetof(struct bwl_control, stop) == 0,
+	_Static_assert(offsetof(struct bwl_ctl, stop) == 0,
 		       "every version must find the stop switch");
 	void *m = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
 		       x->fd[BWL_PIN_ctl], 0);

@@ -106,7 +106,7 @@ static json_t *journal_of(const struct bwl_pins *p)
 /* The tag is left out: whoever knows it could mark packets for the last gate. */
 static json_t *document(struct bwl_pins *p, json_t *ports)
 {
-	const struct bwl_control *c = p->ctl;
+	const struct bwl_ctl *c = p->ctl;
 	uint64_t now = bwl_now_ns(), pending = bwl_pending_ns(p, now);
 	json_t *o = bwl_doc("status");
 	bool beats = c->heartbeat_ns && !bwl_is_clamped(p);

@@ -6,7 +6,7 @@
 #ifndef BWL_MAPS_LAYOUT_H
 #define BWL_MAPS_LAYOUT_H
 
-#include "control.h"
+#include "ctl.h"
 #include "event.h"
 #include "list.h"
 #include "policy.h"

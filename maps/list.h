@@ -30,8 +30,8 @@
 #define BWL_MAPS(X)                                                                              \
 	X(schema, SCHEMA, __u32, struct bwl_schema, 1, 1, "load: last, and upgrade",             \
 	  "every tool, first", "0 → `bwl_schema`")                                               \
-	X(ctl, ARRAY, __u32, struct bwl_control, 1, 1, "load, ctl, agent, ipsec",                \
-	  "BPF, first; tools", "0 → `bwl_control`: stop switch, generation, heartbeat, revoke-all") \
+	X(ctl, ARRAY, __u32, struct bwl_ctl, 1, 1, "load, ctl, agent, ipsec",                \
+	  "BPF, first; tools", "0 → `bwl_ctl`: stop switch, generation, heartbeat, revoke-all") \
 	X(lease, ARRAY, __u32, struct bwl_lease, 1, 1, "agent; load, ctl: sooner", "tools",      \
 	  "0 → `bwl_lease`: until when the DPU may hold grants")                                 \
 	X(gate, ARRAY, __u32, struct bwl_gate, BWL_AT_LOAD(n->max_peers), 1, "load, ctl, agent", \

@@ -6,7 +6,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include "abi.h"
-#include "control.h"
+#include "ctl.h"
 #include "event.h"
 #include "limit.h"
 #include "list.h"

@@ -88,6 +88,6 @@ BWL_ASSERT_SIZE(struct bwl_tunnel, 32);
 #define BWL_ESP_MOST 85
 #define BWL_IP6_MTU 1280 /* every link carries so much (RFC 8200): the kernel fragments outside */
 
-#define BWL_TRACKED_S 3 /* how long bwl_control.tracked_until_s holds on */
+#define BWL_TRACKED_S 3 /* how long bwl_ctl.tracked_until_s holds on */
 
 #endif

@@ -40,10 +40,10 @@ enum bwl_class {
 #define BWL_CONTROLS(X)                                                                            \
 	X(LLDP, "lldp") X(LACP, "lacp") X(BGP, "bgp") X(BFD, "bfd") X(DHCP, "dhcp") X(PTP, "ptp")
 enum bwl_control_bit {
-#define X(e, name) BWL_CTL_##e,
+#define X(e, name) BWL_CONTROL_##e,
 	BWL_CONTROLS(X)
 #undef X
-		_BWL_CTL_MAX
+		_BWL_CONTROL_MAX
 };
 
 #define BWL_NEVER_NS (~0ULL)

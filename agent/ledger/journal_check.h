@@ -16,7 +16,7 @@ struct judge {
 	bool judged; /* in these maps, by this process */
 	bool moved;  /* the journal did, since the counter was raised */
 	bool refused;
-	uint32_t refused_at; /* bwl_control.generation then, or at the last look after it */
+	uint32_t refused_at; /* bwl_ctl.generation then, or at the last look after it */
 	uint64_t looked_ns, waits_ns, told_ns;
 	uint64_t carried; /* the epoch that we wrote last */
 	char told[sizeof(((struct bwl_err *)0)->text)];

@@ -105,7 +105,7 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 
 static bool is_current(const struct marks *m)
 {
-	const volatile struct bwl_control *c = m->pins->ctl;
+	const volatile struct bwl_ctl *c = m->pins->ctl;
 
 	return m->has_list && m->generation == c->generation && m->edits == c->edits &&
 	       m->slot == bwl_active_slot(m->pins, bwl_now_ns());
@@ -113,7 +113,7 @@ static bool is_current(const struct marks *m)
 
 static int list(struct marks *m, struct bwl_err *e)
 {
-	const volatile struct bwl_control *c = m->pins->ctl;
+	const volatile struct bwl_ctl *c = m->pins->ctl;
 	struct bwl_gen g;
 	int r;
 

@@ -6,7 +6,7 @@
 #ifndef BWL_AGENT_TAMPER_LINK_CARRIER_H
 #define BWL_AGENT_TAMPER_LINK_CARRIER_H
 
-#include "maps/control.h"
+#include "maps/ctl.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -59,7 +59,7 @@ static bool is_closed(struct bwl_pins *p, uint32_t id)
 /* Is what the action would close closed already? */
 static bool is_done(struct bwl_pins *p, enum bwl_action action, const struct agent_sign *s)
 {
-	const volatile struct bwl_control *c = p->ctl;
+	const volatile struct bwl_ctl *c = p->ctl;
 
 	switch (action) {
 	case BWL_ACTION_CLAMP:

@@ -58,7 +58,7 @@ struct bwl_work {
 
 struct bwl_ctx {
 	struct bwl_pkt pkt;
-	const struct bwl_control *ctl;
+	const struct bwl_ctl *ctl;
 	const struct bwl_base *base;
 	const struct bwl_port *port;
 	const struct bwl_peer *peer;

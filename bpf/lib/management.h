@@ -11,7 +11,7 @@
 #include "account.h"
 
 /* Charged, or on its way up: the bits that both share. */
-static __always_inline _Bool bwl_is_marked(const struct bwl_control *ctl, __u32 mark)
+static __always_inline _Bool bwl_is_marked(const struct bwl_ctl *ctl, __u32 mark)
 {
 	return ctl->tag & BWL_MARK_TAG && !((mark ^ ctl->tag) & BWL_MARK_TAG);
 }
@@ -30,7 +30,7 @@ static __always_inline _Bool bwl_came_by_port(__u32 ifindex)
 
 static __always_inline int bwl_leave_management(const struct __sk_buff *skb)
 {
-	struct bwl_control *ctl;
+	struct bwl_ctl *ctl;
 	__u32 zero = 0;
 
 	ctl = bpf_map_lookup_elem(&bwl_ctl_v1, &zero);

@@ -30,26 +30,26 @@ static __always_inline _Bool bwl_is_control(const struct bwl_ctx *c)
 	__u32 on = c->base->control;
 
 	if (k->ethertype == 0x88cc)
-		return on & (1U << BWL_CTL_LLDP);
+		return on & (1U << BWL_CONTROL_LLDP);
 	if (k->ethertype == 0x8809)
-		return on & (1U << BWL_CTL_LACP);
+		return on & (1U << BWL_CONTROL_LACP);
 	if (k->ethertype == 0x88f7)
-		return on & (1U << BWL_CTL_PTP);
+		return on & (1U << BWL_CONTROL_PTP);
 	if (k->fragment)
 		return 0;
 	if (k->proto == IPPROTO_TCP)
-		return (on & (1U << BWL_CTL_BGP)) &&
+		return (on & (1U << BWL_CONTROL_BGP)) &&
 		       (bwl_port_is(k->dport, 179, 179) ||
 			(bwl_port_is(k->sport, 179, 179) &&
 			 (k->tcp_flags & (BWL_TCP_SYN | BWL_TCP_ACK)) != BWL_TCP_SYN));
 	if (k->proto != IPPROTO_UDP)
 		return 0;
-	if ((on & (1U << BWL_CTL_BFD)) && bwl_port_is(k->dport, 3784, 4784))
+	if ((on & (1U << BWL_CONTROL_BFD)) && bwl_port_is(k->dport, 3784, 4784))
 		return 1;
-	if ((on & (1U << BWL_CTL_DHCP)) &&
+	if ((on & (1U << BWL_CONTROL_DHCP)) &&
 	    (k->family == 4 ? bwl_port_is(k->dport, 67, 68) : bwl_port_is(k->dport, 546, 547)))
 		return 1;
-	return (on & (1U << BWL_CTL_PTP)) && bwl_port_is(k->dport, 319, 320);
+	return (on & (1U << BWL_CONTROL_PTP)) && bwl_port_is(k->dport, 319, 320);
 }
 
 /* ARP, ND and control share one small limit of the uplink. */

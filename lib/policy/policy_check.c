@@ -169,7 +169,7 @@ static int check_node(struct bwl_check *c)
 			"min_charge %u: frames on the wire are padded to 60 bytes, so small ones are undercharged",
 			p->min_charge);
 	bwl_check_at(c, "uplink_control", SIZE_MAX, NULL, 0);
-	if (p->control >> _BWL_CTL_MAX)
+	if (p->control >> _BWL_CONTROL_MAX)
 		return bwl_fail(c->e, EINVAL, "uplink_control has bits without a name");
 	bwl_check_at(c, "node_limit", SIZE_MAX, NULL, 0);
 	return bwl_check_limit(c, &p->node_limit, "node_limit", "", false);

@@ -241,7 +241,7 @@ static void put_head(struct dump *d)
 	for (size_t i = 0; i < p->nuplinks; i++)
 		fprintf(d->f, "%s%s", i ? ", " : "", p->uplinks[i]);
 	fputs("]\n", d->f);
-	for (unsigned i = 0; i < _BWL_CTL_MAX; i++) {
+	for (unsigned i = 0; i < _BWL_CONTROL_MAX; i++) {
 		if (!(p->control & 1U << i))
 			continue;
 		fprintf(d->f, "%s%s", any ? ", " : "uplink_control: [", controls[i]);

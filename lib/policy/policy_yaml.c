@@ -104,19 +104,19 @@ static int take_service(struct bwl_conv *c, const struct bwl_text_service *t,
 static int take_control(struct bwl_conv *c, const char *s)
 {
 	static const char *const names[] = {
-#define X(e, name) [BWL_CTL_##e] = name,
+#define X(e, name) [BWL_CONTROL_##e] = name,
 		BWL_CONTROLS(X)
 #undef X
 	};
 	char all[128] = "";
 
-	for (unsigned i = 0; i < _BWL_CTL_MAX; i++) {
+	for (unsigned i = 0; i < _BWL_CONTROL_MAX; i++) {
 		if (!strcmp(s, names[i])) {
 			c->p->control |= 1U << i;
 			return 0;
 		}
 		if (i)
-			strcat(all, i + 1 < _BWL_CTL_MAX ? ", " : " or ");
+			strcat(all, i + 1 < _BWL_CONTROL_MAX ? ", " : " or ");
 		strcat(all, names[i]);
 	}
 	return bwl_fail(c->e, EINVAL, "'%.64s' is not an underlay protocol: %s", s, all);

@@ -18,7 +18,7 @@
 /* Written whole before it is made active; packets read the index once. */
 static void switch_to(struct bwl_pins *p, uint32_t slot, uint32_t fallback, uint64_t return_ns)
 {
-	struct bwl_control *c = p->ctl;
+	struct bwl_ctl *c = p->ctl;
 	uint32_t next = (c->active + 1) % BWL_SCHEDS;
 
 	c->sched[next] =

@@ -275,13 +275,13 @@ static json_t *port_of(const struct bwl_pol_port *p)
 static json_t *controls(uint32_t set)
 {
 	static const char *const names[] = {
-#define X(e, name) [BWL_CTL_##e] = name,
+#define X(e, name) [BWL_CONTROL_##e] = name,
 		BWL_CONTROLS(X)
 #undef X
 	};
 	json_t *a = json_array();
 
-	for (unsigned i = 0; i < _BWL_CTL_MAX; i++)
+	for (unsigned i = 0; i < _BWL_CONTROL_MAX; i++)
 		if (set & 1U << i)
 			json_array_append_new(a, json_string(names[i]));
 	return a;

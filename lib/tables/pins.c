@@ -219,7 +219,7 @@ int bwl_pins_still(const struct bwl_pins *p)
 
 uint32_t bwl_active_slot(const struct bwl_pins *p, uint64_t now_ns)
 {
-	const volatile struct bwl_control *c = p->ctl;
+	const volatile struct bwl_ctl *c = p->ctl;
 	const volatile struct bwl_sched *s = &c->sched[c->active % BWL_SCHEDS];
 
 	return now_ns >= s->return_ns ? s->fallback : s->slot;
@@ -227,7 +227,7 @@ uint32_t bwl_active_slot(const struct bwl_pins *p, uint64_t now_ns)
 
 uint64_t bwl_pending_ns(const struct bwl_pins *p, uint64_t now_ns)
 {
-	const volatile struct bwl_control *c = p->ctl;
+	const volatile struct bwl_ctl *c = p->ctl;
 	uint64_t at = c->sched[c->active % BWL_SCHEDS].return_ns;
 
 	return at != BWL_NEVER_NS && now_ns < at ? at : 0;

@@ -77,7 +77,7 @@ static struct bwl_policy *random_policy(uint64_t *s)
 	p->nuplinks = 2;
 	strcpy(p->uplinks[0], "p0");
 	strcpy(p->uplinks[1], "p1");
-	p->control = test_random(s) % (1U << _BWL_CTL_MAX);
+	p->control = test_random(s) % (1U << _BWL_CONTROL_MAX);
 	p->heartbeat_none = test_random(s) % 2;
 	p->heartbeat_ns = p->heartbeat_none ? 0 : 1000000 + test_random_scale(s, 60);
 	p->lease_ns = p->heartbeat_none || test_random(s) % 2

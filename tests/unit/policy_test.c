@@ -30,7 +30,8 @@ static void every_key_means_what_the_manual_says(void **state)
 	assert_string_equal(p->node, "tray-7");
 	assert_int_equal(p->nuplinks, 2);
 	assert_string_equal(p->uplinks[1], "p1");
-	assert_int_equal(p->control, 1 << BWL_CTL_LLDP | 1 << BWL_CTL_BGP | 1 << BWL_CTL_BFD);
+	assert_int_equal(p->control,
+			 1 << BWL_CONTROL_LLDP | 1 << BWL_CONTROL_BGP | 1 << BWL_CONTROL_BFD);
 	assert_int_equal(p->heartbeat_ns, 60000000000);
 	assert_false(p->heartbeat_none);
 	assert_int_equal(p->min_charge, 64);

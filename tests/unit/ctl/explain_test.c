@@ -12,7 +12,7 @@
 /* What the maps hold; one peer with id 1 in slot 1 of generation 0, host port 0, uplink 1. */
 struct world {
 	struct bwl_pins pins;
-	struct bwl_control ctl;
+	struct bwl_ctl ctl;
 	struct bwl_lease lease;
 	struct bwl_gate gate[4];
 	struct bwl_name name[4];

@@ -12,7 +12,7 @@
 #include <bwl/clock.h>
 #include <bwl/err.h>
 #include <bwl/maps.h>
-#include "maps/control.h"
+#include "maps/ctl.h"
 #include "maps/event.h"
 #include "maps/policy.h"
 #include "maps/reason.h"

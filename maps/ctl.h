@@ -2,8 +2,8 @@
 /*
  * The words every packet reads first. User space writes; mapped, so one store is enough.
  */
-#ifndef BWL_MAPS_CONTROL_H
-#define BWL_MAPS_CONTROL_H
+#ifndef BWL_MAPS_CTL_H
+#define BWL_MAPS_CTL_H
 
 #include "abi.h"
 
@@ -38,7 +38,7 @@ BWL_ASSERT_SIZE(struct bwl_sched, 16);
 #define BWL_CLAMPED_NS 1ULL /* a deadline long gone, which no heartbeat renews: see bwl_clamp() */
 
 /* bwl_ctl_v1[0] */
-struct bwl_control {
+struct bwl_ctl {
 	__u32 stop;   /* enum bwl_stop; checked before anything else */
 	__u32 active; /* index into sched[]; an entry is written before it is made active */
 	struct bwl_sched sched[BWL_SCHEDS];
@@ -56,7 +56,7 @@ struct bwl_control {
 	__u32 tracked_until_s; /* CLOCK_BOOTTIME: somebody looks after bwl_tunnel_v1, and until then
 				* it is believed that a device carries a peer; 0 nobody */
 };
-BWL_ASSERT_SIZE(struct bwl_control, 128);
+BWL_ASSERT_SIZE(struct bwl_ctl, 128);
 
 enum bwl_ledger_flags {
 	BWL_LEDGER_CAME = 1 << 0, /* it has written a volume of these maps */
