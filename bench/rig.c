@@ -187,7 +187,7 @@ void rig_add_peers(struct bwl_policy *p, unsigned n, unsigned what)
 		if (what & RIG_CLASS)
 			q->class_[BWL_C_ROCEV2] = plenty();
 		q->expiry_ns = BWL_NEVER_NS;
-		q->mode = BWL_POLICE;
+		q->mode = BWL_MODE_POLICE;
 		q->path = BWL_PATH_CLEAR;
 		q->has_via4 = true;
 		memcpy(q->via4, &via, 4);

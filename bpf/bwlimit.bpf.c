@@ -54,7 +54,7 @@ static __always_inline int bwl_receiver(struct bwl_ctx *c, __u32 id)
 static __always_inline int bwl_passed(const struct bwl_ctx *c)
 {
 	return c->monitored ? BWL_R_PASS_MONITOR
-	       : c->marked  ? BWL_R_PASS_MARKED
+	       : c->ce      ? BWL_R_PASS_MARKED
 	       : c->lapsed  ? BWL_R_PASS_FLOOR
 			    : BWL_R_PASS;
 }

@@ -116,7 +116,7 @@ static void put_peer(struct text *t, const struct bwl_policy *pol, const struct 
 		put(t, "contained\ttrue\n");
 	put_lim(t, "grant", &p->grant);
 	put(t, "mode\t%s\n", bwl_mode_name(p->mode));
-	if (p->mode == BWL_MARK)
+	if (p->mode == BWL_MODE_MARK)
 		put(t, "mark\t%u%%\n", p->mark_pct);
 	if (!accept.present && p->grant.present)
 		accept = bwl_default_accept(&p->grant);

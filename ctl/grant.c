@@ -97,7 +97,7 @@ static int grant(struct ctl *c, int argc, char **argv)
 		return r;
 	if (!(w.seen & CTL_W_REASON))
 		return ctl_usage(c, "say why: 'reason TEXT' at the end goes to the audit log");
-	if ((w.seen & CTL_W_MARK) && (!(w.seen & CTL_W_MODE) || w.mode != BWL_MARK))
+	if ((w.seen & CTL_W_MARK) && (!(w.seen & CTL_W_MODE) || w.mode != BWL_MODE_MARK))
 		return ctl_usage(c, "'mark' is the threshold of `mode mark`: say both");
 	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
 	if (r)

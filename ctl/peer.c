@@ -258,7 +258,7 @@ static int fill_peer(struct ctl *c, struct bwl_pol_peer *p, const char *name,
 
 static int check_words(struct ctl *c, const struct ctl_words *w)
 {
-	if ((w->seen & CTL_W_MARK) && (!(w->seen & CTL_W_MODE) || w->mode != BWL_MARK))
+	if ((w->seen & CTL_W_MARK) && (!(w->seen & CTL_W_MODE) || w->mode != BWL_MODE_MARK))
 		return ctl_usage(c, "'mark' is the threshold of `mode mark`: say both");
 	return 0;
 }
@@ -411,7 +411,7 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 	if (!r) {
 		r = bwl_journal_limits(pins, false, argv[0], ctl_journal_limits(&w), &c->err);
 		bwl_audit("peer set %s", ctl_join(argc, argv, line, sizeof(line)));
-		if (w.seen & CTL_W_MODE && w.mode == BWL_SHAPE)
+		if (w.seen & CTL_W_MODE && w.mode == BWL_MODE_SHAPE)
 			ctl_warn_shape(pins);
 		if (!r && c->json)
 			ctl_print_list("peer-set", "peer", json_string(argv[0]));

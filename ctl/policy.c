@@ -179,7 +179,7 @@ static void warn_modes(const struct bwl_pins *pins, const struct bwl_policy *pol
 	size_t shape = 0, sa = 0;
 
 	for (size_t i = 0; i < pol->npeers; i++) {
-		shape += pol->peers[i].grant.present && pol->peers[i].mode == BWL_SHAPE;
+		shape += pol->peers[i].grant.present && pol->peers[i].mode == BWL_MODE_SHAPE;
 		sa += pol->peers[i].path != BWL_PATH_CLEAR;
 	}
 	if (shape)

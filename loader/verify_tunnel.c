@@ -23,7 +23,7 @@ static void look(const struct bwl_pins *p, const struct bwl_gen *g, struct found
 
 		if (!x)
 			continue;
-		f->shaped += x->meta.mode == BWL_SHAPE;
+		f->shaped += x->meta.mode == BWL_MODE_SHAPE;
 		if (x->meta.path == BWL_PATH_CLEAR)
 			continue;
 		f->encrypted++;

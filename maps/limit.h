@@ -32,8 +32,8 @@ struct bwl_rate {
 	__u64 burst_bytes; /* configured burst - 1: drained() rounds down, this pays for it */
 	__u32 m;
 	__u8 k;
-	__u8 flags; /* enum bwl_rate_flags */
-	__u8 mark;  /* mode mark: CE from mark/256 of the burst on */
+	__u8 flags;   /* enum bwl_rate_flags */
+	__u8 ce_from; /* mode mark: CE from ce_from/256 of the burst on */
 	__u8 _pad;
 };
 BWL_ASSERT_SIZE(struct bwl_rate, 32);

@@ -14,7 +14,7 @@
 #define BWL_MAX_VLANS 16   /* tags a host port may use */
 #define BWL_MAX_SOURCES 32 /* prefixes a host port may send from, per family */
 
-enum bwl_mode { BWL_POLICE, BWL_SHAPE, BWL_MARK, BWL_MONITOR, _BWL_MODE_MAX };
+enum bwl_mode { BWL_MODE_POLICE, BWL_MODE_SHAPE, BWL_MODE_MARK, BWL_MODE_MONITOR, _BWL_MODE_MAX };
 enum bwl_path { BWL_PATH_CLEAR, BWL_PATH_XFRM, BWL_PATH_OFFLOAD, _BWL_PATH_MAX };
 
 /* Traffic classes. The class is the host's claim: the peer's limit always stands above it. */

@@ -205,13 +205,13 @@ static __always_inline int bwl_pace(struct bwl_work *w, const struct bwl_peer *p
 		return BWL_R_NONE;
 	debt = bwl_rate_debt(t->was, bwl_rate_drained(r, w->now_ns)) + w->charge;
 	w->delay_ns = bwl_rate_delay(r, debt);
-	w->marked = bwl_rate_crowded(r, debt, t->slack);
+	w->ce = bwl_rate_crowded(r, debt, t->slack);
 	return w->now_ns + w->delay_ns < peer->meta.expiry_ns ? BWL_R_NONE : BWL_R_EXPIRED;
 }
 
 static __always_inline _Bool bwl_monitors(const struct bwl_peer *peer)
 {
-	return peer->meta.mode == BWL_MONITOR;
+	return peer->meta.mode == BWL_MODE_MONITOR;
 }
 
 /*
@@ -304,15 +304,15 @@ static __always_inline void bwl_bill_commit(const struct bwl_work *w, const stru
 	bwl_commit(&base->node, len, &taken[BWL_L_NODE]);
 }
 
-/* Mode mark: CE once the debt is past mark/256 of the burst. */
-static __always_inline _Bool bwl_mark_due(const struct bwl_work *w, const struct bwl_peer *peer,
-					  const struct bwl_taken *t)
+/* Mode mark: CE once the debt is past ce_from/256 of the burst. */
+static __always_inline _Bool bwl_ce_due(const struct bwl_work *w, const struct bwl_peer *peer,
+					const struct bwl_taken *t)
 {
 	const struct bwl_rate *r = &peer->grant.rate;
 
-	return peer->meta.mode == BWL_MARK && t->rate &&
+	return peer->meta.mode == BWL_MODE_MARK && t->rate &&
 	       bwl_rate_debt(t->was, bwl_rate_drained(r, w->now_ns)) + w->charge >
-		       (r->burst_bytes * r->mark) >> 8;
+		       (r->burst_bytes * r->ce_from) >> 8;
 }
 
 /*
@@ -325,7 +325,7 @@ static __always_inline int bwl_slack(const struct bwl_work *w, const struct bwl_
 {
 	const struct bwl_rate *r = &peer->grant.rate;
 
-	if (peer->meta.mode == BWL_POLICE || bwl_monitors(peer) || !w->paced || w->lapsed ||
+	if (peer->meta.mode == BWL_MODE_POLICE || bwl_monitors(peer) || !w->paced || w->lapsed ||
 	    (r->flags & BWL_RATE_UNLIMITED))
 		return BWL_R_NONE;
 	if (w->charge + bwl_rate_jitter(r) > r->burst_bytes)
@@ -351,8 +351,8 @@ static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_peer 
 		return r;
 	if (w->volumes)
 		bwl_bill_commit(w, &b, peer, base, port, taken);
-	if (bwl_mark_due(w, peer, &taken[BWL_L_PEER]))
-		w->marked = 1;
+	if (bwl_ce_due(w, peer, &taken[BWL_L_PEER]))
+		w->ce = 1;
 	return BWL_R_NONE;
 }
 

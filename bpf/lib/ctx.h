@@ -49,7 +49,7 @@ struct bwl_work {
 	__u8 class;
 	__u8 lapsed;    /* the grant is; the floor applies */
 	__u8 paced;     /* the uplink's qdisc keeps departure times */
-	__u8 marked;    /* mode mark: over the threshold; shape: waits long */
+	__u8 ce;        /* mode mark: over the threshold; shape: waits long */
 	__u8 volumes;   /* one was asked: it may have a window */
 	__u8 monitored; /* mode monitor: over the peer's own limit */
 	__u8 again;     /* an uplink's device decrypted it: it comes in once more (inbound.h) */

@@ -112,7 +112,7 @@ static __always_inline __be16 bwl_csum_word(__be16 check, __be16 was, __be16 is)
 }
 
 /* CE where the sender's transport can (RFC 3168); as bpf_skb_ecn_set_ce(). Says whether it is. */
-static __always_inline _Bool bwl_xdp_mark(void *l3, __u8 family)
+static __always_inline _Bool bwl_xdp_set_ce(void *l3, __u8 family)
 {
 	__be16 was, *word = l3; /* version and length or class, type of service */
 	__u8 *b = l3, ecn;
@@ -160,8 +160,8 @@ static __always_inline int bwl_xdp_send(struct bwl_ctx *c, struct xdp_md *xdp,
 	__builtin_memcpy(eth->h_source, dev->mac, 6);
 	if (c->pkt.family == 6)
 		*(__be32 *)ip &= bwl_htonl(0xfff00000);
-	if (c->marked)
-		c->marked = bwl_xdp_mark(ip, c->pkt.family);
+	if (c->ce)
+		c->ce = bwl_xdp_set_ce(ip, c->pkt.family);
 	if (bpf_redirect(dev->ifindex, 0) != XDP_REDIRECT)
 		return BWL_R_SEND;
 	bwl_xdp_sent(c);

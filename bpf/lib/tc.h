@@ -237,8 +237,8 @@ static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
 
 	if (bwl_tc_untag(c, skb))
 		return BWL_R_SEND;
-	if (c->marked)
-		c->marked = bpf_skb_ecn_set_ce(skb) == 1;
+	if (c->ce)
+		c->ce = bpf_skb_ecn_set_ce(skb) == 1;
 	if (bwl_tc_depart(c, skb))
 		return BWL_R_SEND;
 	skb->mark = c->ctl->tag;

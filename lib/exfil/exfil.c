@@ -94,7 +94,7 @@ static struct bwl_lim own_limit(const struct bwl_policy *p, const struct bwl_pol
 	/* the floor is what remains when there is no grant */
 	struct bwl_lim l = x->grant.present ? x->grant : x->floor;
 
-	if (x->grant.present && x->mode == BWL_MONITOR)
+	if (x->grant.present && x->mode == BWL_MODE_MONITOR)
 		return (struct bwl_lim){ 0 };
 	if (x->grant.present && bwl_mode_paces(x->mode) && l.rate_bps != BWL_NO_RATE)
 		l.burst = (l.burst ? l.burst : bwl_default_burst(l.rate_bps)) +

@@ -96,12 +96,12 @@ static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 	bwl_check_at(c, "peers", i, "grant", x->line);
 	if (x->mode >= _BWL_MODE_MAX)
 		return bwl_fail(c->e, EINVAL, "%s: mode is police, shape, mark or monitor", who);
-	if (x->mode == BWL_MARK && (x->mark_pct < 1 || x->mark_pct > 100))
+	if (x->mode == BWL_MODE_MARK && (x->mark_pct < 1 || x->mark_pct > 100))
 		return bwl_fail(c->e, ERANGE, "%s: mark is 1 to 100 per cent of the burst", who);
-	if (x->mode == BWL_SHAPE && x->grant.present && x->grant.rate_bps != BWL_NO_RATE &&
+	if (x->mode == BWL_MODE_SHAPE && x->grant.present && x->grant.rate_bps != BWL_NO_RATE &&
 	    !x->grant.burst)
 		x->grant.burst = bwl_default_burst_shape(x->grant.rate_bps);
-	r = bwl_check_limit(c, &x->grant, who, "grant", x->mode == BWL_MONITOR);
+	r = bwl_check_limit(c, &x->grant, who, "grant", x->mode == BWL_MODE_MONITOR);
 	if (r)
 		return r;
 	check_horizon(c, x, who);

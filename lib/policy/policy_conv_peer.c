@@ -25,7 +25,7 @@ static int take_grant(struct bwl_conv *c, const struct bwl_text_limit *t, struct
 		size_t n = strlen(t->mark);
 
 		bwl_conv_down(c, "mark");
-		if (x->mode != BWL_MARK)
+		if (x->mode != BWL_MODE_MARK)
 			return bwl_fail(c->e, EINVAL, "mark belongs to `mode: mark`");
 		if (n && t->mark[n - 1] == '%')
 			t->mark[n - 1] = '\0';

@@ -132,7 +132,7 @@ static void put_grant(struct dump *d, const struct bwl_pol_peer *x)
 	put_limit_fields(d, &x->grant);
 	put(d, x->grant.rate_bps != BWL_NO_RATE || x->grant.has_volume ? ", " : "",
 	    "mode: ", bwl_mode_name(x->mode));
-	if (x->mode == BWL_MARK)
+	if (x->mode == BWL_MODE_MARK)
 		fprintf(d->f, ", mark: %u%%", x->mark_pct);
 	if (x->expiry_ns != BWL_NEVER_NS && !d->for_digest)
 		fprintf(d->f, ", until: \"%s\"",

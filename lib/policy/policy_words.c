@@ -5,10 +5,10 @@
 #include "bwl/policy.h"
 
 static const char *const mode_names[] = {
-	[BWL_POLICE] = "police",
-	[BWL_SHAPE] = "shape",
-	[BWL_MARK] = "mark",
-	[BWL_MONITOR] = "monitor",
+	[BWL_MODE_POLICE] = "police",
+	[BWL_MODE_SHAPE] = "shape",
+	[BWL_MODE_MARK] = "mark",
+	[BWL_MODE_MONITOR] = "monitor",
 };
 _Static_assert(sizeof(mode_names) / sizeof(*mode_names) == _BWL_MODE_MAX, "a mode has no name");
 

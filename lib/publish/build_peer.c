@@ -199,7 +199,7 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 					before ? &before->grant : NULL, &body->grant, e);
 	if (!r)
 		r = fill_subs(b, i, before, body, e);
-	body->grant.rate.mark =
+	body->grant.rate.ce_from =
 		(uint8_t)(q->mark_pct * 256U / 100U > 255 ? 255 : q->mark_pct * 256U / 100U);
 	/*
 	 * Without BWL_PEER_ACCEPT nothing arrives; unlimited, so that a later grant starts in debt.

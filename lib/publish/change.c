@@ -146,12 +146,12 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 	if (r)
 		return r;
 	body->grant.volume.floor = floor;
-	body->grant.rate.mark = old.grant.rate.mark;
+	body->grant.rate.ce_from = old.grant.rate.ce_from;
 	if (c->set & BWL_SET_MODE) {
 		body->meta.mode = c->mode;
-		body->grant.rate.mark = (uint8_t)(c->mark_pct * 256U / 100U > 255
-							  ? 255
-							  : c->mark_pct * 256U / 100U);
+		body->grant.rate.ce_from = (uint8_t)(c->mark_pct * 256U / 100U > 255
+							     ? 255
+							     : c->mark_pct * 256U / 100U);
 	}
 	if (c->set & BWL_SET_EXPIRY)
 		body->meta.expiry_ns = c->expiry_ns;

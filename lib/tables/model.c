@@ -83,7 +83,7 @@ bool bwl_paces(const struct bwl_pins *pins, uint32_t id)
 
 const char *bwl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned mode)
 {
-	return bwl_mode_name(mode == BWL_SHAPE && no_pace(pins, id) ? BWL_POLICE : mode);
+	return bwl_mode_name(mode == BWL_MODE_SHAPE && no_pace(pins, id) ? BWL_MODE_POLICE : mode);
 }
 
 struct bwl_value bwl_v_mode(const struct bwl_pins *pins, uint32_t id, unsigned mode)
@@ -93,7 +93,8 @@ struct bwl_value bwl_v_mode(const struct bwl_pins *pins, uint32_t id, unsigned m
 
 	if (!why)
 		return bwl_v_both(o, "%s", bwl_mode_name(mode));
-	return bwl_v_both(o, mode == BWL_SHAPE ? "shape (polices: %s)" : "mark (then drops: %s)",
+	return bwl_v_both(o,
+			  mode == BWL_MODE_SHAPE ? "shape (polices: %s)" : "mark (then drops: %s)",
 			  why);
 }
 

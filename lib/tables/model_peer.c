@@ -173,7 +173,7 @@ FIELD(grant_burst, NULL, ">BURST", lim_text(bwl_lim_burst(&r->pol->grant, BUF(BW
 FIELD(grant_volume, NULL, ">VOLUME", lim_text(bwl_lim_volume(&r->pol->grant, BUF(BWL_LIM_BUF))));
 FIELD(mode, "mode", "MODE", bwl_v_text(bwl_mode_name(r->pol->mode)));
 FIELD(mark_percent, "mark_percent", NULL,
-      bwl_v_json(r->pol->mode == BWL_MARK ? json_integer(r->pol->mark_pct) : json_null()));
+      bwl_v_json(r->pol->mode == BWL_MODE_MARK ? json_integer(r->pol->mark_pct) : json_null()));
 FIELD(pol_expires, "expires_in_s", "EXPIRES", bwl_v_in(r->pol->expiry_ns, r->now_ns));
 FIELD(accept, "accept", NULL, bwl_v_json(bwl_json_lim(&r->pol->accept)));
 FIELD(accept_none, "accept_none", NULL, bwl_v_yes(r->pol->accept_none));

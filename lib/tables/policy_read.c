@@ -157,7 +157,7 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 	q->mode = x->meta.mode;
 	q->path = x->meta.path;
 	q->expiry_ns = x->meta.expiry_ns;
-	q->mark_pct = (uint8_t)((x->grant.rate.mark * 100U + 255) / 256U);
+	q->mark_pct = (uint8_t)((x->grant.rate.ce_from * 100U + 255) / 256U);
 	if (x->meta.flags & BWL_PEER_GRANT) {
 		q->grant = read_limit(&x->grant.rate, &x->grant.volume);
 		q->grant.present = true;

@@ -24,7 +24,7 @@ void bwl_rate_encode(struct bwl_rate *r, uint64_t rate_bps, uint64_t burst)
 {
 	r->m = 0;
 	r->k = 0;
-	r->mark = 0;
+	r->ce_from = 0;
 	r->_pad = 0;
 	r->flags = rate_bps == BWL_NO_RATE ? BWL_RATE_UNLIMITED : 0;
 	if (rate_bps != BWL_NO_RATE)

@@ -47,7 +47,7 @@ static void random_peer(uint64_t *s, struct bwl_policy *p, unsigned i)
 	if (test_random(s) % 8) {
 		x->grant = random_limit(s, true);
 		x->mode = test_random(s) % _BWL_MODE_MAX;
-		if (x->mode == BWL_MARK)
+		if (x->mode == BWL_MODE_MARK)
 			x->mark_pct = 1 + test_random(s) % 100;
 		if (test_random(s) % 2)
 			x->expiry_ns = NOW_BOOT + 1 + test_random_scale(s, 61);
@@ -148,7 +148,7 @@ static void same_peer(const struct bwl_pol_peer *a, const struct bwl_pol_peer *b
 	assert_true(same_limit(&a->accept, &b->accept) || !b->accept.present);
 	assert_int_equal(a->accept_none, b->accept_none);
 	assert_int_equal(a->mode, b->mode);
-	if (a->mode == BWL_MARK)
+	if (a->mode == BWL_MODE_MARK)
 		assert_int_equal(a->mark_pct, b->mark_pct);
 	assert_int_equal(a->expiry_ns, b->expiry_ns);
 	for (unsigned k = 0; k < _BWL_CLASS_MAX; k++)

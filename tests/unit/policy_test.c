@@ -53,7 +53,7 @@ static void every_key_means_what_the_manual_says(void **state)
 	assert_string_equal(x->zone, "mesh");
 	assert_true(x->contained);
 	assert_int_equal(x->grant.burst, 125000); /* 1ms at 1gbit */
-	assert_int_equal(x->mode, BWL_SHAPE);
+	assert_int_equal(x->mode, BWL_MODE_SHAPE);
 	assert_int_equal(x->path, BWL_PATH_XFRM);
 	assert_string_equal(x->ipsec_remote, "192.0.2.3");
 	assert_true(x->accept.present);
@@ -66,14 +66,14 @@ static void every_key_means_what_the_manual_says(void **state)
 	assert_true(x->has_via4 && !x->has_via6 && !memcmp(x->via4, via, 4));
 	assert_int_equal(x->grant.rate_bps, 40000000000);
 	assert_int_equal(x->grant.burst, 0); /* the default */
-	assert_int_equal(x->mode, BWL_POLICE);
+	assert_int_equal(x->mode, BWL_MODE_POLICE);
 	assert_int_equal(x->floor.rate_bps, 1000000000);
 	assert_true(x->class_[BWL_C_OTHER].has_volume);
 	assert_int_equal(x->class_[BWL_C_NVME_TCP].rate_bps, 40000000000);
 	assert_false(x->class_[BWL_C_SSH].present);
 
 	x = bwl_policy_peer(p, "mirror");
-	assert_int_equal(x->mode, BWL_MARK);
+	assert_int_equal(x->mode, BWL_MODE_MARK);
 	assert_int_equal(x->mark_pct, 40);
 	assert_true(x->accept_none && !x->accept.present);
 	assert_int_equal(x->grant.window_ns, 0); /* in total */

@@ -296,7 +296,7 @@ static void in_mode_shape_it_passes_to_the_last_byte_of_the_horizon(void **state
 	/* 250 ms at 8 Mbit/s: less than four GSO packets */
 	uint64_t room = w->peer[1].grant.rate.burst_bytes + 250000 - (MTU + 14);
 
-	w->peer[1].meta.mode = BWL_SHAPE;
+	w->peer[1].meta.mode = BWL_MODE_SHAPE;
 	w->state[2].finish_bytes = room;
 	assert_reason(w, BWL_R_PEER_RATE); /* no fq: it polices */
 	w->dev[1].flags = BWL_DEV_FQ;
@@ -377,7 +377,7 @@ static void monitor_passes_over_the_peers_own_limit_only(void **state)
 {
 	struct world *w = *state;
 
-	w->peer[1].meta.mode = BWL_MONITOR;
+	w->peer[1].meta.mode = BWL_MODE_MONITOR;
 	limited(&w->peer[1].grant, 8000, 1000);
 	assert_reason(w, BWL_R_PASS_MONITOR);
 	limited(&w->base->node, 8000, 1000);

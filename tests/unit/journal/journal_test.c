@@ -206,11 +206,11 @@ static void the_lower_of_file_and_journal_holds(void **state)
 				     .has_volume = true,
 				     .volume = 500,
 				     .window_ns = 60000000000ULL };
-	q->mode = BWL_MONITOR;
+	q->mode = BWL_MODE_MONITOR;
 	q->expiry_ns = BWL_NEVER_NS;
 	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
 	r.lim = (struct bwl_journal_limits){ .set = BWL_JS_MODE | BWL_JS_EXPIRY,
-					     .mode = BWL_POLICE,
+					     .mode = BWL_MODE_POLICE,
 					     .expiry_s = 2000000100 };
 	r.wall_s = 2000000000;
 	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
@@ -219,7 +219,7 @@ static void the_lower_of_file_and_journal_holds(void **state)
 	assert_int_equal(q->grant.rate_bps, 5000000);
 	assert_int_equal(q->grant.volume, 500);
 	assert_int_equal(q->grant.window_ns, 3600000000000ULL);
-	assert_int_equal(q->mode, BWL_POLICE);
+	assert_int_equal(q->mode, BWL_MODE_POLICE);
 	assert_int_equal(q->expiry_ns, 60000000007ULL);
 	q->expiry_ns = BWL_NEVER_NS; /* a clock behind the record, or not to be believed, lengthens
 					nothing */

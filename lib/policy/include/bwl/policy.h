@@ -196,7 +196,7 @@ const char *bwl_mode_name(unsigned mode);
 /* What is over the burst may wait for its time, where every uplink has fq. */
 static inline bool bwl_mode_paces(unsigned mode)
 {
-	return mode == BWL_SHAPE || mode == BWL_MARK;
+	return mode == BWL_MODE_SHAPE || mode == BWL_MODE_MARK;
 }
 const char *bwl_path_name(unsigned path);
 const char *bwl_class_name(unsigned class_);
