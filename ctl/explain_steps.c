@@ -199,19 +199,19 @@ static bool judge_grant(struct judge *j)
 }
 
 /* What the ledger has released of a volume, where one has come. */
-static void judge_mark(struct judge *j, const char *what, const struct bwl_left *left,
-		       uint64_t mark, bool soft)
+static void judge_release(struct judge *j, const char *what, const struct bwl_left *left,
+			  uint64_t released, bool soft)
 {
 	char a[BWL_UNIT_BUF];
-	bool over = left->used > mark || j->a->len > mark - left->used;
+	bool over = left->used > released || j->a->len > released - left->used;
 
-	if (mark == BWL_MARK_NONE || mark >= left->volume)
+	if (released == BWL_RELEASE_NONE || released >= left->volume)
 		return;
-	if (mark == BWL_MARK_AWAITED || mark == BWL_MARK_CLOSED)
+	if (released == BWL_RELEASE_AWAITED || released == BWL_RELEASE_CLOSED)
 		step(j, what, soft ? BWL_R_NONE : BWL_R_LEDGER, "the ledger has released nothing");
 	else
 		step(j, what, over && !soft ? BWL_R_LEDGER : BWL_R_NONE,
-		     "the ledger has released %s", bwl_human_size((double)mark, a));
+		     "the ledger has released %s", bwl_human_size((double)released, a));
 	j->monitored |= over && soft;
 }
 
@@ -272,7 +272,8 @@ static void judge_limit(struct judge *j, const char *what, const struct bwl_limi
 		     over && soft ? ": over it, passed by mode monitor" : "");
 		j->monitored |= over && soft;
 		if (!over)
-			judge_mark(j, what, &left, j->v->pins->mark[state].spendable_bytes, soft);
+			judge_release(j, what, &left, j->v->pins->mark[state].spendable_bytes,
+				      soft);
 	}
 }
 

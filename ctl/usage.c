@@ -10,21 +10,21 @@ struct usage {
 
 struct volume {
 	char key[BWL_LIMIT_KEY];
-	const struct bwl_mark *mark;
+	const struct bwl_release *release;
 	struct bwl_left left;
 };
 
 /* What keeps a volume from being spent, if not that it is. */
-static const char *ledger_word(const struct bwl_mark *m, const struct bwl_left *left)
+static const char *ledger_word(const struct bwl_release *m, const struct bwl_left *left)
 {
 	if (m->unknown_bytes)
 		return "past-unknown";
 	switch (m->spendable_bytes) {
-	case BWL_MARK_NONE:
+	case BWL_RELEASE_NONE:
 		return "none";
-	case BWL_MARK_AWAITED:
+	case BWL_RELEASE_AWAITED:
 		return "awaited";
-	case BWL_MARK_CLOSED:
+	case BWL_RELEASE_CLOSED:
 		return "closed";
 	default:
 		return m->spendable_bytes < left->volume &&
@@ -69,17 +69,17 @@ static struct bwl_value get_window(const void *row)
 
 static struct bwl_value get_released(const void *row)
 {
-	const struct bwl_mark *m = ((const struct volume *)row)->mark;
+	const struct bwl_release *m = ((const struct volume *)row)->release;
 
-	return m->spendable_bytes > BWL_MARK_CLOSED ? bwl_v_bytes(m->spendable_bytes)
-						    : bwl_v_json(json_null());
+	return m->spendable_bytes > BWL_RELEASE_CLOSED ? bwl_v_bytes(m->spendable_bytes)
+						       : bwl_v_json(json_null());
 }
 
 static struct bwl_value get_ledger(const void *row)
 {
 	const struct volume *x = row;
 
-	return bwl_v_text(ledger_word(x->mark, &x->left));
+	return bwl_v_text(ledger_word(x->release, &x->left));
 }
 
 static const struct bwl_field fields[] = {
@@ -99,7 +99,7 @@ static void put(const struct bwl_limit *l, uint32_t state, void *arg)
 {
 	struct usage *u = arg;
 	const struct bwl_pins *p = u->v->pins;
-	struct volume row = { .mark = &p->mark[state] };
+	struct volume row = { .release = &p->mark[state] };
 
 	if (l->volume.spendable_bytes == BWL_VOLUME_NONE ||
 	    state >= BWL_STATES(p->schema.max_peers, p->schema.max_extras))

@@ -109,15 +109,16 @@ BWL_ASSERT_SIZE(struct bwl_window, 128);
  * bwl_mark_v1[state index]: user space writes. How far a volume may be spent: what the ledger has
  * on disk as spent. Compared with what the volume is (used_bytes, or the window's total).
  */
-struct bwl_mark {
-	__u64 spendable_bytes; /* BWL_MARK_* or bytes */
+struct bwl_release {
+	__u64 spendable_bytes; /* BWL_RELEASE_* or bytes */
 	__u64 unknown_bytes;   /* put on the account because nothing was known of its past; 0: known
 				*/
 };
-BWL_ASSERT_SIZE(struct bwl_mark, 16);
-#define BWL_MARK_NONE 0ULL    /* no ledger has come: the volume alone counts */
-#define BWL_MARK_AWAITED 1ULL /* closed until the ledger has written it; no frame is so short */
-#define BWL_MARK_CLOSED 2ULL  /* closed by the ledger's writer */
+BWL_ASSERT_SIZE(struct bwl_release, 16);
+#define BWL_RELEASE_NONE 0ULL    /* no ledger has come: the volume alone counts */
+#define BWL_RELEASE_AWAITED 1ULL /* closed until the ledger has written it; no frame is so short   \
+				  */
+#define BWL_RELEASE_CLOSED 2ULL  /* closed by the ledger's writer */
 
 /*
  * bwl_held_v1: user space writes, BPF does not read it. What a writer of a policy holds full until

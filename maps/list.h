@@ -42,9 +42,9 @@
 	  BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)), 1,                                    \
 	  "**BPF**; load, ctl, agent: an account that is carried over", "BPF, tools",            \
 	  "limit → `bwl_state`")                                                                 \
-	X(mark, ARRAY, __u32, struct bwl_mark, BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)),  \
+	X(mark, ARRAY, __u32, struct bwl_release, BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)),  \
 	  1, "agent; load, ctl: a new volume's", "BPF, tools",                                   \
-	  "limit → `bwl_mark`: how far the ledger lets a volume be spent")                       \
+	  "limit → `bwl_release`: how far the ledger lets a volume be spent")                       \
 	X(held, ARRAY, __u32, struct bwl_held, BWL_MAX_HELD, 1, "load, ctl, agent", "the same",  \
 	  "0: how many follow → `bwl_held`: accounts that a writer holds full")                  \
 	X(extra, ARRAY, __u32, struct bwl_extra, BWL_AT_LOAD(n->max_extras), 1,                  \

@@ -401,7 +401,7 @@ static int look_after(struct anchor *a, struct ledger *l, const char *era, bool 
 {
 	uint64_t now = bwl_now_ns();
 	bool due = is_due(a, l, much, now);
-	int r = 0; /* of the ledger: marks_run() will see the same */
+	int r = 0; /* of the ledger: releases_run() will see the same */
 
 	if (now >= a->again_ns && a->epoch != a->count) {
 		r = start_raise(a, l, e);

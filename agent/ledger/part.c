@@ -10,7 +10,7 @@
 #include <syslog.h>
 #include <bwl/publish.h>
 #include "journal_check.h"
-#include "marks.h"
+#include "release.h"
 #include "tpm/tpm.h"
 #include "parts.h"
 #include "thread.h"
@@ -29,7 +29,7 @@ struct ledger_part {
 	/* thread */
 	struct bwl_pins *pins; /* which outlive it */
 	struct ledger *ledger;
-	struct marks *marks;
+	struct releases *releases;
 	struct anchor *anchor;
 	uint64_t raises;
 	char era[LEDGER_ERA];
@@ -72,7 +72,7 @@ static int open_ledger(struct ledger_part *v, struct bwl_err *e)
 		tell_set_aside(v, e);
 	agent_log(LOG_INFO, "ledger", "the ledger has %d rows, at commit %llu",
 		  ledger_count(v->ledger), (unsigned long long)ledger_seq(v->ledger));
-	marks_forget(v->marks);
+	releases_forget(v->releases);
 	anchor_forget(v->anchor, how != LEDGER_FOUND);
 	return 0;
 }
@@ -81,16 +81,16 @@ static int begin(struct ledger_part *v, struct bwl_err *e)
 {
 	int r = 0;
 
-	if (!v->marks) {
+	if (!v->releases) {
 		agent_era(v->pins, v->era);
-		r = marks_new(v->pins, v->era, &v->marks, e);
+		r = releases_new(v->pins, v->era, &v->releases, e);
 	}
 	return r || v->ledger ? r : open_ledger(v, e);
 }
 
 static void note_pace(struct ledger_part *v, uint64_t took_ns)
 {
-	struct marks_count c = marks_count(v->marks);
+	struct releases_count c = releases_count(v->releases);
 	uint64_t now = bwl_now_ns();
 
 	if (took_ns > SLOW_NS && now - v->slow_ns > 60 * SECOND) {
@@ -105,12 +105,12 @@ static void note_pace(struct ledger_part *v, uint64_t took_ns)
 static int look_at_anchor(struct ledger_part *v, struct bwl_err *e)
 {
 	int r = anchor_run(v->anchor, v->ledger, v->era,
-			   v->judge.moved || marks_spent_much(v->marks), e);
+			   v->judge.moved || releases_spent_much(v->releases), e);
 	uint32_t *flags = &v->pins->ctl->ledger;
 
 	if (anchor_raises(v->anchor) != v->raises) {
 		v->raises = anchor_raises(v->anchor);
-		marks_forget_spent(v->marks);
+		releases_forget_spent(v->releases);
 		v->judge.moved = false;
 	}
 	if (*flags & BWL_LEDGER_CAME)
@@ -135,7 +135,7 @@ static uint64_t step(struct ledger_part *v)
 		r = r ? r : judged;
 	}
 	if (!r)
-		r = marks_run(v->marks, v->ledger, &ns, &e);
+		r = releases_run(v->releases, v->ledger, &ns, &e);
 	atomic_store(&v->busy_since, 0);
 	if (r == -EINPROGRESS) /* the TPM; the anchor says what is to be said */
 		return TPM_NS;
@@ -166,7 +166,7 @@ static void run(void *arg)
 	while (agent_thread_nap(&v->thread, step(v)))
 		;
 	ledger_close(v->ledger);
-	marks_free(v->marks);
+	releases_free(v->releases);
 }
 
 static void end(struct ledger_part *v)

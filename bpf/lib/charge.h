@@ -66,7 +66,7 @@ BWL_GLOBAL int bwl_take_volume(const struct bwl_limit *l, __u32 state, __u64 now
 	w = bwl_window_of(&l->volume);
 	if (l->volume.slice_ns && !w)
 		return BWL_CONTENDED;
-	return bwl_limit_volume(l, s, w, bwl_mark_of(state), now_ns, len, t);
+	return bwl_limit_volume(l, s, w, bwl_released(state), now_ns, len, t);
 }
 
 BWL_GLOBAL __u32 bwl_undo(const struct bwl_limit *l, __u32 state, __u64 now_ns, __u32 len,

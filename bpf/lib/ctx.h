@@ -92,11 +92,11 @@ static __always_inline struct bwl_state *bwl_state_of(__u32 index)
 }
 
 /* How far a volume may be spent; an entry that cannot be had closes. */
-static __always_inline __u64 bwl_mark_of(__u32 index)
+static __always_inline __u64 bwl_released(__u32 index)
 {
-	const struct bwl_mark *m = bpf_map_lookup_elem(&bwl_mark_v1, &index);
+	const struct bwl_release *m = bpf_map_lookup_elem(&bwl_mark_v1, &index);
 
-	return m ? bwl_read(m->spendable_bytes) : BWL_MARK_CLOSED;
+	return m ? bwl_read(m->spendable_bytes) : BWL_RELEASE_CLOSED;
 }
 
 static __always_inline struct bwl_window *bwl_window_of(const struct bwl_volume *v)

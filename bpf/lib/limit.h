@@ -29,21 +29,21 @@ static __always_inline int bwl_limit_rate(const struct bwl_limit *l, struct bwl_
 	return j;
 }
 
-/* mark: of struct bwl_mark. */
+/* released: of struct bwl_release. */
 static __always_inline int bwl_limit_volume(const struct bwl_limit *l, struct bwl_state *s,
-					    struct bwl_window *w, __u64 mark, __u64 now_ns,
+					    struct bwl_window *w, __u64 released, __u64 now_ns,
 					    __u64 len, struct bwl_taken *t)
 {
 	__u64 max = l->volume.spendable_bytes;
 	__u32 slot;
 	int j;
 
-	if (mark != BWL_MARK_NONE && mark < max)
-		max = mark;
+	if (released != BWL_RELEASE_NONE && released < max)
+		max = released;
 	/*
-	 * A closed mark (2 bytes) is asked before the window is touched: behind it user space may
-	 * be writing that (agent/ledger/marks_adopt.c). What no turn could make room for is refused
-	 * alike.
+	 * A closed release (2 bytes) is asked before the window is touched: behind it user space
+	 * may be writing that (agent/ledger/release_adopt.c). What no turn could make room for is
+	 * refused alike.
 	 */
 	if (len > max)
 		return max < l->volume.spendable_bytes ? BWL_OVER_LEDGER : BWL_OVER_VOLUME;

@@ -117,10 +117,10 @@ static void await_ledger(const struct bwl_carry *c)
 
 	for (i = 0; i < c->nvolumes; i++) {
 		bool closes = c->ledger || p->ctl->ledger;
-		__u64 was = closes ? BWL_MARK_NONE : BWL_MARK_AWAITED;
+		__u64 was = closes ? BWL_RELEASE_NONE : BWL_RELEASE_AWAITED;
 
 		__atomic_compare_exchange_n(&p->mark[c->volume[i]].spendable_bytes, &was,
-					    closes ? BWL_MARK_AWAITED : BWL_MARK_NONE, false,
+					    closes ? BWL_RELEASE_AWAITED : BWL_RELEASE_NONE, false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	}
 }

@@ -120,8 +120,8 @@ int bwl_ids_new(struct bwl_ids *x, const char *name, uint32_t *ret, struct bwl_e
 		return bwl_hint(e,
 				"bwlimit-load attach --max-peers N with a larger N after a detach");
 	}
-	p->mark[BWL_GRANT_STATE(i)] = (struct bwl_mark){ bwl_mark_first(p),
-							 0 }; /* not the former owner's */
+	p->mark[BWL_GRANT_STATE(i)] = (struct bwl_release){ bwl_release_first(p),
+							    0 }; /* not the former owner's */
 	snprintf(p->name[i].name, BWL_NAME_LEN, "%s", name);
 	put(x->name_hash, x->name_mask, hash_name(name), i);
 	x->fresh[BWL_GRANT_STATE(i)] = x->fresh[BWL_ACCEPT_STATE(i)] = 1;
@@ -171,7 +171,7 @@ int bwl_ids_extra(struct bwl_ids *x, enum bwl_extra_kind kind, const char *name,
 				"bwlimit-load attach --max-extras N with a larger N after a detach");
 		}
 		p->mark[BWL_EXTRA_STATE(p->schema.max_peers, i)] =
-			(struct bwl_mark){ bwl_mark_first(p), 0 };
+			(struct bwl_release){ bwl_release_first(p), 0 };
 		p->extra[i] = k;
 		put(x->extra_hash, x->extra_mask, hash_extra(&k), i);
 		x->fresh[BWL_EXTRA_STATE(p->schema.max_peers, i)] = 1;

@@ -20,9 +20,9 @@ struct bwl_ids {
 };
 
 /* What a volume's mark is before anything else is known: closed where a ledger is to write it. */
-static inline uint64_t bwl_mark_first(const struct bwl_pins *p)
+static inline uint64_t bwl_release_first(const struct bwl_pins *p)
 {
-	return p->ctl->ledger ? BWL_MARK_AWAITED : BWL_MARK_NONE;
+	return p->ctl->ledger ? BWL_RELEASE_AWAITED : BWL_RELEASE_NONE;
 }
 
 int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e);

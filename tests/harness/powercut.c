@@ -74,7 +74,7 @@ static bool differs(struct watch *w, char text[static MARK_TEXT])
 		v = __atomic_load_n(&w->pins->mark[w->state[i]].spendable_bytes, __ATOMIC_SEQ_CST);
 		any |= v != w->said[i];
 		w->said[i] = v;
-		if (v > BWL_MARK_CLOSED && at < MARK_TEXT)
+		if (v > BWL_RELEASE_CLOSED && at < MARK_TEXT)
 			at += (size_t)snprintf(text + at, MARK_TEXT - at, ",%s=%llu", w->key[i],
 					       (unsigned long long)v);
 	}

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/marks.h"
+#include "agent/ledger/release.h"
 #include "prog.h"
 
 #define DEST(name, n)                                                                              \
@@ -20,15 +20,15 @@
 
 static char dir[40];
 static struct ledger *ledger;
-static struct marks *marks;
+static struct releases *releases;
 static const struct rig_opts old = { .old_volume = true };
 static unsigned boots;
 
 static void agent_dies(void)
 {
-	marks_free(marks);
+	releases_free(releases);
 	ledger_close(ledger);
-	marks = NULL;
+	releases = NULL;
 	ledger = NULL;
 }
 
@@ -44,7 +44,7 @@ static void agent_comes(enum ledger_how want)
 	if (how != want)
 		print_error("%s\n", e.text);
 	assert_int_equal(how, want);
-	assert_int_equal(marks_new(rig->pins, era, &marks, &e), 0);
+	assert_int_equal(releases_new(rig->pins, era, &releases, &e), 0);
 }
 
 static void look(void)
@@ -52,7 +52,7 @@ static void look(void)
 	struct bwl_err e = { 0 };
 	uint64_t ns;
 
-	if (marks_run(marks, ledger, &ns, &e))
+	if (releases_run(releases, ledger, &ns, &e))
 		fail_msg("%s", e.text);
 }
 
@@ -123,12 +123,12 @@ static struct bwl_left left_of(const char *name)
 static void the_lead_is_a_hundredth_or_what_the_rate_needs_or_a_packet(void **state)
 {
 	(void)state;
-	assert_int_equal(marks_lead(100 * MB, 0, 0), MB);
-	assert_int_equal(marks_lead(100 * MB, 1000000000, 0), MB);
-	assert_int_equal(marks_lead(1000000 * MB, 1000000, 5000), 2005000);
-	assert_int_equal(marks_lead(MB, 0, 0), BWL_GSO_BURST);
-	assert_int_equal(marks_lead(100, 0, 0), 100);
-	assert_int_equal(marks_lead(BWL_MAX_VOLUME, 0, 0), BWL_MAX_VOLUME / 100);
+	assert_int_equal(releases_lead(100 * MB, 0, 0), MB);
+	assert_int_equal(releases_lead(100 * MB, 1000000000, 0), MB);
+	assert_int_equal(releases_lead(1000000 * MB, 1000000, 5000), 2005000);
+	assert_int_equal(releases_lead(MB, 0, 0), BWL_GSO_BURST);
+	assert_int_equal(releases_lead(100, 0, 0), 100);
+	assert_int_equal(releases_lead(BWL_MAX_VOLUME, 0, 0), BWL_MAX_VOLUME / 100);
 }
 
 static void a_volume_passes_whole_in_leads_and_no_byte_more(void **state)
@@ -198,7 +198,7 @@ static void killed_while_it_restores_it_restores_the_same(void **state)
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &was);
 	setrlimit(RLIMIT_FSIZE, &none);
-	status = marks_run(marks, ledger, &ns, &e);
+	status = releases_run(releases, ledger, &ns, &e);
 	setrlimit(RLIMIT_FSIZE, &was);
 	assert_true(status < 0);
 	assert_int_equal(pass(TO(1), ~0ULL, false), 0);
@@ -231,7 +231,7 @@ static void while_the_disk_refuses_not_a_byte_passes_the_mark(void **state)
 	setrlimit(RLIMIT_FSIZE, &none);
 	all = pass(TO(1), ~0ULL, false);
 	for (i = 0; i < 10; i++) {
-		assert_true(marks_run(marks, ledger, &ns, &e) < 0);
+		assert_true(releases_run(releases, ledger, &ns, &e) < 0);
 		assert_true(*e.text);
 		all += pass(TO(1), ~0ULL, false);
 	}
@@ -307,7 +307,7 @@ static void a_name_that_the_ledger_does_not_know_stays_spent(void **state)
 	reboot(policy); /* renamed while nobody looked */
 	agent_comes(LEDGER_FOUND);
 	look();
-	assert_int_equal(marks_count(marks).unknown, 1);
+	assert_int_equal(releases_count(releases).unknown, 1);
 	assert_int_equal(pass(TO(1), ~0ULL, true), 0);
 	assert_int_equal(bwl_peer_change(rig->pins, "y", &c, NULL), 0);
 	look();
@@ -379,7 +379,7 @@ static void an_old_copy_in_the_same_maps_is_found_out(void **state)
 	snprintf(cmd, sizeof(cmd), "cd %s && rm ledger.* && cp c/* .", dir);
 	assert_int_equal(system(cmd), 0);
 	agent_comes(LEDGER_FOUND);
-	assert_int_equal(marks_run(marks, ledger, &ns, &e), -EUCLEAN);
+	assert_int_equal(releases_run(releases, ledger, &ns, &e), -EUCLEAN);
 	assert_non_null(strstr(e.text, "old copy"));
 }
 
@@ -441,13 +441,13 @@ static void an_account_that_a_writer_holds_full_is_not_written_as_spent(void **s
 	used = (uint64_t *)&rig->pins->state[2 * id].used_bytes;
 	own = *used;
 	agent_comes(LEDGER_BEGUN);
-	marks_free(marks);
+	releases_free(releases);
 	assert_int_equal(bwl_pins_open(rig->pins->dir, true, &agent, &e), 0);
-	assert_int_equal(marks_new(agent, "boot 0", &marks, &e), 0);
+	assert_int_equal(releases_new(agent, "boot 0", &releases, &e), 0);
 	assert_true(rig->pins->dir_fd >= 0); /* the lock, of who applied */
 	*used = 200 * MB;
 	look();
-	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_MARK_NONE);
+	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_RELEASE_NONE);
 	*used = own;
 	close(rig->pins->dir_fd);
 	rig->pins->dir_fd = -1;
@@ -482,13 +482,13 @@ static void an_account_that_a_killed_writer_holds_full_is_not_written_as_spent(v
 						.kind = BWL_HELD_FULL };
 	rig->pins->held[0] = (struct bwl_held){ .own = 1, .put = BWL_SCHEDS };
 	look();
-	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_MARK_NONE);
+	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_RELEASE_NONE);
 	bwl_pins_close(rig->pins); /* the lock, of who applied */
 	rig->pins = rig_pins(rig);
 	assert_int_equal(bwl_settle_held(rig->dir, &e), 0);
 	assert_int_equal(rig->pins->state[2 * id].used_bytes, own);
-	marks_free(marks);
-	assert_int_equal(marks_new(rig->pins, "boot 0", &marks, &e), 0);
+	releases_free(releases);
+	assert_int_equal(releases_new(rig->pins, "boot 0", &releases, &e), 0);
 	look();
 	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, own + 2 * MB);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Promise 3, the part of the data plane: no volume is spent past its mark, to the byte, and who has
- * no ledger sees none of it.
+ * Promise 3, the part of the data plane: no volume is spent past its release, to the byte, and who
+ * has no ledger sees none of it.
  */
 #include "prog.h"
 
@@ -11,7 +11,7 @@
 #define HEAD PORTS "heartbeat: none\n"
 #define LEN 1000U
 
-static void set_mark(uint32_t state, uint64_t bytes)
+static void set_released(uint32_t state, uint64_t bytes)
 {
 	rig->pins->mark[state].spendable_bytes = bytes;
 }
@@ -38,26 +38,26 @@ static void a_volume_is_spent_up_to_its_mark_and_not_a_byte_further(void **state
 	rig_advance(RIG_SECOND);
 	total = 2 * id_of("total");
 	window = 2 * id_of("windowed");
-	set_mark(total, 5 * LEN);
-	set_mark(window, 5 * LEN - 1);
+	set_released(total, 5 * LEN);
+	set_released(window, 5 * LEN - 1);
 	assert_int_equal(passes(TO(1), "ledger"), 5);
 	assert_int_equal(passes(TO(2), "ledger"), 4);
 	assert_int_equal(rig->pins->state[total].used_bytes, 5 * LEN);
-	set_mark(window, 5 * LEN);
+	set_released(window, 5 * LEN);
 	assert_int_equal(passes(TO(2), "ledger"), 1);
-	/* A mark beyond the volume changes nothing of it. */
-	set_mark(total, 1 << 30);
-	set_mark(window, 1 << 30);
+	/* A release beyond the volume changes nothing of it. */
+	set_released(total, 1 << 30);
+	set_released(window, 1 << 30);
 	assert_int_equal(passes(TO(1), "peer-volume"), 15);
 	assert_int_equal(passes(TO(2), "peer-volume"), 15);
 	/* At the volume's end it is the volume that refuses. */
-	set_mark(total, 20000);
+	set_released(total, 20000);
 	assert_string_equal(host(TO(1)), "peer-volume");
-	set_mark(total, BWL_MARK_CLOSED);
+	set_released(total, BWL_RELEASE_CLOSED);
 	assert_string_equal(host(TO(1)), "ledger");
 }
 
-static void each_limit_has_a_mark_of_its_own(void **state)
+static void each_limit_has_a_release_of_its_own(void **state)
 {
 	struct bwl_gen g;
 	uint32_t id, zone, class_, port, node;
@@ -77,16 +77,16 @@ static void each_limit_has_a_mark_of_its_own(void **state)
 	port = g.base->port[RIG_H0].limit.volume.state;
 	node = g.base->node.volume.state;
 	bwl_gen_close(&g);
-	set_mark(node, 5 * LEN);
+	set_released(node, 5 * LEN);
 	assert_int_equal(passes(TO(1), "ledger"), 5);
-	set_mark(node, BWL_MARK_NONE);
-	set_mark(port, 6 * LEN);
+	set_released(node, BWL_RELEASE_NONE);
+	set_released(port, 6 * LEN);
 	assert_int_equal(passes(TO(1), "ledger"), 1);
-	set_mark(port, BWL_MARK_NONE);
-	set_mark(zone, 7 * LEN);
+	set_released(port, BWL_RELEASE_NONE);
+	set_released(zone, 7 * LEN);
 	assert_int_equal(passes(TO(1), "ledger"), 1);
-	set_mark(zone, BWL_MARK_NONE);
-	set_mark(class_, 8 * LEN);
+	set_released(zone, BWL_RELEASE_NONE);
+	set_released(class_, 8 * LEN);
 	assert_int_equal(passes(TO(1), "ledger"), 1);
 	/* The refusal by the class cost the peer nothing. */
 	assert_int_equal(rig->pins->state[2 * id].used_bytes, 8 * LEN);
@@ -100,7 +100,7 @@ static void a_policy_that_requires_a_ledger_is_closed_until_one_has_come(void **
 	rig_advance(RIG_SECOND);
 	assert_string_equal(host(TO(1)), "ledger");
 	assert_string_equal(host(TO(2)), "pass");
-	set_mark(2 * id_of("x"), 3 * LEN);
+	set_released(2 * id_of("x"), 3 * LEN);
 	assert_int_equal(passes(TO(1), "ledger"), 3);
 	/* Applied again, what the ledger has released stays released. */
 	apply(HEAD "ledger: required\npeers:\n" DEST("x", 1) "grant: { volume: 30000b } }\n");
@@ -113,7 +113,7 @@ static void a_policy_without_ledger_takes_back_only_its_own_closing(void **state
 	apply(HEAD "ledger: required\npeers:\n" DEST("x", 1) "grant: { volume: 20000b } }\n" DEST(
 		"y", 2) "grant: { volume: 20000b } }\n");
 	rig_advance(RIG_SECOND);
-	set_mark(2 * id_of("y"), BWL_MARK_CLOSED);
+	set_released(2 * id_of("y"), BWL_RELEASE_CLOSED);
 	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 20000b } }\n" DEST(
 		"y", 2) "grant: { volume: 20000b } }\n");
 	assert_string_equal(host(TO(1)), "pass");
@@ -160,19 +160,19 @@ static void what_starts_spent_says_how_much_of_it_is_not_known(void **state)
 	assert_int_equal(rig->pins->mark[2 * id].unknown_bytes, 20000);
 }
 
-static void whoever_gets_an_id_gets_no_mark_with_it(void **state)
+static void whoever_gets_an_id_gets_no_release_with_it(void **state)
 {
 	uint32_t id;
 
 	(void)state;
 	apply(HEAD "peers:\n" DEST("x", 1) "grant: { volume: 20000b } }\n");
 	id = id_of("x");
-	set_mark(2 * id, 1 << 20);
+	set_released(2 * id, 1 << 20);
 	rig->pins->mark[2 * id].unknown_bytes = 7;
 	apply(HEAD "peers: []\n"); /* nothing on its account: the id is free */
 	apply(HEAD "peers:\n" DEST("y", 2) "grant: { volume: 20000b } }\n");
 	assert_int_equal(id_of("y"), id);
-	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_MARK_NONE);
+	assert_int_equal(rig->pins->mark[2 * id].spendable_bytes, BWL_RELEASE_NONE);
 	assert_int_equal(rig->pins->mark[2 * id].unknown_bytes, 0);
 }
 
@@ -180,12 +180,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(a_volume_is_spent_up_to_its_mark_and_not_a_byte_further),
-		RIG_TEST(each_limit_has_a_mark_of_its_own),
+		RIG_TEST(each_limit_has_a_release_of_its_own),
 		RIG_TEST(a_policy_that_requires_a_ledger_is_closed_until_one_has_come),
 		RIG_TEST(a_policy_without_ledger_takes_back_only_its_own_closing),
 		RIG_TEST(once_a_ledger_has_come_new_volumes_wait_for_it),
 		RIG_TEST(what_starts_spent_says_how_much_of_it_is_not_known),
-		RIG_TEST(whoever_gets_an_id_gets_no_mark_with_it),
+		RIG_TEST(whoever_gets_an_id_gets_no_release_with_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

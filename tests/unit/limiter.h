@@ -110,12 +110,12 @@ static inline void rate_follow(struct bwl_rate *r, const struct bwl_rate *old, u
 
 /* One limit, as bwl_take_one() of bpf/lib/charge.h asks it. t zeroed but for its slack. */
 static inline int limit_take(const struct bwl_limit *l, struct bwl_state *s, struct bwl_window *w,
-			     uint64_t mark, uint64_t now_ns, uint64_t len, struct bwl_taken *t)
+			     uint64_t released, uint64_t now_ns, uint64_t len, struct bwl_taken *t)
 {
 	int j = l->rate.flags & BWL_RATE_UNLIMITED ? BWL_OK : bwl_limit_rate(l, s, now_ns, len, t);
 
 	return j == BWL_OK && l->volume.spendable_bytes != BWL_VOLUME_NONE
-		       ? bwl_limit_volume(l, s, w, mark, now_ns, len, t)
+		       ? bwl_limit_volume(l, s, w, released, now_ns, len, t)
 		       : j;
 }
 

@@ -47,7 +47,7 @@ static bool charge(struct level *level, uint64_t now, uint64_t len, uint64_t *lo
 	for (i = 0; i < LEVELS; i++)
 		w[i] = level[i].l.volume.slice_ns ? &level[i].w : NULL;
 	for (i = 0; j == BWL_OK && i < LEVELS; i++)
-		j = limit_take(&level[i].l, &level[i].s, w[i], BWL_MARK_NONE, now, len, &t[i]);
+		j = limit_take(&level[i].l, &level[i].s, w[i], BWL_RELEASE_NONE, now, len, &t[i]);
 	if (j == BWL_OK) {
 		for (i = 0; i < LEVELS; i++)
 			bwl_limit_commit(w[i], len, &t[i]);

@@ -48,7 +48,7 @@ static bool pass(struct bwl_limit *l, uint64_t now, uint64_t len)
 {
 	struct bwl_taken t = { 0 };
 
-	if (limit_take(l, &sim.s, &sim.w, BWL_MARK_NONE, now, len, &t) != BWL_OK)
+	if (limit_take(l, &sim.s, &sim.w, BWL_RELEASE_NONE, now, len, &t) != BWL_OK)
 		return false;
 	if (!rnd_below(8)) { /* refused by another limit */
 		assert_int_equal(bwl_limit_undo(l, &sim.s, &sim.w, now, len, &t), 0);
@@ -102,11 +102,11 @@ static void check_intervals(void)
 }
 
 /*
- * Promise 3 after a reboot: behind a closed mark the agent writes the window
- * (agent/ledger/marks_adopt.c). A packet that turned it meanwhile would take what was just written
- * off the total again: a volume given back.
+ * Promise 3 after a reboot: behind a closed release the agent writes the window
+ * (agent/ledger/release_adopt.c). A packet that turned it meanwhile would take what was just
+ * written off the total again: a volume given back.
  */
-static void a_packet_that_reads_a_closed_mark_leaves_the_window_alone(void **state)
+static void a_packet_that_reads_a_closed_release_leaves_the_window_alone(void **state)
 {
 	struct bwl_state s = { 0 };
 	struct bwl_window w, was;
@@ -122,18 +122,18 @@ static void a_packet_that_reads_a_closed_mark_leaves_the_window_alone(void **sta
 	w.total_bytes = 700000;
 	w.slot_bytes[5] = 700000;
 	was = w;
-	assert_int_equal(limit_take(&l, &s, &w, BWL_MARK_CLOSED, 100000000000ULL, 60, &t),
+	assert_int_equal(limit_take(&l, &s, &w, BWL_RELEASE_CLOSED, 100000000000ULL, 60, &t),
 			 BWL_OVER_LEDGER);
 	assert_memory_equal(&w, &was, sizeof(w));
 	/* The agent holds the lock, or somebody who died did: it is not waited for either. */
 	w.turn |= BWL_TURN_LOCK;
 	was = w;
-	assert_int_equal(limit_take(&l, &s, &w, BWL_MARK_CLOSED, 100000000000ULL, 60, &t),
+	assert_int_equal(limit_take(&l, &s, &w, BWL_RELEASE_CLOSED, 100000000000ULL, 60, &t),
 			 BWL_OVER_LEDGER);
 	assert_memory_equal(&w, &was, sizeof(w));
 	/* The control: one that may pass turns it. */
 	w.turn &= ~BWL_TURN_LOCK;
-	assert_int_equal(limit_take(&l, &s, &w, BWL_MARK_NONE, 100000000000ULL, 60, &t), BWL_OK);
+	assert_int_equal(limit_take(&l, &s, &w, BWL_RELEASE_NONE, 100000000000ULL, 60, &t), BWL_OK);
 	assert_int_not_equal(w.turn, was.turn & ~BWL_TURN_LOCK);
 }
 
@@ -318,7 +318,7 @@ static void *racer(void *arg)
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 		len = 1 + x % 9000;
 		now = __atomic_add_fetch(&race.now, x % 20000000, __ATOMIC_SEQ_CST);
-		if (limit_take(&sim.l, &sim.s, &sim.w, BWL_MARK_NONE, now, len, &t) != BWL_OK)
+		if (limit_take(&sim.l, &sim.s, &sim.w, BWL_RELEASE_NONE, now, len, &t) != BWL_OK)
 			continue;
 		if (!(x >> 32 & 7)) {
 			bwl_limit_undo(&sim.l, &sim.s, &sim.w, now, len, &t);
@@ -371,7 +371,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_interval_of_window_length_passes_more),
-		cmocka_unit_test(a_packet_that_reads_a_closed_mark_leaves_the_window_alone),
+		cmocka_unit_test(a_packet_that_reads_a_closed_release_leaves_the_window_alone),
 		cmocka_unit_test(at_least_nine_tenths_can_be_used),
 		cmocka_unit_test(another_window_never_refills),
 		cmocka_unit_test(a_raised_volume_keeps_what_is_used),

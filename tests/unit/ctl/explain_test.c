@@ -17,7 +17,7 @@ struct world {
 	struct bwl_gate gate[4];
 	struct bwl_name name[4];
 	struct bwl_state state[64];
-	struct bwl_mark mark[64];
+	struct bwl_release mark[64];
 	struct bwl_dev dev[BWL_MAX_PORTS];
 	struct bwl_tunnel tunnel[4];
 	struct bwl_base *base;
@@ -341,7 +341,7 @@ static void a_volume_passes_to_the_last_byte_that_the_ledger_released(void **sta
 	assert_reason(w, BWL_R_LEDGER);
 	w->mark[2].spendable_bytes = 20000;
 	assert_reason(w, BWL_R_PASS);
-	w->mark[2].spendable_bytes = BWL_MARK_AWAITED;
+	w->mark[2].spendable_bytes = BWL_RELEASE_AWAITED;
 	assert_reason(w, BWL_R_LEDGER);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A volume's account in the maps, as the ledger follows it: its mark, what it has spent, and of
- * windows how old that is. Below marks.c and marks_adopt.c, which both change it.
+ * A volume's account in the maps, as the ledger follows it: its release, what it has spent, and of
+ * windows how old that is. Below release.c and release_adopt.c, which both change it.
  */
-#ifndef BWL_AGENT_MARKS_ACCOUNT_H
-#define BWL_AGENT_MARKS_ACCOUNT_H
+#ifndef BWL_AGENT_RELEASE_ACCOUNT_H
+#define BWL_AGENT_RELEASE_ACCOUNT_H
 
-#include "marks.h"
+#include "release.h"
 
 struct tracked {
 	char key[BWL_LIMIT_KEY];
@@ -18,11 +18,11 @@ struct tracked {
 	bool ready;        /* its row is of these maps, or it has none */
 	bool no_row;
 	bool due;
-	uint64_t want;  /* due: the next mark */
-	uint64_t since; /* released since marks_forget_spent() */
+	uint64_t want;  /* due: the next release */
+	uint64_t since; /* released since releases_forget_spent() */
 };
 
-struct marks {
+struct releases {
 	struct bwl_pins *pins;
 	char era[LEDGER_ERA];
 	struct tracked *t;
@@ -31,23 +31,23 @@ struct marks {
 	uint32_t slot, generation, edits; /* of the policy that t is from */
 	bool has_list;
 	uint64_t lowered_ns;
-	struct marks_count count;
+	struct releases_count count;
 };
 
-static inline struct bwl_mark *mark_of(const struct marks *m, const struct tracked *t)
+static inline struct bwl_release *release_of(const struct releases *m, const struct tracked *t)
 {
 	return &m->pins->mark[t->state];
 }
-static inline uint64_t mark_read(const struct marks *m, const struct tracked *t)
+static inline uint64_t released_read(const struct releases *m, const struct tracked *t)
 {
-	return __atomic_load_n(&mark_of(m, t)->spendable_bytes, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&release_of(m, t)->spendable_bytes, __ATOMIC_SEQ_CST);
 }
-static inline bool mark_is_bytes(uint64_t mark)
+static inline bool released_is_bytes(uint64_t released)
 {
-	return mark > BWL_MARK_CLOSED;
+	return released > BWL_RELEASE_CLOSED;
 }
 /* What its volume counts: total, or the window's. A count below zero (see carry.c) is closed. */
-static inline uint64_t used_of(const struct marks *m, const struct tracked *t)
+static inline uint64_t used_of(const struct releases *m, const struct tracked *t)
 {
 	uint64_t v;
 
@@ -58,12 +58,12 @@ static inline uint64_t used_of(const struct marks *m, const struct tracked *t)
 }
 
 /* Bytes by the age of their slice, the newest first, as a packet at now_ns would find them. */
-void window_ages(const struct marks *m, const struct tracked *t, uint64_t now_ns,
+void window_ages(const struct releases *m, const struct tracked *t, uint64_t now_ns,
 		 uint64_t age[LEDGER_SLOTS]);
-/* No packet that read a mark before is still on its way. */
-int marks_grace(struct marks *m, struct bwl_err *e);
+/* No packet that read a release before is still on its way. */
+int releases_grace(struct releases *m, struct bwl_err *e);
 /* A row of these maps for t. */
-struct ledger_row row_of(const struct marks *m, const struct tracked *t, uint64_t spent,
+struct ledger_row row_of(const struct releases *m, const struct tracked *t, uint64_t spent,
 			 uint64_t now_ns);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading an account, and waiting until nobody uses what was read of it: see marks_account.h. */
+/* Reading an account, and waiting until nobody uses what was read of it: see release_account.h. */
 #include <linux/membarrier.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "marks_account.h"
+#include "release_account.h"
 
-int marks_grace(struct marks *m, struct bwl_err *e)
+int releases_grace(struct releases *m, struct bwl_err *e)
 {
 	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL;
 	int r;
@@ -24,7 +24,7 @@ int marks_grace(struct marks *m, struct bwl_err *e)
 	return r;
 }
 
-void window_ages(const struct marks *m, const struct tracked *t, uint64_t now_ns,
+void window_ages(const struct releases *m, const struct tracked *t, uint64_t now_ns,
 		 uint64_t age[LEDGER_SLOTS])
 {
 	const volatile struct bwl_window *w = &m->pins->window[t->window];
@@ -53,7 +53,7 @@ void window_ages(const struct marks *m, const struct tracked *t, uint64_t now_ns
 	}
 }
 
-struct ledger_row row_of(const struct marks *m, const struct tracked *t, uint64_t spent,
+struct ledger_row row_of(const struct releases *m, const struct tracked *t, uint64_t spent,
 			 uint64_t now_ns)
 {
 	struct ledger_row r = { .spent = spent };

@@ -3,17 +3,17 @@
  * After a reboot the maps are new, and a volume starts spent because they know nothing of its past.
  * The ledger does: the account becomes what its row says, plus what passed in these maps.
  *
- *   1  the mark is closed, and nobody is on the way past it
+ *   1  the release is closed, and nobody is on the way past it
  *   2  the row is written with the account it is to be, marked pending
  *   3  the account is set, and is known from then on
- *   4  the next commit takes `pending` away and raises the mark (marks.c)
+ *   4  the next commit takes `pending` away and raises the release (release.c)
  *
  * Killed anywhere, it begins again: before 2 nothing has changed, after it nothing passed.
  */
 #include <string.h>
 #include <syslog.h>
 #include "agent.h"
-#include "marks_adopt.h"
+#include "release_adopt.h"
 
 static uint64_t sum(const uint64_t v[LEDGER_SLOTS])
 {
@@ -25,16 +25,17 @@ static uint64_t sum(const uint64_t v[LEDGER_SLOTS])
 	return s;
 }
 
-static bool is_other(const struct marks *m, const struct tracked *t, const struct ledger_row *row)
+static bool is_other(const struct releases *m, const struct tracked *t,
+		     const struct ledger_row *row)
 {
-	return strcmp(row->era, m->era) || row->pending || mark_of(m, t)->unknown_bytes;
+	return strcmp(row->era, m->era) || row->pending || release_of(m, t)->unknown_bytes;
 }
 
 /* The account's bytes without those that stand there because nothing was known. */
-static void known_ages(const struct marks *m, const struct tracked *t, uint64_t now,
+static void known_ages(const struct releases *m, const struct tracked *t, uint64_t now,
 		       uint64_t age[LEDGER_SLOTS])
 {
-	uint64_t unknown = mark_of(m, t)->unknown_bytes;
+	uint64_t unknown = release_of(m, t)->unknown_bytes;
 	int i;
 
 	window_ages(m, t, now, age);
@@ -45,10 +46,10 @@ static void known_ages(const struct marks *m, const struct tracked *t, uint64_t 
 		}
 }
 
-static struct ledger_row target_of(const struct marks *m, const struct tracked *t,
+static struct ledger_row target_of(const struct releases *m, const struct tracked *t,
 				   const struct ledger_row *was, uint64_t now)
 {
-	uint64_t unknown = mark_of(m, t)->unknown_bytes, used = used_of(m, t), fed;
+	uint64_t unknown = release_of(m, t)->unknown_bytes, used = used_of(m, t), fed;
 	struct ledger_row r = row_of(m, t, 0, now);
 	unsigned i;
 
@@ -75,8 +76,8 @@ static struct ledger_row target_of(const struct marks *m, const struct tracked *
 }
 
 /*
- * Nobody else writes it: a packet that reads a closed mark leaves the window as it is
- * (bwl_limit_volume()), and marks_grace() has waited for those that had read another. A lock bit
+ * Nobody else writes it: a packet that reads a closed release leaves the window as it is
+ * (bwl_limit_volume()), and releases_grace() has waited for those that had read another. A lock bit
  * that is set is of one who died.
  */
 static void fill_window(struct bwl_window *w, const struct tracked *t, const struct ledger_row *row)
@@ -92,34 +93,34 @@ static void fill_window(struct bwl_window *w, const struct tracked *t, const str
 			 __ATOMIC_SEQ_CST);
 }
 
-static void put_in_maps(struct marks *m, struct tracked *t, const struct ledger_row *row)
+static void put_in_maps(struct releases *m, struct tracked *t, const struct ledger_row *row)
 {
 	if (t->window == BWL_NO_WINDOW)
 		__atomic_store_n(&m->pins->state[t->state].used_bytes, row->spent,
 				 __ATOMIC_SEQ_CST);
 	else
 		fill_window(&m->pins->window[t->window], t, row);
-	mark_of(m, t)->unknown_bytes = 0;
+	release_of(m, t)->unknown_bytes = 0;
 	m->count.restored++;
 	t->ready = true;
 	agent_log(LOG_INFO, "ledger", "%s: %llu bytes count as spent, as the ledger has it", t->key,
 		  (unsigned long long)row->spent);
 }
 
-/* In these very maps a row is never behind its mark: it would be an old copy's. */
-static int check(const struct marks *m, const struct tracked *t, const struct ledger_row *row,
+/* In these very maps a row is never behind its release: it would be an old copy's. */
+static int check(const struct releases *m, const struct tracked *t, const struct ledger_row *row,
 		 struct bwl_err *e)
 {
-	uint64_t mark = mark_read(m, t);
+	uint64_t released = released_read(m, t);
 
-	if (!mark_is_bytes(mark) || row->spent >= mark)
+	if (!released_is_bytes(released) || row->spent >= released)
 		return 0;
 	return bwl_fail(e, EUCLEAN,
 			"the ledger has %llu bytes of %s, and has released %llu: it is an old copy",
-			(unsigned long long)row->spent, t->key, (unsigned long long)mark);
+			(unsigned long long)row->spent, t->key, (unsigned long long)released);
 }
 
-static int find_others(struct marks *m, struct ledger *l, uint32_t *ret_n, struct bwl_err *e)
+static int find_others(struct releases *m, struct ledger *l, uint32_t *ret_n, struct bwl_err *e)
 {
 	uint32_t i, n = 0;
 	int at, r = 0;
@@ -138,7 +139,7 @@ static int find_others(struct marks *m, struct ledger *l, uint32_t *ret_n, struc
 			n++;
 		else if (at >= 0)
 			r = check(m, t, ledger_at(l, at), e);
-		if (at < 0 && mark_of(m, t)->unknown_bytes) {
+		if (at < 0 && release_of(m, t)->unknown_bytes) {
 			m->count.unknown++;
 			agent_log(
 				LOG_WARNING, "ledger",
@@ -150,7 +151,7 @@ static int find_others(struct marks *m, struct ledger *l, uint32_t *ret_n, struc
 	return r;
 }
 
-static int adopt_all(struct marks *m, struct ledger *l, struct bwl_err *e)
+static int adopt_all(struct releases *m, struct ledger *l, struct bwl_err *e)
 {
 	uint64_t now;
 	uint32_t i;
@@ -158,9 +159,9 @@ static int adopt_all(struct marks *m, struct ledger *l, struct bwl_err *e)
 
 	for (i = 0; i < m->n; i++)
 		if (m->t[i].due)
-			__atomic_store_n(&mark_of(m, &m->t[i])->spendable_bytes, BWL_MARK_CLOSED,
-					 __ATOMIC_SEQ_CST);
-	r = marks_grace(m, e);
+			__atomic_store_n(&release_of(m, &m->t[i])->spendable_bytes,
+					 BWL_RELEASE_CLOSED, __ATOMIC_SEQ_CST);
+	r = releases_grace(m, e);
 	now = bwl_now_ns();
 	for (i = 0; !r && i < m->n; i++) {
 		const struct ledger_row *was;
@@ -184,7 +185,7 @@ static int adopt_all(struct marks *m, struct ledger *l, struct bwl_err *e)
 	return r;
 }
 
-int marks_adopt(struct marks *m, struct ledger *l, struct bwl_err *e)
+int releases_adopt(struct releases *m, struct ledger *l, struct bwl_err *e)
 {
 	uint32_t n;
 	int r = find_others(m, l, &n, e);

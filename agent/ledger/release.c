@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Raising, and for windows lowering, the marks: see marks.h. */
+/* Raising, and for windows lowering, the releases: see release.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/policy.h>
-#include "marks_account.h"
-#include "marks_adopt.h"
+#include "release_account.h"
+#include "release_adopt.h"
 
 #define SECOND 1000000000ULL
 #define BUSY_NS 2000000ULL    /* looks are so far apart at least, */
@@ -14,7 +14,7 @@
 #define LOWER_NS (10 * SECOND)
 #define REFRESH_NS (60 * SECOND) /* windows: slices turn, rows follow at most so often */
 
-uint64_t marks_lead(uint64_t volume, uint64_t bytes_per_s, uint64_t burst)
+uint64_t releases_lead(uint64_t volume, uint64_t bytes_per_s, uint64_t burst)
 {
 	uint64_t lead = volume / 100, want = 2 * bytes_per_s + burst;
 
@@ -25,9 +25,9 @@ uint64_t marks_lead(uint64_t volume, uint64_t bytes_per_s, uint64_t burst)
 	return lead < volume ? lead : volume;
 }
 
-int marks_new(struct bwl_pins *pins, const char *era, struct marks **ret, struct bwl_err *e)
+int releases_new(struct bwl_pins *pins, const char *era, struct releases **ret, struct bwl_err *e)
 {
-	struct marks *m = calloc(1, sizeof(*m));
+	struct releases *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return bwl_fail(e, ENOMEM, "out of memory");
@@ -37,38 +37,38 @@ int marks_new(struct bwl_pins *pins, const char *era, struct marks **ret, struct
 	return 0;
 }
 
-void marks_free(struct marks *m)
+void releases_free(struct releases *m)
 {
 	if (m)
 		free(m->t);
 	free(m);
 }
 
-void marks_forget(struct marks *m)
+void releases_forget(struct releases *m)
 {
 	m->has_list = false;
 }
 
-bool marks_spent_much(const struct marks *m)
+bool releases_spent_much(const struct releases *m)
 {
 	return m->much;
 }
 
-void marks_forget_spent(struct marks *m)
+void releases_forget_spent(struct releases *m)
 {
 	for (uint32_t i = 0; i < m->n; i++)
 		m->t[i].since = 0;
 	m->much = false;
 }
 
-struct marks_count marks_count(const struct marks *m)
+struct releases_count releases_count(const struct releases *m)
 {
 	return m->count;
 }
 
 static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 {
-	struct marks *m = arg;
+	struct releases *m = arg;
 	const struct bwl_volume *v = &l->volume;
 	char key[BWL_LIMIT_KEY];
 	struct tracked *t;
@@ -97,13 +97,13 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 			       .volume = v->spendable_bytes,
 			       .slice_ns = v->slice_ns,
 			       .bytes_per_s = bwl_rate_decode(&l->rate) / 8 };
-	t->lead = marks_lead(t->volume, t->bytes_per_s,
-			     t->bytes_per_s ? l->rate.burst_bytes + 1 : 0);
+	t->lead = releases_lead(t->volume, t->bytes_per_s,
+				t->bytes_per_s ? l->rate.burst_bytes + 1 : 0);
 	memcpy(t->key, key, sizeof(t->key));
 	t->used = used_of(m, t);
 }
 
-static bool is_current(const struct marks *m)
+static bool is_current(const struct releases *m)
 {
 	const volatile struct bwl_ctl *c = m->pins->ctl;
 
@@ -111,7 +111,7 @@ static bool is_current(const struct marks *m)
 	       m->slot == bwl_active_slot(m->pins, bwl_now_ns());
 }
 
-static int list(struct marks *m, struct bwl_err *e)
+static int list(struct releases *m, struct bwl_err *e)
 {
 	const volatile struct bwl_ctl *c = m->pins->ctl;
 	struct bwl_gen g;
@@ -140,7 +140,7 @@ static int list(struct marks *m, struct bwl_err *e)
  * Not while somebody changes the policy: he holds accounts full meanwhile, and a full account would
  * be written, and released, as spent. What was in the list before keeps its accounts, and goes on.
  */
-static int scan(struct marks *m, struct bwl_err *e)
+static int scan(struct releases *m, struct bwl_err *e)
 {
 	BWL_AUTO_CLOSE int still = bwl_pins_still(m->pins);
 
@@ -152,26 +152,26 @@ static int scan(struct marks *m, struct bwl_err *e)
 }
 
 /* part: of the lead, in quarters, below which it is due. */
-static bool is_due(struct marks *m, struct tracked *t, unsigned part)
+static bool is_due(struct releases *m, struct tracked *t, unsigned part)
 {
-	uint64_t mark = mark_read(m, t), used = used_of(m, t);
+	uint64_t released = released_read(m, t), used = used_of(m, t);
 
 	t->want = used + t->lead < t->volume ? used + t->lead : t->volume;
 	if (t->want < used)
 		t->want = used;
-	if (!mark_is_bytes(mark) || t->no_row)
+	if (!released_is_bytes(released) || t->no_row)
 		return true;
-	return t->want > mark && (mark < used || mark - used < t->lead / 4 * part);
+	return t->want > released && (released < used || released - used < t->lead / 4 * part);
 }
 
-static int stage(struct marks *m, struct ledger *l, struct tracked *t, uint64_t now)
+static int stage(struct releases *m, struct ledger *l, struct tracked *t, uint64_t now)
 {
-	uint64_t mark = mark_read(m, t);
+	uint64_t released = released_read(m, t);
 	int at = ledger_find(l, t->key);
 	struct ledger_row row;
 
-	if (mark_is_bytes(mark) && t->want < mark)
-		t->want = mark;
+	if (released_is_bytes(released) && t->want < released)
+		t->want = released;
 	row = row_of(m, t, t->want, now);
 	/* A total never falls, also where its row says more than the maps. */
 	if (t->window == BWL_NO_WINDOW && at >= 0 && ledger_at(l, at)->spent > row.spent &&
@@ -181,17 +181,17 @@ static int stage(struct marks *m, struct ledger *l, struct tracked *t, uint64_t 
 	return ledger_put(l, &row);
 }
 
-/* Whoever wrote another mark meanwhile (a new owner of the state among them) is right. */
-static void release(struct marks *m, struct tracked *t, uint64_t was)
+/* Whoever wrote another release meanwhile (a new owner of the state among them) is right. */
+static void release(struct releases *m, struct tracked *t, uint64_t was)
 {
-	if (__atomic_compare_exchange_n(&mark_of(m, t)->spendable_bytes, &was, t->want, false,
+	if (__atomic_compare_exchange_n(&release_of(m, t)->spendable_bytes, &was, t->want, false,
 					__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
-	    mark_is_bytes(was) && t->want > was)
+	    released_is_bytes(was) && t->want > was)
 		t->since += t->want - was;
 	m->much |= t->since > t->volume / 10;
 }
 
-static int raise_due(struct marks *m, struct ledger *l, struct bwl_err *e)
+static int raise_due(struct releases *m, struct ledger *l, struct bwl_err *e)
 {
 	BWL_AUTO_FREE uint64_t *was = NULL;
 	uint64_t now = bwl_now_ns();
@@ -210,7 +210,7 @@ static int raise_due(struct marks *m, struct ledger *l, struct bwl_err *e)
 	for (i = 0; !r && i < m->n; i++) {
 		struct tracked *t = &m->t[i];
 
-		was[i] = mark_read(m, t);
+		was[i] = released_read(m, t);
 		t->due = t->ready && is_due(m, t, 3);
 		if (t->due)
 			r = stage(m, l, t, now);
@@ -221,7 +221,7 @@ static int raise_due(struct marks *m, struct ledger *l, struct bwl_err *e)
 
 		if (!t->due)
 			continue;
-		mark_of(m, t)->unknown_bytes = 0; /* the row has it as spent from here on */
+		release_of(m, t)->unknown_bytes = 0; /* the row has it as spent from here on */
 		t->no_row = false;
 		release(m, t, was[i]);
 	}
@@ -232,12 +232,12 @@ static int raise_due(struct marks *m, struct ledger *l, struct bwl_err *e)
 
 /*
  * A window's total falls as slices go by, and its row should not say for ever what was once spent:
- * after a reboot that would be lost. First the mark, then the row; in between nobody passed the
- * mark.
+ * after a reboot that would be lost. First the release, then the row; in between nobody passed the
+ * release.
  */
-static int lower(struct marks *m, struct ledger *l, uint64_t now, struct bwl_err *e)
+static int lower(struct releases *m, struct ledger *l, uint64_t now, struct bwl_err *e)
 {
-	uint64_t age[LEDGER_SLOTS], left, mark;
+	uint64_t age[LEDGER_SLOTS], left, released;
 	uint32_t i, n = 0, k;
 	int r = 0;
 
@@ -245,23 +245,23 @@ static int lower(struct marks *m, struct ledger *l, uint64_t now, struct bwl_err
 		struct tracked *t = &m->t[i];
 
 		t->due = false;
-		mark = mark_read(m, t);
-		if (t->window == BWL_NO_WINDOW || !t->ready || !mark_is_bytes(mark))
+		released = released_read(m, t);
+		if (t->window == BWL_NO_WINDOW || !t->ready || !released_is_bytes(released))
 			continue;
 		window_ages(m, t, now, age);
 		for (k = 0, left = 0; k < LEDGER_SLOTS; k++)
 			left += age[k];
 		t->want = left + t->lead < t->volume ? left + t->lead : t->volume;
-		t->due = mark > t->want && mark - t->want > t->lead;
+		t->due = released > t->want && released - t->want > t->lead;
 		if (t->due)
-			release(m, t, mark);
+			release(m, t, released);
 		else if (left && now - t->wrote_ns > REFRESH_NS && now - t->wrote_ns > t->slice_ns)
 			t->due = true; /* its slices have other ages now */
 		n += t->due;
 	}
 	if (!n)
 		return 0;
-	r = marks_grace(m, e);
+	r = releases_grace(m, e);
 	for (i = 0; !r && i < m->n; i++) {
 		struct tracked *t = &m->t[i];
 
@@ -270,17 +270,17 @@ static int lower(struct marks *m, struct ledger *l, uint64_t now, struct bwl_err
 		window_ages(m, t, now, age);
 		for (k = 0, left = 0; k < LEDGER_SLOTS; k++)
 			left += age[k];
-		mark = mark_read(m, t);
-		t->want = mark_is_bytes(mark) && mark > left ? mark : left;
+		released = released_read(m, t);
+		t->want = released_is_bytes(released) && released > left ? released : left;
 		r = stage(m, l, t, now) ? bwl_fail(e, ENOMEM, "out of memory") : 0;
 	}
 	return r ? r : ledger_commit(l, e);
 }
 
 /* Until the fastest of those being spent may be due. */
-static uint64_t next_look(struct marks *m)
+static uint64_t next_look(struct releases *m)
 {
-	uint64_t ns = IDLE_NS, used, mark, room, due;
+	uint64_t ns = IDLE_NS, used, released, room, due;
 	uint32_t i;
 
 	m->count.waiting = 0;
@@ -288,26 +288,26 @@ static uint64_t next_look(struct marks *m)
 		struct tracked *t = &m->t[i];
 
 		used = used_of(m, t);
-		mark = mark_read(m, t);
-		m->count.waiting += mark != BWL_MARK_NONE && used < t->volume &&
-				    (mark < used || mark - used < BWL_MIN_BURST) &&
-				    mark < t->volume;
+		released = released_read(m, t);
+		m->count.waiting += released != BWL_RELEASE_NONE && used < t->volume &&
+				    (released < used || released - used < BWL_MIN_BURST) &&
+				    released < t->volume;
 		if (used == t->used)
 			continue;
 		t->used = used;
 		if (ns > ACTIVE_NS)
 			ns = ACTIVE_NS;
-		room = mark > used ? mark - used : 0;
+		room = released > used ? released - used : 0;
 		room = room > t->lead / 2 ? room - t->lead / 2 : 0;
 		due = t->bytes_per_s ? (uint64_t)((double)room * 1e9 / (double)t->bytes_per_s)
 				     : BUSY_NS;
-		if (mark < t->volume && due < ns)
+		if (released < t->volume && due < ns)
 			ns = due < BUSY_NS ? BUSY_NS : due;
 	}
 	return ns;
 }
 
-int marks_run(struct marks *m, struct ledger *l, uint64_t *ret_ns, struct bwl_err *e)
+int releases_run(struct releases *m, struct ledger *l, uint64_t *ret_ns, struct bwl_err *e)
 {
 	uint64_t now = bwl_now_ns();
 	int r = 0;
@@ -316,7 +316,7 @@ int marks_run(struct marks *m, struct ledger *l, uint64_t *ret_ns, struct bwl_er
 	if (!is_current(m))
 		r = scan(m, e);
 	if (!r)
-		r = marks_adopt(m, l, e);
+		r = releases_adopt(m, l, e);
 	if (!r)
 		r = raise_due(m, l, e);
 	if (!r && now - m->lowered_ns > LOWER_NS) {

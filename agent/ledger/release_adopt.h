@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * release_adopt.c: rows of other maps (a reboot), and accounts of which nothing was known, into the
+ * maps.
+ */
+#ifndef BWL_AGENT_RELEASE_ADOPT_H
+#define BWL_AGENT_RELEASE_ADOPT_H
+
+#include "release_account.h"
+
+int releases_adopt(struct releases *m, struct ledger *l, struct bwl_err *e);
+
+#endif
