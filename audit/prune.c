@@ -155,7 +155,7 @@ static void put_gap(struct look *l)
 	l->gaps = 0;
 }
 
-static bool is_marked(const struct bwl_audit_item *i, const char *what)
+static bool is_flagged(const struct bwl_audit_item *i, const char *what)
 {
 	return json_is_true(json_object_get(i->json, what));
 }
@@ -171,7 +171,7 @@ static int on_least(const struct bwl_audit_item *i, struct look *l)
 		skip(l, i->bits, &i->leaf);
 		break;
 	case BWL_AUDIT_RECORD:
-		if (is_marked(i, "host")) {
+		if (is_flagged(i, "host")) {
 			skip(l, 0, &i->leaf);
 			break;
 		}
@@ -205,7 +205,7 @@ static int on_item(const struct bwl_audit_item *i, void *arg)
 	c->hash[c->hashes++] = i->leaf;
 	if (c->what == BWL_CUT_ALL && bwl_audit_tells_damage(i, &told))
 		merge(&c->damage, told.from, told.to);
-	if (is_marked(i, "junk"))
+	if (is_flagged(i, "junk"))
 		return 0;
 	l->kept++;
 	keep_line(l, i->line, i->len);

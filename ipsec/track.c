@@ -33,7 +33,7 @@ struct bwl_track {
 	bool unsure;
 };
 
-static void mark(struct bwl_track *t, struct slot *s)
+static void set_dirty(struct bwl_track *t, struct slot *s)
 {
 	if (!s->dirty)
 		t->dirty[t->ndirty++] = s;
@@ -92,7 +92,7 @@ int bwl_track_new(uint32_t max_peers, struct bwl_tunnel *map, bwl_track_fn fn, v
 			continue;
 		r = slot_of(t, id, &s);
 		if (!r)
-			mark(t, s);
+			set_dirty(t, s);
 	}
 	if (r) {
 		bwl_track_free(t);
@@ -136,7 +136,7 @@ int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr 
 	s->uplink = uplink;
 	if (remote)
 		s->remote = *remote;
-	mark(t, s);
+	set_dirty(t, s);
 	return 0;
 }
 
@@ -151,14 +151,14 @@ int bwl_track_way(struct bwl_track *t, uint32_t id, const struct bwl_track_way *
 	    s->way.uplink == way->uplink && s->way.next_mac == way->next_mac)
 		return 0;
 	s->way = *way;
-	mark(t, s);
+	set_dirty(t, s);
 	return 0;
 }
 
 void bwl_track_recheck(struct bwl_track *t)
 {
 	for (uint32_t i = 0; i < t->nslots; i++)
-		mark(t, t->slots[i]);
+		set_dirty(t, t->slots[i]);
 }
 
 static struct bwl_xfrm_sa *find_sa(const struct slot *s, const struct bwl_xfrm_sa *sa)
@@ -260,7 +260,7 @@ static void flush(struct bwl_track *t, bool sas, uint8_t proto)
 
 		if (!(sas ? s->nsa : s->npolicy))
 			continue;
-		mark(t, s);
+		set_dirty(t, s);
 		if (!sas)
 			s->npolicy = 0;
 		for (uint32_t k = s->nsa; sas && k-- > 0;)
@@ -274,7 +274,7 @@ static int one_news(struct bwl_track *t, struct slot *s, const struct bwl_xfrm_m
 {
 	struct bwl_xfrm_sa *sa;
 
-	mark(t, s);
+	set_dirty(t, s);
 	switch (m->kind) {
 	case BWL_XFRM_SA:
 		return add_sa(t, s, &m->sa);
@@ -344,7 +344,7 @@ void bwl_track_lost(struct bwl_track *t)
 	t->unsure = true;
 	for (uint32_t i = 0; i < t->nslots; i++)
 		if (t->slots[i]->now.offload == BWL_OFFLOAD_PACKET)
-			mark(t, t->slots[i]);
+			set_dirty(t, t->slots[i]);
 }
 
 void bwl_track_dump_begin(struct bwl_track *t)
@@ -366,7 +366,7 @@ void bwl_track_dump_end(struct bwl_track *t)
 		for (uint32_t k = s->npolicy; k-- > 0;)
 			if (s->policy[k].stamp != t->stamp)
 				s->policy[k] = s->policy[--s->npolicy];
-		mark(t, s);
+		set_dirty(t, s);
 	}
 	t->unsure = false;
 }

@@ -36,14 +36,14 @@ static void close_unknown(struct bwl_pins *p, struct bwl_policy *pol)
 		bwl_gen_close(&g);
 }
 
-void bwl_journal_mark(struct bwl_pins *p, const struct bwl_journal *j, struct bwl_policy *pol,
-		      bool lower, bool trust_clock)
+void bwl_journal_into_policy(struct bwl_pins *p, const struct bwl_journal *j,
+			     struct bwl_policy *pol, bool lower, bool trust_clock)
 {
 	if (is_cut(j))
 		close_unknown(p, pol);
 	if (j->state != BWL_JOURNAL_OK)
 		return;
-	bwl_closed_mark(&j->closed, pol);
+	bwl_closed_into_policy(&j->closed, pol);
 	if (lower)
 		bwl_closed_lower(&j->closed, pol, bwl_now_ns(), (uint64_t)time(NULL),
 				 trust_clock || bwl_wall_state() == BWL_WALL_OK);
@@ -55,7 +55,7 @@ void bwl_journal_policy(struct bwl_pins *p, struct bwl_policy *pol, bool lower, 
 
 	bwl_journal_look(bwl_journal_dir(p->ctl->drill), &j);
 	bwl_journal_warn(&j);
-	bwl_journal_mark(p, &j, pol, lower, trust_clock);
+	bwl_journal_into_policy(p, &j, pol, lower, trust_clock);
 	bwl_journal_free(&j);
 }
 

@@ -277,7 +277,7 @@ bool bwl_closed_pfx_is(const struct bwl_closed *c, const struct bwl_pfx *pfx)
 	return bwl_pfxset_holders(&c->live, pfx, closes, &o);
 }
 
-size_t bwl_closed_mark(const struct bwl_closed *c, struct bwl_policy *pol)
+size_t bwl_closed_into_policy(const struct bwl_closed *c, struct bwl_policy *pol)
 {
 	bool *closed = calloc(pol->npeers + 1, sizeof(*closed));
 	size_t i, n = 0;

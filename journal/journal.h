@@ -116,8 +116,8 @@ void bwl_journal_warn(const struct bwl_journal *j);
  * Before a policy is published: who is closed, and with `lower` the limits. Where the journal is
  * cut, all whom the maps do not have are closed.
  */
-void bwl_journal_mark(struct bwl_pins *p, const struct bwl_journal *j, struct bwl_policy *pol,
-		      bool lower, bool trust_clock);
+void bwl_journal_into_policy(struct bwl_pins *p, const struct bwl_journal *j,
+			     struct bwl_policy *pol, bool lower, bool trust_clock);
 /* With a look at it, and the warning. */
 void bwl_journal_policy(struct bwl_pins *p, struct bwl_policy *pol, bool lower, bool trust_clock);
 /* Before a host port opens: stop, clamp, and names, in these maps. */

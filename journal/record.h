@@ -121,7 +121,7 @@ bool bwl_closed_pfx_is(const struct bwl_closed *c, const struct bwl_pfx *pfx);
 size_t bwl_closed_names(const struct bwl_closed *c);
 
 /* Sets `revoked` of the peers that are closed; returns how many. */
-size_t bwl_closed_mark(const struct bwl_closed *c, struct bwl_policy *pol);
+size_t bwl_closed_into_policy(const struct bwl_closed *c, struct bwl_policy *pol);
 /*
  * Limits to the lower of file and journal; returns how many. An expiry is a time of the wall clock:
  * where that is not to be believed, or is behind the record, the grant has ended.

@@ -268,7 +268,7 @@ static int publish(struct bwl_load *l, const struct bwl_attach *a, struct bwl_po
 		r = bwl_policy_wall_ok(pol, e);
 	if (r)
 		return r;
-	bwl_journal_mark(l->pins, j, pol, true, a->trust_clock);
+	bwl_journal_into_policy(l->pins, j, pol, true, a->trust_clock);
 	return bwl_publish(l->pins, pol, NULL, NULL, e);
 }
 

@@ -43,7 +43,7 @@ struct bwl_ctl {
 	__u32 active; /* index into sched[]; an entry is written before it is made active */
 	struct bwl_sched sched[BWL_SCHEDS];
 	__u64 heartbeat_ns; /* deadline; 0: never renewed. A policy may ask for none: bwl_base */
-	__u32 revoked_all;  /* revocation mark for every grant */
+	__u32 revoked_all;  /* revocation number for every grant */
 	__u32 seq;          /* last sequence number given to a grant or a revocation */
 	__u32 tag;          /* this attachment's random skb mark, never 0 */
 	__u32 fresh_volume; /* 1: volumes of the first policy start unspent */

@@ -27,7 +27,7 @@ enum bwl_peer_flags {
 struct bwl_peer_meta {
 	__u64 expiry_ns;  /* grant ends; BWL_NEVER_NS */
 	__u64 from;       /* bit per host port (port id) that may use the peer */
-	__u32 grant_seq;  /* live only while above both revocation marks */
+	__u32 grant_seq;  /* live only while above both revocation numbers */
 	__u32 sub_base;   /* first of this peer's class limits in bwl_sub_v1 */
 	__u16 class_mask; /* classes with a limit, in order from sub_base */
 	__u16 nexthop;    /* index into bwl_base.nexthop; 0 none */
@@ -141,7 +141,7 @@ BWL_ASSERT_SIZE(struct bwl_key_lpm6, 20);
 /* bwl_gate_v1[id]: user space writes. Where the peer's body is, and whether it is revoked. */
 struct bwl_gate {
 	__u32 slot[BWL_GENERATIONS]; /* index into that generation's bwl_peer_v1; 0 none */
-	__u32 revoked;               /* highest revocation mark; see bwl_peer_meta.grant_seq */
+	__u32 revoked;               /* highest revocation number; see bwl_peer_meta.grant_seq */
 	__u32 _pad;
 };
 BWL_ASSERT_SIZE(struct bwl_gate, 16);

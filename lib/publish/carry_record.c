@@ -11,7 +11,7 @@
 #include <bwl/publish.h>
 #include "carry_record.h"
 
-static void mark(struct bwl_held *h, uint8_t kind)
+static void set_kind(struct bwl_held *h, uint8_t kind)
 {
 	__atomic_store_n(&h->kind, kind, __ATOMIC_SEQ_CST);
 }
@@ -61,7 +61,7 @@ static struct bwl_held *entry(const struct bwl_carry *c, uint32_t i)
 void bwl_held_full(struct bwl_carry *c, uint32_t i)
 {
 	if (c->held)
-		mark(entry(c, i), BWL_HELD_FULL);
+		set_kind(entry(c, i), BWL_HELD_FULL);
 }
 
 bool bwl_held_take(struct bwl_carry *c, uint32_t i)
@@ -70,7 +70,7 @@ bool bwl_held_take(struct bwl_carry *c, uint32_t i)
 	bool full = !h || h->kind == BWL_HELD_FULL;
 
 	if (h)
-		mark(h, BWL_HELD_DONE);
+		set_kind(h, BWL_HELD_DONE);
 	return full;
 }
 

@@ -232,16 +232,16 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 
 /*
  * Without the lock: a revocation waits for nobody. A writer takes its sequence number first and
- * looks at the marks after; so a mark written before any number above it was given out is either
+ * looks at the numbers after; so one written before any number above it was given out is either
  * seen by that writer or, with the higher number taken here again, above its grant.
  */
-static void mark_revoked(struct bwl_pins *p, uint32_t *mark)
+static void raise_revoked(struct bwl_pins *p, uint32_t *revoked)
 {
 	uint32_t seq;
 
 	do {
 		seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST);
-		__atomic_store_n(mark, seq, __ATOMIC_SEQ_CST);
+		__atomic_store_n(revoked, seq, __ATOMIC_SEQ_CST);
 	} while (__atomic_load_n(&p->ctl->seq, __ATOMIC_SEQ_CST) != seq);
 }
 
@@ -250,14 +250,14 @@ int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e)
 	uint32_t i, found = 0;
 
 	if (!name) {
-		mark_revoked(p, &p->ctl->revoked_all);
+		raise_revoked(p, &p->ctl->revoked_all);
 		return 0;
 	}
 	/* By name, in whatever generation: also one that waits for its confirmation. */
 	for (i = 1; i < p->schema.max_peers; i++) {
 		if (strncmp(p->name[i].name, name, BWL_NAME_LEN))
 			continue;
-		mark_revoked(p, &p->gate[i].revoked);
+		raise_revoked(p, &p->gate[i].revoked);
 		found++;
 	}
 	return found ? 0 : no_peer(name, e);

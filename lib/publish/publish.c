@@ -31,7 +31,7 @@ static void switch_to(struct bwl_pins *p, uint32_t slot, uint32_t fallback, uint
  * policy in force does not have. A generation that cannot be opened any more was marked when its
  * removal began.
  */
-static void keep_marks(struct bwl_pins *p, uint32_t slot)
+static void keep_revoked_all(struct bwl_pins *p, uint32_t slot)
 {
 	uint32_t all = __atomic_load_n(&p->ctl->revoked_all, __ATOMIC_SEQ_CST), i;
 	const struct bwl_peer *body;
@@ -63,7 +63,7 @@ static int settle(struct bwl_pins *p, struct bwl_err *e)
 	for (s = 0; !r && s < BWL_GENERATIONS; s++) {
 		if (s == slot)
 			continue;
-		keep_marks(p, s);
+		keep_revoked_all(p, s);
 		r = bwl_gen_drop(p, s, e);
 	}
 	return r;
@@ -360,7 +360,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	bwl_carry_settle(&x->b.carry);
 	if (!at) {
 		if (old != BWL_NO_SLOT) {
-			keep_marks(p, old);
+			keep_revoked_all(p, old);
 			r = bwl_gen_drop(p, old, e);
 		}
 		return r ? r : tidy(p, x->b.pol, &x->ids, x->id, &x->b.gen, e);

@@ -116,7 +116,7 @@ static const char *closed_by(const struct bwl_closed *c)
 		q->addresses[0] = pfx(at[i]);
 		q->naddresses = 1;
 	}
-	bwl_closed_mark(c, pol);
+	bwl_closed_into_policy(c, pol);
 	for (unsigned i = 0; i < 3; i++)
 		if (pol->peers[i].revoked)
 			ret[n++] = *names[i];

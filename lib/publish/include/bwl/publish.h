@@ -56,7 +56,7 @@ struct bwl_change {
 /* Writes a spare entry and flips one index: no packet sees half a change. */
 int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
 		    struct bwl_err *e);
-/* One store. ret_seq: the revocation mark. name NULL: every peer. */
+/* One store. ret_seq: the revocation number. name NULL: every peer. */
 int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e);
 
 #endif
