@@ -26,7 +26,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "journal/journal.h"
-#include "loader/gate.h"
+#include "loader/port_programs.h"
 #include "loader/iif_rules.h"
 #include "parts.h"
 #include "thread.h"
@@ -118,7 +118,7 @@ static void keep_down(struct watch *w, const struct bwl_err *e)
 	w->told = true;
 }
 
-static void close_gate(struct watch *w, const struct bwl_err *e)
+static void close_maps(struct watch *w, const struct bwl_err *e)
 {
 	unsigned failed;
 
@@ -151,7 +151,7 @@ static void look(struct watch *w)
 
 	if (is_upgrading(w))
 		return;
-	if (!bwl_gate_look(w->pins, w->ctl_id, &e)) {
+	if (!bwl_programs_look(w->pins, w->ctl_id, &e)) {
 		if (w->closed)
 			agent_later(
 				LOG_NOTICE, "gate",
@@ -163,11 +163,11 @@ static void look(struct watch *w)
 	if (w->closed || !may_judge(w))
 		return;
 	/* Again: a device may have gone while it was looked at, or a tool have ended its work. */
-	if (!is_upgrading(w) && bwl_gate_look(w->pins, w->ctl_id, &e)) {
+	if (!is_upgrading(w) && bwl_programs_look(w->pins, w->ctl_id, &e)) {
 		if (is_not_opened(w))
 			keep_down(w, &e);
 		else
-			close_gate(w, &e);
+			close_maps(w, &e);
 	}
 	flock(w->lock, LOCK_UN);
 	w->since_ns = 0;

@@ -119,8 +119,8 @@ int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct
 	struct bwl_hook_want w = {
 		.tc = a->tc, .xdp = a->xdp, .generic = generic_prog, .libxdp = by_libxdp, .arg = l
 	};
-	const struct bwl_slot *s;
-	unsigned n = bwl_port_slots(kind, &s), i;
+	const struct bwl_attach_point *s;
+	unsigned n = bwl_attach_points(kind, &s), i;
 	char why[BWL_WHY_LEN];
 	bool bonded;
 	int r;

@@ -4,7 +4,7 @@
 #define BWL_LOADER_ATTACH_H
 
 #include <bwl/policy.h>
-#include "gate.h"
+#include "port_programs.h"
 #include "hook.h"
 #include "load.h"
 

@@ -9,8 +9,8 @@
 
 static bool has_ours(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind)
 {
-	const struct bwl_slot *s;
-	unsigned n = bwl_port_slots(kind, &s), i;
+	const struct bwl_attach_point *s;
+	unsigned n = bwl_attach_points(kind, &s), i;
 	struct bwl_hook_state st;
 
 	for (i = 0; i < n; i++) {
@@ -63,8 +63,8 @@ int bwl_scan_ports(const struct bwl_load *l, const struct bwl_attach *a, struct 
 
 int bwl_scan_strip(const struct bwl_load *l, const struct bwl_found *f, struct bwl_err *e)
 {
-	const struct bwl_slot *s;
-	unsigned n = bwl_port_slots(f->kind, &s);
+	const struct bwl_attach_point *s;
+	unsigned n = bwl_attach_points(f->kind, &s);
 	int r = 0;
 
 	for (; !r && n > 0; n--) {
@@ -79,8 +79,8 @@ int bwl_scan_strip(const struct bwl_load *l, const struct bwl_found *f, struct b
 /* Pinned in this folder: not of another instance. */
 static bool is_pinned_here(const struct bwl_load *l, const struct bwl_found *f)
 {
-	const struct bwl_slot *s;
-	unsigned n = bwl_port_slots(f->kind, &s), i;
+	const struct bwl_attach_point *s;
+	unsigned n = bwl_attach_points(f->kind, &s), i;
 	char path[300];
 
 	for (i = 0; i < n; i++) {

@@ -62,9 +62,9 @@ static json_t *one_port(const struct bwl_pins *p, unsigned id, uint32_t ctl_id)
 	const struct bwl_dev *dev = &p->dev[id];
 	json_t *progs = json_array();
 	struct bwl_netdev d = { 0 };
-	const struct bwl_slot *s;
+	const struct bwl_attach_point *s;
 	bool there = !bwl_netdev_get(dev->name, &d, NULL);
-	unsigned i, n = bwl_port_slots(dev->kind, &s);
+	unsigned i, n = bwl_attach_points(dev->kind, &s);
 	json_t *o;
 
 	for (i = 0; there && i < n; i++) {

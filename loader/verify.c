@@ -49,7 +49,7 @@ int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e)
 		const struct bwl_dev *dev = &l->pins->dev[i];
 
 		if (dev->ifindex && !bwl_netdev_get(dev->name, &d, NULL))
-			r = bwl_gate_port(l->pins, &d, dev->kind, l->ctl_id, e);
+			r = bwl_programs_on_port(l->pins, &d, dev->kind, l->ctl_id, e);
 	}
 	return r ? r : bwl_lock_check(l->pins, e);
 }
@@ -61,7 +61,8 @@ struct ports {
 	struct bwlimit *built; /* the programs of this binary; NULL: could not be loaded */
 };
 
-static void check_slot(const struct ports *c, const struct bwl_netdev *d, const struct bwl_slot *s)
+static void check_attach_point(const struct ports *c, const struct bwl_netdev *d,
+			       const struct bwl_attach_point *s)
 {
 	struct bwl_hook_at at = { c->p->dir, d, s->hook, s->prog, c->ctl_id };
 	bool xdp = s->hook == BWL_HOOK_XDP;
@@ -107,16 +108,16 @@ static void check_slot(const struct ports *c, const struct bwl_netdev *d, const 
 static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32_t id)
 {
 	const struct bwl_dev *known = &c->p->dev[id];
-	const struct bwl_slot *s;
-	unsigned n = bwl_port_slots(known->kind, &s), k;
+	const struct bwl_attach_point *s;
+	unsigned n = bwl_attach_points(known->kind, &s), k;
 	uint32_t foreign;
 	bool paced;
 	char next[64];
 
 	for (k = 0; k < n; k++)
-		check_slot(c, d, &s[k]);
+		check_attach_point(c, d, &s[k]);
 	if (known->kind != BWL_PORT_MANAGEMENT &&
-	    bwl_gate_foreign_xdp(c->p, d, known->kind, c->ctl_id, &foreign)) {
+	    bwl_programs_foreign_xdp(c->p, d, known->kind, c->ctl_id, &foreign)) {
 		snprintf(next, sizeof(next), "ip link set %s xdp off", d->name);
 		bwl_check(c->r, "foreign-xdp", BWL_FAIL, next,
 			  "%s: foreign XDP program %u runs before everything", d->name, foreign);

@@ -34,8 +34,8 @@
 	  "BPF, first; tools", "0 → `bwl_ctl`: stop switch, generation, heartbeat, revoke-all") \
 	X(lease, ARRAY, __u32, struct bwl_lease, 1, 1, "agent; load, ctl: sooner", "tools",      \
 	  "0 → `bwl_lease`: until when the DPU may hold grants")                                 \
-	X(gate, ARRAY, __u32, struct bwl_gate, BWL_AT_LOAD(n->max_peers), 1, "load, ctl, agent", \
-	  "BPF, tools", "peer id → `bwl_gate`: body index a generation, revocation number")        \
+	X(gate, ARRAY, __u32, struct bwl_peer_ref, BWL_AT_LOAD(n->max_peers), 1, "load, ctl, agent", \
+	  "BPF, tools", "peer id → `bwl_peer_ref`: body index a generation, revocation number")        \
 	X(name, ARRAY, __u32, struct bwl_name, BWL_AT_LOAD(n->max_peers), 1, "load, ctl, agent", \
 	  "tools", "peer id → name")                                                             \
 	X(state, ARRAY, __u32, struct bwl_state,                                                 \

@@ -8,9 +8,9 @@
  *   bwl_own_v1                 LPM   whose address it is: host source prefix -> host port (for
  *                                    return traffic), a peer's DPU -> BWL_OWN_REMOTE | peer id
  *   bwl_base_v1                ARRAY[1] of struct bwl_base
- *   bwl_peer_v1                ARRAY of struct bwl_peer, indexed by gate slot
+ *   bwl_peer_v1                ARRAY of struct bwl_peer, indexed by bwl_peer_ref.body
  *   bwl_sub_v1                 ARRAY of struct bwl_limit: classes and floors; 0 is unused
- * An edit of one peer writes a spare entry of bwl_peer_v1 and flips bwl_gate_v1[id].slot[].
+ * An edit of one peer writes a spare entry of bwl_peer_v1 and flips bwl_gate_v1[id].body[].
  */
 #ifndef BWL_MAPS_POLICY_H
 #define BWL_MAPS_POLICY_H
@@ -139,12 +139,12 @@ BWL_ASSERT_SIZE(struct bwl_key6, 16);
 BWL_ASSERT_SIZE(struct bwl_key_lpm6, 20);
 
 /* bwl_gate_v1[id]: user space writes. Where the peer's body is, and whether it is revoked. */
-struct bwl_gate {
-	__u32 slot[BWL_GENERATIONS]; /* index into that generation's bwl_peer_v1; 0 none */
+struct bwl_peer_ref {
+	__u32 body[BWL_GENERATIONS]; /* index into that generation's bwl_peer_v1; 0 none */
 	__u32 revoked;               /* highest revocation number; see bwl_peer_meta.grant_seq */
 	__u32 _pad;
 };
-BWL_ASSERT_SIZE(struct bwl_gate, 16);
+BWL_ASSERT_SIZE(struct bwl_peer_ref, 16);
 
 /* bwl_name_v1[id]: user space writes. */
 struct bwl_name {

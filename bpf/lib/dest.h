@@ -59,7 +59,7 @@ static __always_inline __u32 bwl_dest(const struct bwl_ctx *c, const __be32 *add
 static __always_inline int bwl_granted(struct bwl_ctx *c, __u32 id)
 {
 	const struct bwl_peer_meta *m;
-	const struct bwl_gate *g;
+	const struct bwl_peer_ref *g;
 
 	if (!id)
 		return BWL_R_NO_PEER;
@@ -68,7 +68,7 @@ static __always_inline int bwl_granted(struct bwl_ctx *c, __u32 id)
 		return BWL_R_NO_PEER;
 	c->id = id;
 	c->peer = bwl_inner(&bwl_peer_v1, c->slot,
-			    bwl_read(g->slot[bwl_mask(c->slot, BWL_GENERATIONS - 1)]));
+			    bwl_read(g->body[bwl_mask(c->slot, BWL_GENERATIONS - 1)]));
 	if (!c->peer)
 		return BWL_R_NO_PEER;
 	m = &c->peer->meta;

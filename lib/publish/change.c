@@ -215,7 +215,7 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		continue_rate(p, &g.peer[from].accept, BWL_ACCEPT_STATE(id), now, &body.accept);
 		g.peer[to] = body;
 		bwl_carry_hold(&carry, now);
-		__atomic_store_n(&p->gate[id].slot[g.slot], to, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&p->gate[id].body[g.slot], to, __ATOMIC_SEQ_CST);
 		__atomic_add_fetch(&p->ctl->edits, 1, __ATOMIC_SEQ_CST);
 		memset(g.base->digest, 0, sizeof(g.base->digest)); /* no longer any file's */
 		r = bwl_grace(p, e); /* the old entry is a spare from here on */

@@ -71,7 +71,7 @@ int bwl_sweep(struct bwl_ids *ids, const struct bwl_gen *in_force, bool *ret_swe
 		if (!p->name[i].name[0] || (in_force && bwl_body_at(p, in_force, i)) ||
 		    bwl_ids_owes(ids, i) || p->gate[i].revoked)
 			continue;
-		p->gate[i] = (struct bwl_gate){ 0 };
+		p->gate[i] = (struct bwl_peer_ref){ 0 };
 		p->name[i].name[0] = '\0';
 		*ret_swept = true;
 	}

@@ -330,9 +330,9 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	int r;
 
 	for (i = 1; i < p->schema.max_peers; i++)
-		p->gate[i].slot[slot] = 0;
+		p->gate[i].body[slot] = 0;
 	for (i = 0; i < x->b.pol->npeers; i++)
-		p->gate[x->id[i]].slot[slot] = i + 1;
+		p->gate[x->id[i]].body[slot] = i + 1;
 	r = bwl_gen_install(p, &x->b.gen, e);
 	if (r)
 		return r;

@@ -7,7 +7,7 @@
 
 uint32_t bwl_body_at(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
 {
-	uint32_t at = g && id && id < p->schema.max_peers ? LOAD(p->gate[id].slot[g->slot]) : 0;
+	uint32_t at = g && id && id < p->schema.max_peers ? LOAD(p->gate[id].body[g->slot]) : 0;
 
 	return at && at < g->npeers ? at : 0;
 }

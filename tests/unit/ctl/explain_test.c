@@ -14,7 +14,7 @@ struct world {
 	struct bwl_pins pins;
 	struct bwl_ctl ctl;
 	struct bwl_lease lease;
-	struct bwl_gate gate[4];
+	struct bwl_peer_ref gate[4];
 	struct bwl_name name[4];
 	struct bwl_state state[64];
 	struct bwl_release mark[64];
@@ -70,7 +70,7 @@ static int setup(void **state)
 	w->pins.mark = w->mark;
 	w->pins.dev = w->dev;
 	w->pins.tunnel = w->tunnel;
-	w->gate[1].slot[0] = 1;
+	w->gate[1].body[0] = 1;
 	strcpy(w->name[1].name, "store");
 	make_ports(w);
 	w->base->mtu = MTU;

@@ -44,7 +44,7 @@ struct bwl_pins {
 	bool writable;
 	struct bwl_schema schema;
 	/*
-	 * Mapped, all arrays of maps/list.h (struct bwl_gate *gate …); const-ness is up to
+	 * Mapped, all arrays of maps/list.h (struct bwl_peer_ref *gate …); const-ness is up to
 	 * `writable`.
 	 */
 #define X(name, kind, key, value, ...) BWL_MAPPED_##kind(name, value)

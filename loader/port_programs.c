@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What must stand at a port, and a look whether it does: see gate.h. */
+/* What must stand at a port, and a look whether it does: see port_programs.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/sysctl.h>
-#include "gate.h"
+#include "port_programs.h"
 
-unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret)
+unsigned bwl_attach_points(unsigned kind, const struct bwl_attach_point **ret)
 {
-	static const struct bwl_slot host[] = {
+	static const struct bwl_attach_point host[] = {
 		{ BWL_HOOK_INGRESS, "bwl_tc_host" },
 		{ BWL_HOOK_XDP, "bwl_xdp_host" },
 	};
-	static const struct bwl_slot uplink[] = {
+	static const struct bwl_attach_point uplink[] = {
 		{ BWL_HOOK_EGRESS, "bwl_tc_gate" },
 		{ BWL_HOOK_INGRESS, "bwl_tc_upin" },
 		{ BWL_HOOK_XDP, "bwl_xdp_upin" },
 	};
-	static const struct bwl_slot tunnel[] = {
+	static const struct bwl_attach_point tunnel[] = {
 		{ BWL_HOOK_EGRESS, "bwl_tc_tunout" },
 		{ BWL_HOOK_INGRESS, "bwl_tc_tunin" },
 	};
 
-	static const struct bwl_slot management[] = {
+	static const struct bwl_attach_point management[] = {
 		{ BWL_HOOK_EGRESS, "bwl_tc_mgmt" },
 	};
 
@@ -51,8 +51,8 @@ const char *bwl_port_kind(unsigned kind)
 					     : "a tunnel device";
 }
 
-bool bwl_gate_foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
-			  uint32_t ctl_id, uint32_t *ret_id)
+bool bwl_programs_foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
+			      uint32_t ctl_id, uint32_t *ret_id)
 {
 	const char *prog = kind == BWL_PORT_UPLINK ? "bwl_xdp_upin" : "bwl_xdp_host";
 	struct bwl_hook_at at = { p->dir, d, BWL_HOOK_XDP, prog, ctl_id };
@@ -64,11 +64,11 @@ bool bwl_gate_foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, 
 	return true;
 }
 
-int bwl_gate_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
-		  uint32_t ctl_id, struct bwl_err *e)
+int bwl_programs_on_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
+			 uint32_t ctl_id, struct bwl_err *e)
 {
-	const struct bwl_slot *s;
-	unsigned n = bwl_port_slots(kind, &s), k;
+	const struct bwl_attach_point *s;
+	unsigned n = bwl_attach_points(kind, &s), k;
 	struct bwl_hook_state st;
 	uint32_t id;
 	int r;
@@ -92,7 +92,7 @@ int bwl_gate_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned
 			 st.attached ? "behind a foreign program" : "not attached");
 		return bwl_hint(e, "remove the foreign program: bpftool net show dev %s", d->name);
 	}
-	if (kind == BWL_PORT_MANAGEMENT || !bwl_gate_foreign_xdp(p, d, kind, ctl_id, &id))
+	if (kind == BWL_PORT_MANAGEMENT || !bwl_programs_foreign_xdp(p, d, kind, ctl_id, &id))
 		return 0;
 	bwl_fail(e, EEXIST, "%s: foreign XDP program %u runs before everything", d->name, id);
 	return bwl_hint(e, "remove it: ip link set %s xdp off", d->name);
@@ -113,7 +113,7 @@ static int look_at_forwarding(struct bwl_err *e)
 	return 0;
 }
 
-int bwl_gate_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err *e)
+int bwl_programs_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err *e)
 {
 	struct bwl_netdev *d;
 	size_t n, k;
@@ -128,7 +128,7 @@ int bwl_gate_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err *e)
 		for (k = 0; dev->ifindex && !r && k < n; k++) {
 			if (d[k].ifindex != dev->ifindex)
 				continue; /* one that is gone lets nothing pass */
-			r = bwl_gate_port(p, &d[k], dev->kind, ctl_id, e);
+			r = bwl_programs_on_port(p, &d[k], dev->kind, ctl_id, e);
 			if (!r && p->ifport[dev->ifindex].v != i + 1)
 				r = bwl_fail(e, ENOENT, "port %s is not known to the programs",
 					     d[k].name);

@@ -3,19 +3,19 @@
  * Which programs belong on a port, and whether they are there. Knows no skeleton: the agent looks
  * by this every 100 ms.
  */
-#ifndef BWL_LOADER_GATE_H
-#define BWL_LOADER_GATE_H
+#ifndef BWL_LOADER_PORT_PROGRAMS_H
+#define BWL_LOADER_PORT_PROGRAMS_H
 
 #include <bwl/pins.h>
 #include "hook.h"
 
 /* The programs of one port, in the order in which they are attached. */
-struct bwl_slot {
+struct bwl_attach_point {
 	enum bwl_hook hook;
 	const char *prog;
 };
 /* kind: BWL_PORT_HOST, BWL_PORT_UPLINK, BWL_PORT_TUNNEL or BWL_PORT_MANAGEMENT. */
-unsigned bwl_port_slots(unsigned kind, const struct bwl_slot **ret);
+unsigned bwl_attach_points(unsigned kind, const struct bwl_attach_point **ret);
 
 const char *bwl_port_kind(unsigned kind); /* "a host port" */
 
@@ -24,12 +24,12 @@ const char *bwl_port_kind(unsigned kind); /* "a host port" */
  * known to the programs, and the kernel forwards nothing by itself. Says the first thing that is
  * not.
  */
-int bwl_gate_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err *e);
+int bwl_programs_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err *e);
 /* One port of these. */
-int bwl_gate_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
-		  uint32_t ctl_id, struct bwl_err *e);
+int bwl_programs_on_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
+			 uint32_t ctl_id, struct bwl_err *e);
 /* XDP that is not ours: it sees every packet before TC does and may send it on. */
-bool bwl_gate_foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
-			  uint32_t ctl_id, uint32_t *ret_id);
+bool bwl_programs_foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
+			      uint32_t ctl_id, uint32_t *ret_id);
 
 #endif
