@@ -49,14 +49,14 @@ static void put_port(const struct bwl_pins *p, unsigned i, const struct bwl_reas
 		     json_t *ports, struct sum *hosts)
 {
 	const struct bwl_dev *d = &p->dev[i];
-	struct sum in = sum_of(&count[i * BWL_REASON_SLOTS]);
+	struct sum in = sum_of(&count[i * BWL_REASON_COLUMNS]);
 	json_t *o = json_pack("{s:s#, s:o}", "port", d->name,
 			      (int)strnlen(d->name, sizeof(d->name)), "in", json_of(&in));
 
 	if (d->kind == BWL_PORT_HOST)
 		add(hosts, &in);
 	if (o && d->kind & (BWL_PORT_UPLINK | BWL_PORT_MANAGEMENT)) {
-		struct sum out = sum_of(&count[(BWL_MAX_PORTS + i) * BWL_REASON_SLOTS]);
+		struct sum out = sum_of(&count[(BWL_MAX_PORTS + i) * BWL_REASON_COLUMNS]);
 
 		json_object_set_new(o, "out", json_of(&out));
 	}
@@ -65,7 +65,7 @@ static void put_port(const struct bwl_pins *p, unsigned i, const struct bwl_reas
 
 static void record(const struct agent *a)
 {
-	BWL_AUTO_FREE struct bwl_reason_count *count = calloc(BWL_REASON_ROWS * BWL_REASON_SLOTS,
+	BWL_AUTO_FREE struct bwl_reason_count *count = calloc(BWL_REASON_ROWS * BWL_REASON_COLUMNS,
 							      sizeof(*count));
 	json_t *ports, *data;
 	struct sum hosts = { 0 };

@@ -163,7 +163,7 @@ static void reasons_print(struct ctl *c, const struct bwl_pins *pins, const char
 		if (port && strncmp(dev->name, port, sizeof(dev->name)))
 			continue;
 		for (unsigned int i = 0; i < _BWL_REASON_MAX; i++) {
-			const struct bwl_reason_count *n = &count[row * BWL_REASON_SLOTS + i];
+			const struct bwl_reason_count *n = &count[row * BWL_REASON_COLUMNS + i];
 
 			if (!n->frames && !(all && there))
 				continue;
@@ -196,7 +196,7 @@ static int reasons(struct ctl *c, int argc, char **argv)
 	r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
 	if (r)
 		return r;
-	count = calloc(BWL_REASON_ROWS * BWL_REASON_SLOTS, sizeof(*count));
+	count = calloc(BWL_REASON_ROWS * BWL_REASON_COLUMNS, sizeof(*count));
 	if (!count) {
 		r = bwl_fail(&c->err, ENOMEM, "out of memory");
 	} else if (port && !known_port(pins, port)) {

@@ -173,7 +173,7 @@ static void put_reasons(FILE *f, const struct bwl_pins *p, const char *name, con
 
 		snprintf(port, sizeof(port), "%.*s", (int)sizeof(dev->name), dev->name);
 		for (unsigned i = 0; i < _BWL_REASON_MAX; i++) {
-			const struct bwl_reason_count *n = &count[row * BWL_REASON_SLOTS + i];
+			const struct bwl_reason_count *n = &count[row * BWL_REASON_COLUMNS + i];
 
 			if (n->frames)
 				prom_sample(f, name,
@@ -192,7 +192,7 @@ static void put_reasons(FILE *f, const struct bwl_pins *p, const char *name, con
 
 static int put_ports(FILE *f, const struct bwl_view *v, struct bwl_err *e)
 {
-	BWL_AUTO_FREE struct bwl_reason_count *count = calloc(BWL_REASON_ROWS * BWL_REASON_SLOTS,
+	BWL_AUTO_FREE struct bwl_reason_count *count = calloc(BWL_REASON_ROWS * BWL_REASON_COLUMNS,
 							      sizeof(*count));
 	int r;
 

@@ -244,7 +244,8 @@ int hist_db_add(struct hist_db *h, int64_t series, int64_t start_s, const void *
 	return r;
 }
 
-int hist_db_count(struct hist_db *h, uint32_t slot, const struct hist_values *x, struct bwl_err *e)
+int hist_db_count(struct hist_db *h, uint32_t counter, const struct hist_values *x,
+		  struct bwl_err *e)
 {
 	sqlite3_stmt *s = h->stmt[S_COUNT];
 	struct hist_block b = { 0 };
@@ -252,7 +253,7 @@ int hist_db_count(struct hist_db *h, uint32_t slot, const struct hist_values *x,
 
 	if (hist_block_add(&b, 0, x))
 		return bwl_fail(e, ENOMEM, "out of memory");
-	sqlite3_bind_int64(s, 1, slot);
+	sqlite3_bind_int64(s, 1, counter);
 	sqlite3_bind_blob(s, 2, b.len ? (void *)b.data : "", (int)b.len, SQLITE_STATIC);
 	r = hist_step(h, S_COUNT, e);
 	sqlite3_reset(s);

@@ -37,7 +37,7 @@ int hist_db_open(const char *dir, uint64_t max_bytes, struct hist_db **ret, bool
 		 struct bwl_err *e);
 void hist_db_close(struct hist_db *h); /* NULL-safe; takes an open transaction back */
 const struct hist_state *hist_db_state(const struct hist_db *h);
-typedef int (*hist_count_fn)(uint32_t slot, const struct hist_values *x, void *arg);
+typedef int (*hist_count_fn)(uint32_t counter, const struct hist_values *x, void *arg);
 int hist_db_counts(struct hist_db *h, hist_count_fn fn, void *arg, struct bwl_err *e);
 
 /* -EUCLEAN from any of these: the file is damaged; close it and open it again. */
@@ -46,7 +46,8 @@ int hist_db_series(struct hist_db *h, const char *peer, const char *class_, int6
 		   struct bwl_err *e);
 int hist_db_add(struct hist_db *h, int64_t series, int64_t start_s, const void *points, size_t len,
 		struct bwl_err *e);
-int hist_db_count(struct hist_db *h, uint32_t slot, const struct hist_values *x, struct bwl_err *e);
+int hist_db_count(struct hist_db *h, uint32_t counter, const struct hist_values *x,
+		  struct bwl_err *e);
 int hist_db_forget_counts(struct hist_db *h, struct bwl_err *e); /* they were of other maps */
 int hist_db_commit(struct hist_db *h, const struct hist_state *s, struct bwl_err *e);
 

@@ -10,7 +10,7 @@
 #define IDLE_NS (60 * SECOND) /* that nothing has grown is written so often */
 
 struct track {
-	uint32_t slot;
+	uint32_t counter;
 	bool named, dirty; /* dirty: the counter is not on disk */
 	char peer[NAME], class_[NAME];
 	int64_t series;           /* 0: not looked up */
@@ -26,18 +26,18 @@ struct hist_recorder {
 	bool begun, silent;      /* silent: the first look only says where counters are */
 	struct track *track;
 	uint32_t n, room;
-	uint32_t *hash, mask; /* index + 1 by slot; 0 empty */
+	uint32_t *hash, mask; /* index + 1 by counter; 0 empty */
 	size_t pending;
 	/* of this look */
 	int64_t from_s;
 	uint64_t seconds, parts;
 };
 
-static uint32_t place(const struct hist_recorder *r, uint32_t slot)
+static uint32_t place(const struct hist_recorder *r, uint32_t counter)
 {
-	uint32_t at = (slot * 2654435761U >> 7) & r->mask;
+	uint32_t at = (counter * 2654435761U >> 7) & r->mask;
 
-	while (r->hash[at] && r->track[r->hash[at] - 1].slot != slot)
+	while (r->hash[at] && r->track[r->hash[at] - 1].counter != counter)
 		at = (at + 1) & r->mask;
 	return at;
 }
@@ -59,27 +59,27 @@ static int grow(struct hist_recorder *r)
 	r->mask = room * 4 - 1;
 	r->room = room;
 	for (i = 0; i < r->n; i++)
-		r->hash[place(r, r->track[i].slot)] = i + 1;
+		r->hash[place(r, r->track[i].counter)] = i + 1;
 	return 0;
 }
 
-static struct track *track_of(struct hist_recorder *r, uint32_t slot)
+static struct track *track_of(struct hist_recorder *r, uint32_t counter)
 {
 	uint32_t at;
 
 	if (r->n == r->room && grow(r))
 		return NULL;
-	at = place(r, slot);
+	at = place(r, counter);
 	if (!r->hash[at]) {
-		r->track[r->n] = (struct track){ .slot = slot };
+		r->track[r->n] = (struct track){ .counter = counter };
 		r->hash[at] = ++r->n;
 	}
 	return &r->track[r->hash[at] - 1];
 }
 
-static int take_count(uint32_t slot, const struct hist_values *x, void *arg)
+static int take_count(uint32_t counter, const struct hist_values *x, void *arg)
 {
-	struct track *t = track_of(arg, slot);
+	struct track *t = track_of(arg, counter);
 
 	if (!t)
 		return -ENOMEM;
@@ -204,7 +204,7 @@ static int add(struct hist_recorder *r, struct track *t, const struct hist_value
 	return err;
 }
 
-int hist_recorder_count(struct hist_recorder *r, uint32_t slot, const char *peer,
+int hist_recorder_count(struct hist_recorder *r, uint32_t counter, const char *peer,
 			const char *class_, const struct hist_values *x)
 {
 	struct hist_values grown = { 0 };
@@ -213,7 +213,7 @@ int hist_recorder_count(struct hist_recorder *r, uint32_t slot, const char *peer
 
 	if (hist_is_zero(x))
 		return 0;
-	t = track_of(r, slot);
+	t = track_of(r, counter);
 	if (!t)
 		return -ENOMEM;
 	if (!t->named) {
@@ -266,7 +266,7 @@ static int write_track(struct hist_recorder *r, struct track *t, struct bwl_err 
 		err = hist_db_series(r->db, t->peer, t->class_, &t->series, e);
 	if (!err && t->block.len)
 		err = write_block(r, t, e);
-	return err ? err : hist_db_count(r->db, t->slot, &t->total, e);
+	return err ? err : hist_db_count(r->db, t->counter, &t->total, e);
 }
 
 static void settle(struct hist_recorder *r, bool renamed)

@@ -41,8 +41,8 @@ int hist_recorder_flush(struct hist_recorder *r, bool renamed, struct bwl_err *e
 
 /* A look: begin, one count for each counter, no end. false: it is not time yet. */
 bool hist_recorder_look(struct hist_recorder *r, struct hist_clocks now);
-/* slot: the counter's; x: since the maps were made. -ENOMEM */
-int hist_recorder_count(struct hist_recorder *r, uint32_t slot, const char *peer,
+/* counter: the counter's; x: since the maps were made. -ENOMEM */
+int hist_recorder_count(struct hist_recorder *r, uint32_t counter, const char *peer,
 			const char *class_, const struct hist_values *x);
 
 #endif

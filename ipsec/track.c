@@ -6,7 +6,7 @@
 #include <string.h>
 #include "track.h"
 
-struct slot {
+struct peer_sas {
 	uint32_t id;
 	struct bwl_xfrm_sa *sa;
 	struct bwl_xfrm_policy *policy;
@@ -23,9 +23,9 @@ struct bwl_track {
 	struct bwl_tunnel *map;
 	bwl_track_fn fn;
 	void *arg;
-	struct slot **by_id;          /* [max_peers] */
-	struct slot **slots, **dirty; /* [room] */
-	uint32_t nslots, ndirty, room;
+	struct peer_sas **by_id;          /* [max_peers] */
+	struct peer_sas **peers, **dirty; /* [room] */
+	uint32_t npeers, ndirty, room;
 	struct bwl_xfrm_policy
 		*dev; /* policies in a device that drop all, or let out in the clear */
 	uint32_t ndev;
@@ -33,7 +33,7 @@ struct bwl_track {
 	bool unsure;
 };
 
-static void set_dirty(struct bwl_track *t, struct slot *s)
+static void set_dirty(struct bwl_track *t, struct peer_sas *s)
 {
 	if (!s->dirty)
 		t->dirty[t->ndirty++] = s;
@@ -43,11 +43,11 @@ static void set_dirty(struct bwl_track *t, struct slot *s)
 static int grow(struct bwl_track *t)
 {
 	uint32_t room = t->room ? 2 * t->room : 64;
-	struct slot **a = reallocarray(t->slots, room, sizeof(*a)), **b;
+	struct peer_sas **a = reallocarray(t->peers, room, sizeof(*a)), **b;
 
 	if (!a)
 		return -ENOMEM;
-	t->slots = a;
+	t->peers = a;
 	b = reallocarray(t->dirty, room, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
@@ -57,19 +57,19 @@ static int grow(struct bwl_track *t)
 }
 
 /* Of an id that is none of a peer's: NULL and 0. */
-static int slot_of(struct bwl_track *t, uint32_t id, struct slot **ret)
+static int peer_of(struct bwl_track *t, uint32_t id, struct peer_sas **ret)
 {
 	*ret = id && id < t->max_peers ? t->by_id[id] : NULL;
 	if (*ret || !id || id >= t->max_peers)
 		return 0;
-	if (t->nslots == t->room && grow(t))
+	if (t->npeers == t->room && grow(t))
 		return -ENOMEM;
 	*ret = calloc(1, sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
 	(*ret)->id = id;
 	(*ret)->now.why = BWL_TRACK_NO_SA;
-	t->by_id[id] = t->slots[t->nslots++] = *ret;
+	t->by_id[id] = t->peers[t->npeers++] = *ret;
 	return 0;
 }
 
@@ -77,20 +77,20 @@ int bwl_track_new(uint32_t max_peers, struct bwl_tunnel *map, bwl_track_fn fn, v
 		  struct bwl_track **ret)
 {
 	struct bwl_track *t = calloc(1, sizeof(*t));
-	struct slot *s;
+	struct peer_sas *s;
 	int r = 0;
 
 	if (!t)
 		return -ENOMEM;
 	*t = (struct bwl_track){ .max_peers = max_peers, .map = map, .fn = fn, .arg = arg };
-	t->by_id = calloc(max_peers, sizeof(struct slot *));
+	t->by_id = calloc(max_peers, sizeof(struct peer_sas *));
 	if (!t->by_id)
 		r = -ENOMEM;
 	/* what another tracker left open is looked at, too */
 	for (uint32_t id = 1; !r && map && id < max_peers; id++) {
 		if (!map[id].flags && !map[id].offload)
 			continue;
-		r = slot_of(t, id, &s);
+		r = peer_of(t, id, &s);
 		if (!r)
 			set_dirty(t, s);
 	}
@@ -106,12 +106,12 @@ void bwl_track_free(struct bwl_track *t)
 {
 	if (!t)
 		return;
-	for (uint32_t i = 0; i < t->nslots; i++) {
-		free(t->slots[i]->sa);
-		free(t->slots[i]->policy);
-		free(t->slots[i]);
+	for (uint32_t i = 0; i < t->npeers; i++) {
+		free(t->peers[i]->sa);
+		free(t->peers[i]->policy);
+		free(t->peers[i]);
 	}
-	free(t->slots);
+	free(t->peers);
 	free(t->dirty);
 	free(t->by_id);
 	free(t->dev);
@@ -121,12 +121,12 @@ void bwl_track_free(struct bwl_track *t)
 int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr *remote,
 		   uint32_t uplink)
 {
-	struct slot *s;
+	struct peer_sas *s;
 	int r;
 
 	if (!remote && (id >= t->max_peers || !t->by_id[id]))
 		return 0;
-	r = slot_of(t, id, &s);
+	r = peer_of(t, id, &s);
 	if (r || !s)
 		return r;
 	if (s->encrypted == (remote != NULL) && s->uplink == uplink &&
@@ -142,8 +142,8 @@ int bwl_track_peer(struct bwl_track *t, uint32_t id, const struct bwl_xfrm_addr 
 
 int bwl_track_way(struct bwl_track *t, uint32_t id, const struct bwl_track_way *way)
 {
-	struct slot *s;
-	int r = slot_of(t, id, &s);
+	struct peer_sas *s;
+	int r = peer_of(t, id, &s);
 
 	if (r || !s)
 		return r;
@@ -157,11 +157,11 @@ int bwl_track_way(struct bwl_track *t, uint32_t id, const struct bwl_track_way *
 
 void bwl_track_recheck(struct bwl_track *t)
 {
-	for (uint32_t i = 0; i < t->nslots; i++)
-		set_dirty(t, t->slots[i]);
+	for (uint32_t i = 0; i < t->npeers; i++)
+		set_dirty(t, t->peers[i]);
 }
 
-static struct bwl_xfrm_sa *find_sa(const struct slot *s, const struct bwl_xfrm_sa *sa)
+static struct bwl_xfrm_sa *find_sa(const struct peer_sas *s, const struct bwl_xfrm_sa *sa)
 {
 	for (uint32_t i = 0; i < s->nsa; i++)
 		if (s->sa[i].spi == sa->spi && s->sa[i].proto == sa->proto &&
@@ -170,7 +170,7 @@ static struct bwl_xfrm_sa *find_sa(const struct slot *s, const struct bwl_xfrm_s
 	return NULL;
 }
 
-static int add_sa(struct bwl_track *t, struct slot *s, const struct bwl_xfrm_sa *sa)
+static int add_sa(struct bwl_track *t, struct peer_sas *s, const struct bwl_xfrm_sa *sa)
 {
 	struct bwl_xfrm_sa *at = find_sa(s, sa), *more;
 
@@ -255,8 +255,8 @@ static void flush(struct bwl_track *t, bool sas, uint8_t proto)
 {
 	if (!sas)
 		t->ndev = 0;
-	for (uint32_t i = 0; i < t->nslots; i++) {
-		struct slot *s = t->slots[i];
+	for (uint32_t i = 0; i < t->npeers; i++) {
+		struct peer_sas *s = t->peers[i];
 
 		if (!(sas ? s->nsa : s->npolicy))
 			continue;
@@ -270,7 +270,7 @@ static void flush(struct bwl_track *t, bool sas, uint8_t proto)
 }
 
 /* Returns 0 when there is no such thing (left). */
-static int one_news(struct bwl_track *t, struct slot *s, const struct bwl_xfrm_msg *m)
+static int one_news(struct bwl_track *t, struct peer_sas *s, const struct bwl_xfrm_msg *m)
 {
 	struct bwl_xfrm_sa *sa;
 
@@ -295,7 +295,7 @@ static int one_news(struct bwl_track *t, struct slot *s, const struct bwl_xfrm_m
 
 int bwl_track_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
 {
-	struct slot *s;
+	struct peer_sas *s;
 	uint32_t id;
 	int r = 0;
 
@@ -326,7 +326,7 @@ int bwl_track_news(struct bwl_track *t, const struct bwl_xfrm_msg *m)
 	if (!id && m->kind == BWL_XFRM_SA_GONE && m->sa.if_id == BWL_TUN_IF_ID)
 		bwl_track_lost(t);
 	if (!r)
-		r = slot_of(t, id, &s);
+		r = peer_of(t, id, &s);
 	if (!r && s)
 		r = one_news(t, s, m);
 	if (r)
@@ -342,9 +342,9 @@ bool bwl_track_is_unsure(const struct bwl_track *t)
 void bwl_track_lost(struct bwl_track *t)
 {
 	t->unsure = true;
-	for (uint32_t i = 0; i < t->nslots; i++)
-		if (t->slots[i]->now.offload == BWL_OFFLOAD_PACKET)
-			set_dirty(t, t->slots[i]);
+	for (uint32_t i = 0; i < t->npeers; i++)
+		if (t->peers[i]->now.offload == BWL_OFFLOAD_PACKET)
+			set_dirty(t, t->peers[i]);
 }
 
 void bwl_track_dump_begin(struct bwl_track *t)
@@ -357,8 +357,8 @@ void bwl_track_dump_end(struct bwl_track *t)
 	for (uint32_t k = t->ndev; k-- > 0;)
 		if (t->dev[k].stamp != t->stamp)
 			t->dev[k] = t->dev[--t->ndev];
-	for (uint32_t i = 0; i < t->nslots; i++) {
-		struct slot *s = t->slots[i];
+	for (uint32_t i = 0; i < t->npeers; i++) {
+		struct peer_sas *s = t->peers[i];
 
 		for (uint32_t k = s->nsa; k-- > 0;)
 			if (s->sa[k].stamp != t->stamp)
@@ -409,7 +409,7 @@ static bool is_same(const struct bwl_track_verdict *a, const struct bwl_track_ve
 }
 
 /* What only the device and the ports can say. */
-static void judge_device(const struct bwl_track *t, const struct slot *s,
+static void judge_device(const struct bwl_track *t, const struct peer_sas *s,
 			 struct bwl_track_verdict *v)
 {
 	bool packet = v->offload == BWL_OFFLOAD_PACKET;
@@ -440,7 +440,7 @@ uint32_t bwl_track_settle(struct bwl_track *t, uint64_t now_s)
 	uint32_t i, written = 0;
 
 	for (i = 0; i < t->ndirty; i++) {
-		struct slot *s = t->dirty[i];
+		struct peer_sas *s = t->dirty[i];
 		struct bwl_track_found f = { s->sa, s->policy, s->nsa, s->npolicy };
 
 		bwl_track_judge(&f, s->encrypted ? &s->remote : NULL, now_s, &s->next);
@@ -449,7 +449,7 @@ uint32_t bwl_track_settle(struct bwl_track *t, uint64_t now_s)
 			close_entry(&t->map[s->id], &s->next);
 	}
 	for (i = 0; i < t->ndirty; i++) {
-		struct slot *s = t->dirty[i];
+		struct peer_sas *s = t->dirty[i];
 		bool changed = !is_same(&s->now, &s->next);
 
 		s->dirty = false;
@@ -467,7 +467,7 @@ uint32_t bwl_track_settle(struct bwl_track *t, uint64_t now_s)
 
 bool bwl_track_get(const struct bwl_track *t, uint32_t id, struct bwl_track_verdict *ret)
 {
-	const struct slot *s = id && id < t->max_peers ? t->by_id[id] : NULL;
+	const struct peer_sas *s = id && id < t->max_peers ? t->by_id[id] : NULL;
 
 	if (!s || !(s->encrypted || s->nsa || s->npolicy))
 		return false;

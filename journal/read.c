@@ -25,14 +25,14 @@ void bwl_journal_anchor_make(struct bwl_journal_anchor *a, uint64_t seq, const u
 	EVP_Digest(a, offsetof(struct bwl_journal_anchor, sum), a->sum, NULL, EVP_sha256(), NULL);
 }
 
-static bool anchor_reads(const uint8_t *end, size_t size, unsigned slot,
+static bool anchor_reads(const uint8_t *end, size_t size, unsigned sector,
 			 struct bwl_journal_anchor *ret)
 {
 	struct bwl_journal_anchor want;
 
-	if (size < slot * BWL_JOURNAL_SECTOR + sizeof(*ret))
+	if (size < sector * BWL_JOURNAL_SECTOR + sizeof(*ret))
 		return false;
-	memcpy(ret, end + slot * BWL_JOURNAL_SECTOR, sizeof(*ret));
+	memcpy(ret, end + sector * BWL_JOURNAL_SECTOR, sizeof(*ret));
 	bwl_journal_anchor_make(&want, ret->seq, ret->digest);
 	return !memcmp(ret, &want, sizeof(want));
 }

@@ -64,7 +64,7 @@ static int trivial(enum bpf_prog_type type, uint32_t flags)
 	return bpf_prog_load(type, "bwl_probe", "GPL", insns, 2, &o);
 }
 
-/* mov r0,0; stack slot = 0; r0 = cmpxchg(slot, r0, r0); exit */
+/* mov r0,0; stack word = 0; r0 = cmpxchg(word, r0, r0); exit */
 static int try_cmpxchg(void)
 {
 	const struct bpf_insn insns[] = {

@@ -38,8 +38,8 @@ static inline __u64 bwl_layout(void)
 #undef X
 #undef BWL_AT_LOAD
 	h = bwl_fold(h, BWL_MAX_PORTS);
-	h = bwl_fold(h, BWL_REASON_SLOTS);
-	return bwl_fold(h, BWL_WINDOW_SLOTS);
+	h = bwl_fold(h, BWL_REASON_COLUMNS);
+	return bwl_fold(h, BWL_SLICES_KEPT);
 }
 
 #endif

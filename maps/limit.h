@@ -38,7 +38,7 @@ struct bwl_rate {
 };
 BWL_ASSERT_SIZE(struct bwl_rate, 32);
 
-#define BWL_WINDOW_SLOTS 12 /* slices remembered; a window is 11 of them */
+#define BWL_SLICES_KEPT 12 /* slices remembered; a window is 11 of them */
 #define BWL_WINDOW_SLICES 11
 #define BWL_NO_WINDOW 0xffffffffU
 
@@ -96,7 +96,7 @@ enum bwl_state_flags {
 struct bwl_window {
 	__u64 turn;
 	__u64 total_bytes;
-	__u64 slot_bytes[BWL_WINDOW_SLOTS];
+	__u64 slice_bytes[BWL_SLICES_KEPT];
 	__u64 slice_ns; /* user space writes: as last in force */
 	__u64 left_ns;  /* user space writes: not in force since; 0 it is */
 };
@@ -115,10 +115,11 @@ struct bwl_release {
 				*/
 };
 BWL_ASSERT_SIZE(struct bwl_release, 16);
-#define BWL_RELEASE_NONE 0ULL    /* no ledger has come: the volume alone counts */
-#define BWL_RELEASE_AWAITED 1ULL /* closed until the ledger has written it; no frame is so short   \
-				  */
-#define BWL_RELEASE_CLOSED 2ULL  /* closed by the ledger's writer */
+#define BWL_RELEASE_NONE 0ULL /* no ledger has come: the volume alone counts */
+#define BWL_RELEASE_AWAITED                                                                        \
+	1ULL                    /* closed until the ledger has written it; no frame is so short    \
+				 */
+#define BWL_RELEASE_CLOSED 2ULL /* closed by the ledger's writer */
 
 /*
  * bwl_held_v1: user space writes, BPF does not read it. What a writer of a policy holds full until
@@ -137,7 +138,7 @@ struct bwl_held {
 	__u64 put; /* what it was set to */
 	__u32 state;
 	__u32 window; /* BWL_NO_WINDOW: a total volume */
-	__u32 slot;   /* window: where put stands */
+	__u32 slice;  /* window: where put stands */
 	__u8 kind;    /* enum bwl_held_kind */
 	__u8 unknown, in_force, _pad;
 };

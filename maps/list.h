@@ -66,7 +66,7 @@
 	  "prefix → id that left with a volume; prefixes that revoked peers had, until granted") \
 	X(peercnt, PERCPU, __u32, struct bwl_peer_count, BWL_AT_LOAD(n->max_peers), 1,           \
 	  "**BPF**", "tools", "peer id → `bwl_peer_count`")                                      \
-	X(reason, PERCPU, __u32, struct bwl_reason_count, BWL_REASON_ROWS * BWL_REASON_SLOTS, 1, \
+	X(reason, PERCPU, __u32, struct bwl_reason_count, BWL_REASON_ROWS * BWL_REASON_COLUMNS, 1, \
 	  "**BPF**", "tools", "row × 64 + reason → `bwl_reason_count`")                          \
 	X(evcnt, PERCPU, __u32, struct bwl_event_count, BWL_EVENT_COUNTS, 1, "**BPF**", "tools", \
 	  "kind × 64 + port id → events sent, lost")                                             \

@@ -102,18 +102,18 @@ enum bwl_reason {
 		_BWL_REASON_MAX
 };
 
-#define BWL_REASON_SLOTS 64 /* per port in bwl_reason_v1; room to append */
+#define BWL_REASON_COLUMNS 64 /* of a row of bwl_reason_v1; room to append */
 /*
  * No reason: at the last gate, frames is how many more than one the segments of GSO packets that
  * passed are. A device that cuts them counts reasons' frames and these.
  */
-#define BWL_REASON_SEGMENTS (BWL_REASON_SLOTS - 1)
+#define BWL_REASON_SEGMENTS (BWL_REASON_COLUMNS - 1)
 /* Nor this: in an uplink's row of the last gate, what XDP sent by it, which no gate sees. */
-#define BWL_REASON_XDP (BWL_REASON_SLOTS - 2)
-_Static_assert(_BWL_REASON_MAX <= BWL_REASON_XDP, "more reasons than slots");
+#define BWL_REASON_XDP (BWL_REASON_COLUMNS - 2)
+_Static_assert(_BWL_REASON_MAX <= BWL_REASON_XDP, "more reasons than columns");
 
 /*
- * bwl_reason_v1[row * BWL_REASON_SLOTS + reason], per CPU; BPF writes. Row: the port id for what
+ * bwl_reason_v1[row * BWL_REASON_COLUMNS + reason], per CPU; BPF writes. Row: the port id for what
  * the port received, BWL_MAX_PORTS + port id for what the last gate saw leave by it.
  */
 #define BWL_REASON_ROWS (2 * BWL_MAX_PORTS)

@@ -129,7 +129,7 @@ static const struct ledger_row *row_of(const struct ledger *l)
 	static const uint64_t none[TPM_TAG / 8];
 	int at = ledger_find(l, KEY);
 
-	if (at < 0 || !memcmp(ledger_at(l, at)->slot, none, sizeof(none)))
+	if (at < 0 || !memcmp(ledger_at(l, at)->slice, none, sizeof(none)))
 		return NULL;
 	return ledger_at(l, at);
 }
@@ -150,7 +150,7 @@ static int write_row(struct anchor *a, struct ledger *l, const char *era, struct
 	if (a->follow)
 		a->follow(a->tag, a->count, a->epoch, a->follow_arg);
 	snprintf(r.era, sizeof(r.era), "%s", era);
-	memcpy(r.slot, a->tag, TPM_TAG);
+	memcpy(r.slice, a->tag, TPM_TAG);
 	if (ledger_put(l, &r))
 		return bwl_fail(e, ENOMEM, "out of memory");
 	err = ledger_commit(l, e);
@@ -294,7 +294,7 @@ static int not_believed(struct bwl_err *e, const struct ledger_row *row, const s
 		return bwl_fail(
 			e, EUCLEAN,
 			"the TPM has no counter for this ledger: it was cleared, or it is another TPM");
-	if (memcmp(row->slot, s->tag, TPM_TAG))
+	if (memcmp(row->slice, s->tag, TPM_TAG))
 		return bwl_fail(
 			e, EUCLEAN,
 			"the TPM's counter is of another ledger: another TPM, or a copy from before it was bound anew");
@@ -315,7 +315,7 @@ static bool is_known(const struct ledger_row *row, const struct tpm_state *s)
 		return false;
 	if (!s->has_index) /* killed before the counter was made: it will begin at our epoch */
 		return row->pending;
-	return !memcmp(row->slot, s->tag, TPM_TAG) &&
+	return !memcmp(row->slice, s->tag, TPM_TAG) &&
 	       (row->spent == s->count || row->spent == s->count + 1);
 }
 
@@ -329,7 +329,7 @@ static int decide(struct anchor *a, struct ledger *l, const struct tpm_state *s,
 
 		return fresh ? bind_new(a, l, s, era, e) : not_believed(e, row, s);
 	}
-	memcpy(a->tag, row->slot, TPM_TAG);
+	memcpy(a->tag, row->slice, TPM_TAG);
 	a->epoch = row->spent;
 	a->count = s->count;
 	a->binding = !s->has_index;

@@ -90,8 +90,8 @@ static int record(struct judge *g, struct ledger *l, const char *era,
 	struct bwl_journal_bound is;
 	int r = 0;
 
-	memcpy(row.slot, b->digest, sizeof(b->digest));
-	if (!was || was->spent != row.spent || memcmp(was->slot, row.slot, sizeof(row.slot))) {
+	memcpy(row.slice, b->digest, sizeof(b->digest));
+	if (!was || was->spent != row.spent || memcmp(was->slice, row.slice, sizeof(row.slice))) {
 		g->moved = true;
 		snprintf(row.era, sizeof(row.era), "%s", era);
 		r = ledger_put(l, &row) ? bwl_fail(e, ENOMEM, "out of memory")
@@ -110,7 +110,7 @@ static bool is_old(const struct judge *g, const struct anchor *a, const struct l
 
 	if (!g->judged && !r && !bwl_journal_fits(dir_of(g), &b, now->tag, anchor_count(a), why))
 		return true;
-	if (row && !bwl_journal_has(dir_of(g), row->spent, (const uint8_t *)row->slot)) {
+	if (row && !bwl_journal_has(dir_of(g), row->spent, (const uint8_t *)row->slice)) {
 		snprintf(
 			why, BWL_JOURNAL_WHY,
 			"it ends at %llu, and the ledger, which a TPM's counter is bound to, knows another %llu: an old copy",
@@ -184,7 +184,7 @@ static int judge(struct judge *g, struct anchor *a, struct ledger *l, const char
 		if (!row)
 			return 0;
 		b.seq = row->spent; /* what comes in its place begins above */
-		memcpy(b.digest, row->slot, sizeof(b.digest));
+		memcpy(b.digest, row->slice, sizeof(b.digest));
 	} else if (is_old(g, a, row, &b, why)) {
 		refuse(g, row, &b, why);
 	}

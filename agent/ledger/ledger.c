@@ -169,12 +169,12 @@ static int read_row(struct ledger *l, sqlite3_stmt *s, struct bwl_err *e)
 	unsigned char sum[SUM];
 
 	if (read_text(s, 0, r.key, sizeof(r.key)) || read_text(s, 1, r.era, sizeof(r.era)) ||
-	    sqlite3_column_bytes(s, 5) != sizeof(r.slot) || sqlite3_column_bytes(s, 7) != SUM)
+	    sqlite3_column_bytes(s, 5) != sizeof(r.slice) || sqlite3_column_bytes(s, 7) != SUM)
 		return bwl_fail(e, EUCLEAN, "ledger.db: a row is not of its shape");
 	r.spent = (uint64_t)sqlite3_column_int64(s, 2);
 	r.slice_ns = (uint64_t)sqlite3_column_int64(s, 3);
 	r.at_ns = (uint64_t)sqlite3_column_int64(s, 4);
-	memcpy(r.slot, sqlite3_column_blob(s, 5), sizeof(r.slot));
+	memcpy(r.slice, sqlite3_column_blob(s, 5), sizeof(r.slice));
 	r.pending = (uint64_t)sqlite3_column_int64(s, 6);
 	sum_row(&r, sum);
 	if (memcmp(sum, sqlite3_column_blob(s, 7), SUM))
@@ -430,7 +430,7 @@ static int write_row(struct ledger *l, const struct ledger_row *r, struct bwl_er
 	sqlite3_bind_int64(l->put, 3, (sqlite3_int64)r->spent);
 	sqlite3_bind_int64(l->put, 4, (sqlite3_int64)r->slice_ns);
 	sqlite3_bind_int64(l->put, 5, (sqlite3_int64)r->at_ns);
-	sqlite3_bind_blob(l->put, 6, r->slot, sizeof(r->slot), SQLITE_STATIC);
+	sqlite3_bind_blob(l->put, 6, r->slice, sizeof(r->slice), SQLITE_STATIC);
 	sqlite3_bind_int64(l->put, 7, (sqlite3_int64)r->pending);
 	sqlite3_bind_blob(l->put, 8, sum, SUM, SQLITE_STATIC);
 	rc = sqlite3_step(l->put);

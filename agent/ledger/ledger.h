@@ -19,17 +19,18 @@
 
 #define LEDGER_KEY 112
 #define LEDGER_ERA 96
-#define LEDGER_SLOTS 12
+#define LEDGER_SLICES 12
 
 struct ledger_row {
 	char key[LEDGER_KEY]; /* "peer tray-3", see bwl_limit_key() */
 	char era[LEDGER_ERA]; /* the maps in which `spent` counts; agent_era() */
 	uint64_t spent;       /* bytes: at least what has passed, windowed: within the window */
 	uint64_t slice_ns;    /* windowed: a slice's length; 0: total */
-	uint64_t at_ns;       /* windowed: boot time of the slots */
-	uint64_t slot[LEDGER_SLOTS]; /* windowed: the newest first; what they lack of `spent` is new
-				      */
-	uint64_t pending;            /* 1: not in the maps yet; nothing may be released */
+	uint64_t at_ns;       /* windowed: boot time of the slices */
+	uint64_t slice[LEDGER_SLICES]; /* windowed: the newest first; what they lack of `spent` is
+					* new
+					*/
+	uint64_t pending;              /* 1: not in the maps yet; nothing may be released */
 };
 
 enum ledger_how { LEDGER_FOUND, LEDGER_BEGUN, LEDGER_SET_ASIDE };

@@ -237,7 +237,7 @@ static int raise_due(struct releases *m, struct ledger *l, struct bwl_err *e)
  */
 static int lower(struct releases *m, struct ledger *l, uint64_t now, struct bwl_err *e)
 {
-	uint64_t age[LEDGER_SLOTS], left, released;
+	uint64_t age[LEDGER_SLICES], left, released;
 	uint32_t i, n = 0, k;
 	int r = 0;
 
@@ -249,7 +249,7 @@ static int lower(struct releases *m, struct ledger *l, uint64_t now, struct bwl_
 		if (t->window == BWL_NO_WINDOW || !t->ready || !released_is_bytes(released))
 			continue;
 		window_ages(m, t, now, age);
-		for (k = 0, left = 0; k < LEDGER_SLOTS; k++)
+		for (k = 0, left = 0; k < LEDGER_SLICES; k++)
 			left += age[k];
 		t->want = left + t->lead < t->volume ? left + t->lead : t->volume;
 		t->due = released > t->want && released - t->want > t->lead;
@@ -268,7 +268,7 @@ static int lower(struct releases *m, struct ledger *l, uint64_t now, struct bwl_
 		if (!t->due)
 			continue;
 		window_ages(m, t, now, age);
-		for (k = 0, left = 0; k < LEDGER_SLOTS; k++)
+		for (k = 0, left = 0; k < LEDGER_SLICES; k++)
 			left += age[k];
 		released = released_read(m, t);
 		t->want = released_is_bytes(released) && released > left ? released : left;

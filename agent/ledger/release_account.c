@@ -25,31 +25,31 @@ int releases_grace(struct releases *m, struct bwl_err *e)
 }
 
 void window_ages(const struct releases *m, const struct tracked *t, uint64_t now_ns,
-		 uint64_t age[LEDGER_SLOTS])
+		 uint64_t age[LEDGER_SLICES])
 {
 	const volatile struct bwl_window *w = &m->pins->window[t->window];
-	uint64_t now = now_ns / t->slice_ns, turn, slot[BWL_WINDOW_SLOTS], newest, back;
+	uint64_t now = now_ns / t->slice_ns, turn, slice[BWL_SLICES_KEPT], newest, back;
 	unsigned i, tries;
 
 	for (tries = 0; tries < 1000; tries++) {
 		turn = w->turn;
-		for (i = 0; i < BWL_WINDOW_SLOTS; i++)
-			slot[i] = w->slot_bytes[i];
+		for (i = 0; i < BWL_SLICES_KEPT; i++)
+			slice[i] = w->slice_bytes[i];
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		if (!(turn & BWL_TURN_LOCK) && turn == w->turn)
 			break;
 	}
-	memset(age, 0, LEDGER_SLOTS * sizeof(*age));
+	memset(age, 0, LEDGER_SLICES * sizeof(*age));
 	newest = turn & BWL_TURN_SLICE_MASK;
 	if ((turn & ~BWL_TURN_LOCK) >> BWL_TURN_EPOCH_SHIFT != (t->epoch & 0x7f) || newest > now)
 		newest = now; /* of slices of another length: they count as new */
-	for (i = 0; i < BWL_WINDOW_SLOTS; i++) {
-		if (slot[i] >> 63)
+	for (i = 0; i < BWL_SLICES_KEPT; i++) {
+		if (slice[i] >> 63)
 			continue;
-		back = (newest % BWL_WINDOW_SLOTS + BWL_WINDOW_SLOTS - i) % BWL_WINDOW_SLOTS +
+		back = (newest % BWL_SLICES_KEPT + BWL_SLICES_KEPT - i) % BWL_SLICES_KEPT +
 		       (now - newest);
-		if (back < LEDGER_SLOTS)
-			age[back] += slot[i];
+		if (back < LEDGER_SLICES)
+			age[back] += slice[i];
 	}
 }
 
@@ -63,7 +63,7 @@ struct ledger_row row_of(const struct releases *m, const struct tracked *t, uint
 	if (t->window != BWL_NO_WINDOW) {
 		r.slice_ns = t->slice_ns;
 		r.at_ns = now_ns;
-		window_ages(m, t, now_ns, r.slot);
+		window_ages(m, t, now_ns, r.slice);
 	}
 	return r;
 }

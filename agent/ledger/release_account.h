@@ -59,7 +59,7 @@ static inline uint64_t used_of(const struct releases *m, const struct tracked *t
 
 /* Bytes by the age of their slice, the newest first, as a packet at now_ns would find them. */
 void window_ages(const struct releases *m, const struct tracked *t, uint64_t now_ns,
-		 uint64_t age[LEDGER_SLOTS]);
+		 uint64_t age[LEDGER_SLICES]);
 /* No packet that read a release before is still on its way. */
 int releases_grace(struct releases *m, struct bwl_err *e);
 /* A row of these maps for t. */

@@ -15,12 +15,12 @@
 #include "agent.h"
 #include "release_adopt.h"
 
-static uint64_t sum(const uint64_t v[LEDGER_SLOTS])
+static uint64_t sum(const uint64_t v[LEDGER_SLICES])
 {
 	uint64_t s = 0;
 	unsigned i;
 
-	for (i = 0; i < LEDGER_SLOTS; i++)
+	for (i = 0; i < LEDGER_SLICES; i++)
 		s += v[i];
 	return s;
 }
@@ -33,13 +33,13 @@ static bool is_other(const struct releases *m, const struct tracked *t,
 
 /* The account's bytes without those that stand there because nothing was known. */
 static void known_ages(const struct releases *m, const struct tracked *t, uint64_t now,
-		       uint64_t age[LEDGER_SLOTS])
+		       uint64_t age[LEDGER_SLICES])
 {
 	uint64_t unknown = release_of(m, t)->unknown_bytes;
 	int i;
 
 	window_ages(m, t, now, age);
-	for (i = LEDGER_SLOTS - 1; unknown && i >= 0; i--)
+	for (i = LEDGER_SLICES - 1; unknown && i >= 0; i--)
 		if (age[i] >= unknown) {
 			age[i] -= unknown;
 			break;
@@ -58,20 +58,20 @@ static struct ledger_row target_of(const struct releases *m, const struct tracke
 		r.spent = was->spent + (used > unknown ? used - unknown : 0);
 		return r;
 	}
-	known_ages(m, t, now, r.slot);
-	fed = sum(was->slot);
+	known_ages(m, t, now, r.slice);
+	fed = sum(was->slice);
 	/*
 	 * Time in which nobody counted has not passed: what was in a slice is as old as it was
 	 * then.
 	 */
 	if (was->slice_ns == t->slice_ns && fed <= was->spent) {
-		for (i = 0; i < LEDGER_SLOTS; i++)
-			r.slot[i] += was->slot[i];
-		r.slot[0] += was->spent - fed;
+		for (i = 0; i < LEDGER_SLICES; i++)
+			r.slice[i] += was->slice[i];
+		r.slice[0] += was->spent - fed;
 	} else {
-		r.slot[0] += was->spent;
+		r.slice[0] += was->spent;
 	}
-	r.spent = sum(r.slot);
+	r.spent = sum(r.slice);
 	return r;
 }
 
@@ -86,8 +86,8 @@ static void fill_window(struct bwl_window *w, const struct tracked *t, const str
 
 	__atomic_fetch_or(&w->turn, BWL_TURN_LOCK, __ATOMIC_SEQ_CST);
 	w->total_bytes = row->spent;
-	for (i = 0; i < LEDGER_SLOTS; i++)
-		w->slot_bytes[(now + BWL_WINDOW_SLOTS - i) % BWL_WINDOW_SLOTS] = row->slot[i];
+	for (i = 0; i < LEDGER_SLICES; i++)
+		w->slice_bytes[(now + BWL_SLICES_KEPT - i) % BWL_SLICES_KEPT] = row->slice[i];
 	w->slice_ns = t->slice_ns;
 	__atomic_store_n(&w->turn, now | (uint64_t)t->epoch << BWL_TURN_EPOCH_SHIFT,
 			 __ATOMIC_SEQ_CST);

@@ -70,9 +70,9 @@ struct out {
 	uint64_t frames, bytes; /* bytes: at most */
 };
 
-static struct bwl_reason_count of_slot(struct counters *t, unsigned port, unsigned slot)
+static struct bwl_reason_count of_column(struct counters *t, unsigned port, unsigned column)
 {
-	uint32_t key = (BWL_MAX_PORTS + port) * BWL_REASON_SLOTS + slot;
+	uint32_t key = (BWL_MAX_PORTS + port) * BWL_REASON_COLUMNS + column;
 	struct bwl_reason_count sum;
 
 	bwl_reason_at(t->pins, key, t->count, &sum); /* 0 where it cannot be read */
@@ -81,15 +81,15 @@ static struct bwl_reason_count of_slot(struct counters *t, unsigned port, unsign
 
 static struct out let_out(struct counters *t, unsigned port)
 {
-	struct bwl_reason_count xdp = of_slot(t, port, BWL_REASON_XDP), n;
-	uint64_t segments = of_slot(t, port, BWL_REASON_SEGMENTS).frames;
+	struct bwl_reason_count xdp = of_column(t, port, BWL_REASON_XDP), n;
+	uint64_t segments = of_column(t, port, BWL_REASON_SEGMENTS).frames;
 	struct out o = { .frames = xdp.frames + segments,
 			 .bytes = xdp.bytes + xdp.frames * ESP_BYTES + segments * SEGMENT_BYTES };
 
 	for (unsigned i = 0; i < _BWL_REASON_MAX; i++) {
 		if (!bwl_reason_passes(i))
 			continue;
-		n = of_slot(t, port, i);
+		n = of_column(t, port, i);
 		o.frames += n.frames;
 		o.bytes += n.bytes + (i == BWL_R_PASS_GATE ? n.frames * ESP_BYTES : 0);
 	}

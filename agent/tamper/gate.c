@@ -25,7 +25,7 @@ struct tamper_gate {
 
 static uint64_t frames_of(struct tamper_gate *g, unsigned port)
 {
-	uint32_t key = (BWL_MAX_PORTS + port) * BWL_REASON_SLOTS + BWL_R_GATE;
+	uint32_t key = (BWL_MAX_PORTS + port) * BWL_REASON_COLUMNS + BWL_R_GATE;
 	struct bwl_reason_count sum;
 
 	bwl_reason_at(g->pins, key, g->count, &sum); /* 0 where it cannot be read */

@@ -139,13 +139,13 @@ static int run(struct bench *b, enum what what, unsigned packets, double *ret_ns
 /* Every packet of the pipeline must have been passed: a refusal would be cheaper. */
 static int all_passed(struct bench *b, unsigned long long want)
 {
-	static struct bwl_reason_count n[BWL_REASON_ROWS * BWL_REASON_SLOTS];
+	static struct bwl_reason_count n[BWL_REASON_ROWS * BWL_REASON_COLUMNS];
 	struct bwl_err e = {};
 	unsigned r;
 
 	if (bwl_reason_read(b->rig.pins, n, &e))
 		rig_die(&e);
-	for (r = 0; r < BWL_REASON_SLOTS; r++)
+	for (r = 0; r < BWL_REASON_COLUMNS; r++)
 		if (n[r].frames && r != BWL_R_PASS)
 			fprintf(stderr, "bench-cost: %llu packets ended as %s\n",
 				(unsigned long long)n[r].frames, bwl_reason_name(r));

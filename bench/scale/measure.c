@@ -56,7 +56,7 @@ struct tally {
 static unsigned long long frames_of(const struct scale *b, unsigned reason)
 {
 	int n = libbpf_num_possible_cpus(), i;
-	__u32 key = RIG_HOST_PORT * BWL_REASON_SLOTS + reason;
+	__u32 key = RIG_HOST_PORT * BWL_REASON_COLUMNS + reason;
 	struct bwl_reason_count each[n];
 	unsigned long long sum = 0;
 

@@ -139,7 +139,7 @@ BWL_FUNC int bwl_event(const struct bwl_pkt *k, const struct bwl_work *w, __u32 
 /* row: port id, or BWL_MAX_PORTS + port id at the last gate. */
 static __always_inline void bwl_count(__u32 len, __u32 row, __u32 reason, __u32 charged)
 {
-	__u32 index = row * BWL_REASON_SLOTS + (reason & (BWL_REASON_SLOTS - 1));
+	__u32 index = row * BWL_REASON_COLUMNS + (reason & (BWL_REASON_COLUMNS - 1));
 	struct bwl_reason_count *n = bpf_map_lookup_elem(&bwl_reason_v1, &index);
 
 	if (!n)
@@ -155,7 +155,7 @@ static __always_inline void bwl_count(__u32 len, __u32 row, __u32 reason, __u32 
  */
 static __always_inline void bwl_count_segments(const struct bwl_ctx *c, __u32 size, __u32 segs)
 {
-	__u32 index = (BWL_MAX_PORTS + c->port_id) * BWL_REASON_SLOTS + BWL_REASON_SEGMENTS;
+	__u32 index = (BWL_MAX_PORTS + c->port_id) * BWL_REASON_COLUMNS + BWL_REASON_SEGMENTS;
 	struct bwl_reason_count *n = bpf_map_lookup_elem(&bwl_reason_v1, &index);
 
 	/*
@@ -172,7 +172,7 @@ static __always_inline _Bool bwl_passes(__u32 reason)
 	const __u64 passing = 0 BWL_REASONS(X);
 #undef X
 
-	return passing >> (reason & (BWL_REASON_SLOTS - 1)) & 1;
+	return passing >> (reason & (BWL_REASON_COLUMNS - 1)) & 1;
 }
 
 /* index: c->tally. */

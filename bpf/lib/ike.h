@@ -15,7 +15,7 @@
 #define BWL_IKE_BURST 64
 #define BWL_IKE_NS (1000000000ULL / BWL_IKE_RATE)
 /* Peers whose ids are so far apart share a limit. */
-#define BWL_IKE_SLOTS 65536
+#define BWL_IKE_WORDS 65536
 
 /* word: when everything taken so far would have come at the rate, ns. A lost race refuses. */
 static __always_inline _Bool bwl_ike_take(__u64 *word, __u64 now_ns)
@@ -33,7 +33,7 @@ static __always_inline _Bool bwl_ike_take(__u64 *word, __u64 now_ns)
 /* Not pinned: a limit that programs of another attach begin anew. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, BWL_IKE_SLOTS);
+	__uint(max_entries, BWL_IKE_WORDS);
 	__type(key, __u32);
 	__type(value, __u64);
 } bwl_ike_word SEC(".maps");

@@ -13,7 +13,7 @@
 struct bwl_taken {
 	__u64 was;   /* the rate's word before */
 	__u32 slack; /* in: bytes above the burst that may leave later, see bwl_rate_judge() */
-	__u8 slot;   /* window slot the bytes belong in */
+	__u8 slice;  /* window slice the bytes belong in */
 	__u8 rate, volume; /* charged */
 	__u8 _pad;
 };
@@ -35,7 +35,7 @@ static __always_inline int bwl_limit_volume(const struct bwl_limit *l, struct bw
 					    __u64 len, struct bwl_taken *t)
 {
 	__u64 max = l->volume.spendable_bytes;
-	__u32 slot;
+	__u32 slice;
 	int j;
 
 	if (released != BWL_RELEASE_NONE && released < max)
@@ -48,10 +48,10 @@ static __always_inline int bwl_limit_volume(const struct bwl_limit *l, struct bw
 	if (len > max)
 		return max < l->volume.spendable_bytes ? BWL_OVER_LEDGER : BWL_OVER_VOLUME;
 	if (w) {
-		slot = bwl_window_turn(w, l->volume.slice_ns, l->volume.epoch, now_ns);
-		if (slot >= BWL_WINDOW_SLOTS)
+		slice = bwl_window_turn(w, l->volume.slice_ns, l->volume.epoch, now_ns);
+		if (slice >= BWL_SLICES_KEPT)
 			return BWL_CONTENDED;
-		t->slot = slot;
+		t->slice = slice;
 		j = bwl_count_take(&w->total_bytes, max, len);
 	} else {
 		j = bwl_count_take(&s->used_bytes, max, len);
@@ -65,7 +65,7 @@ static __always_inline void bwl_limit_commit(struct bwl_window *w, __u64 len,
 					     const struct bwl_taken *t)
 {
 	if (w && t->volume)
-		bwl_add(&w->slot_bytes[bwl_bound(t->slot, BWL_WINDOW_SLOTS)], len);
+		bwl_add(&w->slice_bytes[bwl_bound(t->slice, BWL_SLICES_KEPT)], len);
 }
 
 /*

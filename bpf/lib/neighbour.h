@@ -4,15 +4,15 @@
  * (arp_tbl and nd_tbl hold gc_thresh3 entries each, 1024 by default). An entry is made by an ARP
  * request or a solicitation for an address of the DPU, under its source (neigh_event_ns(),
  * ndisc_recv_ns()), and by a packet to a host's address that the kernel does not know yet. So each
- * address that may make one needs a slot here first.
+ * address that may make one needs an entry here first.
  *
- * A port's slots are of two kinds. The first say who announced itself; one is used again after it
+ * A port's entries are of two kinds. The first say who announced itself; one is used again after it
  * was silent for longer than the kernel holds on to such an entry (reachable for 45 s at most, then
  * 8 s of asking). The others are for destinations that nobody announced, and are used again after
  * the kernel's three questions of a second each: what it has heard no answer to it gives up by
  * itself.
  *
- * Slots are taken by one compare-and-swap; a lost race refuses. Nothing here needs a process.
+ * Entries are taken by one compare-and-swap; a lost race refuses. Nothing here needs a process.
  */
 #ifndef BWL_NEIGHBOUR_H
 #define BWL_NEIGHBOUR_H
@@ -20,20 +20,20 @@
 #include "charge.h"
 #include "tc.h"
 
-#define BWL_NB_KNOWN 128 /* slots of who announced itself */
+#define BWL_NB_KNOWN 128 /* entries of who announced itself */
 #define BWL_NB_ALL 160   /* and of destinations that nobody announced */
 #define BWL_NB_HINTS 256
 #define BWL_NB_SILENT_NS 60000000000ULL
 #define BWL_NB_ASKED_NS 4000000000ULL
 
-struct bwl_nb_slot {
+struct bwl_nb_entry {
 	__u64 seen_ns; /* the last time; of a destination, the first. 0: unused */
 	__be32 addr[4];
 };
 
 struct bwl_nb_row {
-	struct bwl_nb_slot slot[BWL_NB_ALL];
-	__u8 hint[BWL_NB_HINTS]; /* by a hash of the address: the slot, if it was not used again */
+	struct bwl_nb_entry entry[BWL_NB_ALL];
+	__u8 hint[BWL_NB_HINTS]; /* by a hash of the address: the entry, if it was not used again */
 };
 
 /* Two rows a port, for IPv4 and IPv6. Not pinned: programs of another attach begin anew. */
@@ -45,7 +45,7 @@ struct {
 } bwl_nb_row SEC(".maps");
 
 /*
- * Slots that a port may use of those for who announces itself: it says so, or a share of
+ * Entries that a port may use of those for who announces itself: it says so, or a share of
  * BWL_NEIGHBOURS.
  */
 static __always_inline __u32 bwl_nb_most(const struct bwl_port *p)
@@ -70,13 +70,13 @@ static __always_inline __u32 bwl_nb_hash(const __be32 *a)
 	return bwl_mask(x ^ x >> 8, BWL_NB_HINTS - 1);
 }
 
-static __always_inline _Bool bwl_nb_is(const struct bwl_nb_slot *s, const __be32 *a)
+static __always_inline _Bool bwl_nb_is(const struct bwl_nb_entry *s, const __be32 *a)
 {
 	return !((s->addr[0] ^ a[0]) | (s->addr[1] ^ a[1]) | (s->addr[2] ^ a[2]) |
 		 (s->addr[3] ^ a[3]));
 }
 
-/* The slot of an address; BWL_NB_ALL none. */
+/* The entry of an address; BWL_NB_ALL none. */
 BWL_GLOBAL __u32 bwl_nb_find(__u32 row, const struct bwl_key6 *a)
 {
 	const struct bwl_nb_row *t = bpf_map_lookup_elem(&bwl_nb_row, &row);
@@ -85,13 +85,13 @@ BWL_GLOBAL __u32 bwl_nb_find(__u32 row, const struct bwl_key6 *a)
 	if (!t || !a)
 		return BWL_NB_ALL;
 	for (i = 0; i < BWL_NB_ALL; i++)
-		if (bwl_nb_is(&t->slot[i], a->addr))
+		if (bwl_nb_is(&t->entry[i], a->addr))
 			return i;
 	return BWL_NB_ALL;
 }
 
 /*
- * The first of `most` slots for who announces itself that was last seen at or before `before_ns`.
+ * The first of `most` entries for who announces itself that was last seen at or before `before_ns`.
  */
 BWL_GLOBAL __u32 bwl_nb_free(__u32 row, __u32 most, __u64 before_ns)
 {
@@ -101,7 +101,7 @@ BWL_GLOBAL __u32 bwl_nb_free(__u32 row, __u32 most, __u64 before_ns)
 	if (!t)
 		return BWL_NB_ALL;
 	for (i = 0; i < BWL_NB_KNOWN; i++)
-		if (bwl_read(t->slot[i].seen_ns) <= before_ns)
+		if (bwl_read(t->entry[i].seen_ns) <= before_ns)
 			return i < most ? i : BWL_NB_ALL;
 	return BWL_NB_ALL;
 }
@@ -115,7 +115,7 @@ BWL_GLOBAL __u32 bwl_nb_free_asked(__u32 row, __u32 most, __u64 before_ns)
 	if (!t)
 		return BWL_NB_ALL;
 	for (i = 0; i < BWL_NB_ALL - BWL_NB_KNOWN; i++)
-		if (bwl_read(t->slot[BWL_NB_KNOWN + i].seen_ns) <= before_ns)
+		if (bwl_read(t->entry[BWL_NB_KNOWN + i].seen_ns) <= before_ns)
 			return i < most ? BWL_NB_KNOWN + i : BWL_NB_ALL;
 	return BWL_NB_ALL;
 }
@@ -160,17 +160,17 @@ static __always_inline __u64 bwl_nb_before(__u64 now_ns, __u64 ns)
 	return now_ns > ns ? now_ns - ns : 0;
 }
 
-/* Slot i, last seen at or before `before_ns`, becomes this address's. 0: somebody was faster. */
+/* Entry i, last seen at or before `before_ns`, becomes this address's. 0: somebody was faster. */
 static __always_inline _Bool bwl_nb_claim(__u32 row, __u32 i, const __be32 *a, __u64 before_ns,
 					  __u64 now_ns)
 {
 	struct bwl_nb_row *t = bpf_map_lookup_elem(&bwl_nb_row, &row);
-	struct bwl_nb_slot *s;
+	struct bwl_nb_entry *s;
 	__u64 was;
 
 	if (!t || i >= BWL_NB_ALL)
 		return 0;
-	s = &t->slot[bwl_bound(i, BWL_NB_ALL)];
+	s = &t->entry[bwl_bound(i, BWL_NB_ALL)];
 	was = bwl_read(s->seen_ns);
 	if (was > before_ns || bwl_cas(&s->seen_ns, was, now_ns) != was)
 		return 0;
@@ -179,7 +179,7 @@ static __always_inline _Bool bwl_nb_claim(__u32 row, __u32 i, const __be32 *a, _
 	return 1;
 }
 
-/* It announces itself: is there a slot for it, or has it one? most: that the port may use. */
+/* It announces itself: is there an entry for it, or has it one? most: that the port may use. */
 BWL_GLOBAL int bwl_nb_announce(__u32 row, const struct bwl_key6 *a, __u32 most, __u64 now_ns)
 {
 	__u64 before = bwl_nb_before(now_ns, BWL_NB_SILENT_NS);
@@ -195,7 +195,7 @@ BWL_GLOBAL int bwl_nb_announce(__u32 row, const struct bwl_key6 *a, __u32 most, 
 	if (!t)
 		return 0;
 	i = bwl_bound(i, BWL_NB_ALL);
-	bwl_write(t->slot[i].seen_ns, now_ns);
+	bwl_write(t->entry[i].seen_ns, now_ns);
 	t->hint[bwl_nb_hash(a->addr)] = i;
 	return 1;
 }
@@ -214,7 +214,7 @@ BWL_GLOBAL int bwl_nb_guess(__u32 row, const struct bwl_key6 *a, __u32 most, __u
 	if (!t)
 		return 0;
 	if (i < BWL_NB_ALL &&
-	    (i < BWL_NB_KNOWN || t->slot[bwl_bound(i, BWL_NB_ALL)].seen_ns > before)) {
+	    (i < BWL_NB_KNOWN || t->entry[bwl_bound(i, BWL_NB_ALL)].seen_ns > before)) {
 		t->hint[bwl_nb_hash(a->addr)] = i;
 		return 1;
 	}
@@ -232,7 +232,7 @@ static __always_inline _Bool bwl_nb_may_ask(struct bwl_ctx *c, __u32 port)
 	if (!t)
 		return 0;
 	i = bwl_bound(t->hint[bwl_nb_hash(c->pkt.daddr)], BWL_NB_ALL);
-	if (bwl_likely(i < BWL_NB_KNOWN && bwl_nb_is(&t->slot[i], c->pkt.daddr)))
+	if (bwl_likely(i < BWL_NB_KNOWN && bwl_nb_is(&t->entry[i], c->pkt.daddr)))
 		return 1;
 	n = bwl_nb_most(&c->base->port[bwl_mask(port, BWL_MAX_PORTS - 1)]) / 2;
 	return bwl_nb_guess(row, (const struct bwl_key6 *)c->pkt.daddr, n < most ? n : most,
@@ -258,8 +258,8 @@ static __always_inline _Bool bwl_nb_about(struct bwl_ctx *c, struct __sk_buff *s
  * (PACKET_MULTICAST): it takes it all the same, and says nothing about one that it has no address
  * or no route for (icmp6_send()). It reads no MAC but those in the message; the sender's would only
  * get into its log, which is no place for what a host chose (ndisc_recv_na(): "advertised our
- * address"). From a host everything needs a slot; on the wire answers need none, for they are about
- * what the DPU asked, and a next hop of the policy always has one.
+ * address"). From a host everything needs an entry; on the wire answers need none, for they are
+ * about what the DPU asked, and a next hop of the policy always has one.
  */
 static __always_inline int bwl_nb_admit(struct bwl_ctx *c, struct __sk_buff *skb,
 					const _Bool uplink)

@@ -133,7 +133,7 @@ static __always_inline void bwl_xdp_sent(const struct bwl_ctx *c)
 {
 	const struct bwl_nexthop *nh =
 		&c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];
-	__u32 index = (BWL_MAX_PORTS + nh->port) * BWL_REASON_SLOTS + BWL_REASON_XDP;
+	__u32 index = (BWL_MAX_PORTS + nh->port) * BWL_REASON_COLUMNS + BWL_REASON_XDP;
 	struct bwl_reason_count *n = bpf_map_lookup_elem(&bwl_reason_v1, &index);
 
 	if (!n)

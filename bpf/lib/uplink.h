@@ -122,8 +122,8 @@ static __always_inline _Bool bwl_is_esp_in_udp(const struct bwl_pkt *k, struct _
 
 static __always_inline int bwl_ike(struct bwl_ctx *c, struct __sk_buff *skb, __u32 id)
 {
-	__u32 slot = id & (BWL_IKE_SLOTS - 1);
-	__u64 *word = bpf_map_lookup_elem(&bwl_ike_word, &slot);
+	__u32 index = id & (BWL_IKE_WORDS - 1);
+	__u64 *word = bpf_map_lookup_elem(&bwl_ike_word, &index);
 
 	if (bwl_is_esp_in_udp(&c->pkt, skb) || (word && bwl_ike_take(word, c->now_ns)))
 		return BWL_R_PASS_IKE;

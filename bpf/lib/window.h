@@ -4,13 +4,13 @@
  * 12 newest slices and may not pass the volume, so every interval of 11 slices, wherever it
  * starts, is within it; 11/12 of the volume is usable in steady state. Pure.
  *
- * A packet adds to the total by compare-and-swap, then to its slice's slot. Whoever first
- * sees a new slice takes the lock bit, empties the slots that fell out and takes them off the
+ * A packet adds to the total by compare-and-swap, then to its slice's entry. Whoever first
+ * sees a new slice takes the lock bit, empties the entries that fell out and takes them off the
  * total. In between, others spin a little and are then refused: never the other way round.
- * An addition that comes late lands in a slot that lives longer, which is against the sender.
+ * An addition that comes late lands in an entry that lives longer, which is against the sender.
  *
  * The epoch tells slices of one length from those of another: when a policy changes the
- * window, the first packet moves all history into the newest slot.
+ * window, the first packet moves all history into the newest slice.
  */
 #ifndef BWL_WINDOW_H
 #define BWL_WINDOW_H
@@ -24,24 +24,24 @@ static __always_inline void bwl_window_empty(struct bwl_window *w, __u64 turn, _
 {
 	__u64 was = turn & BWL_TURN_SLICE_MASK, now = want & BWL_TURN_SLICE_MASK;
 	_Bool rescale = (turn ^ want) >> BWL_TURN_EPOCH_SHIFT;
-	__u32 newest = was % BWL_WINDOW_SLOTS, i;
+	__u32 newest = was % BWL_SLICES_KEPT, i;
 	__u64 freed = 0, back;
 
 	BWL_UNROLL
-	for (i = 0; i < BWL_WINDOW_SLOTS; i++) {
-		back = newest >= i ? newest - i : newest + BWL_WINDOW_SLOTS - i;
-		if (rescale || now - was + back >= BWL_WINDOW_SLOTS)
-			freed += bwl_swap(&w->slot_bytes[i], 0);
+	for (i = 0; i < BWL_SLICES_KEPT; i++) {
+		back = newest >= i ? newest - i : newest + BWL_SLICES_KEPT - i;
+		if (rescale || now - was + back >= BWL_SLICES_KEPT)
+			freed += bwl_swap(&w->slice_bytes[i], 0);
 	}
 	if (rescale)
-		bwl_add(&w->slot_bytes[bwl_bound(now % BWL_WINDOW_SLOTS, BWL_WINDOW_SLOTS)], freed);
+		bwl_add(&w->slice_bytes[bwl_bound(now % BWL_SLICES_KEPT, BWL_SLICES_KEPT)], freed);
 	else
 		bwl_add(&w->total_bytes, -freed);
 }
 
 /*
- * Bring the window up to date. Returns the slot the packet's bytes belong in, or
- * BWL_WINDOW_SLOTS when it could not be had in time.
+ * Bring the window up to date. Returns the entry the packet's bytes belong in, or
+ * BWL_SLICES_KEPT when it could not be had in time.
  */
 static __always_inline __u32 bwl_window_turn(struct bwl_window *w, __u64 slice_ns, __u32 epoch,
 					     __u64 now_ns)
@@ -50,7 +50,7 @@ static __always_inline __u32 bwl_window_turn(struct bwl_window *w, __u64 slice_n
 	int i;
 
 	if (!slice_ns)
-		return BWL_WINDOW_SLOTS;
+		return BWL_SLICES_KEPT;
 	want = ((now_ns / slice_ns) & BWL_TURN_SLICE_MASK) |
 	       ((__u64)(epoch & 0x7f) << BWL_TURN_EPOCH_SHIFT);
 	for (i = 0; i < BWL_WINDOW_SPIN; i++) {
@@ -60,14 +60,14 @@ static __always_inline __u32 bwl_window_turn(struct bwl_window *w, __u64 slice_n
 		/* Same epoch, and not behind us: a late packet counts in the newest slice. */
 		if ((turn >> BWL_TURN_EPOCH_SHIFT) == (want >> BWL_TURN_EPOCH_SHIFT) &&
 		    turn >= want)
-			return (turn & BWL_TURN_SLICE_MASK) % BWL_WINDOW_SLOTS;
+			return (turn & BWL_TURN_SLICE_MASK) % BWL_SLICES_KEPT;
 		if (bwl_cas(&w->turn, turn, turn | BWL_TURN_LOCK) != turn)
 			continue;
 		bwl_window_empty(w, turn, want);
 		bwl_swap(&w->turn, want);
-		return (want & BWL_TURN_SLICE_MASK) % BWL_WINDOW_SLOTS;
+		return (want & BWL_TURN_SLICE_MASK) % BWL_SLICES_KEPT;
 	}
-	return BWL_WINDOW_SLOTS;
+	return BWL_SLICES_KEPT;
 }
 
 #endif

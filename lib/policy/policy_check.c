@@ -211,7 +211,7 @@ int bwl_policy_check_at(struct bwl_policy *p, const char *file, struct bwl_where
 		;
 	c.names = calloc(c.names_mask + 1, sizeof(*c.names));
 	c.zones = calloc(BWL_MAX_ZONES, sizeof(*c.zones));
-	c.nexthops = calloc(BWL_NEXTHOP_SLOTS, sizeof(*c.nexthops));
+	c.nexthops = calloc(BWL_NEXTHOP_HASH, sizeof(*c.nexthops));
 	if (c.names && c.zones && c.nexthops)
 		r = check_all(&c);
 	else

@@ -9,7 +9,7 @@
 
 /* What the data plane keeps once for all peers that leave the same way. */
 struct bwl_hop {
-	char uplink[16]; /* empty: the slot is free */
+	char uplink[16]; /* empty: the place is free */
 	char remote[64];
 	uint8_t via4[4], via6[16];
 	bool has_via4, has_via6;
@@ -29,7 +29,7 @@ struct bwl_check {
 	struct bwl_hop last_hop;
 };
 
-#define BWL_NEXTHOP_SLOTS (4 * BWL_MAX_NEXTHOPS)
+#define BWL_NEXTHOP_HASH (4 * BWL_MAX_NEXTHOPS)
 
 enum bwl_range {
 	BWL_USABLE,

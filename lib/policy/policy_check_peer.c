@@ -155,15 +155,15 @@ static uint64_t hash(const void *data, size_t n)
 static bool claim_name(struct bwl_check *c, size_t i, size_t *ret_other)
 {
 	const char *name = c->p->peers[i].name;
-	size_t at_slot = hash(name, strlen(name)) & c->names_mask;
+	size_t at = hash(name, strlen(name)) & c->names_mask;
 
-	for (; c->names[at_slot]; at_slot = (at_slot + 1) & c->names_mask) {
-		if (!strcmp(c->p->peers[c->names[at_slot] - 1].name, name)) {
-			*ret_other = c->names[at_slot] - 1;
+	for (; c->names[at]; at = (at + 1) & c->names_mask) {
+		if (!strcmp(c->p->peers[c->names[at] - 1].name, name)) {
+			*ret_other = c->names[at] - 1;
 			return false;
 		}
 	}
-	c->names[at_slot] = i + 1;
+	c->names[at] = i + 1;
 	return true;
 }
 
@@ -186,8 +186,8 @@ static bool claim_nexthop(struct bwl_check *c, const struct bwl_pol_peer *x)
 	if (!memcmp(&c->last_hop, &h, sizeof(h)))
 		return true; /* most peers leave like their neighbour in the file */
 	c->last_hop = h;
-	i = hash(&h, sizeof(h)) % BWL_NEXTHOP_SLOTS;
-	for (; *c->nexthops[i].uplink; i = (i + 1) % BWL_NEXTHOP_SLOTS)
+	i = hash(&h, sizeof(h)) % BWL_NEXTHOP_HASH;
+	for (; *c->nexthops[i].uplink; i = (i + 1) % BWL_NEXTHOP_HASH)
 		if (!memcmp(&c->nexthops[i], &h, sizeof(h)))
 			return true;
 	c->nexthops[i] = h;

@@ -137,7 +137,7 @@ static void note_accounts(struct bwl_carry *c, uint64_t now_ns)
 		x->put = max(x->v.spendable_bytes, bwl_carry_account(c->ids, x->v.state));
 		x->put = max(x->put, taken_over(c, x));
 		if (x->v.slice_ns)
-			x->slot = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) % BWL_WINDOW_SLOTS;
+			x->slice = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) % BWL_SLICES_KEPT;
 	}
 }
 
@@ -155,7 +155,7 @@ static void hold(struct bwl_pins *p, const struct bwl_carry_item *x, uint64_t no
 	/* Whenever it was spent, it counts as spent just now. */
 	w = &p->window[x->v.window];
 	memset(w, 0, sizeof(*w));
-	w->total_bytes = w->slot_bytes[x->slot] = x->put;
+	w->total_bytes = w->slice_bytes[x->slice] = x->put;
 	w->turn = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) | (uint64_t)x->v.epoch
 									   << BWL_TURN_EPOCH_SHIFT;
 	w->slice_ns = x->v.slice_ns;
@@ -194,7 +194,7 @@ static void raise_account(struct bwl_pins *p, const struct bwl_volume *v, uint64
 	/* As a packet of that length would: the total first, then its slice. */
 	__atomic_add_fetch(&w->total_bytes, to - was, __ATOMIC_SEQ_CST);
 	turn = __atomic_load_n(&w->turn, __ATOMIC_SEQ_CST) & BWL_TURN_SLICE_MASK;
-	__atomic_add_fetch(&w->slot_bytes[turn % BWL_WINDOW_SLOTS], to - was, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&w->slice_bytes[turn % BWL_SLICES_KEPT], to - was, __ATOMIC_SEQ_CST);
 }
 
 void bwl_carry_settle(struct bwl_carry *c)
@@ -214,11 +214,12 @@ void bwl_carry_settle(struct bwl_carry *c)
 			struct bwl_window *w = &p->window[x->v.window];
 
 			/*
-			 * Held, it may have turned; its slot may have been emptied. Then both go
-			 * below zero together, which is closed, until that slot's turn comes.
+			 * Held, it may have turned; its slice may have been emptied. Then both go
+			 * below zero together, which is closed, until that slice's turn comes.
 			 */
 			to = max(to, total(c->ids, x->v.state));
-			__atomic_add_fetch(&w->slot_bytes[x->slot], to - x->put, __ATOMIC_SEQ_CST);
+			__atomic_add_fetch(&w->slice_bytes[x->slice], to - x->put,
+					   __ATOMIC_SEQ_CST);
 			__atomic_add_fetch(&w->total_bytes, to - x->put, __ATOMIC_SEQ_CST);
 		} else {
 			to = max(to, windowed(c->ids, x->v.state));

@@ -21,7 +21,7 @@ struct bwl_carry_item {
 	uint64_t own;         /* its counter before it was held */
 	__u64 put;            /* what it was set to */
 	uint32_t from, nfrom; /* in bwl_carry.from */
-	uint32_t slot;        /* window: where put stands */
+	uint32_t slice;       /* window: where put stands */
 	uint8_t unknown, in_force;
 };
 

@@ -36,7 +36,7 @@ void bwl_held_begin(struct bwl_carry *c)
 			.own = x->own,
 			.put = x->put,
 			.state = x->v.state,
-			.slot = x->slot,
+			.slice = x->slice,
 			.window = x->v.slice_ns ? x->v.window : BWL_NO_WINDOW,
 			.kind = BWL_HELD_BEGUN,
 			.unknown = x->unknown,
@@ -96,7 +96,7 @@ int bwl_held_read(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
 		bool window = h->window != BWL_NO_WINDOW;
 
 		if (h->state >= nstates || (window && (h->window >= p->schema.max_windows ||
-						       h->slot >= BWL_WINDOW_SLOTS))) {
+						       h->slice >= BWL_SLICES_KEPT))) {
 			set_count(p, 0); /* they stay spent */
 			return bwl_fail(e, EPROTO, "bwl_held_v1[%u] is not of this program", i);
 		}
@@ -110,7 +110,7 @@ int bwl_held_read(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
 			.own = h->own,
 			.put = h->put,
 			.from = c->pending,
-			.slot = h->slot,
+			.slice = h->slice,
 			.unknown = h->unknown,
 			.in_force = h->in_force,
 		};

@@ -33,7 +33,7 @@ static bool is_over(struct bwl_window *w, uint64_t now_ns)
 		return true;
 	if (!w->left_ns)
 		w->left_ns = now_ns;
-	return w->slice_ns && now_ns - w->left_ns > BWL_WINDOW_SLOTS * w->slice_ns;
+	return w->slice_ns && now_ns - w->left_ns > BWL_SLICES_KEPT * w->slice_ns;
 }
 
 static bool sweep_windows(struct bwl_ids *ids, const uint8_t *used)

@@ -288,16 +288,16 @@ int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count *ret, struct bwl
 	v = cpus > 0 ? calloc((size_t)cpus, sizeof(*v)) : NULL;
 	if (!v)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	memset(ret, 0, sizeof(*ret) * BWL_REASON_ROWS * BWL_REASON_SLOTS);
-	for (i = 0; i < BWL_REASON_ROWS * BWL_REASON_SLOTS; i++) {
-		uint32_t row = i / BWL_REASON_SLOTS % BWL_MAX_PORTS;
+	memset(ret, 0, sizeof(*ret) * BWL_REASON_ROWS * BWL_REASON_COLUMNS);
+	for (i = 0; i < BWL_REASON_ROWS * BWL_REASON_COLUMNS; i++) {
+		uint32_t row = i / BWL_REASON_COLUMNS % BWL_MAX_PORTS;
 
 		/* Row 0 also holds what came from interfaces that are no port. */
 		if (row && !p->dev[row].ifindex && !p->dev[row].name[0]) {
-			i += BWL_REASON_SLOTS - 1;
+			i += BWL_REASON_COLUMNS - 1;
 			continue;
 		}
-		if (i % BWL_REASON_SLOTS >= _BWL_REASON_MAX)
+		if (i % BWL_REASON_COLUMNS >= _BWL_REASON_MAX)
 			continue;
 		r = bwl_reason_at(p, i, v, &ret[i]);
 		if (r) {

@@ -75,17 +75,17 @@ void bwl_limit_left(const struct bwl_pins *p, const struct bwl_rate *r, const st
 		uint64_t turn = w->turn & BWL_TURN_SLICE_MASK, now = now_ns / v->slice_ns;
 		unsigned i, back;
 
-		/* Slots that the next packet would empty no longer count. */
+		/* Slices that the next packet would empty no longer count. */
 		ret->window_ns = v->slice_ns * BWL_WINDOW_SLICES / 1000 * 1000;
 		ret->used = w->total_bytes;
 		if ((w->turn & ~BWL_TURN_LOCK) >> BWL_TURN_EPOCH_SHIFT != (v->epoch & 0x7f))
 			return;
-		for (i = 0; i < BWL_WINDOW_SLOTS; i++) {
-			back = (unsigned)((turn % BWL_WINDOW_SLOTS + BWL_WINDOW_SLOTS - i) %
-					  BWL_WINDOW_SLOTS);
-			if (now > turn && now - turn + back >= BWL_WINDOW_SLOTS)
-				ret->used -= w->slot_bytes[i] < ret->used ? w->slot_bytes[i]
-									  : ret->used;
+		for (i = 0; i < BWL_SLICES_KEPT; i++) {
+			back = (unsigned)((turn % BWL_SLICES_KEPT + BWL_SLICES_KEPT - i) %
+					  BWL_SLICES_KEPT);
+			if (now > turn && now - turn + back >= BWL_SLICES_KEPT)
+				ret->used -= w->slice_bytes[i] < ret->used ? w->slice_bytes[i]
+									   : ret->used;
 		}
 	}
 }

@@ -17,7 +17,7 @@
 #include "rig.h"
 #include "tagged.skel.h"
 
-#define RIG_ROWS (BWL_REASON_ROWS * BWL_REASON_SLOTS)
+#define RIG_ROWS (BWL_REASON_ROWS * BWL_REASON_COLUMNS)
 
 static const char *const port_names[_RIG_PORT_MAX] = { "h0", "h1", "p0", "p1", "x0" };
 static const struct frame_env env = {
@@ -226,7 +226,7 @@ struct rig *rig_open(const struct rig_opts *o)
 	fill(rig, o ? o : &defaults);
 	rig->cpus = libbpf_num_possible_cpus();
 	rig->last = calloc(RIG_ROWS, sizeof(*rig->last));
-	rig->percpu = calloc((size_t)BWL_REASON_SLOTS * (size_t)rig->cpus, sizeof(*rig->percpu));
+	rig->percpu = calloc((size_t)BWL_REASON_COLUMNS * (size_t)rig->cpus, sizeof(*rig->percpu));
 	if (!rig->last || !rig->percpu)
 		rig_die("out of memory");
 	return rig;
@@ -268,8 +268,8 @@ void rig_policy(struct rig *rig, const char *yaml)
 /* One row of counters, summed over CPUs. */
 static void read_row(struct rig *rig, unsigned row, struct bwl_reason_count *ret)
 {
-	uint32_t keys[BWL_REASON_SLOTS], n = BWL_REASON_SLOTS, from = row * BWL_REASON_SLOTS, out,
-					 i;
+	uint32_t keys[BWL_REASON_COLUMNS], n = BWL_REASON_COLUMNS, from = row * BWL_REASON_COLUMNS,
+					   out, i;
 	int c;
 
 	from--; /* a batch goes on after this key */
@@ -277,7 +277,7 @@ static void read_row(struct rig *rig, unsigned row, struct bwl_reason_count *ret
 				 rig->percpu, &n, NULL) &&
 	    errno != ENOENT)
 		rig_die("cannot read the counters: %s", strerror(errno));
-	memset(ret, 0, sizeof(*ret) * BWL_REASON_SLOTS);
+	memset(ret, 0, sizeof(*ret) * BWL_REASON_COLUMNS);
 	for (i = 0; i < n; i++) {
 		const struct bwl_reason_count *v = &rig->percpu[i * (uint32_t)rig->cpus];
 
@@ -291,7 +291,7 @@ static void read_row(struct rig *rig, unsigned row, struct bwl_reason_count *ret
 
 static struct bwl_reason_count count(struct rig *rig, unsigned row, unsigned reason)
 {
-	struct bwl_reason_count now[BWL_REASON_SLOTS];
+	struct bwl_reason_count now[BWL_REASON_COLUMNS];
 
 	read_row(rig, row, now);
 	return now[reason];
@@ -314,7 +314,7 @@ uint64_t rig_charged(struct rig *rig, unsigned row, unsigned reason)
 
 uint64_t rig_all_frames(struct rig *rig)
 {
-	struct bwl_reason_count now[BWL_REASON_SLOTS];
+	struct bwl_reason_count now[BWL_REASON_COLUMNS];
 	uint64_t sum = 0;
 	unsigned row, i;
 
@@ -395,7 +395,7 @@ static int test_run(struct rig *rig, const struct rig_packet *k, const struct fr
 unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result *ret)
 {
 	static struct rig_result scratch;
-	struct bwl_reason_count now[BWL_REASON_SLOTS], *was;
+	struct bwl_reason_count now[BWL_REASON_COLUMNS], *was;
 	struct rig_result *r = ret ? ret : &scratch;
 	unsigned row = k->port < RIG_PORTS ? k->port : 0, i;
 	struct bpf_test_run_opts o;
@@ -404,7 +404,7 @@ unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result 
 
 	if (is_egress(k))
 		row += BWL_MAX_PORTS;
-	was = &rig->last[row * BWL_REASON_SLOTS];
+	was = &rig->last[row * BWL_REASON_COLUMNS];
 	read_row(rig, row, was);
 	build(k, &f);
 	if (test_run(rig, k, &f, 1, r->data, &skb, &o))

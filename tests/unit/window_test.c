@@ -120,7 +120,7 @@ static void a_packet_that_reads_a_closed_release_leaves_the_window_alone(void **
 	memset(&w, 0, sizeof(w));
 	w.turn = 5 | 2ULL << BWL_TURN_EPOCH_SHIFT; /* old, and of another window */
 	w.total_bytes = 700000;
-	w.slot_bytes[5] = 700000;
+	w.slice_bytes[5] = 700000;
 	was = w;
 	assert_int_equal(limit_take(&l, &s, &w, BWL_RELEASE_CLOSED, 100000000000ULL, 60, &t),
 			 BWL_OVER_LEDGER);
@@ -361,9 +361,9 @@ static void threads_that_race_pass_no_more(void **state)
 	assert_true(sim.n > 1000 && sim.n < MAX_SENT);
 	qsort(sim.sent, sim.n, sizeof(sim.sent[0]), by_end);
 	check_intervals();
-	/* With nobody under way, the total is what stands in the slots. */
-	for (i = 0; i < BWL_WINDOW_SLOTS; i++)
-		total += sim.w.slot_bytes[i];
+	/* With nobody under way, the total is what stands in the slices. */
+	for (i = 0; i < BWL_SLICES_KEPT; i++)
+		total += sim.w.slice_bytes[i];
 	assert_true(total == sim.w.total_bytes);
 }
 

@@ -68,7 +68,7 @@ static struct ledger_row row(int i, uint64_t spent)
 				.spent = spent,
 				.slice_ns = i % 2 ? 1000 : 0,
 				.at_ns = 5,
-				.slot = { spent / 2, 1 } };
+				.slice = { spent / 2, 1 } };
 
 	snprintf(r.key, sizeof(r.key), "peer p%d", i);
 	return r;

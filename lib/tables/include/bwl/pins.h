@@ -138,7 +138,7 @@ bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq
  */
 int bwl_reason_at(const struct bwl_pins *p, uint32_t index, struct bwl_reason_count *cpus,
 		  struct bwl_reason_count *ret);
-/* Sums over CPUs. ret has BWL_REASON_ROWS * BWL_REASON_SLOTS entries. */
+/* Sums over CPUs. ret has BWL_REASON_ROWS * BWL_REASON_COLUMNS entries. */
 int bwl_reason_read(struct bwl_pins *p, struct bwl_reason_count *ret, struct bwl_err *e);
 /* ret has max_peers entries. */
 int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_err *e);
