@@ -363,7 +363,7 @@ int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err
 		return r;
 	r = load_what_it_takes(l, &n, e);
 	if (!r)
-		r = l->reused ? bwl_relayout_carry(&l->maps, l->dir, l->skel->obj, e)
+		r = l->reused ? bwl_relayout_replace(&l->maps, l->dir, l->skel->obj, e)
 			      : write_first_words(l, m, &n, e);
 	if (!r)
 		r = bwl_pins_open_as(l->dir, n.layout, &l->pins, e);

@@ -411,8 +411,8 @@ static int stop_and_copy(const struct bwl_relayout *x, struct bpf_object *obj, _
 	return r ? r : copy_all(x, obj, e);
 }
 
-int bwl_relayout_carry(const struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
-		       struct bwl_err *e)
+int bwl_relayout_replace(const struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
+			 struct bwl_err *e)
 {
 	__u32 *stop;
 	int r;

@@ -5,14 +5,14 @@
  *
  *	look      nothing is touched; what is not known is refused
  *	use       the object is loaded on the maps that stay, and with new ones for the rest
- *	carry     where one of another shape is replaced: everything is stopped, and the new one
+ *	replace   where one of another shape is replaced: everything is stopped, and the new one
  *gets what the old one holds; then the pins are replaced, one rename each (here the programs are
  *replaced, and looked at) finish    the layout's word; from here on tools of this version believe
  *the maps release   everything runs again, but for what a hand has stopped
  *
- * Killed before carry: as it was. Killed after: nothing passes (where anything was replaced), tools
- *of either version refuse the maps, and running it again goes on, as each pin tells by its shape
- *whether it was replaced.
+ * Killed before replace: as it was. Killed after: nothing passes (where anything was replaced),
+ *tools of either version refuse the maps, and running it again goes on, as each pin tells by its
+ *shape whether it was replaced.
  */
 #ifndef BWL_LOADER_RELAYOUT_H
 #define BWL_LOADER_RELAYOUT_H
@@ -48,8 +48,8 @@ bool bwl_relayout_entry(const struct bwl_relayout *x, enum bwl_pin pin, uint32_t
 
 struct bpf_object;
 int bwl_relayout_use(const struct bwl_relayout *x, struct bpf_object *obj);
-int bwl_relayout_carry(const struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
-		       struct bwl_err *e);
+int bwl_relayout_replace(const struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
+			 struct bwl_err *e);
 int bwl_relayout_finish(const struct bwl_relayout *x, struct bwl_err *e);
 /* stop: what takes the place of BWL_UPGRADING. */
 void bwl_relayout_release(struct bwl_pins *p, __u32 stop);

@@ -124,7 +124,7 @@ BWL_ASSERT_SIZE(struct bwl_release, 16);
 /*
  * bwl_held_v1: user space writes, BPF does not read it. What a writer of a policy holds full until
  * no packet has the policy before, so that the next one can settle it should he be killed
- * (lib/publish/carry.h). [0]: `own` entries follow, `put` was bwl_ctl.active when they were
+ * (lib/publish/carryover.h). [0]: `own` entries follow, `put` was bwl_ctl.active when they were
  * written.
  */
 enum bwl_held_kind {

@@ -43,7 +43,7 @@ static void bind_to(struct judge *g, const struct bwl_journal_bound *b)
 	char text[300];
 	int r = bwl_journal_bind(dir_of(g), b);
 
-	g->carried = b->epoch;
+	g->written = b->epoch;
 	if (!r)
 		return;
 	snprintf(text, sizeof(text),
@@ -53,7 +53,7 @@ static void bind_to(struct judge *g, const struct bwl_journal_bound *b)
 }
 
 /* What is bound to the epoch before. Anything else is judged first. */
-static void carry(const uint8_t tag[TPM_TAG], uint64_t count, uint64_t epoch, void *arg)
+static void write_bound(const uint8_t tag[TPM_TAG], uint64_t count, uint64_t epoch, void *arg)
 {
 	struct bwl_journal_bound b;
 	struct judge *g = arg;
@@ -62,7 +62,7 @@ static void carry(const uint8_t tag[TPM_TAG], uint64_t count, uint64_t epoch, vo
 	if (!dir || bwl_journal_bound_read(dir, &b) || memcmp(b.tag, tag, TPM_TAG) ||
 	    b.epoch == epoch)
 		return;
-	if (b.epoch != count && b.epoch != count + 1 && b.epoch != g->carried)
+	if (b.epoch != count && b.epoch != count + 1 && b.epoch != g->written)
 		return;
 	b.epoch = epoch;
 	bind_to(g, &b);
@@ -71,7 +71,7 @@ static void carry(const uint8_t tag[TPM_TAG], uint64_t count, uint64_t epoch, vo
 void judge_begin(struct judge *g, struct bwl_pins *p, struct anchor *a)
 {
 	g->pins = p;
-	anchor_follow(a, carry, g);
+	anchor_follow(a, write_bound, g);
 }
 
 static const struct ledger_row *row_of(const struct ledger *l)

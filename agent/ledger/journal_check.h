@@ -18,7 +18,7 @@ struct judge {
 	bool refused;
 	uint32_t refused_at; /* bwl_ctl.generation then, or at the last look after it */
 	uint64_t looked_ns, waits_ns, told_ns;
-	uint64_t carried; /* the epoch that we wrote last */
+	uint64_t written; /* the epoch that we wrote last */
 	char told[sizeof(((struct bwl_err *)0)->text)];
 };
 

@@ -52,8 +52,8 @@ static bool has_zone(const struct bwl_policy *pol, const char *name)
 /*
  * Zones whose members are in zone i now: of a zone that is new all, of one that stays those gone.
  */
-static int carry_members(struct bwl_build *b, size_t i, bool is_new, uint8_t (*took)[BWL_MAX_ZONES],
-			 struct bwl_err *e)
+static int carryover_members(struct bwl_build *b, size_t i, bool is_new,
+			     uint8_t (*took)[BWL_MAX_ZONES], struct bwl_err *e)
 {
 	const struct bwl_zone *old;
 	size_t j;
@@ -63,7 +63,7 @@ static int carry_members(struct bwl_build *b, size_t i, bool is_new, uint8_t (*t
 		old = &b->old->base->zone[j];
 		if (took[i][j] && strcmp(old->name, b->pol->zones[i].name) &&
 		    (is_new || !has_zone(b->pol, old->name)))
-			r = bwl_carry_from(&b->carry, old->limit.volume.state, e);
+			r = bwl_carryover_from(&b->carryover, old->limit.volume.state, e);
 	}
 	return r;
 }
@@ -81,7 +81,7 @@ static int fill_zones(struct bwl_build *b, uint8_t (*took)[BWL_MAX_ZONES], struc
 		for (j = 1; b->old && j < BWL_MAX_ZONES; j++)
 			if (!strcmp(b->old->base->zone[j].name, z->name))
 				old = &b->old->base->zone[j].limit;
-		r = carry_members(b, i, !old, took, e);
+		r = carryover_members(b, i, !old, took, e);
 		if (!r)
 			r = bwl_build_extra(b, BWL_X_ZONE, z->name, &b->pol->zones[i].limit, old,
 					    &z->limit, e);

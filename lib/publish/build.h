@@ -4,7 +4,7 @@
 #define BWL_LIB_BUILD_H
 
 #include <bwl/publish.h>
-#include "carry.h"
+#include "carryover.h"
 #include <bwl/generation.h>
 #include "takeover.h"
 
@@ -19,7 +19,7 @@ struct bwl_build {
 	struct bwl_heirs heirs;
 	bool *taken;  /* by peer of pol: takes a place that is closed (closed_prefixes.h) */
 	uint32_t seq; /* grant_seq of this policy's grants */
-	struct bwl_carry carry; /* accounts that start to count with this policy */
+	struct bwl_carryover carryover; /* accounts that start to count with this policy */
 	uint32_t nsubs, nnexthops;
 	struct bwl_publish_report *rep;
 };
@@ -46,9 +46,10 @@ int bwl_build_extra(struct bwl_build *b, enum bwl_extra_kind kind, const char *n
 		    const struct bwl_lim *lim, const struct bwl_limit *before,
 		    struct bwl_limit *ret, struct bwl_err *e);
 /*
- * One limit, with its window; its account is noted in carry. base and start are left to the caller.
+ * One limit, with its window; its account is noted in carryover. base and start are left to the
+ * caller.
  */
-int bwl_build_limit(struct bwl_carry *carry, const struct bwl_lim *lim, uint32_t state,
+int bwl_build_limit(struct bwl_carryover *carryover, const struct bwl_lim *lim, uint32_t state,
 		    const struct bwl_volume *before, struct bwl_limit *ret, struct bwl_err *e);
 
 #endif

@@ -36,12 +36,12 @@ static int build_window(struct bwl_ids *ids, const struct bwl_lim *lim, uint32_t
 	return 0;
 }
 
-int bwl_build_limit(struct bwl_carry *carry, const struct bwl_lim *lim, uint32_t state,
+int bwl_build_limit(struct bwl_carryover *carryover, const struct bwl_lim *lim, uint32_t state,
 		    const struct bwl_volume *before, struct bwl_limit *ret, struct bwl_err *e)
 {
 	struct bwl_volume *v = &ret->volume;
 	uint64_t rate = lim->present ? lim->rate_bps : BWL_NO_RATE;
-	bool seen = carry->ids->window_of && carry->ids->window_of[state], made;
+	bool seen = carryover->ids->window_of && carryover->ids->window_of[state], made;
 	int r = 0;
 
 	bwl_rate_encode(&ret->rate, rate, lim->burst ? lim->burst : bwl_default_burst(rate));
@@ -51,15 +51,15 @@ int bwl_build_limit(struct bwl_carry *carry, const struct bwl_lim *lim, uint32_t
 	if (lim->present && lim->has_volume) {
 		v->spendable_bytes = lim->volume;
 		if (lim->window_ns)
-			r = build_window(carry->ids, lim, state, before, v, &made, e);
+			r = build_window(carryover->ids, lim, state, before, v, &made, e);
 	}
-	return r ? r : bwl_carry_add(carry, v, before, seen, e);
+	return r ? r : bwl_carryover_add(carryover, v, before, seen, e);
 }
 
 int bwl_build_own_limit(struct bwl_build *b, const struct bwl_lim *lim, uint32_t state,
 			const struct bwl_limit *before, struct bwl_limit *ret, struct bwl_err *e)
 {
-	return bwl_build_limit(&b->carry, lim, state, before ? &before->volume : NULL, ret, e);
+	return bwl_build_limit(&b->carryover, lim, state, before ? &before->volume : NULL, ret, e);
 }
 
 /* Limits that exist once: node, zones, ports. */

@@ -98,8 +98,8 @@ static bool still_revoked(const struct bwl_build *b, size_t i)
 }
 
 /* The same limit of all those whose place peer i takes. */
-static int carry_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kind, uint8_t class_,
-		      struct bwl_err *e)
+static int carryover_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kind, uint8_t class_,
+			  struct bwl_err *e)
 {
 	const struct bwl_heir *h;
 	size_t n, j;
@@ -112,7 +112,7 @@ static int carry_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kind, u
 					 : bwl_ids_find_extra(b->ids, kind, NULL, h[j].of, class_);
 
 		if (state)
-			r = bwl_carry_from(&b->carry, state, e);
+			r = bwl_carryover_from(&b->carryover, state, e);
 	}
 	return r;
 }
@@ -135,7 +135,7 @@ static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *befor
 			continue;
 		r = bwl_ids_extra(b->ids, BWL_X_CLASS, NULL, id, (uint8_t)c, &state, e);
 		if (!r)
-			r = carry_from(b, i, BWL_X_CLASS, (uint8_t)c, e);
+			r = carryover_from(b, i, BWL_X_CLASS, (uint8_t)c, e);
 		if (!r)
 			r = bwl_build_own_limit(b, &q->class_[c], state, old,
 						&b->gen.sub[b->nsubs + 1 + k], e);
@@ -147,7 +147,7 @@ static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *befor
 		return r;
 	r = bwl_ids_extra(b->ids, BWL_X_FLOOR, NULL, id, 0, &state, e);
 	if (!r)
-		r = carry_from(b, i, BWL_X_FLOOR, 0, e);
+		r = carryover_from(b, i, BWL_X_FLOOR, 0, e);
 	if (r)
 		return r;
 	body->grant.volume.floor = ++b->nsubs;
@@ -193,7 +193,7 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	if (!r)
 		r = fill_remote(b, q, id, e);
 	if (!r)
-		r = carry_from(b, i, BWL_X_FREE, 0, e);
+		r = carryover_from(b, i, BWL_X_FREE, 0, e);
 	if (!r)
 		r = bwl_build_own_limit(b, &q->grant, BWL_GRANT_STATE(id),
 					before ? &before->grant : NULL, &body->grant, e);

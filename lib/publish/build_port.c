@@ -74,7 +74,7 @@ static bool has_port(const struct bwl_policy *pol, const char *name)
 }
 
 /* A host port that is new may be one that goes: it takes over what is on the accounts of these. */
-static int carry_ports(struct bwl_build *b, struct bwl_err *e)
+static int carryover_ports(struct bwl_build *b, struct bwl_err *e)
 {
 	int i, r = 0;
 
@@ -82,7 +82,7 @@ static int carry_ports(struct bwl_build *b, struct bwl_err *e)
 		const struct bwl_port *old = &b->old->base->port[i];
 
 		if (old->flags & BWL_PORT_HOST && !has_port(b->pol, old->name))
-			r = bwl_carry_from(&b->carry, old->limit.volume.state, e);
+			r = bwl_carryover_from(&b->carryover, old->limit.volume.state, e);
 	}
 	return r;
 }
@@ -110,7 +110,7 @@ static int fill_port(struct bwl_build *b, const char *name, bool host, const str
 	port->flags = host ? BWL_PORT_HOST : BWL_PORT_UPLINK;
 	port->neighbours = bwl_neighbour_share(b->pol->nports + b->pol->nuplinks);
 	if (host && !(old && old->flags))
-		r = carry_ports(b, e);
+		r = carryover_ports(b, e);
 	if (!r)
 		r = bwl_build_extra(b, BWL_X_PORT, name, limit, old ? &old->limit : NULL,
 				    &port->limit, e);

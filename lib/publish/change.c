@@ -119,7 +119,7 @@ static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state 
 }
 
 static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *name,
-		const struct bwl_change *c, struct bwl_carry *carry, struct bwl_peer *body,
+		const struct bwl_change *c, struct bwl_carryover *carryover, struct bwl_peer *body,
 		struct bwl_err *e)
 {
 	const struct bwl_peer old = *body;
@@ -140,9 +140,9 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 	/* The index over all peers is only for finding accounts: an edit should not wait for it. */
 	if (lim.has_volume && (lim.window_ns || !before || before->slice_ns ||
 			       before->spendable_bytes == BWL_VOLUME_NONE))
-		r = bwl_ids_open(p, carry->ids, e);
+		r = bwl_ids_open(p, carryover->ids, e);
 	if (!r)
-		r = bwl_build_limit(carry, &lim, BWL_GRANT_STATE(id), before, &body->grant, e);
+		r = bwl_build_limit(carryover, &lim, BWL_GRANT_STATE(id), before, &body->grant, e);
 	if (r)
 		return r;
 	body->grant.volume.floor = floor;
@@ -178,7 +178,7 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 {
 	/* What is said aloud to a running system is given: its past is known. */
 	struct bwl_ids ids = { .p = p };
-	struct bwl_carry carry = { .ids = &ids, .fresh = true };
+	struct bwl_carryover carryover = { .ids = &ids, .fresh = true };
 	uint32_t id, from, to;
 	struct bwl_peer body;
 	struct bwl_gen g;
@@ -198,7 +198,7 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		return r;
 	id = bwl_peer_id(p, &g, name);
 	from = bwl_body_at(p, &g, id);
-	carry.ledger = g.base->ledger;
+	carryover.ledger = g.base->ledger;
 	to = spare(p, &g);
 	if (!from)
 		r = no_peer(name, e);
@@ -206,7 +206,7 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		r = bwl_fail(e, ENOSPC, "no spare entry for an edit: apply the policy again");
 	if (!r) {
 		body = g.peer[from];
-		r = edit(p, &g, id, name, c, &carry, &body, e);
+		r = edit(p, &g, id, name, c, &carryover, &body, e);
 	}
 	if (!r) {
 		now = bwl_now_ns();
@@ -214,17 +214,17 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 			      &body.grant.rate);
 		continue_rate(p, &g.peer[from].accept, BWL_ACCEPT_STATE(id), now, &body.accept);
 		g.peer[to] = body;
-		bwl_carry_hold(&carry, now);
+		bwl_carryover_hold(&carryover, now);
 		__atomic_store_n(&p->gate[id].body[g.slot], to, __ATOMIC_SEQ_CST);
 		__atomic_add_fetch(&p->ctl->edits, 1, __ATOMIC_SEQ_CST);
 		memset(g.base->digest, 0, sizeof(g.base->digest)); /* no longer any file's */
 		r = bwl_grace(p, e); /* the old entry is a spare from here on */
 		if (!r)
-			bwl_carry_settle(&carry);
+			bwl_carryover_settle(&carryover);
 		if (c->set & BWL_SET_AUTHORISE)
 			bwl_places_open(p, &g, id);
 	}
-	bwl_carry_done(&carry);
+	bwl_carryover_done(&carryover);
 	bwl_ids_close(&ids);
 	bwl_gen_close(&g);
 	return r;

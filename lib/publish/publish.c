@@ -10,7 +10,7 @@
 #include <string.h>
 #include <bpf/bpf.h>
 #include "build.h"
-#include "carry_record.h"
+#include "carryover_record.h"
 #include "closed_prefixes.h"
 #include <bwl/heartbeat.h>
 #include "forget.h"
@@ -166,7 +166,7 @@ struct publish {
 static void publish_done(struct publish *x)
 {
 	bwl_ids_close(&x->ids);
-	bwl_carry_done(&x->b.carry);
+	bwl_carryover_done(&x->b.carryover);
 	bwl_heirs_done(&x->b.heirs);
 	free(x->b.taken);
 	bwl_pfxset_free(&x->closed);
@@ -243,9 +243,9 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		.old_rate = x->old_rate,
 		.id = x->id,
 		.rep = rep,
-		.carry = { .ids = &x->ids,
-			   .fresh = p->ctl->fresh_volume || (o && o->fresh_volume),
-			   .ledger = pol->ledger },
+		.carryover = { .ids = &x->ids,
+			       .fresh = p->ctl->fresh_volume || (o && o->fresh_volume),
+			       .ledger = pol->ledger },
 		/* Taken before revocations are looked at: one that comes now has a higher mark. */
 		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
 	};
@@ -258,19 +258,19 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		r = bwl_build_fill(&x->b, e);
 	if (r)
 		return r;
-	rep->exhausted = x->b.carry.unknown;
-	if (confirm && x->b.carry.heirs) {
+	rep->exhausted = x->b.carryover.unknown;
+	if (confirm && x->b.carryover.heirs) {
 		bwl_fail(
 			e, EINVAL,
 			"%u zones or ports take the place and the account of others: such a policy cannot be tried",
-			x->b.carry.heirs);
+			x->b.carryover.heirs);
 		return bwl_hint(e, "apply it without --confirm, or rename in a policy of its own");
 	}
-	if (confirm && x->b.carry.kinds) {
+	if (confirm && x->b.carryover.kinds) {
 		bwl_fail(
 			e, EINVAL,
 			"%u volumes change between total and per window: such a policy cannot be tried",
-			x->b.carry.kinds);
+			x->b.carryover.kinds);
 		return bwl_hint(
 			e, "apply it without --confirm, or leave the kind of the volumes as it is");
 	}
@@ -340,7 +340,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = pass_on_places(x, p, e);
 	if (r)
 		return r;
-	bwl_carry_hold(&x->b.carry, bwl_now_ns());
+	bwl_carryover_hold(&x->b.carryover, bwl_now_ns());
 	bwl_build_start(&x->b, bwl_now_ns());
 	/*
 	 * On trial it ends closed until the way back is ready below: killed in between, a policy
@@ -357,7 +357,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	pass_on_revocations(x, p); /* of those that were revoked meanwhile */
 	if (pass_on_places(x, p, e))
 		bwl_warn("%s", e->text); /* too late for the old policy */
-	bwl_carry_settle(&x->b.carry);
+	bwl_carryover_settle(&x->b.carryover);
 	if (!at) {
 		if (old != BWL_NO_SLOT) {
 			keep_revoked_all(p, old);

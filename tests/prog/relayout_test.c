@@ -150,7 +150,7 @@ static void maps_of_layout_1_are_taken_over(void **state)
 	s = load_on(&x);
 	assert_int_equal(stop_is(), BWL_RUN); /* nothing is touched until the programs are loaded */
 	assert_string_equal(host("eth " P1 "udp"), "pass");
-	assert_int_equal(bwl_relayout_carry(&x, rig->dir, s->obj, NULL), 0);
+	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
 	assert_int_equal(stop_is(), BWL_UPGRADING);
 	assert_string_equal(host("eth " P1 "udp"), "upgrade");
 	shares_are(256 / 3);
@@ -182,7 +182,7 @@ static void maps_of_layout_2_are_only_told_apart(void **state)
 	assert_int_equal(x.layout, 2);
 	assert_true(x.whole && !x.changes);
 	s = load_on(&x);
-	assert_int_equal(bwl_relayout_carry(&x, rig->dir, s->obj, NULL), 0);
+	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
 	assert_int_equal(stop_is(), BWL_RUN);
 	assert_string_equal(host("eth " P1 "udp"), "pass");
 	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
@@ -207,7 +207,7 @@ static void a_map_that_is_new_comes_under_traffic(void **state)
 	assert_int_equal(x.fate[BWL_PIN_lease], BWL_COMES);
 	assert_false(x.changes);
 	s = load_on(&x);
-	assert_int_equal(bwl_relayout_carry(&x, rig->dir, s->obj, NULL), 0);
+	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
 	assert_int_equal(access(path, F_OK), 0);
 	assert_int_equal(stop_is(), BWL_RUN);
 	assert_string_equal(host("eth " P1 "udp"), "pass");
@@ -229,7 +229,7 @@ static void what_was_killed_is_gone_on_with(void **state)
 	become_layout_1();
 	look(&x);
 	s = load_on(&x);
-	assert_int_equal(bwl_relayout_carry(&x, rig->dir, s->obj, NULL), 0);
+	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
 	bwl_relayout_end(&x);
 	bwlimit_test__destroy(s);
 
@@ -238,7 +238,7 @@ static void what_was_killed_is_gone_on_with(void **state)
 	assert_true(x.whole && !x.changes);
 	assert_int_equal(x.fate[BWL_PIN_evcnt], BWL_STAYS);
 	s = load_on(&x);
-	assert_int_equal(bwl_relayout_carry(&x, rig->dir, s->obj, NULL), 0);
+	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
 	assert_int_equal(stop_is(), BWL_UPGRADING);
 	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
 	assert_int_equal(bwl_pins_open(rig->dir, true, &p, NULL), 0);
@@ -260,7 +260,7 @@ static void what_a_hand_stopped_stays_stopped(void **state)
 	rig->pins->ctl->stop = BWL_STOPPED;
 	look(&x);
 	s = load_on(&x);
-	assert_int_equal(bwl_relayout_carry(&x, rig->dir, s->obj, NULL), 0);
+	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
 	assert_int_equal(stop_is(), BWL_STOPPED);
 	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
 	bwl_relayout_release(rig->pins, BWL_RUN);
@@ -283,7 +283,7 @@ static void what_cannot_be_copied_goes_on_as_it_was(void **state)
 	s = load_on(&x);
 	own = x.fd[BWL_PIN_evcnt];
 	wrong = x.fd[BWL_PIN_evcnt] = create(BPF_MAP_TYPE_HASH, 8, 8, 1, 0);
-	assert_int_not_equal(bwl_relayout_carry(&x, rig->dir, s->obj, NULL), 0);
+	assert_int_not_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
 	assert_int_equal(stop_is(), BWL_RUN);
 	assert_string_equal(host("eth " P1 "udp"), "pass");
 	x.fd[BWL_PIN_evcnt] = own;

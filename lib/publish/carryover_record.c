@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <bwl/publish.h>
-#include "carry_record.h"
+#include "carryover_record.h"
 
 static void set_kind(struct bwl_held *h, uint8_t kind)
 {
@@ -21,7 +21,7 @@ static void set_count(struct bwl_pins *p, uint64_t n)
 	__atomic_store_n(&p->held[0].own, n, __ATOMIC_SEQ_CST);
 }
 
-void bwl_held_begin(struct bwl_carry *c)
+void bwl_held_begin(struct bwl_carryover *c)
 {
 	struct bwl_pins *p = c->ids->p;
 	uint32_t n = 1, i, j;
@@ -30,7 +30,7 @@ void bwl_held_begin(struct bwl_carry *c)
 	if ((uint64_t)c->nitems + c->pending >= BWL_MAX_HELD)
 		return; /* killed now, they stay spent */
 	for (i = 0; i < c->nitems; i++) {
-		const struct bwl_carry_item *x = &c->item[i];
+		const struct bwl_carryover_item *x = &c->item[i];
 
 		p->held[n++] = (struct bwl_held){
 			.own = x->own,
@@ -53,18 +53,18 @@ void bwl_held_begin(struct bwl_carry *c)
 }
 
 /* The entry of item i, NULL where there is no record. */
-static struct bwl_held *entry(const struct bwl_carry *c, uint32_t i)
+static struct bwl_held *entry(const struct bwl_carryover *c, uint32_t i)
 {
 	return c->held ? &c->ids->p->held[c->held + i + c->item[i].from] : NULL;
 }
 
-void bwl_held_full(struct bwl_carry *c, uint32_t i)
+void bwl_held_full(struct bwl_carryover *c, uint32_t i)
 {
 	if (c->held)
 		set_kind(entry(c, i), BWL_HELD_FULL);
 }
 
-bool bwl_held_take(struct bwl_carry *c, uint32_t i)
+bool bwl_held_take(struct bwl_carryover *c, uint32_t i)
 {
 	struct bwl_held *h = entry(c, i);
 	bool full = !h || h->kind == BWL_HELD_FULL;
@@ -74,14 +74,14 @@ bool bwl_held_take(struct bwl_carry *c, uint32_t i)
 	return full;
 }
 
-void bwl_held_end(struct bwl_carry *c)
+void bwl_held_end(struct bwl_carryover *c)
 {
 	if (c->held)
 		set_count(c->ids->p, 0);
 	c->held = 0;
 }
 
-int bwl_held_read(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
+int bwl_held_read(struct bwl_pins *p, struct bwl_carryover *c, struct bwl_err *e)
 {
 	uint64_t count = p->held[0].own;
 	uint32_t n = count < BWL_MAX_HELD ? (uint32_t)count : 0; /* more: not written by us */
@@ -105,7 +105,7 @@ int bwl_held_read(struct bwl_pins *p, struct bwl_carry *c, struct bwl_err *e)
 			c->item[c->nitems - 1].nfrom++;
 			continue;
 		}
-		c->item[c->nitems++] = (struct bwl_carry_item){
+		c->item[c->nitems++] = (struct bwl_carryover_item){
 			.v = { .state = h->state, .window = h->window, .slice_ns = window },
 			.own = h->own,
 			.put = h->put,

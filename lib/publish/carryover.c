@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Accounts from one policy to the next: see carry.h. */
+/* Accounts from one policy to the next: see carryover.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "carry.h"
-#include "carry_record.h"
+#include "carryover.h"
+#include "carryover_record.h"
 
-void bwl_carry_done(struct bwl_carry *c)
+void bwl_carryover_done(struct bwl_carryover *c)
 {
 	free(c->item);
 	free(c->from);
@@ -22,7 +22,7 @@ static void *grown(void *array, uint32_t n, size_t size)
 	return reallocarray(array, n ? 2 * (size_t)n : 1, size);
 }
 
-int bwl_carry_from(struct bwl_carry *c, uint32_t state, struct bwl_err *e)
+int bwl_carryover_from(struct bwl_carryover *c, uint32_t state, struct bwl_err *e)
 {
 	uint32_t *from = grown(c->from, c->nfrom, sizeof(*from));
 
@@ -33,7 +33,7 @@ int bwl_carry_from(struct bwl_carry *c, uint32_t state, struct bwl_err *e)
 	return 0;
 }
 
-void bwl_carry_drop(struct bwl_carry *c)
+void bwl_carryover_drop(struct bwl_carryover *c)
 {
 	c->nfrom = c->pending;
 }
@@ -55,17 +55,17 @@ static uint64_t total(const struct bwl_ids *ids, uint32_t state)
 	return __atomic_load_n(&ids->p->state[state].used_bytes, __ATOMIC_SEQ_CST);
 }
 
-uint64_t bwl_carry_account(const struct bwl_ids *ids, uint32_t state)
+uint64_t bwl_carryover_account(const struct bwl_ids *ids, uint32_t state)
 {
 	return max(total(ids, state), windowed(ids, state));
 }
 
-int bwl_carry_add(struct bwl_carry *c, const struct bwl_volume *v, const struct bwl_volume *before,
-		  bool seen, struct bwl_err *e)
+int bwl_carryover_add(struct bwl_carryover *c, const struct bwl_volume *v,
+		      const struct bwl_volume *before, bool seen, struct bwl_err *e)
 {
 	bool counted = before && before->spendable_bytes != BWL_VOLUME_NONE;
 	bool same = counted && !before->slice_ns == !v->slice_ns;
-	struct bwl_carry_item *item;
+	struct bwl_carryover_item *item;
 	uint32_t n = c->nfrom - c->pending, *volume;
 
 	if (v->spendable_bytes != BWL_VOLUME_NONE) {
@@ -76,7 +76,7 @@ int bwl_carry_add(struct bwl_carry *c, const struct bwl_volume *v, const struct 
 		c->volume[c->nvolumes++] = v->state;
 	}
 	if (v->spendable_bytes == BWL_VOLUME_NONE || (same && !n)) {
-		bwl_carry_drop(c);
+		bwl_carryover_drop(c);
 		return 0;
 	}
 	item = grown(c->item, c->nitems, sizeof(*item));
@@ -84,25 +84,25 @@ int bwl_carry_add(struct bwl_carry *c, const struct bwl_volume *v, const struct 
 		return bwl_fail(e, ENOMEM, "out of memory");
 	c->item = item;
 	item += c->nitems++;
-	*item = (struct bwl_carry_item){
+	*item = (struct bwl_carryover_item){
 		.v = *v, .from = c->pending, .nfrom = n, .in_force = same
 	};
 	c->pending = c->nfrom;
 	item->unknown = !counted && !seen && !n && !c->fresh &&
-			!bwl_carry_account(c->ids, v->state);
+			!bwl_carryover_account(c->ids, v->state);
 	c->unknown += item->unknown;
 	c->heirs += n > 0;
 	c->kinds += counted && !same;
 	return 0;
 }
 
-static uint64_t taken_over(const struct bwl_carry *c, const struct bwl_carry_item *x)
+static uint64_t taken_over(const struct bwl_carryover *c, const struct bwl_carryover_item *x)
 {
 	uint64_t sum = 0;
 	uint32_t i;
 
 	for (i = 0; i < x->nfrom; i++)
-		sum = max(sum, bwl_carry_account(c->ids, c->from[x->from + i]));
+		sum = max(sum, bwl_carryover_account(c->ids, c->from[x->from + i]));
 	return sum;
 }
 
@@ -110,7 +110,7 @@ static uint64_t taken_over(const struct bwl_carry *c, const struct bwl_carry_ite
  * Where a ledger is required, or has come, a volume that it has not written yet is closed; where
  * none is any more, what waited for it waits no longer. What the ledger's writer wrote stays.
  */
-static void await_ledger(const struct bwl_carry *c)
+static void await_ledger(const struct bwl_carryover *c)
 {
 	struct bwl_pins *p = c->ids->p;
 	uint32_t i;
@@ -126,22 +126,22 @@ static void await_ledger(const struct bwl_carry *c)
 }
 
 /* What each account is, and is to be held at. */
-static void note_accounts(struct bwl_carry *c, uint64_t now_ns)
+static void note_accounts(struct bwl_carryover *c, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < c->nitems; i++) {
-		struct bwl_carry_item *x = &c->item[i];
+		struct bwl_carryover_item *x = &c->item[i];
 
 		if (x->in_force)
 			continue;
 		x->own = x->v.slice_ns ? windowed(c->ids, x->v.state) : total(c->ids, x->v.state);
-		x->put = max(x->v.spendable_bytes, bwl_carry_account(c->ids, x->v.state));
+		x->put = max(x->v.spendable_bytes, bwl_carryover_account(c->ids, x->v.state));
 		x->put = max(x->put, taken_over(c, x));
 		if (x->v.slice_ns)
 			x->slice = (now_ns / x->v.slice_ns & BWL_TURN_SLICE_MASK) % BWL_SLICES_KEPT;
 	}
 }
 
-static void hold(struct bwl_pins *p, const struct bwl_carry_item *x, uint64_t now_ns)
+static void hold(struct bwl_pins *p, const struct bwl_carryover_item *x, uint64_t now_ns)
 {
 	struct bwl_window *w;
 
@@ -161,7 +161,7 @@ static void hold(struct bwl_pins *p, const struct bwl_carry_item *x, uint64_t no
 	w->slice_ns = x->v.slice_ns;
 }
 
-void bwl_carry_hold(struct bwl_carry *c, uint64_t now_ns)
+void bwl_carryover_hold(struct bwl_carryover *c, uint64_t now_ns)
 {
 	await_ledger(c);
 	note_accounts(c, now_ns);
@@ -197,13 +197,13 @@ static void raise_account(struct bwl_pins *p, const struct bwl_volume *v, uint64
 	__atomic_add_fetch(&w->slice_bytes[turn % BWL_SLICES_KEPT], to - was, __ATOMIC_SEQ_CST);
 }
 
-void bwl_carry_settle(struct bwl_carry *c)
+void bwl_carryover_settle(struct bwl_carryover *c)
 {
 	struct bwl_pins *p = c->ids->p;
 	uint32_t i;
 
 	for (i = 0; i < c->nitems; i++) {
-		struct bwl_carry_item *x = &c->item[i];
+		struct bwl_carryover_item *x = &c->item[i];
 		uint64_t to = max(x->own, taken_over(c, x));
 
 		if (!bwl_held_take(c, i) || x->unknown)

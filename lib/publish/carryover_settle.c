@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a writer that was killed left on the record (carry_record.h): settled by whoever comes next.
+ * What a writer that was killed left on the record (carryover_record.h): settled by whoever comes
+ * next.
  */
 #include <errno.h>
 #include <bwl/publish.h>
-#include "carry_record.h"
+#include "carryover_record.h"
 
 /* The policy that they were for never came to hold: each account is what it was. */
-static void undo(struct bwl_carry *c)
+static void undo(struct bwl_carryover *c)
 {
 	for (uint32_t i = 0; i < c->nitems; i++) {
-		struct bwl_carry_item *x = &c->item[i];
+		struct bwl_carryover_item *x = &c->item[i];
 
 		x->nfrom = 0;
 		if (x->unknown)
@@ -21,7 +22,7 @@ static void undo(struct bwl_carry *c)
 
 int bwl_held_settle(struct bwl_pins *p, struct bwl_err *e)
 {
-	struct bwl_carry c = { 0 };
+	struct bwl_carryover c = { 0 };
 	struct bwl_ids ids;
 	int r;
 
@@ -37,8 +38,8 @@ int bwl_held_settle(struct bwl_pins *p, struct bwl_err *e)
 	if (!r && p->held[0].put == p->ctl->active)
 		undo(&c);
 	if (!r)
-		bwl_carry_settle(&c);
-	bwl_carry_done(&c);
+		bwl_carryover_settle(&c);
+	bwl_carryover_done(&c);
 	bwl_ids_close(&ids);
 	return r == -EPROTO ? 0 : r;
 }
