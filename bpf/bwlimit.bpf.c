@@ -73,7 +73,7 @@ static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, 
 	r = bwl_receiver(c, id);
 	if (r != BWL_R_NONE)
 		return r;
-	dev = bwl_carrier_dev(c, tun);
+	dev = bwl_offload_dev(c, tun);
 	if (!dev || c->peer->meta.path != BWL_PATH_OFFLOAD)
 		return BWL_R_NONE;
 	bwl_xdp_cost(c);

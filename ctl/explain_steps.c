@@ -346,7 +346,7 @@ static void judge_tunnel(struct judge *j)
 	const struct bwl_pins *p = j->v->pins;
 	const struct bwl_tunnel *t = &p->tunnel[j->q->peer];
 	bool sa = t->flags & BWL_TUN_SA;
-	unsigned int carrier;
+	unsigned int carried_by;
 
 	step(j, "path", p->ctl->tunnel && sa ? BWL_R_NONE : BWL_R_NO_SA, "%s: %s",
 	     bwl_path_name(j->peer->meta.path),
@@ -355,9 +355,9 @@ static void judge_tunnel(struct judge *j)
 			     : "there is no SA");
 	if (j->peer->meta.path != BWL_PATH_OFFLOAD)
 		return;
-	carrier = bwl_carrier_now(p, j->q->peer, j->v->now_ns);
-	step(j, "carrier", BWL_R_NONE, "%s: %s", carrier == BWL_CARRIER_XDP ? "XDP" : "TC",
-	     bwl_carrier_text(carrier));
+	carried_by = bwl_carried_by_now(p, j->q->peer, j->v->now_ns);
+	step(j, "carrier", BWL_R_NONE, "%s: %s", carried_by == BWL_CARRIED_XDP ? "XDP" : "TC",
+	     bwl_carried_by_text(carried_by));
 }
 
 static void judge_path(struct judge *j)

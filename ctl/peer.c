@@ -91,7 +91,7 @@ static void show_limit(const char *what, const struct bwl_lim *l)
 static void show_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, uint32_t id)
 {
 	const struct bwl_tunnel *t = &v->pins->tunnel[id];
-	unsigned int carrier = bwl_carrier_now(v->pins, id, v->now_ns);
+	unsigned int carried_by = bwl_carried_by_now(v->pins, id, v->now_ns);
 
 	printf("  %-10s to %s, if_id %u, ", "ipsec", p->ipsec_remote, id);
 	if (!v->pins->ctl->tunnel)
@@ -102,8 +102,9 @@ static void show_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, 
 		printf("SA out %#x, in %#x, offload %s\n", ntohl(t->spi_out), ntohl(t->spi_in),
 		       bwl_offload_name(t) ? bwl_offload_name(t) : "unknown");
 	if (p->path == BWL_PATH_OFFLOAD)
-		printf("  %-10s by %s: %s\n", "carried", carrier == BWL_CARRIER_XDP ? "XDP" : "TC",
-		       bwl_carrier_text(carrier));
+		printf("  %-10s by %s: %s\n", "carried",
+		       carried_by == BWL_CARRIED_XDP ? "XDP" : "TC",
+		       bwl_carried_by_text(carried_by));
 }
 
 static uint32_t horizon_of(const struct bwl_view *v, const struct bwl_pol_peer *p)

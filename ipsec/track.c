@@ -386,7 +386,7 @@ static void write_entry(struct bwl_tunnel *e, const struct bwl_track_verdict *v)
 	e->spi_out = v->spi_out;
 	e->spi_in = v->spi_in;
 	e->out = v->ifindex;
-	e->carrier = v->carrier;
+	e->carried_by = v->carried_by;
 	e->changes++;
 	__atomic_store_n(&e->next_mac, v->next_mac, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&e->offload, v->offload, __ATOMIC_SEQ_CST);
@@ -397,14 +397,14 @@ static bool is_entry(const struct bwl_tunnel *e, const struct bwl_track_verdict 
 {
 	return e->flags == v->flags && e->offload == v->offload && e->overhead == v->overhead &&
 	       e->spi_out == v->spi_out && e->spi_in == v->spi_in && e->out == v->ifindex &&
-	       e->carrier == v->carrier && e->next_mac == v->next_mac;
+	       e->carried_by == v->carried_by && e->next_mac == v->next_mac;
 }
 
 static bool is_same(const struct bwl_track_verdict *a, const struct bwl_track_verdict *b)
 {
 	return a->flags == b->flags && a->offload == b->offload && a->overhead == b->overhead &&
 	       a->spi_out == b->spi_out && a->spi_in == b->spi_in && a->why == b->why &&
-	       a->alarm == b->alarm && a->carrier == b->carrier &&
+	       a->alarm == b->alarm && a->carried_by == b->carried_by &&
 	       bwl_xfrm_addr_is(&a->other, &b->other);
 }
 
@@ -422,16 +422,16 @@ static void judge_device(const struct bwl_track *t, const struct peer_sas *s,
 	if (!s->encrypted || !s->way.wanted)
 		return;
 	v->next_mac = s->way.next_mac;
-	v->carrier = !(v->flags & BWL_TUN_SA)                ? BWL_CARRIER_NO_SA
-		     : !packet                               ? BWL_CARRIER_NOT_PACKET
-		     : t->unsure                             ? BWL_CARRIER_UNSURE
-		     : !s->uplink || v->ifindex != s->uplink ? BWL_CARRIER_OTHER_DEV
-		     : !(v->flags & BWL_TUN_BENEATH)         ? BWL_CARRIER_NO_BENEATH
-		     : !s->way.uplink                        ? BWL_CARRIER_UPLINK
-		     : !s->way.host                          ? BWL_CARRIER_HOST
-		     : !s->way.next_mac                      ? BWL_CARRIER_NEIGHBOUR
-							     : BWL_CARRIER_XDP;
-	if (v->carrier == BWL_CARRIER_XDP)
+	v->carried_by = !(v->flags & BWL_TUN_SA)                ? BWL_CARRIED_NO_SA
+			: !packet                               ? BWL_CARRIED_NOT_PACKET
+			: t->unsure                             ? BWL_CARRIED_UNSURE
+			: !s->uplink || v->ifindex != s->uplink ? BWL_CARRIED_OTHER_DEV
+			: !(v->flags & BWL_TUN_BENEATH)         ? BWL_CARRIED_NO_BENEATH
+			: !s->way.uplink                        ? BWL_CARRIED_UPLINK
+			: !s->way.host                          ? BWL_CARRIED_HOST
+			: !s->way.next_mac                      ? BWL_CARRIED_NEIGHBOUR
+								: BWL_CARRIED_XDP;
+	if (v->carried_by == BWL_CARRIED_XDP)
 		v->flags |= BWL_TUN_XDP;
 }
 

@@ -50,7 +50,7 @@ struct bwl_track_verdict {
 	uint8_t why;                /* enum bwl_track_why: USABLE, or why nothing may leave */
 	uint8_t alarm;              /* enum bwl_track_why, the worst; 0 none */
 	uint32_t ifindex;           /* the device of packet offload; 0: none, or several */
-	uint8_t carrier;            /* enum bwl_carrier; XDP: flags say so too */
+	uint8_t carried_by;         /* enum bwl_carried_by; XDP: flags say so too */
 	uint64_t next_mac;          /* as in struct bwl_tunnel */
 	struct bwl_xfrm_addr other; /* POLICY_REMOTE, SA_REMOTE: which address */
 };

@@ -218,7 +218,7 @@ static void check_policy_ports(struct bwl_report *r, const struct bwl_pins *p,
 static void check_offload(struct bwl_report *r, struct bwl_pins *p, const struct bwl_gen *g,
 			  uint64_t now)
 {
-	unsigned wanted = 0, carried = 0, why = BWL_CARRIER_XDP, x;
+	unsigned wanted = 0, carried = 0, why = BWL_CARRIED_XDP, x;
 	const struct bwl_peer *body;
 	uint32_t id, first = 0;
 
@@ -227,9 +227,9 @@ static void check_offload(struct bwl_report *r, struct bwl_pins *p, const struct
 		if (!body || body->meta.path != BWL_PATH_OFFLOAD)
 			continue;
 		wanted++;
-		x = bwl_carrier_now(p, id, now);
-		carried += x == BWL_CARRIER_XDP;
-		if (x == BWL_CARRIER_XDP || first)
+		x = bwl_carried_by_now(p, id, now);
+		carried += x == BWL_CARRIED_XDP;
+		if (x == BWL_CARRIED_XDP || first)
 			continue;
 		first = id;
 		why = x;
@@ -238,7 +238,7 @@ static void check_offload(struct bwl_report *r, struct bwl_pins *p, const struct
 		bwl_check(r, "offload-carried", BWL_WARN,
 			  "bwlimit-ctl peer show NAME; docs/bluefield.md",
 			  "XDP carries %u of %u peers of path offload; TC carries %.31s: %s",
-			  carried, wanted, p->name[first].name, bwl_carrier_text(why));
+			  carried, wanted, p->name[first].name, bwl_carried_by_text(why));
 	else if (wanted)
 		bwl_check(r, "offload-carried", BWL_OK, "",
 			  "XDP carries all %u peers of path offload", wanted);

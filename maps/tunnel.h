@@ -38,7 +38,7 @@ enum bwl_tunnel_flags {
 	BWL_TUN_SA_IN = 1 << 1,   /* an inbound SA, from the peer's DPU: what comes out is taken */
 	BWL_TUN_BENEATH = 1 << 2, /* packet offload by the peer's uplink, which itself drops what
 				   * it has no policy for: cleartext may be sent straight to it */
-	BWL_TUN_XDP = 1 << 3,     /* and XDP does: see enum bwl_carrier */
+	BWL_TUN_XDP = 1 << 3,     /* and XDP does: see enum bwl_carried_by */
 	BWL_TUN_DEV_IN = 1 << 4,  /* a device decrypts (packet offload): what it hung the peer's SA
 				   * to is taken from an uplink without ESP */
 };
@@ -50,7 +50,7 @@ enum bwl_offload { BWL_OFFLOAD_NONE, BWL_OFFLOAD_CRYPTO, BWL_OFFLOAD_PACKET, _BW
  * Who carries a peer of `path: offload`, and why it is not XDP: the first that holds. One list
  * feeds the tracker and the tools. Columns: enum, name, what is said of it.
  */
-#define BWL_CARRIERS(X)                                                                            \
+#define BWL_CARRIED_BY(X)                                                                          \
 	X(UNTOLD, "untold", "nobody looks: bwlimitd or bwlimit-ipsec does")                        \
 	X(XDP, "xdp", "straight to the uplink, whose hardware encrypts")                           \
 	X(NO_SA, "no-sa", "there is no SA")                                                        \
@@ -63,11 +63,11 @@ enum bwl_offload { BWL_OFFLOAD_NONE, BWL_OFFLOAD_CRYPTO, BWL_OFFLOAD_PACKET, _BW
 	X(UPLINK, "uplink-xdp", "the uplink has no native XDP that sends")                         \
 	X(HOST, "host-xdp", "no host port of the peer has native XDP that sees VLAN tags")         \
 	X(NEIGHBOUR, "no-neighbour", "the MAC of the next hop is not known (yet)")
-enum bwl_carrier {
-#define X(e, name, text) BWL_CARRIER_##e,
-	BWL_CARRIERS(X)
+enum bwl_carried_by {
+#define X(e, name, text) BWL_CARRIED_##e,
+	BWL_CARRIED_BY(X)
 #undef X
-		_BWL_CARRIER_MAX
+		_BWL_CARRIED_MAX
 };
 
 struct bwl_tunnel {
@@ -76,10 +76,10 @@ struct bwl_tunnel {
 	__u16 overhead;         /* bytes ESP adds to an inner packet, 0 unknown */
 	__u32 changes;          /* counts SAs that came and went: for status */
 	__be32 spi_out, spi_in; /* newest; 0 none. For status */
-	__u64 next_mac; /* of the next hop as the DPU resolved it: 6 bytes as they lie in the
-			 * frame, then 2 of zero. One store; 0 unknown */
-	__u32 out;      /* ifindex of the uplink that holds SA and policy; 0 none */
-	__u8 carrier;   /* enum bwl_carrier. For status */
+	__u64 next_mac;  /* of the next hop as the DPU resolved it: 6 bytes as they lie in the
+			  * frame, then 2 of zero. One store; 0 unknown */
+	__u32 out;       /* ifindex of the uplink that holds SA and policy; 0 none */
+	__u8 carried_by; /* enum bwl_carried_by. For status */
 	__u8 _pad[3];
 };
 BWL_ASSERT_SIZE(struct bwl_tunnel, 32);

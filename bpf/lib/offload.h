@@ -31,7 +31,7 @@ static __always_inline _Bool bwl_xdp_may_carry(void)
 }
 
 /* The entry of a peer that its uplink's hardware carries, as known at this moment; else NULL. */
-static __always_inline const struct bwl_tunnel *bwl_carried(const struct bwl_ctx *c, __u32 id)
+static __always_inline const struct bwl_tunnel *bwl_offloaded(const struct bwl_ctx *c, __u32 id)
 {
 	const struct bwl_tunnel *tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
 	__u8 want = BWL_TUN_SA | BWL_TUN_BENEATH;
@@ -44,7 +44,7 @@ static __always_inline const struct bwl_tunnel *bwl_carried(const struct bwl_ctx
 }
 
 /* The uplink of the peer's policy, where that is the device that carries it; else NULL. */
-static __always_inline const struct bwl_dev *bwl_carrier_dev(const struct bwl_ctx *c,
+static __always_inline const struct bwl_dev *bwl_offload_dev(const struct bwl_ctx *c,
 							     const struct bwl_tunnel *tun)
 {
 	const struct bwl_nexthop *nh =
@@ -89,7 +89,7 @@ static __always_inline const struct bwl_tunnel *bwl_xdp_carries(struct bwl_ctx *
 		return 0;
 	if (!c->now_ns)
 		c->now_ns = bwl_now();
-	tun = bwl_carried(c, id);
+	tun = bwl_offloaded(c, id);
 	if (!tun || !(bwl_read(tun->flags) & BWL_TUN_XDP) || !tun->overhead)
 		return 0;
 	return c->len + tun->overhead <= most ? tun : 0;

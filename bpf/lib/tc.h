@@ -147,9 +147,9 @@ static __always_inline __u32 bwl_mtu_inside(const struct bwl_ctx *c, const struc
  */
 static __always_inline int bwl_tc_device(struct bwl_ctx *c, const struct bwl_tunnel *tun)
 {
-	const struct bwl_dev *dev = bwl_carrier_dev(c, tun);
+	const struct bwl_dev *dev = bwl_offload_dev(c, tun);
 
-	if (!dev || !bwl_carried(c, c->id) || !bwl_device_sees(&c->pkt))
+	if (!dev || !bwl_offloaded(c, c->id) || !bwl_device_sees(&c->pkt))
 		return BWL_R_DEVICE;
 	c->next_mac = bwl_read(tun->next_mac);
 	if (c->next_mac)

@@ -255,9 +255,9 @@ static __always_inline _Bool bwl_may_be_clear(const struct bwl_ctx *c, __u32 ifi
 
 	if (c->peer->meta.path == BWL_PATH_CLEAR)
 		return 1;
-	tun = bwl_carried(c, c->id);
+	tun = bwl_offloaded(c, c->id);
 	return tun && bwl_device_sees(&c->pkt) && bwl_read(tun->out) == ifindex &&
-	       bwl_carrier_dev(c, tun);
+	       bwl_offload_dev(c, tun);
 }
 
 /* ESP to this DPU, by the shortest parse? 0 also where more must be read. */

@@ -71,7 +71,7 @@ void bwl_grant_left(const struct bwl_view *v, uint32_t id, const struct bwl_peer
 /* Why nothing of this peer waits; NULL when it does. */
 static const char *no_pace(const struct bwl_pins *pins, uint32_t id)
 {
-	if (bwl_carrier_now(pins, id, bwl_now_ns()) == BWL_CARRIER_XDP)
+	if (bwl_carried_by_now(pins, id, bwl_now_ns()) == BWL_CARRIED_XDP)
 		return "carried by XDP";
 	return bwl_is_paced(pins) ? NULL : "no fq on an uplink";
 }
@@ -148,7 +148,7 @@ json_t *bwl_json_lease(const struct bwl_lease_now *l, uint64_t now_ns)
 json_t *bwl_json_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, uint32_t id)
 {
 	const struct bwl_tunnel *t = &v->pins->tunnel[id];
-	unsigned carrier = bwl_carrier_now(v->pins, id, v->now_ns);
+	unsigned carried_by = bwl_carried_by_now(v->pins, id, v->now_ns);
 	bool offload = p->path == BWL_PATH_OFFLOAD;
 	json_t *o = json_pack("{s:I, s:b, s:b}", "if_id", (json_int_t)id, "sa_out",
 			      (t->flags & BWL_TUN_SA) != 0, "sa_in",
@@ -158,11 +158,11 @@ json_t *bwl_json_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, 
 	json_object_set_new(o, "spi_out", bwl_json_spi(t->spi_out));
 	json_object_set_new(o, "spi_in", bwl_json_spi(t->spi_in));
 	json_object_set_new(o, "carried_by",
-			    json_string(offload && carrier == BWL_CARRIER_XDP ? "xdp" : "tc"));
+			    json_string(offload && carried_by == BWL_CARRIED_XDP ? "xdp" : "tc"));
 	json_object_set_new(o, "carried_why",
-			    offload ? json_string(bwl_carrier_name(carrier)) : json_null());
+			    offload ? json_string(bwl_carried_by_name(carried_by)) : json_null());
 	json_object_set_new(o, "carried_text",
-			    offload ? json_string(bwl_carrier_text(carrier)) : json_null());
+			    offload ? json_string(bwl_carried_by_text(carried_by)) : json_null());
 	return o;
 }
 

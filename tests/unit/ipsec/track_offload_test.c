@@ -148,13 +148,13 @@ static void a_device_that_drops_the_rest_is_told(void **state)
 	assert_int_equal(f->map[ID].flags, 0);
 }
 
-static bool carries(struct fixture *f, struct bwl_track_way way, enum bwl_carrier want)
+static bool carries(struct fixture *f, struct bwl_track_way way, enum bwl_carried_by want)
 {
 	assert_int_equal(bwl_track_way(f->t, ID, &way), 0);
 	bwl_track_settle(f->t, NOW);
-	assert_int_equal(f->map[ID].carrier, want);
-	assert_int_equal(!!(f->map[ID].flags & BWL_TUN_XDP), want == BWL_CARRIER_XDP);
-	return want == BWL_CARRIER_XDP;
+	assert_int_equal(f->map[ID].carried_by, want);
+	assert_int_equal(!!(f->map[ID].flags & BWL_TUN_XDP), want == BWL_CARRIED_XDP);
+	return want == BWL_CARRIED_XDP;
 }
 
 static void xdp_carries_where_all_of_it_holds_and_the_first_that_does_not_is_said(void **state)
@@ -166,40 +166,40 @@ static void xdp_carries_where_all_of_it_holds_and_the_first_that_does_not_is_sai
 
 	bwl_track_peer(f->t, ID, &two, UPLINK);
 	way.wanted = false;
-	carries(f, way, BWL_CARRIER_UNTOLD);
-	carries(f, all, BWL_CARRIER_NO_SA);
+	carries(f, way, BWL_CARRIED_UNTOLD);
+	carries(f, all, BWL_CARRIED_NO_SA);
 	tell(f, p);
 	tell(f, x);
-	carries(f, all, BWL_CARRIER_NOT_PACKET);
+	carries(f, all, BWL_CARRIED_NOT_PACKET);
 	x.sa.offload = p.policy.offload = BWL_OFFLOAD_PACKET;
 	x.sa.offload_ifindex = p.policy.offload_ifindex = UPLINK + 1;
 	tell(f, p);
 	tell(f, x);
-	carries(f, all, BWL_CARRIER_OTHER_DEV);
+	carries(f, all, BWL_CARRIED_OTHER_DEV);
 	x.sa.offload_ifindex = p.policy.offload_ifindex = UPLINK;
 	tell(f, p);
 	tell(f, x);
-	carries(f, all, BWL_CARRIER_NO_BENEATH);
+	carries(f, all, BWL_CARRIED_NO_BENEATH);
 	tell(f, drop_policy(10, AF_INET, UPLINK));
 	tell(f, drop_policy(11, AF_INET6, UPLINK));
 	way = all;
 	way.uplink = false;
-	carries(f, way, BWL_CARRIER_UPLINK);
+	carries(f, way, BWL_CARRIED_UPLINK);
 	way = all;
 	way.host = false;
-	carries(f, way, BWL_CARRIER_HOST);
+	carries(f, way, BWL_CARRIED_HOST);
 	way = all;
 	way.next_mac = 0;
-	carries(f, way, BWL_CARRIER_NEIGHBOUR);
-	assert_true(carries(f, all, BWL_CARRIER_XDP));
+	carries(f, way, BWL_CARRIED_NEIGHBOUR);
+	assert_true(carries(f, all, BWL_CARRIED_XDP));
 	assert_int_equal(f->map[ID].out, UPLINK);
 	assert_true(f->map[ID].next_mac == all.next_mac);
 	way = all;
 	way.next_mac = 0x780000000002ULL; /* it moved */
-	assert_true(carries(f, way, BWL_CARRIER_XDP));
+	assert_true(carries(f, way, BWL_CARRIED_XDP));
 	assert_true(f->map[ID].next_mac == way.next_mac);
 	bwl_track_lost(f->t);
-	carries(f, all, BWL_CARRIER_UNSURE);
+	carries(f, all, BWL_CARRIED_UNSURE);
 }
 
 static void after_lost_news_nothing_counts_as_packet_offloaded(void **state)

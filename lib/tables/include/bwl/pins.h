@@ -94,11 +94,11 @@ bool bwl_is_paced(const struct bwl_pins *p);
 bool bwl_pace_refresh(struct bwl_pins *p);
 
 /*
- * enum bwl_carrier of a peer of path offload at this moment; UNTOLD while nobody looks after it.
+ * enum bwl_carried_by of a peer of path offload at this moment; UNTOLD while nobody looks after it.
  */
-unsigned bwl_carrier_now(const struct bwl_pins *p, uint32_t id, uint64_t now_ns);
-const char *bwl_carrier_name(unsigned carrier);
-const char *bwl_carrier_text(unsigned carrier);
+unsigned bwl_carried_by_now(const struct bwl_pins *p, uint32_t id, uint64_t now_ns);
+const char *bwl_carried_by_name(unsigned carried_by);
+const char *bwl_carried_by_text(unsigned carried_by);
 
 /* Which generation holds now: slot or BWL_NO_SLOT. */
 uint32_t bwl_active_slot(const struct bwl_pins *p, uint64_t now_ns);
