@@ -103,7 +103,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 
 static int count_peer(struct history *v, uint32_t id)
 {
-	const volatile struct bwl_state *in = &v->pins->state[BWL_ACCEPT_STATE(id)];
+	const volatile struct bwl_state *in = &v->pins->state[bwl_accept_state(id)];
 	const struct bwl_peer_count *n = &v->count[id];
 	struct hist_values x;
 
@@ -114,7 +114,7 @@ static int count_peer(struct history *v, uint32_t id)
 	x.v[HIST_ARRIVED_DROPPED] = in->drop_bytes;
 	x.v[HIST_SENT] = less(n->bytes, x.v[HIST_ARRIVED]);
 	x.v[HIST_SENT_DROPPED] = less(n->drop_bytes, x.v[HIST_ARRIVED_DROPPED]);
-	return hist_recorder_count(v->rec, BWL_GRANT_STATE(id), v->pins->name[id].name, "", &x);
+	return hist_recorder_count(v->rec, bwl_grant_state(id), v->pins->name[id].name, "", &x);
 }
 
 static int count_class(struct history *v, const struct class_counter *c)

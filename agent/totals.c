@@ -18,7 +18,7 @@ static struct sum sum_of(const struct bwl_reason_count *row)
 	struct sum s = { 0 };
 
 	for (unsigned i = 0; i < _BWL_REASON_MAX; i++) {
-		if (bwl_reason_passes(i)) {
+		if (bwl_reason_is_pass(i)) {
 			s.passed += row[i].bytes;
 			s.passed_frames += row[i].frames;
 		} else {

@@ -105,11 +105,11 @@ int bwl_xdp_host(struct xdp_md *xdp)
 		id = bwl_dest(&c, c.pkt.daddr);
 		r = id ? bwl_xdp_carry(&c, xdp, id) : BWL_R_NO_PEER;
 	}
-	if (r >= BWL_R_PASS && r <= BWL_R_PASS_MONITOR) {
+	if (id && bwl_reason_is_pass(r)) { /* sent, to a destination */
 		bwl_end(&c, c.port_id, r);
 		return XDP_REDIRECT;
 	}
-	if (r == BWL_R_NONE || bwl_passes(r) || bwl_xdp_unsure(r))
+	if (r == BWL_R_NONE || bwl_reason_is_pass(r) || bwl_xdp_unsure(r))
 		return XDP_PASS;
 	c.now_ns = bwl_now(); /* for the event */
 	bwl_end(&c, c.port_id, r);
@@ -224,7 +224,7 @@ int bwl_tc_upin(struct __sk_buff *skb)
 	bwl_end(&c, c.port_id, r);
 	if (r == BWL_R_PASS_ACCEPT || c.again)
 		return TC_ACT_REDIRECT;
-	return bwl_passes(r) ? TC_ACT_OK : TC_ACT_SHOT;
+	return bwl_reason_is_pass(r) ? TC_ACT_OK : TC_ACT_SHOT;
 }
 
 /*
@@ -262,7 +262,7 @@ int bwl_tc_gate(struct __sk_buff *skb)
 			bwl_stopped(&c);
 	}
 	bwl_end(&c, BWL_MAX_PORTS + c.port_id, r);
-	if (!bwl_passes(r))
+	if (!bwl_reason_is_pass(r))
 		return TC_ACT_SHOT;
 	if (skb->gso_size)
 		bwl_count_segments(&c, skb->gso_size, skb->gso_segs);
@@ -316,5 +316,5 @@ int bwl_tc_mgmt(struct __sk_buff *skb)
 	port = bpf_map_lookup_elem(&bwl_ifport_v1, &ifindex);
 	if (port && *port)
 		bwl_count(skb->len, BWL_MAX_PORTS + *port - 1, r, 0);
-	return bwl_passes(r) ? TC_ACT_UNSPEC : TC_ACT_SHOT;
+	return bwl_reason_is_pass(r) ? TC_ACT_UNSPEC : TC_ACT_SHOT;
 }

@@ -127,7 +127,7 @@ static void print_json(const struct bwl_view *v, const struct ctl_question *q, c
 	json_object_set_new(o, "peer", bwl_json_text(q->peer ? v->pins->name[q->peer].name : NULL));
 	json_object_set_new(o, "class", json_string(bwl_class_name(a->class_)));
 	json_object_set_new(o, "frame_bytes", json_integer(a->len));
-	json_object_set_new(o, "passes", json_boolean(bwl_reason_passes(a->reason)));
+	json_object_set_new(o, "passes", json_boolean(bwl_reason_is_pass(a->reason)));
 	json_object_set_new(o, "reason", json_string(bwl_reason_name(a->reason)));
 	json_object_set_new(o, "text", json_string(bwl_reason_text(a->reason)));
 	json_object_set_new(o, "todo", bwl_json_text(*todo ? todo : NULL));
@@ -145,9 +145,8 @@ static void print_human(char **argv, const struct ctl_answer *a, const char *tod
 	printf("%s > %s", argv[0], argv[1]);
 	if (a->len)
 		printf(", %u bytes", a->len);
-	printf(": %s %s (%s)\n",
-	       bwl_reason_passes(a->reason) ? "passes:" : "is dropped:", bwl_reason_name(a->reason),
-	       bwl_reason_text(a->reason));
+	printf(": %s %s (%s)\n", bwl_reason_is_pass(a->reason) ? "passes:" : "is dropped:",
+	       bwl_reason_name(a->reason), bwl_reason_text(a->reason));
 	if (*todo)
 		printf("to do: %s\n", todo);
 	putchar('\n');

@@ -164,7 +164,9 @@ static bool judge_grant(struct judge *j)
 		return step(j, "grant", BWL_R_NO_GRANT, "%.31s has none", name);
 	if (bwl_standing(j->v, id, p) == BWL_STAND_REVOKED)
 		return step(j, "grant", BWL_R_REVOKED, "revoked%s",
-			    p->meta.grant_seq <= ctl->revoked_all ? ", with every other" : "");
+			    bwl_is_revoked_by(p->meta.grant_seq, ctl->revoked_all)
+				    ? ", with every other"
+				    : "");
 	floor = p->grant.volume.floor != 0;
 	j->lapsed = now >= p->meta.expiry_ns;
 	step(j, "expiry", j->lapsed && !floor ? BWL_R_EXPIRED : BWL_R_NONE, "%s%s",
@@ -318,7 +320,8 @@ static void judge_limits(struct judge *j)
 	const struct bwl_limit *l;
 	char what[64];
 
-	judge_limit(j, "peer limit", &p->grant, 2 * j->q->peer, BWL_R_PEER_RATE, soft, may_wait(j));
+	judge_limit(j, "peer limit", &p->grant, bwl_grant_state(j->q->peer), BWL_R_PEER_RATE, soft,
+		    may_wait(j));
 	if (j->lapsed && p->grant.volume.floor && p->grant.volume.floor < j->v->gen.nsubs) {
 		l = &j->v->gen.sub[p->grant.volume.floor];
 		judge_limit(j, "floor", l, l->volume.state, BWL_R_FLOOR_RATE, false, 0);

@@ -70,7 +70,7 @@ static void print_human(const struct watch *w, const struct bwl_event *e)
 	if (ports)
 		printf(" %u", ntohs(e->dport));
 	printf(" %s %u bytes: %s", protocol(e, proto), e->len, bwl_reason_name(e->reason));
-	if (!bwl_reason_passes(e->reason))
+	if (!bwl_reason_is_pass(e->reason))
 		printf(" (%s)", bwl_reason_text(e->reason));
 	putchar('\n');
 	fflush(stdout);

@@ -183,7 +183,7 @@ static void put_reasons(FILE *f, const struct bwl_pins *p, const char *name, con
 						      row < BWL_MAX_PORTS ? "ingress" : "gate" },
 						    { "reason", bwl_reason_name(i) },
 						    { "verdict",
-						      bwl_reason_passes(i) ? "pass" : "drop" },
+						      bwl_reason_is_pass(i) ? "pass" : "drop" },
 					    } },
 					    get(n));
 		}

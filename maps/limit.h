@@ -62,8 +62,8 @@ BWL_ASSERT_OFFSET(struct bwl_limit, volume, 32);
 
 /*
  * bwl_state_v1: BPF writes; user space only before the entry's first use.
- * Index: 2 * id the grant of peer id, 2 * id + 1 its accept limit; from 2 * max_peers on the
- * extras, two entries (one cache line) each.
+ * Index: bwl_grant_state(id), bwl_accept_state(id); from 2 * max_peers on the extras, two entries
+ * (one cache line) each.
  *
  * Odd entries also count, and never fall: used_bytes what passed, as charged, drop_bytes what was
  * refused, as the hook saw it. Behind a class's limit: of the class; a peer's accept limit: what

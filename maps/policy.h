@@ -27,7 +27,7 @@ enum bwl_peer_flags {
 struct bwl_peer_meta {
 	__u64 expiry_ns;  /* grant ends; BWL_NEVER_NS */
 	__u64 from;       /* bit per host port (port id) that may use the peer */
-	__u32 grant_seq;  /* live only while above both revocation numbers */
+	__u32 grant_seq;  /* of bwl_ctl.seq; see bwl_is_revoked_by() */
 	__u32 sub_base;   /* first of this peer's class limits in bwl_sub_v1 */
 	__u16 class_mask; /* classes with a limit, in order from sub_base */
 	__u16 nexthop;    /* index into bwl_base.nexthop; 0 none */
@@ -140,11 +140,28 @@ BWL_ASSERT_SIZE(struct bwl_key_lpm6, 20);
 
 /* bwl_gate_v1[id]: user space writes. Where the peer's body is, and whether it is revoked. */
 struct bwl_peer_ref {
-	__u32 body[BWL_GENERATIONS]; /* index into that generation's bwl_peer_v1; 0 none */
-	__u32 revoked;               /* highest revocation number; see bwl_peer_meta.grant_seq */
+	__u32 body[BWL_GENERATIONS]; /* bwl_body_of() */
+	__u32 revoked;               /* highest revocation number of this peer */
 	__u32 _pad;
 };
 BWL_ASSERT_SIZE(struct bwl_peer_ref, 16);
+
+/* In a slot: index into that generation's bwl_peer_v1; 0 none. A packet may read it at any time. */
+static inline __attribute__((always_inline)) __u32 *bwl_body_of(struct bwl_peer_ref *r, __u32 slot)
+{
+	return &r->body[slot & (BWL_GENERATIONS - 1)];
+}
+_Static_assert((BWL_GENERATIONS & (BWL_GENERATIONS - 1)) == 0, "a mask finds the slot");
+
+/*
+ * The rule of revocation. Grants and revocations take their numbers from one counter (bwl_ctl.seq):
+ * a grant is revoked unless it was given after. number: bwl_peer_ref.revoked, or
+ * bwl_ctl.revoked_all; a grant lives while neither revokes it.
+ */
+static inline __attribute__((always_inline)) _Bool bwl_is_revoked_by(__u32 grant_seq, __u32 number)
+{
+	return grant_seq <= number;
+}
 
 /* bwl_name_v1[id]: user space writes. */
 struct bwl_name {
@@ -188,9 +205,16 @@ BWL_ASSERT_SIZE(struct bwl_key_retired, 20);
 
 /* State index of extra limit i. */
 #define BWL_EXTRA_STATE(max_peers, i) (2 * (max_peers) + 2 * (i))
-/* State indices of a peer's grant and of its accept limit, and how many there are in all. */
-#define BWL_GRANT_STATE(id) (2 * (id))
-#define BWL_ACCEPT_STATE(id) (2 * (id) + 1)
+/* State indices of a peer's grant and of its accept limit. */
+static inline __attribute__((always_inline)) __u32 bwl_grant_state(__u32 id)
+{
+	return 2 * id;
+}
+static inline __attribute__((always_inline)) __u32 bwl_accept_state(__u32 id)
+{
+	return 2 * id + 1;
+}
+/* How many there are in all. */
 #define BWL_STATES(max_peers, max_extras) BWL_EXTRA_STATE(max_peers, max_extras)
 
 #endif

@@ -102,6 +102,26 @@ enum bwl_reason {
 		_BWL_REASON_MAX
 };
 
+/* Does a packet with this reason go on? By the list alone, for BPF and for tools. */
+static inline __attribute__((always_inline)) _Bool bwl_reason_is_pass(__u32 reason)
+{
+#define X(e, name, pass, text, todo) | (__u64)(pass) << BWL_R_##e
+	const __u64 passing = 0 BWL_REASONS(X);
+#undef X
+
+	return reason < _BWL_REASON_MAX && passing >> reason & 1;
+}
+
+/* Who refuses by a limit says the first, or the one after it where a volume was spent. */
+#define BWL_ASSERT_PAIR(limit)                                                                     \
+	_Static_assert(BWL_R_##limit##_VOLUME == BWL_R_##limit##_RATE + 1, "a pair: " #limit)
+BWL_ASSERT_PAIR(PEER);
+BWL_ASSERT_PAIR(FLOOR);
+BWL_ASSERT_PAIR(CLASS);
+BWL_ASSERT_PAIR(ZONE);
+BWL_ASSERT_PAIR(PORT);
+BWL_ASSERT_PAIR(NODE);
+
 #define BWL_REASON_COLUMNS 64 /* of a row of bwl_reason_v1; room to append */
 /*
  * No reason: at the last gate, frames is how many more than one the segments of GSO packets that

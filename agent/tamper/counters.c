@@ -87,7 +87,7 @@ static struct out let_out(struct counters *t, unsigned port)
 			 .bytes = xdp.bytes + xdp.frames * ESP_BYTES + segments * SEGMENT_BYTES };
 
 	for (unsigned i = 0; i < _BWL_REASON_MAX; i++) {
-		if (!bwl_reason_passes(i))
+		if (!bwl_reason_is_pass(i))
 			continue;
 		n = of_column(t, port, i);
 		o.frames += n.frames;

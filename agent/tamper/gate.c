@@ -58,7 +58,7 @@ static uint64_t look_at_peers(struct tamper_gate *g, unsigned *n)
 	*n = 0;
 	for (uint32_t id = 1; id < g->pins->schema.max_peers; id++) {
 		uint32_t now = (uint32_t)__atomic_load_n(
-			&g->pins->state[BWL_ACCEPT_STATE(id)].stopped, __ATOMIC_ACQUIRE);
+			&g->pins->state[bwl_accept_state(id)].stopped, __ATOMIC_ACQUIRE);
 
 		if (now == g->was[id])
 			continue;

@@ -169,7 +169,7 @@ static void edits(struct rig *rig, struct row *row, unsigned n)
 	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "peer-%u",
 			 (unsigned)((unsigned long long)row->peers * i / n));
-		w.word = &rig->pins->gate[bwl_peer_id(rig->pins, &g, name)].body[g.slot];
+		w.word = bwl_body_of(&rig->pins->gate[bwl_peer_id(rig->pins, &g, name)], g.slot);
 		while (w.word)
 			;
 		c.lim.rate_bps = 1000000ULL * (i + 1);

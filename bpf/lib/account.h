@@ -166,15 +166,6 @@ static __always_inline void bwl_count_segments(const struct bwl_ctx *c, __u32 si
 		n->frames += segs ? segs - 1 : c->len / size;
 }
 
-static __always_inline _Bool bwl_passes(__u32 reason)
-{
-#define X(e, name, pass, text, todo) | (__u64)(pass) << BWL_R_##e
-	const __u64 passing = 0 BWL_REASONS(X);
-#undef X
-
-	return passing >> (reason & (BWL_REASON_COLUMNS - 1)) & 1;
-}
-
 /* index: c->tally. */
 BWL_GLOBAL int bwl_tally(__u32 index, __u32 passed, __u32 dropped)
 {
@@ -190,7 +181,7 @@ BWL_GLOBAL int bwl_tally(__u32 index, __u32 passed, __u32 dropped)
 /* The first frame of the peer that passed on this CPU. */
 static __always_inline void bwl_first(const struct bwl_ctx *c, __u32 reason)
 {
-	struct bwl_state *s = bwl_state_of(2 * c->id);
+	struct bwl_state *s = bwl_state_of(bwl_grant_state(c->id));
 
 	if (!s || (s->flags & BWL_STATE_SEEN)) /* not the first on any */
 		return;
@@ -220,7 +211,8 @@ BWL_GLOBAL int bwl_refused(const struct bwl_pkt *k, const struct bwl_work *w, __
 	n->drop_frames++;
 	n->drop_bytes += w->len;
 	n->refund_lost += w->lost;
-	return bwl_event_due(2 * id, kind, w->now_ns) ? bwl_event(k, w, kind, reason) : 0;
+	return bwl_event_due(bwl_grant_state(id), kind, w->now_ns) ? bwl_event(k, w, kind, reason)
+								   : 0;
 }
 
 static __always_inline void bwl_passed_on(struct bwl_ctx *c, __u32 row, __u32 reason)
@@ -244,7 +236,7 @@ static __always_inline void bwl_passed_on(struct bwl_ctx *c, __u32 row, __u32 re
 
 static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)
 {
-	if (bwl_passes(reason))
+	if (bwl_reason_is_pass(reason))
 		bwl_passed_on(c, row, reason);
 	else
 		bwl_refused(&c->pkt, &c->w, row, reason);

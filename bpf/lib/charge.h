@@ -26,7 +26,8 @@ struct bwl_bill {
 };
 
 /*
- * Reasons come in pairs, rate then volume. Global: to the verifier any reason comes back, and it
+ * rate_reason: of a limit that has a volume, too, the reason after it says so (BWL_ASSERT_PAIR).
+ * Global: to the verifier any reason comes back, and it
  * walks what follows a refusal once and not once for each.
  */
 BWL_GLOBAL int bwl_over(__u32 judgement, __u32 rate_reason)
@@ -242,7 +243,8 @@ static __always_inline int bwl_bill_take(struct bwl_work *w, const struct bwl_bi
 	 * The floor has a volume of its own; the lapsed grant's is not touched, its rate still
 	 * holds.
 	 */
-	BWL_TAKE(BWL_L_PEER, &peer->grant, 2 * w->id, BWL_R_PEER_RATE, bwl_monitors(peer), peer);
+	BWL_TAKE(BWL_L_PEER, &peer->grant, bwl_grant_state(w->id), BWL_R_PEER_RATE,
+		 bwl_monitors(peer), peer);
 	/*
 	 * Here, on every way: the verifier has forgotten by the end whether the grant had lapsed.
 	 */
@@ -278,7 +280,7 @@ floor:
 	if (w->lapsed)
 		lost |= bwl_floor_undo(w, peer, &taken[BWL_L_FLOOR]);
 peer:
-	BWL_UNDO(BWL_L_PEER, &peer->grant, 2 * w->id);
+	BWL_UNDO(BWL_L_PEER, &peer->grant, bwl_grant_state(w->id));
 #undef BWL_UNDO
 	w->lost = lost;
 	return r;
@@ -378,7 +380,7 @@ BWL_GLOBAL int bwl_charge_accept(const struct bwl_work *w, const struct bwl_peer
 
 	if (!w || !peer)
 		return BWL_R_ACCEPT_RATE;
-	s = bwl_state_of(2 * w->id + 1);
+	s = bwl_state_of(bwl_accept_state(w->id));
 	if (!(peer->meta.flags & BWL_PEER_ACCEPT) || !s)
 		return BWL_R_ACCEPT_RATE;
 	if (r->flags & BWL_RATE_UNLIMITED)

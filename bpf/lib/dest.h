@@ -59,7 +59,7 @@ static __always_inline __u32 bwl_dest(const struct bwl_ctx *c, const __be32 *add
 static __always_inline int bwl_granted(struct bwl_ctx *c, __u32 id)
 {
 	const struct bwl_peer_meta *m;
-	const struct bwl_peer_ref *g;
+	struct bwl_peer_ref *g;
 
 	if (!id)
 		return BWL_R_NO_PEER;
@@ -68,13 +68,14 @@ static __always_inline int bwl_granted(struct bwl_ctx *c, __u32 id)
 		return BWL_R_NO_PEER;
 	c->id = id;
 	c->peer = bwl_inner(&bwl_peer_v1, c->slot,
-			    bwl_read(g->body[bwl_mask(c->slot, BWL_GENERATIONS - 1)]));
+			    bwl_read(*bwl_body_of(g, bwl_mask(c->slot, BWL_GENERATIONS - 1))));
 	if (!c->peer)
 		return BWL_R_NO_PEER;
 	m = &c->peer->meta;
 	if (!(m->flags & BWL_PEER_GRANT))
 		return BWL_R_NO_GRANT;
-	if (m->grant_seq <= bwl_read(g->revoked) || m->grant_seq <= bwl_read(c->ctl->revoked_all))
+	if (bwl_is_revoked_by(m->grant_seq, bwl_read(g->revoked)) ||
+	    bwl_is_revoked_by(m->grant_seq, bwl_read(c->ctl->revoked_all)))
 		return BWL_R_REVOKED;
 	return BWL_R_NONE;
 }

@@ -206,7 +206,7 @@ static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, 
 	if (!from && (bwl_tag(skb) >= 0 || c->pkt.nvid))
 		return BWL_R_VLAN;
 	r = bwl_grant(c, from ? from : bwl_dest(c, c->pkt.saddr));
-	c->tally = 2 * c->id + 1;
+	c->tally = bwl_accept_state(c->id);
 	if (r == BWL_R_NO_PEER && !from)
 		return BWL_R_UPLINK_IN;
 	if (r != BWL_R_NONE)
@@ -382,7 +382,7 @@ static __always_inline void bwl_stopped(struct bwl_ctx *c)
 	if (!c->id && c->pkt.family)
 		c->id = bwl_dest(c, c->pkt.daddr);
 	if (c->id)
-		s = bwl_state_of(2 * c->id + 1);
+		s = bwl_state_of(bwl_accept_state(c->id));
 	if (s)
 		__sync_fetch_and_add(&s->stopped, 1);
 }

@@ -231,8 +231,8 @@ void bwl_build_start(struct bwl_build *b, uint64_t now_ns)
 	uint32_t i;
 
 	for (i = 0; i < b->pol->npeers; i++) {
-		start_rate(b, &b->gen.peer[i + 1].grant.rate, BWL_GRANT_STATE(b->id[i]), now_ns);
-		start_rate(b, &b->gen.peer[i + 1].accept, BWL_ACCEPT_STATE(b->id[i]), now_ns);
+		start_rate(b, &b->gen.peer[i + 1].grant.rate, bwl_grant_state(b->id[i]), now_ns);
+		start_rate(b, &b->gen.peer[i + 1].accept, bwl_accept_state(b->id[i]), now_ns);
 	}
 	for (i = 1; i <= b->nsubs; i++)
 		start_rate(b, &b->gen.sub[i].rate, b->gen.sub[i].volume.state, now_ns);

@@ -87,7 +87,7 @@ static bool still_revoked(const struct bwl_build *b, size_t i)
 	const struct bwl_heir *h;
 	bool revoked = b->pol->peers[i].revoked || b->taken[i] ||
 		       bwl_is_revoked(b->p,
-				      b->ids->fresh[BWL_GRANT_STATE(b->id[i])] ? NULL : b->old,
+				      b->ids->fresh[bwl_grant_state(b->id[i])] ? NULL : b->old,
 				      b->id[i]);
 	size_t n, j;
 
@@ -108,7 +108,7 @@ static int carryover_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kin
 	h = bwl_heirs_of(&b->heirs, i, &n);
 	for (j = 0; !r && j < n; j++) {
 		uint32_t state = kind == BWL_X_FREE
-					 ? BWL_GRANT_STATE(h[j].of)
+					 ? bwl_grant_state(h[j].of)
 					 : bwl_ids_find_extra(b->ids, kind, NULL, h[j].of, class_);
 
 		if (state)
@@ -168,7 +168,7 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	size_t z;
 	int r;
 
-	if (b->old && !b->ids->fresh[BWL_GRANT_STATE(id)])
+	if (b->old && !b->ids->fresh[bwl_grant_state(id)])
 		before = bwl_body(b->p, b->old, id);
 	body->meta.expiry_ns = q->expiry_ns;
 	body->meta.mode = q->mode;
@@ -195,7 +195,7 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	if (!r)
 		r = carryover_from(b, i, BWL_X_FREE, 0, e);
 	if (!r)
-		r = bwl_build_own_limit(b, &q->grant, BWL_GRANT_STATE(id),
+		r = bwl_build_own_limit(b, &q->grant, bwl_grant_state(id),
 					before ? &before->grant : NULL, &body->grant, e);
 	if (!r)
 		r = fill_subs(b, i, before, body, e);

@@ -123,7 +123,7 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 		struct bwl_err *e)
 {
 	const struct bwl_peer old = *body;
-	struct bwl_lim lim = wanted(&old, &p->state[BWL_GRANT_STATE(id)], c), accept;
+	struct bwl_lim lim = wanted(&old, &p->state[bwl_grant_state(id)], c), accept;
 	const struct bwl_volume *before = old.meta.flags & BWL_PEER_GRANT ? &old.grant.volume
 									  : NULL;
 	uint32_t floor = old.grant.volume.floor;
@@ -142,7 +142,7 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 			       before->spendable_bytes == BWL_VOLUME_NONE))
 		r = bwl_ids_open(p, carryover->ids, e);
 	if (!r)
-		r = bwl_build_limit(carryover, &lim, BWL_GRANT_STATE(id), before, &body->grant, e);
+		r = bwl_build_limit(carryover, &lim, bwl_grant_state(id), before, &body->grant, e);
 	if (r)
 		return r;
 	body->grant.volume.floor = floor;
@@ -210,12 +210,12 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 	}
 	if (!r) {
 		now = bwl_now_ns();
-		continue_rate(p, &g.peer[from].grant.rate, BWL_GRANT_STATE(id), now,
+		continue_rate(p, &g.peer[from].grant.rate, bwl_grant_state(id), now,
 			      &body.grant.rate);
-		continue_rate(p, &g.peer[from].accept, BWL_ACCEPT_STATE(id), now, &body.accept);
+		continue_rate(p, &g.peer[from].accept, bwl_accept_state(id), now, &body.accept);
 		g.peer[to] = body;
 		bwl_carryover_hold(&carryover, now);
-		__atomic_store_n(&p->gate[id].body[g.slot], to, __ATOMIC_SEQ_CST);
+		__atomic_store_n(bwl_body_of(&p->gate[id], g.slot), to, __ATOMIC_SEQ_CST);
 		__atomic_add_fetch(&p->ctl->edits, 1, __ATOMIC_SEQ_CST);
 		memset(g.base->digest, 0, sizeof(g.base->digest)); /* no longer any file's */
 		r = bwl_grace(p, e); /* the old entry is a spare from here on */

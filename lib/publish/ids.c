@@ -120,11 +120,11 @@ int bwl_ids_new(struct bwl_ids *x, const char *name, uint32_t *ret, struct bwl_e
 		return bwl_hint(e,
 				"bwlimit-load attach --max-peers N with a larger N after a detach");
 	}
-	p->mark[BWL_GRANT_STATE(i)] = (struct bwl_release){ bwl_release_first(p),
+	p->mark[bwl_grant_state(i)] = (struct bwl_release){ bwl_release_first(p),
 							    0 }; /* not the former owner's */
 	snprintf(p->name[i].name, BWL_NAME_LEN, "%s", name);
 	put(x->name_hash, x->name_mask, hash_name(name), i);
-	x->fresh[BWL_GRANT_STATE(i)] = x->fresh[BWL_ACCEPT_STATE(i)] = 1;
+	x->fresh[bwl_grant_state(i)] = x->fresh[bwl_accept_state(i)] = 1;
 	*ret = i;
 	return 0;
 }
@@ -218,7 +218,7 @@ bool bwl_ids_owes(const struct bwl_ids *x, uint32_t id)
 {
 	uint32_t c, state;
 
-	if (bwl_ids_spent(x, BWL_GRANT_STATE(id)))
+	if (bwl_ids_spent(x, bwl_grant_state(id)))
 		return true;
 	state = bwl_ids_find_extra(x, BWL_X_FLOOR, NULL, id, 0);
 	if (state && bwl_ids_spent(x, state))

@@ -41,7 +41,8 @@ static void keep_revoked_all(struct bwl_pins *p, uint32_t slot)
 		return;
 	for (i = 1; i < p->schema.max_peers; i++) {
 		body = bwl_body(p, &g, i);
-		if (body && body->meta.grant_seq <= all && p->gate[i].revoked < all)
+		if (body && bwl_is_revoked_by(body->meta.grant_seq, all) &&
+		    p->gate[i].revoked < all)
 			p->gate[i].revoked = all;
 	}
 	bwl_gen_close(&g);
@@ -86,7 +87,7 @@ static void note_rates(const struct bwl_pins *p, const struct bwl_gen *g,
 	for (i = 1; i < p->schema.max_peers; i++) {
 		body = bwl_body(p, g, i);
 		if (body)
-			rate[BWL_ACCEPT_STATE(i)] = &body->accept;
+			rate[bwl_accept_state(i)] = &body->accept;
 	}
 }
 
@@ -330,9 +331,9 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	int r;
 
 	for (i = 1; i < p->schema.max_peers; i++)
-		p->gate[i].body[slot] = 0;
+		*bwl_body_of(&p->gate[i], slot) = 0;
 	for (i = 0; i < x->b.pol->npeers; i++)
-		p->gate[x->id[i]].body[slot] = i + 1;
+		*bwl_body_of(&p->gate[x->id[i]], slot) = i + 1;
 	r = bwl_gen_install(p, &x->b.gen, e);
 	if (r)
 		return r;

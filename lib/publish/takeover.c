@@ -242,10 +242,10 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		rep->retired++;
 		/*
 		 * What `revoke --all` ended stays ended, also when the peer comes back or under a
-		 * new name: the mark of all becomes its own. It is revoked already; nothing
+		 * new name: the number of all becomes its own. It is revoked already; nothing
 		 * changes.
 		 */
-		if (body->meta.grant_seq <= p->ctl->revoked_all &&
+		if (bwl_is_revoked_by(body->meta.grant_seq, p->ctl->revoked_all) &&
 		    p->gate[k].revoked < p->ctl->revoked_all)
 			p->gate[k].revoked = p->ctl->revoked_all;
 	}

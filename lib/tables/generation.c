@@ -320,7 +320,7 @@ void bwl_limit_each(const struct bwl_pins *p, const struct bwl_gen *g, bwl_limit
 	for (i = 1; i < p->schema.max_peers; i++) {
 		body = bwl_body(p, g, i);
 		if (body)
-			fn(&body->grant, BWL_GRANT_STATE(i), arg);
+			fn(&body->grant, bwl_grant_state(i), arg);
 	}
 	for (i = 1; i < g->nsubs; i++)
 		if (g->sub[i].volume.state)

@@ -64,7 +64,7 @@ const char *bwl_standing_name(enum bwl_standing s)
 void bwl_grant_left(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body,
 		    struct bwl_left *ret)
 {
-	bwl_limit_left(v->pins, &body->grant.rate, &body->grant.volume, BWL_GRANT_STATE(id),
+	bwl_limit_left(v->pins, &body->grant.rate, &body->grant.volume, bwl_grant_state(id),
 		       v->now_ns, ret);
 }
 
@@ -188,8 +188,8 @@ REASON(port, "port", "PORT",
 REASON(hook, "hook", NULL, bwl_v_text(r->gate ? "gate" : "ingress"));
 REASON(reason, "reason", "REASON", bwl_v_text(bwl_reason_name(r->reason)));
 REASON(passes, "passes", "VERDICT",
-       bwl_v_both(json_boolean(bwl_reason_passes(r->reason)), "%s",
-		  bwl_reason_passes(r->reason) ? "pass" : "drop"));
+       bwl_v_both(json_boolean(bwl_reason_is_pass(r->reason)), "%s",
+		  bwl_reason_is_pass(r->reason) ? "pass" : "drop"));
 REASON(frames, "frames", ">FRAMES", bwl_v_count(r->n->frames));
 REASON(bytes, "bytes", ">BYTES", bwl_v_count(r->n->bytes));
 REASON(charged, "charged_bytes", ">CHARGED", bwl_v_count(r->n->charged));

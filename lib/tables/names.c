@@ -8,9 +8,8 @@
 
 static const struct {
 	const char *name, *text, *todo;
-	bool passes;
 } reasons[] = {
-#define X(e, name, pass, text, todo) [BWL_R_##e] = { name, text, todo, pass },
+#define X(e, name, pass, text, todo) [BWL_R_##e] = { name, text, todo },
 	BWL_REASONS(X)
 #undef X
 };
@@ -35,11 +34,6 @@ const char *bwl_reason_text(unsigned reason)
 const char *bwl_reason_todo(unsigned reason)
 {
 	return reason < _BWL_REASON_MAX ? reasons[reason].todo : "";
-}
-
-bool bwl_reason_passes(unsigned reason)
-{
-	return reason < _BWL_REASON_MAX && reasons[reason].passes;
 }
 
 const char *bwl_event_name(unsigned kind)

@@ -7,7 +7,9 @@
 
 uint32_t bwl_body_at(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
 {
-	uint32_t at = g && id && id < p->schema.max_peers ? LOAD(p->gate[id].body[g->slot]) : 0;
+	uint32_t at = g && id && id < p->schema.max_peers
+			      ? LOAD(*bwl_body_of(&p->gate[id], g->slot))
+			      : 0;
 
 	return at && at < g->npeers ? at : 0;
 }
@@ -21,7 +23,8 @@ const struct bwl_peer *bwl_body(const struct bwl_pins *p, const struct bwl_gen *
 
 bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq)
 {
-	return grant_seq <= LOAD(p->gate[id].revoked) || grant_seq <= LOAD(p->ctl->revoked_all);
+	return bwl_is_revoked_by(grant_seq, LOAD(p->gate[id].revoked)) ||
+	       bwl_is_revoked_by(grant_seq, LOAD(p->ctl->revoked_all));
 }
 
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name)

@@ -113,9 +113,9 @@ static struct bwl_left left_of(const char *name)
 
 	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
 			 0);
-	bwl_limit_left(rig->pins, &g.peer[rig->pins->gate[id].body[g.slot]].grant.rate,
-		       &g.peer[rig->pins->gate[id].body[g.slot]].grant.volume, 2 * id, rig_now(),
-		       &left);
+	bwl_limit_left(rig->pins, &g.peer[*bwl_body_of(&rig->pins->gate[id], g.slot)].grant.rate,
+		       &g.peer[*bwl_body_of(&rig->pins->gate[id], g.slot)].grant.volume, 2 * id,
+		       rig_now(), &left);
 	bwl_gen_close(&g);
 	return left;
 }

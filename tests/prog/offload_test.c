@@ -59,7 +59,7 @@ static uint32_t xdp(const char *spec, struct rig_result *r)
 	runs += r->counted;
 	assert_int_equal(r->counted, r->act == XDP_PASS_ACT ? 0 : 1);
 	if (r->act == XDP_REDIRECT_ACT)
-		assert_true(bwl_reason_passes(r->reason));
+		assert_true(bwl_reason_is_pass(r->reason));
 	return r->act;
 }
 

@@ -85,7 +85,7 @@ static inline uint32_t id_of(const char *name)
 /* How the program must act when it counted this reason. */
 static inline uint32_t act_of(const struct rig_packet *k, unsigned reason)
 {
-	if (!bwl_reason_passes(reason))
+	if (!bwl_reason_is_pass(reason))
 		return TC_ACT_SHOT;
 	if (k->prog == RIG_MGMT) /* a site's own filters go on */
 		return (uint32_t)TC_ACT_UNSPEC;

@@ -100,9 +100,9 @@ static void every_reason_and_event_has_words(void **state)
 			assert_string_not_equal(bwl_reason_name(i), bwl_reason_name(j));
 	}
 	assert_string_equal(bwl_reason_name(BWL_R_PEER_RATE), "peer-rate");
-	assert_true(bwl_reason_passes(BWL_R_PASS));
-	assert_false(bwl_reason_passes(BWL_R_NONE));
-	assert_false(bwl_reason_passes(_BWL_REASON_MAX));
+	assert_true(bwl_reason_is_pass(BWL_R_PASS));
+	assert_false(bwl_reason_is_pass(BWL_R_NONE));
+	assert_false(bwl_reason_is_pass(_BWL_REASON_MAX));
 	assert_string_equal(bwl_reason_name(_BWL_REASON_MAX), "unknown");
 	assert_string_equal(bwl_event_name(BWL_E_SPOOF), "spoofed-source");
 	assert_string_equal(bwl_event_name(_BWL_EVENT_MAX), "unknown");

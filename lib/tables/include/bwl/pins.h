@@ -153,7 +153,6 @@ int bwl_event_counted(struct bwl_pins *p, uint32_t kind, uint32_t port, struct b
 const char *bwl_reason_name(unsigned reason); /* "peer-rate" */
 const char *bwl_reason_text(unsigned reason);
 const char *bwl_reason_todo(unsigned reason); /* "" when there is nothing to do */
-bool bwl_reason_passes(unsigned reason);
 const char *bwl_event_name(unsigned kind);
 #define BWL_EVENT_ADDRESS 46 /* INET6_ADDRSTRLEN */
 /* IPv4 is written as IPv4. */
