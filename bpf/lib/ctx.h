@@ -35,7 +35,7 @@ struct bwl_work {
 	__u64 now_ns;
 	__u64 delay_ns; /* mode shape: departs so much later */
 	__u64 tally; /* odd state entry that counts it too (maps/limit.h); 0 none. Of 64 bits: the
-		      * verifier forgets the value of a shorter slot, and walks a fifth more */
+		      * verifier forgets the value of a shorter word, and walks a fifth more */
 	__u64 next_mac; /* of the next hop, where TC sends to a device that encrypts (bwl_tunnel);
 			   else 0 */
 	__u32 out;      /* ifindex of the uplink or the tunnel device */

@@ -19,7 +19,7 @@ struct bwl_ids {
 	uint8_t *fresh;                            /* by state index: 1 made in this publish */
 };
 
-/* What a volume's mark is before anything else is known: closed where a ledger is to write it. */
+/* A volume's release before anything else is known: closed where a ledger is to write it. */
 static inline uint64_t bwl_release_first(const struct bwl_pins *p)
 {
 	return p->ctl->ledger ? BWL_RELEASE_AWAITED : BWL_RELEASE_NONE;

@@ -3,7 +3,7 @@
  * Both ends of a power cut (power_cut.py has the cut itself).
  *
  * watch: before it, says into the log of a dm-log-writes device how far each volume was released;
- * the mark is read before it is said, so whatever is on disk from there on must say at least as
+ * the release is read before it is said, so whatever is on disk from there on must say at least as
  * much. open: after it, opens what is there as the agent and the tools would, and goes on with it;
  * one folder for each line of standard input, so that a thousand cuts need one process.
  */

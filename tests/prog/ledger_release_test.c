@@ -72,7 +72,7 @@ static int begin(void **state)
 	char cmd[200];
 
 	(void)state;
-	snprintf(dir, sizeof(dir), "/dev/shm/bwl-marks-%d", getpid());
+	snprintf(dir, sizeof(dir), "/dev/shm/bwl-release-%d", getpid());
 	snprintf(cmd, sizeof(cmd), "rm -rf %s && mkdir %s", dir, dir);
 	boots = 0;
 	return rig_setup(state) || system(cmd);
