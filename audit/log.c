@@ -171,9 +171,13 @@ void bwl_audit_set_size(struct bwl_audit_log *l, uint64_t bytes)
 	l->size = bytes;
 }
 
+#define LOCK_NAP_NS 10000000
+#define BEFORE_TRIES 1000 /* 10 s */
+#define AFTER_TRIES 100   /* 1 s */
+
 static int lock(struct bwl_audit_log *l, enum bwl_audit_urgency u, struct bwl_err *e)
 {
-	unsigned tries = u == BWL_AUDIT_BEFORE ? 1000 : 100;
+	unsigned tries = u == BWL_AUDIT_BEFORE ? BEFORE_TRIES : AFTER_TRIES;
 
 	while (flock(l->dir_fd, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
@@ -181,7 +185,7 @@ static int lock(struct bwl_audit_log *l, enum bwl_audit_urgency u, struct bwl_er
 		if (!tries--)
 			return bwl_fail(e, EBUSY, "the audit log %s is in use by another process",
 					l->dir);
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = LOCK_NAP_NS }, NULL);
 	}
 	return 0;
 }

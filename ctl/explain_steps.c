@@ -5,6 +5,7 @@
  * looked at too, where they can be, so that the operator does not mend one only to meet the next.
  */
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -137,8 +138,8 @@ static void judge_class(struct judge *j)
 
 	if (q->has_proto) {
 		c = j->base->proto_class[q->proto];
-		if (q->proto == 6 || q->proto == 17)
-			c = j->base->port_class[q->proto == 17][q->dport];
+		if (q->proto == IPPROTO_TCP || q->proto == IPPROTO_UDP)
+			c = j->base->port_class[q->proto == IPPROTO_UDP][q->dport];
 	}
 	j->a->class_ = c < _BWL_CLASS_MAX ? c : BWL_C_OTHER;
 	step(j, "class", BWL_R_NONE, "%s%s", bwl_class_name(j->a->class_),

@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 #include "db_internal.h"
 
+#define BUSY_MS 2000 /* a reader may hold the file so long */
 #define SETTINGS                                                                                   \
 	"PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;"    \
 	"PRAGMA synchronous = NORMAL; PRAGMA cache_size = -2048; PRAGMA wal_autocheckpoint = 256;" \
@@ -79,7 +80,7 @@ static int open_db(struct hist_db *h, const char *path, struct bwl_err *e)
 	if (sqlite3_open_v2(path, &h->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL))
 		return hist_db_fail(h->db, "cannot be opened", e);
-	sqlite3_busy_timeout(h->db, 2000);
+	sqlite3_busy_timeout(h->db, BUSY_MS);
 	r = hist_run(h, SETTINGS, e);
 	if (!r)
 		r = hist_number(h, "SELECT count(*) FROM sqlite_master", &tables, e);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "db_internal.h"
 
+#define BUSY_MS 5000 /* the writer may hold the file so long */
 #define HOUR 3600
 
 struct hist_reader {
@@ -28,7 +29,7 @@ static int open_db(struct hist_reader *r, const char *path, bool is_still, struc
 	if (sqlite3_open_v2(uri, &r->db,
 			    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL))
 		return hist_db_fail(r->db, "cannot be opened", e);
-	sqlite3_busy_timeout(r->db, 5000);
+	sqlite3_busy_timeout(r->db, BUSY_MS);
 	if (sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL)) /* one moment for all that is read */
 		return hist_db_fail(r->db, "cannot be read", e);
 	return hist_read_state(r->db, &r->state, e);

@@ -14,6 +14,9 @@
 #include <unistd.h>
 #include "pki_file.h"
 
+#define LOCK_NAP_NS 10000000
+#define LOCK_TRIES 1000 /* 10 s */
+
 int bwl_pki_failed(struct bwl_err *e, const char *what)
 {
 	const char *why = ERR_reason_error_string(ERR_peek_last_error());
@@ -72,11 +75,11 @@ int bwl_pki_lock(const char *dir, struct bwl_err *e)
 		return r;
 	}
 	for (unsigned i = 0; flock(fd, LOCK_EX | LOCK_NB); i++) {
-		if (errno != EWOULDBLOCK || i == 1000) {
+		if (errno != EWOULDBLOCK || i == LOCK_TRIES) {
 			close(fd);
 			return bwl_fail(e, EBUSY, "%s is in use by another bwlimit-ctl pki", dir);
 		}
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = LOCK_NAP_NS }, NULL);
 	}
 	return fd;
 }

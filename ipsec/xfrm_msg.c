@@ -8,7 +8,8 @@
 #include "xfrm.h"
 
 /* Attributes and offload modes that the headers of Debian 12 may lack. */
-#define ATTR_SA_DIR 33 /* XFRMA_SA_DIR, kernel 6.10: 1 in, 2 out */
+#define ATTR_SA_DIR 33    /* XFRMA_SA_DIR, kernel 6.10: 1 in, 2 out */
+#define MOST_ICV_BITS 512 /* more is no cipher of ours */
 #define ATTRS 40
 #define OFFLOAD_PACKET 4 /* XFRM_OFFLOAD_PACKET, kernel 6.2 */
 
@@ -171,7 +172,7 @@ static void read_algorithms(const struct attrs *x, struct bwl_xfrm_sa *sa)
 	k = cipher(sa->alg);
 	/* A cipher that is not in the table does encrypt: nulls are few and have names. */
 	sa->encrypts = !k || k->encrypts;
-	if (!k || icv_bits > 512)
+	if (!k || icv_bits > MOST_ICV_BITS)
 		return;
 	/* outer header, UDP, SPI and sequence number, IV; padding, its length, next header; ICV */
 	sa->overhead = (uint16_t)((sa->dst.family == AF_INET6 ? 40 : 20) + (sa->udp ? 8 : 0) + 8 +
@@ -235,7 +236,7 @@ static int read_sa(const struct xfrm_usersa_info *u, const struct attrs *x, stru
 
 static bool is_ike(__be16 port, __be16 mask)
 {
-	return mask == 0xffff && (port == htons(500) || port == htons(4500));
+	return mask == 0xffff && (port == htons(BWL_IKE_PORT) || port == htons(BWL_IKE_NAT_PORT));
 }
 
 static int read_policy(const struct xfrm_userpolicy_info *u, const struct attrs *x,

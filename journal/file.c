@@ -33,6 +33,10 @@ const char *bwl_journal_dir(bool drill)
 	return drill ? NULL : BWL_JOURNAL_DIR;
 }
 
+#define LOCK_NAP_NS 10000000
+#define OPEN_TRIES 1000 /* 10 s */
+#define CLOSE_TRIES 200 /* 2 s: what closes has closed the maps already */
+
 static int lock(const char *dir, unsigned tries, int *ret, struct bwl_err *e)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -45,7 +49,7 @@ static int lock(const char *dir, unsigned tries, int *ret, struct bwl_err *e)
 			return bwl_fail(e, EBUSY, "the journal %s is in use by another process",
 					dir);
 		}
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = LOCK_NAP_NS }, NULL);
 	}
 	*ret = fd;
 	return 0;
@@ -183,7 +187,7 @@ int bwl_journal_append(const char *dir, const struct bwl_journal_rec *r, size_t 
 	for (i = 0; i < n; i++)
 		opens |= bwl_journal_opens(r[i].kind);
 	e = e ? e : &mine;
-	err = lock(dir, opens ? 1000 : 200, &fd, e);
+	err = lock(dir, opens ? OPEN_TRIES : CLOSE_TRIES, &fd, e);
 	if (err)
 		return err;
 	err = append_locked(dir, fd, r, n, expect, opens, e);
@@ -207,7 +211,7 @@ static int aside(int dir_fd)
 
 int bwl_journal_set_aside(const char *dir, struct bwl_err *e)
 {
-	int fd, r = lock(dir, 1000, &fd, e);
+	int fd, r = lock(dir, OPEN_TRIES, &fd, e);
 
 	if (r)
 		return r;
@@ -249,7 +253,7 @@ int bwl_journal_make(const char *dir, const struct bwl_journal_rec *rec, size_t 
 
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return bwl_fail(e, errno, "cannot make %s: %s", dir, strerror(errno));
-	r = lock(dir, 1000, &fd, e);
+	r = lock(dir, OPEN_TRIES, &fd, e);
 	if (r)
 		return r;
 	bwl_journal_look(dir, &j);

@@ -12,6 +12,7 @@
 #include "ledger.h"
 #include "seq.h"
 
+#define BUSY_MS 2000 /* who reads the file by hand may hold it so long */
 #define VERSION 1
 #define SUM 16
 
@@ -32,12 +33,15 @@ struct ledger {
 
 BWL_AUTO_DEFINE(sqlite3_finalize, sqlite3_stmt *)
 
+/* FNV-1a, 32 bits. */
+#define FNV_BASIS 2166136261U
+#define FNV_PRIME 16777619U
 static unsigned hash_of(const char *key)
 {
-	unsigned h = 2166136261U;
+	unsigned h = FNV_BASIS;
 
 	while (*key)
-		h = (h ^ (unsigned char)*key++) * 16777619U;
+		h = (h ^ (unsigned char)*key++) * FNV_PRIME;
 	return h;
 }
 
@@ -280,7 +284,7 @@ static int open_db(const char *dir, struct ledger *l, bool is_new, struct bwl_er
 				    SQLITE_OPEN_NOMUTEX,
 			    NULL))
 		return db_fail(l->db, "cannot be opened", e);
-	sqlite3_busy_timeout(l->db, 2000);
+	sqlite3_busy_timeout(l->db, BUSY_MS);
 	r = settings(l, e);
 	if (!r)
 		r = ledger_seq_open(dir, is_new, &l->seq_fd, &last, e);

@@ -121,7 +121,7 @@ BWL_GLOBAL int bwl_too_big4(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 	u.to.eth.h_proto = bwl_htons(ETH_P_IP);
 	u.to.ip.version = 4;
 	u.to.ip.ihl = 5;
-	u.to.ip.tos = 0xc0; /* as the kernel's errors: internetwork control */
+	u.to.ip.tos = IPTOS_PREC_INTERNETCONTROL; /* as the kernel's errors */
 	u.to.ip.tot_len = bwl_htons(more + BWL_QUOTED);
 	u.to.ip.frag_off = bwl_htons(0x4000);
 	u.to.ip.ttl = 64;

@@ -68,8 +68,8 @@ static __always_inline _Bool bwl_device_sees(const struct bwl_pkt *k)
 {
 	return k->plain && k->proto != IPPROTO_ESP && k->proto != IPPROTO_AH &&
 	       !(k->proto == IPPROTO_UDP &&
-		 (k->sport == bwl_htons(500) || k->sport == bwl_htons(4500) ||
-		  k->dport == bwl_htons(500) || k->dport == bwl_htons(4500)));
+		 (k->sport == bwl_htons(BWL_IKE_PORT) || k->sport == bwl_htons(BWL_IKE_NAT_PORT) ||
+		  k->dport == bwl_htons(BWL_IKE_PORT) || k->dport == bwl_htons(BWL_IKE_NAT_PORT)));
 }
 
 /*

@@ -28,9 +28,9 @@
 #define BWL_CNP_OPCODE 0x81 /* InfiniBand spec 1.4 A17.9.3: congestion notification */
 #define BWL_ROCE_PORT 4791
 #define BWL_TCP_SYN 0x02
-#define BWL_ARP_ROOM                                                                               \
-	50 /* behind the Ethernet header: its least payload, and 4 bytes that a switch left */
-#define BWL_ND_MOST 64 /* NS or NA: 24 bytes, an address, a nonce (RFC 7527), and room */
+#define BWL_ARP_LEN 28  /* Ethernet, IPv4 */
+#define BWL_ARP_ROOM 50 /* in a frame: the least payload, and 4 bytes that a switch left */
+#define BWL_ND_MOST 64  /* NS or NA: 24 bytes, an address, a nonce (RFC 7527), and room */
 
 enum bwl_nd_kind { BWL_ND_NS = 1, BWL_ND_NA = 2 };
 enum bwl_arp_kind { BWL_ARP_REQUEST = 1, BWL_ARP_REPLY = 2 };
@@ -205,6 +205,10 @@ static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *en
 	return bwl_parse_l4(k, data, end, off + ihl, tot - ihl);
 }
 
+/* RFC 4861 */
+#define BWL_ICMP6_NS 135
+#define BWL_ICMP6_NA 136
+#define BWL_ND_HOP_LIMIT 255
 struct bwl_nd { /* NS and NA: RFC 4861, 4.3 and 4.4 */
 	__u8 type, code;
 	__u16 check;
@@ -223,9 +227,9 @@ static __always_inline _Bool bwl_nd_fits(const struct bwl_pkt *k, const struct b
 	if ((t[0] & bwl_htonl(0xff000000)) == bwl_htonl(0xff000000))
 		return 0;
 	if ((d[0] & bwl_htonl(0xff000000)) != bwl_htonl(0xff000000)) /* unicast, also on the wire */
-		return !k->group && (nd->type == 136 || !((d[0] ^ t[0]) | (d[1] ^ t[1]) |
-							  (d[2] ^ t[2]) | (d[3] ^ t[3])));
-	if (nd->type == 136)
+		return !k->group && (nd->type == BWL_ICMP6_NA || !((d[0] ^ t[0]) | (d[1] ^ t[1]) |
+								   (d[2] ^ t[2]) | (d[3] ^ t[3])));
+	if (nd->type == BWL_ICMP6_NA)
 		return !(group | d[1] | d[2] | (d[3] ^ bwl_htonl(1)));
 	return !(group | d[1] | (d[2] ^ bwl_htonl(1)) | (d[3] ^ (t[3] | bwl_htonl(0xff000000))));
 }
@@ -240,10 +244,11 @@ static __always_inline void bwl_parse_nd(struct bwl_pkt *k, void *data, void *en
 	const struct bwl_nd *nd = bwl_at(data, end, off, sizeof(*nd));
 
 	if (!nd || l4_len < sizeof(*nd) || l4_len > BWL_ND_MOST || l4_len != frame_len - off ||
-	    hop_limit != 255 || nd->code || (nd->type != 135 && nd->type != 136))
+	    hop_limit != BWL_ND_HOP_LIMIT || nd->code ||
+	    (nd->type != BWL_ICMP6_NS && nd->type != BWL_ICMP6_NA))
 		return;
 	if (bwl_nd_fits(k, nd))
-		k->nd = nd->type - 134;
+		k->nd = nd->type == BWL_ICMP6_NS ? BWL_ND_NS : BWL_ND_NA;
 }
 
 static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *end, __u32 off,
@@ -271,9 +276,9 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 	for (i = 0; i <= BWL_MAX_EXT; i++) {
 		k->proto = next;
 		off = bwl_forget(&k->hdr_len, off);
-		if (next == 43) /* routing header */
+		if (next == IPPROTO_ROUTING)
 			return BWL_R_SOURCE_ROUTE;
-		if (next == 44) { /* fragment: the rest is not ours to read */
+		if (next == IPPROTO_FRAGMENT) { /* the rest is not ours to read */
 			if (left < 8)
 				return BWL_R_MALFORMED;
 			x = bwl_at(data, end, off, 8);
@@ -284,7 +289,7 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 			k->fragment = 1;
 			return BWL_R_NONE;
 		}
-		if (next != 0 && next != 60) { /* neither hop-by-hop nor destination options */
+		if (next != IPPROTO_HOPOPTS && next != IPPROTO_DSTOPTS) {
 			k->plain = i == 0;
 			if (next == IPPROTO_ICMPV6 && i == 0)
 				bwl_parse_nd(k, data, end, off, left, hop, frame_len);
@@ -308,7 +313,7 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 static __always_inline int bwl_parse_arp(struct bwl_pkt *k, void *data, void *end, __u32 off,
 					 __u32 frame_len)
 {
-	__u8 *a = bwl_at(data, end, off, 28);
+	__u8 *a = bwl_at(data, end, off, BWL_ARP_LEN);
 	__be32 sip, tip;
 
 	if (!a)

@@ -19,6 +19,23 @@ static __always_inline _Bool bwl_port_is(__be16 port, __u16 a, __u16 b)
 	return port == bwl_htons(a) || port == bwl_htons(b);
 }
 
+/* Registered with IEEE and IANA. */
+enum {
+	BWL_ETH_LLDP = 0x88cc,
+	BWL_ETH_SLOW = 0x8809, /* slow protocols: LACP */
+	BWL_ETH_PTP = 0x88f7,
+
+	BWL_L4_DHCP_SERVER = 67,
+	BWL_L4_DHCP_CLIENT = 68,
+	BWL_L4_BGP = 179,
+	BWL_L4_PTP_EVENT = 319,
+	BWL_L4_PTP_GENERAL = 320,
+	BWL_L4_DHCP6_CLIENT = 546,
+	BWL_L4_DHCP6_SERVER = 547,
+	BWL_L4_BFD = 3784,
+	BWL_L4_BFD_MULTIHOP = 4784,
+};
+
 /*
  * Underlay control, each protocol only when the policy names it (uplink_control). By destination
  * port: what comes in reaches no other socket of the DPU. Answers to a BGP session that the DPU
@@ -29,27 +46,30 @@ static __always_inline _Bool bwl_is_control(const struct bwl_ctx *c)
 	const struct bwl_pkt *k = &c->pkt;
 	__u32 on = c->base->control;
 
-	if (k->ethertype == 0x88cc)
+	if (k->ethertype == BWL_ETH_LLDP)
 		return on & (1U << BWL_CONTROL_LLDP);
-	if (k->ethertype == 0x8809)
+	if (k->ethertype == BWL_ETH_SLOW)
 		return on & (1U << BWL_CONTROL_LACP);
-	if (k->ethertype == 0x88f7)
+	if (k->ethertype == BWL_ETH_PTP)
 		return on & (1U << BWL_CONTROL_PTP);
 	if (k->fragment)
 		return 0;
 	if (k->proto == IPPROTO_TCP)
 		return (on & (1U << BWL_CONTROL_BGP)) &&
-		       (bwl_port_is(k->dport, 179, 179) ||
-			(bwl_port_is(k->sport, 179, 179) &&
+		       (k->dport == bwl_htons(BWL_L4_BGP) ||
+			(k->sport == bwl_htons(BWL_L4_BGP) &&
 			 (k->tcp_flags & (BWL_TCP_SYN | BWL_TCP_ACK)) != BWL_TCP_SYN));
 	if (k->proto != IPPROTO_UDP)
 		return 0;
-	if ((on & (1U << BWL_CONTROL_BFD)) && bwl_port_is(k->dport, 3784, 4784))
+	if ((on & (1U << BWL_CONTROL_BFD)) &&
+	    bwl_port_is(k->dport, BWL_L4_BFD, BWL_L4_BFD_MULTIHOP))
 		return 1;
 	if ((on & (1U << BWL_CONTROL_DHCP)) &&
-	    (k->family == 4 ? bwl_port_is(k->dport, 67, 68) : bwl_port_is(k->dport, 546, 547)))
+	    (k->family == 4 ? bwl_port_is(k->dport, BWL_L4_DHCP_SERVER, BWL_L4_DHCP_CLIENT)
+			    : bwl_port_is(k->dport, BWL_L4_DHCP6_CLIENT, BWL_L4_DHCP6_SERVER)))
 		return 1;
-	return (on & (1U << BWL_CONTROL_PTP)) && bwl_port_is(k->dport, 319, 320);
+	return (on & (1U << BWL_CONTROL_PTP)) &&
+	       bwl_port_is(k->dport, BWL_L4_PTP_EVENT, BWL_L4_PTP_GENERAL);
 }
 
 /* ARP, ND and control share one small limit of the uplink. */
@@ -102,12 +122,13 @@ static __always_inline __u32 bwl_remote(const struct bwl_ctx *c, const __be32 *a
 static __always_inline _Bool bwl_is_ike(const struct bwl_pkt *k)
 {
 	return k->proto == IPPROTO_UDP && !k->fragment && k->sport == k->dport &&
-	       bwl_port_is(k->dport, 500, 4500);
+	       bwl_port_is(k->dport, BWL_IKE_PORT, BWL_IKE_NAT_PORT);
 }
 
 static __always_inline _Bool bwl_is_esp(const struct bwl_pkt *k)
 {
-	return k->proto == IPPROTO_ESP || (bwl_is_ike(k) && k->dport == bwl_htons(4500));
+	return k->proto == IPPROTO_ESP ||
+	       (bwl_is_ike(k) && k->dport == bwl_htons(BWL_IKE_NAT_PORT));
 }
 
 /*
@@ -117,7 +138,8 @@ static __always_inline _Bool bwl_is_esp_in_udp(const struct bwl_pkt *k, struct _
 {
 	__u32 spi = 0;
 
-	return k->dport == bwl_htons(4500) && !bpf_skb_load_bytes(skb, k->hdr_len, &spi, 4) && spi;
+	return k->dport == bwl_htons(BWL_IKE_NAT_PORT) &&
+	       !bpf_skb_load_bytes(skb, k->hdr_len, &spi, 4) && spi;
 }
 
 static __always_inline int bwl_ike(struct bwl_ctx *c, struct __sk_buff *skb, __u32 id)

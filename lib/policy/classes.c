@@ -7,19 +7,28 @@
 #include <string.h>
 #include "bwl/policy.h"
 
+/* clang-format off */
 static const struct bwl_pol_service builtin[] = {
 	/* Congestion notifications share the port; the data plane tells them by BTH opcode. */
-	{ BWL_C_ROCEV2, IPPROTO_UDP, 4791 },   { BWL_C_NVME_TCP, IPPROTO_TCP, 4420 },
+	{ BWL_C_ROCEV2, IPPROTO_UDP, 4791 },
+	{ BWL_C_NVME_TCP, IPPROTO_TCP, 4420 },
 	{ BWL_C_NVME_TCP, IPPROTO_TCP, 8009 }, /* discovery */
-	{ BWL_C_NFS, IPPROTO_TCP, 2049 },      { BWL_C_NFS, IPPROTO_UDP, 2049 },
+	{ BWL_C_NFS, IPPROTO_TCP, 2049 },
+	{ BWL_C_NFS, IPPROTO_UDP, 2049 },
 	{ BWL_C_NFS, IPPROTO_TCP, 20049 }, /* over RDMA: iWARP */
-	{ BWL_C_NFS, IPPROTO_UDP, 20049 },     { BWL_C_ISCSI, IPPROTO_TCP, 3260 },
-	{ BWL_C_ISCSI, IPPROTO_TCP, 860 },     { BWL_C_HTTPS, IPPROTO_TCP, 443 },
+	{ BWL_C_NFS, IPPROTO_UDP, 20049 },
+	{ BWL_C_ISCSI, IPPROTO_TCP, 3260 },
+	{ BWL_C_ISCSI, IPPROTO_TCP, 860 },
+	{ BWL_C_HTTPS, IPPROTO_TCP, 443 },
 	{ BWL_C_HTTPS, IPPROTO_UDP, 443 }, /* HTTP/3 */
-	{ BWL_C_SSH, IPPROTO_TCP, 22 },        { BWL_C_DNS, IPPROTO_TCP, 53 },
-	{ BWL_C_DNS, IPPROTO_UDP, 53 },        { BWL_C_DNS, IPPROTO_TCP, 853 }, /* over TLS */
-	{ BWL_C_ICMP, IPPROTO_ICMP, 0 },       { BWL_C_ICMP, IPPROTO_ICMPV6, 0 },
+	{ BWL_C_SSH, IPPROTO_TCP, 22 },
+	{ BWL_C_DNS, IPPROTO_TCP, 53 },
+	{ BWL_C_DNS, IPPROTO_UDP, 53 },
+	{ BWL_C_DNS, IPPROTO_TCP, 853 }, /* over TLS */
+	{ BWL_C_ICMP, IPPROTO_ICMP, 0 },
+	{ BWL_C_ICMP, IPPROTO_ICMPV6, 0 },
 };
+/* clang-format on */
 
 static void set_service(const struct bwl_pol_service *s, uint8_t proto_class[256],
 			uint8_t port_class[2][65536])
