@@ -19,9 +19,8 @@
 #define EVENTS                                                                                     \
 	(LINES / 2) /* of them that events of the data plane may take: what a host causes hides no \
 		       alarm */
-#define YIELD_NS                                                                                   \
-	20000000 /* after each line: who waits for the log's lock gets it, however slow the disk   \
-		    is */
+/* after each line: who waits for the log's lock gets it, however slow the disk is */
+#define YIELD_NS 20000000
 
 static struct {
 	pthread_mutex_t lock;

@@ -27,8 +27,8 @@ int bwl_audit_end_sign(struct bwl_audit_end *x, const struct bwl_note_key *k, st
 /* A checkpoint line over f; the caller frees. extension: signed with it, or "". */
 char *bwl_audit_signed_line(const struct bwl_frontier *f, const char *extension,
 			    const struct bwl_note_key *k, struct bwl_err *e);
-#define BWL_AUDIT_RESERVE                                                                          \
-	(512 << 10) /* bytes kept allocated beyond the end, so that no host can take them */
+/* bytes kept allocated beyond the end, so that no host can take them */
+#define BWL_AUDIT_RESERVE (512 << 10)
 /*
  * A file that appears whole under its name. reserve: so many bytes are allocated behind it, or it
  * is not made.

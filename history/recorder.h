@@ -16,8 +16,8 @@
 #define HIST_PARTS 60
 #define HIST_FLUSH_S 10             /* what a crash costs of the resolution */
 #define HIST_PENDING_MAX (4U << 20) /* bytes of points in memory before they are written anyway */
-#define HIST_BELIEVED_NS                                                                           \
-	3600000000000ULL /* maps older than this, of which nothing is known: from now on */
+/* maps older than this, of which nothing is known: from now on */
+#define HIST_BELIEVED_NS 3600000000000ULL
 
 struct hist_clocks {
 	int64_t wall_s;

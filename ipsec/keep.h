@@ -18,9 +18,8 @@ void bwl_keep_free(struct bwl_keep *k); /* NULL-safe */
 
 #define BWL_KEEP_FIRST_NS 1000000000ULL /* charon starts by itself what is loaded */
 #define BWL_KEEP_STALE_NS 5000000000ULL /* the data plane may be late, rekeying takes time */
-#define BWL_KEEP_LAST_NS                                                                           \
-	60000000000ULL /* between attempts, which come at ever longer intervals                    \
-			*/
+/* between attempts, which come at ever longer intervals */
+#define BWL_KEEP_LAST_NS 60000000000ULL
 
 struct bwl_keep_seen {
 	/* Has the data plane an SA for this peer id? NULL: not asked. */

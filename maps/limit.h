@@ -116,9 +116,8 @@ struct bwl_release {
 };
 BWL_ASSERT_SIZE(struct bwl_release, 16);
 #define BWL_RELEASE_NONE 0ULL /* no ledger has come: the volume alone counts */
-#define BWL_RELEASE_AWAITED                                                                        \
-	1ULL                    /* closed until the ledger has written it; no frame is so short    \
-				 */
+/* closed until the ledger has written it; no frame is so short */
+#define BWL_RELEASE_AWAITED 1ULL
 #define BWL_RELEASE_CLOSED 2ULL /* closed by the ledger's writer */
 
 /*

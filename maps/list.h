@@ -42,7 +42,7 @@
 	  BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)), 1,                                    \
 	  "**BPF**; load, ctl, agent: an account that is carried over", "BPF, tools",            \
 	  "limit → `bwl_state`")                                                                 \
-	X(mark, ARRAY, __u32, struct bwl_release, BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)),  \
+	X(mark, ARRAY, __u32, struct bwl_release, BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)), \
 	  1, "agent; load, ctl: a new volume's", "BPF, tools",                                   \
 	  "limit → `bwl_release`: how far the ledger lets a volume be spent")                       \
 	X(held, ARRAY, __u32, struct bwl_held, BWL_MAX_HELD, 1, "load, ctl, agent", "the same",  \

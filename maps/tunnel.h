@@ -19,10 +19,10 @@
 
 #define BWL_TUN_IF_ID 0x62776c00U /* of the plain interface; above every peer id */
 #define BWL_MARK_ID 0x003fffffU   /* bits of a mark that are a peer id */
-#define BWL_MARK_TAG                                                                               \
-	0x7fc00000U /* bits that a charged packet and one for the kernel share; never 0 */
-#define BWL_MARK_UP                                                                                \
-	0x80000000U /* flipped: went up to the DPU's kernel, which has no right to send it */
+/* bits that a charged packet and one for the kernel share; never 0 */
+#define BWL_MARK_TAG 0x7fc00000U
+/* flipped: went up to the DPU's kernel, which has no right to send it */
+#define BWL_MARK_UP 0x80000000U
 
 /*
  * What a packet of a host or of the wire has that goes up to the kernel. With fwmark_reflect the

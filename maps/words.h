@@ -50,9 +50,8 @@ enum bwl_control_bit {
 
 #define BWL_MAX_BURST (1ULL << 40) /* bytes; also bounds what counts as sane debt */
 #define BWL_MAX_VOLUME (1ULL << 62)
-#define BWL_WINDOW_MIN_NS                                                                          \
-	11000000000ULL /* slices of a second: none turns under a packet's feet                     \
-			*/
+/* slices of a second: none turns under a packet's feet */
+#define BWL_WINDOW_MIN_NS 11000000000ULL
 
 /*
  * Mode shape, where the policy names no horizon: what waits may be four GSO packets of maximum size

@@ -26,9 +26,8 @@
 
 #define LOOK_NS 1000000000ULL /* never sooner: the meter counts looks for seconds */
 #define FRAME_BYTES 22        /* FCS 4, and 42 bytes of ARP become 60 */
-#define SEGMENT_BYTES                                                                              \
-	224 /* 14 + 8 of tags, 40 + 8 + 16 of ESP in UDP, 40 + 60 inside, 33 behind                \
-	     */
+/* 14 + 8 of tags, 40 + 8 + 16 of ESP in UDP, 40 + 60 inside, 33 behind */
+#define SEGMENT_BYTES 224
 #define ESP_BYTES 128
 #define CONTROL_BYTES 64 /* a frame of MAC control, pause for one */
 

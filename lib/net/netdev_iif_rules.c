@@ -26,8 +26,8 @@
 enum { PREF_KERNEL, PREF_LOCAL, PREF_PAST, PREF_CLOSED, PREF_NOP, PREF_TUNNEL, PREF_QUIET };
 
 #define DUMP_TRIES 10
-#define ROOM                                                                                       \
-	(2 * BWL_LOCK_DEVS + 8) /* a rule and a goto for each, lo, and one of each other kind */
+/* a rule and a goto for each, lo, and one of each other kind */
+#define ROOM (2 * BWL_LOCK_DEVS + 8)
 
 struct rule {
 	uint32_t pref, table, to, mark, mask;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # How C is laid out: .clang-format, and lines of at most 100 columns. A text is never broken: one can
-# search for it.
+# search for it. And clang-tidy (preset lint) complains about the headers of every folder.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}}
@@ -31,11 +31,15 @@ narrow() { # folder
 	done)
 	[[ -z $bad ]] || { note "$bad"; return 1; }
 }
+tidied() { # folder
+	sed -n "s/^HeaderFilterRegex: '(\(.*\))\/'$/\1/p" .clang-tidy | tr '|' '\n' | grep -qx "$1"
+}
 for d in */; do
 	d=${d%/}
 	[[ $d != build && -n $(sources "$d") ]] || continue
 	check "$d is laid out by .clang-format" laid_out "$d"
 	check "$d has lines of at most $COLUMNS_MOST columns" narrow "$d"
+	check "$d is in the HeaderFilterRegex of .clang-tidy" tidied "$d"
 done
 
 done_testing

@@ -177,8 +177,8 @@ struct bwl_pol_peer *bwl_policy_peer(const struct bwl_policy *p, const char *nam
  * is worth it never reaches its rate (measured: docs/limits.md). The burst is also what each
  * grant may leak once at line rate; `exfil` counts it.
  */
-#define BWL_GSO_BURST                                                                              \
-	73728ULL /* 65535 bytes in 1448-byte segments, 66 + 24 bytes of headers each */
+/* 65535 bytes in 1448-byte segments, 66 + 24 bytes of headers each */
+#define BWL_GSO_BURST 73728ULL
 #define BWL_TCP_BURST_MAX (32ULL << 20)
 #define BWL_MIN_BURST 1518ULL /* one full frame with a tag; less is an error */
 uint64_t bwl_default_burst(uint64_t rate_bps);
