@@ -157,4 +157,16 @@ static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex, _Bool tim
 	return r == BWL_R_NONE ? bwl_generation(c, timed) : r;
 }
 
+/* What a packet to this peer has for a mark when it has become ESP: the kernel keeps it. */
+static __always_inline __u32 bwl_esp_mark(const struct bwl_ctx *c, __u32 id)
+{
+	return (c->ctl->tag & ~BWL_MARK_ID) | (id & BWL_MARK_ID);
+}
+
+/* Charged at a host port: this boot's tag, whole or with a peer's id in it. */
+static __always_inline _Bool bwl_is_tagged(const struct bwl_ctx *c, __u32 mark)
+{
+	return !((mark ^ c->ctl->tag) & ~BWL_MARK_ID);
+}
+
 #endif

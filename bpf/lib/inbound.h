@@ -16,7 +16,8 @@
 #ifndef BWL_INBOUND_H
 #define BWL_INBOUND_H
 
-#include "uplink.h"
+#include "tc.h"
+#include "underlay.h"
 
 /*
  * Of kernel 6.8, and stands for it. mlx5 drops by itself what fails authentication from 6.7 on;

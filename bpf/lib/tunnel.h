@@ -11,7 +11,7 @@
 #ifndef BWL_TUNNEL_H
 #define BWL_TUNNEL_H
 
-#include "uplink.h"
+#include "arrive.h"
 
 struct bpf_xfrm_info {
 	__u32 if_id;

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * TC ingress of an uplink and of the tunnel device: ESP and IKE to the DPU; what a peer sent, out
+ * of its SA or in the clear, to a host port.
+ */
+#ifndef BWL_ARRIVE_H
+#define BWL_ARRIVE_H
+
+#include "dest.h"
+#include "ike.h"
+#include "mtu.h"
+#include "neighbour.h"
+#include "tc.h"
+#include "underlay.h"
+
+/*
+ * By this port IKE says that it is not ESP (RFC 3948, 2.2): with 4 bytes of zero, which no SPI is.
+ */
+static __always_inline _Bool bwl_is_esp_in_udp(const struct bwl_pkt *k, struct __sk_buff *skb)
+{
+	__u32 spi = 0;
+
+	return k->dport == bwl_htons(BWL_IKE_NAT_PORT) &&
+	       !bpf_skb_load_bytes(skb, k->hdr_len, &spi, 4) && spi;
+}
+
+static __always_inline int bwl_ike(struct bwl_ctx *c, struct __sk_buff *skb, __u32 id)
+{
+	__u32 index = id & (BWL_IKE_WORDS - 1);
+	__u64 *word = bpf_map_lookup_elem(&bwl_ike_word, &index);
+
+	if (bwl_is_esp_in_udp(&c->pkt, skb) || (word && bwl_ike_take(word, c->now_ns)))
+		return BWL_R_PASS_IKE;
+	c->id = id; /* whose key exchange suffers */
+	return BWL_R_IKE_RATE;
+}
+
+/* ESP and IKE from the DPU of an encrypted peer to this one. */
+static __always_inline int bwl_outer(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	__u32 id;
+	int r;
+
+	if (c->pkt.proto != IPPROTO_ESP && !bwl_is_ike(&c->pkt))
+		return BWL_R_NONE;
+	id = bwl_remote(c, c->pkt.saddr);
+	if (!id)
+		return BWL_R_NONE;
+	if (!(bwl_whose(c, c->pkt.daddr) & BWL_OWN_REMOTE))
+		return BWL_R_UPLINK_IN; /* for a host's address, in the clear */
+	if (c->pkt.proto != IPPROTO_ESP)
+		return bwl_ike(c, skb, id);
+	r = bwl_grant(c, id);
+	if (r != BWL_R_NONE)
+		return r;
+	c->id = 0; /* what is inside is counted to the peer when it comes out */
+	return BWL_R_PASS_ESP;
+}
+
+/* From the peer c->id, live: to a host port's sources, within accept. */
+static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	__u32 port = bwl_whose(c, c->pkt.daddr);
+	_Bool self = port & BWL_OWN_REMOTE;
+	int r;
+
+	if (self != (c->id == c->base->self_id))
+		return BWL_R_UPLINK_IN; /* the DPU's own peers and the hosts' are apart */
+	port &= BWL_MAX_PORTS - 1;
+	if (!self && !(c->peer->meta.from & 1ULL << port))
+		return BWL_R_FROM; /* no answers to a port that may not ask */
+	r = bwl_tc_cost(c, skb, skb->gso_size);
+	if (r == BWL_R_NONE)
+		r = bwl_charge_accept(&c->w, c->peer);
+	if (r != BWL_R_NONE)
+		return r;
+	if (self)
+		return BWL_R_PASS_SELF;
+	r = bwl_mss(c, skb);
+	if (r == BWL_R_NONE)
+		r = bwl_tc_deliver(c, skb, port);
+	return r == BWL_R_NONE ? BWL_R_PASS_ACCEPT : r;
+}
+
+/*
+ * from: the peer whose SA it came through. 0: from the network in the clear, which only a `clear`
+ * peer's prefixes may be.
+ */
+static __always_inline int bwl_arrive(struct bwl_ctx *c, struct __sk_buff *skb, __u32 from)
+{
+	int r;
+
+	if (!from && (bwl_tag(skb) >= 0 || c->pkt.nvid))
+		return BWL_R_VLAN;
+	r = bwl_grant(c, from ? from : bwl_dest(c, c->pkt.saddr));
+	c->tally = bwl_accept_state(c->id);
+	if (r == BWL_R_NO_PEER && !from)
+		return BWL_R_UPLINK_IN;
+	if (r != BWL_R_NONE)
+		return r;
+	if ((c->peer->meta.path == BWL_PATH_CLEAR) == !!from)
+		return BWL_R_NO_SA; /* an encrypted peer's clear packet is not from it */
+	/* The kernel does not check what comes out of an SA against its policy here: we do. */
+	if (from && bwl_dest(c, c->pkt.saddr) != from)
+		return BWL_R_TUNNEL_SRC;
+	return bwl_accept(c, skb);
+}
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* TC egress of an uplink: the last look at what leaves. */
+#ifndef BWL_LAST_GATE_H
+#define BWL_LAST_GATE_H
+
+#include "dest.h"
+#include "offload.h"
+#include "tc.h"
+#include "underlay.h"
+
+/* What the kernel says about a packet that went up has its mark (fwmark_reflect). */
+static __always_inline _Bool bwl_is_up(const struct bwl_ctx *c, __u32 mark)
+{
+	return !((mark ^ bwl_mark_up(c->ctl->tag)) & ~BWL_MARK_ID);
+}
+
+/*
+ * The DPU's own packets have no ingress interface; but what left a tunnel device has none, either.
+ */
+static __always_inline _Bool bwl_is_own(const struct bwl_ctx *c, const struct __sk_buff *skb)
+{
+	return !skb->ingress_ifindex && !bwl_is_tagged(c, skb->mark);
+}
+
+/*
+ * May cleartext of the live peer c->id leave by this device: to a clear peer, or to be encrypted by
+ * it?
+ */
+static __always_inline _Bool bwl_may_be_clear(const struct bwl_ctx *c, __u32 ifindex)
+{
+	const struct bwl_tunnel *tun;
+
+	if (c->peer->meta.path == BWL_PATH_CLEAR)
+		return 1;
+	tun = bwl_offloaded(c, c->id);
+	return tun && bwl_device_sees(&c->pkt) && bwl_read(tun->out) == ifindex &&
+	       bwl_offload_dev(c, tun);
+}
+
+/* ESP to this DPU, by the shortest parse? 0 also where more must be read. */
+static __always_inline _Bool bwl_is_esp_to(struct __sk_buff *skb, const struct bwl_nexthop *nh)
+{
+	void *end = (void *)(long)skb->data_end;
+	struct ethhdr *eth = (void *)(long)skb->data;
+	struct ipv6hdr *ip6 = (void *)(eth + 1);
+	struct iphdr *ip = (void *)(eth + 1);
+	__be32 *to = (void *)&ip6->daddr;
+	__u16 type;
+
+	if ((void *)(ip + 1) > end)
+		return 0;
+	type = ((__u16 *)eth)[6]; /* as in bwl_parse_plain() */
+	if (type == bwl_htons(ETH_P_IP))
+		return ip->version == 4 && ip->ihl == 5 && ip->protocol == IPPROTO_ESP &&
+		       nh->has4 && ip->daddr == nh->via4;
+	return type == bwl_htons(ETH_P_IPV6) && (void *)(ip6 + 1) <= end && ip6->version == 6 &&
+	       ip6->nexthdr == IPPROTO_ESP && nh->has6 &&
+	       !((to[0] ^ nh->via6[0]) | (to[1] ^ nh->via6[1]) | (to[2] ^ nh->via6[2]) |
+		 (to[3] ^ nh->via6[3]));
+}
+
+/*
+ * What nearly everything is at the last gate: ESP that the kernel made of a charged packet, whose
+ * mark it keeps, to the DPU of a peer that is not revoked. Whatever else it is, or lacks,
+ * bwl_leave() judges. The mark says which peer, and the policy where its DPU is (an encrypted
+ * peer's next hop): bwl_remote() would find the peer by the address, in a trie. The clock is read
+ * only for a grant that ends: a crypto engine may have held the packet. Silence was judged when
+ * it was charged.
+ */
+static __always_inline _Bool bwl_leave_esp(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	__u32 id = skb->mark & BWL_MARK_ID;
+
+	if (bwl_granted(c, id) != BWL_R_NONE || c->peer->meta.path == BWL_PATH_CLEAR ||
+	    !bwl_is_esp_to(skb, bwl_nexthop_of(c)))
+		return 0;
+	if (c->peer->meta.expiry_ns != BWL_NEVER_NS && bwl_now() >= c->peer->meta.expiry_ns &&
+	    !c->peer->grant.volume.floor)
+		return 0;
+	skb->mark = 0;
+	return 1;
+}
+
+/*
+ * The last gate: only what our program tagged at a host port, and that either as ESP to its
+ * peer's DPU or because it may go in the clear at this moment; otherwise only what the DPU made
+ * itself (no ingress interface).
+ */
+static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	__u32 remote = bwl_is_esp(&c->pkt) || bwl_is_ike(&c->pkt) ? bwl_remote(c, c->pkt.daddr) : 0;
+	int r;
+
+	if (remote && bwl_is_esp(&c->pkt) && skb->mark == bwl_esp_mark(c, remote)) {
+		skb->mark = 0;
+		r = bwl_grant(c, remote);
+		return r == BWL_R_NONE ? BWL_R_PASS_ESP : r;
+	}
+	if (bwl_is_tagged(c, skb->mark)) {
+		__u32 id = bwl_dest(c, c->pkt.daddr), mark = skb->mark;
+
+		skb->mark = 0;
+		/*
+		 * To a device that encrypts it comes by way of the tunnel device, with the peer's
+		 * mark.
+		 */
+		if (mark != c->ctl->tag && mark != bwl_esp_mark(c, id))
+			return BWL_R_GATE;
+		r = bwl_grant(c, id);
+		if (r != BWL_R_NONE && r != BWL_R_NO_PEER)
+			return r; /* it ended after the charge: no sign of cleartext */
+		return r == BWL_R_NONE && bwl_may_be_clear(c, skb->ifindex) ? BWL_R_PASS_GATE
+									    : BWL_R_GATE;
+	}
+	if (!bwl_is_own(c, skb))
+		return BWL_R_GATE;
+	if (remote && bwl_is_ike(&c->pkt))
+		return BWL_R_PASS_IKE;
+	r = bwl_underlay(c);
+	if (r != BWL_R_NONE)
+		return r;
+	if (!c->base->self_id || !c->pkt.family)
+		return BWL_R_GATE;
+	r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));
+	if (c->id != c->base->self_id)
+		return BWL_R_GATE;
+	if (r == BWL_R_NONE && c->peer->meta.path != BWL_PATH_CLEAR)
+		r = BWL_R_NO_SA;
+	if (r == BWL_R_NONE)
+		r = bwl_tc_cost(c, skb, skb->gso_size);
+	if (r == BWL_R_NONE)
+		r = bwl_charge(&c->w, c->peer, c->base, c->port);
+	return r == BWL_R_NONE ? BWL_R_PASS_SELF : r;
+}
+
+/*
+ * What the kernel says about a packet of a host or of the wire, or would forward of it, is no sign
+ * of cleartext, which somebody out there could give at will. A packet that was charged has come in
+ * by a port; one with just its mark that has not is about it. Named control and what `self` is
+ * charged for leave all the same.
+ */
+static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
+{
+	_Bool about = skb->mark == c->ctl->tag && !skb->ingress_ifindex,
+	      up = bwl_is_up(c, skb->mark);
+	int r = about ? BWL_R_REFLECTED : bwl_leave_as(c, skb);
+
+	return r == BWL_R_GATE && up ? BWL_R_REFLECTED : r;
+}
+
+/*
+ * Counts what the last gate stopped to the peer it was for, if any: bwlimitd may revoke that one.
+ * Before the reason is counted, so that who reads the reason first finds every frame of it here.
+ */
+static __always_inline void bwl_stopped(struct bwl_ctx *c)
+{
+	struct bwl_state *s = 0;
+
+	if (!c->id && c->pkt.family)
+		c->id = bwl_dest(c, c->pkt.daddr);
+	if (c->id)
+		s = bwl_state_of(bwl_accept_state(c->id));
+	if (s)
+		__sync_fetch_and_add(&s->stopped, 1);
+}
+
+#endif
