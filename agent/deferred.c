@@ -4,7 +4,6 @@
  * charon, which may hang too. On a thread of its own, so that the next sign is acted on meanwhile.
  * Lines that do not fit are counted; who is to be ended is never lost.
  */
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include "agent.h"
 #include "ipsec/revoke.h"
 #include "ipsec/xfrm.h"
-#include "thread.h"
+#include "queue.h"
 
 #define LINES 64
 #define CHARON_NS 2000000000ULL
@@ -26,38 +25,20 @@ struct ended {
 	size_t n;
 };
 
-static struct {
-	pthread_mutex_t lock;
-	pthread_cond_t news;
-	pthread_t thread;
-	struct line {
-		int priority;
-		char event[16], text[400];
-	} line[LINES];
-	unsigned first, n;
-	unsigned long long lost;
-	struct ended ended;
-	bool on, stop;
-} q = { .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER };
+static struct queue_line lines[LINES];
+static struct queue q = QUEUE_OF(lines);
+static struct ended ended; /* by the queue's lock */
 
 void agent_later(int priority, const char *event, const char *fmt, ...)
 {
-	struct line l = { .priority = priority };
+	char text[400];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(l.text, sizeof(l.text), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	snprintf(l.event, sizeof(l.event), "%s", event);
-	pthread_mutex_lock(&q.lock);
-	if (q.on && q.n == LINES)
-		q.lost++;
-	else if (q.on)
-		q.line[(q.first + q.n++) % LINES] = l;
-	pthread_cond_signal(&q.news);
-	pthread_mutex_unlock(&q.lock);
-	if (!q.on)
-		agent_log(l.priority, l.event, "%s", l.text);
+	if (!queue_put(&q, LINES, priority, event, text, NULL))
+		agent_log(priority, event, "%s", text);
 }
 
 static bool is_ended(uint32_t peer, const void *arg)
@@ -96,11 +77,11 @@ static void add(struct ended *x, uint32_t id, const char *name)
 void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npeers)
 {
 	pthread_mutex_lock(&q.lock);
-	q.ended.max = p->schema.max_peers;
+	ended.max = p->schema.max_peers;
 	if (!npeers)
-		q.ended.all = true;
+		ended.all = true;
 	for (unsigned i = 0; i < npeers; i++)
-		add(&q.ended, peer[i], p->name[peer[i]].name);
+		add(&ended, peer[i], p->name[peer[i]].name);
 	pthread_cond_signal(&q.news);
 	pthread_mutex_unlock(&q.lock);
 }
@@ -122,17 +103,18 @@ static void end_sas(struct ended *x)
 	free(x->id);
 }
 
-static bool take_line(struct line *l)
+static bool take_line(struct queue_line *l)
 {
-	if (q.n) {
-		*l = q.line[q.first];
-		q.first = (q.first + 1) % LINES;
-		q.n--;
+	const struct queue_line *first = queue_first(&q);
+
+	if (first) {
+		*l = *first;
+		queue_drop_first(&q);
 		return true;
 	}
 	if (!q.lost)
 		return false;
-	*l = (struct line){ .priority = LOG_ALERT, .event = "lost" };
+	*l = (struct queue_line){ .kind = LOG_ALERT, .event = "lost" };
 	snprintf(l->text, sizeof(l->text), "%llu alarms are not in this log", q.lost);
 	q.lost = 0;
 	return true;
@@ -141,17 +123,17 @@ static bool take_line(struct line *l)
 static void *run(void *arg)
 {
 	struct ended x;
-	struct line l;
+	struct queue_line l;
 
 	(void)arg;
 	pthread_mutex_lock(&q.lock);
 	for (;;) {
 		if (take_line(&l)) {
 			pthread_mutex_unlock(&q.lock);
-			agent_log(l.priority, l.event, "%s", l.text);
-		} else if (q.ended.all || q.ended.n) {
-			x = q.ended;
-			q.ended = (struct ended){ 0 };
+			agent_log(l.kind, l.event, "%s", l.text);
+		} else if (ended.all || ended.n) {
+			x = ended;
+			ended = (struct ended){ 0 };
 			pthread_mutex_unlock(&q.lock);
 			end_sas(&x);
 		} else if (q.stop) {
@@ -168,8 +150,7 @@ static void *run(void *arg)
 
 void agent_deferred_start(void)
 {
-	q.on = !pthread_create(&q.thread, NULL, run, NULL);
-	if (!q.on)
+	if (!queue_start(&q, run))
 		agent_log(
 			LOG_ERR, "tamper",
 			"cannot start a thread: alarms wait for the log, and charon is told of none");
@@ -177,12 +158,5 @@ void agent_deferred_start(void)
 
 void agent_deferred_stop(void)
 {
-	if (!q.on)
-		return;
-	pthread_mutex_lock(&q.lock);
-	q.stop = true;
-	pthread_cond_signal(&q.news);
-	pthread_mutex_unlock(&q.lock);
-	/* a log or a charon that hangs does not keep us from ending */
-	agent_join_within(q.thread, 3);
+	queue_stop(&q, 3); /* a log or a charon that hangs does not keep us from ending */
 }

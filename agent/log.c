@@ -6,21 +6,19 @@
 
 void agent_log(int priority, const char *event, const char *fmt, ...)
 {
-	struct bwl_err e; /* makes the text printable: names come from maps and files */
-	char text[1100];
+	struct bwl_err e;
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	agent_log_text(&e, fmt, ap);
 	va_end(ap);
-	bwl_err_fill(&e, EIO, "%s", text);
 	if ((priority & LOG_PRIMASK) > LOG_NOTICE)
 		; /* a line alone */
 	else if (priority & AGENT_LOG_HOST)
 		agent_record_event(false, event, e.text, NULL);
 	else
 		agent_record(event, e.text, NULL);
-	agent_log_line(priority & LOG_PRIMASK, event, "%s", e.text);
+	agent_log_say(priority & LOG_PRIMASK, event, e.text);
 }
 
 void agent_log_err(int priority, const char *event, const struct bwl_err *e)

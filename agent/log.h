@@ -19,6 +19,11 @@ void agent_log_json(bool yes);
 void agent_log_line(int priority, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Its text, printable: names come from maps and files. And that said. */
+void agent_log_text(struct bwl_err *ret, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+void agent_log_say(int priority, const char *event, const char *text);
+
 /* log_audit.c: into the audit log, where there is one; never waits for its disk */
 void agent_record_start(void);
 /* Takes the reference of data, an object for programs; NULL: none. */

@@ -5,15 +5,12 @@
  * and the count is a record.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <syslog.h>
 #include <time.h>
 #include "audit/log.h"
 #include "log.h"
-#include "thread.h"
+#include "queue.h"
 
 #define LINES 256
 #define EVENTS                                                                                     \
@@ -22,37 +19,12 @@
 /* after each line: who waits for the log's lock gets it, however slow the disk is */
 #define YIELD_NS 20000000
 
-static struct {
-	pthread_mutex_t lock;
-	pthread_cond_t news;
-	pthread_t thread;
-	struct line {
-		char event[32], text[1100];
-		json_t *data; /* NULL: none */
-		enum bwl_audit_urgency urgency;
-	} line[LINES];
-	unsigned first, n;
-	unsigned long long lost;
-	bool on, stop;
-} q = { .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER };
+static struct queue_line lines[LINES];
+static struct queue q = QUEUE_OF(lines);
 
 static void put(enum bwl_audit_urgency u, const char *event, const char *text, json_t *data)
 {
-	pthread_mutex_lock(&q.lock);
-	if (q.on && q.n >= (u == BWL_AUDIT_AFTER ? LINES : EVENTS)) {
-		q.lost++;
-	} else if (q.on) {
-		struct line *l = &q.line[(q.first + q.n++) % LINES];
-
-		snprintf(l->event, sizeof(l->event), "%s", event);
-		snprintf(l->text, sizeof(l->text), "%s", text);
-		l->data = data;
-		l->urgency = u;
-		data = NULL;
-		pthread_cond_signal(&q.news);
-	}
-	pthread_mutex_unlock(&q.lock);
-	json_decref(data);
+	queue_put(&q, u == BWL_AUDIT_AFTER ? LINES : EVENTS, (int)u, event, text, data);
 }
 
 void agent_record(const char *event, const char *text, json_t *data)
@@ -66,11 +38,13 @@ void agent_record_event(bool junk, const char *event, const char *text, json_t *
 }
 
 /* 0: it is in the log, or there is none. */
-static int append(struct bwl_audit_log **log, const struct line *l, struct bwl_err *e)
+static int append(struct bwl_audit_log **log, const struct queue_line *l, struct bwl_err *e)
 {
 	int r = *log ? 0 : bwl_audit_open(NULL, log, e);
 
-	return r ? r : bwl_audit_append(*log, l->urgency, l->event, l->text, l->data, NULL, e);
+	return r ? r
+		 : bwl_audit_append(*log, (enum bwl_audit_urgency)l->kind, l->event, l->text,
+				    l->data, NULL, e);
 }
 
 /* Nothing of its own may come back here as a record: agent_log_line() is for the journal alone. */
@@ -84,7 +58,7 @@ static void *run(void *arg)
 	while (q.n || q.lost || !q.stop) {
 		unsigned long long lost = q.lost;
 		struct bwl_err e = { 0 };
-		struct line l;
+		struct queue_line l;
 		int r;
 
 		if (!q.n && !lost) {
@@ -92,10 +66,10 @@ static void *run(void *arg)
 			continue;
 		}
 		if (q.n) {
-			l = q.line[q.first];
+			l = *queue_first(&q);
 		} else {
 			l.data = NULL;
-			l.urgency = BWL_AUDIT_EVENT; /* takes no room that is kept */
+			l.kind = BWL_AUDIT_EVENT; /* takes no room that is kept */
 			snprintf(l.event, sizeof(l.event), "lost");
 			snprintf(l.text, sizeof(l.text),
 				 "%llu lines of the agent are not in this log", lost);
@@ -112,8 +86,7 @@ static void *run(void *arg)
 			continue; /* somebody holds the log (pruning takes seconds): said again */
 		json_decref(l.data);
 		if (q.n) {
-			q.first = (q.first + 1) % LINES;
-			q.n--;
+			queue_drop_first(&q);
 			q.lost += r != 0;
 		} else if (!r) {
 			q.lost -= lost;
@@ -131,22 +104,15 @@ static void *run(void *arg)
 
 void agent_record_start(void)
 {
-	q.on = !pthread_create(&q.thread, NULL, run, NULL);
-	if (!q.on)
+	if (!queue_start(&q, run))
 		agent_log_line(LOG_ERR, "audit",
 			       "cannot start a thread: nothing of the agent is in the audit log");
 }
 
 void agent_record_stop(void)
 {
-	if (!q.on)
-		return;
-	pthread_mutex_lock(&q.lock);
-	q.stop = true;
-	pthread_cond_signal(&q.news);
-	pthread_mutex_unlock(&q.lock);
 	/* a disk that hangs does not keep us from ending */
-	if (!agent_join_within(q.thread, 2))
+	if (!queue_stop(&q, 2))
 		agent_log_line(LOG_ERR, "audit",
 			       "the audit log's disk hangs: the last lines are not in it");
 }

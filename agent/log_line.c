@@ -36,25 +36,36 @@ static void say_json(int priority, const char *event, const char *text)
 	bwl_doc_line(o);
 }
 
-void agent_log_line(int priority, const char *event, const char *fmt, ...)
+void agent_log_text(struct bwl_err *ret, const char *fmt, va_list ap)
 {
-	struct bwl_err e; /* makes the text printable: names come from maps and files */
 	char text[1100];
-	va_list ap;
 
-	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	bwl_err_fill(&e, EIO, "%s", text);
+	bwl_err_fill(ret, EIO, "%s", text);
+}
+
+void agent_log_say(int priority, const char *event, const char *text)
+{
 	pthread_mutex_lock(&lock);
 	if (json)
-		say_json(priority, event, e.text);
+		say_json(priority, event, text);
 	else if (getenv("JOURNAL_STREAM"))
-		sd_journal_send("MESSAGE=%s", e.text, "PRIORITY=%d", priority, "BWLIMIT_EVENT=%s",
+		sd_journal_send("MESSAGE=%s", text, "PRIORITY=%d", priority, "BWLIMIT_EVENT=%s",
 				event, "SYSLOG_IDENTIFIER=" AGENT_PROGRAM, NULL);
 	else
 		fprintf(stderr, "%s: %s%s%s\n", AGENT_PROGRAM,
 			priority < LOG_NOTICE ? level(priority) : "",
-			priority < LOG_NOTICE ? ": " : "", e.text);
+			priority < LOG_NOTICE ? ": " : "", text);
 	pthread_mutex_unlock(&lock);
+}
+
+void agent_log_line(int priority, const char *event, const char *fmt, ...)
+{
+	struct bwl_err e;
+	va_list ap;
+
+	va_start(ap, fmt);
+	agent_log_text(&e, fmt, ap);
+	va_end(ap);
+	agent_log_say(priority, event, e.text);
 }
