@@ -17,7 +17,6 @@
 #include <bwl/text.h>
 #include "bwlimit.skel.h"
 #include "attach.h"
-#include "libxdp.h"
 #include "journal/journal.h"
 #include "journal_check.h"
 #include "iif_rules.h"
@@ -26,126 +25,22 @@
 #include "port_sysctl.h"
 #include "find_programs.h"
 #include "tunnel.h"
-#include "verify.h"
-
-static int may_register(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
-			struct bwl_err *e)
-{
-	int id = bwl_port_id_for(p, d->name);
-
-	if (id < 0)
-		return bwl_fail(e, E2BIG, "%s: all %d ports are taken", d->name, BWL_MAX_PORTS);
-	if (d->ifindex >= BWL_MAX_IFINDEX)
-		return bwl_fail(e, ERANGE, "%s: interface index %u is above %d", d->name,
-				d->ifindex, BWL_MAX_IFINDEX - 1);
-	if (p->dev[id].ifindex && p->dev[id].kind != kind) {
-		bwl_fail(e, EEXIST, "%s is attached as %s", d->name,
-			 bwl_port_kind(p->dev[id].kind));
-		return bwl_hint(e, "bwlimit-load detach, then attach");
-	}
-	return 0;
-}
-
-static bool paced(const struct bwl_netdev *d)
-{
-	bool yes = false;
-
-	bwl_netdev_is_paced(d->ifindex, &yes, NULL);
-	return yes;
-}
 
 /* Modes shape and mark need a qdisc that keeps departure times; without one they police. */
 static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *pol,
 			 const struct bwl_netdev *up)
 {
 	struct bwl_err e = { 0 };
-	bool wanted = a->pace;
+	bool wanted = a->pace, paced;
 	unsigned i;
 
 	for (i = 0; !wanted && pol && i < pol->npeers; i++)
 		wanted = pol->peers[i].grant.present && bwl_mode_paces(pol->peers[i].mode);
 	for (i = 0; wanted && i < a->nuplink; i++)
-		if (!paced(&up[i]) && bwl_netdev_pace(up[i].ifindex, &e))
+		if ((bwl_netdev_is_paced(up[i].ifindex, &paced, NULL) || !paced) &&
+		    bwl_netdev_pace(up[i].ifindex, &e))
 			bwl_warn("%s: %s; mode shape polices, mode mark drops sooner", up[i].name,
 				 e.text);
-}
-
-/* From here on the programs know the port; before, they drop everything of it. */
-void bwl_attach_register(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind)
-{
-	struct bwl_pins *p = l->pins;
-	uint32_t id = (uint32_t)bwl_port_id_for(p, d->name);
-	struct bwl_dev *dev = &p->dev[id];
-
-	if (dev->ifindex && dev->ifindex != d->ifindex && p->ifport[dev->ifindex].v == id + 1)
-		p->ifport[dev->ifindex].v = 0; /* the device was made anew */
-	snprintf(dev->name, sizeof(dev->name), "%s", d->name);
-	dev->mtu = d->mtu;
-	dev->kind = (uint8_t)kind;
-	memcpy(dev->mac, d->mac, 6);
-	dev->flags = (__u8)((dev->ifindex ? dev->flags & BWL_DEV_LOCKED : 0) |
-			    (kind == BWL_PORT_UPLINK && paced(d)     ? BWL_DEV_FQ
-			     : kind == BWL_PORT_TUNNEL && l->by_mark ? BWL_DEV_PLAIN
-								     : 0));
-	dev->ifindex = d->ifindex;
-	p->ifport[d->ifindex].v = id + 1;
-}
-
-static int generic_prog(void *arg, const char *prog, struct bwl_err *e)
-{
-	return bwl_load_generic(arg, prog, e);
-}
-
-/* libxdp loads the copy, so each mode takes one of its own. */
-static int by_libxdp(const struct bwl_hook_at *at, void *arg, char *why, size_t size,
-		     struct bwl_err *e)
-{
-	struct bwlimit *copy;
-	int native, r = -EIO;
-
-	for (native = 1; r && native >= 0; native--) {
-		copy = bwl_load_xdp_copy(arg, at->prog, native, e);
-		if (!copy)
-			return -EIO;
-		r = bwl_libxdp_attach(at, copy->obj, native, why, size, e);
-		bwlimit__destroy(copy);
-	}
-	return r;
-}
-
-int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,
-		    unsigned kind, struct bwl_err *e)
-{
-	struct bwl_hook_want w = {
-		.tc = a->tc, .xdp = a->xdp, .generic = generic_prog, .libxdp = by_libxdp, .arg = l
-	};
-	const struct bwl_attach_point *s;
-	unsigned n = bwl_attach_points(kind, &s), i;
-	char why[BWL_WHY_LEN];
-	bool bonded;
-	int r;
-
-	/* A bond would run it on its members, which the programs do not know. */
-	bonded = !strcmp(d->kind, "bond") && a->xdp != BWL_XDP_KEEP && a->xdp != BWL_XDP_GENERIC;
-	if (bonded)
-		w.xdp = BWL_XDP_NONE;
-	r = may_register(l->pins, d, kind, e);
-	for (i = 0; !r && i < n; i++) {
-		struct bwl_hook_at at = { l->dir, d, s[i].hook, s[i].prog, l->ctl_id };
-
-		w.prog_fd = bwl_load_prog(l->skel, s[i].prog);
-		r = bwl_hook_attach(&at, &w, why, e);
-		if (!r && bonded && s[i].hook == BWL_HOOK_XDP)
-			snprintf(why, sizeof(why), "left out on a bond; TC enforces all of it");
-		if (!r && *why)
-			bwl_warn("%s: %s: %s", d->name, s[i].prog, why);
-		if (!r)
-			r = bwl_note_put(&at, why, e);
-		r = r > 0 ? 0 : r; /* replaced in the form that it had, and why */
-	}
-	if (!r)
-		bwl_attach_register(l, d, kind);
-	return r;
 }
 
 int bwl_attach_pin_progs(struct bwl_load *l, struct bwl_err *e)
@@ -387,7 +282,7 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 	if (!r)
 		r = bwl_attach_forwarding(e);
 	if (!r)
-		r = bwl_verify_ports(l, e);
+		r = bwl_attach_look(l, e);
 	if (!r)
 		r = bwl_load_settle(l, a->keep_down ? BWL_CLOSED : BWL_RUN, e);
 	if (r)

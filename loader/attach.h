@@ -22,10 +22,12 @@ struct bwl_attach {
 
 /* The file of --policy, NULL without; ports that the command line does not name come from it. */
 int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_err *e);
-/* Attach or replace the programs of one port, then make it known to them. */
+/* attach_port.c: attach or replace the programs of one port, then make it known to them. */
 int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,
 		    unsigned kind, struct bwl_err *e);
 void bwl_attach_register(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind);
+/* Only what must be known before a host port is opened: every program where it belongs. */
+int bwl_attach_look(struct bwl_load *l, struct bwl_err *e);
 int bwl_attach_pin_progs(struct bwl_load *l, struct bwl_err *e);
 /* Management devices, and the rules by input device. */
 int bwl_attach_lock(struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e);

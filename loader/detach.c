@@ -9,7 +9,6 @@
 #include "port_sysctl.h"
 #include "find_programs.h"
 #include "tunnel.h"
-#include "verify.h"
 
 /*
  * Same layout, or one that only has more maps: new programs on the same maps, replaced one by one
@@ -49,7 +48,7 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 	if (!r)
 		r = bwl_load_share(l.dir, e);
 	if (!r)
-		r = bwl_verify_ports(&l, e);
+		r = bwl_attach_look(&l, e);
 	if (!r)
 		r = bwl_load_settle(&l, BWL_RUN, e);
 	if (r && l.pins && l.pins->ctl->stop == BWL_UPGRADING)

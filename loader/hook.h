@@ -66,7 +66,7 @@ int bwl_hook_detach(const struct bwl_hook_at *at, struct bwl_err *e);
 /* What the kernel says is there now. */
 int bwl_hook_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e);
 
-/* Is the program of this id ours? Fills tag when it is. */
+/* hook_prog.c: is the program of this id ours? Fills tag when it is. */
 bool bwl_hook_is_ours(const struct bwl_hook_at *at, uint32_t prog_id, char tag[17]);
 void bwl_hook_tag(int prog_fd, char tag[17]);
 

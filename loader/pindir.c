@@ -80,6 +80,13 @@ static int lock_dir(struct bwl_load *l, struct bwl_err *e)
 	return 0;
 }
 
+static void unlock_dir(struct bwl_load *l)
+{
+	if (l->dir_fd >= 0)
+		close(l->dir_fd);
+	l->dir_fd = -1;
+}
+
 int bwl_load_begin(const char *dir, bool make, struct bwl_load *ret, struct bwl_err *e)
 {
 	int r, tries;
@@ -95,14 +102,11 @@ int bwl_load_begin(const char *dir, bool make, struct bwl_load *ret, struct bwl_
 		r = make ? make_dirs(ret->dir, e) : 0;
 		if (!r)
 			r = lock_dir(ret, e);
-		if (r) {
-			bwl_load_end(ret);
-			return r;
-		}
-		if (still_there(ret->dir_fd, ret->dir))
+		if (!r && still_there(ret->dir_fd, ret->dir))
 			return 0;
-		close(ret->dir_fd);
-		ret->dir_fd = -1;
+		unlock_dir(ret);
+		if (r)
+			return r;
 	}
 	return bwl_fail(e, EBUSY, "other bwlimit tools keep removing %s", ret->dir);
 }

@@ -6,7 +6,9 @@
 #ifndef BWL_LOADER_PORT_SYSCTL_H
 #define BWL_LOADER_PORT_SYSCTL_H
 
-#include "verify.h"
+#include <bwl/netdev.h>
+#include <bwl/pins.h>
+#include "check.h"
 
 /* kind: BWL_PORT_HOST or BWL_PORT_UPLINK. What cannot be set is said; verify finds it. */
 void bwl_port_sysctl_set(const struct bwl_netdev *d, unsigned n, unsigned kind);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify: what the kernel says is there, compared with what should be. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,45 +13,6 @@
 #include "verify.h"
 
 #define REPAIR "bwlimit-load attach repairs it"
-
-void bwl_check(struct bwl_report *r, const char *id, enum bwl_outcome o, const char *todo,
-	       const char *what, ...)
-{
-	static const char *const shown[] = { "ok", "warn", "FAIL" }, *const words[] = { "ok",
-											"warn",
-											"fail" };
-	char text[512];
-	va_list ap;
-
-	va_start(ap, what);
-	vsnprintf(text, sizeof(text), what, ap);
-	va_end(ap);
-	r->failed += o == BWL_FAIL;
-	r->warned += o == BWL_WARN;
-	if (r->checks)
-		json_array_append_new(r->checks, json_pack("{s:s, s:s, s:s, s:s?}", "id", id,
-							   "result", words[o], "text", text, "todo",
-							   o == BWL_OK ? NULL : todo));
-	else if (o != BWL_OK)
-		printf("%-4s  %s\n      %s\n", shown[o], text, todo);
-	else if (!r->quiet)
-		printf("%-4s  %s\n", shown[o], text);
-}
-
-int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e)
-{
-	struct bwl_netdev d;
-	unsigned i;
-	int r = 0;
-
-	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
-		const struct bwl_dev *dev = &l->pins->dev[i];
-
-		if (dev->ifindex && !bwl_netdev_get(dev->name, &d, NULL))
-			r = bwl_programs_on_port(l->pins, &d, dev->kind, l->ctl_id, e);
-	}
-	return r ? r : bwl_lock_check(l->pins, e);
-}
 
 struct ports {
 	struct bwl_report *r;

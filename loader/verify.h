@@ -3,27 +3,8 @@
 #ifndef BWL_LOADER_VERIFY_H
 #define BWL_LOADER_VERIFY_H
 
-#include <jansson.h>
 #include "attach.h"
-
-enum bwl_outcome { BWL_OK, BWL_WARN, BWL_FAIL };
-
-struct bwl_report {
-	json_t *checks; /* NULL: print */
-	bool quiet;     /* say only what is not ok */
-	unsigned failed, warned;
-};
-
-/*
- * One check: its id (docs/json.md: it stays what it is), the next step when it is not ok, and what
- * was found. A check may be made for each of several things, and may be left out where there is
- * none.
- */
-void bwl_check(struct bwl_report *r, const char *id, enum bwl_outcome o, const char *todo,
-	       const char *what, ...) __attribute__((format(printf, 5, 6)));
-
-/* Only what attach must know before it opens a host port: every program where it belongs. */
-int bwl_verify_ports(struct bwl_load *l, struct bwl_err *e);
+#include "check.h"
 
 /* What lies around the ports: other devices, devlink ports, forwarding by the kernel. */
 void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bwl_attach *a,

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The rooms of lib/: how large they are, who is built on whom, and that there are no circles. Room names
-# and what each is built on are read from lib/*/CMakeLists.txt, who needs whom from the archives.
+# and what each is built on are read from lib/*/CMakeLists.txt, who needs whom from the archives. And that
+# there are no circles between files in the folders of the programs, nor between those folders.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_dir=${BWL_SOURCE:-${here%/*/*}} build=${BWL_BUILD:-${here%/*/*}/build/release}
@@ -87,6 +88,45 @@ peeks() {
 	bad=$(cd .. && git grep -nE '#include "(\.\./)*lib/' -- '*.[ch]' ':!tests' ':!bpf') && note "$bad"
 }
 [[ ! -e ../.git ]] || refute "nobody includes a header that is a room's own" peeks
+
+# The folders beside lib/: "user used", files by their path, of all that is built there.
+folders=(agent audit ctl history ipsec journal loader tpm)
+objects() { # of the sources that there are: one that was moved leaves its object behind
+	local o src
+	find "${folders[@]/#/$build/}" -path '*/CMakeFiles/*' -name '*.c.o' | while read -r o; do
+		src=${o#"$build/"}
+		src=${src/CMakeFiles\/*.dir\//}
+		[[ ! -e ../${src%.o} ]] || echo "$o"
+	done
+}
+outer_calls=$(objects | xargs nm -A | awk -v build="$build/" 'NF == 3 {
+	split($1, at, ":"); file = at[1]; sub(/\.o$/, "", file); sub(/CMakeFiles\/[^\/]*\.dir\//, "", file)
+	file = substr(file, length(build) + 1); folder = file; sub(/\/.*/, "", folder)
+	if ($NF == "main") next # each program has one
+	if ($(NF - 1) == "U") uses[file, $NF]
+	else if ($(NF - 1) ~ /[TDBRVW]/) { here[folder, $NF] = file; made[$NF] = file }
+} END { for (k in uses) {
+	split(k, x, SUBSEP); folder = x[1]; sub(/\/.*/, "", folder)
+	if ((folder, x[2]) in here) print x[1], here[folder, x[2]]
+	else if (x[2] in made) print x[1], made[x[2]]
+} }' | sort -u)
+# And "header header": beside the one that includes it, from its folder, or from the top.
+outer_includes=$(cd .. && for f in "${folders[@]}"; do
+	find "$f" -name '*.h' -exec grep -HoE '^#include "[^"]+"' {} + |
+		sed 's/:#include "/ /; s/"$//' | while read -r file header; do
+		for at in "${file%/*}" "${file%%/*}" .; do
+			[[ ! -e $at/$header ]] || { realpath --relative-to=. "$at/$header" | sed "s|^|$file |"; break; }
+		done
+	done
+done)
+check "calls and includes of the folders are found" \
+	[ "$(wc -l <<<"$outer_calls")" -gt 300 -a "$(wc -l <<<"$outer_includes")" -gt 50 ]
+for f in "${folders[@]}"; do
+	check "no file of $f/ calls in a circle" no_circle < <(grep "^$f/.* $f/" <<<"$outer_calls")
+	check "no header of $f/ includes in a circle" no_circle < <(grep "^$f/.* $f/" <<<"$outer_includes")
+done
+check "no folder calls another that calls it" \
+	no_circle < <(awk '{ gsub(/\/[^ ]*/, ""); print }' <<<"$outer_calls")
 
 # What reads policies needs neither libbpf nor libmnl: nor the layout of a map.
 needed_by() { # program: libraries, as the loader reads them
