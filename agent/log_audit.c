@@ -59,13 +59,15 @@ static void *run(void *arg)
 		unsigned long long lost = q.lost;
 		struct bwl_err e = { 0 };
 		struct queue_line l;
+		bool is_count; /* about those that did not fit: it is in no queue */
 		int r;
 
 		if (!q.n && !lost) {
 			pthread_cond_wait(&q.news, &q.lock);
 			continue;
 		}
-		if (q.n) {
+		is_count = !q.n;
+		if (!is_count) {
 			l = *queue_first(&q);
 		} else {
 			l.data = NULL;
@@ -82,10 +84,10 @@ static void *run(void *arg)
 		if (!q.stop)
 			nanosleep(&(struct timespec){ .tv_nsec = YIELD_NS }, NULL);
 		pthread_mutex_lock(&q.lock);
-		if (r && e.code == EBUSY && q.n && !q.stop)
+		if (r && e.code == EBUSY && !is_count && !q.stop)
 			continue; /* somebody holds the log (pruning takes seconds): said again */
 		json_decref(l.data);
-		if (q.n) {
+		if (!is_count) {
 			queue_drop_first(&q);
 			q.lost += r != 0;
 		} else if (!r) {
