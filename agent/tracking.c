@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ipsec/track.h on a thread of its own, while the policy in force has encrypted peers. One tracker
- * a pin directory: a lock on its links/ decides between this and `bwlimit-ctl ipsec watch`. Who
+ * a pin directory: a lock on its links/ decides between this and `bwlimit-ipsecd track`. Who
  * comes second waits, and takes over when the first one goes.
  */
 #include <arpa/inet.h>
@@ -13,21 +13,31 @@
 #include "parts.h"
 #include "thread.h"
 
-#define STEP_MS 200
 #define AGAIN_NS 2000000000ULL
 
 struct tracking {
 	struct agent_thread thread;
 	const char *pin_dir;
-	struct bwl_pins *pins; /* while it follows */
 };
 
-static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
+static bool goes_on(void *arg)
 {
-	const struct tracking *t = arg;
+	return agent_thread_goes_on(&((struct tracking *)arg)->thread);
+}
+
+static void on_begin(void *arg)
+{
+	(void)arg;
+	agent_log(LOG_INFO, "tracking", "the kernel's SAs are tracked");
+}
+
+static void on_change(const struct bwl_pins *p, uint32_t id, const struct bwl_track_verdict *v,
+		      void *arg)
+{
 	char name[BWL_NAME_LEN];
 
-	snprintf(name, sizeof(name), "%.*s", BWL_NAME_LEN - 1, t->pins->name[id].name);
+	(void)arg;
+	snprintf(name, sizeof(name), "%.*s", BWL_NAME_LEN - 1, p->name[id].name);
 	if (v->flags & BWL_TUN_SA)
 		agent_log(LOG_INFO, "sa-open", "%s: leaves by SA %08x", name, ntohl(v->spi_out));
 	else
@@ -37,35 +47,21 @@ static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
 		agent_log(LOG_ALERT, "sa-alarm", "%s: %s", name, bwl_track_why_text(v->alarm));
 }
 
-/* Until it fails or is told to stop. */
-static int follow(struct tracking *t, struct bwl_err *e)
+static void on_failure(const struct bwl_err *e, void *arg)
 {
-	struct bwl_tracker *r = NULL;
-	int err = bwl_pins_open(t->pin_dir, true, &t->pins, e);
-
-	if (err)
-		return err;
-	err = bwl_tracker_open(t->pins, false, on_change, t, &r, e);
-	if (!err)
-		agent_log(LOG_INFO, "tracking", "the kernel's SAs are tracked");
-	while (!err && agent_thread_goes_on(&t->thread))
-		err = bwl_tracker_step(r, STEP_MS, e);
-	if (r)
-		bwl_tracker_leave(r);
-	bwl_tracker_close(r);
-	bwl_pins_close(t->pins);
-	t->pins = NULL;
-	return err;
+	(void)arg;
+	agent_log_err(LOG_ERR, "tracking", e);
 }
 
 static void run(void *arg)
 {
 	struct tracking *t = arg;
+	const struct bwl_track_user user = { goes_on, on_begin, on_change, on_failure, t };
 	char told[sizeof(((struct bwl_err *)0)->text)] = "";
 	struct bwl_err e = { 0 };
 	int err;
 
-	while ((err = follow(t, &e))) {
+	while ((err = bwl_track_follow(t->pin_dir, &user, &e))) {
 		if (strcmp(told, e.text))
 			agent_log_err(err == -EBUSY ? LOG_INFO : LOG_ERR, "tracking", &e);
 		snprintf(told, sizeof(told), "%s", e.text);

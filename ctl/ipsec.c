@@ -6,13 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "ipsec.h"
+#include "ctl.h"
+#include "ipsec/conn.h"
+#include "ipsec/number.h"
 #include "ipsec/revoke.h"
 #include "ipsec/sas.h"
 
 #define TIMEOUT_NS 10000000000ULL
 
-int ctl_ipsec_place(struct ctl *c, struct ipsec_place *p)
+struct ipsec_place {
+	const char *vici, *dir, *timeout;
+	uint64_t timeout_ns;
+};
+#define IPSEC_PLACE_OPTS(p)                                                                        \
+	{ "--vici", NULL, &(p).vici }, { "--dir", NULL, &(p).dir },                                \
+	{                                                                                          \
+		"--timeout", NULL, &(p).timeout                                                    \
+	}
+#define IPSEC_PLACE_HELP                                                                           \
+	"  --vici SOCKET   charon's control socket (" BWL_VICI_SOCKET ")\n"                        \
+	"  --timeout TIME  for each answer of charon (10s)\n"
+#define IPSEC_DIR_HELP                                                                             \
+	"  --dir DIR       swanctl's folder: x509, x509ca, x509crl, private, ppk (" BWL_IPSEC_DIR  \
+	")\n"
+
+/* Defaults. */
+static int take_place(struct ctl *c, struct ipsec_place *p)
 {
 	p->timeout_ns = TIMEOUT_NS;
 	if (!p->dir)
@@ -27,54 +46,8 @@ static int open_vici(struct ctl *c, const struct ipsec_place *p, struct bwl_vici
 	return bwl_vici_open(p->vici, p->timeout_ns, ret, &c->err);
 }
 
-static bool is_named(const char *name, int argc, char **argv)
-{
-	for (int i = 0; i < argc; i++)
-		if (!strcmp(argv[i], name))
-			return true;
-	return !argc;
-}
-
-int ctl_ipsec_number(struct ctl *c, const struct bwl_view *v, const struct bwl_policy *pol,
-		     bool strict, int argc, char **argv, struct ipsec_numbers *ret)
-{
-	int r = 0;
-
-	*ret = (struct ipsec_numbers){ .numbered = !v,
-				       .if_id = calloc(pol->npeers + 1, sizeof(uint32_t)) };
-	if (!ret->if_id)
-		return bwl_fail(&c->err, ENOMEM, "out of memory");
-	ret->by_mark = v && bwl_is_by_mark(v->pins);
-	for (size_t i = 0; !r && i < pol->npeers; i++) {
-		const struct bwl_pol_peer *x = &pol->peers[i];
-		const struct bwl_peer *body;
-		uint32_t id;
-
-		if (!*x->ipsec_remote || !is_named(x->name, argc, argv))
-			continue;
-		id = v ? bwl_peer_id(v->pins, &v->gen, x->name) : ret->peers + 1;
-		if (!id && !strict) {
-			ret->unknown++;
-			continue;
-		}
-		if (!id) {
-			bwl_fail(&c->err, ENOENT, "peer %s is not in the policy in force", x->name);
-			r = bwl_hint(&c->err, "bwlimit-ctl policy apply FILE comes first");
-			break;
-		}
-		body = v ? ctl_view_peer(v, id) : NULL;
-		if (body && bwl_standing(v, id, body) == BWL_STAND_REVOKED) {
-			ret->revoked++;
-			continue;
-		}
-		ret->if_id[i] = id;
-		ret->peers++;
-	}
-	return r;
-}
-
 static int number(struct ctl *c, const struct bwl_policy *pol, bool pins_needed, int argc,
-		  char **argv, struct ipsec_numbers *ret)
+		  char **argv, struct bwl_ipsec_numbers *ret)
 {
 	struct bwl_view v;
 	int r = ctl_view_open(c, false, &v);
@@ -82,8 +55,8 @@ static int number(struct ctl *c, const struct bwl_policy *pol, bool pins_needed,
 	if (r && (pins_needed || (r != -ENOENT && r != -EACCES && r != -EPERM)))
 		return r;
 	if (r)
-		return ctl_ipsec_number(c, NULL, pol, true, argc, argv, ret);
-	r = ctl_ipsec_number(c, &v, pol, true, argc, argv, ret);
+		return bwl_ipsec_number(NULL, pol, true, argc, argv, ret, &c->err);
+	r = bwl_ipsec_number(&v, pol, true, argc, argv, ret, &c->err);
 	bwl_view_close(&v);
 	return r;
 }
@@ -111,7 +84,7 @@ static int load_policy(struct ctl *c, int argc, char **argv, struct bwl_policy *
 struct plan {
 	struct ipsec_place place;
 	struct bwl_policy *pol;
-	struct ipsec_numbers n;
+	struct bwl_ipsec_numbers n;
 	struct bwl_vici *v; /* NULL: nobody was asked for caps */
 	struct bwl_ipsec_caps caps;
 	json_t *tree;
@@ -125,7 +98,7 @@ static int plan_make(struct ctl *c, int *argc, char **argv, bool live, struct pl
 
 	r = ctl_opts(c, argc, argv, opts);
 	if (!r)
-		r = ctl_ipsec_place(c, &p->place);
+		r = take_place(c, &p->place);
 	if (!r)
 		r = load_policy(c, *argc, argv, &p->pol);
 	if (!r)
@@ -152,7 +125,7 @@ static void plan_free(struct plan *p)
 }
 
 static void print_head(const struct bwl_policy *pol, const struct bwl_ipsec_caps *caps,
-		       const struct ipsec_numbers *n)
+		       const struct bwl_ipsec_numbers *n)
 {
 	printf("# bwlimit: node %s, %u peer%s; charon %s: %s ML-KEM, %s packet offload\n",
 	       pol->node, n->peers, CTL_S(n->peers),
@@ -185,7 +158,7 @@ static int ipsec_render(struct ctl *c, int argc, char **argv)
 }
 
 static void print_load(struct ctl *c, const struct bwl_ipsec_caps *caps,
-		       const struct bwl_ipsec_load_report *rep, const struct ipsec_numbers *n)
+		       const struct bwl_ipsec_load_report *rep, const struct bwl_ipsec_numbers *n)
 {
 	if (c->json) {
 		ctl_print_answer(
@@ -355,7 +328,7 @@ static int idle_peers(struct bwl_vici *v, const struct bwl_ipsec_sa *sas, size_t
 		bool has = false;
 
 		if (!bwl_ipsec_peer_name(json_string_value(name), peer) ||
-		    !is_named(peer, argc, argv))
+		    !bwl_ipsec_is_named(peer, argc, argv))
 			continue;
 		for (size_t k = 0; k < n; k++)
 			has |= !strcmp(sas[k].peer, peer);
@@ -379,7 +352,7 @@ static void print_status(struct ctl *c, const struct bwl_pins *pins, const struc
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (!is_named(sas[i].peer, argc, argv))
+		if (!bwl_ipsec_is_named(sas[i].peer, argc, argv))
 			continue;
 		sa_rows(t, pins, &sas[i]);
 		json_array_append_new(a, json_sa(pins, &sas[i]));
@@ -414,7 +387,7 @@ static int ipsec_status(struct ctl *c, int argc, char **argv)
 
 	r = ctl_opts(c, &argc, argv, opts);
 	if (!r)
-		r = ctl_ipsec_place(c, &p);
+		r = take_place(c, &p);
 	if (!r)
 		r = open_vici(c, &p, &v);
 	if (!r)
@@ -472,7 +445,7 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 
 	r = ctl_opts(c, &argc, argv, opts);
 	if (!r)
-		r = ctl_ipsec_place(c, &p);
+		r = take_place(c, &p);
 	if (!r && all == (argc > 0))
 		return ctl_usage(c,
 				 all ? "--all, or names: not both" : "say which peers, or --all");

@@ -111,15 +111,29 @@ int bwl_track_ways_add(struct bwl_track_ways *w, uint32_t id, const struct bwl_x
 int bwl_track_ways_look(const struct bwl_track_ways *w, const struct bwl_pins *p,
 			struct bwl_track *t);
 
-/* track_run.c: the kernel's news into the pins, until *stop. */
+/* track_run.c: the kernel's SAs into the pins. Open looks at all of them once. */
 struct bwl_tracker;
 int bwl_tracker_open(struct bwl_pins *pins, bool dry_run, bwl_track_fn fn, void *arg,
 		     struct bwl_tracker **ret, struct bwl_err *e);
 void bwl_tracker_close(struct bwl_tracker *r); /* NULL-safe */
 const struct bwl_track *bwl_tracker_track(const struct bwl_tracker *r);
-/* Waits at most timeout_ms for news; 0 also when there were none. */
-int bwl_tracker_step(struct bwl_tracker *r, int timeout_ms, struct bwl_err *e);
 /* No one will look any more: nothing counts as packet-offloaded. */
 void bwl_tracker_leave(struct bwl_tracker *r);
+
+/* And always: the kernel's news as they come. One at a time follows those of a pin directory. */
+struct bwl_track_user {
+	bool (*goes_on)(void *arg);
+	void (*begins)(void *arg); /* what the kernel has now is in the pins */
+	void (*changed)(const struct bwl_pins *pins, uint32_t id, const struct bwl_track_verdict *v,
+			void *arg);
+	/* It goes on all the same. Each text once. */
+	void (*failed)(const struct bwl_err *e, void *arg);
+	void *arg;
+};
+/*
+ * Until goes_on() says no: 0. -EBUSY: another one does; -ESTALE: the maps were detached or
+ * replaced; or what cannot be done.
+ */
+int bwl_track_follow(const char *pin_dir, const struct bwl_track_user *u, struct bwl_err *e);
 
 #endif

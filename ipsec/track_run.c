@@ -18,7 +18,10 @@
 #define WAYS_NS 1000000000ULL        /* how often ports and next hops are looked at */
 #define RETRY_NS 1000000000ULL       /* after one that failed */
 #define READS 256                    /* news of one step: the policy is looked at in between */
-#define READS_OF_LOOK 65536          /* more than the socket holds */
+#define STEP_RETRY_NS                                                                              \
+	100000000L          /* after a step that failed (no memory, a dump that was disturbed) */
+#define STEPS_FAILED 20     /* one after the other: then all is opened anew */
+#define READS_OF_LOOK 65536 /* more than the socket holds */
 
 struct bwl_tracker {
 	struct bwl_pins *pins;
@@ -285,13 +288,13 @@ const struct bwl_track *bwl_tracker_track(const struct bwl_tracker *r)
 	return r->track;
 }
 
-/* Whatever fails, what is known is written. */
-int bwl_tracker_step(struct bwl_tracker *r, int timeout_ms, struct bwl_err *e)
+/* Waits a little for news. Whatever fails, what is known is written. */
+static int step(struct bwl_tracker *r, struct bwl_err *e)
 {
 	struct pollfd p = { .fd = bwl_xfrm_news_fd(r->news), .events = POLLIN };
 	int err = 0;
 
-	if (poll(&p, 1, timeout_ms > POLICY_MS ? POLICY_MS : timeout_ms) < 0 && errno != EINTR)
+	if (poll(&p, 1, POLICY_MS) < 0 && errno != EINTR)
 		return bwl_fail(e, errno, "poll: %s", strerror(errno));
 	if (p.revents)
 		err = drain(r, true, e);
@@ -323,4 +326,59 @@ void bwl_tracker_leave(struct bwl_tracker *r)
 	believe(r, false);
 	bwl_track_lost(r->track);
 	bwl_track_settle(r->track, (uint64_t)time(NULL));
+}
+
+struct follow {
+	const struct bwl_track_user *user;
+	struct bwl_pins *pins;
+};
+
+static void on_change(uint32_t id, const struct bwl_track_verdict *v, void *arg)
+{
+	const struct follow *f = arg;
+
+	f->user->changed(f->pins, id, v, f->user->arg);
+}
+
+static int follow(const struct bwl_track_user *u, struct bwl_tracker *r, struct bwl_err *e)
+{
+	const struct timespec nap = { .tv_nsec = STEP_RETRY_NS };
+	char told[sizeof(e->text)] = "";
+	unsigned failed = 0;
+	int err;
+
+	while (u->goes_on(u->arg)) {
+		err = step(r, e);
+		if (!err) {
+			failed = 0;
+			*told = '\0';
+			continue;
+		}
+		if (err == -ESTALE || ++failed == STEPS_FAILED)
+			return err;
+		if (strcmp(told, e->text))
+			u->failed(e, u->arg);
+		memcpy(told, e->text, sizeof(told));
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
+int bwl_track_follow(const char *pin_dir, const struct bwl_track_user *u, struct bwl_err *e)
+{
+	struct follow f = { .user = u };
+	struct bwl_tracker *r = NULL;
+	int err = bwl_pins_open(pin_dir, true, &f.pins, e);
+
+	if (err)
+		return err;
+	err = bwl_tracker_open(f.pins, false, on_change, &f, &r, e);
+	if (!err) {
+		u->begins(u->arg);
+		err = follow(u, r, e);
+		bwl_tracker_leave(r);
+	}
+	bwl_tracker_close(r);
+	bwl_pins_close(f.pins);
+	return err;
 }

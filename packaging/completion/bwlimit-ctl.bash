@@ -69,11 +69,11 @@ _bwlimit_ctl() {
 	reasons/*) words='--port --all' ;;
 	metrics/*) words=--peers ;;
 	drill/*) words='--list --verbose' ;;
-	ipsec/) words='status load render rekey track watch keep' ;;
+	ipsec/) words='status load render rekey track' ;;
 	ipsec/track) words='--dry-run' ;;
 	ipsec/status) words="--vici --timeout $(_bwlimit_ctl_names peer list)" ;;
 	ipsec/rekey) words="--all --ike --vici --timeout $(_bwlimit_ctl_names peer list)" ;;
-	ipsec/load | ipsec/render | ipsec/keep)
+	ipsec/load | ipsec/render)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--dir --vici --timeout' -- "$cur")
 		return
 		;;

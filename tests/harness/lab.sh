@@ -33,6 +33,7 @@ FLOOD=$LAB_BUILD/tests/harness/bwl-flood
 LOAD=$LAB_BUILD/loader/bwlimit-load
 CTL=$LAB_BUILD/ctl/bwlimit-ctl
 AGENT=$LAB_BUILD/agent/bwlimitd
+IPSECD=$LAB_BUILD/ipsec/daemon/bwlimit-ipsecd
 if [[ -x $LAB_HERE/bwl-frames ]]; then
 	FRAMES=$LAB_HERE/bwl-frames
 	LOAD=$LAB_HERE/../../../sbin/bwlimit-load

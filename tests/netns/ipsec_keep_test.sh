@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `ipsec keep`: charon has what the policy says, whatever becomes of charon, the policy, revocations
+# `bwlimit-ipsecd charon`: charon has what the policy says, whatever becomes of charon, the policy, revocations
 # and certificates. Up to the IKE_SA, so ESP is not needed.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -34,7 +34,7 @@ policy() { # node source peer prefix remote
 	END
 }
 keep() { # name: of the charon and its policy
-	lab_bg "keep.$1" dpu "$CTL" ipsec keep "$LAB_TMP/$1.yaml" --dir "$(charon_dir "$1")/swanctl" \
+	lab_bg "keep.$1" dpu "$IPSECD" charon "$LAB_TMP/$1.yaml" --dir "$(charon_dir "$1")/swanctl" \
 		--vici "$(charon_socket "$1")" --timeout 2s "${@:2}"
 }
 connections() { vici a get-conns 2>/dev/null | jq -c '.conns | sort'; }
@@ -128,5 +128,5 @@ check "applied, it holds in charon" eventually has '["bwl-tray-9"]'
 lab_stop "$KEEP"
 check "it ends when asked to" test ! -d "/proc/$KEEP"
 ! can_judge || check "what it printed are documents" judge --lines ipsec-keep <"$LAB_TMP/keep.a"
-check "a policy file must be named" test "$("$CTL" ipsec keep >/dev/null 2>&1; echo $?)" = 2
+check "a policy file must be named" test "$("$IPSECD" charon >/dev/null 2>&1; echo $?)" = 2
 done_testing

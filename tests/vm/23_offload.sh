@@ -88,7 +88,7 @@ lab_bg box dpu1 "$INLINE" "/run/netns/$LAB-box" w0 w1 "$p0"
 box=$LAB_PID
 lab_wait_for 10 grep -q ready "$LAB_TMP/box"
 capture_start wire s1
-BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$CTL" ipsec watch --json
+BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$IPSECD" track --json
 watch=$LAB_PID
 pings() { in_ns host1 ping -q -c 3 -i 0.2 -W 2 "$1" >/dev/null; }
 why() { tray_ctl 1 --json peer show tray-2 | jq -r .tunnel.carried_why; }
@@ -138,7 +138,7 @@ wait "$watch" 2>/dev/null
 check "whoever looked after it killed, XDP stops" lab_wait_for 15 is_why untold
 refute "and TC carries nothing that the device might not encrypt" pings 10.0.2.2
 check "uncharged" test "$(frames pf0hpf ^device)" -gt 0
-BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$CTL" ipsec watch --json
+BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$IPSECD" track --json
 watch=$LAB_PID
 check "and goes on with the next" lab_wait_for 10 is_why xdp
 

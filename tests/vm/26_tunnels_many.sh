@@ -130,7 +130,7 @@ before=$(rss_mb "${CHARON_PID[dpu]}") start=$(date +%s%N) used=$(cpu_ms)
 check "they are loaded into charon" load
 note "after $(ms "$start") ms; charon has $(rss_mb "${CHARON_PID[dpu]}") MB, $before MB before"
 # As bwlimit-charon.service: who was given up under the load of all the others is asked again.
-lab_bg keep dpu "$CTL" ipsec keep "$LAB_TMP/policy.yaml" --dir "$(charon_dir dpu)/swanctl" \
+lab_bg keep dpu "$IPSECD" charon "$LAB_TMP/policy.yaml" --dir "$(charon_dir dpu)/swanctl" \
 	--vici "$(charon_socket dpu)" --json
 check "every one has its SAs" lab_wait_for 3600 all_made
 note "after $(ms "$start") ms; charon has $(rss_mb "${CHARON_PID[dpu]}") MB"

@@ -86,7 +86,7 @@ sa_usable 2 "$two" 3
 lab_bg box dpu1 "$INLINE" "/run/netns/$LAB-box" w0 w1 "$p0"
 box=$LAB_PID
 lab_wait_for 10 grep -q ready "$LAB_TMP/box"
-BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$CTL" ipsec watch --json
+BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$IPSECD" track --json
 watch=$LAB_PID
 is_why() { [[ $(tray_ctl 1 --json peer show tray-2 | jq -r .tunnel.carried_why) == "$1" ]]; }
 check "XDP carries what leaves" lab_wait_for 20 is_why xdp

@@ -70,7 +70,7 @@ for n in 1 2; do tray_ctl $n reasons | sed 's/^/# /'; done
 tc -n "$LAB-dpu1" -s qdisc show dev p0 | sed 's/^/# /'
 check "fq held packets back" sh -c "tc -n $LAB-dpu1 -s qdisc show dev p0 | grep -o 'throttled [0-9]*' | grep -qv 'throttled 0'"
 
-BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$CTL" ipsec watch
+BWLIMIT_PIN_DIR=$LAB_PINS/tray1 lab_bg watch dpu1 "$IPSECD" track
 tc -n "$LAB-dpu1" qdisc replace dev p0 root pfifo
 in_force() { [[ $(mode_in_force) == "$1" ]]; }
 check "when fq is taken away while it runs, shape polices and says so" lab_wait_for 20 in_force police

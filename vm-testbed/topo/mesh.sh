@@ -31,13 +31,13 @@ mesh_issue() { # tray options of pki issue…
 	mesh_quietly "$CTL" pki issue "tray-$1" --ca "$MESH_CA" --out "$(charon_dir "$1")/swanctl" "${@:2}"
 }
 mesh_watch() { # tray
-	BWLIMIT_PIN_DIR=$LAB_PINS/tray$1 lab_bg "watch$1" "dpu$1" "$CTL" ipsec watch
+	BWLIMIT_PIN_DIR=$LAB_PINS/tray$1 lab_bg "watch$1" "dpu$1" "$IPSECD" track
 	MESH_WATCH[$1]=$LAB_PID
 }
 MESH_WATCH=()
 # Instead of mesh_load: whatever becomes of charon, it gets its connections.
 mesh_keep() { # tray
-	BWLIMIT_PIN_DIR=$LAB_PINS/tray$1 lab_bg "keep$1" "dpu$1" "$CTL" ipsec keep "$LAB_TMP/policy$1.yaml" \
+	BWLIMIT_PIN_DIR=$LAB_PINS/tray$1 lab_bg "keep$1" "dpu$1" "$IPSECD" charon "$LAB_TMP/policy$1.yaml" \
 		--dir "$(charon_dir "$1")/swanctl" --vici "$(charon_socket "$1")" --json
 }
 # Everything of a tray but its connections; says what it does.

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Two trays under load whose charons are killed at random moments and started again as systemd would
-# do it; `ipsec keep` does the rest. Source tap.sh first; says what it does.
+# do it; `bwlimit-ipsecd charon` does the rest. Source tap.sh first; says what it does.
 
 for part in vm-testbed/topo/trays vm-testbed/topo/capture tests/harness/charon vm-testbed/topo/mesh tests/vm/lib/load; do
 	# shellcheck source=/dev/null

@@ -48,7 +48,7 @@ encrypted() { # name octet remote
 	echo "  - { name: $1, addresses: [10.$2.0.0/16], ipsec: { remote: $3 }, grant: { rate: 1gbit, mode: police } }"
 }
 watch_up() {
-	lab_bg watch dpu "$CTL" ipsec watch --json
+	lab_bg watch dpu "$IPSECD" track --json
 	WATCH=$LAB_PID
 	lab_wait_for 20 listens
 }

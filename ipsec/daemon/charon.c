@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `ipsec keep`: charon has what the policy says, always. A process of its own, not a part of `ipsec
- * watch`: a charon that hangs must not keep the data plane from hearing of SAs, and who reads
+ * charon has what the policy says, always. A process of its own, not a thread beside the one that
+ * tracks: a charon that hangs must not keep the data plane from hearing of SAs, and who reads
  * private keys needs no right to write maps.
  */
 #include <errno.h>
@@ -10,16 +10,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include "ipsec.h"
+#include "bwl/model.h"
+#include "ipsec/conn.h"
 #include "ipsec/keep.h"
+#include "ipsec/number.h"
+#include "ipsecd.h"
 
 #define TURN_NS 1000000000ULL
 #define MAX_WAIT_NS 60000000000ULL /* after a load that failed */
 
 struct keep {
-	struct ctl *c;
-	struct ipsec_place place;
-	const char *file;
+	const struct ipsecd *d;
+	struct bwl_err err;
 	struct bwl_keep *state;
 	struct bwl_view view;
 	struct bwl_policy *pol;
@@ -60,7 +62,7 @@ static uint64_t creds_stamp(const struct keep *k)
 	char path[4096];
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
-		snprintf(path, sizeof(path), "%s/%s", k->place.dir, folders[i]);
+		snprintf(path, sizeof(path), "%s/%s", k->d->dir, folders[i]);
 		h = mix_file(h, path);
 	}
 	return h;
@@ -93,7 +95,7 @@ static void say(struct keep *k, const char *what, const char *peer, const struct
 	json_t *o;
 
 	bwl_utc_now(when);
-	if (k->c->json) {
+	if (k->d->json) {
 		o = bwl_doc("ipsec-keep");
 		json_object_set_new(o, "time", json_string(when));
 		json_object_set_new(o, "event", json_string(what));
@@ -131,13 +133,13 @@ static bool has_sa(uint32_t id, void *arg)
 /* A file that is not in force yet is waited for. */
 static int read_policy(struct keep *k)
 {
-	struct ipsec_numbers n = { 0 };
+	struct bwl_ipsec_numbers n = { 0 };
 	struct bwl_policy *pol;
-	int r = bwl_policy_load(k->file, bwl_now_ns(), time(NULL), &pol, &k->c->err);
+	int r = bwl_policy_load(k->d->file, bwl_now_ns(), time(NULL), &pol, &k->err);
 
 	if (r)
 		return r;
-	r = ctl_ipsec_number(k->c, &k->view, pol, true, 0, NULL, &n);
+	r = bwl_ipsec_number(&k->view, pol, true, 0, NULL, &n, &k->err);
 	free(n.if_id);
 	if (r) {
 		bwl_policy_free(pol);
@@ -153,20 +155,19 @@ static int load(struct keep *k, struct bwl_vici *v)
 {
 	struct bwl_ipsec_load_report rep = { 0 };
 	struct bwl_ipsec_caps caps = { 0 };
-	struct ipsec_numbers n = { 0 };
+	struct bwl_ipsec_numbers n = { 0 };
 	json_t *tree = NULL;
 	int r;
 
-	r = ctl_ipsec_number(k->c, &k->view, k->pol, false, 0, NULL, &n);
+	r = bwl_ipsec_number(&k->view, k->pol, false, 0, NULL, &n, &k->err);
 	if (!r)
-		r = bwl_ipsec_caps_ask(v, &caps, &k->c->err);
+		r = bwl_ipsec_caps_ask(v, &caps, &k->err);
 	if (!r)
-		r = bwl_ipsec_tree(k->pol, n.if_id, n.by_mark, &caps, k->place.dir, &tree,
-				   &k->c->err);
+		r = bwl_ipsec_tree(k->pol, n.if_id, n.by_mark, &caps, k->d->dir, &tree, &k->err);
 	if (!r) {
 		json_decref(k->tree);
 		k->tree = tree;
-		r = bwl_ipsec_load(v, tree, k->place.dir, BWL_IPSEC_ALL, &rep, &k->c->err);
+		r = bwl_ipsec_load(v, tree, k->d->dir, BWL_IPSEC_ALL, &rep, &k->err);
 	}
 	if (!r)
 		say(k, "loaded", NULL,
@@ -199,28 +200,39 @@ static int with_charon(struct keep *k, struct bwl_vici *v, bool changed, bool *d
 	int r = 0;
 
 	if (k->tree)
-		r = bwl_keep_differs(v, k->tree, &differs, &k->c->err);
+		r = bwl_keep_differs(v, k->tree, &differs, &k->err);
 	if (!r && (changed || differs))
 		return load_when_due(k, v, changed, did);
 	if (!r && strcmp(k->pol->ipsec.start, "trap"))
-		r = bwl_keep_nudge(k->state, v, k->tree, bwl_now_ns(), &seen, &k->c->err);
+		r = bwl_keep_nudge(k->state, v, k->tree, bwl_now_ns(), &seen, &k->err);
 	return r;
 }
 
 static void tell_file(struct keep *k)
 {
-	if (strcmp(k->file_told.text, k->c->err.text))
-		bwl_warn("%s: %s; what was read before stays", k->file, k->c->err.text);
-	k->file_told = k->c->err;
+	if (strcmp(k->file_told.text, k->err.text))
+		bwl_warn("%s: %s; what was read before stays", k->d->file, k->err.text);
+	k->file_told = k->err;
+}
+
+static int open_view(struct keep *k)
+{
+	int r = bwl_view_open(k->d->pin_dir, false, &k->view, &k->err);
+
+	if (r || k->view.has_gen)
+		return r;
+	bwl_view_close(&k->view);
+	bwl_fail(&k->err, ENOENT, "no policy has been applied: everything is dropped");
+	return bwl_hint(&k->err, "bwlimit-ctl policy apply FILE");
 }
 
 /* One look at everything. *did: something was loaded: what holds is looked at again at once. */
 static int turn(struct keep *k, bool *did)
 {
-	uint64_t policy = mix_file(1, k->file), creds = creds_stamp(k), maps;
+	uint64_t policy = mix_file(1, k->d->file), creds = creds_stamp(k), maps;
 	struct bwl_vici *v = NULL;
 	bool changed;
-	int r = ctl_view_open(k->c, false, &k->view);
+	int r = open_view(k);
 
 	if (r)
 		return r;
@@ -235,7 +247,7 @@ static int turn(struct keep *k, bool *did)
 		r = 0;
 	}
 	if (!r)
-		r = bwl_vici_open(k->place.vici, k->place.timeout_ns, &v, &k->c->err);
+		r = bwl_vici_open(k->d->vici, k->d->timeout_ns, &v, &k->err);
 	if (!r) {
 		k->policy_stamp = policy;
 		k->creds_stamp = creds;
@@ -251,33 +263,23 @@ static void tell(struct keep *k, int r)
 {
 	if (r == -EAGAIN) /* waits after what was told */
 		return;
-	if (r && strcmp(k->told.text, k->c->err.text))
-		bwl_warn("%s", k->c->err.text);
-	k->told = r ? k->c->err : (struct bwl_err){ 0 };
+	if (r && strcmp(k->told.text, k->err.text))
+		bwl_warn("%s", k->err.text);
+	k->told = r ? k->err : (struct bwl_err){ 0 };
 }
 
-static int keep(struct ctl *c, int argc, char **argv)
+int ipsecd_charon(const struct ipsecd *d, struct bwl_err *e)
 {
-	struct keep k = { .c = c };
-	const struct ctl_opt opts[] = { IPSEC_PLACE_OPTS(k.place), { NULL, NULL, NULL } };
-	int r;
+	struct keep k = { .d = d };
+	int r = bwl_keep_new(&k.state, e);
 
-	r = ctl_opts(c, &argc, argv, opts);
-	if (!r)
-		r = ctl_ipsec_place(c, &k.place);
-	if (!r && argc != 1)
-		r = ctl_usage(c, "say which policy file");
-	if (!r)
-		r = bwl_keep_new(&k.state, &c->err);
 	if (r)
 		return r;
-	k.file = argv[0];
-	ctl_catch_signals();
-	while (!ctl_stopped && !ferror(stdout)) {
+	while (!*d->stopped && !ferror(stdout)) {
 		bool did = false;
 
 		tell(&k, turn(&k, &did));
-		if (!did && !ctl_stopped)
+		if (!did && !*d->stopped)
 			nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
 	}
 	json_decref(k.tree);
@@ -285,17 +287,3 @@ static int keep(struct ctl *c, int argc, char **argv)
 	bwl_keep_free(k.state);
 	return 0;
 }
-
-const struct ctl_cmd ctl_ipsec_keep_cmds[] = {
-	{ "ipsec", "keep", "FILE",
-	  "Keep charon at what the policy says; what bwlimit-charon.service runs",
-	  "Once a second: a charon without the policy's connections (it was restarted), a policy, ids,\n"
-	  "revocations or credentials that changed are loaded as `ipsec load` does it; peers without an SA\n"
-	  "are asked, those whose SA is in charon and not in the kernel get new keys, at intervals of up\n"
-	  "to a minute. Prints what it does (--json: one object a line), and each error once. Ends on\n"
-	  "SIGTERM. Waits while there is no charon, or no policy in force.\n\n" IPSEC_DIR_HELP
-		  IPSEC_PLACE_HELP
-	  "\nExample:\n  bwlimit-ctl ipsec keep /etc/bwlimit/policy.yaml\n",
-	  keep },
-	{ NULL, NULL, NULL, NULL, NULL, NULL },
-};

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* bwlimit-ipsecd: what runs beside charon where it is to be looked after. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include "audit/tool_log.h"
+#include "bwl/pins.h"
+#include "bwl/units.h"
+#include "ipsec/conn.h"
+#include "ipsec/vici.h"
+#include "ipsecd.h"
+
+#define PROGRAM "bwlimit-ipsecd"
+#define TIMEOUT_NS 10000000000ULL
+
+static volatile sig_atomic_t stopped;
+
+static const char usage_text[] =
+	"usage: " PROGRAM " [OPTIONS] track\n"
+	"       " PROGRAM " [OPTIONS] charon POLICY\n"
+	"\n"
+	"track   Keeps the data plane informed of the kernel's SAs: an encrypted peer is open while the\n"
+	"        kernel has an SA to its DPU and an IPsec policy that demands it. Prints what opens and\n"
+	"        closes and, on standard error, what must not be there. bwlimitd does the same where it\n"
+	"        runs; this is for a DPU without it: bwlimit-ipsec.service. Ends when the programs are\n"
+	"        detached. Without either, new SAs are not used, and the kernel drops what has none.\n"
+	"charon  Keeps charon at what the policy says: bwlimit-charon.service. Once a second: a charon\n"
+	"        without the policy's connections (it was restarted), a policy, ids, revocations or\n"
+	"        credentials that changed are loaded as `bwlimit-ctl ipsec load` does it; peers without\n"
+	"        an SA are asked, those whose SA is in charon and not in the kernel get new keys, at\n"
+	"        intervals of up to a minute. Prints what it does, and each error once. Waits while\n"
+	"        there is no charon, or no policy in force.\n"
+	"\n"
+	"options:\n"
+	"  --pin-dir DIR   the pinned maps (BWLIMIT_PIN_DIR, or " BWL_PIN_DIR ")\n"
+	"  --dir DIR       swanctl's folder: x509, x509ca, x509crl, private, ppk (" BWL_IPSEC_DIR
+	")\n"
+	"  --vici SOCKET   charon's control socket (" BWL_VICI_SOCKET ")\n"
+	"  --timeout TIME  for each answer of charon (10s)\n"
+	"  --json          one JSON object a line on standard output\n"
+	"  --help, --version\n"
+	"\n"
+	"Both end on SIGTERM. Exit codes: 0 told to stop, 1 failed, 2 wrong use.\n"
+	"\n"
+	"examples:\n"
+	"  " PROGRAM " charon /etc/bwlimit/policy.yaml\n"
+	"  journalctl -u bwlimit-charon\n";
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction a = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &a, NULL);
+	sigaction(SIGTERM, &a, NULL);
+	sigaction(SIGHUP, &a, NULL);
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), and the end */
+}
+
+static int wrong_use(const struct ipsecd *d, struct bwl_err *e)
+{
+	bwl_hint(e, "see " PROGRAM " --help");
+	bwl_err_print(e, PROGRAM, d->json);
+	return 2;
+}
+
+/* -1: go on; else the exit code. */
+static int options(int argc, char **argv, struct ipsecd *d, struct bwl_err *e)
+{
+	static const struct option opts[] = {
+		{ "pin-dir", required_argument, NULL, 'd' },
+		{ "dir", required_argument, NULL, 'c' },
+		{ "vici", required_argument, NULL, 'v' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
+		switch (c) {
+		case 'd':
+			d->pin_dir = optarg;
+			break;
+		case 'c':
+			d->dir = optarg;
+			break;
+		case 'v':
+			d->vici = optarg;
+			break;
+		case 't':
+			if (bwl_parse_time(optarg, &d->timeout_ns, e))
+				return wrong_use(d, e);
+			break;
+		case 'j':
+			d->json = true;
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			return 0;
+		case 'V':
+			puts(PROGRAM " " BWL_VERSION);
+			return 0;
+		default:
+			fputs("Try " PROGRAM " --help\n", stderr);
+			return 2;
+		}
+	}
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct ipsecd d = { .dir = BWL_IPSEC_DIR, .timeout_ns = TIMEOUT_NS, .stopped = &stopped };
+	struct bwl_err e = { 0 };
+	const char *what;
+	bool track;
+	int r;
+
+	bwl_log_program(PROGRAM);
+	bwl_audit_tool();
+	r = options(argc, argv, &d, &e);
+	if (r >= 0)
+		return r;
+	what = optind < argc ? argv[optind] : "";
+	track = !strcmp(what, "track");
+	if (!track && strcmp(what, "charon"))
+		bwl_fail(&e, EINVAL, "'%.32s': track or charon", what);
+	else if (argc - optind != (track ? 1 : 2))
+		bwl_fail(&e, EINVAL,
+			 track ? "track takes nothing else" : "charon: say which policy file");
+	if (e.code)
+		return wrong_use(&d, &e);
+	d.file = argv[argc - 1];
+	catch_signals();
+	r = track ? ipsecd_track(&d, &e) : ipsecd_charon(&d, &e);
+	if (r)
+		bwl_err_print(&e, PROGRAM, d.json);
+	bwl_audit_tool_end(r ? e.text : NULL);
+	return r != 0;
+}
