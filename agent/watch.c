@@ -26,8 +26,8 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "journal/journal.h"
-#include "loader/port_programs.h"
-#include "loader/iif_rules.h"
+#include "hook/port_programs.h"
+#include "hook/iif_rules.h"
 #include "parts.h"
 #include "thread.h"
 

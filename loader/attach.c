@@ -19,7 +19,7 @@
 #include "attach.h"
 #include "journal/journal.h"
 #include "journal_check.h"
-#include "iif_rules.h"
+#include "hook/iif_rules.h"
 #include "management.h"
 #include "fallback.h"
 #include "port_sysctl.h"

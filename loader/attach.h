@@ -4,8 +4,8 @@
 #define BWL_LOADER_ATTACH_H
 
 #include <bwl/policy.h>
-#include "port_programs.h"
-#include "hook.h"
+#include "hook/port_programs.h"
+#include "hook/hook.h"
 #include "load.h"
 
 /* What the command line says. */

@@ -6,8 +6,8 @@
 #include <bwl/tables.h>
 #include "bwlimit.skel.h"
 #include "attach.h"
-#include "libxdp.h"
-#include "iif_rules.h"
+#include "hook/libxdp.h"
+#include "hook/iif_rules.h"
 #include "fallback.h"
 
 static int may_register(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "attach.h"
-#include "iif_rules.h"
+#include "hook/iif_rules.h"
 #include "port_sysctl.h"
 #include "find_programs.h"
 #include "tunnel.h"

@@ -6,7 +6,7 @@
 #ifndef BWL_LOADER_FALLBACK_H
 #define BWL_LOADER_FALLBACK_H
 
-#include "hook.h"
+#include "hook/hook.h"
 
 int bwl_note_put(const struct bwl_hook_at *at, const char *why, struct bwl_err *e);
 /* why (BWL_WHY_LEN): empty when nothing was noted. */

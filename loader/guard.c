@@ -11,7 +11,7 @@
 #include <bwl/text.h>
 #include <bwl/doc.h>
 #include "guard.h"
-#include "iif_rules.h"
+#include "hook/iif_rules.h"
 #include "fallback.h"
 #include "port_sysctl.h"
 

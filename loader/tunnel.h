@@ -4,7 +4,7 @@
 #define BWL_LOADER_TUNNEL_H
 
 #include "attach.h"
-#include "iif_rules.h"
+#include "hook/iif_rules.h"
 
 #define BWL_TUNNEL_DEV "bwl0"
 /*

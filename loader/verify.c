@@ -8,7 +8,7 @@
 #include <bpf/bpf.h>
 #include <bwl/model.h>
 #include "bwlimit.skel.h"
-#include "iif_rules.h"
+#include "hook/iif_rules.h"
 #include "fallback.h"
 #include "verify.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/sysctl.h>
-#include "iif_rules.h"
+#include "hook/iif_rules.h"
 #include "port_sysctl.h"
 #include "verify.h"
 

@@ -90,7 +90,7 @@ peeks() {
 [[ ! -e ../.git ]] || refute "nobody includes a header that is a room's own" peeks
 
 # The folders beside lib/: "user used", files by their path, of all that is built there.
-folders=(agent audit ctl export history ipsec journal loader tpm)
+folders=(agent audit ctl export history hook ipsec journal loader tpm)
 objects() { # of the sources that there are: one that was moved leaves its object behind
 	local o src
 	find "${folders[@]/#/$build/}" -path '*/CMakeFiles/*' -name '*.c.o' | while read -r o; do
@@ -124,6 +124,16 @@ check "calls and includes of the folders are found" \
 for f in "${folders[@]}"; do
 	check "no file of $f/ calls in a circle" no_circle < <(grep "^$f/.* $f/" <<<"$outer_calls")
 	check "no header of $f/ includes in a circle" no_circle < <(grep "^$f/.* $f/" <<<"$outer_includes")
+done
+# What two programs use is in a folder of its own: hook/ and its like.
+stays_out() { # folder
+	local bad
+	bad=$(cd .. && grep -rnE --include='*.[ch]' '^#include "(agent|ctl|loader)/' "$1" | grep -v "#include \"$1/") || return 0
+	note "$bad"
+	return 1
+}
+for f in "${folders[@]}"; do
+	check "$f/ includes nothing that is a program's own" stays_out "$f"
 done
 check "no folder calls another that calls it" \
 	no_circle < <(awk '{ gsub(/\/[^ ]*/, ""); print }' <<<"$outer_calls")

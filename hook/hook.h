@@ -3,8 +3,8 @@
  * One program on one hook of one device, pinned as a bpf_link where the kernel has links for
  * the hook (XDP 5.9, tcx 6.6); a clsact filter otherwise. Decided by trying, read back after.
  */
-#ifndef BWL_LOADER_HOOK_H
-#define BWL_LOADER_HOOK_H
+#ifndef BWL_HOOK_HOOK_H
+#define BWL_HOOK_HOOK_H
 
 #include <bwl/err.h>
 #include <bwl/netdev.h>

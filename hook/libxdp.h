@@ -3,8 +3,8 @@
  * XDP through libxdp, so that other XDP programs can share the port. Weaker than a bpf_link of
  * our own: whoever may attach there may also run before us, and nothing is pinned.
  */
-#ifndef BWL_LOADER_LIBXDP_H
-#define BWL_LOADER_LIBXDP_H
+#ifndef BWL_HOOK_LIBXDP_H
+#define BWL_HOOK_LIBXDP_H
 
 #include "hook.h"
 

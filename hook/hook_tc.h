@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What attaching and asking share. */
-#ifndef BWL_LOADER_HOOK_TC_H
-#define BWL_LOADER_HOOK_TC_H
+#ifndef BWL_HOOK_TC_H
+#define BWL_HOOK_TC_H
 
 #include <bpf/libbpf.h>
 #include "hook.h"

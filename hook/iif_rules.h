@@ -3,8 +3,8 @@
  * The rules by input device (bwl/iif_rules.h) as these maps want them: for what is attached.
  * Without the skeleton: the agent puts them right, too.
  */
-#ifndef BWL_LOADER_IIF_RULES_H
-#define BWL_LOADER_IIF_RULES_H
+#ifndef BWL_HOOK_IIF_RULES_H
+#define BWL_HOOK_IIF_RULES_H
 
 #include <bwl/iif_rules.h>
 #include <bwl/pins.h>

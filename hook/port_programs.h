@@ -3,8 +3,8 @@
  * Which programs belong on a port, and whether they are there. Knows no skeleton: the agent looks
  * by this every 100 ms.
  */
-#ifndef BWL_LOADER_PORT_PROGRAMS_H
-#define BWL_LOADER_PORT_PROGRAMS_H
+#ifndef BWL_HOOK_PORT_PROGRAMS_H
+#define BWL_HOOK_PORT_PROGRAMS_H
 
 #include <bwl/pins.h>
 #include "hook.h"
