@@ -90,34 +90,33 @@ BWL_GLOBAL __u32 bwl_nb_find(__u32 row, const struct bwl_key6 *a)
 	return BWL_NB_ALL;
 }
 
-/*
- * The first of `most` entries for who announces itself that was last seen at or before `before_ns`.
- */
-BWL_GLOBAL __u32 bwl_nb_free(__u32 row, __u32 most, __u64 before_ns)
+/* The first of `most` entries from `first` to below `end` last seen at or before `before_ns`. */
+static __always_inline __u32 bwl_nb_free_of(__u32 row, const __u32 first, const __u32 end,
+					    __u32 most, __u64 before_ns)
 {
 	const struct bwl_nb_row *t = bpf_map_lookup_elem(&bwl_nb_row, &row);
+	const struct bwl_nb_entry *s;
 	__u32 i;
 
 	if (!t)
 		return BWL_NB_ALL;
-	for (i = 0; i < BWL_NB_KNOWN; i++)
-		if (bwl_read(t->entry[i].seen_ns) <= before_ns)
-			return i < most ? i : BWL_NB_ALL;
+	s = &t->entry[first];
+	for (i = 0; i < end - first; i++)
+		if (bwl_read(s[i].seen_ns) <= before_ns)
+			return i < most ? first + i : BWL_NB_ALL;
 	return BWL_NB_ALL;
+}
+
+/* Of those for who announces itself. */
+BWL_GLOBAL __u32 bwl_nb_free(__u32 row, __u32 most, __u64 before_ns)
+{
+	return bwl_nb_free_of(row, 0, BWL_NB_KNOWN, most, before_ns);
 }
 
 /* And of those for destinations. */
 BWL_GLOBAL __u32 bwl_nb_free_asked(__u32 row, __u32 most, __u64 before_ns)
 {
-	const struct bwl_nb_row *t = bpf_map_lookup_elem(&bwl_nb_row, &row);
-	__u32 i;
-
-	if (!t)
-		return BWL_NB_ALL;
-	for (i = 0; i < BWL_NB_ALL - BWL_NB_KNOWN; i++)
-		if (bwl_read(t->entry[BWL_NB_KNOWN + i].seen_ns) <= before_ns)
-			return i < most ? BWL_NB_KNOWN + i : BWL_NB_ALL;
-	return BWL_NB_ALL;
+	return bwl_nb_free_of(row, BWL_NB_KNOWN, BWL_NB_ALL, most, before_ns);
 }
 
 #define BWL_NB_HOPS 32 /* next hops looked at by one call: the verifier walks those, not all */
@@ -179,48 +178,47 @@ static __always_inline _Bool bwl_nb_claim(__u32 row, __u32 i, const __be32 *a, _
 	return 1;
 }
 
-/* It announces itself: is there an entry for it, or has it one? most: that the port may use. */
-BWL_GLOBAL int bwl_nb_announce(__u32 row, const struct bwl_key6 *a, __u32 most, __u64 now_ns)
+/*
+ * Is there an entry for it, or has it one? Who announces itself needs one of the first kind. A
+ * destination has one of either, the second while the kernel asks. most: that the port may use.
+ */
+static __always_inline int bwl_nb_take(__u32 row, const struct bwl_key6 *a, __u32 most,
+				       __u64 now_ns, const _Bool announced)
 {
-	__u64 before = bwl_nb_before(now_ns, BWL_NB_SILENT_NS);
+	__u64 before = bwl_nb_before(now_ns, announced ? BWL_NB_SILENT_NS : BWL_NB_ASKED_NS);
 	struct bwl_nb_row *t;
 	__u32 i;
 
 	if (!a)
 		return 0;
 	i = bwl_nb_find(row, a);
-	if (i >= BWL_NB_KNOWN)
-		return bwl_nb_claim(row, bwl_nb_free(row, most, before), a->addr, before, now_ns);
 	t = bpf_map_lookup_elem(&bwl_nb_row, &row);
 	if (!t)
 		return 0;
-	i = bwl_bound(i, BWL_NB_ALL);
-	bwl_write(t->entry[i].seen_ns, now_ns);
-	t->hint[bwl_nb_hash(a->addr)] = i;
-	return 1;
+	if (i < BWL_NB_KNOWN ||
+	    (!announced && i < BWL_NB_ALL && t->entry[bwl_bound(i, BWL_NB_ALL)].seen_ns > before)) {
+		if (announced)
+			bwl_write(t->entry[bwl_bound(i, BWL_NB_ALL)].seen_ns, now_ns);
+		t->hint[bwl_nb_hash(a->addr)] = i;
+		return 1;
+	}
+	if (announced)
+		i = bwl_nb_free(row, most, before);
+	else if (i >= BWL_NB_ALL)
+		i = bwl_nb_free_asked(row, most, before);
+	return bwl_nb_claim(row, i, a->addr, before, now_ns);
+}
+
+/* Two functions for the verifier, and for what few packets meet. */
+BWL_GLOBAL int bwl_nb_announce(__u32 row, const struct bwl_key6 *a, __u32 most, __u64 now_ns)
+{
+	return bwl_nb_take(row, a, most, now_ns, 1);
 }
 
 /* A packet to it, and the hint did not lead there. */
 BWL_GLOBAL int bwl_nb_guess(__u32 row, const struct bwl_key6 *a, __u32 most, __u64 now_ns)
 {
-	__u64 before = bwl_nb_before(now_ns, BWL_NB_ASKED_NS);
-	struct bwl_nb_row *t;
-	__u32 i;
-
-	if (!a)
-		return 0;
-	i = bwl_nb_find(row, a);
-	t = bpf_map_lookup_elem(&bwl_nb_row, &row);
-	if (!t)
-		return 0;
-	if (i < BWL_NB_ALL &&
-	    (i < BWL_NB_KNOWN || t->entry[bwl_bound(i, BWL_NB_ALL)].seen_ns > before)) {
-		t->hint[bwl_nb_hash(a->addr)] = i;
-		return 1;
-	}
-	if (i >= BWL_NB_ALL)
-		i = bwl_nb_free_asked(row, most, before);
-	return bwl_nb_claim(row, i, a->addr, before, now_ns);
+	return bwl_nb_take(row, a, most, now_ns, 0);
 }
 
 /* May the kernel be asked to send to this address of a host port? */
