@@ -11,6 +11,7 @@
 #include <bpf/libbpf.h>
 #include "bwlimit.skel.h"
 #include "load.h"
+#include "reclose.h"
 #include "../maps/layout.h"
 
 /* Do these maps know of a tunnel device? */
@@ -378,10 +379,16 @@ int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err
 
 int bwl_load_settle(struct bwl_load *l, uint32_t stop, struct bwl_err *e)
 {
-	int r = l->reused ? bwl_relayout_finish(&l->maps, e) : 0;
+	struct bwl_reclose c = { 0 };
+	int r = bwl_reclose_begin(&l->maps, l->pins, &c, e);
 
-	if (!r)
-		bwl_relayout_release(l->pins, stop);
+	if (!r && l->reused)
+		r = bwl_relayout_finish(&l->maps, e);
+	if (!r) {
+		bwl_relayout_release(&l->maps, l->pins, stop);
+		bwl_reclose_end(&c);
+	}
+	bwl_reclose_free(&c);
 	return r;
 }
 

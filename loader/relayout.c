@@ -173,124 +173,6 @@ int bwl_relayout_use(const struct bwl_relayout *x, struct bpf_object *obj)
 	return r;
 }
 
-static bool is_percpu(uint32_t type)
-{
-	return type == BPF_MAP_TYPE_PERCPU_ARRAY || type == BPF_MAP_TYPE_PERCPU_HASH;
-}
-
-struct copy {
-	int from, to;
-	struct bwl_shape a, b;
-	uint8_t *had, *has;    /* a value of each: of all CPUs, where it is per CPU */
-	size_t a_step, b_step; /* of one CPU */
-	int cpus;
-};
-
-static int copy_entry(const struct copy *c, const void *key)
-{
-	size_t n = c->a.value_bytes < c->b.value_bytes ? c->a.value_bytes : c->b.value_bytes;
-	int i;
-
-	if (bpf_map_lookup_elem(c->from, key, c->had))
-		return errno == ENOENT ? 0 : -errno;
-	for (i = 0; i < c->cpus; i++)
-		memcpy(c->has + (size_t)i * c->b_step, c->had + (size_t)i * c->a_step, n);
-	return bpf_map_update_elem(c->to, key, c->has, 0) ? -errno : 0;
-}
-
-static int copy_keys(const struct copy *c)
-{
-	uint8_t *key = calloc(2, c->a.key_bytes), *at = NULL;
-	int r = key ? 0 : -ENOMEM;
-
-	while (!r && !bpf_map_get_next_key(c->from, at, key + c->a.key_bytes)) {
-		at = key;
-		memcpy(key, key + c->a.key_bytes, c->a.key_bytes);
-		r = copy_entry(c, key);
-	}
-	free(key);
-	return r;
-}
-
-static int copy_values(struct copy *c)
-{
-	uint32_t i, n = c->a.entries < c->b.entries ? c->a.entries : c->b.entries;
-	bool array = c->a.type == BPF_MAP_TYPE_ARRAY || c->a.type == BPF_MAP_TYPE_PERCPU_ARRAY;
-	int r = 0;
-
-	c->cpus = is_percpu(c->a.type) ? libbpf_num_possible_cpus() : 1;
-	c->a_step = (c->a.value_bytes + 7) / 8 * 8;
-	c->b_step = (c->b.value_bytes + 7) / 8 * 8;
-	if (c->cpus < 1)
-		return c->cpus ? c->cpus : -EINVAL;
-	c->had = calloc((size_t)c->cpus, c->a_step);
-	c->has = calloc((size_t)c->cpus, c->b_step);
-	if (!c->had || !c->has)
-		r = -ENOMEM;
-	else if (!array)
-		r = copy_keys(c);
-	else
-		for (i = 0; !r && i < n; i++)
-			r = copy_entry(c, &i);
-	free(c->had);
-	free(c->has);
-	return r;
-}
-
-static int copy_inner(int from, int to, uint32_t slot, const struct bwl_shape *inner)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = inner->flags);
-	struct bwl_shape a;
-	int fd, r = bwl_shape_of(from, &a);
-
-	if (r)
-		return r;
-	fd = bpf_map_create(inner->type, "bwl_inner", inner->key_bytes, inner->value_bytes,
-			    a.entries, &o);
-	if (fd < 0)
-		return -errno;
-	r = bwl_relayout_copy(from, fd, NULL);
-	if (!r && bpf_map_update_elem(to, &slot, &fd, 0))
-		r = -errno;
-	close(fd);
-	return r;
-}
-
-static int copy_generations(int from, int to, const struct bwl_shape *inner)
-{
-	uint32_t slot, id;
-	int fd, r = 0;
-
-	for (slot = 0; !r && slot < BWL_GENERATIONS; slot++) {
-		if (bpf_map_lookup_elem(from, &slot, &id))
-			continue;
-		fd = bpf_map_get_fd_by_id(id);
-		if (fd < 0)
-			return -errno;
-		r = copy_inner(fd, to, slot, inner);
-		close(fd);
-	}
-	return r;
-}
-
-int bwl_relayout_copy(int from, int to, const struct bwl_shape *inner)
-{
-	struct copy c = { .from = from, .to = to };
-	int r = bwl_shape_of(from, &c.a);
-
-	if (!r)
-		r = bwl_shape_of(to, &c.b);
-	if (r)
-		return r;
-	if (c.a.type != c.b.type || c.a.key_bytes != c.b.key_bytes)
-		return -EINVAL;
-	if (c.a.type == BPF_MAP_TYPE_RINGBUF)
-		return 0;
-	if (c.a.type == BPF_MAP_TYPE_ARRAY_OF_MAPS)
-		return inner ? copy_generations(from, to, inner) : -EINVAL;
-	return copy_values(&c);
-}
-
 /* The first word of bwl_ctl_v1, in every layout; NULL and errno. */
 static __u32 *stop_word(const struct bwl_relayout *x)
 {
@@ -399,19 +281,41 @@ static bool is_begun(const struct bwl_relayout *x)
 	return false;
 }
 
-static int stop_and_copy(const struct bwl_relayout *x, struct bpf_object *obj, __u32 *stop,
+/*
+ * What a hand has stopped stays stopped. What bwlimitd has still to judge it may open at any
+ * moment, so that waits for `up` meanwhile.
+ */
+static void close_all(struct bwl_relayout *x, __u32 *stop)
+{
+	__u32 is;
+
+	do {
+		is = __atomic_load_n(stop, __ATOMIC_SEQ_CST);
+		x->unjudged = is == BWL_UNJUDGED;
+	} while ((is == BWL_RUN && !swap(stop, is, BWL_UPGRADING)) ||
+		 (is == BWL_UNJUDGED && !swap(stop, is, BWL_CLOSED_UNJUDGED)));
+}
+
+/* bwlimitd may judge in between: it closes no more, so the second finds what the first did not. */
+static void open_unjudged(const struct bwl_relayout *x, __u32 *stop)
+{
+	if (x->unjudged && !swap(stop, BWL_CLOSED_UNJUDGED, BWL_UNJUDGED))
+		swap(stop, BWL_CLOSED, BWL_RUN);
+}
+
+static int stop_and_copy(struct bwl_relayout *x, struct bpf_object *obj, __u32 *stop,
 			 struct bwl_err *e)
 {
 	struct bwl_pins p = { 0 };
 	int r;
 
-	swap(stop, BWL_RUN, BWL_UPGRADING); /* what a hand has stopped stays stopped */
+	close_all(x, stop);
 	p.fd[BWL_PIN_base] = x->fd[BWL_PIN_base];
 	r = bwl_grace(&p, e); /* reads no more of it */
 	return r ? r : copy_all(x, obj, e);
 }
 
-int bwl_relayout_replace(const struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
+int bwl_relayout_replace(struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
 			 struct bwl_err *e)
 {
 	__u32 *stop;
@@ -424,8 +328,10 @@ int bwl_relayout_replace(const struct bwl_relayout *x, const char *dir, struct b
 	if (!stop)
 		return bwl_fail(e, errno, "cannot map the stop switch: %s", strerror(errno));
 	r = stop_and_copy(x, obj, stop, e);
-	if (r && !is_begun(x)) /* programs and maps of before go on */
+	if (r && !is_begun(x)) { /* programs and maps of before go on */
 		swap(stop, BWL_UPGRADING, BWL_RUN);
+		open_unjudged(x, stop);
+	}
 	munmap(stop, (size_t)sysconf(_SC_PAGESIZE));
 	return r ? r : replace_pins(x, dir, obj, e);
 }
@@ -442,7 +348,9 @@ int bwl_relayout_finish(const struct bwl_relayout *x, struct bwl_err *e)
 	return 0;
 }
 
-void bwl_relayout_release(struct bwl_pins *p, __u32 stop)
+void bwl_relayout_release(const struct bwl_relayout *x, struct bwl_pins *p, __u32 stop)
 {
 	swap(&p->ctl->stop, BWL_UPGRADING, stop);
+	if (stop == BWL_RUN)
+		open_unjudged(x, &p->ctl->stop);
 }

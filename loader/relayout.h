@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Pinned maps of an earlier layout (BWL_LAYOUTS in maps/list.h) become this program's, under the
- *programs that use them: docs/upgrade.md.
+ * programs that use them: docs/upgrade.md.
  *
- *	look      nothing is touched; what is not known is refused
- *	use       the object is loaded on the maps that stay, and with new ones for the rest
- *	replace   where one of another shape is replaced: everything is stopped, and the new one
- *gets what the old one holds; then the pins are replaced, one rename each (here the programs are
- *replaced, and looked at) finish    the layout's word; from here on tools of this version believe
- *the maps release   everything runs again, but for what a hand has stopped
+ * - look: nothing is touched; what is not known is refused.
+ * - use: the object is loaded on the maps that stay, and with new ones for the rest.
+ * - replace: where one has another shape, everything is stopped, and the new one gets what the old
+ *   one holds; then the pins are replaced, one rename each.
+ * - Here the programs are replaced, and looked at.
+ * - reclose (reclose.h): what was closed in maps that were being replaced.
+ * - finish: the layout's word; from here on tools of this version believe the maps.
+ * - release: everything runs again, but for what a hand has stopped.
  *
  * Killed before replace: as it was. Killed after: nothing passes (where anything was replaced),
- *tools of either version refuse the maps, and running it again goes on, as each pin tells by its
- *shape whether it was replaced.
+ * tools of either version refuse the maps, and running it again goes on, as each pin tells by its
+ * shape whether it was replaced.
  */
 #ifndef BWL_LOADER_RELAYOUT_H
 #define BWL_LOADER_RELAYOUT_H
@@ -34,6 +36,7 @@ struct bwl_relayout {
 	bool changes;               /* one of them at least */
 	int fd[_BWL_PIN_MAX];       /* what is pinned; -1 nothing */
 	uint8_t fate[_BWL_PIN_MAX]; /* enum bwl_fate */
+	bool unjudged;              /* replace closed what bwlimitd has still to judge */
 };
 
 /* What is pinned below dir. -EPROTO: of a layout that this program cannot take over. */
@@ -48,11 +51,11 @@ bool bwl_relayout_entry(const struct bwl_relayout *x, enum bwl_pin pin, uint32_t
 
 struct bpf_object;
 int bwl_relayout_use(const struct bwl_relayout *x, struct bpf_object *obj);
-int bwl_relayout_replace(const struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
+int bwl_relayout_replace(struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
 			 struct bwl_err *e);
 int bwl_relayout_finish(const struct bwl_relayout *x, struct bwl_err *e);
 /* stop: what takes the place of BWL_UPGRADING. */
-void bwl_relayout_release(struct bwl_pins *p, __u32 stop);
+void bwl_relayout_release(const struct bwl_relayout *x, struct bwl_pins *p, __u32 stop);
 
 /*
  * Every entry of one map into the entry of the same key of another, as many as it has and as much

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Tools of an earlier commit: source this after lab.sh.
 
-# bwlimit-load and bwlimit-ctl of a commit, built once below the build folder (OLD_TOOLS=DIR: taken
+# bwlimit-load, bwlimit-ctl and bwlimitd of a commit, built once below the build folder (OLD_TOOLS=DIR: taken
 # from DIR/COMMIT, when they are there, and built there otherwise). Prints their folder; 77, and why,
 # where the history does not have the commit. Without ccache it takes about a minute of two CPUs.
 old_tools() { # commit
@@ -12,7 +12,7 @@ old_tools() { # commit
 	(
 		exec 9>"$dir/lock"
 		flock 9
-		[[ ! -x $dir/bwlimit-load || ! -x $dir/bwlimit-ctl ]] || exit 0
+		[[ ! -x $dir/bwlimit-load || ! -x $dir/bwlimit-ctl || ! -x $dir/bwlimitd ]] || exit 0
 		git() { command git -c safe.directory='*' -C "$source" "$@"; }
 		git cat-file -e "$commit^{commit}" 2>/dev/null || exit 77
 		rm -rf "$dir/tree"
@@ -21,9 +21,9 @@ old_tools() { # commit
 		{
 			cmake -S "$dir/tree" -B "$dir/tree/build" -G Ninja \
 				-DCMAKE_BUILD_TYPE=RelWithDebInfo -DBWL_TESTS=OFF &&
-				cmake --build "$dir/tree/build" --target bwlimit-load bwlimit-ctl
+				cmake --build "$dir/tree/build" --target bwlimit-load bwlimit-ctl bwlimitd
 		} >"$dir/log" 2>&1 || exit 1
-		mv "$dir/tree/build/loader/bwlimit-load" "$dir/tree/build/ctl/bwlimit-ctl" "$dir"
+		mv "$dir"/tree/build/{loader/bwlimit-load,ctl/bwlimit-ctl,agent/bwlimitd} "$dir"
 		rm -rf "$dir/tree"
 	) || return
 	echo "$dir"
