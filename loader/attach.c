@@ -17,6 +17,7 @@
 #include <bwl/text.h>
 #include "bwlimit.skel.h"
 #include "attach.h"
+#include "hidden.h"
 #include "journal/journal.h"
 #include "journal_check.h"
 #include "hook/iif_rules.h"
@@ -24,6 +25,7 @@
 #include "fallback.h"
 #include "port_sysctl.h"
 #include "find_programs.h"
+#include "spent.h"
 #include "tunnel.h"
 
 /* Modes shape and mark need a qdisc that keeps departure times; without one they police. */
@@ -151,6 +153,7 @@ int bwl_attach_forwarding(struct bwl_err *e)
 static int publish(struct bwl_load *l, const struct bwl_attach *a, struct bwl_policy *pol,
 		   const struct bwl_journal *j, struct bwl_err *e)
 {
+	struct bwl_publish_report rep = { 0 };
 	int r = 0;
 
 	if (l->reused && !a->republish && bwl_active_slot(l->pins, bwl_now_ns()) != BWL_NO_SLOT) {
@@ -164,7 +167,10 @@ static int publish(struct bwl_load *l, const struct bwl_attach *a, struct bwl_po
 	if (r)
 		return r;
 	bwl_journal_into_policy(l->pins, j, pol, true, a->trust_clock);
-	return bwl_publish(l->pins, pol, NULL, NULL, e);
+	r = bwl_publish(l->pins, pol, NULL, &rep, e);
+	if (!r && rep.exhausted)
+		bwl_spent_say(l->pins);
+	return r;
 }
 
 int bwl_attach_lock(struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e)
@@ -307,6 +313,8 @@ int bwl_attach(struct bwl_attach *a, struct bwl_err *e)
 		r = check_names(a, e);
 	if (!r)
 		r = find_devs(a, host, up, e);
+	if (!r)
+		r = bwl_hidden_attach(a->dir, e);
 	if (!r)
 		r = bwl_load_begin(a->dir, true, &l, e);
 	if (!r)

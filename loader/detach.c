@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "attach.h"
+#include "hidden.h"
 #include "hook/iif_rules.h"
 #include "port_sysctl.h"
 #include "find_programs.h"
@@ -72,8 +73,9 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 	int r;
 
 	r = bwl_load_begin(a->dir, false, &l, e);
-	if (r == -ENOENT)
-		bwl_lock_open(NULL); /* `down` may have set it */
+	/* `down` may have set it. Of an attach that is only out of sight it stays. */
+	if (r == -ENOENT && bwl_hidden_look(a->dir, e) && !strcmp(e->id, "nothing-attached"))
+		bwl_lock_open(NULL);
 	if (r)
 		return r;
 	if (bwl_pins_open(a->dir, false, &l.pins, &unread))

@@ -9,6 +9,7 @@
 #include "audit/tool_log.h"
 #include "attach.h"
 #include "guard.h"
+#include "hidden.h"
 #include "probe.h"
 #include "tpm/tpm.h"
 #include "tunnel.h"
@@ -97,10 +98,13 @@ static int cmd_detach(struct bwl_attach *a, struct bwl_err *e)
 static const struct command {
 	const char *name;
 	int (*run)(struct bwl_attach *a, struct bwl_err *e);
+	bool needs_pins;
 } commands[] = {
-	{ "attach", cmd_attach }, { "detach", cmd_detach }, { "upgrade", cmd_upgrade },
-	{ "status", bwl_status }, { "verify", bwl_verify }, { "up", bwl_up },
-	{ "down", bwl_down },     { "probe", bwl_probe },   { "guard", bwl_guard },
+	{ "attach", cmd_attach, false },  { "detach", cmd_detach, true },
+	{ "upgrade", cmd_upgrade, true }, { "status", bwl_status, true },
+	{ "verify", bwl_verify, true },   { "up", bwl_up, true },
+	{ "down", bwl_down, false },      { "probe", bwl_probe, false },
+	{ "guard", bwl_guard, false },
 };
 
 /* May a port be open after it that was closed? Then it is recorded before, or not done. */
@@ -123,6 +127,8 @@ static int run_recorded(const struct command *c, struct bwl_attach *a, int argc,
 		r = bwl_audit_intent(e, "%s", text);
 	if (!r)
 		r = c->run(a, e);
+	if (r == -ENOENT && c->needs_pins)
+		bwl_hidden_look(a->dir, e);
 	bwl_audit_tool_end(r ? r < 0 ? e->text : "verify is not clean" : NULL);
 	if (!r && (c->run == bwl_up || c->run == cmd_attach || c->run == cmd_upgrade))
 		bwl_audit_record(c->name, "%s", text);

@@ -113,6 +113,7 @@ static void err_print_json(const struct bwl_err *e, const char *program)
 	make_printable(file);
 	json_object_set_new(o, "program", json_string(program));
 	json_object_set_new(o, "code", name ? json_string(name) : json_sprintf("%d", e->code));
+	json_object_set_new(o, "id", bwl_json_text(e->id));
 	json_object_set_new(o, "text", json_string(e->text));
 	json_object_set_new(o, "file", bwl_json_text(*file ? file : NULL));
 	json_object_set_new(o, "line", e->line ? json_integer(e->line) : json_null());

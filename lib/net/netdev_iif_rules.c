@@ -499,6 +499,24 @@ static int open_family(const struct family *f)
 	return r;
 }
 
+bool bwl_lock_stands(void)
+{
+	bool ours = false;
+	struct rules now;
+	unsigned i;
+	size_t k;
+
+	for (i = 0; i < 2; i++) {
+		if (!has_family(&families[i]))
+			continue;
+		if (!dump(families[i].family, &now))
+			for (k = 0; k < now.n; k++)
+				ours |= is_ours(&now.rule[k]);
+		free(now.rule);
+	}
+	return ours;
+}
+
 int bwl_lock_open(struct bwl_err *e)
 {
 	unsigned i;

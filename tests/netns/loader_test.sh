@@ -95,6 +95,21 @@ check "and says why, of the last form, too" says "Processed 1000001 insn"
 check "what was attached goes on" pings 3
 works detach
 
+# --- volumes of which nothing is known
+sed '/grant:/s/burst: 1mb/volume: 1gb/' "$LAB_TMP/policy.yaml" >"$LAB_TMP/volume.yaml"
+check "a first attach" works attach --policy "$LAB_TMP/volume.yaml"
+check "says which volume starts spent" says "start spent.*: peer d1$"
+check "and what to type" says "bwlimit-ctl grant NAME volume +V reason TEXT"
+check "nothing passes" lab_silent
+check "which gives it some" eval 'in_dpu "$CTL" grant d1 volume +1mb reason test >/dev/null'
+check "that passes" lab_both
+check "a second attach" works attach --policy "$LAB_TMP/volume.yaml"
+check "says nothing of the kind" says_not "start spent"
+works detach
+check "with --fresh-volume" attach --policy "$LAB_TMP/volume.yaml"
+check "nothing starts spent" says_not "start spent"
+works detach
+
 # --- attach
 check "attach takes its ports from the policy" attach
 check "host ports are up" lab_is_up hpf0

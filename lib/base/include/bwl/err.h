@@ -15,6 +15,7 @@ struct bwl_err {
 	unsigned line, column; /* from 1; 0 unknown */
 	char text[768];        /* what is wrong, with the accepted domain */
 	char hint[256];        /* the next step, or empty */
+	const char *id;        /* for programs, of docs/json.md; NULL: none */
 };
 
 void bwl_err_fill(struct bwl_err *e, int code, const char *fmt, ...)

@@ -47,6 +47,8 @@ int bwl_lock_set(const struct bwl_lock *want, struct bwl_err *e);
 /* Says what is not as it should be, a line each. Returns how many they are, or a negative errno. */
 int bwl_lock_look(const struct bwl_lock *want, void (*say)(void *arg, const char *what), void *arg,
 		  struct bwl_err *e);
+/* Does any rule of ours stand? False also where that cannot be said. */
+bool bwl_lock_stands(void);
 /* Rule 0 first, then ours away. Without any of ours it does nothing. */
 int bwl_lock_open(struct bwl_err *e);
 

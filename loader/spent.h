@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef BWL_LOADER_SPENT_H
+#define BWL_LOADER_SPENT_H
+
+#include <bwl/pins.h>
+
+/*
+ * Which volumes of the policy in force start spent, and what to type. New maps know nothing of what
+ * was used before (promise 3).
+ */
+void bwl_spent_say(struct bwl_pins *p);
+
+#endif
