@@ -342,14 +342,21 @@ static int prune_one(struct bwl_audit_log *l, const struct bwl_audit_cut *c, str
  */
 static int prune(struct bwl_audit_log *l, struct bwl_err *e)
 {
+	struct bwl_audit_file *file;
 	struct bwl_audit_cut cut;
+	size_t n;
 	int r = bwl_audit_prune_sweep(l->dir, l->dir_fd, e);
 
 	if (r)
 		return r;
 	do {
+		file = NULL;
+		r = bwl_audit_files(l->dir, &file, &n, e);
 		flock(l->dir_fd, LOCK_UN);
-		r = bwl_audit_prune_look(l->dir, l->dir_fd, l->size, &l->key, &cut, e);
+		if (!r)
+			r = bwl_audit_prune_look(l->dir, l->dir_fd, file, n, l->size, &l->key, &cut,
+						 e);
+		free(file);
 		if (r || cut.what == BWL_CUT_NONE)
 			return r;
 		r = lock(l, BWL_AUDIT_BEFORE, e);

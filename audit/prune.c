@@ -38,8 +38,9 @@ static bool is_damaged(int dir_fd, uint64_t first)
 }
 
 /*
- * Half made; or of a file whose `least` is there; or kept of one that has gone, before the log
- * begins: what somebody tore a hole into further on is not ours.
+ * Half made; or of a file whose `least` is there; or a word about one that has gone, before the log
+ * begins. What somebody tore a hole into is not ours: what was kept of a file whose hashes were
+ * taken away stays for who looks into that.
  */
 static bool is_left(int dir_fd, const char *name, const struct bwl_audit_file *file, size_t n)
 {
@@ -55,7 +56,7 @@ static bool is_left(int dir_fd, const char *name, const struct bwl_audit_file *f
 		if (file[i].least && first >= file[i].first && first < file[i].end &&
 		    strcmp(name, file[i].name))
 			return true;
-	return first < file[0].first && (!strcmp(tail, "kept") || !strcmp(tail, "damaged")) &&
+	return first < file[0].first && !strcmp(tail, "damaged") &&
 	       !is_there(dir_fd, first, "jsonl") && !is_there(dir_fd, first, "hashes");
 }
 
@@ -357,20 +358,19 @@ static bool is_small(int dir_fd, const struct bwl_audit_file *file, uint64_t siz
 	       size_of_file(dir_fd, file) < size / 8;
 }
 
-int bwl_audit_prune_look(const char *dir, int dir_fd, uint64_t size, const struct bwl_note_key *k,
-			 struct bwl_audit_cut *ret, struct bwl_err *e)
+int bwl_audit_prune_look(const char *dir, int dir_fd, const struct bwl_audit_file *file, size_t n,
+			 uint64_t size, const struct bwl_note_key *k, struct bwl_audit_cut *ret,
+			 struct bwl_err *e)
 {
 	struct look *l = calloc(1, sizeof(*l));
-	struct bwl_audit_file *file = NULL;
 	struct bwl_audit_cut was;
-	size_t n = 0, i = 0, before;
-	int r = bwl_audit_files(dir, &file, &n, e);
+	size_t i, before;
+	int r = 0;
 
 	if (!l)
 		abort();
 	memset(ret, 0, sizeof(*ret));
-	if (!r)
-		i = choose(dir_fd, file, n, size, ret);
+	i = choose(dir_fd, file, n, size, ret);
 	if (ret->what == BWL_CUT_NONE)
 		goto out;
 	ret->from = file[i].first;
@@ -394,7 +394,6 @@ int bwl_audit_prune_look(const char *dir, int dir_fd, uint64_t size, const struc
 	else
 		bwl_audit_prune_free(ret);
 out:
-	free(file);
 	free(l);
 	return r;
 }
@@ -469,8 +468,8 @@ static int cut_host(const char *dir, int dir_fd, const struct bwl_audit_cut *c, 
 
 static int cut_all(const char *dir, int dir_fd, const struct bwl_audit_cut *c, struct bwl_err *e)
 {
-	/* what was kept is read only beside its hashes, so those go first */
-	static const char *const tails[] = { "damaged", "hashes", "jsonl", "kept" };
+	/* so that what was kept is never there without its hashes but by another hand */
+	static const char *const tails[] = { "damaged", "kept", "hashes", "jsonl" };
 	int r = 0;
 
 	for (size_t i = 0; !r && i < sizeof(tails) / sizeof(*tails); i++)

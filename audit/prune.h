@@ -47,10 +47,14 @@ struct bwl_audit_cut {
 	size_t kept_len;
 };
 /*
- * What goes next. Reads whole files, which may take seconds: so without the lock. Free ret after.
+ * What goes next. Reads whole files, which may take seconds: so without the lock. The list of them
+ * (bwl_audit_files()) was made with it: a folder that is read while another process renames may
+ * show neither the old name nor the new one, and a file that is missed looks like damage. Free ret
+ * after.
  */
-int bwl_audit_prune_look(const char *dir, int dir_fd, uint64_t size, const struct bwl_note_key *k,
-			 struct bwl_audit_cut *ret, struct bwl_err *e);
+int bwl_audit_prune_look(const char *dir, int dir_fd, const struct bwl_audit_file *file, size_t n,
+			 uint64_t size, const struct bwl_note_key *k, struct bwl_audit_cut *ret,
+			 struct bwl_err *e);
 /* With the lock, before anything else: removes what one that was killed left behind. */
 int bwl_audit_prune_sweep(const char *dir, int dir_fd, struct bwl_err *e);
 /* With the lock: is it still as it was? */

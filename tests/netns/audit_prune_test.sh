@@ -17,7 +17,19 @@ MIX=$LAB_BUILD/tests/harness/bwl-auditmix
 CALLS=openat,write,pwrite64,fsync,fdatasync,fallocate,ftruncate,renameat,renameat2,rename,unlinkat,unlink
 if ! command -v strace >/dev/null || [[ ! -x $MIX ]]; then
 	skip "the audit log survives SIGKILL at every call of its pruning" "no strace, or no $MIX"
-	done_testing
+	
+# Somebody takes the oldest file's hashes away: what was kept of it is no leftover of ours.
+torn() {
+	prepare 10 hashes || return
+	restore
+	local kept
+	kept=$(find "$log" -name '*.kept' | sort | head -1)
+	[[ -n $kept ]] && rm "${kept%.kept}.hashes" && cp "$kept" "$LAB_TMP/kept" || return
+	"$MIX" "$log" "$next" $((next + 200)) 10 2>"$LAB_TMP/err" || return
+	cmp "$kept" "$LAB_TMP/kept"
+}
+check "what was kept of a file whose hashes are taken away is never pruned in silence" torn
+done_testing
 	exit 77
 fi
 # In memory where that can be: some hundred runs wait for the disk many times each.
@@ -116,4 +128,16 @@ kill_everywhere() { # sentence every pattern
 kill_everywhere "lines of junk go, and nothing else, whenever it is killed" 10 jsonl
 kill_everywhere "what else a host caused goes, and nothing else, whenever it is killed" 10 hashes
 kill_everywhere "of a log of operators the oldest file goes whole, whenever it is killed" 1 whole
+
+# Somebody takes the oldest file's hashes away: what was kept of it is no leftover of ours.
+torn() {
+	prepare 10 hashes || return
+	restore
+	local kept
+	kept=$(find "$log" -name '*.kept' | sort | head -1)
+	[[ -n $kept ]] && rm "${kept%.kept}.hashes" && cp "$kept" "$LAB_TMP/kept" || return
+	"$MIX" "$log" "$next" $((next + 200)) 10 2>"$LAB_TMP/err" || return
+	cmp "$kept" "$LAB_TMP/kept"
+}
+check "what was kept of a file whose hashes are taken away is never pruned in silence" torn
 done_testing
