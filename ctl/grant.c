@@ -67,7 +67,7 @@ static void warn_spent(struct bwl_pins *pins, const char *name)
 		return;
 	id = bwl_peer_id(pins, &v.gen, name);
 	p = ctl_view_peer(&v, id);
-	if (p) {
+	if (p && !bwl_pins_touch_peer(pins, id, NULL)) {
 		bwl_grant_left(&v, id, p, &l);
 		if (l.has_volume && l.used >= l.volume)
 			bwl_warn(
@@ -99,7 +99,7 @@ static int grant(struct ctl *c, int argc, char **argv)
 		return ctl_usage(c, "say why: 'reason TEXT' at the end goes to the audit log");
 	if ((w.seen & CTL_W_MARK) && (!(w.seen & CTL_W_MODE) || w.mode != BWL_MODE_MARK))
 		return ctl_usage(c, "'mark' is the threshold of `mode mark`: say both");
-	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
+	r = bwl_pins_open_few(c->pin_dir, &pins, &c->err);
 	if (r)
 		return r;
 	ctl_change_from_words(&w, &ch);

@@ -402,7 +402,7 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 	if (w.accept_none)
 		return ctl_usage(c,
 				 "accept none is for policy files and peer add; here it is a rate");
-	r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
+	r = bwl_pins_open_few(c->pin_dir, &pins, &c->err);
 	if (r)
 		return r;
 	ctl_change_from_words(&w, &ch);

@@ -260,15 +260,17 @@ int ctl_revoke(struct ctl *c, int argc, char **argv)
 					  : "say which peer, or --all");
 	if (timeout && bwl_parse_time(timeout, &o.timeout_ns, &c->err))
 		return CTL_USAGE;
-	r = bwl_pins_open(c->pin_dir, true, &o.pins, &c->err);
+	r = bwl_pins_open_few(c->pin_dir, &o.pins, &c->err);
 	if (r)
 		return r;
 	o.name = calloc((size_t)argc + 1, sizeof(*o.name));
 	if (!o.name)
 		abort();
 	r = close_map(&o, argc, argv);
-	if (o.n || (o.all && !r))
+	if ((o.n || (o.all && !r)) && !bwl_pins_whole(o.pins, &c->err))
 		end_sas(&o);
+	else if (!r)
+		r = -EIO; /* it is closed; SAs and journal could not be looked at */
 	if (!r && c->json)
 		print_json(&o);
 	else if (!r)

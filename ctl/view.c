@@ -52,7 +52,7 @@ int ctl_view_no_peer(struct ctl *c, const struct bwl_view *v, const char *name)
 	size_t n = 0;
 
 	for (uint32_t id = 1; names && id < v->pins->schema.max_peers; id++)
-		if (ctl_view_peer(v, id))
+		if (bwl_body_at(v->pins, &v->gen, id))
 			names[n++] = v->pins->name[id].name;
 	if (names)
 		near = ctl_nearest(name, names);

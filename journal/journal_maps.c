@@ -213,8 +213,10 @@ int bwl_journal_note(struct bwl_pins *p, struct bwl_err *e)
 	const char *dir = dir_of(p);
 	struct bwl_journal j;
 	struct found f;
-	int r = found_new(p, &j.closed, &f, e), err;
+	int r = bwl_pins_whole(p, e), err;
 
+	if (!r)
+		r = found_new(p, &j.closed, &f, e);
 	if (r)
 		return r;
 	bwl_journal_look(dir, &j);

@@ -384,6 +384,8 @@ int bwl_load_settle(struct bwl_load *l, uint32_t stop, struct bwl_err *e)
 
 	if (!r && l->reused)
 		r = bwl_relayout_finish(&l->maps, e);
+	if (!r && l->reused)
+		bwl_names_note_all(l->pins); /* a layout before may not have had the table */
 	if (!r) {
 		bwl_relayout_release(&l->maps, l->pins, stop);
 		bwl_reclose_end(&c);

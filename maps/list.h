@@ -38,6 +38,8 @@
 	  "BPF, tools", "peer id → `bwl_peer_ref`: body index a generation, revocation number")        \
 	X(name, ARRAY, __u32, struct bwl_name, BWL_AT_LOAD(n->max_peers), 1, "load, ctl, agent", \
 	  "tools", "peer id → name")                                                             \
+	X(nameid, ARRAY, __u32, struct bwl_nameid, BWL_AT_LOAD(n->max_peers), 4,                 \
+	  "load, ctl, agent", "tools", "hash of a name → ids, of which one may have it")         \
 	X(state, ARRAY, __u32, struct bwl_state,                                                 \
 	  BWL_AT_LOAD(2 * (n->max_peers + n->max_extras)), 1,                                    \
 	  "**BPF**; load, ctl, agent: an account that is carried over", "BPF, tools",            \
@@ -105,7 +107,8 @@
 #define BWL_LAYOUTS(X)                                                                             \
 	X(1, 0xba4c6acfe9838463ULL, "0.1.0, from commit d339dc5 on")                               \
 	X(2, 0x135fe249ca7d5a39ULL, "0.2.0, from commit d230f67 on")                               \
-	X(3, 0xa575fdc6e3fc8b4eULL, "0.2.0, since the list of maps")
+	X(3, 0xa575fdc6e3fc8b4eULL, "0.2.0, since the list of maps")                               \
+	X(4, 0x1ec3d9712dadea8eULL, "0.2.0, since the table of names")
 
 /*
  * Maps that had another shape: name, the last layout that had it, bytes a value, entries (as above,

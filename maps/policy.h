@@ -168,6 +168,17 @@ struct bwl_name {
 	char name[BWL_NAME_LEN];
 };
 
+/*
+ * bwl_nameid_v1: user space writes. From a name to its id without a look at all names: one table of
+ * 2 * max_peers cells, open addressing, linear probing (lib/tables/nameid.c). A cell only says
+ * where to look: bwl_name_v1 says whose the id is. So what a killed writer left here, or did not
+ * come to write, costs time and never means another peer.
+ */
+struct bwl_nameid {
+	__u32 cell[2]; /* peer id; 0 empty */
+};
+BWL_ASSERT_SIZE(struct bwl_nameid, 8);
+
 /* bwl_extra_v1[i]: user space writes. Who owns extra limit i and its window. */
 enum bwl_extra_kind {
 	BWL_X_FREE,

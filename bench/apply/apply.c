@@ -6,12 +6,14 @@
  * watches the word that packets read.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "bench/machine.h"
@@ -25,8 +27,12 @@
 
 struct row {
 	unsigned peers;
-	double check_s, load_s, swap_s;      /* file -> checked; -> first policy; -> swapped in */
-	struct bench_spread seen_ms, set_ms; /* bwl_peer_change(): until packets see it; returns */
+	double check_s, load_s, swap_s; /* file -> checked; -> first policy; -> swapped in */
+	/* A peer's rate: opened and changed, until packets see it; until it returns … */
+	struct bench_spread seen_ms, set_ms;
+	struct bench_spread look_ms; /* … without the table of names and all mapped, until seen */
+	struct bench_spread tool_ms; /* bwlimit-ctl, from fork() until seen … */
+	struct bench_spread audited_ms; /* … and with an audit log */
 	double peer_bytes, cpu_bytes, prefix_bytes, all_bytes, budget_bytes;
 	double live_mib, peak_mib; /* what a peer costs, times peers; both generations */
 };
@@ -34,7 +40,7 @@ struct row {
 static const char usage[] =
 	"usage: bench-apply [--peers N[,N…]] [--edits N] [--json]\n"
 	"  --peers N,…  sizes of policies, at most 8 (default 100000,1000000)\n"
-	"  --edits N    of single peers, each (default 200, at most 10000)\n"
+	"  --edits N    of single peers, each (default 50, at most 10000)\n"
 	"Needs root. Examples: bench-apply --peers 10000\n"
 	"                      bench-apply --peers 1000,10000 --json | jq '.rows[].swap_s'\n";
 
@@ -92,8 +98,8 @@ static void memory(struct rig *rig, struct row *row)
 	if (bwl_gen_open(rig->pins, bwl_active_slot(p, bwl_now_ns()), &g, &e))
 		rig_die(&e);
 	row->peer_bytes = (memlock(p->fd[BWL_PIN_gate]) + memlock(p->fd[BWL_PIN_name]) +
-			   memlock(p->fd[BWL_PIN_state]) + memlock(p->fd[BWL_PIN_retired]) +
-			   memlock(g.peer_fd)) /
+			   memlock(p->fd[BWL_PIN_nameid]) + memlock(p->fd[BWL_PIN_state]) +
+			   memlock(p->fd[BWL_PIN_retired]) + memlock(g.peer_fd)) /
 			  n;
 	row->cpu_bytes = memlock(p->fd[BWL_PIN_peercnt]) / n / libbpf_num_possible_cpus();
 	row->prefix_bytes = memlock(g.dst4) / n;
@@ -148,44 +154,141 @@ static void *watcher(void *arg)
 	return NULL;
 }
 
+/* What the edit does: this program as the tool does it, or as it must without a table; the tool. */
+enum way { BY_TABLE, BY_LOOK, BY_TOOL, BY_TOOL_AUDITED, _WAYS };
+
+static void change(struct rig *rig, enum way way, const char *name, uint64_t rate_bps)
+{
+	struct bwl_change c = { .set = BWL_SET_RATE,
+				.lim = { .present = true, .rate_bps = rate_bps } };
+	struct bwl_pins *p;
+	struct bwl_err e = {};
+	int r = way == BY_LOOK ? bwl_pins_open(rig->dir, true, &p, &e)
+			       : bwl_pins_open_few(rig->dir, &p, &e);
+
+	if (r || bwl_peer_change(p, name, &c, &e))
+		rig_die(&e);
+	bwl_pins_close(p);
+}
+
+static void run_tool(const struct rig *rig, const char *ctl, const char *audit, const char *name,
+		     uint64_t rate_bps)
+{
+	pid_t child = fork();
+	char rate[32];
+	int status, null;
+
+	if (!child) {
+		snprintf(rate, sizeof(rate), "%llubit", (unsigned long long)rate_bps);
+		setenv("BWLIMIT_AUDIT_DIR", audit, 1);
+		setenv("BWLIMIT_JOURNAL_DIR", "", 1);
+		null = open("/dev/null", O_WRONLY);
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO); /* without an audit log it says what it did there */
+		execl(ctl, ctl, "--json", "--pin-dir", rig->dir, "peer", "set", name, "rate", rate,
+		      NULL);
+		_exit(127);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || status) {
+		fprintf(stderr, "bench-apply: %s failed\n", ctl);
+		exit(1);
+	}
+}
+
+struct editor {
+	struct rig *rig;
+	struct bwl_gen gen;
+	struct watch watch;
+	char ctl[256], audit[64]; /* empty: there is none */
+	uint64_t rate_bps;        /* of the next edit: no two are the same */
+};
+
+/* One edit, until another CPU sees it and until it is done. */
+static void edit(struct editor *x, enum way way, const char *name, double *ret_seen_ms,
+		 double *ret_done_ms)
+{
+	struct bwl_pins *p = x->rig->pins;
+	double begin;
+
+	x->rate_bps += 1000000;
+	x->watch.word = bwl_body_of(&p->gate[bwl_peer_id(p, &x->gen, name)], x->gen.slot);
+	while (x->watch.word)
+		;
+	if (way == BY_LOOK)
+		memset(p->nameid, 0, sizeof(*p->nameid) * p->schema.max_peers);
+	begin = now_s();
+	if (way <= BY_LOOK)
+		change(x->rig, way, name, x->rate_bps);
+	else
+		run_tool(x->rig, x->ctl, way == BY_TOOL_AUDITED ? x->audit : "", name, x->rate_bps);
+	*ret_done_ms = (now_s() - begin) * 1e3;
+	while (x->watch.seen_s == 0)
+		;
+	*ret_seen_ms = (x->watch.seen_s - begin) * 1e3;
+	if (way == BY_LOOK)
+		bwl_names_note_all(p);
+}
+
+/* The tool that was built beside this program, and an audit log for it. */
+static void find_tool(struct editor *x)
+{
+	char cmd[500], *slash;
+	ssize_t len = readlink("/proc/self/exe", x->ctl, sizeof(x->ctl) - 32);
+
+	x->ctl[len < 0 ? 0 : len] = '\0';
+	slash = strstr(x->ctl, "/bench/bench-apply");
+	snprintf(x->audit, sizeof(x->audit), "/tmp/bench-apply-audit-XXXXXX");
+	if (!slash || !mkdtemp(x->audit)) {
+		fprintf(stderr, "bench-apply: no bwlimit-ctl beside it\n");
+		exit(1);
+	}
+	strcpy(slash, "/ctl/bwlimit-ctl");
+	snprintf(cmd, sizeof(cmd), "BWLIMIT_AUDIT_DIR=%s %s audit init >%s/said 2>&1", x->audit,
+		 x->ctl, x->audit);
+	if (system(cmd)) {
+		fprintf(stderr, "bench-apply: no audit log in %s\n", x->audit);
+		exit(1);
+	}
+}
+
 static void edits(struct rig *rig, struct row *row, unsigned n)
 {
-	struct bwl_change c = { .set = BWL_SET_RATE, .lim = { .present = true } };
-	static double seen[MAX_EDITS], done[MAX_EDITS];
-	struct watch w = { 0 };
+	static double seen[_WAYS][MAX_EDITS], done[MAX_EDITS];
+	struct editor x = { .rig = rig };
 	struct bwl_err e = {};
-	struct bwl_gen g;
+	char name[32], cmd[100];
 	pthread_t thread;
-	char name[32];
-	double begin;
+	double other;
 	unsigned i;
+	int way;
 
-	if (bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, bwl_now_ns()), &g, &e))
+	/* As another process finds it: nobody has the lock. */
+	bwl_pins_close(rig->pins);
+	if (bwl_pins_open(rig->dir, true, &rig->pins, &e) ||
+	    bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, bwl_now_ns()), &x.gen, &e))
 		rig_die(&e);
-	if (pthread_create(&thread, NULL, watcher, &w)) {
+	find_tool(&x);
+	if (pthread_create(&thread, NULL, watcher, &x.watch)) {
 		perror("pthread_create");
 		exit(1);
 	}
 	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "peer-%u",
 			 (unsigned)((unsigned long long)row->peers * i / n));
-		w.word = bwl_body_of(&rig->pins->gate[bwl_peer_id(rig->pins, &g, name)], g.slot);
-		while (w.word)
-			;
-		c.lim.rate_bps = 1000000ULL * (i + 1);
-		begin = now_s();
-		if (bwl_peer_change(rig->pins, name, &c, &e))
-			rig_die(&e);
-		done[i] = (now_s() - begin) * 1e3;
-		while (w.seen_s == 0)
-			;
-		seen[i] = (w.seen_s - begin) * 1e3;
+		for (way = 0; way < _WAYS; way++) /* in turn */
+			edit(&x, way, name, &seen[way][i], way == BY_TABLE ? &done[i] : &other);
 	}
-	w.stop = true;
+	x.watch.stop = true;
 	pthread_join(thread, NULL);
-	bwl_gen_close(&g);
-	row->seen_ms = bench_spread_of(seen, n);
+	bwl_gen_close(&x.gen);
+	snprintf(cmd, sizeof(cmd), "rm -r %s", x.audit);
+	if (system(cmd))
+		perror(x.audit);
+	row->seen_ms = bench_spread_of(seen[BY_TABLE], n);
 	row->set_ms = bench_spread_of(done, n);
+	row->look_ms = bench_spread_of(seen[BY_LOOK], n);
+	row->tool_ms = bench_spread_of(seen[BY_TOOL], n);
+	row->audited_ms = bench_spread_of(seen[BY_TOOL_AUDITED], n);
 }
 
 static void measure(struct row *row, unsigned nedits)
@@ -238,7 +341,14 @@ static void report_json(const struct row *row, unsigned n, unsigned nedits)
 		bench_spread_json(stdout, "set_seen_spread_ms", &row->seen_ms);
 		fputs(", ", stdout);
 		bench_spread_json(stdout, "set_returned_spread_ms", &row->set_ms);
-		fputs("}", stdout);
+		fputs(",\n  ", stdout);
+		bench_spread_json(stdout, "set_without_table_spread_ms", &row->look_ms);
+		fputs(", ", stdout);
+		bench_spread_json(stdout, "tool_seen_spread_ms", &row->tool_ms);
+		fputs(", ", stdout);
+		bench_spread_json(stdout, "tool_audited_seen_spread_ms", &row->audited_ms);
+		printf(", \"without_table_ratio\": %.1f}",
+		       row->look_ms.median / row->seen_ms.median);
 	}
 	fputs("\n]}\n", stdout);
 }
@@ -266,6 +376,14 @@ static void report_text(const struct row *row, unsigned n, unsigned nedits)
 		bench_spread_text(stdout, name, &row[i].seen_ms, 3);
 		snprintf(name, sizeof(name), "%u peers, until it returned", row[i].peers);
 		bench_spread_text(stdout, name, &row[i].set_ms, 3);
+		snprintf(name, sizeof(name), "%u peers, without the table", row[i].peers);
+		bench_spread_text(stdout, name, &row[i].look_ms, 3);
+		snprintf(name, sizeof(name), "%u peers, bwlimit-ctl until seen", row[i].peers);
+		bench_spread_text(stdout, name, &row[i].tool_ms, 3);
+		snprintf(name, sizeof(name), "%u peers, … with an audit log", row[i].peers);
+		bench_spread_text(stdout, name, &row[i].audited_ms, 3);
+		printf("%u peers: without the table %.1f times as long\n", row[i].peers,
+		       row[i].look_ms.median / row[i].seen_ms.median);
 	}
 	printf("\ngoals: 100000 peers within 3 s, 1000000 within 30 s; an edit seen within 1 ms; "
 	       "all within budget (256 + 40 a possible CPU + 100 a prefix)\n");
@@ -282,7 +400,7 @@ int main(int argc, char **argv)
 	};
 	struct row rows[MAX_SIZES] = { { .peers = 100000 }, { .peers = 1000000 } };
 	bool json = false, good = true;
-	unsigned n = 2, i, nedits = 200;
+	unsigned n = 2, i, nedits = 50;
 	char *word;
 	int c;
 

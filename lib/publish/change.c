@@ -14,23 +14,31 @@ static int no_peer(const char *name, struct bwl_err *e)
 	return bwl_hint(e, "bwlimit-ctl peer list");
 }
 
-/* An entry of the generation's peers that no gate points at; 0 none. */
+/* Does no gate point at the entry? A body says whose it is; of one that nobody ever had id 0. */
+static bool is_spare(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t at)
+{
+	uint32_t id;
+
+	if (bwl_gen_touch(g, at, 0))
+		return false;
+	id = g->peer[at].grant.volume.state / 2;
+	return id < p->schema.max_peers && !bwl_pins_touch(p, BWL_PIN_gate, id) &&
+	       __atomic_load_n(bwl_body_of(&p->gate[id], g->slot), __ATOMIC_SEQ_CST) != at;
+}
+
+/*
+ * What an edit left is what the next one takes: entry 0, nobody's, says where. Else the last ones,
+ * which no new policy uses. 0: there is none.
+ */
 static uint32_t spare(const struct bwl_pins *p, const struct bwl_gen *g)
 {
-	uint8_t *used = calloc(g->npeers / 8 + 1, 1);
-	uint32_t i, at, found = 0;
+	uint32_t at = bwl_gen_touch(g, 0, 0) ? 0 : g->peer[0].meta.sub_base;
 
-	if (!used)
-		return 0;
-	for (i = 1; i < p->schema.max_peers; i++) {
-		at = bwl_body_at(p, g, i);
-		used[at / 8] |= (uint8_t)(1U << at % 8);
-	}
-	for (i = 1; i < g->npeers && !found; i++)
-		if (!(used[i / 8] & 1U << i % 8))
-			found = i;
-	free(used);
-	return found;
+	if (at && at < g->npeers && is_spare(p, g, at))
+		return at;
+	for (at = g->npeers - 1; at && !is_spare(p, g, at); at--)
+		;
+	return at;
 }
 
 static struct bwl_lim lim_of(const struct bwl_limit *l)
@@ -118,6 +126,20 @@ static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state 
 	return lim;
 }
 
+/* The peer's id, and all of it at hand; 0: there is none of that name. */
+static uint32_t find_peer(struct bwl_pins *p, const struct bwl_gen *g, const char *name,
+			  struct bwl_err *e)
+{
+	bool known = bwl_body_at(p, g, bwl_name_id(p, name));
+	uint32_t id = bwl_peer_id(p, g, name);
+
+	if (id && !known)
+		bwl_name_note(p, id);
+	if (!id)
+		no_peer(name, e);
+	return bwl_pins_touch_peer(p, id, e) ? 0 : id;
+}
+
 static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *name,
 		const struct bwl_change *c, struct bwl_carryover *carryover, struct bwl_peer *body,
 		struct bwl_err *e)
@@ -131,13 +153,15 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 	int r;
 
 	r = check_lim(name, &lim, e);
+	if (!r && bwl_gen_touch(g, 0, floor))
+		r = bwl_fail(e, ENOMEM, "cannot map the floor of peer %s", name);
 	if (r)
 		return r;
 	if (floor && lim.rate_bps != BWL_NO_RATE &&
 	    bwl_rate_decode(&g->sub[floor].rate) > lim.rate_bps)
 		return bwl_fail(e, EINVAL, "peer %s: the grant's rate may not be below the floor's",
 				name);
-	/* The index over all peers is only for finding accounts: an edit should not wait for it. */
+	/* Who owns which window is looked up by those only that may need one. */
 	if (lim.has_volume && (lim.window_ns || !before || before->slice_ns ||
 			       before->spendable_bytes == BWL_VOLUME_NONE))
 		r = bwl_ids_open(p, carryover->ids, e);
@@ -196,12 +220,12 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 	r = bwl_gen_open(p, bwl_active_slot(p, now), &g, e);
 	if (r)
 		return r;
-	id = bwl_peer_id(p, &g, name);
+	id = find_peer(p, &g, name, e);
 	from = bwl_body_at(p, &g, id);
 	carryover.ledger = g.base->ledger;
-	to = spare(p, &g);
-	if (!from)
-		r = no_peer(name, e);
+	to = from ? spare(p, &g) : 0;
+	if (!bwl_body(p, &g, id))
+		r = -ENOENT;
 	else if (!to)
 		r = bwl_fail(e, ENOSPC, "no spare entry for an edit: apply the policy again");
 	if (!r) {
@@ -218,9 +242,11 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		__atomic_store_n(bwl_body_of(&p->gate[id], g.slot), to, __ATOMIC_SEQ_CST);
 		__atomic_add_fetch(&p->ctl->edits, 1, __ATOMIC_SEQ_CST);
 		memset(g.base->digest, 0, sizeof(g.base->digest)); /* no longer any file's */
-		r = bwl_grace(p, e); /* the old entry is a spare from here on */
-		if (!r)
+		r = bwl_grace(p, e);
+		if (!r) {
+			g.peer[0].meta.sub_base = from; /* a spare from here on */
 			bwl_carryover_settle(&carryover);
+		}
 		if (c->set & BWL_SET_AUTHORISE)
 			bwl_places_open(p, &g, id);
 	}
@@ -247,18 +273,28 @@ static void raise_revoked(struct bwl_pins *p, uint32_t *revoked)
 
 int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e)
 {
-	uint32_t i, found = 0;
+	uint32_t i, found, others = 0;
+	int r;
 
 	if (!name) {
 		raise_revoked(p, &p->ctl->revoked_all);
 		return 0;
 	}
+	/* Whom the table knows is closed at once; then all names are looked at. */
+	found = bwl_name_id(p, name);
+	if (found && bwl_pins_touch(p, BWL_PIN_gate, found))
+		found = 0;
+	if (found)
+		raise_revoked(p, &p->gate[found].revoked);
+	r = bwl_pins_whole(p, e);
+	if (r)
+		return r;
 	/* By name, in whatever generation: also one that waits for its confirmation. */
 	for (i = 1; i < p->schema.max_peers; i++) {
-		if (strncmp(p->name[i].name, name, BWL_NAME_LEN))
+		if (i == found || strncmp(p->name[i].name, name, BWL_NAME_LEN))
 			continue;
 		raise_revoked(p, &p->gate[i].revoked);
-		found++;
+		others++;
 	}
-	return found ? 0 : no_peer(name, e);
+	return found || others ? 0 : no_peer(name, e);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The index over names, extra limits and windows. */
+/* The index over extra limits and windows; ids for new names. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +13,6 @@ static uint64_t hash_bytes(const void *data, size_t n, uint64_t h)
 	while (n--)
 		h = (h ^ *b++) * 0x100000001b3ULL;
 	return h ^ h >> 29;
-}
-
-static uint64_t hash_name(const char *name)
-{
-	return hash_bytes(name, strnlen(name, BWL_NAME_LEN), 0xcbf29ce484222325ULL);
 }
 
 static struct bwl_extra extra_key(enum bwl_extra_kind kind, const char *name, uint32_t peer,
@@ -60,19 +55,15 @@ int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e)
 	uint32_t i;
 
 	x.nstates = BWL_STATES(s->max_peers, s->max_extras);
-	x.name_mask = mask_for(s->max_peers);
 	x.extra_mask = mask_for(s->max_extras);
-	x.name_hash = calloc((size_t)x.name_mask + 1, sizeof(uint32_t));
 	x.extra_hash = calloc((size_t)x.extra_mask + 1, sizeof(uint32_t));
 	x.window_of = calloc(x.nstates, sizeof(uint32_t));
 	x.fresh = calloc(x.nstates, 1);
-	if (!x.name_hash || !x.extra_hash || !x.window_of || !x.fresh) {
+	if (!x.extra_hash || !x.window_of || !x.fresh) {
 		bwl_ids_close(&x);
-		return bwl_fail(e, ENOMEM, "out of memory for an index of %u peers", s->max_peers);
+		return bwl_fail(e, ENOMEM, "out of memory for an index over %u peers' accounts",
+				s->max_peers);
 	}
-	for (i = 1; i < s->max_peers; i++)
-		if (p->name[i].name[0])
-			put(x.name_hash, x.name_mask, hash_name(p->name[i].name), i);
 	for (i = 0; i < s->max_extras; i++)
 		if (p->extra[i].kind != BWL_X_FREE)
 			put(x.extra_hash, x.extra_mask, hash_extra(&p->extra[i]), i);
@@ -85,23 +76,10 @@ int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e)
 
 void bwl_ids_close(struct bwl_ids *x)
 {
-	free(x->name_hash);
 	free(x->extra_hash);
 	free(x->window_of);
 	free(x->fresh);
 	memset(x, 0, sizeof(*x));
-}
-
-uint32_t bwl_ids_find(const struct bwl_ids *x, const char *name)
-{
-	uint32_t i, at = (uint32_t)hash_name(name) & x->name_mask;
-
-	for (; x->name_hash[at]; at = (at + 1) & x->name_mask) {
-		i = x->name_hash[at] - 1;
-		if (!strncmp(x->p->name[i].name, name, BWL_NAME_LEN))
-			return i;
-	}
-	return 0;
 }
 
 int bwl_ids_new(struct bwl_ids *x, const char *name, uint32_t *ret, struct bwl_err *e)
@@ -123,7 +101,7 @@ int bwl_ids_new(struct bwl_ids *x, const char *name, uint32_t *ret, struct bwl_e
 	p->mark[bwl_grant_state(i)] = (struct bwl_release){ bwl_release_first(p),
 							    0 }; /* not the former owner's */
 	snprintf(p->name[i].name, BWL_NAME_LEN, "%s", name);
-	put(x->name_hash, x->name_mask, hash_name(name), i);
+	bwl_name_note(p, i);
 	x->fresh[bwl_grant_state(i)] = x->fresh[bwl_accept_state(i)] = 1;
 	*ret = i;
 	return 0;

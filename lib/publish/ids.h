@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside lib: who owns which id, extra limit and window. Ownership is in the maps (bwl_name_v1,
- * bwl_extra_v1, bwl_winown_v1); this is an index over them for the time of one publish.
+ * bwl_extra_v1, bwl_winown_v1); this is an index over the latter two for the time of one publish,
+ * that over names is in bwl_nameid_v1.
  * Names are state: an id belongs to its name for as long as something is on its account.
  */
 #ifndef BWL_LIB_IDS_H
@@ -11,8 +12,8 @@
 
 struct bwl_ids {
 	struct bwl_pins *p;
-	uint32_t *name_hash, *extra_hash; /* open addressing; 0 empty, else index + 1 */
-	uint32_t name_mask, extra_mask;
+	uint32_t *extra_hash; /* open addressing; 0 empty, else index + 1 */
+	uint32_t extra_mask;
 	uint32_t *window_of; /* by state index: window + 1, 0 none */
 	uint32_t nstates;
 	uint32_t next_id, next_extra, next_window; /* where the search for a free one goes on */
@@ -28,7 +29,6 @@ static inline uint64_t bwl_release_first(const struct bwl_pins *p)
 int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e);
 void bwl_ids_close(struct bwl_ids *x);
 
-uint32_t bwl_ids_find(const struct bwl_ids *x, const char *name); /* 0: unknown */
 /* A free id for the name. The name is written before any packet can reach the id. */
 int bwl_ids_new(struct bwl_ids *x, const char *name, uint32_t *ret, struct bwl_err *e);
 /* State index of an extra limit; made when missing. name: port or zone; peer, class: the rest. */

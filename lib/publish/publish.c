@@ -136,8 +136,8 @@ static void keep_name(struct bwl_pins *p, struct bwl_ids *ids, const char *name)
 static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids *ids,
 		const uint32_t *id, const struct bwl_gen *in_force, struct bwl_err *e)
 {
+	bool swept, renamed = false;
 	size_t j;
-	bool swept;
 
 	for (j = 0; j < pol->npeers; j++) {
 		const struct bwl_pol_peer *q = &pol->peers[j];
@@ -150,7 +150,10 @@ static int tidy(struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_ids
 		if (*before && p->gate[id[j]].revoked && !bwl_policy_peer(pol, before))
 			keep_name(p, ids, before);
 		bwl_retired_take(p, q);
+		renamed = true;
 	}
+	if (renamed)
+		bwl_names_note_all(p);
 	return bwl_sweep(ids, in_force, &swept, e);
 }
 
@@ -204,6 +207,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	}
 	if (r)
 		return r;
+	bwl_names_note_all(p); /* from here on it knows every name: who is not found is new */
 	r = bwl_retired_prune(p, x->old.base ? &x->old : NULL, e);
 	if (r)
 		return r;

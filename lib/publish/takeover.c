@@ -228,7 +228,7 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 		return bwl_fail(e, ENOMEM, "out of memory for %zu peers", pol->npeers);
 	}
 	for (i = 0; i < pol->npeers; i++) {
-		id[i] = bwl_ids_find(ids, pol->peers[i].name);
+		id[i] = bwl_name_id(p, pol->peers[i].name);
 		if (id[i])
 			stays[id[i]] = 1;
 		else

@@ -9,27 +9,27 @@
 #include <bpf/bpf.h>
 #include <bwl/tables.h>
 #include <bwl/generation.h>
+#include "mapped.h"
 
-static size_t pages(size_t bytes)
+static int prot_of(const struct bwl_gen *g)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (bytes + page - 1) / page * page;
+	return PROT_READ | (g->writable ? PROT_WRITE : 0);
 }
 
-static int map_arrays(struct bwl_gen *g, bool writable, struct bwl_err *e)
+/* NULL: errno says why. */
+static void *map_array(const struct bwl_gen *g, size_t bytes, int fd, bool few)
 {
-	int prot = PROT_READ | (writable ? PROT_WRITE : 0);
+	void *m = few ? bwl_reserve(bwl_page_round(bytes))
+		      : mmap(NULL, bwl_page_round(bytes), prot_of(g), MAP_SHARED, fd, 0);
 
-	g->base = mmap(NULL, pages(sizeof(*g->base)), prot, MAP_SHARED, g->base_fd, 0);
-	g->peer = mmap(NULL, pages(g->npeers * sizeof(*g->peer)), prot, MAP_SHARED, g->peer_fd, 0);
-	g->sub = mmap(NULL, pages(g->nsubs * sizeof(*g->sub)), prot, MAP_SHARED, g->sub_fd, 0);
-	if (g->base == MAP_FAILED)
-		g->base = NULL;
-	if (g->peer == MAP_FAILED)
-		g->peer = NULL;
-	if (g->sub == MAP_FAILED)
-		g->sub = NULL;
+	return m == MAP_FAILED ? NULL : m;
+}
+
+static int map_arrays(struct bwl_gen *g, struct bwl_err *e)
+{
+	g->base = map_array(g, sizeof(*g->base), g->base_fd, false);
+	g->peer = map_array(g, g->npeers * sizeof(*g->peer), g->peer_fd, g->few);
+	g->sub = map_array(g, g->nsubs * sizeof(*g->sub), g->sub_fd, g->few);
 	if (!g->base || !g->peer || !g->sub)
 		return bwl_fail(e, errno, "cannot map a generation's arrays: %s", strerror(errno));
 	return 0;
@@ -49,11 +49,11 @@ void bwl_gen_close(struct bwl_gen *g)
 	unsigned i;
 
 	if (g->base)
-		munmap(g->base, pages(sizeof(*g->base)));
+		munmap(g->base, bwl_page_round(sizeof(*g->base)));
 	if (g->peer)
-		munmap(g->peer, pages(g->npeers * sizeof(*g->peer)));
+		munmap(g->peer, bwl_page_round(g->npeers * sizeof(*g->peer)));
 	if (g->sub)
-		munmap(g->sub, pages(g->nsubs * sizeof(*g->sub)));
+		munmap(g->sub, bwl_page_round(g->nsubs * sizeof(*g->sub)));
 	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (*fds[i] >= 0)
 			close(*fds[i]);
@@ -107,7 +107,9 @@ int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct 
 	}
 	g.npeers = entries_of(g.peer_fd);
 	g.nsubs = entries_of(g.sub_fd);
-	r = map_arrays(&g, p->writable, e);
+	g.few = p->few;
+	g.writable = p->writable;
+	r = map_arrays(&g, e);
 	if (r) {
 		bwl_gen_close(&g);
 		return r;
@@ -140,6 +142,7 @@ int bwl_gen_create(uint32_t slot, const struct bwl_gen_size *n, struct bwl_gen *
 
 	clear(&g);
 	g.slot = slot;
+	g.writable = true;
 	g.npeers = n->peers + 1 + BWL_SPARE_PEERS;
 	g.nsubs = n->subs + 1;
 	if ((g.dst4 = make(BWL_PIN_dst4, n->dst4, e)) < 0 ||
@@ -152,7 +155,7 @@ int bwl_gen_create(uint32_t slot, const struct bwl_gen_size *n, struct bwl_gen *
 	    (g.sub_fd = make(BWL_PIN_sub, g.nsubs, e)) < 0)
 		r = -(e && e->code ? e->code : ENOMEM);
 	if (!r)
-		r = map_arrays(&g, true, e);
+		r = map_arrays(&g, e);
 	if (r) {
 		bwl_gen_close(&g);
 		return r;

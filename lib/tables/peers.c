@@ -7,10 +7,11 @@
 
 uint32_t bwl_body_at(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id)
 {
-	uint32_t at = g && id && id < p->schema.max_peers
-			      ? LOAD(*bwl_body_of(&p->gate[id], g->slot))
-			      : 0;
+	uint32_t at;
 
+	if (!g || !id || id >= p->schema.max_peers || bwl_pins_touch(p, BWL_PIN_gate, id))
+		return 0;
+	at = LOAD(*bwl_body_of(&p->gate[id], g->slot));
 	return at && at < g->npeers ? at : 0;
 }
 
@@ -18,7 +19,7 @@ const struct bwl_peer *bwl_body(const struct bwl_pins *p, const struct bwl_gen *
 {
 	uint32_t at = bwl_body_at(p, g, id);
 
-	return at ? &g->peer[at] : NULL;
+	return at && !bwl_gen_touch(g, at, 0) ? &g->peer[at] : NULL;
 }
 
 bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq)
@@ -29,8 +30,12 @@ bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq
 
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name)
 {
-	uint32_t i;
+	uint32_t i = bwl_name_id(p, name);
 
+	if (i && bwl_body_at(p, g, i))
+		return i;
+	if (bwl_pins_whole((struct bwl_pins *)(uintptr_t)p, NULL))
+		return 0;
 	for (i = 1; i < p->schema.max_peers; i++)
 		if (bwl_body_at(p, g, i) && !strncmp(p->name[i].name, name, BWL_NAME_LEN))
 			return i;

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <bwl/netdev.h>
 #include <bwl/pins.h>
+#include "mapped.h"
 #include "maps/layout.h"
 
 #define LOCK_WAIT_MS 10000
@@ -22,23 +22,6 @@ const char *bwl_pin_dir(const char *dir)
 	if (!dir || !*dir)
 		dir = getenv("BWLIMIT_PIN_DIR");
 	return dir && *dir ? dir : BWL_PIN_DIR;
-}
-
-/* Where the member of a mapped array is in struct bwl_pins; 0: the map is not mapped. */
-static const uint16_t mapped_at[_BWL_PIN_MAX] = {
-#define BWL_AT(name) [BWL_PIN_##name] = offsetof(struct bwl_pins, name),
-#undef BWL_MAPPED_ARRAY
-#undef BWL_MAPPED_WORDS
-#define BWL_MAPPED_ARRAY(name, type) BWL_AT(name)
-#define BWL_MAPPED_WORDS(name, type) BWL_AT(name)
-#define X(name, kind, key, value, ...) BWL_MAPPED_##kind(name, value)
-	BWL_MAPS(X)
-#undef X
-};
-
-static void **mapped(struct bwl_pins *p, enum bwl_pin pin)
-{
-	return (void **)((char *)p + mapped_at[pin]);
 }
 
 /*
@@ -104,27 +87,7 @@ static int read_schema(struct bwl_pins *p, uint64_t layout, struct bwl_err *e)
 	return 0;
 }
 
-/* Bytes to map: entries lie at multiples of 8. */
-static size_t mapped_bytes(const struct bwl_pins *p, enum bwl_pin pin)
-{
-	struct bwl_shape s = bwl_pin_shape(pin, &p->schema);
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), entry = (s.value_bytes + 7) / 8 * 8;
-
-	return (entry * s.entries + page - 1) / page * page;
-}
-
-static int map_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
-{
-	void *m = mmap(NULL, mapped_bytes(p, pin), PROT_READ | (p->writable ? PROT_WRITE : 0),
-		       MAP_SHARED, p->fd[pin], 0);
-
-	if (m == MAP_FAILED)
-		return bwl_fail(e, errno, "cannot map %s: %s", bwl_pin_name(pin), strerror(errno));
-	*mapped(p, pin) = m;
-	return 0;
-}
-
-static int open_as(const char *dir, bool writable, uint64_t layout, struct bwl_pins **ret,
+static int open_as(const char *dir, bool writable, bool few, uint64_t layout, struct bwl_pins **ret,
 		   struct bwl_err *e)
 {
 	struct bwl_pins *p = calloc(1, sizeof(*p));
@@ -136,14 +99,14 @@ static int open_as(const char *dir, bool writable, uint64_t layout, struct bwl_p
 	for (i = 0; i < _BWL_PIN_MAX; i++)
 		p->fd[i] = -1;
 	p->writable = writable;
+	p->few = few;
 	snprintf(p->dir, sizeof(p->dir), "%s", bwl_pin_dir(dir));
 	r = read_schema(p, layout, e);
 	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
 		if (i != BWL_PIN_schema)
 			r = open_pin(p, i, e);
-	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
-		if (mapped_at[i])
-			r = map_pin(p, i, e);
+	if (!r)
+		r = bwl_mapped_open(p, e);
 	if (r) {
 		bwl_pins_close(p);
 		return r;
@@ -154,12 +117,17 @@ static int open_as(const char *dir, bool writable, uint64_t layout, struct bwl_p
 
 int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e)
 {
-	return open_as(dir, writable, bwl_layout(), ret, e);
+	return open_as(dir, writable, false, bwl_layout(), ret, e);
+}
+
+int bwl_pins_open_few(const char *dir, struct bwl_pins **ret, struct bwl_err *e)
+{
+	return open_as(dir, true, true, bwl_layout(), ret, e);
 }
 
 int bwl_pins_open_as(const char *dir, uint64_t layout, struct bwl_pins **ret, struct bwl_err *e)
 {
-	return open_as(dir, true, layout, ret, e);
+	return open_as(dir, true, false, layout, ret, e);
 }
 
 void bwl_pins_close(struct bwl_pins *p)
@@ -168,9 +136,7 @@ void bwl_pins_close(struct bwl_pins *p)
 
 	if (!p)
 		return;
-	for (i = 0; i < _BWL_PIN_MAX; i++)
-		if (mapped_at[i] && *mapped(p, i))
-			munmap(*mapped(p, i), mapped_bytes(p, i));
+	bwl_mapped_close(p);
 	for (i = 0; i < _BWL_PIN_MAX; i++)
 		if (p->fd[i] >= 0)
 			close(p->fd[i]);

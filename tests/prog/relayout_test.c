@@ -122,6 +122,35 @@ static void a_map_that_is_new_comes_under_traffic(void **state)
 	bwlimit_test__destroy(s);
 }
 
+static void names_of_layout_3_get_their_table(void **state)
+{
+	struct bwl_relayout x;
+	struct bwlimit_test *s;
+	struct bwl_pins *p;
+	char path[300];
+
+	(void)state;
+	begin();
+	set_layout(LAYOUT_3);
+	snprintf(path, sizeof(path), "%s/maps/%s", rig->dir, bwl_pin_name(BWL_PIN_nameid));
+	unlink(path);
+	look(&x);
+	assert_int_equal(x.layout, 3);
+	assert_true(x.whole && !x.changes);
+	assert_int_equal(x.fate[BWL_PIN_nameid], BWL_COMES);
+	s = load_on(&x);
+	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
+	assert_string_equal(host("eth " P1 "udp"), "pass");
+	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
+	assert_int_equal(bwl_pins_open(rig->dir, true, &p, NULL), 0);
+	assert_int_equal(bwl_name_id(p, "a"), 0);
+	bwl_names_note_all(p);
+	assert_int_equal(bwl_name_id(p, "a"), id_of("a"));
+	bwl_pins_close(p);
+	bwl_relayout_end(&x);
+	bwlimit_test__destroy(s);
+}
+
 static void what_was_killed_is_gone_on_with(void **state)
 {
 	struct bwl_relayout x;
@@ -315,6 +344,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(maps_of_layout_1_are_taken_over),
 		RIG_TEST(maps_of_layout_2_are_only_told_apart),
+		RIG_TEST(names_of_layout_3_get_their_table),
 		RIG_TEST(a_map_that_is_new_comes_under_traffic),
 		RIG_TEST(what_was_killed_is_gone_on_with),
 		RIG_TEST(what_a_hand_stopped_stays_stopped),

@@ -42,6 +42,7 @@ struct bwl_pins {
 	int dir_fd; /* carries the flock */
 	int fd[_BWL_PIN_MAX];
 	bool writable;
+	bool few; /* of arrays with an entry a peer only what was touched is mapped */
 	struct bwl_schema schema;
 	/*
 	 * Mapped, all arrays of maps/list.h (struct bwl_peer_ref *gate …); const-ness is up to
@@ -55,6 +56,18 @@ struct bwl_pins {
 /* dir NULL: BWLIMIT_PIN_DIR or BWL_PIN_DIR. */
 const char *bwl_pin_dir(const char *dir);
 int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e);
+/*
+ * For writing, by who has to do with few peers: gate, name, nameid, state, mark and tunnel are
+ * mapped a page at a time, which with a million peers is a hundredth of the time. An entry that was
+ * not touched is a fault. What looks at all peers calls bwl_pins_whole() first.
+ */
+int bwl_pins_open_few(const char *dir, struct bwl_pins **ret, struct bwl_err *e);
+/* The rest too; nothing where it is. */
+int bwl_pins_whole(struct bwl_pins *p, struct bwl_err *e);
+/* Entry i of the map; 0 or -errno. Of a peer: gate, name, and state and mark of grant and accept.
+ */
+int bwl_pins_touch(const struct bwl_pins *p, enum bwl_pin pin, uint32_t i);
+int bwl_pins_touch_peer(const struct bwl_pins *p, uint32_t id, struct bwl_err *e);
 /*
  * For writing, and of this layout: that of an earlier version while its maps are made this one's
  * (loader).
@@ -119,9 +132,21 @@ struct bwl_gen {
 	uint32_t npeers; /* entries, spares included; entry 0 unused */
 	struct bwl_limit *sub;
 	uint32_t nsubs; /* entry 0 unused */
+	bool few, writable;
 };
+/* Of p->few: peer and sub, too, are mapped by bwl_gen_touch() only; bwl_body() does it. */
 int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct bwl_err *e);
+int bwl_gen_touch(const struct bwl_gen *g, uint32_t peer_at, uint32_t sub_at);
 void bwl_gen_close(struct bwl_gen *g);
+
+/*
+ * The id that has the name, by the table of names (maps/policy.h); 0: the table does not know it,
+ * which only a look at all names can confirm.
+ */
+uint32_t bwl_name_id(const struct bwl_pins *p, const char *name);
+/* With the lock: the table has this id's name; those of all ids, and no other. */
+void bwl_name_note(struct bwl_pins *p, uint32_t id);
+void bwl_names_note_all(struct bwl_pins *p);
 
 /* Where the generation has the peer's entry; 0: it has none, or g is NULL. */
 uint32_t bwl_body_at(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
