@@ -3,14 +3,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "policy_text.h"
+#include "policy_key.h"
 #include "bwl/units.h"
 
 struct bwl_policy *bwl_policy_new(void)
 {
 	struct bwl_policy *p = bwl_must(calloc(1, sizeof(*p)));
 
-	p->min_charge = 64;
+	bwl_keys_defaults(bwl_top_keys, p);
 	bwl_ipsec_defaults(&p->ipsec);
 	return p;
 }

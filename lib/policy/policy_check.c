@@ -4,8 +4,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include "policy_check.h"
-#include "bwl/units.h"
+#include "policy_key.h"
 
 #define DEV_DOMAIN "1 to 15 of A-Z a-z 0-9 . _ -, not starting with -"
 
@@ -141,6 +140,7 @@ static int check_zones(struct bwl_check *c)
 static int check_node(struct bwl_check *c)
 {
 	struct bwl_policy *p = c->p;
+	int r;
 
 	bwl_check_at(c, "node", SIZE_MAX, NULL, 0);
 	if (!bwl_check_name(p->node, 31))
@@ -149,20 +149,16 @@ static int check_node(struct bwl_check *c)
 	bwl_check_at(c, "heartbeat", SIZE_MAX, NULL, 0);
 	if (p->heartbeat_none ? p->heartbeat_ns != 0 : p->heartbeat_ns < 1000000)
 		return bwl_fail(c->e, ERANGE, "heartbeat: a time of at least 1ms, or none");
+	r = bwl_check_keys(c, bwl_top_keys, NULL, p);
+	if (r)
+		return r;
 	bwl_check_at(c, "lease", SIZE_MAX, NULL, 0);
-	if (p->lease_ns && (p->lease_ns < BWL_LEASE_LEAST_NS || p->lease_ns > BWL_LEASE_MOST_NS))
-		return bwl_fail(c->e, ERANGE, "lease: a time of 1s to 366d");
 	if (p->lease_ns && p->heartbeat_none) {
 		bwl_fail(c->e, EINVAL,
 			 "lease: there is no heartbeat, by which the data plane would end it");
 		return bwl_hint(c->e, "set heartbeat to a time such as 60s");
 	}
 	bwl_check_at(c, "min_charge", SIZE_MAX, NULL, 0);
-	if (p->min_charge > 65535)
-		return bwl_fail(c->e, ERANGE, "min_charge: 0 to 65535 bytes");
-	bwl_check_at(c, "horizon", SIZE_MAX, NULL, 0);
-	if (p->horizon_ns && (p->horizon_ns < 1000000 || p->horizon_ns > 1000000000))
-		return bwl_fail(c->e, ERANGE, "horizon: 1ms to 1s, or auto");
 	if (p->min_charge < 60)
 		bwl_policy_warn(
 			p, c->file, 0,

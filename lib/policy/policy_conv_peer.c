@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
-#include "policy_conv.h"
+#include "policy_key.h"
 #include "bwl/until.h"
 
 static int take_grant(struct bwl_conv *c, const struct bwl_text_limit *t, struct bwl_pol_peer *x)
@@ -169,7 +169,6 @@ static int take_limits(struct bwl_conv *c, const struct bwl_text_peer *t, struct
 
 int bwl_conv_peer(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
 {
-	unsigned back = c->w.n;
 	int r;
 
 	if (!t->name)
@@ -179,19 +178,9 @@ int bwl_conv_peer(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_
 		r = bwl_conv_prefixes(c, "addresses", t->addresses, t->addresses_count,
 				      &x->addresses, &x->naddresses);
 	if (!r)
-		r = bwl_conv_name(c, "zone", t->zone, x->zone, sizeof(x->zone));
-	if (!r)
-		r = bwl_conv_name(c, "uplink", t->uplink, x->uplink, sizeof(x->uplink));
+		r = bwl_conv_keys(c, bwl_peer_keys, t, x);
 	if (r)
 		return r;
-	if (t->contained) {
-		bwl_conv_down(c, "contained");
-		x->contained = !strcmp(t->contained, "true");
-		if (!x->contained && strcmp(t->contained, "false"))
-			return bwl_fail(c->e, EINVAL, "'%.64s' is neither true nor false",
-					t->contained);
-		c->w.n = back;
-	}
 	if ((r = take_path(c, t, x)) || (r = take_via(c, t, x)) || (r = take_from(c, t, x)))
 		return r;
 	return take_limits(c, t, x);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bwl/units.h"
-#include "policy_text.h"
+#include "policy_key.h"
 #include "bwl/until.h"
 
 struct dump {
@@ -170,6 +170,7 @@ static void put_path(struct dump *d, const struct bwl_pol_peer *x)
 
 static void put_peer(struct dump *d, const struct bwl_pol_peer *x)
 {
+	static const struct bwl_pol_peer standard;
 	bool classes = false;
 
 	put(d, "  - name: ", x->name, "\n");
@@ -188,8 +189,7 @@ static void put_peer(struct dump *d, const struct bwl_pol_peer *x)
 		fputs("]\n", d->f);
 		free(list);
 	}
-	if (x->contained)
-		fputs("    contained: true\n", d->f);
+	bwl_dump_keys(bwl_peer_keys, x, &standard, "", "    ", d->f);
 	put_path(d, x);
 	put_grant(d, x);
 	if (x->accept_none)
@@ -234,6 +234,7 @@ static void put_head(struct dump *d)
 #undef X
 	};
 	const struct bwl_policy *p = d->p;
+	struct bwl_policy standard = { 0 };
 	char a[BWL_UNIT_BUF];
 	bool any = false;
 
@@ -253,15 +254,8 @@ static void put_head(struct dump *d)
 		fputs("heartbeat: none\n", d->f);
 	else
 		fprintf(d->f, "heartbeat: %s\n", bwl_format_time(p->heartbeat_ns, a));
-	if (p->lease_ns)
-		fprintf(d->f, "lease: %s\n", bwl_format_time(p->lease_ns, a));
-	fputs("default: deny\n", d->f);
-	if (p->min_charge != 64)
-		fprintf(d->f, "min_charge: %ub\n", p->min_charge);
-	if (p->horizon_ns)
-		fprintf(d->f, "horizon: %s\n", bwl_format_time(p->horizon_ns, a));
-	if (p->ledger)
-		fputs("ledger: required\n", d->f);
+	bwl_keys_defaults(bwl_top_keys, &standard);
+	bwl_dump_keys(bwl_top_keys, p, &standard, "", "", d->f);
 	put_limit(d, "", "node_limit", &p->node_limit);
 	if (!d->for_digest) { /* the maps do not have it */
 		bwl_ipsec_dump(p, d->f);

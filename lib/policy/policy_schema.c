@@ -11,136 +11,50 @@
 #include "policy_text.h"
 
 #define OPT (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
-#define TEXT(key, type, member)                                                                    \
-	CYAML_FIELD_STRING_PTR(key, OPT, struct type, member, 0, CYAML_UNLIMITED)
-#define TEXTS(key, type, member)                                                                   \
-	CYAML_FIELD_SEQUENCE(key, OPT, struct type, member, &text_value, 0, CYAML_UNLIMITED)
-#define MAP(key, type, member, fields)                                                             \
-	CYAML_FIELD_MAPPING_PTR(key, OPT, struct type, member, fields)
-#define MAPS(key, type, member, value)                                                             \
-	CYAML_FIELD_SEQUENCE(key, OPT, struct type, member, &(value), 0, CYAML_UNLIMITED)
+#define TEXT(S, key, member, T, fields)                                                            \
+	CYAML_FIELD_STRING_PTR(key, OPT, struct S, member, 0, CYAML_UNLIMITED),
+#define KEY(S, key, member, T, fields) TEXT(S, key, member, , )
+#define LIST(S, key, member, least)                                                                \
+	CYAML_FIELD_SEQUENCE(key, OPT, struct S, member, &text_value, least, CYAML_UNLIMITED),
+#define TEXTS(S, key, member, T, fields) LIST(S, key, member, 0)
+#define SOME(S, key, member, T, fields) LIST(S, key, member, 1)
+#define MAP(S, key, member, T, fields)                                                             \
+	CYAML_FIELD_MAPPING_PTR(key, OPT, struct S, member, fields##_fields),
+#define MAPS(S, key, member, T, fields)                                                            \
+	CYAML_FIELD_SEQUENCE(key, OPT, struct S, member, &fields##_value, 0, CYAML_UNLIMITED),
+#define FIELD(S, kind, key, member, T, fields) kind(S, key, member, T, fields)
 
 static const cyaml_schema_value_t text_value = {
 	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED),
 };
 
-static const cyaml_schema_field_t limit_fields[] = {
-	TEXT("rate", bwl_text_limit, rate),
-	TEXT("burst", bwl_text_limit, burst),
-	TEXT("volume", bwl_text_limit, volume),
-	CYAML_FIELD_END,
-};
+/* clang-format off */
+#define FIELDS(name, keys)                                                                         \
+	static const cyaml_schema_field_t name##_fields[] = { keys CYAML_FIELD_END, }
+#define VALUE(name)                                                                                \
+	static const cyaml_schema_value_t name##_value = {                                         \
+		CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct bwl_text_##name, name##_fields),    \
+	}
+#define CLASS(e, name) MAP(bwl_text_classes, name, limit[BWL_C_##e], , limit)
+#define IPSEC(k) TEXT(bwl_text_node_ipsec, #k, value[BWL_IPSEC_##k], , )
+#define TAMPER(k) TEXT(bwl_text_tamper, #k, value[BWL_TAMPER_##k], , )
 
-static const cyaml_schema_field_t accept_fields[] = {
-	TEXT("rate", bwl_text_limit, rate),
-	TEXT("burst", bwl_text_limit, burst),
-	CYAML_FIELD_END,
-};
-
-static const cyaml_schema_field_t grant_fields[] = {
-	TEXT("rate", bwl_text_limit, rate),
-	TEXT("burst", bwl_text_limit, burst),
-	TEXT("volume", bwl_text_limit, volume),
-	TEXT("mode", bwl_text_limit, mode),
-	TEXT("mark", bwl_text_limit, mark),
-	TEXT("until", bwl_text_limit, until),
-	CYAML_FIELD_END,
-};
-
-static const cyaml_schema_field_t class_fields[] = {
-#define X(e, name) MAP(name, bwl_text_classes, limit[BWL_C_##e], limit_fields),
-	BWL_CLASSES(X)
-#undef X
-		CYAML_FIELD_END,
-};
-
-static const cyaml_schema_field_t ipsec_fields[] = {
-	TEXT("remote", bwl_text_ipsec, remote),
-	TEXT("id", bwl_text_ipsec, id),
-	TEXT("ppk", bwl_text_ipsec, ppk),
-	CYAML_FIELD_END,
-};
-
-static const cyaml_schema_field_t node_ipsec_fields[] = {
-#define X(k) TEXT(#k, bwl_text_node_ipsec, value[BWL_IPSEC_##k]),
-	BWL_IPSEC_KEYS(X)
-#undef X
-		CYAML_FIELD_END,
-};
-
-static const cyaml_schema_field_t tamper_fields[] = {
-#define X(k) TEXT(#k, bwl_text_tamper, value[BWL_TAMPER_##k]),
-	BWL_TAMPER_KEYS(X)
-#undef X
-		CYAML_FIELD_END,
-};
-
-static const cyaml_schema_field_t port_fields[] = {
-	TEXT("dev", bwl_text_port, dev),
-	TEXTS("sources", bwl_text_port, sources),
-	TEXTS("vlans", bwl_text_port, vlans),
-	TEXT("mac", bwl_text_port, mac),
-	MAP("limit", bwl_text_port, limit, limit_fields),
-	CYAML_FIELD_END,
-};
-static const cyaml_schema_value_t port_value = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct bwl_text_port, port_fields),
-};
-
-static const cyaml_schema_field_t service_fields[] = {
-	TEXT("class", bwl_text_service, class_),
-	TEXT("proto", bwl_text_service, proto),
-	TEXT("port", bwl_text_service, port),
-	CYAML_FIELD_END,
-};
-static const cyaml_schema_value_t service_value = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct bwl_text_service, service_fields),
-};
-
-static const cyaml_schema_field_t peer_fields[] = {
-	TEXT("name", bwl_text_peer, name),
-	TEXTS("addresses", bwl_text_peer, addresses),
-	TEXT("zone", bwl_text_peer, zone),
-	TEXT("contained", bwl_text_peer, contained),
-	MAP("grant", bwl_text_peer, grant, grant_fields),
-	MAP("accept", bwl_text_peer, accept, accept_fields),
-	MAP("floor", bwl_text_peer, floor, limit_fields),
-	MAP("classes", bwl_text_peer, classes, class_fields),
-	TEXT("path", bwl_text_peer, path),
-	TEXT("via", bwl_text_peer, via),
-	TEXT("via6", bwl_text_peer, via6),
-	TEXT("uplink", bwl_text_peer, uplink),
-	/* an empty list would read as "from nowhere" and mean "from everywhere" */
-	CYAML_FIELD_SEQUENCE("from", OPT, struct bwl_text_peer, from, &text_value, 1,
-			     CYAML_UNLIMITED),
-	MAP("ipsec", bwl_text_peer, ipsec, ipsec_fields),
-	CYAML_FIELD_END,
-};
-static const cyaml_schema_value_t peer_value = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct bwl_text_peer, peer_fields),
-};
-
-/* `zones` stands first: its keys are filled in for every file. */
-static const cyaml_schema_field_t policy_fields[] = {
-	MAP("zones", bwl_text_policy, zones, NULL),
-	TEXT("version", bwl_text_policy, version),
-	TEXT("node", bwl_text_policy, node),
-	TEXTS("uplinks", bwl_text_policy, uplinks),
-	TEXTS("uplink_control", bwl_text_policy, uplink_control),
-	MAPS("host_ports", bwl_text_policy, host_ports, port_value),
-	TEXT("heartbeat", bwl_text_policy, heartbeat),
-	TEXT("lease", bwl_text_policy, lease),
-	TEXT("default", bwl_text_policy, default_),
-	MAP("node_limit", bwl_text_policy, node_limit, limit_fields),
-	TEXT("min_charge", bwl_text_policy, min_charge),
-	TEXT("horizon", bwl_text_policy, horizon),
-	TEXT("ledger", bwl_text_policy, ledger),
-	MAP("ipsec", bwl_text_policy, ipsec, node_ipsec_fields),
-	MAP("tamper", bwl_text_policy, tamper, tamper_fields),
-	MAPS("services", bwl_text_policy, services, service_value),
-	MAPS("peers", bwl_text_policy, peers, peer_value),
-	CYAML_FIELD_END,
-};
+FIELDS(limit, BWL_LIMIT_KEYS(FIELD, bwl_text_limit));
+FIELDS(accept, BWL_ACCEPT_KEYS(FIELD, bwl_text_limit));
+FIELDS(grant, BWL_LIMIT_KEYS(FIELD, bwl_text_limit) BWL_GRANT_KEYS(FIELD, bwl_text_limit));
+FIELDS(class, BWL_CLASSES(CLASS));
+FIELDS(ipsec, BWL_PEER_IPSEC_KEYS(FIELD, bwl_text_ipsec));
+FIELDS(node_ipsec, BWL_IPSEC_KEYS(IPSEC));
+FIELDS(tamper, BWL_TAMPER_KEYS(TAMPER));
+FIELDS(port, BWL_PORT_KEYS(FIELD, bwl_text_port));
+VALUE(port);
+FIELDS(service, BWL_SERVICE_KEYS(FIELD, bwl_text_service));
+VALUE(service);
+FIELDS(peer, BWL_PEER_KEYS(FIELD, bwl_text_peer));
+VALUE(peer);
+#define no_fields NULL
+FIELDS(policy, BWL_TOP_KEYS(FIELD, bwl_text_policy));
+/* clang-format on */
 #define POLICY_FIELDS (sizeof(policy_fields) / sizeof(*policy_fields))
 
 /* libcyaml knows no mapping with free keys, so every file gets a schema with its zones in it. */
@@ -152,7 +66,8 @@ struct schema {
 
 static void make_schema(struct schema *s, const struct bwl_prescan *scan)
 {
-	const cyaml_schema_field_t zone = MAP("", bwl_text_zones, limit[0], limit_fields);
+	const cyaml_schema_field_t zone = CYAML_FIELD_MAPPING_PTR("", OPT, struct bwl_text_zones,
+								  limit[0], limit_fields);
 
 	memset(s->zones, 0, sizeof(s->zones));
 	for (size_t i = 0; i < scan->nzones; i++) {

@@ -62,22 +62,83 @@ int bwl_prescan(const char **text, size_t len, char **copy, struct bwl_prescan *
 		struct bwl_err *e);
 void bwl_prescan_done(struct bwl_prescan *s);
 
+/*
+ * The keys of each mapping, once: the structures that libcyaml fills and its schema
+ * (policy_schema.c) are made from these lists. X(S, kind, key, member, T, fields): S as given;
+ * TEXT one scalar, KEY one whose row (policy_key.h) is T, TEXTS a list of them, SOME one that is
+ * not empty, MAP a bwl_text_T by the list of fields, MAPS a list of these.
+ */
+/* clang-format off */
+#define BWL_LIMIT_KEYS(X, S) \
+	X(S, TEXT, "rate", rate, , ) X(S, TEXT, "burst", burst, , ) X(S, TEXT, "volume", volume, , )
+#define BWL_ACCEPT_KEYS(X, S) X(S, TEXT, "rate", rate, , ) X(S, TEXT, "burst", burst, , )
+#define BWL_GRANT_KEYS(X, S) \
+	X(S, TEXT, "mode", mode, , ) X(S, TEXT, "mark", mark, , ) X(S, TEXT, "until", until, , )
+#define BWL_PORT_KEYS(X, S) \
+	X(S, TEXT, "dev", dev, , ) X(S, TEXTS, "sources", sources, , ) X(S, TEXTS, "vlans", vlans, , ) \
+	X(S, TEXT, "mac", mac, , ) X(S, MAP, "limit", limit, limit, limit)
+#define BWL_SERVICE_KEYS(X, S) \
+	X(S, TEXT, "class", class_, , ) X(S, TEXT, "proto", proto, , ) X(S, TEXT, "port", port, , )
+#define BWL_PEER_IPSEC_KEYS(X, S) \
+	X(S, TEXT, "remote", remote, , ) X(S, TEXT, "id", id, , ) X(S, TEXT, "ppk", ppk, , )
+/* `from`: an empty list would read as "from nowhere" and mean "from everywhere" */
+#define BWL_PEER_KEYS(X, S) \
+	X(S, TEXT, "name", name, , ) X(S, TEXTS, "addresses", addresses, , ) \
+	X(S, KEY, "zone", zone, (KEPT(bwl_pol_peer, zone), .kind = BWL_K_TEXT, .apart = true), ) \
+	X(S, KEY, "contained", contained, \
+	  (KEPT(bwl_pol_peer, contained), .kind = BWL_K_YESNO, .words = "false or true"), ) \
+	X(S, MAP, "grant", grant, limit, grant) X(S, MAP, "accept", accept, limit, accept) \
+	X(S, MAP, "floor", floor, limit, limit) X(S, MAP, "classes", classes, classes, class) \
+	X(S, TEXT, "path", path, , ) X(S, TEXT, "via", via, , ) X(S, TEXT, "via6", via6, , ) \
+	X(S, KEY, "uplink", uplink, (KEPT(bwl_pol_peer, uplink), .kind = BWL_K_TEXT, .apart = true), ) \
+	X(S, SOME, "from", from, , ) \
+	X(S, MAP, "ipsec", ipsec, ipsec, ipsec)
+/* `zones` stands first: its keys are filled in for every file */
+#define BWL_TOP_KEYS(X, S) \
+	X(S, MAP, "zones", zones, zones, no) \
+	X(S, TEXT, "version", version, , ) X(S, TEXT, "node", node, , ) \
+	X(S, TEXTS, "uplinks", uplinks, , ) X(S, TEXTS, "uplink_control", uplink_control, , ) \
+	X(S, MAPS, "host_ports", host_ports, port, port) \
+	X(S, TEXT, "heartbeat", heartbeat, , ) \
+	X(S, KEY, "lease", lease, \
+	  (KEPT(bwl_policy, lease_ns), .kind = BWL_K_TIME, .min = BWL_LEASE_LEAST_NS, \
+	   .max = BWL_LEASE_MOST_NS, .zero_is_none = true), ) \
+	X(S, KEY, "default", default_, \
+	  (.kind = BWL_K_WORD, .words = "deny", .standard = "deny", .always = true), ) \
+	X(S, MAP, "node_limit", node_limit, limit, limit) \
+	X(S, KEY, "min_charge", min_charge, \
+	  (KEPT(bwl_policy, min_charge), .kind = BWL_K_SIZE, .max = 65535, .standard = "64b"), ) \
+	X(S, KEY, "horizon", horizon, \
+	  (KEPT(bwl_policy, horizon_ns), .kind = BWL_K_TIME, .min = 1000000, .max = 1000000000, \
+	   .words = "auto"), ) \
+	X(S, KEY, "ledger", ledger, \
+	  (KEPT(bwl_policy, ledger), .kind = BWL_K_YESNO, .words = "auto or required"), ) \
+	X(S, MAP, "ipsec", ipsec, node_ipsec, node_ipsec) \
+	X(S, MAP, "tamper", tamper, tamper, tamper) X(S, MAPS, "services", services, service, service) \
+	X(S, MAPS, "peers", peers, peer, peer)
+/* clang-format on */
+
+#define BWL_TEXT_MEMBER(S, kind, key, member, T, fields) BWL_TEXT_##kind(member, T)
+#define BWL_TEXT_TEXT(member, T) char *member;
+#define BWL_TEXT_KEY(member, T) char *member;
+#define BWL_TEXT_TEXTS(member, T)                                                                  \
+	char **member;                                                                             \
+	unsigned member##_count;
+#define BWL_TEXT_SOME(member, T) BWL_TEXT_TEXTS(member, T)
+#define BWL_TEXT_MAP(member, T) struct bwl_text_##T *member;
+#define BWL_TEXT_MAPS(member, T)                                                                   \
+	struct bwl_text_##T *member;                                                               \
+	unsigned member##_count;
+
 struct bwl_text_limit {
-	char *rate, *burst, *volume, *mode, *mark, *until;
+	BWL_LIMIT_KEYS(BWL_TEXT_MEMBER, )
+	BWL_GRANT_KEYS(BWL_TEXT_MEMBER, )
 };
-
 struct bwl_text_port {
-	char *dev;
-	char **sources;
-	unsigned sources_count;
-	char **vlans;
-	unsigned vlans_count;
-	char *mac;
-	struct bwl_text_limit *limit;
+	BWL_PORT_KEYS(BWL_TEXT_MEMBER, )
 };
-
 struct bwl_text_service {
-	char *class_, *proto, *port;
+	BWL_SERVICE_KEYS(BWL_TEXT_MEMBER, )
 };
 struct bwl_text_classes {
 	struct bwl_text_limit *limit[_BWL_CLASS_MAX];
@@ -86,7 +147,7 @@ struct bwl_text_zones {
 	struct bwl_text_limit *limit[BWL_MAX_ZONES];
 };
 struct bwl_text_ipsec {
-	char *remote, *id, *ppk;
+	BWL_PEER_IPSEC_KEYS(BWL_TEXT_MEMBER, )
 };
 
 /* The keys of the top-level `ipsec`: also members of struct bwl_pol_ipsec, times with _ns. */
@@ -111,35 +172,11 @@ struct bwl_text_tamper {
 };
 
 struct bwl_text_peer {
-	char *name;
-	char **addresses;
-	unsigned addresses_count;
-	char *zone, *contained;
-	struct bwl_text_limit *grant, *accept, *floor;
-	struct bwl_text_classes *classes;
-	char *path, *via, *via6, *uplink;
-	char **from;
-	unsigned from_count;
-	struct bwl_text_ipsec *ipsec;
+	BWL_PEER_KEYS(BWL_TEXT_MEMBER, )
 };
 
 struct bwl_text_policy {
-	char *version, *node;
-	char **uplinks;
-	unsigned uplinks_count;
-	char **uplink_control;
-	unsigned uplink_control_count;
-	struct bwl_text_port *host_ports;
-	unsigned host_ports_count;
-	char *heartbeat, *default_, *min_charge, *horizon, *ledger, *lease;
-	struct bwl_text_limit *node_limit;
-	struct bwl_text_node_ipsec *ipsec;
-	struct bwl_text_tamper *tamper;
-	struct bwl_text_zones *zones;
-	struct bwl_text_service *services;
-	unsigned services_count;
-	struct bwl_text_peer *peers;
-	unsigned peers_count;
+	BWL_TOP_KEYS(BWL_TEXT_MEMBER, )
 };
 
 /* libcyaml by the schema; a complaint names the place and what is accepted there. */

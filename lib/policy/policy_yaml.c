@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "policy_conv.h"
+#include "policy_key.h"
 #include "bwl/units.h"
 
 static int take_mac(struct bwl_conv *c, const char *s, uint8_t mac[6])
@@ -142,26 +142,10 @@ static int take_heartbeat(struct bwl_conv *c, const char *s)
 	return 0;
 }
 
-static int take_lease(struct bwl_conv *c, const char *s)
-{
-	int r;
-
-	if (!s)
-		return 0;
-	bwl_conv_down(c, "lease");
-	r = bwl_parse_time(s, &c->p->lease_ns, c->e);
-	if (!r && !c->p->lease_ns)
-		r = bwl_fail(c->e, ERANGE,
-			     "lease '%.64s': 1s to 366d; without the key there is none", s);
-	c->w.n = r ? c->w.n : 0;
-	return r;
-}
-
 static int take_top(struct bwl_conv *c)
 {
 	const struct bwl_text_policy *t = c->t;
 	struct bwl_policy *p = c->p;
-	uint64_t v;
 	int r;
 
 	if (!t->version)
@@ -178,50 +162,9 @@ static int take_top(struct bwl_conv *c)
 	if (!r)
 		r = take_heartbeat(c, t->heartbeat);
 	if (!r)
-		r = take_lease(c, t->lease);
+		r = bwl_conv_keys(c, bwl_top_keys, t, p);
 	if (r)
 		return r;
-	if (t->default_) {
-		bwl_conv_down(c, "default");
-		if (!strcmp(t->default_, "reject"))
-			return bwl_fail(c->e, EINVAL,
-					"reject is not implemented in this version: say deny");
-		if (strcmp(t->default_, "deny"))
-			return bwl_fail(c->e, EINVAL, "'%.64s' is not a default: deny",
-					t->default_);
-		c->w.n = 0;
-	}
-	if (t->min_charge) {
-		bwl_conv_down(c, "min_charge");
-		r = bwl_parse_size(t->min_charge, &v, c->e);
-		if (r)
-			return r;
-		if (v > 65535)
-			return bwl_fail(c->e, ERANGE, "min_charge '%.64s': 0 to 65535 bytes",
-					t->min_charge);
-		p->min_charge = v;
-		c->w.n = 0;
-	}
-	if (t->horizon) {
-		bwl_conv_down(c, "horizon");
-		v = 0;
-		r = strcmp(t->horizon, "auto") ? bwl_parse_time(t->horizon, &v, c->e) : 0;
-		if (r)
-			return r;
-		if (strcmp(t->horizon, "auto") && (v < 1000000 || v > 1000000000))
-			return bwl_fail(c->e, ERANGE, "horizon '%.64s': 1ms to 1s, or auto",
-					t->horizon);
-		p->horizon_ns = v;
-		c->w.n = 0;
-	}
-	if (t->ledger) {
-		bwl_conv_down(c, "ledger");
-		p->ledger = !strcmp(t->ledger, "required");
-		if (!p->ledger && strcmp(t->ledger, "auto"))
-			return bwl_fail(c->e, EINVAL, "ledger '%.64s': auto or required",
-					t->ledger);
-		c->w.n = 0;
-	}
 	bwl_conv_down(c, "node_limit");
 	r = bwl_conv_limit(c, t->node_limit, &p->node_limit);
 	if (r)

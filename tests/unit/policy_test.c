@@ -2,6 +2,7 @@
 #include "policy_text.h"
 #include <stdlib.h>
 #include <arpa/inet.h>
+#include "lib/policy/policy_text.h"
 
 #define PEER(more)                                                                                 \
 	TOP "peers:\n  - name: a\n    addresses: [192.0.2.0/24]\n    path: clear\n"                \
@@ -395,6 +396,48 @@ static void the_digest_is_of_the_meaning_not_of_the_text(void **state)
 	}
 }
 
+static char *file_text(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *text = NULL;
+	size_t room = 0;
+
+	if (!f)
+		fail_msg("cannot open %s", path);
+	if (getdelim(&text, &room, '\0', f) < 0)
+		fail_msg("%s is empty", path);
+	fclose(f);
+	return text;
+}
+
+static void every_key_is_in_the_manual_and_among_the_seeds(void **state)
+{
+	static const char *const keys[] = {
+#define X(S, kind, key, member, T, fields) key,
+		BWL_LIMIT_KEYS(X, ) BWL_GRANT_KEYS(X, ) BWL_PORT_KEYS(X, ) BWL_SERVICE_KEYS(X, )
+			BWL_PEER_IPSEC_KEYS(X, ) BWL_PEER_KEYS(X, ) BWL_TOP_KEYS(X, )
+#undef X
+#define X(k) #k,
+				BWL_IPSEC_KEYS(X) BWL_TAMPER_KEYS(X)
+#undef X
+	};
+	char *manual = file_text(BWL_SOURCE "/docs/policy.md");
+	char *seed = file_text(BWL_SOURCE "/tests/fuzz/policy.seeds/everything.yaml");
+	char quoted[40], said[40];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		snprintf(quoted, sizeof(quoted), "`%s`", keys[i]);
+		snprintf(said, sizeof(said), "%s:", keys[i]);
+		if (!strstr(manual, quoted) && !strstr(manual, said))
+			fail_msg("docs/policy.md says nothing of %s", quoted);
+		if (!strstr(seed, said))
+			fail_msg("tests/fuzz/policy.seeds/everything.yaml does not say %s", said);
+	}
+	free(manual);
+	free(seed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +453,7 @@ int main(void)
 		cmocka_unit_test(a_hundred_warnings_are_enough),
 		cmocka_unit_test(normalised_text_reads_back_to_itself),
 		cmocka_unit_test(the_digest_is_of_the_meaning_not_of_the_text),
+		cmocka_unit_test(every_key_is_in_the_manual_and_among_the_seeds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
