@@ -131,17 +131,12 @@ static void print_json(const struct bwl_view *v, const struct ctl_question *q, c
 	json_object_set_new(o, "reason", json_string(bwl_reason_name(a->reason)));
 	json_object_set_new(o, "text", json_string(bwl_reason_text(a->reason)));
 	json_object_set_new(o, "todo", bwl_json_text(*todo ? todo : NULL));
-	json_object_set(o, "steps", a->steps);
+	json_object_set_new(o, "steps", bwl_list_end(a->steps));
 	bwl_doc_print(o);
 }
 
 static void print_human(char **argv, const struct ctl_answer *a, const char *todo)
 {
-	static const char *const heads[] = { "", "CHECK", "FINDS", NULL };
-	struct bwl_table *t = bwl_table_new(heads);
-	json_t *o;
-	size_t i;
-
 	printf("%s > %s", argv[0], argv[1]);
 	if (a->len)
 		printf(", %u bytes", a->len);
@@ -150,16 +145,7 @@ static void print_human(char **argv, const struct ctl_answer *a, const char *tod
 	if (*todo)
 		printf("to do: %s\n", todo);
 	putchar('\n');
-	json_array_foreach(a->steps, i, o)
-	{
-		const char *reason = json_string_value(json_object_get(o, "reason"));
-
-		bwl_cell(t, "%s", reason ? reason : "ok");
-		bwl_cell(t, "%s", json_string_value(json_object_get(o, "step")));
-		bwl_cell(t, "%s", json_string_value(json_object_get(o, "text")));
-	}
-	bwl_table_print(t, stdout);
-	bwl_table_free(t);
+	bwl_list_end(a->steps);
 }
 
 static int explain(struct ctl *c, int argc, char **argv)
@@ -183,6 +169,7 @@ static int explain(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	q.port = port;
+	q.json = c->json;
 	r = bwl_pins_open(c->pin_dir, false, &v.pins, &c->err);
 	if (r)
 		return r;
@@ -200,7 +187,6 @@ static int explain(struct ctl *c, int argc, char **argv)
 			print_json(&v, &q, argv, &a, todo);
 		else
 			print_human(argv, &a, todo);
-		json_decref(a.steps);
 	}
 	bwl_view_close(&v);
 	return r;

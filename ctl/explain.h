@@ -14,15 +14,16 @@ struct ctl_question {
 	uint8_t proto;
 	uint16_t dport; /* 0: not said */
 	uint32_t len;   /* 0: a full-size packet */
+	bool json;      /* the answer's steps for programs */
 };
 
 struct ctl_answer {
 	unsigned int reason; /* enum bwl_reason: the first that decides */
 	unsigned int class_;
 	uint32_t len;
-	uint32_t port;    /* port id, BWL_MAX_PORTS: none */
-	uint64_t wait_ns; /* rate: when it would pass if nobody else sends; 0 otherwise */
-	json_t *steps;    /* [{"step", "ok", "text", "reason"}…]; the caller's */
+	uint32_t port;          /* port id, BWL_MAX_PORTS: none */
+	uint64_t wait_ns;       /* rate: when it would pass if nobody else sends; 0 otherwise */
+	struct bwl_list *steps; /* the caller's to end */
 };
 
 /* v->gen.base NULL: no policy is in force. */

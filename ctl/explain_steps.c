@@ -23,6 +23,43 @@ struct judge {
 	bool lapsed, monitored;
 };
 
+struct finding {
+	const char *step, *text;
+	unsigned int reason; /* BWL_R_NONE: it passes */
+};
+
+static struct bwl_value get_reason(const void *row)
+{
+	const struct finding *f = row;
+	const char *reason = f->reason ? bwl_reason_name(f->reason) : NULL;
+
+	return bwl_v_both(bwl_json_text(reason), "%s", reason ? reason : "ok");
+}
+
+static struct bwl_value get_ok(const void *row)
+{
+	return bwl_v_yes(((const struct finding *)row)->reason == BWL_R_NONE);
+}
+
+static struct bwl_value get_step(const void *row)
+{
+	return bwl_v_text(((const struct finding *)row)->step);
+}
+
+static struct bwl_value get_text(const void *row)
+{
+	return bwl_v_text(((const struct finding *)row)->text);
+}
+
+static const struct bwl_field f_reason = { "reason", "", get_reason };
+static const struct bwl_field f_ok = { "ok", NULL, get_ok };
+static const struct bwl_field f_step = { "step", "CHECK", get_step };
+static const struct bwl_field f_text = { "text", "FINDS", get_text };
+static const struct bwl_column step_columns[] = {
+	{ &f_reason, BWL_BOTH }, { &f_ok, BWL_BOTH }, { &f_step, BWL_BOTH },
+	{ &f_text, BWL_BOTH },   { NULL, BWL_BOTH },
+};
+
 /* ok, or the reason why not. */
 static bool step(struct judge *j, const char *check, unsigned int reason, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -34,9 +71,8 @@ static bool step(struct judge *j, const char *check, unsigned int reason, const 
 	va_start(ap, fmt);
 	vsnprintf(detail, sizeof(detail), fmt, ap);
 	va_end(ap);
-	json_array_append_new(j->a->steps, json_pack("{s:s,s:b,s:s,s:s?}", "step", check, "ok",
-						     reason == BWL_R_NONE, "text", detail, "reason",
-						     reason ? bwl_reason_name(reason) : NULL));
+	bwl_list_add(j->a->steps,
+		     &(struct finding){ .step = check, .text = detail, .reason = reason });
 	if (reason != BWL_R_NONE && j->a->reason == BWL_R_NONE)
 		j->a->reason = reason;
 	return reason == BWL_R_NONE;
@@ -411,7 +447,7 @@ void ctl_explain(const struct bwl_view *v, const struct ctl_question *q, struct 
 
 	*ret = (struct ctl_answer){ .reason = BWL_R_NONE,
 				    .port = BWL_MAX_PORTS,
-				    .steps = json_array() };
+				    .steps = bwl_list_new(step_columns, q->json) };
 	ret->len = q->len;
 	if (!judge_switches(&j))
 		return;

@@ -93,86 +93,100 @@ static double seconds_of(const struct ask *a, const struct hist_state *st, size_
 	return (double)(to - from);
 }
 
-static void put_values(json_t *o, const struct hist_values *x)
+/* A step of the time that was asked for, or all of them together. */
+struct point {
+	const struct hist_values *x;
+	int64_t from_s; /* -1: all */
+	double seconds;
+};
+
+static struct bwl_value get_time(const void *row)
 {
-	json_object_set_new(o, "sent_bytes", bwl_json_u64(x->v[HIST_SENT]));
-	json_object_set_new(o, "sent_dropped_bytes", bwl_json_u64(x->v[HIST_SENT_DROPPED]));
-	json_object_set_new(o, "arrived_bytes", bwl_json_u64(x->v[HIST_ARRIVED]));
-	json_object_set_new(o, "arrived_dropped_bytes", bwl_json_u64(x->v[HIST_ARRIVED_DROPPED]));
+	const struct point *p = row;
+	char utc[BWL_TIME_BUF], here[32];
+
+	if (p->from_s < 0)
+		return bwl_v_both(json_null(), "in all");
+	return bwl_v_both(json_string(bwl_utc(p->from_s, -1, utc)), "%s", local(p->from_s, here));
 }
 
-static void print_json(const struct ask *a, const struct hist_state *st,
-		       const struct hist_values *x, const struct hist_values *all, json_t *classes,
-		       unsigned damaged)
+static struct bwl_value bytes(const void *row, enum hist_col c)
 {
-	json_t *o = bwl_doc("history"), *points = json_array(), *total = json_object();
-	char buf[BWL_TIME_BUF];
+	const struct point *p = row;
+
+	return p->x->v[c] ? bwl_v_bytes(p->x->v[c]) : bwl_v_json(bwl_json_u64(0));
+}
+
+static struct bwl_value speed(const void *row, enum hist_col c)
+{
+	const struct point *p = row;
+	double bps = (double)p->x->v[c] * 8 / p->seconds;
+
+	return p->x->v[c] ? bwl_v_speed(&bps) : bwl_v_json(json_real(0));
+}
+
+#define GET(name, how, column)                                                                     \
+	static struct bwl_value get_##name(const void *row)                                        \
+	{                                                                                          \
+		return how(row, column);                                                           \
+	}
+GET(sent, bytes, HIST_SENT)
+GET(sent_rate, speed, HIST_SENT)
+GET(sent_dropped, bytes, HIST_SENT_DROPPED)
+GET(arrived, bytes, HIST_ARRIVED)
+GET(arrived_rate, speed, HIST_ARRIVED)
+GET(arrived_dropped, bytes, HIST_ARRIVED_DROPPED)
+
+static const struct bwl_field f_time = { "time", "FROM", get_time };
+static const struct bwl_field f_sent = { "sent_bytes", ">SENT", get_sent };
+static const struct bwl_field f_sent_rate = { "sent_bits_per_second", ">RATE", get_sent_rate };
+static const struct bwl_field f_sent_dropped = { "sent_dropped_bytes", ">DROPPED",
+						 get_sent_dropped };
+static const struct bwl_field f_arrived = { "arrived_bytes", ">ARRIVED", get_arrived };
+static const struct bwl_field f_arrived_rate = { "arrived_bits_per_second", ">RATE",
+						 get_arrived_rate };
+static const struct bwl_field f_arrived_dropped = { "arrived_dropped_bytes", ">DROPPED",
+						    get_arrived_dropped };
+
+static const struct bwl_column point_columns[] = {
+	{ &f_time, BWL_BOTH },
+	{ &f_sent, BWL_BOTH },
+	{ &f_sent_rate, BWL_BOTH },
+	{ &f_sent_dropped, BWL_BOTH },
+	{ &f_arrived, BWL_BOTH },
+	{ &f_arrived_rate, BWL_BOTH },
+	{ &f_arrived_dropped, BWL_BOTH },
+	{ NULL, BWL_BOTH },
+};
+static const struct bwl_column total_columns[] = {
+	{ &f_sent, BWL_BOTH },    { &f_sent_dropped, BWL_BOTH },
+	{ &f_arrived, BWL_BOTH }, { &f_arrived_dropped, BWL_BOTH },
+	{ NULL, BWL_BOTH },
+};
+
+/* The points for programs; NULL, and the table with its last row is on stdout. */
+static json_t *list_points(const struct ask *a, const struct hist_state *st,
+			   const struct hist_values *x, const struct point *all, bool json)
+{
+	struct bwl_list *l = bwl_list_new(point_columns, json);
 	size_t i;
 
-	json_object_set_new(o, "peer", json_string(a->peer));
-	json_object_set_new(o, "class", *a->class_ ? json_string(a->class_) : json_null());
-	json_object_set(o, "class_names", classes);
-	json_object_set_new(o, "since", json_string(bwl_utc(a->from_s, -1, buf)));
-	json_object_set_new(o, "until", json_string(bwl_utc(a->to_s, -1, buf)));
-	json_object_set_new(o, "written_until", json_string(bwl_utc(st->wall_s, -1, buf)));
-	json_object_set_new(o, "step_s", json_integer(a->step_s));
-	json_object_set_new(o, "damaged_row_count", json_integer(damaged));
-	for (i = 0; i < a->n; i++) {
-		json_t *p = json_object();
-		double s = seconds_of(a, st, i);
-
-		json_object_set_new(p, "time",
-				    json_string(
-					    bwl_utc(a->from_s + (int64_t)i * a->step_s, -1, buf)));
-		put_values(p, &x[i]);
-		json_object_set_new(p, "sent_bits_per_second",
-				    json_real((double)x[i].v[HIST_SENT] * 8 / s));
-		json_object_set_new(p, "arrived_bits_per_second",
-				    json_real((double)x[i].v[HIST_ARRIVED] * 8 / s));
-		json_array_append_new(points, p);
-	}
-	put_values(total, all);
-	json_object_set_new(o, "total", total);
-	json_object_set_new(o, "points", points);
-	bwl_doc_print(o);
+	for (i = 0; i < a->n; i++)
+		bwl_list_add(l, &(struct point){ .x = &x[i],
+						 .from_s = a->from_s + (int64_t)i * a->step_s,
+						 .seconds = seconds_of(a, st, i) });
+	if (!json)
+		bwl_list_add(l, all);
+	return bwl_list_end(l);
 }
 
-static void size_cell(struct bwl_table *t, uint64_t bytes)
+static void print_foot(const struct ask *a, const struct hist_state *st, json_t *classes,
+		       unsigned damaged)
 {
-	char buf[BWL_UNIT_BUF];
-
-	bwl_cell(t, "%s", bytes ? bwl_human_size((double)bytes, buf) : "-");
-}
-
-static void row(struct bwl_table *t, const char *when, double s, const struct hist_values *x)
-{
-	char buf[BWL_UNIT_BUF];
-	unsigned c;
-
-	bwl_cell(t, "%s", when);
-	for (c = HIST_SENT; c <= HIST_ARRIVED; c++) {
-		size_cell(t, x->v[c]);
-		bwl_cell(t, "%s", x->v[c] ? bwl_human_rate((double)x->v[c] * 8 / s, buf) : "-");
-		size_cell(t, x->v[c == HIST_SENT ? HIST_SENT_DROPPED : HIST_ARRIVED_DROPPED]);
-	}
-}
-
-static void print_table(const struct ask *a, const struct hist_state *st,
-			const struct hist_values *x, const struct hist_values *all, json_t *classes,
-			unsigned damaged)
-{
-	static const char *const heads[] = { "FROM",     ">SENT", ">RATE",    ">DROPPED",
-					     ">ARRIVED", ">RATE", ">DROPPED", NULL };
-	struct bwl_table *t = bwl_table_new(heads);
 	char buf[32], step[BWL_UNIT_BUF];
 	const json_t *name;
 	size_t i;
 
-	for (i = 0; i < a->n; i++)
-		row(t, local(a->from_s + (int64_t)i * a->step_s, buf), seconds_of(a, st, i), &x[i]);
-	row(t, "in all", (double)(a->to_s - a->from_s), all);
-	bwl_table_print(t, stdout);
-	bwl_table_free(t);
 	printf("\nin steps of %s; written until %s",
 	       bwl_format_time((uint64_t)a->step_s * SECOND, step), local(st->wall_s, buf));
 	if (json_array_size(classes)) {
@@ -182,6 +196,33 @@ static void print_table(const struct ask *a, const struct hist_state *st,
 	puts("");
 	if (damaged)
 		bwl_warn("%u damaged row%s of the history left out", damaged, CTL_S(damaged));
+}
+
+static void print(const struct ask *a, const struct hist_state *st, const struct hist_values *x,
+		  const struct hist_values *sum, json_t *classes, unsigned damaged, bool json)
+{
+	const struct point all = { .x = sum,
+				   .from_s = -1,
+				   .seconds = (double)(a->to_s - a->from_s) };
+	json_t *points = list_points(a, st, x, &all, json), *o;
+	char buf[BWL_TIME_BUF];
+
+	if (!json) {
+		print_foot(a, st, classes, damaged);
+		return;
+	}
+	o = bwl_doc("history");
+	json_object_set_new(o, "peer", json_string(a->peer));
+	json_object_set_new(o, "class", bwl_json_text(*a->class_ ? a->class_ : NULL));
+	json_object_set(o, "class_names", classes);
+	json_object_set_new(o, "since", json_string(bwl_utc(a->from_s, -1, buf)));
+	json_object_set_new(o, "until", json_string(bwl_utc(a->to_s, -1, buf)));
+	json_object_set_new(o, "written_until", json_string(bwl_utc(st->wall_s, -1, buf)));
+	json_object_set_new(o, "step_s", json_integer(a->step_s));
+	json_object_set_new(o, "damaged_row_count", json_integer(damaged));
+	json_object_set_new(o, "total", bwl_row_json(total_columns, &all));
+	json_object_set_new(o, "points", points);
+	bwl_doc_print(o);
 }
 
 /* What there is: all peers, or the classes of one. */
@@ -275,8 +316,7 @@ static int show(struct ctl *c, const struct ask *a, struct hist_reader *r)
 	if (classes) {
 		for (i = 0; i < a->n; i++)
 			hist_sum(&all, &x[i]);
-		(c->json ? print_json : print_table)(a, hist_reader_state(r), x, &all, classes,
-						     damaged);
+		print(a, hist_reader_state(r), x, &all, classes, damaged, c->json);
 		json_decref(classes);
 	} else if (!err) {
 		err = -c->err.code;

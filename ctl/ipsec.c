@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "ctl.h"
+#include "ipsec.h"
 #include "ipsec/conn.h"
 #include "ipsec/number.h"
 #include "ipsec/revoke.h"
@@ -14,24 +14,7 @@
 
 #define TIMEOUT_NS 10000000000ULL
 
-struct ipsec_place {
-	const char *vici, *dir, *timeout;
-	uint64_t timeout_ns;
-};
-#define IPSEC_PLACE_OPTS(p)                                                                        \
-	{ "--vici", NULL, &(p).vici }, { "--dir", NULL, &(p).dir },                                \
-	{                                                                                          \
-		"--timeout", NULL, &(p).timeout                                                    \
-	}
-#define IPSEC_PLACE_HELP                                                                           \
-	"  --vici SOCKET   charon's control socket (" BWL_VICI_SOCKET ")\n"                        \
-	"  --timeout TIME  for each answer of charon (10s)\n"
-#define IPSEC_DIR_HELP                                                                             \
-	"  --dir DIR       swanctl's folder: x509, x509ca, x509crl, private, ppk (" BWL_IPSEC_DIR  \
-	")\n"
-
-/* Defaults. */
-static int take_place(struct ctl *c, struct ipsec_place *p)
+int ctl_ipsec_place(struct ctl *c, struct ipsec_place *p)
 {
 	p->timeout_ns = TIMEOUT_NS;
 	if (!p->dir)
@@ -98,7 +81,7 @@ static int plan_make(struct ctl *c, int *argc, char **argv, bool live, struct pl
 
 	r = ctl_opts(c, argc, argv, opts);
 	if (!r)
-		r = take_place(c, &p->place);
+		r = ctl_ipsec_place(c, &p->place);
 	if (!r)
 		r = load_policy(c, *argc, argv, &p->pol);
 	if (!r)
@@ -239,173 +222,6 @@ static int ipsec_load(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-/* What the data plane knows of the peer's SAs; NULL without pins. */
-static const struct bwl_tunnel *tunnel_of(const struct bwl_pins *pins,
-					  const struct bwl_ipsec_child *x)
-{
-	return pins && x->peer_id && x->peer_id < pins->schema.max_peers ? &pins->tunnel[x->peer_id]
-									 : NULL;
-}
-
-static json_t *json_child(const struct bwl_pins *pins, const struct bwl_ipsec_child *x)
-{
-	const struct bwl_tunnel *t = tunnel_of(pins, x);
-	json_t *o = json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "state", x->state, "if_id",
-			      x->if_id, "age_s", (json_int_t)x->age_s, "rekey_in_s",
-			      (json_int_t)x->rekey_s, "hard_in_s", (json_int_t)x->hard_s,
-			      "arrived_bytes", (json_int_t)x->bytes_in, "sent_bytes",
-			      (json_int_t)x->bytes_out);
-
-	json_object_set_new(o, "spi_in", bwl_json_spi(htonl(x->spi_in)));
-	json_object_set_new(o, "spi_out", bwl_json_spi(htonl(x->spi_out)));
-	json_object_set_new(o, "offload", bwl_json_text(bwl_offload_name(t)));
-	json_object_set_new(o, "data_plane_open",
-			    t ? json_boolean(t->flags & BWL_TUN_SA) : json_null());
-	return o;
-}
-
-static json_t *json_sa(const struct bwl_pins *pins, const struct bwl_ipsec_sa *x)
-{
-	json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:s,s:b}", "peer", x->peer, "state",
-			      x->state, "remote", x->remote, "remote_id", x->remote_id, "age_s",
-			      (json_int_t)x->age_s, "rekey_in_s", (json_int_t)x->rekey_s, "ke",
-			      x->ke, "ppk", x->ppk);
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < x->nchildren; i++)
-		json_array_append_new(a, json_child(pins, &x->children[i]));
-	json_object_set_new(o, "child_sas", a);
-	return o;
-}
-
-static void cell_time(struct bwl_table *t, uint64_t s)
-{
-	char buf[BWL_UNIT_BUF];
-
-	bwl_cell(t, "%s", bwl_human_time((double)s, buf));
-}
-
-static void sa_rows(struct bwl_table *t, const struct bwl_pins *pins, const struct bwl_ipsec_sa *x)
-{
-	char buf[BWL_UNIT_BUF];
-
-	for (size_t i = 0; i == 0 || i < x->nchildren; i++) {
-		const struct bwl_ipsec_child *k = x->nchildren ? &x->children[i] : NULL;
-		const char *offload;
-
-		bwl_cell(t, "%s", x->peer);
-		bwl_cell(t, "%s", x->remote);
-		bwl_cell(t, "%s", x->state);
-		bwl_cell(t, "%s", k ? k->state : "none");
-		if (!k) {
-			for (unsigned n = 0; n < 8; n++)
-				bwl_cell(t, "-");
-			continue;
-		}
-		bwl_cell(t, "%08x", k->spi_in);
-		bwl_cell(t, "%08x", k->spi_out);
-		cell_time(t, k->age_s);
-		cell_time(t, k->rekey_s);
-		cell_time(t, k->hard_s);
-		bwl_cell(t, "%s", bwl_human_size((double)k->bytes_in, buf));
-		bwl_cell(t, "%s", bwl_human_size((double)k->bytes_out, buf));
-		offload = bwl_offload_name(tunnel_of(pins, k));
-		bwl_cell(t, "%s", offload ? offload : "-");
-	}
-}
-
-/* Connections without any SA: loaded, and nobody answers. */
-static int idle_peers(struct bwl_vici *v, const struct bwl_ipsec_sa *sas, size_t n, int argc,
-		      char **argv, json_t **ret, struct bwl_err *e)
-{
-	json_t *conns = NULL, *idle = json_array(), *name;
-	char peer[BWL_NAME_LEN];
-	size_t i;
-	int r = bwl_vici_call(v, "get-conns", NULL, &conns, e);
-
-	json_array_foreach(json_object_get(conns, "conns"), i, name)
-	{
-		bool has = false;
-
-		if (!bwl_ipsec_peer_name(json_string_value(name), peer) ||
-		    !bwl_ipsec_is_named(peer, argc, argv))
-			continue;
-		for (size_t k = 0; k < n; k++)
-			has |= !strcmp(sas[k].peer, peer);
-		if (!has)
-			json_array_append_new(idle, json_string(peer));
-	}
-	json_decref(conns);
-	*ret = idle;
-	return r;
-}
-
-static void print_status(struct ctl *c, const struct bwl_pins *pins, const struct bwl_ipsec_sa *sas,
-			 size_t n, json_t *idle, int argc, char **argv)
-{
-	static const char *const heads[] = {
-		"PEER",      "REMOTE",   "IKE", "CHILD", "SPI IN",  "SPI OUT", ">AGE",
-		">REKEY IN", ">HARD IN", ">IN", ">OUT",  "OFFLOAD", NULL,
-	};
-	struct bwl_table *t = bwl_table_new(heads);
-	json_t *a = json_array(), *name;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		if (!bwl_ipsec_is_named(sas[i].peer, argc, argv))
-			continue;
-		sa_rows(t, pins, &sas[i]);
-		json_array_append_new(a, json_sa(pins, &sas[i]));
-	}
-	json_array_foreach(idle, i, name)
-	{
-		bwl_cell(t, "%s", json_string_value(name));
-		bwl_cell(t, "-");
-		bwl_cell(t, "none");
-		for (unsigned k = 0; k < 9; k++)
-			bwl_cell(t, "-");
-	}
-	if (c->json)
-		bwl_doc_print(json_pack("{s:i, s:s, s:O, s:O}", "version", BWL_JSON_VERSION, "kind",
-					"ipsec-status", "ike_sas", a, "without_sa", idle));
-	else
-		bwl_table_print(t, stdout);
-	json_decref(a);
-	bwl_table_free(t);
-}
-
-static int ipsec_status(struct ctl *c, int argc, char **argv)
-{
-	struct ipsec_place p = { 0 };
-	const struct ctl_opt opts[] = { IPSEC_PLACE_OPTS(p), { NULL, NULL, NULL } };
-	struct bwl_ipsec_sa *sas = NULL;
-	struct bwl_pins *pins = NULL;
-	struct bwl_vici *v = NULL;
-	json_t *idle = NULL;
-	size_t n = 0;
-	int r;
-
-	r = ctl_opts(c, &argc, argv, opts);
-	if (!r)
-		r = take_place(c, &p);
-	if (!r)
-		r = open_vici(c, &p, &v);
-	if (!r)
-		r = bwl_ipsec_sas(v, NULL, &sas, &n, &c->err);
-	if (!r)
-		r = idle_peers(v, sas, n, argc, argv, &idle, &c->err);
-	/* without pins there is no data plane to ask */
-	if (!r && bwl_pins_open(c->pin_dir, false, &pins, NULL))
-		pins = NULL;
-	if (!r)
-		print_status(c, pins, sas, n, idle, argc, argv);
-	json_decref(idle);
-	bwl_ipsec_sas_free(sas, n);
-	bwl_pins_close(pins);
-	bwl_vici_close(v);
-	return r;
-}
-
 /* Every peer that has an IKE_SA now. */
 static int rekey_all(struct ctl *c, struct bwl_vici *v, bool ike, unsigned *total)
 {
@@ -445,7 +261,7 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 
 	r = ctl_opts(c, &argc, argv, opts);
 	if (!r)
-		r = take_place(c, &p);
+		r = ctl_ipsec_place(c, &p);
 	if (!r && all == (argc > 0))
 		return ctl_usage(c,
 				 all ? "--all, or names: not both" : "say which peers, or --all");
@@ -475,7 +291,7 @@ const struct ctl_cmd ctl_ipsec_cmds[] = {
 	  "OFFLOAD is what the kernel says of the SA in use: none, crypto or packet; - while the data plane\n"
 	  "knows of no SA.\n\n" IPSEC_PLACE_HELP
 	  "\nExamples:\n  bwlimit-ctl ipsec status\n  bwlimit-ctl ipsec status tray-3 --json\n",
-	  ipsec_status },
+	  ctl_ipsec_status },
 	{ "ipsec", "load", "FILE [PEER…]",
 	  "Give charon the connections of a policy file, and the credentials",
 	  "The policy must be in force (`policy apply`): its peers' ids tie SAs to grants. Credentials of\n"

@@ -115,8 +115,9 @@ static struct ctl_answer ask(struct world *w)
 {
 	struct ctl_answer a;
 
+	w->q.json = true;
 	ctl_explain(&w->view, &w->q, &a);
-	json_decref(a.steps);
+	json_decref(bwl_list_end(a.steps));
 	return a;
 }
 
@@ -233,16 +234,18 @@ static void assert_detail(struct world *w, const char *fragment)
 {
 	struct ctl_answer a;
 	const char *detail = NULL;
-	const json_t *x;
+	json_t *steps, *x;
 	size_t i;
 
+	w->q.json = true;
 	ctl_explain(&w->view, &w->q, &a);
-	json_array_foreach(a.steps, i, x) if (!detail && json_is_false(json_object_get(x, "ok")))
+	steps = bwl_list_end(a.steps);
+	json_array_foreach(steps, i, x) if (!detail && json_is_false(json_object_get(x, "ok")))
 		detail = json_string_value(json_object_get(x, "text"));
 	if (!detail || !strstr(detail, fragment))
 		fail_msg("no '%s' in: %s", fragment,
 			 detail ? detail : "nothing, which refused nothing");
-	json_decref(a.steps);
+	json_decref(steps);
 }
 
 static void silence_says_why_no_heartbeat_is_taken(void **state)
