@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Records of the ring buffer bwl_event_v1. BPF writes; one reader (bwlimit-ctl watch). */
+/* Records of the ring buffer bwl_event_v1. BPF writes; bwlimitd, else one `watch`, reads. */
 #ifndef BWL_MAPS_EVENT_H
 #define BWL_MAPS_EVENT_H
 

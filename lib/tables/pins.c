@@ -345,8 +345,8 @@ int bwl_event_lost(struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total, 
 	return 0;
 }
 
-int bwl_event_counted(struct bwl_pins *p, uint32_t kind, uint32_t port, struct bwl_event_count *ret,
-		      struct bwl_err *e)
+int bwl_event_counted(const struct bwl_pins *p, uint32_t kind, uint32_t port,
+		      struct bwl_event_count *ret, struct bwl_err *e)
 {
 	int cpus = libbpf_num_possible_cpus(), c;
 	struct bwl_event_count *v = cpus > 0 ? calloc((size_t)cpus, sizeof(*v)) : NULL;
