@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * order_socket.c: a socket by which this process takes orders. One request and one answer a
- * connection, each a line of JSON. Never waits: who says nothing or half is dropped after ORDER_NS,
- * or sooner when more connect than there is room for (the oldest goes), and the thread that must
- * react to other things is not held up.
+ * connection, each a line of JSON. Never waits: line_socket.h.
  */
-#ifndef BWL_AGENT_ORDER_SERVE_H
-#define BWL_AGENT_ORDER_SERVE_H
+#ifndef BWL_AGENT_ORDER_SOCKET_H
+#define BWL_AGENT_ORDER_SOCKET_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include "bwl/agent.h"
-
-#define ORDER_CONNS 32
-#define ORDER_NS 2000000000ULL
+#include "line_socket.h"
 
 struct order_verb {
 	const char *name; /* NULL ends a table */

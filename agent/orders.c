@@ -6,8 +6,6 @@
  */
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <syslog.h>
 #include "lease.h"
 #include "order_verbs.h"
@@ -38,10 +36,8 @@ static void run(void *arg)
 static int listen_to(struct orders_part *v, const char *pin_dir, struct bwl_err *e)
 {
 	struct sockaddr_un at;
-	int r = bwl_agent_address(pin_dir, &at, e);
+	int r = line_socket_address(pin_dir, BWL_AGENT_ORDERS, &at, e);
 
-	if (!r && mkdir(BWL_RUN_DIR, 0700) && errno != EEXIST)
-		r = bwl_fail(e, errno, "cannot make %s: %s", BWL_RUN_DIR, strerror(errno));
 	if (!r)
 		r = orders_open(at.sun_path, order_verbs, v->pins, &v->orders, e);
 	return r ? bwl_hint(e, "bwlimit-ctl tamper acts by itself") : 0;

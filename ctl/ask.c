@@ -73,26 +73,28 @@ static ssize_t hear(int fd, char *buf, size_t size, uint64_t end_ns)
 	return -1;
 }
 
+int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what, uint64_t end_ns)
+{
+	BWL_AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	char buf[BWL_AGENT_LINE];
+	struct sockaddr_un at;
+	size_t len = what ? json_dumpb(what, buf, sizeof(buf) - 1, JSON_COMPACT) : 0;
+
+	if (fd < 0 || (what && !len) || len >= sizeof(buf) - 1 ||
+	    bwl_agent_address(c->pin_dir, ending, &at, NULL) || reach(fd, &at, end_ns))
+		return -1;
+	buf[len] = '\n';
+	if (what && tell(fd, buf, len + 1, end_ns))
+		return -1;
+	return bwl_take_fd(&fd);
+}
+
 json_t *ctl_ask_agent(const struct ctl *c, const json_t *what, unsigned wait_s)
 {
 	uint64_t end = bwl_now_ns() + wait_s * 1000000000ULL;
+	BWL_AUTO_CLOSE int fd = ctl_say_to_agent(c, BWL_AGENT_ORDERS, what, end);
 	char buf[BWL_AGENT_LINE];
-	struct sockaddr_un at;
-	json_t *answer = NULL;
-	size_t len = json_dumpb(what, buf, sizeof(buf) - 1, JSON_COMPACT);
-	ssize_t n = -1;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	ssize_t n = fd < 0 ? -1 : hear(fd, buf, sizeof(buf), end);
 
-	if (fd < 0)
-		return NULL;
-	if (len && len < sizeof(buf) - 1 && !bwl_agent_address(c->pin_dir, &at, NULL) &&
-	    !reach(fd, &at, end)) {
-		buf[len] = '\n';
-		if (!tell(fd, buf, len + 1, end))
-			n = hear(fd, buf, sizeof(buf), end);
-	}
-	if (n > 0)
-		answer = json_loadb(buf, (size_t)n, 0, NULL);
-	close(fd);
-	return answer;
+	return n > 0 ? json_loadb(buf, (size_t)n, 0, NULL) : NULL;
 }

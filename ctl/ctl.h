@@ -40,7 +40,12 @@ extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[]
 /* revoke.c: the command, for others that come to it */
 int ctl_revoke(struct ctl *c, int argc, char **argv);
 
-/* ask.c: NULL: nobody answered in that time. */
+/*
+ * ask.c: a connection to the socket of that ending, without waits, after one line (NULL: none); or
+ * -1.
+ */
+int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what, uint64_t end_ns);
+/* NULL: nobody answered in that time. */
 json_t *ctl_ask_agent(const struct ctl *c, const json_t *what, unsigned wait_s);
 
 /* args.c: what people type */

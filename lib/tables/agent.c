@@ -7,7 +7,8 @@
 
 #define BPFFS "/sys/fs/bpf/"
 
-int bwl_agent_address(const char *pin_dir, struct sockaddr_un *ret, struct bwl_err *e)
+int bwl_agent_address(const char *pin_dir, const char *ending, struct sockaddr_un *ret,
+		      struct bwl_err *e)
 {
 	const char *dir = bwl_pin_dir(pin_dir);
 	size_t start = sizeof(BWL_RUN_DIR "/") - 1;
@@ -16,7 +17,7 @@ int bwl_agent_address(const char *pin_dir, struct sockaddr_un *ret, struct bwl_e
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (!strncmp(dir, BPFFS, sizeof(BPFFS) - 1))
 		dir += sizeof(BPFFS) - 1;
-	n = snprintf(ret->sun_path, sizeof(ret->sun_path), BWL_RUN_DIR "/%s.sock", dir);
+	n = snprintf(ret->sun_path, sizeof(ret->sun_path), BWL_RUN_DIR "/%s%s", dir, ending);
 	if (n < 0 || (size_t)n >= sizeof(ret->sun_path))
 		return bwl_fail(e, ENAMETOOLONG,
 				"no socket can be named after the pin directory %.200s", dir);

@@ -169,10 +169,10 @@ static void who_says_nothing_or_half_is_dropped_in_time_and_nothing_is_done(void
 	tell(left, "{\"verb\":\"close\"}");
 	close(left); /* without a newline */
 	orders_run(o, 5);
-	orders_run(o, 5 + ORDER_NS);
+	orders_run(o, 5 + LINE_NS);
 	assert_null(heard(silent));
 	assert_null(heard(half));
-	orders_run(o, 6 + ORDER_NS);
+	orders_run(o, 6 + LINE_NS);
 	assert_string_equal(heard(silent), "");
 	assert_string_equal(heard(half), "");
 	assert_int_equal(closed, 0);

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How tools talk to bwlimitd: a stream socket at a path, which no network namespace hides. A
- *connection is one request and one answer, each a line of JSON with a newline behind it. Whoever
- *gets no answer does by himself what closes; what opens something is not done for who has gone
- *before it.
+ * How tools talk to bwlimitd: stream sockets at paths, which no network namespace hides. What is
+ * said is a line of JSON with a newline behind it.
+ *
+ * Orders: a connection is one request and one answer. Whoever gets no answer does by himself what
+ * closes; what opens something is not done for who has gone before it.
  *
  * {"verb": "tamper", "why": TEXT, "peer": NAME}, peer left out for nobody's: answered by
  *	{"action": …, "by": "bwlimitd", "all": bool, "peer_names": [NAME…]}: what was done, and to
- *whom.
+ *	whom.
  * {"verb": "lease", "for_ns": N}, 0 for as long as the policy allows, renews the lease:
  *	{"by": "bwlimitd", "ends_in_s": …, "floor_why": why grants stay at their floors, or null}.
  * What was not done is {"error": …, "todo": …}, todo if there is one.
+ *
+ * Events: a connection is one filter (bwl/events.h), {} for all, answered by {"by": "bwlimitd"} or
+ * by {"error": …, "todo": …} and the end. Then come documents of kind event, and of kind event-lost
+ * where some were lost, as `watch --json` prints them, until the subscriber says that it has
+ * nothing more to say (SHUT_WR): what was lost until then is told, and it hangs up. Anything else
+ * that a subscriber says ends it at once.
  */
 #ifndef BWL_AGENT_API_H
 #define BWL_AGENT_API_H
@@ -22,7 +29,10 @@
 #define BWL_RUN_DIR "/run/bwlimit"
 #define BWL_AGENT_LINE 4096 /* bytes of a request or an answer, with its newline */
 
-/* The socket of the bwlimitd of a pin directory, as bwl_pin_dir() has it. */
-int bwl_agent_address(const char *pin_dir, struct sockaddr_un *ret, struct bwl_err *e);
+#define BWL_AGENT_ORDERS ".sock"
+#define BWL_AGENT_EVENTS ".events"
+/* The socket of the bwlimitd of a pin directory, as bwl_pin_dir() has it; ending: which of them. */
+int bwl_agent_address(const char *pin_dir, const char *ending, struct sockaddr_un *ret,
+		      struct bwl_err *e);
 
 #endif
