@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the parts of bwlimitd share (parts.h). The main thread runs an sd-event loop: policy,
- * heartbeat, events. What may wait for a disk or for the kernel has a thread of its own (thread.h).
+ * heartbeat. What may wait for a disk or for the kernel has a thread of its own (thread.h).
  */
 #ifndef BWL_AGENT_H
 #define BWL_AGENT_H
@@ -63,6 +63,10 @@ void agent_beat_now(void);
 void agent_deferred_start(void);
 void agent_deferred_stop(void);
 void agent_later(int priority, const char *event, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* A line alone, as agent_log_line(), of what a host may cause: it leaves alarms half of the queue.
+ */
+void agent_later_line(int priority, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* npeers 0: of every peer. */
 void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npeers);

@@ -15,6 +15,7 @@
 #include "queue.h"
 
 #define LINES 64
+#define ALARM_TEXT 400
 #define CHARON_NS 2000000000ULL
 
 struct ended {
@@ -27,18 +28,49 @@ struct ended {
 
 static struct queue_line lines[LINES];
 static struct queue q = QUEUE_OF(lines);
-static struct ended ended; /* by the queue's lock */
+static unsigned long long unsaid; /* of lines that come alone; by the queue's lock */
+static struct ended ended;        /* the same */
+
+/* With the priority in a line's kind: no record of the audit log comes with it. */
+#define ALONE 0x100
+
+static void write_line(const struct queue_line *l)
+{
+	if (l->kind & ALONE)
+		agent_log_line(l->kind & ~ALONE, l->event, "%s", l->text);
+	else
+		agent_log(l->kind, l->event, "%s", l->text);
+}
+
+__attribute__((format(printf, 3, 0))) static void put(int kind, const char *event, const char *fmt,
+						      va_list ap)
+{
+	bool alone = kind & ALONE;
+	struct queue_line l = { .kind = kind };
+
+	vsnprintf(l.text, ALARM_TEXT, fmt, ap);
+	snprintf(l.event, sizeof(l.event), "%s", event);
+	if (!queue_put(&q, alone ? LINES / 2 : LINES, kind, l.event, l.text, NULL,
+		       alone ? &unsaid : &q.lost))
+		write_line(&l);
+}
 
 void agent_later(int priority, const char *event, const char *fmt, ...)
 {
-	char text[400];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	put(priority, event, fmt, ap);
 	va_end(ap);
-	if (!queue_put(&q, LINES, priority, event, text, NULL))
-		agent_log(priority, event, "%s", text);
+}
+
+void agent_later_line(int priority, const char *event, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	put(priority | ALONE, event, fmt, ap);
+	va_end(ap);
 }
 
 static bool is_ended(uint32_t peer, const void *arg)
@@ -112,11 +144,13 @@ static bool take_line(struct queue_line *l)
 		queue_drop_first(&q);
 		return true;
 	}
-	if (!q.lost)
+	if (!q.lost && !unsaid)
 		return false;
-	*l = (struct queue_line){ .kind = LOG_ALERT, .event = "lost" };
-	snprintf(l->text, sizeof(l->text), "%llu alarms are not in this log", q.lost);
-	q.lost = 0;
+	*l = (struct queue_line){ .kind = q.lost ? LOG_ALERT : LOG_NOTICE | ALONE,
+				  .event = "lost" };
+	snprintf(l->text, sizeof(l->text), "%llu %s are not in this log", q.lost ? q.lost : unsaid,
+		 q.lost ? "alarms" : "lines on events");
+	*(q.lost ? &q.lost : &unsaid) = 0;
 	return true;
 }
 
@@ -130,7 +164,7 @@ static void *run(void *arg)
 	for (;;) {
 		if (take_line(&l)) {
 			pthread_mutex_unlock(&q.lock);
-			agent_log(l.kind, l.event, "%s", l.text);
+			write_line(&l);
 		} else if (ended.all || ended.n) {
 			x = ended;
 			ended = (struct ended){ 0 };

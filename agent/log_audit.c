@@ -24,7 +24,7 @@ static struct queue q = QUEUE_OF(lines);
 
 static void put(enum bwl_audit_urgency u, const char *event, const char *text, json_t *data)
 {
-	queue_put(&q, u == BWL_AUDIT_AFTER ? LINES : EVENTS, (int)u, event, text, data);
+	queue_put(&q, u == BWL_AUDIT_AFTER ? LINES : EVENTS, (int)u, event, text, data, &q.lost);
 }
 
 void agent_record(const char *event, const char *text, json_t *data)

@@ -55,9 +55,8 @@ const struct agent_part agent_parts[] = {
 		.name = "events",
 		.event = "events",
 		.priority = LOG_ERR,
-		.without = "no event is logged",
+		.without = "no event is logged, and nobody can watch them",
 		.start = agent_events_start,
-		.tick = agent_events_tick,
 		.stop = agent_events_stop,
 	},
 	{

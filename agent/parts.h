@@ -67,9 +67,9 @@ agent_part_call agent_counters_stop;
 agent_part_start agent_orders_start;
 agent_part_call agent_orders_stop;
 
-/* events.c: the data plane's ring buffer into the log, by sums.h */
+/* events.c: the data plane's ring buffer to the log and to whoever subscribed */
 agent_part_start agent_events_start;
-agent_part_call agent_events_tick, agent_events_stop;
+agent_part_call agent_events_stop;
 
 /* ledger/part.c: volumes to disk, and what is on disk to the data plane */
 agent_part_start agent_ledger_start;

@@ -22,11 +22,11 @@ bool queue_stop(struct queue *q, unsigned seconds)
 }
 
 bool queue_put(struct queue *q, unsigned room, int kind, const char *event, const char *text,
-	       json_t *data)
+	       json_t *data, unsigned long long *lost)
 {
 	pthread_mutex_lock(&q->lock);
 	if (q->on && q->n >= room) {
-		q->lost++;
+		(*lost)++;
 	} else if (q->on) {
 		struct queue_line *l = &q->line[(q->first + q->n++) % q->room];
 

@@ -37,11 +37,11 @@ bool queue_start(struct queue *q, void *(*run)(void *arg));
 /* The thread works off what is there, and ends. false: it hangs, and nobody waits for it. */
 bool queue_stop(struct queue *q, unsigned seconds);
 /*
- * room: how full the queue may be for this line to fit. Takes the reference of data. false: there
- * is no thread.
+ * room: how full the queue may be for this line to fit; lost: where it is counted if it does not.
+ * Takes the reference of data. false: there is no thread.
  */
 bool queue_put(struct queue *q, unsigned room, int kind, const char *event, const char *text,
-	       json_t *data);
+	       json_t *data, unsigned long long *lost);
 /* Locked. NULL: it is empty. */
 const struct queue_line *queue_first(const struct queue *q);
 void queue_drop_first(struct queue *q); /* its data is the caller's */

@@ -1,33 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `watch`: what the data plane reports through its ring buffer, as it happens. */
-#include <arpa/inet.h>
+/* `watch`: what the data plane reports, as it happens. By bwlimitd where one runs, else alone. */
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <time.h>
-#include <unistd.h>
-#include <bpf/libbpf.h>
-#include "ctl.h"
+#include "watch.h"
 
-struct watch {
-	struct ctl *c;
-	struct bwl_pins *pins;
-	uint64_t count, max; /* events printed; 0: no end */
-};
-
-static const char *protocol(const struct bwl_event *e, char buf[static 24])
+static const char *protocol(unsigned ethertype, unsigned proto, char buf[static 24])
 {
-	if (e->ethertype != 0x0800 && e->ethertype != 0x86dd) {
-		if (e->ethertype == 0x0806)
+	if (ethertype != 0x0800 && ethertype != 0x86dd) {
+		if (ethertype == 0x0806)
 			return "arp";
-		snprintf(buf, 24, "ethertype %#06x", e->ethertype);
+		snprintf(buf, 24, "ethertype %#06x", ethertype);
 		return buf;
 	}
-	switch (e->proto) {
+	switch (proto) {
 	case IPPROTO_TCP:
 		return "tcp";
 	case IPPROTO_UDP:
@@ -37,161 +26,184 @@ static const char *protocol(const struct bwl_event *e, char buf[static 24])
 	case IPPROTO_ICMPV6:
 		return "icmpv6";
 	default:
-		snprintf(buf, 24, "proto %u", e->proto);
+		snprintf(buf, 24, "proto %u", proto);
 		return buf;
 	}
 }
 
-static void print_json(const struct watch *w, const struct bwl_event *e)
+static const char *text_of(const json_t *o, const char *key)
 {
-	json_t *o = bwl_doc("event");
-	char when[BWL_TIME_BUF];
+	const char *s = json_string_value(json_object_get(o, key));
 
-	json_object_set_new(o, "time", json_string(bwl_utc_boot(e->time_ns, when)));
-	json_object_set_new(o, "event", json_string(bwl_event_name(e->kind)));
-	json_object_update_new(o, bwl_json_packet(w->pins, e));
-	bwl_doc_line(o);
+	return s ? s : "-";
 }
 
-static void print_human(const struct watch *w, const struct bwl_event *e)
+static unsigned number_of(const json_t *o, const char *key)
 {
-	char when[BWL_TIME_BUF], src[BWL_EVENT_ADDRESS], dst[BWL_EVENT_ADDRESS], proto[24],
-		name[BWL_NAME_LEN];
-	const char *peer = bwl_peer_name(w->pins, e->peer, name);
-	bool ports = e->proto == IPPROTO_TCP || e->proto == IPPROTO_UDP;
+	return (unsigned)json_integer_value(json_object_get(o, key));
+}
 
-	bwl_utc_boot(e->time_ns, when);
-	printf("%s %-16s %-8s %s ", when, bwl_event_name(e->kind),
-	       w->pins->dev[e->port % BWL_MAX_PORTS].name, peer ? peer : "-");
-	printf("%s", bwl_event_address(e->saddr, src));
+/* What a reason that drops means; NULL: it passes. */
+static const char *dropped_why(const char *reason)
+{
+	for (unsigned i = 0; i < _BWL_REASON_MAX; i++)
+		if (!strcmp(bwl_reason_name(i), reason))
+			return bwl_reason_is_pass(i) ? NULL : bwl_reason_text(i);
+	return bwl_reason_text(_BWL_REASON_MAX);
+}
+
+static void print_human(const json_t *o)
+{
+	unsigned proto = number_of(o, "ip_protocol");
+	bool ports = proto == IPPROTO_TCP || proto == IPPROTO_UDP;
+	const char *reason = text_of(o, "reason"), *why = dropped_why(reason);
+	char buf[24];
+
+	printf("%s %-16s %-8s %s %s", text_of(o, "time"), text_of(o, "event"), text_of(o, "port"),
+	       text_of(o, "peer"), text_of(o, "source"));
 	if (ports)
-		printf(" %u", ntohs(e->sport));
-	printf(" > %s", bwl_event_address(e->daddr, dst));
+		printf(" %u", number_of(o, "source_port"));
+	printf(" > %s", text_of(o, "destination"));
 	if (ports)
-		printf(" %u", ntohs(e->dport));
-	printf(" %s %u bytes: %s", protocol(e, proto), e->len, bwl_reason_name(e->reason));
-	if (!bwl_reason_is_pass(e->reason))
-		printf(" (%s)", bwl_reason_text(e->reason));
+		printf(" %u", number_of(o, "destination_port"));
+	printf(" %s %u bytes: %s", protocol(number_of(o, "ethertype"), proto, buf),
+	       number_of(o, "frame_bytes"), reason);
+	if (why)
+		printf(" (%s)", why);
 	putchar('\n');
 	fflush(stdout);
 }
 
-static int on_event(void *arg, void *data, size_t len)
+void watch_print(struct watch *w, json_t *o)
 {
-	struct watch *w = arg;
-	struct bwl_event e;
+	bool is_event = !strcmp(text_of(o, "kind"), "event");
 
-	if (len < sizeof(e) || (w->max && w->count >= w->max))
-		return 0;
-	memcpy(&e, data, sizeof(e));
-	w->count++;
-	if (w->c->json)
-		print_json(w, &e);
-	else
-		print_human(w, &e);
-	/* stops the batch: what is left stays in the ring for the next reader */
-	return w->max && w->count >= w->max ? -ECANCELED : 0;
-}
-
-/* The ring has one read position: two readers would each miss what the other saw. */
-static int one_reader(struct ctl *c, const struct bwl_pins *p, int *ret_fd)
-{
-	char path[sizeof(p->dir) + 8];
-
-	snprintf(path, sizeof(path), "%s/maps", p->dir);
-	*ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (*ret_fd < 0)
-		return bwl_fail(&c->err, errno, "cannot open %s: %s", path, strerror(errno));
-	if (!flock(*ret_fd, LOCK_EX | LOCK_NB))
-		return 0;
-	close(*ret_fd);
-	bwl_fail(&c->err, EBUSY, "the events are being read already");
-	return bwl_hint(
-		&c->err,
-		"only one program can: bwlimitd logs them (journalctl -u bwlimitd -f); or end the other `watch`");
-}
-
-static void print_end(struct watch *w, uint64_t lost)
-{
-	if (w->c->json)
-		bwl_doc_line(json_pack("{s:i, s:s, s:I, s:I}", "version", BWL_JSON_VERSION, "kind",
-				       "event-end", "event_count", (json_int_t)w->count,
-				       "lost_count", (json_int_t)lost));
-	else
-		bwl_info("%llu events, %llu lost (over the limit, or nobody read them)",
-			 (unsigned long long)w->count, (unsigned long long)lost);
-}
-
-/* 0: no --timeout */
-static int poll_ring(struct watch *w, struct ring_buffer *rb, uint64_t timeout_ns)
-{
-	uint64_t end = bwl_now_ns() + timeout_ns, now;
-	int ms = 500, r = 0;
-
-	while (!ctl_stopped && r >= 0 && !ferror(stdout)) {
-		now = bwl_now_ns();
-		if (timeout_ns) {
-			if (now >= end)
-				break;
-			ms = end - now < 500000000 ? (int)((end - now) / 1000000) + 1 : 500;
-		}
-		r = ring_buffer__poll(rb, ms);
+	if (is_event) {
+		w->count++;
+	} else {
+		w->lost += (uint64_t)json_integer_value(json_object_get(o, "lost_count"));
+		w->behind += (uint64_t)json_integer_value(json_object_get(o, "behind_count"));
 	}
-	if (r == -EINTR || r == -ECANCELED)
-		r = 0;
-	return r < 0 ? bwl_fail(&w->c->err, -r, "cannot read the events: %s", strerror(-r)) : 0;
+	if (w->c->json)
+		bwl_doc_line(json_incref(o));
+	else if (is_event)
+		print_human(o);
+	json_decref(o);
 }
 
-static int watch(struct ctl *c, int argc, char **argv)
+bool watch_goes_on(const struct watch *w)
 {
-	const char *count = NULL, *timeout = NULL;
+	return !ctl_stopped && !ferror(stdout) && (!w->max || w->count < w->max) &&
+	       (!w->end_ns || bwl_now_ns() < w->end_ns);
+}
+
+int watch_left_ms(const struct watch *w, int most)
+{
+	uint64_t now = bwl_now_ns(), left = now < w->end_ns ? w->end_ns - now : 0;
+
+	return !w->end_ns || left / 1000000 >= (uint64_t)most ? most : (int)(left / 1000000) + 1;
+}
+
+static void print_end(const struct watch *w)
+{
+	json_t *o;
+
+	if (w->c->json) {
+		o = bwl_doc("event-end");
+		json_object_set_new(o, "event_count", bwl_json_u64(w->count));
+		json_object_set_new(o, "lost_count", bwl_json_u64(w->lost));
+		json_object_set_new(o, "behind_count", bwl_json_u64(w->behind));
+		bwl_doc_line(o);
+		return;
+	}
+	bwl_info(
+		"%llu events, %llu lost (over the data plane's limit, or nobody read them; %llu came faster than they were read here)",
+		(unsigned long long)w->count, (unsigned long long)w->lost,
+		(unsigned long long)w->behind);
+}
+
+/* "drop,gate" */
+static int add_words(struct watch *w, const char *field, const char *list)
+{
+	BWL_AUTO_FREE char *copy = strdup(list);
+	char *at = NULL;
+
+	for (char *s = strtok_r(copy, ",", &at); s; s = strtok_r(NULL, ",", &at))
+		if (bwl_filter_add(&w->filter, field, s, &w->c->err))
+			return CTL_USAGE;
+	return strspn(list, ",") == strlen(list) ? ctl_usage(w->c, "--%s needs a name", field) : 0;
+}
+
+static int options(struct watch *w, int argc, char **argv)
+{
+	const char *count = NULL, *timeout = NULL, *event = NULL, *reason = NULL, *port = NULL,
+		   *peer = NULL, *class = NULL;
 	const struct ctl_opt opts[] = {
-		{ "--count", NULL, &count },
-		{ "--timeout", NULL, &timeout },
-		{ NULL, NULL, NULL },
+		{ "--count", NULL, &count }, { "--timeout", NULL, &timeout },
+		{ "--event", NULL, &event }, { "--reason", NULL, &reason },
+		{ "--port", NULL, &port },   { "--peer", NULL, &peer },
+		{ "--class", NULL, &class }, { NULL, NULL, NULL },
 	};
-	uint64_t ns = 0, lost, lost_before = 0, total;
-	struct ring_buffer *rb = NULL;
-	struct watch w = { .c = c };
-	int lock = -1, r;
+	const char *const *value[] = { &event, &reason, &port, &peer, &class };
+	int r = ctl_only_opts(w->c, argc, argv, opts);
+	uint64_t ns = 0;
 
-	r = ctl_only_opts(c, argc, argv, opts);
-	if (r)
-		return r;
-	if (count && ctl_number(c, "a number of events", count, 1000000000, &w.max))
+	for (unsigned i = 0; !r && bwl_filter_words[i]; i++)
+		if (*value[i])
+			r = add_words(w, bwl_filter_words[i], *value[i]);
+	if (!r && count)
+		r = ctl_number(w->c, "a number of events", count, 1000000000, &w->max);
+	if (!r && timeout && bwl_parse_time(timeout, &ns, &w->c->err))
 		return CTL_USAGE;
-	if (timeout && bwl_parse_time(timeout, &ns, &c->err))
-		return CTL_USAGE;
-	if (timeout && !ns)
-		return ctl_usage(c, "--timeout %.32s: more than nothing", timeout);
-	r = bwl_pins_open(c->pin_dir, true, &w.pins, &c->err);
-	if (r)
-		return r;
-	r = one_reader(c, w.pins, &lock);
-	if (!r)
-		r = bwl_event_lost(w.pins, &lost_before, &total, &c->err);
-	if (!r) {
-		ctl_catch_signals();
-		rb = ring_buffer__new(w.pins->fd[BWL_PIN_event], on_event, &w, NULL);
-		r = rb ? poll_ring(&w, rb, ns)
-		       : bwl_fail(&c->err, errno, "cannot map the events: %s", strerror(errno));
-	}
-	if (!r)
-		r = bwl_event_lost(w.pins, &lost, &total, &c->err);
-	if (!r)
-		print_end(&w, lost - lost_before);
-	ring_buffer__free(rb);
-	if (lock >= 0)
-		close(lock);
-	bwl_pins_close(w.pins);
+	if (!r && timeout && !ns)
+		return ctl_usage(w->c, "--timeout %.32s: more than nothing", timeout);
+	w->end_ns = timeout ? bwl_now_ns() + ns : 0;
 	return r;
 }
 
+/* Another reads alone, or we may not: then that bwlimitd is waited for. */
+static int ring_or_wait(struct watch *w)
+{
+	int r = watch_ring(w);
+
+	if (!w->followed || (r != -EBUSY && r != -EACCES && r != -EPERM))
+		return r;
+	poll(NULL, 0, watch_left_ms(w, 500));
+	return WATCH_OTHER;
+}
+
+/* One may come while the other way is taken, and go. */
+static int watch(struct ctl *c, int argc, char **argv)
+{
+	struct watch w = { .c = c };
+	int r = options(&w, argc, argv);
+
+	if (r)
+		return r;
+	ctl_catch_signals();
+	do {
+		r = watch_agent(&w);
+		if (r == WATCH_OTHER)
+			r = ring_or_wait(&w);
+	} while (r == WATCH_OTHER && watch_goes_on(&w));
+	if (r != WATCH_DONE && r != WATCH_OTHER)
+		return r;
+	print_end(&w);
+	return 0;
+}
+
 const struct ctl_cmd ctl_watch_cmds[] = {
-	{ "watch", NULL, "[--count N] [--timeout TIME]",
+	{ "watch", NULL,
+	  "[--event LIST] [--reason LIST] [--port LIST] [--peer LIST] [--class LIST] [--count N] [--timeout TIME]",
 	  "Events as they happen: first drops, new destinations, spoofed sources, …",
-	  "Events are rate-limited in the data plane; what was lost is said at the end. With --json\n"
-	  "one object a line, the last is of kind event-end.\n",
+	  "  --event drop,gate      first-packet, new-destination, spoofed-source, exhausted, lapsed, …\n"
+	  "  --reason, --port, --peer, --class\n"
+	  "                         only events with one of these names; each is a list with commas\n"
+	  "By bwlimitd where it runs, for any number of readers of the groups bwlimit-read and bwlimit;\n"
+	  "else alone, as root or of the group bwlimit, until a bwlimitd comes.\n"
+	  "Events are rate-limited in the data plane; what was lost of what was asked for by kind and port\n"
+	  "is said at the end. With --json one object a line: of kind event, event-lost where some were lost,\n"
+	  "and the last of kind event-end.\n",
 	  watch },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

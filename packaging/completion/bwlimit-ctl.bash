@@ -88,7 +88,12 @@ _bwlimit_ctl() {
 	pki/issue | pki/renew) words='--ca --out --csr --life --crl-life' ;;
 	pki/revoke) words='--ca --crl-life' ;;
 	top/*) words='--once --interval' ;;
-	watch/*) words='--count --timeout' ;;
+	watch/*)
+		words='--event --reason --port --peer --class --count --timeout'
+		[[ $prev == --event ]] && words='drop first-packet new-destination spoofed-source exhausted lapsed gate clock'
+		[[ $prev == --reason ]] && words=$(bwlimit-ctl reasons --all 2>/dev/null | awk 'NR > 1 { print $2 }' | sort -u)
+		[[ $prev == --peer ]] && words=$(_bwlimit_ctl_names peer list)
+		;;
 	explain/*) words='--port --size tcp udp icmp icmpv6' ;;
 	exfil/*) words='--size --compression --trays --policy' ;;
 	stop/*) words=--off ;;

@@ -83,8 +83,11 @@ check "its return repairs that" lab_wait_for 5 is_live
 
 in_host ping -c 1 -W 1 10.99.9.9 >/dev/null 2>&1
 check "a destination without a peer is in the log" lab_wait_for 5 said new-destination "port hpf0: no-peer"
-check "one program reads the events: watch says who" \
-	sh -c "! $CTL watch --count 1 2>'$LAB_TMP/watch' && grep -q bwlimitd '$LAB_TMP/watch'"
+watched() {
+	in_host ping -c 1 -W 1 10.99.9.9 >/dev/null 2>&1 &
+	in_dpu "$CTL" watch --count 1 --timeout 5s 2>/dev/null | grep -q 'new-destination.* > 10.99.9.9'
+}
+check "and, beside it, for who watches" lab_wait_for 20 watched
 
 # The peers' bodies, as no tool of ours would write them. Rate: m, 24 bits at offset 32 + 24.
 tamper() {

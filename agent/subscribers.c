@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See subscribers.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "bwl/group.h"
+#include "line_socket.h"
+#include "subscribers.h"
+
+struct subscriber {
+	int fd; /* -1: free */
+	struct bwl_event_filter filter;
+	uint64_t lost, behind; /* not told yet; behind: of them those that did not fit */
+	uint64_t stuck_ns;     /* since when nothing fits; 0: it does */
+	uint64_t ends_ns;      /* it has said that it ends, and waits for what is left; 0: no */
+	size_t nrest;          /* of a line that went half */
+	char rest[BWL_AGENT_LINE];
+};
+
+struct subscribers {
+	const struct subscribers_rule *rule;
+	struct line_socket *socket;
+	struct bwl_event_losses losses;
+	uint64_t now_ns, looked_ns;
+	struct subscriber one[SUBSCRIBERS];
+};
+
+static void drop(struct subscriber *u)
+{
+	if (u->fd >= 0)
+		close(u->fd);
+	u->fd = -1;
+}
+
+/* Bytes that went; -1: it has gone, and is dropped. */
+static ssize_t push(struct subscriber *u, const char *buf, size_t n)
+{
+	ssize_t w;
+
+	do
+		w = send(u->fd, buf, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (w < 0 && errno == EINTR);
+	if (w < 0 && (errno == EAGAIN || errno == ENOBUFS))
+		w = 0;
+	if (w < 0)
+		drop(u);
+	return w;
+}
+
+/* false: there is no room. A line goes whole, or its rest goes before anything else. */
+static bool put(struct subscriber *u, const char *line, size_t n)
+{
+	ssize_t w = u->nrest ? push(u, u->rest, u->nrest) : 0;
+
+	if (w < 0)
+		return true;
+	u->nrest -= (size_t)w;
+	memmove(u->rest, u->rest + w, u->nrest);
+	if (u->nrest)
+		return false;
+	w = n ? push(u, line, n) : 0;
+	if (w <= 0)
+		return w < 0 || !n;
+	u->nrest = n - (size_t)w;
+	memcpy(u->rest, line + w, u->nrest);
+	return true;
+}
+
+/* Its length with the newline; 0: it is none. Takes the reference. */
+static size_t line_of(json_t *o, char buf[static BWL_AGENT_LINE])
+{
+	size_t n = json_dumpb(o, buf, BWL_AGENT_LINE - 1, JSON_COMPACT);
+
+	json_decref(o);
+	if (!n || n >= BWL_AGENT_LINE)
+		return 0;
+	buf[n++] = '\n';
+	return n;
+}
+
+static bool put_doc(struct subscriber *u, json_t *o)
+{
+	char line[BWL_AGENT_LINE];
+
+	return put(u, line, line_of(o, line));
+}
+
+/* What is left of the line before, and what was lost; true: nothing of both is left. */
+static bool catch_up(struct subscriber *u)
+{
+	if (!put(u, "", 0))
+		return false;
+	if (u->fd < 0 || !u->lost)
+		return true;
+	if (!put_doc(u, bwl_event_lost_doc(u->lost, u->behind)))
+		return false;
+	u->lost = u->behind = 0;
+	return true;
+}
+
+void subscribers_event(struct subscribers *s, const struct bwl_event *e, uint64_t now_ns)
+{
+	char line[BWL_AGENT_LINE];
+	size_t n = 0;
+
+	for (unsigned i = 0; s && i < SUBSCRIBERS; i++) {
+		struct subscriber *u = &s->one[i];
+
+		if (u->fd < 0 || u->ends_ns || !bwl_filter_matches(&u->filter, s->rule->pins, e))
+			continue;
+		if (!n)
+			n = line_of(bwl_event_doc(s->rule->pins, e), line);
+		if (!n)
+			return;
+		if (catch_up(u) && (u->fd < 0 || put(u, line, n))) {
+			u->stuck_ns = 0;
+			continue;
+		}
+		u->lost++;
+		u->behind++;
+		if (!u->stuck_ns)
+			u->stuck_ns = now_ns;
+	}
+}
+
+/* What the data plane lost since the last look, to each what he wanted of it. */
+static int look(struct subscribers *s, struct bwl_err *e)
+{
+	struct bwl_event_losses now;
+	int r = s->rule->losses(s->rule->pins, &now, e);
+
+	s->looked_ns = s->now_ns;
+	if (r)
+		return r;
+	for (unsigned i = 0; i < SUBSCRIBERS; i++) {
+		struct subscriber *u = &s->one[i];
+
+		if (u->fd >= 0 && !u->ends_ns)
+			u->lost += bwl_event_lost_between(&u->filter, s->rule->pins, &s->losses,
+							  &now);
+	}
+	s->losses = now;
+	return 0;
+}
+
+static struct subscriber *room(struct subscribers *s, int fd)
+{
+	struct ucred who;
+	socklen_t len = sizeof(who);
+	struct subscriber *stuck = NULL;
+	unsigned most = SUBSCRIBERS - SUBSCRIBERS_ROOT;
+
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) && !who.uid)
+		most = SUBSCRIBERS;
+	for (unsigned i = most; i > 0; i--) { /* root's first, which are the last */
+		struct subscriber *u = &s->one[i - 1];
+
+		if (u->fd < 0)
+			return u;
+		if (u->stuck_ns && (!stuck || u->stuck_ns < stuck->stuck_ns))
+			stuck = u;
+	}
+	if (!stuck || s->now_ns - stuck->stuck_ns < SUBSCRIBER_STUCK_NS)
+		return NULL;
+	drop(stuck);
+	return stuck;
+}
+
+static void refuse(int fd, const char *why, const char *todo)
+{
+	json_t *o = json_pack("{s:s, s:s}", "error", why, "todo", todo);
+
+	line_say(fd, o);
+	json_decref(o);
+}
+
+static void subscribe(void *arg, int fd, const char *line, size_t len, const char *wrong)
+{
+	const int bytes = SUBSCRIBER_BYTES;
+	struct subscribers *s = arg;
+	BWL_AUTO_CLOSE int ours = fd;
+	struct bwl_event_filter f;
+	struct bwl_err e = { 0 };
+	struct subscriber *u;
+	json_t *o;
+
+	/* what was lost before is not lost to him */
+	if (!line || bwl_filter_parse(line, len, &f, &e) ||
+	    bwl_filter_check(&f, s->rule->pins, &e) || look(s, &e)) {
+		refuse(ours, line ? e.text : wrong, "bwlimit-ctl watch --help");
+		return;
+	}
+	u = room(s, ours);
+	if (!u) {
+		refuse(ours, "too many programs read the events", "end one of them");
+		return;
+	}
+	setsockopt(ours, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	*u = (struct subscriber){ .fd = bwl_take_fd(&ours), .filter = f };
+	o = json_pack("{s:s}", "by", "bwlimitd");
+	line_say(u->fd, o);
+	json_decref(o);
+}
+
+/* It has nothing more to say: that it ends is all that can come. */
+static void hear(struct subscribers *s, struct subscriber *u)
+{
+	char c;
+	ssize_t n = u->ends_ns ? 0 : recv(u->fd, &c, 1, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n) {
+		drop(u);
+		return;
+	}
+	if (!u->ends_ns) {
+		look(s, NULL);
+		u->ends_ns = s->now_ns + LINE_NS;
+	}
+	if (catch_up(u) || s->now_ns >= u->ends_ns)
+		drop(u);
+}
+
+void subscribers_run(struct subscribers *s, uint64_t now_ns)
+{
+	bool any = false;
+
+	if (!s)
+		return;
+	s->now_ns = now_ns;
+	line_socket_run(s->socket, now_ns);
+	for (unsigned i = 0; i < SUBSCRIBERS; i++)
+		any |= s->one[i].fd >= 0;
+	if (any && now_ns - s->looked_ns >= SUBSCRIBERS_LOOK_NS)
+		look(s, NULL);
+	for (unsigned i = 0; i < SUBSCRIBERS; i++) {
+		struct subscriber *u = &s->one[i];
+
+		if (u->fd >= 0)
+			hear(s, u);
+		if (u->fd >= 0 && catch_up(u))
+			u->stuck_ns = 0;
+	}
+}
+
+static bool may_read(void *arg, int fd)
+{
+	const struct subscribers *s = arg;
+
+	return bwl_is_of_groups(fd, s->rule->gid, s->rule->ngids);
+}
+
+/*
+ * Two groups may, and a file has one, which a process without CAP_CHOWN cannot even choose: so
+ * everybody may connect where there is such a group, and who did is looked at.
+ */
+static const struct line_rule for_root = { .mode = 0600, .may = may_read, .said = subscribe },
+			      for_groups = { .mode = 0666, .may = may_read, .said = subscribe };
+
+int subscribers_open(const char *path, const struct subscribers_rule *rule,
+		     struct subscribers **ret, struct bwl_err *e)
+{
+	struct subscribers *s = calloc(1, sizeof(*s));
+	int r;
+
+	*ret = NULL;
+	if (!s)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	s->rule = rule;
+	for (unsigned i = 0; i < SUBSCRIBERS; i++)
+		s->one[i].fd = -1;
+	r = line_socket_open(path, rule->ngids ? &for_groups : &for_root, s, &s->socket, e);
+	if (r)
+		subscribers_close(s);
+	else
+		*ret = s;
+	return r;
+}
+
+int subscribers_fd(const struct subscribers *s)
+{
+	return s ? line_socket_fd(s->socket) : -1;
+}
+
+void subscribers_close(struct subscribers *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; i < SUBSCRIBERS; i++)
+		drop(&s->one[i]);
+	line_socket_close(s->socket);
+	free(s);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `watch`: its two ways to the events, and what both print. */
+#ifndef BWL_CTL_WATCH_H
+#define BWL_CTL_WATCH_H
+
+#include "bwl/events.h"
+#include "ctl.h"
+
+struct watch {
+	struct ctl *c;
+	struct bwl_event_filter filter;
+	uint64_t end_ns;       /* 0: no --timeout */
+	uint64_t count, max;   /* events printed; max 0: no --count */
+	uint64_t lost, behind; /* behind: of the lost ones, those that we were too slow for */
+	bool followed;         /* a bwlimitd has answered: one that has gone mostly comes back */
+};
+
+/* A way ends with an error, or with one of these. */
+enum watch_end {
+	WATCH_DONE,
+	WATCH_OTHER, /* not this way, or not any more */
+};
+
+/* watch_agent.c: by bwlimitd */
+int watch_agent(struct watch *w);
+bool watch_is_agent(const struct watch *w); /* does one answer? */
+/* watch_ring.c: without it */
+int watch_ring(struct watch *w);
+
+/* watch.c: takes the reference of a document of kind event, or event-lost. */
+void watch_print(struct watch *w, json_t *o);
+bool watch_goes_on(const struct watch *w);
+/* How long may be waited, `most` at most. */
+int watch_left_ms(const struct watch *w, int most);
+
+#endif
