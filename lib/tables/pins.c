@@ -326,25 +326,6 @@ int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_
 	return bwl_peercnt_read_first(p, p->schema.max_peers, ret, e);
 }
 
-int bwl_event_lost(struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total, struct bwl_err *e)
-{
-	struct bwl_event_count n;
-	uint32_t kind, port;
-	int r;
-
-	*ret_lost = *ret_total = 0;
-	for (kind = 0; kind < _BWL_EVENT_MAX; kind++) {
-		for (port = 0; port < BWL_MAX_PORTS; port++) {
-			r = bwl_event_counted(p, kind, port, &n, e);
-			if (r)
-				return r;
-			*ret_lost += n.lost;
-			*ret_total += n.total;
-		}
-	}
-	return 0;
-}
-
 int bwl_event_counted(const struct bwl_pins *p, uint32_t kind, uint32_t port,
 		      struct bwl_event_count *ret, struct bwl_err *e)
 {

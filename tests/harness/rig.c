@@ -448,3 +448,18 @@ uint32_t rig_fire(struct rig *rig, const struct rig_packet *k, uint32_t repeat)
 	free(f);
 	return o.retval;
 }
+
+void rig_event_sums(const struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total)
+{
+	struct bwl_event_count n;
+
+	*ret_lost = *ret_total = 0;
+	for (uint32_t kind = 0; kind < _BWL_EVENT_MAX; kind++) {
+		for (uint32_t port = 0; port < BWL_MAX_PORTS; port++) {
+			if (bwl_event_counted(p, kind, port, &n, NULL))
+				rig_die("no event counter");
+			*ret_lost += n.lost;
+			*ret_total += n.total;
+		}
+	}
+}

@@ -111,5 +111,7 @@ uint64_t rig_bytes(struct rig *rig, unsigned row, unsigned reason);
 uint64_t rig_charged(struct rig *rig, unsigned row, unsigned reason);
 /* All rows and reasons together. */
 uint64_t rig_all_frames(struct rig *rig);
+/* Events that were not sent, and all, of every kind at every port. */
+void rig_event_sums(const struct bwl_pins *p, uint64_t *ret_lost, uint64_t *ret_total);
 
 #endif
