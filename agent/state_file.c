@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <openssl/evp.h>
 #include "agent.h"
+#include "bwl/bytes.h"
 #include "bwl/cleanup.h"
 
 static void sum(const char *text, size_t len, char hex[static 65])
@@ -45,21 +46,10 @@ int agent_state_read(const char *state_dir, const char *name, char *buf, size_t 
 
 int agent_state_write(const char *state_dir, const char *name, const char *text, struct bwl_err *e)
 {
-	BWL_AUTO_CLOSE int fd = -1, dir = -1;
-	char path[512], tmp[520], line[1024], hex[65];
-	int n;
+	char hex[66] = "";
+	struct bwl_bytes part[] = { { text, strlen(text) }, { "\n", 1 }, { hex, 65 } };
 
-	snprintf(path, sizeof(path), "%s/%s", state_dir, name);
-	snprintf(tmp, sizeof(tmp), "%s.new", path);
 	sum(text, strlen(text), hex);
-	n = snprintf(line, sizeof(line), "%s\n%s\n", text, hex);
-	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, line, (size_t)n) != n || fsync(fd))
-		return bwl_fail(e, errno, "cannot write %s: %s", tmp, strerror(errno));
-	if (rename(tmp, path))
-		return bwl_fail(e, errno, "cannot replace %s: %s", path, strerror(errno));
-	dir = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir >= 0)
-		fsync(dir);
-	return 0;
+	hex[64] = '\n';
+	return bwl_bytes_replace(state_dir, name, part, sizeof(part) / sizeof(part[0]), e);
 }

@@ -9,8 +9,6 @@
 
 #include "bwl/policy.h"
 
-#define BWL_MAX_POLICY_BYTES (512UL << 20)
-
 /* One step from a YAML node to its child: a key, or an index when key is NULL. */
 struct bwl_step {
 	const char *key;

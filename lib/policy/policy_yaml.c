@@ -368,7 +368,7 @@ int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t no
 	const char *nul;
 	int r;
 
-	if (len > BWL_MAX_POLICY_BYTES) {
+	if (len > BWL_POLICY_BYTES_MOST) {
 		r = bwl_fail(e, EFBIG, "larger than any policy: at most 512 MiB");
 	} else if ((nul = memchr(text, 0, len))) {
 		r = bwl_fail(e, EINVAL, "a NUL byte: policy files are text in UTF-8");

@@ -150,6 +150,10 @@ struct bwl_policy {
  */
 int bwl_policy_load(const char *path, uint64_t now_boot_ns, int64_t now_wall_s,
 		    struct bwl_policy **ret, struct bwl_err *e);
+/* The two halves of it: the caller frees the bytes; name is what errors and warnings begin with. */
+#define BWL_POLICY_BYTES_MOST (512UL << 20)
+int bwl_policy_bytes(const char *path, char **ret, size_t *ret_len, struct bwl_err *e);
+const char *bwl_policy_file_name(const char *path);
 int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t now_boot_ns,
 		     int64_t now_wall_s, struct bwl_policy **ret, struct bwl_err *e);
 /*
