@@ -4,13 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 #include "options.h"
+#include "bwl/desired.h"
 #include "bwl/units.h"
 #include "tpm/tpm.h"
 
 #define SECOND_US 1000000ULL
 #define HOUR_US (3600 * SECOND_US)
-#define STATE_DIR "/var/lib/bwlimit"
-#define POLICY "/etc/bwlimit/policy.yaml"
 #define HISTORY_BYTES (512ULL << 20)
 #define HISTORY_LEAST (8ULL << 20)
 #define HISTORY_MOST (1ULL << 40)
@@ -23,8 +22,8 @@ static const char usage_text[] =
 	"changes until the heartbeat's deadline, then every grant falls to its floor.\n"
 	"\n"
 	"options:\n"
-	"  --policy FILE     what is desired (" POLICY ")\n"
-	"  --state-dir DIR   what must survive a restart (" STATE_DIR ")\n"
+	"  --policy FILE     what is desired (BWLIMIT_POLICY, or /etc/bwlimit/policy.yaml)\n"
+	"  --state-dir DIR   what must survive a restart (BWLIMIT_STATE_DIR, or /var/lib/bwlimit)\n"
 	"  --pin-dir DIR     the pinned maps (BWLIMIT_PIN_DIR, or " BWL_PIN_DIR ")\n"
 	"  --tpm WORD        is the ledger bound to a TPM's counter, so that an old copy of it is found\n"
 	"                    out: auto (where one answers), required or none (auto)\n"
@@ -116,8 +115,8 @@ int agent_options(int argc, char **argv, struct agent *a)
 	bool ok = true;
 	int c;
 
-	*a = (struct agent){ .policy = POLICY,
-			     .state_dir = STATE_DIR,
+	*a = (struct agent){ .policy = bwl_source_file(),
+			     .state_dir = bwl_state_dir(),
 			     .tpm_every_ns = 1000 * HOUR_US,
 			     .history_bytes = HISTORY_BYTES,
 			     .totals_us = HOUR_US };

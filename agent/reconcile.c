@@ -2,8 +2,8 @@
 /*
  * What is desired against what is in force, by level: at start, when the source changes, every
  * minute. A policy holds until what is desired changes: what was granted, revoked or applied by
- * hand since stays, as after `attach --policy`. Maps that changed with nobody saying so are put
- * right.
+ * hand since stays, as after `attach --policy`. What was put in force is kept (accept.h), and holds
+ * on where the source has nothing that does. Maps that changed with nobody saying so are put right.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include <syslog.h>
 #include <bwl/publish.h>
 #include "journal/journal.h"
+#include "accept.h"
 #include "parts.h"
 
 #define EVERY_US 60000000ULL
@@ -19,6 +20,7 @@
 
 struct reconcile {
 	struct agent *a;
+	struct accept accept;
 	sd_event_source *timer, *news; /* NULL: --once; of the source: nothing tells */
 	char told[1400];
 	/* The policy as it was read back last, and the numbers that every edit moves. */
@@ -57,7 +59,9 @@ static int tell_err(struct reconcile *r, int priority, const struct bwl_err *e)
 	char text[sizeof(r->told)];
 	char at[300] = "";
 
-	if (*e->file)
+	if (*e->file && e->line && e->column)
+		snprintf(at, sizeof(at), "%s:%u:%u: ", e->file, e->line, e->column);
+	else if (*e->file)
 		snprintf(at, sizeof(at), e->line ? "%s:%u: " : "%s: ", e->file, e->line);
 	snprintf(text, sizeof(text), "%s%s%s%s", at, e->text, *e->hint ? "; " : "", e->hint);
 	tell(r, priority, "policy", text);
@@ -154,23 +158,49 @@ static int put_in_force(struct reconcile *r, struct bwl_policy *pol, const char 
 	return 0;
 }
 
+static void keep(struct reconcile *r, const struct desired *d)
+{
+	struct bwl_err e = { 0 };
+
+	if (accept_keep(&r->accept, d, &e))
+		tell_err(r, LOG_ERR, &e);
+}
+
+/* Killed in between, the next look does it again. */
+static int take(struct reconcile *r, const struct desired *d, const char *why, struct bwl_err *e)
+{
+	int err = put_in_force(r, d->pol, why, e);
+
+	if (err)
+		return err;
+	keep(r, d);
+	remember(r, d->id);
+	return 0;
+}
+
+/* Does it say something else than what was accepted last, in whatever maps? */
+static bool is_news(struct reconcile *r, const struct desired *d)
+{
+	struct desired was = { 0 };
+	bool news = accept_has(&r->accept) && !accept_kept(&r->accept, &was, NULL) &&
+		    memcmp(was.id, d->id, sizeof(was.id));
+
+	desired_free(&was);
+	return news;
+}
+
 /* What is desired and in force differ, or may. */
-static int settle(struct reconcile *r, struct bwl_policy *pol, const uint8_t id[32],
-		  struct bwl_err *e)
+static int settle(struct reconcile *r, const struct desired *d, struct bwl_err *e)
 {
 	uint8_t want[32], have[32];
-	bool known, remembered = is_remembered(r, id, &known), same;
+	bool known, remembered = is_remembered(r, d->id, &known), same;
 	int err;
 
-	if (bwl_active_slot(r->a->pins, bwl_now_ns()) == BWL_NO_SLOT) {
-		err = put_in_force(r, pol, "no policy was in force", e);
-		if (!err)
-			remember(r, id);
-		return err;
-	}
+	if (bwl_active_slot(r->a->pins, bwl_now_ns()) == BWL_NO_SLOT)
+		return take(r, d, "no policy was in force", e);
 	if (!remembered && !known) /* as attach has lowered it */
-		bwl_journal_policy(r->a->pins, pol, true, false);
-	if (bwl_policy_digest(pol, want))
+		bwl_journal_policy(r->a->pins, d->pol, true, false);
+	if (bwl_policy_digest(d->pol, want))
 		return bwl_fail(e, EIO, "cannot compute the policy's digest");
 	err = in_force_digest(r->a->pins, have, e);
 	if (err)
@@ -180,17 +210,18 @@ static int settle(struct reconcile *r, struct bwl_policy *pol, const uint8_t id[
 		if (!same)
 			tell(r, LOG_INFO, "policy",
 			     "the policy in force was edited since the file was applied: it stays (bwlimit-ctl policy diff)");
+		if (same || accept_has(&r->accept))
+			keep(r, d);
 		return 0;
 	}
-	if (known) {
-		err = put_in_force(r, pol, "what is desired changed", e);
-		if (err)
-			return err;
-	} else if (!same) {
+	if (known || is_news(r, d))
+		return take(r, d, "what is desired changed", e);
+	if (same)
+		keep(r, d);
+	else /* never put in force by anybody, so it is not accepted */
 		tell(r, LOG_WARNING, "policy",
 		     "a policy other than the desired one is in force, applied before this agent came: it stays (bwlimit-ctl policy diff, policy apply)");
-	}
-	remember(r, id);
+	remember(r, d->id);
 	return 0;
 }
 
@@ -251,23 +282,57 @@ static int repair(struct reconcile *r, struct bwl_err *e)
 	return err;
 }
 
+/* Where the source has nothing that holds, what was accepted last does. */
+static void hold_on(struct reconcile *r)
+{
+	struct desired d = { 0 };
+	struct bwl_err e = { 0 };
+	int err = accept_kept(&r->accept, &d, &e);
+
+	if (!err)
+		agent_tamper_policy(d.pol);
+	if (!err && bwl_active_slot(r->a->pins, bwl_now_ns()) == BWL_NO_SLOT) {
+		err = put_in_force(r, d.pol, "none was in force, and this was accepted last", &e);
+		if (!err)
+			remember(r, d.id);
+	}
+	if (err && err != -ENOENT)
+		agent_log_err(LOG_ERR, "policy", &e);
+	desired_free(&d);
+}
+
+/* The place in the document goes to the log, the audit log and `status`, once. */
+static void refuse(struct reconcile *r, const struct bwl_err *e)
+{
+	char told[sizeof(r->told)];
+
+	memcpy(told, r->told, sizeof(told));
+	tell_err(r, LOG_ERR, e);
+	if (strcmp(told, r->told))
+		accept_refuse(&r->accept, e);
+}
+
 /* 0, or what kept what is desired from being in force (logged). */
 static int look(struct reconcile *r)
 {
-	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
+	struct desired d = { 0 };
 	struct bwl_err e = { 0 };
-	uint8_t id[32];
 	int err;
 
 	if (bwl_pending_ns(r->a->pins, bwl_now_ns()))
 		return 0; /* on trial: whoever applied it decides */
-	err = r->a->source->ops->load(r->a->source, &pol, id, &e);
+	err = accept_ask(&r->accept, &d, &e);
 	if (!err)
-		agent_tamper_policy(pol);
+		agent_tamper_policy(d.pol);
 	if (!err)
-		err = settle(r, pol, id, &e);
-	if (err)
-		tell_err(r, LOG_ERR, &e);
+		err = settle(r, &d, &e);
+	if (err) {
+		refuse(r, &e);
+		hold_on(r);
+	} else {
+		accept_forgive(&r->accept);
+	}
+	desired_free(&d);
 	e = (struct bwl_err){ 0 };
 	if (repair(r, &e))
 		agent_log_err(LOG_ERR, "policy", &e);
@@ -299,6 +364,7 @@ int agent_reconcile_once(struct agent *a)
 	if (!r)
 		return -ENOMEM;
 	r->a = a;
+	r->accept = (struct accept){ .dir = a->state_dir, .source = a->source };
 	return look(r);
 }
 
@@ -310,6 +376,7 @@ int agent_reconcile_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	if (!r)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	r->a = a;
+	r->accept = (struct accept){ .dir = a->state_dir, .source = a->source };
 	err = agent_timer(a, EVERY_US, on_minute, r, &r->timer, e);
 	if (err)
 		return err;

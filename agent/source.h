@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the desired policy comes from: a file (source_file.c); a controller's store fits behind the
- * same four calls. A source only says what is desired; whether it holds is reconcile.c's.
+ * Where the desired policy comes from: the seam for whatever may say so. A file is the only one now
+ * (source_file.c). A source gives
+ *
+ *	bytes	the whole document, exactly as it was written. They are checked, put in force and
+ *		kept by reconcile.c and accept.c; a source judges nothing and keeps nothing;
+ *	a name	of the document, for people: errors begin with it, the accepted copy and `status`
+ *		tell it. A path; of a store, where it is and which version it gave last;
+ *	a wake-up when there may be other bytes. It may come too often, and where it does not come
+ *at all the source is asked every minute.
+ *
+ * That it has nothing to say, or cannot be asked, is an error of load: then what was accepted last
+ * holds on. Who may write the document, and how it is signed, is the source's to check before load
+ * gives it.
  */
 #ifndef BWL_AGENT_SOURCE_H
 #define BWL_AGENT_SOURCE_H
 
-#include <stdint.h>
-#include "bwl/policy.h"
+#include <stddef.h>
+#include "bwl/err.h"
 
 struct agent_source;
 struct agent_source_ops {
-	/* What is desired now. id: equal exactly when what is meant is equal, expiries included. */
-	int (*load)(struct agent_source *s, struct bwl_policy **ret, uint8_t id[32],
-		    struct bwl_err *e);
+	/* What is desired now; the caller frees the bytes. Called by the main thread alone. */
+	int (*load)(struct agent_source *s, char **ret, size_t *ret_len, struct bwl_err *e);
 	/* Becomes readable when it may have changed; -1: nothing tells, look every minute. */
 	int (*fd)(const struct agent_source *s);
 	void (*drain)(struct agent_source *s);
@@ -21,7 +31,7 @@ struct agent_source_ops {
 };
 struct agent_source {
 	const struct agent_source_ops *ops;
-	const char *name; /* for people */
+	const char *name; /* of what load gave last; never NULL */
 };
 
 int agent_source_file(const char *path, struct agent_source **ret, struct bwl_err *e);

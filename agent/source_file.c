@@ -3,14 +3,11 @@
  * A policy file as the source. Its folder is watched: a file is replaced more often than written.
  */
 #include <libgen.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <time.h>
 #include <unistd.h>
-#include <openssl/evp.h>
-#include "bwl/pins.h"
+#include "bwl/policy.h"
 #include "source.h"
 
 struct file {
@@ -19,38 +16,9 @@ struct file {
 	int fd;
 };
 
-/*
- * The normalised text with `until:` as the file has it: read back with the clocks it was read with.
- */
-static int meaning(const struct bwl_policy *p, uint64_t boot_ns, int64_t wall_s, uint8_t id[32],
-		   struct bwl_err *e)
+static int load(struct agent_source *s, char **ret, size_t *ret_len, struct bwl_err *e)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-	int r = f ? bwl_policy_dump(p, boot_ns, wall_s, f) : -ENOMEM;
-
-	if (f && fclose(f) && !r)
-		r = -ENOMEM;
-	if (!r && EVP_Digest(text, len, id, NULL, EVP_sha256(), NULL) != 1)
-		r = -EIO;
-	free(text);
-	return r ? bwl_fail(e, -r, "cannot normalise the policy: %s", strerror(-r)) : 0;
-}
-
-static int load(struct agent_source *s, struct bwl_policy **ret, uint8_t id[32], struct bwl_err *e)
-{
-	struct file *f = (struct file *)s;
-	uint64_t boot_ns = bwl_now_ns();
-	int64_t wall_s = time(NULL);
-	BWL_AUTO(bwl_policy_free) struct bwl_policy *p = NULL;
-	int r = bwl_policy_load(f->path, boot_ns, wall_s, &p, e);
-
-	if (!r)
-		r = meaning(p, boot_ns, wall_s, id, e);
-	if (!r)
-		*ret = bwl_take_ptr(&p);
-	return r;
+	return bwl_policy_bytes(((struct file *)s)->path, ret, ret_len, e);
 }
 
 static int fd_of(const struct agent_source *s)

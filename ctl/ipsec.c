@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "bwl/desired.h"
 #include "ipsec.h"
 #include "ipsec/conn.h"
 #include "ipsec/number.h"
@@ -46,13 +46,8 @@ static int number(struct ctl *c, const struct bwl_policy *pol, bool pins_needed,
 
 static int load_policy(struct ctl *c, int argc, char **argv, struct bwl_policy **ret)
 {
-	int r;
+	int r = bwl_desired_load(argc ? argv[0] : NULL, ret, &c->err);
 
-	if (!argc) {
-		ctl_usage(c, "say which policy file; - is standard input");
-		return CTL_USAGE;
-	}
-	r = bwl_policy_load(argv[0], bwl_now_ns(), time(NULL), ret, &c->err);
 	for (int i = 1; !r && i < argc; i++) {
 		const struct bwl_pol_peer *x = bwl_policy_peer(*ret, argv[i]);
 
@@ -85,7 +80,7 @@ static int plan_make(struct ctl *c, int *argc, char **argv, bool live, struct pl
 	if (!r)
 		r = load_policy(c, *argc, argv, &p->pol);
 	if (!r)
-		r = number(c, p->pol, live, *argc - 1, argv + 1, &p->n);
+		r = number(c, p->pol, live, *argc ? *argc - 1 : 0, argv + 1, &p->n);
 	/* without a charon the text is for the oldest one that is supported */
 	if (!r && live)
 		r = open_vici(c, &p->place, &p->v);
@@ -203,7 +198,7 @@ static int ipsec_load(struct ctl *c, int argc, char **argv)
 	unsigned flags = 0;
 	int r = plan_make(c, &argc, argv, true, &p);
 
-	if (argc == 1)
+	if (argc <= 1)
 		flags |= BWL_IPSEC_ALL;
 	if (!r && strcmp(p.pol->ipsec.start, "trap"))
 		flags |= BWL_IPSEC_START;
@@ -212,8 +207,8 @@ static int ipsec_load(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = drop_revoked(c, &p);
 	if (!r) {
-		bwl_audit("ipsec load %s: %u connections, %u unloaded", argv[0], rep.loaded,
-			  rep.unloaded);
+		bwl_audit("ipsec load %s: %u connections, %u unloaded",
+			  bwl_desired_name(argc ? argv[0] : NULL), rep.loaded, rep.unloaded);
 		print_load(c, &p.caps, &rep, &p.n);
 	} else if (rep.failed) {
 		bwl_warn("%u connections loaded, %u refused", rep.loaded, rep.failed);
@@ -292,16 +287,16 @@ const struct ctl_cmd ctl_ipsec_cmds[] = {
 	  "knows of no SA.\n\n" IPSEC_PLACE_HELP
 	  "\nExamples:\n  bwlimit-ctl ipsec status\n  bwlimit-ctl ipsec status tray-3 --json\n",
 	  ctl_ipsec_status },
-	{ "ipsec", "load", "FILE [PEER…]",
+	{ "ipsec", "load", "[FILE [PEER…]]",
 	  "Give charon the connections of a policy file, and the credentials",
 	  "The policy must be in force (`policy apply`): its peers' ids tie SAs to grants. Credentials of\n"
 	  "the folder are loaded first; keys that are no longer in it are unloaded. Connections bwl-* that\n"
 	  "the file has no more are unloaded and their SAs ended, unless peers are named. Revoked peers\n"
-	  "are left out. FILE - is standard input.\n\n" IPSEC_DIR_HELP IPSEC_PLACE_HELP
-	  "\nExamples:\n  bwlimit-ctl ipsec load /etc/bwlimit/policy.yaml\n"
+	  "are left out. FILE - is standard input; without FILE it is what bwlimitd accepted last.\n\n" IPSEC_DIR_HELP
+		  IPSEC_PLACE_HELP "\nExamples:\n  bwlimit-ctl ipsec load\n"
 	  "  bwlimit-ctl ipsec load policy.yaml tray-3\n",
 	  ipsec_load },
-	{ "ipsec", "render", "FILE [PEER…]", "The same connections as text for swanctl.conf",
+	{ "ipsec", "render", "[FILE [PEER…]]", "The same connections as text for swanctl.conf",
 	  "For reading, or for sites that load it themselves (swanctl --load-all): use either that or\n"
 	  "`ipsec load`, since each unloads what it does not know. Asks charon, when it runs, what it can do.\n\n" IPSEC_DIR_HELP
 		  IPSEC_PLACE_HELP

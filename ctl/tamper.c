@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `tamper`: what a script or a BMC calls. bwlimitd does what the policy says of `command`; where it
- * does not answer, this does: what the policy's file says, and where that cannot be read, it
+ * does not answer, this does: what the desired policy says, and where that cannot be read, it
  * revokes.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "bwl/desired.h"
 #include "ctl.h"
 #include "journal/journal.h"
 
-#define POLICY "/etc/bwlimit/policy.yaml"
 #define ANSWER_S 1
 
-/* The action of the policy's file; revoking where it cannot be read. */
+/* The action of the desired policy; revoking where it cannot be read. */
 static enum bwl_action action_of(const char *file, const char *peer)
 {
 	enum bwl_action a = BWL_ACTION_REVOKE;
 	struct bwl_policy *pol = NULL;
 	struct bwl_err e = { 0 };
 
-	if (bwl_policy_load(file, bwl_now_ns(), 0, &pol, &e))
-		bwl_warn("%s: %s: revoking", file, e.text);
+	if (bwl_desired_load(file, &pol, &e))
+		bwl_warn("%s: %s: revoking", bwl_desired_name(file), e.text);
 	else
 		a = pol->tamper[BWL_TAMPER_command];
 	bwl_policy_free(pol);
@@ -140,7 +140,7 @@ static int journalled(struct ctl *c, const char *did)
 
 static int tamper(struct ctl *c, int argc, char **argv)
 {
-	const char *peer = NULL, *file = POLICY, *by = "bwlimitd", *did;
+	const char *peer = NULL, *file = NULL, *by = "bwlimitd", *did;
 	const struct ctl_opt opts[] = { { "--peer", NULL, &peer },
 					{ "--policy", NULL, &file },
 					{ NULL, NULL, NULL } };
@@ -182,10 +182,10 @@ const struct ctl_cmd ctl_tamper_cmds[] = {
 	{ "tamper", NULL, "[--peer NAME] [--policy FILE] REASON…",
 	  "Tell of tampering: for scripts and a BMC",
 	  "bwlimitd does what the policy says (tamper: { command: … }; log by default), and writes an\n"
-	  "alarm. Where it does not answer within a second this command acts: as the policy's file\n"
-	  "says, and where that cannot be read, it revokes. A record of the audit log in any case.\n\n"
+	  "alarm. Where it does not answer within a second this command acts: as the policy says that\n"
+	  "bwlimitd accepted last, and where that cannot be read, it revokes. A record of the audit log in any case.\n\n"
 	  "  --peer NAME     whose it was, for command: revoke-peer; else everything is revoked\n"
-	  "  --policy FILE   read only when bwlimitd does not answer (" POLICY ")\n\n"
+	  "  --policy FILE   read instead, and only when bwlimitd does not answer\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl tamper BMC: the lid of the tray was opened\n"
 	  "  bwlimit-ctl tamper --peer log-collector its disk was pulled\n",

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bwl/sysctl.h>
+#include <bwl/desired.h>
 #include <bwl/publish.h>
 #include <bwl/text.h>
 #include "bwlimit.skel.h"
@@ -83,9 +83,9 @@ int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_
 	int r;
 
 	*ret = NULL;
-	if (!a->policy)
+	if (!a->policy && (a->nhost || a->nuplink))
 		return 0;
-	r = bwl_policy_load(a->policy, bwl_now_ns(), time(NULL), ret, e);
+	r = bwl_desired_load(a->policy, ret, e);
 	if (!r)
 		ports_from_policy(a, *ret);
 	return r;
@@ -158,8 +158,8 @@ static int publish(struct bwl_load *l, const struct bwl_attach *a, struct bwl_po
 
 	if (l->reused && !a->republish && bwl_active_slot(l->pins, bwl_now_ns()) != BWL_NO_SLOT) {
 		bwl_warn(
-			"%s is not applied: a policy is in force (--republish puts the file in its place)",
-			a->policy);
+			"%s is not applied: a policy is in force (--republish puts it in its place)",
+			bwl_desired_name(a->policy));
 		return 0;
 	}
 	if (!a->trust_clock)

@@ -20,7 +20,10 @@ struct bwl_attach {
 	bool republish, trust_clock, keep_down, open, json, pace;
 };
 
-/* The file of --policy, NULL without; ports that the command line does not name come from it. */
+/*
+ * The file of --policy, or where the command line names no port either, the desired policy; else
+ * NULL. Ports that the command line does not name come from it.
+ */
 int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_err *e);
 /* attach_port.c: attach or replace the programs of one port, then make it known to them. */
 int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/desired.h>
 #include <bwl/model.h>
 #include "journal/journal.h"
 #include "fallback.h"
@@ -129,6 +130,7 @@ static json_t *document(struct bwl_pins *p, json_t *ports)
 	json_object_set_new(o, "lease", lease_of(p, now));
 	json_object_set_new(o, "ledger", json_string(bwl_ledger_name(p)));
 	json_object_set_new(o, "journal", journal_of(p));
+	json_object_set_new(o, "desired", bwl_desired_json(bwl_state_dir()));
 	json_object_set_new(o, "ports", ports);
 	return o;
 }
@@ -172,6 +174,20 @@ static const char *ledger_text(const char *ledger)
 					 : "without a TPM";
 }
 
+/* What the source says and does not hold, and a copy that attach would refuse. */
+static void print_desired(const json_t *o)
+{
+	const json_t *no = json_object_get(o, "refused");
+
+	if (!strcmp(str(o, "state"), "damaged"))
+		printf("the accepted copy of the policy is damaged: after a reboot everything is closed; a running bwlimitd keeps it anew\n");
+	if (str(no, "why"))
+		printf("refused since %s, and what was accepted before holds: %s%s%.0lld%s%s\n",
+		       str(no, "since") ? str(no, "since") : "-",
+		       str(no, "file") ? str(no, "file") : "", num(no, "line") ? ":" : "",
+		       num(no, "line"), str(no, "file") ? ": " : "", str(no, "why"));
+}
+
 static void print_head(const json_t *o)
 {
 	const json_t *lease = json_object_get(o, "lease");
@@ -188,6 +204,7 @@ static void print_head(const json_t *o)
 	if (!strcmp(journal, "missing") || !strcmp(journal, "cut"))
 		printf("the journal of what was closed is %s: after a reboot everything is closed; bwlimit-ctl journal init\n",
 		       journal);
+	print_desired(json_object_get(o, "desired"));
 	if (state && strcmp(state, "live"))
 		printf("%s: every grant is at its floor until bwlimit-ctl lease renew\n",
 		       strcmp(state, "never") ? "the lease has ended"

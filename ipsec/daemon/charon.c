@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include "bwl/desired.h"
 #include "bwl/model.h"
 #include "ipsec/conn.h"
 #include "ipsec/keep.h"
@@ -135,7 +136,7 @@ static int read_policy(struct keep *k)
 {
 	struct bwl_ipsec_numbers n = { 0 };
 	struct bwl_policy *pol;
-	int r = bwl_policy_load(k->d->file, bwl_now_ns(), time(NULL), &pol, &k->err);
+	int r = bwl_desired_load(k->d->file, &pol, &k->err);
 
 	if (r)
 		return r;
@@ -211,7 +212,8 @@ static int with_charon(struct keep *k, struct bwl_vici *v, bool changed, bool *d
 static void tell_file(struct keep *k)
 {
 	if (strcmp(k->file_told.text, k->err.text))
-		bwl_warn("%s: %s; what was read before stays", k->d->file, k->err.text);
+		bwl_warn("%s: %s; what was read before stays", bwl_desired_name(k->d->file),
+			 k->err.text);
 	k->file_told = k->err;
 }
 
@@ -229,7 +231,9 @@ static int open_view(struct keep *k)
 /* One look at everything. *did: something was loaded: what holds is looked at again at once. */
 static int turn(struct keep *k, bool *did)
 {
-	uint64_t policy = mix_file(1, k->d->file), creds = creds_stamp(k), maps;
+	char path[BWL_DESIRED_PATH];
+	uint64_t policy = mix_file(1, bwl_desired_path(k->d->file, path)), creds = creds_stamp(k),
+		 maps;
 	struct bwl_vici *v = NULL;
 	bool changed;
 	int r = open_view(k);

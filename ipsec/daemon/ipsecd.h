@@ -12,7 +12,7 @@
 struct ipsecd {
 	const char *pin_dir, *vici; /* NULL: the usual ones */
 	const char *dir;            /* swanctl's */
-	const char *file;           /* the policy */
+	const char *file;           /* the policy; NULL: what bwlimitd accepted */
 	uint64_t timeout_ns;        /* for each answer of charon */
 	bool json;
 	const volatile sig_atomic_t *stopped; /* by a signal */

@@ -19,7 +19,7 @@ static volatile sig_atomic_t stopped;
 
 static const char usage_text[] =
 	"usage: " PROGRAM " [OPTIONS] track\n"
-	"       " PROGRAM " [OPTIONS] charon POLICY\n"
+	"       " PROGRAM " [OPTIONS] charon [POLICY]\n"
 	"\n"
 	"track   Keeps the data plane informed of the kernel's SAs: an encrypted peer is open while the\n"
 	"        kernel has an SA to its DPU and an IPsec policy that demands it. Prints what opens and\n"
@@ -31,7 +31,8 @@ static const char usage_text[] =
 	"        credentials that changed are loaded as `bwlimit-ctl ipsec load` does it; peers without\n"
 	"        an SA are asked, those whose SA is in charon and not in the kernel get new keys, at\n"
 	"        intervals of up to a minute. Prints what it does, and each error once. Waits while\n"
-	"        there is no charon, or no policy in force.\n"
+	"        there is no charon, or no policy in force. Without POLICY it is what bwlimitd accepted\n"
+	"        last.\n"
 	"\n"
 	"options:\n"
 	"  --pin-dir DIR   the pinned maps (BWLIMIT_PIN_DIR, or " BWL_PIN_DIR ")\n"
@@ -45,7 +46,7 @@ static const char usage_text[] =
 	"Both end on SIGTERM. Exit codes: 0 told to stop, 1 failed, 2 wrong use.\n"
 	"\n"
 	"examples:\n"
-	"  " PROGRAM " charon /etc/bwlimit/policy.yaml\n"
+	"  " PROGRAM " charon\n"
 	"  journalctl -u bwlimit-charon\n";
 
 static void on_signal(int sig)
@@ -135,12 +136,13 @@ int main(int argc, char **argv)
 	track = !strcmp(what, "track");
 	if (!track && strcmp(what, "charon"))
 		bwl_fail(&e, EINVAL, "'%.32s': track or charon", what);
-	else if (argc - optind != (track ? 1 : 2))
+	else if (argc - optind > (track ? 1 : 2))
 		bwl_fail(&e, EINVAL,
-			 track ? "track takes nothing else" : "charon: say which policy file");
+			 track ? "track takes nothing else"
+			       : "charon: one policy file, or none for the desired policy");
 	if (e.code)
 		return wrong_use(&d, &e);
-	d.file = argv[argc - 1];
+	d.file = argc - optind > 1 ? argv[argc - 1] : NULL;
 	catch_signals();
 	r = track ? ipsecd_track(&d, &e) : ipsecd_charon(&d, &e);
 	if (r)

@@ -161,6 +161,7 @@ lab_begin() {
 	trap 'exit 143' TERM HUP
 	lab_require || return
 	LAB_TMP=$(mktemp -d)
+	export BWLIMIT_STATE_DIR=${BWLIMIT_STATE_DIR-$LAB_TMP/state-dir} # not this machine's
 }
 lab_up() {
 	local i

@@ -319,12 +319,11 @@ boot() { # policy, what stands for bwlimit-load
 		args=()
 		for word in ${line#* }; do
 			case $word in
-			"\${BWLIMIT_POLICY}") args+=("$1") ;;
 			"\$BWLIMIT_MANAGEMENT") args+=(--management mgmt0) ;;
 			*) args+=("$word") ;;
 			esac
 		done
-		in_dpu "$2" "${args[@]}" >"$LAB_TMP/boot" 2>&1 || return 1
+		BWLIMIT_POLICY=$1 in_dpu "$2" "${args[@]}" >"$LAB_TMP/boot" 2>&1 || return 1
 	done < <(sed -n 's/^ExecStart\(Pre\)\?=//p' "$unit")
 }
 check "the unit boots with a good policy" boot "$LAB_TMP/policy.yaml" "$LOAD"
