@@ -13,11 +13,10 @@
 
 #define SECOND_NS 1000000000ULL
 
-json_t *lease_order(void *pins, const json_t *ask)
+json_t *lease_order(struct bwl_pins *p, const json_t *ask)
 {
 	const json_t *said = json_object_get(ask, "for_ns");
 	json_int_t for_ns = json_integer_value(said);
-	struct bwl_pins *p = pins;
 	struct bwl_err e = { 0 };
 	struct bwl_lease_now l;
 	uint64_t deadline;

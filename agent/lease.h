@@ -6,8 +6,8 @@
 #include <jansson.h>
 #include "bwl/pins.h"
 
-/* The verb lease; pins: a struct bwl_pins. */
-json_t *lease_order(void *pins, const json_t *ask);
+/* The verb lease. */
+json_t *lease_order(struct bwl_pins *p, const json_t *ask);
 /* Cheap; *look_ns: its own, 0 at first. */
 void lease_look(struct bwl_pins *p, uint64_t *look_ns);
 /* How long nothing is to be looked at, as it is now: at most `most`. */

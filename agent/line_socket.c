@@ -14,7 +14,8 @@
 #define AT_ONCE 64 /* connections taken in one call, at most */
 
 struct conn {
-	int fd; /* -1: free */
+	int fd;  /* -1: free */
+	int doc; /* a document that came with it; -1: none */
 	uint64_t since_ns;
 	size_t n;
 	char in[BWL_AGENT_LINE];
@@ -70,7 +71,7 @@ int line_socket_open(const char *path, const struct line_rule *rule, void *arg,
 	s->arg = arg;
 	s->listener = s->poll = -1;
 	for (unsigned i = 0; i < LINE_CONNS; i++)
-		s->conn[i].fd = -1;
+		s->conn[i].fd = s->conn[i].doc = -1;
 	r = (size_t)snprintf(s->path, sizeof(s->path), "%s", path) < sizeof(s->path)
 		    ? listen_at(s, e)
 		    : bwl_fail(e, ENAMETOOLONG, "%.200s: too long for a socket", path);
@@ -90,7 +91,9 @@ static void drop(struct conn *c)
 {
 	if (c->fd >= 0)
 		close(c->fd); /* which takes it out of the epoll set too */
-	c->fd = -1;
+	if (c->doc >= 0)
+		close(c->doc);
+	c->fd = c->doc = -1;
 }
 
 /* While the listener is open its inode is not used again: another one there is another agent's. */
@@ -160,16 +163,60 @@ static void hand_on(struct line_socket *s, struct conn *c, const char *end)
 	const char *wrong = !end              ? "the request is too long"
 			    : c->n == len + 1 ? NULL
 					      : "more than one request";
-	int fd = c->fd;
+	int fd = c->fd, doc = c->doc;
 
 	epoll_ctl(s->poll, EPOLL_CTL_DEL, fd, NULL);
-	c->fd = -1;
-	s->rule->said(s->arg, fd, wrong ? NULL : c->in, len, wrong);
+	c->fd = c->doc = -1;
+	s->rule->said(s->arg, fd, doc, wrong ? NULL : c->in, len, wrong);
+}
+
+/* A descriptor is kept, every other one closed: -1 where there was one already. */
+static int take_doc(struct conn *c, struct msghdr *m)
+{
+	int fd, r = m->msg_flags & MSG_CTRUNC ? -1 : 0;
+
+	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
+		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = 0; at + sizeof(fd) <= h->cmsg_len - CMSG_LEN(0);
+		     at += sizeof(fd)) {
+			memcpy(&fd, CMSG_DATA(h) + at, sizeof(fd));
+			if (c->doc < 0) {
+				c->doc = fd;
+				continue;
+			}
+			close(fd);
+			r = -1;
+		}
+	}
+	return r;
+}
+
+static ssize_t receive(const struct line_socket *s, struct conn *c)
+{
+	union {
+		char room[CMSG_SPACE(2 * sizeof(int))]; /* more is cut off, and seen */
+		struct cmsghdr align;
+	} ctl;
+	struct iovec iov = { c->in + c->n, sizeof(c->in) - c->n };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (s->rule->documents) { /* else the kernel closes what comes */
+		m.msg_control = ctl.room;
+		m.msg_controllen = sizeof(ctl.room);
+	}
+	n = recvmsg(c->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n >= 0 && s->rule->documents && take_doc(c, &m)) {
+		errno = EBADMSG;
+		return -1;
+	}
+	return n;
 }
 
 static void hear(struct line_socket *s, struct conn *c)
 {
-	ssize_t n = recv(c->fd, c->in + c->n, sizeof(c->in) - c->n, MSG_DONTWAIT);
+	ssize_t n = receive(s, c);
 	const char *end;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))

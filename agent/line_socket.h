@@ -17,12 +17,13 @@
 
 struct line_rule {
 	unsigned mode;                  /* of the socket's file */
+	bool documents;                 /* a file descriptor may come with a line (SCM_RIGHTS) */
 	bool (*may)(void *arg, int fd); /* is the process behind it one of those that may? */
 	/*
-	 * The connection is the callee's from here on. line: without its newline; NULL: wrong says
-	 * why there is none.
+	 * The connection is the callee's from here on, and doc, a descriptor that came with the
+	 * line; -1: none. line: without its newline; NULL: wrong says why there is none.
 	 */
-	void (*said)(void *arg, int fd, const char *line, size_t len, const char *wrong);
+	void (*said)(void *arg, int fd, int doc, const char *line, size_t len, const char *wrong);
 };
 
 struct line_socket;

@@ -30,35 +30,74 @@ const struct order_verb *order_parse(const struct order_verb *verbs, const char 
 	return NULL;
 }
 
-/* root, or whoever this process is. */
-static bool may_order(void *arg, int fd)
+/*
+ * May this peer do that? v NULL: anything at all, or it is not listened to. Today root may, and
+ * whoever this process is.
+ */
+static bool may(int fd, const struct order_verb *v)
 {
 	struct ucred who;
 	socklen_t len = sizeof(who);
 
-	(void)arg;
+	(void)v;
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) &&
 	       (!who.uid || who.uid == geteuid());
 }
 
+static bool may_order(void *arg, int fd)
+{
+	(void)arg;
+	return may(fd, NULL);
+}
+
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
-static void answer(void *arg, int fd, const char *line, size_t len, const char *wrong)
+void order_say(int conn, json_t *o)
+{
+	line_say(conn, o);
+	json_decref(o);
+}
+
+/* The order goes on without us: its connection and its document are not ours any more. */
+static json_t *hand_over(const struct orders *o, const struct order_verb *v, const json_t *ask,
+			 int *fd, int *doc)
+{
+	json_t *said = v->take(o->arg, ask, *doc, *fd);
+
+	if (!said)
+		*fd = *doc = -1;
+	return said;
+}
+
+static void answer(void *arg, int fd, int document, const char *line, size_t len, const char *wrong)
 {
 	struct orders *o = arg;
 	const struct order_verb *v = NULL;
-	BWL_AUTO_CLOSE int ours = fd;
+	BWL_AUTO_CLOSE int ours = fd, doc = document;
 	BWL_AUTO(json_decref) json_t *ask = NULL, *said = NULL;
 
 	if (line)
 		v = order_parse(o->verbs, line, len, &ask, &wrong);
+	if (v && !may(ours, v)) {
+		v = NULL;
+		wrong = "that is not for you to order";
+	}
+	if (v && (doc >= 0) != !!v->take) {
+		wrong = v->take ? "no document came with it" : "a document came with it";
+		v = NULL;
+	}
 	if (v && !v->closes && line_has_gone(ours))
 		return;
-	said = v ? v->run(o->arg, ask) : json_pack("{s:s}", "error", wrong);
-	line_say(ours, said);
+	said = !v        ? json_pack("{s:s}", "error", wrong)
+	       : v->take ? hand_over(o, v, ask, &ours, &doc)
+			 : v->run(o->arg, ask);
+	if (said)
+		line_say(ours, said);
 }
 
-static const struct line_rule rule = { .mode = 0600, .may = may_order, .said = answer };
+static const struct line_rule rule = {
+	.mode = 0600, .documents = true, .may = may_order, .said = answer
+};
 
 int orders_open(const char *path, const struct order_verb *verbs, void *arg, struct orders **ret,
 		struct bwl_err *e)

@@ -14,12 +14,12 @@ static uint32_t find(const struct bwl_pins *p, const char *name)
 	return 0;
 }
 
-static json_t *tamper(void *pins, const json_t *ask)
+static json_t *tamper(void *about, const json_t *ask)
 {
 	const char *why = json_string_value(json_object_get(ask, "why"));
 	const json_t *said = json_object_get(ask, "peer");
 	const char *peer = json_string_value(said);
-	struct bwl_pins *p = pins;
+	struct bwl_pins *p = ((struct order_about *)about)->pins;
 	uint32_t id = peer ? find(p, peer) : 0;
 	enum bwl_action did = BWL_ACTION_LOG;
 	char text[300];
@@ -44,8 +44,19 @@ static json_t *tamper(void *pins, const json_t *ask)
 	return o;
 }
 
+static json_t *lease(void *about, const json_t *ask)
+{
+	return lease_order(((struct order_about *)about)->pins, ask);
+}
+
+static json_t *policy(void *about, const json_t *ask, int doc, int conn)
+{
+	return policy_order_take(((struct order_about *)about)->policy, ask, doc, conn);
+}
+
 const struct order_verb order_verbs[] = {
-	{ "tamper", true, tamper },
-	{ "lease", false, lease_order },
-	{ NULL, false, NULL },
+	{ .name = "tamper", .closes = true, .run = tamper },
+	{ .name = "lease", .run = lease },
+	{ .name = "policy", .take = policy },
+	{ .name = NULL },
 };

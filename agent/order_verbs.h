@@ -7,8 +7,13 @@
 #define BWL_AGENT_ORDER_VERBS_H
 
 #include "order_socket.h"
+#include "policy_order.h"
 
-/* Each is about a struct bwl_pins. */
+/* What each is about. */
+struct order_about {
+	struct bwl_pins *pins;
+	struct policy_order *policy;
+};
 extern const struct order_verb order_verbs[];
 
 #endif

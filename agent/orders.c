@@ -17,6 +17,7 @@
 struct orders_part {
 	struct agent_thread thread;
 	struct bwl_pins *pins;
+	struct order_about about;
 	struct orders *orders; /* NULL: none are taken */
 	uint64_t lease_ns;
 };
@@ -39,13 +40,14 @@ static int listen_to(struct orders_part *v, const char *pin_dir, struct bwl_err 
 	int r = line_socket_address(pin_dir, BWL_AGENT_ORDERS, &at, e);
 
 	if (!r)
-		r = orders_open(at.sun_path, order_verbs, v->pins, &v->orders, e);
+		r = orders_open(at.sun_path, order_verbs, &v->about, &v->orders, e);
 	return r ? bwl_hint(e, "bwlimit-ctl tamper acts by itself") : 0;
 }
 
 static void end(struct orders_part *v)
 {
 	orders_close(v->orders);
+	policy_order_end(v->about.policy);
 	bwl_pins_close(v->pins);
 	free(v);
 }
@@ -60,8 +62,11 @@ int agent_orders_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	if (!v)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	r = bwl_pins_open(a->pin_dir, true, &v->pins, e);
+	if (!r)
+		r = policy_order_new(a->pin_dir, &v->about.policy, e);
 	if (r)
 		return r;
+	v->about.pins = v->pins;
 	if (listen_to(v, a->pin_dir, &no)) /* the lease is looked at all the same */
 		agent_log_err(LOG_WARNING, "tamper", &no);
 	r = agent_thread_start(&v->thread, run, v, e);

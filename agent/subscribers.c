@@ -176,7 +176,7 @@ static void refuse(int fd, const char *why, const char *todo)
 	json_decref(o);
 }
 
-static void subscribe(void *arg, int fd, const char *line, size_t len, const char *wrong)
+static void subscribe(void *arg, int fd, int doc, const char *line, size_t len, const char *wrong)
 {
 	const int bytes = SUBSCRIBER_BYTES;
 	struct subscribers *s = arg;
@@ -186,6 +186,7 @@ static void subscribe(void *arg, int fd, const char *line, size_t len, const cha
 	struct subscriber *u;
 	json_t *o;
 
+	(void)doc; /* the rule lets none come */
 	/* what was lost before is not lost to him */
 	if (!line || bwl_filter_parse(line, len, &f, &e) ||
 	    bwl_filter_check(&f, s->rule->pins, &e) || look(s, &e)) {

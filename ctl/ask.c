@@ -2,15 +2,21 @@
 /* A question to the running bwlimitd: see bwl/agent.h. */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "bwl/agent.h"
 #include "ctl.h"
 
+#define SECOND_NS 1000000000ULL
+#define FOREVER UINT64_MAX
+
 static int left_ms(uint64_t end_ns)
 {
 	uint64_t now = bwl_now_ns();
 
+	if (end_ns == FOREVER)
+		return -1;
 	return now < end_ns ? (int)((end_ns - now) / 1000000) + 1 : 0;
 }
 
@@ -37,43 +43,78 @@ static int reach(int fd, const struct sockaddr_un *at, uint64_t end_ns)
 	return 0;
 }
 
-static int tell(int fd, const char *buf, size_t n, uint64_t end_ns)
+/* doc goes with the first bytes; -1: none. */
+static ssize_t send_some(int fd, const char *buf, size_t n, int doc)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} ctl = { 0 };
+	struct iovec iov = { (void *)(uintptr_t)buf, n };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (doc >= 0) {
+		m.msg_control = ctl.room;
+		m.msg_controllen = sizeof(ctl.room);
+		*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+						       .cmsg_level = SOL_SOCKET,
+						       .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &doc, sizeof(int));
+	}
+	return sendmsg(fd, &m, MSG_NOSIGNAL);
+}
+
+static int tell(int fd, const char *buf, size_t n, int doc, uint64_t end_ns)
 {
 	while (n) {
-		ssize_t w = send(fd, buf, n, MSG_NOSIGNAL);
+		ssize_t w = send_some(fd, buf, n, doc);
 
-		if (w < 0 && errno == EAGAIN && !await(fd, POLLOUT, end_ns))
+		if (w < 0 && (errno == EINTR || (errno == EAGAIN && !await(fd, POLLOUT, end_ns))))
 			continue;
 		if (w <= 0)
 			return -1;
+		doc = -1;
 		buf += w;
 		n -= (size_t)w;
 	}
 	return 0;
 }
 
-/* Its length without the newline, or -1. */
-static ssize_t hear(int fd, char *buf, size_t size, uint64_t end_ns)
+/* A connection, and what of its answers has come and was not read yet. */
+struct talk {
+	int fd;
+	size_t n;
+	char buf[2 * BWL_AGENT_LINE];
+};
+
+/* The next line; NULL: none by then, or the other side has gone. */
+static json_t *hear(struct talk *t, uint64_t end_ns)
 {
-	size_t n = 0;
+	json_t *o;
 
-	while (n < size && !await(fd, POLLIN, end_ns)) {
-		ssize_t r = recv(fd, buf + n, size - n, 0);
-		char *end;
+	for (;;) {
+		char *end = memchr(t->buf, '\n', t->n);
+		ssize_t r;
 
+		if (end) {
+			o = json_loadb(t->buf, (size_t)(end - t->buf), 0, NULL);
+			t->n -= (size_t)(end + 1 - t->buf);
+			memmove(t->buf, end + 1, t->n);
+			return o;
+		}
+		if (t->n == sizeof(t->buf) || await(t->fd, POLLIN, end_ns))
+			return NULL;
+		r = recv(t->fd, t->buf + t->n, sizeof(t->buf) - t->n, 0);
 		if (r < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (r <= 0)
-			return -1;
-		end = memchr(buf + n, '\n', (size_t)r);
-		if (end)
-			return end - buf;
-		n += (size_t)r;
+			return NULL;
+		t->n += (size_t)r;
 	}
-	return -1;
 }
 
-int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what, uint64_t end_ns)
+int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what, int doc,
+		     uint64_t end_ns)
 {
 	BWL_AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	char buf[BWL_AGENT_LINE];
@@ -84,17 +125,55 @@ int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what
 	    bwl_agent_address(c->pin_dir, ending, &at, NULL) || reach(fd, &at, end_ns))
 		return -1;
 	buf[len] = '\n';
-	if (what && tell(fd, buf, len + 1, end_ns))
+	if (what && tell(fd, buf, len + 1, doc, end_ns))
 		return -1;
 	return bwl_take_fd(&fd);
 }
 
 json_t *ctl_ask_agent(const struct ctl *c, const json_t *what, unsigned wait_s)
 {
-	uint64_t end = bwl_now_ns() + wait_s * 1000000000ULL;
-	BWL_AUTO_CLOSE int fd = ctl_say_to_agent(c, BWL_AGENT_ORDERS, what, end);
-	char buf[BWL_AGENT_LINE];
-	ssize_t n = fd < 0 ? -1 : hear(fd, buf, sizeof(buf), end);
+	uint64_t end_ns = bwl_now_ns() + wait_s * SECOND_NS;
+	struct talk t = { .fd = ctl_say_to_agent(c, BWL_AGENT_ORDERS, what, -1, end_ns) };
+	json_t *answer = t.fd < 0 ? NULL : hear(&t, end_ns);
 
-	return n > 0 ? json_loadb(buf, (size_t)n, 0, NULL) : NULL;
+	if (t.fd >= 0)
+		close(t.fd);
+	return answer;
+}
+
+bool ctl_order_document(const struct ctl *c, const json_t *what, int doc, unsigned wait_s,
+			json_t **ret)
+{
+	uint64_t end_ns = bwl_now_ns() + wait_s * SECOND_NS;
+	struct talk t = { .fd = ctl_say_to_agent(c, BWL_AGENT_ORDERS, what, doc, end_ns) };
+	json_t *first = t.fd < 0 ? NULL : hear(&t, end_ns);
+	bool taken = first;
+
+	*ret = first;
+	if (json_is_true(json_object_get(first, "taken"))) {
+		json_decref(first);
+		*ret = hear(&t, FOREVER);
+	}
+	if (t.fd >= 0)
+		close(t.fd); /* not taken: now it will not be, since nothing opens for who has gone
+			      */
+	return taken;
+}
+
+int ctl_answer_err(struct ctl *c, const json_t *answer)
+{
+	const char *error = json_string_value(json_object_get(answer, "error"));
+	const char *todo = json_string_value(json_object_get(answer, "todo"));
+	const char *file = json_string_value(json_object_get(answer, "file"));
+	json_int_t code = json_integer_value(json_object_get(answer, "code"));
+
+	if (!error)
+		return 0;
+	bwl_fail(&c->err, code > 0 && code < 4096 ? (int)code : EINVAL, "%s", error);
+	snprintf(c->err.file, sizeof(c->err.file), "%s", file ? file : "");
+	c->err.line = (unsigned)json_integer_value(json_object_get(answer, "line"));
+	c->err.column = (unsigned)json_integer_value(json_object_get(answer, "column"));
+	if (todo && *todo)
+		bwl_hint(&c->err, "%s", todo);
+	return -c->err.code;
 }

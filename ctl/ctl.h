@@ -42,11 +42,20 @@ int ctl_revoke(struct ctl *c, int argc, char **argv);
 
 /*
  * ask.c: a connection to the socket of that ending, without waits, after one line (NULL: none); or
- * -1.
+ * -1. doc: a descriptor that goes with the line; -1: none.
  */
-int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what, uint64_t end_ns);
+int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what, int doc,
+		     uint64_t end_ns);
 /* NULL: nobody answered in that time. */
 json_t *ctl_ask_agent(const struct ctl *c, const json_t *what, unsigned wait_s);
+/*
+ * An order with a document, a sealed memfd. false: nobody took it in that time, and nobody will.
+ * *ret: the answer, which may take its time; NULL: bwlimitd ended before it.
+ */
+bool ctl_order_document(const struct ctl *c, const json_t *what, int doc, unsigned wait_s,
+			json_t **ret);
+/* What an answer says is wrong, in c->err; 0: nothing. */
+int ctl_answer_err(struct ctl *c, const json_t *answer);
 
 /* args.c: what people type */
 int ctl_usage(struct ctl *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -102,7 +111,6 @@ int ctl_words(struct ctl *c, int argc, char **argv, unsigned int allowed, struct
 
 /* Everything but the expiry and the authorisation. */
 void ctl_change_from_words(const struct ctl_words *w, struct bwl_change *ch);
-void ctl_journal_follow(struct bwl_pins *pins); /* view.c: after a policy came to hold */
 struct bwl_journal_limits ctl_journal_limits(const struct ctl_words *w); /* journal.c */
 /* The words back as one line, for the audit log. */
 char *ctl_join(int argc, char **argv, char *buf, size_t size);

@@ -64,20 +64,17 @@ static int ask(struct ctl *c, uint64_t for_ns, json_t **ret)
 {
 	json_t *what = json_pack("{s:s, s:I}", "verb", "lease", "for_ns", (json_int_t)for_ns),
 	       *o = ctl_ask_agent(c, what, ANSWER_S);
-	const char *error = json_string_value(json_object_get(o, "error"));
-	const char *hint = json_string_value(json_object_get(o, "todo"));
-	int r = 0;
+	int r;
 
 	json_decref(what);
 	*ret = o;
 	if (!o) {
 		bwl_fail(&c->err, ENOTCONN, "bwlimitd does not answer: it alone renews a lease");
-		r = bwl_hint(&c->err, "systemctl start bwlimitd");
-	} else if (!json_is_number(json_object_get(o, "ends_in_s"))) {
-		r = bwl_fail(&c->err, EINVAL, "%s", error ? error : "bwlimitd did not understand");
-		if (hint && *hint)
-			r = bwl_hint(&c->err, "%s", hint);
+		return bwl_hint(&c->err, "systemctl start bwlimitd");
 	}
+	r = ctl_answer_err(c, o);
+	if (!r && !json_is_number(json_object_get(o, "ends_in_s")))
+		r = bwl_fail(&c->err, EPROTO, "the answer of bwlimitd was not understood");
 	return r;
 }
 

@@ -5,28 +5,47 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include "ctl.h"
 #include "diff.h"
 #include "journal/journal.h"
+#include "policy.h"
 #include "progress.h"
 
-static int load(struct ctl *c, const char *file, struct bwl_policy **ret)
+int ctl_document_load(struct ctl *c, const char *file, struct ctl_document *ret)
 {
 	struct ctl_progress *p = ctl_progress_start("reading and checking %s", file);
-	int r = bwl_policy_load(file, bwl_now_ns(), time(NULL), ret, &c->err);
+	int r = bwl_policy_bytes(file, &ret->bytes, &ret->len, &c->err);
 
+	if (!r)
+		r = bwl_policy_parse(bwl_policy_file_name(file), ret->bytes, ret->len, bwl_now_ns(),
+				     time(NULL), &ret->pol, &c->err);
 	ctl_progress_end(p);
 	return r;
 }
 
-static void warn_all(const struct bwl_policy *pol)
+void ctl_document_free(struct ctl_document *d)
+{
+	bwl_policy_free(d->pol);
+	free(d->bytes);
+}
+
+static int load(struct ctl *c, const char *file, struct bwl_policy **ret)
+{
+	struct ctl_document d = { 0 };
+	int r = ctl_document_load(c, file, &d);
+
+	*ret = bwl_take_ptr(&d.pol);
+	ctl_document_free(&d);
+	return r;
+}
+
+void ctl_policy_warn(const struct bwl_policy *pol)
 {
 	for (size_t i = 0; i < pol->nwarnings; i++)
 		bwl_warn("%s", pol->warnings[i]);
 }
 
-static json_t *json_warnings(const struct bwl_policy *pol)
+json_t *ctl_policy_warnings(const struct bwl_policy *pol)
 {
 	json_t *a = json_array();
 
@@ -35,7 +54,7 @@ static json_t *json_warnings(const struct bwl_policy *pol)
 	return a;
 }
 
-static void digest_hex(const struct bwl_policy *pol, char hex[static 65])
+void ctl_policy_hex(const struct bwl_policy *pol, char hex[static 65])
 {
 	uint8_t d[32] = { 0 };
 
@@ -58,7 +77,7 @@ static int policy_check(struct ctl *c, int argc, char **argv)
 		return r;
 	for (size_t i = 0; i < pol->npeers; i++)
 		prefixes += pol->peers[i].naddresses;
-	digest_hex(pol, hex);
+	ctl_policy_hex(pol, hex);
 	if (c->json) {
 		json_t *o = bwl_doc("policy-check");
 
@@ -69,10 +88,10 @@ static int policy_check(struct ctl *c, int argc, char **argv)
 		json_object_set_new(o, "zone_count", bwl_json_u64(pol->nzones));
 		json_object_set_new(o, "host_port_count", bwl_json_u64(pol->nports));
 		json_object_set_new(o, "digest", json_string(hex));
-		json_object_set_new(o, "warnings", json_warnings(pol));
+		json_object_set_new(o, "warnings", ctl_policy_warnings(pol));
 		bwl_doc_print(o);
 	} else {
-		warn_all(pol);
+		ctl_policy_warn(pol);
 		printf("%s: ok: %zu peer%s with %zu prefix%s, %zu zone%s, %zu host port%s; digest %.16s\n",
 		       argv[0], pol->npeers, CTL_S(pol->npeers), prefixes,
 		       prefixes == 1 ? "" : "es", pol->nzones, CTL_S(pol->nzones), pol->nports,
@@ -126,16 +145,7 @@ void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t 
 	char took[BWL_UNIT_BUF], mem[BWL_UNIT_BUF];
 
 	if (c->json) {
-		json_object_set_new(doc, "report",
-				    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "peer_count",
-					      (json_int_t)r->peers, "prefix_count",
-					      (json_int_t)r->prefixes, "added_count",
-					      (json_int_t)r->added, "retired_count",
-					      (json_int_t)r->retired, "inherited_count",
-					      (json_int_t)r->inherited, "kept_revoked_count",
-					      (json_int_t)r->kept_revoked, "exhausted_count",
-					      (json_int_t)r->exhausted, "map_bytes",
-					      (json_int_t)r->map_bytes, "took_s", r->seconds));
+		json_object_set_new(doc, "report", bwl_json_report(r));
 		bwl_doc_print(doc);
 		return;
 	}
@@ -154,166 +164,6 @@ void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t 
 		       "    is free again once its window has passed; zones: bwlimit-ctl zone set\n",
 		       r->exhausted);
 	json_decref(doc);
-}
-
-/* At a terminal, with a policy in force: show what changes and ask. False: no. */
-static bool agreed(struct bwl_pins *pins, const struct bwl_policy *to, struct ctl *c)
-{
-	struct bwl_policy *from = NULL;
-	char answer[16] = "";
-	json_t *d;
-
-	if (!isatty(STDIN_FILENO) || bwl_active_slot(pins, bwl_now_ns()) == BWL_NO_SLOT ||
-	    bwl_policy_read(pins, &from, &c->err))
-		return true;
-	d = ctl_diff(from, to, bwl_now_ns());
-	ctl_diff_print(d, stderr);
-	json_decref(d);
-	bwl_policy_free(from);
-	fputs("apply? [y/N] ", stderr);
-	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
-}
-
-static void warn_modes(const struct bwl_pins *pins, const struct bwl_policy *pol)
-{
-	size_t shape = 0, sa = 0;
-
-	for (size_t i = 0; i < pol->npeers; i++) {
-		shape += pol->peers[i].grant.present && pol->peers[i].mode == BWL_MODE_SHAPE;
-		sa += pol->peers[i].path != BWL_PATH_CLEAR;
-	}
-	if (shape)
-		ctl_warn_shape(pins);
-	if (sa && !pins->ctl->tunnel)
-		bwl_warn(
-			"there is no tunnel device: packets of %zu encrypted peer%s are dropped, as no-sa (bwlimit-load attach)",
-			sa, CTL_S(sa));
-}
-
-/*
- * Its limits hold over a reboot, too. After it holds: of a policy that is refused, or a tool that
- * is killed, what was lowered by hand stays lower.
- */
-static int raise_limits(struct ctl *c, const struct bwl_pins *pins, const struct bwl_policy *pol)
-{
-	int r = bwl_journal_raise(pins, pol, &c->err);
-
-	if (r)
-		bwl_hint(
-			&c->err,
-			"the policy is in force; what was lowered by hand is lower again after a reboot: apply it again");
-	return r;
-}
-
-struct apply {
-	const char *file, *confirm;
-	bool yes, fresh, trust;
-	uint64_t confirm_ns;
-};
-
-static int apply_args(struct ctl *c, int argc, char **argv, struct apply *a)
-{
-	const struct ctl_opt opts[] = {
-		{ "--confirm", NULL, &a->confirm },
-		{ "--yes", &a->yes, NULL },
-		{ "--fresh-volume", &a->fresh, NULL },
-		{ "--trust-clock", &a->trust, NULL },
-		{ NULL, NULL, NULL },
-	};
-	int r = ctl_opts(c, &argc, argv, opts);
-
-	if (r)
-		return r;
-	if (argc != 1)
-		return ctl_usage(c, "say which file; - is standard input");
-	if (a->confirm && bwl_parse_time(a->confirm, &a->confirm_ns, &c->err))
-		return CTL_USAGE;
-	if (a->confirm && a->confirm_ns < 1000000000ULL)
-		return ctl_usage(c, "--confirm %.32s: give yourself 1s at least", a->confirm);
-	a->file = argv[0];
-	return 0;
-}
-
-/* What the audit log says beside the digest. */
-static void apply_terms(const struct apply *a, const struct bwl_policy *pol, char ret[static 256])
-{
-	snprintf(ret, 256, "%s%.64s%s%s", a->confirm ? ", to be confirmed within " : "",
-		 a->confirm ? a->confirm : "",
-		 a->fresh ? ", new volumes start unspent (--fresh-volume)" : "",
-		 a->trust && pol->until_line ? ", wall clock trusted (--trust-clock)" : "");
-}
-
-/* Written down, then in force, then written down that it is. */
-static int put_in_force(struct ctl *c, const struct apply *a, struct bwl_pins *pins,
-			struct bwl_policy *pol, const char *hex, struct bwl_publish_report *rep)
-{
-	const struct bwl_publish_opts o = { .confirm_ns = a->confirm_ns, .fresh_volume = a->fresh };
-	struct ctl_progress *progress;
-	char terms[256];
-	int r;
-
-	apply_terms(a, pol, terms);
-	r = bwl_audit_intent(&c->err, "policy apply %s: digest %s%s", a->file, hex, terms);
-	if (r)
-		return r;
-	bwl_journal_policy(pins, pol, false, false);
-	progress = ctl_progress_start("putting %zu peer%s in force", pol->npeers,
-				      CTL_S(pol->npeers));
-	r = bwl_publish(pins, pol, &o, rep, &c->err);
-	ctl_progress_end(progress);
-	if (!r && !a->confirm) /* on trial they are raised when it is confirmed */
-		r = raise_limits(c, pins, pol);
-	if (r)
-		return r;
-	ctl_journal_follow(pins);
-	bwl_audit("policy apply %s: digest %.16s%s", a->file, hex, terms);
-	return 0;
-}
-
-static int policy_apply(struct ctl *c, int argc, char **argv)
-{
-	struct bwl_publish_report rep = { 0 };
-	struct bwl_policy *pol = NULL;
-	struct bwl_pins *pins = NULL;
-	struct apply a = { 0 };
-	char hex[65], t[BWL_UNIT_BUF];
-	json_t *doc;
-	int r;
-
-	r = apply_args(c, argc, argv, &a);
-	if (r)
-		return r;
-	r = load(c, a.file, &pol);
-	if (!r && !a.trust)
-		r = bwl_policy_wall_ok(pol, &c->err);
-	if (!r)
-		r = bwl_pins_open(c->pin_dir, true, &pins, &c->err);
-	if (r)
-		goto out;
-	warn_all(pol);
-	warn_modes(pins, pol);
-	if (!a.yes && strcmp(a.file, "-") && !agreed(pins, pol, c)) {
-		bwl_info("nothing was changed");
-		goto out;
-	}
-	digest_hex(pol, hex);
-	r = put_in_force(c, &a, pins, pol, hex, &rep);
-	if (r)
-		goto out;
-	doc = bwl_doc("policy-apply");
-	json_object_set_new(doc, "file", json_string(a.file));
-	json_object_set_new(doc, "digest", json_string(hex));
-	json_object_set_new(doc, "confirm_within_s",
-			    a.confirm ? bwl_json_span(a.confirm_ns) : json_null());
-	json_object_set_new(doc, "warnings", json_warnings(pol));
-	ctl_print_report(c, &rep, doc);
-	if (a.confirm && !c->json)
-		printf("  returns to the policy before in %s by itself, unless: bwlimit-ctl policy confirm\n",
-		       bwl_format_time(a.confirm_ns, t));
-out:
-	bwl_policy_free(pol);
-	bwl_pins_close(pins);
-	return r;
 }
 
 /* The limits of the policy that stays are its own, over a reboot, too. */
@@ -424,7 +274,7 @@ static int policy_show(struct ctl *c, int argc, char **argv)
 		r = bwl_policy_read(pins, &pol, &c->err);
 	}
 	if (!r) {
-		digest_hex(pol, hex);
+		ctl_policy_hex(pol, hex);
 		if (c->json) {
 			show_json(pins, pol, hex);
 		} else {
@@ -459,7 +309,7 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "  --yes           at a terminal, do not show the difference and ask\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl policy apply tray-7.yaml --confirm 60s\n",
-	  policy_apply },
+	  ctl_policy_apply },
 	{ "policy", "confirm", "", "Keep the policy that `apply --confirm` put in force", NULL,
 	  policy_confirm },
 	{ "policy", "rollback", "", "Return from `apply --confirm` now", NULL, policy_rollback },

@@ -124,15 +124,6 @@ int ctl_edit_begin(struct ctl *c, struct bwl_pins **ret_pins, struct bwl_policy 
 	return 0;
 }
 
-/* Who is revoked may have other prefixes now: those are closed over a reboot, too. */
-void ctl_journal_follow(struct bwl_pins *pins)
-{
-	struct bwl_err e = { 0 };
-
-	if (bwl_journal_note(pins, &e))
-		bwl_warn("%s; revoked peers' new prefixes are closed until reboot", e.text);
-}
-
 int ctl_edit_end(struct ctl *c, struct bwl_pins *pins, struct bwl_policy *pol, bool fresh_volume,
 		 struct bwl_publish_report *ret)
 {
@@ -145,6 +136,6 @@ int ctl_edit_end(struct ctl *c, struct bwl_pins *pins, struct bwl_policy *pol, b
 	bwl_journal_policy(pins, pol, false, false);
 	r = bwl_publish(pins, pol, &opts, ret, &c->err);
 	if (!r)
-		ctl_journal_follow(pins);
+		bwl_journal_follow(pins);
 	return r;
 }

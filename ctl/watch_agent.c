@@ -108,7 +108,7 @@ int watch_agent(struct watch *w)
 	struct stream s = { 0 };
 	int r;
 
-	s.fd = ctl_say_to_agent(w->c, BWL_AGENT_EVENTS, filter, bwl_now_ns() + ANSWER_NS);
+	s.fd = ctl_say_to_agent(w->c, BWL_AGENT_EVENTS, filter, -1, bwl_now_ns() + ANSWER_NS);
 	json_decref(filter);
 	if (s.fd < 0)
 		return WATCH_OTHER;
@@ -124,7 +124,7 @@ int watch_agent(struct watch *w)
 
 bool watch_is_agent(const struct watch *w)
 {
-	int fd = ctl_say_to_agent(w->c, BWL_AGENT_EVENTS, NULL, bwl_now_ns());
+	int fd = ctl_say_to_agent(w->c, BWL_AGENT_EVENTS, NULL, -1, bwl_now_ns());
 
 	if (fd >= 0)
 		close(fd);

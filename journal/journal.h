@@ -6,7 +6,7 @@
 #ifndef BWL_JOURNAL_H
 #define BWL_JOURNAL_H
 
-#include <bwl/pins.h>
+#include <bwl/publish.h>
 #include <jansson.h>
 #include "record.h"
 
@@ -108,6 +108,12 @@ int bwl_journal_limits(const struct bwl_pins *p, bool zone, const char *name,
 		       struct bwl_journal_limits lim, struct bwl_err *e);
 /* After a policy applied by hand has come to hold for good: its limits are its file's again. */
 int bwl_journal_raise(const struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_err *e);
+
+/* hand.c: who is revoked may have other prefixes now: those are closed over a reboot, too */
+void bwl_journal_follow(struct bwl_pins *p);
+/* A policy applied by hand: in force with what was closed, then its limits hold over a reboot. */
+int bwl_journal_apply(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
+		      struct bwl_publish_report *ret, struct bwl_err *e);
 
 /* apply.c: what of it holds in maps */
 /* A warning where it is cut. */

@@ -170,12 +170,28 @@ void bwl_info(const char *fmt, ...)
 	va_end(ap);
 }
 
+static _Thread_local void (*warn_sink)(void *arg, const char *text);
+static _Thread_local void *warn_arg;
+
+void bwl_warn_to(void (*fn)(void *arg, const char *text), void *arg)
+{
+	warn_sink = fn;
+	warn_arg = arg;
+}
+
 void bwl_warn(const char *fmt, ...)
 {
+	char text[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
-	say("warning: ", fmt, ap);
+	if (warn_sink) {
+		vsnprintf(text, sizeof(text), fmt, ap);
+		make_printable(text);
+		warn_sink(warn_arg, text);
+	} else {
+		say("warning: ", fmt, ap);
+	}
 	va_end(ap);
 }
 

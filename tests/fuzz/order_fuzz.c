@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a request to bwlimitd: refused with a reason, or a verb of the table and an object.
+ * Any bytes as a request to bwlimitd: refused with a reason, or a verb of the table and an object,
+ * and of the verb policy all that it needs.
  */
 #include "agent/order_socket.h"
+#include "agent/policy_order.h"
 #include "fuzz.h"
 
-static const struct order_verb verbs[] = { { "tamper", true, NULL },
-					   { "lease", false, NULL },
-					   { 0 } };
+static const struct order_verb verbs[] = {
+	{ .name = "tamper" }, { .name = "lease" }, { .name = "policy" }, { .name = NULL }
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct order_verb *v;
 	const char *why = NULL;
+	struct policy_ask a;
 	json_t *ask;
 
 	if (size >= BWL_AGENT_LINE) /* never given to it */
@@ -25,6 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(json_is_object(ask) && v->name, "a request is an object");
 	must(!strcmp(json_string_value(json_object_get(ask, "verb")), v->name),
 	     "the verb that it says");
+	if (policy_ask_parse(ask, &a))
+		must(*a.name && strlen(a.name) < sizeof(a.name) && a.size <= BWL_POLICY_BYTES_MOST,
+		     "a policy has a name, and a size that is read");
 	json_decref(ask);
 	return 0;
 }

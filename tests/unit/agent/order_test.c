@@ -34,10 +34,24 @@ static json_t *do_open(void *arg, const json_t *ask)
 	return json_pack("{s:s}", "did", arg);
 }
 
+static int doc_taken = -1, conn_taken = -1;
+static bool busy;
+
+static json_t *do_take(void *arg, const json_t *ask, int doc, int conn)
+{
+	(void)arg, (void)ask;
+	if (busy)
+		return json_pack("{s:s}", "error", "busy");
+	doc_taken = doc;
+	conn_taken = conn;
+	return NULL;
+}
+
 static const struct order_verb verbs[] = {
-	{ "close", true, do_close },
-	{ "open", false, do_open },
-	{ NULL, false, NULL },
+	{ .name = "close", .closes = true, .run = do_close },
+	{ .name = "open", .run = do_open },
+	{ .name = "take", .take = do_take },
+	{ .name = NULL },
 };
 
 static int set_up(void **state)
@@ -262,6 +276,125 @@ static void who_ends_leaves_the_socket_of_who_took_its_place(void **state)
 	close(fd);
 }
 
+/* n descriptors with the text; each is closed here, whatever becomes of its copies. */
+static void tell_with(int fd, const char *text, const int *doc, size_t n)
+{
+	union {
+		char room[CMSG_SPACE(8 * sizeof(int))];
+		struct cmsghdr align;
+	} ctl = { 0 };
+	struct iovec iov = { (void *)(uintptr_t)text, strlen(text) };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = ctl.room,
+			    .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+
+	*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(n * sizeof(int)),
+					       .cmsg_level = SOL_SOCKET,
+					       .cmsg_type = SCM_RIGHTS };
+	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), doc, n * sizeof(int));
+	assert_int_equal(sendmsg(fd, &m, MSG_NOSIGNAL), strlen(text));
+}
+
+/* Of a pipe whose other end is `to`: it reads its end only when every copy is closed. */
+static bool is_closed_everywhere(int to)
+{
+	struct pollfd p = { .fd = to, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP);
+}
+
+#define TAKE "{\"verb\":\"take\"}\n"
+
+static void a_document_is_handed_over_with_its_connection(void **state)
+{
+	int fd = dial(), to[2];
+
+	(void)state;
+	busy = false;
+	assert_int_equal(pipe(to), 0);
+	tell_with(fd, TAKE, &to[1], 1);
+	close(to[1]);
+	orders_run(o, 1);
+	assert_true(conn_taken >= 0 && doc_taken >= 0);
+	assert_null(heard(fd));
+	orders_run(o, 2 + 2 * LINE_NS); /* which drops who has said nothing */
+	assert_null(heard(fd));
+	assert_int_equal(write(doc_taken, "x", 1), 1);
+	order_say(conn_taken, json_pack("{s:b}", "taken", 1));
+	order_say(conn_taken, json_pack("{s:s}", "did", "it"));
+	assert_string_equal(heard(fd), "{\"taken\":true}\n" DID);
+	assert_false(line_has_gone(conn_taken));
+	close(fd);
+	assert_true(line_has_gone(conn_taken));
+	close(conn_taken);
+	close(doc_taken);
+	assert_true(is_closed_everywhere(to[0]));
+	close(to[0]);
+}
+
+static void what_is_refused_leaves_no_descriptor_behind(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t n;
+		bool busy, answered;
+	} bad[] = { { OPEN, 1, false, true },   { TAKE, 1, true, true },
+		    { "{}\n", 1, false, true }, { TAKE, 2, false, false },
+		    { TAKE, 3, false, false },  { "{\"verb\":\"take\"", 1, false, false } };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int fd = dial(), to[2], many[3];
+
+		assert_int_equal(pipe(to), 0);
+		busy = bad[i].busy;
+		doc_taken = -1;
+		many[0] = many[1] = many[2] = to[1];
+		tell_with(fd, bad[i].text, many, bad[i].n);
+		close(to[1]);
+		orders_run(o, 1);
+		if (bad[i].answered)
+			assert_non_null(strstr(heard(fd), "\"error\""));
+		orders_run(o, 2 + LINE_NS);
+		assert_int_equal(doc_taken, -1);
+		assert_true(is_closed_everywhere(to[0]));
+		close(to[0]);
+		close(fd);
+	}
+	assert_int_equal(opened, 0);
+}
+
+static void a_document_that_is_asked_for_must_come(void **state)
+{
+	int fd = dial();
+
+	(void)state;
+	doc_taken = -1;
+	tell(fd, TAKE);
+	orders_run(o, 1);
+	assert_non_null(strstr(heard(fd), "no document"));
+	assert_int_equal(doc_taken, -1);
+	close(fd);
+}
+
+static void a_document_is_not_taken_for_who_has_gone(void **state)
+{
+	int fd = dial(), to[2];
+
+	(void)state;
+	busy = false;
+	doc_taken = -1;
+	assert_int_equal(pipe(to), 0);
+	tell_with(fd, TAKE, &to[1], 1);
+	close(to[1]);
+	close(fd);
+	orders_run(o, 1);
+	assert_int_equal(doc_taken, -1);
+	assert_true(is_closed_everywhere(to[0]));
+	close(to[0]);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -274,6 +407,10 @@ int main(void)
 		T(a_hundred_who_say_nothing_keep_no_order_out),
 		T(the_socket_of_one_that_was_killed_is_replaced),
 		T(who_ends_leaves_the_socket_of_who_took_its_place),
+		T(a_document_is_handed_over_with_its_connection),
+		T(what_is_refused_leaves_no_descriptor_behind),
+		T(a_document_that_is_asked_for_must_come),
+		T(a_document_is_not_taken_for_who_has_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

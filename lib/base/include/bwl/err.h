@@ -49,6 +49,8 @@ void bwl_err_print(const struct bwl_err *e, const char *program, bool json);
 void bwl_log_program(const char *name);
 void bwl_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void bwl_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Warnings of this thread go there, for who asked for the work; NULL: on stderr again. */
+void bwl_warn_to(void (*fn)(void *arg, const char *text), void *arg);
 /* An action of consequence (grant, revoke, detach --open, fresh volumes): syslog LOG_AUTHPRIV. */
 void bwl_audit(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /*

@@ -6,6 +6,7 @@
 #ifndef BWL_PUBLISH_H
 #define BWL_PUBLISH_H
 
+#include <jansson.h>
 #include <bwl/tables.h>
 
 struct bwl_publish_opts {
@@ -21,6 +22,10 @@ struct bwl_publish_report {
 	uint64_t map_bytes;    /* peak memory of both generations during the swap */
 	double seconds;
 };
+
+/* report.c: as documents have it, and back; false: it is none. */
+json_t *bwl_json_report(const struct bwl_publish_report *r);
+bool bwl_report_from(const json_t *o, struct bwl_publish_report *ret);
 
 /* Build the policy in the unused generation and make it hold, as a whole. */
 int bwl_publish(struct bwl_pins *p, const struct bwl_policy *pol, const struct bwl_publish_opts *o,

@@ -11,7 +11,14 @@
  *	whom.
  * {"verb": "lease", "for_ns": N}, 0 for as long as the policy allows, renews the lease:
  *	{"by": "bwlimitd", "ends_in_s": …, "floor_why": why grants stay at their floors, or null}.
- * What was not done is {"error": …, "todo": …}, todo if there is one.
+ * What was not done is {"error": …, "todo": …}, todo if there is one; also "code" (an errno),
+ * "file", "line" and "column" where they are known.
+ *
+ * {"verb": "policy", "name": TEXT, "size": N, "confirm_ns": N, "fresh_volume": bool, "trust_clock":
+ * bool} applies a policy as a hand does. The document of N bytes comes with it as a file descriptor
+ * (SCM_RIGHTS, with the first bytes of the line): a memfd with BWL_AGENT_SEALS, so that what was
+ * checked is what is put in force. name: what errors in it begin with. Two lines answer: at once
+ * {"taken": true}, and when it is done {"by": "bwlimitd", "report": {…}, "warnings": [TEXT…]}.
  *
  * Events: a connection is one filter (bwl/events.h), {} for all, answered by {"by": "bwlimitd"} or
  * by {"error": …, "todo": …} and the end. Then come documents of kind event, and of kind event-lost
@@ -22,12 +29,14 @@
 #ifndef BWL_AGENT_API_H
 #define BWL_AGENT_API_H
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <bwl/err.h>
 
 #define BWL_RUN_DIR "/run/bwlimit"
 #define BWL_AGENT_LINE 4096 /* bytes of a request or an answer, with its newline */
+#define BWL_AGENT_SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
 
 #define BWL_AGENT_ORDERS ".sock"
 #define BWL_AGENT_EVENTS ".events"

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the commands of whole policies share. */
+#ifndef BWL_CTL_POLICY_H
+#define BWL_CTL_POLICY_H
+
+#include "ctl.h"
+
+/* A policy and the bytes that it was read from, which the caller frees. */
+struct ctl_document {
+	struct bwl_policy *pol;
+	char *bytes;
+	size_t len;
+};
+int ctl_document_load(struct ctl *c, const char *file, struct ctl_document *ret);
+void ctl_document_free(struct ctl_document *d);
+
+/* policy.c */
+void ctl_policy_warn(const struct bwl_policy *pol);
+json_t *ctl_policy_warnings(const struct bwl_policy *pol);
+void ctl_policy_hex(const struct bwl_policy *pol, char hex[static 65]);
+
+/* policy_apply.c: the command */
+int ctl_policy_apply(struct ctl *c, int argc, char **argv);
+
+#endif

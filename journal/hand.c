@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A policy applied by hand, by bwlimit-ctl itself or by bwlimitd for it: see journal.h. */
+#include "journal.h"
+
+void bwl_journal_follow(struct bwl_pins *p)
+{
+	struct bwl_err e = { 0 };
+
+	if (bwl_journal_note(p, &e))
+		bwl_warn("%s; revoked peers' new prefixes are closed until reboot", e.text);
+}
+
+/*
+ * Limits are raised after it holds: of a policy that is refused, or a tool that is killed, what was
+ * lowered by hand stays lower. On trial they are raised when it is confirmed.
+ */
+int bwl_journal_apply(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
+		      struct bwl_publish_report *ret, struct bwl_err *e)
+{
+	int r;
+
+	bwl_journal_policy(p, pol, false, false);
+	r = bwl_publish(p, pol, o, ret, e);
+	if (!r && !o->confirm_ns && bwl_journal_raise(p, pol, e))
+		r = bwl_hint(
+			e,
+			"the policy is in force; what was lowered by hand is lower again after a reboot: apply it again");
+	if (!r)
+		bwl_journal_follow(p);
+	return r;
+}
