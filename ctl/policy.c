@@ -299,7 +299,8 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  policy_diff },
 	{ "policy", "apply", "FILE [--confirm TIME] [--fresh-volume] [--trust-clock] [--yes]",
 	  "Put a policy file in force, as a whole",
-	  "No packet sees half a policy. Spent volumes, debts and revocations stay.\n\n"
+	  "No packet sees half a policy. Spent volumes, debts and revocations stay. bwlimitd does it where it\n"
+	  "is alive, this command where it is not. It holds until the desired policy changes, or a reboot.\n\n"
 	  "  --confirm TIME  without `policy confirm` in time the data plane itself returns to the\n"
 	  "                  policy before; a revocation made meanwhile stays\n"
 	  "  --fresh-volume  volumes of whose past nothing is known since the maps were made start\n"
