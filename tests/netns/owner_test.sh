@@ -58,10 +58,8 @@ reboot() {
 down() { ! lab_is_up hpf0; }
 
 # --- what is accepted
-power_off
 refute "without a copy and without a source attach fails" attach
 check "and says which file it looked for" grep -q "$FILE" "$LAB_TMP/err"
-check "host ports are down" down
 policy 1mbit >"$LAB_TMP/a.yaml"
 desire 1mbit
 check "at the first boot attach takes the source" attach
@@ -112,9 +110,12 @@ reboot
 check "a source that changed while nobody ran does not hold at boot" rate_is d1 2000000
 agent
 check "bwlimitd puts it in force, for it is another than what was accepted" lab_wait_for 30 rate_is d1 3000000
+policy 3mbit >"$LAB_TMP/c.yaml"
+check "and keeps it" lab_wait_for 30 copy_is "$LAB_TMP/c.yaml"
+check "control: a policy applied by hand holds" eval 'ctl policy apply "$LAB_TMP/b.yaml" && rate_is d1 2000000'
 no_agent
 reboot
-check "what was put in force by hand goes with a reboot" rate_is d1 3000000
+check "and goes with a reboot" rate_is d1 3000000
 
 # --- an old copy opens nothing that was closed since
 cp "$COPY" "$LAB_TMP/old.copy"
@@ -137,7 +138,6 @@ check "and nothing passes" is_closed 2
 check "a file that is named is taken" in_dpu "$LOAD" attach --drill --policy "$FILE"
 check "status tells of the damage" status '.desired.state == "damaged"'
 agent
-policy 3mbit >"$LAB_TMP/c.yaml"
 check "and bwlimitd keeps a whole one again" lab_wait_for 30 copy_is "$LAB_TMP/c.yaml"
 check "having raised an alarm" said accepted damaged
 no_agent
