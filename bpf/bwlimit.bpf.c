@@ -8,6 +8,7 @@
 #include "lib/dest.h"
 #include "lib/charge.h"
 #include "lib/account.h"
+#include "lib/handover.h"
 #include "lib/offload.h"
 #include "lib/tc.h"
 #include "lib/mtu.h"
@@ -97,6 +98,7 @@ int bwl_xdp_host(struct xdp_md *xdp)
 	__u32 id = 0;
 	int r;
 
+	bwl_no_foreign_meta(xdp);
 	bwl_blank(&c, bwl_xdp_len(xdp));
 	r = bwl_begin(&c, xdp->ingress_ifindex, 0);
 	if (r == BWL_R_NONE)
@@ -111,7 +113,11 @@ int bwl_xdp_host(struct xdp_md *xdp)
 		bwl_end(&c, c.port_id, r);
 		return XDP_REDIRECT;
 	}
-	if (r == BWL_R_NONE || bwl_reason_is_pass(r) || bwl_xdp_unsure(r))
+	if (r == BWL_R_NONE) {
+		bwl_hand_over(&c, xdp, id);
+		return XDP_PASS;
+	}
+	if (bwl_reason_is_pass(r) || bwl_xdp_unsure(r))
 		return XDP_PASS;
 	c.now_ns = bwl_now(); /* for the event */
 	bwl_end(&c, c.port_id, r);
@@ -123,21 +129,26 @@ SEC("tc")
 int bwl_tc_host(struct __sk_buff *skb)
 {
 	__u32 gso_size = 0; /* read once: each time is a look into another structure */
-	int answered = 0;
+	int answered = 0, r;
 	struct bwl_ctx c;
-	int r;
+	__u32 id = 0;
 
 	bwl_blank(&c, skb->len);
 	r = bwl_begin(&c, skb->ifindex, 1);
+	if (r == BWL_R_NONE)
+		id = bwl_handed_over(&c, skb);
 	skb->mark =
 		0; /* no host brings a mark, nor a time to depart at (fq; veth keeps SO_TXTIME's) */
 	skb->tstamp = 0;
-	if (r == BWL_R_NONE)
-		r = bwl_sender(&c, bwl_tag(skb), bwl_tc_parse_host(skb, &c.pkt));
-	else
+	if (r == BWL_R_NONE) {
+		r = bwl_tc_parse_host(skb, &c.pkt);
+		if (!id || r != BWL_R_NONE)
+			r = bwl_sender(&c, bwl_tag(skb), r);
+	} else {
 		c.pkt = (struct bwl_pkt){};
+	}
 	if (r == BWL_R_NONE)
-		r = bwl_receiver(&c, bwl_dest(&c, c.pkt.daddr));
+		r = bwl_receiver(&c, id ? id : bwl_dest(&c, c.pkt.daddr));
 	if (r == BWL_R_PASS_NEIGHBOUR) {
 		c.charge = c.len;
 		if (bwl_charge_one(&c.w, &c.port->neighbour, BWL_R_NEIGHBOUR_RATE))

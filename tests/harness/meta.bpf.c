@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A host's own XDP: gives each frame metadata, and sends it into another device. */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#define META 24
+
+const volatile __u32 meta_out; /* ifindex */
+const volatile __u8 meta_bytes[META];
+
+char LICENSE[] SEC("license") = "GPL";
+
+SEC("xdp")
+int meta_push(struct xdp_md *xdp)
+{
+	__u8 *m;
+	int i;
+
+	if (bpf_xdp_adjust_meta(xdp, -META))
+		return XDP_ABORTED;
+	m = (void *)(long)xdp->data_meta;
+	if ((void *)(m + META) > (void *)(long)xdp->data)
+		return XDP_ABORTED;
+	for (i = 0; i < META; i++)
+		m[i] = meta_bytes[i];
+	return bpf_redirect(meta_out, 0);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What XDP would hand over to TC (bpf/lib/handover.h), from a host that knows everything:
+ *
+ *   bwl-meta PIN_DIR IN OUT PEER PORT SPOILT
+ *
+ * Frames that arrive at IN get metadata that says: of host port PORT (a port id), for PEER; and go
+ * into OUT. SPOILT is one of key, generation, edits, slot, port, or none. Until standard input
+ * ends.
+ */
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <bpf/libbpf.h>
+#include "bwl/model.h"
+#include "meta.skel.h"
+
+/* As in bpf/lib/handover.h, which is for programs alone. */
+struct handover {
+	__u64 key;
+	__u32 generation, edits, id;
+	__u16 slot, port;
+};
+_Static_assert(sizeof(struct handover) == sizeof(((struct meta__rodata *)0)->meta_bytes),
+	       "meta.bpf.c pushes another one");
+
+static int fill(const char *dir, const char *peer, unsigned port, const char *spoilt,
+		struct handover *h)
+{
+	struct bwl_err e = { 0 };
+	struct bwl_view v;
+
+	if (bwl_view_open(dir, false, &v, &e) || !v.has_gen) {
+		fprintf(stderr, "bwl-meta: %s\n", e.code ? e.text : "no policy");
+		return 1;
+	}
+	*h = (struct handover){
+		.key = (__u64)v.pins->ctl->tag << 32 | (__u32)v.pins->ctl->attached_ns,
+		.generation = v.pins->ctl->generation,
+		.edits = v.pins->ctl->edits,
+		.id = bwl_peer_id(v.pins, &v.gen, peer),
+		.slot = (__u16)bwl_active_slot(v.pins, v.now_ns),
+		.port = (__u16)port,
+	};
+	bwl_view_close(&v);
+	h->key ^= !strcmp(spoilt, "key");
+	h->generation += !strcmp(spoilt, "generation");
+	h->edits -= !strcmp(spoilt, "edits");
+	h->slot ^= !strcmp(spoilt, "slot");
+	h->port ^= !strcmp(spoilt, "port");
+	return h->id ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct handover h;
+	struct bpf_link *link;
+	struct meta *s;
+	int in, out;
+	char c;
+
+	if (argc != 7) {
+		fputs("usage: bwl-meta PIN_DIR IN OUT PEER PORT SPOILT\n", stderr);
+		return 2;
+	}
+	in = (int)if_nametoindex(argv[2]);
+	out = (int)if_nametoindex(argv[3]);
+	if (!in || !out || fill(argv[1], argv[4], (unsigned)atoi(argv[5]), argv[6], &h))
+		return 1;
+	s = meta__open();
+	if (!s)
+		return 1;
+	s->rodata->meta_out = (__u32)out;
+	memcpy((void *)s->rodata->meta_bytes, &h, sizeof(h));
+	link = meta__load(s) ? NULL : bpf_program__attach_xdp(s->progs.meta_push, in);
+	if (!link) {
+		perror("bwl-meta");
+		meta__destroy(s);
+		return 1;
+	}
+	puts("ready");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &c, 1) > 0)
+		;
+	bpf_link__destroy(link);
+	meta__destroy(s);
+	return 0;
+}
