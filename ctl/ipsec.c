@@ -12,18 +12,6 @@
 #include "ipsec/revoke.h"
 #include "ipsec/sas.h"
 
-#define TIMEOUT_NS 10000000000ULL
-
-int ctl_ipsec_place(struct ctl *c, struct ipsec_place *p)
-{
-	p->timeout_ns = TIMEOUT_NS;
-	if (!p->dir)
-		p->dir = BWL_IPSEC_DIR;
-	if (p->timeout && bwl_parse_time(p->timeout, &p->timeout_ns, &c->err))
-		return CTL_USAGE;
-	return 0;
-}
-
 static int open_vici(struct ctl *c, const struct ipsec_place *p, struct bwl_vici **ret)
 {
 	return bwl_vici_open(p->vici, p->timeout_ns, ret, &c->err);

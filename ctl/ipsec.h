@@ -21,7 +21,7 @@ struct ipsec_place {
 #define IPSEC_DIR_HELP                                                                             \
 	"  --dir DIR       swanctl's folder: x509, x509ca, x509crl, private, ppk (" BWL_IPSEC_DIR  \
 	")\n"
-/* Defaults. */
+/* ipsec_place.c: defaults */
 int ctl_ipsec_place(struct ctl *c, struct ipsec_place *p);
 
 /* ipsec_status.c */

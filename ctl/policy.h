@@ -5,6 +5,7 @@
 
 #include "ctl.h"
 
+/* policy_document.c */
 /* A policy and the bytes that it was read from, which the caller frees. */
 struct ctl_document {
 	struct bwl_policy *pol;
@@ -14,7 +15,6 @@ struct ctl_document {
 int ctl_document_load(struct ctl *c, const char *file, struct ctl_document *ret);
 void ctl_document_free(struct ctl_document *d);
 
-/* policy.c */
 void ctl_policy_warn(const struct bwl_policy *pol);
 json_t *ctl_policy_warnings(const struct bwl_policy *pol);
 void ctl_policy_hex(const struct bwl_policy *pol, char hex[static 65]);

@@ -27,7 +27,7 @@ bool watch_is_agent(const struct watch *w); /* does one answer? */
 /* watch_ring.c: without it */
 int watch_ring(struct watch *w);
 
-/* watch.c: takes the reference of a document of kind event, or event-lost. */
+/* watch_print.c: takes the reference of a document of kind event, or event-lost. */
 void watch_print(struct watch *w, json_t *o);
 bool watch_goes_on(const struct watch *w);
 /* How long may be waited, `most` at most. */
