@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <bwl/inner.h>
 #include "rig.h"
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -114,6 +115,7 @@ void rig_down(struct rig *r)
 	}
 	snprintf(path, sizeof(path), "%s/maps", r->dir);
 	rmdir(path);
+	bwl_inner_forget(r->dir);
 	rmdir(r->dir);
 	*r = (struct rig){ 0 };
 }

@@ -73,6 +73,10 @@ static int settle_link(const struct bwl_hook_at *at, const char *path, struct bw
 
 static int update_link(const struct bwl_hook_at *at, int fd, int prog_fd, struct bwl_err *e)
 {
+	int r = bwl_hook_offer(at, prog_fd, e);
+
+	if (r)
+		return r;
 	/* No packet passes between the old program and the new one. */
 	if (!bpf_link_update(fd, prog_fd, NULL))
 		return 0;
@@ -165,6 +169,9 @@ static int tc_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w
 		close(fd);
 		if (r != 2)
 			return r ? r : 1;
+		r = bwl_hook_offer(at, w->prog_fd, e);
+		if (r)
+			return r;
 		fd = tcx_attach(at, w->prog_fd);
 		if (fd < 0)
 			return bwl_fail(e, errno, "%s: cannot move %s to the front: %s",
@@ -173,6 +180,9 @@ static int tc_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w
 	}
 	if (fd >= 0)
 		close(fd);
+	r = bwl_hook_offer(at, w->prog_fd, e);
+	if (r)
+		return r;
 	if (w->tc == BWL_TC_TCX || (w->tc == BWL_TC_AUTO && !filter)) {
 		fd = tcx_attach(at, w->prog_fd);
 		if (fd >= 0) {
@@ -195,10 +205,13 @@ static int tc_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w
 static int xdp_generic(const struct bwl_hook_at *at, const struct bwl_hook_want *w, int *ret_fd,
 		       struct bwl_err *e)
 {
-	int prog = w->generic(w->arg, at->prog, e);
+	int prog = w->generic(w->arg, at->prog, e), r;
 
 	if (prog < 0)
 		return prog;
+	r = bwl_hook_offer(at, prog, e);
+	if (r)
+		return r;
 	*ret_fd = link_create(prog, at->dev->ifindex, BPF_XDP, XDP_FLAGS_SKB_MODE);
 	return 0;
 }
@@ -211,6 +224,9 @@ static int xdp_create(const struct bwl_hook_at *at, const struct bwl_hook_want *
 	if (w->xdp == BWL_XDP_GENERIC) {
 		snprintf(why, BWL_WHY_LEN, "--xdp generic was given");
 	} else {
+		r = bwl_hook_offer(at, w->prog_fd, e);
+		if (r)
+			return r;
 		fd = link_create(w->prog_fd, at->dev->ifindex, BPF_XDP, XDP_FLAGS_DRV_MODE);
 		err = errno;
 		if (fd < 0)
@@ -235,7 +251,7 @@ static bool is_generic(const struct bwl_hook_at *at)
 {
 	struct bwl_hook_state s;
 
-	return !bwl_hook_query(at, &s, NULL) && s.attached && !strcmp(s.how, "xdp generic");
+	return !bwl_hook_query(at, &s, NULL) && s.attached && !strcmp(s.how, BWL_HOW_GENERIC);
 }
 
 /*
@@ -296,11 +312,59 @@ static int xdp_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *
 	return xdp_create(at, w, path, why, e);
 }
 
+/* When nothing is at work on the hook: of the pins of its program, that of the one which is there.
+ */
+static int settle_prog(const struct bwl_hook_at *at, struct bwl_err *e)
+{
+	char fresh[BWL_LINK_PATH], path[BWL_LINK_PATH];
+	struct bwl_hook_at by_name = *at;
+	struct bwl_hook_state s;
+	uint32_t id;
+	int fd, r;
+
+	bwl_hook_prog_path(at, "", path);
+	bwl_hook_prog_path(at, BWL_HOOK_NEW, fresh);
+	fd = bpf_obj_get(fresh);
+	if (fd < 0)
+		return 0;
+	id = bwl_hook_prog_id(fd);
+	close(fd);
+	by_name.ctl_id = 0;
+	r = bwl_hook_query(&by_name, &s, e);
+	if (r)
+		return r;
+	if (s.prog_id == id ? !rename(fresh, path) : !unlink(fresh))
+		return 0;
+	return bwl_fail(e, errno, "cannot rename %s: %s", fresh, strerror(errno));
+}
+
 int bwl_hook_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w, char *why,
 		    struct bwl_err *e)
 {
+	int r = settle_prog(at, e), settled;
+
 	why[0] = '\0';
-	return at->hook == BWL_HOOK_XDP ? xdp_attach(at, w, why, e) : tc_attach(at, w, why, e);
+	if (r)
+		return r;
+	r = at->hook == BWL_HOOK_XDP ? xdp_attach(at, w, why, e) : tc_attach(at, w, why, e);
+	settled = settle_prog(at, r < 0 ? NULL : e);
+	return settled && r >= 0 ? settled : r;
+}
+
+/* By netlink: libxdp left it alone there, without its dispatcher, and it has no link. */
+static int xdp_detach(const struct bwl_hook_at *at, const struct bwl_hook_state *s,
+		      struct bwl_err *e)
+{
+	int fd = bwl_hook_open_prog(at, s->prog_id), r;
+	LIBBPF_OPTS(bpf_xdp_attach_opts, o, .old_prog_fd = fd);
+
+	r = bpf_xdp_detach((int)at->dev->ifindex,
+			   !strcmp(s->how, BWL_HOW_GENERIC) ? XDP_FLAGS_SKB_MODE
+							    : XDP_FLAGS_DRV_MODE,
+			   fd < 0 ? NULL : &o);
+	if (fd >= 0)
+		close(fd);
+	return r ? bwl_fail(e, -r, "%s: cannot detach XDP: %s", at->dev->name, strerror(-r)) : 0;
 }
 
 int bwl_hook_detach(const struct bwl_hook_at *at, struct bwl_err *e)
@@ -315,8 +379,13 @@ int bwl_hook_detach(const struct bwl_hook_at *at, struct bwl_err *e)
 		r = drop_link(path, e);
 	if (r)
 		return r;
-	if (at->hook != BWL_HOOK_XDP)
-		return clsact_detach(at, e);
-	r = bwl_hook_query(at, &s, e);
-	return !r && s.attached ? bwl_libxdp_detach(at, e) : r;
+	if (at->hook != BWL_HOOK_XDP) {
+		r = clsact_detach(at, e);
+	} else {
+		r = bwl_hook_query(at, &s, e);
+		if (!r && s.attached)
+			r = strcmp(s.how, BWL_HOW_LIBXDP) ? xdp_detach(at, &s, e)
+							  : bwl_libxdp_detach(at, e);
+	}
+	return r ? r : bwl_hook_drop_progs(at, e);
 }

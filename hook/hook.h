@@ -66,8 +66,12 @@ int bwl_hook_detach(const struct bwl_hook_at *at, struct bwl_err *e);
 /* What the kernel says is there now. */
 int bwl_hook_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e);
 
-/* hook_prog.c: is the program of this id ours? Fills tag when it is. */
+/*
+ * Is the program of this id ours? Fills tag when it is. hook_prog.c looks for it among the pins,
+ * one for each device: to open a program by its id takes CAP_SYS_ADMIN (kernel 6.18).
+ */
 bool bwl_hook_is_ours(const struct bwl_hook_at *at, uint32_t prog_id, char tag[17]);
+bool bwl_hook_is_ours_fd(const struct bwl_hook_at *at, int prog_fd, char tag[17]);
 void bwl_hook_tag(int prog_fd, char tag[17]);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether a program is ours, and its tag. */
+/* Whether a program is ours, its tag, and its pins: see hook_tc.h. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include "hook.h"
+#include "hook_tc.h"
 
 #define MAX_MAPS 64 /* a program uses fewer */
 
@@ -26,18 +27,72 @@ void bwl_hook_tag(int prog_fd, char tag[17])
 		tag_text(&info, tag);
 }
 
-bool bwl_hook_is_ours(const struct bwl_hook_at *at, uint32_t prog_id, char tag[17])
+uint32_t bwl_hook_prog_id(int prog_fd)
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(prog_fd, &info, &len) ? 0 : info.id;
+}
+
+void bwl_hook_prog_path(const struct bwl_hook_at *at, const char *before, char path[BWL_LINK_PATH])
+{
+	snprintf(path, BWL_LINK_PATH, "%s/progs/%s%s_%s", at->pin_dir, before, at->prog,
+		 at->dev->name);
+}
+
+int bwl_hook_open_prog(const struct bwl_hook_at *at, uint32_t prog_id)
+{
+	char path[3][BWL_LINK_PATH];
+	unsigned i;
+	int fd;
+
+	bwl_hook_prog_path(at, "", path[0]);
+	bwl_hook_prog_path(at, BWL_HOOK_NEW, path[1]);
+	/* of an earlier version, which had one pin for all devices */
+	snprintf(path[2], sizeof(path[2]), "%s/progs/%s", at->pin_dir, at->prog);
+	for (i = 0; i < 3; i++) {
+		fd = bpf_obj_get(path[i]);
+		if (fd >= 0 && bwl_hook_prog_id(fd) == prog_id)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	/* By name alone is asked for what older versions left unpinned, and what hides its pins. */
+	return at->ctl_id ? -1 : bpf_prog_get_fd_by_id(prog_id);
+}
+
+bool bwl_hook_link_info(const struct bwl_hook_at *at, struct bpf_link_info *ret)
+{
+	__u32 len = sizeof(*ret);
+	char path[BWL_LINK_PATH];
+	int fd;
+	bool ok;
+
+	memset(ret, 0, sizeof(*ret));
+	snprintf(path, sizeof(path), "%s/links/%s_%s", at->pin_dir, at->prog, at->dev->name);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return false;
+	ok = !bpf_obj_get_info_by_fd(fd, ret, &len) && ret->xdp.ifindex == at->dev->ifindex;
+	close(fd);
+	return ok;
+}
+
+static uint32_t linked_prog(const struct bwl_hook_at *at)
+{
+	struct bpf_link_info info;
+
+	return bwl_hook_link_info(at, &info) ? info.prog_id : 0;
+}
+
+bool bwl_hook_is_ours_fd(const struct bwl_hook_at *at, int prog_fd, char tag[17])
 {
 	uint32_t maps[MAX_MAPS], i;
 	struct bpf_prog_info info = { .map_ids = (__u64)(uintptr_t)maps, .nr_map_ids = MAX_MAPS };
 	__u32 len = sizeof(info);
-	int fd = prog_id ? bpf_prog_get_fd_by_id(prog_id) : -1;
-	bool ok;
+	bool ok = !bpf_obj_get_info_by_fd(prog_fd, &info, &len) && !strcmp(info.name, at->prog);
 
-	if (fd < 0)
-		return false;
-	ok = !bpf_obj_get_info_by_fd(fd, &info, &len) && !strcmp(info.name, at->prog);
-	close(fd);
 	for (i = 0; ok && at->ctl_id && i < info.nr_map_ids && i < MAX_MAPS; i++)
 		if (maps[i] == at->ctl_id)
 			break;
@@ -45,4 +100,40 @@ bool bwl_hook_is_ours(const struct bwl_hook_at *at, uint32_t prog_id, char tag[1
 	if (ok && tag)
 		tag_text(&info, tag);
 	return ok;
+}
+
+bool bwl_hook_is_ours(const struct bwl_hook_at *at, uint32_t prog_id, char tag[17])
+{
+	int fd = prog_id ? bwl_hook_open_prog(at, prog_id) : -1;
+	bool ok = fd >= 0 && bwl_hook_is_ours_fd(at, fd, tag);
+
+	if (fd >= 0)
+		close(fd);
+	/* An earlier version pinned the links of generic XDP, and not its programs. */
+	return ok || (prog_id && fd < 0 && !at->ctl_id && linked_prog(at) == prog_id);
+}
+
+int bwl_hook_offer(const struct bwl_hook_at *at, int prog_fd, struct bwl_err *e)
+{
+	char fresh[BWL_LINK_PATH];
+
+	bwl_hook_prog_path(at, BWL_HOOK_NEW, fresh);
+	unlink(fresh); /* one that was refused */
+	return bpf_obj_pin(prog_fd, fresh)
+		       ? bwl_fail(e, errno, "cannot pin %s: %s", fresh, strerror(errno))
+		       : 0;
+}
+
+int bwl_hook_drop_progs(const struct bwl_hook_at *at, struct bwl_err *e)
+{
+	static const char *const before[] = { "", BWL_HOOK_NEW };
+	char path[BWL_LINK_PATH];
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		bwl_hook_prog_path(at, before[i], path);
+		if (unlink(path) && errno != ENOENT)
+			return bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
+	}
+	return 0;
 }

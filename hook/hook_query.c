@@ -13,6 +13,13 @@
 
 #define MAX_PROGS 64 /* the kernel's own bound for one tcx hook */
 
+static uint32_t pinned_link(const struct bwl_hook_at *at)
+{
+	struct bpf_link_info info;
+
+	return bwl_hook_link_info(at, &info) ? info.id : 0;
+}
+
 bool bwl_clsact_ours(const struct bwl_hook_at *at, struct bwl_hook_state *ret)
 {
 	LIBBPF_OPTS(bpf_tc_opts, o, .handle = BWL_CLSACT_HANDLE, .priority = BWL_CLSACT_PRIORITY);
@@ -23,24 +30,6 @@ bool bwl_clsact_ours(const struct bwl_hook_at *at, struct bwl_hook_state *ret)
 	if (ret)
 		ret->prog_id = o.prog_id;
 	return true;
-}
-
-/* The id of our pinned link on this device; 0 none. */
-static uint32_t pinned_link(const struct bwl_hook_at *at)
-{
-	struct bpf_link_info info = {};
-	__u32 len = sizeof(info), id = 0;
-	char path[BWL_LINK_PATH];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/links/%s_%s", at->pin_dir, at->prog, at->dev->name);
-	fd = bpf_obj_get(path);
-	if (fd < 0)
-		return 0;
-	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.xdp.ifindex == at->dev->ifindex)
-		id = info.id;
-	close(fd);
-	return id;
 }
 
 static int query_tc(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e)
@@ -81,7 +70,7 @@ static int query_tc(const struct bwl_hook_at *at, struct bwl_hook_state *ret, st
 
 static int query_xdp(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e)
 {
-	static const char *const how[] = { "xdp native", "xdp generic", "xdp in hardware" };
+	static const char *const how[] = { "xdp native", BWL_HOW_GENERIC, "xdp in hardware" };
 	LIBBPF_OPTS(bpf_xdp_query_opts, o);
 	uint32_t ids[3];
 	int r, i;

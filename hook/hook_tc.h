@@ -16,6 +16,27 @@
 
 #define BWL_LINK_PATH 300
 
+/* bwl_hook_state.how */
+#define BWL_HOW_GENERIC "xdp generic"
+#define BWL_HOW_LIBXDP "libxdp dispatcher"
+
+#define BWL_HOOK_NEW "new_" /* before the name of a pin that is to replace the one of that name */
+uint32_t bwl_hook_prog_id(int prog_fd); /* 0 on failure */
+/* Where the program of this hook is pinned. */
+void bwl_hook_prog_path(const struct bwl_hook_at *at, const char *before, char path[BWL_LINK_PATH]);
+/*
+ * Before a program is put to the hook: whoever looks while it is there finds it among the pins.
+ */
+int bwl_hook_offer(const struct bwl_hook_at *at, int prog_fd, struct bwl_err *e);
+int bwl_hook_drop_progs(const struct bwl_hook_at *at, struct bwl_err *e);
+/* What the kernel says of our pinned link on this device; false: there is none. */
+bool bwl_hook_link_info(const struct bwl_hook_at *at, struct bpf_link_info *ret);
+/*
+ * The pinned one of that id; where the name decides, and the caller has CAP_SYS_ADMIN, also one
+ * that is not pinned in sight. -1: it is none of ours.
+ */
+int bwl_hook_open_prog(const struct bwl_hook_at *at, uint32_t prog_id);
+
 static inline struct bpf_tc_hook bwl_clsact_of(const struct bwl_hook_at *at)
 {
 	return (struct bpf_tc_hook){ .sz = sizeof(struct bpf_tc_hook),

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
 #include <xdp/libxdp.h>
+#include "hook_tc.h"
 #include "libxdp.h"
 
 static char xdp_log[1024];
@@ -29,6 +32,7 @@ int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool
 	DECLARE_LIBXDP_OPTS(xdp_program_opts, o, .obj = obj, .prog_name = at->prog);
 	struct xdp_multiprog *mp;
 	struct xdp_program *p;
+	bool alone;
 	int r;
 
 	quiet();
@@ -38,19 +42,53 @@ int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool
 		return bwl_fail(e, -r, "libxdp cannot use the program: %s", strerror(-r));
 	r = xdp_program__attach(p, (int)at->dev->ifindex, native ? XDP_MODE_NATIVE : XDP_MODE_SKB,
 				0);
+	if (!r && bwl_hook_offer(at, xdp_program__fd(p), e)) { /* it was not loaded before */
+		xdp_program__close(p);
+		return -EIO;
+	}
 	xdp_program__close(p);
 	if (r)
 		return bwl_fail(e, -r, "%s: libxdp cannot attach: %s\n%s", at->dev->name,
 				strerror(-r), xdp_log);
 	mp = xdp_multiprog__get_from_ifindex((int)at->dev->ifindex);
-	if (!libxdp_get_error(mp)) {
-		snprintf(why, size, "--xdp libxdp was given; %s",
-			 xdp_multiprog__is_legacy(mp)
-				 ? "its dispatcher was refused, so no other program can join"
-				 : "others may run before");
+	alone = !libxdp_get_error(mp) && xdp_multiprog__is_legacy(mp);
+	if (!libxdp_get_error(mp))
 		xdp_multiprog__close(mp);
-	}
+	snprintf(why, size, "--xdp libxdp was given; %s",
+		 alone ? "its dispatcher was refused, so no other program can join"
+		       : "others may run before");
 	return 0;
+}
+
+#define DISPATCHER_PROGS 10 /* MAX_DISPATCHER_ACTIONS of xdp-tools */
+
+/*
+ * Without CAP_SYS_ADMIN, by which libxdp opens programs: where it pins what its dispatcher calls,
+ * in that order, in a folder that has the dispatcher's id in its name.
+ */
+static void query_pins(const struct bwl_hook_at *at, struct bwl_hook_state *ret)
+{
+	uint32_t dispatcher = ret->foreign_id;
+	char path[100];
+	unsigned i;
+	int fd;
+
+	for (i = 0; !ret->attached && i < DISPATCHER_PROGS; i++) {
+		snprintf(path, sizeof(path), "/sys/fs/bpf/xdp/dispatch-%u-%u/prog%u-prog",
+			 at->dev->ifindex, dispatcher, i);
+		fd = bpf_obj_get(path);
+		if (fd < 0)
+			return;
+		if (bwl_hook_is_ours_fd(at, fd, ret->tag)) {
+			ret->attached = true;
+			ret->how = BWL_HOW_LIBXDP;
+			ret->prog_id = bwl_hook_prog_id(fd);
+			ret->first = i == 0;
+			if (ret->first)
+				ret->foreign_id = 0;
+		}
+		close(fd);
+	}
 }
 
 int bwl_libxdp_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e)
@@ -62,12 +100,14 @@ int bwl_libxdp_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, s
 	(void)e;
 	quiet();
 	mp = xdp_multiprog__get_from_ifindex((int)at->dev->ifindex);
-	if (libxdp_get_error(mp))
-		return 0; /* a foreign program alone: already in ret */
+	if (libxdp_get_error(mp)) { /* a foreign program alone: already in ret */
+		query_pins(at, ret);
+		return 0;
+	}
 	for (p = xdp_multiprog__next_prog(NULL, mp); p; p = xdp_multiprog__next_prog(p, mp)) {
-		if (bwl_hook_is_ours(at, xdp_program__id(p), ret->tag)) {
+		if (bwl_hook_is_ours_fd(at, xdp_program__fd(p), ret->tag)) {
 			ret->attached = true;
-			ret->how = "libxdp dispatcher";
+			ret->how = BWL_HOW_LIBXDP;
 			ret->prog_id = xdp_program__id(p);
 			ret->first = first;
 			if (first)
@@ -80,6 +120,16 @@ int bwl_libxdp_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, s
 	return 0;
 }
 
+static int no_list(const struct bwl_hook_at *at, int err, struct bwl_err *e)
+{
+	bwl_fail(e, err, "%s: libxdp cannot list programs: %s", at->dev->name, strerror(err));
+	return err == EPERM
+		       ? bwl_hint(
+				 e,
+				 "libxdp opens them by their ids: with CAP_SYS_ADMIN, from a root shell")
+		       : -err;
+}
+
 int bwl_libxdp_detach(const struct bwl_hook_at *at, struct bwl_err *e)
 {
 	struct xdp_multiprog *mp;
@@ -90,18 +140,11 @@ int bwl_libxdp_detach(const struct bwl_hook_at *at, struct bwl_err *e)
 	mp = xdp_multiprog__get_from_ifindex((int)at->dev->ifindex);
 	r = (int)libxdp_get_error(mp);
 	if (r)
-		return bwl_fail(e, -r, "%s: libxdp cannot list programs: %s", at->dev->name,
-				strerror(-r));
-	if (xdp_multiprog__is_legacy(mp)) {
-		p = xdp_multiprog__main_prog(mp);
-		if (p && bwl_hook_is_ours(at, xdp_program__id(p), NULL))
+		return no_list(at, -r, e);
+	for (p = xdp_multiprog__next_prog(NULL, mp); p && !ours;
+	     p = xdp_multiprog__next_prog(p, mp))
+		if (bwl_hook_is_ours_fd(at, xdp_program__fd(p), NULL))
 			ours = p;
-	} else {
-		for (p = xdp_multiprog__next_prog(NULL, mp); p && !ours;
-		     p = xdp_multiprog__next_prog(p, mp))
-			if (bwl_hook_is_ours(at, xdp_program__id(p), NULL))
-				ours = p;
-	}
 	r = ours ? xdp_program__detach(ours, (int)at->dev->ifindex, xdp_multiprog__attach_mode(mp),
 				       0)
 		 : 0;

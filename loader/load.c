@@ -9,7 +9,9 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <bwl/inner.h>
 #include "bwlimit.skel.h"
+#include "bwlimit_plain.skel.h"
 #include "load.h"
 #include "reclose.h"
 #include "../maps/layout.h"
@@ -147,12 +149,30 @@ struct form {
 
 #define LOG_WHY 4 /* BPF_LOG_STATS of linux/bpf_verifier.h (kernel 5.2) */
 
+/*
+ * One source, so one skeleton. plain: the object without kfuncs, in which libbpf finds nothing to
+ * look for in the BTF of modules (CAP_SYS_ADMIN).
+ */
+static struct bwlimit *open_elf(bool plain)
+{
+	struct bwlimit *s = calloc(1, sizeof(*s));
+
+	if (s && !bwlimit__create_skeleton(s)) {
+		if (plain)
+			s->skeleton->data = bwlimit_plain__elf_bytes(&s->skeleton->data_sz);
+		if (!bpf_object__open_skeleton(s->skeleton, NULL))
+			return s;
+	}
+	bwlimit__destroy(s);
+	return NULL;
+}
+
 static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 {
 	struct bpf_program *p;
 
 	libbpf_log[0] = '\0';
-	*ret = bwlimit__open();
+	*ret = open_elf(!f.tunnel || f.by_mark);
 	if (!*ret)
 		return bwl_fail(e, errno, "cannot open the programs: %s", strerror(errno));
 	(*ret)->rodata->bwl_native_xdp = f.native;
@@ -296,7 +316,7 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_sc
 		     struct bwl_err *e)
 {
 	char path[240];
-	int r = bwl_relayout_look(l->dir, &l->maps, e);
+	int r = bwl_relayout_look(l->dir, false, &l->maps, e);
 
 	if (r)
 		return r;
@@ -326,7 +346,8 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_sc
  * The best form first. A tunnel device that is a plain one already takes only programs for such.
  * Where none loads, the last says why: what it is refused for no other form would cure.
  */
-static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, struct bwl_err *e)
+static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, bool upgrade,
+			      struct bwl_err *e)
 {
 	static const struct form forms[] = {
 		{ true, true, false, true },  { false, true, false, true },
@@ -338,6 +359,10 @@ static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, st
 				  : 0,
 		 last = sizeof(forms) / sizeof(forms[0]) - 1;
 	int r = -1;
+
+	/* Programs for a plain interface would refuse what another one in use carries. */
+	if (upgrade && l->tunnel && !l->by_mark)
+		last = 1;
 
 	for (; r && i <= last; i++) {
 		r = open_and_load(l, n, forms[i], i == last ? e : NULL);
@@ -351,6 +376,10 @@ static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, st
 		l->tunnel = forms[i].tunnel;
 		l->by_mark = forms[i].by_mark;
 	}
+	if (r && last == 1)
+		bwl_hint(
+			e,
+			"run it with CAP_SYS_ADMIN (a root shell has it), or bwlimit-load attach: it makes the tunnel device anew, a plain one");
 	return r;
 }
 
@@ -362,7 +391,7 @@ int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err
 	r = find_maps(l, m, &n, e);
 	if (r)
 		return r;
-	r = load_what_it_takes(l, &n, e);
+	r = load_what_it_takes(l, &n, !m, e);
 	if (!r)
 		r = l->reused ? bwl_relayout_replace(&l->maps, l->dir, l->skel->obj, e)
 			      : write_first_words(l, m, &n, e);
@@ -384,6 +413,8 @@ int bwl_load_settle(struct bwl_load *l, uint32_t stop, struct bwl_err *e)
 
 	if (!r && l->reused)
 		r = bwl_relayout_finish(&l->maps, e);
+	if (!r && (r = bwl_inner_sweep(l->pins))) /* of maps that were made anew, those of before */
+		bwl_fail(e, -r, "cannot unpin old maps below %s: %s", l->dir, strerror(-r));
 	if (!r && l->reused)
 		bwl_names_note_all(l->pins); /* a layout before may not have had the table */
 	if (!r) {

@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
+#include <bwl/inner.h>
 #include "load.h"
 #include "fallback.h"
 
@@ -143,6 +144,9 @@ int bwl_load_wipe(const char *dir, struct bwl_err *e)
 			r = bwl_load_clear(path, e);
 		else
 			bwl_note_drop(dir);
+		if (!r && i == 2 && (r = bwl_inner_forget(dir)))
+			bwl_fail(e, -r, "cannot remove %s/" BWL_INNER_DIR ": %s", dir,
+				 strerror(-r));
 		if (!r && rmdir(path) && errno != ENOENT)
 			r = bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
 	}

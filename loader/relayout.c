@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <bwl/inner.h>
 #include <bwl/tables.h>
 #include "../maps/layout.h"
 #include "relayout.h"
@@ -49,22 +50,22 @@ static int refuse(const char *dir, const struct bwl_schema *s, struct bwl_err *e
 		"install the version that attached them, or a later one, and run its bwlimit-load upgrade; a downgrade is a detach and an attach: volumes start spent, and what the maps have revoked or stopped without a journal must be revoked again");
 }
 
-/* An inner map of a generation; -1 where there is none. */
-static int inner_of(int outer)
+/* An inner map of a generation; negative where there is none, or it is not pinned. */
+static int inner_of(const char *dir, int outer)
 {
-	uint32_t slot, id;
+	uint32_t slot;
+	int fd = -ENOENT;
 
-	for (slot = 0; slot < BWL_GENERATIONS; slot++)
-		if (!bpf_map_lookup_elem(outer, &slot, &id))
-			return bpf_map_get_fd_by_id(id);
-	return -1;
+	for (slot = 0; fd == -ENOENT && slot < BWL_GENERATIONS; slot++)
+		fd = bwl_inner_open(dir, outer, slot);
+	return fd;
 }
 
 /* Of a generation's map: of which shape are the inner ones? Without one, what the layout says. */
-static int inner_fate(int outer, enum bwl_pin pin, unsigned layout, uint8_t *ret)
+static int inner_fate(const char *dir, int outer, enum bwl_pin pin, unsigned layout, uint8_t *ret)
 {
 	struct bwl_shape want, have, before;
-	int fd = inner_of(outer);
+	int fd = inner_of(dir, outer);
 	bool changed;
 
 	bwl_inner_shape(pin, &want);
@@ -84,7 +85,7 @@ static int inner_fate(int outer, enum bwl_pin pin, unsigned layout, uint8_t *ret
 }
 
 /* What becomes of one that is pinned. */
-static int fate_of(const struct bwl_relayout *x, enum bwl_pin pin, uint8_t *ret)
+static int fate_of(const char *dir, const struct bwl_relayout *x, enum bwl_pin pin, uint8_t *ret)
 {
 	struct bwl_shape want = bwl_pin_shape(pin, &x->was), before = want, have;
 	bool changed;
@@ -92,7 +93,7 @@ static int fate_of(const struct bwl_relayout *x, enum bwl_pin pin, uint8_t *ret)
 	if (bwl_shape_of(x->fd[pin], &have))
 		return -EPROTO;
 	if (bwl_inner_shape(pin, NULL))
-		return bwl_shape_is(&have, &want) ? inner_fate(x->fd[pin], pin, x->layout, ret)
+		return bwl_shape_is(&have, &want) ? inner_fate(dir, x->fd[pin], pin, x->layout, ret)
 						  : -EPROTO;
 	changed = bwl_shape_before(pin, x->layout, &before);
 	*ret = bwl_shape_is(&have, &want) ? BWL_STAYS : BWL_CHANGES;
@@ -112,7 +113,7 @@ static int fates(const char *dir, struct bwl_relayout *x, struct bwl_err *e)
 			continue;
 		}
 		path_of(dir, "", i, path);
-		if (fate_of(x, i, &x->fate[i])) {
+		if (fate_of(dir, x, i, &x->fate[i])) {
 			bwl_fail(e, EPROTO, "%s is not of layout %u, nor of %u", path, x->layout,
 				 bwl_layout_now());
 			return bwl_hint(e, "bwlimit-load detach, then attach; volumes start spent");
@@ -122,7 +123,24 @@ static int fates(const char *dir, struct bwl_relayout *x, struct bwl_err *e)
 	return 0;
 }
 
-int bwl_relayout_look(const char *dir, struct bwl_relayout *ret, struct bwl_err *e)
+/* What an earlier version made and did not pin can be opened by its id alone. */
+static int adopt(const char *dir, const struct bwl_relayout *x, struct bwl_err *e)
+{
+	int i, r = 0;
+
+	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
+		if (x->fd[i] >= 0 && bwl_inner_shape(i, NULL))
+			r = bwl_inner_adopt(dir, x->fd[i]);
+	if (!r)
+		return 0;
+	bwl_fail(
+		e, -r,
+		"cannot open the maps of the policy in force, which an earlier version left unpinned: %s",
+		strerror(-r));
+	return bwl_hint(e, "bwlimit-load upgrade once with CAP_SYS_ADMIN: from a root shell");
+}
+
+int bwl_relayout_look(const char *dir, bool only_look, struct bwl_relayout *ret, struct bwl_err *e)
 {
 	char path[PATH];
 	int i, r = 0;
@@ -138,6 +156,8 @@ int bwl_relayout_look(const char *dir, struct bwl_relayout *ret, struct bwl_err 
 	ret->layout = bwl_layout_number(ret->was.layout);
 	if (ret->was.magic != BWL_SCHEMA_MAGIC || ret->was.abi != BWL_ABI_VERSION || !ret->layout)
 		r = refuse(dir, &ret->was, e);
+	if (!r && !only_look)
+		r = adopt(dir, ret, e);
 	return r ? r : fates(dir, ret, e);
 }
 
@@ -190,7 +210,8 @@ static bool swap(__u32 *word, __u32 from, __u32 to)
 					   __ATOMIC_SEQ_CST);
 }
 
-static int copy_all(const struct bwl_relayout *x, struct bpf_object *obj, struct bwl_err *e)
+static int copy_all(const struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
+		    struct bwl_err *e)
 {
 	struct bwl_shape inner;
 	int i, r = 0;
@@ -198,9 +219,10 @@ static int copy_all(const struct bwl_relayout *x, struct bpf_object *obj, struct
 	for (i = 0; !r && i < _BWL_PIN_MAX; i++) {
 		if (x->fate[i] != BWL_CHANGES)
 			continue;
-		r = bwl_relayout_copy(
-			x->fd[i], bpf_map__fd(bpf_object__find_map_by_name(obj, bwl_pin_name(i))),
-			bwl_inner_shape(i, &inner) ? &inner : NULL);
+		r = bwl_relayout_copy(dir, x->fd[i],
+				      bpf_map__fd(
+					      bpf_object__find_map_by_name(obj, bwl_pin_name(i))),
+				      bwl_inner_shape(i, &inner) ? &inner : NULL);
 		if (r)
 			bwl_fail(e, -r, "cannot copy %s: %s", bwl_pin_name(i), strerror(-r));
 	}
@@ -211,22 +233,22 @@ static int copy_all(const struct bwl_relayout *x, struct bpf_object *obj, struct
  * A port's share of the kernel's table of neighbours is 0 in a policy that was built for layout 1,
  * which had none: as many as that policy's ports would get now.
  */
-static int share_neighbours(const struct bwl_relayout *x, struct bwl_err *e)
+static int share_neighbours(const struct bwl_relayout *x, const char *dir, struct bwl_err *e)
 {
-	uint32_t slot, id, i, n;
+	uint32_t slot, i, n;
 	struct bwl_base *b;
 	int fd;
 
 	for (slot = 0; x->layout < 2 && slot < BWL_GENERATIONS; slot++) {
-		if (bpf_map_lookup_elem(x->fd[BWL_PIN_base], &slot, &id))
+		fd = bwl_inner_open(dir, x->fd[BWL_PIN_base], slot);
+		if (fd == -ENOENT)
 			continue;
-		fd = bpf_map_get_fd_by_id(id);
-		b = fd < 0 ? MAP_FAILED
-			   : mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (fd < 0)
+			return bwl_fail(e, -fd, "cannot open the policy: %s", strerror(-fd));
+		b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (b == MAP_FAILED)
 			bwl_fail(e, errno, "cannot map the policy: %s", strerror(errno));
-		if (fd >= 0)
-			close(fd);
+		close(fd);
 		if (b == MAP_FAILED)
 			return -EIO;
 		for (i = n = 0; i < BWL_MAX_PORTS; i++)
@@ -303,16 +325,17 @@ static void open_unjudged(const struct bwl_relayout *x, __u32 *stop)
 		swap(stop, BWL_CLOSED, BWL_RUN);
 }
 
-static int stop_and_copy(struct bwl_relayout *x, struct bpf_object *obj, __u32 *stop,
-			 struct bwl_err *e)
+static int stop_and_copy(struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
+			 __u32 *stop, struct bwl_err *e)
 {
 	struct bwl_pins p = { 0 };
 	int r;
 
 	close_all(x, stop);
+	snprintf(p.dir, sizeof(p.dir), "%s", dir);
 	p.fd[BWL_PIN_base] = x->fd[BWL_PIN_base];
 	r = bwl_grace(&p, e); /* reads no more of it */
-	return r ? r : copy_all(x, obj, e);
+	return r ? r : copy_all(x, dir, obj, e);
 }
 
 int bwl_relayout_replace(struct bwl_relayout *x, const char *dir, struct bpf_object *obj,
@@ -321,13 +344,13 @@ int bwl_relayout_replace(struct bwl_relayout *x, const char *dir, struct bpf_obj
 	__u32 *stop;
 	int r;
 
-	r = share_neighbours(x, e);
+	r = share_neighbours(x, dir, e);
 	if (r || !x->changes)
 		return r ? r : replace_pins(x, dir, obj, e);
 	stop = stop_word(x);
 	if (!stop)
 		return bwl_fail(e, errno, "cannot map the stop switch: %s", strerror(errno));
-	r = stop_and_copy(x, obj, stop, e);
+	r = stop_and_copy(x, dir, obj, stop, e);
 	if (r && !is_begun(x)) { /* programs and maps of before go on */
 		swap(stop, BWL_UPGRADING, BWL_RUN);
 		open_unjudged(x, stop);

@@ -39,8 +39,11 @@ struct bwl_relayout {
 	bool unjudged;              /* replace closed what bwlimitd has still to judge */
 };
 
-/* What is pinned below dir. -EPROTO: of a layout that this program cannot take over. */
-int bwl_relayout_look(const char *dir, struct bwl_relayout *ret, struct bwl_err *e);
+/*
+ * What is pinned below dir. -EPROTO: of a layout that this program cannot take over. Not only_look:
+ * maps of generations that an earlier version did not pin are pinned, which takes CAP_SYS_ADMIN.
+ */
+int bwl_relayout_look(const char *dir, bool only_look, struct bwl_relayout *ret, struct bwl_err *e);
 void bwl_relayout_end(struct bwl_relayout *x);
 /*
  * An entry as this version has it; of an earlier one what is there. ret is filled with zeros
@@ -60,8 +63,9 @@ void bwl_relayout_release(const struct bwl_relayout *x, struct bwl_pins *p, __u3
 /*
  * Every entry of one map into the entry of the same key of another, as many as it has and as much
  * of each as fits; the rest is zero. Arrays, per-CPU arrays, hashes, tries; of an array of maps the
- * inner ones, which become of the shape `inner`. What a ring buffer holds is lost.
+ * inner ones, which become of the shape `inner` and are pinned below dir. What a ring buffer holds
+ * is lost.
  */
-int bwl_relayout_copy(int from, int to, const struct bwl_shape *inner);
+int bwl_relayout_copy(const char *dir, int from, int to, const struct bwl_shape *inner);
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <bwl/inner.h>
 #include "relayout.h"
 
 static bool is_percpu(uint32_t type)
@@ -72,7 +73,8 @@ static int copy_values(struct copy *c)
 	return r;
 }
 
-static int copy_inner(int from, int to, uint32_t slot, const struct bwl_shape *inner)
+static int copy_inner(const char *dir, int from, int to, uint32_t slot,
+		      const struct bwl_shape *inner)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = inner->flags);
 	struct bwl_shape a;
@@ -84,31 +86,33 @@ static int copy_inner(int from, int to, uint32_t slot, const struct bwl_shape *i
 			    a.entries, &o);
 	if (fd < 0)
 		return -errno;
-	r = bwl_relayout_copy(from, fd, NULL);
+	r = bwl_relayout_copy(dir, from, fd, NULL);
+	if (!r)
+		r = bwl_inner_pin(dir, fd);
 	if (!r && bpf_map_update_elem(to, &slot, &fd, 0))
 		r = -errno;
 	close(fd);
 	return r;
 }
 
-static int copy_generations(int from, int to, const struct bwl_shape *inner)
+static int copy_generations(const char *dir, int from, int to, const struct bwl_shape *inner)
 {
-	uint32_t slot, id;
+	uint32_t slot;
 	int fd, r = 0;
 
 	for (slot = 0; !r && slot < BWL_GENERATIONS; slot++) {
-		if (bpf_map_lookup_elem(from, &slot, &id))
+		fd = bwl_inner_open(dir, from, slot);
+		if (fd == -ENOENT)
 			continue;
-		fd = bpf_map_get_fd_by_id(id);
 		if (fd < 0)
-			return -errno;
-		r = copy_inner(fd, to, slot, inner);
+			return fd;
+		r = copy_inner(dir, fd, to, slot, inner);
 		close(fd);
 	}
 	return r;
 }
 
-int bwl_relayout_copy(int from, int to, const struct bwl_shape *inner)
+int bwl_relayout_copy(const char *dir, int from, int to, const struct bwl_shape *inner)
 {
 	struct copy c = { .from = from, .to = to };
 	int r = bwl_shape_of(from, &c.a);
@@ -122,6 +126,6 @@ int bwl_relayout_copy(int from, int to, const struct bwl_shape *inner)
 	if (c.a.type == BPF_MAP_TYPE_RINGBUF)
 		return 0;
 	if (c.a.type == BPF_MAP_TYPE_ARRAY_OF_MAPS)
-		return inner ? copy_generations(from, to, inner) : -EINVAL;
+		return inner ? copy_generations(dir, from, to, inner) : -EINVAL;
 	return copy_values(&c);
 }

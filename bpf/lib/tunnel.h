@@ -18,8 +18,13 @@ struct bpf_xfrm_info {
 	int link;
 } __attribute__((preserve_access_index));
 
+#ifdef BWL_NO_KFUNCS /* for a plain interface alone: bwl_by_mark is set */
+#define bpf_skb_set_xfrm_info(skb, from) (-1)
+#define bpf_skb_get_xfrm_info(skb, to) (-1)
+#else
 int bpf_skb_set_xfrm_info(struct __sk_buff *skb, const struct bpf_xfrm_info *from) __ksym __weak;
 int bpf_skb_get_xfrm_info(struct __sk_buff *skb, struct bpf_xfrm_info *to) __ksym __weak;
+#endif
 
 /* Whose SA a packet came through; 0 nobody's. */
 static __always_inline __u32 bwl_tunnel_from(struct __sk_buff *skb, __u32 mark)

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bwl/tables.h>
 #include <bwl/generation.h>
+#include <bwl/inner.h>
 #include "mapped.h"
 
 static int prot_of(const struct bwl_gen *g)
@@ -60,13 +61,35 @@ void bwl_gen_close(struct bwl_gen *g)
 	clear(g);
 }
 
-static int inner_fd(int outer, uint32_t slot)
+static int open_inner(const struct bwl_pins *p, struct bwl_gen *g, struct bwl_err *e)
 {
-	uint32_t id;
+	const struct {
+		enum bwl_pin pin;
+		int *fd;
+	} all[] = {
+		{ BWL_PIN_dst4, &g->dst4 },    { BWL_PIN_dst6, &g->dst6 },
+		{ BWL_PIN_lpm4, &g->lpm4 },    { BWL_PIN_lpm6, &g->lpm6 },
+		{ BWL_PIN_own, &g->own },      { BWL_PIN_base, &g->base_fd },
+		{ BWL_PIN_peer, &g->peer_fd }, { BWL_PIN_sub, &g->sub_fd },
+	};
+	unsigned i;
+	int fd;
 
-	if (bpf_map_lookup_elem(outer, &slot, &id))
-		return -1;
-	return bpf_map_get_fd_by_id(id);
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		fd = bwl_inner_open(p->dir, p->fd[all[i].pin], g->slot);
+		if (fd == -ENOLINK) {
+			bwl_fail(
+				e, ENOLINK,
+				"the policy in force was made by a version that did not pin its maps");
+			return bwl_hint(e, "bwlimit-load upgrade, as root with all capabilities");
+		}
+		if (fd < 0) {
+			bwl_fail(e, -fd, "cannot open the policy's maps: %s", strerror(-fd));
+			return bwl_hint(e, "try again: a policy was being replaced");
+		}
+		*all[i].fd = fd;
+	}
+	return 0;
 }
 
 static uint32_t entries_of(int fd)
@@ -88,22 +111,10 @@ int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct 
 		return bwl_hint(e, "bwlimit-ctl policy apply FILE");
 	}
 	g.slot = slot;
-	g.dst4 = inner_fd(p->fd[BWL_PIN_dst4], slot);
-	g.dst6 = inner_fd(p->fd[BWL_PIN_dst6], slot);
-	g.lpm4 = inner_fd(p->fd[BWL_PIN_lpm4], slot);
-	g.lpm6 = inner_fd(p->fd[BWL_PIN_lpm6], slot);
-	g.own = inner_fd(p->fd[BWL_PIN_own], slot);
-	g.base_fd = inner_fd(p->fd[BWL_PIN_base], slot);
-	g.peer_fd = inner_fd(p->fd[BWL_PIN_peer], slot);
-	g.sub_fd = inner_fd(p->fd[BWL_PIN_sub], slot);
-	if (g.dst4 < 0 || g.dst6 < 0 || g.lpm4 < 0 || g.lpm6 < 0 || g.own < 0 || g.base_fd < 0 ||
-	    g.peer_fd < 0 || g.sub_fd < 0) {
-		int err = errno;
-
+	r = open_inner(p, &g, e);
+	if (r) {
 		bwl_gen_close(&g);
-		bwl_fail(e, err, "cannot open the policy's maps: %s", strerror(err));
-		return bwl_hint(e, err == EPERM ? "CAP_SYS_ADMIN is needed to open maps by id"
-						: "try again: a policy was being replaced");
+		return r;
 	}
 	g.npeers = entries_of(g.peer_fd);
 	g.nsubs = entries_of(g.sub_fd);
@@ -178,7 +189,13 @@ int bwl_gen_install(struct bwl_pins *p, const struct bwl_gen *g, struct bwl_err 
 		{ BWL_PIN_sub, g->sub_fd }, { BWL_PIN_base, g->base_fd },
 	};
 	unsigned i;
+	int r = 0;
 
+	for (i = 0; !r && i < sizeof(all) / sizeof(all[0]); i++)
+		r = bwl_inner_pin(p->dir, all[i].fd);
+	if (r)
+		return bwl_fail(e, -r, "cannot pin the policy's maps below %s: %s", p->dir,
+				strerror(-r));
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (bpf_map_update_elem(p->fd[all[i].pin], &g->slot, &all[i].fd, 0))
 			return bwl_fail(e, errno, "cannot install %s: %s", bwl_pin_name(all[i].pin),
@@ -191,12 +208,16 @@ int bwl_gen_drop(struct bwl_pins *p, uint32_t slot, struct bwl_err *e)
 	static const enum bwl_pin all[] = { BWL_PIN_base, BWL_PIN_dst4, BWL_PIN_dst6, BWL_PIN_lpm4,
 					    BWL_PIN_lpm6, BWL_PIN_own,  BWL_PIN_peer, BWL_PIN_sub };
 	unsigned i;
+	int r;
 
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (bpf_map_delete_elem(p->fd[all[i]], &slot) && errno != ENOENT)
 			return bwl_fail(e, errno, "cannot drop a generation of %s: %s",
 					bwl_pin_name(all[i]), strerror(errno));
-	return 0;
+	r = bwl_inner_sweep(p);
+	return r ? bwl_fail(e, -r, "cannot unpin a generation's maps below %s: %s", p->dir,
+			    strerror(-r))
+		 : 0;
 }
 
 uint64_t bwl_gen_bytes(const struct bwl_gen *g)

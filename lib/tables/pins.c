@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <bwl/inner.h>
 #include <bwl/netdev.h>
 #include <bwl/pins.h>
 #include "mapped.h"
@@ -205,15 +206,16 @@ int bwl_grace(struct bwl_pins *p, struct bwl_err *e)
 	 * An update of an array of maps ends in synchronize_rcu(): put an inner map back where it
 	 * already is.
 	 */
-	uint32_t slot, id;
+	uint32_t slot;
 	int fd;
 
 	for (slot = 0; slot < BWL_GENERATIONS; slot++) {
-		if (bpf_map_lookup_elem(p->fd[BWL_PIN_base], &slot, &id))
+		fd = bwl_inner_open(p->dir, p->fd[BWL_PIN_base], slot);
+		if (fd == -ENOENT)
 			continue;
-		fd = bpf_map_get_fd_by_id(id);
 		if (fd < 0)
-			continue;
+			return bwl_fail(e, -fd, "cannot wait for packets in flight: %s",
+					strerror(-fd));
 		if (bpf_map_update_elem(p->fd[BWL_PIN_base], &slot, &fd, 0)) {
 			int err = errno;
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <bwl/inner.h>
 #include "bwlimit_test.skel.h"
 #include "frame.h"
 #include "rig.h"
@@ -67,6 +68,7 @@ static void unpin(void)
 	}
 	snprintf(path, sizeof(path), "%s/maps", the_rig->dir);
 	rmdir(path);
+	bwl_inner_forget(the_rig->dir);
 	rmdir(the_rig->dir);
 	the_rig->dir[0] = '\0';
 }

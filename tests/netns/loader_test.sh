@@ -144,7 +144,7 @@ check "up opens them, verify being clean" works up --management mgmt0
 check "they are up" lab_is_up hpf0
 check "up refuses when verify is not clean" fails 1 up
 check "attach runs with the capabilities that the unit leaves" in_dpu setpriv \
-	--bounding-set=-all,+sys_admin,+bpf,+perfmon,+net_admin,+chown,+fowner,+dac_override \
+	--bounding-set=-all,+bpf,+perfmon,+net_admin,+chown,+fowner,+dac_override \
 	sh -c '"$@" >/dev/null' attach "$LOAD" attach --policy "$LAB_TMP/policy.yaml" --json
 
 # --- what verify notices

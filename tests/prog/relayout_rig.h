@@ -83,7 +83,7 @@ static inline void look(struct bwl_relayout *x)
 {
 	struct bwl_err e = { 0 };
 
-	if (bwl_relayout_look(rig->dir, x, &e))
+	if (bwl_relayout_look(rig->dir, false, x, &e))
 		fail_msg("%s", e.text);
 }
 

@@ -301,7 +301,7 @@ static void refuses(const char *says)
 {
 	struct bwl_relayout x;
 	struct bwl_err e = { 0 };
-	int r = bwl_relayout_look(rig->dir, &x, &e);
+	int r = bwl_relayout_look(rig->dir, false, &x, &e);
 
 	assert_int_equal(r, -EPROTO);
 	if (!strstr(e.text, says))
