@@ -161,7 +161,8 @@ static int run(struct daemon *d)
 	struct bwl_err e = { 0 };
 	int r;
 
-	if (mkdir(d->a.state_dir, 0700) && errno != EEXIST)
+	/* Each file of it has a mode of its own; readers of the history pass. */
+	if (mkdir(d->a.state_dir, 0700) ? errno != EEXIST : chmod(d->a.state_dir, 0711))
 		agent_log(LOG_ERR, "state", "cannot make %s: %s", d->a.state_dir, strerror(errno));
 	r = take_state_dir(d, &e);
 	if (!r)

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The writer: see db.h. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <sqlite3.h>
+#include <bwl/cleanup.h>
+#include <bwl/group.h>
 #include "db_internal.h"
 
 #define BUSY_MS 2000 /* a reader may hold the file so long */
@@ -100,6 +104,16 @@ static int open_db(struct hist_db *h, const char *path, struct bwl_err *e)
 	return r;
 }
 
+/* Readers need the log and its index too: SQLite gives them the file's group and mode. */
+static void share(const char *path)
+{
+	BWL_AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	gid_t gid;
+
+	if (fd >= 0 && bwl_group_id(BWL_GROUP_READ, &gid) && !fchown(fd, (uid_t)-1, gid))
+		fchmod(fd, 0640);
+}
+
 static int open_one(const char *path, uint64_t max_bytes, struct hist_db **ret, struct bwl_err *e)
 {
 	struct hist_db *h = calloc(1, sizeof(*h));
@@ -108,6 +122,7 @@ static int open_one(const char *path, uint64_t max_bytes, struct hist_db **ret, 
 	if (!h)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	h->max_bytes = (int64_t)max_bytes;
+	share(path);
 	r = open_db(h, path, e);
 	if (r) {
 		hist_db_close(h);

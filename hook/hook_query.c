@@ -101,6 +101,11 @@ static int query_xdp(const struct bwl_hook_at *at, struct bwl_hook_state *ret, s
 
 int bwl_hook_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e)
 {
+	char progs[BWL_LINK_PATH];
+
 	*ret = (struct bwl_hook_state){ .how = "none" };
+	snprintf(progs, sizeof(progs), "%s/progs", at->pin_dir);
+	if (access(progs, X_OK) && errno == EACCES) /* nothing could be told from a stranger */
+		return bwl_fail(e, EACCES, "what is attached is told to root alone");
 	return at->hook == BWL_HOOK_XDP ? query_xdp(at, ret, e) : query_tc(at, ret, e);
 }

@@ -210,7 +210,7 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_polic
 		r = bwl_attach_pin_progs(l, e);
 	}
 	if (!r)
-		r = bwl_load_share(l->dir, e);
+		r = bwl_load_share(l->pins, e);
 	return r || !pol ? r : publish(l, a, pol, j, e);
 }
 

@@ -47,7 +47,7 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 	if (!r)
 		r = bwl_attach_pin_progs(&l, e);
 	if (!r)
-		r = bwl_load_share(l.dir, e);
+		r = bwl_load_share(l.pins, e);
 	if (!r)
 		r = bwl_attach_look(&l, e);
 	if (!r)

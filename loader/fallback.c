@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include <bwl/reader.h>
 #include "fallback.h"
 
 #define KEY_LEN 48
@@ -12,7 +13,7 @@
 
 static void note_path(const char *dir, char path[240])
 {
-	snprintf(path, 240, "%s/notes", dir);
+	snprintf(path, 240, "%s/" BWL_NOTES, dir);
 }
 
 static int open_notes(const char *dir)
@@ -24,6 +25,10 @@ static int open_notes(const char *dir)
 
 	note_path(dir, path);
 	fd = bpf_obj_get(path);
+	if (fd < 0 && errno == EACCES) {
+		snprintf(path, sizeof(path), "%s/" BWL_READ_DIR "/" BWL_NOTES, dir);
+		fd = bwl_pin_get(path, true);
+	}
 	if (fd >= 0 && (bpf_obj_get_info_by_fd(fd, &info, &len) || info.key_size != KEY_LEN ||
 			info.value_size != BWL_WHY_LEN)) {
 		close(fd); /* not ours: a lookup would write past the buffer */

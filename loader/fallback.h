@@ -8,6 +8,8 @@
 
 #include "hook/hook.h"
 
+#define BWL_NOTES "notes" /* the map's pin */
+
 int bwl_note_put(const struct bwl_hook_at *at, const char *why, struct bwl_err *e);
 /* why (BWL_WHY_LEN): empty when nothing was noted. */
 void bwl_note_get(const struct bwl_hook_at *at, char *why);

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
-#include <bwl/inner.h>
 #include "load.h"
 #include "fallback.h"
 
@@ -144,38 +142,10 @@ int bwl_load_wipe(const char *dir, struct bwl_err *e)
 			r = bwl_load_clear(path, e);
 		else
 			bwl_note_drop(dir);
-		if (!r && i == 2 && (r = bwl_inner_forget(dir)))
-			bwl_fail(e, -r, "cannot remove %s/" BWL_INNER_DIR ": %s", dir,
-				 strerror(-r));
+		if (!r && i == 2)
+			r = bwl_load_unshare(dir, e);
 		if (!r && rmdir(path) && errno != ENOENT)
 			r = bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
-	}
-	return r;
-}
-
-static int give(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
-{
-	if (chown(path, (uid_t)-1, gid) || chmod(path, mode))
-		return bwl_fail(e, errno, "cannot give %s to group " BWL_GROUP ": %s", path,
-				strerror(errno));
-	return 0;
-}
-
-int bwl_load_share(const char *dir, struct bwl_err *e)
-{
-	const struct group *g = getgrnam(BWL_GROUP);
-	char path[300];
-	int r, i;
-
-	if (!g)
-		return 0;
-	snprintf(path, sizeof(path), "%s/maps", dir);
-	r = give(dir, g->gr_gid, 0750, e);
-	if (!r)
-		r = give(path, g->gr_gid, 0750, e);
-	for (i = 0; !r && i < _BWL_PIN_MAX; i++) {
-		snprintf(path, sizeof(path), "%s/maps/%s", dir, bwl_pin_name(i));
-		r = give(path, g->gr_gid, 0660, e);
 	}
 	return r;
 }

@@ -57,7 +57,7 @@ static int inner_of(const char *dir, int outer)
 	int fd = -ENOENT;
 
 	for (slot = 0; fd == -ENOENT && slot < BWL_GENERATIONS; slot++)
-		fd = bwl_inner_open(dir, outer, slot);
+		fd = bwl_inner_open(dir, outer, slot, false);
 	return fd;
 }
 
@@ -240,7 +240,7 @@ static int share_neighbours(const struct bwl_relayout *x, const char *dir, struc
 	int fd;
 
 	for (slot = 0; x->layout < 2 && slot < BWL_GENERATIONS; slot++) {
-		fd = bwl_inner_open(dir, x->fd[BWL_PIN_base], slot);
+		fd = bwl_inner_open(dir, x->fd[BWL_PIN_base], slot, false);
 		if (fd == -ENOENT)
 			continue;
 		if (fd < 0)

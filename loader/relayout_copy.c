@@ -101,7 +101,7 @@ static int copy_generations(const char *dir, int from, int to, const struct bwl_
 	int fd, r = 0;
 
 	for (slot = 0; !r && slot < BWL_GENERATIONS; slot++) {
-		fd = bwl_inner_open(dir, from, slot);
+		fd = bwl_inner_open(dir, from, slot, false);
 		if (fd == -ENOENT)
 			continue;
 		if (fd < 0)

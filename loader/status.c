@@ -152,7 +152,9 @@ static bool yes(const json_t *o, const char *key)
 
 static void print_program(const json_t *q)
 {
-	if (!yes(q, "attached"))
+	if (!strcmp(str(q, "how"), "unknown"))
+		printf("    %-14s told to root alone\n", str(q, "program"));
+	else if (!yes(q, "attached"))
 		printf("    %-14s not attached\n", str(q, "program"));
 	else
 		printf("    %-14s %-12s tag %s link %lld%s\n", str(q, "program"), str(q, "how"),

@@ -10,18 +10,14 @@
 #include <bwl/tables.h>
 #include <bwl/generation.h>
 #include <bwl/inner.h>
+#include <bwl/reader.h>
 #include "mapped.h"
-
-static int prot_of(const struct bwl_gen *g)
-{
-	return PROT_READ | (g->writable ? PROT_WRITE : 0);
-}
 
 /* NULL: errno says why. */
 static void *map_array(const struct bwl_gen *g, size_t bytes, int fd, bool few)
 {
-	void *m = few ? bwl_reserve(bwl_page_round(bytes))
-		      : mmap(NULL, bwl_page_round(bytes), prot_of(g), MAP_SHARED, fd, 0);
+	size_t all = bwl_page_round(bytes);
+	void *m = few ? bwl_reserve(all) : bwl_map_array(fd, all, g->writable, g->copied);
 
 	return m == MAP_FAILED ? NULL : m;
 }
@@ -76,7 +72,7 @@ static int open_inner(const struct bwl_pins *p, struct bwl_gen *g, struct bwl_er
 	int fd;
 
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		fd = bwl_inner_open(p->dir, p->fd[all[i].pin], g->slot);
+		fd = bwl_inner_open(p->dir, p->fd[all[i].pin], g->slot, p->copied);
 		if (fd == -ENOLINK) {
 			bwl_fail(
 				e, ENOLINK,
@@ -111,6 +107,7 @@ int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct 
 		return bwl_hint(e, "bwlimit-ctl policy apply FILE");
 	}
 	g.slot = slot;
+	g.copied = p->copied;
 	r = open_inner(p, &g, e);
 	if (r) {
 		bwl_gen_close(&g);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bwl/inner.h>
+#include <bwl/reader.h>
 
 #define INNER_PATH 300
 #define INNER_TRIES 100 /* a policy is replaced between two steps: then there is a newer one */
@@ -21,27 +22,32 @@ static uint32_t id_of(int fd)
 	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
 }
 
-static void path_of(const char *dir, uint32_t id, char path[INNER_PATH])
+static const char *folder_of(bool reader)
 {
-	snprintf(path, INNER_PATH, "%s/" BWL_INNER_DIR "/%u", dir, id);
+	return reader ? BWL_READ_DIR "/" BWL_INNER_DIR : BWL_INNER_DIR;
 }
 
-static int open_id(const char *dir, uint32_t id)
+static void path_of(const char *dir, bool reader, uint32_t id, char path[INNER_PATH])
+{
+	snprintf(path, INNER_PATH, "%s/%s/%u", dir, folder_of(reader), id);
+}
+
+static int open_id(const char *dir, bool reader, uint32_t id)
 {
 	char path[INNER_PATH];
 	int fd;
 
-	path_of(dir, id, path);
-	fd = bpf_obj_get(path);
+	path_of(dir, reader, id, path);
+	fd = bwl_pin_get(path, reader);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (id_of(fd) == id)
 		return fd;
 	close(fd);
 	return -ESTALE; /* whoever put it there is none of our tools */
 }
 
-int bwl_inner_open(const char *dir, int outer, uint32_t slot)
+int bwl_inner_open(const char *dir, int outer, uint32_t slot, bool reader)
 {
 	uint32_t id, again;
 	int tries, r;
@@ -49,7 +55,7 @@ int bwl_inner_open(const char *dir, int outer, uint32_t slot)
 	for (tries = 0; tries < INNER_TRIES; tries++) {
 		if (bpf_map_lookup_elem(outer, &slot, &id))
 			return -errno;
-		r = open_id(dir, id);
+		r = open_id(dir, reader, id);
 		if (r != -ENOENT)
 			return r;
 		if (!bpf_map_lookup_elem(outer, &slot, &again) && again == id)
@@ -58,15 +64,45 @@ int bwl_inner_open(const char *dir, int outer, uint32_t slot)
 	return -EAGAIN;
 }
 
-int bwl_inner_pin(const char *dir, int fd)
+/* The folder has the group that bwlimit-load gave it, and what is made in it has it too. */
+static int pin_for(const char *dir, bool reader, int fd)
 {
 	char path[INNER_PATH];
+	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/" BWL_INNER_DIR, dir);
-	if (mkdir(path, 0700) && errno != EEXIST)
+	snprintf(path, sizeof(path), "%s/%s", dir, folder_of(reader));
+	if ((!reader && mkdir(path, 0700) && errno != EEXIST) || stat(path, &st))
+		return reader && errno == ENOENT ? 0 : -errno; /* there are no readers */
+	path_of(dir, reader, id_of(fd), path);
+	if (bpf_obj_pin(fd, path) && errno != EEXIST)
 		return -errno;
-	path_of(dir, id_of(fd), path);
-	return bpf_obj_pin(fd, path) && errno != EEXIST ? -errno : 0;
+	return st.st_mode & S_ISGID && (chown(path, (uid_t)-1, st.st_gid) ||
+					chmod(path, reader ? 0440 : 0660))
+		       ? -errno
+		       : 0;
+}
+
+int bwl_inner_pin(const char *dir, int fd)
+{
+	int r = pin_for(dir, false, fd);
+
+	return r ? r : pin_for(dir, true, fd);
+}
+
+int bwl_inner_share(const char *dir, int outer)
+{
+	uint32_t slot;
+	int fd, r = 0;
+
+	for (slot = 0; !r && slot < BWL_GENERATIONS; slot++) {
+		fd = bwl_inner_open(dir, outer, slot, false);
+		if (fd == -ENOENT)
+			continue;
+		r = fd < 0 ? fd : bwl_inner_pin(dir, fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	return r;
 }
 
 int bwl_inner_adopt(const char *dir, int outer)
@@ -75,7 +111,7 @@ int bwl_inner_adopt(const char *dir, int outer)
 	int fd, r = 0;
 
 	for (slot = 0; !r && slot < BWL_GENERATIONS; slot++) {
-		fd = bwl_inner_open(dir, outer, slot);
+		fd = bwl_inner_open(dir, outer, slot, false);
 		if (fd == -ENOLINK && !bpf_map_lookup_elem(outer, &slot, &id)) {
 			fd = bpf_map_get_fd_by_id(id);
 			r = fd < 0 ? -errno : bwl_inner_pin(dir, fd);
@@ -101,14 +137,14 @@ static bool is_used(const struct bwl_pins *p, uint32_t id)
 }
 
 /* p NULL: all of them. */
-static int sweep(const char *dir, const struct bwl_pins *p)
+static int sweep(const char *dir, bool reader, const struct bwl_pins *p)
 {
 	struct dirent *f;
 	char path[INNER_PATH];
 	int r = 0;
 	DIR *d;
 
-	snprintf(path, sizeof(path), "%s/" BWL_INNER_DIR, dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, folder_of(reader));
 	d = opendir(path);
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
@@ -123,14 +159,21 @@ static int sweep(const char *dir, const struct bwl_pins *p)
 
 int bwl_inner_sweep(const struct bwl_pins *p)
 {
-	return sweep(p->dir, p);
+	int r = sweep(p->dir, true, p);
+
+	return r ? r : sweep(p->dir, false, p);
 }
 
 int bwl_inner_forget(const char *dir)
 {
 	char path[INNER_PATH];
-	int r = sweep(dir, NULL);
+	int r = 0, reader;
 
-	snprintf(path, sizeof(path), "%s/" BWL_INNER_DIR, dir);
-	return !r && rmdir(path) && errno != ENOENT ? -errno : r;
+	for (reader = 1; !r && reader >= 0; reader--) {
+		r = sweep(dir, reader, NULL);
+		snprintf(path, sizeof(path), "%s/%s", dir, folder_of(reader));
+		if (!r && rmdir(path) && errno != ENOENT)
+			r = -errno;
+	}
+	return r;
 }

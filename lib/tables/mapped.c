@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The pinned arrays, mapped: whole, or of few peers a page at a time. The kernel maps all pages of
- * an array at once: 16 ms for a million peers on a machine of 2026, a page in 10 µs. So who edits
- * one peer of a million has only that one's pages.
+ * The pinned arrays, mapped: whole (for readers copied), or of few peers a page at a time. The
+ * kernel maps all pages of an array at once: 16 ms for a million peers on a machine of 2026, a page
+ * in 10 µs. So who edits one peer of a million has only that one's pages.
  */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <bwl/reader.h>
 #include "mapped.h"
 
 /* Where the member of a mapped array is in struct bwl_pins; 0: the map is not mapped. */
@@ -89,8 +90,7 @@ int bwl_mapped_open(struct bwl_pins *p, struct bwl_err *e)
 		if (p->few && of_peers[pin])
 			m = bwl_reserve(mapped_bytes(p, pin));
 		else
-			m = mmap(NULL, mapped_bytes(p, pin), prot_if(p->writable), MAP_SHARED,
-				 p->fd[pin], 0);
+			m = bwl_map_array(p->fd[pin], mapped_bytes(p, pin), p->writable, p->copied);
 		if (m == MAP_FAILED)
 			return cannot(pin, errno, e);
 		*mapped(p, pin) = m;

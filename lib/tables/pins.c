@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <bwl/inner.h>
+#include <bwl/reader.h>
 #include <bwl/netdev.h>
 #include <bwl/pins.h>
 #include "mapped.h"
@@ -25,27 +26,29 @@ const char *bwl_pin_dir(const char *dir)
 	return dir && *dir ? dir : BWL_PIN_DIR;
 }
 
-/*
- * For writing even where nothing is written: the kernel (6.18) maps no array through a descriptor
- * that was opened BPF_F_RDONLY. The mapping itself is read-only then.
- */
 static int open_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
 {
 	struct bwl_shape have, want = bwl_pin_shape(pin, &p->schema);
+	const char *folder = p->copied ? BWL_READ_DIR : "maps";
 	char path[300];
 	int fd, r;
 
-	snprintf(path, sizeof(path), "%s/maps/%s", p->dir, bwl_pin_name(pin));
-	fd = bpf_obj_get(path);
+	snprintf(path, sizeof(path), "%s/%s/%s", p->dir, folder, bwl_pin_name(pin));
+	fd = bwl_pin_get(path, p->copied);
 	if (fd < 0) {
-		int err = errno;
-
-		bwl_fail(e, err, "cannot open %s: %s", path, strerror(err));
-		if (err == ENOENT)
+		bwl_fail(e, -fd, "cannot open %s: %s", path, strerror(-fd));
+		if (fd == -ENOENT)
 			bwl_hint(e, "nothing is attached here: bwlimit-load attach");
-		else if (err == EACCES || err == EPERM)
-			bwl_hint(e, "run as root or as a member of group bwlimit");
-		return -err;
+		else if (fd == -EACCES)
+			bwl_hint(e,
+				 p->writable
+					 ? "run as root or as a member of group " BWL_GROUP
+					 : "run as root or as a member of group " BWL_GROUP_READ);
+		else if (fd == -EPERM)
+			bwl_hint(
+				e,
+				"this kernel lets root alone use maps: below 5.19, or it was told so");
+		return fd;
 	}
 	p->fd[pin] = fd;
 	r = bwl_shape_of(fd, &have);
@@ -67,6 +70,10 @@ static int read_schema(struct bwl_pins *p, uint64_t layout, struct bwl_err *e)
 
 	p->schema = (struct bwl_schema){ 0 };
 	r = open_pin(p, BWL_PIN_schema, e);
+	if (r == -EACCES && !p->writable) { /* a member of the readers' group */
+		p->copied = true;
+		r = open_pin(p, BWL_PIN_schema, e);
+	}
 	if (r)
 		return r;
 	if (bpf_map_lookup_elem(p->fd[BWL_PIN_schema], &zero, &p->schema))
@@ -104,7 +111,8 @@ static int open_as(const char *dir, bool writable, bool few, uint64_t layout, st
 	snprintf(p->dir, sizeof(p->dir), "%s", bwl_pin_dir(dir));
 	r = read_schema(p, layout, e);
 	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
-		if (i != BWL_PIN_schema)
+		if (i != BWL_PIN_schema &&
+		    !(p->copied && bwl_pin_shape(i, &p->schema).type == BPF_MAP_TYPE_RINGBUF))
 			r = open_pin(p, i, e);
 	if (!r)
 		r = bwl_mapped_open(p, e);
@@ -210,7 +218,7 @@ int bwl_grace(struct bwl_pins *p, struct bwl_err *e)
 	int fd;
 
 	for (slot = 0; slot < BWL_GENERATIONS; slot++) {
-		fd = bwl_inner_open(p->dir, p->fd[BWL_PIN_base], slot);
+		fd = bwl_inner_open(p->dir, p->fd[BWL_PIN_base], slot, p->copied);
 		if (fd == -ENOENT)
 			continue;
 		if (fd < 0)

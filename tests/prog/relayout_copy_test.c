@@ -119,7 +119,7 @@ static void a_generation_is_copied_with_its_own_number_of_entries(void **state)
 	assert_int_equal(bwl_relayout_copy(rig->dir, from, to, NULL), -EINVAL);
 	assert_int_equal(bwl_relayout_copy(rig->dir, from, to, &shape), 0);
 	assert_int_not_equal(bpf_map_lookup_elem(to, &zero, &id), 0);
-	fd = bwl_inner_open(rig->dir, to, one);
+	fd = bwl_inner_open(rig->dir, to, one, false);
 	assert_true(fd >= 0);
 	assert_int_equal(bwl_shape_of(fd, &have), 0);
 	assert_int_equal(have.value_bytes, 16);

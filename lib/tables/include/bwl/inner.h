@@ -17,13 +17,15 @@
 
 /*
  * What the slot of an array of maps has: a descriptor, or -ENOENT (nothing), -ENOLINK (its map was
- * not pinned by the version that made it), -errno.
+ * not pinned by the version that made it), -errno. reader: by the pins for readers.
  */
-int bwl_inner_open(const char *dir, int outer, uint32_t slot);
+int bwl_inner_open(const char *dir, int outer, uint32_t slot, bool reader);
 /* 0 or -errno. */
 int bwl_inner_pin(const char *dir, int fd);
 /* Pins what a version made that pinned none, by id: -EPERM without CAP_SYS_ADMIN. */
 int bwl_inner_adopt(const char *dir, int outer);
+/* What is pinned is pinned for readers too, and both have the groups of their folders. */
+int bwl_inner_share(const char *dir, int outer);
 /* Unpins what is in no array. */
 int bwl_inner_sweep(const struct bwl_pins *p);
 /* Unpins all, and removes the folder. */

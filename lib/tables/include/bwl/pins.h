@@ -43,6 +43,12 @@ struct bwl_pins {
 	int fd[_BWL_PIN_MAX];
 	bool writable;
 	bool few; /* of arrays with an entry a peer only what was touched is mapped */
+	/*
+	 * Opened by the readers' pins: arrays are copies of the moment when they were opened, for
+	 * the kernel (6.18) maps none through a descriptor that cannot write. No ring buffer: to
+	 * read it is to write it.
+	 */
+	bool copied;
 	struct bwl_schema schema;
 	/*
 	 * Mapped, all arrays of maps/list.h (struct bwl_peer_ref *gate …); const-ness is up to
@@ -55,11 +61,14 @@ struct bwl_pins {
 
 /* dir NULL: BWLIMIT_PIN_DIR or BWL_PIN_DIR. */
 const char *bwl_pin_dir(const char *dir);
+/*
+ * Not writable: where the maps may not be opened for writing, those for readers.
+ */
 int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e);
 /*
- * For writing, by who has to do with few peers: gate, name, nameid, state, mark and tunnel are
- * mapped a page at a time, which with a million peers is a hundredth of the time. An entry that was
- * not touched is a fault. What looks at all peers calls bwl_pins_whole() first.
+ * For writing (never a copy), by who has to do with few peers: gate, name, nameid, state, mark and
+ * tunnel are mapped a page at a time, which with a million peers is a hundredth of the time. An
+ * entry that was not touched is a fault. What looks at all peers calls bwl_pins_whole() first.
  */
 int bwl_pins_open_few(const char *dir, struct bwl_pins **ret, struct bwl_err *e);
 /* The rest too; nothing where it is. */
@@ -127,6 +136,7 @@ int bwl_grace(struct bwl_pins *p, struct bwl_err *e);
 struct bwl_gen {
 	uint32_t slot;
 	int dst4, dst6, lpm4, lpm6, own, base_fd, peer_fd, sub_fd;
+	bool copied; /* as the pins */
 	struct bwl_base *base;
 	struct bwl_peer *peer;
 	uint32_t npeers; /* entries, spares included; entry 0 unused */

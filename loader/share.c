@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The pins to those who are not root: bwl/reader.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bwl/inner.h>
+#include <bwl/reader.h>
+#include "load.h"
+#include "fallback.h"
+
+#define PATH 300
+
+/* Makes it where it is not there. Who is in no group may pass where others must, and see nothing.
+ */
+static int give_dir(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
+{
+	if ((mkdir(path, 0700) && errno != EEXIST) || chown(path, (uid_t)-1, gid) ||
+	    chmod(path, mode))
+		return bwl_fail(e, errno, "cannot give %s to a group: %s", path, strerror(errno));
+	return 0;
+}
+
+static int give(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
+{
+	if (chown(path, (uid_t)-1, gid) || chmod(path, mode))
+		return bwl_fail(e, errno, "cannot give %s to a group: %s", path, strerror(errno));
+	return 0;
+}
+
+static int inner(const struct bwl_pins *p, struct bwl_err *e)
+{
+	int i, r = 0;
+
+	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
+		if (bwl_inner_shape(i, NULL))
+			r = bwl_inner_share(p->dir, p->fd[i]);
+	return r ? bwl_fail(e, -r, "cannot pin the policy's maps below %s: %s", p->dir,
+			    strerror(-r))
+		 : 0;
+}
+
+static int for_writers(const struct bwl_pins *p, gid_t gid, struct bwl_err *e)
+{
+	char path[PATH];
+	int i, r;
+
+	snprintf(path, sizeof(path), "%s/maps", p->dir);
+	r = give_dir(path, gid, 0710, e);
+	for (i = 0; !r && i < _BWL_PIN_MAX; i++) {
+		snprintf(path, sizeof(path), "%s/maps/%s", p->dir, bwl_pin_name(i));
+		r = give(path, gid, 0660, e);
+	}
+	snprintf(path, sizeof(path), "%s/" BWL_INNER_DIR, p->dir);
+	return r ? r : give_dir(path, gid, S_ISGID | 0710, e);
+}
+
+/* Another pin of the same map; what stands there may be of a map that was replaced since. */
+static int pin_again(const char *dir, const char *name, int fd, gid_t gid, struct bwl_err *e)
+{
+	char path[PATH], fresh[PATH];
+	int r;
+
+	snprintf(path, sizeof(path), "%s/" BWL_READ_DIR "/%s", dir, name);
+	snprintf(fresh, sizeof(fresh), "%s/" BWL_READ_DIR "/new_%s", dir, name);
+	unlink(fresh);
+	if (bpf_obj_pin(fd, fresh))
+		return bwl_fail(e, errno, "cannot pin %s: %s", fresh, strerror(errno));
+	r = give(fresh, gid, 0440, e);
+	if (!r && rename(fresh, path))
+		r = bwl_fail(e, errno, "cannot rename %s: %s", fresh, strerror(errno));
+	return r;
+}
+
+static int for_readers(const struct bwl_pins *p, gid_t gid, struct bwl_err *e)
+{
+	char path[PATH];
+	int i, r, fd;
+
+	snprintf(path, sizeof(path), "%s/" BWL_READ_DIR, p->dir);
+	r = give_dir(path, gid, 0710, e);
+	/* To read the ring buffer is to write it: events come by a socket of bwlimitd. */
+	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
+		if (i != BWL_PIN_event)
+			r = pin_again(p->dir, bwl_pin_name(i), p->fd[i], gid, e);
+	snprintf(path, sizeof(path), "%s/" BWL_NOTES, p->dir);
+	fd = bpf_obj_get(path);
+	if (!r && fd >= 0)
+		r = pin_again(p->dir, BWL_NOTES, fd, gid, e);
+	if (fd >= 0)
+		close(fd);
+	snprintf(path, sizeof(path), "%s/" BWL_READ_DIR "/" BWL_INNER_DIR, p->dir);
+	return r ? r : give_dir(path, gid, S_ISGID | 0710, e);
+}
+
+int bwl_load_share(const struct bwl_pins *p, struct bwl_err *e)
+{
+	gid_t writers = 0, readers = 0;
+	bool write = bwl_group_id(BWL_GROUP, &writers),
+	     read = bwl_group_id(BWL_GROUP_READ, &readers);
+	int r = write || read ? give_dir(p->dir, 0, 0711, e) : 0;
+
+	if (!r && write)
+		r = for_writers(p, writers, e);
+	if (!r && read)
+		r = for_readers(p, readers, e);
+	if (!r && (write || read))
+		r = inner(p, e);
+	return r;
+}
+
+int bwl_load_unshare(const char *dir, struct bwl_err *e)
+{
+	char path[PATH];
+	int r = bwl_inner_forget(dir);
+
+	snprintf(path, sizeof(path), "%s/" BWL_READ_DIR, dir);
+	if (r)
+		return bwl_fail(e, -r, "cannot unpin a generation's maps below %s: %s", dir,
+				strerror(-r));
+	r = bwl_load_clear(path, e);
+	if (!r && rmdir(path) && errno != ENOENT)
+		r = bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
+	return r;
+}

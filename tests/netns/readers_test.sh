@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Real users: a member of bwlimit-read sees what operators see and changes nothing, a member of bwlimit
+# writes, and whoever is in neither group gets nothing.
+set -uo pipefail
+# The groups are this test's own: a file of its own over /etc/group, for its own mounts alone.
+if [[ ! -v READERS_UNSHARED ]]; then
+	READERS_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
+fi
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-read-$$ LAB_DESTS=1
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+lab_up || exit 1
+TRY=$LAB_BUILD/tests/harness/bwl-pintry
+WRITERS=64101 READERS=64102 NOBODY=64103
+grep -vE '^bwlimit(-read)?:' /etc/group >"$LAB_TMP/group"
+printf 'bwlimit:x:%d:\nbwlimit-read:x:%d:\n' $WRITERS $READERS >>"$LAB_TMP/group"
+mount --bind "$LAB_TMP/group" /etc/group
+chmod 711 "$LAB_TMP"
+STATE=$LAB_TMP/state
+export BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal
+
+as() { # group, command…: nobody's user with that group alone, and without any capability
+	in_dpu setpriv --reuid $NOBODY --regid $NOBODY --groups "$1" --inh-caps=-all \
+		--bounding-set=-all --no-new-privs "${@:2}"
+}
+reader() { as $READERS "$@"; }
+writer() { as $WRITERS "$@"; }
+stranger() { as $NOBODY "$@"; }
+run() { "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err" && return 0 || note "$(head -c 300 "$LAB_TMP/err")"; return 1; }
+quiet() { "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
+says() { grep -q -- "$1" "$LAB_TMP/out" "$LAB_TMP/err"; }
+fails() { ! "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
+
+# In this order: an attach that knows of no groups must work too.
+"$CTL" journal init >/dev/null
+check "attach makes the pins" lab_attach
+{
+	echo "peers:"
+	lab_peer d1 1 "grant: { rate: 8mbit, volume: 1gb per 1d }"
+} | lab_policy_head >"$LAB_TMP/desired.yaml"
+lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$STATE" --json
+in_force() { "$CTL" policy show >/dev/null 2>&1; }
+check "a policy comes into force" lab_wait_for 30 in_force
+"$CTL" heartbeat >/dev/null
+kept() { "$CTL" history --state-dir "$STATE" --json >/dev/null 2>&1; }
+lab_wait_for 30 kept
+
+verbs=("peer list" "peer show d1" "grant list" "stats" "stats d1" "top --once" "usage" "reasons"
+	"history --state-dir $STATE" "explain 10.7.0.2 10.101.0.9 tcp 443" "zone list" "policy show" "exfil --size 1tb")
+for verb in "${verbs[@]}"; do
+	# shellcheck disable=SC2086 # words
+	check "a reader runs $verb" run reader "$CTL" $verb
+	# shellcheck disable=SC2086
+	check "and gets JSON" run reader "$CTL" --json $verb
+	# shellcheck disable=SC2086
+	check "who is in no group does not" fails stranger "$CTL" $verb
+done
+check "a reader runs status" run reader "$LOAD" status
+check "which names the ports" says "hpf0 .*host"
+check "and does not say of a program that it is missing" eval '! says "not attached"'
+same() { # arguments: what a reader reads is what root reads
+	diff <("$CTL" --json "$@" | jq -S 'del(.. | .debt_bytes?, .expires_in_s?)') \
+		<(reader "$CTL" --json "$@" | jq -S 'del(.. | .debt_bytes?, .expires_in_s?)') >"$LAB_TMP/out"
+}
+check "a reader reads what root reads: peers" same peer show d1
+check "grants" same grant list
+check "counters" same reasons
+check "the policy" same policy show
+
+# --- each pin, each way
+every_pin() { # of readers and of writers, those of the generation too
+	find "$LAB_PINS" -type f
+}
+breaches() { # group: ways that succeeded and would change something
+	local pin
+	while read -r pin; do
+		as "$1" "$TRY" "$pin" "${@:2}" | grep -E '^(open|update|mmap|mprotect|pin|freeze|chmod|chown|rename|unlink) done' |
+			sed "s|^|$pin |"
+		as "$1" "$TRY" "$pin" "${@:2}" | grep -E '^delete (done|ENOENT)' | sed "s|^|$pin |"
+	done < <(every_pin)
+	true # grep that finds nothing says 1
+}
+none() { # on standard input
+	cat >"$LAB_TMP/out"
+	[[ ! -s $LAB_TMP/out ]] || {
+		note "$(head -5 "$LAB_TMP/out")"
+		return 1
+	}
+}
+count=$(every_pin | wc -l)
+check "there are pins of two generations of names at least ($count)" [ "$count" -gt 50 ]
+reads() { [[ $(find "$LAB_PINS/read" -type f | while read -r pin; do reader "$TRY" "$pin" | grep -c '^info done'; done | sort | uniq -c | tr -s ' ') == " $(find "$LAB_PINS/read" -type f | wc -l) 1" ]]; }
+check "a reader opens every pin for readers" reads
+check "and can change none of all pins, in no way" eval 'breaches $READERS destroy | none'
+check "who is in no group opens none" eval 'breaches $NOBODY destroy | none'
+writes() { [[ $(writer "$TRY" "$LAB_PINS/maps/bwl_gate_v1" | grep -cE '^(open|update|mmap) done') -eq 3 ]]; }
+check "the same ways are open to an operator" writes
+check "who cannot unpin, rename or give away a pin" eval \
+	'! writer "$TRY" "$LAB_PINS/maps/bwl_winown_v1" destroy | grep -E "^(chmod|chown|rename|unlink) done"'
+lists() { as "$1" ls "$LAB_PINS" >/dev/null 2>&1 || as "$1" ls "$LAB_PINS/maps" >/dev/null 2>&1; }
+refute "a reader lists no folder of pins" lists $READERS
+locks() { as "$1" flock -sn "$LAB_PINS" true 2>/dev/null; }
+refute "and cannot hold the lock that writers wait for" locks $READERS
+check "which root can" flock -sn "$LAB_PINS" true
+
+# --- each command that changes something
+changes=("grant d1 rate 9mbit" "peer set d1 rate 9mbit" "peer delete d1" "revoke d1" "revoke --all" "stop"
+	"heartbeat" "policy apply $LAB_TMP/desired.yaml" "policy rollback" "policy confirm" "tamper test"
+	"lease renew" "journal init" "audit init --origin x/y")
+before=$("$CTL" --json policy show | jq -S .)
+for verb in "${changes[@]}"; do
+	# shellcheck disable=SC2086
+	check "a reader may not: $verb" fails reader "$CTL" $verb
+done
+for verb in "attach --host hpf0 --uplink p0" detach upgrade up down; do
+	# shellcheck disable=SC2086
+	check "nor: bwlimit-load $verb" fails reader "$LOAD" $verb
+done
+check "the policy is what it was" [ "$before" = "$("$CTL" --json policy show | jq -S .)" ]
+state() { [[ $("$CTL" --json peer show d1 | jq -r .state) == "$1" ]]; }
+check "the peer is not revoked" eval '! state revoked && ! state silent'
+
+# --- a generation's pins come and go with it
+inner() { find "$LAB_PINS/$1" -type f | wc -l; }
+check "a generation has a pin for each of its maps, twice" [ "$(inner gen) $(inner read/gen)" = "8 8" ]
+"$CTL" policy apply "$LAB_TMP/desired.yaml" >/dev/null
+check "the next policy's have taken their place" [ "$(inner gen) $(inner read/gen)" = "8 8" ]
+check "and a reader reads it" run reader "$CTL" peer list
+check "upgrade keeps both" run in_dpu "$LOAD" upgrade
+check "for readers" run reader "$CTL" peer list
+check "detach takes all of them away" eval 'lab_stop "$LAB_PID"; run in_dpu "$LOAD" detach && [[ ! -e $LAB_PINS ]]'
+done_testing
