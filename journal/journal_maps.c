@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <bwl/tables.h>
 #include <bwl/generation.h>
 #include "journal.h"
@@ -245,6 +246,12 @@ int bwl_journal_closed(struct bwl_pins *p, struct bwl_err *e)
 	while (r == -EAGAIN && tries--);
 	if (!r)
 		return 0;
+	if (dir_of(p) && access(dir_of(p), R_OK | W_OK) && errno == EACCES) {
+		bwl_fail(
+			e, EACCES,
+			"it is closed, and after a reboot if bwlimitd runs: it writes the journal, this user may not");
+		return bwl_hint(e, "systemctl status bwlimitd; as root: bwlimit-ctl journal show");
+	}
 	bwl_fail(e, EIO, "it is closed, but only until reboot: %.600s", why.text);
 	return bwl_hint(e, "%s",
 			*why.hint ? why.hint

@@ -47,7 +47,7 @@ static int open_pin(struct bwl_pins *p, enum bwl_pin pin, struct bwl_err *e)
 		else if (fd == -EPERM)
 			bwl_hint(
 				e,
-				"this kernel lets root alone use maps: below 5.19, or it was told so");
+				"this kernel (below 5.19) lets root alone use maps: root alone sees and revokes");
 		return fd;
 	}
 	p->fd[pin] = fd;
@@ -162,8 +162,14 @@ int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e)
 	if (p->dir_fd >= 0)
 		return 0;
 	p->dir_fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (p->dir_fd < 0)
-		return bwl_fail(e, errno, "cannot open %s: %s", p->dir, strerror(errno));
+	if (p->dir_fd < 0) {
+		int err = errno;
+
+		bwl_fail(e, err, "cannot open %s: %s", p->dir, strerror(err));
+		return err == EACCES ? bwl_hint(e, "as root: members of group " BWL_GROUP
+						   " close (revoke, stop) and renew the heartbeat")
+				     : -err;
+	}
 	for (waited = 0; flock(p->dir_fd, LOCK_EX | LOCK_NB); waited += 10) {
 		if (errno != EWOULDBLOCK || waited >= LOCK_WAIT_MS) {
 			close(p->dir_fd);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * LD_PRELOAD: bpf(2) of a kernel that has no multi-buffer XDP, and whose verifier gives up on the
- * program BWL_REFUSE; without that on none.
+ * program BWL_REFUSE; without that on none. BWL_REFUSE_USERS: also of a kernel below 5.19, where
+ * only root may call it at all.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 /* The verifier's way to say why. */
 static long refuse(const union bpf_attr *a, const char *why, int code)
@@ -34,6 +36,10 @@ long syscall(long number, ...)
 	for (i = 0; i < 6; i++)
 		arg[i] = va_arg(args, long);
 	va_end(args);
+	if (number == SYS_bpf && getenv("BWL_REFUSE_USERS") && geteuid()) {
+		errno = EPERM;
+		return -1;
+	}
 	a = (const union bpf_attr *)arg[1];
 	if (number == SYS_bpf && arg[0] == BPF_PROG_LOAD) {
 		if (a->prog_flags & BPF_F_XDP_HAS_FRAGS)

@@ -125,6 +125,52 @@ check "the policy is what it was" [ "$before" = "$("$CTL" --json policy show | j
 state() { [[ $("$CTL" --json peer show d1 | jq -r .state) == "$1" ]]; }
 check "the peer is not revoked" eval '! state revoked && ! state silent'
 
+# --- a kernel below 5.19, where only root may call bpf() at all
+old() { as "$1" env BWL_REFUSE_USERS=1 LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-refuse.so" "${@:2}"; }
+check "on a kernel below 5.19 a reader gets nothing" fails old $READERS "$CTL" peer list
+check "and is told why" says "below 5.19"
+check "an operator revokes nothing there" fails old $WRITERS "$CTL" revoke d1
+check "and is told who does" says "root alone sees and revokes"
+refute "the peer is not revoked" state revoked
+
+# --- what a member of bwlimit does by the maps alone
+check "an operator renews the heartbeat" run writer "$CTL" heartbeat
+check "what opens is not for him" fails writer "$CTL" stop --off
+check "and he is told so" says "members of group bwlimit close"
+quiet writer "$CTL" revoke d1
+check "an operator revokes" state revoked
+check "and is told that bwlimitd writes the journal" says "bwlimitd runs: it writes the journal"
+journaled() { "$CTL" journal show | grep -q 'd1'; }
+check "bwlimitd writes it" lab_wait_for 20 journaled
+check "root grants again" run "$CTL" grant d1 rate 8mbit reason test
+quiet writer "$CTL" stop
+stopped() { [[ $("$LOAD" status --json | jq .stopped) == true ]]; }
+check "an operator stops everything" stopped
+check "root lets it go on" run "$CTL" stop --off
+
+# --- sockets
+sockets() { find /run/bwlimit -type s -name "$LAB*"; }
+is_answered() { # command…: by a socket that takes orders
+	# shellcheck disable=SC2046 # words
+	"$@" /usr/bin/python3 - $(sockets) <<-'END'
+	import socket, sys
+	for path in sys.argv[1:]:
+	    s = socket.socket(socket.AF_UNIX)
+	    s.settimeout(5)
+	    try:
+	        s.connect(path)
+	        s.sendall(b'{"verb":"no such order"}\n')
+	        if s.recv(1):
+	            sys.exit(0)
+	    except OSError:
+	        continue
+	sys.exit(1)
+	END
+}
+check "bwlimitd takes orders of root" is_answered in_dpu
+refute "a reader gives none" is_answered reader
+refute "nor does who is in no group" is_answered stranger
+
 # --- a generation's pins come and go with it
 inner() { find "$LAB_PINS/$1" -type f | wc -l; }
 check "a generation has a pin for each of its maps, twice" [ "$(inner gen) $(inner read/gen)" = "8 8" ]
