@@ -35,7 +35,8 @@ int line_socket_address(const char *pin_dir, const char *ending, struct sockaddr
 {
 	int r = bwl_agent_address(pin_dir, ending, ret, e);
 
-	if (!r && mkdir(BWL_RUN_DIR, 0700) && errno != EEXIST)
+	/* Members of the groups pass to the socket that is for them; each socket asks who comes. */
+	if (!r && ((mkdir(BWL_RUN_DIR, 0700) && errno != EEXIST) || chmod(BWL_RUN_DIR, 0711)))
 		r = bwl_fail(e, errno, "cannot make %s: %s", BWL_RUN_DIR, strerror(errno));
 	return r;
 }

@@ -107,6 +107,10 @@ refute "a reader lists no folder of pins" lists $READERS
 locks() { as "$1" flock -sn "$LAB_PINS" true 2>/dev/null; }
 refute "and cannot hold the lock that writers wait for" locks $READERS
 check "which root can" flock -sn "$LAB_PINS" true
+opens() { "$@" bash -c 'exec 3<"$0"' "$LAB_PINS/maps" 2>/dev/null; }
+refute "nor open the folder whose lock says who reads the events" opens reader
+refute "who is in no group does not either" opens stranger
+check "root opens it" opens in_dpu
 
 # --- each command that changes something
 changes=("grant d1 rate 9mbit" "peer set d1 rate 9mbit" "peer delete d1" "revoke d1" "revoke --all" "stop"
@@ -149,7 +153,7 @@ check "an operator stops everything" stopped
 check "root lets it go on" run "$CTL" stop --off
 
 # --- sockets
-sockets() { find /run/bwlimit -type s -name "$LAB*"; }
+sockets() { find /run/bwlimit -type s -name "$LAB*.sock"; }
 is_answered() { # command…: by a socket that takes orders
 	# shellcheck disable=SC2046 # words
 	"$@" /usr/bin/python3 - $(sockets) <<-'END'
@@ -170,6 +174,20 @@ is_answered() { # command…: by a socket that takes orders
 check "bwlimitd takes orders of root" is_answered in_dpu
 refute "a reader gives none" is_answered reader
 refute "nor does who is in no group" is_answered stranger
+
+refute "a reader does not even see which sockets there are" reader ls /run/bwlimit
+lab_bg seen dpu setpriv --reuid $NOBODY --regid $NOBODY --groups $READERS --inh-caps=-all --bounding-set=-all \
+	--no-new-privs "$CTL" --json watch
+watching=$LAB_PID
+check "a reader's watch is answered by bwlimitd" lab_wait_for 10 grep -q 'come from bwlimitd' "$LAB_TMP/seen.err"
+sees() { # until it is there: something that has no grant
+	in_host ping -c 1 -W 1 10.99.9.9 >/dev/null 2>&1
+	grep -q '"event":"new-destination"' "$LAB_TMP/seen"
+}
+check "and he sees an event" lab_wait_for 10 sees
+lab_stop "$watching"
+check "who is in no group sees none" fails stranger timeout 20 "$CTL" watch --count 1
+check "for he may not" says "bwlimit"
 
 # --- a generation's pins come and go with it
 inner() { find "$LAB_PINS/$1" -type f | wc -l; }
