@@ -81,7 +81,6 @@ int bwl_load_clear(const char *folder, struct bwl_err *e);
  * The maps to groups bwlimit and bwlimit-read (bwl/reader.h), where they exist. Links and programs
  * stay root's.
  */
-int bwl_load_unshare(const char *dir, struct bwl_err *e);
 int bwl_load_share(const struct bwl_pins *p, struct bwl_err *e);
 
 uint32_t bwl_map_id(int fd); /* 0 on failure */

@@ -12,6 +12,8 @@
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
+#include <bwl/inner.h>
+#include <bwl/reader.h>
 #include "load.h"
 #include "fallback.h"
 
@@ -128,6 +130,22 @@ int bwl_load_clear(const char *dir, struct bwl_err *e)
 	return r;
 }
 
+/* The pins that bwl_load_share() and each policy made. */
+static int unshare_pins(const char *dir, struct bwl_err *e)
+{
+	char path[240];
+	int r = bwl_inner_forget(dir);
+
+	snprintf(path, sizeof(path), "%s/" BWL_READ_DIR, dir);
+	if (r)
+		return bwl_fail(e, -r, "cannot unpin a generation's maps below %s: %s", dir,
+				strerror(-r));
+	r = bwl_load_clear(path, e);
+	if (!r && rmdir(path) && errno != ENOENT)
+		r = bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
+	return r;
+}
+
 int bwl_load_wipe(const char *dir, struct bwl_err *e)
 {
 	/* Links first: programs go before the maps they stand on. */
@@ -143,7 +161,7 @@ int bwl_load_wipe(const char *dir, struct bwl_err *e)
 		else
 			bwl_note_drop(dir);
 		if (!r && i == 2)
-			r = bwl_load_unshare(dir, e);
+			r = unshare_pins(dir, e);
 		if (!r && rmdir(path) && errno != ENOENT)
 			r = bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
 	}

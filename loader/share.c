@@ -110,18 +110,3 @@ int bwl_load_share(const struct bwl_pins *p, struct bwl_err *e)
 		r = inner(p, e);
 	return r;
 }
-
-int bwl_load_unshare(const char *dir, struct bwl_err *e)
-{
-	char path[PATH];
-	int r = bwl_inner_forget(dir);
-
-	snprintf(path, sizeof(path), "%s/" BWL_READ_DIR, dir);
-	if (r)
-		return bwl_fail(e, -r, "cannot unpin a generation's maps below %s: %s", dir,
-				strerror(-r));
-	r = bwl_load_clear(path, e);
-	if (!r && rmdir(path) && errno != ENOENT)
-		r = bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
-	return r;
-}
