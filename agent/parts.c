@@ -52,6 +52,15 @@ const struct agent_part agent_parts[] = {
 	},
 	/* What tells and keeps. */
 	{
+		.name = "commands",
+		.event = "commands",
+		.priority = LOG_ERR,
+		.without = "only root gives commands",
+		.wanted = agent_commands_wanted,
+		.start = agent_commands_start,
+		.stop = agent_commands_stop,
+	},
+	{
 		.name = "events",
 		.event = "events",
 		.priority = LOG_ERR,

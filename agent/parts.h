@@ -67,6 +67,11 @@ agent_part_call agent_counters_stop;
 agent_part_start agent_orders_start;
 agent_part_call agent_orders_stop;
 
+/* commands.c: commands of members of bwlimit and bwlimit-read */
+agent_part_wanted agent_commands_wanted;
+agent_part_start agent_commands_start;
+agent_part_call agent_commands_stop;
+
 /* events.c: the data plane's ring buffer to the log and to whoever subscribed */
 agent_part_start agent_events_start;
 agent_part_call agent_events_stop;

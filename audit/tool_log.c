@@ -2,6 +2,7 @@
 /* See tool_log.h. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 #include "tool_log.h"
@@ -11,11 +12,14 @@ static char intended[1024];
 
 static int append(enum bwl_audit_urgency u, const char *event, const char *text, struct bwl_err *e)
 {
+	const char *by = getenv("BWLIMIT_ORDERED_BY"); /* set by bwlimitd, which runs us for him */
 	struct bwl_audit_log *l;
+	char with[sizeof(intended) + 64];
 	int r = bwl_audit_open(NULL, &l, e);
 
+	snprintf(with, sizeof(with), "%s%s%s", text, by ? ", ordered by " : "", by ? by : "");
 	if (!r && l)
-		r = bwl_audit_append(l, u, event, text, NULL, NULL, e);
+		r = bwl_audit_append(l, u, event, with, NULL, NULL, e);
 	bwl_audit_close(l);
 	return r;
 }

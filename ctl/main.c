@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "audit/tool_log.h"
-#include "ctl.h"
+#include "ordered.h"
 
 static const struct ctl_cmd *const tables[] = {
 	ctl_peer_cmds,    ctl_grant_cmds,       ctl_revoke_cmds,    ctl_zone_cmds,
@@ -209,6 +210,33 @@ static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
 	return 2;
 }
 
+static int as_ordered(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
+{
+	int r = ctl_ordered_may(c, cmd, argc, argv);
+
+	return r ? r : cmd->run(c, argc, argv);
+}
+
+/*
+ * What changes something is bwlimitd's to do, which records it; with it dead the maps are left.
+ * What shows something is read here, where the kernel lets anybody but root use maps (5.19).
+ */
+static int as_user(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
+{
+	enum ctl_right right = ctl_right_of(cmd);
+	int code = right == CTL_OPERATE ? ctl_forward(c, cmd, argc, argv) : -1, r;
+
+	if (code >= 0)
+		return code;
+	r = cmd->run(c, argc, argv);
+	if (r == -EPERM && right == CTL_READ) {
+		code = ctl_forward(c, cmd, argc, argv);
+		if (code >= 0)
+			return code;
+	}
+	return finish(c, cmd, r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct ctl_cmd *cmd;
@@ -250,5 +278,9 @@ int main(int argc, char **argv)
 	}
 	if (!cmd)
 		return finish(&c, NULL, unknown(&c, argc, argv));
-	return finish(&c, cmd, cmd->run(&c, argc - used, argv + used));
+	argc -= used;
+	argv += used;
+	if (ctl_is_ordered())
+		return finish(&c, cmd, as_ordered(&c, cmd, argc, argv));
+	return geteuid() ? as_user(&c, cmd, argc, argv) : finish(&c, cmd, cmd->run(&c, argc, argv));
 }

@@ -43,6 +43,7 @@ check "attach makes the pins" lab_attach
 	echo "peers:"
 	lab_peer d1 1 "grant: { rate: 8mbit, volume: 1gb per 1d }"
 } | lab_policy_head >"$LAB_TMP/desired.yaml"
+export BWLIMIT_CTL=$CTL # which bwlimitd runs for others
 lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$STATE" --json
 in_force() { "$CTL" policy show >/dev/null 2>&1; }
 check "a policy comes into force" lab_wait_for 30 in_force
@@ -129,28 +130,72 @@ check "the policy is what it was" [ "$before" = "$("$CTL" --json policy show | j
 state() { [[ $("$CTL" --json peer show d1 | jq -r .state) == "$1" ]]; }
 check "the peer is not revoked" eval '! state revoked && ! state silent'
 
-# --- a kernel below 5.19, where only root may call bpf() at all
+# --- a kernel below 5.19, where only root may call bpf() at all: bwlimitd reads and does it
 old() { as "$1" env BWL_REFUSE_USERS=1 LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-refuse.so" "${@:2}"; }
-check "on a kernel below 5.19 a reader gets nothing" fails old $READERS "$CTL" peer list
-check "and is told why" says "below 5.19"
-check "an operator revokes nothing there" fails old $WRITERS "$CTL" revoke d1
-check "and is told who does" says "root alone sees and revokes"
-refute "the peer is not revoked" state revoked
+check "on a kernel below 5.19 bwlimitd reads for a reader" run old $READERS "$CTL" peer list
+check "what it reads" says d1
+check "as JSON too" run old $READERS "$CTL" --json stats
+check "which is a document" jq -e '.kind == "stats"' "$LAB_TMP/out"
+check "nobody else's" fails old $NOBODY "$CTL" peer list
+check "an operator revokes there" run old $WRITERS "$CTL" revoke d1
+check "the peer is revoked" state revoked
 
-# --- what a member of bwlimit does by the maps alone
-check "an operator renews the heartbeat" run writer "$CTL" heartbeat
-check "what opens is not for him" fails writer "$CTL" stop --off
-check "and he is told so" says "members of group bwlimit close"
-quiet writer "$CTL" revoke d1
-check "an operator revokes" state revoked
-check "and is told that bwlimitd writes the journal" says "bwlimitd runs: it writes the journal"
-journaled() { "$CTL" journal show | grep -q 'd1'; }
-check "bwlimitd writes it" lab_wait_for 20 journaled
-check "root grants again" run "$CTL" grant d1 rate 8mbit reason test
-quiet writer "$CTL" stop
+# --- what a member of bwlimit does, by bwlimitd, which records it
+granted() { [[ $("$CTL" --json peer show d1 | jq .grant.rate_bits_per_second) == "$1" ]]; }
+check "an operator grants" run writer "$CTL" grant d1 rate 9mbit reason "ticket 4711"
+check "that comes into force" granted 9000000
+check "an operator edits a peer" run writer "$CTL" peer set d1 rate 7mbit
+check "that does, too" granted 7000000
+sed 's/8mbit/6mbit/' "$LAB_TMP/desired.yaml" >"$LAB_TMP/mine.yaml"
+chmod 600 "$LAB_TMP/mine.yaml"
+chown $NOBODY "$LAB_TMP/mine.yaml"
+check "an operator applies a file of his own" run writer "$CTL" policy apply "$LAB_TMP/mine.yaml"
+check "that comes into force, too" granted 6000000
+echo "hidden-word: 1" >"$LAB_TMP/secret"
+chmod 600 "$LAB_TMP/secret"
+check "a file that he may not read is not read for him" fails writer "$CTL" policy apply "$LAB_TMP/secret"
+refute "nothing of it is shown" says hidden-word
+check "an option that names a path is root's" fails writer "$CTL" history --state-dir "$LAB_TMP"
+check "an operator stops everything" run writer "$CTL" stop
 stopped() { [[ $("$LOAD" status --json | jq .stopped) == true ]]; }
-check "an operator stops everything" stopped
-check "root lets it go on" run "$CTL" stop --off
+check "everything is stopped" stopped
+check "and lets it go on" run writer "$CTL" stop --off
+check "the exit code is the command's" eval 'quiet writer "$CTL" grant nobody rate 1mbit reason x; [[ $? -eq 1 ]]'
+check "so is what it says" says "no peer 'nobody'"
+refute "a command that goes on is not run" quiet old $READERS "$CTL" top
+words() { # group, JSON of a request to the socket of commands
+	as "$1" /usr/bin/python3 - "/run/bwlimit/$2" "$3" <<-'END'
+	import socket, sys
+	s = socket.socket(socket.AF_UNIX)
+	s.settimeout(5)
+	s.connect(sys.argv[1])
+	s.sendall(sys.argv[2].encode() + b"\n")
+	print(s.recv(4096).decode())
+	END
+}
+commands=$(cd /run/bwlimit && ls "$LAB"*.commands)
+exits() { run words "$1" "$commands" "$2" && says "$3"; } # group, request, answer
+check "by hand a reader may read" exits $READERS '{"argv":["peer","list"]}' '"exit":0'
+check "and revoke nothing" exits $READERS '{"argv":["revoke","d1"]}' '"exit":1'
+check "no file of root's is read by name" exits $WRITERS '{"argv":["policy","check","'"$LAB_TMP"'/secret"]}' '"exit":1'
+check "no other maps are taken" exits $WRITERS '{"argv":["--pin-dir","/sys/fs/bpf/x","peer","list"]}' '"exit":1'
+check "what is root's stays so" exits $WRITERS '{"argv":["pki","init"]}' '"exit":1'
+check "nor is a word a number" exits $WRITERS '{"argv":[1]}' 'a word of a command is text'
+refute "who is in no group is not heard" words $NOBODY "$commands" '{"argv":["peer","list"]}'
+check "the peer is still open" state live
+
+# --- with bwlimitd dead: closing by the maps alone
+lab_stop "$LAB_PID"
+quiet writer "$CTL" revoke d1
+check "with bwlimitd dead an operator revokes by the maps" state revoked
+check "and is told that bwlimitd writes the journal" says "bwlimitd runs: it writes the journal"
+check "what opens is not for him then" fails writer "$CTL" grant d1 rate 8mbit reason x
+check "on a kernel below 5.19 he cannot even revoke" fails old $WRITERS "$CTL" revoke d1
+check "and is told who does" says "root alone sees and revokes"
+lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$STATE" --json
+journaled() { "$CTL" journal show | grep -q 'd1'; }
+check "bwlimitd writes the journal when it is back" lab_wait_for 20 journaled
+check "root grants again" run "$CTL" grant d1 rate 8mbit reason test
 
 # --- sockets
 sockets() { find /run/bwlimit -type s -name "$LAB*.sock"; }

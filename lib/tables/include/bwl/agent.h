@@ -20,6 +20,12 @@
  * checked is what is put in force. name: what errors in it begin with. Two lines answer: at once
  * {"taken": true}, and when it is done {"by": "bwlimitd", "report": {…}, "warnings": [TEXT…]}.
  *
+ * Commands: a connection is a command of bwlimit-ctl by somebody who is not root,
+ * {"argv": [WORD…]}, with the file that it reads as a sealed memfd, if it does. Answered by
+ * {"exit": N} with two file descriptors: what it said on standard output and standard error.
+ *Members of bwlimit may what changes something, those of bwlimit-read what only shows
+ *(ctl/ordered.c).
+ *
  * Events: a connection is one filter (bwl/events.h), {} for all, answered by {"by": "bwlimitd"} or
  * by {"error": …, "todo": …} and the end. Then come documents of kind event, and of kind event-lost
  * where some were lost, as `watch --json` prints them, until the subscriber says that it has
@@ -40,6 +46,7 @@
 
 #define BWL_AGENT_ORDERS ".sock"
 #define BWL_AGENT_EVENTS ".events"
+#define BWL_AGENT_COMMANDS ".commands"
 /* The socket of the bwlimitd of a pin directory, as bwl_pin_dir() has it; ending: which of them. */
 int bwl_agent_address(const char *pin_dir, const char *ending, struct sockaddr_un *ret,
 		      struct bwl_err *e);

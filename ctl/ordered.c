@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See ordered.h. A command that is not in the list is root's. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ordered.h"
+
+#define OPTIONS 8
+
+static const struct entry {
+	const char *noun, *verb;
+	enum ctl_right right;
+	bool file;                    /* its first word is a file */
+	const char *options[OPTIONS]; /* those that name no path; NULL ends them */
+} list[] = {
+	{ "peer", "list", CTL_READ, false, { NULL } },
+	{ "peer", "show", CTL_READ, false, { NULL } },
+	{ "grant", "list", CTL_READ, false, { NULL } },
+	{ "zone", "list", CTL_READ, false, { NULL } },
+	{ "policy", "show", CTL_READ, false, { NULL } },
+	{ "policy", "check", CTL_READ, true, { NULL } },
+	{ "policy", "diff", CTL_READ, true, { NULL } },
+	{ "stats", NULL, CTL_READ, false, { "--interval", NULL } },
+	{ "reasons", NULL, CTL_READ, false, { "--port", "--all", NULL } },
+	{ "metrics", NULL, CTL_READ, false, { "--peers", NULL } },
+	{ "top", NULL, CTL_READ, false, { "--once", "--interval", NULL } },
+	{ "usage", NULL, CTL_READ, false, { NULL } },
+	{ "history", NULL, CTL_READ, false, { "--class", "--since", "--until", "--step", NULL } },
+	{ "explain", NULL, CTL_READ, false, { "--port", "--size", NULL } },
+	{ "exfil", NULL, CTL_READ, false, { "--size", "--compression", "--trays", NULL } },
+	{ "lease", "show", CTL_READ, false, { NULL } },
+	{ "journal", "show", CTL_READ, false, { NULL } },
+	{ "peer", "add", CTL_OPERATE, false, { NULL } },
+	{ "peer", "set", CTL_OPERATE, false, { NULL } },
+	{ "peer", "del", CTL_OPERATE, false, { NULL } },
+	{ "grant", NULL, CTL_OPERATE, false, { NULL } },
+	{ "revoke", NULL, CTL_OPERATE, false, { "--all", NULL } },
+	{ "zone", "set", CTL_OPERATE, false, { NULL } },
+	{ "policy",
+	  "apply",
+	  CTL_OPERATE,
+	  true,
+	  { "--confirm", "--yes", "--fresh-volume", "--trust-clock", NULL } },
+	{ "policy", "confirm", CTL_OPERATE, false, { NULL } },
+	{ "policy", "rollback", CTL_OPERATE, false, { NULL } },
+	{ "heartbeat", NULL, CTL_OPERATE, false, { "--lift", NULL } },
+	{ "stop", NULL, CTL_OPERATE, false, { "--off", NULL } },
+	{ "lease", "renew", CTL_OPERATE, false, { "--for", NULL } },
+	{ "tamper", NULL, CTL_OPERATE, false, { "--peer", NULL } },
+};
+
+static const struct entry *entry_of(const struct ctl_cmd *cmd)
+{
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if (!strcmp(list[i].noun, cmd->noun) &&
+		    !strcmp(list[i].verb ? list[i].verb : "", cmd->verb ? cmd->verb : ""))
+			return &list[i];
+	return NULL;
+}
+
+enum ctl_right ctl_right_of(const struct ctl_cmd *cmd)
+{
+	const struct entry *x = entry_of(cmd);
+
+	return x ? x->right : CTL_ROOT;
+}
+
+int ctl_file_word(const struct ctl_cmd *cmd, int argc, char **argv)
+{
+	const struct entry *x = entry_of(cmd);
+
+	for (int i = 0; x && x->file && i < argc; i++) {
+		if (!strcmp(argv[i], "--confirm"))
+			i++;
+		else if (strncmp(argv[i], "--", 2))
+			return i;
+	}
+	return -1;
+}
+
+bool ctl_is_ordered(void)
+{
+	return getenv("BWLIMIT_ORDERED_BY");
+}
+
+/* "--port=x" is --port */
+static bool is_option(const char *word, const char *option)
+{
+	size_t n = strlen(option);
+
+	return !strncmp(word, option, n) && (!word[n] || word[n] == '=');
+}
+
+int ctl_ordered_may(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
+{
+	const char *as = getenv("BWLIMIT_ORDERED_AS");
+	const struct entry *x = entry_of(cmd);
+	int file = ctl_file_word(cmd, argc, argv);
+
+	if (!x || !as || (x->right == CTL_OPERATE && strcmp(as, "operate"))) {
+		bwl_fail(&c->err, EPERM, "%s%s%s is not for you", cmd->noun, cmd->verb ? " " : "",
+			 cmd->verb ? cmd->verb : "");
+		return bwl_hint(&c->err, x ? "as root, or a member of group bwlimit" : "as root");
+	}
+	for (int i = 0; i < argc; i++) {
+		bool known = strncmp(argv[i], "--", 2) || !argv[i][2];
+
+		for (size_t k = 0; k < OPTIONS && x->options[k]; k++)
+			known |= is_option(argv[i], x->options[k]);
+		if (!known)
+			return bwl_fail(&c->err, EPERM, "%.64s is root's", argv[i]);
+	}
+	if (!strcmp(cmd->noun, "top") && (!argc || strcmp(argv[0], "--once")))
+		return bwl_fail(&c->err, EPERM, "top --once: bwlimitd runs nothing that goes on");
+	if (file >= 0 && strcmp(argv[file], "-"))
+		return bwl_fail(&c->err, EPERM, "a file comes on standard input: -");
+	return 0;
+}
