@@ -60,7 +60,10 @@ def judge(folder, lines, kind):
 def types(schema, fields):
     """The JSON types that a schema allows; None: any."""
     while "$ref" in schema:
-        schema = fields[schema["$ref"].rsplit("/", 1)[1]]
+        name = schema["$ref"].rsplit("/", 1)[1]
+        if name not in fields:
+            sys.exit(f"a schema refers to {name}, which is no field of fields.json")
+        schema = fields[name]
     if "const" in schema or "enum" in schema:
         values = schema.get("enum", [schema.get("const")])
         of = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
