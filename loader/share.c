@@ -47,8 +47,9 @@ static int for_writers(const struct bwl_pins *p, gid_t gid, struct bwl_err *e)
 	char path[PATH];
 	int i, r;
 
+	/* Readable: who reads the ring buffer of events holds a lock on it (bwl_event_lock()). */
 	snprintf(path, sizeof(path), "%s/maps", p->dir);
-	r = give_dir(path, gid, 0710, e);
+	r = give_dir(path, gid, 0750, e);
 	for (i = 0; !r && i < _BWL_PIN_MAX; i++) {
 		snprintf(path, sizeof(path), "%s/maps/%s", p->dir, bwl_pin_name(i));
 		r = give(path, gid, 0660, e);

@@ -189,6 +189,12 @@ lab_stop "$LAB_PID"
 quiet writer "$CTL" revoke d1
 check "with bwlimitd dead an operator revokes by the maps" state revoked
 check "and is told that bwlimitd writes the journal" says "bwlimitd runs: it writes the journal"
+alone() { # ping from when it reads on
+	in_host ping -c 12 -i 0.3 -W 1 10.99.9.9 >/dev/null 2>&1 &
+	run "$1" "$CTL" watch --event new-destination --count 1 --timeout 8s && says 10.99.9.9
+}
+check "with bwlimitd dead an operator watches the events by himself" alone writer
+refute "a reader does not" alone reader
 check "what opens is not for him then" fails writer "$CTL" grant d1 rate 8mbit reason x
 check "on a kernel below 5.19 he cannot even revoke" fails old $WRITERS "$CTL" revoke d1
 check "and is told who does" says "root alone sees and revokes"
