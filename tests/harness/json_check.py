@@ -92,10 +92,11 @@ def docs(source):
     objects += [("fields", o) for o in each_object(fields)]
     used = set()
     jsonschema.Draft202012Validator.check_schema({"$defs": fields})
+    documents = page.split("\n## Documents\n", 1)[1].split("\n## ", 1)[0]
     for kind, schema in kinds.items():
         own = {k: v for k, v in schema.items() if k != "$defs"}
         jsonschema.Draft202012Validator.check_schema(own)
-        if f"`{kind}`" not in page:
+        if f"\n| `{kind}` |" not in documents:
             bad.append(f"docs/json.md does not tell of kind {kind}")
         if schema["properties"].get("kind") != {"const": kind} or "version" not in schema["required"]:
             bad.append(f"{kind}: without its kind, or a version")

@@ -59,7 +59,7 @@ done
 nouns=$(printf '%s\n' "${commands[@]% *}" | sort -u)
 check "the completion of bwlimit-ctl has every command" within "$nouns" \
 	"$(sed -n "s|^\t/) words='\(.*\)' ;;|\1|p" "$packaging/completion/bwlimit-ctl.bash")"
-for noun in peer zone policy ipsec pki; do
+for noun in $(printf '%s\n' "${commands[@]}" | awk 'NF > 1 { print $1 }' | grep -v "^grant$" | sort -u); do # grant takes a name or list
 	check "and every verb of $noun" within \
 		"$(printf '%s\n' "${commands[@]}" | sed -n "s/^$noun //p")" \
 		"$(sed -n "s|^\t$noun/) words='\(.*\)' ;;|\1|p" "$packaging/completion/bwlimit-ctl.bash")"
