@@ -130,7 +130,8 @@ BWL_ASSERT_PAIR(NODE);
 #define BWL_REASON_SEGMENTS (BWL_REASON_COLUMNS - 1)
 /* Nor this: in an uplink's row of the last gate, what XDP sent by it, which no gate sees. */
 #define BWL_REASON_XDP (BWL_REASON_COLUMNS - 2)
-_Static_assert(_BWL_REASON_MAX <= BWL_REASON_XDP, "more reasons than columns");
+_Static_assert(_BWL_REASON_MAX <= BWL_REASON_XDP,
+	       "no column is left for a reason: CONTRIBUTING.md, A stage of the limiter, 1");
 
 /*
  * bwl_reason_v1[row * BWL_REASON_COLUMNS + reason], per CPU; BPF writes. Row: the port id for what
