@@ -337,7 +337,7 @@ static void values_out_of_their_domain_are_refused_where_they_stand(void **state
 		{ "start: or", "auto, trap|start, start or trap" },
 		{ "revocation: ''", "strict, ifuri or relaxed" },
 		{ "hw_offload: yes", "auto, no, crypto or packet" },
-		{ "copy_ecn: no", "neither true nor false" },
+		{ "copy_ecn: no", "false or true" },
 		{ "local: 10.0.0.0/8", "not an address" },
 		{ "local: 224.0.0.1", "not an address" },
 		{ "id: 'a*'", "not an identity" },
