@@ -17,20 +17,20 @@ declare -A few=(
 	[cost]='--rounds 1 --packets 2000 --peers 50 --anyway'
 	[e2e]='--rounds 1 --packets 2000 --destinations 50 --anyway'
 	[scale]='--rounds 1 --packets 2000 --anyway'
-	[control]='--peers 50 --edits 3'
+	[apply]='--peers 50 --edits 3'
 	[history]='--peers 5 --hours 1'
 )
 declare -A rows=(
 	[cost]='.ratio_one > 0 and .ns.floor_one > 0 and .spread.ratio_turn.min <= .spread.ratio_turn.max'
 	[e2e]='(.rows | length) == 12 and ([.rows[].what] | unique | length) == 6 and .rows[0].ns > 0'
-	[control]='.rows[0].peers == 50 and .rows[0].set_seen_spread_ms.min > 0'
+	[apply]='.rows[0].peers == 50 and .rows[0].set_seen_spread_ms.min > 0'
 	[history]='.rows[0].peers == 5'
 )
 rows[scale]='(.rows | map(select(.what == "pipeline") | {peers, refused}) | unique | length) == 4 and
 	(.rows | all(.ns_per_packet > 0 and .times_one > 0 and .cpus >= 1)) and
 	(.rows | map(.cpus) | max) == .machine.cpus and
 	(.rows | map(select(.cpus == 1 and .way == "veth")) | length) == (if .veth then 3 else 0 end)'
-declare -A table=([cost]='ratio to the floor' [e2e]='nftables, the same work' [control]='until seen'
+declare -A table=([cost]='ratio to the floor' [e2e]='nftables, the same work' [apply]='until seen'
 	[history]='hour 1 of 5 peers')
 
 rigs() { compgen -G '/sys/fs/bpf/bwl-rig-*'; }
@@ -62,11 +62,11 @@ says_how() { # bench option value: which number it takes
 	grep -q -- "bench-$1: $2 $3: a number from" <("$bench/bench-$1" "$2" "$3" 2>&1)
 }
 
-for name in cost e2e scale control history esp machine; do
+for name in cost e2e scale apply history esp machine; do
 	check "bench-$name says how it is used, with an example" helps "$name"
 	check "bench-$name refuses an option that it does not know" refuses "$name" --nonsense
 done
-for name in cost e2e scale control history; do
+for name in cost e2e scale apply history; do
 	[[ ! ${table[$name]-} ]] ||
 		check "bench-$name prints a table and what it was measured on" prints "$name" "${table[$name]}"
 	check "bench-$name says the same as JSON" says_json "$name" "${rows[$name]}"

@@ -78,6 +78,7 @@ static void what_tc_must_look_at_itself_has_none(void **state)
 static void every_edit_makes_it_another(void **state)
 {
 	static const char *const spec = "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp";
+	struct bwl_pins *pins;
 	uint8_t was[META];
 
 	(void)state;
@@ -86,7 +87,9 @@ static void every_edit_makes_it_another(void **state)
 	rig_policy(rig, BOTH);
 	assert_memory_not_equal(was, handed(spec), META);
 	memcpy(was, handed(spec), META);
-	__atomic_add_fetch(&rig_pins(rig)->ctl->edits, 1, __ATOMIC_SEQ_CST);
+	pins = rig_pins(rig);
+	__atomic_add_fetch(&pins->ctl->edits, 1, __ATOMIC_SEQ_CST);
+	bwl_pins_close(pins);
 	assert_memory_not_equal(was, handed(spec), META);
 }
 

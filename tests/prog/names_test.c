@@ -242,7 +242,7 @@ static void the_table_and_a_look_at_all_names_agree_whatever_happened(void **sta
 		free(text);
 	}
 	print_message("# %u rounds, %u writers killed between two words\n", rounds, kills);
-	assert_true(kills > rounds / 12);
+	assert_true(kills); /* else none was between two words: how many is the machine's */
 }
 
 /* --- what an edit touches */
