@@ -3,7 +3,8 @@
  * Commands of people who are not root: bwlimit-ctl sends its words, and bwlimitd runs bwlimit-ctl
  * with them (bwl/agent.h). What they may is said by their groups; that bwlimit-ctl keeps to it,
  * and to what has no path in it, it sees itself (ctl/ordered.h). A process for each, so that a
- * command that hangs holds up nobody: it is killed after a minute, as is one that says too much.
+ * command that hangs holds up nobody: it is killed
+ * after a minute (after five, if it changes something), as is one that says too much.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,16 +27,28 @@
 #include "thread.h"
 
 #define AT_ONCE 8
+#define READERS_MOST 4 /* of them: those who only read never take an operator's place */
+#define OF_ONE_USER 2  /* of those */
 #define WORDS_MOST 64
 #define ENV_MOST 32 /* of our own environment, where our files are */
 #define LONGEST_NS 60000000000ULL
-#define SAYS_MOST (64 << 20) /* bytes of standard output, and of standard error */
+#define LONGEST_CHANGE_NS 300000000000ULL /* a policy of a million peers */
+#define TELL_NS 10000000000ULL            /* without progress, then the reader is too slow */
+#define SAYS_MOST (64 << 20)              /* bytes of standard output, and of standard error */
+#define READS_MOST (16 << 20)             /* of a document that a reader sends */
+#define END_MS 2000
 #define EVERY_MS 100
 
 struct running {
-	pid_t pid; /* 0: free */
-	int conn, out, err;
-	uint64_t since_ns;
+	pid_t pid; /* 0: it has ended, or the place is free */
+	int conn;  /* -1: free */
+	int out, err;
+	uid_t uid;
+	bool reads, killed;
+	uint64_t since_ns; /* it was started; then, something was told */
+	off_t told;        /* bytes of the answer's line, and of both files behind it */
+	char line[80];
+	size_t len; /* of the line; 0: it runs */
 };
 
 struct commands {
@@ -60,28 +73,6 @@ static bool may_command(void *arg, int fd)
 	return rights(arg, fd);
 }
 
-/* Both files go along: the reader copies them, at his own pace. */
-static void answer(int conn, int code, int out, int err)
-{
-	char text[64];
-	int fd[2] = { out, err };
-	union {
-		char room[CMSG_SPACE(sizeof(fd))];
-		struct cmsghdr align;
-	} ctl = { 0 };
-	struct iovec iov = { text, (size_t)snprintf(text, sizeof(text), "{\"exit\":%d}\n", code) };
-	struct msghdr m = { .msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = ctl.room,
-			    .msg_controllen = sizeof(ctl.room) };
-
-	*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(fd)),
-					       .cmsg_level = SOL_SOCKET,
-					       .cmsg_type = SCM_RIGHTS };
-	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), fd, sizeof(fd));
-	sendmsg(conn, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 static void refuse(int conn, const char *why)
 {
 	json_t *o = json_pack("{s:s}", "error", why);
@@ -93,9 +84,11 @@ static void refuse(int conn, const char *why)
 static void forget(struct running *r)
 {
 	close(r->conn);
-	close(r->out);
-	close(r->err);
-	*r = (struct running){ 0 };
+	if (r->out >= 0)
+		close(r->out);
+	if (r->err >= 0)
+		close(r->err);
+	*r = (struct running){ .conn = -1, .out = -1, .err = -1 };
 }
 
 static bool is_sealed(int doc)
@@ -125,25 +118,27 @@ static void find_ctl(char path[static PATH_MAX])
 static int start(const struct commands *v, struct running *r, int doc, const json_t *argv,
 		 const char *as)
 {
-	char *words[WORDS_MOST + 4] = { "bwlimit-ctl", "--pin-dir", (char *)(uintptr_t)v->pin_dir };
-	char by[64], how[32], path[PATH_MAX], state[PATH_MAX + 32];
-	char *env[ENV_MOST + 6] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", by, how,
-				    state };
+	char *words[WORDS_MOST + 2] = { "bwlimit-ctl" };
+	char by[64], how[32], path[PATH_MAX], state[PATH_MAX + 32], pins[PATH_MAX + 32];
+	char *env[ENV_MOST + 7] = {
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", by, how, state, pins
+	};
 	posix_spawn_file_actions_t f;
-	struct ucred who = { .uid = (uid_t)-1 };
-	socklen_t len = sizeof(who);
+	posix_spawnattr_t attr;
+	sigset_t none;
 	int e;
 
-	getsockopt(r->conn, SOL_SOCKET, SO_PEERCRED, &who, &len);
-	snprintf(by, sizeof(by), "BWLIMIT_ORDERED_BY=uid %u", who.uid);
+	snprintf(by, sizeof(by), "BWLIMIT_ORDERED_BY=uid %u", r->uid);
 	snprintf(how, sizeof(how), "BWLIMIT_ORDERED_AS=%s", as);
 	snprintf(state, sizeof(state), "BWLIMIT_STATE_DIR=%s", v->state_dir);
-	for (unsigned i = 0, n = 5; environ[i] && n < ENV_MOST + 5; i++)
+	snprintf(pins, sizeof(pins), "BWLIMIT_PIN_DIR=%s", v->pin_dir);
+	for (unsigned i = 0, n = 6; environ[i] && n < ENV_MOST + 6; i++)
 		if (!strncmp(environ[i], "BWLIMIT_", 8) &&
-		    strncmp(environ[i], "BWLIMIT_STATE_DIR=", 18))
+		    strncmp(environ[i], "BWLIMIT_STATE_DIR=", 18) &&
+		    strncmp(environ[i], "BWLIMIT_PIN_DIR=", 16))
 			env[n++] = environ[i];
 	for (size_t i = 0; i < json_array_size(argv); i++)
-		words[3 + i] = (char *)(uintptr_t)json_string_value(json_array_get(argv, i));
+		words[1 + i] = (char *)(uintptr_t)json_string_value(json_array_get(argv, i));
 	find_ctl(path);
 	r->out = memfd_create("bwlimit-out", MFD_CLOEXEC);
 	r->err = memfd_create("bwlimit-err", MFD_CLOEXEC);
@@ -156,7 +151,12 @@ static int start(const struct commands *v, struct running *r, int doc, const jso
 		posix_spawn_file_actions_addopen(&f, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&f, r->out, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&f, r->err, STDERR_FILENO);
-	e = posix_spawn(&r->pid, path, &f, NULL, words, env);
+	sigemptyset(&none); /* this thread has some blocked */
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigmask(&attr, &none);
+	e = posix_spawn(&r->pid, path, &f, &attr, words, env);
+	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&f);
 	if (e)
 		r->pid = 0;
@@ -177,6 +177,30 @@ static const char *wrong_words(const json_t *argv)
 	return NULL;
 }
 
+static off_t size_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? 0 : st.st_size;
+}
+
+/* A place for somebody; NULL: he, or those who read, or all have theirs. */
+static struct running *place(struct commands *v, bool reads, uid_t uid)
+{
+	unsigned readers = 0, his = 0;
+	struct running *r = NULL;
+
+	for (unsigned i = 0; i < AT_ONCE; i++) {
+		if (v->run[i].conn < 0) {
+			r = &v->run[i];
+			continue;
+		}
+		readers += v->run[i].reads;
+		his += v->run[i].reads && v->run[i].uid == uid;
+	}
+	return reads && (readers >= READERS_MOST || his >= OF_ONE_USER) ? NULL : r;
+}
+
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
 static void command(void *arg, int fd, int document, const char *line, size_t len,
@@ -188,59 +212,100 @@ static void command(void *arg, int fd, int document, const char *line, size_t le
 	json_t *ask = line ? json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const json_t *argv = json_object_get(ask, "argv");
 	const char *as = rights(v, conn);
-	struct running *r = NULL;
+	bool reads = as && !strcmp(as, "read");
+	struct ucred who = { .uid = (uid_t)-1 };
+	socklen_t n = sizeof(who);
+	struct running *r;
+	char why[160];
 	int e;
 
-	for (unsigned i = 0; i < AT_ONCE && !r; i++)
-		if (!v->run[i].pid)
-			r = &v->run[i];
+	getsockopt(conn, SOL_SOCKET, SO_PEERCRED, &who, &n);
+	r = place(v, reads, who.uid);
 	if (line)
 		wrong = !as ? "members of group bwlimit or bwlimit-read alone" : wrong_words(argv);
 	if (!wrong && doc >= 0 && !is_sealed(doc))
 		wrong = "what comes with a command is a sealed memfd";
+	if (!wrong && doc >= 0 && reads && size_of(doc) > READS_MOST)
+		wrong = "what comes with a reader's command is at most 16 MiB";
 	if (!wrong && !r)
 		wrong = "too many commands at once";
 	if (wrong) {
 		refuse(conn, wrong);
 		return;
 	}
-	*r = (struct running){ .conn = conn, .out = -1, .err = -1 };
+	*r = (struct running){
+		.conn = bwl_take_fd(&conn), .out = -1, .err = -1, .uid = who.uid, .reads = reads
+	};
 	e = start(v, r, doc, argv, as);
-	if (e) {
-		char why[160];
-
-		snprintf(why, sizeof(why), "cannot run bwlimit-ctl: %s", strerror(e));
-		refuse(conn, why);
-		if (r->out >= 0)
-			close(r->out);
-		if (r->err >= 0)
-			close(r->err);
-		*r = (struct running){ 0 };
+	if (!e)
 		return;
-	}
-	bwl_take_fd(&conn);
+	snprintf(why, sizeof(why), "cannot run bwlimit-ctl: %s", strerror(e));
+	refuse(r->conn, why);
+	forget(r);
 }
 
-static off_t size_of(int fd)
+/* Who goes on for too long, says too much, or has nobody who waits for him. */
+static bool is_to_end(const struct running *r, uint64_t now_ns)
 {
-	struct stat st;
-
-	return fstat(fd, &st) ? 0 : st.st_size;
+	return now_ns - r->since_ns > (r->reads ? LONGEST_NS : LONGEST_CHANGE_NS) ||
+	       size_of(r->out) > SAYS_MOST || size_of(r->err) > SAYS_MOST ||
+	       (r->reads && line_has_gone(r->conn));
 }
 
-/* Who has ended, and who must. */
 static void look(struct running *r, uint64_t now_ns)
 {
 	int status;
 	pid_t p;
 
-	if (now_ns - r->since_ns > LONGEST_NS || size_of(r->out) > SAYS_MOST ||
-	    size_of(r->err) > SAYS_MOST)
-		kill(r->pid, SIGKILL);
+	if (!r->killed && is_to_end(r, now_ns)) {
+		dprintf(r->err,
+			"bwlimitd: ended: it took or said too much; what it began may be done: look before it is said again\n");
+		r->killed = !kill(r->pid, SIGKILL);
+	}
 	p = waitpid(r->pid, &status, WNOHANG);
 	if (!p || (p < 0 && errno == EINTR))
 		return;
-	answer(r->conn, p > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1, r->out, r->err);
+	r->pid = 0;
+	r->since_ns = now_ns;
+	r->len = (size_t)snprintf(r->line, sizeof(r->line),
+				  "{\"exit\":%d,\"out\":%lld,\"err\":%lld}\n",
+				  p > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1,
+				  (long long)size_of(r->out), (long long)size_of(r->err));
+}
+
+/* What comes next of the answer: its line, standard output, standard error. 0: nothing more. */
+static ssize_t next(const struct running *r, char *buf, size_t size)
+{
+	off_t at = r->told, out = size_of(r->out);
+	size_t n;
+
+	if (at < (off_t)r->len) {
+		n = r->len - (size_t)at;
+		memcpy(buf, r->line + at, n);
+		return (ssize_t)n;
+	}
+	at -= (off_t)r->len;
+	return at < out ? pread(r->out, buf, size, at) : pread(r->err, buf, size, at - out);
+}
+
+/* As much as there is room for; the reader copies it at his own pace, but he does. */
+static void tell(struct running *r, uint64_t now_ns)
+{
+	char buf[65536];
+	ssize_t n, w;
+
+	while ((n = next(r, buf, sizeof(buf))) > 0) {
+		w = send(r->conn, buf, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (w < 0 && (errno == EAGAIN || errno == EINTR)) {
+			if (now_ns - r->since_ns > TELL_NS)
+				forget(r);
+			return;
+		}
+		if (w <= 0)
+			break;
+		r->told += w;
+		r->since_ns = now_ns;
+	}
 	forget(r);
 }
 
@@ -252,11 +317,15 @@ static void run(void *arg)
 	while (agent_thread_goes_on(&v->thread)) {
 		bool some = false;
 
-		for (unsigned i = 0; i < AT_ONCE; i++)
-			if (v->run[i].pid)
-				look(&v->run[i], bwl_now_ns());
-		for (unsigned i = 0; i < AT_ONCE; i++)
-			some |= v->run[i].pid != 0;
+		for (unsigned i = 0; i < AT_ONCE; i++) {
+			struct running *r = &v->run[i];
+
+			if (r->conn >= 0 && r->pid)
+				look(r, bwl_now_ns());
+			if (r->conn >= 0 && !r->pid)
+				tell(r, bwl_now_ns());
+			some |= r->conn >= 0;
+		}
 		poll(&p, 1, some ? 5 : EVERY_MS);
 		line_socket_run(v->socket, bwl_now_ns());
 	}
@@ -266,16 +335,25 @@ static const struct line_rule rule = {
 	.mode = 0666, .documents = true, .may = may_command, .said = command
 };
 
+/* One that hangs in the kernel is left to it: nobody waits for it. */
+static void end_one(struct running *r)
+{
+	if (r->pid)
+		kill(r->pid, SIGKILL);
+	for (int ms = 0; r->pid && ms < END_MS; ms += 10) {
+		if (waitpid(r->pid, NULL, WNOHANG))
+			break;
+		poll(NULL, 0, 10);
+	}
+	forget(r);
+}
+
 static void end(struct commands *v)
 {
 	line_socket_close(v->socket);
-	for (unsigned i = 0; i < AT_ONCE; i++) {
-		if (!v->run[i].pid)
-			continue;
-		kill(v->run[i].pid, SIGKILL);
-		waitpid(v->run[i].pid, NULL, 0);
-		forget(&v->run[i]);
-	}
+	for (unsigned i = 0; i < AT_ONCE; i++)
+		if (v->run[i].conn >= 0)
+			end_one(&v->run[i]);
 	free(v);
 }
 BWL_AUTO_DEFINE(end, struct commands *)
@@ -297,6 +375,8 @@ int agent_commands_start(struct agent *a, void **ret_part, struct bwl_err *e)
 
 	if (!v)
 		return bwl_fail(e, ENOMEM, "out of memory");
+	for (unsigned i = 0; i < AT_ONCE; i++)
+		v->run[i].conn = -1;
 	v->pin_dir = bwl_pin_dir(a->pin_dir);
 	v->state_dir = a->state_dir;
 	v->has[0] = bwl_group_id(BWL_GROUP, &v->gid[0]);

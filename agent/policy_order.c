@@ -45,7 +45,8 @@ int policy_order_new(const char *pin_dir, struct policy_order **ret, struct bwl_
 
 bool policy_ask_parse(const json_t *ask, struct policy_ask *ret)
 {
-	const char *name = json_string_value(json_object_get(ask, "name"));
+	const char *name = json_string_value(json_object_get(ask, "name")),
+		   *by = json_string_value(json_object_get(ask, "by"));
 	const json_t *size = json_object_get(ask, "size"),
 		     *confirm = json_object_get(ask, "confirm_ns"),
 		     *fresh = json_object_get(ask, "fresh_volume"),
@@ -59,6 +60,8 @@ bool policy_ask_parse(const json_t *ask, struct policy_ask *ret)
 	    !json_is_boolean(fresh) || !json_is_boolean(trust))
 		return false;
 	strcpy(ret->name, name);
+	if (by)
+		snprintf(ret->by, sizeof(ret->by), "%s", by);
 	ret->size = (size_t)json_integer_value(size);
 	ret->trust_clock = json_is_true(trust);
 	ret->opts.confirm_ns = (uint64_t)json_integer_value(confirm);
@@ -141,9 +144,13 @@ static void run(void *arg)
 	socklen_t len = sizeof(who);
 	struct bwl_err e = { 0 };
 	json_t *said;
+	char by[64];
 	int r;
 
 	getsockopt(w->conn, SOL_SOCKET, SO_PEERCRED, &who, &len);
+	snprintf(by, sizeof(by), "uid %u", who.uid);
+	if (*w->ask.by) /* only root is heard there */
+		snprintf(by, sizeof(by), "%s", w->ask.by);
 	order_say(w->conn, json_pack("{s:b}", "taken", 1));
 	w->warnings = json_array();
 	w->warned = 0;
@@ -151,15 +158,15 @@ static void run(void *arg)
 	r = apply(w, &rep, &e);
 	bwl_warn_to(NULL, NULL);
 	if (r == -ECANCELED) {
-		agent_log(LOG_NOTICE, "policy", "%s: not applied: who ordered it (uid %u) has gone",
-			  w->ask.name, who.uid);
+		agent_log(LOG_NOTICE, "policy", "%s: not applied: who ordered it (%s) has gone",
+			  w->ask.name, by);
 	} else if (r) {
-		agent_log(LOG_WARNING, "policy", "%s: ordered by uid %u, not applied: %s",
-			  w->ask.name, who.uid, e.text);
+		agent_log(LOG_WARNING, "policy", "%s: ordered by %s, not applied: %s", w->ask.name,
+			  by, e.text);
 	} else {
 		agent_log(LOG_NOTICE, "policy",
-			  "%s: applied as uid %u ordered%s: %u peers, %u added, %u retired",
-			  w->ask.name, who.uid, w->ask.opts.confirm_ns ? ", to be confirmed" : "",
+			  "%s: applied as %s ordered%s: %u peers, %u added, %u retired",
+			  w->ask.name, by, w->ask.opts.confirm_ns ? ", to be confirmed" : "",
 			  rep.peers, rep.added, rep.retired);
 	}
 	said = r ? failure(&e)

@@ -21,6 +21,7 @@ void policy_order_end(struct policy_order *w);
 /* What is asked for. false: it is not understood. */
 struct policy_ask {
 	char name[256];
+	char by[64]; /* who it is for, of a command that we run ourselves; empty: who asks */
 	size_t size;
 	bool trust_clock;
 	struct bwl_publish_opts opts;

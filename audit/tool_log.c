@@ -14,7 +14,7 @@ static int append(enum bwl_audit_urgency u, const char *event, const char *text,
 {
 	const char *by = getenv("BWLIMIT_ORDERED_BY"); /* set by bwlimitd, which runs us for him */
 	struct bwl_audit_log *l;
-	char with[sizeof(intended) + 64];
+	char with[sizeof(intended) + sizeof(((struct bwl_err *)0)->text) + 64];
 	int r = bwl_audit_open(NULL, &l, e);
 
 	snprintf(with, sizeof(with), "%s%s%s", text, by ? ", ordered by " : "", by ? by : "");

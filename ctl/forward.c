@@ -13,10 +13,11 @@
 #include "bwl/bytes.h"
 #include "ordered.h"
 
-#define PATIENCE_S 90 /* bwlimitd kills a command after 60 */
+#define PATIENCE_S 330 /* bwlimitd kills a command after 300 */
+#define REACH_NS 2000000000ULL
 
 /* What the file has, as we may read it, sealed. -1: errno. */
-static int file_fd(const char *path)
+int ctl_input_fd(const char *path)
 {
 	BWL_AUTO_CLOSE int from = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC)
 						    : dup(STDIN_FILENO);
@@ -34,49 +35,68 @@ static int file_fd(const char *path)
 	return bwl_take_fd(&fd);
 }
 
-static void copy(int from, int to)
+/* The answer's line; what came behind it is left in buf. */
+static json_t *hear(int conn, char *buf, size_t size, size_t *ret_n)
 {
-	char buf[65536];
-	ssize_t n;
+	size_t n = 0;
+	json_t *o;
+	char *end;
 
-	if (from < 0)
-		return;
-	for (off_t at = 0; (n = pread(from, buf, sizeof(buf), at)) > 0; at += n)
-		for (ssize_t done = 0, w; done < n; done += w) {
-			w = write(to, buf + done, (size_t)(n - done));
-			if (w < 0)
-				return;
-		}
+	for (;;) {
+		ssize_t r = recv(conn, buf + n, size - n, 0);
+
+		if (r < 0 && errno == EINTR && !ctl_stopped)
+			continue;
+		if (r <= 0)
+			return NULL;
+		n += (size_t)r;
+		end = memchr(buf, '\n', n);
+		if (end)
+			break;
+		if (n == size)
+			return NULL;
+	}
+	o = json_loadb(buf, (size_t)(end - buf), 0, NULL);
+	*ret_n = n - (size_t)(end + 1 - buf);
+	memmove(buf, end + 1, *ret_n);
+	return o;
 }
 
-/* The answer's line, and its two files; they are -1 where it has none. */
-static json_t *hear(int conn, int fd[static 2])
+static bool put(int to, const char *buf, size_t n)
 {
-	char text[BWL_AGENT_LINE];
-	union {
-		char room[CMSG_SPACE(2 * sizeof(int))];
-		struct cmsghdr align;
-	} ctl;
-	struct iovec iov = { text, sizeof(text) };
-	struct msghdr m = { .msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = ctl.room,
-			    .msg_controllen = sizeof(ctl.room) };
-	struct timeval most = { .tv_sec = PATIENCE_S };
-	struct cmsghdr *h;
-	ssize_t n;
+	while (n) {
+		ssize_t w = write(to, buf, n);
 
-	fcntl(conn, F_SETFL, 0);
-	setsockopt(conn, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
-	do
-		n = recvmsg(conn, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR && !ctl_stopped);
-	if (n <= 0)
-		return NULL;
-	h = CMSG_FIRSTHDR(&m);
-	if (h && h->cmsg_type == SCM_RIGHTS && h->cmsg_len == CMSG_LEN(2 * sizeof(int)))
-		memcpy(fd, CMSG_DATA(h), 2 * sizeof(int));
-	return json_loadb(text, (size_t)n, JSON_DISABLE_EOF_CHECK, NULL);
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w <= 0)
+			return false;
+		buf += w;
+		n -= (size_t)w;
+	}
+	return true;
+}
+
+/* So many bytes of the connection, of which n are in buf already. */
+static bool copy(int conn, json_int_t left, int to, char *buf, size_t size, size_t *n)
+{
+	while (left > 0) {
+		size_t now = (json_int_t)*n < left ? *n : (size_t)left;
+		ssize_t r;
+
+		if (!put(to, buf, now))
+			return false;
+		left -= (json_int_t)now;
+		*n -= now;
+		memmove(buf, buf + now, *n);
+		if (!left)
+			break;
+		r = recv(conn, buf, size, 0);
+		if (r <= 0)
+			return false;
+		*n = (size_t)r;
+	}
+	return true;
 }
 
 static json_t *words(const struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv,
@@ -84,27 +104,78 @@ static json_t *words(const struct ctl *c, const struct ctl_cmd *cmd, int argc, c
 {
 	json_t *a = json_array();
 
+	if (c->json)
+		json_array_append_new(a, json_string("--json"));
 	json_array_append_new(a, json_string(cmd->noun));
 	if (cmd->verb)
 		json_array_append_new(a, json_string(cmd->verb));
 	for (int i = 0; i < argc; i++)
 		json_array_append_new(a, json_string(i == file ? "-" : argv[i]));
-	if (c->json)
-		json_array_append_new(a, json_string("--json"));
 	return json_pack("{s:o}", "argv", a);
 }
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
+/* Answers in time, or nobody does. */
+static int reach(const struct ctl *c, const json_t *what, int doc)
+{
+	struct timeval most = { .tv_sec = PATIENCE_S };
+	int conn = ctl_say_to_agent(c, BWL_AGENT_COMMANDS, what, doc, bwl_now_ns() + REACH_NS);
+
+	if (conn >= 0) {
+		fcntl(conn, F_SETFL, 0);
+		setsockopt(conn, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+	}
+	return conn;
+}
+
+static int failed(struct ctl *c, int code, const char *why)
+{
+	bwl_fail(&c->err, code, "%s", why);
+	bwl_err_print(&c->err, CTL_PROGRAM, c->json);
+	return 1;
+}
+
+/* As root is asked, who is there to be asked. */
+int ctl_ask_before(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
+{
+	if (strcmp(cmd->noun, "policy") || !cmd->verb || strcmp(cmd->verb, "apply") ||
+	    !isatty(STDIN_FILENO))
+		return 0;
+	for (int i = 0; i < argc; i++)
+		if (!strcmp(argv[i], "--yes") || !strncmp(argv[i], "--confirm", 9))
+			return 0;
+	ctl_usage(c, "bwlimitd applies a policy without a question: --yes, or --confirm TIME");
+	bwl_hint(&c->err, "bwlimit-ctl policy diff FILE shows what changes");
+	return CTL_USAGE;
+}
+
+void ctl_close_first(const struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
+{
+	bool revoke = !strcmp(cmd->noun, "revoke");
+	struct bwl_pins *p;
+
+	if ((!revoke && (strcmp(cmd->noun, "stop") || argc)) ||
+	    bwl_pins_open_few(c->pin_dir, &p, NULL))
+		return;
+	if (!revoke)
+		__atomic_store_n(&p->ctl->stop, BWL_STOPPED, __ATOMIC_SEQ_CST);
+	for (int i = 0; revoke && i < argc; i++)
+		bwl_revoke(p, strcmp(argv[i], "--all") ? argv[i] : NULL, NULL);
+	bwl_pins_close(p);
+}
+
 int ctl_forward(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 {
-	int file = ctl_file_word(cmd, argc, argv), fd[2] = { -1, -1 }, code = 1;
+	int file = ctl_file_word(cmd, argc, argv);
 	BWL_AUTO_CLOSE int doc = -1, conn = -1;
 	BWL_AUTO(json_decref) json_t *what = words(c, cmd, argc, argv, file), *said = NULL;
 	const char *error;
+	char buf[65536];
+	size_t n = 0;
 
 	if (file >= 0) {
-		doc = file_fd(argv[file]);
+		doc = ctl_input_fd(argv[file]);
 		if (doc < 0) {
 			bwl_fail(&c->err, errno, "cannot read %.200s: %s", argv[file],
 				 strerror(errno));
@@ -112,21 +183,19 @@ int ctl_forward(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 			return 1;
 		}
 	}
-	conn = ctl_say_to_agent(c, BWL_AGENT_COMMANDS, what, doc, bwl_now_ns() + 2000000000ULL);
+	conn = reach(c, what, doc);
 	if (conn < 0)
 		return -1;
-	said = hear(conn, fd);
+	said = hear(conn, buf, sizeof(buf), &n);
+	if (!said)
+		return failed(c, EIO, "bwlimitd has not answered: look whether it was done");
 	error = json_string_value(json_object_get(said, "error"));
-	if (!said || error) {
-		bwl_fail(&c->err, error ? EPERM : EIO, "bwlimitd: %s", error ? error : "no answer");
-		bwl_err_print(&c->err, CTL_PROGRAM, c->json);
-	} else {
-		code = (int)json_integer_value(json_object_get(said, "exit"));
-	}
-	copy(fd[0], STDOUT_FILENO);
-	copy(fd[1], STDERR_FILENO);
-	for (unsigned i = 0; i < 2; i++)
-		if (fd[i] >= 0)
-			close(fd[i]);
-	return code;
+	if (error)
+		return failed(c, EPERM, error);
+	if (!copy(conn, json_integer_value(json_object_get(said, "out")), STDOUT_FILENO, buf,
+		  sizeof(buf), &n) ||
+	    !copy(conn, json_integer_value(json_object_get(said, "err")), STDERR_FILENO, buf,
+		  sizeof(buf), &n))
+		return 1;
+	return (int)json_integer_value(json_object_get(said, "exit"));
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* bwlimit-ctl: the table of commands, the global options, and help at every level. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "audit/tool_log.h"
+#include "bwl/cleanup.h"
 #include "ordered.h"
 
 static const struct ctl_cmd *const tables[] = {
@@ -210,26 +212,59 @@ static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
 	return 2;
 }
 
+/* One of many that bwlimitd runs: memory that is short ends this one, and no other. */
+static void die_first(void)
+{
+	BWL_AUTO_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "1000", 4) < 0)
+		return;
+}
+
 static int as_ordered(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 {
 	int r = ctl_ordered_may(c, cmd, argc, argv);
 
+	die_first();
 	return r ? r : cmd->run(c, argc, argv);
 }
 
+/* What is read from standard input here may have to be sent as well: it is read once, and kept. */
+static void keep_input(const struct ctl_cmd *cmd, int argc, char **argv)
+{
+	int file = ctl_file_word(cmd, argc, argv), fd = -1;
+
+	if (file >= 0 && !strcmp(argv[file], "-"))
+		fd = ctl_input_fd("-");
+	if (fd >= 0) {
+		dup2(fd, STDIN_FILENO);
+		close(fd);
+	}
+}
+
 /*
- * What changes something is bwlimitd's to do, which records it; with it dead the maps are left.
- * What shows something is read here, where the kernel lets anybody but root use maps (5.19).
+ * What changes something is bwlimitd's to do, which records it; what closes is done here before,
+ * by the maps, as far as they let us: a bwlimitd that hangs keeps nobody from that. What shows
+ * something is read here, where the kernel lets anybody but root use maps (5.19).
  */
 static int as_user(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 {
 	enum ctl_right right = ctl_right_of(cmd);
-	int code = right == CTL_OPERATE ? ctl_forward(c, cmd, argc, argv) : -1, r;
+	int code = -1, r;
 
+	keep_input(cmd, argc, argv);
+	if (right == CTL_OPERATE) {
+		r = ctl_ask_before(c, cmd, argc, argv);
+		if (r)
+			return finish(c, cmd, r);
+		ctl_close_first(c, cmd, argc, argv);
+		code = ctl_forward(c, cmd, argc, argv);
+	}
 	if (code >= 0)
 		return code;
 	r = cmd->run(c, argc, argv);
 	if (r == -EPERM && right == CTL_READ) {
+		lseek(STDIN_FILENO, 0, SEEK_SET);
 		code = ctl_forward(c, cmd, argc, argv);
 		if (code >= 0)
 			return code;

@@ -102,8 +102,10 @@ int ctl_ordered_may(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **a
 			 cmd->verb ? cmd->verb : "");
 		return bwl_hint(&c->err, x ? "as root, or a member of group bwlimit" : "as root");
 	}
+	if (c->pin_dir)
+		return bwl_fail(&c->err, EPERM, "--pin-dir is root's");
 	for (int i = 0; i < argc; i++) {
-		bool known = strncmp(argv[i], "--", 2) || !argv[i][2];
+		bool known = strncmp(argv[i], "--", 2);
 
 		for (size_t k = 0; k < OPTIONS && x->options[k]; k++)
 			known |= is_option(argv[i], x->options[k]);
@@ -112,7 +114,7 @@ int ctl_ordered_may(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **a
 	}
 	if (!strcmp(cmd->noun, "top") && (!argc || strcmp(argv[0], "--once")))
 		return bwl_fail(&c->err, EPERM, "top --once: bwlimitd runs nothing that goes on");
-	if (file >= 0 && strcmp(argv[file], "-"))
+	if (x->file && (file < 0 || strcmp(argv[file], "-")))
 		return bwl_fail(&c->err, EPERM, "a file comes on standard input: -");
 	return 0;
 }

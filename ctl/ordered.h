@@ -23,7 +23,13 @@ bool ctl_is_ordered(void);
  */
 int ctl_ordered_may(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv);
 
-/* forward.c: by bwlimitd. -1: nobody answers there; else the exit code, and all has been printed.
+/* forward.c: what a file has, as we may read it, sealed; -1: errno. */
+int ctl_input_fd(const char *path);
+/* What must be asked or said before it goes there: 0, or wrong use. */
+int ctl_ask_before(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv);
+/* revoke, stop: by the maps, silently. */
+void ctl_close_first(const struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv);
+/* By bwlimitd. -1: nobody answers there; else the exit code, and all has been printed.
  */
 int ctl_forward(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv);
 

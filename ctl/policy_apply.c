@@ -142,6 +142,7 @@ static int take_answer(struct ctl *c, const json_t *answer, struct bwl_publish_r
 /* An order to bwlimitd, which owns what is desired. false: it is not there, or does not answer. */
 static bool order(struct ctl *c, const struct apply *a, struct bwl_publish_report *rep, int *ret)
 {
+	const char *by = getenv("BWLIMIT_ORDERED_BY");
 	BWL_AUTO_CLOSE int doc = seal(&a->doc);
 	struct bwl_err name; /* makes it printable */
 	json_t *what, *answer = NULL;
@@ -153,6 +154,8 @@ static bool order(struct ctl *c, const struct apply *a, struct bwl_publish_repor
 	what = json_pack("{s:s, s:s, s:I, s:I, s:b, s:b}", "verb", "policy", "name", name.text,
 			 "size", (json_int_t)a->doc.len, "confirm_ns", (json_int_t)a->confirm_ns,
 			 "fresh_volume", a->fresh, "trust_clock", a->trust);
+	if (by)
+		json_object_set_new(what, "by", json_string(by));
 	taken = ctl_order_document(c, what, doc, ANSWER_S, &answer);
 	if (taken)
 		*ret = take_answer(c, answer, rep);

@@ -230,6 +230,7 @@ int bwl_audit_intent(struct bwl_err *e, const char *fmt, ...)
 
 void bwl_audit(const char *fmt, ...)
 {
+	const char *by = getenv("BWLIMIT_ORDERED_BY");
 	char text[1024];
 	va_list ap;
 
@@ -238,7 +239,10 @@ void bwl_audit(const char *fmt, ...)
 	va_end(ap);
 	make_printable(text);
 	fprintf(stderr, "%s: %s\n", program_name, text);
-	syslog(LOG_AUTHPRIV | LOG_NOTICE, "uid %ld: %s", login_uid(), text);
+	if (by) /* set by bwlimitd, which runs us for him */
+		syslog(LOG_AUTHPRIV | LOG_NOTICE, "%s: %s", by, text);
+	else
+		syslog(LOG_AUTHPRIV | LOG_NOTICE, "uid %ld: %s", login_uid(), text);
 	if (audit_sink)
 		audit_sink(false, text, NULL);
 }

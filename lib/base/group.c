@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See bwl/group.h. */
 #include <errno.h>
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,22 +9,27 @@
 #include "bwl/cleanup.h"
 #include "bwl/group.h"
 
+/* NAME:PASSWORD:GID:MEMBERS, a line of any length: fgetgrent_r() reads a too long one for ever. */
 bool bwl_group_id(const char *name, gid_t *ret)
 {
 	FILE *f = fopen("/etc/group", "re");
-	struct group at, *g = NULL;
-	char buf[16384];
-	int r;
+	BWL_AUTO_FREE char *line = NULL;
+	size_t room = 0, n = strlen(name);
+	bool found = false;
 
-	while (f && (!(r = fgetgrent_r(f, &at, buf, sizeof(buf), &g)) || r == ERANGE))
-		if (!r && !strcmp(g->gr_name, name)) {
-			*ret = g->gr_gid;
-			fclose(f);
-			return true;
-		}
+	while (f && !found && getline(&line, &room, f) > 0) {
+		char *id = strncmp(line, name, n) || line[n] != ':' ? NULL
+								    : strchr(line + n + 1, ':');
+		char *end = NULL;
+		unsigned long v = id ? strtoul(id + 1, &end, 10) : 0;
+
+		found = id && end != id + 1 && *end == ':' && v < (gid_t)-1;
+		if (found)
+			*ret = (gid_t)v;
+	}
 	if (f)
 		fclose(f);
-	return false;
+	return found;
 }
 
 static bool is_one(gid_t id, const gid_t *gid, unsigned n)

@@ -178,11 +178,26 @@ exits() { run words "$1" "$commands" "$2" && says "$3"; } # group, request, answ
 check "by hand a reader may read" exits $READERS '{"argv":["peer","list"]}' '"exit":0'
 check "and revoke nothing" exits $READERS '{"argv":["revoke","d1"]}' '"exit":1'
 check "no file of root's is read by name" exits $WRITERS '{"argv":["policy","check","'"$LAB_TMP"'/secret"]}' '"exit":1'
-check "no other maps are taken" exits $WRITERS '{"argv":["--pin-dir","/sys/fs/bpf/x","peer","list"]}' '"exit":1'
+check "no other maps are taken, not even the same by name" exits $WRITERS '{"argv":["--pin-dir","'"$LAB_PINS"'","peer","list"]}' '"exit":1'
+check "nor a file by a trick of its place" exits $WRITERS '{"argv":["policy","check","--"]}' '"exit":1'
 check "what is root's stays so" exits $WRITERS '{"argv":["pki","init"]}' '"exit":1'
 check "nor is a word a number" exits $WRITERS '{"argv":[1]}' 'a word of a command is text'
 refute "who is in no group is not heard" words $NOBODY "$commands" '{"argv":["peer","list"]}'
 check "the peer is still open" state live
+busy=()
+for _ in 1 2 3; do
+	old $READERS "$CTL" top --once --interval 3s >/dev/null 2>>"$LAB_TMP/busy" & busy+=($!)
+done
+sleep 0.5
+check "what readers have under way takes no operator's place" run writer "$CTL" heartbeat
+wait "${busy[@]}" 2>/dev/null
+check "one of them has two commands at once" [ "$(grep -c 'too many commands' "$LAB_TMP/busy")" -eq 1 ]
+kill -STOP "$LAB_PID"
+timeout 3 nsenter --net="/run/netns/$LAB-dpu" setpriv --reuid $NOBODY --regid $NOBODY --groups $WRITERS --inh-caps=-all \
+	--bounding-set=-all --no-new-privs "$CTL" revoke d1 >/dev/null 2>&1
+check "while bwlimitd hangs an operator's revocation closes" state revoked
+kill -CONT "$LAB_PID"
+check "root grants again after that" run "$CTL" grant d1 rate 8mbit reason test
 
 # --- with bwlimitd dead: closing by the maps alone
 lab_stop "$LAB_PID"

@@ -22,9 +22,9 @@
  *
  * Commands: a connection is a command of bwlimit-ctl by somebody who is not root,
  * {"argv": [WORD…]}, with the file that it reads as a sealed memfd, if it does. Answered by
- * {"exit": N} with two file descriptors: what it said on standard output and standard error.
- *Members of bwlimit may what changes something, those of bwlimit-read what only shows
- *(ctl/ordered.c).
+ * {"exit": N, "out": A, "err": B}, then A bytes of its standard output and B of its standard error.
+ * Members of bwlimit may what changes something, those of bwlimit-read what only shows
+ * (ctl/ordered.c).
  *
  * Events: a connection is one filter (bwl/events.h), {} for all, answered by {"by": "bwlimitd"} or
  * by {"error": …, "todo": …} and the end. Then come documents of kind event, and of kind event-lost
