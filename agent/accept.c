@@ -118,6 +118,8 @@ int accept_keep(struct accept *a, const struct desired *d, struct bwl_err *e)
 		return 0;
 	r = bwl_accepted_keep(a->dir, a->source->name, d->bytes, d->len, e);
 	a->seen = false;
+	if (r && !bwl_accepted_drop(a->dir)) /* the one before may be wider */
+		return bwl_hint(e, "it is in force; after a reboot the source's file holds");
 	if (r)
 		return bwl_hint(
 			e, "it is in force, and after a reboot what was accepted before holds");

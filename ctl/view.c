@@ -51,7 +51,8 @@ int ctl_view_no_peer(struct ctl *c, const struct bwl_view *v, const char *name)
 	const char *near = NULL;
 	size_t n = 0;
 
-	for (uint32_t id = 1; names && id < v->pins->schema.max_peers; id++)
+	for (uint32_t id = 1;
+	     names && !bwl_pins_whole(v->pins, NULL) && id < v->pins->schema.max_peers; id++)
 		if (bwl_body_at(v->pins, &v->gen, id))
 			names[n++] = v->pins->name[id].name;
 	if (names)

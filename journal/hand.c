@@ -21,11 +21,12 @@ int bwl_journal_apply(struct bwl_pins *p, struct bwl_policy *pol, const struct b
 
 	bwl_journal_policy(p, pol, false, false);
 	r = bwl_publish(p, pol, o, ret, e);
-	if (!r && !o->confirm_ns && bwl_journal_raise(p, pol, e))
+	if (r)
+		return r;
+	bwl_journal_follow(p); /* what closes: before what opens, and whether that can or not */
+	if (!o->confirm_ns && bwl_journal_raise(p, pol, e))
 		r = bwl_hint(
 			e,
 			"the policy is in force; what was lowered by hand is lower again after a reboot: apply it again");
-	if (!r)
-		bwl_journal_follow(p);
 	return r;
 }

@@ -73,6 +73,7 @@ static int by_libxdp(const struct bwl_hook_at *at, void *arg, char *why, size_t 
 		copy = bwl_load_xdp_copy(arg, at->prog, native, e);
 		if (!copy)
 			return -EIO;
+		copy->rodata->bwl_shared_xdp = true;
 		r = bwl_libxdp_attach(at, copy->obj, native, why, size, e);
 		bwlimit__destroy(copy);
 	}

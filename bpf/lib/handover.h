@@ -13,6 +13,10 @@
 
 #include "ctx.h"
 
+/* Programs of others run between XDP and TC (libxdp's dispatcher): they may change the frame. */
+const volatile _Bool bwl_shared_xdp = 0;
+
+#define BWL_HANDOVER_VERSION 1ULL /* another one with the struct, or with what XDP has judged */
 struct bwl_handover {
 	__u64 key;
 	__u32 generation, edits; /* of bwl_ctl */
@@ -26,7 +30,7 @@ struct bwl_handover {
  */
 static __always_inline __u64 bwl_handover_key(const struct bwl_ctx *c)
 {
-	return (__u64)c->ctl->tag << 32 | (__u32)c->ctl->attached_ns;
+	return ((__u64)c->ctl->tag << 32 | (__u32)c->ctl->attached_ns) + BWL_HANDOVER_VERSION;
 }
 
 /* XDP: metadata that came with the frame is nobody's word. */
@@ -46,7 +50,7 @@ static __always_inline void bwl_hand_over(const struct bwl_ctx *c, struct xdp_md
 {
 	struct bwl_handover *h;
 
-	if (c->pkt.nvid || bpf_xdp_adjust_meta(xdp, -(int)sizeof(*h)))
+	if (bwl_shared_xdp || c->pkt.nvid || bpf_xdp_adjust_meta(xdp, -(int)sizeof(*h)))
 		return;
 	h = (void *)(long)xdp->data_meta;
 	if ((void *)(h + 1) > (void *)(long)xdp->data)

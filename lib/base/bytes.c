@@ -80,6 +80,5 @@ int bwl_bytes_replace(const char *dir, const char *name, const struct bwl_bytes 
 	}
 	if (renameat(at, fresh, at, name))
 		return bwl_fail(e, errno, "cannot replace %s/%s: %s", dir, name, strerror(errno));
-	fsync(at);
-	return 0;
+	return fsync(at) ? bwl_fail(e, errno, "cannot sync %s: %s", dir, strerror(errno)) : 0;
 }

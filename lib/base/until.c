@@ -117,7 +117,7 @@ char *bwl_until_format(uint64_t boot_ns, uint64_t now_boot_ns, int64_t now_wall_
 	struct tm tm;
 	int n;
 
-	if (wall < 0)
+	if (wall < 0 || boot_ns <= 1) /* ended before this boot: one text for all of these */
 		wall = 0;
 	sec = wall / NS;
 	ns = wall % NS;

@@ -8,10 +8,12 @@
  *
  * The first digest is over all that follows its line, the second over the document alone.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <openssl/evp.h>
 #include <bwl/bytes.h>
 #include <bwl/desired.h>
@@ -155,4 +157,13 @@ int bwl_accepted_keep(const char *dir, const char *source, const char *text, siz
 	if (!r)
 		bwl_refused_forget(dir);
 	return r;
+}
+
+int bwl_accepted_drop(const char *dir)
+{
+	BWL_AUTO_CLOSE int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return at >= 0 && (!unlinkat(at, BWL_ACCEPTED, 0) || errno == ENOENT) && !fsync(at)
+		       ? 0
+		       : -errno;
 }

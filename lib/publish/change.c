@@ -244,7 +244,8 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		memset(g.base->digest, 0, sizeof(g.base->digest)); /* no longer any file's */
 		r = bwl_grace(p, e);
 		if (!r) {
-			g.peer[0].meta.sub_base = from; /* a spare from here on */
+			if (!bwl_gen_touch(&g, 0, 0))
+				g.peer[0].meta.sub_base = from; /* a spare from here on */
 			bwl_carryover_settle(&carryover);
 		}
 		if (c->set & BWL_SET_AUTHORISE)

@@ -2,6 +2,7 @@
 /* See bwl/inner.h. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +152,8 @@ static int sweep(const char *dir, bool reader, const struct bwl_pins *p)
 	while (!r && (f = readdir(d)))
 		if (f->d_name[0] != '.' &&
 		    !(p && is_used(p, (uint32_t)strtoul(f->d_name, NULL, 10))) &&
-		    unlinkat(dirfd(d), f->d_name, 0) && errno != ENOENT)
+		    unlinkat(dirfd(d), f->d_name, 0) && errno != ENOENT &&
+		    (errno != EISDIR || unlinkat(dirfd(d), f->d_name, AT_REMOVEDIR)))
 			r = -errno;
 	closedir(d);
 	return r;

@@ -154,6 +154,26 @@ void bwl_pins_close(struct bwl_pins *p)
 	free(p);
 }
 
+/* Are the maps that are open those that stand there? Else another tool made them anew. */
+static bool are_there(const struct bwl_pins *p)
+{
+	struct bpf_map_info ours = { 0 }, there = { 0 };
+	__u32 len = sizeof(ours);
+	char path[300];
+	bool same;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/maps/%s", p->dir, bwl_pin_name(BWL_PIN_ctl));
+	fd = bpf_obj_get(path);
+	same = fd >= 0 && !bpf_obj_get_info_by_fd(fd, &there, &len);
+	len = sizeof(ours);
+	same = same && !bpf_obj_get_info_by_fd(p->fd[BWL_PIN_ctl], &ours, &len) &&
+	       ours.id == there.id;
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
 int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e)
 {
 	struct timespec nap = { .tv_nsec = 10000000 };
@@ -180,7 +200,12 @@ int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e)
 		}
 		nanosleep(&nap, NULL);
 	}
-	return 0;
+	if (are_there(p))
+		return 0;
+	close(p->dir_fd);
+	p->dir_fd = -1;
+	bwl_fail(e, ESTALE, "the maps in %s were replaced meanwhile", p->dir);
+	return bwl_hint(e, "the same command again");
 }
 
 int bwl_pins_still(const struct bwl_pins *p)

@@ -37,7 +37,7 @@ static int fill(const char *dir, const char *peer, unsigned port, const char *sp
 		return 1;
 	}
 	*h = (struct handover){
-		.key = (__u64)v.pins->ctl->tag << 32 | (__u32)v.pins->ctl->attached_ns,
+		.key = ((__u64)v.pins->ctl->tag << 32 | (__u32)v.pins->ctl->attached_ns) + 1,
 		.generation = v.pins->ctl->generation,
 		.edits = v.pins->ctl->edits,
 		.id = bwl_peer_id(v.pins, &v.gen, peer),

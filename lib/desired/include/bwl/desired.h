@@ -52,6 +52,8 @@ void bwl_accepted_parse(const char *bytes, size_t len, struct bwl_accepted *ret)
 void bwl_accepted_free(struct bwl_accepted *a);
 /* -ENOENT: there is none. Errors of the document say whose it was. */
 int bwl_accepted_policy(const struct bwl_accepted *a, struct bwl_policy **ret, struct bwl_err *e);
+/* There is none from here on; needs no room on the disk. 0 or -errno. */
+int bwl_accepted_drop(const char *dir);
 /*
  * For its owner alone: the copy is what it was or this, killed at any point, and what was refused
  * before is forgotten.
