@@ -163,7 +163,9 @@ static void look(struct watch *w)
 	if (w->closed || !may_judge(w))
 		return;
 	/* Again: a device may have gone while it was looked at, or a tool have ended its work. */
-	if (!is_upgrading(w) && bwl_programs_look(w->pins, w->ctl_id, &e)) {
+	if (!bwl_pins_are_there(w->pins)) {
+		/* detached: whoever did it has set the ports down; main.c will see it, too */
+	} else if (!is_upgrading(w) && bwl_programs_look(w->pins, w->ctl_id, &e)) {
 		if (is_not_opened(w))
 			keep_down(w, &e);
 		else

@@ -154,8 +154,7 @@ void bwl_pins_close(struct bwl_pins *p)
 	free(p);
 }
 
-/* Are the maps that are open those that stand there? Else another tool made them anew. */
-static bool are_there(const struct bwl_pins *p)
+bool bwl_pins_are_there(const struct bwl_pins *p)
 {
 	struct bpf_map_info ours = { 0 }, there = { 0 };
 	__u32 len = sizeof(ours);
@@ -200,7 +199,7 @@ int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e)
 		}
 		nanosleep(&nap, NULL);
 	}
-	if (are_there(p))
+	if (bwl_pins_are_there(p))
 		return 0;
 	close(p->dir_fd);
 	p->dir_fd = -1;

@@ -30,7 +30,7 @@ passes() { # destination, family
 	[[ $((after - before)) -ge 3 ]]
 }
 ready() { # neighbours and addresses of host and DPU after the port came up
-	lab_wait_for 5 passes "$1" 4 && lab_wait_for 5 passes "$1" 6
+	lab_wait_for 20 passes "$1" 4 && lab_wait_for 20 passes "$1" 6
 }
 is_open() { passes "$1" 4 && passes "$1" 6; }
 is_closed() { ! passes "$1" 4 && ! passes "$1" 6; }

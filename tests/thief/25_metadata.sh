@@ -24,7 +24,11 @@ stolen() { # a stranger's destination, an address that is not the host's
 	echo "eth ip4 src=$FROM dst=$A4 udp fill=64"
 }
 mine() { echo "eth ip4 src=$HOST4 dst=$A4 udp fill=64"; }
-says() { judges_on; through "$1"; judges_off; } # spoilt <<< frames
+says() { # spoilt <<< frames
+	judges_on
+	if [[ -n ${THIEF_OPEN:-} ]]; then steal --count 50 --pps 500; else through "$1"; fi
+	judges_off
+}
 
 again() { # loader's word for XDP
 	in_dpu "$LOAD" detach --open >/dev/null 2>&1

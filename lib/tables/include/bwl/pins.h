@@ -58,6 +58,8 @@ struct bwl_pins {
 	BWL_MAPS(X)
 #undef X
 };
+/* Are the open maps those that stand there? Else a tool has detached them, or made them anew. */
+bool bwl_pins_are_there(const struct bwl_pins *p);
 
 /* dir NULL: BWLIMIT_PIN_DIR or BWL_PIN_DIR. */
 const char *bwl_pin_dir(const char *dir);
