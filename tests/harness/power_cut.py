@@ -3,13 +3,11 @@
 """A power cut at every write: replays the log of dm-log-writes, and opens what each cut leaves.
 
 power_cut.py LOG BASE SCRATCH MOUNTPOINT POWERCUT PUBLIC-KEY FINAL-LOG KEEP
-power_cut.py LOG BASE SCRATCH MOUNTPOINT JOURNALCUT journal
 
 LOG is the log device, BASE the data device's image from before it was logged, SCRATCH a block device of
 its size that may be written, POWERCUT bwl-powercut, FINAL-LOG the audit log's file as it was in the end,
 KEEP where the image of the cut in the middle goes. Marks in the log say what had been released
-("released,peer+a=1,node=2") and what was acknowledged of the audit log ("audited=7"); of a journal of closures that it is there ("made"), what is closed
-("closed=p1") and what is about to be opened ("opening=p1"). Nothing is asked of what was not acknowledged.
+("released,peer+a=1,node=2") and what was acknowledged of the audit log ("audited=7").
 
 Cuts are made after each write, in the order in which the device had completed them (of a flush: what it
 made durable), and once for each stretch between two flushes as a disk with a cache leaves it: any of the
@@ -27,10 +25,9 @@ import sys
 
 MAGIC, VERSION = 0x6A736677736872, 1
 FLUSH, FUA, DISCARD, MARK = 1, 2, 4, 8
-log_path, base, scratch, mountpoint, powercut, key, final_path, keep = (sys.argv[1:] + [None, None])[:8]
-if final_path:
-    with open(final_path, "rb") as f:
-        FINAL = f.read()
+log_path, base, scratch, mountpoint, powercut, key, final_path, keep = sys.argv[1:]
+with open(final_path, "rb") as f:
+    FINAL = f.read()
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -57,7 +54,6 @@ class Known:
 
     def __init__(self):
         self.released, self.audited = {}, 0
-        self.made, self.closed = False, set()
 
     def take(self, text):
         what, *values = text.split(",")
@@ -67,12 +63,6 @@ class Known:
                 self.released[name.replace("+", " ")] = int(n)
         elif what.startswith("audited="):
             self.audited = int(what[8:])
-        elif what == "made":
-            self.made = True
-        elif what.startswith("closed="):
-            self.closed.add(what[7:])
-        elif what.startswith("opening="):
-            self.closed.discard(what[8:])
 
 
 class Judge:
@@ -100,13 +90,6 @@ class Judge:
             if libc.umount(mountpoint.encode()):
                 sys.exit(f"{mountpoint}: {os.strerror(ctypes.get_errno())}")
 
-    def ask(self, cut):
-        print(mountpoint, file=self.opener.stdin, flush=True)
-        answer = self.opener.stdout.readline()
-        if not answer:
-            sys.exit(f"cut {cut}: {powercut} ended")
-        return json.loads(answer)
-
     def open(self, cut, known):
         audit = os.path.join(mountpoint, "audit")
         name = os.path.join(audit, os.path.basename(final_path))
@@ -117,7 +100,11 @@ class Judge:
         whole = data[:data.rfind(b"\n") + 1]
         if not FINAL.startswith(whole):
             self.bad(cut, "the audit log is no prefix of what it became")
-        state = self.ask(cut)
+        print(mountpoint, file=self.opener.stdin, flush=True)
+        answer = self.opener.stdout.readline()
+        if not answer:
+            sys.exit(f"cut {cut}: {powercut} ended")
+        state = json.loads(answer)
         self.ledger(cut, state["ledger"], known.released)
         self.audit(cut, state["audit"], known.audited)
 
@@ -150,27 +137,6 @@ class Judge:
         self.unsigned += bool(before.get("unsigned"))
 
 
-class JournalJudge(Judge):
-    """What an acknowledged closing promised, and that the journal goes on."""
-
-    def open(self, cut, known):
-        state = self.ask(cut)
-        before, after = state["before"], state["after"]
-        self.torn += bool(before["torn"])
-        if before["state"] != "ok" and not known.made:
-            self.begun += 1     # everything is closed by it, and no tool has said that it is there
-            return
-        if before["state"] != "ok":
-            return self.bad(cut, "the journal is", before["state"], before["why"])
-        missed = known.closed - set(before["closed"])
-        if missed:
-            self.bad(cut, "closed and acknowledged, and open after it:", *sorted(missed))
-        if state["error"] or after["state"] != "ok" or after["torn"]:
-            self.bad(cut, "it does not go on:", state["error"], after)
-        if set(after["closed"]) != set(before["closed"]) | {"after"}:
-            self.bad(cut, "the next record changes what is closed:", before["closed"], after["closed"])
-
-
 def apply(image, offset, data):
     image[offset:offset + len(data)] = data
 
@@ -178,8 +144,7 @@ def apply(image, offset, data):
 def main():
     everything = list(entries())
     step = max(1, int(os.environ.get("BWL_CUT_STEP", "1")))
-    dice, known = random.Random(int(os.environ.get("BWL_CUT_SEED", "1"))), Known()
-    judge = JournalJudge() if key == "journal" else Judge()
+    dice, judge, known = random.Random(int(os.environ.get("BWL_CUT_SEED", "1"))), Judge(), Known()
     with open(base, "rb") as f:
         image = bytearray(f.read())
     cached = []                 # (offset, data) since the last flush, which a disk may lose
@@ -213,7 +178,7 @@ def main():
             cached.append((offset, data))
         if writes % step == 0:
             judge.look(f"after {at}", image, known)
-        if keep and kept is None and at >= len(everything) / 2:
+        if kept is None and at >= len(everything) / 2:
             kept = dict(known.released)
             with open(keep, "wb") as f:
                 f.write(image)

@@ -8,19 +8,22 @@
  * one folder for each line of standard input, so that a thousand cuts need one process.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
+#include <linux/dm-ioctl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 #include "audit/verify.h"
 #include "bwl/pins.h"
 #include "bwl/tables.h"
 #include "agent/ledger/ledger.h"
-#include "mark.h"
 
 #define VOLUMES 8
+#define MARK_TEXT 400 /* a mark and its head fit a sector */
 
 struct watch {
 	struct bwl_pins *pins;
@@ -44,6 +47,22 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 	w->state[w->n++] = state;
 }
 
+/* As dmsetup(8) would, without a process for each. */
+static int say(int control, const char *device, const char *text)
+{
+	_Alignas(8) char
+		buf[sizeof(struct dm_ioctl) + sizeof(struct dm_target_msg) + MARK_TEXT + 8] = "";
+	struct dm_ioctl *head = (struct dm_ioctl *)buf;
+	struct dm_target_msg *msg = (struct dm_target_msg *)(buf + sizeof(*head));
+
+	*head = (struct dm_ioctl){ .version = { 4, 0, 0 },
+				   .data_size = sizeof(buf),
+				   .data_start = sizeof(*head) };
+	snprintf(head->name, sizeof(head->name), "%s", device);
+	snprintf(msg->message, MARK_TEXT + 8, "mark %s", text);
+	return ioctl(control, DM_TARGET_MSG, buf) ? -errno : 0;
+}
+
 static bool differs(struct watch *w, char text[static MARK_TEXT])
 {
 	bool any = false;
@@ -64,7 +83,7 @@ static bool differs(struct watch *w, char text[static MARK_TEXT])
 
 static int watch(const char *device)
 {
-	int control = mark_open(), r;
+	int control = open("/dev/mapper/control", O_RDWR | O_CLOEXEC), r;
 	struct watch w = { 0 };
 	struct bwl_err e = { 0 };
 	char text[MARK_TEXT];
@@ -79,7 +98,7 @@ static int watch(const char *device)
 		bwl_limit_each(w.pins, &g, add, &w);
 	while (!r) {
 		if (differs(&w, text)) {
-			r = mark_say(control, device, text);
+			r = say(control, device, text);
 			if (r)
 				bwl_fail(&e, -r, "mark: %s", strerror(-r));
 		}
