@@ -3,8 +3,8 @@
  * Commands of people who are not root: bwlimit-ctl sends its words, and bwlimitd runs bwlimit-ctl
  * with them (bwl/agent.h). What they may is said by their groups; that bwlimit-ctl keeps to it,
  * and to what has no path in it, it sees itself (ctl/ordered.h). A process for each, so that a
- * command that hangs holds up nobody: it is killed
- * after a minute (after five, if it changes something), as is one that says too much.
+ * command that hangs holds up nobody: it is killed after a minute (an operator's after five), as
+ * is one that says too much.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
@@ -73,14 +72,6 @@ static bool may_command(void *arg, int fd)
 	return rights(arg, fd);
 }
 
-static void refuse(int conn, const char *why)
-{
-	json_t *o = json_pack("{s:s}", "error", why);
-
-	line_say(conn, o);
-	json_decref(o);
-}
-
 static void forget(struct running *r)
 {
 	close(r->conn);
@@ -89,13 +80,6 @@ static void forget(struct running *r)
 	if (r->err >= 0)
 		close(r->err);
 	*r = (struct running){ .conn = -1, .out = -1, .err = -1 };
-}
-
-static bool is_sealed(int doc)
-{
-	int seals = fcntl(doc, F_GET_SEALS);
-
-	return seals >= 0 && (seals & BWL_AGENT_SEALS) == BWL_AGENT_SEALS;
 }
 
 /* The program beside this one, or where it is installed. */
@@ -223,14 +207,14 @@ static void command(void *arg, int fd, int document, const char *line, size_t le
 	r = place(v, reads, who.uid);
 	if (line)
 		wrong = !as ? "members of group bwlimit or bwlimit-read alone" : wrong_words(argv);
-	if (!wrong && doc >= 0 && !is_sealed(doc))
+	if (!wrong && doc >= 0 && !bwl_agent_is_sealed(doc))
 		wrong = "what comes with a command is a sealed memfd";
 	if (!wrong && doc >= 0 && reads && size_of(doc) > READS_MOST)
 		wrong = "what comes with a reader's command is at most 16 MiB";
 	if (!wrong && !r)
 		wrong = "too many commands at once";
 	if (wrong) {
-		refuse(conn, wrong);
+		line_refuse(conn, wrong, NULL);
 		return;
 	}
 	*r = (struct running){
@@ -240,7 +224,7 @@ static void command(void *arg, int fd, int document, const char *line, size_t le
 	if (!e)
 		return;
 	snprintf(why, sizeof(why), "cannot run bwlimit-ctl: %s", strerror(e));
-	refuse(r->conn, why);
+	line_refuse(r->conn, why, NULL);
 	forget(r);
 }
 
@@ -358,13 +342,19 @@ static void end(struct commands *v)
 }
 BWL_AUTO_DEFINE(end, struct commands *)
 
-/* Without the groups there is nobody who might. */
+/*
+ * Without the groups there is nobody who might. Once they were there they are not looked for again:
+ * a file that cannot be read for a moment ends nobody's command.
+ */
 bool agent_commands_wanted(struct agent *a)
 {
+	static bool are_there; /* the main thread's */
 	gid_t gid;
 
 	(void)a;
-	return bwl_group_id(BWL_GROUP, &gid) || bwl_group_id(BWL_GROUP_READ, &gid);
+	are_there = are_there || bwl_group_id(BWL_GROUP, &gid) ||
+		    bwl_group_id(BWL_GROUP_READ, &gid);
+	return are_there;
 }
 
 int agent_commands_start(struct agent *a, void **ret_part, struct bwl_err *e)

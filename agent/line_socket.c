@@ -143,7 +143,7 @@ bool line_has_gone(int fd)
 	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLRDHUP));
 }
 
-void line_say(int fd, const json_t *o)
+void line_say(int fd, json_t *o)
 {
 	char buf[BWL_AGENT_LINE];
 	size_t n = json_dumpb(o, buf, sizeof(buf) - 1, JSON_COMPACT);
@@ -155,6 +155,12 @@ void line_say(int fd, const json_t *o)
 	/* who does not wait for it needs none */
 	while (send(fd, buf, n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
+	json_decref(o);
+}
+
+void line_refuse(int fd, const char *why, const char *todo)
+{
+	line_say(fd, json_pack("{s:s, s:s*}", "error", why, "todo", todo));
 }
 
 /* It has said something, or too much: not ours any more. */

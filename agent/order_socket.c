@@ -52,12 +52,6 @@ static bool may_order(void *arg, int fd)
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
-void order_say(int conn, json_t *o)
-{
-	line_say(conn, o);
-	json_decref(o);
-}
-
 /* The order goes on without us: its connection and its document are not ours any more. */
 static json_t *hand_over(const struct orders *o, const struct order_verb *v, const json_t *ask,
 			 int *fd, int *doc)
@@ -74,7 +68,8 @@ static void answer(void *arg, int fd, int document, const char *line, size_t len
 	struct orders *o = arg;
 	const struct order_verb *v = NULL;
 	BWL_AUTO_CLOSE int ours = fd, doc = document;
-	BWL_AUTO(json_decref) json_t *ask = NULL, *said = NULL;
+	BWL_AUTO(json_decref) json_t *ask = NULL;
+	json_t *said;
 
 	if (line)
 		v = order_parse(o->verbs, line, len, &ask, &wrong);

@@ -15,13 +15,10 @@ struct order_verb {
 	json_t *(*run)(void *arg, const json_t *ask);
 	/*
 	 * Instead: an order that comes with a document, and takes its time. NULL: doc and conn are
-	 * its own now, and it answers by order_say(). Else an answer, as above.
+	 * its own now, and it answers by line_say(). Else an answer, as above.
 	 */
 	json_t *(*take)(void *arg, const json_t *ask, int doc, int conn);
 };
-
-/* For take: a line of an answer; takes the reference. */
-void order_say(int conn, json_t *o);
 
 /*
  * What a line asks for. NULL: *ret_why says what is wrong with it. *ret: the request, whose

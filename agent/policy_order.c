@@ -71,11 +71,10 @@ bool policy_ask_parse(const json_t *ask, struct policy_ask *ret)
 
 int policy_ask_map(int doc, size_t size, const char **ret, struct bwl_err *e)
 {
-	int seals = fcntl(doc, F_GET_SEALS);
 	struct stat st;
 	void *at;
 
-	if (seals < 0 || (seals & BWL_AGENT_SEALS) != BWL_AGENT_SEALS)
+	if (!bwl_agent_is_sealed(doc))
 		return bwl_fail(e, EPERM, "the document is not a sealed memfd");
 	if (fstat(doc, &st) || (uint64_t)st.st_size != size)
 		return bwl_fail(e, EBADMSG, "the document is not of %zu bytes", size);
@@ -151,7 +150,7 @@ static void run(void *arg)
 	snprintf(by, sizeof(by), "uid %u", who.uid);
 	if (*w->ask.by) /* only root is heard there */
 		snprintf(by, sizeof(by), "%s", w->ask.by);
-	order_say(w->conn, json_pack("{s:b}", "taken", 1));
+	line_say(w->conn, json_pack("{s:b}", "taken", 1));
 	w->warnings = json_array();
 	w->warned = 0;
 	bwl_warn_to(on_warning, w);
@@ -172,7 +171,7 @@ static void run(void *arg)
 	said = r ? failure(&e)
 		 : json_pack("{s:s, s:o}", "by", AGENT_PROGRAM, "report", bwl_json_report(&rep));
 	json_object_set_new(said, "warnings", w->warnings);
-	order_say(w->conn, said);
+	line_say(w->conn, said);
 	close(w->conn);
 	close(w->doc);
 	atomic_store(&w->busy, false);

@@ -168,14 +168,6 @@ static struct subscriber *room(struct subscribers *s, int fd)
 	return stuck;
 }
 
-static void refuse(int fd, const char *why, const char *todo)
-{
-	json_t *o = json_pack("{s:s, s:s}", "error", why, "todo", todo);
-
-	line_say(fd, o);
-	json_decref(o);
-}
-
 static void subscribe(void *arg, int fd, int doc, const char *line, size_t len, const char *wrong)
 {
 	const int bytes = SUBSCRIBER_BYTES;
@@ -184,25 +176,22 @@ static void subscribe(void *arg, int fd, int doc, const char *line, size_t len, 
 	struct bwl_event_filter f;
 	struct bwl_err e = { 0 };
 	struct subscriber *u;
-	json_t *o;
 
 	(void)doc; /* the rule lets none come */
 	/* what was lost before is not lost to him */
 	if (!line || bwl_filter_parse(line, len, &f, &e) ||
 	    bwl_filter_check(&f, s->rule->pins, &e) || look(s, &e)) {
-		refuse(ours, line ? e.text : wrong, "bwlimit-ctl watch --help");
+		line_refuse(ours, line ? e.text : wrong, "bwlimit-ctl watch --help");
 		return;
 	}
 	u = room(s, ours);
 	if (!u) {
-		refuse(ours, "too many programs read the events", "end one of them");
+		line_refuse(ours, "too many programs read the events", "end one of them");
 		return;
 	}
 	setsockopt(ours, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	*u = (struct subscriber){ .fd = bwl_take_fd(&ours), .filter = f };
-	o = json_pack("{s:s}", "by", "bwlimitd");
-	line_say(u->fd, o);
-	json_decref(o);
+	line_say(u->fd, json_pack("{s:s}", "by", "bwlimitd"));
 }
 
 /* It has nothing more to say: that it ends is all that can come. */

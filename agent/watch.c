@@ -162,10 +162,12 @@ static void look(struct watch *w)
 	}
 	if (w->closed || !may_judge(w))
 		return;
-	/* Again: a device may have gone while it was looked at, or a tool have ended its work. */
-	if (!bwl_pins_are_there(w->pins)) {
-		/* detached: whoever did it has set the ports down; main.c will see it, too */
-	} else if (!is_upgrading(w) && bwl_programs_look(w->pins, w->ctl_id, &e)) {
+	/*
+	 * Again: a device may have gone while it was looked at, or a tool have ended its work. One
+	 * that detached has set the ports down, and taken the maps away.
+	 */
+	if (bwl_pins_are_there(w->pins) && !is_upgrading(w) &&
+	    bwl_programs_look(w->pins, w->ctl_id, &e)) {
 		if (is_not_opened(w))
 			keep_down(w, &e);
 		else

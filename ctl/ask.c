@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A question to the running bwlimitd: see bwl/agent.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "bwl/agent.h"
+#include "bwl/bytes.h"
 #include "ctl.h"
 
 #define SECOND_NS 1000000000ULL
@@ -111,6 +114,16 @@ static json_t *hear(struct talk *t, uint64_t end_ns)
 			return NULL;
 		t->n += (size_t)r;
 	}
+}
+
+int ctl_sealed(const char *bytes, size_t len)
+{
+	BWL_AUTO_CLOSE int fd = memfd_create("bwlimit", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || bwl_bytes_write(fd, bytes, len) || lseek(fd, 0, SEEK_SET) ||
+	    fcntl(fd, F_ADD_SEALS, BWL_AGENT_SEALS))
+		return -1;
+	return bwl_take_fd(&fd);
 }
 
 int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what, int doc,

@@ -46,6 +46,8 @@ int ctl_revoke(struct ctl *c, int argc, char **argv);
  */
 int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what, int doc,
 		     uint64_t end_ns);
+/* A document to go with it, which nobody changes any more; read from its start. -1: errno. */
+int ctl_sealed(const char *bytes, size_t len);
 /* NULL: nobody answered in that time. */
 json_t *ctl_ask_agent(const struct ctl *c, const json_t *what, unsigned wait_s);
 /*

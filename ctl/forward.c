@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A command by bwlimitd (bwl/agent.h): its words go there, with the file that it reads; exit code
- * and text come back. */
+/*
+ * A command by bwlimitd (bwl/agent.h): its words go there, with the file that it reads; exit code
+ * and text come back.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,23 +18,16 @@
 #define PATIENCE_S 330 /* bwlimitd kills a command after 300 */
 #define REACH_NS 2000000000ULL
 
-/* What the file has, as we may read it, sealed. -1: errno. */
-int ctl_input_fd(const char *path)
+int ctl_input_fd(const char *path, struct bwl_err *e)
 {
-	BWL_AUTO_CLOSE int from = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC)
-						    : dup(STDIN_FILENO);
-	BWL_AUTO_CLOSE int fd = memfd_create("bwlimit-in", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	char buf[65536];
-	ssize_t n = 0;
+	BWL_AUTO_FREE char *bytes = NULL;
+	size_t len;
+	int fd, r = bwl_policy_bytes(path, &bytes, &len, e);
 
-	if (from < 0 || fd < 0)
-		return -1;
-	while ((n = read(from, buf, sizeof(buf))) > 0)
-		if (write(fd, buf, (size_t)n) != n)
-			return -1;
-	if (n < 0 || lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_ADD_SEALS, BWL_AGENT_SEALS))
-		return -1;
-	return bwl_take_fd(&fd);
+	if (r)
+		return r;
+	fd = ctl_sealed(bytes, len);
+	return fd < 0 ? bwl_fail(e, errno, "no room for %.200s: %s", path, strerror(errno)) : fd;
 }
 
 /* The answer's line; what came behind it is left in buf. */
@@ -62,21 +57,6 @@ static json_t *hear(int conn, char *buf, size_t size, size_t *ret_n)
 	return o;
 }
 
-static bool put(int to, const char *buf, size_t n)
-{
-	while (n) {
-		ssize_t w = write(to, buf, n);
-
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w <= 0)
-			return false;
-		buf += w;
-		n -= (size_t)w;
-	}
-	return true;
-}
-
 /* So many bytes of the connection, of which n are in buf already. */
 static bool copy(int conn, json_int_t left, int to, char *buf, size_t size, size_t *n)
 {
@@ -84,7 +64,7 @@ static bool copy(int conn, json_int_t left, int to, char *buf, size_t size, size
 		size_t now = (json_int_t)*n < left ? *n : (size_t)left;
 		ssize_t r;
 
-		if (!put(to, buf, now))
+		if (bwl_bytes_write(to, buf, now))
 			return false;
 		left -= (json_int_t)now;
 		*n -= now;
@@ -129,9 +109,8 @@ static int reach(const struct ctl *c, const json_t *what, int doc)
 	return conn;
 }
 
-static int failed(struct ctl *c, int code, const char *why)
+static int failed(struct ctl *c)
 {
-	bwl_fail(&c->err, code, "%s", why);
 	bwl_err_print(&c->err, CTL_PROGRAM, c->json);
 	return 1;
 }
@@ -175,23 +154,21 @@ int ctl_forward(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 	size_t n = 0;
 
 	if (file >= 0) {
-		doc = ctl_input_fd(argv[file]);
-		if (doc < 0) {
-			bwl_fail(&c->err, errno, "cannot read %.200s: %s", argv[file],
-				 strerror(errno));
-			bwl_err_print(&c->err, CTL_PROGRAM, c->json);
-			return 1;
-		}
+		doc = ctl_input_fd(argv[file], &c->err);
+		if (doc < 0)
+			return failed(c);
 	}
 	conn = reach(c, what, doc);
 	if (conn < 0)
 		return -1;
 	said = hear(conn, buf, sizeof(buf), &n);
-	if (!said)
-		return failed(c, EIO, "bwlimitd has not answered: look whether it was done");
 	error = json_string_value(json_object_get(said, "error"));
-	if (error)
-		return failed(c, EPERM, error);
+	if (!said)
+		bwl_fail(&c->err, EIO, "bwlimitd has not answered: look whether it was done");
+	else if (error)
+		bwl_fail(&c->err, EPERM, "%s", error);
+	if (!said || error)
+		return failed(c);
 	if (!copy(conn, json_integer_value(json_object_get(said, "out")), STDOUT_FILENO, buf,
 		  sizeof(buf), &n) ||
 	    !copy(conn, json_integer_value(json_object_get(said, "err")), STDERR_FILENO, buf,

@@ -235,7 +235,7 @@ static void keep_input(const struct ctl_cmd *cmd, int argc, char **argv)
 	int file = ctl_file_word(cmd, argc, argv), fd = -1;
 
 	if (file >= 0 && !strcmp(argv[file], "-"))
-		fd = ctl_input_fd("-");
+		fd = ctl_input_fd("-", NULL);
 	if (fd >= 0) {
 		dup2(fd, STDIN_FILENO);
 		close(fd);

@@ -23,8 +23,8 @@ bool ctl_is_ordered(void);
  */
 int ctl_ordered_may(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv);
 
-/* forward.c: what a file has, as we may read it, sealed; -1: errno. */
-int ctl_input_fd(const char *path);
+/* forward.c: what a file has, as we may read it, sealed; negative: *e says why. */
+int ctl_input_fd(const char *path, struct bwl_err *e);
 /* What must be asked or said before it goes there: 0, or wrong use. */
 int ctl_ask_before(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv);
 /* revoke, stop: by the maps, silently. */

@@ -100,24 +100,6 @@ static int apply_here(struct ctl *c, struct apply *a, struct bwl_pins *pins,
 	return bwl_journal_apply(pins, a->doc.pol, &o, rep, &c->err);
 }
 
-/* Its bytes, which nobody changes any more: -1 where the kernel has no room for them. */
-static int seal(const struct ctl_document *d)
-{
-	BWL_AUTO_CLOSE int fd = memfd_create("policy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	size_t at = 0;
-
-	while (fd >= 0 && at < d->len) {
-		ssize_t n = write(fd, d->bytes + at, d->len - at);
-
-		if (n < 0 && errno != EINTR)
-			return -1;
-		at += n > 0 ? (size_t)n : 0;
-	}
-	if (fd < 0 || fcntl(fd, F_ADD_SEALS, BWL_AGENT_SEALS))
-		return -1;
-	return bwl_take_fd(&fd);
-}
-
 /* What bwlimitd did, or would not. */
 static int take_answer(struct ctl *c, const json_t *answer, struct bwl_publish_report *rep)
 {
@@ -143,7 +125,7 @@ static int take_answer(struct ctl *c, const json_t *answer, struct bwl_publish_r
 static bool order(struct ctl *c, const struct apply *a, struct bwl_publish_report *rep, int *ret)
 {
 	const char *by = getenv("BWLIMIT_ORDERED_BY");
-	BWL_AUTO_CLOSE int doc = seal(&a->doc);
+	BWL_AUTO_CLOSE int doc = ctl_sealed(a->doc.bytes, a->doc.len);
 	struct bwl_err name; /* makes it printable */
 	json_t *what, *answer = NULL;
 	bool taken;

@@ -99,51 +99,55 @@ static const struct metric of_peer[] = {
 };
 #define NOF_PEER (sizeof(of_peer) / sizeof(*of_peer))
 
-static void put_peer(FILE *f, const struct metric *m, const struct bwl_view *v, uint32_t id,
-		     const struct bwl_peer_count *count)
-{
-	struct bwl_peer_row row = { .v = v, .id = id, .count = count };
+/* What the metrics of a peer are made of, looked at once. */
+struct peer {
+	struct bwl_peer_row row;
 	char name[BWL_NAME_LEN];
-	double value;
+};
 
-	row.body = bwl_body(v->pins, &v->gen, id);
-	if (!row.body || !bwl_peer_name(v->pins, id, name))
-		return;
-	bwl_grant_left(v, id, row.body, &row.left);
-	if (m->get(&row, &value))
-		prom_sample(f, m->name, &(struct prom_labels){ { { "peer", name } } }, value);
-}
-
-/* Peers of the policy in force; the first `most` into ids. */
-static uint32_t pick(const struct bwl_view *v, uint32_t *ids, uint32_t most)
+/* Of the policy in force; the first `most` into ret. *ret_all: how many it has. */
+static uint32_t look_at_peers(const struct bwl_view *v, const struct bwl_peer_count *count,
+			      uint32_t most, struct peer *ret, uint32_t *ret_all)
 {
 	uint32_t n = 0;
 
-	for (uint32_t id = 1; id < v->pins->schema.max_peers; id++)
-		if (bwl_body(v->pins, &v->gen, id) && n++ < most)
-			ids[n - 1] = id;
+	*ret_all = 0;
+	for (uint32_t id = 1; id < v->pins->schema.max_peers; id++) {
+		struct peer p = { .row = { .v = v, .id = id, .count = &count[id] } };
+
+		p.row.body = bwl_body(v->pins, &v->gen, id);
+		if (!p.row.body || !bwl_peer_name(v->pins, id, p.name))
+			continue;
+		if ((*ret_all)++ >= most)
+			continue;
+		bwl_grant_left(v, id, p.row.body, &p.row.left);
+		ret[n++] = p;
+	}
 	return n;
 }
 
 static int put_peers(FILE *f, const struct bwl_view *v, uint32_t most, struct bwl_err *e)
 {
-	BWL_AUTO_FREE uint32_t *ids = calloc((size_t)most + 1, sizeof(*ids));
+	uint32_t room = most < v->gen.npeers ? most : v->gen.npeers, all, n;
+	BWL_AUTO_FREE struct peer *peer = calloc((size_t)room + 1, sizeof(*peer));
 	BWL_AUTO_FREE struct bwl_peer_count *count = calloc(v->pins->schema.max_peers,
 							    sizeof(*count));
-	uint32_t all, n;
+	double value;
 	int r;
 
-	if (!ids || !count)
+	if (!peer || !count)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	r = bwl_peercnt_read(v->pins, count, e);
 	if (r)
 		return r;
-	all = pick(v, ids, most);
-	n = all < most ? all : most;
+	n = look_at_peers(v, count, room, peer, &all);
 	for (size_t m = 0; m < NOF_PEER; m++) {
 		prom_family(f, of_peer[m].name, of_peer[m].type, of_peer[m].help);
 		for (uint32_t i = 0; i < n; i++)
-			put_peer(f, &of_peer[m], v, ids[i], &count[ids[i]]);
+			if (of_peer[m].get(&peer[i].row, &value))
+				prom_sample(f, of_peer[m].name,
+					    &(struct prom_labels){ { { "peer", peer[i].name } } },
+					    value);
 	}
 	prom_family(f, "peers", PROM_GAUGE, "Peers of the policy in force");
 	prom_sample(f, "peers", &(struct prom_labels){ 0 }, all);

@@ -49,17 +49,25 @@ int bwl_bytes_read(int fd, size_t most, char **ret, size_t *ret_len, struct bwl_
 	return 0;
 }
 
+int bwl_bytes_write(int fd, const void *buf, size_t n)
+{
+	for (size_t at = 0; at < n;) {
+		ssize_t w = write(fd, (const char *)buf + at, n - at);
+
+		if (w < 0 && errno != EINTR)
+			return -errno;
+		at += w > 0 ? (size_t)w : 0;
+	}
+	return 0;
+}
+
 static int write_all(int fd, const struct bwl_bytes *part, size_t n)
 {
-	for (size_t i = 0, at = 0; i < n; at = 0, i++)
-		while (at < part[i].len) {
-			ssize_t w = write(fd, (const char *)part[i].at + at, part[i].len - at);
+	int r = 0;
 
-			if (w < 0 && errno != EINTR)
-				return -1;
-			at += w > 0 ? (size_t)w : 0;
-		}
-	return 0;
+	for (size_t i = 0; !r && i < n; i++)
+		r = bwl_bytes_write(fd, part[i].at, part[i].len);
+	return r;
 }
 
 int bwl_bytes_replace(const char *dir, const char *name, const struct bwl_bytes *part, size_t n,

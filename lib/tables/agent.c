@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the bwlimitd of a pin directory listens: see bwl/agent.h. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include "bwl/agent.h"
@@ -25,4 +26,11 @@ int bwl_agent_address(const char *pin_dir, const char *ending, struct sockaddr_u
 		if (*s == '/')
 			*s = '-';
 	return 0;
+}
+
+bool bwl_agent_is_sealed(int doc)
+{
+	int seals = fcntl(doc, F_GET_SEALS);
+
+	return seals >= 0 && (seals & BWL_AGENT_SEALS) == BWL_AGENT_SEALS;
 }

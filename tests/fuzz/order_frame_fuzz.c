@@ -24,7 +24,7 @@ static json_t *do_take(void *arg, const json_t *ask, int doc, int conn)
 	(void)arg;
 	must(json_is_object(ask), "a request is an object");
 	must(doc >= 0 && conn >= 0, "it has a document and a connection");
-	order_say(conn, json_pack("{s:b}", "taken", 1));
+	line_say(conn, json_pack("{s:b}", "taken", 1));
 	close(doc);
 	close(conn);
 	return NULL;

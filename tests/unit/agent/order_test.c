@@ -14,9 +14,9 @@
 #include <unistd.h>
 #include <errno.h>
 #include <cmocka.h>
+#include "client.h"
 #include "agent/order_socket.h"
 
-static char path[80];
 static struct orders *o;
 static unsigned closed, opened;
 
@@ -71,33 +71,6 @@ static int tear_down(void **state)
 	orders_close(o);
 	assert_int_equal(access(path, F_OK), -1);
 	return 0;
-}
-
-static int dial(void)
-{
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	strcpy(at.sun_path, path);
-	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
-	return fd;
-}
-
-static void tell(int fd, const char *text)
-{
-	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
-}
-
-/* What has come, "" where the other side hung up, NULL where it has said nothing yet. */
-static const char *heard(int fd)
-{
-	static char buf[BWL_AGENT_LINE + 1];
-	ssize_t n = recv(fd, buf, sizeof(buf) - 1, MSG_DONTWAIT);
-
-	if (n < 0)
-		return NULL;
-	buf[n] = '\0';
-	return buf;
 }
 
 #define CLOSE "{\"verb\":\"close\"}\n"
@@ -321,8 +294,8 @@ static void a_document_is_handed_over_with_its_connection(void **state)
 	orders_run(o, 2 + 2 * LINE_NS); /* which drops who has said nothing */
 	assert_null(heard(fd));
 	assert_int_equal(write(doc_taken, "x", 1), 1);
-	order_say(conn_taken, json_pack("{s:b}", "taken", 1));
-	order_say(conn_taken, json_pack("{s:s}", "did", "it"));
+	line_say(conn_taken, json_pack("{s:b}", "taken", 1));
+	line_say(conn_taken, json_pack("{s:s}", "did", "it"));
 	assert_string_equal(heard(fd), "{\"taken\":true}\n" DID);
 	assert_false(line_has_gone(conn_taken));
 	close(fd);

@@ -18,13 +18,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "client.h"
 #include "agent/line_socket.h"
 #include "agent/subscribers.h"
 #include "bwl/policy.h"
 
 #define SECOND 1000000000ULL
 
-static char path[80];
 static struct bwl_name names[4];
 static struct bwl_dev devs[BWL_MAX_PORTS];
 static struct bwl_pins pins = { .schema.max_peers = 4, .name = names, .dev = devs };
@@ -63,34 +63,6 @@ static int tear_down(void **state)
 	subscribers_close(s);
 	assert_int_equal(access(path, F_OK), -1);
 	return 0;
-}
-
-static int dial(void)
-{
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	strcpy(at.sun_path, path);
-	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
-	return fd;
-}
-
-static void tell(int fd, const char *text)
-{
-	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
-}
-
-/* Everything that has come, "" where the other side hung up, NULL where it has said nothing. */
-static const char *heard(int fd)
-{
-	static char buf[1 << 20];
-	size_t n = 0;
-	ssize_t r;
-
-	while ((r = recv(fd, buf + n, sizeof(buf) - 1 - n, MSG_DONTWAIT)) > 0)
-		n += (size_t)r;
-	buf[n] = '\0';
-	return n || !r ? buf : NULL;
 }
 
 static unsigned lines_with(const char *text, const char *what)

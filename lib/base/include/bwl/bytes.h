@@ -10,6 +10,9 @@
  * more than `most`. */
 int bwl_bytes_read(int fd, size_t most, char **ret, size_t *ret_len, struct bwl_err *e);
 
+/* All of them, however many calls that takes; 0 or -errno. */
+int bwl_bytes_write(int fd, const void *buf, size_t n);
+
 struct bwl_bytes {
 	const void *at;
 	size_t len;

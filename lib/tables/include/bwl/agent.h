@@ -43,6 +43,8 @@
 #define BWL_RUN_DIR "/run/bwlimit"
 #define BWL_AGENT_LINE 4096 /* bytes of a request or an answer, with its newline */
 #define BWL_AGENT_SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
+/* Has a document them, so that what was checked is what is used? */
+bool bwl_agent_is_sealed(int doc);
 
 #define BWL_AGENT_ORDERS ".sock"
 #define BWL_AGENT_EVENTS ".events"
