@@ -80,7 +80,7 @@ static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, 
 	if (!dev || c->peer->meta.path != BWL_PATH_OFFLOAD)
 		return BWL_R_NONE;
 	bwl_xdp_cost(c);
-	r = bwl_charge(&c->w, c->peer, c->base, c->port);
+	r = bwl_charge(&c->w, c->ctl, c->peer, c->base, c->port);
 	if (r == BWL_R_NONE)
 		r = bwl_xdp_send(c, xdp, tun, dev);
 	return r == BWL_R_NONE ? bwl_passed(c) : r;
@@ -166,7 +166,7 @@ int bwl_tc_host(struct __sk_buff *skb)
 	if (r == BWL_R_NONE)
 		r = bwl_tc_cost(&c, skb, gso_size);
 	if (r == BWL_R_NONE)
-		r = bwl_charge(&c.w, c.peer, c.base, c.port);
+		r = bwl_charge(&c.w, c.ctl, c.peer, c.base, c.port);
 	if (r == BWL_R_NONE)
 		r = bwl_mss(&c, skb);
 	if (r == BWL_R_NONE)

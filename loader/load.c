@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <bwl/inner.h>
+#include <bwl/tables.h>
 #include "bwlimit.skel.h"
 #include "bwlimit_plain.skel.h"
 #include "load.h"
@@ -186,6 +187,7 @@ static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunin, f.tunnel);
 	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunout, f.tunnel);
 	(*ret)->rodata->bwl_by_mark = f.by_mark;
+	(*ret)->rodata->bwl_cpu_bits = bwl_cpu_bits();
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "list.h"
 #include "policy.h"
 #include "reason.h"
+#include "share.h"
 #include "tunnel.h"
 
 static inline __u64 bwl_fold(__u64 h, __u64 x)

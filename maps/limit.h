@@ -29,12 +29,13 @@ enum bwl_rate_flags {
 struct bwl_rate {
 	__u64 base_bytes; /* drained(start_ns) */
 	__u64 start_ns;
-	__u64 burst_bytes; /* configured burst - 1: drained() rounds down, this pays for it */
+	/* configured burst - 1: drained() rounds down, this pays for it. Less what CPUs may hold */
+	__u64 burst_bytes;
 	__u32 m;
 	__u8 k;
 	__u8 flags;   /* enum bwl_rate_flags */
 	__u8 ce_from; /* mode mark: CE from ce_from/256 of the burst on */
-	__u8 _pad;
+	__u8 share;   /* log2 of the bytes that a CPU may hold (share.h); 0: none does */
 };
 BWL_ASSERT_SIZE(struct bwl_rate, 32);
 

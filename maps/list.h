@@ -68,6 +68,10 @@
 	  "prefix → id that left with a volume; prefixes that revoked peers had, until granted") \
 	X(peercnt, PERCPU, __u32, struct bwl_peer_count, BWL_AT_LOAD(n->max_peers), 1,           \
 	  "**BPF**", "tools", "peer id → `bwl_peer_count`")                                      \
+	X(cpu, PERCPU, __u32, struct bwl_cpu, 1, 5, "**BPF**", "BPF",                            \
+	  "0 → `bwl_cpu`: a CPU's shares of node, ports and zones")                              \
+	X(share, PERCPU, __u32, struct bwl_share_entry, BWL_SHARES, 5, "**BPF**", "BPF",         \
+	  "`bwl_share_index()` → `bwl_share_entry`: a CPU's shares of peers")                    \
 	X(reason, PERCPU, __u32, struct bwl_reason_count, BWL_REASON_ROWS * BWL_REASON_COLUMNS, 1, \
 	  "**BPF**", "tools", "row × 64 + reason → `bwl_reason_count`")                          \
 	X(evcnt, PERCPU, __u32, struct bwl_event_count, BWL_EVENT_COUNTS, 1, "**BPF**", "tools", \
@@ -108,7 +112,8 @@
 	X(1, 0xba4c6acfe9838463ULL, "0.1.0, from commit d339dc5 on")                               \
 	X(2, 0x135fe249ca7d5a39ULL, "0.2.0, from commit d230f67 on")                               \
 	X(3, 0xa575fdc6e3fc8b4eULL, "0.2.0, since the list of maps")                               \
-	X(4, 0x1ec3d9712dadea8eULL, "0.2.0, since the table of names")
+	X(4, 0x1ec3d9712dadea8eULL, "0.2.0, since the table of names")                             \
+	X(5, 0x173bfe5706a164faULL, "0.2.0, since CPUs hold shares")
 
 /*
  * Maps that had another shape: name, the last layout that had it, bytes a value, entries (as above,

@@ -12,6 +12,7 @@
 #include "list.h"
 #include "policy.h"
 #include "reason.h"
+#include "share.h"
 #include "tunnel.h"
 
 #define BWL_AT_LOAD(entries) 1 /* bwlimit-load raises it before the maps are made */

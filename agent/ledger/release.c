@@ -98,7 +98,7 @@ static void add(const struct bwl_limit *l, uint32_t state, void *arg)
 			       .slice_ns = v->slice_ns,
 			       .bytes_per_s = bwl_rate_decode(&l->rate) / 8 };
 	t->lead = releases_lead(t->volume, t->bytes_per_s,
-				t->bytes_per_s ? l->rate.burst_bytes + 1 : 0);
+				t->bytes_per_s ? bwl_rate_burst(&l->rate) : 0);
 	memcpy(t->key, key, sizeof(t->key));
 	t->used = used_of(m, t);
 }

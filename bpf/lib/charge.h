@@ -1,213 +1,54 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Charge a packet to all its limits, or to none: peer, floor, class, zone, port, node, inner to
- * outer, one compare-and-swap each. A refusal takes the charges made so far back (limit.h); only
- * where another packet came in between does one stand, and is counted as lost.
+ * outer.
+ *
+ * Where this CPU holds enough of each of them (cpu.h) they are charged by spending that: no other
+ * CPU's line is written. Else one after the other, by a share that is filled, or exactly; a refusal
+ * takes the charges made so far back (limit.h), and only where another packet came in between does
+ * one stand, and is counted as lost.
  */
 #ifndef BWL_CHARGE_H
 #define BWL_CHARGE_H
 
+#include "cpu.h"
 #include "ctx.h"
-#include "limit.h"
+#include "take.h"
 
-enum bwl_level {
-	BWL_L_PEER,
-	BWL_L_FLOOR,
-	BWL_L_CLASS,
-	BWL_L_ZONE,
-	BWL_L_PORT,
-	BWL_L_NODE,
-	BWL_LEVELS
-};
-
-struct bwl_bill {
-	const struct bwl_limit *class, *zone; /* NULL: none */
-	__u32 slack;                          /* of the peer's limit */
-};
-
-/*
- * rate_reason: of a limit that has a volume, too, the reason after it says so (BWL_ASSERT_PAIR).
- * Global: to the verifier any reason comes back, and it
- * walks what follows a refusal once and not once for each.
- */
-BWL_GLOBAL int bwl_over(__u32 judgement, __u32 rate_reason)
-{
-	switch (judgement) {
-	case BWL_OVER_RATE:
-		return rate_reason;
-	case BWL_OVER_VOLUME:
-		return rate_reason + 1;
-	case BWL_OVER_LEDGER:
-		return BWL_R_LEDGER;
-	case BWL_CLOCK:
-		return BWL_R_CLOCK;
-	default:
-		return BWL_R_CONTENDED;
-	}
-}
-
-/* After a lost race. */
-BWL_GLOBAL int bwl_take_rate(const struct bwl_limit *l, __u32 state, __u64 now_ns, __u32 len,
-			     struct bwl_taken *t)
-{
-	struct bwl_state *s = bwl_state_of(state);
-
-	return l && s && t ? bwl_limit_rate(l, s, now_ns, len, t) : BWL_CONTENDED;
-}
-
-/* Volume, window, ledger. */
-BWL_GLOBAL int bwl_take_volume(const struct bwl_limit *l, __u32 state, __u64 now_ns, __u32 len,
-			       struct bwl_taken *t)
-{
-	struct bwl_state *s = bwl_state_of(state);
-	struct bwl_window *w;
-
-	if (!l || !s || !t)
-		return BWL_CONTENDED;
-	w = bwl_window_of(&l->volume);
-	if (l->volume.slice_ns && !w)
-		return BWL_CONTENDED;
-	return bwl_limit_volume(l, s, w, bwl_released(state), now_ns, len, t);
-}
-
-BWL_GLOBAL __u32 bwl_undo(const struct bwl_limit *l, __u32 state, __u64 now_ns, __u32 len,
-			  const struct bwl_taken *t)
-{
-	struct bwl_state *s = bwl_state_of(state);
-
-	if (!l || !s || !t || !(t->rate | t->volume))
-		return 0;
-	return bwl_limit_undo(l, s, bwl_window_of(&l->volume), now_ns, len, t);
-}
-
-/*
- * A rate without a race in line, everything else the long way. t is filled on every way, with what
- * that way needs; nobody need zero it first. rate_only: no volume is asked.
- */
-static __always_inline int bwl_take_one(struct bwl_work *w, const struct bwl_limit *l, __u32 state,
-					__u32 slack, _Bool rate_only, struct bwl_taken *t)
-{
-	struct bwl_state *s;
-	__u64 drained, was, next;
-	int j;
-
-	if (l->rate.flags & BWL_RATE_UNLIMITED) {
-		*t = (struct bwl_taken){};
-		goto volume;
-	}
-	s = bwl_state_of(state);
-	j = BWL_CONTENDED;
-	if (!s)
-		goto refused;
-	drained = bwl_rate_drained(&l->rate, w->now_ns);
-	was = bwl_read(s->finish_bytes);
-	j = bwl_rate_judge(&l->rate, was, drained, w->charge, slack, &next);
-	if (j == BWL_OVER_RATE)
-		goto refused;
-	*t = (struct bwl_taken){ .was = was, .slack = slack, .rate = 1 };
-	if (bwl_unlikely(j != BWL_OK || bwl_cas(&s->finish_bytes, was, next) != was)) {
-		j = bwl_take_rate(l, state, w->now_ns, w->charge, t);
-		if (j != BWL_OK)
-			return j;
-	}
-volume:
-	if (l->volume.spendable_bytes == BWL_VOLUME_NONE || rate_only)
-		return BWL_OK;
-	w->volumes = 1;
-	return bwl_take_volume(l, state, w->now_ns, w->charge, t);
-refused:
-	*t = (struct bwl_taken){};
-	return j;
-}
-
-static __always_inline void bwl_commit(const struct bwl_limit *l, __u32 len,
-				       const struct bwl_taken *t)
-{
-	if (t->volume && l->volume.slice_ns)
-		bwl_limit_commit(bwl_window_of(&l->volume), len, t);
-}
-
-/*
- * The floor of a lapsed grant. Few packets ask it, and the verifier would walk all levels once with
- * it and once without: global functions, which look it up each.
- */
-static __always_inline const struct bwl_limit *bwl_floor_of(const struct bwl_work *w,
-							    const struct bwl_peer *peer)
-{
-	return w && peer ? bwl_inner(&bwl_sub_v1, w->slot, peer->grant.volume.floor) : 0;
-}
-
-BWL_GLOBAL int bwl_floor_take(struct bwl_work *w, const struct bwl_peer *peer, struct bwl_taken *t)
-{
-	const struct bwl_limit *f = bwl_floor_of(w, peer);
-	int j;
-
-	if (!f || !t)
-		return BWL_R_EXPIRED;
-	j = bwl_take_one(w, f, f->volume.state, 0, 0, t);
-	return j == BWL_OK ? BWL_R_NONE : bwl_over(j, BWL_R_FLOOR_RATE);
-}
-
-BWL_GLOBAL __u32 bwl_floor_undo(const struct bwl_work *w, const struct bwl_peer *peer,
-				const struct bwl_taken *t)
-{
-	const struct bwl_limit *f = bwl_floor_of(w, peer);
-
-	return f && t ? bwl_undo(f, f->volume.state, w->now_ns, w->charge, t) : 0;
-}
-
-BWL_GLOBAL int bwl_floor_commit(const struct bwl_work *w, const struct bwl_peer *peer,
-				const struct bwl_taken *t)
-{
-	const struct bwl_limit *f = bwl_floor_of(w, peer);
-
-	if (f && t)
-		bwl_commit(f, w->charge, t);
-	return 0;
-}
-
-/* Which limits stand around this packet. */
-static __always_inline int bwl_bill_make(struct bwl_work *w, struct bwl_bill *b,
-					 const struct bwl_peer *peer, const struct bwl_base *base)
+/* The class's limit, where the peer has one for the packet's class: else NULL. */
+static __always_inline int bwl_class_of(struct bwl_work *w, const struct bwl_peer *peer,
+					const struct bwl_limit **ret)
 {
 	const struct bwl_peer_meta *m = &peer->meta;
-	__u32 bit, n;
+	__u32 bit = 1U << (w->class & 15), n;
 
-	bit = 1U << (w->class & 15);
-	if (m->class_mask && (m->class_mask & bit)) {
-		/* Its place among the peer's class limits: how many lower bits are set. */
-		n = m->class_mask & (bit - 1);
-		n = (n & 0x5555) + (n >> 1 & 0x5555);
-		n = (n & 0x3333) + (n >> 2 & 0x3333);
-		n = (n & 0x0f0f) + (n >> 4 & 0x0f0f);
-		n = (n & 0x1f) + (n >> 8);
-		b->class = bwl_inner(&bwl_sub_v1, w->slot, m->sub_base + n);
-		if (!b->class)
-			return BWL_R_CLASS_RATE;
-		w->tally = b->class->volume.state | 1;
-	}
-	if (m->zone)
-		b->zone = &base->zone[m->zone].limit;
-	/*
-	 * Whether one is there ask its pointer: of what else says so Linux 6.1 knows nothing later.
-	 */
-	b->zone = bwl_opaque(b->zone);
+	*ret = 0;
+	if (!(m->class_mask & bit))
+		return BWL_R_NONE;
+	/* Its place among the peer's class limits: how many lower bits are set. */
+	n = m->class_mask & (bit - 1);
+	n = (n & 0x5555) + (n >> 1 & 0x5555);
+	n = (n & 0x3333) + (n >> 2 & 0x3333);
+	n = (n & 0x0f0f) + (n >> 4 & 0x0f0f);
+	n = (n & 0x1f) + (n >> 8);
+	*ret = bwl_inner(&bwl_sub_v1, w->slot, m->sub_base + n);
+	if (!*ret)
+		return BWL_R_CLASS_RATE;
+	w->tally = (*ret)->volume.state | 1;
 	return BWL_R_NONE;
 }
 
-/* Nothing departs after expiry. */
-static __always_inline int bwl_pace(struct bwl_work *w, const struct bwl_peer *peer,
-				    const struct bwl_taken *t)
+static __always_inline const struct bwl_limit *bwl_zone_of(const struct bwl_peer *peer,
+							   const struct bwl_base *base)
 {
-	const struct bwl_rate *r = &peer->grant.rate;
-	__u64 debt;
+	const struct bwl_limit *zone = 0;
 
-	if (!t->slack || !t->rate)
-		return BWL_R_NONE;
-	debt = bwl_rate_debt(t->was, bwl_rate_drained(r, w->now_ns)) + w->charge;
-	w->delay_ns = bwl_rate_delay(r, debt);
-	w->ce = bwl_rate_crowded(r, debt, t->slack);
-	return w->now_ns + w->delay_ns < peer->meta.expiry_ns ? BWL_R_NONE : BWL_R_EXPIRED;
+	if (peer->meta.zone)
+		zone = &base->zone[peer->meta.zone].limit;
+	/*
+	 * Whether one is there ask its pointer: of what else says so Linux 6.1 knows nothing later.
+	 */
+	return bwl_opaque(zone);
 }
 
 static __always_inline _Bool bwl_monitors(const struct bwl_peer *peer)
@@ -215,106 +56,11 @@ static __always_inline _Bool bwl_monitors(const struct bwl_peer *peer)
 	return peer->meta.mode == BWL_MODE_MONITOR;
 }
 
-/*
- * Each limit in turn. Where one refuses, it and those before it are undone; a limit that was not
- * asked, but the floor, has nothing in `taken`, not even zeroes.
- */
-static __always_inline int bwl_bill_take(struct bwl_work *w, const struct bwl_bill *b,
-					 const struct bwl_peer *peer, const struct bwl_base *base,
-					 const struct bwl_port *port, struct bwl_taken *taken)
+/* Modes shape and mark, of a grant that is live. */
+static __always_inline _Bool bwl_paces(const struct bwl_work *w, const struct bwl_peer *peer)
 {
-	__u32 lost = 0;
-	int j, r;
-
-#define BWL_TAKE(level, limit, state, reason, may_pass, refused)                                   \
-	do {                                                                                       \
-		j = bwl_take_one(w, limit, state, (level) == BWL_L_PEER ? b->slack : 0,            \
-				 (level) == BWL_L_PEER && w->lapsed, &taken[level]);               \
-		if (bwl_likely(j == BWL_OK))                                                       \
-			break;                                                                     \
-		if (!(may_pass)) {                                                                 \
-			r = bwl_over(j, reason);                                                   \
-			goto refused;                                                              \
-		}                                                                                  \
-		w->monitored = 1;                                                                  \
-	} while (0)
-
-	/*
-	 * The floor has a volume of its own; the lapsed grant's is not touched, its rate still
-	 * holds.
-	 */
-	BWL_TAKE(BWL_L_PEER, &peer->grant, bwl_grant_state(w->id), BWL_R_PEER_RATE,
-		 bwl_monitors(peer), peer);
-	/*
-	 * Here, on every way: the verifier has forgotten by the end whether the grant had lapsed.
-	 */
-	taken[BWL_L_FLOOR] = (struct bwl_taken){};
-	bwl_opaque(&taken[BWL_L_FLOOR]);
-	if (bwl_unlikely(w->lapsed)) {
-		r = bwl_floor_take(w, peer, &taken[BWL_L_FLOOR]);
-		if (r != BWL_R_NONE)
-			goto floor;
-	}
-	if (b->class)
-		BWL_TAKE(BWL_L_CLASS, b->class, b->class->volume.state, BWL_R_CLASS_RATE,
-			 bwl_monitors(peer), class);
-	if (b->zone)
-		BWL_TAKE(BWL_L_ZONE, b->zone, b->zone->volume.state, BWL_R_ZONE_RATE, 0, zone);
-	BWL_TAKE(BWL_L_PORT, &port->limit, port->limit.volume.state, BWL_R_PORT_RATE, 0, port);
-	BWL_TAKE(BWL_L_NODE, &base->node, base->node.volume.state, BWL_R_NODE_RATE, 0, node);
-#undef BWL_TAKE
-	r = bwl_pace(w, peer, &taken[BWL_L_PEER]);
-	if (bwl_likely(r == BWL_R_NONE))
-		return r;
-#define BWL_UNDO(level, limit, state)                                                              \
-	(lost |= bwl_undo(limit, state, w->now_ns, w->charge, &taken[level]))
-node:
-	BWL_UNDO(BWL_L_NODE, &base->node, base->node.volume.state);
-port:
-	BWL_UNDO(BWL_L_PORT, &port->limit, port->limit.volume.state);
-zone:
-	if (b->zone)
-		BWL_UNDO(BWL_L_ZONE, b->zone, b->zone->volume.state);
-	class : if (b->class) BWL_UNDO(BWL_L_CLASS, b->class, b->class->volume.state);
-floor:
-	if (w->lapsed)
-		lost |= bwl_floor_undo(w, peer, &taken[BWL_L_FLOOR]);
-peer:
-	BWL_UNDO(BWL_L_PEER, &peer->grant, bwl_grant_state(w->id));
-#undef BWL_UNDO
-	w->lost = lost;
-	return r;
-}
-
-/* Windows learn which slice the bytes belong to once the packet passes all limits. */
-static __always_inline void bwl_bill_commit(const struct bwl_work *w, const struct bwl_bill *b,
-					    const struct bwl_peer *peer,
-					    const struct bwl_base *base,
-					    const struct bwl_port *port,
-					    const struct bwl_taken *taken)
-{
-	__u32 len = w->charge;
-
-	bwl_commit(&peer->grant, len, &taken[BWL_L_PEER]);
-	if (w->lapsed)
-		bwl_floor_commit(w, peer, &taken[BWL_L_FLOOR]);
-	if (b->class)
-		bwl_commit(b->class, len, &taken[BWL_L_CLASS]);
-	if (b->zone)
-		bwl_commit(b->zone, len, &taken[BWL_L_ZONE]);
-	bwl_commit(&port->limit, len, &taken[BWL_L_PORT]);
-	bwl_commit(&base->node, len, &taken[BWL_L_NODE]);
-}
-
-/* Mode mark: CE once the debt is past ce_from/256 of the burst. */
-static __always_inline _Bool bwl_ce_due(const struct bwl_work *w, const struct bwl_peer *peer,
-					const struct bwl_taken *t)
-{
-	const struct bwl_rate *r = &peer->grant.rate;
-
-	return peer->meta.mode == BWL_MODE_MARK && t->rate &&
-	       bwl_rate_debt(t->was, bwl_rate_drained(r, w->now_ns)) + w->charge >
-		       (r->burst_bytes * r->ce_from) >> 8;
+	return peer->meta.mode != BWL_MODE_POLICE && !bwl_monitors(peer) && !w->lapsed &&
+	       !(peer->grant.rate.flags & BWL_RATE_UNLIMITED);
 }
 
 /*
@@ -327,8 +73,8 @@ static __always_inline int bwl_slack(const struct bwl_work *w, const struct bwl_
 {
 	const struct bwl_rate *r = &peer->grant.rate;
 
-	if (peer->meta.mode == BWL_MODE_POLICE || bwl_monitors(peer) || !w->paced || w->lapsed ||
-	    (r->flags & BWL_RATE_UNLIMITED))
+	*ret_slack = 0;
+	if (!w->paced || !bwl_paces(w, peer))
 		return BWL_R_NONE;
 	if (w->charge + bwl_rate_jitter(r) > r->burst_bytes)
 		return BWL_R_PEER_RATE;
@@ -336,58 +82,349 @@ static __always_inline int bwl_slack(const struct bwl_work *w, const struct bwl_
 	return BWL_R_NONE;
 }
 
-/* All limits of a packet. In line: where returns are mitigated a call costs what two limits do. */
-static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_peer *peer,
-				      const struct bwl_base *base, const struct bwl_port *port)
+/*
+ * When the packet departs, and whether it is to carry CE. end: its place, the byte count at which
+ * it has drained. Mode mark: CE once the debt is past ce_from/256 of the burst. Nothing departs
+ * after expiry.
+ */
+static __always_inline int bwl_pace(struct bwl_work *w, const struct bwl_peer *peer, __u64 end,
+				    __u32 slack)
 {
-	struct bwl_taken taken[BWL_LEVELS]; /* one a limit that was asked */
-	struct bwl_bill b = {};
+	const struct bwl_rate *r = &peer->grant.rate;
+	__u64 debt = bwl_rate_debt(end, bwl_rate_drained(r, w->now_ns));
+
+	if (peer->meta.mode == BWL_MODE_MARK && debt > (r->burst_bytes * r->ce_from) >> 8)
+		w->ce = 1;
+	if (!slack)
+		return BWL_R_NONE;
+	w->delay_ns = bwl_rate_delay(r, debt);
+	w->ce |= bwl_rate_crowded(r, debt, slack);
+	return w->now_ns + w->delay_ns < peer->meta.expiry_ns ? BWL_R_NONE : BWL_R_EXPIRED;
+}
+
+/* By what this CPU holds of every limit; what it has of none is left as it is. */
+BWL_FUNC _Bool bwl_charge_held(struct bwl_work *w, struct bwl_cpu *cpu, const struct bwl_peer *peer,
+			       const struct bwl_base *base, const struct bwl_port *port)
+{
+	struct bwl_share *of_port = &cpu->port[bwl_mask(w->port_id, BWL_MAX_PORTS - 1)];
+	const struct bwl_limit *zone = bwl_zone_of(peer, base), *class;
+	struct bwl_share_entry *x = bwl_cpu_entry(peer->grant.volume.state), *y = 0;
+
+	if (!x || w->lapsed || !bwl_cpu_has(w, &x->share, &peer->grant) ||
+	    !bwl_cpu_has(w, of_port, &port->limit) || !bwl_cpu_has(w, &cpu->node, &base->node) ||
+	    (zone && !bwl_cpu_has(w, &cpu->zone[peer->meta.zone], zone)))
+		return 0;
+	if (bwl_unlikely(peer->meta.class_mask)) {
+		if (bwl_class_of(w, peer, &class) != BWL_R_NONE)
+			return 0;
+		y = class ? bwl_cpu_entry(class->volume.state) : 0;
+		if (class && (!y || !bwl_cpu_has(w, &y->share, class)))
+			return 0;
+	}
+	if (bwl_paces(w, peer)) {
+		if (w->paced)
+			return 0;
+		bwl_pace(w, peer, bwl_share_place(&x->share) + w->charge, 0);
+	}
+	bwl_cpu_spend(w, &x->share, &peer->grant);
+	bwl_cpu_spend(w, of_port, &port->limit);
+	bwl_cpu_spend(w, &cpu->node, &base->node);
+	if (zone)
+		bwl_cpu_spend(w, &cpu->zone[peer->meta.zone], zone);
+	if (y)
+		y->share.bytes -= w->charge;
+	return 1;
+}
+
+/* Those of which something may have to be taken back; the node's is the last. */
+enum bwl_level { BWL_L_PEER, BWL_L_FLOOR, BWL_L_CLASS, BWL_L_ZONE, BWL_L_PORT, BWL_LEVELS };
+
+struct bwl_bill {
+	__u64 was[BWL_LEVELS]; /* of those that were charged exactly */
+	__u8 how[BWL_LEVELS];  /* enum bwl_how; 0: nothing to take back */
+	__u8 node;             /* the same, of what is charged last */
+	__u8 passes;
+};
+
+/* Where this CPU has the shares of limits around the peer's; NULL: it has none, or not now. */
+static __always_inline struct bwl_share *bwl_share_of_zone(struct bwl_cpu *cpu,
+							   const struct bwl_peer *peer)
+{
+	return cpu ? &cpu->zone[peer->meta.zone] : 0;
+}
+
+static __always_inline struct bwl_share *bwl_share_of_port(struct bwl_cpu *cpu,
+							   const struct bwl_work *w)
+{
+	return cpu ? &cpu->port[bwl_mask(w->port_id, BWL_MAX_PORTS - 1)] : 0;
+}
+
+static __always_inline struct bwl_cpu *bwl_cpu_of(const struct bwl_work *w)
+{
+	return w->shares ? bwl_cpu_own() : 0;
+}
+
+/*
+ * By the share that the CPU has of it (NULL: none), which is filled, else exactly. Nobody waits for
+ * a share: a limit that has too little left for one is charged without. *was: see bwl_take(); by a
+ * share, the packet's place.
+ */
+static __always_inline int bwl_bill(struct bwl_work *w, const struct bwl_limit *l,
+				    struct bwl_share *s, __u64 slack, __u32 reason, __u64 *was,
+				    __u8 *how)
+{
+	__u32 n = 0, j;
+
+	if (s)
+		n = bwl_wants(w, l, s);
+	j = bwl_take(w, l, n ? n : w->charge, slack, was);
+	if (n && (j & 255) == BWL_OK) {
+		*was = bwl_fill(w, l, s, n | (__u64)(j >> BWL_HOW_SHIFT) << 32, *was);
+		*how = BWL_HOW_SHARE;
+		return BWL_R_NONE;
+	}
+	if (n) {
+		j = bwl_take(w, l, w->charge, slack, was);
+	}
+	if (bwl_likely((j & 255) == BWL_OK)) {
+		*how = j >> BWL_HOW_SHIFT;
+		return BWL_R_NONE;
+	}
+	if (j >> BWL_HOW_SHIFT)
+		w->lost = w->charge;
+	return bwl_over(j & 255, reason);
+}
+
+/* One of the limits around the peer's. */
+static __always_inline int bwl_bill_around(struct bwl_work *w, const struct bwl_limit *l,
+					   struct bwl_share *s, __u32 reason, __u64 *was, __u8 *how)
+{
+	if (bwl_limits_nothing(l))
+		return BWL_R_NONE;
+	if (bwl_likely(s && bwl_cpu_has(w, s, l))) {
+		s->bytes -= w->charge;
+		*how = BWL_HOW_SHARE;
+		return BWL_R_NONE;
+	}
+	return bwl_bill(w, l, s, 0, reason, was, how);
+}
+
+/*
+ * The peer's own limit: of a lapsed grant the rate alone, as its floor has a volume of its own.
+ * Decides when the packet departs.
+ */
+static __always_inline int bwl_bill_peer(struct bwl_work *w, const struct bwl_peer *peer,
+					 const struct bwl_base *base, __u64 *was, __u8 *how)
+{
+	const struct bwl_limit *l = &peer->grant;
+	struct bwl_share *s = 0;
+	__u64 end, opts;
+	__u32 slack;
 	int r;
 
-	r = bwl_bill_make(w, &b, peer, base);
-	if (r == BWL_R_NONE)
-		r = bwl_slack(w, peer, base, &b.slack);
-	if (r == BWL_R_NONE)
-		r = bwl_bill_take(w, &b, peer, base, port, taken);
-	if (bwl_unlikely(r != BWL_R_NONE))
+	r = bwl_slack(w, peer, base, &slack);
+	if (r != BWL_R_NONE || bwl_limits_nothing(l))
 		return r;
-	if (w->volumes)
-		bwl_bill_commit(w, &b, peer, base, port, taken);
-	if (bwl_ce_due(w, peer, &taken[BWL_L_PEER]))
-		w->ce = 1;
-	return BWL_R_NONE;
+	opts = slack;
+	if (w->lapsed)
+		opts |= BWL_RATE_ONLY;
+	else if (!slack)
+		s = bwl_cpu_claim(w, l->volume.state, &l->rate);
+	r = bwl_bill(w, l, s, opts, BWL_R_PEER_RATE, was, how);
+	if (bwl_unlikely(r != BWL_R_NONE)) {
+		if (!bwl_monitors(peer))
+			return r;
+		w->monitored = 1;
+		return BWL_R_NONE;
+	}
+	if (!bwl_paces(w, peer))
+		return BWL_R_NONE;
+	end = *was;
+	if (!(*how & BWL_HOW_SHARE)) {
+		end = bwl_rate_drained(&l->rate, w->now_ns);
+		end += bwl_rate_debt(*was, end) + w->charge;
+	}
+	return bwl_pace(w, peer, end, slack);
+}
+
+/* The floor of a lapsed grant. */
+static __always_inline const struct bwl_limit *bwl_floor_of(const struct bwl_work *w,
+							    const struct bwl_peer *peer)
+{
+	return w->lapsed ? bwl_inner(&bwl_sub_v1, w->slot, peer->grant.volume.floor) : 0;
+}
+
+static __always_inline struct bwl_share *bwl_share_of_sub(const struct bwl_work *w,
+							  const struct bwl_limit *l)
+{
+	return bwl_cpu_claim(w, l->volume.state, &l->rate);
+}
+
+static __always_inline void bwl_settle_one(struct bwl_work *w, const struct bwl_limit *l,
+					   struct bwl_share *s, __u64 was, __u32 how, _Bool passes)
+{
+	if (passes)
+		bwl_commit(w, l, how);
+	else if (!(how & BWL_HOW_SHARE))
+		w->lost |= bwl_undo(w, l, how, was);
+	else if (s)
+		s->bytes += w->charge;
+}
+
+/*
+ * The packet passes: windows learn the slice. It does not: everything is taken back. Of its own, so
+ * that who charges need not keep all this on the stack.
+ */
+BWL_GLOBAL int bwl_settle(struct bwl_work *w, const struct bwl_peer *peer,
+			  const struct bwl_base *base, const struct bwl_port *port,
+			  const struct bwl_bill *b)
+{
+	const struct bwl_limit *floor, *class, *zone;
+	struct bwl_cpu *cpu;
+
+	if (!w || !peer || !base || !port || !b)
+		return 0;
+	cpu = bwl_cpu_of(w);
+#define BWL_SETTLE(level, limit, share)                                                            \
+	bwl_settle_one(w, limit, share, b->was[level], b->how[level], b->passes)
+	if (b->passes)
+		bwl_commit(w, &base->node, b->node);
+	BWL_SETTLE(BWL_L_PORT, &port->limit, bwl_share_of_port(cpu, w));
+	zone = bwl_zone_of(peer, base);
+	if (zone)
+		BWL_SETTLE(BWL_L_ZONE, zone, bwl_share_of_zone(cpu, peer));
+	if (b->how[BWL_L_CLASS] && bwl_class_of(w, peer, &class) == BWL_R_NONE && class)
+		BWL_SETTLE(BWL_L_CLASS, class, bwl_share_of_sub(w, class));
+	floor = bwl_floor_of(w, peer);
+	if (floor)
+		BWL_SETTLE(BWL_L_FLOOR, floor, bwl_share_of_sub(w, floor));
+	BWL_SETTLE(BWL_L_PEER, &peer->grant, bwl_share_of_sub(w, &peer->grant));
+#undef BWL_SETTLE
+	return 0;
+}
+
+/*
+ * Each limit in turn. Global: with shares it is seldom called, and the verifier walks it once.
+ */
+BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
+			       const struct bwl_base *base, const struct bwl_port *port)
+{
+	const struct bwl_limit *l = 0;
+	struct bwl_cpu *cpu;
+	struct bwl_bill b;
+	__u64 unused;
+	int r;
+
+	if (!w || !peer || !base || !port)
+		return BWL_R_NO_POLICY;
+	__builtin_memset(&b, 0, sizeof(b));
+	cpu = bwl_cpu_of(w);
+#define BWL_BILL(level, limit, share, reason)                                                      \
+	bwl_bill_around(w, limit, share, reason, &b.was[level], &b.how[level])
+	r = bwl_bill_peer(w, peer, base, &b.was[BWL_L_PEER], &b.how[BWL_L_PEER]);
+	if (r == BWL_R_NONE && bwl_unlikely(w->lapsed)) {
+		l = bwl_floor_of(w, peer);
+		r = l ? BWL_BILL(BWL_L_FLOOR, l, bwl_share_of_sub(w, l), BWL_R_FLOOR_RATE)
+		      : BWL_R_EXPIRED;
+	}
+	if (r == BWL_R_NONE)
+		r = bwl_class_of(w, peer, &l);
+	if (r == BWL_R_NONE && l) {
+		r = BWL_BILL(BWL_L_CLASS, l, bwl_share_of_sub(w, l), BWL_R_CLASS_RATE);
+		if (r != BWL_R_NONE && bwl_monitors(peer)) {
+			w->monitored = 1;
+			r = BWL_R_NONE;
+		}
+	}
+	l = bwl_zone_of(peer, base);
+	if (r == BWL_R_NONE && l)
+		r = BWL_BILL(BWL_L_ZONE, l, bwl_share_of_zone(cpu, peer), BWL_R_ZONE_RATE);
+	if (r == BWL_R_NONE)
+		r = BWL_BILL(BWL_L_PORT, &port->limit, bwl_share_of_port(cpu, w), BWL_R_PORT_RATE);
+	if (r == BWL_R_NONE)
+		r = bwl_bill_around(w, &base->node, cpu ? &cpu->node : 0, BWL_R_NODE_RATE, &unused,
+				    &b.node);
+#undef BWL_BILL
+	b.passes = r == BWL_R_NONE;
+	if (bwl_unlikely(!b.passes ||
+			 (b.how[0] | b.how[1] | b.how[2] | b.how[3] | b.how[4] | b.node) &
+				 BWL_HOW_VOLUME))
+		bwl_settle(w, peer, base, port, &b);
+	return r;
+}
+
+/* All limits of a packet. */
+static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *ctl,
+				      const struct bwl_peer *peer, const struct bwl_base *base,
+				      const struct bwl_port *port)
+{
+	struct bwl_cpu *cpu = bwl_cpu_enter(w, ctl);
+	int r = BWL_R_NONE;
+
+	if (!cpu || bwl_unlikely(!bwl_charge_held(w, cpu, peer, base, port)))
+		r = bwl_charge_each(w, peer, base, port);
+	if (cpu)
+		bwl_cpu_leave(cpu);
+	return r;
 }
 
 /* One limit alone: neighbour discovery, control. */
-BWL_GLOBAL int bwl_charge_one(struct bwl_work *w, const struct bwl_limit *l, __u32 rate_reason)
+BWL_GLOBAL int bwl_charge_one(const struct bwl_work *w, const struct bwl_limit *l,
+			      __u32 rate_reason)
 {
-	struct bwl_taken t;
-	int j;
+	__u64 was;
+	__u32 j;
 
 	if (!w || !l)
 		return BWL_R_NO_POLICY;
-	j = bwl_take_one(w, l, l->volume.state, 0, 0, &t);
-	return j == BWL_OK ? BWL_R_NONE : bwl_over(j, rate_reason);
+	j = bwl_take(w, l, w->charge, 0, &was);
+	if ((j & 255) != BWL_OK)
+		return bwl_over(j & 255, rate_reason);
+	bwl_commit(w, l, j >> BWL_HOW_SHIFT);
+	return BWL_R_NONE;
 }
 
-/* What arrives. */
-BWL_GLOBAL int bwl_charge_accept(const struct bwl_work *w, const struct bwl_peer *peer)
+/* What arrives. A rate and no volume. */
+BWL_GLOBAL int bwl_accept_take(const struct bwl_work *w, const struct bwl_peer *peer)
 {
-	const struct bwl_rate *r = &peer->accept;
-	struct bwl_state *s;
-	__u64 was, next;
-	int j;
+	struct bwl_asked a = {};
+	struct bwl_taken t;
+	__u32 index, lost;
+	__u64 end;
 
 	if (!w || !peer)
+		return BWL_CONTENDED;
+	index = bwl_accept_state(w->id);
+	a.rate = &peer->accept;
+	a.state = bwl_state_of(index);
+	if (!a.state)
+		return BWL_CONTENDED;
+	a.now_ns = w->now_ns;
+	a.len = w->charge;
+	a.owner = bwl_share_owner(index, w->active);
+	a.share = bwl_cpu_claim(w, index, a.rate);
+	if (a.share && bwl_share_has(a.share, a.rate, a.owner, a.now_ns, a.len)) {
+		a.share->bytes -= a.len;
+		return BWL_OK;
+	}
+	return bwl_ask_once(&a, a.len, &t, &end, &lost);
+}
+
+static __always_inline int bwl_charge_accept(struct bwl_work *w, const struct bwl_ctl *ctl,
+					     const struct bwl_peer *peer)
+{
+	struct bwl_cpu *cpu;
+	int j;
+
+	if (!(peer->meta.flags & BWL_PEER_ACCEPT))
 		return BWL_R_ACCEPT_RATE;
-	s = bwl_state_of(bwl_accept_state(w->id));
-	if (!(peer->meta.flags & BWL_PEER_ACCEPT) || !s)
-		return BWL_R_ACCEPT_RATE;
-	if (r->flags & BWL_RATE_UNLIMITED)
+	if (peer->accept.flags & BWL_RATE_UNLIMITED)
 		return BWL_R_NONE;
-	j = bwl_rate_take(r, &s->finish_bytes, bwl_rate_drained(r, w->now_ns), w->charge, 0, &was,
-			  &next);
-	return j == BWL_OK ? BWL_R_NONE : bwl_over(j, BWL_R_ACCEPT_RATE);
+	cpu = bwl_cpu_enter(w, ctl);
+	j = bwl_accept_take(w, peer);
+	if (cpu)
+		bwl_cpu_leave(cpu);
+	return bwl_likely(j == BWL_OK) ? BWL_R_NONE : bwl_over(j, BWL_R_ACCEPT_RATE);
 }
 
 #endif

@@ -50,10 +50,11 @@ struct bwl_work {
 	__u8 lapsed;    /* the grant is; the floor applies */
 	__u8 paced;     /* the uplink's qdisc keeps departure times */
 	__u8 ce;        /* mode mark: over the threshold; shape: waits long */
-	__u8 volumes;   /* one was asked: it may have a window */
 	__u8 monitored; /* mode monitor: over the peer's own limit */
 	__u8 again;     /* an uplink's device decrypted it: it comes in once more (inbound.h) */
 	__u8 clear;     /* TC sends it to a next hop, not to be encrypted */
+	__u8 shares;    /* this CPU's are ours (cpu.h) */
+	__u8 active;    /* entry of bwl_ctl.sched, where they are */
 };
 
 struct bwl_ctx {

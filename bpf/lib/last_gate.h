@@ -129,7 +129,7 @@ static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb
 	if (r == BWL_R_NONE)
 		r = bwl_tc_cost(c, skb, skb->gso_size);
 	if (r == BWL_R_NONE)
-		r = bwl_charge(&c->w, c->peer, c->base, c->port);
+		r = bwl_charge(&c->w, c->ctl, c->peer, c->base, c->port);
 	return r == BWL_R_NONE ? BWL_R_PASS_SELF : r;
 }
 

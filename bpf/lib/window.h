@@ -61,13 +61,15 @@ static __always_inline __u32 bwl_window_turn(struct bwl_window *w, __u64 slice_n
 		if ((turn >> BWL_TURN_EPOCH_SHIFT) == (want >> BWL_TURN_EPOCH_SHIFT) &&
 		    turn >= want)
 			return (turn & BWL_TURN_SLICE_MASK) % BWL_SLICES_KEPT;
-		if (bwl_cas(&w->turn, turn, turn | BWL_TURN_LOCK) != turn)
-			continue;
-		bwl_window_empty(w, turn, want);
-		bwl_swap(&w->turn, want);
-		return (want & BWL_TURN_SLICE_MASK) % BWL_SLICES_KEPT;
+		if (bwl_cas(&w->turn, turn, turn | BWL_TURN_LOCK) == turn)
+			break;
 	}
-	return BWL_SLICES_KEPT;
+	/* Behind the loop: the verifier walks it once. */
+	if (i == BWL_WINDOW_SPIN)
+		return BWL_SLICES_KEPT;
+	bwl_window_empty(w, turn, want);
+	bwl_swap(&w->turn, want);
+	return (want & BWL_TURN_SLICE_MASK) % BWL_SLICES_KEPT;
 }
 
 #endif

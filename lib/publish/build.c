@@ -210,19 +210,9 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 	return r;
 }
 
-/*
- * drained() goes on where it was: a change of rate or burst adds no tokens. A limit that was
- * not in force starts in full debt: neither a boot nor a new name gives a burst.
- */
 static void start_rate(struct bwl_build *b, struct bwl_rate *r, uint32_t state, uint64_t now_ns)
 {
-	const struct bwl_rate *old = b->old_rate[state];
-
-	r->start_ns = now_ns;
-	if (old && !(old->flags & BWL_RATE_UNLIMITED))
-		r->base_bytes = bwl_rate_drained(old, now_ns);
-	else
-		r->base_bytes = b->p->state[state].finish_bytes - r->burst_bytes;
+	bwl_rate_follow(r, b->old_rate[state], b->p->state[state].finish_bytes, now_ns);
 }
 
 void bwl_build_start(struct bwl_build *b, uint64_t now_ns)

@@ -45,7 +45,7 @@ static struct bwl_lim lim_of(const struct bwl_limit *l)
 {
 	struct bwl_lim lim = { .present = true,
 			       .rate_bps = bwl_rate_decode(&l->rate),
-			       .burst = l->rate.burst_bytes + 1 };
+			       .burst = bwl_rate_burst(&l->rate) };
 
 	if (l->volume.spendable_bytes != BWL_VOLUME_NONE) {
 		lim.has_volume = true;
@@ -90,11 +90,7 @@ static int check_lim(const char *name, const struct bwl_lim *lim, struct bwl_err
 static void continue_rate(const struct bwl_pins *p, const struct bwl_rate *before, uint32_t state,
 			  uint64_t now_ns, struct bwl_rate *r)
 {
-	r->start_ns = now_ns;
-	if (!(before->flags & BWL_RATE_UNLIMITED) && before->start_ns)
-		r->base_bytes = bwl_rate_drained(before, now_ns);
-	else
-		r->base_bytes = p->state[state].finish_bytes - r->burst_bytes;
+	bwl_rate_follow(r, before->start_ns ? before : NULL, p->state[state].finish_bytes, now_ns);
 }
 
 static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state *s,

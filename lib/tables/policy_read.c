@@ -13,7 +13,7 @@ static struct bwl_lim read_limit(const struct bwl_rate *r, const struct bwl_volu
 	struct bwl_lim l = { .rate_bps = bwl_rate_decode(r) };
 
 	if (l.rate_bps != BWL_NO_RATE) {
-		l.burst = r->burst_bytes + 1;
+		l.burst = bwl_rate_burst(r);
 		if (l.burst == bwl_default_burst(l.rate_bps))
 			l.burst = 0;
 	}

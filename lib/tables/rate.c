@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bit/s to the data plane's step per 2^40 ns and back; what is left of a limit. */
+/* bit/s to the data plane's step per 2^40 ns and back; CPUs' shares; what is left of a limit. */
+#include <bpf/libbpf.h>
 #include <bwl/tables.h>
 
 /* Bytes per 2^40 ns, rounded down. */
@@ -20,16 +21,94 @@ static void encode_step(uint64_t rate_bps, uint32_t *m, uint8_t *k)
 	*m = (uint32_t)step;
 }
 
-void bwl_rate_encode(struct bwl_rate *r, uint64_t rate_bps, uint64_t burst)
+/* CPUs that a packet could ever come by: those that are plugged in later, too. */
+static unsigned possible_cpus(void)
+{
+	int n = libbpf_num_possible_cpus();
+
+	return n > 0 ? (unsigned)n : 0;
+}
+
+uint32_t bwl_cpu_bits(void)
+{
+	unsigned n = possible_cpus();
+	uint32_t bits = 0;
+
+	while (bits < 15 && 1U << bits < n)
+		bits++;
+	return n ? bits : 15;
+}
+
+/* Of the burst alone: a limit whose burst is the same is shared out alike, whatever else changes.
+ */
+static uint8_t share_of(uint64_t burst, unsigned cpus)
+{
+	uint8_t share = BWL_SHARE_MOST;
+
+	if (!cpus || burst < BWL_SHARE_BURST_LEAST)
+		return 0;
+	while (((uint64_t)cpus << share) > burst / BWL_SHARE_PART)
+		share--;
+	return share < BWL_SHARE_LEAST ? 0 : share;
+}
+
+/* What all CPUs together may hold. */
+static uint64_t held_at_most(const struct bwl_rate *r, unsigned cpus)
+{
+	return r->share ? (uint64_t)cpus << r->share : 0;
+}
+
+void bwl_rate_encode_for(struct bwl_rate *r, uint64_t rate_bps, uint64_t burst, unsigned cpus)
 {
 	r->m = 0;
 	r->k = 0;
 	r->ce_from = 0;
-	r->_pad = 0;
+	r->share = rate_bps == BWL_NO_RATE ? 0 : share_of(burst, cpus);
 	r->flags = rate_bps == BWL_NO_RATE ? BWL_RATE_UNLIMITED : 0;
 	if (rate_bps != BWL_NO_RATE)
 		encode_step(rate_bps, &r->m, &r->k);
-	r->burst_bytes = burst ? burst - 1 : 0;
+	r->burst_bytes = (burst ? burst - 1 : 0) - held_at_most(r, cpus);
+}
+
+void bwl_rate_encode(struct bwl_rate *r, uint64_t rate_bps, uint64_t burst)
+{
+	bwl_rate_encode_for(r, rate_bps, burst, possible_cpus());
+}
+
+uint64_t bwl_rate_burst(const struct bwl_rate *r)
+{
+	return r->burst_bytes + 1 + held_at_most(r, possible_cpus());
+}
+
+/*
+ * drained() goes on where it was: a change of rate or burst adds no tokens. A limit that was not in
+ * force starts in full debt: neither a boot nor a new name gives a burst. What CPUs held of a
+ * larger burst may have passed a moment ago, without a trace in the word: it counts as debt.
+ */
+void bwl_rate_follow_for(struct bwl_rate *r, const struct bwl_rate *old, uint64_t finish,
+			 uint64_t now_ns, unsigned cpus)
+{
+	uint64_t before, after;
+
+	r->start_ns = now_ns;
+	if (!old || old->flags & BWL_RATE_UNLIMITED) {
+		r->base_bytes = finish - r->burst_bytes;
+		return;
+	}
+	r->base_bytes = bwl_rate_drained(old, now_ns);
+	before = held_at_most(old, cpus);
+	after = held_at_most(r, cpus);
+	if (before <= after)
+		return;
+	if ((int64_t)(finish - r->base_bytes) < 0)
+		r->base_bytes = finish;
+	r->base_bytes -= before - after;
+}
+
+void bwl_rate_follow(struct bwl_rate *r, const struct bwl_rate *old, uint64_t finish,
+		     uint64_t now_ns)
+{
+	bwl_rate_follow_for(r, old, finish, now_ns, possible_cpus());
 }
 
 /* The shortest decimal that encodes to the same step: what the operator most likely wrote. */
@@ -63,7 +142,7 @@ void bwl_limit_left(const struct bwl_pins *p, const struct bwl_rate *r, const st
 	if (!(r->flags & BWL_RATE_UNLIMITED)) {
 		debt = (int64_t)(s->finish_bytes - bwl_rate_drained(r, now_ns));
 		ret->debt = debt > 0 ? (uint64_t)debt : 0;
-		ret->burst = r->burst_bytes + 1;
+		ret->burst = bwl_rate_burst(r);
 	}
 	if (!v || v->spendable_bytes == BWL_VOLUME_NONE)
 		return;

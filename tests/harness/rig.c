@@ -129,6 +129,7 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	bpf_program__set_autoload(s->progs.bwl_tc_tunin, o->plain_tunnel);
 	bpf_program__set_autoload(s->progs.bwl_tc_tunout, o->plain_tunnel);
 	s->rodata->bwl_by_mark = o->plain_tunnel;
+	s->rodata->bwl_cpu_bits = bwl_cpu_bits();
 	s->rodata->bwl_native_xdp = !o->generic;
 	if (bwlimit_test__load(s))
 		rig_die("cannot load the test object: %s (root and kernel >= 5.12 are needed)",

@@ -63,11 +63,12 @@ static void each_limit_has_a_release_of_its_own(void **state)
 	uint32_t id, zone, class_, port, node;
 
 	(void)state;
+	/* So small that no CPU holds a share of them. */
 	apply("version: 1\nnode: rig\nuplinks: [p0]\nhost_ports:\n"
-	      "  - { dev: h0, sources: [10.0.7.0/24], limit: { volume: 1gb } }\n"
-	      "heartbeat: none\nnode_limit: { volume: 1gb }\nzones: { z: { volume: 1gb } }\npeers:\n" DEST(
+	      "  - { dev: h0, sources: [10.0.7.0/24], limit: { volume: 5mb } }\n"
+	      "heartbeat: none\nnode_limit: { volume: 5mb }\nzones: { z: { volume: 5mb } }\npeers:\n" DEST(
 		      "x",
-		      1) "zone: z, grant: { volume: 1gb }, classes: { other: { volume: 1gb } } }\n");
+		      1) "zone: z, grant: { volume: 5mb }, classes: { other: { volume: 5mb } } }\n");
 	rig_advance(RIG_SECOND);
 	id = id_of("x");
 	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),

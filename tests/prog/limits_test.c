@@ -3,101 +3,7 @@
  * Promises 2 and 3 in the real programs, on several CPUs at once, and across everything that an
  * operator can do to a policy: no burst and no volume comes out of it.
  */
-#include <pthread.h>
-#include <sched.h>
-#include <unistd.h>
-#include "dests.h"
-
-#define MAX_THREADS 4
-#define REPEAT 32
-
-struct hammer {
-	pthread_t thread;
-	struct rig_packet k;
-	int cpu;
-	uint64_t sent;
-};
-
-static bool stop_hammers;
-static struct hammer hammers[MAX_THREADS];
-static int nhammers;
-
-static void *hammer(void *arg)
-{
-	struct hammer *h = arg;
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(h->cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-	while (!__atomic_load_n(&stop_hammers, __ATOMIC_SEQ_CST)) {
-		rig_fire(rig, &h->k, REPEAT);
-		h->sent += REPEAT;
-	}
-	return NULL;
-}
-
-/* Threads on different CPUs, the i-th with the i-th spec. */
-static void hammers_start(const char *const *spec, int n)
-{
-	int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN), i;
-
-	stop_hammers = false;
-	nhammers = n;
-	for (i = 0; i < n; i++) {
-		hammers[i] = (struct hammer){ .k.spec = spec[i], .cpu = i % cpus };
-		assert_int_equal(pthread_create(&hammers[i].thread, NULL, hammer, &hammers[i]), 0);
-	}
-}
-
-static void hammers_stop(void)
-{
-	int i;
-
-	__atomic_store_n(&stop_hammers, true, __ATOMIC_SEQ_CST);
-	for (i = 0; i < nhammers; i++) {
-		pthread_join(hammers[i].thread, NULL);
-		runs += hammers[i].sent;
-	}
-}
-
-static uint64_t passed_bytes(void)
-{
-	return rig_charged(rig, RIG_H0, BWL_R_PASS);
-}
-
-/*
- * Time passes in steps; before each, every limit has refused something since the last. Every
- * window of steps is checked; a frame under way on each CPU may be counted a step late.
- */
-static void saturate(unsigned refusal, uint64_t rate_bps, uint64_t burst, uint64_t step_ns,
-		     unsigned steps)
-{
-	uint64_t begin = rig_now(), first = passed_bytes(), last, slack = (uint64_t)nhammers * 1000;
-	int64_t lowest = INT64_MAX;
-	unsigned i;
-
-	for (i = 0; i < steps; i++) {
-		uint64_t refused = rig_frames(rig, RIG_H0, refusal), may, passed;
-		int64_t under;
-
-		while (rig_frames(rig, RIG_H0, refusal) < refused + 2 * REPEAT * (unsigned)nhammers)
-			sched_yield();
-		passed = passed_bytes() - first;
-		may = (uint64_t)((double)rate_bps * (double)(rig_now() - begin) / 8e9);
-		under = (int64_t)(passed - may);
-		if (under < lowest)
-			lowest = under;
-		assert_true(under - lowest <= (int64_t)(burst + slack));
-		rig_advance(step_ns);
-	}
-	last = passed_bytes() - first;
-	/* The last step has not been used up. */
-	assert_true((double)last * 8e9 >=
-		    0.995 * (double)rate_bps * (double)(steps - 1) * (double)step_ns);
-	assert_true((double)last * 8e9 <= (double)rate_bps * (double)steps * (double)step_ns +
-						  8e9 * (double)(burst + slack));
-}
+#include "hammer.h"
 
 static void all_cpus_together_keep_a_peer_to_its_rate(void **state)
 {
@@ -125,7 +31,11 @@ static void all_cpus_together_spend_a_burst_once(void **state)
 		sched_yield();
 	hammers_stop();
 	assert_true(passed_bytes() < burst);
-	assert_true(passed_bytes() >= burst - 1000);
+	/*
+	 * What CPUs may hold is no part of what the limit itself has, which had no time to fill up
+	 * again; and one may still hold some of that when the other was refused.
+	 */
+	assert_true(passed_bytes() >= burst - 2 * ((uint64_t)rig->cpus << BWL_SHARE_MOST) - 1000);
 }
 
 static void all_cpus_together_keep_a_zone_to_its_rate(void **state)
@@ -330,7 +240,9 @@ static void another_kind_of_volume_under_fire_keeps_what_is_spent(void **state)
 	while (rig_frames(rig, RIG_H0, BWL_R_PEER_VOLUME) < was + 10000)
 		rig_advance(100);
 	hammers_stop();
-	assert_int_equal(passed_bytes() - first, c.lim.volume);
+	/* What CPUs held when a policy was replaced is spent, and nobody's. */
+	assert_true(passed_bytes() - first <= c.lim.volume);
+	assert_true(passed_bytes() - first >= c.lim.volume / 100 * 99);
 }
 
 static void no_packet_sees_half_a_change(void **state)

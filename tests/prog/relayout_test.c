@@ -151,6 +151,39 @@ static void names_of_layout_3_get_their_table(void **state)
 	bwlimit_test__destroy(s);
 }
 
+/* Policies of layout 4 share nothing out: its packets are charged as before, until the next. */
+static void cpus_get_a_place_for_shares_under_traffic(void **state)
+{
+	static const enum bwl_pin new[] = { BWL_PIN_cpu, BWL_PIN_share };
+	struct bwl_relayout x;
+	struct bwlimit_test *s;
+	char path[2][300];
+	size_t i;
+
+	(void)state;
+	begin();
+	set_layout(LAYOUT_4);
+	for (i = 0; i < 2; i++) {
+		snprintf(path[i], sizeof(path[i]), "%s/maps/%s", rig->dir, bwl_pin_name(new[i]));
+		unlink(path[i]);
+	}
+	look(&x);
+	assert_int_equal(x.layout, 4);
+	assert_true(x.whole && !x.changes);
+	s = load_on(&x);
+	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(x.fate[new[i]], BWL_COMES);
+		assert_int_equal(access(path[i], F_OK), 0);
+	}
+	assert_int_equal(stop_is(), BWL_RUN);
+	assert_string_equal(host("eth " P1 "udp"), "pass");
+	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
+	assert_false(is_refused());
+	bwl_relayout_end(&x);
+	bwlimit_test__destroy(s);
+}
+
 static void what_was_killed_is_gone_on_with(void **state)
 {
 	struct bwl_relayout x;
@@ -345,6 +378,7 @@ int main(void)
 		RIG_TEST(maps_of_layout_1_are_taken_over),
 		RIG_TEST(maps_of_layout_2_are_only_told_apart),
 		RIG_TEST(names_of_layout_3_get_their_table),
+		RIG_TEST(cpus_get_a_place_for_shares_under_traffic),
 		RIG_TEST(a_map_that_is_new_comes_under_traffic),
 		RIG_TEST(what_was_killed_is_gone_on_with),
 		RIG_TEST(what_a_hand_stopped_stays_stopped),

@@ -97,18 +97,7 @@ static inline i128 bound_pass(struct bound *b, i128 allowed, uint64_t len, uint6
 	return over > 0 ? (over + TICKS - 1) / TICKS : 0;
 }
 
-/* A change of policy: what publishing does to a rate (lib/publish/build.c, start_rate). */
-static inline void rate_follow(struct bwl_rate *r, const struct bwl_rate *old, uint64_t finish,
-			       uint64_t now_ns)
-{
-	r->start_ns = now_ns;
-	if (old && !(old->flags & BWL_RATE_UNLIMITED))
-		r->base_bytes = bwl_rate_drained(old, now_ns);
-	else
-		r->base_bytes = finish - r->burst_bytes;
-}
-
-/* One limit, as bwl_take_one() of bpf/lib/charge.h asks it. t zeroed but for its slack. */
+/* One limit, exactly, as bwl_ask_once() of bpf/lib/share.h. t zeroed but for its slack. */
 static inline int limit_take(const struct bwl_limit *l, struct bwl_state *s, struct bwl_window *w,
 			     uint64_t released, uint64_t now_ns, uint64_t len, struct bwl_taken *t)
 {

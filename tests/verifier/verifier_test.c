@@ -104,11 +104,14 @@ static int old_btf(char path[32])
 static int set_constants(struct bpf_object *obj, const struct variant *v)
 {
 	struct bpf_map *m = bpf_object__find_map_by_name(obj, ".rodata");
-	struct bwlimit__rodata c = { .bwl_by_mark = v->by_mark, .bwl_native_xdp = !v->generic };
+	struct bwlimit__rodata c = { .bwl_by_mark = v->by_mark,
+				     .bwl_native_xdp = !v->generic,
+				     .bwl_cpu_bits = 4 };
 
-	return m && bpf_map__value_size(m) == sizeof(c)
-		       ? bpf_map__set_initial_value(m, &c, sizeof(c))
-		       : -1;
+	size_t size = m ? bpf_map__value_size(m) : 0; /* without the padding behind the last */
+
+	return size && (size + 3) / 4 * 4 == sizeof(c) ? bpf_map__set_initial_value(m, &c, size)
+						       : -1;
 }
 
 static struct bpf_object *open_variant(const struct variant *v, const char *btf_path)

@@ -16,6 +16,7 @@
 #include "maps/event.h"
 #include "maps/policy.h"
 #include "maps/reason.h"
+#include "maps/share.h"
 #include "maps/tunnel.h"
 
 #define BWL_PIN_DIR "/sys/fs/bpf/bwlimit" /* default; --pin-dir or BWLIMIT_PIN_DIR */

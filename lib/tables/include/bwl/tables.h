@@ -61,7 +61,11 @@ char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BW
 
 /* What is left of one limit right now. */
 struct bwl_left {
-	uint64_t debt, burst; /* bytes; a packet passes when debt + len <= burst */
+	/*
+	 * Bytes. A packet passes when debt + len <= burst, of which what CPUs may hold is kept for
+	 * them (bwl_rate.burst_bytes + 1 is the rest); what they hold now is in the debt.
+	 */
+	uint64_t debt, burst;
 	bool has_volume;
 	uint64_t volume, used, window_ns; /* used: total, or in the window that ends now */
 };
@@ -71,7 +75,23 @@ void bwl_limit_left(const struct bwl_pins *p, const struct bwl_rate *r, const st
 uint32_t bwl_lookup_dest(const struct bwl_gen *g, uint8_t family, const uint8_t *addr);
 /* bit/s that an encoded rate stands for, rounded to seven digits; 0 unlimited. */
 uint64_t bwl_rate_decode(const struct bwl_rate *r);
-/* Sets m, k, flags; burst_bytes - 1. base and start are left alone. */
+/*
+ * Sets all but base and start. burst in bytes; of a large one CPUs may hold shares (maps/share.h),
+ * on this machine, or on one of so many possible CPUs.
+ */
 void bwl_rate_encode(struct bwl_rate *r, uint64_t rate_bps, uint64_t burst);
+void bwl_rate_encode_for(struct bwl_rate *r, uint64_t rate_bps, uint64_t burst, unsigned cpus);
+/* log2 of the possible CPUs, rounded up: what programs are told of them (bpf/lib/cpu.h). */
+uint32_t bwl_cpu_bits(void);
+/* The burst that was encoded, with what CPUs may hold of it. */
+uint64_t bwl_rate_burst(const struct bwl_rate *r);
+/*
+ * Sets base and start: r comes into force at now_ns. old: what was in force until then, NULL
+ * nothing; finish: bwl_state.finish_bytes.
+ */
+void bwl_rate_follow(struct bwl_rate *r, const struct bwl_rate *old, uint64_t finish,
+		     uint64_t now_ns);
+void bwl_rate_follow_for(struct bwl_rate *r, const struct bwl_rate *old, uint64_t finish,
+			 uint64_t now_ns, unsigned cpus);
 
 #endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The shares that this CPU holds (share.h): where they are, who may touch them, and whether one
+ * suffices for a packet.
+ *
+ * Programs of one CPU run one after the other, or one inside the other where an interrupt comes in
+ * between: then `busy` is set, and the inner one does without shares.
+ */
+#ifndef BWL_CPU_H
+#define BWL_CPU_H
+
+#include <bpf/bpf_core_read.h>
+#include "ctx.h"
+#include "share.h"
+
+/* log2 of the CPUs that there could ever be, rounded up: user space says so before it loads. */
+const volatile __u32 bwl_cpu_bits = 15;
+
+/* On PREEMPT_RT alone a spinlock is a mutex (5.15): programs of one CPU take turns there. */
+struct rt_mutex_base {
+	int unused;
+};
+struct spinlock {
+	struct rt_mutex_base lock;
+} __attribute__((preserve_access_index));
+
+static __always_inline struct bwl_cpu *bwl_cpu_own(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&bwl_cpu_v1, &zero);
+}
+
+/*
+ * This CPU's shares, for who calls bwl_cpu_leave() in the end; NULL: do without. So does a policy
+ * on trial: it returns by itself to one with other bursts, and what was spent of a share under it
+ * nobody could tell that one.
+ */
+static __always_inline struct bwl_cpu *bwl_cpu_enter(struct bwl_work *w, const struct bwl_ctl *ctl)
+{
+	__u32 active = bwl_mask(bwl_read(ctl->active), BWL_SCHEDS - 1);
+	struct bwl_cpu *cpu;
+
+	w->shares = 0;
+	if (bpf_core_field_exists(struct spinlock, lock) ||
+	    ctl->sched[active].return_ns != BWL_NEVER_NS)
+		return 0;
+	cpu = bwl_cpu_own();
+	if (!cpu || bwl_read(cpu->busy))
+		return 0;
+	bwl_write(cpu->busy, 1);
+	w->active = active;
+	w->shares = 1;
+	return cpu;
+}
+
+static __always_inline void bwl_cpu_leave(struct bwl_cpu *cpu)
+{
+	bwl_write(cpu->busy, 0);
+}
+
+static __always_inline __u32 bwl_cpu_owner(const struct bwl_work *w, const struct bwl_limit *l)
+{
+	return bwl_share_owner(l->volume.state, w->active);
+}
+
+/* Has a limit nothing to ask? */
+static __always_inline _Bool bwl_limits_nothing(const struct bwl_limit *l)
+{
+	return l->rate.flags & BWL_RATE_UNLIMITED && l->volume.spendable_bytes == BWL_VOLUME_NONE;
+}
+
+/* Does this limit let the packet pass by what the CPU holds of it? */
+static __always_inline _Bool bwl_cpu_has(const struct bwl_work *w, const struct bwl_share *s,
+					 const struct bwl_limit *l)
+{
+	return bwl_likely(bwl_share_has(s, &l->rate, bwl_cpu_owner(w, l), w->now_ns, w->charge)) ||
+	       bwl_limits_nothing(l);
+}
+
+static __always_inline void bwl_cpu_spend(const struct bwl_work *w, struct bwl_share *s,
+					  const struct bwl_limit *l)
+{
+	if (!bwl_limits_nothing(l))
+		s->bytes -= w->charge;
+}
+
+/* The entry that all limits of this index share: it may be another's. */
+static __always_inline struct bwl_share_entry *bwl_cpu_entry(__u32 state)
+{
+	__u32 index = bwl_share_index(state);
+
+	return bpf_map_lookup_elem(&bwl_share_v1, &index);
+}
+
+/*
+ * The entry, where it is this limit's; NULL: charge without. Another's that may be had is this
+ * limit's from now on, and the next packet fills it. This one, of a peer that may not come again
+ * soon, is charged as it is: where many peers come in turn this is what each packet meets.
+ */
+static __always_inline struct bwl_share *bwl_cpu_claim(const struct bwl_work *w, __u32 state,
+						       const struct bwl_rate *r)
+{
+	__u32 owner = bwl_share_owner(state, w->active);
+	struct bwl_share_entry *x;
+
+	if (!w->shares || !(r->share || r->flags & BWL_RATE_UNLIMITED))
+		return 0;
+	x = bwl_cpu_entry(state);
+	if (!x)
+		return 0;
+	if (x->share.owner == owner && x->share.start_ns == r->start_ns) {
+		x->filled = w->now_ns >> BWL_SHARE_IDLE_SHIFT;
+		return &x->share;
+	}
+	if (bwl_share_free(x, w->now_ns)) {
+		x->share.start_ns = r->start_ns;
+		x->share.owner = owner;
+		x->share.bytes = 0;
+		x->filled = 0;
+	}
+	return 0;
+}
+
+#endif

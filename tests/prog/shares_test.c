@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Shares in the real programs (maps/share.h): CPUs that spend what they hold pass no more than the
+ * limits allow, and what is revoked, stopped or replaced is not spent.
+ */
+#include <bpf/bpf.h>
+#include "hammer.h"
+
+#define BURST (2 << 20)
+#define BIG "udp fill=1458"
+#define ECT "eth ip4 src=10.0.7.2 dst=10.1.0.1 tos=2 " BIG
+
+/* What all CPUs hold of one share of bwl_cpu_v1. */
+static uint64_t held_at(size_t offset)
+{
+	struct bwl_cpu *cpu = calloc((size_t)rig->cpus, sizeof(*cpu));
+	uint32_t zero = 0;
+	uint64_t sum = 0;
+	int i;
+
+	assert_non_null(cpu);
+	assert_int_equal(bpf_map_lookup_elem(rig->pins->fd[BWL_PIN_cpu], &zero, cpu), 0);
+	for (i = 0; i < rig->cpus; i++) {
+		assert_int_equal(cpu[i].busy, 0);
+		sum += ((const struct bwl_share *)((const char *)&cpu[i] + offset))->bytes;
+	}
+	free(cpu);
+	return sum;
+}
+
+static uint64_t held_of_peer(const char *name)
+{
+	struct bwl_share_entry *x = calloc((size_t)rig->cpus, sizeof(*x));
+	uint32_t state = bwl_grant_state(id_of(name)), index = bwl_share_index(state);
+	uint64_t sum = 0;
+	int i;
+
+	assert_non_null(x);
+	assert_int_equal(bpf_map_lookup_elem(rig->pins->fd[BWL_PIN_share], &index, x), 0);
+	for (i = 0; i < rig->cpus; i++)
+		sum += x[i].share.owner ==
+				       bwl_share_owner(state, rig->pins->ctl->active % BWL_SCHEDS)
+			       ? x[i].share.bytes
+			       : 0;
+	free(x);
+	return sum;
+}
+
+static uint64_t node_is_charged(void)
+{
+	struct bwl_gen g;
+	uint64_t finish;
+
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
+			 0);
+	finish = rig->pins->state[g.base->node.volume.state].finish_bytes;
+	bwl_gen_close(&g);
+	return finish;
+}
+
+/* As many as pass now, on this CPU; bytes. */
+static uint64_t flood(const char *spec)
+{
+	struct rig_packet k = { .spec = spec };
+	uint64_t first = passed_bytes(), was;
+
+	do {
+		was = passed_bytes();
+		rig_fire(rig, &k, 16);
+		runs += 16;
+	} while (passed_bytes() - was > 0);
+	return was - first;
+}
+
+static void all_cpus_together_keep_limits_that_are_shared_out(void **state)
+{
+	static const char *const spec[] = { TO(1) "udp fill=958", TO(2) "udp fill=958" };
+
+	(void)state;
+	apply(HEAD "node_limit: { rate: 40gbit }\nzones: { z: { rate: 10gbit, burst: %d } }\n"
+		   "peers:\n" DEST("a", 1) "zone: z, grant: { rate: 20gbit } }\n" DEST(
+			   "b", 2) "zone: z, grant: { rate: 20gbit } }\n",
+	      BURST);
+	rig_advance(RIG_SECOND);
+	hammers_start(spec, 2);
+	saturate(BWL_R_ZONE_RATE, 10000000000, BURST, 400000, 100);
+	hammers_stop();
+	apply(HEAD "node_limit: { rate: 40gbit }\npeers:\n" DEST(
+		      "busy", 1) "grant: { rate: 10gbit, burst: %d } }\n",
+	      BURST);
+	rig_advance(RIG_SECOND);
+	hammers_start(spec, 1);
+	saturate(BWL_R_PEER_RATE, 10000000000, BURST, 400000, 50);
+	hammers_stop();
+}
+
+static void packets_spend_what_the_cpu_holds_and_no_word_of_all_cpus(void **state)
+{
+	uint64_t charged, held, peer;
+	int i;
+
+	(void)state;
+	apply(HEAD "node_limit: { rate: 10gbit, burst: %d }\n"
+		   "peers:\n" DEST("a", 1) "grant: { rate: 10gbit, burst: %d } }\n",
+	      BURST, BURST);
+	rig_advance(RIG_SECOND);
+	for (i = 0; i < 2; i++) /* the first makes the entry the peer's, the second fills it */
+		assert_string_equal(host(TO(1) BIG), "pass");
+	charged = node_is_charged();
+	held = held_at(offsetof(struct bwl_cpu, node));
+	peer = held_of_peer("a");
+	assert_true(held > 0 && peer > 0);
+	for (i = 0; i < 10; i++)
+		assert_string_equal(host(TO(1) BIG), "pass");
+	assert_int_equal(node_is_charged(), charged);
+	assert_int_equal(held - held_at(offsetof(struct bwl_cpu, node)), 15000);
+	assert_int_equal(peer - held_of_peer("a"), 15000);
+}
+
+/* The node's share is not spent for what the peer refuses, nor the peer's for what the node does.
+ */
+static void a_refused_packet_spends_nothing(void **state)
+{
+	uint64_t held;
+	int i;
+
+	(void)state;
+	apply(HEAD "node_limit: { rate: 10gbit, burst: %d }\n"
+		   "peers:\n" DEST("small", 1) "grant: { rate: 1mbit, burst: 3000b } }\n",
+	      BURST);
+	rig_advance(RIG_SECOND);
+	flood(TO(1) BIG);
+	held = held_at(offsetof(struct bwl_cpu, node));
+	assert_true(held > 0);
+	for (i = 0; i < 10; i++)
+		assert_string_equal(host(TO(1) BIG), "peer-rate");
+	assert_int_equal(held_at(offsetof(struct bwl_cpu, node)), held);
+
+	apply(HEAD "node_limit: { rate: 1mbit, burst: 6000b }\n"
+		   "peers:\n" DEST("large", 2) "grant: { rate: 10gbit, burst: %d } }\n",
+	      BURST);
+	rig_advance(RIG_SECOND);
+	flood(TO(2) BIG);
+	held = held_of_peer("large");
+	assert_true(held > 0);
+	for (i = 0; i < 10; i++)
+		assert_string_equal(host(TO(2) BIG), "node-rate");
+	assert_int_equal(held_of_peer("large"), held);
+}
+
+static void what_is_held_ends_with_the_grant_the_policy_and_the_switch(void **state)
+{
+	struct bwl_change authorise = { .set = BWL_SET_AUTHORISE };
+	struct bwl_change lower = { .set = BWL_SET_BURST, .lim = { .burst = 2000 } };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1gbit, burst: %d } }\n", BURST);
+	rig_advance(RIG_SECOND);
+	host(TO(1) BIG);
+	host(TO(1) BIG);
+	assert_true(held_of_peer("a") > 1500);
+	assert_int_equal(bwl_revoke(rig->pins, "a", &e), 0);
+	assert_string_equal(host(TO(1) BIG), "revoked");
+	assert_int_equal(bwl_peer_change(rig->pins, "a", &authorise, &e), 0);
+	rig->pins->ctl->stop = BWL_STOPPED;
+	assert_string_equal(host(TO(1) BIG), "stop");
+	rig->pins->ctl->stop = BWL_RUN;
+	rig_advance(RIG_SECOND);
+	host(TO(1) BIG);
+	host(TO(1) BIG);
+	assert_true(held_of_peer("a") > 1500);
+	rig_advance(1);
+	/* What CPUs held of the larger burst is owed: nothing passes until that has drained. */
+	assert_int_equal(bwl_peer_change(rig->pins, "a", &lower, &e), 0);
+	assert_int_equal(flood(TO(1) BIG), 0);
+	rig_advance(RIG_SECOND);
+	assert_int_equal(flood(TO(1) BIG), 1500);
+}
+
+/* Smaller and larger, forth and back by time: each time with all that is to be had. */
+static void nothing_an_operator_does_adds_to_a_burst_that_is_shared_out(void **state)
+{
+	static const char *const burst[] = { "2097152b", "2097152b", "1048576b", "100kb",
+					     "30000b" };
+	const struct bwl_publish_opts o = { .confirm_ns = 2000000 };
+	uint64_t begin = rig_now(), now, passed, first;
+	int64_t under, lowest = 0;
+	struct bwl_err e = { 0 };
+	char text[400];
+	unsigned i;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("name", 1) "grant: { rate: 1gbit, burst: 2097152b } }\n");
+	begin = rig_now();
+	first = passed_bytes();
+	for (i = 0; i < 120; i++) {
+		snprintf(text, sizeof(text),
+			 HEAD "peers:\n" DEST("name", 1) "grant: { rate: 1gbit, burst: %s } }\n",
+			 burst[i * 7 / 3 % 5]);
+		rig_advance(1 + i % 5 * 3000000);
+		if (i % 6 == 5) {
+			assert_int_equal(rig_try_policy(rig, text, &o, NULL, &e), 0);
+			flood(TO(1) BIG);
+			rig_advance(o.confirm_ns);
+		} else {
+			rig_policy(rig, text);
+		}
+		flood(TO(1) BIG);
+		now = rig_now();
+		passed = passed_bytes() - first;
+		under = (int64_t)passed - (int64_t)((now - begin) / 8);
+		assert_true(under - lowest <= 2097152);
+		if (under < lowest)
+			lowest = under;
+	}
+}
+
+static uint64_t used_by(const char *name)
+{
+	return rig->pins->state[bwl_grant_state(id_of(name))].used_bytes;
+}
+
+/* What the CPU holds of a volume is spent; near its end every byte is charged exactly. */
+static void a_volume_is_spent_by_shares_and_never_exceeded(void **state)
+{
+	uint64_t first, used;
+	int i;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("a", 1) "grant: { rate: 10gbit, burst: %d, volume: 1gb } }\n",
+	      BURST);
+	rig_advance(RIG_SECOND);
+	for (i = 0; i < 2; i++)
+		assert_string_equal(host(TO(1) BIG), "pass");
+	used = used_by("a");
+	assert_int_equal(used, 3000 + held_of_peer("a"));
+	for (i = 0; i < 10; i++)
+		assert_string_equal(host(TO(1) BIG), "pass");
+	assert_int_equal(used_by("a"), used);
+
+	apply(HEAD
+	      "peers:\n" DEST("b", 2) "grant: { rate: 10gbit, burst: %d, volume: 18000000b } }\n",
+	      BURST);
+	first = passed_bytes();
+	for (i = 0; i < 40; i++) {
+		rig_advance(RIG_SECOND);
+		flood(TO(2) BIG);
+	}
+	/* The rest of a share, smaller than a frame, stays with the CPU. */
+	assert_in_range(passed_bytes() - first, 18000000 - 1500, 18000000);
+	assert_string_equal(host(TO(2) BIG), "peer-volume");
+}
+
+static void a_share_of_a_windowed_volume_ends_with_its_slice(void **state)
+{
+	uint64_t held;
+	int i;
+
+	(void)state;
+	apply(HEAD
+	      "peers:\n" DEST("a", 1) "grant: { rate: 10gbit, burst: %d, volume: 1gb per 11s } }\n",
+	      BURST);
+	rig_advance(RIG_SECOND - rig_now() % RIG_SECOND);
+	for (i = 0; i < 2; i++)
+		assert_string_equal(host(TO(1) BIG), "pass");
+	held = held_of_peer("a");
+	assert_true(held > 100000);
+	rig_advance(RIG_SECOND - 1);
+	assert_string_equal(host(TO(1) BIG), "pass");
+	assert_int_equal(held_of_peer("a"), held - 1500);
+	rig_advance(1);
+	assert_string_equal(host(TO(1) BIG), "pass"); /* filled anew: what was left is lost */
+	assert_int_equal(held_of_peer("a"), held);
+}
+
+/* Mode mark without fq: by shares, and CE as the debt says. */
+static void mark_marks_what_is_spent_by_shares(void **state)
+{
+	uint64_t marked;
+	int i;
+
+	(void)state;
+	apply(HEAD
+	      "peers:\n" DEST("m",
+			      1) "grant: { rate: 1gbit, burst: %d, mode: mark, mark: 50%% } }\n",
+	      BURST);
+	rig_advance(RIG_SECOND);
+	for (i = 0; i < 300; i++)
+		assert_string_equal(host(ECT), "pass");
+	assert_true(held_of_peer("m") > 0);
+	marked = rig_frames(rig, RIG_H0, BWL_R_PASS_MARKED);
+	for (i = 0; i < 500; i++)
+		host(ECT);
+	assert_true(rig_frames(rig, RIG_H0, BWL_R_PASS_MARKED) > marked);
+}
+
+static void a_class_is_spent_by_shares(void **state)
+{
+	uint64_t word;
+	struct bwl_gen g;
+	uint32_t class_;
+	int i;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("c", 1) "grant: { rate: 10gbit, burst: %d }, "
+					   "classes: { other: { rate: 10gbit, burst: %d } } }\n",
+	      BURST, BURST);
+	rig_advance(RIG_SECOND);
+	for (i = 0; i < 3; i++)
+		assert_string_equal(host(TO(1) BIG), "pass");
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
+			 0);
+	class_ = g.sub[1].volume.state;
+	bwl_gen_close(&g);
+	word = rig->pins->state[class_].finish_bytes;
+	for (i = 0; i < 10; i++)
+		assert_string_equal(host(TO(1) BIG), "pass");
+	assert_int_equal(rig->pins->state[class_].finish_bytes, word);
+	/* … and is counted all the same. */
+	assert_int_equal(rig->pins->state[class_ | 1].used_bytes, 13 * 1500);
+}
+
+/*
+ * It returns by itself, to a burst that is smaller by a byte and not shared out: what was spent of
+ * a share just before would come on top of that.
+ */
+static void a_policy_on_trial_shares_nothing_out(void **state)
+{
+	const struct bwl_publish_opts o = { .confirm_ns = 100000000 };
+	const char *const now = HEAD
+		"peers:\n" DEST("a", 1) "grant: { rate: 1gbit, burst: 1048575b } }\n";
+	const char *const trial = HEAD
+		"peers:\n" DEST("a", 1) "grant: { rate: 1gbit, burst: 1048576b } }\n";
+	struct rig_packet k = { .spec = TO(1) BIG };
+	struct bwl_err e = { 0 };
+	uint64_t first;
+
+	(void)state;
+	apply("%s", now);
+	rig_advance(RIG_SECOND);
+	assert_int_equal(rig_try_policy(rig, trial, &o, NULL, &e), 0);
+	rig_fire(rig, &k, 2); /* what would be the share is filled */
+	rig_advance(o.confirm_ns - 10000);
+	first = passed_bytes();
+	rig_fire(rig, &k, 40);
+	runs += 42;
+	assert_int_equal(passed_bytes() - first, 60000);
+	rig_advance(10000);
+	flood(TO(1) BIG);
+	assert_true(passed_bytes() - first <= 1048576 + 10000 / 8);
+	/* Confirmed, it does. */
+	assert_int_equal(rig_try_policy(rig, trial, &o, NULL, &e), 0);
+	assert_int_equal(bwl_confirm(rig->pins, &e), 0);
+	rig_advance(RIG_SECOND);
+	host(TO(1) BIG);
+	host(TO(1) BIG);
+	assert_true(held_of_peer("a") > 0);
+}
+
+int main(void)
+{
+	cpu_set_t one;
+	const struct CMUnitTest tests[] = {
+		RIG_TEST(all_cpus_together_keep_limits_that_are_shared_out),
+		RIG_TEST(packets_spend_what_the_cpu_holds_and_no_word_of_all_cpus),
+		RIG_TEST(a_refused_packet_spends_nothing),
+		RIG_TEST(what_is_held_ends_with_the_grant_the_policy_and_the_switch),
+		RIG_TEST(nothing_an_operator_does_adds_to_a_burst_that_is_shared_out),
+		RIG_TEST(a_volume_is_spent_by_shares_and_never_exceeded),
+		RIG_TEST(a_share_of_a_windowed_volume_ends_with_its_slice),
+		RIG_TEST(mark_marks_what_is_spent_by_shares),
+		RIG_TEST(a_class_is_spent_by_shares),
+		RIG_TEST(a_policy_on_trial_shares_nothing_out),
+	};
+
+	/* Of what a CPU holds, this one's: but for hammers, which choose their own. */
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	return cmocka_run_group_tests_name("shares", tests, NULL, NULL);
+}
