@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See rig.h. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <linux/if_ether.h>
-#include <linux/ip.h>
-#include <linux/udp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bwl/inner.h>
 #include "rig.h"
+
+#define A_DAY_S 86400U
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
 {
@@ -34,14 +34,18 @@ static int first_words(struct rig *r, const struct bwl_schema *schema)
 	struct bwl_dev up = {
 		.ifindex = 2, .mtu = 1500, .kind = BWL_PORT_UPLINK, .name = RIG_UPLINK_DEV
 	};
-	__u32 zero = RIG_HOST_PORT, one = RIG_UPLINK_PORT, lo = 1, port = RIG_HOST_PORT + 1;
+	struct bwl_dev tight = {
+		.ifindex = 3, .mtu = 1500, .kind = BWL_PORT_HOST, .name = RIG_TIGHT_DEV
+	};
+	__u32 zero = RIG_HOST_PORT, one = RIG_UPLINK_PORT, two = RIG_TIGHT_PORT, lo = 1,
+	      port = RIG_HOST_PORT + 1;
 
 #define PUT(map, key, value)                                                                       \
 	bpf_map__update_elem(bpf_object__find_map_by_name(r->obj, map), key, sizeof(__u32), value, \
 			     sizeof(*(value)), 0)
 	return PUT("bwl_schema_v1", &zero, schema) || PUT("bwl_ctl_v1", &zero, &ctl) ||
 	       PUT("bwl_dev_v1", &zero, &host) || PUT("bwl_dev_v1", &one, &up) ||
-	       PUT("bwl_ifport_v1", &lo, &port);
+	       PUT("bwl_dev_v1", &two, &tight) || PUT("bwl_ifport_v1", &lo, &port);
 #undef PUT
 }
 
@@ -69,6 +73,31 @@ static bool wanted(const char *program, unsigned programs)
 	       (programs & RIG_XDP_HOST && !strcmp(program, "bwl_xdp_host"));
 }
 
+/* A word of .rodata, found by name: the object may be another build's. */
+static int say_native(struct bpf_object *obj)
+{
+	struct btf *btf = bpf_object__btf(obj);
+	int id = btf ? btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC) : -ENOENT, i;
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL, *v;
+	struct bpf_map *m = bpf_object__find_map_by_name(obj, ".rodata");
+	size_t size = 0;
+	const void *was = m ? bpf_map__initial_value(m, &size) : NULL;
+	_Bool *words = was ? malloc(size) : NULL;
+	int r = -ENOENT;
+
+	if (words)
+		memcpy(words, was, size);
+	for (i = 0; t && words && i < btf_vlen(t); i++) {
+		v = btf__type_by_id(btf, btf_var_secinfos(t)[i].type);
+		if (strcmp(btf__name_by_offset(btf, v->name_off), "bwl_native_xdp"))
+			continue;
+		words[btf_var_secinfos(t)[i].offset] = 1;
+		r = bpf_map__set_initial_value(m, words, size);
+	}
+	free(words);
+	return r;
+}
+
 int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_size *n,
 	   struct bwl_err *e)
 {
@@ -83,7 +112,9 @@ int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_siz
 	r->obj = bpf_object__open_mem(elf, elf_size, NULL);
 	if (!r->obj)
 		return bwl_fail(e, errno, "cannot open the BPF object: %s", strerror(errno));
-	err = bwl_pins_size(r->obj, &schema);
+	err = say_native(r->obj);
+	if (!err)
+		err = bwl_pins_size(r->obj, &schema);
 	bpf_object__for_each_program(p, r->obj)
 		bpf_program__set_autoload(p, wanted(bpf_program__name(p), n->programs));
 	if (!err)
@@ -125,102 +156,32 @@ int rig_prog(const struct rig *r, const char *name)
 	return bpf_program__fd(bpf_object__find_program_by_name(r->obj, name));
 }
 
-struct bwl_policy *rig_policy(void)
+unsigned long long rig_frames(const struct rig *r, unsigned row, unsigned reason)
 {
-	struct bwl_policy *p = bwl_policy_new();
-	struct bwl_pol_port *port = calloc(1, sizeof(*port));
+	int n = libbpf_num_possible_cpus(), i;
+	__u32 key = row * BWL_REASON_COLUMNS + reason;
+	struct bwl_reason_count each[n];
+	unsigned long long sum = 0;
 
-	p->uplinks = calloc(1, sizeof(*p->uplinks));
-	if (!port || !p->uplinks)
-		abort();
-	port->sources = calloc(2, sizeof(*port->sources));
-	if (!port->sources)
-		abort();
-	snprintf(p->node, sizeof(p->node), "rig");
-	snprintf(p->uplinks[0], sizeof(p->uplinks[0]), RIG_UPLINK_DEV);
-	p->nuplinks = 1;
-	snprintf(port->name, sizeof(port->name), RIG_HOST_DEV);
-	port->sources[0].family = 4;
-	port->sources[1].family = 6;
-	port->nsources = 2;
-	p->ports = port;
-	p->nports = 1;
-	p->heartbeat_none = true;
-	p->min_charge = 64;
-	return p;
+	if (bpf_map_lookup_elem(r->pins->fd[BWL_PIN_reason], &key, each))
+		return 0;
+	for (i = 0; i < n; i++)
+		sum += each[i].frames;
+	return sum;
 }
 
-static struct bwl_lim plenty(void)
+void rig_offload(struct rig *r)
 {
-	return (struct bwl_lim){ .present = true, .rate_bps = 10000000000000ULL, .burst = 1 << 30 };
-}
+	const struct bwl_tunnel held = { .flags = BWL_TUN_SA | BWL_TUN_BENEATH | BWL_TUN_XDP,
+					 .offload = BWL_OFFLOAD_PACKET,
+					 .overhead = 60,
+					 .next_mac = 0x770000000002, /* 02:…:77, little endian */
+					 .out = r->pins->dev[RIG_UPLINK_PORT].ifindex };
+	__u32 i;
 
-void rig_add_peers(struct bwl_policy *p, unsigned n, unsigned what)
-{
-	struct bwl_pol_peer *q;
-	unsigned i;
-
-	p->node_limit = plenty();
-	p->ports[0].limit = plenty();
-	p->zones = calloc(1, sizeof(*p->zones));
-	if (!p->zones)
-		abort();
-	p->nzones = 1;
-	snprintf(p->zones[0].name, BWL_NAME_LEN, "mesh");
-	p->zones[0].limit = plenty();
-	for (i = 0; i < n; i++) {
-		__be32 addr = htonl(RIG_FIRST_DEST + i), via = htonl(0xc00002fe);
-
-		q = bwl_policy_add_peer(p);
-		snprintf(q->name, sizeof(q->name), "peer-%u", i);
-		snprintf(q->zone, sizeof(q->zone), "mesh");
-		q->addresses = calloc(1, sizeof(*q->addresses));
-		if (!q->addresses)
-			abort();
-		q->naddresses = 1;
-		q->addresses[0] = (struct bwl_pfx){ .family = 4, .len = 32 };
-		memcpy(q->addresses[0].addr, &addr, 4);
-		q->grant = plenty();
-		if (what & RIG_VOLUME) {
-			q->grant.has_volume = true;
-			q->grant.volume = 1ULL << 60;
-			q->grant.window_ns = 86400ULL * 1000000000;
-		}
-		if (what & RIG_CLASS)
-			q->class_[BWL_C_ROCEV2] = plenty();
-		q->expiry_ns = BWL_NEVER_NS;
-		q->mode = BWL_MODE_POLICE;
-		q->path = BWL_PATH_CLEAR;
-		q->has_via4 = true;
-		memcpy(q->via4, &via, 4);
-	}
-}
-
-void rig_frame(__u8 f[RIG_FRAME_BYTES], unsigned dest)
-{
-	struct { /* packed: an IP header behind Ethernet is not aligned */
-		struct ethhdr eth;
-		struct iphdr ip;
-		struct udphdr udp;
-	} __attribute__((packed)) h = {
-		.eth = { .h_dest = { 2, 0, 0, 0, 0, 2 },
-			 .h_source = { 2, 0, 0, 0, 0, 1 },
-			 .h_proto = htons(ETH_P_IP) },
-		.ip = { .version = 4,
-			.ihl = 5,
-			.ttl = 64,
-			.protocol = IPPROTO_UDP,
-			.tot_len = htons(RIG_FRAME_BYTES - sizeof(struct ethhdr)),
-			.saddr = htonl(0x0a070002),
-			.daddr = htonl(RIG_FIRST_DEST + dest) },
-		.udp = { .source = htons(49152),
-			 .dest = htons(4791),
-			 .len = htons(RIG_FRAME_BYTES - sizeof(struct ethhdr) -
-				      sizeof(struct iphdr)) },
-	};
-
-	memset(f, 0, RIG_FRAME_BYTES);
-	memcpy(f, &h, sizeof(h));
+	for (i = 1; i < r->pins->schema.max_peers; i++)
+		r->pins->tunnel[i] = held;
+	r->pins->ctl->tracked_until_s = (__u32)(bwl_now_ns() / 1000000000) + A_DAY_S;
 }
 
 void rig_die(const struct bwl_err *e)

@@ -12,7 +12,9 @@
 
 #define RIG_HOST_PORT 0 /* port ids */
 #define RIG_UPLINK_PORT 1
+#define RIG_TIGHT_PORT 2 /* for hosts; no device has it until somebody says so in ifport */
 #define RIG_HOST_DEV "lo"
+#define RIG_TIGHT_DEV "tight0"
 #define RIG_UPLINK_DEV "up0" /* in the maps only: a test run sends nothing */
 
 struct rig {
@@ -33,15 +35,47 @@ int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_siz
 	   struct bwl_err *e);
 void rig_down(struct rig *r);
 int rig_prog(const struct rig *r, const char *name);
-/* Ports lo and up0, every source, no heartbeat, unlimited node. */
+/* Frames of a row of bwl_reason_v1 that ended so, of all CPUs. */
+unsigned long long rig_frames(const struct rig *r, unsigned row, unsigned reason);
+/*
+ * What the tracker of SAs would say: a device holds every peer's SA and policy, so that XDP carries
+ * what goes to peers of RIG_OFFLOAD. For a day. The rig's XDP programs are those of native XDP.
+ */
+void rig_offload(struct rig *r);
+
+/*
+ * Ports lo, up0, and one for hosts whose limit is tight; every source, no heartbeat; two zones, of
+ * which one is tight. Every limit that is not tight is far away; a tight one is of 8 kbit/s
+ * and one full frame, so that nearly all of a flood is over it.
+ */
 struct bwl_policy *rig_policy(void);
-#define RIG_FIRST_DEST 0x0a000000U /* peer i: 10.0.0.0 + i */
+struct bwl_lim rig_tight(void);
+enum rig_peer_kind {
+	RIG_CLASS = 1 << 0,      /* a limit for RoCEv2, too */
+	RIG_VOLUME = 1 << 1,     /* in a window of a day */
+	RIG_TIGHT = 1 << 2,      /* the peer's own limit */
+	RIG_TIGHT_ZONE = 1 << 3, /* the zone's */
+	RIG_PREFIX4 = 1 << 4,    /* a /24, not one address */
+	RIG_PREFIX6 = 1 << 5,    /* a /64 of IPv6 */
+	RIG_OFFLOAD = 1 << 6, /* path offload, not clear: RIG_TUNNELS peers share the addresses */
+};
+/* A peer for each destination, but for path offload. */
+struct rig_peers {
+	unsigned first, n; /* destinations first to first + n - 1, numbers of rig_frame() */
+	unsigned kind;     /* enum rig_peer_kind */
+	__u8 mode;         /* enum bwl_mode */
+};
+#define RIG_TUNNELS 1000 /* a policy has at most 1023 next hops, and each DPU is one */
+void rig_add_peers(struct bwl_policy *p, const struct rig_peers *some);
+
 #define RIG_FRAME_BYTES 128
-enum rig_peers { RIG_CLASS = 1 << 0, RIG_VOLUME = 1 << 1 };
-/* So many peers in a zone; every limit exists and is far away. */
-void rig_add_peers(struct bwl_policy *p, unsigned n, unsigned what);
-/* RoCEv2 to peer number dest. */
-void rig_frame(__u8 f[RIG_FRAME_BYTES], unsigned dest);
+/* The four bytes of a destination's address that have its number, as a number. */
+#define RIG_DEST(kind, n)                                                                          \
+	((kind)&RIG_PREFIX4   ? 0x0a000001U + ((n) << 8)                                           \
+	 : (kind)&RIG_PREFIX6 ? (n)                                                                \
+			      : 0x0a000000U + (n))
+/* RoCEv2 to that destination: of IPv6 where the peer's prefix is. */
+void rig_frame(__u8 f[RIG_FRAME_BYTES], unsigned kind, unsigned dest);
 void rig_die(const struct bwl_err *e) __attribute__((noreturn));
 
 #endif

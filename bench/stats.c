@@ -89,8 +89,8 @@ bool bench_drifted(const struct bench_drift *d, double resolution)
 	return d->parts > 1 && d->high > d->low * TENTH + resolution;
 }
 
-bool bench_is_steady(const char *prog, const char *what, const double *v, unsigned n,
-		     double resolution, bool anyway)
+enum bench_steady bench_steadiness(const char *prog, const char *what, const double *v, unsigned n,
+				   double resolution, bool anyway)
 {
 	struct bench_drift d = bench_drift_of(v, n);
 
@@ -100,16 +100,41 @@ bool bench_is_steady(const char *prog, const char *what, const double *v, unsign
 			"%d or more\n",
 			prog, n, 2 * BENCH_PART);
 	if (!bench_drifted(&d, resolution))
-		return true;
+		return d.parts < 2 ? BENCH_UNSURE : BENCH_STEADY;
 	fprintf(stderr,
 		"%s: not steady: %s moved from %.1f to %.1f ns within the run (medians of %u parts "
 		"of it), more than a tenth\n",
 		prog, what, d.low, d.high, d.parts);
 	if (anyway)
-		return true;
+		return BENCH_UNSURE;
 	fprintf(stderr,
 		"  Nothing is reported. Stop what else runs here (/proc/loadavg), fix the clock of the "
 		"CPU (cpupower frequency-set -g performance), and run it again; --cpu N takes "
 		"another CPU, --anyway reports all the same.\n");
-	return false;
+	return BENCH_REFUSED;
+}
+
+static bool met(struct bench_goal g, double median)
+{
+	return g.least ? median >= g.value : median <= g.value;
+}
+
+void bench_goal_json(FILE *f, struct bench_goal g, double median, enum bench_steady s)
+{
+	if (!g.value)
+		fputs("\"goal\": null, \"met\": null", f);
+	else
+		fprintf(f, "\"goal\": %.2f, \"met\": %s", g.value,
+			s != BENCH_STEADY ? "null"
+			: met(g, median)  ? "true"
+					  : "false");
+}
+
+void bench_goal_text(FILE *f, struct bench_goal g, double median, enum bench_steady s)
+{
+	if (g.value)
+		fprintf(f, "  %s %.2f %s", g.least ? ">=" : "<=", g.value,
+			s != BENCH_STEADY ? "?"
+			: met(g, median)  ? "met"
+					  : "missed");
 }

@@ -35,10 +35,23 @@ struct bench_drift bench_drift_of(const double *v, unsigned n);
 /* Moved by more than a tenth, and by more than the resolution of the clock that was read. */
 bool bench_drifted(const struct bench_drift *d, double resolution);
 /*
- * Judges the bare figure of a run. false: it was not steady; what moved and what to do is on
- * stderr. anyway: say so, and return true.
+ * Judges the bare figure of a run, and says on stderr what is wrong with it. UNSURE: there are too
+ * few rounds to tell, or it moved and is reported all the same (anyway); then no goal is called met
+ * or missed. REFUSED: nothing is to be reported.
  */
-bool bench_is_steady(const char *prog, const char *what, const double *v, unsigned n,
-		     double resolution, bool anyway);
+enum bench_steady { BENCH_STEADY, BENCH_UNSURE, BENCH_REFUSED };
+enum bench_steady bench_steadiness(const char *prog, const char *what, const double *v, unsigned n,
+				   double resolution, bool anyway);
+
+/* What a median has to reach: at most so much, or at least. 0: no goal. */
+struct bench_goal {
+	double value;
+	bool least;
+};
+
+/* "goal": …, "met": …; null where there is none, or where the run was not sure. No comma. */
+void bench_goal_json(FILE *f, struct bench_goal g, double median, enum bench_steady s);
+/* "<= 1.20 met", "missed" or "?"; nothing where there is none. */
+void bench_goal_text(FILE *f, struct bench_goal g, double median, enum bench_steady s);
 
 #endif

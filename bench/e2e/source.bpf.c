@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A source of frames to destinations in turn, and the bare forward that everything is compared
+ * A source of frames to destinations in turn, and the bare forwards that everything is compared
  * with.
  */
 #include <linux/bpf.h>
@@ -27,13 +27,21 @@ int source(struct xdp_md *xdp)
 	return bpf_redirect(out_ifindex, 0);
 }
 
-__u32 sink_ifindex;
+__u32 sink_ifindex, xdp_sink_ifindex;
 
 SEC("tc")
 int bare_forward(struct __sk_buff *skb)
 {
 	(void)skb;
 	return bpf_redirect(sink_ifindex, 0);
+}
+
+/* What path offload is compared with. */
+SEC("xdp")
+int bare_redirect(struct xdp_md *xdp)
+{
+	(void)xdp;
+	return bpf_redirect(xdp_sink_ifindex, 0);
 }
 
 char LICENSE[] SEC("license") = "GPL";

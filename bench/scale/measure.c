@@ -21,21 +21,19 @@ struct stream {
 	double ns; /* live frames: CPU time of the thread, all together */
 };
 
-/* Whose destination worker w sends to. */
-static unsigned dest(enum kind k, unsigned w)
+static int program(const struct scale *b, unsigned k, unsigned w)
 {
-	return (scale_kinds[k].refused ? PEERS : 0) + (scale_kinds[k].same ? 0 : w * APART);
-}
+	const struct kind_info *x = &scale_kinds[k];
 
-static int program(const struct scale *b, enum kind k, unsigned w)
-{
 	if (scale_is_veth(k))
 		return bpf_program__fd(b->src[w]->progs.source);
-	if (k == EMPTY)
+	if (k == TEST_RUN)
 		return bpf_program__fd(b->floor->progs.nothing);
-	if (k == FLOOR_SAME || k == FLOOR_DIFF)
+	if (k == XDP_TEST_RUN)
+		return bpf_program__fd(b->floor->progs.xdp_nothing);
+	if (!x->reason)
 		return bpf_program__fd(b->floor->progs.least);
-	return rig_prog(&b->rig, "bwl_tc_host");
+	return rig_prog(scale_rig(b, k), x->way == TEST_RUN ? "bwl_tc_host" : "bwl_xdp_host");
 }
 
 static int send_stream(void *arg)
@@ -50,32 +48,27 @@ static int send_stream(void *arg)
 }
 
 struct tally {
-	unsigned long long passed, refused, contended;
+	unsigned long long n[BWL_REASON_COLUMNS];
 };
 
-static unsigned long long frames_of(const struct scale *b, unsigned reason)
+static void tally_of(const struct scale *b, unsigned k, struct tally *t)
 {
-	int n = libbpf_num_possible_cpus(), i;
-	__u32 key = RIG_HOST_PORT * BWL_REASON_COLUMNS + reason;
-	struct bwl_reason_count each[n];
-	unsigned long long sum = 0;
+	unsigned i;
 
-	if (bpf_map_lookup_elem(b->rig.pins->fd[BWL_PIN_reason], &key, each))
-		return 0;
-	for (i = 0; i < n; i++)
-		sum += each[i].frames;
-	return sum;
+	for (i = 0; scale_kinds[k].reason && i < _BWL_REASON_MAX; i++)
+		t->n[i] = rig_frames(scale_rig(b, k), RIG_HOST_PORT, i);
 }
 
-static struct tally tally_of(const struct scale *b)
+static const char *device(unsigned k)
 {
-	return (struct tally){ frames_of(b, BWL_R_PASS), frames_of(b, BWL_R_PEER_RATE),
-			       frames_of(b, BWL_R_CONTENDED) };
+	return k == VETH                    ? "bare"
+	       : k == XDP_VETH              ? "xbare"
+	       : scale_kinds[k].way == VETH ? "bwl"
+					    : "off";
 }
 
 /* Once, on the first n workers. ret_ns: a packet, of each worker. */
-static int run_once(struct scale *b, enum kind k, unsigned n, struct crew_task *task,
-		    double *ret_ns)
+static int run_once(struct scale *b, unsigned k, unsigned n, struct crew_task *task, double *ret_ns)
 {
 	static struct stream stream[BENCH_MAX_CPUS];
 	double softirqd[BENCH_MAX_CPUS];
@@ -88,14 +81,14 @@ static int run_once(struct scale *b, enum kind k, unsigned n, struct crew_task *
 		stream[i] = (struct stream){ .prog = program(b, k, i),
 					     .packets = b->packets,
 					     .live = scale_is_veth(k) };
-		rig_frame(stream[i].frame, dest(k, i));
+		rig_frame(stream[i].frame, 0, scale_dest(b, k, i));
 		task[i] = (struct crew_task){ .work = send_stream,
 					      .arg = &stream[i],
 					      .urgent = true };
 		if (!scale_is_veth(k))
 			continue;
-		b->src[i]->bss->first = RIG_FIRST_DEST + dest(k, i);
-		b->src[i]->bss->out_ifindex = bench_ifindex('s', k == VETH_BARE ? "bare" : "bwl");
+		b->src[i]->bss->first = RIG_DEST(0, scale_dest(b, k, i));
+		b->src[i]->bss->out_ifindex = bench_ifindex('s', device(k));
 		softirqd[i] = bench_softirqd_ns(&b->softirqd[i]);
 	}
 	r = crew_run(b->crew, who, task, n);
@@ -112,18 +105,18 @@ static int run_once(struct scale *b, enum kind k, unsigned n, struct crew_task *
 }
 
 /* A run during which others had one of the CPUs is no run of so many CPUs: again. */
-static int run(struct scale *b, enum kind k, unsigned step, double *ret_ns, double *ret_rate)
+static int run(struct scale *b, unsigned k, unsigned step, double *ret_ns, double *ret_rate)
 {
 	struct crew_task task[BENCH_MAX_CPUS];
 	struct cell *c = &b->cell[k][step];
-	struct tally was, is;
+	struct tally was = {}, is = {};
 	unsigned n = b->step[step], i, try;
 	bool disturbed = true;
 	double ns[BENCH_MAX_CPUS];
 	int r = 0;
 
 	for (try = 0; disturbed && try < TRIES; try++) {
-		was = tally_of(b);
+		tally_of(b, k, &was);
 		r = run_once(b, k, n, task, ns);
 		if (r && r != -EAGAIN)
 			return r;
@@ -132,12 +125,11 @@ static int run(struct scale *b, enum kind k, unsigned step, double *ret_ns, doub
 	}
 	if (r)
 		return r;
-	is = tally_of(b);
+	tally_of(b, k, &is);
 	c->disturbed += disturbed;
 	c->packets += (unsigned long long)n * b->packets;
-	c->passed += is.passed - was.passed;
-	c->refused += is.refused - was.refused;
-	c->contended += is.contended - was.contended;
+	for (i = 0; i < _BWL_REASON_MAX; i++)
+		c->reason[i] += is.n[i] - was.n[i];
 	*ret_ns = *ret_rate = 0;
 	for (i = 0; i < n; i++) {
 		*ret_ns += ns[i] / n;
@@ -153,11 +145,12 @@ int scale_measure(struct scale *b)
 	static struct cell blank;
 	double ns, rate, one = 1;
 	unsigned round, s;
-	int k, r;
+	unsigned k;
+	int r;
 
 	for (round = 0; round <= b->rounds; round++) {
-		for (k = 0; k < (b->veth ? _KIND_MAX : VETH_BARE); k++) {
-			for (s = 0; s < b->nsteps; s++) {
+		for (k = 0; k < KINDS; k++) {
+			for (s = 0; b->wanted[k] && s < b->nsteps; s++) {
 				r = run(b, k, s, &ns, &rate);
 				if (r) {
 					fprintf(stderr, PROG ": %s on %u CPUs: %s\n",

@@ -4,26 +4,53 @@
 #include "bench/machine.h"
 #include "bench/scale/scale.h"
 
-static const char *peers_word(enum kind k)
+static const char *peers_word(unsigned k)
 {
-	return k == EMPTY || k == VETH_BARE ? "none" : scale_kinds[k].same ? "same" : "different";
+	return k < YARDSTICKS ? "none" : scale_kinds[k].same ? "same" : "different";
 }
 
-static void row_json(const struct scale *b, enum kind k, unsigned s, bool first)
+static const char *way_word(unsigned k)
+{
+	static const char *const words[] = { "test_run", "xdp_test_run", "veth", "xdp_veth" };
+
+	return words[scale_kinds[k].way];
+}
+
+static bool is_refused(unsigned k)
+{
+	return scale_kinds[k].reason && !bwl_reason_is_pass(scale_kinds[k].reason);
+}
+
+/* One CPU has nothing to share. */
+static struct bench_goal goal_of(unsigned k, unsigned s)
+{
+	return (struct bench_goal){ .value = s ? scale_kinds[k].least : 0, .least = true };
+}
+
+static void row_head_json(unsigned k)
+{
+	printf("{\"row\": \"%s\", \"what\": \"%s\", \"way\": \"%s\", \"peers\": \"%s\", "
+	       "\"refused\": %s, ",
+	       scale_kinds[k].name, scale_kinds[k].what, way_word(k), peers_word(k),
+	       is_refused(k) ? "true" : "false");
+}
+
+static void row_json(const struct scale *b, unsigned k, unsigned s, enum bench_steady steady)
 {
 	const struct cell *c = &b->cell[k][s];
 	struct bench_spread ns = bench_spread_of(c->ns, b->rounds);
 	struct bench_spread times = bench_spread_of(c->times_one, b->rounds);
 
-	printf("%s\n {\"what\": \"%s\", \"way\": \"%s\", \"peers\": \"%s\", \"refused\": %s, \"cpus\": %u, "
-	       "\"ns_per_packet\": %.2f, \"times_one\": %.3f, \"of_yardstick\": %.3f, "
-	       "\"disturbed\": %u,\n  ",
-	       first ? "" : ",", scale_kinds[k].key, scale_kinds[k].way, peers_word(k),
-	       scale_kinds[k].refused ? "true" : "false", b->step[s], ns.median, times.median,
-	       scale_of_yardstick(b, k, s), c->disturbed);
-	if (scale_kinds[k].limiter)
-		printf("\"passed\": %llu, \"over_limit\": %llu, \"contended\": %llu, ", c->passed,
-		       c->refused, c->contended);
+	row_head_json(k);
+	printf("\"cpus\": %u, \"ns_per_packet\": %.2f, \"times_one\": %.3f, "
+	       "\"of_yardstick\": %.3f, ",
+	       b->step[s], ns.median, times.median, scale_of_yardstick(b, k, s));
+	bench_goal_json(stdout, goal_of(k, s), scale_judged(b, k, s), steady);
+	printf(", \"disturbed\": %u,\n  ", c->disturbed);
+	if (scale_kinds[k].reason)
+		printf("\"counted\": {\"as\": \"%s\", \"packets\": %llu}, \"contended\": %llu, ",
+		       bwl_reason_name(scale_kinds[k].reason), c->reason[scale_kinds[k].reason],
+		       c->reason[BWL_R_CONTENDED]);
 	if (scale_has_model(b, k) && s)
 		printf("\"predicted_ns\": %.2f, \"predicted_from\": \"%s\", ",
 		       scale_predicted_ns(b, k, b->step[s]), s == 1 ? "itself" : "two");
@@ -37,10 +64,9 @@ static void row_json(const struct scale *b, enum kind k, unsigned s, bool first)
 	fputs("}", stdout);
 }
 
-void scale_report_json(const struct scale *b)
+void scale_report_json(const struct scale *b, enum bench_steady steady)
 {
-	unsigned s, n = 0, i;
-	int k;
+	unsigned s, n = 0, i, k;
 
 	fputs("{", stdout);
 	bench_machine_json(stdout);
@@ -52,32 +78,35 @@ void scale_report_json(const struct scale *b)
 		fputs("}", stdout);
 	}
 	fputs("],\n \"rows\": [", stdout);
-	for (k = 0; k < (b->veth ? _KIND_MAX : VETH_BARE); k++)
-		for (s = 0; s < b->nsteps; s++)
-			row_json(b, k, s, !n++);
+	for (k = 0; k < KINDS; k++) {
+		for (s = 0; b->wanted[k] && s < b->nsteps; s++) {
+			fputs(n++ ? ",\n " : "\n ", stdout);
+			row_json(b, k, s, steady);
+		}
+	}
 	fputs("],\n \"predictions\": [", stdout);
-	for (k = 0, n = 0; b->predict && k < (b->veth ? _KIND_MAX : VETH_BARE); k++)
-		if (scale_has_model(b, k))
-			printf("%s\n {\"what\": \"%s\", \"way\": \"%s\", \"peers\": \"%s\", \"refused\": %s, "
-			       "\"cpus\": %u, \"lines\": %.2f, \"ns_per_packet\": %.1f, "
-			       "\"times_one\": %.2f}",
-			       n++ ? "," : "", scale_kinds[k].key, scale_kinds[k].way,
-			       peers_word(k), scale_kinds[k].refused ? "true" : "false", b->predict,
-			       scale_lines(b, k), scale_predicted_ns(b, k, b->predict),
-			       b->predict * scale_median_ns(b, k, 0) /
-				       scale_predicted_ns(b, k, b->predict));
+	for (k = 0, n = 0; b->predict && k < KINDS; k++) {
+		if (!scale_has_model(b, k))
+			continue;
+		fputs(n++ ? ",\n " : "\n ", stdout);
+		row_head_json(k);
+		printf("\"cpus\": %u, \"lines\": %.2f, \"ns_per_packet\": %.1f, \"times_one\": %.2f}",
+		       b->predict, scale_lines(b, k), scale_predicted_ns(b, k, b->predict),
+		       b->predict * scale_median_ns(b, k, 0) /
+			       scale_predicted_ns(b, k, b->predict));
+	}
 	printf("],\n \"veth\": %s, \"counted\": {\"cycles\": %s, \"line_transfers\": ",
-	       b->veth ? "true" : "false", crew_counts_cycles(b->crew) ? "true" : "false");
+	       *b->veth_why ? "false" : "true", crew_counts_cycles(b->crew) ? "true" : "false");
 	printf(crew_counts_transfers(b->crew) ? "\"%s\"}}\n" : "false}}\n",
 	       crew_counts_transfers(b->crew));
 }
 
-static void row_text(const struct scale *b, enum kind k, unsigned s)
+static void row_text(const struct scale *b, unsigned k, unsigned s, enum bench_steady steady)
 {
 	const struct cell *c = &b->cell[k][s];
 	struct bench_spread ns = bench_spread_of(c->ns, b->rounds);
 
-	printf("%-31s %4u %8.1f %8.1f %8.1f %8.1f %8.1f %9.2f %9.2f", scale_kinds[k].text,
+	printf("%-26s %4u %8.1f %8.1f %8.1f %8.1f %8.1f %9.2f %9.2f", scale_kinds[k].name,
 	       b->step[s], ns.median, ns.min, ns.q1, ns.q3, ns.max,
 	       bench_spread_of(c->times_one, b->rounds).median, scale_of_yardstick(b, k, s));
 	if (scale_has_model(b, k) && s == 1)
@@ -90,16 +119,16 @@ static void row_text(const struct scale *b, enum kind k, unsigned s)
 		printf(" %8.0f", c->cycles / (double)c->packets);
 	if (crew_counts_transfers(b->crew) && !scale_is_veth(k))
 		printf(" %8.2f", c->transfers / (double)c->packets);
-	if (c->contended)
+	bench_goal_text(stdout, goal_of(k, s), scale_judged(b, k, s), steady);
+	if (c->reason[BWL_R_CONTENDED])
 		printf("  %.2f %% lost in races",
-		       100.0 * (double)c->contended / (double)c->packets);
+		       100.0 * (double)c->reason[BWL_R_CONTENDED] / (double)c->packets);
 	fputs("\n", stdout);
 }
 
 static void model_text(const struct scale *b)
 {
-	unsigned i;
-	int k;
+	unsigned i, k;
 
 	if (!b->npairs) {
 		puts("\nno model: it needs two CPUs");
@@ -112,20 +141,19 @@ static void model_text(const struct scale *b)
 	if (!b->predict)
 		return;
 	printf("\nmodel: by what two CPUs take, a packet fetches so many lines that others write; so %u CPUs "
-	       "take\n\n%-31s %8s %14s %9s\n",
+	       "take\n\n%-26s %8s %14s %9s\n",
 	       b->predict, "", "lines", "ns a packet", "times one");
-	for (k = 0; k < (b->veth ? _KIND_MAX : VETH_BARE); k++)
+	for (k = 0; k < KINDS; k++)
 		if (scale_has_model(b, k))
-			printf("%-31s %8.2f %14.1f %9.2f\n", scale_kinds[k].text, scale_lines(b, k),
+			printf("%-26s %8.2f %14.1f %9.2f\n", scale_kinds[k].name, scale_lines(b, k),
 			       scale_predicted_ns(b, k, b->predict),
 			       b->predict * scale_median_ns(b, k, 0) /
 				       scale_predicted_ns(b, k, b->predict));
 }
 
-void scale_report_text(const struct scale *b)
+void scale_report_text(const struct scale *b, enum bench_steady steady)
 {
-	unsigned s;
-	int k;
+	unsigned s, k;
 
 	bench_machine_text(stdout);
 	printf("ns a packet on each of so many CPUs at once, %u rounds of %u packets on each.\n"
@@ -138,13 +166,13 @@ void scale_report_text(const struct scale *b)
 		       crew_counts_not(b->crew));
 	if (crew_counts_transfers(b->crew))
 		printf("lines: %s\n", crew_counts_transfers(b->crew));
-	printf("\n%-31s %4s %s %9s %9s %9s%s%s\n", "", "CPUs", bench_spread_heading, "times one",
+	printf("\n%-26s %4s %s %9s %9s %9s%s%s\n", "", "CPUs", bench_spread_heading, "times one",
 	       "of empty", "model", crew_counts_cycles(b->crew) ? "   cycles" : "",
 	       crew_counts_transfers(b->crew) ? "    lines" : "");
-	for (k = 0; k < (b->veth ? _KIND_MAX : VETH_BARE); k++)
-		for (s = 0; s < b->nsteps; s++)
-			row_text(b, k, s);
-	if (!b->veth)
+	for (k = 0; k < KINDS; k++)
+		for (s = 0; b->wanted[k] && s < b->nsteps; s++)
+			row_text(b, k, s, steady);
+	if (*b->veth_why)
 		printf("no rows of veth: %s\n", b->veth_why);
 	model_text(b);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where the kernel has no dummy device: at the egress of a veth, counts by CPU and drops. */
+/*
+ * What ends here, by CPU: at the egress of a veth, where the kernel has no dummy device; and at the
+ * far end of the veth that XDP redirects to.
+ */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
@@ -11,16 +14,29 @@ struct {
 	__type(value, __u64);
 } swallowed SEC(".maps");
 
-SEC("tc")
-int swallow(struct __sk_buff *skb)
+static __always_inline void count(void)
 {
 	__u32 zero = 0;
 	__u64 *n = bpf_map_lookup_elem(&swallowed, &zero);
 
-	(void)skb;
 	if (n)
 		++*n;
+}
+
+SEC("tc")
+int swallow(struct __sk_buff *skb)
+{
+	(void)skb;
+	count();
 	return TC_ACT_SHOT;
+}
+
+SEC("xdp")
+int xdp_swallow(struct xdp_md *xdp)
+{
+	(void)xdp;
+	count();
+	return XDP_DROP;
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See veth.h. */
 #include <errno.h>
+#include <linux/if_link.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -15,7 +16,8 @@
 #define WAITS 1000 /* without a new frame: ksoftirqd may wait long for its turn */
 #define TCX_EGRESS ((enum bpf_attach_type)47)
 
-static struct bench_sink *own_sink; /* NULL: a dummy device is the sink */
+static struct bench_sink *counters; /* of what no device counts */
+static bool is_dummy;
 
 static int shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static int shell(const char *fmt, ...)
@@ -37,21 +39,33 @@ static int make_own_sink(void)
 	if (shell("ip link add " BENCH_SINK " type veth peer name " BENCH_SINK "-end && "
 		  "ip link set " BENCH_SINK "-end up && ip link set " BENCH_SINK " arp off up"))
 		return -EINVAL;
-	own_sink = bench_sink__open_and_load();
-	if (!own_sink)
-		return -errno;
-	fd = bpf_link_create(bpf_program__fd(own_sink->progs.swallow), (int)bench_sink_ifindex(),
+	fd = bpf_link_create(bpf_program__fd(counters->progs.swallow), (int)bench_sink_ifindex(),
 			     TCX_EGRESS, NULL);
 	return fd < 0 ? -errno : 0; /* until the process ends */
 }
 
-static unsigned long long own_swallowed(void)
+/* A dummy device takes no frames of XDP; a veth does where its far end has a program. */
+int bench_xdp_sink_add(unsigned queues)
+{
+	int r = bench_veth_add(BENCH_XDP_SINK, queues);
+
+	return r ? r
+		 : bench_attach(BENCH_XDP_SINK, bpf_program__fd(counters->progs.xdp_swallow),
+				BPF_XDP, XDP_FLAGS_DRV_MODE);
+}
+
+unsigned bench_xdp_sink_ifindex(void)
+{
+	return bench_ifindex('s', BENCH_XDP_SINK);
+}
+
+static unsigned long long counted(void)
 {
 	int n = libbpf_num_possible_cpus(), i;
 	__u64 each[n], sum = 0;
 	__u32 zero = 0;
 
-	if (bpf_map_lookup_elem(bpf_map__fd(own_sink->maps.swallowed), &zero, each))
+	if (bpf_map_lookup_elem(bpf_map__fd(counters->maps.swallowed), &zero, each))
 		return 0;
 	for (i = 0; i < n; i++)
 		sum += each[i];
@@ -65,16 +79,20 @@ int bench_net_up(void)
 	if (!r) /* no frames but ours */
 		r = shell(
 			"sysctl -q -w net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1");
-	if (!r && shell("ip link add " BENCH_SINK
-			" type dummy 2>/dev/null && ip link set " BENCH_SINK " up"))
-		r = make_own_sink();
-	return r;
+	if (r)
+		return r;
+	counters = bench_sink__open_and_load();
+	if (!counters)
+		return -errno;
+	is_dummy = !shell("ip link add " BENCH_SINK
+			  " type dummy 2>/dev/null && ip link set " BENCH_SINK " up");
+	return is_dummy ? 0 : make_own_sink();
 }
 
 const char *bench_sink_kind(void)
 {
-	return own_sink ? "a veth that drops at its egress (this kernel has no dummy device)"
-			: "a dummy device";
+	return is_dummy ? "a dummy device"
+			: "a veth that drops at its egress (this kernel has no dummy device)";
 }
 
 int bench_veth_add(const char *name, unsigned queues)
@@ -137,7 +155,7 @@ unsigned long long bench_received(const char *name)
 
 unsigned long long bench_swallowed(void)
 {
-	return own_sink ? own_swallowed() : dev_column(BENCH_SINK, 9);
+	return counted() + (is_dummy ? dev_column(BENCH_SINK, 9) : 0);
 }
 
 unsigned long long bench_wait_swallowed(unsigned long long want)

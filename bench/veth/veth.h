@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A network namespace of this process's own, with veth pairs and one device that swallows all:
- * frames go in at s-NAME, what is measured hangs at r-NAME and forwards to the sink.
+ * A network namespace of this process's own, with veth pairs and a device that swallows all, or
+ * two: frames go in at s-NAME, what is measured hangs at r-NAME and forwards to a sink.
  */
 #ifndef BWL_BENCH_VETH_H
 #define BWL_BENCH_VETH_H
@@ -10,6 +10,7 @@
 #include "bench/cpu.h"
 
 #define BENCH_SINK "sink"
+#define BENCH_XDP_SINK "xsink" /* s-xsink takes frames of XDP, r-xsink drops them */
 #define BENCH_TCX_INGRESS ((enum bpf_attach_type)46) /* kernel 6.6; older headers lack it */
 #define BENCH_LIVE_BATCH 64                          /* frames sent at once: one poll of NAPI */
 
@@ -20,10 +21,13 @@ int bench_net_up(void);
 int bench_veth_add(const char *name, unsigned queues);
 unsigned bench_ifindex(char end, const char *name); /* end: 's' or 'r' */
 unsigned bench_sink_ifindex(void);
+/* A sink for XDP_REDIRECT: a veth whose far end counts and drops in native XDP. */
+int bench_xdp_sink_add(unsigned queues);
+unsigned bench_xdp_sink_ifindex(void);
 /* By tcx, or XDP; until the process ends. flags: XDP_FLAGS_*. 0 or negative errno. */
 int bench_attach(const char *name, int prog, enum bpf_attach_type type, unsigned flags);
 
-/* Frames that r-NAME's NAPI took out of its rings; that the sink swallowed. */
+/* Frames that r-NAME's NAPI took out of its rings; that the sinks swallowed. */
 unsigned long long bench_received(const char *name);
 unsigned long long bench_swallowed(void);
 /* Until the sink has this many, as long as more come: a receiver may be a little behind. */

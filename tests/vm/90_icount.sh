@@ -13,8 +13,9 @@ BWL_BUILD=${BWL_BUILD:-$BWL_SOURCE/build/release}
 # Instructions a packet: empty program, floor, pipeline with one peer, with a hundred in turn. Rounds
 # are shorter than a timer tick (4 ms), so most have none and the median is of those.
 measure() {
-	"$BWL_BUILD/bench/bench-cost" --peers 100 --rounds 31 --packets 300 --json |
-		jq -r '.ns | "\(.empty) \(.floor_one) \(.pipeline_one) \(.pipeline_turn)"'
+	"$BWL_BUILD/bench/bench-cost" --only pipeline --peers 100 --rounds 31 --packets 300 --json |
+		jq -r '[.rows[] | {(.row): .ns | round}] | add |
+			"\(.empty) \(."floor-one") \(."pipeline-one") \(."pipeline-turn")"'
 }
 read -ra first < <(measure)
 read -ra second < <(measure)

@@ -44,18 +44,23 @@ static void fill(double *v, double from, double to)
 		v[i] = i < N / 2 ? from : to;
 }
 
+static enum bench_steady judged(const double *v, double resolution, bool anyway)
+{
+	return bench_steadiness("test", "bare", v, N, resolution, anyway);
+}
+
 static void a_run_that_moved_by_more_than_a_tenth_is_refused(void **state)
 {
 	double v[N];
 
 	(void)state;
 	fill(v, 100, 109);
-	assert_true(bench_is_steady("test", "bare", v, N, 0, false));
+	assert_int_equal(judged(v, 0, false), BENCH_STEADY);
 	fill(v, 100, 111);
-	assert_false(bench_is_steady("test", "bare", v, N, 0, false));
-	assert_true(bench_is_steady("test", "bare", v, N, 0, true));
+	assert_int_equal(judged(v, 0, false), BENCH_REFUSED);
+	assert_int_equal(judged(v, 0, true), BENCH_UNSURE);
 	fill(v, 111, 100); /* faster is no better */
-	assert_false(bench_is_steady("test", "bare", v, N, 0, false));
+	assert_int_equal(judged(v, 0, false), BENCH_REFUSED);
 }
 
 static void single_disturbed_rounds_do_not_refuse_a_run(void **state)
@@ -67,7 +72,7 @@ static void single_disturbed_rounds_do_not_refuse_a_run(void **state)
 	fill(v, 100, 100);
 	for (i = 0; i < N; i += 3)
 		v[i] = 1000;
-	assert_true(bench_is_steady("test", "bare", v, N, 0, false));
+	assert_int_equal(judged(v, 0, false), BENCH_STEADY);
 }
 
 static void the_resolution_of_the_clock_is_no_drift(void **state)
@@ -76,8 +81,8 @@ static void the_resolution_of_the_clock_is_no_drift(void **state)
 
 	(void)state;
 	fill(v, 7, 8);
-	assert_true(bench_is_steady("test", "bare", v, N, 1, false));
-	assert_false(bench_is_steady("test", "bare", v, N, 0, false));
+	assert_int_equal(judged(v, 1, false), BENCH_STEADY);
+	assert_int_equal(judged(v, 0, false), BENCH_REFUSED);
 }
 
 static void too_few_rounds_are_not_judged(void **state)
@@ -88,6 +93,74 @@ static void too_few_rounds_are_not_judged(void **state)
 	(void)state;
 	assert_int_equal(d.parts, 1);
 	assert_false(bench_drifted(&d, 0));
+	assert_int_equal(bench_steadiness("test", "bare", v, 2 * BENCH_PART - 1, 0, false),
+			 BENCH_UNSURE);
+}
+
+static void says(const char *want, struct bench_goal g, double median, enum bench_steady s,
+		 void (*put)(FILE *f, struct bench_goal g, double median, enum bench_steady s))
+{
+	char got[80] = "";
+	FILE *f = fmemopen(got, sizeof(got), "w");
+
+	assert_non_null(f);
+	put(f, g, median, s);
+	fclose(f);
+	assert_string_equal(got, want);
+}
+
+static void a_goal_is_met_or_missed_by_a_steady_run_only(void **state)
+{
+	const struct bench_goal none = { 0 }, most = { .value = 1.2 },
+				least = { .value = 0.95, .least = true };
+
+	(void)state;
+	says("\"goal\": null, \"met\": null", none, 1, BENCH_STEADY, bench_goal_json);
+	says("\"goal\": 1.20, \"met\": true", most, 1.2, BENCH_STEADY, bench_goal_json);
+	says("\"goal\": 1.20, \"met\": false", most, 1.21, BENCH_STEADY, bench_goal_json);
+	says("\"goal\": 1.20, \"met\": null", most, 1, BENCH_UNSURE, bench_goal_json);
+	says("\"goal\": 0.95, \"met\": true", least, 1, BENCH_STEADY, bench_goal_json);
+	says("\"goal\": 0.95, \"met\": false", least, 0.9, BENCH_STEADY, bench_goal_json);
+	says("", none, 1, BENCH_STEADY, bench_goal_text);
+	says("  <= 1.20 missed", most, 2, BENCH_STEADY, bench_goal_text);
+	says("  >= 0.95 met", least, 2, BENCH_STEADY, bench_goal_text);
+	says("  >= 0.95 ?", least, 2, BENCH_UNSURE, bench_goal_text);
+}
+
+static const char *row_name(unsigned i)
+{
+	static const char *const names[] = { "pipe", "pipe-turn", "pipe-turn-six", "refused-peer" };
+
+	return names[i];
+}
+
+static void rows_are_chosen_by_name_or_by_its_beginning(void **state)
+{
+	static const struct {
+		const char *words;
+		bool good, chosen[4];
+	} list[] = {
+		{ "pipe", true, { true } },
+		{ "pipe-turn", true, { [1] = true } },
+		{ "refused", true, { [3] = true } },
+		{ "refused,pipe", true, { true, [3] = true } },
+		{ "pipe-turn,pipe-turn-six", true, { [1] = true, true } },
+		{ "pip", false, { false } },
+		{ "refused-", false, { false } },
+		{ "", false, { false } },
+		{ "pipe,", false, { true } },
+		{ "pipe,nothing", false, { true } },
+	};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		bool chosen[4] = { false };
+
+		assert_int_equal(bench_choose("test", list[i].words, row_name, 4, chosen),
+				 list[i].good);
+		assert_memory_equal(chosen, list[i].chosen, sizeof(chosen));
+	}
 }
 
 static void a_number_is_a_number_within_its_limits(void **state)
@@ -114,6 +187,8 @@ int main(void)
 		cmocka_unit_test(single_disturbed_rounds_do_not_refuse_a_run),
 		cmocka_unit_test(the_resolution_of_the_clock_is_no_drift),
 		cmocka_unit_test(too_few_rounds_are_not_judged),
+		cmocka_unit_test(a_goal_is_met_or_missed_by_a_steady_run_only),
+		cmocka_unit_test(rows_are_chosen_by_name_or_by_its_beginning),
 		cmocka_unit_test(a_number_is_a_number_within_its_limits),
 	};
 
