@@ -27,6 +27,13 @@ static struct bench_goal goal_of(unsigned k, unsigned s)
 	return (struct bench_goal){ .value = s ? scale_kinds[k].least : 0, .least = true };
 }
 
+/* A row that others disturbed is not judged, whatever the run. */
+static enum bench_steady steady_of(const struct scale *b, unsigned k, unsigned s,
+				   enum bench_steady run)
+{
+	return b->cell[k][s].disturbed * 4 > b->rounds ? BENCH_UNSURE : run;
+}
+
 static void row_head_json(unsigned k)
 {
 	printf("{\"row\": \"%s\", \"what\": \"%s\", \"way\": \"%s\", \"peers\": \"%s\", "
@@ -45,7 +52,7 @@ static void row_json(const struct scale *b, unsigned k, unsigned s, enum bench_s
 	printf("\"cpus\": %u, \"ns_per_packet\": %.2f, \"times_one\": %.3f, "
 	       "\"of_yardstick\": %.3f, ",
 	       b->step[s], ns.median, times.median, scale_of_yardstick(b, k, s));
-	bench_goal_json(stdout, goal_of(k, s), scale_judged(b, k, s), steady);
+	bench_goal_json(stdout, goal_of(k, s), scale_judged(b, k, s), steady_of(b, k, s, steady));
 	printf(", \"disturbed\": %u,\n  ", c->disturbed);
 	if (scale_kinds[k].reason)
 		printf("\"counted\": {\"as\": \"%s\", \"packets\": %llu}, \"contended\": %llu, ",
@@ -119,7 +126,7 @@ static void row_text(const struct scale *b, unsigned k, unsigned s, enum bench_s
 		printf(" %8.0f", c->cycles / (double)c->packets);
 	if (crew_counts_transfers(b->crew) && !scale_is_veth(k))
 		printf(" %8.2f", c->transfers / (double)c->packets);
-	bench_goal_text(stdout, goal_of(k, s), scale_judged(b, k, s), steady);
+	bench_goal_text(stdout, goal_of(k, s), scale_judged(b, k, s), steady_of(b, k, s, steady));
 	if (c->reason[BWL_R_CONTENDED])
 		printf("  %.2f %% lost in races",
 		       100.0 * (double)c->reason[BWL_R_CONTENDED] / (double)c->packets);

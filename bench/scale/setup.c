@@ -114,6 +114,16 @@ static bool wants_veth(const struct scale *b)
 	return false;
 }
 
+/* net: there is a namespace already. */
+static int hold_xdp(struct scale *b, bool net)
+{
+	int r = net ? 0 : bench_own_net();
+
+	if (!r)
+		r = bench_hold_xdp(bpf_program__fd(b->floor->progs.xdp_nothing));
+	return r ? r : bench_hold_xdp(rig_prog(&b->offload, "bwl_xdp_host"));
+}
+
 static void without_veth(struct scale *b)
 {
 	unsigned k;
@@ -147,6 +157,9 @@ int scale_up(struct scale *b, struct bwl_err *e)
 			 "native XDP: %s",
 			 strerror(-net));
 	}
+	if (b->wanted[XDP_TEST_RUN] && (r = hold_xdp(b, veth)))
+		return bwl_fail(e, -r, "cannot attach XDP to a veth, in a namespace of its own: %s",
+				strerror(-r));
 	rig_offload(&b->offload); /* by the uplink that it has now */
 	b->crew = crew_up(b->cpu, b->ncpu);
 	return b->crew ? 0

@@ -72,13 +72,18 @@ static unsigned long long counted(void)
 	return sum;
 }
 
+int bench_own_net(void)
+{
+	if (unshare(CLONE_NEWNET))
+		return -errno;
+	return shell(/* no frames but ours */
+		     "sysctl -q -w net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1");
+}
+
 int bench_net_up(void)
 {
-	int r = unshare(CLONE_NEWNET) ? -errno : 0;
+	int r = bench_own_net();
 
-	if (!r) /* no frames but ours */
-		r = shell(
-			"sysctl -q -w net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1");
 	if (r)
 		return r;
 	counters = bench_sink__open_and_load();
@@ -121,6 +126,20 @@ int bench_attach(const char *name, int prog, enum bpf_attach_type type, unsigned
 	LIBBPF_OPTS(bpf_link_create_opts, o, .flags = flags);
 	int fd = bpf_link_create(prog, (int)bench_ifindex('r', name), type, flags ? &o : NULL);
 
+	return fd < 0 ? -errno : 0;
+}
+
+int bench_hold_xdp(int prog)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, o, .flags = XDP_FLAGS_DRV_MODE);
+	static unsigned serial;
+	char dev[IF_NAMESIZE];
+	int fd;
+
+	snprintf(dev, sizeof(dev), "hold-%u", serial++);
+	if (shell("ip link add %s type veth peer name %s-end", dev, dev))
+		return -EINVAL;
+	fd = bpf_link_create(prog, (int)if_nametoindex(dev), BPF_XDP, &o);
 	return fd < 0 ? -errno : 0;
 }
 

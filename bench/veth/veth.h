@@ -15,6 +15,15 @@
 #define BENCH_LIVE_BATCH 64                          /* frames sent at once: one poll of NAPI */
 
 const char *bench_sink_kind(void);
+/* A namespace alone; bench_net_up() makes it too. */
+int bench_own_net(void);
+/*
+ * Attaches an XDP program to a device without frames, in a namespace of its own. A test run of a
+ * program that is attached nowhere writes the kernel's dispatcher of XDP programs before and after
+ * (bpf_prog_change_xdp(): code is patched, and it waits for RCU), which costs what thousands of
+ * packets do, and threads do not begin at the same time.
+ */
+int bench_hold_xdp(int prog);
 /* Namespace and sink; threads made later are in it as well. 0 or negative errno. */
 int bench_net_up(void);
 /* A pair s-NAME, r-NAME with so many queues; GRO on: NAPI receives what is redirected to it. */
