@@ -57,7 +57,8 @@ enum rig_peer_kind {
 	RIG_TIGHT_ZONE = 1 << 3, /* the zone's */
 	RIG_PREFIX4 = 1 << 4,    /* a /24, not one address */
 	RIG_PREFIX6 = 1 << 5,    /* a /64 of IPv6 */
-	RIG_OFFLOAD = 1 << 6, /* path offload, not clear: RIG_TUNNELS peers share the addresses */
+	RIG_BUSY = 1 << 6,       /* its own is 1 Gbit/s: who sends all the time is over it */
+	RIG_OFFLOAD = 1 << 7, /* path offload, not clear: RIG_TUNNELS peers share the addresses */
 };
 /* A peer for each destination, but for path offload. */
 struct rig_peers {

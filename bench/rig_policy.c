@@ -87,6 +87,7 @@ void rig_add_peers(struct bwl_policy *p, const struct rig_peers *s)
 {
 	static const __u8 via4[4] = { 192, 0, 2, 254 }, via6[16] = { 0xfd, 1, [15] = 0xfe };
 	unsigned each = s->kind & RIG_OFFLOAD ? (s->n + RIG_TUNNELS - 1) / RIG_TUNNELS : 1, i, k;
+	const struct bwl_lim busy = { .present = true, .rate_bps = 1000000000, .burst = 1 << 16 };
 	const char *name = s->kind & RIG_PREFIX6 ? "net6" : s->kind & RIG_TIGHT ? "tight" : "peer";
 	struct bwl_pol_peer *q;
 
@@ -99,7 +100,7 @@ void rig_add_peers(struct bwl_policy *p, const struct rig_peers *s)
 		q->addresses = some(q->naddresses, sizeof(*q->addresses));
 		for (k = 0; k < q->naddresses; k++)
 			q->addresses[k] = address(s->kind, s->first + i + k);
-		q->grant = s->kind & RIG_TIGHT ? rig_tight() : plenty();
+		q->grant = s->kind & RIG_TIGHT ? rig_tight() : s->kind & RIG_BUSY ? busy : plenty();
 		if (s->kind & RIG_VOLUME) {
 			q->grant.has_volume = true;
 			q->grant.volume = 1ULL << 60;

@@ -41,6 +41,7 @@ enum cost_row {
 	REFUSED_PORT,
 	REFUSED_NODE,
 	REFUSED_NODE_TURN,
+	SATURATED,
 	NO_PEER,
 	XDP_NO_PEER,
 	FLOOR_PREFIX4_TURN,
@@ -65,6 +66,7 @@ struct cost_row_info {
 	bool xdp, turn;
 	__u32 verdict;
 	unsigned reason; /* under which every packet is counted; not of the floor's */
+	bool partly;     /* some pass: how many depends on how fast this is */
 	enum cost_row
 		without[2]; /* turns: less the first, plus the second; EMPTY, EMPTY: nothing */
 	enum cost_row over; /* what its ratio is to; EMPTY: none */

@@ -55,7 +55,7 @@ static int judged(const struct cost *b, enum cost_row row, const struct tally *w
 	for (i = 0; i < _BWL_REASON_MAX; i++)
 		all += is.n[i] -= was->n[i];
 	if (!bwl_reason_is_pass(x->reason))
-		least = NEARLY(want) > BURST ? NEARLY(want) - BURST : 0;
+		least = !x->partly && NEARLY(want) > BURST ? NEARLY(want) - BURST : 0;
 	good = all == want && is.n[x->reason] >= least &&
 	       is.n[x->reason] + (least < want ? is.n[BWL_R_PASS] : 0) == want;
 	if (x->stage == OFFLOAD)

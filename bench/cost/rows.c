@@ -49,6 +49,8 @@ const struct cost_row_info cost_rows[_ROW_MAX] = {
 	[REFUSED_NODE_TURN] = { "refused-node-turn", "refused: the node's, in turn", .stage = NODE,
 				.turn = true, .without = { TURN, EMPTY }, REFUSED_TC(NODE_RATE),
 				.over = PIPELINE_TURN, .goal = MOST(0.8) },
+	[SATURATED] = { "saturated-peer", "over 1 Gbit/s: a part passes", .stage = PLAIN,
+			REFUSED_TC(PEER_RATE), .partly = true, .over = PIPELINE_ONE },
 	[NO_PEER] = { "no-peer", "refused: nobody's, at TC", .stage = PLAIN, REFUSED_TC(NO_PEER),
 		      .over = PIPELINE_ONE },
 	[XDP_NO_PEER] = { "xdp-no-peer", "refused: nobody's, at XDP", "bwl_xdp_host",
@@ -96,7 +98,7 @@ unsigned cost_dests_kind(enum cost_dests d)
 	return d == BY_PREFIX4 ? RIG_PREFIX4 : d == BY_PREFIX6 ? RIG_PREFIX6 : 0;
 }
 
-/* Behind those that pass: one over its limit, one in the tight zone, and nobody's. */
+/* Behind those that pass: two over their limits, one in the tight zone, and nobody's. */
 unsigned cost_dest(const struct cost *b, enum cost_row row)
 {
 	unsigned n = cost_dests_n(b, cost_rows[row].dests);
@@ -107,9 +109,11 @@ unsigned cost_dest(const struct cost *b, enum cost_row row)
 		return n;
 	case REFUSED_ZONE:
 		return n + 1;
+	case SATURATED:
+		return n + 2;
 	case NO_PEER:
 	case XDP_NO_PEER:
-		return n + 2;
+		return n + 3;
 	default:
 		return cost_rows[row].turn ? 0 : n / 2;
 	}

@@ -40,32 +40,36 @@ static int make_floor(struct cost *b, enum cost_dests d)
 	return floor__load(f) ? -errno : fill_floor(f, kind, n);
 }
 
+static void add(struct bwl_policy *pol, unsigned first, unsigned n, unsigned kind)
+{
+	const struct rig_peers some = {
+		.first = first, .n = n, .kind = kind, .mode = BWL_MODE_POLICE
+	};
+
+	rig_add_peers(pol, &some);
+}
+
+/* As cost_dest() has it. */
 static struct bwl_policy *make_policy(const struct cost *b, enum cost_stage stage)
 {
 	struct bwl_policy *pol = rig_policy();
-	struct rig_peers add = { .n = b->peers, .kind = RIG_CLASS, .mode = BWL_MODE_POLICE };
-	const struct rig_peers prefixes = { .n = b->prefixes, .mode = BWL_MODE_POLICE };
-	struct rig_peers one = { .first = b->peers, .n = 1, .mode = BWL_MODE_POLICE };
+	unsigned kind = RIG_CLASS;
 
-	add.kind |= stage == VOLUME ? RIG_VOLUME : stage == OFFLOAD ? RIG_OFFLOAD : 0;
-	if (stage != PREFIX)
-		rig_add_peers(pol, &add);
-	one.kind = add.kind | RIG_TIGHT;
+	if (stage == PREFIX) {
+		add(pol, 0, b->prefixes, RIG_PREFIX4);
+		add(pol, 0, b->prefixes, RIG_PREFIX6);
+		return pol;
+	}
+	kind |= stage == VOLUME ? RIG_VOLUME : stage == OFFLOAD ? RIG_OFFLOAD : 0;
+	add(pol, 0, b->peers, kind);
 	if (stage == PLAIN || stage == OFFLOAD)
-		rig_add_peers(pol, &one);
-	one.first++;
-	one.kind = add.kind | RIG_TIGHT_ZONE;
-	if (stage == PLAIN)
-		rig_add_peers(pol, &one);
+		add(pol, b->peers, 1, kind | RIG_TIGHT);
+	if (stage == PLAIN) {
+		add(pol, b->peers + 1, 1, kind | RIG_TIGHT_ZONE);
+		add(pol, b->peers + 2, 1, kind | RIG_BUSY);
+	}
 	if (stage == NODE)
 		pol->node_limit = rig_tight();
-	add = prefixes;
-	add.kind = RIG_PREFIX4;
-	if (stage == PREFIX)
-		rig_add_peers(pol, &add);
-	add.kind = RIG_PREFIX6;
-	if (stage == PREFIX)
-		rig_add_peers(pol, &add);
 	return pol;
 }
 
