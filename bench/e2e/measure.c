@@ -24,7 +24,7 @@ static int run_once(struct e2e *b, enum e2e_row row, unsigned dests, unsigned pa
 	if (r)
 		return r;
 	b->next[row] = b->src->bss->next;
-	came = bench_wait_swallowed(swallowed + packets) - swallowed;
+	came = bench_wait_arrived(NULL, swallowed + packets) - swallowed;
 	*ret_lost = came < packets ? packets - came : 0;
 	*ret_ns = (*ret_ns + bench_softirqd_ns(&b->softirqd) - softirqd) / packets;
 	return 0;

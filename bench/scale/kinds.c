@@ -40,7 +40,11 @@ const struct kind_info scale_kinds[] = {
 	PAIR("offload-refused", "offload", "path offload, refused", XDP_TEST_RUN, OFFLOAD_TIGHT,
 	     BWL_R_PEER_RATE, 0.95),
 	PAIR("veth", "bwlimit", "veth, bwlimit", VETH, POLICE, BWL_R_PASS, 0),
+	PAIR("veth-refused", "bwlimit", "veth, bwlimit, refused", VETH, POLICE_TIGHT,
+	     BWL_R_PEER_RATE, 0),
 	PAIR("veth-offload", "offload", "veth, path offload", XDP_VETH, OFFLOAD, BWL_R_PASS, 0),
+	PAIR("veth-offload-refused", "offload", "veth, path offload, refused", XDP_VETH,
+	     OFFLOAD_TIGHT, BWL_R_PEER_RATE, 0),
 };
 _Static_assert(sizeof(scale_kinds) / sizeof(scale_kinds[0]) == KINDS, "KINDS is their number");
 

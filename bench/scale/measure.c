@@ -73,7 +73,8 @@ static int run_once(struct scale *b, unsigned k, unsigned n, struct crew_task *t
 	static struct stream stream[BENCH_MAX_CPUS];
 	double softirqd[BENCH_MAX_CPUS];
 	unsigned who[BENCH_MAX_CPUS], i;
-	unsigned long long swallowed = scale_is_veth(k) ? bench_swallowed() : 0, want;
+	const char *ends = scale_is_refused(k) ? device(k) : NULL;
+	unsigned long long before = scale_is_veth(k) ? bench_arrived(ends) : 0, want;
 	int r;
 
 	for (i = 0; i < n; i++) {
@@ -94,7 +95,7 @@ static int run_once(struct scale *b, unsigned k, unsigned n, struct crew_task *t
 	r = crew_run(b->crew, who, task, n);
 	want = (unsigned long long)n * b->packets;
 	if (!r && scale_is_veth(k) &&
-	    bench_wait_swallowed(swallowed + want) - swallowed < want - want / 1000)
+	    bench_wait_arrived(ends, before + want) - before < want - want / 1000)
 		r = -EAGAIN;
 	for (i = 0; !r && i < n; i++)
 		ret_ns[i] = scale_is_veth(k) ? (stream[i].ns + bench_softirqd_ns(&b->softirqd[i]) -

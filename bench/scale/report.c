@@ -16,11 +16,6 @@ static const char *way_word(unsigned k)
 	return words[scale_kinds[k].way];
 }
 
-static bool is_refused(unsigned k)
-{
-	return scale_kinds[k].reason && !bwl_reason_is_pass(scale_kinds[k].reason);
-}
-
 /* One CPU has nothing to share. */
 static struct bench_goal goal_of(unsigned k, unsigned s)
 {
@@ -39,7 +34,7 @@ static void row_head_json(unsigned k)
 	printf("{\"row\": \"%s\", \"what\": \"%s\", \"way\": \"%s\", \"peers\": \"%s\", "
 	       "\"refused\": %s, ",
 	       scale_kinds[k].name, scale_kinds[k].what, way_word(k), peers_word(k),
-	       is_refused(k) ? "true" : "false");
+	       scale_is_refused(k) ? "true" : "false");
 }
 
 static void row_json(const struct scale *b, unsigned k, unsigned s, enum bench_steady steady)
@@ -113,7 +108,7 @@ static void row_text(const struct scale *b, unsigned k, unsigned s, enum bench_s
 	const struct cell *c = &b->cell[k][s];
 	struct bench_spread ns = bench_spread_of(c->ns, b->rounds);
 
-	printf("%-26s %4u %8.1f %8.1f %8.1f %8.1f %8.1f %9.2f %9.2f", scale_kinds[k].name,
+	printf("%-31s %4u %8.1f %8.1f %8.1f %8.1f %8.1f %9.2f %9.2f", scale_kinds[k].name,
 	       b->step[s], ns.median, ns.min, ns.q1, ns.q3, ns.max,
 	       bench_spread_of(c->times_one, b->rounds).median, scale_of_yardstick(b, k, s));
 	if (scale_has_model(b, k) && s == 1)
@@ -148,11 +143,11 @@ static void model_text(const struct scale *b)
 	if (!b->predict)
 		return;
 	printf("\nmodel: by what two CPUs take, a packet fetches so many lines that others write; so %u CPUs "
-	       "take\n\n%-26s %8s %14s %9s\n",
+	       "take\n\n%-31s %8s %14s %9s\n",
 	       b->predict, "", "lines", "ns a packet", "times one");
 	for (k = 0; k < KINDS; k++)
 		if (scale_has_model(b, k))
-			printf("%-26s %8.2f %14.1f %9.2f\n", scale_kinds[k].name, scale_lines(b, k),
+			printf("%-31s %8.2f %14.1f %9.2f\n", scale_kinds[k].name, scale_lines(b, k),
 			       scale_predicted_ns(b, k, b->predict),
 			       b->predict * scale_median_ns(b, k, 0) /
 				       scale_predicted_ns(b, k, b->predict));
@@ -173,7 +168,7 @@ void scale_report_text(const struct scale *b, enum bench_steady steady)
 		       crew_counts_not(b->crew));
 	if (crew_counts_transfers(b->crew))
 		printf("lines: %s\n", crew_counts_transfers(b->crew));
-	printf("\n%-26s %4s %s %9s %9s %9s%s%s\n", "", "CPUs", bench_spread_heading, "times one",
+	printf("\n%-31s %4s %s %9s %9s %9s%s%s\n", "", "CPUs", bench_spread_heading, "times one",
 	       "of empty", "model", crew_counts_cycles(b->crew) ? "   cycles" : "",
 	       crew_counts_transfers(b->crew) ? "    lines" : "");
 	for (k = 0; k < KINDS; k++)

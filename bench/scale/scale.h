@@ -11,7 +11,7 @@
 #include "bench/veth/veth.h"
 
 #define PROG "bench-scale"
-#define KINDS 36     /* rows for each number of CPUs */
+#define KINDS 40     /* rows for each number of CPUs */
 #define MAX_STEPS 24 /* numbers of CPUs that are measured */
 #define APART 2      /* different peers: not neighbours in any array */
 #define PINGPONG_PAIRS 15
@@ -82,6 +82,11 @@ struct scale {
 static inline bool scale_is_veth(unsigned k)
 {
 	return scale_kinds[k].way == VETH || scale_kinds[k].way == XDP_VETH;
+}
+
+static inline bool scale_is_refused(unsigned k)
+{
+	return scale_kinds[k].reason && !bwl_reason_is_pass(scale_kinds[k].reason);
 }
 
 static inline const struct rig *scale_rig(const struct scale *b, unsigned k)

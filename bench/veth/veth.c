@@ -177,14 +177,19 @@ unsigned long long bench_swallowed(void)
 	return counted() + (is_dummy ? dev_column(BENCH_SINK, 9) : 0);
 }
 
-unsigned long long bench_wait_swallowed(unsigned long long want)
+unsigned long long bench_arrived(const char *name)
 {
-	unsigned long long now = bench_swallowed(), was = now;
+	return name ? bench_received(name) : bench_swallowed();
+}
+
+unsigned long long bench_wait_arrived(const char *name, unsigned long long want)
+{
+	unsigned long long now = bench_arrived(name), was = now;
 	int i;
 
 	for (i = 0; now < want && i < WAITS; i++) {
 		usleep(WAIT_US);
-		now = bench_swallowed();
+		now = bench_arrived(name);
 		if (now != was)
 			i = 0;
 		was = now;

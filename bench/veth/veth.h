@@ -39,8 +39,10 @@ int bench_attach(const char *name, int prog, enum bpf_attach_type type, unsigned
 /* Frames that r-NAME's NAPI took out of its rings; that the sinks swallowed. */
 unsigned long long bench_received(const char *name);
 unsigned long long bench_swallowed(void);
-/* Until the sink has this many, as long as more come: a receiver may be a little behind. */
-unsigned long long bench_wait_swallowed(unsigned long long want);
+/* NULL: that the sinks swallowed; else what r-NAME received, where it is to end there. */
+unsigned long long bench_arrived(const char *name);
+/* Until there are so many, as long as more come: a receiver may be a little behind. */
+unsigned long long bench_wait_arrived(const char *name, unsigned long long want);
 
 /*
  * Live frames (BPF_F_TEST_XDP_LIVE_FRAMES) from this thread; ret_ns: its CPU time, all packets

@@ -46,7 +46,7 @@ rows[scale]='.veth as $veth | .machine.cpus as $cpus |
 	(.rows | map(.cpus) | max) == $cpus and
 	(.rows | all(.goal == (if .cpus > 1 and (.way | test("veth") | not) and
 		(.what | IN("police", "mark", "monitor", "volume", "offload")) then 0.95 else null end))) and
-	(.rows | map(select(.cpus == 1 and (.way | test("veth")))) | length) == (if $veth then 6 else 0 end)'
+	(.rows | map(select(.cpus == 1 and (.way | test("veth")))) | length) == (if $veth then 10 else 0 end)'
 declare -A table=([cost]='pipeline-one .* <= 1.20 ?' [e2e]='^offload .* <= 0.60 ?' [apply]='until seen'
 	[history]='hour 1 of 5 peers')
 
