@@ -14,14 +14,12 @@
 #include "bench/opt.h"
 #include "bench/scale/scale.h"
 
-#define EVERY 16 /* each number up to this, then doubled */
-
 static const char usage[] =
 	"usage: bench-scale [--only ROW,…] [--cpus N] [--rounds N] [--packets N] [--predict N]\n"
 	"                   [--no-veth] [--anyway] [--json]\n"
 	"  --only ROW   only these rows, and what they are compared with; 'police' is all of\n"
 	"               police-same, police-refused-same and so on\n"
-	"  --cpus N     up to so many (default: all it may use, at most 256)\n"
+	"  --cpus N     1, 2, 3, 4, 6, 8, 12 … up to so many (default: all it may use, at most 256)\n"
 	"  --rounds N   medians of so many (default 101, at most 1001)\n"
 	"  --packets N  of each CPU, row and round (default 10000)\n"
 	"  --predict N  what the model says of so many CPUs, too (default 16)\n"
@@ -109,12 +107,17 @@ static int parse_args(struct scale *b, int argc, char **argv)
 	return good && optind == argc ? 0 : -1;
 }
 
+/* 1, 2, 3, 4, 6, 8, 12, 16, 24 …, and all there are. */
 static void make_steps(struct scale *b)
 {
-	unsigned n;
+	unsigned n = 1, next = 2, more;
 
-	for (n = 1; n < b->ncpu && b->nsteps < MAX_STEPS - 1; n += n < EVERY ? 1 : n)
+	while (n < b->ncpu && b->nsteps < MAX_STEPS - 1) {
 		b->step[b->nsteps++] = n;
+		more = n < 3 ? next + 1 : 2 * n;
+		n = next;
+		next = more;
+	}
 	b->step[b->nsteps++] = b->ncpu;
 }
 
