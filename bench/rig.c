@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bwl/inner.h>
+#include <bwl/tables.h>
 #include "rig.h"
 
 #define A_DAY_S 86400U
@@ -73,27 +74,38 @@ static bool wanted(const char *program, unsigned programs)
 	       (programs & RIG_XDP_HOST && !strcmp(program, "bwl_xdp_host"));
 }
 
-/* A word of .rodata, found by name: the object may be another build's. */
-static int say_native(struct bpf_object *obj)
+/*
+ * What bwlimit-load tells the programs, in .rodata and found by name: the object may be another
+ * build's, and know less.
+ */
+static int say_constants(struct bpf_object *obj)
 {
+	const struct {
+		const char *name;
+		uint64_t value;
+	} say[] = { { "bwl_native_xdp", 1 },
+		    { "bwl_cpu_bits", bwl_cpu_bits() },
+		    { "bwl_late_most_ns", bwl_late_most_ns() } };
 	struct btf *btf = bpf_object__btf(obj);
 	int id = btf ? btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC) : -ENOENT, i;
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL, *v;
 	struct bpf_map *m = bpf_object__find_map_by_name(obj, ".rodata");
-	size_t size = 0;
+	size_t size = 0, k;
 	const void *was = m ? bpf_map__initial_value(m, &size) : NULL;
-	_Bool *words = was ? malloc(size) : NULL;
+	char *words = was ? malloc(size) : NULL;
 	int r = -ENOENT;
 
 	if (words)
 		memcpy(words, was, size);
 	for (i = 0; t && words && i < btf_vlen(t); i++) {
 		v = btf__type_by_id(btf, btf_var_secinfos(t)[i].type);
-		if (strcmp(btf__name_by_offset(btf, v->name_off), "bwl_native_xdp"))
-			continue;
-		words[btf_var_secinfos(t)[i].offset] = 1;
-		r = bpf_map__set_initial_value(m, words, size);
+		for (k = 0; k < sizeof(say) / sizeof(say[0]); k++)
+			if (!strcmp(btf__name_by_offset(btf, v->name_off), say[k].name))
+				memcpy(words + btf_var_secinfos(t)[i].offset, &say[k].value,
+				       btf_var_secinfos(t)[i].size); /* little-endian */
 	}
+	if (t && words)
+		r = bpf_map__set_initial_value(m, words, size);
 	free(words);
 	return r;
 }
@@ -112,7 +124,7 @@ int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_siz
 	r->obj = bpf_object__open_mem(elf, elf_size, NULL);
 	if (!r->obj)
 		return bwl_fail(e, errno, "cannot open the BPF object: %s", strerror(errno));
-	err = say_native(r->obj);
+	err = say_constants(r->obj);
 	if (!err)
 		err = bwl_pins_size(r->obj, &schema);
 	bpf_object__for_each_program(p, r->obj)

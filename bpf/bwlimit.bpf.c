@@ -6,6 +6,7 @@
 #include "lib/ctx.h"
 #include "lib/source.h"
 #include "lib/dest.h"
+#include "lib/again.h"
 #include "lib/charge.h"
 #include "lib/account.h"
 #include "lib/handover.h"
@@ -87,9 +88,9 @@ static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, 
 }
 
 /*
- * Host port, XDP: drops early what costs little to refuse (malformed, spoofed, for nobody), carries
- * what the uplink's hardware encrypts, and passes the rest to TC, which judges it all again with
- * grant and clock: a packet that passes should not pay twice.
+ * Host port, XDP: drops early what costs little to refuse (malformed, spoofed, for nobody, refused
+ * a moment ago), carries what the uplink's hardware encrypts, and passes the rest to TC, which
+ * judges it with grant and clock: a packet that passes should not pay twice.
  */
 SEC("xdp.frags")
 int bwl_xdp_host(struct xdp_md *xdp)
@@ -100,15 +101,21 @@ int bwl_xdp_host(struct xdp_md *xdp)
 
 	bwl_no_foreign_meta(xdp);
 	bwl_blank(&c, bwl_xdp_len(xdp));
-	r = bwl_begin(&c, xdp->ingress_ifindex, 0);
+	r = bwl_begin(&c, xdp->ingress_ifindex);
 	if (r == BWL_R_NONE)
 		r = bwl_sender(&c, -1, bwl_xdp_parse_host(xdp, &c.pkt, c.len));
 	else
 		c.pkt = (struct bwl_pkt){};
 	if (r == BWL_R_NONE) {
 		id = bwl_dest(&c, c.pkt.daddr);
-		r = id ? bwl_xdp_carry(&c, xdp, id) : BWL_R_NO_PEER;
+		r = id ? bwl_refused_still(&c, id) : BWL_R_NO_PEER;
+		if (id && bwl_unlikely(r != BWL_R_NONE)) {
+			bwl_refused_again(&c, id, r);
+			return XDP_DROP;
+		}
 	}
+	if (r == BWL_R_NONE)
+		r = bwl_xdp_carry(&c, xdp, id);
 	if (id && bwl_reason_is_pass(r)) { /* sent, to a destination */
 		bwl_end(&c, c.port_id, r);
 		return XDP_REDIRECT;
@@ -119,7 +126,7 @@ int bwl_xdp_host(struct xdp_md *xdp)
 	}
 	if (bwl_reason_is_pass(r) || bwl_xdp_unsure(r))
 		return XDP_PASS;
-	c.now_ns = bwl_now(); /* for the event */
+	c.now_ns = bwl_now_late(&c.exact); /* for the event */
 	bwl_end(&c, c.port_id, r);
 	return XDP_DROP;
 }
@@ -134,7 +141,8 @@ int bwl_tc_host(struct __sk_buff *skb)
 	__u32 id = 0;
 
 	bwl_blank(&c, skb->len);
-	r = bwl_begin(&c, skb->ifindex, 1);
+	c.now_ns = bwl_now_late(&c.exact);
+	r = bwl_begin(&c, skb->ifindex);
 	if (r == BWL_R_NONE)
 		id = bwl_handed_over(&c, skb);
 	skb->mark =
@@ -147,9 +155,18 @@ int bwl_tc_host(struct __sk_buff *skb)
 	} else {
 		c.pkt = (struct bwl_pkt){};
 	}
+	if (r == BWL_R_NONE && !id) {
+		id = bwl_dest(&c, c.pkt.daddr);
+		r = bwl_refused_still(&c, id);
+		if (bwl_unlikely(r != BWL_R_NONE)) {
+			bwl_refused_again(&c, id, r);
+			return TC_ACT_SHOT;
+		}
+	}
 	if (r == BWL_R_NONE)
-		r = bwl_receiver(&c, id ? id : bwl_dest(&c, c.pkt.daddr));
+		r = bwl_receiver(&c, id);
 	if (r == BWL_R_PASS_NEIGHBOUR) {
+		bwl_exact(&c.w);
 		c.charge = c.len;
 		if (bwl_charge_one(&c.w, &c.port->neighbour, BWL_R_NEIGHBOUR_RATE))
 			r = BWL_R_NEIGHBOUR_RATE;
@@ -186,13 +203,13 @@ SEC("xdp.frags")
 int bwl_xdp_upin(struct xdp_md *xdp)
 {
 	struct bwl_ctx c = { .len = bwl_xdp_len(xdp) };
-	int r = bwl_begin(&c, xdp->ingress_ifindex, 0);
+	int r = bwl_begin(&c, xdp->ingress_ifindex);
 
 	if (r == BWL_R_NONE)
 		r = bwl_surely_not(&c, bwl_xdp_parse(xdp, &c.pkt));
 	if (r == BWL_R_NONE || bwl_xdp_unsure(r))
 		return XDP_PASS;
-	c.now_ns = bwl_now(); /* for the event */
+	c.now_ns = bwl_now_late(&c.exact); /* for the event */
 	bwl_end(&c, c.port_id, r);
 	return XDP_DROP;
 }
@@ -217,7 +234,7 @@ SEC("tc")
 int bwl_tc_upin(struct __sk_buff *skb)
 {
 	struct bwl_ctx c = { .len = skb->len };
-	int r = bwl_begin(&c, skb->ifindex, 1), parsed;
+	int r = bwl_begin_timed(&c, skb->ifindex), parsed;
 	__u32 mark = skb->mark, from = 0;
 
 	if (r == BWL_R_NONE) {
@@ -249,7 +266,7 @@ static __always_inline _Bool bwl_gate_esp(struct __sk_buff *skb)
 	struct bwl_ctx c = { .len = skb->len };
 
 	if (bwl_enter(&c, skb->ifindex) != BWL_R_NONE || !bwl_is_tagged(&c, skb->mark) ||
-	    bwl_generation(&c, 0) != BWL_R_NONE || !bwl_leave_esp(&c, skb))
+	    bwl_generation(&c) != BWL_R_NONE || !bwl_leave_esp(&c, skb))
 		return 0;
 	bwl_count(c.len, BWL_MAX_PORTS + c.port_id, BWL_R_PASS_ESP, 0);
 	if (bwl_unlikely(skb->gso_size))
@@ -267,7 +284,7 @@ int bwl_tc_gate(struct __sk_buff *skb)
 	if (bwl_likely(bwl_gate_esp(skb)))
 		return TC_ACT_OK;
 	c = (struct bwl_ctx){ .len = skb->len };
-	r = bwl_begin(&c, skb->ifindex, 1);
+	r = bwl_begin_timed(&c, skb->ifindex);
 	if (r == BWL_R_NONE) {
 		parsed = bwl_tc_parse(skb, &c.pkt);
 		r = parsed == BWL_R_NONE || parsed == BWL_R_ETHERTYPE ? bwl_leave(&c, skb) : parsed;
@@ -287,7 +304,7 @@ SEC("tc")
 int bwl_tc_tunin(struct __sk_buff *skb)
 {
 	struct bwl_ctx c = { .len = skb->len };
-	int r = bwl_begin(&c, skb->ifindex, 1);
+	int r = bwl_begin_timed(&c, skb->ifindex);
 	__u32 mark = skb->mark;
 
 	if (r == BWL_R_NONE) {
@@ -314,7 +331,9 @@ int bwl_tc_tunout(struct __sk_buff *skb)
 		bwl_count(c.len, BWL_MAX_PORTS + c.port_id, r, 0);
 		return TC_ACT_OK;
 	}
-	refused = (struct bwl_ctx){ .len = c.len, .port_id = c.port_id, .now_ns = bwl_now() };
+	refused = (struct bwl_ctx){
+		.len = c.len, .port_id = c.port_id, .now_ns = bwl_now(), .exact = 1
+	};
 	bwl_end(&refused, BWL_MAX_PORTS + refused.port_id, r);
 	return TC_ACT_SHOT;
 }

@@ -188,6 +188,7 @@ static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunout, f.tunnel);
 	(*ret)->rodata->bwl_by_mark = f.by_mark;
 	(*ret)->rodata->bwl_cpu_bits = bwl_cpu_bits();
+	(*ret)->rodata->bwl_late_most_ns = bwl_late_most_ns();
 	return 0;
 }
 

@@ -33,7 +33,10 @@ BWL_ASSERT_SIZE(struct bwl_share, 32);
 /* bwl_cpu_v1[0]: BPF writes, of each CPU its own. The limits that all peers are within. */
 struct bwl_cpu {
 	__u32 busy; /* a program is at it: one that interrupts that does without */
-	__u32 _pad[7];
+	__u32 _pad;
+	__u64 late_ns; /* the coarse clock and this are no time before now; 0: not known (clock.h)
+			*/
+	__u32 _pad2[4];
 	struct bwl_share node;
 	struct bwl_share port[BWL_MAX_PORTS];
 	struct bwl_share zone[BWL_MAX_ZONES];
@@ -48,7 +51,16 @@ BWL_ASSERT_SIZE(struct bwl_cpu, 32 * (2 + BWL_MAX_PORTS + BWL_MAX_ZONES));
 struct bwl_share_entry {
 	struct bwl_share share;
 	__u32 filled; /* when last: CLOCK_BOOTTIME >> BWL_SHARE_IDLE_SHIFT */
-	__u32 _pad[7];
+	/* A grant's, whoever has the share: what this CPU was told when it last charged a packet.
+	 */
+	__u32 refused_len;      /* bytes: of no more than these it is not known */
+	__u64 refused_until_ns; /* a packet of that many and more is refused until then; 0: none is
+				 */
+	__u32 refused_peer;     /* whose, */
+	__u32 refused_edits;    /* and under which bwl_ctl.edits */
+	__u16 refused_generation;
+	__u8 refused_slot, refused_reason;
+	__u32 _pad;
 };
 BWL_ASSERT_SIZE(struct bwl_share_entry, 64);
 #define BWL_SHARE_INDEX_BITS 12

@@ -66,7 +66,7 @@ BWL_GLOBAL int bwl_event_may(__u32 kind, __u32 port, __u64 now_ns)
 	if (!n)
 		return 0;
 	n->total++;
-	if (n->second != second) {
+	if (n->second < second) { /* never back: not everybody's time is exact (clock.h) */
 		n->second = second;
 		n->sent = 0;
 	}
@@ -90,7 +90,7 @@ BWL_GLOBAL int bwl_event_due(__u32 index, __u32 kind, __u64 now_ns)
 
 	if (!s || kind >= _BWL_EVENT_MAX)
 		return 0;
-	sent = s->event_sent >> 8 == second ? s->event_sent : second << 8;
+	sent = s->event_sent >> 8 < second ? second << 8 : s->event_sent;
 	if (sent >> kind & 1)
 		return 0;
 	s->event_sent = sent | 1ULL << kind;
@@ -117,7 +117,7 @@ BWL_FUNC int bwl_event(const struct bwl_pkt *k, const struct bwl_work *w, __u32 
 	e = bpf_ringbuf_reserve(&bwl_event_v1, sizeof(*e), 0);
 	if (!e)
 		return bwl_event_unsent(kind, w->port_id);
-	e->time_ns = w->now_ns;
+	e->time_ns = w->exact ? w->now_ns : bwl_now();
 	e->peer = w->id;
 	e->len = w->len;
 	e->kind = kind;
@@ -232,6 +232,18 @@ static __always_inline void bwl_passed_on(struct bwl_ctx *c, __u32 row, __u32 re
 	n->bytes += c->charge;
 	if (bwl_unlikely(!n->frames++))
 		bwl_first(c, reason);
+}
+
+/* The peer's packets are being refused, of which bwl_refused() has told a moment ago. */
+static __always_inline void bwl_refused_again(const struct bwl_ctx *c, __u32 id, __u32 reason)
+{
+	struct bwl_peer_count *n = bpf_map_lookup_elem(&bwl_peercnt_v1, &id);
+
+	bwl_count(c->len, c->port_id, reason, 0);
+	if (!n)
+		return;
+	n->drop_frames++;
+	n->drop_bytes += c->len;
 }
 
 static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)

@@ -124,6 +124,7 @@ BWL_FUNC _Bool bwl_charge_held(struct bwl_work *w, struct bwl_cpu *cpu, const st
 	if (bwl_paces(w, peer)) {
 		if (w->paced)
 			return 0;
+		bwl_exact(w);
 		bwl_pace(w, peer, bwl_share_place(&x->share) + w->charge, 0);
 	}
 	bwl_cpu_spend(w, &x->share, &peer->grant);
@@ -170,43 +171,35 @@ static __always_inline struct bwl_cpu *bwl_cpu_of(const struct bwl_work *w)
  * share, the packet's place.
  */
 static __always_inline int bwl_bill(struct bwl_work *w, const struct bwl_limit *l,
-				    struct bwl_share *s, __u64 slack, __u32 reason, __u64 *was,
+				    struct bwl_share *s, __u64 opts, __u32 reason, __u64 *was,
 				    __u8 *how)
 {
 	__u32 n = 0, j;
 
-	if (s)
+	if (bwl_limits_nothing(l))
+		return BWL_R_NONE;
+	if (s) {
+		if (bwl_likely(bwl_cpu_has(w, s, l))) {
+			s->bytes -= w->charge;
+			*was = bwl_share_place(s);
+			*how = BWL_HOW_SHARE;
+			return BWL_R_NONE;
+		}
 		n = bwl_wants(w, l, s);
-	j = bwl_take(w, l, n ? n : w->charge, slack, was);
+	}
+	j = bwl_take(w, l, n ? n : w->charge, opts, was);
 	if (n && (j & 255) == BWL_OK) {
 		*was = bwl_fill(w, l, s, n | (__u64)(j >> BWL_HOW_SHIFT) << 32, *was);
 		*how = BWL_HOW_SHARE;
 		return BWL_R_NONE;
 	}
-	if (n) {
-		j = bwl_take(w, l, w->charge, slack, was);
-	}
+	if (n)
+		j = bwl_take(w, l, w->charge, opts, was);
 	if (bwl_likely((j & 255) == BWL_OK)) {
 		*how = j >> BWL_HOW_SHIFT;
 		return BWL_R_NONE;
 	}
-	if (j >> BWL_HOW_SHIFT)
-		w->lost = w->charge;
-	return bwl_over(j & 255, reason);
-}
-
-/* One of the limits around the peer's. */
-static __always_inline int bwl_bill_around(struct bwl_work *w, const struct bwl_limit *l,
-					   struct bwl_share *s, __u32 reason, __u64 *was, __u8 *how)
-{
-	if (bwl_limits_nothing(l))
-		return BWL_R_NONE;
-	if (bwl_likely(s && bwl_cpu_has(w, s, l))) {
-		s->bytes -= w->charge;
-		*how = BWL_HOW_SHARE;
-		return BWL_R_NONE;
-	}
-	return bwl_bill(w, l, s, 0, reason, was, how);
+	return bwl_refuse(w, l, j, reason, opts);
 }
 
 /*
@@ -225,7 +218,7 @@ static __always_inline int bwl_bill_peer(struct bwl_work *w, const struct bwl_pe
 	r = bwl_slack(w, peer, base, &slack);
 	if (r != BWL_R_NONE || bwl_limits_nothing(l))
 		return r;
-	opts = slack;
+	opts = slack | (bwl_monitors(peer) ? BWL_NOT_NOTED : 0);
 	if (w->lapsed)
 		opts |= BWL_RATE_ONLY;
 	else if (!slack)
@@ -319,18 +312,20 @@ BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 		return BWL_R_NO_POLICY;
 	__builtin_memset(&b, 0, sizeof(b));
 	cpu = bwl_cpu_of(w);
-#define BWL_BILL(level, limit, share, reason)                                                      \
-	bwl_bill_around(w, limit, share, reason, &b.was[level], &b.how[level])
+#define BWL_BILL(level, limit, share, opts, reason)                                                \
+	bwl_bill(w, limit, share, opts, reason, &b.was[level], &b.how[level])
 	r = bwl_bill_peer(w, peer, base, &b.was[BWL_L_PEER], &b.how[BWL_L_PEER]);
 	if (r == BWL_R_NONE && bwl_unlikely(w->lapsed)) {
 		l = bwl_floor_of(w, peer);
-		r = l ? BWL_BILL(BWL_L_FLOOR, l, bwl_share_of_sub(w, l), BWL_R_FLOOR_RATE)
+		r = l ? BWL_BILL(BWL_L_FLOOR, l, bwl_share_of_sub(w, l), BWL_NOT_NOTED,
+				 BWL_R_FLOOR_RATE)
 		      : BWL_R_EXPIRED;
 	}
 	if (r == BWL_R_NONE)
 		r = bwl_class_of(w, peer, &l);
 	if (r == BWL_R_NONE && l) {
-		r = BWL_BILL(BWL_L_CLASS, l, bwl_share_of_sub(w, l), BWL_R_CLASS_RATE);
+		r = BWL_BILL(BWL_L_CLASS, l, bwl_share_of_sub(w, l), BWL_NOT_NOTED,
+			     BWL_R_CLASS_RATE);
 		if (r != BWL_R_NONE && bwl_monitors(peer)) {
 			w->monitored = 1;
 			r = BWL_R_NONE;
@@ -338,12 +333,13 @@ BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 	}
 	l = bwl_zone_of(peer, base);
 	if (r == BWL_R_NONE && l)
-		r = BWL_BILL(BWL_L_ZONE, l, bwl_share_of_zone(cpu, peer), BWL_R_ZONE_RATE);
+		r = BWL_BILL(BWL_L_ZONE, l, bwl_share_of_zone(cpu, peer), 0, BWL_R_ZONE_RATE);
 	if (r == BWL_R_NONE)
-		r = BWL_BILL(BWL_L_PORT, &port->limit, bwl_share_of_port(cpu, w), BWL_R_PORT_RATE);
+		r = BWL_BILL(BWL_L_PORT, &port->limit, bwl_share_of_port(cpu, w), 0,
+			     BWL_R_PORT_RATE);
 	if (r == BWL_R_NONE)
-		r = bwl_bill_around(w, &base->node, cpu ? &cpu->node : 0, BWL_R_NODE_RATE, &unused,
-				    &b.node);
+		r = bwl_bill(w, &base->node, cpu ? &cpu->node : 0, 0, BWL_R_NODE_RATE, &unused,
+			     &b.node);
 #undef BWL_BILL
 	b.passes = r == BWL_R_NONE;
 	if (bwl_unlikely(!b.passes ||
@@ -353,7 +349,7 @@ BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 	return r;
 }
 
-/* All limits of a packet. */
+/* All limits of a packet, which was found to be allowed by a time that is not before now. */
 static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *ctl,
 				      const struct bwl_peer *peer, const struct bwl_base *base,
 				      const struct bwl_port *port)
@@ -361,14 +357,21 @@ static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *
 	struct bwl_cpu *cpu = bwl_cpu_enter(w, ctl);
 	int r = BWL_R_NONE;
 
-	if (!cpu || bwl_unlikely(!bwl_charge_held(w, cpu, peer, base, port)))
-		r = bwl_charge_each(w, peer, base, port);
+	if (!cpu || bwl_unlikely(!bwl_charge_held(w, cpu, peer, base, port))) {
+		bwl_exact(w);
+		/* The machine was suspended, or the tick had stopped: it was before now after all.
+		 */
+		if (!w->lapsed && bwl_unlikely(bwl_is_over(w, ctl, base, peer)))
+			r = BWL_R_EXPIRED;
+		else
+			r = bwl_charge_each(w, peer, base, port);
+	}
 	if (cpu)
 		bwl_cpu_leave(cpu);
 	return r;
 }
 
-/* One limit alone: neighbour discovery, control. */
+/* One limit alone: neighbour discovery, control. By the exact time. */
 BWL_GLOBAL int bwl_charge_one(const struct bwl_work *w, const struct bwl_limit *l,
 			      __u32 rate_reason)
 {

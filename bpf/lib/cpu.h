@@ -24,13 +24,6 @@ struct spinlock {
 	struct rt_mutex_base lock;
 } __attribute__((preserve_access_index));
 
-static __always_inline struct bwl_cpu *bwl_cpu_own(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&bwl_cpu_v1, &zero);
-}
-
 /*
  * This CPU's shares, for who calls bwl_cpu_leave() in the end; NULL: do without. So does a policy
  * on trial: it returns by itself to one with other bursts, and what was spent of a share under it

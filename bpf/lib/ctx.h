@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the stages of one packet share, the clock, and the way to a limit's state. */
+/* What the stages of one packet share, and the way to a limit's state. */
 #ifndef BWL_CTX_H
 #define BWL_CTX_H
 
 #include "../../maps/maps.bpf.h"
+#include "clock.h"
 #include "compiler.h"
 #include "parse.h"
-
-#ifdef BWL_TEST_CLOCK
-__u64 bwl_test_now_ns; /* the test object's clock; the shipped object has none of this */
-static __always_inline __u64 bwl_now(void)
-{
-	return bwl_read(bwl_test_now_ns);
-}
-#define bwl_now_mono() bwl_now()
-#else
-static __always_inline __u64 bwl_now(void)
-{
-	return bpf_ktime_get_boot_ns();
-}
-#define bwl_now_mono() bpf_ktime_get_ns() /* stands still in suspend, as fq's clock does */
-#endif
 
 /*
  * The tunnel device is a plain xfrm interface: user space says so before it loads (maps/tunnel.h).
@@ -32,7 +18,7 @@ const volatile _Bool bwl_by_mark = 0;
  * pointer in memory is none.
  */
 struct bwl_work {
-	__u64 now_ns;
+	__u64 now_ns;   /* not before now; now, where `exact` says so (clock.h) */
 	__u64 delay_ns; /* mode shape: departs so much later */
 	__u64 tally; /* odd state entry that counts it too (maps/limit.h); 0 none. Of 64 bits: the
 		      * verifier forgets the value of a shorter word, and walks a fifth more */
@@ -55,6 +41,7 @@ struct bwl_work {
 	__u8 clear;     /* TC sends it to a next hop, not to be encrypted */
 	__u8 shares;    /* this CPU's are ours (cpu.h) */
 	__u8 active;    /* entry of bwl_ctl.sched, where they are */
+	__u8 exact;
 };
 
 struct bwl_ctx {
@@ -124,16 +111,23 @@ static __always_inline int bwl_enter(struct bwl_ctx *c, __u32 ifindex)
 	return BWL_R_NONE;
 }
 
+static __always_inline void bwl_exact(struct bwl_work *w)
+{
+	if (w->exact)
+		return;
+	w->now_ns = bwl_now_noted();
+	w->exact = 1;
+}
+
 /* Which generation of the policy holds? After bwl_enter(). */
-static __always_inline int bwl_generation(struct bwl_ctx *c, _Bool timed)
+static __always_inline int bwl_generation(struct bwl_ctx *c)
 {
 	const struct bwl_sched *s;
 
 	s = &c->ctl->sched[bwl_mask(bwl_read(c->ctl->active), BWL_SCHEDS - 1)];
 	c->slot = s->slot;
-	if (timed || s->return_ns != BWL_NEVER_NS) {
-		if (!timed)
-			c->now_ns = bwl_now();
+	if (bwl_unlikely(s->return_ns != BWL_NEVER_NS)) {
+		bwl_exact(&c->w);
 		if (c->now_ns >= s->return_ns)
 			c->slot = s->fallback;
 	}
@@ -147,15 +141,27 @@ static __always_inline int bwl_generation(struct bwl_ctx *c, _Bool timed)
 /*
  * First stage of every program that judges: switch, port, generation. Whatever is missing closes.
  */
-static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex, _Bool timed)
+static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex)
 {
 	int r;
 
-	if (timed)
-		c->now_ns = bwl_now();
 	c->slot = BWL_NO_SLOT;
 	r = bwl_enter(c, ifindex);
-	return r == BWL_R_NONE ? bwl_generation(c, timed) : r;
+	return r == BWL_R_NONE ? bwl_generation(c) : r;
+}
+
+static __always_inline int bwl_begin_timed(struct bwl_ctx *c, __u32 ifindex)
+{
+	bwl_exact(&c->w);
+	return bwl_begin(c, ifindex);
+}
+
+/* Has the grant ended, or whoever renews the heartbeat? By c->now_ns. */
+static __always_inline _Bool bwl_is_over(const struct bwl_work *w, const struct bwl_ctl *ctl,
+					 const struct bwl_base *base, const struct bwl_peer *peer)
+{
+	return w->now_ns >= peer->meta.expiry_ns ||
+	       (base->heartbeat_ns && w->now_ns >= bwl_read(ctl->heartbeat_ns));
 }
 
 /* What a packet to this peer has for a mark when it has become ESP: the kernel keeps it. */

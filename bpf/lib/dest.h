@@ -89,8 +89,10 @@ static __always_inline int bwl_grant(struct bwl_ctx *c, __u32 id)
 	if (r != BWL_R_NONE)
 		return r;
 	m = &c->peer->meta;
-	if (c->now_ns >= m->expiry_ns ||
-	    (c->base->heartbeat_ns && c->now_ns >= bwl_read(c->ctl->heartbeat_ns))) {
+	if (bwl_likely(!bwl_is_over(&c->w, c->ctl, c->base, c->peer)))
+		return BWL_R_NONE;
+	bwl_exact(&c->w);
+	if (bwl_is_over(&c->w, c->ctl, c->base, c->peer)) {
 		c->lapsed = 1;
 		if (!c->peer->grant.volume.floor)
 			return c->now_ns >= m->expiry_ns ? BWL_R_EXPIRED : BWL_R_SILENT;

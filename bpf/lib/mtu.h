@@ -203,6 +203,7 @@ BWL_GLOBAL int bwl_say_too_big(struct __sk_buff *skb, const struct bwl_pkt *k, s
 		return 0;
 	usual = k->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
 	proto = !k->fragment && k->l4_off == ETH_HLEN + usual ? k->proto : 0;
+	bwl_exact(w);
 	w->charge = ETH_HLEN + usual + sizeof(struct bwl_icmp) + BWL_QUOTED;
 	r = bwl_charge_one(w, &port->neighbour, BWL_R_NEIGHBOUR_RATE);
 	w->charge = 0; /* the packet itself cost nothing */

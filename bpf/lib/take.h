@@ -3,6 +3,7 @@
 #ifndef BWL_TAKE_H
 #define BWL_TAKE_H
 
+#include "again.h"
 #include "cpu.h"
 #include "ctx.h"
 #include "limit.h"
@@ -37,7 +38,8 @@ enum bwl_how {
 	BWL_HOW_LOST = 128, /* refused, and what was charged could not be taken back */
 };
 #define BWL_HOW_SHIFT 8            /* of bwl_take(): above the judgement */
-#define BWL_RATE_ONLY (1ULL << 32) /* to bwl_take(), beside the slack: asks no volume */
+#define BWL_RATE_ONLY (1ULL << 32) /* beside the slack: asks no volume */
+#define BWL_NOT_NOTED (1ULL << 33) /* a refusal says nothing of the next packet */
 
 static __always_inline _Bool bwl_asked_of(struct bwl_asked *a, const struct bwl_work *w,
 					  const struct bwl_limit *l, __u64 slack)
@@ -112,6 +114,21 @@ BWL_GLOBAL __u64 bwl_fill(const struct bwl_work *w, const struct bwl_limit *l, s
 	bwl_share_fill(&a, n, &t, drained + bwl_rate_debt(was, drained) + (__u32)n);
 	s->bytes -= w->charge;
 	return bwl_share_place(s);
+}
+
+/* As bwl_over(), and noted. */
+BWL_GLOBAL int bwl_refuse(struct bwl_work *w, const struct bwl_limit *l, __u32 judgement,
+			  __u32 rate_reason, __u64 slack)
+{
+	int r = bwl_over(judgement & 255, rate_reason);
+
+	if (!w || !l)
+		return r;
+	if (judgement >> BWL_HOW_SHIFT)
+		w->lost = w->charge;
+	if (!(slack & BWL_NOT_NOTED))
+		bwl_note_refusal(w, l, judgement & 255, r, slack);
+	return r;
 }
 
 /* Returns the bytes that stay charged. */

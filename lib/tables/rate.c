@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bit/s to the data plane's step per 2^40 ns and back; CPUs' shares; what is left of a limit. */
+#include <time.h>
 #include <bpf/libbpf.h>
 #include <bwl/tables.h>
 
@@ -37,6 +38,16 @@ uint32_t bwl_cpu_bits(void)
 	while (bits < 15 && 1U << bits < n)
 		bits++;
 	return n ? bits : 15;
+}
+
+uint64_t bwl_late_most_ns(void)
+{
+	struct timespec t;
+
+	/* 0: programs read the exact clock */
+	return clock_getres(CLOCK_MONOTONIC_COARSE, &t)
+		       ? 0
+		       : 2 * ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec);
 }
 
 /* Of the burst alone: a limit whose burst is the same is shared out alike, whatever else changes.

@@ -50,6 +50,11 @@ void rig_set_clock(uint64_t ns)
 		__atomic_store_n(&the_rig->skel->bss->bwl_test_now_ns, ns, __ATOMIC_SEQ_CST);
 }
 
+void rig_coarse_clock_behind(uint64_t ns)
+{
+	the_rig->skel->bss->bwl_test_behind_ns = ns;
+}
+
 void rig_advance(uint64_t ns)
 {
 	rig_set_clock(rig_now() + ns);
@@ -130,6 +135,7 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	bpf_program__set_autoload(s->progs.bwl_tc_tunout, o->plain_tunnel);
 	s->rodata->bwl_by_mark = o->plain_tunnel;
 	s->rodata->bwl_cpu_bits = bwl_cpu_bits();
+	s->rodata->bwl_late_most_ns = 2000000;
 	s->rodata->bwl_native_xdp = !o->generic;
 	if (bwlimit_test__load(s))
 		rig_die("cannot load the test object: %s (root and kernel >= 5.12 are needed)",

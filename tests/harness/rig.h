@@ -61,6 +61,7 @@ _Noreturn void rig_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)
 uint64_t rig_now(void);
 void rig_set_clock(uint64_t ns);
 void rig_advance(uint64_t ns);
+void rig_coarse_clock_behind(uint64_t ns); /* at first it is not */
 /* Called whenever anything asks for the time; NULL: nothing is. */
 extern void (*rig_on_clock)(void);
 

@@ -3,6 +3,7 @@
 #ifndef BWL_TEST_DESTS_H
 #define BWL_TEST_DESTS_H
 
+#include <bpf/bpf.h>
 #include "prog.h"
 
 #define DEST(name, n)                                                                              \
@@ -17,6 +18,25 @@ static inline unsigned drain(const char *spec)
 	while (!strncmp(host(spec), "pass", 4))
 		n++;
 	return n;
+}
+
+/* What all CPUs hold of a peer's grant. */
+static inline uint64_t held_of_peer(const char *name)
+{
+	struct bwl_share_entry *x = calloc((size_t)rig->cpus, sizeof(*x));
+	uint32_t state = bwl_grant_state(id_of(name)), index = bwl_share_index(state);
+	uint64_t sum = 0;
+	int i;
+
+	assert_non_null(x);
+	assert_int_equal(bpf_map_lookup_elem(rig->pins->fd[BWL_PIN_share], &index, x), 0);
+	for (i = 0; i < rig->cpus; i++)
+		sum += x[i].share.owner ==
+				       bwl_share_owner(state, rig->pins->ctl->active % BWL_SCHEDS)
+			       ? x[i].share.bytes
+			       : 0;
+	free(x);
+	return sum;
 }
 
 #endif

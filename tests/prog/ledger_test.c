@@ -50,10 +50,12 @@ static void a_volume_is_spent_up_to_its_mark_and_not_a_byte_further(void **state
 	set_released(window, 1 << 30);
 	assert_int_equal(passes(TO(1), "peer-volume"), 15);
 	assert_int_equal(passes(TO(2), "peer-volume"), 15);
-	/* At the volume's end it is the volume that refuses. */
+	/* At the volume's end it is the volume that refuses, and for a moment says so again. */
 	set_released(total, 20000);
 	assert_string_equal(host(TO(1)), "peer-volume");
 	set_released(total, BWL_RELEASE_CLOSED);
+	assert_string_equal(host(TO(1)), "peer-volume");
+	rig_advance(1000000);
 	assert_string_equal(host(TO(1)), "ledger");
 }
 

@@ -106,11 +106,12 @@ static int set_constants(struct bpf_object *obj, const struct variant *v)
 	struct bpf_map *m = bpf_object__find_map_by_name(obj, ".rodata");
 	struct bwlimit__rodata c = { .bwl_by_mark = v->by_mark,
 				     .bwl_native_xdp = !v->generic,
-				     .bwl_cpu_bits = 4 };
+				     .bwl_cpu_bits = 4,
+				     .bwl_late_most_ns = 8000000 };
 
 	size_t size = m ? bpf_map__value_size(m) : 0; /* without the padding behind the last */
 
-	return size && (size + 3) / 4 * 4 == sizeof(c) ? bpf_map__set_initial_value(m, &c, size)
+	return size && (size + 7) / 8 * 8 == sizeof(c) ? bpf_map__set_initial_value(m, &c, size)
 						       : -1;
 }
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A packet that was refused for a rate or a volume will not be the last: who floods a limit is told
+ * the same again, without being judged. The CPU notes until when no packet of that size to that
+ * peer can pass, and asks the note first. It holds for the policy as it is, to its last edit, and
+ * not for long: then a packet is judged, counted and told of as the first was.
+ */
+#ifndef BWL_AGAIN_H
+#define BWL_AGAIN_H
+
+#include "cpu.h"
+#include "ctx.h"
+#include "limit.h"
+
+#define BWL_AGAIN_MOST_NS 10000000  /* another CPU may give back what it took */
+#define BWL_AGAIN_VOLUME_NS 1000000 /* … a window turn */
+
+/*
+ * Refused by this limit, as judged; slack: as it was asked. Not for a class's or a floor's, which
+ * other packets of the peer need not ask, nor where the peer is only monitored.
+ */
+static __always_inline void bwl_note_refusal(const struct bwl_work *w, const struct bwl_limit *l,
+					     __u32 judgement, __u32 reason, __u32 slack)
+{
+	__u64 ns = BWL_AGAIN_VOLUME_NS, debt;
+	const struct bwl_ctl *ctl;
+	struct bwl_share_entry *x;
+	struct bwl_state *s;
+	__u32 zero = 0;
+
+	ctl = bpf_map_lookup_elem(&bwl_ctl_v1, &zero);
+	s = bwl_state_of(l->volume.state);
+	x = bwl_cpu_entry(bwl_grant_state(w->id));
+	if (!ctl || !s || !x || !w->shares)
+		return;
+	if (judgement == BWL_OVER_RATE) {
+		debt = bwl_rate_debt(bwl_read(s->finish_bytes),
+				     bwl_rate_drained(&l->rate, w->now_ns));
+		debt += w->charge;
+		ns = bwl_rate_delay(&l->rate, debt > slack ? debt - slack : 0);
+		if (ns > BWL_AGAIN_MOST_NS)
+			ns = BWL_AGAIN_MOST_NS;
+	} else if (judgement != BWL_OVER_VOLUME) { /* the ledger's word may come any moment */
+		return;
+	}
+	x->refused_until_ns = w->now_ns + ns;
+	x->refused_len = w->charge;
+	x->refused_peer = w->id;
+	x->refused_reason = reason;
+	x->refused_edits = bwl_read(ctl->edits);
+	x->refused_generation = bwl_read(ctl->generation);
+	x->refused_slot = w->slot;
+}
+
+/* The reason, where it is refused again: a frame's length is at most its charge. */
+static __always_inline int bwl_refused_still(struct bwl_ctx *c, __u32 id)
+{
+	struct bwl_share_entry *x = bwl_cpu_entry(bwl_grant_state(id));
+
+	if (!x || bwl_likely(!x->refused_until_ns) || x->refused_peer != id ||
+	    c->len < x->refused_len || x->refused_slot != (__u8)c->slot ||
+	    x->refused_edits != bwl_read(c->ctl->edits) ||
+	    x->refused_generation != (__u16)bwl_read(c->ctl->generation))
+		return BWL_R_NONE;
+	if (!c->now_ns)
+		c->now_ns = bwl_now_late(&c->exact);
+	if (c->now_ns >= x->refused_until_ns) {
+		bwl_exact(&c->w);
+		if (c->now_ns >= x->refused_until_ns) {
+			x->refused_until_ns = 0;
+			return BWL_R_NONE;
+		}
+	}
+	return x->refused_reason;
+}
+
+#endif

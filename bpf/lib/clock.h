@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The time. To read the clock exactly (CLOCK_BOOTTIME) costs as much as finding the peer. So a
+ * packet whose CPU holds enough of every limit is judged by the coarse clock, which the tick moves
+ * on, plus what makes it a time that is not before now: deadlines come early, never late, and where
+ * one has come by that the exact clock is asked (bwl_exact()).
+ *
+ * The coarse clock is monotonic and stands still in suspend, CLOCK_BOOTTIME does not: what is
+ * between them each CPU notes whenever it reads both, which is with every share that it fills, and
+ * every deadline is asked again then (charge.h). So after a suspend, or where the tick has stopped
+ * for longer than bwl_late_most_ns, a CPU passes at most what it still held, all of which was
+ * charged before.
+ */
+#ifndef BWL_CLOCK_H
+#define BWL_CLOCK_H
+
+#include "../../maps/maps.bpf.h"
+#include "compiler.h"
+
+/*
+ * Two ticks, in ns: how old the coarse clock may be. User space says so before it loads; 0: the
+ * clock is always read exactly.
+ */
+const volatile __u64 bwl_late_most_ns = 0;
+
+#ifdef BWL_TEST_CLOCK
+/* The test object's clocks; the shipped object has none of this. */
+__u64 bwl_test_now_ns, bwl_test_behind_ns; /* the coarse clock is behind by so much */
+static __always_inline __u64 bwl_now(void)
+{
+	return bwl_read(bwl_test_now_ns);
+}
+#define bwl_now_mono() bwl_now()
+#define bwl_now_coarse() (bwl_now() - bwl_read(bwl_test_behind_ns))
+#else
+static __always_inline __u64 bwl_now(void)
+{
+	return bpf_ktime_get_boot_ns();
+}
+#define bwl_now_mono() bpf_ktime_get_ns()          /* stands still in suspend, as fq's clock does */
+#define bwl_now_coarse() bpf_ktime_get_coarse_ns() /* kernel 5.11 */
+#endif
+
+static __always_inline struct bwl_cpu *bwl_cpu_own(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&bwl_cpu_v1, &zero);
+}
+
+/* The exact time, after which the coarse clock is known to lag by no more than it may. */
+static __always_inline __u64 bwl_now_noted(void)
+{
+	struct bwl_cpu *cpu = bwl_late_most_ns ? bwl_cpu_own() : 0;
+	__u64 coarse, now;
+
+	if (!cpu)
+		return bwl_now();
+	coarse = bwl_now_coarse(); /* first: the other way round it could come out too small */
+	now = bwl_now();
+	bwl_write(cpu->late_ns, now - coarse + bwl_late_most_ns);
+	return now;
+}
+
+/* A time that is not before now, or, *ret_exact, now. */
+static __always_inline __u64 bwl_now_late(__u8 *ret_exact)
+{
+	struct bwl_cpu *cpu = bwl_late_most_ns ? bwl_cpu_own() : 0;
+	__u64 late = cpu ? bwl_read(cpu->late_ns) : 0;
+
+	*ret_exact = !late;
+	return late ? bwl_now_coarse() + late : bwl_now_noted();
+}
+
+#endif

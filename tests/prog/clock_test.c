@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The coarse clock (bpf/lib/clock.h): no grant lives longer for it, whatever the clocks do; and
+ * what is refused again (bpf/lib/again.h) is refused for no longer than it must be.
+ */
+#include <sched.h>
+#include "dests.h"
+
+#define BIG "udp fill=1458"
+#define LATE 2000000 /* ns, as the rig says it */
+
+static void lives_until(uint64_t expiry_ns)
+{
+	struct bwl_change c = { .set = BWL_SET_EXPIRY, .expiry_ns = expiry_ns };
+	struct bwl_err e = { 0 };
+
+	assert_int_equal(bwl_peer_change(rig->pins, "a", &c, &e), 0);
+	assert_string_equal(host(TO(1) BIG),
+			    "pass"); /* makes the entry the peer's, notes the clock */
+	assert_string_equal(host(TO(1) BIG), "pass"); /* fills the share */
+	assert_string_equal(host(TO(1) BIG), "pass"); /* by what the CPU holds */
+}
+
+static void start(void)
+{
+	rig_coarse_clock_behind(0);
+	rig_policy(rig,
+		   HEAD "peers:\n" DEST("a", 1) "grant: { rate: 10gbit, burst: 2097152b } }\n");
+	rig_advance(RIG_SECOND);
+}
+
+/* To the nanosecond: where the coarse clock says that it may be over, the exact one is asked. */
+static void a_grant_ends_when_it_says_by_the_exact_clock(void **state)
+{
+	uint64_t end;
+
+	(void)state;
+	start();
+	end = rig_now() + 100 * LATE;
+	lives_until(end);
+	rig_advance(100 * LATE - 1);
+	assert_string_equal(host(TO(1) BIG), "pass");
+	rig_advance(1);
+	assert_string_equal(host(TO(1) BIG), "expired");
+}
+
+static void a_coarse_clock_that_lags_two_ticks_lengthens_nothing(void **state)
+{
+	uint64_t end;
+
+	(void)state;
+	start();
+	end = rig_now() + 100 * LATE;
+	lives_until(end);
+	rig_advance(100 * LATE);
+	rig_coarse_clock_behind(LATE);
+	assert_string_equal(host(TO(1) BIG), "expired");
+}
+
+/*
+ * A suspend: CLOCK_BOOTTIME goes on, the coarse clock does not. What the CPU held was charged
+ * before; the first packet that needs more asks both clocks, and from then on it is over.
+ */
+static void after_a_suspend_a_cpu_passes_what_it_held_and_no_more(void **state)
+{
+	uint64_t end, passed = 0, day = 86400 * RIG_SECOND;
+	uint64_t held;
+	const char *last;
+
+	(void)state;
+	start();
+	end = rig_now() + day / 2;
+	lives_until(end);
+	held = held_of_peer("a");
+	assert_true(held > 1500);
+	rig_coarse_clock_behind(day);
+	rig_advance(day);
+	while (!strcmp(last = host(TO(1) BIG), "pass"))
+		passed += 1500;
+	assert_string_equal(last, "expired");
+	assert_int_equal(passed, held / 1500 * 1500);
+	assert_string_equal(host(TO(1) BIG), "expired");
+}
+
+/* The same with the heartbeat, and with a tick that stopped. */
+static void a_stopped_tick_does_not_keep_a_silent_peer_alive(void **state)
+{
+	const char *last;
+	unsigned n = 0;
+
+	(void)state;
+	rig_coarse_clock_behind(0);
+	rig_policy(rig, PORTS "heartbeat: 2s\npeers:\n" DEST(
+				"a", 1) "grant: { rate: 10gbit, burst: 2097152b } }\n");
+	rig->pins->ctl->heartbeat_ns = rig_now() + 10 * RIG_SECOND;
+	rig_advance(RIG_SECOND);
+	host(TO(1) BIG);
+	host(TO(1) BIG);
+	assert_string_equal(host(TO(1) BIG), "pass");
+	rig_coarse_clock_behind(20 * RIG_SECOND);
+	rig_advance(20 * RIG_SECOND);
+	while (!strcmp(last = host(TO(1) BIG), "pass"))
+		n++;
+	assert_true(n <= (128 << 10) / 1500);
+	assert_string_equal(host(TO(1) BIG), "silent");
+}
+
+static uint64_t refused(void)
+{
+	return rig_frames(rig, RIG_H0, BWL_R_PEER_RATE);
+}
+
+/* 1 Mbit/s, 3 000 bytes: a frame of 1 500 bytes may pass every 12 ms. */
+static void a_frame_that_is_refused_again_passes_when_the_limit_has_room(void **state)
+{
+	uint64_t first;
+	int i;
+
+	(void)state;
+	rig_coarse_clock_behind(0);
+	rig_policy(rig, HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1mbit, burst: 3000b } }\n");
+	rig_advance(RIG_SECOND);
+	while (!strcmp(host(TO(1) BIG), "pass"))
+		;
+	first = refused();
+	for (i = 0; i < 100; i++)
+		assert_string_equal(host(TO(1) BIG), "peer-rate");
+	assert_int_equal(refused() - first,
+			 200); /* by XDP, and by TC, which is asked all the same */
+	for (i = 0; !strcmp(host(TO(1) BIG), "peer-rate"); i++)
+		rig_advance(100000);
+	assert_in_range(i, 1, 121);
+	assert_string_equal(host(TO(1) BIG), "peer-rate");
+	for (i = 0; !strcmp(host(TO(1) BIG), "peer-rate"); i++)
+		rig_advance(100000);
+	assert_in_range(i, 119, 121);
+	assert_string_equal(host(TO(1) BIG), "peer-rate");
+	/* What is smaller is judged by itself. */
+	rig_advance(1000000);
+	assert_string_equal(host(TO(1) "udp fill=18"), "pass");
+}
+
+static void every_edit_ends_what_was_noted(void **state)
+{
+	struct bwl_change c = { .set = BWL_SET_RATE | BWL_SET_BURST,
+				.lim = { .rate_bps = 10000000000, .burst = 1 << 19 } };
+	struct bwl_err e = { 0 };
+
+	(void)state;
+	rig_coarse_clock_behind(0);
+	rig_policy(rig, HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1mbit, burst: 3000b } }\n");
+	rig_advance(RIG_SECOND);
+	while (!strcmp(host(TO(1) BIG), "pass"))
+		;
+	assert_string_equal(host(TO(1) BIG), "peer-rate");
+	assert_int_equal(bwl_peer_change(rig->pins, "a", &c, &e), 0);
+	rig_advance(4000); /* 5 000 bytes of the new rate, 1.6 ms before the old one had any */
+	assert_string_equal(host(TO(1) BIG), "pass");
+}
+
+int main(void)
+{
+	cpu_set_t one;
+	const struct CMUnitTest tests[] = {
+		RIG_TEST(a_grant_ends_when_it_says_by_the_exact_clock),
+		RIG_TEST(a_coarse_clock_that_lags_two_ticks_lengthens_nothing),
+		RIG_TEST(after_a_suspend_a_cpu_passes_what_it_held_and_no_more),
+		RIG_TEST(a_stopped_tick_does_not_keep_a_silent_peer_alive),
+		RIG_TEST(a_frame_that_is_refused_again_passes_when_the_limit_has_room),
+		RIG_TEST(every_edit_ends_what_was_noted),
+	};
+
+	/* What is held is this CPU's. */
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
+}
