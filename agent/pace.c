@@ -8,7 +8,7 @@ void agent_pace_tick(struct agent *a, void *part)
 	(void)part;
 	if (bwl_pace_refresh(a->pins))
 		agent_log(LOG_WARNING, "pace", "%s",
-			  bwl_is_paced(a->pins)
+			  !bwl_not_paced(a->pins)
 				  ? "every uplink has fq: mode shape paces"
 				  : "an uplink has no fq any more: mode shape polices");
 }

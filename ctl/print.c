@@ -20,7 +20,8 @@ void ctl_print_answer(const char *kind, const json_t *answer)
 
 void ctl_warn_shape(const struct bwl_pins *pins)
 {
-	if (!bwl_is_paced(pins))
-		bwl_warn("mode shape polices: an uplink has no fq that keeps departure times"
-			 " (bwlimit-load attach --pace puts it there)");
+	const char *why = bwl_not_paced(pins);
+
+	if (why)
+		bwl_warn("mode shape polices: %s (bwlimit-load attach --pace puts fq there)", why);
 }

@@ -301,7 +301,7 @@ static int step(struct bwl_tracker *r, struct bwl_err *e)
 	if (!err)
 		err = check_pins(r, e);
 	if (!err && bwl_pace_refresh(r->pins))
-		bwl_warn(bwl_is_paced(r->pins)
+		bwl_warn(!bwl_not_paced(r->pins)
 				 ? "every uplink has fq: mode shape paces"
 				 : "an uplink has no fq any more: mode shape polices");
 	if (!err && bwl_track_is_unsure(r->track) && r->next_dump_ns > bwl_now_ns() + RETRY_NS)

@@ -23,12 +23,13 @@
 #include "hook/iif_rules.h"
 #include "management.h"
 #include "fallback.h"
+#include "probe.h"
 #include "port_sysctl.h"
 #include "find_programs.h"
 #include "spent.h"
 #include "tunnel.h"
 
-/* Modes shape and mark need a qdisc that keeps departure times; without one they police. */
+/* Modes shape and mark need a kernel and a qdisc that keep departure times, or they police. */
 static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *pol,
 			 const struct bwl_netdev *up)
 {
@@ -38,6 +39,11 @@ static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *po
 
 	for (i = 0; !wanted && pol && i < pol->npeers; i++)
 		wanted = pol->peers[i].grant.present && bwl_mode_paces(pol->peers[i].mode);
+	if (wanted && !bwl_kernel_keeps_times()) {
+		bwl_warn(
+			"the kernel forgets departure times (before 5.18): mode shape polices, mode mark drops sooner");
+		return;
+	}
 	for (i = 0; wanted && i < a->nuplink; i++)
 		if ((bwl_netdev_is_paced(up[i].ifindex, &paced, NULL) || !paced) &&
 		    bwl_netdev_pace(up[i].ifindex, &e))

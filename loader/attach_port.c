@@ -9,6 +9,7 @@
 #include "hook/libxdp.h"
 #include "hook/iif_rules.h"
 #include "fallback.h"
+#include "probe.h"
 
 static int may_register(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
 			struct bwl_err *e)
@@ -28,12 +29,14 @@ static int may_register(const struct bwl_pins *p, const struct bwl_netdev *d, un
 	return 0;
 }
 
-static bool paced(const struct bwl_netdev *d)
+static __u8 pacing(const struct bwl_netdev *d)
 {
 	bool yes = false;
 
+	if (!bwl_kernel_keeps_times())
+		return BWL_DEV_UNTIMED;
 	bwl_netdev_is_paced(d->ifindex, &yes, NULL);
-	return yes;
+	return yes ? BWL_DEV_FQ : 0;
 }
 
 /* From here on the programs know the port; before, they drop everything of it. */
@@ -50,7 +53,7 @@ void bwl_attach_register(const struct bwl_load *l, const struct bwl_netdev *d, u
 	dev->kind = (uint8_t)kind;
 	memcpy(dev->mac, d->mac, 6);
 	dev->flags = (__u8)((dev->ifindex ? dev->flags & BWL_DEV_LOCKED : 0) |
-			    (kind == BWL_PORT_UPLINK && paced(d)     ? BWL_DEV_FQ
+			    (kind == BWL_PORT_UPLINK                 ? pacing(d)
 			     : kind == BWL_PORT_TUNNEL && l->by_mark ? BWL_DEV_PLAIN
 								     : 0));
 	dev->ifindex = d->ifindex;

@@ -87,6 +87,16 @@ static int try_cmpxchg(void)
 	return 0;
 }
 
+static int try_tc_helper(enum bpf_func_id id)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, id, NULL) == 1 ? 0 : ENOTSUP;
+}
+
+bool bwl_kernel_keeps_times(void)
+{
+	return !try_tc_helper(BPF_FUNC_skb_set_tstamp);
+}
+
 static void probe_kernel(struct probe *p)
 {
 	say(p, "map-mmap", NULL, "arrays mapped into user space",
@@ -104,21 +114,14 @@ static void probe_kernel(struct probe *p)
 	    try_map(BPF_MAP_TYPE_RINGBUF, 0, 0, BWL_EVENT_RING_BYTES, 0), "bwlimit does not run");
 	say(p, "cmpxchg", NULL, "atomic compare-and-exchange", try_cmpxchg(),
 	    "bwlimit does not run");
-	say(p, "redirect-neigh", NULL, "bpf_redirect_neigh",
-	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_redirect_neigh, NULL) == 1
-		    ? 0
-		    : ENOTSUP,
+	say(p, "redirect-neigh", NULL, "bpf_redirect_neigh", try_tc_helper(BPF_FUNC_redirect_neigh),
 	    "bwlimit does not run");
-	say(p, "ecn-set-ce", NULL, "bpf_skb_ecn_set_ce",
-	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_skb_ecn_set_ce, NULL) == 1
-		    ? 0
-		    : ENOTSUP,
+	say(p, "ecn-set-ce", NULL, "bpf_skb_ecn_set_ce", try_tc_helper(BPF_FUNC_skb_ecn_set_ce),
 	    "bwlimit does not run");
 	say(p, "ktime-boot", NULL, "bpf_ktime_get_boot_ns",
-	    libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_ktime_get_boot_ns, NULL) == 1
-		    ? 0
-		    : ENOTSUP,
-	    "bwlimit does not run");
+	    try_tc_helper(BPF_FUNC_ktime_get_boot_ns), "bwlimit does not run");
+	say(p, "departure-times", NULL, "bpf_skb_set_tstamp",
+	    try_tc_helper(BPF_FUNC_skb_set_tstamp), "mode shape polices, mode mark drops sooner");
 	say(p, "btf", NULL, "BTF of the kernel",
 	    access("/sys/kernel/btf/vmlinux", R_OK) ? errno : 0, "bwlimit does not run");
 }

@@ -7,5 +7,7 @@
 
 /* Devices: those of --host and --uplink, else a veth pair in a namespace of its own. */
 int bwl_probe(struct bwl_attach *a, struct bwl_err *e);
+/* Does a departure time outlive a redirect (mode shape)? */
+bool bwl_kernel_keeps_times(void);
 
 #endif

@@ -130,13 +130,15 @@ static void check_decrypted(struct bwl_report *r, const struct bwl_pins *p, unsi
 void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_gen *g,
 		       uint64_t now)
 {
+	const char *why = bwl_not_paced(p);
 	struct found f = { 0 };
 	unsigned i;
 
 	look(p, g, &f);
-	if (f.shaped && !bwl_is_paced(p))
-		bwl_check(r, "shape-fq", BWL_WARN, "bwlimit-load attach --pace",
-			  "an uplink has no fq: %u peer%s of mode shape %s policed", f.shaped,
+	if (f.shaped && why)
+		bwl_check(r, "shape-fq", BWL_WARN,
+			  "bwlimit-load attach --pace; a kernel from 5.18 on",
+			  "%s: %u peer%s of mode shape %s policed", why, f.shaped,
 			  PEERS_ARE(f.shaped));
 	check_device(r, p, g);
 	if (!f.encrypted)

@@ -69,6 +69,8 @@ enum bwl_dev_flags {
 	BWL_DEV_FOUND = 1 << 2, /* not named as management: up, with an address, at attach */
 	BWL_DEV_LOCKED =
 		1 << 3, /* the rules by input device (bwl/iif_rules.h) have been set with it */
+	BWL_DEV_UNTIMED =
+		1 << 4, /* an uplink whose kernel forgets departure times in a redirect (< 5.18) */
 };
 
 /*

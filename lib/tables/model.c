@@ -73,7 +73,7 @@ static const char *no_pace(const struct bwl_pins *pins, uint32_t id)
 {
 	if (bwl_carried_by_now(pins, id, bwl_now_ns()) == BWL_CARRIED_XDP)
 		return "carried by XDP";
-	return bwl_is_paced(pins) ? NULL : "no fq on an uplink";
+	return bwl_not_paced(pins);
 }
 
 bool bwl_paces(const struct bwl_pins *pins, uint32_t id)

@@ -398,18 +398,21 @@ bool bwl_is_by_mark(const struct bwl_pins *p)
 	return false;
 }
 
-bool bwl_is_paced(const struct bwl_pins *p)
+const char *bwl_not_paced(const struct bwl_pins *p)
 {
-	unsigned i, n = 0;
+	const char *why = "no uplink";
+	unsigned i;
 
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		if (!p->dev[i].ifindex || !(p->dev[i].kind & BWL_PORT_UPLINK))
 			continue;
+		if (p->dev[i].flags & BWL_DEV_UNTIMED)
+			return "the kernel forgets departure times (before 5.18)";
 		if (!(p->dev[i].flags & BWL_DEV_FQ))
-			return false;
-		n++;
+			return "no fq on an uplink";
+		why = NULL;
 	}
-	return n;
+	return why;
 }
 
 bool bwl_pace_refresh(struct bwl_pins *p)
@@ -419,7 +422,8 @@ bool bwl_pace_refresh(struct bwl_pins *p)
 
 	for (i = 0; all && i < BWL_MAX_PORTS; i++)
 		if (p->dev[i].ifindex && p->dev[i].kind & BWL_PORT_UPLINK)
-			all = !bwl_netdev_is_paced(p->dev[i].ifindex, &yes, NULL) && yes;
+			all = !(p->dev[i].flags & BWL_DEV_UNTIMED) &&
+			      !bwl_netdev_is_paced(p->dev[i].ifindex, &yes, NULL) && yes;
 	for (i = 0; i < BWL_MAX_PORTS; i++) {
 		struct bwl_dev *dev = &p->dev[i];
 

@@ -39,8 +39,8 @@ void bwl_grant_left(const struct bwl_view *v, uint32_t id, const struct bwl_peer
 		    struct bwl_left *ret);
 
 /*
- * Packets wait only where every uplink has fq and TC carries the peer; else shape polices, and this
- * says so.
+ * Packets wait only where every uplink keeps departure times and TC carries the peer; else shape
+ * polices, and this says so.
  */
 bool bwl_paces(const struct bwl_pins *pins, uint32_t id);
 const char *bwl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned mode);

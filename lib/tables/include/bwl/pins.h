@@ -110,8 +110,8 @@ int bwl_port_id_for(const struct bwl_pins *p, const char *name);
 uint16_t bwl_neighbour_share(size_t ports);
 /* Is the tunnel device a plain xfrm interface, with marks for if_ids (maps/tunnel.h)? */
 bool bwl_is_by_mark(const struct bwl_pins *p);
-/* Does the qdisc of every uplink keep departure times (mode shape)? */
-bool bwl_is_paced(const struct bwl_pins *p);
+/* Why packets do not wait for their time (mode shape); NULL where every uplink keeps it. */
+const char *bwl_not_paced(const struct bwl_pins *p);
 /*
  * Looks at the qdiscs and tells the programs; true when something changed. All uplinks or none: by
  * which one ESP leaves is for the routes to say.
