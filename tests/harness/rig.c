@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <bwl/inner.h>
 #include "bwlimit_test.skel.h"
+#include "frags.h"
 #include "frame.h"
 #include "rig.h"
 #include "tagged.skel.h"
@@ -130,6 +131,7 @@ static void load(struct rig *rig, const struct rig_opts *o)
 		rig_die("cannot open the test object");
 	if (bwl_pins_size(s->obj, &schema))
 		rig_die("the object lacks a map of the list");
+	frags_set(s->obj, frags_taken());
 	/* With if_ids they need a module's kfuncs: tests/vm. */
 	bpf_program__set_autoload(s->progs.bwl_tc_tunin, o->plain_tunnel);
 	bpf_program__set_autoload(s->progs.bwl_tc_tunout, o->plain_tunnel);
@@ -222,6 +224,7 @@ struct rig *rig_open(const struct rig_opts *o)
 	if (the_rig || !rig)
 		rig_die("one rig at a time");
 	libbpf_set_print(quiet);
+	frags_are_asked_for();
 	the_rig = rig;
 	rig->owner = getpid();
 	atexit(unpin);

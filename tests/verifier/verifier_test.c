@@ -3,8 +3,8 @@
  * Every variant of the programs loads on this kernel, and none has grown by more than 5 %
  * against insns.txt: in instructions that the verifier walked (what limits a program) and in
  * instructions that are left after it (what a packet pays for). None is walked for more than
- * insns.txt says is the most, on its kernel and newer ones: older ones walk farther, and that they
- * load says that they did not give up, which they do at a million.
+ * insns.txt says is the most, on its kernel and newer ones, and on older ones, which walk farther
+ * and give up at a million.
  *
  *   verifier_test INSNS.TXT CLANG-VERSION [--update]
  *
@@ -22,11 +22,15 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "bwlimit.skel.h"
+#include "bwlimit_plain.skel.h"
 #include "bwlimit_test.skel.h"
+#include "../harness/frags.h"
 
 #define GROWTH_PERCENT 5
 #define MAX_ROWS 128
-#define LOG_BYTES (1 << 24) /* kernels before 6.4 keep the beginning, and the end says why */
+#define MAX_PROGRAMS 16
+#define LOG_BYTES (1 << 16)
+#define LOG_STATS 4 /* BPF_LOG_STATS of linux/bpf_verifier.h (kernel 5.2) */
 
 struct row {
 	char variant[32], program[32];
@@ -36,7 +40,8 @@ struct row {
 struct rows {
 	struct row row[MAX_ROWS];
 	unsigned n;
-	unsigned most; /* instructions that the verifier may walk for a program */
+	unsigned most;     /* instructions that the verifier may walk for a program */
+	unsigned old_most; /* and on a kernel before the one of `made_with` */
 	char made_with[64];
 };
 
@@ -44,7 +49,7 @@ struct variant {
 	const char *name;
 	bool test_clock; /* the object with the injected clock */
 	bool no_frags;   /* XDP without BPF_F_XDP_HAS_FRAGS, as on drivers without it */
-	bool by_mark;    /* the tunnel device's programs too, as without kfuncs */
+	bool by_mark;    /* the tunnel device's programs too, from the object without kfuncs */
 	bool generic;    /* the copy for generic XDP, which sends nothing */
 	bool old_kernel; /* relocated against a BTF without bpf_xdp_get_buff_len() */
 	__u32 flags;     /* for all programs */
@@ -62,7 +67,8 @@ static const struct variant variants[] = {
 };
 
 static int cases, bad;
-static char log_buf[LOG_BYTES];
+static bool frags;                            /* the kernel knows multi-buffer XDP (5.18) */
+static char log_buf[MAX_PROGRAMS][LOG_BYTES]; /* one a program of an object */
 
 static void tap(bool ok, const char *variant, const char *program, const char *what)
 {
@@ -100,7 +106,7 @@ static int old_btf(char path[32])
 	return r;
 }
 
-/* The same constants in both objects. */
+/* The same constants in all objects. */
 static int set_constants(struct bpf_object *obj, const struct variant *v)
 {
 	struct bpf_map *m = bpf_object__find_map_by_name(obj, ".rodata");
@@ -117,25 +123,27 @@ static int set_constants(struct bpf_object *obj, const struct variant *v)
 
 static struct bpf_object *open_variant(const struct variant *v, const char *btf_path)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, o, .btf_custom_path = v->old_kernel ? btf_path : NULL,
-		    .kernel_log_buf = log_buf, .kernel_log_size = LOG_BYTES);
+	LIBBPF_OPTS(bpf_object_open_opts, o, .btf_custom_path = v->old_kernel ? btf_path : NULL);
 	struct bpf_program *p;
 	struct bpf_object *obj;
 	const void *elf;
+	unsigned i = 0;
 	size_t size;
-	__u32 flags;
 
-	log_buf[0] = 0;
-	elf = v->test_clock ? bwlimit_test__elf_bytes(&size) : bwlimit__elf_bytes(&size);
+	elf = v->test_clock ? bwlimit_test__elf_bytes(&size)
+	      : v->by_mark  ? bwlimit_plain__elf_bytes(&size)
+			    : bwlimit__elf_bytes(&size);
 	obj = bpf_object__open_mem(elf, size, &o);
 	if (!obj)
 		return NULL;
+	frags_set(obj, frags && !v->no_frags);
 	bpf_object__for_each_program(p, obj)
 	{
-		flags = bpf_program__flags(p) | v->flags;
-		if (v->no_frags)
-			flags &= ~BPF_F_XDP_HAS_FRAGS;
-		bpf_program__set_flags(p, flags);
+		bpf_program__set_flags(p, bpf_program__flags(p) | v->flags);
+		log_buf[i][0] = 0;
+		bpf_program__set_log_buf(p, log_buf[i], LOG_BYTES);
+		bpf_program__set_log_level(p, LOG_STATS);
+		i += i < MAX_PROGRAMS - 1;
 		/* By if_id they need a module's kfuncs: tests/vm has it. */
 		bpf_program__set_autoload(p, v->by_mark || strncmp(bpf_program__name(p),
 								   "bwl_tc_tun", 10));
@@ -146,37 +154,56 @@ static struct bpf_object *open_variant(const struct variant *v, const char *btf_
 	return NULL;
 }
 
+/* The verifier's own words: bpf_prog_info has the number since kernel 5.16. */
+static unsigned walked(const struct bpf_program *p)
+{
+	size_t size;
+	const char *said = strstr(bpf_program__log_buf(p, &size), "processed ");
+	unsigned n = 0;
+
+	return said && sscanf(said, "processed %u", &n) == 1 ? n : 0;
+}
+
+static void note_row(const struct variant *v, const struct bpf_program *p, struct rows *now)
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+	struct row *row = &now->row[now->n];
+
+	if (now->n == MAX_ROWS || bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len) ||
+	    !walked(p)) {
+		tap(false, v->name, bpf_program__name(p), "can be asked for its size");
+		return;
+	}
+	snprintf(row->variant, sizeof(row->variant), "%s", v->name);
+	snprintf(row->program, sizeof(row->program), "%s", bpf_program__name(p));
+	row->verified = walked(p);
+	row->xlated = info.xlated_prog_len / 8;
+	now->n++;
+}
+
 static void load_variant(const struct variant *v, const char *btf_path, struct rows *now)
 {
 	struct bpf_object *obj = open_variant(v, btf_path);
 	struct bpf_program *p;
 	int r = obj ? bpf_object__load(obj) : -errno;
-	size_t n = strlen(log_buf);
+	const char *log;
+	size_t n, size;
 
 	tap(!r, v->name, "", "all programs load");
 	if (r)
-		printf("# %s\n# %.2000s\n", strerror(-r), log_buf + (n > 2000 ? n - 2000 : 0));
-	if (!r) {
-		bpf_object__for_each_program(p, obj)
-		{
-			struct bpf_prog_info info = {};
-			__u32 len = sizeof(info);
-			struct row *row = &now->row[now->n];
-
-			if (!bpf_program__autoload(p))
-				continue;
-			if (now->n == MAX_ROWS ||
-			    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len)) {
-				tap(false, v->name, bpf_program__name(p),
-				    "can be asked for its size");
-				continue;
-			}
-			snprintf(row->variant, sizeof(row->variant), "%s", v->name);
-			snprintf(row->program, sizeof(row->program), "%s", bpf_program__name(p));
-			row->verified = info.verified_insns;
-			row->xlated = info.xlated_prog_len / 8;
-			now->n++;
+		printf("# %s\n", strerror(-r));
+	bpf_object__for_each_program(p, obj)
+	{
+		if (!bpf_program__autoload(p))
+			continue;
+		if (!r) {
+			note_row(v, p, now);
+			continue;
 		}
+		log = bpf_program__log_buf(p, &size);
+		n = strlen(log);
+		printf("# %s: %.2000s\n", bpf_program__name(p), log + (n > 2000 ? n - 2000 : 0));
 	}
 	bpf_object__close(obj);
 }
@@ -195,6 +222,8 @@ static int read_rows(const char *path, struct rows *ret)
 			sscanf(line + 10, "%63[^\n]", ret->made_with);
 		else if (!strncmp(line, "walked-at-most ", 15))
 			sscanf(line + 15, "%u", &ret->most);
+		else if (!strncmp(line, "older-at-most ", 14))
+			sscanf(line + 14, "%u", &ret->old_most);
 		else if (ret->n < MAX_ROWS && sscanf(line, "%31s %31s %u %u", r->variant,
 						     r->program, &r->verified, &r->xlated) == 4)
 			ret->n++;
@@ -212,9 +241,9 @@ static int write_rows(const char *path, const struct rows *rows)
 		return -1;
 	fprintf(f,
 		"# variant, program, instructions the verifier walked, instructions left.\n"
-		"# Written by: verifier_test insns.txt CLANG-VERSION --update, but the bound.\n"
-		"walked-at-most %u\nmade-with %s\n",
-		rows->most, rows->made_with);
+		"# Written by: verifier_test insns.txt CLANG-VERSION --update, but the bounds.\n"
+		"walked-at-most %u\nolder-at-most %u\nmade-with %s\n",
+		rows->most, rows->old_most, rows->made_with);
 	for (i = 0; i < rows->n; i++)
 		fprintf(f, "%-16s %-14s %7u %6u\n", rows->row[i].variant, rows->row[i].program,
 			rows->row[i].verified, rows->row[i].xlated);
@@ -249,6 +278,7 @@ static void compare(const struct rows *now, const struct rows *then)
 {
 	bool same = !strcmp(now->made_with, then->made_with),
 	     older = kernel_of(now) < kernel_of(then);
+	unsigned most = older ? then->old_most : then->most;
 	int before = bad;
 	const struct row *a, *b;
 	unsigned i;
@@ -256,10 +286,8 @@ static void compare(const struct rows *now, const struct rows *then)
 	for (i = 0; i < now->n; i++) {
 		a = &now->row[i];
 		b = find(then, a);
-		if (!older)
-			tap(a->verified <= then->most, a->variant, a->program,
-			    "is walked within bounds");
-		printf("# walked %u of %u\n", a->verified, then->most);
+		tap(a->verified <= most, a->variant, a->program, "is walked within bounds");
+		printf("# walked %u of %u\n", a->verified, most);
 		if (!same) {
 			printf("ok %d - %s %s: has not grown # SKIP counts are of %s, this is %s\n",
 			       ++cases, a->variant, a->program, then->made_with, now->made_with);
@@ -300,12 +328,17 @@ int main(int argc, char **argv)
 	snprintf(now.made_with, sizeof(now.made_with), "kernel %u.%u %.16s clang %.16s", major,
 		 minor, u.machine, argv[2]);
 	r = old_btf(btf_path);
+	frags_are_asked_for();
+	frags = frags_taken();
+	if (!frags)
+		printf("# no multi-buffer XDP here (kernel 5.18): every variant is loaded without\n");
 	tap(!r, "old kernel", "", "a BTF without the newer helper can be made");
 	for (i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
 		load_variant(&variants[i], btf_path, &now);
 	if (read_rows(argv[1], &then))
 		tap(false, argv[1], "", "can be read");
 	now.most = then.most;
+	now.old_most = then.old_most;
 	if (argc == 4)
 		return write_rows(argv[1], &now) || bad ? 1 : 0;
 	compare(&now, &then);
