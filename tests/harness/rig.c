@@ -211,6 +211,17 @@ struct bwl_pins *rig_pins(struct rig *rig)
 	return p;
 }
 
+/* Linux 5.15 refuses a run with ingress_ifindex. */
+static bool takes_ingress(const struct rig *rig)
+{
+	struct __sk_buff skb = { .ingress_ifindex = 1 };
+	char frame[64] = { 0 };
+	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = frame, .data_size_in = sizeof(frame),
+		    .ctx_in = &skb, .ctx_size_in = sizeof(skb));
+
+	return !bpf_prog_test_run_opts(bpf_program__fd(rig->tagged->progs.tagged), &o);
+}
+
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	return level == LIBBPF_WARN ? vfprintf(stderr, fmt, args) : 0;
@@ -236,6 +247,7 @@ struct rig *rig_open(const struct rig_opts *o)
 	pin(rig);
 	rig->pins = rig_pins(rig);
 	fill(rig, o ? o : &defaults);
+	rig->takes_ingress = takes_ingress(rig);
 	rig->cpus = libbpf_num_possible_cpus();
 	rig->last = calloc(RIG_ROWS, sizeof(*rig->last));
 	rig->percpu = calloc((size_t)BWL_REASON_COLUMNS * (size_t)rig->cpus, sizeof(*rig->percpu));
@@ -360,6 +372,11 @@ static bool is_xdp(const struct rig_packet *k)
 	return k->prog == RIG_XDP || k->prog == RIG_XDP_UPIN;
 }
 
+bool rig_can(const struct rig *rig, const struct rig_packet *k)
+{
+	return rig->takes_ingress || !is_egress(k) || k->ingress == RIG_NOWHERE;
+}
+
 static int test_run(struct rig *rig, const struct rig_packet *k, const struct frame *f,
 		    uint32_t repeat, void *out, struct __sk_buff *skb, struct bpf_test_run_opts *o)
 {
@@ -374,8 +391,10 @@ static int test_run(struct rig *rig, const struct rig_packet *k, const struct fr
 		.gso_size = k->gso_size,
 		.gso_segs = k->gso_segs,
 	};
-	if (!is_egress(k))
-		skb->ingress_ifindex = skb->ifindex;
+	if (!rig_can(rig, k))
+		rig_die("this kernel's test runs know no ingress_ifindex");
+	if (!is_egress(k)) /* no program asks it there */
+		skb->ingress_ifindex = rig->takes_ingress ? skb->ifindex : 0;
 	else if (k->ingress != RIG_NOWHERE)
 		skb->ingress_ifindex = (uint32_t)rig->ifindex[k->ingress];
 	*o = (struct bpf_test_run_opts){

@@ -49,6 +49,7 @@ struct rig {
 	int ifindex[_RIG_PORT_MAX];
 	int prog[_RIG_PROG_MAX];
 	int cpus;
+	bool takes_ingress; /* test runs of TC programs may name the device a packet came in by */
 	struct bwl_reason_count *last; /* counters at the end of the last run, all rows */
 	struct bwl_reason_count *percpu;
 };
@@ -99,6 +100,8 @@ struct rig_result {
 	uint8_t data[66000];
 };
 
+/* Can this kernel run it? Not what came in somewhere and leaves, on Linux 5.15. */
+bool rig_can(const struct rig *rig, const struct rig_packet *k);
 /* r may be NULL. Returns the reason. */
 unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result *r);
 /* A UDP or other frame from a host port: the most frequent case. */
