@@ -305,7 +305,7 @@ BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 	const struct bwl_limit *l = 0;
 	struct bwl_cpu *cpu;
 	struct bwl_bill b;
-	__u64 unused;
+	__u64 unused = 0; /* written, for kernels before 6.3 */
 	int r;
 
 	if (!w || !peer || !base || !port)
@@ -375,7 +375,7 @@ static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *
 BWL_GLOBAL int bwl_charge_one(const struct bwl_work *w, const struct bwl_limit *l,
 			      __u32 rate_reason)
 {
-	__u64 was;
+	__u64 was = 0; /* as above */
 	__u32 j;
 
 	if (!w || !l)
