@@ -3,6 +3,7 @@
  * Modes shape and mark: departure times (promise 2 at the wire), the horizon, expiry (promise 4),
  * and the fallback where nothing keeps departure times (promise 10). fq itself is in tests/vm.
  */
+#include <bpf/libbpf.h>
 #include "prog.h"
 
 /* A byte a microsecond. */
@@ -13,17 +14,32 @@
 #define FRAME_BYTES 1000U
 #define SPEC "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp fill=958"
 
-static void apply_paced(const char *yaml)
+static bool keeps_times(void)
 {
-	rig->pins->dev[RIG_P0].flags = BWL_DEV_FQ;
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_skb_set_tstamp, NULL) == 1;
+}
+
+static void apply_with(__u8 flags, const char *yaml)
+{
+	rig->pins->dev[RIG_P0].flags = flags;
 	apply("%s", yaml);
 	rig_advance(RIG_SECOND);
 }
 
+/* Skips the test on a kernel before 5.18, on which nothing paces. */
+static void apply_paced(const char *yaml)
+{
+	if (!keeps_times())
+		skip();
+	apply_with(BWL_DEV_FQ, yaml);
+}
+
 static void policy(bool fq)
 {
-	apply_paced(POLICY);
-	rig->pins->dev[RIG_P0].flags = fq ? BWL_DEV_FQ : 0;
+	if (fq)
+		apply_paced(POLICY);
+	else
+		apply_with(0, POLICY);
 }
 
 /* Nanoseconds until it departs; -1 when it was refused for its rate. */
@@ -192,6 +208,18 @@ static void without_fq_shape_polices_at_the_burst(void **state)
 	assert_int_equal(send(), -1);
 }
 
+static void on_a_kernel_that_forgets_departure_times_shape_polices_and_says_so(void **state)
+{
+	(void)state;
+	policy(false);
+	rig->pins->dev[RIG_P0].flags = keeps_times() ? BWL_DEV_UNTIMED : BWL_DEV_FQ;
+	assert_int_equal(send(), 0);
+	assert_int_equal(send(), 0);
+	assert_int_equal(send(), -1);
+	rig->pins->dev[RIG_P0].flags = BWL_DEV_UNTIMED;
+	assert_non_null(strstr(bwl_not_paced(rig->pins), "departure times"));
+}
+
 /* fq is taken away while it runs: from the moment user space says so. */
 static void when_fq_goes_the_debt_stays(void **state)
 {
@@ -262,6 +290,7 @@ int main(void)
 		RIG_TEST(mark_marks_within_the_burst_and_paces_above_it),
 		RIG_TEST(without_fq_nothing_is_marked),
 		RIG_TEST(without_fq_shape_polices_at_the_burst),
+		RIG_TEST(on_a_kernel_that_forgets_departure_times_shape_polices_and_says_so),
 		RIG_TEST(when_fq_goes_the_debt_stays),
 		RIG_TEST(nothing_departs_after_expiry),
 		RIG_TEST(a_lapsed_grant_polices_its_floor),

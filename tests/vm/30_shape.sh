@@ -43,6 +43,17 @@ for n in 1 2; do
 	check "tray $n attaches, with fq on its uplink" tray_attach $n --tunnel bwl0 --pace
 	check "and takes a policy of mode shape" tray_apply $n < <(granted $n 1000)
 done
+if ! tray_load 1 probe --json | jq -e '.features[] | select(.id == "departure-times") | .works' >/dev/null; then
+	tc -n "$LAB-dpu1" qdisc replace dev p0 root fq
+	tray_quiet tray_attach 1 --tunnel bwl0 --pace
+	check "on a kernel that forgets departure times shape polices, with fq, too" test "$(mode_in_force)" = police
+	tray_ctl 1 peer show tray-2 >"$LAB_TMP/shown"
+	tray_load 1 verify >>"$LAB_TMP/shown"
+	check "and peer show says so" grep -q 'shape (polices: the kernel forgets departure times' "$LAB_TMP/shown"
+	check "and verify" grep -q 'forgets departure times.*of mode shape .* policed' "$LAB_TMP/shown"
+	done_testing
+	exit
+fi
 check "the qdisc is fq beneath mq" sh -c "tc -n $LAB-dpu1 qdisc show dev p0 | tee /dev/stderr | grep -c 'qdisc fq ' | grep -qx 2"
 check "shape is in force" test "$(mode_in_force)" = shape
 sa_pair 1 2

@@ -302,6 +302,8 @@ static void in_mode_shape_it_passes_to_the_last_byte_of_the_horizon(void **state
 	w->peer[1].meta.mode = BWL_MODE_SHAPE;
 	w->state[2].finish_bytes = room;
 	assert_reason(w, BWL_R_PEER_RATE); /* no fq: it polices */
+	w->dev[1].flags = BWL_DEV_FQ | BWL_DEV_UNTIMED;
+	assert_reason(w, BWL_R_PEER_RATE); /* the kernel forgets departure times */
 	w->dev[1].flags = BWL_DEV_FQ;
 	assert_reason(w, BWL_R_PASS);
 	w->state[2].finish_bytes = room + 1;
