@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify: the ways past the programs that something else on the DPU could open. */
-#include <linux/devlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/card.h>
 #include <bwl/sysctl.h>
 #include "hook/iif_rules.h"
 #include "port_sysctl.h"
@@ -103,12 +103,6 @@ static void check_uncovered(struct bwl_report *r, const struct bwl_pins *p,
 			  "every other device is down, loopback or management");
 }
 
-static bool is_function(uint16_t flavour)
-{
-	return flavour == DEVLINK_PORT_FLAVOUR_PCI_PF || flavour == DEVLINK_PORT_FLAVOUR_PCI_VF ||
-	       flavour == DEVLINK_PORT_FLAVOUR_PCI_SF;
-}
-
 /*
  * A function of the host whose switch port has no device here could reach the network by the
  * NIC's own switch, past every program.
@@ -126,8 +120,7 @@ static void check_devlink(struct bwl_report *r, const struct bwl_netdev *d, size
 	}
 	for (i = 0; i < np; i++) {
 		/* With a device it is one of those that check_uncovered() has looked at. */
-		if (!is_function(port[i].flavour) || port[i].inactive ||
-		    dev_of(d, n, port[i].ifindex))
+		if (!port[i].function || port[i].inactive || dev_of(d, n, port[i].ifindex))
 			continue;
 		bad++;
 		bwl_check(r, "devlink-port", BWL_FAIL,

@@ -6,23 +6,67 @@
 #include <sys/socket.h>
 #include <bwl/nl.h>
 
-int bwl_nl_talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg)
+/* As it is to be shown: the kernel's, or a driver's, hence one line of plain characters. */
+static void copy_words(char *to, size_t size, const char *from, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < size && i < n && from[i]; i++)
+		to[i] = from[i] < ' ' || from[i] > '~' ? '?' : from[i];
+	to[i] = '\0';
+}
+
+/* The request comes back before the attributes; whole, unless it is said to be capped. */
+void bwl_nl_said_read(const struct nlmsghdr *h, char said[static BWL_NL_SAID])
+{
+	const struct nlmsgerr *err = mnl_nlmsg_get_payload(h);
+	size_t at = sizeof(*err), len = mnl_nlmsg_get_payload_len(h), echo;
+	const struct nlattr *a;
+
+	if (h->nlmsg_type != NLMSG_ERROR || !(h->nlmsg_flags & NLM_F_ACK_TLVS) || len < at)
+		return;
+	if (!(h->nlmsg_flags & NLM_F_CAPPED)) {
+		echo = err->msg.nlmsg_len;
+		if (echo < sizeof(err->msg) || echo - sizeof(err->msg) > len - at)
+			return;
+		at += MNL_ALIGN(echo) - sizeof(err->msg);
+	}
+	if (at >= len)
+		return;
+	mnl_attr_for_each(a, h, at) if (mnl_attr_get_type(a) == NLMSGERR_ATTR_MSG)
+		copy_words(said, BWL_NL_SAID, mnl_attr_get_payload(a), mnl_attr_get_payload_len(a));
+}
+
+static void look_for_words(const void *buf, int n, char *said)
+{
+	const struct nlmsghdr *h = buf;
+
+	for (; mnl_nlmsg_ok(h, n); h = mnl_nlmsg_next(h, &n))
+		bwl_nl_said_read(h, said);
+}
+
+/* said NULL: nobody asks. */
+static int talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg, char *said)
 {
 	struct mnl_socket *s = mnl_socket_open2(bus, SOCK_CLOEXEC);
 	static unsigned seq;
 	char buf[32768];
 	unsigned port;
 	ssize_t n;
-	int r = -1;
+	int r = -1, yes = 1;
 
 	if (!s)
 		return -errno;
 	h->nlmsg_seq = ++seq;
+	if (said) /* a kernel without them says nothing */
+		mnl_socket_setsockopt(s, NETLINK_EXT_ACK, &yes, sizeof(yes));
 	if (!mnl_socket_bind(s, 0, MNL_SOCKET_AUTOPID)) {
 		port = mnl_socket_get_portid(s);
 		r = (int)mnl_socket_sendto(s, h, h->nlmsg_len);
 		while (r > 0) {
 			n = mnl_socket_recvfrom(s, buf, sizeof(buf));
+			if (said && n > 0)
+				look_for_words(buf, (int)n, said);
 			r = n < 0 ? -1 : mnl_cb_run(buf, (size_t)n, h->nlmsg_seq, port, fn, arg);
 		}
 	}
@@ -30,6 +74,17 @@ int bwl_nl_talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg)
 	mnl_socket_close(s);
 	explicit_bzero(buf, sizeof(buf)); /* answers of XFRM hold keys */
 	return r;
+}
+
+int bwl_nl_talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg)
+{
+	return talk(bus, h, fn, arg, NULL);
+}
+
+int bwl_nl_try(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg, char said[static BWL_NL_SAID])
+{
+	*said = '\0';
+	return talk(bus, h, fn, arg, said);
 }
 
 struct nlmsghdr *bwl_nl_request(char *buf, uint16_t type, uint16_t flags)

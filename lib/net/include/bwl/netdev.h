@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Network devices of this namespace, by rtnetlink; devlink ports, by generic netlink. */
+/* Network devices of this namespace, by rtnetlink. A card's own words: bwl/card.h. */
 #ifndef BWL_NETDEV_H
 #define BWL_NETDEV_H
 
@@ -108,14 +108,5 @@ int bwl_netdev_keep_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *ad
 /* By which device the DPU's own packets to addr leave. */
 int bwl_netdev_route_dev(uint8_t family, const uint8_t *addr, uint32_t *ret_ifindex,
 			 struct bwl_err *e);
-
-struct bwl_devlink_port {
-	char name[64];    /* "pci/0000:03:00.0/1" */
-	uint32_t ifindex; /* 0: no network device of this namespace stands for it */
-	uint16_t flavour; /* enum devlink_port_flavour */
-	bool inactive;    /* the function behind it is switched off */
-};
-/* None, and 0, where the kernel has no devlink. Free with free(). */
-int bwl_devlink_ports(struct bwl_devlink_port **ret, size_t *ret_n, struct bwl_err *e);
 
 #endif

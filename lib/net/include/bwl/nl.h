@@ -10,6 +10,11 @@
  * errno; -EINTR when a dump was disturbed and must be asked for again.
  */
 int bwl_nl_talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg);
+/* The same; where it fails, what the kernel or a driver says of it in words (extack), or "". */
+#define BWL_NL_SAID 160
+int bwl_nl_try(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg, char said[static BWL_NL_SAID]);
+/* Those words in one message, which is left alone where it is no error. Without I/O. */
+void bwl_nl_said_read(const struct nlmsghdr *h, char said[static BWL_NL_SAID]);
 /*
  * A request with NLM_F_REQUEST and these; the family's own header follows
  * (mnl_nlmsg_put_extra_header).
