@@ -17,7 +17,7 @@ struct bwl_attach {
 	struct bwl_make make;
 	enum bwl_tc_way tc;
 	enum bwl_xdp_way xdp;
-	bool republish, trust_clock, keep_down, open, json, pace;
+	bool republish, trust_clock, keep_down, open, json, pace, try_hardware;
 };
 
 /*

@@ -54,6 +54,8 @@ static const char usage_text[] =
 	"  --pace                put fq on the uplinks, also when the policy has no peer of mode shape\n"
 	"  --keep-down           leave host ports down after attach; the first time nothing passes until up\n"
 	"  --open                detach: bring host ports up without any limit (logged)\n"
+	"  --try-hardware        probe: also put an SA, a policy, a meter and a rule into the card, and take them\n"
+	"                        away; refused while programs are attached or a device of the card is up\n"
 	"  --drill               mark the maps as made by a test; verify will say so\n"
 	"  --pin-dir DIR         default $BWLIMIT_PIN_DIR or " BWL_PIN_DIR "\n"
 	"  --json                for programs, errors included\n"
@@ -70,6 +72,7 @@ static const char usage_text[] =
 	"  bwlimit-load up --management oob_net0\n"
 	"  bwlimit-load upgrade && bwlimit-load status\n"
 	"  bwlimit-load probe --host pf0hpf --uplink p0 --json\n"
+	"  bwlimit-load probe --host pf0hpf --uplink p0 --try-hardware\n"
 	"  bwlimit-load detach --open\n";
 
 static int cmd_attach(struct bwl_attach *a, struct bwl_err *e)
@@ -133,7 +136,8 @@ static int run_recorded(const struct command *c, struct bwl_attach *a, int argc,
 	if (r == -ENOENT && c->needs_pins)
 		bwl_hidden_look(a->dir, e);
 	bwl_audit_tool_end(r ? r < 0 ? e->text : "verify is not clean" : NULL);
-	if (!r && (c->run == bwl_up || c->run == cmd_attach || c->run == cmd_upgrade))
+	if (!r && (c->run == bwl_up || c->run == cmd_attach || c->run == cmd_upgrade ||
+		   (c->run == bwl_probe && a->try_hardware)))
 		bwl_audit_record(c->name, "%s", text);
 	return r;
 }
@@ -157,6 +161,7 @@ enum {
 	O_PINS,
 	O_TUNNEL,
 	O_PACE,
+	O_TRY,
 	O_JSON,
 	O_HELP,
 	O_VERSION
@@ -181,6 +186,7 @@ static const struct option options[] = {
 	{ "pin-dir", 1, NULL, O_PINS },
 	{ "tunnel", 1, NULL, O_TUNNEL },
 	{ "pace", 0, NULL, O_PACE },
+	{ "try-hardware", 0, NULL, O_TRY },
 	{ "json", 0, NULL, O_JSON },
 	{ "help", 0, NULL, O_HELP },
 	{ "version", 0, NULL, O_VERSION },
@@ -258,6 +264,9 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 		return 0;
 	case O_PACE:
 		a->pace = true;
+		return 0;
+	case O_TRY:
+		a->try_hardware = true;
 		return 0;
 	case O_REPUBLISH:
 		a->republish = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* probe: what this kernel and these devices offer, found by using it. */
+/* probe: what this kernel, these devices and their card offer, found by using it or by asking. */
 #ifndef BWL_LOADER_PROBE_H
 #define BWL_LOADER_PROBE_H
 

@@ -30,7 +30,7 @@ _bwlimit_load() {
 	detach) words='--open --host' ;;
 	verify | up) words=--management ;;
 	down | guard) words='--management --uplink --policy --host' ;;
-	probe) words='--host --uplink' ;;
+	probe) words='--host --uplink --try-hardware' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words --json --pin-dir --help" -- "$cur")
 }

@@ -128,9 +128,12 @@ def docs(source):
     for room in code:
         for where, _, names in os.walk(os.path.join(source, room)):
             code[room] += "".join(read(os.path.join(where, n)) for n in names if n.endswith(".c"))
-    for i in set(re.findall(r'\b(?:bwl_check\(\s*(?:c->)?\w+|say\(p),\s+"([a-z0-9-]+)",', code["loader"])):
+    for i in set(re.findall(r'\b(?:bwl_check\(\s*(?:c->)?\w+),\s+"([a-z0-9-]+)",', code["loader"])):
         if f"| `{i}` |" not in page:
             bad.append(f"docs/json.md does not tell of the id {i}")
+    for i in set(re.findall(r'^\t\{ "([a-z0-9-]+)", "', code["loader"], re.M)):
+        if f"| `{i}` |" not in page:
+            bad.append(f"docs/json.md does not tell of the feature {i}")
     said = "".join(code.values())
     for kind in set(re.findall(r'\b(?:(?:bwl_doc|ctl_print_list|ctl_print_answer)\(|"kind",)\s*"([a-z-]+)"', said)):
         if kind not in kinds:

@@ -26,6 +26,8 @@ check "a schema that lets fields come is seen" refuses 'may be left out, or adde
 	's/"additionalProperties": false/"additionalProperties": true/'
 check "a check that the page does not tell of is seen" refuses 'id stop-thing' loader/verify.c \
 	's/"stop-switch"/"stop-thing"/'
+check "a feature that the page does not tell of is seen" refuses 'feature queue-things' loader/probe_card.c \
+	's/"queues"/"queue-things"/'
 check "a kind without a schema is seen" refuses 'kind halt' ctl/heartbeat.c \
 	's/ctl_print_list("stop"/ctl_print_list("halt"/'
 check "a field that the page does not tell of is seen" refuses 'field stopped' docs/json.md '/^| `stopped` |/d'
