@@ -15,8 +15,7 @@
 
 #define OFFLOAD_PACKET 4 /* XFRM_OFFLOAD_PACKET, which Debian 12's headers have in part */
 #define LIFE_S 60
-#define NOBODY 0xffffffffU /* if_id of no peer: the kernel itself never goes by this policy */
-#define KEY_BYTES 36       /* AES-256 and a salt, RFC 4106 */
+#define KEY_BYTES 36 /* AES-256 and a salt, RFC 4106 */
 
 static xfrm_address_t address(const char *text)
 {
@@ -112,28 +111,33 @@ static int del_sa(uint32_t ifindex)
 	return r == -ESRCH || r == -EPROTONOSUPPORT ? 0 : r; /* the latter: a kernel without XFRM */
 }
 
-static struct xfrm_selector selector(void)
-{
-	return (struct xfrm_selector){ .daddr = address(PROBE_TO),
-				       .saddr = address(PROBE_FROM),
-				       .family = AF_INET,
-				       .prefixlen_d = 32,
-				       .prefixlen_s = 32 };
-}
-
+/*
+ * What docs/bluefield.md wants beneath the SAs: everything, for the card alone. The if_id is
+ * nobody's, so that the kernel itself never goes by it, and by it this one is told from theirs.
+ * Mlx5 takes neither priority 0xffffffff nor, for all addresses, a policy without a template that
+ * has a reqid (mlx5e_xfrm_validate_policy(), since 6.4).
+ */
 static int add_block(uint32_t ifindex, char said[static BWL_NL_SAID])
 {
+	struct xfrm_user_tmpl t = { .id.proto = IPPROTO_ESP,
+				    .family = AF_INET,
+				    .reqid = PROBE_ID,
+				    .mode = XFRM_MODE_TUNNEL,
+				    .aalgos = ~0U,
+				    .ealgos = ~0U,
+				    .calgos = ~0U };
 	char buf[1024] = { 0 };
 	struct nlmsghdr *h = bwl_nl_request(buf, XFRM_MSG_NEWPOLICY,
 					    NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL);
 	struct xfrm_userpolicy_info *u = mnl_nlmsg_put_extra_header(h, sizeof(*u));
 
-	u->sel = selector();
+	u->sel.family = AF_INET;
 	u->lft = life();
-	u->priority = 0xffffffff;
+	u->priority = 0xfffffffe;
 	u->dir = XFRM_POLICY_OUT;
 	u->action = XFRM_POLICY_BLOCK;
-	mnl_attr_put_u32(h, XFRMA_IF_ID, NOBODY);
+	mnl_attr_put(h, XFRMA_TMPL, sizeof(t), &t);
+	mnl_attr_put_u32(h, XFRMA_IF_ID, PROBE_ID);
 	put_offload(h, ifindex);
 	return bwl_nl_try(NETLINK_XFRM, h, NULL, NULL, said);
 }
@@ -143,9 +147,9 @@ static struct nlmsghdr *block_request(char *buf, uint16_t type)
 	struct nlmsghdr *h = bwl_nl_request(buf, type, NLM_F_ACK);
 	struct xfrm_userpolicy_id *u = mnl_nlmsg_put_extra_header(h, sizeof(*u));
 
-	u->sel = selector();
+	u->sel.family = AF_INET;
 	u->dir = XFRM_POLICY_OUT;
-	mnl_attr_put_u32(h, XFRMA_IF_ID, NOBODY);
+	mnl_attr_put_u32(h, XFRMA_IF_ID, PROBE_ID);
 	return h;
 }
 

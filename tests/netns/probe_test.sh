@@ -107,7 +107,7 @@ empty() {
 check "nothing of it is left" empty
 
 # --- killed in between
-has_policy() { ip_in dpu xfrm policy 2>/dev/null | grep -q 203.0.113.1; }
+has_policy() { ip_in dpu xfrm policy 2>/dev/null | grep -q 'if_id 0x62776c01'; }
 locked() { ! flock -n "$LAB_PINS" true; }
 if ! command -v strace >/dev/null || ! ip_in dpu xfrm policy >/dev/null 2>&1 ||
 	! probe_hold 'XFRM_MSG_GETPOLICY' "${ports[@]}"; then

@@ -75,6 +75,16 @@ check "no card took the meter" said '' try-meter '.works | not'
 if grep -q 'policies=' < <(nsim_ipsec); then # the patched module: Linux 6.2 and later
 	check "an SA of packet offload is taken and read back" said p0 try-sa '.works and .answer == "taken and read back"'
 	check "so is a policy that drops" said p0 try-drop-policy '.works and .answer == "taken and read back"'
+	documented() { # what docs/bluefield.md puts beneath the SAs
+		local any line
+		line=$(sed -n '/ip xfrm policy add dir out/,/[^\\]$/p' "$BWL_SOURCE/docs/bluefield.md" | tr -d '\\\n')
+		for any in 0.0.0.0/0 ::/0; do
+			# shellcheck disable=SC2086 # words
+			in_dpu ${line//'$any'/$any} || return
+		done
+		device_has policies=2 && in_dpu ip xfrm policy flush
+	}
+	check "so are those of docs/bluefield.md" documented
 	check "the rule is tried beside the SA" said p0 try-rule-after-sa '.answer == "refused"'
 	if command -v strace >/dev/null && probe_hold XFRM_MSG_GETSA "${ports[@]}"; then
 		check "control: stopped in between, its SA is in the device" device_has 'spi=0x62776c01 .* packet'

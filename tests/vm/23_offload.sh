@@ -64,8 +64,8 @@ POL4="xfrm policy add dir out src 10.0.1.0/24 dst 10.0.2.0/24 priority 100 if_id
 POL6="xfrm policy add dir out src fd00:1::/64 dst fd00:2::/64 priority 100 if_id $one offload packet dev p0 $tmpl"
 # Nobody's if_id: the device, which knows none, drops by them; the kernel, to which they would be
 # everybody's, does not.
-BLOCK4="xfrm policy add dir out src 0.0.0.0/0 dst 0.0.0.0/0 if_id 0xffffffff action block priority 4294967295 offload packet dev p0"
-BLOCK6="xfrm policy add dir out src ::/0 dst ::/0 if_id 0xffffffff action block priority 4294967295 offload packet dev p0"
+BLOCK4="xfrm policy add dir out src 0.0.0.0/0 dst 0.0.0.0/0 if_id 0xffffffff action block priority 4294967294 offload packet dev p0 tmpl proto esp reqid 1 mode tunnel"
+BLOCK6="xfrm policy add dir out src ::/0 dst ::/0 if_id 0xffffffff action block priority 4294967294 offload packet dev p0 tmpl proto esp reqid 1 mode tunnel"
 dpu1() { in_ns dpu1 ip -batch - 2>/dev/null <<<"$1"; }
 gone_words() { # what was added
 	case $1 in

@@ -75,7 +75,7 @@ in_ns dpu1 ip -batch - < <(
 		echo "xfrm policy add dir in src $there dst $here priority 100 if_id $one offload packet dev p0 $in"
 	done
 	for any in 0.0.0.0/0 ::/0; do
-		echo "xfrm policy add dir out src $any dst $any if_id 0xffffffff action block priority 4294967295 offload packet dev p0"
+		echo "xfrm policy add dir out src $any dst $any if_id 0xffffffff action block priority 4294967294 offload packet dev p0 tmpl proto esp reqid 1 mode tunnel"
 	done
 )
 in_ns dpu2 ip -batch - < <(state 1 2 "$two" replay-window 64; state 2 1 "$two")

@@ -42,7 +42,7 @@ tray_attach 1 --tunnel bwl0 || exit 1
 check "a policy with a peer of path offload is in force" tray_apply 1 < <(desired log)
 id=$(tray_ctl 1 --json peer show tray-2 | jq .tunnel.if_id)
 words() { in_ns dpu1 ip -batch -; }
-any="if_id 0xffffffff action block priority 4294967295 offload packet dev p0"
+any="if_id 0xffffffff action block priority 4294967294 offload packet dev p0 tmpl proto esp reqid 1 mode tunnel"
 words <<-END
 	xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 0x1001 reqid $id mode tunnel if_id $id aead rfc4106(gcm(aes)) 0x$(printf '%040d' 7) 128 flag af-unspec offload packet dev p0 dir out
 	xfrm policy add dir out src 10.0.1.0/24 dst 10.0.2.0/24 priority 100 if_id $id offload packet dev p0 tmpl src 192.0.2.1 dst 192.0.2.2 proto esp reqid $id mode tunnel
