@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Signed documents: bytes of an envelope in, a verified document out, or an error that says why.
+ * Nothing here does I/O, asks a clock or remembers: time, the trusted root and who we are come as
+ * arguments. What was accepted before (versions, epoch, newest time) is memory.h's.
+ *
+ * An envelope is DSSE (github.com/secure-systems-lab/dsse), JSON:
+ *
+ *	{"payloadType": "application/vnd.bwlimit.policy+json;fleet=hall-3;audience=tray:tray-7",
+ *	 "payload": BASE64, "signatures": [{"keyid": HEX, "sig": BASE64}, …]}
+ *
+ * Signed is the type, with fleet and audience in it, and the payload's exact bytes: nothing is
+ * parsed before a signature holds, and nothing is ever brought into another form.
+ */
+#ifndef BWL_SIGNED_DOCUMENT_H
+#define BWL_SIGNED_DOCUMENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <bwl/err.h>
+#include "maps/words.h"
+
+/*
+ * Whose signatures count. People hold `root` and `policy`, each at least two of them; the
+ * controller holds `online` alone, and no key is in both.
+ */
+enum bwl_role { BWL_ROLE_ROOT, BWL_ROLE_POLICY, BWL_ROLE_ONLINE, _BWL_ROLE_MAX };
+
+/* X(enumerator, word in payloadType, role, does one person of the role suffice?) */
+#define BWL_SIGNED_TYPES(X)                                                                        \
+	X(ROOT, "root", BWL_ROLE_ROOT, false)                                                      \
+	X(POLICY, "policy", BWL_ROLE_POLICY, true) /* where it widens nothing: widen.h */          \
+	X(GRANT, "grant", BWL_ROLE_POLICY, true)                                                   \
+	X(LEASE, "lease", BWL_ROLE_ONLINE, false)                                                  \
+	X(REVOCATION, "revocation", BWL_ROLE_POLICY, true)                                         \
+	X(ROLLOUT, "rollout", BWL_ROLE_ONLINE, false)                                              \
+	X(EXPULSION, "expulsion", BWL_ROLE_POLICY, true)                                           \
+	X(ENROLMENT, "enrolment", BWL_ROLE_POLICY, false)                                          \
+	X(TIMESTAMP, "timestamp", BWL_ROLE_ONLINE, false)
+enum bwl_signed_type {
+#define X(e, word, role, one) BWL_SIGNED_##e,
+	BWL_SIGNED_TYPES(X)
+#undef X
+		_BWL_SIGNED_MAX
+};
+const char *bwl_signed_word(enum bwl_signed_type t);
+enum bwl_role bwl_signed_role(enum bwl_signed_type t);
+
+#define BWL_SIGNED_BYTES_MOST (64UL << 20) /* of an envelope */
+#define BWL_SIGNED_AUDIENCE 1024           /* bytes, with the NUL */
+#define BWL_SIGNED_MOST_SIGNATURES 32
+#define BWL_KEY_ID 65 /* SHA-256 of the raw public key in hex, NUL */
+
+/* The tray that asks; from its enrolment. */
+struct bwl_tray {
+	char fleet[BWL_NAME_LEN], name[BWL_NAME_LEN];
+	const char *const *labels; /* "KEY=VALUE" */
+	size_t nlabels;
+};
+
+struct bwl_root; /* root.h: the keys, owners, roles and thresholds that are trusted now */
+
+/* What every payload says. */
+struct bwl_signed_terms {
+	char name[BWL_NAME_LEN];
+	uint64_t epoch, version; /* rise together: a higher epoch begins versions anew */
+	int64_t issued_s, not_after_s;
+};
+
+struct bwl_signed {
+	enum bwl_signed_type type;
+	char fleet[BWL_NAME_LEN], audience[BWL_SIGNED_AUDIENCE];
+	struct bwl_signed_terms terms;
+	uint8_t digest[32]; /* SHA-256 of the payload: what a version stands for */
+	unsigned people;    /* different owners of the role whose signatures hold */
+	bool enough;        /* as many as the role's threshold: it may widen */
+	json_t *body;       /* the payload; its keys are those of its type (payload.h) */
+};
+
+/*
+ * What is wrong, for programs, in e->id: "signed-malformed" (no envelope, or a payload that is not
+ * of its type), "signed-untrusted" (too few signatures that hold), "signed-audience" (another fleet
+ * or tray), "signed-expired", "signed-early" (issued in the future). memory.h adds "signed-old" (a
+ * lower version or epoch), "signed-conflict" (the same version, another text), widen.h
+ * "signed-widens".
+ *
+ * who NULL: the audience is not judged (whoever hands documents on). now_s: the wall clock, never
+ * below the newest signed timestamp (bwl_memory_now()). A type `root` is not for this:
+ * bwl_root_*().
+ */
+int bwl_signed_open(const char *bytes, size_t len, const struct bwl_root *root,
+		    const struct bwl_tray *who, int64_t now_s, struct bwl_signed *ret,
+		    struct bwl_err *e);
+void bwl_signed_free(struct bwl_signed *d); /* what it holds */
+
+/*
+ * The same without a root and a clock: type, fleet, audience, terms and digest as the bytes claim
+ * them, people 0. For who only stores, names and hands on: believe nothing of it.
+ */
+int bwl_signed_peek(const char *bytes, size_t len, struct bwl_signed *ret, struct bwl_err *e);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The root: which keys there are, who owns them, which role they have, and how many different
+ * owners a role needs. It is itself a signed document, and the next one is signed by enough of this
+ * one and enough of its own (TUF's rule), so that one can be handed over without visiting a tray.
+ */
+#ifndef BWL_SIGNED_ROOT_H
+#define BWL_SIGNED_ROOT_H
+
+#include <bwl/cleanup.h>
+#include "signed/document.h"
+
+struct bwl_root;
+
+/*
+ * A root that somebody brings in person: signed by enough of its own keys. What makes it trusted is
+ * that its digest was compared by people (`bwlimit-ctl enrol`), or that this file was kept.
+ */
+int bwl_root_first(const char *bytes, size_t len, struct bwl_root **ret, struct bwl_err *e);
+/*
+ * The next: version exactly one higher, the same fleet, signed by enough of `old` and of itself. An
+ * expired root still hands over, or nobody could.
+ */
+int bwl_root_next(const struct bwl_root *old, const char *bytes, size_t len, struct bwl_root **ret,
+		  struct bwl_err *e);
+void bwl_root_free(struct bwl_root *r);
+BWL_AUTO_DEFINE(bwl_root_free, struct bwl_root *)
+
+const char *bwl_root_fleet(const struct bwl_root *r);
+const struct bwl_signed_terms *bwl_root_terms(const struct bwl_root *r);
+const uint8_t *bwl_root_digest(const struct bwl_root *r); /* 32 bytes */
+unsigned bwl_root_threshold(const struct bwl_root *r, enum bwl_role role);
+
+#endif
