@@ -6,6 +6,7 @@
 #include <syslog.h>
 #include <time.h>
 #include <openssl/evp.h>
+#include <bwl/encode.h>
 #include "accept.h"
 
 void desired_free(struct desired *d)
@@ -20,8 +21,7 @@ static void hex_of(const char *bytes, size_t len, char ret[static 65])
 	unsigned char d[32] = { 0 };
 
 	EVP_Digest(bytes, len, d, NULL, EVP_sha256(), NULL);
-	for (unsigned i = 0; i < sizeof(d); i++)
-		snprintf(ret + 2 * i, 3, "%02x", d[i]);
+	bwl_hex_encode(d, sizeof(d), ret);
 }
 
 /*

@@ -8,28 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/encode.h>
 #include "signed_note.h"
 
 #define DASH "\xe2\x80\x94 " /* em dash, space */
 #define SIGNATURES_MAX 100
 #define ED25519 1
-
-/* The whole of text, in the one form that says these bytes: padded, no unused bits set. */
-static bool base64_decode(const char *text, size_t len, uint8_t *ret, size_t want)
-{
-	size_t full = (want + 2) / 3 * 4, bytes = (want + 2) / 3 * 3;
-	uint8_t buf[128];
-	char again[180];
-
-	if (len != full || bytes > sizeof(buf) ||
-	    EVP_DecodeBlock(buf, (const uint8_t *)text, (int)len) < 0)
-		return false;
-	EVP_EncodeBlock((uint8_t *)again, buf, (int)want);
-	if (memcmp(again, text, len))
-		return false;
-	memcpy(ret, buf, want);
-	return true;
-}
 
 char *bwl_hash_format(const struct bwl_hash *h, char buf[static BWL_HASH_TEXT])
 {
@@ -39,7 +23,7 @@ char *bwl_hash_format(const struct bwl_hash *h, char buf[static BWL_HASH_TEXT])
 
 bool bwl_hash_parse(const char *text, size_t len, struct bwl_hash *ret)
 {
-	return base64_decode(text, len, ret->b, sizeof(ret->b));
+	return bwl_base64_decode(text, len, ret->b, sizeof(ret->b)) == sizeof(ret->b);
 }
 
 static uint32_t key_id(const char *name, const uint8_t pub[32])
@@ -111,7 +95,7 @@ int bwl_note_key_parse(const char *text, struct bwl_note_key *ret, struct bwl_er
 	len = strlen(data + 1);
 	while (len && strchr(" \r\n\t", data[len]))
 		len--;
-	if (!base64_decode(data + 1, len, raw, sizeof(raw)) || raw[0] != ED25519)
+	if (bwl_base64_decode(data + 1, len, raw, sizeof(raw)) != sizeof(raw) || raw[0] != ED25519)
 		goto bad;
 	memcpy(ret->name, name, (size_t)(id - name));
 	memcpy(secret ? ret->seed : ret->pub, raw + 1, 32);
@@ -224,10 +208,10 @@ static int signature(const struct bwl_note_key *k, const char *line, size_t len,
 		return -EBADMSG;
 	if (strlen(k->name) != name_len || memcmp(k->name, name, name_len) || b64_len < 92)
 		return 0;
-	if (!base64_decode(space + 1, 4, raw, 3))
+	if (bwl_base64_decode(space + 1, 4, raw, 3) != 3)
 		return -EBADMSG;
 	/* another kind of key of the same name may sign in another length */
-	if (b64_len != 92 || !base64_decode(space + 1, b64_len, raw, sizeof(raw)))
+	if (b64_len != 92 || bwl_base64_decode(space + 1, b64_len, raw, sizeof(raw)) != sizeof(raw))
 		return b64_len == 92 ? -EBADMSG : 0;
 	id = (uint32_t)raw[0] << 24 | (uint32_t)raw[1] << 16 | (uint32_t)raw[2] << 8 | raw[3];
 	if (id != k->id)

@@ -51,7 +51,6 @@ enum bwl_role bwl_signed_role(enum bwl_signed_type t);
 #define BWL_SIGNED_BYTES_MOST (64UL << 20) /* of an envelope */
 #define BWL_SIGNED_AUDIENCE 1024           /* bytes, with the NUL */
 #define BWL_SIGNED_MOST_SIGNATURES 32
-#define BWL_KEY_ID 65 /* SHA-256 of the raw public key in hex, NUL */
 
 /* The tray that asks; from its enrolment. */
 struct bwl_tray {

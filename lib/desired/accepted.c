@@ -17,6 +17,7 @@
 #include <openssl/evp.h>
 #include <bwl/bytes.h>
 #include <bwl/desired.h>
+#include <bwl/encode.h>
 
 #define MAGIC "# bwlimit accepted 1 "
 #define HEX 64
@@ -32,8 +33,7 @@ static void hex_of(const char *const part[2], const size_t len[2], char ret[stat
 	    EVP_DigestUpdate(c, part[1], len[1]) != 1 || EVP_DigestFinal_ex(c, d, NULL) != 1)
 		memset(d, 0, sizeof(d)); /* which no document has: damaged, and refused */
 	EVP_MD_CTX_free(c);
-	for (unsigned i = 0; i < sizeof(d); i++)
-		snprintf(ret + 2 * i, 3, "%02x", d[i]);
+	bwl_hex_encode(d, sizeof(d), ret);
 }
 
 static void damaged(struct bwl_accepted *a, const char *why)

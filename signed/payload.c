@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See payload.h. */
+#include <string.h>
+#include <bwl/encode.h>
+#include <bwl/units.h>
+#include "signed/payload.h"
+#include "signed/text.h"
+
+enum kind { NAME, TEXT, NAMES, LABELS, DIGEST, DIGESTS, NUMBER, PERCENT, SPAN, MOMENT, YES, MAP };
+
+static const char *const domain[] = {
+	[NAME] = "a name: 1 to 31 of A-Z a-z 0-9 . _ -, not beginning with -",
+	[TEXT] = "text, not empty",
+	[NAMES] = "a list of names, each once",
+	[LABELS] = "a list of KEY=VALUE, each once",
+	[DIGEST] = "a SHA-256 in 64 hex digits",
+	[DIGESTS] = "a list of SHA-256 in 64 hex digits, each once",
+	[NUMBER] = "a whole number from 1",
+	[PERCENT] = "a whole number from 1 to 100",
+	[SPAN] = "a time such as 15m, from 1s to 366d",
+	[MOMENT] = "a time such as 2027-01-31T18:00:00Z",
+	[YES] = "true, or left out",
+	[MAP] = "a mapping",
+};
+
+struct key {
+	int type; /* enum bwl_signed_type; -1: every one */
+	const char *name;
+	enum kind kind;
+	bool must;
+};
+
+static const struct key keys[] = { { -1, "name", NAME, true },
+				   { -1, "epoch", NUMBER, true },
+				   { -1, "version", NUMBER, true },
+				   { -1, "issued_at", MOMENT, true },
+				   { -1, "not_after", MOMENT, true },
+#define X(t, n, k, m) { BWL_SIGNED_##t, n, k, m },
+				   BWL_PAYLOAD_KEYS(X)
+#undef X
+};
+#define NKEYS (sizeof(keys) / sizeof(keys[0]))
+
+static int malformed(struct bwl_err *e, enum bwl_signed_type type, const char *key,
+		     const char *what)
+{
+	bwl_fail(e, EBADMSG, "no %s: `%.64s` is %s", bwl_signed_word(type), key, what);
+	if (e)
+		e->id = "signed-malformed";
+	return -EBADMSG;
+}
+
+static bool is_digest(const char *s)
+{
+	uint8_t d[32];
+
+	return bwl_hex_decode(s, d, sizeof(d));
+}
+
+static bool is_span(const char *s)
+{
+	uint64_t ns;
+
+	return !bwl_parse_time(s, &ns, NULL) && ns >= 1000000000ULL &&
+	       ns <= 366 * 86400 * 1000000000ULL;
+}
+
+static bool fits_word(enum kind kind, const char *s)
+{
+	int64_t at;
+
+	switch (kind) {
+	case NAME:
+	case NAMES:
+		return bwl_is_name(s, strlen(s));
+	case TEXT:
+		return *s;
+	case LABELS:
+		return bwl_is_label(s, strlen(s));
+	case DIGEST:
+	case DIGESTS:
+		return is_digest(s);
+	case SPAN:
+		return is_span(s);
+	case MOMENT:
+		return bwl_moment_parse(s, &at);
+	default:
+		return false;
+	}
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool fits_list(enum kind kind, const json_t *v)
+{
+	size_t n = json_array_size(v), i;
+	const char **word;
+	const json_t *o;
+	bool ok = json_is_array(v) && n && n <= BWL_PAYLOAD_LIST_MOST;
+
+	if (!ok)
+		return false;
+	word = bwl_must(calloc(n, sizeof(*word)));
+	json_array_foreach(v, i, o)
+	{
+		word[i] = json_string_value(o);
+		ok = ok && word[i] && fits_word(kind, word[i]);
+	}
+	if (ok)
+		qsort(word, n, sizeof(*word), by_text);
+	for (i = 1; ok && i < n; i++)
+		ok = strcmp(word[i - 1], word[i]);
+	free(word);
+	return ok;
+}
+
+static bool fits(enum kind kind, const json_t *v)
+{
+	switch (kind) {
+	case NAMES:
+	case LABELS:
+	case DIGESTS:
+		return fits_list(kind, v);
+	case NUMBER:
+		return json_is_integer(v) && json_integer_value(v) > 0;
+	case PERCENT:
+		return json_is_integer(v) && json_integer_value(v) > 0 &&
+		       json_integer_value(v) <= 100;
+	case YES:
+		return json_is_true(v);
+	case MAP:
+		return json_is_object(v);
+	default:
+		return json_is_string(v) && fits_word(kind, json_string_value(v));
+	}
+}
+
+static const struct key *find(enum bwl_signed_type type, const char *name)
+{
+	for (size_t i = 0; i < NKEYS; i++)
+		if ((keys[i].type < 0 || keys[i].type == (int)type) && !strcmp(keys[i].name, name))
+			return &keys[i];
+	return NULL;
+}
+
+/* What a table of keys cannot say. */
+static int check(enum bwl_signed_type type, const struct bwl_signed_terms *t, const json_t *o,
+		 struct bwl_err *e)
+{
+	if (t->not_after_s <= t->issued_s)
+		return malformed(e, type, "not_after", "later than `issued_at`");
+	if (type == BWL_SIGNED_REVOCATION && !json_object_get(o, "peers") &&
+	    !json_object_get(o, "all") && !json_object_get(o, "documents") &&
+	    !json_object_get(o, "new_epoch"))
+		return malformed(e, type, "peers",
+				 "missing, and so are `all`, `documents` and `new_epoch`");
+	return 0;
+}
+
+static int take(enum bwl_signed_type type, json_t *o, struct bwl_signed_terms *ret,
+		struct bwl_err *e)
+{
+	const char *name;
+	json_t *v;
+
+	json_object_foreach(o, name, v)
+	{
+		const struct key *k = find(type, name);
+
+		if (!k)
+			return malformed(e, type, name, "not known");
+		if (!fits(k->kind, v))
+			return malformed(e, type, name, domain[k->kind]);
+	}
+	for (size_t i = 0; i < NKEYS; i++)
+		if (keys[i].must && find(type, keys[i].name) == &keys[i] &&
+		    !json_object_get(o, keys[i].name))
+			return malformed(e, type, keys[i].name, "missing");
+	strcpy(ret->name, bwl_payload_text(o, "name"));
+	ret->epoch = bwl_payload_number(o, "epoch");
+	ret->version = bwl_payload_number(o, "version");
+	bwl_moment_parse(bwl_payload_text(o, "issued_at"), &ret->issued_s);
+	bwl_moment_parse(bwl_payload_text(o, "not_after"), &ret->not_after_s);
+	return check(type, ret, o, e);
+}
+
+int bwl_payload_parse(enum bwl_signed_type type, const char *bytes, size_t len,
+		      struct bwl_signed_terms *ret, json_t **ret_body, struct bwl_err *e)
+{
+	json_t *o = json_loadb(bytes, len, JSON_REJECT_DUPLICATES, NULL);
+	int r;
+
+	*ret = (struct bwl_signed_terms){ 0 };
+	*ret_body = NULL;
+	if (!json_is_object(o)) {
+		json_decref(o);
+		return malformed(e, type, "payload", "not a JSON object");
+	}
+	r = take(type, o, ret, e);
+	if (r)
+		json_decref(o);
+	else
+		*ret_body = o;
+	return r;
+}
+
+const char *bwl_payload_text(const json_t *body, const char *key)
+{
+	return json_string_value(json_object_get(body, key));
+}
+
+bool bwl_payload_yes(const json_t *body, const char *key)
+{
+	return json_is_true(json_object_get(body, key));
+}
+
+uint64_t bwl_payload_number(const json_t *body, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(body, key));
+}
+
+uint64_t bwl_payload_span(const json_t *body, const char *key, uint64_t otherwise_ns)
+{
+	const char *s = bwl_payload_text(body, key);
+	uint64_t ns;
+
+	return s && !bwl_parse_time(s, &ns, NULL) ? ns : otherwise_ns;
+}
+
+bool bwl_payload_lists(const json_t *body, const char *key, const char *word)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(body, key), i,
+			   o) if (!strcmp(json_string_value(o), word)) return true;
+	return false;
+}
