@@ -46,8 +46,7 @@
 	X(EXPULSION, "reason", TEXT, true)                                                         \
 	X(ENROLMENT, "tray", NAME, true)                                                           \
 	X(ENROLMENT, "labels", LABELS, false)                                                      \
-	X(ENROLMENT, "root", DIGEST, true)                                                         \
-	X(ENROLMENT, "anew", YES, false)
+	X(ENROLMENT, "root", DIGEST, true)
 
 #define BWL_OFFLINE_FOR_NS (900 * 1000000000ULL) /* where a document says nothing */
 #define BWL_PAYLOAD_LIST_MOST 4096

@@ -110,12 +110,12 @@ static json_t *rig_root_body(const struct rig_root *w)
 	return o;
 }
 
-static char *rig_root_text(const struct rig_root *w, unsigned who)
+static inline char *rig_root_text(const struct rig_root *w, unsigned who)
 {
 	return rig_sign(BWL_SIGNED_ROOT, "hall-3", "all", rig_root_body(w), who);
 }
 
-static struct bwl_root *rig_root(void)
+static inline struct bwl_root *rig_root(void)
 {
 	char *text = rig_root_text(&rig_root_1, 1U << ALICE | 1U << BOB);
 	struct bwl_root *r = NULL;
@@ -128,7 +128,7 @@ static struct bwl_root *rig_root(void)
 }
 
 /* A document of each type, with what it must have. */
-static json_t *rig_body(enum bwl_signed_type type, unsigned version)
+static inline json_t *rig_body(enum bwl_signed_type type, unsigned version)
 {
 	static const char d[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 	json_t *o = rig_terms("it", 1, version, NOW - 60, NOW + DAY), *more = NULL;

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See memory.h; memory_file.c has it as a file. */
+#include <string.h>
+#include <bwl/doc.h>
+#include <bwl/encode.h>
+#include "signed/memory_parts.h"
+#include "signed/payload.h"
+
+/* So far an epoch may be ahead at once: nobody can use all of them up. */
+#define EPOCHS_AHEAD 1024
+
+const struct bwl_root *bwl_memory_root(const struct bwl_memory *m)
+{
+	return m->root;
+}
+
+const struct bwl_tray *bwl_memory_tray(const struct bwl_memory *m)
+{
+	return &m->tray;
+}
+
+uint64_t bwl_memory_epoch(const struct bwl_memory *m)
+{
+	return m->epoch;
+}
+
+uint64_t bwl_memory_seq(const struct bwl_memory *m)
+{
+	return m->seq;
+}
+
+int64_t bwl_memory_now(const struct bwl_memory *m, int64_t wall_s)
+{
+	return wall_s > m->newest_s ? wall_s : m->newest_s;
+}
+
+int64_t bwl_memory_newest(const struct bwl_memory *m)
+{
+	return m->newest_s;
+}
+
+bool bwl_memory_is_fresh(const struct bwl_memory *m, int64_t wall_s, uint64_t offline_for_ns)
+{
+	int64_t age = bwl_memory_now(m, wall_s) - m->newest_s;
+
+	return m->newest_s && (uint64_t)age < offline_for_ns / 1000000000ULL;
+}
+
+static int refuse(struct bwl_err *e, int code, const char *id)
+{
+	if (e)
+		e->id = id;
+	return -code;
+}
+
+static struct memory_item *find(const struct bwl_memory *m, enum bwl_signed_type type,
+				const char *name)
+{
+	for (size_t i = 0; i < m->nitems; i++)
+		if (m->item[i].type == type && !strcmp(m->item[i].name, name))
+			return &m->item[i];
+	return NULL;
+}
+
+static int judge_epoch(const struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
+{
+	const char *word = bwl_signed_word(d->type);
+
+	if (d->terms.epoch < m->epoch) {
+		bwl_fail(e, ESTALE, "the %s %s is of epoch %llu, which was revoked: it is %llu now",
+			 word, d->terms.name, (unsigned long long)d->terms.epoch,
+			 (unsigned long long)m->epoch);
+		return refuse(e, ESTALE, "signed-old");
+	}
+	if (d->terms.epoch - m->epoch <= EPOCHS_AHEAD)
+		return 0;
+	bwl_fail(e, ERANGE, "the %s %s is of epoch %llu: at most %d above %llu, which it is now",
+		 word, d->terms.name, (unsigned long long)d->terms.epoch, EPOCHS_AHEAD,
+		 (unsigned long long)m->epoch);
+	return refuse(e, ERANGE, "signed-malformed");
+}
+
+static bool is_revoked(const struct bwl_memory *m, const uint8_t digest[32])
+{
+	for (size_t i = 0; i < m->nrevoked; i++)
+		if (!memcmp(m->revoked[i].b, digest, 32))
+			return true;
+	return false;
+}
+
+int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
+{
+	const struct memory_item *was = find(m, d->type, d->terms.name);
+	const char *word = bwl_signed_word(d->type);
+	int r = judge_epoch(m, d, e);
+
+	if (r)
+		return r;
+	if (is_revoked(m, d->digest)) {
+		bwl_fail(e, EKEYREVOKED, "the %s %s, version %llu, was revoked", word,
+			 d->terms.name, (unsigned long long)d->terms.version);
+		return refuse(e, EKEYREVOKED, "signed-revoked");
+	}
+	if (!was || d->terms.epoch > was->epoch ||
+	    (d->terms.epoch == was->epoch && d->terms.version > was->version))
+		return 0;
+	if (d->terms.epoch == was->epoch && d->terms.version == was->version) {
+		if (!memcmp(d->digest, was->digest, sizeof(was->digest)))
+			return 1;
+		bwl_fail(
+			e, EEXIST,
+			"the %s %s, version %llu, says something else than version %llu that was accepted: somebody signed two",
+			word, d->terms.name, (unsigned long long)d->terms.version,
+			(unsigned long long)was->version);
+		return refuse(e, EEXIST, "signed-conflict");
+	}
+	bwl_fail(
+		e, ESTALE,
+		"the %s %s is version %llu of epoch %llu, and version %llu of epoch %llu was accepted: versions only rise",
+		word, d->terms.name, (unsigned long long)d->terms.version,
+		(unsigned long long)d->terms.epoch, (unsigned long long)was->version,
+		(unsigned long long)was->epoch);
+	return refuse(e, ESTALE, "signed-old");
+}
+
+/* What ended by a signed time can never be taken again, so nothing need be known of it. */
+static void forget_ended(struct bwl_memory *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->nitems; i++)
+		if (m->item[i].not_after_s > m->newest_s)
+			m->item[n++] = m->item[i];
+	m->nitems = n;
+}
+
+static struct memory_item *item_for(struct bwl_memory *m, const struct bwl_signed *d)
+{
+	struct memory_item *i = find(m, d->type, d->terms.name);
+
+	if (i)
+		return i;
+	if (m->nitems == MEMORY_MOST)
+		forget_ended(m);
+	if (m->nitems == MEMORY_MOST)
+		return NULL;
+	m->item = bwl_must(reallocarray(m->item, m->nitems + 1, sizeof(*m->item)));
+	return &m->item[m->nitems++];
+}
+
+static int take_revocation(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
+{
+	const json_t *list = json_object_get(d->body, "documents"), *v;
+	uint64_t epoch = bwl_payload_number(d->body, "new_epoch");
+	size_t i;
+
+	if (epoch > m->epoch + EPOCHS_AHEAD || m->nrevoked + json_array_size(list) > MEMORY_MOST) {
+		bwl_fail(
+			e, ERANGE,
+			"the revocation %s: `new_epoch` is at most %d above %llu, and %d documents can be revoked by name before one",
+			d->terms.name, EPOCHS_AHEAD, (unsigned long long)m->epoch, MEMORY_MOST);
+		return refuse(e, ERANGE, "signed-malformed");
+	}
+	m->revoked = bwl_must(reallocarray(m->revoked, m->nrevoked + json_array_size(list) + 1,
+					   sizeof(*m->revoked)));
+	json_array_foreach(list, i, v)
+	{
+		struct memory_digest one;
+
+		if (bwl_hex_decode(json_string_value(v), one.b, sizeof(one.b)) &&
+		    !is_revoked(m, one.b))
+			m->revoked[m->nrevoked++] = one;
+	}
+	if (epoch <= m->epoch)
+		return 0;
+	m->epoch = epoch;
+	m->nrevoked = 0; /* all of before are gone with their epoch */
+	return 0;
+}
+
+/* Which tray this is: labels are those of the newest enrolment. */
+static int enrolled(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
+{
+	if (strcmp(bwl_payload_text(d->body, "tray"), m->tray.name)) {
+		bwl_fail(e, EXDEV, "the enrolment is of tray %s, and this is tray %s",
+			 bwl_payload_text(d->body, "tray"), m->tray.name);
+		return refuse(e, EXDEV, "signed-audience");
+	}
+	memory_take_labels(m, json_object_get(d->body, "labels"));
+	return 0;
+}
+
+int bwl_memory_accept(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
+{
+	int r = bwl_memory_judge(m, d, e);
+	struct memory_item *i;
+
+	if (r)
+		return r;
+	if (d->type == BWL_SIGNED_REVOCATION)
+		r = take_revocation(m, d, e);
+	if (d->type == BWL_SIGNED_ENROLMENT)
+		r = enrolled(m, d, e);
+	if (r)
+		return r;
+	if (d->type == BWL_SIGNED_TIMESTAMP && d->terms.issued_s > m->newest_s)
+		m->newest_s = d->terms.issued_s;
+	i = item_for(m, d);
+	if (!i) {
+		bwl_fail(e, ENOSPC, "%d documents are remembered, and none of them has ended",
+			 MEMORY_MOST);
+		return bwl_hint(e, "hand over a root of a higher epoch");
+	}
+	*i = (struct memory_item){ .type = d->type,
+				   .epoch = d->terms.epoch,
+				   .version = d->terms.version,
+				   .not_after_s = d->terms.not_after_s };
+	strcpy(i->name, d->terms.name);
+	memcpy(i->digest, d->digest, sizeof(i->digest));
+	m->seq++;
+	return 0;
+}
+
+static void forget_online(struct bwl_memory *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->nitems; i++)
+		if (bwl_signed_role(m->item[i].type) != BWL_ROLE_ONLINE)
+			m->item[n++] = m->item[i];
+	m->nitems = n;
+	m->newest_s = bwl_root_terms(m->root)->issued_s;
+}
+
+int bwl_memory_next_root(struct bwl_memory *m, const char *bytes, size_t len, struct bwl_err *e)
+{
+	BWL_AUTO(bwl_root_free) struct bwl_root *next = NULL;
+	int r = bwl_root_next(m->root, bytes, len, &next, e);
+	bool shares;
+
+	if (r)
+		return r;
+	shares = bwl_root_shares(m->root, next, BWL_ROLE_ONLINE);
+	bwl_root_free(m->root);
+	m->root = bwl_take_ptr(&next);
+	free(m->root_text);
+	m->root_text = bwl_must(strndup(bytes, len));
+	if (bwl_root_terms(m->root)->epoch > m->epoch) {
+		m->epoch = bwl_root_terms(m->root)->epoch;
+		m->nrevoked = 0;
+	}
+	if (!shares)
+		forget_online(m);
+	m->seq++;
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a DPU remembers of documents, on disk, so that an old one is refused after a reboot too: the
+ * root, and for every type and name the highest version with what it said; the revocation epoch;
+ * the newest signed time. One writer (bwlimitd).
+ */
+#ifndef BWL_SIGNED_MEMORY_H
+#define BWL_SIGNED_MEMORY_H
+
+#include "signed/root.h"
+
+#define BWL_MEMORY "signed.json" /* in the state directory */
+
+struct bwl_memory;
+
+/* -ENOENT: nothing is enrolled; -EUCLEAN: it is not what was written. dir: the state directory. */
+int bwl_memory_open(const char *dir, struct bwl_memory **ret, struct bwl_err *e);
+/* The same from bytes. */
+int bwl_memory_parse(const char *bytes, size_t len, struct bwl_memory **ret, struct bwl_err *e);
+void bwl_memory_free(struct bwl_memory *m);
+BWL_AUTO_DEFINE(bwl_memory_free, struct bwl_memory *)
+/*
+ * A new one, of a root whose digest people have compared, and an enrolment that it signed: it says
+ * which tray this is. -EEXIST: something is enrolled already. Not on disk before bwl_memory_keep().
+ */
+int bwl_memory_enrol(const char *dir, const char *root, size_t root_len, const char *enrolment,
+		     size_t enrolment_len, int64_t wall_s, struct bwl_memory **ret,
+		     struct bwl_err *e);
+/* On disk when 0 is returned; it is what it was or this, killed at any point. */
+int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e);
+
+const struct bwl_root *bwl_memory_root(const struct bwl_memory *m);
+const struct bwl_tray *bwl_memory_tray(const struct bwl_memory *m);
+uint64_t bwl_memory_epoch(const struct bwl_memory *m);
+/* Rises with each document that is remembered: what a TPM's counter can be bound to. */
+uint64_t bwl_memory_seq(const struct bwl_memory *m);
+/* The wall clock, or the newest signed timestamp where that is later. */
+int64_t bwl_memory_now(const struct bwl_memory *m, int64_t wall_s);
+/* When the newest signed timestamp was issued; 0: there was none. */
+int64_t bwl_memory_newest(const struct bwl_memory *m);
+/* What is above the floor needs a signed time that is younger than this. */
+bool bwl_memory_is_fresh(const struct bwl_memory *m, int64_t wall_s, uint64_t offline_for_ns);
+
+/*
+ * Is this document, which was verified, no older than what was accepted? 0: it is newer; 1: it is
+ * the one that was accepted last; -ESTALE ("signed-old"), -EEXIST ("signed-conflict"), -EKEYREVOKED
+ * ("signed-revoked").
+ */
+int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e);
+/* Judged, and remembered; bwl_memory_keep() makes it last. */
+int bwl_memory_accept(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e);
+/*
+ * The root that comes after this one. Where it has none of the online keys of before, what those
+ * said is forgotten, the time too: so a stolen one that signed the year 2100 is got over.
+ */
+int bwl_memory_next_root(struct bwl_memory *m, const char *bytes, size_t len, struct bwl_err *e);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The memory as a file: "# bwlimit signed 1 SHA256", over all that follows that line, and one JSON
+ * object. The digest finds what tore or rotted; who may write the file may write a digest, too.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <openssl/evp.h>
+#include <bwl/bytes.h>
+#include <bwl/encode.h>
+#include "signed/memory_parts.h"
+#include "signed/payload.h"
+#include "signed/text.h"
+
+#define MAGIC "# bwlimit signed 1 "
+#define HEAD (sizeof(MAGIC) - 1 + 64 + 1)
+#define BYTES_MOST (16UL << 20)
+
+static void hex_of(const char *bytes, size_t len, char ret[static 65])
+{
+	uint8_t d[32];
+
+	if (EVP_Digest(bytes, len, d, NULL, EVP_sha256(), NULL) != 1)
+		abort();
+	bwl_hex_encode(d, sizeof(d), ret);
+}
+
+void bwl_memory_free(struct bwl_memory *m)
+{
+	bwl_root_free(m->root);
+	free(m->root_text);
+	json_decref(m->tray_labels);
+	free(m->labels);
+	free(m->item);
+	free(m->revoked);
+	free(m);
+}
+
+void memory_take_labels(struct bwl_memory *m, const json_t *labels)
+{
+	json_t *copy = labels ? json_deep_copy(labels) : json_array();
+	const json_t *v;
+	size_t i;
+
+	json_decref(m->tray_labels);
+	m->tray_labels = bwl_must(copy);
+	m->labels = bwl_must(
+		reallocarray(m->labels, json_array_size(copy) + 1, sizeof(*m->labels)));
+	json_array_foreach(copy, i, v) m->labels[i] = json_string_value(v);
+	m->tray.labels = m->labels;
+	m->tray.nlabels = json_array_size(copy);
+}
+
+static bool take_word(const json_t *o, const char *key, char ret[static BWL_NAME_LEN])
+{
+	const char *s = bwl_payload_text(o, key);
+
+	if (!s || !bwl_is_name(s, strlen(s)))
+		return false;
+	strcpy(ret, s);
+	return true;
+}
+
+static bool take_number(const json_t *o, const char *key, uint64_t *ret)
+{
+	const json_t *v = json_object_get(o, key);
+
+	*ret = (uint64_t)json_integer_value(v);
+	return json_is_integer(v) && json_integer_value(v) >= 0;
+}
+
+static bool take_item(const json_t *o, struct memory_item *ret)
+{
+	const char *type = bwl_payload_text(o, "type"), *digest = bwl_payload_text(o, "digest");
+	uint64_t not_after;
+
+	for (ret->type = 0; type && ret->type < _BWL_SIGNED_MAX; ret->type++)
+		if (!strcmp(type, bwl_signed_word(ret->type)))
+			break;
+	if (!type || ret->type == _BWL_SIGNED_MAX || !digest ||
+	    !bwl_hex_decode(digest, ret->digest, sizeof(ret->digest)) ||
+	    !take_word(o, "name", ret->name) || !take_number(o, "epoch", &ret->epoch) ||
+	    !take_number(o, "version", &ret->version) || !take_number(o, "not_after", &not_after))
+		return false;
+	ret->not_after_s = (int64_t)not_after;
+	return true;
+}
+
+static bool take_lists(struct bwl_memory *m, const json_t *o)
+{
+	const json_t *items = json_object_get(o, "accepted"), *v,
+		     *revoked = json_object_get(o, "revoked");
+	size_t i;
+
+	if (!json_is_array(items) || !json_is_array(revoked) ||
+	    json_array_size(items) > MEMORY_MOST || json_array_size(revoked) > MEMORY_MOST)
+		return false;
+	m->item = bwl_must(calloc(json_array_size(items) + 1, sizeof(*m->item)));
+	m->revoked = bwl_must(calloc(json_array_size(revoked) + 1, sizeof(*m->revoked)));
+	json_array_foreach(items, i, v) if (!take_item(v, &m->item[m->nitems++])) return false;
+	json_array_foreach(revoked, i,
+			   v) if (!json_is_string(v) ||
+				  !bwl_hex_decode(json_string_value(v), m->revoked[m->nrevoked++].b,
+						  32)) return false;
+	return true;
+}
+
+static bool take_labels(struct bwl_memory *m, const json_t *labels)
+{
+	const json_t *v;
+	size_t i;
+
+	if (!json_is_array(labels))
+		return false;
+	json_array_foreach(labels, i, v) if (!json_is_string(v) ||
+					     !bwl_is_label(json_string_value(v),
+							   json_string_length(v))) return false;
+	memory_take_labels(m, labels);
+	return true;
+}
+
+/* The root was judged when it came: here only that it is one. */
+static bool take(struct bwl_memory *m, const json_t *o)
+{
+	const char *root = bwl_payload_text(o, "root");
+	uint64_t newest;
+
+	if (!root || bwl_root_first(root, strlen(root), &m->root, NULL))
+		return false;
+	m->root_text = bwl_must(strdup(root));
+	strcpy(m->tray.fleet, bwl_root_fleet(m->root));
+	if (!take_word(o, "tray", m->tray.name) || !take_labels(m, json_object_get(o, "labels")) ||
+	    !take_number(o, "epoch", &m->epoch) || !take_number(o, "seq", &m->seq) ||
+	    !take_number(o, "newest", &newest))
+		return false;
+	m->newest_s = (int64_t)newest;
+	return take_lists(m, o);
+}
+
+int bwl_memory_parse(const char *bytes, size_t len, struct bwl_memory **ret, struct bwl_err *e)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = bwl_must(calloc(1, sizeof(*m)));
+	json_t *o = NULL;
+	char hex[65];
+	bool ok = len > HEAD && !strncmp(bytes, MAGIC, strlen(MAGIC)) && bytes[HEAD - 1] == '\n';
+
+	if (ok) {
+		hex_of(bytes + HEAD, len - HEAD, hex);
+		ok = !strncmp(bytes + strlen(MAGIC), hex, 64);
+	}
+	if (ok)
+		o = json_loadb(bytes + HEAD, len - HEAD, JSON_REJECT_DUPLICATES, NULL);
+	ok = o && take(m, o);
+	json_decref(o);
+	if (ok) {
+		*ret = bwl_take_ptr(&m);
+		return 0;
+	}
+	bwl_fail(e, EUCLEAN, BWL_MEMORY ": what was accepted of signed documents is damaged");
+	return bwl_hint(e,
+			"move it away, and enrol this tray anew: bwlimit-ctl enrol ROOT ENROLMENT");
+}
+
+int bwl_memory_open(const char *dir, struct bwl_memory **ret, struct bwl_err *e)
+{
+	BWL_AUTO_CLOSE int fd = -1;
+	BWL_AUTO_FREE char *bytes = NULL;
+	char path[512];
+	size_t len;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/" BWL_MEMORY, dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return bwl_fail(e, ENOENT, "no root is enrolled here");
+	if (fd < 0)
+		return bwl_fail(e, errno, "cannot read %s: %s", path, strerror(errno));
+	r = bwl_bytes_read(fd, BYTES_MOST, &bytes, &len, e);
+	return r ? r : bwl_memory_parse(bytes, len, ret, e);
+}
+
+static json_t *item_json(const struct memory_item *i)
+{
+	char hex[65];
+
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:s}", "type", bwl_signed_word(i->type), "name",
+			 i->name, "epoch", (json_int_t)i->epoch, "version", (json_int_t)i->version,
+			 "not_after", (json_int_t)i->not_after_s, "digest",
+			 bwl_hex_encode(i->digest, sizeof(i->digest), hex));
+}
+
+int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e)
+{
+	json_t *items = json_array(), *revoked = json_array(), *o;
+	char head[HEAD + 1], hex[65], *text;
+	struct bwl_bytes part[2];
+	int r;
+
+	for (size_t i = 0; i < m->nitems; i++)
+		json_array_append_new(items, item_json(&m->item[i]));
+	for (size_t i = 0; i < m->nrevoked; i++)
+		json_array_append_new(revoked,
+				      json_string(bwl_hex_encode(m->revoked[i].b, 32, hex)));
+	o = json_pack("{s:s, s:s, s:O, s:I, s:I, s:I, s:o, s:o}", "root", m->root_text, "tray",
+		      m->tray.name, "labels", m->tray_labels, "epoch", (json_int_t)m->epoch, "seq",
+		      (json_int_t)m->seq, "newest", (json_int_t)m->newest_s, "accepted", items,
+		      "revoked", revoked);
+	text = bwl_must(json_dumps(bwl_must(o), JSON_COMPACT));
+	json_decref(o);
+	hex_of(text, strlen(text), hex);
+	snprintf(head, sizeof(head), MAGIC "%s\n", hex);
+	part[0] = (struct bwl_bytes){ head, HEAD };
+	part[1] = (struct bwl_bytes){ text, strlen(text) };
+	r = bwl_bytes_replace(dir, BWL_MEMORY, part, 2, e);
+	free(text);
+	return r;
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What was accepted is remembered, over restarts, and nothing older is taken; wall time only rises.
+ */
+#include <bwl/bytes.h>
+#include <bwl/cleanup.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include "signed/memory.h"
+#include "rig.h"
+
+static char dir[64];
+
+static int make_dir(void **state)
+{
+	rig_keys(state);
+	strcpy(dir, "/tmp/bwl-memory-XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int drop_dir(void **state)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/" BWL_MEMORY, dir);
+	unlink(path);
+	rmdir(dir);
+	return rig_no_keys(state);
+}
+
+static char *enrolment_of(const char *name, unsigned version, unsigned who)
+{
+	BWL_AUTO(bwl_root_free) struct bwl_root *root = rig_root();
+	json_t *o = rig_terms("tray-7", 1, version, NOW - 60, NOW + DAY);
+	char hex[65];
+
+	json_object_set_new(o, "tray", json_string(name));
+	json_object_set_new(o, "root", json_string(bwl_hex_encode(bwl_root_digest(root), 32, hex)));
+	json_object_set_new(o, "labels", json_pack("[s, s]", "rack=3", "zone=mesh"));
+	return rig_sign(BWL_SIGNED_ENROLMENT, "hall-3", "tray:tray-7", o, who);
+}
+
+static struct bwl_memory *enrol(void)
+{
+	BWL_AUTO_FREE char *root = rig_root_text(&rig_root_1, PEOPLE);
+	BWL_AUTO_FREE char *enrolment = enrolment_of("tray-7", 1, 1U << ALICE | 1U << BOB);
+	struct bwl_memory *m = NULL;
+	struct bwl_err e = { 0 };
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/" BWL_MEMORY, dir);
+	unlink(path);
+	if (bwl_memory_enrol(dir, root, strlen(root), enrolment, strlen(enrolment), NOW, &m, &e) ||
+	    bwl_memory_keep(m, dir, &e))
+		fail_msg("%s", e.text);
+	return m;
+}
+
+/* As after a reboot. */
+static void again(struct bwl_memory **m)
+{
+	struct bwl_err e = { 0 };
+
+	bwl_memory_free(*m);
+	*m = NULL;
+	if (bwl_memory_open(dir, m, &e))
+		fail_msg("%s", e.text);
+}
+
+/* Takes the reference. NULL: taken (or known: 1). */
+static const char *give(struct bwl_memory *m, enum bwl_signed_type type, json_t *body, unsigned who)
+{
+	BWL_AUTO_FREE char *text = rig_sign(type, "hall-3", "all", body, who);
+	static struct bwl_err e;
+	struct bwl_signed d;
+	int r;
+
+	e = (struct bwl_err){ 0 };
+	r = bwl_signed_open(text, strlen(text), bwl_memory_root(m), bwl_memory_tray(m),
+			    bwl_memory_now(m, NOW), &d, &e);
+	if (!r)
+		r = bwl_memory_accept(m, &d, &e);
+	bwl_signed_free(&d);
+	if (r >= 0)
+		assert_int_equal(bwl_memory_keep(m, dir, &e), 0);
+	return r < 0 ? e.id : r ? "known" : NULL;
+}
+
+static json_t *policy(const char *name, unsigned epoch, unsigned version, const char *text)
+{
+	json_t *o = rig_terms(name, epoch, version, NOW - 60, NOW + DAY);
+
+	json_object_set_new(o, "text", json_string(text));
+	return o;
+}
+
+static const char *give_policy(struct bwl_memory *m, const char *name, unsigned epoch,
+			       unsigned version, const char *text)
+{
+	return give(m, BWL_SIGNED_POLICY, policy(name, epoch, version, text), PEOPLE);
+}
+
+static const char *give_time(struct bwl_memory *m, unsigned version, int64_t at)
+{
+	return give(m, BWL_SIGNED_TIMESTAMP, rig_terms("time", 1, version, at, at + DAY),
+		    1U << CONTROLLER);
+}
+
+static void versions_only_rise_over_restarts_too(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+
+	(void)state;
+	assert_string_equal(bwl_memory_tray(m)->name, "tray-7");
+	assert_null(give_policy(m, "base", 1, 5, "a"));
+	for (unsigned round = 0; round < 2; round++, again(&m)) {
+		assert_string_equal(give_policy(m, "base", 1, 4, "a"), "signed-old");
+		assert_string_equal(give_policy(m, "base", 1, 5, "b"), "signed-conflict");
+		assert_string_equal(give_policy(m, "base", 1, 5, "a"), "known");
+	}
+	assert_null(give_policy(m, "base", 1, 6, "b"));
+	assert_null(give_policy(m, "other", 1, 1, "a")); /* each name has its own */
+	assert_string_equal(give_policy(m, "base", 1, 5, "a"), "signed-old");
+}
+
+static void a_new_epoch_ends_all_that_was_signed_before(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	json_t *o = rig_terms("all", 1, 1, NOW - 60, NOW + DAY);
+
+	(void)state;
+	assert_null(give_policy(m, "base", 1, 5, "a"));
+	json_object_set_new(o, "new_epoch", json_integer(2));
+	json_object_set_new(o, "reason", json_string("a key was lost"));
+	assert_null(give(m, BWL_SIGNED_REVOCATION, o, 1U << BOB)); /* one person closes */
+	again(&m);
+	assert_int_equal(bwl_memory_epoch(m), 2);
+	assert_string_equal(give_policy(m, "base", 1, 6, "a"), "signed-old");
+	assert_string_equal(give_policy(m, "new", 1, 1, "a"), "signed-old");
+	assert_null(give_policy(m, "base", 2, 1, "a"));
+	assert_string_equal(give_policy(m, "base", 2000, 1, "a"), "signed-malformed");
+}
+
+static void a_document_that_was_revoked_by_name_is_never_taken(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	json_t *p = policy("base", 1, 5, "a"), *o = rig_terms("it", 1, 1, NOW - 60, NOW + DAY);
+	char *payload = json_dumps(p, JSON_COMPACT), hex[65];
+	struct bwl_signed d;
+	struct bwl_err e;
+	char *text = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", p, 0);
+
+	(void)state;
+	assert_int_equal(bwl_signed_peek(text, strlen(text), &d, &e), 0);
+	assert_int_equal(d.people, 0);
+	json_object_set_new(o, "documents", json_pack("[s]", bwl_hex_encode(d.digest, 32, hex)));
+	json_object_set_new(o, "reason", json_string("wrong"));
+	assert_null(give(m, BWL_SIGNED_REVOCATION, o, 1U << CAROL));
+	again(&m);
+	assert_string_equal(give_policy(m, "base", 1, 5, "a"), "signed-revoked");
+	assert_null(give_policy(m, "base", 1, 5, "b"));
+	bwl_signed_free(&d);
+	free(payload);
+	free(text);
+}
+
+static void wall_time_is_never_below_the_newest_signed_time(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	const uint64_t quarter = BWL_OFFLINE_FOR_NS;
+
+	(void)state;
+	assert_false(bwl_memory_is_fresh(m, NOW, quarter)); /* none was ever seen */
+	assert_null(give_time(m, 1, NOW + 100));
+	again(&m);
+	assert_int_equal(bwl_memory_now(m, NOW), NOW + 100);
+	assert_int_equal(bwl_memory_now(m, 0), NOW + 100); /* a clock without a battery */
+	assert_int_equal(bwl_memory_now(m, NOW + 101), NOW + 101);
+	assert_true(bwl_memory_is_fresh(m, NOW, quarter));
+	assert_true(bwl_memory_is_fresh(m, NOW + 100 + 899, quarter));
+	assert_false(bwl_memory_is_fresh(m, NOW + 100 + 900, quarter));
+	/* what ended by that time is over, whatever the clock says */
+	assert_null(give_time(m, 2, NOW + DAY));
+	assert_string_equal(give_policy(m, "base", 1, 1, "a"), "signed-expired");
+	/* an older one is no step back */
+	assert_string_equal(give_time(m, 1, NOW + 100), "signed-old");
+	assert_int_equal(bwl_memory_newest(m), NOW + DAY);
+}
+
+static void a_stolen_online_key_is_got_over_by_the_next_root(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	struct rig_root w = rig_root_1;
+	struct bwl_err e = { 0 };
+	char *text;
+
+	(void)state;
+	assert_null(give_policy(m, "base", 1, 5, "a"));
+	assert_null(give_time(m, 1000000, NOW + 100 * 365 * DAY));
+	w.version = 2;
+	text = rig_root_text(&w, PEOPLE); /* the same online key: nothing is forgotten */
+	assert_int_equal(bwl_memory_next_root(m, text, strlen(text), &e), 0);
+	assert_int_equal(bwl_memory_newest(m), NOW + 100 * 365 * DAY);
+	free(text);
+	w = (struct rig_root){ 3, 1, PEOPLE, 1U << MALLORY, 2, NOW + DAY };
+	text = rig_root_text(&w, 1U << ALICE);
+	assert_int_not_equal(bwl_memory_next_root(m, text, strlen(text), &e), 0);
+	free(text);
+	text = rig_root_text(&w, PEOPLE);
+	assert_int_equal(bwl_memory_next_root(m, text, strlen(text), &e), 0);
+	assert_int_equal(bwl_memory_keep(m, dir, &e), 0);
+	free(text);
+	again(&m);
+	assert_int_equal(bwl_memory_newest(m), NOW - DAY);
+	assert_string_equal(give_time(m, 2000000, NOW + 300), "signed-untrusted");
+	assert_null(give(m, BWL_SIGNED_TIMESTAMP, rig_terms("time", 1, 1, NOW, NOW + DAY),
+			 1U << MALLORY));
+	assert_string_equal(give_policy(m, "base", 1, 4, "a"), "signed-old"); /* people's stay */
+}
+
+static void who_enrols_brings_what_two_people_signed(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	BWL_AUTO_FREE char *root = rig_root_text(&rig_root_1, PEOPLE);
+	const struct {
+		const char *tray;
+		unsigned who;
+		bool ok;
+	} row[] = { { "tray-7", 1U << ALICE, false }, { "tray-7", PEOPLE, true } };
+	struct bwl_memory *fresh = NULL;
+	struct bwl_err e = { 0 };
+	char *text = enrolment_of("tray-7", 1, PEOPLE), path[128];
+
+	(void)state;
+	assert_int_equal(bwl_memory_enrol(dir, root, strlen(root), text, strlen(text), NOW, &fresh,
+					  &e),
+			 -EEXIST);
+	free(text);
+	snprintf(path, sizeof(path), "%s/" BWL_MEMORY, dir);
+	unlink(path);
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		text = enrolment_of(row[i].tray, 1, row[i].who);
+		assert_int_equal(!bwl_memory_enrol(dir, root, strlen(root), text, strlen(text), NOW,
+						   &fresh, &e),
+				 row[i].ok);
+		free(text);
+	}
+	bwl_memory_free(fresh);
+	/* another enrolment of this tray brings other labels; one of another tray nothing */
+	text = enrolment_of("tray-8", 2, PEOPLE);
+	{
+		struct bwl_signed d;
+
+		assert_int_equal(bwl_signed_open(text, strlen(text), bwl_memory_root(m), NULL, NOW,
+						 &d, &e),
+				 0);
+		assert_int_not_equal(bwl_memory_accept(m, &d, &e), 0);
+		bwl_signed_free(&d);
+	}
+	free(text);
+}
+
+/* Each byte, one after the other: damaged, or (in the digest's own line) never taken as whole. */
+static void a_memory_that_was_changed_is_not_believed(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol(), *other = NULL;
+	BWL_AUTO_FREE char *bytes = NULL;
+	struct bwl_err e;
+	char path[128];
+	size_t len;
+	int fd;
+
+	(void)state;
+	assert_null(give_policy(m, "base", 1, 5, "a"));
+	snprintf(path, sizeof(path), "%s/" BWL_MEMORY, dir);
+	fd = open(path, O_RDONLY);
+	assert_int_equal(bwl_bytes_read(fd, 1 << 20, &bytes, &len, &e), 0);
+	close(fd);
+	assert_int_equal(bwl_memory_parse(bytes, len, &other, &e), 0);
+	for (size_t i = 0; i < len; i++) {
+		bytes[i] ^= 1;
+		assert_int_equal(bwl_memory_parse(bytes, len, &(struct bwl_memory *){ NULL }, &e),
+				 -EUCLEAN);
+		bytes[i] ^= 1;
+	}
+	for (size_t cut = 0; cut < len; cut += 7)
+		assert_int_equal(bwl_memory_parse(bytes, cut, &(struct bwl_memory *){ NULL }, &e),
+				 -EUCLEAN);
+}
+
+static void what_has_ended_makes_room(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	struct bwl_signed d = { .type = BWL_SIGNED_GRANT,
+				.terms = { .epoch = 1, .version = 1, .not_after_s = NOW } };
+	struct bwl_err e = { 0 };
+	unsigned i = 0;
+	int r = 0;
+
+	(void)state;
+	for (; !r && i < 10000; i++) {
+		snprintf(d.terms.name, sizeof(d.terms.name), "g%u", i);
+		r = bwl_memory_accept(m, &d, &e);
+	}
+	assert_int_equal(r, -ENOSPC);
+	assert_int_equal(i, 4096); /* with the enrolment */
+	assert_null(give_time(m, 1, NOW + 1));
+	assert_int_equal(bwl_memory_accept(m, &d, &e), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(versions_only_rise_over_restarts_too),
+		cmocka_unit_test(a_new_epoch_ends_all_that_was_signed_before),
+		cmocka_unit_test(a_document_that_was_revoked_by_name_is_never_taken),
+		cmocka_unit_test(wall_time_is_never_below_the_newest_signed_time),
+		cmocka_unit_test(a_stolen_online_key_is_got_over_by_the_next_root),
+		cmocka_unit_test(who_enrols_brings_what_two_people_signed),
+		cmocka_unit_test(a_memory_that_was_changed_is_not_believed),
+		cmocka_unit_test(what_has_ended_makes_room),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, drop_dir);
+}
