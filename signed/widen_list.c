@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What was found to be wider. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <bwl/units.h>
+#include "signed/widen_parts.h"
+
+void bwl_widened_free(struct bwl_widened *w)
+{
+	free(w->item);
+	*w = (struct bwl_widened){ 0 };
+}
+
+char *bwl_widening_text(const struct bwl_widening *w, char buf[static BWL_WIDENING_TEXT])
+{
+	snprintf(buf, BWL_WIDENING_TEXT, "%s%s%s: %s -> %s", w->where, *w->where ? ": " : "",
+		 w->what, w->from, w->to);
+	return buf;
+}
+
+void widen_add(struct widen *w, const char *where, const char *what, const char *from,
+	       const char *to)
+{
+	struct bwl_widened *r = w->ret;
+	struct bwl_widening *i;
+
+	if (r->n++ >= BWL_WIDENINGS_KEPT)
+		return;
+	if (!r->item)
+		r->item = bwl_must(calloc(BWL_WIDENINGS_KEPT, sizeof(*r->item)));
+	i = &r->item[r->n - 1];
+	snprintf(i->where, sizeof(i->where), "%s", where);
+	snprintf(i->what, sizeof(i->what), "%s", what);
+	snprintf(i->from, sizeof(i->from), "%s", from);
+	snprintf(i->to, sizeof(i->to), "%s", to);
+}
+
+void widen_number(struct widen *w, const char *where, const char *what, uint64_t from, uint64_t to,
+		  widen_show show)
+{
+	char x[BWL_UNIT_BUF] = "none", y[BWL_UNIT_BUF] = "none";
+
+	if (to <= from)
+		return;
+	if (from != UINT64_MAX)
+		show(from, x);
+	if (to != UINT64_MAX)
+		show(to, y);
+	widen_add(w, where, what, x, y);
+}
