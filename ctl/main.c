@@ -17,7 +17,7 @@ static const struct ctl_cmd *const tables[] = {
 	ctl_explain_cmds, ctl_exfil_cmds,       ctl_heartbeat_cmds, ctl_drill_cmds,
 	ctl_ipsec_cmds,   ctl_ipsec_track_cmds, ctl_pki_cmds,       ctl_usage_cmds,
 	ctl_history_cmds, ctl_audit_cmds,       ctl_tamper_cmds,    ctl_lease_cmds,
-	ctl_journal_cmds, ctl_metrics_cmds,
+	ctl_journal_cmds, ctl_metrics_cmds,     ctl_key_cmds,       ctl_approve_cmds,
 };
 #define NTABLES (sizeof(tables) / sizeof(*tables))
 

@@ -10,6 +10,7 @@
 #include "journal/journal.h"
 #include "policy.h"
 #include "progress.h"
+#include "signed.h"
 
 static int load(struct ctl *c, const char *file, struct bwl_policy **ret)
 {
@@ -247,5 +248,27 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  policy_confirm },
 	{ "policy", "rollback", "", "Return from `apply --confirm` now", NULL, policy_rollback },
 	{ "policy", "show", "", "The policy in force, as a policy file", NULL, policy_show },
+	{ "policy", "sign", "FILE --key KEY [OPTIONS]",
+	  "Make a signed document, or sign it with another key",
+	  "FILE is a policy, or the content of another document as JSON (--type; docs/fleet.md), and FILE.signed\n"
+	  "is made; or it is a signed document, and the signature is added to it.\n\n"
+	  "  --key KEY          who signs: a PEM file, or pkcs11:…\n"
+	  "  --fleet NAME       of a new document: the fleet\n"
+	  "  --audience WHO     all (the default), or tray:NAME and label:KEY=VALUE, with commas\n"
+	  "  --name NAME        whose versions rise\n"
+	  "  --number N         its version, above the last one\n"
+	  "  --epoch N          the fleet's revocation epoch (1)\n"
+	  "  --for TIME         how long it holds\n"
+	  "  --type TYPE        root, grant, lease, revocation, rollout, expulsion, enrolment, timestamp\n"
+	  "  --offline-for TIME a policy: without a signed time for so long, it falls to the floor (15m)\n"
+	  "  --lease-most TIME  a policy: an online key may renew leases for so long, at most\n"
+	  "  --reason TEXT      a policy: why\n"
+	  "  --out FILE         where it is written\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl policy sign tray-7.yaml --key alice.pem --fleet hall-3 --audience tray:tray-7 --name tray-7 --number 5 --for 30d\n",
+	  ctl_policy_sign },
+	{ "policy", "verify", "FILE --root ROOT [--tray NAME]",
+	  "Who signed a document, for whom, until when",
+	  "A root verifies itself; with --root it must follow that one.\n", ctl_policy_verify },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

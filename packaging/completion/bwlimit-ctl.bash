@@ -25,9 +25,10 @@ _bwlimit_ctl() {
 	done
 	case $prev in
 	--pin-dir | --state-dir | --ca | --out | --dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
-	--policy | --csr | --vici | --key | --checkpoint | --proof) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	--policy | --csr | --vici | --key | --root | --against | --checkpoint | --proof) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	--type) mapfile -t COMPREPLY < <(compgen -W 'root policy grant lease revocation rollout expulsion enrolment timestamp' -- "$cur"); return ;;
 	--port | from | uplink) mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net)" -- "$cur"); return ;;
-	--for | --life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
+	--for | --fleet | --audience | --number | --epoch | --offline-for | --lease-most | --reason | --tray | --life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
 		volume | via | via6 | ipsec | for | mark | reason | accept) return ;;
 	mode) mapfile -t COMPREPLY < <(compgen -W 'police shape mark monitor' -- "$cur"); return ;;
 	path) mapfile -t COMPREPLY < <(compgen -W clear -- "$cur"); return ;;
@@ -38,10 +39,10 @@ _bwlimit_ctl() {
 		return
 	fi
 	case $noun/$verb in
-	/) words='peer grant revoke zone policy stats usage history reasons metrics top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal' ;;
+	/) words='peer grant revoke zone policy stats usage history reasons metrics top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal key approve' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
-	policy/) words='check diff apply confirm rollback show' ;;
+	policy/) words='check diff apply confirm rollback show sign verify' ;;
 	grant/) words="list $(_bwlimit_ctl_names peer list)" ;;
 	revoke/*) words="--all --vici --timeout $(_bwlimit_ctl_names peer list)" ;;
 	history/*)
@@ -61,6 +62,20 @@ _bwlimit_ctl() {
 		[[ $prev == set ]] && words=$(_bwlimit_ctl_names zone list)
 		;;
 	policy/check | policy/diff) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	policy/sign)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--key --fleet --audience --name --number --epoch --for --type --offline-for --lease-most --reason --out' -- "$cur")
+		return
+		;;
+	policy/verify)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--root --tray' -- "$cur")
+		return
+		;;
+	key/) words='new show' ;;
+	key/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	approve/*)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--root --key --against --size --yes' -- "$cur")
+		return
+		;;
 	policy/apply)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--confirm --fresh-volume --trust-clock --yes' -- "$cur")
 		return

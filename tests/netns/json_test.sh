@@ -160,6 +160,25 @@ sed -i 's/again/agein/' "${log[@]}" 2>/dev/null
 check "audit verify of a log that was changed" ctl audit-verify audit verify
 check "which has a problem" said '.problems | length > 0'
 
+check "key new" ctl key key new "$LAB_TMP/alice.pem"
+alice=$(jq -c '{ (.key_id): { public: .raw_public_key, owner: "alice" } }' "$LAB_TMP/doc")
+check "key show" ctl key key show "$LAB_TMP/alice.pem"
+ctl key key new "$LAB_TMP/bob.pem"
+bob=$(jq -c '{ (.key_id): { public: .raw_public_key, owner: "bob" } }' "$LAB_TMP/doc")
+ctl key key new "$LAB_TMP/online.pem"
+online=$(jq -c '{ (.key_id): { public: .raw_public_key, owner: "controller" } }' "$LAB_TMP/doc")
+jq -n --argjson a "$alice" --argjson b "$bob" --argjson c "$online" '{ keys: ($a + $b + $c), roles: {
+	root: { threshold: 2, keys: ($a + $b | keys) }, policy: { threshold: 2, keys: ($a + $b | keys) },
+	online: { threshold: 1, keys: ($c | keys) } } }' >"$LAB_TMP/root.json"
+check "policy sign" ctl signed-document policy sign "$LAB_TMP/root.json" --type root --key "$LAB_TMP/alice.pem" \
+	--fleet lab --name root --number 1 --for 1d --out "$LAB_TMP/root"
+check "policy sign again" ctl signed-document policy sign "$LAB_TMP/root" --key "$LAB_TMP/bob.pem"
+check "policy verify" ctl signed-document policy verify "$LAB_TMP/root"
+ctl signed-document policy sign "$LAB_TMP/other.yaml" --key "$LAB_TMP/alice.pem" --fleet lab --name p --number 1 --for 1d
+check "approve" ctl approve approve "$LAB_TMP/other.yaml.signed" --root "$LAB_TMP/root" \
+	--against "$LAB_TMP/policy.yaml" --key "$LAB_TMP/bob.pem" --yes
+check "which widens and is signed" said '.widens and .signed'
+
 check "pki init" ctl pki-init pki init --ca "$LAB_TMP/ca" --name test
 check "pki issue" ctl pki-issue pki issue tray-1 --ca "$LAB_TMP/ca"
 check "pki renew" ctl pki-renew pki renew tray-1 --ca "$LAB_TMP/ca"

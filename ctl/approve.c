@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * `approve`: the second person sees what a signed policy would widen, in words and as the least
+ * time of a theft, before and after; and signs, or does not.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "signed.h"
+#include "signed/payload.h"
+#include "signed/widen.h"
+
+struct approval {
+	const char *file, *root_file, *key, *against, *size;
+	bool yes;
+	uint64_t bytes;
+	uint64_t boot_ns; /* both policies are read with these clocks */
+	int64_t wall_s;
+	struct bwl_root *root;
+	struct bwl_signed doc;
+	struct bwl_policy *from, *to;
+};
+
+static int parse(struct ctl *c, const struct approval *a, const char *name, const char *text,
+		 size_t len, struct bwl_policy **ret)
+{
+	return bwl_policy_parse(name, text, len, a->boot_ns, a->wall_s, ret, &c->err);
+}
+
+/* A policy file, a signed one, or what is in force here. */
+static int load_from(struct ctl *c, struct approval *a, struct bwl_holding *ret)
+{
+	BWL_AUTO_FREE char *bytes = NULL;
+	struct bwl_pins *pins = NULL;
+	struct bwl_signed d;
+	const char *text;
+	size_t len;
+	int r;
+
+	if (!a->against) {
+		r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
+		if (r)
+			return bwl_hint(&c->err, "or say --against, the policy that holds there");
+		if (bwl_active_slot(pins, a->boot_ns) == BWL_NO_SLOT)
+			a->from = bwl_policy_new();
+		else
+			r = bwl_policy_read(pins, &a->from, &c->err);
+		bwl_pins_close(pins);
+		*ret = bwl_holding_of(a->from);
+		return r;
+	}
+	r = ctl_signed_read(c, a->against, &bytes, &len);
+	if (r)
+		return r;
+	if (bwl_signed_peek(bytes, len, &d, NULL)) {
+		r = parse(c, a, a->against, bytes, len, &a->from);
+		*ret = bwl_holding_of(a->from);
+		return r;
+	}
+	text = bwl_payload_text(d.body, "text");
+	r = text ? parse(c, a, a->against, text, strlen(text), &a->from)
+		 : bwl_fail(&c->err, EINVAL, "%s is no policy", a->against);
+	*ret = (struct bwl_holding){
+		.pol = a->from,
+		.not_after_s = d.terms.not_after_s,
+		.offline_for_ns = bwl_payload_span(d.body, "offline_for", BWL_OFFLINE_FOR_NS),
+		.lease_most_ns = bwl_payload_span(d.body, "lease_most", 0),
+		.stages = bwl_payload_yes(d.body, "stages"),
+	};
+	bwl_signed_free(&d);
+	return r;
+}
+
+static int load_to(struct ctl *c, struct approval *a, struct bwl_holding *ret)
+{
+	const char *text = bwl_payload_text(a->doc.body, "text");
+	int r = parse(c, a, a->file, text, strlen(text), &a->to);
+
+	*ret = (struct bwl_holding){
+		.pol = a->to,
+		.not_after_s = a->doc.terms.not_after_s,
+		.offline_for_ns = bwl_payload_span(a->doc.body, "offline_for", BWL_OFFLINE_FOR_NS),
+		.lease_most_ns = bwl_payload_span(a->doc.body, "lease_most", 0),
+		.stages = bwl_payload_yes(a->doc.body, "stages"),
+		.fresh_volume = bwl_payload_yes(a->doc.body, "fresh_volume"),
+	};
+	return r;
+}
+
+static double least_s(const struct approval *a, const struct bwl_policy *p)
+{
+	const struct bwl_exfil_args args = { .size = a->bytes, .compression = 1, .trays = 1 };
+	struct bwl_exfil_result x;
+
+	return bwl_exfil(p, &args, &x, NULL) ? NAN : x.seconds;
+}
+
+static json_t *as_json(const struct approval *a, const struct bwl_widened *w, bool did)
+{
+	json_t *o = bwl_doc("approve"), *list = json_array();
+	double before = least_s(a, a->from), after = least_s(a, a->to);
+
+	for (size_t i = 0; i < w->n && i < BWL_WIDENINGS_KEPT; i++) {
+		char text[BWL_WIDENING_TEXT];
+
+		json_array_append_new(list, json_string(bwl_widening_text(&w->item[i], text)));
+	}
+	json_object_set_new(o, "file", json_string(a->file));
+	json_object_set_new(o, "widens", json_boolean(w->n));
+	json_object_set_new(o, "widening_count", bwl_json_u64(w->n));
+	json_object_set_new(o, "widenings", list);
+	json_object_set_new(o, "size_bytes", bwl_json_u64(a->bytes));
+	json_object_set_new(o, "least_before_s", bwl_json_real(before));
+	json_object_set_new(o, "least_after_s", bwl_json_real(after));
+	json_object_set_new(o, "signed", json_boolean(did));
+	return o;
+}
+
+static void as_text(const struct approval *a, const struct bwl_widened *w, FILE *f)
+{
+	char size[BWL_UNIT_BUF], before[BWL_UNIT_BUF], after[BWL_UNIT_BUF];
+
+	fprintf(f, "%s %s, version %llu, for %s\n", bwl_signed_word(a->doc.type), a->doc.terms.name,
+		(unsigned long long)a->doc.terms.version, a->doc.audience);
+	if (!w->n)
+		fputs("widens nothing: one person suffices\n", f);
+	else
+		fprintf(f, "WIDENS, in %zu place%s:\n", w->n, CTL_S(w->n));
+	for (size_t i = 0; i < w->n && i < BWL_WIDENINGS_KEPT; i++) {
+		char text[BWL_WIDENING_TEXT];
+
+		fprintf(f, "  + %s\n", bwl_widening_text(&w->item[i], text));
+	}
+	fprintf(f, "%s leave in at least %s; before, %s\n", bwl_human_size((double)a->bytes, size),
+		bwl_human_time(least_s(a, a->to), after),
+		bwl_human_time(least_s(a, a->from), before));
+}
+
+static bool agreed(const struct approval *a)
+{
+	char answer[16] = "";
+
+	if (a->yes)
+		return true;
+	if (!isatty(STDIN_FILENO))
+		return false;
+	fputs("sign? [y/N] ", stderr);
+	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
+}
+
+/* Whoever signed already is no second person. */
+static int check_signer(struct ctl *c, const struct approval *a, const struct bwl_envelope *v,
+			const struct bwl_key *k)
+{
+	const enum bwl_role role = bwl_signed_role(a->doc.type);
+	char id[BWL_KEY_ID];
+	const char *owner = bwl_root_owner(a->root, bwl_key_id(bwl_key_public(k), id), role);
+
+	if (!owner)
+		return bwl_fail(&c->err, ENOKEY, "the key %.16s… has no role %s in this root", id,
+				bwl_role_word(role));
+	for (size_t i = 0; i < v->nsig; i++) {
+		const char *other = bwl_root_owner(a->root, v->sig[i].key, role);
+
+		if (other && !strcmp(other, owner)) {
+			bwl_fail(&c->err, EEXIST, "%s has signed it already", owner);
+			return bwl_hint(&c->err, "somebody else must approve it");
+		}
+	}
+	return 0;
+}
+
+static int sign(struct ctl *c, const struct approval *a, const char *bytes, size_t len)
+{
+	BWL_AUTO(bwl_key_free) struct bwl_key *k = NULL;
+	struct bwl_envelope v;
+	int r = bwl_key_read(a->key, &k, &c->err);
+
+	if (!r)
+		r = bwl_envelope_parse(bytes, len, &v, &c->err);
+	if (r)
+		return r;
+	r = check_signer(c, a, &v, k);
+	if (!r)
+		r = bwl_envelope_sign(&v, k, &c->err);
+	if (!r)
+		r = ctl_signed_write(c, a->file, &v);
+	bwl_envelope_free(&v);
+	return r;
+}
+
+static int look(struct ctl *c, struct approval *a, const char *bytes, size_t len)
+{
+	struct bwl_holding from, to;
+	struct bwl_widened w = { 0 };
+	bool did = false;
+	int r = load_from(c, a, &from);
+
+	if (!r)
+		r = load_to(c, a, &to);
+	if (r)
+		return r;
+	bwl_widens(&from, &to, &w);
+	if (!c->json)
+		as_text(a, &w, stdout);
+	if (a->key && agreed(a)) {
+		r = sign(c, a, bytes, len);
+		did = !r;
+	}
+	if (!r && c->json)
+		bwl_doc_print(as_json(a, &w, did));
+	else if (!r)
+		puts(did ? "signed" : "not signed");
+	bwl_widened_free(&w);
+	return r;
+}
+
+static int approve(struct ctl *c, int argc, char **argv)
+{
+	struct approval a = { .bytes = 1ULL << 40, .boot_ns = bwl_now_ns(), .wall_s = time(NULL) };
+	const struct ctl_opt opts[] = {
+		{ "--root", NULL, &a.root_file },  { "--key", NULL, &a.key },
+		{ "--against", NULL, &a.against }, { "--size", NULL, &a.size },
+		{ "--yes", &a.yes, NULL },         { NULL, NULL, NULL },
+	};
+	BWL_AUTO_FREE char *bytes = NULL;
+	size_t len;
+	int r = ctl_opts(c, &argc, argv, opts);
+
+	if (r)
+		return r;
+	if (argc != 1 || !a.root_file)
+		return ctl_usage(c, "say which file, and --root, under which it is to hold");
+	if (a.size && bwl_parse_size(a.size, &a.bytes, &c->err))
+		return CTL_USAGE;
+	if (!a.bytes)
+		return ctl_usage(c, "--size is at least one byte");
+	a.file = argv[0];
+	r = ctl_signed_root(c, a.root_file, &a.root);
+	if (!r)
+		r = ctl_signed_read(c, a.file, &bytes, &len);
+	if (!r)
+		r = bwl_signed_open(bytes, len, a.root, NULL, a.wall_s, &a.doc, &c->err);
+	if (!r && a.doc.type != BWL_SIGNED_POLICY)
+		r = bwl_fail(&c->err, ENOTSUP, "a %s is signed with: bwlimit-ctl policy sign",
+			     bwl_signed_word(a.doc.type));
+	if (!r)
+		r = look(c, &a, bytes, len);
+	bwl_signed_free(&a.doc);
+	bwl_policy_free(a.from);
+	bwl_policy_free(a.to);
+	bwl_root_free(a.root);
+	return r;
+}
+
+const struct ctl_cmd ctl_approve_cmds[] = {
+	{ "approve", NULL, "FILE --root ROOT [--key KEY]",
+	  "What a signed policy widens, and the second person's signature",
+	  "In words, and as the least time in which --size (1tb) could leave, before and after. It compares\n"
+	  "with the policy in force here, or with --against; what the document says of itself counts for\n"
+	  "nothing. At a terminal it asks before it signs. Whoever signed already is no second person.\n\n"
+	  "  --root ROOT     the fleet's root\n"
+	  "  --key KEY       sign with it; without it nothing is signed\n"
+	  "  --against FILE  the policy that holds now, signed or not\n"
+	  "  --size SIZE     bytes that must not leave\n"
+	  "  --yes           sign without asking\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl approve tray-7.yaml.signed --root root.json --key pkcs11:token=bob\n",
+	  approve },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the commands of signed documents share. */
+#ifndef BWL_CTL_SIGNED_H
+#define BWL_CTL_SIGNED_H
+
+#include "ctl.h"
+#include "signed/envelope.h"
+#include "signed/root.h"
+
+/* A whole file; the caller frees it. */
+int ctl_signed_read(struct ctl *c, const char *file, char **ret, size_t *ret_len);
+/* A root from its file, signed by enough of itself. */
+int ctl_signed_root(struct ctl *c, const char *file, struct bwl_root **ret);
+/* An envelope, replaced as a whole. */
+int ctl_signed_write(struct ctl *c, const char *file, const struct bwl_envelope *v);
+/* What it says of itself, and who signed; people -1: nobody judged. enough: may it widen? */
+int ctl_signed_show(struct ctl *c, const char *file, const char *bytes, size_t len,
+		    const struct bwl_root *root, int people, bool enough);
+
+/* signed.c, signed_approve.c: the commands */
+int ctl_policy_sign(struct ctl *c, int argc, char **argv);
+int ctl_policy_verify(struct ctl *c, int argc, char **argv);
+
+#endif
