@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `approve`: the second person sees what a signed policy would widen, in words and as the least
- * time of a theft, before and after; and signs, or does not.
+ * `approve`: the second person sees what a signed policy, or a grant, would widen, in words and as
+ * the least time of a theft, before and after; and signs, or does not.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "signed.h"
+#include "signed/grant.h"
 #include "signed/payload.h"
 #include "signed/widen.h"
 
@@ -71,6 +72,21 @@ static int load_from(struct ctl *c, struct approval *a, struct bwl_holding *ret)
 	};
 	bwl_signed_free(&d);
 	return r;
+}
+
+/* A grant is what holds, with it. */
+static int load_granted(struct ctl *c, struct approval *a, struct bwl_holding *ret)
+{
+	struct approval again = *a;
+	int r;
+
+	again.from = NULL;
+	r = load_from(c, &again, ret);
+	a->to = again.from;
+	if (ret->offline_for_ns != UINT64_MAX)
+		ret->offline_for_ns = bwl_payload_span(a->doc.body, "offline_for",
+						       BWL_OFFLINE_FOR_NS);
+	return r ? r : bwl_grant_into(a->to, &a->doc, a->boot_ns, a->wall_s, &c->err);
 }
 
 static int load_to(struct ctl *c, struct approval *a, struct bwl_holding *ret)
@@ -199,7 +215,7 @@ static int look(struct ctl *c, struct approval *a, const char *bytes, size_t len
 	int r = load_from(c, a, &from);
 
 	if (!r)
-		r = load_to(c, a, &to);
+		r = a->doc.type == BWL_SIGNED_GRANT ? load_granted(c, a, &to) : load_to(c, a, &to);
 	if (r)
 		return r;
 	bwl_widens(&from, &to, &w);
@@ -243,7 +259,7 @@ static int approve(struct ctl *c, int argc, char **argv)
 		r = ctl_signed_read(c, a.file, &bytes, &len);
 	if (!r)
 		r = bwl_signed_open(bytes, len, a.root, NULL, a.wall_s, &a.doc, &c->err);
-	if (!r && a.doc.type != BWL_SIGNED_POLICY)
+	if (!r && a.doc.type != BWL_SIGNED_POLICY && a.doc.type != BWL_SIGNED_GRANT)
 		r = bwl_fail(&c->err, ENOTSUP, "a %s is signed with: bwlimit-ctl policy sign",
 			     bwl_signed_word(a.doc.type));
 	if (!r)
@@ -257,7 +273,7 @@ static int approve(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_approve_cmds[] = {
 	{ "approve", NULL, "FILE --root ROOT [--key KEY]",
-	  "What a signed policy widens, and the second person's signature",
+	  "What a signed policy or grant widens, and the second person's signature",
 	  "In words, and as the least time in which --size (1tb) could leave, before and after. It compares\n"
 	  "with the policy in force here, or with --against; what the document says of itself counts for\n"
 	  "nothing. At a terminal it asks before it signs. Whoever signed already is no second person.\n\n"

@@ -82,6 +82,12 @@ check "a longer end is too" says 'not_after' sh -c "'$CTL' policy sign was.yaml 
 	--name tray-7 --number 7 --for 1d --out short >/dev/null; '$CTL' policy sign was.yaml --key alice.pem --fleet hall-3 \
 	--name tray-7 --number 8 --for 30d --out long >/dev/null; '$CTL' approve long --root root --against short"
 
+echo '{ "peer": "backup", "limit": { "rate": "5gbit" }, "reason": "ticket 4711" }' >grant.json
+sed -n 's/^ *- name: *//p' was.yaml | head -1 >peer
+sed -i "s/backup/$(cat peer)/" grant.json
+check "a grant is compared as the policy that it comes to" says 'grant: rate: .* -> 5gbit|grant: volume' sh -c "'$CTL' policy sign \
+	grant.json --type grant --key alice.pem --fleet hall-3 --name g --number 1 --for 2h >/dev/null; '$CTL' approve \
+	grant.json.signed --root root --against was.yaml"
 check "what eve signs is nobody's" fails 'signed by 0 of the people' sh -c "'$CTL' policy sign wider.yaml --key eve.pem \
 	--fleet hall-3 --name tray-7 --number 9 --for 1d --out eve >/dev/null; '$CTL' policy verify eve --root root"
 check "the controller's key signs no policy" fails 'signed by 0 of the people' sh -c "'$CTL' policy sign wider.yaml \

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A signed grant is judged as the policy that it comes to. */
+#include <bwl/cleanup.h>
+#include "rig.h"
+#include "policy_text.h"
+#include "signed/grant.h"
+#include "signed/widen.h"
+
+#define POLICY                                                                                     \
+	TOP "peers:\n  - name: log\n    addresses: [198.51.100.7/32]\n    path: clear\n"           \
+	    "    via: 10.9.9.9\n    grant: { rate: 1mbit, burst: 80kb, volume: 1gb per 1d }\n"
+
+/* 1: it widens, 0: not, else the error. limit: JSON. */
+static int widens(const char *peer, const char *limit)
+{
+	BWL_AUTO(bwl_root_free) struct bwl_root *root = rig_root();
+	struct bwl_policy *from = read_text(POLICY), *to = read_text(POLICY);
+	json_t *o = rig_body(BWL_SIGNED_GRANT, 1);
+	struct bwl_widened w = { 0 };
+	struct bwl_err e = { 0 };
+	struct bwl_signed d;
+	char *text;
+	int r;
+
+	json_object_set_new(o, "peer", json_string(peer));
+	json_object_set_new(o, "limit", json_loads(limit, 0, NULL));
+	text = rig_sign(BWL_SIGNED_GRANT, "hall-3", "all", o, 1U << ALICE);
+	assert_int_equal(bwl_signed_open(text, strlen(text), root, &tray, NOW, &d, &e), 0);
+	r = bwl_grant_into(to, &d, NOW_BOOT, NOW, &e);
+	if (!r) {
+		struct bwl_holding a = bwl_holding_of(from), b = bwl_holding_of(to);
+
+		assert_int_equal(to->peers[0].expiry_ns, NOW_BOOT + DAY * 1000000000ULL);
+		r = bwl_widens(&a, &b, &w);
+	}
+	bwl_widened_free(&w);
+	bwl_signed_free(&d);
+	bwl_policy_free(from);
+	bwl_policy_free(to);
+	free(text);
+	return r;
+}
+
+static void it_widens_where_the_policy_that_it_comes_to_does(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		widens("log", "{\"rate\":\"1mbit\",\"burst\":\"80kb\",\"volume\":\"1gb per 1d\"}"),
+		0);
+	assert_int_equal(
+		widens("log",
+		       "{\"rate\":\"500kbit\",\"burst\":\"80kb\",\"volume\":\"1mb per 1d\"}"),
+		0);
+	assert_int_equal(
+		widens("log", "{\"rate\":\"2mbit\",\"burst\":\"80kb\",\"volume\":\"1gb per 1d\"}"),
+		1);
+	assert_int_equal(
+		widens("log", "{\"rate\":\"1mbit\",\"burst\":\"81kb\",\"volume\":\"1gb per 1d\"}"),
+		1);
+	assert_int_equal(widens("log", "{\"rate\":\"1mbit\",\"burst\":\"80kb\"}"), 1);
+	assert_int_equal(
+		widens("log",
+		       "{\"rate\":\"1mbit\",\"burst\":\"80kb\",\"volume\":\"1gb per 1d\",\"mode\":\"monitor\"}"),
+		1);
+}
+
+static void it_is_of_a_peer_and_has_the_words_of_a_limit(void **state)
+{
+	(void)state;
+	assert_int_equal(widens("nobody", "{\"rate\":\"1mbit\"}"), -ENOENT);
+	assert_true(widens("log", "{\"rate\":1}") < 0);
+	assert_true(widens("log", "{\"rate\":\"fast\"}") < 0);
+	assert_true(widens("log", "{\"rate\":\"1mbit\",\"until\":\"never\"}") < 0);
+	assert_true(widens("log", "{}") < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_widens_where_the_policy_that_it_comes_to_does),
+		cmocka_unit_test(it_is_of_a_peer_and_has_the_words_of_a_limit),
+	};
+
+	return cmocka_run_group_tests(tests, rig_keys, rig_no_keys);
+}
