@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What gRPC says above HTTP/2, as bytes alone: messages with their length before them, which come
+ * in any pieces, and how a call ended (doc/PROTOCOL-HTTP2.md of github.com/grpc/grpc).
+ */
+#ifndef BWL_FLEET_GRPC_WIRE_H
+#define BWL_FLEET_GRPC_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "bwl/err.h"
+
+#define BWL_GRPC_HEAD                                                                              \
+	5 /* bytes before a message: 0 (not compressed), and its length, big-endian                \
+	   */
+
+void bwl_grpc_head(uint8_t head[static BWL_GRPC_HEAD], uint32_t len);
+
+struct bwl_grpc_frames {
+	size_t most; /* bytes of a message */
+	uint8_t head[BWL_GRPC_HEAD];
+	unsigned have; /* bytes of head */
+	uint8_t *msg;
+	size_t len, got; /* of msg */
+};
+
+/*
+ * Calls said() with each message that is whole. 0; -EMSGSIZE: larger than `most`, and no memory was
+ * taken for it; -EBADMSG: compressed, which nobody asked for; or what said() returned, negative.
+ */
+int bwl_grpc_feed(struct bwl_grpc_frames *f, const void *data, size_t len,
+		  int (*said)(void *arg, const uint8_t *msg, size_t len), void *arg);
+bool bwl_grpc_is_within(const struct bwl_grpc_frames *f); /* a message has begun */
+void bwl_grpc_frames_done(struct bwl_grpc_frames *f);
+
+enum bwl_grpc_code {
+	BWL_GRPC_OK = 0,
+	BWL_GRPC_UNKNOWN = 2,
+	BWL_GRPC_DEADLINE = 4,
+	BWL_GRPC_NOT_FOUND = 5,
+	BWL_GRPC_EXISTS = 6,
+	BWL_GRPC_DENIED = 7,
+	BWL_GRPC_EXHAUSTED = 8,
+	BWL_GRPC_PRECONDITION = 9,
+	BWL_GRPC_OUT_OF_RANGE = 11,
+	BWL_GRPC_UNIMPLEMENTED = 12,
+	BWL_GRPC_INTERNAL = 13,
+	BWL_GRPC_UNAVAILABLE = 14,
+	BWL_GRPC_UNAUTHENTICATED = 16,
+	BWL_GRPC_CODE_MOST = 16,
+};
+
+#define BWL_GRPC_TEXT 200
+struct bwl_grpc_end {
+	bool http_ok, is_grpc; /* :status 200, and content-type application/grpc */
+	unsigned http;         /* :status */
+	int code;              /* -1: not said */
+	char text[BWL_GRPC_TEXT];
+};
+
+/* A header or trailer, "name: value" with or without its line end; those of no interest do nothing.
+ */
+void bwl_grpc_header(struct bwl_grpc_end *end, const char *line, size_t len);
+/* The code of a call whose response said that, and nothing else went wrong. */
+int bwl_grpc_code(const struct bwl_grpc_end *end);
+/* errno of a code; 0 of BWL_GRPC_OK */
+int bwl_grpc_errno(int code);
+
+#endif
