@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is asked of etcd, by calls that wait for their answer (grpc.h), and which servers are asked.
+ * -ERANGE: what is asked for was compacted. -ENOENT: there is no such lease.
+ */
+#ifndef BWL_FLEET_ETCD_H
+#define BWL_FLEET_ETCD_H
+
+#include "etcd_msg.h"
+#include "grpc.h"
+
+#define BWL_ETCD_KEY_MOST 256 /* with its '\0' */
+#define BWL_ETCD_CALL_MS 3000 /* for one answer */
+
+int bwl_etcd_status(struct bwl_grpc *g, struct bwl_etcd_status *ret, struct bwl_err *e);
+/* One page. */
+int bwl_etcd_range(struct bwl_grpc *g, const struct bwl_etcd_range *r, bwl_etcd_kv_fn fn, void *arg,
+		   struct bwl_etcd_page *ret, struct bwl_err *e);
+/*
+ * All keys that begin with prefix, without their values, page after page at one revision:
+ * *revision, or the newest where that is 0, which it then says.
+ */
+int bwl_etcd_keys(struct bwl_grpc *g, const char *prefix, bwl_etcd_kv_fn fn, void *arg,
+		  int64_t *revision, struct bwl_err *e);
+int bwl_etcd_put(struct bwl_grpc *g, const struct bwl_etcd_put *p, struct bwl_err *e);
+/* -EEXIST: one of them is not what it was. */
+int bwl_etcd_txn(struct bwl_grpc *g, const struct bwl_etcd_put *p, unsigned n,
+		 int64_t *ret_revision, struct bwl_err *e);
+int bwl_etcd_lease_grant(struct bwl_grpc *g, int64_t ttl_s, int64_t *ret_id, struct bwl_err *e);
+int bwl_etcd_lease_keep(struct bwl_grpc *g, int64_t id, struct bwl_err *e);
+
+#define BWL_ETCD_WATCH "/etcdserverpb.Watch/Watch"
+
+/*
+ * Is this a version whose authorisation has no hole that is known? Else why and what to do, EPERM.
+ */
+int bwl_etcd_version_ok(const char *version, struct bwl_err *e);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where documents lie in the store, below a prefix ("/bwl/v1"). The controller writes, a tray reads
+ * what is for all and what is for it, and writes nothing but its own `out`:
+ *
+ *	PREFIX/all/doc/KIND/NAME	a document for every tray
+ *	PREFIX/all/big/KIND/NAME	one that is in parts: "PARTS SHA256"
+ *	PREFIX/part/SHA256/00000	its parts; they never change
+ *	PREFIX/node/TRAY/in/doc/…	as `all`, for one tray
+ *	PREFIX/node/TRAY/in/big/…
+ *	PREFIX/node/TRAY/out/alive	the tray's, under its lease
+ *	PREFIX/node/TRAY/out/status
+ *
+ * Every range ends in '/': that of tray1 has nothing of tray10.
+ */
+#ifndef BWL_FLEET_LAYOUT_H
+#define BWL_FLEET_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "bwl/err.h"
+#include "etcd.h"
+
+/* What a document is, in the order in which they are handed over: first what closes. */
+#define BWL_DOC_KINDS(X)                                                                           \
+	X(root)                                                                                    \
+	X(timestamp)                                                                               \
+	X(revocation)                                                                              \
+	X(expulsion)                                                                               \
+	X(enrolment)                                                                               \
+	X(rollout)                                                                                 \
+	X(lease)                                                                                   \
+	X(grant)                                                                                   \
+	X(policy)
+enum bwl_doc_kind {
+#define X(k) BWL_DOC_##k,
+	BWL_DOC_KINDS(X)
+#undef X
+		BWL_DOC_KIND_COUNT
+};
+const char *bwl_doc_kind_name(enum bwl_doc_kind k);
+/* BWL_DOC_KIND_COUNT: none */
+enum bwl_doc_kind bwl_doc_kind_of(const char *name, size_t len);
+
+#define BWL_DOC_NAME_MOST 80            /* with its '\0' */
+#define BWL_DOC_INLINE_MOST (64U << 10) /* bytes in one value; the rest is in parts */
+#define BWL_DOC_PART_BYTES (512U << 10)
+#define BWL_DOC_MOST (16U << 20) /* bytes of a document */
+#define BWL_DOC_SHA_HEX 65       /* with its '\0' */
+
+/* Names of trays and documents: letters, digits, '.', '_', '-'; neither empty nor "." or "..". */
+bool bwl_store_name_ok(const char *name, size_t len);
+int bwl_store_prefix_ok(const char *prefix, struct bwl_err *e);
+
+/* tray NULL: for all. big: its head, else itself. 0 or -ENAMETOOLONG */
+int bwl_doc_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray,
+		enum bwl_doc_kind kind, const char *name, bool big);
+/* The range of all documents of a tray, or for all; with its last '/'. */
+int bwl_doc_range(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray);
+int bwl_part_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *sha,
+		 unsigned part);
+int bwl_out_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray,
+		const char *what);
+
+struct bwl_doc_at {
+	enum bwl_doc_kind kind;
+	bool big;
+	char name[BWL_DOC_NAME_MOST];
+};
+/* What is at a key of a range of documents; -EINVAL: nothing that we know. */
+int bwl_doc_parse_key(const char *range, const char *key, size_t len, struct bwl_doc_at *ret);
+
+struct bwl_doc_head {
+	unsigned parts;
+	char sha[BWL_DOC_SHA_HEX]; /* of the whole */
+};
+void bwl_doc_sha(const void *at, size_t len, char hex[static BWL_DOC_SHA_HEX]);
+int bwl_doc_parse_head(const char *at, size_t len, struct bwl_doc_head *ret);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Documents into the store and out of it: layout.h. */
+#ifndef BWL_FLEET_PUBLISH_H
+#define BWL_FLEET_PUBLISH_H
+
+#include "layout.h"
+
+struct bwl_doc {
+	const char *prefix, *tray; /* tray NULL: for all */
+	enum bwl_doc_kind kind;
+	const char *name;
+	const void *at;
+	size_t len;
+};
+/*
+ * Its parts first, then what names them, in one step: a reader finds what was there, or the whole.
+ * A call that was killed is made again. was: the revision of what it replaces, 0: nothing,
+ * BWL_ETCD_ANY. -EEXIST: that is not what is there.
+ */
+int bwl_doc_publish(struct bwl_grpc *g, const struct bwl_doc *d, int64_t was, int64_t *ret_revision,
+		    struct bwl_err *e);
+/* The bytes at a key, put together where they are in parts. The caller frees *ret. -ENOENT */
+int bwl_doc_fetch(struct bwl_grpc *g, const char *prefix, const char *key, bool big, uint8_t **ret,
+		  size_t *ret_len, int64_t *ret_mod, struct bwl_err *e);
+
+#endif

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# A cluster of etcd in network namespaces, for tests. Source tap.sh before it, and say where: ETCD_DIR.
+#
+# Each member has a namespace and a cable to the namespace `net`, where the agents are; cut() and
+# heal() take cables out and put them back. Certificates are made here: an authority for clients and
+# members, root and one for each tray.
+
+: "${ETCD_DIR:?a folder for the cluster}"
+ETCD_N=${ETCD_N:-3}
+etcd_ns() { echo "bwl-store$$-$1"; }
+etcd_url() { echo "https://10.77.$1.2:2379"; } # member
+in_net() { nsenter --net="/run/netns/$(etcd_ns net)" "$@"; }
+
+# name: a certificate with that CommonName, which is the user of etcd
+etcd_cert() { # name [subjectAltName]
+	local name=$1 at=$ETCD_DIR/pki
+	openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$name" \
+		-keyout "$at/$name.key" -out "$at/$name.csr" 2>/dev/null &&
+		openssl x509 -req -in "$at/$name.csr" -CA "$at/ca.pem" -CAkey "$at/ca.key" -CAcreateserial \
+			-days 2 -out "$at/$name.pem" 2>/dev/null \
+			-extfile <(echo "subjectAltName=${2:-DNS:$name}")
+}
+etcd_pki() {
+	mkdir -p "$ETCD_DIR/pki"
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test-ca \
+		-keyout "$ETCD_DIR/pki/ca.key" -out "$ETCD_DIR/pki/ca.pem" 2>/dev/null
+	local i
+	for ((i = 1; i <= ETCD_N; i++)); do etcd_cert "m$i" "IP:10.77.$i.2,IP:127.0.0.1"; done
+	etcd_cert root
+}
+
+# Namespaces: a star, the members around `net`, which forwards between them.
+etcd_net() {
+	local i ns net
+	net=$(etcd_ns net)
+	ip netns add "$net" && ip -n "$net" link set lo up || return
+	in_net sysctl -qw net.ipv4.ip_forward=1
+	for ((i = 1; i <= ETCD_N; i++)); do
+		ns=$(etcd_ns "$i")
+		ip netns add "$ns"
+		ip -n "$ns" link set lo up
+		ip -n "$net" link add "to$i" type veth peer name eth0 netns "$ns"
+		ip -n "$net" addr add "10.77.$i.1/24" dev "to$i"
+		ip -n "$net" link set "to$i" up
+		ip -n "$ns" addr add "10.77.$i.2/24" dev eth0
+		ip -n "$ns" link set eth0 up
+		ip -n "$ns" route add default via "10.77.$i.1"
+	done
+}
+cut() { ip -n "$(etcd_ns net)" link set "to$1" down; } # member
+heal() { ip -n "$(etcd_ns net)" link set "to$1" up; }
+
+declare -A ETCD_PID
+# Starts a member. What comes behind it are more of etcd's options.
+etcd_start() { # member [option…]
+	local i=$1 j at="$ETCD_DIR/pki" peers=""
+	shift
+	for ((j = 1; j <= ETCD_N; j++)); do peers+="${peers:+,}m$j=https://10.77.$j.2:2380"; done
+	nsenter --net="/run/netns/$(etcd_ns "$i")" etcd --name "m$i" --data-dir "$ETCD_DIR/data$i" \
+		--initial-cluster "$peers" --initial-cluster-state new \
+		--initial-advertise-peer-urls "https://10.77.$i.2:2380" \
+		--listen-peer-urls "https://10.77.$i.2:2380" \
+		--advertise-client-urls "$(etcd_url "$i")" --listen-client-urls "$(etcd_url "$i")" \
+		--client-cert-auth --trusted-ca-file "$at/ca.pem" --cert-file "$at/m$i.pem" --key-file "$at/m$i.key" \
+		--peer-client-cert-auth --peer-trusted-ca-file "$at/ca.pem" --peer-cert-file "$at/m$i.pem" \
+		--peer-key-file "$at/m$i.key" --heartbeat-interval 100 --election-timeout 1000 \
+		--logger zap --log-level warn "$@" >>"$ETCD_DIR/m$i.log" 2>&1 &
+	ETCD_PID[$i]=$!
+}
+etcd_kill() { # member
+	kill -9 "${ETCD_PID[$1]}" 2>/dev/null
+	wait "${ETCD_PID[$1]}" 2>/dev/null
+	unset "ETCD_PID[$1]"
+}
+
+# etcdctl as somebody.
+etcdctl_as() { # name word…
+	local name=$1 i urls=""
+	shift
+	for i in "${!ETCD_PID[@]}"; do urls+="${urls:+,}$(etcd_url "$i")"; done
+	ETCDCTL_API=3 in_net etcdctl --endpoints "${ETCD_AT:-$urls}" --cacert "$ETCD_DIR/pki/ca.pem" \
+		--cert "$ETCD_DIR/pki/$name.pem" --key "$ETCD_DIR/pki/$name.key" --command-timeout 3s \
+		--dial-timeout 2s "$@"
+}
+# A tray may read what is for all and for it, and write what it says itself.
+etcd_tray() { # tray
+	local p=${PREFIX:-/bwl/v1}
+	etcd_cert "$1" &&
+		etcdctl_as root role add "$1" &&
+		etcdctl_as root role grant-permission "$1" read "$p/all/" --prefix=true &&
+		etcdctl_as root role grant-permission "$1" read "$p/part/" --prefix=true &&
+		etcdctl_as root role grant-permission "$1" read "$p/node/$1/in/" --prefix=true &&
+		etcdctl_as root role grant-permission "$1" readwrite "$p/node/$1/out/" --prefix=true &&
+		etcdctl_as root user add "$1" --no-password &&
+		etcdctl_as root user grant-role "$1" "$1"
+}
+etcd_auth() {
+	etcdctl_as root user add root --no-password &&
+		etcdctl_as root user grant-role root root &&
+		etcdctl_as root auth enable
+}
+# Until a condition holds: bounded, and it looks again as soon as it may.
+await() { # seconds command…
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || return 1
+		sleep 0.1
+	done
+}
+etcd_up() { # with all members
+	local i
+	etcd_pki && etcd_net || return
+	for ((i = 1; i <= ETCD_N; i++)); do etcd_start "$i" "$@"; done
+	await 30 etcdctl_as root endpoint health
+}
+etcd_leader() {
+	local i
+	for i in "${!ETCD_PID[@]}"; do
+		ETCD_AT=$(etcd_url "$i") etcdctl_as root endpoint status -w json 2>/dev/null |
+			jq -e '.[0].Status | .leader == .header.member_id' >/dev/null && echo "$i" && return
+	done
+	return 1
+}
+etcd_down() {
+	local i
+	for i in "${!ETCD_PID[@]}"; do etcd_kill "$i"; done
+	for i in net $(seq "$ETCD_N"); do ip netns del "$(etcd_ns "$i")" 2>/dev/null; done
+}
