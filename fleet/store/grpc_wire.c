@@ -127,6 +127,7 @@ static void status_line(struct bwl_grpc_end *end, const char *line, size_t len)
 	n = take_number(at + 1, 3);
 	*end = (struct bwl_grpc_end){ .http = n > 0 ? (unsigned)n : 0,
 				      .http_ok = n == 200,
+				      .is_h2 = line[5] == '2',
 				      .code = -1 };
 }
 

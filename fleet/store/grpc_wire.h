@@ -53,9 +53,9 @@ enum bwl_grpc_code {
 
 #define BWL_GRPC_TEXT 200
 struct bwl_grpc_end {
-	bool http_ok, is_grpc; /* :status 200, and content-type application/grpc */
-	unsigned http;         /* :status */
-	int code;              /* -1: not said */
+	bool is_h2, http_ok, is_grpc; /* HTTP/2, :status 200, content-type application/grpc */
+	unsigned http;                /* :status */
+	int code;                     /* -1: not said */
 	char text[BWL_GRPC_TEXT];
 };
 

@@ -29,10 +29,10 @@
 	X(revocation)                                                                              \
 	X(expulsion)                                                                               \
 	X(enrolment)                                                                               \
+	X(policy)                                                                                  \
 	X(rollout)                                                                                 \
 	X(lease)                                                                                   \
-	X(grant)                                                                                   \
-	X(policy)
+	X(grant)
 enum bwl_doc_kind {
 #define X(k) BWL_DOC_##k,
 	BWL_DOC_KINDS(X)

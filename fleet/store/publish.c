@@ -121,7 +121,7 @@ int bwl_doc_fetch(struct bwl_grpc *g, const char *prefix, const char *key, bool 
 		return 0;
 	}
 	if (bwl_doc_parse_head((const char *)head.at, head.len, &h))
-		return bwl_fail(e, EBADMSG, "'%s' does not say which parts it has", key);
+		return bwl_fail(e, EUCLEAN, "'%s' does not say which parts it has", key);
 	for (unsigned i = 0; i < h.parts; i++) {
 		r = bwl_part_key(part, prefix, h.sha, i);
 		r = r ? r : get(g, part, &all, e);
@@ -131,7 +131,7 @@ int bwl_doc_fetch(struct bwl_grpc *g, const char *prefix, const char *key, bool 
 	}
 	bwl_doc_sha(all.at, all.len, sha);
 	if (strcmp(sha, h.sha))
-		return bwl_fail(e, EBADMSG, "the parts of '%s' are not what it says", key);
+		return bwl_fail(e, EUCLEAN, "the parts of '%s' are not what it says", key);
 	*ret = bwl_take_ptr(&at);
 	*ret_len = all.len;
 	return 0;

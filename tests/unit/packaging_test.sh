@@ -27,7 +27,7 @@ man_text() { # program
 }
 man_options() { man_text "$1" | sed '/^\.SH EXAMPLES/,/^\.SH/d' | options; }
 
-declare -A program=([bwlimit-ctl]=ctl [bwlimit-ipsecd]=ipsec/daemon [bwlimit-load]=loader [bwlimitd]=agent)
+declare -A program=([bwlimit-ctl]=ctl [bwlimit-ipsecd]=ipsec/daemon [bwlimit-load]=loader [bwlimit-sync]=sync [bwlimitd]=agent)
 mapfile -t programs < <(sed -n 's/^set(programs \(.*\))$/\1/p' "$packaging/CMakeLists.txt" | tr ' ' '\n')
 check "every program that is installed is known to this test" \
 	same "${programs[*]}" "${!program[*]}"

@@ -71,7 +71,8 @@ static void what_closes_comes_before_what_opens(void **state)
 	(void)state;
 	assert_true(BWL_DOC_root < BWL_DOC_timestamp && BWL_DOC_timestamp < BWL_DOC_revocation);
 	assert_true(BWL_DOC_revocation < BWL_DOC_expulsion && BWL_DOC_expulsion < BWL_DOC_grant);
-	assert_true(BWL_DOC_expulsion < BWL_DOC_lease && BWL_DOC_expulsion < BWL_DOC_policy);
+	assert_true(BWL_DOC_expulsion < BWL_DOC_lease && BWL_DOC_expulsion < BWL_DOC_policy &&
+		    BWL_DOC_policy < BWL_DOC_grant);
 }
 
 static void a_head_says_parts_and_digest_or_is_refused(void **state)

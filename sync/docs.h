@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the store has for this tray, and how far each document has got. Pure: no clock, no I/O.
+ * Bounded: DOCS_MOST documents; of what the watch brought DOCS_BYTES_MOST bytes are kept, and
+ * beyond them documents are fetched by name.
+ */
+#ifndef BWL_SYNC_DOCS_H
+#define BWL_SYNC_DOCS_H
+
+#include "fleet/store/layout.h"
+
+#define DOCS_MOST 2048
+#define DOCS_BYTES_MOST (4U << 20)
+#define DOC_AGAIN_NS 60000000000ULL        /* after it was refused once; then twice as long */
+#define DOC_AGAIN_MOST_NS 3600000000000ULL /* at most */
+
+enum doc_state { DOC_TODO, DOC_ON_ITS_WAY, DOC_TAKEN, DOC_REFUSED };
+
+struct doc {
+	char key[BWL_ETCD_KEY_MOST];
+	struct bwl_doc_at at;
+	int64_t mod; /* the revision that it is of: a newer one is another document */
+	enum doc_state state;
+	uint64_t again_ns; /* not before */
+	unsigned refusals;
+	bool seen;      /* in the read that is going on */
+	uint8_t *bytes; /* as the watch brought them; NULL: to be fetched */
+	size_t len;
+};
+
+struct docs {
+	struct doc **list;
+	unsigned n;
+	size_t bytes;
+	unsigned left_out; /* documents for which there is no place */
+};
+
+void docs_done(struct docs *d);
+struct doc *docs_find(const struct docs *d, const char *key);
+/* A key of a range, from a read (its value is not there) or from the watch. */
+void docs_put(struct docs *d, const char *range, const struct bwl_etcd_kv *kv);
+/* All keys are put between the two; what was not has gone from the store. */
+void docs_read_begin(struct docs *d);
+void docs_read_end(struct docs *d);
+
+/*
+ * Two ways to bwlimitd, so that what closes waits for no large policy. Within each: by kind, then
+ * as they were published.
+ */
+enum doc_lane { LANE_CLOSES, LANE_REST, LANE_COUNT };
+enum doc_lane docs_lane(const struct doc *doc);
+/* What is to be handed over next; of the rest nothing while something that closes is to be. */
+struct doc *docs_next(const struct docs *d, enum doc_lane lane, uint64_t now_ns);
+/*
+ * The end of a way. What was refused before may be taken after a root, a timestamp, an enrolment or
+ * a policy was.
+ */
+void docs_taken(struct docs *d, struct doc *doc, uint64_t now_ns);
+void docs_refused(struct doc *doc, uint64_t now_ns);
+/* Another bwlimitd, or one that forgot: everything again. */
+void docs_again(struct docs *d);
+void doc_drop_bytes(struct docs *d, struct doc *doc);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See handover.h. Nothing here waits, but for connect(2) to a socket of this machine. */
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "bwl/agent.h"
+#include "bwl/bytes.h"
+#include "bwl/cleanup.h"
+#include "bwl/clock.h"
+#include "handover.h"
+
+#define ANSWER_NS (120 * SYNC_S) /* a large policy is put in force before it is answered */
+#define STATUS LANE_COUNT
+
+BWL_AUTO_DEFINE(json_decref, json_t *)
+
+struct talk {
+	int fd; /* -1: none */
+	uint64_t end_ns;
+	size_t n;
+	char line[BWL_AGENT_LINE];
+};
+
+struct handover {
+	const char *path;
+	struct talk talk[HANDOVER_FDS];
+};
+
+struct handover *handover_new(const char *path)
+{
+	struct handover *h = bwl_must(calloc(1, sizeof(*h)));
+
+	h->path = path;
+	for (unsigned i = 0; i < HANDOVER_FDS; i++)
+		h->talk[i].fd = -1;
+	return h;
+}
+
+static void hang_up(struct talk *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+	t->fd = -1;
+	t->n = 0;
+}
+
+void handover_free(struct handover *h)
+{
+	if (!h)
+		return;
+	for (unsigned i = 0; i < HANDOVER_FDS; i++)
+		hang_up(&h->talk[i]);
+	free(h);
+}
+
+static int reach(const struct handover *h, struct bwl_err *e)
+{
+	BWL_AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+
+	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s", h->path) >= (int)sizeof(at.sun_path))
+		return bwl_fail(e, ENAMETOOLONG, "'%.100s…' is no path of a socket", h->path);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&at, sizeof(at))) {
+		bwl_fail(e, errno, "bwlimitd takes no documents at '%s': %m", h->path);
+		return bwl_hint(
+			e, "systemctl status bwlimitd; this user must be in group bwlimit-sync");
+	}
+	return bwl_take_fd(&fd);
+}
+
+/* Whose socket it is, by its process: a bwlimitd that was started again is another one. */
+static long who(void *arg)
+{
+	BWL_AUTO_CLOSE int fd = reach(arg, NULL);
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		return 0;
+	return peer.pid;
+}
+
+/* One message of the kernel: the line fits into an empty buffer. */
+static int say(int fd, const json_t *what, int doc)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} ctl = { 0 };
+	char line[BWL_AGENT_LINE];
+	size_t len = json_dumpb(what, line, sizeof(line) - 1, JSON_COMPACT);
+	struct iovec iov = { line, len + 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (!len || len >= sizeof(line))
+		return -EMSGSIZE;
+	line[len] = '\n';
+	if (doc >= 0) {
+		m.msg_control = ctl.room;
+		m.msg_controllen = sizeof(ctl.room);
+		*CMSG_FIRSTHDR(&m) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+						       .cmsg_level = SOL_SOCKET,
+						       .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &doc, sizeof(int));
+	}
+	return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)(len + 1) ? 0 : -EIO;
+}
+
+static int sealed(const void *bytes, size_t len)
+{
+	BWL_AUTO_CLOSE int fd = memfd_create("bwlimit", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || bwl_bytes_write(fd, bytes, len) || lseek(fd, 0, SEEK_SET) ||
+	    fcntl(fd, F_ADD_SEALS, BWL_AGENT_SEALS))
+		return -1;
+	return bwl_take_fd(&fd);
+}
+
+static int begin(struct handover *h, unsigned which, const json_t *what, int doc, struct bwl_err *e)
+{
+	struct talk *t = &h->talk[which];
+
+	hang_up(t);
+	t->fd = reach(h, e);
+	if (t->fd < 0)
+		return t->fd = -1, -e->code;
+	if (say(t->fd, what, doc)) {
+		hang_up(t);
+		return bwl_fail(e, EIO, "bwlimitd hung up");
+	}
+	t->end_ns = bwl_now_ns() + ANSWER_NS;
+	return 0;
+}
+
+static int give(void *arg, enum doc_lane lane, const struct bwl_doc_at *at, const void *bytes,
+		size_t len, struct bwl_err *e)
+{
+	BWL_AUTO_CLOSE int doc = sealed(bytes, len);
+	BWL_AUTO(json_decref)
+	json_t *what = json_pack("{s:s, s:s, s:s, s:I}", "verb", "document", "type",
+				 bwl_doc_kind_name(at->kind), "name", at->name, "size",
+				 (json_int_t)len);
+
+	if (doc < 0)
+		return bwl_fail(e, errno, "a document of %zu bytes finds no memory: %m", len);
+	return begin(arg, lane, what, doc, e);
+}
+
+enum heard { HEARD_NOTHING, HEARD_LINE, HEARD_END };
+
+static enum heard hear(struct talk *t)
+{
+	ssize_t r;
+
+	while (!memchr(t->line, '\n', t->n)) {
+		if (t->n == sizeof(t->line))
+			return HEARD_END;
+		r = recv(t->fd, t->line + t->n, sizeof(t->line) - t->n, 0);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0 && errno == EAGAIN)
+			return bwl_now_ns() < t->end_ns ? HEARD_NOTHING : HEARD_END;
+		if (r <= 0)
+			return HEARD_END;
+		t->n += (size_t)r;
+	}
+	return HEARD_LINE;
+}
+
+/* The next line as an object; NULL: it is none. */
+static json_t *take_line(struct talk *t)
+{
+	char *end = memchr(t->line, '\n', t->n);
+	json_t *o = json_loadb(t->line, (size_t)(end - t->line), JSON_REJECT_DUPLICATES, NULL);
+
+	t->n -= (size_t)(end + 1 - t->line);
+	memmove(t->line, end + 1, t->n);
+	return o;
+}
+
+static enum given look(void *arg, enum doc_lane lane, struct bwl_err *why)
+{
+	struct talk *t = &((struct handover *)arg)->talk[lane];
+	enum given given = GIVEN_AWAY;
+	enum heard heard;
+	const char *error;
+
+	if (t->fd < 0) {
+		bwl_fail(why, EIO, "bwlimitd hung up");
+		return GIVEN_AWAY;
+	}
+	while ((heard = hear(t)) == HEARD_LINE) {
+		BWL_AUTO(json_decref) json_t *o = take_line(t);
+
+		if (json_is_true(json_object_get(o, "taken")))
+			continue; /* it is at work; the answer comes */
+		error = json_string_value(json_object_get(o, "error"));
+		if (error) {
+			const char *todo = json_string_value(json_object_get(o, "todo"));
+
+			bwl_fail(why, EPERM, "%s", error);
+			if (todo)
+				bwl_hint(why, "%s", todo);
+			given = GIVEN_REFUSED;
+		} else if (json_object_get(o, "by")) {
+			given = GIVEN_TAKEN;
+		} else {
+			bwl_fail(why, EBADMSG, "what bwlimitd answers cannot be understood");
+			given = GIVEN_REFUSED;
+		}
+		hang_up(t);
+		return given;
+	}
+	if (heard == HEARD_NOTHING)
+		return GIVEN_WAIT;
+	hang_up(t);
+	bwl_fail(why, EIO, "bwlimitd hung up before it answered");
+	return GIVEN_AWAY;
+}
+
+/* What it said when it was asked last, and asks again. */
+static size_t status(void *arg, void *to, size_t most)
+{
+	struct handover *h = arg;
+	struct talk *t = &h->talk[STATUS];
+	BWL_AUTO(json_decref) json_t *ask = json_pack("{s:s}", "verb", "status");
+	struct bwl_err e = { 0 };
+	enum heard heard = t->fd < 0 ? HEARD_END : hear(t);
+	const char *text;
+	size_t len = 0;
+
+	if (heard == HEARD_NOTHING)
+		return 0;
+	if (heard == HEARD_LINE) {
+		BWL_AUTO(json_decref) json_t *o = take_line(t);
+
+		text = json_string_value(json_object_get(o, "status"));
+		len = text ? strlen(text) : 0;
+		if (len > most)
+			len = 0;
+		if (len)
+			memcpy(to, text, len);
+		hang_up(t);
+		return len;
+	}
+	begin(h, STATUS, ask, -1, &e);
+	return 0;
+}
+
+unsigned handover_fds(const struct handover *h, struct curl_waitfd fds[static HANDOVER_FDS])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < HANDOVER_FDS; i++)
+		if (h->talk[i].fd >= 0)
+			fds[n++] = (struct curl_waitfd){ .fd = h->talk[i].fd,
+							 .events = CURL_WAIT_POLLIN };
+	return n;
+}
+
+const struct sync_agent handover_ops = { .who = who, .give = give, .look = look, .status = status };

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What bwlimit-sync does and when: one server at a time, a watch as a hint, a full read every
+ * minute as the truth, documents to bwlimitd in a fixed order, and what it says of itself back.
+ * The store, bwlimitd, the clock and chance are arguments: tests/unit/sync gives it others.
+ */
+#ifndef BWL_SYNC_LOOP_H
+#define BWL_SYNC_LOOP_H
+
+#include "docs.h"
+
+#define SYNC_S 1000000000ULL
+#define SYNC_READ_NS (60 * SYNC_S)   /* a tenth more or less, so that trays do not come together */
+#define SYNC_ALIVE_NS (10 * SYNC_S)  /* of a lease of 30 s */
+#define SYNC_STATUS_NS (30 * SYNC_S) /* between two */
+/*
+ * With 2 s for a connection a tray is back within 10 s after one of three servers can be reached
+ * again, and the others not.
+ */
+#define SYNC_RETRY_NS (SYNC_S / 4)
+#define SYNC_RETRY_MOST_NS (2 * SYNC_S)
+#define SYNC_WELL_NS (10 * SYNC_S)
+#define SYNC_AGENT_NS SYNC_S /* to the next look for bwlimitd */
+#define SYNC_SERVERS_MOST 16
+#define SYNC_STATUS_MOST 4096 /* bytes */
+
+/* Errors: -ESTALE of hear(): the watch must begin anew, after a read. */
+struct sync_store {
+	/* Connects to it, and judges it. */
+	int (*open)(void *arg, const char *server, struct bwl_err *e);
+	void (*close)(void *arg);
+	int (*read)(void *arg, struct docs *d, int64_t *ret_revision, struct bwl_err *e);
+	int (*watch)(void *arg, int64_t from, uint64_t now_ns, struct bwl_err *e);
+	int (*hear)(void *arg, struct docs *d, uint64_t now_ns, struct bwl_err *e);
+	int (*fetch)(void *arg, const char *key, bool big, uint8_t **ret, size_t *ret_len,
+		     int64_t *ret_mod, struct bwl_err *e);
+	int (*alive)(void *arg, struct bwl_err *e);
+	int (*status)(void *arg, const void *at, size_t len, struct bwl_err *e);
+};
+
+enum given { GIVEN_WAIT, GIVEN_TAKEN, GIVEN_REFUSED, GIVEN_AWAY };
+struct sync_agent {
+	/* Another number than before: another bwlimitd. 0: there is none. */
+	long (*who)(void *arg);
+	int (*give)(void *arg, enum doc_lane lane, const struct bwl_doc_at *at, const void *bytes,
+		    size_t len, struct bwl_err *e);
+	enum given (*look)(void *arg, enum doc_lane lane, struct bwl_err *why);
+	/* Signed, of at most `most` bytes: their number, 0: there is none now. */
+	size_t (*status)(void *arg, void *to, size_t most);
+};
+
+enum sync_word { SYNC_CONNECTED, SYNC_LOST, SYNC_TAKEN, SYNC_REFUSED, SYNC_AWAY, SYNC_TROUBLE };
+struct sync_says {
+	enum sync_word word;
+	const char *server;           /* NULL: none */
+	const struct bwl_doc_at *doc; /* NULL: none */
+	const struct bwl_err *err;    /* NULL: no error */
+};
+
+struct sync_way {                    /* of a document, to bwlimitd */
+	char key[BWL_ETCD_KEY_MOST]; /* empty: nothing is on it */
+	int64_t mod;
+	struct bwl_doc_at at;
+};
+
+enum sync_told { OF_STORE, OF_WRITES, OF_AGENT, SYNC_TOLD };
+
+struct sync {
+	const char *const *servers;
+	unsigned nservers, server; /* which is next, or now */
+	const struct sync_store *store;
+	const struct sync_agent *agent;
+	void *store_arg, *agent_arg;
+	uint64_t (*now_ns)(void);
+	uint32_t (*chance)(void);
+	void (*say)(void *arg, const struct sync_says *s);
+	void *say_arg;
+
+	struct docs docs;
+	bool connected, watching;
+	bool is_well;    /* and it was said */
+	unsigned failed; /* servers one after the other, without SYNC_WELL_NS in between */
+	uint64_t retry_ns, read_ns, alive_ns, status_ns, agent_ns, who_ns, well_ns;
+	long agent_who;
+	struct sync_way way[LANE_COUNT];
+	struct bwl_err told_of[SYNC_SERVERS_MOST]; /* each server's trouble is told once */
+	char told[SYNC_TOLD][768]; /* the last of its kind, so that it is said once */
+};
+
+/* Does what is due. When to call it again, if nothing comes before. */
+uint64_t sync_step(struct sync *s);
+void sync_done(struct sync *s);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of bwlimit-sync. */
+#ifndef BWL_SYNC_OPTIONS_H
+#define BWL_SYNC_OPTIONS_H
+
+#include "store_etcd.h"
+
+#define PROGRAM "bwlimit-sync"
+
+struct options {
+	struct store_etcd_conf conf;
+	const char *servers[SYNC_SERVERS_MOST];
+	unsigned nservers;
+	const char *agent;
+	bool json;
+};
+/* -1: go on; else the exit code, and it was said why. */
+int options_read(int argc, char **argv, struct options *o);
+
+#endif
