@@ -78,7 +78,7 @@ static void keep_bytes(struct docs *d, struct doc *doc, struct bwl_pb_in value)
 	d->bytes += len;
 }
 
-void docs_put(struct docs *d, const char *range, const struct bwl_etcd_kv *kv)
+void docs_put(struct docs *d, const char *range, const struct bwl_etcd_kv *kv, enum docs_from from)
 {
 	size_t len = bwl_pb_len(kv->key);
 	char key[BWL_ETCD_KEY_MOST];
@@ -97,7 +97,7 @@ void docs_put(struct docs *d, const char *range, const struct bwl_etcd_kv *kv)
 	if (!doc)
 		return;
 	doc->seen = true;
-	if (kv->mod <= doc->mod)
+	if (from == DOCS_READ ? kv->mod == doc->mod : kv->mod <= doc->mod)
 		return;
 	doc_drop_bytes(d, doc);
 	doc->mod = kv->mod;

@@ -37,8 +37,13 @@ struct docs {
 
 void docs_done(struct docs *d);
 struct doc *docs_find(const struct docs *d, const char *key);
-/* A key of a range, from a read (its value is not there) or from the watch. */
-void docs_put(struct docs *d, const char *range, const struct bwl_etcd_kv *kv);
+/*
+ * A key of a range. From a read (without its value) whatever is there counts: a store that was
+ * restored from a copy has lower revisions than before. From the watch only what is newer: an event
+ * may be late.
+ */
+enum docs_from { DOCS_READ, DOCS_WATCH };
+void docs_put(struct docs *d, const char *range, const struct bwl_etcd_kv *kv, enum docs_from from);
 /* All keys are put between the two; what was not has gone from the store. */
 void docs_read_begin(struct docs *d);
 void docs_read_end(struct docs *d);

@@ -109,13 +109,14 @@ static int open_server(void *arg, const char *server, struct bwl_err *e)
 struct into {
 	struct docs *docs;
 	const char *range;
+	enum docs_from from;
 };
 
 static int put(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct into *i = arg;
 
-	docs_put(i->docs, i->range, kv);
+	docs_put(i->docs, i->range, kv, i->from);
 	return 0;
 }
 
@@ -196,7 +197,7 @@ static int watch(void *arg, int64_t from, uint64_t now_ns, struct bwl_err *e)
 
 static int hear_one(struct store_etcd *s, struct docs *d, const struct queued *q, struct bwl_err *e)
 {
-	struct into into = { .docs = d, .range = s->range[FOR_ALL] };
+	struct into into = { .docs = d, .range = s->range[FOR_ALL], .from = DOCS_WATCH };
 	struct bwl_pb_in in = bwl_pb_in(q->msg, q->len);
 	struct bwl_etcd_watch w;
 	int r = bwl_etcd_hear_watch(in, put, &into, &w);

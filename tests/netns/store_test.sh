@@ -31,10 +31,11 @@ publish() { # tray|- kind name, the document on stdin
 }
 sync_start() { # [option…]: in place of the one that runs
 	[[ -z ${ours[sync]:-} ]] || { kill "${ours[sync]}" && wait "${ours[sync]}"; } 2>/dev/null
+	: >"$ETCD_DIR/out"
 	nsenter --net="/run/netns/$(etcd_ns net)" "$build/sync/bwlimit-sync" \
 		--servers "$(etcd_url 1),$(etcd_url 2),$(etcd_url 3)" --tray tray-1 --ca "$pki/ca.pem" \
 		--cert "$pki/tray-1.pem" --key "$pki/tray-1.key" --agent "$ETCD_DIR/agent" "$@" \
-		>"$ETCD_DIR/out" 2>&1 &
+		>>"$ETCD_DIR/out" 2>&1 &
 	ours[sync]=$!
 }
 agent_start() {
@@ -49,6 +50,7 @@ is() { cmp -s "$got"/*-"$1" "$2"; }         # KIND-NAME file
 says() { grep -qE -- "$1" "$ETCD_DIR/out"; }
 same() { [[ $1 == "$2" ]] || { note "$1"; return 1; }; }
 count() { compgen -G "$got/*-$1" | wc -l; }
+asked() { grep -oE 'to https://10\.77\.[0-9]' "$ETCD_DIR/out" | tail -n 1 | grep -oE '[0-9]$'; } # which member
 # A document that is published arrives, within so many seconds.
 arrives() { # seconds name
 	local name=revocation-$2
@@ -116,8 +118,7 @@ AT=$((leader % 3 + 1))
 check "the leader killed: news arrive within 10 s of the new leader's first write" arrives 10 killed
 etcd_start "$leader"
 check "control: it is back" await 20 etcdctl_as root endpoint health
-at=$(grep -o '"server":[^,]*' "$ETCD_DIR/out" | tail -n 1 | grep -oE '10\.77\.[0-9]' | grep -oE '[0-9]$')
-[[ $at ]] || at=$(grep -oE '10\.77\.[0-9]' "$ETCD_DIR/out" | tail -n 1 | grep -oE '[0-9]$')
+at=$(asked)
 : >"$ETCD_DIR/out"
 cut "$at"
 AT=$((at % 3 + 1))
@@ -125,10 +126,17 @@ check "the member that is asked cut off: another one is, within 10 s" await 10 s
 check "and news arrive" arrives 5 minority
 heal "$at"
 await 20 etcdctl_as root endpoint health
+at=$(asked)
+: >"$ETCD_DIR/out"
+kill -TERM "${ETCD_PID[$at]}" && wait "${ETCD_PID[$at]}"
+AT=$((at % 3 + 1))
+check "the member that is asked takes its leave (GOAWAY): another one is, within 10 s" await 10 says 'connected to'
+check "and news arrive" arrives 10 leave
+etcd_start "$at"
+await 20 etcdctl_as root endpoint health
 : >"$ETCD_DIR/out"
 cut 1 && cut 2 && cut 3
 check "all cut off: it is told" await 15 says 'lost'
-echo offline >"$ETCD_DIR/offline"
 heal 1 && heal 2
 AT=1
 check "a majority back: it is connected within 10 s" await 10 says 'connected to'

@@ -66,7 +66,7 @@ static int do_read(void *arg, struct docs *d, int64_t *ret_revision, struct bwl_
 	(void)arg;
 	t.reads++;
 	for (unsigned i = 0; i < t.n && !t.read_fails; i++)
-		docs_put(d, RANGE, &t.kv[i]);
+		docs_put(d, RANGE, &t.kv[i], DOCS_READ);
 	*ret_revision = 100;
 	return fails(t.read_fails, e);
 }
@@ -88,7 +88,7 @@ static int do_hear(void *arg, struct docs *d, uint64_t now_ns, struct bwl_err *e
 	(void)arg;
 	(void)now_ns;
 	if (t.has_news)
-		docs_put(d, RANGE, &t.news);
+		docs_put(d, RANGE, &t.news, DOCS_WATCH);
 	t.has_news = false;
 	t.hear_says = 0;
 	return r == -ESTALE ? r : fails(r, e);
@@ -291,6 +291,14 @@ static void all_is_read_about_once_a_minute_and_nothing_comes_twice(void **state
 	t.kv[1].mod = 3;
 	runs(&s, 70 * SYNC_S);
 	assert_int_equal(t.ngiven, 3); /* without the watch, too */
+	t.news = t.kv[1];              /* late */
+	t.news.mod = 2;
+	t.has_news = true;
+	runs(&s, 2 * SYNC_S);
+	assert_int_equal(t.ngiven, 3);
+	t.kv[1].mod = 1; /* a store that was restored */
+	runs(&s, 70 * SYNC_S);
+	assert_int_equal(t.ngiven, 4);
 	sync_done(&s);
 }
 
@@ -483,7 +491,7 @@ static void bytes_of_the_watch_are_bounded(void **state)
 					  .value = bwl_pb_in(value, sizeof(value)),
 					  .mod = i + 1 };
 
-		docs_put(&d, RANGE, &kv);
+		docs_put(&d, RANGE, &kv, DOCS_WATCH);
 		assert_true(d.bytes <= DOCS_BYTES_MOST);
 	}
 	assert_int_equal(d.n, 200);
