@@ -224,33 +224,33 @@ static enum given look(void *arg, enum doc_lane lane, struct bwl_err *why)
 	return GIVEN_AWAY;
 }
 
-/* What it said when it was asked last, and asks again. */
-static size_t status(void *arg, void *to, size_t most)
+/* Asks, and answers when that has come. */
+static ssize_t status(void *arg, void *to, size_t most)
 {
 	struct handover *h = arg;
 	struct talk *t = &h->talk[STATUS];
 	BWL_AUTO(json_decref) json_t *ask = json_pack("{s:s}", "verb", "status");
+	BWL_AUTO(json_decref) json_t *o = NULL;
 	struct bwl_err e = { 0 };
-	enum heard heard = t->fd < 0 ? HEARD_END : hear(t);
+	enum heard heard;
 	const char *text;
-	size_t len = 0;
+	size_t len;
 
+	if (t->fd < 0)
+		return begin(h, STATUS, ask, -1, &e) ? 0 : -EAGAIN;
+	heard = hear(t);
 	if (heard == HEARD_NOTHING)
+		return -EAGAIN;
+	if (heard == HEARD_LINE)
+		o = take_line(t);
+	hang_up(t);
+	text = json_string_value(json_object_get(o, "status"));
+	len = text ? strlen(text) : 0;
+	if (len > most)
 		return 0;
-	if (heard == HEARD_LINE) {
-		BWL_AUTO(json_decref) json_t *o = take_line(t);
-
-		text = json_string_value(json_object_get(o, "status"));
-		len = text ? strlen(text) : 0;
-		if (len > most)
-			len = 0;
-		if (len)
-			memcpy(to, text, len);
-		hang_up(t);
-		return len;
-	}
-	begin(h, STATUS, ask, -1, &e);
-	return 0;
+	if (len)
+		memcpy(to, text, len);
+	return (ssize_t)len;
 }
 
 unsigned handover_fds(const struct handover *h, struct curl_waitfd fds[static HANDOVER_FDS])

@@ -139,7 +139,7 @@ static void speak_to_store(struct sync *s, uint64_t now_ns)
 {
 	char status[SYNC_STATUS_MOST];
 	struct bwl_err e = { 0 };
-	size_t len;
+	ssize_t len;
 
 	if (s->connected && s->alive_ns <= now_ns) {
 		s->alive_ns = now_ns + SYNC_ALIVE_NS;
@@ -148,9 +148,11 @@ static void speak_to_store(struct sync *s, uint64_t now_ns)
 	}
 	if (s->connected && s->status_ns <= now_ns) {
 		len = s->agent->status(s->agent_arg, status, sizeof(status));
-		s->status_ns = now_ns + (len ? SYNC_STATUS_NS : SYNC_AGENT_NS);
-		if (len)
-			wrote(s, s->store->status(s->store_arg, status, len, &e), &e);
+		if (len == -EAGAIN)
+			return; /* its answer wakes us */
+		s->status_ns = now_ns + (len > 0 ? SYNC_STATUS_NS : SYNC_NO_STATUS_NS);
+		if (len > 0)
+			wrote(s, s->store->status(s->store_arg, status, (size_t)len, &e), &e);
 	}
 }
 

@@ -7,15 +7,17 @@
 #ifndef BWL_SYNC_LOOP_H
 #define BWL_SYNC_LOOP_H
 
+#include <sys/types.h>
 #include "docs.h"
 
 #define SYNC_S 1000000000ULL
 #define SYNC_READ_NS (60 * SYNC_S)   /* a tenth more or less, so that trays do not come together */
 #define SYNC_ALIVE_NS (10 * SYNC_S)  /* of a lease of 30 s */
 #define SYNC_STATUS_NS (30 * SYNC_S) /* between two */
+#define SYNC_NO_STATUS_NS (10 * SYNC_S)
 /*
- * With 2 s for a connection a tray is back within 10 s after one of three servers can be reached
- * again, and the others not.
+ * A server that cannot be reached is given up after 3 s: a tray is back within 10 s after one of
+ * three can be reached again, and the others not.
  */
 #define SYNC_RETRY_NS (SYNC_S / 4)
 #define SYNC_RETRY_MOST_NS (2 * SYNC_S)
@@ -45,8 +47,8 @@ struct sync_agent {
 	int (*give)(void *arg, enum doc_lane lane, const struct bwl_doc_at *at, const void *bytes,
 		    size_t len, struct bwl_err *e);
 	enum given (*look)(void *arg, enum doc_lane lane, struct bwl_err *why);
-	/* Signed, of at most `most` bytes: their number, 0: there is none now. */
-	size_t (*status)(void *arg, void *to, size_t most);
+	/* Signed, of at most `most` bytes: their number; 0: there is none; -EAGAIN: it is asked. */
+	ssize_t (*status)(void *arg, void *to, size_t most);
 };
 
 enum sync_word { SYNC_CONNECTED, SYNC_LOST, SYNC_TAKEN, SYNC_REFUSED, SYNC_AWAY, SYNC_TROUBLE };

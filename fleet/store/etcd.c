@@ -8,18 +8,24 @@
 #define PAGE_KEYS 256
 
 /* Frees what is said. */
-static int call(struct bwl_grpc *g, const char *method, struct bwl_pb_out *say, uint8_t **ret,
-		struct bwl_pb_in *ret_in, struct bwl_err *e)
+static int call_for(struct bwl_grpc *g, const char *method, unsigned ms, struct bwl_pb_out *say,
+		    uint8_t **ret, struct bwl_pb_in *ret_in, struct bwl_err *e)
 {
 	size_t len;
 	int r;
 
 	*ret = NULL;
-	r = bwl_grpc_call(g, method, say->at, say->len, BWL_ETCD_CALL_MS, ret, &len, e);
+	r = bwl_grpc_call(g, method, say->at, say->len, ms, ret, &len, e);
 	free(say->at);
 	if (!r)
 		*ret_in = bwl_pb_in(*ret, len);
 	return r;
+}
+
+static int call(struct bwl_grpc *g, const char *method, struct bwl_pb_out *say, uint8_t **ret,
+		struct bwl_pb_in *ret_in, struct bwl_err *e)
+{
+	return call_for(g, method, BWL_ETCD_CALL_MS, say, ret, ret_in, e);
 }
 
 static int heard(struct bwl_grpc *g, uint8_t *msg, int r, struct bwl_err *e)
@@ -36,7 +42,8 @@ int bwl_etcd_status(struct bwl_grpc *g, struct bwl_etcd_status *ret, struct bwl_
 	struct bwl_pb_out say = { 0 };
 	struct bwl_pb_in in;
 	uint8_t *msg;
-	int r = call(g, "/etcdserverpb.Maintenance/Status", &say, &msg, &in, e);
+	int r = call_for(g, "/etcdserverpb.Maintenance/Status", BWL_ETCD_STATUS_MS, &say, &msg, &in,
+			 e);
 
 	return r ? r : heard(g, msg, bwl_etcd_hear_status(in, ret), e);
 }

@@ -9,8 +9,9 @@
 #include "etcd_msg.h"
 #include "grpc.h"
 
-#define BWL_ETCD_KEY_MOST 256 /* with its '\0' */
-#define BWL_ETCD_CALL_MS 3000 /* for one answer */
+#define BWL_ETCD_KEY_MOST 256   /* with its '\0' */
+#define BWL_ETCD_CALL_MS 3000   /* for one answer */
+#define BWL_ETCD_STATUS_MS 8000 /* for the first one, which waits for TLS */
 
 int bwl_etcd_status(struct bwl_grpc *g, struct bwl_etcd_status *ret, struct bwl_err *e);
 /* One page. */

@@ -3,11 +3,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include "bwl/clock.h"
 #include "grpc.h"
 #include "grpc_wire.h"
 
-#define CONNECT_MS 2000L
+/*
+ * A server that many come to at once takes its time for TLS: who gave up early and came again would
+ * keep it from ever being done. One that cannot be reached is known by TCP: after two SYNs (3 s),
+ * or when nothing is acknowledged for so long.
+ */
+#define CONNECT_MS 8000L
+#define SYN_AGAIN 1
+#define UNACKED_MS 4000
 #define URL_MOST 512
 #define NS_PER_MS 1000000ULL
 /*
@@ -115,6 +125,18 @@ static size_t on_send(char *to, size_t one, size_t room, void *arg)
 	return n;
 }
 
+static int on_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+	int syn = SYN_AGAIN, unacked = UNACKED_MS;
+
+	(void)arg;
+	(void)purpose;
+	/* Best effort: without them it takes CONNECT_MS. */
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &syn, sizeof(syn));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacked, sizeof(unacked));
+	return CURL_SOCKOPT_OK;
+}
+
 static struct curl_slist *also(struct curl_slist *list, const char *line)
 {
 	return bwl_must(curl_slist_append(list, line));
@@ -143,6 +165,7 @@ static void set_http(struct bwl_grpc_stream *s)
 	curl_easy_setopt(h, CURLOPT_PIPEWAIT, 1L);
 	curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
+	curl_easy_setopt(h, CURLOPT_SOCKOPTFUNCTION, on_socket);
 	curl_easy_setopt(h, CURLOPT_POST, 1L);
 	curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE, -1L);
 	curl_easy_setopt(h, CURLOPT_HTTPHEADER, s->headers);

@@ -97,7 +97,7 @@ check "a policy of 10 000 peers arrives in parts, whole" await 10 is policy-big 
 check "the tray is seen to be alive" await 5 eval \
 	"[[ \$(etcdctl_as root get --print-value-only $PREFIX/node/tray-1/out/alive) ]]"
 echo 'signed status' >"$got/status"
-check "and what it says of itself is in the store" await 5 eval \
+check "and what it says of itself is in the store" await 15 eval \
 	"[[ \$(etcdctl_as root get --print-value-only $PREFIX/node/tray-1/out/status) == 'signed status' ]]"
 n=$(count '*')
 agent_start

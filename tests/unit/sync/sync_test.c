@@ -27,7 +27,7 @@ static struct {
 	enum given answer;
 	char given[MOST][100];
 	unsigned ngiven;
-	bool has_status;
+	bool has_status, status_waits;
 	/* what was said */
 	unsigned said[SYNC_TROUBLE + 1];
 } t;
@@ -163,12 +163,12 @@ static enum given do_look(void *arg, enum doc_lane lane, struct bwl_err *why)
 	return t.answer;
 }
 
-static size_t do_agent_status(void *arg, void *to, size_t most)
+static ssize_t do_agent_status(void *arg, void *to, size_t most)
 {
 	(void)arg;
 	assert_true(most >= 6);
 	memcpy(to, "signed", 6);
-	return t.has_status ? 6 : 0;
+	return t.status_waits ? -EAGAIN : t.has_status ? 6 : 0;
 }
 
 static const struct sync_agent agent = {
@@ -456,6 +456,13 @@ static void status_is_written_at_most_twice_a_minute(void **state)
 	t.has_status = true;
 	runs(&s, 600 * SYNC_S);
 	assert_in_range(t.statuses, 19, 21);
+	t.status_waits = true; /* is asked: the answer is written when it comes */
+	t.statuses = 0;
+	runs(&s, 60 * SYNC_S);
+	assert_int_equal(t.statuses, 0);
+	t.status_waits = false;
+	steps(&s, 1);
+	assert_int_equal(t.statuses, 1);
 	sync_done(&s);
 }
 
