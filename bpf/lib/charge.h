@@ -121,9 +121,7 @@ BWL_FUNC _Bool bwl_charge_held(struct bwl_work *w, struct bwl_cpu *cpu, const st
 		if (class && (!y || !bwl_cpu_has(w, &y->share, class)))
 			return 0;
 	}
-	if (bwl_paces(w, peer)) {
-		if (w->paced)
-			return 0;
+	if (bwl_paces(w, peer)) { /* it has a place within the burst: it departs now */
 		bwl_exact(w);
 		bwl_pace(w, peer, bwl_share_place(&x->share) + w->charge, 0);
 	}
@@ -187,7 +185,8 @@ static __always_inline int bwl_bill(struct bwl_work *w, const struct bwl_limit *
 		}
 		n = bwl_wants(w, l, s);
 	}
-	j = bwl_take(w, l, n ? n : w->charge, opts, was);
+	/* What a share is filled with need not wait. */
+	j = bwl_take(w, l, n ? n : w->charge, n ? 0 : opts, was);
 	if (n && (j & 255) == BWL_OK) {
 		*was = bwl_fill(w, l, s, n | (__u64)(j >> BWL_HOW_SHIFT) << 32, *was);
 		*how = BWL_HOW_SHARE;
@@ -221,7 +220,7 @@ static __always_inline int bwl_bill_peer(struct bwl_work *w, const struct bwl_pe
 	opts = slack | (bwl_monitors(peer) ? BWL_NOT_NOTED : 0);
 	if (w->lapsed)
 		opts |= BWL_RATE_ONLY;
-	else if (!slack)
+	else
 		s = bwl_cpu_claim(w, l->volume.state, &l->rate);
 	r = bwl_bill(w, l, s, opts, BWL_R_PEER_RATE, was, how);
 	if (bwl_unlikely(r != BWL_R_NONE)) {
@@ -232,12 +231,14 @@ static __always_inline int bwl_bill_peer(struct bwl_work *w, const struct bwl_pe
 	}
 	if (!bwl_paces(w, peer))
 		return BWL_R_NONE;
-	end = *was;
-	if (!(*how & BWL_HOW_SHARE)) {
-		end = bwl_rate_drained(&l->rate, w->now_ns);
-		end += bwl_rate_debt(*was, end) + w->charge;
-	}
-	return bwl_pace(w, peer, end, slack);
+	if (*how & BWL_HOW_SHARE)
+		return bwl_pace(w, peer, *was, 0);
+	end = bwl_rate_drained(&l->rate, w->now_ns);
+	end += bwl_rate_debt(*was, end) + w->charge;
+	r = bwl_pace(w, peer, end, slack);
+	if (s && w->delay_ns) /* it waits: what has an earlier place must not overtake it */
+		s->bytes = 0;
+	return r;
 }
 
 /* The floor of a lapsed grant. */

@@ -8,10 +8,11 @@
  * first is at most what all of them may hold, the second rate * T + burst_bytes; the limit's burst
  * is the sum of both.
  *
- * Not where packets wait for their time (modes shape and mark with fq): a share would be a span of
- * places in the queue, and what is left of one when the next is taken could neither be moved to a
- * later place, as then more would depart at once than the burst, nor be dropped, as a flow that
- * mixes sizes would lose a span with every large packet.
+ * A share is filled within the burst alone: what is charged by it departs at once. Packets that
+ * wait for their time (modes shape and mark with fq, over the burst) are charged exactly. A share
+ * of that would be a span of places in the queue, and what is left of one when the next is taken
+ * could neither be moved to a later place, as then more would depart at once than the burst, nor be
+ * dropped, as a flow that mixes sizes would lose a span with every large packet.
  */
 #ifndef BWL_SHARE_H
 #define BWL_SHARE_H

@@ -277,6 +277,25 @@ static void mark_marks_what_is_spent_by_shares(void **state)
 	assert_true(rig_frames(rig, RIG_H0, BWL_R_PASS_MARKED) > marked);
 }
 
+/* Mode shape with fq: within the burst by shares; once a packet has to wait, nothing overtakes it.
+ */
+static void what_a_cpu_holds_never_overtakes_a_packet_that_waits(void **state)
+{
+	int i;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("s", 1) "grant: { rate: 1gbit, burst: %d, mode: shape } }\n",
+	      BURST);
+	rig->pins->dev[RIG_P0].flags |= BWL_DEV_FQ;
+	rig_advance(RIG_SECOND);
+	for (i = 0; i < 3; i++)
+		assert_string_equal(host(TO(1) BIG), "pass");
+	assert_true(held_of_peer("s") > 0);
+	for (; i < BURST / 1500 + 10; i++)
+		assert_int_equal(strncmp(host(TO(1) BIG), "pass", 4), 0);
+	assert_int_equal(held_of_peer("s"), 0);
+}
+
 static void a_class_is_spent_by_shares(void **state)
 {
 	uint64_t word;
@@ -352,6 +371,7 @@ int main(void)
 		RIG_TEST(a_volume_is_spent_by_shares_and_never_exceeded),
 		RIG_TEST(a_share_of_a_windowed_volume_ends_with_its_slice),
 		RIG_TEST(mark_marks_what_is_spent_by_shares),
+		RIG_TEST(what_a_cpu_holds_never_overtakes_a_packet_that_waits),
 		RIG_TEST(a_class_is_spent_by_shares),
 		RIG_TEST(a_policy_on_trial_shares_nothing_out),
 	};
