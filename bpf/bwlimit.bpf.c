@@ -82,6 +82,10 @@ static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, 
 		return BWL_R_NONE;
 	bwl_xdp_cost(c);
 	r = bwl_charge(&c->w, c->ctl, c->peer, c->base, c->port);
+	if (r == BWL_R_NONE && bwl_unlikely(!bwl_is_tracked(c))) { /* by the exact time, perhaps */
+		c->lost = c->charge;
+		r = BWL_R_DEVICE;
+	}
 	if (r == BWL_R_NONE)
 		r = bwl_xdp_send(c, xdp, tun, dev);
 	return r == BWL_R_NONE ? bwl_passed(c) : r;
@@ -184,6 +188,10 @@ int bwl_tc_host(struct __sk_buff *skb)
 		r = bwl_tc_cost(&c, skb, gso_size);
 	if (r == BWL_R_NONE)
 		r = bwl_charge(&c.w, c.ctl, c.peer, c.base, c.port);
+	if (r == BWL_R_NONE && c.next_mac && bwl_unlikely(!bwl_is_tracked(&c))) {
+		c.lost = c.charge;
+		r = BWL_R_DEVICE;
+	}
 	if (r == BWL_R_NONE)
 		r = bwl_mss(&c, skb);
 	if (r == BWL_R_NONE)

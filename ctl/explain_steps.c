@@ -262,7 +262,7 @@ static void judge_limit(struct judge *j, const char *what, const struct bwl_limi
 			uint32_t state, unsigned int rate_reason, bool soft, uint32_t horizon_ns)
 {
 	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF], d[BWL_UNIT_BUF], t[BWL_UNIT_BUF];
-	uint64_t len = j->a->len, bps = bwl_rate_decode(&l->rate), missing;
+	uint64_t len = j->a->len, bps = bwl_rate_decode(&l->rate), missing, rest;
 	double late_s = 0;
 	struct bwl_left left;
 	bool over;
@@ -278,6 +278,7 @@ static void judge_limit(struct judge *j, const char *what, const struct bwl_limi
 			     "the state is ahead of the clock; it starts over in debt");
 			return;
 		}
+		rest = l->rate.burst_bytes + 1; /* CPUs may hold what else there is */
 		over = left.debt + len > l->rate.burst_bytes;
 		missing = over ? left.debt + len - l->rate.burst_bytes : 0;
 		if (over && horizon_ns && l->rate.burst_bytes >= len) {
@@ -290,8 +291,7 @@ static void judge_limit(struct judge *j, const char *what, const struct bwl_limi
 			j->a->wait_ns = (uint64_t)((double)missing * 8e9 / (double)bps) + 1;
 		step(j, what, over && !soft ? rate_reason : BWL_R_NONE,
 		     "%s, %s of %s burst left%s%s", bwl_format_rate(bps, a),
-		     bwl_human_size(left.burst > left.debt ? (double)(left.burst - left.debt) : 0,
-				    b),
+		     bwl_human_size(rest > left.debt ? (double)(rest - left.debt) : 0, b),
 		     bwl_human_size((double)left.burst, d),
 		     over && soft         ? ": over it, passed by mode monitor"
 		     : over && horizon_ns ? ": it would wait beyond the horizon of "

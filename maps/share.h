@@ -60,7 +60,7 @@ struct bwl_share_entry {
 	__u32 refused_edits;    /* and under which bwl_ctl.edits */
 	__u16 refused_generation;
 	__u8 refused_slot, refused_reason;
-	__u32 _pad;
+	__u32 refused_port; /* of the host */
 };
 BWL_ASSERT_SIZE(struct bwl_share_entry, 64);
 #define BWL_SHARE_INDEX_BITS 12

@@ -17,7 +17,8 @@
 
 /*
  * Refused by this limit, as judged; slack: as it was asked. Not for a class's or a floor's, which
- * other packets of the peer need not ask, nor where the peer is only monitored.
+ * other packets of the peer need not ask, nor what a class counts, nor where the peer is only
+ * monitored.
  */
 static __always_inline void bwl_note_refusal(const struct bwl_work *w, const struct bwl_limit *l,
 					     __u32 judgement, __u32 reason, __u32 slack)
@@ -31,7 +32,7 @@ static __always_inline void bwl_note_refusal(const struct bwl_work *w, const str
 	ctl = bpf_map_lookup_elem(&bwl_ctl_v1, &zero);
 	s = bwl_state_of(l->volume.state);
 	x = bwl_cpu_entry(bwl_grant_state(w->id));
-	if (!ctl || !s || !x || !w->shares)
+	if (!ctl || !s || !x || !w->shares || w->tally)
 		return;
 	if (judgement == BWL_OVER_RATE) {
 		debt = bwl_rate_debt(bwl_read(s->finish_bytes),
@@ -46,6 +47,7 @@ static __always_inline void bwl_note_refusal(const struct bwl_work *w, const str
 	x->refused_until_ns = w->now_ns + ns;
 	x->refused_len = w->charge;
 	x->refused_peer = w->id;
+	x->refused_port = w->port_id;
 	x->refused_reason = reason;
 	x->refused_edits = bwl_read(ctl->edits);
 	x->refused_generation = bwl_read(ctl->generation);
@@ -58,8 +60,8 @@ static __always_inline int bwl_refused_still(struct bwl_ctx *c, __u32 id)
 	struct bwl_share_entry *x = bwl_cpu_entry(bwl_grant_state(id));
 
 	if (!x || bwl_likely(!x->refused_until_ns) || x->refused_peer != id ||
-	    c->len < x->refused_len || x->refused_slot != (__u8)c->slot ||
-	    x->refused_edits != bwl_read(c->ctl->edits) ||
+	    x->refused_port != c->port_id || c->len < x->refused_len ||
+	    x->refused_slot != (__u8)c->slot || x->refused_edits != bwl_read(c->ctl->edits) ||
 	    x->refused_generation != (__u16)bwl_read(c->ctl->generation))
 		return BWL_R_NONE;
 	if (!c->now_ns)

@@ -71,7 +71,7 @@ static __always_inline int bwl_accept(struct bwl_ctx *c, struct __sk_buff *skb)
 		return BWL_R_FROM; /* no answers to a port that may not ask */
 	r = bwl_tc_cost(c, skb, skb->gso_size);
 	if (r == BWL_R_NONE)
-		r = bwl_charge_accept(&c->w, c->ctl, c->peer);
+		r = bwl_charge_accept(&c->w, c->peer);
 	if (r != BWL_R_NONE)
 		return r;
 	if (self)

@@ -63,6 +63,12 @@ static __always_inline _Bool bwl_paces(const struct bwl_work *w, const struct bw
 	       !(peer->grant.rate.flags & BWL_RATE_UNLIMITED);
 }
 
+/* By the exact time: the debt decides on CE. */
+static __always_inline _Bool bwl_marks(const struct bwl_work *w, const struct bwl_peer *peer)
+{
+	return peer->meta.mode == BWL_MODE_MARK && bwl_paces(w, peer);
+}
+
 /*
  * Modes shape and mark: what is over the burst may leave within the horizon, each packet at its
  * time. Only where a qdisc keeps departure times; without one they police. Mark needs it where the
@@ -107,7 +113,7 @@ BWL_FUNC _Bool bwl_charge_held(struct bwl_work *w, struct bwl_cpu *cpu, const st
 			       const struct bwl_base *base, const struct bwl_port *port)
 {
 	struct bwl_share *of_port = &cpu->port[bwl_mask(w->port_id, BWL_MAX_PORTS - 1)];
-	const struct bwl_limit *zone = bwl_zone_of(peer, base), *class;
+	const struct bwl_limit *zone = bwl_zone_of(peer, base), *class = 0;
 	struct bwl_share_entry *x = bwl_cpu_entry(peer->grant.volume.state), *y = 0;
 
 	if (!x || w->lapsed || !bwl_cpu_has(w, &x->share, &peer->grant) ||
@@ -121,17 +127,17 @@ BWL_FUNC _Bool bwl_charge_held(struct bwl_work *w, struct bwl_cpu *cpu, const st
 		if (class && (!y || !bwl_cpu_has(w, &y->share, class)))
 			return 0;
 	}
-	if (bwl_paces(w, peer)) { /* it has a place within the burst: it departs now */
-		bwl_exact(w);
+	/* It has a place within the burst, so it departs now: nothing to pace, but perhaps to mark.
+	 */
+	if (bwl_marks(w, peer))
 		bwl_pace(w, peer, bwl_share_place(&x->share) + w->charge, 0);
-	}
 	bwl_cpu_spend(w, &x->share, &peer->grant);
 	bwl_cpu_spend(w, of_port, &port->limit);
 	bwl_cpu_spend(w, &cpu->node, &base->node);
 	if (zone)
 		bwl_cpu_spend(w, &cpu->zone[peer->meta.zone], zone);
 	if (y)
-		y->share.bytes -= w->charge;
+		bwl_cpu_spend(w, &y->share, class);
 	return 1;
 }
 
@@ -192,8 +198,11 @@ static __always_inline int bwl_bill(struct bwl_work *w, const struct bwl_limit *
 		*how = BWL_HOW_SHARE;
 		return BWL_R_NONE;
 	}
-	if (n)
+	if (n && (j & 255) != BWL_CLOCK) {
+		if (j >> BWL_HOW_SHIFT)
+			w->lost += n;
 		j = bwl_take(w, l, w->charge, opts, was);
+	}
 	if (bwl_likely((j & 255) == BWL_OK)) {
 		*how = j >> BWL_HOW_SHIFT;
 		return BWL_R_NONE;
@@ -217,7 +226,10 @@ static __always_inline int bwl_bill_peer(struct bwl_work *w, const struct bwl_pe
 	r = bwl_slack(w, peer, base, &slack);
 	if (r != BWL_R_NONE || bwl_limits_nothing(l))
 		return r;
-	opts = slack | (bwl_monitors(peer) ? BWL_NOT_NOTED : 0);
+	opts = slack;
+	/* Without a qdisc, as at XDP: TC might let it wait. */
+	if (bwl_monitors(peer) || (!w->paced && bwl_paces(w, peer)))
+		opts |= BWL_NOT_NOTED;
 	if (w->lapsed)
 		opts |= BWL_RATE_ONLY;
 	else
@@ -350,21 +362,35 @@ BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 	return r;
 }
 
+/*
+ * The exact time, and what rests on it once more: after a suspend, or where the tick had stopped,
+ * it was before now after all.
+ */
+static __always_inline int bwl_exactly(struct bwl_work *w, const struct bwl_ctl *ctl,
+				       const struct bwl_base *base, const struct bwl_peer *peer)
+{
+	bwl_exact(w);
+	if (w->lapsed || bwl_likely(!bwl_is_over(w, ctl, base, peer)))
+		return BWL_R_NONE;
+	return w->now_ns >= peer->meta.expiry_ns ? BWL_R_EXPIRED : BWL_R_SILENT;
+}
+
 /* All limits of a packet, which was found to be allowed by a time that is not before now. */
 static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *ctl,
 				      const struct bwl_peer *peer, const struct bwl_base *base,
 				      const struct bwl_port *port)
 {
-	struct bwl_cpu *cpu = bwl_cpu_enter(w, ctl);
+	struct bwl_cpu *cpu;
 	int r = BWL_R_NONE;
 
+	if (bwl_unlikely(bwl_marks(w, peer)))
+		r = bwl_exactly(w, ctl, base, peer);
+	if (r != BWL_R_NONE)
+		return r;
+	cpu = bwl_cpu_enter(w, ctl);
 	if (!cpu || bwl_unlikely(!bwl_charge_held(w, cpu, peer, base, port))) {
-		bwl_exact(w);
-		/* The machine was suspended, or the tick had stopped: it was before now after all.
-		 */
-		if (!w->lapsed && bwl_unlikely(bwl_is_over(w, ctl, base, peer)))
-			r = BWL_R_EXPIRED;
-		else
+		r = bwl_exactly(w, ctl, base, peer);
+		if (r == BWL_R_NONE)
 			r = bwl_charge_each(w, peer, base, port);
 	}
 	if (cpu)
@@ -388,47 +414,28 @@ BWL_GLOBAL int bwl_charge_one(const struct bwl_work *w, const struct bwl_limit *
 	return BWL_R_NONE;
 }
 
-/* What arrives. A rate and no volume. */
-BWL_GLOBAL int bwl_accept_take(const struct bwl_work *w, const struct bwl_peer *peer)
+/*
+ * What arrives. A rate and no volume, and no shares: what the sender's DPU lets go at once must
+ * find room here at once, on whatever CPUs it arrives.
+ */
+BWL_GLOBAL int bwl_charge_accept(const struct bwl_work *w, const struct bwl_peer *peer)
 {
-	struct bwl_asked a = {};
-	struct bwl_taken t;
-	__u32 index, lost;
-	__u64 end;
-
-	if (!w || !peer)
-		return BWL_CONTENDED;
-	index = bwl_accept_state(w->id);
-	a.rate = &peer->accept;
-	a.state = bwl_state_of(index);
-	if (!a.state)
-		return BWL_CONTENDED;
-	a.now_ns = w->now_ns;
-	a.len = w->charge;
-	a.owner = bwl_share_owner(index, w->active);
-	a.share = bwl_cpu_claim(w, index, a.rate);
-	if (a.share && bwl_share_has(a.share, a.rate, a.owner, a.now_ns, a.len)) {
-		a.share->bytes -= a.len;
-		return BWL_OK;
-	}
-	return bwl_ask_once(&a, a.len, &t, &end, &lost);
-}
-
-static __always_inline int bwl_charge_accept(struct bwl_work *w, const struct bwl_ctl *ctl,
-					     const struct bwl_peer *peer)
-{
-	struct bwl_cpu *cpu;
+	const struct bwl_rate *r;
+	struct bwl_state *s;
+	__u64 was, next;
 	int j;
 
-	if (!(peer->meta.flags & BWL_PEER_ACCEPT))
+	if (!w || !peer || !(peer->meta.flags & BWL_PEER_ACCEPT))
 		return BWL_R_ACCEPT_RATE;
-	if (peer->accept.flags & BWL_RATE_UNLIMITED)
+	r = &peer->accept;
+	s = bwl_state_of(bwl_accept_state(w->id));
+	if (r->flags & BWL_RATE_UNLIMITED)
 		return BWL_R_NONE;
-	cpu = bwl_cpu_enter(w, ctl);
-	j = bwl_accept_take(w, peer);
-	if (cpu)
-		bwl_cpu_leave(cpu);
-	return bwl_likely(j == BWL_OK) ? BWL_R_NONE : bwl_over(j, BWL_R_ACCEPT_RATE);
+	if (!s)
+		return BWL_R_ACCEPT_RATE;
+	j = bwl_rate_take(r, &s->finish_bytes, bwl_rate_drained(r, w->now_ns), w->charge, 0, &was,
+			  &next);
+	return j == BWL_OK ? BWL_R_NONE : bwl_over(j, BWL_R_ACCEPT_RATE);
 }
 
 #endif

@@ -7,9 +7,9 @@
  *
  * The coarse clock is monotonic and stands still in suspend, CLOCK_BOOTTIME does not: what is
  * between them each CPU notes whenever it reads both, which is with every share that it fills, and
- * every deadline is asked again then (charge.h). So after a suspend, or where the tick has stopped
- * for longer than bwl_late_most_ns, a CPU passes at most what it still held, all of which was
- * charged before.
+ * every deadline is asked again then (bwl_exactly() in charge.h). So after a suspend, or where the
+ * tick has stopped for longer than bwl_late_most_ns, a CPU passes at most what it still held, all
+ * of which was charged before.
  */
 #ifndef BWL_CLOCK_H
 #define BWL_CLOCK_H

@@ -106,7 +106,8 @@ static __always_inline struct bwl_share *bwl_cpu_claim(const struct bwl_work *w,
 		x->filled = w->now_ns >> BWL_SHARE_IDLE_SHIFT;
 		return &x->share;
 	}
-	if (bwl_share_free(x, w->now_ns)) {
+	/* Its own of another policy is void already. */
+	if (!((x->share.owner ^ owner) << 2) || bwl_share_free(x, w->now_ns)) {
 		x->share.start_ns = r->start_ns;
 		x->share.owner = owner;
 		x->share.bytes = 0;

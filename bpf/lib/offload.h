@@ -30,13 +30,19 @@ static __always_inline _Bool bwl_xdp_may_carry(void)
 	return bwl_native_xdp && bpf_core_field_exists(struct xfrm_policy, xdo);
 }
 
+/* Does somebody look after what devices carry? */
+static __always_inline _Bool bwl_is_tracked(const struct bwl_ctx *c)
+{
+	return c->now_ns < bwl_read(c->ctl->tracked_until_s) * 1000000000ULL;
+}
+
 /* The entry of a peer that its uplink's hardware carries, as known at this moment; else NULL. */
 static __always_inline const struct bwl_tunnel *bwl_offloaded(const struct bwl_ctx *c, __u32 id)
 {
 	const struct bwl_tunnel *tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
 	__u8 want = BWL_TUN_SA | BWL_TUN_BENEATH;
 
-	if (!tun || c->now_ns >= bwl_read(c->ctl->tracked_until_s) * 1000000000ULL)
+	if (!tun || !bwl_is_tracked(c))
 		return 0;
 	return (bwl_read(tun->flags) & want) == want && bwl_read(tun->offload) == BWL_OFFLOAD_PACKET
 		       ? tun

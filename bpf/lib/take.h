@@ -125,7 +125,7 @@ BWL_GLOBAL int bwl_refuse(struct bwl_work *w, const struct bwl_limit *l, __u32 j
 	if (!w || !l)
 		return r;
 	if (judgement >> BWL_HOW_SHIFT)
-		w->lost = w->charge;
+		w->lost += w->charge;
 	if (!(slack & BWL_NOT_NOTED))
 		bwl_note_refusal(w, l, judgement & 255, r, slack);
 	return r;

@@ -212,7 +212,7 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 
 static void start_rate(struct bwl_build *b, struct bwl_rate *r, uint32_t state, uint64_t now_ns)
 {
-	bwl_rate_follow(r, b->old_rate[state], b->p->state[state].finish_bytes, now_ns);
+	bwl_rate_follow(r, b->old_rate[state], &b->p->state[state].finish_bytes, now_ns);
 }
 
 void bwl_build_start(struct bwl_build *b, uint64_t now_ns)

@@ -208,8 +208,11 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	accept = q->accept.present ? q->accept : bwl_default_accept(&q->grant);
 	if (q->grant.present && !q->accept_none) {
 		body->meta.flags |= BWL_PEER_ACCEPT;
-		bwl_rate_encode(&body->accept, accept.rate_bps,
-				accept.burst ? accept.burst : bwl_default_burst(accept.rate_bps));
+		/* Nothing for CPUs to hold (bpf/lib/charge.h). */
+		bwl_rate_encode_for(&body->accept, accept.rate_bps,
+				    accept.burst ? accept.burst
+						 : bwl_default_burst(accept.rate_bps),
+				    0);
 	}
 	if (!strcmp(q->name, "self"))
 		b->gen.base->self_id = id;

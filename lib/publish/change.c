@@ -57,8 +57,8 @@ static struct bwl_lim lim_of(const struct bwl_limit *l)
 
 static void encode_accept(struct bwl_rate *r, const struct bwl_lim *lim)
 {
-	bwl_rate_encode(r, lim->rate_bps,
-			lim->burst ? lim->burst : bwl_default_burst(lim->rate_bps));
+	bwl_rate_encode_for(r, lim->rate_bps,
+			    lim->burst ? lim->burst : bwl_default_burst(lim->rate_bps), 0);
 }
 
 /* Is the accept limit the one that follows from the grant? Then it follows the change too. */
@@ -90,7 +90,7 @@ static int check_lim(const char *name, const struct bwl_lim *lim, struct bwl_err
 static void continue_rate(const struct bwl_pins *p, const struct bwl_rate *before, uint32_t state,
 			  uint64_t now_ns, struct bwl_rate *r)
 {
-	bwl_rate_follow(r, before->start_ns ? before : NULL, p->state[state].finish_bytes, now_ns);
+	bwl_rate_follow(r, before->start_ns ? before : NULL, &p->state[state].finish_bytes, now_ns);
 }
 
 static struct bwl_lim wanted(const struct bwl_peer *old, const struct bwl_state *s,

@@ -96,30 +96,37 @@ uint64_t bwl_rate_burst(const struct bwl_rate *r)
  * force starts in full debt: neither a boot nor a new name gives a burst. What CPUs held of a
  * larger burst may have passed a moment ago, without a trace in the word: it counts as debt.
  */
-void bwl_rate_follow_for(struct bwl_rate *r, const struct bwl_rate *old, uint64_t finish,
+void bwl_rate_follow_for(struct bwl_rate *r, const struct bwl_rate *old, __u64 *word,
 			 uint64_t now_ns, unsigned cpus)
 {
-	uint64_t before, after;
+	uint64_t before, after, drained;
+	__u64 was = __atomic_load_n(word, __ATOMIC_SEQ_CST);
 
 	r->start_ns = now_ns;
 	if (!old || old->flags & BWL_RATE_UNLIMITED) {
-		r->base_bytes = finish - r->burst_bytes;
+		r->base_bytes = was - r->burst_bytes;
 		return;
 	}
-	r->base_bytes = bwl_rate_drained(old, now_ns);
+	drained = bwl_rate_drained(old, now_ns);
 	before = held_at_most(old, cpus);
 	after = held_at_most(r, cpus);
+	r->base_bytes = drained;
 	if (before <= after)
 		return;
-	if ((int64_t)(finish - r->base_bytes) < 0)
-		r->base_bytes = finish;
+	/*
+	 * A word that has drained is brought up to now, which changes nothing of the limit that is
+	 * in force until then, and whose packets go on charging it: the debt counts from here.
+	 */
+	while ((int64_t)(was - drained) < 0 &&
+	       !__atomic_compare_exchange_n(word, &was, drained, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST))
+		;
 	r->base_bytes -= before - after;
 }
 
-void bwl_rate_follow(struct bwl_rate *r, const struct bwl_rate *old, uint64_t finish,
-		     uint64_t now_ns)
+void bwl_rate_follow(struct bwl_rate *r, const struct bwl_rate *old, __u64 *word, uint64_t now_ns)
 {
-	bwl_rate_follow_for(r, old, finish, now_ns, possible_cpus());
+	bwl_rate_follow_for(r, old, word, now_ns, possible_cpus());
 }
 
 /* The shortest decimal that encodes to the same step: what the operator most likely wrote. */

@@ -140,6 +140,27 @@ static void a_frame_that_is_refused_again_passes_when_the_limit_has_room(void **
 	assert_string_equal(host(TO(1) "udp fill=18"), "pass");
 }
 
+/* Two host ports, of which one is at its own limit: the other's packets to the same peer pass. */
+static void a_host_at_its_limit_refuses_nobody_elses_packets(void **state)
+{
+	int i;
+
+	(void)state;
+	rig_coarse_clock_behind(0);
+	rig_policy(rig,
+		   "version: 1\nnode: rig\nuplinks: [p0]\nheartbeat: none\nhost_ports:\n"
+		   "  - { dev: h0, sources: [10.0.7.0/24], limit: { rate: 1mbit, burst: 3000b } }\n"
+		   "  - { dev: h1, sources: [10.0.8.0/24] }\npeers:\n" DEST(
+			   "a", 1) "grant: { rate: 10gbit, burst: 2097152b } }\n");
+	rig_advance(RIG_SECOND);
+	while (!strcmp(host(TO(1) BIG), "pass"))
+		;
+	for (i = 0; i < 10; i++) {
+		assert_string_equal(host(TO(1) BIG), "port-rate");
+		assert_string_equal(from(RIG_H1, "eth ip4 src=10.0.8.2 dst=10.1.0.1 " BIG), "pass");
+	}
+}
+
 static void every_edit_ends_what_was_noted(void **state)
 {
 	struct bwl_change c = { .set = BWL_SET_RATE | BWL_SET_BURST,
@@ -167,6 +188,7 @@ int main(void)
 		RIG_TEST(after_a_suspend_a_cpu_passes_what_it_held_and_no_more),
 		RIG_TEST(a_stopped_tick_does_not_keep_a_silent_peer_alive),
 		RIG_TEST(a_frame_that_is_refused_again_passes_when_the_limit_has_room),
+		RIG_TEST(a_host_at_its_limit_refuses_nobody_elses_packets),
 		RIG_TEST(every_edit_ends_what_was_noted),
 	};
 

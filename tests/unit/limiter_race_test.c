@@ -134,7 +134,7 @@ static void start(uint64_t rate)
 		bwl_rate_encode(&x->l.rate, x->rate, x->burst);
 		x->l.volume.spendable_bytes = BWL_VOLUME_NONE;
 		x->s.finish_bytes = rnd();
-		bwl_rate_follow(&x->l.rate, NULL, x->s.finish_bytes, sim.now);
+		bwl_rate_follow(&x->l.rate, NULL, &x->s.finish_bytes, sim.now);
 		bound_pass(&x->b, 0, x->burst - 1, x->burst);
 	}
 }
@@ -192,7 +192,7 @@ static void policy_changes_between_any_two_packets_pass_no_more(void **state)
 				x->rate = rate / 2 + rnd_below(rate);
 				x->burst = 2 * BWL_MIN_BURST + rnd_below(20000);
 				bwl_rate_encode(&x->l.rate, x->rate, x->burst);
-				bwl_rate_follow(&x->l.rate, &old, x->s.finish_bytes, sim.now);
+				bwl_rate_follow(&x->l.rate, &old, &x->s.finish_bytes, sim.now);
 			}
 		}
 	}
@@ -247,7 +247,7 @@ static void a_saturated_limit_between_racing_packets_still_gives_995(void **stat
 		for (int k = 1; k < LEVELS; k++) {
 			bwl_rate_encode(&sim.level[k].l.rate, sim.level[k].rate,
 					sim.level[k].burst);
-			bwl_rate_follow(&sim.level[k].l.rate, NULL, sim.level[k].s.finish_bytes,
+			bwl_rate_follow(&sim.level[k].l.rate, NULL, &sim.level[k].s.finish_bytes,
 					sim.now);
 		}
 		begin = sim.now;

@@ -35,7 +35,7 @@ static void configure(struct flow *f, uint64_t rate, uint64_t burst)
 	f->burst = burst;
 	f->start = f->now;
 	bwl_rate_encode(&f->r, rate, burst);
-	bwl_rate_follow(&f->r, f->b.any || f->passed ? &old : NULL, f->word, f->now);
+	bwl_rate_follow(&f->r, f->b.any || f->passed ? &old : NULL, &f->word, f->now);
 }
 
 static uint64_t random_burst(uint64_t rate)
@@ -361,7 +361,7 @@ static void an_unlimited_limit_that_gets_a_rate_starts_in_debt(void **state)
 	bwl_rate_encode(&was, BWL_NO_RATE, 0);
 	assert_true(was.flags & BWL_RATE_UNLIMITED);
 	bwl_rate_encode(&r, 8000000, 10000);
-	bwl_rate_follow(&r, &was, word, 1000);
+	bwl_rate_follow(&r, &was, &word, 1000);
 	assert_int_equal(bwl_rate_take(&r, &word, bwl_rate_drained(&r, 1000), 1, 0, &a, &b),
 			 BWL_OVER_RATE);
 	/* 1 byte a microsecond */

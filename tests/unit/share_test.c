@@ -138,7 +138,7 @@ static void start(void)
 	sim.burst = rnd_scale(40000, 1 << 26);
 	random_share(&sim.r, sim.burst);
 	sim.state.finish_bytes = rnd();
-	bwl_rate_follow_for(&sim.r, NULL, sim.state.finish_bytes, sim.now, sim.ncpu);
+	bwl_rate_follow_for(&sim.r, NULL, &sim.state.finish_bytes, sim.now, sim.ncpu);
 	bound_pass(&sim.b, 0, sim.burst - 1, sim.burst); /* in full debt */
 }
 
@@ -228,7 +228,7 @@ static void changes_of_rate_and_burst_add_nothing_to_what_cpus_hold(void **state
 	for (n = 0; n < 300; n++) {
 		start();
 		bwl_rate_encode_for(&sim.r, sim.rate, sim.burst, sim.ncpu);
-		bwl_rate_follow_for(&sim.r, NULL, sim.state.finish_bytes, sim.now, sim.ncpu);
+		bwl_rate_follow_for(&sim.r, NULL, &sim.state.finish_bytes, sim.now, sim.ncpu);
 		for (i = 0; i < 300; i++) {
 			struct bwl_rate old = sim.r;
 
@@ -243,7 +243,7 @@ static void changes_of_rate_and_burst_add_nothing_to_what_cpus_hold(void **state
 			if (rnd_below(3))
 				sim.burst = rnd_scale(40000, 1 << 26);
 			bwl_rate_encode_for(&sim.r, sim.rate, sim.burst, sim.ncpu);
-			bwl_rate_follow_for(&sim.r, &old, sim.state.finish_bytes, sim.now,
+			bwl_rate_follow_for(&sim.r, &old, &sim.state.finish_bytes, sim.now,
 					    sim.ncpu);
 			sim.now += 1; /* no two policies of one moment (bwl_share.start_ns) */
 			some_packets();
@@ -251,6 +251,32 @@ static void changes_of_rate_and_burst_add_nothing_to_what_cpus_hold(void **state
 		by_share += sim.packets - sim.exactly;
 	}
 	assert_true(by_share > 100000);
+}
+
+/*
+ * The new policy is made a moment before packets have it. What is charged by the old one in between
+ * is a debt of that, and not of all the time that the limit had idled.
+ */
+static void a_packet_of_the_old_policy_charges_itself_and_no_more(void **state)
+{
+	const uint64_t hour = 3600000000000ULL, held = 4ULL << BWL_SHARE_MOST;
+	struct bwl_rate old = { 0 }, r = { 0 };
+	__u64 word = 12345, was, next;
+	uint64_t now = hour;
+
+	(void)state;
+	bwl_rate_encode_for(&old, 10000000000ULL, 32 << 20, 4);
+	bwl_rate_follow_for(&old, NULL, &word, now, 4);
+	now += hour;
+	bwl_rate_encode_for(&r, 100000000, 100000, 4);
+	assert_true(old.share == BWL_SHARE_MOST && !r.share);
+	bwl_rate_follow_for(&r, &old, &word, now, 4);
+	assert_int_equal(bwl_rate_take(&old, &word, bwl_rate_drained(&old, now + 1000), 1500, 0,
+				       &was, &next),
+			 BWL_OK);
+	/* 1000 ns of the old rate are 1250 bytes. */
+	assert_in_range(bwl_rate_debt(word, bwl_rate_drained(&r, now + 1000)), held + 1500,
+			held + 1500 + 1251);
 }
 
 static void a_saturated_limit_gives_995_thousandths_whoever_holds_shares(void **state)
@@ -265,7 +291,7 @@ static void a_saturated_limit_gives_995_thousandths_whoever_holds_shares(void **
 		sim.rate = rnd_scale(100000000, 100000000000ULL);
 		sim.burst = 1 << 20;
 		bwl_rate_encode_for(&sim.r, sim.rate, sim.burst, sim.ncpu);
-		bwl_rate_follow_for(&sim.r, NULL, sim.state.finish_bytes, sim.now, sim.ncpu);
+		bwl_rate_follow_for(&sim.r, NULL, &sim.state.finish_bytes, sim.now, sim.ncpu);
 		sim.b = (struct bound){ 0 };
 		sim.now += 8000000000ULL * sim.burst / sim.rate;
 		for (c = 0; c < sim.ncpu; c++) /* from here on half of them are idle */
@@ -353,6 +379,7 @@ int main(void)
 		cmocka_unit_test(no_window_passes_more_than_rate_and_burst),
 		cmocka_unit_test(other_cpus_and_interrupts_between_any_two_steps_pass_no_more),
 		cmocka_unit_test(changes_of_rate_and_burst_add_nothing_to_what_cpus_hold),
+		cmocka_unit_test(a_packet_of_the_old_policy_charges_itself_and_no_more),
 		cmocka_unit_test(a_saturated_limit_gives_995_thousandths_whoever_holds_shares),
 		cmocka_unit_test(a_share_is_void_under_another_policy_or_limit_or_in_another_slice),
 		cmocka_unit_test(

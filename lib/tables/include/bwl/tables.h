@@ -89,11 +89,10 @@ uint64_t bwl_late_most_ns(void);
 uint64_t bwl_rate_burst(const struct bwl_rate *r);
 /*
  * Sets base and start: r comes into force at now_ns. old: what was in force until then, NULL
- * nothing; finish: bwl_state.finish_bytes.
+ * nothing; word: bwl_state.finish_bytes, which packets may charge meanwhile, by old.
  */
-void bwl_rate_follow(struct bwl_rate *r, const struct bwl_rate *old, uint64_t finish,
-		     uint64_t now_ns);
-void bwl_rate_follow_for(struct bwl_rate *r, const struct bwl_rate *old, uint64_t finish,
+void bwl_rate_follow(struct bwl_rate *r, const struct bwl_rate *old, __u64 *word, uint64_t now_ns);
+void bwl_rate_follow_for(struct bwl_rate *r, const struct bwl_rate *old, __u64 *word,
 			 uint64_t now_ns, unsigned cpus);
 
 #endif
