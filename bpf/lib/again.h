@@ -17,8 +17,7 @@
 
 /*
  * Refused by this limit, as judged; slack: as it was asked. Not for a class's or a floor's, which
- * other packets of the peer need not ask, nor what a class counts, nor where the peer is only
- * monitored.
+ * other packets of the peer need not ask, nor where the peer is only monitored.
  */
 static __always_inline void bwl_note_refusal(const struct bwl_work *w, const struct bwl_limit *l,
 					     __u32 judgement, __u32 reason, __u32 slack)
@@ -32,7 +31,7 @@ static __always_inline void bwl_note_refusal(const struct bwl_work *w, const str
 	ctl = bpf_map_lookup_elem(&bwl_ctl_v1, &zero);
 	s = bwl_state_of(l->volume.state);
 	x = bwl_cpu_entry(bwl_grant_state(w->id));
-	if (!ctl || !s || !x || !w->shares || w->tally)
+	if (!ctl || !s || !x || !w->shares)
 		return;
 	if (judgement == BWL_OVER_RATE) {
 		debt = bwl_rate_debt(bwl_read(s->finish_bytes),
