@@ -127,8 +127,7 @@ BWL_FUNC _Bool bwl_charge_held(struct bwl_work *w, struct bwl_cpu *cpu, const st
 		if (class && (!y || !bwl_cpu_has(w, &y->share, class)))
 			return 0;
 	}
-	/* It has a place within the burst, so it departs now: nothing to pace, but perhaps to mark.
-	 */
+	/* Its place is within the burst, so it departs now: at most it is marked. */
 	if (bwl_marks(w, peer))
 		bwl_pace(w, peer, bwl_share_place(&x->share) + w->charge, 0);
 	bwl_cpu_spend(w, &x->share, &peer->grant);

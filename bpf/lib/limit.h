@@ -18,17 +18,6 @@ struct bwl_taken {
 	__u8 share;        /* by a share (cpu.h) instead */
 };
 
-static __always_inline int bwl_limit_rate(const struct bwl_limit *l, struct bwl_state *s,
-					  __u64 now_ns, __u64 len, struct bwl_taken *t)
-{
-	__u64 next;
-	int j = bwl_rate_take(&l->rate, &s->finish_bytes, bwl_rate_drained(&l->rate, now_ns), len,
-			      t->slack, &t->was, &next);
-
-	t->rate = j == BWL_OK;
-	return j;
-}
-
 /* released: of struct bwl_release. */
 static __always_inline int bwl_limit_volume(const struct bwl_limit *l, struct bwl_state *s,
 					    struct bwl_window *w, __u64 released, __u64 now_ns,

@@ -101,8 +101,14 @@ static inline i128 bound_pass(struct bound *b, i128 allowed, uint64_t len, uint6
 static inline int limit_take(const struct bwl_limit *l, struct bwl_state *s, struct bwl_window *w,
 			     uint64_t released, uint64_t now_ns, uint64_t len, struct bwl_taken *t)
 {
-	int j = l->rate.flags & BWL_RATE_UNLIMITED ? BWL_OK : bwl_limit_rate(l, s, now_ns, len, t);
+	__u64 next;
+	int j = BWL_OK;
 
+	if (!(l->rate.flags & BWL_RATE_UNLIMITED)) {
+		j = bwl_rate_take(&l->rate, &s->finish_bytes, bwl_rate_drained(&l->rate, now_ns),
+				  len, t->slack, &t->was, &next);
+		t->rate = j == BWL_OK;
+	}
 	return j == BWL_OK && l->volume.spendable_bytes != BWL_VOLUME_NONE
 		       ? bwl_limit_volume(l, s, w, released, now_ns, len, t)
 		       : j;
