@@ -19,6 +19,17 @@ static struct bwl_lim plenty(void)
 	return (struct bwl_lim){ .present = true, .rate_bps = 10000000000000ULL, .burst = 1 << 30 };
 }
 
+/*
+ * What no packet here meets: the port's line rate. A burst of 86 ms at it, where a policy that says
+ * none gets 250 ms (or 32 MiB): how a peer's packet is charged depends on that (bwl_own_cold()).
+ */
+static struct bwl_lim line_rate(void)
+{
+	return (struct bwl_lim){ .present = true,
+				 .rate_bps = 400000000000ULL,
+				 .burst = 1ULL << 32 };
+}
+
 struct bwl_lim rig_tight(void)
 {
 	return (struct bwl_lim){ .present = true, .rate_bps = 8000, .burst = 1518 };
@@ -100,14 +111,16 @@ void rig_add_peers(struct bwl_policy *p, const struct rig_peers *s)
 		q->addresses = some(q->naddresses, sizeof(*q->addresses));
 		for (k = 0; k < q->naddresses; k++)
 			q->addresses[k] = address(s->kind, s->first + i + k);
-		q->grant = s->kind & RIG_TIGHT ? rig_tight() : s->kind & RIG_BUSY ? busy : plenty();
+		q->grant = s->kind & RIG_TIGHT  ? rig_tight()
+			   : s->kind & RIG_BUSY ? busy
+						: line_rate();
 		if (s->kind & RIG_VOLUME) {
 			q->grant.has_volume = true;
 			q->grant.volume = 1ULL << 60;
 			q->grant.window_ns = DAY_NS;
 		}
 		if (s->kind & RIG_CLASS)
-			q->class_[BWL_C_ROCEV2] = plenty();
+			q->class_[BWL_C_ROCEV2] = line_rate();
 		q->expiry_ns = BWL_NEVER_NS;
 		q->mode = s->mode;
 		if (s->kind & RIG_OFFLOAD) {

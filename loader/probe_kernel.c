@@ -114,7 +114,7 @@ const struct probe_question probe_kernel_questions[] = {
 	{ "redirect-neigh", "bpf_redirect_neigh", NEEDS, NEWER, HELPER(redirect_neigh) },
 	{ "ecn-set-ce", "bpf_skb_ecn_set_ce", NEEDS, NEWER, HELPER(skb_ecn_set_ce) },
 	{ "ktime-boot", "bpf_ktime_get_boot_ns", NEEDS, NEWER, HELPER(ktime_get_boot_ns) },
-	{ "ktime-coarse", "bpf_ktime_get_coarse_ns", NEEDS, NEWER, HELPER(ktime_get_coarse_ns) },
+	{ "jiffies", "bpf_jiffies64", NEEDS, NEWER, HELPER(jiffies64) },
 	{ "departure-times", "bpf_skb_set_tstamp", "mode shape polices, mode mark drops sooner",
 	  "a kernel of 5.18 or later", HELPER(skb_set_tstamp) },
 	{ "btf", "BTF of the kernel", NEEDS, "boot a kernel built with CONFIG_DEBUG_INFO_BTF", .ask = try_btf },

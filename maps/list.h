@@ -102,7 +102,9 @@
  */
 #define BWL_OWN_MAPS(X)                                                                            \
 	X(ike_word, 65536, 8, "peer id → time (bpf/lib/ike.h)")                                    \
-	X(nb_row, 128, 4096, "port id × 2 + family → neighbours (bpf/lib/neighbour.h)")
+	X(nb_row, 128, 4096, "port id × 2 + family → neighbours (bpf/lib/neighbour.h)")            \
+	X(last_dest, 4096, 32, "of each CPU: address → peer id (bpf/lib/dest.h)")                  \
+	X(around, 1, 32, "of each CPU: what refused last around a peer (bpf/lib/again.h)")
 
 /*
  * The layouts that `bwlimit-load upgrade` knows: number, bwl_layout() of the time, who has it. The

@@ -32,11 +32,11 @@ BWL_ASSERT_SIZE(struct bwl_share, 32);
 
 /* bwl_cpu_v1[0]: BPF writes, of each CPU its own. The limits that all peers are within. */
 struct bwl_cpu {
-	__u32 busy; /* a program is at it: one that interrupts that does without */
-	__u32 _pad;
-	__u64 late_ns; /* the coarse clock and this are no time before now; 0: not known (clock.h)
-			*/
-	__u32 _pad2[4];
+	__u32 busy;      /* a program is at it: one that interrupts that does without */
+	__u32 unclocked; /* bytes charged without a share since the clock was read (clock.h) */
+	__u64 late_ns;   /* the ticks' time and this are no time before now; 0: not known */
+	__u64 exact_ns;  /* the clock when it was read last: no time after now */
+	__u32 _pad[2];
 	struct bwl_share node;
 	struct bwl_share port[BWL_MAX_PORTS];
 	struct bwl_share zone[BWL_MAX_ZONES];
@@ -76,10 +76,15 @@ static inline __attribute__((always_inline)) __u32 bwl_share_owner(__u32 state, 
 	return state ^ active << 30;
 }
 
-/* Neighbouring limits are at different entries (2^32 by the golden ratio). */
+/* Neighbouring numbers are at different entries (2^32 by the golden ratio). */
+static inline __attribute__((always_inline)) __u32 bwl_spread(__u32 x, __u32 bits)
+{
+	return (x * 0x9e3779b1U) >> (32 - bits);
+}
+
 static inline __attribute__((always_inline)) __u32 bwl_share_index(__u32 state)
 {
-	return (state * 0x9e3779b1U) >> (32 - BWL_SHARE_INDEX_BITS);
+	return bwl_spread(state, BWL_SHARE_INDEX_BITS);
 }
 
 #endif

@@ -16,6 +16,29 @@
 #define BWL_AGAIN_VOLUME_NS 1000000 /* … a window turn */
 
 /*
+ * The last refusal by a zone's, a port's or the node's limit: it holds for packets to all peers
+ * that are within that limit.
+ */
+struct bwl_note_around {
+	__u64 until_ns; /* 0: none */
+	__u32 state;    /* whose limit: its entry of bwl_state_v1 */
+	__u32 len, edits, generation, slot, reason;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bwl_note_around);
+} bwl_around SEC(".maps");
+
+static __always_inline struct bwl_note_around *bwl_note_of_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&bwl_around, &zero);
+}
+
+/*
  * Refused by this limit, as judged; slack: as it was asked. Not for a class's or a floor's, which
  * other packets of the peer need not ask, nor where the peer is only monitored.
  */
@@ -24,6 +47,7 @@ static __always_inline void bwl_note_refusal(const struct bwl_work *w, const str
 {
 	__u64 ns = BWL_AGAIN_VOLUME_NS, debt;
 	const struct bwl_ctl *ctl;
+	struct bwl_note_around *n;
 	struct bwl_share_entry *x;
 	struct bwl_state *s;
 	__u32 zero = 0;
@@ -51,6 +75,49 @@ static __always_inline void bwl_note_refusal(const struct bwl_work *w, const str
 	x->refused_edits = bwl_read(ctl->edits);
 	x->refused_generation = bwl_read(ctl->generation);
 	x->refused_slot = w->slot;
+	n = bwl_note_of_cpu();
+	if (!n || l->volume.state == bwl_grant_state(w->id))
+		return;
+	*n = (struct bwl_note_around){ .until_ns = x->refused_until_ns,
+				       .state = l->volume.state,
+				       .len = w->charge,
+				       .edits = x->refused_edits,
+				       .generation = bwl_read(ctl->generation),
+				       .slot = w->slot,
+				       .reason = reason };
+}
+
+/* Is it of a limit that this packet is within, too? */
+static __always_inline _Bool bwl_note_is_of(const struct bwl_note_around *n,
+					    const struct bwl_work *w, const struct bwl_peer *peer,
+					    const struct bwl_base *base)
+{
+	__u32 port = bwl_mask(w->port_id, BWL_MAX_PORTS - 1);
+
+	return n->state == base->node.volume.state ||
+	       n->state == base->port[port].limit.volume.state ||
+	       (peer->meta.zone && n->state == base->zone[peer->meta.zone].limit.volume.state);
+}
+
+/* The reason, where the packet is refused again by what is around its peer. */
+BWL_GLOBAL int bwl_refused_around(struct bwl_work *w, const struct bwl_ctl *ctl,
+				  const struct bwl_peer *peer, const struct bwl_base *base)
+{
+	struct bwl_note_around *n = bwl_note_of_cpu();
+
+	if (!w || !ctl || !peer || !base || !n || w->charge < n->len || w->slot != n->slot ||
+	    n->edits != bwl_read(ctl->edits) || n->generation != bwl_read(ctl->generation) ||
+	    !bwl_note_is_of(n, w, peer, base))
+		return BWL_R_NONE;
+	if (w->now_ns >= n->until_ns) {
+		bwl_exact(w);
+		if (w->now_ns >= n->until_ns) {
+			n->until_ns = 0;
+			return BWL_R_NONE;
+		}
+	}
+	w->noted = 1;
+	return n->reason;
 }
 
 /* The reason, where it is refused again: a frame's length is at most its charge. */

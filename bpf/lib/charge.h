@@ -11,134 +11,10 @@
 #ifndef BWL_CHARGE_H
 #define BWL_CHARGE_H
 
-#include "cpu.h"
-#include "ctx.h"
+#include "again.h"
+#include "held.h"
+#include "pace.h"
 #include "take.h"
-
-/* The class's limit, where the peer has one for the packet's class: else NULL. */
-static __always_inline int bwl_class_of(struct bwl_work *w, const struct bwl_peer *peer,
-					const struct bwl_limit **ret)
-{
-	const struct bwl_peer_meta *m = &peer->meta;
-	__u32 bit = 1U << (w->class & 15), n;
-
-	*ret = 0;
-	if (!(m->class_mask & bit))
-		return BWL_R_NONE;
-	/* Its place among the peer's class limits: how many lower bits are set. */
-	n = m->class_mask & (bit - 1);
-	n = (n & 0x5555) + (n >> 1 & 0x5555);
-	n = (n & 0x3333) + (n >> 2 & 0x3333);
-	n = (n & 0x0f0f) + (n >> 4 & 0x0f0f);
-	n = (n & 0x1f) + (n >> 8);
-	*ret = bwl_inner(&bwl_sub_v1, w->slot, m->sub_base + n);
-	if (!*ret)
-		return BWL_R_CLASS_RATE;
-	w->tally = (*ret)->volume.state | 1;
-	return BWL_R_NONE;
-}
-
-static __always_inline const struct bwl_limit *bwl_zone_of(const struct bwl_peer *peer,
-							   const struct bwl_base *base)
-{
-	const struct bwl_limit *zone = 0;
-
-	if (peer->meta.zone)
-		zone = &base->zone[peer->meta.zone].limit;
-	/*
-	 * Whether one is there ask its pointer: of what else says so Linux 6.1 knows nothing later.
-	 */
-	return bwl_opaque(zone);
-}
-
-static __always_inline _Bool bwl_monitors(const struct bwl_peer *peer)
-{
-	return peer->meta.mode == BWL_MODE_MONITOR;
-}
-
-/* Modes shape and mark, of a grant that is live. */
-static __always_inline _Bool bwl_paces(const struct bwl_work *w, const struct bwl_peer *peer)
-{
-	return peer->meta.mode != BWL_MODE_POLICE && !bwl_monitors(peer) && !w->lapsed &&
-	       !(peer->grant.rate.flags & BWL_RATE_UNLIMITED);
-}
-
-/* By the exact time: the debt decides on CE. */
-static __always_inline _Bool bwl_marks(const struct bwl_work *w, const struct bwl_peer *peer)
-{
-	return peer->meta.mode == BWL_MODE_MARK && bwl_paces(w, peer);
-}
-
-/*
- * Modes shape and mark: what is over the burst may leave within the horizon, each packet at its
- * time. Only where a qdisc keeps departure times; without one they police. Mark needs it where the
- * round trip is short: a TCP that is told to slow down still sends two packets in each.
- */
-static __always_inline int bwl_slack(const struct bwl_work *w, const struct bwl_peer *peer,
-				     const struct bwl_base *base, __u32 *ret_slack)
-{
-	const struct bwl_rate *r = &peer->grant.rate;
-
-	*ret_slack = 0;
-	if (!w->paced || !bwl_paces(w, peer))
-		return BWL_R_NONE;
-	if (w->charge + bwl_rate_jitter(r) > r->burst_bytes)
-		return BWL_R_PEER_RATE;
-	*ret_slack = bwl_rate_slack(r, base->horizon_ns);
-	return BWL_R_NONE;
-}
-
-/*
- * When the packet departs, and whether it is to carry CE. end: its place, the byte count at which
- * it has drained. Mode mark: CE once the debt is past ce_from/256 of the burst. Nothing departs
- * after expiry.
- */
-static __always_inline int bwl_pace(struct bwl_work *w, const struct bwl_peer *peer, __u64 end,
-				    __u32 slack)
-{
-	const struct bwl_rate *r = &peer->grant.rate;
-	__u64 debt = bwl_rate_debt(end, bwl_rate_drained(r, w->now_ns));
-
-	if (peer->meta.mode == BWL_MODE_MARK && debt > (r->burst_bytes * r->ce_from) >> 8)
-		w->ce = 1;
-	if (!slack)
-		return BWL_R_NONE;
-	w->delay_ns = bwl_rate_delay(r, debt);
-	w->ce |= bwl_rate_crowded(r, debt, slack);
-	return w->now_ns + w->delay_ns < peer->meta.expiry_ns ? BWL_R_NONE : BWL_R_EXPIRED;
-}
-
-/* By what this CPU holds of every limit; what it has of none is left as it is. */
-BWL_FUNC _Bool bwl_charge_held(struct bwl_work *w, struct bwl_cpu *cpu, const struct bwl_peer *peer,
-			       const struct bwl_base *base, const struct bwl_port *port)
-{
-	struct bwl_share *of_port = &cpu->port[bwl_mask(w->port_id, BWL_MAX_PORTS - 1)];
-	const struct bwl_limit *zone = bwl_zone_of(peer, base), *class = 0;
-	struct bwl_share_entry *x = bwl_cpu_entry(peer->grant.volume.state), *y = 0;
-
-	if (!x || w->lapsed || !bwl_cpu_has(w, &x->share, &peer->grant) ||
-	    !bwl_cpu_has(w, of_port, &port->limit) || !bwl_cpu_has(w, &cpu->node, &base->node) ||
-	    (zone && !bwl_cpu_has(w, &cpu->zone[peer->meta.zone], zone)))
-		return 0;
-	if (bwl_unlikely(peer->meta.class_mask)) {
-		if (bwl_class_of(w, peer, &class) != BWL_R_NONE)
-			return 0;
-		y = class ? bwl_cpu_entry(class->volume.state) : 0;
-		if (class && (!y || !bwl_cpu_has(w, &y->share, class)))
-			return 0;
-	}
-	/* Its place is within the burst, so it departs now: at most it is marked. */
-	if (bwl_marks(w, peer))
-		bwl_pace(w, peer, bwl_share_place(&x->share) + w->charge, 0);
-	bwl_cpu_spend(w, &x->share, &peer->grant);
-	bwl_cpu_spend(w, of_port, &port->limit);
-	bwl_cpu_spend(w, &cpu->node, &base->node);
-	if (zone)
-		bwl_cpu_spend(w, &cpu->zone[peer->meta.zone], zone);
-	if (y)
-		bwl_cpu_spend(w, &y->share, class);
-	return 1;
-}
 
 /* Those of which something may have to be taken back; the node's is the last. */
 enum bwl_level { BWL_L_PEER, BWL_L_FLOOR, BWL_L_CLASS, BWL_L_ZONE, BWL_L_PORT, BWL_LEVELS };
@@ -161,11 +37,6 @@ static __always_inline struct bwl_share *bwl_share_of_port(struct bwl_cpu *cpu,
 							   const struct bwl_work *w)
 {
 	return cpu ? &cpu->port[bwl_mask(w->port_id, BWL_MAX_PORTS - 1)] : 0;
-}
-
-static __always_inline struct bwl_cpu *bwl_cpu_of(const struct bwl_work *w)
-{
-	return w->shares ? bwl_cpu_own() : 0;
 }
 
 /*
@@ -379,6 +250,7 @@ static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *
 				      const struct bwl_peer *peer, const struct bwl_base *base,
 				      const struct bwl_port *port)
 {
+	const struct bwl_note_around *note;
 	struct bwl_cpu *cpu;
 	int r = BWL_R_NONE;
 
@@ -387,7 +259,10 @@ static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *
 	if (r != BWL_R_NONE)
 		return r;
 	cpu = bwl_cpu_enter(w, ctl);
-	if (!cpu || bwl_unlikely(!bwl_charge_held(w, cpu, peer, base, port))) {
+	note = cpu ? bwl_note_of_cpu() : 0;
+	if (note && bwl_unlikely(note->until_ns))
+		r = bwl_refused_around(w, ctl, peer, base);
+	if (r == BWL_R_NONE && (!cpu || bwl_unlikely(!bwl_charge_held(w, cpu, peer, base, port)))) {
 		r = bwl_exactly(w, ctl, base, peer);
 		if (r == BWL_R_NONE)
 			r = bwl_charge_each(w, peer, base, port);

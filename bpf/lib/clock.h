@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The time. To read the clock exactly (CLOCK_BOOTTIME) costs as much as finding the peer. So a
- * packet whose CPU holds enough of every limit is judged by the coarse clock, which the tick moves
- * on, plus what makes it a time that is not before now: deadlines come early, never late, and where
- * one has come by that the exact clock is asked (bwl_exact()).
+ * packet whose CPU holds enough of every limit is judged by the number of ticks (jiffies), which is
+ * in memory, times their length, plus what makes it a time that is not before now: deadlines come
+ * early, never late, and where one has come by that the exact clock is asked (bwl_exact()).
  *
- * The coarse clock is monotonic and stands still in suspend, CLOCK_BOOTTIME does not: what is
- * between them each CPU notes whenever it reads both, which is with every share that it fills, and
- * every deadline is asked again then (bwl_exactly() in charge.h). So after a suspend, or where the
- * tick has stopped for longer than bwl_late_most_ns, a CPU passes at most what it still held, all
- * of which was charged before.
+ * The ticks follow the monotonic clock (tick_do_update_jiffies64()), which stands still in suspend;
+ * CLOCK_BOOTTIME does not. What is between them each CPU notes whenever it reads both, which is
+ * with every share that it fills and for every BWL_UNCLOCKED_MOST bytes beside them, and every
+ * deadline is asked again then (bwl_exactly() in charge.h). So after a suspend, or where the tick
+ * has stopped for longer than bwl_late_most_ns, a CPU passes at most what it still held and so many
+ * bytes.
  */
 #ifndef BWL_CLOCK_H
 #define BWL_CLOCK_H
@@ -18,10 +19,12 @@
 #include "compiler.h"
 
 /*
- * Two ticks, in ns: how old the coarse clock may be. User space says so before it loads; 0: the
+ * Two ticks, in ns: how old the ticks' time may be. User space says so before it loads; 0: the
  * clock is always read exactly.
  */
 const volatile __u64 bwl_late_most_ns = 0;
+
+#define BWL_UNCLOCKED_MOST (1U << 17) /* bytes, as a share has at most */
 
 #ifdef BWL_TEST_CLOCK
 /* The test object's clocks; the shipped object has none of this. */
@@ -37,8 +40,9 @@ static __always_inline __u64 bwl_now(void)
 {
 	return bpf_ktime_get_boot_ns();
 }
-#define bwl_now_mono() bpf_ktime_get_ns()          /* stands still in suspend, as fq's clock does */
-#define bwl_now_coarse() bpf_ktime_get_coarse_ns() /* kernel 5.11 */
+#define bwl_now_mono() bpf_ktime_get_ns() /* stands still in suspend, as fq's clock does */
+/* Kernel 5.6, where the JIT puts it in line. */
+#define bwl_now_coarse() (bpf_jiffies64() * (bwl_late_most_ns / 2))
 #endif
 
 static __always_inline struct bwl_cpu *bwl_cpu_own(void)
@@ -48,7 +52,7 @@ static __always_inline struct bwl_cpu *bwl_cpu_own(void)
 	return bpf_map_lookup_elem(&bwl_cpu_v1, &zero);
 }
 
-/* The exact time, after which the coarse clock is known to lag by no more than it may. */
+/* The exact time, after which the ticks' time is known to lag by no more than it may. */
 static __always_inline __u64 bwl_now_noted(void)
 {
 	struct bwl_cpu *cpu = bwl_late_most_ns ? bwl_cpu_own() : 0;
@@ -59,6 +63,8 @@ static __always_inline __u64 bwl_now_noted(void)
 	coarse = bwl_now_coarse(); /* first: the other way round it could come out too small */
 	now = bwl_now();
 	bwl_write(cpu->late_ns, now - coarse + bwl_late_most_ns);
+	bwl_write(cpu->exact_ns, now);
+	bwl_write(cpu->unclocked, 0);
 	return now;
 }
 

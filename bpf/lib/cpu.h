@@ -9,20 +9,11 @@
 #ifndef BWL_CPU_H
 #define BWL_CPU_H
 
-#include <bpf/bpf_core_read.h>
 #include "ctx.h"
 #include "share.h"
 
 /* log2 of the CPUs that there could ever be, rounded up: user space says so before it loads. */
 const volatile __u32 bwl_cpu_bits = 15;
-
-/* On PREEMPT_RT alone a spinlock is a mutex (5.15): programs of one CPU take turns there. */
-struct rt_mutex_base {
-	int unused;
-};
-struct spinlock {
-	struct rt_mutex_base lock;
-} __attribute__((preserve_access_index));
 
 /*
  * This CPU's shares, for who calls bwl_cpu_leave() in the end; NULL: do without. So does a policy
@@ -35,8 +26,7 @@ static __always_inline struct bwl_cpu *bwl_cpu_enter(struct bwl_work *w, const s
 	struct bwl_cpu *cpu;
 
 	w->shares = 0;
-	if (bpf_core_field_exists(struct spinlock, lock) ||
-	    ctl->sched[active].return_ns != BWL_NEVER_NS)
+	if (bwl_on_rt() || ctl->sched[active].return_ns != BWL_NEVER_NS)
 		return 0;
 	cpu = bwl_cpu_own();
 	if (!cpu || bwl_read(cpu->busy))
@@ -45,6 +35,12 @@ static __always_inline struct bwl_cpu *bwl_cpu_enter(struct bwl_work *w, const s
 	w->active = active;
 	w->shares = 1;
 	return cpu;
+}
+
+/* The same, in between. */
+static __always_inline struct bwl_cpu *bwl_cpu_of(const struct bwl_work *w)
+{
+	return w->shares ? bwl_cpu_own() : 0;
 }
 
 static __always_inline void bwl_cpu_leave(struct bwl_cpu *cpu)
@@ -71,11 +67,21 @@ static __always_inline _Bool bwl_cpu_has(const struct bwl_work *w, const struct 
 	       bwl_limits_nothing(l);
 }
 
-static __always_inline void bwl_cpu_spend(const struct bwl_work *w, struct bwl_share *s,
-					  const struct bwl_limit *l)
+/* The same, and it is spent. */
+static __always_inline _Bool bwl_cpu_spend(const struct bwl_work *w, struct bwl_share *s,
+					   const struct bwl_limit *l)
+{
+	if (bwl_unlikely(!bwl_share_has(s, &l->rate, bwl_cpu_owner(w, l), w->now_ns, w->charge)))
+		return bwl_limits_nothing(l);
+	s->bytes -= w->charge;
+	return 1;
+}
+
+static __always_inline void bwl_cpu_unspend(const struct bwl_work *w, struct bwl_share *s,
+					    const struct bwl_limit *l)
 {
 	if (!bwl_limits_nothing(l))
-		s->bytes -= w->charge;
+		s->bytes += w->charge;
 }
 
 /* The entry that all limits of this index share: it may be another's. */

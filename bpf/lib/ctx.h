@@ -3,6 +3,7 @@
 #ifndef BWL_CTX_H
 #define BWL_CTX_H
 
+#include <bpf/bpf_core_read.h>
 #include "../../maps/maps.bpf.h"
 #include "clock.h"
 #include "compiler.h"
@@ -12,6 +13,19 @@
  * The tunnel device is a plain xfrm interface: user space says so before it loads (maps/tunnel.h).
  */
 const volatile _Bool bwl_by_mark = 0;
+
+/* On PREEMPT_RT alone a spinlock is a mutex (5.15): programs of one CPU take turns there. */
+struct rt_mutex_base {
+	int unused;
+};
+struct spinlock {
+	struct rt_mutex_base lock;
+} __attribute__((preserve_access_index));
+
+static __always_inline _Bool bwl_on_rt(void)
+{
+	return bpf_core_field_exists(struct spinlock, lock);
+}
 
 /*
  * What is known of a packet, in numbers alone: global functions take it (compiler.h), for which a
@@ -42,6 +56,7 @@ struct bwl_work {
 	__u8 shares;    /* this CPU's are ours (cpu.h) */
 	__u8 active;    /* entry of bwl_ctl.sched, where they are */
 	__u8 exact;
+	__u8 noted; /* refused by a note (again.h) */
 };
 
 struct bwl_ctx {

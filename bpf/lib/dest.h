@@ -49,10 +49,71 @@ BWL_GLOBAL __u32 bwl_dest6(const struct bwl_base *base, __u32 generation,
 	return id ? *id : 0;
 }
 
-static __always_inline __u32 bwl_dest(const struct bwl_ctx *c, const __be32 *addr)
+/*
+ * Where this CPU's last packets went, and who that is. It holds for a generation of the policy:
+ * each has maps of its own, which nobody writes once they are in force.
+ *
+ * Programs of one CPU do not come between each other here, as they run with softirqs off. On
+ * PREEMPT_RT they do, and look in the maps.
+ */
+struct bwl_last_dest {
+	__be32 addr[4];
+	__u32 generation, slot;
+	__u32 id;     /* 0: free */
+	__u32 family; /* IPv6 has addresses that are spelled as ours for IPv4 are */
+};
+#define BWL_LAST_DESTS_BITS 12
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1 << BWL_LAST_DESTS_BITS);
+	__type(key, __u32);
+	__type(value, struct bwl_last_dest);
+} bwl_last_dest SEC(".maps");
+
+static __always_inline __u32 bwl_dest_look(const struct bwl_ctx *c, const __be32 *addr)
 {
 	return c->pkt.family == 4 ? bwl_dest4(c, addr[3])
 				  : bwl_dest6(c->base, c->slot, (const struct bwl_key6 *)addr);
+}
+
+static __always_inline __u32 bwl_dest(const struct bwl_ctx *c, const __be32 *addr)
+{
+	__u32 generation = bwl_read(c->ctl->generation), index, id;
+	struct bwl_last_dest *d;
+
+	if (bwl_on_rt())
+		return bwl_dest_look(c, addr);
+	index = bwl_spread(addr[3] ^ addr[2] ^ addr[1] ^ addr[0], BWL_LAST_DESTS_BITS);
+	d = bpf_map_lookup_elem(&bwl_last_dest, &index);
+	if (!d)
+		return bwl_dest_look(c, addr);
+	if (d->addr[3] == addr[3] && d->generation == generation && d->slot == c->slot &&
+	    d->family == c->pkt.family && d->addr[0] == addr[0] && d->addr[1] == addr[1] &&
+	    d->addr[2] == addr[2])
+		return d->id;
+	id = bwl_dest_look(c, addr);
+	if (id)
+		*d = (struct bwl_last_dest){ .addr = { addr[0], addr[1], addr[2], addr[3] },
+					     .generation = generation,
+					     .slot = c->slot,
+					     .id = id,
+					     .family = c->pkt.family };
+	return id;
+}
+
+/*
+ * What the packet will need of this peer later, asked for now: of a peer that no cache has, each
+ * line would be waited for where it is needed, one after the other.
+ */
+static __always_inline void bwl_fetch(__u32 id)
+{
+	struct bwl_peer_count *n = bpf_map_lookup_elem(&bwl_peercnt_v1, &id);
+	struct bwl_state *s = bwl_state_of(bwl_grant_state(id));
+
+	if (s)
+		bwl_read(s->finish_bytes);
+	if (n)
+		bwl_read(n->frames);
 }
 
 /* Fills c->id and c->peer; judges revocation. */
@@ -67,6 +128,7 @@ static __always_inline int bwl_granted(struct bwl_ctx *c, __u32 id)
 	if (!g)
 		return BWL_R_NO_PEER;
 	c->id = id;
+	bwl_fetch(id);
 	c->peer = bwl_inner(&bwl_peer_v1, c->slot,
 			    bwl_read(*bwl_body_of(g, bwl_mask(c->slot, BWL_GENERATIONS - 1))));
 	if (!c->peer)

@@ -49,6 +49,79 @@ static __always_inline int bwl_limit_volume(const struct bwl_limit *l, struct bw
 	return j == BWL_OVER_VOLUME && max < l->volume.spendable_bytes ? BWL_OVER_LEDGER : j;
 }
 
+/* bytes: a smaller burst is charged by the clock alone, to the byte */
+#define BWL_COLD_BURST_LEAST (1ULL << 17)
+
+/* For bwl_limit_try(): */
+struct bwl_cold {
+	__u64 now_ns, least_ns; /* now is between them, and may be either */
+	__u64 released;         /* of struct bwl_release */
+	__u32 len;
+};
+
+/*
+ * The slice of the later time; BWL_SLICES_KEPT: nobody has turned the window to it yet, by the
+ * clock.
+ */
+static __always_inline __u32 bwl_limit_slice(const struct bwl_volume *v, struct bwl_window *w,
+					     const struct bwl_cold *c)
+{
+	__u64 turn;
+
+	if (!w)
+		return BWL_SLICES_KEPT;
+	turn = bwl_read(w->turn);
+	if (turn & BWL_TURN_LOCK ||
+	    !bwl_window_is_current(turn, bwl_window_want(v->slice_ns, v->epoch, c->now_ns)))
+		return BWL_SLICES_KEPT;
+	return (turn & BWL_TURN_SLICE_MASK) % BWL_SLICES_KEPT;
+}
+
+/*
+ * One attempt, which waits for nobody and turns no window, by two times that now is between: the
+ * debt is put down by the later one and judged by the earlier one, so nothing passes that would not
+ * by the true time. What was idle finds a burst that is smaller by what drains between them. false:
+ * it is to be asked by that; nothing is charged, or the rate alone stays so (t->rate).
+ */
+static __always_inline _Bool bwl_limit_try(const struct bwl_limit *l, struct bwl_state *s,
+					   struct bwl_window *w, const struct bwl_cold *c,
+					   struct bwl_taken *t)
+{
+	__u64 drained = bwl_rate_drained(&l->rate, c->now_ns), max = l->volume.spendable_bytes;
+	__u64 *word = &s->used_bytes, next = 0, unsure, used;
+
+	*t = (struct bwl_taken){ .was = bwl_read(s->finish_bytes) };
+	if (!(l->rate.flags & BWL_RATE_UNLIMITED)) {
+		if (c->least_ns < l->rate.start_ns || l->rate.burst_bytes < BWL_COLD_BURST_LEAST)
+			return 0;
+		unsure = drained - bwl_rate_drained(&l->rate, c->least_ns);
+		if (unsure > l->rate.burst_bytes / 4 ||
+		    bwl_rate_judge(&l->rate, t->was, drained, c->len, -unsure, &next) != BWL_OK ||
+		    bwl_cas(&s->finish_bytes, t->was, next) != t->was)
+			return 0;
+		t->rate = 1;
+	}
+	if (max == BWL_VOLUME_NONE)
+		return 1;
+	if (c->released != BWL_RELEASE_NONE && c->released < max)
+		max = c->released;
+	if (l->volume.slice_ns) {
+		t->slice = bwl_limit_slice(&l->volume, w, c);
+		if (t->slice >= BWL_SLICES_KEPT)
+			goto back;
+		word = &w->total_bytes;
+	}
+	used = bwl_read(*word);
+	t->volume = used <= max && c->len <= max - used &&
+		    bwl_cas(word, used, used + c->len) == used;
+	if (bwl_likely(t->volume))
+		return 1;
+back:
+	if (t->rate && bwl_word_undo(&s->finish_bytes, t->was, next))
+		t->rate = 0;
+	return 0;
+}
+
 /* The packet passes: file its bytes under their slice. */
 static __always_inline void bwl_limit_commit(struct bwl_window *w, __u64 len,
 					     const struct bwl_taken *t)

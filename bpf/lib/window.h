@@ -39,6 +39,19 @@ static __always_inline void bwl_window_empty(struct bwl_window *w, __u64 turn, _
 		bwl_add(&w->total_bytes, -freed);
 }
 
+/* What the turn word is in this slice; below: of an earlier one, or of another epoch. */
+static __always_inline __u64 bwl_window_want(__u64 slice_ns, __u32 epoch, __u64 now_ns)
+{
+	return ((now_ns / slice_ns) & BWL_TURN_SLICE_MASK) |
+	       ((__u64)(epoch & 0x7f) << BWL_TURN_EPOCH_SHIFT);
+}
+
+/* Same epoch, and not behind us: a late packet counts in the newest slice. */
+static __always_inline _Bool bwl_window_is_current(__u64 turn, __u64 want)
+{
+	return (turn >> BWL_TURN_EPOCH_SHIFT) == (want >> BWL_TURN_EPOCH_SHIFT) && turn >= want;
+}
+
 /*
  * Bring the window up to date. Returns the entry the packet's bytes belong in, or
  * BWL_SLICES_KEPT when it could not be had in time.
@@ -51,15 +64,12 @@ static __always_inline __u32 bwl_window_turn(struct bwl_window *w, __u64 slice_n
 
 	if (!slice_ns)
 		return BWL_SLICES_KEPT;
-	want = ((now_ns / slice_ns) & BWL_TURN_SLICE_MASK) |
-	       ((__u64)(epoch & 0x7f) << BWL_TURN_EPOCH_SHIFT);
+	want = bwl_window_want(slice_ns, epoch, now_ns);
 	for (i = 0; i < BWL_WINDOW_SPIN; i++) {
 		turn = bwl_read(w->turn);
 		if (turn & BWL_TURN_LOCK)
 			continue;
-		/* Same epoch, and not behind us: a late packet counts in the newest slice. */
-		if ((turn >> BWL_TURN_EPOCH_SHIFT) == (want >> BWL_TURN_EPOCH_SHIFT) &&
-		    turn >= want)
+		if (bwl_window_is_current(turn, want))
 			return (turn & BWL_TURN_SLICE_MASK) % BWL_SLICES_KEPT;
 		if (bwl_cas(&w->turn, turn, turn | BWL_TURN_LOCK) == turn)
 			break;

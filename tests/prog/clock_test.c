@@ -105,6 +105,47 @@ static void a_stopped_tick_does_not_keep_a_silent_peer_alive(void **state)
 	assert_string_equal(host(TO(1) BIG), "silent");
 }
 
+/* The same of a peer that has no share: its burst is too small for one. */
+static void after_a_suspend_a_peer_without_a_share_passes_128_kib_and_no_more(void **state)
+{
+	uint64_t passed = 0, day = 86400 * RIG_SECOND;
+	const char *last;
+
+	(void)state;
+	rig_coarse_clock_behind(0);
+	rig_policy(rig,
+		   HEAD "peers:\n" DEST("a", 1) "grant: { rate: 100mbit, burst: 524288b } }\n");
+	rig_advance(RIG_SECOND);
+	lives_until(rig_now() + day / 2);
+	rig_coarse_clock_behind(day);
+	rig_advance(day);
+	while (!strcmp(last = host(TO(1) BIG), "pass"))
+		passed += 1500;
+	assert_string_equal(last, "expired");
+	assert_in_range(passed, (128 << 10) - 3 * 1500, (128 << 10) + 1500);
+	assert_string_equal(host(TO(1) BIG), "expired");
+}
+
+/* Time is known to four ticks there: never more than the burst, and at most so much less. */
+static void without_a_share_a_burst_is_what_it_is_by_the_ticks_too(void **state)
+{
+	uint64_t passed = 0;
+	int i;
+
+	(void)state;
+	rig_coarse_clock_behind(0);
+	rig_policy(rig,
+		   HEAD "peers:\n" DEST("a", 1) "grant: { rate: 100mbit, burst: 524288b } }\n");
+	for (i = 0; i < 5; i++) {
+		rig_advance(RIG_SECOND);
+		rig_coarse_clock_behind(i % 2 ? LATE : 0);
+		for (passed = 0; !strcmp(host(TO(1) BIG), "pass");)
+			passed += 1500;
+		assert_in_range(passed, 524288 - 2 * LATE / 80 - 1500, 524288);
+	}
+	rig_coarse_clock_behind(0);
+}
+
 static uint64_t refused(void)
 {
 	return rig_frames(rig, RIG_H0, BWL_R_PEER_RATE);
@@ -161,6 +202,41 @@ static void a_host_at_its_limit_refuses_nobody_elses_packets(void **state)
 	}
 }
 
+/*
+ * What the zone's limit refused of one peer it refuses of another without being asked, for as long:
+ * the other's own limit stays as it was. Another zone's peers are not meant.
+ */
+static void what_a_zone_refused_is_refused_to_its_other_peers_as_long(void **state)
+{
+	uint32_t n;
+	int i;
+
+	(void)state;
+	rig_coarse_clock_behind(0);
+#define GRANT "grant: { rate: 10gbit, burst: 2097152b } }\n"
+#define TIGHT "zone: tight, " GRANT
+	rig_policy(rig, HEAD "zones: { tight: { rate: 1mbit, burst: 3000b } }\n"
+			     "peers:\n" DEST("a", 1) TIGHT DEST("b", 2) TIGHT DEST("c", 3)
+				     GRANT DEST("d", 4) TIGHT);
+#undef GRANT
+#undef TIGHT
+	rig_advance(RIG_SECOND);
+	while (!strcmp(host(TO(1) BIG), "pass"))
+		;
+	for (i = 0; i < 10; i++) {
+		assert_string_equal(host(TO(2) BIG), "zone-rate");
+		assert_string_equal(host(TO(3) BIG), "pass");
+	}
+	/* It is not asked again: that it has room all at once, which never happens, is not seen. */
+	for (n = 0; n < 2 * (rig->pins->schema.max_peers + rig->pins->schema.max_extras); n++)
+		rig->pins->state[n].finish_bytes = 0;
+	assert_string_equal(host(TO(4) BIG), "zone-rate");
+	assert_string_equal(host(TO(4) "udp fill=18"), "pass"); /* smaller: judged by itself */
+	for (i = 0; !strcmp(host(TO(4) BIG), "zone-rate"); i++)
+		rig_advance(100000);
+	assert_in_range(i, 1, 126);
+}
+
 static void every_edit_ends_what_was_noted(void **state)
 {
 	struct bwl_change c = { .set = BWL_SET_RATE | BWL_SET_BURST,
@@ -186,9 +262,12 @@ int main(void)
 		RIG_TEST(a_grant_ends_when_it_says_by_the_exact_clock),
 		RIG_TEST(a_coarse_clock_that_lags_two_ticks_lengthens_nothing),
 		RIG_TEST(after_a_suspend_a_cpu_passes_what_it_held_and_no_more),
+		RIG_TEST(after_a_suspend_a_peer_without_a_share_passes_128_kib_and_no_more),
+		RIG_TEST(without_a_share_a_burst_is_what_it_is_by_the_ticks_too),
 		RIG_TEST(a_stopped_tick_does_not_keep_a_silent_peer_alive),
 		RIG_TEST(a_frame_that_is_refused_again_passes_when_the_limit_has_room),
 		RIG_TEST(a_host_at_its_limit_refuses_nobody_elses_packets),
+		RIG_TEST(what_a_zone_refused_is_refused_to_its_other_peers_as_long),
 		RIG_TEST(every_edit_ends_what_was_noted),
 	};
 

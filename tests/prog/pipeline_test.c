@@ -205,6 +205,32 @@ static void the_exact_destination_comes_before_the_prefix(void **state)
 	assert_string_equal(from(RIG_H1, "eth ip4 src=10.0.8.2 dst=10.1.0.1 udp"), "pass");
 }
 
+/* CPUs remember where packets went (bpf/lib/dest.h): for one policy, and not for the next. */
+static void a_destination_that_moves_to_another_peer_is_his_at_once(void **state)
+{
+	static const bool granted[] = { true, false, false, true, true, false, true };
+	size_t i;
+	int k;
+
+	(void)state;
+	for (i = 0; i < sizeof(granted) / sizeof(granted[0]); i++) {
+		apply(PORTS
+		      "heartbeat: none\npeers:\n"
+		      "  - { name: a, addresses: [%s, 10.1.0.8], path: clear, via: 192.0.2.1, via6: 'fd00:ff::1',"
+		      " grant: { rate: 10gbit } }\n"
+		      "  - { name: b, addresses: [%s, 10.1.0.9], path: clear, via: 192.0.2.1, via6: 'fd00:ff::1' }\n",
+		      granted[i] ? "10.1.0.1, 'fd00:1::1'" : "10.1.0.2",
+		      granted[i] ? "10.1.0.2" : "10.1.0.1, 'fd00:1::1'");
+		rig_advance(RIG_SECOND);
+		for (k = 0; k < 3; k++) {
+			assert_string_equal(host("eth " P1 "udp"),
+					    granted[i] ? "pass" : "no-grant");
+			assert_string_equal(host("eth ip6 src=fd00:7::2 dst=fd00:1::1 udp"),
+					    granted[i] ? "pass" : "no-grant");
+		}
+	}
+}
+
 static void a_packet_leaves_with_the_tag_and_no_mark_of_the_host(void **state)
 {
 	struct rig_result r;
@@ -378,6 +404,7 @@ int main(void)
 		cmocka_unit_test(arp_and_nd_end_at_the_dpu_and_nothing_else_does),
 		cmocka_unit_test(destinations_that_no_peer_can_have_end_here),
 		cmocka_unit_test(the_exact_destination_comes_before_the_prefix),
+		cmocka_unit_test(a_destination_that_moves_to_another_peer_is_his_at_once),
 		cmocka_unit_test(a_packet_departs_when_we_say_and_not_when_its_host_does),
 		cmocka_unit_test(a_packet_leaves_with_the_tag_and_no_mark_of_the_host),
 		cmocka_unit_test(ipv4_options_are_walked_and_source_routes_refused),

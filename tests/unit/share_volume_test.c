@@ -22,7 +22,7 @@ static struct sim {
 	struct bwl_limit l;
 	struct bwl_state state;
 	struct bwl_window window;
-	uint64_t now, passed, by_share;
+	uint64_t now, passed, by_share, by_ticks;
 	uint32_t cpu_bits;
 	unsigned ncpu, depth;
 	struct {
@@ -48,6 +48,22 @@ static struct bwl_asked asked(struct bwl_share *s, uint64_t now, uint32_t len)
 				   .cpu_bits = sim.cpu_bits };
 }
 
+/* As bwl_own_cold() of bpf/lib/held.h. */
+static bool charge_by_ticks(uint64_t now, uint32_t len)
+{
+	struct bwl_window *w = sim.l.volume.slice_ns ? &sim.window : NULL;
+	struct bwl_cold c = { .now_ns = now + rnd_below(20000000),
+			      .least_ns = now - rnd_below(20000000),
+			      .len = len };
+	struct bwl_taken t;
+
+	if (!bwl_limit_try(&sim.l, &sim.state, w, &c, &t))
+		return false;
+	bwl_limit_commit(w, len, &t);
+	sim.by_ticks++;
+	return true;
+}
+
 /* As bpf/lib/charge.h: what the share has, what it is filled with, else exactly. */
 static bool charge(struct bwl_share *s, uint64_t now, uint32_t len)
 {
@@ -61,6 +77,9 @@ static bool charge(struct bwl_share *s, uint64_t now, uint32_t len)
 		sim.by_share++;
 		return true;
 	}
+	if (sim.l.volume.spendable_bytes != BWL_VOLUME_NONE && !rnd_below(4) &&
+	    charge_by_ticks(now, len))
+		return true;
 	n = bwl_share_wants(&a);
 	if (n && bwl_ask_once(&a, n, &t, &end, &lost) == BWL_OK) {
 		bwl_share_fill(&a, n, &t, end);
@@ -125,7 +144,7 @@ static void between(void)
 
 static void never_a_byte_above_a_volume_and_99_of_100_are_to_be_had(void **state)
 {
-	uint64_t by_share = 0, volume;
+	uint64_t by_share = 0, by_ticks = 0, volume;
 	unsigned i, c;
 	int n;
 
@@ -157,8 +176,9 @@ static void never_a_byte_above_a_volume_and_99_of_100_are_to_be_had(void **state
 		if (i < 300000)
 			assert_true(sim.passed >= volume - volume / 100 - 60);
 		by_share += sim.by_share;
+		by_ticks += sim.by_ticks;
 	}
-	assert_true(by_share > 100000);
+	assert_true(by_share > 100000 && by_ticks > 10000);
 }
 
 /* Everything that lies wholly within an interval as long as the window. */
@@ -177,7 +197,7 @@ static void check_windows(uint64_t window)
 
 static void no_interval_passes_more_than_a_windowed_volume(void **state)
 {
-	uint64_t by_share = 0, window, volume;
+	uint64_t by_share = 0, by_ticks = 0, window, volume;
 	unsigned i, c;
 	int n;
 
@@ -199,8 +219,9 @@ static void no_interval_passes_more_than_a_windowed_volume(void **state)
 		}
 		check_windows(window);
 		by_share += sim.by_share;
+		by_ticks += sim.by_ticks;
 	}
-	assert_true(by_share > 100000);
+	assert_true(by_share > 100000 && by_ticks > 10000);
 }
 
 static void a_windowed_volume_gives_90_of_100_in_the_long_run(void **state)
@@ -255,12 +276,37 @@ static void small_volumes_are_not_shared_out_and_the_rest_of_one_is_not(void **s
 	assert_int_equal(bwl_share_most(&a), 0);
 }
 
+/* By the ticks nobody turns a window: what falls out of it is found by the clock. */
+static void a_window_that_has_not_turned_is_left_to_the_clock(void **state)
+{
+	struct bwl_cold c = { .len = 1000 };
+	struct bwl_taken t;
+	uint32_t lost = 0;
+	struct bwl_asked a;
+	__u64 end;
+
+	(void)state;
+	start(1000000, HOUR);
+	sim.now = 1000 * sim.l.volume.slice_ns;
+	a = asked(NULL, sim.now, 1000);
+	assert_int_equal(bwl_ask_once(&a, 1000, &t, &end, &lost), BWL_OK);
+	c.now_ns = c.least_ns = sim.now;
+	assert_true(bwl_limit_try(&sim.l, &sim.state, &sim.window, &c, &t));
+	c.now_ns += sim.l.volume.slice_ns;
+	assert_false(bwl_limit_try(&sim.l, &sim.state, &sim.window, &c, &t));
+	sim.window.turn |= BWL_TURN_LOCK;
+	c.now_ns = sim.now;
+	assert_false(bwl_limit_try(&sim.l, &sim.state, &sim.window, &c, &t));
+	assert_int_equal(sim.window.total_bytes, 2000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(never_a_byte_above_a_volume_and_99_of_100_are_to_be_had),
 		cmocka_unit_test(no_interval_passes_more_than_a_windowed_volume),
 		cmocka_unit_test(a_windowed_volume_gives_90_of_100_in_the_long_run),
+		cmocka_unit_test(a_window_that_has_not_turned_is_left_to_the_clock),
 		cmocka_unit_test(small_volumes_are_not_shared_out_and_the_rest_of_one_is_not),
 	};
 

@@ -83,7 +83,7 @@ void bwl_rate_encode(struct bwl_rate *r, uint64_t rate_bps, uint64_t burst);
 void bwl_rate_encode_for(struct bwl_rate *r, uint64_t rate_bps, uint64_t burst, unsigned cpus);
 /* log2 of the possible CPUs, rounded up: what programs are told of them (bpf/lib/cpu.h). */
 uint32_t bwl_cpu_bits(void);
-/* Two ticks in ns: how old the kernel's coarse clock may be (bpf/lib/clock.h). */
+/* Two ticks in ns: how old the time by ticks may be (bpf/lib/clock.h). */
 uint64_t bwl_late_most_ns(void);
 /* The burst that was encoded, with what CPUs may hold of it. */
 uint64_t bwl_rate_burst(const struct bwl_rate *r);

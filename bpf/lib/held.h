@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Charge a packet by what this CPU holds: the way of nearly all that pass. No word is written that
+ * other CPUs write, but for those of a peer that comes too seldom to have a share.
+ */
+#ifndef BWL_HELD_H
+#define BWL_HELD_H
+
+#include "pace.h"
+#include "take.h"
+
+/*
+ * By what this CPU holds of the limits around a peer, inner to outer. Returns how many of them
+ * sufficed, and are spent.
+ */
+#define BWL_AROUND 3
+static __always_inline __u32 bwl_around_spend(const struct bwl_work *w, struct bwl_cpu *cpu,
+					      const struct bwl_peer *peer,
+					      const struct bwl_base *base,
+					      const struct bwl_port *port)
+{
+	const struct bwl_limit *zone = bwl_zone_of(peer, base);
+
+	if (bwl_unlikely(zone && !bwl_cpu_spend(w, &cpu->zone[peer->meta.zone], zone)))
+		return 0;
+	if (bwl_unlikely(!bwl_cpu_spend(w, &cpu->port[bwl_mask(w->port_id, BWL_MAX_PORTS - 1)],
+					&port->limit)))
+		return 1;
+	return bwl_likely(bwl_cpu_spend(w, &cpu->node, &base->node)) ? BWL_AROUND : 2;
+}
+
+/* What was spent of n of them is in them again. */
+BWL_FUNC int bwl_around_unspend(const struct bwl_work *w, struct bwl_cpu *cpu,
+				const struct bwl_peer *peer, const struct bwl_base *base, __u32 n)
+{
+	__u32 port = bwl_mask(w->port_id, BWL_MAX_PORTS - 1);
+
+	if (n > 0 && peer->meta.zone)
+		bwl_cpu_unspend(w, &cpu->zone[peer->meta.zone], &base->zone[peer->meta.zone].limit);
+	if (n > 1)
+		bwl_cpu_unspend(w, &cpu->port[port], &base->port[port].limit);
+	if (n > 2)
+		bwl_cpu_unspend(w, &cpu->node, &base->node);
+	return 0;
+}
+
+/* The peer's own limit and its class's, by what this CPU holds of them: both or neither. */
+static __always_inline _Bool bwl_own_held(struct bwl_work *w, const struct bwl_peer *peer)
+{
+	struct bwl_share_entry *x = bwl_cpu_entry(peer->grant.volume.state), *y;
+	const struct bwl_limit *class;
+
+	if (!x || w->lapsed || !bwl_cpu_spend(w, &x->share, &peer->grant))
+		return 0;
+	if (bwl_unlikely(peer->meta.class_mask)) {
+		if (bwl_class_of(w, peer, &class) != BWL_R_NONE)
+			goto back;
+		y = class ? bwl_cpu_entry(class->volume.state) : 0;
+		if (class && (!y || !bwl_cpu_spend(w, &y->share, class)))
+			goto back;
+	}
+	/* Its place is within the burst, so it departs now: at most it is marked. */
+	if (bwl_marks(w, peer))
+		bwl_pace(w, peer, bwl_share_place(&x->share), 0);
+	return 1;
+back:
+	bwl_cpu_unspend(w, &x->share, &peer->grant);
+	return 0;
+}
+
+static __always_inline _Bool bwl_cold_one(struct bwl_work *w, const struct bwl_limit *l,
+					  __u64 least_ns, struct bwl_taken *t)
+{
+	struct bwl_cold c = { .now_ns = w->now_ns, .least_ns = least_ns, .len = w->charge };
+	struct bwl_state *s = bwl_state_of(l->volume.state);
+
+	if (!s)
+		return 0;
+	c.released = bwl_released(l->volume.state);
+	if (bwl_likely(bwl_limit_try(l, s, bwl_window_of(&l->volume), &c, t)))
+		return 1;
+	if (t->rate)
+		w->lost += w->charge;
+	return 0;
+}
+
+/*
+ * The same of a peer that comes too seldom for a share: charged to its own words, by the ticks'
+ * time. false: nothing is charged, and the clock must be read. The class's share is not looked
+ * for: who has none for the peer has none for its classes.
+ */
+BWL_GLOBAL int bwl_own_cold(struct bwl_work *w, const struct bwl_peer *peer)
+{
+	const struct bwl_limit *grant = &peer->grant, *class = 0;
+	struct bwl_taken t, of_class;
+	struct bwl_cpu *cpu;
+
+	if (!w || !peer || w->exact || w->lapsed || bwl_paces(w, peer))
+		return 0;
+	cpu = bwl_cpu_of(w);
+	if (!cpu || cpu->unclocked > BWL_UNCLOCKED_MOST ||
+	    bwl_cpu_claim(w, grant->volume.state, &grant->rate) ||
+	    bwl_class_of(w, peer, &class) != BWL_R_NONE ||
+	    !bwl_cold_one(w, grant, cpu->exact_ns, &t))
+		return 0;
+	if (class) {
+		if (bwl_unlikely(!bwl_cold_one(w, class, cpu->exact_ns, &of_class))) {
+			w->lost += bwl_undo(w, grant,
+					    t.rate * BWL_HOW_RATE | t.volume * BWL_HOW_VOLUME,
+					    t.was);
+			return 0;
+		}
+		bwl_limit_commit(bwl_window_of(&class->volume), w->charge, &of_class);
+	}
+	bwl_limit_commit(bwl_window_of(&grant->volume), w->charge, &t);
+	cpu->unclocked += w->charge;
+	return 1;
+}
+
+/*
+ * By what this CPU holds of each limit, or of those around the peer: else nothing is charged. In
+ * one pass, as that suffices nearly always.
+ */
+static __always_inline _Bool bwl_charge_held(struct bwl_work *w, struct bwl_cpu *cpu,
+					     const struct bwl_peer *peer,
+					     const struct bwl_base *base,
+					     const struct bwl_port *port)
+{
+	__u32 n = bwl_around_spend(w, cpu, peer, base, port);
+
+	if (bwl_likely(n == BWL_AROUND) &&
+	    (bwl_likely(bwl_own_held(w, peer)) || bwl_own_cold(w, peer)))
+		return 1;
+	bwl_around_unspend(w, cpu, peer, base, n);
+	return 0;
+}
+
+#endif

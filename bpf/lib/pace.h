@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What holds of a peer's packet beside its grant: class, zone, mode, and when it may depart.
+ */
+#ifndef BWL_PACE_H
+#define BWL_PACE_H
+
+#include "ctx.h"
+#include "limit.h"
+
+/* The class's limit, where the peer has one for the packet's class: else NULL. */
+static __always_inline int bwl_class_of(struct bwl_work *w, const struct bwl_peer *peer,
+					const struct bwl_limit **ret)
+{
+	const struct bwl_peer_meta *m = &peer->meta;
+	__u32 bit = 1U << (w->class & 15), n;
+
+	*ret = 0;
+	if (!(m->class_mask & bit))
+		return BWL_R_NONE;
+	/* Its place among the peer's class limits: how many lower bits are set. */
+	n = m->class_mask & (bit - 1);
+	n = (n & 0x5555) + (n >> 1 & 0x5555);
+	n = (n & 0x3333) + (n >> 2 & 0x3333);
+	n = (n & 0x0f0f) + (n >> 4 & 0x0f0f);
+	n = (n & 0x1f) + (n >> 8);
+	*ret = bwl_inner(&bwl_sub_v1, w->slot, m->sub_base + n);
+	if (!*ret)
+		return BWL_R_CLASS_RATE;
+	w->tally = (*ret)->volume.state | 1;
+	return BWL_R_NONE;
+}
+
+static __always_inline const struct bwl_limit *bwl_zone_of(const struct bwl_peer *peer,
+							   const struct bwl_base *base)
+{
+	const struct bwl_limit *zone = 0;
+
+	if (peer->meta.zone)
+		zone = &base->zone[peer->meta.zone].limit;
+	/*
+	 * Whether one is there ask its pointer: of what else says so Linux 6.1 knows nothing later.
+	 */
+	return bwl_opaque(zone);
+}
+
+static __always_inline _Bool bwl_monitors(const struct bwl_peer *peer)
+{
+	return peer->meta.mode == BWL_MODE_MONITOR;
+}
+
+/* Modes shape and mark, of a grant that is live. */
+static __always_inline _Bool bwl_paces(const struct bwl_work *w, const struct bwl_peer *peer)
+{
+	return peer->meta.mode != BWL_MODE_POLICE && !bwl_monitors(peer) && !w->lapsed &&
+	       !(peer->grant.rate.flags & BWL_RATE_UNLIMITED);
+}
+
+/* By the exact time: the debt decides on CE. */
+static __always_inline _Bool bwl_marks(const struct bwl_work *w, const struct bwl_peer *peer)
+{
+	return peer->meta.mode == BWL_MODE_MARK && bwl_paces(w, peer);
+}
+
+/*
+ * Modes shape and mark: what is over the burst may leave within the horizon, each packet at its
+ * time. Only where a qdisc keeps departure times; without one they police. Mark needs it where the
+ * round trip is short: a TCP that is told to slow down still sends two packets in each.
+ */
+static __always_inline int bwl_slack(const struct bwl_work *w, const struct bwl_peer *peer,
+				     const struct bwl_base *base, __u32 *ret_slack)
+{
+	const struct bwl_rate *r = &peer->grant.rate;
+
+	*ret_slack = 0;
+	if (!w->paced || !bwl_paces(w, peer))
+		return BWL_R_NONE;
+	if (w->charge + bwl_rate_jitter(r) > r->burst_bytes)
+		return BWL_R_PEER_RATE;
+	*ret_slack = bwl_rate_slack(r, base->horizon_ns);
+	return BWL_R_NONE;
+}
+
+/*
+ * When the packet departs, and whether it is to carry CE. end: its place, the byte count at which
+ * it has drained. Mode mark: CE once the debt is past ce_from/256 of the burst. Nothing departs
+ * after expiry.
+ */
+static __always_inline int bwl_pace(struct bwl_work *w, const struct bwl_peer *peer, __u64 end,
+				    __u32 slack)
+{
+	const struct bwl_rate *r = &peer->grant.rate;
+	__u64 debt = bwl_rate_debt(end, bwl_rate_drained(r, w->now_ns));
+
+	if (peer->meta.mode == BWL_MODE_MARK && debt > (r->burst_bytes * r->ce_from) >> 8)
+		w->ce = 1;
+	if (!slack)
+		return BWL_R_NONE;
+	w->delay_ns = bwl_rate_delay(r, debt);
+	w->ce |= bwl_rate_crowded(r, debt, slack);
+	return w->now_ns + w->delay_ns < peer->meta.expiry_ns ? BWL_R_NONE : BWL_R_EXPIRED;
+}
+
+#endif
