@@ -1,41 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * See store_etcd.h. What the watch says comes in the middle of other calls; it waits in a queue
- * until hear() asks, of at most QUEUE_MOST bytes: beyond them a full read says it.
- */
+/* See store_etcd.h. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fleet/store/publish.h"
+#include "fleet/store/watch.h"
 #include "store_etcd.h"
 
-#define QUEUE_MOST (8U << 20)
 #define LEASE_S 30
-#define PING_NS (3 * SYNC_S)   /* after the watch has said nothing for so long it is asked */
-#define SILENT_NS (6 * SYNC_S) /* and is lost */
 
 enum { FOR_ALL, FOR_TRAY, RANGES };
 
-struct queued {
-	struct queued *next;
-	size_t len;
-	uint8_t msg[];
-};
-
 struct store_etcd {
 	struct store_etcd_conf conf;
-	char range[RANGES][BWL_ETCD_KEY_MOST], end[RANGES][BWL_ETCD_KEY_MOST];
+	char range[RANGES][BWL_ETCD_KEY_MOST];
 	struct bwl_grpc *g;
 	int64_t lease; /* 0: none */
-	struct bwl_grpc_stream *watch;
-	unsigned asked;    /* watches that were asked for, one a range */
-	int64_t from;      /* revision that they begin with */
-	uint64_t heard_ns; /* when the watch said something last */
-	uint64_t pinged_ns;
-	bool heard, missed; /* something since then; more than the queue takes */
-	struct queued *first, **last;
-	size_t queued;
+	struct bwl_watch *watch;
 };
 
 struct store_etcd *store_etcd_new(const struct store_etcd_conf *c)
@@ -43,39 +25,19 @@ struct store_etcd *store_etcd_new(const struct store_etcd_conf *c)
 	struct store_etcd *s = bwl_must(calloc(1, sizeof(*s)));
 
 	s->conf = *c;
-	s->last = &s->first;
 	/* Prefix and tray were judged: they fit. */
 	bwl_doc_range(s->range[FOR_ALL], c->prefix, NULL);
 	bwl_doc_range(s->range[FOR_TRAY], c->prefix, c->tray);
-	for (unsigned i = 0; i < RANGES; i++)
-		bwl_etcd_prefix_end(s->range[i], s->end[i]);
+	s->watch = bwl_watch_new((const char *const[]){ s->range[FOR_ALL], s->range[FOR_TRAY] },
+				 RANGES);
 	return s;
-}
-
-static void forget_queue(struct store_etcd *s)
-{
-	while (s->first) {
-		struct queued *q = s->first;
-
-		s->first = q->next;
-		free(q);
-	}
-	s->last = &s->first;
-	s->queued = 0;
-}
-
-static void close_watch(struct store_etcd *s)
-{
-	bwl_grpc_stream_close(s->watch);
-	s->watch = NULL;
-	forget_queue(s);
 }
 
 static void close_server(void *arg)
 {
 	struct store_etcd *s = arg;
 
-	close_watch(s);
+	bwl_watch_close(s->watch);
 	bwl_grpc_close(s->g);
 	s->g = NULL;
 }
@@ -85,6 +47,7 @@ void store_etcd_free(struct store_etcd *s)
 	if (!s)
 		return;
 	close_server(s);
+	bwl_watch_free(s->watch);
 	free(s);
 }
 
@@ -109,14 +72,13 @@ static int open_server(void *arg, const char *server, struct bwl_err *e)
 struct into {
 	struct docs *docs;
 	const char *range;
-	enum docs_from from;
 };
 
 static int put(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct into *i = arg;
 
-	docs_put(i->docs, i->range, kv, i->from);
+	docs_put(i->docs, i->range, kv, DOCS_READ);
 	return 0;
 }
 
@@ -134,125 +96,31 @@ static int read_all(void *arg, struct docs *d, int64_t *ret_revision, struct bwl
 	return r;
 }
 
-static int said(void *arg, const uint8_t *msg, size_t len)
-{
-	struct store_etcd *s = arg;
-	struct queued *q;
-
-	s->heard = true;
-	if (len > QUEUE_MOST - s->queued) {
-		s->missed = true;
-		return 0;
-	}
-	q = bwl_must(malloc(sizeof(*q) + len));
-	q->next = NULL;
-	q->len = len;
-	memcpy(q->msg, msg, len);
-	*s->last = q;
-	s->last = &q->next;
-	s->queued += len;
-	return 0;
-}
-
-static int tell_watch(struct store_etcd *s, struct bwl_pb_out *say)
-{
-	int r = bwl_grpc_stream_say(s->watch, say->at, say->len);
-
-	free(say->at);
-	return r;
-}
-
-/* One range after the other: the next when the last is on its way. */
-static void ask_for_ranges(struct store_etcd *s)
-{
-	while (s->asked < RANGES) {
-		struct bwl_etcd_range r = { .key = s->range[s->asked],
-					    .end = s->end[s->asked],
-					    .revision = s->from };
-		struct bwl_pb_out say = { 0 };
-
-		bwl_etcd_say_watch(&say, &r, s->asked + 1);
-		if (tell_watch(s, &say))
-			return;
-		s->asked++;
-	}
-}
-
 static int watch(void *arg, int64_t from, uint64_t now_ns, struct bwl_err *e)
 {
 	struct store_etcd *s = arg;
-	int r;
 
-	close_watch(s);
-	r = bwl_grpc_stream_open(s->g, BWL_ETCD_WATCH, said, s, &s->watch, e);
-	if (r)
-		return r;
-	s->asked = 0;
-	s->from = from;
-	s->missed = false;
-	s->heard_ns = s->pinged_ns = now_ns;
-	ask_for_ranges(s);
-	return 0;
+	return bwl_watch_open(s->watch, s->g, from, now_ns, e);
 }
 
-static int hear_one(struct store_etcd *s, struct docs *d, const struct queued *q, struct bwl_err *e)
+struct news {
+	struct store_etcd *s;
+	struct docs *docs;
+};
+
+static int put_news(void *arg, unsigned range, const struct bwl_etcd_kv *kv)
 {
-	struct into into = { .docs = d, .range = s->range[FOR_ALL], .from = DOCS_WATCH };
-	struct bwl_pb_in in = bwl_pb_in(q->msg, q->len);
-	struct bwl_etcd_watch w;
-	int r = bwl_etcd_hear_watch(in, put, &into, &w);
+	struct news *n = arg;
 
-	/* Which range it is of is known by its id alone, wherever in the message that stood. */
-	if (!r && w.id == FOR_TRAY + 1) {
-		into.range = s->range[FOR_TRAY];
-		r = bwl_etcd_hear_watch(in, put, &into, &w);
-	}
-	if (r)
-		return bwl_fail(e, EBADMSG, "%s: what its watch says cannot be understood",
-				bwl_grpc_server(s->g));
-	if (w.compacted)
-		return -ESTALE;
-	if (w.canceled)
-		return bwl_fail(e, EACCES, "%s ended the watch: %.*s", bwl_grpc_server(s->g),
-				(int)(bwl_pb_len(w.why) < 200 ? bwl_pb_len(w.why) : 200),
-				w.why.at ? (const char *)w.why.at : "");
-	return 0;
-}
-
-static int is_silent(struct store_etcd *s, uint64_t now_ns, struct bwl_err *e)
-{
-	struct bwl_pb_out say = { 0 };
-
-	if (s->heard)
-		s->heard_ns = now_ns;
-	s->heard = false;
-	if (now_ns - s->heard_ns >= SILENT_NS)
-		return bwl_fail(e, ETIMEDOUT, "%s: its watch says nothing any more",
-				bwl_grpc_server(s->g));
-	if (now_ns - s->heard_ns >= PING_NS && now_ns - s->pinged_ns >= PING_NS) {
-		s->pinged_ns = now_ns;
-		bwl_etcd_say_progress(&say);
-		tell_watch(s, &say);
-	}
+	docs_put(n->docs, n->s->range[range], kv, DOCS_WATCH);
 	return 0;
 }
 
 static int hear(void *arg, struct docs *d, uint64_t now_ns, struct bwl_err *e)
 {
-	struct store_etcd *s = arg;
-	int r = 0;
+	struct news n = { .s = arg, .docs = d };
 
-	ask_for_ranges(s);
-	for (const struct queued *q = s->first; q && !r; q = q->next)
-		r = hear_one(s, d, q, e);
-	forget_queue(s);
-	if (!r && s->missed)
-		r = -ESTALE;
-	if (!r)
-		r = bwl_grpc_stream_state(s->watch, e);
-	if (!r)
-		r = is_silent(s, now_ns, e);
-	return r;
+	return bwl_watch_hear(n.s->watch, put_news, &n, now_ns, e);
 }
 
 static int fetch(void *arg, const char *key, bool big, uint8_t **ret, size_t *ret_len,

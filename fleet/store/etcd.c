@@ -6,6 +6,7 @@
 #include "etcd.h"
 
 #define PAGE_KEYS 256
+#define PAGE_VALUES 32 /* of BWL_ETCD_VALUE_MOST: below BWL_GRPC_MESSAGE_MOST */
 
 /* Frees what is said. */
 static int call_for(struct bwl_grpc *g, const char *method, unsigned ms, struct bwl_pb_out *say,
@@ -83,8 +84,8 @@ static int of_page(void *arg, const struct bwl_etcd_kv *kv)
 	return r;
 }
 
-int bwl_etcd_keys(struct bwl_grpc *g, const char *prefix, bwl_etcd_kv_fn fn, void *arg,
-		  int64_t *revision, struct bwl_err *e)
+static int each_page(struct bwl_grpc *g, const char *prefix, bool keys_only, bwl_etcd_kv_fn fn,
+		     void *arg, int64_t *revision, struct bwl_err *e)
 {
 	char from[BWL_ETCD_KEY_MOST + 1], end[BWL_ETCD_KEY_MOST];
 	struct bwl_etcd_page page = { .more = true };
@@ -95,9 +96,9 @@ int bwl_etcd_keys(struct bwl_grpc *g, const char *prefix, bwl_etcd_kv_fn fn, voi
 	while (page.more) {
 		struct bwl_etcd_range ask = { .key = from,
 					      .end = end,
-					      .limit = PAGE_KEYS,
+					      .limit = keys_only ? PAGE_KEYS : PAGE_VALUES,
 					      .revision = *revision,
-					      .keys_only = true };
+					      .keys_only = keys_only };
 		int r;
 
 		p.any = false;
@@ -113,6 +114,18 @@ int bwl_etcd_keys(struct bwl_grpc *g, const char *prefix, bwl_etcd_kv_fn fn, voi
 		snprintf(from, sizeof(from), "%s%s", p.last, p.cut ? "\377" : "\001");
 	}
 	return 0;
+}
+
+int bwl_etcd_keys(struct bwl_grpc *g, const char *prefix, bwl_etcd_kv_fn fn, void *arg,
+		  int64_t *revision, struct bwl_err *e)
+{
+	return each_page(g, prefix, true, fn, arg, revision, e);
+}
+
+int bwl_etcd_values(struct bwl_grpc *g, const char *prefix, bwl_etcd_kv_fn fn, void *arg,
+		    int64_t *revision, struct bwl_err *e)
+{
+	return each_page(g, prefix, false, fn, arg, revision, e);
 }
 
 int bwl_etcd_put(struct bwl_grpc *g, const struct bwl_etcd_put *p, struct bwl_err *e)
@@ -179,4 +192,17 @@ int bwl_etcd_lease_keep(struct bwl_grpc *g, int64_t id, struct bwl_err *e)
 
 	bwl_etcd_say_keep(&say, id);
 	return lease(g, "/etcdserverpb.Lease/LeaseKeepAlive", &say, &id, e);
+}
+
+int bwl_etcd_lease_revoke(struct bwl_grpc *g, int64_t id, struct bwl_err *e)
+{
+	struct bwl_pb_out say = { 0 };
+	struct bwl_pb_in in;
+	uint8_t *msg;
+	int r;
+
+	bwl_etcd_say_keep(&say, id); /* an id alone, as that is */
+	r = call(g, "/etcdserverpb.Lease/LeaseRevoke", &say, &msg, &in, e);
+	free(msg);
+	return r;
 }

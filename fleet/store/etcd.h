@@ -23,12 +23,21 @@ int bwl_etcd_range(struct bwl_grpc *g, const struct bwl_etcd_range *r, bwl_etcd_
  */
 int bwl_etcd_keys(struct bwl_grpc *g, const char *prefix, bwl_etcd_kv_fn fn, void *arg,
 		  int64_t *revision, struct bwl_err *e);
+/*
+ * The same with their values, in smaller pages: for keys whose values are below BWL_ETCD_VALUE_MOST
+ * bytes, so that a page is below a message.
+ */
+#define BWL_ETCD_VALUE_MOST (100U << 10)
+int bwl_etcd_values(struct bwl_grpc *g, const char *prefix, bwl_etcd_kv_fn fn, void *arg,
+		    int64_t *revision, struct bwl_err *e);
 int bwl_etcd_put(struct bwl_grpc *g, const struct bwl_etcd_put *p, struct bwl_err *e);
 /* -EEXIST: one of them is not what it was. */
 int bwl_etcd_txn(struct bwl_grpc *g, const struct bwl_etcd_put *p, unsigned n,
 		 int64_t *ret_revision, struct bwl_err *e);
 int bwl_etcd_lease_grant(struct bwl_grpc *g, int64_t ttl_s, int64_t *ret_id, struct bwl_err *e);
 int bwl_etcd_lease_keep(struct bwl_grpc *g, int64_t id, struct bwl_err *e);
+/* And whatever was put under it goes with it. */
+int bwl_etcd_lease_revoke(struct bwl_grpc *g, int64_t id, struct bwl_err *e);
 
 #define BWL_ETCD_WATCH "/etcdserverpb.Watch/Watch"
 

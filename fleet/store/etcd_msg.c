@@ -76,6 +76,8 @@ static int kv_field(void *arg, const struct bwl_pb_field *f)
 	switch (f->number) {
 	case 1:
 		return take_bytes(f, &kv->key);
+	case 2:
+		return take_int(f, &kv->created);
 	case 3:
 		return take_int(f, &kv->mod);
 	case 4:
@@ -98,6 +100,10 @@ void bwl_etcd_say_range(struct bwl_pb_out *o, const struct bwl_etcd_range *r)
 	put_range(o, r);
 	bwl_pb_put_int(o, 3, r->limit);
 	bwl_pb_put_int(o, 4, r->revision);
+	if (r->oldest_first) {
+		bwl_pb_put_int(o, 5, 1); /* ascending, */
+		bwl_pb_put_int(o, 6, 2); /* by create_revision */
+	}
 	bwl_pb_put_int(o, 8, r->keys_only);
 }
 
@@ -152,26 +158,43 @@ void bwl_etcd_say_put(struct bwl_pb_out *o, const struct bwl_etcd_put *p)
 	bwl_pb_put_int(o, 3, p->lease);
 }
 
+/* target, and the field that has its value: Compare of rpc.proto. Result 0: equal. */
+static void say_compare(struct bwl_pb_out *o, const char *key, int64_t target, unsigned field,
+			int64_t value)
+{
+	size_t at = bwl_pb_begin(o, 1);
+
+	bwl_pb_put_int(o, 2, target);
+	bwl_pb_put_text(o, 3, key);
+	bwl_pb_put_oneof(o, field, value);
+	bwl_pb_end(o, at);
+}
+#define BY_CREATED 1, 5
+#define BY_MOD 2, 6
+
+static void say_op(struct bwl_pb_out *o, const struct bwl_etcd_put *p)
+{
+	size_t op = bwl_pb_begin(o, 2), at = bwl_pb_begin(o, p->op == BWL_ETCD_DELETE ? 3 : 2);
+
+	if (p->op == BWL_ETCD_DELETE)
+		bwl_pb_put_text(o, 1, p->key);
+	else
+		bwl_etcd_say_put(o, p);
+	bwl_pb_end(o, at);
+	bwl_pb_end(o, op);
+}
+
 void bwl_etcd_say_txn(struct bwl_pb_out *o, const struct bwl_etcd_put *p, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		size_t at;
-
-		if (p[i].was == BWL_ETCD_ANY)
-			continue;
-		at = bwl_pb_begin(o, 1);
-		bwl_pb_put_int(o, 2, 2); /* what is compared: its mod_revision; result 0: equal */
-		bwl_pb_put_text(o, 3, p[i].key);
-		bwl_pb_put_oneof(o, 6, p[i].was);
-		bwl_pb_end(o, at);
+		if (p[i].created)
+			say_compare(o, p[i].key, BY_CREATED, p[i].created);
+		if (p[i].was != BWL_ETCD_ANY)
+			say_compare(o, p[i].key, BY_MOD, p[i].was);
 	}
-	for (unsigned i = 0; i < n; i++) {
-		size_t op = bwl_pb_begin(o, 2), put = bwl_pb_begin(o, 2);
-
-		bwl_etcd_say_put(o, &p[i]);
-		bwl_pb_end(o, put);
-		bwl_pb_end(o, op);
-	}
+	for (unsigned i = 0; i < n; i++)
+		if (p[i].op != BWL_ETCD_COMPARE)
+			say_op(o, &p[i]);
 }
 
 struct txn_answer {

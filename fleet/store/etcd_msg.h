@@ -10,6 +10,7 @@
 
 struct bwl_etcd_kv {
 	struct bwl_pb_in key, value;
+	int64_t created; /* revision at which it was made */
 	int64_t mod;     /* revision of its last change */
 	int64_t version; /* changes since it was made; 0: it is not there */
 	bool gone;       /* of an event: it was deleted */
@@ -22,6 +23,7 @@ struct bwl_etcd_range {
 	int64_t limit;    /* 0: none */
 	int64_t revision; /* 0: now */
 	bool keys_only;
+	bool oldest_first; /* by the revision at which they were made */
 };
 struct bwl_etcd_page {
 	int64_t revision; /* of the store */
@@ -33,16 +35,24 @@ int bwl_etcd_hear_range(struct bwl_pb_in in, bwl_etcd_kv_fn fn, void *arg,
 /* The end of the range of all keys that begin with prefix, which ends in '/'. */
 void bwl_etcd_prefix_end(const char *prefix, char *end);
 
+enum bwl_etcd_op {
+	BWL_ETCD_PUT,
+	BWL_ETCD_DELETE,
+	BWL_ETCD_COMPARE, /* nothing is changed: what it says must hold for the others */
+};
 struct bwl_etcd_put {
 	const char *key;
 	const void *value;
 	size_t len;
 	int64_t lease; /* 0: none */
-	int64_t was;   /* its mod before, 0: it is not there; BWL_ETCD_ANY. Of a transaction */
+	/* Of a transaction alone: */
+	enum bwl_etcd_op op;
+	int64_t was;     /* its mod before, 0: it is not there; BWL_ETCD_ANY */
+	int64_t created; /* and the revision at which it was made; 0: any */
 };
 #define BWL_ETCD_ANY (-1)
 void bwl_etcd_say_put(struct bwl_pb_out *o, const struct bwl_etcd_put *p);
-/* All of them, if each is what it was; else none. */
+/* All of them, if each is what it was and was made when it says; else none. */
 void bwl_etcd_say_txn(struct bwl_pb_out *o, const struct bwl_etcd_put *p, unsigned n);
 int bwl_etcd_hear_txn(struct bwl_pb_in in, bool *ret_done, int64_t *ret_revision);
 

@@ -10,6 +10,7 @@
  *	PREFIX/node/TRAY/in/big/…
  *	PREFIX/node/TRAY/out/alive	the tray's, under its lease
  *	PREFIX/node/TRAY/out/status
+ *	PREFIX/controller/…		the controllers' own: no tray reads it
  *
  * Every range ends in '/': that of tray1 has nothing of tray10.
  */

@@ -39,7 +39,9 @@ int bwl_doc_publish(struct bwl_grpc *g, const struct bwl_doc *d, int64_t was, in
 		    struct bwl_err *e)
 {
 	char key[BWL_ETCD_KEY_MOST], head[BWL_DOC_SHA_HEX + 8], sha[BWL_DOC_SHA_HEX];
-	struct bwl_etcd_put p = { .key = key, .value = d->at, .len = d->len, .was = was };
+	struct bwl_etcd_put p[1 + BWL_DOC_WITH_MOST] = {
+		{ .key = key, .value = d->at, .len = d->len, .was = was },
+	};
 	bool big = d->len > BWL_DOC_INLINE_MOST;
 	unsigned parts = (unsigned)((d->len + BWL_DOC_PART_BYTES - 1) / BWL_DOC_PART_BYTES);
 
@@ -59,10 +61,12 @@ int bwl_doc_publish(struct bwl_grpc *g, const struct bwl_doc *d, int64_t was, in
 		r = put_parts(g, d, sha, parts, e);
 		if (r)
 			return r;
-		p.len = (size_t)snprintf(head, sizeof(head), "%u %s", parts, sha);
-		p.value = head;
+		p->len = (size_t)snprintf(head, sizeof(head), "%u %s", parts, sha);
+		p->value = head;
 	}
-	return bwl_etcd_txn(g, &p, 1, ret_revision, e);
+	for (unsigned i = 0; i < d->nwith && i < BWL_DOC_WITH_MOST; i++)
+		p[1 + i] = d->with[i];
+	return bwl_etcd_txn(g, p, 1 + d->nwith, ret_revision, e);
 }
 
 struct value {

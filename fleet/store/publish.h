@@ -11,7 +11,14 @@ struct bwl_doc {
 	const char *name;
 	const void *at;
 	size_t len;
+	/*
+	 * What else is done, or must hold, in the same step: the key of a leader, so that one that
+	 * is none any more publishes nothing (election.h).
+	 */
+	const struct bwl_etcd_put *with;
+	unsigned nwith; /* at most BWL_DOC_WITH_MOST */
 };
+#define BWL_DOC_WITH_MOST 4
 /*
  * Its parts first, then what names them, in one step: a reader finds what was there, or the whole.
  * A call that was killed is made again. was: the revision of what it replaces, 0: nothing,

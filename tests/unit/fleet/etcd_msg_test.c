@@ -28,6 +28,10 @@ static void what_is_said_is_as_the_schema_has_it(void **state)
 	(void)state;
 	bwl_etcd_say_range(&o, &r);
 	SAID(&o, "\x0a\x03/a/\x12\x03/a0\x18\xac\x02\x20\x07\x40\x01");
+	r.keys_only = false;
+	r.oldest_first = true;
+	bwl_etcd_say_range(&o, &r);
+	SAID(&o, "\x0a\x03/a/\x12\x03/a0\x18\xac\x02\x20\x07\x28\x01\x30\x02");
 	bwl_etcd_say_put(&o, &p);
 	SAID(&o, "\x0a\x01k\x12\x01v\x18\x05");
 	bwl_etcd_say_txn(&o, &p, 1);
@@ -36,6 +40,15 @@ static void what_is_said_is_as_the_schema_has_it(void **state)
 	p.was = BWL_ETCD_ANY;
 	bwl_etcd_say_txn(&o, &p, 1);
 	SAID(&o, "\x12\x0a\x12\x08\x0a\x01k\x12\x01v\x18\x05");
+	/* made at revision 9, and nothing is changed */
+	p = (struct bwl_etcd_put){
+		.key = "k", .op = BWL_ETCD_COMPARE, .was = BWL_ETCD_ANY, .created = 9
+	};
+	bwl_etcd_say_txn(&o, &p, 1);
+	SAID(&o, "\x0a\x07\x10\x01\x1a\x01k\x28\x09");
+	p = (struct bwl_etcd_put){ .key = "k", .op = BWL_ETCD_DELETE, .was = BWL_ETCD_ANY };
+	bwl_etcd_say_txn(&o, &p, 1);
+	SAID(&o, "\x12\x05\x1a\x03\x0a\x01k");
 	bwl_etcd_say_grant(&o, 30);
 	SAID(&o, "\x08\x1e");
 	r.revision = 9;
