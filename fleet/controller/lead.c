@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See lead.h. */
+#include "bwl/clock.h"
+#include "lead.h"
+
+#define BEHIND_S 60 /* clocks of two controllers differ */
+
+int lead_begin(struct lead *l, struct bwl_err *e)
+{
+	int r;
+
+	l->time_ns = 0;
+	r = lead_rollouts_read(l, e);
+	return r ? r : lead_logs_read(l, e);
+}
+
+void lead_end(struct lead *l)
+{
+	lead_rollouts_forget(l);
+}
+
+/*
+ * A signed time that is ahead ends documents early, in all of the fleet, until people sign another
+ * root; one that is behind says nothing. So a clock that nobody keeps right signs none.
+ */
+static bool clock_is_right(struct lead *l, int64_t now_s, struct bwl_err *e)
+{
+	enum bwl_wall w = l->c->o->trust_clock ? BWL_WALL_OK : bwl_wall_state();
+
+	if (w != BWL_WALL_OK) {
+		bwl_fail(e, EAGAIN,
+			 "the clock of this machine is not synchronised: no time is signed");
+		bwl_hint(e, "start a time service; or say --trust-clock");
+	} else if (now_s + BEHIND_S < l->v->time.issued_s) {
+		bwl_fail(
+			e, EAGAIN,
+			"the clock of this machine is %lld s behind the newest signed time: none is signed",
+			(long long)(l->v->time.issued_s - now_s));
+		bwl_hint(
+			e,
+			"set it right; a signed time that was wrong is forgotten with the next root that has another online key");
+	} else {
+		return true;
+	}
+	return false;
+}
+
+static int sign_time(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err *e)
+{
+	struct bwl_err why = { 0 };
+	struct lead_document d = {
+		.type = BWL_SIGNED_TIMESTAMP,
+		.tray = "",
+		.key_name = "time",
+		.name = "time",
+		.audience = "all",
+		.now_s = now_s,
+		.not_after_s = now_s + LEAD_TIME_FOR_S,
+	};
+	int r;
+
+	if (now_ns < l->time_ns)
+		return 0;
+	if (!clock_is_right(l, now_s, &why)) {
+		if (!l->told_clock)
+			l->c->say(l->c, "trouble", "timestamp/time", &why);
+		l->told_clock = true;
+		l->time_ns = now_ns + LEAD_AGAIN_NS;
+		return 0;
+	}
+	l->told_clock = false;
+	/* Versions rise by the clock: also where the store was restored from an old copy. */
+	d.version = (uint64_t)now_s > l->v->time.version ? (uint64_t)now_s : l->v->time.version + 1;
+	r = lead_publish(l, &d, NULL, 0, e);
+	if (r)
+		return r;
+	l->v->time.version = d.version;
+	l->v->time.issued_s = now_s;
+	l->time_ns = now_ns + LEAD_TIME_NS;
+	return 0;
+}
+
+int lead_step(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err *e)
+{
+	int r = sign_time(l, now_ns, now_s, e);
+
+	r = r ? r : lead_rollouts(l, now_ns, now_s, e);
+	r = r ? r : lead_leases(l, now_ns, now_s, e);
+	return r ? r : lead_logs(l, now_s, e);
+}

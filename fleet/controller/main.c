@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* bwlimit-controller: its parts, and the loop that calls them. */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include "bwl/clock.h"
+#include "bwl/doc.h"
+#include "module.h"
+#include "store_module.h"
+
+#define NS_PER_MS 1000000ULL
+
+/* The store's is first: the loop waits by its connection. */
+static const struct ctrl_module *const modules[] = {
+	&store_module,
+};
+#define MODULES (sizeof(modules) / sizeof(*modules))
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+static void say_json(const char *event, const char *what, const struct bwl_err *why)
+{
+	json_t *o = bwl_doc("controller");
+	char now[BWL_TIME_BUF];
+
+	json_object_set_new(o, "time", json_string(bwl_utc_now(now)));
+	json_object_set_new(o, "event", json_string(event));
+	json_object_set_new(o, "subject", bwl_json_text(what));
+	json_object_set_new(o, "text", bwl_json_text(why ? why->text : NULL));
+	json_object_set_new(o, "todo", bwl_json_text(why && *why->hint ? why->hint : NULL));
+	bwl_doc_line(o);
+}
+
+static void say(const struct ctrl *c, const char *event, const char *what,
+		const struct bwl_err *why)
+{
+	if (c->o->json) {
+		say_json(event, what, why);
+	} else {
+		printf("%s%s%s%s%s\n", event, what ? " " : "", what ? what : "", why ? ": " : "",
+		       why ? why->text : "");
+		if (why && *why->hint)
+			printf("  %s\n", why->hint);
+	}
+	fflush(stdout);
+}
+
+static void wait_for_more(void *const self[], uint64_t next_ns)
+{
+	struct curl_waitfd fds[MODULES];
+	uint64_t now_ns = bwl_now_ns();
+	unsigned n = 0;
+
+	for (size_t i = 0; i < MODULES; i++) {
+		int fd = modules[i]->fd ? modules[i]->fd(self[i]) : -1;
+
+		if (fd >= 0)
+			fds[n++] = (struct curl_waitfd){ .fd = fd, .events = CURL_WAIT_POLLIN };
+	}
+	store_wait(self[0], next_ns > now_ns ? (unsigned)((next_ns - now_ns) / NS_PER_MS) : 0, fds,
+		   n);
+}
+
+static void run(void *const self[])
+{
+	while (!stopped) {
+		uint64_t next_ns = UINT64_MAX;
+
+		for (size_t i = 0; i < MODULES && !stopped; i++) {
+			uint64_t at_ns = modules[i]->step(self[i], bwl_now_ns());
+
+			next_ns = at_ns < next_ns ? at_ns : next_ns;
+		}
+		if (!stopped)
+			wait_for_more(self, next_ns);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction a = { .sa_handler = on_signal };
+	void *self[MODULES] = { NULL };
+	struct bwl_err e = { 0 };
+	struct options o;
+	struct ctrl c = { .o = &o, .say = say };
+	size_t n = 0;
+	int r = options_read(argc, argv, &o);
+
+	if (r >= 0)
+		return r;
+	sigaction(SIGINT, &a, NULL);
+	sigaction(SIGTERM, &a, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	for (r = 0; !r && n < MODULES; n += !r)
+		r = modules[n]->start(&c, &self[n], &e);
+	if (r)
+		bwl_err_print(&e, PROGRAM, o.json);
+	else
+		run(self);
+	while (n--)
+		modules[n]->stop(self[n]);
+	return r ? 1 : 0;
+}

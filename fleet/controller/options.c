@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See options.h. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "bwl/units.h"
+#include "options.h"
+
+#define DIR "/etc/bwlimit/controller"
+
+static const char usage_text[] =
+	"usage: " PROGRAM " --servers URL[,URL…] --name NAME [OPTIONS]\n"
+	"       " PROGRAM " --dev DIR [--trays NAME,…] [OPTIONS]\n"
+	"\n"
+	"Keeps a fleet of trays going, within what people signed: says the time every minute, renews leases,\n"
+	"rolls policies with `stages` out from 10 to 25, 50 and 100 % of the trays, and back where their health\n"
+	"becomes worse, and cosigns the trays' audit logs. Several run; one leads (etcd's election), and what\n"
+	"one writes that leads no more is refused by the store. Its key raises no limit: docs/fleet.md.\n"
+	"\n"
+	"options:\n"
+	"  --servers URL[,URL…]  members of etcd, https://HOST:PORT, at most 16; one at a time is asked\n"
+	"  --name NAME           this controller, for people (its host's name)\n"
+	"  --root FILE           the fleet's root, whose people are believed (" DIR "/root)\n"
+	"  --online-key KEY      PEM file or pkcs11:…, of the root's role `online` (" DIR
+	"/online.pem)\n"
+	"  --witness-key KEY     the same, another key: with it the trays' audit checkpoints are cosigned\n"
+	"  --witness-name NAME   under this name (bwlimit-witness)\n"
+	"  --ca FILE             authority of the servers' certificates (" DIR "/ca.pem)\n"
+	"  --cert FILE           this controller's certificate (" DIR "/cert.pem)\n"
+	"  --key FILE            its key (" DIR "/key.pem)\n"
+	"  --prefix PATH         where the fleet is in the store (/bwl/v1)\n"
+	"  --stages PERCENT,…    of a rollout, each more than the one before, the last 100 (10,25,50,100)\n"
+	"  --soak TIME           how long a stage lasts at least (10m)\n"
+	"  --silent-after TIME   a tray that says nothing for so long is lost (90s)\n"
+	"  --drops-more PERCENT  of its packets, that a tray may drop more than before (5)\n"
+	"  --tolerate PERCENT    of a stage's trays that may be unwell (0)\n"
+	"  --trust-clock         the clock of this machine is right, though nothing keeps it so\n"
+	"  --accept-etcd-holes   also servers whose authorisation has known holes, as all of Debian's:\n"
+	"                        for a trial\n"
+	"  --dev DIR             for a trial: starts an etcd of its own, and makes authority, certificates, keys of\n"
+	"                        two people and this controller, root and enrolments, all in DIR, if they are not\n"
+	"                        there. All keys in one place: no fleet that is to hold\n"
+	"  --trays NAME,…        of --dev: the trays that may come (tray-1,tray-2,tray-3)\n"
+	"  --json                one JSON object a line on standard output\n"
+	"  --help, --version\n"
+	"\n"
+	"Ends on SIGTERM. Exit codes: 0 told to stop, 1 failed, 2 wrong use.\n"
+	"\n"
+	"examples:\n"
+	"  " PROGRAM " --servers https://10.9.0.1:2379,https://10.9.0.2:2379 --name control-1\n"
+	"  " PROGRAM " --dev /tmp/fleet --trays tray-1,tray-2\n"
+	"  journalctl -u bwlimit-controller\n";
+
+static int wrong_use(const struct options *o, struct bwl_err *e)
+{
+	if (!*e->hint)
+		bwl_hint(e, "see " PROGRAM " --help");
+	bwl_err_print(e, PROGRAM, o->json);
+	return 2;
+}
+
+/* Takes the list apart in place. */
+static int take_servers(char *list, struct options *o, struct bwl_err *e)
+{
+	char *at;
+
+	for (char *one = strtok_r(list, ",", &at); one; one = strtok_r(NULL, ",", &at)) {
+		if (o->nservers == CTRL_SERVERS_MOST)
+			return bwl_fail(e, EINVAL, "more than %u servers", CTRL_SERVERS_MOST);
+		if (strncmp(one, "https://", 8) || !one[8] || strchr(one + 8, '/'))
+			return bwl_fail(e, EINVAL, "'%s' is no server: say https://HOST:PORT", one);
+		o->servers[o->nservers++] = one;
+	}
+	return 0;
+}
+
+static int take_percent(const char *text, const char *what, unsigned least, unsigned *ret,
+			struct bwl_err *e)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || n < least || n > 100)
+		return bwl_fail(e, EINVAL, "'%s' is no %s: a whole number from %u to 100", text,
+				what, least);
+	*ret = (unsigned)n;
+	return 0;
+}
+
+static int take_stages(char *list, struct rollout_rules *r, struct bwl_err *e)
+{
+	unsigned last = 0;
+	char *at;
+
+	r->nstages = 0;
+	for (char *one = strtok_r(list, ",", &at); one; one = strtok_r(NULL, ",", &at)) {
+		if (r->nstages == ROLLOUT_STAGES_MOST)
+			return bwl_fail(e, EINVAL, "more than %u stages", ROLLOUT_STAGES_MOST);
+		if (take_percent(one, "stage", last + 1, &r->stage[r->nstages], e))
+			return -EINVAL;
+		last = r->stage[r->nstages++];
+	}
+	if (last != 100)
+		return bwl_fail(e, EINVAL, "the last stage must be 100: --stages 10,25,50,100");
+	return 0;
+}
+
+static int take_time(const char *text, uint64_t *ret, struct bwl_err *e)
+{
+	int r = bwl_parse_time(text, ret, e);
+
+	return r || *ret ? r : bwl_fail(e, EINVAL, "a time of 0 is none: say 10m");
+}
+
+static int judge(const struct options *o, struct bwl_err *e)
+{
+	if (o->dev)
+		return bwl_store_prefix_ok(o->prefix, e);
+	if (!o->nservers)
+		return bwl_fail(e, EINVAL,
+				"no server: say --servers https://HOST:PORT, or --dev DIR");
+	if (!bwl_store_name_ok(o->name, strlen(o->name)))
+		return bwl_fail(e, EINVAL,
+				"'%.80s' is no name: at most %u letters, digits, '.', '_' and '-'",
+				o->name, BWL_DOC_NAME_MOST - 1);
+	return bwl_store_prefix_ok(o->prefix, e);
+}
+
+/* Read for each connection; but who starts it wants to know now. */
+static int look_at_files(const struct options *o)
+{
+	const char *const files[] = { o->tls.ca, o->tls.cert, o->tls.key, o->root };
+	struct bwl_err e = { 0 };
+
+	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		if (o->dev || !access(files[i], R_OK))
+			continue;
+		bwl_fail(&e, errno, "cannot read '%s': %m", files[i]);
+		bwl_hint(
+			&e,
+			"docs/fleet.md says who makes it; for a trial: --dev DIR makes all of them");
+		bwl_err_print(&e, PROGRAM, o->json);
+		return 1;
+	}
+	return -1;
+}
+
+enum {
+	SERVERS = 256,
+	NAME,
+	ROOT,
+	ONLINE,
+	WITNESS,
+	WITNESS_NAME,
+	CA,
+	CERT,
+	KEY,
+	PREFIX,
+	STAGES,
+	SOAK,
+	SILENT,
+	DROPS,
+	TOLERATE,
+	CLOCK,
+	HOLES,
+	DEV,
+	TRAYS,
+	AS_JSON,
+	HELP,
+	VERSION,
+};
+
+static const struct option opts[] = {
+	{ "servers", required_argument, NULL, SERVERS },
+	{ "name", required_argument, NULL, NAME },
+	{ "root", required_argument, NULL, ROOT },
+	{ "online-key", required_argument, NULL, ONLINE },
+	{ "witness-key", required_argument, NULL, WITNESS },
+	{ "witness-name", required_argument, NULL, WITNESS_NAME },
+	{ "ca", required_argument, NULL, CA },
+	{ "cert", required_argument, NULL, CERT },
+	{ "key", required_argument, NULL, KEY },
+	{ "prefix", required_argument, NULL, PREFIX },
+	{ "stages", required_argument, NULL, STAGES },
+	{ "soak", required_argument, NULL, SOAK },
+	{ "silent-after", required_argument, NULL, SILENT },
+	{ "drops-more", required_argument, NULL, DROPS },
+	{ "tolerate", required_argument, NULL, TOLERATE },
+	{ "trust-clock", no_argument, NULL, CLOCK },
+	{ "accept-etcd-holes", no_argument, NULL, HOLES },
+	{ "dev", required_argument, NULL, DEV },
+	{ "trays", required_argument, NULL, TRAYS },
+	{ "json", no_argument, NULL, AS_JSON },
+	{ "help", no_argument, NULL, HELP },
+	{ "version", no_argument, NULL, VERSION },
+	{ 0 },
+};
+
+/* Words that are taken as they are. NULL: it is none of those. */
+static const char **word_of(struct options *o, int c)
+{
+	switch (c) {
+	case NAME:
+		return &o->name;
+	case ROOT:
+		return &o->root;
+	case ONLINE:
+		return &o->online_key;
+	case WITNESS:
+		return &o->witness_key;
+	case WITNESS_NAME:
+		return &o->witness_name;
+	case CA:
+		return &o->tls.ca;
+	case CERT:
+		return &o->tls.cert;
+	case KEY:
+		return &o->tls.key;
+	case PREFIX:
+		return &o->prefix;
+	case DEV:
+		return &o->dev;
+	case TRAYS:
+		return &o->trays;
+	default:
+		return NULL;
+	}
+}
+
+static bool *flag_of(struct options *o, int c)
+{
+	return c == CLOCK     ? &o->trust_clock
+	       : c == HOLES   ? &o->accept_holes
+	       : c == AS_JSON ? &o->json
+			      : NULL;
+}
+
+static int take(struct options *o, int c, char *arg, struct bwl_err *e)
+{
+	const char **word = word_of(o, c);
+	bool *flag = flag_of(o, c);
+
+	if (word)
+		*word = arg;
+	else if (flag)
+		*flag = true;
+	switch (c) {
+	case SERVERS:
+		return take_servers(arg, o, e);
+	case STAGES:
+		return take_stages(arg, &o->rules, e);
+	case SOAK:
+		return take_time(arg, &o->rules.soak_ns, e);
+	case SILENT:
+		return take_time(arg, &o->rules.silent_ns, e);
+	case DROPS:
+		return take_percent(arg, "part of packets", 0, &o->rules.drops_more, e);
+	case TOLERATE:
+		return take_percent(arg, "part of the trays", 0, &o->rules.tolerate, e);
+	default:
+		return 0;
+	}
+}
+
+int options_read(int argc, char **argv, struct options *o)
+{
+	static char host[BWL_DOC_NAME_MOST] = "controller";
+	struct bwl_err e = { 0 };
+	int c;
+
+	(void)!gethostname(host, sizeof(host) - 1);
+	*o = (struct options){
+		.tls = { DIR "/ca.pem", DIR "/cert.pem", DIR "/key.pem" },
+		.prefix = "/bwl/v1",
+		.name = host,
+		.root = DIR "/root",
+		.online_key = DIR "/online.pem",
+		.witness_name = "bwlimit-witness",
+		.rules = ROLLOUT_RULES,
+		.trays = "tray-1,tray-2,tray-3",
+	};
+	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
+		if (c == '?') {
+			fputs("Try " PROGRAM " --help\n", stderr);
+			return 2;
+		}
+		if (c == HELP) {
+			fputs(usage_text, stdout);
+			return 0;
+		}
+		if (c == VERSION) {
+			puts(PROGRAM " " BWL_VERSION);
+			return 0;
+		}
+		if (take(o, c, optarg, &e))
+			return wrong_use(o, &e);
+	}
+	if (optind < argc) {
+		bwl_fail(&e, EINVAL, "'%s' is too much", argv[optind]);
+		return wrong_use(o, &e);
+	}
+	return judge(o, &e) ? wrong_use(o, &e) : look_at_files(o);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of bwlimit-controller. */
+#ifndef BWL_CONTROLLER_OPTIONS_H
+#define BWL_CONTROLLER_OPTIONS_H
+
+#include "fleet/store/etcd.h"
+#include "rollout.h"
+
+#define PROGRAM "bwlimit-controller"
+#define CTRL_SERVERS_MOST 16
+
+struct options {
+	struct bwl_grpc_tls tls;
+	const char *servers[CTRL_SERVERS_MOST];
+	unsigned nservers;
+	const char *prefix, *name;
+	const char *root, *online_key;
+	const char *witness_key; /* NULL: nothing is cosigned */
+	const char *witness_name;
+	bool accept_holes, trust_clock, json;
+	struct rollout_rules rules;
+	const char *dev;   /* a folder; NULL: no --dev */
+	const char *trays; /* of --dev */
+};
+/* -1: go on; else the exit code, and it was said why. */
+int options_read(int argc, char **argv, struct options *o);
+
+#endif

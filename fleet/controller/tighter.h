@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Does a policy document only tighten the one before? Then it needs no stages. */
+#ifndef BWL_CONTROLLER_TIGHTER_H
+#define BWL_CONTROLLER_TIGHTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Envelopes. from_digest: what `from` must be. What cannot be read is not tighter. */
+bool tighter(const char *from, size_t from_len, const uint8_t from_digest[32], const char *to,
+	     size_t to_len, uint64_t now_ns, int64_t now_s);
+
+#endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See view.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "signed/envelope.h"
+#include "signed/payload.h"
+#include "view.h"
+
+static void free_policy(struct view_policy *p)
+{
+	free(p->audience);
+	free(p);
+}
+
+static void free_tray(struct view_tray *t)
+{
+	json_decref(t->labels);
+	free(t);
+}
+
+void view_done(struct view *v)
+{
+	for (size_t i = 0; i < v->npolicies; i++)
+		free_policy(v->policy[i]);
+	for (size_t i = 0; i < v->ntrays; i++)
+		free_tray(v->tray[i]);
+	free(v->policy);
+	free(v->tray);
+	bwl_root_free(v->root);
+}
+
+/* Where it is, or would be, in a list by name. */
+static size_t tray_place(const struct view *v, const char *name, bool *ret_found)
+{
+	size_t from = 0, to = v->ntrays;
+
+	*ret_found = false;
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+		int c = strcmp(v->tray[mid]->name, name);
+
+		if (!c) {
+			*ret_found = true;
+			return mid;
+		}
+		if (c < 0)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from;
+}
+
+struct view_tray *view_tray(struct view *v, const char *name)
+{
+	bool found;
+	size_t at = tray_place(v, name, &found);
+
+	return found ? v->tray[at] : NULL;
+}
+
+static void *insert(void ***list, size_t *n, size_t at, size_t size)
+{
+	void *one = bwl_must(calloc(1, size));
+
+	*list = bwl_must(reallocarray(*list, *n + 1, sizeof(**list)));
+	memmove(*list + at + 1, *list + at, (*n - at) * sizeof(**list));
+	(*list)[at] = one;
+	(*n)++;
+	return one;
+}
+
+static struct view_tray *tray_for(struct view *v, const char *name)
+{
+	struct view_tray *t;
+	bool found;
+	size_t at = tray_place(v, name, &found);
+
+	if (found)
+		return v->tray[at];
+	if (v->ntrays == VIEW_TRAYS_MOST) {
+		v->left_out = true;
+		return NULL;
+	}
+	t = insert((void ***)&v->tray, &v->ntrays, at, sizeof(*t));
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	return t;
+}
+
+static int policy_order(const struct view_policy *p, const char *tray, const char *name)
+{
+	int c = strcmp(p->tray, tray);
+
+	return c ? c : strcmp(p->name, name);
+}
+
+static size_t policy_place(const struct view *v, const char *tray, const char *name,
+			   bool *ret_found)
+{
+	size_t from = 0, to = v->npolicies;
+
+	*ret_found = false;
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+		int c = policy_order(v->policy[mid], tray, name);
+
+		if (!c) {
+			*ret_found = true;
+			return mid;
+		}
+		if (c < 0)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from;
+}
+
+static void drop_policy(struct view *v, size_t at)
+{
+	free_policy(v->policy[at]);
+	memmove(v->policy + at, v->policy + at + 1, (--v->npolicies - at) * sizeof(*v->policy));
+}
+
+static void rise(uint64_t *epoch, uint64_t to)
+{
+	*epoch = to > *epoch ? to : *epoch;
+}
+
+static void tell(struct view *v, const char *what, const struct bwl_err *why)
+{
+	if (v->trouble)
+		v->trouble(v->arg, what, why);
+}
+
+void view_policy_bytes(struct view *v, struct view_policy *p, const char *bytes, size_t len,
+		       int64_t now_s)
+{
+	struct bwl_err e = { 0 };
+	struct bwl_signed d;
+	char what[BWL_DOC_NAME_MOST + 16];
+
+	p->ok = false;
+	p->to_fetch = !v->root;
+	if (!v->root)
+		return;
+	snprintf(what, sizeof(what), "policy/%s", p->name);
+	if (bwl_signed_open(bytes, len, v->root, NULL, now_s, &d, &e)) {
+		tell(v, what, &e);
+		return;
+	}
+	if (d.type != BWL_SIGNED_POLICY || strcmp(d.terms.name, p->name)) {
+		bwl_fail(&e, EBADMSG, "what lies there is %s/%s", bwl_signed_word(d.type),
+			 d.terms.name);
+		tell(v, what, &e);
+	} else {
+		free(p->audience);
+		p->audience = bwl_must(strdup(d.audience));
+		p->terms = d.terms;
+		memcpy(p->digest, d.digest, sizeof(p->digest));
+		p->lease_most_ns = bwl_payload_span(d.body, "lease_most", 0);
+		p->stages = bwl_payload_yes(d.body, "stages");
+		p->leased_ns = 0;
+		p->ok = true;
+		rise(&v->epoch, d.terms.epoch);
+	}
+	bwl_signed_free(&d);
+}
+
+static void take_policy(struct view *v, const char *tray, const struct bwl_doc_at *at,
+			const struct bwl_etcd_kv *kv, int64_t now_s)
+{
+	struct view_policy *p;
+	bool found;
+	size_t i = policy_place(v, tray, at->name, &found);
+
+	if (kv->gone) {
+		if (found && v->policy[i]->big == at->big)
+			drop_policy(v, i);
+		return;
+	}
+	if (!found && v->npolicies == VIEW_POLICIES_MOST) {
+		v->left_out = true;
+		return;
+	}
+	p = found ? v->policy[i] : insert((void ***)&v->policy, &v->npolicies, i, sizeof(*p));
+	p->seen = true;
+	if (found && p->mod == kv->mod && !p->to_fetch)
+		return;
+	/* One that is small and one in parts may lie beside each other: the later one counts. */
+	if (found && p->big != at->big && p->mod > kv->mod)
+		return;
+	snprintf(p->tray, sizeof(p->tray), "%s", tray);
+	snprintf(p->name, sizeof(p->name), "%s", at->name);
+	p->mod = kv->mod;
+	p->big = at->big;
+	if (at->big)
+		p->to_fetch = true;
+	else
+		view_policy_bytes(v, p, (const char *)kv->value.at, bwl_pb_len(kv->value), now_s);
+}
+
+/* The root that follows ours, if this is it: then what it judges is judged again. */
+static void take_root(struct view *v, const struct bwl_etcd_kv *kv)
+{
+	struct bwl_root *next;
+
+	if (!v->root ||
+	    bwl_root_next(v->root, (const char *)kv->value.at, bwl_pb_len(kv->value), &next, NULL))
+		return;
+	bwl_root_free(v->root);
+	v->root = next;
+	rise(&v->epoch, bwl_root_terms(next)->epoch);
+	for (size_t i = 0; i < v->npolicies; i++)
+		v->policy[i]->to_fetch = true;
+	tell(v, "root", NULL);
+}
+
+/* Of those that people signed: labels of trays, and epochs that end others. */
+static void take_other(struct view *v, const struct bwl_etcd_kv *kv, int64_t now_s)
+{
+	struct view_tray *t;
+	struct bwl_signed d;
+
+	if (!v->root || bwl_signed_open((const char *)kv->value.at, bwl_pb_len(kv->value), v->root,
+					NULL, now_s, &d, NULL))
+		return;
+	if (d.type == BWL_SIGNED_REVOCATION)
+		rise(&v->epoch, bwl_payload_number(d.body, "new_epoch"));
+	if (d.type == BWL_SIGNED_TIMESTAMP && d.terms.issued_s >= v->time.issued_s)
+		v->time = d.terms;
+	if (d.type == BWL_SIGNED_ENROLMENT) {
+		t = tray_for(v, bwl_payload_text(d.body, "tray"));
+		if (t) {
+			json_decref(t->labels);
+			t->labels = json_incref(json_object_get(d.body, "labels"));
+			t->seen = true;
+		}
+	}
+	bwl_signed_free(&d);
+}
+
+void view_document(struct view *v, const char *tray, const struct bwl_doc_at *at,
+		   const struct bwl_etcd_kv *kv, int64_t now_s)
+{
+	switch (at->kind) {
+	case BWL_DOC_policy:
+		take_policy(v, tray, at, kv, now_s);
+		return;
+	case BWL_DOC_root:
+		if (!kv->gone && !at->big)
+			take_root(v, kv);
+		return;
+	case BWL_DOC_timestamp:
+	case BWL_DOC_enrolment:
+	case BWL_DOC_revocation:
+		if (!kv->gone && !at->big)
+			take_other(v, kv, now_s);
+		return;
+	default:
+		return;
+	}
+}
+
+static void take_status(struct view *v, struct view_tray *t, const struct bwl_etcd_kv *kv,
+			uint64_t now_ns)
+{
+	struct tray_status s;
+	struct bwl_err e = { 0 };
+	bool is_first = !t->mod;
+
+	if (t->mod == kv->mod)
+		return;
+	t->mod = kv->mod;
+	if (status_parse(t->name, kv->value.at, bwl_pb_len(kv->value), &s, &e)) {
+		tell(v, t->name, &e);
+		return;
+	}
+	/* What a read finds first may have lain there for long: it is not news. */
+	if (!is_first || t->known)
+		t->heard_ns = now_ns;
+	t->status = s;
+	t->known = t->is_new = true;
+	if (!t->later.at_ns || now_ns - t->later.at_ns >= VIEW_SAMPLE_NS) {
+		t->before = t->later.at_ns ? t->later : (struct view_sample){ 0 };
+		t->later = (struct view_sample){ now_ns, s.passed, s.dropped };
+	}
+}
+
+void view_said(struct view *v, const char *tray, const char *what, const struct bwl_etcd_kv *kv,
+	       uint64_t now_ns)
+{
+	struct view_tray *t = tray_for(v, tray);
+
+	if (!t)
+		return;
+	t->seen = true;
+	if (!strcmp(what, "alive"))
+		t->alive = !kv->gone;
+	else if (!strcmp(what, "status") && !kv->gone)
+		take_status(v, t, kv, now_ns);
+}
+
+void view_read_begin(struct view *v)
+{
+	for (size_t i = 0; i < v->ntrays; i++) {
+		v->tray[i]->seen = false;
+		v->tray[i]->alive = false;
+	}
+	for (size_t i = 0; i < v->npolicies; i++)
+		v->policy[i]->seen = false;
+	v->left_out = false;
+}
+
+void view_read_end(struct view *v)
+{
+	size_t n = 0;
+
+	for (size_t i = v->npolicies; i-- > 0;)
+		if (!v->policy[i]->seen)
+			drop_policy(v, i);
+	for (size_t i = 0; i < v->ntrays; i++)
+		if (v->tray[i]->seen)
+			v->tray[n++] = v->tray[i];
+		else
+			free_tray(v->tray[i]);
+	v->ntrays = n;
+}
+
+bool view_is_for(const struct view *v, const struct view_policy *p, const struct view_tray *t)
+{
+	struct bwl_tray who = { 0 };
+	const char **label;
+	json_t *one;
+	size_t i;
+	bool has;
+
+	if (*p->tray && strcmp(p->tray, t->name))
+		return false;
+	if (snprintf(who.name, sizeof(who.name), "%s", t->name) >= (int)sizeof(who.name))
+		return false; /* no document names it */
+	snprintf(who.fleet, sizeof(who.fleet), "%s", bwl_root_fleet(v->root));
+	label = bwl_must(calloc(json_array_size(t->labels) + 1, sizeof(*label)));
+	json_array_foreach(t->labels, i, one) label[i] = json_string_value(one);
+	who.labels = label;
+	who.nlabels = json_array_size(t->labels);
+	has = bwl_audience_has(p->audience, &who);
+	free(label);
+	return has;
+}

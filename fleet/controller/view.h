@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the store has, as far as a controller needs it: the policies, the roots, and what each tray
+ * says. Filled by full reads and by the watch (store_module.c), asked by the leader (lead.c). No
+ * I/O; bounded: VIEW_TRAYS_MOST trays, VIEW_POLICIES_MOST policies.
+ */
+#ifndef BWL_CONTROLLER_VIEW_H
+#define BWL_CONTROLLER_VIEW_H
+
+#include "cosign.h"
+#include "signed/document.h"
+#include "signed/root.h"
+#include "status.h"
+
+#define VIEW_TRAYS_MOST 20000
+#define VIEW_POLICIES_MOST 20000
+#define VIEW_SAMPLE_NS (300 * 1000000000ULL)
+
+struct view_sample {
+	uint64_t at_ns, passed, dropped;
+};
+
+struct view_tray {
+	char name[BWL_DOC_NAME_MOST];
+	bool alive;        /* its name is there, under its lease */
+	bool known;        /* it has said something that can be read: status */
+	int64_t mod;       /* of its status */
+	uint64_t heard_ns; /* when that came */
+	bool is_new;       /* the leader has not looked at it yet */
+	struct tray_status status;
+	struct view_sample before, later; /* what was said five to ten minutes ago */
+	json_t *labels;                   /* of its enrolment; NULL: none is known */
+	struct cosigned log;
+	bool seen; /* in the read that goes on */
+};
+
+struct view_policy {
+	char tray[BWL_DOC_NAME_MOST]; /* where it lies; empty: for all */
+	char name[BWL_DOC_NAME_MOST]; /* of the key, and of the document */
+	bool big;
+	int64_t mod;
+	bool to_fetch; /* it is in parts, or came before the root that judges it */
+	bool ok;       /* people signed it, and it has not ended: what follows is known */
+	char *audience;
+	struct bwl_signed_terms terms;
+	uint8_t digest[32];
+	uint64_t lease_most_ns;
+	bool stages;
+	uint64_t leased_ns; /* when its lease was renewed; 0: never by this leader */
+	bool seen;
+};
+
+struct view {
+	struct bwl_root *root;   /* whom to believe; NULL: nothing is published but time */
+	uint64_t epoch;          /* of the newest documents */
+	struct view_tray **tray; /* by name */
+	size_t ntrays;
+	struct view_policy **policy; /* by tray and name */
+	size_t npolicies;
+	struct bwl_signed_terms time; /* of the timestamp in the store */
+	bool left_out;                /* there are more than are kept */
+	/* What cannot be believed is told, once for each. */
+	void (*trouble)(void *arg, const char *what, const struct bwl_err *why);
+	void *arg;
+};
+
+void view_done(struct view *v);
+struct view_tray *view_tray(struct view *v, const char *name); /* NULL: there is none */
+/* What is at a key below PREFIX/all/ (tray empty) or PREFIX/node/TRAY/in/. */
+void view_document(struct view *v, const char *tray, const struct bwl_doc_at *at,
+		   const struct bwl_etcd_kv *kv, int64_t now_s);
+/* The bytes of a policy that were fetched. */
+void view_policy_bytes(struct view *v, struct view_policy *p, const char *bytes, size_t len,
+		       int64_t now_s);
+/* PREFIX/node/TRAY/out/WHAT */
+void view_said(struct view *v, const char *tray, const char *what, const struct bwl_etcd_kv *kv,
+	       uint64_t now_ns);
+/* A read of everything: what was not in it is gone. */
+void view_read_begin(struct view *v);
+void view_read_end(struct view *v);
+/* A document of an audience: is it for that tray? */
+bool view_is_for(const struct view *v, const struct view_policy *p, const struct view_tray *t);
+
+#endif
