@@ -6,6 +6,7 @@
 #include <string.h>
 #include "bwl/clock.h"
 #include "bwl/doc.h"
+#include "dev.h"
 #include "module.h"
 #include "store_module.h"
 
@@ -90,6 +91,7 @@ int main(int argc, char **argv)
 	struct bwl_err e = { 0 };
 	struct options o;
 	struct ctrl c = { .o = &o, .say = say };
+	struct dev dev = { 0 };
 	size_t n = 0;
 	int r = options_read(argc, argv, &o);
 
@@ -98,7 +100,10 @@ int main(int argc, char **argv)
 	sigaction(SIGINT, &a, NULL);
 	sigaction(SIGTERM, &a, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	for (r = 0; !r && n < MODULES; n += !r)
+	r = o.dev ? dev_start(&dev, &o, &e) : 0;
+	if (!r && o.dev)
+		dev_say(&dev, &o);
+	for (; !r && n < MODULES; n += !r)
 		r = modules[n]->start(&c, &self[n], &e);
 	if (r)
 		bwl_err_print(&e, PROGRAM, o.json);
@@ -106,5 +111,6 @@ int main(int argc, char **argv)
 		run(self);
 	while (n--)
 		modules[n]->stop(self[n]);
+	dev_stop(&dev);
 	return r ? 1 : 0;
 }

@@ -43,6 +43,7 @@ static const char usage_text[] =
 	"                        two people and this controller, root and enrolments, all in DIR, if they are not\n"
 	"                        there. All keys in one place: no fleet that is to hold\n"
 	"  --trays NAME,…        of --dev: the trays that may come (tray-1,tray-2,tray-3)\n"
+	"  --listen ADDRESS:PORT of --dev: where etcd listens, and at the next port (127.0.0.1:2379)\n"
 	"  --json                one JSON object a line on standard output\n"
 	"  --help, --version\n"
 	"\n"
@@ -167,6 +168,7 @@ enum {
 	HOLES,
 	DEV,
 	TRAYS,
+	LISTEN,
 	AS_JSON,
 	HELP,
 	VERSION,
@@ -192,6 +194,7 @@ static const struct option opts[] = {
 	{ "accept-etcd-holes", no_argument, NULL, HOLES },
 	{ "dev", required_argument, NULL, DEV },
 	{ "trays", required_argument, NULL, TRAYS },
+	{ "listen", required_argument, NULL, LISTEN },
 	{ "json", no_argument, NULL, AS_JSON },
 	{ "help", no_argument, NULL, HELP },
 	{ "version", no_argument, NULL, VERSION },
@@ -224,6 +227,8 @@ static const char **word_of(struct options *o, int c)
 		return &o->dev;
 	case TRAYS:
 		return &o->trays;
+	case LISTEN:
+		return &o->listen;
 	default:
 		return NULL;
 	}
@@ -280,6 +285,7 @@ int options_read(int argc, char **argv, struct options *o)
 		.witness_name = "bwlimit-witness",
 		.rules = ROLLOUT_RULES,
 		.trays = "tray-1,tray-2,tray-3",
+		.listen = "127.0.0.1:2379",
 	};
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		if (c == '?') {

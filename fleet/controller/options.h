@@ -19,8 +19,8 @@ struct options {
 	const char *witness_name;
 	bool accept_holes, trust_clock, json;
 	struct rollout_rules rules;
-	const char *dev;   /* a folder; NULL: no --dev */
-	const char *trays; /* of --dev */
+	const char *dev;            /* a folder; NULL: no --dev */
+	const char *trays, *listen; /* of --dev */
 };
 /* -1: go on; else the exit code, and it was said why. */
 int options_read(int argc, char **argv, struct options *o);

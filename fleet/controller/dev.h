@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --dev DIR: a fleet for a trial. An etcd of its own, an authority and certificates, keys of two
+ * people and of the controller, a root and enrolments: made in DIR where they are not there. All
+ * keys lie in one place, so whoever reads it is everybody.
+ */
+#ifndef BWL_CONTROLLER_DEV_H
+#define BWL_CONTROLLER_DEV_H
+
+#include "options.h"
+
+#define DEV_PATH 512
+#define DEV_TRAYS_MOST 64
+
+struct dev {
+	const char *dir, *listen; /* ADDRESS:PORT */
+	char host[64];
+	unsigned port;
+	char tray[DEV_TRAYS_MOST][BWL_DOC_NAME_MOST];
+	unsigned ntrays;
+	int etcd; /* process; 0: none */
+	char server[96];
+	char path[7][DEV_PATH]; /* what options point to */
+};
+
+/* All of it; o is made to point there. */
+int dev_start(struct dev *d, struct options *o, struct bwl_err *e);
+/* The next commands, for people. */
+void dev_say(const struct dev *d, const struct options *o);
+/* Ends etcd. */
+void dev_stop(struct dev *d);
+
+/* "DIR/A/B" in ret; false: too long. */
+bool dev_path(const struct dev *d, char ret[static DEV_PATH], const char *a, const char *b);
+
+/* dev_pki.c: certificates; those that are there stay. */
+int dev_pki(const struct dev *d, struct bwl_err *e);
+/* dev_people.c: keys and documents, likewise. */
+int dev_people(const struct dev *d, struct bwl_err *e);
+/* dev_etcd.c: etcd as a child, and who may what in it. */
+int dev_etcd(struct dev *d, const struct options *o, struct bwl_err *e);
+
+#endif
