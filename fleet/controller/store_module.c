@@ -23,7 +23,12 @@ enum { ALL, NODE, RANGES };
 
 struct store {
 	struct ctrl *c;
-	struct bwl_grpc *g;
+	/*
+	 * Two connections, calls and the watch: libcurl 7.88 reads what came for one stream while
+	 * it works for another one of its connection, and of an answer that came so as a whole it
+	 * may deliver the trailers alone, one in some dozens.
+	 */
+	struct bwl_grpc *g, *for_watch;
 	unsigned server, failed; /* which is next, or now; how many failed one after the other */
 	uint64_t retry_ns, read_ns, keep_ns, kept_ns, look_ns, lead_ns;
 	char range[RANGES][BWL_ETCD_KEY_MOST], election[BWL_ETCD_KEY_MOST];
@@ -125,8 +130,9 @@ static void lose_lead(struct store *s)
 static void disconnect(struct store *s)
 {
 	bwl_watch_close(s->watch);
+	bwl_grpc_close(s->for_watch);
 	bwl_grpc_close(s->g);
-	s->g = s->lead.g = NULL;
+	s->g = s->for_watch = s->lead.g = NULL;
 }
 
 static void stop(void *self)
@@ -197,14 +203,13 @@ static int read_all(struct store *s, uint64_t now_ns, struct bwl_err *e)
 	int r;
 
 	view_read_begin(&s->view);
-	/* Twice: a root that lies behind a policy may be what judges it. */
 	r = bwl_etcd_values(s->g, s->range[ALL], take_all, s, &revision, e);
 	r = r ? r : bwl_etcd_values(s->g, s->range[NODE], take_nodes, s, &revision, e);
 	if (r)
 		return r;
 	view_read_end(&s->view);
 	s->read_ns = now_ns + READ_NS;
-	return bwl_watch_open(s->watch, s->g, revision + 1, now_ns, e);
+	return bwl_watch_open(s->watch, s->for_watch, revision + 1, now_ns, e);
 }
 
 static int connect_to(struct store *s, uint64_t now_ns, struct bwl_err *e)
@@ -213,6 +218,7 @@ static int connect_to(struct store *s, uint64_t now_ns, struct bwl_err *e)
 	struct bwl_etcd_status status;
 	int r = bwl_grpc_open(o->servers[s->server], &o->tls, &s->g, e);
 
+	r = r ? r : bwl_grpc_open(o->servers[s->server], &o->tls, &s->for_watch, e);
 	if (!r)
 		r = bwl_etcd_status(s->g, &status, e);
 	if (!r && !status.leader)
@@ -370,8 +376,8 @@ void store_wait(void *self, unsigned timeout_ms, struct curl_waitfd *fds, unsign
 	struct store *s = self;
 	struct pollfd p[16];
 
-	if (s->g) {
-		bwl_grpc_wait(s->g, timeout_ms, fds, n, NULL);
+	if (s->for_watch) {
+		bwl_grpc_wait(s->for_watch, timeout_ms, fds, n, NULL);
 		return;
 	}
 	for (unsigned i = 0; i < n && i < 16; i++)
