@@ -268,7 +268,6 @@ static void take_status(struct view *v, struct view_tray *t, const struct bwl_et
 {
 	struct tray_status s;
 	struct bwl_err e = { 0 };
-	bool is_first = !t->mod;
 
 	if (t->mod == kv->mod)
 		return;
@@ -278,7 +277,7 @@ static void take_status(struct view *v, struct view_tray *t, const struct bwl_et
 		return;
 	}
 	/* What a read finds first may have lain there for long: it is not news. */
-	if (!is_first || t->known)
+	if (t->known)
 		t->heard_ns = now_ns;
 	t->status = s;
 	t->known = t->is_new = true;

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A rollout's stages: what passes one, what stops it, and what another leader makes of it. */
+#include <stdlib.h>
+#include <string.h>
+#include "rollout.h"
+#include "test.h"
+
+#define S 1000000000ULL
+#define TRAYS 40
+
+static const struct rollout_rules rules = ROLLOUT_RULES;
+
+struct world {
+	struct rollout r;
+	struct rollout_seat seat[TRAYS];
+	struct tray_status says[TRAYS];
+	unsigned n;
+	uint64_t now, since;
+};
+
+static void world_begin(struct world *w, unsigned n)
+{
+	memset(w, 0, sizeof(*w));
+	w->r = (struct rollout){ .name = "base", .has_from = true, .to_version = 5, .percent = 10 };
+	memset(w->r.from, 1, 32);
+	memset(w->r.to, 2, 32);
+	strcpy(w->r.salt, "salt");
+	w->n = n;
+	w->now = w->since = 1000 * S;
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(w->seat[i].tray, sizeof(w->seat[i].tray), "tray-%u", i);
+		/* in order: the first tenth is the first stage */
+		w->seat[i].place = i * 100 / n;
+		w->says[i].has_policy = true;
+		memcpy(w->says[i].policy, w->r.from, 32);
+		rollout_seat_begin(&w->seat[i], w->now);
+	}
+}
+
+/* Everybody says something; those that the rollout reaches have taken it, and pass packets. */
+static void everybody_says(struct world *w)
+{
+	for (unsigned i = 0; i < w->n; i++) {
+		if (w->seat[i].place < w->r.percent)
+			memcpy(w->says[i].policy, w->r.to, 32);
+		w->says[i].passed += 10000;
+		rollout_hear(&w->seat[i], &w->r, &w->says[i], w->now);
+	}
+}
+
+static struct rollout_verdict judge(const struct world *w)
+{
+	return rollout_judge(&w->r, &rules, w->seat, w->n, w->since, w->now);
+}
+
+static void pass_time(struct world *w, unsigned seconds)
+{
+	for (; seconds >= 30; seconds -= 30) {
+		w->now += 30 * S;
+		everybody_says(w);
+	}
+	w->now += seconds * S;
+}
+
+static void next(struct world *w, unsigned percent)
+{
+	w->r.percent = percent;
+	w->since = w->now;
+	for (unsigned i = 0; i < w->n; i++)
+		rollout_seat_begin(&w->seat[i], w->now);
+}
+
+static void a_place_is_what_the_tray_itself_computes(void **state)
+{
+	unsigned below[4] = { 0 };
+
+	(void)state;
+	/* SHA-256("salttray-7") begins with 4 bytes, big-endian, modulo 100: by sha256sum */
+	assert_int_equal(rollout_place("salt", "tray-7"), 45);
+	for (unsigned i = 0; i < 10000; i++) {
+		char tray[20];
+		unsigned p;
+
+		snprintf(tray, sizeof(tray), "t%u", i);
+		p = rollout_place("x", tray);
+		assert_true(p < 100);
+		for (unsigned s = 0; s < 4; s++)
+			below[s] += p < rules.stage[s];
+	}
+	/* each stage has those of the one before, and about its part of the fleet */
+	assert_in_range(below[0], 900, 1100);
+	assert_in_range(below[1], 2350, 2650);
+	assert_in_range(below[2], 4800, 5200);
+	assert_int_equal(below[3], 10000);
+}
+
+static void healthy_trays_pass_every_stage_after_its_soak(void **state)
+{
+	static const unsigned stages[] = { 25, 50, 100 };
+	struct world w;
+
+	(void)state;
+	world_begin(&w, TRAYS);
+	for (unsigned i = 0; i < 3; i++) {
+		pass_time(&w, 599);
+		assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
+		pass_time(&w, 1);
+		assert_int_equal(judge(&w).word, ROLLOUT_NEXT);
+		assert_int_equal(judge(&w).percent, stages[i]);
+		next(&w, stages[i]);
+	}
+	pass_time(&w, 600);
+	assert_int_equal(judge(&w).word, ROLLOUT_FINISHED);
+}
+
+static void a_tray_that_drops_more_than_before_stops_it(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_begin(&w, TRAYS);
+	w.seat[1].before_ppm = 30000; /* 3 % */
+	pass_time(&w, 60);
+	w.says[1].dropped += 700; /* of 20000 and these: 3.4 % */
+	pass_time(&w, 30);
+	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
+	w.says[1].dropped += 4000;
+	pass_time(&w, 30);
+	assert_int_equal(judge(&w).word, ROLLOUT_GO_BACK);
+	assert_non_null(strstr(judge(&w).why, "tray-1 drops"));
+}
+
+static void what_the_rollout_does_not_reach_does_not_stop_it(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_begin(&w, TRAYS);
+	w.says[TRAYS - 1].dropped = 1U << 30;
+	w.says[TRAYS - 1].sas_down = 9;
+	pass_time(&w, 600);
+	assert_int_equal(judge(&w).word, ROLLOUT_NEXT);
+}
+
+static void a_tray_that_refuses_it_stops_it_at_once(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_begin(&w, TRAYS);
+	strcpy(w.says[0].refused[0].what, "policy/base");
+	w.says[0].refused[0].version = 4; /* another version */
+	w.says[0].nrefused = 1;
+	rollout_hear(&w.seat[0], &w.r, &w.says[0], w.now);
+	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
+	w.says[0].refused[0].version = 5;
+	rollout_hear(&w.seat[0], &w.r, &w.says[0], w.now);
+	assert_int_equal(judge(&w).word, ROLLOUT_GO_BACK);
+	assert_non_null(strstr(judge(&w).why, "refuses"));
+}
+
+static void a_tray_that_is_lost_stops_it(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_begin(&w, TRAYS);
+	pass_time(&w, 300);
+	for (unsigned i = 1; i < w.n; i++)
+		w.seat[i].heard_ns = w.now + 45 * S;
+	w.now += 90 * S;
+	assert_int_not_equal(judge(&w).word, ROLLOUT_GO_BACK);
+	w.now += S;
+	assert_int_equal(judge(&w).word, ROLLOUT_GO_BACK);
+	assert_non_null(strstr(judge(&w).why, "tray-0 says nothing"));
+}
+
+static void a_tray_that_was_lost_before_is_not_waited_for(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_begin(&w, TRAYS);
+	w.seat[0].absent = true;
+	pass_time(&w, 600);
+	w.seat[0].heard_ns = w.since;
+	assert_int_equal(judge(&w).word, ROLLOUT_NEXT);
+	for (unsigned i = 0; i < w.n; i++)
+		w.seat[i].absent = true;
+	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
+	assert_non_null(strstr(judge(&w).why, "no tray"));
+}
+
+static void an_sa_that_stays_down_stops_it(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_begin(&w, TRAYS);
+	w.seat[0].before_sas_down = 1;
+	w.says[0].sas_down = 1;
+	w.says[1].sas_down = 1;
+	pass_time(&w, 90);
+	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
+	assert_non_null(strstr(judge(&w).why, "tray-1"));
+	pass_time(&w, 60);
+	assert_int_equal(judge(&w).word, ROLLOUT_GO_BACK);
+}
+
+static void a_tray_that_does_not_take_it_stops_it(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_begin(&w, TRAYS);
+	for (unsigned i = 0; i < 4; i++) { /* it speaks, and has what it had */
+		w.now += 30 * S;
+		rollout_hear(&w.seat[0], &w.r, &w.says[0], w.now);
+		for (unsigned j = 1; j < w.n; j++)
+			w.seat[j].heard_ns = w.now;
+	}
+	assert_int_equal(judge(&w).word, ROLLOUT_GO_BACK);
+	assert_non_null(strstr(judge(&w).why, "has not taken it"));
+}
+
+static void a_stage_that_reaches_nobody_new_needs_no_soak(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_begin(&w, 3); /* places 0, 33, 66 */
+	pass_time(&w, 600);
+	assert_int_equal(judge(&w).percent, 25);
+	next(&w, 25);
+	assert_int_equal(judge(&w).word, ROLLOUT_WAIT); /* but its trays are heard again */
+	pass_time(&w, 60);
+	assert_int_equal(judge(&w).percent, 50);
+	next(&w, 50); /* which reaches the second */
+	pass_time(&w, 60);
+	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
+}
+
+/*
+ * Whatever trays say and when: no stage is passed while a tray that it reaches, and that was there,
+ * is silent, has not taken the policy, refuses it, drops too much or has more SAs down.
+ */
+static void no_stage_is_passed_with_an_unwell_tray(void **state)
+{
+	uint64_t seed = 4711;
+	unsigned passed = 0, back = 0;
+
+	(void)state;
+	for (unsigned run = 0; run < 3000; run++) {
+		struct rollout_rules some = rules;
+		struct world w;
+		bool is_ill = test_random(&seed) % 2;
+
+		world_begin(&w, 1 + (unsigned)(test_random(&seed) % TRAYS));
+		w.r.percent = rules.stage[test_random(&seed) % 4];
+		some.tolerate = test_random(&seed) % 2 ? 0 : (unsigned)(test_random(&seed) % 40);
+		for (unsigned i = 0; i < w.n; i++)
+			w.seat[i].absent = test_random(&seed) % 8 == 0;
+		for (unsigned step = 0; step < 60; step++) {
+			struct rollout_verdict v;
+			unsigned reached = 0, unwell = 0;
+
+			w.now += test_random(&seed) % 40 * S;
+			for (unsigned i = 0; i < w.n; i++) {
+				struct tray_status *s = &w.says[i];
+
+				if (is_ill && test_random(&seed) % 16 == 0)
+					continue; /* says nothing */
+				if (w.seat[i].place < w.r.percent &&
+				    (!is_ill || test_random(&seed) % 16))
+					memcpy(s->policy, w.r.to, 32);
+				s->passed += 1000;
+				if (is_ill && test_random(&seed) % 64 == 0)
+					s->dropped += 1000;
+				s->sas_down = is_ill && test_random(&seed) % 16 == 0;
+				rollout_hear(&w.seat[i], &w.r, s, w.now);
+			}
+			v = rollout_judge(&w.r, &some, w.seat, w.n, w.since, w.now);
+			for (unsigned i = 0; i < w.n; i++) {
+				const struct rollout_seat *s = &w.seat[i];
+
+				if (s->absent || s->place >= w.r.percent)
+					continue;
+				reached++;
+				unwell += w.now - s->heard_ns > some.silent_ns ||
+					  memcmp(w.says[i].policy, w.r.to, 32) ||
+					  w.says[i].sas_down > s->before_sas_down ||
+					  (s->packets >= 100 &&
+					   s->now_ppm > s->before_ppm + some.drops_more * 10000);
+			}
+			if (v.word == ROLLOUT_NEXT || v.word == ROLLOUT_FINISHED) {
+				passed++;
+				assert_true(unwell <= reached * some.tolerate / 100);
+				assert_true(v.percent > w.r.percent || v.word == ROLLOUT_FINISHED);
+				break;
+			}
+			if (v.word == ROLLOUT_GO_BACK) {
+				back++;
+				assert_true(v.bad > reached * some.tolerate / 100);
+				assert_true(*v.why);
+				break;
+			}
+		}
+	}
+	/* it has seen both */
+	assert_true(passed > 500);
+	assert_true(back > 500);
+}
+
+static void the_next_leader_reads_what_the_last_one_wrote(void **state)
+{
+	struct rollout r = { .name = "base",
+			     .phase = ROLLOUT_BACK,
+			     .has_from = true,
+			     .to_version = 5,
+			     .version = 1800000000,
+			     .percent = 25,
+			     .salt = "0011",
+			     .why = "tray-1 \"x\"" };
+	struct bwl_err e = { 0 };
+	struct rollout q;
+	char *text;
+
+	(void)state;
+	memset(r.from, 1, 32);
+	memset(r.to, 2, 32);
+	text = rollout_text(&r);
+	assert_int_equal(rollout_parse(text, strlen(text), &q, &e), 0);
+	free(text);
+	text = rollout_text(&q);
+	assert_string_equal(q.why, r.why);
+	assert_int_equal(q.phase, ROLLOUT_BACK);
+	assert_memory_equal(q.to, r.to, 32);
+	assert_memory_equal(q.from, r.from, 32);
+	assert_int_equal(rollout_parse(text, strlen(text) - 1, &q, &e), -EBADMSG);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_place_is_what_the_tray_itself_computes),
+		cmocka_unit_test(healthy_trays_pass_every_stage_after_its_soak),
+		cmocka_unit_test(a_tray_that_drops_more_than_before_stops_it),
+		cmocka_unit_test(what_the_rollout_does_not_reach_does_not_stop_it),
+		cmocka_unit_test(a_tray_that_refuses_it_stops_it_at_once),
+		cmocka_unit_test(a_tray_that_is_lost_stops_it),
+		cmocka_unit_test(a_tray_that_was_lost_before_is_not_waited_for),
+		cmocka_unit_test(an_sa_that_stays_down_stops_it),
+		cmocka_unit_test(a_tray_that_does_not_take_it_stops_it),
+		cmocka_unit_test(a_stage_that_reaches_nobody_new_needs_no_soak),
+		cmocka_unit_test(no_stage_is_passed_with_an_unwell_tray),
+		cmocka_unit_test(the_next_leader_reads_what_the_last_one_wrote),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
