@@ -273,22 +273,41 @@ static void say(struct lead *l, const struct lead_rollout *lr, const char *event
 	l->c->say(l->c, event, what, why ? &e : NULL);
 }
 
+/* It is in force everywhere: what comes next is compared with it. */
+static int finish(struct lead *l, struct lead_rollout *lr, const struct view_policy *p,
+		  struct bwl_err *e)
+{
+	char was_key[BWL_ETCD_KEY_MOST], key[BWL_ETCD_KEY_MOST];
+	BWL_AUTO_FREE uint8_t *was = NULL;
+	struct bwl_etcd_put put = { .key = was_key, .was = BWL_ETCD_ANY };
+	struct raw raw = { 0 };
+	int r;
+
+	if (lead_key(l, "was", lr->tray, p->name, was_key) || policy_key(l, p, key))
+		return bwl_fail(e, ENAMETOOLONG, "the name of policy %s is too long", p->name);
+	r = read_raw(l, key, &raw, e);
+	was = raw.at;
+	if (r || !was) /* it has gone meanwhile: the watch will say */
+		return r;
+	put.value = was;
+	put.len = raw.len;
+	lr->r.phase = ROLLOUT_DONE;
+	lr->r.percent = 100;
+	return keep(l, lr, &put, 1, e);
+}
+
 /* A policy that is new to us: it is in force where it came, or goes out in stages. */
 static int begin(struct lead *l, struct lead_rollout *lr, const struct view_policy *p,
 		 uint64_t now_ns, int64_t now_s, struct bwl_err *e)
 {
-	char before_key[BWL_ETCD_KEY_MOST], was_key[BWL_ETCD_KEY_MOST], key[BWL_ETCD_KEY_MOST];
-	struct bwl_etcd_put more[2] = { { .key = was_key, .was = BWL_ETCD_ANY },
-					{ .key = before_key, .was = BWL_ETCD_ANY } };
+	char before_key[BWL_ETCD_KEY_MOST];
+	struct bwl_etcd_put more = { .key = before_key, .was = BWL_ETCD_ANY };
 	BWL_AUTO_FREE char *before = NULL;
-	BWL_AUTO_FREE uint8_t *was = NULL;
 	struct rollout *ro = &lr->r;
-	struct raw raw = { 0 };
 	bool at_once = false;
 	int r = 0;
 
-	if (lead_key(l, "before", lr->tray, p->name, before_key) ||
-	    lead_key(l, "was", lr->tray, p->name, was_key) || policy_key(l, p, key))
+	if (lead_key(l, "before", lr->tray, p->name, before_key))
 		return bwl_fail(e, ENAMETOOLONG, "the name of policy %s is too long", p->name);
 	if (ro->phase == ROLLOUT_DONE && ro->to_version) {
 		memcpy(ro->from, ro->to, sizeof(ro->from));
@@ -297,25 +316,21 @@ static int begin(struct lead *l, struct lead_rollout *lr, const struct view_poli
 	memcpy(ro->to, p->digest, sizeof(ro->to));
 	ro->to_version = p->terms.version;
 	*ro->why = '\0';
-	if (p->stages && ro->has_from)
-		r = is_tighter(l, p, ro->from, now_s, &at_once, e);
-	r = r ? r : read_raw(l, key, &raw, e);
-	was = raw.at;
-	if (r || !was) /* it has gone meanwhile: the watch will say */
-		return r;
-	more[0].value = was;
-	more[0].len = raw.len;
-	ro->phase = p->stages ? ROLLOUT_GOING : ROLLOUT_DONE;
-	ro->percent = !p->stages || at_once ? 100 : rollout_next(&l->c->o->rules, 0);
 	if (!p->stages)
-		return keep(l, lr, more, 1, e);
+		return finish(l, lr, p, e);
+	if (ro->has_from)
+		r = is_tighter(l, p, ro->from, now_s, &at_once, e);
+	if (r)
+		return r;
+	ro->phase = ROLLOUT_GOING;
+	ro->percent = at_once ? 100 : rollout_next(&l->c->o->rules, 0);
 	lead_seats_new(l, lr, p, now_ns);
 	lead_seats_salt(lr, ro->percent);
 	lead_seats_begin(lr, now_ns);
 	before = lead_seats_text(lr);
-	more[1].value = before;
-	more[1].len = strlen(before);
-	r = publish(l, lr, p, more, 2, now_s, e);
+	more.value = before;
+	more.len = strlen(before);
+	r = publish(l, lr, p, &more, 1, now_s, e);
 	if (!r)
 		say(l, lr, "rollout", NULL);
 	return r;
@@ -335,8 +350,7 @@ static int act(struct lead *l, struct lead_rollout *lr, const struct view_policy
 		lead_seats_begin(lr, now_ns);
 		break;
 	case ROLLOUT_FINISHED:
-		lr->r.phase = ROLLOUT_DONE;
-		r = keep(l, lr, NULL, 0, e);
+		r = finish(l, lr, p, e);
 		break;
 	case ROLLOUT_GO_BACK:
 		lr->r.phase = lr->r.has_from ? ROLLOUT_BACK : ROLLOUT_STUCK;

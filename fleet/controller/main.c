@@ -26,7 +26,7 @@ static void on_signal(int sig)
 	stopped = 1;
 }
 
-static void say_json(const char *event, const char *what, const struct bwl_err *why)
+static void say_json(const char *event, const char *what, const char *text, const char *todo)
 {
 	json_t *o = bwl_doc("controller");
 	char now[BWL_TIME_BUF];
@@ -34,22 +34,23 @@ static void say_json(const char *event, const char *what, const struct bwl_err *
 	json_object_set_new(o, "time", json_string(bwl_utc_now(now)));
 	json_object_set_new(o, "event", json_string(event));
 	json_object_set_new(o, "subject", bwl_json_text(what));
-	json_object_set_new(o, "text", bwl_json_text(why ? why->text : NULL));
-	json_object_set_new(o, "todo", bwl_json_text(why && *why->hint ? why->hint : NULL));
+	json_object_set_new(o, "text", json_string(text));
+	json_object_set_new(o, "todo", bwl_json_text(todo));
 	bwl_doc_line(o);
 }
 
 static void say(const struct ctrl *c, const char *event, const char *what,
 		const struct bwl_err *why)
 {
-	if (c->o->json) {
-		say_json(event, what, why);
-	} else {
-		printf("%s%s%s%s%s\n", event, what ? " " : "", what ? what : "", why ? ": " : "",
-		       why ? why->text : "");
-		if (why && *why->hint)
-			printf("  %s\n", why->hint);
-	}
+	const char *todo = why && *why->hint ? why->hint : NULL;
+	char text[1024];
+
+	snprintf(text, sizeof(text), "%s%s%s%s%s", event, what ? " " : "", what ? what : "",
+		 why ? ": " : "", why ? why->text : "");
+	if (c->o->json)
+		say_json(event, what, text, todo);
+	else
+		printf("%s%s%s\n", text, todo ? "\n  " : "", todo ? todo : "");
 	fflush(stdout);
 }
 

@@ -72,6 +72,12 @@ void rollout_hear(struct rollout_seat *s, const struct rollout *r, const struct 
 	s->heard += s->heard < STATUSES_LEAST;
 }
 
+/* What comes in the middle of a step may be later than what the step calls now. */
+static uint64_t age(uint64_t now_ns, uint64_t then_ns)
+{
+	return now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
 enum seat_word { SEAT_WELL, SEAT_WAITS, SEAT_BAD };
 
 static enum seat_word look(const struct rollout_seat *s, const struct rollout_rules *rules,
@@ -83,7 +89,7 @@ static enum seat_word look(const struct rollout_seat *s, const struct rollout_ru
 	why[0] = '\0';
 	if (s->refuses)
 		return snprintf(why, ROLLOUT_WHY, "%s refuses it", s->tray), SEAT_BAD;
-	if (now_ns - s->heard_ns > rules->silent_ns)
+	if (age(now_ns, s->heard_ns) > rules->silent_ns)
 		return snprintf(why, ROLLOUT_WHY, "%s says nothing any more", s->tray), SEAT_BAD;
 	if (s->heard && s->packets >= PACKETS_LEAST &&
 	    s->now_ppm > s->before_ppm + rules->drops_more * (PPM / 100)) {
@@ -93,10 +99,10 @@ static enum seat_word look(const struct rollout_seat *s, const struct rollout_ru
 	}
 	if (!s->heard) {
 		what = "has not taken it";
-		is_late = now_ns - since_ns > rules->silent_ns;
+		is_late = age(now_ns, since_ns) > rules->silent_ns;
 	} else if (s->sas_down > s->before_sas_down) {
 		what = "has more SAs down than before";
-		is_late = now_ns - s->taken_ns > rules->silent_ns;
+		is_late = age(now_ns, s->taken_ns) > rules->silent_ns;
 	} else if (s->heard < STATUSES_LEAST) {
 		what = "has it, and has not said yet how it fares";
 	} else {
@@ -155,7 +161,7 @@ struct rollout_verdict rollout_judge(const struct rollout *r, const struct rollo
 		memcpy(v.why, bad, sizeof(bad));
 	} else if (v.unwell <= v.judged * rules->tolerate / 100 &&
 		   /* a stage that reaches nobody new shows nothing new */
-		   (!newcomers || now_ns - since_ns >= rules->soak_ns)) {
+		   (!newcomers || age(now_ns, since_ns) >= rules->soak_ns)) {
 		v.percent = rollout_next(rules, r->percent);
 		v.word = v.percent ? ROLLOUT_NEXT : ROLLOUT_FINISHED;
 	}

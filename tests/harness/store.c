@@ -6,12 +6,15 @@
  *	publish TRAY KIND NAME	standard input; TRAY - is all of them. Prints the revision
  *	fetch TRAY KIND NAME	to standard output
  *	fetch-big TRAY KIND NAME
+ *	lead NAME		runs below PREFIX/controller/leader/ with a lease of 3 s that it does
+ *not keep; once it leads each line of standard input is put at PREFIX/all/led, behind its fence
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "bwl/bytes.h"
+#include "fleet/store/election.h"
 #include "fleet/store/publish.h"
 
 static int status(struct bwl_grpc *g, struct bwl_err *e)
@@ -63,6 +66,37 @@ static int fetch(struct bwl_grpc *g, const struct bwl_doc *d, bool big, struct b
 	return r;
 }
 
+static int lead(struct bwl_grpc *g, const char *prefix, const char *name, struct bwl_err *e)
+{
+	char at[BWL_ETCD_KEY_MOST], key[BWL_ETCD_KEY_MOST], leader[BWL_ELECTION_NAME], line[80];
+	struct bwl_election el;
+	int64_t revision;
+	int r;
+
+	snprintf(at, sizeof(at), "%s/controller/leader/", prefix);
+	snprintf(key, sizeof(key), "%s/all/led", prefix);
+	r = bwl_election_run(g, at, name, 3, &el, e);
+	while (!r && !el.leads) {
+		bwl_etcd_lease_keep(g, el.lease, NULL);
+		usleep(50000);
+		r = bwl_election_look(g, at, &el, leader, e);
+	}
+	if (!r)
+		puts("leads");
+	fflush(stdout);
+	while (!r && fgets(line, sizeof(line), stdin)) {
+		struct bwl_etcd_put put[2] = {
+			bwl_election_fence(&el),
+			{ .key = key, .value = line, .len = strlen(line), .was = BWL_ETCD_ANY }
+		};
+		int done = bwl_etcd_txn(g, put, 2, &revision, e);
+
+		puts(done == -EEXIST ? "fenced" : done ? e->text : "put");
+		fflush(stdout);
+	}
+	return r;
+}
+
 static int verb(struct bwl_grpc *g, char **argv, int argc, struct bwl_err *e)
 {
 	const char *what = argv[6];
@@ -70,6 +104,8 @@ static int verb(struct bwl_grpc *g, char **argv, int argc, struct bwl_err *e)
 
 	if (argc == 7 && !strcmp(what, "status"))
 		return status(g, e);
+	if (argc == 8 && !strcmp(what, "lead"))
+		return lead(g, argv[5], argv[7], e);
 	if (argc == 10) {
 		d.tray = strcmp(argv[7], "-") ? argv[7] : NULL;
 		d.kind = bwl_doc_kind_of(argv[8], strlen(argv[8]));

@@ -209,7 +209,7 @@ check "down" load down down --host hpf0
 check "detach" load detach detach
 
 # Every kind has been seen, but for those that want charon, SAs or minutes.
-rest="drill event event-end event-lost ipsec-keep ipsec-load ipsec-rekey ipsec-status ipsec-watch log sync top"
+rest="controller drill event event-end event-lost ipsec-keep ipsec-load ipsec-rekey ipsec-status ipsec-watch log sync top"
 for f in "$BWL_SOURCE"/docs/schema/*.json; do
 	kind=$(basename "$f" .json)
 	[[ $kind == fields || " $rest ${seen[*]} " == *" $kind "* ]] || note "not seen: $kind"

@@ -27,7 +27,7 @@ man_text() { # program
 }
 man_options() { man_text "$1" | sed '/^\.SH EXAMPLES/,/^\.SH/d' | options; }
 
-declare -A program=([bwlimit-ctl]=ctl [bwlimit-ipsecd]=ipsec/daemon [bwlimit-load]=loader [bwlimit-sync]=sync [bwlimitd]=agent)
+declare -A program=([bwlimit-controller]=fleet/controller [bwlimit-ctl]=ctl [bwlimit-ipsecd]=ipsec/daemon [bwlimit-load]=loader [bwlimit-sync]=sync [bwlimitd]=agent)
 mapfile -t programs < <(sed -n 's/^set(programs \(.*\))$/\1/p' "$packaging/CMakeLists.txt" | tr ' ' '\n')
 check "every program that is installed is known to this test" \
 	same "${programs[*]}" "${!program[*]}"
@@ -112,6 +112,12 @@ check "and the package says which of them are enabled" same \
 	"$(cd "$packaging/systemd" && printf '%s\n' *.service.in | sed 's/\.in//')"
 check "every manual page and completion belongs to a program that is installed" same "${programs[*]}" \
 	"$(cd "$packaging" && printf '%s\n' *.8 completion/*.bash | sed 's|.*/||; s/\.\(8\|bash\)$//')"
+# The controller is no DPU's: a package of its own, and none of its files in the other one.
+check "what the controller is made of goes into its own package" same \
+	"$(sed -n 's/^CONTROLLER := //p' "$debian/rules" | tr ' ' '\n' | grep -o '[^/]*$')" \
+	"$(cd "$packaging" && printf '%s\n' bwlimit-controller bwlimit-controller.8 bwlimit-controller.service bwlimit-controller.conf)
+bwlimit-controller"
+check "and that package is there" grep -qx 'Package: bwlimit-controller' "$debian/control"
 for script in postinst prerm postrm; do
 	check "its $script is a shell script" sh -n "$debian/bwlimit.$script"
 done

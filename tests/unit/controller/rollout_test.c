@@ -175,6 +175,19 @@ static void a_tray_that_is_lost_stops_it(void **state)
 	assert_non_null(strstr(judge(&w).why, "tray-0 says nothing"));
 }
 
+static void what_is_heard_in_the_middle_of_a_step_is_not_old(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_begin(&w, TRAYS);
+	pass_time(&w, 60);
+	w.now -= S; /* of the step, which began before */
+	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
+	w.since = w.now + S;
+	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
+}
+
 static void a_tray_that_was_lost_before_is_not_waited_for(void **state)
 {
 	struct world w;
@@ -349,6 +362,7 @@ int main(void)
 		cmocka_unit_test(what_the_rollout_does_not_reach_does_not_stop_it),
 		cmocka_unit_test(a_tray_that_refuses_it_stops_it_at_once),
 		cmocka_unit_test(a_tray_that_is_lost_stops_it),
+		cmocka_unit_test(what_is_heard_in_the_middle_of_a_step_is_not_old),
 		cmocka_unit_test(a_tray_that_was_lost_before_is_not_waited_for),
 		cmocka_unit_test(an_sa_that_stays_down_stops_it),
 		cmocka_unit_test(a_tray_that_does_not_take_it_stops_it),

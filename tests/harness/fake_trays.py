@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Trays of a fleet, as far as a controller sees them, and people who sign.
+
+  fake_trays.py run SERVER PKI PREFIX FOLDER TRAY…
+      each tray takes policies and rollouts as docs/fleet.md says, and says so under its own certificate (PKI/TRAY.pem).
+      A policy whose text has "bad" in it makes its tray drop half of its packets. FOLDER/TRAY.log: what it took;
+      FOLDER/TRAY.checkpoint: its audit log's, as origin, size and root; FOLDER/TRAY.silent: it says nothing.
+  fake_trays.py sign FLEET NAME VERSION TYPE BODY KEY…
+      an envelope on standard output; BODY: what is of its type, as JSON.
+
+It verifies nothing: that is bwlimitd's, and tests/unit/signed."""
+import base64
+import datetime
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+UTC = datetime.timezone.utc
+
+
+def moment(seconds):
+    return datetime.datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def key_id(path):
+    der = subprocess.run(["openssl", "pkey", "-in", path, "-pubout", "-outform", "DER"], check=True,
+                         capture_output=True).stdout
+    return hashlib.sha256(der[-32:]).hexdigest()
+
+
+def sign(fleet, name, version, kind, body, keys):
+    now = int(time.time())
+    terms = {"name": name, "epoch": 1, "version": int(version), "issued_at": moment(now),
+             "not_after": moment((now // 86400 + 2) * 86400)}  # a later end would be wider
+    payload = json.dumps({**terms, **json.loads(body)}).encode()
+    ptype = f"application/vnd.bwlimit.{kind}+json;fleet={fleet};audience=all"
+    said = f"DSSEv1 {len(ptype)} {ptype} {len(payload)} ".encode() + payload
+    signatures = []
+    for key in keys:
+        with tempfile.NamedTemporaryFile() as f:
+            f.write(said)
+            f.flush()
+            sig = subprocess.run(["openssl", "pkeyutl", "-sign", "-rawin", "-inkey", key, "-in", f.name], check=True,
+                                 capture_output=True).stdout
+        signatures.append({"keyid": key_id(key), "sig": base64.b64encode(sig).decode()})
+    print(json.dumps({"payloadType": ptype, "payload": base64.b64encode(payload).decode(),
+                      "signatures": signatures}))
+
+
+class Tray:
+    def __init__(self, fleet, name):
+        self.fleet, self.name = fleet, name
+        self.policy = self.version = None
+        self.passed = self.dropped = 0
+        self.alive = False
+
+    def take(self, digest):
+        if digest == self.policy or digest not in self.fleet.policies:
+            return
+        self.policy = digest
+        self.version = self.fleet.policies[digest]["version"]
+        with open(f"{self.fleet.folder}/{self.name}.log", "a", encoding="utf-8") as f:
+            f.write(f"{self.version}\n")
+
+    def place(self, salt):
+        return int.from_bytes(hashlib.sha256((salt + self.name).encode()).digest()[:4], "big") % 100
+
+    def decide(self):
+        newest = self.fleet.newest
+        if newest is None:
+            return
+        rollout = self.fleet.rollout
+        if not self.fleet.policies[newest].get("stages"):
+            self.take(newest)
+        elif rollout and self.place(rollout["salt"]) < rollout["percent"]:
+            self.take(rollout["to"])
+        elif rollout and "from" in rollout:
+            self.take(rollout["from"])
+
+    def say(self):
+        self.decide()
+        if os.path.exists(f"{self.fleet.folder}/{self.name}.silent"):
+            return
+        is_bad = self.policy and "bad" in self.fleet.policies[self.policy]["text"]
+        self.passed += 500 if is_bad else 1000
+        self.dropped += 500 if is_bad else 1
+        checkpoint = None
+        if os.path.exists(f"{self.fleet.folder}/{self.name}.checkpoint"):
+            with open(f"{self.fleet.folder}/{self.name}.checkpoint", encoding="utf-8") as f:
+                checkpoint = f.read().rstrip("\n")
+        status = {"tray": self.name, "epoch": 1, "seq": 1,
+                  "policy": self.policy and {"name": "base", "version": self.version, "sha256": self.policy,
+                                             "since": "2026-01-01T00:00:00Z"},
+                  "taken": {}, "refused": {}, "fresh": True, "closed": [], "closed_count": 0, "alarms": [],
+                  "ledger_seq": 0, "checkpoint": checkpoint,
+                  "health": {"passed_packets": self.passed, "dropped_packets": self.dropped, "sas_down": 0,
+                             "lease_s": 0}}
+        if not self.alive:
+            self.alive = self.fleet.etcdctl(self.name, "put", self.fleet.out(self.name, "alive"), "1") is not None
+        self.fleet.etcdctl(self.name, "put", self.fleet.out(self.name, "status"), json.dumps(status))
+
+
+class Fleet:
+    def __init__(self, server, pki, prefix, folder, names):
+        self.server, self.pki, self.prefix, self.folder = server, pki, prefix, folder
+        self.policies, self.newest, self.rollout = {}, None, None
+        self.trays = [Tray(self, n) for n in names]
+
+    def out(self, tray, what):
+        return f"{self.prefix}/node/{tray}/out/{what}"
+
+    def etcdctl(self, who, *words):
+        r = subprocess.run(["etcdctl", "--endpoints", self.server, "--cacert", f"{self.pki}/ca.pem", "--cert",
+                            f"{self.pki}/{who}.pem", "--key", f"{self.pki}/{who}.key", "--command-timeout", "3s",
+                            *words], capture_output=True, env={**os.environ, "ETCDCTL_API": "3"}, check=False)
+        return r.stdout if r.returncode == 0 else None
+
+    def read(self):
+        out = self.etcdctl(self.trays[0].name, "get", "--prefix", f"{self.prefix}/all/doc/", "-w", "json")
+        for kv in json.loads(out or b"{}").get("kvs", []):
+            key = base64.b64decode(kv["key"]).decode()
+            if not key.endswith(("/policy/base", "/rollout/base")):
+                continue
+            payload = base64.b64decode(json.loads(base64.b64decode(kv["value"]))["payload"])
+            if key.endswith("/rollout/base"):
+                self.rollout = json.loads(payload)
+                continue
+            self.newest = hashlib.sha256(payload).hexdigest()
+            self.policies[self.newest] = json.loads(payload)
+
+    def run(self):
+        while True:
+            self.read()
+            for tray in self.trays:
+                tray.say()
+            time.sleep(0.2)
+
+
+if sys.argv[1] == "sign":
+    sign(*sys.argv[2:7], sys.argv[7:])
+else:
+    Fleet(*sys.argv[2:6], sys.argv[6:]).run()
