@@ -230,11 +230,13 @@ static int publish(struct lead *l, struct lead_rollout *lr, const struct view_po
 	d.version = ro->version;
 	bwl_hex_encode(ro->to, 32, to);
 	bwl_hex_encode(ro->from, 32, from);
-	/* Back: everybody takes what there was before. */
-	d.more = json_pack("{s:s, s:i, s:s}", "to", back ? from : to, "percent",
-			   back ? 100 : (int)ro->percent, "salt", ro->salt);
-	if (ro->has_from)
-		json_object_set_new(d.more, "from", json_string(back ? to : from));
+	/* Back: who takes no notice of `back` is in the least stage at most. */
+	d.more = json_pack("{s:s, s:i, s:s}", "to", to, "percent", back ? 1 : (int)ro->percent,
+			   "salt", ro->salt);
+	/* A tray refuses what names a policy that it never had: all take `to`, then alone is named.
+	 */
+	if (ro->has_from && (back || ro->percent < 100))
+		json_object_set_new(d.more, "from", json_string(from));
 	if (back)
 		json_object_set_new(d.more, "back", json_true());
 	state = rollout_text(ro);

@@ -118,6 +118,7 @@ void lead_seats_hear(struct lead *l, struct lead_rollout *lr, const struct view_
 
 		if (!s && view_is_for(l->v, p, t)) {
 			s = add(lr, t->name, now_ns);
+			s->late = true;
 			s->before_ppm = lr->mean_ppm;
 			s->mod = t->mod;
 		}

@@ -142,7 +142,8 @@ struct rollout_verdict rollout_judge(const struct rollout *r, const struct rollo
 		enum seat_word w;
 
 		present += !seat[i].absent;
-		if (seat[i].absent || seat[i].place >= r->percent)
+		if (seat[i].absent || seat[i].place >= r->percent ||
+		    (seat[i].late && !seat[i].heard))
 			continue;
 		w = look(&seat[i], rules, since_ns, now_ns, why);
 		v.judged++;

@@ -63,7 +63,8 @@ struct rollout_seat {
 	unsigned place;
 	int64_t mod; /* of its newest status, in the store */
 	/* Before it began: */
-	bool absent;         /* it was lost already: nobody waits for it */
+	bool absent; /* it was lost already: nobody waits for it */
+	bool late;   /* it came after that: nobody waits for it until it has taken the policy */
 	uint32_t before_ppm; /* packets dropped, of a million */
 	uint64_t before_sas_down;
 	/* Since then: */

@@ -325,8 +325,6 @@ static int lead(struct store *s, uint64_t now_ns, struct bwl_err *e)
 {
 	int r;
 
-	if (s->c->leads && now_ns - s->kept_ns > TTL_S * CTRL_S)
-		lose_lead(s);
 	if (!s->c->leads || now_ns < s->lead_ns)
 		return 0;
 	s->lead_ns = now_ns + LEAD_STEP_NS;
@@ -346,6 +344,9 @@ static uint64_t step(void *self, uint64_t now_ns)
 	struct bwl_err e = { 0 };
 	int r;
 
+	/* Its lease may have ended; the fence decides, and this one says what is so. */
+	if (s->c->leads && now_ns - s->kept_ns > TTL_S * CTRL_S)
+		lose_lead(s);
 	if (!s->g && now_ns < s->retry_ns)
 		return s->retry_ns;
 	r = s->g ? 0 : connect_to(s, now_ns, &e);

@@ -273,9 +273,12 @@ static void take_status(struct view *v, struct view_tray *t, const struct bwl_et
 		return;
 	t->mod = kv->mod;
 	if (status_parse(t->name, kv->value.at, bwl_pb_len(kv->value), &s, &e)) {
-		tell(v, t->name, &e);
+		if (!t->told)
+			tell(v, t->name, &e);
+		t->told = true;
 		return;
 	}
+	t->told = false;
 	/* What a read finds first may have lain there for long: it is not news. */
 	if (t->known)
 		t->heard_ns = now_ns;

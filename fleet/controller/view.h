@@ -23,6 +23,7 @@ struct view_sample {
 struct view_tray {
 	char name[BWL_DOC_NAME_MOST];
 	bool alive;        /* its name is there, under its lease */
+	bool told;         /* what it says cannot be read, and that was told */
 	bool known;        /* it has said something that can be read: status */
 	int64_t mod;       /* of its status */
 	uint64_t heard_ns; /* when that came */

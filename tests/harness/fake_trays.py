@@ -77,6 +77,8 @@ class Tray:
         rollout = self.fleet.rollout
         if not self.fleet.policies[newest].get("stages"):
             self.take(newest)
+        elif rollout and rollout.get("back"):
+            self.take(rollout["from"])
         elif rollout and self.place(rollout["salt"]) < rollout["percent"]:
             self.take(rollout["to"])
         elif rollout and "from" in rollout:

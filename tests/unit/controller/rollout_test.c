@@ -204,6 +204,24 @@ static void a_tray_that_was_lost_before_is_not_waited_for(void **state)
 	assert_non_null(strstr(judge(&w).why, "no tray"));
 }
 
+static void a_tray_that_came_later_is_looked_at_once_it_has_the_policy(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_begin(&w, TRAYS);
+	w.seat[0].late = true;
+	w.seat[0].refuses = true; /* it never had `from`, which the rollout names */
+	w.now += 1;
+	assert_int_equal(judge(&w).word, ROLLOUT_WAIT);
+	assert_int_equal(judge(&w).judged, 3);
+	pass_time(&w, 60);
+	assert_int_equal(judge(&w).judged, 4);
+	w.says[0].dropped += 100000;
+	pass_time(&w, 30);
+	assert_int_equal(judge(&w).word, ROLLOUT_GO_BACK);
+}
+
 static void an_sa_that_stays_down_stops_it(void **state)
 {
 	struct world w;
@@ -364,6 +382,7 @@ int main(void)
 		cmocka_unit_test(a_tray_that_is_lost_stops_it),
 		cmocka_unit_test(what_is_heard_in_the_middle_of_a_step_is_not_old),
 		cmocka_unit_test(a_tray_that_was_lost_before_is_not_waited_for),
+		cmocka_unit_test(a_tray_that_came_later_is_looked_at_once_it_has_the_policy),
 		cmocka_unit_test(an_sa_that_stays_down_stops_it),
 		cmocka_unit_test(a_tray_that_does_not_take_it_stops_it),
 		cmocka_unit_test(a_stage_that_reaches_nobody_new_needs_no_soak),
