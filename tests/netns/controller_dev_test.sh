@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# bwlimit-controller --dev: one command, and there is a fleet for a trial, with an etcd whose roles hold.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=${BWL_BUILD:-${here%/*/*}/build/release}
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
+	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
+tmp=$(mktemp -d) ns=bwl-dev$$ dev= sync=
+fleet=$tmp/fleet ctl=$build/ctl/bwlimit-ctl url=https://127.0.0.1:2379
+finish() {
+	[[ -z $sync ]] || kill "$sync"
+	[[ -z $dev ]] || { kill "$dev"; wait "$dev"; }
+	ip netns del "$ns"
+	rm -rf "$tmp"
+} 2>/dev/null
+trap finish EXIT
+ip netns add "$ns" && ip -n "$ns" link set lo up || exit 1
+in_ns() { nsenter --net="/run/netns/$ns" "$@"; }
+start() { # tray,…
+	nsenter --net="/run/netns/$ns" "$build/fleet/controller/bwlimit-controller" --dev "$fleet" --trays "$1" >"$tmp/out" 2>&1 &
+	dev=$!
+}
+await() { # seconds command…
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || return 1
+		sleep 0.1
+	done
+}
+says() { grep -q -- "$1" "$tmp/out" || { note "$(cat "$tmp/out")"; false; }; }
+tray() { # name word…: etcdctl with its certificate
+	local at=$fleet/trays/$1
+	shift
+	ETCDCTL_API=3 in_ns etcdctl --endpoints "$url" --cacert "$at/ca.pem" --cert "$at/cert.pem" --key "$at/key.pem" \
+		--command-timeout 3s "$@" 2>/dev/null
+}
+listens() { [[ -n $(in_ns ss -Hlt 'sport = :2379') ]]; }
+
+start tray-1,tray-2
+check "one command, and it leads" await 40 says '^leads'
+check "it says what comes next, and that this is none that is to hold" says 'no fleet\|none that is to hold'
+check "keys and folders are their owner's alone" [ -z "$(find "$fleet" -perm /077 -print -quit)" ]
+check "the root is signed by two people" eval '"$ctl" policy verify "$fleet/root" | grep -q "verified  2"'
+check "and so is each enrolment" eval '"$ctl" policy verify "$fleet/enrolments/tray-2" --root "$fleet/root" | grep -q "verified  2"'
+check "the time is signed, and a tray reads it" await 10 eval '[[ $(tray tray-1 get --print-value-only /bwl/v1/all/doc/timestamp/time) ]]'
+check "a tray writes what it says itself" eval 'tray tray-1 put /bwl/v1/node/tray-1/out/status x >/dev/null'
+refute "and no other's" tray tray-1 put /bwl/v1/node/tray-2/out/status x
+refute "nor a document" tray tray-1 put /bwl/v1/all/doc/policy/base x
+refute "who has no certificate reads nothing" env ETCDCTL_API=3 nsenter --net="/run/netns/$ns" etcdctl --endpoints "$url" \
+	--cacert "$fleet/pki/ca.pem" --command-timeout 2s get --prefix /bwl 2>/dev/null
+nsenter --net="/run/netns/$ns" "$build/sync/bwlimit-sync" --servers "$url" --tray tray-1 --ca "$fleet/trays/tray-1/ca.pem" \
+	--cert "$fleet/trays/tray-1/cert.pem" --key "$fleet/trays/tray-1/key.pem" --agent "$tmp/agent" \
+	--accept-etcd-holes >"$tmp/sync" 2>&1 &
+sync=$!
+check "bwlimit-sync connects as the command says" await 10 grep -q 'connected' "$tmp/sync"
+
+kill -9 "$dev" && wait "$dev" 2>/dev/null
+check "killed, it leaves no etcd behind" await 10 eval '! listens'
+before=$(sha256sum "$fleet/root" "$fleet/keys/alice.pem" "$fleet/trays/tray-1/cert.pem")
+start tray-1,tray-2,tray-3
+check "started again it goes on" await 40 says '^leads'
+check "with the keys that are there" [ "$(sha256sum "$fleet/root" "$fleet/keys/alice.pem" "$fleet/trays/tray-1/cert.pem")" = "$before" ]
+check "and a tray more" eval 'tray tray-3 put /bwl/v1/node/tray-3/out/status x >/dev/null'
+kill "$dev"
+check "it ends when it is told to" wait "$dev"
+dev=
+refute "and etcd with it" listens
+done_testing
