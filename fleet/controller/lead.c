@@ -80,10 +80,17 @@ static int sign_time(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_
 	return 0;
 }
 
+bool lead_is_late(const struct lead *l)
+{
+	return bwl_now_ns() > l->until_ns;
+}
+
 int lead_step(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err *e)
 {
-	int r = sign_time(l, now_ns, now_s, e);
+	int r;
 
+	l->until_ns = now_ns + LEAD_MOST_NS;
+	r = sign_time(l, now_ns, now_s, e);
 	r = r ? r : lead_rollouts(l, now_ns, now_s, e);
 	r = r ? r : lead_leases(l, now_ns, now_s, e);
 	return r ? r : lead_logs(l, now_s, e);

@@ -16,6 +16,7 @@
 #define LEAD_TIME_FOR_S 86400 /* a signed time is taken for so long */
 #define LEAD_ROLLOUT_FOR_S (365LL * 86400)
 #define LEAD_STEP_NS CTRL_S
+#define LEAD_MOST_NS (2 * CTRL_S)   /* of a step: the lease of the election is kept between two */
 #define LEAD_AGAIN_NS (10 * CTRL_S) /* after what was refused for a reason that may go away */
 
 struct lead_rollout;
@@ -30,6 +31,7 @@ struct lead {
 	struct lead_rollout **rollout;    /* by tray and name, as policies */
 	size_t nrollouts;
 	bool told_clock;
+	uint64_t until_ns; /* what is not done by then is left for the next step */
 };
 
 /* It leads from now on: reads what the last one left. */
@@ -61,6 +63,9 @@ int lead_key(const struct lead *l, const char *what, const char *tray, const cha
 	     char key[static BWL_ETCD_KEY_MOST]);
 /* Values of ours, behind the fence. */
 int lead_put(struct lead *l, const struct bwl_etcd_put *put, unsigned n, struct bwl_err *e);
+
+/* Has this step taken its time? */
+bool lead_is_late(const struct lead *l);
 
 /* lead_lease.c */
 int lead_leases(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err *e);

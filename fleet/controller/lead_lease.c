@@ -55,7 +55,7 @@ static int renew(struct lead *l, struct view_policy *p, uint64_t now_ns, int64_t
 
 int lead_leases(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err *e)
 {
-	for (size_t i = 0; i < l->v->npolicies; i++) {
+	for (size_t i = 0; i < l->v->npolicies && !lead_is_late(l); i++) {
 		struct view_policy *p = l->v->policy[i];
 		int r;
 

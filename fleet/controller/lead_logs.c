@@ -98,7 +98,7 @@ static int judge(struct lead *l, struct view_tray *t, int64_t now_s, struct bwl_
 
 int lead_logs(struct lead *l, int64_t now_s, struct bwl_err *e)
 {
-	for (size_t i = 0; i < l->v->ntrays; i++) {
+	for (size_t i = 0; i < l->v->ntrays && !lead_is_late(l); i++) {
 		struct view_tray *t = l->v->tray[i];
 		int r;
 

@@ -401,7 +401,7 @@ static int drive(struct lead *l, const struct view_policy *p, uint64_t now_ns, i
 
 int lead_rollouts(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err *e)
 {
-	for (size_t i = 0; i < l->v->npolicies; i++) {
+	for (size_t i = 0; i < l->v->npolicies && !lead_is_late(l); i++) {
 		const struct view_policy *p = l->v->policy[i];
 		int r;
 
