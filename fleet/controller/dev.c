@@ -10,11 +10,6 @@
 #include "dev.h"
 #include "signed/text.h"
 
-bool dev_path(const struct dev *d, char ret[static DEV_PATH], const char *a, const char *b)
-{
-	return snprintf(ret, DEV_PATH, "%s/%s%s%s", d->dir, a, *b ? "/" : "", b) < DEV_PATH;
-}
-
 static int folder(const struct dev *d, const char *a, const char *b, struct bwl_err *e)
 {
 	char path[DEV_PATH];

@@ -7,6 +7,7 @@
 #ifndef BWL_CONTROLLER_DEV_H
 #define BWL_CONTROLLER_DEV_H
 
+#include <stdio.h>
 #include "options.h"
 
 #define DEV_PATH 512
@@ -31,7 +32,11 @@ void dev_say(const struct dev *d, const struct options *o);
 void dev_stop(struct dev *d);
 
 /* "DIR/A/B" in ret; false: too long. */
-bool dev_path(const struct dev *d, char ret[static DEV_PATH], const char *a, const char *b);
+static inline bool dev_path(const struct dev *d, char ret[static DEV_PATH], const char *a,
+			    const char *b)
+{
+	return snprintf(ret, DEV_PATH, "%s/%s%s%s", d->dir, a, *b ? "/" : "", b) < DEV_PATH;
+}
 
 /* dev_pki.c: certificates; those that are there stay. */
 int dev_pki(const struct dev *d, struct bwl_err *e);

@@ -80,11 +80,6 @@ static int sign_time(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_
 	return 0;
 }
 
-bool lead_is_late(const struct lead *l)
-{
-	return bwl_now_ns() > l->until_ns;
-}
-
 int lead_step(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err *e)
 {
 	int r;

@@ -4,9 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bwl/clock.h"
 #include "bwl/doc.h"
 #include "lead.h"
 #include "signed/envelope.h"
+
+bool lead_is_late(const struct lead *l)
+{
+	return bwl_now_ns() > l->until_ns;
+}
 
 static int sign(struct lead *l, const struct lead_document *d, char **ret, struct bwl_err *e)
 {

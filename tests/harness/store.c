@@ -6,8 +6,8 @@
  *	publish TRAY KIND NAME	standard input; TRAY - is all of them. Prints the revision
  *	fetch TRAY KIND NAME	to standard output
  *	fetch-big TRAY KIND NAME
- *	lead NAME		runs below PREFIX/controller/leader/ with a lease of 3 s that it does
- *not keep; once it leads each line of standard input is put at PREFIX/all/led, behind its fence
+ *	lead NAME	runs for leader with a lease of 3 s that it does not keep; once it leads
+ *each line of standard input is put at PREFIX/all/led, behind its fence
  */
 #include <stdio.h>
 #include <stdlib.h>
