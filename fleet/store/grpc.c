@@ -268,7 +268,11 @@ static int ended(const struct bwl_grpc_stream *s, struct bwl_err *e)
 
 	if (s->wrong)
 		return no_good(s->g, s->wrong, e);
-	if (s->end.code < 0 && s->result)
+	/*
+	 * libcurl 7.88, beside a watch: trailers without the headers, taken for a connection that
+	 * died. Whether the server did what was asked is not known.
+	 */
+	if ((s->end.code < 0 || !s->end.is_h2) && s->result)
 		return lost(s, e);
 	if (!s->end.is_h2)
 		return bwl_fail(e, EPROTO, "%s does not speak HTTP/2: is that etcd?", s->g->server);
