@@ -314,9 +314,11 @@ static int begin(struct lead *l, struct lead_rollout *lr, const struct view_poli
 	if (ro->phase == ROLLOUT_DONE && ro->to_version) {
 		memcpy(ro->from, ro->to, sizeof(ro->from));
 		ro->has_from = true;
+		ro->from_lease_s = ro->to_lease_s;
 	}
 	memcpy(ro->to, p->digest, sizeof(ro->to));
 	ro->to_version = p->terms.version;
+	ro->to_lease_s = p->lease_most_ns / CTRL_S;
 	*ro->why = '\0';
 	if (!p->stages)
 		return finish(l, lr, p, e);

@@ -46,9 +46,10 @@ struct rollout {
 	char name[BWL_NAME_LEN]; /* of the policy; the rollout document has it, too */
 	enum rollout_phase phase;
 	bool has_from;
-	uint8_t from[32], to[32]; /* digests of policy documents */
-	uint64_t to_version;      /* of the policy document */
-	uint64_t version;         /* of the rollout document that says so; 0: none yet */
+	uint8_t from[32], to[32];          /* digests of policy documents */
+	uint64_t to_version;               /* of the policy document */
+	uint64_t from_lease_s, to_lease_s; /* `lease_most` of each; 0: none */
+	uint64_t version;                  /* of the rollout document that says so; 0: none yet */
 	char salt[ROLLOUT_SALT];
 	unsigned percent;
 	char why[ROLLOUT_WHY]; /* of BACK and STUCK */

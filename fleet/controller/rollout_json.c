@@ -21,13 +21,15 @@ const char *rollout_phase_word(enum rollout_phase p)
 char *rollout_text(const struct rollout *r)
 {
 	char from[65], to[65], *text;
-	json_t *o = json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:s, s:I, s:s}", "name", r->name,
-			      "phase", phases[r->phase], "from",
+	json_t *o = json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:s}", "name",
+			      r->name, "phase", phases[r->phase], "from",
 			      r->has_from ? json_string(bwl_hex_encode(r->from, 32, from))
 					  : json_null(),
 			      "to", bwl_hex_encode(r->to, 32, to), "to_version",
-			      (json_int_t)r->to_version, "version", (json_int_t)r->version, "salt",
-			      r->salt, "percent", (json_int_t)r->percent, "why", r->why);
+			      (json_int_t)r->to_version, "from_lease_s",
+			      (json_int_t)r->from_lease_s, "to_lease_s", (json_int_t)r->to_lease_s,
+			      "version", (json_int_t)r->version, "salt", r->salt, "percent",
+			      (json_int_t)r->percent, "why", r->why);
 
 	text = bwl_must(json_dumps(bwl_must(o), JSON_COMPACT));
 	json_decref(o);
@@ -70,6 +72,8 @@ static bool take(const json_t *o, struct rollout *r)
 	    !take_text(o, "why", r->why, sizeof(r->why)) || !take_digest(o, "to", r->to) ||
 	    (r->has_from && !take_digest(o, "from", r->from)) ||
 	    !take_number(o, "to_version", &r->to_version) ||
+	    !take_number(o, "from_lease_s", &r->from_lease_s) ||
+	    !take_number(o, "to_lease_s", &r->to_lease_s) ||
 	    !take_number(o, "version", &r->version) || !take_number(o, "percent", &percent))
 		return false;
 	r->percent = (unsigned)percent;

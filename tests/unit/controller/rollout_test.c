@@ -348,6 +348,7 @@ static void the_next_leader_reads_what_the_last_one_wrote(void **state)
 			     .phase = ROLLOUT_BACK,
 			     .has_from = true,
 			     .to_version = 5,
+			     .from_lease_s = 30,
 			     .version = 1800000000,
 			     .percent = 25,
 			     .salt = "0011",
@@ -365,6 +366,7 @@ static void the_next_leader_reads_what_the_last_one_wrote(void **state)
 	text = rollout_text(&q);
 	assert_string_equal(q.why, r.why);
 	assert_int_equal(q.phase, ROLLOUT_BACK);
+	assert_int_equal(q.from_lease_s, 30);
 	assert_memory_equal(q.to, r.to, 32);
 	assert_memory_equal(q.from, r.from, 32);
 	assert_int_equal(rollout_parse(text, strlen(text) - 1, &q, &e), -EBADMSG);
