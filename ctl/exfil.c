@@ -61,6 +61,15 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 	return a;
 }
 
+static json_t *curve(const double *at)
+{
+	json_t *a = json_array();
+
+	for (unsigned i = 0; i < BWL_EXFIL_POINTS; i++)
+		json_array_append_new(a, bwl_json_real(at[i]));
+	return a;
+}
+
 static void print_json(const struct bwl_exfil_args *a, const struct bwl_exfil_result *x,
 		       json_t *warn)
 {
@@ -77,6 +86,7 @@ static void print_json(const struct bwl_exfil_args *a, const struct bwl_exfil_re
 	json_object_set_new(o, "exit_count", bwl_json_u64(x->exits));
 	json_object_set_new(o, "contained_count", bwl_json_u64(x->contained));
 	json_object_set_new(o, "unlimited_count", bwl_json_u64(x->unlimited));
+	json_object_set_new(o, "curve_bytes", a->curve ? curve(a->curve) : json_null());
 	json_object_set_new(o, "warnings", json_incref(warn));
 	bwl_doc_print(o);
 }
@@ -102,12 +112,14 @@ static void print_human(const struct bwl_exfil_args *a, const struct bwl_exfil_r
 static int exfil(struct ctl *c, int argc, char **argv)
 {
 	const char *size = NULL, *compression = NULL, *trays = NULL, *file = NULL;
+	bool points = false;
 	const struct ctl_opt opts[] = {
-		{ "--size", NULL, &size },   { "--compression", NULL, &compression },
-		{ "--trays", NULL, &trays }, { "--policy", NULL, &file },
-		{ NULL, NULL, NULL },
+		{ "--size", NULL, &size },    { "--compression", NULL, &compression },
+		{ "--trays", NULL, &trays },  { "--policy", NULL, &file },
+		{ "--curve", &points, NULL }, { NULL, NULL, NULL },
 	};
 	struct bwl_exfil_args a = { .compression = 1, .trays = 1 };
+	double amounts[BWL_EXFIL_POINTS];
 	struct bwl_exfil_result x = { 0 };
 	struct bwl_policy *pol = NULL;
 	json_t *warn;
@@ -135,6 +147,7 @@ static int exfil(struct ctl *c, int argc, char **argv)
 	r = get_policy(c, file, &pol);
 	if (r)
 		return r;
+	a.curve = points ? amounts : NULL;
 	r = bwl_exfil(pol, &a, &x, &c->err);
 	if (!r) {
 		warn = warnings(pol, &x, !trays);
@@ -151,10 +164,11 @@ static int exfil(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_exfil_cmds[] = {
-	{ "exfil", NULL, "--size SIZE [--compression N] [--trays N] [--policy FILE]",
+	{ "exfil", NULL, "--size SIZE [--compression N] [--trays N] [--policy FILE] [--curve]",
 	  "The least time in which that much could leave, and which limit binds",
 	  "Counts every peer that is not `contained`, with bursts, volumes, zone, port and node limits,\n"
 	  "under the policy in force or the one in FILE.\n\n"
+	  "  --curve         with --json, curve_bytes: what could have left after 2^(i/8) seconds, i from 0\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl exfil --size 1tb --compression 16 --trays 512\n"
 	  "  bwlimit-ctl exfil --size 1tb --policy tray-7.yaml --json\n",

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "ctl.h"
+#include "bwl/desired.h"
 #include "history/db.h"
 
 #define SECOND 1000000000ULL
@@ -345,7 +346,7 @@ static int show_names(struct ctl *c, struct hist_reader *r)
 static int history(struct ctl *c, int argc, char **argv)
 {
 	const char *since = NULL, *until = NULL, *step = NULL;
-	struct ask a = { .class_ = "", .dir = HIST_DIR };
+	struct ask a = { .class_ = "", .dir = bwl_state_dir() };
 	const struct ctl_opt opts[] = {
 		{ "--class", NULL, &a.class_ },  { "--since", NULL, &since },
 		{ "--until", NULL, &until },     { "--step", NULL, &step },

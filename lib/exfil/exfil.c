@@ -323,6 +323,19 @@ static void find_binding(struct model *m, double t, char *buf, size_t size)
 	}
 }
 
+double bwl_exfil_moment_s(unsigned i)
+{
+	return exp2(i / 8.0);
+}
+
+double bwl_exfil_least_s(const double *curve, double bytes)
+{
+	for (unsigned i = 0; i < BWL_EXFIL_POINTS; i++)
+		if (curve[i] >= bytes)
+			return i ? bwl_exfil_moment_s(i - 1) : 0;
+	return INFINITY;
+}
+
 static int run(struct model *m, const struct bwl_exfil_args *a, struct bwl_exfil_result *ret)
 {
 	double need = a->size / a->compression / a->trays;
@@ -335,6 +348,8 @@ static int run(struct model *m, const struct bwl_exfil_args *a, struct bwl_exfil
 	ret->at_once = total(m, 0);
 	ret->rate_bps = total(m, -1);
 	ret->seconds = least_time(m, need);
+	for (unsigned i = 0; a->curve && i < BWL_EXFIL_POINTS; i++)
+		a->curve[i] = total(m, bwl_exfil_moment_s(i));
 	find_binding(m, isinf(ret->seconds) ? END_OF_TIME_S : ret->seconds, ret->binding,
 		     sizeof(ret->binding));
 	return 0;

@@ -110,7 +110,7 @@ _bwlimit_ctl() {
 		[[ $prev == --peer ]] && words=$(_bwlimit_ctl_names peer list)
 		;;
 	explain/*) words='--port --size tcp udp icmp icmpv6' ;;
-	exfil/*) words='--size --compression --trays --policy' ;;
+	exfil/*) words='--size --compression --trays --policy --curve' ;;
 	stop/*) words=--off ;;
 	heartbeat/*) words=--lift ;;
 	lease/) words='show renew' ;;

@@ -205,7 +205,11 @@ static void only_exits_count(void **state)
 
 static void senseless_questions_are_refused(void **state)
 {
-	static const struct bwl_exfil_args bad[] = {
+	static const struct {
+		uint64_t size;
+		double compression;
+		uint64_t trays;
+	} bad[] = {
 		{ 0, 1, 1 },   { 1, 0, 1 },        { 1, 0.5, 1 }, { 1, -1, 1 },
 		{ 1, NAN, 1 }, { 1, INFINITY, 1 }, { 1, 1, 0 },
 	};
@@ -215,7 +219,13 @@ static void senseless_questions_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		assert_int_not_equal(bwl_exfil(p, &bad[i], &r, &e), 0);
+		assert_int_not_equal(bwl_exfil(p,
+					       &(struct bwl_exfil_args){
+						       .size = bad[i].size,
+						       .compression = bad[i].compression,
+						       .trays = bad[i].trays },
+					       &r, &e),
+				     0);
 	bwl_policy_free(p);
 }
 
@@ -374,6 +384,39 @@ static void flows_agree_with_the_smallest_cut(void **state)
 	}
 }
 
+/* Of trays with different policies: at least the time that their sum needs, and a tenth less at
+ * most. */
+static void curves_of_trays_add_up_to_a_time_that_is_never_too_long(void **state)
+{
+	double curve[BWL_EXFIL_POINTS], sum[BWL_EXFIL_POINTS], one, both;
+	uint64_t seed = 7;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		struct bwl_policy *p = random_policy(&seed);
+		struct bwl_exfil_args a = { .size = 1ULL << (20 + i % 30),
+					    .compression = 1,
+					    .trays = 1 };
+		struct bwl_exfil_result r, half;
+
+		assert_int_equal(bwl_exfil(p, &a, &half, NULL), 0);
+		a.size *= 2;
+		a.curve = curve;
+		assert_int_equal(bwl_exfil(p, &a, &r, NULL), 0);
+		for (unsigned k = 0; k < BWL_EXFIL_POINTS; k++)
+			sum[k] = 2 * curve[k];
+		one = bwl_exfil_least_s(curve, (double)a.size);
+		both = bwl_exfil_least_s(sum, (double)a.size);
+		if (isfinite(one))
+			assert_true(one <= r.seconds &&
+				    (one >= r.seconds / 1.0906 || r.seconds < 1));
+		else
+			assert_true(r.seconds > bwl_exfil_moment_s(BWL_EXFIL_POINTS - 1));
+		assert_true(both <= half.seconds || isinf(both));
+		bwl_policy_free(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +431,7 @@ int main(void)
 		cmocka_unit_test(monitor_and_no_rate_are_no_limit),
 		cmocka_unit_test(only_exits_count),
 		cmocka_unit_test(senseless_questions_are_refused),
+		cmocka_unit_test(curves_of_trays_add_up_to_a_time_that_is_never_too_long),
 		cmocka_unit_test(random_policies_agree_with_brute_force),
 		cmocka_unit_test(flows_agree_with_the_smallest_cut),
 	};
