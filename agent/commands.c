@@ -53,18 +53,20 @@ struct running {
 struct commands {
 	struct agent_thread thread;
 	const char *pin_dir, *state_dir;
-	gid_t gid[2]; /* bwlimit, bwlimit-read */
-	bool has[2];
+	gid_t gid[3]; /* bwlimit, bwlimit-read, bwlimit-sync */
+	bool has[3];
 	struct line_socket *socket;
 	struct running run[AT_ONCE];
 };
 
-/* "operate", "read", or NULL. */
+/* "operate", "read", "model" (what bwlimit-sync serves, and nothing else), or NULL. */
 static const char *rights(const struct commands *v, int fd)
 {
 	if (bwl_is_of_groups(fd, v->gid, v->has[0]))
 		return "operate";
-	return v->has[1] && bwl_is_of_groups(fd, &v->gid[1], 1) ? "read" : NULL;
+	if (v->has[1] && bwl_is_of_groups(fd, &v->gid[1], 1))
+		return "read";
+	return v->has[2] && bwl_is_of_groups(fd, &v->gid[2], 1) ? "model" : NULL;
 }
 
 static bool may_command(void *arg, int fd)
@@ -196,7 +198,7 @@ static void command(void *arg, int fd, int document, const char *line, size_t le
 	json_t *ask = line ? json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const json_t *argv = json_object_get(ask, "argv");
 	const char *as = rights(v, conn);
-	bool reads = as && !strcmp(as, "read");
+	bool reads = as && strcmp(as, "operate");
 	struct ucred who = { .uid = (uid_t)-1 };
 	socklen_t n = sizeof(who);
 	struct running *r;
@@ -206,7 +208,8 @@ static void command(void *arg, int fd, int document, const char *line, size_t le
 	getsockopt(conn, SOL_SOCKET, SO_PEERCRED, &who, &n);
 	r = place(v, reads, who.uid);
 	if (line)
-		wrong = !as ? "members of group bwlimit or bwlimit-read alone" : wrong_words(argv);
+		wrong = !as ? "members of group bwlimit, bwlimit-read or bwlimit-sync alone"
+			    : wrong_words(argv);
 	if (!wrong && doc >= 0 && !bwl_agent_is_sealed(doc))
 		wrong = "what comes with a command is a sealed memfd";
 	if (!wrong && doc >= 0 && reads && size_of(doc) > READS_MOST)
@@ -353,7 +356,7 @@ bool agent_commands_wanted(struct agent *a)
 
 	(void)a;
 	are_there = are_there || bwl_group_id(BWL_GROUP, &gid) ||
-		    bwl_group_id(BWL_GROUP_READ, &gid);
+		    bwl_group_id(BWL_GROUP_READ, &gid) || bwl_group_id(BWL_GROUP_SYNC, &gid);
 	return are_there;
 }
 
@@ -371,6 +374,7 @@ int agent_commands_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	v->state_dir = a->state_dir;
 	v->has[0] = bwl_group_id(BWL_GROUP, &v->gid[0]);
 	v->has[1] = bwl_group_id(BWL_GROUP_READ, &v->gid[1]);
+	v->has[2] = bwl_group_id(BWL_GROUP_SYNC, &v->gid[2]);
 	r = line_socket_address(a->pin_dir, BWL_AGENT_COMMANDS, &at, e);
 	if (!r)
 		r = line_socket_open(at.sun_path, &rule, v, &v->socket, e);

@@ -263,7 +263,7 @@ static int as_user(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **ar
 	if (code >= 0)
 		return code;
 	r = cmd->run(c, argc, argv);
-	if (r == -EPERM && right == CTL_READ) {
+	if (r == -EPERM && (right == CTL_READ || right == CTL_MODEL)) {
 		lseek(STDIN_FILENO, 0, SEEK_SET);
 		code = ctl_forward(c, cmd, argc, argv);
 		if (code >= 0)

@@ -20,14 +20,18 @@ static const struct entry {
 	{ "policy", "show", CTL_READ, false, { NULL } },
 	{ "policy", "check", CTL_READ, true, { NULL } },
 	{ "policy", "diff", CTL_READ, true, { NULL } },
-	{ "stats", NULL, CTL_READ, false, { "--interval", NULL } },
-	{ "reasons", NULL, CTL_READ, false, { "--port", "--all", NULL } },
+	{ "stats", NULL, CTL_MODEL, false, { "--interval", NULL } },
+	{ "reasons", NULL, CTL_MODEL, false, { "--port", "--all", NULL } },
 	{ "metrics", NULL, CTL_READ, false, { "--peers", NULL } },
-	{ "top", NULL, CTL_READ, false, { "--once", "--interval", NULL } },
-	{ "usage", NULL, CTL_READ, false, { NULL } },
-	{ "history", NULL, CTL_READ, false, { "--class", "--since", "--until", "--step", NULL } },
+	{ "top", NULL, CTL_MODEL, false, { "--once", "--interval", NULL } },
+	{ "usage", NULL, CTL_MODEL, false, { NULL } },
+	{ "history", NULL, CTL_MODEL, false, { "--class", "--since", "--until", "--step", NULL } },
 	{ "explain", NULL, CTL_READ, false, { "--port", "--size", NULL } },
-	{ "exfil", NULL, CTL_READ, false, { "--size", "--compression", "--trays", NULL } },
+	{ "exfil",
+	  NULL,
+	  CTL_MODEL,
+	  false,
+	  { "--size", "--compression", "--trays", "--curve", NULL } },
 	{ "lease", "show", CTL_READ, false, { NULL } },
 	{ "journal", "show", CTL_READ, false, { NULL } },
 	{ "peer", "add", CTL_OPERATE, false, { NULL } },
@@ -97,7 +101,8 @@ int ctl_ordered_may(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **a
 	const struct entry *x = entry_of(cmd);
 	int file = ctl_file_word(cmd, argc, argv);
 
-	if (!x || !as || (x->right == CTL_OPERATE && strcmp(as, "operate"))) {
+	if (!x || !as || (x->right == CTL_OPERATE && strcmp(as, "operate")) ||
+	    (x->right != CTL_MODEL && !strcmp(as, "model"))) {
 		bwl_fail(&c->err, EPERM, "%s%s%s is not for you", cmd->noun, cmd->verb ? " " : "",
 			 cmd->verb ? cmd->verb : "");
 		return bwl_hint(&c->err, x ? "as root, or a member of group bwlimit" : "as root");

@@ -9,8 +9,9 @@
 #include "ctl.h"
 
 enum ctl_right {
-	CTL_ROOT,    /* nobody else's */
-	CTL_READ,    /* of members of bwlimit-read */
+	CTL_ROOT,  /* nobody else's */
+	CTL_MODEL, /* of bwlimit-sync, too, which serves the controller with them: numbers alone */
+	CTL_READ,  /* of members of bwlimit-read */
 	CTL_OPERATE, /* of members of bwlimit */
 };
 enum ctl_right ctl_right_of(const struct ctl_cmd *cmd);

@@ -87,6 +87,8 @@ int main(int argc, char **argv)
 	struct sigaction a = { .sa_handler = on_signal };
 	struct store_etcd *store;
 	struct handover *agent;
+	struct serve *serve = NULL;
+	struct bwl_err e = { 0 };
 	struct options o;
 	struct sync s;
 	int r = options_read(argc, argv, &o);
@@ -96,6 +98,10 @@ int main(int argc, char **argv)
 	sigaction(SIGINT, &a, NULL);
 	sigaction(SIGTERM, &a, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	if (o.serve.at && serve_open(&o.serve, &serve, &e)) {
+		bwl_err_print(&e, PROGRAM, o.json);
+		return 1;
+	}
 	store = store_etcd_new(&o.conf);
 	agent = handover_new(o.agent);
 	s = (struct sync){
@@ -112,6 +118,7 @@ int main(int argc, char **argv)
 		.say_arg = &o,
 	};
 	run(&s, store, agent);
+	serve_close(serve);
 	sync_done(&s);
 	store_etcd_free(store);
 	handover_free(agent);

@@ -27,6 +27,12 @@ static const char usage_text[] =
 	"  --prefix PATH         where the fleet is in the store (/bwl/v1)\n"
 	"  --agent SOCKET        where bwlimitd takes documents (" BWL_RUN_DIR
 	"/bwlimit.documents)\n"
+	"  --serve ADDR:PORT     give the tray's numbers (status, top, stats, usage, reasons, history,\n"
+	"                        exfil) to controllers, by HTTPS with certificates on both sides; not\n"
+	"                        without it\n"
+	"  --serve-to NAME[,…]   CommonNames of controllers' certificates (controller)\n"
+	"  --commands SOCKET     where bwlimitd is asked for them (" BWL_RUN_DIR
+	"/bwlimit.commands)\n"
 	"  --accept-etcd-holes   also servers whose authorisation has known holes, as all of Debian's:\n"
 	"                        for a trial\n"
 	"  --json                one JSON object a line on standard output\n"
@@ -104,6 +110,9 @@ int options_read(int argc, char **argv, struct options *o)
 		{ "key", required_argument, NULL, 'k' },
 		{ "prefix", required_argument, NULL, 'p' },
 		{ "agent", required_argument, NULL, 'g' },
+		{ "serve", required_argument, NULL, 'S' },
+		{ "serve-to", required_argument, NULL, 'T' },
+		{ "commands", required_argument, NULL, 'C' },
 		{ "accept-etcd-holes", no_argument, NULL, 'H' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
@@ -117,6 +126,7 @@ int options_read(int argc, char **argv, struct options *o)
 		.conf = { .tls = { DIR "/ca.pem", DIR "/cert.pem", DIR "/key.pem" },
 			  .prefix = "/bwl/v1" },
 		.agent = BWL_RUN_DIR "/bwlimit.documents",
+		.serve = { .names = { "controller" }, .commands = BWL_RUN_DIR "/bwlimit.commands" },
 	};
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		switch (c) {
@@ -142,6 +152,16 @@ int options_read(int argc, char **argv, struct options *o)
 		case 'g':
 			o->agent = optarg;
 			break;
+		case 'S':
+			o->serve.at = optarg;
+			break;
+		case 'T':
+			if (bwl_https_names(optarg, o->serve.names, &e))
+				return wrong_use(o, &e);
+			break;
+		case 'C':
+			o->serve.commands = optarg;
+			break;
 		case 'H':
 			o->conf.accept_holes = true;
 			break;
@@ -163,5 +183,9 @@ int options_read(int argc, char **argv, struct options *o)
 		bwl_fail(&e, EINVAL, "'%s' is too much", argv[optind]);
 		return wrong_use(o, &e);
 	}
+	o->serve.ca = o->conf.tls.ca;
+	o->serve.cert = o->conf.tls.cert;
+	o->serve.key = o->conf.tls.key;
+	o->serve.documents = o->agent;
 	return judge(o, &e) ? wrong_use(o, &e) : look_at_files(o);
 }

@@ -3,6 +3,7 @@
 #ifndef BWL_SYNC_OPTIONS_H
 #define BWL_SYNC_OPTIONS_H
 
+#include "serve/serve.h"
 #include "store_etcd.h"
 
 #define PROGRAM "bwlimit-sync"
@@ -12,6 +13,7 @@ struct options {
 	const char *servers[SYNC_SERVERS_MOST];
 	unsigned nservers;
 	const char *agent;
+	struct serve_conf serve; /* at NULL: nothing is served */
 	bool json;
 };
 /* -1: go on; else the exit code, and it was said why. */

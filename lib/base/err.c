@@ -103,7 +103,7 @@ int bwl_err_hint(struct bwl_err *e, const char *fmt, ...)
 	return -e->code;
 }
 
-static void err_print_json(const struct bwl_err *e, const char *program)
+json_t *bwl_doc_err(const struct bwl_err *e, const char *program)
 {
 	const char *name = strerrorname_np(e->code);
 	json_t *o = json_object(), *root = bwl_doc("error");
@@ -120,7 +120,7 @@ static void err_print_json(const struct bwl_err *e, const char *program)
 	json_object_set_new(o, "column", e->column ? json_integer(e->column) : json_null());
 	json_object_set_new(o, "todo", bwl_json_text(*e->hint ? e->hint : NULL));
 	json_object_set_new(root, "error", o);
-	bwl_doc_print(root);
+	return root;
 }
 
 void bwl_err_print(const struct bwl_err *e, const char *program, bool json)
@@ -128,7 +128,7 @@ void bwl_err_print(const struct bwl_err *e, const char *program, bool json)
 	char file[sizeof(e->file)];
 
 	if (json) {
-		err_print_json(e, program);
+		bwl_doc_print(bwl_doc_err(e, program));
 		return;
 	}
 	memcpy(file, e->file, sizeof(file));

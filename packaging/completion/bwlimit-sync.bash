@@ -6,9 +6,9 @@ _bwlimit_sync() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 
 	case $prev in
-	--servers | --tray | --prefix) return ;;
-	--ca | --cert | --key | --agent) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	--servers | --tray | --prefix | --serve | --serve-to) return ;;
+	--ca | --cert | --key | --agent | --commands) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	esac
-	mapfile -t COMPREPLY < <(compgen -W "--servers --tray --ca --cert --key --prefix --agent --accept-etcd-holes --json --help --version" -- "$cur")
+	mapfile -t COMPREPLY < <(compgen -W "--servers --tray --ca --cert --key --prefix --agent --serve --serve-to --commands --accept-etcd-holes --json --help --version" -- "$cur")
 }
 complete -F _bwlimit_sync bwlimit-sync

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdint.h>
 #include <linux/types.h>
+#include "err.h"
 
 /* Of every document; another one when a field changes its meaning or goes. */
 #define BWL_JSON_VERSION 1
@@ -16,6 +17,8 @@ json_t *bwl_doc(const char *kind);
 /* Takes the reference. A document of its own; one of a stream, as one line. */
 void bwl_doc_print(json_t *o);
 void bwl_doc_line(json_t *o);
+/* An error as a document of kind error. */
+json_t *bwl_doc_err(const struct bwl_err *e, const char *program);
 
 /* Values; null is what is not known, or is not there. */
 json_t *bwl_json_text(const char *s); /* NULL: null */

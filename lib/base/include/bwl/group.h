@@ -8,6 +8,7 @@
 
 #define BWL_GROUP "bwlimit"           /* what bwlimit-ctl does */
 #define BWL_GROUP_READ "bwlimit-read" /* what it shows */
+#define BWL_GROUP_SYNC "bwlimit-sync" /* documents in, numbers out */
 
 /* Of /etc/group alone: a directory server that hangs holds up nobody. false: there is none. */
 bool bwl_group_id(const char *name, gid_t *ret);

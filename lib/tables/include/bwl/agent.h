@@ -24,7 +24,7 @@
  * {"argv": [WORD…]}, with the file that it reads as a sealed memfd, if it does. Answered by
  * {"exit": N, "out": A, "err": B}, then A bytes of its standard output and B of its standard error.
  * Members of bwlimit may what changes something, those of bwlimit-read what only shows
- * (ctl/ordered.c).
+ * (ctl/ordered.c); of these bwlimit-sync has those that it serves controllers with.
  *
  * Events: a connection is one filter (bwl/events.h), {} for all, answered by {"by": "bwlimitd"} or
  * by {"error": …, "todo": …} and the end. Then come documents of kind event, and of kind event-lost

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See serve.h. */
+#include <stdlib.h>
+#include <string.h>
+#include "ask.h"
+#include "bwl/cleanup.h"
+#include "serve.h"
+#include "words.h"
+
+#define JSON "application/json"
+
+enum { OK = 200, BAD_REQUEST = 400, NOT_FOUND = 404, BAD_GATEWAY = 502, UNAVAILABLE = 503 };
+
+struct serve {
+	struct serve_conf conf;
+	struct bwl_https *https;
+};
+
+BWL_AUTO_DEFINE(json_decref, json_t *)
+
+static const char *query(const void *arg, const char *key)
+{
+	return bwl_https_query(arg, key);
+}
+
+static void answer_status(const struct serve *s, struct bwl_https_answer *a)
+{
+	struct bwl_err e = { 0 };
+
+	if (serve_ask_status(s->conf.documents, &a->text, &a->len, &e))
+		bwl_https_refuse(a, UNAVAILABLE, &e);
+	else
+		*a = (struct bwl_https_answer){ OK, JSON, a->text, a->len, 0 };
+}
+
+static void answer(void *arg, const struct bwl_https_ask *ask, struct bwl_https_answer *a)
+{
+	const struct serve *s = arg;
+	BWL_AUTO(json_decref) json_t *words = NULL;
+	struct bwl_err e = { 0 };
+	int code;
+
+	if (!strcmp(ask->path, SERVE_STATUS)) {
+		answer_status(s, a);
+		return;
+	}
+	words = serve_words(ask->path, query, ask, &e);
+	if (!words)
+		bwl_https_refuse(a, e.code == ENOENT ? NOT_FOUND : BAD_REQUEST, &e);
+	else if (serve_ask_command(s->conf.commands, words, SERVE_DOCUMENT_MOST, &a->text, &a->len,
+				   &code, &e))
+		bwl_https_refuse(a, UNAVAILABLE, &e);
+	else /* one that failed says why, as a document of kind error */
+		*a = (struct bwl_https_answer){ code ? BAD_GATEWAY : OK, JSON, a->text, a->len, 0 };
+}
+
+int serve_open(const struct serve_conf *c, struct serve **ret, struct bwl_err *e)
+{
+	struct serve *s = bwl_must(calloc(1, sizeof(*s)));
+	struct bwl_https_conf https = {
+		.at = c->at,
+		.ca = c->ca,
+		.cert = c->cert,
+		.key = c->key,
+		.connections = SERVE_CONNECTIONS,
+		.asks = { .at_once = SERVE_ASKS_AT_ONCE, .a_second = 1 },
+		.bytes = { .at_once = SERVE_BYTES_AT_ONCE, .a_second = SERVE_BYTES_A_SECOND },
+		.answer = answer,
+		.arg = s,
+	};
+	int r;
+
+	s->conf = *c;
+	memcpy(https.names, c->names, sizeof(https.names));
+	r = bwl_https_open(&https, &s->https, e);
+	if (r)
+		free(s);
+	else
+		*ret = s;
+	return r;
+}
+
+void serve_close(struct serve *s)
+{
+	if (!s)
+		return;
+	bwl_https_close(s->https);
+	free(s);
+}

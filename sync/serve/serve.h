@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * This tray's read model for the controller: GET /v1/status, top, stats, usage, reasons, history,
+ * exfil, by HTTPS (fleet/http/server.h) to who shows a controller's certificate. The documents are
+ * bwlimit-ctl's, which bwlimitd runs for us (bwl/agent.h), and the status that goes to the store.
+ *
+ * Why so: group bwlimit-sync may order these commands and nothing else (ctl/ordered.c). As a member
+ * of bwlimit-read we would have the maps, the journal of closures and, by the events, addresses
+ * that a host sends to: none of it is the controller's. A thief who has this process has these
+ * numbers.
+ */
+#ifndef BWL_SYNC_SERVE_H
+#define BWL_SYNC_SERVE_H
+
+#include "fleet/http/server.h"
+
+#define SERVE_DOCUMENT_MOST (8U << 20) /* bytes; a policy of 10 000 peers has 3 MB of stats */
+#define SERVE_CONNECTIONS 8
+/* More than 1 a second on the average is refused; and 256 KiB a second, which is 22 GB a day. */
+#define SERVE_ASKS_AT_ONCE 16
+#define SERVE_BYTES_AT_ONCE (32U << 20)
+#define SERVE_BYTES_A_SECOND (256U << 10)
+
+struct serve_conf {
+	const char *at, *ca, *cert, *key;
+	const char *names[BWL_HTTPS_NAMES];
+	const char *commands, *documents; /* bwlimitd's sockets */
+};
+struct serve;
+int serve_open(const struct serve_conf *c, struct serve **ret, struct bwl_err *e);
+void serve_close(struct serve *s); /* NULL-safe */
+
+#endif

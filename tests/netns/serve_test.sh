@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# bwlimit-sync serves the tray's numbers: to a controller's certificate alone, by GET alone, bounded, and with
+# no rights but that of asking bwlimitd for them. Everything that is refused has its positive control.
+set -uo pipefail
+# The groups are this test's own: a file of its own over /etc/group, for its own mounts alone.
+if [[ ! -v SERVE_UNSHARED ]]; then
+	SERVE_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
+fi
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-serve-$$ LAB_DESTS=1
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+# shellcheck source=../harness/documents.sh
+. "$here/documents.sh"
+command -v curl >/dev/null || { echo '1..0 # SKIP no curl'; exit 77; }
+lab_up || exit 1
+SYNC=$LAB_BUILD/sync/bwlimit-sync AT=127.0.0.1:7443 pki=$LAB_TMP/pki
+SYNC_GROUP=64104 USER_ID=64104
+grep -vE '^bwlimit(-read|-sync)?:' /etc/group >"$LAB_TMP/group"
+printf 'bwlimit-sync:x:%d:\n' $SYNC_GROUP >>"$LAB_TMP/group"
+mount --bind "$LAB_TMP/group" /etc/group
+chmod 711 "$LAB_TMP"
+STATE=$LAB_TMP/state
+export BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal BWLIMIT_CTL=$CTL
+
+authority() { # name
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=$1" \
+		-keyout "$pki/$1.key" -out "$pki/$1.pem" 2>/dev/null
+}
+issue() { # file authority subject [extension…]
+	openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "$3" \
+		-keyout "$pki/$1.key" -out "$pki/$1.csr" 2>/dev/null &&
+		openssl x509 -req -in "$pki/$1.csr" -CA "$pki/$2.pem" -CAkey "$pki/$2.key" -CAcreateserial -days 2 \
+			-out "$pki/$1.pem" -extfile <(printf '%s\n' "subjectAltName=IP:127.0.0.1" "${@:4}") 2>/dev/null
+}
+mkdir -p "$pki"
+authority ca && authority other &&
+	issue tray-1 ca /CN=tray-1 && issue tray-2 ca /CN=tray-2 && issue controller ca /CN=controller &&
+	issue forged other /CN=controller && issue server ca /CN=controller extendedKeyUsage=serverAuth &&
+	issue two ca /CN=tray-2/CN=controller
+chmod -R a+rX "$pki"
+chown -R $USER_ID "$pki"
+
+"$CTL" journal init >/dev/null
+check "attach makes the pins" lab_attach
+{
+	echo "peers:"
+	lab_peer d1 1 "grant: { rate: 8mbit, volume: 1gb per 1d }"
+} | lab_policy_head >"$LAB_TMP/desired.yaml"
+lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$STATE" --json
+in_force() { "$CTL" policy show >/dev/null 2>&1; }
+check "control: a policy comes into force" lab_wait_for 30 in_force
+"$CTL" heartbeat >/dev/null
+kept() { "$CTL" history --state-dir "$STATE" --json >/dev/null 2>&1; }
+lab_wait_for 30 kept
+commands=$(find /run/bwlimit -name "$LAB.commands" -type s)
+
+unprivileged() { # command…: of group bwlimit-sync alone
+	setpriv --reuid $USER_ID --regid $SYNC_GROUP --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs "$@"
+}
+serve() { # option…
+	[[ -z ${sync_pid:-} ]] || { kill "$sync_pid" && wait "$sync_pid"; } 2>/dev/null
+	nsenter --net="/run/netns/$LAB-dpu" setpriv --reuid $USER_ID --regid $SYNC_GROUP --clear-groups --inh-caps=-all --bounding-set=-all \
+		--no-new-privs "$SYNC" --servers https://127.0.0.1:1 --tray tray-1 --ca "$pki/ca.pem" \
+		--cert "$pki/tray-1.pem" --key "$pki/tray-1.key" --serve $AT --commands "$commands" \
+		--agent "$LAB_TMP/none" "$@" >"$LAB_TMP/sync" 2>&1 &
+	sync_pid=$!
+	lab_wait_for 10 listens
+}
+listens() { in_dpu bash -c "exec 3<>/dev/tcp/${AT/://}" 2>/dev/null; }
+get() { # certificate path [curl's options]: what comes, and its status in $LAB_TMP/code
+	in_dpu curl -sS --max-time 20 --cacert "$pki/ca.pem" ${1:+--cert "$pki/$1.pem" --key "$pki/$1.key"} \
+		-o "$LAB_TMP/got" -w '%{http_code}' "${@:3}" "https://$AT$2" >"$LAB_TMP/code" 2>"$LAB_TMP/err"
+}
+gets() { # code certificate path…
+	get "${@:2}"
+	[[ $(cat "$LAB_TMP/code") == "$1" ]] || { note "$(cat "$LAB_TMP/code" "$LAB_TMP/err"; head -c 300 "$LAB_TMP/got")"; return 1; }
+}
+finish() {
+	[[ -z ${sync_pid:-} ]] || kill "$sync_pid"
+	lab_down
+} 2>/dev/null
+trap finish EXIT
+
+check "it listens, without a right and without a store" serve
+for d in top stats usage reasons history 'exfil?size=1tb'; do
+	check "a controller gets $d" gets 200 controller "/v1/$d"
+	kind=${d%%\?*}
+	[[ $d == history ]] && kind=history-peers
+	! can_judge || check "which is what its schema says" judge "$kind" <"$LAB_TMP/got"
+done
+lab_wait_for 20 gets 200 controller /v1/stats # the budget of requests
+check "and it is what bwlimit-ctl says here" diff <(jq -S . "$LAB_TMP/got") <("$CTL" --json stats | jq -S .)
+check "a status that bwlimitd has not is an error of its own kind" gets 503 controller /v1/status
+serve
+
+note "Who is let in"
+refused() { get "$@" && { note "$(cat "$LAB_TMP/code")"; return 1; }; [[ $(cat "$LAB_TMP/code") == 000 ]]; }
+check "without a certificate: not through the handshake" refused '' /v1/stats
+check "nor with a tray's" refused tray-2 /v1/stats
+check "nor with a controller's of another authority" refused forged /v1/stats
+check "nor with one that is for servers only" refused server /v1/stats
+check "nor with one that has two names" refused two /v1/stats
+check "nor by TLS 1.2" refused controller /v1/stats --tls-max 1.2
+check "control: a controller is let in" gets 200 controller /v1/stats
+serve --serve-to boss
+check "nor is a controller where another name is asked for" refused controller /v1/stats
+serve
+
+note "What is asked"
+check "POST is refused" gets 405 controller /v1/stats -X POST
+check "so is a body" gets 413 controller /v1/stats -X GET --data x
+check "and HEAD" gets 405 controller /v1/stats -I
+check "a command that is not in the list is none" gets 404 controller /v1/policy
+check "nor is a path around it" gets 404 controller /v1/../stats --path-as-is
+check "an option in a value is refused" gets 400 controller '/v1/history?peer=--state-dir'
+check "and one behind a space" gets 400 controller '/v1/history?peer=d1%20--state-dir'
+check "what bwlimit-ctl refuses is its error" gets 502 controller '/v1/history?peer=nobody'
+check "which says why" grep -q "no history of" "$LAB_TMP/got"
+head=$(printf 'x%.0s' {1..20000})
+big() { get controller /v1/stats -H "X-Large: $head"; [[ $(cat "$LAB_TMP/code") =~ ^(000|413|431|400)$ ]]; }
+check "a head of 20 000 bytes is refused" big
+check "control: after all that it answers" gets 200 controller /v1/stats
+
+note "Bounds"
+serve
+many() { # requests that were refused as too many
+	local n=0 i
+	for ((i = 0; i < 24; i++)); do
+		get controller /v1/usage
+		[[ $(cat "$LAB_TMP/code") != 429 ]] || n=$((n + 1))
+	done
+	[[ $n -gt 0 ]] || { note "none of $i was"; return 1; }
+}
+check "more than one request a second, in the end, is too many" many
+check "control: a little later it answers" lab_wait_for 10 gets 200 controller /v1/usage
+# Eight connections that say nothing take all places, for ten seconds and no longer.
+slow() {
+	local i
+	for ((i = 0; i < 8; i++)); do
+		in_dpu bash -c "exec 3<>/dev/tcp/${AT/://}; sleep 60" &
+		sleepers+=($!)
+	done
+}
+sleepers=()
+slow
+check "who says nothing is hung up on, and the next is served" lab_wait_for 30 gets 200 controller /v1/usage
+kill "${sleepers[@]}" 2>/dev/null
+
+note "What a thief has who has the process"
+ask() { # word…: what bwlimitd says to group bwlimit-sync
+	unprivileged /usr/bin/python3 - "$commands" "$@" <<'P'
+import json, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(json.dumps({"argv": ["--json"] + sys.argv[2:]}).encode() + b"\n")
+data = b""
+while part := s.recv(65536):
+    data += part
+line, _, rest = data.partition(b"\n")
+print(rest.decode())
+sys.exit(json.loads(line).get("exit", 1))
+P
+}
+check "control: stats" ask stats >/dev/null
+for w in "policy show" "peer list" "journal show" "revoke d1" "revoke --all" "grant d1 rate 1gbit" stop "policy check -" \
+	"explain 10.7.0.2 10.101.0.9 tcp 443" "history --state-dir /etc" "audit show"; do
+	# shellcheck disable=SC2086 # words
+	refute "not: $w" ask $w >/dev/null
+done
+not_him() { unprivileged /usr/bin/python3 -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX)
+try: s.connect(sys.argv[1])
+except PermissionError: sys.exit(0)
+s.sendall(b"{}\n"); sys.exit("by" in s.recv(4096).decode())' "$1"; }
+check "nor the events" not_him "${commands%.commands}.events"
+refute "nor orders" unprivileged test -w "${commands%.commands}.sock"
+done_testing
