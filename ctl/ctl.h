@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the commands of bwlimit-ctl share: the command table's entry, its arguments, and
- * printing. A command returns 0, a negative errno with c->err filled, or CTL_USAGE.
+ * printing. A command returns 0, a negative errno with c->err filled, CTL_USAGE or CTL_SILENT.
  */
 #ifndef BWL_CTL_H
 #define BWL_CTL_H
@@ -13,11 +13,13 @@
 
 #define CTL_PROGRAM "bwlimit-ctl"
 #define CTL_S(n) ((n) == 1 ? "" : "s")
-#define CTL_USAGE 2 /* wrong use: c->err says what is wrong */
+#define CTL_USAGE 2  /* wrong use: c->err says what is wrong */
+#define CTL_SILENT 3 /* it was published, and not every tray has said that it has it */
 
 struct ctl {
 	const char *pin_dir; /* --pin-dir, or NULL */
 	bool json;
+	bool fleet; /* --fleet: the command is for many trays */
 	struct bwl_err err;
 };
 

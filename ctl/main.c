@@ -9,9 +9,10 @@
 #include <unistd.h>
 #include "audit/tool_log.h"
 #include "bwl/cleanup.h"
+#include "fleet/cmds.h"
 #include "ordered.h"
 
-static const struct ctl_cmd *const tables[] = {
+static const struct ctl_cmd *const local_tables[] = {
 	ctl_peer_cmds,    ctl_grant_cmds,       ctl_revoke_cmds,    ctl_zone_cmds,
 	ctl_policy_cmds,  ctl_stats_cmds,       ctl_top_cmds,       ctl_watch_cmds,
 	ctl_explain_cmds, ctl_exfil_cmds,       ctl_heartbeat_cmds, ctl_drill_cmds,
@@ -19,15 +20,26 @@ static const struct ctl_cmd *const tables[] = {
 	ctl_history_cmds, ctl_audit_cmds,       ctl_tamper_cmds,    ctl_lease_cmds,
 	ctl_journal_cmds, ctl_metrics_cmds,     ctl_key_cmds,       ctl_approve_cmds,
 };
-#define NTABLES (sizeof(tables) / sizeof(*tables))
+#define NTABLES (sizeof(local_tables) / sizeof(*local_tables))
+/* Of --fleet, in their place. */
+static const struct ctl_cmd no_cmds[1];
+static const struct ctl_cmd *const fleet_tables[NTABLES] = {
+	fleet_order_cmds,
+	fleet_pending_cmds,
+	fleet_ask_cmds,
+	fleet_status_cmds,
+};
+static const struct ctl_cmd *const *tables = local_tables;
 
 #define FOR_EACH_CMD(cmd)                                                                          \
 	for (size_t t_ = 0; t_ < NTABLES; t_++)                                                    \
-		for (const struct ctl_cmd *cmd = tables[t_]; cmd->noun; cmd++)
+		for (const struct ctl_cmd *cmd = tables[t_] ? tables[t_] : no_cmds; cmd->noun;     \
+		     cmd++)
 
 static void print_usage(const struct ctl_cmd *cmd, const char *lead, FILE *f)
 {
-	fprintf(f, "%s" CTL_PROGRAM " %s%s%s%s%s\n", lead, cmd->noun, cmd->verb ? " " : "",
+	fprintf(f, "%s" CTL_PROGRAM " %s%s%s%s%s%s\n", lead,
+		tables == fleet_tables ? "--fleet " : "", cmd->noun, cmd->verb ? " " : "",
 		cmd->verb ? cmd->verb : "", *cmd->usage ? " " : "", cmd->usage);
 }
 
@@ -68,7 +80,7 @@ static void help_noun(const char *noun)
 
 static void help_all(void)
 {
-	puts("Usage: " CTL_PROGRAM " [--pin-dir DIR] [--json] COMMAND …\n\n"
+	puts("Usage: " CTL_PROGRAM " [--pin-dir DIR] [--json] [--fleet] COMMAND …\n\n"
 	     "Limits what this tray may send to each destination: peers, grants, policies, counters.\n\n"
 	     "Commands:");
 	FOR_EACH_CMD(cmd)
@@ -81,10 +93,12 @@ static void help_all(void)
 	}
 	puts("\nOptions:\n"
 	     "  --json          JSON on standard output, errors included\n"
+	     "  --fleet         before the command: to many trays, by their store; --fleet --help lists what\n"
 	     "  --pin-dir DIR   where the maps are pinned (BWLIMIT_PIN_DIR; " BWL_PIN_DIR ")\n"
 	     "  --help          also after any command\n"
 	     "  --version\n\n"
-	     "Exit codes: 0 done, 1 failed, 2 wrong use.\n\n"
+	     "Exit codes: 0 done, 1 failed, 2 wrong use; of what is published for trays 3: not all have said\n"
+	     "that they have it.\n\n"
 	     "Examples:\n"
 	     "  " CTL_PROGRAM " policy apply tray-7.yaml --confirm 60s\n"
 	     "  " CTL_PROGRAM
@@ -105,6 +119,10 @@ static int global_options(struct ctl *c, int *argc, char **argv, bool *help, boo
 			*help = true;
 		} else if (!strcmp(argv[i], "--version")) {
 			*version = true;
+		} else if (!out && !strcmp(argv[i],
+					   "--fleet")) { /* behind a command it is another option */
+			c->fleet = true;
+			tables = fleet_tables;
 		} else if (!strncmp(argv[i], "--pin-dir=", 10)) {
 			c->pin_dir = argv[i] + 10;
 		} else if (!strcmp(argv[i], "--pin-dir")) {
@@ -195,10 +213,10 @@ static int unknown(struct ctl *c, int argc, char **argv)
 static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
 {
 	bwl_audit_tool_end(r ? c->err.text : NULL);
-	if (r == 0) {
+	if (r == 0 || r == CTL_SILENT) {
 		errno = 0;
 		if (!fflush(stdout) && !ferror(stdout))
-			return 0;
+			return r;
 		if (errno == EPIPE) /* `| head` has seen enough */
 			return 1;
 		bwl_fail(&c->err, errno ? errno : EIO, "cannot write the output: %s",
@@ -315,6 +333,11 @@ int main(int argc, char **argv)
 		return finish(&c, NULL, unknown(&c, argc, argv));
 	argc -= used;
 	argv += used;
+	if (c.fleet && ctl_is_ordered())
+		return finish(&c, cmd,
+			      bwl_fail(&c.err, EPERM, "--fleet is not for bwlimitd to run"));
+	if (c.fleet)
+		return finish(&c, cmd, cmd->run(&c, argc, argv));
 	if (ctl_is_ordered())
 		return finish(&c, cmd, as_ordered(&c, cmd, argc, argv));
 	return geteuid() ? as_user(&c, cmd, argc, argv) : finish(&c, cmd, cmd->run(&c, argc, argv));

@@ -8,6 +8,7 @@
 #include "ctl.h"
 #include "diff.h"
 #include "journal/journal.h"
+#include "fleet/cmds.h"
 #include "policy.h"
 #include "progress.h"
 #include "signed.h"
@@ -267,6 +268,14 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "Examples:\n"
 	  "  bwlimit-ctl policy sign tray-7.yaml --key alice.pem --fleet hall-3 --audience tray:tray-7 --name tray-7 --number 5 --for 30d\n",
 	  ctl_policy_sign },
+	{ "policy", "publish", "FILE [OPTIONS]",
+	  "Put a signed document into the fleet's store, for the trays that it is for",
+	  "For all, or for the trays of its audience; refuses what trays would refuse: an older version than\n"
+	  "the store has, and, with --root, too few signatures. Then waits until they say that they have it.\n\n"
+	  "  --propose       only where colleagues find it, to sign it too: `--fleet pending`\n" FLEET_WAIT_HELP
+		  FLEET_CONF_HELP "Examples:\n"
+	  "  bwlimit-ctl policy publish tray-7.yaml.signed --root root\n",
+	  fleet_publish },
 	{ "policy", "verify", "FILE --root ROOT [--tray NAME]",
 	  "Who signed a document, for whom, until when",
 	  "A root verifies itself; with --root it must follow that one.\n", ctl_policy_verify },

@@ -78,7 +78,16 @@ static void head_line(const struct bwl_view *v, double pass, double drop, size_t
 		       bwl_when(heartbeat, v->now_ns, when));
 }
 
-static json_t *json_frame(const struct bwl_view *v, json_t *peers, double pass, double drop)
+/* What is drawn: all peers by speed, and their sums. */
+struct picture {
+	const struct row *rows;
+	size_t n, most; /* for programs: how many of them */
+	uint64_t passed_bytes, dropped_bytes;
+	bool screen;
+};
+
+static json_t *json_frame(const struct bwl_view *v, const struct picture *x, json_t *peers,
+			  double pass, double drop)
 {
 	json_t *o = bwl_doc("top");
 	char when[BWL_TIME_BUF];
@@ -87,41 +96,42 @@ static json_t *json_frame(const struct bwl_view *v, json_t *peers, double pass, 
 	json_object_set_new(o, "node", json_string(v->gen.base->node_name));
 	json_object_set_new(o, "passed_bits_per_second", json_real(pass));
 	json_object_set_new(o, "dropped_bits_per_second", json_real(drop));
+	json_object_set_new(o, "passed_bytes", bwl_json_u64(x->passed_bytes));
+	json_object_set_new(o, "dropped_bytes", bwl_json_u64(x->dropped_bytes));
 	json_object_set_new(o, "stopped", json_boolean(v->pins->ctl->stop));
 	json_object_set_new(o, "switch", json_string(bwl_switch_name(v->pins)));
 	json_object_set_new(o, "peers", peers);
 	return o;
 }
 
-static void draw(struct ctl *c, const struct bwl_view *v, const struct row *rows, size_t n,
-		 bool screen)
+static void draw(struct ctl *c, const struct bwl_view *v, const struct picture *x)
 {
-	size_t room = screen ? terminal_rows() - 3 : n;
+	size_t room = x->screen ? terminal_rows() - 3 : x->most;
 	double pass = 0, drop = 0;
 	struct bwl_list *l;
 	json_t *peers;
 	size_t shown = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		pass += rows[i].speed.passed_bps;
-		drop += rows[i].speed.dropped_bps;
+	for (size_t i = 0; i < x->n; i++) {
+		pass += x->rows[i].speed.passed_bps;
+		drop += x->rows[i].speed.dropped_bps;
 	}
-	if (screen)
+	if (x->screen)
 		fputs(HOME CLEAR_DOWN, stdout);
 	if (!c->json)
-		head_line(v, pass, drop, n);
+		head_line(v, pass, drop, x->n);
 	l = bwl_list_new(columns, c->json);
-	for (size_t i = 0; i < n && (c->json || shown < room); i++)
-		shown += add_row(l, v, &rows[i]);
+	for (size_t i = 0; i < x->n && shown < room; i++)
+		shown += add_row(l, v, &x->rows[i]);
 	peers = bwl_list_end(l);
 	if (peers)
-		bwl_doc_line(json_frame(v, peers, pass, drop));
+		bwl_doc_line(json_frame(v, x, peers, pass, drop));
 	fflush(stdout);
 }
 
 /* One frame: the generation may have changed since the last. */
 static int frame(struct ctl *c, const struct ctl_sample *before, struct ctl_sample *now,
-		 bool screen)
+		 struct picture x)
 {
 	struct bwl_view v;
 	struct row *rows;
@@ -140,10 +150,14 @@ static int frame(struct ctl *c, const struct ctl_sample *before, struct ctl_samp
 			for (size_t i = 0; rows && i < n; i++) {
 				rows[i].id = ids[i];
 				rows[i].speed = ctl_speed(before, now, ids[i]);
+				x.passed_bytes += now->count[ids[i]].bytes;
+				x.dropped_bytes += now->count[ids[i]].drop_bytes;
 			}
 			if (rows) {
 				qsort(rows, n, sizeof(*rows), by_speed);
-				draw(c, &v, rows, n, screen);
+				x.rows = rows;
+				x.n = n;
+				draw(c, &v, &x);
 			} else {
 				r = bwl_fail(&c->err, ENOMEM, "out of memory");
 			}
@@ -157,38 +171,45 @@ static int frame(struct ctl *c, const struct ctl_sample *before, struct ctl_samp
 
 static int top(struct ctl *c, int argc, char **argv)
 {
-	const char *interval = "1s";
-	bool once = false, screen;
+	const char *interval = "1s", *most = NULL;
+	struct picture x = { .most = SIZE_MAX };
+	bool once = false;
 	const struct ctl_opt opts[] = {
 		{ "--once", &once, NULL },
+		{ "--most", NULL, &most },
 		{ "--interval", NULL, &interval },
 		{ NULL, NULL, NULL },
 	};
 	struct ctl_sample a = { 0 }, b = { 0 };
-	uint64_t ns;
+	uint64_t ns, n;
 	int r;
 
 	r = ctl_only_opts(c, argc, argv, opts);
 	if (r)
 		return r;
+	if (most) {
+		if (ctl_number(c, "--most", most, UINT32_MAX, &n))
+			return CTL_USAGE;
+		x.most = n;
+	}
 	if (bwl_parse_time(interval, &ns, &c->err))
 		return CTL_USAGE;
 	if (ns < 10000000ULL || ns > 3600000000000ULL)
 		return ctl_usage(c, "--interval %.32s: 10ms to 1h", interval);
 	ctl_catch_signals();
-	r = frame(c, &(struct ctl_sample){ 0 }, &a, false);
-	screen = !r && !once && !c->json && isatty(STDOUT_FILENO);
-	if (screen)
+	r = frame(c, &(struct ctl_sample){ 0 }, &a, x);
+	x.screen = !r && !once && !c->json && isatty(STDOUT_FILENO);
+	if (x.screen)
 		fputs(SCREEN_ON, stdout);
 	while (!r && ctl_sleep(ns)) {
-		r = frame(c, &a, &b, screen);
+		r = frame(c, &a, &b, x);
 		ctl_sample_free(&a);
 		a = b;
 		b = (struct ctl_sample){ 0 };
 		if (once || ferror(stdout))
 			break;
 	}
-	if (screen)
+	if (x.screen)
 		fputs(SCREEN_OFF, stdout);
 	ctl_sample_free(&a);
 	ctl_sample_free(&b);
@@ -196,7 +217,10 @@ static int top(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_top_cmds[] = {
-	{ "top", NULL, "[--once] [--interval TIME]", "Who sends how much now, busiest first",
-	  "Ctrl-C ends it. With --json one object a line. --once: one frame, for scripts.\n", top },
+	{ "top", NULL, "[--once] [--interval TIME] [--most N]",
+	  "Who sends how much now, busiest first",
+	  "Ctrl-C ends it. With --json one object a line. --once: one frame, for scripts.\n"
+	  "--most N: of the busiest so many.\n",
+	  top },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

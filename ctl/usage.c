@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `usage`: every volume in force, what is spent of it, and how far the ledger has released it. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bwl/err.h"
 #include "ctl.h"
 
 struct usage {
 	const struct bwl_view *v;
-	struct bwl_list *list;
+	struct volume *rows;
+	size_t n;
 };
 
 struct volume {
@@ -106,26 +110,53 @@ static void put(const struct bwl_limit *l, uint32_t state, void *arg)
 		return;
 	bwl_limit_left(p, &l->rate, &l->volume, state, u->v->now_ns, &row.left);
 	bwl_limit_key(p, state, row.key);
-	bwl_list_add(u->list, &row);
+	if (!(u->n & (u->n - 1)))
+		u->rows = bwl_must(reallocarray(u->rows, u->n ? 2 * u->n : 1, sizeof(row)));
+	u->rows[u->n++] = row;
+}
+
+static double spent(const struct volume *x)
+{
+	return x->left.volume ? (double)x->left.used / (double)x->left.volume : 1;
+}
+
+static int most_spent_first(const void *a, const void *b)
+{
+	double x = spent(a), y = spent(b);
+
+	return x < y   ? 1
+	       : x > y ? -1
+		       : strcmp(((const struct volume *)a)->key, ((const struct volume *)b)->key);
 }
 
 static int usage(struct ctl *c, int argc, char **argv)
 {
 	struct bwl_view v;
 	struct usage u = { .v = &v };
+	const char *most = NULL;
+	const struct ctl_opt opts[] = { { "--most", NULL, &most }, { NULL, NULL, NULL } };
+	struct bwl_list *list;
+	uint64_t n = UINT32_MAX;
 	json_t *rows, *doc;
 	uint32_t ledger;
-	int r;
+	int r = ctl_only_opts(c, argc, argv, opts);
 
-	if (argc)
-		return ctl_usage(c, "unexpected '%.64s'", argv[0]);
+	if (r)
+		return r;
+	if (most && ctl_number(c, "--most", most, UINT32_MAX, &n))
+		return CTL_USAGE;
 	r = ctl_view_open(c, false, &v);
 	if (r)
 		return r;
 	ledger = v.pins->ctl->ledger;
-	u.list = bwl_list_new(columns, c->json);
 	bwl_limit_each(v.pins, &v.gen, put, &u);
-	rows = bwl_list_end(u.list);
+	if (most)
+		qsort(u.rows, u.n, sizeof(*u.rows), most_spent_first);
+	list = bwl_list_new(columns, c->json);
+	for (size_t i = 0; i < u.n && i < n; i++)
+		bwl_list_add(list, &u.rows[i]);
+	free(u.rows);
+	rows = bwl_list_end(list);
 	if (rows) {
 		doc = bwl_doc("usage");
 		json_object_set_new(doc, "ledger", json_string(bwl_ledger_name(v.pins)));
@@ -141,10 +172,12 @@ static int usage(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_usage_cmds[] = {
-	{ "usage", NULL, "", "Every volume: what is spent, and how far the ledger has released it",
+	{ "usage", NULL, "[--most N]",
+	  "Every volume: what is spent, and how far the ledger has released it",
 	  "LEDGER: none (no ledger has come: the maps alone count), released, behind (spent up to what\n"
 	  "the disk has: it is slow, full or bwlimitd is gone), awaited (closed until it is written),\n"
 	  "closed, past-unknown (starts spent: neither maps nor ledger know; `grant NAME volume +V`).\n"
+	  "--most N: so many, the most spent first.\n"
 	  "The last line says whether the ledger is bound to a TPM's counter (docs/ledger.md).\n",
 	  usage },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

@@ -148,9 +148,14 @@ static void speak_to_store(struct sync *s, uint64_t now_ns)
 	}
 	if (s->connected && s->status_ns <= now_ns) {
 		len = s->agent->status(s->agent_arg, status, sizeof(status));
-		if (len == -EAGAIN)
+		s->asked = len == -EAGAIN;
+		if (s->asked)
 			return; /* its answer wakes us */
-		s->status_ns = now_ns + (len > 0 ? SYNC_STATUS_NS : SYNC_NO_STATUS_NS);
+		s->status_ns = now_ns + (s->news   ? SYNC_NEWS_NS
+					 : len > 0 ? SYNC_STATUS_NS
+						   : SYNC_NO_STATUS_NS);
+		s->news = false;
+		s->told_ns = now_ns;
 		if (len > 0)
 			wrote(s, s->store->status(s->store_arg, status, (size_t)len, &e), &e);
 	}
@@ -160,6 +165,22 @@ static void away(struct sync *s, uint64_t now_ns, const struct bwl_err *e)
 {
 	s->agent_ns = now_ns + SYNC_AGENT_NS;
 	say_once(s, SYNC_AWAY, OF_AGENT, e);
+}
+
+/*
+ * Who published it waits for that. Not for a signed time: every tray has one in the same second,
+ * every minute, and nobody waits.
+ */
+static void tell_soon(struct sync *s, const struct bwl_doc_at *at, uint64_t now_ns)
+{
+	uint64_t soon_ns = s->told_ns + SYNC_NEWS_NS;
+
+	if (at->kind == BWL_DOC_timestamp)
+		return;
+	s->news |= s->asked;
+	soon_ns = soon_ns > now_ns ? soon_ns : now_ns;
+	if (s->status_ns > soon_ns)
+		s->status_ns = soon_ns;
 }
 
 static void arrived(struct sync *s, enum doc_lane lane, uint64_t now_ns)
@@ -181,6 +202,8 @@ static void arrived(struct sync *s, enum doc_lane lane, uint64_t now_ns)
 	else
 		say(s, given == GIVEN_TAKEN ? SYNC_TAKEN : SYNC_REFUSED, &w->at,
 		    given == GIVEN_TAKEN ? NULL : &e);
+	if (given != GIVEN_AWAY)
+		tell_soon(s, &w->at, now_ns);
 	/* It has gone, or is another one by now. */
 	if (!doc || doc->mod != w->mod)
 		return;
@@ -299,6 +322,8 @@ uint64_t sync_step(struct sync *s)
 	next_ns = now_ns + SYNC_S;
 	if (!s->connected && s->retry_ns < next_ns)
 		next_ns = s->retry_ns;
+	if (s->connected && !s->asked && s->status_ns < next_ns)
+		next_ns = s->status_ns > now_ns ? s->status_ns : now_ns;
 	/* One document after the other, and what the watch says in between. */
 	for (unsigned i = 0; i < LANE_COUNT; i++)
 		if (!*s->way[i].key && s->agent_ns <= now_ns && s->connected &&

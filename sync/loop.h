@@ -14,6 +14,7 @@
 #define SYNC_READ_NS (60 * SYNC_S)   /* a tenth more or less, so that trays do not come together */
 #define SYNC_ALIVE_NS (10 * SYNC_S)  /* of a lease of 30 s */
 #define SYNC_STATUS_NS (30 * SYNC_S) /* between two */
+#define SYNC_NEWS_NS (SYNC_S / 4)    /* but after a document was taken or refused */
 #define SYNC_NO_STATUS_NS (10 * SYNC_S)
 /*
  * A server that cannot be reached is given up after 3 s: a tray is back within 10 s after one of
@@ -83,6 +84,8 @@ struct sync {
 	bool is_well;    /* and it was said */
 	unsigned failed; /* servers one after the other, without SYNC_WELL_NS in between */
 	uint64_t retry_ns, read_ns, alive_ns, status_ns, agent_ns, who_ns, well_ns;
+	uint64_t told_ns; /* when the last status was put */
+	bool asked, news; /* bwlimitd for its status; and what happened since is not in it */
 	long agent_who;
 	struct sync_way way[LANE_COUNT];
 	struct bwl_err told_of[SYNC_SERVERS_MOST]; /* each server's trouble is told once */

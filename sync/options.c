@@ -187,5 +187,6 @@ int options_read(int argc, char **argv, struct options *o)
 	o->serve.cert = o->conf.tls.cert;
 	o->serve.key = o->conf.tls.key;
 	o->serve.documents = o->agent;
+	o->conf.at = o->serve.at;
 	return judge(o, &e) ? wrong_use(o, &e) : look_at_files(o);
 }

@@ -152,6 +152,8 @@ static int alive(void *arg, struct bwl_err *e)
 	r = bwl_etcd_lease_grant(s->g, LEASE_S, &s->lease, e);
 	if (!r)
 		r = write_out(s, "alive", BWL_VERSION, strlen(BWL_VERSION), s->lease, e);
+	if (!r && s->conf.at)
+		r = write_out(s, "at", s->conf.at, strlen(s->conf.at), s->lease, e);
 	if (r)
 		s->lease = 0;
 	return r;

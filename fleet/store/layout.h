@@ -10,7 +10,9 @@
  *	PREFIX/node/TRAY/in/big/…
  *	PREFIX/node/TRAY/out/alive	the tray's, under its lease
  *	PREFIX/node/TRAY/out/status
- *	PREFIX/controller/…		the controllers' own: no tray reads it
+ *	PREFIX/node/TRAY/out/at		where it serves its numbers, ADDR:PORT, under its lease
+ *	PREFIX/pending/…		as PREFIX/: documents that wait for signatures; no tray
+ *reads it PREFIX/controller/…		the controllers' own: no tray reads it
  *
  * Every range ends in '/': that of tray1 has nothing of tray10.
  */

@@ -14,21 +14,25 @@ _bwlimit_ctl_classes() { # peer
 
 _bwlimit_ctl() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local i noun='' verb='' words=''
+	local i noun='' verb='' words='' fleet=''
+	local conf='--conf --servers --ca --cert --cert-key --prefix --root --accept-etcd-holes'
+	local order="--key --reason --for --timeout --no-wait $conf" ask='--tray --label --controller --conf --ca --cert --cert-key'
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
 		--pin-dir) ((i++)) ;;
+		--fleet) [[ -n $noun ]] || fleet=fleet- ;;
 		-*) ;;
 		*) if [[ -z $noun ]]; then noun=${COMP_WORDS[i]}; elif [[ -z $verb ]]; then verb=${COMP_WORDS[i]}; fi ;;
 		esac
 	done
 	case $prev in
-	--pin-dir | --state-dir | --ca | --out | --dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
-	--policy | --csr | --vici | --key | --root | --against | --checkpoint | --proof) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	--ca) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	--pin-dir | --state-dir | --out | --dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
+	--policy | --csr | --vici | --key | --conf | --cert | --cert-key | --root | --against | --checkpoint | --proof) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	--type) mapfile -t COMPREPLY < <(compgen -W 'root policy grant lease revocation rollout expulsion enrolment timestamp' -- "$cur"); return ;;
 	--port | from | uplink) mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net)" -- "$cur"); return ;;
-	--for | --fleet | --audience | --number | --epoch | --offline-for | --lease-most | --reason | --tray | --life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
+	--for | --audience | --most | --servers | --prefix | --controller | --label | --zone | --number | --epoch | --offline-for | --lease-most | --reason | --tray | --life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
 		volume | via | via6 | ipsec | for | mark | reason | accept) return ;;
 	mode) mapfile -t COMPREPLY < <(compgen -W 'police shape mark monitor' -- "$cur"); return ;;
 	path) mapfile -t COMPREPLY < <(compgen -W clear -- "$cur"); return ;;
@@ -38,11 +42,21 @@ _bwlimit_ctl() {
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
-	case $noun/$verb in
+	[[ $prev != --fleet || -z $noun ]] || return
+	case $fleet$noun/$verb in
+	fleet-/) words='revoke expel enrol replace pending approve status top usage reasons history exfil trays' ;;
+	fleet-revoke/*) words="--tray --label --all --zone $order" ;;
+	fleet-expel/* | fleet-replace/*) words=$order ;;
+	fleet-enrol/*) words="--label $order" ;;
+	fleet-pending/* | fleet-trays/*) words=$conf ;;
+	fleet-approve/*) words="--key --against --size --yes --timeout --no-wait $conf" ;;
+	fleet-status/* | fleet-top/* | fleet-usage/* | fleet-reasons/* | fleet-history/*) words=$ask ;;
+	fleet-exfil/*) words="--size --compression $ask" ;;
+	fleet-*) ;;
 	/) words='peer grant revoke zone policy stats usage history reasons metrics top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal key approve' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
-	policy/) words='check diff apply confirm rollback show sign verify' ;;
+	policy/) words='check diff apply confirm rollback show sign verify publish' ;;
 	grant/) words="list $(_bwlimit_ctl_names peer list)" ;;
 	revoke/*) words="--all --vici --timeout $(_bwlimit_ctl_names peer list)" ;;
 	history/*)
@@ -64,6 +78,10 @@ _bwlimit_ctl() {
 	policy/check | policy/diff) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	policy/sign)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--key --fleet --audience --name --number --epoch --for --type --offline-for --lease-most --reason --out' -- "$cur")
+		return
+		;;
+	policy/publish)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W "--propose --timeout --no-wait $conf" -- "$cur")
 		return
 		;;
 	policy/verify)
@@ -102,7 +120,8 @@ _bwlimit_ctl() {
 	pki/init) words='--ca --name --life --crl-life' ;;
 	pki/issue | pki/renew) words='--ca --out --csr --life --crl-life' ;;
 	pki/revoke) words='--ca --crl-life' ;;
-	top/*) words='--once --interval' ;;
+	top/*) words='--once --interval --most' ;;
+	usage/*) words=--most ;;
 	watch/*)
 		words='--event --reason --port --peer --class --count --timeout'
 		[[ $prev == --event ]] && words='drop first-packet new-destination spoofed-source exhausted lapsed gate clock'
@@ -120,6 +139,6 @@ _bwlimit_ctl() {
 		[[ $prev == --peer ]] && words=$(_bwlimit_ctl_names peer list)
 		;;
 	esac
-	mapfile -t COMPREPLY < <(compgen -W "$words --json --pin-dir --help" -- "$cur")
+	mapfile -t COMPREPLY < <(compgen -W "$words --json --pin-dir --fleet --help" -- "$cur")
 }
 complete -F _bwlimit_ctl bwlimit-ctl

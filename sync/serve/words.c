@@ -14,9 +14,9 @@ static const struct source {
 	const char *name;           /* of the query that is a word of its own, behind them */
 	const char *options[WORDS]; /* those that have the query's name, "--" before it */
 } sources[] = {
-	{ "/v1/top", { "top", "--once" }, NULL, { NULL } },
+	{ "/v1/top", { "top", "--once" }, NULL, { "most" } },
 	{ "/v1/stats", { "stats" }, NULL, { NULL } },
-	{ "/v1/usage", { "usage" }, NULL, { NULL } },
+	{ "/v1/usage", { "usage" }, NULL, { "most" } },
 	{ "/v1/reasons", { "reasons" }, NULL, { NULL } },
 	{ "/v1/history", { "history" }, "peer", { "since", "until", "step" } },
 	{ "/v1/exfil", { "exfil", "--curve" }, NULL, { "size", "compression" } },

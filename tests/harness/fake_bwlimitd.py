@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What bwlimit-sync hands over, in the place of bwlimitd: fake_bwlimitd.py SOCKET FOLDER
+"""What bwlimit-sync hands over, in the place of bwlimitd: fake_bwlimitd.py SOCKET FOLDER [TRAY]
 
 Each document becomes FOLDER/NNNN-TYPE-NAME, numbered as they came, and is taken; one whose bytes begin with
-"forged" is refused. FOLDER/status, where it is, is what bwlimitd would say of itself."""
+"forged" is refused. FOLDER/status, where it is, is what bwlimitd would say of itself; with TRAY it says
+which signed documents it took and refused, and one whose name is in FOLDER/refuse is refused."""
 import array
+import base64
 import fcntl
+import hashlib
 import json
 import os
 import socket
@@ -14,6 +17,8 @@ import sys
 F_GET_SEALS, SEALS = 1034, 2 | 4 | 8  # shrink, grow, write
 
 path, folder = sys.argv[1:3]
+tray = sys.argv[3] if len(sys.argv) > 3 else None
+taken, refused = {}, {}
 if os.path.exists(path):
     os.unlink(path)
 listener = socket.socket(socket.AF_UNIX)
@@ -23,8 +28,35 @@ print("ready", flush=True)
 number = 0
 
 
+def listed(name):
+    try:
+        with open(f"{folder}/refuse", encoding="utf-8") as f:
+            return name in f.read().split()
+    except FileNotFoundError:
+        return False
+
+
+def remember(ask, data):
+    """What a status says of it; the error, where it is refused."""
+    payload = base64.b64decode(json.loads(data)["payload"])
+    what, version = f"{ask['type']}/{ask['name']}", json.loads(payload)["version"]
+    if listed(ask["name"]):
+        refused[what] = {"version": version, "id": "signed-old", "text": "a newer one was taken"}
+        return {"error": "a newer one was taken"}
+    refused.pop(what, None)
+    taken[what] = {"version": version, "sha256": hashlib.sha256(payload).hexdigest()}
+    return None
+
+
 def judge(ask, fds):
     global number
+    if ask.get("verb") == "status" and tray:
+        return {"by": "bwlimitd", "status": json.dumps({
+            "tray": tray, "epoch": 1, "seq": number, "policy": {
+                "name": "p", "version": 1, "sha256": "0" * 64, "since": "2026-11-22T05:30:00Z"},
+            "taken": taken, "refused": refused, "fresh": True, "closed": [], "closed_count": 0, "alarms": [],
+            "ledger_seq": 1, "checkpoint": None,
+            "health": {"passed_packets": 1, "dropped_packets": 0, "sas_down": 0, "lease_s": 60}})}
     if ask.get("verb") == "status":
         try:
             with open(f"{folder}/status", encoding="utf-8") as f:
@@ -41,6 +73,9 @@ def judge(ask, fds):
         return {"error": "another size than it says"}
     if data.startswith(b"forged"):
         return {"error": "too few signatures that hold", "todo": "sign it"}
+    error = remember(ask, data) if tray else None
+    if error:
+        return error
     number += 1
     name = f"{folder}/{number:04}-{ask['type']}-{ask['name']}"
     with open(name + ".new", "wb") as f:

@@ -35,6 +35,8 @@ check "every program that is installed is known to this test" \
 # Every level of help of bwlimit-ctl.
 ctl=$build/ctl/bwlimit-ctl
 mapfile -t commands < <("$ctl" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\( [a-z]\+\)\?\)  .*/\1/p')
+mapfile -t fleet_commands < <("$ctl" --fleet --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\)  .*/\1/p')
+check "bwlimit-ctl names its commands to a fleet" [ ${#fleet_commands[@]} -gt 10 ]
 check "bwlimit-ctl names its commands" [ ${#commands[@]} -gt 20 ]
 help_of() { # program
 	"$build/${program[$1]}/$1" --help
@@ -42,6 +44,7 @@ help_of() { # program
 		# shellcheck disable=SC2086 # noun and verb
 		"$ctl" $c --help
 	done
+	[[ $1 != bwlimit-ctl ]] || for c in "${fleet_commands[@]}"; do "$ctl" --fleet "$c" --help; done
 }
 for p in "${!program[@]}"; do
 	help=$(help_of "$p" | options | grep -vxE -- '--(help|version)')
@@ -64,7 +67,12 @@ for noun in $(printf '%s\n' "${commands[@]}" | awk 'NF > 1 { print $1 }' | grep 
 		"$(printf '%s\n' "${commands[@]}" | sed -n "s/^$noun //p")" \
 		"$(sed -n "s|^\t$noun/) words='\(.*\)' ;;|\1|p" "$packaging/completion/bwlimit-ctl.bash")"
 done
+check "and every command to a fleet" within "${fleet_commands[*]}" \
+	"$(sed -n "s|^\tfleet-/) words='\(.*\)' ;;|\1|p" "$packaging/completion/bwlimit-ctl.bash")"
 manual=$(man_text bwlimit-ctl | tr -d '"')
+for c in "${fleet_commands[@]}"; do
+	grep -qE "^\.B[IR]? --fleet .*\b$c\b" <<<"$manual" || { note "not in bwlimit-ctl.8: --fleet $c"; missing=1; }
+done
 for c in "${commands[@]}"; do
 	grep -qE "^\.B[IR]? .*\b$c\b" <<<"$manual" || { note "not in bwlimit-ctl.8: $c"; missing=1; }
 done

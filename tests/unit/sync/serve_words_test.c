@@ -42,6 +42,8 @@ static void each_document_is_a_command_that_only_shows(void **state)
 
 	(void)state;
 	becomes("/v1/top", none, "{\"argv\":[\"--json\",\"top\",\"--once\"]}");
+	becomes("/v1/top", (const char *const[]){ "most=16", "once=x", NULL },
+		"{\"argv\":[\"--json\",\"top\",\"--once\",\"--most=16\"]}");
 	becomes("/v1/stats", none, "{\"argv\":[\"--json\",\"stats\"]}");
 	becomes("/v1/usage", none, "{\"argv\":[\"--json\",\"usage\"]}");
 	becomes("/v1/reasons", none, "{\"argv\":[\"--json\",\"reasons\"]}");

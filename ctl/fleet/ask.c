@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `--fleet status|top|usage|reasons|history|exfil`: the controller is asked, by HTTPS. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bwl/cleanup.h"
+#include "cmds.h"
+#include "conf.h"
+#include "fleet/http/client.h"
+
+#define MOST (64U << 20) /* bytes of an answer: 10 000 trays have 5 MB of status */
+#define TIMEOUT_S 30
+
+BWL_AUTO_DEFINE(json_decref, json_t *)
+
+struct asking {
+	struct ctl *c;
+	struct fleet_conf conf;
+	const char *tray, *label, *size, *compression;
+};
+
+static int add_query(CURL *h, char *url, size_t size, const char *key, const char *value)
+{
+	char *text = value ? curl_easy_escape(h, value, 0) : NULL;
+	size_t n = strlen(url);
+
+	if (!value)
+		return 0;
+	n = n + (size_t)snprintf(url + n, size - n, "%c%s=%s", strchr(url, '?') ? '&' : '?', key,
+				 text ? text : "");
+	curl_free(text);
+	return n < size ? 0 : -1;
+}
+
+static int get(struct asking *a, const char *what, json_t **ret)
+{
+	struct bwl_https_got got = { .most = MOST };
+	struct ctl *c = a->c;
+	json_error_t why;
+	char url[2048];
+	CURL *h;
+	int r;
+
+	snprintf(url, sizeof(url), "%s/v1/%s", a->conf.controller, what);
+	h = bwl_https_ask_new(url, &a->conf.tls, TIMEOUT_S, &got);
+	if (!h)
+		return bwl_fail(&c->err, ENOMEM, "out of memory");
+	r = add_query(h, url, sizeof(url), "tray", a->tray) |
+	    add_query(h, url, sizeof(url), "label", a->label) |
+	    add_query(h, url, sizeof(url), "size", a->size) |
+	    add_query(h, url, sizeof(url), "compression", a->compression);
+	curl_easy_setopt(h, CURLOPT_URL, url);
+	r = r ? ctl_usage(c, "that is too long")
+	      : bwl_https_judge(h, curl_easy_perform(h), &got, &c->err);
+	if (!r) {
+		*ret = json_loadb(got.text ? got.text : "", got.len, JSON_REJECT_DUPLICATES, &why);
+		if (!json_is_object(*ret))
+			r = bwl_fail(&c->err, EBADMSG, "%s: what it answers is no document", url);
+	}
+	curl_easy_cleanup(h);
+	bwl_https_got_done(&got);
+	return r;
+}
+
+/* A column: the field, and its head. The field's name says its unit. */
+struct column {
+	const char *key, *head;
+};
+#define COLUMNS 8
+
+static bool ends_in(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+static void put_cell(struct bwl_table *t, const char *key, const json_t *v)
+{
+	char buf[BWL_UNIT_BUF];
+
+	if (json_is_string(v))
+		bwl_cell(t, "%s", json_string_value(v));
+	else if (json_is_boolean(v))
+		bwl_cell(t, "%s", json_is_true(v) ? "yes" : "-");
+	else if (!json_is_number(v))
+		bwl_cell(t, "-");
+	else if (ends_in(key, "_bits_per_second"))
+		bwl_cell(t, "%s", bwl_human_rate(json_number_value(v), buf));
+	else if (ends_in(key, "_bytes"))
+		bwl_cell(t, "%s", bwl_human_size(json_number_value(v), buf));
+	else if (ends_in(key, "_s"))
+		bwl_cell(t, "%s", bwl_human_time(json_number_value(v), buf));
+	else
+		bwl_cell(t, "%.0f", json_number_value(v));
+}
+
+static void print_rows(const json_t *rows, const struct column *columns)
+{
+	const char *heads[COLUMNS + 1] = { NULL };
+	struct bwl_table *t;
+	const json_t *row;
+	size_t i;
+
+	for (unsigned k = 0; columns[k].key; k++)
+		heads[k] = columns[k].head;
+	t = bwl_table_new(heads);
+	json_array_foreach(rows, i, row) for (unsigned k = 0; columns[k].key; k++)
+		put_cell(t, columns[k].key, json_object_get(row, columns[k].key));
+	bwl_table_print(t, stdout);
+	bwl_table_free(t);
+}
+
+static double number(const json_t *o, const char *key)
+{
+	return json_number_value(json_object_get(o, key));
+}
+
+static void text_exfil(const json_t *o)
+{
+	const json_t *list = json_object_get(o, "warnings"), *v;
+	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF];
+	bool never = json_is_true(json_object_get(o, "never"));
+	size_t i;
+
+	printf("%s through all doors of %.0f trays: %s%s\n\n",
+	       bwl_human_size(number(o, "size_bytes"), a), number(o, "tray_count"),
+	       never ? "" : "at least ",
+	       bwl_human_time(never ? INFINITY : number(o, "least_s"), b));
+	printf("  most by    %s\n", json_string_value(json_object_get(o, "binding")));
+	printf("  long run   %s in all\n",
+	       bwl_human_rate(number(o, "long_run_bits_per_second"), a));
+	printf("  at once    %s in all\n", bwl_human_size(number(o, "at_once_bytes"), a));
+	printf("  exits      %.0f, and %.0f contained that are not counted\n",
+	       number(o, "exit_count"), number(o, "contained_count"));
+	json_array_foreach(list, i, v) bwl_warn("%s", json_string_value(v));
+}
+
+static const struct shown {
+	const char *what, *rows; /* the document, and its list */
+	struct column columns[COLUMNS + 1];
+} shown[] = {
+	{ "status",
+	  "trays",
+	  { { "tray", "TRAY" },
+	    { "alive", "THERE" },
+	    { "policy_name", "POLICY" },
+	    { "fresh", "FRESH" },
+	    { "closed_count", ">CLOSED" },
+	    { "passed_bits_per_second", ">PASSES" },
+	    { "dropped_bits_per_second", ">DROPS" },
+	    { "why", "WHY" } } },
+	{ "top",
+	  "peers",
+	  { { "peer", "PEER" },
+	    { "state", "STATE" },
+	    { "passed_bits_per_second", ">PASSES" },
+	    { "rate_bits_per_second", ">RATE" },
+	    { "dropped_bits_per_second", ">DROPS" } } },
+	{ "usage",
+	  "volumes",
+	  { { "limit_key", "LIMIT" },
+	    { "used_bytes", ">USED" },
+	    { "volume_bytes", ">VOLUME" },
+	    { "window_s", "WINDOW" },
+	    { "ledger_state", "LEDGER" } } },
+	{ "reasons",
+	  "reasons",
+	  { { "reason", "REASON" },
+	    { "hook", "HOOK" },
+	    { "passes", "PASSES" },
+	    { "frames", ">FRAMES" },
+	    { "bytes", ">BYTES" } } },
+	{ "history",
+	  "points",
+	  { { "time", "FROM" },
+	    { "sent_bytes", ">SENT" },
+	    { "sent_bits_per_second", ">RATE" },
+	    { "sent_dropped_bytes", ">DROPPED" },
+	    { "tray_count", ">TRAYS" } } },
+};
+
+static void print(const struct ctl *c, const char *what, json_t *o)
+{
+	if (c->json) {
+		bwl_doc_print(json_incref(o));
+		return;
+	}
+	if (!strcmp(what, "exfil"))
+		text_exfil(o);
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+		if (!strcmp(shown[i].what, what))
+			print_rows(json_object_get(o, shown[i].rows), shown[i].columns);
+}
+
+static int ask(struct ctl *c, int argc, char **argv, const char *what)
+{
+	struct asking a = { .c = c };
+	bool exfil = !strcmp(what, "exfil");
+	const struct ctl_opt opts[] = {
+		{ "--conf", NULL, &a.conf.file },
+		{ "--controller", NULL, &a.conf.controller },
+		{ "--ca", NULL, &a.conf.ca },
+		{ "--cert", NULL, &a.conf.cert },
+		{ "--cert-key", NULL, &a.conf.cert_key },
+		{ "--tray", NULL, &a.tray },
+		{ "--label", NULL, &a.label },
+		{ exfil ? "--size" : NULL, NULL, &a.size },
+		{ "--compression", NULL, &a.compression },
+		{ NULL, NULL, NULL },
+	};
+	BWL_AUTO(json_decref) json_t *o = NULL;
+	int r = ctl_only_opts(c, argc, argv, opts);
+
+	if (!r && exfil && !a.size)
+		r = ctl_usage(c, "say --size, the bytes that must not leave");
+	if (!r)
+		r = fleet_conf_settle(c, &a.conf);
+	if (!r && !a.conf.controller) {
+		bwl_fail(&c->err, EINVAL, "nothing says where the controller is");
+		r = bwl_hint(&c->err,
+			     "controller = https://HOST:PORT in " FLEET_CONF ", or --controller");
+	}
+	if (!r)
+		r = get(&a, what, &o);
+	if (!r)
+		print(c, what, o);
+	fleet_conf_done(&a.conf);
+	return r;
+}
+
+#define ASK(what)                                                                                  \
+	static int ask_##what(struct ctl *c, int argc, char **argv)                                \
+	{                                                                                          \
+		return ask(c, argc, argv, #what);                                                  \
+	}
+ASK(status)
+ASK(top)
+ASK(usage)
+ASK(reasons)
+ASK(history)
+ASK(exfil)
+
+#define SELECT "[--tray T | --label K=V]"
+#define HELP                                                                                       \
+	"  --tray T, --label KEY=VALUE   of these alone\n"                                         \
+	"  --controller URL  https://HOST:PORT of a bwlimit-controller\n"                          \
+	"  --conf FILE       in place of /etc/bwlimit/fleet.conf; the options win over it\n"       \
+	"  --ca FILE, --cert FILE, --cert-key FILE  authority, our certificate and its key\n"
+
+const struct ctl_cmd fleet_ask_cmds[] = {
+	{ "status", NULL, SELECT, "Every tray: is it there, what is in force, what it sends",
+	  "From the controller. `trays --json` asks the store alone, where there is none.\n\n" HELP,
+	  ask_status },
+	{ "top", NULL, SELECT, "Who is sent how much now, over all trays, busiest first",
+	  "Sums over trays by the name of the peer, of each tray's 16 busiest.\n\n" HELP, ask_top },
+	{ "usage", NULL, SELECT, "Volumes, added up over trays by limit",
+	  "Of each tray's 32 most spent.\n\n" HELP, ask_usage },
+	{ "reasons", NULL, SELECT, "Why packets passed or did not, added up over trays",
+	  "Counters since each tray's attach.\n\n" HELP, ask_reasons },
+	{ "history", NULL, SELECT, "The last hour, minute by minute",
+	  "Longer ones are Prometheus': /metrics of the controller.\n\n" HELP, ask_history },
+	{ "exfil", NULL, "--size SIZE [--compression N] [--tray T | --label K=V]",
+	  "The least time in which that much could leave, by all trays' doors at once",
+	  "Adds up what each tray's policy in force lets through by each moment; less than the true time,\n"
+	  "by a tenth at most.\n\n"
+	  "  --size SIZE       bytes that must not leave\n"
+	  "  --compression N   how many times smaller they leave\n" HELP "Examples:\n"
+	  "  bwlimit-ctl --fleet exfil --size 1tb\n",
+	  ask_exfil },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

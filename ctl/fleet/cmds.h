@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The commands of `bwlimit-ctl --fleet`, one table a file, and what their help has in common. */
+#ifndef BWL_CTL_FLEET_CMDS_H
+#define BWL_CTL_FLEET_CMDS_H
+
+#include "../ctl.h"
+
+extern const struct ctl_cmd fleet_order_cmds[], fleet_pending_cmds[], fleet_status_cmds[],
+	fleet_ask_cmds[];
+int fleet_publish(struct ctl *c, int argc, char **argv);
+
+#define FLEET_CONF_HELP                                                                            \
+	"  --conf FILE     in place of /etc/bwlimit/fleet.conf; the options below win over it\n"   \
+	"  --servers URL[,URL…]  members of etcd, https://HOST:PORT\n"                           \
+	"  --ca FILE, --cert FILE, --cert-key FILE  authority, our certificate and its key\n"      \
+	"  --prefix PATH   where the fleet is in the store (/bwl/v1)\n"                            \
+	"  --root ROOT     the fleet's root; with it is refused here what trays would refuse\n"    \
+	"  --accept-etcd-holes  also servers whose authorisation has known holes: for a trial\n\n"
+#define FLEET_WAIT_HELP                                                                              \
+	"  --timeout TIME  how long trays are waited for (30s); exit code 3: not all have said so\n" \
+	"  --no-wait       only publish\n"
+#define FLEET_ORDER_HELP                                                                                   \
+	"  --key KEY       who signs: a PEM file, or pkcs11:…\n"                                         \
+	"  --reason TEXT   why (who it was, and where)\n"                                                  \
+	"  --for TIME      how long the document holds (365d; of expel and enrol 3650d)\n" FLEET_WAIT_HELP \
+		FLEET_CONF_HELP
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How a person's desk reaches the fleet: /etc/bwlimit/fleet.conf, and options in its place. */
+#ifndef BWL_CTL_FLEET_CONF_H
+#define BWL_CTL_FLEET_CONF_H
+
+#include "../ctl.h"
+#include "fleet/store/grpc.h"
+
+#define FLEET_CONF "/etc/bwlimit/fleet.conf"
+#define FLEET_SERVERS 16
+
+struct fleet_conf {
+	const char *file; /* --conf */
+	/* KEY = VALUE, a line each; options win. NULL: not said. */
+	const char *servers, *ca, *cert, *cert_key, *prefix, *root, *controller;
+	bool accept_holes; /* "accept-etcd-holes = yes" */
+	char *text;        /* what the values point into */
+	char *list;
+	const char *server[FLEET_SERVERS];
+	unsigned nservers;
+	struct bwl_grpc_tls tls;
+};
+/* The options of every command that asks the store. */
+#define FLEET_CONF_OPTS(x)                                                                         \
+	{ "--conf", NULL, &(x)->file }, { "--servers", NULL, &(x)->servers },                      \
+		{ "--ca", NULL, &(x)->ca }, { "--cert", NULL, &(x)->cert },                        \
+		{ "--cert-key", NULL, &(x)->cert_key }, { "--prefix", NULL, &(x)->prefix },        \
+		{ "--root", NULL, &(x)->root },                                                    \
+	{                                                                                          \
+		"--accept-etcd-holes", &(x)->accept_holes, NULL                                    \
+	}
+/* After the options. Without a file that was named the options must say all. */
+int fleet_conf_settle(struct ctl *c, struct fleet_conf *x);
+void fleet_conf_done(struct fleet_conf *x);
+
+#endif

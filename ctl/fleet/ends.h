@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A tray that says nothing: until when it may hold what it has, at the latest. By what people
+ * signed: not_after of its policies and grants; and offline_for after the newest signed time of the
+ * store, where no newer one reaches it.
+ */
+#ifndef BWL_CTL_FLEET_ENDS_H
+#define BWL_CTL_FLEET_ENDS_H
+
+#include "fleet.h"
+
+void fleet_ends_of(struct fleet *f, const struct fleet_tray *t, struct fleet_ends *ret);
+void fleet_ends_worse(struct fleet_ends *worst, const struct fleet_ends *one);
+void fleet_ends_json(json_t *o, const struct fleet_ends *ends); /* NULL: of one that has it */
+void fleet_ends_text(const struct fleet_ends *ends);
+
+#endif

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See fleet.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../signed.h"
+#include "fleet.h"
+#include "signed/payload.h"
+
+#define STATUS_MOST 4096 /* bytes, of a tray */
+
+static int open_server(struct fleet *f, const char *server)
+{
+	struct bwl_etcd_status s;
+	struct bwl_err *e = &f->c->err;
+	int r = bwl_grpc_open(server, &f->conf.tls, &f->g, e);
+
+	if (!r)
+		r = bwl_etcd_status(f->g, &s, e);
+	if (!r && !s.leader)
+		r = bwl_fail(e, EHOSTUNREACH, "%s has no leader: it is cut off from the others",
+			     server);
+	if (!r && !f->conf.accept_holes)
+		r = bwl_etcd_version_ok(s.version, e);
+	if (r) {
+		bwl_grpc_close(f->g);
+		f->g = NULL;
+	}
+	return r;
+}
+
+int fleet_open(struct ctl *c, struct fleet *f)
+{
+	int r = fleet_conf_settle(c, &f->conf);
+
+	f->c = c;
+	if (r)
+		return r;
+	if (!f->conf.nservers) {
+		bwl_fail(&c->err, EINVAL, "nothing says where the fleet's store is");
+		return bwl_hint(&c->err,
+				"servers = https://HOST:PORT in " FLEET_CONF ", or --servers");
+	}
+	for (unsigned i = 0; i < f->conf.nservers; i++) {
+		r = open_server(f, f->conf.server[i]);
+		if (!r)
+			break;
+	}
+	if (!r && f->conf.root)
+		r = ctl_signed_root(c, f->conf.root, &f->root);
+	return r;
+}
+
+static void forget_trays(struct fleet *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		for (size_t k = 0; k < f->tray[i].nlabels; k++)
+			free(f->tray[i].labels[k]);
+		free(f->tray[i].labels);
+		json_decref(f->tray[i].status);
+	}
+	free(f->tray);
+	f->tray = NULL;
+	f->n = 0;
+	f->labels_read = false;
+}
+
+void fleet_close(struct fleet *f)
+{
+	forget_trays(f);
+	bwl_root_free(f->root);
+	bwl_grpc_close(f->g);
+	fleet_conf_done(&f->conf);
+}
+
+enum bwl_doc_kind fleet_kind(enum bwl_signed_type t)
+{
+	const char *word = bwl_signed_word(t);
+
+	return bwl_doc_kind_of(word, strlen(word));
+}
+
+void fleet_doc_done(struct fleet_doc *x)
+{
+	free(x->bytes);
+	bwl_signed_free(&x->d);
+	*x = (struct fleet_doc){ 0 };
+}
+
+/* In one value or in parts; while both are there, the one that was put later. */
+int fleet_doc_read(struct fleet *f, const char *prefix, const char *tray, enum bwl_doc_kind kind,
+		   const char *name, struct fleet_doc *ret)
+{
+	struct fleet_doc two[2] = { { .big = false }, { .big = true } };
+	char key[BWL_ETCD_KEY_MOST];
+	int r = -ENOENT;
+
+	*ret = (struct fleet_doc){ 0 };
+	for (unsigned i = 0; i < 2; i++) {
+		struct bwl_err e = { 0 };
+		int one = bwl_doc_key(key, prefix, tray, kind, name, i);
+
+		if (!one)
+			one = bwl_doc_fetch(f->g, prefix, key, i, &two[i].bytes, &two[i].len,
+					    &two[i].mod, &e);
+		if (one && one != -ENOENT) {
+			f->c->err = e;
+			r = one;
+			break;
+		}
+		if (!one)
+			r = 0;
+	}
+	if (!r) {
+		unsigned newer = two[1].mod > two[0].mod;
+
+		*ret = two[newer];
+		two[newer].bytes = NULL;
+		r = bwl_signed_peek((const char *)ret->bytes, ret->len, &ret->d, &f->c->err);
+	}
+	free(two[0].bytes);
+	free(two[1].bytes);
+	if (r)
+		fleet_doc_done(ret);
+	return r;
+}
+
+/* Epochs are believed as far as a number can be: what is too high is refused by the trays. */
+int fleet_know(struct fleet *f)
+{
+	struct fleet_doc x;
+	int r;
+
+	if (f->root) {
+		snprintf(f->name, sizeof(f->name), "%s", bwl_root_fleet(f->root));
+		f->epoch = bwl_root_terms(f->root)->epoch;
+	} else {
+		r = fleet_doc_read(f, f->conf.prefix, NULL, BWL_DOC_root, "root", &x);
+		if (r == -ENOENT) {
+			bwl_fail(&f->c->err, ENOENT, "the store has no root, and none was named");
+			return bwl_hint(&f->c->err, "root = FILE in " FLEET_CONF ", or --root");
+		}
+		if (r)
+			return r;
+		snprintf(f->name, sizeof(f->name), "%s", x.d.fleet);
+		f->epoch = x.d.terms.epoch;
+		fleet_doc_done(&x);
+	}
+	r = fleet_doc_read(f, f->conf.prefix, NULL, BWL_DOC_timestamp, "time", &x);
+	if (!r) {
+		if (x.d.terms.epoch > f->epoch)
+			f->epoch = x.d.terms.epoch;
+		fleet_doc_done(&x);
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct fleet_tray *)a)->name, ((const struct fleet_tray *)b)->name);
+}
+
+struct fleet_tray *fleet_tray(struct fleet *f, const char *name)
+{
+	struct fleet_tray key = { 0 };
+
+	if (!bwl_store_name_ok(name, strlen(name)))
+		return NULL;
+	snprintf(key.name, sizeof(key.name), "%s", name);
+	return f->n ? bsearch(&key, f->tray, f->n, sizeof(key), by_name) : NULL;
+}
+
+static struct fleet_tray *append(struct fleet *f, const char *name, size_t len)
+{
+	if (!(f->n & (f->n - 1)))
+		f->tray = bwl_must(reallocarray(f->tray, f->n ? 2 * f->n : 1, sizeof(*f->tray)));
+	f->tray[f->n] = (struct fleet_tray){ 0 };
+	memcpy(f->tray[f->n].name, name, len);
+	return &f->tray[f->n++];
+}
+
+struct fleet_tray *fleet_tray_add(struct fleet *f, const char *name)
+{
+	struct fleet_tray *t = fleet_tray(f, name);
+
+	if (t || !bwl_store_name_ok(name, strlen(name)))
+		return t;
+	append(f, name, strlen(name));
+	qsort(f->tray, f->n, sizeof(*f->tray), by_name);
+	return fleet_tray(f, name);
+}
+
+struct listing {
+	struct fleet *f;
+	size_t before; /* bytes of "PREFIX/node/" */
+};
+
+/* Keys come in order, so those of a tray stand together. */
+static int take_key(void *arg, const struct bwl_etcd_kv *kv)
+{
+	struct listing *l = arg;
+	const char *key = (const char *)kv->key.at + l->before, *slash;
+	size_t len = bwl_pb_len(kv->key);
+	struct fleet_tray *t;
+	size_t n, rest;
+
+	if (len <= l->before)
+		return 0;
+	len -= l->before;
+	slash = memchr(key, '/', len);
+	n = slash ? (size_t)(slash - key) : len;
+	if (!slash || !bwl_store_name_ok(key, n))
+		return 0;
+	t = l->f->n ? &l->f->tray[l->f->n - 1] : NULL;
+	if (!t || strlen(t->name) != n || memcmp(t->name, key, n))
+		t = append(l->f, key, n);
+	rest = len - n - 1;
+#define IS(s) (rest == strlen(s) && !memcmp(slash + 1, s, rest))
+	t->alive |= IS("out/alive");
+	t->has_status |= IS("out/status");
+	if (rest > 17 && !memcmp(slash + 1, "in/doc/enrolment/", 17))
+		t->enrolled = kv->mod;
+#undef IS
+	return 0;
+}
+
+/* An expulsion has the name of its tray. */
+static int take_expelled(void *arg, const struct bwl_etcd_kv *kv)
+{
+	struct listing *l = arg;
+	char name[BWL_ETCD_KEY_MOST];
+	size_t len = bwl_pb_len(kv->key);
+	struct fleet_tray *t;
+
+	if (len <= l->before || len - l->before >= sizeof(name))
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)(len - l->before),
+		 (const char *)kv->key.at + l->before);
+	t = fleet_tray(l->f, name);
+	if (t && kv->mod > t->enrolled)
+		t->expelled = true;
+	return 0;
+}
+
+int fleet_trays(struct fleet *f)
+{
+	char range[BWL_ETCD_KEY_MOST];
+	struct listing l = { .f = f };
+	int64_t revision = 0;
+	int r;
+
+	forget_trays(f);
+	l.before = (size_t)snprintf(range, sizeof(range), "%s/node/", f->conf.prefix);
+	r = bwl_etcd_keys(f->g, range, take_key, &l, &revision, &f->c->err);
+	if (f->n)
+		qsort(f->tray, f->n, sizeof(*f->tray), by_name);
+	l.before = (size_t)snprintf(range, sizeof(range), "%s/all/doc/expulsion/", f->conf.prefix);
+	return r ? r : bwl_etcd_keys(f->g, range, take_expelled, &l, &revision, &f->c->err);
+}
+
+static void take_labels(struct fleet_tray *t, const json_t *body)
+{
+	const json_t *list = json_object_get(body, "labels"), *v;
+	size_t i;
+
+	t->labels = bwl_must(calloc(json_array_size(list) + 1, sizeof(*t->labels)));
+	json_array_foreach(list, i, v)
+		t->labels[t->nlabels++] = bwl_must(strdup(json_string_value(v)));
+}
+
+int fleet_labels(struct fleet *f)
+{
+	for (size_t i = 0; i < f->n && !f->labels_read; i++) {
+		struct fleet_tray *t = &f->tray[i];
+		struct fleet_doc x;
+		int r = t->enrolled ? fleet_doc_read(f, f->conf.prefix, t->name, BWL_DOC_enrolment,
+						     t->name, &x)
+				    : -ENOENT;
+
+		if (r && r != -ENOENT)
+			return r;
+		if (!r) {
+			take_labels(t, x.d.body);
+			fleet_doc_done(&x);
+		}
+	}
+	f->labels_read = true;
+	return 0;
+}
+
+static int choose_named(struct fleet *f, const char *audience)
+{
+	BWL_AUTO_FREE char *list = bwl_must(strdup(audience));
+	struct fleet_tray *t;
+	char *at;
+
+	for (char *one = strtok_r(list, ",", &at); one; one = strtok_r(NULL, ",", &at)) {
+		if (strncmp(one, "tray:", 5))
+			continue;
+		t = fleet_tray_add(f, one + 5);
+		if (!t)
+			return bwl_fail(&f->c->err, EINVAL, "'%.80s' is no name of a tray", one);
+		t->named = true;
+	}
+	return 0;
+}
+
+int fleet_choose(struct fleet *f, const char *audience, size_t *ret_n)
+{
+	int r = bwl_audience_check(audience, &f->c->err);
+
+	if (!r)
+		r = choose_named(f, audience);
+	if (!r && strstr(audience, "label:"))
+		r = fleet_labels(f);
+	*ret_n = 0;
+	for (size_t i = 0; i < f->n && !r; i++) {
+		struct fleet_tray *t = &f->tray[i];
+		struct bwl_tray who = { .labels = (const char *const *)t->labels,
+					.nlabels = t->nlabels };
+
+		snprintf(who.name, sizeof(who.name), "%.*s", (int)sizeof(who.name) - 1, t->name);
+		t->chosen = t->named ||
+			    (!t->expelled && (t->enrolled || t->alive || t->has_status) &&
+			     bwl_audience_has(audience, &who));
+		*ret_n += t->chosen;
+	}
+	if (!r && !*ret_n && strcmp(audience, "all")) {
+		bwl_fail(&f->c->err, ENOENT, "no tray of the store is of %.200s", audience);
+		r = bwl_hint(&f->c->err, "bwlimit-ctl --fleet trays lists them");
+	}
+	return r;
+}
+
+void fleet_status_take(struct fleet_tray *t, const void *at, size_t len)
+{
+	json_t *o = len <= STATUS_MOST ? json_loadb(at, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
+
+	if (!json_is_object(o)) {
+		json_decref(o);
+		o = NULL;
+	}
+	json_decref(t->status);
+	t->status = o;
+}
+
+static int take_status(void *arg, const struct bwl_etcd_kv *kv)
+{
+	fleet_status_take(arg, kv->value.at, bwl_pb_len(kv->value));
+	return 0;
+}
+
+int fleet_status_read(struct fleet *f, struct fleet_tray *t)
+{
+	char key[BWL_ETCD_KEY_MOST];
+	struct bwl_etcd_range ask = { .key = key, .end = "" };
+	struct bwl_etcd_page page;
+	int r = bwl_out_key(key, f->conf.prefix, t->name, "status");
+
+	return r ? r : bwl_etcd_range(f->g, &ask, take_status, t, &page, &f->c->err);
+}

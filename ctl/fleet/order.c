@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See order.h. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "../signed.h"
+#include "order.h"
+#include "signed/payload.h"
+
+#define SECOND 1000000000ULL
+#define LIFE_NS (365ULL * 86400 * SECOND)
+#define TIMEOUT_NS (30 * SECOND)
+
+int fleet_order_begin(struct ctl *c, struct fleet_order *o)
+{
+	int r;
+
+	if (!o->key)
+		return ctl_usage(c, "say --key, whose it is that signs");
+	o->life_ns = LIFE_NS;
+	o->wait = (struct fleet_wait){ .timeout_ns = TIMEOUT_NS, .not = o->no_wait };
+	if ((o->life && bwl_parse_time(o->life, &o->life_ns, &c->err)) ||
+	    (o->timeout && bwl_parse_time(o->timeout, &o->wait.timeout_ns, &c->err)))
+		return CTL_USAGE;
+	if (o->life_ns < SECOND || o->life_ns > 3660ULL * 86400 * SECOND)
+		return ctl_usage(c, "--for %.32s: 1s to 3660d", o->life);
+	r = fleet_open(c, &o->fleet);
+	return r ? r : fleet_know(&o->fleet);
+}
+
+void fleet_order_end(struct fleet_order *o)
+{
+	fleet_close(&o->fleet);
+}
+
+const char *fleet_reason(const struct fleet_order *o, char buf[static 128])
+{
+	char host[64] = "";
+	const char *user = getlogin();
+
+	if (o->reason)
+		return o->reason;
+	gethostname(host, sizeof(host) - 1);
+	snprintf(buf, 128, "by %.40s at %.60s", user ? user : "somebody", host);
+	return buf;
+}
+
+/*
+ * The time in seconds, so that a store that was lost takes none back; or one above the newest that
+ * is there.
+ */
+static int next_version(struct fleet *f, enum bwl_signed_type type, const char *name,
+			const char *audience, uint64_t *ret)
+{
+	const char *tray = !strncmp(audience, "tray:", 5) && !strchr(audience, ',') ? audience + 5
+										    : NULL;
+	struct fleet_doc x;
+	int r;
+
+	*ret = (uint64_t)time(NULL);
+	if (!tray && strcmp(audience, "all"))
+		return 0;
+	r = fleet_doc_read(f, f->conf.prefix, tray, fleet_kind(type), name, &x);
+	if (r)
+		return r == -ENOENT ? 0 : r;
+	if (x.d.terms.epoch == f->epoch && x.d.terms.version >= *ret)
+		*ret = x.d.terms.version + 1;
+	fleet_doc_done(&x);
+	return 0;
+}
+
+static int make(struct fleet_order *o, enum bwl_signed_type type, const char *name,
+		const char *audience, json_t *body, char **ret)
+{
+	struct bwl_err *e = &o->fleet.c->err;
+	char from[BWL_TIME_BUF], to[BWL_TIME_BUF];
+	BWL_AUTO(bwl_key_free) struct bwl_key *k = NULL;
+	BWL_AUTO_FREE char *payload = NULL;
+	struct bwl_signed_terms terms;
+	struct bwl_envelope v;
+	json_t *parsed = NULL;
+	uint64_t version;
+	int64_t now_s = time(NULL);
+	int r = bwl_key_read(o->key, &k, e);
+
+	if (!r)
+		r = next_version(&o->fleet, type, name, audience, &version);
+	if (r)
+		return r;
+	json_object_set_new(body, "name", json_string(name));
+	json_object_set_new(body, "epoch", bwl_json_u64(o->fleet.epoch));
+	json_object_set_new(body, "version", bwl_json_u64(version));
+	json_object_set_new(body, "issued_at", json_string(bwl_utc(now_s, -1, from)));
+	json_object_set_new(body, "not_after",
+			    json_string(bwl_utc(now_s + (int64_t)(o->life_ns / SECOND), -1, to)));
+	payload = bwl_must(json_dumps(body, JSON_COMPACT));
+	r = bwl_payload_parse(type, payload, strlen(payload), &terms, &parsed, e);
+	json_decref(parsed);
+	if (!r)
+		r = bwl_envelope_new(type, o->fleet.name, audience, payload, strlen(payload), &v,
+				     e);
+	if (r)
+		return r;
+	r = bwl_envelope_sign(&v, k, e);
+	if (!r)
+		*ret = bwl_envelope_text(&v);
+	bwl_envelope_free(&v);
+	return r;
+}
+
+/* A type that one person may sign; of others one signature is never enough. */
+static bool needs_more(const struct fleet *f, enum bwl_signed_type type)
+{
+	return type == BWL_SIGNED_ENROLMENT &&
+	       (!f->root || bwl_root_threshold(f->root, BWL_ROLE_POLICY) > 1);
+}
+
+int fleet_order_give(struct fleet_order *o, enum bwl_signed_type type, const char *name,
+		     const char *audience, json_t *body)
+{
+	struct fleet_put p = { .pending = needs_more(&o->fleet, type) };
+	BWL_AUTO_FREE char *text = NULL;
+	int r = make(o, type, name, audience, body, &text);
+
+	json_decref(body);
+	if (r)
+		return r;
+	p.bytes = text;
+	p.len = strlen(text);
+	r = fleet_put(&o->fleet, &p);
+	if (!r) {
+		bwl_audit("--fleet %s: %s, version %llu, for %.200s", bwl_signed_word(type), name,
+			  (unsigned long long)p.d.terms.version, audience);
+		r = fleet_wait(&o->fleet, &p, &o->wait);
+	}
+	fleet_put_done(&p);
+	return r;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See put.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "put.h"
+#include "signed/payload.h"
+
+#define EACH_LOOKED_AT 64 /* trays, whose document is read before it is replaced */
+
+void fleet_pending_prefix(const struct fleet *f, char prefix[static BWL_ETCD_KEY_MOST])
+{
+	snprintf(prefix, BWL_ETCD_KEY_MOST, "%s/pending", f->conf.prefix);
+}
+
+void fleet_put_done(struct fleet_put *p)
+{
+	bwl_signed_free(&p->d);
+}
+
+static int refuse(struct bwl_err *e, const char *id, const char *what, const struct bwl_signed *d,
+		  const char *hint)
+{
+	bwl_fail(e, EEXIST, "%s %s: %s", bwl_signed_word(d->type), d->terms.name, what);
+	e->id = id;
+	return bwl_hint(e, "%s", hint);
+}
+
+/* What a tray that has the one would say of the other. */
+static int compare(struct fleet *f, const struct bwl_signed *old, const struct bwl_signed *d)
+{
+	const struct bwl_signed_terms *a = &old->terms, *b = &d->terms;
+	char what[128];
+
+	if (b->epoch > a->epoch || (b->epoch == a->epoch && b->version > a->version))
+		return 0;
+	snprintf(what, sizeof(what), "version %llu of epoch %llu is in the store",
+		 (unsigned long long)a->version, (unsigned long long)a->epoch);
+	if (b->epoch < a->epoch || b->version < a->version)
+		return refuse(&f->c->err, "signed-old", what, d,
+			      "trays refuse an older one for ever: sign it with a higher --number");
+	if (!memcmp(old->digest, d->digest, sizeof(d->digest)))
+		return 0;
+	return refuse(&f->c->err, "signed-conflict", what, d,
+		      "with another text: sign this one with a higher --number");
+}
+
+/* A document that has grown, or shrunk, is at the other kind of key. */
+static int put_one(struct fleet *f, const struct fleet_put *p, const char *prefix, const char *tray,
+		   bool look, int64_t *ret_revision)
+{
+	char other[BWL_ETCD_KEY_MOST];
+	struct bwl_etcd_put gone = { .key = other, .op = BWL_ETCD_DELETE, .was = BWL_ETCD_ANY };
+	struct bwl_doc doc = { .prefix = prefix,
+			       .tray = tray,
+			       .kind = fleet_kind(p->d.type),
+			       .name = p->d.terms.name,
+			       .at = p->bytes,
+			       .len = p->len,
+			       .with = &gone,
+			       .nwith = 1 };
+	bool big = p->len > BWL_DOC_INLINE_MOST;
+	int64_t was = BWL_ETCD_ANY;
+	struct fleet_doc x;
+	int r = bwl_doc_key(other, prefix, tray, doc.kind, doc.name, !big);
+
+	if (r)
+		return bwl_fail(&f->c->err, -r, "'%s' is too long a name", doc.name);
+	if (look) {
+		r = fleet_doc_read(f, prefix, tray, doc.kind, doc.name, &x);
+		if (!r) {
+			r = compare(f, &x.d, &p->d);
+			was = x.big == big ? x.mod : BWL_ETCD_ANY;
+			fleet_doc_done(&x);
+		} else if (r == -ENOENT) {
+			r = 0;
+			was = 0;
+		}
+	}
+	return r ? r : bwl_doc_publish(f->g, &doc, was, ret_revision, &f->c->err);
+}
+
+/* As a tray would judge it; without a root only what it says of itself. */
+static int judge(struct fleet *f, struct fleet_put *p)
+{
+	struct bwl_err *e = &f->c->err;
+	int64_t now_s = time(NULL);
+	int r = bwl_signed_peek(p->bytes, p->len, &p->d, e);
+
+	if (r || p->pending)
+		return r;
+	if (p->d.type == BWL_SIGNED_ROOT) {
+		struct bwl_root *root = NULL;
+
+		r = !f->root || !memcmp(bwl_root_digest(f->root), p->d.digest, 32)
+			    ? bwl_root_first(p->bytes, p->len, &root, e)
+			    : bwl_root_next(f->root, p->bytes, p->len, &root, e);
+		bwl_root_free(root);
+	} else if (f->root) {
+		bwl_signed_free(&p->d);
+		r = bwl_signed_open(p->bytes, p->len, f->root, NULL, now_s, &p->d, e);
+		p->judged = !r;
+	} else if (p->d.terms.not_after_s <= now_s) {
+		r = bwl_fail(e, ETIME, "it has ended: trays refuse it");
+		e->id = "signed-expired";
+	}
+	if (r && p->file)
+		snprintf(e->file, sizeof(e->file), "%s", p->file);
+	return r;
+}
+
+/* Whose word is not waited for: the others shut it out. */
+static void leave_out(struct fleet *f, struct fleet_put *p, const char *name)
+{
+	struct fleet_tray *t = fleet_tray(f, name);
+
+	if (t && t->chosen) {
+		t->chosen = false;
+		p->ntrays--;
+	}
+}
+
+int fleet_put(struct fleet *f, struct fleet_put *p)
+{
+	char pending[BWL_ETCD_KEY_MOST];
+	int r = judge(f, p);
+
+	if (!r && p->pending) {
+		fleet_pending_prefix(f, pending);
+		return put_one(f, p, pending, NULL, false, &p->revision);
+	}
+	if (!r)
+		r = fleet_trays(f);
+	if (!r)
+		r = fleet_choose(f, p->d.audience, &p->ntrays);
+	if (!r && p->d.type == BWL_SIGNED_EXPULSION)
+		leave_out(f, p, bwl_payload_text(p->d.body, "tray"));
+	if (!r && !strcmp(p->d.audience, "all"))
+		return put_one(f, p, f->conf.prefix, NULL, true, &p->revision);
+	for (size_t i = 0; !r && i < f->n; i++) {
+		int64_t revision;
+
+		if (!f->tray[i].chosen)
+			continue;
+		r = put_one(f, p, f->conf.prefix, f->tray[i].name, p->ntrays <= EACH_LOOKED_AT,
+			    &revision);
+		if (!r && !p->revision)
+			p->revision = revision; /* of the first: what is watched from */
+	}
+	return r;
+}
+
+int fleet_pending_drop(struct fleet *f, const struct bwl_signed *d)
+{
+	char prefix[BWL_ETCD_KEY_MOST], key[2][BWL_ETCD_KEY_MOST];
+	struct bwl_etcd_put gone[2];
+	struct fleet_doc x;
+	int64_t revision;
+	bool same;
+	int r;
+
+	fleet_pending_prefix(f, prefix);
+	r = fleet_doc_read(f, prefix, NULL, fleet_kind(d->type), d->terms.name, &x);
+	if (r)
+		return r == -ENOENT ? 0 : r;
+	same = !memcmp(x.d.digest, d->digest, sizeof(d->digest));
+	fleet_doc_done(&x);
+	if (!same)
+		return 0;
+	for (unsigned i = 0; i < 2; i++) {
+		bwl_doc_key(key[i], prefix, NULL, fleet_kind(d->type), d->terms.name, i);
+		gone[i] = (struct bwl_etcd_put){ .key = key[i],
+						 .op = BWL_ETCD_DELETE,
+						 .was = BWL_ETCD_ANY };
+	}
+	return bwl_etcd_txn(f->g, gone, 2, &revision, &f->c->err);
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* See told.h. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "bwl/encode.h"
+#include "ends.h"
+#include "told.h"
+
+static const char *const words[] = {
+	[FLEET_SILENT] = "silent",
+	[FLEET_REFUSED] = "refused",
+	[FLEET_ACKNOWLEDGED] = "acknowledged",
+};
+
+static void count(struct fleet *f, const struct fleet_put *p, size_t ret[static 3])
+{
+	const json_t *why;
+
+	memset(ret, 0, 3 * sizeof(*ret));
+	for (size_t i = 0; i < f->n; i++)
+		if (f->tray[i].chosen)
+			ret[fleet_says(f->tray[i].status, &p->d, &why)]++;
+}
+
+static json_t *name_of(const struct bwl_signed *d)
+{
+	return json_sprintf("%s/%s", bwl_signed_word(d->type), d->terms.name);
+}
+
+static void set_counts(json_t *o, size_t trays, const size_t *n)
+{
+	json_object_set_new(o, "tray_count", bwl_json_u64(trays));
+	json_object_set_new(o, "acknowledged_count",
+			    n ? bwl_json_u64(n[FLEET_ACKNOWLEDGED]) : json_null());
+	json_object_set_new(o, "refused_count", n ? bwl_json_u64(n[FLEET_REFUSED]) : json_null());
+	json_object_set_new(o, "silent_count", n ? bwl_json_u64(n[FLEET_SILENT]) : json_null());
+}
+
+void fleet_tell_progress(struct fleet *f, const struct fleet_put *p, struct fleet_told *t)
+{
+	size_t n[3];
+	char now[BWL_TIME_BUF];
+	json_t *o;
+
+	count(f, p, n);
+	if (t->any && !memcmp(n, t->count, sizeof(n)))
+		return;
+	t->any = true;
+	memcpy(t->count, n, sizeof(n));
+	if (f->c->json) {
+		o = bwl_doc("fleet-wait");
+		json_object_set_new(o, "time", json_string(bwl_utc_now(now)));
+		json_object_set_new(o, "document", name_of(&p->d));
+		set_counts(o, p->ntrays, n);
+		bwl_doc_line(o);
+		fflush(stdout);
+	} else if (isatty(STDERR_FILENO)) {
+		t->line = true;
+		fprintf(stderr, "\r\033[K%zu of %zu trays have it, %zu refused it",
+			n[FLEET_ACKNOWLEDGED], p->ntrays, n[FLEET_REFUSED]);
+		fflush(stderr);
+	}
+}
+
+void fleet_tell_no_more(struct fleet_told *t)
+{
+	if (t->line)
+		fputs("\r\033[K", stderr);
+	t->line = false;
+}
+
+static const char *why_silent(const struct fleet_tray *t)
+{
+	if (!t->alive && !t->has_status)
+		return "it has never been seen";
+	return t->alive ? "its bwlimit-sync is there: bwlimitd has not said that it took it"
+			: "it is not there: its bwlimit-sync has no lease in the store";
+}
+
+static json_t *row(const struct fleet *f, const struct fleet_tray *t, const struct fleet_put *p,
+		   const struct fleet_ends *ends)
+{
+	const json_t *refusal = NULL;
+	enum fleet_word word = fleet_says(t->status, &p->d, &refusal);
+	const char *id = json_string_value(json_object_get(refusal, "id")),
+		   *text = json_string_value(json_object_get(refusal, "text"));
+	json_t *o = json_object();
+
+	(void)f;
+	json_object_set_new(o, "tray", json_string(t->name));
+	json_object_set_new(o, "state", json_string(words[word]));
+	json_object_set_new(o, "alive", json_boolean(t->alive));
+	json_object_set_new(o, "error_id", bwl_json_text(id));
+	json_object_set_new(o, "why",
+			    bwl_json_text(word == FLEET_REFUSED  ? text
+					  : word == FLEET_SILENT ? why_silent(t)
+								 : NULL));
+	fleet_ends_json(o, word == FLEET_ACKNOWLEDGED ? NULL : ends);
+	return o;
+}
+
+static void tell_json(struct fleet *f, const struct fleet_put *p, const size_t *n, uint64_t took_ns)
+{
+	json_t *o = bwl_doc("fleet-order"), *rows = json_array();
+	char hex[65];
+
+	for (size_t i = 0; i < f->n && n; i++) {
+		struct fleet_tray *t = &f->tray[i];
+		const json_t *why;
+		struct fleet_ends ends = { 0 };
+
+		if (!t->chosen)
+			continue;
+		if (fleet_says(t->status, &p->d, &why) != FLEET_ACKNOWLEDGED)
+			fleet_ends_of(f, t, &ends);
+		json_array_append_new(rows, row(f, t, p, &ends));
+	}
+	json_object_set_new(o, "document", name_of(&p->d));
+	json_object_set_new(o, "document_version", bwl_json_u64(p->d.terms.version));
+	json_object_set_new(o, "epoch", bwl_json_u64(p->d.terms.epoch));
+	json_object_set_new(o, "fleet", json_string(p->d.fleet));
+	json_object_set_new(o, "audience", json_string(p->d.audience));
+	json_object_set_new(o, "digest", json_string(bwl_hex_encode(p->d.digest, 32, hex)));
+	json_object_set_new(o, "people_count", p->judged ? json_integer(p->d.people) : json_null());
+	json_object_set_new(o, "may_widen", p->judged ? json_boolean(p->d.enough) : json_null());
+	json_object_set_new(o, "pending", json_boolean(p->pending));
+	json_object_set_new(o, "took_s", bwl_json_span(took_ns));
+	set_counts(o, p->ntrays, n);
+	json_object_set_new(o, "trays", rows);
+	bwl_doc_line(o);
+}
+
+#define ROWS 20 /* of trays that have not said so, for people */
+
+static void tell_rest(struct fleet *f, const struct fleet_put *p)
+{
+	struct fleet_ends worst = { 0 }, one;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		struct fleet_tray *t = &f->tray[i];
+		const json_t *refusal = NULL;
+		enum fleet_word word = fleet_says(t->status, &p->d, &refusal);
+		const char *text = json_string_value(json_object_get(refusal, "text"));
+
+		if (!t->chosen || word == FLEET_ACKNOWLEDGED)
+			continue;
+		one = (struct fleet_ends){ 0 };
+		fleet_ends_of(f, t, &one);
+		fleet_ends_worse(&worst, &one);
+		if (shown++ < ROWS)
+			printf("  %-20s %-8s %s\n", t->name, words[word],
+			       text ? text : why_silent(t));
+	}
+	if (shown > ROWS)
+		printf("  and %zu more (--json has all)\n", shown - ROWS);
+	fleet_ends_text(&worst);
+}
+
+int fleet_tell(struct fleet *f, const struct fleet_put *p, bool waited, uint64_t took_ns)
+{
+	char time[BWL_UNIT_BUF];
+	size_t n[3];
+
+	count(f, p, n);
+	if (f->c->json)
+		tell_json(f, p, waited ? n : NULL, took_ns);
+	else
+		printf("%s/%s, version %llu of epoch %llu, for %s: %s\n",
+		       bwl_signed_word(p->d.type), p->d.terms.name,
+		       (unsigned long long)p->d.terms.version, (unsigned long long)p->d.terms.epoch,
+		       p->d.audience,
+		       p->pending ? "waits for more signatures: bwlimit-ctl --fleet approve"
+				  : "published");
+	if (!waited)
+		return 0;
+	if (!f->c->json)
+		printf("%zu of %zu trays have it, after %s\n", n[FLEET_ACKNOWLEDGED], p->ntrays,
+		       bwl_human_time((double)took_ns / 1e9, time));
+	if (n[FLEET_ACKNOWLEDGED] == p->ntrays)
+		return 0;
+	if (!f->c->json)
+		tell_rest(f, p);
+	return CTL_SILENT;
+}

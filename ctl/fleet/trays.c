@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `--fleet trays`: what the store itself has of each tray; it needs no controller. */
+#include <stdio.h>
+#include "cmds.h"
+#include "fleet.h"
+
+static json_t *row(const struct fleet_tray *t)
+{
+	const json_t *p = json_object_get(t->status, "policy");
+	json_t *o = json_object(), *labels = json_array();
+
+	for (size_t i = 0; i < t->nlabels; i++)
+		json_array_append_new(labels, json_string(t->labels[i]));
+	json_object_set_new(o, "tray", json_string(t->name));
+	json_object_set_new(o, "alive", json_boolean(t->alive));
+	json_object_set_new(o, "enrolled", json_boolean(t->enrolled));
+	json_object_set_new(o, "expelled", json_boolean(t->expelled));
+	json_object_set_new(o, "labels", labels);
+	json_object_set_new(o, "policy_name",
+			    bwl_json_text(json_string_value(json_object_get(p, "name"))));
+	json_object_set_new(o, "policy_version",
+			    json_is_integer(json_object_get(p, "version"))
+				    ? json_incref(json_object_get(p, "version"))
+				    : json_null());
+	json_object_set_new(o, "fresh",
+			    json_is_boolean(json_object_get(t->status, "fresh"))
+				    ? json_incref(json_object_get(t->status, "fresh"))
+				    : json_null());
+	return o;
+}
+
+static const struct bwl_value no_value;
+
+static struct bwl_value cell(const void *at, const char *key)
+{
+	const json_t *v = json_object_get(at, key);
+
+	if (json_is_string(v))
+		return bwl_v_text(json_string_value(v));
+	if (json_is_boolean(v))
+		return bwl_v_yes(json_is_true(v));
+	return v && json_is_integer(v) ? bwl_v_count((uint64_t)json_integer_value(v)) : no_value;
+}
+
+#define CELL(name)                                                                                 \
+	static struct bwl_value get_##name(const void *at)                                         \
+	{                                                                                          \
+		return cell(at, #name);                                                            \
+	}
+CELL(tray)
+CELL(alive)
+CELL(enrolled)
+CELL(expelled)
+CELL(policy_name)
+CELL(policy_version)
+CELL(fresh)
+
+static const struct bwl_field fields[] = {
+	{ "tray", "TRAY", get_tray },
+	{ "alive", "THERE", get_alive },
+	{ "enrolled", "ENROLLED", get_enrolled },
+	{ "expelled", "EXPELLED", get_expelled },
+	{ "policy_name", "POLICY", get_policy_name },
+	{ "policy_version", ">VERSION", get_policy_version },
+	{ "fresh", "FRESH", get_fresh },
+};
+static const struct bwl_column columns[] = {
+	{ &fields[0], BWL_BOTH }, { &fields[1], BWL_BOTH }, { &fields[2], BWL_BOTH },
+	{ &fields[3], BWL_BOTH }, { &fields[4], BWL_BOTH }, { &fields[5], BWL_BOTH },
+	{ &fields[6], BWL_BOTH }, { NULL, BWL_BOTH },
+};
+
+static void print(struct ctl *c, json_t *rows)
+{
+	struct bwl_list *l;
+	json_t *o, *v;
+	size_t i;
+
+	if (c->json) {
+		o = bwl_doc("fleet-trays");
+		json_object_set(o, "trays", rows);
+		bwl_doc_print(o);
+		return;
+	}
+	l = bwl_list_new(columns, false);
+	json_array_foreach(rows, i, v) bwl_list_add(l, v);
+	bwl_list_end(l);
+}
+
+static int trays(struct ctl *c, int argc, char **argv)
+{
+	struct fleet f = { 0 };
+	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&f.conf), { NULL, NULL, NULL } };
+	json_t *rows = json_array();
+	int r = ctl_only_opts(c, argc, argv, opts);
+
+	if (!r)
+		r = fleet_open(c, &f);
+	if (!r)
+		r = fleet_trays(&f);
+	if (!r)
+		r = fleet_labels(&f);
+	for (size_t i = 0; !r && i < f.n; i++) {
+		r = f.tray[i].has_status ? fleet_status_read(&f, &f.tray[i]) : 0;
+		if (!r)
+			json_array_append_new(rows, row(&f.tray[i]));
+	}
+	if (!r)
+		print(c, rows);
+	json_decref(rows);
+	fleet_close(&f);
+	return r;
+}
+
+const struct ctl_cmd fleet_status_cmds[] = {
+	{ "trays", NULL, "[OPTIONS]", "Trays of the store: enrolled, there, and what is in force",
+	  "Asks the store alone; `status` asks the controller, which knows what they send.\n\n" FLEET_CONF_HELP,
+	  trays },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

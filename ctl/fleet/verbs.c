@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `--fleet revoke`, `expel`, `enrol`, `replace`: orders to many trays, as documents. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "bwl/encode.h"
+#include "cmds.h"
+#include "order.h"
+#include "signed/envelope.h"
+#include "signed/payload.h"
+
+struct whom {
+	const char *tray, *label, *zone;
+	bool all;
+	char audience[BWL_SIGNED_AUDIENCE];
+};
+
+static int settle_whom(struct ctl *c, struct whom *w)
+{
+	if (!!w->tray + !!w->label + w->all > 1)
+		return ctl_usage(c, "say one of --tray, --label and --all");
+	if (!w->tray && !w->label && !w->all && !w->zone)
+		return ctl_usage(c, "say whose: --tray T, --label KEY=VALUE, or --all");
+	snprintf(w->audience, sizeof(w->audience), "%s%s",
+		 w->tray    ? "tray:"
+		 : w->label ? "label:"
+			    : "all",
+		 w->tray    ? w->tray
+		 : w->label ? w->label
+			    : "");
+	return bwl_audience_check(w->audience, &c->err) ? CTL_USAGE : 0;
+}
+
+/* The peers of a zone, of one policy that was published. */
+static int of_policy(struct fleet *f, const struct bwl_signed *d, const char *zone, json_t *names)
+{
+	const char *text = bwl_payload_text(d->body, "text");
+	struct bwl_policy *p = NULL;
+	int r = bwl_policy_parse(d->terms.name, text, strlen(text), bwl_now_ns(), time(NULL), &p,
+				 &f->c->err);
+
+	for (size_t i = 0; !r && i < p->npeers; i++)
+		if (!strcmp(p->peers[i].zone, zone))
+			json_object_set_new(names, p->peers[i].name, json_true());
+	bwl_policy_free(p);
+	return r;
+}
+
+struct policies {
+	const char *range;
+	char (*name)[BWL_DOC_NAME_MOST];
+	size_t n;
+};
+
+static int take_name(void *arg, const struct bwl_etcd_kv *kv)
+{
+	struct policies *l = arg;
+	struct bwl_doc_at at;
+
+	if (bwl_doc_parse_key(l->range, (const char *)kv->key.at, bwl_pb_len(kv->key), &at) ||
+	    at.kind != BWL_DOC_policy)
+		return 0;
+	if (!(l->n & (l->n - 1)))
+		l->name = bwl_must(reallocarray(l->name, l->n ? 2 * l->n : 1, sizeof(*l->name)));
+	memcpy(l->name[l->n++], at.name, sizeof(at.name));
+	return 0;
+}
+
+static int of_range(struct fleet *f, const char *tray, const char *zone, json_t *names)
+{
+	char range[BWL_ETCD_KEY_MOST];
+	struct policies l = { .range = range };
+	int64_t revision = 0;
+	int r = bwl_doc_range(range, f->conf.prefix, tray);
+
+	if (!r)
+		r = bwl_etcd_keys(f->g, range, take_name, &l, &revision, &f->c->err);
+	for (size_t i = 0; !r && i < l.n; i++) {
+		struct fleet_doc x;
+
+		r = fleet_doc_read(f, f->conf.prefix, tray, BWL_DOC_policy, l.name[i], &x);
+		if (!r) {
+			r = of_policy(f, &x.d, zone, names);
+			fleet_doc_done(&x);
+		} else if (r == -ENOENT) {
+			r = 0;
+		}
+	}
+	free(l.name);
+	return r;
+}
+
+/* A zone is a set of peers: which, is in the policies of the trays that are meant. */
+static int peers_of_zone(struct fleet *f, const struct whom *w, json_t **ret)
+{
+	json_t *names = json_object(), *v;
+	const char *name;
+	size_t n;
+	int r = fleet_trays(f);
+
+	if (!r)
+		r = fleet_choose(f, w->audience, &n);
+	if (!r)
+		r = of_range(f, NULL, w->zone, names);
+	for (size_t i = 0; !r && i < f->n; i++)
+		if (f->tray[i].chosen)
+			r = of_range(f, f->tray[i].name, w->zone, names);
+	/* The listing is made again when the document is put. */
+	for (size_t i = 0; i < f->n; i++)
+		f->tray[i].chosen = false;
+	if (!r && !json_object_size(names)) {
+		bwl_fail(&f->c->err, ENOENT, "no policy of these trays has a peer in zone '%.64s'",
+			 w->zone);
+		r = bwl_hint(&f->c->err, "`zones:` of a policy file names them");
+	}
+	if (!r && json_object_size(names) > BWL_PAYLOAD_LIST_MOST) {
+		bwl_fail(&f->c->err, E2BIG, "zone '%.64s' has %zu peers; a revocation names %u",
+			 w->zone, json_object_size(names), BWL_PAYLOAD_LIST_MOST);
+		r = bwl_hint(&f->c->err, "revoke every grant of a tray or a label: no --zone");
+	}
+	*ret = json_array();
+	json_object_foreach(names, name, v) json_array_append_new(*ret, json_string(name));
+	json_decref(names);
+	return r;
+}
+
+/*
+ * What says the same has the same name, so that its versions rise; and nothing else has, so that a
+ * revocation never takes the place of another one that some tray has not seen yet.
+ */
+static void name_of(const char *audience, const json_t *peers, char ret[static BWL_NAME_LEN])
+{
+	BWL_AUTO_FREE char *list = bwl_must(peers ? json_dumps(peers, JSON_COMPACT)
+						  : strdup("all"));
+	BWL_AUTO_FREE char *what = NULL;
+	char sha[BWL_DOC_SHA_HEX];
+
+	if (asprintf(&what, "%s %s", audience, list) < 0)
+		abort();
+	bwl_doc_sha(what, strlen(what), sha);
+	snprintf(ret, BWL_NAME_LEN, "revoke-%.20s", sha);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int fleet_revoke(struct ctl *c, int argc, char **argv)
+{
+	struct fleet_order o = { 0 };
+	struct whom w = { 0 };
+	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&o.fleet.conf),
+					FLEET_ORDER_OPTS(&o),
+					{ "--tray", NULL, &w.tray },
+					{ "--label", NULL, &w.label },
+					{ "--zone", NULL, &w.zone },
+					{ "--all", &w.all, NULL },
+					{ NULL, NULL, NULL } };
+	char name[BWL_NAME_LEN], buf[128];
+	json_t *peers = NULL, *body;
+	int r = ctl_opts(c, &argc, argv, opts);
+
+	if (!r)
+		r = settle_whom(c, &w);
+	if (!r && argc && w.zone)
+		r = ctl_usage(c, "say --zone or peers, not both");
+	if (!r)
+		r = fleet_order_begin(c, &o);
+	if (!r && w.zone) {
+		r = peers_of_zone(&o.fleet, &w, &peers);
+	} else if (!r && argc) {
+		qsort(argv, (size_t)argc, sizeof(*argv), by_text);
+		peers = json_array();
+		for (int i = 0; i < argc; i++)
+			if (!i || strcmp(argv[i - 1], argv[i]))
+				json_array_append_new(peers, json_string(argv[i]));
+	}
+	if (!r) {
+		name_of(w.audience, peers, name);
+		body = json_pack("{s:s}", "reason", fleet_reason(&o, buf));
+		if (peers)
+			json_object_set(body, "peers", peers);
+		else
+			json_object_set_new(body, "all", json_true());
+		r = fleet_order_give(&o, BWL_SIGNED_REVOCATION, name, w.audience, body);
+	}
+	json_decref(peers);
+	fleet_order_end(&o);
+	return r;
+}
+
+/* --for of what is not to come back by itself. */
+#define LONG_LIFE "3650d"
+
+static int expel_it(struct fleet_order *o, const char *tray)
+{
+	char buf[128];
+
+	return fleet_order_give(o, BWL_SIGNED_EXPULSION, tray, "all",
+				json_pack("{s:s, s:s}", "tray", tray, "reason",
+					  fleet_reason(o, buf)));
+}
+
+static int one_tray(struct ctl *c, int argc, char **argv, struct fleet_order *o)
+{
+	if (argc != 1)
+		return ctl_usage(c, "say which tray");
+	if (!bwl_store_name_ok(argv[0], strlen(argv[0])) || strlen(argv[0]) >= BWL_NAME_LEN)
+		return ctl_usage(c, "'%.80s' is no name of a tray", argv[0]);
+	o->life = o->life ? o->life : LONG_LIFE;
+	return fleet_order_begin(c, o);
+}
+
+static int expel(struct ctl *c, int argc, char **argv)
+{
+	struct fleet_order o = { 0 };
+	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&o.fleet.conf),
+					FLEET_ORDER_OPTS(&o),
+					{ NULL, NULL, NULL } };
+	int r = ctl_opts(c, &argc, argv, opts);
+
+	if (!r)
+		r = one_tray(c, argc, argv, &o);
+	if (!r)
+		r = expel_it(&o, argv[0]);
+	fleet_order_end(&o);
+	return r;
+}
+
+/* labels: "KEY=VALUE,…", or NULL: those that it was enrolled with, if it was. */
+static int enrol_it(struct fleet_order *o, const char *tray, const char *labels)
+{
+	json_t *body = json_pack("{s:s}", "tray", tray), *list = json_array();
+	BWL_AUTO_FREE char *copy = labels ? bwl_must(strdup(labels)) : NULL;
+	char audience[BWL_SIGNED_AUDIENCE], hex[65], *at;
+	struct fleet *f = &o->fleet;
+	struct fleet_doc x;
+	int r = 0;
+
+	for (char *one = copy ? strtok_r(copy, ",", &at) : NULL; one;
+	     one = strtok_r(NULL, ",", &at))
+		json_array_append_new(list, json_string(one));
+	if (!labels) {
+		r = fleet_doc_read(f, f->conf.prefix, tray, BWL_DOC_enrolment, tray, &x);
+		if (!r && json_object_get(x.d.body, "labels"))
+			json_array_extend(list, json_object_get(x.d.body, "labels"));
+		if (!r)
+			fleet_doc_done(&x);
+		r = r == -ENOENT ? 0 : r;
+	}
+	if (!r && f->root) {
+		bwl_hex_encode(bwl_root_digest(f->root), 32, hex);
+	} else if (!r) {
+		bwl_fail(&f->c->err, EINVAL,
+			 "an enrolment names the root, and none is pinned here");
+		r = bwl_hint(&f->c->err, "root = FILE in " FLEET_CONF ", or --root");
+	}
+	if (!r) {
+		json_object_set_new(body, "root", json_string(hex));
+		if (json_array_size(list))
+			json_object_set(body, "labels", list);
+		snprintf(audience, sizeof(audience), "tray:%s", tray);
+		r = fleet_order_give(o, BWL_SIGNED_ENROLMENT, tray, audience, json_incref(body));
+	}
+	json_decref(list);
+	json_decref(body);
+	return r;
+}
+
+static int enrol(struct ctl *c, int argc, char **argv)
+{
+	struct fleet_order o = { 0 };
+	const char *labels = NULL;
+	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&o.fleet.conf),
+					FLEET_ORDER_OPTS(&o),
+					{ "--label", NULL, &labels },
+					{ NULL, NULL, NULL } };
+	int r = ctl_opts(c, &argc, argv, opts);
+
+	if (!r)
+		r = one_tray(c, argc, argv, &o);
+	if (!r)
+		r = enrol_it(&o, argv[0], labels ? labels : "");
+	fleet_order_end(&o);
+	return r;
+}
+
+/* The old one goes now; the new one comes when a second person agrees. */
+static int replace(struct ctl *c, int argc, char **argv)
+{
+	struct fleet_order o = { 0 };
+	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&o.fleet.conf),
+					FLEET_ORDER_OPTS(&o),
+					{ NULL, NULL, NULL } };
+	int expelled, r = ctl_opts(c, &argc, argv, opts);
+
+	if (!r)
+		r = one_tray(c, argc, argv, &o);
+	if (!r) {
+		r = expelled = expel_it(&o, argv[0]);
+		if (!r || r == CTL_SILENT)
+			r = enrol_it(&o, argv[0], NULL);
+		if (!r)
+			r = expelled;
+	}
+	fleet_order_end(&o);
+	return r;
+}
+
+const struct ctl_cmd fleet_order_cmds[] = {
+	{ "revoke", NULL, "[--tray T | --label K=V | --all] [--zone Z | PEER…] --key KEY [OPTIONS]",
+	  "End grants on trays at once; one person's signature suffices",
+	  "Without PEER and --zone every grant of these trays. Waits until each tray has said that it has it.\n"
+	  "The same revocation again has the same name and a higher version.\n\n"
+	  "  --tray T, --label KEY=VALUE, --all   which trays\n"
+	  "  --zone Z        the peers of that zone, in the policies of the store for these trays\n" FLEET_ORDER_HELP
+	  "Examples:\n"
+	  "  bwlimit-ctl --fleet revoke --all log-collector --key alice.pem --reason 'ticket 4711'\n"
+	  "  bwlimit-ctl --fleet revoke --label rack=7 --key alice.pem\n",
+	  fleet_revoke },
+	{ "expel", NULL, "TRAY --key KEY [OPTIONS]",
+	  "Put a tray out of the fleet: the others end its SAs and take no new ones",
+	  "One person's signature suffices. Only a new enrolment, signed by as many as the root says, lets it\n"
+	  "in again.\n\n" FLEET_ORDER_HELP "Examples:\n"
+	  "  bwlimit-ctl --fleet expel tray-9 --key alice.pem --reason 'chassis opened'\n",
+	  expel },
+	{ "enrol", NULL, "TRAY [--label K=V[,K=V…]] --key KEY [OPTIONS]",
+	  "Let a tray in, with its labels",
+	  "It needs as many signatures as the root says: the first one puts it where a colleague finds it\n"
+	  "(`--fleet pending`), and the last one publishes it (`--fleet approve`).\n\n"
+	  "  --label K=V,…   by which audiences name it\n" FLEET_ORDER_HELP "Examples:\n"
+	  "  bwlimit-ctl --fleet enrol tray-9 --label rack=7,row=b --key alice.pem\n",
+	  enrol },
+	{ "replace", NULL, "TRAY --key KEY [OPTIONS]",
+	  "A tray has another DPU: expel the old one now, enrol the new one",
+	  "The expulsion is published at once; the enrolment, with the labels that it had, waits for a second\n"
+	  "signature.\n\n" FLEET_ORDER_HELP "Examples:\n"
+	  "  bwlimit-ctl --fleet replace tray-9 --key alice.pem --reason 'DPU dead'\n",
+	  replace },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};
