@@ -8,6 +8,7 @@
 #include "bwl/doc.h"
 #include "dev.h"
 #include "module.h"
+#include "numbers.h"
 #include "store_module.h"
 
 #define NS_PER_MS 1000000ULL
@@ -15,6 +16,7 @@
 /* The store's is first: the loop waits by its connection. */
 static const struct ctrl_module *const modules[] = {
 	&store_module,
+	&numbers_module,
 };
 #define MODULES (sizeof(modules) / sizeof(*modules))
 

@@ -36,6 +36,9 @@ static const char usage_text[] =
 	"  --silent-after TIME   a tray that says nothing for so long is lost (90s)\n"
 	"  --drops-more PERCENT  of its packets, that a tray may drop more than before (5)\n"
 	"  --tolerate PERCENT    of a stage's trays that may be unwell (0)\n"
+	"  --serve ADDR:PORT     give what the trays send, added up, to people's bwlimit-ctl and to Prometheus\n"
+	"                        (/metrics), by HTTPS with certificates on both sides; not without it\n"
+	"  --serve-to NAME[,…]   CommonNames of their certificates (people)\n"
 	"  --trust-clock         the clock of this machine is right, though nothing keeps it so\n"
 	"  --accept-etcd-holes   also servers whose authorisation has known holes, as all of Debian's:\n"
 	"                        for a trial\n"
@@ -169,6 +172,8 @@ enum {
 	DEV,
 	TRAYS,
 	LISTEN,
+	SERVE,
+	SERVE_TO,
 	AS_JSON,
 	HELP,
 	VERSION,
@@ -195,6 +200,8 @@ static const struct option opts[] = {
 	{ "dev", required_argument, NULL, DEV },
 	{ "trays", required_argument, NULL, TRAYS },
 	{ "listen", required_argument, NULL, LISTEN },
+	{ "serve", required_argument, NULL, SERVE },
+	{ "serve-to", required_argument, NULL, SERVE_TO },
 	{ "json", no_argument, NULL, AS_JSON },
 	{ "help", no_argument, NULL, HELP },
 	{ "version", no_argument, NULL, VERSION },
@@ -229,6 +236,8 @@ static const char **word_of(struct options *o, int c)
 		return &o->trays;
 	case LISTEN:
 		return &o->listen;
+	case SERVE:
+		return &o->serve;
 	default:
 		return NULL;
 	}
@@ -254,6 +263,8 @@ static int take(struct options *o, int c, char *arg, struct bwl_err *e)
 	switch (c) {
 	case SERVERS:
 		return take_servers(arg, o, e);
+	case SERVE_TO:
+		return bwl_https_names(arg, o->serve_to, e);
 	case STAGES:
 		return take_stages(arg, &o->rules, e);
 	case SOAK:
@@ -286,6 +297,7 @@ int options_read(int argc, char **argv, struct options *o)
 		.rules = ROLLOUT_RULES,
 		.trays = "tray-1,tray-2,tray-3",
 		.listen = "127.0.0.1:2379",
+		.serve_to = { "people" },
 	};
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		if (c == '?') {

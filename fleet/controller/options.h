@@ -3,6 +3,7 @@
 #ifndef BWL_CONTROLLER_OPTIONS_H
 #define BWL_CONTROLLER_OPTIONS_H
 
+#include "fleet/http/server.h"
 #include "fleet/store/etcd.h"
 #include "rollout.h"
 
@@ -21,6 +22,8 @@ struct options {
 	struct rollout_rules rules;
 	const char *dev;            /* a folder; NULL: no --dev */
 	const char *trays, *listen; /* of --dev */
+	const char *serve;          /* ADDR:PORT; NULL: nothing is served */
+	const char *serve_to[BWL_HTTPS_NAMES];
 };
 /* -1: go on; else the exit code, and it was said why. */
 int options_read(int argc, char **argv, struct options *o);

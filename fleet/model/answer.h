@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is asked of a fleet, in the JSON of the read model (docs/json.md): the same kinds as of one
+ * tray, added up over those that are meant.
+ */
+#ifndef BWL_FLEET_MODEL_ANSWER_H
+#define BWL_FLEET_MODEL_ANSWER_H
+
+#include "set.h"
+
+struct model_asked {
+	const struct model_set *set;
+	const char *fleet; /* its name */
+	struct model_choice choice;
+	uint64_t now_ns;
+	int64_t wall_s;
+};
+json_t *model_status(const struct model_asked *a);
+json_t *model_top(const struct model_asked *a);
+json_t *model_usage(const struct model_asked *a);
+json_t *model_reasons(const struct model_asked *a);
+json_t *model_history(const struct model_asked *a);
+/* -EINVAL: size and compression are none. */
+json_t *model_exfil(const struct model_asked *a, const char *size, const char *compression,
+		    struct bwl_err *e);
+
+/* Of the trays that are meant. */
+struct model_sums {
+	size_t trays, alive, heard; /* heard: that answered in the last three minutes */
+	double passed_bps, dropped_bps;
+	uint64_t used, volume; /* of a zone */
+	bool limited;
+	const struct model_tray *worst; /* that drops most; of a zone, that has spent most */
+	double worst_share;
+};
+#define MODEL_OLD_NS (180 * 1000000000ULL)
+struct model_sums model_sum(const struct model_asked *a);
+/* Of all limits by that name; a key is as in `usage`: "zone external". */
+struct model_sums model_sum_limit(const struct model_asked *a, model_name key);
+/* Labels that trays have, and keys of zones: calls fn for each once, at most `most`. */
+void model_each_label(const struct model_set *s, unsigned most,
+		      void (*fn)(void *arg, model_name name), void *arg);
+void model_each_zone(const struct model_set *s, unsigned most,
+		     void (*fn)(void *arg, model_name name), void *arg);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The read model of a fleet, as a part of a program: one thread lists trays in the store and asks
+ * each for its numbers, another one answers (fleet/http/server.h). Who reads stands in nobody's
+ * way.
+ */
+#ifndef BWL_FLEET_MODEL_H
+#define BWL_FLEET_MODEL_H
+
+#include "fleet/http/server.h"
+#include "fleet/store/grpc.h"
+
+struct bwl_model_conf {
+	const char *fleet; /* its name */
+	const char *const *servers;
+	unsigned nservers;
+	struct bwl_grpc_tls tls; /* towards the store, and trays, and for who asks */
+	const char *prefix;
+	bool accept_holes;
+	const char *serve; /* ADDR:PORT */
+	const char *names[BWL_HTTPS_NAMES];
+	/* Of the first thread: what is wrong with the store, told once. */
+	void (*say)(void *arg, const char *event, const char *what, const struct bwl_err *why);
+	void *arg;
+};
+struct bwl_model;
+/* What conf points to outlives it. */
+int bwl_model_start(const struct bwl_model_conf *c, struct bwl_model **ret, struct bwl_err *e);
+void bwl_model_stop(struct bwl_model *m); /* NULL-safe */
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a controller knows of its trays' numbers: of each a fixed amount, whatever it says. Filled
+ * from the documents that trays serve (take.c), asked by answer.c and metrics.c. No I/O, no clock,
+ * no lock.
+ *
+ * Memory: MODEL_TRAY_BYTES_MOST a tray, an exfil curve of 2.3 KB for each different policy, and
+ * names that trays have in common. 10 000 trays: 80 MB, and 23 MB where every policy is another
+ * one.
+ */
+#ifndef BWL_FLEET_MODEL_SET_H
+#define BWL_FLEET_MODEL_SET_H
+
+#include <jansson.h>
+#include "bwl/exfil.h"
+#include "fleet/store/layout.h"
+#include "maps/reason.h"
+#include "names.h"
+
+#define MODEL_TRAYS_MOST 20000
+#define MODEL_PEERS 16   /* of a tray: its busiest */
+#define MODEL_VOLUMES 32 /* of a tray: the most spent */
+#define MODEL_LABELS 8
+#define MODEL_MINUTES 60
+#define MODEL_TRAY_BYTES_MOST 8192
+
+/* Words of docs/schema, the worst last. */
+enum model_state {
+	MODEL_LIVE,
+	MODEL_NO_GRANT,
+	MODEL_EXPIRED,
+	MODEL_SILENT,
+	MODEL_REVOKED,
+	MODEL_STATES
+};
+enum model_ledger {
+	MODEL_RELEASED,
+	MODEL_LEDGER_NONE,
+	MODEL_BEHIND,
+	MODEL_AWAITED,
+	MODEL_CLOSED,
+	MODEL_PAST_UNKNOWN,
+	MODEL_LEDGERS
+};
+enum model_switch {
+	MODEL_RUNNING,
+	MODEL_UNJUDGED,
+	MODEL_UPGRADING,
+	MODEL_SWITCH_CLOSED,
+	MODEL_STOPPED,
+	MODEL_SWITCHES
+};
+extern const char *const model_states[], *const model_ledgers[], *const model_switches[];
+
+struct model_peer {
+	model_name name;
+	uint8_t state;
+	bool limited; /* rate says by how much */
+	float passed_bps, dropped_bps;
+	double rate_bps;
+};
+
+struct model_volume {
+	model_name key;
+	uint8_t ledger;
+	bool limited, has_window;
+	uint64_t used, volume;
+	double window_s;
+};
+
+struct model_count {
+	uint64_t frames, bytes, charged;
+};
+
+struct model_minute {
+	uint32_t minute; /* since 1970; 0: nothing */
+	uint64_t sent, dropped;
+};
+
+/* Amounts by time; trays with the same policy share one. */
+struct model_curve {
+	unsigned users;
+	double bytes[BWL_EXFIL_POINTS];
+};
+
+struct model_tray {
+	char name[BWL_DOC_NAME_MOST];
+	/* Of the store. */
+	char at[64]; /* where it serves its numbers; empty: nowhere */
+	bool alive, seen;
+	int64_t at_mod, status_mod, labels_mod;
+	model_name label[MODEL_LABELS];
+	uint8_t nlabels;
+	bool has_policy, fresh;
+	char policy[32];
+	uint64_t policy_version;
+	uint32_t closed, alarms;
+	/* Of its numbers. */
+	uint32_t names_left; /* new names that it may bring */
+	uint64_t heard_ns;   /* when it last answered; 0: never */
+	char why[96];        /* what went wrong since; empty: nothing */
+	double passed_bps, dropped_bps;
+	uint64_t passed_bytes, dropped_bytes; /* as it counts them; a new attach begins at 0 */
+	bool counted;
+	uint8_t sw, npeers, nvolumes;
+	struct model_peer peer[MODEL_PEERS];
+	struct model_volume volume[MODEL_VOLUMES];
+	struct model_count reason[2][_BWL_REASON_MAX]; /* by hook: ingress, gate */
+	struct model_minute minute[MODEL_MINUTES];
+	struct model_curve *curve; /* NULL: not known */
+	double long_run_bps, at_once;
+	uint32_t exits, contained, unlimited;
+	char binding[96];
+	/* Of pull.c. */
+	uint64_t next_ns;
+	unsigned step, rounds, failures;
+	bool busy;
+};
+_Static_assert(sizeof(struct model_tray) <= MODEL_TRAY_BYTES_MOST, "what a tray takes is bounded");
+
+struct model_set {
+	struct model_tray **tray; /* by name */
+	size_t n;
+	struct model_names names;
+};
+
+struct model_tray *model_tray(const struct model_set *s, const char *name, size_t len);
+/* NULL: there are MODEL_TRAYS_MOST already. */
+struct model_tray *model_tray_add(struct model_set *s, const char *name, size_t len);
+/* Those that were not seen since all of them were marked go. */
+void model_sweep(struct model_set *s);
+void model_set_done(struct model_set *s);
+
+/* Which trays are meant: "tray", "label"; both NULL: all. */
+struct model_choice {
+	const char *tray, *label;
+};
+bool model_chosen(const struct model_set *s, const struct model_tray *t,
+		  const struct model_choice *c);
+
+/*
+ * A document of a tray into it: -EBADMSG, it is none of that kind, and the tray is as before. Of
+ * lists what finds no place is left out.
+ */
+int model_take_top(struct model_set *s, struct model_tray *t, const json_t *o, int64_t wall_s);
+int model_take_usage(struct model_set *s, struct model_tray *t, const json_t *o);
+int model_take_reasons(struct model_tray *t, const json_t *o);
+int model_take_exfil(struct model_set *s, struct model_tray *t, const json_t *o);
+/* Its status of the store. */
+void model_take_status(struct model_tray *t, const char *at, size_t len);
+
+#endif

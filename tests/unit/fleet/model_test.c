@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is known of a fleet's numbers, and what is said of them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fleet/model/answer.h"
+#include "fleet/model/metrics.h"
+#include "../test.h"
+
+#define WALL 1795372260 /* a whole minute */
+
+static json_t *parse(const char *text)
+{
+	json_error_t e;
+	json_t *o = json_loads(text, 0, &e);
+
+	if (!o)
+		fail_msg("%s: %s", e.text, text);
+	return o;
+}
+
+static struct model_tray *add(struct model_set *s, const char *name)
+{
+	struct model_tray *t = model_tray_add(s, name, strlen(name));
+
+	assert_non_null(t);
+	t->seen = t->alive = true;
+	return t;
+}
+
+static void take_top(struct model_set *s, struct model_tray *t, double pass, uint64_t sum,
+		     const char *state, int64_t wall_s)
+{
+	char text[1024];
+	json_t *o;
+
+	snprintf(
+		text, sizeof(text),
+		"{\"kind\": \"top\", \"passed_bits_per_second\": %f, \"dropped_bits_per_second\": 8, "
+		"\"passed_bytes\": %llu, \"dropped_bytes\": 10, \"switch\": \"running\", \"peers\": [{\"peer\": "
+		"\"log\", \"state\": \"%s\", \"passed_bits_per_second\": %f, \"rate_bits_per_second\": 1000, "
+		"\"dropped_bits_per_second\": 8, \"left\": null}]}",
+		pass, (unsigned long long)sum, state, pass);
+	o = parse(text);
+	assert_int_equal(model_take_top(s, t, o, wall_s), 0);
+	json_decref(o);
+}
+
+static struct model_asked all(const struct model_set *s)
+{
+	return (struct model_asked){
+		.set = s, .fleet = "hall", .now_ns = 1000000000000ULL, .wall_s = WALL
+	};
+}
+
+static double number(const json_t *o, const char *list, size_t i, const char *key)
+{
+	return json_number_value(json_object_get(json_array_get(json_object_get(o, list), i), key));
+}
+
+static const char *text(const json_t *o, const char *list, size_t i, const char *key)
+{
+	return json_string_value(json_object_get(json_array_get(json_object_get(o, list), i), key));
+}
+
+static void peers_of_one_name_are_added_up_and_the_worst_state_is_said(void **state)
+{
+	struct model_set s = { 0 };
+	struct model_tray *a = add(&s, "b"), *b = add(&s, "a");
+	struct model_asked q = all(&s);
+	json_t *o;
+
+	(void)state;
+	take_top(&s, a, 100, 1, "live", WALL);
+	take_top(&s, b, 200, 1, "revoked", WALL);
+	o = model_top(&q);
+	assert_int_equal(json_array_size(json_object_get(o, "peers")), 1);
+	assert_true(number(o, "peers", 0, "passed_bits_per_second") == 300);
+	assert_true(number(o, "peers", 0, "rate_bits_per_second") == 2000);
+	assert_string_equal(text(o, "peers", 0, "state"), "revoked");
+	json_decref(o);
+	q.choice.tray = "b";
+	o = model_top(&q);
+	assert_true(number(o, "peers", 0, "passed_bits_per_second") == 100);
+	json_decref(o);
+	model_set_done(&s);
+}
+
+static void
+minutes_hold_what_was_sent_in_them_and_no_counter_that_began_anew_is_negative(void **state)
+{
+	struct model_set s = { 0 };
+	struct model_tray *t = add(&s, "a");
+	struct model_asked q = all(&s);
+	json_t *o;
+
+	(void)state;
+	take_top(&s, t, 1, 1000, "live", WALL - 120); /* the first look counts nothing */
+	take_top(&s, t, 1, 1500, "live", WALL - 90);
+	take_top(&s, t, 1, 1700, "live", WALL - 61);
+	take_top(&s, t, 1, 40, "live", WALL - 1); /* attached anew */
+	o = model_history(&q);
+	assert_int_equal(json_array_size(json_object_get(o, "points")), 60);
+	assert_true(number(o, "points", 57, "sent_bytes") == 700);
+	assert_true(number(o, "points", 58, "sent_bytes") == 40);
+	assert_true(number(o, "points", 59, "sent_bytes") == 0);
+	json_decref(o);
+	/* An hour later they are gone. */
+	q.wall_s += 3600;
+	o = model_history(&q);
+	for (size_t i = 0; i < 60; i++)
+		assert_true(number(o, "points", i, "sent_bytes") == 0);
+	json_decref(o);
+	model_set_done(&s);
+}
+
+static void exfil(struct model_set *s, struct model_tray *t, double bytes_a_second)
+{
+	json_t *o = json_pack("{s:s, s:f, s:f, s:i, s:i, s:i, s:s}", "kind", "exfil",
+			      "long_run_bits_per_second", bytes_a_second * 8, "at_once_bytes", 0.0,
+			      "exit_count", 1, "contained_count", 0, "unlimited_count", 0,
+			      "binding", "zone x");
+	json_t *curve = json_array();
+
+	for (unsigned i = 0; i < BWL_EXFIL_POINTS; i++)
+		json_array_append_new(curve, json_real(bytes_a_second * bwl_exfil_moment_s(i)));
+	json_object_set_new(o, "curve_bytes", curve);
+	assert_int_equal(model_take_exfil(s, t, o), 0);
+	json_decref(o);
+}
+
+static void a_theft_through_all_doors_takes_what_their_sum_needs(void **state)
+{
+	struct model_set s = { 0 };
+	struct model_tray *t[10];
+	struct model_asked q = all(&s);
+	struct bwl_err e = { 0 };
+	char name[8];
+	double least;
+	json_t *o;
+
+	(void)state;
+	for (unsigned i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "t%u", i);
+		t[i] = add(&s, name);
+		exfil(&s, t[i], i < 9 ? 1e6 : 91e6); /* in all 100 MB/s */
+	}
+	assert_ptr_equal(t[0]->curve, t[1]->curve);
+	assert_int_equal(t[0]->curve->users, 9);
+	o = model_exfil(&q, "1tb", NULL, &e);
+	least = json_number_value(json_object_get(o, "least_s"));
+	assert_true(least <= 1099511627776.0 / 100e6 && least > 1099511627776.0 / 100e6 / 1.1);
+	assert_non_null(
+		strstr(json_string_value(json_object_get(o, "binding")), "tray t9: zone x"));
+	assert_int_equal(json_integer_value(json_object_get(o, "tray_count")), 10);
+	json_decref(o);
+	o = model_exfil(&q, "1tb", "10", &e);
+	assert_true(json_number_value(json_object_get(o, "least_s")) < least / 9);
+	json_decref(o);
+	assert_null(model_exfil(&q, "-1", NULL, &e));
+	assert_null(model_exfil(&q, "1tb", "nan", &e));
+	exfil(&s, t[0], 2e6);
+	assert_int_equal(t[1]->curve->users, 8);
+	model_set_done(&s);
+}
+
+static void a_tray_of_which_nothing_is_known_is_told_and_nothing_is_never(void **state)
+{
+	struct model_set s = { 0 };
+	struct model_asked q = all(&s);
+	struct bwl_err e = { 0 };
+	json_t *o;
+
+	(void)state;
+	exfil(&s, add(&s, "a"), 0);
+	o = model_exfil(&q, "1tb", NULL, &e);
+	assert_true(json_is_true(json_object_get(o, "never")));
+	json_decref(o);
+	add(&s, "b");
+	o = model_exfil(&q, "1tb", NULL, &e);
+	assert_true(json_is_false(json_object_get(o, "never")));
+	assert_non_null(strstr(json_string_value(json_array_get(json_object_get(o, "warnings"), 0)),
+			       "nothing is known"));
+	json_decref(o);
+	model_set_done(&s);
+}
+
+/* Whatever a tray says: it is refused, or it is within bounds. */
+static void nothing_that_a_tray_says_takes_more_than_its_place(void **state)
+{
+	static const char *const bad[] = {
+		"{}",
+		"[]",
+		"{\"kind\": \"top\"}",
+		"{\"kind\": \"top\", \"peers\": 1}",
+		"{\"kind\": \"top\", \"peers\": [1, null, {\"peer\": 7, \"state\": {}}], "
+		"\"passed_bits_per_second\": -1e300, \"passed_bytes\": 1e300}",
+		"{\"kind\": \"usage\", \"volumes\": [{\"limit_key\": null, \"used_bytes\": -5}]}",
+		"{\"kind\": \"reasons\", \"reasons\": [{\"reason\": \"of the future\", \"frames\": 3}]}",
+		"{\"kind\": \"exfil\", \"curve_bytes\": []}",
+	};
+	struct model_set s = { 0 };
+	struct model_tray *t = add(&s, "a");
+	struct model_asked q = all(&s);
+	json_t *many = json_array(), *o;
+	char name[32], *metrics;
+	size_t len;
+	FILE *f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		o = parse(bad[i]);
+		model_take_top(&s, t, o, WALL);
+		model_take_usage(&s, t, o);
+		model_take_reasons(t, o);
+		model_take_exfil(&s, t, o);
+		json_decref(o);
+	}
+	model_take_status(t, "{\"policy\": [], \"alarms\": 7}", 27);
+	model_take_status(t, "nothing", 7);
+	/* A hundred thousand names, for ever new ones. */
+	for (unsigned i = 0; i < 100; i++) {
+		json_array_clear(many);
+		for (unsigned k = 0; k < 1000; k++) {
+			snprintf(name, sizeof(name), "zone %u\n\"\\-%u", i, k);
+			json_array_append_new(many, json_pack("{s:s}", "limit_key", name));
+		}
+		o = json_pack("{s:s, s:O}", "kind", "usage", "volumes", many);
+		assert_int_equal(model_take_usage(&s, t, o), 0);
+		json_decref(o);
+	}
+	assert_int_equal(t->nvolumes, MODEL_VOLUMES);
+	assert_true(s.names.n <= MODEL_NAMES_A_TRAY + 1);
+	f = open_memstream(&metrics, &len);
+	model_metrics(f, &q);
+	fclose(f);
+	assert_true(len < 100000);
+	free(metrics);
+	json_decref(many);
+	json_decref(model_status(&q));
+	json_decref(model_usage(&q));
+	json_decref(model_reasons(&q));
+	model_set_done(&s);
+}
+
+static void trays_that_the_store_has_no_more_go(void **state)
+{
+	struct model_set s = { 0 };
+	char name[16];
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "t%u", i * 7919 % 1000);
+		add(&s, name)->seen = i % 3 == 0;
+	}
+	for (size_t i = 1; i < s.n; i++)
+		assert_true(strcmp(s.tray[i - 1]->name, s.tray[i]->name) < 0);
+	s.tray[1]->busy = true;
+	model_sweep(&s);
+	assert_in_range(s.n, 334, 335);
+	add(&s, "zz");
+	assert_non_null(model_tray(&s, "zz", 2));
+	assert_null(model_tray(&s, "z", 1));
+	model_set_done(&s);
+}
+
+static void sums_are_of_labels_and_zones_with_the_worst_tray(void **state)
+{
+	struct model_set s = { 0 };
+	struct model_asked q = all(&s);
+	json_t *o, *rows;
+	bool label = false, zone = false;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		char name[8], text_[256];
+		struct model_tray *t;
+
+		snprintf(name, sizeof(name), "t%u", i);
+		t = add(&s, name);
+		t->label[t->nlabels++] = model_name_of(&s.names, i % 2 ? "rack=1" : "rack=0",
+						       &t->names_left);
+		take_top(&s, t, 100, 1, "live", WALL);
+		snprintf(
+			text_, sizeof(text_),
+			"{\"kind\": \"usage\", \"volumes\": [{\"limit_key\": \"zone external\", "
+			"\"used_bytes\": %u, \"volume_bytes\": 100, \"window_s\": 60, \"ledger_state\": "
+			"\"released\"}]}",
+			i * 10);
+		o = parse(text_);
+		model_take_usage(&s, t, o);
+		json_decref(o);
+	}
+	o = model_status(&q);
+	rows = json_object_get(o, "sums");
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const char *kind = text(o, "sums", i, "group_kind"),
+			   *group = text(o, "sums", i, "group");
+
+		if (!strcmp(kind, "label") && !strcmp(group, "rack=1")) {
+			label = true;
+			assert_true(number(o, "sums", i, "passed_bits_per_second") == 200);
+		}
+		if (!strcmp(kind, "zone") && !strcmp(group, "external")) {
+			zone = true;
+			assert_true(number(o, "sums", i, "used_bytes") == 60);
+			assert_string_equal(text(o, "sums", i, "worst_tray"), "t3");
+		}
+	}
+	assert_true(label && zone);
+	json_decref(o);
+	model_set_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(peers_of_one_name_are_added_up_and_the_worst_state_is_said),
+		cmocka_unit_test(
+			minutes_hold_what_was_sent_in_them_and_no_counter_that_began_anew_is_negative),
+		cmocka_unit_test(a_theft_through_all_doors_takes_what_their_sum_needs),
+		cmocka_unit_test(a_tray_of_which_nothing_is_known_is_told_and_nothing_is_never),
+		cmocka_unit_test(nothing_that_a_tray_says_takes_more_than_its_place),
+		cmocka_unit_test(trays_that_the_store_has_no_more_go),
+		cmocka_unit_test(sums_are_of_labels_and_zones_with_the_worst_tray),
+	};
+
+	printf("# %zu bytes a tray\n", sizeof(struct model_tray));
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
