@@ -16,13 +16,13 @@ int fleet_publish(struct ctl *c, int argc, char **argv);
 	"  --prefix PATH   where the fleet is in the store (/bwl/v1)\n"                            \
 	"  --root ROOT     the fleet's root; with it is refused here what trays would refuse\n"    \
 	"  --accept-etcd-holes  also servers whose authorisation has known holes: for a trial\n\n"
-#define FLEET_WAIT_HELP                                                                              \
-	"  --timeout TIME  how long trays are waited for (30s); exit code 3: not all have said so\n" \
+#define FLEET_WAIT_HELP                                                                            \
+	"  --timeout TIME  how long trays are waited for (30s); exit code 3: some are silent\n"    \
 	"  --no-wait       only publish\n"
-#define FLEET_ORDER_HELP                                                                                   \
-	"  --key KEY       who signs: a PEM file, or pkcs11:…\n"                                         \
-	"  --reason TEXT   why (who it was, and where)\n"                                                  \
-	"  --for TIME      how long the document holds (365d; of expel and enrol 3650d)\n" FLEET_WAIT_HELP \
-		FLEET_CONF_HELP
+#define FLEET_KEY_HELP                                                                             \
+	"  --key KEY       who signs: a PEM file, or pkcs11:…\n"                                 \
+	"  --reason TEXT   why (who it was, and where)\n"                                          \
+	"  --for TIME      how long the document holds (365d; of expel and enrol 3650d)\n"
+#define FLEET_ORDER_HELP FLEET_KEY_HELP FLEET_WAIT_HELP FLEET_CONF_HELP
 
 #endif

@@ -19,7 +19,7 @@ int fleet_order_begin(struct ctl *c, struct fleet_order *o)
 	if (!o->key)
 		return ctl_usage(c, "say --key, whose it is that signs");
 	o->life_ns = LIFE_NS;
-	o->wait = (struct fleet_wait){ .timeout_ns = TIMEOUT_NS, .not = o->no_wait };
+	o->wait = (struct fleet_wait){ .timeout_ns = TIMEOUT_NS, .no_wait = o->no_wait };
 	if ((o->life && bwl_parse_time(o->life, &o->life_ns, &c->err)) ||
 	    (o->timeout && bwl_parse_time(o->timeout, &o->wait.timeout_ns, &c->err)))
 		return CTL_USAGE;

@@ -278,12 +278,14 @@ static int approve(struct ctl *c, int argc, char **argv)
 {
 	struct approval a = { .wait = { .timeout_ns = TIMEOUT_NS } };
 	const char *timeout = NULL, *slash;
-	const struct ctl_opt opts[] = {
-		FLEET_CONF_OPTS(&a.fleet.conf),     { "--key", NULL, &a.key },
-		{ "--against", NULL, &a.against },  { "--size", NULL, &a.size },
-		{ "--yes", &a.yes, NULL },          { "--timeout", NULL, &timeout },
-		{ "--no-wait", &a.wait.not, NULL }, { NULL, NULL, NULL }
-	};
+	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&a.fleet.conf),
+					{ "--key", NULL, &a.key },
+					{ "--against", NULL, &a.against },
+					{ "--size", NULL, &a.size },
+					{ "--yes", &a.yes, NULL },
+					{ "--timeout", NULL, &timeout },
+					{ "--no-wait", &a.wait.no_wait, NULL },
+					{ NULL, NULL, NULL } };
 	char prefix[BWL_ETCD_KEY_MOST];
 	enum bwl_doc_kind kind;
 	struct fleet_doc doc;

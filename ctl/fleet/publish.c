@@ -16,7 +16,7 @@ int fleet_publish(struct ctl *c, int argc, char **argv)
 	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&f.conf),
 					{ "--propose", &p.pending, NULL },
 					{ "--timeout", NULL, &timeout },
-					{ "--no-wait", &w.not, NULL },
+					{ "--no-wait", &w.no_wait, NULL },
 					{ NULL, NULL, NULL } };
 	BWL_AUTO_FREE char *bytes = NULL;
 	int r = ctl_opts(c, &argc, argv, opts);

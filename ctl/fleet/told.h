@@ -3,7 +3,8 @@
 #ifndef BWL_CTL_FLEET_TOLD_H
 #define BWL_CTL_FLEET_TOLD_H
 
-#include "wait.h"
+#include "put.h"
+#include "says.h"
 
 struct fleet_told {
 	size_t count[FLEET_ACKNOWLEDGED + 1];

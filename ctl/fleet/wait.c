@@ -5,34 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "bwl/encode.h"
 #include "fleet/store/watch.h"
+#include "says.h"
 #include "told.h"
 #include "wait.h"
 
 #define SECOND 1000000000ULL
 #define LOOK_MS 200
 #define READ_NS (2 * SECOND) /* how long the watch is believed to bring everything */
-
-enum fleet_word fleet_says(const json_t *status, const struct bwl_signed *d,
-			   const json_t **ret_refusal)
-{
-	char what[BWL_NAME_LEN + 20], hex[65];
-	const json_t *taken, *refused;
-	const char *sha;
-
-	snprintf(what, sizeof(what), "%s/%s", bwl_signed_word(d->type), d->terms.name);
-	taken = json_object_get(json_object_get(status, "taken"), what);
-	sha = json_string_value(json_object_get(taken, "sha256"));
-	if (sha && !strcmp(sha, bwl_hex_encode(d->digest, 32, hex)))
-		return FLEET_ACKNOWLEDGED;
-	refused = json_object_get(json_object_get(status, "refused"), what);
-	if (!refused ||
-	    (uint64_t)json_integer_value(json_object_get(refused, "version")) != d->terms.version)
-		return FLEET_SILENT;
-	*ret_refusal = refused;
-	return FLEET_REFUSED;
-}
 
 struct waiting {
 	struct fleet *f;
@@ -121,7 +101,7 @@ int fleet_wait(struct fleet *f, const struct fleet_put *p, const struct fleet_wa
 	uint64_t start_ns = bwl_now_ns();
 	struct bwl_watch *watch;
 
-	if (how->not || p->pending)
+	if (how->no_wait || p->pending)
 		return fleet_tell(f, p, false, 0);
 	w.before = (size_t)snprintf(w.range, sizeof(w.range), "%s/node/", f->conf.prefix);
 	ctl_catch_signals();

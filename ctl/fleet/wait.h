@@ -5,17 +5,9 @@
 
 #include "put.h"
 
-enum fleet_word { FLEET_SILENT, FLEET_REFUSED, FLEET_ACKNOWLEDGED };
-/*
- * What the status of a tray says of a document. *ret_refusal: of FLEET_REFUSED, borrowed from the
- * status.
- */
-enum fleet_word fleet_says(const json_t *status, const struct bwl_signed *d,
-			   const json_t **ret_refusal);
-
 struct fleet_wait {
 	uint64_t timeout_ns;
-	bool not ; /* only tell what was published */
+	bool no_wait; /* only tell what was published */
 };
 /*
  * Waits for all chosen trays, with a line that goes on, and tells how it ends. 0: all have it;

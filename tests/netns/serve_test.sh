@@ -125,6 +125,43 @@ big() { get controller /v1/stats -H "X-Large: $head"; [[ $(cat "$LAB_TMP/code") 
 check "a head of 20 000 bytes is refused" big
 check "control: after all that it answers" gets 200 controller /v1/stats
 
+# Requests with bytes changed, left out, and put in, each on a connection of its own, by a controller.
+serve
+mangled() {
+	nsenter --net="/run/netns/$LAB-dpu" /usr/bin/python3 - "$pki" 300 <<'P'
+import random, socket, ssl, sys
+random.seed(7)
+pki, n = sys.argv[1], int(sys.argv[2])
+tls = ssl.create_default_context(cafile=pki + "/ca.pem")
+tls.load_cert_chain(pki + "/controller.pem", pki + "/controller.key")
+good = (b"GET /v1/history?peer=d1&since=5m HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n"
+        b"Cookie: a=b\r\nConnection: close\r\n\r\n")
+bits = [b"\r\n", b"\0", b"%", b"%00", b"?", b"&", b"=", b"HTTP/9.9", b"\xff" * 9, b"A" * 4000, b"Content-Length: -1\r\n",
+        b"Transfer-Encoding: chunked\r\n", b" ", b"POST", b"/../", b"Expect: 100-continue\r\n"]
+answered = 0
+for i in range(n):
+    data = bytearray(good)
+    for _ in range(random.randint(1, 4)):
+        at = random.randrange(len(data))
+        if random.random() < 0.5:
+            data[at:at + random.randint(0, 8)] = random.choice(bits)
+        else:
+            data[at] = random.randrange(256)
+    with socket.create_connection(("127.0.0.1", 7443), 20) as raw, tls.wrap_socket(raw, server_hostname="127.0.0.1") as s:
+        s.settimeout(0.3)
+        try:
+            s.sendall(data)
+            answered += s.recv(64).startswith(b"HTTP/1.")
+        except OSError:
+            pass
+print(f"# {answered} of {n} were answered")
+sys.exit(0 if answered > 20 else 1)
+P
+}
+check "300 mangled requests end, answered or not" mangled
+alive() { kill -0 "$sync_pid" 2>/dev/null && gets 200 controller /v1/stats; }
+check "control: the same process answers after them" lab_wait_for 30 alive
+
 note "Bounds"
 serve
 many() { # requests that were refused as too many

@@ -87,8 +87,7 @@ static void peers_of_one_name_are_added_up_and_the_worst_state_is_said(void **st
 	model_set_done(&s);
 }
 
-static void
-minutes_hold_what_was_sent_in_them_and_no_counter_that_began_anew_is_negative(void **state)
+static void minutes_hold_what_was_sent_in_them_over_a_new_attach(void **state)
 {
 	struct model_set s = { 0 };
 	struct model_tray *t = add(&s, "a");
@@ -317,8 +316,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(peers_of_one_name_are_added_up_and_the_worst_state_is_said),
-		cmocka_unit_test(
-			minutes_hold_what_was_sent_in_them_and_no_counter_that_began_anew_is_negative),
+		cmocka_unit_test(minutes_hold_what_was_sent_in_them_over_a_new_attach),
 		cmocka_unit_test(a_theft_through_all_doors_takes_what_their_sum_needs),
 		cmocka_unit_test(a_tray_of_which_nothing_is_known_is_told_and_nothing_is_never),
 		cmocka_unit_test(nothing_that_a_tray_says_takes_more_than_its_place),

@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What a fleet sends, asked of bwlimit-controller: a real etcd, a real controller, three real bwlimit-sync that
+# serve their tray's numbers, each in a namespace; in bwlimitd's place is tests/harness/fake_numbers.py.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=${BWL_BUILD:-${here%/*/*}/build/release}
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
+	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
+ETCD_DIR=$(mktemp -d) PREFIX=/bwl/v1 ETCD_N=1
+LAB_TMP=$ETCD_DIR
+# shellcheck source=../harness/etcd.sh
+. "$here/../harness/etcd.sh"
+# shellcheck source=../harness/documents.sh
+. "$here/../harness/documents.sh"
+pki=$ETCD_DIR/pki desk=$ETCD_DIR/desk AT=10.77.1.1:7444
+mkdir "$desk"
+declare -A ours=()
+tray_ns() { echo "bwl-numbers$$-$1"; }
+finish() {
+	local i
+	kill "${ours[@]}"
+	wait "${ours[@]}"
+	for i in 1 2 3; do ip netns del "$(tray_ns "$i")"; done
+	etcd_down
+	rm -rf "$ETCD_DIR"
+} 2>/dev/null
+trap finish EXIT
+CTL=$build/ctl/bwlimit-ctl
+fleet() { in_net "$CTL" --fleet "$@" --conf "$desk/fleet.conf"; }
+answer() { fleet "$@" --json >"$ETCD_DIR/said" 2>"$ETCD_DIR/err"; }
+says() { jq -e "$1" "$ETCD_DIR/said" >/dev/null || { note "$(head -c 400 "$ETCD_DIR/said" "$ETCD_DIR/err")"; return 1; }; }
+is() { answer "${@:2}" && says "$1"; } # jq's condition, command…
+schema() { ! can_judge || judge "$1" <"$ETCD_DIR/said"; }
+
+tray_net() {
+	local ns
+	ns=$(tray_ns "$1")
+	ip netns add "$ns" && ip -n "$ns" link set lo up
+	ip -n "$(etcd_ns net)" link add "tray$1" type veth peer name eth0 netns "$ns"
+	ip -n "$(etcd_ns net)" addr add "10.78.$1.1/24" dev "tray$1"
+	ip -n "$(etcd_ns net)" link set "tray$1" up
+	ip -n "$ns" addr add "10.78.$1.2/24" dev eth0
+	ip -n "$ns" link set eth0 up
+	ip -n "$ns" route add default via "10.78.$1.1"
+	ip -n "$(etcd_ns 1)" route replace 10.78.0.0/16 via 10.77.1.1
+}
+numbers() { # tray: what its bwlimitd would say
+	local at=$ETCD_DIR/tray-$1
+	mkdir -p "$at"
+	jq -n --argjson n "$1" '{version: 1, kind: "top", time: "2026-11-22T05:30:00Z", node: "t",
+		passed_bits_per_second: ($n * 1000), dropped_bits_per_second: 80, passed_bytes: 1000, dropped_bytes: 10,
+		stopped: false, switch: "running", peers: [{peer: "log", state: (if $n == 3 then "revoked" else "live" end),
+		passed_bits_per_second: ($n * 1000), rate_bits_per_second: 1000000, dropped_bits_per_second: 80, left: null}]}' >"$at/top"
+	jq -n --argjson n "$1" '{version: 1, kind: "usage", ledger: "none", volumes: [{limit_key: "zone external",
+		used_bytes: ($n * 100), volume_bytes: 1000, window_s: 86400, released_bytes: null, ledger_state: "none"}]}' >"$at/usage"
+	jq -n --argjson n "$1" '{version: 1, kind: "reasons", reasons: [{port: "h0", hook: "ingress", reason: "pass", passes: true,
+		text: "x", todo: null, frames: $n, bytes: ($n * 10), charged_bytes: ($n * 11)}]}' >"$at/reasons"
+	"$CTL" exfil --size 1tb --policy "$desk/p$1.yaml" --curve --json >"$at/exfil"
+}
+policy() { # rate
+	printf 'version: 1\nnode: t\nuplinks: [p0]\nheartbeat: 60s\nhost_ports: [{ dev: h0, sources: [10.0.7.0/24] }]\npeers:\n  - { name: log, addresses: [192.0.2.1/32], path: clear, via: 10.9.9.9, grant: { rate: %s } }\n' "$1"
+}
+tray_start() { # tray
+	local at=$ETCD_DIR/tray-$1
+	"$here/../harness/fake_numbers.py" "$at.sock" "$at" >"$at.out" 2>&1 &
+	ours[agent$1]=$!
+	await 5 grep -q ready "$at.out"
+	nsenter --net="/run/netns/$(tray_ns "$1")" "$build/sync/bwlimit-sync" --servers "$(etcd_url 1)" --tray "tray-$1" \
+		--ca "$pki/ca.pem" --cert "$pki/tray-$1.pem" --key "$pki/tray-$1.key" --agent "$ETCD_DIR/none" \
+		--serve "10.78.$1.2:7443" --commands "$at.sock" --accept-etcd-holes >"$at.sync" 2>&1 &
+	ours[sync$1]=$!
+}
+people() {
+	local k
+	for k in alice bob online; do "$CTL" key new "$desk/$k.pem" >/dev/null || return; done
+	key_of() { "$CTL" --json key show "$desk/$1.pem" | jq -r ".$2"; }
+	entry() { printf '"%s": {"public": "%s", "owner": "%s"}' "$(key_of "$1" key_id)" "$(key_of "$1" raw_public_key)" "$1"; }
+	cat >"$desk/root.json" <<-END
+		{ "keys": { $(entry alice), $(entry bob), $(entry online) },
+		  "roles": { "root": { "threshold": 2, "keys": ["$(key_of alice key_id)", "$(key_of bob key_id)"] },
+		    "policy": { "threshold": 2, "keys": ["$(key_of alice key_id)", "$(key_of bob key_id)"] },
+		    "online": { "threshold": 1, "keys": ["$(key_of online key_id)"] } } }
+	END
+	"$CTL" policy sign "$desk/root.json" --key "$desk/alice.pem" --type root --fleet hall --name root --number 1 \
+		--for 365d --out "$desk/root" >/dev/null && "$CTL" policy sign "$desk/root" --key "$desk/bob.pem" >/dev/null
+}
+up() {
+	local i
+	etcd_up && etcd_auth && people || return
+	for i in 1 2 3; do
+		policy "${i}mbit" >"$desk/p$i.yaml"
+		numbers "$i" && etcd_tray "tray-$i" && tray_net "$i" || return
+	done
+	etcd_cert controller "IP:10.77.1.1"
+	etcdctl_as root user add controller --no-password
+	etcdctl_as root user grant-role controller root
+	etcd_cert people
+} >/dev/null
+check "control: a store, three trays' numbers, a root" up
+tray_start 1
+tray_start 2
+# In the place of the third, somebody who says that it is where tray-1 is.
+etcdctl_as root put "$PREFIX/node/tray-3/out/alive" x >/dev/null
+etcdctl_as root put "$PREFIX/node/tray-3/out/at" 10.78.1.2:7443 >/dev/null
+nsenter --net="/run/netns/$(etcd_ns net)" "$build/fleet/controller/bwlimit-controller" --servers "$(etcd_url 1)" \
+	--name one --root "$desk/root" --online-key "$desk/online.pem" --ca "$pki/ca.pem" --cert "$pki/controller.pem" \
+	--key "$pki/controller.key" --trust-clock --accept-etcd-holes --serve $AT >"$ETCD_DIR/controller" 2>&1 &
+ours[controller]=$!
+printf '%s\n' "ca = $pki/ca.pem" "cert = $pki/people.pem" "key = $pki/people.key" "controller = https://$AT" >"$desk/fleet.conf"
+
+note "Of those who answer"
+two() { is '[.trays[] | select(.heard_ago_s)] | length == 2' status; }
+check "two trays have answered, within the first round" await 60 two
+check "what shows another's certificate is told, and its numbers count for nobody" await 30 \
+	is '.trays[] | select(.tray == "tray-3") | .alive and .passed_bits_per_second == null and (.why | test("certificate|SSL"))' status
+etcdctl_as root del --prefix "$PREFIX/node/tray-3/out/" >/dev/null
+tray_start 3
+three() { is '[.trays[] | select(.heard_ago_s)] | length == 3' status; }
+check "control: with its own it answers" await 90 three
+check "which is what its schema says" schema fleet-status
+all_exfil() { is '.tray_count == 3 and .exit_count == 3' exfil --size 1tb; }
+check "all of them have said what leaves by when" await 60 all_exfil
+check "and it is what its schema says" schema exfil
+true_time() { "$CTL" exfil --size 1tb --policy <(policy 6mbit) --json | jq .least_s; }
+check "1 TB by all doors takes as long as by one of their sum, less a tenth at most" eval \
+	"says \"(.least_s <= $(true_time)) and (.least_s > $(true_time) / 1.1)\""
+check "people are told in words" eval 'fleet exfil --size 1tb 2>/dev/null | grep -q "all doors of 3 trays: at least"'
+check "top adds up, and says the worst state" is \
+	'.passed_bits_per_second == 6000 and (.peers[0] | .peer == "log" and .passed_bits_per_second == 6000 and .rate_bits_per_second == 3000000 and .state == "revoked")' top
+check "and is what its schema says" schema top
+check "usage, by limit" is '.volumes[0] | .limit_key == "zone external" and .used_bytes == 600 and .volume_bytes == 3000' usage
+check "and is what its schema says" schema usage
+check "reasons" is '.reasons[0] | .reason == "pass" and .frames == 6 and .charged_bytes == 66' reasons
+check "and is what its schema says" schema reasons
+check "history is an hour of minutes" is '(.points | length) == 60' history
+check "and is what its schema says" schema fleet-history
+check "one tray alone" is '.passed_bits_per_second == 2000' top --tray tray-2
+check "a label that nobody has" is '.passed_bits_per_second == 0 and (.peers | length) == 0' top --label rack=9
+check "the sum of a zone says who is worst" is '.sums[] | select(.group_kind == "zone") | .group == "external" and .worst_tray == "tray-3"' status
+for v in status top usage reasons history; do
+	check "people read $v" eval "fleet $v >\"\$ETCD_DIR/said\" 2>&1 && [[ -s \$ETCD_DIR/said ]]"
+done
+
+note "Prometheus"
+get() { # certificate path [option…]
+	in_net curl -sS --max-time 20 --cacert "$pki/ca.pem" ${1:+--cert "$pki/$1.pem" --key "$pki/$1.key"} \
+		-o "$ETCD_DIR/got" -w '%{http_code}' "${@:3}" "https://$AT$2" >"$ETCD_DIR/code" 2>"$ETCD_DIR/err"
+}
+gets() { get "${@:2}"; [[ $(cat "$ETCD_DIR/code") == "$1" ]] || { note "$(cat "$ETCD_DIR/code" "$ETCD_DIR/err")"; return 1; }; }
+check "metrics are there" gets 200 people /metrics
+check "of the fleet, its zones and its trays" eval 'grep -q "^bwlimit_fleet_passed_bytes_per_second 750$" "$ETCD_DIR/got" && grep -q "^bwlimit_fleet_zone_volume_used_bytes{zone=\"external\"} 600$" "$ETCD_DIR/got" && grep -q "^bwlimit_tray_up{tray=\"tray-1\"} 1$" "$ETCD_DIR/got"'
+if command -v promtool >/dev/null; then
+	check "promtool finds nothing to say" eval 'out=$(promtool check metrics <"$ETCD_DIR/got" 2>&1) && [[ -z $out ]] || { note "$out"; false; }'
+else
+	skip "promtool finds nothing to say" "no promtool (Debian: prometheus)"
+fi
+check "a parser of Prometheus takes it" eval '/usr/bin/python3 -c "
+import sys
+from prometheus_client.parser import text_string_to_metric_families as p
+sys.exit(0 if len(list(p(open(sys.argv[1]).read()))) > 10 else 1)" "$ETCD_DIR/got"'
+
+note "Who is let in"
+none() { get "$@" && { note "$(cat "$ETCD_DIR/code")"; return 1; }; [[ $(cat "$ETCD_DIR/code") == 000 ]]; }
+check "nobody without a certificate" none '' /v1/top
+check "nor a tray" none tray-1 /v1/top
+check "nor a controller: it asks nobody" none controller /v1/top
+check "POST is refused" gets 405 people /v1/top -X POST
+check "what is not there is said" gets 404 people /v1/policy
+check "a size that is none is wrong" gets 400 people '/v1/exfil?size=much'
+check "control: people are let in" gets 200 people /v1/top
+check "a tray does not tell its numbers to people" eval \
+	'! in_net curl -sS --max-time 5 --cacert "$pki/ca.pem" --cert "$pki/people.pem" --key "$pki/people.key" --connect-to tray-1:7443:10.78.1.2:7443 https://tray-1:7443/v1/top 2>/dev/null'
+
+note "Trays that lie, and go"
+echo '{"kind": "top", "peers": [' >"$ETCD_DIR/tray-2/top"
+head -c 300000 /dev/zero >"$ETCD_DIR/tray-1/usage"
+lies() { is '([.trays[] | select(.why)] | length) == 2' status; }
+check "junk, and more than a document may have, is told" await 90 lies
+check "control: the controller is there, and so are the rest" is '.alive_count == 3' status
+kill "${ours[sync3]}" && wait "${ours[sync3]}" 2>/dev/null
+unset 'ours[sync3]'
+gone() { is '[.trays[] | select(.tray == "tray-3" and .alive)] | length == 0' status; }
+check "one that is stopped is seen to be gone when its lease has ended" await 60 gone
+kill "${ours[controller]}"
+wait "${ours[controller]}"
+check "the controller ends when it is told" [ $? = 0 ]
+unset 'ours[controller]'
+done_testing
