@@ -509,6 +509,55 @@ static void bytes_of_the_watch_are_bounded(void **state)
 	docs_done(&d);
 }
 
+/* Who published it waits for that; of a signed time nobody does, and all trays have it at once. */
+static void status_is_written_at_once_after_a_document_was_taken_or_refused(void **state)
+{
+	struct sync s = begin();
+
+	(void)state;
+	t.has_status = true;
+	runs(&s, 5 * SYNC_S);
+	t.statuses = 0;
+	t.news = (struct bwl_etcd_kv){ .key = bwl_pb_in(RANGE "doc/grant/1",
+							strlen(RANGE "doc/grant/1")),
+				       .value = bwl_pb_in("x", 1),
+				       .mod = 199 };
+	t.has_news = true;
+	steps(&s, 3);
+	assert_int_equal(t.statuses, 1);
+	t.statuses = 0;
+	t.now_ns += SYNC_NEWS_NS;
+	t.answer = GIVEN_REFUSED;
+	t.news = (struct bwl_etcd_kv){ .key = bwl_pb_in(RANGE "doc/grant/2",
+							strlen(RANGE "doc/grant/2")),
+				       .value = bwl_pb_in("x", 1),
+				       .mod = 200 };
+	t.has_news = true;
+	steps(&s, 3);
+	assert_int_equal(t.statuses, 1);
+	/* One that is on its way already does not have it: another one follows. */
+	t.answer = GIVEN_TAKEN;
+	s.status_ns = t.now_ns;
+	t.status_waits = true;
+	steps(&s, 1);
+	t.news.mod = 201;
+	t.has_news = true;
+	steps(&s, 3);
+	t.status_waits = false;
+	t.statuses = 0;
+	runs(&s, 2 * SYNC_S);
+	assert_int_equal(t.statuses, 2);
+	t.statuses = 0;
+	t.news = (struct bwl_etcd_kv){ .key = bwl_pb_in(RANGE "doc/timestamp/time",
+							strlen(RANGE "doc/timestamp/time")),
+				       .value = bwl_pb_in("x", 1),
+				       .mod = 202 };
+	t.has_news = true;
+	runs(&s, 2 * SYNC_S);
+	assert_int_equal(t.statuses, 0);
+	sync_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -523,6 +572,7 @@ int main(void)
 		cmocka_unit_test(nothing_overtakes_a_document_that_could_not_be_fetched),
 		cmocka_unit_test(a_bwlimitd_that_comes_back_is_given_everything),
 		cmocka_unit_test(status_is_written_at_most_twice_a_minute),
+		cmocka_unit_test(status_is_written_at_once_after_a_document_was_taken_or_refused),
 		cmocka_unit_test(a_store_with_too_much_in_it_is_bounded_and_told),
 		cmocka_unit_test(bytes_of_the_watch_are_bounded),
 	};
