@@ -233,7 +233,6 @@ static ssize_t status(void *arg, void *to, size_t most)
 	BWL_AUTO(json_decref) json_t *o = NULL;
 	struct bwl_err e = { 0 };
 	enum heard heard;
-	const char *text;
 	size_t len;
 
 	if (t->fd < 0)
@@ -244,13 +243,8 @@ static ssize_t status(void *arg, void *to, size_t most)
 	if (heard == HEARD_LINE)
 		o = take_line(t);
 	hang_up(t);
-	text = json_string_value(json_object_get(o, "status"));
-	len = text ? strlen(text) : 0;
-	if (len > most)
-		return 0;
-	if (len)
-		memcpy(to, text, len);
-	return (ssize_t)len;
+	len = json_dumpb(json_object_get(o, "status"), to, most, JSON_COMPACT);
+	return len > most ? 0 : (ssize_t)len;
 }
 
 unsigned handover_fds(const struct handover *h, struct curl_waitfd fds[static HANDOVER_FDS])

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Documents to bwlimitd, and its status back, by a socket of its own (".documents"): a request and
- * its answer a connection, each a line of JSON, as with orders (bwl/agent.h).
+ * Documents to bwlimitd, and its status back, by a socket of its own (BWL_AGENT_DOCUMENTS): a
+ * request and its answer a connection, each a line of JSON, as with orders (bwl/agent.h).
  *
  * {"verb": "document", "type": KIND, "name": NAME, "size": N}, with the document as a memfd with
  * BWL_AGENT_SEALS: answered by {"by": "bwlimitd"}: taken; or by {"error": TEXT, "todo": TEXT}.
- * {"verb": "status"}: answered by {"by": "bwlimitd", "status": TEXT}, signed bytes of its own.
+ * {"verb": "status"}: answered by {"by": "bwlimitd", "status": {…}}.
  *
  * bwlimitd believes signatures, not who hands a document over, nor what is said beside it.
  */

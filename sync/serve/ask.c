@@ -113,19 +113,19 @@ int serve_ask_status(const char *socket_path, char **ret, size_t *ret_len, struc
 {
 	BWL_AUTO(json_decref) json_t *what = json_pack("{s:s}", "verb", "status"), *said = NULL;
 	BWL_AUTO_CLOSE int fd = reach(socket_path, what, e);
-	const char *status;
-	char buf[2 * BWL_AGENT_LINE]; /* a status is JSON in JSON */
+	const json_t *status;
+	char buf[2 * BWL_AGENT_LINE];
 	size_t n;
 
 	if (fd < 0)
 		return fd = -1, -e->code;
 	said = hear(fd, buf, sizeof(buf), &n, e);
-	status = json_string_value(json_object_get(said, "status"));
+	status = json_object_get(said, "status");
 	if (!said)
 		return -e->code;
-	if (!status)
+	if (!json_is_object(status))
 		return bwl_fail(e, ENOENT, "bwlimitd has no status: nothing is enrolled");
-	*ret = bwl_must(strdup(status));
-	*ret_len = strlen(status);
+	*ret = bwl_must(json_dumps(status, JSON_COMPACT));
+	*ret_len = strlen(*ret);
 	return 0;
 }

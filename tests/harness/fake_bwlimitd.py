@@ -51,16 +51,16 @@ def remember(ask, data):
 def judge(ask, fds):
     global number
     if ask.get("verb") == "status" and tray:
-        return {"by": "bwlimitd", "status": json.dumps({
+        return {"by": "bwlimitd", "status": {
             "tray": tray, "epoch": 1, "seq": number, "policy": {
                 "name": "p", "version": 1, "sha256": "0" * 64, "since": "2026-11-22T05:30:00Z"},
             "taken": taken, "refused": refused, "fresh": True, "closed": [], "closed_count": 0, "alarms": [],
             "ledger_seq": 1, "checkpoint": None,
-            "health": {"passed_packets": 1, "dropped_packets": 0, "sas_down": 0, "lease_s": 60}})}
+            "health": {"passed_packets": 1, "dropped_packets": 0, "sas_down": 0, "lease_s": 60}}}
     if ask.get("verb") == "status":
         try:
             with open(f"{folder}/status", encoding="utf-8") as f:
-                return {"by": "bwlimitd", "status": f.read()}
+                return {"by": "bwlimitd", "status": json.load(f)}
         except FileNotFoundError:
             return {"error": "no status"}
     if ask.get("verb") != "document" or len(fds) != 1:

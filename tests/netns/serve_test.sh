@@ -95,6 +95,12 @@ done
 lab_wait_for 20 gets 200 controller /v1/stats # the budget of requests
 check "and it is what bwlimit-ctl says here" diff <(jq -S . "$LAB_TMP/got") <("$CTL" --json stats | jq -S .)
 check "a status that bwlimitd has not is an error of its own kind" gets 503 controller /v1/status
+mkdir "$LAB_TMP/docs"
+lab_bg documents dpu "$here/fake_bwlimitd.py" "$LAB_TMP/none" "$LAB_TMP/docs" tray-1
+lab_wait_for 10 test -S "$LAB_TMP/none"
+chmod 666 "$LAB_TMP/none"
+check "control: one that it has is served" gets 200 controller /v1/status
+check "as it is in the store" grep -q '"tray":"tray-1"' "$LAB_TMP/got"
 serve
 
 note "Who is let in"
