@@ -31,9 +31,10 @@ struct place {
 static int take_line(struct ctl *c, struct fleet_conf *x, char *line)
 {
 	const struct place places[] = {
-		{ "servers", &x->servers },       { "ca", &x->ca },         { "cert", &x->cert },
-		{ "key", &x->cert_key },          { "prefix", &x->prefix }, { "root", &x->root },
-		{ "controller", &x->controller },
+		{ "servers", &x->servers }, { "ca", &x->ca },
+		{ "cert", &x->cert },       { "key", &x->cert_key },
+		{ "prefix", &x->prefix },   { "root", &x->root },
+		{ "fleet", &x->fleet },     { "controller", &x->controller },
 	};
 	char *eq = strchr(line, '='), *key, *value;
 
@@ -56,7 +57,7 @@ static int take_line(struct ctl *c, struct fleet_conf *x, char *line)
 		return 0;
 	}
 	bwl_fail(&c->err, EINVAL, "'%.32s' is nothing that is known here", key);
-	return bwl_hint(&c->err, "servers, ca, cert, key, prefix, root, controller, "
+	return bwl_hint(&c->err, "servers, ca, cert, key, prefix, fleet, root, controller, "
 				 "or accept-etcd-holes = yes");
 }
 

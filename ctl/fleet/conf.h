@@ -12,7 +12,7 @@
 struct fleet_conf {
 	const char *file; /* --conf */
 	/* KEY = VALUE, a line each; options win. NULL: not said. */
-	const char *servers, *ca, *cert, *cert_key, *prefix, *root, *controller;
+	const char *servers, *ca, *cert, *cert_key, *prefix, *root, *fleet, *controller;
 	bool accept_holes; /* "accept-etcd-holes = yes" */
 	char *text;        /* what the values point into */
 	char *list;

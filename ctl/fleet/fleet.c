@@ -125,6 +125,15 @@ int fleet_doc_read(struct fleet *f, const char *prefix, const char *tray, enum b
 	return r;
 }
 
+int fleet_is_ours(struct fleet *f, const char *name)
+{
+	if (!f->conf.fleet || !strcmp(f->conf.fleet, name))
+		return 0;
+	bwl_fail(&f->c->err, EXDEV, "that is of fleet %.64s, and this desk is of fleet %.64s", name,
+		 f->conf.fleet);
+	return bwl_hint(&f->c->err, "fleet = NAME in " FLEET_CONF);
+}
+
 /* Epochs are believed as far as a number can be: what is too high is refused by the trays. */
 int fleet_know(struct fleet *f)
 {
@@ -146,6 +155,9 @@ int fleet_know(struct fleet *f)
 		f->epoch = x.d.terms.epoch;
 		fleet_doc_done(&x);
 	}
+	r = fleet_is_ours(f, f->name);
+	if (r)
+		return r;
 	r = fleet_doc_read(f, f->conf.prefix, NULL, BWL_DOC_timestamp, "time", &x);
 	if (!r) {
 		if (x.d.terms.epoch > f->epoch)

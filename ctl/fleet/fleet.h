@@ -46,6 +46,8 @@ int fleet_open(struct ctl *c, struct fleet *f);
 void fleet_close(struct fleet *f);
 /* The fleet's name and epoch: of the root that is pinned here, else of the one in the store. */
 int fleet_know(struct fleet *f);
+/* Is that the fleet that fleet.conf names, if it names one? */
+int fleet_is_ours(struct fleet *f, const char *name);
 /* All trays that the store has something of; again, where it is asked again. */
 int fleet_trays(struct fleet *f);
 /* And their labels, of the documents that enrol them. */

@@ -88,6 +88,8 @@ static int judge(struct fleet *f, struct fleet_put *p)
 	int64_t now_s = time(NULL);
 	int r = bwl_signed_peek(p->bytes, p->len, &p->d, e);
 
+	if (!r)
+		r = fleet_is_ours(f, p->d.fleet);
 	if (r || p->pending)
 		return r;
 	if (p->d.type == BWL_SIGNED_ROOT) {

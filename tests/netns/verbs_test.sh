@@ -223,7 +223,11 @@ check "the next one is asked" ends 0 'tray-1' ctl --fleet trays --conf "$desk/fl
 check "a store with holes is refused without a word for it" ends 1 'accept-etcd-holes' \
 	ctl --fleet trays --servers "$(etcd_url 1)" --ca "$pki/ca.pem" --cert "$pki/root.pem" --cert-key "$pki/root.key" --conf /dev/null
 check "a line of fleet.conf that is none is found" eval 'conf "colour = blue" && ends 1 "fleet.conf:7: .colour. is nothing" fleet trays'
-conf "root = $desk/root"
+conf "root = $desk/root" "fleet = other"
+check "a document of another fleet than the desk's is refused" ends 1 'of fleet hall, and this desk is of fleet other' publish "$desk/p8"
+check "and nothing is made for it" ends 1 'this desk is of fleet other' revoke --all log
+conf "root = $desk/root" "fleet = hall"
+check "control: of its own it is not" ends 0 'published' publish "$desk/p8" --no-wait
 check "a tray's certificate publishes nothing" ends 1 'permission denied|PermissionDenied|refuses' \
 	publish "$desk/p8" --cert "$pki/tray-1.pem" --cert-key "$pki/tray-1.key"
 done_testing
