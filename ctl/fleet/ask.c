@@ -120,15 +120,17 @@ static double number(const json_t *o, const char *key)
 static void text_exfil(const json_t *o)
 {
 	const json_t *list = json_object_get(o, "warnings"), *v;
+	const char *most = json_string_value(json_object_get(o, "binding"));
 	char a[BWL_UNIT_BUF], b[BWL_UNIT_BUF];
-	bool never = json_is_true(json_object_get(o, "never"));
+	bool never = json_is_true(json_object_get(o, "never")),
+	     known = never || json_is_number(json_object_get(o, "least_s"));
 	size_t i;
 
 	printf("%s through all doors of %.0f trays: %s%s\n\n",
 	       bwl_human_size(number(o, "size_bytes"), a), number(o, "tray_count"),
-	       never ? "" : "at least ",
-	       bwl_human_time(never ? INFINITY : number(o, "least_s"), b));
-	printf("  most by    %s\n", json_string_value(json_object_get(o, "binding")));
+	       never || !known ? "" : "at least ",
+	       known ? bwl_human_time(never ? INFINITY : number(o, "least_s"), b) : "not known");
+	printf("  most by    %s\n", most ? most : "-");
 	printf("  long run   %s in all\n",
 	       bwl_human_rate(number(o, "long_run_bits_per_second"), a));
 	printf("  at once    %s in all\n", bwl_human_size(number(o, "at_once_bytes"), a));

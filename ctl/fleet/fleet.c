@@ -125,6 +125,49 @@ int fleet_doc_read(struct fleet *f, const char *prefix, const char *tray, enum b
 	return r;
 }
 
+struct roots {
+	const char *range;
+	char name[16][BWL_DOC_NAME_MOST];
+	unsigned n;
+};
+
+static int take_root(void *arg, const struct bwl_etcd_kv *kv)
+{
+	struct roots *l = arg;
+	struct bwl_doc_at at;
+
+	if (l->n < 16 &&
+	    !bwl_doc_parse_key(l->range, (const char *)kv->key.at, bwl_pb_len(kv->key), &at) &&
+	    at.kind == BWL_DOC_root)
+		memcpy(l->name[l->n++], at.name, sizeof(at.name));
+	return 0;
+}
+
+/* Whatever they are called in the store. */
+static int newest_root(struct fleet *f, struct fleet_doc *ret)
+{
+	char range[BWL_ETCD_KEY_MOST];
+	struct roots l = { .range = range };
+	struct fleet_doc x;
+	int64_t revision = 0;
+	int r = bwl_doc_range(range, f->conf.prefix, NULL);
+
+	*ret = (struct fleet_doc){ 0 };
+	if (!r)
+		r = bwl_etcd_keys(f->g, range, take_root, &l, &revision, &f->c->err);
+	for (unsigned i = 0; !r && i < l.n; i++) {
+		if (fleet_doc_read(f, f->conf.prefix, NULL, BWL_DOC_root, l.name[i], &x))
+			continue;
+		if (!ret->bytes || x.d.terms.version > ret->d.terms.version) {
+			fleet_doc_done(ret);
+			*ret = x;
+		} else {
+			fleet_doc_done(&x);
+		}
+	}
+	return r ? r : ret->bytes ? 0 : -ENOENT;
+}
+
 int fleet_is_ours(struct fleet *f, const char *name)
 {
 	if (!f->conf.fleet || !strcmp(f->conf.fleet, name))
@@ -144,7 +187,7 @@ int fleet_know(struct fleet *f)
 		snprintf(f->name, sizeof(f->name), "%s", bwl_root_fleet(f->root));
 		f->epoch = bwl_root_terms(f->root)->epoch;
 	} else {
-		r = fleet_doc_read(f, f->conf.prefix, NULL, BWL_DOC_root, "root", &x);
+		r = newest_root(f, &x);
 		if (r == -ENOENT) {
 			bwl_fail(&f->c->err, ENOENT, "the store has no root, and none was named");
 			return bwl_hint(&f->c->err, "root = FILE in " FLEET_CONF ", or --root");

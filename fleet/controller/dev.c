@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "bwl/cleanup.h"
+#include "bwl/bytes.h"
 #include "dev.h"
 #include "signed/text.h"
 
@@ -84,6 +85,22 @@ static int point(struct dev *d, struct options *o, struct bwl_err *e)
 	return 0;
 }
 
+/* The desk of a person: bwlimit-ctl --fleet … --conf DIR/fleet.conf. */
+static int dev_desk(const struct dev *d, const struct options *o, struct bwl_err *e)
+{
+	char text[6 * DEV_PATH];
+	int n = snprintf(text, sizeof(text),
+			 "servers = %s\nca = %s/pki/ca.pem\ncert = %s/pki/people.pem\n"
+			 "key = %s/pki/people.key\nroot = %s/root\naccept-etcd-holes = yes\n%s%s\n",
+			 d->server, d->dir, d->dir, d->dir, d->dir,
+			 o->serve ? "controller = https://" : "", o->serve ? o->serve : "");
+
+	if (n >= (int)sizeof(text))
+		return bwl_fail(e, ENAMETOOLONG, "'%.80s…' is too long", d->dir);
+	return bwl_bytes_replace(d->dir, "fleet.conf", &(struct bwl_bytes){ text, (size_t)n }, 1,
+				 e);
+}
+
 int dev_start(struct dev *d, struct options *o, struct bwl_err *e)
 {
 	int r;
@@ -95,6 +112,7 @@ int dev_start(struct dev *d, struct options *o, struct bwl_err *e)
 	r = r ? r : dev_pki(d, e);
 	r = r ? r : dev_people(d, e);
 	r = r ? r : point(d, o, e);
+	r = r ? r : dev_desk(d, o, e);
 	r = r ? r : dev_etcd(d, o, e);
 	if (r)
 		dev_stop(d);
@@ -113,8 +131,11 @@ void dev_say(const struct dev *d, const struct options *o)
 	       "    --cert %s/trays/%s/cert.pem --key %s/trays/%s/key.pem --accept-etcd-holes\n"
 	       "  bwlimit-ctl policy sign POLICY.yaml --key %s/keys/alice.pem --fleet dev --audience all \\\n"
 	       "    --name base --number 1 --for 30d --reason trial\n"
-	       "  bwlimit-ctl approve POLICY.yaml.signed --root %s/root --against NOW.yaml --key %s/keys/bob.pem\n",
-	       d->dir, d->server, t, d->dir, t, d->dir, t, d->dir, t, d->dir, d->dir, d->dir);
+	       "  bwlimit-ctl approve POLICY.yaml.signed --root %s/root --against NOW.yaml --key %s/keys/bob.pem\n"
+	       "  bwlimit-ctl policy publish POLICY.yaml.signed --conf %s/fleet.conf\n"
+	       "  bwlimit-ctl --fleet revoke --all --key %s/keys/alice.pem --conf %s/fleet.conf\n",
+	       d->dir, d->server, t, d->dir, t, d->dir, t, d->dir, t, d->dir, d->dir, d->dir,
+	       d->dir, d->dir, d->dir);
 	fflush(stdout);
 }
 

@@ -191,11 +191,11 @@ static int allow_tray(struct bwl_grpc *g, const char *prefix, const char *tray, 
 /* People publish documents, and read what trays say. */
 static int allow_people(struct bwl_grpc *g, const char *prefix, struct bwl_err *e)
 {
-	static const char *const writes[] = { "all", "part", "node" };
+	static const char *const writes[] = { "all", "part", "node", "pending" };
 	char key[BWL_ETCD_KEY_MOST];
 	int r = add_user(g, "people", "people", e);
 
-	for (unsigned i = 0; !r && i < 3; i++) {
+	for (unsigned i = 0; !r && i < sizeof(writes) / sizeof(*writes); i++) {
 		snprintf(key, sizeof(key), "%s/%s/", prefix, writes[i]);
 		r = allow(g, "people", READ_WRITE, key, e);
 	}

@@ -182,7 +182,7 @@ int dev_pki(const struct dev *d, struct bwl_err *e)
 		dev_path(d, cert, "pki", name);
 		snprintf(name, sizeof(name), "%s.key", users[i]);
 		dev_path(d, key, "pki", name);
-		if (!i)
+		if (!i || !strcmp(users[i], "controller")) /* servers: it has --serve */
 			snprintf(san, sizeof(san), "IP:127.0.0.1,IP:%s", d->host);
 		else
 			snprintf(san, sizeof(san), "DNS:%s", users[i]);

@@ -55,16 +55,17 @@ json_t *model_history(const struct model_asked *a)
 /* What all trays together let through. */
 struct doors {
 	double bytes[BWL_EXFIL_POINTS], rate_bps, at_once;
+	/* trays: whose doors are known; of the others nothing is said */
 	uint64_t trays, exits, contained, unlimited, unknown;
 };
 
 static void add_doors(struct doors *d, const struct model_tray *t)
 {
-	d->trays++;
 	if (!t->curve) {
 		d->unknown++;
 		return;
 	}
+	d->trays++;
 	for (unsigned i = 0; i < BWL_EXFIL_POINTS; i++)
 		d->bytes[i] += t->curve->bytes[i];
 	d->rate_bps += t->long_run_bps;
@@ -156,7 +157,7 @@ json_t *model_exfil(const struct model_asked *a, const char *size, const char *c
 	json_object_set_new(o, "size_bytes", bwl_json_u64(bytes));
 	json_object_set_new(o, "compression", json_real(times));
 	json_object_set_new(o, "tray_count", bwl_json_u64(d->trays));
-	json_object_set_new(o, "least_s", never ? json_null() : json_real(least));
+	json_object_set_new(o, "least_s", never || !d->trays ? json_null() : json_real(least));
 	json_object_set_new(o, "never", json_boolean(never));
 	json_object_set_new(o, "long_run_bits_per_second", bwl_json_real(d->rate_bps));
 	json_object_set_new(o, "at_once_bytes", bwl_json_real(d->at_once));

@@ -179,6 +179,7 @@ static void a_tray_of_which_nothing_is_known_is_told_and_nothing_is_never(void *
 	add(&s, "b");
 	o = model_exfil(&q, "1tb", NULL, &e);
 	assert_true(json_is_false(json_object_get(o, "never")));
+	assert_int_equal(json_integer_value(json_object_get(o, "tray_count")), 1);
 	assert_non_null(strstr(json_string_value(json_array_get(json_object_get(o, "warnings"), 0)),
 			       "nothing is known"));
 	json_decref(o);
