@@ -24,3 +24,16 @@ enum fleet_word fleet_says(const json_t *status, const struct bwl_signed *d,
 	*ret_refusal = refused;
 	return FLEET_REFUSED;
 }
+
+bool fleet_not_in_force(const json_t *status)
+{
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "alarms"), i, v)
+	{
+		if (json_is_string(v) && !strcmp(json_string_value(v), "not-in-force"))
+			return true;
+	}
+	return false;
+}

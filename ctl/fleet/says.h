@@ -14,4 +14,7 @@ enum fleet_word { FLEET_SILENT, FLEET_REFUSED, FLEET_ACKNOWLEDGED };
 enum fleet_word fleet_says(const json_t *status, const struct bwl_signed *d,
 			   const json_t **ret_refusal);
 
+/* Does it say that something that it took is not in force? */
+bool fleet_not_in_force(const json_t *status);
+
 #endif

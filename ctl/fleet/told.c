@@ -70,6 +70,8 @@ void fleet_tell_no_more(struct fleet_told *t)
 	t->line = false;
 }
 
+#define NOT_IN_FORCE "it took it, and says that something is not in force"
+
 static const char *why_silent(const struct fleet_tray *t)
 {
 	if (!t->alive && !t->has_status)
@@ -93,9 +95,10 @@ static json_t *row(const struct fleet *f, const struct fleet_tray *t, const stru
 	json_object_set_new(o, "alive", json_boolean(t->alive));
 	json_object_set_new(o, "error_id", bwl_json_text(id));
 	json_object_set_new(o, "why",
-			    bwl_json_text(word == FLEET_REFUSED  ? text
-					  : word == FLEET_SILENT ? why_silent(t)
-								 : NULL));
+			    bwl_json_text(word == FLEET_REFUSED           ? text
+					  : word == FLEET_SILENT          ? why_silent(t)
+					  : fleet_not_in_force(t->status) ? NOT_IN_FORCE
+									  : NULL));
 	fleet_ends_json(o, word == FLEET_ACKNOWLEDGED ? NULL : ends);
 	return o;
 }
@@ -136,6 +139,7 @@ static void tell_json(struct fleet *f, const struct fleet_put *p, const size_t *
 static void tell_rest(struct fleet *f, const struct fleet_put *p)
 {
 	struct fleet_ends worst = { 0 }, one;
+	bool silent = false;
 	size_t shown = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
@@ -144,8 +148,11 @@ static void tell_rest(struct fleet *f, const struct fleet_put *p)
 		enum fleet_word word = fleet_says(t->status, &p->d, &refusal);
 		const char *text = json_string_value(json_object_get(refusal, "text"));
 
+		if (t->chosen && word == FLEET_ACKNOWLEDGED && fleet_not_in_force(t->status))
+			printf("  %-20s %s\n", t->name, NOT_IN_FORCE);
 		if (!t->chosen || word == FLEET_ACKNOWLEDGED)
 			continue;
+		silent = true;
 		one = (struct fleet_ends){ 0 };
 		fleet_ends_of(f, t, &one);
 		fleet_ends_worse(&worst, &one);
@@ -155,7 +162,16 @@ static void tell_rest(struct fleet *f, const struct fleet_put *p)
 	}
 	if (shown > ROWS)
 		printf("  and %zu more (--json has all)\n", shown - ROWS);
-	fleet_ends_text(&worst);
+	if (silent)
+		fleet_ends_text(&worst);
+}
+
+static bool all_in_force(const struct fleet *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->tray[i].chosen && fleet_not_in_force(f->tray[i].status))
+			return false;
+	return true;
 }
 
 int fleet_tell(struct fleet *f, const struct fleet_put *p, bool waited, uint64_t took_ns)
@@ -178,7 +194,7 @@ int fleet_tell(struct fleet *f, const struct fleet_put *p, bool waited, uint64_t
 	if (!f->c->json)
 		printf("%zu of %zu trays have it, after %s\n", n[FLEET_ACKNOWLEDGED], p->ntrays,
 		       bwl_human_time((double)took_ns / 1e9, time));
-	if (n[FLEET_ACKNOWLEDGED] == p->ntrays)
+	if (n[FLEET_ACKNOWLEDGED] == p->ntrays && all_in_force(f))
 		return 0;
 	if (!f->c->json)
 		tell_rest(f, p);

@@ -54,7 +54,8 @@ def judge(ask, fds):
         return {"by": "bwlimitd", "status": {
             "tray": tray, "epoch": 1, "seq": number, "policy": {
                 "name": "p", "version": 1, "sha256": "0" * 64, "since": "2026-11-22T05:30:00Z"},
-            "taken": taken, "refused": refused, "fresh": True, "closed": [], "closed_count": 0, "alarms": [],
+            "taken": taken, "refused": refused, "fresh": True, "closed": [], "closed_count": 0,
+            "alarms": ["not-in-force"] if os.path.exists(f"{folder}/not-in-force") else [],
             "ledger_seq": 1, "checkpoint": None,
             "health": {"passed_packets": 1, "dropped_packets": 0, "sas_down": 0, "lease_s": 60}}}
     if ask.get("verb") == "status":

@@ -192,6 +192,11 @@ check "one that says the same has the same name, and a higher version" eval \
 check "another one has another name" eval 'revoke --all other --json >"$ETCD_DIR/said" && [[ $(value ".document") != "$a" ]]'
 
 note "Who has not said so"
+touch "$ETCD_DIR/tray-2/not-in-force"
+check "one that took it and has something not in force is named: exit code 3" \
+	ends 3 'tray-2 +it took it, and says that something is not in force' revoke --all w
+check "control: all have it" grep -q '3 of 3 trays have it' "$ETCD_DIR/said"
+rm "$ETCD_DIR/tray-2/not-in-force"
 echo -n >"$ETCD_DIR/tray-3/refuse"
 name=$(fleet revoke --all x --key "$desk/alice.pem" --json | tail -n 1 | jq -r .document)
 echo "${name#*/}" >"$ETCD_DIR/tray-3/refuse"

@@ -88,12 +88,29 @@ static void what_cannot_be_read_says_nothing(void **state)
 		assert_int_equal(says(bad[i], NULL), FLEET_SILENT);
 }
 
+static void only_that_alarm_says_that_something_is_not_in_force(void **state)
+{
+	static const char *const no[] = { "{}", "{\"alarms\": []}", "{\"alarms\": [7, \"floor\"]}",
+					  "7" };
+	json_t *o = json_loads("{\"alarms\": [\"floor\", \"not-in-force\"]}", 0, NULL);
+
+	(void)state;
+	assert_true(fleet_not_in_force(o));
+	json_decref(o);
+	for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++) {
+		o = json_loads(no[i], JSON_DECODE_ANY, NULL);
+		assert_false(fleet_not_in_force(o));
+		json_decref(o);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_the_digest_that_was_signed_acknowledges),
 		cmocka_unit_test(a_refusal_is_of_that_version_alone),
 		cmocka_unit_test(what_cannot_be_read_says_nothing),
+		cmocka_unit_test(only_that_alarm_says_that_something_is_not_in_force),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
