@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How soon a revocation that is published has reached so many agents: bench-fleet SERVER[,SERVER…]
- * CA CERT KEY PUBLISHER-CERT PUBLISHER-KEY [AGENTS [ROUNDS]]; bench/fleet/run starts a store for
- * it.
+ * How soon a revocation that is published has reached so many agents. bench/fleet/run starts a
+ * store for it:
+ *
+ *	bench-fleet SERVERS CA CERT KEY PUBLISHER-CERT PUBLISHER-KEY [AGENTS [ROUNDS]]
  *
  * An agent is the loop of bwlimit-sync with its connection to the store, on a thread of its own; in
  * bwlimitd's place is a function that notes when it was given the document. All have the name of
@@ -212,7 +213,7 @@ int main(int argc, char **argv)
 	char *at;
 
 	if (argc < 7) {
-		fputs("usage: bench-fleet SERVERS CA CERT KEY PUBLISHER-CERT PUBLISHER-KEY [AGENTS [ROUNDS]]\n",
+		fputs("usage: see bench/fleet/fleet.c; bench/fleet/run starts a store for it\n",
 		      stderr);
 		return 2;
 	}
