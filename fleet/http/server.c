@@ -91,19 +91,22 @@ static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
 {
 	struct bwl_https *s = arg;
 	struct guest *g = *ctx;
+	int fd;
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (g)
 			g->fd = -1;
 		return;
 	}
+	fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	for (unsigned i = 0; !g && i < s->nguests; i++)
 		if (s->guest[i].fd < 0)
 			g = &s->guest[i];
-	if (!g) /* there are as many as connections: without a place his time has no end */
-		abort();
+	if (g)
+		g->fd = fd;
+	else /* there are as many as connections; without one his time would have no end */
+		shutdown(fd, SHUT_RDWR);
 	*ctx = g;
-	g->fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	give_time(g, BWL_HTTPS_HEAD_S);
 	gnutls_db_set_ptr(session_of(conn), s);
 	gnutls_session_set_verify_function(session_of(conn), verify);

@@ -50,7 +50,7 @@ static void take_name(struct listing *l, const char *key, size_t len, int64_t mo
 		return;
 	snprintf(mine, sizeof(mine), "in/doc/enrolment/%s", t->name);
 	if (is(slash + 1, rest, "out/alive"))
-		t->seen = t->alive = true;
+		t->seen = t->there = true;
 	else if (is(slash + 1, rest, "out/at") && mod != t->at_mod)
 		remember(l, t, AT, mod);
 	else if (is(slash + 1, rest, "out/status") && mod != t->status_mod)
@@ -153,7 +153,7 @@ int model_list(struct bwl_grpc *g, const char *prefix, struct model_set *s, pthr
 	int r;
 
 	for (size_t i = 0; i < s->n; i++)
-		s->tray[i]->seen = s->tray[i]->alive = false;
+		s->tray[i]->seen = s->tray[i]->there = false;
 	l.before = (size_t)snprintf(range, sizeof(range), "%s/node/", prefix);
 	r = bwl_etcd_keys(g, range, take_key, &l, &revision, e);
 	for (size_t i = 0; !r && i < l.n; i++)
@@ -162,9 +162,15 @@ int model_list(struct bwl_grpc *g, const char *prefix, struct model_set *s, pthr
 	if (r)
 		return r;
 	pthread_mutex_lock(lock);
-	for (size_t i = 0; i < s->n; i++)
-		if (!s->tray[i]->alive)
-			*s->tray[i]->at = '\0', s->tray[i]->at_mod = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		struct model_tray *t = s->tray[i];
+
+		t->alive = t->there;
+		if (!t->alive) {
+			*t->at = '\0';
+			t->at_mod = 0;
+		}
+	}
 	model_sweep(s);
 	pthread_mutex_unlock(lock);
 	return 0;

@@ -87,7 +87,8 @@ struct model_tray {
 	char name[BWL_DOC_NAME_MOST];
 	/* Of the store. */
 	char at[64]; /* where it serves its numbers; empty: nowhere */
-	bool alive, seen;
+	bool alive;
+	bool there, seen; /* of the listing that goes on: alive, and to be kept */
 	int64_t at_mod, status_mod, labels_mod;
 	model_name label[MODEL_LABELS];
 	uint8_t nlabels;
