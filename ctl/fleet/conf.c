@@ -76,6 +76,10 @@ static int read_file(struct ctl *c, struct fleet_conf *x)
 	if (fd < 0)
 		return bwl_fail(&c->err, errno, "cannot read %s: %s", file, strerror(errno));
 	r = bwl_bytes_read(fd, CONF_MOST, &x->text, &len, &c->err);
+	if (!r) {
+		x->text = bwl_must(realloc(x->text, len + 1));
+		x->text[len] = '\0';
+	}
 	at = x->text;
 	while (!r && (line = strsep(&at, "\n"))) {
 		number++;

@@ -213,7 +213,10 @@ static int sign_other(struct approval *a, const struct fleet_doc *doc)
 	char answer[16] = "";
 
 	if (!a->fleet.c->json) {
-		print_row(row(&a->fleet, doc));
+		json_t *o = row(&a->fleet, doc);
+
+		print_row(o);
+		json_decref(o);
 		json_dumpf(doc->d.body, stdout, JSON_INDENT(1));
 		puts("");
 	}

@@ -260,10 +260,16 @@ static int read_pem(const char *file, char **ret, struct bwl_err *e)
 {
 	BWL_AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
 	size_t len;
+	int r;
 
 	if (fd < 0)
 		return bwl_fail(e, errno, "cannot read '%s': %m", file);
-	return bwl_bytes_read(fd, PEM_MOST, ret, &len, e);
+	r = bwl_bytes_read(fd, PEM_MOST, ret, &len, e);
+	if (r)
+		return r;
+	*ret = bwl_must(realloc(*ret, len + 1));
+	(*ret)[len] = '\0';
+	return 0;
 }
 
 static void be_silent(void *arg, const char *fmt, va_list ap)

@@ -65,6 +65,7 @@ policy() { # rate
 }
 tray_start() { # tray
 	local at=$ETCD_DIR/tray-$1
+	[[ -z ${ours[agent$1]:-} ]] || { kill "${ours[agent$1]}" && wait "${ours[agent$1]}"; } 2>/dev/null
 	"$here/../harness/fake_numbers.py" "$at.sock" "$at" >"$at.out" 2>&1 &
 	ours[agent$1]=$!
 	await 5 grep -q ready "$at.out"

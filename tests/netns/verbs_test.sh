@@ -56,7 +56,12 @@ tray_net() { # tray: a cable to `net`, where the store's cables are
 	ip -n "$ns" route add default via "10.78.$1.1"
 	ip -n "$(etcd_ns 1)" route replace 10.78.0.0/16 via 10.77.1.1
 }
+stop() { # name
+	kill "${ours[$1]}" && wait "${ours[$1]}"
+	unset "ours[$1]"
+} 2>/dev/null
 tray_start() { # tray
+	[[ -z ${ours[agent$1]:-} ]] || stop "agent$1"
 	local at=$ETCD_DIR/tray-$1
 	mkdir -p "$at"
 	"$here/../harness/fake_bwlimitd.py" "$at.sock" "$at" "tray-$1" >"$at.out" 2>&1 &
@@ -67,10 +72,6 @@ tray_start() { # tray
 		--accept-etcd-holes >"$at.sync" 2>&1 &
 	ours[sync$1]=$!
 }
-stop() { # name
-	kill "${ours[$1]}" && wait "${ours[$1]}"
-	unset "ours[$1]"
-} 2>/dev/null
 connected() { grep -q '^connected' "$ETCD_DIR/tray-$1.sync"; }
 
 # The fleet's people, and its root.
