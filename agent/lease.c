@@ -9,9 +9,18 @@
 #include <syslog.h>
 #include "agent.h"
 #include "bwl/units.h"
+#include "enrolled/gate.h"
 #include "lease.h"
 
 #define SECOND_NS 1000000000ULL
+
+/* 0: as long as the policy allows, which is no less than what is left. */
+static bool lengthens(const struct bwl_pins *p, uint64_t for_ns)
+{
+	uint64_t until = __atomic_load_n(&p->lease->until_ns, __ATOMIC_SEQ_CST), now = bwl_now_ns();
+
+	return !for_ns || until <= now || for_ns > until - now;
+}
 
 json_t *lease_order(struct bwl_pins *p, const json_t *ask)
 {
@@ -25,6 +34,9 @@ json_t *lease_order(struct bwl_pins *p, const json_t *ask)
 
 	if (!json_is_integer(said) || for_ns < 0)
 		return json_pack("{s:s}", "error", "not understood");
+	if (lengthens(p, (uint64_t)for_ns) &&
+	    bwl_enrolled_refuses(p, "the lease would end later", &e))
+		return json_pack("{s:s, s:s, s:s}", "error", e.text, "todo", e.hint, "id", e.id);
 	if (bwl_lease_renew(p, (uint64_t)for_ns, &e) || bwl_lease(p, &l, &e))
 		return json_pack("{s:s, s:s}", "error", e.text, "todo", e.hint);
 	agent_later(LOG_NOTICE, "lease", "the lease was renewed: it ends %s from now",

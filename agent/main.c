@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <bpf/libbpf.h>
 #include <systemd/sd-daemon.h>
+#include "enrolled/gate.h"
 #include "options.h"
 #include "parts.h"
 #include "tpm/tpm.h"
@@ -57,6 +58,13 @@ static int find_pins(struct daemon *d)
 	return r;
 }
 
+/* From here on local tools only tighten these maps, wherever they look for the state directory. */
+static void note_enrolled(const struct daemon *d)
+{
+	if (bwl_is_enrolled_here() && !(bwl_enrolled(d->a.pins) & BWL_ENROLLED))
+		bwl_enrolled_set(d->a.pins, BWL_ENROLLED);
+}
+
 /* Every second: have the maps come, gone, or been replaced? */
 static void look(struct daemon *d)
 {
@@ -69,8 +77,10 @@ static void look(struct daemon *d)
 		leave_pins(d, true);
 		d->told_detached = true;
 	}
-	if (d->a.pins || !find_pins(d))
-		agent_parts_run(&d->a);
+	if (!d->a.pins && find_pins(d))
+		return;
+	note_enrolled(d);
+	agent_parts_run(&d->a);
 }
 
 static int on_second(sd_event_source *s, uint64_t us, void *arg)
@@ -134,6 +144,7 @@ static int run_once(struct daemon *d)
 
 	if (r)
 		return r;
+	note_enrolled(d);
 	r = agent_reconcile_once(&d->a);
 	agent_beat(&d->a);
 	leave_pins(d, false);
@@ -187,5 +198,6 @@ int main(int argc, char **argv)
 	tpm_quiet();
 	libbpf_set_print(NULL); /* it speaks of hooks that are looked at and empty */
 	r = agent_options(argc, argv, &d.a);
+	bwl_enrolled_gate(d.a.state_dir);
 	return r >= 0 ? r : run(&d) < 0;
 }

@@ -130,6 +130,8 @@ static json_t *failure(const struct bwl_err *e)
 
 	bwl_err_fill(&file, EIO, "%s", e->file);
 	json_object_set_new(o, "file", json_string(file.text));
+	if (e->id)
+		json_object_set_new(o, "id", json_string(e->id));
 	json_object_set_new(o, "line", json_integer(e->line));
 	json_object_set_new(o, "column", json_integer(e->column));
 	return o;

@@ -117,7 +117,8 @@ static int in_force_digest(const struct bwl_pins *p, uint8_t ret[32], struct bwl
 
 /* By a handle of its own: closing it gives the lock back, before anything is said. */
 static int publish(const struct reconcile *r, struct bwl_policy *pol,
-		   struct bwl_publish_report *rep, struct bwl_err *e)
+		   const struct bwl_publish_opts *o, struct bwl_publish_report *rep,
+		   struct bwl_err *e)
 {
 	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL;
 	int err = bwl_pins_open(r->a->pin_dir, true, &p, e);
@@ -125,11 +126,11 @@ static int publish(const struct reconcile *r, struct bwl_policy *pol,
 	if (err)
 		return err;
 	bwl_journal_policy(p, pol, true, false);
-	return bwl_publish(p, pol, NULL, rep, e);
+	return bwl_publish(p, pol, o, rep, e);
 }
 
 static int put_in_force(struct reconcile *r, struct bwl_policy *pol, const char *why,
-			struct bwl_err *e)
+			const struct bwl_publish_opts *o, struct bwl_err *e)
 {
 	struct bwl_publish_report rep = { 0 };
 	uint8_t digest[32] = { 0 };
@@ -143,7 +144,7 @@ static int put_in_force(struct reconcile *r, struct bwl_policy *pol, const char 
 	hex_of(digest, hex);
 	err = bwl_audit_intent(e, "policy %s: digest %s", r->a->source->name, hex);
 	if (!err)
-		err = publish(r, pol, &rep, e);
+		err = publish(r, pol, o, &rep, e);
 	if (err)
 		return err;
 	*r->told = '\0';
@@ -169,7 +170,7 @@ static void keep(struct reconcile *r, const struct desired *d)
 /* Killed in between, the next look does it again. */
 static int take(struct reconcile *r, const struct desired *d, const char *why, struct bwl_err *e)
 {
-	int err = put_in_force(r, d->pol, why, e);
+	int err = put_in_force(r, d->pol, why, NULL, e);
 
 	if (err)
 		return err;
@@ -245,6 +246,9 @@ static void note_numbers(struct reconcile *r)
 /* Another digest under the same numbers: no tool of ours wrote that. */
 static int repair(struct reconcile *r, struct bwl_err *e)
 {
+	/* What was in force is no widening, whatever the maps were made to say. */
+	static const struct bwl_publish_opts as_it_was = { .allowed = true };
+
 	BWL_AUTO(bwl_policy_free) struct bwl_policy *now = NULL;
 	uint8_t digest[32];
 	int err;
@@ -276,7 +280,7 @@ static int repair(struct reconcile *r, struct bwl_err *e)
 		     false);
 	agent_log(LOG_ALERT, "maps-changed",
 		  "the policy's maps were changed by no tool of bwlimit");
-	err = put_in_force(r, r->seen, "the maps were put right", e);
+	err = put_in_force(r, r->seen, "the maps were put right", &as_it_was, e);
 	if (!err)
 		forget(r);
 	return err;
@@ -292,7 +296,8 @@ static void hold_on(struct reconcile *r)
 	if (!err)
 		agent_tamper_policy(d.pol);
 	if (!err && bwl_active_slot(r->a->pins, bwl_now_ns()) == BWL_NO_SLOT) {
-		err = put_in_force(r, d.pol, "none was in force, and this was accepted last", &e);
+		err = put_in_force(r, d.pol, "none was in force, and this was accepted last", NULL,
+				   &e);
 		if (!err)
 			remember(r, d.id);
 	}

@@ -178,6 +178,7 @@ int ctl_answer_err(struct ctl *c, const json_t *answer)
 	const char *error = json_string_value(json_object_get(answer, "error"));
 	const char *todo = json_string_value(json_object_get(answer, "todo"));
 	const char *file = json_string_value(json_object_get(answer, "file"));
+	const char *id = json_string_value(json_object_get(answer, "id"));
 	json_int_t code = json_integer_value(json_object_get(answer, "code"));
 
 	if (!error)
@@ -188,5 +189,7 @@ int ctl_answer_err(struct ctl *c, const json_t *answer)
 	c->err.column = (unsigned)json_integer_value(json_object_get(answer, "column"));
 	if (todo && *todo)
 		bwl_hint(&c->err, "%s", todo);
+	if (id && !strcmp(id, BWL_ENROLLED_WIDENS)) /* the only one that orders are refused with */
+		c->err.id = BWL_ENROLLED_WIDENS;
 	return -c->err.code;
 }

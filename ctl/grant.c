@@ -110,6 +110,10 @@ static int grant(struct ctl *c, int argc, char **argv)
 		r = check_grant(c, pins, argv[0], &w);
 	if (!r)
 		r = bwl_audit_intent(&c->err, "grant %s", ctl_join(argc, argv, line, sizeof(line)));
+	ch.only_ask = true; /* the journal says what is opened before it is */
+	if (!r && bwl_only_tightens(pins))
+		r = bwl_peer_change(pins, argv[0], &ch, &c->err);
+	ch.only_ask = false;
 	if (!r)
 		r = bwl_journal_grant(pins, argv[0], ctl_journal_limits(&w), w.for_ns, &c->err);
 	if (!r) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include "ctl.h"
+#include "enrolled/gate.h"
 #include "journal/journal.h"
 
 static int heartbeat(struct ctl *c, int argc, char **argv)
@@ -26,6 +27,12 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 		r = bwl_pins_lock(pins, &c->err);
 	if (!r && lift)
 		r = bwl_audit_intent(&c->err, "heartbeat --lift");
+	if (!r) /* kept alive by hand, bwlimitd could be dead: nobody would look at times, or revoke
+		 */
+		r = bwl_enrolled_refuses(pins,
+					 lift ? "the clamp would end"
+					      : "bwlimitd alone keeps grants alive",
+					 &c->err);
 	if (!r && lift)
 		r = bwl_journal_opening(pins, BWL_J_LIFT, &c->err);
 	if (!r && lift && bwl_unclamp(pins))
@@ -96,6 +103,8 @@ static int stop(struct ctl *c, int argc, char **argv)
 		r = bwl_pins_lock(pins, &c->err);
 		if (!r)
 			r = bwl_audit_intent(&c->err, "stop --off");
+		if (!r)
+			r = bwl_enrolled_refuses(pins, "what was stopped would pass", &c->err);
 		if (!r)
 			r = may_start(c, __atomic_load_n(&pins->ctl->stop, __ATOMIC_SEQ_CST));
 		if (!r)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "ctl.h"
+#include "enrolled/gate.h"
 #include "journal/journal.h"
 
 struct bwl_journal_limits ctl_journal_limits(const struct ctl_words *w)
@@ -66,7 +67,8 @@ static int begin(struct bwl_pins *p, const char *dir, enum bwl_journal_state *wa
 	bool cut;
 
 	bwl_journal_look(dir, &j);
-	cut = j.state == BWL_JOURNAL_CUT;
+	cut = j.state == BWL_JOURNAL_CUT ||
+	      (j.state == BWL_JOURNAL_MISSING && bwl_is_enrolled_here());
 	bwl_journal_free(&j);
 	/* Maps without a policy say nothing of what was closed. */
 	if (p && (!cut || bwl_active_slot(p, bwl_now_ns()) != BWL_NO_SLOT)) {

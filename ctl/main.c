@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "audit/tool_log.h"
 #include "bwl/cleanup.h"
+#include "enrolled/gate.h"
 #include "fleet/cmds.h"
 #include "ordered.h"
 
@@ -299,6 +300,7 @@ int main(int argc, char **argv)
 
 	bwl_log_program(CTL_PROGRAM);
 	bwl_audit_tool();
+	bwl_enrolled_gate(NULL);
 	/* A closed pipe is an error of write(), told like any other. */
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 1)

@@ -129,7 +129,7 @@ static int settle(struct ctl *c, int argc, const char *word,
 		return r;
 	if (fn == bwl_confirm) /* the way back only closes */
 		r = bwl_audit_intent(&c->err, "policy %s", word);
-	if (!r && fn == bwl_confirm)
+	if (!r && fn == bwl_confirm && !bwl_only_tightens(pins))
 		r = raise_confirmed(c, pins);
 	if (!r)
 		r = fn(pins, &c->err);

@@ -128,7 +128,7 @@ int ctl_edit_begin(struct ctl *c, struct bwl_pins **ret_pins, struct bwl_policy 
 int ctl_edit_end(struct ctl *c, struct bwl_pins *pins, struct bwl_policy *pol, bool fresh_volume,
 		 struct bwl_publish_report *ret)
 {
-	struct bwl_publish_opts opts = { .fresh_volume = fresh_volume };
+	struct bwl_publish_opts opts = { .fresh_volume = fresh_volume, .of_maps = true };
 	int r;
 
 	r = bwl_policy_check(pol, NULL, &c->err);

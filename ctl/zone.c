@@ -152,7 +152,7 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 		r = bwl_audit_intent(&c->err, "zone set %s",
 				     ctl_join(argc, argv, line, sizeof(line)));
 		if (!r)
-			r = ctl_edit_end(c, pins, pol, true, &rep);
+			r = ctl_edit_end(c, pins, pol, !bwl_only_tightens(pins), &rep);
 	}
 	if (!r) {
 		r = bwl_journal_limits(pins, true, argv[0], ctl_journal_limits(&w), &c->err);

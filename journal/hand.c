@@ -24,6 +24,8 @@ int bwl_journal_apply(struct bwl_pins *p, struct bwl_policy *pol, const struct b
 	if (r)
 		return r;
 	bwl_journal_follow(p); /* what closes: before what opens, and whether that can or not */
+	if (bwl_only_tightens(p) && !o->allowed)
+		return 0; /* what was lowered by hand would be its file's again after a reboot */
 	if (!o->confirm_ns && bwl_journal_raise(p, pol, e))
 		r = bwl_hint(
 			e,

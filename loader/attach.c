@@ -17,6 +17,7 @@
 #include <bwl/text.h>
 #include "bwlimit.skel.h"
 #include "attach.h"
+#include "enrolled/gate.h"
 #include "hidden.h"
 #include "journal/journal.h"
 #include "journal_check.h"
@@ -281,6 +282,8 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 	if (!r)
 		r = bwl_load_object(l, &a->make, e);
 	if (!r) {
+		if (bwl_is_enrolled_here())
+			bwl_enrolled_set(l->pins, BWL_ENROLLED);
 		shut(l);
 		say_ignored(l, a);
 		bwl_judge_journal(l->pins, &j);

@@ -8,8 +8,10 @@
 #include <bwl/doc.h>
 #include "audit/tool_log.h"
 #include "attach.h"
+#include "enrolled/gate.h"
 #include "guard.h"
 #include "hidden.h"
+#include "journal/journal.h"
 #include "probe.h"
 #include "tpm/tpm.h"
 #include "tunnel.h"
@@ -120,6 +122,26 @@ static bool opens(const struct command *c, const struct bwl_attach *a)
 	       (c->run == cmd_detach && a->open);
 }
 
+/* Where a root of signed documents is enrolled: what opens, or forgets what was spent or closed. */
+static int may(const struct command *c, const struct bwl_attach *a, struct bwl_err *e)
+{
+	bool attach = c->run == cmd_attach;
+
+	if (c->run == cmd_detach && a->open)
+		return bwl_enrolled_refuses(NULL, "detach --open is without any limit", e);
+	if (attach && a->make.fresh_volume)
+		return bwl_enrolled_refuses(NULL, "volumes would begin unspent (--fresh-volume)",
+					    e);
+	if (attach && a->trust_clock)
+		return bwl_enrolled_refuses(
+			NULL, "a clock that is behind makes grants longer (--trust-clock)", e);
+	if (attach && !bwl_journal_dir(a->make.drill))
+		return bwl_enrolled_refuses(
+			NULL, "without a journal nothing would stay closed (BWLIMIT_JOURNAL_DIR)",
+			e);
+	return 0;
+}
+
 static int run_recorded(const struct command *c, struct bwl_attach *a, int argc, char **argv,
 			struct bwl_err *e)
 {
@@ -131,6 +153,8 @@ static int run_recorded(const struct command *c, struct bwl_attach *a, int argc,
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "", argv[i]);
 	if (opens(c, a))
 		r = bwl_audit_intent(e, "%s", text);
+	if (!r)
+		r = may(c, a, e);
 	if (!r)
 		r = c->run(a, e);
 	if (r == -ENOENT && c->needs_pins)
@@ -313,6 +337,7 @@ int main(int argc, char **argv)
 
 	bwl_log_program("bwlimit-load");
 	bwl_audit_tool();
+	bwl_enrolled_gate(NULL);
 	bwl_load_init();
 	tpm_quiet();
 	opterr = 0;

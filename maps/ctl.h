@@ -73,6 +73,14 @@ enum bwl_dev_flags {
 		1 << 4, /* an uplink whose kernel forgets departure times in a redirect (< 5.18) */
 };
 
+/* Who may widen what these maps say: docs/fleet.md. Set by load and agent; only new maps have none.
+ */
+enum bwl_enrolled_flags {
+	BWL_ENROLLED = 1 << 0,     /* a root of signed documents is: local tools only tighten */
+	BWL_MEMORY_LOST = 1 << 1,  /* what was accepted of documents is gone, or an old copy */
+	BWL_GLASS_BROKEN = 1 << 2, /* the policy on trial is an emergency's: nobody confirms it */
+};
+
 /*
  * bwl_lease_v1[0]: bwlimitd writes, BPF does not read it: the heartbeat is never renewed beyond its
  * end, and so it holds with every daemon dead. Maps that were made anew have none.
@@ -81,7 +89,7 @@ struct bwl_lease {
 	__u64 until_ns; /* CLOCK_BOOTTIME; 0: never renewed */
 	__u64 renewed_ns;
 	__u64 acted_ns; /* the end on which the policy's `tamper` was acted on */
-	__u64 _pad;
+	__u64 enrolled; /* enum bwl_enrolled_flags */
 };
 BWL_ASSERT_SIZE(struct bwl_lease, 32);
 

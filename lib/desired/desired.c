@@ -16,7 +16,7 @@ static const char *said(const char *name, const char *otherwise)
 
 const char *bwl_state_dir(void)
 {
-	return said("BWLIMIT_STATE_DIR", "/var/lib/bwlimit");
+	return said("BWLIMIT_STATE_DIR", BWL_STATE_DIR);
 }
 
 const char *bwl_source_file(void)

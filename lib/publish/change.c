@@ -228,7 +228,9 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		body = g.peer[from];
 		r = edit(p, &g, id, name, c, &carryover, &body, e);
 	}
-	if (!r) {
+	if (!r && !c->allowed)
+		r = bwl_gate_ask_peer(p, id, &body, e);
+	if (!r && !c->only_ask) {
 		now = bwl_now_ns();
 		continue_rate(p, &g.peer[from].grant.rate, bwl_grant_state(id), now,
 			      &body.grant.rate);

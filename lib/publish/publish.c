@@ -249,7 +249,8 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		.id = x->id,
 		.rep = rep,
 		.carryover = { .ids = &x->ids,
-			       .fresh = p->ctl->fresh_volume || (o && o->fresh_volume),
+			       .fresh = (p->ctl->fresh_volume && !bwl_only_tightens(p)) ||
+					(o && o->fresh_volume),
 			       .ledger = pol->ledger },
 		/* Taken before revocations are looked at: one that comes now has a higher mark. */
 		.seq = __atomic_add_fetch(&p->ctl->seq, 1, __ATOMIC_SEQ_CST),
@@ -353,6 +354,10 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	 */
 	if (o && o->confirm_ns)
 		at = bwl_now_ns() + o->confirm_ns;
+	if (o && o->breaks_glass)
+		bwl_enrolled_set(p, BWL_GLASS_BROKEN);
+	else
+		bwl_enrolled_clear(p, BWL_GLASS_BROKEN);
 	switch_to(p, slot, at ? BWL_NO_SLOT : slot, at ? at : BWL_NEVER_NS);
 	p->ctl->generation++;
 	bwl_silence_within(p, x->b.gen.base->heartbeat_ns, x->b.gen.base->lease_ns);
@@ -378,7 +383,7 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	return r;
 }
 
-int bwl_publish(struct bwl_pins *p, const struct bwl_policy *pol, const struct bwl_publish_opts *o,
+int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
 		struct bwl_publish_report *ret, struct bwl_err *e)
 {
 	struct bwl_publish_report rep = { .peers = (uint32_t)pol->npeers };
@@ -396,6 +401,8 @@ int bwl_publish(struct bwl_pins *p, const struct bwl_policy *pol, const struct b
 		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
 	}
 	r = settle(p, e);
+	if (!r)
+		r = bwl_gate_ask(p, pol, o, e);
 	if (!r)
 		r = prepare(&x, p, pol, o, &rep, e);
 	if (!r)
@@ -451,6 +458,8 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 
 int bwl_confirm(struct bwl_pins *p, struct bwl_err *e)
 {
+	if (bwl_only_tightens(p))
+		return bwl_gate_refuse(e, "what is on trial would stay");
 	return end_pending(p, true, e);
 }
 

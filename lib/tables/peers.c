@@ -57,6 +57,21 @@ bool bwl_is_held(const struct bwl_pins *p)
 	return LOAD(p->held[0].own);
 }
 
+uint64_t bwl_enrolled(const struct bwl_pins *p)
+{
+	return __atomic_load_n(&p->lease->enrolled, __ATOMIC_SEQ_CST);
+}
+
+void bwl_enrolled_set(struct bwl_pins *p, uint64_t flags)
+{
+	__atomic_fetch_or(&p->lease->enrolled, flags, __ATOMIC_SEQ_CST);
+}
+
+void bwl_enrolled_clear(struct bwl_pins *p, uint64_t flags)
+{
+	__atomic_fetch_and(&p->lease->enrolled, ~flags, __ATOMIC_SEQ_CST);
+}
+
 bool bwl_is_stopped(const struct bwl_pins *p)
 {
 	uint32_t is = LOAD(p->ctl->stop);

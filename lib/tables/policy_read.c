@@ -138,10 +138,9 @@ static void read_nexthop(struct bwl_pins *p, const struct bwl_base *b, const str
 }
 
 static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
-		      struct bwl_policy *pol)
+		      const struct bwl_peer *x, struct bwl_policy *pol)
 {
 	const struct bwl_base *b = g->base;
-	const struct bwl_peer *x = bwl_body(p, g, id);
 	struct bwl_pol_peer *q = bwl_policy_add_peer(pol);
 	struct bwl_lim follow;
 	uint32_t c, k = x->meta.sub_base, i;
@@ -214,7 +213,8 @@ static int by_address(const void *a, const void *b)
 	return memcmp(x->addr, y->addr, 16) ? memcmp(x->addr, y->addr, 16) : x->len - y->len;
 }
 
-int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err *e)
+int bwl_policy_read_as(struct bwl_pins *p, uint32_t id, const struct bwl_peer *body,
+		       struct bwl_policy **ret, struct bwl_err *e)
 {
 	struct bwl_policy *pol;
 	struct collect c;
@@ -253,7 +253,7 @@ int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err 
 	for (i = 1; i < c.max; i++) {
 		if (!bwl_body_at(p, &g, i))
 			continue;
-		read_peer(p, &g, i, pol);
+		read_peer(p, &g, i, i == id ? body : bwl_body(p, &g, i), pol);
 		c.index[i] = (uint32_t)pol->npeers;
 	}
 	r = bwl_dest_each(&g, collect_prefix, &c);
@@ -268,4 +268,9 @@ int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err 
 	}
 	*ret = pol;
 	return 0;
+}
+
+int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err *e)
+{
+	return bwl_policy_read_as(p, 0, NULL, ret, e);
 }

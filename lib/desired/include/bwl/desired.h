@@ -10,7 +10,8 @@
 #include <bwl/doc.h>
 #include <bwl/policy.h>
 
-/* Where bwlimitd keeps what must survive: $BWLIMIT_STATE_DIR, or /var/lib/bwlimit. */
+#define BWL_STATE_DIR "/var/lib/bwlimit"
+/* Where bwlimitd keeps what must survive: $BWLIMIT_STATE_DIR, or that. */
 const char *bwl_state_dir(void);
 /* The file that is its source: $BWLIMIT_POLICY, or /etc/bwlimit/policy.yaml. */
 const char *bwl_source_file(void);

@@ -12,6 +12,9 @@
 struct bwl_publish_opts {
 	uint64_t confirm_ns; /* 0: for good; else return by itself unless confirmed in time */
 	bool fresh_volume;   /* volumes of whose past nothing is known start unspent */
+	bool allowed;        /* it may widen: enough people signed it (bwl_gate_fn) */
+	bool of_maps;        /* read from them and edited: what only a file says is as it was */
+	bool breaks_glass;   /* with confirm_ns: nobody confirms it, it ends by itself */
 };
 
 struct bwl_publish_report {
@@ -28,9 +31,12 @@ json_t *bwl_json_report(const struct bwl_publish_report *r);
 bool bwl_report_from(const json_t *o, struct bwl_publish_report *ret);
 
 /* Build the policy in the unused generation and make it hold, as a whole. */
-int bwl_publish(struct bwl_pins *p, const struct bwl_policy *pol, const struct bwl_publish_opts *o,
+int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
 		struct bwl_publish_report *ret, struct bwl_err *e);
-/* End a pending --confirm: keep the new policy. -ENOENT when nothing is pending. */
+/*
+ * End a pending --confirm: keep the new policy. -ENOENT when nothing is pending. -EPERM: the tray
+ * is enrolled, and what is on trial ends by itself.
+ */
 int bwl_confirm(struct bwl_pins *p, struct bwl_err *e);
 /*
  * Settles what is held (bwl_is_held()), as every writer of a policy does first. Waits for one that
@@ -57,10 +63,32 @@ struct bwl_change {
 	uint64_t expiry_ns;
 	uint8_t mode, mark_pct;
 	struct bwl_lim accept;
+	bool allowed;  /* as of a policy */
+	bool only_ask; /* the gate: nothing is changed */
 };
 /* Writes a spare entry and flips one index: no packet sees half a change. */
 int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
 		    struct bwl_err *e);
+/*
+ * Where a root of signed documents is enrolled (docs/fleet.md) what is not `allowed` may only
+ * tighten. Every writer asks the gate, with the lock held, before it writes; a program that set
+ * none writes nothing there. pol: what would be in force; NULL: is this tray enrolled? 1 or 0.
+ * edit: it is what the maps would say, so who is not revoked in it is opened; of a policy who is
+ * revoked in force stays so. The one there is: enrolled/gate.h.
+ */
+typedef int (*bwl_gate_fn)(struct bwl_pins *p, struct bwl_policy *pol,
+			   const struct bwl_publish_opts *o, bool edit, struct bwl_err *e);
+void bwl_gate_set(bwl_gate_fn fn);
+int bwl_gate_ask(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
+		 struct bwl_err *e);
+bool bwl_only_tightens(struct bwl_pins *p);
+#define BWL_ENROLLED_WIDENS "enrolled-widens" /* e->id */
+/* -EPERM, with that id and the next step. what: what would be wider, a sentence. */
+int bwl_gate_refuse(struct bwl_err *e, const char *what);
+/* As above, of a peer's body. */
+int bwl_gate_ask_peer(struct bwl_pins *p, uint32_t id, const struct bwl_peer *body,
+		      struct bwl_err *e);
+
 /* One store. ret_seq: the revocation number. name NULL: every peer. */
 int bwl_revoke(struct bwl_pins *p, const char *name, struct bwl_err *e);
 

@@ -8,6 +8,9 @@
 
 /* The policy in force, read back from the maps. Rates are as encoded (within 2^-23). */
 int bwl_policy_read(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err *e);
+/* The same, as if peer id had this body: what an edit would make of it. */
+int bwl_policy_read_as(struct bwl_pins *p, uint32_t id, const struct bwl_peer *body,
+		       struct bwl_policy **ret, struct bwl_err *e);
 
 /* Volumes that a writer holds full at this moment, or held when he was killed. */
 bool bwl_is_held(const struct bwl_pins *p);
@@ -51,6 +54,11 @@ uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const ch
 bool bwl_is_revoked(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
 /* By the stop switch: a hand, or what the journal has of one; not while attach or upgrade close. */
 bool bwl_is_stopped(const struct bwl_pins *p);
+
+/* enum bwl_enrolled_flags of these maps (maps/ctl.h). */
+uint64_t bwl_enrolled(const struct bwl_pins *p);
+void bwl_enrolled_set(struct bwl_pins *p, uint64_t flags);
+void bwl_enrolled_clear(struct bwl_pins *p, uint64_t flags);
 
 /* Every limit of a generation that has a volume or a place for one: all but accept. */
 typedef void (*bwl_limit_fn)(const struct bwl_limit *l, uint32_t state, void *arg);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who asks whether a tray that is enrolled may be widened: see bwl_gate_fn. */
+#include <errno.h>
+#include <bwl/publish.h>
+#include <bwl/cleanup.h>
+
+static bwl_gate_fn gate;
+
+void bwl_gate_set(bwl_gate_fn fn)
+{
+	gate = fn;
+}
+
+int bwl_gate_refuse(struct bwl_err *e, const char *what)
+{
+	bwl_fail(e, EPERM, "this tray is enrolled, where local tools only tighten: %s", what);
+	if (e)
+		e->id = BWL_ENROLLED_WIDENS;
+	return bwl_hint(
+		e,
+		"who may widen signs it: bwlimit-ctl policy sign, approve, policy publish; in an emergency, two people: bwlimit-ctl break-glass FILE");
+}
+
+bool bwl_only_tightens(struct bwl_pins *p)
+{
+	return bwl_enrolled(p) || (gate && gate(p, NULL, NULL, false, NULL) == 1);
+}
+
+int bwl_gate_ask(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
+		 struct bwl_err *e)
+{
+	if (o && o->allowed)
+		return 0;
+	if (gate)
+		return gate(p, pol, o, false, e);
+	return bwl_enrolled(p) ? bwl_gate_refuse(e, "this program does not compare") : 0;
+}
+
+/* Others are not asked: they need not read all of a policy for one peer. */
+int bwl_gate_ask_peer(struct bwl_pins *p, uint32_t id, const struct bwl_peer *body,
+		      struct bwl_err *e)
+{
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
+	int r;
+
+	if (!bwl_only_tightens(p))
+		return 0;
+	r = bwl_pins_whole(p, e);
+	if (!r)
+		r = bwl_policy_read_as(p, id, body, &pol, e);
+	if (r)
+		return r;
+	return gate ? gate(p, pol, NULL, true, e) : bwl_gate_ask(p, pol, NULL, e);
+}
