@@ -22,6 +22,8 @@ struct approval {
 	struct bwl_root *root;
 	struct bwl_signed doc;
 	struct bwl_policy *from, *to;
+	const char **opens; /* of the document */
+	size_t nopens;
 };
 
 static int parse(struct ctl *c, const struct approval *a, const char *name, const char *text,
@@ -113,6 +115,54 @@ static double least_s(const struct approval *a, const struct bwl_policy *p)
 	return bwl_exfil(p, &args, &x, NULL) ? NAN : x.seconds;
 }
 
+static void take_opens(struct approval *a)
+{
+	const json_t *list = json_object_get(a->doc.body, "opens"), *v;
+	size_t i;
+
+	a->opens = bwl_must(calloc(json_array_size(list) + 1, sizeof(*a->opens)));
+	json_array_foreach(list, i, v) a->opens[a->nopens++] = json_string_value(v);
+}
+
+/* What a document asks beside its limits. */
+static void terms_json(const struct approval *a, json_t *o)
+{
+	const json_t *body = a->doc.body;
+	uint64_t lease = bwl_payload_span(body, "lease_most", 0);
+
+	json_object_set_new(o, "opens_peer_names", bwl_json_names(a->opens, a->nopens));
+	json_object_set_new(o, "fresh_volume", json_boolean(bwl_payload_yes(body, "fresh_volume")));
+	json_object_set_new(o, "stages", json_boolean(bwl_payload_yes(body, "stages")));
+	json_object_set_new(o, "break_glass", json_boolean(bwl_payload_yes(body, "break_glass")));
+	json_object_set_new(o, "offline_for_s",
+			    bwl_json_span(
+				    bwl_payload_span(body, "offline_for", BWL_OFFLINE_FOR_NS)));
+	json_object_set_new(o, "lease_most_s", lease ? bwl_json_span(lease) : json_null());
+}
+
+static void terms_text(const struct approval *a, FILE *f)
+{
+	const json_t *body = a->doc.body;
+	uint64_t lease = bwl_payload_span(body, "lease_most", 0);
+	char t[BWL_UNIT_BUF];
+
+	for (size_t i = 0; i < a->nopens; i++)
+		fprintf(f, "  opens %s, which is closed\n", a->opens[i]);
+	if (bwl_payload_yes(body, "fresh_volume"))
+		fputs("  volumes begin unspent\n", f);
+	if (bwl_payload_yes(body, "stages"))
+		fputs("  in force when a rollout of the controller says so, not when it comes\n",
+		      f);
+	if (bwl_payload_yes(body, "break_glass"))
+		fputs("  breaks glass: applied by a file, without the controller and a signed time, for a few hours\n",
+		      f);
+	fprintf(f, "  without a signed time for %s it falls to the floor\n",
+		bwl_format_time(bwl_payload_span(body, "offline_for", BWL_OFFLINE_FOR_NS), t));
+	if (lease)
+		fprintf(f, "  the controller may renew leases for %s at most\n",
+			bwl_format_time(lease, t));
+}
+
 static json_t *as_json(const struct approval *a, const struct bwl_widened *w, bool did)
 {
 	json_t *o = bwl_doc("approve"), *list = json_array();
@@ -131,6 +181,7 @@ static json_t *as_json(const struct approval *a, const struct bwl_widened *w, bo
 	json_object_set_new(o, "least_before_s", bwl_json_real(before));
 	json_object_set_new(o, "least_after_s", bwl_json_real(after));
 	json_object_set_new(o, "signed", json_boolean(did));
+	terms_json(a, o);
 	return o;
 }
 
@@ -140,6 +191,7 @@ static void as_text(const struct approval *a, const struct bwl_widened *w, FILE 
 
 	fprintf(f, "%s %s, version %llu, for %s\n", bwl_signed_word(a->doc.type), a->doc.terms.name,
 		(unsigned long long)a->doc.terms.version, a->doc.audience);
+	terms_text(a, f);
 	if (!w->n)
 		fputs("widens nothing: one person suffices\n", f);
 	else
@@ -218,6 +270,8 @@ static int look(struct ctl *c, struct approval *a, const char *bytes, size_t len
 		r = a->doc.type == BWL_SIGNED_GRANT ? load_granted(c, a, &to) : load_to(c, a, &to);
 	if (r)
 		return r;
+	from.closed = a->opens; /* whatever is to be opened is closed, or nothing comes of it */
+	from.nclosed = a->nopens;
 	bwl_widens(&from, &to, &w);
 	if (!c->json)
 		as_text(a, &w, stdout);
@@ -262,8 +316,11 @@ static int approve(struct ctl *c, int argc, char **argv)
 	if (!r && a.doc.type != BWL_SIGNED_POLICY && a.doc.type != BWL_SIGNED_GRANT)
 		r = bwl_fail(&c->err, ENOTSUP, "a %s is signed with: bwlimit-ctl policy sign",
 			     bwl_signed_word(a.doc.type));
-	if (!r)
+	if (!r) {
+		take_opens(&a);
 		r = look(c, &a, bytes, len);
+	}
+	free(a.opens);
 	bwl_signed_free(&a.doc);
 	bwl_policy_free(a.from);
 	bwl_policy_free(a.to);

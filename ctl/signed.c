@@ -8,7 +8,8 @@
 
 struct terms {
 	const char *key, *out, *type, *fleet, *audience, *name, *epoch, *version, *life, *reason,
-		*offline, *lease;
+		*offline, *lease, *opens;
+	bool stages, fresh, glass;
 	enum bwl_signed_type what;
 	uint64_t epoch_n, version_n, life_ns;
 };
@@ -39,6 +40,37 @@ static int take_terms(struct ctl *c, struct terms *t)
 	return 0;
 }
 
+/* Names with commas between. */
+static json_t *names_of(const char *s)
+{
+	json_t *list = json_array();
+
+	for (size_t n; *s; s += n + (s[n] == ',')) {
+		n = strcspn(s, ",");
+		json_array_append_new(list, json_stringn(s, n));
+	}
+	return list;
+}
+
+/* A type that has no such key is refused when the payload is parsed. */
+static void add_options(const struct terms *t, json_t *o)
+{
+	if (t->reason)
+		json_object_set_new(o, "reason", json_string(t->reason));
+	if (t->offline)
+		json_object_set_new(o, "offline_for", json_string(t->offline));
+	if (t->lease)
+		json_object_set_new(o, "lease_most", json_string(t->lease));
+	if (t->opens)
+		json_object_set_new(o, "opens", names_of(t->opens));
+	if (t->stages)
+		json_object_set_new(o, "stages", json_true());
+	if (t->fresh)
+		json_object_set_new(o, "fresh_volume", json_true());
+	if (t->glass)
+		json_object_set_new(o, "break_glass", json_true());
+}
+
 /* What is in the file: a policy's text, or what a payload of another type has beside the terms. */
 static int content(struct ctl *c, const char *file, const struct terms *t, const char *bytes,
 		   size_t len, json_t **ret)
@@ -48,12 +80,12 @@ static int content(struct ctl *c, const char *file, const struct terms *t, const
 
 	if (t->what != BWL_SIGNED_POLICY) {
 		*ret = json_loadb(bytes, len, JSON_REJECT_DUPLICATES, NULL);
-		return json_is_object(*ret)
-			       ? 0
-			       : bwl_fail(
-					 &c->err, EBADMSG,
-					 "%s: the content of a %s is a JSON object (docs/fleet.md)",
-					 file, bwl_signed_word(t->what));
+		if (!json_is_object(*ret))
+			return bwl_fail(&c->err, EBADMSG,
+					"%s: the content of a %s is a JSON object (docs/fleet.md)",
+					file, bwl_signed_word(t->what));
+		add_options(t, *ret);
+		return 0;
 	}
 	r = bwl_policy_parse(file, bytes, len, bwl_now_ns(), time(NULL), &pol, &c->err);
 	bwl_policy_free(pol);
@@ -61,12 +93,7 @@ static int content(struct ctl *c, const char *file, const struct terms *t, const
 		return r;
 	*ret = json_object();
 	json_object_set_new(*ret, "text", json_stringn(bytes, len));
-	if (t->reason)
-		json_object_set_new(*ret, "reason", json_string(t->reason));
-	if (t->offline)
-		json_object_set_new(*ret, "offline_for", json_string(t->offline));
-	if (t->lease)
-		json_object_set_new(*ret, "lease_most", json_string(t->lease));
+	add_options(t, *ret);
 	return 0;
 }
 
@@ -120,6 +147,10 @@ int ctl_policy_sign(struct ctl *c, int argc, char **argv)
 		{ "--reason", NULL, &t.reason },
 		{ "--offline-for", NULL, &t.offline },
 		{ "--lease-most", NULL, &t.lease },
+		{ "--opens", NULL, &t.opens },
+		{ "--stages", &t.stages, NULL },
+		{ "--fresh-volume", &t.fresh, NULL },
+		{ "--break-glass", &t.glass, NULL },
 		{ NULL, NULL, NULL },
 	};
 	BWL_AUTO(bwl_key_free) struct bwl_key *k = NULL;

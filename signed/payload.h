@@ -29,6 +29,7 @@
 	X(GRANT, "limit", MAP, true)                                                               \
 	X(GRANT, "offline_for", SPAN, false)                                                       \
 	X(GRANT, "opens", NAMES, false)                                                            \
+	X(GRANT, "break_glass", YES, false)                                                        \
 	X(GRANT, "reason", TEXT, true)                                                             \
 	X(LEASE, "policy", DIGEST, true)                                                           \
 	X(LEASE, "for", SPAN, true)                                                                \

@@ -77,7 +77,7 @@ _bwlimit_ctl() {
 		;;
 	policy/check | policy/diff) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	policy/sign)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--key --fleet --audience --name --number --epoch --for --type --offline-for --lease-most --reason --out' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--key --fleet --audience --name --number --epoch --for --type --offline-for --lease-most --stages --opens --fresh-volume --break-glass --reason --out' -- "$cur")
 		return
 		;;
 	policy/publish)

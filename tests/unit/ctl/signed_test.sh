@@ -74,6 +74,18 @@ check "without a terminal and --yes nothing is signed" says '^not signed' \
 check "bob signs" says '^signed' ctl approve wider.yaml.signed --root root --against was.yaml --key bob.pem --yes
 check "then it may widen" says 'verified +2 of the people of role policy$' ctl policy verify wider.yaml.signed --root root
 
+cp was.yaml asks.yaml
+check "a document asks for more than limits" says 'version 7' sign asks.yaml alice tray-7 7 --stages --opens d1,d2 --fresh-volume \
+	--break-glass --offline-for 1h --lease-most 2h
+for what in 'opens d1, which is closed' 'opens d2' 'volumes begin unspent' 'when a rollout of the controller says so' 'breaks glass' \
+	'signed time for 1h' 'renew leases for 2h' 'd1: revocation: closed -> open' 'fresh_volume: volumes'; do
+	check "approve says: $what" says "$what" ctl approve asks.yaml.signed --root root --against was.yaml
+done
+check "and programs read it" says '^\[\["d1","d2"\],true,true,true,3600.*,7200' sh -c "'$CTL' --json approve asks.yaml.signed --root root \
+	--against was.yaml | jq -c '[.opens_peer_names, .fresh_volume, .stages, .break_glass, .offline_for_s, .lease_most_s]'"
+check "a name that is none is refused" fails 'list of names' sign asks.yaml alice tray-7 8 --opens 'd1,,d2' --out no
+check "and what its type has not" fails 'not known' sign root.json alice root 2 --type root --stages --out no
+
 check "one person tightens" says "version 6" sign narrower.yaml bob tray-7 6
 check "which widens nothing" says 'widens nothing: one person suffices' \
 	ctl approve narrower.yaml.signed --root root --against was.yaml
