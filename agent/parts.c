@@ -122,6 +122,10 @@ const struct agent_part agent_parts[] = {
 		.stop = agent_tracking_stop,
 	},
 	{
+		.name = "glass",
+		.tick = agent_glass_tick,
+	},
+	{
 		.name = "neighbours",
 		.tick = agent_neighbours_tick,
 	},

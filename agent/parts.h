@@ -106,6 +106,9 @@ agent_part_call agent_tracking_stop;
 /* neighbours.c: next hops that cannot be pushed out of the neighbour table */
 agent_part_call agent_neighbours_tick;
 
+/* glass.c: an alarm while the glass is broken */
+agent_part_call agent_glass_tick;
+
 /* pace.c: can mode shape pace? */
 agent_part_call agent_pace_tick;
 

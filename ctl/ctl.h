@@ -37,7 +37,7 @@ extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[]
 	ctl_exfil_cmds[], ctl_heartbeat_cmds[], ctl_drill_cmds[], ctl_ipsec_cmds[],
 	ctl_ipsec_track_cmds[], ctl_pki_cmds[], ctl_usage_cmds[], ctl_history_cmds[],
 	ctl_audit_cmds[], ctl_tamper_cmds[], ctl_lease_cmds[], ctl_journal_cmds[],
-	ctl_metrics_cmds[], ctl_key_cmds[], ctl_approve_cmds[];
+	ctl_metrics_cmds[], ctl_key_cmds[], ctl_approve_cmds[], ctl_break_glass_cmds[];
 
 /* revoke.c: the command, for others that come to it */
 int ctl_revoke(struct ctl *c, int argc, char **argv);

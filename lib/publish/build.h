@@ -22,6 +22,7 @@ struct bwl_build {
 	struct bwl_carryover carryover; /* accounts that start to count with this policy */
 	uint32_t nsubs, nnexthops;
 	struct bwl_publish_report *rep;
+	const struct bwl_publish_opts *o; /* NULL: none */
 };
 
 int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, struct bwl_err *e);

@@ -81,6 +81,14 @@ static int from_mask(struct bwl_build *b, const struct bwl_pol_peer *q, __u64 *r
 	return 0;
 }
 
+static bool is_opened(const struct bwl_build *b, const char *name)
+{
+	for (size_t i = 0; b->o && i < b->o->nopens; i++)
+		if (!strcmp(b->o->opens[i], name))
+			return true;
+	return false;
+}
+
 /* A grant that was revoked stays revoked, whatever the file says, and so do those in its place. */
 static bool still_revoked(const struct bwl_build *b, size_t i)
 {
@@ -181,7 +189,7 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	if (q->zone[0] && !body->meta.zone)
 		return bwl_fail(e, EINVAL, "peer %s: zone %s is not in the policy", q->name,
 				q->zone);
-	if (still_revoked(b, i)) {
+	if (!is_opened(b, q->name) && still_revoked(b, i)) {
 		body->meta.grant_seq = 0;
 		b->rep->kept_revoked++;
 	} else {

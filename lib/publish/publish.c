@@ -248,6 +248,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 		.old_rate = x->old_rate,
 		.id = x->id,
 		.rep = rep,
+		.o = o,
 		.carryover = { .ids = &x->ids,
 			       .fresh = (p->ctl->fresh_volume && !bwl_only_tightens(p)) ||
 					(o && o->fresh_volume),

@@ -72,6 +72,11 @@ void bwl_enrolled_clear(struct bwl_pins *p, uint64_t flags)
 	__atomic_fetch_and(&p->lease->enrolled, ~flags, __ATOMIC_SEQ_CST);
 }
 
+uint64_t bwl_glass_until_ns(const struct bwl_pins *p, uint64_t now_ns)
+{
+	return bwl_enrolled(p) & BWL_GLASS_BROKEN ? bwl_pending_ns(p, now_ns) : 0;
+}
+
 bool bwl_is_stopped(const struct bwl_pins *p)
 {
 	uint32_t is = LOAD(p->ctl->stop);

@@ -53,7 +53,7 @@ _bwlimit_ctl() {
 	fleet-status/* | fleet-top/* | fleet-usage/* | fleet-reasons/* | fleet-history/*) words=$ask ;;
 	fleet-exfil/*) words="--size --compression $ask" ;;
 	fleet-*) ;;
-	/) words='peer grant revoke zone policy stats usage history reasons metrics top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal key approve' ;;
+	/) words='peer grant revoke zone policy stats usage history reasons metrics top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal key approve break-glass' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show sign verify publish' ;;
@@ -90,6 +90,7 @@ _bwlimit_ctl() {
 		;;
 	key/) words='new show' ;;
 	key/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	break-glass/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	approve/*)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--root --key --against --size --yes' -- "$cur")
 		return

@@ -15,6 +15,9 @@ struct bwl_publish_opts {
 	bool allowed;        /* it may widen: enough people signed it (bwl_gate_fn) */
 	bool of_maps;        /* read from them and edited: what only a file says is as it was */
 	bool breaks_glass;   /* with confirm_ns: nobody confirms it, it ends by itself */
+	/* Peers that are open in it, although they are revoked: with it that ends, too. */
+	const char *const *opens;
+	size_t nopens;
 };
 
 struct bwl_publish_report {

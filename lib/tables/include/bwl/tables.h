@@ -59,6 +59,8 @@ bool bwl_is_stopped(const struct bwl_pins *p);
 uint64_t bwl_enrolled(const struct bwl_pins *p);
 void bwl_enrolled_set(struct bwl_pins *p, uint64_t flags);
 void bwl_enrolled_clear(struct bwl_pins *p, uint64_t flags);
+/* Until when an emergency's policy holds, which nobody confirms; 0: none does. */
+uint64_t bwl_glass_until_ns(const struct bwl_pins *p, uint64_t now_ns);
 
 /* Every limit of a generation that has a volume or a place for one: all but accept. */
 typedef void (*bwl_limit_fn)(const struct bwl_limit *l, uint32_t state, void *arg);

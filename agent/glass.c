@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Broken glass is an alarm as long as it holds (docs/fleet.md): the data plane ends it, not this.
+ */
+#include <syslog.h>
+#include "bwl/units.h"
+#include "parts.h"
+
+#define REPEAT_NS (600 * 1000000000ULL)
+
+void agent_glass_tick(struct agent *a, void *part)
+{
+	static uint64_t until_ns, told_ns; /* the main thread's */
+	uint64_t now = bwl_now_ns(), is = bwl_glass_until_ns(a->pins, now);
+	char left[BWL_UNIT_BUF];
+
+	(void)part;
+	if (is && (is != until_ns || now - told_ns >= REPEAT_NS)) {
+		told_ns = now;
+		agent_log(
+			LOG_ALERT, "break-glass",
+			"the glass is broken: a policy of an emergency holds for another %s (bwlimit-ctl policy rollback ends it)",
+			bwl_human_time((double)(is - now) / 1e9, left));
+	} else if (!is && until_ns) {
+		agent_log(LOG_NOTICE, "break-glass",
+			  "the emergency's policy has ended: the policy before holds");
+	}
+	until_ns = is;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See glass.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <bwl/doc.h>
+#include "glass.h"
+#include "glass_used.h"
+#include "journal/journal.h"
+#include "signed/grant.h"
+#include "signed/payload.h"
+
+#define SECOND 1000000000ULL
+
+static int untrusted(const struct bwl_signed *d, struct bwl_err *e)
+{
+	if (!bwl_payload_yes(d->body, "break_glass")) {
+		bwl_fail(e, EINVAL, "the %s %s does not say break_glass: it comes by the store",
+			 bwl_signed_word(d->type), d->terms.name);
+		return bwl_hint(e, "bwlimit-ctl policy sign … --break-glass");
+	}
+	if (d->enough && d->people >= 2)
+		return 0;
+	bwl_fail(e, EKEYREJECTED,
+		 "%u of the people of role policy signed the %s %s: nobody breaks glass alone",
+		 d->people, bwl_signed_word(d->type), d->terms.name);
+	if (e)
+		e->id = "signed-untrusted";
+	return bwl_hint(e, "bwlimit-ctl approve, by somebody else");
+}
+
+int bwl_glass_open(const struct bwl_memory *m, const char *dir, const char *bytes, size_t len,
+		   int64_t wall_s, struct bwl_glass *ret, struct bwl_err *e)
+{
+	int64_t now = bwl_memory_now(m, wall_s), left;
+	struct bwl_signed *d = &ret->doc;
+	int r;
+
+	*ret = (struct bwl_glass){ 0 };
+	r = bwl_signed_open(bytes, len, bwl_memory_root(m), bwl_memory_tray(m), now, d, e);
+	if (r)
+		return r;
+	if (d->type != BWL_SIGNED_POLICY && d->type != BWL_SIGNED_GRANT)
+		r = bwl_fail(e, EINVAL, "a %s breaks no glass: a policy does, or a grant",
+			     bwl_signed_word(d->type));
+	if (!r)
+		r = untrusted(d, e);
+	if (!r) {
+		r = bwl_memory_judge(m, d, e);
+		r = r > 0 ? 0 : r; /* the store had it as well */
+	}
+	if (!r)
+		r = glass_judge(dir, d, e);
+	left = d->terms.not_after_s - now;
+	ret->for_ns = (uint64_t)left < BWL_GLASS_MOST_NS / SECOND ? (uint64_t)left * SECOND
+								  : BWL_GLASS_MOST_NS;
+	if (r)
+		bwl_glass_free(ret);
+	return r;
+}
+
+void bwl_glass_free(struct bwl_glass *g)
+{
+	bwl_signed_free(&g->doc);
+}
+
+static int policy_of(struct bwl_pins *p, const struct bwl_memory *m, const struct bwl_signed *d,
+		     struct bwl_policy **ret, struct bwl_err *e)
+{
+	int64_t wall_s = bwl_memory_now(m, time(NULL));
+	const char *text = bwl_payload_text(d->body, "text");
+	int r;
+
+	if (d->type == BWL_SIGNED_POLICY)
+		return bwl_policy_parse(d->terms.name, text, strlen(text), bwl_now_ns(), wall_s,
+					ret, e);
+	if (bwl_active_slot(p, bwl_now_ns()) == BWL_NO_SLOT)
+		return bwl_fail(e, ENOENT, "no policy is in force: there is no peer to grant to");
+	r = bwl_policy_read(p, ret, e);
+	return r ? r : bwl_grant_into(*ret, d, bwl_now_ns(), wall_s, e);
+}
+
+/* What the journal has closed is so, but what the document names; that is again afterwards. */
+static const char **opened(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_signed *d,
+			   size_t *ret_n)
+{
+	const json_t *list = json_object_get(d->body, "opens"), *v;
+	const char **name = bwl_must(calloc(json_array_size(list) + 1, sizeof(*name)));
+	size_t i;
+
+	bwl_journal_policy(p, pol, false, false);
+	*ret_n = 0;
+	json_array_foreach(list, i, v)
+	{
+		struct bwl_pol_peer *q = bwl_policy_peer(pol, json_string_value(v));
+
+		if (q)
+			q->revoked = false;
+		name[(*ret_n)++] = json_string_value(v);
+	}
+	return name;
+}
+
+/* As long as it holds: also where bwlimitd is dead, and where no lease lives. A clamp stays. */
+static void keep_alive(struct bwl_pins *p, uint64_t until_ns)
+{
+	__u64 was = __atomic_load_n(&p->ctl->heartbeat_ns, __ATOMIC_SEQ_CST);
+
+	while (was != BWL_CLAMPED_NS &&
+	       !__atomic_compare_exchange_n(&p->ctl->heartbeat_ns, &was, until_ns, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+}
+
+int bwl_glass_break(struct bwl_pins *p, const struct bwl_memory *m, const char *dir,
+		    const struct bwl_glass *g, struct bwl_publish_report *ret, struct bwl_err *e)
+{
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
+	BWL_AUTO_FREE const char **opens = NULL;
+	struct bwl_publish_opts o = {
+		.confirm_ns = g->for_ns,
+		.fresh_volume = bwl_payload_yes(g->doc.body, "fresh_volume"),
+		.allowed = true,
+		.breaks_glass = true,
+	};
+	int r = bwl_pins_lock(p, e);
+
+	if (!r)
+		r = policy_of(p, m, &g->doc, &pol, e);
+	if (r)
+		return r;
+	if (bwl_pending_ns(p, bwl_now_ns())) {
+		bwl_fail(e, EBUSY, "a policy is on trial, or glass is broken already");
+		return bwl_hint(e, "bwlimit-ctl policy rollback ends it");
+	}
+	r = glass_judge(dir, &g->doc, e); /* again, with the lock */
+	if (!r)
+		r = glass_use(dir, &g->doc, bwl_memory_newest(m), e);
+	if (r)
+		return r;
+	opens = opened(p, pol, &g->doc, &o.nopens);
+	o.opens = opens;
+	r = bwl_publish(p, pol, &o, ret, e);
+	if (!r)
+		keep_alive(p, bwl_pending_ns(p, bwl_now_ns()));
+	return r;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside: which documents broke the glass already. */
+#ifndef BWL_ENROLLED_GLASS_USED_H
+#define BWL_ENROLLED_GLASS_USED_H
+
+#include "signed/document.h"
+
+/* -ESTALE ("signed-old"): it, or a newer one of its name, was used; -EUCLEAN: nobody can say. */
+int glass_judge(const char *dir, const struct bwl_signed *d, struct bwl_err *e);
+/* On disk when 0 is returned. now_s: what has ended by then is forgotten. */
+int glass_use(const char *dir, const struct bwl_signed *d, int64_t now_s, struct bwl_err *e);
+
+#endif

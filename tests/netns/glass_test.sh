@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Broken glass: what two people signed for an emergency is in force from a file, with bwlimitd dead and after the
+# heartbeat ended; the data plane ends it; nobody confirms it, nobody does it twice, nobody alone.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LAB=bwl-glass-$$ LAB_DESTS=2
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/../harness/lab.sh"
+# shellcheck source=../harness/boot.sh
+. "$here/../harness/boot.sh"
+# shellcheck source=../harness/documents.sh
+. "$here/../harness/documents.sh"
+lab_up || exit 1
+# shellcheck source=../harness/people.sh
+. "$here/../harness/people.sh"
+
+STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
+mkdir "$STATE"
+export BWLIMIT_STATE_DIR=$STATE BWLIMIT_POLICY=$FILE BWLIMIT_JOURNAL_DIR=$STATE/journal
+export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
+"$CTL" audit init --origin test/glass >/dev/null 2>&1
+"$CTL" journal init >/dev/null 2>&1
+AGENT_PID=
+ATTACH=("$LOAD" attach --drill --max-peers 4096)
+policy() { # rate of d1 [heartbeat] [another line]
+	lab_policy_head "${2:-1h}" <<-END
+	${3-}
+	peers:
+	$(lab_peer d1 1 "grant: { rate: $1, burst: 1mb }")
+	$(lab_peer d2 2 "grant: { rate: 1mbit }")
+	END
+}
+agent() {
+	lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --history-size 0b --totals none --json
+	AGENT_PID=$LAB_PID
+	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
+}
+no_agent() { [[ -z $AGENT_PID ]] || { kill -KILL "$AGENT_PID"; wait "$AGENT_PID"; AGENT_PID=; } 2>/dev/null; }
+rate_is() { [[ $("$CTL" --json peer show "$1" | jq '.grant.rate_bits_per_second / 1000 | round') == "$2" ]]; }
+said() { grep -q "\"event\":\"$1\".*$2" "$LAB_TMP/agent"; }
+fails() { # id, command…
+	[[ $("${@:2}" 2>/dev/null | jq -r .error.id) == "$1" ]] || { note "$("${@:2}" 2>&1)"; false; }
+}
+break_glass() { in_dpu "$CTL" --json break-glass "$@"; }
+sign() { # file out who number options…
+	people_sign "$1" "$LAB_TMP/$2" "$3" --name emergency --number "$4" --for "${LIFE:-1d}" --audience "${WHO:-tray:tray-7}" \
+		--reason 'line 2 is down' "${@:5}"
+}
+
+policy 5mbit >"$FILE"
+in_dpu "${ATTACH[@]}" --fresh-volume >/dev/null 2>&1
+in_dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --once >/dev/null 2>&1
+ctl heartbeat
+policy 50mbit >"$LAB_TMP/wide.yaml"
+people_root && people_enrolment || exit 1
+sign "$LAB_TMP/wide.yaml" two alice,bob 3 --break-glass
+check "where nothing is enrolled there is no glass" sh -c "! '$CTL' break-glass '$LAB_TMP/two' 2>/dev/null"
+people_enrol "$STATE" || exit 1
+
+# --- nobody alone, nothing else
+sign "$LAB_TMP/wide.yaml" one alice 3 --break-glass
+check "one person breaks no glass" fails signed-untrusted break_glass "$LAB_TMP/one"
+sign "$LAB_TMP/wide.yaml" other alice,bob 3
+check "nor does a policy that does not say so" grep -q 'does not say break_glass' <<<"$(break_glass "$LAB_TMP/other")"
+WHO=tray:tray-8 sign "$LAB_TMP/wide.yaml" elsewhere alice,bob 3 --break-glass
+check "nor that of another tray" fails signed-audience break_glass "$LAB_TMP/elsewhere"
+LIFE=1s sign "$LAB_TMP/wide.yaml" short alice,bob 3 --break-glass
+sleep 2
+check "nor one that has ended" fails signed-expired break_glass "$LAB_TMP/short"
+sed 's/./&/; s/"payload": *"\(.\)/"payload":"X/' "$LAB_TMP/two" >"$LAB_TMP/forged"
+check "nor one whose bytes were changed" fails signed-untrusted break_glass "$LAB_TMP/forged"
+check "none of these used anything up" test ! -e "$STATE/broken-glass.json"
+check "and none changed anything" rate_is d1 5000
+
+# --- with bwlimitd dead, and a peer that was revoked
+ctl revoke d2
+check "control: what is revoked is closed" lab_wait_for 30 is_closed 2
+sign "$LAB_TMP/wide.yaml" opens alice,bob 4 --break-glass --opens d2
+break_glass "$LAB_TMP/opens" >"$LAB_TMP/said" 2>"$LAB_TMP/stderr" || note "$(cat "$LAB_TMP/said")"
+can_judge && check "its JSON is what docs/schema says" judge break-glass <"$LAB_TMP/said"
+check "two people break it" jq -e '.kind == "break-glass" and .people_count == 2 and .document_version == 4' "$LAB_TMP/said"
+check "for four hours at most" jq -e '.ends_in_s > 14000 and .ends_in_s <= 14400' "$LAB_TMP/said"
+check "it is in force" rate_is d1 50000
+check "and packets pass" lab_wait_for 30 is_open 1
+check "the peer that it names is open" lab_wait_for 30 is_open 2
+check "the journal has it closed all the same" journal '.peer_names == ["d2"]'
+check "the audit log has who, what, how long and why" grep -q 'break-glass.*policy emergency, version 4.*signed by 2 people, for 4 h.*line 2 is down' <<<"$("$CTL" audit show)"
+check "nobody confirms it" fails enrolled-widens in_dpu "$CTL" --json policy confirm
+check "nobody breaks it twice at once" grep -q 'on trial, or glass is broken' <<<"$(sign "$LAB_TMP/wide.yaml" more alice,bob 5 --break-glass; break_glass "$LAB_TMP/more")"
+check "a revocation ends what it opened" ctl revoke d2
+check "at once" lab_wait_for 30 is_closed 2
+agent
+check "bwlimitd raises an alarm" lab_wait_for 30 said break-glass 'the glass is broken: a policy of an emergency holds for another'
+check "policy rollback ends it" ctl policy rollback
+check "the policy before holds" rate_is d1 5000
+check "and bwlimitd says so" lab_wait_for 30 said break-glass 'has ended'
+check "the same document does it no more" fails signed-old break_glass "$LAB_TMP/opens"
+check "nor an older one" fails signed-old break_glass "$LAB_TMP/two"
+check "what was revoked is closed again" lab_wait_for 30 is_closed 2
+no_agent
+
+# --- the data plane ends it, with every daemon dead
+LIFE=8s sign "$LAB_TMP/wide.yaml" brief alice,bob 6 --break-glass --opens d2
+check "one that is short" break_glass "$LAB_TMP/brief" >/dev/null
+check "is in force" rate_is d1 50000
+check "with what it opens" lab_wait_for 5 is_open 2
+check "and ends by itself" lab_wait_for 30 rate_is d1 5000
+check "what it opened is closed then" lab_wait_for 30 is_closed 2
+
+# --- a grant, after the heartbeat ended: nobody beats
+policy 5mbit 2s 'lease: 1h' >"$FILE"
+ctl policy apply "$FILE" --yes --trust-clock
+check "without a heartbeat nothing passes" lab_wait_for 30 is_closed 1
+echo '{"peer": "d1", "limit": {"rate": "20mbit"}}' >"$LAB_TMP/grant.json"
+people_sign "$LAB_TMP/grant.json" "$LAB_TMP/grant" alice,bob --type grant --name g1 --number 1 --for 1h --reason 'line 2' --break-glass
+check "a grant breaks it, too" break_glass "$LAB_TMP/grant" >/dev/null
+check "it is in force" rate_is d1 20000
+check "although no heartbeat and no lease lives" lab_wait_for 30 is_open 1
+ctl policy rollback
+check "afterwards nothing passes again" lab_wait_for 30 is_closed 1
+
+# --- what is remembered of it is not to be got round
+echo '#' >>"$STATE/broken-glass.json"
+sign "$LAB_TMP/wide.yaml" late alice,bob 9 --break-glass
+check "where that is damaged none is broken" grep -q 'which glass was broken before cannot be said' <<<"$(break_glass "$LAB_TMP/late")"
+done_testing
