@@ -10,6 +10,7 @@
 #include <syslog.h>
 #include <bwl/publish.h>
 #include "journal_check.h"
+#include "memory_check.h"
 #include "release.h"
 #include "tpm/tpm.h"
 #include "parts.h"
@@ -36,6 +37,7 @@ struct ledger_part {
 	char told[sizeof(((struct bwl_err *)0)->text)];
 	uint64_t told_ns, slow_ns, retry_ns;
 	struct judge judge;
+	struct memory_check memory;
 	uint32_t waiting;
 };
 
@@ -105,13 +107,14 @@ static void note_pace(struct ledger_part *v, uint64_t took_ns)
 static int look_at_anchor(struct ledger_part *v, struct bwl_err *e)
 {
 	int r = anchor_run(v->anchor, v->ledger, v->era,
-			   v->judge.moved || releases_spent_much(v->releases), e);
+			   v->judge.moved || v->memory.moved || releases_spent_much(v->releases),
+			   e);
 	uint32_t *flags = &v->pins->ctl->ledger;
 
 	if (anchor_raises(v->anchor) != v->raises) {
 		v->raises = anchor_raises(v->anchor);
 		releases_forget_spent(v->releases);
-		v->judge.moved = false;
+		v->judge.moved = v->memory.moved = false;
 	}
 	if (*flags & BWL_LEDGER_CAME)
 		*flags = BWL_LEDGER_CAME | (anchor_holds(v->anchor) ? BWL_LEDGER_TPM : 0);
@@ -134,6 +137,8 @@ static uint64_t step(struct ledger_part *v)
 
 		r = r ? r : judged;
 	}
+	if (!r)
+		r = memory_check_run(&v->memory, v->anchor, v->ledger, v->era, &e);
 	if (!r)
 		r = releases_run(v->releases, v->ledger, &ns, &e);
 	atomic_store(&v->busy_since, 0);
@@ -185,6 +190,7 @@ int agent_ledger_start(struct agent *a, void **ret_part, struct bwl_err *e)
 		return bwl_fail(e, ENOMEM, "out of memory");
 	v->pins = a->pins;
 	v->state_dir = a->state_dir;
+	v->memory = (struct memory_check){ .pins = a->pins, .dir = a->state_dir };
 	v->retry_ns = RETRY_FIRST_NS;
 	r = anchor_new(a->tpm, tpm_tcti(), a->tpm_every_ns, &v->anchor, e);
 	if (!r) {

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What was accepted of signed documents, taken away or replaced by an old copy, with the real agent, traffic and a TPM
+# (swtpm): nothing is above the floor, there is an alarm, and only a newer enrolment, which two people sign, is the way
+# out. With a TPM also where the whole state directory is of before; without one that is not found.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-memory-$$ LAB_DESTS=1
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+# shellcheck source=../harness/tpm.sh
+. "$here/tpm.sh"
+# shellcheck source=../harness/boot.sh
+. "$here/boot.sh"
+lab_up || exit 1
+# shellcheck source=../harness/people.sh
+. "$here/people.sh"
+STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
+mkdir "$STATE"
+export BWLIMIT_STATE_DIR=$STATE BWLIMIT_POLICY=$FILE BWLIMIT_JOURNAL_DIR=$STATE/journal
+"$CTL" journal init >/dev/null 2>&1
+TPM_MODE=none AGENT_PID=
+ATTACH=("$LOAD" attach --drill --max-peers 4096)
+lab_policy_head 1h >"$FILE" <<-END
+	peers:
+	$(lab_peer d1 1 "grant: { rate: 5mbit }")
+END
+agent() {
+	rm -f "$LAB_TMP/agent"
+	lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm "$TPM_MODE" --tpm-every 1s --history-size 0b \
+		--totals none --json
+	AGENT_PID=$LAB_PID
+	lab_wait_for 20 grep -q '"event":"start"' "$LAB_TMP/agent"
+}
+no_agent() { kill -KILL "$AGENT_PID"; wait "$AGENT_PID"; AGENT_PID=; } 2>/dev/null
+boot() { power_off; attach || note "$(cat "$LAB_TMP/err")"; agent; }
+told() { lab_wait_for 20 said alert memory "$1"; }
+clamped() { lab_wait_for 30 lab_silent; }
+works() { lab_wait_for 30 lab_both; }
+enrol() { # number
+	rm -f "$STATE/signed.json"
+	people_enrolment "$1" && "$ENROL" "$STATE" "$FLEET/root" "$FLEET/enrolment"
+}
+
+people_root
+in_dpu "${ATTACH[@]}" --fresh-volume >/dev/null 2>&1
+agent
+check "control: packets pass" works
+refute "control: where nothing was enrolled nothing is missing" grep -q '"event":"memory"' "$LAB_TMP/agent"
+enrol 1
+marked() { [[ $("$CTL" --json heartbeat 2>/dev/null | jq -r .error.id) == enrolled-widens ]]; }
+check "enrolled while it runs" lab_wait_for 20 marked
+check "packets pass" works
+echo '{}' >"$LAB_TMP/time.json"
+people_sign "$LAB_TMP/time.json" "$LAB_TMP/time" controller --type timestamp --name time --number 1 --for 1h
+"$ENROL" "$STATE" "$LAB_TMP/time" || exit 1
+cp "$STATE/signed.json" "$LAB_TMP/first.json"
+sleep 3 # the look that records it is one a second
+
+# --- while it runs, and over restarts and boots, without a TPM
+rm "$STATE/signed.json"
+check "taken away it is an alarm" told 'it was taken away'
+check "and nothing passes" clamped
+refute "nobody lifts that by hand" ctl heartbeat --lift
+cp "$LAB_TMP/first.json" "$STATE/signed.json"
+check "control: the very same again is believed" works
+no_agent
+rm "$STATE/signed.json"
+agent
+check "taken away while no agent ran" told 'it was taken away'
+check "nothing passes then" clamped
+no_agent
+power_off
+attach
+agent
+check "taken away over a boot" told 'it was taken away'
+check "nothing passes then, too" clamped
+enrol 1
+check "the old enrolment is no way out" eval 'sleep 3; lab_silent'
+enrol 2
+check "a newer one, which two people signed, is" works
+check "and it is said" lab_wait_for 20 said notice memory 'enrolled anew'
+cp "$STATE/signed.json" "$LAB_TMP/second.json"
+sleep 2
+cp "$LAB_TMP/first.json" "$STATE/signed.json"
+check "an old copy is an alarm" told 'old copy'
+check "and nothing passes with it" clamped
+cp "$LAB_TMP/second.json" "$STATE/signed.json"
+check "control: the newest one" works
+echo x >>"$STATE/signed.json"
+check "a damaged one is an alarm" told 'it is damaged'
+check "and nothing passes with that" clamped
+cp "$LAB_TMP/second.json" "$STATE/signed.json"
+check "control: whole again" works
+
+# --- with a TPM: all of the state directory of before
+[[ $("$AGENT" --version) == *tpm2-tss* ]] || { skip "an old state directory is found out" "built without tpm2-tss"; done_testing; exit; }
+no_agent
+tpm_begin
+TPM_MODE=required
+boot
+check "with a TPM packets pass" works
+check "the ledger is bound to it" lab_wait_for 20 said notice tpm 'is bound to the counter'
+no_agent
+cp -a "$STATE" "$LAB_TMP/copy"
+boot
+check "control: after a boot they pass" works
+sleep 2
+enrol 3
+check "control: enrolled anew they pass" works
+sleep 3
+no_agent
+rm -rf "$STATE" && cp -a "$LAB_TMP/copy" "$STATE"
+boot
+check "a whole state directory of before is found out" told 'the TPM knows of a ledger before this one'
+check "and nothing passes with it" clamped
+done_testing
