@@ -68,6 +68,8 @@ void agent_later(int priority, const char *event, const char *fmt, ...)
  */
 void agent_later_line(int priority, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* This tray's own long-lived IKE keys, for good (ipsec/expel.h). */
+void agent_destroy_keys(void);
 /* npeers 0: of every peer. */
 void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npeers);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <syslog.h>
 #include "agent.h"
-#include "ipsec/revoke.h"
+#include "ipsec/expel.h"
 #include "ipsec/xfrm.h"
 #include "queue.h"
 
@@ -19,8 +19,8 @@
 #define CHARON_NS 2000000000ULL
 
 struct ended {
-	uint32_t max; /* peers there can be; `all`: below it */
-	bool all;
+	uint32_t max;   /* peers there can be; `all`: below it */
+	bool all, keys; /* keys: ours, for good */
 	uint32_t *id;
 	const char **name; /* allocated */
 	size_t n;
@@ -118,6 +118,27 @@ void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npee
 	pthread_mutex_unlock(&q.lock);
 }
 
+void agent_destroy_keys(void)
+{
+	pthread_mutex_lock(&q.lock);
+	ended.keys = true;
+	pthread_cond_signal(&q.news);
+	pthread_mutex_unlock(&q.lock);
+}
+
+static void destroy_keys(void)
+{
+	struct bwl_err e = { 0 };
+	unsigned files, unloaded;
+	char why[256];
+
+	if (bwl_ipsec_destroy(NULL, NULL, CHARON_NS, &files, &unloaded, why, &e))
+		agent_log_err(LOG_ALERT, "keys", &e);
+	agent_log(LOG_ALERT, "keys",
+		  "this tray's own IKE keys are destroyed: %u files, %u that charon had%s%s", files,
+		  unloaded, *why ? "; charon: " : "", why);
+}
+
 /* Charon, then the kernel once more: for what charon made since it was looked at. */
 static void end_sas(struct ended *x)
 {
@@ -165,6 +186,10 @@ static void *run(void *arg)
 		if (take_line(&l)) {
 			pthread_mutex_unlock(&q.lock);
 			write_line(&l);
+		} else if (ended.keys) {
+			ended.keys = false;
+			pthread_mutex_unlock(&q.lock);
+			destroy_keys();
 		} else if (ended.all || ended.n) {
 			x = ended;
 			ended = (struct ended){ 0 };

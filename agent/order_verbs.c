@@ -38,7 +38,7 @@ static json_t *tamper(void *about, const json_t *ask)
 					   .did = &did },
 		     false);
 	o = json_pack("{s:s, s:s, s:b, s:[]}", "action", bwl_action_name(did), "by", AGENT_PROGRAM,
-		      "all", did == BWL_ACTION_REVOKE || did == BWL_ACTION_CLAMP, "peer_names");
+		      "all", did != BWL_ACTION_LOG && did != BWL_ACTION_REVOKE_PEER, "peer_names");
 	if (did == BWL_ACTION_REVOKE_PEER)
 		json_array_append_new(json_object_get(o, "peer_names"), json_string(peer));
 	return o;

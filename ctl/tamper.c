@@ -9,9 +9,11 @@
 #include <string.h>
 #include "bwl/desired.h"
 #include "ctl.h"
+#include "ipsec/expel.h"
 #include "journal/journal.h"
 
 #define ANSWER_S 1
+#define CHARON_NS 2000000000ULL
 
 /* The action of the desired policy; revoking where it cannot be read. */
 static enum bwl_action action_of(const char *file, const char *peer)
@@ -59,6 +61,19 @@ static void show(const struct ctl *c, enum bwl_action did)
 	json_decref(o);
 }
 
+static void destroy_keys(void)
+{
+	struct bwl_err e = { 0 };
+	unsigned files, unloaded;
+	char why[256];
+
+	if (bwl_ipsec_destroy(NULL, NULL, CHARON_NS, &files, &unloaded, why, &e))
+		bwl_warn("%s", e.text);
+	bwl_audit(
+		"tamper: this tray's own IKE keys are destroyed: %u files, %u that charon had%s%s",
+		files, unloaded, *why ? "; charon: " : "", why);
+}
+
 /* The agent is dead, or hangs. */
 static int act(struct ctl *c, enum bwl_action a, char *peer)
 {
@@ -86,7 +101,10 @@ static int act(struct ctl *c, enum bwl_action a, char *peer)
 			return r;
 		}
 	}
-	return ctl_revoke(c, 1, argv);
+	r = ctl_revoke(c, 1, argv);
+	if (a == BWL_ACTION_DESTROY) /* whatever became of that */
+		destroy_keys();
+	return r;
 }
 
 static int has_peer(struct ctl *c, const char *name)

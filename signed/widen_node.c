@@ -125,7 +125,8 @@ static void tamper(struct widen *w)
 	for (unsigned i = 0; i < _BWL_TAMPER_MAX; i++) {
 		unsigned a = w->from->tamper[i], b = w->to->tamper[i];
 
-		if (a != b && a != BWL_ACTION_LOG && b != BWL_ACTION_REVOKE)
+		if (a != b && a != BWL_ACTION_LOG && b != BWL_ACTION_DESTROY &&
+		    (b != BWL_ACTION_REVOKE || a == BWL_ACTION_DESTROY))
 			widen_add(w, "tamper", bwl_tamper_name(i), bwl_action_name(a),
 				  bwl_action_name(b));
 	}

@@ -4,6 +4,7 @@
  * kernel's SAs; nothing here waits for a disk, a log or charon. Those come after (deferred.c).
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
@@ -56,6 +57,8 @@ static bool is_closed(struct bwl_pins *p, uint32_t id)
 	return closed;
 }
 
+static atomic_bool destroyed; /* by this process, or it is on its way */
+
 /* Is what the action would close closed already? */
 static bool is_done(struct bwl_pins *p, enum bwl_action action, const struct agent_sign *s)
 {
@@ -64,6 +67,10 @@ static bool is_done(struct bwl_pins *p, enum bwl_action action, const struct age
 	switch (action) {
 	case BWL_ACTION_CLAMP:
 		return bwl_is_clamped(p);
+	case BWL_ACTION_DESTROY:
+		if (!atomic_load(&destroyed))
+			return false;
+		/* fallthrough */
 	case BWL_ACTION_REVOKE:
 		return c->revoked_all && c->revoked_all == c->seq;
 	case BWL_ACTION_REVOKE_PEER:
@@ -95,7 +102,7 @@ static bool is_wanted(uint32_t peer, const void *arg)
 
 static void close_map(struct bwl_pins *p, enum bwl_action action, const struct agent_sign *s)
 {
-	if (action == BWL_ACTION_REVOKE)
+	if (action == BWL_ACTION_REVOKE || action == BWL_ACTION_DESTROY)
 		bwl_revoke(p, NULL, NULL);
 	for (unsigned i = 0; action == BWL_ACTION_REVOKE_PEER && i < s->npeers; i++)
 		bwl_revoke(p, p->name[s->peer[i]].name, NULL);
@@ -141,7 +148,8 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 		return false;
 	if (action == BWL_ACTION_CLAMP && !bwl_clamp(p))
 		action = BWL_ACTION_REVOKE; /* the policy has no heartbeat */
-	ends = action == BWL_ACTION_REVOKE || action == BWL_ACTION_REVOKE_PEER;
+	ends = action == BWL_ACTION_REVOKE || action == BWL_ACTION_REVOKE_PEER ||
+	       action == BWL_ACTION_DESTROY;
 	close_map(p, action, s);
 	closed = bwl_now_ns();
 	if (action == BWL_ACTION_REVOKE_PEER)
@@ -159,6 +167,10 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 			    bwl_tamper_name(s->input), s->what, bwl_action_name(action),
 			    (double)(closed - start) / 1e6, sas.sas,
 			    (double)(kernel - closed) / 1e6, more);
+	}
+	if (action == BWL_ACTION_DESTROY && !done) {
+		atomic_store(&destroyed, true);
+		agent_destroy_keys();
 	}
 	if (ends && p->ctl->tunnel)
 		agent_end_sas(p, who.sign ? s->peer : NULL, who.sign ? s->npeers : 0);

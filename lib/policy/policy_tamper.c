@@ -10,7 +10,8 @@ static const char *const inputs[_BWL_TAMPER_MAX] = {
 	BWL_TAMPER_KEYS(X)
 #undef X
 };
-static const char *const actions[_BWL_ACTION_MAX] = { "log", "clamp", "revoke", "revoke-peer" };
+static const char *const actions[_BWL_ACTION_MAX] = { "log", "clamp", "revoke", "revoke-peer",
+						      "destroy" };
 /* Inputs that can tell whose it was. */
 static const bool names_peer[_BWL_TAMPER_MAX] = {
 	[BWL_TAMPER_cleartext] = true,
@@ -42,12 +43,13 @@ int bwl_conv_tamper(struct bwl_conv *c, const struct bwl_text_tamper *t)
 		if (a == BWL_ACTION_REVOKE_PEER && !names_peer[i])
 			return bwl_fail(
 				c->e, EINVAL,
-				"tamper: %s '%.64s': log, clamp or revoke; it is nobody's: only cleartext and command tell whose",
+				"tamper: %s '%.64s': log, clamp, revoke or destroy; it is nobody's: only cleartext and command tell whose",
 				inputs[i], t->value[i]);
 		if (a == _BWL_ACTION_MAX)
 			return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp%s", inputs[i],
 					t->value[i],
-					names_peer[i] ? ", revoke or revoke-peer" : " or revoke");
+					names_peer[i] ? ", revoke, revoke-peer or destroy"
+						      : ", revoke or destroy");
 		c->p->tamper[i] = (uint8_t)a;
 		c->w.n--;
 	}

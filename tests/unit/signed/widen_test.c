@@ -151,6 +151,7 @@ NODE(control_more, ~p->control & 1, p->control |= 1)
 NODE(uplink_new, true, strcpy(p->uplinks[1], "p9"))
 NODE(tamper_less, true, p->tamper[0] = BWL_ACTION_LOG; p->tamper[1] = BWL_ACTION_LOG;
      if (p->tamper[2] == BWL_ACTION_LOG) return false; p->tamper[2] = BWL_ACTION_LOG)
+NODE(tamper_spared, p->tamper[2] == BWL_ACTION_DESTROY, p->tamper[2] = BWL_ACTION_REVOKE)
 NODE(ipsec_later, true, p->ipsec.hard_ns++)
 NODE(ipsec_relaxed, !strcmp(p->ipsec.revocation, "strict"), strcpy(p->ipsec.revocation,
       "relaxed"))
@@ -186,7 +187,8 @@ NODE(heartbeat_shorter, !p->heartbeat_none && p->heartbeat_ns > 1, p->heartbeat_
 NODE(min_charge_more, true, p->min_charge++)
 NODE(ledger_required, !p->ledger, p->ledger = true)
 NODE(control_less, p->control & 1, p->control &= ~1U)
-NODE(tamper_revoke, true, p->tamper[2] = BWL_ACTION_REVOKE)
+NODE(tamper_revoke, p->tamper[2] != BWL_ACTION_DESTROY, p->tamper[2] = BWL_ACTION_REVOKE)
+NODE(tamper_destroy, true, p->tamper[2] = BWL_ACTION_DESTROY)
 NODE(ipsec_sooner, p->ipsec.hard_ns > 1, p->ipsec.hard_ns--)
 STEP(nothing) { (void)p; (void)s; return true; }
 
@@ -204,7 +206,7 @@ static const struct named { const char *name; step take; } up[] = {
 	S(zone_up), S(port_limit_none), S(port_source_wider), S(port_vlan_new), S(port_mac_any),
 	S(port_mac_other), S(port_new), S(heartbeat_longer), S(heartbeat_no), S(lease_longer),
 	S(lease_no), S(min_charge_less), S(ledger_auto), S(control_more),
-	S(uplink_new), S(tamper_less),
+	S(uplink_new), S(tamper_less), S(tamper_spared),
 	S(ipsec_later), S(ipsec_relaxed), S(ipsec_ecn),
 }, down[] = {
 	S(rate_down), S(burst_down), S(volume_new), S(volume_down), S(until_sooner),
@@ -214,7 +216,7 @@ static const struct named { const char *name; step take; } up[] = {
 	S(address_gone), S(exit_now), S(encrypted_now), S(node_limit_new),
 	S(vlan_gone), S(source_gone),
 	S(heartbeat_shorter), S(min_charge_more), S(ledger_required), S(control_less),
-	S(tamper_revoke),
+	S(tamper_revoke), S(tamper_destroy),
 	S(ipsec_sooner), S(nothing),
 };
 /* clang-format on */

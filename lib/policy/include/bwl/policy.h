@@ -109,6 +109,7 @@ enum bwl_action {
 	BWL_ACTION_CLAMP,
 	BWL_ACTION_REVOKE,
 	BWL_ACTION_REVOKE_PEER, /* only of inputs that tell whose it was */
+	BWL_ACTION_DESTROY,     /* as REVOKE, and this tray's own IKE keys are destroyed */
 	_BWL_ACTION_MAX
 };
 const char *bwl_tamper_name(unsigned input);

@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A tray is expelled, with two real charons: on another one its SAs, connection and traffic are gone at once, with a charon
+# that hangs too, and its certificate is taken no more; on itself its long-lived key is destroyed, on disk and in charon,
+# and a sign of tampering does that as well where the policy says `destroy`. ESP is not needed (tests/vm has it).
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LAB=bwl-expel-$$ LAB_DESTS=0
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/../harness/lab.sh"
+# shellcheck source=../harness/charon.sh
+. "$here/../harness/charon.sh"
+charon_require
+lab_up || exit 1
+lab_ns a && lab_ns b && lab_veth a e0 b e0 || exit 1
+lab_addr a e0 192.0.2.7/24
+lab_addr b e0 192.0.2.3/24
+charon_up a a && charon_up b b && lab_attach || exit 1
+A=$(charon_dir a) B=$(charon_dir b) CA=$LAB_TMP/ca
+EXPEL=$LAB_BUILD/tests/harness/bwl-expel
+export SWANCTL_DIR=$LAB_TMP/nobodys # not this machine's, whatever happens
+
+ctl() { in_dpu "$CTL" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
+works() { ctl "$@" || { note "$*" "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
+ike() { "$CTL" ipsec status "$2" --vici "$(charon_socket "$1")" --json | jq -r '.ike_sas[0].state // "none"'; }
+established() { [[ $(ike "$1" "$2") == ESTABLISHED ]]; }
+gone() { [[ $(ike "$1" "$2") == none ]]; }
+eventually() { lab_wait_for 15 "$@" || { note "$(tail -n 12 "$A/log" "$B/log")"; false; }; }
+conns() { vici "$1" get-conns | jq -c .conns; }
+keys() { vici "$1" get-keys | jq '.keys | length'; }
+policy() { # node source peer prefix remote start [more]
+	cat <<-END
+	version: 1
+	node: $1
+	uplinks: [p0]
+	host_ports: [{ dev: hpf0, sources: [$2] }]
+	heartbeat: none
+	ipsec: { ca: bwlimit.pem, start: $6 }
+	${7-}
+	peers:
+	  - { name: $3, addresses: [$4], ipsec: { remote: $5 }, grant: { rate: 1gbit } }
+	END
+}
+policy tray-7 '10.7.0.0/24' tray.3 '10.0.3.0/24' 192.0.2.3 'trap|start' >"$LAB_TMP/a.yaml"
+policy tray.3 '10.0.3.0/24' tray-7 '10.7.0.0/24' 192.0.2.7 'trap|start' >"$LAB_TMP/b.yaml"
+works pki init --ca "$CA"
+works pki issue tray-7 --ca "$CA" --out "$A/swanctl"
+works pki issue tray.3 --ca "$CA" --out "$B/swanctl"
+load_a() { works ipsec load "$LAB_TMP/a.yaml" --dir "$A/swanctl" --vici "$A/vici"; }
+load_b() { # its pins are not here
+	BWLIMIT_PIN_DIR=/nonexistent "$CTL" ipsec render "$LAB_TMP/b.yaml" --dir "$B/swanctl" --vici "$B/vici" \
+		>"$B/swanctl/conf.d/bwlimit.conf" && swan b --load-all >"$LAB_TMP/swan" 2>&1 || note "$(cat "$LAB_TMP/swan")"
+}
+up() {
+	works policy apply "$LAB_TMP/a.yaml"
+	works grant tray.3 reason again
+	load_b
+	load_a
+	eventually established a tray.3
+}
+expel() { in_dpu "$EXPEL" "$A/vici" "$A/swanctl" "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
+revoked() { [[ $("$CTL" --json peer show tray.3 | jq -r .state) == revoked ]]; }
+
+# --- on another tray: tray.3 is expelled, and a is who hears of it
+check "control: both have an SA" up
+check "who is expelled is gone" expel 2000 tray.3
+check "its grant" revoked
+check "its SA here" gone a tray.3
+check "its connection" test "$(conns a)" = '[]'
+check "and its SA there, which was told" eventually gone b tray-7
+charon_mark a
+ask() { swan b --initiate --timeout 5 --child bwl-tray-7; }
+ask >"$LAB_TMP/ask" 2>&1 # with a certificate that is still good
+check "its certificate is taken no more: there is no connection for it" eventually charon_said a 'no IKE config found\|no matching peer config'
+check "and there is no SA" gone a tray.3
+check "what loads connections leaves it out" load_a
+check "still" test "$(conns a)" = '[]'
+check "who is not in the maps is no error" expel 2000 tray-9
+
+check "control: granted again they have an SA" up
+kill -STOP "${CHARON_PID[a]}"
+check "with a charon that hangs it is done all the same" expel 300 tray.3
+check "the map is closed, which nothing passes" revoked
+check "that charon hangs is said" grep -q 'does not answer' "$LAB_TMP/out"
+kill -CONT "${CHARON_PID[a]}"
+check "and charon does it when it goes on" eventually gone a tray.3
+charon_kill a
+works grant tray.3 reason again
+check "with a dead one, too" expel 300 tray.3
+check "the map is closed then" revoked
+charon_up a a
+
+# --- on itself
+check "control: they have an SA" up
+check "control: charon has a key" test "$(keys a)" = 1
+key=$(ls "$A"/swanctl/private/*.key)
+ln "$key" "$LAB_TMP/linked.key"
+mkdir -p "$A/swanctl/ppk" && echo 'secret = 0x00' >"$A/swanctl/ppk/x"
+check "on the expelled tray itself" expel 2000 --us
+check "every grant is revoked" revoked
+check "the key is gone" test ! -e "$key"
+check "and was overwritten: another name for it has nothing" test ! -s "$LAB_TMP/linked.key"
+check "preshared secrets are gone, too" test ! -e "$A/swanctl/ppk/x"
+check "certificates stay: they are no secret" test -s "$A/swanctl/x509/tray-7.pem"
+check "charon has no key" test "$(keys a)" = 0
+check "and no SA" gone a tray.3
+works grant tray.3 reason again
+load_a
+check "with the grant back it has no SA any more" eval 'sleep 2; ! established a tray.3'
+check "it may be said again" expel 2000 --us
+
+# --- where charon hangs: by the key's id
+works pki issue tray-8 --ca "$CA" --out "$A/swanctl"
+load_a
+check "control: charon has a new key" test "$(keys a)" = 1
+kill -STOP "${CHARON_PID[a]}"
+check "with a charon that hangs files are destroyed all the same" expel 300 --us
+check "and the key is gone" test -z "$(ls "$A/swanctl/private")"
+kill -CONT "${CHARON_PID[a]}"
+no_key() { [[ $(keys a) == 0 ]]; }
+check "charon drops it when it goes on" eventually no_key
+
+# --- a sign of tampering, where the policy says destroy; its charon is at the usual place, so not here
+works pki issue tray-9 --ca "$CA" --out "$A/swanctl"
+policy tray-7 '10.7.0.0/24' tray.3 '10.0.3.0/24' 192.0.2.3 trap 'tamper: { command: destroy, program: revoke }' >"$LAB_TMP/a.yaml"
+mkdir "$LAB_TMP/state"
+works policy apply "$LAB_TMP/a.yaml"
+works grant tray.3 reason again
+SWANCTL_DIR=$A/swanctl lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/a.yaml" --state-dir "$LAB_TMP/state" --tpm none \
+	--history-size 0b --totals none --json
+AGENT_PID=$LAB_PID
+lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
+lab_wait_for 30 test -e "$LAB_TMP/state/accepted.yaml"
+check "control: there is a key" test -n "$(ls "$A/swanctl/private")"
+check "the policy says destroy" works tamper the case was opened
+check "it is said what was done" grep -q 'destroy: every peer' "$LAB_TMP/out"
+check "every grant is revoked" revoked
+destroyed() { [[ -z $(ls "$A/swanctl/private") ]]; }
+check "and the key is destroyed" lab_wait_for 30 destroyed
+check "with an alarm" lab_wait_for 30 grep -q '"level":"alert".*"event":"keys".*keys are destroyed: 1 files' "$LAB_TMP/agent"
+lab_stop "$AGENT_PID"
+works pki issue tray-10 --ca "$CA" --out "$A/swanctl"
+works grant tray.3 reason again
+check "without bwlimitd the command does it" env SWANCTL_DIR="$A/swanctl" nsenter --net="/run/netns/$LAB-dpu" "$CTL" tamper \
+	--policy "$LAB_TMP/a.yaml" again >"$LAB_TMP/out" 2>&1
+check "the key is destroyed" destroyed
+check "and every grant revoked" revoked
+done_testing
