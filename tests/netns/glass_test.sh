@@ -120,6 +120,10 @@ people_sign "$LAB_TMP/grant.json" "$LAB_TMP/grant" alice,bob --type grant --name
 check "a grant breaks it, too" break_glass "$LAB_TMP/grant" >/dev/null
 check "it is in force" rate_is d1 20000
 check "although no heartbeat and no lease lives" lab_wait_for 30 is_open 1
+agent
+lab_wait_for 30 said heartbeat 'no lease' || lab_wait_for 30 said break-glass 'the glass is broken'
+sleep 4
+check "with bwlimitd, too, which has no lease to beat by" is_open 1
 ctl policy rollback
 check "afterwards nothing passes again" lab_wait_for 30 is_closed 1
 
