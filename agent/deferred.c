@@ -139,13 +139,14 @@ static void destroy_keys(void)
 		  unloaded, *why ? "; charon: " : "", why);
 }
 
-/* Charon, then the kernel once more: for what charon made since it was looked at. */
+/* The kernel, which asks nobody; charon, which may hang; the kernel, for what charon made since. */
 static void end_sas(struct ended *x)
 {
 	struct bwl_xfrm_dropped sas = { 0 };
 	struct bwl_ipsec_drop charon = { 0 };
 	struct bwl_err e = { 0 };
 
+	bwl_xfrm_drop(is_ended, x, &sas, NULL);
 	if (bwl_ipsec_drop_peers(NULL, x->name, x->n, x->all, CHARON_NS, &charon, &e))
 		agent_log_err(LOG_WARNING, "tamper", &e);
 	if (bwl_xfrm_drop(is_ended, x, &sas, &e))

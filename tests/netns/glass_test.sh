@@ -127,6 +127,25 @@ check "with bwlimitd, too, which has no lease to beat by" is_open 1
 ctl policy rollback
 check "afterwards nothing passes again" lab_wait_for 30 is_closed 1
 
+# --- killed anywhere: what is in force is used up
+ctl policy apply "$FILE" --yes --trust-clock
+no_agent
+# shellcheck disable=SC2034 # of kill_at
+KILL_IN=(nsenter --net="/run/netns/$LAB-dpu")
+n=20 kills=0 wrong=0
+for at in rename:1 fsync:1 fsync:2 bpf:9 bpf:23 bpf:41 bpf:57 bpf:83 bpf:120; do
+	sign "$LAB_TMP/wide.yaml" killed alice,bob $((++n)) --break-glass >/dev/null
+	kill_at "${at%:*}" "${at#*:}" "$CTL" break-glass "$LAB_TMP/killed" && kills=$((kills + 1))
+	used=$(grep -c "\"version\":$n," "$STATE/broken-glass.json")
+	rate_is d1 50000 && [[ $used -eq 0 ]] && wrong=$((wrong + 1))
+	ctl policy rollback
+	[[ $used -eq 0 ]] || fails signed-old break_glass "$LAB_TMP/killed" || wrong=$((wrong + 1))
+	rate_is d1 5000 || wrong=$((wrong + 1))
+done
+note "$kills kills"
+check "killed anywhere, nothing is in force that is not used up, and the policy before is not lost" \
+	test "$kills" -ge 3 -a "$wrong" -eq 0
+
 # --- what is remembered of it is not to be got round
 echo '#' >>"$STATE/broken-glass.json"
 sign "$LAB_TMP/wide.yaml" late alice,bob 9 --break-glass
