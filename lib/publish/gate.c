@@ -6,6 +6,21 @@
 
 static bwl_gate_fn gate;
 
+uint64_t bwl_enrolled(const struct bwl_pins *p)
+{
+	return __atomic_load_n(&p->lease->enrolled, __ATOMIC_SEQ_CST);
+}
+
+void bwl_enrolled_set(struct bwl_pins *p, uint64_t flags)
+{
+	__atomic_fetch_or(&p->lease->enrolled, flags, __ATOMIC_SEQ_CST);
+}
+
+void bwl_enrolled_clear(struct bwl_pins *p, uint64_t flags)
+{
+	__atomic_fetch_and(&p->lease->enrolled, ~flags, __ATOMIC_SEQ_CST);
+}
+
 void bwl_gate_set(bwl_gate_fn fn)
 {
 	gate = fn;

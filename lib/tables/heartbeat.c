@@ -54,24 +54,17 @@ static int silence_now(struct bwl_pins *p, struct silence *ret, struct bwl_err *
 	return 0;
 }
 
-/* An emergency's policy lives to its end, whatever becomes of the lease; a clamp stays. */
-static bool is_beyond_beats(const struct bwl_pins *p, uint64_t *ret_ns)
+uint64_t bwl_glass_until_ns(const struct bwl_pins *p, uint64_t now_ns)
 {
-	uint64_t until = bwl_glass_until_ns(p, bwl_now_ns());
-
-	if (!until || LOAD(p->ctl->heartbeat_ns) == BWL_CLAMPED_NS)
-		return false;
-	*ret_ns = until;
-	return true;
+	return LOAD(p->lease->enrolled) & BWL_GLASS_BROKEN ? bwl_pending_ns(p, now_ns) : 0;
 }
 
-/* No later than at_ns; a clamp stays. */
+/* No later than at_ns. A clamp stays, and an emergency's policy lives to its end. */
 static void lower_beat(struct bwl_pins *p, uint64_t at_ns)
 {
 	__u64 was = LOAD(p->ctl->heartbeat_ns);
-	uint64_t until;
 
-	if (is_beyond_beats(p, &until))
+	if (bwl_glass_until_ns(p, bwl_now_ns()))
 		return;
 	while (was > at_ns && was != BWL_CLAMPED_NS &&
 	       !__atomic_compare_exchange_n(&p->ctl->heartbeat_ns, &was, at_ns, false,
@@ -122,10 +115,8 @@ int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err 
 
 	if (r)
 		return r;
-	*ret_deadline_ns = BWL_NEVER_NS;
-	if (!s.every_ns)
-		return 0;
-	if (is_beyond_beats(p, ret_deadline_ns))
+	*ret_deadline_ns = s.every_ns ? bwl_glass_until_ns(p, bwl_now_ns()) : BWL_NEVER_NS;
+	if (!s.every_ns || (*ret_deadline_ns && was != BWL_CLAMPED_NS))
 		return 0;
 	do { /* one word: who clamps meanwhile is not overwritten */
 		if (was == BWL_CLAMPED_NS) {

@@ -57,26 +57,6 @@ bool bwl_is_held(const struct bwl_pins *p)
 	return LOAD(p->held[0].own);
 }
 
-uint64_t bwl_enrolled(const struct bwl_pins *p)
-{
-	return __atomic_load_n(&p->lease->enrolled, __ATOMIC_SEQ_CST);
-}
-
-void bwl_enrolled_set(struct bwl_pins *p, uint64_t flags)
-{
-	__atomic_fetch_or(&p->lease->enrolled, flags, __ATOMIC_SEQ_CST);
-}
-
-void bwl_enrolled_clear(struct bwl_pins *p, uint64_t flags)
-{
-	__atomic_fetch_and(&p->lease->enrolled, ~flags, __ATOMIC_SEQ_CST);
-}
-
-uint64_t bwl_glass_until_ns(const struct bwl_pins *p, uint64_t now_ns)
-{
-	return bwl_enrolled(p) & BWL_GLASS_BROKEN ? bwl_pending_ns(p, now_ns) : 0;
-}
-
 bool bwl_is_stopped(const struct bwl_pins *p)
 {
 	uint32_t is = LOAD(p->ctl->stop);

@@ -72,6 +72,10 @@ struct bwl_change {
 /* Writes a spare entry and flips one index: no packet sees half a change. */
 int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
 		    struct bwl_err *e);
+/* enum bwl_enrolled_flags of these maps (maps/ctl.h). */
+uint64_t bwl_enrolled(const struct bwl_pins *p);
+void bwl_enrolled_set(struct bwl_pins *p, uint64_t flags);
+void bwl_enrolled_clear(struct bwl_pins *p, uint64_t flags);
 /*
  * Where a root of signed documents is enrolled (docs/fleet.md) what is not `allowed` may only
  * tighten. Every writer asks the gate, with the lock held, before it writes; a program that set

@@ -55,10 +55,6 @@ bool bwl_is_revoked(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t 
 /* By the stop switch: a hand, or what the journal has of one; not while attach or upgrade close. */
 bool bwl_is_stopped(const struct bwl_pins *p);
 
-/* enum bwl_enrolled_flags of these maps (maps/ctl.h). */
-uint64_t bwl_enrolled(const struct bwl_pins *p);
-void bwl_enrolled_set(struct bwl_pins *p, uint64_t flags);
-void bwl_enrolled_clear(struct bwl_pins *p, uint64_t flags);
 /* Until when an emergency's policy holds, which nobody confirms; 0: none does. */
 uint64_t bwl_glass_until_ns(const struct bwl_pins *p, uint64_t now_ns);
 
