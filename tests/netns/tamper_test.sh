@@ -52,7 +52,7 @@ carrier_off() { ip_in net link set s0 down; }
 
 lab_attach || exit 1
 desired 'carrier: explode' >"$LAB_TMP/bad.yaml"
-check "an action that there is not is refused, with what there is" sh -c "'$CTL' policy check '$LAB_TMP/bad.yaml' 2>&1 | grep -q 'log, clamp or revoke'"
+check "an action that there is not is refused, with what there is" sh -c "'$CTL' policy check '$LAB_TMP/bad.yaml' 2>&1 | grep -q 'log, clamp, revoke or destroy'"
 desired 'carrier: revoke-peer' >"$LAB_TMP/bad.yaml"
 check "so is revoke-peer of what is nobody's" sh -c "'$CTL' policy check '$LAB_TMP/bad.yaml' 2>&1 | grep -q 'only cleartext and command tell whose'"
 desired 'cleartext: revoke-peer' >"$LAB_TMP/good.yaml"
