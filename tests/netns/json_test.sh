@@ -204,6 +204,15 @@ events() {
 check "watch" events
 acts() { ctl tamper tamper --policy <(sed 's/^heartbeat/tamper: { command: log }\n&/' "$LAB_TMP/policy.yaml") nothing; }
 check "tamper, without bwlimitd" acts
+# shellcheck source=../harness/people.sh
+. "$here/../harness/people.sh"
+mkdir "$LAB_TMP/enrolled"
+people_enrol "$LAB_TMP/enrolled"
+people_sign "$LAB_TMP/policy.yaml" "$LAB_TMP/glass" alice,bob --break-glass --name glass --number 1 --for 1h
+# its audit log was changed above
+glass() { local -x BWLIMIT_STATE_DIR=$LAB_TMP/enrolled BWLIMIT_AUDIT_DIR=; ctl break-glass break-glass "$LAB_TMP/glass"; }
+check "break-glass" glass
+"$CTL" policy rollback >/dev/null 2>&1
 check "upgrade" load status upgrade
 check "down" load down down --host hpf0
 check "detach" load detach detach
