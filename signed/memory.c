@@ -39,6 +39,40 @@ int64_t bwl_memory_newest(const struct bwl_memory *m)
 	return m->newest_s;
 }
 
+int64_t bwl_memory_closed(const struct bwl_memory *m)
+{
+	return m->closed_s;
+}
+
+const struct bwl_memory_item *bwl_memory_items(const struct bwl_memory *m, size_t *ret_n)
+{
+	*ret_n = m->nitems;
+	return m->item;
+}
+
+const struct bwl_digest *bwl_memory_held(const struct bwl_memory *m, size_t *ret_n)
+{
+	*ret_n = m->nheld;
+	return m->held;
+}
+
+void bwl_memory_hold(struct bwl_memory *m, const struct bwl_digest *held, size_t n)
+{
+	memcpy(m->held, held, n * sizeof(*held));
+	m->nheld = n;
+}
+
+const json_t *bwl_memory_due(const struct bwl_memory *m)
+{
+	return m->due;
+}
+
+void bwl_memory_set_due(struct bwl_memory *m, json_t *due)
+{
+	json_decref(m->due);
+	m->due = due;
+}
+
 bool bwl_memory_is_fresh(const struct bwl_memory *m, int64_t wall_s, uint64_t offline_for_ns)
 {
 	int64_t age = bwl_memory_now(m, wall_s) - m->newest_s;
@@ -53,8 +87,8 @@ static int refuse(struct bwl_err *e, int code, const char *id)
 	return -code;
 }
 
-static struct memory_item *find(const struct bwl_memory *m, enum bwl_signed_type type,
-				const char *name)
+static struct bwl_memory_item *find(const struct bwl_memory *m, enum bwl_signed_type type,
+				    const char *name)
 {
 	for (size_t i = 0; i < m->nitems; i++)
 		if (m->item[i].type == type && !strcmp(m->item[i].name, name))
@@ -80,7 +114,7 @@ static int judge_epoch(const struct bwl_memory *m, const struct bwl_signed *d, s
 	return refuse(e, ERANGE, "signed-malformed");
 }
 
-static bool is_revoked(const struct bwl_memory *m, const uint8_t digest[32])
+bool bwl_memory_is_revoked(const struct bwl_memory *m, const uint8_t digest[32])
 {
 	for (size_t i = 0; i < m->nrevoked; i++)
 		if (!memcmp(m->revoked[i].b, digest, 32))
@@ -90,13 +124,13 @@ static bool is_revoked(const struct bwl_memory *m, const uint8_t digest[32])
 
 int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
 {
-	const struct memory_item *was = find(m, d->type, d->terms.name);
+	const struct bwl_memory_item *was = find(m, d->type, d->terms.name);
 	const char *word = bwl_signed_word(d->type);
 	int r = judge_epoch(m, d, e);
 
 	if (r)
 		return r;
-	if (is_revoked(m, d->digest)) {
+	if (bwl_memory_is_revoked(m, d->digest)) {
 		bwl_fail(e, EKEYREVOKED, "the %s %s, version %llu, was revoked", word,
 			 d->terms.name, (unsigned long long)d->terms.version);
 		return refuse(e, EKEYREVOKED, "signed-revoked");
@@ -105,7 +139,7 @@ int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, str
 	    (d->terms.epoch == was->epoch && d->terms.version > was->version))
 		return 0;
 	if (d->terms.epoch == was->epoch && d->terms.version == was->version) {
-		if (!memcmp(d->digest, was->digest, sizeof(was->digest)))
+		if (!memcmp(d->digest, was->digest.b, sizeof(d->digest)))
 			return 1;
 		bwl_fail(
 			e, EEXIST,
@@ -134,9 +168,9 @@ static void forget_ended(struct bwl_memory *m)
 	m->nitems = n;
 }
 
-static struct memory_item *item_for(struct bwl_memory *m, const struct bwl_signed *d)
+static struct bwl_memory_item *item_for(struct bwl_memory *m, const struct bwl_signed *d)
 {
-	struct memory_item *i = find(m, d->type, d->terms.name);
+	struct bwl_memory_item *i = find(m, d->type, d->terms.name);
 
 	if (i)
 		return i;
@@ -165,10 +199,10 @@ static int take_revocation(struct bwl_memory *m, const struct bwl_signed *d, str
 					   sizeof(*m->revoked)));
 	json_array_foreach(list, i, v)
 	{
-		struct memory_digest one;
+		struct bwl_digest one;
 
 		if (bwl_hex_decode(json_string_value(v), one.b, sizeof(one.b)) &&
-		    !is_revoked(m, one.b))
+		    !bwl_memory_is_revoked(m, one.b))
 			m->revoked[m->nrevoked++] = one;
 	}
 	if (epoch <= m->epoch)
@@ -193,7 +227,7 @@ static int enrolled(struct bwl_memory *m, const struct bwl_signed *d, struct bwl
 int bwl_memory_accept(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
 {
 	int r = bwl_memory_judge(m, d, e);
-	struct memory_item *i;
+	struct bwl_memory_item *i;
 
 	if (r)
 		return r;
@@ -205,19 +239,22 @@ int bwl_memory_accept(struct bwl_memory *m, const struct bwl_signed *d, struct b
 		return r;
 	if (d->type == BWL_SIGNED_TIMESTAMP && d->terms.issued_s > m->newest_s)
 		m->newest_s = d->terms.issued_s;
+	if ((d->type == BWL_SIGNED_REVOCATION || d->type == BWL_SIGNED_EXPULSION) &&
+	    d->terms.issued_s > m->closed_s)
+		m->closed_s = d->terms.issued_s;
 	i = item_for(m, d);
 	if (!i) {
 		bwl_fail(e, ENOSPC, "%d documents are remembered, and none of them has ended",
 			 MEMORY_MOST);
 		return bwl_hint(e, "hand over a root of a higher epoch");
 	}
-	*i = (struct memory_item){ .type = d->type,
-				   .epoch = d->terms.epoch,
-				   .version = d->terms.version,
-				   .not_after_s = d->terms.not_after_s };
+	*i = (struct bwl_memory_item){ .type = d->type,
+				       .epoch = d->terms.epoch,
+				       .version = d->terms.version,
+				       .seq = ++m->seq,
+				       .not_after_s = d->terms.not_after_s };
 	strcpy(i->name, d->terms.name);
-	memcpy(i->digest, d->digest, sizeof(i->digest));
-	m->seq++;
+	memcpy(i->digest.b, d->digest, sizeof(d->digest));
 	return 0;
 }
 

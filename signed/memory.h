@@ -41,6 +41,37 @@ int64_t bwl_memory_newest(const struct bwl_memory *m);
 /* What is above the floor needs a signed time that is younger than this. */
 bool bwl_memory_is_fresh(const struct bwl_memory *m, int64_t wall_s, uint64_t offline_for_ns);
 
+/* When the newest revocation or expulsion was issued; 0: there was none. */
+int64_t bwl_memory_closed(const struct bwl_memory *m);
+
+struct bwl_digest {
+	uint8_t b[32]; /* SHA-256 of a payload */
+};
+struct bwl_memory_item {
+	enum bwl_signed_type type;
+	char name[BWL_NAME_LEN];
+	uint64_t epoch, version, seq; /* seq: the memory's, when it was accepted */
+	int64_t not_after_s;
+	struct bwl_digest digest;
+};
+/* The newest of each type and name. */
+const struct bwl_memory_item *bwl_memory_items(const struct bwl_memory *m, size_t *ret_n);
+bool bwl_memory_is_revoked(const struct bwl_memory *m, const uint8_t digest[32]);
+/*
+ * Policies that hold: [0] the one in force, or to which a rollout goes back, [1] the one that a
+ * rollout may put in its place. They are accepted documents; what was signed once, holds on under
+ * the next root.
+ */
+#define BWL_MEMORY_HELD 2
+const struct bwl_digest *bwl_memory_held(const struct bwl_memory *m, size_t *ret_n);
+void bwl_memory_hold(struct bwl_memory *m, const struct bwl_digest *held, size_t n);
+/*
+ * What a document that was accepted asks to be done once, and is not done yet: an object that is
+ * the caller's to understand, borrowed. So that whoever is killed in between does it later.
+ */
+const json_t *bwl_memory_due(const struct bwl_memory *m);
+void bwl_memory_set_due(struct bwl_memory *m, json_t *due); /* takes the reference */
+
 /*
  * Is this document, which was verified, no older than what was accepted? 0: it is newer; 1: it is
  * the one that was accepted last; -ESTALE ("signed-old"), -EEXIST ("signed-conflict"), -EKEYREVOKED

@@ -41,6 +41,7 @@ int bwl_memory_enrol(const char *dir, const char *root, size_t root_len, const c
 			m->epoch = d.terms.epoch;
 		m->newest_s = 0;
 		memory_take_labels(m, NULL);
+		m->due = bwl_must(json_object());
 		r = bwl_memory_accept(m, &d, e);
 	}
 	bwl_signed_free(&d);

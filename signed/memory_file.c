@@ -34,6 +34,7 @@ void bwl_memory_free(struct bwl_memory *m)
 	free(m->labels);
 	free(m->item);
 	free(m->revoked);
+	json_decref(m->due);
 	free(m);
 }
 
@@ -70,7 +71,7 @@ static bool take_number(const json_t *o, const char *key, uint64_t *ret)
 	return json_is_integer(v) && json_integer_value(v) >= 0;
 }
 
-static bool take_item(const json_t *o, struct memory_item *ret)
+static bool take_item(const json_t *o, struct bwl_memory_item *ret)
 {
 	const char *type = bwl_payload_text(o, "type"), *digest = bwl_payload_text(o, "digest");
 	uint64_t not_after;
@@ -79,12 +80,34 @@ static bool take_item(const json_t *o, struct memory_item *ret)
 		if (!strcmp(type, bwl_signed_word(ret->type)))
 			break;
 	if (!type || ret->type == _BWL_SIGNED_MAX || !digest ||
-	    !bwl_hex_decode(digest, ret->digest, sizeof(ret->digest)) ||
+	    !bwl_hex_decode(digest, ret->digest.b, sizeof(ret->digest.b)) ||
 	    !take_word(o, "name", ret->name) || !take_number(o, "epoch", &ret->epoch) ||
-	    !take_number(o, "version", &ret->version) || !take_number(o, "not_after", &not_after))
+	    !take_number(o, "version", &ret->version) || !take_number(o, "seq", &ret->seq) ||
+	    !take_number(o, "not_after", &not_after))
 		return false;
 	ret->not_after_s = (int64_t)not_after;
 	return true;
+}
+
+static bool take_digests(const json_t *list, struct bwl_digest *ret, size_t *ret_n)
+{
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach(list, i, v) if (!json_is_string(v) ||
+					   !bwl_hex_decode(json_string_value(v), ret[(*ret_n)++].b,
+							   32)) return false;
+	return true;
+}
+
+/* What holds; a list that is too long is none of ours. */
+static bool take_held(struct bwl_memory *m, const json_t *o)
+{
+	const json_t *held = json_object_get(o, "held");
+
+	m->due = json_incref(json_object_get(o, "due"));
+	return json_is_array(held) && json_array_size(held) <= BWL_MEMORY_HELD &&
+	       take_digests(held, m->held, &m->nheld) && json_is_object(m->due);
 }
 
 static bool take_lists(struct bwl_memory *m, const json_t *o)
@@ -99,11 +122,7 @@ static bool take_lists(struct bwl_memory *m, const json_t *o)
 	m->item = bwl_must(calloc(json_array_size(items) + 1, sizeof(*m->item)));
 	m->revoked = bwl_must(calloc(json_array_size(revoked) + 1, sizeof(*m->revoked)));
 	json_array_foreach(items, i, v) if (!take_item(v, &m->item[m->nitems++])) return false;
-	json_array_foreach(revoked, i,
-			   v) if (!json_is_string(v) ||
-				  !bwl_hex_decode(json_string_value(v), m->revoked[m->nrevoked++].b,
-						  32)) return false;
-	return true;
+	return take_digests(revoked, m->revoked, &m->nrevoked);
 }
 
 static bool take_labels(struct bwl_memory *m, const json_t *labels)
@@ -124,7 +143,7 @@ static bool take_labels(struct bwl_memory *m, const json_t *labels)
 static bool take(struct bwl_memory *m, const json_t *o)
 {
 	const char *root = bwl_payload_text(o, "root");
-	uint64_t newest;
+	uint64_t newest, closed;
 
 	if (!root || bwl_root_first(root, strlen(root), &m->root, NULL))
 		return false;
@@ -132,10 +151,11 @@ static bool take(struct bwl_memory *m, const json_t *o)
 	strcpy(m->tray.fleet, bwl_root_fleet(m->root));
 	if (!take_word(o, "tray", m->tray.name) || !take_labels(m, json_object_get(o, "labels")) ||
 	    !take_number(o, "epoch", &m->epoch) || !take_number(o, "seq", &m->seq) ||
-	    !take_number(o, "newest", &newest))
+	    !take_number(o, "newest", &newest) || !take_number(o, "closed", &closed))
 		return false;
 	m->newest_s = (int64_t)newest;
-	return take_lists(m, o);
+	m->closed_s = (int64_t)closed;
+	return take_lists(m, o) && take_held(m, o);
 }
 
 int bwl_memory_parse(const char *bytes, size_t len, struct bwl_memory **ret, struct bwl_err *e)
@@ -180,32 +200,43 @@ int bwl_memory_open(const char *dir, struct bwl_memory **ret, struct bwl_err *e)
 	return r ? r : bwl_memory_parse(bytes, len, ret, e);
 }
 
-static json_t *item_json(const struct memory_item *i)
+static json_t *item_json(const struct bwl_memory_item *i)
 {
 	char hex[65];
 
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:s}", "type", bwl_signed_word(i->type), "name",
-			 i->name, "epoch", (json_int_t)i->epoch, "version", (json_int_t)i->version,
-			 "not_after", (json_int_t)i->not_after_s, "digest",
-			 bwl_hex_encode(i->digest, sizeof(i->digest), hex));
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "type", bwl_signed_word(i->type),
+			 "name", i->name, "epoch", (json_int_t)i->epoch, "version",
+			 (json_int_t)i->version, "seq", (json_int_t)i->seq, "not_after",
+			 (json_int_t)i->not_after_s, "digest",
+			 bwl_hex_encode(i->digest.b, sizeof(i->digest.b), hex));
+}
+
+static json_t *digests_json(const struct bwl_digest *d, size_t n)
+{
+	json_t *list = json_array();
+	char hex[65];
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list,
+				      json_string(bwl_hex_encode(d[i].b, sizeof(d[i].b), hex)));
+	return list;
 }
 
 int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e)
 {
-	json_t *items = json_array(), *revoked = json_array(), *o;
+	json_t *items = json_array(), *o;
 	char head[HEAD + 1], hex[65], *text;
 	struct bwl_bytes part[2];
 	int r;
 
 	for (size_t i = 0; i < m->nitems; i++)
 		json_array_append_new(items, item_json(&m->item[i]));
-	for (size_t i = 0; i < m->nrevoked; i++)
-		json_array_append_new(revoked,
-				      json_string(bwl_hex_encode(m->revoked[i].b, 32, hex)));
-	o = json_pack("{s:s, s:s, s:O, s:I, s:I, s:I, s:o, s:o}", "root", m->root_text, "tray",
-		      m->tray.name, "labels", m->tray_labels, "epoch", (json_int_t)m->epoch, "seq",
-		      (json_int_t)m->seq, "newest", (json_int_t)m->newest_s, "accepted", items,
-		      "revoked", revoked);
+	o = json_pack("{s:s, s:s, s:O, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "root",
+		      m->root_text, "tray", m->tray.name, "labels", m->tray_labels, "epoch",
+		      (json_int_t)m->epoch, "seq", (json_int_t)m->seq, "newest",
+		      (json_int_t)m->newest_s, "closed", (json_int_t)m->closed_s, "accepted", items,
+		      "revoked", digests_json(m->revoked, m->nrevoked), "held",
+		      digests_json(m->held, m->nheld), "due", m->due);
 	text = bwl_must(json_dumps(bwl_must(o), JSON_COMPACT));
 	json_decref(o);
 	hex_of(text, strlen(text), hex);

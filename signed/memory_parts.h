@@ -7,18 +7,6 @@
 
 #define MEMORY_MOST 4096 /* documents, and revoked ones */
 
-struct memory_item {
-	enum bwl_signed_type type;
-	char name[BWL_NAME_LEN];
-	uint64_t epoch, version;
-	int64_t not_after_s;
-	uint8_t digest[32];
-};
-
-struct memory_digest {
-	uint8_t b[32];
-};
-
 struct bwl_memory {
 	struct bwl_root *root;
 	char *root_text; /* its envelope */
@@ -26,11 +14,14 @@ struct bwl_memory {
 	json_t *tray_labels; /* owns what tray.labels points to */
 	const char **labels;
 	uint64_t epoch, seq;
-	int64_t newest_s;
-	struct memory_item *item;
+	int64_t newest_s, closed_s;
+	struct bwl_memory_item *item;
 	size_t nitems;
-	struct memory_digest *revoked;
+	struct bwl_digest *revoked;
 	size_t nrevoked;
+	struct bwl_digest held[BWL_MEMORY_HELD];
+	size_t nheld;
+	json_t *due; /* an object */
 };
 
 /* memory_file.c; a copy of the list, NULL: none */

@@ -5,6 +5,7 @@
 #include <bwl/cleanup.h>
 #include <fcntl.h>
 #include <unistd.h>
+#include "signed/enrolled.h"
 #include "signed/memory.h"
 #include "rig.h"
 
@@ -287,6 +288,54 @@ static void a_memory_that_was_changed_is_not_believed(void **state)
 				 -EUCLEAN);
 }
 
+static void what_holds_and_what_is_due_are_kept_over_restarts(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	const struct bwl_digest held[] = { { "one" }, { "two" } }, *h;
+	const struct bwl_memory_item *item;
+	json_t *o = rig_terms("all", 1, 1, NOW - 60, NOW + DAY);
+	size_t n;
+
+	(void)state;
+	assert_int_equal(bwl_memory_closed(m), 0);
+	json_object_set_new(o, "all", json_true());
+	json_object_set_new(o, "reason", json_string("drill"));
+	assert_null(give(m, BWL_SIGNED_REVOCATION, o, 1U << BOB));
+	assert_null(give_policy(m, "base", 1, 5, "a"));
+	bwl_memory_hold(m, held, 2);
+	bwl_memory_set_due(m, json_pack("{s:b}", "raise", 1));
+	for (unsigned round = 0; round < 2; round++) {
+		struct bwl_err e = { 0 };
+
+		h = bwl_memory_held(m, &n);
+		assert_int_equal(n, 2);
+		assert_memory_equal(h, held, sizeof(held));
+		assert_true(json_is_true(json_object_get(bwl_memory_due(m), "raise")));
+		assert_int_equal(bwl_memory_closed(m), NOW - 60);
+		item = bwl_memory_items(m, &n);
+		assert_int_equal(n, 3); /* and the enrolment */
+		assert_int_equal(item[n - 1].type, BWL_SIGNED_POLICY);
+		assert_int_equal(item[n - 1].seq, bwl_memory_seq(m));
+		assert_int_equal(bwl_memory_keep(m, dir, &e), 0);
+		again(&m);
+	}
+}
+
+static void what_cannot_be_looked_at_counts_as_enrolled(void **state)
+{
+	char path[128];
+	int fd;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/" BWL_MEMORY, dir);
+	unlink(path);
+	assert_false(bwl_is_enrolled(dir));
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600); /* nothing is in it */
+	assert_true(fd >= 0);
+	close(fd);
+	assert_true(bwl_is_enrolled(dir));
+}
+
 static void what_has_ended_makes_room(void **state)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
@@ -318,6 +367,8 @@ int main(void)
 		cmocka_unit_test(who_enrols_brings_what_two_people_signed),
 		cmocka_unit_test(a_memory_that_was_changed_is_not_believed),
 		cmocka_unit_test(what_has_ended_makes_room),
+		cmocka_unit_test(what_holds_and_what_is_due_are_kept_over_restarts),
+		cmocka_unit_test(what_cannot_be_looked_at_counts_as_enrolled),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, drop_dir);
