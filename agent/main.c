@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <bpf/libbpf.h>
 #include <systemd/sd-daemon.h>
+#include "documents/desired.h"
 #include "enrolled/gate.h"
 #include "options.h"
 #include "parts.h"
@@ -178,6 +179,8 @@ static int run(struct daemon *d)
 	r = take_state_dir(d, &e);
 	if (!r)
 		r = agent_source_file(d->a.policy, &d->a.source, &e);
+	if (!r)
+		r = docs_source_new(d->a.source, d->a.state_dir, &d->a.source, &e);
 	if (r) {
 		agent_log_err(LOG_CRIT, "start", &e);
 		return r;

@@ -50,6 +50,15 @@ const struct agent_part agent_parts[] = {
 		.stop = agent_orders_stop,
 		.by_maps = true,
 	},
+	{
+		.name = "documents",
+		.event = "documents",
+		.priority = LOG_ALERT,
+		.without = "no signed document is taken, and everything falls to its floor",
+		.start = agent_documents_start,
+		.stop = agent_documents_stop,
+		.by_maps = true,
+	},
 	/* What tells and keeps. */
 	{
 		.name = "commands",

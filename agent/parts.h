@@ -67,6 +67,10 @@ agent_part_call agent_counters_stop;
 agent_part_start agent_orders_start;
 agent_part_call agent_orders_stop;
 
+/* documents/part.c: signed documents, and until when they hold */
+agent_part_start agent_documents_start;
+agent_part_call agent_documents_stop;
+
 /* commands.c: commands of members of bwlimit and bwlimit-read */
 agent_part_wanted agent_commands_wanted;
 agent_part_start agent_commands_start;

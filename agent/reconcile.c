@@ -137,7 +137,7 @@ static int put_in_force(struct reconcile *r, struct bwl_policy *pol, const char 
 	char hex[65];
 	int err;
 
-	err = bwl_policy_wall_ok(pol, e);
+	err = r->a->source->time_is_known ? 0 : bwl_policy_wall_ok(pol, e);
 	if (err)
 		return err;
 	bwl_policy_digest(pol, digest);
@@ -170,7 +170,9 @@ static void keep(struct reconcile *r, const struct desired *d)
 /* Killed in between, the next look does it again. */
 static int take(struct reconcile *r, const struct desired *d, const char *why, struct bwl_err *e)
 {
-	int err = put_in_force(r, d->pol, why, NULL, e);
+	const struct bwl_publish_opts o = { .fresh_volume = r->a->source->fresh_volume,
+					    .allowed = r->a->source->judged };
+	int err = put_in_force(r, d->pol, why, &o, e);
 
 	if (err)
 		return err;
@@ -331,6 +333,8 @@ static int look(struct reconcile *r)
 		agent_tamper_policy(d.pol);
 	if (!err)
 		err = settle(r, &d, &e);
+	if (r->a->source->ops->settled)
+		r->a->source->ops->settled(r->a->source, err ? &e : NULL);
 	if (err) {
 		refuse(r, &e);
 		hold_on(r);

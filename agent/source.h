@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the desired policy comes from: the seam for whatever may say so. A file is the only one now
- * (source_file.c). A source gives
+ * Where the desired policy comes from: the seam for whatever may say so: a file (source_file.c),
+ *and once a root is enrolled signed documents (documents/desired.c). A source gives
  *
  *	bytes	the whole document, exactly as it was written. They are checked, put in force and
  *		kept by reconcile.c and accept.c; a source judges nothing and keeps nothing;
@@ -17,6 +17,7 @@
 #ifndef BWL_AGENT_SOURCE_H
 #define BWL_AGENT_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "bwl/err.h"
 
@@ -28,10 +29,17 @@ struct agent_source_ops {
 	int (*fd)(const struct agent_source *s);
 	void (*drain)(struct agent_source *s);
 	void (*free)(struct agent_source *s);
+	/* What became of what load gave last; e NULL: it holds. NULL: nobody asks. */
+	void (*settled)(struct agent_source *s, const struct bwl_err *e);
 };
 struct agent_source {
 	const struct agent_source_ops *ops;
 	const char *name; /* of what load gave last; never NULL */
+	/*
+	 * Of that: its volumes begin unspent; its times hold whatever becomes of the wall clock;
+	 * what widens in it was signed by as many people as that needs.
+	 */
+	bool fresh_volume, time_is_known, judged;
 };
 
 int agent_source_file(const char *path, struct agent_source **ret, struct bwl_err *e);

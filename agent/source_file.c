@@ -50,7 +50,7 @@ static void file_free(struct agent_source *s)
 
 int agent_source_file(const char *path, struct agent_source **ret, struct bwl_err *e)
 {
-	static const struct agent_source_ops ops = { load, fd_of, drain, file_free };
+	static const struct agent_source_ops ops = { load, fd_of, drain, file_free, NULL };
 	BWL_AUTO(end) struct file *f = calloc(1, sizeof(*f));
 	BWL_AUTO_FREE char *folder = strdup(path);
 

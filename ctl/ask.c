@@ -145,8 +145,14 @@ int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what
 
 json_t *ctl_ask_agent(const struct ctl *c, const json_t *what, unsigned wait_s)
 {
+	return ctl_ask_at(c, BWL_AGENT_ORDERS, what, -1, wait_s);
+}
+
+json_t *ctl_ask_at(const struct ctl *c, const char *ending, const json_t *what, int doc,
+		   unsigned wait_s)
+{
 	uint64_t end_ns = bwl_now_ns() + wait_s * SECOND_NS;
-	struct talk t = { .fd = ctl_say_to_agent(c, BWL_AGENT_ORDERS, what, -1, end_ns) };
+	struct talk t = { .fd = ctl_say_to_agent(c, ending, what, doc, end_ns) };
 	json_t *answer = t.fd < 0 ? NULL : hear(&t, end_ns);
 
 	if (t.fd >= 0)

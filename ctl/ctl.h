@@ -37,7 +37,8 @@ extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[]
 	ctl_exfil_cmds[], ctl_heartbeat_cmds[], ctl_drill_cmds[], ctl_ipsec_cmds[],
 	ctl_ipsec_track_cmds[], ctl_pki_cmds[], ctl_usage_cmds[], ctl_history_cmds[],
 	ctl_audit_cmds[], ctl_tamper_cmds[], ctl_lease_cmds[], ctl_journal_cmds[],
-	ctl_metrics_cmds[], ctl_key_cmds[], ctl_approve_cmds[], ctl_break_glass_cmds[];
+	ctl_metrics_cmds[], ctl_key_cmds[], ctl_approve_cmds[], ctl_break_glass_cmds[],
+	ctl_enrol_cmds[];
 
 /* revoke.c: the command, for others that come to it */
 int ctl_revoke(struct ctl *c, int argc, char **argv);
@@ -52,6 +53,9 @@ int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what
 int ctl_sealed(const char *bytes, size_t len);
 /* NULL: nobody answered in that time. */
 json_t *ctl_ask_agent(const struct ctl *c, const json_t *what, unsigned wait_s);
+/* The same at another of its sockets (bwl/agent.h), with a sealed document; -1: none. */
+json_t *ctl_ask_at(const struct ctl *c, const char *ending, const json_t *what, int doc,
+		   unsigned wait_s);
 /*
  * An order with a document, a sealed memfd. false: nobody took it in that time, and nobody will.
  * *ret: the answer, which may take its time; NULL: bwlimitd ended before it.

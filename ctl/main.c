@@ -20,7 +20,7 @@ static const struct ctl_cmd *const local_tables[] = {
 	ctl_ipsec_cmds,       ctl_ipsec_track_cmds, ctl_pki_cmds,       ctl_usage_cmds,
 	ctl_history_cmds,     ctl_audit_cmds,       ctl_tamper_cmds,    ctl_lease_cmds,
 	ctl_journal_cmds,     ctl_metrics_cmds,     ctl_key_cmds,       ctl_approve_cmds,
-	ctl_break_glass_cmds,
+	ctl_break_glass_cmds, ctl_enrol_cmds,
 };
 #define NTABLES (sizeof(local_tables) / sizeof(*local_tables))
 /* Of --fleet, in their place. */

@@ -26,6 +26,11 @@ BWL_AUTO_DEFINE(bwl_memory_free, struct bwl_memory *)
 int bwl_memory_enrol(const char *dir, const char *root, size_t root_len, const char *enrolment,
 		     size_t enrolment_len, int64_t wall_s, struct bwl_memory **ret,
 		     struct bwl_err *e);
+/*
+ * The same, and kept, after people compared: sha256 is the root's digest, which they wrote down.
+ */
+int bwl_memory_begin(const char *dir, const char *root, const char *enrolment, const char *sha256,
+		     int64_t wall_s, struct bwl_memory **ret, struct bwl_err *e);
 /* On disk when 0 is returned; it is what it was or this, killed at any point. */
 int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e);
 

@@ -49,3 +49,31 @@ int bwl_memory_enrol(const char *dir, const char *root, size_t root_len, const c
 		*ret = bwl_take_ptr(&m);
 	return r;
 }
+
+int bwl_memory_begin(const char *dir, const char *root, const char *enrolment, const char *sha256,
+		     int64_t wall_s, struct bwl_memory **ret, struct bwl_err *e)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = NULL;
+	uint8_t said[32];
+	char hex[65];
+	int r;
+
+	if (!sha256 || !bwl_hex_decode(sha256, said, sizeof(said)))
+		return bwl_fail(
+			e, EINVAL,
+			"the SHA-256 of the root is 64 hex digits, as people wrote it down");
+	r = bwl_memory_enrol(dir, root, strlen(root), enrolment, strlen(enrolment), wall_s, &m, e);
+	if (r)
+		return r;
+	if (memcmp(said, bwl_root_digest(m->root), sizeof(said))) {
+		bwl_fail(e, EKEYREJECTED, "this root has SHA-256 %s, and another one was said",
+			 bwl_hex_encode(bwl_root_digest(m->root), 32, hex));
+		if (e)
+			e->id = "signed-untrusted";
+		return bwl_hint(e, "compare it with what was written down in the key ceremony");
+	}
+	r = bwl_memory_keep(m, dir, e);
+	if (!r)
+		*ret = bwl_take_ptr(&m);
+	return r;
+}

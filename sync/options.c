@@ -125,7 +125,7 @@ int options_read(int argc, char **argv, struct options *o)
 	*o = (struct options){
 		.conf = { .tls = { DIR "/ca.pem", DIR "/cert.pem", DIR "/key.pem" },
 			  .prefix = "/bwl/v1" },
-		.agent = BWL_RUN_DIR "/bwlimit.documents",
+		.agent = BWL_RUN_DIR "/bwlimit" BWL_AGENT_DOCUMENTS,
 		.serve = { .names = { "controller" }, .commands = BWL_RUN_DIR "/bwlimit.commands" },
 	};
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {

@@ -32,7 +32,7 @@ _bwlimit_ctl() {
 	--policy | --csr | --vici | --key | --conf | --cert | --cert-key | --root | --against | --checkpoint | --proof) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	--type) mapfile -t COMPREPLY < <(compgen -W 'root policy grant lease revocation rollout expulsion enrolment timestamp' -- "$cur"); return ;;
 	--port | from | uplink) mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net)" -- "$cur"); return ;;
-	--for | --audience | --most | --servers | --prefix | --controller | --label | --zone | --number | --epoch | --offline-for | --lease-most | --reason | --tray | --life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
+	--for | --sha256 | --audience | --most | --servers | --prefix | --controller | --label | --zone | --number | --epoch | --offline-for | --lease-most | --reason | --tray | --life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
 		volume | via | via6 | ipsec | for | mark | reason | accept) return ;;
 	mode) mapfile -t COMPREPLY < <(compgen -W 'police shape mark monitor' -- "$cur"); return ;;
 	path) mapfile -t COMPREPLY < <(compgen -W clear -- "$cur"); return ;;
@@ -53,7 +53,7 @@ _bwlimit_ctl() {
 	fleet-status/* | fleet-top/* | fleet-usage/* | fleet-reasons/* | fleet-history/*) words=$ask ;;
 	fleet-exfil/*) words="--size --compression $ask" ;;
 	fleet-*) ;;
-	/) words='peer grant revoke zone policy stats usage history reasons metrics top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal key approve break-glass' ;;
+	/) words='peer grant revoke zone policy stats usage history reasons metrics top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal key approve break-glass enrol' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show sign verify publish' ;;
@@ -93,6 +93,10 @@ _bwlimit_ctl() {
 	break-glass/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	approve/*)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--root --key --against --size --yes' -- "$cur")
+		return
+		;;
+	enrol/*)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--sha256' -- "$cur")
 		return
 		;;
 	policy/apply)

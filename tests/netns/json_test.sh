@@ -178,6 +178,13 @@ ctl signed-document policy sign "$LAB_TMP/other.yaml" --key "$LAB_TMP/alice.pem"
 check "approve" ctl approve approve "$LAB_TMP/other.yaml.signed" --root "$LAB_TMP/root" \
 	--against "$LAB_TMP/policy.yaml" --key "$LAB_TMP/bob.pem" --yes
 check "which widens and is signed" said '.widens and .signed'
+sha=$("$CTL" --json policy verify "$LAB_TMP/root" | jq -r .digest)
+jq -n --arg r "$sha" '{ tray: "lab", root: $r }' >"$LAB_TMP/enrolment.json"
+ctl signed-document policy sign "$LAB_TMP/enrolment.json" --type enrolment --key "$LAB_TMP/alice.pem" --fleet lab --name lab \
+	--number 1 --for 1d --out "$LAB_TMP/enrolment"
+ctl signed-document policy sign "$LAB_TMP/enrolment" --key "$LAB_TMP/bob.pem"
+enrols() { BWLIMIT_PIN_DIR=/nonexistent BWLIMIT_STATE_DIR=$LAB_TMP/fleet ctl enrol enrol "$@"; }
+check "enrol, without bwlimitd" enrols "$LAB_TMP/root" "$LAB_TMP/enrolment" --sha256 "$sha"
 
 check "pki init" ctl pki-init pki init --ca "$LAB_TMP/ca" --name test
 check "pki issue" ctl pki-issue pki issue tray-1 --ca "$LAB_TMP/ca"

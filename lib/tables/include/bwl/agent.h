@@ -26,6 +26,15 @@
  * Members of bwlimit may what changes something, those of bwlimit-read what only shows
  * (ctl/ordered.c); of these bwlimit-sync has those that it serves controllers with.
  *
+ * Documents, by whoever is root or the user bwlimit-sync: a connection is one request and one
+ *answer.
+ * {"verb": "document", "type": KIND, "name": NAME, "size": N}, with a signed document of N bytes as
+ * above; what it is called here is for lines alone. {"taken": true} where it takes time, then
+ *{"by": "bwlimitd"}: it is remembered, and in force where it is to be. Else {"error": …, "todo": …,
+ *"id": …}. {"verb": "status"}: {"by": "bwlimitd", "status": {…}} (docs/fleet.md). {"verb": "enrol",
+ * "sha256": HEX, "size": N}, root alone, with {"root": TEXT, "enrolment": TEXT} as above; without
+ * an enrolment it is the next root.
+ *
  * Events: a connection is one filter (bwl/events.h), {} for all, answered by {"by": "bwlimitd"} or
  * by {"error": …, "todo": …} and the end. Then come documents of kind event, and of kind event-lost
  * where some were lost, as `watch --json` prints them, until the subscriber says that it has
@@ -49,6 +58,7 @@ bool bwl_agent_is_sealed(int doc);
 #define BWL_AGENT_ORDERS ".sock"
 #define BWL_AGENT_EVENTS ".events"
 #define BWL_AGENT_COMMANDS ".commands"
+#define BWL_AGENT_DOCUMENTS ".documents"
 /* The socket of the bwlimitd of a pin directory, as bwl_pin_dir() has it; ending: which of them. */
 int bwl_agent_address(const char *pin_dir, const char *ending, struct sockaddr_un *ret,
 		      struct bwl_err *e);

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is in force by the documents that hold, and until when: see docs.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <openssl/evp.h>
+#include <bwl/encode.h>
+#include "docs.h"
+#include "signed/bounds.h"
+#include "signed/grant.h"
+#include "signed/payload.h"
+
+#define SECOND 1000000000ULL
+/* Policies are read as if boot and 1970 were one: their times are then the wall clock's, in ns. */
+#define READ_BOOT_NS SECOND
+#define READ_WALL_S 1
+
+static bool is_over(const struct docs *s, const struct docs_one *o)
+{
+	return o->d.terms.epoch < bwl_memory_epoch(s->m) ||
+	       bwl_memory_is_revoked(s->m, o->d.digest);
+}
+
+static const struct docs_one *held(const struct docs *s, size_t i)
+{
+	const struct docs_one *o;
+	size_t n;
+	const struct bwl_digest *d = bwl_memory_held(s->m, &n);
+
+	o = i < n ? docs_find(s, d[i].b) : NULL;
+	return o && o->d.type == BWL_SIGNED_POLICY ? o : NULL;
+}
+
+static bool names(const struct bwl_signed *d, const char *key, const uint8_t digest[32])
+{
+	const char *s = bwl_payload_text(d->body, key);
+	uint8_t named[32];
+
+	return s && bwl_hex_decode(s, named, sizeof(named)) &&
+	       !memcmp(named, digest, sizeof(named));
+}
+
+unsigned docs_place(const char *salt, const char *tray)
+{
+	EVP_MD_CTX *c = bwl_must(EVP_MD_CTX_new());
+	uint8_t d[32];
+
+	if (EVP_DigestInit_ex(c, EVP_sha256(), NULL) != 1 ||
+	    EVP_DigestUpdate(c, salt, strlen(salt)) != 1 ||
+	    EVP_DigestUpdate(c, tray, strlen(tray)) != 1 || EVP_DigestFinal_ex(c, d, NULL) != 1)
+		abort();
+	EVP_MD_CTX_free(c);
+	return (((uint32_t)d[0] << 24) | ((uint32_t)d[1] << 16) | ((uint32_t)d[2] << 8) | d[3]) %
+	       100;
+}
+
+/* The newest of a type, of those that are not over. */
+static const struct docs_one *newest(const struct docs *s, enum bwl_signed_type type,
+				     bool (*fits)(const struct docs_one *o, const void *arg),
+				     const void *arg)
+{
+	const struct docs_one *best = NULL;
+	uint64_t seq = 0;
+	size_t n;
+	const struct bwl_memory_item *item = bwl_memory_items(s->m, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct docs_one *o = item[i].type == type && item[i].seq >= seq
+						   ? docs_find(s, item[i].digest.b)
+						   : NULL;
+
+		if (!o || o->d.type != type || is_over(s, o) || !fits(o, arg))
+			continue;
+		best = o;
+		seq = item[i].seq;
+	}
+	return best;
+}
+
+static bool is_about(const struct docs_one *o, const void *arg)
+{
+	const struct docs_one *waits = arg;
+
+	return names(&o->d, "to", waits->d.digest) || names(&o->d, "from", waits->d.digest);
+}
+
+/* Does the newest rollout that is about it say that this tray takes it? */
+static bool is_rolled_out(const struct docs *s, const struct docs_one *waits)
+{
+	const struct docs_one *r = newest(s, BWL_SIGNED_ROLLOUT, is_about, waits);
+	bool to;
+
+	if (!r)
+		return false;
+	to = !bwl_payload_yes(r->d.body, "back") &&
+	     docs_place(bwl_payload_text(r->d.body, "salt"), bwl_memory_tray(s->m)->name) <
+		     bwl_payload_number(r->d.body, "percent");
+	return names(&r->d, to ? "to" : "from", waits->d.digest);
+}
+
+const struct docs_one *docs_policy(const struct docs *s)
+{
+	const struct docs_one *now = held(s, 0), *waits = held(s, 1);
+
+	if (waits && !is_over(s, waits) && is_rolled_out(s, waits))
+		return waits;
+	return now && !is_over(s, now) ? now : NULL;
+}
+
+void docs_holding_free(struct docs_holding *h)
+{
+	bwl_policy_free(h->pol);
+	*h = (struct docs_holding){ 0 };
+}
+
+static int policy_of(const struct docs_one *o, struct bwl_policy **ret, struct bwl_err *e)
+{
+	const char *text = bwl_payload_text(o->d.body, "text");
+	int r = bwl_policy_parse(o->d.terms.name, text, strlen(text), READ_BOOT_NS, READ_WALL_S,
+				 ret, e);
+
+	if (r && e)
+		e->id = "signed-malformed";
+	return r;
+}
+
+/* A grant of before this policy is none of it: what was tightened since is not opened by it. */
+static bool is_of(const struct bwl_signed *grant, const struct docs_one *policy)
+{
+	return grant->terms.issued_s >= policy->d.terms.issued_s;
+}
+
+/*
+ * Once taken it stays until there is another policy, so that its end is the floor's, and not what
+ * was before it. The same for one that was revoked.
+ */
+static int put_grant(const struct docs *s, struct docs_holding *h, const struct bwl_signed *g,
+		     struct bwl_err *e)
+{
+	bool over = bwl_memory_is_revoked(s->m, g->digest);
+	uint64_t offline_ns = bwl_payload_span(g->body, "offline_for", BWL_OFFLINE_FOR_NS);
+	int64_t end_s = over ? g->terms.issued_s : g->terms.not_after_s;
+	int r = bwl_grant_into(h->pol, g, READ_BOOT_NS, READ_WALL_S, e);
+
+	if (r)
+		return r;
+	bwl_policy_peer(h->pol, bwl_payload_text(g->body, "peer"))->expiry_ns = (uint64_t)end_s *
+										SECOND;
+	if (!over && offline_ns < h->h.offline_for_ns)
+		h->h.offline_for_ns = offline_ns;
+	return 0;
+}
+
+static int by_seq(const void *a, const void *b)
+{
+	uint64_t x = (*(const struct bwl_memory_item *const *)a)->seq,
+		 y = (*(const struct bwl_memory_item *const *)b)->seq;
+
+	return (x > y) - (x < y);
+}
+
+/* Of a rollout that went back a grant may be of a peer that this policy does not have. */
+static int put_grants(const struct docs *s, const struct docs_one *policy,
+		      const struct bwl_signed *more, struct docs_holding *h, struct bwl_err *e)
+{
+	size_t n, k = 0;
+	const struct bwl_memory_item *item = bwl_memory_items(s->m, &n);
+	BWL_AUTO_FREE const struct bwl_memory_item **list = bwl_must(calloc(n + 1, sizeof(*list)));
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (item[i].type == BWL_SIGNED_GRANT &&
+		    !(more && !strcmp(more->terms.name, item[i].name)))
+			list[k++] = &item[i];
+	qsort(list, k, sizeof(*list), by_seq);
+	for (size_t i = 0; !r && i < k; i++) {
+		const struct docs_one *g = docs_find(s, list[i]->digest.b);
+
+		if (g && g->d.type == BWL_SIGNED_GRANT && is_of(&g->d, policy) &&
+		    g->d.terms.epoch >= bwl_memory_epoch(s->m) &&
+		    bwl_policy_peer(h->pol, bwl_payload_text(g->d.body, "peer")))
+			r = put_grant(s, h, &g->d, e);
+	}
+	return r || !more ? r : put_grant(s, h, more, e);
+}
+
+int docs_hold(const struct docs *s, const struct docs_one *policy, const struct bwl_signed *more,
+	      struct docs_holding *ret, struct bwl_err *e)
+{
+	const json_t *body = policy->d.body;
+	int r;
+
+	*ret = (struct docs_holding){ 0 };
+	r = policy_of(policy, &ret->pol, e);
+	if (r)
+		return r;
+	ret->h = (struct bwl_holding){
+		.pol = ret->pol,
+		.not_after_s = policy->d.terms.not_after_s,
+		.offline_for_ns = bwl_payload_span(body, "offline_for", BWL_OFFLINE_FOR_NS),
+		.lease_most_ns = bwl_payload_span(body, "lease_most", 0),
+		.stages = bwl_payload_yes(body, "stages"),
+	};
+	r = put_grants(s, policy, more, ret, e);
+	if (r)
+		docs_holding_free(ret);
+	return r;
+}
+
+int docs_terms(const struct docs *s, struct docs_terms *ret, struct bwl_err *e)
+{
+	int r;
+
+	*ret = (struct docs_terms){ .policy = docs_policy(s) };
+	if (!ret->policy)
+		return bwl_fail(e, ENOENT, "no signed policy holds");
+	r = docs_hold(s, ret->policy, NULL, &ret->holding, e);
+	ret->any = !r;
+	return r;
+}
+
+void docs_terms_free(struct docs_terms *t)
+{
+	docs_holding_free(&t->holding);
+	*t = (struct docs_terms){ 0 };
+}
+
+/* So long from now on, as the data plane counts it. */
+static uint64_t at(const struct docs_clock *c, int64_t now_s, int64_t end_s)
+{
+	int64_t left = end_s - now_s;
+
+	if (left <= 0)
+		return 0;
+	return left > (int64_t)(1ULL << 33) ? BWL_NEVER_NS : c->boot_ns + (uint64_t)left * SECOND;
+}
+
+static uint64_t fresh_until(const struct docs *s, const struct docs_terms *t,
+			    const struct docs_clock *c)
+{
+	if (!docs_is_heard(s))
+		return 0;
+	return at(c, docs_now(s, c),
+		  bwl_memory_newest(s->m) + (int64_t)(t->holding.h.offline_for_ns / SECOND));
+}
+
+bool docs_is_fresh(const struct docs *s, const struct docs_terms *t, const struct docs_clock *c)
+{
+	return t->any && fresh_until(s, t, c);
+}
+
+static bool is_lease_of(const struct docs_one *o, const void *arg)
+{
+	const struct docs_one *policy = arg;
+
+	return names(&o->d, "policy", policy->d.digest);
+}
+
+static uint64_t lease_until(const struct docs *s, const struct docs_terms *t,
+			    const struct docs_clock *c)
+{
+	const struct docs_one *l = newest(s, BWL_SIGNED_LEASE, is_lease_of, t->policy);
+	struct bwl_bounds b = bwl_bounds_of(&t->policy->d);
+	uint64_t ns;
+
+	if (!l || bwl_bounds_check(&b, &l->d, docs_now(s, c), &ns, NULL))
+		return 0;
+	return c->boot_ns + (ns < t->holding.pol->lease_ns ? ns : t->holding.pol->lease_ns);
+}
+
+static void sooner(struct docs_end *end, uint64_t at_ns, const char *why, bool lease)
+{
+	if (at_ns < end->at_ns)
+		*end = (struct docs_end){ at_ns, why, lease };
+}
+
+struct docs_end docs_end(const struct docs *s, const struct docs_terms *t,
+			 const struct docs_clock *c)
+{
+	struct docs_end end = { BWL_NEVER_NS, "", false };
+
+	if (!t->any)
+		return (struct docs_end){ 0, "no signed policy holds", false };
+	if (t->holding.pol->lease_ns)
+		sooner(&end, lease_until(s, t, c), "the lease ends", true);
+	sooner(&end, fresh_until(s, t, c), "no signed time came for `offline_for`", false);
+	sooner(&end, at(c, docs_now(s, c), t->holding.h.not_after_s), "the signed policy ends",
+	       false);
+	return end;
+}
+
+/* Where this clock is behind the signed time, what ends by it ends as much sooner. */
+static void shift(struct bwl_policy *pol, int64_t behind_s)
+{
+	uint64_t by = behind_s > 30 ? (uint64_t)(behind_s + 59) / 60 * 60 * SECOND : 0;
+
+	for (size_t i = 0; by && i < pol->npeers; i++)
+		if (pol->peers[i].expiry_ns != BWL_NEVER_NS)
+			pol->peers[i].expiry_ns -= pol->peers[i].expiry_ns > by ? by : 0;
+}
+
+int docs_text(const struct docs *s, const struct docs_clock *c, char **ret, size_t *ret_len,
+	      bool *ret_fresh_volume, struct bwl_err *e)
+{
+	struct docs_terms t;
+	struct bwl_policy *pol;
+	FILE *f = NULL;
+	int r = docs_terms(s, &t, e);
+
+	if (r)
+		return r;
+	pol = t.holding.pol;
+	shift(pol, docs_now(s, c) - c->wall_s);
+	if (!pol->lease_ns || pol->lease_ns > t.holding.h.offline_for_ns)
+		pol->lease_ns = t.holding.h.offline_for_ns;
+	if (pol->heartbeat_none)
+		pol->heartbeat_ns = t.holding.h.offline_for_ns;
+	pol->heartbeat_none = false;
+	f = open_memstream(ret, ret_len);
+	r = f ? bwl_policy_dump(pol, READ_BOOT_NS, READ_WALL_S, f) : -ENOMEM;
+	if (f && fclose(f) && !r)
+		r = -ENOMEM;
+	if (r)
+		bwl_fail(e, -r, "cannot write the policy down: %s", strerror(-r));
+	*ret_fresh_volume = json_is_true(json_object_get(bwl_memory_due(s->m), "fresh_volume"));
+	docs_terms_free(&t);
+	return r;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether a document is taken, and what it changes in what holds: see docs.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <openssl/evp.h>
+#include <bwl/encode.h>
+#include "docs.h"
+#include "signed/bounds.h"
+#include "signed/envelope.h"
+#include "signed/payload.h"
+
+static int refuse(struct bwl_err *e, int code, const char *id)
+{
+	if (e)
+		e->id = id;
+	return -code;
+}
+
+static int judge_root(const struct docs *s, const struct bwl_envelope *env, const char *bytes,
+		      size_t len, struct docs_verdict *v, struct bwl_err *e)
+{
+	BWL_AUTO(bwl_root_free) struct bwl_root *next = NULL;
+	const struct bwl_root *root = bwl_memory_root(s->m);
+	uint8_t digest[32];
+	int r;
+
+	if (EVP_Digest(env->payload, env->len, digest, NULL, EVP_sha256(), NULL) != 1)
+		abort();
+	v->root = true;
+	v->known = !memcmp(digest, bwl_root_digest(root), sizeof(digest));
+	if (v->known)
+		return bwl_signed_peek(bytes, len, &v->d, e);
+	r = bwl_root_next(root, bytes, len, &next, e);
+	if (r && e && !e->id)
+		e->id = "signed-untrusted";
+	return r ? r : bwl_signed_peek(bytes, len, &v->d, e);
+}
+
+/* The first places where it is wider; an end that is later is seldom what somebody wants to know.
+ */
+static void too_few(const struct docs_verdict *v, const struct bwl_widened *w, struct bwl_err *e)
+{
+	size_t kept = w->n < BWL_WIDENINGS_KEPT ? w->n : BWL_WIDENINGS_KEPT;
+	char text[BWL_WIDENING_TEXT], list[3 * BWL_WIDENING_TEXT] = "";
+
+	for (size_t i = 0; i < kept && i < 3; i++)
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "; " : "",
+			 bwl_widening_text(&w->item[kept - 1 - i], text));
+	bwl_fail(e, EKEYREJECTED, "the %s %s widens, and is signed by %u: %s",
+		 bwl_signed_word(v->d.type), v->d.terms.name, v->d.people, list);
+	bwl_hint(e, "bwlimit-ctl approve, by somebody else");
+	refuse(e, EKEYREJECTED, "signed-widens");
+}
+
+/* Whatever is wider than what holds is for as many people as the role has in its threshold. */
+static int widens(const struct docs *s, struct docs_verdict *v, const struct docs_holding *from,
+		  struct docs_holding *to, struct bwl_err *e)
+{
+	const json_t *opens = json_object_get(v->d.body, "opens"), *name;
+	BWL_AUTO_FREE const char **closed = bwl_must(
+		calloc(json_array_size(opens) + 1, sizeof(*closed)));
+	struct bwl_holding was = from->h;
+	struct bwl_widened w;
+	size_t i;
+
+	json_array_foreach(opens, i, name) closed[i] = json_string_value(name);
+	was.closed = closed;
+	was.nclosed = json_array_size(opens);
+	if (was.nclosed && v->d.terms.issued_s <= bwl_memory_closed(s->m)) {
+		bwl_fail(
+			e, ESTALE,
+			"the %s %s opens what a revocation closed after it was signed: sign it anew",
+			bwl_signed_word(v->d.type), v->d.terms.name);
+		return refuse(e, ESTALE, "signed-old");
+	}
+	v->widens = bwl_widens(&was, &to->h, &w);
+	if (v->widens && !v->d.enough)
+		too_few(v, &w, e);
+	bwl_widened_free(&w);
+	return v->widens && !v->d.enough ? -EKEYREJECTED : 0;
+}
+
+/* What holds where nothing does. */
+static void nothing(struct docs_holding *ret)
+{
+	*ret = (struct docs_holding){ .pol = bwl_policy_new() };
+	ret->h = (struct bwl_holding){ .pol = ret->pol };
+}
+
+static int holding_now(const struct docs *s, struct docs_holding *ret, struct bwl_err *e)
+{
+	const struct docs_one *now = docs_policy(s);
+
+	if (now)
+		return docs_hold(s, now, NULL, ret, e);
+	nothing(ret);
+	return 0;
+}
+
+static int check_policy(const struct docs_verdict *v, const struct docs_holding *to,
+			struct bwl_err *e)
+{
+	if (!to->pol->lease_ns || bwl_payload_text(v->d.body, "lease_most"))
+		return 0;
+	bwl_fail(
+		e, EBADMSG,
+		"the policy %s has `lease`, and its document no `lease_most`: nobody could renew it",
+		v->d.terms.name);
+	return refuse(e, EBADMSG, "signed-malformed");
+}
+
+/* Whatever its name: one that was kept back until people had signed another is over. */
+static int is_newer(const struct docs *s, const struct docs_verdict *v, struct bwl_err *e)
+{
+	const struct bwl_digest *held;
+	size_t n;
+
+	held = bwl_memory_held(s->m, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct docs_one *o = docs_find(s, held[i].b);
+
+		if (!o || v->d.terms.epoch > o->d.terms.epoch ||
+		    v->d.terms.issued_s > o->d.terms.issued_s ||
+		    (v->d.terms.issued_s == o->d.terms.issued_s &&
+		     !strcmp(v->d.terms.name, o->d.terms.name)))
+			continue;
+		bwl_fail(e, ESTALE,
+			 "the policy %s was signed before the policy %s, which holds: sign it anew",
+			 v->d.terms.name, o->d.terms.name);
+		return refuse(e, ESTALE, "signed-old");
+	}
+	return 0;
+}
+
+static int judge_policy(const struct docs *s, struct docs_verdict *v, struct bwl_err *e)
+{
+	struct docs_holding from = { 0 }, to = { 0 };
+	const struct docs_one as_held = { .d = v->d };
+	int r = is_newer(s, v, e);
+
+	if (!r && bwl_payload_yes(v->d.body, "break_glass")) {
+		bwl_fail(e, EBADMSG,
+			 "the policy %s breaks glass: that is for people who stand at the tray",
+			 v->d.terms.name);
+		r = refuse(e, EBADMSG, "signed-bounds");
+	}
+
+	if (!r)
+		r = holding_now(s, &from, e);
+	if (!r)
+		r = docs_hold(s, &as_held, NULL, &to, e);
+	if (!r)
+		r = check_policy(v, &to, e);
+	if (!r) {
+		to.h.fresh_volume = bwl_payload_yes(v->d.body, "fresh_volume");
+		r = widens(s, v, &from, &to, e);
+	}
+	v->waits = v->widens && bwl_payload_yes(v->d.body, "stages");
+	docs_holding_free(&from);
+	docs_holding_free(&to);
+	return r;
+}
+
+static int judge_grant(const struct docs *s, struct docs_verdict *v, struct bwl_err *e)
+{
+	const struct docs_one *policy = docs_policy(s);
+	struct docs_holding from = { 0 }, to = { 0 };
+	int r;
+
+	if (!policy) {
+		bwl_fail(e, ENOENT, "the grant %s: no signed policy holds that it could be of",
+			 v->d.terms.name);
+		return refuse(e, ENOENT, "signed-bounds");
+	}
+	if (v->d.terms.issued_s < policy->d.terms.issued_s) {
+		bwl_fail(e, ESTALE,
+			 "the grant %s was signed before the policy %s, which holds: sign it anew",
+			 v->d.terms.name, policy->d.terms.name);
+		return refuse(e, ESTALE, "signed-old");
+	}
+	r = docs_hold(s, policy, NULL, &from, e);
+	if (!r)
+		r = docs_hold(s, policy, &v->d, &to, e);
+	if (!r)
+		r = widens(s, v, &from, &to, e);
+	if (r && e && !e->id)
+		e->id = "signed-malformed";
+	docs_holding_free(&from);
+	docs_holding_free(&to);
+	return r;
+}
+
+/* Within what people signed: of the policy that waits for one, or of the one that holds. */
+static int judge_online(const struct docs *s, const struct docs_verdict *v,
+			const struct docs_clock *c, struct bwl_err *e)
+{
+	const struct docs_one *policy = docs_policy(s);
+	const struct bwl_digest *held;
+	struct bwl_bounds b = { 0 };
+	uint64_t ns;
+	size_t n;
+
+	held = bwl_memory_held(s->m, &n);
+	if (v->d.type == BWL_SIGNED_ROLLOUT && n > 1)
+		policy = docs_find(s, held[1].b);
+	if (policy)
+		b = bwl_bounds_of(&policy->d);
+	b.may_hold = (const uint8_t(*)[32])(const void *)held;
+	b.nmay_hold = n;
+	return bwl_bounds_check(&b, &v->d, docs_now(s, c), &ns, e);
+}
+
+static int judge_enrolment(const struct docs *s, const struct docs_verdict *v, struct bwl_err *e)
+{
+	char hex[65];
+
+	bwl_hex_encode(bwl_root_digest(bwl_memory_root(s->m)), 32, hex);
+	if (!strcmp(bwl_payload_text(v->d.body, "root"), hex))
+		return 0;
+	bwl_fail(e, EBADMSG, "the enrolment %s is under another root than %.16s…", v->d.terms.name,
+		 hex);
+	return refuse(e, EBADMSG, "signed-untrusted");
+}
+
+static int judge_more(const struct docs *s, struct docs_verdict *v, const struct docs_clock *c,
+		      struct bwl_err *e)
+{
+	switch (v->d.type) {
+	case BWL_SIGNED_POLICY:
+		return judge_policy(s, v, e);
+	case BWL_SIGNED_GRANT:
+		return judge_grant(s, v, e);
+	case BWL_SIGNED_LEASE:
+	case BWL_SIGNED_ROLLOUT:
+	case BWL_SIGNED_TIMESTAMP:
+		return judge_online(s, v, c, e);
+	case BWL_SIGNED_ENROLMENT:
+		return judge_enrolment(s, v, e);
+	default:
+		return 0;
+	}
+}
+
+int docs_judge(const struct docs *s, const char *bytes, size_t len, const struct docs_clock *c,
+	       struct docs_verdict *ret, struct bwl_err *e)
+{
+	struct bwl_envelope env;
+	int r;
+
+	*ret = (struct docs_verdict){ 0 };
+	r = bwl_envelope_parse(bytes, len, &env, e);
+	if (r)
+		return r;
+	if (env.type == BWL_SIGNED_ROOT) {
+		r = judge_root(s, &env, bytes, len, ret, e);
+	} else {
+		r = bwl_signed_open(bytes, len, bwl_memory_root(s->m), bwl_memory_tray(s->m),
+				    docs_now(s, c), &ret->d, e);
+		if (!r)
+			r = bwl_memory_judge(s->m, &ret->d, e);
+		ret->known = r == 1;
+		if (!r)
+			r = judge_more(s, ret, c, e);
+	}
+	bwl_envelope_free(&env);
+	if (r < 0)
+		docs_verdict_free(ret);
+	return r < 0 ? r : 0;
+}
+
+void docs_verdict_free(struct docs_verdict *v)
+{
+	bwl_signed_free(&v->d);
+}
+
+static struct bwl_digest digest_of(const struct bwl_signed *d)
+{
+	struct bwl_digest ret;
+
+	memcpy(ret.b, d->digest, sizeof(ret.b));
+	return ret;
+}
+
+/* The one that waits stands beside the one that holds; else it alone holds. */
+static void hold(struct docs *s, const struct docs_verdict *v, const struct docs_one *now)
+{
+	struct bwl_digest held[BWL_MEMORY_HELD] = { 0 };
+	size_t n = 0;
+
+	if (v->waits)
+		held[n++] = now ? digest_of(&now->d) : (struct bwl_digest){ 0 };
+	held[n++] = digest_of(&v->d);
+	bwl_memory_hold(s->m, held, n);
+}
+
+/*
+ * What is to be done once: limits lowered by hand are raised (of all, or of one peer), what was
+ * closed is opened, volumes begin unspent. Only by what enough people signed.
+ */
+static json_t *due_of(const struct bwl_signed *d)
+{
+	json_t *due = json_object(), *opens = json_object_get(d->body, "opens");
+	const char *peer = bwl_payload_text(d->body, "peer");
+
+	json_object_set_new(due, "raise", json_string(peer ? peer : ""));
+	if (opens)
+		json_object_set(due, "opens", opens);
+	if (bwl_payload_yes(d->body, "fresh_volume"))
+		json_object_set_new(due, "fresh_volume", json_true());
+	return due;
+}
+
+/* What closes ends what was still to be opened. */
+static bool closes(enum bwl_signed_type t)
+{
+	return t == BWL_SIGNED_REVOCATION || t == BWL_SIGNED_EXPULSION;
+}
+
+static bool needs_bytes(enum bwl_signed_type t)
+{
+	return t == BWL_SIGNED_POLICY || t == BWL_SIGNED_GRANT || t == BWL_SIGNED_LEASE ||
+	       t == BWL_SIGNED_ROLLOUT;
+}
+
+/* It was signed by enough, or it would not wait; going back does nothing once more. */
+static bool is_waiting(const struct docs *s, const struct docs_one *o)
+{
+	size_t n;
+	const struct bwl_digest *held = bwl_memory_held(s->m, &n);
+
+	return n > 1 && !memcmp(held[1].b, o->d.digest, sizeof(held[1].b));
+}
+
+static void take_more(struct docs *s, const struct docs_verdict *v, const char *bytes, size_t len,
+		      const struct docs_one *was, const struct docs_clock *c)
+{
+	const struct docs_one *is;
+	uint8_t before[32] = { 0 };
+
+	if (was)
+		memcpy(before, was->d.digest, sizeof(before));
+	if (v->d.type == BWL_SIGNED_POLICY)
+		hold(s, v, was);
+	if (v->d.type == BWL_SIGNED_TIMESTAMP)
+		docs_heard_now(s, c);
+	if (needs_bytes(v->d.type))
+		docs_add(s, memcpy(bwl_must(malloc(len)), bytes, len), len);
+	is = docs_policy(s);
+	if (v->d.type == BWL_SIGNED_GRANT && v->widens)
+		bwl_memory_set_due(s->m, due_of(&v->d));
+	else if (v->d.type == BWL_SIGNED_POLICY && !v->waits)
+		bwl_memory_set_due(s->m, v->d.enough ? due_of(&v->d) : bwl_must(json_object()));
+	else if (closes(v->d.type))
+		bwl_memory_set_due(s->m, bwl_must(json_object()));
+	else if (v->d.type == BWL_SIGNED_ROLLOUT && is && memcmp(before, is->d.digest, 32))
+		bwl_memory_set_due(s->m, is_waiting(s, is) ? due_of(&is->d) : json_object());
+}
+
+int docs_take(struct docs *s, const struct docs_verdict *v, const char *bytes, size_t len,
+	      const struct docs_clock *c, struct bwl_err *e)
+{
+	const struct docs_one *was = docs_policy(s);
+	int r;
+
+	if (v->root)
+		return bwl_memory_next_root(s->m, bytes, len, e);
+	r = bwl_memory_accept(s->m, &v->d, e);
+	if (r)
+		return r;
+	take_more(s, v, bytes, len, was, c);
+	docs_drop_unneeded(s);
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store.c: the documents that hold as files, documents/SHA256 in the state directory, and when the
+ * signed time was heard. Files are believed as far as the memory names them, so they are written
+ * before it, and removed after it.
+ */
+#ifndef BWL_AGENT_DOCS_STORE_H
+#define BWL_AGENT_DOCS_STORE_H
+
+#include "docs.h"
+
+#define DOCS_DIR "documents"
+
+/* -ENOENT: nothing is enrolled. ret is empty where it fails. */
+int docs_load(const char *state_dir, const struct docs_clock *c, struct docs *ret,
+	      struct bwl_err *e);
+int docs_put(const char *state_dir, const uint8_t digest[32], const char *bytes, size_t len,
+	     struct bwl_err *e);
+/* What nothing needs any more. */
+void docs_sweep(const char *state_dir, const struct docs *s);
+/* Over restarts, until reboot. */
+int docs_keep_heard(const char *state_dir, const struct docs *s, struct bwl_err *e);
+struct docs_clock docs_clock_now(void);
+
+#endif

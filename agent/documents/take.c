@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A document that comes: judged, taken, and what it asks to be done. The order is docs.h's. */
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <bwl/publish.h>
+#include "agent.h"
+#include "journal/journal.h"
+#include "part.h"
+#include "signed/payload.h"
+
+#define LINES 64 /* refusals at once in the log */
+#define LINE_EVERY_NS 60000000000ULL
+
+/* What comes from outside goes into JSON and lines: plain bytes alone. */
+static void plain(char *s)
+{
+	for (; *s; s++)
+		if (*s < ' ' || *s > '~')
+			*s = '?';
+}
+
+/* Who hands over may say the same every minute: once in the log, and four in the status. */
+static void note_refusal(struct documents *v, const char *key, const char *bytes, size_t len,
+			 const struct bwl_err *e)
+{
+	struct docs_refusal r = { 0 };
+	struct bwl_signed d;
+	unsigned i;
+
+	snprintf(r.key, sizeof(r.key), "%s", key);
+	if (!bwl_signed_peek(bytes, len, &d, NULL)) { /* as it says itself, and no more */
+		snprintf(r.key, sizeof(r.key), "%s/%s", bwl_signed_word(d.type), d.terms.name);
+		r.version = d.terms.version;
+		bwl_signed_free(&d);
+	}
+	snprintf(r.id, sizeof(r.id), "%s", e->id ? e->id : "failed");
+	snprintf(r.text, sizeof(r.text), "%.150s", e->text);
+	plain(r.key);
+	plain(r.text);
+	for (i = 0; i < DOCS_REFUSED - 1; i++)
+		if (!strcmp(v->refused[i].key, r.key))
+			break;
+	if (strcmp(v->refused[i].key, r.key) || strcmp(v->refused[i].text, r.text)) {
+		if (bucket_take(&v->lines, LINES, LINE_EVERY_NS, bwl_now_ns()))
+			agent_later(LOG_WARNING, "documents", "%s: refused: %s", r.key, e->text);
+	}
+	memmove(&v->refused[1], &v->refused[0], i * sizeof(v->refused[0]));
+	v->refused[0] = r;
+}
+
+static void forget_refusal(struct documents *v, const char *key)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < DOCS_REFUSED; i++)
+		if (strcmp(v->refused[i].key, key))
+			v->refused[n++] = v->refused[i];
+	memset(&v->refused[n], 0, (DOCS_REFUSED - n) * sizeof(v->refused[0]));
+}
+
+static bool changes_desired(const struct documents *v, enum bwl_signed_type t)
+{
+	switch (t) {
+	case BWL_SIGNED_LEASE:
+	case BWL_SIGNED_ENROLMENT:
+	case BWL_SIGNED_EXPULSION:
+		return false;
+	case BWL_SIGNED_TIMESTAMP: /* a clock that is behind makes ends of grants sooner */
+	{
+		struct docs_clock c = docs_clock_now();
+
+		return docs_now(&v->docs, &c) - c.wall_s > 30;
+	}
+	default:
+		return true;
+	}
+}
+
+/* What was lowered by hand is no longer, for what enough people have signed. */
+static int raise_limits(struct documents *v, struct bwl_err *e)
+{
+	const char *peer = json_string_value(json_object_get(bwl_memory_due(v->docs.m), "raise"));
+	struct bwl_policy one = { .npeers = 1 };
+
+	if (!peer || !v->terms.any)
+		return 0;
+	if (!*peer)
+		return bwl_journal_raise(v->pins, v->terms.holding.pol, e);
+	one.peers = bwl_policy_peer(v->terms.holding.pol, peer);
+	return one.peers ? bwl_journal_raise(v->pins, &one, e) : 0;
+}
+
+/* From the memory's rename on it is taken; what fails after it is done at the next chance. */
+static int take(struct documents *v, const struct docs_verdict *d, const char *bytes, size_t len,
+		const struct docs_clock *c, struct bwl_err *e)
+{
+	enum bwl_signed_type t = d->d.type;
+	struct bwl_err no = { 0 };
+	int r = 0;
+
+	if (t == BWL_SIGNED_POLICY || t == BWL_SIGNED_GRANT || t == BWL_SIGNED_LEASE ||
+	    t == BWL_SIGNED_ROLLOUT)
+		r = docs_put(v->a->state_dir, d->d.digest, bytes, len, e);
+	if (!r)
+		r = docs_take(&v->docs, d, bytes, len, c, e);
+	if (!r)
+		r = bwl_memory_keep(v->docs.m, v->a->state_dir, e);
+	if (r) {
+		docs_reload(v); /* as it is on the disk */
+		return r;
+	}
+	if (t == BWL_SIGNED_TIMESTAMP && docs_keep_heard(v->a->state_dir, &v->docs, &no))
+		agent_later(LOG_ERR, "documents", "%s", no.text);
+	docs_sweep(v->a->state_dir, &v->docs);
+	docs_rebuild(v);
+	if (raise_limits(v, &no))
+		agent_later(LOG_ERR, "documents", "%s", no.text);
+	return 0;
+}
+
+int docs_receive(struct documents *v, const char *key, const char *bytes, size_t len,
+		 bool *ret_wait, struct bwl_err *e)
+{
+	struct docs_clock c = docs_clock_now();
+	struct docs_verdict d = { 0 };
+	int r;
+
+	*ret_wait = false;
+	if (v->damaged || !v->docs.m) {
+		bwl_fail(
+			e, ENOENT,
+			v->damaged ? BWL_MEMORY
+				" is damaged: nothing is above the floor until this tray is enrolled anew"
+				   : "no root is enrolled here");
+		return bwl_hint(e, "bwlimit-ctl enrol ROOT ENROLMENT --sha256 HEX");
+	}
+	r = docs_judge(&v->docs, bytes, len, &c, &d, e);
+	if (!r && !d.known)
+		r = docs_close(v, &d.d, e);
+	if (!r && !d.known)
+		r = take(v, &d, bytes, len, &c, e);
+	if (r) {
+		note_refusal(v, key, bytes, len, e);
+	} else if (!d.known) {
+		char taken[DOCS_KEY];
+
+		snprintf(taken, sizeof(taken), "%s/%s", bwl_signed_word(d.d.type), d.d.terms.name);
+		forget_refusal(v, taken);
+		agent_later(d.d.type == BWL_SIGNED_TIMESTAMP ? LOG_INFO : LOG_NOTICE, "documents",
+			    "%s, version %llu: taken, signed by %u%s", taken,
+			    (unsigned long long)d.d.terms.version, d.d.people,
+			    d.waits ? "; it waits for a rollout" : "");
+		docs_mind_end(v);
+		if (changes_desired(v, d.d.type)) {
+			docs_source_wake(v->a->source);
+			*ret_wait = !d.waits && d.d.type != BWL_SIGNED_TIMESTAMP &&
+				    d.d.type != BWL_SIGNED_REVOCATION && !d.root;
+		}
+	}
+	docs_verdict_free(&d);
+	return r;
+}
+
+static int open_one(struct bwl_pins *p, const char *name, struct bwl_err *e)
+{
+	const struct bwl_change c = { .set = BWL_SET_AUTHORISE, .allowed = true };
+	int r = bwl_audit_intent(e, "open %s: a signed document says so", name);
+
+	if (!r)
+		r = bwl_journal_grant(p, name, (struct bwl_journal_limits){ 0 }, 0, e);
+	if (!r) {
+		r = bwl_peer_change(p, name, &c, e);
+		if (r) /* what the maps have closed still is closed in the journal again */
+			bwl_journal_note(p, NULL);
+	}
+	return r;
+}
+
+/* By a handle of its own: closing it gives the lock back. */
+static int open_closed(struct documents *v, const json_t *names, struct bwl_err *e)
+{
+	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL;
+	const json_t *name;
+	size_t i;
+	int r = bwl_pins_open(v->a->pin_dir, true, &p, e);
+
+	if (!r)
+		r = bwl_pins_lock(p, e);
+	json_array_foreach(names, i, name)
+	{
+		struct bwl_err one = { 0 };
+
+		if (!r && open_one(p, json_string_value(name), &one) && one.code != ENOENT)
+			return *e = one, -one.code;
+	}
+	return r;
+}
+
+void docs_do_due(struct documents *v)
+{
+	const json_t *due = v->docs.m ? bwl_memory_due(v->docs.m) : NULL,
+		     *opens = json_object_get(due, "opens");
+	struct bwl_err e = { 0 };
+	int r;
+
+	if (!json_object_size(due))
+		return;
+	r = opens ? open_closed(v, opens, &e) : 0;
+	if (!r) {
+		bwl_memory_set_due(v->docs.m, json_object());
+		r = bwl_memory_keep(v->docs.m, v->a->state_dir, &e);
+	}
+	if (r)
+		agent_later(LOG_ERR, "documents", "not opened yet: %s", e.text);
+}

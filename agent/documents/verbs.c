@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is said at the socket of documents: bwl/agent.h has the words. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <syslog.h>
+#include <unistd.h>
+#include "agent.h"
+#include "part.h"
+#include "policy_order.h"
+
+#define WAIT_NS 100000000000ULL /* what is not in force then is not waited for */
+
+BWL_AUTO_DEFINE(json_decref, json_t *)
+
+void docs_answer(int fd, const struct bwl_err *e)
+{
+	if (e)
+		line_say(fd, json_pack("{s:s, s:s*, s:s*}", "error", e->text, "todo",
+				       *e->hint ? e->hint : NULL, "id", e->id));
+	else
+		line_say(fd, json_pack("{s:s}", "by", AGENT_PROGRAM));
+	close(fd);
+}
+
+/* A copy: what was mapped of a memfd is not to be kept. */
+static int bytes_of(const json_t *ask, int doc, char **ret, size_t *ret_len, struct bwl_err *e)
+{
+	const json_t *size = json_object_get(ask, "size");
+	const char *at;
+	int r;
+
+	if (doc < 0)
+		return bwl_fail(e, EBADMSG, "no document came with it");
+	if (!json_is_integer(size) || json_integer_value(size) <= 0 ||
+	    json_integer_value(size) > (json_int_t)BWL_SIGNED_BYTES_MOST)
+		return bwl_fail(e, EBADMSG, "not understood: size");
+	*ret_len = (size_t)json_integer_value(size);
+	r = policy_ask_map(doc, *ret_len, &at, e);
+	if (r)
+		return r;
+	*ret = bwl_must(malloc(*ret_len + 1));
+	memcpy(*ret, at, *ret_len);
+	(*ret)[*ret_len] = '\0';
+	munmap((void *)(uintptr_t)at, *ret_len);
+	return 0;
+}
+
+/* There is room, or who waits longest is told that it is not in force yet. */
+static void wait_for(struct documents *v, int fd)
+{
+	unsigned at = 0;
+
+	for (unsigned i = 0; i < DOCS_WAITING; i++)
+		if (v->waiting[i].fd < 0 ||
+		    (v->waiting[at].fd >= 0 && v->waiting[i].end_ns < v->waiting[at].end_ns))
+			at = i;
+	if (v->waiting[at].fd >= 0)
+		docs_answer(v->waiting[at].fd, NULL);
+	v->waiting[at].fd = fd;
+	v->waiting[at].seq = bwl_memory_seq(v->docs.m);
+	v->waiting[at].end_ns = bwl_now_ns() + WAIT_NS;
+	line_say(fd, json_pack("{s:b}", "taken", 1));
+}
+
+static const char *text_of(const json_t *ask, const char *key)
+{
+	const char *s = json_string_value(json_object_get(ask, key));
+
+	return s ? s : "?";
+}
+
+static void document(struct documents *v, int fd, int doc, const json_t *ask)
+{
+	BWL_AUTO_FREE char *bytes = NULL;
+	struct bwl_err e = { 0 };
+	char key[DOCS_KEY];
+	bool wait = false;
+	size_t len;
+	int r = bytes_of(ask, doc, &bytes, &len, &e);
+
+	snprintf(key, sizeof(key), "%.24s/%.31s", text_of(ask, "type"), text_of(ask, "name"));
+	if (!r)
+		r = docs_receive(v, key, bytes, len, &wait, &e);
+	if (!r && wait)
+		wait_for(v, fd);
+	else
+		docs_answer(fd, r ? &e : NULL);
+}
+
+static bool is_root(int fd)
+{
+	struct ucred who;
+	socklen_t len = sizeof(who);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) &&
+	       (!who.uid || who.uid == geteuid());
+}
+
+/* Both texts come in one document: {"root": TEXT, "enrolment": TEXT}. */
+static int enrol(struct documents *v, const char *bytes, size_t len, const char *sha256,
+		 struct bwl_err *e)
+{
+	BWL_AUTO(json_decref) json_t *o = json_loadb(bytes, len, JSON_REJECT_DUPLICATES, NULL);
+	const char *root = json_string_value(json_object_get(o, "root")),
+		   *enrolment = json_string_value(json_object_get(o, "enrolment"));
+	struct bwl_memory *m = NULL;
+	bool wait;
+	int r;
+
+	if (!root)
+		return bwl_fail(e, EBADMSG, "not understood");
+	if (!enrolment)
+		return docs_receive(v, "root", root, strlen(root), &wait, e);
+	r = bwl_memory_begin(v->a->state_dir, root, enrolment, sha256, docs_clock_now().wall_s, &m,
+			     e);
+	if (r)
+		return r;
+	agent_later(LOG_NOTICE, "documents", "enrolled: tray %s of fleet %s, root %.16s",
+		    bwl_memory_tray(m)->name, bwl_memory_tray(m)->fleet, sha256 ? sha256 : "");
+	bwl_memory_free(m);
+	docs_reload(v);
+	docs_source_wake(v->a->source);
+	return 0;
+}
+
+static void order_enrol(struct documents *v, int fd, int doc, const json_t *ask)
+{
+	BWL_AUTO_FREE char *bytes = NULL;
+	struct bwl_err e = { 0 };
+	size_t len;
+	int r = is_root(fd) ? bytes_of(ask, doc, &bytes, &len, &e)
+			    : bwl_fail(&e, EPERM, "that is for root to order");
+
+	if (!r)
+		r = enrol(v, bytes, len, json_string_value(json_object_get(ask, "sha256")), &e);
+	docs_answer(fd, r ? &e : NULL);
+}
+
+void docs_said(void *arg, int fd, int document_fd, const char *line, size_t len, const char *wrong)
+{
+	struct documents *v = arg;
+	BWL_AUTO_CLOSE int doc = document_fd;
+	BWL_AUTO(json_decref)
+	json_t *ask = line ? json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	const char *verb = json_string_value(json_object_get(ask, "verb"));
+
+	if (!verb) {
+		line_refuse(fd, wrong ? wrong : "not understood", NULL);
+		close(fd);
+	} else if (!strcmp(verb, "document")) {
+		document(v, fd, doc, ask);
+	} else if (!strcmp(verb, "status")) {
+		line_say(fd,
+			 json_pack("{s:s, s:o}", "by", AGENT_PROGRAM, "status", docs_status(v)));
+		close(fd);
+	} else if (!strcmp(verb, "enrol")) {
+		order_enrol(v, fd, doc, ask);
+	} else {
+		line_refuse(fd, "bwlimitd knows no such word: is it of another version?", NULL);
+		close(fd);
+	}
+}
