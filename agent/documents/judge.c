@@ -162,10 +162,31 @@ static int judge_policy(const struct docs *s, struct docs_verdict *v, struct bwl
 	return r;
 }
 
+static int grant_on(const struct docs *s, const struct docs_one *policy, struct docs_verdict *v,
+		    struct bwl_err *e)
+{
+	struct docs_holding from = { 0 }, to = { 0 };
+	int r = docs_hold(s, policy, NULL, &from, e);
+
+	if (!r)
+		r = docs_hold(s, policy, &v->d, &to, e);
+	if (!r)
+		r = widens(s, v, &from, &to, e);
+	docs_holding_free(&from);
+	docs_holding_free(&to);
+	return r;
+}
+
+/*
+ * On the policy that holds, and on the other one that a rollout may put in its place: what is less
+ * on one may be more on the other, and the controller chooses.
+ */
 static int judge_grant(const struct docs *s, struct docs_verdict *v, struct bwl_err *e)
 {
 	const struct docs_one *policy = docs_policy(s);
-	struct docs_holding from = { 0 }, to = { 0 };
+	const struct bwl_digest *held;
+	bool is_wider;
+	size_t n;
 	int r;
 
 	if (!policy) {
@@ -179,15 +200,20 @@ static int judge_grant(const struct docs *s, struct docs_verdict *v, struct bwl_
 			 v->d.terms.name, policy->d.terms.name);
 		return refuse(e, ESTALE, "signed-old");
 	}
-	r = docs_hold(s, policy, NULL, &from, e);
-	if (!r)
-		r = docs_hold(s, policy, &v->d, &to, e);
-	if (!r)
-		r = widens(s, v, &from, &to, e);
+	r = grant_on(s, policy, v, e);
+	is_wider = v->widens;
+	held = bwl_memory_held(s->m, &n);
+	for (size_t i = 0; !r && i < n; i++) {
+		const struct docs_one *other = docs_find(s, held[i].b);
+
+		if (other && other != policy && v->d.terms.issued_s >= other->d.terms.issued_s)
+			r = grant_on(s, other, v, e);
+		if (r == -ENOENT) /* it does not have the peer */
+			r = 0;
+	}
+	v->widens = is_wider;
 	if (r && e && !e->id)
 		e->id = "signed-malformed";
-	docs_holding_free(&from);
-	docs_holding_free(&to);
 	return r;
 }
 

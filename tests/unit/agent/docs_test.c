@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which signed documents hold, and whether one more is taken: no disk, no clock, no maps. Above
+ * all: whatever one person and the controller's key sign, and in whichever order, it raises nothing
+ * above what two people have signed.
+ */
+#include <stdint.h>
+#include "../signed/rig.h"
+#include "documents/docs.h"
+
+#define TWO (1U << ALICE | 1U << BOB)
+#define ONE (1U << ALICE)
+#define ONLINE (1U << CONTROLLER)
+#define SECOND 1000000000ULL
+
+static struct docs s;
+static struct docs_clock at;
+static unsigned version;
+
+static void enrol(void)
+{
+	BWL_AUTO(bwl_root_free) struct bwl_root *root = rig_root();
+	BWL_AUTO_FREE char *text = rig_root_text(&rig_root_1, PEOPLE);
+	json_t *o = rig_terms("tray-7", 1, 1, NOW - 60, NOW + 300 * DAY);
+	struct bwl_err e = { 0 };
+	char hex[65], *enrolment;
+
+	json_object_set_new(o, "tray", json_string("tray-7"));
+	json_object_set_new(o, "root", json_string(bwl_hex_encode(bwl_root_digest(root), 32, hex)));
+	enrolment = rig_sign(BWL_SIGNED_ENROLMENT, "hall-3", "tray:tray-7", o, TWO);
+	docs_free(&s);
+	version = 1;
+	at = (struct docs_clock){ .boot_ns = 1000 * SECOND, .wall_s = NOW };
+	if (bwl_memory_enrol("/nonexistent", text, strlen(text), enrolment, strlen(enrolment), NOW,
+			     &s.m, &e))
+		fail_msg("%s", e.text);
+	free(enrolment);
+}
+
+static int begin(void **state)
+{
+	rig_keys(state);
+	return 0;
+}
+
+static int end(void **state)
+{
+	docs_free(&s);
+	return rig_no_keys(state);
+}
+
+static struct bwl_err last;
+/* "taken", "known", "waits", or the id of what is wrong. */
+static const char *give_text(const char *text)
+{
+	struct docs_verdict v;
+	const char *said = "taken";
+	int r;
+
+	last = (struct bwl_err){ 0 };
+	r = docs_judge(&s, text, strlen(text), &at, &v, &last);
+	if (r)
+		return last.id ? last.id : last.text;
+	if (v.known)
+		said = "known";
+	else if (docs_take(&s, &v, text, strlen(text), &at, &last))
+		said = last.text;
+	else if (v.waits)
+		said = "waits";
+	docs_verdict_free(&v);
+	return said;
+}
+
+static const char *give(enum bwl_signed_type type, json_t *body, unsigned who)
+{
+	BWL_AUTO_FREE char *text = rig_sign(type, "hall-3", "all", body, who);
+
+	return give_text(text);
+}
+
+/* Terms of now; each document has a higher version than all before. */
+static json_t *terms(const char *name, int64_t for_s)
+{
+	return rig_terms(name, (unsigned)bwl_memory_epoch(s.m), ++version, at.wall_s,
+			 at.wall_s + for_s);
+}
+
+static char policy_text[2048];
+static const char *text_of(unsigned a, unsigned b, const char *more)
+{
+	snprintf(
+		policy_text, sizeof(policy_text),
+		"version: 1\nnode: tray-7\nuplinks: [p0]\nheartbeat: 60s\n%s"
+		"host_ports:\n  - { dev: pf0hpf, sources: [10.7.0.0/24] }\npeers:\n"
+		"  - { name: a, addresses: [10.1.0.0/24], path: clear, via: 192.0.2.9, grant: { rate: %ukbit, burst: 32kb }, floor: { rate: 1kbit, burst: 2kb } }\n"
+		"  - { name: b, addresses: [10.2.0.0/24], path: clear, via: 192.0.2.9, grant: { rate: %ukbit, burst: 32kb } }\n",
+		more, a, b);
+	return policy_text;
+}
+
+static json_t *policy(unsigned a, unsigned b, int64_t for_s)
+{
+	json_t *o = terms("base", for_s);
+
+	json_object_set_new(o, "text", json_string(text_of(a, b, "")));
+	return o;
+}
+
+static json_t *grant(const char *name, const char *peer, unsigned kbit, int64_t for_s)
+{
+	json_t *o = terms(name, for_s);
+	char rate[32];
+
+	snprintf(rate, sizeof(rate), "%ukbit", kbit);
+	json_object_set_new(o, "peer", json_string(peer));
+	json_object_set_new(o, "limit", json_pack("{s:s, s:s}", "rate", rate, "burst", "32kb"));
+	json_object_set_new(o, "reason", json_string("ticket"));
+	return o;
+}
+
+static json_t *revocation(const char *what, json_t *value)
+{
+	json_t *o = terms("now", DAY);
+
+	json_object_set_new(o, what, value);
+	json_object_set_new(o, "reason", json_string("drill"));
+	return o;
+}
+
+static const char *give_time(void)
+{
+	return give(BWL_SIGNED_TIMESTAMP, terms("time", DAY), ONLINE);
+}
+
+static struct docs_terms now_holds;
+static const struct bwl_pol_peer *peer(const char *name)
+{
+	struct bwl_err e = { 0 };
+
+	docs_terms_free(&now_holds);
+	if (docs_terms(&s, &now_holds, &e) && e.code != ENOENT)
+		fail_msg("%s", e.text);
+	return now_holds.any ? bwl_policy_peer(now_holds.holding.pol, name) : NULL;
+}
+
+static unsigned kbit(const char *name)
+{
+	const struct bwl_pol_peer *p = peer(name);
+	bool live = p &&
+		    (p->expiry_ns == BWL_NEVER_NS || p->expiry_ns > (uint64_t)at.wall_s * SECOND);
+	unsigned r = live ? (unsigned)(p->grant.rate_bps / 1000) : 0;
+
+	docs_terms_free(&now_holds);
+	return r;
+}
+
+/* How long all that is above the floor lives on, s. */
+static uint64_t left(void)
+{
+	struct docs_end e;
+
+	peer("a");
+	e = docs_end(&s, &now_holds, &at);
+	docs_terms_free(&now_holds);
+	return e.at_ns > at.boot_ns ? (e.at_ns - at.boot_ns) / SECOND : 0;
+}
+
+static void pass(unsigned sec)
+{
+	at.wall_s += sec;
+	at.boot_ns += sec * SECOND;
+}
+
+static void one_person_tightens_and_two_widen(void **state)
+{
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), ONE), "signed-widens");
+	assert_null(docs_policy(&s));
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_int_equal(kbit("a"), 100);
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(101, 100, DAY), ONE), "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY + 1), ONE),
+			    "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(50, 100, DAY), ONE), "taken");
+	assert_int_equal(kbit("a"), 50);
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), ONE), "signed-widens");
+	assert_int_equal(kbit("a"), 50);
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), ONLINE),
+			    "signed-untrusted");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_int_equal(kbit("a"), 100);
+}
+
+static void what_was_kept_back_undoes_nothing(void **state)
+{
+	BWL_AUTO_FREE char *wide = NULL, *other = NULL, *more = NULL;
+	json_t *o;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(50, 50, DAY), TWO), "taken");
+	wide = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", policy(900, 900, DAY), TWO);
+	o = policy(900, 900, DAY);
+	json_object_set_new(o, "name", json_string("other"));
+	other = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", o, TWO);
+	more = rig_sign(BWL_SIGNED_GRANT, "hall-3", "all", grant("g", "a", 900, 3600), TWO);
+	pass(10); /* the store gives none of these, and one person tightens */
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(10, 10, DAY - 10), ONE), "taken");
+	assert_string_equal(give_text(wide), "signed-old");
+	assert_string_equal(give_text(other), "signed-old");
+	assert_string_equal(give_text(more), "signed-old");
+	assert_int_equal(kbit("a"), 10);
+}
+
+static void what_is_for_others_or_of_another_epoch_is_refused(void **state)
+{
+	BWL_AUTO_FREE char *fleet = NULL, *tray_8 = NULL, *first = NULL, *second = NULL;
+	json_t *a;
+
+	(void)state;
+	enrol();
+	fleet = rig_sign(BWL_SIGNED_POLICY, "hall-4", "all", policy(1, 1, DAY), TWO);
+	tray_8 = rig_sign(BWL_SIGNED_POLICY, "hall-3", "tray:tray-8", policy(1, 1, DAY), TWO);
+	a = policy(2, 2, DAY);
+	first = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", json_deep_copy(a), TWO);
+	json_object_set_new(a, "reason", json_string("another"));
+	second = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", a, TWO);
+	assert_string_equal(give_text(fleet), "signed-audience");
+	assert_string_equal(give_text(tray_8), "signed-audience");
+	assert_string_equal(give_text(first), "taken");
+	assert_string_equal(give_text(first), "known");
+	assert_string_equal(give_text(second), "signed-conflict");
+	assert_string_equal(give(BWL_SIGNED_REVOCATION, revocation("new_epoch", json_integer(2)),
+				 ONE),
+			    "taken");
+	assert_string_equal(give_text(first), "signed-old");
+	assert_null(docs_policy(&s));
+	assert_int_equal(left(), 0);
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(5, 5, DAY), ONE), "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(5, 5, DAY), TWO), "taken");
+}
+
+static void after_a_grant_comes_the_floor(void **state)
+{
+	BWL_AUTO_FREE char *less = NULL;
+	struct bwl_signed d;
+	char hex[65];
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 10, 60), TWO), "signed-bounds");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 200, 60), ONE), "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 200, 60), TWO), "taken");
+	assert_int_equal(kbit("a"), 200);
+	/* less, by one: and when it has ended, or is revoked, there is not what was before */
+	less = rig_sign(BWL_SIGNED_GRANT, "hall-3", "all", grant("g", "a", 20, 60), ONE);
+	assert_string_equal(give_text(less), "taken");
+	assert_int_equal(kbit("a"), 20);
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("h", "a", 30, 60), ONE), "signed-widens");
+	assert_int_equal(bwl_signed_peek(less, strlen(less), &d, NULL), 0);
+	bwl_hex_encode(d.digest, 32, hex);
+	bwl_signed_free(&d);
+	assert_string_equal(give(BWL_SIGNED_REVOCATION,
+				 revocation("documents", json_pack("[s]", hex)), ONE),
+			    "taken");
+	assert_int_equal(kbit("a"), 0);
+	assert_int_equal(kbit("b"), 100);
+	pass(61);
+	assert_int_equal(kbit("a"), 0);
+	/* a name that goes to another peer would open the first again */
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "b", 20, 60), ONE), "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_int_equal(kbit("a"), 100); /* signed after it */
+}
+
+static void withheld_updates_end_at_the_floor_whatever_the_clock_says(void **state)
+{
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_int_equal(left(), 0); /* no signed time yet */
+	assert_string_equal(give_time(), "taken");
+	assert_int_equal(left(), 900);
+	pass(300);
+	assert_int_equal(left(), 600);
+	at.wall_s -= 5000; /* who sets the clock back gains nothing */
+	assert_int_equal(left(), 600);
+	at.boot_ns += 599 * SECOND;
+	assert_int_equal(left(), 1);
+	at.boot_ns += 2 * SECOND;
+	assert_int_equal(left(), 0);
+	at.wall_s = NOW + 2000;
+	assert_string_equal(give_time(), "taken");
+	assert_int_equal(left(), 900);
+	pass(DAY);
+	assert_string_equal(give_time(), "taken");
+	assert_int_equal(left(), 0); /* the policy has ended */
+}
+
+static void a_lease_is_what_the_controller_may_renew_and_no_longer(void **state)
+{
+	const struct docs_one *p;
+	json_t *o, *l;
+	char hex[65];
+
+	(void)state;
+	enrol();
+	o = terms("base", DAY);
+	json_object_set_new(o, "text", json_string(text_of(9, 9, "lease: 1h\n")));
+	assert_string_equal(give(BWL_SIGNED_POLICY, json_deep_copy(o), TWO), "signed-malformed");
+	json_object_set_new(o, "lease_most", json_string("10m"));
+	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "taken");
+	assert_string_equal(give_time(), "taken");
+	assert_int_equal(left(), 0);
+	p = docs_policy(&s);
+	assert_non_null(p);
+	for (unsigned i = 0; i < 2; i++) {
+		l = terms("base", DAY);
+		json_object_set_new(l, "policy", json_string(bwl_hex_encode(p->d.digest, 32, hex)));
+		json_object_set_new(l, "for", json_string(i ? "10m" : "11m"));
+		assert_string_equal(give(BWL_SIGNED_LEASE, l, ONLINE),
+				    i ? "taken" : "signed-bounds");
+	}
+	assert_int_equal(left(), 600);
+	pass(400);
+	assert_int_equal(left(), 200);
+	pass(201);
+	assert_int_equal(left(), 0);
+}
+
+static json_t *rollout(const char *to, const char *from, unsigned percent, bool back)
+{
+	json_t *o = terms("stage", DAY);
+
+	json_object_set_new(o, "to", json_string(to));
+	json_object_set_new(o, "from", json_string(from));
+	json_object_set_new(o, "percent", json_integer(percent));
+	json_object_set_new(o, "salt", json_string("salt"));
+	if (back)
+		json_object_set_new(o, "back", json_true());
+	return o;
+}
+
+static void digest_hex(size_t i, char hex[static 65])
+{
+	size_t n;
+	const struct bwl_digest *held = bwl_memory_held(s.m, &n);
+
+	assert_true(i < n);
+	bwl_hex_encode(held[i].b, 32, hex);
+}
+
+static void the_controller_chooses_among_what_people_signed(void **state)
+{
+	unsigned place = docs_place("salt", "tray-7");
+	char from[65], to[65];
+	json_t *o;
+
+	(void)state;
+	enrol();
+	assert_true(place > 0 && place < 99);
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(10, 10, DAY), TWO), "taken");
+	pass(1);
+	o = policy(90, 5, DAY);
+	json_object_set_new(o, "stages", json_true());
+	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "waits");
+	assert_int_equal(kbit("a"), 10);
+	digest_hex(0, from);
+	digest_hex(1, to);
+	assert_string_equal(give(BWL_SIGNED_ROLLOUT, rollout(to, from, 100, false), TWO),
+			    "signed-untrusted");
+	assert_string_equal(give(BWL_SIGNED_ROLLOUT, rollout(to, from, place, false), ONLINE),
+			    "taken");
+	assert_int_equal(kbit("a"), 10);
+	assert_string_equal(give(BWL_SIGNED_ROLLOUT, rollout(to, from, place + 1, false), ONLINE),
+			    "taken");
+	assert_int_equal(kbit("a"), 90);
+	assert_string_equal(give(BWL_SIGNED_ROLLOUT, rollout(to, from, 100, true), ONLINE),
+			    "taken");
+	assert_int_equal(kbit("a"), 10);
+	assert_int_equal(kbit("b"), 10);
+	pass(1); /* tightening skips stages, and ends what waits */
+	o = policy(3, 3, DAY - 2);
+	json_object_set_new(o, "stages", json_true());
+	assert_string_equal(give(BWL_SIGNED_POLICY, o, ONE), "signed-widens"); /* says stages */
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(3, 3, DAY - 2), ONE), "taken");
+	assert_int_equal(kbit("a"), 3);
+	assert_string_equal(give(BWL_SIGNED_ROLLOUT, rollout(to, from, 100, false), ONLINE),
+			    "signed-bounds");
+	assert_int_equal(kbit("a"), 3);
+}
+
+static void what_opens_was_signed_after_what_closed(void **state)
+{
+	json_t *early, *late;
+	const json_t *due;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(10, 10, DAY), TWO), "taken");
+	early = policy(10, 10, DAY);
+	json_object_set_new(early, "opens", json_pack("[s]", "a"));
+	pass(5);
+	assert_string_equal(give(BWL_SIGNED_REVOCATION, revocation("peers", json_pack("[s]", "a")),
+				 ONE),
+			    "taken");
+	assert_string_equal(give(BWL_SIGNED_POLICY, early, TWO), "signed-old");
+	pass(5);
+	late = policy(10, 10, DAY - 10);
+	json_object_set_new(late, "opens", json_pack("[s]", "a"));
+	assert_string_equal(give(BWL_SIGNED_POLICY, json_deep_copy(late), ONE), "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_POLICY, late, TWO), "taken");
+	due = bwl_memory_due(s.m);
+	assert_string_equal(json_string_value(json_array_get(json_object_get(due, "opens"), 0)),
+			    "a");
+	/* what closes comes before it was done */
+	assert_string_equal(give(BWL_SIGNED_REVOCATION, revocation("all", json_true()), ONE),
+			    "taken");
+	assert_int_equal(json_object_size(bwl_memory_due(s.m)), 0);
+}
+
+/* A stolen key of one person and the controller's, or two of the same person's. */
+static json_t *random_document(uint64_t *r, enum bwl_signed_type *ret)
+{
+	static const enum bwl_signed_type types[] = { BWL_SIGNED_POLICY,     BWL_SIGNED_POLICY,
+						      BWL_SIGNED_POLICY,     BWL_SIGNED_GRANT,
+						      BWL_SIGNED_GRANT,      BWL_SIGNED_ROLLOUT,
+						      BWL_SIGNED_REVOCATION, BWL_SIGNED_TIMESTAMP };
+	static const char *const spans[] = { "1m", "15m", "1h" };
+	int64_t for_s = (int64_t)(test_random(r) % (2 * DAY)) + 1;
+	unsigned a = (unsigned)(test_random(r) % 300) + 1, b = (unsigned)(test_random(r) % 300) + 1;
+	char from[65], to[65];
+	json_t *o;
+	size_t n;
+
+	*ret = types[test_random(r) % (sizeof(types) / sizeof(types[0]))];
+	bwl_memory_held(s.m, &n);
+	switch (*ret) {
+	case BWL_SIGNED_POLICY:
+		o = policy(a, b, for_s);
+		if (test_random(r) % 3 == 0)
+			json_object_set_new(o, "stages", json_true());
+		if (test_random(r) % 3 == 0)
+			json_object_set_new(o, "name", json_string("other"));
+		break;
+	case BWL_SIGNED_GRANT:
+		o = grant(test_random(r) % 2 ? "g" : "h", test_random(r) % 2 ? "a" : "b", a, for_s);
+		break;
+	case BWL_SIGNED_ROLLOUT:
+		digest_hex(test_random(r) % n, from);
+		digest_hex(test_random(r) % n, to);
+		return rollout(to, from, (unsigned)(test_random(r) % 100) + 1,
+			       test_random(r) % 4 == 0);
+	case BWL_SIGNED_REVOCATION:
+		o = revocation("peers", json_pack("[s]", "b"));
+		break;
+	default:
+		return terms("time", DAY);
+	}
+	if (*ret != BWL_SIGNED_REVOCATION && test_random(r) % 3 == 0)
+		json_object_set_new(o, "offline_for", json_string(spans[test_random(r) % 3]));
+	return o;
+}
+
+static void hold_now(struct docs_terms *ret)
+{
+	struct bwl_err e = { 0 };
+
+	if (docs_terms(&s, ret, &e) && e.code != ENOENT)
+		fail_msg("%s", e.text);
+}
+
+static bool is_wider(const struct docs_terms *was)
+{
+	struct docs_terms is;
+	struct bwl_widened w;
+	bool wider;
+
+	hold_now(&is);
+	wider = is.any && bwl_widens(&was->holding.h, &is.holding.h, &w);
+	if (is.any)
+		bwl_widened_free(&w);
+	docs_terms_free(&is);
+	return wider;
+}
+
+static void nothing_that_one_person_and_the_controller_sign_raises_a_limit(void **state)
+{
+	uint64_t seed = 13, r = seed;
+	unsigned taken = 0, refused = 0, chosen = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 40; round++) {
+		struct docs_terms two[2] = { 0 };
+		json_t *o;
+
+		enrol();
+		assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 200, DAY), TWO), "taken");
+		hold_now(&two[0]);
+		pass(1);
+		o = policy(150, 150, DAY); /* and one that may be chosen */
+		json_object_set_new(o, "stages", json_true());
+		assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "waits");
+		{
+			char from[65], to[65];
+
+			digest_hex(0, from);
+			digest_hex(1, to);
+			assert_string_equal(give(BWL_SIGNED_ROLLOUT, rollout(to, from, 100, false),
+						 ONLINE),
+					    "taken");
+			hold_now(&two[1]);
+			assert_string_equal(give(BWL_SIGNED_ROLLOUT, rollout(to, from, 1, true),
+						 ONLINE),
+					    "taken");
+		}
+		for (unsigned i = 0; i < 25; i++) {
+			enum bwl_signed_type type;
+			const char *said;
+
+			pass((unsigned)(test_random(&r) % 100));
+			o = random_document(&r, &type);
+			said = give(type, o,
+				    bwl_signed_role(type) == BWL_ROLE_ONLINE ? ONLINE : ONE);
+			taken += !strcmp(said, "taken");
+			refused += !strcmp(said, "signed-widens");
+			chosen += type == BWL_SIGNED_ROLLOUT && !strcmp(said, "taken");
+			if (is_wider(&two[0]) && is_wider(&two[1]))
+				fail_msg(
+					"seed %llu, round %u, document %u: wider than what two signed",
+					(unsigned long long)seed, round, i);
+		}
+		docs_terms_free(&two[0]);
+		docs_terms_free(&two[1]);
+	}
+	print_message("%u taken, %u refused because they widen, %u rollouts\n", taken, refused,
+		      chosen);
+	assert_true(taken > 100 && refused > 100 && chosen > 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_person_tightens_and_two_widen),
+		cmocka_unit_test(what_was_kept_back_undoes_nothing),
+		cmocka_unit_test(what_is_for_others_or_of_another_epoch_is_refused),
+		cmocka_unit_test(after_a_grant_comes_the_floor),
+		cmocka_unit_test(withheld_updates_end_at_the_floor_whatever_the_clock_says),
+		cmocka_unit_test(a_lease_is_what_the_controller_may_renew_and_no_longer),
+		cmocka_unit_test(the_controller_chooses_among_what_people_signed),
+		cmocka_unit_test(what_opens_was_signed_after_what_closed),
+		cmocka_unit_test(nothing_that_one_person_and_the_controller_sign_raises_a_limit),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
