@@ -13,60 +13,13 @@ LAB=bwl-documents-$$ LAB_DESTS=2
 lab_up || exit 1
 # shellcheck source=../harness/people.sh
 . "$here/people.sh"
-export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal BWLIMIT_STATE_DIR=$LAB_TMP/state
-"$CTL" audit init --origin test/documents >/dev/null 2>&1
-SOCKET=/run/bwlimit/${LAB_PINS##*/}.documents
-
-text() { # rate of d1, rate of d2 [heartbeat]
-	lab_policy_head "${3:-1h}" <<-END
-	peers:
-	$(lab_peer d1 1 "grant: { rate: $1 }")
-	$(lab_peer d2 2 "grant: { rate: $2 }")
-	END
-}
-NUMBER=0
-sign() { # KIND NAME WHO OPTIONS…, the content on standard input: $FLEET/NAME
-	NUMBER=$((NUMBER + 1))
-	cat >"$FLEET/$2.content"
-	people_sign "$FLEET/$2.content" "$FLEET/$2" "$3" --type "$1" --name "$2" --number "$NUMBER" --for "${LIFE:-1h}" "${@:4}"
-}
-give() { # KIND NAME [file]
-	"$here/give_document.py" "$SOCKET" "$1/$2" "${3:-$FLEET/$2}" >"$LAB_TMP/said" 2>&1
-}
-status() { "$here/give_document.py" "$SOCKET" | jq -e ".status | $1" >/dev/null; }
-taken() { # sentence KIND NAME WHO OPTIONS…, the content on standard input
-	if sign "${@:2}" && give "$2" "$3"; then ok "$1"; else nok "$1"; note "$(cat "$LAB_TMP/said" "$FLEET/said")"; fi
-}
-says() { grep -q -- "$1" "$LAB_TMP/said" || { note "$(cat "$LAB_TMP/said")"; false; }; }
-refused() { # sentence id KIND NAME [file]
-	give "${@:3}"
-	check "$1" says "\"id\": \"$2\""
-}
-now_signed() { sign timestamp time controller "$@" <<<'{}' && give timestamp time; }
-agent() {
-	lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$BWLIMIT_STATE_DIR" --json
-	AGENT_PID=$LAB_PID
-	lab_wait_for 30 test -S "$SOCKET"
-	lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
-}
-die() {
-	kill -KILL "$AGENT_PID"
-	wait "$AGENT_PID" 2>/dev/null
-	rm -f "$SOCKET"
-}
-rate() { [[ $("$CTL" --json peer show "$1" | jq .grant.rate_bits_per_second) == "$2" ]]; }
-state() { [[ $("$CTL" --json peer show "$1" | jq -r .state) == "$2" ]]; }
-
-text 5mbit 5mbit >"$LAB_TMP/desired.yaml"
-"$CTL" journal init >/dev/null 2>&1
-lab_attach || exit 1
-agent
+# shellcheck source=../harness/signed_documents.sh
+. "$here/signed_documents.sh"
+docs_begin || exit 1
 lab_wait_for 30 state d1 live
 note "Enrolment"
-people_root && people_enrolment || exit 1
-SHA=$("$CTL" --json policy verify "$FLEET/root" | jq -r .digest)
 check "before enrolment the file holds" lab_both
-sign policy base alice,bob < <(text 4mbit 5mbit)
+sign policy base alice,bob < <(docs_text 4mbit 5mbit)
 give policy base
 check "and no document is taken" says 'no root is enrolled'
 check "a root that is not the one that people wrote down is refused" \
@@ -83,20 +36,20 @@ check "without a signed time nothing is above the floor" lab_silent
 check "a signed time is taken" now_signed
 check "and opens what was signed" lab_wait_for 10 lab_both
 check "status says so" status '.fresh and .alarms == [] and .health.lease_s > 800'
-sign policy base alice < <(text 5mbit 5mbit)
+sign policy base alice < <(docs_text 5mbit 5mbit)
 refused "one person widens nothing" signed-widens policy base
 check "with what it would widen" says 'peer d1, grant'
-LIFE=50m taken "one person tightens" policy base alice < <(text 3mbit 5mbit)
+LIFE=50m taken "one person tightens" policy base alice < <(docs_text 3mbit 5mbit)
 check "at once" rate d1 3000000
-sign policy old alice,bob < <(text 4mbit 5mbit)
+sign policy old alice,bob < <(docs_text 4mbit 5mbit)
 cp "$FLEET/base" "$FLEET/three"
-taken "two people widen" policy base alice,bob < <(text 5mbit 5mbit)
+taken "two people widen" policy base alice,bob < <(docs_text 5mbit 5mbit)
 check "at once" rate d1 5000000
 refused "an old one is not taken again" signed-old policy base "$FLEET/three"
 refused "nor one that was kept back until another was signed" signed-old policy old
-sign policy base alice,bob --audience tray:tray-8 < <(text 5mbit 5mbit)
+sign policy base alice,bob --audience tray:tray-8 < <(docs_text 5mbit 5mbit)
 refused "nor one for another tray" signed-audience policy base
-sign policy base controller < <(text 5mbit 5mbit)
+sign policy base controller < <(docs_text 5mbit 5mbit)
 refused "nor one of the controller's" signed-untrusted policy base
 check "control: none of it has changed anything" rate d1 5000000
 note "Grants"
@@ -106,6 +59,22 @@ taken "it is two people's" grant more alice,bob < <(echo '{"peer": "d1", "limit"
 check "and is in force" rate d1 9000000
 LIFE=50m taken "a grant of less is one person's" grant more bob < <(echo '{"peer": "d1", "limit": {"rate": "1mbit"}, "reason": "ticket"}')
 check "and is in force" rate d1 1000000
+
+note "Updates that are withheld"
+sign policy base alice,bob --offline-for 8s < <(docs_text 6mbit 6mbit)
+check "a policy that needs a time younger than 8 s" give policy base
+now_signed
+check "control: is open with one" lab_wait_for 5 lab_both 2
+docs_die
+check "with every daemon dead it falls to its floor then" lab_wait_for 20 lab_silent 2
+check "while the heartbeat would go on for an hour" state d2 silent
+docs_agent
+check "a bwlimitd that comes again opens nothing by the time of before" lab_silent 2
+check "what was given before gives nothing more" eval 'give timestamp time && lab_silent 2'
+now_signed
+check "a newer time does" lab_wait_for 5 lab_both 2
+taken 'control: as before' policy base alice,bob < <(docs_text 5mbit 5mbit)
+now_signed
 
 note "Revocations"
 closes_within_a_second() {
@@ -122,16 +91,26 @@ closes_within_a_second() {
 check "one person closes a peer within a second" closes_within_a_second
 check "and no other" lab_both 2
 check "status says so" status '.closed == ["d1"] and .closed_count == 1'
-taken "a policy that comes later" policy base alice,bob < <(text 5mbit 5mbit)
+taken "a policy that comes later" policy base alice,bob < <(docs_text 5mbit 5mbit)
 check "opens nothing that was closed" lab_silent 1
 check "the journal has it" grep -q d1 <<<"$("$CTL" journal show)"
+sign grant again alice < <(echo '{"peer": "d1", "limit": {"rate": "5mbit"}, "reason": "ticket", "opens": ["d1"]}')
+refused "nor does one person, by name" signed-widens grant again
+taken "two people open it by name" grant again alice,bob \
+	< <(echo '{"peer": "d1", "limit": {"rate": "5mbit"}, "reason": "ticket", "opens": ["d1"]}')
+check "and it is open" lab_wait_for 5 lab_both 1
+cp "$FLEET/again" "$FLEET/again.before"
+taken "one person closes it again" revocation now bob < <(echo '{"peers": ["d1"], "reason": "drill"}')
+check "at once" lab_silent 1
+give grant again "$FLEET/again.before"
+check "and what opened it, given again, opens nothing" lab_silent 1
 taken "an expulsion by one person" expulsion d2 bob < <(echo '{"tray": "d2", "reason": "stolen"}')
 check "closes that tray" lab_silent 2
 
 note "Restarts"
-die
+docs_die
 check "control: killed, what is closed stays" lab_silent 1
-agent
+docs_agent
 check "a bwlimitd that comes again knows what it took" status '.policy.name == "base" and .closed_count == 2'
 refused "and takes nothing old" signed-old policy base "$FLEET/three"
 check "what it is given again is known" give policy base
@@ -139,4 +118,44 @@ check "and changes nothing" rate d1 5000000
 taken "a new epoch by one person" revocation now alice < <(echo '{"new_epoch": 2, "reason": "a key was stolen"}')
 refused "ends all that was signed before" signed-old policy base
 check "everything is at its floor" lab_wait_for 5 status '.policy == null and (.alarms | index("floor"))'
+note "Killed at random while documents come (KILL_SEED=$KILL_SEED)"
+# Each of these is signed by two and wider or narrower than the one before; what was acknowledged is in force after.
+RANDOM=$KILL_SEED
+STEPS=30
+epoch_2() { sign "$@" --epoch 2; }
+for ((i = 1; i <= STEPS; i++)); do
+	epoch_2 policy "step" alice,bob < <(docs_text "$((100 + (i * 37) % 50 * 100))kbit" 5mbit)
+	mv "$FLEET/step" "$FLEET/step-$i"
+	STEP_RATE[i]=$(((100 + (i * 37) % 50 * 100) * 1000)) STEP_VERSION[i]=$NUMBER
+done
+acked() { grep -c '"by"' "$LAB_TMP/giving"; }
+in_force() { # at least the Nth step, and the rate is that of the version that status tells
+	local at
+	at=$("$here/give_document.py" "$SOCKET" | jq .status.policy.version) || return 1
+	for ((i = STEPS; i > 0 && STEP_VERSION[i] != at; i--)); do :; done
+	[[ $i -ge $1 && $i -gt 0 ]] && rate d1 "${STEP_RATE[i]}"
+}
+survives() {
+	local n=0 done_=0 args=() ms
+	while [[ $done_ -lt $STEPS ]]; do
+		args=()
+		for ((i = done_ + 1; i <= STEPS; i++)); do args+=(policy/step "$FLEET/step-$i"); done
+		: >"$LAB_TMP/giving"
+		"$here/give_document.py" "$SOCKET" "${args[@]}" >"$LAB_TMP/giving" 2>/dev/null &
+		ms=$((RANDOM % 400))
+		sleep "$(printf '0.%03d' $ms)"
+		docs_die
+		wait $! 2>/dev/null
+		n=$((n + 1)) done_=$((done_ + $(acked)))
+		docs_agent || return 1
+		[[ $done_ -eq 0 ]] || lab_wait_for 10 in_force "$done_" ||
+			{ note "after kill $n at $ms ms: $done_ were acknowledged, in force is $("$here/give_document.py" "$SOCKET" | jq -c .status.policy)"; return 1; }
+		[[ $n -lt 60 ]] || break
+	done
+	note "$n kills, $done_ of $STEPS acknowledged"
+	[[ $done_ -ge 10 ]]
+}
+check "whatever was acknowledged is in force after kill -9, and no older one is" survives
+give policy step "$FLEET/step-1"
+check "an old one is old after all of it" says signed-old
 done_testing

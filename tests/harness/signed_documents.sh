@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# bwlimitd in a lab, and signed documents for it. Source it after tap.sh, lab.sh, lab_up and people.sh.
+
+export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal BWLIMIT_STATE_DIR=$LAB_TMP/state
+SOCKET=/run/bwlimit/${LAB_PINS##*/}.documents
+docs_begin() { # journal, audit log, a policy file with two peers; attached, and bwlimitd runs
+	"$CTL" audit init --origin test/documents >/dev/null 2>&1
+	"$CTL" journal init >/dev/null 2>&1
+	docs_text 5mbit 5mbit >"$LAB_TMP/desired.yaml"
+	lab_attach && docs_agent && people_root && people_enrolment
+	SHA=$("$CTL" --json policy verify "$FLEET/root" | jq -r .digest)
+}
+docs_text() { # rate of d1, rate of d2
+	lab_policy_head 1h <<-END
+	peers:
+	$(lab_peer d1 1 "grant: { rate: $1 }")
+	$(lab_peer d2 2 "grant: { rate: $2 }")
+	END
+}
+docs_agent() {
+	lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$BWLIMIT_STATE_DIR" --json
+	AGENT_PID=$LAB_PID
+	lab_wait_for 30 test -S "$SOCKET" && lab_wait_for 30 grep -q '"event":"start"' "$LAB_TMP/agent"
+}
+docs_die() { # kill -9
+	kill -KILL "$AGENT_PID"
+	wait "$AGENT_PID" 2>/dev/null
+	rm -f "$SOCKET"
+}
+NUMBER=0
+sign() { # KIND NAME WHO OPTIONS…, the content on standard input: $FLEET/NAME. LIFE, NUMBER
+	NUMBER=$((NUMBER + 1))
+	cat >"$FLEET/$2.content"
+	people_sign "$FLEET/$2.content" "$FLEET/$2" "$3" --type "$1" --name "$2" --number "$NUMBER" --for "${LIFE:-1h}" "${@:4}"
+}
+give() { # KIND NAME [file]
+	"$LAB_HERE/give_document.py" "$SOCKET" "$1/$2" "${3:-$FLEET/$2}" >"$LAB_TMP/said" 2>&1
+}
+status() { "$LAB_HERE/give_document.py" "$SOCKET" 2>/dev/null | jq -e ".status | $1" >/dev/null; }
+taken() { # sentence KIND NAME WHO OPTIONS…, the content on standard input
+	if sign "${@:2}" && give "$2" "$3"; then ok "$1"; else nok "$1"; note "$(cat "$LAB_TMP/said" "$FLEET/said")"; fi
+}
+says() { grep -q -- "$1" "$LAB_TMP/said" || { note "$(cat "$LAB_TMP/said")"; false; }; }
+refused() { # sentence id KIND NAME [file]
+	give "${@:3}"
+	check "$1" says "\"id\": \"$2\""
+}
+now_signed() { sign timestamp time controller <<<'{}' && give timestamp time; }
+rate() { [[ $("$CTL" --json peer show "$1" | jq .grant.rate_bits_per_second) == "$2" ]]; }
+state() { [[ $("$CTL" --json peer show "$1" | jq -r .state) == "$2" ]]; }
