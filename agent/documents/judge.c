@@ -139,13 +139,6 @@ static int judge_policy(const struct docs *s, struct docs_verdict *v, struct bwl
 	const struct docs_one as_held = { .d = v->d };
 	int r = is_newer(s, v, e);
 
-	if (!r && bwl_payload_yes(v->d.body, "break_glass")) {
-		bwl_fail(e, EBADMSG,
-			 "the policy %s breaks glass: that is for people who stand at the tray",
-			 v->d.terms.name);
-		r = refuse(e, EBADMSG, "signed-bounds");
-	}
-
 	if (!r)
 		r = holding_now(s, &from, e);
 	if (!r)
@@ -252,6 +245,12 @@ static int judge_enrolment(const struct docs *s, const struct docs_verdict *v, s
 static int judge_more(const struct docs *s, struct docs_verdict *v, const struct docs_clock *c,
 		      struct bwl_err *e)
 {
+	if (bwl_payload_yes(v->d.body, "break_glass")) {
+		bwl_fail(e, EBADMSG,
+			 "the %s %s breaks glass: that is for people who stand at the tray",
+			 bwl_signed_word(v->d.type), v->d.terms.name);
+		return refuse(e, EBADMSG, "signed-bounds");
+	}
 	switch (v->d.type) {
 	case BWL_SIGNED_POLICY:
 		return judge_policy(s, v, e);

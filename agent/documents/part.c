@@ -65,13 +65,18 @@ static void answer_waiting(struct documents *v, const struct docs_settled *s, ui
 static void settled(struct documents *v, const struct docs_settled *s)
 {
 	v->in_force = v->in_force || (!s->code && s->seq);
+	v->not_in_force = s->code;
 	if (!s->code && s->seq && v->terms.any &&
 	    memcmp(v->since_of, v->terms.policy->d.digest, sizeof(v->since_of))) {
 		memcpy(v->since_of, v->terms.policy->d.digest, sizeof(v->since_of));
 		v->since_s = docs_clock_now().wall_s;
 	}
-	if (!s->code && v->docs.m && s->seq == bwl_memory_seq(v->docs.m))
-		docs_do_due(v);
+	if (!s->code && v->docs.m && json_object_size(bwl_memory_due(v->docs.m))) {
+		if (s->seq == bwl_memory_seq(v->docs.m))
+			docs_do_due(v);
+		else /* something came meanwhile: after that */
+			docs_source_wake(v->a->source);
+	}
 	docs_mind_end(v);
 }
 

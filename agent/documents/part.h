@@ -22,8 +22,10 @@ struct documents {
 	struct line_socket *socket;
 	struct docs docs; /* m NULL: nothing is enrolled, or the memory is damaged */
 	struct docs_terms terms;
-	bool damaged, in_force; /* in_force: reconcile.c has put something of ours in force */
-	char why[200];          /* what was told last of why nothing is above the floor */
+	bool damaged;
+	bool in_force;     /* reconcile.c has put something of ours in force, */
+	bool not_in_force; /* and what is desired now it could not */
+	char why[200];     /* what was told last of why nothing is above the floor */
 	uint64_t minute_ns;
 	uid_t sync;
 	struct {

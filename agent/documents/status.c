@@ -99,6 +99,8 @@ static json_t *alarms(const struct documents *v)
 		json_array_append_new(list, json_string("stopped"));
 	if (bwl_is_clamped(v->pins))
 		json_array_append_new(list, json_string("clamped"));
+	if (v->docs.m && v->not_in_force)
+		json_array_append_new(list, json_string("not-in-force"));
 	if (v->docs.m && *v->why)
 		json_array_append_new(list, json_string("floor"));
 	return list;

@@ -421,6 +421,17 @@ static void what_opens_was_signed_after_what_closed(void **state)
 	assert_int_equal(json_object_size(bwl_memory_due(s.m)), 0);
 }
 
+static void who_breaks_glass_stands_at_the_tray(void **state)
+{
+	json_t *o;
+
+	(void)state;
+	enrol();
+	o = policy(10, 10, DAY);
+	json_object_set_new(o, "break_glass", json_true());
+	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "signed-bounds");
+}
+
 /* A stolen key of one person and the controller's, or two of the same person's. */
 static json_t *random_document(uint64_t *r, enum bwl_signed_type *ret)
 {
@@ -551,6 +562,7 @@ int main(void)
 		cmocka_unit_test(a_lease_is_what_the_controller_may_renew_and_no_longer),
 		cmocka_unit_test(the_controller_chooses_among_what_people_signed),
 		cmocka_unit_test(what_opens_was_signed_after_what_closed),
+		cmocka_unit_test(who_breaks_glass_stands_at_the_tray),
 		cmocka_unit_test(nothing_that_one_person_and_the_controller_sign_raises_a_limit),
 	};
 
