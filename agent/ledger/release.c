@@ -182,7 +182,7 @@ static int stage(struct releases *m, struct ledger *l, struct tracked *t, uint64
 }
 
 /* Whoever wrote another release meanwhile (a new owner of the state among them) is right. */
-static void release(struct releases *m, struct tracked *t, uint64_t was)
+static void release(struct releases *m, struct tracked *t, __u64 was)
 {
 	if (__atomic_compare_exchange_n(&release_of(m, t)->spendable_bytes, &was, t->want, false,
 					__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
