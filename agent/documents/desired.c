@@ -24,6 +24,13 @@ struct both {
 	struct docs_settled settled;
 };
 
+static int load_file(struct both *b, char **ret, size_t *ret_len, struct bwl_err *e)
+{
+	b->s.name = b->file->name;
+	return b->file->ops->load(b->file, ret, ret_len, e);
+}
+
+/* Until the first signed policy the file goes on; it only tightens, as all that is local. */
 static int load_signed(struct both *b, char **ret, size_t *ret_len, struct bwl_err *e)
 {
 	struct docs_clock c = docs_clock_now();
@@ -31,6 +38,10 @@ static int load_signed(struct both *b, char **ret, size_t *ret_len, struct bwl_e
 	struct docs s;
 	int r = docs_load(b->state_dir, &c, &s, e);
 
+	if (!r && !docs_has_policy(&s)) {
+		docs_free(&s);
+		return load_file(b, ret, ret_len, e);
+	}
 	if (r)
 		return r;
 	b->seq = bwl_memory_seq(s.m);
@@ -53,9 +64,8 @@ static int load(struct agent_source *s, char **ret, size_t *ret_len, struct bwl_
 
 	b->seq = 0;
 	b->s.fresh_volume = b->s.time_is_known = b->s.judged = false;
-	b->s.name = b->file->name;
 	if (!bwl_is_enrolled(b->state_dir))
-		return b->file->ops->load(b->file, ret, ret_len, e);
+		return load_file(b, ret, ret_len, e);
 	strcpy(b->name, "signed policy");
 	b->s.name = b->name;
 	return load_signed(b, ret, ret_len, e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * desired.c: what is desired (source.h), from signed documents once a root is enrolled, before that
+ * desired.c: what is desired (source.h), from signed documents once one is a policy, before that
  * from the file. reconcile.c puts it in force, as it does a file's; the thread of part.c says when
  * there is something new, and is told what became of it.
  */

@@ -60,7 +60,10 @@ bool docs_add(struct docs *s, char *bytes, size_t len);
 void docs_drop_unneeded(struct docs *s);
 const struct docs_one *docs_find(const struct docs *s, const uint8_t digest[32]);
 
-/* holds.c: what is in force by them. The policy that holds, of those that may; NULL: none does. */
+/* holds.c: what is in force by them. Was a policy ever taken? Before that what was there goes on.
+ */
+bool docs_has_policy(const struct docs *s);
+/* The policy that holds, of those that may; NULL: none does. */
 const struct docs_one *docs_policy(const struct docs *s);
 /*
  * A policy with its grants. Its times are of CLOCK_REALTIME, in ns: so it is the same at any

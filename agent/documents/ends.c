@@ -52,7 +52,7 @@ void docs_mind_end(struct documents *v)
 	struct docs_end end = { 0, BWL_MEMORY " is damaged", false };
 	uint64_t is = v->pins->lease->until_ns, deadline;
 
-	if (!v->docs.m && !v->damaged)
+	if (!v->damaged && (!v->docs.m || !docs_has_policy(&v->docs)))
 		return;
 	if (v->docs.m)
 		end = docs_end(&v->docs, &v->terms, &c);

@@ -98,6 +98,14 @@ static bool is_rolled_out(const struct docs *s, const struct docs_one *waits)
 	return names(&r->d, to ? "to" : "from", waits->d.digest);
 }
 
+bool docs_has_policy(const struct docs *s)
+{
+	size_t n;
+
+	bwl_memory_held(s->m, &n);
+	return n;
+}
+
 const struct docs_one *docs_policy(const struct docs *s)
 {
 	const struct docs_one *now = held(s, 0), *waits = held(s, 1);

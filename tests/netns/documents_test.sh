@@ -27,6 +27,7 @@ check "a root that is not the one that people wrote down is refused" \
 check "with its digest" says "$SHA"
 check "this tray is enrolled by its bwlimitd" eval '"$CTL" --json enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" | jq -e ".by == \"bwlimitd\" and .tray == \"tray-7\"" >/dev/null'
 refute "and once" eval '"$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" 2>/dev/null'
+check "until a signed policy comes the file holds on" lab_both
 
 note "Policies"
 check "a policy that two people signed is taken" give policy base
