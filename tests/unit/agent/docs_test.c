@@ -421,6 +421,27 @@ static void what_opens_was_signed_after_what_closed(void **state)
 	assert_int_equal(json_object_size(bwl_memory_due(s.m)), 0);
 }
 
+static void what_holds_goes_on_under_the_next_root(void **state)
+{
+	const struct rig_root next = { 2, 1, PEOPLE, 1U << MALLORY, 2, NOW + 365 * DAY };
+	BWL_AUTO_FREE char *alone = rig_root_text(&next, ONE);
+	BWL_AUTO_FREE char *text = rig_root_text(&next, TWO);
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(10, 10, DAY), TWO), "taken");
+	assert_string_equal(give_time(), "taken");
+	assert_int_equal(left(), 900);
+	assert_string_equal(give_text(alone), "signed-untrusted");
+	assert_string_equal(give_text(text), "taken"); /* with another online key */
+	assert_string_equal(give_text(text), "known");
+	assert_int_equal(kbit("a"), 10);
+	assert_int_equal(left(), 0); /* what the key before said of the time is forgotten */
+	assert_string_equal(give_time(), "signed-untrusted");
+	assert_string_equal(give(BWL_SIGNED_TIMESTAMP, terms("time", DAY), 1U << MALLORY), "taken");
+	assert_int_equal(left(), 900);
+}
+
 static void who_breaks_glass_stands_at_the_tray(void **state)
 {
 	json_t *o;
@@ -562,6 +583,7 @@ int main(void)
 		cmocka_unit_test(a_lease_is_what_the_controller_may_renew_and_no_longer),
 		cmocka_unit_test(the_controller_chooses_among_what_people_signed),
 		cmocka_unit_test(what_opens_was_signed_after_what_closed),
+		cmocka_unit_test(what_holds_goes_on_under_the_next_root),
 		cmocka_unit_test(who_breaks_glass_stands_at_the_tray),
 		cmocka_unit_test(nothing_that_one_person_and_the_controller_sign_raises_a_limit),
 	};
