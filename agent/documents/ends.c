@@ -4,8 +4,10 @@
 #include <string.h>
 #include <syslog.h>
 #include "agent.h"
+#include "bwl/heartbeat.h"
 #include "part.h"
 
+#define FOREVER_NS (1ULL << 62)
 #define SLACK_NS                                                                                   \
 	2000000000ULL /* seconds are cut off here and there: a word is not moved for them */
 
@@ -43,6 +45,21 @@ static void tell_why(struct documents *v, const char *why)
 }
 
 /*
+ * Sooner or later than before, and whatever the policy allows; no heartbeat goes beyond it. An end
+ * that is not the lease's own is no sign of tampering.
+ */
+static void set_lease(struct bwl_pins *p, const struct docs_end *end)
+{
+	uint64_t now = bwl_now_ns(), at_ns = end->at_ns < now ? now : end->at_ns;
+
+	if (!end->lease) /* before it: whoever sees that end sees that it was acted on */
+		__atomic_store_n(&p->lease->acted_ns, at_ns, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&p->lease->renewed_ns, now, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&p->lease->until_ns, at_ns, __ATOMIC_SEQ_CST);
+	bwl_silence_within(p, 0, FOREVER_NS);
+}
+
+/*
  * What ends is ended by the data plane, whoever is dead: the lease's word has the moment. It goes
  * up only where what is in force is ours, so that what was applied before lives on no signed time.
  */
@@ -58,9 +75,9 @@ void docs_mind_end(struct documents *v)
 		end = docs_end(&v->docs, &v->terms, &c);
 	tell_why(v, end.at_ns ? "" : end.why);
 	if (end.at_ns + SLACK_NS < is && is > c.boot_ns)
-		bwl_lease_set(v->pins, end.at_ns, !end.lease);
+		set_lease(v->pins, &end);
 	else if (v->in_force && end.at_ns > is + SLACK_NS)
-		bwl_lease_set(v->pins, end.at_ns, !end.lease);
+		set_lease(v->pins, &end);
 	else
 		return;
 	bwl_heartbeat(v->pins, &deadline, NULL);

@@ -226,16 +226,3 @@ int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e)
 	lower_beat(p, now + for_ns);
 	return 0;
 }
-
-void bwl_lease_set(struct bwl_pins *p, uint64_t until_ns, bool quiet)
-{
-	uint64_t now = bwl_now_ns();
-
-	if (until_ns < now)
-		until_ns = now;
-	if (quiet) /* before it: whoever sees that end sees that it was acted on */
-		__atomic_store_n(&p->lease->acted_ns, until_ns, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&p->lease->renewed_ns, now, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&p->lease->until_ns, until_ns, __ATOMIC_SEQ_CST);
-	lower_beat(p, until_ns);
-}

@@ -48,12 +48,6 @@ const char *bwl_why_silent(const struct bwl_pins *p, const struct bwl_base *base
 /* It ends for_ns from now, which may be sooner than before; 0: as late as the policy allows. */
 int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e);
 
-/*
- * It ends at that moment, sooner or later than before and whatever the policy allows: for bwlimitd,
- * which goes by signed documents. 0: now. quiet: its end is no sign of tampering.
- */
-void bwl_lease_set(struct bwl_pins *p, uint64_t until_ns, bool quiet);
-
 /* 0 when there is no peer of that name in the policy in force. */
 uint32_t bwl_peer_id(const struct bwl_pins *p, const struct bwl_gen *g, const char *name);
 /* Is what the peer may send revoked? g: in force, NULL: none is. */
