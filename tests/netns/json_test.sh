@@ -183,7 +183,8 @@ jq -n --arg r "$sha" '{ tray: "lab", root: $r }' >"$LAB_TMP/enrolment.json"
 ctl signed-document policy sign "$LAB_TMP/enrolment.json" --type enrolment --key "$LAB_TMP/alice.pem" --fleet lab --name lab \
 	--number 1 --for 1d --out "$LAB_TMP/enrolment"
 ctl signed-document policy sign "$LAB_TMP/enrolment" --key "$LAB_TMP/bob.pem"
-enrols() { BWLIMIT_PIN_DIR=/nonexistent BWLIMIT_STATE_DIR=$LAB_TMP/fleet ctl enrol enrol "$@"; }
+# the audit log was changed above
+enrols() { BWLIMIT_PIN_DIR=/nonexistent BWLIMIT_STATE_DIR=$LAB_TMP/fleet BWLIMIT_AUDIT_DIR= ctl enrol enrol "$@"; }
 check "enrol, without bwlimitd" enrols "$LAB_TMP/root" "$LAB_TMP/enrolment" --sha256 "$sha"
 
 check "pki init" ctl pki-init pki init --ca "$LAB_TMP/ca" --name test
@@ -224,8 +225,8 @@ check "upgrade" load status upgrade
 check "down" load down down --host hpf0
 check "detach" load detach detach
 
-# Every kind has been seen, but for those that want charon, SAs or minutes.
-rest="controller drill event event-end event-lost ipsec-keep ipsec-load ipsec-rekey ipsec-status ipsec-watch log sync top"
+# Every kind has been seen, but for those that want charon, SAs, minutes or a store (netns.verbs and netns.numbers judge these).
+rest="controller drill event event-end event-lost fleet-history fleet-order fleet-pending fleet-status fleet-trays fleet-wait ipsec-keep ipsec-load ipsec-rekey ipsec-status ipsec-watch log sync top"
 for f in "$BWL_SOURCE"/docs/schema/*.json; do
 	kind=$(basename "$f" .json)
 	[[ $kind == fields || " $rest ${seen[*]} " == *" $kind "* ]] || note "not seen: $kind"
