@@ -235,7 +235,7 @@ rm "$ETCD_DIR/trays/$lost.silent"
 note "What a stolen key does not do"
 mark
 signed forged 1 policy '{"text": "version: 1\n", "stages": true}' "$keys/online.pem" | store publish - policy forged >/dev/null
-check "a policy that the online key signed goes nowhere" await 10 since_says 'policy/forged.*signed by 0'
+check "a policy that the online key signed goes nowhere" await 40 since_says 'policy/forged.*signed by 0'
 refute "there is no rollout of it" eval '[[ $(at all/doc/rollout/forged) ]]'
 signed base 99 lease '{"policy": "'"$(printf 'a%.0s' {1..64})"'", "for": "366d"}' "$keys/online.pem" >"$ETCD_DIR/lease"
 check "control: a lease that it signed is well signed: what bounds it is the policy (unit.signed_bounds_test)" \
