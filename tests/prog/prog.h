@@ -3,6 +3,7 @@
 #ifndef BWL_TEST_PROG_H
 #define BWL_TEST_PROG_H
 
+#include <bpf/libbpf.h>
 #include <linux/pkt_cls.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,6 +95,12 @@ static inline uint32_t act_of(const struct rig_packet *k, unsigned reason)
 	if (k->prog == RIG_UPIN)
 		return reason == BWL_R_PASS_ACCEPT ? TC_ACT_REDIRECT : TC_ACT_OK;
 	return TC_ACT_REDIRECT;
+}
+
+/* Before 5.18 nothing paces. */
+static inline bool rig_keeps_times(void)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_skb_set_tstamp, NULL) == 1;
 }
 
 /* Through TC; counted exactly once, and acted upon as counted. */

@@ -3,7 +3,6 @@
  * Modes shape and mark: departure times (promise 2 at the wire), the horizon, expiry (promise 4),
  * and the fallback where nothing keeps departure times (promise 10). fq itself is in tests/vm.
  */
-#include <bpf/libbpf.h>
 #include "prog.h"
 
 /* A byte a microsecond. */
@@ -13,11 +12,6 @@
 	      " grant: { rate: 8mbit, burst: 3000b, mode: shape } }\n"
 #define FRAME_BYTES 1000U
 #define SPEC "eth ip4 src=10.0.7.2 dst=10.1.0.1 udp fill=958"
-
-static bool keeps_times(void)
-{
-	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_SCHED_CLS, BPF_FUNC_skb_set_tstamp, NULL) == 1;
-}
 
 static void apply_with(__u8 flags, const char *yaml)
 {
@@ -29,7 +23,7 @@ static void apply_with(__u8 flags, const char *yaml)
 /* Skips the test on a kernel before 5.18, on which nothing paces. */
 static void apply_paced(const char *yaml)
 {
-	if (!keeps_times())
+	if (!rig_keeps_times())
 		skip();
 	apply_with(BWL_DEV_FQ, yaml);
 }
@@ -212,7 +206,7 @@ static void on_a_kernel_that_forgets_departure_times_shape_polices_and_says_so(v
 {
 	(void)state;
 	policy(false);
-	rig->pins->dev[RIG_P0].flags = keeps_times() ? BWL_DEV_UNTIMED : BWL_DEV_FQ;
+	rig->pins->dev[RIG_P0].flags = rig_keeps_times() ? BWL_DEV_UNTIMED : BWL_DEV_FQ;
 	assert_int_equal(send(), 0);
 	assert_int_equal(send(), 0);
 	assert_int_equal(send(), -1);
