@@ -143,8 +143,10 @@ check "with an alarm" lab_wait_for 30 grep -q '"level":"alert".*"event":"keys".*
 lab_stop "$AGENT_PID"
 works pki issue tray-10 --ca "$CA" --out "$A/swanctl"
 works grant tray.3 reason again
-check "without bwlimitd the command does it" env SWANCTL_DIR="$A/swanctl" nsenter --net="/run/netns/$LAB-dpu" "$CTL" tamper \
-	--policy "$LAB_TMP/a.yaml" again >"$LAB_TMP/out" 2>&1
+tamper_again() {
+	env SWANCTL_DIR="$A/swanctl" nsenter --net="/run/netns/$LAB-dpu" "$CTL" tamper --policy "$LAB_TMP/a.yaml" again >"$LAB_TMP/out" 2>&1
+}
+check "without bwlimitd the command does it" tamper_again
 check "the key is destroyed" destroyed
 check "and every grant revoked" revoked
 done_testing

@@ -31,7 +31,7 @@ peers:
 END
 tool() { in_dpu "$@" >"$LAB_TMP/out" 2>&1 || { sed 's/^/# /' "$LAB_TMP/out"; false; }; }
 is_up() { ip_in dpu -o link show dev "$1" | grep -q '[<,]UP[,>]'; }
-refute "nothing passes before anything is attached" in_host ping -q -c 1 -W 2 "$(lab_dest4 1)" >/dev/null
+refute "nothing passes before anything is attached" eval 'in_host ping -q -c 1 -W 2 "$(lab_dest4 1)" >/dev/null'
 check "it attaches" tool bwlimit-load attach --policy "$LAB_TMP/policy.yaml"
 [[ $TAP_BAD -eq 0 ]] || { done_testing; exit 1; }
 in_dpu bwlimit-load status | sed -n 's/^ *\(bwl_[a-z_]*\) .*\(tcx\|clsact\|generic\|native\).*/# \1 by \2/p'
