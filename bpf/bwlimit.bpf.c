@@ -202,10 +202,7 @@ int bwl_tc_host(struct __sk_buff *skb)
 	}
 	if (r == BWL_R_TOO_BIG)
 		answered = bwl_say_too_big(skb, &c.pkt, &c.w, c.port);
-	if (c.noted)
-		bwl_refused_again(&c, c.id, r);
-	else
-		bwl_end(&c, c.port_id, r);
+	bwl_end(&c, c.port_id, r);
 	return answered ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }
 

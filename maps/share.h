@@ -34,9 +34,9 @@ BWL_ASSERT_SIZE(struct bwl_share, 32);
 struct bwl_cpu {
 	__u32 busy;      /* a program is at it: one that interrupts that does without */
 	__u32 unclocked; /* bytes charged without a share since the clock was read (clock.h) */
-	__u64 late_ns;   /* the ticks' time and this are no time before now; 0: not known */
+	__u64 _unused;   /* of the first that had layout 5, and another clock */
 	__u64 exact_ns;  /* the clock when it was read last: no time after now */
-	__u32 _pad[2];
+	__u64 late_ns;   /* the ticks' time and this are no time before now; 0: not known */
 	struct bwl_share node;
 	struct bwl_share port[BWL_MAX_PORTS];
 	struct bwl_share zone[BWL_MAX_ZONES];

@@ -116,7 +116,6 @@ BWL_GLOBAL int bwl_refused_around(struct bwl_work *w, const struct bwl_ctl *ctl,
 			return BWL_R_NONE;
 		}
 	}
-	w->noted = 1;
 	return n->reason;
 }
 

@@ -53,8 +53,7 @@ static __always_inline int bwl_bill(struct bwl_work *w, const struct bwl_limit *
 	if (bwl_limits_nothing(l))
 		return BWL_R_NONE;
 	if (s) {
-		if (bwl_likely(bwl_cpu_has(w, s, l))) {
-			s->bytes -= w->charge;
+		if (bwl_likely(bwl_cpu_spend(w, s, l))) {
 			*was = bwl_share_place(s);
 			*how = BWL_HOW_SHARE;
 			return BWL_R_NONE;
@@ -142,7 +141,7 @@ static __always_inline void bwl_settle_one(struct bwl_work *w, const struct bwl_
 	if (passes)
 		bwl_commit(w, l, how);
 	else if (!(how & BWL_HOW_SHARE))
-		w->lost |= bwl_undo(w, l, how, was);
+		w->lost += bwl_undo(w, l, how, was);
 	else if (s)
 		s->bytes += w->charge;
 }
@@ -260,8 +259,11 @@ static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *
 		return r;
 	cpu = bwl_cpu_enter(w, ctl);
 	note = cpu ? bwl_note_of_cpu() : 0;
-	if (note && bwl_unlikely(note->until_ns))
+	if (note && bwl_unlikely(note->until_ns)) {
 		r = bwl_refused_around(w, ctl, peer, base);
+		if (r == BWL_R_NONE && w->exact)
+			r = bwl_exactly(w, ctl, base, peer);
+	}
 	if (r == BWL_R_NONE && (!cpu || bwl_unlikely(!bwl_charge_held(w, cpu, peer, base, port)))) {
 		r = bwl_exactly(w, ctl, base, peer);
 		if (r == BWL_R_NONE)

@@ -5,12 +5,12 @@
  * in memory, times their length, plus what makes it a time that is not before now: deadlines come
  * early, never late, and where one has come by that the exact clock is asked (bwl_exact()).
  *
- * The ticks follow the monotonic clock (tick_do_update_jiffies64()), which stands still in suspend;
- * CLOCK_BOOTTIME does not. What is between them each CPU notes whenever it reads both, which is
- * with every share that it fills and for every BWL_UNCLOCKED_MOST bytes beside them, and every
- * deadline is asked again then (bwl_exactly() in charge.h). So after a suspend, or where the tick
- * has stopped for longer than bwl_late_most_ns, a CPU passes at most what it still held and so many
- * bytes.
+ * The ticks follow the monotonic clock (tick_do_update_jiffies64(); a kernel whose tick is purely
+ * periodic may lose some), which stands still in suspend; CLOCK_BOOTTIME does not. What is between
+ * them each CPU notes whenever it reads both, which is with every share that it fills, after
+ * BWL_UNCLOCKED_NS, and for every BWL_UNCLOCKED_MOST bytes beside shares, and every deadline is
+ * asked again then (bwl_exactly() in charge.h). So after a suspend, or where the tick has stopped
+ * for longer than bwl_late_most_ns, a CPU passes at most what it still held and so many bytes.
  */
 #ifndef BWL_CLOCK_H
 #define BWL_CLOCK_H
@@ -25,16 +25,17 @@
 const volatile __u64 bwl_late_most_ns = 0;
 
 #define BWL_UNCLOCKED_MOST (1U << 17) /* bytes, as a share has at most */
+#define BWL_UNCLOCKED_NS 100000000    /* by the ticks; a tick that is lost is lost for no longer */
 
 #ifdef BWL_TEST_CLOCK
 /* The test object's clocks; the shipped object has none of this. */
-__u64 bwl_test_now_ns, bwl_test_behind_ns; /* the coarse clock is behind by so much */
+__u64 bwl_test_now_ns, bwl_test_behind_ns; /* the ticks are behind by so much */
 static __always_inline __u64 bwl_now(void)
 {
 	return bwl_read(bwl_test_now_ns);
 }
 #define bwl_now_mono() bwl_now()
-#define bwl_now_coarse() (bwl_now() - bwl_read(bwl_test_behind_ns))
+#define bwl_now_ticks() (bwl_now() - bwl_read(bwl_test_behind_ns))
 #else
 static __always_inline __u64 bwl_now(void)
 {
@@ -42,7 +43,7 @@ static __always_inline __u64 bwl_now(void)
 }
 #define bwl_now_mono() bpf_ktime_get_ns() /* stands still in suspend, as fq's clock does */
 /* Kernel 5.6, where the JIT puts it in line. */
-#define bwl_now_coarse() (bpf_jiffies64() * (bwl_late_most_ns / 2))
+#define bwl_now_ticks() (bpf_jiffies64() * (bwl_late_most_ns / 2))
 #endif
 
 static __always_inline struct bwl_cpu *bwl_cpu_own(void)
@@ -56,13 +57,13 @@ static __always_inline struct bwl_cpu *bwl_cpu_own(void)
 static __always_inline __u64 bwl_now_noted(void)
 {
 	struct bwl_cpu *cpu = bwl_late_most_ns ? bwl_cpu_own() : 0;
-	__u64 coarse, now;
+	__u64 ticks, now;
 
 	if (!cpu)
 		return bwl_now();
-	coarse = bwl_now_coarse(); /* first: the other way round it could come out too small */
+	ticks = bwl_now_ticks(); /* first: the other way round it could come out too small */
 	now = bwl_now();
-	bwl_write(cpu->late_ns, now - coarse + bwl_late_most_ns);
+	bwl_write(cpu->late_ns, now - ticks + bwl_late_most_ns);
 	bwl_write(cpu->exact_ns, now);
 	bwl_write(cpu->unclocked, 0);
 	return now;
@@ -73,9 +74,10 @@ static __always_inline __u64 bwl_now_late(__u8 *ret_exact)
 {
 	struct bwl_cpu *cpu = bwl_late_most_ns ? bwl_cpu_own() : 0;
 	__u64 late = cpu ? bwl_read(cpu->late_ns) : 0;
+	__u64 now = late ? bwl_now_ticks() + late : 0;
 
-	*ret_exact = !late;
-	return late ? bwl_now_coarse() + late : bwl_now_noted();
+	*ret_exact = !now || now - cpu->exact_ns > BWL_UNCLOCKED_NS;
+	return *ret_exact ? bwl_now_noted() : now;
 }
 
 #endif

@@ -59,15 +59,7 @@ static __always_inline _Bool bwl_limits_nothing(const struct bwl_limit *l)
 	return l->rate.flags & BWL_RATE_UNLIMITED && l->volume.spendable_bytes == BWL_VOLUME_NONE;
 }
 
-/* Does this limit let the packet pass by what the CPU holds of it? */
-static __always_inline _Bool bwl_cpu_has(const struct bwl_work *w, const struct bwl_share *s,
-					 const struct bwl_limit *l)
-{
-	return bwl_likely(bwl_share_has(s, &l->rate, bwl_cpu_owner(w, l), w->now_ns, w->charge)) ||
-	       bwl_limits_nothing(l);
-}
-
-/* The same, and it is spent. */
+/* Does this limit let the packet pass by what the CPU holds of it? Then it is spent. */
 static __always_inline _Bool bwl_cpu_spend(const struct bwl_work *w, struct bwl_share *s,
 					   const struct bwl_limit *l)
 {

@@ -56,7 +56,6 @@ struct bwl_work {
 	__u8 shares;    /* this CPU's are ours (cpu.h) */
 	__u8 active;    /* entry of bwl_ctl.sched, where they are */
 	__u8 exact;
-	__u8 noted; /* refused by a note (again.h) */
 };
 
 struct bwl_ctx {

@@ -53,8 +53,9 @@ BWL_GLOBAL __u32 bwl_dest6(const struct bwl_base *base, __u32 generation,
  * Where this CPU's last packets went, and who that is. It holds for a generation of the policy:
  * each has maps of its own, which nobody writes once they are in force.
  *
- * Programs of one CPU do not come between each other here, as they run with softirqs off. On
- * PREEMPT_RT they do, and look in the maps.
+ * Programs of one CPU do not come between each other here, as they run with softirqs off (but for
+ * test runs on old kernels, hence the order of writing). On PREEMPT_RT they do, and look in the
+ * maps.
  */
 struct bwl_last_dest {
 	__be32 addr[4];
@@ -87,17 +88,23 @@ static __always_inline __u32 bwl_dest(const struct bwl_ctx *c, const __be32 *add
 	d = bpf_map_lookup_elem(&bwl_last_dest, &index);
 	if (!d)
 		return bwl_dest_look(c, addr);
-	if (d->addr[3] == addr[3] && d->generation == generation && d->slot == c->slot &&
+	id = bwl_read(d->id);
+	if (id && d->addr[3] == addr[3] && d->generation == generation && d->slot == c->slot &&
 	    d->family == c->pkt.family && d->addr[0] == addr[0] && d->addr[1] == addr[1] &&
 	    d->addr[2] == addr[2])
-		return d->id;
+		return id;
 	id = bwl_dest_look(c, addr);
-	if (id)
-		*d = (struct bwl_last_dest){ .addr = { addr[0], addr[1], addr[2], addr[3] },
-					     .generation = generation,
-					     .slot = c->slot,
-					     .id = id,
-					     .family = c->pkt.family };
+	if (id) {
+		bwl_write(d->id, 0);
+		bwl_write(d->addr[0], addr[0]);
+		bwl_write(d->addr[1], addr[1]);
+		bwl_write(d->addr[2], addr[2]);
+		bwl_write(d->addr[3], addr[3]);
+		bwl_write(d->generation, generation);
+		bwl_write(d->slot, c->slot);
+		bwl_write(d->family, c->pkt.family);
+		bwl_write(d->id, id);
+	}
 	return id;
 }
 

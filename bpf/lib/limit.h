@@ -15,7 +15,7 @@ struct bwl_taken {
 	__u32 slack; /* in: bytes above the burst that may leave later, see bwl_rate_judge() */
 	__u8 slice;  /* window slice the bytes belong in */
 	__u8 rate, volume; /* charged */
-	__u8 share;        /* by a share (cpu.h) instead */
+	__u8 _pad;
 };
 
 /* released: of struct bwl_release. */

@@ -146,7 +146,7 @@ static __always_inline void bwl_share_fill(const struct bwl_asked *a, __u32 n,
  */
 static __always_inline _Bool bwl_share_free(const struct bwl_share_entry *x, __u64 now_ns)
 {
-	return !x->share.bytes || (__u32)(now_ns >> BWL_SHARE_IDLE_SHIFT) - x->filled > 1;
+	return !x->share.bytes || (__s32)((__u32)(now_ns >> BWL_SHARE_IDLE_SHIFT) - x->filled) > 1;
 }
 
 #endif

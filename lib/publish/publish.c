@@ -359,8 +359,16 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 		bwl_enrolled_set(p, BWL_GLASS_BROKEN);
 	else
 		bwl_enrolled_clear(p, BWL_GLASS_BROKEN);
+	/*
+	 * CPUs remember destinations by generation and slot (bpf/lib/dest.h): before a packet finds
+	 * the slot in force, each CPU has a generation in which it never was.
+	 */
+	__atomic_add_fetch(&p->ctl->generation, 1, __ATOMIC_SEQ_CST);
+	r = bwl_grace(p, e);
+	if (r)
+		return r;
 	switch_to(p, slot, at ? BWL_NO_SLOT : slot, at ? at : BWL_NEVER_NS);
-	p->ctl->generation++;
+	__atomic_add_fetch(&p->ctl->generation, 1, __ATOMIC_SEQ_CST);
 	bwl_silence_within(p, x->b.gen.base->heartbeat_ns, x->b.gen.base->lease_ns);
 	r = bwl_grace(p, e);
 	if (r)
