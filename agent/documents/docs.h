@@ -38,9 +38,16 @@ struct docs_one {
 	struct bwl_signed d;
 };
 
+/* The lease that the policy that holds had last. */
+struct docs_leased {
+	uint8_t policy[32]; /* its digest */
+	uint64_t end_ns;    /* CLOCK_BOOTTIME; 0: none was held */
+};
+
 struct docs {
 	struct bwl_memory *m;
 	struct docs_heard heard; /* newest_s that is not the memory's: no signed time is known */
+	struct docs_leased leased;
 	struct docs_one *one;
 	size_t n;
 };
@@ -95,14 +102,17 @@ struct docs_terms {
 /* -ENOENT: no policy holds; any is false then, and nothing is wrong. */
 int docs_terms(const struct docs *s, struct docs_terms *ret, struct bwl_err *e);
 void docs_terms_free(struct docs_terms *t);
-/* When that is, CLOCK_BOOTTIME ns, 0: now; and why. */
+/*
+ * When that is, CLOCK_BOOTTIME ns, 0: now; and why. lease: a lease of this policy was held, and its
+ * time ran out by CLOCK_BOOTTIME: on that the policy's `tamper` acts. A policy that has no lease
+ * yet, a signed time that jumps and a policy that ends are the floor, and no sign.
+ */
 struct docs_end {
 	uint64_t at_ns;
 	const char *why;
-	bool lease; /* it is the lease's end, on which the policy's `tamper` acts */
+	bool lease;
 };
-struct docs_end docs_end(const struct docs *s, const struct docs_terms *t,
-			 const struct docs_clock *c);
+struct docs_end docs_end(struct docs *s, const struct docs_terms *t, const struct docs_clock *c);
 /* Is the newest signed time younger than what holds asks for? */
 bool docs_is_fresh(const struct docs *s, const struct docs_terms *t, const struct docs_clock *c);
 

@@ -23,11 +23,13 @@ void docs_rebuild(struct documents *v)
 void docs_reload(struct documents *v)
 {
 	struct docs_clock c = docs_clock_now();
+	const struct docs_leased leased = v->docs.leased;
 	struct bwl_err e = { 0 };
 
 	docs_terms_free(&v->terms);
 	docs_free(&v->docs);
 	v->damaged = docs_load(v->a->state_dir, &c, &v->docs, &e) && e.code != ENOENT;
+	v->docs.leased = leased;
 	if (v->damaged)
 		agent_later(LOG_ALERT, "documents", "%s", e.text);
 	docs_rebuild(v);

@@ -276,24 +276,47 @@ static uint64_t lease_until(const struct docs *s, const struct docs_terms *t,
 	return c->boot_ns + (ns < t->holding.pol->lease_ns ? ns : t->holding.pol->lease_ns);
 }
 
-static void sooner(struct docs_end *end, uint64_t at_ns, const char *why, bool lease)
+/*
+ * Signed times are whole seconds, so the end moves by one of them from look to look: within that
+ * it is the end that was seen last.
+ */
+static struct docs_end lease_end(struct docs *s, const struct docs_terms *t,
+				 const struct docs_clock *c)
 {
-	if (at_ns < end->at_ns)
-		*end = (struct docs_end){ at_ns, why, lease };
+	const uint8_t *policy = t->policy->d.digest;
+	uint64_t at_ns = lease_until(s, t, c);
+
+	if (memcmp(s->leased.policy, policy, sizeof(s->leased.policy)))
+		s->leased.end_ns = 0;
+	if (at_ns) {
+		memcpy(s->leased.policy, policy, sizeof(s->leased.policy));
+		s->leased.end_ns = at_ns;
+	} else if (!s->leased.end_ns) {
+		return (struct docs_end){ 0, "the policy has no lease yet", false };
+	} else if (s->leased.end_ns > c->boot_ns + 2 * SECOND) {
+		return (struct docs_end){ 0, "the lease is over by the signed time", false };
+	}
+	at_ns = s->leased.end_ns;
+	return (struct docs_end){ at_ns > c->boot_ns ? at_ns : 0, "the lease ends", true };
 }
 
-struct docs_end docs_end(const struct docs *s, const struct docs_terms *t,
-			 const struct docs_clock *c)
+/* A lease that ends with something else is no sign by itself. */
+static void sooner(struct docs_end *end, uint64_t at_ns, const char *why)
+{
+	if (at_ns < end->at_ns || (at_ns == end->at_ns && end->lease && at_ns))
+		*end = (struct docs_end){ at_ns, why, false };
+}
+
+struct docs_end docs_end(struct docs *s, const struct docs_terms *t, const struct docs_clock *c)
 {
 	struct docs_end end = { BWL_NEVER_NS, "", false };
 
 	if (!t->any)
 		return (struct docs_end){ 0, "no signed policy holds", false };
 	if (t->holding.pol->lease_ns)
-		sooner(&end, lease_until(s, t, c), "the lease ends", true);
-	sooner(&end, fresh_until(s, t, c), "no signed time came for `offline_for`", false);
-	sooner(&end, at(c, docs_now(s, c), t->holding.h.not_after_s), "the signed policy ends",
-	       false);
+		end = lease_end(s, t, c);
+	sooner(&end, fresh_until(s, t, c), "no signed time came for `offline_for`");
+	sooner(&end, at(c, docs_now(s, c), t->holding.h.not_after_s), "the signed policy ends");
 	return end;
 }
 

@@ -165,6 +165,17 @@ static uint64_t left(void)
 	return e.at_ns > at.boot_ns ? (e.at_ns - at.boot_ns) / SECOND : 0;
 }
 
+/* Would the policy's `tamper` act on its end, now or later? */
+static bool is_sign(void)
+{
+	struct docs_end e;
+
+	peer("a");
+	e = docs_end(&s, &now_holds, &at);
+	docs_terms_free(&now_holds);
+	return e.lease;
+}
+
 static void pass(unsigned sec)
 {
 	at.wall_s += sec;
@@ -328,6 +339,72 @@ static void a_lease_is_what_the_controller_may_renew_and_no_longer(void **state)
 	assert_int_equal(left(), 200);
 	pass(201);
 	assert_int_equal(left(), 0);
+}
+
+static json_t *leased(const char *lease, int64_t for_s)
+{
+	json_t *o = terms("base", for_s);
+
+	json_object_set_new(o, "text", json_string(text_of(9, 9, "lease: 1h\n")));
+	json_object_set_new(o, "lease_most", json_string(lease));
+	json_object_set_new(o, "offline_for", json_string("2h"));
+	return o;
+}
+
+static const char *give_lease(const char *name, size_t i, const char *span)
+{
+	size_t n;
+	const struct bwl_digest *held = bwl_memory_held(s.m, &n);
+	json_t *l = terms(name, DAY);
+	char hex[65];
+
+	assert_true(i < n);
+	json_object_set_new(l, "policy", json_string(bwl_hex_encode(held[i].b, 32, hex)));
+	json_object_set_new(l, "for", json_string(span));
+	return give(BWL_SIGNED_LEASE, l, ONLINE);
+}
+
+static void only_a_lease_that_was_held_and_ran_out_is_a_sign(void **state)
+{
+	json_t *o;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, leased("10m", DAY), TWO), "taken");
+	assert_string_equal(give_time(), "taken");
+	assert_int_equal(left(), 0); /* there was none yet */
+	assert_false(is_sign());
+	assert_string_equal(give_lease("base", 0, "10m"), "taken");
+	assert_int_equal(left(), 600);
+	assert_true(is_sign());
+	/* another policy: an ordinary update */
+	assert_string_equal(give(BWL_SIGNED_POLICY, leased("10m", DAY), TWO), "taken");
+	assert_int_equal(left(), 0);
+	assert_false(is_sign());
+	assert_string_equal(give_lease("base", 0, "10m"), "taken");
+	assert_int_equal(left(), 600);
+	/* the time that is signed jumps, and this machine's own has not passed */
+	o = rig_terms("time", 1, ++version, at.wall_s + 1000, at.wall_s + DAY);
+	at.wall_s += 1000;
+	assert_string_equal(give(BWL_SIGNED_TIMESTAMP, o, ONLINE), "taken");
+	assert_int_equal(left(), 0);
+	assert_false(is_sign());
+	/* and one that runs out, the end a second's part later than it was seen */
+	assert_string_equal(give_lease("base", 0, "10m"), "taken");
+	pass(599);
+	at.boot_ns += SECOND / 2;
+	assert_true(is_sign());
+	at.boot_ns += SECOND / 2 - 1;
+	at.wall_s++;
+	assert_true(is_sign());
+	pass(1);
+	assert_int_equal(left(), 0);
+	assert_true(is_sign());
+	/* that of the policy is not the lease's */
+	assert_string_equal(give(BWL_SIGNED_POLICY, leased("10m", 300), TWO), "taken");
+	assert_string_equal(give_lease("base", 0, "10m"), "taken");
+	assert_int_equal(left(), 300);
+	assert_false(is_sign());
 }
 
 static json_t *rollout(const char *to, const char *from, unsigned percent, bool back)
@@ -581,6 +658,7 @@ int main(void)
 		cmocka_unit_test(after_a_grant_comes_the_floor),
 		cmocka_unit_test(withheld_updates_end_at_the_floor_whatever_the_clock_says),
 		cmocka_unit_test(a_lease_is_what_the_controller_may_renew_and_no_longer),
+		cmocka_unit_test(only_a_lease_that_was_held_and_ran_out_is_a_sign),
 		cmocka_unit_test(the_controller_chooses_among_what_people_signed),
 		cmocka_unit_test(what_opens_was_signed_after_what_closed),
 		cmocka_unit_test(what_holds_goes_on_under_the_next_root),
