@@ -56,10 +56,35 @@ const struct bwl_digest *bwl_memory_held(const struct bwl_memory *m, size_t *ret
 	return m->held;
 }
 
+static bool has(const struct bwl_digest *d, size_t n, const uint8_t digest[32])
+{
+	for (size_t i = 0; i < n; i++)
+		if (!memcmp(d[i].b, digest, sizeof(d[i].b)))
+			return true;
+	return false;
+}
+
 void bwl_memory_hold(struct bwl_memory *m, const struct bwl_digest *held, size_t n)
 {
+	size_t k = 0;
+
 	memcpy(m->held, held, n * sizeof(*held));
 	m->nheld = n;
+	for (size_t i = 0; i < m->ndone; i++)
+		if (has(m->held, n, m->done[i].b))
+			m->done[k++] = m->done[i];
+	m->ndone = k;
+}
+
+bool bwl_memory_is_done(const struct bwl_memory *m, const uint8_t digest[32])
+{
+	return has(m->done, m->ndone, digest);
+}
+
+void bwl_memory_set_done(struct bwl_memory *m, const uint8_t digest[32])
+{
+	if (has(m->held, m->nheld, digest) && !bwl_memory_is_done(m, digest))
+		memcpy(m->done[m->ndone++].b, digest, sizeof(m->done[0].b));
 }
 
 const json_t *bwl_memory_due(const struct bwl_memory *m)

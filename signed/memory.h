@@ -71,6 +71,12 @@ bool bwl_memory_is_revoked(const struct bwl_memory *m, const uint8_t digest[32])
 const struct bwl_digest *bwl_memory_held(const struct bwl_memory *m, size_t *ret_n);
 void bwl_memory_hold(struct bwl_memory *m, const struct bwl_digest *held, size_t n);
 /*
+ * Was what a policy that is held asks to be done once made due already? So a rollout that goes back
+ * and comes again repeats none of it. Forgotten with the policy.
+ */
+bool bwl_memory_is_done(const struct bwl_memory *m, const uint8_t digest[32]);
+void bwl_memory_set_done(struct bwl_memory *m, const uint8_t digest[32]);
+/*
  * What a document that was accepted asks to be done once, and is not done yet: an object that is
  * the caller's to understand, borrowed. So that whoever is killed in between does it later.
  */

@@ -103,11 +103,12 @@ static bool take_digests(const json_t *list, struct bwl_digest *ret, size_t *ret
 /* What holds; a list that is too long is none of ours. */
 static bool take_held(struct bwl_memory *m, const json_t *o)
 {
-	const json_t *held = json_object_get(o, "held");
+	const json_t *held = json_object_get(o, "held"), *done = json_object_get(o, "done");
 
 	m->due = json_incref(json_object_get(o, "due"));
 	return json_is_array(held) && json_array_size(held) <= BWL_MEMORY_HELD &&
-	       take_digests(held, m->held, &m->nheld) && json_is_object(m->due);
+	       json_array_size(done) <= BWL_MEMORY_HELD && take_digests(held, m->held, &m->nheld) &&
+	       take_digests(done, m->done, &m->ndone) && json_is_object(m->due);
 }
 
 static bool take_lists(struct bwl_memory *m, const json_t *o)
@@ -231,12 +232,13 @@ int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e)
 
 	for (size_t i = 0; i < m->nitems; i++)
 		json_array_append_new(items, item_json(&m->item[i]));
-	o = json_pack("{s:s, s:s, s:O, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "root",
+	o = json_pack("{s:s, s:s, s:O, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:O}", "root",
 		      m->root_text, "tray", m->tray.name, "labels", m->tray_labels, "epoch",
 		      (json_int_t)m->epoch, "seq", (json_int_t)m->seq, "newest",
 		      (json_int_t)m->newest_s, "closed", (json_int_t)m->closed_s, "accepted", items,
 		      "revoked", digests_json(m->revoked, m->nrevoked), "held",
-		      digests_json(m->held, m->nheld), "due", m->due);
+		      digests_json(m->held, m->nheld), "done", digests_json(m->done, m->ndone),
+		      "due", m->due);
 	text = bwl_must(json_dumps(bwl_must(o), JSON_COMPACT));
 	json_decref(o);
 	hex_of(text, strlen(text), hex);

@@ -21,6 +21,8 @@ struct bwl_memory {
 	size_t nrevoked;
 	struct bwl_digest held[BWL_MEMORY_HELD];
 	size_t nheld;
+	struct bwl_digest done[BWL_MEMORY_HELD]; /* of these */
+	size_t ndone;
 	json_t *due; /* an object */
 };
 

@@ -357,6 +357,23 @@ static bool is_waiting(const struct docs *s, const struct docs_one *o)
 	return n > 1 && !memcmp(held[1].b, o->d.digest, sizeof(held[1].b));
 }
 
+/*
+ * Once, however often the controller goes back and forth; and a revocation that came while it
+ * waited, or was rolled back, stays.
+ */
+static json_t *due_of_rollout(struct docs *s, const struct docs_one *o)
+{
+	json_t *due;
+
+	if (!is_waiting(s, o) || bwl_memory_is_done(s->m, o->d.digest))
+		return bwl_must(json_object());
+	bwl_memory_set_done(s->m, o->d.digest);
+	due = due_of(&o->d);
+	if (o->d.terms.issued_s <= bwl_memory_closed(s->m))
+		json_object_del(due, "opens");
+	return due;
+}
+
 static void take_more(struct docs *s, const struct docs_verdict *v, const char *bytes, size_t len,
 		      const struct docs_one *was, const struct docs_clock *c)
 {
@@ -379,7 +396,7 @@ static void take_more(struct docs *s, const struct docs_verdict *v, const char *
 	else if (closes(v->d.type))
 		bwl_memory_set_due(s->m, bwl_must(json_object()));
 	else if (v->d.type == BWL_SIGNED_ROLLOUT && is && memcmp(before, is->d.digest, 32))
-		bwl_memory_set_due(s->m, is_waiting(s, is) ? due_of(&is->d) : json_object());
+		bwl_memory_set_due(s->m, due_of_rollout(s, is));
 }
 
 int docs_take(struct docs *s, const struct docs_verdict *v, const char *bytes, size_t len,

@@ -469,6 +469,53 @@ static void the_controller_chooses_among_what_people_signed(void **state)
 	assert_int_equal(kbit("a"), 3);
 }
 
+/* One that waits, and what is due once the controller has chosen it. */
+static void wait_for_rollout(void)
+{
+	json_t *o;
+
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(10, 10, DAY), TWO), "taken");
+	pass(1);
+	o = policy(90, 5, DAY);
+	json_object_set_new(o, "stages", json_true());
+	json_object_set_new(o, "opens", json_pack("[s]", "b"));
+	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "waits");
+}
+
+static const json_t *choose(bool back)
+{
+	char from[65], to[65];
+
+	digest_hex(0, from);
+	digest_hex(1, to);
+	assert_string_equal(give(BWL_SIGNED_ROLLOUT, rollout(to, from, 100, back), ONLINE),
+			    "taken");
+	return bwl_memory_due(s.m);
+}
+
+static void a_rollout_that_comes_again_repeats_nothing(void **state)
+{
+	(void)state;
+	enrol();
+	wait_for_rollout();
+	assert_non_null(json_object_get(choose(false), "opens"));
+	assert_non_null(json_object_get(bwl_memory_due(s.m), "raise"));
+	assert_int_equal(kbit("a"), 90);
+	bwl_memory_set_due(s.m, json_object()); /* done */
+	assert_int_equal(json_object_size(choose(true)), 0);
+	assert_int_equal(json_object_size(choose(false)), 0);
+	assert_int_equal(kbit("a"), 90);
+	/* what was closed while it waited stays closed */
+	enrol();
+	wait_for_rollout();
+	pass(1);
+	assert_string_equal(give(BWL_SIGNED_REVOCATION, revocation("peers", json_pack("[s]", "b")),
+				 ONE),
+			    "taken");
+	assert_null(json_object_get(choose(false), "opens"));
+	assert_int_equal(kbit("a"), 90);
+}
+
 static void what_opens_was_signed_after_what_closed(void **state)
 {
 	json_t *early, *late;
@@ -660,6 +707,7 @@ int main(void)
 		cmocka_unit_test(a_lease_is_what_the_controller_may_renew_and_no_longer),
 		cmocka_unit_test(only_a_lease_that_was_held_and_ran_out_is_a_sign),
 		cmocka_unit_test(the_controller_chooses_among_what_people_signed),
+		cmocka_unit_test(a_rollout_that_comes_again_repeats_nothing),
 		cmocka_unit_test(what_opens_was_signed_after_what_closed),
 		cmocka_unit_test(what_holds_goes_on_under_the_next_root),
 		cmocka_unit_test(who_breaks_glass_stands_at_the_tray),

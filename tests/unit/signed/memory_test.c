@@ -303,6 +303,7 @@ static void what_holds_and_what_is_due_are_kept_over_restarts(void **state)
 	assert_null(give(m, BWL_SIGNED_REVOCATION, o, 1U << BOB));
 	assert_null(give_policy(m, "base", 1, 5, "a"));
 	bwl_memory_hold(m, held, 2);
+	bwl_memory_set_done(m, held[1].b);
 	bwl_memory_set_due(m, json_pack("{s:b}", "raise", 1));
 	for (unsigned round = 0; round < 2; round++) {
 		struct bwl_err e = { 0 };
@@ -310,6 +311,8 @@ static void what_holds_and_what_is_due_are_kept_over_restarts(void **state)
 		h = bwl_memory_held(m, &n);
 		assert_int_equal(n, 2);
 		assert_memory_equal(h, held, sizeof(held));
+		assert_true(bwl_memory_is_done(m, held[1].b));
+		assert_false(bwl_memory_is_done(m, held[0].b));
 		assert_true(json_is_true(json_object_get(bwl_memory_due(m), "raise")));
 		assert_int_equal(bwl_memory_closed(m), NOW - 60);
 		item = bwl_memory_items(m, &n);
@@ -319,6 +322,8 @@ static void what_holds_and_what_is_due_are_kept_over_restarts(void **state)
 		assert_int_equal(bwl_memory_keep(m, dir, &e), 0);
 		again(&m);
 	}
+	bwl_memory_hold(m, held, 1); /* it is forgotten with the policy */
+	assert_false(bwl_memory_is_done(m, held[1].b));
 }
 
 static void what_cannot_be_looked_at_counts_as_enrolled(void **state)
