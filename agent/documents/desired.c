@@ -22,6 +22,7 @@ struct both {
 	pthread_mutex_t lock;
 	bool news;
 	struct docs_settled settled;
+	uint8_t fresh[32]; /* the policy whose volumes begin unspent; 0: none */
 };
 
 static int load_file(struct both *b, char **ret, size_t *ret_len, struct bwl_err *e)
@@ -30,14 +31,41 @@ static int load_file(struct both *b, char **ret, size_t *ret_len, struct bwl_err
 	return b->file->ops->load(b->file, ret, ret_len, e);
 }
 
+static void get_fresh(struct both *b, uint8_t ret[static 32])
+{
+	pthread_mutex_lock(&b->lock);
+	memcpy(ret, b->fresh, sizeof(b->fresh));
+	pthread_mutex_unlock(&b->lock);
+}
+
+/*
+ * It is spent before it is put in force, also where that fails then: rather signed anew than given
+ * twice. said was read before the documents were, so one of another policy is over.
+ */
+static bool spend_fresh(struct both *b, const uint8_t said[static 32],
+			const struct docs_one *policy)
+{
+	static const uint8_t none[32];
+
+	pthread_mutex_lock(&b->lock);
+	if (!memcmp(b->fresh, said, sizeof(b->fresh)))
+		memset(b->fresh, 0, sizeof(b->fresh));
+	pthread_mutex_unlock(&b->lock);
+	return policy && memcmp(said, none, sizeof(none)) &&
+	       !memcmp(said, policy->d.digest, sizeof(none));
+}
+
 /* Until the first signed policy the file goes on; it only tightens, as all that is local. */
 static int load_signed(struct both *b, char **ret, size_t *ret_len, struct bwl_err *e)
 {
 	struct docs_clock c = docs_clock_now();
 	const struct docs_one *policy;
+	uint8_t fresh[32];
 	struct docs s;
-	int r = docs_load(b->state_dir, &c, &s, e);
+	int r;
 
+	get_fresh(b, fresh);
+	r = docs_load(b->state_dir, &c, &s, e);
 	if (!r && !docs_has_policy(&s)) {
 		docs_free(&s);
 		return load_file(b, ret, ret_len, e);
@@ -51,7 +79,8 @@ static int load_signed(struct both *b, char **ret, size_t *ret_len, struct bwl_e
 	if (policy)
 		snprintf(b->name, sizeof(b->name), "signed policy %s, version %llu",
 			 policy->d.terms.name, (unsigned long long)policy->d.terms.version);
-	r = docs_text(&s, &c, ret, ret_len, &b->s.fresh_volume, e);
+	b->s.fresh_volume = spend_fresh(b, fresh, policy);
+	r = docs_text(&s, &c, ret, ret_len, e);
 	if (r == -ENOENT)
 		bwl_hint(e, "what is above the floor stays closed until one comes");
 	docs_free(&s);
@@ -123,6 +152,18 @@ void docs_source_wake(struct agent_source *s)
 
 	if (write(((struct both *)s)->wake, &one, sizeof(one)) < 0)
 		return; /* it is readable already */
+}
+
+void docs_source_fresh(struct agent_source *s, const uint8_t policy[32])
+{
+	static const uint8_t none[32];
+	struct both *b = (struct both *)s;
+
+	if (!memcmp(policy, none, sizeof(none)))
+		return;
+	pthread_mutex_lock(&b->lock);
+	memcpy(b->fresh, policy, sizeof(b->fresh));
+	pthread_mutex_unlock(&b->lock);
 }
 
 int docs_source_fd(const struct agent_source *s)

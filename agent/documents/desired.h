@@ -15,6 +15,11 @@ int docs_source_new(struct agent_source *file, const char *state_dir, struct age
 		    struct bwl_err *e);
 /* From any thread: there is something new. */
 void docs_source_wake(struct agent_source *s);
+/*
+ * After the policy is remembered: its volumes begin unspent when it is put in force first, and only
+ * then. 0: those of none do, and what was said before still holds.
+ */
+void docs_source_fresh(struct agent_source *s, const uint8_t policy[32]);
 /* Readable when it was settled again. */
 int docs_source_fd(const struct agent_source *s);
 /* What became of it. seq: the memory's, as it was read. false: nothing since the last call. */

@@ -48,6 +48,7 @@ struct docs {
 	struct bwl_memory *m;
 	struct docs_heard heard; /* newest_s that is not the memory's: no signed time is known */
 	struct docs_leased leased;
+	uint8_t fresh[32]; /* the policy that was taken now, if its volumes begin unspent; else 0 */
 	struct docs_one *one;
 	size_t n;
 };
@@ -88,11 +89,10 @@ int docs_hold(const struct docs *s, const struct docs_one *policy, const struct 
 	      struct docs_holding *ret, struct bwl_err *e);
 /*
  * As reconcile.c is to put it in force: with a heartbeat and a lease, by which the data plane ends
- * it without us. ret_fresh_volume: the volumes of the policy begin unspent, once. -ENOENT: none
- * holds.
+ * it without us. -ENOENT: none holds.
  */
 int docs_text(const struct docs *s, const struct docs_clock *c, char **ret, size_t *ret_len,
-	      bool *ret_fresh_volume, struct bwl_err *e);
+	      struct bwl_err *e);
 /* What of it ends all that is above the floor. */
 struct docs_terms {
 	bool any; /* a policy holds */

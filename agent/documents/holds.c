@@ -331,7 +331,7 @@ static void shift(struct bwl_policy *pol, int64_t behind_s)
 }
 
 int docs_text(const struct docs *s, const struct docs_clock *c, char **ret, size_t *ret_len,
-	      bool *ret_fresh_volume, struct bwl_err *e)
+	      struct bwl_err *e)
 {
 	struct docs_terms t;
 	struct bwl_policy *pol;
@@ -353,7 +353,6 @@ int docs_text(const struct docs *s, const struct docs_clock *c, char **ret, size
 		r = -ENOMEM;
 	if (r)
 		bwl_fail(e, -r, "cannot write the policy down: %s", strerror(-r));
-	*ret_fresh_volume = json_is_true(json_object_get(bwl_memory_due(s->m), "fresh_volume"));
 	docs_terms_free(&t);
 	return r;
 }

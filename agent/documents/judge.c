@@ -321,7 +321,7 @@ static void hold(struct docs *s, const struct docs_verdict *v, const struct docs
 
 /*
  * What is to be done once: limits lowered by hand are raised (of all, or of one peer), what was
- * closed is opened, volumes begin unspent. Only by what enough people signed.
+ * closed is opened. Only by what enough people signed.
  */
 static json_t *due_of(const struct bwl_signed *d)
 {
@@ -331,9 +331,13 @@ static json_t *due_of(const struct bwl_signed *d)
 	json_object_set_new(due, "raise", json_string(peer ? peer : ""));
 	if (opens)
 		json_object_set(due, "opens", opens);
-	if (bwl_payload_yes(d->body, "fresh_volume"))
-		json_object_set_new(due, "fresh_volume", json_true());
 	return due;
+}
+
+static void begin_unspent(struct docs *s, const struct bwl_signed *d)
+{
+	if (bwl_payload_yes(d->body, "fresh_volume"))
+		memcpy(s->fresh, d->digest, sizeof(s->fresh));
 }
 
 /* What closes ends what was still to be opened. */
@@ -368,10 +372,19 @@ static json_t *due_of_rollout(struct docs *s, const struct docs_one *o)
 	if (!is_waiting(s, o) || bwl_memory_is_done(s->m, o->d.digest))
 		return bwl_must(json_object());
 	bwl_memory_set_done(s->m, o->d.digest);
+	begin_unspent(s, &o->d);
 	due = due_of(&o->d);
 	if (o->d.terms.issued_s <= bwl_memory_closed(s->m))
 		json_object_del(due, "opens");
 	return due;
+}
+
+static json_t *due_of_policy(struct docs *s, const struct bwl_signed *d)
+{
+	if (!d->enough)
+		return bwl_must(json_object());
+	begin_unspent(s, d);
+	return due_of(d);
 }
 
 static void take_more(struct docs *s, const struct docs_verdict *v, const char *bytes, size_t len,
@@ -392,7 +405,7 @@ static void take_more(struct docs *s, const struct docs_verdict *v, const char *
 	if (v->d.type == BWL_SIGNED_GRANT && v->widens)
 		bwl_memory_set_due(s->m, due_of(&v->d));
 	else if (v->d.type == BWL_SIGNED_POLICY && !v->waits)
-		bwl_memory_set_due(s->m, v->d.enough ? due_of(&v->d) : bwl_must(json_object()));
+		bwl_memory_set_due(s->m, due_of_policy(s, &v->d));
 	else if (closes(v->d.type))
 		bwl_memory_set_due(s->m, bwl_must(json_object()));
 	else if (v->d.type == BWL_SIGNED_ROLLOUT && is && memcmp(before, is->d.digest, 32))
@@ -405,6 +418,7 @@ int docs_take(struct docs *s, const struct docs_verdict *v, const char *bytes, s
 	const struct docs_one *was = docs_policy(s);
 	int r;
 
+	memset(s->fresh, 0, sizeof(s->fresh));
 	if (v->root)
 		return bwl_memory_next_root(s->m, bytes, len, e);
 	r = bwl_memory_accept(s->m, &v->d, e);

@@ -114,6 +114,7 @@ static int take(struct documents *v, const struct docs_verdict *d, const char *b
 		agent_later(LOG_ERR, "documents", "%s", no.text);
 	docs_sweep(v->a->state_dir, &v->docs);
 	docs_rebuild(v);
+	docs_source_fresh(v->a->source, v->docs.fresh);
 	if (raise_limits(v, &no))
 		agent_later(LOG_ERR, "documents", "%s", no.text);
 	return 0;

@@ -66,20 +66,19 @@ static void begin(void)
 	enrolment = sign(BWL_SIGNED_ENROLMENT, text, strlen(text), 3);
 }
 
-static void is_sound(const struct docs *s, const struct docs_clock *c)
+static void is_sound(struct docs *s, const struct docs_clock *c)
 {
 	struct bwl_policy *pol = NULL;
 	struct docs_terms t;
 	struct bwl_err e = { 0 };
 	char *text = NULL;
 	size_t len;
-	bool fresh;
 
 	if (!docs_terms(s, &t, &e)) {
 		struct docs_end end = docs_end(s, &t, c);
 
 		must(end.at_ns < BWL_NEVER_NS, "whatever holds has an end");
-		must(!docs_text(s, c, &text, &len, &fresh, &e), "it can be written down");
+		must(!docs_text(s, c, &text, &len, &e), "it can be written down");
 		must(!bwl_policy_parse("text", text, len, c->boot_ns, c->wall_s, &pol, &e),
 		     "and reads as a policy");
 		must(pol->lease_ns && pol->heartbeat_ns, "which ends by itself");

@@ -6,7 +6,9 @@
  */
 #include <stdint.h>
 #include "../signed/rig.h"
+#include "documents/desired.h"
 #include "documents/docs.h"
+#include "documents/store.h"
 
 #define TWO (1U << ALICE | 1U << BOB)
 #define ONE (1U << ALICE)
@@ -516,6 +518,70 @@ static void a_rollout_that_comes_again_repeats_nothing(void **state)
 	assert_int_equal(kbit("a"), 90);
 }
 
+/* What is desired by the documents in dir, as who puts it in force asks for it. */
+static bool is_fresh_in(struct agent_source *source)
+{
+	struct bwl_err e = { 0 };
+	char *text;
+	size_t len;
+
+	if (source->ops->load(source, &text, &len, &e))
+		fail_msg("%s", e.text);
+	free(text);
+	return source->fresh_volume;
+}
+
+static void keep_in(const char *dir)
+{
+	struct bwl_err e = { 0 };
+
+	for (size_t i = 0; i < s.n; i++)
+		assert_int_equal(docs_put(dir, s.one[i].d.digest, s.one[i].bytes, s.one[i].len, &e),
+				 0);
+	assert_int_equal(bwl_memory_keep(s.m, dir, &e), 0);
+}
+
+static void volumes_begin_unspent_once(void **state)
+{
+	char dir[] = "/tmp/docs_test.XXXXXX", file[64], rm[64];
+	struct agent_source *source;
+	struct bwl_err e = { 0 };
+	json_t *o;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/policy.yaml", dir);
+	snprintf(rm, sizeof(rm), "rm -r %s", dir);
+	assert_int_equal(agent_source_file(file, &source, &e), 0);
+	assert_int_equal(docs_source_new(source, dir, &source, &e), 0);
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(10, 10, DAY), TWO), "taken");
+	keep_in(dir);
+	docs_source_fresh(source, s.fresh);
+	assert_false(is_fresh_in(source));
+	o = policy(20, 20, DAY);
+	json_object_set_new(o, "fresh_volume", json_true());
+	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "taken");
+	keep_in(dir);
+	docs_source_fresh(source, s.fresh);
+	assert_true(is_fresh_in(source));
+	assert_string_equal(give_time(), "taken"); /* what is due waits for it: not this */
+	keep_in(dir);
+	docs_source_fresh(source, s.fresh);
+	assert_false(is_fresh_in(source));
+	/* one that another has replaced gives nothing to that */
+	o = policy(30, 30, DAY);
+	json_object_set_new(o, "fresh_volume", json_true());
+	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "taken");
+	docs_source_fresh(source, s.fresh);
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(40, 40, DAY), TWO), "taken");
+	docs_source_fresh(source, s.fresh);
+	keep_in(dir);
+	assert_false(is_fresh_in(source));
+	source->ops->free(source);
+	assert_int_equal(system(rm), 0);
+}
+
 static void what_opens_was_signed_after_what_closed(void **state)
 {
 	json_t *early, *late;
@@ -708,6 +774,7 @@ int main(void)
 		cmocka_unit_test(only_a_lease_that_was_held_and_ran_out_is_a_sign),
 		cmocka_unit_test(the_controller_chooses_among_what_people_signed),
 		cmocka_unit_test(a_rollout_that_comes_again_repeats_nothing),
+		cmocka_unit_test(volumes_begin_unspent_once),
 		cmocka_unit_test(what_opens_was_signed_after_what_closed),
 		cmocka_unit_test(what_holds_goes_on_under_the_next_root),
 		cmocka_unit_test(who_breaks_glass_stands_at_the_tray),
