@@ -54,6 +54,20 @@ unsigned docs_place(const char *salt, const char *tray)
 	       100;
 }
 
+/* One whose bytes are gone might say less than what is left: it does not count as none. */
+static const struct bwl_memory_item *missing(const struct docs *s, enum bwl_signed_type type,
+					     const char *but)
+{
+	size_t n;
+	const struct bwl_memory_item *item = bwl_memory_items(s->m, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (item[i].type == type && item[i].epoch >= bwl_memory_epoch(s->m) &&
+		    !(but && !strcmp(but, item[i].name)) && !docs_find(s, item[i].digest.b))
+			return &item[i];
+	return NULL;
+}
+
 /* The newest of a type, of those that are not over. */
 static const struct docs_one *newest(const struct docs *s, enum bwl_signed_type type,
 				     bool (*fits)(const struct docs_one *o, const void *arg),
@@ -109,7 +123,11 @@ bool docs_has_policy(const struct docs *s)
 const struct docs_one *docs_policy(const struct docs *s)
 {
 	const struct docs_one *now = held(s, 0), *waits = held(s, 1);
+	size_t n;
 
+	bwl_memory_held(s->m, &n);
+	if (n > 1 && (!waits || missing(s, BWL_SIGNED_ROLLOUT, NULL)))
+		return NULL;
 	if (waits && !is_over(s, waits) && is_rolled_out(s, waits))
 		return waits;
 	return now && !is_over(s, now) ? now : NULL;
@@ -174,8 +192,14 @@ static int put_grants(const struct docs *s, const struct docs_one *policy,
 	size_t n, k = 0;
 	const struct bwl_memory_item *item = bwl_memory_items(s->m, &n);
 	BWL_AUTO_FREE const struct bwl_memory_item **list = bwl_must(calloc(n + 1, sizeof(*list)));
+	const struct bwl_memory_item *gone = missing(s, BWL_SIGNED_GRANT,
+						     more ? more->terms.name : NULL);
 	int r = 0;
 
+	if (gone) {
+		bwl_fail(e, ENODATA, "the grant %s was taken, and its bytes are gone", gone->name);
+		return bwl_hint(e, "publish it again, or a newer version of it");
+	}
 	for (size_t i = 0; i < n; i++)
 		if (item[i].type == BWL_SIGNED_GRANT &&
 		    !(more && !strcmp(more->terms.name, item[i].name)))

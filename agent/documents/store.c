@@ -20,6 +20,8 @@
 	"signed-time" /* boot, the newest signed time, what time it was at least, and when         \
 		       */
 
+#define LOADS 8 /* tries, until nothing changes while it is read */
+
 BWL_AUTO_DEFINE(closedir, DIR *)
 
 struct docs_clock docs_clock_now(void)
@@ -79,8 +81,7 @@ static void read_one(int dir, const char *name, struct docs *s)
 		docs_add(s, bytes, len);
 }
 
-int docs_load(const char *state_dir, const struct docs_clock *c, struct docs *ret,
-	      struct bwl_err *e)
+static int load_once(const char *state_dir, struct docs *ret, struct bwl_err *e)
 {
 	BWL_AUTO(closedir) DIR *d = NULL;
 	const struct dirent *f;
@@ -95,8 +96,52 @@ int docs_load(const char *state_dir, const struct docs_clock *c, struct docs *re
 	d = opendir(path);
 	while (d && (f = readdir(d)))
 		read_one(dirfd(d), f->d_name, ret);
+	return 0;
+}
+
+/* Another thread writes: what it swept away meanwhile is not what this memory names. */
+static int is_same_still(const char *state_dir, const struct docs *s, bool *ret, struct bwl_err *e)
+{
+	struct bwl_memory *now = NULL;
+	int r = bwl_memory_open(state_dir, &now, e);
+
+	if (r)
+		return r;
+	*ret = bwl_memory_seq(now) == bwl_memory_seq(s->m);
+	bwl_memory_free(now);
+	return 0;
+}
+
+int docs_load(const char *state_dir, const struct docs_clock *c, struct docs *ret,
+	      struct bwl_err *e)
+{
+	bool same = false;
+	int r = 0;
+
+	for (unsigned i = 0; !r && !same && i < LOADS; i++) {
+		if (i)
+			docs_free(ret);
+		r = load_once(state_dir, ret, e);
+		if (!r)
+			r = is_same_still(state_dir, ret, &same, e);
+	}
+	if (!r && !same)
+		r = bwl_fail(e, EAGAIN, "documents come faster than they can be read");
+	if (r) {
+		docs_free(ret);
+		return r;
+	}
 	read_heard(state_dir, c, ret);
 	return 0;
+}
+
+bool docs_is_kept(const char *state_dir, const uint8_t digest[32])
+{
+	char path[512], hex[65];
+
+	snprintf(path, sizeof(path), "%s/" DOCS_DIR "/%s", state_dir,
+		 bwl_hex_encode(digest, 32, hex));
+	return !access(path, R_OK);
 }
 
 int docs_put(const char *state_dir, const uint8_t digest[32], const char *bytes, size_t len,

@@ -11,11 +11,13 @@
 
 #define DOCS_DIR "documents"
 
-/* -ENOENT: nothing is enrolled. ret is empty where it fails. */
+/* The memory and its documents, of one moment. -ENOENT: nothing is enrolled. ret is empty where it
+ * fails. */
 int docs_load(const char *state_dir, const struct docs_clock *c, struct docs *ret,
 	      struct bwl_err *e);
 int docs_put(const char *state_dir, const uint8_t digest[32], const char *bytes, size_t len,
 	     struct bwl_err *e);
+bool docs_is_kept(const char *state_dir, const uint8_t digest[32]);
 /* What nothing needs any more. */
 void docs_sweep(const char *state_dir, const struct docs *s);
 /* Over restarts, until reboot. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A document that comes: judged, taken, and what it asks to be done. The order is docs.h's. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 #include <bwl/publish.h>
@@ -120,6 +121,25 @@ static int take(struct documents *v, const struct docs_verdict *d, const char *b
 	return 0;
 }
 
+/* What was taken comes again: where its bytes are gone, they are back. */
+static int keep_again(struct documents *v, const struct docs_verdict *d, const char *bytes,
+		      size_t len, struct bwl_err *e)
+{
+	int r;
+
+	if (!docs_needs(&v->docs, d->d.digest) ||
+	    (docs_find(&v->docs, d->d.digest) && docs_is_kept(v->a->state_dir, d->d.digest)))
+		return 0;
+	r = docs_put(v->a->state_dir, d->d.digest, bytes, len, e);
+	if (r)
+		return r;
+	if (!docs_find(&v->docs, d->d.digest))
+		docs_add(&v->docs, memcpy(bwl_must(malloc(len)), bytes, len), len);
+	docs_rebuild(v);
+	docs_source_wake(v->a->source);
+	return 0;
+}
+
 int docs_receive(struct documents *v, const char *key, const char *bytes, size_t len,
 		 bool *ret_wait, struct bwl_err *e)
 {
@@ -137,6 +157,8 @@ int docs_receive(struct documents *v, const char *key, const char *bytes, size_t
 		return bwl_hint(e, "bwlimit-ctl enrol ROOT ENROLMENT --sha256 HEX");
 	}
 	r = docs_judge(&v->docs, bytes, len, &c, &d, e);
+	if (!r && d.known)
+		r = keep_again(v, &d, bytes, len, e);
 	if (!r && !d.known)
 		r = docs_close(v, &d.d, e);
 	if (!r && !d.known)

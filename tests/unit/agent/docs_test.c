@@ -5,6 +5,8 @@
  * above what two people have signed.
  */
 #include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "../signed/rig.h"
 #include "documents/desired.h"
 #include "documents/docs.h"
@@ -582,6 +584,99 @@ static void volumes_begin_unspent_once(void **state)
 	assert_int_equal(system(rm), 0);
 }
 
+/* In dir, without the bytes of the last document that was given; then with all again. */
+static void what_is_left_without_it(const char *dir, bool is_policy_left)
+{
+	const uint8_t *gone = s.one[s.n - 1].d.digest;
+	char path[256], hex[65];
+	struct docs_terms t;
+	struct bwl_err e = { 0 };
+	struct docs on_disk;
+
+	keep_in(dir);
+	snprintf(path, sizeof(path), "%s/" DOCS_DIR "/%s", dir, bwl_hex_encode(gone, 32, hex));
+	assert_true(docs_is_kept(dir, gone));
+	assert_int_equal(unlink(path), 0);
+	assert_false(docs_is_kept(dir, gone));
+	assert_int_equal(docs_load(dir, &at, &on_disk, &e), 0);
+	assert_int_equal(docs_policy(&on_disk) != NULL, is_policy_left);
+	assert_int_equal(docs_terms(&on_disk, &t, &e), is_policy_left ? -ENODATA : -ENOENT);
+	assert_int_equal(docs_end(&on_disk, &t, &at).at_ns, 0);
+	docs_terms_free(&t);
+	docs_free(&on_disk);
+	keep_in(dir);
+	assert_int_equal(docs_load(dir, &at, &on_disk, &e), 0);
+	assert_int_equal(docs_terms(&on_disk, &t, &e), 0);
+	docs_terms_free(&t);
+	docs_free(&on_disk);
+}
+
+static void a_document_whose_bytes_are_gone_leaves_the_floor(void **state)
+{
+	char dir[] = "/tmp/docs_test.XXXXXX", rm[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(rm, sizeof(rm), "rm -r %s", dir);
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 20, 60), ONE), "taken");
+	what_is_left_without_it(dir, true); /* else a has 100 */
+	enrol();
+	wait_for_rollout();
+	choose(false);
+	what_is_left_without_it(dir, false);
+	enrol();
+	wait_for_rollout();
+	what_is_left_without_it(dir, false); /* it may be the one that was chosen */
+	assert_int_equal(system(rm), 0);
+}
+
+static void who_reads_while_documents_come_reads_one_moment(void **state)
+{
+	char dir[] = "/tmp/docs_test.XXXXXX", rm[64];
+	unsigned read = 0;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(rm, sizeof(rm), "rm -r %s", dir);
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 20, 60), ONE), "taken");
+	keep_in(dir);
+	pid = fork();
+	if (!pid) {
+		for (unsigned i = 0; i < 300; i++) {
+			if (strcmp(give(BWL_SIGNED_GRANT, grant("g", "a", 20, 60), ONE), "taken"))
+				_exit(1);
+			keep_in(dir);
+			docs_sweep(dir, &s);
+		}
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	while (!waitpid(pid, &status, WNOHANG)) {
+		struct docs on_disk;
+		struct docs_terms t;
+		struct bwl_err e = { 0 };
+
+		if (docs_load(dir, &at, &on_disk, &e)) {
+			assert_int_equal(e.code, EAGAIN);
+			continue;
+		}
+		if (docs_terms(&on_disk, &t, &e))
+			fail_msg("%s", e.text);
+		read++;
+		docs_terms_free(&t);
+		docs_free(&on_disk);
+	}
+	assert_int_equal(status, 0);
+	assert_true(read);
+	assert_int_equal(system(rm), 0);
+}
+
 static void what_opens_was_signed_after_what_closed(void **state)
 {
 	json_t *early, *late;
@@ -775,6 +870,8 @@ int main(void)
 		cmocka_unit_test(the_controller_chooses_among_what_people_signed),
 		cmocka_unit_test(a_rollout_that_comes_again_repeats_nothing),
 		cmocka_unit_test(volumes_begin_unspent_once),
+		cmocka_unit_test(a_document_whose_bytes_are_gone_leaves_the_floor),
+		cmocka_unit_test(who_reads_while_documents_come_reads_one_moment),
 		cmocka_unit_test(what_opens_was_signed_after_what_closed),
 		cmocka_unit_test(what_holds_goes_on_under_the_next_root),
 		cmocka_unit_test(who_breaks_glass_stands_at_the_tray),
