@@ -128,8 +128,8 @@ const struct docs_one *docs_policy(const struct docs *s)
 	bwl_memory_held(s->m, &n);
 	if (n > 1 && (!waits || missing(s, BWL_SIGNED_ROLLOUT, NULL)))
 		return NULL;
-	if (waits && !is_over(s, waits) && is_rolled_out(s, waits))
-		return waits;
+	if (waits && is_rolled_out(s, waits)) /* what was before it does not come back by its end */
+		return is_over(s, waits) ? NULL : waits;
 	return now && !is_over(s, now) ? now : NULL;
 }
 

@@ -677,6 +677,24 @@ static void who_reads_while_documents_come_reads_one_moment(void **state)
 	assert_int_equal(system(rm), 0);
 }
 
+static void a_policy_that_was_rolled_out_and_is_revoked_leaves_the_floor(void **state)
+{
+	char hex[65];
+
+	(void)state;
+	enrol();
+	wait_for_rollout();
+	choose(false);
+	assert_int_equal(kbit("a"), 90);
+	digest_hex(1, hex);
+	assert_string_equal(give(BWL_SIGNED_REVOCATION,
+				 revocation("documents", json_pack("[s]", hex)), ONE),
+			    "taken");
+	assert_null(docs_policy(&s));
+	choose(true); /* people signed that, too */
+	assert_int_equal(kbit("a"), 10);
+}
+
 static void what_opens_was_signed_after_what_closed(void **state)
 {
 	json_t *early, *late;
@@ -872,6 +890,7 @@ int main(void)
 		cmocka_unit_test(volumes_begin_unspent_once),
 		cmocka_unit_test(a_document_whose_bytes_are_gone_leaves_the_floor),
 		cmocka_unit_test(who_reads_while_documents_come_reads_one_moment),
+		cmocka_unit_test(a_policy_that_was_rolled_out_and_is_revoked_leaves_the_floor),
 		cmocka_unit_test(what_opens_was_signed_after_what_closed),
 		cmocka_unit_test(what_holds_goes_on_under_the_next_root),
 		cmocka_unit_test(who_breaks_glass_stands_at_the_tray),
