@@ -15,12 +15,23 @@ struct names {
 	size_t n;
 };
 
-static void close_one(struct documents *v, const char *name, struct names *unknown)
+/* All that can be is closed; one that could not be is the error, and nothing is acknowledged. */
+static int close_maps(struct documents *v, const struct names *all, struct names *unknown,
+		      struct bwl_err *e)
 {
-	struct bwl_err e = { 0 };
+	int ret = 0;
 
-	if (bwl_revoke(v->pins, name, &e))
-		unknown->name[unknown->n++] = name;
+	for (size_t i = 0; i < all->n; i++) {
+		struct bwl_err one = { 0 };
+		int r = bwl_revoke(v->pins, all->name[i], &one);
+
+		if (r == -ENOENT) {
+			unknown->name[unknown->n++] = all->name[i];
+		} else if (r && !ret) {
+			ret = bwl_fail(e, -r, "cannot close %s: %s", all->name[i], one.text);
+		}
+	}
+	return ret;
 }
 
 static void end_sas(struct documents *v, const struct names *all)
@@ -56,21 +67,22 @@ static int close_names(struct documents *v, const struct names *all, struct bwl_
 {
 	BWL_AUTO_FREE const char **room = bwl_must(calloc(all->n + 1, sizeof(*room)));
 	struct names unknown = { room, 0 };
+	struct bwl_err late = { 0 };
+	int r = close_maps(v, all, &unknown, e), noted;
 
-	for (size_t i = 0; i < all->n; i++)
-		close_one(v, all->name[i], &unknown);
 	end_sas(v, all);
-	return note(v, &unknown, e);
+	noted = note(v, &unknown, r ? &late : e);
+	return r ? r : noted;
 }
 
 static int close_all(struct documents *v, struct bwl_err *e)
 {
-	int r = bwl_revoke(v->pins, NULL, e);
+	struct bwl_err late = { 0 };
+	int r = bwl_revoke(v->pins, NULL, e), noted;
 
-	if (r)
-		return r;
 	agent_end_sas(v->pins, NULL, 0);
-	return bwl_journal_closed(v->pins, e);
+	noted = bwl_journal_closed(v->pins, r ? &late : e);
+	return r ? r : noted;
 }
 
 static int revocation(struct documents *v, const struct bwl_signed *d, struct bwl_err *e)

@@ -10,6 +10,7 @@
 #include "../signed/rig.h"
 #include "documents/desired.h"
 #include "documents/docs.h"
+#include "documents/part.h"
 #include "documents/store.h"
 
 #define TWO (1U << ALICE | 1U << BOB)
@@ -724,6 +725,32 @@ static void what_opens_was_signed_after_what_closed(void **state)
 	assert_int_equal(json_object_size(bwl_memory_due(s.m)), 0);
 }
 
+/* A map that cannot be read, and one without any name. */
+static void a_revocation_that_closes_nothing_is_not_acknowledged(void **state)
+{
+	BWL_AUTO_FREE char *text = NULL;
+	struct bwl_ctl ctl = { 0 };
+	struct bwl_pins pins = { .few = true, .ctl = &ctl };
+	struct documents v = { .pins = &pins };
+	struct bwl_err e = { 0 };
+	struct bwl_signed d;
+
+	(void)state;
+	enrol();
+	assert_int_equal(setenv("BWLIMIT_JOURNAL_DIR", "", 1), 0);
+	for (unsigned i = 0; i < _BWL_PIN_MAX; i++)
+		pins.fd[i] = -1;
+	text = rig_sign(BWL_SIGNED_REVOCATION, "hall-3", "all",
+			revocation("peers", json_pack("[s]", "a")), ONE);
+	assert_int_equal(bwl_signed_peek(text, strlen(text), &d, &e), 0);
+	assert_int_not_equal(docs_close(&v, &d, &e), 0);
+	assert_non_null(strstr(e.text, "cannot close a: "));
+	pins.few = false; /* a later policy may have it */
+	assert_int_equal(docs_close(&v, &d, &e), 0);
+	bwl_signed_free(&d);
+	unsetenv("BWLIMIT_JOURNAL_DIR");
+}
+
 static void what_holds_goes_on_under_the_next_root(void **state)
 {
 	const struct rig_root next = { 2, 1, PEOPLE, 1U << MALLORY, 2, NOW + 365 * DAY };
@@ -892,6 +919,7 @@ int main(void)
 		cmocka_unit_test(who_reads_while_documents_come_reads_one_moment),
 		cmocka_unit_test(a_policy_that_was_rolled_out_and_is_revoked_leaves_the_floor),
 		cmocka_unit_test(what_opens_was_signed_after_what_closed),
+		cmocka_unit_test(a_revocation_that_closes_nothing_is_not_acknowledged),
 		cmocka_unit_test(what_holds_goes_on_under_the_next_root),
 		cmocka_unit_test(who_breaks_glass_stands_at_the_tray),
 		cmocka_unit_test(nothing_that_one_person_and_the_controller_sign_raises_a_limit),
