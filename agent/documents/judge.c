@@ -210,7 +210,23 @@ static int judge_grant(const struct docs *s, struct docs_verdict *v, struct bwl_
 	return r;
 }
 
-/* Within what people signed: of the policy that waits for one, or of the one that holds. */
+/* Of those that are held the one that a lease is of. */
+static const struct docs_one *leased_policy(const struct docs *s, const struct bwl_signed *lease,
+					    const struct bwl_digest *held, size_t n)
+{
+	const char *hex = bwl_payload_text(lease->body, "policy");
+	uint8_t of[32];
+
+	for (size_t i = 0; i < n && hex && bwl_hex_decode(hex, of, sizeof(of)); i++)
+		if (!memcmp(of, held[i].b, sizeof(of)))
+			return docs_find(s, of);
+	return NULL;
+}
+
+/*
+ * Within what people signed: a rollout, of the policy that waits for one; a lease, of whichever it
+ * names, so that one that is chosen or gone back to has its lease already.
+ */
 static int judge_online(const struct docs *s, const struct docs_verdict *v,
 			const struct docs_clock *c, struct bwl_err *e)
 {
@@ -223,6 +239,8 @@ static int judge_online(const struct docs *s, const struct docs_verdict *v,
 	held = bwl_memory_held(s->m, &n);
 	if (v->d.type == BWL_SIGNED_ROLLOUT && n > 1)
 		policy = docs_find(s, held[1].b);
+	if (v->d.type == BWL_SIGNED_LEASE)
+		policy = leased_policy(s, &v->d, held, n);
 	if (policy)
 		b = bwl_bounds_of(&policy->d);
 	b.may_hold = (const uint8_t(*)[32])(const void *)held;

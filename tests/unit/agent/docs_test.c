@@ -696,6 +696,39 @@ static void a_policy_that_was_rolled_out_and_is_revoked_leaves_the_floor(void **
 	assert_int_equal(kbit("a"), 10);
 }
 
+static void a_policy_has_its_lease_when_it_is_chosen(void **state)
+{
+	json_t *o;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, leased("10m", DAY), TWO), "taken");
+	assert_string_equal(give_time(), "taken");
+	pass(1);
+	o = leased("20m", DAY);
+	json_object_set_new(o, "stages", json_true());
+	assert_string_equal(give(BWL_SIGNED_POLICY, o, TWO), "waits");
+	assert_string_equal(give_lease("base.from", 0, "10m"), "taken");
+	assert_string_equal(give_lease("base", 1, "20m"), "taken");
+	assert_string_equal(give_lease("base.from", 0, "11m"), "signed-bounds"); /* each its own */
+	assert_int_equal(left(), 600);
+	choose(false);
+	assert_int_equal(left(), 1200);
+	assert_true(is_sign());
+	choose(true);
+	assert_int_equal(left(), 600);
+	pass(601); /* it runs out, and that of the other does not */
+	assert_int_equal(left(), 0);
+	assert_true(is_sign());
+	choose(false);
+	assert_int_equal(left(), 599);
+	pass(599);
+	assert_true(is_sign());
+	choose(true); /* what ran out while another held is no sign */
+	assert_int_equal(left(), 0);
+	assert_false(is_sign());
+}
+
 static void what_opens_was_signed_after_what_closed(void **state)
 {
 	json_t *early, *late;
@@ -918,6 +951,7 @@ int main(void)
 		cmocka_unit_test(a_document_whose_bytes_are_gone_leaves_the_floor),
 		cmocka_unit_test(who_reads_while_documents_come_reads_one_moment),
 		cmocka_unit_test(a_policy_that_was_rolled_out_and_is_revoked_leaves_the_floor),
+		cmocka_unit_test(a_policy_has_its_lease_when_it_is_chosen),
 		cmocka_unit_test(what_opens_was_signed_after_what_closed),
 		cmocka_unit_test(a_revocation_that_closes_nothing_is_not_acknowledged),
 		cmocka_unit_test(what_holds_goes_on_under_the_next_root),
