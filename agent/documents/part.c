@@ -54,7 +54,7 @@ static void answer_waiting(struct documents *v, const struct docs_settled *s, ui
 			}
 			docs_answer(v->waiting[i].fd, s->code ? &e : NULL);
 		} else if (now > v->waiting[i].end_ns) {
-			docs_answer(v->waiting[i].fd, NULL);
+			docs_answer_unsettled(v->waiting[i].fd);
 		} else {
 			continue;
 		}

@@ -60,6 +60,8 @@ int docs_close(struct documents *v, const struct bwl_signed *d, struct bwl_err *
 void docs_said(void *arg, int fd, int doc, const char *line, size_t len, const char *wrong);
 void docs_answer(int fd, const struct bwl_err *e); /* NULL: taken; closes fd */
 
+void docs_answer_unsettled(int fd); /* taken, and not known to be in force */
+
 /* status.c */
 json_t *docs_status(struct documents *v);
 

@@ -24,6 +24,16 @@ void docs_answer(int fd, const struct bwl_err *e)
 	close(fd);
 }
 
+void docs_answer_unsettled(int fd)
+{
+	struct bwl_err e = { 0 };
+
+	bwl_fail(&e, EAGAIN, "it is taken, and nobody could wait until it is in force");
+	bwl_hint(&e, "bwlimit-ctl status");
+	e.id = "not-in-force";
+	docs_answer(fd, &e);
+}
+
 /* A copy: what was mapped of a memfd is not to be kept. */
 static int bytes_of(const json_t *ask, int doc, char **ret, size_t *ret_len, struct bwl_err *e)
 {
@@ -57,7 +67,7 @@ static void wait_for(struct documents *v, int fd)
 		    (v->waiting[at].fd >= 0 && v->waiting[i].end_ns < v->waiting[at].end_ns))
 			at = i;
 	if (v->waiting[at].fd >= 0)
-		docs_answer(v->waiting[at].fd, NULL);
+		docs_answer_unsettled(v->waiting[at].fd);
 	v->waiting[at].fd = fd;
 	v->waiting[at].seq = bwl_memory_seq(v->docs.m);
 	v->waiting[at].end_ns = bwl_now_ns() + WAIT_NS;

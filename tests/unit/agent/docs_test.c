@@ -5,6 +5,7 @@
  * above what two people have signed.
  */
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../signed/rig.h"
@@ -784,6 +785,20 @@ static void a_revocation_that_closes_nothing_is_not_acknowledged(void **state)
 	unsetenv("BWLIMIT_JOURNAL_DIR");
 }
 
+static void who_is_not_waited_for_is_not_told_that_it_is_in_force(void **state)
+{
+	char said[512] = "";
+	int fd[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	docs_answer_unsettled(fd[0]);
+	assert_true(read(fd[1], said, sizeof(said) - 1) > 0);
+	assert_non_null(strstr(said, "\"error\""));
+	assert_non_null(strstr(said, "\"not-in-force\""));
+	close(fd[1]);
+}
+
 static void what_holds_goes_on_under_the_next_root(void **state)
 {
 	const struct rig_root next = { 2, 1, PEOPLE, 1U << MALLORY, 2, NOW + 365 * DAY };
@@ -954,6 +969,7 @@ int main(void)
 		cmocka_unit_test(a_policy_has_its_lease_when_it_is_chosen),
 		cmocka_unit_test(what_opens_was_signed_after_what_closed),
 		cmocka_unit_test(a_revocation_that_closes_nothing_is_not_acknowledged),
+		cmocka_unit_test(who_is_not_waited_for_is_not_told_that_it_is_in_force),
 		cmocka_unit_test(what_holds_goes_on_under_the_next_root),
 		cmocka_unit_test(who_breaks_glass_stands_at_the_tray),
 		cmocka_unit_test(nothing_that_one_person_and_the_controller_sign_raises_a_limit),
