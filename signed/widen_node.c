@@ -119,17 +119,26 @@ static void services(struct widen *w)
 		widen_add(w, "", "services", "as they are", "others: classes have limits");
 }
 
-/* Each does at least what the one before did. */
+/*
+ * Each does at least what the one before did. But `destroy` has no way back, so one person neither
+ * asks for it nor, of a lease that ends in it, says when.
+ */
 static void tamper(struct widen *w)
 {
 	for (unsigned i = 0; i < _BWL_TAMPER_MAX; i++) {
 		unsigned a = w->from->tamper[i], b = w->to->tamper[i];
 
-		if (a != b && a != BWL_ACTION_LOG && b != BWL_ACTION_DESTROY &&
-		    (b != BWL_ACTION_REVOKE || a == BWL_ACTION_DESTROY))
+		if (a != b && b == BWL_ACTION_DESTROY)
+			widen_add(w, "tamper", bwl_tamper_name(i), bwl_action_name(a),
+				  "destroy: keys are destroyed");
+		else if (a != b && a != BWL_ACTION_LOG &&
+			 (b != BWL_ACTION_REVOKE || a == BWL_ACTION_DESTROY))
 			widen_add(w, "tamper", bwl_tamper_name(i), bwl_action_name(a),
 				  bwl_action_name(b));
 	}
+	if (w->to->tamper[BWL_TAMPER_lease] == BWL_ACTION_DESTROY && w->to->lease_ns &&
+	    w->to->lease_ns - 1 < w->from->lease_ns - 1) /* none, 0, is the longest */
+		widen_add(w, "", "lease", "as it is", "sooner: keys are destroyed");
 }
 
 static void same(struct widen *w, const char *what, const char *a, const char *b)

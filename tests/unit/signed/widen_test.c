@@ -151,6 +151,9 @@ NODE(control_more, ~p->control & 1, p->control |= 1)
 NODE(uplink_new, true, strcpy(p->uplinks[1], "p9"))
 NODE(tamper_less, true, p->tamper[0] = BWL_ACTION_LOG; p->tamper[1] = BWL_ACTION_LOG;
      if (p->tamper[2] == BWL_ACTION_LOG) return false; p->tamper[2] = BWL_ACTION_LOG)
+NODE(tamper_destroy, p->tamper[2] != BWL_ACTION_DESTROY, p->tamper[2] = BWL_ACTION_DESTROY)
+NODE(lease_destroys_sooner,
+     p->lease_ns > 1 && p->tamper[BWL_TAMPER_lease] == BWL_ACTION_DESTROY, p->lease_ns--)
 NODE(tamper_spared, p->tamper[2] == BWL_ACTION_DESTROY, p->tamper[2] = BWL_ACTION_REVOKE)
 NODE(ipsec_later, true, p->ipsec.hard_ns++)
 NODE(ipsec_relaxed, !strcmp(p->ipsec.revocation, "strict"), strcpy(p->ipsec.revocation,
@@ -184,11 +187,12 @@ NODE(vlan_gone, p->ports[0].nvlans, p->ports[0].nvlans--)
 NODE(source_gone, p->ports[0].nsources > 1, p->ports[0].nsources--)
 NODE(heartbeat_shorter, !p->heartbeat_none && p->heartbeat_ns > 1, p->heartbeat_ns--;
      for (size_t i = 0; i < p->npeers; i++) p->peers[i].floor.present = false)
+NODE(lease_sooner, p->lease_ns > 1 && p->tamper[BWL_TAMPER_lease] != BWL_ACTION_DESTROY,
+     p->lease_ns--; for (size_t i = 0; i < p->npeers; i++) p->peers[i].floor.present = false)
 NODE(min_charge_more, true, p->min_charge++)
 NODE(ledger_required, !p->ledger, p->ledger = true)
 NODE(control_less, p->control & 1, p->control &= ~1U)
 NODE(tamper_revoke, p->tamper[2] != BWL_ACTION_DESTROY, p->tamper[2] = BWL_ACTION_REVOKE)
-NODE(tamper_destroy, true, p->tamper[2] = BWL_ACTION_DESTROY)
 NODE(ipsec_sooner, p->ipsec.hard_ns > 1, p->ipsec.hard_ns--)
 STEP(nothing) { (void)p; (void)s; return true; }
 
@@ -206,7 +210,7 @@ static const struct named { const char *name; step take; } up[] = {
 	S(zone_up), S(port_limit_none), S(port_source_wider), S(port_vlan_new), S(port_mac_any),
 	S(port_mac_other), S(port_new), S(heartbeat_longer), S(heartbeat_no), S(lease_longer),
 	S(lease_no), S(min_charge_less), S(ledger_auto), S(control_more),
-	S(uplink_new), S(tamper_less), S(tamper_spared),
+	S(uplink_new), S(tamper_less), S(tamper_spared), S(tamper_destroy), S(lease_destroys_sooner),
 	S(ipsec_later), S(ipsec_relaxed), S(ipsec_ecn),
 }, down[] = {
 	S(rate_down), S(burst_down), S(volume_new), S(volume_down), S(until_sooner),
@@ -216,7 +220,7 @@ static const struct named { const char *name; step take; } up[] = {
 	S(address_gone), S(exit_now), S(encrypted_now), S(node_limit_new),
 	S(vlan_gone), S(source_gone),
 	S(heartbeat_shorter), S(min_charge_more), S(ledger_required), S(control_less),
-	S(tamper_revoke), S(tamper_destroy),
+	S(tamper_revoke), S(lease_sooner),
 	S(ipsec_sooner), S(nothing),
 };
 /* clang-format on */
@@ -508,6 +512,24 @@ static void it_says_where_and_what_in_words(void **state)
 	bwl_policy_free(b);
 }
 
+/* There is no way back from it, so nobody asks for it alone. */
+static void that_keys_are_destroyed_is_for_two_people(void **state)
+{
+	struct bwl_policy *a = yaml("tamper: { carrier: revoke }\npeers:\n" SMALL),
+			  *b = yaml("tamper: { carrier: destroy }\npeers:\n" SMALL);
+	struct bwl_holding x = bwl_holding_of(a), y = bwl_holding_of(b);
+	char text[BWL_WIDENING_TEXT];
+	struct bwl_widened w;
+
+	(void)state;
+	assert_true(bwl_widens(&x, &y, &w));
+	assert_string_equal(bwl_widening_text(w.item, text),
+			    "tamper: carrier: revoke -> destroy: keys are destroyed");
+	bwl_widened_free(&w);
+	bwl_policy_free(a);
+	bwl_policy_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -520,6 +542,7 @@ int main(void)
 		cmocka_unit_test(a_grant_that_ends_sooner_opens_no_larger_floor),
 		cmocka_unit_test(what_stands_beside_a_policy_is_compared_too),
 		cmocka_unit_test(it_says_where_and_what_in_words),
+		cmocka_unit_test(that_keys_are_destroyed_is_for_two_people),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
