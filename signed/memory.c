@@ -112,15 +112,6 @@ static int refuse(struct bwl_err *e, int code, const char *id)
 	return -code;
 }
 
-static struct bwl_memory_item *find(const struct bwl_memory *m, enum bwl_signed_type type,
-				    const char *name)
-{
-	for (size_t i = 0; i < m->nitems; i++)
-		if (m->item[i].type == type && !strcmp(m->item[i].name, name))
-			return &m->item[i];
-	return NULL;
-}
-
 static int judge_epoch(const struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
 {
 	const char *word = bwl_signed_word(d->type);
@@ -149,12 +140,17 @@ bool bwl_memory_is_revoked(const struct bwl_memory *m, const uint8_t digest[32])
 
 int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
 {
-	const struct bwl_memory_item *was = find(m, d->type, d->terms.name);
+	const struct bwl_memory_item *was = memory_find(m, d->type, d->terms.name);
 	const char *word = bwl_signed_word(d->type);
 	int r = judge_epoch(m, d, e);
 
 	if (r)
 		return r;
+	if (d->type == BWL_SIGNED_TIMESTAMP && strcmp(d->terms.name, "time") != 0) {
+		bwl_fail(e, EBADMSG, "the timestamp %s: the name of a timestamp is `time`",
+			 d->terms.name);
+		return refuse(e, EBADMSG, "signed-malformed");
+	}
 	if (bwl_memory_is_revoked(m, d->digest)) {
 		bwl_fail(e, EKEYREVOKED, "the %s %s, version %llu, was revoked", word,
 			 d->terms.name, (unsigned long long)d->terms.version);
@@ -182,29 +178,24 @@ int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, str
 	return refuse(e, ESTALE, "signed-old");
 }
 
-/* What ended by a signed time can never be taken again, so nothing need be known of it. */
-static void forget_ended(struct bwl_memory *m)
+/*
+ * What is known to be of an epoch that is over is refused by that. Any other may be of this epoch
+ * or a later one, also one that never came.
+ */
+static void forget_revoked(struct bwl_memory *m)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < m->nitems; i++)
-		if (m->item[i].not_after_s > m->newest_s)
-			m->item[n++] = m->item[i];
-	m->nitems = n;
-}
+	for (size_t i = 0; i < m->nrevoked; i++) {
+		bool over = false;
 
-static struct bwl_memory_item *item_for(struct bwl_memory *m, const struct bwl_signed *d)
-{
-	struct bwl_memory_item *i = find(m, d->type, d->terms.name);
-
-	if (i)
-		return i;
-	if (m->nitems == MEMORY_MOST)
-		forget_ended(m);
-	if (m->nitems == MEMORY_MOST)
-		return NULL;
-	m->item = bwl_must(reallocarray(m->item, m->nitems + 1, sizeof(*m->item)));
-	return &m->item[m->nitems++];
+		for (size_t k = 0; !over && k < m->nitems; k++)
+			over = m->item[k].epoch < m->epoch &&
+			       !memcmp(m->item[k].digest.b, m->revoked[i].b, 32);
+		if (!over)
+			m->revoked[n++] = m->revoked[i];
+	}
+	m->nrevoked = n;
 }
 
 static int take_revocation(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
@@ -216,7 +207,7 @@ static int take_revocation(struct bwl_memory *m, const struct bwl_signed *d, str
 	if (epoch > m->epoch + EPOCHS_AHEAD || m->nrevoked + json_array_size(list) > MEMORY_MOST) {
 		bwl_fail(
 			e, ERANGE,
-			"the revocation %s: `new_epoch` is at most %d above %llu, and %d documents can be revoked by name before one",
+			"the revocation %s: `new_epoch` is at most %d above %llu, and %d documents are revoked by name before a root of a higher epoch",
 			d->terms.name, EPOCHS_AHEAD, (unsigned long long)m->epoch, MEMORY_MOST);
 		return refuse(e, ERANGE, "signed-malformed");
 	}
@@ -233,7 +224,7 @@ static int take_revocation(struct bwl_memory *m, const struct bwl_signed *d, str
 	if (epoch <= m->epoch)
 		return 0;
 	m->epoch = epoch;
-	m->nrevoked = 0; /* all of before are gone with their epoch */
+	forget_revoked(m);
 	return 0;
 }
 
@@ -267,16 +258,14 @@ int bwl_memory_accept(struct bwl_memory *m, const struct bwl_signed *d, struct b
 	if ((d->type == BWL_SIGNED_REVOCATION || d->type == BWL_SIGNED_EXPULSION) &&
 	    d->terms.issued_s > m->closed_s)
 		m->closed_s = d->terms.issued_s;
-	i = item_for(m, d);
-	if (!i) {
-		bwl_fail(e, ENOSPC, "%d documents are remembered, and none of them has ended",
-			 MEMORY_MOST);
-		return bwl_hint(e, "hand over a root of a higher epoch");
-	}
+	i = memory_item_for(m, d, e);
+	if (!i)
+		return -ENOSPC;
 	*i = (struct bwl_memory_item){ .type = d->type,
 				       .epoch = d->terms.epoch,
 				       .version = d->terms.version,
 				       .seq = ++m->seq,
+				       .issued_s = d->terms.issued_s,
 				       .not_after_s = d->terms.not_after_s };
 	strcpy(i->name, d->terms.name);
 	memcpy(i->digest.b, d->digest, sizeof(d->digest));

@@ -56,7 +56,7 @@ struct bwl_memory_item {
 	enum bwl_signed_type type;
 	char name[BWL_NAME_LEN];
 	uint64_t epoch, version, seq; /* seq: the memory's, when it was accepted */
-	int64_t not_after_s;
+	int64_t issued_s, not_after_s;
 	struct bwl_digest digest;
 };
 /* The newest of each type and name. */
@@ -89,7 +89,10 @@ void bwl_memory_set_due(struct bwl_memory *m, json_t *due); /* takes the referen
  * ("signed-revoked").
  */
 int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e);
-/* Judged, and remembered; bwl_memory_keep() makes it last. */
+/*
+ * Judged, and remembered; bwl_memory_keep() makes it last. -ENOSPC: there is no room for more of
+ * its kind (memory_room.c).
+ */
 int bwl_memory_accept(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e);
 /*
  * The root that comes after this one. Where it has none of the online keys of before, what those

@@ -5,13 +5,13 @@
 
 struct bwl_memory_bound bwl_memory_bound(const struct bwl_memory *m)
 {
+	const struct bwl_memory_item *enrolment = memory_enrolment(m);
 	struct bwl_memory_bound b = { .seq = m->seq };
 
-	for (size_t i = 0; i < m->nitems; i++)
-		if (m->item[i].type == BWL_SIGNED_ENROLMENT) {
-			b.epoch = m->item[i].epoch;
-			b.version = m->item[i].version;
-		}
+	if (enrolment) {
+		b.epoch = enrolment->epoch;
+		b.version = enrolment->version;
+	}
 	return b;
 }
 

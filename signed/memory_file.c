@@ -74,7 +74,7 @@ static bool take_number(const json_t *o, const char *key, uint64_t *ret)
 static bool take_item(const json_t *o, struct bwl_memory_item *ret)
 {
 	const char *type = bwl_payload_text(o, "type"), *digest = bwl_payload_text(o, "digest");
-	uint64_t not_after;
+	uint64_t not_after, issued;
 
 	for (ret->type = 0; type && ret->type < _BWL_SIGNED_MAX; ret->type++)
 		if (!strcmp(type, bwl_signed_word(ret->type)))
@@ -86,6 +86,8 @@ static bool take_item(const json_t *o, struct bwl_memory_item *ret)
 	    !take_number(o, "not_after", &not_after))
 		return false;
 	ret->not_after_s = (int64_t)not_after;
+	/* bwlimit 0.2.0 did not write it: as if it had been signed last, it is never forgotten */
+	ret->issued_s = take_number(o, "issued", &issued) ? (int64_t)issued : INT64_MAX;
 	return true;
 }
 
@@ -205,10 +207,10 @@ static json_t *item_json(const struct bwl_memory_item *i)
 {
 	char hex[65];
 
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "type", bwl_signed_word(i->type),
-			 "name", i->name, "epoch", (json_int_t)i->epoch, "version",
-			 (json_int_t)i->version, "seq", (json_int_t)i->seq, "not_after",
-			 (json_int_t)i->not_after_s, "digest",
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:s}", "type",
+			 bwl_signed_word(i->type), "name", i->name, "epoch", (json_int_t)i->epoch,
+			 "version", (json_int_t)i->version, "seq", (json_int_t)i->seq, "issued",
+			 (json_int_t)i->issued_s, "not_after", (json_int_t)i->not_after_s, "digest",
 			 bwl_hex_encode(i->digest.b, sizeof(i->digest.b), hex));
 }
 

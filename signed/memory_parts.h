@@ -29,4 +29,13 @@ struct bwl_memory {
 /* memory_file.c; a copy of the list, NULL: none */
 void memory_take_labels(struct bwl_memory *m, const json_t *labels);
 
+/* memory_room.c */
+struct bwl_memory_item *memory_find(const struct bwl_memory *m, enum bwl_signed_type type,
+				    const char *name);
+/* Where it is remembered; NULL, with an error: nothing of its kind can be forgotten for it. */
+struct bwl_memory_item *memory_item_for(struct bwl_memory *m, const struct bwl_signed *d,
+					struct bwl_err *e);
+/* The newest of them; NULL: there is none. */
+const struct bwl_memory_item *memory_enrolment(const struct bwl_memory *m);
+
 #endif

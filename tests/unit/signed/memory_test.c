@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "signed/enrolled.h"
 #include "signed/memory.h"
+#include "signed/memory_bound.h"
 #include "rig.h"
 
 static char dir[64];
@@ -162,6 +163,62 @@ static void a_document_that_was_revoked_by_name_is_never_taken(void **state)
 	bwl_signed_free(&d);
 	free(payload);
 	free(text);
+}
+
+/* Of the epoch that begins, and of a later one, also in the revocation that begins it. */
+static void what_was_revoked_stays_so_in_the_epochs_that_follow(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	static const unsigned epoch[] = { 1, 2, 3 };
+	json_t *list = json_array(), *o;
+	char hex[65];
+
+	(void)state;
+	assert_null(give_policy(m, "base", 1, 5, "a"));
+	for (unsigned i = 0; i < 3; i++) {
+		BWL_AUTO_FREE char *text = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all",
+						    policy("base", epoch[i], 5, "a"), 0);
+		struct bwl_signed d;
+
+		assert_int_equal(bwl_signed_peek(text, strlen(text), &d, NULL), 0);
+		json_array_append_new(list, json_string(bwl_hex_encode(d.digest, 32, hex)));
+		bwl_signed_free(&d);
+	}
+	for (unsigned round = 1; round <= 2; round++) {
+		o = rig_terms("it", round, 1, NOW - 60, NOW + DAY);
+		if (round == 1)
+			json_object_set(o, "documents", list);
+		json_object_set_new(o, "new_epoch", json_integer(round + 1));
+		json_object_set_new(o, "reason", json_string("wrong"));
+		assert_null(give(m, BWL_SIGNED_REVOCATION, o, 1U << CAROL));
+		again(&m);
+		for (unsigned e = round + 1; e <= 3; e++)
+			assert_string_equal(give_policy(m, "base", e, 5, "a"), "signed-revoked");
+	}
+	json_decref(list);
+	assert_null(give_policy(m, "base", 3, 6, "a"));
+}
+
+static void the_newest_enrolment_counts_whatever_came_last(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	const struct {
+		const char *name;
+		unsigned version;
+	} row[] = { { "b", 7 }, { "c", 3 } };
+	BWL_AUTO(bwl_root_free) struct bwl_root *root = rig_root();
+	char hex[65];
+
+	(void)state;
+	bwl_hex_encode(bwl_root_digest(root), 32, hex);
+	for (unsigned i = 0; i < 2; i++) {
+		json_t *o = rig_terms(row[i].name, 1, row[i].version, NOW - 60, NOW + DAY);
+
+		json_object_set_new(o, "tray", json_string("tray-7"));
+		json_object_set_new(o, "root", json_string(hex));
+		assert_null(give(m, BWL_SIGNED_ENROLMENT, o, PEOPLE));
+		assert_int_equal(bwl_memory_bound(m).version, 7);
+	}
 }
 
 static void wall_time_is_never_below_the_newest_signed_time(void **state)
@@ -341,24 +398,115 @@ static void what_cannot_be_looked_at_counts_as_enrolled(void **state)
 	assert_true(bwl_is_enrolled(dir));
 }
 
+/* As many of a type as are taken, each with a name of its own. */
+static unsigned fill(struct bwl_memory *m, enum bwl_signed_type type, const char *first,
+		     int64_t end_s)
+{
+	struct bwl_signed d = { .type = type,
+				.terms = { .epoch = bwl_memory_epoch(m),
+					   .version = 1,
+					   .issued_s = NOW - 50,
+					   .not_after_s = end_s } };
+	struct bwl_err e = { 0 };
+	unsigned i = 0;
+	int r;
+
+	do {
+		snprintf(d.terms.name, sizeof(d.terms.name), "%s%u", first, i);
+		r = bwl_memory_accept(m, &d, &e);
+	} while (!r && ++i < 10000);
+	assert_int_equal(r, -ENOSPC);
+	return i;
+}
+
+static bool has(const struct bwl_memory *m, enum bwl_signed_type type, const char *name)
+{
+	size_t n;
+	const struct bwl_memory_item *item = bwl_memory_items(m, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (item[i].type == type && !strcmp(item[i].name, name))
+			return true;
+	return false;
+}
+
 static void what_has_ended_makes_room(void **state)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
-	struct bwl_signed d = { .type = BWL_SIGNED_GRANT,
-				.terms = { .epoch = 1, .version = 1, .not_after_s = NOW } };
-	struct bwl_err e = { 0 };
-	unsigned i = 0;
-	int r = 0;
 
 	(void)state;
-	for (; !r && i < 10000; i++) {
-		snprintf(d.terms.name, sizeof(d.terms.name), "g%u", i);
-		r = bwl_memory_accept(m, &d, &e);
-	}
-	assert_int_equal(r, -ENOSPC);
-	assert_int_equal(i, 4096); /* with the enrolment */
+	assert_int_equal(fill(m, BWL_SIGNED_GRANT, "g", NOW), 3071); /* and the enrolment */
 	assert_null(give_time(m, 1, NOW + 1));
+	assert_int_equal(fill(m, BWL_SIGNED_GRANT, "h", NOW + 3 * DAY), 3071);
+	assert_false(has(m, BWL_SIGNED_GRANT, "g0"));
+	assert_int_equal(bwl_memory_keep(m, dir, &(struct bwl_err){ 0 }), 0);
+	again(&m);
+}
+
+static void the_online_key_alone_takes_room_from_nobody_else(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+
+	(void)state;
+	assert_string_equal(give(m, BWL_SIGNED_TIMESTAMP, rig_terms("t2", 1, 1, NOW, NOW + DAY),
+				 1U << CONTROLLER),
+			    "signed-malformed");
+	assert_int_equal(fill(m, BWL_SIGNED_LEASE, "l", NOW), 256);
+	assert_null(give_policy(m, "base", 1, 5, "a"));
+	assert_null(give_time(m, 1, NOW + 1)); /* in the place of one that has ended */
+	assert_false(has(m, BWL_SIGNED_LEASE, "l0"));
+	assert_true(has(m, BWL_SIGNED_LEASE, "l1"));
+}
+
+static void what_closes_has_room_where_one_person_filled_all_others(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	json_t *o = rig_terms("all", 1, 1, NOW - 60, NOW + DAY);
+
+	(void)state;
+	fill(m, BWL_SIGNED_GRANT, "g", NOW);
+	fill(m, BWL_SIGNED_EXPULSION, "e", NOW);
+	json_object_set_new(o, "new_epoch", json_integer(2));
+	json_object_set_new(o, "reason", json_string("somebody fills it"));
+	assert_null(give(m, BWL_SIGNED_REVOCATION, o, 1U << BOB));
+	assert_null(give_policy(m, "base", 2, 1, "a"));
+	again(&m);
+	assert_true(has(m, BWL_SIGNED_ENROLMENT, "tray-7"));
+}
+
+static void what_holds_is_not_forgotten_for_what_comes(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	struct bwl_signed d = { .type = BWL_SIGNED_GRANT,
+				.terms = { .name = "old",
+					   .epoch = 1,
+					   .version = 1,
+					   .issued_s = NOW - 61,
+					   .not_after_s = NOW } };
+	const struct bwl_memory_item *item;
+	struct bwl_err e = { 0 };
+	struct bwl_digest held;
+	size_t n;
+
+	(void)state;
+	assert_null(give_policy(m, "base", 1, 5, "a")); /* signed at NOW - 60 */
+	item = bwl_memory_items(m, &n);
+	held = item[n - 1].digest;
+	bwl_memory_hold(m, &held, 1);
 	assert_int_equal(bwl_memory_accept(m, &d, &e), 0);
+	strcpy(d.terms.name, "tighter");
+	d.terms.issued_s = NOW - 60;
+	assert_int_equal(bwl_memory_accept(m, &d, &e), 0);
+	assert_int_equal(bwl_memory_keep(m, dir, &e), 0);
+	again(&m);
+	fill(m, BWL_SIGNED_POLICY, "p", NOW);
+	assert_null(give_time(m, 1, NOW + 2 * DAY)); /* all have ended, the enrolment too */
+	fill(m, BWL_SIGNED_POLICY, "q", NOW + 3 * DAY);
+	assert_true(has(m, BWL_SIGNED_ENROLMENT, "tray-7"));
+	assert_true(has(m, BWL_SIGNED_POLICY, "base"));
+	assert_true(has(m, BWL_SIGNED_GRANT, "tighter"));
+	assert_false(has(m, BWL_SIGNED_GRANT, "old"));
+	assert_false(has(m, BWL_SIGNED_POLICY, "p0"));
 }
 
 int main(void)
@@ -367,11 +515,16 @@ int main(void)
 		cmocka_unit_test(versions_only_rise_over_restarts_too),
 		cmocka_unit_test(a_new_epoch_ends_all_that_was_signed_before),
 		cmocka_unit_test(a_document_that_was_revoked_by_name_is_never_taken),
+		cmocka_unit_test(what_was_revoked_stays_so_in_the_epochs_that_follow),
+		cmocka_unit_test(the_newest_enrolment_counts_whatever_came_last),
 		cmocka_unit_test(wall_time_is_never_below_the_newest_signed_time),
 		cmocka_unit_test(a_stolen_online_key_is_got_over_by_the_next_root),
 		cmocka_unit_test(who_enrols_brings_what_two_people_signed),
 		cmocka_unit_test(a_memory_that_was_changed_is_not_believed),
 		cmocka_unit_test(what_has_ended_makes_room),
+		cmocka_unit_test(the_online_key_alone_takes_room_from_nobody_else),
+		cmocka_unit_test(what_closes_has_room_where_one_person_filled_all_others),
+		cmocka_unit_test(what_holds_is_not_forgotten_for_what_comes),
 		cmocka_unit_test(what_holds_and_what_is_due_are_kept_over_restarts),
 		cmocka_unit_test(what_cannot_be_looked_at_counts_as_enrolled),
 	};
