@@ -30,6 +30,20 @@ static int untrusted(const struct bwl_signed *d, struct bwl_err *e)
 	return bwl_hint(e, "bwlimit-ctl approve, by somebody else");
 }
 
+/* What lay in a drawer opens nothing that people closed since. */
+static int before_closed(const struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
+{
+	if (!json_array_size(json_object_get(d->body, "opens")) ||
+	    d->terms.issued_s > bwl_memory_closed(m))
+		return 0;
+	bwl_fail(e, ESTALE,
+		 "the %s %s opens what a revocation closed after it was signed: sign it anew",
+		 bwl_signed_word(d->type), d->terms.name);
+	if (e)
+		e->id = "signed-old";
+	return -ESTALE;
+}
+
 int bwl_glass_open(const struct bwl_memory *m, const char *dir, const char *bytes, size_t len,
 		   int64_t wall_s, struct bwl_glass *ret, struct bwl_err *e)
 {
@@ -50,6 +64,8 @@ int bwl_glass_open(const struct bwl_memory *m, const char *dir, const char *byte
 		r = bwl_memory_judge(m, d, e);
 		r = r > 0 ? 0 : r; /* the store had it as well */
 	}
+	if (!r)
+		r = before_closed(m, d, e);
 	if (!r)
 		r = glass_judge(dir, d, e);
 	left = d->terms.not_after_s - now;

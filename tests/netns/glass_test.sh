@@ -146,6 +146,21 @@ note "$kills kills"
 check "killed anywhere, nothing is in force that is not used up, and the policy before is not lost" \
 	test "$kills" -ge 3 -a "$wrong" -eq 0
 
+# --- what lay in a drawer opens nothing that people closed since
+sign "$LAB_TMP/wide.yaml" drawer alice,bob 40 --break-glass --opens d2
+agent
+echo '{"peers": ["d2"], "reason": "its key was stolen"}' >"$LAB_TMP/closed.json"
+people_sign "$LAB_TMP/closed.json" "$FLEET/closed" alice --type revocation --name closed --number 1 --for 1d
+check "bwlimitd takes a revocation" lab_wait_for 30 "$LAB_HERE/give_document.py" "/run/bwlimit/${LAB_PINS##*/}.documents" \
+	revocation/closed "$FLEET/closed"
+no_agent
+check "what was signed before it does not open it" fails signed-old break_glass "$LAB_TMP/drawer"
+check "and is not used up" eval '! grep -q "\"version\":40," "$STATE/broken-glass.json"'
+sleep 1.1
+sign "$LAB_TMP/wide.yaml" anew alice,bob 41 --break-glass --opens d2
+check "control: what is signed anew does" eval 'break_glass "$LAB_TMP/anew" >/dev/null'
+ctl policy rollback
+
 # --- what is remembered of it is not to be got round
 echo '#' >>"$STATE/broken-glass.json"
 sign "$LAB_TMP/wide.yaml" late alice,bob 9 --break-glass
