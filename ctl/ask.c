@@ -138,8 +138,10 @@ int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what
 	    bwl_agent_address(c->pin_dir, ending, &at, NULL) || reach(fd, &at, end_ns))
 		return -1;
 	buf[len] = '\n';
-	if (what && tell(fd, buf, len + 1, doc, end_ns))
+	if (what && tell(fd, buf, len + 1, doc, end_ns)) {
+		errno = ETIMEDOUT;
 		return -1;
+	}
 	return bwl_take_fd(&fd);
 }
 
@@ -153,10 +155,14 @@ json_t *ctl_ask_at(const struct ctl *c, const char *ending, const json_t *what, 
 {
 	uint64_t end_ns = bwl_now_ns() + wait_s * SECOND_NS;
 	struct talk t = { .fd = ctl_say_to_agent(c, ending, what, doc, end_ns) };
-	json_t *answer = t.fd < 0 ? NULL : hear(&t, end_ns);
+	json_t *answer;
 
-	if (t.fd >= 0)
-		close(t.fd);
+	if (t.fd < 0)
+		return NULL;
+	answer = hear(&t, end_ns);
+	close(t.fd);
+	if (!answer)
+		errno = ETIMEDOUT;
 	return answer;
 }
 

@@ -53,7 +53,10 @@ int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what
 int ctl_sealed(const char *bytes, size_t len);
 /* NULL: nobody answered in that time. */
 json_t *ctl_ask_agent(const struct ctl *c, const json_t *what, unsigned wait_s);
-/* The same at another of its sockets (bwl/agent.h), with a sealed document; -1: none. */
+/*
+ * The same at another of its sockets (bwl/agent.h), with a sealed document; -1: none. NULL with
+ * errno ENOENT or ECONNREFUSED: no bwlimitd is there; any other: it may have taken it.
+ */
 json_t *ctl_ask_at(const struct ctl *c, const char *ending, const json_t *what, int doc,
 		   unsigned wait_s);
 /*

@@ -60,9 +60,18 @@ static int enrol_at(struct ctl *c, const struct enrolment *x, const char **ret_b
 	what = json_pack("{s:s, s:s*, s:I}", "verb", "enrol", "sha256", x->sha256, "size",
 			 (json_int_t)strlen(bytes));
 	answer = doc < 0 ? NULL : ctl_ask_at(c, BWL_AGENT_DOCUMENTS, what, doc, ANSWER_S);
+	r = errno;
 	json_decref(what);
-	if (!answer)
+	if (!answer && (r == ENOENT || r == ECONNREFUSED))
 		return enrol_here(c, x);
+	if (!answer) {
+		/* One writer: it may be doing it, or have done it. */
+		bwl_fail(&c->err, ETIMEDOUT, "bwlimitd is there, and gave no answer (in %d s)",
+			 ANSWER_S);
+		return bwl_hint(
+			&c->err,
+			"look with bwlimit-ctl status whether this tray is enrolled; else restart bwlimitd, or stop it, and enrol again");
+	}
 	*ret_by = "bwlimitd";
 	r = ctl_answer_err(c, answer);
 	json_decref(answer);

@@ -113,4 +113,33 @@ check "a policy that does not read is not signed" fails 'bad.yaml:1' sh -c "echo
 	--key alice.pem --fleet hall-3 --name tray-7 --number 9 --for 1d"
 check "errors have an id" says '"id": "signed-audience"' ctl --json policy verify wider.yaml.signed --root root --tray tray-8
 
+# --- a bwlimitd that is there has signed.json for itself
+cat >listen.py <<'END'
+import os, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+print("ready", flush=True)
+s.accept()[0].close()
+os.unlink(sys.argv[1])
+END
+name=bwl-silent-$$
+if mkdir -p /run/bwlimit 2>/dev/null && [[ -w /run/bwlimit ]]; then
+	sha=$(ctl --json policy verify root | python3 -c 'import json,sys; print(json.load(sys.stdin)["digest"])')
+	echo "{\"tray\": \"tray-7\", \"root\": \"$sha\"}" >enrolment.json
+	sign enrolment.json alice tray-7 1 --type enrolment --audience tray:tray-7 --out enrolment >/dev/null
+	ctl policy sign enrolment --key bob.pem >/dev/null
+	export BWLIMIT_STATE_DIR=$tmp/state BWLIMIT_PIN_DIR=/sys/fs/bpf/$name BWLIMIT_AUDIT_DIR=
+	exec 3< <(exec python3 listen.py "/run/bwlimit/$name.documents")
+	read -r -t 30 <&3
+	check "where bwlimitd is there and gives no answer nothing is enrolled" fails 'bwlimitd is there, and gave no answer' \
+		ctl enrol root enrolment --sha256 "$sha"
+	check "and nothing written" [ ! -e state/signed.json ]
+	read -r -t 30 <&3 # it has ended
+	check "control: where none is there this tool does it" says 'enrolled: tray tray-7' ctl enrol root enrolment --sha256 "$sha"
+	check "in the state directory" [ -e state/signed.json ]
+else
+	skip "where bwlimitd is there and gives no answer nothing is enrolled" "needs /run/bwlimit"
+fi
+
 done_testing
