@@ -160,6 +160,23 @@ struct approval {
 	bool yes;
 };
 
+/* The store is nobody's word: who may write it, or one person, would choose what is compared. */
+static int holds(const struct fleet *f, const struct fleet_doc *x)
+{
+	struct bwl_err *e = &f->c->err;
+	struct bwl_signed d = { 0 };
+	int r = bwl_signed_open((const char *)x->bytes, x->len, f->root, NULL, time(NULL), &d, e);
+
+	if (!r && !d.enough)
+		r = bwl_fail(
+			e, EKEYREJECTED,
+			"the published policy %s is signed by %u: on other trays another may hold",
+			d.terms.name, d.people);
+	bwl_signed_free(&d);
+	return r ? bwl_hint(e, "nothing was compared; say --against, the policy that holds there")
+		 : 0;
+}
+
 /* What holds now: the policy of that name that was published. */
 static int write_against(struct approval *a, const struct fleet_doc *doc)
 {
@@ -182,7 +199,9 @@ static int write_against(struct approval *a, const struct fleet_doc *doc)
 	}
 	if (r)
 		return r;
-	r = write_file(f->c, &a->desk, "against", x.bytes, x.len);
+	r = holds(f, &x);
+	if (!r)
+		r = write_file(f->c, &a->desk, "against", x.bytes, x.len);
 	a->against = a->desk.against;
 	fleet_doc_done(&x);
 	return r;
@@ -330,7 +349,8 @@ const struct ctl_cmd fleet_pending_cmds[] = {
 	  pending },
 	{ "approve", NULL, "KIND/NAME --key KEY [OPTIONS]",
 	  "See what a pending document widens, sign it, and publish it when that is enough",
-	  "As `bwlimit-ctl approve`, which see. A policy is compared with the one of that name in the store.\n"
+	  "As `bwlimit-ctl approve`, which see. A policy is compared with the one of that name in the\n"
+	  "store, if as many signed that as may widen; else say --against.\n"
 	  "At a terminal it asks before it signs.\n\n"
 	  "  --key KEY       who signs: a PEM file, or pkcs11:…\n"
 	  "  --against FILE  compare with that policy\n"

@@ -236,4 +236,17 @@ conf "root = $desk/root" "fleet = hall"
 check "control: of its own it is not" ends 0 'published' publish "$desk/p8" --no-wait
 check "a tray's certificate publishes nothing" ends 1 'permission denied|PermissionDenied|refuses' \
 	publish "$desk/p8" --cert "$pki/tray-1.pem" --cert-key "$pki/tray-1.key"
+
+note "What a second person compares with"
+approve_p() { fleet approve policy/p --key "$desk/bob.pem" --yes --no-wait; }
+make p9 9 tray:tray-1
+check "control: a policy waits for bob" ends 0 'waits for more signatures' publish "$desk/p9" --propose --no-wait
+check "what one person published is nothing to compare with" ends 1 'published policy p is signed by 1.*' approve_p
+check "it says what to do" grep -q 'nothing was compared; say --against' "$ETCD_DIR/said"
+refute "and bob has signed nothing" eval 'fleet pending | grep "policy/p" | grep -q bob'
+ctl policy sign "$desk/p9" --key "$desk/bob.pem" >/dev/null
+check "where two published it" ends 0 'published' publish "$desk/p9" --no-wait
+make p10 10 tray:tray-1
+check "the next one waits" ends 0 'waits for more signatures' publish "$desk/p10" --propose --no-wait
+check "control: that is compared, and signed" ends 0 'widens nothing' approve_p
 done_testing
