@@ -210,7 +210,8 @@ static const struct named { const char *name; step take; } up[] = {
 	S(zone_up), S(port_limit_none), S(port_source_wider), S(port_vlan_new), S(port_mac_any),
 	S(port_mac_other), S(port_new), S(heartbeat_longer), S(heartbeat_no), S(lease_longer),
 	S(lease_no), S(min_charge_less), S(ledger_auto), S(control_more),
-	S(uplink_new), S(tamper_less), S(tamper_spared), S(tamper_destroy), S(lease_destroys_sooner),
+	S(uplink_new), S(tamper_less), S(tamper_spared), S(tamper_destroy),
+	S(lease_destroys_sooner),
 	S(ipsec_later), S(ipsec_relaxed), S(ipsec_ecn),
 }, down[] = {
 	S(rate_down), S(burst_down), S(volume_new), S(volume_down), S(until_sooner),
