@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# ./quickstart --fleet: every row of it is ok, and nothing of it is left behind, when it ends and when it is interrupted.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source=${here%/*/*}
+export BWL_BUILD=${BWL_BUILD:-$source/build/release}
+# shellcheck source=../harness/tap.sh
+. "$here/../harness/tap.sh"
+[[ -x $(command -v etcd) && -x $(command -v jq) ]] ||
+	{ echo '1..0 # SKIP no etcd or no jq: packaging/install-deps fleet'; exit 77; }
+[[ $(id -u) -eq 0 ]] || { echo '1..0 # SKIP needs root for network namespaces'; exit 77; }
+tmp=$(mktemp -d) pid=
+export TMPDIR=$tmp
+finish() {
+	[[ -z $pid ]] || { kill "$pid"; wait "$pid"; }
+	rm -rf "$tmp"
+} 2>/dev/null
+trap finish EXIT
+chmod 711 "$tmp" # bwlimit-sync is another user there
+start() { # option…
+	"$source/quickstart" --fleet --no-install "$@" >"$tmp/out" 2>&1 &
+	pid=$!
+}
+left() { # namespaces, maps, sockets, folders and processes of the last one
+	ip netns list 2>/dev/null | grep "bwl-quickstart-$pid-"
+	compgen -G "/sys/fs/bpf/bwl-quickstart-$pid-*"
+	compgen -G "/run/bwlimit/bwl-quickstart-$pid-*"
+	compgen -G "$tmp/bwl-quickstart-$pid"
+	pgrep -af "bwl-quickstart-${pid}[-/]"
+}
+clean() {
+	left >"$tmp/left"
+	[[ -s $tmp/left ]] || return 0
+	sed 's/^/# /' "$tmp/left"
+	return 1
+}
+begun() { grep -q '^== A policy' "$tmp/out"; }
+await() { # seconds command…
+	local end=$((SECONDS + $1))
+	until "${@:2}"; do
+		((SECONDS < end)) || return 1
+		sleep 0.1
+	done
+}
+
+start --json "$tmp/json"
+check "it ends well" wait "$pid"
+check "with rows, each of them ok" eval 'jq -e "(.rows | length) >= 20 and all(.rows[]; .verdict == \"ok\")" "$tmp/json" >/dev/null'
+[[ $TAP_BAD -eq 0 ]] || note "$(grep -v ' ok$' "$tmp/out")"
+check "and nothing is left" clean
+start
+check "control: another one is up" await 90 begun
+check "and is there" eval '[[ -n $(left) ]]'
+kill "$pid"
+wait "$pid" 2>/dev/null
+check "told to end, it leaves nothing" clean
+pid=
+done_testing
