@@ -11,6 +11,7 @@
 #include <systemd/sd-event.h>
 #include "bwl/pins.h"
 #include "bwl/tables.h"
+#include "key_order.h"
 #include "ledger/anchor.h"
 #include "log.h"
 #include "source.h"
@@ -23,7 +24,9 @@ struct agent {
 	enum anchor_mode tpm;
 	uint64_t tpm_every_ns;
 	uint64_t history_bytes; /* on disk at most; 0: none is kept */
-	uint64_t totals_us;     /* between two records; 0: none */
+	uint64_t flows_bytes;   /* of flow records on disk at most; 0: none are written */
+	uint64_t flows_every_ns;
+	uint64_t totals_us; /* between two records; 0: none */
 	sd_event *loop;
 	bool ends;             /* the process, not only these pins */
 	struct bwl_pins *pins; /* NULL: nothing is attached */
@@ -68,8 +71,10 @@ void agent_later(int priority, const char *event, const char *fmt, ...)
  */
 void agent_later_line(int priority, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* This tray's own long-lived IKE keys, for good (ipsec/expel.h). */
-void agent_destroy_keys(void);
+/* This tray's own long-lived IKE keys, for good (ipsec/expel.h); tried until none is left. */
+void agent_destroy_keys(enum key_order_why why);
+/* It was enrolled again: what is not destroyed yet stays, for it may be new. */
+void agent_spare_keys(void);
 /* npeers 0: of every peer. */
 void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npeers);
 
@@ -91,4 +96,16 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet);
 void agent_tamper_policy(const struct bwl_policy *pol);
 /* Before that everything is only logged. */
 bool agent_tamper_is_told(void);
+/*
+ * When a sign last clamped what was clamped already, seconds of the wall clock; 0: none did since
+ * this process began. closures.c writes it to the journal.
+ */
+uint64_t agent_clamped_again_s(void);
+/* The same of what revoked whom was revoked already. */
+uint64_t agent_revoked_again_s(void);
+/*
+ * closures.c: what a document closes is being closed, and goes into the journal with the moment at
+ * which that was signed: not by us meanwhile, with another one.
+ */
+void agent_closing(bool yes);
 #endif

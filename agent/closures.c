@@ -4,6 +4,7 @@
  * could not write it, by us after a sign of tampering, by the gate. On a thread of its own, which
  * may wait for the disk: nobody waits for it.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #define SECOND 1000000000ULL
 #define REPEAT_NS (600 * SECOND)
+#define MINUTE_NS (60 * SECOND)
 
 /* What changes with everything that closes, and costs nothing to look at. */
 struct numbers {
@@ -22,11 +24,17 @@ struct numbers {
 	bool clamped;
 };
 
+/* What was written last of what was said again, and when that was. */
+struct again {
+	uint64_t said_s, ns;
+};
+
 struct closures {
 	struct agent_thread thread;
 	struct bwl_pins *pins; /* which outlive the thread */
 	bool written;
 	struct numbers at; /* all of it is in the journal */
+	struct again clamp, revoked;
 	char told[sizeof(((struct bwl_err *)0)->text)];
 	uint64_t told_ns;
 };
@@ -60,13 +68,46 @@ static void tell(struct closures *v, const struct bwl_err *e)
 		  e->text);
 }
 
+/*
+ * A sign that closes what is closed: nothing in the maps changes by it, and a host may make many,
+ * so one a minute is written, the newest. due.c asks for those in between. Whom a sign revoked
+ * again is not told apart: all who are revoked are, since then.
+ */
+static void write_again(struct closures *v, struct again *a, enum bwl_journal_kind kind,
+			uint64_t said_s, bool now)
+{
+	uint64_t now_ns = bwl_now_ns();
+	struct bwl_err e = { 0 };
+
+	if (said_s == a->said_s || (!now && a->ns && now_ns - a->ns < MINUTE_NS))
+		return;
+	a->ns = now_ns;
+	if (bwl_journal_again(bwl_journal_dir(v->pins->ctl->drill), kind, NULL, said_s, &e))
+		tell(v, &e);
+	else
+		a->said_s = said_s;
+}
+
+static void again(struct closures *v, bool now)
+{
+	write_again(v, &v->clamp, BWL_J_CLAMP, agent_clamped_again_s(), now);
+	write_again(v, &v->revoked, BWL_J_CLOSE, agent_revoked_again_s(), now);
+}
+
+static atomic_bool closing;
+
+void agent_closing(bool yes)
+{
+	atomic_store(&closing, yes);
+}
+
 static void step(struct closures *v)
 {
 	struct numbers now = numbers_of(v->pins);
 	struct bwl_err e = { 0 };
 	int still, r;
 
-	if (v->written && is_same(&now, &v->at))
+	if ((v->written && is_same(&now, &v->at)) || atomic_load(&closing))
 		return;
 	still = bwl_pins_still(
 		v->pins); /* not in the middle of a grant, whose record comes first */
@@ -90,10 +131,12 @@ static void run(void *arg)
 {
 	struct closures *v = arg;
 
-	do
+	do {
 		step(v);
-	while (agent_thread_nap(&v->thread, SECOND));
+		again(v, false);
+	} while (agent_thread_nap(&v->thread, SECOND));
 	step(v);
+	again(v, true);
 }
 
 bool agent_closures_wanted(struct agent *a)

@@ -16,18 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
 #include "bwl/group.h"
+#include "command_places.h"
 #include "line_socket.h"
 #include "parts.h"
 #include "thread.h"
 
-#define AT_ONCE 8
-#define READERS_MOST 4 /* of them: those who only read never take an operator's place */
-#define OF_ONE_USER 2  /* of those */
+#define READERS_NICE 10
 #define WORDS_MOST 64
 #define ENV_MOST 32 /* of our own environment, where our files are */
 #define LONGEST_NS 60000000000ULL
@@ -44,6 +44,7 @@ struct running {
 	int out, err;
 	uid_t uid;
 	bool reads, killed;
+	bool goes_on;      /* it says what it says to conn itself, until nobody listens */
 	uint64_t since_ns; /* it was started; then, something was told */
 	off_t told;        /* bytes of the answer's line, and of both files behind it */
 	char line[80];
@@ -56,7 +57,7 @@ struct commands {
 	gid_t gid[3]; /* bwlimit, bwlimit-read, bwlimit-sync */
 	bool has[3];
 	struct line_socket *socket;
-	struct running run[AT_ONCE];
+	struct running run[COMMANDS_PLACES];
 };
 
 /* "operate", "read", "model" (what bwlimit-sync serves, and nothing else), or NULL. */
@@ -84,10 +85,22 @@ static void forget(struct running *r)
 	*r = (struct running){ .conn = -1, .out = -1, .err = -1 };
 }
 
-/* The program beside this one, or where it is installed. */
-static void find_ctl(char path[static PATH_MAX])
+/*
+ * {"argv": ["--json", "status"]}: what is attached is bwlimit-load's to say, without the ids of the
+ * kernel, which are root's (BWLIMIT_ORDERED_AS).
+ */
+static bool is_status(const json_t *argv)
 {
-	const char *said = getenv("BWLIMIT_CTL");
+	const char *json = json_string_value(json_array_get(argv, 0)),
+		   *word = json_string_value(json_array_get(argv, 1));
+
+	return json_array_size(argv) == 2 && !strcmp(json, "--json") && !strcmp(word, "status");
+}
+
+/* The program beside this one, or where it is installed. */
+static void find(const char *variable, const char *name, char path[static PATH_MAX])
+{
+	const char *said = getenv(variable);
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
 	char *slash;
 
@@ -98,17 +111,22 @@ static void find_ctl(char path[static PATH_MAX])
 	path[n > 0 ? n : 0] = '\0';
 	slash = strrchr(path, '/');
 	if (slash)
-		snprintf(slash + 1, PATH_MAX - (size_t)(slash + 1 - path), "bwlimit-ctl");
+		snprintf(slash + 1, PATH_MAX - (size_t)(slash + 1 - path), "%s", name);
 }
 
 static int start(const struct commands *v, struct running *r, int doc, const json_t *argv,
 		 const char *as)
 {
-	char *words[WORDS_MOST + 2] = { "bwlimit-ctl" };
+	char *words[WORDS_MOST + 2] = { is_status(argv) ? "bwlimit-load" : "bwlimit-ctl" };
 	char by[64], how[32], path[PATH_MAX], state[PATH_MAX + 32], pins[PATH_MAX + 32];
-	char *env[ENV_MOST + 7] = {
-		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", by, how, state, pins
-	};
+	char *env[ENV_MOST + 8] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+				    "LC_ALL=C.UTF-8",
+				    by,
+				    how,
+				    state,
+				    pins,
+				    r->goes_on ? "BWLIMIT_ORDERED_STREAM=1"
+					       : "BWLIMIT_ORDERED_STREAM=" };
 	posix_spawn_file_actions_t f;
 	posix_spawnattr_t attr;
 	sigset_t none;
@@ -118,14 +136,14 @@ static int start(const struct commands *v, struct running *r, int doc, const jso
 	snprintf(how, sizeof(how), "BWLIMIT_ORDERED_AS=%s", as);
 	snprintf(state, sizeof(state), "BWLIMIT_STATE_DIR=%s", v->state_dir);
 	snprintf(pins, sizeof(pins), "BWLIMIT_PIN_DIR=%s", v->pin_dir);
-	for (unsigned i = 0, n = 6; environ[i] && n < ENV_MOST + 6; i++)
+	for (unsigned i = 0, n = 7; environ[i] && n < ENV_MOST + 7; i++)
 		if (!strncmp(environ[i], "BWLIMIT_", 8) &&
 		    strncmp(environ[i], "BWLIMIT_STATE_DIR=", 18) &&
 		    strncmp(environ[i], "BWLIMIT_PIN_DIR=", 16))
 			env[n++] = environ[i];
 	for (size_t i = 0; i < json_array_size(argv); i++)
 		words[1 + i] = (char *)(uintptr_t)json_string_value(json_array_get(argv, i));
-	find_ctl(path);
+	find(is_status(argv) ? "BWLIMIT_LOAD" : "BWLIMIT_CTL", words[0], path);
 	r->out = memfd_create("bwlimit-out", MFD_CLOEXEC);
 	r->err = memfd_create("bwlimit-err", MFD_CLOEXEC);
 	if (r->out < 0 || r->err < 0)
@@ -135,7 +153,7 @@ static int start(const struct commands *v, struct running *r, int doc, const jso
 		posix_spawn_file_actions_adddup2(&f, doc, STDIN_FILENO);
 	else
 		posix_spawn_file_actions_addopen(&f, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&f, r->out, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&f, r->goes_on ? r->conn : r->out, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&f, r->err, STDERR_FILENO);
 	sigemptyset(&none); /* this thread has some blocked */
 	posix_spawnattr_init(&attr);
@@ -146,8 +164,20 @@ static int start(const struct commands *v, struct running *r, int doc, const jso
 	posix_spawn_file_actions_destroy(&f);
 	if (e)
 		r->pid = 0;
+	else if (r->reads) /* the data plane's bookkeeping and operators go first */
+		setpriority(PRIO_PROCESS, (id_t)r->pid, READERS_NICE);
 	r->since_ns = bwl_now_ns();
 	return e;
+}
+
+/* What goes on writes to the connection itself, and ends when nobody takes it. */
+static void begin_stream(struct running *r)
+{
+	const struct timeval most = { .tv_sec = TELL_NS / 1000000000 };
+
+	line_say(r->conn, json_pack("{s:b}", "stream", 1));
+	fcntl(r->conn, F_SETFL, 0);
+	setsockopt(r->conn, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
 }
 
 static const char *wrong_words(const json_t *argv)
@@ -170,21 +200,18 @@ static off_t size_of(int fd)
 	return fstat(fd, &st) ? 0 : st.st_size;
 }
 
-/* A place for somebody; NULL: he, or those who read, or all have theirs. */
-static struct running *place(struct commands *v, bool reads, uid_t uid)
+static struct running *place(struct commands *v, bool reads, bool goes_on, uid_t uid)
 {
-	unsigned readers = 0, his = 0;
-	struct running *r = NULL;
+	struct command_place p[COMMANDS_PLACES];
+	int i;
 
-	for (unsigned i = 0; i < AT_ONCE; i++) {
-		if (v->run[i].conn < 0) {
-			r = &v->run[i];
-			continue;
-		}
-		readers += v->run[i].reads;
-		his += v->run[i].reads && v->run[i].uid == uid;
+	for (i = 0; i < COMMANDS_PLACES; i++) {
+		const struct running *r = &v->run[i];
+
+		p[i] = (struct command_place){ r->conn >= 0, r->reads, r->goes_on, r->uid };
 	}
-	return reads && (readers >= READERS_MOST || his >= OF_ONE_USER) ? NULL : r;
+	i = command_place(p, reads, goes_on, uid);
+	return i < 0 ? NULL : &v->run[i];
 }
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
@@ -198,7 +225,8 @@ static void command(void *arg, int fd, int document, const char *line, size_t le
 	json_t *ask = line ? json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const json_t *argv = json_object_get(ask, "argv");
 	const char *as = rights(v, conn);
-	bool reads = as && strcmp(as, "operate");
+	bool goes_on = json_is_true(json_object_get(ask, "stream")),
+	     reads = goes_on || (as && strcmp(as, "operate"));
 	struct ucred who = { .uid = (uid_t)-1 };
 	socklen_t n = sizeof(who);
 	struct running *r;
@@ -206,23 +234,33 @@ static void command(void *arg, int fd, int document, const char *line, size_t le
 	int e;
 
 	getsockopt(conn, SOL_SOCKET, SO_PEERCRED, &who, &n);
-	r = place(v, reads, who.uid);
+	r = place(v, reads, goes_on, who.uid);
 	if (line)
 		wrong = !as ? "members of group bwlimit, bwlimit-read or bwlimit-sync alone"
 			    : wrong_words(argv);
+	if (!wrong && is_status(argv) && !strcmp(as, "model"))
+		wrong = "status is not for bwlimit-sync";
 	if (!wrong && doc >= 0 && !bwl_agent_is_sealed(doc))
 		wrong = "what comes with a command is a sealed memfd";
 	if (!wrong && doc >= 0 && reads && size_of(doc) > READS_MOST)
 		wrong = "what comes with a reader's command is at most 16 MiB";
-	if (!wrong && !r)
-		wrong = "too many commands at once";
+	if (!wrong && !r) {
+		line_say(conn,
+			 json_pack("{s:s, s:b}", "error", "too many commands at once", "busy", 1));
+		return;
+	}
 	if (wrong) {
 		line_refuse(conn, wrong, NULL);
 		return;
 	}
-	*r = (struct running){
-		.conn = bwl_take_fd(&conn), .out = -1, .err = -1, .uid = who.uid, .reads = reads
-	};
+	*r = (struct running){ .conn = bwl_take_fd(&conn),
+			       .out = -1,
+			       .err = -1,
+			       .uid = who.uid,
+			       .reads = reads,
+			       .goes_on = goes_on };
+	if (goes_on)
+		begin_stream(r);
 	e = start(v, r, doc, argv, as);
 	if (!e)
 		return;
@@ -234,9 +272,10 @@ static void command(void *arg, int fd, int document, const char *line, size_t le
 /* Who goes on for too long, says too much, or has nobody who waits for him. */
 static bool is_to_end(const struct running *r, uint64_t now_ns)
 {
-	return now_ns - r->since_ns > (r->reads ? LONGEST_NS : LONGEST_CHANGE_NS) ||
-	       size_of(r->out) > SAYS_MOST || size_of(r->err) > SAYS_MOST ||
-	       (r->reads && line_has_gone(r->conn));
+	uint64_t longest_ns = r->goes_on ? UINT64_MAX : r->reads ? LONGEST_NS : LONGEST_CHANGE_NS;
+
+	return now_ns - r->since_ns > longest_ns || size_of(r->out) > SAYS_MOST ||
+	       size_of(r->err) > SAYS_MOST || (r->reads && line_has_gone(r->conn));
 }
 
 static void look(struct running *r, uint64_t now_ns)
@@ -252,6 +291,10 @@ static void look(struct running *r, uint64_t now_ns)
 	p = waitpid(r->pid, &status, WNOHANG);
 	if (!p || (p < 0 && errno == EINTR))
 		return;
+	if (r->goes_on) {
+		forget(r);
+		return;
+	}
 	r->pid = 0;
 	r->since_ns = now_ns;
 	r->len = (size_t)snprintf(r->line, sizeof(r->line),
@@ -304,14 +347,14 @@ static void run(void *arg)
 	while (agent_thread_goes_on(&v->thread)) {
 		bool some = false;
 
-		for (unsigned i = 0; i < AT_ONCE; i++) {
+		for (unsigned i = 0; i < COMMANDS_PLACES; i++) {
 			struct running *r = &v->run[i];
 
 			if (r->conn >= 0 && r->pid)
 				look(r, bwl_now_ns());
 			if (r->conn >= 0 && !r->pid)
 				tell(r, bwl_now_ns());
-			some |= r->conn >= 0;
+			some |= r->conn >= 0 && !r->goes_on;
 		}
 		poll(&p, 1, some ? 5 : EVERY_MS);
 		line_socket_run(v->socket, bwl_now_ns());
@@ -338,7 +381,7 @@ static void end_one(struct running *r)
 static void end(struct commands *v)
 {
 	line_socket_close(v->socket);
-	for (unsigned i = 0; i < AT_ONCE; i++)
+	for (unsigned i = 0; i < COMMANDS_PLACES; i++)
 		if (v->run[i].conn >= 0)
 			end_one(&v->run[i]);
 	free(v);
@@ -368,7 +411,7 @@ int agent_commands_start(struct agent *a, void **ret_part, struct bwl_err *e)
 
 	if (!v)
 		return bwl_fail(e, ENOMEM, "out of memory");
-	for (unsigned i = 0; i < AT_ONCE; i++)
+	for (unsigned i = 0; i < COMMANDS_PLACES; i++)
 		v->run[i].conn = -1;
 	v->pin_dir = bwl_pin_dir(a->pin_dir);
 	v->state_dir = a->state_dir;

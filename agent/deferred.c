@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include <time.h>
 #include "agent.h"
 #include "ipsec/expel.h"
 #include "ipsec/xfrm.h"
+#include "key_order.h"
 #include "queue.h"
 
 #define LINES 64
@@ -19,8 +21,8 @@
 #define CHARON_NS 2000000000ULL
 
 struct ended {
-	uint32_t max;   /* peers there can be; `all`: below it */
-	bool all, keys; /* keys: ours, for good */
+	uint32_t max; /* peers there can be; `all`: below it */
+	bool all;
 	uint32_t *id;
 	const char **name; /* allocated */
 	size_t n;
@@ -30,6 +32,7 @@ static struct queue_line lines[LINES];
 static struct queue q = QUEUE_OF(lines);
 static unsigned long long unsaid; /* of lines that come alone; by the queue's lock */
 static struct ended ended;        /* the same */
+static struct key_order keys;     /* the same: ours, for good */
 
 /* With the priority in a line's kind: no record of the audit log comes with it. */
 #define ALONE 0x100
@@ -118,25 +121,51 @@ void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npee
 	pthread_mutex_unlock(&q.lock);
 }
 
-void agent_destroy_keys(void)
+void agent_destroy_keys(enum key_order_why why)
 {
 	pthread_mutex_lock(&q.lock);
-	ended.keys = true;
+	key_order_give(&keys, why);
 	pthread_cond_signal(&q.news);
 	pthread_mutex_unlock(&q.lock);
 }
 
-static void destroy_keys(void)
+void agent_spare_keys(void)
+{
+	pthread_mutex_lock(&q.lock);
+	key_order_take_back(&keys, KEYS_EXPELLED);
+	pthread_mutex_unlock(&q.lock);
+}
+
+/* Are some left? */
+static bool destroy_keys(void)
 {
 	struct bwl_err e = { 0 };
 	unsigned files, unloaded;
 	char why[256];
 
-	if (bwl_ipsec_destroy(NULL, NULL, CHARON_NS, &files, &unloaded, why, &e))
+	bool left = bwl_ipsec_destroy(NULL, NULL, CHARON_NS, &files, &unloaded, why, &e);
+
+	if (left)
 		agent_log_err(LOG_ALERT, "keys", &e);
 	agent_log(LOG_ALERT, "keys",
-		  "this tray's own IKE keys are destroyed: %u files, %u that charon had%s%s", files,
+		  "this tray's own IKE keys are %s: %u files, %u that charon had%s%s",
+		  left ? "not all destroyed, and are tried again in a minute" : "destroyed", files,
 		  unloaded, *why ? "; charon: " : "", why);
+	return left;
+}
+
+/* Under the lock: for what comes, or until keys are tried again. */
+static void wait_for_news(void)
+{
+	struct timespec t;
+
+	if (!keys.why) {
+		pthread_cond_wait(&q.news, &q.lock);
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += KEY_ORDER_AGAIN_NS / 1000000000;
+	pthread_cond_clockwait(&q.news, &q.lock, CLOCK_MONOTONIC, &t);
 }
 
 /* The kernel, which asks nobody; charon, which may hang; the kernel, for what charon made since. */
@@ -180,6 +209,7 @@ static void *run(void *arg)
 {
 	struct ended x;
 	struct queue_line l;
+	bool left;
 
 	(void)arg;
 	pthread_mutex_lock(&q.lock);
@@ -187,10 +217,13 @@ static void *run(void *arg)
 		if (take_line(&l)) {
 			pthread_mutex_unlock(&q.lock);
 			write_line(&l);
-		} else if (ended.keys) {
-			ended.keys = false;
+		} else if (key_order_is_due(&keys, bwl_now_ns())) {
+			key_order_begin(&keys);
 			pthread_mutex_unlock(&q.lock);
-			destroy_keys();
+			left = destroy_keys();
+			pthread_mutex_lock(&q.lock);
+			key_order_end(&keys, left, bwl_now_ns());
+			continue;
 		} else if (ended.all || ended.n) {
 			x = ended;
 			ended = (struct ended){ 0 };
@@ -199,7 +232,7 @@ static void *run(void *arg)
 		} else if (q.stop) {
 			break;
 		} else {
-			pthread_cond_wait(&q.news, &q.lock);
+			wait_for_news();
 			continue;
 		}
 		pthread_mutex_lock(&q.lock);

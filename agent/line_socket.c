@@ -143,12 +143,12 @@ bool line_has_gone(int fd)
 	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLRDHUP));
 }
 
-void line_say(int fd, json_t *o)
+static void say(int fd, json_t *o, size_t most)
 {
-	char buf[BWL_AGENT_LINE];
-	size_t n = json_dumpb(o, buf, sizeof(buf) - 1, JSON_COMPACT);
+	char buf[BWL_AGENT_STATUS];
+	size_t n = json_dumpb(o, buf, most - 1, JSON_COMPACT);
 
-	if (n >= sizeof(buf))
+	if (n >= most)
 		n = (size_t)snprintf(buf, sizeof(buf) - 1,
 				     "{\"error\":\"the answer is too long\"}");
 	buf[n++] = '\n';
@@ -156,6 +156,16 @@ void line_say(int fd, json_t *o)
 	while (send(fd, buf, n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
 	json_decref(o);
+}
+
+void line_say(int fd, json_t *o)
+{
+	say(fd, o, BWL_AGENT_LINE);
+}
+
+void line_say_long(int fd, json_t *o)
+{
+	say(fd, o, BWL_AGENT_STATUS);
 }
 
 void line_refuse(int fd, const char *why, const char *todo)

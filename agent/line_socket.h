@@ -42,7 +42,8 @@ void line_socket_close(struct line_socket *s); /* NULL-safe */
 int line_socket_address(const char *pin_dir, const char *ending, struct sockaddr_un *ret,
 			struct bwl_err *e);
 /* One line, without waiting. What was never written to before has room for it. */
-void line_say(int fd, json_t *o);                            /* takes the reference */
+void line_say(int fd, json_t *o);      /* takes the reference */
+void line_say_long(int fd, json_t *o); /* the same of BWL_AGENT_STATUS bytes */
 void line_refuse(int fd, const char *why, const char *todo); /* todo NULL: nothing */
 bool line_has_gone(int fd); /* the other side, or it says nothing any more */
 

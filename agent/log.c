@@ -4,6 +4,11 @@
 #include <syslog.h>
 #include "log.h"
 
+static json_t *level_of(int priority)
+{
+	return json_pack("{s:s}", "level", agent_log_level(priority & LOG_PRIMASK));
+}
+
 void agent_log(int priority, const char *event, const char *fmt, ...)
 {
 	struct bwl_err e;
@@ -15,9 +20,9 @@ void agent_log(int priority, const char *event, const char *fmt, ...)
 	if ((priority & LOG_PRIMASK) > LOG_NOTICE)
 		; /* a line alone */
 	else if (priority & AGENT_LOG_HOST)
-		agent_record_event(false, event, e.text, NULL);
+		agent_record_event(false, event, e.text, level_of(priority));
 	else
-		agent_record(event, e.text, NULL);
+		agent_record(event, e.text, level_of(priority));
 	agent_log_say(priority & LOG_PRIMASK, event, e.text);
 }
 

@@ -19,6 +19,8 @@ void agent_log_json(bool yes);
 void agent_log_line(int priority, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* "alert", …: the word for a priority. */
+const char *agent_log_level(int priority);
 /* Its text, printable: names come from maps and files. And that said. */
 void agent_log_text(struct bwl_err *ret, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));

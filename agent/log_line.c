@@ -16,7 +16,7 @@ void agent_log_json(bool yes)
 	json = yes;
 }
 
-static const char *level(int priority)
+const char *agent_log_level(int priority)
 {
 	static const char *const names[] = { "emergency", "alert",  "critical", "error",
 					     "warning",   "notice", "info",     "debug" };
@@ -30,7 +30,7 @@ static void say_json(int priority, const char *event, const char *text)
 	char when[BWL_TIME_BUF];
 
 	json_object_set_new(o, "time", json_string(bwl_utc_now(when)));
-	json_object_set_new(o, "level", json_string(level(priority)));
+	json_object_set_new(o, "level", json_string(agent_log_level(priority)));
 	json_object_set_new(o, "event", json_string(event));
 	json_object_set_new(o, "text", json_string(text));
 	bwl_doc_line(o);
@@ -54,7 +54,7 @@ void agent_log_say(int priority, const char *event, const char *text)
 				event, "SYSLOG_IDENTIFIER=" AGENT_PROGRAM, NULL);
 	else
 		fprintf(stderr, "%s: %s%s%s\n", AGENT_PROGRAM,
-			priority < LOG_NOTICE ? level(priority) : "",
+			priority < LOG_NOTICE ? agent_log_level(priority) : "",
 			priority < LOG_NOTICE ? ": " : "", text);
 	pthread_mutex_unlock(&lock);
 }

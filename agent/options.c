@@ -29,6 +29,9 @@ static const char usage_text[] =
 	"                    out: auto (where one answers), required or none (auto)\n"
 	"  --tpm-every TIME  how often that counter is raised at most, but for bursts (1h)\n"
 	"  --history-size SIZE  how much history may be on disk (512mb); 0b: none is kept\n"
+	"  --flows-size SIZE how much of flow records may be on disk, while they are recorded (512mb);\n"
+	"                    0b: none is written\n"
+	"  --flows-every TIME  an interval of theirs, and how late they are: 1s to 1h (10s)\n"
 	"  --totals TIME     a record of what every port passed and dropped: every 1s or more (1h), or none\n"
 	"  --once            reconcile, renew the heartbeat and end; 1 when something kept it from it\n"
 	"  --json            one JSON object a line on standard output instead of log lines\n"
@@ -69,7 +72,7 @@ static bool take_tpm_every(struct agent *a, const char *word)
 	return false;
 }
 
-static bool take_history(struct agent *a, const char *word)
+static bool take_size(const char *option, const char *word, uint64_t *ret)
 {
 	struct bwl_err e = { 0 };
 	uint64_t size = 0;
@@ -78,8 +81,22 @@ static bool take_history(struct agent *a, const char *word)
 	if (!r && size && (size < HISTORY_LEAST || size > HISTORY_MOST))
 		r = bwl_fail(&e, EINVAL, "%.32s is not 8mb to 1tb, nor 0b for none", word);
 	if (r)
-		fprintf(stderr, "bwlimitd: --history-size: %s\n", e.text);
-	a->history_bytes = size;
+		fprintf(stderr, "bwlimitd: %s: %s\n", option, e.text);
+	*ret = size;
+	return !r;
+}
+
+static bool take_flows_every(struct agent *a, const char *word)
+{
+	struct bwl_err e = { 0 };
+	uint64_t ns = 0;
+	int r = bwl_parse_time(word, &ns, &e);
+
+	if (!r && (ns < 1000 * SECOND_US || ns > 1000 * HOUR_US))
+		r = bwl_fail(&e, EINVAL, "%.32s is not 1s to 1h", word);
+	if (r)
+		fprintf(stderr, "bwlimitd: --flows-every: %s\n", e.text);
+	a->flows_every_ns = ns;
 	return !r;
 }
 
@@ -104,6 +121,8 @@ int agent_options(int argc, char **argv, struct agent *a)
 		{ "tpm", required_argument, NULL, 't' },
 		{ "tpm-every", required_argument, NULL, 'e' },
 		{ "history-size", required_argument, NULL, 'H' },
+		{ "flows-size", required_argument, NULL, 'F' },
+		{ "flows-every", required_argument, NULL, 'E' },
 		{ "pin-dir", required_argument, NULL, 'd' },
 		{ "once", no_argument, NULL, 'o' },
 		{ "totals", required_argument, NULL, 'T' },
@@ -119,6 +138,8 @@ int agent_options(int argc, char **argv, struct agent *a)
 			     .state_dir = bwl_state_dir(),
 			     .tpm_every_ns = 1000 * HOUR_US,
 			     .history_bytes = HISTORY_BYTES,
+			     .flows_bytes = HISTORY_BYTES,
+			     .flows_every_ns = 10000 * SECOND_US,
 			     .totals_us = HOUR_US };
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		switch (c) {
@@ -138,7 +159,13 @@ int agent_options(int argc, char **argv, struct agent *a)
 			ok &= take_tpm_every(a, optarg);
 			break;
 		case 'H':
-			ok &= take_history(a, optarg);
+			ok &= take_size("--history-size", optarg, &a->history_bytes);
+			break;
+		case 'F':
+			ok &= take_size("--flows-size", optarg, &a->flows_bytes);
+			break;
+		case 'E':
+			ok &= take_flows_every(a, optarg);
 			break;
 		case 'o':
 			a->once = true;

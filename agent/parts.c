@@ -95,6 +95,15 @@ const struct agent_part agent_parts[] = {
 		.start = agent_history_start,
 		.stop = agent_history_stop,
 	},
+	{
+		.name = "flows",
+		.event = "flows",
+		.priority = LOG_WARNING,
+		.without = "flow records are not written",
+		.wanted = agent_flows_wanted,
+		.start = agent_flows_start,
+		.stop = agent_flows_stop,
+	},
 	/* What the policy asks for: the heartbeat after there is one. */
 	{
 		.name = "reconcile",
@@ -129,6 +138,24 @@ const struct agent_part agent_parts[] = {
 		.wanted = agent_tracking_wanted,
 		.start = agent_tracking_start,
 		.stop = agent_tracking_stop,
+	},
+	{
+		.name = "checkpoint",
+		.event = "audit",
+		.priority = LOG_WARNING,
+		.without = "the fleet is not told of the audit log",
+		.wanted = agent_checkpoint_wanted,
+		.start = agent_checkpoint_start,
+		.stop = agent_checkpoint_stop,
+	},
+	{
+		.name = "recent",
+		.event = "audit",
+		.priority = LOG_WARNING,
+		.without = "readers do not see what happened",
+		.wanted = agent_recent_wanted,
+		.start = agent_recent_start,
+		.stop = agent_recent_stop,
 	},
 	{
 		.name = "glass",

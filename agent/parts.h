@@ -89,6 +89,11 @@ agent_part_wanted agent_history_wanted;
 agent_part_start agent_history_start;
 agent_part_call agent_history_stop;
 
+/* flows.c: what each flow was, to disk, where the programs record it */
+agent_part_wanted agent_flows_wanted;
+agent_part_start agent_flows_start;
+agent_part_call agent_flows_stop;
+
 /* reconcile.c: what is desired against what is in force */
 agent_part_start agent_reconcile_start;
 agent_part_call agent_reconcile_tick, agent_reconcile_stop;
@@ -106,6 +111,16 @@ agent_part_call agent_totals_stop;
 agent_part_wanted agent_tracking_wanted;
 agent_part_start agent_tracking_start;
 agent_part_call agent_tracking_stop;
+
+/* checkpoint.c: the audit log's newest checkpoint, for the status that documents/ says */
+agent_part_wanted agent_checkpoint_wanted;
+agent_part_start agent_checkpoint_start;
+agent_part_call agent_checkpoint_stop;
+
+/* recent.c: the end of the audit log, for readers */
+agent_part_wanted agent_recent_wanted;
+agent_part_start agent_recent_start;
+agent_part_call agent_recent_stop;
 
 /* neighbours.c: next hops that cannot be pushed out of the neighbour table */
 agent_part_call agent_neighbours_tick;

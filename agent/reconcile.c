@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <syslog.h>
+#include <bwl/encode.h>
 #include <bwl/publish.h>
 #include "journal/journal.h"
 #include "accept.h"
@@ -68,14 +69,6 @@ static int tell_err(struct reconcile *r, int priority, const struct bwl_err *e)
 	return -e->code;
 }
 
-static void hex_of(const uint8_t id[32], char hex[static 65])
-{
-	unsigned i;
-
-	for (i = 0; i < 32; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id[i]);
-}
-
 /*
  * Does memory say that this was put in force, in these maps? *known: memory says something of them.
  */
@@ -86,7 +79,7 @@ static bool is_remembered(const struct reconcile *r, const uint8_t id[32], bool 
 	agent_era(r->a->pins, era);
 	*known = !agent_state_read(r->a->state_dir, MEMORY, line, sizeof(line)) &&
 		 !strncmp(line, era, strlen(era)) && line[strlen(era)] == ' ';
-	hex_of(id, hex);
+	bwl_hex_encode(id, 32, hex);
 	snprintf(want, sizeof(want), "%s %s", era, hex);
 	return *known && !strcmp(line, want);
 }
@@ -97,7 +90,7 @@ static void remember(const struct reconcile *r, const uint8_t id[32])
 	struct bwl_err e = { 0 };
 
 	agent_era(r->a->pins, era);
-	hex_of(id, hex);
+	bwl_hex_encode(id, 32, hex);
 	snprintf(line, sizeof(line), "%s %s", era, hex);
 	if (agent_state_write(r->a->state_dir, MEMORY, line, &e))
 		agent_log_err(LOG_ERR, "state", &e);
@@ -141,7 +134,7 @@ static int put_in_force(struct reconcile *r, struct bwl_policy *pol, const char 
 	if (err)
 		return err;
 	bwl_policy_digest(pol, digest);
-	hex_of(digest, hex);
+	bwl_hex_encode(digest, 32, hex);
 	err = bwl_audit_intent(e, "policy %s: digest %s", r->a->source->name, hex);
 	if (!err)
 		err = publish(r, pol, o, &rep, e);

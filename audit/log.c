@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "bwl/clock.h"
 #include "bwl/pins.h"
 #include "bwl/units.h"
 #include "prune.h"
@@ -206,15 +207,9 @@ static void set_time(json_t *o)
 /* Tells boots apart, where the wall clock may be wrong. */
 static void set_boot(json_t *o)
 {
-	char id[37] = "";
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	char id[BWL_BOOT_ID];
 
-	if (fd >= 0) {
-		if (read(fd, id, 36) != 36)
-			*id = '\0';
-		close(fd);
-	}
-	json_object_set_new(o, "boot", json_string(id));
+	json_object_set_new(o, "boot", json_string(*bwl_boot_id(id) == '?' ? "" : id));
 }
 
 static char *record_line(uint64_t n, enum bwl_audit_urgency u, const char *event, const char *text,

@@ -13,7 +13,8 @@
 
 #define DASH "\xe2\x80\x94 " /* em dash, space */
 #define SIGNATURES_MAX 100
-#define ED25519 1
+#define SIGNATURE 64
+#define TIME 8 /* bytes of it in a cosignature, big-endian */
 
 char *bwl_hash_format(const struct bwl_hash *h, char buf[static BWL_HASH_TEXT])
 {
@@ -26,14 +27,14 @@ bool bwl_hash_parse(const char *text, size_t len, struct bwl_hash *ret)
 	return bwl_base64_decode(text, len, ret->b, sizeof(ret->b)) == sizeof(ret->b);
 }
 
-static uint32_t key_id(const char *name, const uint8_t pub[32])
+static uint32_t key_id(const char *name, uint8_t type, const uint8_t pub[32])
 {
 	uint8_t in[BWL_NOTE_NAME + 34], out[32];
 	size_t n = strlen(name);
 
 	memcpy(in, name, n);
 	in[n++] = '\n';
-	in[n++] = ED25519;
+	in[n++] = type;
 	memcpy(in + n, pub, 32);
 	if (!EVP_Digest(in, n + 32, out, NULL, EVP_sha256(), NULL))
 		abort();
@@ -61,61 +62,96 @@ static bool derive(struct bwl_note_key *k)
 	return ok;
 }
 
+static int bad_name(const char *name, struct bwl_err *e)
+{
+	return bwl_fail(
+		e, EINVAL,
+		"'%.64s' is no name for a key: 1 to %d printable ASCII characters, no space, no +",
+		name, BWL_NOTE_NAME - 1);
+}
+
 int bwl_note_key_new(const char *name, struct bwl_note_key *ret, struct bwl_err *e)
 {
 	memset(ret, 0, sizeof(*ret));
 	if (!is_name(name, strlen(name)))
-		return bwl_fail(
-			e, EINVAL,
-			"'%.64s' is no name for a key: 1 to %d printable ASCII characters, no space, no +",
-			name, BWL_NOTE_NAME - 1);
+		return bad_name(name, e);
 	strcpy(ret->name, name);
 	if (RAND_priv_bytes(ret->seed, sizeof(ret->seed)) != 1 || !derive(ret))
 		return bwl_fail(e, EIO, "libcrypto makes no Ed25519 key");
-	ret->id = key_id(name, ret->pub);
+	ret->type = BWL_NOTE_ED25519;
+	ret->id = key_id(name, ret->type, ret->pub);
 	ret->can_sign = true;
 	return 0;
 }
 
 #define SECRET "PRIVATE+KEY+"
 
-int bwl_note_key_parse(const char *text, struct bwl_note_key *ret, struct bwl_err *e)
+static bool parse_key(const char *text, uint8_t type, struct bwl_note_key *ret)
 {
-	bool secret = !strncmp(text, SECRET, strlen(SECRET));
+	bool secret = type == BWL_NOTE_ED25519 && !strncmp(text, SECRET, strlen(SECRET));
 	const char *name = secret ? text + strlen(SECRET) : text, *id, *data;
 	size_t len;
 	uint8_t raw[33];
 	char want[9];
 
-	memset(ret, 0, sizeof(*ret));
 	id = strchr(name, '+');
 	data = id ? strchr(id + 1, '+') : NULL;
 	if (!data || !is_name(name, (size_t)(id - name)) || data - id != 9)
-		goto bad;
+		return false;
 	len = strlen(data + 1);
 	while (len && strchr(" \r\n\t", data[len]))
 		len--;
-	if (bwl_base64_decode(data + 1, len, raw, sizeof(raw)) != sizeof(raw) || raw[0] != ED25519)
-		goto bad;
+	if (bwl_base64_decode(data + 1, len, raw, sizeof(raw)) != sizeof(raw) || raw[0] != type)
+		return false;
+	ret->type = type;
 	memcpy(ret->name, name, (size_t)(id - name));
 	memcpy(secret ? ret->seed : ret->pub, raw + 1, 32);
 	OPENSSL_cleanse(raw, sizeof(raw));
 	ret->can_sign = secret;
 	if (secret && !derive(ret))
-		goto bad;
-	ret->id = key_id(ret->name, ret->pub);
+		return false;
+	ret->id = key_id(ret->name, type, ret->pub);
 	snprintf(want, sizeof(want), "%08x", ret->id);
-	if (!memcmp(want, id + 1, 8))
+	return !memcmp(want, id + 1, 8);
+}
+
+int bwl_note_key_parse(const char *text, struct bwl_note_key *ret, struct bwl_err *e)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (parse_key(text, BWL_NOTE_ED25519, ret))
 		return 0;
-bad:
 	memset(ret, 0, sizeof(*ret));
 	return bwl_fail(e, EINVAL, "no key: it reads NAME+ID+BASE64, Ed25519, in one line");
+}
+
+int bwl_witness_key_parse(const char *text, struct bwl_note_key *ret, struct bwl_err *e)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (parse_key(text, BWL_NOTE_COSIGNATURE, ret))
+		return 0;
+	memset(ret, 0, sizeof(*ret));
+	return bwl_fail(
+		e, EINVAL,
+		"no key of a witness: it reads NAME+ID+BASE64, type 4 (Ed25519 cosignatures), in one line");
+}
+
+int bwl_witness_key(const char *name, const uint8_t pub[32], struct bwl_note_key *ret,
+		    struct bwl_err *e)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (!is_name(name, strlen(name)))
+		return bad_name(name, e);
+	ret->type = BWL_NOTE_COSIGNATURE;
+	strcpy(ret->name, name);
+	memcpy(ret->pub, pub, 32);
+	ret->id = key_id(name, ret->type, pub);
+	return 0;
 }
 
 char *bwl_note_key_format(const struct bwl_note_key *k, bool secret,
 			  char buf[static BWL_NOTE_KEY_TEXT])
 {
-	uint8_t raw[33] = { ED25519 };
+	uint8_t raw[33] = { k->type };
 	char b64[48];
 
 	memcpy(raw + 1, secret ? k->seed : k->pub, 32);
@@ -154,14 +190,51 @@ int bwl_note_sign(const struct bwl_note_key *k, const char *text, char *buf, siz
 	return 0;
 }
 
-static int verify(const struct bwl_note_key *k, const char *text, size_t len, const uint8_t sig[64],
+char *bwl_cosignature_said(const char *text, size_t len, uint64_t time_s, size_t *ret_len)
+{
+	char *said;
+	int n = asprintf(&said, "cosignature/v1\ntime %llu\n%.*s", (unsigned long long)time_s,
+			 (int)len, text);
+
+	if (n < 0)
+		abort();
+	*ret_len = (size_t)n;
+	return said;
+}
+
+void bwl_cosignature_line(const struct bwl_note_key *k, uint64_t time_s, const uint8_t sig[64],
+			  char buf[static BWL_COSIGNATURE_LINE])
+{
+	uint8_t raw[4 + TIME + SIGNATURE];
+	char b64[BWL_BASE64_LEN(sizeof(raw)) + 1];
+
+	for (unsigned i = 0; i < 4; i++)
+		raw[i] = (uint8_t)(k->id >> (24 - 8 * i));
+	for (unsigned i = 0; i < TIME; i++)
+		raw[4 + i] = (uint8_t)(time_s >> (56 - 8 * i));
+	memcpy(raw + 4 + TIME, sig, SIGNATURE);
+	snprintf(buf, BWL_COSIGNATURE_LINE, DASH "%s %s\n", k->name,
+		 bwl_base64_encode(raw, sizeof(raw), b64));
+}
+
+/* sig: without the key's id; of a witness the time comes before the signature. */
+static int verify(const struct bwl_note_key *k, const char *text, size_t len, const uint8_t *sig,
 		  struct bwl_err *e)
 {
 	EVP_PKEY *p = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, k->pub, 32);
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-	bool ok = p && ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, p) == 1 &&
-		  EVP_DigestVerify(ctx, sig, 64, (const uint8_t *)text, len) == 1;
+	char *said = NULL;
+	uint64_t time_s = 0;
+	bool ok;
 
+	if (k->type == BWL_NOTE_COSIGNATURE) {
+		for (unsigned i = 0; i < TIME; i++)
+			time_s = time_s << 8 | *sig++;
+		text = said = bwl_cosignature_said(text, len, time_s, &len);
+	}
+	ok = p && ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, p) == 1 &&
+	     EVP_DigestVerify(ctx, sig, SIGNATURE, (const uint8_t *)text, len) == 1;
+	free(said);
 	EVP_MD_CTX_free(ctx);
 	EVP_PKEY_free(p);
 	return ok ? 0
@@ -189,11 +262,14 @@ static bool is_text(const char *s, size_t len)
 }
 
 /* One signature line without its newline. 1: by k, *sig set; 0: by somebody else. */
-static int signature(const struct bwl_note_key *k, const char *line, size_t len, uint8_t sig[64])
+static int signature(const struct bwl_note_key *k, const char *line, size_t len,
+		     uint8_t sig[static TIME + SIGNATURE])
 {
 	const char *name, *space;
+	const size_t n = 4 + (k->type == BWL_NOTE_COSIGNATURE ? TIME : 0) + SIGNATURE;
+	const size_t want = BWL_BASE64_LEN(n);
 	size_t name_len, b64_len;
-	uint8_t raw[68];
+	uint8_t raw[4 + TIME + SIGNATURE];
 	uint32_t id;
 
 	if (len < 4 || memcmp(line, DASH, 4))
@@ -206,37 +282,43 @@ static int signature(const struct bwl_note_key *k, const char *line, size_t len,
 	b64_len = len - 4 - name_len - 1;
 	if (b64_len < 8 || memchr(space + 1, ' ', b64_len))
 		return -EBADMSG;
-	if (strlen(k->name) != name_len || memcmp(k->name, name, name_len) || b64_len < 92)
+	if (strlen(k->name) != name_len || memcmp(k->name, name, name_len) || b64_len < want)
 		return 0;
 	if (bwl_base64_decode(space + 1, 4, raw, 3) != 3)
 		return -EBADMSG;
 	/* another kind of key of the same name may sign in another length */
-	if (b64_len != 92 || bwl_base64_decode(space + 1, b64_len, raw, sizeof(raw)) != sizeof(raw))
-		return b64_len == 92 ? -EBADMSG : 0;
+	if (b64_len != want || bwl_base64_decode(space + 1, b64_len, raw, n) != (long)n)
+		return b64_len == want ? -EBADMSG : 0;
 	id = (uint32_t)raw[0] << 24 | (uint32_t)raw[1] << 16 | (uint32_t)raw[2] << 8 | raw[3];
 	if (id != k->id)
 		return 0;
-	memcpy(sig, raw + 4, 64);
+	memcpy(sig, raw + 4, n - 4);
 	return 1;
+}
+
+/* It ends at the last empty line. */
+size_t bwl_note_text(const char *note, size_t len)
+{
+	size_t at = len;
+
+	if (!is_text(note, len))
+		return 0;
+	while (at >= 2 && !(note[at - 1] == '\n' && note[at - 2] == '\n'))
+		at--;
+	return at < 2 || at == len ? 0 : at - 1;
 }
 
 int bwl_note_open(const struct bwl_note_key *k, const char *note, size_t len, size_t *ret_text,
 		  struct bwl_err *e)
 {
 	unsigned lines = 0;
-	uint8_t sig[64];
+	uint8_t sig[TIME + SIGNATURE];
 	bool found = false;
-	size_t at = len, text;
+	size_t text = bwl_note_text(note, len), at = text + 1;
 	int r = 0;
 
-	if (!is_text(note, len))
+	if (!text)
 		return malformed(e);
-	/* the text ends at the last empty line */
-	while (at >= 2 && !(note[at - 1] == '\n' && note[at - 2] == '\n'))
-		at--;
-	if (at < 2 || at == len)
-		return malformed(e);
-	text = at - 1;
 	while (at < len && r >= 0) {
 		size_t n = (size_t)((const char *)memchr(note + at, '\n', len - at) - (note + at));
 
@@ -272,14 +354,21 @@ int bwl_checkpoint_sign(const struct bwl_note_key *k, const struct bwl_checkpoin
 int bwl_checkpoint_open(const struct bwl_note_key *k, const char *note, size_t len,
 			struct bwl_checkpoint *ret, struct bwl_err *e)
 {
-	const char *line[4];
-	size_t text, n;
-	int r;
+	size_t text;
+	int r = bwl_note_open(k, note, len, &text, e);
 
 	memset(ret, 0, sizeof(*ret));
-	r = bwl_note_open(k, note, len, &text, e);
-	if (r)
-		return r;
+	return r ? r : bwl_checkpoint_read(note, len, ret, e);
+}
+
+int bwl_checkpoint_read(const char *note, size_t len, struct bwl_checkpoint *ret, struct bwl_err *e)
+{
+	size_t text = bwl_note_text(note, len), n;
+	const char *line[4];
+
+	memset(ret, 0, sizeof(*ret));
+	if (!text)
+		return malformed(e);
 	line[0] = note;
 	for (unsigned i = 1; i < 4; i++) {
 		const char *nl = memchr(line[i - 1], '\n', text - (size_t)(line[i - 1] - note));
@@ -308,5 +397,5 @@ int bwl_checkpoint_open(const struct bwl_note_key *k, const char *note, size_t l
 bad:
 	memset(ret, 0, sizeof(*ret));
 	return bwl_fail(e, EBADMSG,
-			"signed, but no checkpoint: origin, tree size and root, a line each");
+			"a note, but no checkpoint: origin, tree size and root, a line each");
 }

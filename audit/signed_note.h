@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Signed notes and checkpoints as c2sp.org/signed-note and c2sp.org/tlog-checkpoint have them,
- * Ed25519 only; keys as text in the form of Go's sumdb/note. Nothing here does I/O.
+ * Signed notes and checkpoints as c2sp.org/signed-note and c2sp.org/tlog-checkpoint have them, and
+ * witnesses' signatures on them (c2sp.org/tlog-cosignature, version 1). Ed25519 only; keys as text
+ * in the form of Go's sumdb/note. Nothing here does I/O.
  */
 #ifndef BWL_AUDIT_SIGNED_NOTE_H
 #define BWL_AUDIT_SIGNED_NOTE_H
@@ -13,26 +14,51 @@
 #define BWL_NOTE_KEY_TEXT 256
 #define BWL_NOTE_MAX 65536 /* bytes of a note that is read */
 
+enum bwl_note_type {
+	BWL_NOTE_ED25519 = 1,
+	BWL_NOTE_COSIGNATURE = 4, /* of a witness, with the time */
+};
 struct bwl_note_key {
 	char name[BWL_NOTE_NAME];
-	uint32_t id; /* first four bytes of SHA-256(name, newline, 1, pub) */
+	uint8_t type; /* enum bwl_note_type */
+	uint32_t id;  /* first four bytes of SHA-256(name, newline, type, pub) */
 	uint8_t pub[32];
 	uint8_t seed[32]; /* with can_sign */
 	bool can_sign;
 };
 /* A new one, at random. */
 int bwl_note_key_new(const char *name, struct bwl_note_key *ret, struct bwl_err *e);
-/* "NAME+ID+BASE64" or "PRIVATE+KEY+NAME+ID+BASE64"; spaces and newlines at the end are left out. */
+/*
+ * A log's: "NAME+ID+BASE64" or "PRIVATE+KEY+NAME+ID+BASE64"; spaces and newlines at the end are
+ * left out.
+ */
 int bwl_note_key_parse(const char *text, struct bwl_note_key *ret, struct bwl_err *e);
+/* A witness's: "NAME+ID+BASE64", to verify with. */
+int bwl_witness_key_parse(const char *text, struct bwl_note_key *ret, struct bwl_err *e);
+/* The same of raw bytes. -EINVAL: that is no name. */
+int bwl_witness_key(const char *name, const uint8_t pub[32], struct bwl_note_key *ret,
+		    struct bwl_err *e);
 char *bwl_note_key_format(const struct bwl_note_key *k, bool secret,
 			  char buf[static BWL_NOTE_KEY_TEXT]);
 
 /* text ends with a newline. *ret_len without the NUL. */
 int bwl_note_sign(const struct bwl_note_key *k, const char *text, char *buf, size_t size,
 		  size_t *ret_len, struct bwl_err *e);
-/* Is it signed by k? *ret_text: length of the text. Signatures of others are left alone. */
+/*
+ * Is it signed by k, of whichever type? *ret_text: length of the text. Signatures of others are
+ * left alone.
+ */
 int bwl_note_open(const struct bwl_note_key *k, const char *note, size_t len, size_t *ret_text,
 		  struct bwl_err *e);
+
+/* The length of its text alone; 0: that is no note. */
+size_t bwl_note_text(const char *note, size_t len);
+/* What a witness signs: so many bytes of a note's text, and the time. The caller frees it. */
+char *bwl_cosignature_said(const char *text, size_t len, uint64_t time_s, size_t *ret_len);
+#define BWL_COSIGNATURE_LINE (BWL_NOTE_NAME + 128)
+/* And its line below the note, with a newline. */
+void bwl_cosignature_line(const struct bwl_note_key *k, uint64_t time_s, const uint8_t sig[64],
+			  char buf[static BWL_COSIGNATURE_LINE]);
 
 struct bwl_checkpoint {
 	char origin[BWL_NOTE_NAME];
@@ -43,6 +69,9 @@ struct bwl_checkpoint {
 #define BWL_CHECKPOINT_NOTE 640 /* bytes of one that we sign, with the NUL */
 int bwl_checkpoint_sign(const struct bwl_note_key *k, const struct bwl_checkpoint *c,
 			char buf[static BWL_CHECKPOINT_NOTE], size_t *ret_len, struct bwl_err *e);
+/* What it says, whoever signed it; as bwl_checkpoint_open(), but for the signatures. */
+int bwl_checkpoint_read(const char *note, size_t len, struct bwl_checkpoint *ret,
+			struct bwl_err *e);
 int bwl_checkpoint_open(const struct bwl_note_key *k, const char *note, size_t len,
 			struct bwl_checkpoint *ret, struct bwl_err *e);
 

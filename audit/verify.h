@@ -67,13 +67,8 @@ int bwl_audit_verify_files(const char *dir, const struct bwl_audit_file *file, s
 			   void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
 			   struct bwl_err *e);
 
-/*
- * The newest checkpoint in the log, as a note, and a proof that it begins with the m records
- * before.
- */
+/* The newest checkpoint of all files, as a note. */
 int bwl_audit_latest(const char *dir, const struct bwl_note_key *k, char ret[static BWL_NOTE_MAX],
 		     struct bwl_checkpoint *ret_c, struct bwl_err *e);
-int bwl_audit_prove(const char *dir, uint64_t m, uint64_t n, struct bwl_prover *ret,
-		    struct bwl_err *e);
 
 #endif

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bwl/inner.h>
+#include <bwl/record.h>
 #include <bwl/tables.h>
 #include "rig.h"
 
@@ -78,14 +79,15 @@ static bool wanted(const char *program, unsigned programs)
  * What bwlimit-load tells the programs, in .rodata and found by name: the object may be another
  * build's, and know less.
  */
-static int say_constants(struct bpf_object *obj)
+static int say_constants(struct bpf_object *obj, bool records)
 {
 	const struct {
 		const char *name;
 		uint64_t value;
 	} say[] = { { "bwl_native_xdp", 1 },
 		    { "bwl_cpu_bits", bwl_cpu_bits() },
-		    { "bwl_late_most_ns", bwl_late_most_ns() } };
+		    { "bwl_late_most_ns", bwl_late_most_ns() },
+		    { "bwl_records", records } };
 	struct btf *btf = bpf_object__btf(obj);
 	int id = btf ? btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC) : -ENOENT, i;
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL, *v;
@@ -110,6 +112,15 @@ static int say_constants(struct bpf_object *obj)
 	return r;
 }
 
+static int begin_interval(const struct bpf_object *obj)
+{
+	int fd = bpf_object__find_map_fd_by_name(obj, bwl_rec_map_name(BWL_REC_WORD));
+	struct bwl_rec_word w = { .interval = 1 };
+	__u32 zero = 0;
+
+	return bpf_map_update_elem(fd, &zero, &w, 0) ? -errno : 0;
+}
+
 int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_size *n,
 	   struct bwl_err *e)
 {
@@ -124,15 +135,19 @@ int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_siz
 	r->obj = bpf_object__open_mem(elf, elf_size, NULL);
 	if (!r->obj)
 		return bwl_fail(e, errno, "cannot open the BPF object: %s", strerror(errno));
-	err = say_constants(r->obj);
+	err = say_constants(r->obj, n->records);
 	if (!err)
 		err = bwl_pins_size(r->obj, &schema);
+	if (!err && n->records)
+		err = bwl_rec_size(r->obj);
 	bpf_object__for_each_program(p, r->obj)
 		bpf_program__set_autoload(p, wanted(bpf_program__name(p), n->programs));
 	if (!err)
 		err = bpf_object__load(r->obj);
 	if (!err)
 		err = first_words(r, &schema);
+	if (!err && n->records)
+		err = begin_interval(r->obj);
 	if (!err)
 		err = pin_maps(r);
 	if (err) {

@@ -10,6 +10,7 @@
 #include "lib/charge.h"
 #include "lib/account.h"
 #include "lib/handover.h"
+#include "lib/rest.h"
 #include "lib/offload.h"
 #include "lib/tc.h"
 #include "lib/mtu.h"
@@ -20,6 +21,7 @@
 #include "lib/inbound.h"
 #include "lib/management.h"
 #include "lib/xdp.h"
+#include "lib/suspend.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -94,7 +96,8 @@ static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, 
 /*
  * Host port, XDP: drops early what costs little to refuse (malformed, spoofed, for nobody, refused
  * a moment ago), carries what the uplink's hardware encrypts, and passes the rest to TC, which
- * judges it with grant and clock: a packet that passes should not pay twice.
+ * judges it with grant and clock: a packet that passes should not pay twice. Where nothing is
+ * refused it rests.
  */
 SEC("xdp.frags")
 int bwl_xdp_host(struct xdp_md *xdp)
@@ -104,6 +107,8 @@ int bwl_xdp_host(struct xdp_md *xdp)
 	int r;
 
 	bwl_no_foreign_meta(xdp);
+	if (bwl_xdp_rests())
+		return XDP_PASS;
 	bwl_blank(&c, bwl_xdp_len(xdp));
 	r = bwl_begin(&c, xdp->ingress_ifindex);
 	if (r == BWL_R_NONE)
@@ -115,6 +120,7 @@ int bwl_xdp_host(struct xdp_md *xdp)
 		r = id ? bwl_refused_still(&c, id) : BWL_R_NO_PEER;
 		if (id && bwl_unlikely(r != BWL_R_NONE)) {
 			bwl_refused_again(&c, id, r);
+			bwl_xdp_wakes();
 			return XDP_DROP;
 		}
 	}
@@ -122,6 +128,7 @@ int bwl_xdp_host(struct xdp_md *xdp)
 		r = bwl_xdp_carry(&c, xdp, id);
 	if (id && bwl_reason_is_pass(r)) { /* sent, to a destination */
 		bwl_end(&c, c.port_id, r);
+		bwl_xdp_wakes();
 		return XDP_REDIRECT;
 	}
 	if (r == BWL_R_NONE) {
@@ -130,8 +137,9 @@ int bwl_xdp_host(struct xdp_md *xdp)
 	}
 	if (bwl_reason_is_pass(r) || bwl_xdp_unsure(r))
 		return XDP_PASS;
-	c.now_ns = bwl_now_late(&c.exact); /* for the event */
+	c.now_ns = bwl_now_late(c.resumes, &c.exact); /* for the event */
 	bwl_end(&c, c.port_id, r);
+	bwl_xdp_wakes();
 	return XDP_DROP;
 }
 
@@ -145,8 +153,9 @@ int bwl_tc_host(struct __sk_buff *skb)
 	__u32 id = 0;
 
 	bwl_blank(&c, skb->len);
-	c.now_ns = bwl_now_late(&c.exact);
 	r = bwl_begin(&c, skb->ifindex);
+	if (!c.now_ns)
+		c.now_ns = bwl_now_late(c.resumes, &c.exact);
 	if (r == BWL_R_NONE)
 		id = bwl_handed_over(&c, skb);
 	skb->mark =
@@ -164,6 +173,7 @@ int bwl_tc_host(struct __sk_buff *skb)
 		r = bwl_refused_still(&c, id);
 		if (bwl_unlikely(r != BWL_R_NONE)) {
 			bwl_refused_again(&c, id, r);
+			bwl_xdp_wakes();
 			return TC_ACT_SHOT;
 		}
 	}
@@ -197,9 +207,12 @@ int bwl_tc_host(struct __sk_buff *skb)
 	if (r == BWL_R_NONE)
 		r = bwl_tc_send(&c, skb);
 	if (bwl_likely(r == BWL_R_NONE)) {
+		if (bwl_unlikely(c.next_mac)) /* XDP may carry the next one */
+			bwl_xdp_wakes();
 		bwl_end(&c, c.port_id & (BWL_MAX_PORTS - 1), bwl_passed(&c));
 		return TC_ACT_REDIRECT;
 	}
+	bwl_xdp_wakes();
 	if (r == BWL_R_TOO_BIG)
 		answered = bwl_say_too_big(skb, &c.pkt, &c.w, c.port);
 	bwl_end(&c, c.port_id, r);
@@ -217,7 +230,7 @@ int bwl_xdp_upin(struct xdp_md *xdp)
 		r = bwl_surely_not(&c, bwl_xdp_parse(xdp, &c.pkt));
 	if (r == BWL_R_NONE || bwl_xdp_unsure(r))
 		return XDP_PASS;
-	c.now_ns = bwl_now_late(&c.exact); /* for the event */
+	c.now_ns = bwl_now_late(c.resumes, &c.exact); /* for the event */
 	bwl_end(&c, c.port_id, r);
 	return XDP_DROP;
 }
@@ -357,4 +370,13 @@ int bwl_tc_mgmt(struct __sk_buff *skb)
 	if (port && *port)
 		bwl_count(skb->len, BWL_MAX_PORTS + *port - 1, r, 0);
 	return bwl_reason_is_pass(r) ? TC_ACT_UNSPEC : TC_ACT_SHOT;
+}
+
+/* The machine suspends, or has resumed. */
+SEC("raw_tp/suspend_resume")
+int bwl_tp_suspend(void *args)
+{
+	(void)args;
+	bwl_resumed();
+	return 0;
 }

@@ -2,7 +2,16 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(LIBBPF REQUIRED IMPORTED_TARGET libbpf>=1.1)
 pkg_check_modules(LIBXDP REQUIRED IMPORTED_TARGET libxdp>=1.3)
-pkg_check_modules(LIBELF REQUIRED IMPORTED_TARGET libelf)
+
+# Ubuntu 22.04, which BlueFields run, has libbpf 0.5 and no libxdp: both are linked in, and libelf and zlib, which they
+# need, are there. libbpf-dev brings those two along; nothing here uses them itself.
+option(BWL_STATIC_BPF "libbpf and libxdp within the programs" OFF)
+if(BWL_STATIC_BPF)
+	find_library(BWL_LIBBPF_A libbpf.a REQUIRED)
+	find_library(BWL_LIBXDP_A libxdp.a REQUIRED)
+	set_target_properties(PkgConfig::LIBBPF PROPERTIES INTERFACE_LINK_LIBRARIES "${BWL_LIBBPF_A};elf;z")
+	set_target_properties(PkgConfig::LIBXDP PROPERTIES INTERFACE_LINK_LIBRARIES "${BWL_LIBXDP_A};${BWL_LIBBPF_A};elf;z")
+endif()
 pkg_check_modules(CYAML REQUIRED IMPORTED_TARGET libcyaml>=1.3)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)

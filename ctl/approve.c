@@ -15,6 +15,8 @@
 
 struct approval {
 	const char *file, *root_file, *key, *against, *size;
+	const char *held; /* what --against has in it, where that is no file */
+	size_t held_len;
 	bool yes;
 	uint64_t bytes;
 	uint64_t boot_ns; /* both policies are read with these clocks */
@@ -22,8 +24,8 @@ struct approval {
 	struct bwl_root *root;
 	struct bwl_signed doc;
 	struct bwl_policy *from, *to;
-	const char **opens; /* of the document */
-	size_t nopens;
+	const char **opens;    /* of the document */
+	size_t nopens, nlifts; /* what it lifts is behind them */
 };
 
 static int parse(struct ctl *c, const struct approval *a, const char *name, const char *text,
@@ -32,20 +34,38 @@ static int parse(struct ctl *c, const struct approval *a, const char *name, cons
 	return bwl_policy_parse(name, text, len, a->boot_ns, a->wall_s, ret, &c->err);
 }
 
+/* What one person, or nobody, signed would choose what is compared. */
+static int verified(struct ctl *c, const struct approval *a, const char *bytes, size_t len,
+		    struct bwl_signed *ret)
+{
+	struct bwl_err *e = &c->err;
+	int r = bwl_signed_open(bytes, len, a->root, NULL, a->wall_s, ret, e);
+
+	if (!r && !ret->enough) {
+		r = bwl_fail(e, EKEYREJECTED, "%s is signed by only %u %s: it may not be in force",
+			     a->against, ret->people, ret->people == 1 ? "person" : "people");
+		bwl_signed_free(ret);
+	}
+	return r ? bwl_hint(e,
+			    "nothing was compared: give --against, the text of the policy in force")
+		 : 0;
+}
+
 /* A policy file, a signed one, or what is in force here. */
 static int load_from(struct ctl *c, struct approval *a, struct bwl_holding *ret)
 {
-	BWL_AUTO_FREE char *bytes = NULL;
+	BWL_AUTO_FREE char *read = NULL;
+	const char *bytes = a->held;
 	struct bwl_pins *pins = NULL;
+	size_t len = a->held_len;
 	struct bwl_signed d;
 	const char *text;
-	size_t len;
-	int r;
+	int r = 0;
 
 	if (!a->against) {
 		r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
 		if (r)
-			return bwl_hint(&c->err, "or say --against, the policy that holds there");
+			return bwl_hint(&c->err, "or give --against, the policy in force there");
 		if (bwl_active_slot(pins, a->boot_ns) == BWL_NO_SLOT)
 			a->from = bwl_policy_new();
 		else
@@ -54,7 +74,10 @@ static int load_from(struct ctl *c, struct approval *a, struct bwl_holding *ret)
 		*ret = bwl_holding_of(a->from);
 		return r;
 	}
-	r = ctl_signed_read(c, a->against, &bytes, &len);
+	if (!bytes) {
+		r = ctl_signed_read(c, a->against, &read, &len);
+		bytes = read;
+	}
 	if (r)
 		return r;
 	if (bwl_signed_peek(bytes, len, &d, NULL)) {
@@ -62,6 +85,10 @@ static int load_from(struct ctl *c, struct approval *a, struct bwl_holding *ret)
 		*ret = bwl_holding_of(a->from);
 		return r;
 	}
+	bwl_signed_free(&d);
+	r = verified(c, a, bytes, len, &d);
+	if (r)
+		return r;
 	text = bwl_payload_text(d.body, "text");
 	r = text ? parse(c, a, a->against, text, strlen(text), &a->from)
 		 : bwl_fail(&c->err, EINVAL, "%s is no policy", a->against);
@@ -117,11 +144,14 @@ static double least_s(const struct approval *a, const struct bwl_policy *p)
 
 static void take_opens(struct approval *a)
 {
-	const json_t *list = json_object_get(a->doc.body, "opens"), *v;
+	const json_t *list = json_object_get(a->doc.body, "opens"),
+		     *lifts = json_object_get(a->doc.body, "lifts"), *v;
 	size_t i;
 
-	a->opens = bwl_must(calloc(json_array_size(list) + 1, sizeof(*a->opens)));
+	a->opens = bwl_must(
+		calloc(json_array_size(list) + json_array_size(lifts) + 1, sizeof(*a->opens)));
 	json_array_foreach(list, i, v) a->opens[a->nopens++] = json_string_value(v);
+	json_array_foreach(lifts, i, v) a->opens[a->nopens + a->nlifts++] = json_string_value(v);
 }
 
 /* What a document asks beside its limits. */
@@ -148,6 +178,9 @@ static void terms_text(const struct approval *a, FILE *f)
 
 	for (size_t i = 0; i < a->nopens; i++)
 		fprintf(f, "  opens %s, which is closed\n", a->opens[i]);
+	for (size_t i = 0; i < a->nlifts; i++)
+		fprintf(f, "  lifts `%s`, unless that was done after this was signed\n",
+			a->opens[a->nopens + i]);
 	if (bwl_payload_yes(body, "fresh_volume"))
 		fputs("  volumes begin unspent\n", f);
 	if (bwl_payload_yes(body, "stages"))
@@ -163,23 +196,30 @@ static void terms_text(const struct approval *a, FILE *f)
 			bwl_format_time(lease, t));
 }
 
-static json_t *as_json(const struct approval *a, const struct bwl_widened *w, bool did)
+static void words_json(const struct approval *a, const struct bwl_widened *w, json_t *o)
 {
-	json_t *o = bwl_doc("approve"), *list = json_array();
 	double before = least_s(a, a->from), after = least_s(a, a->to);
+	json_t *list = json_array();
 
 	for (size_t i = 0; i < w->n && i < BWL_WIDENINGS_KEPT; i++) {
 		char text[BWL_WIDENING_TEXT];
 
 		json_array_append_new(list, json_string(bwl_widening_text(&w->item[i], text)));
 	}
-	json_object_set_new(o, "file", json_string(a->file));
 	json_object_set_new(o, "widens", json_boolean(w->n));
 	json_object_set_new(o, "widening_count", bwl_json_u64(w->n));
 	json_object_set_new(o, "widenings", list);
 	json_object_set_new(o, "size_bytes", bwl_json_u64(a->bytes));
 	json_object_set_new(o, "least_before_s", bwl_json_real(before));
 	json_object_set_new(o, "least_after_s", bwl_json_real(after));
+}
+
+static json_t *as_json(const struct approval *a, const struct bwl_widened *w, bool did)
+{
+	json_t *o = bwl_doc("approve");
+
+	json_object_set_new(o, "file", json_string(a->file));
+	words_json(a, w, o);
 	json_object_set_new(o, "signed", json_boolean(did));
 	terms_json(a, o);
 	return o;
@@ -234,7 +274,7 @@ static int check_signer(struct ctl *c, const struct approval *a, const struct bw
 
 		if (other && !strcmp(other, owner)) {
 			bwl_fail(&c->err, EEXIST, "%s has signed it already", owner);
-			return bwl_hint(&c->err, "somebody else must approve it");
+			return bwl_hint(&c->err, "another person must approve it");
 		}
 	}
 	return 0;
@@ -259,11 +299,9 @@ static int sign(struct ctl *c, const struct approval *a, const char *bytes, size
 	return r;
 }
 
-static int look(struct ctl *c, struct approval *a, const char *bytes, size_t len)
+static int compare(struct ctl *c, struct approval *a, struct bwl_widened *ret)
 {
 	struct bwl_holding from, to;
-	struct bwl_widened w = { 0 };
-	bool did = false;
 	int r = load_from(c, a, &from);
 
 	if (!r)
@@ -271,8 +309,19 @@ static int look(struct ctl *c, struct approval *a, const char *bytes, size_t len
 	if (r)
 		return r;
 	from.closed = a->opens; /* whatever is to be opened is closed, or nothing comes of it */
-	from.nclosed = a->nopens;
-	bwl_widens(&from, &to, &w);
+	from.nclosed = a->nopens + a->nlifts;
+	bwl_widens(&from, &to, ret);
+	return 0;
+}
+
+static int look(struct ctl *c, struct approval *a, const char *bytes, size_t len)
+{
+	struct bwl_widened w = { 0 };
+	bool did = false;
+	int r = compare(c, a, &w);
+
+	if (r)
+		return r;
 	if (!c->json)
 		as_text(a, &w, stdout);
 	if (a->key && agreed(a)) {
@@ -284,6 +333,40 @@ static int look(struct ctl *c, struct approval *a, const char *bytes, size_t len
 	else if (!r)
 		puts(did ? "signed" : "not signed");
 	bwl_widened_free(&w);
+	return r;
+}
+
+static void done(struct approval *a)
+{
+	free(a->opens);
+	bwl_signed_free(&a->doc);
+	bwl_policy_free(a->from);
+	bwl_policy_free(a->to);
+}
+
+int ctl_approve_widens(struct ctl *c, const struct ctl_widens *x, json_t *into)
+{
+	struct approval a = {
+		.file = x->name,
+		.against = x->against,
+		.held = x->held,
+		.held_len = x->held_len,
+		.bytes = x->size,
+		.boot_ns = bwl_now_ns(),
+		.wall_s = time(NULL),
+		.root = x->root,
+	};
+	struct bwl_widened w = { 0 };
+	int r = bwl_signed_open(x->bytes, x->len, a.root, NULL, a.wall_s, &a.doc, &c->err);
+
+	if (r)
+		return r;
+	take_opens(&a);
+	r = compare(c, &a, &w);
+	if (!r)
+		words_json(&a, &w, into);
+	bwl_widened_free(&w);
+	done(&a);
 	return r;
 }
 
@@ -302,11 +385,12 @@ static int approve(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (argc != 1 || !a.root_file)
-		return ctl_usage(c, "say which file, and --root, under which it is to hold");
+		return ctl_usage(
+			c, "give a file, and --root FILE, the root that it is checked against");
 	if (a.size && bwl_parse_size(a.size, &a.bytes, &c->err))
 		return CTL_USAGE;
 	if (!a.bytes)
-		return ctl_usage(c, "--size is at least one byte");
+		return ctl_usage(c, "--size must be at least one byte");
 	a.file = argv[0];
 	r = ctl_signed_root(c, a.root_file, &a.root);
 	if (!r)
@@ -320,10 +404,7 @@ static int approve(struct ctl *c, int argc, char **argv)
 		take_opens(&a);
 		r = look(c, &a, bytes, len);
 	}
-	free(a.opens);
-	bwl_signed_free(&a.doc);
-	bwl_policy_free(a.from);
-	bwl_policy_free(a.to);
+	done(&a);
 	bwl_root_free(a.root);
 	return r;
 }

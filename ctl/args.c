@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "ctl.h"
 
 int ctl_usage(struct ctl *c, const char *fmt, ...)
@@ -207,7 +208,8 @@ static int word_volume(struct ctl *c, int argc, char **argv, int *i, unsigned in
 	if (bwl_parse_volume(v, &w->lim.volume, &w->lim.window_ns, &c->err))
 		return CTL_USAGE;
 	if (w->add_volume && w->lim.window_ns)
-		return ctl_usage(c, "volume '+%.64s': say how much more, without a window", v);
+		return ctl_usage(c, "volume '+%.64s': give only how much more, without a window",
+				 v);
 	return 0;
 }
 
@@ -248,6 +250,20 @@ static int settle_burst(struct ctl *c, struct ctl_words *w)
 	return 0;
 }
 
+/* tc's "mbps" are bytes: whoever means bits allows eight times as much. */
+static int word_rate(struct ctl *c, const char *v, uint64_t *ret)
+{
+	size_t len = strlen(v);
+	char rate[BWL_UNIT_BUF];
+
+	if (bwl_parse_rate(v, ret, &c->err))
+		return CTL_USAGE;
+	if (len > 3 && !strcasecmp(v + len - 3, "bps"))
+		bwl_warn("%s means bytes a second, as in tc: %s; for bits write %.*sbit", v,
+			 bwl_format_rate(*ret, rate), (int)len - 3, v);
+	return 0;
+}
+
 static int word_value(struct ctl *c, unsigned int bit, int argc, char **argv, int *i,
 		      unsigned int allowed, struct ctl_words *w)
 {
@@ -261,7 +277,7 @@ static int word_value(struct ctl *c, unsigned int bit, int argc, char **argv, in
 			w->lim.rate_bps = BWL_NO_RATE;
 			return 0;
 		}
-		return bwl_parse_rate(v, &w->lim.rate_bps, e) ? CTL_USAGE : 0;
+		return word_rate(c, v, &w->lim.rate_bps);
 	case CTL_W_BURST:
 		return word_burst(c, v, w);
 	case CTL_W_VOLUME:
@@ -278,12 +294,13 @@ static int word_value(struct ctl *c, unsigned int bit, int argc, char **argv, in
 		if (w->accept_none)
 			return 0;
 		w->accept.present = true;
-		return bwl_parse_rate(v, &w->accept.rate_bps, e) ? CTL_USAGE : 0;
+		return word_rate(c, v, &w->accept.rate_bps);
 	case CTL_W_FOR:
 		if (bwl_parse_time(v, &w->for_ns, e))
 			return CTL_USAGE;
-		return w->for_ns ? 0
-				 : ctl_usage(c, "for '%.64s': a grant lasts longer than that", v);
+		return w->for_ns
+			       ? 0
+			       : ctl_usage(c, "for '%.64s': the time is too short for a grant", v);
 	case CTL_W_ZONE:
 		w->zone = v;
 		return 0;
@@ -329,14 +346,20 @@ static int word_reason(struct ctl *c, int argc, char **argv, struct ctl_words *w
 {
 	size_t n = 0;
 
-	for (int i = 0; i < argc; i++)
+	for (int i = 0; i < argc; i++) {
+		if (!strncmp(argv[i], "--", 2) && argv[i][2])
+			return ctl_usage(
+				c,
+				"'%.64s' after 'reason': options stand before it, or quote the reason",
+				argv[i]);
 		n += strlen(argv[i]) + (i ? 1 : 0);
+	}
 	if (n >= sizeof(w->reason))
 		return ctl_usage(c, "the reason is longer than %zu characters",
 				 sizeof(w->reason) - 1);
 	ctl_join(argc, argv, w->reason, sizeof(w->reason));
 	if (strspn(w->reason, " \t\r\n") == n)
-		return ctl_usage(c, "the reason is empty: say why, for the audit log");
+		return ctl_usage(c, "the reason is empty: the audit log needs one");
 	return 0;
 }
 
@@ -353,7 +376,7 @@ int ctl_words(struct ctl *c, int argc, char **argv, unsigned int allowed, struct
 		if (k == NWORDS)
 			return unknown_word(c, argv[i], allowed);
 		if (w->seen & words[k].bit)
-			return ctl_usage(c, "'%s' is said twice", argv[i]);
+			return ctl_usage(c, "'%s' is given twice", argv[i]);
 		w->seen |= words[k].bit;
 		if (words[k].bit == CTL_W_CONTAINED)
 			continue;

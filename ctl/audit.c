@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "audit/grown.h"
 #include "audit/verify.h"
 #include "ctl.h"
 
@@ -41,7 +42,7 @@ static int audit_init(struct ctl *c, int argc, char **argv)
 	if (size && bwl_parse_size(size, &bytes, &c->err))
 		return CTL_USAGE;
 	if (size && bytes < BWL_AUDIT_SIZE_LEAST)
-		return ctl_usage(c, "--size %.32s: at least 64kb", size);
+		return ctl_usage(c, "--size %.32s: must be at least 64kb", size);
 	r = bwl_audit_init(dir, origin ? origin : name, key, &c->err);
 	if (!r && size)
 		r = bwl_audit_put_size(dir, size, &c->err);
@@ -88,11 +89,14 @@ static int take_key(struct ctl *c, const char *dir, const char *key, struct bwl_
 	if (!r)
 		r = bwl_note_key_parse(buf, ret, &c->err);
 	if (r)
-		bwl_hint(&c->err, "--key wants what `audit init` printed, or a file with it");
+		bwl_hint(&c->err,
+			 "--key must be the key that `audit init` printed, or a file with it");
 	return r;
 }
 
-static int open_checkpoint(struct ctl *c, const struct bwl_note_key *k, const char *path,
+/* witness: who must have cosigned it; NULL: nobody. */
+static int open_checkpoint(struct ctl *c, const struct bwl_note_key *k,
+			   const struct bwl_note_key *witness, const char *path,
 			   struct bwl_checkpoint *ret)
 {
 	char buf[BWL_NOTE_MAX];
@@ -100,7 +104,8 @@ static int open_checkpoint(struct ctl *c, const struct bwl_note_key *k, const ch
 	size_t n;
 	int r = read_file(c, path, buf, &n);
 
-	if (!r && bwl_checkpoint_open(k, buf, n, ret, &e))
+	if (!r && (bwl_checkpoint_open(k, buf, n, ret, &e) ||
+		   (witness && bwl_checkpoint_open(witness, buf, n, ret, &e))))
 		r = bwl_fail(&c->err, EBADMSG, "%.200s: %.400s", path, e.text);
 	return r;
 }
@@ -148,9 +153,9 @@ static void show_result(struct ctl *c, const struct bwl_audit_result *v, json_t 
 		bwl_doc_print(o);
 		return;
 	}
-	printf("%s  %llu records, %llu checkpoints, compared with %zu old one%s\n",
-	       v->problems ? "BAD" : "ok ", (unsigned long long)v->records,
-	       (unsigned long long)v->checkpoints, nold, CTL_S(nold));
+	printf("%s  %llu record%s, %llu checkpoint%s, compared with %zu old one%s\n",
+	       v->problems ? "BAD" : "ok ", (unsigned long long)v->records, CTL_S(v->records),
+	       (unsigned long long)v->checkpoints, CTL_S(v->checkpoints), nold, CTL_S(nold));
 	if (v->first)
 		printf("     it begins at record %llu, under a signed checkpoint; %s\n",
 		       (unsigned long long)v->first,
@@ -160,7 +165,7 @@ static void show_result(struct ctl *c, const struct bwl_audit_result *v, json_t 
 		printf("     of %llu records only the hashes are here; %llu of them were pruned\n",
 		       (unsigned long long)v->hashed, (unsigned long long)v->pruned);
 	if (v->unsigned_records || v->torn_bytes)
-		printf("     a crash left %llu records unsigned and %llu torn bytes; the next record mends it\n",
+		printf("     a crash left %llu records unsigned and %llu bytes incomplete; the next record repairs it\n",
 		       (unsigned long long)v->unsigned_records, (unsigned long long)v->torn_bytes);
 }
 
@@ -181,12 +186,12 @@ static int check_proof(struct ctl *c, const struct bwl_note_key *k, const char *
 		return r;
 	s = strchr(buf, '\n');
 	if (!s || sscanf(buf, "old %20llu", &m) != 1)
-		return bwl_fail(&c->err, EBADMSG, "%.200s is no proof: it begins with 'old SIZE'",
-				path);
+		return bwl_fail(&c->err, EBADMSG,
+				"%.200s is not a proof: a proof begins with 'old SIZE'", path);
 	for (s++; (nl = strchr(s, '\n')) && nl != s; s = nl + 1)
 		if (count == BWL_PROOF_MAX || !bwl_hash_parse(s, (size_t)(nl - s), &hash[count++]))
-			return bwl_fail(&c->err, EBADMSG, "%.200s: hash %u of the proof is none",
-					path, count);
+			return bwl_fail(&c->err, EBADMSG,
+					"%.200s: hash %u of the proof is not valid", path, count);
 	if (!nl || bwl_checkpoint_open(k, nl + 1, n - (size_t)(nl + 1 - buf), &now, &e))
 		return bwl_fail(&c->err, EBADMSG, "%.200s: %.400s", path,
 				nl ? e.text : "no checkpoint follows");
@@ -227,14 +232,15 @@ static int verify_log(struct ctl *c, const char *dir, const struct bwl_note_key 
 
 static int audit_verify(struct ctl *c, int argc, char **argv)
 {
-	const char *dir = NULL, *key = NULL, *proof = NULL;
+	const char *dir = NULL, *key = NULL, *proof = NULL, *witness = NULL;
 	static const char *file[OLD_MAX];
 	const struct ctl_opt opts[] = { { "--dir", NULL, &dir },
 					{ "--key", NULL, &key },
 					{ "--proof", NULL, &proof },
+					{ "--witness", NULL, &witness },
 					{ NULL, NULL, NULL } };
 	static struct bwl_checkpoint old[OLD_MAX];
-	struct bwl_note_key k;
+	struct bwl_note_key k, w;
 	size_t nold = 0;
 	int out = 0, r;
 
@@ -251,19 +257,23 @@ static int audit_verify(struct ctl *c, int argc, char **argv)
 	r = ctl_only_opts(c, out, argv, opts);
 	if (!r && proof && (nold != 1 || !key))
 		return ctl_usage(c, "--proof needs --key and one --checkpoint");
+	if (!r && witness && !nold)
+		return ctl_usage(c, "--witness needs a --checkpoint that it cosigned");
+	if (!r && witness)
+		r = bwl_witness_key_parse(witness, &w, &c->err);
 	if (!r)
 		r = folder(c, dir, &dir);
 	if (!r)
 		r = take_key(c, dir, key, &k);
 	for (size_t i = 0; !r && i < nold; i++)
-		r = open_checkpoint(c, &k, file[i], &old[i]);
+		r = open_checkpoint(c, &k, witness ? &w : NULL, file[i], &old[i]);
 	if (r)
 		return r;
 	if (proof)
 		return check_proof(c, &k, proof, &old[0]);
 	if (!key)
 		bwl_warn(
-			"the key is from the log's own folder: whoever wrote the log may have made it too (--key)");
+			"the key is from the log's own folder, so whoever wrote the log may have made it, too: use --key");
 	return verify_log(c, dir, &k, old, nold);
 }
 
@@ -288,9 +298,9 @@ static int audit_checkpoint(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = bwl_audit_latest(dir, &k, note, &now, &c->err);
 	if (!r && from)
-		r = open_checkpoint(c, &k, from, &old);
+		r = open_checkpoint(c, &k, NULL, from, &old);
 	if (!r && from)
-		r = bwl_audit_prove(dir, old.size, now.size, &proof, &c->err);
+		r = bwl_audit_prove(dir, &k, old.size, now.size, &proof, &c->err);
 	if (r)
 		return r;
 	a = json_array();
@@ -341,7 +351,7 @@ static int show_item(const struct bwl_audit_item *i, void *arg)
 	const json_t *by;
 
 	if (i->kind == BWL_AUDIT_BAD || i->kind == BWL_AUDIT_TORN)
-		bwl_warn("%s byte %llu: no record: bwlimit-ctl audit verify", i->file,
+		bwl_warn("%s byte %llu: not a record: see bwlimit-ctl audit verify", i->file,
 			 (unsigned long long)i->offset);
 	if (i->kind != BWL_AUDIT_RECORD || strcmp(text_of(i->json, "time"), s->since) < 0)
 		return 0;
@@ -404,10 +414,12 @@ const struct ctl_cmd ctl_audit_cmds[] = {
 	  "\nExamples:\n  bwlimit-ctl audit show --since 24h\n"
 	  "  bwlimit-ctl audit show --json | jq -r 'select(.event == \"grant\").text'\n",
 	  audit_show },
-	{ "audit", "verify", "[--key PUB] [--checkpoint OLD…] [--dir DIR | --proof FILE]",
+	{ "audit", "verify",
+	  "[--key PUB] [--checkpoint OLD… [--witness KEY]] [--dir DIR | --proof FILE]",
 	  "Check every record and signature; exit code 1 and the place when one is wrong",
 	  KEY_HELP
 	  "  --checkpoint OLD   one that was kept elsewhere; say it as often as there are\n"
+	  "  --witness KEY      each of them must be cosigned by this witness: NAME+ID+BASE64\n"
 	  "  --proof FILE       not the log, but what `audit checkpoint --from OLD` printed\n" DIR_HELP
 	  "\nExamples:\n"
 	  "  bwlimit-ctl audit verify --key tray-7.pub --checkpoint monday --checkpoint friday\n"

@@ -70,7 +70,9 @@ static int break_glass(struct ctl *c, int argc, char **argv)
 	if (argc != 1)
 		return ctl_usage(c, "say which signed document");
 	if (!dir) {
-		bwl_fail(&c->err, ENOENT, "no root is enrolled here: there is no glass to break");
+		bwl_fail(
+			&c->err, ENOENT,
+			"no root is enrolled here, so break-glass does not apply: use policy apply");
 		return bwl_hint(&c->err, "bwlimit-ctl policy apply");
 	}
 	r = ctl_signed_read(c, argv[0], &bytes, &len);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the commands of bwlimit-ctl share: the command table's entry, its arguments, and
- * printing. A command returns 0, a negative errno with c->err filled, CTL_USAGE or CTL_SILENT.
+ * printing. A command returns 0, a negative errno with c->err filled, CTL_USAGE, CTL_SILENT or
+ * CTL_EXIT.
  */
 #ifndef BWL_CTL_H
 #define BWL_CTL_H
@@ -14,6 +15,7 @@
 #define CTL_PROGRAM "bwlimit-ctl"
 #define CTL_S(n) ((n) == 1 ? "" : "s")
 #define CTL_USAGE 2  /* wrong use: c->err says what is wrong */
+#define CTL_EXIT 16  /* and n: all is said, and the exit code is n */
 #define CTL_SILENT 3 /* it was published, and not every tray has said that it has it */
 
 struct ctl {
@@ -36,9 +38,12 @@ extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[]
 	ctl_policy_cmds[], ctl_stats_cmds[], ctl_top_cmds[], ctl_watch_cmds[], ctl_explain_cmds[],
 	ctl_exfil_cmds[], ctl_heartbeat_cmds[], ctl_drill_cmds[], ctl_ipsec_cmds[],
 	ctl_ipsec_track_cmds[], ctl_pki_cmds[], ctl_usage_cmds[], ctl_history_cmds[],
-	ctl_audit_cmds[], ctl_tamper_cmds[], ctl_lease_cmds[], ctl_journal_cmds[],
+	ctl_flows_cmds[], ctl_audit_cmds[], ctl_tamper_cmds[], ctl_lease_cmds[], ctl_journal_cmds[],
 	ctl_metrics_cmds[], ctl_key_cmds[], ctl_approve_cmds[], ctl_break_glass_cmds[],
-	ctl_enrol_cmds[];
+	ctl_enrol_cmds[], ctl_check_cmds[];
+
+/* check.c: an error, as a Nagios plugin tells of one; the exit code */
+int ctl_check_unknown(const struct ctl *c);
 
 /* revoke.c: the command, for others that come to it */
 int ctl_revoke(struct ctl *c, int argc, char **argv);
@@ -132,6 +137,9 @@ void ctl_print_list(const char *kind, const char *key, json_t *value);
 /* What bwlimitd answered, as a document. */
 void ctl_print_answer(const char *kind, const json_t *answer);
 void ctl_warn_shape(const struct bwl_pins *pins);
+
+/* limits.c: for people, what now holds for the peer; a warning where its volume is spent. */
+void ctl_say_limits(const struct ctl *c, struct bwl_pins *pins, const char *name);
 
 /* What a new policy changed, on stdout; doc: the document that `report` is put into. */
 void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t *doc);

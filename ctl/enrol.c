@@ -66,11 +66,11 @@ static int enrol_at(struct ctl *c, const struct enrolment *x, const char **ret_b
 		return enrol_here(c, x);
 	if (!answer) {
 		/* One writer: it may be doing it, or have done it. */
-		bwl_fail(&c->err, ETIMEDOUT, "bwlimitd is there, and gave no answer (in %d s)",
+		bwl_fail(&c->err, ETIMEDOUT, "bwlimitd runs, but did not answer within %d s",
 			 ANSWER_S);
 		return bwl_hint(
 			&c->err,
-			"look with bwlimit-ctl status whether this tray is enrolled; else restart bwlimitd, or stop it, and enrol again");
+			"bwlimit-load status shows whether this tray is enrolled; if not, restart or stop bwlimitd and enrol again");
 	}
 	*ret_by = "bwlimitd";
 	r = ctl_answer_err(c, answer);
@@ -96,7 +96,7 @@ static void show(const struct ctl *c, const struct enrolment *x, const char *by)
 	if (c->json)
 		bwl_doc_print(o);
 	else if (tray)
-		printf("enrolled: tray %s of fleet %s; from now on signed documents alone open something\n",
+		printf("enrolled: tray %s of fleet %s; from now on only signed documents can widen anything\n",
 		       tray, root.fleet);
 	else
 		printf("the root is version %llu now, SHA-256 %s\n",
@@ -117,11 +117,11 @@ static int enrol(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (argc < 1 || argc > 2)
-		return ctl_usage(c, "say the file of the root, and that of this tray's enrolment");
+		return ctl_usage(c, "give two files: the root, and this tray's enrolment");
 	if (argc == 2 && !x.sha256)
 		return ctl_usage(
 			c,
-			"say --sha256, the digest of the root that people wrote down: it is what makes it trusted");
+			"--sha256 is missing: the digest of the root that people wrote down makes it trusted");
 	x.root_file = argv[0];
 	x.file = argc == 2 ? argv[1] : NULL;
 	r = ctl_signed_read(c, x.root_file, &x.root, &x.root_len);

@@ -5,10 +5,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <bwl/pci.h>
 #include "ctl.h"
 
-/* The policy of --policy, or the one in force. */
-static int get_policy(struct ctl *c, const char *file, struct bwl_policy **ret)
+/* Network cards of this machine that are no DPU's and of which no device is a port or management.
+ */
+static size_t unseen_nics(const struct bwl_pins *pins)
+{
+	const char *dev[BWL_MAX_PORTS], *first;
+	struct bwl_pci_named named = { dev, 0 };
+	struct bwl_pci_nic *nic;
+	size_t n, unseen;
+
+	for (unsigned i = 0; i < BWL_MAX_PORTS; i++)
+		if (*pins->dev[i].name)
+			dev[named.n++] = pins->dev[i].name;
+	if (bwl_pci_nics(&nic, &n, NULL))
+		return 0;
+	unseen = bwl_pci_unseen(nic, n, &named, 1, &first);
+	free(nic);
+	return unseen;
+}
+
+/* The policy of --policy, or the one in force, and then what is beside it on this machine. */
+static int get_policy(struct ctl *c, const char *file, struct bwl_policy **ret, size_t *ret_unseen)
 {
 	struct bwl_pins *pins;
 	int r;
@@ -20,15 +40,17 @@ static int get_policy(struct ctl *c, const char *file, struct bwl_policy **ret)
 		return r;
 	if (bwl_active_slot(pins, bwl_now_ns()) == BWL_NO_SLOT) {
 		bwl_fail(&c->err, ENOENT, "no policy has been applied: nothing can leave");
-		r = bwl_hint(&c->err, "bwlimit-ctl exfil --policy FILE judges a file");
+		r = bwl_hint(&c->err, "for a policy file: bwlimit-ctl exfil --policy FILE");
 	} else {
 		r = bwl_policy_read(pins, ret, &c->err);
 	}
+	*ret_unseen = unseen_nics(pins);
 	bwl_pins_close(pins);
 	return r;
 }
 
-static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_result *x, bool one_tray)
+static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_result *x, bool one_tray,
+			size_t unseen)
 {
 	json_t *a = json_array();
 	size_t shape = 0;
@@ -40,6 +62,12 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 			a,
 			json_string(
 				"one tray is not the site: say --trays N for all trays with this policy"));
+	if (unseen)
+		json_array_append_new(
+			a,
+			json_sprintf(
+				"this machine has %zu port%s that bwlimit does not see: what leaves by %s has no limit (bwlimit-load probe)",
+				unseen, CTL_S(unseen), unseen == 1 ? "it" : "them"));
 	if (x->unlimited)
 		json_array_append_new(
 			a,
@@ -113,6 +141,7 @@ static int exfil(struct ctl *c, int argc, char **argv)
 {
 	const char *size = NULL, *compression = NULL, *trays = NULL, *file = NULL;
 	bool points = false;
+	size_t unseen = 0;
 	const struct ctl_opt opts[] = {
 		{ "--size", NULL, &size },    { "--compression", NULL, &compression },
 		{ "--trays", NULL, &trays },  { "--policy", NULL, &file },
@@ -130,11 +159,11 @@ static int exfil(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (!size)
-		return ctl_usage(c, "say --size, the bytes that must not leave");
+		return ctl_usage(c, "--size is missing: how many bytes must not leave");
 	if (bwl_parse_size(size, &a.size, &c->err))
 		return CTL_USAGE;
 	if (!a.size)
-		return ctl_usage(c, "--size is at least one byte");
+		return ctl_usage(c, "--size must be at least one byte");
 	if (compression) {
 		a.compression = strtod(compression, &end);
 		if (end == compression || *end || !(a.compression >= 1 && a.compression <= 1e6))
@@ -144,13 +173,13 @@ static int exfil(struct ctl *c, int argc, char **argv)
 	}
 	if (trays && ctl_number(c, "a number of trays", trays, 100000000, &a.trays))
 		return CTL_USAGE;
-	r = get_policy(c, file, &pol);
+	r = get_policy(c, file, &pol, &unseen);
 	if (r)
 		return r;
 	a.curve = points ? amounts : NULL;
 	r = bwl_exfil(pol, &a, &x, &c->err);
 	if (!r) {
-		warn = warnings(pol, &x, !trays);
+		warn = warnings(pol, &x, !trays, unseen);
 		if (c->json)
 			print_json(&a, &x, warn);
 		else

@@ -15,7 +15,7 @@ static int parse_address(struct ctl *c, const char *what, const char *s, uint8_t
 	if (bwl_pfx_parse(s, &p, &c->err))
 		return CTL_USAGE;
 	if (p.len != (p.family == 4 ? 32 : 128))
-		return ctl_usage(c, "%s '%.64s': one address, not a prefix", what, s);
+		return ctl_usage(c, "%s '%.64s': must be one address, not a prefix", what, s);
 	if (*family && *family != p.family)
 		return ctl_usage(c, "source and destination are of different families");
 	*family = p.family;
@@ -58,7 +58,7 @@ static int parse(struct ctl *c, int argc, char **argv, const char *size, struct 
 	uint64_t n;
 
 	if (argc < 2)
-		return ctl_usage(c, "say a source and a destination address");
+		return ctl_usage(c, "give a source and a destination address");
 	if (argc > 4)
 		return ctl_usage(c, "unexpected '%.64s'", argv[4]);
 	if (parse_address(c, "source", argv[0], &q->family, q->src) ||

@@ -118,13 +118,20 @@ static int failed(struct ctl *c)
 /* As root is asked, who is there to be asked. */
 int ctl_ask_before(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 {
-	if (strcmp(cmd->noun, "policy") || !cmd->verb || strcmp(cmd->verb, "apply") ||
-	    !isatty(STDIN_FILENO))
+	bool apply = !strcmp(cmd->noun, "policy") && cmd->verb && !strcmp(cmd->verb, "apply");
+	bool grant_all = !strcmp(cmd->noun, "grant") && argc && !strcmp(argv[0], "--all");
+
+	if ((!apply && !grant_all) || !isatty(STDIN_FILENO))
 		return 0;
 	for (int i = 0; i < argc; i++)
-		if (!strcmp(argv[i], "--yes") || !strncmp(argv[i], "--confirm", 9))
+		if (!strcmp(argv[i], "--yes") || (apply && !strncmp(argv[i], "--confirm", 9)))
 			return 0;
-	ctl_usage(c, "bwlimitd applies a policy without a question: --yes, or --confirm TIME");
+	if (grant_all) {
+		ctl_usage(c, "bwlimitd cannot ask: give --yes");
+		bwl_hint(&c->err, "bwlimit-ctl grant list shows who is revoked");
+		return CTL_USAGE;
+	}
+	ctl_usage(c, "bwlimitd cannot ask: give --yes, or --confirm TIME");
 	bwl_hint(&c->err, "bwlimit-ctl policy diff FILE shows what changes");
 	return CTL_USAGE;
 }
@@ -164,7 +171,7 @@ int ctl_forward(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 	said = hear(conn, buf, sizeof(buf), &n);
 	error = json_string_value(json_object_get(said, "error"));
 	if (!said)
-		bwl_fail(&c->err, EIO, "bwlimitd has not answered: look whether it was done");
+		bwl_fail(&c->err, EIO, "bwlimitd did not answer: check whether it was done");
 	else if (error)
 		bwl_fail(&c->err, EPERM, "%s", error);
 	if (!said || error)

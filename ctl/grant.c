@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ctl.h"
+#include "grant.h"
 #include "journal/journal.h"
 
 /* A grant that lifts nothing and allows nothing would only look like one. */
@@ -16,11 +16,8 @@ static int check_grant(struct ctl *c, struct bwl_pins *pins, const char *name,
 	const struct bwl_peer *p;
 	int r = 0;
 
-	if (slot == BWL_NO_SLOT) {
-		bwl_fail(&c->err, ENOENT,
-			 "no policy has been applied: there is no peer to grant to");
-		return bwl_hint(&c->err, "bwlimit-ctl policy apply FILE");
-	}
+	if (slot == BWL_NO_SLOT)
+		return ctl_grant_no_policy(c);
 	r = bwl_gen_open(pins, slot, &v.gen, &c->err);
 	if (r)
 		return r;
@@ -29,7 +26,7 @@ static int check_grant(struct ctl *c, struct bwl_pins *pins, const char *name,
 	if (!p)
 		r = ctl_view_no_peer(c, &v, name);
 	else if (!(p->meta.flags & BWL_PEER_GRANT) && !(w->seen & (CTL_W_RATE | CTL_W_VOLUME))) {
-		bwl_fail(&c->err, EINVAL, "'%s' has had no grant: say at least its rate", name);
+		bwl_fail(&c->err, EINVAL, "'%s' has no grant yet: give at least a rate", name);
 		r = bwl_hint(&c->err, "bwlimit-ctl grant %s rate 10mbit reason …", name);
 	}
 	bwl_gen_close(&v.gen);
@@ -51,32 +48,8 @@ static void print_grant(struct ctl *c, const char *name, uint64_t expiry_ns, uin
 	} else if (w->for_ns) {
 		printf("%s: granted for %s\n", name, bwl_format_time(w->for_ns, t));
 	} else {
-		printf("%s: granted; it never expires (say `for TIME` to end it)\n", name);
+		printf("%s: granted; it never expires (with `for TIME` it does)\n", name);
 	}
-}
-
-/* A volume counts from the first byte on: what is set may be spent already. */
-static void warn_spent(struct bwl_pins *pins, const char *name)
-{
-	struct bwl_view v = { .pins = pins, .now_ns = bwl_now_ns() };
-	const struct bwl_peer *p;
-	struct bwl_left l;
-	uint32_t id;
-
-	if (bwl_gen_open(pins, bwl_active_slot(pins, v.now_ns), &v.gen, NULL))
-		return;
-	id = bwl_peer_id(pins, &v.gen, name);
-	p = ctl_view_peer(&v, id);
-	if (p && !bwl_pins_touch_peer(pins, id, NULL)) {
-		bwl_grant_left(&v, id, p, &l);
-		if (l.has_volume && l.used >= l.volume)
-			bwl_warn(
-				l.window_ns
-					? "the volume of %s is spent until its window has passed"
-					: "the volume of %s is spent, or its past unknown: `volume +V` gives V more",
-				name);
-	}
-	bwl_gen_close(&v.gen);
 }
 
 static int grant(struct ctl *c, int argc, char **argv)
@@ -89,16 +62,19 @@ static int grant(struct ctl *c, int argc, char **argv)
 	int r;
 
 	if (!argc)
-		return ctl_usage(c, "say which peer, and why");
+		return ctl_usage(c, "give a peer and a reason");
+	if (!strcmp(argv[0], "--all") || !strcmp(argv[0], "--yes"))
+		return ctl_grant_all(c, argc, argv);
 	r = ctl_words(c, argc - 1, argv + 1,
 		      CTL_W_LIMIT | CTL_W_MORE | CTL_W_MODE | CTL_W_MARK | CTL_W_FOR | CTL_W_REASON,
 		      &w);
 	if (r)
 		return r;
 	if (!(w.seen & CTL_W_REASON))
-		return ctl_usage(c, "say why: 'reason TEXT' at the end goes to the audit log");
+		return ctl_usage(
+			c, "the reason is missing: end with 'reason TEXT', for the audit log");
 	if ((w.seen & CTL_W_MARK) && (!(w.seen & CTL_W_MODE) || w.mode != BWL_MODE_MARK))
-		return ctl_usage(c, "'mark' is the threshold of `mode mark`: say both");
+		return ctl_usage(c, "'mark' is the threshold of `mode mark`: give both");
 	r = bwl_pins_open_few(c->pin_dir, &pins, &c->err);
 	if (r)
 		return r;
@@ -124,7 +100,7 @@ static int grant(struct ctl *c, int argc, char **argv)
 	if (!r) {
 		bwl_audit("grant %s", ctl_join(argc, argv, line, sizeof(line)));
 		print_grant(c, argv[0], ch.expiry_ns, now, &w);
-		warn_spent(pins, argv[0]);
+		ctl_say_limits(c, pins, argv[0]);
 	}
 	bwl_pins_close(pins);
 	return r;
@@ -141,6 +117,8 @@ static int grant_list(struct ctl *c, int argc, char **argv)
 		{ &bwl_f_expires, BWL_BOTH },
 		{ &bwl_f_body_mode, BWL_BOTH },
 		{ &bwl_f_mode_in_force, BWL_BOTH },
+		{ &bwl_f_sa_out, BWL_BOTH },
+		{ &bwl_f_offload, BWL_BOTH },
 		{ NULL, BWL_BOTH },
 	};
 	struct bwl_list *l;
@@ -178,14 +156,19 @@ static int grant_list(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_grant_cmds[] = {
-	{ "grant", NULL, "NAME [rate R] [burst B] [volume V|+V] [for TIME] [mode M] reason TEXT…",
+	{ "grant", NULL,
+	  "NAME [rate R] [burst B] [volume V|+V] [for TIME] [mode M] reason TEXT… | --all [--yes] reason TEXT…",
 	  "Let a peer send: new limits, an end, and a revocation lifted",
 	  "What is not named stays as it is; without `for` the grant never expires. `volume +V` adds\n"
 	  "to the volume; what is spent stays spent. The reason goes to the audit log.\n\n"
+	  "  --all           every revoked peer may send again: limits and ends are those in force. What has\n"
+	  "                  expired stays revoked. Refused on an enrolled tray\n"
+	  "  --yes           at a terminal, do not name the peers and ask\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl grant log-collector rate 10mbit volume 1gb per 1d reason ticket 4711\n"
 	  "  bwlimit-ctl grant tray-3 rate 100gbit for 2h reason checkpoint restore\n"
-	  "  bwlimit-ctl grant backup volume +50gb reason second dump\n",
+	  "  bwlimit-ctl grant backup volume +50gb reason second dump\n"
+	  "  bwlimit-ctl grant --all reason false alarm, ticket 4712\n",
 	  grant },
 	{ "grant", "list", "", "Grants: live or not, limits, what is used, when they end", NULL,
 	  grant_list },

@@ -2,6 +2,7 @@
 /* `heartbeat` keeps grants alive; `stop` ends everything at once. */
 #include <errno.h>
 #include <stdio.h>
+#include <time.h>
 #include "ctl.h"
 #include "enrolled/gate.h"
 #include "journal/journal.h"
@@ -43,7 +44,7 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 		ctl_print_list("heartbeat", "heartbeat_ends_in_s",
 			       bwl_json_in(deadline, bwl_now_ns()));
 	} else if (!r && deadline == BWL_NEVER_NS) {
-		puts("the policy says heartbeat: none: grants live without one");
+		puts("the policy has `heartbeat: none`: grants need none");
 	} else if (!r) {
 		uint64_t now = bwl_now_ns();
 
@@ -59,8 +60,7 @@ static int may_start(struct ctl *c, uint32_t is)
 {
 	switch (is) {
 	case BWL_UPGRADING:
-		bwl_fail(&c->err, EBUSY,
-			 "an upgrade was begun and not ended: everything stays closed");
+		bwl_fail(&c->err, EBUSY, "an upgrade was interrupted: everything stays closed");
 		return bwl_hint(&c->err, "bwlimit-load upgrade completes it");
 	case BWL_UNJUDGED:
 	case BWL_STOPPED_UNJUDGED:
@@ -69,7 +69,7 @@ static int may_start(struct ctl *c, uint32_t is)
 			"bwlimitd has not yet compared the journal of what was closed with the TPM's counter");
 		return bwl_hint(
 			&c->err,
-			"journalctl -u bwlimitd says why; who knows that the journal is right: stop, then stop --off");
+			"see journalctl -u bwlimitd; if you know that the journal is right: stop, then stop --off");
 	case BWL_CLOSED:
 	case BWL_CLOSED_UNJUDGED:
 		bwl_fail(&c->err, EBUSY,
@@ -98,6 +98,9 @@ static int stop(struct ctl *c, int argc, char **argv)
 		/* Without the lock: whoever stops everything does not wait. */
 		__atomic_store_n(&pins->ctl->stop, BWL_STOPPED, __ATOMIC_SEQ_CST);
 		r = bwl_journal_closed(pins, &c->err);
+		if (!r)
+			r = bwl_journal_again(bwl_journal_dir(pins->ctl->drill), BWL_J_STOP, NULL,
+					      (uint64_t)time(NULL), &c->err);
 		bwl_audit("stop");
 	} else {
 		r = bwl_pins_lock(pins, &c->err);

@@ -17,6 +17,7 @@ struct ask {
 	const char *peer, *class_, *dir;
 	int64_t now_s, from_s, to_s, step_s;
 	size_t n;
+	bool all; /* also steps in which nothing passed */
 };
 
 static const int64_t nice_steps[] = {
@@ -52,7 +53,7 @@ static int settle_times(struct ctl *c, const char *since, const char *until, con
 	if (!r && from <= to)
 		r = ctl_usage(
 			c,
-			"--since must be longer ago than --until (both are times ago; now is 0s)");
+			"--since must be longer ago than --until (both count back from now, which is 0s)");
 	if (!r && step)
 		r = ago(c, "--step", step, 366 * 86400, &a->step_s);
 	if (r)
@@ -69,19 +70,31 @@ static int settle_times(struct ctl *c, const char *since, const char *until, con
 	a->to_s = a->from_s + (int64_t)a->n * a->step_s;
 	if (a->n > MOST_STEPS)
 		return ctl_usage(
-			c, "that is %zu steps; at most %d: a longer --step, or a later --since",
+			c,
+			"%zu steps are too many, at most %d: use a longer --step or a later --since",
 			a->n, MOST_STEPS);
 	return 0;
 }
 
-static char *local(int64_t s, char buf[static 32])
+static char *local(int64_t s, const char *format, char buf[static 32])
 {
 	time_t t = s;
 	struct tm tm;
 
 	localtime_r(&t, &tm);
-	strftime(buf, 32, "%Y-%m-%d %H:%M:%S", &tm);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	strftime(buf, 32, format, &tm);
+#pragma GCC diagnostic pop
 	return buf;
+}
+
+/* As short as tells one step from the next: the table is to fit 80 columns. */
+static const char *format_of(int64_t step_s)
+{
+	return step_s % 86400 == 0 ? "%Y-%m-%d"
+	       : step_s % 60 == 0  ? "%m-%d %H:%M"
+				   : "%m-%d %H:%M:%S";
 }
 
 /* Of the step, what has been written. */
@@ -97,8 +110,9 @@ static double seconds_of(const struct ask *a, const struct hist_state *st, size_
 /* A step of the time that was asked for, or all of them together. */
 struct point {
 	const struct hist_values *x;
-	int64_t from_s; /* -1: all */
+	int64_t from_s, step_s; /* -1: all */
 	double seconds;
+	size_t empty; /* for so many steps, in which nothing passed; 0: it is one step */
 };
 
 static struct bwl_value get_time(const void *row)
@@ -108,7 +122,10 @@ static struct bwl_value get_time(const void *row)
 
 	if (p->from_s < 0)
 		return bwl_v_both(json_null(), "in all");
-	return bwl_v_both(json_string(bwl_utc(p->from_s, -1, utc)), "%s", local(p->from_s, here));
+	if (p->empty)
+		return bwl_v_both(json_null(), "… %zu empty", p->empty);
+	return bwl_v_both(json_string(bwl_utc(p->from_s, -1, utc)), "%s",
+			  local(p->from_s, format_of(p->step_s), here));
 }
 
 static struct bwl_value bytes(const void *row, enum hist_col c)
@@ -165,17 +182,36 @@ static const struct bwl_column total_columns[] = {
 	{ NULL, BWL_BOTH },
 };
 
+/* How many steps from here on have nothing in them. */
+static size_t empty_steps(const struct hist_values *x, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && hist_is_zero(&x[i]))
+		i++;
+	return i;
+}
+
 /* The points for programs; NULL, and the table with its last row is on stdout. */
 static json_t *list_points(const struct ask *a, const struct hist_state *st,
 			   const struct hist_values *x, const struct point *all, bool json)
 {
 	struct bwl_list *l = bwl_list_new(point_columns, json);
-	size_t i;
+	size_t i, empty;
 
-	for (i = 0; i < a->n; i++)
-		bwl_list_add(l, &(struct point){ .x = &x[i],
-						 .from_s = a->from_s + (int64_t)i * a->step_s,
-						 .seconds = seconds_of(a, st, i) });
+	for (i = 0; i < a->n; i++) {
+		struct point p = { .x = &x[i],
+				   .from_s = a->from_s + (int64_t)i * a->step_s,
+				   .step_s = a->step_s,
+				   .seconds = seconds_of(a, st, i) };
+
+		empty = json || a->all ? 0 : empty_steps(x + i, a->n - i);
+		if (empty > 1) {
+			p.empty = empty;
+			i += empty - 1;
+		}
+		bwl_list_add(l, &p);
+	}
 	if (!json)
 		bwl_list_add(l, all);
 	return bwl_list_end(l);
@@ -189,7 +225,8 @@ static void print_foot(const struct ask *a, const struct hist_state *st, json_t 
 	size_t i;
 
 	printf("\nin steps of %s; written until %s",
-	       bwl_format_time((uint64_t)a->step_s * SECOND, step), local(st->wall_s, buf));
+	       bwl_format_time((uint64_t)a->step_s * SECOND, step),
+	       local(st->wall_s, "%Y-%m-%d %H:%M:%S", buf));
 	if (json_array_size(classes)) {
 		printf("; --class:");
 		json_array_foreach(classes, i, name) printf(" %s", json_string_value(name));
@@ -286,8 +323,8 @@ static int none(struct ctl *c, const struct ask *a, struct hist_reader *r)
 		bwl_hint(
 			&c->err,
 			*a->class_
-				? "of %.64s there is none by class: a class counts where the policy gives it a limit"
-				: "there is of nobody yet%.0s: bwlimitd writes it once something passes",
+				? "%.64s has no history by class: only classes with a limit in the policy have one"
+				: "no peer has one yet%.0s: bwlimitd writes it once something passes",
 			a->peer);
 	else if (near)
 		bwl_hint(&c->err, "did you mean '%s'? There is: %s%s", near, all,
@@ -348,9 +385,13 @@ static int history(struct ctl *c, int argc, char **argv)
 	const char *since = NULL, *until = NULL, *step = NULL;
 	struct ask a = { .class_ = "", .dir = bwl_state_dir() };
 	const struct ctl_opt opts[] = {
-		{ "--class", NULL, &a.class_ },  { "--since", NULL, &since },
-		{ "--until", NULL, &until },     { "--step", NULL, &step },
-		{ "--state-dir", NULL, &a.dir }, { NULL, NULL, NULL },
+		{ "--class", NULL, &a.class_ },
+		{ "--since", NULL, &since },
+		{ "--until", NULL, &until },
+		{ "--step", NULL, &step },
+		{ "--state-dir", NULL, &a.dir },
+		{ "--all", &a.all, NULL },
+		{ NULL, NULL, NULL },
 	};
 	struct hist_reader *reader;
 	uint8_t class_;
@@ -362,8 +403,9 @@ static int history(struct ctl *c, int argc, char **argv)
 	if (argc > 1)
 		return ctl_usage(c, "unexpected '%.64s'", argv[1]);
 	a.peer = argc ? argv[0] : NULL;
-	if (!a.peer && (*a.class_ || since || until || step))
-		return ctl_usage(c, "whose history? Say a peer's name; `history` alone lists them");
+	if (!a.peer && (*a.class_ || since || until || step || a.all))
+		return ctl_usage(c,
+				 "the peer is missing; `history` alone lists those that have one");
 	if (*a.class_ && bwl_class_parse(a.class_, &class_, &c->err))
 		return CTL_USAGE;
 	r = settle_times(c, since, until, step, &a);
@@ -382,11 +424,13 @@ static int history(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd ctl_history_cmds[] = {
 	{ "history", NULL,
-	  "[NAME] [--class CLASS] [--since TIME] [--until TIME] [--step TIME] [--state-dir DIR]",
+	  "[NAME] [--class CLASS] [--since TIME] [--until TIME] [--step TIME] [--all] [--state-dir DIR]",
 	  "What passed and when: bytes and rates of a peer, or of one of its classes",
 	  "TIME is how long ago: --since 24h (1h), --until 2h (0s: now). Seconds are kept for an hour at least,\n"
 	  "minutes for a month; shorter steps than that are even parts of a minute. Without NAME: who has one.\n"
 	  "SENT and ARRIVED as charged, DROPPED as seen; a class is counted on the way out only.\n"
+	  "Steps in which nothing passed are one row together.\n\n"
+	  "  --all              each of them as a row\n"
 	  "  --state-dir DIR    of bwlimitd, which writes it every 10 s (" HIST_DIR ")\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl history log-collector --since 24h\n"

@@ -199,7 +199,8 @@ static int ipsec_load(struct ctl *c, int argc, char **argv)
 			  bwl_desired_name(argc ? argv[0] : NULL), rep.loaded, rep.unloaded);
 		print_load(c, &p.caps, &rep, &p.n);
 	} else if (rep.failed) {
-		bwl_warn("%u connections loaded, %u refused", rep.loaded, rep.failed);
+		bwl_warn("%u connection%s loaded, %u refused", rep.loaded, CTL_S(rep.loaded),
+			 rep.failed);
 	}
 	plan_free(&p);
 	return r;
@@ -246,8 +247,7 @@ static int ipsec_rekey(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = ctl_ipsec_place(c, &p);
 	if (!r && all == (argc > 0))
-		return ctl_usage(c,
-				 all ? "--all, or names: not both" : "say which peers, or --all");
+		return ctl_usage(c, all ? "give --all or names, not both" : "give peers, or --all");
 	if (!r)
 		r = open_vici(c, &p, &v);
 	if (!r && all)

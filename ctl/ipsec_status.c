@@ -91,8 +91,8 @@ static struct bwl_value get_open(const void *row)
 	X(ke, "ke", NULL)                                                                          \
 	X(ppk, "ppk", NULL)
 #define IKE_BOTH(X)                                                                                \
-	X(peer, "peer", "PEER")                                                                    \
-	X(remote, "remote", "REMOTE")                                                              \
+	X(peer, "peer", "~PEER")                                                                   \
+	X(remote, "remote", "~REMOTE")                                                             \
 	X(ike, "state", "IKE")
 #define CHILD_BOTH(X)                                                                              \
 	X(child, "state", "CHILD")                                                                 \

@@ -47,8 +47,9 @@ static bool is_drill(const struct ctl *c)
 
 static int off(struct ctl *c)
 {
-	bwl_fail(&c->err, ENOENT,
-		 "no journal is kept: BWLIMIT_JOURNAL_DIR is empty, or the maps are a drill's");
+	bwl_fail(
+		&c->err, ENOENT,
+		"no journal is kept: BWLIMIT_JOURNAL_DIR is empty, or these are the maps of a drill");
 	return bwl_hint(&c->err, "BWLIMIT_JOURNAL_DIR=DIR names one");
 }
 
@@ -112,7 +113,7 @@ static int journal_init(struct ctl *c, int argc, char **argv)
 					was != BWL_JOURNAL_OK, "was_state",
 					bwl_journal_state_name(was)));
 	else if (was == BWL_JOURNAL_OK)
-		printf("%s: there is a journal already, and it reads\n", dir);
+		printf("%s: there is already a journal, and it is intact\n", dir);
 	else
 		printf("%s: a new journal; closed: %s\n", dir, closed);
 	return 0;
@@ -139,14 +140,26 @@ static json_t *limit_json(const struct bwl_closed_limit *l)
 	return o;
 }
 
+/* null: of a record without a time. */
+static json_t *said_at(uint64_t wall_s)
+{
+	char when[BWL_TIME_BUF];
+
+	return wall_s ? json_string(bwl_utc((int64_t)wall_s, -1, when)) : json_null();
+}
+
 static void show_json(const char *dir, const struct bwl_journal *j)
 {
-	json_t *names = json_array(), *pfx = json_array(), *limits = json_array(),
-	       *o = bwl_doc("journal");
+	json_t *names = json_array(), *closures = json_array(), *pfx = json_array(),
+	       *limits = json_array(), *o = bwl_doc("journal");
+	const struct bwl_closed *c = &j->closed;
 	char text[64];
 
-	for (size_t i = 0; i < j->closed.nnames; i++)
-		json_array_append_new(names, json_string(j->closed.name[i].name));
+	for (size_t i = 0; i < c->nnames; i++) {
+		json_array_append_new(names, json_string(c->name[i].name));
+		json_array_append_new(closures, json_pack("{s:s, s:o}", "peer", c->name[i].name,
+							  "closed_at", said_at(c->name[i].wall_s)));
+	}
 	for (size_t i = 0; i < j->closed.live.n; i++)
 		json_array_append_new(pfx, json_string(bwl_pfx_format(&j->closed.live.item[i].pfx,
 								      text, sizeof(text))));
@@ -154,7 +167,10 @@ static void show_json(const char *dir, const struct bwl_journal *j)
 		json_array_append_new(limits, limit_json(&j->closed.limit[i]));
 	json_object_set_new(o, "dir", json_string(dir));
 	json_object_update_new(o, bwl_journal_json(j));
+	json_object_set_new(o, "stopped_at", c->stop ? said_at(c->stop_s) : json_null());
+	json_object_set_new(o, "clamped_at", c->clamp ? said_at(c->clamp_s) : json_null());
 	json_object_set_new(o, "peer_names", names);
+	json_object_set_new(o, "closures", closures);
 	json_object_set_new(o, "prefixes", pfx);
 	json_object_set_new(o, "limits", limits);
 	json_object_set_new(o, "torn_bytes", bwl_json_u64(j->torn));
@@ -165,8 +181,8 @@ static void show_text(const char *dir, const struct bwl_journal *j)
 {
 	char text[64];
 
-	printf("%s: %s%s%s; %llu records%s%s\n", dir, bwl_journal_state_name(j->state),
-	       *j->why ? ": " : "", j->why, (unsigned long long)j->seq,
+	printf("%s: %s%s%s; %llu record%s%s%s\n", dir, bwl_journal_state_name(j->state),
+	       *j->why ? ": " : "", j->why, (unsigned long long)j->seq, CTL_S(j->seq),
 	       j->closed.stop ? "; stopped" : "", j->closed.clamp ? "; clamped" : "");
 	for (size_t i = 0; i < j->closed.nnames; i++)
 		printf("  revoked  %s\n", j->closed.name[i].name);
@@ -195,7 +211,7 @@ static int journal_show(struct ctl *c, int argc, char **argv)
 	else
 		show_text(dir, &j);
 	if (j.state != BWL_JOURNAL_OK) {
-		bwl_fail(&c->err, EUCLEAN, "the journal is not to be believed: %s", j.why);
+		bwl_fail(&c->err, EUCLEAN, "the journal cannot be trusted: %s", j.why);
 		r = c->json ? 0 : bwl_hint(&c->err, "bwlimit-ctl journal init");
 	}
 	bwl_journal_free(&j);

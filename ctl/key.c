@@ -29,7 +29,7 @@ static int key_new(struct ctl *c, int argc, char **argv)
 	int r;
 
 	if (argc != 1)
-		return ctl_usage(c, "say which file the new key is written to");
+		return ctl_usage(c, "the file for the new key is missing");
 	k = bwl_key_random();
 	r = bwl_key_write(k, argv[0], &c->err);
 	if (!r)
@@ -44,7 +44,7 @@ static int key_show(struct ctl *c, int argc, char **argv)
 	int r;
 
 	if (argc != 1)
-		return ctl_usage(c, "say which key: a PEM file, or pkcs11:…");
+		return ctl_usage(c, "the key is missing: a PEM file, or pkcs11:…");
 	r = bwl_key_read(argv[0], &k, &c->err);
 	if (!r)
 		show(c, k, argv[0]);
@@ -59,6 +59,9 @@ const struct ctl_cmd ctl_key_cmds[] = {
 	  "Examples:\n  bwlimit-ctl key new /media/alice/bwlimit.pem\n",
 	  key_new },
 	{ "key", "show", "KEY", "Id and public part of a key",
-	  "KEY is a PEM file, or pkcs11:… where libcrypto has a provider for it.\n", key_show },
+	  "KEY is a PEM file, or pkcs11:token=NAME;object=NAME on a token that p11-kit knows. Its PIN is asked\n"
+	  "for, or is in a file: …?pin-source=file:/PATH.\n\n"
+	  "Examples:\n  bwlimit-ctl key show 'pkcs11:token=alice;object=bwlimit'\n",
+	  key_show },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include "ctl.h"
+#include "signed.h"
 
 #define ANSWER_S 10
 
@@ -24,7 +24,7 @@ static void show_text(const struct bwl_lease_now *l, uint64_t now)
 	bwl_format_time(l->longest_ns, most);
 	switch (l->state) {
 	case BWL_LEASE_NONE:
-		puts("the policy asks for no lease");
+		puts("the policy needs no lease");
 		break;
 	case BWL_LEASE_NEVER:
 		printf("no lease since the maps were made: every grant is at its floor until `bwlimit-ctl lease renew` (at most %s)\n",
@@ -69,7 +69,7 @@ static int ask(struct ctl *c, uint64_t for_ns, json_t **ret)
 	json_decref(what);
 	*ret = o;
 	if (!o) {
-		bwl_fail(&c->err, ENOTCONN, "bwlimitd does not answer: it alone renews a lease");
+		bwl_fail(&c->err, ENOTCONN, "bwlimitd does not answer: only it renews a lease");
 		return bwl_hint(&c->err, "systemctl start bwlimitd");
 	}
 	r = ctl_answer_err(c, o);
@@ -92,7 +92,7 @@ static int renew(struct ctl *c, int argc, char **argv)
 	if (words && bwl_parse_time(words, &for_ns, &c->err))
 		return CTL_USAGE;
 	if (words && (for_ns < BWL_LEASE_LEAST_NS || for_ns > BWL_LEASE_MOST_NS))
-		return ctl_usage(c, "--for '%.64s': 1s to what the policy's lease allows", words);
+		return ctl_usage(c, "--for '%.64s': must be 1s to the policy's lease", words);
 	r = bwl_audit_intent(&c->err, "lease renew%s%s", words ? " --for " : "",
 			     words ? words : "");
 	if (!r)
@@ -130,5 +130,17 @@ const struct ctl_cmd ctl_lease_cmds[] = {
 	  "  bwlimit-ctl lease renew\n"
 	  "  bwlimit-ctl lease renew --for 2h\n",
 	  renew },
+	{ "lease", "sign", "FILE.signed --for TIME --key KEY [--number N] [--out FILE]",
+	  "Make the lease of a signed policy, by the controller's key",
+	  "A controller does that by itself; this is for when none runs, and somebody has its key. The lease goes to the\n"
+	  "policy's fleet and audience, and is of at most its lease_most: more is refused here, and by every tray.\n"
+	  "`policy publish` puts it into the store.\n\n"
+	  "  --for TIME      how long grants live on by it: 1s to lease_most\n"
+	  "  --key KEY       of the role `online`: a file, or pkcs11:…\n"
+	  "  --number N      its version, above that of the one before; without it by the clock, as controllers do\n"
+	  "  --out FILE      where it is written; FILE.signed.lease without it\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl lease sign tray-7.yaml.signed --for 1h --key online.pem\n",
+	  ctl_lease_sign },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -14,13 +14,13 @@
 #include "ordered.h"
 
 static const struct ctl_cmd *const local_tables[] = {
-	ctl_peer_cmds,        ctl_grant_cmds,       ctl_revoke_cmds,    ctl_zone_cmds,
-	ctl_policy_cmds,      ctl_stats_cmds,       ctl_top_cmds,       ctl_watch_cmds,
-	ctl_explain_cmds,     ctl_exfil_cmds,       ctl_heartbeat_cmds, ctl_drill_cmds,
-	ctl_ipsec_cmds,       ctl_ipsec_track_cmds, ctl_pki_cmds,       ctl_usage_cmds,
-	ctl_history_cmds,     ctl_audit_cmds,       ctl_tamper_cmds,    ctl_lease_cmds,
-	ctl_journal_cmds,     ctl_metrics_cmds,     ctl_key_cmds,       ctl_approve_cmds,
-	ctl_break_glass_cmds, ctl_enrol_cmds,
+	ctl_peer_cmds,    ctl_grant_cmds,       ctl_revoke_cmds,    ctl_zone_cmds,
+	ctl_policy_cmds,  ctl_stats_cmds,       ctl_top_cmds,       ctl_watch_cmds,
+	ctl_explain_cmds, ctl_exfil_cmds,       ctl_heartbeat_cmds, ctl_drill_cmds,
+	ctl_ipsec_cmds,   ctl_ipsec_track_cmds, ctl_pki_cmds,       ctl_usage_cmds,
+	ctl_history_cmds, ctl_flows_cmds,       ctl_audit_cmds,     ctl_tamper_cmds,
+	ctl_lease_cmds,   ctl_journal_cmds,     ctl_metrics_cmds,   ctl_key_cmds,
+	ctl_approve_cmds, ctl_break_glass_cmds, ctl_enrol_cmds,     ctl_check_cmds,
 };
 #define NTABLES (sizeof(local_tables) / sizeof(*local_tables))
 /* Of --fleet, in their place. */
@@ -95,12 +95,12 @@ static void help_all(void)
 	}
 	puts("\nOptions:\n"
 	     "  --json          JSON on standard output, errors included\n"
-	     "  --fleet         before the command: to many trays, by their store; --fleet --help lists what\n"
+	     "  --fleet         before the command: for many trays, through their store; see --fleet --help\n"
 	     "  --pin-dir DIR   where the maps are pinned (BWLIMIT_PIN_DIR; " BWL_PIN_DIR ")\n"
-	     "  --help          also after any command\n"
+	     "  --help          also after any command; `help COMMAND` is the same\n"
 	     "  --version\n\n"
-	     "Exit codes: 0 done, 1 failed, 2 wrong use; of what is published for trays 3: not all have said\n"
-	     "that they have it.\n\n"
+	     "Exit codes: 0 done, 1 failed, 2 wrong use; 3 published, but not every tray has confirmed it.\n"
+	     "`check` has those of Nagios.\n\n"
 	     "Examples:\n"
 	     "  " CTL_PROGRAM " policy apply tray-7.yaml --confirm 60s\n"
 	     "  " CTL_PROGRAM
@@ -205,8 +205,8 @@ static int unknown(struct ctl *c, int argc, char **argv)
 				  argv[0], noun ? " " : "", noun ? argv[1] : "",
 				  noun ? argv[0] : "", noun ? " " : "", near);
 		else
-			ctl_usage(c, "unknown command '%.32s%s%.32s'; there is: %s", argv[0],
-				  noun ? " " : "", noun ? argv[1] : "", all);
+			ctl_usage(c, "unknown command '%.32s%s%.32s'%s%s", argv[0], noun ? " " : "",
+				  noun ? argv[1] : "", noun ? "; there is: " : "", noun ? all : "");
 	}
 	bwl_hint(&c->err, "see " CTL_PROGRAM " --help");
 	return CTL_USAGE;
@@ -214,16 +214,20 @@ static int unknown(struct ctl *c, int argc, char **argv)
 
 static int finish(struct ctl *c, const struct ctl_cmd *cmd, int r)
 {
-	bwl_audit_tool_end(r ? c->err.text : NULL);
-	if (r == 0 || r == CTL_SILENT) {
+	bool plugin = cmd && cmd->run == ctl_check_cmds->run; /* 1 and 2 mean something else */
+
+	bwl_audit_tool_end(r && r < CTL_EXIT ? c->err.text : NULL);
+	if (r == 0 || r == CTL_SILENT || r >= CTL_EXIT) {
 		errno = 0;
 		if (!fflush(stdout) && !ferror(stdout))
-			return r;
+			return r >= CTL_EXIT ? r - CTL_EXIT : r;
 		if (errno == EPIPE) /* `| head` has seen enough */
 			return 1;
 		bwl_fail(&c->err, errno ? errno : EIO, "cannot write the output: %s",
 			 strerror(errno ? errno : EIO));
 	}
+	if (plugin)
+		return ctl_check_unknown(c);
 	bwl_err_print(&c->err, CTL_PROGRAM, c->json);
 	if (r != CTL_USAGE)
 		return 1;
@@ -314,6 +318,11 @@ int main(int argc, char **argv)
 	if (version) {
 		puts(CTL_PROGRAM " " BWL_VERSION);
 		return finish(&c, NULL, 0);
+	}
+	if (argc && !strcmp(argv[0], "help")) {
+		help = true;
+		argc--;
+		argv++;
 	}
 	if (!argc) {
 		if (help) {

@@ -23,9 +23,23 @@ static const struct entry {
 	{ "stats", NULL, CTL_MODEL, false, { "--interval", NULL } },
 	{ "reasons", NULL, CTL_MODEL, false, { "--port", "--all", NULL } },
 	{ "metrics", NULL, CTL_READ, false, { "--peers", NULL } },
-	{ "top", NULL, CTL_MODEL, false, { "--once", "--interval", "--most", NULL } },
+	{ "top",
+	  NULL,
+	  CTL_MODEL,
+	  false,
+	  { "--once", "--interval", "--most", "--sort", "--filter", NULL } },
+	{ "check",
+	  NULL,
+	  CTL_READ,
+	  false,
+	  { "--volume-warning", "--volume-critical", "--limit", "--limit-for", "--ends-within",
+	    "--verify-age", "--history-age", NULL } },
 	{ "usage", NULL, CTL_MODEL, false, { "--most", NULL } },
-	{ "history", NULL, CTL_MODEL, false, { "--class", "--since", "--until", "--step", NULL } },
+	{ "history",
+	  NULL,
+	  CTL_MODEL,
+	  false,
+	  { "--class", "--since", "--until", "--step", "--all", NULL } },
 	{ "explain", NULL, CTL_READ, false, { "--port", "--size", NULL } },
 	{ "exfil",
 	  NULL,
@@ -37,7 +51,7 @@ static const struct entry {
 	{ "peer", "add", CTL_OPERATE, false, { NULL } },
 	{ "peer", "set", CTL_OPERATE, false, { NULL } },
 	{ "peer", "del", CTL_OPERATE, false, { NULL } },
-	{ "grant", NULL, CTL_OPERATE, false, { NULL } },
+	{ "grant", NULL, CTL_OPERATE, false, { "--all", "--yes", NULL } },
 	{ "revoke", NULL, CTL_OPERATE, false, { "--all", NULL } },
 	{ "zone", "set", CTL_OPERATE, false, { NULL } },
 	{ "policy",
@@ -97,7 +111,7 @@ static bool is_option(const char *word, const char *option)
 
 int ctl_ordered_may(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 {
-	const char *as = getenv("BWLIMIT_ORDERED_AS");
+	const char *as = getenv("BWLIMIT_ORDERED_AS"), *stream = getenv("BWLIMIT_ORDERED_STREAM");
 	const struct entry *x = entry_of(cmd);
 	int file = ctl_file_word(cmd, argc, argv);
 
@@ -117,9 +131,18 @@ int ctl_ordered_may(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **a
 		if (!known)
 			return bwl_fail(&c->err, EPERM, "%.64s is root's", argv[i]);
 	}
-	if (!strcmp(cmd->noun, "top") && (!argc || strcmp(argv[0], "--once")))
-		return bwl_fail(&c->err, EPERM, "top --once: bwlimitd runs nothing that goes on");
+	if (stream && *stream && strcmp(cmd->noun, "top"))
+		return bwl_fail(&c->err, EPERM, "only top can run as a stream");
+	if ((!stream || !*stream) && !strcmp(cmd->noun, "top") &&
+	    (!argc || strcmp(argv[0], "--once")))
+		return bwl_fail(&c->err, EPERM,
+				"use top --once: bwlimitd runs no command that does not end");
 	if (x->file && (file < 0 || strcmp(argv[file], "-")))
-		return bwl_fail(&c->err, EPERM, "a file comes on standard input: -");
+		return bwl_fail(&c->err, EPERM, "a file must come on standard input: -");
+	/* root would read any other file for whoever asks */
+	for (int i = 0; x->file && i < argc; i++)
+		if (i != file && strncmp(argv[i], "--", 2) &&
+		    (!i || strcmp(argv[i - 1], "--confirm")))
+			return bwl_fail(&c->err, EPERM, "only one file: -");
 	return 0;
 }

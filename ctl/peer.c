@@ -180,7 +180,7 @@ static int peer_show(struct ctl *c, int argc, char **argv)
 	int r;
 
 	if (argc != 1)
-		return ctl_usage(c, "say which peer");
+		return ctl_usage(c, "the peer is missing");
 	r = ctl_view_open(c, false, &v);
 	if (r)
 		return r;
@@ -260,7 +260,7 @@ static int fill_peer(struct ctl *c, struct bwl_pol_peer *p, const char *name,
 static int check_words(struct ctl *c, const struct ctl_words *w)
 {
 	if ((w->seen & CTL_W_MARK) && (!(w->seen & CTL_W_MODE) || w->mode != BWL_MODE_MARK))
-		return ctl_usage(c, "'mark' is the threshold of `mode mark`: say both");
+		return ctl_usage(c, "'mark' is the threshold of `mode mark`: give both");
 	return 0;
 }
 
@@ -279,7 +279,7 @@ static int peer_add(struct ctl *c, int argc, char **argv)
 	while (n < argc && looks_like_address(argv[n]))
 		n++;
 	if (n < 2)
-		return ctl_usage(c, "say a name and at least one address or prefix");
+		return ctl_usage(c, "give a name and at least one address or prefix");
 	r = ctl_words(c, argc - n, argv + n,
 		      CTL_W_LIMIT | CTL_W_MODE | CTL_W_MARK | CTL_W_ACCEPT | CTL_W_ZONE |
 			      CTL_W_VIA | CTL_W_VIA6 | CTL_W_PATH | CTL_W_FROM | CTL_W_UPLINK |
@@ -291,7 +291,7 @@ static int peer_add(struct ctl *c, int argc, char **argv)
 		return r;
 	if (!(w.seen & (CTL_W_PATH | CTL_W_IPSEC)))
 		return ctl_usage(
-			c, "say 'ipsec REMOTE', or 'path clear' for a peer without encryption");
+			c, "give 'ipsec REMOTE', or 'path clear' for a peer without encryption");
 	pfx = calloc((size_t)n - 1, sizeof(*pfx));
 	if (!pfx)
 		return bwl_fail(&c->err, ENOMEM, "out of memory");
@@ -303,7 +303,7 @@ static int peer_add(struct ctl *c, int argc, char **argv)
 	}
 	r = ctl_edit_begin(c, &pins, &pol);
 	if (!r && bwl_policy_peer(pol, argv[0])) {
-		bwl_fail(&c->err, EEXIST, "there is a peer '%.64s' already", argv[0]);
+		bwl_fail(&c->err, EEXIST, "there is already a peer '%.64s'", argv[0]);
 		r = bwl_hint(&c->err, "bwlimit-ctl peer set changes it");
 	}
 	if (r)
@@ -350,7 +350,7 @@ static int peer_del(struct ctl *c, int argc, char **argv)
 	int r;
 
 	if (!argc)
-		return ctl_usage(c, "say which peer");
+		return ctl_usage(c, "the peer is missing");
 	r = ctl_edit_begin(c, &pins, &pol);
 	for (int i = 0; !r && i < argc; i++) {
 		struct bwl_pol_peer *p = bwl_policy_peer(pol, argv[i]);
@@ -389,7 +389,7 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 	int r;
 
 	if (!argc)
-		return ctl_usage(c, "say which peer, and what to change");
+		return ctl_usage(c, "give a peer and what to change");
 	r = ctl_words(c, argc - 1, argv + 1, CTL_W_LIMIT | CTL_W_MODE | CTL_W_MARK | CTL_W_ACCEPT,
 		      &w);
 	if (!r)
@@ -397,11 +397,11 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (!w.seen)
-		return ctl_usage(c, "say what to change: rate, burst, volume, mode or accept");
+		return ctl_usage(c, "give what to change: rate, burst, volume, mode or accept");
 	/* an entry says `none` by a flag of its own, which only a new policy sets */
 	if (w.accept_none)
-		return ctl_usage(c,
-				 "accept none is for policy files and peer add; here it is a rate");
+		return ctl_usage(
+			c, "accept must be a rate here; only policy files and peer add take none");
 	r = bwl_pins_open_few(c->pin_dir, &pins, &c->err);
 	if (r)
 		return r;
@@ -418,6 +418,8 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 			ctl_print_list("peer-set", "peer", json_string(argv[0]));
 		else if (!r)
 			printf("%s: changed\n", argv[0]);
+		if (!r)
+			ctl_say_limits(c, pins, argv[0]);
 	}
 	bwl_pins_close(pins);
 	return r;

@@ -46,7 +46,7 @@ static int one_node(struct ctl *c, int argc, char **argv)
 	size_t n;
 
 	if (argc != 1)
-		return ctl_usage(c, "say which node: `node` of its policy");
+		return ctl_usage(c, "the node is missing: `node` of its policy");
 	n = strlen(argv[0]);
 	if (!n || n > 31 || *argv[0] == '-' || *argv[0] == '.' ||
 	    strspn(argv[0], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") !=

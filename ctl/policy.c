@@ -23,44 +23,6 @@ static int load(struct ctl *c, const char *file, struct bwl_policy **ret)
 	return r;
 }
 
-static int policy_check(struct ctl *c, int argc, char **argv)
-{
-	struct bwl_policy *pol;
-	size_t prefixes = 0;
-	char hex[65];
-	int r;
-
-	if (argc != 1)
-		return ctl_usage(c, "say which file; - is standard input");
-	r = load(c, argv[0], &pol);
-	if (r)
-		return r;
-	for (size_t i = 0; i < pol->npeers; i++)
-		prefixes += pol->peers[i].naddresses;
-	ctl_policy_hex(pol, hex);
-	if (c->json) {
-		json_t *o = bwl_doc("policy-check");
-
-		json_object_set_new(o, "file", json_string(argv[0]));
-		json_object_set_new(o, "ok", json_true());
-		json_object_set_new(o, "peer_count", bwl_json_u64(pol->npeers));
-		json_object_set_new(o, "prefix_count", bwl_json_u64(prefixes));
-		json_object_set_new(o, "zone_count", bwl_json_u64(pol->nzones));
-		json_object_set_new(o, "host_port_count", bwl_json_u64(pol->nports));
-		json_object_set_new(o, "digest", json_string(hex));
-		json_object_set_new(o, "warnings", ctl_policy_warnings(pol));
-		bwl_doc_print(o);
-	} else {
-		ctl_policy_warn(pol);
-		printf("%s: ok: %zu peer%s with %zu prefix%s, %zu zone%s, %zu host port%s; digest %.16s\n",
-		       argv[0], pol->npeers, CTL_S(pol->npeers), prefixes,
-		       prefixes == 1 ? "" : "es", pol->nzones, CTL_S(pol->nzones), pol->nports,
-		       CTL_S(pol->nports), hex);
-	}
-	bwl_policy_free(pol);
-	return 0;
-}
-
 /* The policy in force, or an empty one when there is none. */
 static int in_force(struct ctl *c, struct bwl_pins *pins, struct bwl_policy **ret)
 {
@@ -79,7 +41,7 @@ static int policy_diff(struct ctl *c, int argc, char **argv)
 	int r;
 
 	if (argc != 1)
-		return ctl_usage(c, "say which file; - is standard input");
+		return ctl_usage(c, "the file is missing; - is standard input");
 	r = load(c, argv[0], &to);
 	if (!r)
 		r = bwl_pins_open(c->pin_dir, false, &pins, &c->err);
@@ -154,7 +116,7 @@ static int policy_confirm(struct ctl *c, int argc, char **argv)
 static int policy_rollback(struct ctl *c, int argc, char **argv)
 {
 	(void)argv;
-	return settle(c, argc, "rollback", bwl_rollback, "back to the policy before");
+	return settle(c, argc, "rollback", bwl_rollback, "back to the previous policy");
 }
 
 static void show_json(const struct bwl_pins *pins, const struct bwl_policy *pol, const char *hex)
@@ -176,7 +138,7 @@ static void show_state(const struct bwl_pins *pins, const struct bwl_policy *pol
 
 	printf("# in force: digest %s\n", hex);
 	if (pending)
-		printf("# not confirmed: returns to the policy before in %s\n",
+		printf("# not confirmed: returns to the previous policy in %s\n",
 		       bwl_human_time((double)(pending - now) / 1e9, t));
 	if (pins->ctl->stop)
 		printf("# %s: every packet is dropped\n", pins->ctl->stop == BWL_UPGRADING
@@ -224,8 +186,13 @@ static int policy_show(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_policy_cmds[] = {
-	{ "policy", "check", "FILE", "Check a policy file; errors with line and column",
-	  "Needs no pins and no rights. - is standard input.\n", policy_check },
+	{ "policy", "check", "FILE...", "Check policy files: all errors, with line and column",
+	  "Needs no pins and no rights. - is standard input. At most 20 errors of each file are shown; the exit\n"
+	  "code is 1 if any file has one.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl policy check tray-7.yaml\n"
+	  "  bwlimit-ctl policy check policies/*.yaml\n",
+	  ctl_policy_check },
 	{ "policy", "diff", "FILE", "What the file would change in the policy in force",
 	  "+ added, - removed, ~ changed; defaults count as what they stand for.\n\n"
 	  "Examples:\n"
@@ -265,6 +232,7 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "  --lease-most TIME  a policy: an online key may renew leases for so long, at most\n"
 	  "  --stages           a policy: in force when the controller's rollout says so, not when it comes\n"
 	  "  --opens NAME,…     a policy, a grant: peers that are closed, and are to be open\n"
+	  "  --lifts WHAT,…     a policy: `stop`, `clamp`, where that was done before it is signed\n"
 	  "  --fresh-volume     a policy: volumes begin unspent\n"
 	  "  --break-glass      a policy, a grant: for `bwlimit-ctl break-glass`, in an emergency\n"
 	  "  --reason TEXT      why\n"

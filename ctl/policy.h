@@ -19,6 +19,8 @@ void ctl_policy_warn(const struct bwl_policy *pol);
 json_t *ctl_policy_warnings(const struct bwl_policy *pol);
 void ctl_policy_hex(const struct bwl_policy *pol, char hex[static 65]);
 
+/* policy_check.c: the command */
+int ctl_policy_check(struct ctl *c, int argc, char **argv);
 /* policy_apply.c: the command */
 int ctl_policy_apply(struct ctl *c, int argc, char **argv);
 

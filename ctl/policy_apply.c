@@ -73,11 +73,11 @@ static int apply_args(struct ctl *c, int argc, char **argv, struct apply *a)
 	if (r)
 		return r;
 	if (argc != 1)
-		return ctl_usage(c, "say which file; - is standard input");
+		return ctl_usage(c, "the file is missing; - is standard input");
 	if (a->confirm && bwl_parse_time(a->confirm, &a->confirm_ns, &c->err))
 		return CTL_USAGE;
 	if (a->confirm && a->confirm_ns < 1000000000ULL)
-		return ctl_usage(c, "--confirm %.32s: give yourself 1s at least", a->confirm);
+		return ctl_usage(c, "--confirm %.32s: must be at least 1s", a->confirm);
 	a->file = argv[0];
 	return 0;
 }
@@ -110,7 +110,7 @@ static int take_answer(struct ctl *c, const json_t *answer, struct bwl_publish_r
 	if (!answer) {
 		bwl_fail(
 			&c->err, EPIPE,
-			"bwlimitd ended before it answered: the policy before is in force, or this one");
+			"bwlimitd ended before it answered: the previous policy is in force, or this one");
 		return bwl_hint(&c->err, "bwlimit-ctl policy show says which; then apply it again");
 	}
 	json_array_foreach(json_object_get(answer, "warnings"), i, warning)
@@ -182,7 +182,7 @@ static void show(struct ctl *c, const struct apply *a, const char *hex,
 	json_object_set_new(doc, "warnings", ctl_policy_warnings(a->doc.pol));
 	ctl_print_report(c, rep, doc);
 	if (a->confirm && !c->json)
-		printf("  returns to the policy before in %s by itself, unless: bwlimit-ctl policy confirm\n",
+		printf("  returns to the previous policy in %s, unless confirmed: bwlimit-ctl policy confirm\n",
 		       bwl_format_time(a->confirm_ns, t));
 }
 

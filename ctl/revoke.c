@@ -69,12 +69,24 @@ static int close_map(struct order *o, int argc, char **argv)
 	return r;
 }
 
+/* What was signed before this opens none of it, whoever closed it first. */
+static void closed_again(struct order *o)
+{
+	const char *dir = bwl_journal_dir(o->pins->ctl->drill);
+	uint64_t now_s = (uint64_t)time(NULL);
+	int r = o->closed_all ? bwl_journal_again(dir, BWL_J_CLOSE, NULL, now_s, &o->journal) : 0;
+
+	for (size_t i = 0; !r && i < o->n; i++)
+		r = bwl_journal_again(dir, BWL_J_CLOSE, o->name[i], now_s, &o->journal);
+}
+
 /* After the map and the kernel: a log on a slow disk holds up nothing that closes. */
 static void record(struct order *o)
 {
 	uint64_t start = clock_ns();
 
-	bwl_journal_closed(o->pins, &o->journal);
+	if (!bwl_journal_closed(o->pins, &o->journal))
+		closed_again(o);
 	o->journal_ns = clock_ns() - start;
 	if (o->closed_all)
 		bwl_audit("revoke --all");
@@ -231,15 +243,16 @@ static void print_text(const struct order *o)
 	       o->journal.code ? o->journal.text : "over a reboot, too");
 	if (!o->encrypted)
 		return;
-	printf("  %-8s %10.3f ms  %u SAs and %u policies removed%s%s\n", "kernel",
-	       (double)o->kernel_ns / 1e6, o->kernel.sas, o->kernel.policies,
-	       *o->kernel_why ? "; " : "", o->kernel_why);
+	printf("  %-8s %10.3f ms  %u SA%s and %u polic%s removed%s%s\n", "kernel",
+	       (double)o->kernel_ns / 1e6, o->kernel.sas, CTL_S(o->kernel.sas), o->kernel.policies,
+	       o->kernel.policies == 1 ? "y" : "ies", *o->kernel_why ? "; " : "", o->kernel_why);
 	if (*o->charon_why)
 		printf("  %-8s %10.3f ms  %s\n", "charon", (double)o->charon_ns / 1e6,
 		       o->charon_why);
 	else
-		printf("  %-8s %10.3f ms  %u connections unloaded, %u more SAs ended, the other side told\n",
-		       "charon", (double)o->charon_ns / 1e6, o->charon.conns, o->charon.sas);
+		printf("  %-8s %10.3f ms  %u connection%s unloaded, %u more SA%s ended, the other side told\n",
+		       "charon", (double)o->charon_ns / 1e6, o->charon.conns,
+		       CTL_S(o->charon.conns), o->charon.sas, CTL_S(o->charon.sas));
 }
 
 int ctl_revoke(struct ctl *c, int argc, char **argv)
@@ -256,8 +269,8 @@ int ctl_revoke(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (o.all ? argc != 0 : argc == 0)
-		return ctl_usage(c, o.all ? "say --all or names, not both"
-					  : "say which peer, or --all");
+		return ctl_usage(c,
+				 o.all ? "give --all or names, not both" : "give a peer, or --all");
 	if (timeout && bwl_parse_time(timeout, &o.timeout_ns, &c->err))
 		return CTL_USAGE;
 	r = bwl_pins_open_few(c->pin_dir, &o.pins, &c->err);

@@ -8,7 +8,7 @@
 
 struct terms {
 	const char *key, *out, *type, *fleet, *audience, *name, *epoch, *version, *life, *reason,
-		*offline, *lease, *opens;
+		*offline, *lease, *opens, *lifts;
 	bool stages, fresh, glass;
 	enum bwl_signed_type what;
 	uint64_t epoch_n, version_n, life_ns;
@@ -63,6 +63,8 @@ static void add_options(const struct terms *t, json_t *o)
 		json_object_set_new(o, "lease_most", json_string(t->lease));
 	if (t->opens)
 		json_object_set_new(o, "opens", names_of(t->opens));
+	if (t->lifts)
+		json_object_set_new(o, "lifts", names_of(t->lifts));
 	if (t->stages)
 		json_object_set_new(o, "stages", json_true());
 	if (t->fresh)
@@ -148,6 +150,7 @@ int ctl_policy_sign(struct ctl *c, int argc, char **argv)
 		{ "--offline-for", NULL, &t.offline },
 		{ "--lease-most", NULL, &t.lease },
 		{ "--opens", NULL, &t.opens },
+		{ "--lifts", NULL, &t.lifts },
 		{ "--stages", &t.stages, NULL },
 		{ "--fresh-volume", &t.fresh, NULL },
 		{ "--break-glass", &t.glass, NULL },
@@ -163,7 +166,7 @@ int ctl_policy_sign(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (argc != 1 || !t.key)
-		return ctl_usage(c, "say which file, and --key, whose it is that signs");
+		return ctl_usage(c, "give a file, and --key, the key that signs");
 	r = bwl_key_read(t.key, &k, &c->err);
 	if (!r)
 		r = ctl_signed_read(c, argv[0], &bytes, &len);
@@ -239,7 +242,7 @@ int ctl_policy_verify(struct ctl *c, int argc, char **argv)
 	}
 	bwl_signed_free(&d);
 	if (!root_file)
-		return ctl_usage(c, "say --root, the root under which it is to hold");
+		return ctl_usage(c, "--root is missing: the root that it is checked against");
 	r = ctl_signed_root(c, root_file, &root);
 	if (r)
 		return r;

@@ -17,8 +17,21 @@ int ctl_signed_write(struct ctl *c, const char *file, const struct bwl_envelope 
 int ctl_signed_show(struct ctl *c, const char *file, const char *bytes, size_t len,
 		    const struct bwl_root *root, int people, bool enough);
 
-/* signed.c, signed_approve.c: the commands */
+/* What `approve` says that a policy or a grant widens, where nobody signs. */
+struct ctl_widens {
+	struct bwl_root *root;
+	const char *name; /* for errors: what it is of, and what it is compared with */
+	const char *against;
+	const char *bytes, *held; /* both signed */
+	size_t len, held_len;
+	uint64_t size; /* bytes that must not leave */
+};
+/* Sets the fields of docs/schema/approve.json from `widens` to `least_after_s`. */
+int ctl_approve_widens(struct ctl *c, const struct ctl_widens *x, json_t *into);
+
+/* signed.c, approve.c: the commands */
 int ctl_policy_sign(struct ctl *c, int argc, char **argv);
 int ctl_policy_verify(struct ctl *c, int argc, char **argv);
+int ctl_lease_sign(struct ctl *c, int argc, char **argv); /* lease_sign.c */
 
 #endif

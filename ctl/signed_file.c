@@ -16,13 +16,9 @@ int ctl_signed_read(struct ctl *c, const char *file, char **ret, size_t *ret_len
 	if (fd < 0)
 		return bwl_fail(&c->err, errno, "cannot open %s: %s", file, strerror(errno));
 	r = bwl_bytes_read(fd, BWL_SIGNED_BYTES_MOST, ret, ret_len, &c->err);
-	if (r) {
+	if (r)
 		snprintf(c->err.file, sizeof(c->err.file), "%s", file);
-		return r;
-	}
-	*ret = bwl_must(realloc(*ret, *ret_len + 1)); /* some take it for a string */
-	(*ret)[*ret_len] = '\0';
-	return 0;
+	return r;
 }
 
 int ctl_signed_root(struct ctl *c, const char *file, struct bwl_root **ret)

@@ -8,6 +8,16 @@
 #include <time.h>
 #include "stats.h"
 
+/* Ids are given from 1 on: behind the last name nobody counts, and most of the room is there. */
+static uint32_t named(const struct bwl_pins *p)
+{
+	uint32_t id = p->schema.max_peers - 1;
+
+	while (id && !p->name[id].name[0])
+		id--;
+	return id + 1;
+}
+
 int ctl_sample(struct ctl *c, struct bwl_pins *pins, struct ctl_sample *ret)
 {
 	ret->now_ns = bwl_now_ns();
@@ -15,7 +25,7 @@ int ctl_sample(struct ctl *c, struct bwl_pins *pins, struct ctl_sample *ret)
 	ret->count = calloc(pins->schema.max_peers, sizeof(*ret->count));
 	if (!ret->count)
 		return bwl_fail(&c->err, ENOMEM, "out of memory");
-	return bwl_peercnt_read(pins, ret->count, &c->err);
+	return bwl_peercnt_read_first(pins, named(pins), ret->count, &c->err);
 }
 
 void ctl_sample_free(struct ctl_sample *s)

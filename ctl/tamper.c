@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include "bwl/desired.h"
 #include "ctl.h"
 #include "ipsec/expel.h"
@@ -95,6 +96,9 @@ static int act(struct ctl *c, enum bwl_action a, char *peer)
 		done = bwl_clamp(pins);
 		if (done)
 			r = bwl_journal_closed(pins, &c->err);
+		if (done && !r)
+			r = bwl_journal_again(bwl_journal_dir(pins->ctl->drill), BWL_J_CLAMP, NULL,
+					      (uint64_t)time(NULL), &c->err);
 		bwl_pins_close(pins);
 		if (done) {
 			show(c, a);
@@ -119,8 +123,7 @@ static int has_peer(struct ctl *c, const char *name)
 		found = !strncmp(pins->name[id].name, name, BWL_NAME_LEN);
 	bwl_pins_close(pins);
 	return found ? 0
-		     : bwl_fail(&c->err, ENOENT, "there is no peer '%.64s': nothing was done",
-				name);
+		     : bwl_fail(&c->err, ENOENT, "no such peer: '%.64s'; nothing was done", name);
 }
 
 /* What is no UTF-8 keeps nobody from closing. */
@@ -169,7 +172,7 @@ static int tamper(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (!argc)
-		return ctl_usage(c, "say why: it is all that the log will know");
+		return ctl_usage(c, "the reason is missing: the log has nothing else");
 	ctl_join(argc, argv, why, sizeof(why));
 	r = peer ? has_peer(c, peer) : 0;
 	if (r)

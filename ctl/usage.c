@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bwl/err.h"
-#include "ctl.h"
+#include "check.h"
 
 struct usage {
 	const struct bwl_view *v;
@@ -18,8 +18,7 @@ struct volume {
 	struct bwl_left left;
 };
 
-/* What keeps a volume from being spent, if not that it is. */
-static const char *ledger_word(const struct bwl_release *m, const struct bwl_left *left)
+const char *ctl_ledger_word(const struct bwl_release *m, const struct bwl_left *left)
 {
 	if (m->unknown_bytes)
 		return "past-unknown";
@@ -83,11 +82,11 @@ static struct bwl_value get_ledger(const void *row)
 {
 	const struct volume *x = row;
 
-	return bwl_v_text(ledger_word(x->release, &x->left));
+	return bwl_v_text(ctl_ledger_word(x->release, &x->left));
 }
 
 static const struct bwl_field fields[] = {
-	{ "limit_key", "LIMIT", get_key },         { "used_bytes", ">USED", get_used },
+	{ "limit_key", "~LIMIT", get_key },        { "used_bytes", ">USED", get_used },
 	{ "volume_bytes", ">VOLUME", get_volume }, { NULL, ">SHARE", get_share },
 	{ "window_s", "WINDOW", get_window },      { "released_bytes", ">RELEASED", get_released },
 	{ "ledger_state", "LEDGER", get_ledger },
@@ -165,7 +164,7 @@ static int usage(struct ctl *c, int argc, char **argv)
 	} else if (ledger & BWL_LEDGER_CAME) {
 		puts(ledger & BWL_LEDGER_TPM
 			     ? "\nThe ledger is bound to a TPM's counter: an old copy of it is refused."
-			     : "\nThe ledger is bound to no TPM: an old copy of it would not be found out after a reboot.");
+			     : "\nThe ledger is bound to no TPM: an old copy of it would not be noticed.");
 	}
 	bwl_view_close(&v);
 	return 0;

@@ -59,7 +59,7 @@ static int options(struct watch *w, int argc, char **argv)
 	if (!r && timeout && bwl_parse_time(timeout, &ns, &w->c->err))
 		return CTL_USAGE;
 	if (!r && timeout && !ns)
-		return ctl_usage(w->c, "--timeout %.32s: more than nothing", timeout);
+		return ctl_usage(w->c, "--timeout %.32s: must be greater than 0", timeout);
 	w->end_ns = timeout ? bwl_now_ns() + ns : 0;
 	return r;
 }

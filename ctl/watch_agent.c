@@ -72,7 +72,7 @@ static int follow(struct watch *w, struct stream *s)
 			watch_print(w, o);
 	}
 	if (r < 0) {
-		bwl_warn("bwlimitd has gone; what happens until the next line here may be missing");
+		bwl_warn("bwlimitd ended: events until the next line here may be missing");
 		return WATCH_OTHER;
 	}
 	hear_the_end(w, s);

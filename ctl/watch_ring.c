@@ -86,7 +86,8 @@ static int begin(struct reader *v)
 		r = bwl_event_lock(v->pins, &v->lock, e);
 	if (r == -EBUSY)
 		return bwl_hint(
-			e, "by a bwlimitd that does not answer, or by another `watch`: end it");
+			e,
+			"a bwlimitd that does not answer reads them, or another `watch`: end it");
 	if (!r)
 		r = bwl_event_losses(v->pins, &v->losses, e);
 	if (!r)
@@ -102,7 +103,7 @@ int watch_ring(struct watch *w)
 	int r = begin(&v);
 
 	if (!r) {
-		bwl_info("no bwlimitd answers: the events are read here, and logged nowhere");
+		bwl_info("bwlimitd does not answer: events are read here, and not logged");
 		r = read_ring(&v);
 	}
 	end(&v);

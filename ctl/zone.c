@@ -56,10 +56,10 @@ static struct bwl_value get_left(const void *row)
 }
 
 static const struct bwl_field zone_fields[] = {
-	{ "zone", "NAME", get_name },
+	{ "zone", "~NAME", get_name },
 	{ "peer_count", ">PEERS", get_peers },
 	{ "rate_bits_per_second", ">RATE", get_rate },
-	{ NULL, ">BURST", get_burst },
+	{ NULL, "?>BURST", get_burst },
 	{ NULL, ">DEBT", get_debt },
 	{ "left", ">VOLUME USED", get_left },
 };
@@ -122,12 +122,12 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 	int r;
 
 	if (!argc)
-		return ctl_usage(c, "say which zone, and what to change");
+		return ctl_usage(c, "give a zone and what to change");
 	r = ctl_words(c, argc - 1, argv + 1, CTL_W_LIMIT, &w);
 	if (r)
 		return r;
 	if (!w.seen)
-		return ctl_usage(c, "say what to change: rate, burst or volume");
+		return ctl_usage(c, "give what to change: rate, burst or volume");
 	r = ctl_edit_begin(c, &pins, &pol);
 	for (size_t i = 0; !r && i < pol->nzones; i++)
 		if (!strcmp(pol->zones[i].name, argv[0]))

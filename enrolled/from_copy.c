@@ -2,10 +2,25 @@
 /* See from_copy.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/desired.h>
 #include <bwl/tables.h>
 #include "from_copy.h"
 
 #define DRIFT_NS (2 * 1000000000ULL)
+
+struct bwl_policy *enrolled_accepted(const char *dir)
+{
+	struct bwl_policy *pol = NULL;
+	struct bwl_accepted a;
+
+	if (!dir)
+		return NULL;
+	bwl_accepted_look(dir, &a);
+	if (bwl_accepted_policy(&a, &pol, NULL))
+		pol = NULL;
+	bwl_accepted_free(&a);
+	return pol;
+}
 
 static void round_limit(struct bwl_lim *l)
 {

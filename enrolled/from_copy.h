@@ -5,6 +5,11 @@
 
 #include <bwl/policy.h>
 
+/*
+ * The policy that was accepted last, by the clocks of now; NULL: there is none that reads. dir: the
+ * state directory, or NULL.
+ */
+struct bwl_policy *enrolled_accepted(const char *dir);
 /* Rates and bursts as they come back from the maps: rounded down, by 2^-23 at most. */
 void enrolled_round(struct bwl_policy *pol);
 /*

@@ -43,28 +43,12 @@ int bwl_enrolled_refuses(struct bwl_pins *p, const char *what, struct bwl_err *e
 	return bwl_gate_refuse(e, what);
 }
 
-/* The policy that was accepted last, by the clocks of now; NULL: there is none that reads. */
-static struct bwl_policy *accepted(void)
-{
-	const char *dir = bwl_enrolled_dir();
-	struct bwl_policy *pol = NULL;
-	struct bwl_accepted a;
-
-	if (!dir)
-		return NULL;
-	bwl_accepted_look(dir, &a);
-	if (bwl_accepted_policy(&a, &pol, NULL))
-		pol = NULL;
-	bwl_accepted_free(&a);
-	return pol;
-}
-
 /* Where no policy is in force yet, after a boot, say: the one that was accepted, or nothing. */
 static int in_force(struct bwl_pins *p, struct bwl_policy **ret, struct bwl_err *e)
 {
 	if (bwl_active_slot(p, bwl_now_ns()) != BWL_NO_SLOT)
 		return bwl_policy_read(p, ret, e);
-	*ret = accepted();
+	*ret = enrolled_accepted(bwl_enrolled_dir());
 	if (!*ret)
 		*ret = bwl_policy_new();
 	enrolled_round(*ret);
@@ -106,6 +90,10 @@ static int judge(const struct bwl_policy *from, const struct bwl_policy *to,
 
 	if (!r && o && o->confirm_ns)
 		r = compare(to, from, false, "it would return by itself to what is wider: ", e);
+	/* Nothing else comes into force meanwhile: what people sign to tighten would wait for it.
+	 */
+	if (!r && o && o->confirm_ns)
+		r = bwl_gate_refuse(e, "what people sign would wait until the trial ends");
 	return r;
 }
 
@@ -123,7 +111,7 @@ static int gate(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 	r = in_force(p, &from, e);
 	if (r)
 		return r;
-	copy = accepted();
+	copy = enrolled_accepted(bwl_enrolled_dir());
 	enrolled_follow(from, pol);
 	enrolled_fill(from, copy, pol);
 	if (edit || (o && o->of_maps))

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include <bwl/doc.h>
+#include "from_copy.h"
 #include "glass.h"
 #include "glass_used.h"
 #include "journal/journal.h"
@@ -44,6 +45,16 @@ static int before_closed(const struct bwl_memory *m, const struct bwl_signed *d,
 	return -ESTALE;
 }
 
+static int no_member(const struct bwl_memory *m, struct bwl_err *e)
+{
+	if (!bwl_memory_is_expelled(m, bwl_memory_tray(m)->name, NULL))
+		return 0;
+	bwl_fail(e, EKEYREVOKED, "this tray is expelled from the fleet: no glass is broken here");
+	if (e)
+		e->id = "signed-revoked";
+	return bwl_hint(e, "two people enrol it again");
+}
+
 int bwl_glass_open(const struct bwl_memory *m, const char *dir, const char *bytes, size_t len,
 		   int64_t wall_s, struct bwl_glass *ret, struct bwl_err *e)
 {
@@ -67,6 +78,8 @@ int bwl_glass_open(const struct bwl_memory *m, const char *dir, const char *byte
 	if (!r)
 		r = before_closed(m, d, e);
 	if (!r)
+		r = no_member(m, e);
+	if (!r)
 		r = glass_judge(dir, d, e);
 	left = d->terms.not_after_s - now;
 	ret->for_ns = (uint64_t)left < BWL_GLASS_MOST_NS / SECOND ? (uint64_t)left * SECOND
@@ -81,9 +94,11 @@ void bwl_glass_free(struct bwl_glass *g)
 	bwl_signed_free(&g->doc);
 }
 
-static int policy_of(struct bwl_pins *p, const struct bwl_memory *m, const struct bwl_signed *d,
-		     struct bwl_policy **ret, struct bwl_err *e)
+/* What comes from the maps does not say who a peer is by IKE: the policy that was accepted does. */
+static int policy_of(struct bwl_pins *p, const struct bwl_memory *m, const char *dir,
+		     const struct bwl_signed *d, struct bwl_policy **ret, struct bwl_err *e)
 {
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *copy = NULL;
 	int64_t wall_s = bwl_memory_now(m, time(NULL));
 	const char *text = bwl_payload_text(d->body, "text");
 	int r;
@@ -94,27 +109,65 @@ static int policy_of(struct bwl_pins *p, const struct bwl_memory *m, const struc
 	if (bwl_active_slot(p, bwl_now_ns()) == BWL_NO_SLOT)
 		return bwl_fail(e, ENOENT, "no policy is in force: there is no peer to grant to");
 	r = bwl_policy_read(p, ret, e);
+	copy = r ? NULL : enrolled_accepted(dir);
+	if (copy)
+		enrolled_fill(*ret, copy, copy);
 	return r ? r : bwl_grant_into(*ret, d, bwl_now_ns(), wall_s, e);
 }
 
-/* What the journal has closed is so, but what the document names; that is again afterwards. */
-static const char **opened(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_signed *d,
-			   size_t *ret_n)
+/* What the journal has closed after people signed that: by peer. */
+static bool *closed_since(const struct bwl_journal *j, const struct bwl_policy *pol,
+			  const struct bwl_signed *d)
+{
+	bool *since = bwl_must(calloc(pol->npeers + 1, sizeof(*since)));
+
+	bwl_closed_after(&j->closed, d->terms.issued_s, pol, since);
+	return since;
+}
+
+static bool may_open(const struct bwl_memory *m, const struct bwl_pol_peer *q, bool since)
+{
+	if (bwl_memory_is_expelled(m, q->name, q->ipsec_id))
+		return false;
+	if (since)
+		bwl_warn(
+			"%s was closed on this tray after that was signed: it stays closed; sign it anew",
+			q->name);
+	return !since;
+}
+
+/*
+ * What the journal has closed is so, but what the document names, if it was signed after that; that
+ * is again afterwards. Who is expelled is closed, whatever it names.
+ */
+static const char **opened(struct bwl_pins *p, const struct bwl_memory *m, struct bwl_policy *pol,
+			   const struct bwl_signed *d, size_t *ret_n)
 {
 	const json_t *list = json_object_get(d->body, "opens"), *v;
 	const char **name = bwl_must(calloc(json_array_size(list) + 1, sizeof(*name)));
+	BWL_AUTO_FREE bool *since = NULL;
+	struct bwl_journal j;
 	size_t i;
 
-	bwl_journal_policy(p, pol, false, false);
+	bwl_journal_look(bwl_journal_dir(p->ctl->drill), &j);
+	bwl_journal_warn(&j);
+	bwl_journal_into_policy(p, &j, pol, false, false);
+	since = closed_since(&j, pol, d);
+	bwl_journal_free(&j);
 	*ret_n = 0;
 	json_array_foreach(list, i, v)
 	{
 		struct bwl_pol_peer *q = bwl_policy_peer(pol, json_string_value(v));
 
+		if (q && !may_open(m, q, since[q - pol->peers]))
+			continue;
 		if (q)
 			q->revoked = false;
 		name[(*ret_n)++] = json_string_value(v);
 	}
+	for (i = 0; i < pol->npeers; i++)
+		pol->peers[i].revoked |= bwl_memory_is_expelled(m, pol->peers[i].name,
+								pol->peers[i].ipsec_id);
 	return name;
 }
 
@@ -143,7 +196,7 @@ int bwl_glass_break(struct bwl_pins *p, const struct bwl_memory *m, const char *
 	int r = bwl_pins_lock(p, e);
 
 	if (!r)
-		r = policy_of(p, m, &g->doc, &pol, e);
+		r = policy_of(p, m, dir, &g->doc, &pol, e);
 	if (r)
 		return r;
 	if (bwl_pending_ns(p, bwl_now_ns())) {
@@ -152,10 +205,10 @@ int bwl_glass_break(struct bwl_pins *p, const struct bwl_memory *m, const char *
 	}
 	r = glass_judge(dir, &g->doc, e); /* again, with the lock */
 	if (!r)
-		r = glass_use(dir, &g->doc, bwl_memory_newest(m), e);
+		r = glass_use(dir, &g->doc, pol, m, e);
 	if (r)
 		return r;
-	opens = opened(p, pol, &g->doc, &o.nopens);
+	opens = opened(p, m, pol, &g->doc, &o.nopens);
 	o.opens = opens;
 	r = bwl_publish(p, pol, &o, ret, e);
 	if (!r)

@@ -29,6 +29,12 @@ void bwl_glass_free(struct bwl_glass *g);
 /* Used up, then in force. The audit log comes before. */
 int bwl_glass_break(struct bwl_pins *p, const struct bwl_memory *m, const char *dir,
 		    const struct bwl_glass *g, struct bwl_publish_report *ret, struct bwl_err *e);
+/*
+ * Is what broke the glass last over: of an epoch that is, revoked by its digest, or with somebody
+ * who is expelled (a peer by its identity, or this tray)? Then it is to be ended (bwl_rollback()).
+ * Where nobody can say what it was, it is over.
+ */
+bool bwl_glass_is_over(const struct bwl_memory *m, const char *dir);
 /* How many were ever used here, as the disk has it; -EUCLEAN: that does not read. */
 int bwl_glass_used(const char *dir, uint64_t *ret, struct bwl_err *e);
 

@@ -8,29 +8,20 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <openssl/evp.h>
 #include <bwl/bytes.h>
 #include <bwl/cleanup.h>
 #include <bwl/encode.h>
 #include "glass.h"
 #include "glass_used.h"
+#include "signed/checked_file.h"
 #include "signed/payload.h"
 
-#define MAGIC "# bwlimit glass 1 "
-#define HEAD (sizeof(MAGIC) - 1 + 64 + 1)
+#define WORD "glass"
 #define BYTES_MOST (1UL << 20)
 #define USED_MOST 256
+#define IDS_MOST 4096
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
-
-static void hex_of(const char *bytes, size_t len, char ret[static 65])
-{
-	uint8_t d[32];
-
-	if (EVP_Digest(bytes, len, d, NULL, EVP_sha256(), NULL) != 1)
-		abort();
-	bwl_hex_encode(d, sizeof(d), ret);
-}
 
 static bool is_item(const json_t *o)
 {
@@ -44,15 +35,9 @@ static bool is_item(const json_t *o)
 static json_t *parse(const char *bytes, size_t len)
 {
 	const json_t *list, *v;
-	json_t *o = NULL;
-	char hex[65];
+	json_t *o = bwl_checked_parse(WORD, bytes, len);
 	size_t i;
 
-	if (len <= HEAD || strncmp(bytes, MAGIC, strlen(MAGIC)))
-		return NULL;
-	hex_of(bytes + HEAD, len - HEAD, hex);
-	if (!strncmp(bytes + strlen(MAGIC), hex, 64))
-		o = json_loadb(bytes + HEAD, len - HEAD, JSON_REJECT_DUPLICATES, NULL);
 	list = json_object_get(o, "used");
 	if (json_is_array(list) && json_is_integer(json_object_get(o, "count"))) {
 		json_array_foreach(list, i, v) if (!is_item(v)) break;
@@ -130,30 +115,54 @@ int glass_judge(const char *dir, const struct bwl_signed *d, struct bwl_err *e)
 	return bwl_hint(e, "two people sign the next version");
 }
 
-static void forget_ended(json_t *all, int64_t now_s)
+/* What is refused by its end or its epoch need not be remembered. */
+static void forget_ended(json_t *all, const struct bwl_memory *m)
 {
 	json_t *list = json_object_get(all, "used");
 
-	for (size_t i = json_array_size(list); i--;)
-		if ((int64_t)bwl_payload_number(json_array_get(list, i), "not_after") <= now_s)
+	for (size_t i = json_array_size(list); i--;) {
+		const json_t *v = json_array_get(list, i);
+
+		if ((int64_t)bwl_payload_number(v, "not_after") <= bwl_memory_newest(m) ||
+		    bwl_payload_number(v, "epoch") < bwl_memory_epoch(m))
 			json_array_remove(list, i);
+	}
 }
 
-static int keep(const char *dir, const json_t *all, struct bwl_err *e)
+/*
+ * Who its peers are by IKE, where their names do not say it: the maps do not have that. Who is
+ * expelled already is closed in it, and ends it not.
+ */
+static json_t *ids_of(const struct bwl_policy *pol, const struct bwl_memory *m)
 {
-	BWL_AUTO_FREE char *text = bwl_must(json_dumps(all, JSON_COMPACT));
-	char head[HEAD + 1], hex[65];
-	struct bwl_bytes part[2] = { { head, HEAD }, { text, strlen(text) } };
+	json_t *ids = json_object();
 
-	hex_of(text, strlen(text), hex);
-	snprintf(head, sizeof(head), MAGIC "%s\n", hex);
-	return bwl_bytes_replace(dir, BWL_GLASS, part, 2, e);
+	for (size_t i = 0; i < pol->npeers && json_object_size(ids) < IDS_MOST; i++) {
+		const struct bwl_pol_peer *q = &pol->peers[i];
+
+		if (q->ipsec_id && strcmp(q->ipsec_id, q->name) &&
+		    !bwl_memory_is_expelled(m, q->ipsec_id, NULL))
+			json_object_set_new(ids, q->ipsec_id, json_true());
+	}
+	return ids;
 }
 
-int glass_use(const char *dir, const struct bwl_signed *d, int64_t now_s, struct bwl_err *e)
+static bool has_expelled(const struct bwl_memory *m, const json_t *ids)
+{
+	const char *id;
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)ids, id,
+			    v) if (bwl_memory_is_expelled(m, id, NULL)) return true;
+	return false;
+}
+
+int glass_use(const char *dir, const struct bwl_signed *d, const struct bwl_policy *pol,
+	      const struct bwl_memory *m, struct bwl_err *e)
 {
 	BWL_AUTO(json_decref) json_t *all = NULL;
 	json_t *list, *item;
+	char hex[65];
 	size_t at;
 	int r = load(dir, &all, e);
 
@@ -162,19 +171,24 @@ int glass_use(const char *dir, const struct bwl_signed *d, int64_t now_s, struct
 	list = json_object_get(all, "used");
 	if (find(all, d, &at))
 		json_array_remove(list, at);
-	forget_ended(all, now_s);
-	if (json_array_size(list) >= USED_MOST)
-		return bwl_fail(e, ENOSPC,
-				"%d documents broke the glass here, and none of them has ended",
-				USED_MOST);
-	item = json_pack("{s:s, s:s, s:I, s:I, s:I}", "type", bwl_signed_word(d->type), "name",
+	forget_ended(all, m);
+	if (json_array_size(list) >= USED_MOST) {
+		bwl_fail(e, ENOSPC, "%d documents broke the glass here, and none of them has ended",
+			 USED_MOST);
+		return bwl_hint(e, "a revocation with `new_epoch` ends them all");
+	}
+	item = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s}", "type", bwl_signed_word(d->type), "name",
 			 d->terms.name, "epoch", (json_int_t)d->terms.epoch, "version",
 			 (json_int_t)d->terms.version, "not_after",
-			 (json_int_t)d->terms.not_after_s);
-	json_array_append_new(list, bwl_must(item));
+			 (json_int_t)d->terms.not_after_s, "digest",
+			 bwl_hex_encode(d->digest, sizeof(d->digest), hex));
+	for (size_t i = 0; i < json_array_size(list); i++) /* of what is in force alone */
+		json_object_del(json_array_get(list, i), "ids");
+	json_object_set_new(bwl_must(item), "ids", ids_of(pol, m));
+	json_array_append_new(list, item);
 	json_object_set_new(all, "count",
 			    json_integer((json_int_t)bwl_payload_number(all, "count") + 1));
-	return keep(dir, all, e);
+	return bwl_checked_keep(WORD, dir, BWL_GLASS, all, e);
 }
 
 int bwl_glass_used(const char *dir, uint64_t *ret, struct bwl_err *e)
@@ -184,4 +198,23 @@ int bwl_glass_used(const char *dir, uint64_t *ret, struct bwl_err *e)
 
 	*ret = r ? 0 : bwl_payload_number(all, "count");
 	return r;
+}
+
+bool bwl_glass_is_over(const struct bwl_memory *m, const char *dir)
+{
+	BWL_AUTO(json_decref) json_t *all = NULL;
+	const char *hex;
+	uint8_t digest[32];
+	const json_t *list, *last;
+
+	if (load(dir, &all, NULL))
+		return true;
+	list = json_object_get(all, "used");
+	last = json_array_get(list, json_array_size(list) - 1);
+	hex = bwl_payload_text(last, "digest"); /* bwlimit 0.2.0 wrote none */
+	return !last || bwl_payload_number(last, "epoch") < bwl_memory_epoch(m) ||
+	       bwl_memory_is_expelled(m, bwl_memory_tray(m)->name, NULL) ||
+	       has_expelled(m, json_object_get(last, "ids")) ||
+	       (hex && bwl_hex_decode(hex, digest, sizeof(digest)) &&
+		bwl_memory_is_revoked(m, digest));
 }

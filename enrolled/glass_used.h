@@ -3,11 +3,14 @@
 #ifndef BWL_ENROLLED_GLASS_USED_H
 #define BWL_ENROLLED_GLASS_USED_H
 
-#include "signed/document.h"
+#include <bwl/policy.h>
+#include "signed/memory.h"
 
 /* -ESTALE ("signed-old"): it, or a newer one of its name, was used; -EUCLEAN: nobody can say. */
 int glass_judge(const char *dir, const struct bwl_signed *d, struct bwl_err *e);
-/* On disk when 0 is returned. now_s: what has ended by then is forgotten. */
-int glass_use(const char *dir, const struct bwl_signed *d, int64_t now_s, struct bwl_err *e);
+/* On disk when 0 is returned. pol: what is put in force by it. m: what has ended by it is
+ * forgotten. */
+int glass_use(const char *dir, const struct bwl_signed *d, const struct bwl_policy *pol,
+	      const struct bwl_memory *m, struct bwl_err *e);
 
 #endif

@@ -2,23 +2,12 @@
 /* The lists of metrics: of the node, of each peer, of each port and reason. */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 #include <bwl/cleanup.h>
 #include "metrics.h"
 #include "prometheus.h"
+#include "state.h"
 
 #define LOAD(word) __atomic_load_n(&(word), __ATOMIC_SEQ_CST)
-#define NS 1000000000.0
-
-/* When CLOCK_BOOTTIME says so, in seconds since 1970. */
-static double wall(uint64_t boot_ns)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / NS +
-	       ((double)boot_ns - (double)bwl_now_ns()) / NS;
-}
 
 /* A metric of a row; get returns false where the row has none. */
 struct metric {
@@ -78,8 +67,37 @@ static bool grant_used(const struct bwl_peer_row *r, double *ret)
 
 static bool grant_expires(const struct bwl_peer_row *r, double *ret)
 {
-	*ret = wall(r->body->meta.expiry_ns);
+	*ret = metrics_wall(r->body->meta.expiry_ns);
 	return r->body->meta.expiry_ns != BWL_NEVER_NS;
+}
+
+static bool contained(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = !!(r->body->meta.flags & BWL_PEER_CONTAINED);
+	return true;
+}
+
+static bool revoked(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = bwl_standing(r->v, r->id, r->body) == BWL_STAND_REVOKED;
+	return true;
+}
+
+static bool is_encrypted(const struct bwl_peer_row *r)
+{
+	return r->body->meta.path != BWL_PATH_CLEAR;
+}
+
+static bool has_sa(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = !!(__atomic_load_n(&r->v->pins->tunnel[r->id].flags, __ATOMIC_SEQ_CST) & BWL_TUN_SA);
+	return is_encrypted(r);
+}
+
+static bool sa_changes(const struct bwl_peer_row *r, double *ret)
+{
+	*ret = LOAD(r->v->pins->tunnel[r->id].changes);
+	return is_encrypted(r);
 }
 
 static const struct metric of_peer[] = {
@@ -96,6 +114,12 @@ static const struct metric of_peer[] = {
 	{ "peer_grant_volume_used_bytes", PROM_GAUGE, "What is spent of that volume", grant_used },
 	{ "peer_grant_expiry_timestamp_seconds", PROM_GAUGE, "When the grant expires; none: never",
 	  grant_expires },
+	{ "peer_contained", PROM_GAUGE, "1: its own DPU limits it, so it is no way out",
+	  contained },
+	{ "peer_revoked", PROM_GAUGE, "1: closed until it is granted again", revoked },
+	{ "peer_sa", PROM_GAUGE,
+	  "1: the kernel has an SA by which it may leave; none: not encrypted", has_sa },
+	{ "peer_sa_changes_total", PROM_COUNTER, "SAs that came and went", sa_changes },
 };
 #define NOF_PEER (sizeof(of_peer) / sizeof(*of_peer))
 
@@ -224,20 +248,9 @@ static void put_node(FILE *f, const struct bwl_view *v)
 	prom_sample(f, "policy_edits", &(struct prom_labels){ 0 }, LOAD(v->pins->ctl->edits));
 	prom_family(f, "attach_timestamp_seconds", PROM_GAUGE, "When the maps were made");
 	prom_sample(f, "attach_timestamp_seconds", &(struct prom_labels){ 0 },
-		    wall(v->pins->ctl->attached_ns));
+		    metrics_wall(v->pins->ctl->attached_ns));
 	prom_family(f, "policy_in_force", PROM_GAUGE, "0: everything is dropped");
 	prom_sample(f, "policy_in_force", &(struct prom_labels){ 0 }, v->has_gen);
-}
-
-static void put_policy(FILE *f, const struct bwl_view *v)
-{
-	uint64_t silent_ns = bwl_silent_at(v);
-
-	prom_family(f, "heartbeat_deadline_timestamp_seconds", PROM_GAUGE,
-		    "When grants fall to their floors; none: the policy has no heartbeat");
-	if (silent_ns != BWL_NEVER_NS)
-		prom_sample(f, "heartbeat_deadline_timestamp_seconds", &(struct prom_labels){ 0 },
-			    silent_ns ? wall(silent_ns) : 0);
 }
 
 int bwl_metrics(FILE *f, const struct bwl_view *v, uint32_t most_peers, struct bwl_err *e)
@@ -245,9 +258,10 @@ int bwl_metrics(FILE *f, const struct bwl_view *v, uint32_t most_peers, struct b
 	int r;
 
 	put_node(f, v);
+	metrics_machine(f, v);
 	r = put_ports(f, v, e);
 	if (r || !v->has_gen)
 		return r;
-	put_policy(f, v);
+	metrics_policy(f, v);
 	return put_peers(f, v, most_peers, e);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines of Prometheus' text format, see prometheus.h. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bwl/err.h"
 #include "prometheus.h"
 
 #define PREFIX "bwlimit_"
@@ -42,4 +45,30 @@ void prom_sample(FILE *f, const char *name, const struct prom_labels *labels, do
 {
 	put_name(f, name, labels);
 	fprintf(f, "%.*f\n", value == trunc(value) ? 0 : 3, value);
+}
+
+#define TOTAL "_total "
+#define END "# EOF\n"
+
+char *prom_openmetrics(const char *text, size_t len, size_t *ret_len)
+{
+	char *ret = bwl_must(malloc(len + sizeof(END))), *to = ret;
+	const char *end = text + len;
+
+	while (text < end) {
+		const char *line = memchr(text, '\n', (size_t)(end - text)), *total;
+		size_t n = (size_t)(line ? line + 1 - text : end - text);
+
+		total = *text == '#' ? memmem(text, n, TOTAL, strlen(TOTAL)) : NULL;
+		if (total) {
+			to = mempcpy(to, text, (size_t)(total - text));
+			n -= (size_t)(total - text) + strlen(TOTAL) - 1;
+			text = total + strlen(TOTAL) - 1;
+		}
+		to = mempcpy(to, text, n);
+		text += n;
+	}
+	to = mempcpy(to, END, strlen(END));
+	*ret_len = (size_t)(to - ret);
+	return ret;
 }

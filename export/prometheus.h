@@ -6,6 +6,7 @@
 #ifndef BWL_EXPORT_PROMETHEUS_H
 #define BWL_EXPORT_PROMETHEUS_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 struct prom_label {
@@ -21,5 +22,8 @@ enum prom_type { PROM_COUNTER, PROM_GAUGE };
 void prom_family(FILE *f, const char *name, enum prom_type type, const char *help);
 /* Whole numbers without a fraction; Prometheus keeps 64-bit floats, exact to 2^53. */
 void prom_sample(FILE *f, const char *name, const struct prom_labels *labels, double value);
+
+/* The same text in OpenMetrics 1.0: of a counter's family the name ends before _total. */
+char *prom_openmetrics(const char *text, size_t len, size_t *ret_len);
 
 #endif

@@ -21,13 +21,25 @@ static uint32_t hex(const json_t *o, const char *key)
 	return (uint32_t)strtoul(bwl_vici_text(o, key), NULL, 16);
 }
 
+uint32_t bwl_ipsec_child_spi(const json_t *child, const char *key)
+{
+	return hex(child, key);
+}
+
+uint32_t bwl_ipsec_child_peer(const json_t *child)
+{
+	uint32_t if_id = hex(child, "if-id-out");
+
+	return if_id == BWL_TUN_IF_ID ? hex(child, "mark-out") & BWL_MARK_ID : if_id;
+}
+
 static void fill_child(struct bwl_ipsec_child *x, const json_t *o)
 {
 	copy(x->state, sizeof(x->state), bwl_vici_text(o, "state"));
-	x->spi_in = hex(o, "spi-in");
-	x->spi_out = hex(o, "spi-out");
+	x->spi_in = bwl_ipsec_child_spi(o, "spi-in");
+	x->spi_out = bwl_ipsec_child_spi(o, "spi-out");
 	x->if_id = hex(o, "if-id-out");
-	x->peer_id = x->if_id == BWL_TUN_IF_ID ? hex(o, "mark-out") & BWL_MARK_ID : x->if_id;
+	x->peer_id = bwl_ipsec_child_peer(o);
 	x->unique = bwl_vici_number(o, "uniqueid");
 	x->age_s = bwl_vici_number(o, "install-time");
 	x->rekey_s = bwl_vici_number(o, "rekey-time");

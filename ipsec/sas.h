@@ -26,6 +26,11 @@ struct bwl_ipsec_sa {
 	size_t nchildren;
 };
 
+/* Of a CHILD_SA as list-sas has it: its id of a peer, and its SPI under that key. Host byte order.
+ */
+uint32_t bwl_ipsec_child_peer(const json_t *child);
+uint32_t bwl_ipsec_child_spi(const json_t *child, const char *key);
+
 /* peer NULL: of all. Sorted by peer, then as charon made them. The caller frees. */
 int bwl_ipsec_sas(struct bwl_vici *v, const char *peer, struct bwl_ipsec_sa **ret, size_t *ret_n,
 		  struct bwl_err *e);

@@ -136,6 +136,8 @@ struct bwl_xfrm_dropped {
 typedef bool (*bwl_xfrm_wanted)(uint32_t peer, const void *arg);
 int bwl_xfrm_drop(bwl_xfrm_wanted wanted, const void *arg, struct bwl_xfrm_dropped *ret,
 		  struct bwl_err *e);
+/* These SAs; one that has gone meanwhile is no error. */
+int bwl_xfrm_remove(const struct bwl_xfrm_sa *sas, size_t n, struct bwl_err *e);
 
 /*
  * What protects when an SA is gone. Beneath a SA in software or with crypto offload that is the

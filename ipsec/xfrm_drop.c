@@ -53,19 +53,12 @@ static void close_message(struct pile *p, const struct nlmsghdr *h)
 	p->n++;
 }
 
-static int put_sa(const struct bwl_xfrm_msg *m, void *arg)
+static int put_removal(struct pile *p, const struct bwl_xfrm_sa *sa)
 {
-	const struct bwl_xfrm_sa *sa = &m->sa;
-	struct pile *p = arg;
 	struct xfrm_usersa_id *id;
 	struct nlmsghdr *h;
 	void *body;
 
-	/*
-	 * without an SPI it is the kernel's own request for an SA: no key, no name to remove it by
-	 */
-	if (m->kind != BWL_XFRM_SA || !p->wanted(sa->peer, p->arg) || !sa->spi)
-		return 0;
 	h = put(p, XFRM_MSG_DELSA, sizeof(*id), &body);
 	if (!h)
 		return -ENOMEM;
@@ -77,6 +70,16 @@ static int put_sa(const struct bwl_xfrm_msg *m, void *arg)
 	put_mark(h, &sa->mark);
 	close_message(p, h);
 	return 0;
+}
+
+/* Without an SPI it is the kernel's own request for an SA: no key, no name to remove it by. */
+static int put_sa(const struct bwl_xfrm_msg *m, void *arg)
+{
+	struct pile *p = arg;
+
+	return m->kind == BWL_XFRM_SA && p->wanted(m->sa.peer, p->arg) && m->sa.spi
+		       ? put_removal(p, &m->sa)
+		       : 0;
 }
 
 static int put_policy(const struct bwl_xfrm_msg *m, void *arg)
@@ -142,6 +145,11 @@ static int send_all(const struct pile *p)
 	return r;
 }
 
+static int no_removal(int r, struct bwl_err *e)
+{
+	return bwl_fail(e, -r, "cannot remove SAs and policies: %s", strerror(-r));
+}
+
 static int drop_kind(bwl_xfrm_wanted wanted, const void *arg, bool sas, uint32_t *ret_n,
 		     struct bwl_err *e)
 {
@@ -154,7 +162,7 @@ static int drop_kind(bwl_xfrm_wanted wanted, const void *arg, bool sas, uint32_t
 	if (!r && p.n) {
 		r = send_all(&p);
 		if (r)
-			bwl_fail(e, -r, "cannot remove SAs and policies: %s", strerror(-r));
+			no_removal(r, e);
 	}
 	*ret_n = p.n;
 	free(p.buf);
@@ -182,4 +190,17 @@ int bwl_xfrm_drop(bwl_xfrm_wanted wanted, const void *arg, struct bwl_xfrm_dropp
 	bwl_fail(e, EBUSY, "%u SAs and %u policies were there again after %d removals", sas,
 		 policies, ROUNDS);
 	return bwl_hint(e, "stop what makes them: systemctl stop strongswan");
+}
+
+int bwl_xfrm_remove(const struct bwl_xfrm_sa *sas, size_t n, struct bwl_err *e)
+{
+	struct pile p = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; !r && i < n; i++)
+		r = put_removal(&p, &sas[i]);
+	if (!r)
+		r = send_all(&p);
+	free(p.buf);
+	return r ? no_removal(r, e) : 0;
 }

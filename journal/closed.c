@@ -4,8 +4,6 @@
 #include <string.h>
 #include "record.h"
 
-#define SECOND 1000000000ULL
-
 static void *grow(void *p, size_t n, size_t *room, size_t size)
 {
 	if (n < *room)
@@ -17,10 +15,23 @@ static void *grow(void *p, size_t n, size_t *room, size_t size)
 	return p;
 }
 
+/* A compacted file of an earlier version has prefixes without a time: they are no newer than it. */
+static uint64_t wall_of(const struct bwl_closed *c, const struct bwl_journal_rec *r)
+{
+	return r->wall_s ? r->wall_s : c->begin_s;
+}
+
+static void add_when(struct bwl_closed *c, const struct bwl_journal_rec *r)
+{
+	c->when = grow(c->when, c->nwhen, &c->when_room, sizeof(*c->when));
+	c->when[c->nwhen++] = (struct bwl_closed_when){ r->at, wall_of(c, r) };
+}
+
 static void add_name(struct bwl_closed *c, const struct bwl_journal_rec *r, bool closed)
 {
 	c->name = grow(c->name, c->nnames, &c->name_room, sizeof(*c->name));
-	c->name[c->nnames] = (struct bwl_closed_name){ .at = r->at, .closed = closed };
+	c->name[c->nnames] =
+		(struct bwl_closed_name){ .at = r->at, .wall_s = wall_of(c, r), .closed = closed };
 	memcpy(c->name[c->nnames++].name, r->name, BWL_NAME_LEN);
 }
 
@@ -62,12 +73,25 @@ static void add_named(struct bwl_closed *c, const struct bwl_journal_rec *r)
 	}
 }
 
+/* Said again, it is of the last time, whichever way the clock was set in between. */
+static void turn(bool *is, uint64_t *is_s, bool on, uint64_t wall_s)
+{
+	if (!(*is && on && *is_s > wall_s))
+		*is_s = wall_s;
+	*is = on;
+}
+
 void bwl_closed_add(struct bwl_closed *c, const struct bwl_journal_rec *r)
 {
 	if (*r->name)
 		add_named(c, r);
 	switch (r->kind) {
+	case BWL_J_BEGIN:
+		c->begin_s = r->wall_s;
+		break;
 	case BWL_J_CLOSE:
+		if (r->npfx)
+			add_when(c, r);
 		add_pfx(&c->closed, r->pfx, r->npfx, r->at);
 		add_pfx(&c->hole, r->hole, r->nholes, r->at);
 		break;
@@ -76,11 +100,11 @@ void bwl_closed_add(struct bwl_closed *c, const struct bwl_journal_rec *r)
 		break;
 	case BWL_J_STOP:
 	case BWL_J_START:
-		c->stop = r->kind == BWL_J_STOP;
+		turn(&c->stop, &c->stop_s, r->kind == BWL_J_STOP, r->wall_s);
 		break;
 	case BWL_J_CLAMP:
 	case BWL_J_LIFT:
-		c->clamp = r->kind == BWL_J_CLAMP;
+		turn(&c->clamp, &c->clamp_s, r->kind == BWL_J_CLAMP, r->wall_s);
 		break;
 	default:
 		break;
@@ -153,13 +177,24 @@ static void settle_names(struct bwl_closed *c)
 	if (c->nnames)
 		qsort(c->name, c->nnames, sizeof(*c->name), by_name);
 	for (i = 0; i < c->nnames; i++) {
-		if (i + 1 < c->nnames &&
-		    !strncmp(c->name[i].name, c->name[i + 1].name, BWL_NAME_LEN))
+		struct bwl_closed_name *x = &c->name[i];
+
+		if (i + 1 < c->nnames && !strncmp(x->name, x[1].name, BWL_NAME_LEN)) {
+			if (x->closed && x[1].closed && x[1].wall_s < x->wall_s)
+				x[1].wall_s = x->wall_s; /* the clock was set back in between */
 			continue;
+		}
 		if (c->name[i].closed)
 			c->name[n++] = c->name[i];
 	}
 	c->nnames = n;
+}
+
+static int by_at(const void *a, const void *b)
+{
+	const struct bwl_closed_when *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
 }
 
 static void settle_limits(struct bwl_closed *c)
@@ -193,6 +228,8 @@ void bwl_closed_settle(struct bwl_closed *c)
 
 	settle_names(c);
 	settle_limits(c);
+	if (c->nwhen)
+		qsort(c->when, c->nwhen, sizeof(*c->when), by_at);
 	bwl_pfxset_sort(&c->closed);
 	bwl_pfxset_sort(&c->opened);
 	bwl_pfxset_sort(&c->hole);
@@ -208,6 +245,7 @@ void bwl_closed_free(struct bwl_closed *c)
 {
 	free(c->name);
 	free(c->limit);
+	free(c->when);
 	bwl_pfxset_free(&c->closed);
 	bwl_pfxset_free(&c->opened);
 	bwl_pfxset_free(&c->hole);
@@ -295,94 +333,32 @@ size_t bwl_closed_into_policy(const struct bwl_closed *c, struct bwl_policy *pol
 	return n;
 }
 
-/* Every window of either is within one of the longer: the smaller volume in it keeps both. */
-static void lower_volume(struct bwl_lim *l, const struct bwl_journal_limits *j)
+uint64_t bwl_closed_when(const struct bwl_closed *c, uint64_t at)
 {
-	if (!(j->set & BWL_JS_VOLUME) || j->set & BWL_JS_UNLIMITED)
-		return;
-	if (!l->has_volume) {
-		l->has_volume = true;
-		l->volume = j->volume;
-		l->window_ns = j->window_ns;
-		return;
-	}
-	if (j->volume < l->volume)
-		l->volume = j->volume;
-	if (!l->window_ns || !j->window_ns)
-		l->window_ns = 0;
-	else if (j->window_ns > l->window_ns)
-		l->window_ns = j->window_ns;
+	const struct bwl_closed_when like = { .at = at };
+	const struct bwl_closed_when *w =
+		c->nwhen ? bsearch(&like, c->when, c->nwhen, sizeof(like), by_at) : NULL;
+
+	return w ? w->wall_s : c->begin_s;
 }
 
-static void lower_rate(struct bwl_lim *l, uint64_t rate_bps)
+size_t bwl_closed_after(const struct bwl_closed *c, int64_t wall_s, const struct bwl_policy *pol,
+			bool *ret)
 {
-	if (rate_bps != BWL_NO_RATE && (l->rate_bps == BWL_NO_RATE || l->rate_bps > rate_bps))
-		l->rate_bps = rate_bps;
-}
+	const struct bwl_closed_name *x;
+	struct bwl_pfxset late = { 0 };
+	size_t i, n = 0;
 
-static void lower(struct bwl_lim *l, const struct bwl_journal_limits *j)
-{
-	if (j->set & BWL_JS_RATE)
-		lower_rate(l, j->rate_bps);
-	if (j->set & BWL_JS_BURST && j->burst &&
-	    j->burst < (l->burst ? l->burst : bwl_default_burst(l->rate_bps)))
-		l->burst = j->burst;
-	lower_volume(l, j);
-}
-
-static void lower_expiry(struct bwl_pol_peer *q, const struct bwl_closed_limit *x,
-			 uint64_t now_boot_ns, uint64_t now_wall_s, bool wall_ok)
-{
-	uint64_t left_s, end_ns;
-
-	if (!(x->lim.set & BWL_JS_EXPIRY) || !x->lim.expiry_s)
-		return;
-	left_s = x->lim.expiry_s > now_wall_s && now_wall_s >= x->wall_s && wall_ok
-			 ? x->lim.expiry_s - now_wall_s
-			 : 0;
-	end_ns = left_s < (1ULL << 33) ? now_boot_ns + left_s * SECOND : BWL_NEVER_NS;
-	if (end_ns < q->expiry_ns)
-		q->expiry_ns = end_ns;
-}
-
-static void lower_peer(struct bwl_pol_peer *q, const struct bwl_closed_limit *x,
-		       uint64_t now_boot_ns, uint64_t now_wall_s, bool wall_ok)
-{
-	if (!q->grant.present)
-		return;
-	if (x->lim.set & BWL_JS_ACCEPT && !q->accept_none) {
-		if (!q->accept.present)
-			q->accept = bwl_default_accept(&q->grant);
-		q->accept.present = true;
-		lower_rate(&q->accept, x->lim.accept_bps);
-	}
-	lower(&q->grant, &x->lim);
-	if (q->floor.present && q->grant.rate_bps != BWL_NO_RATE)
-		lower_rate(&q->floor, q->grant.rate_bps);
-	if (x->lim.set & BWL_JS_MODE && q->mode == BWL_MODE_MONITOR && x->lim.mode < _BWL_MODE_MAX)
-		q->mode = (uint8_t)x->lim.mode;
-	lower_expiry(q, x, now_boot_ns, now_wall_s, wall_ok);
-}
-
-size_t bwl_closed_lower(const struct bwl_closed *c, struct bwl_policy *pol, uint64_t now_boot_ns,
-			uint64_t now_wall_s, bool wall_ok)
-{
-	size_t i, z, n = 0;
-
-	for (i = 0; i < c->nlimits; i++) {
-		const struct bwl_closed_limit *x = &c->limit[i];
-		struct bwl_pol_peer *q = x->zone ? NULL : bwl_policy_peer(pol, x->name);
-
-		if (q)
-			lower_peer(q, x, now_boot_ns, now_wall_s, wall_ok);
-		n += q != NULL;
-		for (z = 0; x->zone && z < pol->nzones; z++) {
-			if (strncmp(pol->zones[z].name, x->name, BWL_NAME_LEN))
-				continue;
-			pol->zones[z].limit.present = true;
-			lower(&pol->zones[z].limit, &x->lim);
-			n++;
-		}
+	for (i = 0; i < c->live.n; i++)
+		if ((int64_t)bwl_closed_when(c, c->live.item[i].value) >= wall_s)
+			bwl_pfxset_add(&late, &c->live.item[i].pfx, c->live.item[i].value);
+	bwl_pfxset_sort(&late);
+	bwl_closed_find(&late, pol, is_open, (void *)(uintptr_t)c, ret);
+	bwl_pfxset_free(&late);
+	for (i = 0; i < pol->npeers; i++) {
+		x = find_name(c, pol->peers[i].name);
+		ret[i] |= x && (int64_t)x->wall_s >= wall_s;
+		n += ret[i];
 	}
 	return n;
 }

@@ -75,6 +75,8 @@ static void put_sets(struct bwl_journal_bytes *x, const struct bwl_closed *c)
 						     .at = at[k] };
 
 			n = run(at, k, set[s]->n);
+			if (!s)
+				r.wall_s = bwl_closed_when(c, at[k]);
 			if (s == 1) {
 				r.hole = p + k;
 				r.nholes = (uint32_t)n;
@@ -95,11 +97,17 @@ static void put_state(struct bwl_journal_bytes *x, const struct bwl_closed *c, u
 	size_t i;
 
 	if (c->stop)
-		bwl_journal_put(x, (struct bwl_journal_rec){ .kind = BWL_J_STOP }, wall_s);
+		bwl_journal_put(x,
+				(struct bwl_journal_rec){ .kind = BWL_J_STOP, .wall_s = c->stop_s },
+				wall_s);
 	if (c->clamp)
-		bwl_journal_put(x, (struct bwl_journal_rec){ .kind = BWL_J_CLAMP }, wall_s);
+		bwl_journal_put(
+			x, (struct bwl_journal_rec){ .kind = BWL_J_CLAMP, .wall_s = c->clamp_s },
+			wall_s);
 	for (i = 0; i < c->nnames; i++) {
-		struct bwl_journal_rec r = { .kind = BWL_J_CLOSE, .at = c->name[i].at };
+		struct bwl_journal_rec r = { .kind = BWL_J_CLOSE,
+					     .at = c->name[i].at,
+					     .wall_s = c->name[i].wall_s };
 
 		memcpy(r.name, c->name[i].name, sizeof(r.name));
 		bwl_journal_put(x, r, wall_s);

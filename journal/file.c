@@ -154,7 +154,7 @@ static int append_locked(const char *dir, int dir_fd, const struct bwl_journal_r
 
 	bwl_journal_look(dir, &j);
 	if (j.state != BWL_JOURNAL_OK) {
-		bwl_fail(e, EUCLEAN, "the journal is not to be believed: %s", j.why);
+		bwl_fail(e, EUCLEAN, "the journal cannot be trusted: %s", j.why);
 		err = bwl_hint(e,
 			       "bwlimit-ctl journal init begins a new one with what is closed now");
 	} else if (expect != BWL_JOURNAL_ANY && expect != j.seq) {

@@ -60,7 +60,7 @@ int bwl_journal_append(const char *dir, const struct bwl_journal_rec *r, size_t 
 int bwl_journal_make(const char *dir, const struct bwl_journal_rec *rec, size_t n,
 		     enum bwl_journal_state *ret_was, struct bwl_err *e);
 /*
- * One that reads and is not to be believed all the same: from now on it is cut, for all who look.
+ * One that reads and cannot be trusted all the same: from now on it is cut, for all who look.
  */
 int bwl_journal_set_aside(const char *dir, struct bwl_err *e);
 /* Does it go on from this record? One that begins after a later one does. */
@@ -88,6 +88,15 @@ bool bwl_journal_fits(const char *dir, const struct bwl_journal_bound *b,
 		      const uint8_t tag[BWL_JOURNAL_TAG], uint64_t count,
 		      char why[BWL_JOURNAL_WHY]);
 
+/*
+ * again.c: STOP, CLAMP or CLOSE was said at said_s (of the wall clock) of what is closed in the
+ * journal already: from now on that is when it was. So what people signed between the first time
+ * and this one opens it not. name: of CLOSE, NULL: every one that is closed. Nothing is written
+ * where the last record is as new.
+ */
+int bwl_journal_again(const char *dir, enum bwl_journal_kind kind, const char *name,
+		      uint64_t said_s, struct bwl_err *e);
+
 /* journal_maps.c: what of the maps goes into it */
 /* A new one with what the maps have closed. */
 int bwl_journal_begin(struct bwl_pins *p, enum bwl_journal_state *ret_was, struct bwl_err *e);
@@ -98,6 +107,16 @@ int bwl_journal_begin(struct bwl_pins *p, enum bwl_journal_state *ret_was, struc
 int bwl_journal_note(struct bwl_pins *p, struct bwl_err *e);
 /* After something was closed: notes it; -EIO and "until reboot" where that fails. */
 int bwl_journal_closed(struct bwl_pins *p, struct bwl_err *e);
+/*
+ * The same of what a document has closed that people signed at wall_s: its moment is that one, for
+ * a document that opens it is compared by when both were signed. n 0: of all that is closed.
+ */
+struct bwl_journal_by {
+	const char *const *name;
+	size_t n;
+	uint64_t wall_s;
+};
+int bwl_journal_closed_by(struct bwl_pins *p, const struct bwl_journal_by *by, struct bwl_err *e);
 /* Before something is opened: START or LIFT. */
 int bwl_journal_opening(const struct bwl_pins *p, enum bwl_journal_kind kind, struct bwl_err *e);
 /* Before a grant, with the lock. for_ns: 0 never ends. */

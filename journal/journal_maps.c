@@ -21,7 +21,8 @@ static const char *dir_of(const struct bwl_pins *p)
 struct found {
 	struct bwl_pins *p;
 	const struct bwl_closed *have;
-	uint8_t *revoked; /* by id: 1 revoked, 2 and its name is news */
+	const struct bwl_journal_by *by; /* NULL: now */
+	uint8_t *revoked;                /* by id: 1 revoked, 2 and its name is news */
 	struct bwl_pfxset news,
 		live; /* value: the id; prefixes of those who are revoked, and of others */
 	struct bwl_journal_rec *rec;
@@ -100,6 +101,15 @@ static struct bwl_pfx *plain(const struct bwl_pfxset_item *i, size_t n)
 	return p;
 }
 
+static uint64_t closed_at_s(const struct bwl_journal_by *by, const char *name)
+{
+	bool named = by && !by->n;
+
+	for (size_t i = 0; by && !named && i < by->n; i++)
+		named = !strncmp(by->name[i], name, BWL_NAME_LEN);
+	return named ? by->wall_s : 0;
+}
+
 /* The record of one peer: its name, where that is new, and its new prefixes. */
 static void add_peer(struct found *f, uint32_t id, const struct bwl_pfxset_item *i, size_t n)
 {
@@ -108,6 +118,7 @@ static void add_peer(struct found *f, uint32_t id, const struct bwl_pfxset_item 
 	size_t k;
 
 	snprintf(r->name, sizeof(r->name), "%.31s", f->p->name[id].name);
+	r->wall_s = closed_at_s(f->by, r->name);
 	for (k = 0; k < n; k++)
 		if (i[k].pfx.len < (i[k].pfx.family == 4 ? 32 : 128))
 			bwl_pfxset_overlaps(&f->live, &i[k].pfx, add_hole, &holes);
@@ -209,7 +220,7 @@ int bwl_journal_begin(struct bwl_pins *p, enum bwl_journal_state *ret_was, struc
 	return r;
 }
 
-int bwl_journal_note(struct bwl_pins *p, struct bwl_err *e)
+static int note(struct bwl_pins *p, const struct bwl_journal_by *by, struct bwl_err *e)
 {
 	const char *dir = dir_of(p);
 	struct bwl_journal j;
@@ -220,9 +231,10 @@ int bwl_journal_note(struct bwl_pins *p, struct bwl_err *e)
 		r = found_new(p, &j.closed, &f, e);
 	if (r)
 		return r;
+	f.by = by;
 	bwl_journal_look(dir, &j);
 	if (j.state != BWL_JOURNAL_OFF && j.state != BWL_JOURNAL_OK) {
-		bwl_fail(e, EUCLEAN, "the journal is not to be believed: %s", j.why);
+		bwl_fail(e, EUCLEAN, "the journal cannot be trusted: %s", j.why);
 		r = bwl_hint(e,
 			     "bwlimit-ctl journal init begins a new one with what is closed now");
 	} else if (j.state == BWL_JOURNAL_OK) {
@@ -236,13 +248,23 @@ int bwl_journal_note(struct bwl_pins *p, struct bwl_err *e)
 	return r;
 }
 
+int bwl_journal_note(struct bwl_pins *p, struct bwl_err *e)
+{
+	return note(p, NULL, e);
+}
+
 int bwl_journal_closed(struct bwl_pins *p, struct bwl_err *e)
+{
+	return bwl_journal_closed_by(p, NULL, e);
+}
+
+int bwl_journal_closed_by(struct bwl_pins *p, const struct bwl_journal_by *by, struct bwl_err *e)
 {
 	struct bwl_err why = { 0 };
 	int tries = 5, r;
 
 	do
-		r = bwl_journal_note(p, &why);
+		r = note(p, by, &why);
 	while (r == -EAGAIN && tries--);
 	if (!r)
 		return 0;

@@ -91,8 +91,12 @@ bool bwl_journal_opens(uint32_t kind);
 /* What holds after a number of records. */
 struct bwl_closed_name {
 	char name[BWL_NAME_LEN];
-	uint64_t at;
+	uint64_t at, wall_s;
 	bool closed;
+};
+/* When prefixes of a record were closed. */
+struct bwl_closed_when {
+	uint64_t at, wall_s;
 };
 struct bwl_closed_limit {
 	char name[BWL_NAME_LEN];
@@ -102,10 +106,14 @@ struct bwl_closed_limit {
 };
 struct bwl_closed {
 	bool stop, clamp;
+	uint64_t stop_s, clamp_s; /* when it was said last, by the wall clock */
 	struct bwl_closed_name *name;
 	size_t nnames, name_room;
 	struct bwl_closed_limit *limit;
 	size_t nlimits, limit_room;
+	struct bwl_closed_when *when;
+	size_t nwhen, when_room;
+	uint64_t begin_s;                       /* of the file: where a record has no time */
 	struct bwl_pfxset closed, opened, hole; /* value: the number of the record */
 	struct bwl_pfxset live; /* closed, and not opened as a whole since: after settling */
 };
@@ -120,11 +128,19 @@ bool bwl_closed_name_is(const struct bwl_closed *c, const char *name);
 bool bwl_closed_pfx_is(const struct bwl_closed *c, const struct bwl_pfx *pfx);
 size_t bwl_closed_names(const struct bwl_closed *c);
 
+/* By the wall clock, the prefixes of this number. */
+uint64_t bwl_closed_when(const struct bwl_closed *c, uint64_t at);
+/*
+ * Which peers of pol are closed since wall_s or later, by their name or a place: ret, by peer.
+ * Returns how many.
+ */
+size_t bwl_closed_after(const struct bwl_closed *c, int64_t wall_s, const struct bwl_policy *pol,
+			bool *ret);
 /* Sets `revoked` of the peers that are closed; returns how many. */
 size_t bwl_closed_into_policy(const struct bwl_closed *c, struct bwl_policy *pol);
 /*
  * Limits to the lower of file and journal; returns how many. An expiry is a time of the wall clock:
- * where that is not to be believed, or is behind the record, the grant has ended.
+ * where that cannot be trusted, or is behind the record, the grant has ended.
  */
 size_t bwl_closed_lower(const struct bwl_closed *c, struct bwl_policy *pol, uint64_t now_boot_ns,
 			uint64_t now_wall_s, bool wall_ok);

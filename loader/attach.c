@@ -28,6 +28,7 @@
 #include "port_sysctl.h"
 #include "find_programs.h"
 #include "spent.h"
+#include "suspend.h"
 #include "tunnel.h"
 
 /* Modes shape and mark need a kernel and a qdisc that keep departure times, or they police. */
@@ -217,6 +218,10 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_polic
 		r = bwl_attach_pin_progs(l, e);
 	}
 	if (!r)
+		r = bwl_record_pin(l, e);
+	if (!r)
+		r = bwl_suspend_attach(l, e);
+	if (!r)
 		r = bwl_load_share(l->pins, e);
 	return r || !pol ? r : publish(l, a, pol, j, e);
 }
@@ -279,6 +284,7 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 		r = bwl_attach_set(host, a->nhost, false, e);
 	if (!r)
 		r = bwl_tunnel_make(l, a, pol, e);
+	l->records = bwl_record_wanted(l->dir, a->record);
 	if (!r)
 		r = bwl_load_object(l, &a->make, e);
 	if (!r) {

@@ -7,6 +7,7 @@
 #include "hook/port_programs.h"
 #include "hook/hook.h"
 #include "load.h"
+#include "record.h"
 
 /* What the command line says. */
 struct bwl_attach {
@@ -17,6 +18,7 @@ struct bwl_attach {
 	struct bwl_make make;
 	enum bwl_tc_way tc;
 	enum bwl_xdp_way xdp;
+	enum bwl_record_want record;
 	bool republish, trust_clock, keep_down, open, json, pace, try_hardware;
 };
 

@@ -18,11 +18,12 @@ void bwl_check(struct bwl_report *r, const char *id, enum bwl_outcome o, const c
 	va_end(ap);
 	r->failed += o == BWL_FAIL;
 	r->warned += o == BWL_WARN;
-	if (r->checks)
-		json_array_append_new(r->checks, json_pack("{s:s, s:s, s:s, s:s?}", "id", id,
-							   "result", words[o], "text", text, "todo",
-							   o == BWL_OK ? NULL : todo));
-	else if (o != BWL_OK)
+	json_array_append_new(r->checks,
+			      json_pack("{s:s, s:s, s:s, s:s?}", "id", id, "result", words[o],
+					"text", text, "todo", o == BWL_OK ? NULL : todo));
+	if (r->json)
+		return;
+	if (o != BWL_OK)
 		printf("%-4s  %s\n      %s\n", shown[o], text, todo);
 	else if (!r->quiet)
 		printf("%-4s  %s\n", shown[o], text);

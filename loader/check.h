@@ -9,7 +9,8 @@
 enum bwl_outcome { BWL_OK, BWL_WARN, BWL_FAIL };
 
 struct bwl_report {
-	json_t *checks; /* NULL: print */
+	json_t *checks; /* all of them */
+	bool json;      /* print nothing: `checks` is what is printed */
 	bool quiet;     /* say only what is not ok */
 	unsigned failed, warned;
 };

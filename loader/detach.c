@@ -8,6 +8,7 @@
 #include "hidden.h"
 #include "hook/iif_rules.h"
 #include "port_sysctl.h"
+#include "suspend.h"
 #include "find_programs.h"
 #include "tunnel.h"
 
@@ -27,8 +28,10 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 	if (a->xdp == BWL_XDP_AUTO)
 		a->xdp = BWL_XDP_KEEP;
 	r = bwl_load_begin(a->dir, false, &l, e);
-	if (!r)
+	if (!r) {
+		l.records = bwl_record_wanted(l.dir, a->record);
 		r = bwl_load_object(&l, NULL, e);
+	}
 	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *dev = &l.pins->dev[i];
 
@@ -46,6 +49,10 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 		r = bwl_attach_lock(&l, a, e);
 	if (!r)
 		r = bwl_attach_pin_progs(&l, e);
+	if (!r)
+		r = bwl_record_pin(&l, e);
+	if (!r)
+		r = bwl_suspend_attach(&l, e);
 	if (!r)
 		r = bwl_load_share(l.pins, e);
 	if (!r)

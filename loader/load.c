@@ -14,6 +14,7 @@
 #include "bwlimit.skel.h"
 #include "bwlimit_plain.skel.h"
 #include "load.h"
+#include "record.h"
 #include "reclose.h"
 #include "../maps/layout.h"
 
@@ -146,6 +147,7 @@ struct form {
 	 * which falls back without saying so) drop early and send nothing: TC carries.
 	 */
 	bool native;
+	bool records; /* flows */
 };
 
 #define LOG_WHY 4 /* BPF_LOG_STATS of linux/bpf_verifier.h (kernel 5.2) */
@@ -184,11 +186,17 @@ static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 		if (bpf_program__type(p) == BPF_PROG_TYPE_XDP)
 			bpf_program__set_flags(p, f.frags ? BPF_F_XDP_HAS_FRAGS : 0);
 	}
+	/* None without CONFIG_BPF_EVENTS; bwl_suspend_attach() says so. */
+	bpf_program__set_autoload((*ret)->progs.bwl_tp_suspend,
+				  libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL) ==
+					  1);
 	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunin, f.tunnel);
 	bpf_program__set_autoload((*ret)->progs.bwl_tc_tunout, f.tunnel);
 	(*ret)->rodata->bwl_by_mark = f.by_mark;
 	(*ret)->rodata->bwl_cpu_bits = bwl_cpu_bits();
 	(*ret)->rodata->bwl_late_most_ns = bwl_late_most_ns();
+	if (bwl_record_open(*ret, f.records))
+		return bwl_fail(e, EINVAL, "the programs lack a map of the recorder");
 	return 0;
 }
 
@@ -212,8 +220,10 @@ static int load_skel(struct bwlimit **skel, int r, struct bwl_err *e)
 static int open_and_load(struct bwl_load *l, const struct bwl_schema *n, struct form f,
 			 struct bwl_err *e)
 {
-	int r = open_skel(&l->skel, f, e);
+	int r;
 
+	f.records = l->records;
+	r = open_skel(&l->skel, f, e);
 	if (r)
 		return r;
 	r = bwl_pins_size(l->skel->obj, n);
@@ -237,7 +247,8 @@ static int reuse_maps(struct bwlimit *skel, const int fd[_BWL_PIN_MAX])
 
 static int load_on(struct bwl_pins *p, bool frags, struct bwlimit **ret, struct bwl_err *e)
 {
-	int r = open_skel(ret, (struct form){ frags, p->ctl->tunnel, bwl_is_by_mark(p), true }, e);
+	struct form f = { frags, p->ctl->tunnel, bwl_is_by_mark(p), true, false };
+	int r = open_skel(ret, f, e);
 
 	return r ? r : load_skel(ret, reuse_maps(*ret, p->fd), e);
 }
@@ -255,12 +266,16 @@ struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, const char *prog, bo
 	struct bpf_program *p;
 	int r;
 
-	if (open_skel(&skel, (struct form){ .frags = frags }, e))
+	if (open_skel(&skel, (struct form){ .frags = frags, .records = l->records }, e))
 		return NULL;
 	bpf_object__for_each_program(p, skel->obj)
 		bpf_program__set_autoload(p, prog ? !strcmp(bpf_program__name(p), prog)
 						  : bpf_program__type(p) == BPF_PROG_TYPE_XDP);
 	r = reuse_maps(skel, l->pins->fd);
+	if (!r) /* TC of the other object wakes this XDP: bpf/lib/rest.h */
+		r = bpf_map__reuse_fd(skel->maps.bwl_looked, bpf_map__fd(l->skel->maps.bwl_looked));
+	if (!r)
+		r = bwl_record_share(skel, l->skel);
 	if (!r)
 		return skel;
 	bwl_fail(e, -r, "cannot reuse the maps: %s", strerror(-r));
@@ -353,9 +368,9 @@ static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, bo
 			      struct bwl_err *e)
 {
 	static const struct form forms[] = {
-		{ true, true, false, true },  { false, true, false, true },
-		{ true, true, true, true },   { false, true, true, true },
-		{ true, false, false, true }, { false, false, false, true },
+		{ true, true, false, true, false },  { false, true, false, true, false },
+		{ true, true, true, true, false },   { false, true, true, true, false },
+		{ true, false, false, true, false }, { false, false, false, true, false },
 	};
 	unsigned i = !l->tunnel   ? 4
 		     : l->by_mark ? 2
@@ -395,6 +410,8 @@ int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err
 	if (r)
 		return r;
 	r = load_what_it_takes(l, &n, !m, e);
+	if (!r)
+		r = bwl_record_begin(l, e);
 	if (!r)
 		r = l->reused ? bwl_relayout_replace(&l->maps, l->dir, l->skel->obj, e)
 			      : write_first_words(l, m, &n, e);

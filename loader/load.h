@@ -29,6 +29,7 @@ struct bwl_load {
 	bool reused;              /* the maps were there already, state and all */
 	bool tunnel;  /* the tunnel device's programs are wanted; cleared when refused */
 	bool by_mark; /* they are for a plain interface; set when others are refused */
+	bool records; /* flows are recorded: record.h */
 	struct bwlimit *skel, *generic;
 	struct bwl_pins *pins;
 	uint32_t ctl_id; /* id of bwl_ctl_v1: programs that use it are ours */

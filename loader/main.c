@@ -53,6 +53,8 @@ static const char usage_text[] =
 	"  --trust-clock         attach: believe the wall clock of `until:` although it is not\n"
 	"                        synchronised\n"
 	"  --fresh-volume        new maps: volumes start unspent although their past is unknown (logged)\n"
+	"  --record on|off       attach, upgrade: record every flow of every peer, for bwlimitd to write to disk;\n"
+	"                        without it as it was, at first off\n"
 	"  --pace                put fq on the uplinks, also when the policy has no peer of mode shape\n"
 	"  --keep-down           leave host ports down after attach; the first time nothing passes until up\n"
 	"  --open                detach: bring host ports up without any limit (logged)\n"
@@ -186,6 +188,7 @@ enum {
 	O_TUNNEL,
 	O_PACE,
 	O_TRY,
+	O_RECORD,
 	O_JSON,
 	O_HELP,
 	O_VERSION
@@ -211,6 +214,7 @@ static const struct option options[] = {
 	{ "tunnel", 1, NULL, O_TUNNEL },
 	{ "pace", 0, NULL, O_PACE },
 	{ "try-hardware", 0, NULL, O_TRY },
+	{ "record", 1, NULL, O_RECORD },
 	{ "json", 0, NULL, O_JSON },
 	{ "help", 0, NULL, O_HELP },
 	{ "version", 0, NULL, O_VERSION },
@@ -259,6 +263,7 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 {
 	static const char *const tc[] = { "auto", "tcx", "clsact", NULL };
 	static const char *const xdp[] = { "auto", "native", "generic", "libxdp", "none", NULL };
+	static const char *const record[] = { "off", "on", NULL };
 	int r = 0;
 
 	switch (opt) {
@@ -320,6 +325,10 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 	case O_XDP:
 		r = word("xdp", xdp, e);
 		a->xdp = (enum bwl_xdp_way)r;
+		break;
+	case O_RECORD:
+		r = word("record", record, e);
+		a->record = r ? BWL_RECORD_ON : BWL_RECORD_OFF;
 		break;
 	default:
 		return -EINVAL;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <bwl/inner.h>
 #include <bwl/reader.h>
+#include <bwl/record.h>
 #include "load.h"
 #include "fallback.h"
 
@@ -146,6 +147,19 @@ static int unshare_pins(const char *dir, struct bwl_err *e)
 	return r;
 }
 
+/* The recorder's (record.h). */
+static int drop_record(const char *dir, struct bwl_err *e)
+{
+	char path[240];
+	int r;
+
+	snprintf(path, sizeof(path), "%s/" BWL_REC_DIR, dir);
+	r = bwl_load_clear(path, e);
+	if (!r && rmdir(path) && errno != ENOENT)
+		r = bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
+	return r;
+}
+
 int bwl_load_wipe(const char *dir, struct bwl_err *e)
 {
 	/* Links first: programs go before the maps they stand on. */
@@ -162,6 +176,8 @@ int bwl_load_wipe(const char *dir, struct bwl_err *e)
 			bwl_note_drop(dir);
 		if (!r && i == 2)
 			r = unshare_pins(dir, e);
+		if (!r && i == 2)
+			r = drop_record(dir, e);
 		if (!r && rmdir(path) && errno != ENOENT)
 			r = bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
 	}

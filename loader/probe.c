@@ -13,6 +13,7 @@
 #include <bwl/doc.h>
 #include "probe.h"
 #include "probe_card.h"
+#include "probe_dpu.h"
 #include "probe_port.h"
 #include "probe_try.h"
 
@@ -45,10 +46,16 @@ static void say_text(const struct probe_question *q, const char *port, const str
 	putchar('\n');
 }
 
+/* A port's device, or the PCI address of a DPU. */
+static const char *name_of(const struct probe_port *p)
+{
+	return !p ? NULL : p->dev ? p->dev->name : p->dpu ? p->dpu->nic->address : NULL;
+}
+
 static void ask(struct report *r, const struct probe_question *q, const struct probe_port *p)
 {
 	struct probe_answer a = { 0 };
-	const char *without = NULL, *todo = NULL, *port = p ? p->dev->name : NULL;
+	const char *without = NULL, *todo = NULL, *port = name_of(p);
 
 	q->ask(p, q->with, &a);
 	if (!a.works) {
@@ -66,6 +73,24 @@ static void ask_all(struct report *r, const struct probe_question *q, const stru
 	for (; q->id; q++)
 		if (!p || ((!q->of || q->of & p->kind) && (!q->of_card || p->first_of_card)))
 			ask(r, q, p);
+}
+
+/* Before a namespace is made to try things in: devlink tells nothing of a card there. */
+static int ask_machine(struct report *r, const struct bwl_attach *a, struct bwl_err *e)
+{
+	struct probe_machine m;
+	struct probe_port p = { .machine = &m };
+	int err = probe_facts_read(a, &m, e);
+	size_t i;
+
+	if (!err)
+		ask_all(r, probe_machine_questions, &p);
+	for (i = 0; !err && i < m.ndpu; i++) {
+		p.dpu = &m.dpu[i];
+		ask_all(r, probe_dpu_questions, &p);
+	}
+	probe_facts_free(&m);
+	return err;
 }
 
 /* A veth pair in a namespace that ends with this process. */
@@ -102,12 +127,14 @@ static void ask_hooks(struct report *r, struct probe_port *p)
 }
 
 /* The scratch device has no card. */
-static int ask_scratch(struct report *r, struct bwl_err *e)
+static int ask_scratch(struct report *r, const struct bwl_attach *a, struct bwl_err *e)
 {
 	struct bwl_netdev d;
 	struct probe_port p = { .dev = &d };
-	int err = scratch_dev(&d, e);
+	int err = ask_machine(r, a, e);
 
+	if (!err)
+		err = scratch_dev(&d, e);
 	if (err)
 		return err;
 	ask_all(r, probe_kernel_questions, NULL);
@@ -140,6 +167,8 @@ static int ask_named(struct report *r, const struct bwl_attach *a, struct bwl_er
 
 	if (!err && a->try_hardware)
 		err = probe_try_begin(a, p, n, e); /* refused before a line is printed */
+	if (!err)
+		err = ask_machine(r, a, e);
 	if (!err) {
 		ask_all(r, probe_kernel_questions, NULL);
 		for (i = 0; i < n; i++) {
@@ -172,7 +201,7 @@ int bwl_probe(struct bwl_attach *a, struct bwl_err *e)
 	else if (a->try_hardware)
 		r = bwl_fail(e, EINVAL, "--try-hardware: of which ports? --host DEV, --uplink DEV");
 	else
-		r = ask_scratch(&report, e);
+		r = ask_scratch(&report, a, e);
 	if (!r && a->json) {
 		doc = bwl_doc("probe");
 		json_object_set(doc, "features", report.all);

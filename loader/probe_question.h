@@ -27,6 +27,9 @@ struct probe_port {
 	enum bwl_offered tc, esp;
 	unsigned cpus;
 	bool first_of_card; /* what is a card's own is said with one of its ports */
+	/* Of no port: probe_dpu.h. dev is NULL then. */
+	const struct probe_dpu *dpu;
+	const struct probe_machine *machine;
 };
 
 struct probe_answer {
@@ -52,6 +55,9 @@ struct probe_question {
 extern const struct probe_question probe_kernel_questions[]; /* probe_kernel.c */
 extern const struct probe_question probe_port_questions[];   /* probe_port.c */
 extern const struct probe_question probe_card_questions[];   /* probe_card.c */
+
+extern const struct probe_question probe_dpu_questions[];     /* probe_dpu.c: of each DPU */
+extern const struct probe_question probe_machine_questions[]; /* probe_machine.c */
 
 /* err 0: it works. */
 void probe_errno(struct probe_answer *ret, int err);

@@ -3,11 +3,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/clock.h>
 #include <bwl/desired.h>
 #include <bwl/model.h>
 #include "journal/journal.h"
 #include "fallback.h"
 #include "verify.h"
+
+/* Asked by way of bwlimitd: who only reads learns that it is there, and no name of the kernel's. */
+static json_t *root_alone(json_t *o)
+{
+	static const char *const names[] = { "prog_id", "link_id", "foreign_prog_id", "tag" };
+
+	for (size_t i = 0; getenv("BWLIMIT_ORDERED_AS") && i < sizeof(names) / sizeof(*names); i++)
+		json_object_set_new(o, names[i], json_null());
+	return o;
+}
 
 static json_t *one_program(const struct bwl_hook_at *at)
 {
@@ -28,7 +39,7 @@ static json_t *one_program(const struct bwl_hook_at *at)
 			    st.foreign_id ? json_integer(st.foreign_id) : json_null());
 	json_object_set_new(o, "tag", bwl_json_text(*st.tag ? st.tag : NULL));
 	json_object_set_new(o, "fallback", bwl_json_text(st.attached && *why ? why : NULL));
-	return o;
+	return root_alone(o);
 }
 
 static const char *role(unsigned kind)
@@ -128,6 +139,7 @@ static json_t *document(struct bwl_pins *p, json_t *ports)
 	json_object_set_new(o, "heartbeat_ends_in_s",
 			    beats ? bwl_json_in(c->heartbeat_ns, now) : json_null());
 	json_object_set_new(o, "lease", lease_of(p, now));
+	json_object_set_new(o, "clock_synchronised", json_boolean(bwl_wall_state() == BWL_WALL_OK));
 	json_object_set_new(o, "ledger", json_string(bwl_ledger_name(p)));
 	json_object_set_new(o, "journal", journal_of(p));
 	json_object_set_new(o, "desired", bwl_desired_json(bwl_state_dir()));
@@ -207,10 +219,12 @@ static void print_head(const json_t *o)
 		printf("the journal of what was closed is %s: after a reboot everything is closed; bwlimit-ctl journal init\n",
 		       journal);
 	print_desired(json_object_get(o, "desired"));
+	if (!yes(o, "clock_synchronised"))
+		puts("the wall clock is not synchronised: no signed time is believed, nor an `until:`; chronyc tracking");
 	if (state && strcmp(state, "live"))
 		printf("%s: every grant is at its floor until bwlimit-ctl lease renew\n",
 		       strcmp(state, "never") ? "the lease has ended"
-					      : "there was no lease since the maps were made");
+					      : "no lease was given since the maps were made");
 	else if (state)
 		printf("the lease ends in %s\n",
 		       bwl_human_time(json_number_value(json_object_get(lease, "ends_in_s")), buf));

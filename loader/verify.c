@@ -10,6 +10,9 @@
 #include "bwlimit.skel.h"
 #include "hook/iif_rules.h"
 #include "fallback.h"
+#include "host_rights.h"
+#include "record.h"
+#include "suspend.h"
 #include "verify.h"
 
 #define REPAIR "bwlimit-load attach repairs it"
@@ -268,6 +271,9 @@ static int run_checks(struct bwl_report *r, const struct bwl_attach *a, struct b
 			  "tags cannot be compared: %s", load.text);
 	check_ports(&c, d, n);
 	bwl_verify_around(r, p, a, d, n);
+	bwl_verify_host(r);
+	bwl_suspend_check(r, p, c.built);
+	bwl_record_check(r, p->dir);
 	check_policy(r, p);
 	bwl_verify_journal(r, p);
 	if (c.built)
@@ -276,27 +282,30 @@ static int run_checks(struct bwl_report *r, const struct bwl_attach *a, struct b
 	return 0;
 }
 
-static void print_json(const struct bwl_report *r)
+static json_t *document(const struct bwl_report *r)
 {
 	json_t *o = bwl_doc("verify");
 
 	json_object_set_new(o, "ok", json_boolean(!r->failed));
 	json_object_set_new(o, "failed_count", json_integer(r->failed));
 	json_object_set_new(o, "warned_count", json_integer(r->warned));
-	json_object_set(o, "checks", r->checks);
-	bwl_doc_print(o);
+	json_object_set_new(o, "checks", r->checks);
+	return o;
 }
 
 static int verify(struct bwl_attach *a, struct bwl_pins *p, bool quiet, struct bwl_err *e)
 {
-	struct bwl_report r = { .quiet = quiet, .checks = a->json ? json_array() : NULL };
+	struct bwl_report r = { .quiet = quiet, .json = a->json, .checks = json_array() };
 	int err = run_checks(&r, a, p, e);
+	json_t *o = document(&r);
 
+	if (!err)
+		bwl_verify_keep(p->dir, o);
 	if (!err && a->json)
-		print_json(&r);
+		bwl_doc_print(json_incref(o));
 	else if (!err)
 		printf("%u failed, %u warnings\n", r.failed, r.warned);
-	json_decref(r.checks);
+	json_decref(o);
 	return err ? err : (int)r.failed;
 }
 

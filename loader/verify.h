@@ -17,6 +17,9 @@ void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const str
 /* The journal of what was closed, and whether the maps keep to it. */
 void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p);
 
+/* Root's newest result, for who reads it without being root (export/verified.h). Best effort. */
+void bwl_verify_keep(const char *pin_dir, const json_t *doc);
+
 /* Everything, one line a check. Returns the number of failed checks, or negative. */
 int bwl_verify(struct bwl_attach *a, struct bwl_err *e);
 /* verify, and when it is clean the host ports up. */

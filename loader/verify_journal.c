@@ -63,7 +63,7 @@ void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p)
 		bwl_check(
 			r, "journal", BWL_FAIL,
 			"bwlimit-ctl journal init; then stop --off, and grant NAME for each that may send",
-			"the journal of what was closed is not to be believed: %s", j.why);
+			"the journal of what was closed cannot be trusted: %s", j.why);
 	}
 	bwl_journal_free(&j);
 }

@@ -49,7 +49,9 @@ struct bwl_ctl {
 	__u32 fresh_volume; /* 1: volumes of the first policy start unspent */
 	__u64 attached_ns;  /* when these maps were made */
 	__u32 generation;   /* counts applied policies */
-	__u32 drill;        /* 1: quickstart or a test made these maps; verify says so */
+#define BWL_CTL_HALVES 2    /* of a word that was `drill` alone up to layout 5 */
+	__u16 drill;        /* 1: quickstart or a test made these maps; verify says so */
+	__u16 resumes;      /* BPF: changes whenever the machine suspends and resumes; wraps */
 	__u32 tunnel;       /* ifindex of the tunnel device; 0: none, encrypted peers are closed */
 	__u32 edits;        /* counts changes to the policy in force since it was applied */
 	__u32 ledger;       /* enum bwl_ledger_flags; not 0: new volumes wait for the ledger */

@@ -40,6 +40,8 @@ static inline __u64 bwl_layout(void)
 #undef BWL_AT_LOAD
 	h = bwl_fold(h, BWL_MAX_PORTS);
 	h = bwl_fold(h, BWL_REASON_COLUMNS);
+	/* `drill` was a whole word before: to who reads it so, a suspend looks like a drill */
+	h = bwl_fold(h, BWL_CTL_HALVES);
 	return bwl_fold(h, BWL_SLICES_KEPT);
 }
 

@@ -104,7 +104,12 @@
 	X(ike_word, 65536, 8, "peer id → time (bpf/lib/ike.h)")                                    \
 	X(nb_row, 128, 4096, "port id × 2 + family → neighbours (bpf/lib/neighbour.h)")            \
 	X(last_dest, 4096, 32, "of each CPU: address → peer id (bpf/lib/dest.h)")                  \
-	X(around, 1, 32, "of each CPU: what refused last around a peer (bpf/lib/again.h)")
+	X(around, 1, 32, "of each CPU: what refused last around a peer (bpf/lib/again.h)")         \
+	X(looked, 1, 4, "of each CPU: frames that XDP looked at in vain (bpf/lib/rest.h)")         \
+	X(rec_word, 1, 16, "0 → the interval that is recorded (record.h)")                         \
+	X(rec_cpu, 1, 128, "CPU → what was recorded under no peer's name")                         \
+	X(rec_peer, 1, 128, "of each CPU, twice: peer → its counter around what was recorded")     \
+	X(rec_row, 1, 128, "of each CPU, twice: flow → what passed of it, or was refused")
 
 /*
  * The layouts that `bwlimit-load upgrade` knows: number, bwl_layout() of the time, who has it. The
@@ -115,7 +120,8 @@
 	X(2, 0x135fe249ca7d5a39ULL, "0.2.0, from commit d230f67 on")                               \
 	X(3, 0xa575fdc6e3fc8b4eULL, "0.2.0, since the list of maps")                               \
 	X(4, 0x1ec3d9712dadea8eULL, "0.2.0, since the table of names")                             \
-	X(5, 0x173bfe5706a164faULL, "0.2.0, since CPUs hold shares")
+	X(5, 0x173bfe5706a164faULL, "0.2.0, since CPUs hold shares")                               \
+	X(6, 0x1c269fe044163cf4ULL, "0.3.0, since a suspend is noted")
 
 /*
  * Maps that had another shape: name, the last layout that had it, bytes a value, entries (as above,

@@ -99,7 +99,7 @@ enum bwl_only_lpm { BWL_ONLY_LPM4 = 1 << 0, BWL_ONLY_LPM6 = 1 << 1 };
 
 struct bwl_base {
 	struct bwl_limit node;
-	__u64 heartbeat_ns; /* 0: `none` was said aloud */
+	__u64 heartbeat_ns; /* 0: explicitly `none` */
 	__u64 lease_ns;     /* the longest that a lease may be; 0: none is asked for */
 	__u32 min_charge;   /* bytes a frame is charged at least */
 	__u32 self_id;      /* peer id of the grant `self`; 0 none */

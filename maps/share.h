@@ -34,7 +34,8 @@ BWL_ASSERT_SIZE(struct bwl_share, 32);
 struct bwl_cpu {
 	__u32 busy;      /* a program is at it: one that interrupts that does without */
 	__u32 unclocked; /* bytes charged without a share since the clock was read (clock.h) */
-	__u64 _unused;   /* of the first that had layout 5, and another clock */
+	__u32 resumes;   /* bwl_ctl.resumes when the clock was read last */
+	__u32 _unused;   /* of the first that had layout 5, and another clock */
 	__u64 exact_ns;  /* the clock when it was read last: no time after now */
 	__u64 late_ns;   /* the ticks' time and this are no time before now; 0: not known */
 	struct bwl_share node;
@@ -45,8 +46,8 @@ BWL_ASSERT_SIZE(struct bwl_cpu, 32 * (2 + BWL_MAX_PORTS + BWL_MAX_ZONES));
 
 /*
  * bwl_share_v1[bwl_share_index(state)]: BPF writes, of each CPU its own. Limits of peers: grant,
- * class, accept. Of those that meet at one entry one has it, the others are charged without a
- * share.
+ * floor, class (`accept` has no shares). Of those that meet at one entry one has it, the others are
+ * charged without a share.
  */
 struct bwl_share_entry {
 	struct bwl_share share;

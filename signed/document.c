@@ -100,6 +100,30 @@ static int take(const struct bwl_envelope *v, struct bwl_signed *ret, struct bwl
 	return r;
 }
 
+int bwl_signed_open_envelope(const struct bwl_envelope *v, const struct bwl_root *root,
+			     const struct bwl_tray *who, int64_t now_s, struct bwl_signed *ret,
+			     struct bwl_err *e)
+{
+	int r = 0;
+
+	*ret = (struct bwl_signed){ 0 };
+	if (v->type == BWL_SIGNED_ROOT) {
+		bwl_fail(e, EBADMSG, "a root is handed over or enrolled, not applied");
+		r = refuse(e, EBADMSG, "signed-malformed");
+	}
+	if (!r)
+		r = is_for(v, root, who, e);
+	if (!r)
+		r = is_trusted(v, root, now_s, ret, e);
+	if (!r)
+		r = take(v, ret, e);
+	if (!r)
+		r = is_timely(ret, now_s, e);
+	if (r)
+		bwl_signed_free(ret);
+	return r;
+}
+
 int bwl_signed_open(const char *bytes, size_t len, const struct bwl_root *root,
 		    const struct bwl_tray *who, int64_t now_s, struct bwl_signed *ret,
 		    struct bwl_err *e)
@@ -110,21 +134,8 @@ int bwl_signed_open(const char *bytes, size_t len, const struct bwl_root *root,
 	*ret = (struct bwl_signed){ 0 };
 	if (r)
 		return r;
-	if (v.type == BWL_SIGNED_ROOT) {
-		bwl_fail(e, EBADMSG, "a root is handed over or enrolled, not applied");
-		r = refuse(e, EBADMSG, "signed-malformed");
-	}
-	if (!r)
-		r = is_for(&v, root, who, e);
-	if (!r)
-		r = is_trusted(&v, root, now_s, ret, e);
-	if (!r)
-		r = take(&v, ret, e);
-	if (!r)
-		r = is_timely(ret, now_s, e);
+	r = bwl_signed_open_envelope(&v, root, who, now_s, ret, e);
 	bwl_envelope_free(&v);
-	if (r)
-		bwl_signed_free(ret);
 	return r;
 }
 

@@ -92,6 +92,11 @@ struct bwl_signed {
 int bwl_signed_open(const char *bytes, size_t len, const struct bwl_root *root,
 		    const struct bwl_tray *who, int64_t now_s, struct bwl_signed *ret,
 		    struct bwl_err *e);
+/* The same of what bwl_envelope_parse() made of the bytes. */
+struct bwl_envelope;
+int bwl_signed_open_envelope(const struct bwl_envelope *v, const struct bwl_root *root,
+			     const struct bwl_tray *who, int64_t now_s, struct bwl_signed *ret,
+			     struct bwl_err *e);
 void bwl_signed_free(struct bwl_signed *d); /* what it holds */
 
 /*

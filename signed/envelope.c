@@ -132,15 +132,37 @@ static bool take_type(const char *s, struct bwl_envelope *ret)
 	return false;
 }
 
-static bool take_payload(const json_t *o, struct bwl_envelope *ret)
+/*
+ * Where the payload's base64 is; NULL: nowhere. It is nearly all of the bytes, and the parser of
+ * JSON looks at each letter several times: so it is given the rest, with an empty string there.
+ */
+static const char *find_payload(const char *bytes, size_t len, size_t *ret_len)
 {
-	size_t len = json_string_length(o);
+	static const char key[] = "\"payload\"";
+	const char *end = bytes + len, *at = memmem(bytes, len, key, sizeof(key) - 1), *close;
+
+	if (!at)
+		return NULL;
+	at += sizeof(key) - 1;
+	for (bool colon = false; at < end && *at != '"'; at++) {
+		if (*at == ':' && !colon)
+			colon = true;
+		else if (!strchr(" \t\r\n", *at) || !*at)
+			return NULL;
+	}
+	close = at < end ? memchr(at + 1, '"', (size_t)(end - at - 1)) : NULL;
+	if (!close)
+		return NULL;
+	*ret_len = (size_t)(close - at - 1);
+	return at + 1;
+}
+
+static bool take_payload(const char *base64, size_t len, struct bwl_envelope *ret)
+{
 	long n;
 
-	if (!json_is_string(o))
-		return false;
 	ret->payload = bwl_must(malloc(len / 4 * 3 + 1));
-	n = bwl_base64_decode(json_string_value(o), len, ret->payload, len / 4 * 3);
+	n = bwl_base64_decode(base64, len, ret->payload, len / 4 * 3);
 	if (n < 0)
 		return false;
 	ret->payload[n] = '\0';
@@ -199,21 +221,32 @@ static int take(const json_t *o, struct bwl_envelope *ret, struct bwl_err *e)
 		return malformed(
 			e,
 			"`payloadType` is application/vnd.bwlimit.TYPE+json;fleet=NAME;audience=WHO");
-	if (!take_payload(json_object_get(o, "payload"), ret))
-		return malformed(e, "`payload` is base64");
 	return take_signatures(json_object_get(o, "signatures"), ret, e);
 }
 
 int bwl_envelope_parse(const char *bytes, size_t len, struct bwl_envelope *ret, struct bwl_err *e)
 {
-	json_t *o;
+	size_t npayload = 0, before;
+	const char *payload;
+	BWL_AUTO_FREE char *rest = NULL;
+	json_t *o, *empty;
 	int r;
 
 	*ret = (struct bwl_envelope){ 0 };
 	if (len > BWL_SIGNED_BYTES_MOST)
 		return malformed(e, "it is larger than 64 MiB");
-	o = json_loadb(bytes, len, JSON_REJECT_DUPLICATES, NULL);
+	payload = find_payload(bytes, len, &npayload);
+	before = payload ? (size_t)(payload - bytes) : len;
+	rest = bwl_must(malloc(len - npayload + 1));
+	memcpy(rest, bytes, before);
+	memcpy(rest + before, bytes + before + npayload, len - before - npayload);
+	o = json_loadb(rest, len - npayload, JSON_REJECT_DUPLICATES, NULL);
 	r = o ? take(o, ret, e) : malformed(e, "it is not JSON");
+	/* What was found is that key's, and no other's. */
+	empty = json_object_get(o, "payload");
+	if (!r && (!payload || !json_is_string(empty) || json_string_length(empty) ||
+		   !take_payload(payload, npayload, ret)))
+		r = malformed(e, "`payload` is base64");
 	json_decref(o);
 	if (r)
 		bwl_envelope_free(ret);

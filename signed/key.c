@@ -4,21 +4,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/store.h>
 #include <bwl/encode.h>
-#include "signed/key.h"
+#include "signed/key_parts.h"
 
-struct bwl_key {
-	EVP_PKEY *pkey;
-	uint8_t pub[BWL_PUBLIC];
-};
-
-/* Takes the reference. */
-static struct bwl_key *wrap(EVP_PKEY *p)
+struct bwl_key *bwl_key_wrap(EVP_PKEY *p)
 {
 	struct bwl_key *k = bwl_must(calloc(1, sizeof(*k)));
 	size_t n = sizeof(k->pub);
@@ -33,13 +25,21 @@ static struct bwl_key *wrap(EVP_PKEY *p)
 
 struct bwl_key *bwl_key_random(void)
 {
-	return bwl_must(wrap(EVP_PKEY_Q_keygen(NULL, NULL, "ED25519")));
+	return bwl_must(bwl_key_wrap(EVP_PKEY_Q_keygen(NULL, NULL, "ED25519")));
+}
+
+struct bwl_key *bwl_key_of_seed(const uint8_t seed[32])
+{
+	return bwl_must(bwl_key_wrap(
+		bwl_must(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, 32))));
 }
 
 void bwl_key_free(struct bwl_key *k)
 {
 	if (k)
 		EVP_PKEY_free(k->pkey);
+	if (k && k->forget)
+		k->forget(k->token);
 	free(k);
 }
 
@@ -78,64 +78,25 @@ int bwl_key_write(const struct bwl_key *k, const char *path, struct bwl_err *e)
 	return bwl_fail(e, EIO, "cannot write the key to %s", path);
 }
 
-static int read_file(const char *path, struct bwl_key **ret, struct bwl_err *e)
-{
-	BWL_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(dup(fd), "r");
-	struct stat st;
-
-	if (!f)
-		return bwl_fail(e, errno, "cannot read the key %s: %s", path, strerror(errno));
-	if (fstat(fd, &st) || (st.st_mode & 077)) {
-		fclose(f);
-		bwl_fail(e, EPERM, "%s: others than its owner may read or write this key", path);
-		return bwl_hint(e, "chmod 600 %s, if nobody has read it", path);
-	}
-	*ret = wrap(PEM_read_PrivateKey(f, NULL, NULL, NULL));
-	fclose(f);
-	ERR_clear_error();
-	return *ret ? 0 : bwl_fail(e, EBADMSG, "%s is no Ed25519 key as PEM", path);
-}
-
-/* The first private key that the store behind a URI has. */
-static int read_token(const char *uri, struct bwl_key **ret, struct bwl_err *e)
-{
-	OSSL_STORE_CTX *s = OSSL_STORE_open(uri, NULL, NULL, NULL, NULL);
-	OSSL_STORE_INFO *i;
-
-	if (!s) {
-		bwl_fail(e, ENOTSUP, "libcrypto opens no '%.32s…': it has no PKCS#11 provider",
-			 uri);
-		return bwl_hint(
-			e,
-			"install pkcs11-provider and name it in openssl.cnf (Debian 13; Debian 12 has none)");
-	}
-	while (!*ret && !OSSL_STORE_eof(s)) {
-		i = OSSL_STORE_load(s);
-		if (i && OSSL_STORE_INFO_get_type(i) == OSSL_STORE_INFO_PKEY)
-			*ret = wrap(OSSL_STORE_INFO_get1_PKEY(i));
-		OSSL_STORE_INFO_free(i);
-	}
-	OSSL_STORE_close(s);
-	ERR_clear_error();
-	return *ret ? 0 : bwl_fail(e, ENOKEY, "there is no Ed25519 private key at '%.64s'", uri);
-}
-
-int bwl_key_read(const char *where, struct bwl_key **ret, struct bwl_err *e)
-{
-	*ret = NULL;
-	return strncmp(where, "pkcs11:", 7) ? read_file(where, ret, e) : read_token(where, ret, e);
-}
-
 int bwl_key_sign(const struct bwl_key *k, const uint8_t *at, size_t n, uint8_t ret[BWL_SIGNATURE],
 		 struct bwl_err *e)
 {
-	EVP_MD_CTX *c = EVP_MD_CTX_new();
 	size_t len = BWL_SIGNATURE;
-	bool ok = c && EVP_DigestSignInit(c, NULL, NULL, NULL, k->pkey) == 1 &&
-		  EVP_DigestSign(c, ret, &len, at, n) == 1 && len == BWL_SIGNATURE;
+	EVP_MD_CTX *c;
+	bool ok;
 
-	EVP_MD_CTX_free(c);
+	if (k->sign) {
+		int r = k->sign(k->token, at, n, ret, e);
+
+		if (r)
+			return r;
+		ok = bwl_key_verifies(k->pub, at, n, ret); /* whatever the token has done */
+	} else {
+		c = EVP_MD_CTX_new();
+		ok = c && EVP_DigestSignInit(c, NULL, NULL, NULL, k->pkey) == 1 &&
+		     EVP_DigestSign(c, ret, &len, at, n) == 1 && len == BWL_SIGNATURE;
+		EVP_MD_CTX_free(c);
+	}
 	return ok ? 0 : bwl_fail(e, EIO, "this key does not sign");
 }
 

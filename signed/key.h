@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Ed25519 keys: PEM files of mode 0600, or on a token by its PKCS#11 URI; libcrypto's EVP. */
+/*
+ * Ed25519 keys: PEM files of mode 0600, by libcrypto's EVP, or on a token by its PKCS#11 URI.
+ */
 #ifndef BWL_SIGNED_KEY_H
 #define BWL_SIGNED_KEY_H
 
@@ -15,11 +17,13 @@
 
 struct bwl_key;
 struct bwl_key *bwl_key_random(void); /* aborts where libcrypto makes none */
+/* Of its 32 secret bytes, as an audit log's key has them. */
+struct bwl_key *bwl_key_of_seed(const uint8_t seed[32]);
 /* -EEXIST: there is such a file. 0600, synced. */
 int bwl_key_write(const struct bwl_key *k, const char *path, struct bwl_err *e);
 /*
- * A PEM file, or "pkcs11:…" (RFC 7512) where libcrypto has an engine or a provider for it. A file
- * that others may read is refused.
+ * A PEM file, or "pkcs11:…" (RFC 7512): signing/token.h. A file that others may read is refused. Of
+ * the library bwl_signing.
  */
 int bwl_key_read(const char *where, struct bwl_key **ret, struct bwl_err *e);
 void bwl_key_free(struct bwl_key *k);

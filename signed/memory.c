@@ -3,6 +3,7 @@
 #include <string.h>
 #include <bwl/doc.h>
 #include <bwl/encode.h>
+#include "signed/closing.h"
 #include "signed/memory_parts.h"
 #include "signed/payload.h"
 
@@ -17,6 +18,11 @@ const struct bwl_root *bwl_memory_root(const struct bwl_memory *m)
 const struct bwl_tray *bwl_memory_tray(const struct bwl_memory *m)
 {
 	return &m->tray;
+}
+
+const char *bwl_memory_log_key(const struct bwl_memory *m)
+{
+	return m->log_key;
 }
 
 uint64_t bwl_memory_epoch(const struct bwl_memory *m)
@@ -98,11 +104,14 @@ void bwl_memory_set_due(struct bwl_memory *m, json_t *due)
 	m->due = due;
 }
 
-bool bwl_memory_is_fresh(const struct bwl_memory *m, int64_t wall_s, uint64_t offline_for_ns)
+int64_t bwl_memory_whole(const struct bwl_memory *m)
 {
-	int64_t age = bwl_memory_now(m, wall_s) - m->newest_s;
+	return m->whole_s;
+}
 
-	return m->newest_s && (uint64_t)age < offline_for_ns / 1000000000ULL;
+void bwl_memory_set_whole(struct bwl_memory *m)
+{
+	m->whole_s = m->newest_s;
 }
 
 static int refuse(struct bwl_err *e, int code, const char *id)
@@ -207,7 +216,7 @@ static int take_revocation(struct bwl_memory *m, const struct bwl_signed *d, str
 	if (epoch > m->epoch + EPOCHS_AHEAD || m->nrevoked + json_array_size(list) > MEMORY_MOST) {
 		bwl_fail(
 			e, ERANGE,
-			"the revocation %s: `new_epoch` is at most %d above %llu, and %d documents are revoked by name before a root of a higher epoch",
+			"the revocation %s: `new_epoch` is at most %d above %llu, and at most %d documents are revoked by digest",
 			d->terms.name, EPOCHS_AHEAD, (unsigned long long)m->epoch, MEMORY_MOST);
 		return refuse(e, ERANGE, "signed-malformed");
 	}
@@ -228,15 +237,28 @@ static int take_revocation(struct bwl_memory *m, const struct bwl_signed *d, str
 	return 0;
 }
 
-/* Which tray this is: labels are those of the newest enrolment. */
+/*
+ * Which tray this is: labels are those of the newest enrolment. Of another tray it says that it is
+ * expelled no more, and has that tray's name.
+ */
 static int enrolled(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
 {
-	if (strcmp(bwl_payload_text(d->body, "tray"), m->tray.name)) {
+	const struct bwl_memory_item *was = memory_find(m, d->type, d->terms.name);
+	const char *tray = bwl_payload_text(d->body, "tray");
+	bool other = strcmp(tray, m->tray.name);
+
+	if (other && !strcmp(tray, d->terms.name) && (!was || was->other)) {
+		memory_readmit(m, d);
+		return 0;
+	}
+	if (other || (was && was->other)) {
 		bwl_fail(e, EXDEV, "the enrolment is of tray %s, and this is tray %s",
 			 bwl_payload_text(d->body, "tray"), m->tray.name);
 		return refuse(e, EXDEV, "signed-audience");
 	}
 	memory_take_labels(m, json_object_get(d->body, "labels"));
+	memory_take_log_key(m, bwl_payload_text(d->body, "log_key"));
+	memory_readmit(m, d);
 	return 0;
 }
 
@@ -251,12 +273,13 @@ int bwl_memory_accept(struct bwl_memory *m, const struct bwl_signed *d, struct b
 		r = take_revocation(m, d, e);
 	if (d->type == BWL_SIGNED_ENROLMENT)
 		r = enrolled(m, d, e);
+	if (d->type == BWL_SIGNED_EXPULSION)
+		r = memory_expel(m, d, e);
 	if (r)
 		return r;
 	if (d->type == BWL_SIGNED_TIMESTAMP && d->terms.issued_s > m->newest_s)
 		m->newest_s = d->terms.issued_s;
-	if ((d->type == BWL_SIGNED_REVOCATION || d->type == BWL_SIGNED_EXPULSION) &&
-	    d->terms.issued_s > m->closed_s)
+	if (bwl_closes(d->type) && d->terms.issued_s > m->closed_s)
 		m->closed_s = d->terms.issued_s;
 	i = memory_item_for(m, d, e);
 	if (!i)
@@ -266,7 +289,10 @@ int bwl_memory_accept(struct bwl_memory *m, const struct bwl_signed *d, struct b
 				       .version = d->terms.version,
 				       .seq = ++m->seq,
 				       .issued_s = d->terms.issued_s,
-				       .not_after_s = d->terms.not_after_s };
+				       .not_after_s = d->terms.not_after_s,
+				       .other = d->type == BWL_SIGNED_ENROLMENT &&
+						strcmp(bwl_payload_text(d->body, "tray"),
+						       m->tray.name) };
 	strcpy(i->name, d->terms.name);
 	memcpy(i->digest.b, d->digest, sizeof(d->digest));
 	return 0;
@@ -281,26 +307,27 @@ static void forget_online(struct bwl_memory *m)
 			m->item[n++] = m->item[i];
 	m->nitems = n;
 	m->newest_s = bwl_root_terms(m->root)->issued_s;
+	m->whole_s = 0;
 }
 
 int bwl_memory_next_root(struct bwl_memory *m, const char *bytes, size_t len, struct bwl_err *e)
 {
 	BWL_AUTO(bwl_root_free) struct bwl_root *next = NULL;
 	int r = bwl_root_next(m->root, bytes, len, &next, e);
-	bool shares;
+	bool keeps;
 
 	if (r)
 		return r;
-	shares = bwl_root_shares(m->root, next, BWL_ROLE_ONLINE);
+	keeps = bwl_root_keeps(m->root, next, BWL_ROLE_ONLINE);
 	bwl_root_free(m->root);
 	m->root = bwl_take_ptr(&next);
 	free(m->root_text);
 	m->root_text = bwl_must(strndup(bytes, len));
 	if (bwl_root_terms(m->root)->epoch > m->epoch) {
 		m->epoch = bwl_root_terms(m->root)->epoch;
-		m->nrevoked = 0;
+		forget_revoked(m);
 	}
-	if (!shares)
+	if (!keeps)
 		forget_online(m);
 	m->seq++;
 	return 0;

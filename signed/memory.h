@@ -36,6 +36,11 @@ int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e);
 
 const struct bwl_root *bwl_memory_root(const struct bwl_memory *m);
 const struct bwl_tray *bwl_memory_tray(const struct bwl_memory *m);
+/*
+ * The key of its audit log, NAME+ID+BASE64, that its enrolment names: by it others know what this
+ * tray says of itself. NULL: none.
+ */
+const char *bwl_memory_log_key(const struct bwl_memory *m);
 uint64_t bwl_memory_epoch(const struct bwl_memory *m);
 /* Rises with each document that is remembered: what a TPM's counter can be bound to. */
 uint64_t bwl_memory_seq(const struct bwl_memory *m);
@@ -43,8 +48,12 @@ uint64_t bwl_memory_seq(const struct bwl_memory *m);
 int64_t bwl_memory_now(const struct bwl_memory *m, int64_t wall_s);
 /* When the newest signed timestamp was issued; 0: there was none. */
 int64_t bwl_memory_newest(const struct bwl_memory *m);
-/* What is above the floor needs a signed time that is younger than this. */
-bool bwl_memory_is_fresh(const struct bwl_memory *m, int64_t wall_s, uint64_t offline_for_ns);
+/*
+ * The newest of them that lacked nothing (closing.h); 0: there was none. What is above the floor
+ * needs one that is younger than `offline_for`.
+ */
+int64_t bwl_memory_whole(const struct bwl_memory *m);
+void bwl_memory_set_whole(struct bwl_memory *m); /* the newest is that */
 
 /* When the newest revocation or expulsion was issued; 0: there was none. */
 int64_t bwl_memory_closed(const struct bwl_memory *m);
@@ -58,10 +67,26 @@ struct bwl_memory_item {
 	uint64_t epoch, version, seq; /* seq: the memory's, when it was accepted */
 	int64_t issued_s, not_after_s;
 	struct bwl_digest digest;
+	bool other; /* an enrolment, of another tray */
 };
 /* The newest of each type and name. */
 const struct bwl_memory_item *bwl_memory_items(const struct bwl_memory *m, size_t *ret_n);
 bool bwl_memory_is_revoked(const struct bwl_memory *m, const uint8_t digest[32]);
+
+/*
+ * memory_expelled.c: is that tray expelled (by one of two names that it may have; NULL: none)? From
+ * an expulsion on until an enrolment of it that was signed after that, by as many as widen.
+ */
+bool bwl_memory_is_expelled(const struct bwl_memory *m, const char *name, const char *id);
+/* Is this tray expelled, by as many people as its own keys are destroyed for? */
+bool bwl_memory_destroys(const struct bwl_memory *m);
+/* An expulsion: does it hold, or was its tray enrolled after it was signed? */
+bool bwl_memory_expels(const struct bwl_memory *m, const struct bwl_signed *d);
+/* One that was taken already: does it come with the signatures that it lacked then? */
+bool bwl_memory_seconds(const struct bwl_memory *m, const struct bwl_signed *d);
+void bwl_memory_second(struct bwl_memory *m, const struct bwl_signed *d);
+/* An enrolment: does it end an expulsion? */
+bool bwl_memory_readmits(const struct bwl_memory *m, const struct bwl_signed *d);
 /*
  * Policies that hold: [0] the one in force, or to which a rollout goes back, [1] the one that a
  * rollout may put in its place. They are accepted documents; what was signed once, holds on under
@@ -95,8 +120,9 @@ int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, str
  */
 int bwl_memory_accept(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e);
 /*
- * The root that comes after this one. Where it has none of the online keys of before, what those
- * said is forgotten, the time too: so a stolen one that signed the year 2100 is got over.
+ * The root that comes after this one. Where it lacks an online key of before, what those said is
+ * forgotten, the time too: so a stolen one that signed the year 2100 is got over. What was revoked
+ * by digest stays so, in an epoch that the root begins, too.
  */
 int bwl_memory_next_root(struct bwl_memory *m, const char *bytes, size_t len, struct bwl_err *e);
 

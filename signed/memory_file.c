@@ -6,25 +6,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <openssl/evp.h>
 #include <bwl/bytes.h>
 #include <bwl/encode.h>
+#include "signed/checked_file.h"
 #include "signed/memory_parts.h"
 #include "signed/payload.h"
 #include "signed/text.h"
 
-#define MAGIC "# bwlimit signed 1 "
-#define HEAD (sizeof(MAGIC) - 1 + 64 + 1)
+#define WORD "signed"
 #define BYTES_MOST (16UL << 20)
-
-static void hex_of(const char *bytes, size_t len, char ret[static 65])
-{
-	uint8_t d[32];
-
-	if (EVP_Digest(bytes, len, d, NULL, EVP_sha256(), NULL) != 1)
-		abort();
-	bwl_hex_encode(d, sizeof(d), ret);
-}
 
 void bwl_memory_free(struct bwl_memory *m)
 {
@@ -32,8 +22,10 @@ void bwl_memory_free(struct bwl_memory *m)
 	free(m->root_text);
 	json_decref(m->tray_labels);
 	free(m->labels);
+	free(m->log_key);
 	free(m->item);
 	free(m->revoked);
+	free(m->expelled);
 	json_decref(m->due);
 	free(m);
 }
@@ -51,6 +43,12 @@ void memory_take_labels(struct bwl_memory *m, const json_t *labels)
 	json_array_foreach(copy, i, v) m->labels[i] = json_string_value(v);
 	m->tray.labels = m->labels;
 	m->tray.nlabels = json_array_size(copy);
+}
+
+void memory_take_log_key(struct bwl_memory *m, const char *key)
+{
+	free(m->log_key);
+	m->log_key = key ? bwl_must(strdup(key)) : NULL;
 }
 
 static bool take_word(const json_t *o, const char *key, char ret[static BWL_NAME_LEN])
@@ -86,6 +84,7 @@ static bool take_item(const json_t *o, struct bwl_memory_item *ret)
 	    !take_number(o, "not_after", &not_after))
 		return false;
 	ret->not_after_s = (int64_t)not_after;
+	ret->other = bwl_payload_yes(o, "other");
 	/* bwlimit 0.2.0 did not write it: as if it had been signed last, it is never forgotten */
 	ret->issued_s = take_number(o, "issued", &issued) ? (int64_t)issued : INT64_MAX;
 	return true;
@@ -113,6 +112,29 @@ static bool take_held(struct bwl_memory *m, const json_t *o)
 	       take_digests(done, m->done, &m->ndone) && json_is_object(m->due);
 }
 
+/* bwlimit 0.2.0 wrote none: whom it had expelled is closed in the journal. */
+static bool take_expelled(struct bwl_memory *m, const json_t *list)
+{
+	const json_t *v;
+	size_t i;
+
+	if (json_array_size(list) > MEMORY_MOST)
+		return false;
+	m->expelled = bwl_must(calloc(json_array_size(list) + 1, sizeof(*m->expelled)));
+	json_array_foreach(list, i, v)
+	{
+		struct memory_expelled *x = &m->expelled[m->nexpelled++];
+		uint64_t issued;
+
+		if (!take_word(v, "tray", x->tray) || !take_number(v, "epoch", &x->epoch) ||
+		    !take_number(v, "issued", &issued))
+			return false;
+		x->issued_s = (int64_t)issued;
+		x->enough = bwl_payload_yes(v, "enough");
+	}
+	return true;
+}
+
 static bool take_lists(struct bwl_memory *m, const json_t *o)
 {
 	const json_t *items = json_object_get(o, "accepted"), *v,
@@ -125,7 +147,8 @@ static bool take_lists(struct bwl_memory *m, const json_t *o)
 	m->item = bwl_must(calloc(json_array_size(items) + 1, sizeof(*m->item)));
 	m->revoked = bwl_must(calloc(json_array_size(revoked) + 1, sizeof(*m->revoked)));
 	json_array_foreach(items, i, v) if (!take_item(v, &m->item[m->nitems++])) return false;
-	return take_digests(revoked, m->revoked, &m->nrevoked);
+	return take_digests(revoked, m->revoked, &m->nrevoked) &&
+	       take_expelled(m, json_object_get(o, "expelled"));
 }
 
 static bool take_labels(struct bwl_memory *m, const json_t *labels)
@@ -146,7 +169,7 @@ static bool take_labels(struct bwl_memory *m, const json_t *labels)
 static bool take(struct bwl_memory *m, const json_t *o)
 {
 	const char *root = bwl_payload_text(o, "root");
-	uint64_t newest, closed;
+	uint64_t newest, whole, closed;
 
 	if (!root || bwl_root_first(root, strlen(root), &m->root, NULL))
 		return false;
@@ -157,24 +180,19 @@ static bool take(struct bwl_memory *m, const json_t *o)
 	    !take_number(o, "newest", &newest) || !take_number(o, "closed", &closed))
 		return false;
 	m->newest_s = (int64_t)newest;
+	/* bwlimit 0.2.0 did not write it: no time named anything then */
+	m->whole_s = take_number(o, "whole", &whole) ? (int64_t)whole : m->newest_s;
 	m->closed_s = (int64_t)closed;
+	memory_take_log_key(m, bwl_payload_text(o, "log_key"));
 	return take_lists(m, o) && take_held(m, o);
 }
 
 int bwl_memory_parse(const char *bytes, size_t len, struct bwl_memory **ret, struct bwl_err *e)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = bwl_must(calloc(1, sizeof(*m)));
-	json_t *o = NULL;
-	char hex[65];
-	bool ok = len > HEAD && !strncmp(bytes, MAGIC, strlen(MAGIC)) && bytes[HEAD - 1] == '\n';
+	json_t *o = bwl_checked_parse(WORD, bytes, len);
+	bool ok = o && take(m, o);
 
-	if (ok) {
-		hex_of(bytes + HEAD, len - HEAD, hex);
-		ok = !strncmp(bytes + strlen(MAGIC), hex, 64);
-	}
-	if (ok)
-		o = json_loadb(bytes + HEAD, len - HEAD, JSON_REJECT_DUPLICATES, NULL);
-	ok = o && take(m, o);
 	json_decref(o);
 	if (ok) {
 		*ret = bwl_take_ptr(&m);
@@ -207,11 +225,11 @@ static json_t *item_json(const struct bwl_memory_item *i)
 {
 	char hex[65];
 
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:s}", "type",
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:s, s:b}", "type",
 			 bwl_signed_word(i->type), "name", i->name, "epoch", (json_int_t)i->epoch,
 			 "version", (json_int_t)i->version, "seq", (json_int_t)i->seq, "issued",
 			 (json_int_t)i->issued_s, "not_after", (json_int_t)i->not_after_s, "digest",
-			 bwl_hex_encode(i->digest.b, sizeof(i->digest.b), hex));
+			 bwl_hex_encode(i->digest.b, sizeof(i->digest.b), hex), "other", i->other);
 }
 
 static json_t *digests_json(const struct bwl_digest *d, size_t n)
@@ -225,29 +243,37 @@ static json_t *digests_json(const struct bwl_digest *d, size_t n)
 	return list;
 }
 
+static json_t *expelled_json(const struct bwl_memory *m)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < m->nexpelled; i++) {
+		const struct memory_expelled *x = &m->expelled[i];
+
+		json_array_append_new(list,
+				      json_pack("{s:s, s:I, s:I, s:b}", "tray", x->tray, "epoch",
+						(json_int_t)x->epoch, "issued",
+						(json_int_t)x->issued_s, "enough", x->enough));
+	}
+	return list;
+}
+
 int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e)
 {
 	json_t *items = json_array(), *o;
-	char head[HEAD + 1], hex[65], *text;
-	struct bwl_bytes part[2];
 	int r;
 
 	for (size_t i = 0; i < m->nitems; i++)
 		json_array_append_new(items, item_json(&m->item[i]));
-	o = json_pack("{s:s, s:s, s:O, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:O}", "root",
-		      m->root_text, "tray", m->tray.name, "labels", m->tray_labels, "epoch",
-		      (json_int_t)m->epoch, "seq", (json_int_t)m->seq, "newest",
-		      (json_int_t)m->newest_s, "closed", (json_int_t)m->closed_s, "accepted", items,
-		      "revoked", digests_json(m->revoked, m->nrevoked), "held",
-		      digests_json(m->held, m->nheld), "done", digests_json(m->done, m->ndone),
-		      "due", m->due);
-	text = bwl_must(json_dumps(bwl_must(o), JSON_COMPACT));
+	o = json_pack(
+		"{s:s, s:s, s:O, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:O, s:s*}",
+		"root", m->root_text, "tray", m->tray.name, "labels", m->tray_labels, "epoch",
+		(json_int_t)m->epoch, "seq", (json_int_t)m->seq, "newest", (json_int_t)m->newest_s,
+		"whole", (json_int_t)m->whole_s, "closed", (json_int_t)m->closed_s, "accepted",
+		items, "revoked", digests_json(m->revoked, m->nrevoked), "expelled",
+		expelled_json(m), "held", digests_json(m->held, m->nheld), "done",
+		digests_json(m->done, m->ndone), "due", m->due, "log_key", m->log_key);
+	r = bwl_checked_keep(WORD, dir, BWL_MEMORY, bwl_must(o), e);
 	json_decref(o);
-	hex_of(text, strlen(text), hex);
-	snprintf(head, sizeof(head), MAGIC "%s\n", hex);
-	part[0] = (struct bwl_bytes){ head, HEAD };
-	part[1] = (struct bwl_bytes){ text, strlen(text) };
-	r = bwl_bytes_replace(dir, BWL_MEMORY, part, 2, e);
-	free(text);
 	return r;
 }

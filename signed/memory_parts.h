@@ -7,18 +7,28 @@
 
 #define MEMORY_MOST 4096 /* documents, and revoked ones */
 
+struct memory_expelled {
+	char tray[BWL_NAME_LEN];
+	uint64_t epoch;
+	int64_t issued_s; /* of the newest expulsion */
+	bool enough;      /* by one that as many people signed as widens */
+};
+
 struct bwl_memory {
 	struct bwl_root *root;
 	char *root_text; /* its envelope */
 	struct bwl_tray tray;
 	json_t *tray_labels; /* owns what tray.labels points to */
 	const char **labels;
+	char *log_key; /* of its enrolment; NULL: it names none */
 	uint64_t epoch, seq;
-	int64_t newest_s, closed_s;
+	int64_t newest_s, whole_s, closed_s;
 	struct bwl_memory_item *item;
 	size_t nitems;
 	struct bwl_digest *revoked;
 	size_t nrevoked;
+	struct memory_expelled *expelled;
+	size_t nexpelled;
 	struct bwl_digest held[BWL_MEMORY_HELD];
 	size_t nheld;
 	struct bwl_digest done[BWL_MEMORY_HELD]; /* of these */
@@ -28,6 +38,11 @@ struct bwl_memory {
 
 /* memory_file.c; a copy of the list, NULL: none */
 void memory_take_labels(struct bwl_memory *m, const json_t *labels);
+void memory_take_log_key(struct bwl_memory *m, const char *key); /* NULL: none */
+
+/* memory_expelled.c: an expulsion, an enrolment that was accepted */
+int memory_expel(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e);
+void memory_readmit(struct bwl_memory *m, const struct bwl_signed *d);
 
 /* memory_room.c */
 struct bwl_memory_item *memory_find(const struct bwl_memory *m, enum bwl_signed_type type,

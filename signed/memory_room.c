@@ -5,6 +5,7 @@
  * others, and there is always room for what closes.
  */
 #include <string.h>
+#include "signed/closing.h"
 #include "signed/memory_parts.h"
 
 enum room { ROOM_ONLINE, ROOM_CLOSES, ROOM_OPENS, _ROOM_MAX };
@@ -22,7 +23,7 @@ static enum room room_of(enum bwl_signed_type t)
 {
 	if (bwl_signed_role(t) == BWL_ROLE_ONLINE)
 		return ROOM_ONLINE;
-	return t == BWL_SIGNED_REVOCATION || t == BWL_SIGNED_EXPULSION ? ROOM_CLOSES : ROOM_OPENS;
+	return bwl_closes(t) ? ROOM_CLOSES : ROOM_OPENS;
 }
 
 struct bwl_memory_item *memory_find(const struct bwl_memory *m, enum bwl_signed_type type,
@@ -41,7 +42,7 @@ const struct bwl_memory_item *memory_enrolment(const struct bwl_memory *m)
 	for (size_t i = 0; i < m->nitems; i++) {
 		const struct bwl_memory_item *it = &m->item[i];
 
-		if (it->type == BWL_SIGNED_ENROLMENT &&
+		if (it->type == BWL_SIGNED_ENROLMENT && !it->other &&
 		    (!best || it->epoch > best->epoch ||
 		     (it->epoch == best->epoch && it->version > best->version)))
 			best = it;

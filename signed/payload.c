@@ -3,10 +3,27 @@
 #include <string.h>
 #include <bwl/encode.h>
 #include <bwl/units.h>
+#include "audit/signed_note.h"
+#include "signed/closing.h"
 #include "signed/payload.h"
 #include "signed/text.h"
 
-enum kind { NAME, TEXT, NAMES, LABELS, DIGEST, DIGESTS, NUMBER, PERCENT, SPAN, MOMENT, YES, MAP };
+enum kind {
+	NAME,
+	TEXT,
+	NAMES,
+	LABELS,
+	DIGEST,
+	DIGESTS,
+	NUMBER,
+	PERCENT,
+	SPAN,
+	MOMENT,
+	YES,
+	MAP,
+	CLOSINGS,
+	LOG_KEY
+};
 
 static const char *const domain[] = {
 	[NAME] = "a name: 1 to 31 of A-Z a-z 0-9 . _ -, not beginning with -",
@@ -21,6 +38,9 @@ static const char *const domain[] = {
 	[MOMENT] = "a time such as 2027-01-31T18:00:00Z",
 	[YES] = "true, or left out",
 	[MAP] = "a mapping",
+	[CLOSINGS] = "a list of documents that close, as a controller makes it",
+	[LOG_KEY] =
+		"the public key of the tray's audit log, NAME+ID+BASE64, as `audit init` printed it",
 };
 
 struct key {
@@ -65,6 +85,13 @@ static bool is_span(const char *s)
 	       ns <= 366 * 86400 * 1000000000ULL;
 }
 
+static bool is_log_key(const char *s)
+{
+	struct bwl_note_key k;
+
+	return !bwl_note_key_parse(s, &k, NULL) && !k.can_sign && k.type == BWL_NOTE_ED25519;
+}
+
 static bool fits_word(enum kind kind, const char *s)
 {
 	int64_t at;
@@ -84,6 +111,8 @@ static bool fits_word(enum kind kind, const char *s)
 		return is_span(s);
 	case MOMENT:
 		return bwl_moment_parse(s, &at);
+	case LOG_KEY:
+		return is_log_key(s);
 	default:
 		return false;
 	}
@@ -117,6 +146,16 @@ static bool fits_list(enum kind kind, const json_t *v)
 	return ok;
 }
 
+static bool fits_closings(const json_t *v)
+{
+	struct bwl_closing one;
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(v, i, o) if (!bwl_closing_read(o, &one)) return false;
+	return json_is_array(v) && json_array_size(v) <= BWL_PAYLOAD_LIST_MOST;
+}
+
 static bool fits(enum kind kind, const json_t *v)
 {
 	switch (kind) {
@@ -133,6 +172,8 @@ static bool fits(enum kind kind, const json_t *v)
 		return json_is_true(v);
 	case MAP:
 		return json_is_object(v);
+	case CLOSINGS:
+		return fits_closings(v);
 	default:
 		return json_is_string(v) && fits_word(kind, json_string_value(v));
 	}
@@ -150,8 +191,16 @@ static const struct key *find(enum bwl_signed_type type, const char *name)
 static int check(enum bwl_signed_type type, const struct bwl_signed_terms *t, const json_t *o,
 		 struct bwl_err *e)
 {
+	const json_t *v;
+	size_t i;
+
 	if (t->not_after_s <= t->issued_s)
 		return malformed(e, type, "not_after", "later than `issued_at`");
+	json_array_foreach(json_object_get(o, "lifts"), i,
+			   v) if (strcmp(json_string_value(v), "stop") &&
+				  strcmp(json_string_value(v),
+					 "clamp")) return malformed(e, type, "lifts",
+								    "a list of `stop` and `clamp`");
 	if (type == BWL_SIGNED_REVOCATION && !json_object_get(o, "peers") &&
 	    !json_object_get(o, "all") && !json_object_get(o, "documents") &&
 	    !json_object_get(o, "new_epoch"))

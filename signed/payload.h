@@ -12,7 +12,8 @@
 /*
  * X(type, key, kind, must). Kinds: NAME, TEXT (not empty), NAMES and LABELS (lists, not empty),
  * DIGEST and DIGESTS (64 hex digits), NUMBER (from 1), PERCENT (1 to 100), SPAN (as in a policy
- * file), YES (true, or not there), MAP.
+ * file), YES (true, or not there), MAP, CLOSINGS (closing.h), LOG_KEY (an audit log's verifier
+ * key).
  */
 #define BWL_PAYLOAD_KEYS(X)                                                                        \
 	X(ROOT, "keys", MAP, true)                                                                 \
@@ -22,6 +23,7 @@
 	X(POLICY, "lease_most", SPAN, false)                                                       \
 	X(POLICY, "stages", YES, false)                                                            \
 	X(POLICY, "opens", NAMES, false)                                                           \
+	X(POLICY, "lifts", NAMES, false)                                                           \
 	X(POLICY, "fresh_volume", YES, false)                                                      \
 	X(POLICY, "break_glass", YES, false)                                                       \
 	X(POLICY, "reason", TEXT, false)                                                           \
@@ -47,7 +49,10 @@
 	X(EXPULSION, "reason", TEXT, true)                                                         \
 	X(ENROLMENT, "tray", NAME, true)                                                           \
 	X(ENROLMENT, "labels", LABELS, false)                                                      \
-	X(ENROLMENT, "root", DIGEST, true)
+	X(ENROLMENT, "log_key", LOG_KEY, false)                                                    \
+	X(ENROLMENT, "root", DIGEST, true)                                                         \
+	X(TIMESTAMP, "root", NUMBER, false)                                                        \
+	X(TIMESTAMP, "closing", CLOSINGS, false)
 
 #define BWL_OFFLINE_FOR_NS (900 * 1000000000ULL) /* where a document says nothing */
 #define BWL_PAYLOAD_LIST_MOST 4096

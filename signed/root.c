@@ -289,10 +289,10 @@ const char *bwl_root_owner(const struct bwl_root *r, const char *id, enum bwl_ro
 	return k && k->in[role] ? k->owner : NULL;
 }
 
-bool bwl_root_shares(const struct bwl_root *a, const struct bwl_root *b, enum bwl_role role)
+bool bwl_root_keeps(const struct bwl_root *a, const struct bwl_root *b, enum bwl_role role)
 {
 	for (size_t i = 0; i < a->nkeys; i++)
-		if (a->key[i].in[role] && bwl_root_owner(b, a->key[i].id, role))
-			return true;
-	return false;
+		if (a->key[i].in[role] && !bwl_root_owner(b, a->key[i].id, role))
+			return false;
+	return true;
 }

@@ -33,8 +33,8 @@ unsigned bwl_root_threshold(const struct bwl_root *r, enum bwl_role role);
 const char *bwl_role_word(enum bwl_role role);
 /* Whose key that is, where it has the role; NULL. */
 const char *bwl_root_owner(const struct bwl_root *r, const char *id, enum bwl_role role);
-/* Has a key of the role in one the role in the other, too? */
-bool bwl_root_shares(const struct bwl_root *a, const struct bwl_root *b, enum bwl_role role);
+/* Has every key of the role in a the role in b, too? */
+bool bwl_root_keeps(const struct bwl_root *a, const struct bwl_root *b, enum bwl_role role);
 /* How many different owners of keys of the role have signed, as far as the signatures hold. */
 struct bwl_envelope;
 unsigned bwl_root_people(const struct bwl_root *r, enum bwl_role role,

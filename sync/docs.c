@@ -4,7 +4,7 @@
 #include <string.h>
 #include "docs.h"
 
-void doc_drop_bytes(struct docs *d, struct doc *doc)
+void doc_drop_bytes(struct sync_docs *d, struct doc *doc)
 {
 	d->bytes -= doc->len;
 	free(doc->bytes);
@@ -12,14 +12,14 @@ void doc_drop_bytes(struct docs *d, struct doc *doc)
 	doc->len = 0;
 }
 
-static void drop(struct docs *d, unsigned i)
+static void drop(struct sync_docs *d, unsigned i)
 {
 	doc_drop_bytes(d, d->list[i]);
 	free(d->list[i]);
 	d->list[i] = d->list[--d->n];
 }
 
-void docs_done(struct docs *d)
+void sync_docs_done(struct sync_docs *d)
 {
 	while (d->n)
 		drop(d, d->n - 1);
@@ -27,7 +27,7 @@ void docs_done(struct docs *d)
 	d->list = NULL;
 }
 
-struct doc *docs_find(const struct docs *d, const char *key)
+struct doc *sync_docs_find(const struct sync_docs *d, const char *key)
 {
 	for (unsigned i = 0; i < d->n; i++)
 		if (!strcmp(d->list[i]->key, key))
@@ -36,7 +36,7 @@ struct doc *docs_find(const struct docs *d, const char *key)
 }
 
 /* However many grants there are, a revocation finds a place. */
-static bool make_room(struct docs *d, enum bwl_doc_kind for_kind)
+static bool make_room(struct sync_docs *d, enum bwl_doc_kind for_kind)
 {
 	unsigned last = 0;
 
@@ -50,7 +50,7 @@ static bool make_room(struct docs *d, enum bwl_doc_kind for_kind)
 	return true;
 }
 
-static struct doc *add(struct docs *d, const char *key, const struct bwl_doc_at *at)
+static struct doc *add(struct sync_docs *d, const char *key, const struct bwl_doc_at *at)
 {
 	struct doc *doc;
 
@@ -65,7 +65,7 @@ static struct doc *add(struct docs *d, const char *key, const struct bwl_doc_at 
 	return doc;
 }
 
-static void keep_bytes(struct docs *d, struct doc *doc, struct bwl_pb_in value)
+static void keep_bytes(struct sync_docs *d, struct doc *doc, struct bwl_pb_in value)
 {
 	size_t len = bwl_pb_len(value);
 
@@ -78,7 +78,8 @@ static void keep_bytes(struct docs *d, struct doc *doc, struct bwl_pb_in value)
 	d->bytes += len;
 }
 
-void docs_put(struct docs *d, const char *range, const struct bwl_etcd_kv *kv, enum docs_from from)
+void sync_docs_put(struct sync_docs *d, const char *range, const struct bwl_etcd_kv *kv,
+		   enum sync_docs_from from)
 {
 	size_t len = bwl_pb_len(kv->key);
 	char key[BWL_ETCD_KEY_MOST];
@@ -91,7 +92,7 @@ void docs_put(struct docs *d, const char *range, const struct bwl_etcd_kv *kv, e
 	key[len] = '\0';
 	if (kv->gone)
 		return; /* the next read finds out: an event may be late */
-	doc = docs_find(d, key);
+	doc = sync_docs_find(d, key);
 	if (!doc)
 		doc = add(d, key, &at);
 	if (!doc)
@@ -102,26 +103,26 @@ void docs_put(struct docs *d, const char *range, const struct bwl_etcd_kv *kv, e
 	doc_drop_bytes(d, doc);
 	doc->mod = kv->mod;
 	doc->state = DOC_TODO;
-	doc->again_ns = 0;
+	doc->again_ns = doc->fetch_ns = 0;
 	doc->refusals = 0;
 	keep_bytes(d, doc, kv->value);
 }
 
-void docs_read_begin(struct docs *d)
+void sync_docs_read_begin(struct sync_docs *d)
 {
 	d->left_out = 0;
 	for (unsigned i = 0; i < d->n; i++)
 		d->list[i]->seen = false;
 }
 
-void docs_read_end(struct docs *d)
+void sync_docs_read_end(struct sync_docs *d)
 {
 	for (unsigned i = d->n; i-- > 0;)
 		if (!d->list[i]->seen)
 			drop(d, i);
 }
 
-enum doc_lane docs_lane(const struct doc *doc)
+enum doc_lane sync_docs_lane(const struct doc *doc)
 {
 	return doc->at.kind <= BWL_DOC_expulsion ? LANE_CLOSES : LANE_REST;
 }
@@ -140,24 +141,24 @@ static bool is_ready(const struct doc *doc, uint64_t now_ns)
 	return (doc->state == DOC_TODO || doc->state == DOC_REFUSED) && doc->again_ns <= now_ns;
 }
 
-struct doc *docs_next(const struct docs *d, enum doc_lane lane, uint64_t now_ns)
+struct doc *sync_docs_next(const struct sync_docs *d, enum doc_lane lane, uint64_t now_ns)
 {
 	struct doc *next = NULL;
 
 	for (unsigned i = 0; i < d->n; i++) {
 		struct doc *doc = d->list[i];
 
-		if (docs_lane(doc) < lane &&
+		if (sync_docs_lane(doc) < lane &&
 		    (is_ready(doc, now_ns) || doc->state == DOC_ON_ITS_WAY))
 			return NULL;
-		if (docs_lane(doc) == lane && is_ready(doc, now_ns) &&
+		if (sync_docs_lane(doc) == lane && is_ready(doc, now_ns) &&
 		    (!next || is_before(doc, next)))
 			next = doc;
 	}
 	return next;
 }
 
-void docs_taken(struct docs *d, struct doc *doc, uint64_t now_ns)
+void sync_docs_taken(struct sync_docs *d, struct doc *doc, uint64_t now_ns)
 {
 	doc->state = DOC_TAKEN;
 	doc_drop_bytes(d, doc);
@@ -169,7 +170,7 @@ void docs_taken(struct docs *d, struct doc *doc, uint64_t now_ns)
 			d->list[i]->again_ns = now_ns;
 }
 
-void docs_refused(struct doc *doc, uint64_t now_ns)
+void sync_docs_refused(struct doc *doc, uint64_t now_ns)
 {
 	uint64_t wait_ns = DOC_AGAIN_MOST_NS;
 
@@ -181,7 +182,7 @@ void docs_refused(struct doc *doc, uint64_t now_ns)
 	doc->again_ns = now_ns + wait_ns;
 }
 
-void docs_again(struct docs *d)
+void sync_docs_again(struct sync_docs *d)
 {
 	for (unsigned i = 0; i < d->n; i++) {
 		if (d->list[i]->state == DOC_ON_ITS_WAY)

@@ -22,48 +22,52 @@ struct doc {
 	int64_t mod; /* the revision that it is of: a newer one is another document */
 	enum doc_state state;
 	uint64_t again_ns; /* not before */
+	uint64_t fetch_ns; /* of one in parts: nor is it fetched before; 0: not chosen yet */
 	unsigned refusals;
 	bool seen;      /* in the read that is going on */
 	uint8_t *bytes; /* as the watch brought them; NULL: to be fetched */
 	size_t len;
 };
 
-struct docs {
+struct sync_docs {
 	struct doc **list;
 	unsigned n;
 	size_t bytes;
 	unsigned left_out; /* documents for which there is no place */
+	uint64_t cosigned; /* records under the audit log's checkpoint that the controller cosigned
+			      last, as the store says it; 0: none. bwlimitd proves from there on */
 };
 
-void docs_done(struct docs *d);
-struct doc *docs_find(const struct docs *d, const char *key);
+void sync_docs_done(struct sync_docs *d);
+struct doc *sync_docs_find(const struct sync_docs *d, const char *key);
 /*
  * A key of a range. From a read (without its value) whatever is there counts: a store that was
  * restored from a copy has lower revisions than before. From the watch only what is newer: an event
  * may be late.
  */
-enum docs_from { DOCS_READ, DOCS_WATCH };
-void docs_put(struct docs *d, const char *range, const struct bwl_etcd_kv *kv, enum docs_from from);
+enum sync_docs_from { DOCS_READ, DOCS_WATCH };
+void sync_docs_put(struct sync_docs *d, const char *range, const struct bwl_etcd_kv *kv,
+		   enum sync_docs_from from);
 /* All keys are put between the two; what was not has gone from the store. */
-void docs_read_begin(struct docs *d);
-void docs_read_end(struct docs *d);
+void sync_docs_read_begin(struct sync_docs *d);
+void sync_docs_read_end(struct sync_docs *d);
 
 /*
  * Two ways to bwlimitd, so that what closes waits for no large policy. Within each: by kind, then
  * as they were published.
  */
 enum doc_lane { LANE_CLOSES, LANE_REST, LANE_COUNT };
-enum doc_lane docs_lane(const struct doc *doc);
+enum doc_lane sync_docs_lane(const struct doc *doc);
 /* What is to be handed over next; of the rest nothing while something that closes is to be. */
-struct doc *docs_next(const struct docs *d, enum doc_lane lane, uint64_t now_ns);
+struct doc *sync_docs_next(const struct sync_docs *d, enum doc_lane lane, uint64_t now_ns);
 /*
  * The end of a way. What was refused before may be taken after a root, a timestamp, an enrolment or
  * a policy was.
  */
-void docs_taken(struct docs *d, struct doc *doc, uint64_t now_ns);
-void docs_refused(struct doc *doc, uint64_t now_ns);
+void sync_docs_taken(struct sync_docs *d, struct doc *doc, uint64_t now_ns);
+void sync_docs_refused(struct doc *doc, uint64_t now_ns);
 /* Another bwlimitd, or one that forgot: everything again. */
-void docs_again(struct docs *d);
-void doc_drop_bytes(struct docs *d, struct doc *doc);
+void sync_docs_again(struct sync_docs *d);
+void doc_drop_bytes(struct sync_docs *d, struct doc *doc);
 
 #endif

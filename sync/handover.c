@@ -24,7 +24,7 @@ struct talk {
 	int fd; /* -1: none */
 	uint64_t end_ns;
 	size_t n;
-	char line[BWL_AGENT_LINE];
+	char line[BWL_AGENT_STATUS];
 };
 
 struct handover {
@@ -224,16 +224,29 @@ static enum given look(void *arg, enum doc_lane lane, struct bwl_err *why)
 	return GIVEN_AWAY;
 }
 
+/* Signed, it is a string, whose bytes are handed on as they are. */
+static ssize_t take_status(const json_t *status, void *to, size_t most)
+{
+	size_t len = json_is_string(status) ? json_string_length(status)
+					    : json_dumpb(status, to, most, JSON_COMPACT);
+
+	if (len > most)
+		return 0;
+	if (json_is_string(status))
+		memcpy(to, json_string_value(status), len);
+	return (ssize_t)len;
+}
+
 /* Asks, and answers when that has come. */
-static ssize_t status(void *arg, void *to, size_t most)
+static ssize_t status(void *arg, uint64_t cosigned, void *to, size_t most)
 {
 	struct handover *h = arg;
 	struct talk *t = &h->talk[STATUS];
-	BWL_AUTO(json_decref) json_t *ask = json_pack("{s:s}", "verb", "status");
+	BWL_AUTO(json_decref)
+	json_t *ask = json_pack("{s:s, s:I}", "verb", "status", "cosigned", (json_int_t)cosigned);
 	BWL_AUTO(json_decref) json_t *o = NULL;
 	struct bwl_err e = { 0 };
 	enum heard heard;
-	size_t len;
 
 	if (t->fd < 0)
 		return begin(h, STATUS, ask, -1, &e) ? 0 : -EAGAIN;
@@ -243,8 +256,7 @@ static ssize_t status(void *arg, void *to, size_t most)
 	if (heard == HEARD_LINE)
 		o = take_line(t);
 	hang_up(t);
-	len = json_dumpb(json_object_get(o, "status"), to, most, JSON_COMPACT);
-	return len > most ? 0 : (ssize_t)len;
+	return take_status(json_object_get(o, "status"), to, most);
 }
 
 unsigned handover_fds(const struct handover *h, struct curl_waitfd fds[static HANDOVER_FDS])

@@ -5,7 +5,7 @@
  *
  * {"verb": "document", "type": KIND, "name": NAME, "size": N}, with the document as a memfd with
  * BWL_AGENT_SEALS: answered by {"by": "bwlimitd"}: taken; or by {"error": TEXT, "todo": TEXT}.
- * {"verb": "status"}: answered by {"by": "bwlimitd", "status": {…}}.
+ * {"verb": "status", "cosigned": N}: answered by {"by": "bwlimitd", "status": {…}}.
  *
  * bwlimitd believes signatures, not who hands a document over, nor what is said beside it.
  */

@@ -92,10 +92,10 @@ static bool read_all(struct sync *s, uint64_t now_ns)
 	int64_t revision = 0;
 	int r;
 
-	docs_read_begin(&s->docs);
+	sync_docs_read_begin(&s->docs);
 	r = s->store->read(s->store_arg, &s->docs, &revision, &e);
 	if (!r) {
-		docs_read_end(&s->docs);
+		sync_docs_read_end(&s->docs);
 		if (!s->watching)
 			r = s->store->watch(s->store_arg, revision + 1, now_ns, &e);
 	}
@@ -147,7 +147,7 @@ static void speak_to_store(struct sync *s, uint64_t now_ns)
 			return;
 	}
 	if (s->connected && s->status_ns <= now_ns) {
-		len = s->agent->status(s->agent_arg, status, sizeof(status));
+		len = s->agent->status(s->agent_arg, s->docs.cosigned, status, sizeof(status));
 		s->asked = len == -EAGAIN;
 		if (s->asked)
 			return; /* its answer wakes us */
@@ -195,7 +195,7 @@ static void arrived(struct sync *s, enum doc_lane lane, uint64_t now_ns)
 	given = s->agent->look(s->agent_arg, lane, &e);
 	if (given == GIVEN_WAIT)
 		return;
-	doc = docs_find(&s->docs, w->key);
+	doc = sync_docs_find(&s->docs, w->key);
 	*w->key = '\0';
 	if (given == GIVEN_AWAY)
 		away(s, now_ns, &e);
@@ -208,9 +208,9 @@ static void arrived(struct sync *s, enum doc_lane lane, uint64_t now_ns)
 	if (!doc || doc->mod != w->mod)
 		return;
 	if (given == GIVEN_TAKEN)
-		docs_taken(&s->docs, doc, now_ns);
+		sync_docs_taken(&s->docs, doc, now_ns);
 	else if (given == GIVEN_REFUSED)
-		docs_refused(doc, now_ns);
+		sync_docs_refused(doc, now_ns);
 	else
 		doc->state = DOC_TODO;
 }
@@ -237,7 +237,7 @@ static int bytes_of(struct sync *s, struct sync_way *w, struct doc *doc, uint8_t
 		return -ENOTCONN;
 	r = s->store->fetch(s->store_arg, w->key, big, ret, ret_len, &mod, e);
 	if (!r) {
-		doc = docs_find(&s->docs, w->key);
+		doc = sync_docs_find(&s->docs, w->key);
 		if (doc && doc->mod < mod)
 			doc->mod = mod; /* it was replaced meanwhile: this is the new one */
 		w->mod = mod;
@@ -245,19 +245,29 @@ static int bytes_of(struct sync *s, struct sync_way *w, struct doc *doc, uint8_t
 	return r;
 }
 
+/* When it may be fetched; what is behind it in its lane waits, too. */
+static uint64_t fetch_ns(struct sync *s, struct doc *doc, uint64_t now_ns)
+{
+	if (!doc->at.big || sync_docs_lane(doc) == LANE_CLOSES)
+		return now_ns;
+	if (!doc->fetch_ns)
+		doc->fetch_ns = now_ns + SYNC_SPREAD_NS / 1024 * (s->chance() % 1024);
+	return doc->fetch_ns;
+}
+
 static void send_off(struct sync *s, enum doc_lane lane, uint64_t now_ns)
 {
-	struct doc *doc = *s->way[lane].key ? NULL : docs_next(&s->docs, lane, now_ns);
+	struct doc *doc = *s->way[lane].key ? NULL : sync_docs_next(&s->docs, lane, now_ns);
 	struct sync_way w = { 0 };
 	BWL_AUTO_FREE uint8_t *bytes = NULL;
 	struct bwl_err e = { 0 };
 	size_t len;
 	int r;
 
-	if (!doc || s->agent_ns > now_ns)
+	if (!doc || s->agent_ns > now_ns || fetch_ns(s, doc, now_ns) > now_ns)
 		return;
 	r = bytes_of(s, &w, doc, &bytes, &len, &e);
-	doc = docs_find(&s->docs, w.key);
+	doc = sync_docs_find(&s->docs, w.key);
 	if (r == -ENOTCONN || (!r && !doc))
 		return;
 	/* What is wrong with this document alone; all else is the server's, and nothing overtakes.
@@ -268,7 +278,7 @@ static void send_off(struct sync *s, enum doc_lane lane, uint64_t now_ns)
 	}
 	if (r && doc) {
 		say(s, SYNC_REFUSED, &w.at, &e);
-		docs_refused(doc, now_ns);
+		sync_docs_refused(doc, now_ns);
 		return;
 	}
 	if (r)
@@ -294,7 +304,7 @@ static void look_for_agent(struct sync *s, uint64_t now_ns)
 	s->who_ns = now_ns + SYNC_AGENT_NS;
 	who = s->agent->who(s->agent_arg);
 	if (who && who != s->agent_who) {
-		docs_again(&s->docs);
+		sync_docs_again(&s->docs);
 		s->agent_who = who;
 	}
 }
@@ -325,15 +335,20 @@ uint64_t sync_step(struct sync *s)
 	if (s->connected && !s->asked && s->status_ns < next_ns)
 		next_ns = s->status_ns > now_ns ? s->status_ns : now_ns;
 	/* One document after the other, and what the watch says in between. */
-	for (unsigned i = 0; i < LANE_COUNT; i++)
-		if (!*s->way[i].key && s->agent_ns <= now_ns && s->connected &&
-		    docs_next(&s->docs, i, now_ns))
-			next_ns = now_ns;
+	for (unsigned i = 0; i < LANE_COUNT; i++) {
+		struct doc *doc = *s->way[i].key || s->agent_ns > now_ns || !s->connected
+					  ? NULL
+					  : sync_docs_next(&s->docs, i, now_ns);
+		uint64_t at_ns = doc ? fetch_ns(s, doc, now_ns) : next_ns;
+
+		if (at_ns < next_ns)
+			next_ns = at_ns > now_ns ? at_ns : now_ns;
+	}
 	return next_ns;
 }
 
 void sync_done(struct sync *s)
 {
 	s->store->close(s->store_arg);
-	docs_done(&s->docs);
+	sync_docs_done(&s->docs);
 }

@@ -24,17 +24,22 @@
 #define SYNC_RETRY_MOST_NS (2 * SYNC_S)
 #define SYNC_WELL_NS (10 * SYNC_S)
 #define SYNC_AGENT_NS SYNC_S /* to the next look for bwlimitd */
-#define SYNC_SERVERS_MOST 16
-#define SYNC_STATUS_MOST 4096 /* bytes */
+/*
+ * All trays hear of a document in the same moment. One in parts, megabytes, is fetched by each at a
+ * moment of its own within this time: a thousand at once would keep the members of the store from
+ * hearing each other, and then they have no leader. What closes is not held up by it.
+ */
+#define SYNC_SPREAD_NS (10 * SYNC_S)
+#define SYNC_STATUS_MOST 8192 /* bytes */
 
 /* Errors: -ESTALE of hear(): the watch must begin anew, after a read. */
 struct sync_store {
 	/* Connects to it, and judges it. */
 	int (*open)(void *arg, const char *server, struct bwl_err *e);
 	void (*close)(void *arg);
-	int (*read)(void *arg, struct docs *d, int64_t *ret_revision, struct bwl_err *e);
+	int (*read)(void *arg, struct sync_docs *d, int64_t *ret_revision, struct bwl_err *e);
 	int (*watch)(void *arg, int64_t from, uint64_t now_ns, struct bwl_err *e);
-	int (*hear)(void *arg, struct docs *d, uint64_t now_ns, struct bwl_err *e);
+	int (*hear)(void *arg, struct sync_docs *d, uint64_t now_ns, struct bwl_err *e);
 	int (*fetch)(void *arg, const char *key, bool big, uint8_t **ret, size_t *ret_len,
 		     int64_t *ret_mod, struct bwl_err *e);
 	int (*alive)(void *arg, struct bwl_err *e);
@@ -48,8 +53,11 @@ struct sync_agent {
 	int (*give)(void *arg, enum doc_lane lane, const struct bwl_doc_at *at, const void *bytes,
 		    size_t len, struct bwl_err *e);
 	enum given (*look)(void *arg, enum doc_lane lane, struct bwl_err *why);
-	/* Signed, of at most `most` bytes: their number; 0: there is none; -EAGAIN: it is asked. */
-	ssize_t (*status)(void *arg, void *to, size_t most);
+	/*
+	 * Of at most `most` bytes: their number; 0: there is none; -EAGAIN: it is asked. cosigned:
+	 * as docs.h has it.
+	 */
+	ssize_t (*status)(void *arg, uint64_t cosigned, void *to, size_t most);
 };
 
 enum sync_word { SYNC_CONNECTED, SYNC_LOST, SYNC_TAKEN, SYNC_REFUSED, SYNC_AWAY, SYNC_TROUBLE };
@@ -79,7 +87,7 @@ struct sync {
 	void (*say)(void *arg, const struct sync_says *s);
 	void *say_arg;
 
-	struct docs docs;
+	struct sync_docs docs;
 	bool connected, watching;
 	bool is_well;    /* and it was said */
 	unsigned failed; /* servers one after the other, without SYNC_WELL_NS in between */
@@ -88,7 +96,7 @@ struct sync {
 	bool asked, news; /* bwlimitd for its status; and what happened since is not in it */
 	long agent_who;
 	struct sync_way way[LANE_COUNT];
-	struct bwl_err told_of[SYNC_SERVERS_MOST]; /* each server's trouble is told once */
+	struct bwl_err told_of[BWL_ETCD_SERVERS_MOST]; /* each server's trouble is told once */
 	char told[SYNC_TOLD][768]; /* the last of its kind, so that it is said once */
 };
 

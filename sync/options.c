@@ -52,21 +52,6 @@ static int wrong_use(const struct options *o, struct bwl_err *e)
 	return 2;
 }
 
-/* Takes the list apart in place. */
-static int take_servers(char *list, struct options *o, struct bwl_err *e)
-{
-	char *at;
-
-	for (char *one = strtok_r(list, ",", &at); one; one = strtok_r(NULL, ",", &at)) {
-		if (o->nservers == SYNC_SERVERS_MOST)
-			return bwl_fail(e, EINVAL, "more than %u servers", SYNC_SERVERS_MOST);
-		if (strncmp(one, "https://", 8) || !one[8] || strchr(one + 8, '/'))
-			return bwl_fail(e, EINVAL, "'%s' is no server: say https://HOST:PORT", one);
-		o->servers[o->nservers++] = one;
-	}
-	return 0;
-}
-
 static int judge(struct options *o, struct bwl_err *e)
 {
 	if (!o->nservers)
@@ -131,7 +116,7 @@ int options_read(int argc, char **argv, struct options *o)
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		switch (c) {
 		case 's':
-			if (take_servers(optarg, o, &e))
+			if (bwl_etcd_servers(optarg, o->servers, &o->nservers, &e))
 				return wrong_use(o, &e);
 			break;
 		case 't':
@@ -180,7 +165,7 @@ int options_read(int argc, char **argv, struct options *o)
 		}
 	}
 	if (optind < argc) {
-		bwl_fail(&e, EINVAL, "'%s' is too much", argv[optind]);
+		bwl_fail(&e, EINVAL, "unexpected argument '%s'", argv[optind]);
 		return wrong_use(o, &e);
 	}
 	o->serve.ca = o->conf.tls.ca;

@@ -9,13 +9,23 @@
 #include "store_etcd.h"
 
 #define LEASE_S 30
+#define COSIGNED_HEAD 256 /* bytes of a note in which its size is */
 
 enum { FOR_ALL, FOR_TRAY, RANGES };
 
 struct store_etcd {
 	struct store_etcd_conf conf;
 	char range[RANGES][BWL_ETCD_KEY_MOST];
-	struct bwl_grpc *g;
+	char cosigned[BWL_ETCD_KEY_MOST]; /* the key of the checkpoint that the controller cosigned
+					   */
+	int64_t cosigned_mod;             /* 0: it is not there; */
+	bool cosigned_new;                /* its value is to be read */
+	/*
+	 * Two connections, calls and the watch: libcurl 7.88 reads what came for one stream while
+	 * it works for another one of its connection, and of an answer that came so as a whole it
+	 * may deliver the trailers alone, one in some dozens; then the server counted as lost.
+	 */
+	struct bwl_grpc *g, *for_watch;
 	int64_t lease; /* 0: none */
 	struct bwl_watch *watch;
 };
@@ -28,6 +38,7 @@ struct store_etcd *store_etcd_new(const struct store_etcd_conf *c)
 	/* Prefix and tray were judged: they fit. */
 	bwl_doc_range(s->range[FOR_ALL], c->prefix, NULL);
 	bwl_doc_range(s->range[FOR_TRAY], c->prefix, c->tray);
+	bwl_cosigned_key(s->cosigned, c->prefix, c->tray);
 	s->watch = bwl_watch_new((const char *const[]){ s->range[FOR_ALL], s->range[FOR_TRAY] },
 				 RANGES);
 	return s;
@@ -38,8 +49,9 @@ static void close_server(void *arg)
 	struct store_etcd *s = arg;
 
 	bwl_watch_close(s->watch);
+	bwl_grpc_close(s->for_watch);
 	bwl_grpc_close(s->g);
-	s->g = NULL;
+	s->g = s->for_watch = NULL;
 }
 
 void store_etcd_free(struct store_etcd *s)
@@ -60,6 +72,8 @@ static int open_server(void *arg, const char *server, struct bwl_err *e)
 	close_server(s);
 	r = bwl_grpc_open(server, &s->conf.tls, &s->g, e);
 	if (!r)
+		r = bwl_grpc_open(server, &s->conf.tls, &s->for_watch, e);
+	if (!r)
 		r = bwl_etcd_status(s->g, &status, e);
 	if (!r && !status.leader)
 		r = bwl_fail(e, EHOSTUNREACH, "%s has no leader: it is cut off from the others",
@@ -70,53 +84,100 @@ static int open_server(void *arg, const char *server, struct bwl_err *e)
 }
 
 struct into {
-	struct docs *docs;
+	struct store_etcd *s;
+	struct sync_docs *docs;
 	const char *range;
+	bool cosigned; /* it is there */
 };
+
+static bool is_cosigned(const struct store_etcd *s, const struct bwl_etcd_kv *kv)
+{
+	return bwl_pb_len(kv->key) == strlen(s->cosigned) &&
+	       !memcmp(kv->key.at, s->cosigned, strlen(s->cosigned));
+}
 
 static int put(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct into *i = arg;
 
-	docs_put(i->docs, i->range, kv, DOCS_READ);
+	if (!is_cosigned(i->s, kv)) {
+		sync_docs_put(i->docs, i->range, kv, DOCS_READ);
+		return 0;
+	}
+	i->cosigned = true;
+	i->s->cosigned_new |= kv->mod != i->s->cosigned_mod;
+	i->s->cosigned_mod = kv->mod;
 	return 0;
 }
 
-static int read_all(void *arg, struct docs *d, int64_t *ret_revision, struct bwl_err *e)
+/* Its second line. What is none is no hint: the proof is from nothing then, and nothing is
+ * cosigned. */
+static int take_cosigned(void *arg, const struct bwl_etcd_kv *kv)
+{
+	char text[COSIGNED_HEAD];
+	unsigned long long size;
+	struct sync_docs *d = arg;
+
+	snprintf(text, sizeof(text), "%.*s", (int)bwl_pb_len(kv->value),
+		 (const char *)kv->value.at);
+	d->cosigned = sscanf(text, "%*[^\n]\n%18llu\n", &size) == 1 ? size : 0;
+	return 0;
+}
+
+static int read_cosigned(struct store_etcd *s, struct sync_docs *d, struct bwl_err *e)
+{
+	struct bwl_etcd_range ask = { .key = s->cosigned, .end = "" };
+	struct bwl_etcd_page page;
+	int r = s->cosigned_new ? bwl_etcd_range(s->g, &ask, take_cosigned, d, &page, e) : 0;
+
+	s->cosigned_new = s->cosigned_new && r;
+	return r;
+}
+
+static int read_all(void *arg, struct sync_docs *d, int64_t *ret_revision, struct bwl_err *e)
 {
 	struct store_etcd *s = arg;
+	struct into into = { .s = s, .docs = d };
 	int r = 0;
 
 	/* Both at the revision of the first. */
 	*ret_revision = 0;
-	for (unsigned i = 0; !r && i < RANGES; i++)
-		r = bwl_etcd_keys(s->g, s->range[i], put,
-				  &(struct into){ .docs = d, .range = s->range[i] }, ret_revision,
-				  e);
-	return r;
+	for (unsigned i = 0; !r && i < RANGES; i++) {
+		into.range = s->range[i];
+		r = bwl_etcd_keys(s->g, into.range, put, &into, ret_revision, e);
+	}
+	if (!r && !into.cosigned)
+		d->cosigned = (uint64_t)(s->cosigned_mod = 0);
+	return r ? r : read_cosigned(s, d, e);
 }
 
 static int watch(void *arg, int64_t from, uint64_t now_ns, struct bwl_err *e)
 {
 	struct store_etcd *s = arg;
 
-	return bwl_watch_open(s->watch, s->g, from, now_ns, e);
+	return bwl_watch_open(s->watch, s->for_watch, from, now_ns, e);
 }
 
 struct news {
 	struct store_etcd *s;
-	struct docs *docs;
+	struct sync_docs *docs;
 };
 
 static int put_news(void *arg, unsigned range, const struct bwl_etcd_kv *kv)
 {
 	struct news *n = arg;
 
-	docs_put(n->docs, n->s->range[range], kv, DOCS_WATCH);
+	if (range == FOR_TRAY && is_cosigned(n->s, kv)) {
+		n->s->cosigned_mod = kv->mod;
+		n->s->cosigned_new = false;
+		n->docs->cosigned = 0;
+		return kv->gone ? 0 : take_cosigned(n->docs, kv);
+	}
+	sync_docs_put(n->docs, n->s->range[range], kv, DOCS_WATCH);
 	return 0;
 }
 
-static int hear(void *arg, struct docs *d, uint64_t now_ns, struct bwl_err *e)
+static int hear(void *arg, struct sync_docs *d, uint64_t now_ns, struct bwl_err *e)
 {
 	struct news n = { .s = arg, .docs = d };
 
@@ -168,8 +229,8 @@ void store_etcd_wait(struct store_etcd *s, unsigned timeout_ms, struct curl_wait
 {
 	struct pollfd p[LANE_COUNT + 2];
 
-	if (s->g) {
-		bwl_grpc_wait(s->g, timeout_ms, fds, n, NULL);
+	if (s->for_watch) {
+		bwl_grpc_wait(s->for_watch, timeout_ms, fds, n, NULL);
 		return;
 	}
 	for (unsigned i = 0; i < n; i++)

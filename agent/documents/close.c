@@ -4,6 +4,7 @@
 #include <string.h>
 #include <syslog.h>
 #include <bwl/publish.h>
+#include "accept.h"
 #include "agent.h"
 #include "journal/journal.h"
 #include "part.h"
@@ -49,13 +50,15 @@ static void end_sas(struct documents *v, const struct names *all)
 		agent_end_sas(v->pins, id, n);
 }
 
-static int note(struct documents *v, const struct names *unknown, struct bwl_err *e)
+static int note(struct documents *v, const struct names *all, const struct names *unknown,
+		int64_t signed_s, struct bwl_err *e)
 {
+	const struct bwl_journal_by by = { all->name, all->n, (uint64_t)signed_s };
 	const char *dir = bwl_journal_dir(v->pins->ctl->drill);
-	int r = bwl_journal_closed(v->pins, e);
+	int r = bwl_journal_closed_by(v->pins, &by, e);
 
 	for (size_t i = 0; dir && !r && i < unknown->n; i++) {
-		struct bwl_journal_rec rec = { .kind = BWL_J_CLOSE };
+		struct bwl_journal_rec rec = { .kind = BWL_J_CLOSE, .wall_s = by.wall_s };
 
 		memcpy(rec.name, unknown->name[i], strlen(unknown->name[i]) + 1);
 		r = bwl_journal_append(dir, &rec, 1, BWL_JOURNAL_ANY, e);
@@ -63,25 +66,34 @@ static int note(struct documents *v, const struct names *unknown, struct bwl_err
 	return r;
 }
 
-static int close_names(struct documents *v, const struct names *all, struct bwl_err *e)
+/* signed_s: when that was signed by which they are closed. */
+static int close_names(struct documents *v, const struct names *all, int64_t signed_s,
+		       struct bwl_err *e)
 {
 	BWL_AUTO_FREE const char **room = bwl_must(calloc(all->n + 1, sizeof(*room)));
 	struct names unknown = { room, 0 };
 	struct bwl_err late = { 0 };
-	int r = close_maps(v, all, &unknown, e), noted;
+	int r, noted;
 
+	agent_closing(true);
+	r = close_maps(v, all, &unknown, e);
 	end_sas(v, all);
-	noted = note(v, &unknown, r ? &late : e);
+	noted = note(v, all, &unknown, signed_s, r ? &late : e);
+	agent_closing(false);
 	return r ? r : noted;
 }
 
-static int close_all(struct documents *v, struct bwl_err *e)
+static int close_all(struct documents *v, int64_t signed_s, struct bwl_err *e)
 {
+	const struct bwl_journal_by by = { .wall_s = (uint64_t)signed_s };
 	struct bwl_err late = { 0 };
-	int r = bwl_revoke(v->pins, NULL, e), noted;
+	int r, noted;
 
+	agent_closing(true);
+	r = bwl_revoke(v->pins, NULL, e);
 	agent_end_sas(v->pins, NULL, 0);
-	noted = bwl_journal_closed(v->pins, r ? &late : e);
+	noted = bwl_journal_closed_by(v->pins, &by, r ? &late : e);
+	agent_closing(false);
 	return r ? r : noted;
 }
 
@@ -92,34 +104,114 @@ static int revocation(struct documents *v, const struct bwl_signed *d, struct bw
 		calloc(json_array_size(peers) + 1, sizeof(*name)));
 	struct names all = { name, 0 };
 	size_t i;
-	int r = bwl_payload_yes(d->body, "all") ? close_all(v, e) : 0;
+	int r = bwl_payload_yes(d->body, "all") ? close_all(v, d->terms.issued_s, e) : 0;
 
 	json_array_foreach(peers, i, one) name[all.n++] = json_string_value(one);
-	return r || !all.n ? r : close_names(v, &all, e);
+	return r || !all.n ? r : close_names(v, &all, d->terms.issued_s, e);
+}
+
+/*
+ * The policy that says who is who by IKE: the signed one that holds, and where none does (the file
+ * goes on, or what holds cannot be read), the one that was accepted. ret is freed by the caller.
+ */
+static const struct bwl_policy *who_is_who(const struct documents *v, struct desired *ret)
+{
+	const struct accept a = { .dir = v->a->state_dir };
+
+	*ret = (struct desired){ 0 };
+	if (v->terms.any)
+		return v->terms.holding.pol;
+	return accept_kept(&a, ret, NULL) ? NULL : ret->pol;
+}
+
+static int expel_peers(struct documents *v, const struct bwl_signed *d, const char *tray,
+		       struct bwl_err *e)
+{
+	struct desired kept;
+	const struct bwl_policy *pol = who_is_who(v, &kept);
+	BWL_AUTO_FREE const char **name = bwl_must(
+		calloc((pol ? pol->npeers : 0) + 1, sizeof(*name)));
+	struct names all = { name, 0 };
+	int r;
+
+	name[all.n++] = tray;
+	for (size_t i = 0; pol && i < pol->npeers; i++)
+		if (pol->peers[i].ipsec_id && !strcmp(pol->peers[i].ipsec_id, tray) &&
+		    strcmp(pol->peers[i].name, tray))
+			name[all.n++] = pol->peers[i].name;
+	r = close_names(v, &all, d->terms.issued_s, e);
+	desired_free(&kept);
+	return r;
 }
 
 /* Peers that are that tray: by their name, or by the identity that its IKE has. */
 static int expulsion(struct documents *v, const struct bwl_signed *d, struct bwl_err *e)
 {
 	const char *tray = bwl_payload_text(d->body, "tray");
-	const struct bwl_policy *pol = v->terms.any ? v->terms.holding.pol : NULL;
-	BWL_AUTO_FREE const char **name = bwl_must(
-		calloc((pol ? pol->npeers : 0) + 1, sizeof(*name)));
-	struct names all = { name, 0 };
+	int r;
 
-	if (!strcmp(tray, bwl_memory_tray(v->docs.m)->name)) {
-		agent_later(LOG_ALERT, "expelled", "this tray was expelled from the fleet: %.200s",
-			    bwl_payload_text(d->body, "reason"));
-		if (d->enough) /* there is no way back from that: one alone closes, and no more */
-			agent_destroy_keys();
-		return close_all(v, e);
-	}
-	name[all.n++] = tray;
+	if (!bwl_memory_expels(v->docs.m, d))
+		return 0; /* what the store still has of one that was enrolled again since */
+	if (strcmp(tray, bwl_memory_tray(v->docs.m)->name))
+		return expel_peers(v, d, tray, e);
+	agent_later(LOG_ALERT, "expelled", "this tray was expelled from the fleet: %.200s",
+		    bwl_payload_text(d->body, "reason"));
+	r = close_all(v, d->terms.issued_s, e);
+	if (d->enough) /* there is no way back from that: one alone closes, and no more */
+		agent_destroy_keys(KEYS_EXPELLED);
+	return r;
+}
+
+/*
+ * The keys go on a thread, after the document is called taken: who was killed before that, or whose
+ * disk refused it, does it now. Where they are gone nothing is left to do.
+ */
+void docs_destroy_again(const struct documents *v)
+{
+	if (v->docs.m && bwl_memory_destroys(v->docs.m))
+		agent_destroy_keys(KEYS_EXPELLED);
+}
+
+/* Who gives it a new key after that must not lose it to a try that was waiting for its minute. */
+void docs_spare_keys(const struct documents *v)
+{
+	if (v->docs.m && !bwl_memory_destroys(v->docs.m))
+		agent_spare_keys();
+}
+
+/* Is that peer open in the maps, although the documents say that it is expelled? */
+static bool is_to_close(const struct documents *v, const struct bwl_gen *g,
+			const struct bwl_pol_peer *p)
+{
+	uint32_t id;
+
+	if (!bwl_memory_is_expelled(v->docs.m, p->name, p->ipsec_id))
+		return false;
+	id = bwl_peer_id(v->pins, g, p->name);
+	return id && bwl_body(v->pins, g, id) && !bwl_is_revoked(v->pins, g, id);
+}
+
+void docs_close_expelled(struct documents *v)
+{
+	BWL_AUTO_FREE const char **name = NULL;
+	const struct bwl_policy *pol;
+	struct names all = { 0 };
+	struct bwl_err e = { 0 };
+	struct desired kept;
+	struct bwl_gen g;
+
+	if (!v->docs.m || bwl_gen_open(v->pins, bwl_active_slot(v->pins, bwl_now_ns()), &g, NULL))
+		return;
+	pol = who_is_who(v, &kept);
+	all.name = name = bwl_must(calloc((pol ? pol->npeers : 0) + 1, sizeof(*name)));
 	for (size_t i = 0; pol && i < pol->npeers; i++)
-		if (pol->peers[i].ipsec_id && !strcmp(pol->peers[i].ipsec_id, tray) &&
-		    strcmp(pol->peers[i].name, tray))
-			name[all.n++] = pol->peers[i].name;
-	return close_names(v, &all, e);
+		if (is_to_close(v, &g, &pol->peers[i]))
+			all.name[all.n++] = pol->peers[i].name;
+	bwl_gen_close(&g);
+	if (all.n && close_names(v, &all, bwl_memory_closed(v->docs.m), &e))
+		agent_later(LOG_ERR, "documents", "cannot close the peers that are expelled: %s",
+			    e.text);
+	desired_free(&kept);
 }
 
 int docs_close(struct documents *v, const struct bwl_signed *d, struct bwl_err *e)

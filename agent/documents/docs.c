@@ -35,11 +35,30 @@ int64_t docs_now(const struct docs *s, const struct docs_clock *c)
 	return since > now ? since : now;
 }
 
+/*
+ * A signed time that comes late is of the past, and sets no clock back: who hands over old ones
+ * slowly would make time slow. By a 1024th it may, which clocks of two machines differ by.
+ */
 void docs_heard_now(struct docs *s, const struct docs_clock *c)
 {
+	int64_t at = bwl_memory_now(s->m, c->wall_s), since;
+
+	if (s->heard.newest_s && c->boot_ns >= s->heard.boot_ns) {
+		since = (int64_t)((c->boot_ns - s->heard.boot_ns) / 1000000000ULL);
+		if (at < s->heard.at_s + since - since / 1024) {
+			s->heard.newest_s = bwl_memory_newest(s->m);
+			return;
+		}
+	}
 	s->heard = (struct docs_heard){ .newest_s = bwl_memory_newest(s->m),
-					.at_s = bwl_memory_now(s->m, c->wall_s),
+					.at_s = at,
 					.boot_ns = c->boot_ns };
+}
+
+void docs_unheard(struct docs *s)
+{
+	if (!docs_is_heard(s))
+		s->heard = (struct docs_heard){ 0 };
 }
 
 static bool is_held(const struct docs *s, const uint8_t digest[32])
@@ -64,7 +83,7 @@ bool docs_needs(const struct docs *s, const uint8_t digest[32])
 	item = bwl_memory_items(s->m, &n);
 	for (size_t i = 0; i < n; i++)
 		if ((item[i].type == BWL_SIGNED_GRANT || item[i].type == BWL_SIGNED_LEASE ||
-		     item[i].type == BWL_SIGNED_ROLLOUT) &&
+		     item[i].type == BWL_SIGNED_ROLLOUT || item[i].type == BWL_SIGNED_TIMESTAMP) &&
 		    !memcmp(item[i].digest.b, digest, 32))
 			return true;
 	return false;

@@ -58,8 +58,22 @@ void docs_free(struct docs *s); /* what it holds, also the memory */
 int64_t docs_now(const struct docs *s, const struct docs_clock *c);
 /* Is anything known of when the newest signed time was? */
 bool docs_is_heard(const struct docs *s);
-/* The newest signed time is the memory's, and was heard at this moment. */
+/* The newest signed time is the memory's, and was heard at this moment: not before the one before.
+ */
 void docs_heard_now(struct docs *s, const struct docs_clock *c);
+/* What was heard of a time that the memory forgot (a new root) counts no more. */
+void docs_unheard(struct docs *s);
+
+/*
+ * withheld.c: a signed time says what was published to close (signed/closing.h). One that names
+ * what is not here is as none: everything falls to its floor as if no time came (`offline_for`),
+ * until it comes. So who holds back one revocation gains no more than who holds back all.
+ */
+#define DOCS_KEY 64 /* "KIND/NAME" */
+/* How many the newest signed time names; the first of them into ret. */
+size_t docs_missing(const struct docs *s, char (*ret)[DOCS_KEY], size_t most);
+/* After something was taken: is the newest signed time one that lacks nothing? */
+void docs_mind_whole(struct docs *s);
 
 /* Does what holds, or may, need the bytes of this document? Others may go. */
 bool docs_needs(const struct docs *s, const uint8_t digest[32]);
@@ -71,6 +85,8 @@ const struct docs_one *docs_find(const struct docs *s, const uint8_t digest[32])
 /* holds.c: what is in force by them. Was a policy ever taken? Before that what was there goes on.
  */
 bool docs_has_policy(const struct docs *s);
+/* Is this tray expelled? Then none holds. */
+bool docs_is_expelled(const struct docs *s);
 /* The policy that holds, of those that may; NULL: none does. */
 const struct docs_one *docs_policy(const struct docs *s);
 /*
@@ -118,17 +134,23 @@ bool docs_is_fresh(const struct docs *s, const struct docs_terms *t, const struc
 
 /* judge.c */
 struct docs_verdict {
-	bool known;  /* it was taken before: nothing is to be done */
-	bool waits;  /* a policy that waits for a rollout */
-	bool root;   /* the next root; d is what it says of itself */
-	bool widens; /* by the signatures of enough people */
+	bool known;   /* it was taken before: nothing is to be done */
+	bool waits;   /* a policy that waits for a rollout */
+	bool root;    /* the next root; d is what it says of itself */
+	bool seconds; /* an expulsion that was taken, with the signatures that it lacked */
+	bool widens;  /* by the signatures of enough people */
 	struct bwl_signed d;
 };
 /* May it be taken? It changes nothing. Errors as signed/document.h has them, and "signed-widens".
  */
 int docs_judge(const struct docs *s, const char *bytes, size_t len, const struct docs_clock *c,
 	       struct docs_verdict *ret, struct bwl_err *e);
+/* Its second half: v->d is verified, and newer than what was taken (bwl_memory_judge()). */
+int docs_judge_more(const struct docs *s, struct docs_verdict *v, const struct docs_clock *c,
+		    struct bwl_err *e);
 void docs_verdict_free(struct docs_verdict *v);
+/* Are the bytes of such a document kept on disk, once it is taken? */
+bool docs_keeps_bytes(enum bwl_signed_type t);
 /* Taken, in the memory; bwl_memory_keep() makes it last. v is of these bytes and this state. */
 int docs_take(struct docs *s, const struct docs_verdict *v, const char *bytes, size_t len,
 	      const struct docs_clock *c, struct bwl_err *e);

@@ -5,9 +5,13 @@
 #include <syslog.h>
 #include "agent.h"
 #include "bwl/heartbeat.h"
+#include "bwl/publish.h"
+#include "enrolled/glass.h"
 #include "part.h"
 
 #define FOREVER_NS (1ULL << 62)
+#define WITHHELD_NS 60000000000ULL /* the store says what it has in less */
+#define REPEAT_NS (600 * 1000000000ULL)
 #define SLACK_NS                                                                                   \
 	2000000000ULL /* seconds are cut off here and there: a word is not moved for them */
 
@@ -46,6 +50,57 @@ static void tell_why(struct documents *v, const char *why)
 		agent_later(LOG_NOTICE, "offline", "what signed documents grant is open again");
 }
 
+bool docs_is_withheld(const struct documents *v)
+{
+	return v->missing_ns && bwl_now_ns() - v->missing_ns > WITHHELD_NS;
+}
+
+static void mind_missing(struct documents *v)
+{
+	uint64_t now = bwl_now_ns();
+	char name[1][DOCS_KEY];
+	size_t n = v->docs.m ? docs_missing(&v->docs, name, 1) : 0;
+
+	if (!n)
+		v->missing_ns = v->missed_ns = 0;
+	else if (!v->missing_ns)
+		v->missing_ns = now;
+	if (!docs_is_withheld(v) || (v->missed_ns && now - v->missed_ns < REPEAT_NS))
+		return;
+	v->missed_ns = now;
+	agent_later(
+		LOG_ALERT, "withheld",
+		"%s, and %zu more: published, as a signed time says, and held back from this tray",
+		name[0], n - 1);
+}
+
+/*
+ * What broke the glass and was revoked by its digest or its epoch ends at once, not when it would:
+ * also where that was taken while nobody ran.
+ */
+static void mind_glass(struct documents *v)
+{
+	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL; /* closing it gives the lock back */
+	struct bwl_err e = { 0 };
+	int r;
+
+	if (!v->docs.m || !bwl_glass_until_ns(v->pins, bwl_now_ns()) ||
+	    !bwl_glass_is_over(v->docs.m, v->a->state_dir))
+		return;
+	r = bwl_pins_open(v->a->pin_dir, true, &p, &e);
+	if (!r)
+		r = bwl_rollback(p, &e);
+	if (r && e.code != ENOENT)
+		agent_later(
+			LOG_ERR, "break-glass",
+			"the policy that broke the glass was revoked, and cannot be taken back: %s",
+			e.text);
+	else if (!r)
+		agent_later(
+			LOG_ALERT, "break-glass",
+			"the policy that broke the glass was revoked; the one before it is in force again");
+}
+
 /*
  * Sooner or later than before, and whatever the policy allows; no heartbeat goes beyond it. An end
  * that is not the lease's own is no sign of tampering.
@@ -71,6 +126,8 @@ void docs_mind_end(struct documents *v)
 	struct docs_end end = { 0, BWL_MEMORY " is damaged", false };
 	uint64_t is = v->pins->lease->until_ns, deadline;
 
+	mind_missing(v);
+	mind_glass(v);
 	if (!v->damaged && (!v->docs.m || !docs_has_policy(&v->docs)))
 		return;
 	if (v->docs.m)

@@ -120,12 +120,19 @@ bool docs_has_policy(const struct docs *s)
 	return n;
 }
 
+bool docs_is_expelled(const struct docs *s)
+{
+	return bwl_memory_is_expelled(s->m, bwl_memory_tray(s->m)->name, NULL);
+}
+
 const struct docs_one *docs_policy(const struct docs *s)
 {
 	const struct docs_one *now = held(s, 0), *waits = held(s, 1);
 	size_t n;
 
 	bwl_memory_held(s->m, &n);
+	if (docs_is_expelled(s))
+		return NULL;
 	if (n > 1 && (!waits || missing(s, BWL_SIGNED_ROLLOUT, NULL)))
 		return NULL;
 	if (waits && is_rolled_out(s, waits)) /* what was before it does not come back by its end */
@@ -239,6 +246,22 @@ int docs_hold(const struct docs *s, const struct docs_one *policy, const struct 
 	return r;
 }
 
+/*
+ * Whoever is expelled has nothing, whatever a policy grants: also one that comes later. What a
+ * policy widens is judged without this, so that nobody adds to it unseen meanwhile.
+ */
+static void shut_out(const struct docs *s, struct bwl_policy *pol)
+{
+	for (size_t i = 0; i < pol->npeers; i++) {
+		struct bwl_pol_peer *p = &pol->peers[i];
+
+		if (!bwl_memory_is_expelled(s->m, p->name, p->ipsec_id))
+			continue;
+		p->expiry_ns = SECOND;
+		p->floor = (struct bwl_lim){ 0 };
+	}
+}
+
 int docs_terms(const struct docs *s, struct docs_terms *ret, struct bwl_err *e)
 {
 	int r;
@@ -248,6 +271,8 @@ int docs_terms(const struct docs *s, struct docs_terms *ret, struct bwl_err *e)
 		return bwl_fail(e, ENOENT, "no signed policy holds");
 	r = docs_hold(s, ret->policy, NULL, &ret->holding, e);
 	ret->any = !r;
+	if (!r)
+		shut_out(s, ret->holding.pol);
 	return r;
 }
 
@@ -270,10 +295,11 @@ static uint64_t at(const struct docs_clock *c, int64_t now_s, int64_t end_s)
 static uint64_t fresh_until(const struct docs *s, const struct docs_terms *t,
 			    const struct docs_clock *c)
 {
-	if (!docs_is_heard(s))
+	int64_t whole_s = bwl_memory_whole(s->m);
+
+	if (!docs_is_heard(s) || !whole_s)
 		return 0;
-	return at(c, docs_now(s, c),
-		  bwl_memory_newest(s->m) + (int64_t)(t->holding.h.offline_for_ns / SECOND));
+	return at(c, docs_now(s, c), whole_s + (int64_t)(t->holding.h.offline_for_ns / SECOND));
 }
 
 bool docs_is_fresh(const struct docs *s, const struct docs_terms *t, const struct docs_clock *c)
@@ -335,23 +361,33 @@ struct docs_end docs_end(struct docs *s, const struct docs_terms *t, const struc
 {
 	struct docs_end end = { BWL_NEVER_NS, "", false };
 
+	if (!t->any && docs_is_expelled(s))
+		return (struct docs_end){ 0, "this tray is expelled", false };
 	if (!t->any)
 		return (struct docs_end){ 0, "no signed policy holds", false };
 	if (t->holding.pol->lease_ns)
 		end = lease_end(s, t, c);
-	sooner(&end, fresh_until(s, t, c), "no signed time came for `offline_for`");
+	sooner(&end, fresh_until(s, t, c),
+	       docs_missing(s, NULL, 0)
+		       ? "a document that closes was published, and has not come for `offline_for`: somebody holds it back"
+		       : "no signed time came for `offline_for`");
 	sooner(&end, at(c, docs_now(s, c), t->holding.h.not_after_s), "the signed policy ends");
 	return end;
 }
 
-/* Where this clock is behind the signed time, what ends by it ends as much sooner. */
+/*
+ * Where this clock is behind the signed time, what ends by it ends as much sooner. What would end
+ * before 1970 then has ended: a second after it, as 0 is no end.
+ */
 static void shift(struct bwl_policy *pol, int64_t behind_s)
 {
 	uint64_t by = behind_s > 30 ? (uint64_t)(behind_s + 59) / 60 * 60 * SECOND : 0;
 
 	for (size_t i = 0; by && i < pol->npeers; i++)
 		if (pol->peers[i].expiry_ns != BWL_NEVER_NS)
-			pol->peers[i].expiry_ns -= pol->peers[i].expiry_ns > by ? by : 0;
+			pol->peers[i].expiry_ns = pol->peers[i].expiry_ns > by + SECOND
+							  ? pol->peers[i].expiry_ns - by
+							  : SECOND;
 }
 
 int docs_text(const struct docs *s, const struct docs_clock *c, char **ret, size_t *ret_len,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether a document is taken, and what it changes in what holds: see docs.h. */
+/* Whether a document is taken: see docs.h. What it changes then is taken.c's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +57,10 @@ static void too_few(const struct docs_verdict *v, const struct bwl_widened *w, s
 static int widens(const struct docs *s, struct docs_verdict *v, const struct docs_holding *from,
 		  struct docs_holding *to, struct bwl_err *e)
 {
-	const json_t *opens = json_object_get(v->d.body, "opens"), *name;
+	const json_t *opens = json_object_get(v->d.body, "opens"),
+		     *lifts = json_object_get(v->d.body, "lifts"), *name;
 	BWL_AUTO_FREE const char **closed = bwl_must(
-		calloc(json_array_size(opens) + 1, sizeof(*closed)));
+		calloc(json_array_size(opens) + json_array_size(lifts) + 1, sizeof(*closed)));
 	struct bwl_holding was = from->h;
 	struct bwl_widened w;
 	size_t i;
@@ -67,6 +68,7 @@ static int widens(const struct docs *s, struct docs_verdict *v, const struct doc
 	json_array_foreach(opens, i, name) closed[i] = json_string_value(name);
 	was.closed = closed;
 	was.nclosed = json_array_size(opens);
+	json_array_foreach(lifts, i, name) closed[was.nclosed++] = json_string_value(name);
 	if (was.nclosed && v->d.terms.issued_s <= bwl_memory_closed(s->m)) {
 		bwl_fail(
 			e, ESTALE,
@@ -260,8 +262,8 @@ static int judge_enrolment(const struct docs *s, const struct docs_verdict *v, s
 	return refuse(e, EBADMSG, "signed-untrusted");
 }
 
-static int judge_more(const struct docs *s, struct docs_verdict *v, const struct docs_clock *c,
-		      struct bwl_err *e)
+int docs_judge_more(const struct docs *s, struct docs_verdict *v, const struct docs_clock *c,
+		    struct bwl_err *e)
 {
 	if (bwl_payload_yes(v->d.body, "break_glass")) {
 		bwl_fail(e, EBADMSG,
@@ -298,13 +300,14 @@ int docs_judge(const struct docs *s, const char *bytes, size_t len, const struct
 	if (env.type == BWL_SIGNED_ROOT) {
 		r = judge_root(s, &env, bytes, len, ret, e);
 	} else {
-		r = bwl_signed_open(bytes, len, bwl_memory_root(s->m), bwl_memory_tray(s->m),
-				    docs_now(s, c), &ret->d, e);
+		r = bwl_signed_open_envelope(&env, bwl_memory_root(s->m), bwl_memory_tray(s->m),
+					     docs_now(s, c), &ret->d, e);
 		if (!r)
 			r = bwl_memory_judge(s->m, &ret->d, e);
-		ret->known = r == 1;
+		ret->seconds = r == 1 && bwl_memory_seconds(s->m, &ret->d);
+		ret->known = r == 1 && !ret->seconds;
 		if (!r)
-			r = judge_more(s, ret, c, e);
+			r = docs_judge_more(s, ret, c, e);
 	}
 	bwl_envelope_free(&env);
 	if (r < 0)
@@ -315,134 +318,4 @@ int docs_judge(const struct docs *s, const char *bytes, size_t len, const struct
 void docs_verdict_free(struct docs_verdict *v)
 {
 	bwl_signed_free(&v->d);
-}
-
-static struct bwl_digest digest_of(const struct bwl_signed *d)
-{
-	struct bwl_digest ret;
-
-	memcpy(ret.b, d->digest, sizeof(ret.b));
-	return ret;
-}
-
-/* The one that waits stands beside the one that holds; else it alone holds. */
-static void hold(struct docs *s, const struct docs_verdict *v, const struct docs_one *now)
-{
-	struct bwl_digest held[BWL_MEMORY_HELD] = { 0 };
-	size_t n = 0;
-
-	if (v->waits)
-		held[n++] = now ? digest_of(&now->d) : (struct bwl_digest){ 0 };
-	held[n++] = digest_of(&v->d);
-	bwl_memory_hold(s->m, held, n);
-}
-
-/*
- * What is to be done once: limits lowered by hand are raised (of all, or of one peer), what was
- * closed is opened. Only by what enough people signed.
- */
-static json_t *due_of(const struct bwl_signed *d)
-{
-	json_t *due = json_object(), *opens = json_object_get(d->body, "opens");
-	const char *peer = bwl_payload_text(d->body, "peer");
-
-	json_object_set_new(due, "raise", json_string(peer ? peer : ""));
-	if (opens)
-		json_object_set(due, "opens", opens);
-	return due;
-}
-
-static void begin_unspent(struct docs *s, const struct bwl_signed *d)
-{
-	if (bwl_payload_yes(d->body, "fresh_volume"))
-		memcpy(s->fresh, d->digest, sizeof(s->fresh));
-}
-
-/* What closes ends what was still to be opened. */
-static bool closes(enum bwl_signed_type t)
-{
-	return t == BWL_SIGNED_REVOCATION || t == BWL_SIGNED_EXPULSION;
-}
-
-static bool needs_bytes(enum bwl_signed_type t)
-{
-	return t == BWL_SIGNED_POLICY || t == BWL_SIGNED_GRANT || t == BWL_SIGNED_LEASE ||
-	       t == BWL_SIGNED_ROLLOUT;
-}
-
-/* It was signed by enough, or it would not wait; going back does nothing once more. */
-static bool is_waiting(const struct docs *s, const struct docs_one *o)
-{
-	size_t n;
-	const struct bwl_digest *held = bwl_memory_held(s->m, &n);
-
-	return n > 1 && !memcmp(held[1].b, o->d.digest, sizeof(held[1].b));
-}
-
-/*
- * Once, however often the controller goes back and forth; and a revocation that came while it
- * waited, or was rolled back, stays.
- */
-static json_t *due_of_rollout(struct docs *s, const struct docs_one *o)
-{
-	json_t *due;
-
-	if (!is_waiting(s, o) || bwl_memory_is_done(s->m, o->d.digest))
-		return bwl_must(json_object());
-	bwl_memory_set_done(s->m, o->d.digest);
-	begin_unspent(s, &o->d);
-	due = due_of(&o->d);
-	if (o->d.terms.issued_s <= bwl_memory_closed(s->m))
-		json_object_del(due, "opens");
-	return due;
-}
-
-static json_t *due_of_policy(struct docs *s, const struct bwl_signed *d)
-{
-	if (!d->enough)
-		return bwl_must(json_object());
-	begin_unspent(s, d);
-	return due_of(d);
-}
-
-static void take_more(struct docs *s, const struct docs_verdict *v, const char *bytes, size_t len,
-		      const struct docs_one *was, const struct docs_clock *c)
-{
-	const struct docs_one *is;
-	uint8_t before[32] = { 0 };
-
-	if (was)
-		memcpy(before, was->d.digest, sizeof(before));
-	if (v->d.type == BWL_SIGNED_POLICY)
-		hold(s, v, was);
-	if (v->d.type == BWL_SIGNED_TIMESTAMP)
-		docs_heard_now(s, c);
-	if (needs_bytes(v->d.type))
-		docs_add(s, memcpy(bwl_must(malloc(len)), bytes, len), len);
-	is = docs_policy(s);
-	if (v->d.type == BWL_SIGNED_GRANT && v->widens)
-		bwl_memory_set_due(s->m, due_of(&v->d));
-	else if (v->d.type == BWL_SIGNED_POLICY && !v->waits)
-		bwl_memory_set_due(s->m, due_of_policy(s, &v->d));
-	else if (closes(v->d.type))
-		bwl_memory_set_due(s->m, bwl_must(json_object()));
-	else if (v->d.type == BWL_SIGNED_ROLLOUT && is && memcmp(before, is->d.digest, 32))
-		bwl_memory_set_due(s->m, due_of_rollout(s, is));
-}
-
-int docs_take(struct docs *s, const struct docs_verdict *v, const char *bytes, size_t len,
-	      const struct docs_clock *c, struct bwl_err *e)
-{
-	const struct docs_one *was = docs_policy(s);
-	int r;
-
-	memset(s->fresh, 0, sizeof(s->fresh));
-	if (v->root)
-		return bwl_memory_next_root(s->m, bytes, len, e);
-	r = bwl_memory_accept(s->m, &v->d, e);
-	if (r)
-		return r;
-	take_more(s, v, bytes, len, was, c);
-	docs_drop_unneeded(s);
-	return 0;
 }

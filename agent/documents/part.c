@@ -77,13 +77,26 @@ static void settled(struct documents *v, const struct docs_settled *s)
 		else /* something came meanwhile: after that */
 			docs_source_wake(v->a->source);
 	}
+	if (!s->code)
+		docs_close_expelled(v);
 	docs_mind_end(v);
+}
+
+/* reconcile.c settles nothing while a policy is on trial, or the glass is broken. */
+static void mind_trial(struct documents *v, uint64_t now, bool minute)
+{
+	bool trial = bwl_pending_ns(v->pins, now);
+
+	if (trial && (minute || !v->trial))
+		docs_close_expelled(v);
+	v->trial = trial;
 }
 
 static void step(struct documents *v)
 {
 	struct docs_settled s;
 	uint64_t now = bwl_now_ns();
+	bool minute = now - v->minute_ns >= MINUTE_NS;
 	bool news = docs_source_settled(v->a->source, &s);
 
 	line_socket_run(v->socket, now);
@@ -95,7 +108,8 @@ static void step(struct documents *v)
 		docs_source_wake(v->a->source);
 	}
 	docs_mind_end(v);
-	if (now - v->minute_ns < MINUTE_NS)
+	mind_trial(v, now, minute);
+	if (!minute)
 		return;
 	v->minute_ns = now;
 	find_sync(v);
@@ -121,6 +135,8 @@ static void end(struct documents *v)
 			close(v->waiting[i].fd);
 	docs_terms_free(&v->terms);
 	docs_free(&v->docs);
+	json_decref(v->closed.of);
+	json_decref(v->closed.since);
 	bwl_pins_close(v->pins);
 	free(v);
 }
@@ -148,6 +164,7 @@ int agent_documents_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	if (r)
 		return r;
 	docs_reload(v);
+	docs_destroy_again(v);
 	r = agent_thread_start(&v->thread, run, v, e);
 	if (!r)
 		*ret_part = bwl_take_ptr(&v);

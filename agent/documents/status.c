@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What this tray says of itself to the fleet: at most STATUS_MOST bytes, so the oldest of what was
- * taken is left out first. Whoever reads it may look for the digest of what he published.
+ * What this tray says of itself to the fleet: at most STATUS_MOST bytes. What does not fit is left
+ * out in this order: the oldest of what was taken, but TAKEN_LEAST; of what was refused, but one;
+ * of what was taken, but one; since when what is closed is; the proof of the audit log (one of 41
+ * hashes, of 2^40 records, fits beside the longest names); the rest. Whoever reads it may look for
+ * the digest of what he published.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +12,17 @@
 #include "agent.h"
 #include "bwl/doc.h"
 #include "bwl/encode.h"
+#include "checkpoint.h"
+#include "journal/journal.h"
+#include "ledger/seq.h"
 #include "part.h"
 
 #define STATUS_MOST 4000 /* and a line of the socket has 4096 */
 #define TAKEN 16
+#define TAKEN_LEAST 4
 #define CLOSED 8
+#define MISSING 4
+#define SINCE_NS 60000000000ULL /* what was closed again meanwhile is not a new name */
 
 static int by_seq(const void *a, const void *b)
 {
@@ -89,6 +98,58 @@ static json_t *closed(const struct documents *v, json_int_t *ret_n)
 	return list;
 }
 
+/* Seconds since 1970; 0: the journal has no time of it, as of a place that was closed. */
+static json_int_t closed_s(const struct bwl_closed *c, const char *name)
+{
+	for (size_t i = 0; i < c->nnames; i++)
+		if (!strcmp(c->name[i].name, name))
+			return (json_int_t)c->name[i].wall_s;
+	return 0;
+}
+
+static json_t *read_since(const struct documents *v, const json_t *names)
+{
+	json_t *list = json_array(), *o;
+	struct bwl_journal j;
+	const json_t *name;
+	size_t i;
+
+	bwl_journal_look(bwl_journal_dir(v->pins->ctl->drill), &j);
+	json_array_foreach(names, i, name)
+		json_array_append_new(list,
+				      json_integer(closed_s(&j.closed, json_string_value(name))));
+	o = json_pack("{s:o, s:I, s:I}", "closed", list, "stopped",
+		      (json_int_t)(j.closed.stop ? j.closed.stop_s : 0), "clamped",
+		      (json_int_t)(j.closed.clamp ? j.closed.clamp_s : 0));
+	bwl_journal_free(&j);
+	return o;
+}
+
+/*
+ * Since when what is closed is. We are asked four times a second: the journal is read when
+ * something is closed or opened, and each minute while anything is. NULL: nothing is closed.
+ */
+static json_t *since(struct documents *v, const json_t *names)
+{
+	bool stopped = bwl_is_stopped(v->pins), clamped = bwl_is_clamped(v->pins);
+	uint64_t now = bwl_now_ns();
+	json_t *of;
+
+	if (!json_array_size(names) && !stopped && !clamped)
+		return NULL;
+	of = json_pack("[O, b, b]", names, stopped, clamped);
+	if (json_equal(of, v->closed.of) && now - v->closed.read_ns < SINCE_NS) {
+		json_decref(of);
+		return json_incref(v->closed.since);
+	}
+	json_decref(v->closed.of);
+	json_decref(v->closed.since);
+	v->closed.of = of;
+	v->closed.since = read_since(v, names);
+	v->closed.read_ns = now;
+	return json_incref(v->closed.since);
+}
+
 static json_t *alarms(const struct documents *v)
 {
 	json_t *list = json_array();
@@ -101,9 +162,48 @@ static json_t *alarms(const struct documents *v)
 		json_array_append_new(list, json_string("clamped"));
 	if (v->docs.m && v->not_in_force)
 		json_array_append_new(list, json_string("not-in-force"));
+	if (docs_is_withheld(v))
+		json_array_append_new(list, json_string("withheld"));
 	if (v->docs.m && *v->why)
 		json_array_append_new(list, json_string("floor"));
 	return list;
+}
+
+/* At once, where an alarm waits a minute: it may be on its way. */
+static json_t *missing(const struct documents *v)
+{
+	char name[MISSING][DOCS_KEY];
+	size_t n = v->docs.m ? docs_missing(&v->docs, name, MISSING) : 0;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n && i < MISSING; i++)
+		json_array_append_new(list, json_string(name[i]));
+	return list;
+}
+
+/*
+ * SAs that the policy in force wants and the kernel lacks, as the part `tracking` has them in the
+ * maps: of each encrypted peer one out and one in. Who was revoked is to have none.
+ */
+static json_int_t sas_down(const struct documents *v)
+{
+	const struct bwl_peer *body;
+	json_int_t n = 0;
+	struct bwl_gen g;
+
+	if (bwl_gen_open(v->pins, bwl_active_slot(v->pins, bwl_now_ns()), &g, NULL))
+		return 0;
+	for (uint32_t id = 1; id < v->pins->schema.max_peers; id++) {
+		uint8_t flags = *(const volatile __u8 *)&v->pins->tunnel[id].flags;
+
+		body = bwl_body(v->pins, &g, id);
+		if (!body || body->meta.path == BWL_PATH_CLEAR || bwl_is_revoked(v->pins, &g, id))
+			continue;
+		n += !(flags & BWL_TUN_SA);
+		n += !(flags & BWL_TUN_SA_IN);
+	}
+	bwl_gen_close(&g);
+	return n;
 }
 
 static json_t *health(const struct documents *v)
@@ -117,9 +217,30 @@ static json_t *health(const struct documents *v)
 			for (unsigned r = 0; r < _BWL_REASON_MAX; r++)
 				*(bwl_reason_is_pass(r) ? &passed : &dropped) +=
 					count[i * BWL_REASON_COLUMNS + r].frames;
-	return json_pack("{s:I, s:I, s:i, s:I}", "passed_packets", (json_int_t)passed,
-			 "dropped_packets", (json_int_t)dropped, "sas_down", 0, "lease_s",
+	return json_pack("{s:I, s:I, s:I, s:I}", "passed_packets", (json_int_t)passed,
+			 "dropped_packets", (json_int_t)dropped, "sas_down", sas_down(v), "lease_s",
 			 (json_int_t)(until > now ? (until - now) / 1000000000ULL : 0));
+}
+
+/* The audit log: `checkpoint`, `log_key`, `proof`; null where there is none. */
+static void tell_log(json_t *o, uint64_t cosigned)
+{
+	struct agent_checkpoint c;
+	bool any = agent_checkpoint_tell(cosigned, &c);
+	char hash[BWL_HASH_TEXT];
+	json_t *list;
+
+	json_object_set_new(o, "checkpoint", any ? json_string(c.note) : json_null());
+	json_object_set_new(o, "log_key", any ? json_string(c.key) : json_null());
+	if (!any || !c.proven) {
+		json_object_set_new(o, "proof", json_null());
+		return;
+	}
+	list = json_array();
+	for (unsigned i = 0; i < c.nproof; i++)
+		json_array_append_new(list, json_string(bwl_hash_format(&c.proof[i], hash)));
+	json_object_set_new(o, "proof",
+			    json_pack("{s:I, s:o}", "from", (json_int_t)c.from, "hashes", list));
 }
 
 static size_t length(const json_t *o)
@@ -127,23 +248,39 @@ static size_t length(const json_t *o)
 	return json_dumpb(o, NULL, 0, JSON_COMPACT);
 }
 
-/* The last key of an object goes. */
-static bool drop_last(json_t *o)
+/* The last key of an object goes, if there are more than `least`. */
+static bool drop_last(json_t *o, size_t least)
 {
 	const char *key, *last = NULL;
 	char name[DOCS_KEY];
 	json_t *value;
 
-	json_object_foreach(o, key, value) last = key;
-	if (!last)
+	if (json_object_size(o) <= least)
 		return false;
+	json_object_foreach(o, key, value) last = key;
 	snprintf(name, sizeof(name), "%s", last);
 	return !json_object_del(o, name);
 }
 
-json_t *docs_status(struct documents *v)
+static bool drop_proof(json_t *o)
 {
-	json_t *o = json_object(), *names;
+	return !json_is_null(json_object_get(o, "proof")) &&
+	       !json_object_set_new(o, "proof", json_null());
+}
+
+/* false: nothing is left that may go. */
+static bool drop_one(json_t *o)
+{
+	json_t *took = json_object_get(o, "taken"), *refusals = json_object_get(o, "refused");
+
+	return drop_last(took, TAKEN_LEAST) || drop_last(refusals, 1) || drop_last(took, 1) ||
+	       !json_object_del(o, "closed_since") || drop_proof(o) || drop_last(took, 0) ||
+	       drop_last(refusals, 0);
+}
+
+json_t *docs_status(struct documents *v, uint64_t cosigned, const struct docs_stamp *stamp)
+{
+	json_t *o = json_object(), *names, *when;
 	struct docs_clock c = docs_clock_now();
 	json_int_t n;
 
@@ -153,18 +290,29 @@ json_t *docs_status(struct documents *v)
 				    json_integer((json_int_t)bwl_memory_epoch(v->docs.m)));
 		json_object_set_new(o, "seq", json_integer((json_int_t)bwl_memory_seq(v->docs.m)));
 	}
+	if (stamp) {
+		json_object_set_new(o, "number", json_integer((json_int_t)stamp->number));
+		json_object_set_new(o, "said_at", json_integer((json_int_t)stamp->wall_s));
+		json_object_set_new(o, "up_s", json_integer((json_int_t)stamp->boot_s));
+	}
 	names = closed(v, &n);
 	json_object_set_new(o, "policy", policy(v));
 	json_object_set_new(o, "taken", v->docs.m ? taken(v) : json_object());
 	json_object_set_new(o, "refused", refused(v));
 	json_object_set_new(o, "fresh",
 			    json_boolean(v->docs.m && docs_is_fresh(&v->docs, &v->terms, &c)));
+	json_object_set_new(o, "missing", missing(v));
 	json_object_set_new(o, "closed", names);
 	json_object_set_new(o, "closed_count", json_integer(n));
+	when = since(v, names);
+	if (when)
+		json_object_set_new(o, "closed_since", when);
 	json_object_set_new(o, "alarms", alarms(v));
+	json_object_set_new(o, "ledger_seq",
+			    json_integer((json_int_t)ledger_seq_read(v->a->state_dir)));
+	tell_log(o, cosigned);
 	json_object_set_new(o, "health", health(v));
-	while (length(o) > STATUS_MOST &&
-	       (drop_last(json_object_get(o, "taken")) || drop_last(json_object_get(o, "refused"))))
+	while (length(o) > STATUS_MOST && drop_one(o))
 		;
 	return o;
 }

@@ -29,31 +29,22 @@ struct docs_clock docs_clock_now(void)
 	return (struct docs_clock){ .boot_ns = bwl_now_ns(), .wall_s = time(NULL) };
 }
 
-static void boot_id(char ret[static 40])
-{
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-	if (!f || fscanf(f, "%36s", ret) != 1)
-		strcpy(ret, "?");
-	if (f)
-		fclose(f);
-}
-
 /*
  * Since boot it is as it was heard. Of the boot before nothing but the memory is left: a wall clock
  * that is synchronised is believed then, and no other.
  */
 static void read_heard(const char *state_dir, const struct docs_clock *c, struct docs *s)
 {
-	char line[256], is[40], was[40];
+	char line[256], is[BWL_BOOT_ID], was[40];
 	struct docs_heard h;
 
-	boot_id(is);
+	bwl_boot_id(is);
 	if (!agent_state_read(state_dir, HEARD, line, sizeof(line)) &&
 	    sscanf(line, "%39s %" SCNd64 " %" SCNd64 " %" SCNu64, was, &h.newest_s, &h.at_s,
 		   &h.boot_ns) == 4 &&
 	    !strcmp(is, was) && h.boot_ns <= c->boot_ns)
 		s->heard = h;
+	docs_unheard(s);
 	if (!docs_is_heard(s) && bwl_wall_state() == BWL_WALL_OK &&
 	    c->wall_s >= bwl_memory_newest(s->m))
 		docs_heard_now(s, c);
@@ -61,11 +52,10 @@ static void read_heard(const char *state_dir, const struct docs_clock *c, struct
 
 int docs_keep_heard(const char *state_dir, const struct docs *s, struct bwl_err *e)
 {
-	char line[256], boot[40];
+	char line[256], boot[BWL_BOOT_ID];
 
-	boot_id(boot);
-	snprintf(line, sizeof(line), "%s %" PRId64 " %" PRId64 " %" PRIu64, boot, s->heard.newest_s,
-		 s->heard.at_s, s->heard.boot_ns);
+	snprintf(line, sizeof(line), "%s %" PRId64 " %" PRId64 " %" PRIu64, bwl_boot_id(boot),
+		 s->heard.newest_s, s->heard.at_s, s->heard.boot_ns);
 	return agent_state_write(state_dir, HEARD, line, e);
 }
 

@@ -64,8 +64,6 @@ static bool changes_desired(const struct documents *v, enum bwl_signed_type t)
 {
 	switch (t) {
 	case BWL_SIGNED_LEASE:
-	case BWL_SIGNED_ENROLMENT:
-	case BWL_SIGNED_EXPULSION:
 		return false;
 	case BWL_SIGNED_TIMESTAMP: /* a clock that is behind makes ends of grants sooner */
 	{
@@ -100,8 +98,7 @@ static int take(struct documents *v, const struct docs_verdict *d, const char *b
 	struct bwl_err no = { 0 };
 	int r = 0;
 
-	if (t == BWL_SIGNED_POLICY || t == BWL_SIGNED_GRANT || t == BWL_SIGNED_LEASE ||
-	    t == BWL_SIGNED_ROLLOUT)
+	if (docs_keeps_bytes(t))
 		r = docs_put(v->a->state_dir, d->d.digest, bytes, len, e);
 	if (!r)
 		r = docs_take(&v->docs, d, bytes, len, c, e);
@@ -116,6 +113,8 @@ static int take(struct documents *v, const struct docs_verdict *d, const char *b
 	docs_sweep(v->a->state_dir, &v->docs);
 	docs_rebuild(v);
 	docs_source_fresh(v->a->source, v->docs.fresh);
+	if (t == BWL_SIGNED_ENROLMENT)
+		docs_spare_keys(v);
 	if (raise_limits(v, &no))
 		agent_later(LOG_ERR, "documents", "%s", no.text);
 	return 0;
@@ -138,6 +137,14 @@ static int keep_again(struct documents *v, const struct docs_verdict *d, const c
 	docs_rebuild(v);
 	docs_source_wake(v->a->source);
 	return 0;
+}
+
+/* What closes has closed already; of an enrolment nobody waits for what it opens. */
+static bool is_waited_for(const struct docs_verdict *d)
+{
+	return !d->waits && !d->root &&
+	       (d->d.type == BWL_SIGNED_POLICY || d->d.type == BWL_SIGNED_GRANT ||
+		d->d.type == BWL_SIGNED_ROLLOUT);
 }
 
 int docs_receive(struct documents *v, const char *key, const char *bytes, size_t len,
@@ -177,63 +184,9 @@ int docs_receive(struct documents *v, const char *key, const char *bytes, size_t
 		docs_mind_end(v);
 		if (changes_desired(v, d.d.type)) {
 			docs_source_wake(v->a->source);
-			*ret_wait = !d.waits && d.d.type != BWL_SIGNED_TIMESTAMP &&
-				    d.d.type != BWL_SIGNED_REVOCATION && !d.root;
+			*ret_wait = is_waited_for(&d);
 		}
 	}
 	docs_verdict_free(&d);
 	return r;
-}
-
-static int open_one(struct bwl_pins *p, const char *name, struct bwl_err *e)
-{
-	const struct bwl_change c = { .set = BWL_SET_AUTHORISE, .allowed = true };
-	int r = bwl_audit_intent(e, "open %s: a signed document says so", name);
-
-	if (!r)
-		r = bwl_journal_grant(p, name, (struct bwl_journal_limits){ 0 }, 0, e);
-	if (!r) {
-		r = bwl_peer_change(p, name, &c, e);
-		if (r) /* what the maps have closed still is closed in the journal again */
-			bwl_journal_note(p, NULL);
-	}
-	return r;
-}
-
-/* By a handle of its own: closing it gives the lock back. */
-static int open_closed(struct documents *v, const json_t *names, struct bwl_err *e)
-{
-	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL;
-	const json_t *name;
-	size_t i;
-	int r = bwl_pins_open(v->a->pin_dir, true, &p, e);
-
-	if (!r)
-		r = bwl_pins_lock(p, e);
-	json_array_foreach(names, i, name)
-	{
-		struct bwl_err one = { 0 };
-
-		if (!r && open_one(p, json_string_value(name), &one) && one.code != ENOENT)
-			return *e = one, -one.code;
-	}
-	return r;
-}
-
-void docs_do_due(struct documents *v)
-{
-	const json_t *due = v->docs.m ? bwl_memory_due(v->docs.m) : NULL,
-		     *opens = json_object_get(due, "opens");
-	struct bwl_err e = { 0 };
-	int r;
-
-	if (!json_object_size(due))
-		return;
-	r = opens ? open_closed(v, opens, &e) : 0;
-	if (!r) {
-		bwl_memory_set_due(v->docs.m, json_object());
-		r = bwl_memory_keep(v->docs.m, v->a->state_dir, &e);
-	}
-	if (r)
-		agent_later(LOG_ERR, "documents", "not opened yet: %s", e.text);
 }

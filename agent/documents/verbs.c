@@ -123,6 +123,12 @@ static int enrol(struct documents *v, const char *bytes, size_t len, const char 
 		return bwl_fail(e, EBADMSG, "not understood");
 	if (!enrolment)
 		return docs_receive(v, "root", root, strlen(root), &wait, e);
+	if (bwl_pending_ns(v->pins, bwl_now_ns())) {
+		bwl_fail(
+			e, EBUSY,
+			"a policy is on trial, and the one that it would return to was never checked against signed documents");
+		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
+	}
 	r = bwl_memory_begin(v->a->state_dir, root, enrolment, sha256, docs_clock_now().wall_s, &m,
 			     e);
 	if (r)
@@ -131,6 +137,7 @@ static int enrol(struct documents *v, const char *bytes, size_t len, const char 
 		    bwl_memory_tray(m)->name, bwl_memory_tray(m)->fleet, sha256 ? sha256 : "");
 	bwl_memory_free(m);
 	docs_reload(v);
+	docs_spare_keys(v);
 	docs_source_wake(v->a->source);
 	return 0;
 }
@@ -162,8 +169,10 @@ void docs_said(void *arg, int fd, int document_fd, const char *line, size_t len,
 	} else if (!strcmp(verb, "document")) {
 		document(v, fd, doc, ask);
 	} else if (!strcmp(verb, "status")) {
-		line_say(fd,
-			 json_pack("{s:s, s:o}", "by", AGENT_PROGRAM, "status", docs_status(v)));
+		json_int_t cosigned = json_integer_value(json_object_get(ask, "cosigned"));
+
+		line_say_long(fd, json_pack("{s:s, s:o}", "by", AGENT_PROGRAM, "status",
+					    docs_say(v, cosigned > 0 ? (uint64_t)cosigned : 0)));
 		close(fd);
 	} else if (!strcmp(verb, "enrol")) {
 		order_enrol(v, fd, doc, ask);

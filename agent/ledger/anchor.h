@@ -28,7 +28,7 @@ void anchor_free(struct anchor *a); /* NULL-safe */
 void anchor_forget(struct anchor *a, bool is_new);
 /*
  * Never waits for the TPM. 0: go on; -EINPROGRESS: nothing may be released (it has been said why);
- * -EUCLEAN: the ledger is not to be believed; else the ledger could not be written.
+ * -EUCLEAN: the ledger cannot be trusted; else the ledger could not be written.
  * era: the maps, see agent_era(). much: a good part of a volume was spent since the last raise.
  */
 int anchor_run(struct anchor *a, struct ledger *l, const char *era, bool much, struct bwl_err *e);

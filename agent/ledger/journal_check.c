@@ -149,7 +149,7 @@ static void refuse(struct judge *g, const struct ledger_row *row, struct bwl_jou
 		agent_log(LOG_ALERT, "journal", "%s", e.text);
 	agent_log(
 		LOG_ALERT, "journal",
-		"the journal of what was closed is not to be believed: %s; everything is stopped and revoked: bwlimit-ctl journal init, stop --off, and grant NAME for each that may send",
+		"the journal of what was closed cannot be trusted: %s; everything is stopped and revoked: bwlimit-ctl journal init, stop --off, and grant NAME for each that may send",
 		why);
 	b->seq = row && row->spent > b->seq ? row->spent : b->seq + 1;
 	memset(b->digest, 0, sizeof(b->digest));

@@ -97,7 +97,7 @@ static void close_all(struct memory_check *c, const char *why)
 	agent_log(
 		LOG_ALERT, "memory",
 		"%s/" BWL_MEMORY
-		": what was accepted of signed documents is not to be believed: %s; nothing is above the floor until two people enrol this tray anew, by a newer enrolment (docs/fleet.md)",
+		": what was accepted of signed documents cannot be trusted: %s; nothing is above the floor until two people enrol this tray anew, by a newer enrolment (docs/fleet.md)",
 		c->dir, why);
 }
 

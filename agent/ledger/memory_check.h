@@ -31,7 +31,7 @@ struct memory_known {
 	bool took_over; /* the ledger was begun now, and the TPM had a counter for another one */
 	bool began;     /* there was none when this process looked first */
 };
-/* Why it is not to be believed; NULL: it is. */
+/* Why it cannot be trusted; NULL: it is. */
 const char *memory_judge(const struct memory_seen *s, const struct memory_known *k);
 
 struct memory_check {

@@ -59,7 +59,7 @@ static void tell_set_aside(const struct ledger_part *v, const struct bwl_err *e)
 {
 	agent_log(
 		LOG_ALERT, "ledger",
-		"the ledger is not to be believed: %s; it is set aside as %s/ledger.db.bad and begun anew from the maps, which forget nothing before a reboot; volumes that neither knows count as spent until bwlimit-ctl grant NAME volume +V",
+		"the ledger cannot be trusted: %s; it is set aside as %s/ledger.db.bad and begun anew from the maps, which forget nothing before a reboot; volumes that neither knows count as spent until bwlimit-ctl grant NAME volume +V",
 		e->text, v->state_dir);
 }
 

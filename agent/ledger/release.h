@@ -18,7 +18,7 @@ int releases_new(struct bwl_pins *pins, const char *era, struct releases **ret, 
 void releases_free(struct releases *m); /* NULL-safe */
 /*
  * Looks once at every volume, writes and releases what is due. *ret_ns: look again after that.
- * 0; -EUCLEAN: this ledger is not to be believed (it is set aside by the caller, and begun anew);
+ * 0; -EUCLEAN: this ledger cannot be trusted (it is set aside by the caller, and begun anew);
  * anything else: nothing more was released, try again.
  */
 int releases_run(struct releases *m, struct ledger *l, uint64_t *ret_ns, struct bwl_err *e);

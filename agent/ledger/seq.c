@@ -62,12 +62,28 @@ static int begin(int fd, const char *dir, struct bwl_err *e)
 	return r ? bwl_fail(e, -r, "ledger.seq: cannot be begun: %s", strerror(-r)) : 0;
 }
 
+static int read_last(int fd, uint64_t *ret, struct bwl_err *e)
+{
+	struct record r[2] = { 0 };
+
+	*ret = 0;
+	for (int i = 0; i < 2; i++)
+		if (pread(fd, &r[i], sizeof(r[i]), i * SECTOR) < 0)
+			return bwl_fail(e, errno, "ledger.seq: cannot be read: %s",
+					strerror(errno));
+	if (!reads(&r[0]) && !reads(&r[1]))
+		return bwl_fail(e, EUCLEAN, "ledger.seq: both of its records are damaged");
+	for (int i = 0; i < 2; i++)
+		if (reads(&r[i]) && r[i].seq > *ret)
+			*ret = r[i].seq;
+	return 0;
+}
+
 int ledger_seq_open(const char *dir, bool is_new, int *ret_fd, uint64_t *ret_last,
 		    struct bwl_err *e)
 {
-	struct record r[2] = { 0 };
 	char path[512];
-	int fd, i;
+	int fd;
 
 	snprintf(path, sizeof(path), "%s/ledger.seq", dir);
 	fd = open(path, O_RDWR | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0600);
@@ -77,14 +93,16 @@ int ledger_seq_open(const char *dir, bool is_new, int *ret_fd, uint64_t *ret_las
 	*ret_last = 0;
 	if (is_new)
 		return begin(fd, dir, e);
-	for (i = 0; i < 2; i++)
-		if (pread(fd, &r[i], sizeof(r[i]), i * SECTOR) < 0)
-			return bwl_fail(e, errno, "ledger.seq: cannot be read: %s",
-					strerror(errno));
-	if (!reads(&r[0]) && !reads(&r[1]))
-		return bwl_fail(e, EUCLEAN, "ledger.seq: neither of its records reads");
-	for (i = 0; i < 2; i++)
-		if (reads(&r[i]) && r[i].seq > *ret_last)
-			*ret_last = r[i].seq;
-	return 0;
+	return read_last(fd, ret_last, e);
+}
+
+uint64_t ledger_seq_read(const char *dir)
+{
+	BWL_AUTO_CLOSE int fd = -1;
+	char path[512];
+	uint64_t last = 0;
+
+	snprintf(path, sizeof(path), "%s/ledger.seq", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 || read_last(fd, &last, NULL) ? 0 : last;
 }

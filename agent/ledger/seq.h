@@ -13,6 +13,8 @@
 /* -EUCLEAN: there, and neither record reads. is_new: made anew, at 0. */
 int ledger_seq_open(const char *dir, bool is_new, int *ret_fd, uint64_t *ret_last,
 		    struct bwl_err *e);
+/* As it is on disk, for who only tells of it. 0: there is none, or none that reads. */
+uint64_t ledger_seq_read(const char *dir);
 int ledger_seq_write(int fd, uint64_t seq, struct bwl_err *e);
 
 #endif

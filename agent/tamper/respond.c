@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
+#include <time.h>
 #include <bwl/publish.h>
 #include "agent.h"
 #include "ipsec/xfrm.h"
@@ -55,6 +56,29 @@ static bool is_closed(struct bwl_pins *p, uint32_t id)
 		bwl_gen_close(&g);
 	}
 	return closed;
+}
+
+static _Atomic uint64_t clamped_again_s, revoked_again_s;
+
+uint64_t agent_clamped_again_s(void)
+{
+	return atomic_load(&clamped_again_s);
+}
+
+uint64_t agent_revoked_again_s(void)
+{
+	return atomic_load(&revoked_again_s);
+}
+
+/* Nothing in the maps tells it. */
+static void note_again(enum bwl_action action)
+{
+	uint64_t now_s = (uint64_t)time(NULL);
+
+	if (action == BWL_ACTION_CLAMP)
+		atomic_store(&clamped_again_s, now_s);
+	else if (action != BWL_ACTION_LOG)
+		atomic_store(&revoked_again_s, now_s);
 }
 
 static atomic_bool destroyed; /* by this process, or it is on its way */
@@ -144,6 +168,8 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 	if (action == BWL_ACTION_REVOKE_PEER && !s->npeers)
 		action = BWL_ACTION_REVOKE; /* whose it was cannot be told */
 	done = is_done(p, action, s);
+	if (done)
+		note_again(action);
 	if (done && quiet)
 		return false;
 	if (action == BWL_ACTION_CLAMP && !bwl_clamp(p))
@@ -170,7 +196,7 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 	}
 	if (action == BWL_ACTION_DESTROY && !done) {
 		atomic_store(&destroyed, true);
-		agent_destroy_keys();
+		agent_destroy_keys(KEYS_TAMPER);
 	}
 	if (ends && p->ctl->tunnel)
 		agent_end_sas(p, who.sign ? s->peer : NULL, who.sign ? s->npeers : 0);

@@ -18,6 +18,7 @@ enum cost_stage {
 	PLAIN,    /* one address each, a class limit, zone, port, node */
 	VOLUME,   /* and a volume in a window */
 	NODE,     /* the node's limit is tight */
+	RECORD,   /* as PLAIN, and flows are recorded */
 	PREFIX,
 	OFFLOAD,
 	_STAGE_MAX
@@ -34,6 +35,8 @@ enum cost_row {
 	FLOOR_TURN,
 	PIPELINE_ONE,
 	PIPELINE_TURN,
+	RECORD_ONE,
+	RECORD_TURN,
 	VOLUME_ONE,
 	VOLUME_TURN,
 	REFUSED_PEER,

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <linux/if_link.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +26,9 @@
 
 static const char usage[] =
 	"usage: bench-esp load DIR TUNNEL IF-ID NET/LEN   pin the programs in DIR (on a bpffs)\n"
-	"       bench-esp attach DIR PROGRAM DEV ingress|egress   by tcx, until DIR/DEV-… is removed\n"
+	"       bench-esp attach DIR PROGRAM DEV ingress|egress|xdp   by tcx or native XDP, until DIR/DEV-… is removed\n"
 	"       bench-esp run DEV GATEWAY-MAC BYTES SRC DST   frames out of DEV: ns a frame\n"
-	"programs: plain_drop plain_host plain_out\n"
+	"programs: plain_drop plain_host plain_out plain_pass plain_look (XDP)\n"
 	"run prints as JSON the median, the mean and the spread of 31 rounds of 256 frames, after one that\n"
 	"warms up. tests/vm/92_esp_cost.sh puts it all together (vm-testbed/run --icount 92_esp_cost).\n"
 	"Example: bench-esp run h0 02:00:00:00:01:02 64 10.0.1.2 10.0.2.2 | jq .median\n";
@@ -66,15 +67,17 @@ static int load(char **argv)
 static int attach(char **argv)
 {
 	char prog[256], pin[256];
-	int egress = !strcmp(argv[3], "egress"), fd, link;
+	int xdp = !strcmp(argv[3], "xdp"), egress = !strcmp(argv[3], "egress"), fd, link;
+	LIBBPF_OPTS(bpf_link_create_opts, native, .flags = XDP_FLAGS_DRV_MODE);
 
 	snprintf(prog, sizeof(prog), "%s/%s", argv[0], argv[1]);
 	snprintf(pin, sizeof(pin), "%s/%s-%s", argv[0], argv[2], argv[3]);
 	fd = bpf_obj_get(prog);
 	if (fd < 0)
 		return fail(prog);
-	link = bpf_link_create(fd, (int)if_nametoindex(argv[2]), egress ? TCX_EGRESS : TCX_INGRESS,
-			       NULL);
+	link = xdp ? bpf_link_create(fd, (int)if_nametoindex(argv[2]), BPF_XDP, &native)
+		   : bpf_link_create(fd, (int)if_nametoindex(argv[2]),
+				     egress ? TCX_EGRESS : TCX_INGRESS, NULL);
 	if (link < 0 || bpf_obj_pin(link, pin))
 		return fail(pin);
 	return 0;

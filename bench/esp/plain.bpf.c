@@ -2,7 +2,8 @@
 /*
  * What the way to ESP is compared with: bwl_tc_host and bwl_tc_tunout with the limiter compiled
  * out. One parse of the least, one redirect, one if_id; nothing is looked up, charged or counted.
- * plain_drop ends where the host port begins.
+ * plain_drop ends where the host port begins. plain_pass and plain_look do nothing at the limiter's
+ * other hooks: what a hook costs by itself.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -68,6 +69,20 @@ int plain_out(struct __sk_buff *skb)
 	struct bpf_xfrm_info info = { .if_id = plain_if_id };
 
 	return bpf_skb_set_xfrm_info(skb, &info) ? TC_ACT_SHOT : TC_ACT_OK;
+}
+
+SEC("tc")
+int plain_pass(struct __sk_buff *skb)
+{
+	(void)skb;
+	return TC_ACT_OK;
+}
+
+SEC("xdp")
+int plain_look(struct xdp_md *xdp)
+{
+	(void)xdp;
+	return XDP_PASS;
 }
 
 char LICENSE[] SEC("license") = "GPL";

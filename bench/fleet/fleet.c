@@ -1,151 +1,77 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How soon a revocation that is published has reached so many agents. bench/fleet/run starts a
- * store for it:
+ * How soon a policy and revocations that are published have reached so many agents: bench/fleet/run
+ * starts a store, a controller and real trays for it.
  *
- *	bench-fleet SERVERS CA CERT KEY PUBLISHER-CERT PUBLISHER-KEY [AGENTS [ROUNDS]]
+ *	bench-fleet --servers URL,… --ca FILE --cert FILE --key FILE --publisher-cert FILE
+ *		--publisher-key FILE --signer FILE --root FILE --enrolment FILE --policy FILE
+ *		[--trays PIN-DIR,…] [--agents N] [--rounds N] [--peers N]
  *
- * An agent is the loop of bwlimit-sync with its connection to the store, on a thread of its own; in
- * bwlimitd's place is a function that notes when it was given the document. All have the name of
- * one tray, and so one certificate: what they ask of the store is the same as of many trays.
+ * Agents are those of agents.h, trays those of trays.h; both take the same documents. Times are
+ * from the moment before the document is put into the store.
  */
-#include <pthread.h>
+#include <getopt.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
+#include <bwl/policy.h>
+#include "agents.h"
 #include "bwl/clock.h"
 #include "fleet/store/publish.h"
-#include "loop.h"
-#include "store_etcd.h"
+#include "signed/envelope.h"
+#include "signed/root.h"
+#include "trays.h"
 
-#define PREFIX "/bwl/v1"
-#define TRAY "tray-1"
 #define AGENTS_MOST 20000
-#define STACK (256U << 10)
-#define PATIENCE_NS (60 * SYNC_S)
+#define PATIENCE_NS (300 * SYNC_S)
+#define LOOK_US 1000
+#define CALM_S 3 /* between two documents: statuses are told meanwhile */
 
-struct agent {
-	pthread_t thread;
-	atomic_uint_least64_t got_ns; /* when this round's document came; 0: not yet */
-	atomic_bool connected;
-	bool has; /* a document is with it */
-};
+static struct fleet b = { .nagents = 1000, .npeers = 10000 };
+static struct bwl_grpc_tls publisher;
+static struct trays *trays;
+static const char *signer;
+static unsigned rounds = 10;
 
-static struct {
-	const char *servers[SYNC_SERVERS_MOST];
-	unsigned nservers, agents, rounds;
-	struct bwl_grpc_tls tls, publisher;
-	struct agent *agent;
-} b;
+enum what { CONNECTED, FETCHED, VERIFIED, JUDGED, REVOKED };
 
-static long who(void *arg)
+static uint64_t when(const struct light *a, enum what w)
 {
-	(void)arg;
-	return 1;
+	return w == CONNECTED  ? a->connected
+	       : w == FETCHED  ? a->fetched_ns
+	       : w == VERIFIED ? a->verified_ns
+	       : w == JUDGED   ? a->judged_ns
+			       : a->revoked_ns;
 }
 
-static int give(void *arg, enum doc_lane lane, const struct bwl_doc_at *at, const void *bytes,
-		size_t len, struct bwl_err *e)
-{
-	struct agent *a = arg;
-
-	(void)lane;
-	(void)bytes;
-	(void)len;
-	(void)e;
-	if (at->kind == BWL_DOC_revocation)
-		a->got_ns = bwl_now_ns();
-	a->has = true;
-	return 0;
-}
-
-static enum given look(void *arg, enum doc_lane lane, struct bwl_err *why)
-{
-	struct agent *a = arg;
-
-	(void)lane;
-	(void)why;
-	a->has = false;
-	return GIVEN_TAKEN;
-}
-
-static ssize_t no_status(void *arg, void *to, size_t most)
-{
-	(void)arg;
-	(void)to;
-	(void)most;
-	return 0;
-}
-
-static const struct sync_agent ops = {
-	.who = who, .give = give, .look = look, .status = no_status
-};
-
-static uint32_t chance(void)
-{
-	uint32_t n = 0;
-
-	(void)!getrandom(&n, sizeof(n), 0);
-	return n;
-}
-
-static void say(void *arg, const struct sync_says *s)
-{
-	struct agent *a = arg;
-
-	if (s->word == SYNC_CONNECTED || s->word == SYNC_LOST)
-		a->connected = s->word == SYNC_CONNECTED;
-}
-
-static void *run(void *arg)
-{
-	struct store_etcd_conf conf = {
-		.tls = b.tls, .prefix = PREFIX, .tray = TRAY, .accept_holes = true
-	};
-	struct store_etcd *store = store_etcd_new(&conf);
-	struct sync s = { .servers = b.servers,
-			  .nservers = b.nservers,
-			  .server = chance() % b.nservers,
-			  .store = &store_etcd_ops,
-			  .store_arg = store,
-			  .agent = &ops,
-			  .agent_arg = arg,
-			  .now_ns = bwl_now_ns,
-			  .chance = chance,
-			  .say = say,
-			  .say_arg = arg };
-
-	for (;;) {
-		uint64_t next_ns = sync_step(&s), now_ns = bwl_now_ns();
-
-		store_etcd_wait(store,
-				next_ns > now_ns ? (unsigned)((next_ns - now_ns) / 1000000) : 0,
-				NULL, 0);
-	}
-	return NULL;
-}
-
-static unsigned count(bool of_round)
+static unsigned count(enum what w)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < b.agents; i++)
-		n += of_round ? b.agent[i].got_ns != 0 : b.agent[i].connected;
+	for (unsigned i = 0; i < b.nagents; i++)
+		n += when(&b.agent[i], w) != 0;
 	return n;
 }
 
-static unsigned wait_for_all(bool of_round)
+/* Until all agents are so far, and all trays; look: of the trays. */
+static void wait_for(enum what w, unsigned (*look)(struct trays *t, const char *peer),
+		     const char *peer)
 {
 	uint64_t end_ns = bwl_now_ns() + PATIENCE_NS;
+	unsigned ntrays = 0;
 
-	while (count(of_round) < b.agents && bwl_now_ns() < end_ns)
-		usleep(2000);
-	return count(of_round);
+	trays_begin(trays);
+	while (bwl_now_ns() < end_ns) {
+		if (look)
+			ntrays = look(trays, peer);
+		if (count(w) == b.nagents && (!look || ntrays == trays_count(trays)))
+			return;
+		usleep(LOOK_US);
+	}
 }
 
 static int by_number(const void *x, const void *y)
@@ -155,90 +81,305 @@ static int by_number(const void *x, const void *y)
 	return p < q ? -1 : p > q;
 }
 
-static int round_of(struct bwl_grpc *g, unsigned number)
+struct spread {
+	unsigned n;
+	double median_s, most_s, last_s; /* most: 99 of 100 */
+};
+
+static struct spread spread_of(enum what w, uint64_t start_ns)
 {
-	char text[700]; /* about an envelope with one signature */
-	struct bwl_doc d = { .prefix = PREFIX,
-			     .kind = BWL_DOC_revocation,
-			     .name = "bench",
-			     .at = text,
-			     .len = sizeof(text) };
-	uint64_t *ns = calloc(b.agents, sizeof(*ns)), start_ns, put_ns;
+	uint64_t *ns = bwl_must(calloc(b.nagents, sizeof(*ns)));
+	struct spread s = { 0 };
+
+	for (unsigned i = 0; i < b.nagents; i++)
+		if (when(&b.agent[i], w) > start_ns)
+			ns[s.n++] = when(&b.agent[i], w) - start_ns;
+	qsort(ns, s.n, sizeof(*ns), by_number);
+	if (s.n) {
+		s.median_s = (double)ns[s.n / 2] / 1e9;
+		s.most_s = (double)ns[(size_t)s.n * 99 / 100] / 1e9;
+		s.last_s = (double)ns[s.n - 1] / 1e9;
+	}
+	free(ns);
+	return s;
+}
+
+static unsigned lost(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < b.nagents; i++)
+		n += b.agent[i].lost;
+	return n;
+}
+
+static void say_trouble(void)
+{
+	for (unsigned i = 0, told = 0; i < b.nagents && told < 3; i++)
+		if (*b.agent[i].why) {
+			printf("  %s: %s\n", b.agent[i].tray, b.agent[i].why);
+			*b.agent[i].why = '\0';
+			told++;
+		}
+}
+
+static int publish(struct bwl_grpc *g, enum bwl_doc_kind kind, const char *name, const char *text,
+		   size_t len)
+{
+	struct bwl_doc d = { .prefix = PREFIX, .kind = kind, .name = name, .at = text, .len = len };
 	struct bwl_err e = { 0 };
 	int64_t revision;
-	unsigned n;
 
-	memset(text, 'x', sizeof(text));
-	snprintf(text, sizeof(text), "%u", number);
-	for (unsigned i = 0; i < b.agents; i++)
-		b.agent[i].got_ns = 0;
-	start_ns = bwl_now_ns();
-	if (!ns || bwl_doc_publish(g, &d, BWL_ETCD_ANY, &revision, &e)) {
+	if (!bwl_doc_publish(g, &d, BWL_ETCD_ANY, &revision, &e))
+		return 0;
+	bwl_err_print(&e, "bench-fleet", false);
+	return 1;
+}
+
+static void moment(int64_t s, char to[static 32])
+{
+	const time_t t = s;
+	struct tm tm;
+
+	strftime(to, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &tm));
+}
+
+/* Signed by one person, as `bwlimit-ctl --fleet revoke` does. */
+static char *revocation(unsigned number, const char *fleet)
+{
+	BWL_AUTO(bwl_key_free) struct bwl_key *k = NULL;
+	struct bwl_envelope v;
+	struct bwl_err e = { 0 };
+	char payload[400], from[32], to[32], *text;
+	int n;
+
+	moment(time(NULL), from);
+	moment(time(NULL) + 86400, to);
+	n = snprintf(
+		payload, sizeof(payload),
+		"{\"name\": \"bench-%u\", \"epoch\": 1, \"version\": %lld, \"issued_at\": \"%s\", "
+		"\"not_after\": \"%s\", \"peers\": [\"" PEER "\"], \"reason\": \"bench\"}",
+		number, (long long)time(NULL), from, to, number);
+	if (bwl_key_read(signer, &k, &e) ||
+	    bwl_envelope_new(BWL_SIGNED_REVOCATION, fleet, "all", payload, (size_t)n, &v, &e) ||
+	    bwl_envelope_sign(&v, k, &e)) {
+		bwl_err_print(&e, "bench-fleet", false);
+		exit(1);
+	}
+	text = bwl_envelope_text(&v);
+	bwl_envelope_free(&v);
+	return text;
+}
+
+static unsigned say_spread(const char *what, enum what w, uint64_t start_ns)
+{
+	struct spread s = spread_of(w, start_ns);
+
+	printf("  %-40s %5u of %u %9.2f %9.2f %9.2f\n", what, s.n, b.nagents, s.median_s, s.most_s,
+	       s.last_s);
+	return s.n;
+}
+
+static double since_s(uint64_t start_ns)
+{
+	uint64_t last_ns = trays_last_ns(trays);
+
+	return last_ns > start_ns ? (double)(last_ns - start_ns) / 1e9 : 0;
+}
+
+static int policy(struct bwl_grpc *g, const char *file)
+{
+	BWL_AUTO_FREE char *text = NULL;
+	char last[32];
+	struct bwl_err e = { 0 };
+	uint64_t start_ns;
+	unsigned before = lost(), judged, in_force;
+	size_t len;
+
+	snprintf(last, sizeof(last), PEER, b.npeers - 1);
+	if (bwl_policy_bytes(file, &text, &len, &e)) {
 		bwl_err_print(&e, "bench-fleet", false);
 		return 1;
 	}
-	put_ns = bwl_now_ns();
-	n = wait_for_all(true);
-	for (unsigned i = 0; i < b.agents; i++)
-		ns[i] = b.agent[i].got_ns > start_ns ? b.agent[i].got_ns - start_ns : 0;
-	qsort(ns, b.agents, sizeof(*ns), by_number);
-	printf("%5u  %6u of %u  %8.1f  %8.1f  %8.1f  %8.1f\n", number, n, b.agents,
-	       (double)(put_ns - start_ns) / 1e6, (double)ns[b.agents / 2] / 1e6,
-	       (double)ns[(size_t)b.agents * 99 / 100] / 1e6, (double)ns[b.agents - 1] / 1e6);
+	start_ns = bwl_now_ns();
+	if (publish(g, BWL_DOC_policy, "base", text, len))
+		return 1;
+	wait_for(JUDGED, trays_have, last);
+	printf("a policy of %u peers, %zu bytes, s %27s median      99 %%      last\n", b.npeers,
+	       len, "");
+	say_spread("fetched by agents", FETCHED, start_ns);
+	say_spread("verified (signatures, versions, times)", VERIFIED, start_ns);
+	judged = say_spread("parsed, and compared with what holds", JUDGED, start_ns);
+	in_force = trays_have(trays, last);
+	printf("  %-40s %5u of %u %32.2f\n", "in force in the maps of trays", in_force,
+	       trays_count(trays), since_s(start_ns));
+	printf("  CPU of an agent, ms: %.1f to verify, %.1f to parse and compare; servers were lost %u times\n",
+	       (double)b.verify_cpu_ns / 1e6 / b.nagents, (double)b.judge_cpu_ns / 1e6 / b.nagents,
+	       lost() - before);
+	say_trouble();
 	fflush(stdout);
-	free(ns);
-	return n < b.agents;
+	return judged < b.nagents || in_force < trays_count(trays);
 }
 
-static int start(void)
+static int round_of(struct bwl_grpc *g, unsigned number, const char *fleet)
 {
-	pthread_attr_t attr;
-	int r = 0;
+	BWL_AUTO_FREE char *text = revocation(number, fleet);
+	char name[40], peer[32];
+	uint64_t start_ns, put_ns;
+	struct spread s;
 
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
-	for (unsigned i = 0; i < b.agents && !r; i++) {
-		r = pthread_create(&b.agent[i].thread, &attr, run, &b.agent[i]);
-		usleep(2000); /* a fleet does not come in one instant */
+	snprintf(name, sizeof(name), "bench-%u", number);
+	snprintf(peer, sizeof(peer), PEER, number);
+	for (unsigned i = 0; i < b.nagents; i++)
+		b.agent[i].revoked_ns = 0;
+	start_ns = bwl_now_ns();
+	if (publish(g, BWL_DOC_revocation, name, text, strlen(text)))
+		return 1;
+	put_ns = bwl_now_ns();
+	wait_for(REVOKED, trays_revoked, peer);
+	s = spread_of(REVOKED, start_ns);
+	printf("%5u  %6u of %u  %8.0f  %8.0f  %8.0f  %8.0f  %4u of %u  %8.0f\n", number, s.n,
+	       b.nagents, (double)(put_ns - start_ns) / 1e6, s.median_s * 1e3, s.most_s * 1e3,
+	       s.last_s * 1e3, trays_revoked(trays, peer), trays_count(trays),
+	       since_s(start_ns) * 1e3);
+	fflush(stdout);
+	return s.n < b.nagents || trays_revoked(trays, peer) < trays_count(trays);
+}
+
+static char *file_text(const char *file)
+{
+	struct bwl_err e = { 0 };
+	char *text = NULL;
+	size_t len;
+
+	if (bwl_policy_bytes(file, &text, &len, &e)) {
+		bwl_err_print(&e, "bench-fleet", false);
+		exit(1);
 	}
-	return r;
+	return text;
+}
+
+static const struct option options[] = {
+	{ "servers", required_argument, NULL, 's' },
+	{ "ca", required_argument, NULL, 'c' },
+	{ "cert", required_argument, NULL, 'C' },
+	{ "key", required_argument, NULL, 'k' },
+	{ "publisher-cert", required_argument, NULL, 'P' },
+	{ "publisher-key", required_argument, NULL, 'K' },
+	{ "signer", required_argument, NULL, 'S' },
+	{ "root", required_argument, NULL, 'r' },
+	{ "enrolment", required_argument, NULL, 'e' },
+	{ "policy", required_argument, NULL, 'p' },
+	{ "trays", required_argument, NULL, 't' },
+	{ "agents", required_argument, NULL, 'a' },
+	{ "rounds", required_argument, NULL, 'n' },
+	{ "peers", required_argument, NULL, 'N' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char *read_options(int argc, char **argv)
+{
+	static char none[] = "";
+	const char *policy_file = NULL;
+	char *dirs = none;
+	struct bwl_err e = { 0 };
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			if (bwl_etcd_servers(optarg, b.servers, &b.nservers, &e))
+				return NULL;
+			break;
+		case 'c':
+			b.tls.ca = publisher.ca = optarg;
+			break;
+		case 'C':
+			b.tls.cert = optarg;
+			break;
+		case 'k':
+			b.tls.key = optarg;
+			break;
+		case 'P':
+			publisher.cert = optarg;
+			break;
+		case 'K':
+			publisher.key = optarg;
+			break;
+		case 'S':
+			signer = optarg;
+			break;
+		case 'r':
+			b.root = file_text(optarg);
+			break;
+		case 'e':
+			b.enrolment = file_text(optarg);
+			break;
+		case 'p':
+			policy_file = optarg;
+			break;
+		case 't':
+			dirs = optarg;
+			break;
+		case 'a':
+			b.nagents = (unsigned)atoi(optarg);
+			break;
+		case 'n':
+			rounds = (unsigned)atoi(optarg);
+			break;
+		case 'N':
+			b.npeers = (unsigned)atoi(optarg);
+			break;
+		default:
+			return NULL;
+		}
+	}
+	if (optind != argc || !b.nservers || !b.root || !b.enrolment || !signer || !b.nagents ||
+	    b.nagents > AGENTS_MOST || !b.npeers || rounds >= b.npeers)
+		return NULL;
+	trays = trays_open(dirs);
+	return policy_file;
 }
 
 int main(int argc, char **argv)
 {
+	const char *policy_file = read_options(argc, argv);
+	BWL_AUTO(bwl_root_free) struct bwl_root *root = NULL;
 	struct bwl_grpc *g = NULL;
 	struct bwl_err e = { 0 };
 	struct rusage use;
 	int bad = 0;
-	char *at;
 
-	if (argc < 7) {
+	if (!policy_file) {
 		fputs("usage: see bench/fleet/fleet.c; bench/fleet/run starts a store for it\n",
 		      stderr);
 		return 2;
 	}
-	for (char *one = strtok_r(argv[1], ",", &at); one && b.nservers < SYNC_SERVERS_MOST;
-	     one = strtok_r(NULL, ",", &at))
-		b.servers[b.nservers++] = one;
-	b.tls = (struct bwl_grpc_tls){ argv[2], argv[3], argv[4] };
-	b.publisher = (struct bwl_grpc_tls){ argv[2], argv[5], argv[6] };
-	b.agents = argc > 7 ? (unsigned)atoi(argv[7]) : 1000;
-	b.rounds = argc > 8 ? (unsigned)atoi(argv[8]) : 10;
-	if (!b.agents || b.agents > AGENTS_MOST || !b.nservers)
-		return 2;
 	signal(SIGPIPE, SIG_IGN);
-	b.agent = bwl_must(calloc(b.agents, sizeof(*b.agent)));
-	if (start() || bwl_grpc_open(b.servers[0], &b.publisher, &g, &e)) {
+	if (bwl_root_first(b.root, strlen(b.root), &root, &e) ||
+	    bwl_grpc_open(b.servers[0], &publisher, &g, &e)) {
 		bwl_err_print(&e, "bench-fleet", false);
 		return 1;
 	}
-	printf("%u of %u agents are connected\n", wait_for_all(false), b.agents);
-	printf("round   have it      put ms  median ms    99 %% ms   last ms\n");
-	for (unsigned i = 1; i <= b.rounds; i++)
-		bad |= round_of(g, i);
+	fleet_start(&b);
+	wait_for(CONNECTED, NULL, NULL);
+	printf("%u of %u agents are connected\n", count(CONNECTED), b.nagents);
+	sleep(CALM_S);
 	getrusage(RUSAGE_SELF, &use);
-	printf("%ld KB of memory at most, %ld KB an agent\n", use.ru_maxrss,
-	       use.ru_maxrss / (long)b.agents);
+	printf("%ld KiB resident, %ld KiB an agent, before the policy\n", use.ru_maxrss,
+	       use.ru_maxrss / (long)b.nagents);
+	fflush(stdout);
+	bad = policy(g, policy_file);
+	printf("\nrevocations, ms until they are in the maps:\n"
+	       "round   agents          put ms    median      99 %%      last     trays      last\n");
+	for (unsigned i = 1; i <= rounds; i++) {
+		sleep(CALM_S);
+		bad |= round_of(g, i, bwl_root_fleet(root));
+	}
+	getrusage(RUSAGE_SELF, &use);
+	printf("\n%ld KiB resident at most, %ld KiB an agent; servers were lost %u times in all\n",
+	       use.ru_maxrss, use.ru_maxrss / (long)b.nagents, lost());
+	say_trouble();
 	fflush(stdout);
 	_exit(bad); /* threads that wait for the store end with it */
 }

@@ -4,6 +4,7 @@
 #define BWL_ACCOUNT_H
 
 #include "ctx.h"
+#include "record.h"
 
 /* What an operator wants to hear of; _BWL_EVENT_MAX: nothing. */
 static __always_inline __u32 bwl_event_kind(__u32 reason)
@@ -211,6 +212,8 @@ BWL_GLOBAL int bwl_refused(const struct bwl_pkt *k, const struct bwl_work *w, __
 	n->drop_frames++;
 	n->drop_bytes += w->len;
 	n->refund_lost += w->lost;
+	if (bwl_records)
+		bwl_record(k, w, n, reason);
 	return bwl_event_due(bwl_grant_state(id), kind, w->now_ns) ? bwl_event(k, w, kind, reason)
 								   : 0;
 }
@@ -232,10 +235,23 @@ static __always_inline void bwl_passed_on(struct bwl_ctx *c, __u32 row, __u32 re
 	n->bytes += c->charge;
 	if (bwl_unlikely(!n->frames++))
 		bwl_first(c, reason);
+	if (bwl_records)
+		bwl_record(&c->pkt, &c->w, n, reason);
+}
+
+/* As bwl_record(), of one whose class nobody has looked for. */
+BWL_GLOBAL int bwl_record_again(const struct bwl_pkt *k, struct bwl_work *w,
+				const struct bwl_base *b, const struct bwl_peer_count *n,
+				__u32 reason)
+{
+	if (!bwl_records || !k || !w || !b)
+		return 0;
+	w->class = bwl_classify(k, b->proto_class, b->port_class[0], b->port_class[1]);
+	return bwl_record(k, w, n, reason);
 }
 
 /* The peer's packets are being refused, of which bwl_refused() has told a moment ago. */
-static __always_inline void bwl_refused_again(const struct bwl_ctx *c, __u32 id, __u32 reason)
+static __always_inline void bwl_refused_again(struct bwl_ctx *c, __u32 id, __u32 reason)
 {
 	struct bwl_peer_count *n = bpf_map_lookup_elem(&bwl_peercnt_v1, &id);
 
@@ -244,6 +260,10 @@ static __always_inline void bwl_refused_again(const struct bwl_ctx *c, __u32 id,
 		return;
 	n->drop_frames++;
 	n->drop_bytes += c->len;
+	if (!bwl_records)
+		return;
+	c->id = id;
+	bwl_record_again(&c->pkt, &c->w, c->base, n, reason);
 }
 
 static __always_inline void bwl_end(struct bwl_ctx *c, __u32 row, __u32 reason)

@@ -130,7 +130,7 @@ static __always_inline int bwl_refused_still(struct bwl_ctx *c, __u32 id)
 	    x->refused_generation != (__u16)bwl_read(c->ctl->generation))
 		return BWL_R_NONE;
 	if (!c->now_ns)
-		c->now_ns = bwl_now_late(&c->exact);
+		c->now_ns = bwl_now_late(c->resumes, &c->exact);
 	if (c->now_ns >= x->refused_until_ns) {
 		bwl_exact(&c->w);
 		if (c->now_ns >= x->refused_until_ns) {

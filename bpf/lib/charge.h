@@ -178,6 +178,17 @@ BWL_GLOBAL int bwl_settle(struct bwl_work *w, const struct bwl_peer *peer,
 	return 0;
 }
 
+/* Of a packet that passes: bytes of a limit that it asked first. A refused one: bwl_refused(). */
+static __always_inline void bwl_count_lost(struct bwl_work *w)
+{
+	__u32 id = w->id;
+	struct bwl_peer_count *n = bpf_map_lookup_elem(&bwl_peercnt_v1, &id);
+
+	if (n)
+		n->refund_lost += w->lost;
+	w->lost = 0;
+}
+
 /*
  * Each limit in turn. Global: with shares it is seldom called, and the verifier walks it once.
  */
@@ -228,6 +239,8 @@ BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 			 (b.how[0] | b.how[1] | b.how[2] | b.how[3] | b.how[4] | b.node) &
 				 BWL_HOW_VOLUME))
 		bwl_settle(w, peer, base, port, &b);
+	if (b.passes && bwl_unlikely(w->lost))
+		bwl_count_lost(w);
 	return r;
 }
 

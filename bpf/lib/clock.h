@@ -9,8 +9,11 @@
  * periodic may lose some), which stands still in suspend; CLOCK_BOOTTIME does not. What is between
  * them each CPU notes whenever it reads both, which is with every share that it fills, after
  * BWL_UNCLOCKED_NS, and for every BWL_UNCLOCKED_MOST bytes beside shares, and every deadline is
- * asked again then (bwl_exactly() in charge.h). So after a suspend, or where the tick has stopped
- * for longer than bwl_late_most_ns, a CPU passes at most what it still held and so many bytes.
+ * asked again then (bwl_exactly() in charge.h). So where the tick has stopped for longer than
+ * bwl_late_most_ns, a CPU passes at most what it still held and so many bytes.
+ *
+ * After a suspend it passes none of that: bwl_tp_suspend() changes bwl_ctl.resumes before any
+ * other program can run (suspend.h), and the clock is read.
  */
 #ifndef BWL_CLOCK_H
 #define BWL_CLOCK_H
@@ -69,15 +72,24 @@ static __always_inline __u64 bwl_now_noted(void)
 	return now;
 }
 
-/* A time that is not before now, or, *ret_exact, now. */
-static __always_inline __u64 bwl_now_late(__u8 *ret_exact)
+/* A time that is not before now, or, *ret_exact, now. resumes: bwl_ctl's, read before. */
+static __always_inline __u64 bwl_now_late(__u32 resumes, __u8 *ret_exact)
 {
 	struct bwl_cpu *cpu = bwl_late_most_ns ? bwl_cpu_own() : 0;
-	__u64 late = cpu ? bwl_read(cpu->late_ns) : 0;
-	__u64 now = late ? bwl_now_ticks() + late : 0;
+	__u64 now, late;
 
-	*ret_exact = !now || now - cpu->exact_ns > BWL_UNCLOCKED_NS;
-	return *ret_exact ? bwl_now_noted() : now;
+	*ret_exact = 1;
+	if (!cpu)
+		return bwl_now_noted();
+	late = bwl_read(cpu->late_ns);
+	now = bwl_now_ticks() + late;
+	if (bwl_likely(late && cpu->resumes == resumes &&
+		       now - cpu->exact_ns <= BWL_UNCLOCKED_NS)) {
+		*ret_exact = 0;
+		return now;
+	}
+	bwl_write(cpu->resumes, resumes);
+	return bwl_now_noted();
 }
 
 #endif

@@ -63,7 +63,8 @@ static __always_inline _Bool bwl_limits_nothing(const struct bwl_limit *l)
 static __always_inline _Bool bwl_cpu_spend(const struct bwl_work *w, struct bwl_share *s,
 					   const struct bwl_limit *l)
 {
-	if (bwl_unlikely(!bwl_share_has(s, &l->rate, bwl_cpu_owner(w, l), w->now_ns, w->charge)))
+	if (bwl_unlikely(
+		    !bwl_share_has(s, &l->rate, bwl_cpu_owner(w, l), bwl_latest(w), w->charge)))
 		return bwl_limits_nothing(l);
 	s->bytes -= w->charge;
 	return 1;

@@ -56,6 +56,7 @@ struct bwl_work {
 	__u8 shares;    /* this CPU's are ours (cpu.h) */
 	__u8 active;    /* entry of bwl_ctl.sched, where they are */
 	__u8 exact;
+	__u16 resumes; /* bwl_ctl's, when the packet came */
 };
 
 struct bwl_ctx {
@@ -120,6 +121,7 @@ static __always_inline int bwl_enter(struct bwl_ctx *c, __u32 ifindex)
 	c->ctl = bpf_map_lookup_elem(&bwl_ctl_v1, &zero);
 	if (!c->ctl)
 		return BWL_R_STOP;
+	c->resumes = bwl_read(c->ctl->resumes);
 	if (bwl_read(c->ctl->stop))
 		return c->ctl->stop == BWL_UPGRADING ? BWL_R_UPGRADE : BWL_R_STOP;
 	return BWL_R_NONE;
@@ -170,12 +172,24 @@ static __always_inline int bwl_begin_timed(struct bwl_ctx *c, __u32 ifindex)
 	return bwl_begin(c, ifindex);
 }
 
-/* Has the grant ended, or whoever renews the heartbeat? By c->now_ns. */
+/*
+ * What a deadline is compared with. The ticks stand still while a CPU that was idle, as all others
+ * are, works off its softirq (6.12): for as long as BWL_UNCLOCKED_NS a deadline is asked of the
+ * clock. Without a branch, for the verifier.
+ */
+static __always_inline __u64 bwl_latest(const struct bwl_work *w)
+{
+	return w->now_ns + BWL_UNCLOCKED_NS - w->exact * (__u64)BWL_UNCLOCKED_NS;
+}
+
+/* Has the grant ended, or whoever renews the heartbeat? Where it is not exact: is it about to? */
 static __always_inline _Bool bwl_is_over(const struct bwl_work *w, const struct bwl_ctl *ctl,
 					 const struct bwl_base *base, const struct bwl_peer *peer)
 {
-	return w->now_ns >= peer->meta.expiry_ns ||
-	       (base->heartbeat_ns && w->now_ns >= bwl_read(ctl->heartbeat_ns));
+	__u64 now = bwl_latest(w);
+
+	return now >= peer->meta.expiry_ns ||
+	       (base->heartbeat_ns && now >= bwl_read(ctl->heartbeat_ns));
 }
 
 /* What a packet to this peer has for a mark when it has become ESP: the kernel keeps it. */

@@ -63,6 +63,7 @@ struct bwl_last_dest {
 	__u32 id;     /* 0: free */
 	__u32 family; /* IPv6 has addresses that are spelled as ours for IPv4 are */
 };
+BWL_ASSERT_SIZE(struct bwl_last_dest, 32);
 #define BWL_LAST_DESTS_BITS 12
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

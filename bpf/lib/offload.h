@@ -94,7 +94,7 @@ static __always_inline const struct bwl_tunnel *bwl_xdp_carries(struct bwl_ctx *
 	    c->len != linear || !bwl_device_sees(&c->pkt) || (c->pkt.tcp_flags & BWL_TCP_SYN))
 		return 0;
 	if (!c->now_ns)
-		c->now_ns = bwl_now_late(&c->exact);
+		c->now_ns = bwl_now_late(c->resumes, &c->exact);
 	tun = bwl_offloaded(c, id);
 	if (!tun || !(bwl_read(tun->flags) & BWL_TUN_XDP) || !tun->overhead)
 		return 0;

@@ -39,7 +39,8 @@ static __always_inline const struct bwl_limit *bwl_zone_of(const struct bwl_peer
 	if (peer->meta.zone)
 		zone = &base->zone[peer->meta.zone].limit;
 	/*
-	 * Whether one is there ask its pointer: of what else says so Linux 6.1 knows nothing later.
+	 * Callers test this pointer, not meta.zone again, to know whether there is a zone: the
+	 * verifier of Linux 6.1 does not connect the two.
 	 */
 	return bwl_opaque(zone);
 }

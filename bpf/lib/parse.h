@@ -27,6 +27,7 @@
 #define BWL_MAX_OFF 0xfff   /* no header starts beyond: keeps offsets bounded for the verifier */
 #define BWL_CNP_OPCODE 0x81 /* InfiniBand spec 1.4 A17.9.3: congestion notification */
 #define BWL_ROCE_PORT 4791
+#define BWL_BTH_READ 8 /* bytes of RoCE's header that are read: opcode, queue pair */
 #define BWL_TCP_SYN 0x02
 #define BWL_ARP_LEN 28  /* Ethernet, IPv4 */
 #define BWL_ARP_ROOM 50 /* in a frame: the least payload, and 4 bytes that a switch left */
@@ -40,13 +41,17 @@ struct bwl_pkt {
 	__be16 sport, dport;
 	__u16 ethertype; /* of layer 3, host byte order */
 	__u8 l3_off;
-	__u8 group;              /* multicast or broadcast destination MAC */
-	__u16 l4_off;            /* of the transport header; 0: a fragment, or none */
-	__u16 hdr_len;           /* from the frame's start to the end of the transport header */
-	__u16 vid[BWL_MAX_TAGS]; /* in the frame itself */
-	__u8 nvid;               /* from here eight in one word: bwl_parse_plain() */
-	__u8 family;             /* 4, 6 or 0 */
-	__u8 proto;              /* outermost transport; IPv6: after extension headers */
+	__u8 group;    /* multicast or broadcast destination MAC */
+	__u16 l4_off;  /* of the transport header; 0: a fragment, or none */
+	__u16 hdr_len; /* from the frame's start to the end of the transport header */
+	union {
+		__u16 vid[BWL_MAX_TAGS]; /* in the frame itself, so many as nvid says */
+		/* None is: of UDP where RoCE has 8 bits, then the destination's queue pair; or 0 */
+		__be32 qpn;
+	};
+	__u8 nvid;   /* from here eight in one word: bwl_parse_plain() */
+	__u8 family; /* 4, 6 or 0 */
+	__u8 proto;  /* outermost transport; IPv6: after extension headers */
 	__u8 fragment;
 	__u8 df;  /* nobody may fragment it on the way: IPv4 with DF, IPv6 */
 	__u8 nd;  /* enum bwl_nd_kind: genuine in form, and to whom it may concern */
@@ -150,7 +155,7 @@ static __always_inline int bwl_parse_l4(struct bwl_pkt *k, void *data, void *end
 		k->hdr_len = off + len;
 	} else if (k->proto == IPPROTO_UDP) {
 		struct udphdr *u = bwl_at(data, end, off, sizeof(*u));
-		__u8 *bth;
+		__be32 *bth;
 
 		if (l4_len < sizeof(*u))
 			return BWL_R_MALFORMED;
@@ -161,9 +166,12 @@ static __always_inline int bwl_parse_l4(struct bwl_pkt *k, void *data, void *end
 		k->sport = u->source;
 		k->dport = u->dest;
 		k->hdr_len = off + sizeof(*u);
-		bth = bwl_at(data, end, off + sizeof(*u), 1);
-		if (bth && l4_len > sizeof(*u))
-			k->cnp = *bth == BWL_CNP_OPCODE;
+		bth = bwl_at(data, end, off + sizeof(*u), BWL_BTH_READ);
+		if (bth && l4_len >= sizeof(*u) + BWL_BTH_READ) {
+			k->cnp = *(__u8 *)bth == BWL_CNP_OPCODE;
+			if (!k->nvid)
+				k->qpn = bth[1];
+		}
 	} else if (l4_len) {
 		/* Other protocols have no header we need, but what IP promises must exist. */
 		if (!bwl_at(data, end, off, 1))
@@ -389,6 +397,7 @@ static __always_inline _Bool bwl_parse_plain(struct bwl_pkt *k, void *data, void
 	const struct udphdr *udp = (void *)(ip + 1);
 	__u32 l4_len, len = sizeof(*udp);
 	__u8 cnp = 0, tcp_flags = 0;
+	__be32 qpn = 0;
 
 	if ((void *)(tcp + 1) > end || eth[6] != bwl_htons(ETH_P_IP) || *(const __u8 *)ip != 0x45 ||
 	    (ip->frag_off & bwl_htons(0x3fff)))
@@ -401,6 +410,7 @@ static __always_inline _Bool bwl_parse_plain(struct bwl_pkt *k, void *data, void
 		if (bwl_ntohs(udp->len) < sizeof(*udp) || bwl_ntohs(udp->len) > l4_len)
 			return 0;
 		cnp = bwl_is_zero(*(const __u8 *)(udp + 1) ^ BWL_CNP_OPCODE);
+		qpn = ((const __be32 *)(udp + 1))[1];
 	} else if (ip->protocol == IPPROTO_TCP) {
 		len = tcp->doff * 4;
 		if (len < sizeof(*tcp) || len > l4_len)
@@ -409,7 +419,6 @@ static __always_inline _Bool bwl_parse_plain(struct bwl_pkt *k, void *data, void
 	} else {
 		return 0;
 	}
-	__builtin_memset(k->vid, 0, sizeof(k->vid));
 	__builtin_memset(&k->nvid, 0, 8);
 	k->ethertype = ETH_P_IP;
 	k->l3_off = sizeof(struct ethhdr);
@@ -421,6 +430,7 @@ static __always_inline _Bool bwl_parse_plain(struct bwl_pkt *k, void *data, void
 	k->cnp = cnp;
 	k->tcp_flags = tcp_flags;
 	k->plain = 1;
+	k->qpn = qpn; /* no vid */
 	k->group = *(const __u8 *)eth & 1;
 	k->sport = udp->source;
 	k->dport = udp->dest;

@@ -10,7 +10,9 @@
  * An addition that comes late lands in an entry that lives longer, which is against the sender.
  *
  * The epoch tells slices of one length from those of another: when a policy changes the
- * window, the first packet moves all history into the newest slice.
+ * window, the first packet moves all history into the newest slice. An addition that is under way
+ * in that moment, of a share at most from each CPU, may land in any entry: in one of twelve cases
+ * it is taken off the total a slice later, not eleven.
  */
 #ifndef BWL_WINDOW_H
 #define BWL_WINDOW_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `--fleet status|top|usage|reasons|history|exfil`: the controller is asked, by HTTPS. */
+/* `--fleet status|top|usage|reasons|history|closures|exfil`: the controller is asked, by HTTPS. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ BWL_AUTO_DEFINE(json_decref, json_t *)
 struct asking {
 	struct ctl *c;
 	struct fleet_conf conf;
-	const char *tray, *label, *size, *compression;
+	const char *tray, *label, *size, *compression, *offset, *limit, *sort;
 };
 
 static int add_query(CURL *h, char *url, size_t size, const char *key, const char *value)
@@ -49,25 +49,24 @@ static int get(struct asking *a, const char *what, json_t **ret)
 	r = add_query(h, url, sizeof(url), "tray", a->tray) |
 	    add_query(h, url, sizeof(url), "label", a->label) |
 	    add_query(h, url, sizeof(url), "size", a->size) |
-	    add_query(h, url, sizeof(url), "compression", a->compression);
+	    add_query(h, url, sizeof(url), "compression", a->compression) |
+	    add_query(h, url, sizeof(url), "offset", a->offset) |
+	    add_query(h, url, sizeof(url), "limit", a->limit) |
+	    add_query(h, url, sizeof(url), "sort", a->sort);
 	curl_easy_setopt(h, CURLOPT_URL, url);
 	r = r ? ctl_usage(c, "that is too long")
 	      : bwl_https_judge(h, curl_easy_perform(h), &got, &c->err);
 	if (!r) {
 		*ret = json_loadb(got.text ? got.text : "", got.len, JSON_REJECT_DUPLICATES, &why);
 		if (!json_is_object(*ret))
-			r = bwl_fail(&c->err, EBADMSG, "%s: what it answers is no document", url);
+			r = bwl_fail(&c->err, EBADMSG, "%s: its answer is not a document", url);
 	}
 	curl_easy_cleanup(h);
 	bwl_https_got_done(&got);
 	return r;
 }
 
-/* A column: the field, and its head. The field's name says its unit. */
-struct column {
-	const char *key, *head;
-};
-#define COLUMNS 8
+#define COLUMNS 12
 
 static bool ends_in(const char *s, const char *end)
 {
@@ -96,7 +95,7 @@ static void put_cell(struct bwl_table *t, const char *key, const json_t *v)
 		bwl_cell(t, "%.0f", json_number_value(v));
 }
 
-static void print_rows(const json_t *rows, const struct column *columns)
+void fleet_rows_print(const json_t *rows, const struct fleet_column *columns)
 {
 	const char *heads[COLUMNS + 1] = { NULL };
 	struct bwl_table *t;
@@ -139,15 +138,37 @@ static void text_exfil(const json_t *o)
 	json_array_foreach(list, i, v) bwl_warn("%s", json_string_value(v));
 }
 
+/* Above the table: who was told of something that closes, and has it not. */
+static void text_unacknowledged(const json_t *o)
+{
+	const json_t *list = json_object_get(o, "unacknowledged"), *l, *v;
+	size_t i, k;
+
+	json_array_foreach(list, i, l)
+	{
+		const json_t *names = json_object_get(l, "tray_names");
+		double more = number(l, "tray_count") - (double)json_array_size(names);
+
+		printf("%s is %s on %.0f trays:", json_string_value(json_object_get(l, "document")),
+		       json_string_value(json_object_get(l, "lack")), number(l, "tray_count"));
+		json_array_foreach(names, k, v) printf("%s %s", k ? "," : "", json_string_value(v));
+		if (more > 0)
+			printf(" and %.0f more", more);
+		puts("");
+	}
+	if (json_array_size(list))
+		puts("");
+}
+
 static const struct shown {
 	const char *what, *rows; /* the document, and its list */
-	struct column columns[COLUMNS + 1];
+	struct fleet_column columns[COLUMNS + 1];
 } shown[] = {
 	{ "status",
 	  "trays",
-	  { { "tray", "TRAY" },
+	  { { "tray", "~TRAY" },
 	    { "alive", "THERE" },
-	    { "policy_name", "POLICY" },
+	    { "policy_name", "~POLICY" },
 	    { "fresh", "FRESH" },
 	    { "closed_count", ">CLOSED" },
 	    { "passed_bits_per_second", ">PASSES" },
@@ -155,14 +176,14 @@ static const struct shown {
 	    { "why", "WHY" } } },
 	{ "top",
 	  "peers",
-	  { { "peer", "PEER" },
+	  { { "peer", "~PEER" },
 	    { "state", "STATE" },
 	    { "passed_bits_per_second", ">PASSES" },
 	    { "rate_bits_per_second", ">RATE" },
 	    { "dropped_bits_per_second", ">DROPS" } } },
 	{ "usage",
 	  "volumes",
-	  { { "limit_key", "LIMIT" },
+	  { { "limit_key", "~LIMIT" },
 	    { "used_bytes", ">USED" },
 	    { "volume_bytes", ">VOLUME" },
 	    { "window_s", "WINDOW" },
@@ -174,6 +195,13 @@ static const struct shown {
 	    { "passes", "PASSES" },
 	    { "frames", ">FRAMES" },
 	    { "bytes", ">BYTES" } } },
+	{ "closures",
+	  "closures",
+	  { { "tray", "~TRAY" },
+	    { "closure", "CLOSED" },
+	    { "peer", "~PEER" },
+	    { "closed_at", "SINCE" },
+	    { "todo", "OPENED BY" } } },
 	{ "history",
 	  "points",
 	  { { "time", "FROM" },
@@ -191,15 +219,17 @@ static void print(const struct ctl *c, const char *what, json_t *o)
 	}
 	if (!strcmp(what, "exfil"))
 		text_exfil(o);
+	if (!strcmp(what, "closures"))
+		text_unacknowledged(o);
 	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
 		if (!strcmp(shown[i].what, what))
-			print_rows(json_object_get(o, shown[i].rows), shown[i].columns);
+			fleet_rows_print(json_object_get(o, shown[i].rows), shown[i].columns);
 }
 
 static int ask(struct ctl *c, int argc, char **argv, const char *what)
 {
 	struct asking a = { .c = c };
-	bool exfil = !strcmp(what, "exfil");
+	bool exfil = !strcmp(what, "exfil"), status = !strcmp(what, "status");
 	const struct ctl_opt opts[] = {
 		{ "--conf", NULL, &a.conf.file },
 		{ "--controller", NULL, &a.conf.controller },
@@ -208,19 +238,23 @@ static int ask(struct ctl *c, int argc, char **argv, const char *what)
 		{ "--cert-key", NULL, &a.conf.cert_key },
 		{ "--tray", NULL, &a.tray },
 		{ "--label", NULL, &a.label },
-		{ exfil ? "--size" : NULL, NULL, &a.size },
-		{ "--compression", NULL, &a.compression },
+		{ exfil    ? "--size"
+		  : status ? "--sort"
+			   : NULL,
+		  NULL, exfil ? &a.size : &a.sort },
+		{ exfil ? "--compression" : "--offset", NULL, exfil ? &a.compression : &a.offset },
+		{ exfil ? NULL : "--limit", NULL, &a.limit },
 		{ NULL, NULL, NULL },
 	};
 	BWL_AUTO(json_decref) json_t *o = NULL;
 	int r = ctl_only_opts(c, argc, argv, opts);
 
 	if (!r && exfil && !a.size)
-		r = ctl_usage(c, "say --size, the bytes that must not leave");
+		r = ctl_usage(c, "--size is missing: how many bytes must not leave");
 	if (!r)
 		r = fleet_conf_settle(c, &a.conf);
 	if (!r && !a.conf.controller) {
-		bwl_fail(&c->err, EINVAL, "nothing says where the controller is");
+		bwl_fail(&c->err, EINVAL, "no controller is configured");
 		r = bwl_hint(&c->err,
 			     "controller = https://HOST:PORT in " FLEET_CONF ", or --controller");
 	}
@@ -242,6 +276,7 @@ ASK(top)
 ASK(usage)
 ASK(reasons)
 ASK(history)
+ASK(closures)
 ASK(exfil)
 
 #define SELECT "[--tray T | --label K=V]"
@@ -252,8 +287,12 @@ ASK(exfil)
 	"  --ca FILE, --cert FILE, --cert-key FILE  authority, our certificate and its key\n"
 
 const struct ctl_cmd fleet_ask_cmds[] = {
-	{ "status", NULL, SELECT, "Every tray: is it there, what is in force, what it sends",
-	  "From the controller. `trays --json` asks the store alone, where there is none.\n\n" HELP,
+	{ "status", NULL, SELECT " [--sort ORDER] [--offset N] [--limit N]",
+	  "Every tray: is it there, what is in force, what it sends",
+	  "Asks the controller; where there is none, `trays --json` reads the store alone. Sums are of every\n"
+	  "tray that was chosen, even where only some are listed.\n\n"
+	  "  --sort ORDER      name (default), worst, dropped, passed: the most first\n"
+	  "  --offset N, --limit N  skip N trays, then list at most N\n" HELP,
 	  ask_status },
 	{ "top", NULL, SELECT, "Who is sent how much now, over all trays, busiest first",
 	  "Sums over trays by the name of the peer, of each tray's 16 busiest.\n\n" HELP, ask_top },
@@ -263,6 +302,10 @@ const struct ctl_cmd fleet_ask_cmds[] = {
 	  "Counters since each tray's attach.\n\n" HELP, ask_reasons },
 	{ "history", NULL, SELECT, "The last hour, minute by minute",
 	  "Longer ones are Prometheus': /metrics of the controller.\n\n" HELP, ask_history },
+	{ "closures", NULL, SELECT, "What is closed where, since when, and what opens it",
+	  "The newest 256, whole trays first; then documents that trays lack or refuse. What opens is signed by two\n"
+	  "people, after what closed: put it where a colleague finds it by `policy publish --propose`.\n\n" HELP,
+	  ask_closures },
 	{ "exfil", NULL, "--size SIZE [--compression N] [--tray T | --label K=V]",
 	  "The least time in which that much could leave, by all trays' doors at once",
 	  "Adds up what each tray's policy in force lets through by each moment; less than the true time,\n"

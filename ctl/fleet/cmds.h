@@ -8,6 +8,14 @@
 extern const struct ctl_cmd fleet_order_cmds[], fleet_pending_cmds[], fleet_status_cmds[],
 	fleet_ask_cmds[];
 int fleet_publish(struct ctl *c, int argc, char **argv);
+int fleet_logs(struct ctl *c, int argc, char **argv);     /* logs.c */
+int fleet_rollouts(struct ctl *c, int argc, char **argv); /* rollouts.c */
+
+/* A column: the field, whose name says its unit, and its head; the last key is NULL. ask.c */
+struct fleet_column {
+	const char *key, *head;
+};
+void fleet_rows_print(const json_t *rows, const struct fleet_column *columns);
 
 #define FLEET_CONF_HELP                                                                            \
 	"  --conf FILE     in place of /etc/bwlimit/fleet.conf; the options below win over it\n"   \
@@ -22,7 +30,7 @@ int fleet_publish(struct ctl *c, int argc, char **argv);
 #define FLEET_KEY_HELP                                                                             \
 	"  --key KEY       who signs: a PEM file, or pkcs11:…\n"                                 \
 	"  --reason TEXT   why (who it was, and where)\n"                                          \
-	"  --for TIME      how long the document holds (365d; of expel and enrol 3650d)\n"
+	"  --for TIME      how long the document holds (3650d)\n"
 #define FLEET_ORDER_HELP FLEET_KEY_HELP FLEET_WAIT_HELP FLEET_CONF_HELP
 
 #endif

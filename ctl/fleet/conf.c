@@ -39,7 +39,7 @@ static int take_line(struct ctl *c, struct fleet_conf *x, char *line)
 	char *eq = strchr(line, '='), *key, *value;
 
 	if (!eq)
-		return bwl_fail(&c->err, EINVAL, "a line is KEY = VALUE, or begins with #");
+		return bwl_fail(&c->err, EINVAL, "a line must be KEY = VALUE, or begin with #");
 	*eq = '\0';
 	key = trim(line);
 	value = trim(eq + 1);
@@ -56,7 +56,7 @@ static int take_line(struct ctl *c, struct fleet_conf *x, char *line)
 			*places[i].value = value;
 		return 0;
 	}
-	bwl_fail(&c->err, EINVAL, "'%.32s' is nothing that is known here", key);
+	bwl_fail(&c->err, EINVAL, "unknown key '%.32s'", key);
 	return bwl_hint(&c->err, "servers, ca, cert, key, prefix, fleet, root, controller, "
 				 "or accept-etcd-holes = yes");
 }
@@ -76,10 +76,6 @@ static int read_file(struct ctl *c, struct fleet_conf *x)
 	if (fd < 0)
 		return bwl_fail(&c->err, errno, "cannot read %s: %s", file, strerror(errno));
 	r = bwl_bytes_read(fd, CONF_MOST, &x->text, &len, &c->err);
-	if (!r) {
-		x->text = bwl_must(realloc(x->text, len + 1));
-		x->text[len] = '\0';
-	}
 	at = x->text;
 	while (!r && (line = strsep(&at, "\n"))) {
 		number++;
@@ -94,22 +90,6 @@ static int read_file(struct ctl *c, struct fleet_conf *x)
 	return r;
 }
 
-static int take_servers(struct ctl *c, struct fleet_conf *x)
-{
-	char *at;
-
-	x->list = bwl_must(strdup(x->servers));
-	for (char *one = strtok_r(x->list, ",", &at); one; one = strtok_r(NULL, ",", &at)) {
-		if (x->nservers == FLEET_SERVERS)
-			return bwl_fail(&c->err, EINVAL, "more than %u servers", FLEET_SERVERS);
-		if (strncmp(one, "https://", 8) || !one[8] || strchr(one + 8, '/'))
-			return bwl_fail(&c->err, EINVAL,
-					"'%.80s' is no server: say https://HOST:PORT", one);
-		x->server[x->nservers++] = one;
-	}
-	return 0;
-}
-
 int fleet_conf_settle(struct ctl *c, struct fleet_conf *x)
 {
 	int r = read_file(c, x);
@@ -119,11 +99,14 @@ int fleet_conf_settle(struct ctl *c, struct fleet_conf *x)
 	x->prefix = x->prefix ? x->prefix : "/bwl/v1";
 	x->tls = (struct bwl_grpc_tls){ x->ca, x->cert, x->cert_key };
 	if (!x->ca || !x->cert || !x->cert_key) {
-		bwl_fail(&c->err, EINVAL, "nothing says with which certificate: ca, cert and key");
+		bwl_fail(&c->err, EINVAL, "no certificate is configured: ca, cert and key");
 		return bwl_hint(&c->err, "in " FLEET_CONF ", or --ca, --cert and --cert-key");
 	}
 	r = bwl_store_prefix_ok(x->prefix, &c->err);
-	return r || !x->servers ? r : take_servers(c, x);
+	if (r || !x->servers)
+		return r;
+	x->list = bwl_must(strdup(x->servers));
+	return bwl_etcd_servers(x->list, x->server, &x->nservers, &c->err);
 }
 
 void fleet_conf_done(struct fleet_conf *x)

@@ -4,10 +4,9 @@
 #define BWL_CTL_FLEET_CONF_H
 
 #include "../ctl.h"
-#include "fleet/store/grpc.h"
+#include "fleet/store/etcd.h"
 
 #define FLEET_CONF "/etc/bwlimit/fleet.conf"
-#define FLEET_SERVERS 16
 
 struct fleet_conf {
 	const char *file; /* --conf */
@@ -16,7 +15,7 @@ struct fleet_conf {
 	bool accept_holes; /* "accept-etcd-holes = yes" */
 	char *text;        /* what the values point into */
 	char *list;
-	const char *server[FLEET_SERVERS];
+	const char *server[BWL_ETCD_SERVERS_MOST];
 	unsigned nservers;
 	struct bwl_grpc_tls tls;
 };

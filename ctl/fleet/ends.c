@@ -107,7 +107,7 @@ void fleet_ends_text(const struct fleet_ends *ends)
 	char a[BWL_TIME_BUF], b[BWL_TIME_BUF];
 
 	if (!ends->known) {
-		puts("nothing in the store is a policy or a grant of theirs");
+		puts("the store has no policy and no grant of theirs");
 		return;
 	}
 	printf("what they were granted ends at %s at the latest, when it was signed to end",

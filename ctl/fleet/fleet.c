@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "../signed.h"
 #include "fleet.h"
+#include "says.h"
 #include "signed/payload.h"
-
-#define STATUS_MOST 4096 /* bytes, of a tray */
 
 static int open_server(struct fleet *f, const char *server)
 {
@@ -18,7 +18,7 @@ static int open_server(struct fleet *f, const char *server)
 	if (!r)
 		r = bwl_etcd_status(f->g, &s, e);
 	if (!r && !s.leader)
-		r = bwl_fail(e, EHOSTUNREACH, "%s has no leader: it is cut off from the others",
+		r = bwl_fail(e, EHOSTUNREACH, "%s has no leader: it cannot reach the other servers",
 			     server);
 	if (!r && !f->conf.accept_holes)
 		r = bwl_etcd_version_ok(s.version, e);
@@ -37,7 +37,7 @@ int fleet_open(struct ctl *c, struct fleet *f)
 	if (r)
 		return r;
 	if (!f->conf.nservers) {
-		bwl_fail(&c->err, EINVAL, "nothing says where the fleet's store is");
+		bwl_fail(&c->err, EINVAL, "no store is configured");
 		return bwl_hint(&c->err,
 				"servers = https://HOST:PORT in " FLEET_CONF ", or --servers");
 	}
@@ -57,7 +57,7 @@ static void forget_trays(struct fleet *f)
 		for (size_t k = 0; k < f->tray[i].nlabels; k++)
 			free(f->tray[i].labels[k]);
 		free(f->tray[i].labels);
-		json_decref(f->tray[i].status);
+		free(f->tray[i].status);
 	}
 	free(f->tray);
 	f->tray = NULL;
@@ -189,7 +189,7 @@ int fleet_know(struct fleet *f)
 	} else {
 		r = newest_root(f, &x);
 		if (r == -ENOENT) {
-			bwl_fail(&f->c->err, ENOENT, "the store has no root, and none was named");
+			bwl_fail(&f->c->err, ENOENT, "the store has no root, and none was given");
 			return bwl_hint(&f->c->err, "root = FILE in " FLEET_CONF ", or --root");
 		}
 		if (r)
@@ -354,7 +354,8 @@ static int choose_named(struct fleet *f, const char *audience)
 			continue;
 		t = fleet_tray_add(f, one + 5);
 		if (!t)
-			return bwl_fail(&f->c->err, EINVAL, "'%.80s' is no name of a tray", one);
+			return bwl_fail(&f->c->err, EINVAL, "'%.80s' is not a valid tray name",
+					one);
 		t->named = true;
 	}
 	return 0;
@@ -381,27 +382,70 @@ int fleet_choose(struct fleet *f, const char *audience, size_t *ret_n)
 		*ret_n += t->chosen;
 	}
 	if (!r && !*ret_n && strcmp(audience, "all")) {
-		bwl_fail(&f->c->err, ENOENT, "no tray of the store is of %.200s", audience);
+		bwl_fail(&f->c->err, ENOENT, "no tray in the store matches %.200s", audience);
 		r = bwl_hint(&f->c->err, "bwlimit-ctl --fleet trays lists them");
 	}
 	return r;
 }
 
-void fleet_status_take(struct fleet_tray *t, const void *at, size_t len)
+/* What cannot be read now names no key: that is told by the command's own error, or asked again. */
+static void read_signer(struct fleet *f, struct fleet_tray *t)
 {
-	json_t *o = len <= STATUS_MOST ? json_loadb(at, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	struct bwl_err e = { 0 };
+	struct bwl_signed d;
+	struct fleet_doc x;
+	int r;
 
-	if (!json_is_object(o)) {
-		json_decref(o);
-		o = NULL;
+	if (t->signer_read || !f->root)
+		return;
+	r = fleet_doc_read(f, f->conf.prefix, t->name, BWL_DOC_enrolment, t->name, &x);
+	if (r == -ENOENT) /* who was expelled, and let in again, is enrolled for all */
+		r = fleet_doc_read(f, f->conf.prefix, NULL, BWL_DOC_enrolment, t->name, &x);
+	t->signer_read = !r || r == -ENOENT;
+	if (r) {
+		f->c->err = (struct bwl_err){ 0 };
+		return;
 	}
-	json_decref(t->status);
-	t->status = o;
+	if (!bwl_signed_open((const char *)x.bytes, x.len, f->root, NULL, time(NULL), &d, &e)) {
+		if (d.type == BWL_SIGNED_ENROLMENT &&
+		    !strcmp(bwl_payload_text(d.body, "tray"), t->name))
+			status_signer_of(d.fleet, d.body, &t->by);
+		bwl_signed_free(&d);
+	}
+	fleet_doc_done(&x);
 }
 
+void fleet_status_take(struct fleet *f, struct fleet_tray *t, const void *at, size_t len)
+{
+	struct fleet_status *s = bwl_must(malloc(sizeof(*s)));
+	int r;
+
+	read_signer(f, t);
+	r = status_take(t->name, &t->by, &t->last, at, len, &s->s, &s->taken, NULL, NULL);
+	if (r == -EKEYREJECTED) { /* what it said itself before stays */
+		free(s);
+		return;
+	}
+	free(t->status);
+	t->status = r < 0 ? NULL : s;
+	if (r < 0)
+		free(s);
+}
+
+struct taking {
+	uint8_t *at;
+	size_t len;
+};
+
+/* A copy: the key may be asked for over the same connection. */
 static int take_status(void *arg, const struct bwl_etcd_kv *kv)
 {
-	fleet_status_take(arg, kv->value.at, bwl_pb_len(kv->value));
+	struct taking *x = arg;
+
+	x->len = bwl_pb_len(kv->value);
+	free(x->at);
+	x->at = bwl_must(malloc(x->len + 1));
+	memcpy(x->at, kv->value.at, x->len);
 	return 0;
 }
 
@@ -410,7 +454,12 @@ int fleet_status_read(struct fleet *f, struct fleet_tray *t)
 	char key[BWL_ETCD_KEY_MOST];
 	struct bwl_etcd_range ask = { .key = key, .end = "" };
 	struct bwl_etcd_page page;
+	struct taking x = { 0 };
 	int r = bwl_out_key(key, f->conf.prefix, t->name, "status");
 
-	return r ? r : bwl_etcd_range(f->g, &ask, take_status, t, &page, &f->c->err);
+	r = r ? r : bwl_etcd_range(f->g, &ask, take_status, &x, &page, &f->c->err);
+	if (!r && x.at)
+		fleet_status_take(f, t, x.at, x.len);
+	free(x.at);
+	return r;
 }

@@ -4,6 +4,7 @@
 #define BWL_CTL_FLEET_H
 
 #include "conf.h"
+#include "fleet/status/signer.h"
 #include "fleet/store/publish.h"
 #include "signed/envelope.h"
 #include "signed/root.h"
@@ -18,7 +19,10 @@ struct fleet_tray {
 	bool chosen;      /* fleet_choose() */
 	char **labels;    /* "KEY=VALUE", once they were read */
 	size_t nlabels;
-	json_t *status; /* the newest that was read; NULL: none, or what is none */
+	struct fleet_status *status; /* the newest that was read; NULL: none, or what is none */
+	bool signer_read;            /* by which key it is signed, and what came of that: */
+	struct status_signer by;
+	struct status_last last;
 };
 
 struct fleet {
@@ -60,9 +64,13 @@ struct fleet_tray *fleet_tray_add(struct fleet *f, const char *name);
  * those that it names.
  */
 int fleet_choose(struct fleet *f, const char *audience, size_t *ret_n);
-/* The newest status of a tray, into it. */
+/*
+ * The newest status of a tray, into it, if it is signed by the key that the tray's enrolment names;
+ * which is asked for once, and judged by the root that is pinned here. Where none is, or the
+ * enrolment names none, nobody has verified it.
+ */
 int fleet_status_read(struct fleet *f, struct fleet_tray *t);
-void fleet_status_take(struct fleet_tray *t, const void *at, size_t len);
+void fleet_status_take(struct fleet *f, struct fleet_tray *t, const void *at, size_t len);
 
 /* A document of the store. */
 struct fleet_doc {

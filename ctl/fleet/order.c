@@ -9,7 +9,6 @@
 #include "signed/payload.h"
 
 #define SECOND 1000000000ULL
-#define LIFE_NS (365ULL * 86400 * SECOND)
 #define TIMEOUT_NS (30 * SECOND)
 
 int fleet_order_begin(struct ctl *c, struct fleet_order *o)
@@ -17,8 +16,7 @@ int fleet_order_begin(struct ctl *c, struct fleet_order *o)
 	int r;
 
 	if (!o->key)
-		return ctl_usage(c, "say --key, whose it is that signs");
-	o->life_ns = LIFE_NS;
+		return ctl_usage(c, "--key is missing: the key that signs");
 	o->wait = (struct fleet_wait){ .timeout_ns = TIMEOUT_NS, .no_wait = o->no_wait };
 	if ((o->life && bwl_parse_time(o->life, &o->life_ns, &c->err)) ||
 	    (o->timeout && bwl_parse_time(o->timeout, &o->wait.timeout_ns, &c->err)))
@@ -81,7 +79,7 @@ static int make(struct fleet_order *o, enum bwl_signed_type type, const char *na
 	struct bwl_envelope v;
 	json_t *parsed = NULL;
 	uint64_t version;
-	int64_t now_s = time(NULL);
+	int64_t now_s = time(NULL) > o->after_s ? time(NULL) : o->after_s + 1;
 	int r = bwl_key_read(o->key, &k, e);
 
 	if (!r)

@@ -11,6 +11,7 @@ struct fleet_order {
 	const char *key, *life, *timeout, *reason;
 	bool no_wait;
 	uint64_t life_ns;
+	int64_t after_s; /* documents are signed after this moment */
 };
 #define FLEET_ORDER_OPTS(o)                                                                        \
 	{ "--key", NULL, &(o)->key }, { "--for", NULL, &(o)->life },                               \

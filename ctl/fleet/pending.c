@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `--fleet pending`, `--fleet approve`: documents that wait for a second person. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +9,12 @@
 #include "bwl/bytes.h"
 #include "bwl/encode.h"
 #include "cmds.h"
-#include "signed/payload.h"
 #include "wait.h"
+#include "words.h"
 
 #define TIMEOUT_NS 30000000000ULL
 #define PENDING_MOST 256
+#define COMPARED_MOST 32 /* of a list: each reads two policies */
 
 struct waiting {
 	char prefix[BWL_ETCD_KEY_MOST], range[BWL_ETCD_KEY_MOST];
@@ -73,6 +75,37 @@ static json_t *row(const struct fleet *f, const struct fleet_doc *x)
 	return o;
 }
 
+/* null: never */
+static const char *least(const json_t *o, const char *key, char buf[static BWL_UNIT_BUF])
+{
+	const json_t *v = json_object_get(o, key);
+
+	return bwl_human_time(json_is_number(v) ? json_number_value(v) : INFINITY, buf);
+}
+
+static void print_words(const json_t *o)
+{
+	const json_t *asks = json_object_get(o, "asks"), *list = json_object_get(o, "widenings"),
+		     *widens = json_object_get(o, "widens"), *v;
+	char size[BWL_UNIT_BUF], before[BWL_UNIT_BUF], after[BWL_UNIT_BUF];
+	size_t i;
+
+	json_array_foreach(asks, i, v) printf("  %s\n", json_string_value(v));
+	if (json_is_true(widens))
+		printf("  WIDENS, in %lld place%s:\n",
+		       (long long)json_integer_value(json_object_get(o, "widening_count")),
+		       CTL_S(json_integer_value(json_object_get(o, "widening_count"))));
+	else
+		printf("  %s\n", json_is_false(widens)
+					 ? "widens nothing: one person suffices"
+					 : json_string_value(json_object_get(o, "why")));
+	json_array_foreach(list, i, v) printf("  + %s\n", json_string_value(v));
+	if (!json_is_null(widens))
+		printf("  %s leave in at least %s; before, %s\n",
+		       bwl_human_size(json_number_value(json_object_get(o, "size_bytes")), size),
+		       least(o, "least_after_s", after), least(o, "least_before_s", before));
+}
+
 static void print_row(const json_t *o)
 {
 	const json_t *list = json_object_get(o, "signers"), *v;
@@ -89,12 +122,18 @@ static void print_row(const json_t *o)
 static int pending(struct ctl *c, int argc, char **argv)
 {
 	struct fleet f = { 0 };
-	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&f.conf), { NULL, NULL, NULL } };
+	const char *size = NULL;
+	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&f.conf),
+					{ "--size", NULL, &size },
+					{ NULL, NULL, NULL } };
 	struct waiting w = { .n = 0 };
 	json_t *rows = json_array(), *o, *v;
+	uint64_t bytes = 1ULL << 40;
 	size_t k;
 	int r = ctl_only_opts(c, argc, argv, opts);
 
+	if (!r && size && (bwl_parse_size(size, &bytes, &c->err) || !bytes))
+		r = CTL_USAGE;
 	if (!r)
 		r = fleet_open(c, &f);
 	if (!r)
@@ -105,7 +144,9 @@ static int pending(struct ctl *c, int argc, char **argv)
 		/* What is none, or has gone since, is nobody's to sign. */
 		if (fleet_doc_read(&f, w.prefix, NULL, w.at[i].kind, w.at[i].name, &x))
 			continue;
-		json_array_append_new(rows, row(&f, &x));
+		o = row(&f, &x);
+		fleet_words(&f, &x, bytes, i < COMPARED_MOST, o);
+		json_array_append_new(rows, o);
 		fleet_doc_done(&x);
 	}
 	if (!r && c->json) {
@@ -113,7 +154,11 @@ static int pending(struct ctl *c, int argc, char **argv)
 		json_object_set(o, "documents", rows);
 		bwl_doc_print(o);
 	} else if (!r) {
-		json_array_foreach(rows, k, v) print_row(v);
+		json_array_foreach(rows, k, v)
+		{
+			print_row(v);
+			print_words(v);
+		}
 		if (!json_array_size(rows))
 			puts("nothing waits for a signature");
 	}
@@ -160,48 +205,19 @@ struct approval {
 	bool yes;
 };
 
-/* The store is nobody's word: who may write it, or one person, would choose what is compared. */
-static int holds(const struct fleet *f, const struct fleet_doc *x)
-{
-	struct bwl_err *e = &f->c->err;
-	struct bwl_signed d = { 0 };
-	int r = bwl_signed_open((const char *)x->bytes, x->len, f->root, NULL, time(NULL), &d, e);
-
-	if (!r && !d.enough)
-		r = bwl_fail(
-			e, EKEYREJECTED,
-			"the published policy %s is signed by %u: on other trays another may hold",
-			d.terms.name, d.people);
-	bwl_signed_free(&d);
-	return r ? bwl_hint(e, "nothing was compared; say --against, the policy that holds there")
-		 : 0;
-}
-
-/* What holds now: the policy of that name that was published. */
+/* What holds now, unless --against says it. */
 static int write_against(struct approval *a, const struct fleet_doc *doc)
 {
-	const char *audience = doc->d.audience,
-		   *tray = !strncmp(audience, "tray:", 5) && !strchr(audience, ',') ? audience + 5
-										    : NULL;
 	struct fleet *f = &a->fleet;
 	struct fleet_doc x;
 	int r;
 
 	if (a->against)
 		return 0;
-	r = doc->d.type == BWL_SIGNED_POLICY
-		    ? fleet_doc_read(f, f->conf.prefix, tray, BWL_DOC_policy, doc->d.terms.name, &x)
-		    : -ENOENT;
-	if (r == -ENOENT) {
-		bwl_fail(&f->c->err, ENOENT,
-			 "nothing of that name was published: what it widens cannot be said");
-		return bwl_hint(&f->c->err, "say --against, the policy that holds there");
-	}
+	r = fleet_published(f, doc, &x);
 	if (r)
 		return r;
-	r = holds(f, &x);
-	if (!r)
-		r = write_file(f->c, &a->desk, "against", x.bytes, x.len);
+	r = write_file(f->c, &a->desk, "against", x.bytes, x.len);
 	a->against = a->desk.against;
 	fleet_doc_done(&x);
 	return r;
@@ -244,7 +260,7 @@ static int sign_other(struct approval *a, const struct fleet_doc *doc)
 		if (!fgets(answer, sizeof(answer), stdin) || (*answer != 'y' && *answer != 'Y'))
 			return 0;
 	} else if (!a->yes) {
-		return ctl_usage(a->fleet.c, "not at a terminal: say --yes");
+		return ctl_usage(a->fleet.c, "not at a terminal: give --yes");
 	}
 	return ctl_policy_sign(a->fleet.c, 3, words);
 }
@@ -318,14 +334,12 @@ static int approve(struct ctl *c, int argc, char **argv)
 	slash = argc == 1 ? strchr(argv[0], '/') : NULL;
 	kind = slash ? bwl_doc_kind_of(argv[0], (size_t)(slash - argv[0])) : BWL_DOC_KIND_COUNT;
 	if (kind == BWL_DOC_KIND_COUNT || !a.key)
-		return ctl_usage(c,
-				 "say which, as `--fleet pending` has it (KIND/NAME), and --key");
+		return ctl_usage(c, "give KIND/NAME, as `--fleet pending` shows it, and --key");
 	if (timeout && bwl_parse_time(timeout, &a.wait.timeout_ns, &c->err))
 		return CTL_USAGE;
 	r = fleet_open(c, &a.fleet);
 	if (!r && !a.fleet.root) {
-		bwl_fail(&c->err, EINVAL,
-			 "who may sign is said by the root, and none is pinned here");
+		bwl_fail(&c->err, EINVAL, "no root is pinned here: only a root says who may sign");
 		r = bwl_hint(&c->err, "root = FILE in " FLEET_CONF ", or --root");
 	}
 	fleet_pending_prefix(&a.fleet, prefix);
@@ -344,8 +358,10 @@ static int approve(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd fleet_pending_cmds[] = {
-	{ "pending", NULL, "[OPTIONS]", "Documents that wait for more signatures",
-	  "`enrol` and `policy publish --propose` put them there; no tray reads them.\n\n" FLEET_CONF_HELP,
+	{ "pending", NULL, "[--size SIZE] [OPTIONS]", "Documents that wait for more signatures",
+	  "`enrol` and `policy publish --propose` put them there; no tray reads them. What each asks, and what a policy\n"
+	  "widens, is said as `approve` says it, compared with the published one of its name.\n\n"
+	  "  --size SIZE     bytes that must not leave (1tb)\n" FLEET_CONF_HELP,
 	  pending },
 	{ "approve", NULL, "KIND/NAME --key KEY [OPTIONS]",
 	  "See what a pending document widens, sign it, and publish it when that is enough",

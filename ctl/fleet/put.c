@@ -104,7 +104,7 @@ static int judge(struct fleet *f, struct fleet_put *p)
 		r = bwl_signed_open(p->bytes, p->len, f->root, NULL, now_s, &p->d, e);
 		p->judged = !r;
 	} else if (p->d.terms.not_after_s <= now_s) {
-		r = bwl_fail(e, ETIME, "it has ended: trays refuse it");
+		r = bwl_fail(e, ETIME, "it has expired: trays refuse it");
 		e->id = "signed-expired";
 	}
 	if (r && p->file)
@@ -138,8 +138,14 @@ int fleet_put(struct fleet *f, struct fleet_put *p)
 		r = fleet_choose(f, p->d.audience, &p->ntrays);
 	if (!r && p->d.type == BWL_SIGNED_EXPULSION)
 		leave_out(f, p, bwl_payload_text(p->d.body, "tray"));
-	if (!r && !strcmp(p->d.audience, "all"))
-		return put_one(f, p, f->conf.prefix, NULL, true, &p->revision);
+	if (!r && !strcmp(p->d.audience, "all")) {
+		r = put_one(f, p, f->conf.prefix, NULL, true, &p->revision);
+		/* where its labels are looked up, too */
+		if (!r && p->d.type == BWL_SIGNED_ENROLMENT)
+			r = put_one(f, p, f->conf.prefix, bwl_payload_text(p->d.body, "tray"), true,
+				    &p->revision);
+		return r;
+	}
 	for (size_t i = 0; !r && i < f->n; i++) {
 		int64_t revision;
 

@@ -3,18 +3,24 @@
 #ifndef BWL_CTL_FLEET_SAYS_H
 #define BWL_CTL_FLEET_SAYS_H
 
-#include <jansson.h>
+#include "fleet/status/status.h"
 #include "signed/document.h"
+
+/* The status of a tray. */
+struct fleet_status {
+	struct tray_status s;
+	struct status_taken taken;
+};
 
 enum fleet_word { FLEET_SILENT, FLEET_REFUSED, FLEET_ACKNOWLEDGED };
 /*
- * What the status of a tray says of a document. *ret_refusal: of FLEET_REFUSED, borrowed from the
+ * status NULL: none, or none that can be read. *ret_refusal: of FLEET_REFUSED, borrowed from the
  * status.
  */
-enum fleet_word fleet_says(const json_t *status, const struct bwl_signed *d,
-			   const json_t **ret_refusal);
+enum fleet_word fleet_says(const struct fleet_status *status, const struct bwl_signed *d,
+			   const struct status_refused **ret_refusal);
 
 /* Does it say that something that it took is not in force? */
-bool fleet_not_in_force(const json_t *status);
+bool fleet_not_in_force(const struct fleet_status *status);
 
 #endif

@@ -15,7 +15,7 @@ static const char *const words[] = {
 
 static void count(struct fleet *f, const struct fleet_put *p, size_t ret[static 3])
 {
-	const json_t *why;
+	const struct status_refused *why;
 
 	memset(ret, 0, 3 * sizeof(*ret));
 	for (size_t i = 0; i < f->n; i++)
@@ -74,19 +74,25 @@ void fleet_tell_no_more(struct fleet_told *t)
 
 static const char *why_silent(const struct fleet_tray *t)
 {
+	if (*t->last.refused) /* what it says is not verified: also that it refuses this */
+		return t->last.refused;
 	if (!t->alive && !t->has_status)
 		return "it has never been seen";
 	return t->alive ? "its bwlimit-sync is there: bwlimitd has not said that it took it"
 			: "it is not there: its bwlimit-sync has no lease in the store";
 }
 
+static const char *told(const struct status_refused *r)
+{
+	return r && *r->text ? r->text : NULL;
+}
+
 static json_t *row(const struct fleet *f, const struct fleet_tray *t, const struct fleet_put *p,
 		   const struct fleet_ends *ends)
 {
-	const json_t *refusal = NULL;
+	const struct status_refused *refusal;
 	enum fleet_word word = fleet_says(t->status, &p->d, &refusal);
-	const char *id = json_string_value(json_object_get(refusal, "id")),
-		   *text = json_string_value(json_object_get(refusal, "text"));
+	const char *id = refusal && *refusal->id ? refusal->id : NULL, *text = told(refusal);
 	json_t *o = json_object();
 
 	(void)f;
@@ -110,7 +116,7 @@ static void tell_json(struct fleet *f, const struct fleet_put *p, const size_t *
 
 	for (size_t i = 0; i < f->n && n; i++) {
 		struct fleet_tray *t = &f->tray[i];
-		const json_t *why;
+		const struct status_refused *why;
 		struct fleet_ends ends = { 0 };
 
 		if (!t->chosen)
@@ -144,9 +150,9 @@ static void tell_rest(struct fleet *f, const struct fleet_put *p)
 
 	for (size_t i = 0; i < f->n; i++) {
 		struct fleet_tray *t = &f->tray[i];
-		const json_t *refusal = NULL;
+		const struct status_refused *refusal;
 		enum fleet_word word = fleet_says(t->status, &p->d, &refusal);
-		const char *text = json_string_value(json_object_get(refusal, "text"));
+		const char *text = told(refusal);
 
 		if (t->chosen && word == FLEET_ACKNOWLEDGED && fleet_not_in_force(t->status))
 			printf("  %-20s %s\n", t->name, NOT_IN_FORCE);

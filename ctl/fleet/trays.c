@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include "cmds.h"
 #include "fleet.h"
+#include "says.h"
 
 static json_t *row(const struct fleet_tray *t)
 {
-	const json_t *p = json_object_get(t->status, "policy");
+	const struct tray_status *s = t->status ? &t->status->s : NULL;
+	bool has_policy = s && s->has_policy;
 	json_t *o = json_object(), *labels = json_array();
 
 	for (size_t i = 0; i < t->nlabels; i++)
@@ -16,15 +18,13 @@ static json_t *row(const struct fleet_tray *t)
 	json_object_set_new(o, "enrolled", json_boolean(t->enrolled));
 	json_object_set_new(o, "expelled", json_boolean(t->expelled));
 	json_object_set_new(o, "labels", labels);
-	json_object_set_new(o, "policy_name",
-			    bwl_json_text(json_string_value(json_object_get(p, "name"))));
+	json_object_set_new(o, "policy_name", bwl_json_text(has_policy ? s->policy_name : NULL));
 	json_object_set_new(o, "policy_version",
-			    json_is_integer(json_object_get(p, "version"))
-				    ? json_incref(json_object_get(p, "version"))
-				    : json_null());
-	json_object_set_new(o, "fresh",
-			    json_is_boolean(json_object_get(t->status, "fresh"))
-				    ? json_incref(json_object_get(t->status, "fresh"))
+			    has_policy ? bwl_json_u64(s->policy_version) : json_null());
+	json_object_set_new(o, "fresh", s ? json_boolean(s->fresh) : json_null());
+	json_object_set_new(o, "status_signature",
+			    s || *t->last.refused
+				    ? json_string(status_signature_word(&t->by, &t->last))
 				    : json_null());
 	return o;
 }
@@ -54,20 +54,22 @@ CELL(expelled)
 CELL(policy_name)
 CELL(policy_version)
 CELL(fresh)
+CELL(status_signature)
 
 static const struct bwl_field fields[] = {
-	{ "tray", "TRAY", get_tray },
+	{ "tray", "~TRAY", get_tray },
 	{ "alive", "THERE", get_alive },
 	{ "enrolled", "ENROLLED", get_enrolled },
 	{ "expelled", "EXPELLED", get_expelled },
-	{ "policy_name", "POLICY", get_policy_name },
+	{ "policy_name", "~POLICY", get_policy_name },
 	{ "policy_version", ">VERSION", get_policy_version },
 	{ "fresh", "FRESH", get_fresh },
+	{ "status_signature", "STATUS", get_status_signature },
 };
 static const struct bwl_column columns[] = {
 	{ &fields[0], BWL_BOTH }, { &fields[1], BWL_BOTH }, { &fields[2], BWL_BOTH },
 	{ &fields[3], BWL_BOTH }, { &fields[4], BWL_BOTH }, { &fields[5], BWL_BOTH },
-	{ &fields[6], BWL_BOTH }, { NULL, BWL_BOTH },
+	{ &fields[6], BWL_BOTH }, { &fields[7], BWL_BOTH }, { NULL, BWL_BOTH },
 };
 
 static void print(struct ctl *c, json_t *rows)
@@ -116,5 +118,19 @@ const struct ctl_cmd fleet_status_cmds[] = {
 	{ "trays", NULL, "[OPTIONS]", "Trays of the store: enrolled, there, and what is in force",
 	  "Asks the store alone; `status` asks the controller, which knows what they send.\n\n" FLEET_CONF_HELP,
 	  trays },
+	{ "logs", NULL, "[OPTIONS]",
+	  "Audit logs of the trays: how far each is cosigned, and what is wrong",
+	  "What the controllers keep in the store. LOG is cosigned; behind: the tray has more records than it has\n"
+	  "proved to follow; seen: no controller cosigns; wrong: it contradicts what it said before, and is cosigned\n"
+	  "no more. --json has the cosigned checkpoints, for `audit verify --witness`.\n\n" FLEET_CONF_HELP,
+	  fleet_logs },
+	{ "rollouts", NULL, "[--most N] [OPTIONS]",
+	  "Policies that go out in stages: how far, since when, and how their trays fare",
+	  "What the controllers keep in the store. A policy is going, done, back (the health of its trays said so, and\n"
+	  "what was before it holds again) or stuck (the same, but there was none before it). PER CENT of the trays\n"
+	  "take it; JUDGED are those that are looked at, UNWELL those that are bad or waited for. What needs somebody\n"
+	  "comes first.\n\n"
+	  "  --most N        at most so many\n" FLEET_CONF_HELP,
+	  fleet_rollouts },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

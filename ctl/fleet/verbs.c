@@ -10,6 +10,9 @@
 #include "signed/envelope.h"
 #include "signed/payload.h"
 
+/* --for of what is not to come back by itself, and is named by signed times until its end. */
+#define LONG_LIFE "3650d"
+
 struct whom {
 	const char *tray, *label, *zone;
 	bool all;
@@ -19,9 +22,9 @@ struct whom {
 static int settle_whom(struct ctl *c, struct whom *w)
 {
 	if (!!w->tray + !!w->label + w->all > 1)
-		return ctl_usage(c, "say one of --tray, --label and --all");
+		return ctl_usage(c, "give one of --tray, --label and --all");
 	if (!w->tray && !w->label && !w->all && !w->zone)
-		return ctl_usage(c, "say whose: --tray T, --label KEY=VALUE, or --all");
+		return ctl_usage(c, "give --tray T, --label KEY=VALUE, or --all");
 	snprintf(w->audience, sizeof(w->audience), "%s%s",
 		 w->tray    ? "tray:"
 		 : w->label ? "label:"
@@ -45,6 +48,29 @@ static int of_policy(struct fleet *f, const struct bwl_signed *d, const char *zo
 			json_object_set_new(names, p->peers[i].name, json_true());
 	bwl_policy_free(p);
 	return r;
+}
+
+/*
+ * Whoever writes to the store could leave a peer out of a zone, and the revocation would miss it.
+ * One that has only expired is asked all the same: more is closed, not less.
+ */
+static int is_theirs(struct fleet *f, const struct fleet_doc *x)
+{
+	struct bwl_err why = { 0 };
+	struct bwl_signed d = { 0 };
+
+	if (!f->root)
+		return 0;
+	if (!bwl_signed_open((const char *)x->bytes, x->len, f->root, NULL, time(NULL), &d, &why)) {
+		bwl_signed_free(&d);
+		return 0;
+	}
+	if (why.id && !strcmp(why.id, "signed-expired"))
+		return 0;
+	bwl_fail(&f->c->err, EKEYREJECTED,
+		 "policy %.79s in the store: %.150s; so it is not known who is in the zone",
+		 x->d.terms.name, why.text);
+	return bwl_hint(&f->c->err, "revoke by name, or --all without --zone");
 }
 
 struct policies {
@@ -81,7 +107,9 @@ static int of_range(struct fleet *f, const char *tray, const char *zone, json_t 
 
 		r = fleet_doc_read(f, f->conf.prefix, tray, BWL_DOC_policy, l.name[i], &x);
 		if (!r) {
-			r = of_policy(f, &x.d, zone, names);
+			r = is_theirs(f, &x);
+			if (!r)
+				r = of_policy(f, &x.d, zone, names);
 			fleet_doc_done(&x);
 		} else if (r == -ENOENT) {
 			r = 0;
@@ -117,7 +145,9 @@ static int peers_of_zone(struct fleet *f, const struct whom *w, json_t **ret)
 	if (!r && json_object_size(names) > BWL_PAYLOAD_LIST_MOST) {
 		bwl_fail(&f->c->err, E2BIG, "zone '%.64s' has %zu peers; a revocation names %u",
 			 w->zone, json_object_size(names), BWL_PAYLOAD_LIST_MOST);
-		r = bwl_hint(&f->c->err, "revoke every grant of a tray or a label: no --zone");
+		r = bwl_hint(
+			&f->c->err,
+			"--zone needs --all: without it every grant of a tray or a label is revoked");
 	}
 	*ret = json_array();
 	json_object_foreach(names, name, v) json_array_append_new(*ret, json_string(name));
@@ -165,7 +195,8 @@ static int fleet_revoke(struct ctl *c, int argc, char **argv)
 	if (!r)
 		r = settle_whom(c, &w);
 	if (!r && argc && w.zone)
-		r = ctl_usage(c, "say --zone or peers, not both");
+		r = ctl_usage(c, "give --zone or peers, not both");
+	o.life = o.life ? o.life : LONG_LIFE;
 	if (!r)
 		r = fleet_order_begin(c, &o);
 	if (!r && w.zone) {
@@ -191,16 +222,16 @@ static int fleet_revoke(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-/* --for of what is not to come back by itself. */
-#define LONG_LIFE "3650d"
-
 static int expel_it(struct fleet_order *o, const char *tray)
 {
+	int64_t by_s = time(NULL) + 1;
 	char buf[128];
+	int r = fleet_order_give(o, BWL_SIGNED_EXPULSION, tray, "all",
+				 json_pack("{s:s, s:s}", "tray", tray, "reason",
+					   fleet_reason(o, buf)));
 
-	return fleet_order_give(o, BWL_SIGNED_EXPULSION, tray, "all",
-				json_pack("{s:s, s:s}", "tray", tray, "reason",
-					  fleet_reason(o, buf)));
+	o->after_s = by_s; /* an enrolment that follows ends it */
+	return r;
 }
 
 static int one_tray(struct ctl *c, int argc, char **argv, struct fleet_order *o)
@@ -208,7 +239,7 @@ static int one_tray(struct ctl *c, int argc, char **argv, struct fleet_order *o)
 	if (argc != 1)
 		return ctl_usage(c, "say which tray");
 	if (!bwl_store_name_ok(argv[0], strlen(argv[0])) || strlen(argv[0]) >= BWL_NAME_LEN)
-		return ctl_usage(c, "'%.80s' is no name of a tray", argv[0]);
+		return ctl_usage(c, "'%.80s' is not a valid tray name", argv[0]);
 	o->life = o->life ? o->life : LONG_LIFE;
 	return fleet_order_begin(c, o);
 }
@@ -229,8 +260,26 @@ static int expel(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-/* labels: "KEY=VALUE,…", or NULL: those that it was enrolled with, if it was. */
-static int enrol_it(struct fleet_order *o, const char *tray, const char *labels)
+/* Whoever is expelled is out for all: who lets it in again tells all. */
+static int audience_of(struct fleet *f, const char *tray, char audience[static BWL_SIGNED_AUDIENCE])
+{
+	struct fleet_doc x;
+	int r = fleet_doc_read(f, f->conf.prefix, NULL, BWL_DOC_expulsion, tray, &x);
+
+	if (!r)
+		fleet_doc_done(&x);
+	if (r && r != -ENOENT)
+		return r;
+	snprintf(audience, BWL_SIGNED_AUDIENCE, r ? "tray:%s" : "all", tray);
+	return 0;
+}
+
+/*
+ * labels: "KEY=VALUE,…", or NULL: those that it was enrolled with, if it was. log_key: of its audit
+ * log, or NULL: nobody verifies what it says. One that is none is refused with the document.
+ */
+static int enrol_it(struct fleet_order *o, const char *tray, const char *labels,
+		    const char *log_key)
 {
 	json_t *body = json_pack("{s:s}", "tray", tray), *list = json_array();
 	BWL_AUTO_FREE char *copy = labels ? bwl_must(strdup(labels)) : NULL;
@@ -259,9 +308,13 @@ static int enrol_it(struct fleet_order *o, const char *tray, const char *labels)
 	}
 	if (!r) {
 		json_object_set_new(body, "root", json_string(hex));
+		if (log_key)
+			json_object_set_new(body, "log_key", json_string(log_key));
 		if (json_array_size(list))
 			json_object_set(body, "labels", list);
-		snprintf(audience, sizeof(audience), "tray:%s", tray);
+		r = audience_of(f, tray, audience);
+	}
+	if (!r) {
 		r = fleet_order_give(o, BWL_SIGNED_ENROLMENT, tray, audience, json_incref(body));
 	}
 	json_decref(list);
@@ -272,17 +325,18 @@ static int enrol_it(struct fleet_order *o, const char *tray, const char *labels)
 static int enrol(struct ctl *c, int argc, char **argv)
 {
 	struct fleet_order o = { 0 };
-	const char *labels = NULL;
+	const char *labels = NULL, *log_key = NULL;
 	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&o.fleet.conf),
 					FLEET_ORDER_OPTS(&o),
 					{ "--label", NULL, &labels },
+					{ "--log-key", NULL, &log_key },
 					{ NULL, NULL, NULL } };
 	int r = ctl_opts(c, &argc, argv, opts);
 
 	if (!r)
 		r = one_tray(c, argc, argv, &o);
 	if (!r)
-		r = enrol_it(&o, argv[0], labels ? labels : "");
+		r = enrol_it(&o, argv[0], labels ? labels : "", log_key);
 	fleet_order_end(&o);
 	return r;
 }
@@ -300,8 +354,11 @@ static int replace(struct ctl *c, int argc, char **argv)
 		r = one_tray(c, argc, argv, &o);
 	if (!r) {
 		r = expelled = expel_it(&o, argv[0]);
+		bwl_warn(
+			"the certificate of the old %s is good again with the enrolment: first revoke it (bwlimit-ctl pki revoke), and bring the CRL to every tray",
+			argv[0]);
 		if (!r || r == CTL_SILENT)
-			r = enrol_it(&o, argv[0], NULL);
+			r = enrol_it(&o, argv[0], NULL, NULL);
 		if (!r)
 			r = expelled;
 	}
@@ -326,17 +383,21 @@ const struct ctl_cmd fleet_order_cmds[] = {
 	  "in again.\n\n" FLEET_ORDER_HELP "Examples:\n"
 	  "  bwlimit-ctl --fleet expel tray-9 --key alice.pem --reason 'chassis opened'\n",
 	  expel },
-	{ "enrol", NULL, "TRAY [--label K=V[,K=V…]] --key KEY [OPTIONS]",
+	{ "enrol", NULL, "TRAY [--label K=V[,K=V…]] [--log-key KEY] --key KEY [OPTIONS]",
 	  "Let a tray in, with its labels",
 	  "It needs as many signatures as the root says: the first one puts it where a colleague finds it\n"
 	  "(`--fleet pending`), and the last one publishes it (`--fleet approve`).\n\n"
-	  "  --label K=V,…   by which audiences name it\n" FLEET_ORDER_HELP "Examples:\n"
+	  "  --label K=V,…   by which audiences name it\n"
+	  "  --log-key KEY   the public key that `audit init` printed there: then its status is signed, and one\n"
+	  "                  that is not is refused\n" FLEET_ORDER_HELP "Examples:\n"
 	  "  bwlimit-ctl --fleet enrol tray-9 --label rack=7,row=b --key alice.pem\n",
 	  enrol },
 	{ "replace", NULL, "TRAY --key KEY [OPTIONS]",
 	  "A tray has another DPU: expel the old one now, enrol the new one",
 	  "The expulsion is published at once; the enrolment, with the labels that it had, waits for a second\n"
-	  "signature.\n\n" FLEET_ORDER_HELP "Examples:\n"
+	  "signature. With it the certificate of the old one is good again, if it has its key: before it, revoke\n"
+	  "that certificate (pki revoke), and bring the CRL to every tray.\n\n" FLEET_ORDER_HELP
+	  "Examples:\n"
 	  "  bwlimit-ctl --fleet replace tray-9 --key alice.pem --reason 'DPU dead'\n",
 	  replace },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

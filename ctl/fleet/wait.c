@@ -40,14 +40,14 @@ static int on_change(void *arg, unsigned range, const struct bwl_etcd_kv *kv)
 	snprintf(name, sizeof(name), "%.*s", (int)(slash - key), key);
 	t = fleet_tray(w->f, name);
 	if (t && t->chosen)
-		fleet_status_take(t, kv->value.at, bwl_pb_len(kv->value));
+		fleet_status_take(w->f, t, kv->value.at, bwl_pb_len(kv->value));
 	return 0;
 }
 
 /* What the watch may have missed: whose word is not there is asked for. */
 static int read_silent(struct waiting *w)
 {
-	const json_t *why;
+	const struct status_refused *why;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < w->f->n && !ctl_stopped; i++) {
@@ -61,9 +61,11 @@ static int read_silent(struct waiting *w)
 
 /*
  * A watch that ends, or says nothing, is opened again: the store may have lost a member. The reads
- * in between find what it has not brought.
+ * in between find what it has not brought. The watch has a connection of its own, see
+ * sync/store_etcd.c: of a call beside it libcurl 7.88 may lose the answer.
  */
-static void hear_trays(struct waiting *w, struct bwl_watch *watch, uint64_t end_ns)
+static void hear_trays(struct waiting *w, struct bwl_watch *watch, struct bwl_grpc *g,
+		       uint64_t end_ns)
 {
 	uint64_t read_ns = bwl_now_ns() + READ_NS, next_ns;
 	struct fleet_told told = { 0 };
@@ -74,19 +76,20 @@ static void hear_trays(struct waiting *w, struct bwl_watch *watch, uint64_t end_
 		uint64_t now_ns = bwl_now_ns();
 
 		if (!open)
-			open = !bwl_watch_open(watch, w->f->g, w->p->revision, now_ns, &e);
+			open = !bwl_watch_open(watch, g, w->p->revision, now_ns, &e);
 		if (open && bwl_watch_hear(watch, on_change, w, now_ns, &e))
 			open = false;
 		if (now_ns >= read_ns) {
+			/* Who cannot be asked now is asked again, until the time is over. */
 			if (read_silent(w))
-				break;
+				w->f->c->err = (struct bwl_err){ 0 };
 			read_ns = bwl_now_ns() + READ_NS;
 		}
 		fleet_tell_progress(w->f, w->p, &told);
 		if (told.count[FLEET_ACKNOWLEDGED] == w->p->ntrays || now_ns >= end_ns)
 			break;
 		next_ns = end_ns - now_ns;
-		bwl_grpc_wait(w->f->g,
+		bwl_grpc_wait(g,
 			      next_ns / 1000000 < LOOK_MS ? (unsigned)(next_ns / 1000000) + 1
 							  : LOOK_MS,
 			      NULL, 0, &e);
@@ -100,13 +103,19 @@ int fleet_wait(struct fleet *f, const struct fleet_put *p, const struct fleet_wa
 	const char *ranges[] = { w.range };
 	uint64_t start_ns = bwl_now_ns();
 	struct bwl_watch *watch;
+	struct bwl_grpc *g;
+	int r;
 
 	if (how->no_wait || p->pending)
 		return fleet_tell(f, p, false, 0);
 	w.before = (size_t)snprintf(w.range, sizeof(w.range), "%s/node/", f->conf.prefix);
+	r = bwl_grpc_open(bwl_grpc_server(f->g), &f->conf.tls, &g, &f->c->err);
+	if (r)
+		return r;
 	ctl_catch_signals();
 	watch = bwl_watch_new(ranges, 1);
-	hear_trays(&w, watch, start_ns + how->timeout_ns);
+	hear_trays(&w, watch, g, start_ns + how->timeout_ns);
 	bwl_watch_free(watch);
+	bwl_grpc_close(g);
 	return fleet_tell(f, p, true, bwl_now_ns() - start_ns);
 }

@@ -10,7 +10,8 @@ int lead_begin(struct lead *l, struct bwl_err *e)
 	int r;
 
 	l->time_ns = 0;
-	r = lead_rollouts_read(l, e);
+	r = lead_closings_read(l, e);
+	r = r ? r : lead_rollouts_read(l, e);
 	return r ? r : lead_logs_read(l, e);
 }
 
@@ -45,6 +46,27 @@ static bool clock_is_right(struct lead *l, int64_t now_s, struct bwl_err *e)
 	return false;
 }
 
+/*
+ * With what closes: who gets this time and not one of those knows that it is held back. What the
+ * leader has seen once it names until it ends, also where somebody has taken it out of the store.
+ */
+static json_t *named(struct lead *l, int64_t now_s)
+{
+	struct bwl_err why = { 0 };
+	size_t left_out;
+	json_t *o = json_pack("{s:I, s:o}", "root", (json_int_t)bwl_root_terms(l->v->root)->version,
+			      "closing", view_closing(l->v, now_s, &left_out));
+
+	if (left_out) {
+		bwl_fail(&why, E2BIG,
+			 "%zu revocations and expulsions are not in the signed time: no room",
+			 left_out);
+		bwl_hint(&why, "a revocation with `new_epoch` ends them all");
+		l->c->say(l->c, "trouble", "timestamp/time", &why);
+	}
+	return o;
+}
+
 static int sign_time(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err *e)
 {
 	struct bwl_err why = { 0 };
@@ -69,6 +91,7 @@ static int sign_time(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_
 		return 0;
 	}
 	l->told_clock = false;
+	d.more = named(l, now_s);
 	/* Versions rise by the clock: also where the store was restored from an old copy. */
 	d.version = (uint64_t)now_s > l->v->time.version ? (uint64_t)now_s : l->v->time.version + 1;
 	r = lead_publish(l, &d, NULL, 0, e);
@@ -86,7 +109,8 @@ int lead_step(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err *e)
 
 	l->until_ns = now_ns + LEAD_MOST_NS;
 	r = sign_time(l, now_ns, now_s, e);
+	r = r ? r : lead_closings(l, now_s, e);
 	r = r ? r : lead_rollouts(l, now_ns, now_s, e);
 	r = r ? r : lead_leases(l, now_ns, now_s, e);
-	return r ? r : lead_logs(l, now_s, e);
+	return r ? r : lead_logs(l, now_ns, now_s, e);
 }

@@ -15,6 +15,7 @@
 #define LEAD_TIME_NS (60 * CTRL_S)
 #define LEAD_TIME_FOR_S 86400 /* a signed time is taken for so long */
 #define LEAD_ROLLOUT_FOR_S (365LL * 86400)
+#define LEAD_LOGS_NS (10 * CTRL_S)
 #define LEAD_STEP_NS CTRL_S
 #define LEAD_MOST_NS (2 * CTRL_S)   /* of a step: the lease of the election is kept between two */
 #define LEAD_AGAIN_NS (10 * CTRL_S) /* after what was refused for a reason that may go away */
@@ -28,8 +29,11 @@ struct lead {
 	struct bwl_election *el;
 	struct bwl_key *online, *witness; /* NULL: none was named */
 	uint64_t time_ns;                 /* when the next signed time is due */
+	uint64_t logs_ns;                 /* when logs that are wrong are looked at again */
+	uint64_t health_ns;               /* when people are told of a rollout again */
 	struct lead_rollout **rollout;    /* by tray and name, as policies */
 	size_t nrollouts;
+	uint64_t root_version; /* by which copies of what closes were judged */
 	bool told_clock;
 	uint64_t until_ns; /* what is not done by then is left for the next step */
 };
@@ -76,8 +80,11 @@ int lead_rollouts(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err
 /* The rollout of a policy, or NULL. */
 struct rollout;
 const struct rollout *lead_rollout_of(const struct lead *l, const struct view_policy *p);
+/* lead_closing.c: what the ones before have seen that closes; a copy of what was seen since */
+int lead_closings_read(struct lead *l, struct bwl_err *e);
+int lead_closings(struct lead *l, int64_t now_s, struct bwl_err *e);
 /* lead_logs.c */
 int lead_logs_read(struct lead *l, struct bwl_err *e);
-int lead_logs(struct lead *l, int64_t now_s, struct bwl_err *e);
+int lead_logs(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err *e);
 
 #endif

@@ -16,7 +16,7 @@ static int take_log(void *arg, const struct bwl_etcd_kv *kv)
 	size_t n = bwl_pb_len(kv->key) - r->before;
 	char tray[BWL_DOC_NAME_MOST];
 	struct view_tray *t;
-	struct cosigned c;
+	struct log_state log;
 	struct bwl_err e = { 0 };
 
 	if (!bwl_store_name_ok((const char *)kv->key.at + r->before, n))
@@ -25,12 +25,12 @@ static int take_log(void *arg, const struct bwl_etcd_kv *kv)
 	t = view_tray(r->l->v, tray);
 	if (!t)
 		return 0;
-	if (cosigned_parse(kv->value.at, bwl_pb_len(kv->value), &c, &e)) {
+	if (log_state_parse(kv->value.at, bwl_pb_len(kv->value), &log, &e)) {
 		/* Nothing is signed of what nobody can compare. */
-		snprintf(c.forked, sizeof(c.forked), "%.190s", e.text);
+		snprintf(log.wrong, sizeof(log.wrong), "%.190s", e.text);
 		r->l->c->say(r->l->c, "trouble", tray, &e);
 	}
-	t->log = c;
+	t->log.log = log;
 	return 0;
 }
 
@@ -43,7 +43,7 @@ int lead_logs_read(struct lead *l, struct bwl_err *e)
 	r.before = (size_t)snprintf(prefix, sizeof(prefix), "%s/controller/log/-/",
 				    l->c->o->prefix);
 	for (size_t i = 0; i < l->v->ntrays; i++) {
-		l->v->tray[i]->log = (struct cosigned){ 0 };
+		l->v->tray[i]->log.log = (struct log_state){ 0 };
 		l->v->tray[i]->is_new = true;
 	}
 	return bwl_etcd_values(l->g, prefix, take_log, &r, &revision, e);
@@ -54,7 +54,7 @@ static int keep(struct lead *l, struct view_tray *t, enum cosign_word w, int64_t
 		struct bwl_err *e)
 {
 	char key[BWL_ETCD_KEY_MOST], tray_key[BWL_ETCD_KEY_MOST], note[COSIGN_NOTE];
-	BWL_AUTO_FREE char *text = cosigned_text(&t->log);
+	BWL_AUTO_FREE char *text = log_state_text(&t->log.log);
 	struct bwl_etcd_put put[2] = {
 		{ .key = key, .value = text, .len = strlen(text), .was = BWL_ETCD_ANY },
 		{ .key = tray_key, .value = note, .was = BWL_ETCD_ANY },
@@ -62,9 +62,10 @@ static int keep(struct lead *l, struct view_tray *t, enum cosign_word w, int64_t
 	bool signs = w == COSIGN_SIGN && l->witness;
 	int r = lead_key(l, "log", "", t->name, key);
 
-	snprintf(tray_key, sizeof(tray_key), "%s/node/%s/in/cosigned", l->c->o->prefix, t->name);
+	bwl_cosigned_key(tray_key, l->c->o->prefix, t->name);
 	if (!r && signs)
-		r = cosign_note(&t->log.signed_, l->c->o->witness_name, l->witness, now_s, note, e);
+		r = cosign_note(&t->log.log.cosigned, l->c->o->witness_name, l->witness, now_s,
+				note, e);
 	if (r)
 		return r;
 	if (signs)
@@ -75,29 +76,46 @@ static int keep(struct lead *l, struct view_tray *t, enum cosign_word w, int64_t
 static int judge(struct lead *l, struct view_tray *t, int64_t now_s, struct bwl_err *e)
 {
 	struct cosigned was = t->log;
-	enum cosign_word w = cosign_judge(&t->log, &t->status);
 	struct bwl_err why = { 0 };
-	int r;
+	enum cosign_word w = cosign_judge(&t->log, &t->status, now_s, &why);
+	int r = 0;
 
 	if (w == COSIGN_NOTHING)
 		return 0;
-	r = keep(l, t, w, now_s, e);
+	if (w != COSIGN_STRANGER)
+		r = keep(l, t, w, now_s, e);
 	if (r) {
 		t->log = was;
 		return r;
 	}
-	if (w == COSIGN_ALARM) {
-		bwl_fail(&why, EBADMSG, "%s", t->log.forked);
+	if (w == COSIGN_ALARM || w == COSIGN_UNPROVEN || w == COSIGN_STRANGER) {
 		bwl_hint(
 			&why,
-			"compare with checkpoints that were kept: bwlimit-ctl audit verify, on that tray");
+			"bwlimit-ctl --fleet logs; on that tray: bwlimit-ctl audit verify, with checkpoints that were kept");
 		l->c->say(l->c, "alarm", t->name, &why);
 	}
 	return 0;
 }
 
-int lead_logs(struct lead *l, int64_t now_s, struct bwl_err *e)
+/* People may have taken back what was wrong (they delete the key): what is kept is read again. */
+static int look_again(struct lead *l, uint64_t now_ns, struct bwl_err *e)
 {
+	bool wrong = false;
+
+	for (size_t i = 0; i < l->v->ntrays && !wrong; i++)
+		wrong = *l->v->tray[i]->log.log.wrong;
+	if (!wrong || now_ns < l->logs_ns)
+		return 0;
+	l->logs_ns = now_ns + LEAD_LOGS_NS;
+	return lead_logs_read(l, e);
+}
+
+int lead_logs(struct lead *l, uint64_t now_ns, int64_t now_s, struct bwl_err *e)
+{
+	int again = look_again(l, now_ns, e);
+
+	if (again)
+		return again;
 	for (size_t i = 0; i < l->v->ntrays && !lead_is_late(l); i++) {
 		struct view_tray *t = l->v->tray[i];
 		int r;

@@ -2,7 +2,7 @@
 /*
  * Rollouts: what rollout.h decides, done and kept. Beside each policy there are, of the
  * controllers' own: rollout/ its state, before/ how each tray fared before it began, was/ the
- * document that it is of, which is compared with the next one.
+ * document that it is of, which is compared with the next one, health/ how it stands, for people.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 static void free_rollout(struct lead_rollout *lr)
 {
 	free(lr->seat);
+	free(lr->health_text);
 	free(lr);
 }
 
@@ -198,8 +199,8 @@ static int is_tighter(struct lead *l, const struct view_policy *p, const uint8_t
 	r = bwl_doc_fetch(l->g, l->c->o->prefix, was, is_big, &a, &a_len, &mod, e);
 	r = r ? r : bwl_doc_fetch(l->g, l->c->o->prefix, key, p->big, &b, &b_len, &mod, e);
 	if (!r)
-		*ret = tighter((const char *)a, a_len, from, (const char *)b, b_len, bwl_now_ns(),
-			       now_s);
+		*ret = tighter((const char *)a, a_len, from, (const char *)b, b_len, p->digest,
+			       bwl_now_ns(), now_s);
 	return r == -ENOENT || r == -EUCLEAN ? 0 : r;
 }
 
@@ -316,6 +317,7 @@ static int begin(struct lead *l, struct lead_rollout *lr, const struct view_poli
 		ro->has_from = true;
 		ro->from_lease_s = ro->to_lease_s;
 	}
+	ro->since_s = now_s;
 	memcpy(ro->to, p->digest, sizeof(ro->to));
 	ro->to_version = p->terms.version;
 	ro->to_lease_s = p->lease_most_ns / CTRL_S;
@@ -345,9 +347,12 @@ static int act(struct lead *l, struct lead_rollout *lr, const struct view_policy
 {
 	int r = 0;
 
+	if (v->word == ROLLOUT_WAIT)
+		return lead_health(l, lr, v, now_ns, now_s, e);
+	lr->r.since_s = now_s;
 	switch (v->word) {
 	case ROLLOUT_WAIT:
-		return 0;
+		break;
 	case ROLLOUT_NEXT:
 		lr->r.percent = v->percent;
 		r = publish(l, lr, p, NULL, 0, now_s, e);

@@ -14,6 +14,10 @@ struct lead_rollout {
 	struct rollout_seat *seat; /* by name */
 	size_t nseats;
 	uint32_t mean_ppm; /* of those that were there: for who comes later */
+	/* What people were told of it last, and when; NULL: nothing yet. */
+	struct rollout_health health;
+	char *health_text;
+	uint64_t health_ns;
 };
 
 /* lead_seats.c. Who is there as it begins, and how each fared before. */
@@ -26,6 +30,9 @@ void lead_seats_begin(struct lead_rollout *lr, uint64_t now_ns);
 /* As the store has it, for the next leader; the caller frees it. And back. */
 char *lead_seats_text(const struct lead_rollout *lr);
 void lead_seats_parse(struct lead_rollout *lr, const void *at, size_t len);
+/* lead_health.c. What the verdict is of, told to people. */
+int lead_health(struct lead *l, struct lead_rollout *lr, const struct rollout_verdict *v,
+		uint64_t now_ns, int64_t now_s, struct bwl_err *e);
 /* A salt with which the first stage reaches somebody, and not more than it must. */
 void lead_seats_salt(struct lead_rollout *lr, unsigned percent);
 

@@ -9,9 +9,13 @@
 #include "dev.h"
 #include "module.h"
 #include "numbers.h"
+#include "signed/signing/token.h"
 #include "store_module.h"
 
 #define NS_PER_MS 1000000ULL
+/* The unit is not started again then (RestartPreventExitStatus=): another try may lock the token.
+ */
+#define EXIT_PIN 3
 
 /* The store's is first: the loop waits by its connection. */
 static const struct ctrl_module *const modules[] = {
@@ -93,13 +97,15 @@ int main(int argc, char **argv)
 	void *self[MODULES] = { NULL };
 	struct bwl_err e = { 0 };
 	struct options o;
-	struct ctrl c = { .o = &o, .say = say };
+	struct ctrl c = { .o = &o, .signers = status_signers_new(), .say = say };
 	struct dev dev = { 0 };
 	size_t n = 0;
 	int r = options_read(argc, argv, &o);
 
-	if (r >= 0)
+	if (r >= 0) {
+		status_signers_free(c.signers);
 		return r;
+	}
 	sigaction(SIGINT, &a, NULL);
 	sigaction(SIGTERM, &a, NULL);
 	signal(SIGPIPE, SIG_IGN);
@@ -115,5 +121,6 @@ int main(int argc, char **argv)
 	while (n--)
 		modules[n]->stop(self[n]);
 	dev_stop(&dev);
-	return r ? 1 : 0;
+	status_signers_free(c.signers);
+	return !r ? 0 : bwl_token_is_refused() ? EXIT_PIN : 1;
 }

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "fleet/status/signer.h"
 #include "options.h"
 
 #define CTRL_S 1000000000ULL
@@ -19,6 +20,7 @@
 /* What parts share. */
 struct ctrl {
 	const struct options *o;
+	struct status_signers *signers; /* by which keys trays sign what they say */
 	bool leads; /* this one is the leader; whoever writes is fenced all the same (lead.h) */
 	/* One line for people or programs: what happened, to what, why (NULL: no error). */
 	void (*say)(const struct ctrl *c, const char *event, const char *what,

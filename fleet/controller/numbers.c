@@ -56,6 +56,7 @@ static int start(struct ctrl *c, void **ret_self, struct bwl_err *e)
 		.prefix = c->o->prefix,
 		.accept_holes = c->o->accept_holes,
 		.serve = c->o->serve,
+		.signers = c->signers,
 		.say = say,
 		.arg = c,
 	};

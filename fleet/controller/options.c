@@ -65,21 +65,6 @@ static int wrong_use(const struct options *o, struct bwl_err *e)
 	return 2;
 }
 
-/* Takes the list apart in place. */
-static int take_servers(char *list, struct options *o, struct bwl_err *e)
-{
-	char *at;
-
-	for (char *one = strtok_r(list, ",", &at); one; one = strtok_r(NULL, ",", &at)) {
-		if (o->nservers == CTRL_SERVERS_MOST)
-			return bwl_fail(e, EINVAL, "more than %u servers", CTRL_SERVERS_MOST);
-		if (strncmp(one, "https://", 8) || !one[8] || strchr(one + 8, '/'))
-			return bwl_fail(e, EINVAL, "'%s' is no server: say https://HOST:PORT", one);
-		o->servers[o->nservers++] = one;
-	}
-	return 0;
-}
-
 static int take_percent(const char *text, const char *what, unsigned least, unsigned *ret,
 			struct bwl_err *e)
 {
@@ -262,7 +247,7 @@ static int take(struct options *o, int c, char *arg, struct bwl_err *e)
 		*flag = true;
 	switch (c) {
 	case SERVERS:
-		return take_servers(arg, o, e);
+		return bwl_etcd_servers(arg, o->servers, &o->nservers, e);
 	case SERVE_TO:
 		return bwl_https_names(arg, o->serve_to, e);
 	case STAGES:
@@ -316,7 +301,7 @@ int options_read(int argc, char **argv, struct options *o)
 			return wrong_use(o, &e);
 	}
 	if (optind < argc) {
-		bwl_fail(&e, EINVAL, "'%s' is too much", argv[optind]);
+		bwl_fail(&e, EINVAL, "unexpected argument '%s'", argv[optind]);
 		return wrong_use(o, &e);
 	}
 	return judge(o, &e) ? wrong_use(o, &e) : look_at_files(o);

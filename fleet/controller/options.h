@@ -8,11 +8,10 @@
 #include "rollout.h"
 
 #define PROGRAM "bwlimit-controller"
-#define CTRL_SERVERS_MOST 16
 
 struct options {
 	struct bwl_grpc_tls tls;
-	const char *servers[CTRL_SERVERS_MOST];
+	const char *servers[BWL_ETCD_SERVERS_MOST];
 	unsigned nservers;
 	const char *prefix, *name;
 	const char *root, *online_key;

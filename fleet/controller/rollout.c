@@ -154,6 +154,8 @@ struct rollout_verdict rollout_judge(const struct rollout *r, const struct rollo
 			memcpy(bad, why, sizeof(bad));
 		if (w != SEAT_WELL && !*v.why)
 			memcpy(v.why, why, sizeof(v.why));
+		if (w != SEAT_WELL && v.nwaits < ROLLOUT_WAITS)
+			memcpy(v.waits[v.nwaits++], seat[i].tray, sizeof(*v.waits));
 	}
 	if (!present) {
 		snprintf(v.why, sizeof(v.why), "no tray is there by which to judge");

@@ -2,7 +2,7 @@
 /*
  * A policy that goes out in stages: when the next one begins, and when it all goes back. Pure: the
  * clock, what trays say and the rules are arguments (tests/unit/controller). What is decided lives
- * in the store (rollout_json.c), so that the next leader goes on with it.
+ * in the store (fleet/status/rollout_state.h), so that the next leader goes on with it.
  *
  * A new leader counts the soak of a stage anew, and hears every tray again: no clock of another
  * machine is believed, and nothing but time is lost.
@@ -11,11 +11,9 @@
 #define BWL_CONTROLLER_ROLLOUT_H
 
 #include "maps/words.h"
-#include "status.h"
+#include "fleet/status/rollout_state.h"
+#include "fleet/status/status.h"
 
-#define ROLLOUT_STAGES_MOST 8
-#define ROLLOUT_SALT 33 /* with the NUL */
-#define ROLLOUT_WHY 200
 #define ROLLOUT_PLACES 100
 
 struct rollout_rules {
@@ -33,27 +31,6 @@ struct rollout_rules {
 		.stage = { 10, 25, 50, 100 }, .nstages = 4, .soak_ns = 600 * 1000000000ULL,        \
 		.silent_ns = 90 * 1000000000ULL, .drops_more = 5,                                  \
 	}
-
-enum rollout_phase {
-	ROLLOUT_GOING,
-	ROLLOUT_DONE,  /* `to` is in force everywhere, or was never in stages */
-	ROLLOUT_BACK,  /* `from` is again: the health of trays said so */
-	ROLLOUT_STUCK, /* the same, but there is no `from` */
-	_ROLLOUT_PHASES
-};
-
-struct rollout {
-	char name[BWL_NAME_LEN]; /* of the policy; the rollout document has it, too */
-	enum rollout_phase phase;
-	bool has_from;
-	uint8_t from[32], to[32];          /* digests of policy documents */
-	uint64_t to_version;               /* of the policy document */
-	uint64_t from_lease_s, to_lease_s; /* `lease_most` of each; 0: none */
-	uint64_t version;                  /* of the rollout document that says so; 0: none yet */
-	char salt[ROLLOUT_SALT];
-	unsigned percent;
-	char why[ROLLOUT_WHY]; /* of BACK and STUCK */
-};
 
 /* Where a tray stands: the rollout reaches it where percent is above that. */
 unsigned rollout_place(const char *salt, const char *tray);
@@ -92,6 +69,9 @@ struct rollout_verdict {
 	unsigned judged, unwell; /* trays of this stage that are looked at; bad ones and waiting */
 	unsigned bad;
 	char why[ROLLOUT_WHY]; /* of GO_BACK, and of WAIT: who is waited for */
+	/* Those that are unwell, the first of them. */
+	unsigned nwaits;
+	char waits[ROLLOUT_WAITS][BWL_DOC_NAME_MOST];
 };
 /* since_ns: when this stage began, or this leader to look at it. */
 struct rollout_verdict rollout_judge(const struct rollout *r, const struct rollout_rules *rules,
@@ -99,10 +79,5 @@ struct rollout_verdict rollout_judge(const struct rollout *r, const struct rollo
 				     uint64_t now_ns);
 /* The first stage above percent; 0: none. */
 unsigned rollout_next(const struct rollout_rules *rules, unsigned percent);
-
-const char *rollout_phase_word(enum rollout_phase p);
-/* As JSON, which the caller frees; and back: -EBADMSG. */
-char *rollout_text(const struct rollout *r);
-int rollout_parse(const void *at, size_t len, struct rollout *ret, struct bwl_err *e);
 
 #endif

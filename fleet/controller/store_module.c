@@ -60,7 +60,9 @@ static void on_trouble(void *arg, const char *what, const struct bwl_err *why)
 {
 	struct store *s = arg;
 
-	if (why)
+	if (why && why->id && !strcmp(why->id, "status-refused"))
+		s->c->say(s->c, "alarm", what, why);
+	else if (why)
 		tell(s, "trouble", what, why);
 	else
 		s->c->say(s->c, "took", what, NULL);
@@ -81,6 +83,18 @@ static int read_root(struct store *s, struct bwl_err *e)
 	return r ? r : bwl_root_first(bytes, len, &s->view.root, e);
 }
 
+/* By which its cosignatures are verified: nobody has to ask for it. */
+static int say_witness(struct store *s, struct bwl_err *e)
+{
+	char text[BWL_NOTE_KEY_TEXT];
+	struct bwl_note_key w;
+	int r = bwl_witness_key(s->c->o->witness_name, bwl_key_public(s->lead.witness), &w, e);
+
+	if (!r)
+		s->c->say(s->c, "witness", bwl_note_key_format(&w, false, text), NULL);
+	return r;
+}
+
 static int read_keys(struct store *s, struct bwl_err *e)
 {
 	const struct options *o = s->c->o;
@@ -95,6 +109,8 @@ static int read_keys(struct store *s, struct bwl_err *e)
 	}
 	if (!r && o->witness_key)
 		r = bwl_key_read(o->witness_key, &s->lead.witness, e);
+	if (!r && s->lead.witness)
+		r = say_witness(s, e);
 	return r;
 }
 
@@ -108,6 +124,7 @@ static int start(struct ctrl *c, void **ret_self, struct bwl_err *e)
 	s->c = c;
 	s->view.trouble = on_trouble;
 	s->view.arg = s;
+	s->view.signers = c->signers;
 	s->lead.c = c;
 	s->lead.v = &s->view;
 	s->lead.el = &s->el;
@@ -266,12 +283,35 @@ static int fetch_policies(struct store *s, struct bwl_err *e)
 	return 0;
 }
 
+/* What closes and is in parts: what is named in signed times is judged first. */
+static int fetch_parts(struct store *s, struct bwl_err *e)
+{
+	while (s->view.nparts) {
+		const struct view_part *p = &s->view.part[s->view.nparts - 1];
+		char key[BWL_ETCD_KEY_MOST];
+		BWL_AUTO_FREE uint8_t *bytes = NULL;
+		int64_t mod;
+		size_t len;
+		int r = bwl_doc_key(key, s->c->o->prefix, *p->tray ? p->tray : NULL, p->at.kind,
+				    p->at.name, true);
+
+		r = r ? r : bwl_doc_fetch(s->g, s->c->o->prefix, key, true, &bytes, &len, &mod, e);
+		if (r && r != -ENOENT && r != -EUCLEAN && r != -EMSGSIZE)
+			return r;
+		if (!r)
+			view_closing_bytes(&s->view, (const char *)bytes, len, wall_s());
+		s->view.nparts--;
+	}
+	return 0;
+}
+
 static int hear(struct store *s, uint64_t now_ns, struct bwl_err *e)
 {
 	int r = bwl_watch_hear(s->watch, take_kv, s, now_ns, e);
 
 	if (r == -ESTALE || (!r && now_ns >= s->read_ns))
 		r = read_all(s, now_ns, e);
+	r = r ? r : fetch_parts(s, e);
 	return r ? r : fetch_policies(s, e);
 }
 

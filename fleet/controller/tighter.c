@@ -39,13 +39,15 @@ static void let_go(struct held *h)
 }
 
 bool tighter(const char *from, size_t from_len, const uint8_t from_digest[32], const char *to,
-	     size_t to_len, uint64_t now_ns, int64_t now_s)
+	     size_t to_len, const uint8_t to_digest[32], uint64_t now_ns, int64_t now_s)
 {
 	struct held a, b = { 0 };
 	struct bwl_widened w = { 0 };
 	bool yes = hold(from, from_len, now_ns, now_s, &a) &&
 		   !memcmp(a.doc.digest, from_digest, sizeof(a.doc.digest)) &&
-		   hold(to, to_len, now_ns, now_s, &b) && !json_object_get(b.doc.body, "opens") &&
+		   hold(to, to_len, now_ns, now_s, &b) &&
+		   !memcmp(b.doc.digest, to_digest, sizeof(b.doc.digest)) &&
+		   !json_object_get(b.doc.body, "opens") && !json_object_get(b.doc.body, "lifts") &&
 		   !bwl_widens(&a.is, &b.is, &w);
 
 	bwl_widened_free(&w);

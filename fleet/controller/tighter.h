@@ -7,8 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Envelopes. from_digest: what `from` must be. What cannot be read is not tighter. */
+/*
+ * Envelopes, and what each must be: a store may answer with another. What cannot be read is not
+ * tighter, nor is what opens or lifts.
+ */
 bool tighter(const char *from, size_t from_len, const uint8_t from_digest[32], const char *to,
-	     size_t to_len, uint64_t now_ns, int64_t now_s);
+	     size_t to_len, const uint8_t to_digest[32], uint64_t now_ns, int64_t now_s);
 
 #endif

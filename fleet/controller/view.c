@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "signed/closing.h"
 #include "signed/envelope.h"
 #include "signed/payload.h"
 #include "view.h"
@@ -27,6 +28,7 @@ void view_done(struct view *v)
 		free_tray(v->tray[i]);
 	free(v->policy);
 	free(v->tray);
+	view_closing_done(v);
 	bwl_root_free(v->root);
 }
 
@@ -163,7 +165,8 @@ void view_policy_bytes(struct view *v, struct view_policy *p, const char *bytes,
 		p->stages = bwl_payload_yes(d.body, "stages");
 		p->leased_ns = 0;
 		p->ok = true;
-		rise(&v->epoch, d.terms.epoch);
+		if (d.enough) /* one person's would be signed times that no tray takes */
+			rise(&v->epoch, d.terms.epoch);
 	}
 	bwl_signed_free(&d);
 }
@@ -212,13 +215,40 @@ static void take_root(struct view *v, const struct bwl_etcd_kv *kv)
 	bwl_root_free(v->root);
 	v->root = next;
 	rise(&v->epoch, bwl_root_terms(next)->epoch);
+	view_closing_root(v);
 	for (size_t i = 0; i < v->npolicies; i++)
 		v->policy[i]->to_fetch = true;
 	tell(v, "root", NULL);
 }
 
+/*
+ * Of the newest enrolment; an older one that somebody put back changes nothing. What was said under
+ * another key is judged again by the next read, and is no sign of life.
+ */
+static void take_signer(struct view *v, struct view_tray *t, const struct bwl_signed *d)
+{
+	struct status_signer by;
+
+	if (d->terms.epoch < t->enrolled.epoch ||
+	    (d->terms.epoch == t->enrolled.epoch && d->terms.version < t->enrolled.version))
+		return;
+	t->relabelled |= d->terms.version != t->enrolled.version ||
+			 d->terms.epoch != t->enrolled.epoch;
+	t->enrolled = d->terms;
+	status_signer_of(d->fleet, d->body, &by);
+	if (status_signer_is(&by, &t->by))
+		return;
+	t->by = by;
+	t->last = (struct status_last){ 0 };
+	t->known = t->told = false;
+	t->mod = 0;
+	if (v->signers)
+		status_signers_set(v->signers, t->name, &by);
+}
+
 /* Of those that people signed: labels of trays, and epochs that end others. */
-static void take_other(struct view *v, const struct bwl_etcd_kv *kv, int64_t now_s)
+static void take_other(struct view *v, const char *tray, const struct bwl_doc_at *at,
+		       const struct bwl_etcd_kv *kv, int64_t now_s)
 {
 	struct view_tray *t;
 	struct bwl_signed d;
@@ -226,17 +256,16 @@ static void take_other(struct view *v, const struct bwl_etcd_kv *kv, int64_t now
 	if (!v->root || bwl_signed_open((const char *)kv->value.at, bwl_pb_len(kv->value), v->root,
 					NULL, now_s, &d, NULL))
 		return;
-	if (d.type == BWL_SIGNED_REVOCATION)
-		rise(&v->epoch, bwl_payload_number(d.body, "new_epoch"));
+	if (bwl_closes(d.type))
+		view_take_closing(v, &d, tray, at->name);
 	if (d.type == BWL_SIGNED_TIMESTAMP && d.terms.issued_s >= v->time.issued_s)
 		v->time = d.terms;
-	if (d.type == BWL_SIGNED_ENROLMENT) {
-		t = tray_for(v, bwl_payload_text(d.body, "tray"));
-		if (t) {
-			json_decref(t->labels);
-			t->labels = json_incref(json_object_get(d.body, "labels"));
-			t->seen = true;
-		}
+	t = d.type == BWL_SIGNED_ENROLMENT ? tray_for(v, bwl_payload_text(d.body, "tray")) : NULL;
+	if (t) {
+		json_decref(t->labels);
+		t->labels = json_incref(json_object_get(d.body, "labels"));
+		t->seen = true;
+		take_signer(v, t, &d);
 	}
 	bwl_signed_free(&d);
 }
@@ -255,8 +284,11 @@ void view_document(struct view *v, const char *tray, const struct bwl_doc_at *at
 	case BWL_DOC_timestamp:
 	case BWL_DOC_enrolment:
 	case BWL_DOC_revocation:
+	case BWL_DOC_expulsion:
 		if (!kv->gone && !at->big)
-			take_other(v, kv, now_s);
+			take_other(v, tray, at, kv, now_s);
+		else if (!kv->gone && at->kind != BWL_DOC_enrolment)
+			view_note_part(v, tray, at);
 		return;
 	default:
 		return;
@@ -268,16 +300,21 @@ static void take_status(struct view *v, struct view_tray *t, const struct bwl_et
 {
 	struct tray_status s;
 	struct bwl_err e = { 0 };
+	int r;
 
 	if (t->mod == kv->mod)
 		return;
 	t->mod = kv->mod;
-	if (status_parse(t->name, kv->value.at, bwl_pb_len(kv->value), &s, &e)) {
+	r = status_take(t->name, &t->by, &t->last, kv->value.at, bwl_pb_len(kv->value), &s, NULL,
+			NULL, &e);
+	if (r < 0) {
 		if (!t->told)
 			tell(v, t->name, &e);
 		t->told = true;
 		return;
 	}
+	if (r) /* a copy of what it said is no sign of life */
+		return;
 	t->told = false;
 	/* What a read finds first may have lain there for long: it is not news. */
 	if (t->known)
@@ -328,9 +365,10 @@ void view_read_end(struct view *v)
 		else
 			free_tray(v->tray[i]);
 	v->ntrays = n;
+	view_closing_read_end(v);
 }
 
-bool view_is_for(const struct view *v, const struct view_policy *p, const struct view_tray *t)
+bool view_is_of(const struct view *v, const char *audience, const struct view_tray *t)
 {
 	struct bwl_tray who = { 0 };
 	const char **label;
@@ -338,8 +376,6 @@ bool view_is_for(const struct view *v, const struct view_policy *p, const struct
 	size_t i;
 	bool has;
 
-	if (*p->tray && strcmp(p->tray, t->name))
-		return false;
 	if (snprintf(who.name, sizeof(who.name), "%s", t->name) >= (int)sizeof(who.name))
 		return false; /* no document names it */
 	snprintf(who.fleet, sizeof(who.fleet), "%s", bwl_root_fleet(v->root));
@@ -347,7 +383,12 @@ bool view_is_for(const struct view *v, const struct view_policy *p, const struct
 	json_array_foreach(t->labels, i, one) label[i] = json_string_value(one);
 	who.labels = label;
 	who.nlabels = json_array_size(t->labels);
-	has = bwl_audience_has(p->audience, &who);
+	has = bwl_audience_has(audience, &who);
 	free(label);
 	return has;
+}
+
+bool view_is_for(const struct view *v, const struct view_policy *p, const struct view_tray *t)
+{
+	return (!*p->tray || !strcmp(p->tray, t->name)) && view_is_of(v, p->audience, t);
 }

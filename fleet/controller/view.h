@@ -10,10 +10,13 @@
 #include "cosign.h"
 #include "signed/document.h"
 #include "signed/root.h"
-#include "status.h"
+#include "fleet/status/signer.h"
+#include "fleet/status/status.h"
 
 #define VIEW_TRAYS_MOST 20000
 #define VIEW_POLICIES_MOST 20000
+#define VIEW_CLOSING_MOST 4096
+#define VIEW_PARTS_MOST 64
 #define VIEW_SAMPLE_NS (300 * 1000000000ULL)
 
 struct view_sample {
@@ -31,6 +34,11 @@ struct view_tray {
 	struct tray_status status;
 	struct view_sample before, later; /* what was said five to ten minutes ago */
 	json_t *labels;                   /* of its enrolment; NULL: none is known */
+	struct bwl_signed_terms
+		enrolled;        /* of the newest enrolment that was seen; version 0: none */
+	bool relabelled;         /* the leader has not looked yet what that brings */
+	struct status_signer by; /* by which its status is signed, as that one says */
+	struct status_last last;
 	struct cosigned log;
 	bool seen; /* in the read that goes on */
 };
@@ -51,15 +59,42 @@ struct view_policy {
 	bool seen;
 };
 
+/* A revocation or an expulsion, the newest of its name and audience. */
+struct view_closing {
+	char name[BWL_DOC_NAME_MOST];
+	enum bwl_signed_type type;
+	char *audience;
+	struct bwl_signed_terms terms;
+	uint64_t until_epoch; /* its own, or the one that it begins: below that it is over */
+	/* Where it lies, one that is in no parts; key_name empty: not known. tray empty: for all.
+	 */
+	char tray[BWL_DOC_NAME_MOST], key_name[BWL_DOC_NAME_MOST];
+	bool kept;        /* the controllers have a copy (lead_closing.c) */
+	uint8_t unjudged; /* reads that may pass until the root that came judges it again */
+	uint8_t digest[32];
+};
+/* One in parts, which is fetched. */
+struct view_part {
+	char tray[BWL_DOC_NAME_MOST];
+	struct bwl_doc_at at;
+};
+
 struct view {
 	struct bwl_root *root;   /* whom to believe; NULL: nothing is published but time */
 	uint64_t epoch;          /* of the newest documents */
+	uint64_t over_epoch;     /* what is of one before is over for every tray */
 	struct view_tray **tray; /* by name */
 	size_t ntrays;
 	struct view_policy **policy; /* by tray and name */
 	size_t npolicies;
-	struct bwl_signed_terms time; /* of the timestamp in the store */
-	bool left_out;                /* there are more than are kept */
+	/* What closes stays until its own end, also where the store has it no more: see lead.c. */
+	struct view_closing *closing;
+	size_t nclosing;
+	struct view_part part[VIEW_PARTS_MOST];
+	unsigned nparts;
+	struct bwl_signed_terms time;   /* of the timestamp in the store */
+	bool left_out;                  /* there are more than are kept */
+	struct status_signers *signers; /* told of each that changes; NULL: nobody asks */
 	/* What cannot be believed is told, once for each. */
 	void (*trouble)(void *arg, const char *what, const struct bwl_err *why);
 	void *arg;
@@ -73,12 +108,35 @@ void view_document(struct view *v, const char *tray, const struct bwl_doc_at *at
 /* The bytes of a policy that were fetched. */
 void view_policy_bytes(struct view *v, struct view_policy *p, const char *bytes, size_t len,
 		       int64_t now_s);
+/* Those of a document that closes, and is in parts. */
+void view_closing_bytes(struct view *v, const char *bytes, size_t len, int64_t now_s);
+/* Has that one not ended, and is its epoch not over? */
+bool view_closes_still(const struct view *v, const struct view_closing *c, int64_t now_s);
+/*
+ * What a signed time says closes, the newest first, BWL_CLOSING_BYTES at most. ret_left_out: for
+ * how many there is no room.
+ */
+json_t *view_closing(const struct view *v, int64_t now_s, size_t *ret_left_out);
+/* One that was judged; tray, key_name: where it lies, NULL where that is not known or in parts. */
+void view_take_closing(struct view *v, const struct bwl_signed *d, const char *tray,
+		       const char *key_name);
+/* The controllers have a copy of the one with that digest; of none. */
+void view_closing_kept(struct view *v, const uint8_t digest[32]);
+void view_closing_unkept(struct view *v);
+/* Inside of view: one that is to be fetched; all of them go. */
+void view_note_part(struct view *v, const char *tray, const struct bwl_doc_at *at);
+void view_closing_done(struct view *v);
+/* A root came; a read of everything has ended: what the root does not judge good goes. */
+void view_closing_root(struct view *v);
+void view_closing_read_end(struct view *v);
 /* PREFIX/node/TRAY/out/WHAT */
 void view_said(struct view *v, const char *tray, const char *what, const struct bwl_etcd_kv *kv,
 	       uint64_t now_ns);
 /* A read of everything: what was not in it is gone. */
 void view_read_begin(struct view *v);
 void view_read_end(struct view *v);
+/* Does an audience mean that tray? */
+bool view_is_of(const struct view *v, const char *audience, const struct view_tray *t);
 /* A document of an audience: is it for that tray? */
 bool view_is_for(const struct view *v, const struct view_policy *p, const struct view_tray *t);
 

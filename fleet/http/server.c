@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See server.h. All of it but open and close is on the server's thread. */
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <microhttpd.h>
 #include <gnutls/gnutls.h>
 #include <poll.h>
@@ -11,15 +9,14 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include "bwl/bytes.h"
 #include "bwl/cleanup.h"
 #include "bwl/clock.h"
 #include "bwl/doc.h"
+#include "listen.h"
 #include "server.h"
 #include "who.h"
 
 #define SECOND 1000000000ULL
-#define PEM_MOST (1U << 20)
 #define LOOK_MS 500 /* how late who is too slow is hung up on */
 
 /* A connection: by when it has to have come further. */
@@ -226,52 +223,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int address(const char *at, struct sockaddr_storage *ret, struct bwl_err *e)
-{
-	struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret;
-	const char *colon = strrchr(at, ':');
-	char host[INET6_ADDRSTRLEN + 2];
-	size_t n = colon ? (size_t)(colon - at) : sizeof(host);
-	char *end = NULL;
-	unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
-	bool is_v6 = n > 2 && *at == '[' && at[n - 1] == ']';
-
-	*ret = (struct sockaddr_storage){ 0 };
-	if (n < sizeof(host) && port && port < 65536 && !*end && colon[1] != '+') {
-		snprintf(host, sizeof(host), "%.*s", (int)(is_v6 ? n - 2 : n), is_v6 ? at + 1 : at);
-		if (is_v6 && inet_pton(AF_INET6, host, &v6->sin6_addr) == 1) {
-			v6->sin6_family = AF_INET6;
-			v6->sin6_port = htons((uint16_t)port);
-			return 0;
-		}
-		if (!is_v6 && inet_pton(AF_INET, host, &v4->sin_addr) == 1) {
-			v4->sin_family = AF_INET;
-			v4->sin_port = htons((uint16_t)port);
-			return 0;
-		}
-	}
-	return bwl_fail(e, EINVAL,
-			"'%.80s' is no address to listen at: say 10.9.0.7:7443 or [fd00::7]:7443",
-			at);
-}
-
-static int read_pem(const char *file, char **ret, struct bwl_err *e)
-{
-	BWL_AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
-	size_t len;
-	int r;
-
-	if (fd < 0)
-		return bwl_fail(e, errno, "cannot read '%s': %m", file);
-	r = bwl_bytes_read(fd, PEM_MOST, ret, &len, e);
-	if (r)
-		return r;
-	*ret = bwl_must(realloc(*ret, len + 1));
-	(*ret)[len] = '\0';
-	return 0;
-}
-
 static void be_silent(void *arg, const char *fmt, va_list ap)
 {
 	(void)arg;
@@ -309,14 +260,14 @@ int bwl_https_open(const struct bwl_https_conf *c, struct bwl_https **ret, struc
 	BWL_AUTO_FREE char *ca = NULL, *cert = NULL, *key = NULL;
 	struct sockaddr_storage at;
 	struct bwl_https *s;
-	int r = address(c->at, &at, e);
+	int r = bwl_listen_address(c->at, &at, e);
 
 	if (!r)
-		r = read_pem(c->ca, &ca, e);
+		r = bwl_listen_pem(c->ca, &ca, e);
 	if (!r)
-		r = read_pem(c->cert, &cert, e);
+		r = bwl_listen_pem(c->cert, &cert, e);
 	if (!r)
-		r = read_pem(c->key, &key, e);
+		r = bwl_listen_pem(c->key, &key, e);
 	if (r)
 		return r;
 	s = bwl_must(calloc(1, sizeof(*s) + c->connections * sizeof(*s->guest)));
@@ -329,7 +280,7 @@ int bwl_https_open(const struct bwl_https_conf *c, struct bwl_https **ret, struc
 	if (s->stop < 0 || start(s, (struct sockaddr *)&at, ca, cert, key) ||
 	    pthread_create(&s->thread, NULL, run, s)) {
 		bwl_fail(e, errno, "cannot serve HTTPS at %s: %s", c->at,
-			 errno ? strerror(errno) : "certificate and key are not of one another");
+			 errno ? strerror(errno) : "the certificate and the key do not match");
 		bwl_https_close(s);
 		return bwl_hint(
 			e,

@@ -3,10 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "answer.h"
+#include "page.h"
+#include "versions.h"
 #include "bwl/doc.h"
 
-#define PEERS 64   /* of `top` */
-#define GROUPS 256 /* of `status`, of each sort */
+#define PEERS 64    /* of `top` */
+#define GROUPS 256  /* of `status`, of each sort */
+#define VERSIONS 64 /* of `status` */
 
 static void set_time(json_t *o, const struct model_asked *a)
 {
@@ -15,9 +18,15 @@ static void set_time(json_t *o, const struct model_asked *a)
 	json_object_set_new(o, "time", json_string(bwl_utc(a->wall_s, -1, buf)));
 }
 
-static json_t *tray_row(const struct model_asked *a, const struct model_tray *t)
+/* t NULL: none. */
+static json_t *cert_end(const struct model_asked *a, const struct model_tray *t)
 {
-	bool heard = t->heard_ns && a->now_ns - t->heard_ns < MODEL_OLD_NS;
+	return t && t->cert_end_s ? json_real((double)(t->cert_end_s - a->wall_s)) : json_null();
+}
+
+static json_t *tray_row(const struct model_asked *a, const struct model_tray *t, bool late)
+{
+	bool heard = model_is_heard(a, t);
 	json_t *o = json_object(), *labels = json_array();
 
 	for (unsigned i = 0; i < t->nlabels; i++)
@@ -29,20 +38,28 @@ static json_t *tray_row(const struct model_asked *a, const struct model_tray *t)
 	json_object_set_new(o, "policy_name", bwl_json_text(t->has_policy ? t->policy : NULL));
 	json_object_set_new(o, "policy_version",
 			    t->has_policy ? bwl_json_u64(t->policy_version) : json_null());
+	json_object_set_new(o, "late", t->has_policy ? json_boolean(late) : json_null());
 	json_object_set_new(o, "fresh", t->status_mod ? json_boolean(t->fresh) : json_null());
 	json_object_set_new(o, "closed_count",
 			    t->status_mod ? json_integer(t->closed) : json_null());
+	/* That somebody says something in its name is one, too. */
 	json_object_set_new(o, "alarm_count",
-			    t->status_mod ? json_integer(t->alarms) : json_null());
+			    t->status_mod ? json_integer(t->alarms + !!*t->last.refused)
+					  : json_null());
+	json_object_set_new(o, "status_signature",
+			    t->status_mod ? json_string(status_signature_word(&t->by, &t->last))
+					  : json_null());
 	json_object_set_new(o, "passed_bits_per_second",
 			    heard ? json_real(t->passed_bps) : json_null());
 	json_object_set_new(o, "dropped_bits_per_second",
 			    heard ? json_real(t->dropped_bps) : json_null());
 	json_object_set_new(o, "heard_ago_s", bwl_json_ago(t->heard_ns, a->now_ns));
+	json_object_set_new(o, "certificate_ends_in_s", cert_end(a, t));
 	json_object_set_new(o, "why",
-			    bwl_json_text(!*t->at && t->alive ? "it serves no numbers (--serve)"
-					  : *t->why           ? t->why
-							      : NULL));
+			    bwl_json_text(*t->last.refused      ? t->last.refused
+					  : !*t->at && t->alive ? "it serves no numbers (--serve)"
+					  : *t->why             ? t->why
+								: NULL));
 	return o;
 }
 
@@ -97,15 +114,55 @@ static void add_zone(void *arg, model_name name)
 					      &x, true));
 }
 
+static int most_trays_first(const void *a, const void *b)
+{
+	const struct model_version *x = a, *y = b;
+
+	return x->trays < y->trays ? 1 : x->trays > y->trays ? -1 : 0;
+}
+
+/* Of the trays that are meant; the list is in another order then. */
+static json_t *version_rows(struct model_version *list, size_t n)
+{
+	json_t *rows = json_array();
+
+	qsort(list, n, sizeof(*list), most_trays_first);
+	for (size_t i = 0; i < n && i < VERSIONS && list[i].trays; i++) {
+		json_t *o = json_object();
+
+		json_object_set_new(o, "policy_name", json_string(list[i].policy));
+		json_object_set_new(o, "policy_version", bwl_json_u64(list[i].version));
+		json_object_set_new(o, "tray_count", bwl_json_u64(list[i].trays));
+		json_array_append_new(rows, o);
+	}
+	return rows;
+}
+
+static size_t count_late(const struct model_asked *a, const struct model_version *list, size_t n)
+{
+	size_t late = 0;
+
+	for (size_t i = 0; i < a->set->n; i++)
+		if (model_chosen(a->set, a->set->tray[i], &a->choice))
+			late += model_is_late(list, n, a->set->tray[i]);
+	return late;
+}
+
 json_t *model_status(const struct model_asked *a)
 {
 	struct grouping g = { .a = a, .list = json_array() };
 	json_t *o = bwl_doc("fleet-status"), *rows = json_array();
 	struct model_sums all = model_sum(a);
+	const struct model_tray **page;
+	struct model_version *versions;
+	size_t n, nversions;
 
-	for (size_t i = 0; i < a->set->n; i++)
-		if (model_chosen(a->set, a->set->tray[i], &a->choice))
-			json_array_append_new(rows, tray_row(a, a->set->tray[i]));
+	versions = model_versions(a, &nversions);
+	page = model_page_trays(a, versions, nversions, &n);
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(rows, tray_row(a, page[i],
+						     model_is_late(versions, nversions, page[i])));
+	free(page);
 	json_array_append_new(g.list, sum_row("fleet", a->fleet, &all, false));
 	model_each_label(a->set, GROUPS, add_label, &g);
 	model_each_zone(a->set, GROUPS, add_zone, &g);
@@ -114,6 +171,13 @@ json_t *model_status(const struct model_asked *a)
 	json_object_set_new(o, "tray_count", bwl_json_u64(all.trays));
 	json_object_set_new(o, "alive_count", bwl_json_u64(all.alive));
 	json_object_set_new(o, "heard_count", bwl_json_u64(all.heard));
+	json_object_set_new(o, "ending_certificate_count", bwl_json_u64(all.ending));
+	json_object_set_new(o, "first_certificate_tray",
+			    bwl_json_text(all.first ? all.first->name : NULL));
+	json_object_set_new(o, "first_certificate_ends_in_s", cert_end(a, all.first));
+	json_object_set_new(o, "late_count", bwl_json_u64(count_late(a, versions, nversions)));
+	json_object_set_new(o, "policies", version_rows(versions, nversions));
+	free(versions);
 	json_object_set_new(o, "sums", g.list);
 	json_object_set_new(o, "trays", rows);
 	return o;
@@ -161,14 +225,17 @@ static int busiest_first(const void *a, const void *b)
 	return p < q ? 1 : p > q ? -1 : x->name - y->name;
 }
 
-static void add_peers(struct total *all, const struct model_tray *t)
+/* Of a tray that is silent its limits are counted, and nothing that passes. */
+static void add_peers(const struct model_asked *a, struct total *all, const struct model_tray *t)
 {
+	bool heard = model_is_heard(a, t);
+
 	for (unsigned i = 0; i < t->npeers; i++) {
 		const struct model_peer *p = &t->peer[i];
 		struct total *x = total_of(all, p->name);
 
-		x->passed_bps += p->passed_bps;
-		x->dropped_bps += p->dropped_bps;
+		x->passed_bps += heard ? p->passed_bps : 0;
+		x->dropped_bps += heard ? p->dropped_bps : 0;
 		x->rate_bps += p->rate_bps;
 		x->limited &= p->limited;
 		x->worst = p->state > x->worst ? p->state : x->worst;
@@ -189,7 +256,7 @@ json_t *model_top(const struct model_asked *a)
 
 		if (!model_chosen(a->set, t, &a->choice))
 			continue;
-		add_peers(x, t);
+		add_peers(a, x, t);
 		passed += t->passed_bytes;
 		dropped += t->dropped_bytes;
 		sw = t->sw > sw ? t->sw : sw;

@@ -8,10 +8,21 @@
 
 #include "set.h"
 
+/* Of a list of trays: which part of it, and in which order. Sums are of all of them. */
+enum model_sort { MODEL_BY_NAME, MODEL_BY_WORST, MODEL_BY_DROPPED, MODEL_BY_PASSED };
+struct model_page {
+	size_t offset, limit; /* limit 0: to the end */
+	enum model_sort sort;
+};
+/* Words as they are asked; NULL: not said. -EINVAL: one is none. */
+int model_page_parse(const char *offset, const char *limit, const char *sort,
+		     struct model_page *ret, struct bwl_err *e);
+
 struct model_asked {
 	const struct model_set *set;
 	const char *fleet; /* its name */
 	struct model_choice choice;
+	struct model_page page; /* of model_status() */
 	uint64_t now_ns;
 	int64_t wall_s;
 };
@@ -20,20 +31,29 @@ json_t *model_top(const struct model_asked *a);
 json_t *model_usage(const struct model_asked *a);
 json_t *model_reasons(const struct model_asked *a);
 json_t *model_history(const struct model_asked *a);
+json_t *model_closures(const struct model_asked *a); /* closures.c */
 /* -EINVAL: size and compression are none. */
 json_t *model_exfil(const struct model_asked *a, const char *size, const char *compression,
 		    struct bwl_err *e);
 
 /* Of the trays that are meant. */
 struct model_sums {
-	size_t trays, alive, heard; /* heard: that answered in the last three minutes */
-	double passed_bps, dropped_bps;
-	uint64_t used, volume; /* of a zone */
+	size_t trays, alive, heard;     /* heard: that answered in the last three minutes */
+	double passed_bps, dropped_bps; /* of those that were heard: now */
+	uint64_t used, volume;          /* of a zone */
 	bool limited;
+	size_t ending;                  /* certificates that end soon, or have */
+	const struct model_tray *first; /* whose ends first of those that are known */
 	const struct model_tray *worst; /* that drops most; of a zone, that has spent most */
 	double worst_share;
 };
+#define MODEL_ENDING_S (30 * 86400)
 #define MODEL_OLD_NS (180 * 1000000000ULL)
+/* Else its numbers are not those of now. */
+static inline bool model_is_heard(const struct model_asked *a, const struct model_tray *t)
+{
+	return t->heard_ns && a->now_ns - t->heard_ns < MODEL_OLD_NS;
+}
 struct model_sums model_sum(const struct model_asked *a);
 /* Of all limits by that name; a key is as in `usage`: "zone external". */
 struct model_sums model_sum_limit(const struct model_asked *a, model_name key);

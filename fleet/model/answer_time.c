@@ -100,6 +100,19 @@ static json_t *most_by(const struct model_asked *a, double s)
 	return most ? json_sprintf("tray %s: %s", most->name, most->binding) : json_null();
 }
 
+/* Amounts by time; null: nothing is known of any tray. */
+static json_t *curve(const struct doors *d)
+{
+	json_t *list;
+
+	if (!d->trays)
+		return json_null();
+	list = json_array();
+	for (unsigned i = 0; i < BWL_EXFIL_POINTS; i++)
+		json_array_append_new(list, bwl_json_real(d->bytes[i]));
+	return list;
+}
+
 static json_t *warnings(const struct doors *d)
 {
 	json_t *w = json_array();
@@ -165,7 +178,7 @@ json_t *model_exfil(const struct model_asked *a, const char *size, const char *c
 	json_object_set_new(o, "exit_count", bwl_json_u64(d->exits));
 	json_object_set_new(o, "contained_count", bwl_json_u64(d->contained));
 	json_object_set_new(o, "unlimited_count", bwl_json_u64(d->unlimited));
-	json_object_set_new(o, "curve_bytes", json_null());
+	json_object_set_new(o, "curve_bytes", curve(d));
 	json_object_set_new(o, "warnings", warnings(d));
 	free(d);
 	return o;

@@ -8,7 +8,7 @@
 #include "signed/document.h"
 
 /* One key of the listing that is of interest, and has changed. */
-enum what { AT, STATUS, LABELS };
+enum what { AT, STATUS, LABELS, COSIGNED };
 struct news {
 	char tray[BWL_DOC_NAME_MOST];
 	enum what what;
@@ -17,6 +17,7 @@ struct news {
 
 struct listing {
 	struct model_set *set;
+	struct status_signers *signers;
 	pthread_mutex_t *lock;
 	size_t before; /* bytes of "PREFIX/node/" */
 	struct news *news;
@@ -36,6 +37,18 @@ static bool is(const char *at, size_t len, const char *what)
 	return len == strlen(what) && !memcmp(at, what, len);
 }
 
+/* Then what was taken by the one before is judged again. */
+static bool is_other_signer(const struct listing *l, struct model_tray *t)
+{
+	struct status_signer by = status_signers_get(l->signers, t->name);
+
+	if (status_signer_is(&by, &t->by))
+		return false;
+	t->by = by;
+	t->last = (struct status_last){ 0 };
+	return true;
+}
+
 static void take_name(struct listing *l, const char *key, size_t len, int64_t mod)
 {
 	const char *slash = memchr(key, '/', len);
@@ -53,10 +66,13 @@ static void take_name(struct listing *l, const char *key, size_t len, int64_t mo
 		t->seen = t->there = true;
 	else if (is(slash + 1, rest, "out/at") && mod != t->at_mod)
 		remember(l, t, AT, mod);
-	else if (is(slash + 1, rest, "out/status") && mod != t->status_mod)
+	else if (is(slash + 1, rest, "out/status") &&
+		 (is_other_signer(l, t) || mod != t->status_mod))
 		remember(l, t, STATUS, mod);
 	else if (is(slash + 1, rest, mine) && mod != t->labels_mod)
 		remember(l, t, LABELS, mod);
+	else if (is(slash + 1, rest, "in/cosigned") && mod != t->cosigned_mod)
+		remember(l, t, COSIGNED, mod);
 	/* What was only addressed, and never there, is no tray. */
 	t->seen |= is(slash + 1, rest, "out/status") || is(slash + 1, rest, mine);
 }
@@ -110,26 +126,45 @@ static void take_value(struct model_set *s, struct model_tray *t, const struct n
 		return;
 	case STATUS:
 		t->status_mod = x->mod;
-		model_take_status(t, (const char *)at, len);
+		model_take_status(s, t, (const char *)at, len);
 		return;
 	case LABELS:
 		t->labels_mod = x->mod;
 		take_labels(s, t, at, len);
+		return;
+	case COSIGNED:
+		t->cosigned_mod = x->mod;
+		model_take_cosigned(t, (const char *)at, len);
 	}
+}
+
+static int key_of(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const struct news *x)
+{
+	switch (x->what) {
+	case AT:
+		return bwl_out_key(key, prefix, x->tray, "at");
+	case STATUS:
+		return bwl_out_key(key, prefix, x->tray, "status");
+	case LABELS:
+		return bwl_doc_key(key, prefix, x->tray, BWL_DOC_enrolment, x->tray, false);
+	case COSIGNED:
+		return snprintf(key, BWL_ETCD_KEY_MOST, "%s/node/%s/in/cosigned", prefix, x->tray) <
+				       BWL_ETCD_KEY_MOST
+			       ? 0
+			       : -ENAMETOOLONG;
+	}
+	return -EINVAL;
 }
 
 static int read_value(struct bwl_grpc *g, const char *prefix, struct listing *l,
 		      const struct news *x, struct bwl_err *e)
 {
-	static const char *const out[] = { [AT] = "at", [STATUS] = "status" };
 	char key[BWL_ETCD_KEY_MOST];
 	struct model_tray *t;
 	uint8_t *at;
 	int64_t mod;
 	size_t len;
-	int r = x->what == LABELS
-			? bwl_doc_key(key, prefix, x->tray, BWL_DOC_enrolment, x->tray, false)
-			: bwl_out_key(key, prefix, x->tray, out[x->what]);
+	int r = key_of(key, prefix, x);
 
 	if (!r)
 		r = bwl_doc_fetch(g, prefix, key, false, &at, &len, &mod, e);
@@ -144,10 +179,10 @@ static int read_value(struct bwl_grpc *g, const char *prefix, struct listing *l,
 	return 0;
 }
 
-int model_list(struct bwl_grpc *g, const char *prefix, struct model_set *s, pthread_mutex_t *lock,
-	       struct bwl_err *e)
+int model_list(struct bwl_grpc *g, const char *prefix, struct status_signers *signers,
+	       struct model_set *s, pthread_mutex_t *lock, struct bwl_err *e)
 {
-	struct listing l = { .set = s, .lock = lock };
+	struct listing l = { .set = s, .lock = lock, .signers = signers };
 	char range[BWL_ETCD_KEY_MOST];
 	int64_t revision = 0;
 	int r;

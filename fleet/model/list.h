@@ -11,7 +11,7 @@
  * Reads the names, and what has changed of their values. lock is held only while the set is
  * written, and one thread writes it.
  */
-int model_list(struct bwl_grpc *g, const char *prefix, struct model_set *s, pthread_mutex_t *lock,
-	       struct bwl_err *e);
+int model_list(struct bwl_grpc *g, const char *prefix, struct status_signers *signers,
+	       struct model_set *s, pthread_mutex_t *lock, struct bwl_err *e);
 
 #endif

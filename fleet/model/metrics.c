@@ -13,14 +13,9 @@ static void one(FILE *f, const char *name, enum prom_type type, const char *help
 	prom_sample(f, name, &none, value);
 }
 
-static bool is_heard(const struct model_asked *a, const struct model_tray *t)
-{
-	return t->heard_ns && a->now_ns - t->heard_ns < MODEL_OLD_NS;
-}
-
 static double get_up(const struct model_asked *a, const struct model_tray *t)
 {
-	return is_heard(a, t);
+	return model_is_heard(a, t);
 }
 
 static double get_alive(const struct model_asked *a, const struct model_tray *t)
@@ -39,6 +34,24 @@ static double get_closed(const struct model_asked *a, const struct model_tray *t
 {
 	(void)a;
 	return t->closed;
+}
+
+static double get_alarms(const struct model_asked *a, const struct model_tray *t)
+{
+	(void)a;
+	return t->alarms;
+}
+
+static double get_refused(const struct model_asked *a, const struct model_tray *t)
+{
+	(void)a;
+	return *t->last.refused != '\0';
+}
+
+static double get_cosigned(const struct model_asked *a, const struct model_tray *t)
+{
+	(void)a;
+	return (double)t->cosigned_s;
 }
 
 static double get_version(const struct model_asked *a, const struct model_tray *t)
@@ -84,6 +97,13 @@ static const struct {
 	{ "tray_time_fresh", "Whether its signed time is younger than offline_for.", PROM_GAUGE,
 	  get_fresh, false },
 	{ "tray_closed_peers", "Peers that are closed there.", PROM_GAUGE, get_closed, false },
+	{ "tray_alarms", "Alarms that it tells of.", PROM_GAUGE, get_alarms, false },
+	{ "tray_status_refused",
+	  "Whether the store has a status that is not the tray's, or an old one again.", PROM_GAUGE,
+	  get_refused, false },
+	{ "tray_log_cosigned_timestamp_seconds",
+	  "When the controller cosigned the tray's audit log last; 0: never.", PROM_GAUGE,
+	  get_cosigned, false },
 	{ "tray_policy_version", "Version of the policy document in force.", PROM_GAUGE,
 	  get_version, false },
 	{ "tray_passed_bytes_per_second", "What passes, as charged.", PROM_GAUGE, get_passes,
@@ -105,7 +125,7 @@ static void trays(FILE *f, const struct model_asked *a)
 		for (size_t i = 0; i < s->n && i < METRICS_TRAYS; i++) {
 			const struct prom_labels l = { .label = { { "tray", s->tray[i]->name } } };
 
-			if (!of_tray[k].heard || is_heard(a, s->tray[i]))
+			if (!of_tray[k].heard || model_is_heard(a, s->tray[i]))
 				prom_sample(f, of_tray[k].name, &l, of_tray[k].get(a, s->tray[i]));
 		}
 	}

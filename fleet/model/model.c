@@ -67,7 +67,7 @@ static void list(struct bwl_model *m)
 	int r = reach(m, &e);
 
 	if (!r)
-		r = model_list(m->g, m->conf.prefix, &m->set, &m->lock, &e);
+		r = model_list(m->g, m->conf.prefix, m->conf.signers, &m->set, &m->lock, &e);
 	if (!r) {
 		*m->told = '\0';
 		return;
@@ -118,7 +118,7 @@ static json_t *document(const struct model_asked *a, const struct bwl_https_ask 
 	} documents[] = {
 		{ "/v1/status", model_status },   { "/v1/top", model_top },
 		{ "/v1/usage", model_usage },     { "/v1/reasons", model_reasons },
-		{ "/v1/history", model_history },
+		{ "/v1/history", model_history }, { "/v1/closures", model_closures },
 	};
 
 	for (size_t i = 0; i < sizeof(documents) / sizeof(*documents); i++)
@@ -128,7 +128,8 @@ static json_t *document(const struct model_asked *a, const struct bwl_https_ask 
 		return model_exfil(a, bwl_https_query(ask, "size"),
 				   bwl_https_query(ask, "compression"), e);
 	bwl_fail(e, ENOENT, "there is no such document");
-	bwl_hint(e, "/metrics, or /v1/ and status, top, usage, reasons, history or exfil");
+	bwl_hint(e,
+		 "/metrics, or /v1/ and status, top, usage, reasons, history, closures or exfil");
 	return NULL;
 }
 
@@ -155,6 +156,11 @@ static void answer(void *arg, const struct bwl_https_ask *ask, struct bwl_https_
 	struct bwl_err e = { 0 };
 	json_t *o = NULL;
 
+	if (model_page_parse(bwl_https_query(ask, "offset"), bwl_https_query(ask, "limit"),
+			     bwl_https_query(ask, "sort"), &a.page, &e)) {
+		bwl_https_refuse(ret, 400, &e);
+		return;
+	}
 	pthread_mutex_lock(&m->lock);
 	if (!strcmp(ask->path, "/metrics"))
 		say_metrics(&a, ret);

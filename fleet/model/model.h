@@ -8,6 +8,7 @@
 #define BWL_FLEET_MODEL_H
 
 #include "fleet/http/server.h"
+#include "fleet/status/signer.h"
 #include "fleet/store/grpc.h"
 
 struct bwl_model_conf {
@@ -19,6 +20,8 @@ struct bwl_model_conf {
 	bool accept_holes;
 	const char *serve; /* ADDR:PORT */
 	const char *names[BWL_HTTPS_NAMES];
+	struct status_signers
+		*signers; /* by which keys trays sign what they say; NULL: not known */
 	/* Of the first thread: what is wrong with the store, told once. */
 	void (*say)(void *arg, const char *event, const char *what, const struct bwl_err *why);
 	void *arg;

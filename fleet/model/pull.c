@@ -71,6 +71,7 @@ static void arrived(struct pull *p, const struct pull_got *got, uint64_t now_ns,
 		return;
 	}
 	t->heard_ns = now_ns;
+	t->cert_end_s = got->cert_end_s ? got->cert_end_s : t->cert_end_s;
 	t->step++;
 	if (t->step < EXFIL || (t->step == EXFIL && wants_exfil(t)))
 		return;

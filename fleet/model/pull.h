@@ -22,6 +22,7 @@ struct pull_got {
 	const char *text; /* NULL: why says what went wrong */
 	size_t len;
 	const struct bwl_err *why;
+	int64_t cert_end_s; /* its certificate's, since 1970; 0: not known this time */
 };
 struct pull_transport {
 	/* 0: it has begun. One a tray. */

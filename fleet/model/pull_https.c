@@ -79,7 +79,25 @@ static int begin(void *arg, const char *tray, const char *at, const char *path, 
 		abort();
 	curl_easy_setopt(a->h, CURLOPT_CONNECT_TO, a->to);
 	curl_easy_setopt(a->h, CURLOPT_PRIVATE, a);
+	curl_easy_setopt(a->h, CURLOPT_CERTINFO, 1L);
 	curl_multi_add_handle(h->multi, a->h);
+	return 0;
+}
+
+/* Of the certificate that was shown when this connection was made; 0: it was made before. */
+static int64_t cert_end_s(CURL *h)
+{
+	static const char key[] = "Expire date:";
+	struct curl_certinfo *x = NULL;
+
+	if (curl_easy_getinfo(h, CURLINFO_CERTINFO, &x) || !x || x->num_of_certs < 1)
+		return 0;
+	for (const struct curl_slist *l = x->certinfo[0]; l; l = l->next)
+		if (!strncmp(l->data, key, sizeof(key) - 1)) {
+			time_t end = curl_getdate(l->data + sizeof(key) - 1, NULL);
+
+			return end > 0 ? end : 0;
+		}
 	return 0;
 }
 
@@ -105,6 +123,7 @@ static bool next(void *arg, struct pull_got *got)
 		return true;
 	got->text = h->told->got.text ? h->told->got.text : "";
 	got->len = h->told->got.len;
+	got->cert_end_s = cert_end_s(m->easy_handle);
 	return true;
 }
 

@@ -13,6 +13,8 @@
 
 #include <jansson.h>
 #include "bwl/exfil.h"
+#include "fleet/status/signer.h"
+#include "fleet/status/status.h"
 #include "fleet/store/layout.h"
 #include "maps/reason.h"
 #include "names.h"
@@ -89,16 +91,25 @@ struct model_tray {
 	char at[64]; /* where it serves its numbers; empty: nowhere */
 	bool alive;
 	bool there, seen; /* of the listing that goes on: alive, and to be kept */
-	int64_t at_mod, status_mod, labels_mod;
+	int64_t at_mod, status_mod, labels_mod, cosigned_mod;
 	model_name label[MODEL_LABELS];
 	uint8_t nlabels;
+	struct status_signer by; /* by which its status is signed */
+	struct status_last last;
 	bool has_policy, fresh;
-	char policy[32];
+	char policy[BWL_DOC_NAME_MOST];
 	uint64_t policy_version;
 	uint32_t closed, alarms;
+	/* What is closed, and what it lacks or refuses: see fleet/status/status.h. */
+	model_name closed_peer[STATUS_CLOSED_MOST], missing[STATUS_MISSING_MOST],
+		refused[STATUS_REFUSED_MOST];
+	int64_t closed_s[STATUS_CLOSED_MOST], stopped_s, clamped_s;
+	uint8_t nclosed, nmissing, nrefused, alarm_bits;
+	int64_t cosigned_s; /* when its audit log was, since 1970; 0: never */
 	/* Of its numbers. */
 	uint32_t names_left; /* new names that it may bring */
 	uint64_t heard_ns;   /* when it last answered; 0: never */
+	int64_t cert_end_s;  /* of its certificate, since 1970; 0: not known */
 	char why[96];        /* what went wrong since; empty: nothing */
 	double passed_bps, dropped_bps;
 	uint64_t passed_bytes, dropped_bytes; /* as it counts them; a new attach begins at 0 */
@@ -148,6 +159,8 @@ int model_take_usage(struct model_set *s, struct model_tray *t, const json_t *o)
 int model_take_reasons(struct model_tray *t, const json_t *o);
 int model_take_exfil(struct model_set *s, struct model_tray *t, const json_t *o);
 /* Its status of the store. */
-void model_take_status(struct model_tray *t, const char *at, size_t len);
+void model_take_status(struct model_set *s, struct model_tray *t, const char *at, size_t len);
+/* The witness' note on its audit log, of the store. */
+void model_take_cosigned(struct model_tray *t, const char *at, size_t len);
 
 #endif

@@ -15,7 +15,12 @@ struct model_sums model_sum(const struct model_asked *a)
 			continue;
 		x.trays++;
 		x.alive += t->alive;
-		x.heard += t->heard_ns && a->now_ns - t->heard_ns < MODEL_OLD_NS;
+		x.ending += t->cert_end_s && t->cert_end_s - a->wall_s < MODEL_ENDING_S;
+		if (t->cert_end_s && (!x.first || t->cert_end_s < x.first->cert_end_s))
+			x.first = t;
+		if (!model_is_heard(a, t))
+			continue;
+		x.heard++;
 		x.passed_bps += t->passed_bps;
 		x.dropped_bps += t->dropped_bps;
 		if (!x.worst || t->dropped_bps > x.worst->dropped_bps)

@@ -6,8 +6,6 @@
 #include <string.h>
 #include "set.h"
 
-#define STATUS_MOST 4096
-
 static bool is_kind(const json_t *o, const char *kind, const char *list, const json_t **ret)
 {
 	const char *said = json_string_value(json_object_get(o, "kind"));
@@ -230,21 +228,46 @@ int model_take_exfil(struct model_set *s, struct model_tray *t, const json_t *o)
 	return 0;
 }
 
-void model_take_status(struct model_tray *t, const char *at, size_t len)
+/* What cannot be read says nothing. */
+static void take_closures(struct model_set *s, struct model_tray *t, const struct tray_status *x,
+			  const char *at, size_t len)
 {
-	json_t *o = len <= STATUS_MOST ? json_loadb(at, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
-	const json_t *p = json_object_get(o, "policy");
-	uint64_t version = whole(p, "version");
+	struct status_closures c;
 
+	status_closures(at, len, &c);
+	t->nclosed = (uint8_t)c.nclosed;
+	for (unsigned i = 0; i < c.nclosed; i++) {
+		t->closed_peer[i] = model_name_of(&s->names, c.closed[i].peer, &t->names_left);
+		t->closed_s[i] = c.closed[i].since_s;
+	}
+	t->stopped_s = c.stopped_s;
+	t->clamped_s = c.clamped_s;
+	t->alarm_bits = (uint8_t)c.alarms;
+	t->nmissing = (uint8_t)c.nmissing;
+	for (unsigned i = 0; i < c.nmissing; i++)
+		t->missing[i] = model_name_of(&s->names, c.missing[i], &t->names_left);
+	t->nrefused = (uint8_t)x->nrefused;
+	for (unsigned i = 0; i < x->nrefused; i++)
+		t->refused[i] = model_name_of(&s->names, x->refused[i].what, &t->names_left);
+}
+
+void model_take_status(struct model_set *s, struct model_tray *t, const char *at, size_t len)
+{
+	BWL_AUTO_FREE char *said = NULL;
+	struct tray_status x;
+	int r = status_take(t->name, &t->by, &t->last, at, len, &x, NULL, &said, NULL);
+
+	if (r == -EKEYREJECTED)
+		return; /* what it said before stays, and that this was refused is shown */
+	take_closures(s, t, &x, said, said ? strlen(said) : 0);
 	/* Another policy lets other amounts through: they are asked for again. */
-	if (json_is_object(p) &&
-	    (version != t->policy_version || strcmp(word(p, "name"), t->policy)))
+	if (x.has_policy &&
+	    (x.policy_version != t->policy_version || strcmp(x.policy_name, t->policy)))
 		t->rounds = 0;
-	t->has_policy = json_is_object(p);
-	keep(t->policy, sizeof(t->policy), word(p, "name"));
-	t->policy_version = version;
-	t->fresh = json_is_true(json_object_get(o, "fresh"));
-	t->closed = (uint32_t)number(o, "closed_count");
-	t->alarms = (uint32_t)json_array_size(json_object_get(o, "alarms"));
-	json_decref(o);
+	t->has_policy = x.has_policy;
+	memcpy(t->policy, x.policy_name, sizeof(t->policy));
+	t->policy_version = x.policy_version;
+	t->fresh = x.fresh;
+	t->closed = x.closed;
+	t->alarms = x.alarms;
 }

@@ -38,6 +38,22 @@ static int heard(struct bwl_grpc *g, uint8_t *msg, int r, struct bwl_err *e)
 	return r;
 }
 
+int bwl_etcd_servers(char *list, const char *to[static BWL_ETCD_SERVERS_MOST], unsigned *n,
+		     struct bwl_err *e)
+{
+	char *at;
+
+	for (char *one = strtok_r(list, ",", &at); one; one = strtok_r(NULL, ",", &at)) {
+		if (*n == BWL_ETCD_SERVERS_MOST)
+			return bwl_fail(e, EINVAL, "more than %u servers", BWL_ETCD_SERVERS_MOST);
+		if (strncmp(one, "https://", 8) || !one[8] || strchr(one + 8, '/'))
+			return bwl_fail(e, EINVAL, "'%.80s' is no server: say https://HOST:PORT",
+					one);
+		to[(*n)++] = one;
+	}
+	return 0;
+}
+
 int bwl_etcd_status(struct bwl_grpc *g, struct bwl_etcd_status *ret, struct bwl_err *e)
 {
 	struct bwl_pb_out say = { 0 };
@@ -90,19 +106,27 @@ static int each_page(struct bwl_grpc *g, const char *prefix, bool keys_only, bwl
 	char from[BWL_ETCD_KEY_MOST + 1], end[BWL_ETCD_KEY_MOST];
 	struct bwl_etcd_page page = { .more = true };
 	struct pages p = { .fn = fn, .arg = arg };
+	unsigned limit = keys_only ? PAGE_KEYS : PAGE_VALUES;
 
 	snprintf(from, sizeof(from), "%s", prefix);
 	bwl_etcd_prefix_end(prefix, end);
 	while (page.more) {
 		struct bwl_etcd_range ask = { .key = from,
 					      .end = end,
-					      .limit = keys_only ? PAGE_KEYS : PAGE_VALUES,
+					      .limit = limit,
 					      .revision = *revision,
 					      .keys_only = keys_only };
 		int r;
 
 		p.any = false;
 		r = bwl_etcd_range(g, &ask, of_page, &p, &page, e);
+		/* A tray may write values, and names, of 1.5 MB. */
+		if (r == -EMSGSIZE && limit > 1) {
+			limit /= 2;
+			if (e)
+				*e = (struct bwl_err){ 0 };
+			continue;
+		}
 		if (r)
 			return r;
 		if (!*revision)

@@ -13,6 +13,11 @@
 #define BWL_ETCD_CALL_MS 3000   /* for one answer */
 #define BWL_ETCD_STATUS_MS 8000 /* for the first one, which waits for TLS */
 
+#define BWL_ETCD_SERVERS_MOST 16
+/* "https://HOST:PORT,…", taken apart in place, behind the *n that are in `to`. */
+int bwl_etcd_servers(char *list, const char *to[static BWL_ETCD_SERVERS_MOST], unsigned *n,
+		     struct bwl_err *e);
+
 int bwl_etcd_status(struct bwl_grpc *g, struct bwl_etcd_status *ret, struct bwl_err *e);
 /* One page. */
 int bwl_etcd_range(struct bwl_grpc *g, const struct bwl_etcd_range *r, bwl_etcd_kv_fn fn, void *arg,

@@ -78,6 +78,11 @@ int bwl_part_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const c
 	return fits(snprintf(key, BWL_ETCD_KEY_MOST, "%s/part/%s/%05u", prefix, sha, part));
 }
 
+int bwl_cosigned_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray)
+{
+	return fits(snprintf(key, BWL_ETCD_KEY_MOST, "%s/node/%s/in/cosigned", prefix, tray));
+}
+
 int bwl_out_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray,
 		const char *what)
 {

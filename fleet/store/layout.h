@@ -8,6 +8,7 @@
  *	PREFIX/part/SHA256/00000	its parts; they never change
  *	PREFIX/node/TRAY/in/doc/…	as `all`, for one tray
  *	PREFIX/node/TRAY/in/big/…
+ *	PREFIX/node/TRAY/in/cosigned	its audit log's checkpoint, as the controller cosigned it
  *	PREFIX/node/TRAY/out/alive	the tray's, under its lease
  *	PREFIX/node/TRAY/out/status
  *	PREFIX/node/TRAY/out/at		where it serves its numbers, ADDR:PORT, under its lease
@@ -63,6 +64,7 @@ int bwl_doc_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const ch
 int bwl_doc_range(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray);
 int bwl_part_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *sha,
 		 unsigned part);
+int bwl_cosigned_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray);
 int bwl_out_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray,
 		const char *what);
 

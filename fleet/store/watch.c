@@ -8,7 +8,7 @@
 #define QUEUE_MOST (8U << 20)
 #define SECOND_NS 1000000000ULL
 #define PING_NS (3 * SECOND_NS)   /* after it has said nothing for so long it is asked */
-#define SILENT_NS (6 * SECOND_NS) /* and is lost */
+#define ANSWER_NS (3 * SECOND_NS) /* and is lost when it does not answer for so long */
 
 struct queued {
 	struct queued *next;
@@ -184,10 +184,11 @@ static int is_silent(struct bwl_watch *w, uint64_t now_ns, struct bwl_err *e)
 	if (w->heard)
 		w->heard_ns = now_ns;
 	w->heard = false;
-	if (now_ns - w->heard_ns >= SILENT_NS)
+	if (w->pinged_ns > w->heard_ns && now_ns - w->pinged_ns >= ANSWER_NS)
 		return bwl_fail(e, ETIMEDOUT, "%s: its watch says nothing any more",
 				bwl_grpc_server(w->g));
-	if (now_ns - w->heard_ns >= PING_NS && now_ns - w->pinged_ns >= PING_NS) {
+	/* Asked late, by who was busy with a large document, it has the same time to answer. */
+	if (w->pinged_ns <= w->heard_ns && now_ns - w->heard_ns >= PING_NS) {
 		w->pinged_ns = now_ns;
 		bwl_etcd_say_progress(&say);
 		tell(w, &say);
@@ -201,6 +202,8 @@ int bwl_watch_hear(struct bwl_watch *w, bwl_watch_fn fn, void *arg, uint64_t now
 	struct into into = { .fn = fn, .arg = arg };
 	int r = 0;
 
+	/* What has come while calls were made on another connection. */
+	bwl_grpc_wait(w->g, 0, NULL, 0, NULL);
 	ask_for_ranges(w);
 	for (const struct queued *q = w->first; q && !r; q = q->next)
 		r = hear_one(w, q, &into, e);

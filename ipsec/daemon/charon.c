@@ -15,6 +15,7 @@
 #include "ipsec/conn.h"
 #include "ipsec/keep.h"
 #include "ipsec/number.h"
+#include "ipsec/orphans.h"
 #include "ipsecd.h"
 
 #define TURN_NS 1000000000ULL
@@ -24,6 +25,7 @@ struct keep {
 	const struct ipsecd *d;
 	struct bwl_err err;
 	struct bwl_keep *state;
+	struct bwl_orphans *orphans;
 	struct bwl_view view;
 	struct bwl_policy *pol;
 	json_t *tree;                                   /* NULL: not made since something changed */
@@ -123,6 +125,15 @@ static void on_nudge(const char *peer, bool rekeyed, void *arg)
 	say(arg, rekeyed ? "rekeyed" : "asked", peer, NULL);
 }
 
+/* Of a charon before this one. */
+static void on_removed(const struct bwl_xfrm_sa *sa, void *arg)
+{
+	struct keep *k = arg;
+	char name[BWL_NAME_LEN];
+
+	say(k, "removed", bwl_peer_name(k->view.pins, sa->peer, name), NULL);
+}
+
 static bool has_sa(uint32_t id, void *arg)
 {
 	const struct bwl_pins *p = ((const struct keep *)arg)->view.pins;
@@ -206,6 +217,8 @@ static int with_charon(struct keep *k, struct bwl_vici *v, bool changed, bool *d
 		return load_when_due(k, v, changed, did);
 	if (!r && strcmp(k->pol->ipsec.start, "trap"))
 		r = bwl_keep_nudge(k->state, v, k->tree, bwl_now_ns(), &seen, &k->err);
+	if (!r)
+		r = bwl_orphans_remove(k->orphans, v, bwl_now_ns(), on_removed, k, &k->err);
 	return r;
 }
 
@@ -277,8 +290,12 @@ int ipsecd_charon(const struct ipsecd *d, struct bwl_err *e)
 	struct keep k = { .d = d };
 	int r = bwl_keep_new(&k.state, e);
 
-	if (r)
+	if (!r)
+		r = bwl_orphans_new(&k.orphans, e);
+	if (r) {
+		bwl_keep_free(k.state);
 		return r;
+	}
 	while (!*d->stopped && !ferror(stdout)) {
 		bool did = false;
 
@@ -288,6 +305,7 @@ int ipsecd_charon(const struct ipsecd *d, struct bwl_err *e)
 	}
 	json_decref(k.tree);
 	bwl_policy_free(k.pol);
+	bwl_orphans_free(k.orphans);
 	bwl_keep_free(k.state);
 	return 0;
 }

@@ -44,6 +44,7 @@ int bwl_bytes_read(int fd, size_t most, char **ret, size_t *ret_len, struct bwl_
 	}
 	if (!buf || n)
 		return bwl_fail(e, ENOMEM, "out of memory");
+	buf[len] = '\0'; /* there is room: the last read found some */
 	*ret = bwl_take_ptr(&buf);
 	*ret_len = len;
 	return 0;

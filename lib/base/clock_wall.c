@@ -11,8 +11,12 @@
 enum bwl_wall bwl_wall_state(void)
 {
 	struct timex t = { 0 };
+	int state;
 
 	if (time(NULL) < (time_t)BWL_BUILD_TIME)
 		return BWL_WALL_OLD;
-	return adjtimex(&t) == TIME_ERROR || t.status & STA_UNSYNC ? BWL_WALL_UNSYNC : BWL_WALL_OK;
+	state = adjtimex(&t);
+	/* Whoever may not ask (a filter of system calls) knows of no clock that is right. */
+	return state < 0 || state == TIME_ERROR || t.status & STA_UNSYNC ? BWL_WALL_UNSYNC
+									 : BWL_WALL_OK;
 }

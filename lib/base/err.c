@@ -103,10 +103,10 @@ int bwl_err_hint(struct bwl_err *e, const char *fmt, ...)
 	return -e->code;
 }
 
-json_t *bwl_doc_err(const struct bwl_err *e, const char *program)
+json_t *bwl_json_err(const struct bwl_err *e, const char *program)
 {
 	const char *name = strerrorname_np(e->code);
-	json_t *o = json_object(), *root = bwl_doc("error");
+	json_t *o = json_object();
 	char file[sizeof(e->file)];
 
 	memcpy(file, e->file, sizeof(file));
@@ -119,7 +119,14 @@ json_t *bwl_doc_err(const struct bwl_err *e, const char *program)
 	json_object_set_new(o, "line", e->line ? json_integer(e->line) : json_null());
 	json_object_set_new(o, "column", e->column ? json_integer(e->column) : json_null());
 	json_object_set_new(o, "todo", bwl_json_text(*e->hint ? e->hint : NULL));
-	json_object_set_new(root, "error", o);
+	return o;
+}
+
+json_t *bwl_doc_err(const struct bwl_err *e, const char *program)
+{
+	json_t *root = bwl_doc("error");
+
+	json_object_set_new(root, "error", bwl_json_err(e, program));
 	return root;
 }
 

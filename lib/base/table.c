@@ -3,9 +3,14 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include "bwl/show.h"
 
 #define MAX_COLUMNS 16
+#define LEAST_NAME 7  /* characters that a name keeps, one of them the … */
+#define LEAST_TEXT 24 /* a last column narrower than that begins a line of its own */
+#define INDENT 4
 
 struct bwl_table {
 	const char *const *heads;
@@ -23,9 +28,53 @@ static void *no_memory(void *p)
 	return p;
 }
 
+/* BWL_RIGHT, BWL_NAMES, or a letter. */
+static char kind_of(const char *head)
+{
+	return head[*head == BWL_SPARE];
+}
+
 static const char *head_text(const char *head)
 {
-	return *head == BWL_RIGHT ? head + 1 : head;
+	head += *head == BWL_SPARE;
+	return head + (*head == BWL_RIGHT || *head == BWL_NAMES);
+}
+
+static bool begins_character(char c)
+{
+	return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+/* In characters of UTF-8. */
+static size_t width_of(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += begins_character(*s);
+	return n;
+}
+
+/* The place behind n characters. */
+static const char *after(const char *s, size_t n)
+{
+	for (; *s; s++)
+		if (begins_character(*s) && !n--)
+			break;
+	return s;
+}
+
+size_t bwl_columns_of(FILE *f)
+{
+	const char *set = getenv("COLUMNS");
+	struct winsize w = { 0 };
+	long n = set ? strtol(set, NULL, 10) : 0;
+
+	if (!isatty(fileno(f)))
+		return SIZE_MAX;
+	if (n > 0)
+		return (size_t)n;
+	return !ioctl(fileno(f), TIOCGWINSZ, &w) && w.ws_col ? w.ws_col : SIZE_MAX;
 }
 
 struct bwl_table *bwl_table_new(const char *const *heads)
@@ -34,7 +83,7 @@ struct bwl_table *bwl_table_new(const char *const *heads)
 
 	t->heads = heads;
 	for (; heads[t->columns]; t->columns++)
-		t->width[t->columns] = strlen(head_text(heads[t->columns]));
+		t->width[t->columns] = width_of(head_text(heads[t->columns]));
 	return t;
 }
 
@@ -51,32 +100,159 @@ void bwl_cell(struct bwl_table *t, const char *fmt, ...)
 	if (vasprintf(&t->cell[t->cells], fmt, ap) < 0)
 		no_memory(NULL);
 	va_end(ap);
-	len = strlen(t->cell[t->cells++]);
+	len = width_of(t->cell[t->cells++]);
 	if (len > t->width[col])
 		t->width[col] = len;
 }
 
-static void print_row(const struct bwl_table *t, char *const *cell, FILE *f)
+static void pad(size_t n, FILE *f)
 {
+	fprintf(f, "%*s", (int)n, "");
+}
+
+/* The middle goes: names that begin alike often end differently. */
+static void put_name(const char *s, size_t most, FILE *f)
+{
+	size_t n = width_of(s), head = most / 2, tail = most - head - 1;
+
+	if (n <= most)
+		fputs(s, f);
+	else
+		fprintf(f, "%.*s…%s", (int)(after(s, head) - s), s, after(s, n - tail));
+}
+
+/* A text of any length in lines of that many characters, between words. */
+static void put_text(const char *s, size_t most, size_t indent, FILE *f)
+{
+	while (width_of(s) > most) {
+		const char *end = after(s, most), *cut = end;
+
+		while (cut > s && *cut != ' ')
+			cut--;
+		if (cut == s)
+			cut = end; /* a word longer than the line */
+		fprintf(f, "%.*s\n", (int)(cut - s), s);
+		pad(indent, f);
+		s = *cut == ' ' ? cut + 1 : cut;
+	}
+	fputs(s, f);
+}
+
+#define LEFT_OUT SIZE_MAX
+
+static size_t width_before(const size_t *width, size_t columns)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < columns; i++)
+		if (width[i] != LEFT_OUT)
+			n += width[i] + 2;
+	return n;
+}
+
+static bool is_text(const struct bwl_table *t, size_t i)
+{
+	return i + 1 == t->columns && kind_of(t->heads[i]) != BWL_RIGHT &&
+	       kind_of(t->heads[i]) != BWL_NAMES;
+}
+
+/* What the line needs when its last column is wrapped. */
+static size_t least(const struct bwl_table *t, const size_t *width)
+{
+	size_t last = t->columns - 1, n = width[last];
+
+	return width_before(width, last) + (is_text(t, last) && n > LEAST_TEXT ? LEAST_TEXT : n);
+}
+
+/* The widest of the names that can still be shortened, or the rightmost column that can be left
+ * out. */
+static bool give_way(const struct bwl_table *t, size_t *width)
+{
+	size_t widest = t->columns;
+
+	for (size_t i = 0; i < t->columns; i++)
+		if (kind_of(t->heads[i]) == BWL_NAMES && width[i] > LEAST_NAME &&
+		    width[i] > width_of(head_text(t->heads[i])) &&
+		    (widest == t->columns || width[i] > width[widest]))
+			widest = i;
+	if (widest < t->columns) {
+		width[widest]--;
+		return true;
+	}
+	for (size_t i = t->columns; i--;) {
+		if (*t->heads[i] == BWL_SPARE && width[i] != LEFT_OUT) {
+			memcpy(width, t->width, i * sizeof(*width)); /* names have room again */
+			width[i] = LEFT_OUT;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void fit(const struct bwl_table *t, size_t most, size_t *width)
+{
+	memcpy(width, t->width, sizeof(t->width));
+	if (width_before(width, t->columns) - 2 <= most)
+		return;
+	while (least(t, width) > most && give_way(t, width))
+		;
+}
+
+/* The last column, of text: beside the others, or beneath them where there is no room. */
+static void put_last(const char *text, size_t at, size_t most, FILE *f)
+{
+	if (at + width_of(text) > most && at + LEAST_TEXT > most) {
+		fputc('\n', f);
+		pad(INDENT, f);
+		put_text(text, most - INDENT, INDENT, f);
+	} else {
+		pad(at ? 2 : 0, f);
+		put_text(text, most - at, at, f);
+	}
+}
+
+static void print_row(const struct bwl_table *t, const size_t *width, size_t most,
+		      char *const *cell, FILE *f)
+{
+	size_t gap = 0; /* what stands before the next column that there is */
+
 	for (size_t i = 0; i < t->columns; i++) {
 		const char *text = cell ? cell[i] : head_text(t->heads[i]);
-		bool last = i + 1 == t->columns;
+		size_t n = width_of(text);
 
-		if (*t->heads[i] == BWL_RIGHT)
-			fprintf(f, "%*s%s", (int)t->width[i], text, last ? "" : "  ");
-		else if (last)
-			fputs(text, f);
-		else
-			fprintf(f, "%-*s  ", (int)t->width[i], text);
+		if (width[i] == LEFT_OUT)
+			continue;
+		if (is_text(t, i)) {
+			pad(gap > 2 ? gap - 2 : 0, f);
+			put_last(text, width_before(width, i), most, f);
+			break;
+		}
+		if (kind_of(t->heads[i]) == BWL_RIGHT)
+			gap += n < width[i] ? width[i] - n : 0;
+		pad(gap, f);
+		put_name(text, width[i] < n ? width[i] : n, f);
+		gap = 2;
+		if (kind_of(t->heads[i]) != BWL_RIGHT)
+			gap += n < width[i] ? width[i] - n : 0;
 	}
 	fputc('\n', f);
 }
 
+void bwl_table_print_in(struct bwl_table *t, FILE *f, size_t most)
+{
+	size_t width[MAX_COLUMNS];
+
+	if (most < 2 * INDENT)
+		most = 2 * INDENT;
+	fit(t, most, width);
+	print_row(t, width, most, NULL, f);
+	for (size_t i = 0; i + t->columns <= t->cells; i += t->columns)
+		print_row(t, width, most, t->cell + i, f);
+}
+
 void bwl_table_print(struct bwl_table *t, FILE *f)
 {
-	print_row(t, NULL, f);
-	for (size_t i = 0; i + t->columns <= t->cells; i += t->columns)
-		print_row(t, t->cell + i, f);
+	bwl_table_print_in(t, f, bwl_columns_of(f));
 }
 
 void bwl_table_free(struct bwl_table *t)

@@ -71,7 +71,7 @@ void bwl_accepted_parse(const char *bytes, size_t len, struct bwl_accepted *ret)
 	if (!bytes)
 		return;
 	if (len < HEAD || strncmp(bytes, MAGIC, sizeof(MAGIC) - 1) || bytes[HEAD - 1] != '\n') {
-		damaged(ret, "it does not begin as one of this version");
+		damaged(ret, "its first lines are not those of this version");
 		return;
 	}
 	terms = bytes + HEAD;

@@ -46,7 +46,7 @@ int bwl_desired_load(const char *file, struct bwl_policy **ret, struct bwl_err *
 		return bwl_policy_load(file, bwl_now_ns(), time(NULL), ret, e);
 	bwl_accepted_look(bwl_state_dir(), &a);
 	if (a.state == BWL_ACCEPTED_NONE) {
-		bwl_info("bwlimitd has accepted no policy yet: %s is taken", bwl_source_file());
+		bwl_info("bwlimitd has accepted no policy yet: using %s", bwl_source_file());
 		return bwl_policy_load(bwl_source_file(), bwl_now_ns(), time(NULL), ret, e);
 	}
 	r = bwl_accepted_policy(&a, ret, e);
@@ -55,7 +55,7 @@ int bwl_desired_load(const char *file, struct bwl_policy **ret, struct bwl_err *
 	if (r)
 		bwl_hint(
 			e,
-			"read %.100s, then name it: bwlimit-load attach --policy FILE; a running bwlimitd keeps it anew",
+			"check %.100s, then pass it: bwlimit-load attach --policy FILE; a running bwlimitd stores it again",
 			bwl_source_file());
 	bwl_accepted_free(&a);
 	return r;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <bwl/card.h>
 #include <bwl/nl.h>
+#include "devlink_ask.h"
 
 /* Of linux/devlink.h (6.2, 6.6), which Debian 12's headers lack. */
 #define PORT_FN_ATTR_CAPS 4
@@ -126,8 +127,7 @@ int bwl_devlink_ports(struct bwl_devlink_port **ret, size_t *ret_n, struct bwl_e
 	return 0;
 }
 
-/* One question about a card; the answer goes to fn. */
-static int ask(const char *card, uint8_t cmd, const char *param, mnl_cb_t fn, void *arg)
+int bwl_devlink_ask(const char *card, uint8_t cmd, const char *param, mnl_cb_t fn, void *arg)
 {
 	const char *dev = strchr(card, '/');
 	char buf[256], bus[BWL_CARD_NAME];
@@ -174,7 +174,7 @@ static int eswitch(const struct nlmsghdr *h, void *arg)
 int bwl_eswitch(const char *card, struct bwl_eswitch *ret)
 {
 	*ret = (struct bwl_eswitch){ 0 };
-	return ask(card, DEVLINK_CMD_ESWITCH_GET, NULL, eswitch, ret);
+	return bwl_devlink_ask(card, DEVLINK_CMD_ESWITCH_GET, NULL, eswitch, ret);
 }
 
 /* One value for each cmode. Of another type than a word it is left alone. */
@@ -226,5 +226,5 @@ static int param(const struct nlmsghdr *h, void *arg)
 int bwl_devlink_param(const char *card, const char *name, char ret[static BWL_CARD_WORD])
 {
 	*ret = '\0';
-	return ask(card, DEVLINK_CMD_PARAM_GET, name, param, ret);
+	return bwl_devlink_ask(card, DEVLINK_CMD_PARAM_GET, name, param, ret);
 }

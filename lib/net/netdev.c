@@ -110,7 +110,7 @@ int bwl_netdev_get(const char *name, struct bwl_netdev *ret, struct bwl_err *e)
 	free(all);
 	if (i < n)
 		return 0;
-	bwl_fail(e, ENODEV, "no network device is called %s in this namespace", name);
+	bwl_fail(e, ENODEV, "no such network device in this namespace: %s", name);
 	return bwl_hint(e, "ip link show lists them");
 }
 

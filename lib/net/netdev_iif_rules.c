@@ -528,7 +528,7 @@ int bwl_lock_open(struct bwl_err *e)
 		r = open_family(&families[i]);
 		r = has_no_rules(r) ? 0 : r;
 		if (r)
-			bwl_fail(e, -r, "cannot take the %s rules away: %s", families[i].name,
+			bwl_fail(e, -r, "cannot remove the %s rules: %s", families[i].name,
 				 strerror(-r));
 	}
 	return r;

@@ -114,11 +114,11 @@ int bwl_policy_wall_ok(const struct bwl_policy *p, struct bwl_err *e)
 		return 0;
 	bwl_fail(
 		e, EAGAIN,
-		"line %u: `until:` is a time of the wall clock, and the wall clock %s: if it is behind, the grant would last longer",
+		"line %u: `until:` needs a correct wall clock, and the wall clock %s: if it is slow, the grant would last too long",
 		p->until_line,
-		wall == BWL_WALL_OLD ? "is before the day this program was built"
+		wall == BWL_WALL_OLD ? "is before the build date of this program"
 				     : "is not synchronised");
 	return bwl_hint(
 		e,
-		"wait for NTP or PTP (timedatectl), grant for a time instead (`grant NAME … for 2h`), or say --trust-clock");
+		"wait for NTP or PTP (timedatectl), grant for a duration instead (`grant NAME … for 2h`), or use --trust-clock");
 }

@@ -14,12 +14,13 @@ static int check_uplinks(struct bwl_check *c)
 
 	bwl_check_at(c, "uplinks", SIZE_MAX, NULL, 0);
 	if (!p->nuplinks)
-		return bwl_fail(c->e, EINVAL, "uplinks: name at least one device");
+		return bwl_fail(c->e, EINVAL,
+				"uplinks is missing or empty: give at least one device");
 	for (size_t i = 0; i < p->nuplinks; i++) {
 		bwl_check_at(c, "uplinks", i, NULL, 0);
 		if (!bwl_check_name(p->uplinks[i], 15))
 			return bwl_fail(c->e, EINVAL,
-					"'%s' is not the name of a device: " DEV_DOMAIN,
+					"'%s' is not a valid device name: " DEV_DOMAIN,
 					p->uplinks[i]);
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(p->uplinks[i], p->uplinks[j]))
@@ -39,7 +40,7 @@ static int check_port(struct bwl_check *c, size_t i)
 	bwl_check_words(who, sizeof(who), "host port", " ", x->name);
 	bwl_check_at(c, "host_ports", i, "dev", x->line);
 	if (!bwl_check_name(x->name, 15))
-		return bwl_fail(c->e, EINVAL, "'%s' is not the name of a device: " DEV_DOMAIN,
+		return bwl_fail(c->e, EINVAL, "'%s' is not a valid device name: " DEV_DOMAIN,
 				x->name);
 	if (bwl_check_has_port(c->p, x->name, i))
 		return bwl_fail(c->e, EEXIST, "%s is listed twice", who);
@@ -49,7 +50,7 @@ static int check_port(struct bwl_check *c, size_t i)
 	if (!x->nsources)
 		return bwl_fail(
 			c->e, EINVAL,
-			"%s: sources: list the prefixes it may send from; anything else is dropped",
+			"%s: sources is missing or empty: give the prefixes that it may send from",
 			who);
 	r = bwl_check_prefixes(c, x->sources, x->nsources, "sources", who);
 	if (r)
@@ -62,7 +63,7 @@ static int check_port(struct bwl_check *c, size_t i)
 				BWL_MAX_SOURCES);
 	for (size_t v = 0; v < x->nvlans; v++) {
 		bwl_check_at(c, "host_ports", i, "vlans", x->line);
-		bwl_where_index(c->w, v);
+		bwl_place_index(c->w, v);
 		if (x->vlans[v] < 1 || x->vlans[v] > 4094)
 			return bwl_fail(c->e, ERANGE, "%s: a VLAN tag is 1 to 4094", who);
 		for (size_t j = 0; j < v; j++)
@@ -72,7 +73,7 @@ static int check_port(struct bwl_check *c, size_t i)
 	}
 	bwl_check_at(c, "host_ports", i, "mac", x->line);
 	if (x->has_mac && (x->mac[0] & 1 || !memcmp(x->mac, "\0\0\0\0\0", 6)))
-		return bwl_fail(c->e, EINVAL, "%s: mac is no unicast address", who);
+		return bwl_fail(c->e, EINVAL, "%s: mac must be a unicast address", who);
 	bwl_check_at(c, "host_ports", i, "limit", x->line);
 	return bwl_check_limit(c, &x->limit, who, "limit", false);
 }
@@ -89,9 +90,10 @@ static int check_services(struct bwl_check *c)
 
 		bwl_check_at(c, "services", i, NULL, 0);
 		if (s->class_ >= _BWL_CLASS_MAX)
-			return bwl_fail(c->e, EINVAL, "service %zu has no class", i + 1);
+			return bwl_fail(c->e, EINVAL, "service %zu: class is missing", i + 1);
 		if (ported && !s->port)
-			return bwl_fail(c->e, EINVAL, "service %zu: port: 1 to 65535", i + 1);
+			return bwl_fail(c->e, EINVAL, "service %zu: port is missing: 1 to 65535",
+					i + 1);
 		if (!ported && s->port)
 			return bwl_fail(c->e, EINVAL, "service %zu: only tcp and udp have ports",
 					i + 1);
@@ -104,6 +106,19 @@ static int check_services(struct bwl_check *c)
 	return 0;
 }
 
+static int check_zone(struct bwl_check *c, const struct bwl_pol_zone *z)
+{
+	bwl_check_at(c, "zones", SIZE_MAX, z->name, z->line);
+	if (!bwl_check_name(z->name, 31))
+		return bwl_fail(c->e, EINVAL, "'%s' is not a valid zone name: " BWL_NAME_DOMAIN,
+				z->name);
+	if (!z->limit.present)
+		return bwl_fail(c->e, EINVAL,
+				"zone %s: the limit is missing: give rate, volume or both",
+				z->name);
+	return bwl_check_limit(c, &z->limit, "zone", z->name, false);
+}
+
 static int check_zones(struct bwl_check *c)
 {
 	struct bwl_policy *p = c->p;
@@ -113,49 +128,49 @@ static int check_zones(struct bwl_check *c)
 	if (p->nzones >= BWL_MAX_ZONES)
 		return bwl_fail(c->e, E2BIG, "more than %d zones", BWL_MAX_ZONES - 1);
 	for (size_t i = 0; i < p->nzones; i++) {
-		bwl_check_at(c, "zones", SIZE_MAX, p->zones[i].name, p->zones[i].line);
-		if (!bwl_check_name(p->zones[i].name, 31))
-			return bwl_fail(c->e, EINVAL,
-					"'%s' is not a name of a zone: " BWL_NAME_DOMAIN,
-					p->zones[i].name);
-		if (!p->zones[i].limit.present)
-			return bwl_fail(c->e, EINVAL,
-					"zone %s has no limit: say rate, volume or both",
-					p->zones[i].name);
-		r = bwl_check_limit(c, &p->zones[i].limit, "zone", p->zones[i].name, false);
-		if (r)
+		if ((r = bwl_check_next(c, check_zone(c, &p->zones[i]))))
 			return r;
 		c->zones[i] = &p->zones[i];
 	}
 	qsort(c->zones, p->nzones, sizeof(*c->zones), bwl_check_zone_cmp);
 	for (size_t i = 1; i < p->nzones; i++) {
+		if (bwl_check_zone_cmp(&c->zones[i - 1], &c->zones[i]))
+			continue;
 		bwl_check_at(c, "zones", SIZE_MAX, c->zones[i]->name, c->zones[i]->line);
-		if (!bwl_check_zone_cmp(&c->zones[i - 1], &c->zones[i]))
-			return bwl_fail(c->e, EEXIST, "zone %s is here for the second time",
-					c->zones[i]->name);
+		r = bwl_fail(c->e, EEXIST, "duplicate zone %s", c->zones[i]->name);
+		if ((r = bwl_check_next(c, r)))
+			return r;
 	}
 	return 0;
+}
+
+static int check_name(struct bwl_check *c)
+{
+	bwl_check_at(c, "node", SIZE_MAX, NULL, 0);
+	if (bwl_check_name(c->p->node, 31))
+		return 0;
+	return bwl_fail(c->e, EINVAL, "node: '%s' is not a valid name: " BWL_NAME_DOMAIN,
+			c->p->node);
+}
+
+static int check_heartbeat(struct bwl_check *c)
+{
+	const struct bwl_policy *p = c->p;
+
+	bwl_check_at(c, "heartbeat", SIZE_MAX, NULL, 0);
+	if (p->heartbeat_none ? p->heartbeat_ns == 0 : p->heartbeat_ns >= 1000000)
+		return 0;
+	return bwl_fail(c->e, ERANGE, "heartbeat: a time of at least 1ms, or none");
 }
 
 static int check_node(struct bwl_check *c)
 {
 	struct bwl_policy *p = c->p;
-	int r;
 
-	bwl_check_at(c, "node", SIZE_MAX, NULL, 0);
-	if (!bwl_check_name(p->node, 31))
-		return bwl_fail(c->e, EINVAL, "node: '%s' is not a name: " BWL_NAME_DOMAIN,
-				p->node);
-	bwl_check_at(c, "heartbeat", SIZE_MAX, NULL, 0);
-	if (p->heartbeat_none ? p->heartbeat_ns != 0 : p->heartbeat_ns < 1000000)
-		return bwl_fail(c->e, ERANGE, "heartbeat: a time of at least 1ms, or none");
-	r = bwl_check_keys(c, bwl_top_keys, NULL, p);
-	if (r)
-		return r;
 	bwl_check_at(c, "lease", SIZE_MAX, NULL, 0);
 	if (p->lease_ns && p->heartbeat_none) {
 		bwl_fail(c->e, EINVAL,
-			 "lease: there is no heartbeat, by which the data plane would end it");
+			 "lease needs a heartbeat: without one the data plane cannot end it");
 		return bwl_hint(c->e, "set heartbeat to a time such as 60s");
 	}
 	bwl_check_at(c, "min_charge", SIZE_MAX, NULL, 0);
@@ -166,9 +181,19 @@ static int check_node(struct bwl_check *c)
 			p->min_charge);
 	bwl_check_at(c, "uplink_control", SIZE_MAX, NULL, 0);
 	if (p->control >> _BWL_CONTROL_MAX)
-		return bwl_fail(c->e, EINVAL, "uplink_control has bits without a name");
+		return bwl_fail(c->e, EINVAL, "uplink_control has unknown bits");
 	bwl_check_at(c, "node_limit", SIZE_MAX, NULL, 0);
 	return bwl_check_limit(c, &p->node_limit, "node_limit", "", false);
+}
+
+static int check_port_count(struct bwl_check *c)
+{
+	bwl_check_at(c, "host_ports", SIZE_MAX, NULL, 0);
+	if (!c->p->nports)
+		return bwl_fail(c->e, EINVAL, "host_ports is missing or empty: give at least one");
+	if (c->p->nports + c->p->nuplinks > BWL_MAX_PORTS)
+		return bwl_fail(c->e, E2BIG, "more than %d host ports and uplinks", BWL_MAX_PORTS);
+	return 0;
 }
 
 static int check_all(struct bwl_check *c)
@@ -176,30 +201,29 @@ static int check_all(struct bwl_check *c)
 	struct bwl_policy *p = c->p;
 	int r;
 
-	if ((r = check_node(c)) || (r = check_uplinks(c)) || (r = bwl_check_ipsec(c)))
+	if ((r = bwl_check_next(c, check_name(c))) || (r = bwl_check_next(c, check_heartbeat(c))) ||
+	    (r = bwl_check_next(c, bwl_check_keys(c, bwl_top_keys, NULL, p))) ||
+	    (r = bwl_check_next(c, check_node(c))) || (r = bwl_check_next(c, check_uplinks(c))) ||
+	    (r = bwl_check_next(c, bwl_check_ipsec(c))) ||
+	    (r = bwl_check_next(c, check_port_count(c))))
 		return r;
-	bwl_check_at(c, "host_ports", SIZE_MAX, NULL, 0);
-	if (!p->nports)
-		return bwl_fail(c->e, EINVAL, "host_ports: list at least one");
-	if (p->nports + p->nuplinks > BWL_MAX_PORTS)
-		return bwl_fail(c->e, E2BIG, "more than %d host ports and uplinks", BWL_MAX_PORTS);
 	for (size_t i = 0; i < p->nports; i++)
-		if ((r = check_port(c, i)))
+		if ((r = bwl_check_next(c, check_port(c, i))))
 			return r;
-	if ((r = check_zones(c)) || (r = check_services(c)))
+	if ((r = check_zones(c)) || (r = bwl_check_next(c, check_services(c))))
 		return r;
 	for (size_t i = 0; i < p->npeers; i++)
-		if ((r = bwl_check_peer(c, i)))
+		if ((r = bwl_check_next(c, bwl_check_peer(c, i))))
 			return r;
 	c->w->n = 0;
 	c->line = 0;
-	return bwl_policy_check_overlaps(p, c->file, c->w, c->e);
+	return bwl_policy_check_overlaps(c);
 }
 
-int bwl_policy_check_at(struct bwl_policy *p, const char *file, struct bwl_where *w,
-			struct bwl_err *e)
+int bwl_policy_check_at(struct bwl_policy *p, const char *file, struct bwl_place *w,
+			struct bwl_err *e, struct bwl_conv *conv)
 {
-	struct bwl_check c = { .p = p, .file = file, .w = w, .e = e };
+	struct bwl_check c = { .p = p, .file = file, .w = w, .e = e, .conv = conv };
 	int r;
 
 	bwl_policy_drop_warnings(p);
@@ -226,7 +250,7 @@ int bwl_policy_check_at(struct bwl_policy *p, const char *file, struct bwl_where
 
 int bwl_policy_check(struct bwl_policy *p, const char *file, struct bwl_err *e)
 {
-	struct bwl_where w = { 0 };
+	struct bwl_place w = { 0 };
 
-	return bwl_policy_check_at(p, file, &w, e);
+	return bwl_policy_check_at(p, file, &w, e, NULL);
 }

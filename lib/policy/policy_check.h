@@ -18,7 +18,7 @@ struct bwl_hop {
 struct bwl_check {
 	struct bwl_policy *p;
 	const char *file;
-	struct bwl_where *w;
+	struct bwl_place *w;
 	struct bwl_err *e;
 	unsigned line;                     /* of the item being looked at */
 	const struct bwl_pol_zone **zones; /* by name */
@@ -27,6 +27,7 @@ struct bwl_check {
 	struct bwl_hop *nexthops; /* hash */
 	size_t nnexthops;
 	struct bwl_hop last_hop;
+	struct bwl_conv *conv; /* who keeps all errors; NULL: the first one ends it */
 };
 
 #define BWL_NEXTHOP_HASH (4 * BWL_MAX_NEXTHOPS)
@@ -61,5 +62,9 @@ int bwl_check_zone_cmp(const void *a, const void *b); /* of pointers to zones, b
 int bwl_check_ipsec(struct bwl_check *c);
 int bwl_check_peer_ipsec(struct bwl_check *c, size_t i, const char *who);
 int bwl_check_peer(struct bwl_check *c, size_t i);
+/* policy_overlaps.c: prefixes compared with each other */
+int bwl_policy_check_overlaps(struct bwl_check *c);
+/* 0: r was none, or is kept where all errors are wanted, and the next item is looked at. */
+int bwl_check_next(struct bwl_check *c, int r);
 
 #endif

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include "policy_check.h"
+#include "policy_conv.h"
 #include "bwl/units.h"
 
 bool bwl_check_name(const char *s, size_t max)
@@ -20,12 +21,26 @@ void bwl_check_at(struct bwl_check *c, const char *section, size_t index, const 
 		  unsigned line)
 {
 	c->w->n = 0;
-	bwl_where_key(c->w, section);
+	bwl_place_key(c->w, section);
 	if (index != SIZE_MAX)
-		bwl_where_index(c->w, index);
+		bwl_place_index(c->w, index);
 	if (key)
-		bwl_where_key(c->w, key);
+		bwl_place_key(c->w, key);
 	c->line = line;
+}
+
+int bwl_check_next(struct bwl_check *c, int r)
+{
+	const struct bwl_errors *all = c->conv ? c->conv->all : NULL;
+	const char *key = c->w->n > 2 ? c->w->step[2].key : NULL;
+
+	if (!r || !all || r == -ENOMEM)
+		return r;
+	/* the port that is not there may be the one that could not be read */
+	if (key && ((!strcmp(key, "uplink") && bwl_errors_has(all, "uplinks/")) ||
+		    (!strcmp(key, "from") && bwl_errors_has(all, "host_ports/"))))
+		return 0;
+	return bwl_conv_go_on(c->conv, r, 0);
 }
 
 void bwl_check_words(char *buf, size_t size, const char *a, const char *sep, const char *b)
@@ -45,21 +60,20 @@ static int check_present_limit(struct bwl_check *c, const struct bwl_lim *l, con
 	char a[BWL_UNIT_BUF];
 
 	if (l->rate_bps == BWL_NO_RATE && !l->has_volume && !may_be_empty)
-		return bwl_fail(c->e, EINVAL, "%s limits nothing: say rate, volume or both", who);
+		return bwl_fail(c->e, EINVAL, "%s is empty: give rate, volume or both", who);
 	if (l->rate_bps != BWL_NO_RATE &&
 	    (l->rate_bps < BWL_RATE_MIN_BPS || l->rate_bps > BWL_RATE_MAX_BPS))
 		return bwl_fail(c->e, ERANGE, "%s: rate %s: a rate is 1kbit to 100tbit", who,
 				bwl_format_rate(l->rate_bps, a));
 	if (l->burst && (l->burst < BWL_MIN_BURST || l->burst > BWL_MAX_BURST)) {
-		bwl_where_key(c->w, "burst");
+		bwl_place_key(c->w, "burst");
 		return bwl_fail(c->e, ERANGE,
 				"%s: burst %s: a burst is %llub (one full frame) to 1tb", who,
 				bwl_format_size(l->burst, a), BWL_MIN_BURST);
 	}
 	if (l->burst && l->rate_bps == BWL_NO_RATE) {
-		bwl_where_key(c->w, "burst");
-		return bwl_fail(c->e, EINVAL, "%s: a burst without a rate means nothing: say rate",
-				who);
+		bwl_place_key(c->w, "burst");
+		return bwl_fail(c->e, EINVAL, "%s: rate is missing: burst needs it", who);
 	}
 	if (l->burst && l->burst < BWL_GSO_BURST)
 		bwl_policy_warn(
@@ -69,7 +83,7 @@ static int check_present_limit(struct bwl_check *c, const struct bwl_lim *l, con
 	if (l->has_volume && l->volume > BWL_MAX_VOLUME)
 		return bwl_fail(c->e, ERANGE, "%s: a volume is 0 to 4096pb", who);
 	if (l->has_volume && l->window_ns && l->window_ns < BWL_WINDOW_MIN_NS) {
-		bwl_where_key(c->w, "volume");
+		bwl_place_key(c->w, "volume");
 		return bwl_fail(c->e, ERANGE,
 				"%s: window %s: the window of a volume is 11s to 36500d", who,
 				bwl_format_time(l->window_ns, a));
@@ -90,7 +104,7 @@ int bwl_check_limit(struct bwl_check *c, const struct bwl_lim *l, const char *wh
 }
 
 const char *const bwl_range_text[] = {
-	"", "multicast", "broadcast", "loopback", "link-local", "not an address of anyone",
+	"", "multicast", "broadcast", "loopback", "link-local", "not a host address",
 };
 
 /* A prefix wholly inside a range that no packet may go to; one that covers it is fine. */
@@ -132,10 +146,11 @@ int bwl_check_prefixes(struct bwl_check *c, const struct bwl_pfx *list, size_t n
 
 		if (u == BWL_USABLE)
 			continue;
-		bwl_where_key(c->w, key);
-		bwl_where_index(c->w, i);
-		return bwl_fail(c->e, EINVAL, "%s: %s is %s: unicast prefixes only", who,
-				bwl_pfx_format(&list[i], text, sizeof(text)), bwl_range_text[u]);
+		bwl_place_key(c->w, key);
+		bwl_place_index(c->w, i);
+		return bwl_fail(c->e, EINVAL, "%s: %s is %s: only unicast prefixes are accepted",
+				who, bwl_pfx_format(&list[i], text, sizeof(text)),
+				bwl_range_text[u]);
 	}
 	return 0;
 }

@@ -16,7 +16,7 @@ static int check_via(struct bwl_check *c, const uint8_t *addr, uint8_t family, c
 	u = bwl_check_range(&x);
 	if (u == BWL_USABLE || u == BWL_LINK_LOCAL)
 		return 0;
-	return bwl_fail(c->e, EINVAL, "%s: via %s is %s: the address of a router", who,
+	return bwl_fail(c->e, EINVAL, "%s: via %s is %s: give the address of a router", who,
 			bwl_pfx_format(&x, text, sizeof(text)), bwl_range_text[u]);
 }
 
@@ -31,11 +31,12 @@ static int check_path(struct bwl_check *c, size_t i, const char *who)
 	if (x->path >= _BWL_PATH_MAX)
 		return bwl_fail(c->e, EINVAL, "%s: path is xfrm, offload or clear", who);
 	if (x->path == BWL_PATH_CLEAR && *x->ipsec_remote)
-		return bwl_fail(c->e, EINVAL, "%s: path is clear, yet ipsec is given: keep one",
-				who);
+		return bwl_fail(c->e, EINVAL,
+				"%s: path clear and ipsec exclude each other: remove one", who);
 	if (x->path != BWL_PATH_CLEAR && !*x->ipsec_remote)
-		return bwl_fail(c->e, EINVAL, "%s: path %s needs ipsec: { remote: ADDRESS }", who,
-				bwl_path_name(x->path));
+		return bwl_fail(c->e, EINVAL,
+				"%s: ipsec is missing: path %s needs ipsec: { remote: ADDRESS }",
+				who, bwl_path_name(x->path));
 	bwl_check_at(c, "peers", i, "ipsec", x->line);
 	if (*x->ipsec_remote && (bwl_pfx_parse(x->ipsec_remote, &remote, NULL) ||
 				 strchr(x->ipsec_remote, '/') || bwl_check_range(&remote)))
@@ -46,8 +47,8 @@ static int check_path(struct bwl_check *c, size_t i, const char *who)
 		return r;
 	bwl_check_at(c, "peers", i, "uplink", x->line);
 	if (*x->uplink && !bwl_check_has_uplink(c->p, x->uplink))
-		return bwl_fail(c->e, ENOENT, "%s: uplink %s is not one of uplinks", who,
-				x->uplink);
+		return bwl_fail(c->e, ENOENT, "%s: unknown uplink %s: it must be one of uplinks",
+				who, x->uplink);
 	bwl_check_at(c, "peers", i, "via", x->line);
 	r = x->has_via4 ? check_via(c, x->via4, 4, who) : 0;
 	if (!r && x->has_via6)
@@ -60,15 +61,16 @@ static int check_path(struct bwl_check *c, size_t i, const char *who)
 	}
 	bwl_check_at(c, "peers", i, NULL, x->line);
 	if (!x->has_via4 && !x->has_via6)
-		return bwl_fail(
-			c->e, EINVAL,
-			"%s: path clear needs via, the next hop: the DPU resolves no address that a host chose",
-			who);
+		return bwl_fail(c->e, EINVAL,
+				"%s: via is missing: path clear needs the address of a next hop",
+				who);
 	if (need4 && !x->has_via4)
-		return bwl_fail(c->e, EINVAL, "%s has IPv4 addresses: via must be an IPv4 address",
+		return bwl_fail(c->e, EINVAL,
+				"%s: via is missing: its IPv4 addresses need an IPv4 next hop",
 				who);
 	if (need6 && !x->has_via6)
-		return bwl_fail(c->e, EINVAL, "%s has IPv6 addresses: say via6, their next hop",
+		return bwl_fail(c->e, EINVAL,
+				"%s: via6 is missing: its IPv6 addresses need an IPv6 next hop",
 				who);
 	return 0;
 }
@@ -83,7 +85,7 @@ static void check_horizon(struct bwl_check *c, const struct bwl_pol_peer *x, con
 		return;
 	bwl_policy_warn(
 		c->p, c->file, x->line,
-		"%s: the horizon of %s is less than one GSO packet at %s: TCP has to retransmit what cannot wait; horizon: auto fits every rate",
+		"%s: the horizon of %s is less than one GSO packet at %s: TCP must retransmit; `horizon: auto` fits every rate",
 		who, bwl_format_time(c->p->horizon_ns, a), bwl_format_rate(x->grant.rate_bps, b));
 }
 
@@ -107,9 +109,9 @@ static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 	check_horizon(c, x, who);
 	bwl_check_at(c, "peers", i, "accept", x->line);
 	if (x->accept.present && x->accept_none)
-		return bwl_fail(c->e, EINVAL, "%s: accept is both none and a limit", who);
+		return bwl_fail(c->e, EINVAL, "%s: accept cannot be both none and a limit", who);
 	if (x->accept.present && x->accept.has_volume)
-		return bwl_fail(c->e, EINVAL, "%s: accept has no volume: only rate and burst", who);
+		return bwl_fail(c->e, EINVAL, "%s: accept takes rate and burst, no volume", who);
 	r = bwl_check_limit(c, &x->accept, who, "accept", false);
 	if (r)
 		return r;
@@ -121,13 +123,13 @@ static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 	    (x->floor.rate_bps == BWL_NO_RATE || x->floor.rate_bps > x->grant.rate_bps))
 		return bwl_fail(
 			c->e, EINVAL,
-			"%s: floor is above the grant's rate: it is what remains when the grant is gone",
+			"%s: floor exceeds the grant's rate: it is what remains when the grant ends",
 			who);
 	for (unsigned k = 0; k < _BWL_CLASS_MAX; k++) {
 		if (!x->class_[k].present)
 			continue;
 		bwl_check_at(c, "peers", i, "classes", x->line);
-		bwl_where_key(c->w, bwl_class_name(k));
+		bwl_place_key(c->w, bwl_class_name(k));
 		r = bwl_check_limit(c, &x->class_[k], who, bwl_class_name(k), false);
 		if (r)
 			return r;
@@ -137,7 +139,7 @@ static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 	if (classes && !x->grant.present)
 		return bwl_fail(
 			c->e, EINVAL,
-			"%s has classes and no grant: a class is the host's claim, so the peer's own limit stands above it",
+			"%s: grant is missing: classes need it, because a class is only what the host claims",
 			who);
 	return 0;
 }
@@ -174,6 +176,8 @@ static bool claim_nexthop(struct bwl_check *c, const struct bwl_pol_peer *x)
 	size_t i;
 
 	memset(&h, 0, sizeof(h)); /* padding too: it is hashed and compared */
+	if (!*x->uplink && !c->p->nuplinks)
+		return true; /* complained about already */
 	strcpy(h.uplink, *x->uplink ? x->uplink : c->p->uplinks[0]);
 	if (x->path == BWL_PATH_CLEAR) {
 		h.has_via4 = x->has_via4;
@@ -204,17 +208,18 @@ int bwl_check_peer(struct bwl_check *c, size_t i)
 	bwl_check_words(who, sizeof(who), "peer", " ", x->name);
 	bwl_check_at(c, "peers", i, "name", x->line);
 	if (!bwl_check_name(x->name, 31))
-		return bwl_fail(c->e, EINVAL, "'%s' is not a name of a peer: " BWL_NAME_DOMAIN,
+		return bwl_fail(c->e, EINVAL, "'%s' is not a valid peer name: " BWL_NAME_DOMAIN,
 				x->name);
 	if (!claim_name(c, i, &other)) {
 		unsigned line = c->p->peers[other].line;
 
-		bwl_fail(c->e, EEXIST, "%s is here for the second time", who);
+		bwl_fail(c->e, EEXIST, "duplicate %s", who);
 		return line ? bwl_hint(c->e, "the first one is in line %u", line) : -EEXIST;
 	}
 	bwl_check_at(c, "peers", i, "addresses", x->line);
 	if (!x->naddresses)
-		return bwl_fail(c->e, EINVAL, "%s: addresses: at least one prefix", who);
+		return bwl_fail(c->e, EINVAL,
+				"%s: addresses is missing or empty: give at least one prefix", who);
 	bwl_check_at(c, "peers", i, NULL, x->line);
 	r = bwl_check_prefixes(c, x->addresses, x->naddresses, "addresses", who);
 	if (r)
@@ -225,15 +230,18 @@ int bwl_check_peer(struct bwl_check *c, size_t i)
 		bwl_check_at(c, "peers", i, "zone", x->line);
 		memcpy(key.name, x->zone, sizeof(key.name));
 		if (!bsearch(&k, c->zones, c->p->nzones, sizeof(*c->zones), bwl_check_zone_cmp))
-			return bwl_fail(c->e, ENOENT, "%s: zone %s is not one of zones", who,
+			return bwl_fail(c->e, ENOENT,
+					"%s: unknown zone %s: it must be one of zones", who,
 					x->zone);
 	}
 	for (size_t f = 0; f < x->nfrom; f++) {
 		bwl_check_at(c, "peers", i, "from", x->line);
-		bwl_where_index(c->w, f);
+		bwl_place_index(c->w, f);
 		if (!bwl_check_has_port(c->p, x->from[f], c->p->nports))
-			return bwl_fail(c->e, ENOENT, "%s: from %s is not one of host_ports", who,
-					x->from[f]);
+			return bwl_fail(
+				c->e, ENOENT,
+				"%s: unknown host port %s: from must list devices of host_ports",
+				who, x->from[f]);
 	}
 	r = check_path(c, i, who);
 	if (r)

@@ -11,7 +11,7 @@ unsigned bwl_conv_down(struct bwl_conv *c, const char *key)
 {
 	unsigned n = c->w.n;
 
-	bwl_where_key(&c->w, key);
+	bwl_place_key(&c->w, key);
 	return n;
 }
 
@@ -55,8 +55,8 @@ static int take_burst(struct bwl_conv *c, const char *s, struct bwl_lim *l)
 			"'%.64s' is not a burst: a size such as 64kb, or a time at the rate such as 1ms",
 			s);
 	if (l->rate_bps == BWL_NO_RATE)
-		return bwl_fail(c->e, EINVAL, "a burst of '%.64s' needs a rate to be so long at",
-				s);
+		return bwl_fail(c->e, EINVAL,
+				"rate is missing: a burst given as a time ('%.64s') needs it", s);
 	bytes = (unsigned __int128)l->rate_bps * ns / 8000000000ULL;
 	if (bytes < BWL_MIN_BURST || bytes > BWL_MAX_BURST)
 		goto domain;
@@ -124,7 +124,7 @@ int bwl_conv_prefixes(struct bwl_conv *c, const char *key, char **list, unsigned
 	if (!*ret)
 		return bwl_fail(c->e, ENOMEM, "out of memory");
 	for (unsigned i = 0; i < n; i++) {
-		bwl_where_index(&c->w, i);
+		bwl_place_index(&c->w, i);
 		r = bwl_pfx_parse(list[i], &(*ret)[i], c->e);
 		if (r)
 			return r;

@@ -11,10 +11,26 @@ struct bwl_conv {
 	struct bwl_policy *p;
 	uint64_t now_boot_ns;
 	int64_t now_wall_s;
-	const char *file;
-	struct bwl_where w; /* what is being read: stays where an error happened */
+	const char *file, *text;
+	size_t len;
+	struct bwl_place w; /* what is being read: stays where an error happened */
 	struct bwl_err *e;
+	struct bwl_errors *all; /* NULL: the first error ends it */
+	bool checking;          /* what was read, as a whole */
 };
+
+/* policy_errors.c */
+bool bwl_errors_has(const struct bwl_errors *all, const char *section);
+/* 0: *e, at w, is one more of them; r: there is no room. */
+int bwl_errors_add(struct bwl_errors *all, const struct bwl_place *w, int r,
+		   const struct bwl_err *e);
+void bwl_errors_sort(struct bwl_errors *all);
+/* Keeps the error r, unless it follows from another one, and steps back. 0: what follows is read.
+ */
+int bwl_conv_go_on(struct bwl_conv *c, int r, unsigned back);
+/* The same of what bwl_conv_*() returned: with the place in front of the message. */
+int bwl_conv_next(struct bwl_conv *c, int r, unsigned back);
+void bwl_conv_prefix_error(struct bwl_conv *c);
 
 /*
  * Steps down to a key and returns where it stepped from. The caller steps back by assigning

@@ -48,7 +48,7 @@ static int take_grant(struct bwl_conv *c, const struct bwl_text_limit *t, struct
 			return r;
 		if (past)
 			bwl_policy_warn(c->p, c->file, x->line,
-					"peer %s: the grant ended at %s, which is past", x->name,
+					"peer %s: the grant ended at %s, in the past", x->name,
 					t->until);
 		c->w.n--;
 	}
@@ -74,7 +74,8 @@ static int take_via(struct bwl_conv *c, const struct bwl_text_peer *t, struct bw
 	if (t->via6) {
 		bwl_conv_down(c, "via6");
 		if (x->has_via6)
-			return bwl_fail(c->e, EINVAL, "via is an IPv6 address already: keep one");
+			return bwl_fail(c->e, EINVAL,
+					"via6 repeats via, which is an IPv6 address: remove one");
 		if (inet_pton(AF_INET6, t->via6, x->via6) != 1)
 			return bwl_fail(c->e, EINVAL, "'%.64s' is not an IPv6 address", t->via6);
 		x->has_via6 = true;
@@ -105,7 +106,7 @@ static int take_path(struct bwl_conv *c, const struct bwl_text_peer *t, struct b
 		if (!t->ipsec && strcmp(x->name, "self"))
 			return bwl_conv_missing(
 				c, "path",
-				"say `path: clear` aloud or give ipsec: { remote: ADDRESS }");
+				"give ipsec: { remote: ADDRESS }, or explicitly `path: clear`");
 		x->path = t->ipsec ? BWL_PATH_XFRM : BWL_PATH_CLEAR;
 		return 0;
 	}
@@ -126,9 +127,10 @@ static int take_from(struct bwl_conv *c, const struct bwl_text_peer *t, struct b
 	if (t->from_count > BWL_MAX_PORTS)
 		return bwl_fail(c->e, E2BIG, "at most %d host ports", BWL_MAX_PORTS);
 	for (unsigned i = 0; i < t->from_count; i++) {
-		bwl_where_index(&c->w, i);
+		bwl_place_index(&c->w, i);
 		if (strlen(t->from[i]) >= sizeof(x->from[0]))
-			return bwl_fail(c->e, EINVAL, "'%.64s' is no device: at most 15 characters",
+			return bwl_fail(c->e, EINVAL,
+					"'%.64s' is not a valid device name: at most 15 characters",
 					t->from[i]);
 		strcpy(x->from[x->nfrom++], t->from[i]);
 		c->w.n--;
@@ -137,51 +139,56 @@ static int take_from(struct bwl_conv *c, const struct bwl_text_peer *t, struct b
 	return 0;
 }
 
+static int take_accept(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
+{
+	bwl_conv_down(c, "accept");
+	if (t->accept && !x->accept_none && !t->accept->rate)
+		return bwl_fail(c->e, EINVAL, "rate is missing: give one, or `accept: none`");
+	return x->accept_none ? 0 : bwl_conv_limit(c, t->accept, &x->accept);
+}
+
+static int take_floor(struct bwl_conv *c, const struct bwl_text_limit *t, struct bwl_lim *ret)
+{
+	bwl_conv_down(c, "floor");
+	return bwl_conv_limit(c, t, ret);
+}
+
 static int take_limits(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
 {
 	unsigned back = c->w.n;
-	int r = t->grant ? take_grant(c, t->grant, x) : 0;
+	int r;
 
-	if (r)
+	if ((r = bwl_conv_next(c, t->grant ? take_grant(c, t->grant, x) : 0, back)) ||
+	    (r = bwl_conv_next(c, take_accept(c, t, x), back)) ||
+	    (r = bwl_conv_next(c, take_floor(c, t->floor, &x->floor), back)))
 		return r;
-	bwl_conv_down(c, "accept");
-	if (t->accept && !x->accept_none && !t->accept->rate)
-		return bwl_fail(c->e, EINVAL, "say a rate, or none");
-	r = x->accept_none ? 0 : bwl_conv_limit(c, t->accept, &x->accept);
-	if (r)
-		return r;
-	c->w.n = back;
-	bwl_conv_down(c, "floor");
-	r = bwl_conv_limit(c, t->floor, &x->floor);
-	if (r)
-		return r;
-	c->w.n = back;
 	for (unsigned i = 0; t->classes && i < _BWL_CLASS_MAX; i++) {
 		bwl_conv_down(c, "classes");
 		bwl_conv_down(c, bwl_class_name(i));
 		r = bwl_conv_limit(c, t->classes->limit[i], &x->class_[i]);
-		if (r)
+		if ((r = bwl_conv_next(c, r, back)))
 			return r;
-		c->w.n = back;
 	}
 	return 0;
 }
 
 int bwl_conv_peer(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
 {
+	unsigned back = c->w.n;
 	int r;
 
 	if (!t->name)
-		return bwl_conv_missing(c, "name", "every peer has one");
+		return bwl_conv_missing(c, "name", "every peer needs one");
 	r = bwl_conv_name(c, "name", t->name, x->name, sizeof(x->name));
-	if (!r)
-		r = bwl_conv_prefixes(c, "addresses", t->addresses, t->addresses_count,
-				      &x->addresses, &x->naddresses);
-	if (!r)
-		r = bwl_conv_keys(c, bwl_peer_keys, t, x);
-	if (r)
+	if ((r = bwl_conv_next(c, r, back)))
 		return r;
-	if ((r = take_path(c, t, x)) || (r = take_via(c, t, x)) || (r = take_from(c, t, x)))
+	r = bwl_conv_prefixes(c, "addresses", t->addresses, t->addresses_count, &x->addresses,
+			      &x->naddresses);
+	if ((r = bwl_conv_next(c, r, back)) ||
+	    (r = bwl_conv_next(c, bwl_conv_keys(c, bwl_peer_keys, t, x), back)) ||
+	    (r = bwl_conv_next(c, take_path(c, t, x), back)) ||
+	    (r = bwl_conv_next(c, take_via(c, t, x), back)) ||
+	    (r = bwl_conv_next(c, take_from(c, t, x), back)))
 		return r;
 	return take_limits(c, t, x);
 }

@@ -15,7 +15,7 @@ int bwl_policy_bytes(const char *path, char **ret, size_t *ret_len, struct bwl_e
 		       : bwl_bytes_read(fd, BWL_POLICY_BYTES_MOST, ret, ret_len, e);
 
 	if (r == -EFBIG)
-		bwl_fail(e, EFBIG, "larger than any policy: at most 512 MiB");
+		bwl_fail(e, EFBIG, "too large for a policy: at most 512 MiB");
 	if (r && e)
 		strncpy(e->file, bwl_policy_file_name(path), sizeof(e->file) - 1);
 	return r;

@@ -78,7 +78,7 @@ int bwl_check_ipsec(struct bwl_check *c)
 	if (x->hard_ns <= x->rekey_ns)
 		return bwl_fail(
 			c->e, EINVAL,
-			"ipsec: hard must be longer than rekey: an SA that ends before its successor is there loses packets");
+			"ipsec: hard must be longer than rekey, or an SA ends before its successor exists");
 	return 0;
 }
 

@@ -120,7 +120,7 @@ static int parse(const struct bwl_key *k, const char *s, void *x, struct bwl_err
 		return parse_number(k, s, x, e);
 	which = k->words ? word_of(k->words, s) : 0;
 	if (which < 0 && (k->kind == BWL_K_YESNO || !k->size))
-		return bwl_fail(e, EINVAL, "'%.64s' is not known here: %s", s, k->words);
+		return bwl_fail(e, EINVAL, "'%.64s' is not accepted: %s", s, k->words);
 	if (k->kind == BWL_K_YESNO) {
 		set_value(k, x, (uint64_t)which);
 	} else if (k->size) {
@@ -141,6 +141,7 @@ void bwl_keys_defaults(const struct bwl_key *k, void *x)
 
 int bwl_conv_keys(struct bwl_conv *c, const struct bwl_key *k, const void *text, void *x)
 {
+	unsigned back = c->w.n;
 	const char *s;
 	int r;
 
@@ -149,10 +150,8 @@ int bwl_conv_keys(struct bwl_conv *c, const struct bwl_key *k, const void *text,
 		if (!s)
 			continue;
 		bwl_conv_down(c, k->name);
-		r = parse(k, s, x, c->e);
-		if (r)
+		if ((r = bwl_conv_next(c, parse(k, s, x, c->e), back)))
 			return r;
-		c->w.n--;
 	}
 	return 0;
 }

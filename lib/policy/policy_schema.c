@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "policy_text.h"
+#include "policy_conv.h"
 
 #define OPT (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
 #define TEXT(S, key, member, T, fields)                                                            \
@@ -85,8 +85,8 @@ static void make_schema(struct schema *s, const struct bwl_prescan *scan)
 /* What libcyaml logs about its first error. */
 struct complaint {
 	char text[128];
-	struct bwl_step step[BWL_PATH_STEPS]; /* from the innermost outwards */
-	char key[BWL_PATH_STEPS][64];
+	struct bwl_step step[BWL_PLACE_STEPS]; /* from the innermost outwards */
+	char key[BWL_PLACE_STEPS][64];
 	unsigned n;
 };
 
@@ -104,7 +104,7 @@ static void on_log(cyaml_log_t level, void *arg, const char *fmt, va_list args)
 	if (!*c->text) {
 		snprintf(c->text, sizeof(c->text), "%.*s", (int)sizeof(c->text) - 1,
 			 !strncmp(line, "Load: ", 6) ? line + 6 : line);
-	} else if (c->n < BWL_PATH_STEPS) {
+	} else if (c->n < BWL_PLACE_STEPS) {
 		if (sscanf(line, "  in mapping field '%63[^']'", c->key[c->n]) == 1) {
 			c->step[c->n].key = c->key[c->n];
 			c->n++;
@@ -114,39 +114,48 @@ static void on_log(cyaml_log_t level, void *arg, const char *fmt, va_list args)
 	}
 }
 
-static cyaml_config_t config(struct complaint *c)
+static cyaml_config_t config(struct complaint *c, unsigned flags)
 {
 	return (cyaml_config_t){
 		.log_fn = on_log,
 		.log_ctx = c,
 		.log_level = CYAML_LOG_WARNING,
 		.mem_fn = cyaml_mem,
-		.flags = CYAML_CFG_NO_ALIAS,
+		.flags = CYAML_CFG_NO_ALIAS | flags,
 	};
 }
 
-/* The keys of the mapping at w, for people; empty when w is none. */
-static void list_keys(const struct schema *s, const struct bwl_where *w, char *buf, size_t size)
+/* What stands at a path; NULL: no key of a policy leads there. */
+static const cyaml_schema_value_t *value_at(const struct schema *s, const struct bwl_step *step,
+					    unsigned n)
 {
 	const cyaml_schema_value_t *v = &s->value;
-	size_t n = 0;
 
-	for (unsigned i = 0; i < w->n; i++) {
-		if (v->type == CYAML_SEQUENCE && !w->step[i].key) {
+	for (unsigned i = 0; i < n; i++) {
+		if (v->type == CYAML_SEQUENCE && !step[i].key) {
 			v = v->sequence.entry;
-		} else if (v->type == CYAML_MAPPING && w->step[i].key) {
+		} else if (v->type == CYAML_MAPPING && step[i].key) {
 			const cyaml_schema_field_t *f = v->mapping.fields;
 
-			while (f->key && strcmp(f->key, w->step[i].key))
+			while (f->key && strcmp(f->key, step[i].key))
 				f++;
 			if (!f->key)
-				return;
+				return NULL;
 			v = &f->value;
 		} else {
-			return;
+			return NULL;
 		}
 	}
-	if (v->type != CYAML_MAPPING)
+	return v;
+}
+
+/* The keys of the mapping at w, for people; empty when w is none. */
+static void list_keys(const struct schema *s, const struct bwl_place *w, char *buf, size_t size)
+{
+	const cyaml_schema_value_t *v = value_at(s, w->step, w->n);
+	size_t n = 0;
+
+	if (!v || v->type != CYAML_MAPPING)
 		return;
 	for (const cyaml_schema_field_t *f = v->mapping.fields; f->key && n < size; f++)
 		n += snprintf(buf + n, size - n, "%s%s", n ? ", " : "", f->key);
@@ -168,7 +177,7 @@ static int nothing(void *arg, const struct bwl_node *n)
 	return 0;
 }
 
-static int explain_key(const struct schema *s, struct bwl_where *w, const char *key, bool twice,
+static int explain_key(const struct schema *s, struct bwl_place *w, const char *key, bool twice,
 		       const char *text, size_t len, struct bwl_err *e)
 {
 	char keys[256] = "";
@@ -178,19 +187,26 @@ static int explain_key(const struct schema *s, struct bwl_where *w, const char *
 	if (w->n && w->step[w->n - 1].key && twice)
 		w->n--;
 	list_keys(s, w, keys, sizeof(keys));
-	bwl_where_key(w, key);
+	bwl_place_key(w, key);
 	if (twice)
-		r = bwl_fail(e, EINVAL, "'%s' is here for the second time", key);
+		r = bwl_fail(e, EINVAL, "'%s' is given twice", key);
 	else
 		r = bwl_fail(e, EINVAL, "unknown key '%s': the keys here are %s", key, keys);
 	bwl_scan_locate(text, len, w, twice ? BWL_AT_SECOND_KEY : BWL_AT_KEY, e);
 	return r;
 }
 
+static int explain_kind(const char *key, const char *want, const char *got, struct bwl_err *e)
+{
+	return bwl_fail(e, EINVAL, "%s%s%s is expected here, not %s%s", key ? key : "",
+			key ? ": " : "", kind(want), kind(got),
+			key && !strcmp(key, "accept") ? " (or the word none)" : "");
+}
+
 static int explain(const struct schema *s, cyaml_err_t err, const struct complaint *c,
 		   const char *text, size_t len, struct bwl_err *e)
 {
-	struct bwl_where w = { 0 };
+	struct bwl_place w = { 0 };
 	char want[32], got[32];
 	const char *key;
 	int r;
@@ -209,11 +225,10 @@ static int explain(const struct schema *s, cyaml_err_t err, const struct complai
 		return explain_key(s, &w, c->text + 28, true, text, len, e);
 	key = w.n ? w.step[w.n - 1].key : NULL;
 	if (err == CYAML_ERR_SEQUENCE_ENTRIES_MIN) {
-		r = bwl_fail(e, EINVAL, "%s is empty: leave it out", key ? key : "the list");
+		r = bwl_fail(e, EINVAL, "%s is empty: give a value, or remove it",
+			     key ? key : "the list");
 	} else if (sscanf(c->text, "Expecting %31[A-Z_], got event: %31[A-Z_]", want, got) == 2) {
-		r = bwl_fail(e, EINVAL, "%s%s%s is expected here, not %s%s", key ? key : "",
-			     key ? ": " : "", kind(want), kind(got),
-			     key && !strcmp(key, "accept") ? " (or the word none)" : "");
+		r = explain_kind(key, want, got, e);
 	} else {
 		r = bwl_fail(e, EINVAL, "%s (%s)", c->text, cyaml_strerror(err));
 	}
@@ -221,11 +236,103 @@ static int explain(const struct schema *s, cyaml_err_t err, const struct complai
 	return r;
 }
 
+/* Keys and kinds of a text that libcyaml refused: all that are wrong. */
+struct shape {
+	const struct schema *s;
+	struct bwl_errors *all;
+	const char *text;
+	size_t len;
+	bool only_unknown; /* keys: the rest can be read without them */
+	uint64_t seen[BWL_PLACE_STEPS + 1]
+		     [BWL_MAX_ZONES / 64]; /* by depth: fields of the mapping */
+};
+
+static int wrong_shape(struct shape *x, const struct bwl_node *n, struct bwl_err *e)
+{
+	struct bwl_place w = { .n = n->depth };
+
+	memcpy(w.step, n->path, n->depth * sizeof(*w.step));
+	e->line = n->line;
+	e->column = n->column;
+	return bwl_errors_add(x->all, &w, -EINVAL, e);
+}
+
+static int on_key(struct shape *x, const struct bwl_node *n)
+{
+	const cyaml_schema_value_t *v = value_at(x->s, n->path, n->depth - 1);
+	const cyaml_schema_field_t *f;
+	struct bwl_place w = { .n = n->depth - 1 };
+	struct bwl_err e;
+	bool twice;
+	size_t i;
+
+	if (!v || v->type != CYAML_MAPPING)
+		return 0;
+	for (f = v->mapping.fields; f->key && strcmp(f->key, n->scalar);)
+		f++;
+	i = f - v->mapping.fields;
+	twice = f->key && x->seen[n->depth][i / 64] & 1ULL << i % 64;
+	if (f->key)
+		x->seen[n->depth][i / 64] |= 1ULL << i % 64;
+	if (f->key && !twice)
+		return 0;
+	x->only_unknown &= !twice;
+	memcpy(w.step, n->path, w.n * sizeof(*w.step));
+	explain_key(x->s, &w, n->scalar, twice, x->text, x->len, &e);
+	return wrong_shape(x, n, &e);
+}
+
+static int on_shape(void *arg, const struct bwl_node *n)
+{
+	struct shape *x = arg;
+	const cyaml_schema_value_t *v;
+	const char *got = n->scalar ? "SCALAR" : n->is_map ? "MAPPING" : "SEQUENCE", *want;
+	struct bwl_err e;
+
+	if (n->is_key)
+		return on_key(x, n);
+	v = value_at(x->s, n->path, n->depth);
+	if (!n->scalar && n->depth < BWL_PLACE_STEPS)
+		memset(x->seen[n->depth + 1], 0, sizeof(x->seen[0]));
+	if (!v)
+		return 0;
+	want = v->type == CYAML_MAPPING    ? "MAPPING"
+	       : v->type == CYAML_SEQUENCE ? "SEQUENCE"
+					   : "SCALAR";
+	if (!strcmp(want, got))
+		return 0;
+	x->only_unknown = false;
+	explain_kind(n->depth ? n->path[n->depth - 1].key : NULL, want, got, &e);
+	return wrong_shape(x, n, &e);
+}
+
+/* r: what was wrong first, in *e. 0: all has it all, and *ret the text without unknown keys. */
+static int all_shapes(const struct schema *s, const char *text, size_t len, int r,
+		      struct bwl_text_policy **ret, struct bwl_errors *all)
+{
+	struct shape x = { .s = s, .all = all, .text = text, .len = len, .only_unknown = true };
+	struct complaint c = { 0 };
+	cyaml_config_t cfg = config(&c, CYAML_CFG_IGNORE_UNKNOWN_KEYS);
+	struct bwl_err ignored;
+
+	if (r == -ENOMEM || bwl_scan(text, len, on_shape, &x, &ignored) || !all->n ||
+	    !x.only_unknown)
+		return r;
+	all->nshape = all->n;
+	if (cyaml_load_data((const uint8_t *)text, len, &cfg, &s->value, (cyaml_data_t **)ret,
+			    NULL) == CYAML_OK &&
+	    *ret)
+		return 0;
+	cyaml_free(&cfg, &s->value, *ret, 0);
+	*ret = NULL;
+	return r;
+}
+
 int bwl_text_load(const char *text, size_t len, const struct bwl_prescan *scan,
-		  struct bwl_text_policy **ret, struct bwl_err *e)
+		  struct bwl_text_policy **ret, struct bwl_errors *all, struct bwl_err *e)
 {
 	struct complaint c = { 0 };
-	cyaml_config_t cfg = config(&c);
+	cyaml_config_t cfg = config(&c, 0);
 	struct bwl_text_policy *t = NULL;
 	struct schema s;
 	cyaml_err_t err;
@@ -243,13 +350,13 @@ int bwl_text_load(const char *text, size_t len, const struct bwl_prescan *scan,
 		return bwl_fail(e, EINVAL, "the policy is empty: it starts with `version: 1`");
 	r = explain(&s, err, &c, text, len, e);
 	cyaml_free(&cfg, &s.value, t, 0);
-	return r;
+	return all ? all_shapes(&s, text, len, r, ret, all) : r;
 }
 
 void bwl_text_free(struct bwl_text_policy *t, const struct bwl_prescan *scan)
 {
 	struct complaint c = { 0 };
-	cyaml_config_t cfg = config(&c);
+	cyaml_config_t cfg = config(&c, 0);
 	struct schema s;
 
 	make_schema(&s, scan);

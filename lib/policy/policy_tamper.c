@@ -43,7 +43,7 @@ int bwl_conv_tamper(struct bwl_conv *c, const struct bwl_text_tamper *t)
 		if (a == BWL_ACTION_REVOKE_PEER && !names_peer[i])
 			return bwl_fail(
 				c->e, EINVAL,
-				"tamper: %s '%.64s': log, clamp, revoke or destroy; it is nobody's: only cleartext and command tell whose",
+				"tamper: %s cannot be '%.64s', only log, clamp, revoke or destroy: it names no peer (only cleartext and command do)",
 				inputs[i], t->value[i]);
 		if (a == _BWL_ACTION_MAX)
 			return bwl_fail(c->e, EINVAL, "tamper: %s '%.64s': log, clamp%s", inputs[i],

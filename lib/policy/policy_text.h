@@ -2,46 +2,14 @@
 /*
  * Inside the policy reader only. libcyaml fills the structures of strings below; what the
  * strings mean, and every complaint about them, is policy_yaml.c's. libcyaml forgets where a
- * value stood: policy_scan.c finds the place again, and only when there is something to say.
+ * value stood: bwl/yaml_walk.h finds the place again, and only when there is something to say.
  */
 #ifndef BWL_POLICY_TEXT_H
 #define BWL_POLICY_TEXT_H
 
 #include "bwl/policy.h"
+#include "bwl/yaml_walk.h"
 
-/* One step from a YAML node to its child: a key, or an index when key is NULL. */
-struct bwl_step {
-	const char *key;
-	size_t index;
-};
-
-#define BWL_PATH_STEPS 6
-struct bwl_where {
-	struct bwl_step step[BWL_PATH_STEPS];
-	unsigned n;
-};
-
-struct bwl_node {
-	const struct bwl_step *path;
-	unsigned depth;        /* steps in path; the last is this node's own */
-	bool is_key;           /* the key itself, before its value */
-	const char *scalar;    /* NULL: a list or a mapping begins */
-	bool plain;            /* a scalar without quotes */
-	unsigned line, column; /* from 1 */
-	size_t offset;         /* in characters */
-};
-
-/*
- * Walks the document in order and calls fn for every node until it returns non-zero, which is
- * then returned. Syntax errors fill *e with their position.
- */
-int bwl_scan(const char *text, size_t len, int (*fn)(void *arg, const struct bwl_node *n),
-	     void *arg, struct bwl_err *e);
-
-enum bwl_locate { BWL_AT_VALUE, BWL_AT_KEY, BWL_AT_SECOND_KEY };
-/* Puts line and column of the node, or of its nearest ancestor, into *e. */
-void bwl_scan_locate(const char *text, size_t len, const struct bwl_where *w, enum bwl_locate what,
-		     struct bwl_err *e);
 /* Fills `line` of host ports, zones and peers. */
 void bwl_scan_lines(const char *text, size_t len, struct bwl_policy *p);
 
@@ -177,17 +145,20 @@ struct bwl_text_policy {
 	BWL_TOP_KEYS(BWL_TEXT_MEMBER, )
 };
 
-/* libcyaml by the schema; a complaint names the place and what is accepted there. */
+/*
+ * libcyaml by the schema; a complaint names the place and what is accepted there. all (may be
+ * NULL): every complaint goes there, and 0 with some of them is a text whose unknown keys were left
+ * out.
+ */
 int bwl_text_load(const char *text, size_t len, const struct bwl_prescan *scan,
-		  struct bwl_text_policy **ret, struct bwl_err *e);
+		  struct bwl_text_policy **ret, struct bwl_errors *all, struct bwl_err *e);
 void bwl_text_free(struct bwl_text_policy *t, const struct bwl_prescan *scan);
 
 /* bwl_policy_check() that also says which value it complains about. */
-int bwl_policy_check_at(struct bwl_policy *p, const char *file, struct bwl_where *w,
-			struct bwl_err *e);
-/* The part of it that compares prefixes with each other. */
-int bwl_policy_check_overlaps(struct bwl_policy *p, const char *file, struct bwl_where *w,
-			      struct bwl_err *e);
+struct bwl_conv;
+/* conv: who keeps all errors; NULL: the first error ends it. */
+int bwl_policy_check_at(struct bwl_policy *p, const char *file, struct bwl_place *w,
+			struct bwl_err *e, struct bwl_conv *conv);
 /* policy_ipsec.c: the top-level `ipsec`, and a peer's id and ppk (remote is the path's). */
 void bwl_ipsec_defaults(struct bwl_pol_ipsec *x);
 void bwl_ipsec_dump(const struct bwl_policy *p, FILE *f);
@@ -197,17 +168,5 @@ void bwl_tamper_dump(const struct bwl_policy *p, FILE *f);
 void bwl_policy_warn(struct bwl_policy *p, const char *file, unsigned line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void bwl_policy_drop_warnings(struct bwl_policy *p);
-
-static inline void bwl_where_key(struct bwl_where *w, const char *key)
-{
-	if (w->n < BWL_PATH_STEPS)
-		w->step[w->n++] = (struct bwl_step){ .key = key };
-}
-
-static inline void bwl_where_index(struct bwl_where *w, size_t index)
-{
-	if (w->n < BWL_PATH_STEPS)
-		w->step[w->n++] = (struct bwl_step){ .index = index };
-}
 
 #endif

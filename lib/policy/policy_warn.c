@@ -28,7 +28,7 @@ void bwl_policy_warn(struct bwl_policy *p, const char *file, unsigned line, cons
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (p->nwarnings == MAX_WARNINGS)
-		snprintf(text, sizeof(text), "more warnings than %d: the others are not shown",
+		snprintf(text, sizeof(text), "more than %d warnings: the others are not shown",
 			 MAX_WARNINGS);
 	if (file && line && p->nwarnings < MAX_WARNINGS)
 		r = asprintf(&full, "%s:%u: %s", file, line, text);

@@ -39,7 +39,7 @@ static int take_port(struct bwl_conv *c, const struct bwl_text_port *t, struct b
 	if (t->vlans_count > BWL_MAX_VLANS)
 		return bwl_fail(c->e, E2BIG, "at most %d VLAN tags", BWL_MAX_VLANS);
 	for (unsigned i = 0; i < t->vlans_count; i++) {
-		bwl_where_index(&c->w, i);
+		bwl_place_index(&c->w, i);
 		r = bwl_conv_number(c, t->vlans[i], 1, 4094, &v);
 		if (r)
 			return r;
@@ -127,7 +127,7 @@ static int take_heartbeat(struct bwl_conv *c, const char *s)
 	int r;
 
 	if (!s)
-		return bwl_conv_missing(c, "heartbeat", "a time such as 60s, or none said aloud");
+		return bwl_conv_missing(c, "heartbeat", "a time such as 60s, or explicitly `none`");
 	bwl_conv_down(c, "heartbeat");
 	if (!strcmp(s, "none")) {
 		c->p->heartbeat_none = true;
@@ -142,41 +142,63 @@ static int take_heartbeat(struct bwl_conv *c, const char *s)
 	return 0;
 }
 
+static int take_version(struct bwl_conv *c, const char *s)
+{
+	if (!s)
+		return bwl_conv_missing(c, "version", "this program reads version: 1");
+	bwl_conv_down(c, "version");
+	if (strcmp(s, "1"))
+		return bwl_fail(c->e, EINVAL,
+				"version '%.64s' is not known: this program reads version: 1", s);
+	return 0;
+}
+
+static int take_node(struct bwl_conv *c, const char *s)
+{
+	if (!s)
+		return bwl_conv_missing(c, "node", "the name of this tray");
+	return bwl_conv_name(c, "node", s, c->p->node, sizeof(c->p->node));
+}
+
+static int take_node_limit(struct bwl_conv *c, const struct bwl_text_limit *t)
+{
+	bwl_conv_down(c, "node_limit");
+	return bwl_conv_limit(c, t, &c->p->node_limit);
+}
+
 static int take_top(struct bwl_conv *c)
 {
 	const struct bwl_text_policy *t = c->t;
-	struct bwl_policy *p = c->p;
-	int r;
+	int r = take_version(c, t->version); /* a file of another one has other keys */
 
-	if (!t->version)
-		return bwl_conv_missing(c, "version", "this program reads version: 1");
-	bwl_conv_down(c, "version");
-	if (strcmp(t->version, "1"))
-		return bwl_fail(c->e, EINVAL,
-				"version '%.64s' is not known: this program reads version: 1",
-				t->version);
-	c->w.n = 0;
-	if (!t->node)
-		return bwl_conv_missing(c, "node", "the name of this tray");
-	r = bwl_conv_name(c, "node", t->node, p->node, sizeof(p->node));
-	if (!r)
-		r = take_heartbeat(c, t->heartbeat);
-	if (!r)
-		r = bwl_conv_keys(c, bwl_top_keys, t, p);
-	if (r)
+	c->w.n = r ? c->w.n : 0;
+	if (r || (r = bwl_conv_next(c, take_node(c, t->node), 0)) ||
+	    (r = bwl_conv_next(c, take_heartbeat(c, t->heartbeat), 0)) ||
+	    (r = bwl_conv_next(c, bwl_conv_keys(c, bwl_top_keys, t, c->p), 0)) ||
+	    (r = bwl_conv_next(c, take_node_limit(c, t->node_limit), 0)) ||
+	    (r = bwl_conv_next(c, bwl_conv_tamper(c, t->tamper), 0)))
 		return r;
-	bwl_conv_down(c, "node_limit");
-	r = bwl_conv_limit(c, t->node_limit, &p->node_limit);
-	if (r)
-		return r;
-	c->w.n = 0;
-	r = bwl_conv_tamper(c, t->tamper);
-	return r ? r : bwl_conv_ipsec(c, t->ipsec);
+	return bwl_conv_next(c, bwl_conv_ipsec(c, t->ipsec), 0);
 }
 
 static void *array(size_t n, size_t size)
 {
 	return calloc(n ? n : 1, size);
+}
+
+static void at_item(struct bwl_conv *c, const char *section, unsigned i)
+{
+	bwl_conv_down(c, section);
+	bwl_place_index(&c->w, i);
+}
+
+static int take_uplink(struct bwl_conv *c, const char *s)
+{
+	if (strlen(s) >= sizeof(c->p->uplinks[0]))
+		return bwl_fail(c->e, EINVAL,
+				"'%.64s' is not a valid device name: at most 15 characters", s);
+	strcpy(c->p->uplinks[c->p->nuplinks++], s);
+	return 0;
 }
 
 static int take_lists(struct bwl_conv *c)
@@ -192,47 +214,34 @@ static int take_lists(struct bwl_conv *c)
 	if (!p->uplinks || !p->ports || !p->zones || !p->services)
 		return bwl_fail(c->e, ENOMEM, "out of memory");
 	for (unsigned i = 0; i < t->uplinks_count; i++) {
-		c->w.n = 0;
-		bwl_conv_down(c, "uplinks");
-		bwl_where_index(&c->w, i);
-		if (strlen(t->uplinks[i]) >= sizeof(p->uplinks[0]))
-			return bwl_fail(c->e, EINVAL, "'%.64s' is no device: at most 15 characters",
-					t->uplinks[i]);
-		strcpy(p->uplinks[p->nuplinks++], t->uplinks[i]);
+		at_item(c, "uplinks", i);
+		if ((r = bwl_conv_next(c, take_uplink(c, t->uplinks[i]), 0)))
+			return r;
 	}
 	for (unsigned i = 0; i < t->uplink_control_count; i++) {
-		c->w.n = 0;
-		bwl_conv_down(c, "uplink_control");
-		bwl_where_index(&c->w, i);
-		r = take_control(c, t->uplink_control[i]);
-		if (r)
+		at_item(c, "uplink_control", i);
+		if ((r = bwl_conv_next(c, take_control(c, t->uplink_control[i]), 0)))
 			return r;
 	}
 	for (unsigned i = 0; i < t->host_ports_count; i++) {
-		c->w.n = 0;
-		bwl_conv_down(c, "host_ports");
-		bwl_where_index(&c->w, i);
+		at_item(c, "host_ports", i);
 		r = take_port(c, &t->host_ports[i], &p->ports[p->nports++]);
-		if (r)
+		if ((r = bwl_conv_next(c, r, 0)))
 			return r;
 	}
 	for (size_t i = 0; t->zones && i < c->scan->nzones; i++) {
 		struct bwl_pol_zone *z = &p->zones[p->nzones++];
 
-		c->w.n = 0;
 		bwl_conv_down(c, "zones");
 		bwl_conv_down(c, c->scan->zones[i]);
 		strcpy(z->name, c->scan->zones[i]);
-		r = bwl_conv_limit(c, t->zones->limit[i], &z->limit);
-		if (r)
+		if ((r = bwl_conv_next(c, bwl_conv_limit(c, t->zones->limit[i], &z->limit), 0)))
 			return r;
 	}
 	for (unsigned i = 0; i < t->services_count; i++) {
-		c->w.n = 0;
-		bwl_conv_down(c, "services");
-		bwl_where_index(&c->w, i);
+		at_item(c, "services", i);
 		r = take_service(c, &t->services[i], &p->services[p->nservices++]);
-		if (r)
+		if ((r = bwl_conv_next(c, r, 0)))
 			return r;
 	}
 	return 0;
@@ -246,56 +255,28 @@ static int take_peers(struct bwl_conv *c)
 		struct bwl_pol_peer *x = bwl_policy_add_peer(c->p);
 		int r;
 
-		c->w.n = 0;
-		bwl_conv_down(c, "peers");
-		bwl_where_index(&c->w, i);
+		at_item(c, "peers", i);
 		if (silent < c->scan->nsilent && c->scan->silent[silent] == i) {
 			x->accept_none = true;
 			silent++;
 		}
-		r = bwl_conv_peer(c, &c->t->peers[i], x);
-		if (r)
+		if ((r = bwl_conv_next(c, bwl_conv_peer(c, &c->t->peers[i], x), 0)))
 			return r;
 	}
-	c->w.n = 0;
 	return 0;
-}
-
-/* "peer x, grant rate: " in front of a message that only speaks of a value. */
-static void prefix_error(struct bwl_conv *c)
-{
-	char where[256] = "", text[sizeof(c->e->text)];
-	const struct bwl_step *s = c->w.step;
-	unsigned i = 0, n = 0;
-
-	if (c->w.n >= 2 && s[0].key && !s[1].key && !strcmp(s[0].key, "peers")) {
-		const char *name = c->t->peers[s[1].index].name;
-
-		n = name ? snprintf(where, sizeof(where), "peer %.64s", name)
-			 : snprintf(where, sizeof(where), "peer number %zu", s[1].index + 1);
-		i = 2;
-	}
-	for (; i < c->w.n && n < sizeof(where); i++)
-		if (s[i].key)
-			n += snprintf(where + n, sizeof(where) - n, "%s%.64s", n ? ", " : "",
-				      s[i].key);
-	if (!n)
-		return;
-	snprintf(text, sizeof(text), "%s: %.*s", where, (int)(sizeof(text) - sizeof(where) - 3),
-		 c->e->text);
-	memcpy(c->e->text, text, sizeof(text));
 }
 
 static int convert(struct bwl_conv *c)
 {
-	int r;
+	int r = take_top(c);
 
-	if ((r = take_top(c)) || (r = take_lists(c)) || (r = take_peers(c))) {
-		if (c->e)
-			prefix_error(c);
-		return r;
-	}
-	return 0;
+	if (!r)
+		r = take_lists(c);
+	if (!r)
+		r = take_peers(c);
+	if (r && c->e && !c->all)
+		bwl_conv_prefix_error(c);
+	return r;
 }
 
 static int check(struct bwl_conv *c, const char *text, size_t len)
@@ -305,14 +286,20 @@ static int check(struct bwl_conv *c, const char *text, size_t len)
 	size_t nwarnings = c->p->nwarnings;
 	int r;
 
+	if (c->all) {
+		c->checking = true;
+		bwl_scan_lines(text, len, c->p);
+		return bwl_policy_check_at(c->p, c->file, &c->w, c->e, c);
+	}
+
 	/* the warnings of convert() stay in front */
 	c->p->warnings = NULL;
 	c->p->nwarnings = 0;
-	r = bwl_policy_check_at(c->p, c->file, &c->w, c->e ? c->e : &ignored);
+	r = bwl_policy_check_at(c->p, c->file, &c->w, c->e ? c->e : &ignored, NULL);
 	if (r || c->p->nwarnings) {
 		/* lines are looked up only when they are wanted: it takes as long as reading */
 		bwl_scan_lines(text, len, c->p);
-		r = bwl_policy_check_at(c->p, c->file, &c->w, c->e ? c->e : &ignored);
+		r = bwl_policy_check_at(c->p, c->file, &c->w, c->e ? c->e : &ignored, NULL);
 	}
 	if (nwarnings) {
 		char **all = bwl_must(
@@ -336,8 +323,10 @@ static int parse(const char *text, size_t len, struct bwl_conv *c)
 
 	r = bwl_prescan(&text, len, &copy, &scan, c->e);
 	if (!r)
-		r = bwl_text_load(text, len, &scan, &t, c->e);
+		r = bwl_text_load(text, len, &scan, &t, c->all, c->e);
 	if (!r) {
+		c->text = text;
+		c->len = len;
 		c->t = t;
 		c->scan = &scan;
 		c->p = bwl_policy_new();
@@ -356,6 +345,23 @@ static int parse(const char *text, size_t len, struct bwl_conv *c)
 	return r;
 }
 
+static int read_all(struct bwl_conv *c, const char *text, size_t len)
+{
+	const char *nul;
+	int r;
+
+	if (len > BWL_POLICY_BYTES_MOST)
+		return bwl_fail(c->e, EFBIG, "too large for a policy: at most 512 MiB");
+	nul = memchr(text, 0, len);
+	if (!nul)
+		return parse(text, len, c);
+	r = bwl_fail(c->e, EINVAL, "a NUL byte: policy files are text in UTF-8");
+	if (c->e)
+		for (c->e->line = 1; text < nul; text++)
+			c->e->line += *text == '\n';
+	return r;
+}
+
 int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t now_boot_ns,
 		     int64_t now_wall_s, struct bwl_policy **ret, struct bwl_err *e)
 {
@@ -365,19 +371,8 @@ int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t no
 		.file = name,
 		.e = e,
 	};
-	const char *nul;
-	int r;
+	int r = read_all(&c, text, len);
 
-	if (len > BWL_POLICY_BYTES_MOST) {
-		r = bwl_fail(e, EFBIG, "larger than any policy: at most 512 MiB");
-	} else if ((nul = memchr(text, 0, len))) {
-		r = bwl_fail(e, EINVAL, "a NUL byte: policy files are text in UTF-8");
-		if (e)
-			for (e->line = 1; text < nul; text++)
-				e->line += *text == '\n';
-	} else {
-		r = parse(text, len, &c);
-	}
 	if (!r) {
 		*ret = c.p;
 		return 0;
@@ -386,4 +381,33 @@ int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t no
 	if (e && name)
 		strncpy(e->file, name, sizeof(e->file) - 1);
 	return r;
+}
+
+int bwl_policy_parse_all(const char *name, const char *text, size_t len, uint64_t now_boot_ns,
+			 int64_t now_wall_s, struct bwl_policy **ret, struct bwl_errors *all)
+{
+	struct bwl_err e = { 0 };
+	struct bwl_conv c = {
+		.now_boot_ns = now_boot_ns,
+		.now_wall_s = now_wall_s,
+		.file = name,
+		.e = &e,
+		.all = all,
+	};
+	int r;
+
+	all->n = all->nshape = 0;
+	all->more = false;
+	r = read_all(&c, text, len);
+	if (r && !all->more)
+		bwl_errors_add(all, &c.w, r, &e);
+	bwl_errors_sort(all);
+	for (size_t i = 0; name && i < all->n; i++)
+		strncpy(all->list[i].file, name, sizeof(e.file) - 1);
+	if (!r && !all->n) {
+		*ret = c.p;
+		return 0;
+	}
+	bwl_policy_free(c.p);
+	return all->n ? -all->list[0].code : r;
 }

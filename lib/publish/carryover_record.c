@@ -98,7 +98,9 @@ int bwl_held_read(struct bwl_pins *p, struct bwl_carryover *c, struct bwl_err *e
 		if (h->state >= nstates || (window && (h->window >= p->schema.max_windows ||
 						       h->slice >= BWL_SLICES_KEPT))) {
 			set_count(p, 0); /* they stay spent */
-			return bwl_fail(e, EPROTO, "bwl_held_v1[%u] is not of this program", i);
+			return bwl_fail(
+				e, EPROTO,
+				"bwl_held_v1[%u] has a format that this program does not know", i);
 		}
 		if (h->kind == BWL_HELD_FROM && c->nitems) {
 			c->from[c->pending++] = h->state;

@@ -10,7 +10,7 @@
 
 static int no_peer(const char *name, struct bwl_err *e)
 {
-	bwl_fail(e, ENOENT, "no peer is called %s", name);
+	bwl_fail(e, ENOENT, "no such peer: %s", name);
 	return bwl_hint(e, "bwlimit-ctl peer list");
 }
 
@@ -196,7 +196,7 @@ static int edit(struct bwl_pins *p, struct bwl_gen *g, uint32_t id, const char *
 int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_change *c,
 		    struct bwl_err *e)
 {
-	/* What is said aloud to a running system is given: its past is known. */
+	/* What is said explicitly to a running system is given: its past is known. */
 	struct bwl_ids ids = { .p = p };
 	struct bwl_carryover carryover = { .ids = &ids, .fresh = true };
 	uint32_t id, from, to;
@@ -210,7 +210,7 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		return r;
 	now = bwl_now_ns();
 	if (bwl_pending_ns(p, now)) {
-		bwl_fail(e, EBUSY, "a policy is waiting for its confirmation");
+		bwl_fail(e, EBUSY, "a policy is waiting to be confirmed");
 		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
 	}
 	r = bwl_gen_open(p, bwl_active_slot(p, now), &g, e);

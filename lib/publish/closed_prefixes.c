@@ -127,9 +127,10 @@ int bwl_places_keep(struct bwl_pins *p, const struct bwl_pfxset *closed,
 	}
 	bwl_pfxset_free(&held);
 	if (r == -E2BIG) {
-		bwl_fail(e, -r,
-			 "no room to remember the prefixes that revoked peers leave: %u, all taken",
-			 p->schema.max_peers);
+		bwl_fail(
+			e, -r,
+			"no room to keep the prefixes of revoked peers that leave: all %u places are taken",
+			p->schema.max_peers);
 		return bwl_hint(e,
 				"bwlimit-load attach --max-peers N with a larger N after a detach");
 	}

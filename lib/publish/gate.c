@@ -33,7 +33,7 @@ int bwl_gate_refuse(struct bwl_err *e, const char *what)
 		e->id = BWL_ENROLLED_WIDENS;
 	return bwl_hint(
 		e,
-		"who may widen signs it: bwlimit-ctl policy sign, approve, policy publish; in an emergency, two people: bwlimit-ctl break-glass FILE");
+		"a signed document can: bwlimit-ctl policy sign, approve, policy publish; in an emergency, two people: bwlimit-ctl break-glass FILE");
 }
 
 bool bwl_only_tightens(struct bwl_pins *p)
@@ -48,7 +48,10 @@ int bwl_gate_ask(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pu
 		return 0;
 	if (gate)
 		return gate(p, pol, o, false, e);
-	return bwl_enrolled(p) ? bwl_gate_refuse(e, "this program does not compare") : 0;
+	return bwl_enrolled(p)
+		       ? bwl_gate_refuse(
+				 e, "this program cannot tell whether the change only tightens")
+		       : 0;
 }
 
 /* Others are not asked: they need not read all of a policy for one peer. */

@@ -93,7 +93,7 @@ int bwl_ids_new(struct bwl_ids *x, const char *name, uint32_t *ret, struct bwl_e
 	if (i >= p->schema.max_peers) {
 		bwl_fail(
 			e, ENOSPC,
-			"no room for peer %s: %u ids, all of them taken (peers that were removed keep theirs while a volume is on their account)",
+			"no room for peer %s: all %u ids are taken (a removed peer keeps its id while its spent volume counts)",
 			name, p->schema.max_peers - 1);
 		return bwl_hint(e,
 				"bwlimit-load attach --max-peers N with a larger N after a detach");
@@ -142,7 +142,7 @@ int bwl_ids_extra(struct bwl_ids *x, enum bwl_extra_kind kind, const char *name,
 		if (i >= p->schema.max_extras) {
 			bwl_fail(
 				e, ENOSPC,
-				"no room for another limit: %u for classes, floors, zones and ports, all taken",
+				"no room for another limit: all %u places for classes, floors, zones and ports are taken",
 				p->schema.max_extras);
 			return bwl_hint(
 				e,
@@ -174,7 +174,7 @@ int bwl_ids_window(struct bwl_ids *x, uint32_t state, uint32_t *ret, bool *ret_n
 		;
 	x->next_window = i + 1;
 	if (i >= p->schema.max_windows) {
-		bwl_fail(e, ENOSPC, "no room for another windowed volume: %u, all taken",
+		bwl_fail(e, ENOSPC, "no room for another windowed volume: all %u places are taken",
 			 p->schema.max_windows);
 		return bwl_hint(
 			e, "bwlimit-load attach --max-windows N with a larger N after a detach");

@@ -228,11 +228,11 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	 * nothing.
 	 */
 	if (confirm && rep->inherited) {
-		bwl_fail(
-			e, EINVAL,
-			"%u peers take the place and the account of others: such a policy cannot be tried",
-			rep->inherited);
-		return bwl_hint(e, "apply it without --confirm, or rename in a policy of its own");
+		bwl_fail(e, EINVAL,
+			 "cannot use --confirm: %u peers would take over the accounts of others",
+			 rep->inherited);
+		return bwl_hint(e,
+				"apply it without --confirm, or rename in a separate policy first");
 	}
 	if (x->old.base)
 		note_rates(p, &x->old, x->old_rate);
@@ -269,17 +269,16 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	if (confirm && x->b.carryover.heirs) {
 		bwl_fail(
 			e, EINVAL,
-			"%u zones or ports take the place and the account of others: such a policy cannot be tried",
+			"cannot use --confirm: %u zones or ports would take over the accounts of others",
 			x->b.carryover.heirs);
-		return bwl_hint(e, "apply it without --confirm, or rename in a policy of its own");
+		return bwl_hint(e,
+				"apply it without --confirm, or rename in a separate policy first");
 	}
 	if (confirm && x->b.carryover.kinds) {
-		bwl_fail(
-			e, EINVAL,
-			"%u volumes change between total and per window: such a policy cannot be tried",
-			x->b.carryover.kinds);
-		return bwl_hint(
-			e, "apply it without --confirm, or leave the kind of the volumes as it is");
+		bwl_fail(e, EINVAL,
+			 "cannot use --confirm: %u volumes change between total and per window",
+			 x->b.carryover.kinds);
+		return bwl_hint(e, "apply it without --confirm, or keep the kind of these volumes");
 	}
 	return 0;
 }
@@ -406,7 +405,7 @@ int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_pub
 	if (r)
 		return r;
 	if (bwl_pending_ns(p, begin)) {
-		bwl_fail(e, EBUSY, "a policy is waiting for its confirmation");
+		bwl_fail(e, EBUSY, "a policy is waiting to be confirmed");
 		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
 	}
 	r = settle(p, e);
@@ -439,8 +438,8 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 	if (r)
 		return r;
 	if (!bwl_pending_ns(p, bwl_now_ns())) {
-		bwl_fail(e, ENOENT, "no policy is waiting for its confirmation");
-		return bwl_hint(e, "the time may have run out: bwlimit-ctl policy show");
+		bwl_fail(e, ENOENT, "no policy is waiting to be confirmed");
+		return bwl_hint(e, "its time may have run out: see bwlimit-ctl policy show");
 	}
 	s = &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
 	slot = keep ? s->slot : s->fallback;
@@ -468,7 +467,7 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 int bwl_confirm(struct bwl_pins *p, struct bwl_err *e)
 {
 	if (bwl_only_tightens(p))
-		return bwl_gate_refuse(e, "what is on trial would stay");
+		return bwl_gate_refuse(e, "the policy on trial would stay");
 	return end_pending(p, true, e);
 }
 

@@ -260,7 +260,7 @@ int bwl_heirs_assign(struct bwl_ids *ids, const struct bwl_policy *pol, const st
 	if (r == -E2BIG) {
 		bwl_fail(
 			e, -r,
-			"no room to remember the prefixes of peers that leave with something on their account: %u, all taken",
+			"no room to keep the prefixes of peers that leave with volume spent: all %u places are taken",
 			p->schema.max_peers);
 		return bwl_hint(e,
 				"bwlimit-load attach --max-peers N with a larger N after a detach");

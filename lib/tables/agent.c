@@ -21,7 +21,8 @@ int bwl_agent_address(const char *pin_dir, const char *ending, struct sockaddr_u
 	n = snprintf(ret->sun_path, sizeof(ret->sun_path), BWL_RUN_DIR "/%s%s", dir, ending);
 	if (n < 0 || (size_t)n >= sizeof(ret->sun_path))
 		return bwl_fail(e, ENAMETOOLONG,
-				"no socket can be named after the pin directory %.200s", dir);
+				"the pin directory's path is too long for a socket's name: %.200s",
+				dir);
 	for (char *s = ret->sun_path + start; *s; s++)
 		if (*s == '/')
 			*s = '-';

@@ -51,7 +51,7 @@ static int add_bit(struct bwl_event_filter *f, enum word w, const char *name, st
 			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
 				 i ? ", " : "one of: ", d->name(i));
 	}
-	return bwl_fail(e, EINVAL, "%s: there is no '%.40s'; %s", bwl_filter_words[w], name,
+	return bwl_fail(e, EINVAL, "%s: unknown value '%.40s'; %s", bwl_filter_words[w], name,
 			d->where ? d->where : all);
 }
 
@@ -79,7 +79,8 @@ static int find_word(const char *key, struct bwl_err *e)
 		if (!strcmp(bwl_filter_words[w], key))
 			return w;
 	return bwl_fail(e, EINVAL,
-			"there is no field '%.40s'; one of: event, reason, port, peer, class", key);
+			"unknown field '%.40s': it must be one of event, reason, port, peer, class",
+			key);
 }
 
 int bwl_filter_add(struct bwl_event_filter *f, const char *word, const char *name,
@@ -173,17 +174,16 @@ int bwl_filter_check(const struct bwl_event_filter *f, const struct bwl_pins *p,
 
 	for (unsigned i = 0; i < f->npeers; i++)
 		if (!is_peer(p, f->peer[i]))
-			return bwl_fail(
-				e, ENOENT,
-				"peer: there is no '%.40s'; `bwlimit-ctl peer list` lists them",
-				f->peer[i]);
+			return bwl_fail(e, ENOENT,
+					"no such peer: '%.40s'; `bwlimit-ctl peer list` lists them",
+					f->peer[i]);
 	for (unsigned id = 0; id < BWL_MAX_PORTS; id++)
 		if (p->dev[id].ifindex)
 			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%.*s",
 				 *all ? ", " : "", BWL_NAME_LEN - 1, p->dev[id].name);
 	for (unsigned i = 0; i < f->nports; i++)
 		if (bwl_port_id(p, f->port[i]) < 0)
-			return bwl_fail(e, ENOENT, "port: there is no '%.40s'; one of: %s",
+			return bwl_fail(e, ENOENT, "no such port: '%.40s'; it must be one of: %s",
 					f->port[i], *all ? all : "none is attached");
 	return 0;
 }

@@ -71,7 +71,7 @@ int bwl_event_lock(const struct bwl_pins *p, int *ret_fd, struct bwl_err *e)
 		return bwl_fail(e, errno, "cannot open %s: %s", path, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return bwl_fail(e, errno == EWOULDBLOCK ? EBUSY : errno,
-				"the events are being read already");
+				"another process is reading the events already");
 	*ret_fd = bwl_take_fd(&fd);
 	return 0;
 }

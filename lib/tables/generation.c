@@ -76,7 +76,7 @@ static int open_inner(const struct bwl_pins *p, struct bwl_gen *g, struct bwl_er
 		if (fd == -ENOLINK) {
 			bwl_fail(
 				e, ENOLINK,
-				"the policy in force was made by a version that did not pin its maps");
+				"the policy in force was made by an older version, which did not pin its maps");
 			return bwl_hint(e, "bwlimit-load upgrade, as root with all capabilities");
 		}
 		if (fd < 0) {

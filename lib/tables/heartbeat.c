@@ -101,8 +101,8 @@ static int no_lease(const struct bwl_pins *p, struct bwl_err *e)
 {
 	bwl_fail(e, EPERM,
 		 LOAD(p->lease->until_ns)
-			 ? "the lease has ended: no heartbeat is taken"
-			 : "there was no lease since the maps were made: no heartbeat is taken");
+			 ? "the lease has ended: heartbeat refused"
+			 : "no lease was given since the maps were made: heartbeat refused");
 	return bwl_hint(e, "bwlimit-ctl lease renew");
 }
 
@@ -120,10 +120,9 @@ int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err 
 		return 0;
 	do { /* one word: who clamps meanwhile is not overwritten */
 		if (was == BWL_CLAMPED_NS) {
-			bwl_fail(
-				e, EPERM,
-				"clamped to the floors after a sign of tampering: no heartbeat is taken");
-			return bwl_hint(e, "bwlimit-ctl heartbeat --lift, when it is understood");
+			bwl_fail(e, EPERM, "clamped after a sign of tampering: heartbeat refused");
+			return bwl_hint(
+				e, "once the cause is understood: bwlimit-ctl heartbeat --lift");
 		}
 		now = bwl_now_ns();
 		end = s.lease_ns ? lease_end(p, now) : BWL_NEVER_NS;
@@ -194,13 +193,13 @@ const char *bwl_why_silent(const struct bwl_pins *p, const struct bwl_base *base
 {
 	if (base->heartbeat_ns && bwl_is_clamped(p)) {
 		*ret_todo = "bwlimit-ctl heartbeat --lift";
-		return "clamped to the floors after a sign of tampering";
+		return "clamped after a sign of tampering";
 	}
 	*ret_todo = "bwlimit-ctl lease renew";
 	if (!base->lease_ns || now_ns < LOAD(p->lease->until_ns))
 		return NULL;
 	return LOAD(p->lease->until_ns) ? "the lease has ended"
-					: "there was no lease since the maps were made";
+					: "no lease was given since the maps were made";
 }
 
 int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e)
@@ -213,13 +212,13 @@ int bwl_lease_renew(struct bwl_pins *p, uint64_t for_ns, struct bwl_err *e)
 	if (r)
 		return r;
 	if (!s.lease_ns) {
-		bwl_fail(e, EINVAL, "the policy in force has no lease: there is nothing to renew");
-		return bwl_hint(e, "lease: 24h in the policy, say");
+		bwl_fail(e, EINVAL, "the policy in force has no lease to renew");
+		return bwl_hint(e, "set one in the policy, such as lease: 24h");
 	}
 	if (!for_ns)
 		for_ns = s.lease_ns;
 	if (for_ns < BWL_LEASE_LEAST_NS || for_ns > s.lease_ns)
-		return bwl_fail(e, ERANGE, "a lease of this policy may be 1s to %s",
+		return bwl_fail(e, ERANGE, "a lease must be 1s to %s under this policy",
 				bwl_format_time(s.lease_ns, most));
 	__atomic_store_n(&p->lease->renewed_ns, now, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->lease->until_ns, now + for_ns, __ATOMIC_SEQ_CST);

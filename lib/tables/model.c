@@ -182,7 +182,7 @@ static const char *todo(unsigned reason)
 	return *text ? text : NULL;
 }
 
-REASON(port, "port", "PORT",
+REASON(port, "port", "~PORT",
        bwl_v_both(bwl_json_text(r->port), "%s%s", r->port ? r->port : "(no port)",
 		  r->gate ? " out" : ""));
 REASON(hook, "hook", NULL, bwl_v_text(r->gate ? "gate" : "ingress"));

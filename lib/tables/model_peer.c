@@ -161,25 +161,25 @@ static struct bwl_value lim_text(char *text)
 /* A buffer for one expression. */
 #define BUF(n) ((char[n]){ 0 })
 
-FIELD(name, "peer", "NAME", bwl_v_text(r->pol->name));
-FIELD(addresses, "addresses", "ADDRESSES", addresses(r->pol));
-FIELD(zone, "zone", "ZONE", bwl_v_text(*r->pol->zone ? r->pol->zone : NULL));
+FIELD(name, "peer", "~NAME", bwl_v_text(r->pol->name));
+FIELD(addresses, "addresses", "~ADDRESSES", addresses(r->pol));
+FIELD(zone, "zone", "~ZONE", bwl_v_text(*r->pol->zone ? r->pol->zone : NULL));
 FIELD(from, "from", NULL, bwl_v_json(from_ports(r->pol)));
 FIELD(contained, "contained", NULL, bwl_v_yes(r->pol->contained));
 FIELD(revoked, "revoked", NULL, bwl_v_yes(r->pol->revoked));
 FIELD(grant, "grant", NULL, bwl_v_json(bwl_json_lim(&r->pol->grant)));
 FIELD(grant_rate, NULL, ">RATE", lim_text(bwl_lim_rate(&r->pol->grant, BUF(BWL_UNIT_BUF))));
-FIELD(grant_burst, NULL, ">BURST", lim_text(bwl_lim_burst(&r->pol->grant, BUF(BWL_UNIT_BUF))));
+FIELD(grant_burst, NULL, "?>BURST", lim_text(bwl_lim_burst(&r->pol->grant, BUF(BWL_UNIT_BUF))));
 FIELD(grant_volume, NULL, ">VOLUME", lim_text(bwl_lim_volume(&r->pol->grant, BUF(BWL_LIM_BUF))));
 FIELD(mode, "mode", "MODE", bwl_v_text(bwl_mode_name(r->pol->mode)));
 FIELD(mark_percent, "mark_percent", NULL,
       bwl_v_json(r->pol->mode == BWL_MODE_MARK ? json_integer(r->pol->mark_pct) : json_null()));
-FIELD(pol_expires, "expires_in_s", "EXPIRES", bwl_v_in(r->pol->expiry_ns, r->now_ns));
+FIELD(pol_expires, "expires_in_s", "?EXPIRES", bwl_v_in(r->pol->expiry_ns, r->now_ns));
 FIELD(accept, "accept", NULL, bwl_v_json(bwl_json_lim(&r->pol->accept)));
 FIELD(accept_none, "accept_none", NULL, bwl_v_yes(r->pol->accept_none));
 FIELD(floor, "floor", NULL, bwl_v_json(bwl_json_lim(&r->pol->floor)));
 FIELD(classes, "classes", NULL, bwl_v_json(classes(r->pol)));
-FIELD(path, "path", "PATH", bwl_v_text(bwl_path_name(r->pol->path)));
+FIELD(path, "path", "?PATH", bwl_v_text(bwl_path_name(r->pol->path)));
 FIELD(uplink, "uplink", NULL, bwl_v_text(*r->pol->uplink ? r->pol->uplink : NULL));
 FIELD(via, "via", NULL, bwl_v_json(via(r->pol->has_via4, 4, r->pol->via4)));
 FIELD(via6, "via6", NULL, bwl_v_json(via(r->pol->has_via6, 6, r->pol->via6)));
@@ -213,16 +213,20 @@ static uint32_t horizon_ns(const struct bwl_peer_row *r)
 	return bwl_horizon(r->v->gen.base->horizon_ns, r->pol->grant.rate_bps);
 }
 
-FIELD(peer, "peer", "NAME", bwl_v_text(bwl_peer_name(r->v->pins, r->id, BUF(BWL_NAME_LEN))));
+FIELD(peer, "peer", "~NAME", bwl_v_text(bwl_peer_name(r->v->pins, r->id, BUF(BWL_NAME_LEN))));
 FIELD(state, "state", "STATE", state(r));
 FIELD(rate, "rate_bits_per_second", ">RATE", rate(r));
-FIELD(burst, NULL, ">BURST", burst(r));
+FIELD(burst, NULL, "?>BURST", burst(r));
 FIELD(left, "left", ">VOLUME USED", r->body ? bwl_v_left(&r->left) : bwl_v_json(json_null()));
 FIELD(expires, "expires_in_s", "EXPIRES", bwl_v_in(r->body->meta.expiry_ns, r->v->now_ns));
 FIELD(body_mode, "mode", NULL, bwl_v_text(bwl_mode_name(r->body->meta.mode)));
 FIELD(mode_in_force, "mode_in_force", "MODE", bwl_v_mode(r->v->pins, r->id, r->body->meta.mode));
 FIELD(horizon, "horizon_s", NULL,
       bwl_v_json(bwl_mode_paces(r->pol->mode) ? bwl_json_span(horizon_ns(r)) : json_null()));
+FIELD(sa_out, "sa_out", NULL,
+      bwl_v_json(json_boolean((r->v->pins->tunnel[r->id].flags & BWL_TUN_SA) != 0)));
+FIELD(offload, "offload", NULL,
+      bwl_v_json(bwl_json_text(bwl_offload_name(&r->v->pins->tunnel[r->id]))));
 FIELD(tunnel, "tunnel", NULL,
       bwl_v_json(r->pol->path == BWL_PATH_CLEAR ? json_null()
 						: bwl_json_tunnel(r->v, r->pol, r->id)));
@@ -248,7 +252,7 @@ FIELD(passed_frames, "passed_frames", ">PASSED", bwl_v_count(r->count->frames));
 FIELD(passed_bytes, "passed_bytes", ">BYTES", bwl_v_bytes(r->count->bytes));
 FIELD(dropped_frames, "dropped_frames", ">DROPPED", bwl_v_count(r->count->drop_frames));
 FIELD(dropped_bytes, "dropped_bytes", ">BYTES", bwl_v_bytes(r->count->drop_bytes));
-FIELD(refund_lost, "refund_lost_bytes", ">LOST TO RACES", lost(r));
+FIELD(refund_lost, "refund_lost_bytes", ">LOST", lost(r));
 FIELD(passes, "passed_bits_per_second", ">PASSES NOW",
       bwl_v_speed(r->speed ? &r->speed->passed_bps : NULL));
 FIELD(drops, "dropped_bits_per_second", ">DROPS NOW",

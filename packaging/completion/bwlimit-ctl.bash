@@ -32,7 +32,7 @@ _bwlimit_ctl() {
 	--policy | --csr | --vici | --key | --conf | --cert | --cert-key | --root | --against | --checkpoint | --proof) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	--type) mapfile -t COMPREPLY < <(compgen -W 'root policy grant lease revocation rollout expulsion enrolment timestamp' -- "$cur"); return ;;
 	--port | from | uplink) mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net)" -- "$cur"); return ;;
-	--for | --sha256 | --audience | --most | --servers | --prefix | --controller | --label | --zone | --number | --epoch | --offline-for | --lease-most | --reason | --tray | --life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
+	--filter | --log-key | --volume-warning | --volume-critical | --limit | --limit-for | --ends-within | --verify-age | --history-age | --for | --witness | --sha256 | --audience | --most | --servers | --prefix | --controller | --label | --zone | --number | --epoch | --offline-for | --lease-most | --reason | --tray | --life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
 		volume | via | via6 | ipsec | for | mark | reason | accept) return ;;
 	mode) mapfile -t COMPREPLY < <(compgen -W 'police shape mark monitor' -- "$cur"); return ;;
 	path) mapfile -t COMPREPLY < <(compgen -W clear -- "$cur"); return ;;
@@ -44,23 +44,27 @@ _bwlimit_ctl() {
 	fi
 	[[ $prev != --fleet || -z $noun ]] || return
 	case $fleet$noun/$verb in
-	fleet-/) words='revoke expel enrol replace pending approve status top usage reasons history exfil trays' ;;
+	fleet-/) words='revoke expel enrol replace pending approve status top usage reasons history closures exfil trays logs rollouts' ;;
 	fleet-revoke/*) words="--tray --label --all --zone $order" ;;
 	fleet-expel/* | fleet-replace/*) words=$order ;;
-	fleet-enrol/*) words="--label $order" ;;
-	fleet-pending/* | fleet-trays/*) words=$conf ;;
+	fleet-enrol/*) words="--label --log-key $order" ;;
+	fleet-pending/*) words="--size $conf" ;;
+	fleet-trays/* | fleet-logs/*) words=$conf ;;
+	fleet-rollouts/*) words="--most $conf" ;;
 	fleet-approve/*) words="--key --against --size --yes --timeout --no-wait $conf" ;;
-	fleet-status/* | fleet-top/* | fleet-usage/* | fleet-reasons/* | fleet-history/*) words=$ask ;;
+	fleet-status/*) words="--sort --offset --limit $ask" ;;
+	fleet-top/* | fleet-usage/* | fleet-reasons/* | fleet-history/* | fleet-closures/*) words=$ask ;;
 	fleet-exfil/*) words="--size --compression $ask" ;;
 	fleet-*) ;;
-	/) words='peer grant revoke zone policy stats usage history reasons metrics top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal key approve break-glass enrol' ;;
+	/) words='peer grant revoke zone policy stats usage history flows reasons metrics check top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal key approve break-glass enrol' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show sign verify publish' ;;
-	grant/) words="list $(_bwlimit_ctl_names peer list)" ;;
+	grant/) words="list --all $(_bwlimit_ctl_names peer list)" ;;
 	revoke/*) words="--all --vici --timeout $(_bwlimit_ctl_names peer list)" ;;
+	flows/*) words='--peer --port --since --most --state-dir' ;;
 	history/*)
-		words="--class --since --until --step --state-dir $(bwlimit-ctl history 2>/dev/null)"
+		words="--class --since --until --step --all --state-dir $(bwlimit-ctl history 2>/dev/null)"
 		[[ $prev != --class ]] || words=$(_bwlimit_ctl_classes "$verb")
 		[[ $prev != --@(since|until|step) ]] || return
 		;;
@@ -77,7 +81,7 @@ _bwlimit_ctl() {
 		;;
 	policy/check | policy/diff) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	policy/sign)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--key --fleet --audience --name --number --epoch --for --type --offline-for --lease-most --stages --opens --fresh-volume --break-glass --reason --out' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--key --fleet --audience --name --number --epoch --for --type --offline-for --lease-most --stages --opens --lifts --fresh-volume --break-glass --reason --out' -- "$cur")
 		return
 		;;
 	policy/publish)
@@ -103,6 +107,7 @@ _bwlimit_ctl() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--confirm --fresh-volume --trust-clock --yes' -- "$cur")
 		return
 		;;
+	grant/--all) words='--yes reason' ;;
 	grant/*) words='rate burst volume for mode mark reason' ;;
 	reasons/*) words='--port --all' ;;
 	metrics/*) words=--peers ;;
@@ -119,13 +124,17 @@ _bwlimit_ctl() {
 	audit/) words='init show verify checkpoint' ;;
 	audit/init) words='--dir --origin --size' ;;
 	audit/show) words='--dir --since' ;;
-	audit/verify) words='--dir --key --checkpoint --proof' ;;
+	audit/verify) words='--dir --key --checkpoint --witness --proof' ;;
 	audit/checkpoint) words='--dir --key --from' ;;
 	pki/) words='init issue renew revoke' ;;
 	pki/init) words='--ca --name --life --crl-life' ;;
 	pki/issue | pki/renew) words='--ca --out --csr --life --crl-life' ;;
 	pki/revoke) words='--ca --crl-life' ;;
-	top/*) words='--once --interval --most' ;;
+	check/*) words='--volume-warning --volume-critical --limit --limit-for --ends-within --verify-age --history-age' ;;
+	top/*)
+		words='--once --interval --most --sort --filter'
+		[[ $prev != --sort ]] || words='now name state passes limit of drops used'
+		;;
 	usage/*) words=--most ;;
 	watch/*)
 		words='--event --reason --port --peer --class --count --timeout'
@@ -137,7 +146,10 @@ _bwlimit_ctl() {
 	exfil/*) words='--size --compression --trays --policy --curve' ;;
 	stop/*) words=--off ;;
 	heartbeat/*) words=--lift ;;
-	lease/) words='show renew' ;;
+	lease/) words='show renew sign' ;;
+	lease/sign)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--for --key --number --out' -- "$cur")
+		return ;;
 	lease/renew) words=--for ;;
 	tamper/*)
 		words='--peer --policy'

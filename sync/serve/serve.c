@@ -2,12 +2,27 @@
 /* See serve.h. */
 #include <stdlib.h>
 #include <string.h>
-#include "ask.h"
+#include "asking/ask.h"
+#include "asking/words.h"
 #include "bwl/cleanup.h"
 #include "serve.h"
-#include "words.h"
 
 #define JSON "application/json"
+#define AT "/v1/"
+#define STATUS AT "status" /* no command: what is put into the store */
+
+static const struct asking_document documents[] = {
+	{ .name = "top", .words = { "top", "--once" }, .options = { "most" } },
+	{ .name = "stats", .words = { "stats" } },
+	{ .name = "usage", .words = { "usage" }, .options = { "most" } },
+	{ .name = "reasons", .words = { "reasons" } },
+	{ .name = "history",
+	  .words = { "history" },
+	  .names = { "peer" },
+	  .options = { "since", "until", "step" } },
+	{ .name = "exfil", .words = { "exfil", "--curve" }, .options = { "size", "compression" } },
+	{ .name = NULL },
+};
 
 enum { OK = 200, BAD_REQUEST = 400, NOT_FOUND = 404, BAD_GATEWAY = 502, UNAVAILABLE = 503 };
 
@@ -23,11 +38,25 @@ static const char *query(const void *arg, const char *key)
 	return bwl_https_query(arg, key);
 }
 
+json_t *serve_words(const char *path, const char *(*value)(const void *arg, const char *key),
+		    const void *arg, struct bwl_err *e)
+{
+	const struct asking_document *d = strncmp(path, AT, strlen(AT))
+						  ? NULL
+						  : asking_find(documents, path + strlen(AT));
+
+	if (d)
+		return asking_words(d, value, arg, e);
+	bwl_fail(e, ENOENT, "there is no such document");
+	bwl_hint(e, AT " and status, top, stats, usage, reasons, history or exfil");
+	return NULL;
+}
+
 static void answer_status(const struct serve *s, struct bwl_https_answer *a)
 {
 	struct bwl_err e = { 0 };
 
-	if (serve_ask_status(s->conf.documents, &a->text, &a->len, &e))
+	if (asking_status(s->conf.documents, &a->text, &a->len, &e))
 		bwl_https_refuse(a, UNAVAILABLE, &e);
 	else
 		*a = (struct bwl_https_answer){ OK, JSON, a->text, a->len, 0 };
@@ -40,15 +69,15 @@ static void answer(void *arg, const struct bwl_https_ask *ask, struct bwl_https_
 	struct bwl_err e = { 0 };
 	int code;
 
-	if (!strcmp(ask->path, SERVE_STATUS)) {
+	if (!strcmp(ask->path, STATUS)) {
 		answer_status(s, a);
 		return;
 	}
 	words = serve_words(ask->path, query, ask, &e);
 	if (!words)
 		bwl_https_refuse(a, e.code == ENOENT ? NOT_FOUND : BAD_REQUEST, &e);
-	else if (serve_ask_command(s->conf.commands, words, SERVE_DOCUMENT_MOST, &a->text, &a->len,
-				   &code, &e))
+	else if (asking_command(s->conf.commands, words, SERVE_DOCUMENT_MOST, &a->text, &a->len,
+				&code, &e))
 		bwl_https_refuse(a, UNAVAILABLE, &e);
 	else /* one that failed says why, as a document of kind error */
 		*a = (struct bwl_https_answer){ code ? BAD_GATEWAY : OK, JSON, a->text, a->len, 0 };

@@ -12,6 +12,7 @@
 #ifndef BWL_SYNC_SERVE_H
 #define BWL_SYNC_SERVE_H
 
+#include <jansson.h>
 #include "fleet/http/server.h"
 
 #define SERVE_DOCUMENT_MOST (8U << 20) /* bytes; a policy of 10 000 peers has 3 MB of stats */
@@ -26,6 +27,10 @@ struct serve_conf {
 	const char *names[BWL_HTTPS_NAMES];
 	const char *commands, *documents; /* bwlimitd's sockets */
 };
+/* {"argv": [WORD…]} of a path and a query; NULL: ENOENT, EINVAL. For tests. */
+json_t *serve_words(const char *path, const char *(*value)(const void *arg, const char *key),
+		    const void *arg, struct bwl_err *e);
+
 struct serve;
 int serve_open(const struct serve_conf *c, struct serve **ret, struct bwl_err *e);
 void serve_close(struct serve *s); /* NULL-safe */

@@ -43,6 +43,7 @@ static void one(const struct nlmsghdr *h)
 	struct bwl_offer f[] = { { .name = "hw-tc-offload" }, { .name = "esp-hw-offload" } };
 	struct nlmsghdr *exact = calloc(1, MNL_ALIGN(h->nlmsg_len));
 	struct bwl_devlink_port port;
+	struct bwl_devlink_info info;
 	struct probe_port p = { .dev = &d, .self = &port, .all = &port, .nall = 1, .cpus = 16 };
 
 	must(exact != NULL, "memory");
@@ -50,6 +51,11 @@ static void one(const struct nlmsghdr *h)
 	read_words(exact);
 	bwl_devlink_port_read(exact, &port);
 	must(ends(port.name, sizeof(port.name)) && ends(port.card, sizeof(port.card)), "a name");
+	bwl_devlink_info_read(exact, &info);
+	must(ends(info.driver, sizeof(info.driver)) && ends(info.psid, sizeof(info.psid)) &&
+		     ends(info.running, sizeof(info.running)) &&
+		     ends(info.stored, sizeof(info.stored)),
+	     "versions end");
 	bwl_eswitch_read(exact, &p.eswitch);
 	bwl_devlink_param_read(exact, p.steering);
 	must(ends(p.steering, sizeof(p.steering)), "a word");

@@ -12,26 +12,32 @@ static void status(const uint8_t *data, size_t size)
 	struct rollout r = { .name = "base", .to_version = 5, .percent = 100 };
 	struct rollout_seat seat = { .tray = "t" };
 	const struct rollout_rules rules = ROLLOUT_RULES;
+	struct bwl_err why = { 0 };
 	struct cosigned c = { 0 };
+	struct status_taken taken;
 	struct tray_status s;
 	struct bwl_err e = { 0 };
 
-	if (status_parse("t", data, size, &s, &e))
+	if (status_parse("t", data, size, &s, &taken, &e)) {
+		must(*e.text && !taken.n && !s.nrefused, "why, and nothing of it");
 		return;
+	}
+	must(taken.n <= STATUS_TAKEN_MOST, "bounded");
 	must(s.nrefused <= STATUS_REFUSED_MOST && s.nproof <= STATUS_PROOF_MOST, "bounded");
-	must(memchr(s.origin, '\0', sizeof(s.origin)) != NULL, "an origin is text");
+	must(memchr(s.checkpoint.origin, '\0', sizeof(s.checkpoint.origin)) != NULL,
+	     "an origin is text");
 	memcpy(r.to, s.policy, sizeof(r.to));
 	for (unsigned i = 1; i < 4; i++)
 		rollout_hear(&seat, &r, &s, i);
 	must(rollout_judge(&r, &rules, &seat, 1, 0, 4).judged == 1, "it is judged");
-	must(cosign_judge(&c, &s) != COSIGN_ALARM, "the first of a log is no fork");
-	must(cosign_judge(&c, &s) != COSIGN_SIGN || !s.has_checkpoint || s.nproof,
-	     "and is signed once");
+	must(cosign_judge(&c, &s, 1, &why) != COSIGN_ALARM, "the first of a log is no fork");
+	must(cosign_judge(&c, &s, 1, &why) != COSIGN_SIGN, "and is signed once");
 }
 
 static void state(const uint8_t *data, size_t size)
 {
-	struct cosigned c, d;
+	struct log_state c, d;
+	struct rollout_health h, g;
 	struct rollout r, q;
 	struct bwl_err e = { 0 };
 	char *text;
@@ -43,10 +49,17 @@ static void state(const uint8_t *data, size_t size)
 		     "to the same rollout");
 		free(text);
 	}
-	if (!cosigned_parse(data, size, &c, &e)) {
-		text = cosigned_text(&c);
-		must(!cosigned_parse(text, strlen(text), &d, &e), "it reads when written again");
-		must(!strcmp(d.forked, c.forked), "to the same");
+	if (!rollout_health_parse(data, size, &h, &e)) {
+		text = rollout_health_text(&h);
+		must(!rollout_health_parse(text, strlen(text), &g, &e),
+		     "it reads when written again");
+		must(!memcmp(&g, &h, sizeof(g)), "to the same");
+		free(text);
+	}
+	if (!log_state_parse(data, size, &c, &e)) {
+		text = log_state_text(&c);
+		must(!log_state_parse(text, strlen(text), &d, &e), "it reads when written again");
+		must(!memcmp(&d, &c, sizeof(d)), "to the same");
 		free(text);
 	}
 }

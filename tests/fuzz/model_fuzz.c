@@ -15,7 +15,8 @@ static void tell(const struct model_set *s)
 		.set = s, .fleet = "f", .now_ns = 1000000000000, .wall_s = 1795372260
 	};
 	json_t *o[] = { model_status(&a),  model_top(&a),     model_usage(&a),
-			model_reasons(&a), model_history(&a), model_exfil(&a, "1tb", NULL, NULL) };
+			model_reasons(&a), model_history(&a), model_exfil(&a, "1tb", NULL, NULL),
+			model_closures(&a) };
 	char *text;
 	size_t len;
 	FILE *f;
@@ -40,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_t *o = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
 
 	/* As it was, where nothing was a document. */
-	model_take_status(t, (const char *)data, size);
+	model_take_status(&s, t, (const char *)data, size);
 	model_take_top(&s, t, o, 1795372260);
 	model_take_top(&s, t, o, 1795372261);
 	model_take_usage(&s, t, o);

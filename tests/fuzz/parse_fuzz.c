@@ -45,7 +45,8 @@ static void sane(const struct bwl_pkt *k, unsigned r, size_t size, uint32_t fram
 		     r == BWL_R_ETHERTYPE || r == BWL_R_VLAN || r == BWL_R_SRC_MAC ||
 		     r == BWL_R_SOURCE_ROUTE || r == BWL_R_EXT_HEADERS,
 	     "a reason of the parser's");
-	must(k->nvid <= BWL_MAX_TAGS && k->vid[0] < 4096 && k->vid[1] < 4096, "tags");
+	must(k->nvid <= BWL_MAX_TAGS && (!k->nvid || (k->vid[0] < 4096 && k->vid[1] < 4096)),
+	     "tags");
 	if (r != BWL_R_NONE)
 		return;
 	must(k->arp || k->family == 4 || k->family == 6, "a family or ARP");

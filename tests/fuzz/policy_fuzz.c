@@ -39,6 +39,21 @@ static void use(const struct bwl_policy *p)
 	bwl_class_table(p, proto, port);
 }
 
+/* All errors rather than the first: none exactly where there is no first. */
+static void read_all(const uint8_t *data, size_t size, bool good)
+{
+	static struct bwl_errors all;
+	struct bwl_policy *p = NULL;
+	int r = bwl_policy_parse_all("fuzz", (const char *)data, size, NOW_BOOT, NOW_WALL, &p,
+				     &all);
+
+	must(!r == good && !all.n == good && !p == !good, "all errors, or none");
+	for (size_t i = 0; i < all.n; i++)
+		must_e(all.list[i].code && *all.list[i].text, "an error without a reason",
+		       &all.list[i]);
+	bwl_policy_free(p);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bwl_policy *p = NULL, *q = NULL;
@@ -49,8 +64,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (bwl_policy_parse("fuzz", (const char *)data, size, NOW_BOOT, NOW_WALL, &p, &e)) {
 		must_e(!p && e.code && *e.text, "refused without a reason", &e);
+		read_all(data, size, false);
 		return 0;
 	}
+	read_all(data, size, true);
 	use(p);
 	a = text_of(p, &na);
 	must_e(!bwl_policy_parse("dump", a, na, NOW_BOOT, NOW_WALL, &q, &e), "reading back", &e);

@@ -18,7 +18,7 @@ F_GET_SEALS, SEALS = 1034, 2 | 4 | 8  # shrink, grow, write
 
 path, folder = sys.argv[1:3]
 tray = sys.argv[3] if len(sys.argv) > 3 else None
-taken, refused = {}, {}
+taken, refused, in_force = {}, {}, []
 if os.path.exists(path):
     os.unlink(path)
 listener = socket.socket(socket.AF_UNIX)
@@ -45,6 +45,8 @@ def remember(ask, data):
         return {"error": "a newer one was taken"}
     refused.pop(what, None)
     taken[what] = {"version": version, "sha256": hashlib.sha256(payload).hexdigest()}
+    if ask["type"] == "policy":
+        in_force[:] = [{"name": ask["name"], "since": "2026-11-22T05:30:00Z", **taken[what]}]
     return None
 
 
@@ -52,8 +54,7 @@ def judge(ask, fds):
     global number
     if ask.get("verb") == "status" and tray:
         return {"by": "bwlimitd", "status": {
-            "tray": tray, "epoch": 1, "seq": number, "policy": {
-                "name": "p", "version": 1, "sha256": "0" * 64, "since": "2026-11-22T05:30:00Z"},
+            "tray": tray, "epoch": 1, "seq": number, "policy": in_force[0] if in_force else None,
             "taken": taken, "refused": refused, "fresh": True, "closed": [], "closed_count": 0,
             "alarms": ["not-in-force"] if os.path.exists(f"{folder}/not-in-force") else [],
             "ledger_seq": 1, "checkpoint": None,

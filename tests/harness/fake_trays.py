@@ -4,8 +4,12 @@
 
   fake_trays.py run SERVER PKI PREFIX FOLDER TRAY…
       each tray takes policies and rollouts as docs/fleet.md says, and says so under its own certificate (PKI/TRAY.pem).
-      A policy whose text has "bad" in it makes its tray drop half of its packets. FOLDER/TRAY.log: what it took;
-      FOLDER/TRAY.checkpoint: its audit log's, as origin, size and root; FOLDER/TRAY.silent: it says nothing.
+      A policy whose text has "bad" in it makes its tray drop half of its packets, one with "unsafe" lose two SAs.
+      FOLDER/TRAY.log: what it took; FOLDER/TRAY.checkpoint: what it says of its audit log, as JSON (checkpoint,
+      log_key, proof); FOLDER/TRAY.silent: it says nothing.
+  fake_trays.py crowd SERVER PKI PREFIX FOLDER N
+      so many, tray-000 and up, whose statuses are written a hundred at a time, under the certificate `root`.
+      FOLDER/took: which tray took which version, at how many per cent; FOLDER/sick: trays that drop, a line each.
   fake_trays.py sign FLEET NAME VERSION TYPE BODY KEY…
       an envelope on standard output; BODY: what is of its type, as JSON.
 
@@ -38,7 +42,7 @@ def sign(fleet, name, version, kind, body, keys):
     terms = {"name": name, "epoch": 1, "version": int(version), "issued_at": moment(now),
              "not_after": moment((now // 86400 + 2) * 86400)}  # a later end would be wider
     payload = json.dumps({**terms, **json.loads(body)}).encode()
-    ptype = f"application/vnd.bwlimit.{kind}+json;fleet={fleet};audience=all"
+    ptype = f"application/vnd.bwlimit.{kind}+json;fleet={fleet};audience={os.environ.get('AUDIENCE', 'all')}"
     said = f"DSSEv1 {len(ptype)} {ptype} {len(payload)} ".encode() + payload
     signatures = []
     for key in keys:
@@ -64,8 +68,7 @@ class Tray:
             return
         self.policy = digest
         self.version = self.fleet.policies[digest]["version"]
-        with open(f"{self.fleet.folder}/{self.name}.log", "a", encoding="utf-8") as f:
-            f.write(f"{self.version}\n")
+        self.fleet.took(self)
 
     def place(self, salt):
         return int.from_bytes(hashlib.sha256((salt + self.name).encode()).digest()[:4], "big") % 100
@@ -88,42 +91,51 @@ class Tray:
         self.decide()
         if os.path.exists(f"{self.fleet.folder}/{self.name}.silent"):
             return
-        is_bad = self.policy and "bad" in self.fleet.policies[self.policy]["text"]
+        is_bad = self.policy and "bad" in self.fleet.policies[self.policy]["text"] or self.name in self.fleet.sick
         self.passed += 500 if is_bad else 1000
         self.dropped += 500 if is_bad else 1
-        checkpoint = None
+        is_unsafe = self.policy and "unsafe" in self.fleet.policies[self.policy]["text"]
+        log = {"checkpoint": None}
         if os.path.exists(f"{self.fleet.folder}/{self.name}.checkpoint"):
             with open(f"{self.fleet.folder}/{self.name}.checkpoint", encoding="utf-8") as f:
-                checkpoint = f.read().rstrip("\n")
+                log = json.load(f)
         status = {"tray": self.name, "epoch": 1, "seq": 1,
                   "policy": self.policy and {"name": "base", "version": self.version, "sha256": self.policy,
                                              "since": "2026-01-01T00:00:00Z"},
                   "taken": {}, "refused": {}, "fresh": True, "closed": [], "closed_count": 0, "alarms": [],
-                  "ledger_seq": 0, "checkpoint": checkpoint,
-                  "health": {"passed_packets": self.passed, "dropped_packets": self.dropped, "sas_down": 0,
-                             "lease_s": 0}}
+                  "ledger_seq": 0, **log,
+                  "health": {"passed_packets": self.passed, "dropped_packets": self.dropped,
+                             "sas_down": 2 if is_unsafe else 0, "lease_s": 0}}
         if not self.alive:
-            self.alive = self.fleet.etcdctl(self.name, "put", self.fleet.out(self.name, "alive"), "1") is not None
-        self.fleet.etcdctl(self.name, "put", self.fleet.out(self.name, "status"), json.dumps(status))
+            self.alive = self.fleet.put(self.name, "alive", "1")
+        self.fleet.put(self.name, "status", json.dumps(status))
 
 
 class Fleet:
     def __init__(self, server, pki, prefix, folder, names):
         self.server, self.pki, self.prefix, self.folder = server, pki, prefix, folder
-        self.policies, self.newest, self.rollout = {}, None, None
+        self.policies, self.newest, self.rollout, self.sick = {}, None, None, set()
         self.trays = [Tray(self, n) for n in names]
+        self.reader = names[0]
 
-    def out(self, tray, what):
-        return f"{self.prefix}/node/{tray}/out/{what}"
+    def put(self, tray, what, value):
+        return self.etcdctl(tray, "put", f"{self.prefix}/node/{tray}/out/{what}", value) is not None
 
-    def etcdctl(self, who, *words):
+    def took(self, tray):
+        with open(f"{self.folder}/{tray.name}.log", "a", encoding="utf-8") as f:
+            f.write(f"{tray.version}\n")
+
+    def end_of_round(self):
+        pass
+
+    def etcdctl(self, who, *words, said=None):
         r = subprocess.run(["etcdctl", "--endpoints", self.server, "--cacert", f"{self.pki}/ca.pem", "--cert",
                             f"{self.pki}/{who}.pem", "--key", f"{self.pki}/{who}.key", "--command-timeout", "3s",
-                            *words], capture_output=True, env={**os.environ, "ETCDCTL_API": "3"}, check=False)
+                            *words], capture_output=True, input=said, env={**os.environ, "ETCDCTL_API": "3"}, check=False)
         return r.stdout if r.returncode == 0 else None
 
     def read(self):
-        out = self.etcdctl(self.trays[0].name, "get", "--prefix", f"{self.prefix}/all/doc/", "-w", "json")
+        out = self.etcdctl(self.reader, "get", "--prefix", f"{self.prefix}/all/doc/", "-w", "json")
         for kv in json.loads(out or b"{}").get("kvs", []):
             key = base64.b64decode(kv["key"]).decode()
             if not key.endswith(("/policy/base", "/rollout/base")):
@@ -140,10 +152,39 @@ class Fleet:
             self.read()
             for tray in self.trays:
                 tray.say()
+            self.end_of_round()
             time.sleep(0.2)
+
+
+class Crowd(Fleet):
+    """Many, by few processes of etcdctl."""
+
+    def __init__(self, server, pki, prefix, folder, count):
+        super().__init__(server, pki, prefix, folder, [f"tray-{i:03}" for i in range(int(count))])
+        self.reader, self.puts = "root", []
+
+    def put(self, tray, what, value):
+        self.puts.append(f"put {self.prefix}/node/{tray}/out/{what} {json.dumps(value)}\n")
+        return True
+
+    def took(self, tray):
+        percent = self.rollout["percent"] if self.rollout else 0
+        with open(f"{self.folder}/took", "a", encoding="utf-8") as f:
+            f.write(f"{tray.name} {tray.version} {percent}\n")
+
+    def end_of_round(self):
+        for i in range(0, len(self.puts), 100):
+            self.etcdctl("root", "txn", said=("\n" + "".join(self.puts[i : i + 100]) + "\n\n").encode())
+        self.puts = []
+        self.sick = set()
+        if os.path.exists(f"{self.folder}/sick"):
+            with open(f"{self.folder}/sick", encoding="utf-8") as f:
+                self.sick = set(f.read().split())
 
 
 if sys.argv[1] == "sign":
     sign(*sys.argv[2:7], sys.argv[7:])
+elif sys.argv[1] == "crowd":
+    Crowd(*sys.argv[2:7]).run()
 else:
     Fleet(*sys.argv[2:6], sys.argv[6:]).run()

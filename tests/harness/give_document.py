@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Hands documents to bwlimitd, as bwlimit-sync does: give_document.py SOCKET [KIND/NAME FILE]…
 
-Prints the last line of each answer. Without a document: the status. Ends with 1 where one was refused, with 3
+Prints the last line of each answer. Without a document: the status; COSIGNED: records under the checkpoint that was
+cosigned last, as bwlimit-sync says it. Ends with 1 where one was refused, with 3
 where bwlimitd went before it answered."""
 import array
 import fcntl
@@ -30,7 +31,7 @@ def ask(what, data=None):
 
 try:
     if len(sys.argv) == 2:
-        print(json.dumps(ask({"verb": "status"})))
+        print(json.dumps(ask({"verb": "status", "cosigned": int(os.environ.get("COSIGNED", "0"))})))
         sys.exit()
     bad = 0
     for key, file in zip(sys.argv[2::2], sys.argv[3::2]):

@@ -124,7 +124,7 @@ def docs(source):
     for name in re.findall(r"^\| `([a-z0-9_]+)` \|", page.split("## Fields")[-1], re.M):
         if name not in fields:
             bad.append(f"docs/json.md tells of field {name}, which nothing has")
-    code = {"loader": "", "ctl": "", "agent": "", "lib": "", "sync": "", "fleet": ""}
+    code = {"loader": "", "ctl": "", "agent": "", "lib": "", "sync": "", "fleet": "", "web": ""}
     for room in code:
         for where, _, names in os.walk(os.path.join(source, room)):
             code[room] += "".join(read(os.path.join(where, n)) for n in names if n.endswith(".c"))

@@ -269,7 +269,7 @@ lab_clear() {
 	done
 	[[ ${#LAB_PIDS[@]} -eq 0 ]] || wait "${LAB_PIDS[@]}"
 	[[ ! -d $LAB_PINS ]] || rm -rf "$LAB_PINS"
-	rm -f "/run/bwlimit/${LAB_PINS##*/}"*.sock # of agents that were killed
+	rm -f "/run/bwlimit/${LAB_PINS##*/}"*.{sock,verify,log,audit} # of agents that were killed; files for readers
 	[[ -z $LAB_TMP ]] || rm -rf "$LAB_TMP"
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A host's own XDP: gives each frame metadata, and sends it into another device. */
+/*
+ * A host's own XDP: gives each frame metadata, and sends it into another device. And who looks
+ * behind the DPU whether a frame still has some.
+ */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -24,4 +27,20 @@ int meta_push(struct xdp_md *xdp)
 	for (i = 0; i < META; i++)
 		m[i] = meta_bytes[i];
 	return bpf_redirect(meta_out, 0);
+}
+
+__u64 look_frames, look_with, look_keyed; /* all; of these with metadata; of these with a key */
+
+SEC("tc")
+int meta_look(struct __sk_buff *skb)
+{
+	__u64 *key = (void *)(long)skb->data_meta;
+
+	__sync_fetch_and_add(&look_frames, 1);
+	if ((void *)(key + 1) > (void *)(long)skb->data)
+		return 0; /* TC_ACT_OK */
+	__sync_fetch_and_add(&look_with, 1);
+	if (*key)
+		__sync_fetch_and_add(&look_keyed, 1);
+	return 0;
 }

@@ -7,7 +7,13 @@
  * Frames that arrive at IN get metadata that says: of host port PORT (a port id), for PEER; and go
  * into OUT. SPOILT is one of key, generation, edits, slot, port, or none. Until standard input
  * ends.
+ *
+ *   bwl-meta look DEV
+ *
+ * Counts the frames that arrive at DEV until standard input ends, those that have metadata, and
+ * those whose metadata has a key.
  */
+#include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,16 +59,53 @@ static int fill(const char *dir, const char *peer, unsigned port, const char *sp
 	return h->id ? 0 : 1;
 }
 
+static void until_told(void)
+{
+	char c;
+
+	puts("ready");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &c, 1) > 0)
+		;
+}
+
+static int look(const char *dev)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)if_nametoindex(dev),
+			    .attach_point = BPF_TC_INGRESS);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts);
+	struct meta *s = meta__open_and_load();
+	int r;
+
+	if (!s)
+		return 1;
+	opts.prog_fd = bpf_program__fd(s->progs.meta_look);
+	r = bpf_tc_hook_create(&hook);
+	if ((r && r != -EEXIST) || bpf_tc_attach(&hook, &opts)) {
+		perror("bwl-meta");
+		meta__destroy(s);
+		return 1;
+	}
+	until_told();
+	printf("frames %llu with %llu keyed %llu\n", (unsigned long long)s->bss->look_frames,
+	       (unsigned long long)s->bss->look_with, (unsigned long long)s->bss->look_keyed);
+	hook.attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS; /* the qdisc goes, too */
+	bpf_tc_hook_destroy(&hook);
+	meta__destroy(s);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct handover h;
 	struct bpf_link *link;
 	struct meta *s;
 	int in, out;
-	char c;
 
+	if (argc == 3 && !strcmp(argv[1], "look"))
+		return look(argv[2]);
 	if (argc != 7) {
-		fputs("usage: bwl-meta PIN_DIR IN OUT PEER PORT SPOILT\n", stderr);
+		fputs("usage: bwl-meta PIN_DIR IN OUT PEER PORT SPOILT | look DEV\n", stderr);
 		return 2;
 	}
 	in = (int)if_nametoindex(argv[2]);
@@ -80,10 +123,7 @@ int main(int argc, char **argv)
 		meta__destroy(s);
 		return 1;
 	}
-	puts("ready");
-	fflush(stdout);
-	while (read(STDIN_FILENO, &c, 1) > 0)
-		;
+	until_told();
 	bpf_link__destroy(link);
 	meta__destroy(s);
 	return 0;

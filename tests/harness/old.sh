@@ -2,17 +2,19 @@
 # shellcheck shell=bash
 # Tools of an earlier commit: source this after lab.sh.
 
-# bwlimit-load, bwlimit-ctl and bwlimitd of a commit, built once below the build folder (OLD_TOOLS=DIR: taken
+# bwlimit-load, bwlimit-ctl and bwlimitd of a commit, and programs that are named as FOLDER/NAME, built once below the build folder (OLD_TOOLS=DIR: taken
 # from DIR/COMMIT, when they are there, and built there otherwise). Prints their folder; 77, and why,
 # where the history does not have the commit. Without ccache it takes about a minute of two CPUs.
-old_tools() { # commit
+old_tools() { # commit [FOLDER/NAME…]
 	local source=${BWL_SOURCE:-$LAB_HERE/../..} commit=$1
-	local dir=${OLD_TOOLS:-$LAB_BUILD/old}/$commit
+	local dir=${OLD_TOOLS:-$LAB_BUILD/old}/$commit at all=1
+	local programs=(loader/bwlimit-load ctl/bwlimit-ctl agent/bwlimitd "${@:2}")
 	mkdir -p "$dir" || return
 	(
 		exec 9>"$dir/lock"
 		flock 9
-		[[ ! -x $dir/bwlimit-load || ! -x $dir/bwlimit-ctl || ! -x $dir/bwlimitd ]] || exit 0
+		for at in "${programs[@]}"; do [[ -x $dir/${at##*/} ]] || all=''; done
+		[[ -z $all ]] || exit 0
 		git() { command git -c safe.directory='*' -C "$source" "$@"; }
 		git cat-file -e "$commit^{commit}" 2>/dev/null || exit 77
 		rm -rf "$dir/tree"
@@ -21,9 +23,9 @@ old_tools() { # commit
 		{
 			cmake -S "$dir/tree" -B "$dir/tree/build" -G Ninja \
 				-DCMAKE_BUILD_TYPE=RelWithDebInfo -DBWL_TESTS=OFF &&
-				cmake --build "$dir/tree/build" --target bwlimit-load bwlimit-ctl bwlimitd
+				cmake --build "$dir/tree/build" --target "${programs[@]##*/}"
 		} >"$dir/log" 2>&1 || exit 1
-		mv "$dir"/tree/build/{loader/bwlimit-load,ctl/bwlimit-ctl,agent/bwlimitd} "$dir"
+		for at in "${programs[@]}"; do mv "$dir/tree/build/$at" "$dir" || exit 1; done
 		rm -rf "$dir/tree"
 	) || return
 	echo "$dir"

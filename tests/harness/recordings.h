@@ -104,6 +104,35 @@ static inline const struct nlmsghdr *recorded_port(char *buf, uint32_t index, ui
 	return h;
 }
 
+static inline void recorded_version(struct nlmsghdr *h, uint16_t kind, const char *name,
+				    const char *value)
+{
+	struct nlattr *nest = mnl_attr_nest_start(h, kind);
+
+	mnl_attr_put_strz(h, DEVLINK_ATTR_INFO_VERSION_NAME, name);
+	mnl_attr_put_strz(h, DEVLINK_ATTR_INFO_VERSION_VALUE, value);
+	mnl_attr_nest_end(h, nest);
+}
+
+/*
+ * netdev, msg305655 (mlx5: devlink info): "pci/0000:00:06.0: driver mlx5_core versions: fixed:
+ * fw.psid MT_0000000009 running: fw.version 16.26.0100 stored: fw.version 16.26.0100"; since
+ * 2754125ebd33 each of these as `fw`, too.
+ */
+static inline const struct nlmsghdr *recorded_info(char *buf, const char *running,
+						   const char *stored)
+{
+	struct nlmsghdr *h = recorded_card(buf, DEVLINK_CMD_INFO_GET, "0000:00:06.0");
+
+	mnl_attr_put_strz(h, DEVLINK_ATTR_INFO_DRIVER_NAME, "mlx5_core");
+	recorded_version(h, DEVLINK_ATTR_INFO_VERSION_FIXED, "fw.psid", "MT_0000000009");
+	recorded_version(h, DEVLINK_ATTR_INFO_VERSION_RUNNING, "fw.version", running);
+	recorded_version(h, DEVLINK_ATTR_INFO_VERSION_RUNNING, "fw", running);
+	recorded_version(h, DEVLINK_ATTR_INFO_VERSION_STORED, "fw.version", stored);
+	recorded_version(h, DEVLINK_ATTR_INFO_VERSION_STORED, "fw", stored);
+	return h;
+}
+
 /* ethtool(8), -l: "Combined: 1" of "Pre-set maximums: Combined: 16"; the other numbers are n/a. */
 static inline const struct nlmsghdr *recorded_channels(char *buf, uint32_t combined, uint32_t most)
 {

@@ -16,6 +16,7 @@
 #include "bwlimit_test.skel.h"
 #include "frags.h"
 #include "frame.h"
+#include "realtime_btf.h"
 #include "rig.h"
 #include "tagged.skel.h"
 
@@ -120,14 +121,17 @@ static void make_ports(struct rig *rig)
 
 static void load(struct rig *rig, const struct rig_opts *o)
 {
-	struct bwlimit_test *s = bwlimit_test__open();
+	char btf[32] = "";
+	LIBBPF_OPTS(bpf_object_open_opts, how,
+		    .btf_custom_path = o->realtime && !realtime_btf(btf) ? btf : NULL);
+	struct bwlimit_test *s = bwlimit_test__open_opts(&how);
 	uint32_t peers = o->max_peers ? o->max_peers : 256;
 	uint32_t extras = o->max_extras ? o->max_extras : 256;
 	uint32_t windows = o->max_windows ? o->max_windows : 64;
 	struct bwl_schema schema = bwl_schema_new(peers, extras, windows);
 	uint32_t zero = 0;
 
-	if (!s)
+	if (!s || (o->realtime && !*btf))
 		rig_die("cannot open the test object");
 	if (bwl_pins_size(s->obj, &schema))
 		rig_die("the object lacks a map of the list");
@@ -139,6 +143,9 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	s->rodata->bwl_cpu_bits = bwl_cpu_bits();
 	s->rodata->bwl_late_most_ns = 2000000;
 	s->rodata->bwl_native_xdp = !o->generic;
+	s->rodata->bwl_records = o->records;
+	if (o->records && bwl_rec_size(s->obj))
+		rig_die("the object lacks a map of the recorder");
 	if (bwlimit_test__load(s))
 		rig_die("cannot load the test object: %s (root and kernel >= 5.12 are needed)",
 			strerror(errno));
@@ -227,6 +234,18 @@ static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
 	return level == LIBBPF_WARN ? vfprintf(stderr, fmt, args) : 0;
 }
 
+static void record(struct rig *rig)
+{
+	int fd[_BWL_REC_MAPS], i;
+	struct bwl_err e = { 0 };
+	uint32_t none;
+
+	for (i = 0; i < _BWL_REC_MAPS; i++)
+		fd[i] = bpf_object__find_map_fd_by_name(rig->skel->obj, bwl_rec_map_name(i));
+	if (bwl_rec_map(fd, &rig->rec, &e) || bwl_rec_turn(&rig->rec, &none, &e))
+		rig_die("%s", e.text);
+}
+
 struct rig *rig_open(const struct rig_opts *o)
 {
 	static const struct rig_opts defaults;
@@ -247,6 +266,8 @@ struct rig *rig_open(const struct rig_opts *o)
 	pin(rig);
 	rig->pins = rig_pins(rig);
 	fill(rig, o ? o : &defaults);
+	if (o && o->records)
+		record(rig);
 	rig->takes_ingress = takes_ingress(rig);
 	rig->cpus = libbpf_num_possible_cpus();
 	rig->last = calloc(RIG_ROWS, sizeof(*rig->last));
@@ -259,6 +280,8 @@ struct rig *rig_open(const struct rig_opts *o)
 void rig_close(struct rig *rig)
 {
 	bwl_pins_close(rig->pins);
+	if (rig->rec.word)
+		bwl_rec_close(&rig->rec);
 	unpin();
 	tagged__destroy(rig->tagged);
 	bwlimit_test__destroy(rig->skel);
@@ -458,6 +481,16 @@ unsigned rig_run(struct rig *rig, const struct rig_packet *k, struct rig_result 
 		r->charged = now[i].charged - was[i].charged;
 	}
 	return r->reason;
+}
+
+void rig_suspended(struct rig *rig, uint64_t ns)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, o);
+
+	rig_coarse_clock_behind(ns);
+	rig_advance(ns);
+	if (bpf_prog_test_run_opts(bpf_program__fd(rig->skel->progs.bwl_tp_suspend), &o))
+		rig_die("test run of a suspend: %s", strerror(errno));
 }
 
 unsigned rig_send(struct rig *rig, const char *spec)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <bwl/publish.h>
+#include <bwl/record.h>
 
 /* Port ids. RIG_ALIEN is an interface that is nobody's port. */
 enum rig_port { RIG_H0, RIG_H1, RIG_P0, RIG_P1, RIG_PORTS, RIG_ALIEN = RIG_PORTS, _RIG_PORT_MAX };
@@ -37,11 +38,14 @@ struct rig_opts {
 	uint32_t max_peers, max_extras, max_windows; /* 0: 256, 256, 64 */
 	bool plain_tunnel; /* p1 is the tunnel device, a plain one; its programs are loaded */
 	bool generic;      /* XDP as the loader makes it for generic mode */
+	bool realtime;     /* as on a PREEMPT_RT kernel */
 	bool old_volume;   /* as without --fresh-volume: the first policy's volumes are spent */
+	bool records;      /* flows are recorded, from interval 1 on */
 };
 
 struct rig {
 	struct bwlimit_test *skel;
+	struct bwl_rec rec; /* where flows are recorded */
 	struct tagged *tagged;
 	struct bwl_pins *pins; /* writable */
 	char dir[200];
@@ -63,6 +67,8 @@ uint64_t rig_now(void);
 void rig_set_clock(uint64_t ns);
 void rig_advance(uint64_t ns);
 void rig_coarse_clock_behind(uint64_t ns); /* at first it is not */
+/* The machine was suspended for so long: the clock goes on, the ticks do not, the kernel tells. */
+void rig_suspended(struct rig *rig, uint64_t ns);
 /* Called whenever anything asks for the time; NULL: nothing is. */
 extern void (*rig_on_clock)(void);
 

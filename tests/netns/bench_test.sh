@@ -19,10 +19,13 @@ declare -A few=(
 	[scale]='--rounds 1 --packets 2000 --anyway'
 	[apply]='--peers 50 --edits 3'
 	[history]='--peers 5 --hours 1'
+	[fleet-numbers]='--trays 50 --peers 5'
 )
 # Of one round no goal is judged. Which packets passed and which were refused, the benches themselves
 # read back from the counters; what they do when it is not as a row says is below.
 declare -A rows=(
+	[fleet-numbers]='(.rows | map(.document)) == ["fleet-status?limit=50&sort=worst", "fleet-status?limit=50&sort=passed&offset=9900", "fleet-status", "top", "usage",
+		"reasons", "fleet-history", "fleet-closures", "exfil?size=1tb"] and (.rows | all(.bytes > 100 and .cpu_ms.median >= 0)) and .set_kib > 0 and .take_tray_us > 0'
 	[cost]='(.rows | map({(.row): .goal}) | add | with_entries(select(.value))) == {
 		"pipeline-one": 1.2, "pipeline-turn": 1.5, "volume-one": 1.5, "volume-turn": 1.7,
 		"refused-peer": 0.8, "refused-zone": 0.8, "refused-port": 0.8, "refused-node": 0.8,
@@ -79,11 +82,11 @@ says_how() { # bench option value: which number it takes
 	grep -q -- "bench-$1: $2 $3: a number from" <("$bench/bench-$1" "$2" "$3" 2>&1)
 }
 
-for name in cost e2e scale apply history esp machine; do
+for name in cost e2e scale apply history esp machine fleet-numbers; do
 	check "bench-$name says how it is used, with an example" helps "$name"
 	check "bench-$name refuses an option that it does not know" refuses "$name" --nonsense
 done
-for name in cost e2e scale apply history; do
+for name in cost e2e scale apply history fleet-numbers; do
 	[[ ! ${table[$name]-} ]] ||
 		check "bench-$name prints a table and what it was measured on" prints "$name" "${table[$name]}"
 	check "bench-$name says the same as JSON" says_json "$name" "${rows[$name]}"

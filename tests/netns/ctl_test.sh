@@ -107,7 +107,18 @@ check "reasons work without a policy" exits 0 reasons
 sed 's/rate: 2mbit/rate: 2mbots/' "$A" >"$LAB_TMP/bad.yaml"
 check "policy check refuses a bad rate" exits 1 policy check "$LAB_TMP/bad.yaml"
 check "and names file and line" says "bad.yaml:23:"
-check "as JSON too" is 23 error.line policy check "$LAB_TMP/bad.yaml"
+check "as JSON too" is 23 files.0.errors.0.line policy check "$LAB_TMP/bad.yaml"
+sed 's/rate: 2mbit/rate: 2mbots/; s/^heartbeat:.*/heartbeat: soon/' "$A" >"$LAB_TMP/worse.yaml"
+check "policy check tells all errors of a file" exits 1 policy check "$LAB_TMP/worse.yaml"
+check "the first" says "worse.yaml:.*: heartbeat: 'soon' is not a time"
+check "the last" says "worse.yaml:23:.*'2mbots'"
+check "and how many there are" says 'worse.yaml: 2 errors'
+check "policy check of several files fails for one of them" exits 1 policy check "$A" "$LAB_TMP/bad.yaml" "$LAB_TMP/none.yaml" "$B"
+check "the others are told of" sh -c "[ \$(grep -c ': ok: ' '$LAB_TMP/out') = 2 ]"
+check "and each bad one" says 'none.yaml: cannot open'
+check "several good files are fine" exits 0 policy check "$A" "$B"
+check "as JSON they are a list" is true files.1.ok policy check "$A" "$B"
+check "policy check of no file is wrong use" exits 2 policy check
 check "policy apply puts a file in force" exits 0 policy apply "$A"
 check "diff against the file in force finds nothing" is false changed policy diff "$A"
 check "policy show reads back as the same policy" sh -c \
@@ -188,7 +199,7 @@ check "peer add adds a destination" exits 0 peer add d3 10.103.0.0/24 10.104.0.1
 check "it is there" is 5000000 grant.rate_bits_per_second peer show d3
 check "adding the name again fails" exits 1 peer add d3 10.105.0.0/24 path clear via $LAB_VIA4
 check "an overlapping prefix is refused" exits 1 peer add d4 10.103.0.0/24 path clear via $LAB_VIA4
-check "encryption is given up aloud only" exits 2 peer add d4 10.106.0.0/24 rate 1mbit
+check "encryption is given up explicitly only" exits 2 peer add d4 10.106.0.0/24 rate 1mbit
 check "peer set changes the rate in place" exits 0 peer set d3 rate 6mbit
 check "to what was said" is 6000000 grant.rate_bits_per_second peer show d3
 check "and leaves the volume alone" is 1073741824 grant.volume_bytes peer show d3
@@ -210,8 +221,15 @@ check "zone set of an unknown zone fails" exits 1 zone set nowhere rate 1mbit
 
 # Grants.
 quiet policy apply "$A"
+check "help before a command is --help behind it" eval 'diff <("$CTL" help grant) <("$CTL" grant --help)'
+check "and alone it lists the commands" eval 'diff <("$CTL" help) <("$CTL" --help)'
 check "a grant without a reason is a usage error" exits 2 grant d1 rate 1mbit
 check "grant with a reason works" exits 0 grant d1 rate 3mbit for 1h reason ticket 4711
+check "it says what holds now" says '^  now rate 3mbit, burst .*, used .* of 1 GiB.*, mode police, expires in '
+check "a rate in bytes a second is taken" exits 0 grant d1 rate 1mbps for 1h reason bytes
+check "with a warning that it is eight times the bits" says '1mbps means bytes a second, as in tc: 8mbit; for bits write 1mbit'
+check "peer set says what holds now, too" exits 0 peer set d1 rate 3mbit
+check "without what the peer has not" says '^  now rate 3mbit, '
 check "it ends" sh -c "'$CTL' grant list | grep -q '^d1 .*in [0-9]'"
 check "a grant without an end says so" sh -c "'$CTL' grant d1 reason x 2>/dev/null | grep -q 'never expires'"
 check "volume +1gb adds to it" exits 0 grant d1 volume +1gb reason more
@@ -234,6 +252,12 @@ quiet revoke d8
 quiet peer del d8
 quiet peer add d8 10.108.0.0/24 rate 1mbit path clear via $LAB_VIA4
 check "also without a volume that is remembered" is revoked state peer show d8
+check "an option in the reason is refused" exits 2 grant d1 reason sorry --for 2h
+check "and it says where it belongs" says "'--for' after 'reason'"
+check "which --json may be anywhere" is d1 peer grant d1 reason sorry --json
+quiet revoke d1
+check "a reason in quotes may hold one" exits 0 grant d1 reason "was --for 2h"
+quiet revoke d1
 check "grant lifts it" exits 0 grant d1 reason sorry
 check "the grant is live" is live state peer show d1
 check "revoke of several names goes on after a wrong one" exits 1 revoke nobody d1
@@ -242,6 +266,33 @@ check "revoke --all ends every grant" exits 0 revoke --all
 check "also the others" is revoked state peer show d2
 quiet policy apply "$A"
 check "and that survives another policy" is revoked state peer show d2
+check "grant --all wants a reason" exits 2 grant --all
+check "and takes no limits" exits 2 grant --all rate 1mbit reason why
+check "grant --all gives back what the policy says" exits 0 grant --all reason false alarm
+check "and says of how many" says 'granted: 2 peers'
+check "to all that were revoked" is live state peer show d1
+check "and" is live state peer show d2
+check "at the policy's rate" is 2000000 grant.rate_bits_per_second peer show d2
+check "a second time there is nobody" exits 0 grant --all reason again
+check "and it says so" says 'no peer to grant'
+quiet grant d1 for 1h reason for a while
+quiet revoke --all
+quiet grant --all reason false alarm
+check "what ends keeps its end" sh -c "'$CTL' --json peer show d1 | '$JSON' expires_in_s | grep -qE '^3[56][0-9]{2}'"
+quiet grant d1 for 1s reason soon over
+quiet revoke --all
+sleep 1
+check "what has expired stays revoked" exits 0 grant --all reason false alarm
+check "and is told of" says 'still revoked, because the grant has expired: 1'
+check "as it is" is revoked state peer show d1
+if command -v script >/dev/null; then
+	quiet revoke --all
+	at_terminal n grant --all reason x
+	check "at a terminal it names the peers and asks" says '  d2'
+	check "without a yes nothing is granted" is revoked state peer show d2
+	at_terminal n grant --all --yes reason x
+	check "with --yes it does not ask" is live state peer show d2
+fi
 for p in d1 d2; do quiet grant $p reason again; done
 
 # --confirm.

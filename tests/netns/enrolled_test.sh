@@ -92,6 +92,7 @@ rows=(
 	'policy apply of tamper actions that do less|none|policy apply FILE/tame.yaml --yes|tamper: program: revoke -> log'
 	'policy apply of a lower min_charge|none|policy apply FILE/charge.yaml --yes|min_charge: 64 -> 32'
 	'policy apply --confirm of what is tighter, for it returns,|none|policy apply FILE/four.yaml --yes --confirm 60s|it would return by itself to what is wider: peer d1'
+	'policy apply --confirm of what is in force, which all else waits for,|none|policy apply FILE/five.yaml --yes --confirm 60s|would wait until the trial ends'
 	'policy apply --fresh-volume|none|policy apply FILE/four.yaml --yes --fresh-volume|fresh_volume'
 	'peer set of a higher rate|none|peer set d1 rate 6mbit|peer d1, grant: rate'
 	'peer set of a larger burst|none|peer set d1 burst 2mb|peer d1, grant: burst'
@@ -107,6 +108,7 @@ rows=(
 	'heartbeat|none|heartbeat|bwlimitd alone keeps grants alive'
 	'heartbeat --lift|none|heartbeat --lift|the clamp would end'
 	'policy apply of the file, after limits were lowered,|lowered|policy apply FILE/five.yaml --yes|rate: 1.* -> 5'
+	'grant --all|revoked|grant --all reason test|grant --all would open what is revoked'
 	'grant of who was revoked|revoked|grant d1 reason test|revocation: closed -> open'
 	'stop --off|stopped|stop --off|what was stopped would pass'
 )

@@ -149,4 +149,82 @@ tamper_again() {
 check "without bwlimitd the command does it" tamper_again
 check "the key is destroyed" destroyed
 check "and every grant revoked" revoked
+
+# --- by document: bwlimitd's charon is at the usual place, so that place is this one, for it alone
+# shellcheck source=../harness/people.sh
+. "$here/../harness/people.sh"
+policy tray-7 '10.7.0.0/24' tray.3 '10.0.3.0/24' 192.0.2.3 'trap|start' >"$LAB_TMP/a.yaml"
+echo '  - { name: other, addresses: [198.51.100.9/32], path: clear, via: 192.0.2.3, grant: { rate: 1mbit } }' >>"$LAB_TMP/a.yaml"
+rm -rf "$A/swanctl"/{x509,private,conf.d}/* "$LAB_TMP/state"
+mkdir "$LAB_TMP/state"
+works pki issue tray-7 --ca "$CA" --out "$A/swanctl"
+check "control: with a new key they have an SA" up
+people_enrol "$LAB_TMP/state" || exit 1
+READ_ONLY= # a folder in which it can destroy nothing
+own_run() { # a /run with its charon, and the rest of bwlimit's
+	READ_ONLY=$READ_ONLY lab_bg "$1" dpu unshare --mount sh -c '
+		mkdir -p "$1/bwlimit" /run/bwlimit && mount --bind /run/bwlimit "$1/bwlimit" && ln -sf "$2" "$1/charon.vici" &&
+		mount --rbind "$1" /run && shift 2 &&
+		{ [ -z "$READ_ONLY" ] || { mount --bind "$READ_ONLY" "$READ_ONLY" && mount -o remount,bind,ro "$READ_ONLY"; }; } &&
+		exec "$@"' sh "$LAB_TMP/run" "$A/vici" "${@:2}"
+}
+export BWLIMIT_STATE_DIR=$LAB_TMP/state
+SOCKET=/run/bwlimit/${LAB_PINS##*/}.documents
+by_document() { # log
+	SWANCTL_DIR=$A/swanctl own_run "$1" "$AGENT" --policy "$LAB_TMP/a.yaml" --state-dir "$LAB_TMP/state" --tpm none \
+		--history-size 0b --totals none --json
+	AGENT_PID=$LAB_PID
+	lab_wait_for 60 grep -q '"event":"start"' "$LAB_TMP/$1" && lab_wait_for 60 test -S "$SOCKET"
+}
+by_document documents
+check "control: they have it still" established a tray.3
+echo '{"tray": "tray.3", "reason": "stolen"}' >"$LAB_TMP/out.json"
+people_sign "$LAB_TMP/out.json" "$FLEET/out" alice --type expulsion --name tray.3 --number 1 --for 1d
+no_conns() { [[ $(conns a) == '[]' ]]; }
+told_and_gone() {
+	local at
+	at=$(date +%s%N)
+	"$LAB_HERE/give_document.py" "$SOCKET" expulsion/tray.3 "$FLEET/out" >"$LAB_TMP/out" 2>&1 || return 1
+	revoked && lab_wait_for 15 gone a tray.3 && lab_wait_for 15 no_conns || return 1
+	note "$((($(date +%s%N) - at) / 1000000)) ms until map, SA and connection were seen gone"
+}
+check "one person's document expels it here" told_and_gone
+check "its grant" revoked
+check "its SA" gone a tray.3
+check "its connection" eventually no_conns
+check "and it was told" eventually gone b tray-7
+charon_mark a
+ask >"$LAB_TMP/ask" 2>&1
+check "its certificate, which is good, is taken no more" eventually charon_said a 'no IKE config found\|no matching peer config'
+lab_stop "$AGENT_PID"
+
+# --- the tray itself, by document: enough people, a disk that refuses, and a bwlimitd that is killed before it lets go
+echo '{"tray": "tray-7", "reason": "stolen"}' >"$LAB_TMP/us.json"
+expelled_by() { # people
+	people_sign "$LAB_TMP/us.json" "$FLEET/us" "$1" --type expulsion --name tray-7 --number 1 --for 1d &&
+		"$LAB_HERE/give_document.py" "$SOCKET" expulsion/tray-7 "$FLEET/us" >"$LAB_TMP/out" 2>&1
+}
+all_revoked() { [[ $("$CTL" --json peer list | jq -c '[.peers[].state] | unique') == '["revoked"]' ]]; }
+refused() { grep -q '"level":"alert".*"event":"keys".*could not be destroyed.*Read-only' "$LAB_TMP/$1"; }
+key=$(ls "$A"/swanctl/private/*.key)
+READ_ONLY=$A/swanctl/private by_document refusing
+check "control: it has a key, and something is open" eval 'test -s "$key" && ! all_revoked'
+kill -STOP "${CHARON_PID[a]}"
+check "two people expel this tray" expelled_by alice,bob
+check "everything is revoked, whatever the disk does, and a charon that hangs" all_revoked
+check "that a key could not be destroyed is an alarm" lab_wait_for 60 refused refusing
+check "and that charon hangs" lab_wait_for 60 grep -q '"event":"keys".*charon: .*does not answer' "$LAB_TMP/refusing"
+kill -CONT "${CHARON_PID[a]}"
+kill -KILL "$AGENT_PID"
+wait "$AGENT_PID" 2>/dev/null
+rm -f "$SOCKET"
+check "control: killed then, it has left the key" test -s "$key"
+READ_ONLY=$A/swanctl/private by_document again
+check "started again, it tries again, although the document was taken" lab_wait_for 60 refused again
+check "and everything is revoked" all_revoked
+check "control: the key is there while the disk refuses" test -s "$key"
+nsenter --mount --target "$AGENT_PID" umount "$A/swanctl/private"
+check "then it is gone, within the minute that was told" lab_wait_for 180 destroyed
+check "with an alarm" lab_wait_for 60 grep -q '"level":"alert".*"event":"keys".*keys are destroyed: 1 files' "$LAB_TMP/again"
+lab_stop "$AGENT_PID"
 done_testing

@@ -79,6 +79,7 @@ check "and none changed anything" rate_is d1 5000
 # --- with bwlimitd dead, and a peer that was revoked
 ctl revoke d2
 check "control: what is revoked is closed" lab_wait_for 30 is_closed 2
+sleep 1.1 # signed in the second of the revocation it would open nothing
 sign "$LAB_TMP/wide.yaml" opens alice,bob 4 --break-glass --opens d2
 break_glass "$LAB_TMP/opens" >"$LAB_TMP/said" 2>"$LAB_TMP/stderr" || note "$(cat "$LAB_TMP/said")"
 can_judge && check "its JSON is what docs/schema says" judge break-glass <"$LAB_TMP/said"
@@ -161,8 +162,50 @@ sign "$LAB_TMP/wide.yaml" anew alice,bob 41 --break-glass --opens d2
 check "control: what is signed anew does" eval 'break_glass "$LAB_TMP/anew" >/dev/null'
 ctl policy rollback
 
+# --- what broke the glass is revoked as any document is
+agent
+revoked_as() { # name, the rest of the revocation
+	echo "{$2, \"reason\": \"its key was stolen\"}" >"$LAB_TMP/$1.json"
+	people_sign "$LAB_TMP/$1.json" "$FLEET/$1" alice --type revocation --name "$1" --number 1 --for 1d &&
+		"$LAB_HERE/give_document.py" "/run/bwlimit/${LAB_PINS##*/}.documents" "revocation/$1" "$FLEET/$1"
+}
+digest() { jq -r .payload "$1" | base64 -d | sha256sum | cut -c1-64; }
+sign "$LAB_TMP/wide.yaml" other alice,bob 50 --break-glass
+sign "$LAB_TMP/wide.yaml" digest alice,bob 51 --break-glass
+check "control: it is in force" eval 'break_glass "$LAB_TMP/digest" >/dev/null && rate_is d1 50000'
+check "a revocation of another document" revoked_as else "\"documents\": [\"$(digest "$LAB_TMP/other")\"]"
+sleep 2
+check "leaves it in force" rate_is d1 50000
+check "one of its digest" revoked_as it "\"documents\": [\"$(digest "$LAB_TMP/digest")\"]"
+check "ends it" lab_wait_for 5 rate_is d1 5000
+check "and an alarm says so" lab_wait_for 5 said break-glass 'was revoked'
+sign "$LAB_TMP/wide.yaml" epoch alice,bob 52 --break-glass
+check "control: another is in force" eval 'break_glass "$LAB_TMP/epoch" >/dev/null && rate_is d1 50000'
+no_agent
+agent
+check "control: bwlimitd that comes again leaves it" eval 'sleep 2; rate_is d1 50000'
+check "a new epoch" revoked_as epochs '"new_epoch": 2'
+check "ends it, too" lab_wait_for 5 rate_is d1 5000
+no_agent
+
+# --- as many as are remembered
+full() { # epoch: 256 that have not ended
+	python3 - "$1" >"$STATE/broken-glass.json" <<-'END'
+	import hashlib, json, sys
+	used = [{"type": "policy", "name": f"n{i}", "epoch": int(sys.argv[1]), "version": 1, "not_after": 4000000000} for i in range(256)]
+	text = json.dumps({"count": 300, "used": used})
+	print(f"# bwlimit glass 1 {hashlib.sha256(text.encode()).hexdigest()}\n{text}", end="")
+	END
+}
+full 2
+sign "$LAB_TMP/wide.yaml" many alice,bob 60 --break-glass --epoch 2
+check "when 256 have not ended no more are broken" grep -q 'none of them has ended' <<<"$(break_glass "$LAB_TMP/many")"
+full 1
+check "those of an epoch that is over are forgotten" eval 'break_glass "$LAB_TMP/many" >/dev/null && rate_is d1 50000'
+ctl policy rollback
+
 # --- what is remembered of it is not to be got round
 echo '#' >>"$STATE/broken-glass.json"
-sign "$LAB_TMP/wide.yaml" late alice,bob 9 --break-glass
+sign "$LAB_TMP/wide.yaml" late alice,bob 9 --break-glass --epoch 2
 check "where that is damaged none is broken" grep -q 'which glass was broken before cannot be said' <<<"$(break_glass "$LAB_TMP/late")"
 done_testing

@@ -72,6 +72,12 @@ of() { hist sink --class "$1" | jq '.total.sent_bytes // 0'; }
 classes() { [[ $(($(of ssh) + $(of icmp) + $(of other))) -eq $(hist sink | jq .total.sent_bytes) ]]; }
 check "all its classes together are the peer" classes
 check "a table has the classes' names" sh -c "$CTL history sink --state-dir '$STATE' | grep -q -- '--class:.* other ssh'"
+rows() { "$CTL" history sink --state-dir "$STATE" --since 30m --step 1s "$@" | grep -cE '^([0-9]|…)'; }
+folded() { [[ $(rows) -lt 300 ]] && "$CTL" history sink --state-dir "$STATE" --since 30m --step 1s | grep -qE '^… [0-9]+ empty'; }
+check "steps in which nothing passed are one row" folded
+check "with --all each is a row" test "$(rows --all)" -ge 1800
+check "none of them folded" sh -c "! $CTL history sink --state-dir '$STATE' --since 30m --step 1s --all | grep -q '^…'"
+check "for programs each is a point" test "$(hist sink --since 30m --step 1s | jq '.points | length')" -ge 1800
 refute "an unknown name is refused" sh -c "$CTL history sinc --state-dir '$STATE' 2>'$LAB_TMP/who'"
 check "and told what there is" grep -q "did you mean 'sink'" "$LAB_TMP/who"
 refute "a class without a limit has none" sh -c "$CTL history sink --class nfs --state-dir '$STATE' 2>'$LAB_TMP/who'"

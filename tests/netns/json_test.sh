@@ -72,13 +72,15 @@ END
 sed 's/100mbit/200mbit/; s/name: d2/name: d3/' "$LAB_TMP/policy.yaml" >"$LAB_TMP/other.yaml"
 
 check "an error is a document" load error status
-check "so is one with a file and a line" ctl error policy check /dev/null
+check "so is one with a file and a line" ctl error policy diff /dev/null
+check "policy check of what has errors" ctl policy-checks policy check /dev/null
 check "and wrong use" ctl error grant
 check "probe" load probe probe
 lab_attach || exit 1
 check "status before there is a policy" load status status
 check "a policy that is none" ctl error policy show
 check "policy check" ctl policy-check policy check "$LAB_TMP/policy.yaml"
+check "policy check of two files" ctl policy-checks policy check "$LAB_TMP/policy.yaml" "$LAB_TMP/other.yaml"
 check "policy diff against nothing" ctl policy-diff policy diff "$LAB_TMP/policy.yaml"
 check "policy apply" ctl policy-apply policy apply "$LAB_TMP/policy.yaml" --fresh-volume
 check "policy apply on trial" ctl policy-apply policy apply "$LAB_TMP/other.yaml" --confirm 60s
@@ -116,6 +118,8 @@ check "stats over a time" ctl stats stats --interval 100ms d1
 check "reasons" ctl reasons reasons
 check "reasons, zeros too" ctl reasons reasons --all
 check "usage" ctl usage usage
+checks() { in_dpu "$CTL" --json check >"$LAB_TMP/checked"; seen+=(check); judge check <"$LAB_TMP/checked"; }
+check "check, whatever it finds" checks
 check "explain of what passes" ctl explain explain 10.7.0.2 10.101.0.9 tcp 443
 check "explain of what does not" ctl explain explain 10.7.0.2 10.199.0.1
 check "exfil" ctl exfil exfil --size 1tb
@@ -137,6 +141,8 @@ check "journal init" ctl journal-init journal init
 check "revoke" ctl revoke revoke d2
 check "peer list, one revoked" ctl peers peer list
 check "revoke of all" ctl revoke revoke --all
+check "grant of all" ctl grant-all grant --all reason why
+"$CTL" revoke --all >/dev/null
 check "journal show" ctl journal journal show
 check "status with a journal" load status status
 check "verify with a journal" load verify verify
@@ -175,6 +181,10 @@ check "policy sign" ctl signed-document policy sign "$LAB_TMP/root.json" --type 
 check "policy sign again" ctl signed-document policy sign "$LAB_TMP/root" --key "$LAB_TMP/bob.pem"
 check "policy verify" ctl signed-document policy verify "$LAB_TMP/root"
 ctl signed-document policy sign "$LAB_TMP/other.yaml" --key "$LAB_TMP/alice.pem" --fleet lab --name p --number 1 --for 1d
+ctl signed-document policy sign "$LAB_TMP/policy.yaml" --key "$LAB_TMP/alice.pem" --fleet lab --name l --number 1 --for 1d \
+	--lease-most 1h --out "$LAB_TMP/leased"
+check "lease sign" ctl signed-document lease sign "$LAB_TMP/leased" --for 1h --key "$LAB_TMP/online.pem"
+check "lease sign of more than people allowed" ctl error lease sign "$LAB_TMP/leased" --for 2h --key "$LAB_TMP/online.pem"
 check "approve" ctl approve approve "$LAB_TMP/other.yaml.signed" --root "$LAB_TMP/root" \
 	--against "$LAB_TMP/policy.yaml" --key "$LAB_TMP/bob.pem" --yes
 check "which widens and is signed" said '.widens and .signed'
@@ -199,6 +209,13 @@ check "the drill's list" ctl drill-list drill --list
 check "history of all" lab_wait_for 30 ctl history-peers history --state-dir "$LAB_TMP/state"
 has() { ctl history history d1 --since 1m --state-dir "$LAB_TMP/state"; }
 check "history of one" lab_wait_for 30 has
+mkdir -p "$LAB_TMP/records/flows" # netns.flows has real ones
+cat >"$LAB_TMP/records/flows/0000000000000001.jsonl" <<'END'
+{"version":1,"kind":"flow-interval","boot":"0","tables":1,"interval":1,"final":false,"gap":null,"balanced":true}
+{"kind":"flow","peer":"d1","direction":"out","port":"hpf0","class":"https","reason":"pass","ip_protocol":6,"source":"10.7.0.2","source_port":1,"destination":"10.101.0.9","destination_port":443,"queue_pair":0,"tcp_flags":2,"frames":1,"bytes":74,"charged_bytes":74,"first":"2026-11-22T05:30:00.250Z","last":"2026-11-22T05:30:00.250Z"}
+{"kind":"flow-remainder","peer":"d1","direction":"out","port":"hpf0","class":"other","reason":"pass","frames":1,"bytes":74,"charged_bytes":74,"first":"2026-11-22T05:30:00.250Z","last":"2026-11-22T05:30:00.250Z"}
+END
+check "flows" ctl flows flows --state-dir "$LAB_TMP/records"
 lab_stop "$agent"
 check "what bwlimitd logs" judge --lines log <"$LAB_TMP/agent"
 events() {
@@ -225,8 +242,8 @@ check "upgrade" load status upgrade
 check "down" load down down --host hpf0
 check "detach" load detach detach
 
-# Every kind has been seen, but for those that want charon, SAs, minutes or a store (netns.verbs and netns.numbers judge these).
-rest="controller drill event event-end event-lost fleet-history fleet-order fleet-pending fleet-status fleet-trays fleet-wait ipsec-keep ipsec-load ipsec-rekey ipsec-status ipsec-watch log sync top"
+# Every kind has been seen, but for those that want charon, SAs, minutes, a store or a server (netns.verbs, netns.numbers, netns.recent and netns.web judge these).
+rest="api controller drill event event-end event-lost fleet-closures fleet-history fleet-logs fleet-order fleet-pending fleet-rollouts fleet-status fleet-trays fleet-wait ipsec-keep ipsec-load ipsec-rekey ipsec-status ipsec-watch log log-lines sync top"
 for f in "$BWL_SOURCE"/docs/schema/*.json; do
 	kind=$(basename "$f" .json)
 	[[ $kind == fields || " $rest ${seen[*]} " == *" $kind "* ]] || note "not seen: $kind"

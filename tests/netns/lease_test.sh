@@ -45,12 +45,12 @@ desired 'lease: log' 1h >"$FILE"
 lab_attach || exit 1
 agent
 lab_wait_for 30 state silent
-check "without a lease since the maps were made no heartbeat is taken" lab_wait_for 30 said heartbeat 'no lease since the maps were made'
+check "without a lease since the maps were made no heartbeat is taken" lab_wait_for 30 said heartbeat 'no lease was given since the maps were made'
 check "and nothing passes, IPv4 or IPv6" stopped
 check "lease show says so" lease '.state == "never" and .ends_in_s == null and .longest_s == 3600'
-check "explain says so, and what to do" explains 'there was no lease since the maps were made: bwlimit-ctl lease renew'
-check "status says so" grep -q 'there was no lease since the maps were made' <<<"$("$LOAD" status)"
-check "verify says so" grep -q 'floors apply: there was no lease' <<<"$(in_dpu "$LOAD" verify)"
+check "explain says so, and what to do" explains 'no lease was given since the maps were made: bwlimit-ctl lease renew'
+check "status says so" grep -q 'no lease was given since the maps were made' <<<"$("$LOAD" status)"
+check "verify says so" grep -q 'floors apply: no lease was given' <<<"$(in_dpu "$LOAD" verify)"
 ctl lease renew >"$LAB_TMP/renew" 2>&1 || note "$(cat "$LAB_TMP/renew")"
 check "a renewal says for how long" grep -q 'renewed: ends in 1 h' "$LAB_TMP/renew"
 check "and brings the grant back" lab_wait_for 30 state live
@@ -112,7 +112,7 @@ lab_wait_for 30 clamps
 ctl lease renew --for 1s >/dev/null
 check "clamp: it is told as that" lab_wait_for 30 said tamper 'lease: .*action clamp'
 ctl lease renew >/dev/null 2>"$LAB_TMP/floor"
-check "a renewal then says that grants stay at their floors" grep -q 'grants stay at their floors: clamped' "$LAB_TMP/floor"
+check "a renewal then says that grants stay at their floors" grep -q 'grants stay at their floors: clamped after a sign of tampering' "$LAB_TMP/floor"
 check "until the clamp is lifted" ctl heartbeat --lift
 check "then it is live" lab_wait_for 30 state live
 

@@ -142,7 +142,7 @@ start=$(arrived)
 printf 'x' | dd of="$STATE/ledger.db" bs=1 seek=40 conv=notrunc 2>/dev/null
 truncate -s 3000 "$STATE/ledger.db-wal"
 agent
-check "a damaged ledger is set aside with an alarm" lab_wait_for 5 said alert "not to be believed"
+check "a damaged ledger is set aside with an alarm" lab_wait_for 5 said alert "cannot be trusted"
 check "in the same boot the flow goes on: the maps forget nothing" lab_wait_for 5 flows
 kill "$SEND_PID" 2>/dev/null
 die

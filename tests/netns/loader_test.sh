@@ -18,6 +18,7 @@ fails() { # status, command of bwlimit-load…
 	lab_load "$@" || status=$?
 	[[ $status -eq $want ]] || { note "status $status, wanted $want: $*" "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }
 }
+BPFTOOL=$(command -v bpftool || echo /usr/sbin/bpftool)
 works() { fails 0 "$@"; }
 says() { grep -q -- "$1" "$LAB_TMP/out" "$LAB_TMP/err" || { note "$(cat "$LAB_TMP/out" "$LAB_TMP/err")"; false; }; }
 attach() { works attach --policy "$LAB_TMP/policy.yaml" --fresh-volume "$@"; }
@@ -172,6 +173,19 @@ lab_wait_for 5 in_status '.ports[0].programs[] | select(.program == "bwl_tc_gate
 check "verify notices a gate that is gone" notices "bwl_tc_gate is not attached"
 check "attach puts it back" attach
 check "and verify is clean" verify
+verify
+check "verify knows of the program that notes a suspend" says "a suspend is noted"
+rm "$LAB_PINS/links/suspend"
+verify
+check "and notices that its link is gone" says "no program notes a suspend\|this kernel cannot suspend"
+works attach --policy "$LAB_TMP/policy.yaml"
+verify
+check "attach puts that back, too" says "a suspend is noted"
+was=$(in_dpu "$BPFTOOL" link show pinned "$LAB_PINS/links/suspend" | head -n 1)
+works upgrade
+verify
+check "upgrade puts a new one in its place" eval '[[ -n $was && $(in_dpu "$BPFTOOL" link show pinned "$LAB_PINS/links/suspend" | head -n 1) != "$was" ]]'
+check "and it is noted still" says "a suspend is noted"
 in_dpu "$CTL" stop >/dev/null 2>&1
 check "verify notices the stop switch" notices "stop switch is on"
 in_dpu "$CTL" stop --off >/dev/null 2>&1
@@ -217,8 +231,21 @@ check "with the reason" in_status '[.ports[].programs[].fallback] | all(. != nul
 check "verify warns and does not fail" verify
 check "of its weakness" says "without a bpf_link"
 check "traffic passes behind generic XDP" pings 3
+looked() { # program: the id of its map of frames that were looked at in vain
+	local id
+	for id in $("$BPFTOOL" -j prog show pinned "$LAB_PINS/progs/$1" | jq '.map_ids[]'); do
+		"$BPFTOOL" -j map show id "$id" | jq -e 'select(.name == "bwl_looked").id' && return
+	done
+}
+one_rest() {
+	local xdp tc
+	xdp=$(looked bwl_xdp_host_hpf0) tc=$(looked bwl_tc_host_hpf0)
+	[[ -n $xdp && $xdp == "$tc" ]] || { note "XDP: map ${xdp:-none}, TC: map ${tc:-none}"; false; }
+}
+check "what TC refuses wakes XDP also where that is of another object" one_rest
 works upgrade
 check "also after an upgrade" pings 3
+check "that is so after an upgrade, too" one_rest
 attach --tc clsact --xdp native
 check "traffic passes behind native XDP and a filter" pings 3
 in_dpu "$LOAD" attach --pin-dir "$other" --host later --uplink later2 --max-peers 16 >/dev/null 2>&1
@@ -291,7 +318,6 @@ check "detach sets host ports down" works detach
 check "they are down" ports_down
 check "no pin is left" [ ! -e "$LAB_PINS" ]
 programs_left() { in_dpu "$BPFTOOL" net show | grep -q bwl_; }
-BPFTOOL=$(command -v bpftool || echo /usr/sbin/bpftool)
 rm -rf "$other"
 refute "no program is left" programs_left
 mkdir -p "$LAB_PINS/maps"
@@ -324,7 +350,7 @@ boot() { # policy, what stands for bwlimit-load
 			esac
 		done
 		BWLIMIT_POLICY=$1 in_dpu "$2" "${args[@]}" >"$LAB_TMP/boot" 2>&1 || return 1
-	done < <(sed -n 's/^ExecStart\(Pre\)\?=//p' "$unit")
+	done < <(sed -n 's/^ExecStart\(Pre\)\?=\([^-]\)/\2/p' "$unit") # none that may fail, and is another program
 }
 check "the unit boots with a good policy" boot "$LAB_TMP/policy.yaml" "$LOAD"
 check "host ports are up" lab_is_up hpf0
@@ -347,7 +373,7 @@ refute "the unit fails without the loader" boot "$LAB_TMP/policy.yaml" "$LAB_TMP
 check "and nothing forwards" lab_silent
 if command -v systemd-analyze >/dev/null; then
 	mkdir "$LAB_TMP/units"
-	for u in bwlimit bwlimit-guard; do
+	for u in bwlimit bwlimit-guard bwlimit-verify; do
 		sed "s|=[^= ]*/bwlimit-load |=$LOAD |" "$LAB_BUILD/packaging/$u.service" >"$LAB_TMP/units/$u.service"
 	done
 	check "systemd accepts the units" eval \

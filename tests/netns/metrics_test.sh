@@ -37,13 +37,23 @@ send() {
 		in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 1 --pps 4000 >/dev/null
 }
 
+# 0: synchronised; as adjtimex(2) says it, of 64-bit kernels.
+adjtimex_state() {
+	/usr/bin/python3 - <<'END'
+import ctypes, time
+timex = (ctypes.c_int * 64)()
+state = ctypes.CDLL(None).adjtimex(ctypes.byref(timex))
+print(1 if state == 5 or timex[10] & 0x40 or time.time() < 1.7e9 else 0)
+END
+}
 lab_attach || exit 1
 check "without a policy there are metrics" look
 check "and they say so" is 'bwlimit_policy_in_force{}' 0
 {
+	echo "zones: { external: { rate: 100mbit, volume: 2gb } }"
 	echo "peers:"
-	lab_peer sink 1 "grant: { rate: 8mbit, burst: 64kb, volume: 1gb }"
-	lab_peer idle 2 "grant: { rate: 1mbit }"
+	lab_peer sink 1 "zone: external, grant: { rate: 8mbit, burst: 64kb, volume: 1gb }"
+	lab_peer idle 2 "contained: true, grant: { rate: 1mbit }"
 } | lab_policy_head >"$LAB_TMP/policy.yaml"
 "$CTL" policy apply "$LAB_TMP/policy.yaml" --fresh-volume >/dev/null 2>&1 || exit 1
 "$CTL" heartbeat >/dev/null || exit 1
@@ -67,12 +77,29 @@ check "and what is used of it" is 'bwlimit_peer_grant_volume_used_bytes{peer=sin
 	"$("$CTL" usage --json | jq '.volumes[] | select(.limit_key == "peer sink").used_bytes')"
 refute "a grant without a volume tells none" has 'bwlimit_peer_grant_volume_bytes{peer=idle}'
 check "a grant in force is live" is 'bwlimit_peer_grant_live{peer=sink}' 1
+check "a zone's volume is told" is 'bwlimit_limit_volume_bytes{level=zone,name=external}' $((2 << 30))
+check "and a peer's is no zone's" sh -c "! grep -q 'limit_volume_bytes{level=peer' '$LAB_TMP/seen'"
+check "a peer that is contained is told from a way out" is 'bwlimit_peer_contained{peer=idle}' 1
+check "and the other way round" is 'bwlimit_peer_contained{peer=sink}' 0
+refute "a peer in the clear has no SA to tell of" has 'bwlimit_peer_sa{peer=sink}'
+check "how long silence is borne is told" is 'bwlimit_heartbeat_seconds{}' 3600
+refute "a policy without a lease has no end of one" has 'bwlimit_lease_end_timestamp_seconds{}'
+check "nothing is clamped" is 'bwlimit_clamped{}' 0
+synchronised=$([[ $(adjtimex_state) == 0 ]] && echo 1 || echo 0)
+check "whether the clock is synchronised is the kernel's word" is 'bwlimit_clock_synchronised{}' "$synchronised"
+verified() { "$CTL" metrics >"$LAB_TMP/text" && parse "$LAB_TMP/text" >"$LAB_TMP/seen"; has 'bwlimit_verify_failed_checks{}'; }
+refute "without a result of verify none is told" verified
+in_dpu "$LOAD" verify --json >"$LAB_TMP/verify"
+check "after verify ran its result is told" verified
+check "as it was" is 'bwlimit_verify_failed_checks{}' "$(jq .failed_count "$LAB_TMP/verify")"
 check "drops have their reason" is \
 	'bwlimit_port_frames_total{hook=ingress,port=hpf0,reason=peer-rate,verdict=drop}' \
 	"$("$CTL" reasons --port hpf0 --json | jq '.reasons[] | select(.reason == "peer-rate").frames')"
 "$CTL" revoke idle reason test >/dev/null 2>&1
 check "after a revocation there are metrics" look
 check "a revoked grant is not live" is 'bwlimit_peer_grant_live{peer=idle}' 0
+check "and is told from one that has ended" is 'bwlimit_peer_revoked{peer=idle}' 1
+check "which the other is not" is 'bwlimit_peer_revoked{peer=sink}' 0
 check "of many peers the first have metrics" look --peers 1
 check "the others are counted" is 'bwlimit_peers_not_shown{}' 1
 check "and have none" sh -c "! grep -q 'peer=idle' '$LAB_TMP/seen' && grep -q 'peer=sink' '$LAB_TMP/seen'"

@@ -99,18 +99,32 @@ up() {
 	etcdctl_as root user add controller --no-password
 	etcdctl_as root user grant-role controller root
 	etcd_cert people
+	etcdctl_as root user add people --no-password
+	etcdctl_as root user grant-role people root
 } >/dev/null
 check "control: a store, three trays' numbers, a root" up
+# One tray has a label.
+enrolment() {
+	jq -n --arg r "$("$CTL" --json policy verify "$desk/root" | jq -r .digest)" '{tray: "tray-1", root: $r, labels: ["rack=1"]}' >"$desk/enrolment.json"
+	"$CTL" policy sign "$desk/enrolment.json" --key "$desk/alice.pem" --type enrolment --fleet hall --audience tray:tray-1 \
+		--name tray-1 --number 1 --for 365d --out "$desk/enrolment" >"$ETCD_DIR/out" 2>&1 &&
+		etcdctl_as root put "$PREFIX/node/tray-1/in/doc/enrolment/tray-1" <"$desk/enrolment" >/dev/null
+}
+check "control: a label of one of them" eval 'enrolment || { note "$(cat "$ETCD_DIR/out")"; false; }'
 tray_start 1
 tray_start 2
 # In the place of the third, somebody who says that it is where tray-1 is.
 etcdctl_as root put "$PREFIX/node/tray-3/out/alive" x >/dev/null
 etcdctl_as root put "$PREFIX/node/tray-3/out/at" 10.78.1.2:7443 >/dev/null
-nsenter --net="/run/netns/$(etcd_ns net)" "$build/fleet/controller/bwlimit-controller" --servers "$(etcd_url 1)" \
-	--name one --root "$desk/root" --online-key "$desk/online.pem" --ca "$pki/ca.pem" --cert "$pki/controller.pem" \
-	--key "$pki/controller.key" --trust-clock --accept-etcd-holes --serve $AT >"$ETCD_DIR/controller" 2>&1 &
-ours[controller]=$!
-printf '%s\n' "ca = $pki/ca.pem" "cert = $pki/people.pem" "key = $pki/people.key" "controller = https://$AT" >"$desk/fleet.conf"
+controller_start() {
+	nsenter --net="/run/netns/$(etcd_ns net)" "$build/fleet/controller/bwlimit-controller" --servers "$(etcd_url 1)" \
+		--name one --root "$desk/root" --online-key "$desk/online.pem" --ca "$pki/ca.pem" --cert "$pki/controller.pem" \
+		--key "$pki/controller.key" --trust-clock --accept-etcd-holes --serve $AT >"$ETCD_DIR/controller" 2>&1 &
+	ours[controller]=$!
+}
+controller_start
+printf '%s\n' "ca = $pki/ca.pem" "cert = $pki/people.pem" "key = $pki/people.key" "controller = https://$AT" \
+	"servers = $(etcd_url 1)" "fleet = hall" "root = $desk/root" "accept-etcd-holes = yes" >"$desk/fleet.conf"
 
 note "Of those who answer"
 two() { is '[.trays[] | select(.heard_ago_s)] | length == 2' status; }
@@ -139,11 +153,71 @@ check "and is what its schema says" schema reasons
 check "history is an hour of minutes" is '(.points | length) == 60' history
 check "and is what its schema says" schema fleet-history
 check "one tray alone" is '.passed_bits_per_second == 2000' top --tray tray-2
+check "a label that one has is its numbers alone" is '.passed_bits_per_second == 1000' top --label rack=1
 check "a label that nobody has" is '.passed_bits_per_second == 0 and (.peers | length) == 0' top --label rack=9
 check "the sum of a zone says who is worst" is '.sums[] | select(.group_kind == "zone") | .group == "external" and .worst_tray == "tray-3"' status
 for v in status top usage reasons history; do
 	check "people read $v" eval "fleet $v >\"\$ETCD_DIR/said\" 2>&1 && [[ -s \$ETCD_DIR/said ]]"
 done
+
+note "A part of the trays"
+check "the two that drop and pass most" is '[.trays[].tray] == ["tray-3", "tray-2"] and .tray_count == 3' status --sort passed --limit 2
+check "the rest" is '[.trays[].tray] == ["tray-1"] and .tray_count == 3' status --sort passed --offset 2
+check "by name, as ever" is '[.trays[].tray] == ["tray-1", "tray-2", "tray-3"]' status
+check "behind the last there is none" is '(.trays | length) == 0 and .tray_count == 3' status --offset 9
+refute "an order that there is not is refused" answer status --sort colour
+refute "and a number that is none" answer status --limit -1
+
+note "Certificates"
+days() { # until the end of a certificate's file
+	echo $((($(date -d "$(openssl x509 -in "$1" -noout -enddate | cut -d= -f2)" +%s) - $(date +%s)) / 86400))
+}
+check "a tray's certificate is seen when it is asked, and when it ends" is ".trays[0] | .tray == \"tray-1\" and
+	((.certificate_ends_in_s / 86400 - $(days "$pki/tray-1.pem")) | . > -1 and . < 2)" status
+
+note "Closures"
+etcdctl_as root put "$PREFIX/node/tray-3/out/status" '{"tray": "tray-3", "policy": null, "closed": ["log"], "closed_count": 1, "alarms": ["clamped"],
+	"closed_since": {"closed": [1795372000], "stopped": 0, "clamped": 1795371000}, "missing": ["revocation/r1"]}' >/dev/null
+check "which tray, what, since when and what opens it" await 60 is '.closure_count == 2 and ([.closures[] | [.tray, .closure, .peer, .closed_at]] ==
+	[["tray-3", "clamped", null, "2026-11-22T18:10:00Z"], ["tray-3", "peer", "log", "2026-11-22T18:26:40Z"]]) and (.closures[1].todo | test("--opens log$"))' closures
+check "and who lacks which document" says '.unacknowledged == [{document: "revocation/r1", lack: "missing", tray_count: 1, tray_names: ["tray-3"]}]'
+check "which is what its schema says" schema fleet-closures
+check "of another tray there is none" is '.closure_count == 0 and .unacknowledged == []' closures --tray tray-1
+check "people read them" eval 'fleet closures >"$ETCD_DIR/said" && grep -q "^revocation/r1 is missing on 1 trays: tray-3" "$ETCD_DIR/said" && grep -q "clamped .*--lifts clamp" "$ETCD_DIR/said"'
+
+note "The page's API of a fleet"
+web_start() {
+	nsenter --net="/run/netns/$(etcd_ns net)" env BWLIMIT_CTL="$CTL" "$build/web/bwlimit-web" --fleet --name hall --conf "$desk/fleet.conf" --page none \
+		--listen 127.0.0.1:9650 >"$ETCD_DIR/web" 2>&1 &
+	ours[web]=$!
+	await 10 web /api/v1/
+}
+web() { in_net curl -sS --max-time 40 -f "http://127.0.0.1:9650$1" >"$ETCD_DIR/said" 2>"$ETCD_DIR/err"; }
+check "bwlimit-web --fleet listens" web_start
+check "it is of a fleet" says '.scope == "fleet" and .name == "hall"'
+web_is() { web "$2" && says "$1"; } # jq's condition, path
+check "trays, those first who pass most" web_is '[.trays[].tray] == ["tray-3", "tray-2"]' '/api/v1/fleet-status?sort=passed&limit=2'
+check "which is what its schema says" schema fleet-status
+check "versions, and who is late" says '.late_count == 0 and (.policies | type) == "array" and (.trays[0] | has("late"))'
+check "sums of peers" web_is '.passed_bits_per_second == 6000' /api/v1/top
+check "of one tray" web_is '.passed_bits_per_second == 2000' '/api/v1/top?tray=tray-2'
+check "of a label" web_is '(.peers | length) == 0' '/api/v1/top?label=rack=9'
+check "an hour of minutes" web_is '(.points | length) == 60' /api/v1/fleet-history
+check "closures" web_is '.closure_count == 2' /api/v1/fleet-closures
+check "what leaves by when" web_is '.tray_count == 3' '/api/v1/exfil?size=1tb'
+check "what waits for signatures" web_is '.documents == []' /api/v1/fleet-pending
+check "which is what its schema says" schema fleet-pending
+check "what goes out in stages" web_is '.rollout_count == 0 and .rollouts == []' /api/v1/fleet-rollouts
+check "which is what its schema says" schema fleet-rollouts
+check "the trays of the store" web_is '[.trays[].tray] | index("tray-1") and index("tray-3")' /api/v1/fleet-trays
+check "which is what its schema says" schema fleet-trays
+refute "no path is an option of bwlimit-ctl's" web '/api/v1/top?conf=/etc/passwd&tray=--conf'
+kill "${ours[controller]}" && wait "${ours[controller]}" 2>/dev/null
+refute "without a controller there is an error" web /api/v1/reasons
+check "which says so" eval 'in_net curl -sS "http://127.0.0.1:9650/api/v1/reasons" | jq -e ".kind == \"error\" and .error.program == \"bwlimit-ctl\""'
+kill "${ours[web]}"
+controller_start
+check "control: it is back" await 90 three
 
 note "Prometheus"
 get() { # certificate path [option…]
@@ -157,6 +231,18 @@ if command -v promtool >/dev/null; then
 	check "promtool finds nothing to say" eval 'out=$(promtool check metrics <"$ETCD_DIR/got" 2>&1) && [[ -z $out ]] || { note "$out"; false; }'
 else
 	skip "promtool finds nothing to say" "no promtool (Debian: prometheus)"
+fi
+if command -v prometheus >/dev/null; then
+	dashboard() {
+		mkdir "$ETCD_DIR/prometheus"
+		unshare --net sh -c 'ip link set lo up && exec "$@"' sh "$here/../harness/prometheus.py" "$ETCD_DIR/prometheus" \
+			"$ETCD_DIR/got" "$monitoring/grafana/fleet.json" "$monitoring/prometheus/fleet.rules.yml" >"$ETCD_DIR/shown" ||
+			{ note "$(grep -A1 '^not ok' "$ETCD_DIR/shown")"; return 1; }
+	}
+	monitoring=${BWL_SOURCE:-${here%/*/*}}/monitoring
+	check "every query of the dashboard of a fleet, and every rule, finds something" dashboard
+else
+	skip "every query of the dashboard of a fleet, and every rule, finds something" "no prometheus"
 fi
 check "a parser of Prometheus takes it" eval '/usr/bin/python3 -c "
 import sys

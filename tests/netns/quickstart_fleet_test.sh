@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ./quickstart --fleet: every row of it is ok, and nothing of it is left behind, when it ends and when it is interrupted.
+# ./quickstart --fleet: every row of it is ok, and nothing of it is left behind, when it ends and when it is interrupted; with
+# --keep it stays, until --remove.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source=${here%/*/*}
@@ -10,12 +11,13 @@ export BWL_BUILD=${BWL_BUILD:-$source/build/release}
 [[ -x $(command -v etcd) && -x $(command -v jq) ]] ||
 	{ echo '1..0 # SKIP no etcd or no jq: packaging/install-deps fleet'; exit 77; }
 [[ $(id -u) -eq 0 ]] || { echo '1..0 # SKIP needs root for network namespaces'; exit 77; }
-tmp=$(mktemp -d) pid=
+tmp=$(mktemp -d) pid='' kept=''
 export TMPDIR=$tmp
 finish() {
 	[[ -z $pid ]] || { kill "$pid"; wait "$pid"; }
+	[[ -z $kept ]] || "$source/quickstart" --remove "$kept"
 	rm -rf "$tmp"
-} 2>/dev/null
+} >/dev/null 2>&1
 trap finish EXIT
 chmod 711 "$tmp" # bwlimit-sync is another user there
 start() { # option…
@@ -49,11 +51,21 @@ check "it ends well" wait "$pid"
 check "with rows, each of them ok" eval 'jq -e "(.rows | length) >= 20 and all(.rows[]; .verdict == \"ok\")" "$tmp/json" >/dev/null'
 [[ $TAP_BAD -eq 0 ]] || note "$(grep -v ' ok$' "$tmp/out")"
 check "and nothing is left" clean
+: >"$tmp/out" # that of the first says so already
 start
 check "control: another one is up" await 90 begun
 check "and is there" eval '[[ -n $(left) ]]'
 kill "$pid"
 wait "$pid" 2>/dev/null
 check "told to end, it leaves nothing" clean
+start --keep
+kept=bwl-quickstart-$pid
+check "one that is to stay ends well" wait "$pid"
+check "and its fleet is there: people ask it" eval \
+	'nsenter --net="/run/netns/$kept-mgmt" "$BWL_BUILD/ctl/bwlimit-ctl" --fleet trays --conf "$tmp/$kept/fleet/fleet.conf" --json | jq -e "(.trays | length) == 3" >/dev/null'
+check "as it says itself" grep -q -- "--remove $kept" "$tmp/out"
+check "it is removed" "$source/quickstart" --remove "$kept"
+kept=
+check "and leaves nothing" clean
 pid=
 done_testing

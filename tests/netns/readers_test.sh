@@ -181,6 +181,8 @@ check "no file of root's is read by name" exits $WRITERS '{"argv":["policy","che
 check "no other maps are taken, not even the same by name" exits $WRITERS '{"argv":["--pin-dir","'"$LAB_PINS"'","peer","list"]}' '"exit":1'
 check "nor a file by a trick of its place" exits $WRITERS '{"argv":["policy","check","--"]}' '"exit":1'
 check "what is root's stays so" exits $WRITERS '{"argv":["pki","init"]}' '"exit":1'
+check "nor a second file, which root would read" sh -c \
+	"BWLIMIT_ORDERED_BY=x BWLIMIT_ORDERED_AS=read '$CTL' policy check - /etc/shadow </dev/null 2>&1 | grep -q 'only one file: -'"
 check "nor is a word a number" exits $WRITERS '{"argv":[1]}' 'a word of a command is text'
 refute "who is in no group is not heard" words $NOBODY "$commands" '{"argv":["peer","list"]}'
 check "the peer is still open" state live
@@ -192,6 +194,48 @@ sleep 0.5
 check "what readers have under way takes no operator's place" run writer "$CTL" heartbeat
 wait "${busy[@]}" 2>/dev/null
 check "one of them has two commands at once" [ "$(grep -c 'too many commands' "$LAB_TMP/busy")" -eq 1 ]
+begins() { # group user request…: the beginning of what each is told; they go on until it ends
+	in_dpu setpriv --reuid "$2" --regid "$2" --groups "$1" --inh-caps=-all --bounding-set=-all --no-new-privs \
+		/usr/bin/python3 - "/run/bwlimit/$commands" "${@:3}" <<-'END'
+	import socket, sys
+	held = []
+	for request in sys.argv[2:]:
+	    s = socket.socket(socket.AF_UNIX)
+	    s.settimeout(20)
+	    s.connect(sys.argv[1])
+	    s.sendall(request.encode() + b"\n")
+	    f = s.makefile()
+	    head, line = f.readline().strip(), f.readline().strip()
+	    print(head, f.read().replace("\n", " ") if line == "{" else line, flush=True)
+	    held.append((s, f))
+	END
+}
+# shellcheck disable=SC2034 # used by eval
+stream='{"argv":["--json","top","--interval","1s"],"stream":true}'
+# shellcheck disable=SC2034
+fast='{"argv":["--json","top","--interval","10ms"],"stream":true}'
+# shellcheck disable=SC2034
+once='{"argv":["--json","top","--once"]}'
+idle() { ! pgrep -P "$LAB_PID" >/dev/null; } # what a reader left has ended
+check "control: a reader has a stream, and two commands beside it" eval \
+	'lab_wait_for 60 idle && begins $READERS $NOBODY "$stream" "$once" "$once" >"$LAB_TMP/out" && [[ $(grep -c "\"kind\":\"top\"" "$LAB_TMP/out") -eq 3 ]]'
+check "a second stream he has not" eval \
+	'lab_wait_for 60 idle && begins $READERS $NOBODY "$stream" "$stream" >"$LAB_TMP/out"; [[ $(grep -c "too many commands" "$LAB_TMP/out") -eq 1 ]]'
+check "nor one that is faster than a line a second" eval \
+	'lab_wait_for 60 idle && begins $READERS $NOBODY "$fast" >"$LAB_TMP/out"; says "1s to 1h" && ! says "\"kind\":\"top\""'
+busy=()
+: >"$LAB_TMP/busy"
+slow='{"argv":["--json","top","--once","--interval","15s"]}'
+began() { [[ $(($(pgrep -c -P "$LAB_PID") + $(grep -c 'too many commands' "$LAB_TMP/busy"))) -eq ${#busy[@]} ]]; }
+lab_wait_for 60 idle
+for user in 64111 64111 64112 64112 64113; do # one after the other
+	begins $READERS $user "$slow" >>"$LAB_TMP/busy" & busy+=($!)
+	lab_wait_for 10 began
+done
+are_nice() { [[ $(ps -o ni= --ppid "$LAB_PID" | sort -u | tr -d ' ') == 10 ]]; }
+check "what readers run comes after everything else" lab_wait_for 10 are_nice
+wait "${busy[@]}" 2>/dev/null
+check "who has two leaves places for others: one of five is told to wait" [ "$(grep -c 'too many commands' "$LAB_TMP/busy")" -eq 1 ]
 kill -STOP "$LAB_PID"
 timeout 3 nsenter --net="/run/netns/$LAB-dpu" setpriv --reuid $NOBODY --regid $NOBODY --groups $WRITERS --inh-caps=-all \
 	--bounding-set=-all --no-new-privs "$CTL" revoke d1 >/dev/null 2>&1

@@ -60,7 +60,7 @@ rate_of() { "$CTL" --json peer show "$1" | jq .grant.rate_bits_per_second; }
 # Missing counts as cut.
 attach
 check "without a journal attach says what to type" grep -q 'journal init' "$LAB_TMP/err"
-check "once" test "$(grep -c 'not to be believed' "$LAB_TMP/err")" -eq 1
+check "once" test "$(grep -c 'cannot be trusted' "$LAB_TMP/err")" -eq 1
 check "and everything is closed" test "$("$LOAD" status --json | jq -r .switch)" = stopped
 refute "verify fails" lab_verifies
 check "and packets show it" is_closed 1
@@ -74,6 +74,7 @@ check "the other one too" ready 2
 
 closures() {
 	check "revoke NAME" ctl revoke d1
+	check "the journal says when" journal '(.closures[] | select(.peer == "d1") | .closed_at | fromdate) > now - 600'
 	check "says that it holds over a reboot" grep -q 'over a reboot' "$LAB_TMP/ctl"
 	reboot
 	check "after a reboot the control passes" ready 2
@@ -165,7 +166,7 @@ closures() {
 	printf X | dd of="$STATE/journal/log" bs=1 seek=300 conv=notrunc status=none
 	reboot
 	check "a damaged journal: everything is closed" is_closed 1
-	check "and attach says so" grep -q 'not to be believed' "$LAB_TMP/err"
+	check "and attach says so" grep -q 'cannot be trusted' "$LAB_TMP/err"
 	rm -rf "$STATE/journal"; cp -a "$LAB_TMP/whole" "$STATE/journal"
 	truncate -s -100 "$STATE/journal/log"
 	reboot

@@ -86,13 +86,13 @@ copy now
 
 put old
 attaches
-check "an old copy: attach says so" warns 'not to be believed.*old copy'
-check "once" test "$(grep -c 'not to be believed' "$LAB_TMP/err")" -eq 1
+check "an old copy: attach says so" warns 'cannot be trusted.*old copy'
+check "once" test "$(grep -c 'cannot be trusted' "$LAB_TMP/err")" -eq 1
 check "and has stopped everything" switch stopped
 check "the peer that it has open is closed" is_closed 2
 check "the other too" is_closed 1
 refute "verify fails" lab_verifies
-check "and says why" sh -c "nsenter --net=/run/netns/$LAB-dpu $LOAD verify | grep -q 'journal of what was closed is not to be believed'"
+check "and says why" sh -c "nsenter --net=/run/netns/$LAB-dpu $LOAD verify | grep -q 'journal of what was closed cannot be trusted'"
 check "for who looks it is cut" journal '.state == "cut"'
 power_off
 
@@ -106,7 +106,7 @@ power_off
 # The ledger as it is, the journal's folder of old: found by what it is bound to.
 rm -rf "$STATE/journal" && cp -a "$LAB_TMP/old/journal" "$STATE/journal"
 attaches
-check "an old copy of the journal alone: attach says so" warns 'not to be believed.*old copy'
+check "an old copy of the journal alone: attach says so" warns 'cannot be trusted.*old copy'
 check "and everything is closed" is_closed 2
 power_off
 
@@ -134,7 +134,7 @@ attaches
 check "an old journal that is bound to none: attach cannot say it" warns 'bound to none'
 check "and waits for bwlimitd" switch unjudged
 agent
-check "which finds it by the ledger" lab_wait_for 20 said alert journal 'not to be believed.*old copy'
+check "which finds it by the ledger" lab_wait_for 20 said alert journal 'cannot be trusted.*old copy'
 check "what it has open is closed" is_closed 2
 power_off
 
@@ -145,7 +145,7 @@ attaches
 check "the old copy without the TPM: closed" is_closed 2
 tpm_up
 agent
-check "bwlimitd finds it" lab_wait_for 20 said alert journal 'not to be believed.*old copy'
+check "bwlimitd finds it" lab_wait_for 20 said alert journal 'cannot be trusted.*old copy'
 check "and stops" lab_wait_for 20 switch stopped
 check "what it has open is closed" is_closed 2
 check "for who looks it is cut" journal '.state == "cut"'
@@ -158,7 +158,7 @@ attaches
 check "the old copy without the TPM: unjudged" switch unjudged
 tpm_up
 attaches
-check "the second attach finds it" warns 'not to be believed.*old copy'
+check "the second attach finds it" warns 'cannot be trusted.*old copy'
 check "and revokes what the first had put in force" test "$(state_of d2)" = revoked
 check "a new journal is begun" ctl journal init
 check "stop --off" ctl stop --off
@@ -170,7 +170,7 @@ power_off
 # Attach finds it, and comes to no policy: a new journal knows of nothing that was open.
 put old
 in_dpu "$LOAD" attach --drill --max-peers 64 --host hpf0 --uplink p0 >"$LAB_TMP/out" 2>"$LAB_TMP/err"
-check "attach without a policy finds it" warns 'not to be believed.*old copy'
+check "attach without a policy finds it" warns 'cannot be trusted.*old copy'
 check "a new journal is begun" ctl journal init
 check "with everything closed" journal '.stopped and (.prefixes | length == 2)'
 attaches
@@ -187,7 +187,7 @@ check "an old copy that says stop: stopped" switch stopped
 refute "stop --off does not open it" ctl stop --off
 tpm_up
 agent
-check "bwlimitd finds it" lab_wait_for 20 said alert journal 'not to be believed.*old copy'
+check "bwlimitd finds it" lab_wait_for 20 said alert journal 'cannot be trusted.*old copy'
 check "and revokes what it has open" lab_wait_for 20 test "$(state_of d2)" = revoked
 power_off
 
@@ -196,7 +196,7 @@ rm -r "$STATE" && mkdir "$STATE" && cp -a "$LAB_TMP/old/journal" "$STATE/journal
 attaches
 agent
 check "an old journal without ledger: bwlimitd finds that nothing vouches for it" \
-	lab_wait_for 20 said alert journal 'not to be believed.*neither ledger nor journal'
+	lab_wait_for 20 said alert journal 'cannot be trusted.*neither ledger nor journal'
 check "what it has open is closed" is_closed 2
 
 # From there.

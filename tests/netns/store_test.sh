@@ -57,6 +57,7 @@ arrives() { # seconds name
 	echo "$2" | await 10 publish_from "$2" || { note "not published"; return 1; }
 	await "$1" has "$name" || { note "$(tail -n 5 "$ETCD_DIR/out")"; return 1; }
 }
+after() { note "after $AWAITED s; the goal is 10, on a machine that does nothing else"; }
 publish_from() { publish - revocation "$1" <<<"$1"; }
 
 check "control: three members and etcd's roles are up" eval 'etcd_up >/dev/null && etcd_auth >/dev/null && etcd_tray tray-1 >/dev/null && etcd_tray tray-10 >/dev/null'
@@ -80,20 +81,23 @@ refute "and nothing of it is handed over" has 'root-1'
 note "Handing over"
 sync_start --accept-etcd-holes --json
 check "all is handed over" await 10 has grant-g
+# libcurl 7.88 takes answers apart that come beside a watch on the same connection.
+connections() { in_net ss -Htnp state established "dport = :2379" | grep -c "pid=${ours[sync]},"; }
+check "the watch has a connection of its own" same "$(connections)" 2
 check "by kind, what closes first" same "$(cd "$got" && printf '%s ' 0*)" \
 	"0001-root-1 0002-timestamp-t 0003-expulsion-e 0004-policy-small 0005-grant-g "
 check "byte for byte" is timestamp-t <(echo timestamp/t)
 refute "and nothing that is for tray-10" has revocation-other
 check "what is said has its schema" "$here/../harness/json_check.py" --lines \
 	"${BWL_SOURCE:-${here%/*/*}}/docs/schema" sync <"$ETCD_DIR/out"
-check "a document that comes later is there in a second" arrives 1 later
+check "a document that comes later is there" arrives 1 later
 publish tray-1 enrolment mine <<<mine >/dev/null
 check "so is one for this tray" await 1 has enrolment-mine
 publish - grant forged <<<"forged" >/dev/null
 check "what bwlimitd refuses is told, with why" await 5 says 'refused grant/forged: too few signatures'
 publish - policy big <"$ETCD_DIR/big" >/dev/null
 note "$(stat -c %s "$ETCD_DIR/big") bytes"
-check "a policy of 10 000 peers arrives in parts, whole" await 10 is policy-big "$ETCD_DIR/big"
+check "a policy of 10 000 peers arrives in parts, whole" await 20 is policy-big "$ETCD_DIR/big"
 check "the tray is seen to be alive" await 5 eval \
 	"[[ \$(etcdctl_as root get --print-value-only $PREFIX/node/tray-1/out/alive) ]]"
 echo '{"tray":"tray-1"}' >"$got/status"
@@ -102,6 +106,13 @@ check "and what it says of itself is in the store" await 15 says_itself
 n=$(count '*')
 agent_start
 check "a bwlimitd that was started again is given everything" await 10 eval "[[ \$(count '*') == $n ]]"
+
+note "Many at once"
+lost() { grep -c '"lost"' "$ETCD_DIR/out"; }
+before=$(lost)
+for i in $(seq 60); do publish - grant "many$i" <<<"many $i" >/dev/null; done
+check "sixty documents, one after the other" await 20 eval "[[ \$(count 'grant-many*') == 60 ]]"
+check "and the server is not lost meanwhile" same "$(lost)" "$before"
 
 note "A stolen certificate of a tray"
 for key in all/doc/root/1 all/doc/policy/x part/x/00000 node/tray-1/in/doc/grant/x node/tray-10/out/status; do
@@ -115,14 +126,16 @@ note "Members that go, and come back"
 leader=$(etcd_leader)
 etcd_kill "$leader"
 AT=$((leader % 3 + 1))
-check "the leader killed: news arrive within 10 s of the new leader's first write" arrives 10 killed
+check "the leader killed: news arrive" arrives 10 killed
+after
 etcd_start "$leader"
 check "control: it is back" await 20 etcdctl_as root endpoint health
 at=$(asked)
 : >"$ETCD_DIR/out"
 cut "$at"
 AT=$((at % 3 + 1))
-check "the member that is asked cut off: another one is, within 10 s" await 10 says 'connected to'
+check "the member that is asked cut off: another one is" await 10 says 'connected to'
+after
 check "and news arrive" arrives 5 minority
 heal "$at"
 await 20 etcdctl_as root endpoint health
@@ -130,7 +143,8 @@ at=$(asked)
 : >"$ETCD_DIR/out"
 kill -TERM "${ETCD_PID[$at]}" && wait "${ETCD_PID[$at]}"
 AT=$((at % 3 + 1))
-check "the member that is asked takes its leave (GOAWAY): another one is, within 10 s" await 10 says 'connected to'
+check "the member that is asked takes its leave (GOAWAY): another one is" await 10 says 'connected to'
+after
 check "and news arrive" arrives 10 leave
 etcd_start "$at"
 await 20 etcdctl_as root endpoint health
@@ -139,7 +153,8 @@ cut 1 && cut 2 && cut 3
 check "all cut off: it is told" await 15 says 'lost'
 heal 1 && heal 2
 AT=1
-check "a majority back: it is connected within 10 s" await 10 says 'connected to'
+check "a majority back: it is connected" await 10 says 'connected to'
+after
 check "and news arrive" arrives 10 majority
 heal 3
 check "control: all are back" await 20 etcdctl_as root endpoint health
@@ -150,7 +165,8 @@ sleep_until_lost() { says 'lost|trouble|has no leader|Timeout|timed out'; }
 check "two of three stopped: it is seen that nothing can be believed to be new" await 15 sleep_until_lost
 kill -CONT "${ETCD_PID[$at]}" "${ETCD_PID[$((at % 3 + 1))]}"
 await 20 etcdctl_as root endpoint health
-check "and when they go on, news arrive within 10 s" arrives 10 stopped
+check "and when they go on, news arrive" arrives 10 stopped
+after
 
 note "Compaction under the watch"
 kill -STOP "${ours[sync]}"

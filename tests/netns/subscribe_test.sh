@@ -57,9 +57,9 @@ ip_in host addr add 10.66.0.9/32 dev lo
 # --- without bwlimitd
 reader alone
 alone=$LAB_PID
-check "without bwlimitd watch reads by itself, and says so" lab_wait_for 10 grep -q 'no bwlimitd answers' "$LAB_TMP/alone.err"
+check "without bwlimitd watch reads by itself, and says so" lab_wait_for 10 grep -q 'bwlimitd does not answer' "$LAB_TMP/alone.err"
 check "it sees what happens" lab_wait_for 10 until_got alone new-destination nobody
-second() { ! in_dpu "$CTL" watch --count 1 2>"$LAB_TMP/second" && grep -q 'read already' "$LAB_TMP/second"; }
+second() { ! in_dpu "$CTL" watch --count 1 2>"$LAB_TMP/second" && grep -q 'reading the events already' "$LAB_TMP/second"; }
 check "then no other can" second
 agent
 check "when bwlimitd comes it lets go" follows alone
@@ -89,8 +89,8 @@ check "and after --count it ends" wait "$text"
 wrong() { # text, arguments of watch…
 	! in_dpu "$CTL" watch "${@:2}" 2>"$LAB_TMP/wrong" && grep -q -- "$1" "$LAB_TMP/wrong" || { note "$(cat "$LAB_TMP/wrong")"; false; }
 }
-check "a port that is none is refused with those that are" wrong "port: there is no 'eth9'; one of: .*hpf0" --port eth9
-check "a peer that is none is refused" wrong "peer: there is no 'nobody'" --peer nobody
+check "a port that is none is refused with those that are" wrong "no such port: 'eth9'; it must be one of: .*hpf0" --port eth9
+check "a peer that is none is refused" wrong "no such peer: 'nobody'" --peer nobody
 
 # --- a reader that hangs, and a flood
 reader slow
@@ -150,7 +150,7 @@ waits=$LAB_PID
 follows left && follows waits
 kill -KILL "$AGENT_PID"
 wait "$AGENT_PID" 2>/dev/null
-gone() { grep -q 'bwlimitd has gone' "$LAB_TMP/left.err" && grep -q 'bwlimitd has gone' "$LAB_TMP/waits.err"; }
+gone() { grep -q 'bwlimitd ended' "$LAB_TMP/left.err" && grep -q 'bwlimitd ended' "$LAB_TMP/waits.err"; }
 check "when bwlimitd is killed its readers say so" lab_wait_for 10 gone
 either() { nobody; got left new-destination || got waits new-destination; }
 check "one of them reads on by itself" lab_wait_for 10 either

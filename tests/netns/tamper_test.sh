@@ -54,7 +54,7 @@ lab_attach || exit 1
 desired 'carrier: explode' >"$LAB_TMP/bad.yaml"
 check "an action that there is not is refused, with what there is" sh -c "'$CTL' policy check '$LAB_TMP/bad.yaml' 2>&1 | grep -q 'log, clamp, revoke or destroy'"
 desired 'carrier: revoke-peer' >"$LAB_TMP/bad.yaml"
-check "so is revoke-peer of what is nobody's" sh -c "'$CTL' policy check '$LAB_TMP/bad.yaml' 2>&1 | grep -q 'only cleartext and command tell whose'"
+check "so is revoke-peer of what is nobody's" sh -c "'$CTL' policy check '$LAB_TMP/bad.yaml' 2>&1 | grep -q 'only cleartext and command do'"
 desired 'cleartext: revoke-peer' >"$LAB_TMP/good.yaml"
 check "but not of cleartext" sh -c "'$CTL' policy check '$LAB_TMP/good.yaml' >/dev/null 2>&1"
 
@@ -76,7 +76,7 @@ kill -KILL "$agent"
 wait "$agent" 2>/dev/null
 lab_bg again dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$LAB_TMP/state" --json
 agent=$LAB_PID
-lab_wait_for 30 grep -q 'no heartbeat is taken' "$LAB_TMP/again" || note "$(cat "$LAB_TMP/again")"
+lab_wait_for 30 grep -q 'heartbeat refused' "$LAB_TMP/again" || note "$(cat "$LAB_TMP/again")"
 check "nor by an agent that is started again" state silent
 check "until it is lifted" in_dpu "$CTL" heartbeat --lift
 check "then the grant is live" lab_wait_for 30 state live

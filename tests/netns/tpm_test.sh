@@ -80,7 +80,7 @@ check "all of them" test "$(arrived)" -eq "$OFF"
 tpm_up
 check "with it again it flows" flows
 reboot put_back
-check "an old copy is refused with an alarm" lab_wait_for 20 said alert ledger "not to be believed.*old copy"
+check "an old copy is refused with an alarm" lab_wait_for 20 said alert ledger "cannot be trusted.*old copy"
 check "and the volume counts as spent" lab_wait_for 20 said warning ledger "counts as spent"
 check "as usage says" lab_wait_for 20 usage '.volumes[] | select(.limit_key == "peer sink") | .used_bytes >= .volume_bytes'
 check "and packets are refused" lab_wait_for 20 refuses

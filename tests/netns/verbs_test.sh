@@ -115,9 +115,9 @@ peers:
   - { name: web, addresses: [192.0.2.2/32], zone: external, path: clear, via: 10.9.9.9, grant: { rate: 1mbit } }
   - { name: peer, addresses: [192.0.2.3/32], zone: mesh, path: clear, via: 10.9.9.9, grant: { rate: 1mbit } }
 END
-make() { # out number audience
+make() { # out number audience [how long]
 	cp "$desk/p.yaml" "$desk/$1.yaml"
-	sign "$desk/$1.yaml" alice --fleet hall --name p --number "$2" --audience "$3" --for 30d
+	sign "$desk/$1.yaml" alice --fleet hall --name p --number "$2" --audience "$3" --for "${4:-30d}"
 	mv "$desk/$1.yaml.signed" "$desk/$1"
 }
 publish() { ctl policy publish "$@" --conf "$desk/fleet.conf"; }
@@ -147,7 +147,7 @@ awk 'BEGIN { print "version: 1\nnode: tray-1\nuplinks: [p0]\nheartbeat: 60s\nhos
 		printf "  - { name: n%d, addresses: [10.%d.%d.0/24], path: clear, via: 10.9.9.9, grant: { rate: 1mbit } }\n", i, 10 + i / 256, i % 256
 }' >"$desk/p.yaml"
 make p7 7 tray:tray-1
-check "one that is in parts takes the place of one that is not" ends 0 '1 of 1' publish "$desk/p7"
+check "one that is in parts takes the place of one that is not" ends 0 '1 of 1' publish "$desk/p7" --timeout 2m
 cp "$desk/p.yaml.was" "$desk/p.yaml"
 make p8 8 tray:tray-1
 check "and the other way" ends 0 '1 of 1' publish "$desk/p8"
@@ -161,6 +161,7 @@ for i in 1 2; do
 done
 refute "and no tray was given it" got 1 enrolment-tray-1
 check "it is among what waits" ends 0 'enrolment/tray-1.*signed by alice' fleet pending
+check "with what it asks, in words" grep -qE '^  lets tray tray-1 in' "$ETCD_DIR/said"
 check "whoever asks for it as JSON gets what its schema says" eval 'fleet pending --json | judge fleet-pending'
 check "alice again is not enough" ends 0 'waits for more signatures|^$' fleet approve enrolment/tray-1 --key "$desk/alice.pem" --yes --no-wait
 check "bob approves: it is published, and the tray has it" ends 0 '1 of 1 trays have it' \
@@ -170,6 +171,29 @@ refute "not that one" grep -q 'tray-1,' "$ETCD_DIR/said"
 check "the other, too" ends 0 '1 of 1' fleet approve enrolment/tray-2 --key "$desk/bob.pem" --yes
 check "trays and their state are listed" ends 0 'tray-1 +yes +yes' fleet trays
 check "as JSON with their labels" eval 'fleet trays --json >"$ETCD_DIR/said" && judge fleet-trays <"$ETCD_DIR/said" && [[ $(jq -c ".trays[0].labels" "$ETCD_DIR/said") == "[\"rack=1\",\"row=b\"]" ]]'
+# As a controller keeps it (tests/netns/controller_test.sh has one).
+etcdctl_as root put "$PREFIX/controller/log/-/tray-1" <"$here/../fuzz/controller.seeds/log" >/dev/null
+check "audit logs are listed, with how far they are cosigned" ends 0 'tray-1 +cosigned +1 +1 +2026' fleet logs
+jq '.seen = null | .wrong = "its audit log has two histories"' "$here/../fuzz/controller.seeds/log" |
+	etcdctl_as root put "$PREFIX/controller/log/-/tray-2" >/dev/null
+check "and with what is wrong" ends 0 'tray-2 +wrong .*two histories' fleet logs
+check "as JSON with the checkpoints" eval 'fleet logs --json >"$ETCD_DIR/said" && judge fleet-logs <"$ETCD_DIR/said" &&
+	[[ $(jq -c "[.logs[].cosigned_record_count]" "$ETCD_DIR/said") == "[1,1]" ]]'
+etcdctl_as root del --prefix "$PREFIX/controller/log/" >/dev/null
+# The same of two rollouts (tests/netns/rollout_test.sh has one that goes): one for all, one of a tray that stands since a stage before.
+going() { jq -c '.phase = "going" | .why = "" | .version += '"$1" "$here/../fuzz/controller.seeds/rollout" | etcdctl_as root put "$PREFIX/controller/rollout/-/base" >/dev/null; }
+going 0
+etcdctl_as root put "$PREFIX/controller/health/-/base" <"$here/../fuzz/controller.seeds/health" >/dev/null
+jq -c '.phase = "stuck" | .why = "tray-2 refuses it" | .name = "own"' "$here/../fuzz/controller.seeds/rollout" |
+	etcdctl_as root put "$PREFIX/controller/rollout/tray-2/own" >/dev/null
+check "rollouts are listed, what needs somebody first" ends 0 'policy/own .*tray-2 .*stuck .*refuses it' fleet rollouts
+check "and how the trays fare of what goes on" grep -qE 'policy/base .* - .*going .* 20 +1 .*has not taken it' "$ETCD_DIR/said"
+check "as JSON, by its schema" eval 'fleet rollouts --json >"$ETCD_DIR/said" && judge fleet-rollouts <"$ETCD_DIR/said" &&
+	[[ $(jq -c "[.rollouts[] | [.tray, .phase, .unwell_count, (.stage_percents | length)]]" "$ETCD_DIR/said") == "[[\"tray-2\",\"stuck\",null,0],[null,\"going\",1,4]]" ]]'
+check "no more than were asked for, and how many there are" eval '[[ $(fleet rollouts --most 1 --json | jq -c "[.rollout_count, (.rollouts | length)]") == "[2,1]" ]]'
+going 1
+check "what was said of the stage before is not said of this one" eval '[[ $(fleet rollouts --json | jq -c ".rollouts[1] | [.judged_count, .why]") == "[null,null]" ]]'
+etcdctl_as root del --prefix "$PREFIX/controller/" >/dev/null
 
 note "Revoking"
 revoke() { fleet revoke "$@" --key "$desk/alice.pem"; }
@@ -179,11 +203,17 @@ check "which is what was signed" eval '[[ $(payload 1 | jq -c .peers) == "[\"log
 check "every grant of one tray" ends 0 '1 of 1' revoke --tray tray-2
 check "which is what was signed" eval '[[ $(payload 2 | jq -c .all) == true ]]'
 check "of a label" ends 0 '1 of 1' revoke --label rack=1 web
-check "of a label that nobody has: an error" ends 1 'no tray of the store' revoke --label rack=77 web
+check "of a label that nobody has: an error" ends 1 'no tray in the store' revoke --label rack=77 web
 check "the peers of a zone, by the published policies" ends 0 '1 of 1' revoke --tray tray-1 --zone external
 check "which are those" eval '[[ $(jq -r .payload "$ETCD_DIR"/tray-1/*-revocation-* | while read -r p; do base64 -d <<<"$p" | jq -c .peers; done) == *"[\"log\",\"web\"]"* ]]'
 check "of a zone that no policy has: an error" ends 1 "no policy of these trays has a peer in zone 'nowhere'" revoke --all --zone nowhere
-check "nobody's: wrong use" ends 2 'say whose' revoke log
+cp "$desk/p.yaml" "$desk/eve.yaml"
+sign "$desk/eve.yaml" eve --fleet hall --name eve --number 1 --audience all --for 30d
+etcdctl_as root put "$PREFIX/all/doc/policy/eve" <"$desk/eve.yaml.signed" >/dev/null
+check "a policy that somebody else put there names nobody's peers" ends 1 'policy eve in the store: .*signed by 0' revoke --all --zone external
+check "and it is said what to do" grep -q 'revoke by name, or --all without --zone' "$ETCD_DIR/said"
+etcdctl_as root del "$PREFIX/all/doc/policy/eve" >/dev/null
+check "nobody's: wrong use" ends 2 'give --tray T' revoke log
 json_order() { fleet revoke --all web --key "$desk/alice.pem" --json >"$ETCD_DIR/said"; }
 check "as JSON: lines of the waiting, and the end" eval 'json_order && judge --lines fleet-order <"$ETCD_DIR/said"'
 check "all have acknowledged, with the digest that was signed" eval \
@@ -228,7 +258,7 @@ check "a server that cannot be reached is said" ends 1 'https://10.77.1.2:1' ctl
 check "the next one is asked" ends 0 'tray-1' ctl --fleet trays --conf "$desk/fleet.conf" --servers "https://10.77.1.2:1,$(etcd_url 1)"
 check "a store with holes is refused without a word for it" ends 1 'accept-etcd-holes' \
 	ctl --fleet trays --servers "$(etcd_url 1)" --ca "$pki/ca.pem" --cert "$pki/root.pem" --cert-key "$pki/root.key" --conf /dev/null
-check "a line of fleet.conf that is none is found" eval 'conf "colour = blue" && ends 1 "fleet.conf:7: .colour. is nothing" fleet trays'
+check "a line of fleet.conf that is none is found" eval 'conf "colour = blue" && ends 1 "fleet.conf:7: unknown key .colour" fleet trays'
 conf "root = $desk/root" "fleet = other"
 check "a document of another fleet than the desk's is refused" ends 1 'of fleet hall, and this desk is of fleet other' publish "$desk/p8"
 check "and nothing is made for it" ends 1 'this desk is of fleet other' revoke --all log
@@ -237,16 +267,56 @@ check "control: of its own it is not" ends 0 'published' publish "$desk/p8" --no
 check "a tray's certificate publishes nothing" ends 1 'permission denied|PermissionDenied|refuses' \
 	publish "$desk/p8" --cert "$pki/tray-1.pem" --cert-key "$pki/tray-1.key"
 
+note "A stolen certificate of a tray fills its own place"
+for i in 1 2 3 4; do head -c 1400000 /dev/zero | tr '\0' x | etcdctl_as tray-3 put "$PREFIX/node/tray-3/out/big$i" >/dev/null; done
+long=$(head -c 100000 /dev/zero | tr '\0' k)
+for i in $(seq 45); do etcdctl_as tray-3 put "$PREFIX/node/tray-3/out/$long$i" x >/dev/null; done
+filled() { [[ $(etcdctl_as root get --prefix "$1" "${@:2}" 2>&1 | wc -c) -gt $((4 << 20)) ]]; }
+check "control: its names alone are more than an answer may be" filled "$PREFIX/node/tray-3/out/k" --keys-only
+check "control: and its values" filled "$PREFIX/node/tray-3/out/big"
+check "the desk sees every tray all the same" ends 0 'tray-1 +yes.*' fleet trays
+check "and tray-3, too" grep -q '^tray-3' "$ETCD_DIR/said"
+etcdctl_as root del --prefix "$PREFIX/node/tray-3/out/big" >/dev/null
+etcdctl_as root del --prefix "$PREFIX/node/tray-3/out/k" >/dev/null
+
 note "What a second person compares with"
 approve_p() { fleet approve policy/p --key "$desk/bob.pem" --yes --no-wait; }
 make p9 9 tray:tray-1
 check "control: a policy waits for bob" ends 0 'waits for more signatures' publish "$desk/p9" --propose --no-wait
 check "what one person published is nothing to compare with" ends 1 'published policy p is signed by 1.*' approve_p
-check "it says what to do" grep -q 'nothing was compared; say --against' "$ETCD_DIR/said"
+check "and the list of what waits says so, and compares nothing" eval 'fleet pending --json >"$ETCD_DIR/said" && judge fleet-pending <"$ETCD_DIR/said" &&
+	[[ $(jq -c ".documents[] | select(.document == \"policy/p\") | [.widens, .widening_count, .least_after_s, (.why | test(\"signed by 1\"))]" "$ETCD_DIR/said") == "[null,null,null,true]" ]]'
+run approve_p
+check "it says what to do" grep -q 'nothing was compared: give --against' "$ETCD_DIR/said"
 refute "and bob has signed nothing" eval 'fleet pending | grep "policy/p" | grep -q bob'
 ctl policy sign "$desk/p9" --key "$desk/bob.pem" >/dev/null
 check "where two published it" ends 0 'published' publish "$desk/p9" --no-wait
-make p10 10 tray:tray-1
+in_force() { [[ $(etcdctl_as root get --print-value-only "$PREFIX/node/tray-1/out/status" | jq .policy.version) == "$1" ]]; }
+check "control: and the tray holds it" await 40 in_force 9
+make p10 10 tray:tray-1 29d # a second later than p9: with 30d it would end later, and widen
 check "the next one waits" ends 0 'waits for more signatures' publish "$desk/p10" --propose --no-wait
+check "the list says that it widens nothing" ends 0 'widens nothing' fleet pending
 check "control: that is compared, and signed" ends 0 'widens nothing' approve_p
+check "control: and the tray holds that" await 40 in_force 10
+etcdctl_as root get --print-value-only "$PREFIX/node/tray-1/in/doc/policy/p" | head -c -1 >"$desk/held"
+echo p >"$ETCD_DIR/tray-1/refuse" # as bwlimitd does with a version below the one it has
+etcdctl_as root put "$PREFIX/node/tray-1/in/doc/policy/p" <"$desk/p9" >/dev/null
+make p11 11 tray:tray-1 28d
+check "one more waits" ends 0 'waits for more signatures' publish "$desk/p11" --propose --no-wait
+check "an older one that somebody put back is nothing to compare with" \
+	ends 1 'tray-1 holds policy p, version 10, and not the published p, version 9' approve_p
+check "nor in the list of what waits" ends 0 'tray-1 holds policy p, version 10' fleet pending
+rm "$ETCD_DIR/tray-1/refuse"
+etcdctl_as root put "$PREFIX/node/tray-1/in/doc/policy/p" <"$desk/held" >/dev/null
+sed -i 's/rate: 10mbit/rate: 50mbit/; s/rate: 1mbit } }$/rate: 40mbit } }/' "$desk/p.yaml"
+check "control: what it holds is there again" await 40 in_force 10
+make p12 12 tray:tray-1 27d
+check "one that widens waits" ends 0 'waits for more signatures' publish "$desk/p12" --propose --no-wait
+check "the list says in words what it widens, and the times of a theft" ends 0 '^  WIDENS, in 14 places' fleet pending --size 1gb
+check "each place" eval 'grep -qE "^  \+ .*peer log, grant: rate: 1mbit -> 40mbit" "$ETCD_DIR/said" && grep -qE "^  [0-9.]+ ?[GM]i?B leave in at least .*; before, .*" "$ETCD_DIR/said"'
+cp "$ETCD_DIR/said" "$ETCD_DIR/list"
+run fleet approve policy/p --key "$desk/bob.pem" --size 1gb --no-wait </dev/null
+check "which are the words of approve" eval '[[ -n $(grep "^  + " "$ETCD_DIR/said") ]] && diff <(grep "^  + " "$ETCD_DIR/said") <(grep "^  + " "$ETCD_DIR/list")'
+check "as JSON: places, words, and times that differ" eval 'fleet pending --json >"$ETCD_DIR/said" && judge fleet-pending <"$ETCD_DIR/said" &&
+	jq -e ".documents[] | select(.document == \"policy/p\") | .widens and .widening_count == 14 and (.widenings | length == 14) and .least_after_s < .least_before_s and .why == null" "$ETCD_DIR/said" >/dev/null'
 done_testing

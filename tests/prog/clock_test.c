@@ -58,10 +58,11 @@ static void a_coarse_clock_that_lags_two_ticks_lengthens_nothing(void **state)
 }
 
 /*
- * A suspend: CLOCK_BOOTTIME goes on, the coarse clock does not. What the CPU held was charged
- * before; the first packet that needs more asks both clocks, and from then on it is over.
+ * The ticks stood still, and nobody tells: a virtual machine that was not run, a kernel without the
+ * tracepoint. What the CPU held was charged before; the first packet that needs more asks both
+ * clocks, and from then on it is over.
  */
-static void after_a_suspend_a_cpu_passes_what_it_held_and_no_more(void **state)
+static void where_ticks_stood_still_a_cpu_passes_what_it_held_and_no_more(void **state)
 {
 	uint64_t end, passed = 0, day = 86400 * RIG_SECOND;
 	uint64_t held;
@@ -79,6 +80,53 @@ static void after_a_suspend_a_cpu_passes_what_it_held_and_no_more(void **state)
 		passed += 1500;
 	assert_string_equal(last, "expired");
 	assert_int_equal(passed, held / 1500 * 1500);
+	assert_string_equal(host(TO(1) BIG), "expired");
+}
+
+/* A suspend: the kernel tells, and nothing of what was held passes. */
+static void after_a_suspend_a_cpu_passes_nothing_by_a_grant_that_has_ended(void **state)
+{
+	uint64_t day = 86400 * RIG_SECOND;
+
+	(void)state;
+	start();
+	lives_until(rig_now() + day / 2);
+	assert_true(held_of_peer("a") > 1500);
+	rig_suspended(rig, day);
+	assert_string_equal(host(TO(1) BIG), "expired");
+}
+
+static void after_a_suspend_a_cpu_goes_on_by_the_ticks_once_it_has_read_the_clock(void **state)
+{
+	uint64_t day = 86400 * RIG_SECOND, end;
+
+	(void)state;
+	start();
+	end = rig_now() + 2 * day;
+	lives_until(end);
+	rig_suspended(rig, day);
+	assert_string_equal(host(TO(1) BIG), "pass");
+	assert_string_equal(host(TO(1) BIG), "pass");
+	assert_true(held_of_peer("a") > 1500);
+	/* What is told again without a change of the clocks costs one look, and nothing else. */
+	rig_suspended(rig, 0);
+	rig_coarse_clock_behind(day);
+	assert_string_equal(host(TO(1) BIG), "pass");
+	rig_advance(end - rig_now());
+	assert_string_equal(host(TO(1) BIG), "expired");
+}
+
+static void after_a_suspend_a_peer_without_a_share_passes_nothing(void **state)
+{
+	uint64_t day = 86400 * RIG_SECOND;
+
+	(void)state;
+	rig_coarse_clock_behind(0);
+	rig_policy(rig,
+		   HEAD "peers:\n" DEST("a", 1) "grant: { rate: 100mbit, burst: 524288b } }\n");
+	rig_advance(RIG_SECOND);
+	lives_until(rig_now() + day / 2);
+	rig_suspended(rig, day);
 	assert_string_equal(host(TO(1) BIG), "expired");
 }
 
@@ -105,8 +153,58 @@ static void a_stopped_tick_does_not_keep_a_silent_peer_alive(void **state)
 	assert_string_equal(host(TO(1) BIG), "silent");
 }
 
+/* A softirq on a machine whose CPUs were all idle: the ticks stand still, and nobody tells. */
+static void a_grant_that_ends_while_the_ticks_stand_still_ends_when_it_says(void **state)
+{
+	uint64_t end;
+
+	(void)state;
+	start();
+	end = rig_now() + 60000000;
+	lives_until(end);
+	rig_coarse_clock_behind(end - rig_now());
+	rig_set_clock(end);
+	assert_true(held_of_peer("a") > 1500);
+	assert_string_equal(host(TO(1) BIG), "expired");
+}
+
+static void a_slice_that_is_over_while_the_ticks_stand_still_voids_what_was_held(void **state)
+{
+	uint64_t slice = RIG_SECOND, before;
+
+	(void)state;
+	rig_coarse_clock_behind(0);
+	rig_policy(rig, HEAD
+		   "peers:\n" DEST("a", 1) "grant: { rate: 100gbit, volume: 1gb per 11s } }\n");
+	rig_advance(3 * slice - rig_now() % slice - 60000000);
+	for (int i = 0; i < 10; i++)
+		assert_string_equal(host(TO(1) BIG), "pass");
+	before = held_of_peer("a");
+	assert_true(before > 4500);
+	rig_coarse_clock_behind(70000000);
+	rig_advance(70000000);
+	assert_string_equal(host(TO(1) BIG), "pass");
+	assert_true(held_of_peer("a") > before); /* filled anew, of the slice that is */
+}
+
+/*
+ * The ticks stand still for 150 ms, in which the grant ends. The CPU holds a share, but by the
+ * ticks 150 ms have passed as well since it read the clock, more than it may do without
+ * (BWL_UNCLOCKED_NS).
+ */
+static void a_cpu_that_did_without_the_clock_for_100_ms_of_ticks_reads_it(void **state)
+{
+	(void)state;
+	start();
+	lives_until(rig_now() + 200000000);
+	rig_coarse_clock_behind(150000000);
+	rig_advance(300000000);
+	assert_true(held_of_peer("a") > 1500);
+	assert_string_equal(host(TO(1) BIG), "expired");
+}
+
 /* The same of a peer that has no share: its burst is too small for one. */
-static void after_a_suspend_a_peer_without_a_share_passes_128_kib_and_no_more(void **state)
+static void where_ticks_stood_still_a_peer_without_a_share_passes_128_kib_and_no_more(void **state)
 {
 	uint64_t passed = 0, day = 86400 * RIG_SECOND;
 	const char *last;
@@ -151,26 +249,45 @@ static uint64_t refused(void)
 	return rig_frames(rig, RIG_H0, BWL_R_PEER_RATE);
 }
 
-/* 1 Mbit/s, 3 000 bytes: a frame of 1 500 bytes may pass every 12 ms. */
+/* Sent or not. */
+static uint64_t events(void)
+{
+	uint64_t lost, total;
+
+	rig_event_sums(rig->pins, &lost, &total);
+	return total;
+}
+
+/*
+ * 1 Mbit/s, 3 000 bytes: a frame of 1 500 bytes may pass every 12 ms. A second turns meanwhile: the
+ * next frame that is judged and refused is told of.
+ */
 static void a_frame_that_is_refused_again_passes_when_the_limit_has_room(void **state)
 {
-	uint64_t first;
+	uint64_t first, told;
 	int i;
 
 	(void)state;
 	rig_coarse_clock_behind(0);
 	rig_policy(rig, HEAD "peers:\n" DEST("a", 1) "grant: { rate: 1mbit, burst: 3000b } }\n");
-	rig_advance(RIG_SECOND);
-	while (!strcmp(host(TO(1) BIG), "pass"))
-		;
+	rig_advance(2 * RIG_SECOND - rig_now() % RIG_SECOND - 1000000);
+	for (i = 0; i < 2; i++) { /* a byte may be missing to the burst's last frame at first */
+		rig_advance(100000);
+		while (!strcmp(host(TO(1) BIG), "pass"))
+			;
+	}
+	told = events();
+	rig_advance(1000000);
 	first = refused();
 	for (i = 0; i < 100; i++)
 		assert_string_equal(host(TO(1) BIG), "peer-rate");
 	assert_int_equal(refused() - first,
 			 200); /* by XDP, and by TC, which is asked all the same */
+	assert_int_equal(events(), told);
 	for (i = 0; !strcmp(host(TO(1) BIG), "peer-rate"); i++)
 		rig_advance(100000);
 	assert_in_range(i, 1, 121);
+	assert_int_equal(events(), told + 1); /* of one that was judged, 10 ms after the first */
 	assert_string_equal(host(TO(1) BIG), "peer-rate");
 	for (i = 0; !strcmp(host(TO(1) BIG), "peer-rate"); i++)
 		rig_advance(100000);
@@ -261,8 +378,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG_TEST(a_grant_ends_when_it_says_by_the_exact_clock),
 		RIG_TEST(a_coarse_clock_that_lags_two_ticks_lengthens_nothing),
-		RIG_TEST(after_a_suspend_a_cpu_passes_what_it_held_and_no_more),
-		RIG_TEST(after_a_suspend_a_peer_without_a_share_passes_128_kib_and_no_more),
+		RIG_TEST(where_ticks_stood_still_a_cpu_passes_what_it_held_and_no_more),
+		RIG_TEST(after_a_suspend_a_cpu_passes_nothing_by_a_grant_that_has_ended),
+		RIG_TEST(after_a_suspend_a_cpu_goes_on_by_the_ticks_once_it_has_read_the_clock),
+		RIG_TEST(after_a_suspend_a_peer_without_a_share_passes_nothing),
+		RIG_TEST(a_grant_that_ends_while_the_ticks_stand_still_ends_when_it_says),
+		RIG_TEST(a_slice_that_is_over_while_the_ticks_stand_still_voids_what_was_held),
+		RIG_TEST(a_cpu_that_did_without_the_clock_for_100_ms_of_ticks_reads_it),
+		RIG_TEST(where_ticks_stood_still_a_peer_without_a_share_passes_128_kib_and_no_more),
 		RIG_TEST(without_a_share_a_burst_is_what_it_is_by_the_ticks_too),
 		RIG_TEST(a_stopped_tick_does_not_keep_a_silent_peer_alive),
 		RIG_TEST(a_frame_that_is_refused_again_passes_when_the_limit_has_room),

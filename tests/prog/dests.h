@@ -20,11 +20,11 @@ static inline unsigned drain(const char *spec)
 	return n;
 }
 
-/* What all CPUs hold of a peer's grant. */
-static inline uint64_t held_of_peer(const char *name)
+/* What all CPUs hold of a grant, a floor or a class, by its entry of bwl_state_v1. */
+static inline uint64_t held_of(uint32_t state)
 {
 	struct bwl_share_entry *x = calloc((size_t)rig->cpus, sizeof(*x));
-	uint32_t state = bwl_grant_state(id_of(name)), index = bwl_share_index(state);
+	uint32_t index = bwl_share_index(state);
 	uint64_t sum = 0;
 	int i;
 
@@ -37,6 +37,11 @@ static inline uint64_t held_of_peer(const char *name)
 			       : 0;
 	free(x);
 	return sum;
+}
+
+static inline uint64_t held_of_peer(const char *name)
+{
+	return held_of(bwl_grant_state(id_of(name)));
 }
 
 #endif

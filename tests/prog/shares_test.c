@@ -324,6 +324,42 @@ static void a_class_is_spent_by_shares(void **state)
 	assert_int_equal(rig->pins->state[class_ | 1].used_bytes, 13 * 1500);
 }
 
+/* The grant has lapsed: its rate, which still holds, is charged exactly, the floor by shares. */
+static void a_floor_is_spent_by_shares(void **state)
+{
+	struct bwl_change ends = { .set = BWL_SET_EXPIRY };
+	struct bwl_err e = { 0 };
+	struct bwl_gen g;
+	uint64_t word, of_grant, held;
+	uint32_t floor, grant;
+	int i;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("f", 1) "grant: { rate: 10gbit, burst: %d }, "
+					   "floor: { rate: 10gbit, burst: %d } }\n",
+	      BURST, BURST);
+	grant = bwl_grant_state(id_of("f"));
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
+			 0);
+	floor = g.sub[1].volume.state;
+	bwl_gen_close(&g);
+	ends.expiry_ns = rig_now() + RIG_SECOND;
+	assert_int_equal(bwl_peer_change(rig->pins, "f", &ends, &e), 0);
+	rig_advance(RIG_SECOND);
+	for (i = 0; i < 2; i++)
+		assert_string_equal(host(TO(1) BIG), "pass-floor");
+	word = rig->pins->state[floor].finish_bytes;
+	of_grant = rig->pins->state[grant].finish_bytes;
+	held = held_of(floor);
+	assert_true(held > 15000);
+	for (i = 0; i < 10; i++)
+		assert_string_equal(host(TO(1) BIG), "pass-floor");
+	assert_int_equal(rig->pins->state[floor].finish_bytes, word);
+	assert_int_equal(held - held_of(floor), 15000);
+	assert_int_equal(rig->pins->state[grant].finish_bytes - of_grant, 15000);
+	assert_int_equal(held_of(grant), 0);
+}
+
 /*
  * It returns by itself, to a burst that is smaller by a byte and not shared out: what was spent of
  * a share just before would come on top of that.
@@ -375,6 +411,7 @@ int main(void)
 		RIG_TEST(mark_marks_what_is_spent_by_shares),
 		RIG_TEST(what_a_cpu_holds_never_overtakes_a_packet_that_waits),
 		RIG_TEST(a_class_is_spent_by_shares),
+		RIG_TEST(a_floor_is_spent_by_shares),
 		RIG_TEST(a_policy_on_trial_shares_nothing_out),
 	};
 

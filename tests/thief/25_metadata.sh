@@ -23,6 +23,8 @@ stolen() { # a stranger's destination, an address that is not the host's
 	echo "eth ip4 src=$HOST4 dst=$X4 udp fill=64"
 	echo "eth ip4 src=$FROM dst=$A4 udp fill=64"
 }
+# In the programs' eyes the tag is beside the frame by then: what lies at its start is the same as without one.
+tagged() { echo "eth vlan id=9 ip4 src=$FROM dst=$A4 udp fill=64"; }
 mine() { echo "eth ip4 src=$HOST4 dst=$A4 udp fill=64"; }
 says() { # spoilt <<< frames
 	judges_on
@@ -48,6 +50,8 @@ if [[ -z ${THIEF_OPEN:-} ]]; then
 	says none < <(stolen)
 	something_at "with the true key it would be believed: the judges see a forged source" d1 "^$A4\$" "^$FROM\$"
 	nothing_at "what is for a stranger the last gate stops even then" d4
+	says none < <(tagged)
+	nothing_leaves "a tagged frame is not believed, even with the true key"
 	says none < <(mine)
 	something_at "what it may send arrives" d1 "^$A4\$"
 fi
@@ -61,6 +65,18 @@ nothing_leaves "where XDP runs, even the true key is not"
 [[ -n ${THIEF_OPEN:-} ]] || {
 	says none < <(mine)
 	something_at "while what it may send arrives" d1 "^$A4\$"
+}
+[[ -n ${THIEF_OPEN:-} ]] || {
+	# Metadata outlives TC, the last gate and a veth: who is behind them must find no key in it.
+	exec {to}> >(exec nsenter --net="/run/netns/$LAB-net" "$LAB_BUILD/tests/harness/bwl-meta" look s0 >"$LAB_TMP/look" 2>&1)
+	looker=$!
+	lab_wait_for 60 grep -q ready "$LAB_TMP/look"
+	mine | in_host "$FRAMES" send h0 --gw "$GATEWAY" --count 50 --pps 500 >/dev/null
+	exec {to}>&-
+	wait "$looker"
+	note "$(tail -n 1 "$LAB_TMP/look")"
+	check "control: what XDP wrote before a frame still stands there on the wire" grep -Eq ' with ([5-9][0-9]|[1-9][0-9]{2}) ' "$LAB_TMP/look"
+	check "and TC has taken the key out of it" grep -q ' keyed 0$' "$LAB_TMP/look"
 }
 granted_arrives
 done_testing

@@ -4,6 +4,7 @@
 # The judges can see: with THIEF_OPEN=1 (programs detached, the kernel forwards) every evasion of
 # this folder gets through, and its script says so by a sentence about the promise that it attacks
 # ("# breach:", thief.sh), not by a step of its set-up. Several at once: they mostly wait.
+# With --floods (open_floods_test.sh) those that need the machine for themselves.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../harness/tap.sh
@@ -17,9 +18,14 @@ trap 'exit 143' INT TERM HUP
 run() { THIEF_OPEN=1 timeout 120 "$1" </dev/null >"$tmp/$(basename "$1")" 2>&1; }
 # These fill the neighbour table, which all namespaces of a machine share: nobody resolves anything meanwhile.
 alone=" 24_neighbour_flood 38_remote_fills_neighbours "
-running=0
+scripts=()
 for script in "$here"/[0-9]*.sh; do
-	[[ $alone != *" $(basename "$script" .sh) "* ]] || continue
+	if [[ $alone == *" $(basename "$script" .sh) "* ]]; then flood=--floods; else flood=''; fi
+	[[ $flood != "${1-}" ]] || scripts+=("$script")
+done
+[[ -z ${1-} ]] || AT_ONCE=1
+running=0
+for script in "${scripts[@]}"; do
 	if [[ $running -ge $AT_ONCE ]]; then
 		wait -n
 		running=$((running - 1))
@@ -28,8 +34,7 @@ for script in "$here"/[0-9]*.sh; do
 	running=$((running + 1))
 done
 wait
-for script in $alone; do run "$here/$script.sh"; done
-for script in "$here"/[0-9]*.sh; do
+for script in "${scripts[@]}"; do
 	name=$(basename "$script" .sh) out=$tmp/$(basename "$script")
 	breaches=$(grep -c '^# breach: ' "$out")
 	seen=$(grep -cE '^ok [12] - (before bwlimit is attached|and every protocol)' "$out")

@@ -14,7 +14,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 check "schemas, page and programs agree" "$check_docs" --docs "$source_dir"
 # It sees what it is for: a copy with one thing changed is refused.
-copy() { rm -rf "$tmp/tree" && mkdir "$tmp/tree" && cp -r "$source_dir"/{docs,loader,ctl,agent,lib,sync,fleet} "$tmp/tree"; }
+copy() { rm -rf "$tmp/tree" && mkdir "$tmp/tree" && cp -r "$source_dir"/{docs,loader,ctl,agent,lib,sync,fleet,web} "$tmp/tree"; }
 refuses() { # what it says, file, sed program
 	copy
 	sed -i "$3" "$tmp/tree/$2"

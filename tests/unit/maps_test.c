@@ -223,6 +223,7 @@ static void layouts_that_were_given_out_keep_their_numbers(void **state)
 	assert_int_equal(bwl_layout_number(0xa575fdc6e3fc8b4eULL), 3);
 	assert_int_equal(bwl_layout_number(0x1ec3d9712dadea8eULL), 4);
 	assert_int_equal(bwl_layout_number(0x173bfe5706a164faULL), 5);
+	assert_int_equal(bwl_layout_number(0x1c269fe044163cf4ULL), 6);
 	assert_int_equal(bwl_layout_number(0), 0);
 	assert_int_equal(bwl_layout_number(0xba4c6acfe9838464ULL), 0);
 }

@@ -27,7 +27,7 @@ man_text() { # program
 }
 man_options() { man_text "$1" | sed '/^\.SH EXAMPLES/,/^\.SH/d' | options; }
 
-declare -A program=([bwlimit-controller]=fleet/controller [bwlimit-ctl]=ctl [bwlimit-ipsecd]=ipsec/daemon [bwlimit-load]=loader [bwlimit-sync]=sync [bwlimitd]=agent)
+declare -A program=([bwlimit-controller]=fleet/controller [bwlimit-ctl]=ctl [bwlimit-ipsecd]=ipsec/daemon [bwlimit-load]=loader [bwlimit-sync]=sync [bwlimit-web]=web [bwlimitd]=agent)
 mapfile -t programs < <(sed -n 's/^set(programs \(.*\))$/\1/p' "$packaging/CMakeLists.txt" | tr ' ' '\n')
 check "every program that is installed is known to this test" \
 	same "${programs[*]}" "${!program[*]}"
@@ -104,6 +104,28 @@ else
 	skip "zsh completes what bash does" "zsh is not installed"
 fi
 
+# Manual pages of the code's own lists.
+listed() { # page: what it has a paragraph of
+	sed -n '/^\.SH [RE][A-Z]*S$/,/^\.SH SEE/s/^\.B //p' "$build/packaging/$1.7" | sed 's/\\-/-/g'
+}
+names() { # header: the second word of each line of its list
+	sed -n 's/^\tX([A-Z0-9_]*, "\([a-z0-9-]*\)".*/\1/p' "$source_dir/maps/$1.h"
+}
+for list in reason event; do
+	check "bwlimit-${list}s(7) has every $list of the code" same "$(names $list)" "$(listed bwlimit-${list}s)"
+done
+check "and what one means, and what to do" grep -qA2 '^\.B no\\-peer$' "$build/packaging/bwlimit-reasons.7"
+
+# bwlimit-policy(5): docs/policy.md, whose keys unit.policy_test compares with the code's.
+rows() { sed -n 's/^| `\([a-z0-9_]*\)` |.*/\1/p' "$source_dir/docs/policy.md" | sort -u; }
+if command -v lowdown >/dev/null; then
+	shown=$(MANWIDTH=1000 man -l -E UTF-8 "$build/packaging/bwlimit-policy.5" 2>/dev/null | tr -cs 'a-z0-9_' '\n' | sort -u)
+	check "control: docs/policy.md has keys" [ "$(rows | wc -l)" -gt 50 ]
+	check "bwlimit-policy(5) has every key of docs/policy.md" same "" "$(comm -23 <(rows) - <<<"$shown")"
+else
+	skip "bwlimit-policy(5) has every key of docs/policy.md" "lowdown is not installed"
+fi
+
 # The package.
 debian=$source_dir/debian
 check "the package has the version of the tree" [ \
@@ -123,10 +145,71 @@ check "every manual page and completion belongs to a program that is installed" 
 # The controller is no DPU's: a package of its own, and none of its files in the other one.
 check "what the controller is made of goes into its own package" same \
 	"$(sed -n 's/^CONTROLLER := //p' "$debian/rules" | tr ' ' '\n' | grep -o '[^/]*$')" \
-	"$(cd "$packaging" && printf '%s\n' bwlimit-controller bwlimit-controller.8 bwlimit-controller.service bwlimit-controller.conf)
+	"$(cd "$packaging" && printf '%s\n' bwlimit-controller bwlimit-controller.8 bwlimit-controller.service bwlimit-web-fleet.service bwlimit-controller.conf)
 bwlimit-controller"
 check "and that package is there" grep -qx 'Package: bwlimit-controller' "$debian/control"
-for script in postinst prerm postrm; do
-	check "its $script is a shell script" sh -n "$debian/bwlimit.$script"
+# One field of /etc/passwd: systemd-sysusers refuses the whole file otherwise, and with it the package's configuration.
+words_of_users() { awk -F '"' '$1 ~ /^u / { n++; if ($2 == "" || $2 ~ /:/) { print FILENAME ": " $2; bad = 1 } } END { exit bad || !n }' "$packaging"/sysusers/*.conf; }
+check "what is said of a user has no colon" words_of_users
+if command -v systemd-sysusers >/dev/null; then
+	for users in "$packaging"/sysusers/*.conf; do
+		none=$(mktemp -d)
+		mkdir "$none/etc"
+		check "systemd-sysusers takes ${users##*/}" eval 'said=$(systemd-sysusers --dry-run --root="$none" "$users" 2>&1) || { note "$said"; false; }'
+		rm -r "$none"
+	done
+else
+	skip "systemd-sysusers takes the users" "no systemd-sysusers"
+fi
+# Both need what people use, of the same version; that package needs neither.
+for p in bwlimit bwlimit-controller; do
+	check "$p brings bwlimit-ctl and bwlimit-web" \
+		grep -q '^Depends:.*bwlimit-tools (= ${binary:Version})' <(sed -n "/^Package: $p\$/,/^\$/p" "$debian/control")
 done
+refute "which need neither" grep -q '^Depends:.*bwlimit' <(sed -n '/^Package: bwlimit-tools$/,/^$/p' "$debian/control")
+check "they, their pages, completions and the page are in that package" within \
+	'usr/sbin/bwlimit-ctl usr/sbin/bwlimit-web usr/share/man/man8/bwlimit-ctl.8 usr/share/man/man8/bwlimit-web.8 usr/share/bwlimit/page' \
+	"$(sed -n 's/^TOOLS := //p' "$debian/rules")"
+for script in "$debian"/*.{postinst,prerm,postrm}; do
+	check "${script##*/} is a shell script" sh -n "$script"
+done
+# bwlimit-web-fleet.service: what its example names is what systemd leaves there.
+unit=$packaging/systemd/bwlimit-web-fleet.service.in example=$packaging/examples/bwlimit-web-fleet.conf
+example_reads() { { "$ctl" --json --fleet status --conf "$1" || true; } | jq -e '.kind == "error" and .error.line == null' >/dev/null; }
+check "the example of its fleet.conf is one" example_reads "$example"
+refute "control: a line that is none would be seen" example_reads <(echo servants = x)
+check "every file that it names is a credential of the unit" same \
+	"$(sed -n 's|.*= /run/credentials/bwlimit-web-fleet.service/||p' "$example")" \
+	"$(sed -n 's/^LoadCredential=\([^:]*\):.*/\1/p' "$unit" | grep -v '^fleet.conf$')"
+check "which are files of its own folder" test -z "$(grep '^LoadCredential' "$unit" | grep -v ':/etc/bwlimit/web-fleet/')"
+check "its user is made, and is in no group" grep -qx "u $(sed -n 's/^User=//p' "$unit") - \"[^\"]*\"" "$packaging/sysusers/bwlimit-controller.conf"
+# A purge, in a folder in place of /: each package takes its own, whichever goes first.
+purge() { # folder package
+	sed "s|/etc/bwlimit|$1/etc/bwlimit|g; s|/var/lib/bwlimit|$1/var/lib/bwlimit|g" "$debian/$2.postrm" | sh -s purge
+}
+left() { (cd "$1" && find . ! -type d | sed 's|.*/etc/bwlimit/||' | sort | tr '\n' ' '); }
+filled() {
+	local root f
+	root=$(mktemp -d)
+	for f in policy.yaml .hidden pki/ca.key web/cert.pem controller/key.pem web-fleet/fleet.conf fleet/ca.pem fleet.conf; do
+		mkdir -p "$root/etc/bwlimit/$(dirname "$f")" "$root/var/lib/bwlimit"
+		echo x >"$root/etc/bwlimit/$f"
+	done
+	echo "$root"
+}
+of_tools='fleet.conf fleet/ca.pem ' of_controller='controller/key.pem ' of_web='web-fleet/fleet.conf '
+root=$(filled)
+purge "$root" bwlimit
+check "a purge of bwlimit leaves what is the controller's and the desk's" test "$(left "$root")" = "$of_controller$of_tools$of_web"
+refute "and no state of its own" test -e "$root/var/lib/bwlimit"
+purge "$root" bwlimit-controller
+check "one of bwlimit-controller leaves the desk's" test "$(left "$root")" = "$of_tools"
+purge "$root" bwlimit-tools
+refute "and with the last one nothing is left" test -e "$root/etc/bwlimit"
+rm -r "$root"
+root=$(filled)
+purge "$root" bwlimit-controller
+purge "$root" bwlimit-tools
+check "the other way round the DPU's own stays" test "$(left "$root")" = '.hidden pki/ca.key policy.yaml web/cert.pem '
+rm -r "$root"
 done_testing

@@ -140,6 +140,8 @@ static void where_only_the_start_can_be_read_headers_decide(void **state)
 			if (r == BWL_R_NONE) {
 				told = true;
 				k.nd = all.nd;
+				if (!all.nvid) /* behind the header, like the above */
+					k.qpn = all.qpn;
 				assert_memory_equal(&k, &all, sizeof(k));
 			} else if (r != BWL_R_TRUNCATED || told) {
 				fail_msg("%s: %zu of %zu bytes can be read: %s", spec, n, f.len,
@@ -234,8 +236,9 @@ static void what_cannot_be_followed_is_refused(void **state)
 static void a_class_is_that_of_the_outermost_ports(void **state)
 {
 	(void)state;
-	expect_class("eth " V4 "udp dport=4791 hex=04000000", BWL_C_ROCEV2);
-	expect_class("eth " V4 "udp dport=4791 hex=81000000", BWL_C_CNP);
+	expect_class("eth " V4 "udp dport=4791 hex=0400000000000000", BWL_C_ROCEV2);
+	expect_class("eth " V4 "udp dport=4791 hex=8100000000000000", BWL_C_CNP);
+	expect_class("eth " V4 "udp dport=4791 hex=81000000000000", BWL_C_ROCEV2); /* none: short */
 	expect_class("eth " V4 "udp sport=4791 dport=9 hex=81000000", BWL_C_ROCEV2);
 	expect_class("eth " V4 "tcp dport=4420", BWL_C_NVME_TCP);
 	expect_class("eth " V4 "tcp sport=4420 dport=50000", BWL_C_NVME_TCP);
@@ -245,6 +248,30 @@ static void a_class_is_that_of_the_outermost_ports(void **state)
 	expect_class("eth vlan id=9 " V6 "udp dport=53", BWL_C_DNS);
 	expect_class("eth " V4 "icmp kind=8", BWL_C_ICMP);
 	expect_class("eth " V4 "type=4 " V4 "udp dport=53", BWL_C_OTHER);
+}
+
+static void a_queue_pair_is_read_where_roce_has_it(void **state)
+{
+	static const struct {
+		const char *spec;
+		uint32_t qpn;
+	} cases[] = {
+		{ "eth " V4 "udp dport=4791 hex=0a40ffff00a1b2c3", 0xa1b2c3 },
+		{ "eth " V4 "udp dport=4791 hex=0a40ffff00a1b2c3 fill=60", 0xa1b2c3 },
+		{ "eth " V6 "udp dport=4791 hex=0a40ffff00a1b2c3", 0xa1b2c3 },
+		{ "eth " V4 "udp dport=4791 hex=0a40ffff00a1b2", 0 },
+		{ "eth " V4 "tcp dport=4791 fill=60", 0 },
+	};
+	static struct frame f;
+	struct bwl_pkt k;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		build(cases[i].spec, &f);
+		assert_int_equal(parse(&f, f.len, f.len, &k), BWL_R_NONE);
+		assert_int_equal(bwl_ntohl(k.qpn), cases[i].qpn);
+	}
 }
 
 static void a_fragment_is_of_class_other(void **state)
@@ -366,6 +393,7 @@ int main(void)
 		cmocka_unit_test(a_way_that_the_host_chose_is_refused),
 		cmocka_unit_test(what_cannot_be_followed_is_refused),
 		cmocka_unit_test(a_class_is_that_of_the_outermost_ports),
+		cmocka_unit_test(a_queue_pair_is_read_where_roce_has_it),
 		cmocka_unit_test(a_fragment_is_of_class_other),
 		cmocka_unit_test(arp_and_nd_are_themselves_only_in_good_form),
 		cmocka_unit_test(the_parser_of_plain_frames_takes_those_and_no_other),

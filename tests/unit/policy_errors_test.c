@@ -18,6 +18,23 @@
 	TOP "peers:\n  - name: a\n    addresses: [192.0.2.0/24]\n    path: clear\n    via: 10.9.9.9\n"
 #define GRANT(x) PEER "    grant: { " x " }\n"
 
+/* Who wants all errors gets this one, too. */
+static void is_among_all(const char *yaml, const char *fragment)
+{
+	static struct bwl_errors all;
+	struct bwl_policy *p = NULL;
+	bool found = false;
+
+	assert_true(bwl_policy_parse_all("f.yaml", yaml, strlen(yaml), NOW_BOOT, NOW_WALL, &p,
+					 &all) < 0);
+	assert_null(p);
+	for (size_t i = 0; i < all.n; i++)
+		found |= strstr(all.list[i].text, fragment) != NULL;
+	if (!found)
+		fail_msg("no '%s' among %zu errors, the first: %s", fragment, all.n,
+			 all.n ? all.list[0].text : "none");
+}
+
 struct row {
 	const char *yaml;
 	unsigned line, column; /* column 0: any */
@@ -47,6 +64,7 @@ static void refuses(const struct row *rows, size_t n)
 		assert_int_equal(bwl_policy_parse("f.yaml", w->yaml, strlen(w->yaml), NOW_BOOT,
 						  NOW_WALL, &p, NULL),
 				 r);
+		is_among_all(w->yaml, w->fragment);
 	}
 }
 #define REFUSES(rows) refuses(rows, sizeof(rows) / sizeof(*(rows)))
@@ -63,12 +81,12 @@ static void text_that_is_no_policy_is_refused(void **state)
 		{ TOP "node2: \"abc\n", 7, 1, "not YAML" },
 		{ "version: 1\nnode: \xff\xfe\n", 2, 0, "UTF-8" },
 		{ "version: 1\nnode: \x01\n", 2, 0, "UTF-8" },
-		{ TOP "peers: []\n---\nversion: 1\n", 7, 1, "a second document" },
-		{ TOP "peers: []\n...\n---\n[\n", 8, 1, "a second document" },
+		{ TOP "peers: []\n---\nversion: 1\n", 7, 1, "a second YAML document" },
+		{ TOP "peers: []\n...\n---\n[\n", 8, 1, "a second YAML document" },
 		{ "version: &a 1\nnode: *a\n", 2, 7, "aliases" },
 		{ "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", 2, 8, "aliases" },
-		{ TOP "peers: [[[[[[[[[[\n", 6, 0, "nested deeper" },
-		{ TOP "? [a]\n: b\n", 6, 0, "a key is a word" },
+		{ TOP "peers: [[[[[[[[[[\n", 6, 0, "nested too deeply" },
+		{ TOP "? [a]\n: b\n", 6, 0, "a key must be a word" },
 	};
 
 	(void)state;
@@ -80,9 +98,9 @@ static void keys_out_of_place_are_refused(void **state)
 	static const struct row rows[] = {
 		{ TOP "peer: []\n", 6, 1, "unknown key 'peer': the keys here are" },
 		{ TOP "peer: []\n", 6, 1, "host_ports, heartbeat, lease, default, node_limit" },
-		{ "version: 1\nnode: t\nnode: u\n", 3, 1, "'node' is here for the second time" },
-		{ "node: t\nversion: 1\nnode: u\n", 3, 1, "'node' is here for the second time" },
-		{ GRANT("rate: 1mbit, rate: 2mbit"), 11, 27, "'rate' is here for the second time" },
+		{ "version: 1\nnode: t\nnode: u\n", 3, 1, "'node' is given twice" },
+		{ "node: t\nversion: 1\nnode: u\n", 3, 1, "'node' is given twice" },
+		{ GRANT("rate: 1mbit, rate: 2mbit"), 11, 27, "'rate' is given twice" },
 		{ GRANT("rat: 1mbit"), 11, 14,
 		  "unknown key 'rat': the keys here are rate, burst, volume, mode, mark, until" },
 		{ PEER "    grants: { rate: 1mbit }\n", 11, 5, "unknown key 'grants'" },
@@ -96,7 +114,7 @@ static void keys_out_of_place_are_refused(void **state)
 		  "unknown key 'mode': the keys here are rate, burst, volume" },
 		{ HEAD "host_ports: [{ dev: h0, sorces: [] }]\n", 5, 25, "unknown key 'sorces'" },
 		{ TOP "zones:\n  z: { rate: 1mbit }\n  y: { rate: 1mbit }\n  z: { rate: 1mbit }\n",
-		  9, 3, "'z' is here for the second time" },
+		  9, 3, "'z' is given twice" },
 	};
 
 	(void)state;
@@ -122,7 +140,8 @@ static void values_of_the_wrong_kind_are_refused(void **state)
 		{ PEER "    accept: 1mbit\n", 11, 13, "(or the word none)" },
 		{ PEER "    accept:\n", 11, 0, "(or the word none)" },
 		{ PEER "    accept: \"none\"\n", 11, 13, "(or the word none)" },
-		{ PEER "    accept: {}\n", 11, 13, "peer a, accept: say a rate, or none" },
+		{ PEER "    accept: {}\n", 11, 13,
+		  "peer a, accept: rate is missing: give one, or `accept: none`" },
 	};
 
 	(void)state;
@@ -136,7 +155,7 @@ static void what_must_be_said_must_be_said(void **state)
 		{ "version: 2\n", 1, 10, "version '2' is not known" },
 		{ "version: 1\n", 1, 1, "node is missing" },
 		{ "version: 1\nnode: t\n", 1, 1,
-		  "heartbeat is missing: a time such as 60s, or none said aloud" },
+		  "heartbeat is missing: a time such as 60s, or explicitly `none`" },
 		{ "version: 1\nnode: t\nheartbeat: soon\n", 3, 12, "is not a time" },
 		{ "version: 1\nnode: t\nheartbeat: 0s\n", 3, 12, "at least 1ms, or none" },
 		{ "version: 1\nnode: t\nheartbeat: -1s\n", 3, 12, "negative" },
@@ -145,9 +164,9 @@ static void what_must_be_said_must_be_said(void **state)
 		{ TOP "lease: 999ms\n", 6, 8, "out of range: 1s to 366d" },
 		{ TOP "lease: 367d\n", 6, 8, "out of range: 1s to 366d" },
 		{ "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: none\n" PORT "lease: 24h\n", 6, 8,
-		  "lease: there is no heartbeat, by which the data plane would end it" },
-		{ HEAD "default: reject\n", 5, 10, "'reject' is not known here: deny" },
-		{ HEAD "default: accept\n", 5, 10, "'accept' is not known here: deny" },
+		  "lease needs a heartbeat" },
+		{ HEAD "default: reject\n", 5, 10, "'reject' is not accepted: deny" },
+		{ HEAD "default: accept\n", 5, 10, "'accept' is not accepted: deny" },
 		{ HEAD "min_charge: 64kb\n", 5, 13, "0 to 65535" },
 		{ HEAD "min_charge: -1\n", 5, 13, "negative" },
 		{ HEAD "horizon: 2s\n", 5, 10, "1ms to 1s, or auto" },
@@ -155,16 +174,16 @@ static void what_must_be_said_must_be_said(void **state)
 		{ HEAD "ledger: maybe\n", 5, 9, "auto or required" },
 		{ HEAD "uplink_control: [lldp, ospf]\n", 5, 24,
 		  "lldp, lacp, bgp, bfd, dhcp or ptp" },
-		{ HEAD, 1, 1, "host_ports: list at least one" },
+		{ HEAD, 1, 1, "host_ports is missing or empty" },
 		{ "version: 1\nnode: t\nuplinks: []\nheartbeat: none\n", 3, 10,
 		  "at least one device" },
-		{ "version: 1\nnode: t/7\nheartbeat: none\n", 2, 7, "is not a name" },
-		{ "version: 1\nnode: \"\"\nheartbeat: none\n", 2, 7, "is not a name" },
+		{ "version: 1\nnode: t/7\nheartbeat: none\n", 2, 7, "is not a valid name" },
+		{ "version: 1\nnode: \"\"\nheartbeat: none\n", 2, 7, "is not a valid name" },
 		{ "version: 1\nnode: 12345678901234567890123456789012\n", 2, 7, "at most 31" },
 		{ "version: 1\nnode: t\nuplinks: [p0, p0]\nheartbeat: none\n", 3, 15,
 		  "listed twice" },
 		{ "version: 1\nnode: t\nuplinks: [a/b]\nheartbeat: none\n", 3, 11,
-		  "not the name of a device" },
+		  "is not a valid device name" },
 		{ "version: 1\nnode: t\nuplinks: [abcdefghijklmnop]\nheartbeat: none\n", 3, 11,
 		  "at most 15" },
 	};
@@ -177,11 +196,11 @@ static void host_ports_are_checked(void **state)
 {
 	static const struct row rows[] = {
 		{ HEAD "host_ports: [{ sources: [10.0.7.0/24] }]\n", 5, 14, "dev is missing" },
-		{ HEAD "host_ports: [{ dev: h0 }]\n", 5, 14, "list the prefixes it may send from" },
+		{ HEAD "host_ports: [{ dev: h0 }]\n", 5, 14, "sources is missing or empty" },
 		{ HEAD "host_ports: [{ dev: h0, sources: [] }]\n", 5, 14,
-		  "list the prefixes it may send from" },
+		  "sources is missing or empty" },
 		{ HEAD "host_ports: [{ dev: h 0, sources: [10.0.7.0/24] }]\n", 5, 21,
-		  "not the name of a device" },
+		  "is not a valid device name" },
 		{ HEAD "host_ports: [{ dev: p0, sources: [10.0.7.0/24] }]\n", 5, 21,
 		  "is an uplink as well" },
 		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.1/24] }]\n", 5, 35,
@@ -212,12 +231,12 @@ static void host_ports_are_checked(void **state)
 		  "not a MAC address" },
 		{ HEAD
 		  "host_ports: [{ dev: h0, sources: [10.0.7.0/24], mac: \"01:00:5e:00:00:01\" }]\n",
-		  5, 54, "no unicast address" },
+		  5, 54, "mac must be a unicast address" },
 		{ HEAD
 		  "host_ports: [{ dev: h0, sources: [10.0.7.0/24], mac: \"00:00:00:00:00:00\" }]\n",
-		  5, 54, "no unicast address" },
+		  5, 54, "mac must be a unicast address" },
 		{ HEAD "host_ports: [{ dev: h0, sources: [10.0.7.0/24], limit: {} }]\n", 5, 56,
-		  "limits nothing" },
+		  "is empty: give rate, volume or both" },
 	};
 
 	(void)state;
@@ -227,9 +246,9 @@ static void host_ports_are_checked(void **state)
 static void zones_and_services_are_checked(void **state)
 {
 	static const struct row rows[] = {
-		{ TOP "zones: { z: {} }\n", 6, 13, "zone: z limits nothing" },
-		{ TOP "zones: { -z: { rate: 1mbit } }\n", 6, 14, "not a name of a zone" },
-		{ TOP "zones: { \"\": { rate: 1mbit } }\n", 6, 14, "not a name of a zone" },
+		{ TOP "zones: { z: {} }\n", 6, 13, "zone: z is empty" },
+		{ TOP "zones: { -z: { rate: 1mbit } }\n", 6, 14, "is not a valid zone name" },
+		{ TOP "zones: { \"\": { rate: 1mbit } }\n", 6, 14, "is not a valid zone name" },
 		{ TOP "zones: { 12345678901234567890123456789012: { rate: 1mbit } }\n", 6, 10,
 		  "at most 31" },
 		{ TOP "services: [{ proto: tcp, port: 1 }]\n", 6, 12, "class is missing" },
@@ -238,7 +257,8 @@ static void zones_and_services_are_checked(void **state)
 		  "is not a traffic class" },
 		{ TOP "services: [{ class: nfs, proto: quic, port: 1 }]\n", 6, 33,
 		  "from 0 to 255" },
-		{ TOP "services: [{ class: nfs, proto: tcp }]\n", 6, 12, "port: 1 to 65535" },
+		{ TOP "services: [{ class: nfs, proto: tcp }]\n", 6, 12,
+		  "port is missing: 1 to 65535" },
 		{ TOP "services: [{ class: nfs, proto: tcp, port: 0 }]\n", 6, 44,
 		  "from 1 to 65535" },
 		{ TOP "services: [{ class: nfs, proto: tcp, port: 65536 }]\n", 6, 44,
@@ -268,12 +288,12 @@ static void limits_are_checked(void **state)
 		{ GRANT("rate: 100tbit, burst: 100w"), 11, 36, "1518b (one full frame) to 1tb" },
 		{ GRANT("rate: 1mbit, burst: lots"), 11, 34,
 		  "a size such as 64kb, or a time at the rate such as 1ms" },
-		{ GRANT("volume: 1gb, burst: 1ms"), 11, 34, "needs a rate" },
-		{ GRANT("volume: 1gb, burst: 64kb"), 11, 34, "without a rate" },
+		{ GRANT("volume: 1gb, burst: 1ms"), 11, 34, "rate is missing" },
+		{ GRANT("volume: 1gb, burst: 64kb"), 11, 34, "rate is missing: burst needs it" },
 		{ GRANT("volume: 1gb per 10s"), 11, 22, "11s to 36500d" },
 		{ GRANT("volume: 1gb a day"), 11, 22, "20gb per 1d" },
 		{ GRANT("volume: 5000pb"), 11, 22, "0 to 4096pb" },
-		{ GRANT("mode: police"), 11, 12, "limits nothing" },
+		{ GRANT("mode: police"), 11, 12, "is empty: give rate, volume or both" },
 		{ GRANT("rate: 1mbit, mode: drop"), 11, 33, "police, shape, mark or monitor" },
 		{ GRANT("rate: 1mbit, mark: 50"), 11, 33, "mark belongs to `mode: mark`" },
 		{ GRANT("rate: 1mbit, mode: mark, mark: 0"), 11, 45, "from 1 to 100" },
@@ -283,19 +303,20 @@ static void limits_are_checked(void **state)
 		{ GRANT("rate: 1mbit, until: 2027-02-03T00:00:00"), 11, 34, "RFC 3339" },
 		{ GRANT("rate: 1mbit, until: 9999-01-01T00:00:00Z"), 11, 34, "within 100 years" },
 		{ PEER "    grant: { rate: 1mbit }\n    floor: { rate: 2mbit }\n", 12, 12,
-		  "floor is above the grant's rate" },
+		  "floor exceeds the grant's rate" },
 		{ PEER "    grant: { rate: 1mbit }\n    floor: { volume: 1gb }\n", 12, 12,
-		  "floor is above the grant's rate" },
-		{ PEER "    grant: { rate: 1mbit }\n    floor: {}\n", 12, 12, "limits nothing" },
+		  "floor exceeds the grant's rate" },
+		{ PEER "    grant: { rate: 1mbit }\n    floor: {}\n", 12, 12,
+		  "is empty: give rate, volume or both" },
 		{ PEER "    grant: { rate: 1mbit }\n    accept: { burst: 64kb }\n", 12, 13,
-		  "say a rate, or none" },
+		  "rate is missing" },
 		{ PEER "    classes: { ssh: { rate: 1mbit } }\n", 11, 14,
-		  "has classes and no grant" },
+		  "grant is missing: classes need it" },
 		{ PEER "    grant: { rate: 1mbit }\n    classes: { ssh: {} }\n", 12, 21,
-		  "ssh limits nothing" },
+		  "ssh is empty" },
 		{ TOP "node_limit: { rate: 1bit }\n", 6, 21,
 		  "node_limit, rate: '1bit' is out of range" },
-		{ TOP "node_limit: {}\n", 6, 13, "node_limit limits nothing" },
+		{ TOP "node_limit: {}\n", 6, 13, "node_limit is empty" },
 	};
 
 	(void)state;
@@ -316,25 +337,25 @@ static void peers_are_checked(void **state)
 		  7, 11, "not starting with -" },
 		{ P "  - name: 12345678901234567890123456789012\n", 7, 11, "at most 31" },
 		{ P "  - name: a\n    path: clear\n    via: 10.9.9.9\n", 7, 5,
-		  "addresses: at least one prefix" },
+		  "addresses is missing or empty" },
 		{ P "  - name: a\n    addresses: []\n    path: clear\n    via: 10.9.9.9\n", 8, 16,
-		  "addresses: at least one prefix" },
+		  "addresses is missing or empty" },
 		{ P "  - name: a\n    addresses: [192.0.2.1, 192.0.2.300]\n", 8, 28,
 		  "is not a prefix" },
 		{ P "  - name: a\n    addresses: [192.0.2.1/24]\n", 8, 17, "bits set after" },
-		{ PEER "    zone: nowhere\n", 11, 11, "zone nowhere is not one of zones" },
-		{ PEER "    from: [h0, h9]\n", 11, 16, "from h9 is not one of host_ports" },
-		{ PEER "    from: []\n", 11, 11, "from is empty: leave it out" },
-		{ PEER "    uplink: p9\n", 11, 13, "uplink p9 is not one of uplinks" },
-		{ PEER "    contained: maybe\n", 11, 16, "not known here: false or true" },
+		{ PEER "    zone: nowhere\n", 11, 11, "unknown zone nowhere" },
+		{ PEER "    from: [h0, h9]\n", 11, 16, "unknown host port h9" },
+		{ PEER "    from: []\n", 11, 11, "from is empty" },
+		{ PEER "    uplink: p9\n", 11, 13, "unknown uplink p9" },
+		{ PEER "    contained: maybe\n", 11, 16, "is not accepted: false or true" },
 		{ PEER "    ipsec: { remote: 192.0.2.3 }\n", 9, 11,
-		  "path is clear, yet ipsec is given" },
+		  "path clear and ipsec exclude each other" },
 		{ P "  - name: a\n    addresses: [192.0.2.1]\n", 7, 5,
-		  "say `path: clear` aloud or give ipsec" },
+		  "or explicitly `path: clear`" },
 		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: tunnel\n", 9, 11,
 		  "xfrm, offload or clear" },
 		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: xfrm\n", 9, 11,
-		  "needs ipsec" },
+		  "ipsec is missing: path xfrm needs" },
 		{ P "  - name: a\n    addresses: [192.0.2.1]\n    ipsec: {}\n", 9, 12,
 		  "remote is missing" },
 		{ P
@@ -344,7 +365,7 @@ static void peers_are_checked(void **state)
 		  "  - name: a\n    addresses: [192.0.2.1]\n    ipsec: { remote: 192.0.2.0/24 }\n",
 		  9, 12, "is not the address of a DPU" },
 		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n", 7, 5,
-		  "path clear needs via" },
+		  "via is missing" },
 		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: nexthop\n",
 		  10, 10, "is not an IPv4 or IPv6 address" },
 		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: 0.0.0.0\n",
@@ -353,17 +374,17 @@ static void peers_are_checked(void **state)
 		  "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: 127.0.0.1\n",
 		  10, 10, "loopback" },
 		{ P "  - name: a\n    addresses: [192.0.2.1]\n    path: clear\n    via: fd00::1\n",
-		  7, 5, "via must be an IPv4 address" },
+		  7, 5, "via is missing: its IPv4 addresses" },
 		{ P
 		  "  - name: a\n    addresses: [192.0.2.1, \"fd00::2\"]\n    path: clear\n    via: 10.9.9.9\n",
-		  7, 5, "say via6" },
+		  7, 5, "via6 is missing" },
 		{ PEER "    via6: 10.9.9.9\n", 11, 11, "is not an IPv6 address" },
 		{ P
 		  "  - name: a\n    addresses: [\"fd00::2\"]\n    path: clear\n    via: fd00::1\n    via6: fd00::1\n",
-		  11, 11, "keep one" },
+		  11, 11, "remove one" },
 		{ P OK_PEER
 		  "  - { name: a, addresses: [203.0.113.1], path: clear, via: 10.9.9.9 }\n",
-		  8, 13, "peer a is here for the second time" },
+		  8, 13, "duplicate peer a" },
 		{ P OK_PEER
 		  "  - { name: b, addresses: [192.0.2.0/24], path: clear, via: 10.9.9.9 }\n",
 		  8, 28, "peer b: 192.0.2.0/24 overlaps 192.0.2.0/24 of peer a" },
@@ -375,7 +396,7 @@ static void peers_are_checked(void **state)
 		{ P "  - { name: a, addresses: [10.0.7.0/24], path: clear, via: 10.9.9.9 }\n", 7,
 		  28, "overlaps 10.0.7.0/24 of host port h0" },
 		{ P "  - { name: a, addresses: [224.0.0.5], path: clear, via: 10.9.9.9 }\n", 7, 28,
-		  "multicast: unicast prefixes only" },
+		  "multicast: only unicast prefixes" },
 		{ P "  - { name: a, addresses: [255.255.255.255], path: clear, via: 10.9.9.9 }\n",
 		  7, 28, "broadcast" },
 		{ P "  - { name: a, addresses: [127.0.0.0/8], path: clear, via: 10.9.9.9 }\n", 7,
@@ -383,14 +404,15 @@ static void peers_are_checked(void **state)
 		{ P "  - { name: a, addresses: [169.254.1.0/24], path: clear, via: 10.9.9.9 }\n", 7,
 		  28, "link-local" },
 		{ P "  - { name: a, addresses: [0.0.0.0], path: clear, via: 10.9.9.9 }\n", 7, 28,
-		  "not an address of anyone" },
+		  "not a host address" },
 		{ P "  - { name: a, addresses: [\"ff02::1\"], path: clear, via: \"fd00::1\" }\n", 7,
 		  28, "multicast" },
 		{ P "  - { name: a, addresses: [\"fe80::/64\"], path: clear, via: \"fd00::1\" }\n",
 		  7, 28, "link-local" },
 		{ P "  - { name: a, addresses: [\"::1\"], path: clear, via: \"fd00::1\" }\n", 7, 28,
 		  "loopback" },
-		{ P "  - { name: self, grant: { rate: 1mbit } }\n", 7, 5, "at least one prefix" },
+		{ P "  - { name: self, grant: { rate: 1mbit } }\n", 7, 5,
+		  "addresses is missing or empty" },
 	};
 
 	(void)state;

@@ -258,7 +258,7 @@ static void until_is_refused_while_the_wall_clock_may_be_behind(void **state)
 		assert_int_equal(bwl_policy_wall_ok(never, &e), 0);
 		assert_int_equal(bwl_policy_wall_ok(until, &e), -EAGAIN);
 		assert_non_null(
-			strstr(e.text, wall == BWL_WALL_OLD ? "was built" : "not synchronised"));
+			strstr(e.text, wall == BWL_WALL_OLD ? "build date" : "not synchronised"));
 		assert_non_null(strstr(e.hint, "--trust-clock"));
 	}
 	wall = BWL_WALL_OK;
@@ -274,9 +274,9 @@ static void what_is_allowed_but_odd_is_warned_about_with_its_line(void **state)
 	} rows[] = {
 		{ TOP "peers:\n" P("wide", "192.0.0.0/16") P("in", "192.0.2.0/24")
 			  P("in2", "192.0.3.1"),
-		  "f.yaml:7: peer wide: 192.0.0.0/16 holds 192.0.2.0/24 of peer in and 1 more: the longest prefix is used" },
+		  "f.yaml:7: peer wide: 192.0.0.0/16 contains 192.0.2.0/24 of peer in and 1 more: the longest prefix is used" },
 		{ TOP "peers:\n" P("in", "192.0.2.0/24") P("all", "0.0.0.0/0"),
-		  "f.yaml:8: peer all: 0.0.0.0/0 holds the sources of host port h0 (10.0.7.0/24)" },
+		  "f.yaml:8: peer all: 0.0.0.0/0 contains the sources of host port h0 (10.0.7.0/24)" },
 		{ PEER("    grant: { rate: 1mbit, burst: 64kb }\n"),
 		  "f.yaml:7: peer a: grant: burst 64kb is less than one GSO packet" },
 		{ TOP
@@ -330,7 +330,7 @@ static void a_hundred_warnings_are_enough(void **state)
 	if (bwl_policy_check(p, NULL, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(p->nwarnings, 101);
-	assert_non_null(strstr(p->warnings[100], "more warnings"));
+	assert_non_null(strstr(p->warnings[100], "more than"));
 	assert_string_equal(p->warnings[0], strstr(p->warnings[0], "peer p0: grant"));
 	bwl_policy_free(p);
 }

@@ -122,6 +122,84 @@ static void a_list_for_people_is_a_table_of_the_same(void **state)
 	free(text);
 }
 
+static char *printed(const char *const *heads, const char *const *cells, size_t n, size_t most)
+{
+	struct bwl_table *t = bwl_table_new(heads);
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	for (size_t i = 0; i < n; i++)
+		bwl_cell(t, "%s", cells[i]);
+	bwl_table_print_in(t, f, most);
+	fclose(f);
+	bwl_table_free(t);
+	return text;
+}
+#define PRINTED(heads, most, ...)                                                                  \
+	printed(heads, (const char *const[]){ __VA_ARGS__ },                                       \
+		sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), most)
+
+static void names_are_shortened_where_a_terminal_is_narrow_and_numbers_never(void **state)
+{
+	static const char *const heads[] = { "~NAME", "~ZONE", ">RATE", NULL };
+	char *s = PRINTED(heads, SIZE_MAX, "checkpoint-store-of-the-hall-07", "mesh", "100gbit");
+
+	(void)state;
+	assert_string_equal(s, "NAME                             ZONE     RATE\n"
+			       "checkpoint-store-of-the-hall-07  mesh  100gbit\n");
+	free(s);
+	s = PRINTED(heads, 30, "checkpoint-store-of-the-hall-07", "mesh", "100gbit", "d1", "z",
+		    "1gbit");
+	assert_string_equal(s, "NAME             ZONE     RATE\n"
+			       "checkpo…hall-07  mesh  100gbit\n"
+			       "d1               z       1gbit\n");
+	free(s);
+	/* the least, and then a line is longer than the terminal */
+	s = PRINTED(heads, 10, "checkpoint-store-of-the-hall-07", "mesh", "100gbit");
+	assert_string_equal(s, "NAME     ZONE     RATE\n"
+			       "che…-07  mesh  100gbit\n");
+	free(s);
+	s = PRINTED(heads, 24, "größenänderung-übersicht", "mesh", "100gbit");
+	assert_string_equal(s, "NAME       ZONE     RATE\n"
+			       "größ…icht  mesh  100gbit\n");
+	free(s);
+}
+
+static void a_column_that_can_be_spared_goes_before_numbers_are_cut(void **state)
+{
+	static const char *const heads[] = { "~NAME", "?>BURST", ">RATE", NULL };
+	char *s = PRINTED(heads, 16, "checkpoint", "64kb", "100gbit");
+
+	(void)state;
+	assert_string_equal(s, "NAME        RATE\n"
+			       "che…int  100gbit\n");
+	free(s);
+	s = PRINTED(heads, 26, "checkpoint", "64kb", "100gbit");
+	assert_string_equal(s, "NAME        BURST     RATE\n"
+			       "checkpoint   64kb  100gbit\n");
+	free(s);
+}
+
+static void a_last_column_of_text_is_wrapped_between_words(void **state)
+{
+	static const char *const heads[] = { "~PORT", ">FRAMES", "MEANS", NULL };
+	char *s = PRINTED(heads, 46, "hpf0", "12", "no peer has this destination; to do: add one");
+
+	(void)state;
+	assert_string_equal(s, "PORT  FRAMES  MEANS\n"
+			       "hpf0      12  no peer has this destination; to\n"
+			       "              do: add one\n");
+	free(s);
+	s = PRINTED(heads, 30, "hpf0", "12", "no peer has this destination; to do: add one");
+	assert_string_equal(s, "PORT  FRAMES  MEANS\n"
+			       "hpf0      12\n"
+			       "    no peer has this\n"
+			       "    destination; to do: add\n"
+			       "    one\n");
+	free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +211,9 @@ int main(void)
 		cmocka_unit_test(wall_times_are_utc_with_z),
 		cmocka_unit_test(a_list_for_programs_has_their_fields),
 		cmocka_unit_test(a_list_for_people_is_a_table_of_the_same),
+		cmocka_unit_test(names_are_shortened_where_a_terminal_is_narrow_and_numbers_never),
+		cmocka_unit_test(a_column_that_can_be_spared_goes_before_numbers_are_cut),
+		cmocka_unit_test(a_last_column_of_text_is_wrapped_between_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,8 +40,9 @@ struct row {
 struct rows {
 	struct row row[MAX_ROWS];
 	unsigned n;
-	unsigned most;     /* instructions that the verifier may walk for a program */
-	unsigned old_most; /* and on a kernel before the one of `made_with` */
+	unsigned most;        /* instructions that the verifier may walk for a program */
+	unsigned old_most;    /* and on a kernel before the one of `made_with` */
+	unsigned record_most; /* as `most`, of a variant that records */
 	char made_with[64];
 };
 
@@ -52,6 +53,7 @@ struct variant {
 	bool by_mark;    /* the tunnel device's programs too, from the object without kfuncs */
 	bool generic;    /* the copy for generic XDP, which sends nothing */
 	bool old_kernel; /* relocated against a BTF without bpf_xdp_get_buff_len() */
+	bool records;    /* flows are recorded */
 	__u32 flags;     /* for all programs */
 };
 
@@ -61,6 +63,13 @@ static const struct variant variants[] = {
 	{ .name = "release-generic", .no_frags = true, .generic = true },
 	{ .name = "release-old", .no_frags = true, .generic = true, .old_kernel = true },
 	{ .name = "release-mark", .by_mark = true },
+	{ .name = "release-record", .records = true },
+	{ .name = "record-mark", .by_mark = true, .records = true },
+	{ .name = "record-old",
+	  .no_frags = true,
+	  .generic = true,
+	  .old_kernel = true,
+	  .records = true },
 	{ .name = "release-hi32", .flags = BPF_F_TEST_RND_HI32 },
 	{ .name = "clock", .test_clock = true },
 	{ .name = "clock-nofrags", .test_clock = true, .no_frags = true },
@@ -113,7 +122,9 @@ static int set_constants(struct bpf_object *obj, const struct variant *v)
 	struct bwlimit__rodata c = { .bwl_by_mark = v->by_mark,
 				     .bwl_native_xdp = !v->generic,
 				     .bwl_cpu_bits = 4,
-				     .bwl_late_most_ns = 8000000 };
+				     .bwl_late_most_ns = 8000000,
+				     .bwl_records = v->records,
+				     .bwl_rec_seed = 1 };
 
 	size_t size = m ? bpf_map__value_size(m) : 0; /* without the padding behind the last */
 
@@ -222,6 +233,8 @@ static int read_rows(const char *path, struct rows *ret)
 			sscanf(line + 10, "%63[^\n]", ret->made_with);
 		else if (!strncmp(line, "walked-at-most ", 15))
 			sscanf(line + 15, "%u", &ret->most);
+		else if (!strncmp(line, "recording-at-most ", 18))
+			sscanf(line + 18, "%u", &ret->record_most);
 		else if (!strncmp(line, "older-at-most ", 14))
 			sscanf(line + 14, "%u", &ret->old_most);
 		else if (ret->n < MAX_ROWS && sscanf(line, "%31s %31s %u %u", r->variant,
@@ -242,8 +255,8 @@ static int write_rows(const char *path, const struct rows *rows)
 	fprintf(f,
 		"# variant, program, instructions the verifier walked, instructions left.\n"
 		"# Written by: verifier_test insns.txt CLANG-VERSION --update, but the bounds.\n"
-		"walked-at-most %u\nolder-at-most %u\nmade-with %s\n",
-		rows->most, rows->old_most, rows->made_with);
+		"walked-at-most %u\nrecording-at-most %u\nolder-at-most %u\nmade-with %s\n",
+		rows->most, rows->record_most, rows->old_most, rows->made_with);
 	for (i = 0; i < rows->n; i++)
 		fprintf(f, "%-16s %-14s %7u %6u\n", rows->row[i].variant, rows->row[i].program,
 			rows->row[i].verified, rows->row[i].xlated);
@@ -278,14 +291,16 @@ static void compare(const struct rows *now, const struct rows *then)
 {
 	bool same = !strcmp(now->made_with, then->made_with),
 	     older = kernel_of(now) < kernel_of(then);
-	unsigned most = older ? then->old_most : then->most;
 	int before = bad;
 	const struct row *a, *b;
-	unsigned i;
+	unsigned i, most;
 
 	for (i = 0; i < now->n; i++) {
 		a = &now->row[i];
 		b = find(then, a);
+		most = older                          ? then->old_most
+		       : strstr(a->variant, "record") ? then->record_most
+						      : then->most;
 		tap(a->verified <= most, a->variant, a->program, "is walked within bounds");
 		printf("# walked %u of %u\n", a->verified, most);
 		if (!same) {
@@ -339,6 +354,7 @@ int main(int argc, char **argv)
 		tap(false, argv[1], "", "can be read");
 	now.most = then.most;
 	now.old_most = then.old_most;
+	now.record_most = then.record_most;
 	if (argc == 4)
 		return write_rows(argv[1], &now) || bad ? 1 : 0;
 	compare(&now, &then);

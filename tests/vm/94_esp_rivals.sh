@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What others add to a packet for the same limits (destination's; destination, zone, port, node) on its
-# way from the host port to ESP, in instructions, and what bwlimit adds: less than tc and OVS. nftables,
-# which has neither a source check nor a last gate nor accounts, adds less for one limit and about as much
-# for four: printed, not checked.
+# way from the host port to ESP, in instructions, and what bwlimit adds: less than OVS, and with four and
+# without XDP less than tc's police. What has neither a source check nor a last gate nor accounts adds less for one limit:
+# printed, not checked.
 # vm-long: yes
-# vm-timeout: 600
+# vm-timeout: 900
 # vm-needs: openvswitch
 # vm-icount: yes
 set -uo pipefail
@@ -26,11 +26,13 @@ check "what comes in is counted" measure_plain plain_drop drop none
 check "the way to ESP without a limiter is counted" measure_plain plain_host plain
 esp_plain_down
 for n in 1 4; do
-	check "bwlimit attaches with $n of the limits" esp_attach "${LIMITS[$n]}" --xdp none
-	check "the way to ESP with it is counted" measure ours
-	for size in "${SIZES[@]}"; do mine[$n.$size]=$(jq -n "${ours[$size]} - ${plain[$size]}"); done
-	esp_sa_gone
-	tray_quiet tray_load 1 detach --open
+	for xdp in none auto; do
+		check "bwlimit attaches with $n of the limits and XDP $xdp" esp_attach "${LIMITS[$n]}" --xdp $xdp
+		check "the way to ESP with it is counted" measure ours
+		for size in "${SIZES[@]}"; do mine[$xdp.$n.$size]=$(jq -n "${ours[$size]} - ${plain[$size]}"); done
+		esp_sa_gone
+		tray_quiet tray_load 1 detach --open
+	done
 done
 
 # Theirs stand before the kernel's own forwarding.
@@ -57,11 +59,15 @@ done
 
 for size in "${SIZES[@]}"; do
 	for n in 1 4; do
-		note "$size bytes, $n of the limits: bwlimit adds ${mine[$n.$size]} (source check, gate and accounting included)," \
+		note "$size bytes, $n of the limits: bwlimit adds ${mine[auto.$n.$size]}, without XDP ${mine[none.$n.$size]} (source check, gate and" \
+			"  accounting included)," \
 			"  tc flower + police ${theirs[police.$n.$size]}, nftables ${theirs[nft.$n.$size]}, Open vSwitch with meters" \
 			"  ${theirs[ovs.$n.$size]} (its flow alone ${theirs[ovs.0.$size]})"
-		for rival in police ovs; do
-			check "$size bytes, $n of the limits: bwlimit adds less than $rival" less "${mine[$n.$size]}" "${theirs[$rival.$n.$size]}"
+		for rival in ovs $([[ $n -eq 1 ]] || echo police); do
+			for xdp in none $([[ $rival == police ]] || echo auto); do
+				check "$size bytes, $n of the limits, XDP $xdp: bwlimit adds less than $rival" \
+					less "${mine[$xdp.$n.$size]}" "${theirs[$rival.$n.$size]}"
+			done
 		done
 	done
 done

@@ -3,9 +3,15 @@
 # Whole Debian systems of this machine's release for guests, with what the package needs. Source
 # lib/fetch.sh first. Functions print why they fail and return 1.
 
-# What a .deb depends on, as words for mmdebstrap's --include.
-vm_depends() { # DEB
-	dpkg-deb -f "$1" Depends | sed 's/([^)]*)//g; s/ //g; s/|[^,]*//g'
+# The package that another one needs, made with it: beside it.
+vm_tools() { # DEB of bwlimit
+	printf '%s\n' "${1%/*}/$(sed 's/^bwlimit_/bwlimit-tools_/' <<<"${1##*/}")"
+}
+# What .debs depend on, as words for mmdebstrap's --include; not on one another.
+vm_depends() { # DEB…
+	local deb
+	for deb in "$@"; do dpkg-deb -f "$deb" Depends; done |
+		sed 's/([^)]*)//g; s/ //g; s/|[^,]*//g' | tr ',' '\n' | grep -v '^bwlimit' | sort -u | paste -sd ,
 }
 
 # vm_debian TARGET ARCH VARIANT PACKAGES [option of mmdebstrap…]

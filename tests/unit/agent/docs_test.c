@@ -9,10 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../signed/rig.h"
+#include "agent.h"
+#include "bwl/desired.h"
 #include "documents/desired.h"
 #include "documents/docs.h"
 #include "documents/part.h"
 #include "documents/store.h"
+#include "journal/journal.h"
+#include "signed/closing.h"
 
 #define TWO (1U << ALICE | 1U << BOB)
 #define ONE (1U << ALICE)
@@ -314,6 +318,88 @@ static void withheld_updates_end_at_the_floor_whatever_the_clock_says(void **sta
 	pass(DAY);
 	assert_string_equal(give_time(), "taken");
 	assert_int_equal(left(), 0); /* the policy has ended */
+}
+
+/* A clock that begins at 1970, after a battery died: by it the grant's end is far ahead. */
+static void a_grant_that_ended_is_over_by_a_clock_near_1970(void **state)
+{
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;
+	BWL_AUTO_FREE char *text = NULL;
+	struct bwl_err e = { 0 };
+	size_t len;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 200, 60), TWO), "taken");
+	pass(120);
+	assert_string_equal(give_time(), "taken");
+	at.wall_s = 5;
+	at.boot_ns += SECOND;
+	assert_int_equal(docs_text(&s, &at, &text, &len, &e), 0);
+	assert_int_equal(bwl_policy_parse("signed", text, len, at.boot_ns, at.wall_s, &pol, &e), 0);
+	assert_true(bwl_policy_peer(pol, "a")->expiry_ns <= at.boot_ns);
+	assert_true(bwl_policy_peer(pol, "b")->expiry_ns == BWL_NEVER_NS);
+}
+
+/* With a wall clock that stands: a store hands over, each quarter of an hour, the time of the next
+ * minute. */
+static void signed_times_that_come_late_make_no_time_slow(void **state)
+{
+	json_t *later[4];
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_string_equal(give_time(), "taken");
+	for (int i = 0; i < 4; i++)
+		later[i] = rig_terms("time", 1, ++version, at.wall_s + 60 * (i + 1),
+				     at.wall_s + DAY);
+	at.boot_ns += 890 * SECOND;
+	assert_int_equal(left(), 10);
+	assert_string_equal(give(BWL_SIGNED_TIMESTAMP, later[0], ONLINE), "taken");
+	assert_int_equal(left(), 70); /* signed a minute later, not a quarter of an hour */
+	at.boot_ns += 60 * SECOND;
+	assert_string_equal(give(BWL_SIGNED_TIMESTAMP, later[1], ONLINE), "taken");
+	assert_int_equal(left(), 70);
+	at.boot_ns += 890 * SECOND;
+	assert_string_equal(give(BWL_SIGNED_TIMESTAMP, later[2], ONLINE), "taken");
+	assert_int_equal(left(), 0);
+	assert_string_equal(give(BWL_SIGNED_TIMESTAMP, later[3], ONLINE), "taken");
+	assert_int_equal(left(), 0);
+	at.wall_s += 1840; /* control: an honest one */
+	assert_string_equal(give_time(), "taken");
+	assert_int_equal(left(), 900);
+}
+
+static void a_clock_that_is_a_little_fast_loses_nothing(void **state)
+{
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, 3 * DAY), TWO), "taken");
+	assert_string_equal(give_time(), "taken");
+	for (int i = 0; i < 24; i++) {
+		at.boot_ns += 3601 * SECOND;
+		at.wall_s += 3600;
+		assert_string_equal(give_time(), "taken");
+	}
+	assert_in_range(left(), 899, 900);
+}
+
+static void nothing_is_lifted_by_a_clock_that_is_behind(void **state)
+{
+	(void)state;
+	enrol();
+	assert_null(docs_why_clock_is_wrong(&s, &at, BWL_WALL_OK));
+	assert_non_null(docs_why_clock_is_wrong(&s, &at, BWL_WALL_UNSYNC));
+	assert_string_equal(give_time(), "taken");
+	assert_null(docs_why_clock_is_wrong(&s, &at, BWL_WALL_UNSYNC));
+	pass(100);
+	at.wall_s -= 61;
+	assert_non_null(docs_why_clock_is_wrong(&s, &at, BWL_WALL_OK));
+	at.wall_s += 2;
+	assert_null(docs_why_clock_is_wrong(&s, &at, BWL_WALL_OK));
+	assert_non_null(docs_why_clock_is_wrong(&s, &at, BWL_WALL_OLD));
 }
 
 static void a_lease_is_what_the_controller_may_renew_and_no_longer(void **state)
@@ -753,6 +839,8 @@ static void what_opens_was_signed_after_what_closed(void **state)
 	due = bwl_memory_due(s.m);
 	assert_string_equal(json_string_value(json_array_get(json_object_get(due, "opens"), 0)),
 			    "a");
+	/* and what was closed on the tray after that it opens not (due.c) */
+	assert_int_equal(json_integer_value(json_object_get(due, "signed")), at.wall_s);
 	/* what closes comes before it was done */
 	assert_string_equal(give(BWL_SIGNED_REVOCATION, revocation("all", json_true()), ONE),
 			    "taken");
@@ -815,9 +903,445 @@ static void what_holds_goes_on_under_the_next_root(void **state)
 	assert_string_equal(give_text(text), "known");
 	assert_int_equal(kbit("a"), 10);
 	assert_int_equal(left(), 0); /* what the key before said of the time is forgotten */
+	assert_int_equal(bwl_memory_whole(s.m), 0); /* and a root names nothing that closes */
 	assert_string_equal(give_time(), "signed-untrusted");
 	assert_string_equal(give(BWL_SIGNED_TIMESTAMP, terms("time", DAY), 1U << MALLORY), "taken");
 	assert_int_equal(left(), 900);
+}
+
+/* Takes ownership of nothing. An entry of a signed time, of a document that was signed. */
+static json_t *named(const char *text, int64_t issued_s)
+{
+	struct bwl_signed d;
+	struct bwl_closing c;
+	json_t *o;
+
+	assert_int_equal(bwl_signed_peek(text, strlen(text), &d, NULL), 0);
+	c = (struct bwl_closing){ .type = d.type,
+				  .epoch = d.terms.epoch,
+				  .version = d.terms.version,
+				  .issued_s = issued_s ? issued_s : d.terms.issued_s,
+				  .audience = d.audience };
+	strcpy(c.name, d.terms.name);
+	memcpy(c.digest, d.digest, sizeof(c.digest));
+	o = bwl_closing_json(&c);
+	bwl_signed_free(&d);
+	return o;
+}
+
+static const char *give_time_naming(unsigned root, json_t *one)
+{
+	json_t *o = terms("time", DAY);
+
+	json_object_set_new(o, "root", json_integer(root));
+	json_object_set_new(o, "closing", one ? json_pack("[o]", one) : json_array());
+	return give(BWL_SIGNED_TIMESTAMP, o, ONLINE);
+}
+
+static char *closing(enum bwl_signed_type type, const char *name, const char *audience)
+{
+	json_t *o = terms(name, 30 * DAY);
+
+	json_object_set_new(o, "reason", json_string("drill"));
+	if (type == BWL_SIGNED_EXPULSION)
+		json_object_set_new(o, "tray", json_string("tray-9"));
+	else
+		json_object_set_new(o, "peers", json_pack("[s]", "b"));
+	return rig_sign(type, "hall-3", audience, o, ONE);
+}
+
+/* A store that gives times and holds one document back gives no more than one that gives nothing.
+ */
+static void a_time_that_names_what_does_not_come_is_as_none(void **state)
+{
+	static const enum bwl_signed_type types[] = { BWL_SIGNED_REVOCATION, BWL_SIGNED_EXPULSION };
+	char missing[4][DOCS_KEY];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		BWL_AUTO_FREE char *text = NULL;
+
+		enrol();
+		assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+		assert_string_equal(give_time_naming(1, NULL), "taken");
+		assert_int_equal(left(), 900);
+		text = closing(types[i], "it", i ? "all" : "tray:tray-7");
+		pass(10); /* the time is ahead of the watch: nothing falls */
+		assert_string_equal(give_time_naming(1, named(text, 0)), "taken");
+		assert_int_equal(left(), 890);
+		assert_int_equal(docs_missing(&s, missing, 4), 1);
+		assert_string_equal(missing[0], i ? "expulsion/it" : "revocation/it");
+		for (unsigned k = 0; k < 20;
+		     k++) { /* and it is named each minute, and never comes */
+			pass(60);
+			assert_string_equal(give_time_naming(1, named(text, 0)), "taken");
+		}
+		assert_int_equal(left(), 0);
+		assert_string_equal(give_text(text), "taken");
+		assert_int_equal(docs_missing(&s, NULL, 0), 0);
+		assert_int_equal(left(), 900);
+	}
+}
+
+static void what_is_named_and_not_for_this_tray_is_not_waited_for(void **state)
+{
+	BWL_AUTO_FREE char *other = NULL, *label = NULL, *old = NULL, *newer = NULL;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	other = closing(BWL_SIGNED_REVOCATION, "it", "tray:tray-8,label:rack=4");
+	assert_string_equal(give_time_naming(1, named(other, 0)), "taken");
+	assert_int_equal(docs_missing(&s, NULL, 0), 0);
+	/* a version of before the one that is here, and not one after it */
+	old = closing(BWL_SIGNED_REVOCATION, "now", "all");
+	newer = closing(BWL_SIGNED_REVOCATION, "now", "all");
+	assert_string_equal(give_text(newer), "taken");
+	assert_string_equal(give_time_naming(1, named(old, 0)), "taken");
+	assert_int_equal(docs_missing(&s, NULL, 0), 0);
+	label = closing(BWL_SIGNED_REVOCATION, "now", "all");
+	assert_string_equal(give_time_naming(1, named(label, 0)), "taken");
+	assert_int_equal(docs_missing(&s, NULL, 0), 1);
+	/* of an epoch that is over */
+	assert_string_equal(give(BWL_SIGNED_REVOCATION, revocation("new_epoch", json_integer(2)),
+				 ONE),
+			    "taken");
+	assert_int_equal(docs_missing(&s, NULL, 0), 0);
+}
+
+static void a_label_names_the_trays_that_had_it_then(void **state)
+{
+	BWL_AUTO(bwl_root_free) struct bwl_root *root = rig_root();
+	BWL_AUTO_FREE char *label = NULL;
+	json_t *o;
+	char hex[65];
+
+	(void)state;
+	enrol();
+	o = terms("tray-7", 300 * DAY); /* enrolled again, with a label */
+	json_object_set_new(o, "tray", json_string("tray-7"));
+	json_object_set_new(o, "root", json_string(bwl_hex_encode(bwl_root_digest(root), 32, hex)));
+	json_object_set_new(o, "labels", json_pack("[s]", "rack=3"));
+	assert_string_equal(give(BWL_SIGNED_ENROLMENT, o, TWO), "taken");
+	pass(10);
+	label = closing(BWL_SIGNED_REVOCATION, "it", "label:rack=3");
+	assert_string_equal(give_time_naming(1, named(label, at.wall_s - 11)), "taken");
+	assert_int_equal(docs_missing(&s, NULL, 0), 0);
+	assert_string_equal(give_time_naming(1, named(label, 0)), "taken");
+	assert_int_equal(docs_missing(&s, NULL, 0), 1);
+}
+
+static void a_root_that_does_not_come_is_missed(void **state)
+{
+	const struct rig_root next = { 2, 1, PEOPLE, 1U << CONTROLLER, 2, NOW + 365 * DAY };
+	BWL_AUTO_FREE char *text = rig_root_text(&next, TWO), *gone = NULL;
+	char missing[1][DOCS_KEY];
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_string_equal(give_time_naming(2, NULL), "taken");
+	assert_int_equal(docs_missing(&s, missing, 1), 1);
+	assert_string_equal(missing[0], "root, version 2");
+	assert_int_equal(left(), 0);
+	assert_string_equal(give_text(text), "taken");
+	assert_int_equal(left(), 900);
+	/* a controller that has the root of before may name what nobody may sign any more */
+	gone = closing(BWL_SIGNED_REVOCATION, "it", "all");
+	assert_string_equal(give_time_naming(1, named(gone, 0)), "taken");
+	assert_int_equal(docs_missing(&s, NULL, 0), 0);
+}
+
+static json_t *expulsion(const char *who)
+{
+	json_t *o = terms(who, 30 * DAY);
+
+	json_object_set_new(o, "tray", json_string(who));
+	json_object_set_new(o, "reason", json_string("stolen"));
+	return o;
+}
+
+static json_t *enrolment_of(const char *who)
+{
+	BWL_AUTO(bwl_root_free) struct bwl_root *root = rig_root();
+	json_t *o = terms(who, 300 * DAY);
+	char hex[65];
+
+	json_object_set_new(o, "tray", json_string(who));
+	json_object_set_new(o, "root", json_string(bwl_hex_encode(bwl_root_digest(root), 32, hex)));
+	return o;
+}
+
+/* A document as a version to come may write it: a key, or a type, that nobody knows here. */
+static void of_a_newer_version_nothing_is_taken_by_half(void **state)
+{
+	static const enum bwl_signed_type types[] = { BWL_SIGNED_ENROLMENT, BWL_SIGNED_REVOCATION,
+						      BWL_SIGNED_POLICY, BWL_SIGNED_GRANT };
+	char missing[1][DOCS_KEY];
+	struct docs_verdict d;
+	struct bwl_err e = { 0 };
+	uint64_t seq;
+	char *text, *at_type;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_string_equal(give_time_naming(1, NULL), "taken");
+	pass(1);
+	seq = bwl_memory_seq(s.m);
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		json_t *o = types[i] == BWL_SIGNED_ENROLMENT ? enrolment_of("tray-7")
+			    : types[i] == BWL_SIGNED_POLICY  ? policy(50, 50, DAY)
+							     : terms("it", DAY);
+
+		if (types[i] == BWL_SIGNED_REVOCATION)
+			json_object_set_new(o, "all", json_true());
+		if (types[i] == BWL_SIGNED_GRANT) {
+			json_object_set_new(o, "peer", json_string("a"));
+			json_object_set_new(o, "limit", json_pack("{s:s}", "rate", "1mbit"));
+		}
+		json_object_set_new(o, "reason", json_string("drill"));
+		if (types[i] == BWL_SIGNED_ENROLMENT)
+			json_object_del(o, "reason");
+		json_object_set_new(o, "of_the_future", json_string("x"));
+		text = rig_sign(types[i], "hall-3", "all", o, TWO);
+		assert_int_not_equal(docs_judge(&s, text, strlen(text), &at, &d, &e), 0);
+		assert_string_equal(e.id, "signed-malformed");
+		assert_non_null(strstr(e.text, "of_the_future"));
+		assert_non_null(strstr(e.text, "not known"));
+		free(text);
+	}
+	/* and a type: whatever is in it, who signed it */
+	text = rig_sign(BWL_SIGNED_REVOCATION, "hall-3", "all", terms("it", DAY), TWO);
+	at_type = strstr(text, "vnd.bwlimit.revocation");
+	memcpy(at_type, "vnd.bwlimit.quarantine", strlen("vnd.bwlimit.quarantine"));
+	assert_int_not_equal(docs_judge(&s, text, strlen(text), &at, &d, &e), 0);
+	assert_string_equal(e.id, "signed-malformed");
+	assert_non_null(strstr(e.text, "payloadType"));
+	free(text);
+	/* nothing of all that is remembered, closed or tightened, and nothing waits for it */
+	assert_int_equal(bwl_memory_seq(s.m), seq);
+	assert_int_equal(docs_missing(&s, missing, 1), 0);
+	assert_int_equal(left(), 899);
+}
+
+/* No signed policy yet: the file's, as it was accepted, says which peers are that tray. */
+static const struct bwl_ctl *maps;
+static unsigned destroyed, destroyed_open, spared;
+
+/* In place of the thread's (--wrap): are the maps closed already? */
+void __wrap_agent_destroy_keys(enum key_order_why why);
+void __wrap_agent_destroy_keys(enum key_order_why why)
+{
+	assert_int_equal(why, KEYS_EXPELLED);
+	destroyed++;
+	destroyed_open += !maps->seq || maps->revoked_all != maps->seq;
+}
+
+void __wrap_agent_spare_keys(void);
+void __wrap_agent_spare_keys(void)
+{
+	spared++;
+}
+
+static void close_by(struct documents *v, json_t *body, unsigned who)
+{
+	BWL_AUTO_FREE char *doc = rig_sign(BWL_SIGNED_EXPULSION, "hall-3", "all", body, who);
+	struct docs_verdict d;
+	struct bwl_err e = { 0 };
+
+	if (docs_judge(&v->docs, doc, strlen(doc), &at, &d, &e) || docs_close(v, &d.d, &e))
+		fail_msg("%s", e.text);
+	if (docs_take(&v->docs, &d, doc, strlen(doc), &at, &e))
+		fail_msg("%s", e.text);
+	docs_verdict_free(&d);
+}
+
+static void keys_are_destroyed_after_the_maps_are_closed_and_again_at_the_next_start(void **state)
+{
+	struct bwl_ctl ctl = { 0 };
+	struct bwl_pins pins = { .ctl = &ctl };
+	struct documents v = { .pins = &pins };
+
+	(void)state;
+	enrol();
+	assert_int_equal(setenv("BWLIMIT_JOURNAL_DIR", "", 1), 0);
+	for (unsigned i = 0; i < _BWL_PIN_MAX; i++)
+		pins.fd[i] = -1;
+	maps = &ctl;
+	destroyed = destroyed_open = 0;
+	v.docs = s;
+	pass(1);
+	docs_destroy_again(&v);
+	close_by(&v, expulsion("tray-7"), ONE);
+	docs_destroy_again(&v);
+	assert_int_equal(destroyed, 0); /* one person closes, and no more */
+	assert_true(ctl.seq && ctl.revoked_all == ctl.seq);
+	ctl = (struct bwl_ctl){ 0 };
+	close_by(&v, expulsion("tray-7"), TWO);
+	assert_int_equal(destroyed, 1);
+	assert_int_equal(destroyed_open, 0);
+	docs_destroy_again(&v); /* who was killed does it when it starts */
+	assert_int_equal(destroyed, 2);
+	docs_spare_keys(&v); /* it is still expelled */
+	assert_int_equal(spared, 0);
+	s = v.docs;
+	pass(10); /* enrolled again: a try that waits must not take the new key */
+	assert_string_equal(give(BWL_SIGNED_ENROLMENT, enrolment_of("tray-7"), TWO), "taken");
+	v.docs = s;
+	docs_spare_keys(&v);
+	assert_int_equal(spared, 1);
+	docs_destroy_again(&v);
+	assert_int_equal(destroyed, 2);
+	s = v.docs;
+	unsetenv("BWLIMIT_JOURNAL_DIR");
+}
+
+static void who_is_expelled_under_another_name_is_closed_before_the_first_policy(void **state)
+{
+	static const char text[] =
+		"version: 1\nnode: tray-7\nuplinks: [p0]\nheartbeat: 60s\n"
+		"ipsec: { id: tray-7, local: 192.0.2.7, ca: site.pem }\n"
+		"host_ports:\n  - { dev: pf0hpf, sources: [10.7.0.0/24] }\npeers:\n"
+		"  - { name: old-rack, addresses: [10.1.0.0/24], via: 192.0.2.9, grant: { rate: 1mbit }, ipsec: { remote: 192.0.2.3, id: tray-9 } }\n"
+		"  - { name: b, addresses: [10.2.0.0/24], via: 192.0.2.9, grant: { rate: 1mbit }, ipsec: { remote: 192.0.2.4, id: tray-4 } }\n";
+	static const char *const file[] = { "log", "end", BWL_ACCEPTED };
+	char dir[] = "/tmp/bwl-docs-XXXXXX";
+	BWL_AUTO_FREE char *doc = NULL;
+	struct bwl_ctl ctl = { 0 };
+	struct bwl_pins pins = { .ctl = &ctl };
+	struct agent a = { .state_dir = dir };
+	struct documents v = { .a = &a, .pins = &pins };
+	enum bwl_journal_state was;
+	struct bwl_err e = { 0 };
+	struct bwl_signed d;
+	struct bwl_journal j;
+
+	(void)state;
+	enrol();
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(setenv("BWLIMIT_JOURNAL_DIR", dir, 1), 0);
+	assert_int_equal(bwl_journal_make(dir, NULL, 0, &was, NULL), 0);
+	if (bwl_accepted_keep(dir, "file", text, strlen(text), &e))
+		fail_msg("%s", e.text);
+	for (unsigned i = 0; i < _BWL_PIN_MAX; i++)
+		pins.fd[i] = -1;
+	v.docs = s;
+	doc = rig_sign(BWL_SIGNED_EXPULSION, "hall-3", "all", expulsion("tray-9"), ONE);
+	assert_int_equal(bwl_signed_peek(doc, strlen(doc), &d, &e), 0);
+	if (docs_close(&v, &d, &e))
+		fail_msg("%s", e.text);
+	bwl_journal_look(dir, &j);
+	assert_true(bwl_closed_name_is(&j.closed, "tray-9"));
+	assert_true(bwl_closed_name_is(&j.closed, "old-rack"));
+	assert_false(bwl_closed_name_is(&j.closed, "b"));
+	/* by the moment at which that was signed: so what is signed later opens it */
+	assert_int_equal(j.closed.name[0].wall_s, at.wall_s);
+	bwl_journal_free(&j);
+	bwl_signed_free(&d);
+	unsetenv("BWLIMIT_JOURNAL_DIR");
+	for (unsigned i = 0; i < 3; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s/%s", dir, file[i]);
+		unlink(path);
+	}
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static bool is_due(const char *name)
+{
+	const json_t *list = json_object_get(bwl_memory_due(s.m), "opens"), *v;
+	size_t i;
+
+	json_array_foreach(list, i, v) if (!strcmp(json_string_value(v), name)) return true;
+	return false;
+}
+
+static void who_is_expelled_has_nothing_until_it_is_enrolled_again(void **state)
+{
+	BWL_AUTO_FREE char *before = NULL;
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, 2 * DAY), TWO), "taken");
+	before = rig_sign(BWL_SIGNED_ENROLMENT, "hall-3", "all", enrolment_of("a"), TWO);
+	pass(1);
+	assert_string_equal(give(BWL_SIGNED_EXPULSION, expulsion("a"), ONE), "taken");
+	assert_int_equal(kbit("a"), 0);
+	assert_false(peer("a")->floor.present);
+	assert_int_equal(kbit("b"), 100);
+	pass(1);
+	/* not by a policy that comes later, nor by a grant; and nobody adds to it unseen meanwhile
+	 */
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(101, 100, DAY), ONE), "signed-widens");
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(90, 100, DAY), ONE), "taken");
+	assert_int_equal(kbit("a"), 0);
+	assert_string_equal(give(BWL_SIGNED_GRANT, grant("g", "a", 300, 3600), TWO), "taken");
+	assert_int_equal(kbit("a"), 0);
+	/* nor by an enrolment of before, one person's, or another tray's */
+	assert_string_equal(give_text(before), "taken");
+	assert_string_equal(give(BWL_SIGNED_ENROLMENT, enrolment_of("a"), ONE), "signed-untrusted");
+	assert_string_equal(give(BWL_SIGNED_ENROLMENT, enrolment_of("b"), TWO), "taken");
+	assert_int_equal(kbit("a"), 0);
+	assert_false(is_due("a"));
+	pass(1);
+	assert_string_equal(give(BWL_SIGNED_ENROLMENT, enrolment_of("a"), TWO), "taken");
+	assert_int_equal(kbit("a"), 300);
+	assert_true(is_due("a")); /* in the maps and the journal it is closed */
+	assert_false(is_due("b"));
+}
+
+static void a_tray_that_is_expelled_has_nothing_itself(void **state)
+{
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_string_equal(give_time(), "taken");
+	assert_int_equal(left(), 900);
+	pass(1);
+	assert_string_equal(give(BWL_SIGNED_EXPULSION, expulsion("tray-7"), ONE), "taken");
+	assert_null(docs_policy(&s));
+	assert_int_equal(left(), 0);
+	pass(1);
+	assert_string_equal(give(BWL_SIGNED_ENROLMENT, enrolment_of("tray-7"), TWO), "taken");
+	assert_int_equal(kbit("a"), 100);
+	assert_int_equal(left(), 898);
+}
+
+/* One person closes; the second signature on the same document destroys its keys. */
+static void the_second_signature_of_an_expulsion_is_acted_on_once(void **state)
+{
+	json_t *o;
+
+	(void)state;
+	enrol();
+	pass(1);
+	o = expulsion("tray-7");
+	assert_string_equal(give(BWL_SIGNED_EXPULSION, json_deep_copy(o), ONE), "taken");
+	assert_string_equal(give(BWL_SIGNED_EXPULSION, json_deep_copy(o), ONE), "known");
+	assert_string_equal(give(BWL_SIGNED_EXPULSION, json_deep_copy(o), TWO), "taken");
+	assert_string_equal(give(BWL_SIGNED_EXPULSION, o, TWO), "known");
+}
+
+static void a_lease_that_went_with_its_key_is_no_sign(void **state)
+{
+	const struct rig_root next = { 2, 1, PEOPLE, 1U << MALLORY, 2, NOW + 365 * DAY };
+	BWL_AUTO_FREE char *text = rig_root_text(&next, TWO);
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, leased("10m", DAY), TWO), "taken");
+	assert_string_equal(give_time(), "taken");
+	assert_string_equal(give_lease("base", 0, "10m"), "taken");
+	assert_int_equal(left(), 600);
+	assert_true(is_sign());
+	assert_string_equal(give_text(text), "taken");
+	assert_int_equal(left(), 0);
+	assert_false(is_sign());
+	pass(601); /* nobody with the new key has leased anything yet */
+	assert_int_equal(left(), 0);
+	assert_false(is_sign());
 }
 
 static void who_breaks_glass_stands_at_the_tray(void **state)
@@ -956,8 +1480,13 @@ int main(void)
 		cmocka_unit_test(one_person_tightens_and_two_widen),
 		cmocka_unit_test(what_was_kept_back_undoes_nothing),
 		cmocka_unit_test(what_is_for_others_or_of_another_epoch_is_refused),
+		cmocka_unit_test(of_a_newer_version_nothing_is_taken_by_half),
 		cmocka_unit_test(after_a_grant_comes_the_floor),
 		cmocka_unit_test(withheld_updates_end_at_the_floor_whatever_the_clock_says),
+		cmocka_unit_test(signed_times_that_come_late_make_no_time_slow),
+		cmocka_unit_test(a_grant_that_ended_is_over_by_a_clock_near_1970),
+		cmocka_unit_test(a_clock_that_is_a_little_fast_loses_nothing),
+		cmocka_unit_test(nothing_is_lifted_by_a_clock_that_is_behind),
 		cmocka_unit_test(a_lease_is_what_the_controller_may_renew_and_no_longer),
 		cmocka_unit_test(only_a_lease_that_was_held_and_ran_out_is_a_sign),
 		cmocka_unit_test(the_controller_chooses_among_what_people_signed),
@@ -969,8 +1498,20 @@ int main(void)
 		cmocka_unit_test(a_policy_has_its_lease_when_it_is_chosen),
 		cmocka_unit_test(what_opens_was_signed_after_what_closed),
 		cmocka_unit_test(a_revocation_that_closes_nothing_is_not_acknowledged),
+		cmocka_unit_test(
+			who_is_expelled_under_another_name_is_closed_before_the_first_policy),
+		cmocka_unit_test(
+			keys_are_destroyed_after_the_maps_are_closed_and_again_at_the_next_start),
 		cmocka_unit_test(who_is_not_waited_for_is_not_told_that_it_is_in_force),
 		cmocka_unit_test(what_holds_goes_on_under_the_next_root),
+		cmocka_unit_test(a_time_that_names_what_does_not_come_is_as_none),
+		cmocka_unit_test(what_is_named_and_not_for_this_tray_is_not_waited_for),
+		cmocka_unit_test(a_label_names_the_trays_that_had_it_then),
+		cmocka_unit_test(a_root_that_does_not_come_is_missed),
+		cmocka_unit_test(who_is_expelled_has_nothing_until_it_is_enrolled_again),
+		cmocka_unit_test(a_tray_that_is_expelled_has_nothing_itself),
+		cmocka_unit_test(the_second_signature_of_an_expulsion_is_acted_on_once),
+		cmocka_unit_test(a_lease_that_went_with_its_key_is_no_sign),
 		cmocka_unit_test(who_breaks_glass_stands_at_the_tray),
 		cmocka_unit_test(nothing_that_one_person_and_the_controller_sign_raises_a_limit),
 	};

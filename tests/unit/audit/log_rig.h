@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "audit/grown.h"
 #include "audit/verify.h"
 
 static char dir[64], other[80];

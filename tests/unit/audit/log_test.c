@@ -333,7 +333,7 @@ static void files_that_were_moved_away_leave_the_proof(void **state)
 		fail_msg("%s", f.first.text);
 	assert_int_equal(result.records, 30);
 	assert_true(result.hashed > 2);
-	assert_int_equal(bwl_audit_prove(dir, 2, 30, &p, &e), 0);
+	assert_int_equal(bwl_audit_prove(dir, &pub, 2, 30, &p, &e), 0);
 	assert_true(bwl_proof_holds(2, &old[1].root, 30, &old[29].root, p.hash, p.count));
 	/* a hash that was changed is found by the checkpoint that comes next */
 	shell("f=$(ls %s/log-*.hashes | head -1); printf x | dd of=$f bs=1 seek=40 conv=notrunc 2>/dev/null",

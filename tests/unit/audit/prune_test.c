@@ -26,7 +26,7 @@ static void above_its_size_a_log_loses_junk_and_nothing_else_and_still_verifies(
 		assert_true(has("operator %u", i));
 	assert_false(has("junk %u", 1));
 	assert_true(has("junk %u", 199));
-	assert_int_equal(bwl_audit_prove(dir, old[3].size, old[199].size, &p, &e), 0);
+	assert_int_equal(bwl_audit_prove(dir, &pub, old[3].size, old[199].size, &p, &e), 0);
 	assert_true(bwl_proof_holds(old[3].size, &old[3].root, old[199].size, &old[199].root,
 				    p.hash, p.count));
 	/* a line that was kept is as hard to change as any other */
@@ -89,7 +89,7 @@ static void operators_outlive_whatever_a_host_causes(void **state)
 		if (f.n && (f.n > 1 || f.first.fault != BWL_FAULT_GONE ||
 			    !strstr(f.first.text, "one hash")))
 			fail_msg("%u: %s", i, f.first.text);
-		if (bwl_audit_prove(dir, since[i].size, since[699].size, &p, &e))
+		if (bwl_audit_prove(dir, &pub, since[i].size, since[699].size, &p, &e))
 			continue;
 		proofs++;
 		assert_true(bwl_proof_holds(since[i].size, &since[i].root, since[699].size,

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <openssl/evp.h>
 #include "audit/signed_note.h"
+#include "bwl/encode.h"
 
 #define SECRET "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz"
 #define PUBLIC "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
@@ -189,6 +191,80 @@ static void checkpoints_have_origin_size_and_root(void **state)
 	assert_int_equal(opens_as_checkpoint("o\n1\nAAAA\n", &c), -EBADMSG);
 }
 
+/*
+ * Made by litewitness 0.9.0 (Debian's torchwood): Ed25519 says the same bytes whoever signs, so
+ * what is made here of its seed and its time is what it takes, and what it made is what we take.
+ */
+#define WITNESS "example.com/w+bac424c0+BFr4AqpkgQPeJ1HPj5UHK+0rj+xrG6rRdm/FvyeO2X9u"
+#define WITNESS_SEED "x+0BJ01Bi8+FTri+qp3FlJzNUXKDBh0wdbiHJOvyHoo="
+#define WITNESS_TIME 1795390663
+#define LOG_KEY "bwlimit/tray-7+b9d04bda+Abho2vsloHoOdq8wxgbQVZ6DOm5NnHCtzSRZjrdVrIWR"
+#define LOG_TEXT "bwlimit/tray-7\n1\naWwVwSpwTmkEvLpZR1J4ba3WsJm+o1gUh5Zilixj7Vk=\n"
+#define LOG_NOTE                                                                                   \
+	LOG_TEXT                                                                                   \
+	"\n\xe2\x80\x94 bwlimit/tray-7 udBL2uaMwx2onVRWYBq313HTRfjx+3cHh0ikVWc1eIY/IUd0j20Y/K9YFzcJmI2mcoSsRFWzEOWHV1qUhQZGuffERAI=\n"
+#define WITNESS_LINE                                                                               \
+	"\xe2\x80\x94 example.com/w usQkwAAAAABrA3zHFnFLL1jHkUHuFyf7IpGPo+Tdlh6G4qa1U6QQJpKnkyNE9LmZgXgNbHQQDAZ1zXwR6+3d0bHqhl8OvPBCjV2LAA==\n"
+
+static void what_litewitness_cosigned_is_taken(void **state)
+{
+	struct bwl_note_key w, l = key(LOG_KEY);
+	const char *note = LOG_NOTE WITNESS_LINE;
+	struct bwl_checkpoint c;
+	char *bad = strdup(note), text[BWL_NOTE_KEY_TEXT];
+	struct bwl_err e;
+	unsigned held = 0;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(bwl_witness_key_parse(WITNESS, &w, &e), 0);
+	assert_string_equal(bwl_note_key_format(&w, false, text), WITNESS);
+	assert_int_equal(bwl_checkpoint_open(&w, note, strlen(note), &c, &e), 0);
+	assert_int_equal(c.size, 1);
+	assert_int_equal(bwl_checkpoint_open(&l, note, strlen(note), &c, &e), 0);
+	assert_int_equal(bwl_note_open(&w, LOG_NOTE, strlen(LOG_NOTE), &n, &e), -ENOKEY);
+	/* no byte of the text, the time or the signature is another one */
+	for (size_t i = 0; i < strlen(note); i++) {
+		if (i >= strlen(LOG_TEXT) && i < strlen(LOG_NOTE))
+			continue; /* the log's own signature is not the witness's business */
+		bad[i] ^= 1;
+		held += !bwl_note_open(&w, bad, strlen(bad), &n, &e);
+		bad[i] ^= 1;
+	}
+	assert_int_equal(held, 0);
+	free(bad);
+	/* a key of one kind is none of the other */
+	assert_int_equal(bwl_witness_key_parse(LOG_KEY, &w, &e), -EINVAL);
+	assert_int_equal(bwl_note_key_parse(WITNESS, &w, &e), -EINVAL);
+}
+
+static void what_we_cosign_is_what_litewitness_makes(void **state)
+{
+	uint8_t seed[32], sig[64];
+	char line[BWL_COSIGNATURE_LINE], *said;
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	struct bwl_note_key w, made;
+	struct bwl_err e;
+	size_t n, len = sizeof(sig);
+	EVP_PKEY *p;
+
+	(void)state;
+	assert_int_equal(bwl_witness_key_parse(WITNESS, &w, &e), 0);
+	assert_int_equal(bwl_witness_key("example.com/w", w.pub, &made, &e), 0);
+	assert_int_equal(made.id, w.id);
+	assert_int_equal(bwl_witness_key("example com", w.pub, &made, &e), -EINVAL);
+	bwl_base64_decode(WITNESS_SEED, strlen(WITNESS_SEED), seed, sizeof(seed));
+	p = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, sizeof(seed));
+	said = bwl_cosignature_said(LOG_TEXT, strlen(LOG_TEXT), WITNESS_TIME, &n);
+	assert_int_equal(EVP_DigestSignInit(ctx, NULL, NULL, NULL, p), 1);
+	assert_int_equal(EVP_DigestSign(ctx, sig, &len, (uint8_t *)said, n), 1);
+	bwl_cosignature_line(&w, WITNESS_TIME, sig, line);
+	assert_string_equal(line, WITNESS_LINE);
+	free(said);
+	EVP_MD_CTX_free(ctx);
+	EVP_PKEY_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +276,8 @@ int main(void)
 		cmocka_unit_test(no_part_of_a_key_is_a_key_nor_one_with_a_byte_changed),
 		cmocka_unit_test(names_of_keys_have_no_space_and_no_plus),
 		cmocka_unit_test(checkpoints_have_origin_size_and_root),
+		cmocka_unit_test(what_litewitness_cosigned_is_taken),
+		cmocka_unit_test(what_we_cosign_is_what_litewitness_makes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

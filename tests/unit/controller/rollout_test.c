@@ -352,7 +352,8 @@ static void the_next_leader_reads_what_the_last_one_wrote(void **state)
 			     .version = 1800000000,
 			     .percent = 25,
 			     .salt = "0011",
-			     .why = "tray-1 \"x\"" };
+			     .why = "tray-1 \"x\"",
+			     .since_s = 1800000123 };
 	struct bwl_err e = { 0 };
 	struct rollout q;
 	char *text;
@@ -367,10 +368,66 @@ static void the_next_leader_reads_what_the_last_one_wrote(void **state)
 	assert_string_equal(q.why, r.why);
 	assert_int_equal(q.phase, ROLLOUT_BACK);
 	assert_int_equal(q.from_lease_s, 30);
+	assert_int_equal(q.since_s, 1800000123);
 	assert_memory_equal(q.to, r.to, 32);
 	assert_memory_equal(q.from, r.from, 32);
 	assert_int_equal(rollout_parse(text, strlen(text) - 1, &q, &e), -EBADMSG);
 	free(text);
+}
+
+static void how_it_stands_is_read_as_it_was_written(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"{}",
+		"{\"version\":1,\"said_s\":1,\"soak_until_s\":1,\"stages\":[101],\"judged\":1,\"unwell\":0,\"bad\":0,\"why\":\"\",\"waits\":[]}",
+		"{\"version\":1,\"said_s\":1,\"soak_until_s\":1,\"stages\":[1,2,3,4,5,6,7,8,9],\"judged\":1,\"unwell\":0,\"bad\":0,\"why\":\"\",\"waits\":[]}",
+		"{\"version\":1,\"said_s\":1,\"soak_until_s\":1,\"stages\":[],\"judged\":-1,\"unwell\":0,\"bad\":0,\"why\":\"\",\"waits\":[]}",
+		"{\"version\":1,\"said_s\":1,\"soak_until_s\":1,\"stages\":[],\"judged\":1,\"unwell\":0,\"bad\":0,\"why\":\"\",\"waits\":[\"a/b\"]}",
+	};
+	struct rollout_health h = { .version = 1800000000,
+				    .said_s = 1800000060,
+				    .soak_until_s = 1800000600,
+				    .stage = { 10, 100 },
+				    .nstages = 2,
+				    .judged = 20,
+				    .unwell = 2,
+				    .bad = 1,
+				    .why = "tray-1 has not taken it",
+				    .nwaits = 2,
+				    .waits = { "tray-1", "tray-7" } };
+	struct rollout_health q;
+	struct bwl_err e = { 0 };
+	char *text = rollout_health_text(&h);
+
+	(void)state;
+	assert_int_equal(rollout_health_parse(text, strlen(text), &q, &e), 0);
+	assert_memory_equal(&q, &h, sizeof(q));
+	free(text);
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(rollout_health_parse(bad[i], strlen(bad[i]), &q, &e), -EBADMSG);
+}
+
+static void a_verdict_names_who_is_waited_for(void **state)
+{
+	struct rollout r = { .percent = 100, .phase = ROLLOUT_GOING };
+	struct rollout_seat seat[12] = { 0 };
+	struct rollout_verdict v;
+
+	(void)state;
+	for (unsigned i = 0; i < 12; i++)
+		snprintf(seat[i].tray, sizeof(seat[i].tray), "tray-%u", i);
+	/* The first two are well: they have said it twice. */
+	seat[0].heard = seat[1].heard = 2;
+	for (unsigned i = 0; i < 12; i++)
+		seat[i].heard_ns = 1;
+	v = rollout_judge(&r, &rules, seat, 12, 1, 2);
+	assert_int_equal(v.word, ROLLOUT_WAIT);
+	assert_int_equal(v.judged, 12);
+	assert_int_equal(v.unwell, 10);
+	assert_int_equal(v.nwaits, ROLLOUT_WAITS);
+	assert_string_equal(v.waits[0], "tray-2");
+	assert_string_equal(v.waits[ROLLOUT_WAITS - 1], "tray-9");
 }
 
 int main(void)
@@ -390,6 +447,8 @@ int main(void)
 		cmocka_unit_test(a_stage_that_reaches_nobody_new_needs_no_soak),
 		cmocka_unit_test(no_stage_is_passed_with_an_unwell_tray),
 		cmocka_unit_test(the_next_leader_reads_what_the_last_one_wrote),
+		cmocka_unit_test(how_it_stands_is_read_as_it_was_written),
+		cmocka_unit_test(a_verdict_names_who_is_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

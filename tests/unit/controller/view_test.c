@@ -1,67 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What trays say of themselves, read as strangers may have written it; and whom a leader knows. */
 #include <string.h>
-#include "test.h"
+#include "../signed/rig.h"
+#include "signed/closing.h"
+#include "signed/said/said.h"
 #include "view.h"
-
-static const char whole[] =
-	"{\"tray\": \"t\", \"epoch\": 1, \"seq\": 9,"
-	" \"policy\": {\"name\": \"base\", \"version\": 4, \"since\": \"2026-11-22T05:30:00Z\","
-	"  \"sha256\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"},"
-	" \"taken\": {}, \"refused\": {\"policy/base\": {\"version\": 5, \"id\": \"signed-old\", \"text\": \"x\"}},"
-	" \"fresh\": true, \"closed\": [], \"closed_count\": 0, \"alarms\": [], \"ledger_seq\": 3,"
-	" \"checkpoint\": \"bwlimit/t\\n12\\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\","
-	" \"health\": {\"passed_packets\": 100, \"dropped_packets\": 7, \"sas_down\": 1, \"lease_s\": 60}}";
-
-static void a_status_is_read(void **state)
-{
-	struct tray_status s;
-	struct bwl_err e = { 0 };
-
-	(void)state;
-	assert_int_equal(status_parse("t", whole, strlen(whole), &s, &e), 0);
-	assert_true(s.has_policy);
-	assert_int_equal(s.policy[31], 0xaa);
-	assert_int_equal(s.policy_version, 4);
-	assert_non_null(status_refuses(&s, "policy/base", 5));
-	assert_null(status_refuses(&s, "policy/base", 4));
-	assert_int_equal(s.passed, 100);
-	assert_int_equal(s.dropped, 7);
-	assert_int_equal(s.sas_down, 1);
-	assert_true(s.has_checkpoint);
-	assert_int_equal(s.size, 12);
-	assert_string_equal(s.origin, "bwlimit/t");
-}
-
-static void a_status_that_is_none_is_refused_with_why(void **state)
-{
-	static const char *const bad[] = {
-		"",
-		"[]",
-		"{}",
-		"{\"tray\": \"other\"}",
-		"{\"tray\": \"t\", \"policy\": 7}",
-		"{\"tray\": \"t\", \"policy\": {\"sha256\": \"AA\", \"version\": 1}}",
-		"{\"tray\": \"t\", \"health\": {\"passed_packets\": -1}}",
-		"{\"tray\": \"t\", \"health\": {\"sas_down\": 1.5}}",
-		"{\"tray\": \"t\", \"refused\": []}",
-		"{\"tray\": \"t\", \"refused\": {\"a\": {}, \"b\": {}, \"c\": {}, \"d\": {}, \"e\": {}}}",
-		"{\"tray\": \"t\", \"checkpoint\": \"a\\n1\"}",
-		"{\"tray\": \"t\", \"checkpoint\": \"a\\n01\\nAAAA\"}",
-		"{\"tray\": \"t\", \"checkpoint\": \"a b\\n1\\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"}",
-		"{\"tray\": \"t\", \"proof\": {\"from\": 1, \"hashes\": [\"AA==\"]}}",
-		"{\"tray\": \"t\", \"tray\": \"t\"}",
-	};
-
-	(void)state;
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		struct bwl_err e = { 0 };
-		struct tray_status s;
-
-		assert_int_equal(status_parse("t", bad[i], strlen(bad[i]), &s, &e), -EBADMSG);
-		assert_true(*e.text);
-	}
-}
 
 static struct bwl_etcd_kv kv(const char *value, int64_t mod)
 {
@@ -106,13 +49,231 @@ static void a_tray_that_is_new_has_said_something_now(void **state)
 	view_done(&v);
 }
 
+/* An enrolment of t, which names the key of its log or none. */
+static void enrolled(struct view *v, unsigned version, const struct bwl_note_key *log)
+{
+	json_t *o = rig_terms("t", 1, version, NOW - DAY, NOW + DAY);
+	struct bwl_doc_at place = { .kind = BWL_DOC_enrolment, .name = "t" };
+	BWL_AUTO_FREE char *text = NULL;
+	char name[BWL_NOTE_KEY_TEXT];
+	struct bwl_etcd_kv at;
+
+	json_object_set_new(o, "tray", json_string("t"));
+	json_object_set_new(
+		o, "root",
+		json_string("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
+	if (log)
+		json_object_set_new(o, "log_key",
+				    json_string(bwl_note_key_format(log, false, name)));
+	text = rig_sign(BWL_SIGNED_ENROLMENT, "hall-3", "tray:t", o, 1U << ALICE | 1U << BOB);
+	at = kv(text, 1);
+	view_document(v, "t", &place, &at, NOW);
+}
+
+static unsigned told_of;
+static void hear_trouble(void *arg, const char *what, const struct bwl_err *why)
+{
+	(void)arg;
+	told_of += !strcmp(what, "t") && why && why->id && !strcmp(why->id, "status-refused");
+}
+
+static void says(struct view *v, const struct bwl_note_key *k, const char *payload, int64_t mod,
+		 uint64_t now_ns)
+{
+	BWL_AUTO(bwl_key_free) struct bwl_key *by = k ? bwl_key_of_seed(k->seed) : NULL;
+	BWL_AUTO_FREE char *text = k ? bwl_said_sign(by, "hall-3", "t", payload, strlen(payload),
+						     NULL)
+				     : strdup(payload);
+	struct bwl_etcd_kv at = kv(text, mod);
+
+	view_said(v, "t", "status", &at, now_ns);
+}
+
+static void what_is_not_the_trays_own_word_is_told_and_is_no_sign_of_life(void **state)
+{
+	struct view v = { .trouble = hear_trouble, .signers = status_signers_new() };
+	struct bwl_note_key log, thief;
+	const struct view_tray *t;
+
+	rig_keys(state);
+	v.root = rig_root();
+	told_of = 0;
+	assert_int_equal(bwl_note_key_new("log", &log, NULL), 0);
+	assert_int_equal(bwl_note_key_new("log", &thief, NULL), 0);
+	says(&v, NULL, "{\"tray\": \"t\", \"closed_count\": 1}", 5, 100);
+	t = view_tray(&v, "t");
+	assert_true(t->known && !t->status.is_signed);
+	enrolled(&v, 2, &log);
+	assert_false(t->known); /* nobody verified that */
+	assert_true(status_signers_get(v.signers, "t").named);
+	says(&v, &log, "{\"tray\": \"t\", \"number\": 7, \"closed_count\": 2}", 6, 200);
+	says(&v, &log, "{\"tray\": \"t\", \"number\": 8, \"closed_count\": 2}", 7, 300);
+	assert_true(t->known && t->status.is_signed && t->status.closed == 2);
+	assert_int_equal(t->heard_ns, 300);
+	says(&v, NULL, "{\"tray\": \"t\", \"closed_count\": 0}", 8, 400);
+	says(&v, &thief, "{\"tray\": \"t\", \"number\": 9, \"closed_count\": 0}", 9, 500);
+	says(&v, &log, "{\"tray\": \"t\", \"number\": 7, \"closed_count\": 2}", 10, 600);
+	says(&v, &log, "{\"tray\": \"t\", \"number\": 8, \"closed_count\": 2}", 11, 700);
+	assert_int_equal(t->heard_ns, 300);
+	assert_int_equal(t->status.closed, 2);
+	assert_int_equal(told_of, 1); /* once, until it says something itself */
+	enrolled(&v, 1, NULL);        /* an older one, put back */
+	says(&v, NULL, "{\"tray\": \"t\", \"closed_count\": 0}", 12, 800);
+	assert_int_equal(t->status.closed, 2);
+	says(&v, &log, "{\"tray\": \"t\", \"number\": 9, \"closed_count\": 3}", 13, 900);
+	assert_int_equal(t->heard_ns, 900);
+	assert_int_equal(t->status.closed, 3);
+	says(&v, NULL, "{}", 14, 1000);
+	assert_int_equal(told_of, 2);
+	view_done(&v);
+	status_signers_free(v.signers);
+	rig_no_keys(state);
+}
+
+static void lies(struct view *v, enum bwl_doc_kind kind, const char *text)
+{
+	struct bwl_doc_at place = { .kind = kind, .name = "it" };
+	struct bwl_etcd_kv at = kv(text, 1);
+
+	view_document(v, "", &place, &at, NOW);
+}
+
+static void is_there(struct view *v, enum bwl_signed_type type, json_t *body, unsigned who)
+{
+	BWL_AUTO_FREE char *text = rig_sign(type, "hall-3", "all", body, who);
+
+	lies(v, type == BWL_SIGNED_EXPULSION ? BWL_DOC_expulsion : BWL_DOC_revocation, text);
+}
+
+/* How many are named, and the first of them. */
+static size_t names(const struct view *v, struct bwl_closing *ret)
+{
+	size_t left_out, n;
+	json_t *list = view_closing(v, NOW, &left_out);
+
+	n = json_array_size(list);
+	if (n)
+		assert_true(bwl_closing_read(json_array_get(list, 0), ret));
+	ret->audience = NULL;
+	json_decref(list);
+	return n;
+}
+
+static void what_closes_is_named_until_it_ends_whatever_the_store_has(void **state)
+{
+	struct view v = { 0 };
+	struct bwl_closing first;
+
+	rig_keys(state);
+	v.root = rig_root();
+	assert_int_equal(names(&v, &first), 0);
+	is_there(&v, BWL_SIGNED_REVOCATION, rig_body(BWL_SIGNED_REVOCATION, 5), 1U << MALLORY);
+	assert_int_equal(names(&v, &first), 0); /* nobody's word */
+	is_there(&v, BWL_SIGNED_REVOCATION, rig_body(BWL_SIGNED_REVOCATION, 5), 1U << ALICE);
+	is_there(&v, BWL_SIGNED_REVOCATION, rig_body(BWL_SIGNED_REVOCATION, 4), 1U << ALICE);
+	assert_int_equal(names(&v, &first), 1);
+	assert_int_equal(first.version, 5);
+	view_read_begin(&v); /* it was taken out of the store */
+	view_read_end(&v);
+	assert_int_equal(names(&v, &first), 1);
+	is_there(&v, BWL_SIGNED_EXPULSION, rig_body(BWL_SIGNED_EXPULSION, 1), 1U << BOB);
+	assert_int_equal(names(&v, &first), 2);
+	is_there(&v, BWL_SIGNED_REVOCATION,
+		 json_pack("{s:s, s:i, s:i, s:s, s:s, s:s, s:b}", "name", "ended", "epoch", 1,
+			   "version", 1, "issued_at", "2026-01-15T08:00:00Z", "not_after",
+			   "2026-01-16T08:00:00Z", "reason", "drill", "all", 1),
+		 1U << ALICE);
+	assert_int_equal(names(&v, &first), 2);
+	is_there(&v, BWL_SIGNED_REVOCATION,
+		 json_pack("{s:s, s:i, s:i, s:s, s:s, s:s, s:i}", "name", "all", "epoch", 1,
+			   "version", 1, "issued_at", "2027-01-15T07:59:59Z", "not_after",
+			   "2027-01-16T08:00:00Z", "reason", "drill", "new_epoch", 2),
+		 1U << ALICE);
+	assert_int_equal(v.epoch, 2);
+	assert_int_equal(names(&v, &first), 1); /* what it ends is over, and it is not */
+	assert_string_equal(first.name, "all");
+	view_done(&v);
+	rig_no_keys(state);
+}
+
+static void no_epoch_but_that_of_all_ends_what_is_named(void **state)
+{
+	struct view v = { 0 };
+	struct bwl_closing first;
+
+	rig_keys(state);
+	v.root = rig_root();
+	is_there(&v, BWL_SIGNED_REVOCATION, rig_body(BWL_SIGNED_REVOCATION, 5), 1U << ALICE);
+	v.epoch = 2; /* a policy's, published ahead of its epoch */
+	assert_int_equal(names(&v, &first), 1);
+	is_there(&v, BWL_SIGNED_REVOCATION,
+		 json_pack("{s:s, s:i, s:i, s:s, s:s, s:s, s:i}", "name", "far", "epoch", 1,
+			   "version", 1, "issued_at", "2027-01-15T07:59:59Z", "not_after",
+			   "2027-01-16T08:00:00Z", "reason", "drill", "new_epoch", 5000),
+		 1U << ALICE); /* that no tray takes */
+	assert_int_equal(names(&v, &first), 2);
+	view_done(&v);
+	rig_no_keys(state);
+}
+
+static void what_a_new_root_does_not_judge_good_is_named_no_more(void **state)
+{
+	struct view v = { 0 };
+	struct bwl_closing first;
+
+	rig_keys(state);
+	v.root = rig_root();
+	is_there(&v, BWL_SIGNED_REVOCATION, rig_body(BWL_SIGNED_REVOCATION, 5), 1U << ALICE);
+	is_there(&v, BWL_SIGNED_EXPULSION, rig_body(BWL_SIGNED_EXPULSION, 1), 1U << BOB);
+	view_closing_root(&v);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(names(&v, &first), 2);
+		view_read_begin(&v);
+		is_there(&v, BWL_SIGNED_REVOCATION, rig_body(BWL_SIGNED_REVOCATION, 5),
+			 1U << ALICE);
+		view_read_end(&v);
+	}
+	assert_int_equal(names(&v, &first), 1);
+	assert_int_equal(first.type, BWL_SIGNED_REVOCATION);
+	view_done(&v);
+	rig_no_keys(state);
+}
+
+static void what_finds_no_room_in_a_signed_time_is_counted(void **state)
+{
+	struct view v = { 0 };
+	size_t left_out;
+	json_t *list;
+
+	rig_keys(state);
+	v.root = rig_root();
+	for (unsigned i = 0; i < 300; i++) {
+		json_t *o = rig_body(BWL_SIGNED_REVOCATION, 1);
+		char name[16];
+
+		snprintf(name, sizeof(name), "it-%u", i);
+		json_object_set_new(o, "name", json_string(name));
+		is_there(&v, BWL_SIGNED_REVOCATION, o, 1U << ALICE);
+	}
+	list = view_closing(&v, NOW, &left_out);
+	assert_true(json_array_size(list) > 100);
+	assert_int_equal(json_array_size(list) + left_out, 300);
+	assert_true(json_dumpb(list, NULL, 0, JSON_COMPACT) <= BWL_CLOSING_BYTES + 1);
+	json_decref(list);
+	view_done(&v);
+	rig_no_keys(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_status_is_read),
-		cmocka_unit_test(a_status_that_is_none_is_refused_with_why),
 		cmocka_unit_test(what_lay_there_for_long_is_no_news),
+		cmocka_unit_test(what_is_not_the_trays_own_word_is_told_and_is_no_sign_of_life),
 		cmocka_unit_test(a_tray_that_is_new_has_said_something_now),
+		cmocka_unit_test(what_closes_is_named_until_it_ends_whatever_the_store_has),
+		cmocka_unit_test(no_epoch_but_that_of_all_ends_what_is_named),
+		cmocka_unit_test(what_a_new_root_does_not_judge_good_is_named_no_more),
+		cmocka_unit_test(what_finds_no_room_in_a_signed_time_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

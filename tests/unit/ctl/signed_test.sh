@@ -89,9 +89,11 @@ check "and what its type has not" fails 'not known' sign root.json alice root 2 
 check "one person tightens" says "version 6" sign narrower.yaml bob tray-7 6
 check "which widens nothing" says 'widens nothing: one person suffices' \
 	ctl approve narrower.yaml.signed --root root --against was.yaml
-check "back again is widening" says 'WIDENS' ctl approve wider.yaml.signed --root root --against narrower.yaml.signed
+check "back again is widening" says 'WIDENS' ctl approve wider.yaml.signed --root root --against narrower.yaml
+check "what one person signed is nothing to compare with: it might be wider than what holds" fails 'is signed by only 1 person' \
+	ctl approve wider.yaml.signed --root root --against narrower.yaml.signed
 check "a longer end is too" says 'not_after' sh -c "'$CTL' policy sign was.yaml --key alice.pem --fleet hall-3 \
-	--name tray-7 --number 7 --for 1d --out short >/dev/null; '$CTL' policy sign was.yaml --key alice.pem --fleet hall-3 \
+	--name tray-7 --number 7 --for 1d --out short >/dev/null; '$CTL' policy sign short --key bob.pem >/dev/null; '$CTL' policy sign was.yaml --key alice.pem --fleet hall-3 \
 	--name tray-7 --number 8 --for 30d --out long >/dev/null; '$CTL' approve long --root root --against short"
 
 echo '{ "peer": "backup", "limit": { "rate": "5gbit" }, "reason": "ticket 4711" }' >grant.json
@@ -135,7 +137,7 @@ if mkdir -p /run/bwlimit 2>/dev/null && [[ -w /run/bwlimit ]]; then
 	export BWLIMIT_STATE_DIR=$tmp/state BWLIMIT_PIN_DIR=/sys/fs/bpf/$name BWLIMIT_AUDIT_DIR=
 	exec 3< <(exec python3 listen.py "/run/bwlimit/$name.documents" 2>/dev/null)
 	read -r -t 30 <&3
-	check "where bwlimitd is there and gives no answer nothing is enrolled" fails 'bwlimitd is there, and gave no answer' \
+	check "where bwlimitd is there and gives no answer nothing is enrolled" fails 'bwlimitd runs, but did not answer' \
 		ctl enrol root enrolment --sha256 "$sha"
 	check "and nothing written" [ ! -e state/signed.json ]
 	read -r -t 30 <&3 # it has ended

@@ -9,6 +9,8 @@
 #include "../test.h"
 
 #define WALL 1795372260 /* a whole minute */
+#define SECOND 1000000000ULL
+#define NOW (1000 * SECOND)
 
 static json_t *parse(const char *text)
 {
@@ -26,6 +28,7 @@ static struct model_tray *add(struct model_set *s, const char *name)
 
 	assert_non_null(t);
 	t->seen = t->alive = true;
+	t->heard_ns = NOW - SECOND;
 	return t;
 }
 
@@ -49,9 +52,7 @@ static void take_top(struct model_set *s, struct model_tray *t, double pass, uin
 
 static struct model_asked all(const struct model_set *s)
 {
-	return (struct model_asked){
-		.set = s, .fleet = "hall", .now_ns = 1000000000000ULL, .wall_s = WALL
-	};
+	return (struct model_asked){ .set = s, .fleet = "hall", .now_ns = NOW, .wall_s = WALL };
 }
 
 static double number(const json_t *o, const char *list, size_t i, const char *key)
@@ -84,6 +85,39 @@ static void peers_of_one_name_are_added_up_and_the_worst_state_is_said(void **st
 	o = model_top(&q);
 	assert_true(number(o, "peers", 0, "passed_bits_per_second") == 100);
 	json_decref(o);
+	model_set_done(&s);
+}
+
+static void what_a_silent_tray_said_last_is_not_what_passes_now(void **state)
+{
+	struct model_set s = { 0 };
+	struct model_tray *a = add(&s, "a"), *b = add(&s, "b");
+	struct model_asked q = all(&s);
+	json_t *o;
+
+	(void)state;
+	take_top(&s, a, 100, 1, "live", WALL);
+	take_top(&s, b, 200, 1, "live", WALL);
+	a->label[a->nlabels++] = b->label[b->nlabels++] = model_name_of(&s.names, "rack=1",
+									&a->names_left);
+	for (unsigned i = 0; i < 2; i++) {
+		double sum = i ? 100 : 300;
+
+		o = model_top(&q);
+		assert_true(json_number_value(json_object_get(o, "passed_bits_per_second")) == sum);
+		assert_true(number(o, "peers", 0, "passed_bits_per_second") == sum);
+		assert_true(number(o, "peers", 0, "rate_bits_per_second") == 2000);
+		json_decref(o);
+		o = model_status(&q);
+		assert_string_equal(text(o, "sums", 0, "group_kind"), "fleet");
+		assert_true(number(o, "sums", 0, "passed_bits_per_second") == sum);
+		assert_true(number(o, "sums", 0, "dropped_bits_per_second") == (i ? 8 : 16));
+		assert_string_equal(text(o, "sums", 1, "group"), "rack=1");
+		assert_true(number(o, "sums", 1, "passed_bits_per_second") == sum);
+		assert_int_equal(json_integer_value(json_object_get(o, "heard_count")), 2 - i);
+		json_decref(o);
+		b->heard_ns = NOW - MODEL_OLD_NS;
+	}
 	model_set_done(&s);
 }
 
@@ -137,7 +171,7 @@ static void a_theft_through_all_doors_takes_what_their_sum_needs(void **state)
 	struct bwl_err e = { 0 };
 	char name[8];
 	double least;
-	json_t *o;
+	json_t *o, *curve;
 
 	(void)state;
 	for (unsigned i = 0; i < 10; i++) {
@@ -153,6 +187,12 @@ static void a_theft_through_all_doors_takes_what_their_sum_needs(void **state)
 	assert_non_null(
 		strstr(json_string_value(json_object_get(o, "binding")), "tray t9: zone x"));
 	assert_int_equal(json_integer_value(json_object_get(o, "tray_count")), 10);
+	curve = json_object_get(o, "curve_bytes");
+	assert_int_equal(json_array_size(curve), BWL_EXFIL_POINTS);
+	for (size_t i = 0; i < BWL_EXFIL_POINTS; i++)
+		assert_true(fabs(json_number_value(json_array_get(curve, i)) /
+					 (100e6 * bwl_exfil_moment_s((unsigned)i)) -
+				 1) < 1e-9);
 	json_decref(o);
 	o = model_exfil(&q, "1tb", "10", &e);
 	assert_true(json_number_value(json_object_get(o, "least_s")) < least / 9);
@@ -172,6 +212,9 @@ static void a_tray_of_which_nothing_is_known_is_told_and_nothing_is_never(void *
 	json_t *o;
 
 	(void)state;
+	o = model_exfil(&q, "1tb", NULL, &e);
+	assert_true(json_is_null(json_object_get(o, "curve_bytes")));
+	json_decref(o);
 	exfil(&s, add(&s, "a"), 0);
 	o = model_exfil(&q, "1tb", NULL, &e);
 	assert_true(json_is_true(json_object_get(o, "never")));
@@ -217,8 +260,10 @@ static void nothing_that_a_tray_says_takes_more_than_its_place(void **state)
 		model_take_exfil(&s, t, o);
 		json_decref(o);
 	}
-	model_take_status(t, "{\"policy\": [], \"alarms\": 7}", 27);
-	model_take_status(t, "nothing", 7);
+	model_take_status(&s, t, "{\"tray\": \"a\", \"policy\": [], \"alarms\": 7}", 40);
+	model_take_status(&s, t, "nothing", 7);
+	model_take_cosigned(t, "\n\xe2\x80\x94 nobody AAAA", 17);
+	assert_int_equal(t->cosigned_s, 0);
 	/* A hundred thousand names, for ever new ones. */
 	for (unsigned i = 0; i < 100; i++) {
 		json_array_clear(many);
@@ -313,16 +358,186 @@ static void sums_are_of_labels_and_zones_with_the_worst_tray(void **state)
 	model_set_done(&s);
 }
 
+static void say(struct model_set *s, struct model_tray *t, const char *status)
+{
+	model_take_status(s, t, status, strlen(status));
+}
+
+/* Four trays of 1000 have the version before, and of another policy nobody is late. */
+static void who_is_late_is_counted_over_the_fleet_and_comes_after_whatever_is_worse(void **state)
+{
+	struct model_set s = { 0 };
+	struct model_asked q = all(&s);
+	json_t *o;
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		char name[16], status[256];
+
+		snprintf(name, sizeof(name), "t%03u", i);
+		snprintf(status, sizeof(status),
+			 "{\"tray\": \"%s\", \"policy\": {\"name\": \"%s\", \"version\": %u, "
+			 "\"sha256\": \"%064u\"}, \"fresh\": true, \"closed_count\": %u}",
+			 name, i == 7 ? "other" : "base",
+			 i == 7         ? 2
+			 : i % 250 == 9 ? 41
+					: 42,
+			 0, i == 500);
+		say(&s, add(&s, name), status);
+	}
+	q.page = (struct model_page){ .limit = 6, .sort = MODEL_BY_WORST };
+	o = model_status(&q);
+	assert_int_equal(json_integer_value(json_object_get(o, "late_count")), 4);
+	assert_int_equal(json_array_size(json_object_get(o, "policies")), 3);
+	assert_true(number(o, "policies", 0, "policy_version") == 42);
+	assert_true(number(o, "policies", 0, "tray_count") == 995);
+	assert_true(number(o, "policies", 1, "policy_version") == 41);
+	assert_true(number(o, "policies", 1, "tray_count") == 4);
+	assert_string_equal(text(o, "trays", 0, "tray"), "t500");
+	for (size_t i = 1; i < 5; i++)
+		assert_true(json_is_true(
+			json_object_get(json_array_get(json_object_get(o, "trays"), i), "late")));
+	assert_string_equal(text(o, "trays", 1, "tray"), "t009");
+	assert_string_equal(text(o, "trays", 5, "tray"), "t000");
+	json_decref(o);
+	/* Of one tray alone: it is late, though nobody else is meant. */
+	q.choice.tray = "t259";
+	o = model_status(&q);
+	assert_int_equal(json_integer_value(json_object_get(o, "late_count")), 1);
+	assert_int_equal(json_array_size(json_object_get(o, "policies")), 1);
+	json_decref(o);
+	model_set_done(&s);
+}
+
+static void what_is_closed_is_told_with_since_when_and_what_opens_it(void **state)
+{
+	struct model_set s = { 0 };
+	struct model_tray *a = add(&s, "a"), *b = add(&s, "b"), *c = add(&s, "c");
+	struct model_asked q = all(&s);
+	json_t *o;
+
+	(void)state;
+	say(&s, a,
+	    "{\"tray\": \"a\", \"policy\": {\"name\": \"base\", \"version\": 4, \"sha256\":"
+	    " \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"},"
+	    " \"closed\": [\"log\", \"web\"], \"closed_count\": 5, \"alarms\": [],"
+	    " \"closed_since\": {\"closed\": [1795372000, 0], \"stopped\": 0, \"clamped\": 0},"
+	    " \"missing\": [\"revocation/r1\", \"root/root\"]}");
+	say(&s, b,
+	    "{\"tray\": \"b\", \"closed\": [\"x; reboot\"], \"closed_count\": 1, \"alarms\": [\"stopped\","
+	    " \"colour\"], \"closed_since\": {\"closed\": [1795372100], \"stopped\": 1795371000},"
+	    " \"missing\": [\"revocation/r1\"], \"refused\": {\"grant/g\": {\"version\": 1}}}");
+	say(&s, c, "{\"tray\": \"c\", \"closed\": [], \"closed_count\": 0, \"alarms\": []}");
+	o = model_closures(&q);
+	assert_int_equal(json_integer_value(json_object_get(o, "closure_count")), 5);
+	/* All of a tray first, then the newest. */
+	assert_string_equal(text(o, "closures", 0, "closure"), "stopped");
+	assert_string_equal(text(o, "closures", 0, "tray"), "b");
+	assert_string_equal(text(o, "closures", 0, "closed_at"), "2026-11-22T18:10:00Z");
+	assert_non_null(strstr(text(o, "closures", 0, "todo"),
+			       "bwlimit-ctl policy sign b.yaml --key YOUR.pem --fleet hall"));
+	assert_non_null(strstr(text(o, "closures", 0, "todo"), "--lifts stop"));
+	/* What a shell would act on is not to be typed. */
+	assert_string_equal(text(o, "closures", 1, "peer"), "x; reboot");
+	assert_null(text(o, "closures", 1, "todo"));
+	assert_string_equal(text(o, "closures", 2, "peer"), "log");
+	assert_string_equal(text(o, "closures", 2, "closed_at"), "2026-11-22T18:26:40Z");
+	assert_non_null(strstr(text(o, "closures", 2, "todo"),
+			       "--audience tray:a --name base --number 5 --for 30d --opens log"));
+	assert_null(text(o, "closures", 3, "closed_at"));
+	assert_null(text(o, "closures", 4, "peer")); /* three more, that it had no room to name */
+	/* Documents that some have not. */
+	assert_string_equal(text(o, "unacknowledged", 0, "document"), "revocation/r1");
+	assert_string_equal(text(o, "unacknowledged", 0, "lack"), "missing");
+	assert_true(number(o, "unacknowledged", 0, "tray_count") == 2);
+	assert_int_equal(json_array_size(json_object_get(o, "unacknowledged")), 3);
+	json_decref(o);
+	q.choice.tray = "c";
+	o = model_closures(&q);
+	assert_int_equal(json_array_size(json_object_get(o, "closures")), 0);
+	assert_int_equal(json_array_size(json_object_get(o, "unacknowledged")), 0);
+	json_decref(o);
+	/* A status that is none says nothing of it any more. */
+	q.choice.tray = "a";
+	say(&s, a, "nothing");
+	o = model_closures(&q);
+	assert_int_equal(json_array_size(json_object_get(o, "closures")), 0);
+	json_decref(o);
+	model_set_done(&s);
+}
+
+static void certificates_that_end_soon_are_counted_and_the_first_is_named(void **state)
+{
+	struct model_set s = { 0 };
+	struct model_tray *a = add(&s, "a"), *b = add(&s, "b"), *c = add(&s, "c");
+	struct model_asked q = all(&s);
+	json_t *o;
+
+	(void)state;
+	(void)c; /* of which nothing is known */
+	a->cert_end_s = WALL + 29 * 86400;
+	b->cert_end_s = WALL + 31 * 86400;
+	o = model_status(&q);
+	assert_int_equal(json_integer_value(json_object_get(o, "ending_certificate_count")), 1);
+	assert_string_equal(json_string_value(json_object_get(o, "first_certificate_tray")), "a");
+	assert_true(json_number_value(json_object_get(o, "first_certificate_ends_in_s")) ==
+		    29 * 86400);
+	assert_true(number(o, "trays", 1, "certificate_ends_in_s") == 31 * 86400);
+	assert_true(json_is_null(json_object_get(json_array_get(json_object_get(o, "trays"), 2),
+						 "certificate_ends_in_s")));
+	json_decref(o);
+	b->cert_end_s = WALL - 5; /* over */
+	o = model_status(&q);
+	assert_int_equal(json_integer_value(json_object_get(o, "ending_certificate_count")), 2);
+	assert_string_equal(json_string_value(json_object_get(o, "first_certificate_tray")), "b");
+	json_decref(o);
+	model_set_done(&s);
+}
+
+static void of_ten_thousand_closures_the_list_is_short_and_the_count_is_not(void **state)
+{
+	struct model_set s = { 0 };
+	struct model_asked q = all(&s);
+	char name[16], status[128];
+	json_t *o;
+
+	(void)state;
+	for (unsigned i = 0; i < 10000; i++) {
+		snprintf(name, sizeof(name), "t%05u", i);
+		snprintf(
+			status, sizeof(status),
+			"{\"tray\": \"%s\", \"closed\": [\"log\"], \"closed_count\": 1, \"missing\": [\"revocation/r\"]}",
+			name);
+		say(&s, add(&s, name), status);
+	}
+	o = model_closures(&q);
+	assert_int_equal(json_integer_value(json_object_get(o, "closure_count")), 10000);
+	assert_int_equal(json_array_size(json_object_get(o, "closures")), 256);
+	assert_true(number(o, "unacknowledged", 0, "tray_count") == 10000);
+	assert_int_equal(json_array_size(json_object_get(
+				 json_array_get(json_object_get(o, "unacknowledged"), 0),
+				 "tray_names")),
+			 8);
+	json_decref(o);
+	model_set_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(peers_of_one_name_are_added_up_and_the_worst_state_is_said),
+		cmocka_unit_test(what_a_silent_tray_said_last_is_not_what_passes_now),
 		cmocka_unit_test(minutes_hold_what_was_sent_in_them_over_a_new_attach),
 		cmocka_unit_test(a_theft_through_all_doors_takes_what_their_sum_needs),
 		cmocka_unit_test(a_tray_of_which_nothing_is_known_is_told_and_nothing_is_never),
 		cmocka_unit_test(nothing_that_a_tray_says_takes_more_than_its_place),
 		cmocka_unit_test(trays_that_the_store_has_no_more_go),
 		cmocka_unit_test(sums_are_of_labels_and_zones_with_the_worst_tray),
+		cmocka_unit_test(
+			who_is_late_is_counted_over_the_fleet_and_comes_after_whatever_is_worse),
+		cmocka_unit_test(what_is_closed_is_told_with_since_when_and_what_opens_it),
+		cmocka_unit_test(certificates_that_end_soon_are_counted_and_the_first_is_named),
+		cmocka_unit_test(of_ten_thousand_closures_the_list_is_short_and_the_count_is_not),
 	};
 
 	printf("# %zu bytes a tray\n", sizeof(struct model_tray));

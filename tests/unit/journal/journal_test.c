@@ -98,15 +98,13 @@ static void spill(const char *name, const uint8_t *buf, size_t n)
 	fclose(f);
 }
 
-/* Would these be closed after a reboot? One letter a peer: a 10.1/16, b 10.2/16, w 10/8. */
-static const char *closed_by(const struct bwl_closed *c)
+/* One letter a peer: a 10.1/16, b 10.2/16, w 10/8. */
+static struct bwl_policy *three_peers(void)
 {
 	static const char *const names[] = { "a", "b", "w" }, *const at[] = { "10.1.0.0/16",
 									      "10.2.0.0/16",
 									      "10.0.0.0/8" };
 	struct bwl_policy *pol = bwl_policy_new();
-	static char ret[8];
-	size_t n = 0;
 
 	for (unsigned i = 0; i < 3; i++) {
 		struct bwl_pol_peer *q = bwl_policy_add_peer(pol);
@@ -116,10 +114,20 @@ static const char *closed_by(const struct bwl_closed *c)
 		q->addresses[0] = pfx(at[i]);
 		q->naddresses = 1;
 	}
+	return pol;
+}
+
+/* Would these be closed after a reboot? */
+static const char *closed_by(const struct bwl_closed *c)
+{
+	struct bwl_policy *pol = three_peers();
+	static char ret[8];
+	size_t n = 0;
+
 	bwl_closed_into_policy(c, pol);
 	for (unsigned i = 0; i < 3; i++)
 		if (pol->peers[i].revoked)
-			ret[n++] = *names[i];
+			ret[n++] = *pol->peers[i].name;
 	ret[n] = '\0';
 	bwl_policy_free(pol);
 	return ret;
@@ -613,6 +621,109 @@ static void what_follows_one_that_was_set_aside_is_no_old_copy(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* What people sign between two of them lifts it not: due.c compares with the last. */
+static void what_is_stopped_or_clamped_again_is_so_since_then(void **state)
+{
+	struct bwl_journal_rec r = { .kind = BWL_J_STOP, .wall_s = 1000 };
+	struct bwl_journal j;
+
+	(void)state;
+	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
+	assert_int_equal(bwl_journal_again(dir, BWL_J_STOP, NULL, 1060, NULL), 0);
+	assert_int_equal(bwl_journal_again(dir, BWL_J_STOP, NULL, 1030, NULL), 0);
+	/* what is not clamped is not clamped by that */
+	assert_int_equal(bwl_journal_again(dir, BWL_J_CLAMP, NULL, 1060, NULL), 0);
+	bwl_journal_look(dir, &j);
+	assert_true(j.closed.stop && !j.closed.clamp);
+	assert_int_equal(j.closed.stop_s, 1060);
+	assert_int_equal(j.records, 3); /* with the first of the file; none for 1030 */
+	bwl_journal_free(&j);
+	r = (struct bwl_journal_rec){ .kind = BWL_J_CLAMP, .wall_s = 2000 };
+	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
+	assert_int_equal(bwl_journal_again(dir, BWL_J_CLAMP, NULL, 2500, NULL), 0);
+	/* a clock that was set back in between */
+	r.wall_s = 1500;
+	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
+	/* a compacted file has the same moments */
+	bwl_journal_set_limit(1);
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(write_rec(i % 2 ? BWL_J_OPEN : BWL_J_CLOSE, "a", NULL, NULL), 0);
+	bwl_journal_look(dir, &j);
+	assert_true(j.records < 20);
+	assert_int_equal(j.closed.stop_s, 1060);
+	assert_int_equal(j.closed.clamp_s, 2500);
+	bwl_journal_free(&j);
+	/* what was opened, and closed since, is of then */
+	assert_int_equal(write_rec(BWL_J_LIFT, "", NULL, NULL), 0);
+	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
+	bwl_journal_look(dir, &j);
+	assert_int_equal(j.closed.clamp_s, 1500);
+	bwl_journal_free(&j);
+}
+
+static void close_at(const char *name, const char *where, uint64_t wall_s)
+{
+	struct bwl_journal_rec r = { .kind = BWL_J_CLOSE, .wall_s = wall_s };
+	struct bwl_pfx p;
+
+	snprintf(r.name, sizeof(r.name), "%s", name);
+	if (where) {
+		p = pfx(where);
+		r.pfx = &p;
+		r.npfx = 1;
+	}
+	assert_int_equal(bwl_journal_append(dir, &r, 1, BWL_JOURNAL_ANY, NULL), 0);
+}
+
+/* Letters of closed_by()'s peers that were closed then, or later. */
+static const char *closed_after(int64_t wall_s)
+{
+	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = three_peers();
+	bool late[3] = { 0 };
+	struct bwl_journal j;
+	static char ret[8];
+	size_t n = 0;
+
+	bwl_journal_look(dir, &j);
+	assert_int_equal(j.state, BWL_JOURNAL_OK);
+	bwl_closed_after(&j.closed, wall_s, pol, late);
+	bwl_journal_free(&j);
+	for (unsigned i = 0; i < 3; i++)
+		if (late[i])
+			ret[n++] = *pol->peers[i].name;
+	ret[n] = '\0';
+	return ret;
+}
+
+/* What people signed at a moment opens what was closed before it, and no more. */
+static void a_name_and_a_prefix_are_closed_since_they_were_closed_last(void **state)
+{
+	(void)state;
+	close_at("a", NULL, 1000);
+	close_at("of-before", "10.2.0.0/16", 2000); /* b has its place, and no name there */
+	assert_string_equal(closed_after(900), "ab");
+	assert_string_equal(closed_after(1001), "b");
+	assert_string_equal(closed_after(2000), "b");
+	assert_string_equal(closed_after(2001), "");
+	/* revoked again, of itself and with all */
+	assert_int_equal(bwl_journal_again(dir, BWL_J_CLOSE, "a", 3000, NULL), 0);
+	assert_string_equal(closed_after(3000), "a");
+	assert_int_equal(bwl_journal_again(dir, BWL_J_CLOSE, NULL, 4000, NULL), 0);
+	assert_int_equal(bwl_journal_again(dir, BWL_J_CLOSE, "w", 5000, NULL), 0); /* open */
+	assert_string_equal(closed_after(4000), "a");
+	close_at("b", NULL, 2500);
+	/* a compacted file has the same moments */
+	bwl_journal_set_limit(1);
+	for (unsigned i = 0; i < 40; i++)
+		assert_int_equal(write_rec(i % 2 ? BWL_J_OPEN : BWL_J_CLOSE, "x", NULL, NULL), 0);
+	assert_string_equal(closed_after(4000), "a");
+	assert_string_equal(closed_after(4001), "");
+	assert_string_equal(closed_after(2500), "ab");
+	assert_string_equal(closed_after(2501), "a");
+	assert_int_equal(write_rec(BWL_J_OPEN, "a", NULL, NULL), 0);
+	assert_string_equal(closed_after(900), "b");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -624,6 +735,8 @@ int main(void)
 		T(a_byte_changed_before_the_end_is_found),
 		T(a_torn_record_is_taken_away_by_the_next),
 		T(a_revocation_whose_end_is_torn_away_closes_the_name),
+		T(what_is_stopped_or_clamped_again_is_so_since_then),
+		T(a_name_and_a_prefix_are_closed_since_they_were_closed_last),
 		T(compaction_loses_nothing_and_ends),
 		T(a_compacted_file_goes_on_from_where_end_is),
 		T(a_journal_is_begun_with_its_first_closures_or_is_cut),

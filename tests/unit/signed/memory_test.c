@@ -199,6 +199,35 @@ static void what_was_revoked_stays_so_in_the_epochs_that_follow(void **state)
 	assert_null(give_policy(m, "base", 3, 6, "a"));
 }
 
+/* Signed for an epoch that had not begun, revoked by digest, and then a root begins that epoch. */
+static void what_was_revoked_stays_so_under_a_root_of_a_higher_epoch(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	struct rig_root w = rig_root_1;
+	json_t *o = rig_terms("it", 1, 1, NOW - 60, NOW + DAY);
+	struct bwl_err e = { 0 };
+	struct bwl_signed d;
+	char hex[65], *text;
+
+	(void)state;
+	text = rig_sign(BWL_SIGNED_POLICY, "hall-3", "all", policy("base", 2, 5, "a"), 0);
+	assert_int_equal(bwl_signed_peek(text, strlen(text), &d, NULL), 0);
+	json_object_set_new(o, "documents", json_pack("[s]", bwl_hex_encode(d.digest, 32, hex)));
+	json_object_set_new(o, "reason", json_string("wrong"));
+	bwl_signed_free(&d);
+	free(text);
+	assert_null(give(m, BWL_SIGNED_REVOCATION, o, 1U << CAROL));
+	w.version = w.epoch = 2;
+	text = rig_root_text(&w, PEOPLE);
+	assert_int_equal(bwl_memory_next_root(m, text, strlen(text), &e), 0);
+	assert_int_equal(bwl_memory_keep(m, dir, &e), 0);
+	free(text);
+	again(&m);
+	assert_int_equal(bwl_memory_epoch(m), 2);
+	assert_string_equal(give_policy(m, "base", 2, 5, "a"), "signed-revoked");
+	assert_null(give_policy(m, "base", 2, 5, "b"));
+}
+
 static void the_newest_enrolment_counts_whatever_came_last(void **state)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
@@ -224,24 +253,26 @@ static void the_newest_enrolment_counts_whatever_came_last(void **state)
 static void wall_time_is_never_below_the_newest_signed_time(void **state)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
-	const uint64_t quarter = BWL_OFFLINE_FOR_NS;
 
 	(void)state;
-	assert_false(bwl_memory_is_fresh(m, NOW, quarter)); /* none was ever seen */
+	assert_int_equal(bwl_memory_whole(m), 0); /* none was ever seen */
 	assert_null(give_time(m, 1, NOW + 100));
 	again(&m);
 	assert_int_equal(bwl_memory_now(m, NOW), NOW + 100);
 	assert_int_equal(bwl_memory_now(m, 0), NOW + 100); /* a clock without a battery */
 	assert_int_equal(bwl_memory_now(m, NOW + 101), NOW + 101);
-	assert_true(bwl_memory_is_fresh(m, NOW, quarter));
-	assert_true(bwl_memory_is_fresh(m, NOW + 100 + 899, quarter));
-	assert_false(bwl_memory_is_fresh(m, NOW + 100 + 900, quarter));
+	assert_int_equal(bwl_memory_whole(m), 0);
+	bwl_memory_set_whole(m);
+	assert_int_equal(bwl_memory_keep(m, dir, &(struct bwl_err){ 0 }), 0);
+	again(&m);
+	assert_int_equal(bwl_memory_whole(m), NOW + 100);
 	/* what ended by that time is over, whatever the clock says */
 	assert_null(give_time(m, 2, NOW + DAY));
 	assert_string_equal(give_policy(m, "base", 1, 1, "a"), "signed-expired");
 	/* an older one is no step back */
 	assert_string_equal(give_time(m, 1, NOW + 100), "signed-old");
 	assert_int_equal(bwl_memory_newest(m), NOW + DAY);
+	assert_int_equal(bwl_memory_whole(m), NOW + 100);
 }
 
 static void a_stolen_online_key_is_got_over_by_the_next_root(void **state)
@@ -273,6 +304,30 @@ static void a_stolen_online_key_is_got_over_by_the_next_root(void **state)
 	assert_null(give(m, BWL_SIGNED_TIMESTAMP, rig_terms("time", 1, 1, NOW, NOW + DAY),
 			 1U << MALLORY));
 	assert_string_equal(give_policy(m, "base", 1, 4, "a"), "signed-old"); /* people's stay */
+}
+
+/* Beside one that stays: what was said is not known to be of the one or of the other. */
+static void an_online_key_that_goes_takes_along_what_it_said(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	struct rig_root w = { 2, 1, PEOPLE, 1U << CONTROLLER | 1U << MALLORY, 2, NOW + DAY };
+	struct bwl_err e = { 0 };
+	char *text = rig_root_text(&w, PEOPLE);
+
+	(void)state;
+	assert_null(give_time(m, 1, NOW + 100));
+	assert_int_equal(bwl_memory_next_root(m, text, strlen(text), &e), 0);
+	assert_int_equal(bwl_memory_newest(m), NOW + 100); /* one more: nothing is forgotten */
+	free(text);
+	assert_null(give(m, BWL_SIGNED_TIMESTAMP,
+			 rig_terms("time", 1, 1000000, NOW + 3000 * DAY, NOW + 3001 * DAY),
+			 1U << MALLORY));
+	w = (struct rig_root){ 3, 1, PEOPLE, 1U << CONTROLLER, 2, NOW + DAY };
+	text = rig_root_text(&w, PEOPLE);
+	assert_int_equal(bwl_memory_next_root(m, text, strlen(text), &e), 0);
+	free(text);
+	assert_int_equal(bwl_memory_newest(m), NOW - DAY);
+	assert_null(give_time(m, 2, NOW + 200));
 }
 
 static void who_enrols_brings_what_two_people_signed(void **state)
@@ -411,10 +466,12 @@ static unsigned fill(struct bwl_memory *m, enum bwl_signed_type type, const char
 	unsigned i = 0;
 	int r;
 
+	d.body = json_pack("{s:s}", "tray", "tray-9"); /* of those that have one */
 	do {
 		snprintf(d.terms.name, sizeof(d.terms.name), "%s%u", first, i);
 		r = bwl_memory_accept(m, &d, &e);
 	} while (!r && ++i < 10000);
+	json_decref(d.body);
 	assert_int_equal(r, -ENOSPC);
 	return i;
 }
@@ -509,6 +566,88 @@ static void what_holds_is_not_forgotten_for_what_comes(void **state)
 	assert_false(has(m, BWL_SIGNED_POLICY, "p0"));
 }
 
+static const char *expel(struct bwl_memory *m, const char *name, unsigned version, int64_t at,
+			 unsigned who)
+{
+	json_t *o = rig_terms(name, 1, version, at, NOW + DAY);
+
+	json_object_set_new(o, "tray", json_string(name));
+	json_object_set_new(o, "reason", json_string("stolen"));
+	return give(m, BWL_SIGNED_EXPULSION, o, who);
+}
+
+static const char *readmit(struct bwl_memory *m, const char *name, unsigned version, int64_t at,
+			   unsigned who)
+{
+	BWL_AUTO(bwl_root_free) struct bwl_root *root = rig_root();
+	json_t *o = rig_terms(name, 1, version, at, NOW + DAY);
+	char hex[65];
+
+	json_object_set_new(o, "tray", json_string(name));
+	json_object_set_new(o, "root", json_string(bwl_hex_encode(bwl_root_digest(root), 32, hex)));
+	return give(m, BWL_SIGNED_ENROLMENT, o, who);
+}
+
+static void who_is_expelled_is_so_until_an_enrolment_that_was_signed_after_it(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+
+	(void)state;
+	assert_null(readmit(m, "tray-9", 1, NOW - 50, PEOPLE)); /* it was in, once */
+	assert_null(expel(m, "tray-9", 1, NOW - 40, 1U << BOB));
+	again(&m);
+	assert_true(bwl_memory_is_expelled(m, "tray-9", NULL));
+	assert_true(bwl_memory_is_expelled(m, "east", "tray-9")); /* by the identity of its IKE */
+	assert_false(bwl_memory_is_expelled(m, "tray-8", "tray-7"));
+	/* one of before, whatever its number, and one person's, let nobody in */
+	assert_null(readmit(m, "tray-9", 2, NOW - 45, PEOPLE));
+	assert_null(readmit(m, "tray-9", 3, NOW - 40, PEOPLE));
+	assert_string_equal(readmit(m, "tray-9", 4, NOW - 30, 1U << BOB), "signed-untrusted");
+	assert_true(bwl_memory_is_expelled(m, "tray-9", NULL));
+	assert_null(readmit(m, "tray-9", 4, NOW - 30, PEOPLE));
+	again(&m);
+	assert_false(bwl_memory_is_expelled(m, "tray-9", NULL));
+	/* an expulsion of before that was kept back, with a higher number */
+	assert_null(expel(m, "tray-9", 2, NOW - 35, 1U << BOB));
+	assert_false(bwl_memory_is_expelled(m, "tray-9", NULL));
+	assert_null(expel(m, "tray-9", 3, NOW - 20, 1U << BOB));
+	assert_true(bwl_memory_is_expelled(m, "tray-9", NULL));
+	/* and in the other order: what the store still has */
+	assert_null(readmit(m, "tray-8", 1, NOW - 10, PEOPLE));
+	assert_null(expel(m, "tray-8", 1, NOW - 20, 1U << BOB));
+	assert_false(bwl_memory_is_expelled(m, "tray-8", NULL));
+	assert_int_equal(bwl_memory_bound(m).version,
+			 1); /* none of it is an enrolment of this tray */
+}
+
+static void who_was_replaced_is_not_expelled_by_what_the_store_still_has(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol(); /* at NOW - 60 */
+
+	(void)state;
+	assert_null(expel(m, "tray-7", 1, NOW - 61, PEOPLE));
+	assert_false(bwl_memory_is_expelled(m, "tray-7", NULL));
+	assert_null(expel(m, "tray-7", 2, NOW - 50, 1U << ALICE));
+	assert_true(bwl_memory_is_expelled(m, "tray-7", NULL));
+}
+
+static void keys_go_for_two_people_until_this_tray_is_enrolled_again(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol(); /* at NOW - 60 */
+
+	(void)state;
+	assert_null(expel(m, "tray-9", 1, NOW - 50, PEOPLE));
+	assert_null(expel(m, "tray-7", 1, NOW - 50, 1U << ALICE));
+	assert_false(bwl_memory_destroys(m)); /* another tray's, and one person's */
+	assert_null(expel(m, "tray-7", 2, NOW - 40, PEOPLE));
+	assert_true(bwl_memory_destroys(m));
+	again(&m);
+	assert_true(bwl_memory_destroys(m)); /* over a restart, too */
+	assert_null(readmit(m, "tray-7", 2, NOW - 30, PEOPLE));
+	again(&m);
+	assert_false(bwl_memory_destroys(m)); /* the new keys of who is in again stay */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,17 +655,22 @@ int main(void)
 		cmocka_unit_test(a_new_epoch_ends_all_that_was_signed_before),
 		cmocka_unit_test(a_document_that_was_revoked_by_name_is_never_taken),
 		cmocka_unit_test(what_was_revoked_stays_so_in_the_epochs_that_follow),
+		cmocka_unit_test(what_was_revoked_stays_so_under_a_root_of_a_higher_epoch),
 		cmocka_unit_test(the_newest_enrolment_counts_whatever_came_last),
 		cmocka_unit_test(wall_time_is_never_below_the_newest_signed_time),
 		cmocka_unit_test(a_stolen_online_key_is_got_over_by_the_next_root),
+		cmocka_unit_test(an_online_key_that_goes_takes_along_what_it_said),
 		cmocka_unit_test(who_enrols_brings_what_two_people_signed),
 		cmocka_unit_test(a_memory_that_was_changed_is_not_believed),
 		cmocka_unit_test(what_has_ended_makes_room),
 		cmocka_unit_test(the_online_key_alone_takes_room_from_nobody_else),
 		cmocka_unit_test(what_closes_has_room_where_one_person_filled_all_others),
 		cmocka_unit_test(what_holds_is_not_forgotten_for_what_comes),
+		cmocka_unit_test(who_is_expelled_is_so_until_an_enrolment_that_was_signed_after_it),
+		cmocka_unit_test(who_was_replaced_is_not_expelled_by_what_the_store_still_has),
 		cmocka_unit_test(what_holds_and_what_is_due_are_kept_over_restarts),
 		cmocka_unit_test(what_cannot_be_looked_at_counts_as_enrolled),
+		cmocka_unit_test(keys_go_for_two_people_until_this_tray_is_enrolled_again),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, drop_dir);

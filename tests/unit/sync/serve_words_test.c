@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "serve/words.h"
+#include "serve/serve.h"
 #include "../test.h"
 
 /* "KEY=VALUE", NULL ends them */

@@ -61,12 +61,12 @@ static void do_close(void *arg)
 	t.closes++;
 }
 
-static int do_read(void *arg, struct docs *d, int64_t *ret_revision, struct bwl_err *e)
+static int do_read(void *arg, struct sync_docs *d, int64_t *ret_revision, struct bwl_err *e)
 {
 	(void)arg;
 	t.reads++;
 	for (unsigned i = 0; i < t.n && !t.read_fails; i++)
-		docs_put(d, RANGE, &t.kv[i], DOCS_READ);
+		sync_docs_put(d, RANGE, &t.kv[i], DOCS_READ);
 	*ret_revision = 100;
 	return fails(t.read_fails, e);
 }
@@ -81,14 +81,14 @@ static int do_watch(void *arg, int64_t from, uint64_t now_ns, struct bwl_err *e)
 	return 0;
 }
 
-static int do_hear(void *arg, struct docs *d, uint64_t now_ns, struct bwl_err *e)
+static int do_hear(void *arg, struct sync_docs *d, uint64_t now_ns, struct bwl_err *e)
 {
 	int r = t.hear_says;
 
 	(void)arg;
 	(void)now_ns;
 	if (t.has_news)
-		docs_put(d, RANGE, &t.news, DOCS_WATCH);
+		sync_docs_put(d, RANGE, &t.news, DOCS_WATCH);
 	t.has_news = false;
 	t.hear_says = 0;
 	return r == -ESTALE ? r : fails(r, e);
@@ -163,8 +163,9 @@ static enum given do_look(void *arg, enum doc_lane lane, struct bwl_err *why)
 	return t.answer;
 }
 
-static ssize_t do_agent_status(void *arg, void *to, size_t most)
+static ssize_t do_agent_status(void *arg, uint64_t cosigned, void *to, size_t most)
 {
+	(void)cosigned;
 	(void)arg;
 	assert_true(most >= 6);
 	memcpy(to, "signed", 6);
@@ -272,6 +273,42 @@ static void what_closes_waits_for_no_policy_that_is_being_put_in_force(void **st
 	has("grant/1", 5);
 	runs(&s, 70 * SYNC_S);
 	assert_int_equal(t.ngiven, 2); /* both ways are taken */
+	sync_done(&s);
+}
+
+static void has_big(const char *kind_and_name, int64_t mod)
+{
+	has(kind_and_name, mod);
+	snprintf(t.key[t.n - 1], BWL_ETCD_KEY_MOST, RANGE "big/%s", kind_and_name);
+	t.kv[t.n - 1].key = bwl_pb_in(t.key[t.n - 1], strlen(t.key[t.n - 1]));
+}
+
+/* A fleet does not fetch megabytes in one moment; what closes is fetched at once, however large. */
+static void a_document_in_parts_is_fetched_at_a_moment_of_the_trays_own(void **state)
+{
+	struct sync s = begin();
+
+	(void)state;
+	t.chance = 512;
+	has_big("policy/1", 1);
+	has("grant/1", 2);
+	has_big("revocation/1", 3);
+	runs(&s, SYNC_SPREAD_NS / 2 - SYNC_S);
+	assert_int_equal(t.ngiven, 1);
+	assert_string_equal(t.given[0], "revocation/1");
+	runs(&s, 4 * SYNC_S);
+	assert_int_equal(t.ngiven, 3);
+	assert_string_equal(t.given[1], "policy/1"); /* and what comes behind it, after it */
+	assert_string_equal(t.given[2], "grant/1");
+	t.chance = 1023; /* another document, another moment */
+	t.kv[0].mod = 4;
+	t.news = t.kv[0];
+	t.news.value = bwl_pb_in("x", 1);
+	t.has_news = true;
+	runs(&s, SYNC_SPREAD_NS - SYNC_S);
+	assert_int_equal(t.ngiven, 3);
+	runs(&s, 2 * SYNC_S);
+	assert_int_equal(t.ngiven, 4);
 	sync_done(&s);
 }
 
@@ -488,7 +525,7 @@ static void a_store_with_too_much_in_it_is_bounded_and_told(void **state)
 static void bytes_of_the_watch_are_bounded(void **state)
 {
 	static char value[BWL_DOC_INLINE_MOST];
-	struct docs d = { 0 };
+	struct sync_docs d = { 0 };
 
 	(void)state;
 	for (unsigned i = 0; i < 200; i++) {
@@ -498,15 +535,15 @@ static void bytes_of_the_watch_are_bounded(void **state)
 					  .value = bwl_pb_in(value, sizeof(value)),
 					  .mod = i + 1 };
 
-		docs_put(&d, RANGE, &kv, DOCS_WATCH);
+		sync_docs_put(&d, RANGE, &kv, DOCS_WATCH);
 		assert_true(d.bytes <= DOCS_BYTES_MOST);
 	}
 	assert_int_equal(d.n, 200);
 	assert_int_equal(d.bytes, DOCS_BYTES_MOST);
-	docs_read_begin(&d);
-	docs_read_end(&d);
+	sync_docs_read_begin(&d);
+	sync_docs_read_end(&d);
 	assert_true(d.n == 0 && d.bytes == 0);
-	docs_done(&d);
+	sync_docs_done(&d);
 }
 
 /* Who published it waits for that; of a signed time nobody does, and all trays have it at once. */
@@ -563,6 +600,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(documents_are_handed_over_by_kind_and_then_by_age),
 		cmocka_unit_test(what_closes_waits_for_no_policy_that_is_being_put_in_force),
+		cmocka_unit_test(a_document_in_parts_is_fetched_at_a_moment_of_the_trays_own),
 		cmocka_unit_test(all_is_read_about_once_a_minute_and_nothing_comes_twice),
 		cmocka_unit_test(a_compacted_watch_is_a_full_read_and_a_new_watch),
 		cmocka_unit_test(the_other_servers_are_asked_at_once_and_then_ever_later),

@@ -48,6 +48,7 @@ nft_up() {
 nft_down() { in_ns dpu1 nft delete table netdev rival; }
 
 # Open vSwitch between the host port and the DPU's own stack; 0 limits: its flow alone.
+# By a clock of instructions a process that waits for a disk sees minutes pass: hence an hour.
 ovs_up() {
 	local i kbit=$(($2 * 8 / 1000)) match
 	modprobe openvswitch 2>/dev/null
@@ -58,7 +59,7 @@ ovs_up() {
 		ovsdb-server "$OVS/conf.db" --remote="punix:$OVS/db.sock" --detach --pidfile --log-file 2>/dev/null &&
 		ovs-vsctl --db="unix:$OVS/db.sock" --no-wait init &&
 		in_ns dpu1 /usr/lib/openvswitch-switch/ovs-vswitchd "unix:$OVS/db.sock" --detach --pidfile --log-file 2>/dev/null || return
-	ovs-vsctl --db="unix:$OVS/db.sock" --timeout=60 add-br br0 -- \
+	ovs-vsctl --db="unix:$OVS/db.sock" --timeout=3600 add-br br0 -- \
 		set bridge br0 protocols=OpenFlow13,OpenFlow15 "other-config:hwaddr=\"$(tray_mac 1 2)\"" -- \
 		add-port br0 pf0hpf || return
 	# A flow may name one meter: a table for each, and the last one sends. In the kernel it is one flow again.
@@ -75,7 +76,7 @@ ovs_up() {
 	ip_in dpu1 addr add 10.0.1.1/24 dev br0
 }
 ovs_down() {
-	ovs-vsctl --db="unix:$OVS/db.sock" --timeout=60 del-br br0
+	ovs-vsctl --db="unix:$OVS/db.sock" --timeout=3600 del-br br0
 	for pid in "$OVS"/ovs-vswitchd.pid "$OVS"/ovsdb-server.pid; do
 		kill "$(<"$pid")"
 		lab_wait_for 20 test ! -e "$pid"

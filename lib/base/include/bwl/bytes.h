@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <bwl/err.h>
 
-/* Reads a file to its end, from standard input where fd is that; the caller frees *ret. -EFBIG:
- * more than `most`. */
+/*
+ * Reads a file to its end, from standard input where fd is that; the caller frees *ret, behind
+ * whose *ret_len bytes there is a NUL. -EFBIG: more than `most`.
+ */
 int bwl_bytes_read(int fd, size_t most, char **ret, size_t *ret_len, struct bwl_err *e);
 
 /* All of them, however many calls that takes; 0 or -errno. */

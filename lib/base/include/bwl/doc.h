@@ -17,8 +17,9 @@ json_t *bwl_doc(const char *kind);
 /* Takes the reference. A document of its own; one of a stream, as one line. */
 void bwl_doc_print(json_t *o);
 void bwl_doc_line(json_t *o);
-/* An error as a document of kind error. */
+/* An error as a document of kind error, and what is in it. */
 json_t *bwl_doc_err(const struct bwl_err *e, const char *program);
+json_t *bwl_json_err(const struct bwl_err *e, const char *program);
 
 /* Values; null is what is not known, or is not there. */
 json_t *bwl_json_text(const char *s); /* NULL: null */

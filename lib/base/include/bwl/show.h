@@ -7,6 +7,8 @@
 #define BWL_SHOW_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include "doc.h"
 #include "units.h"
@@ -35,11 +37,12 @@ struct bwl_value bwl_v_json(json_t *json);
 
 struct bwl_field {
 	const char *key;  /* NULL: for people only */
-	const char *head; /* of the column; BWL_RIGHT before it: aligned to the right; NULL: for
-			     programs only */
+	const char *head; /* of the column, after BWL_RIGHT or BWL_NAMES; NULL: for programs only */
 	struct bwl_value (*get)(const void *row);
 };
-#define BWL_RIGHT '>'
+#define BWL_RIGHT '>' /* aligned to the right: numbers, never cut */
+#define BWL_SPARE '?' /* before these: left out where a terminal is too narrow */
+#define BWL_NAMES '~' /* names, shortened in the middle where a terminal is too narrow */
 
 /* Where a list shows a field that has both. */
 enum bwl_where { BWL_BOTH, BWL_FOR_PROGRAMS, BWL_FOR_PEOPLE };
@@ -62,7 +65,13 @@ json_t *bwl_list_end(struct bwl_list *l);
 struct bwl_table;
 struct bwl_table *bwl_table_new(const char *const *heads); /* ends with NULL; at most 16 */
 void bwl_cell(struct bwl_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * In the width of the terminal that f is, or as wide as it comes: names are shortened, a last
+ * column of text is wrapped.
+ */
 void bwl_table_print(struct bwl_table *t, FILE *f);
+void bwl_table_print_in(struct bwl_table *t, FILE *f, size_t most);
+size_t bwl_columns_of(FILE *f); /* $COLUMNS, or what the terminal says; no terminal: SIZE_MAX */
 void bwl_table_free(struct bwl_table *t);
 
 #endif

@@ -42,6 +42,16 @@ void bwl_eswitch_read(const struct nlmsghdr *h, struct bwl_eswitch *ret);
 int bwl_devlink_param(const char *card, const char *name, char ret[static BWL_CARD_WORD]);
 void bwl_devlink_param_read(const struct nlmsghdr *h, char ret[static BWL_CARD_WORD]);
 
+/* devlink dev info. Empty: not told. */
+struct bwl_devlink_info {
+	char driver[BWL_CARD_WORD];                         /* "mlx5_core" */
+	char psid[BWL_CARD_WORD];                           /* the board: "MT_0000000009" */
+	char running[BWL_CARD_WORD], stored[BWL_CARD_WORD]; /* firmware: now, after a reset */
+};
+/* 0, also where the device tells nothing; -ENOENT: no devlink, or no such device. */
+int bwl_devlink_info(const char *card, struct bwl_devlink_info *ret);
+void bwl_devlink_info_read(const struct nlmsghdr *h, struct bwl_devlink_info *ret);
+
 /* Queues with an interrupt each: for receiving, for sending, and for both. */
 struct bwl_channels {
 	bool told;

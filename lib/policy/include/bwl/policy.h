@@ -158,6 +158,21 @@ const char *bwl_policy_file_name(const char *path);
 int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t now_boot_ns,
 		     int64_t now_wall_s, struct bwl_policy **ret, struct bwl_err *e);
 /*
+ * The same, and all errors of the file rather than its first: where *all has some, *ret is not set.
+ * After an error reading goes on with the next key, peer, zone, …, where that is safe.
+ */
+#define BWL_ERRORS_MOST 20
+struct bwl_errors {
+	struct bwl_err list[BWL_ERRORS_MOST]; /* by line */
+	size_t n;
+	bool more; /* there are more than these */
+	/* of the reader: which item each is of, and how many are about keys and kinds alone */
+	char section[BWL_ERRORS_MOST][80], item[BWL_ERRORS_MOST][80];
+	size_t nshape;
+};
+int bwl_policy_parse_all(const char *name, const char *text, size_t len, uint64_t now_boot_ns,
+			 int64_t now_wall_s, struct bwl_policy **ret, struct bwl_errors *all);
+/*
  * `until:` is a time of the wall clock, and is turned into boot time once. -EAGAIN where there is
  * one and the clock is not synchronised: it may be behind, and the grant would last longer.
  */

@@ -24,7 +24,9 @@
  * {"argv": [WORD…]}, with the file that it reads as a sealed memfd, if it does. Answered by
  * {"exit": N, "out": A, "err": B}, then A bytes of its standard output and B of its standard error.
  * Members of bwlimit may what changes something, those of bwlimit-read what only shows
- * (ctl/ordered.c); of these bwlimit-sync has those that it serves controllers with.
+ * (ctl/ordered.c); of these bwlimit-sync has those that it serves controllers with. With "stream":
+ * true the command goes on: {"stream": true}, then what it says, until who asked hangs up. `top` is
+ * the only one. {"argv": ["--json", "status"]} is bwlimit-load's.
  *
  * Documents, by whoever is root or the user bwlimit-sync: a connection is one request and one
  *answer.
@@ -50,7 +52,8 @@
 #include <bwl/err.h>
 
 #define BWL_RUN_DIR "/run/bwlimit"
-#define BWL_AGENT_LINE 4096 /* bytes of a request or an answer, with its newline */
+#define BWL_AGENT_LINE 4096   /* bytes of a request or an answer, with its newline */
+#define BWL_AGENT_STATUS 8192 /* of the answer to `status`: base64 where it is signed */
 #define BWL_AGENT_SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
 /* Has a document them, so that what was checked is what is used? */
 bool bwl_agent_is_sealed(int doc);
@@ -59,6 +62,11 @@ bool bwl_agent_is_sealed(int doc);
 #define BWL_AGENT_EVENTS ".events"
 #define BWL_AGENT_COMMANDS ".commands"
 #define BWL_AGENT_DOCUMENTS ".documents"
+/* No sockets, but files (bwl/for_readers.h): the newest result of `bwlimit-load verify`, */
+#define BWL_VERIFIED ".verify"
+/* and the end of the audit log, and its newest checkpoint, by bwlimitd (agent/recent.h). */
+#define BWL_LOGGED ".log"
+#define BWL_SIGNED ".audit"
 /* The socket of the bwlimitd of a pin directory, as bwl_pin_dir() has it; ending: which of them. */
 int bwl_agent_address(const char *pin_dir, const char *ending, struct sockaddr_un *ret,
 		      struct bwl_err *e);

@@ -104,7 +104,8 @@ extern const struct bwl_field bwl_f_name, bwl_f_addresses, bwl_f_zone, bwl_f_fro
 	bwl_f_ipsec_remote;
 /* Of the maps. */
 extern const struct bwl_field bwl_f_peer, bwl_f_state, bwl_f_rate, bwl_f_burst, bwl_f_left,
-	bwl_f_expires, bwl_f_body_mode, bwl_f_mode_in_force, bwl_f_horizon, bwl_f_tunnel;
+	bwl_f_expires, bwl_f_body_mode, bwl_f_mode_in_force, bwl_f_sa_out, bwl_f_offload,
+	bwl_f_horizon, bwl_f_tunnel;
 /* Of the counters. */
 extern const struct bwl_field bwl_f_passed_frames, bwl_f_passed_bytes, bwl_f_dropped_frames,
 	bwl_f_dropped_bytes, bwl_f_refund_lost, bwl_f_passes, bwl_f_drops, bwl_f_share;

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the newest signed time says was published to close, and has not come here: see docs.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "docs.h"
+#include "signed/closing.h"
+#include "signed/envelope.h"
+#include "signed/payload.h"
+
+/* Of a bwlimitd of before its bytes are not kept: it says nothing then, until the next minute. */
+static const struct docs_one *newest_time(const struct docs *s)
+{
+	const struct bwl_memory_item *item;
+	size_t n;
+
+	item = bwl_memory_items(s->m, &n);
+	for (size_t i = 0; i < n; i++)
+		if (item[i].type == BWL_SIGNED_TIMESTAMP)
+			return docs_find(s, item[i].digest.b);
+	return NULL;
+}
+
+/* What is of an epoch that is over is taken no more, and closes nothing. */
+static bool is_here(const struct bwl_memory *m, const struct bwl_closing *c)
+{
+	const struct bwl_memory_item *item;
+	size_t n;
+
+	if (c->epoch < bwl_memory_epoch(m))
+		return true;
+	item = bwl_memory_items(m, &n);
+	for (size_t i = 0; i < n; i++)
+		if (item[i].type == c->type && !strcmp(item[i].name, c->name))
+			return item[i].epoch > c->epoch ||
+			       (item[i].epoch == c->epoch &&
+				(item[i].version > c->version ||
+				 (item[i].version == c->version &&
+				  !memcmp(item[i].digest.b, c->digest, sizeof(c->digest)))));
+	return false;
+}
+
+static int64_t enrolled_s(const struct bwl_memory *m)
+{
+	const struct bwl_memory_item *item;
+	int64_t newest = 0;
+	size_t n;
+
+	item = bwl_memory_items(m, &n);
+	for (size_t i = 0; i < n; i++)
+		if (item[i].type == BWL_SIGNED_ENROLMENT && !item[i].other &&
+		    item[i].issued_s > newest)
+			newest = item[i].issued_s;
+	return newest;
+}
+
+/*
+ * By a label it went to the trays that had it then: one that was enrolled after that was not among
+ * them.
+ */
+static bool is_for(const struct bwl_memory *m, const struct bwl_closing *c)
+{
+	const struct bwl_tray *us = bwl_memory_tray(m);
+	struct bwl_tray by_name = *us;
+
+	by_name.nlabels = 0;
+	return bwl_audience_has(c->audience, &by_name) ||
+	       (bwl_audience_has(c->audience, us) && c->issued_s >= enrolled_s(m));
+}
+
+size_t docs_missing(const struct docs *s, char (*ret)[DOCS_KEY], size_t most)
+{
+	const struct docs_one *time = newest_time(s);
+	uint64_t ours = bwl_root_terms(bwl_memory_root(s->m))->version, theirs;
+	struct bwl_closing c;
+	const json_t *o;
+	size_t i, n = 0;
+
+	if (!time)
+		return 0;
+	theirs = bwl_payload_number(time->d.body, "root");
+	if (theirs > ours && n++ < most)
+		snprintf(ret[n - 1], DOCS_KEY, "root, version %" PRIu64, theirs);
+	/* Who judged by a root of before may name what this root's people did not sign. */
+	if (theirs && theirs < ours)
+		return 0;
+	json_array_foreach(json_object_get(time->d.body, "closing"), i, o)
+	{
+		if (!bwl_closing_read(o, &c) || !is_for(s->m, &c) || is_here(s->m, &c))
+			continue;
+		if (n++ < most)
+			snprintf(ret[n - 1], DOCS_KEY, "%s/%s", bwl_signed_word(c.type), c.name);
+	}
+	return n;
+}
+
+void docs_mind_whole(struct docs *s)
+{
+	const struct docs_one *time = newest_time(s);
+	uint64_t theirs = time ? bwl_payload_number(time->d.body, "root") : 0;
+
+	/* From who has not this root yet it says nothing of what closes: it is fresh by none. */
+	if (theirs && theirs < bwl_root_terms(bwl_memory_root(s->m))->version)
+		return;
+	if (time && !docs_missing(s, NULL, 0))
+		bwl_memory_set_whole(s->m);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flow records to disk (docs/recorder.md): every interval its thread turns the data plane's tables
+ * over, waits until no packet writes to those of before, adds them up, compares them with the
+ * peers' counters, and writes them as one file.
+ *
+ * Who is killed between has lost nothing: the tables hold until they are turned over once more, and
+ * the next one finds by the newest file that they were not written. What is missing all the same
+ * the next interval says.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+#include <bwl/record.h>
+#include "flows/store.h"
+#include "parts.h"
+#include "thread.h"
+
+#define STOP_S 5
+#define LOOK_NS 1000000000ULL /* between two looks whether the tables are the same still */
+#define REPLACED "the programs were being replaced, and wrote to two sets of tables"
+
+struct flows {
+	struct agent_thread thread;
+	pthread_mutex_t lock;  /* the pins are used under it, and no disk is */
+	struct bwl_pins *pins; /* NULL: not ours any more */
+	char state_dir[400], pin_dir[200], boot[FLOWS_BOOT];
+	uint64_t every_ns, most_bytes;
+	/* thread */
+	struct flows_store *store;
+	struct bwl_rec rec;
+	bool has_rec, told, was_replaced;
+	ino_t word; /* of its pin */
+	uint64_t begin_ns;
+	struct bwl_name *names, *names_before;
+	uint32_t nnames;
+	struct bwl_rec_sum other[BWL_REC_BANKS]; /* when its interval began */
+	bool other_known[BWL_REC_BANKS];
+	struct bwl_book_cpu *known; /* where counters stood: by peer, then by CPU */
+	size_t nknown;
+};
+
+static void word_path(const struct flows *v, char path[300])
+{
+	snprintf(path, 300, "%s/" BWL_REC_DIR "/%s", v->pin_dir, bwl_rec_map_name(BWL_REC_WORD));
+}
+
+static ino_t word_pin(const struct flows *v)
+{
+	char path[300];
+	struct stat st;
+
+	word_path(v, path);
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+static const char *peer_name(void *arg, uint32_t id)
+{
+	static char both[2 * BWL_NAME_LEN];
+	const struct flows *v = arg;
+	const char *was, *is;
+
+	if (id >= v->nnames)
+		return NULL;
+	was = v->names_before[id].name;
+	is = v->names[id].name;
+	if (!*is || !*was || !strncmp(is, was, BWL_NAME_LEN))
+		return *is ? is : *was ? was : NULL;
+	snprintf(both, sizeof(both), "%.31s/%.31s", was, is); /* no name has a slash */
+	return both;
+}
+
+static const char *port_name(void *arg, unsigned port)
+{
+	const struct flows *v = arg;
+
+	return v->pins && port < BWL_MAX_PORTS && *v->pins->dev[port].name ? v->pins->dev[port].name
+									   : NULL;
+}
+
+static bool is_host(void *arg, unsigned port)
+{
+	const struct flows *v = arg;
+
+	return v->pins && port < BWL_MAX_PORTS && v->pins->dev[port].kind == BWL_PORT_HOST;
+}
+
+/* Names as they are now; those of before are kept beside them. */
+static int take_names(struct flows *v)
+{
+	uint32_t n;
+
+	if (!v->pins)
+		return 0;
+	n = v->pins->schema.max_peers;
+	if (n != v->nnames) {
+		free(v->names);
+		free(v->names_before);
+		v->names = calloc(n, sizeof(*v->names));
+		v->names_before = calloc(n, sizeof(*v->names));
+		v->nnames = v->names && v->names_before ? n : 0;
+	}
+	if (!v->nnames)
+		return -ENOMEM;
+	memcpy(v->names_before, v->names, n * sizeof(*v->names));
+	memcpy(v->names, v->pins->name, n * sizeof(*v->names));
+	return 0;
+}
+
+static struct bwl_rec_sum other_of(const struct bwl_rec *r, uint32_t interval)
+{
+	struct bwl_rec_sum s = { 0 };
+
+	for (unsigned i = 0; i < r->ncpus; i++)
+		bwl_rec_sum_add(&s, &r->cpu[i].other[bwl_rec_bank(interval)]);
+	return s;
+}
+
+/* Both are sorted; what the interval says is newer. */
+static int learn(struct flows *v, const struct bwl_book *b)
+{
+	struct bwl_book_cpu *all = calloc(v->nknown + b->ncounts + 1, sizeof(*all));
+	size_t i = 0, k = 0, n = 0;
+
+	if (!all)
+		return -ENOMEM;
+	while (i < v->nknown || k < b->ncounts) {
+		const struct bwl_book_cpu *x = i < v->nknown ? &v->known[i] : NULL,
+					  *y = k < b->ncounts ? &b->count[k] : NULL;
+		int64_t order = !x   ? 1
+				: !y ? -1
+				     : ((int64_t)x->peer << 16 | x->cpu) -
+						((int64_t)y->peer << 16 | y->cpu);
+
+		i += order <= 0;
+		k += order >= 0;
+		all[n++] = order < 0 ? *x : *y;
+	}
+	free(v->known);
+	v->known = all;
+	v->nknown = n;
+	return 0;
+}
+
+/* Under the lock. other: since this interval began; NULL: not known. */
+static int text_of(struct flows *v, const struct bwl_book *b, const struct flows_facts *facts,
+		   char **ret, size_t *ret_len)
+{
+	struct flows_facts f = *facts;
+	struct timespec wall;
+	bool good;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	f.wall = wall;
+	f.now_ns = bwl_now_ns();
+	f.known = v->known;
+	f.nknown = v->nknown;
+	f.peer_name = peer_name;
+	f.port_name = port_name;
+	f.is_host = is_host;
+	f.arg = v;
+	good = flows_text(b, &f, ret, ret_len);
+	if (*ret && !good && !f.unbalanced)
+		agent_log(
+			LOG_ERR, "flows",
+			"interval %u: the flow records of a peer are not what its counter grew by: see the newest file in %s/" FLOWS_DIR,
+			f.id.interval, v->state_dir);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int write_interval(struct flows *v, const struct flows_facts *facts, struct bwl_err *e)
+{
+	struct flows_facts f = *facts;
+	struct bwl_book b;
+	size_t len = 0;
+	char gap[256];
+	char *text = NULL;
+	int r = bwl_book_read(&v->rec, f.id.interval, &b, e);
+
+	if (r)
+		return r;
+	f.sequence = flows_store_next(v->store);
+	if (flows_gap(flows_store_newest(v->store), &f.id, gap, sizeof(gap)))
+		f.gap = gap;
+	pthread_mutex_lock(&v->lock);
+	r = text_of(v, &b, &f, &text, &len);
+	pthread_mutex_unlock(&v->lock);
+	if (!r)
+		r = learn(v, &b);
+	r = r ? bwl_fail(e, -r, "an interval cannot be put together: %s", strerror(-r))
+	      : flows_store_put(v->store, &f.id, text, len, e);
+	free(text);
+	bwl_book_free(&b);
+	return r;
+}
+
+/* The interval ends: it is read and written. last: of these tables. */
+static int turn(struct flows *v, bool last, const char *unbalanced, struct bwl_err *e)
+{
+	struct flows_facts f = { .id = { .tables_ns = v->rec.word->made_ns, .last = last },
+				 .begin_ns = v->begin_ns,
+				 .unbalanced = unbalanced };
+	uint32_t next = v->rec.word->interval + 1;
+	struct bwl_rec_sum begun = other_of(&v->rec, next), other;
+	uint32_t bank;
+	int r;
+
+	memcpy(f.id.boot, v->boot, sizeof(f.id.boot));
+	pthread_mutex_lock(&v->lock);
+	r = take_names(v);
+	pthread_mutex_unlock(&v->lock);
+	if (r)
+		return bwl_fail(e, -r, "out of memory");
+	r = bwl_rec_turn(&v->rec, &f.id.interval, e);
+	f.end_ns = v->begin_ns = bwl_now_ns();
+	if (r)
+		return r;
+	if (!f.unbalanced && f.id.interval == 1) /* programs of before may have gone on a while */
+		f.unbalanced = REPLACED;
+	bank = bwl_rec_bank(f.id.interval);
+	other = other_of(&v->rec, f.id.interval);
+	other.frames -= v->other[bank].frames;
+	other.bytes -= v->other[bank].bytes;
+	other.drop_frames -= v->other[bank].drop_frames;
+	other.drop_bytes -= v->other[bank].drop_bytes;
+	f.other = v->other_known[bank] ? &other : NULL;
+	v->other[bwl_rec_bank(next)] = begun;
+	v->other_known[bwl_rec_bank(next)] = true;
+	return write_interval(v, &f, e);
+}
+
+/* Who was here before may have turned the tables over, and not come to write. */
+static int catch_up(struct flows *v, struct bwl_err *e)
+{
+	const struct flows_id *was = flows_store_newest(v->store);
+	uint32_t now = v->rec.word->interval;
+	struct flows_facts f = { .id = { .tables_ns = v->rec.word->made_ns, .interval = now - 1 } };
+
+	memcpy(f.id.boot, v->boot, sizeof(f.id.boot));
+	if (f.id.interval == 1)
+		f.unbalanced = REPLACED;
+	if (now < 2 || (was && !strcmp(was->boot, v->boot) && was->tables_ns == f.id.tables_ns &&
+			was->interval >= now - 1))
+		return 0;
+	pthread_mutex_lock(&v->lock);
+	take_names(v);
+	pthread_mutex_unlock(&v->lock);
+	return write_interval(v, &f, e);
+}
+
+static int open_tables(struct flows *v, struct bwl_err *e)
+{
+	int r;
+
+	v->word = word_pin(v);
+	if (!v->word)
+		return bwl_fail(e, ENOENT, "nothing is recorded");
+	r = bwl_rec_open(v->pin_dir, &v->rec, e);
+	if (r)
+		return r;
+	if (word_pin(v) != v->word) { /* of two sets of tables, perhaps */
+		bwl_rec_close(&v->rec);
+		return bwl_fail(e, EAGAIN, "the tables are being replaced");
+	}
+	v->has_rec = true;
+	v->begin_ns = v->rec.word->interval == 1 ? v->rec.word->made_ns : 0;
+	memset(v->other, 0, sizeof(v->other));
+	v->other_known[0] = v->other_known[1] = v->rec.word->interval == 1;
+	return catch_up(v, e);
+}
+
+/* The programs of these tables are gone, or going. */
+static int leave_tables(struct flows *v, const char *unbalanced, struct bwl_err *e)
+{
+	int r = turn(v, true, unbalanced, e);
+
+	bwl_rec_close(&v->rec);
+	v->has_rec = false;
+	return r;
+}
+
+static int step(struct flows *v, bool due, struct bwl_err *e)
+{
+	const char *why = NULL;
+	int r = v->store ? 0 : flows_store_open(v->state_dir, v->most_bytes, &v->store, e);
+
+	if (!r && v->has_rec && word_pin(v) != v->word) {
+		r = leave_tables(v, REPLACED, e);
+		v->was_replaced = true;
+	}
+	if (!r && !v->has_rec)
+		r = open_tables(v, e);
+	if (r || !due)
+		return r;
+	if (v->was_replaced)
+		why = REPLACED;
+	v->was_replaced = false;
+	return turn(v, false, why, e);
+}
+
+static void take_result(struct flows *v, int r, const struct bwl_err *e)
+{
+	if (!r && v->told)
+		agent_log(LOG_NOTICE, "flows", "flow records are written again");
+	if (r && r != -EAGAIN && !v->told)
+		agent_log(LOG_WARNING, "flows", "flow records are not written: %s", e->text);
+	v->told = r ? v->told || r != -EAGAIN : false;
+}
+
+static void run(void *arg)
+{
+	struct flows *v = arg;
+	uint64_t due = bwl_now_ns() + v->every_ns, now;
+	struct bwl_err e = { 0 };
+	bool on = true;
+
+	take_result(v, step(v, false, &e), &e);
+	while (on) {
+		now = bwl_now_ns();
+		on = agent_thread_nap(&v->thread, due > now && due - now < LOOK_NS ? due - now
+						  : due > now                      ? LOOK_NS
+										   : 1);
+		now = bwl_now_ns();
+		e = (struct bwl_err){ 0 };
+		if (on)
+			take_result(v, step(v, now >= due, &e), &e);
+		else if (v->has_rec && v->store) /* nobody waits for the next turn */
+			take_result(v,
+				    word_pin(v) == v->word
+					    ? turn(v, false, v->was_replaced ? REPLACED : NULL, &e)
+					    : leave_tables(v, REPLACED, &e),
+				    &e);
+		if (now >= due)
+			due = now - due < v->every_ns ? due + v->every_ns : now + v->every_ns;
+	}
+	if (v->has_rec)
+		bwl_rec_close(&v->rec);
+	if (v->store)
+		flows_store_close(v->store);
+	v->has_rec = false;
+	v->store = NULL;
+}
+
+static void give_up(void *arg)
+{
+	struct flows *v = arg;
+
+	pthread_mutex_lock(&v->lock);
+	v->pins = NULL;
+	pthread_mutex_unlock(&v->lock);
+}
+
+static void end(void *arg)
+{
+	struct flows *v = arg;
+
+	pthread_mutex_destroy(&v->lock);
+	free(v->names);
+	free(v->names_before);
+	free(v->known);
+	free(v);
+}
+
+bool agent_flows_wanted(struct agent *a)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/" BWL_REC_DIR "/%s", bwl_pin_dir(a->pin_dir),
+		 bwl_rec_map_name(BWL_REC_WORD));
+	return a->flows_bytes && !access(path, F_OK);
+}
+
+int agent_flows_start(struct agent *a, void **ret_part, struct bwl_err *e)
+{
+	struct flows *v = calloc(1, sizeof(*v));
+	int r;
+
+	if (!v)
+		return bwl_fail(e, ENOMEM, "out of memory");
+	v->pins = a->pins;
+	v->most_bytes = a->flows_bytes;
+	v->every_ns = a->flows_every_ns;
+	snprintf(v->state_dir, sizeof(v->state_dir), "%s", a->state_dir);
+	snprintf(v->pin_dir, sizeof(v->pin_dir), "%s", a->pins->dir);
+	if (*bwl_boot_id(v->boot) == '?') /* what is read back has to be hexadecimal */
+		strcpy(v->boot, "0");
+	pthread_mutex_init(&v->lock, NULL);
+	r = agent_thread_start(&v->thread, run, v, e);
+	if (r)
+		end(v);
+	else
+		*ret_part = v;
+	return r;
+}
+
+void agent_flows_stop(struct agent *a, void *part)
+{
+	struct flows *v = part;
+
+	(void)a;
+	if (agent_thread_stop_within(&v->thread, STOP_S, give_up, end))
+		end(v);
+	else
+		agent_log(LOG_WARNING, "flows",
+			  "the disk does not answer: the last interval may not be written");
+}

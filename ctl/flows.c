@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `flows`: flow records, as bwlimitd has written them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include "ctl.h"
+#include "bwl/desired.h"
+#include "flows/store.h"
+
+#define SECOND 1000000000ULL
+#define MOST_SINCE_S (366 * 86400)
+#define MOST_SHOWN 20 /* to people, if they do not say */
+
+/* A flow of all intervals that were asked for, or a remainder: one of its lines, and the sums. */
+struct flow {
+	const json_t *line;
+	uint64_t frames, bytes, charged;
+	uint32_t tcp_flags;
+	char first[BWL_TIME_BUF], last[BWL_TIME_BUF]; /* of UTC: they compare as text */
+};
+
+struct ask {
+	const char *peer, *dir;
+	bool by_port;
+	uint64_t port;
+	int64_t from_s;
+};
+
+struct found {
+	json_t *at;   /* what a flow is, as text: its number */
+	json_t *kept; /* the first line of each */
+	struct flow *flow;
+	size_t n, room, intervals, gaps, unbalanced;
+};
+
+static const char *text_of(const json_t *line, const char *key)
+{
+	return json_string_value(json_object_get(line, key));
+}
+
+static uint64_t number_of(const json_t *line, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(line, key));
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static bool is_flow(const json_t *line)
+{
+	const char *kind = text_of(line, "kind");
+
+	return kind && !strcmp(kind, "flow");
+}
+
+static bool is_asked_for(const struct ask *a, const json_t *line)
+{
+	const char *kind = text_of(line, "kind"), *peer = text_of(line, "peer");
+
+	if (!kind || (strcmp(kind, "flow") && strcmp(kind, "flow-remainder")))
+		return false;
+	if (a->peer && (!peer || strcmp(peer, a->peer)))
+		return false;
+	/* a remainder has no ports: what is asked for may be in it */
+	return !a->by_port || !is_flow(line) || number_of(line, "source_port") == a->port ||
+	       number_of(line, "destination_port") == a->port;
+}
+
+/* What tells flows apart; the caller frees it. */
+static char *name_of(const json_t *line)
+{
+	static const char *const keys[] = {
+		"kind",        "peer",        "direction",        "port",
+		"class",       "reason",      "ip_protocol",      "source",
+		"source_port", "destination", "destination_port", "queue_pair"
+	};
+	json_t *a = json_array();
+	char *text;
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		json_array_append(a, json_object_get(line, keys[i]) ?: json_null());
+	text = bwl_must(json_dumps(a, JSON_COMPACT));
+	json_decref(a);
+	return text;
+}
+
+static struct flow *flow_of(struct found *f, json_t *line)
+{
+	char *name = name_of(line);
+	const json_t *i = json_object_get(f->at, name);
+
+	if (!i) {
+		if (f->n == f->room)
+			f->flow = bwl_must(reallocarray(f->flow, f->room = 2 * f->room + 64,
+							sizeof(*f->flow)));
+		f->flow[f->n] = (struct flow){ .line = line };
+		json_array_append(f->kept, line);
+		i = json_integer((json_int_t)f->n++);
+		json_object_set_new(f->at, name, (json_t *)(uintptr_t)i);
+	}
+	free(name);
+	return &f->flow[json_integer_value(i)];
+}
+
+static void add(struct found *f, json_t *line)
+{
+	const char *first = text_of(line, "first"), *last = text_of(line, "last");
+	struct flow *x = flow_of(f, line);
+
+	x->frames += number_of(line, "frames");
+	x->bytes += number_of(line, "bytes");
+	x->charged += number_of(line, "charged_bytes");
+	x->tcp_flags |= (uint32_t)number_of(line, "tcp_flags");
+	if (first && (!*x->first || strcmp(first, x->first) < 0))
+		snprintf(x->first, sizeof(x->first), "%s", first);
+	if (last && strcmp(last, x->last) > 0)
+		snprintf(x->last, sizeof(x->last), "%s", last);
+}
+
+static void take_line(struct found *f, const struct ask *a, json_t *line)
+{
+	const char *kind = text_of(line, "kind");
+
+	if (kind && !strcmp(kind, "flow-interval")) {
+		f->intervals++;
+		f->gaps += json_is_string(json_object_get(line, "gap"));
+		f->unbalanced += json_is_false(json_object_get(line, "balanced"));
+	} else if (is_asked_for(a, line)) {
+		add(f, line);
+	}
+}
+
+/* When a file was written; it goes while it is looked for where it is the oldest. */
+static int open_file(const char *folder, uint64_t number, FILE **ret, int64_t *ret_s)
+{
+	char path[500], name[FLOWS_NAME];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, flows_store_name(number, name));
+	*ret = fopen(path, "re");
+	if (!*ret || fstat(fileno(*ret), &st)) {
+		if (*ret)
+			fclose(*ret);
+		return -errno;
+	}
+	*ret_s = st.st_mtime;
+	return 0;
+}
+
+static void take_file(struct found *f, const struct ask *a, FILE *file)
+{
+	char *text = NULL;
+	size_t room = 0;
+	json_t *line;
+
+	while (getline(&text, &room, file) > 0) {
+		line = json_loads(text, 0, NULL);
+		if (line)
+			take_line(f, a, line);
+		json_decref(line);
+	}
+	free(text);
+}
+
+/* The newest first, until one was written before. */
+static int take_all(struct ctl *c, const struct ask *a, struct found *f)
+{
+	uint64_t *number = NULL;
+	char folder[450];
+	int64_t when = 0;
+	size_t n = 0;
+	FILE *file;
+	int r;
+
+	snprintf(folder, sizeof(folder), "%s/" FLOWS_DIR, a->dir);
+	r = flows_store_list(folder, &number, &n, &c->err);
+	if (r == -ENOENT)
+		bwl_hint(
+			&c->err,
+			"bwlimit-load upgrade --record on, and bwlimitd writes them; --state-dir says where");
+	while (!r && n--) {
+		r = open_file(folder, number[n], &file, &when);
+		if (r == -ENOENT) {
+			r = 0;
+			break;
+		}
+		if (r) {
+			bwl_fail(&c->err, -r, "cannot read %s: %s", folder, strerror(-r));
+			break;
+		}
+		if (when >= a->from_s)
+			take_file(f, a, file);
+		fclose(file); /* an older one may be newer: clocks are set */
+	}
+	free(number);
+	return r;
+}
+
+static int most_bytes_first(const void *a, const void *b)
+{
+	const struct flow *x = a, *y = b;
+	uint64_t p = x->charged ? x->charged : x->bytes, q = y->charged ? y->charged : y->bytes;
+
+	return p < q ? 1 : p > q ? -1 : strcmp(x->first, y->first);
+}
+
+static struct bwl_value word(const void *row, const char *key)
+{
+	return bwl_v_text(text_of(((const struct flow *)row)->line, key));
+}
+
+static struct bwl_value number(const void *row, const char *key)
+{
+	return bwl_v_json(bwl_json_u64(number_of(((const struct flow *)row)->line, key)));
+}
+
+#define WORD(key)                                                                                  \
+	static struct bwl_value get_##key(const void *row)                                         \
+	{                                                                                          \
+		return word(row, #key);                                                            \
+	}
+#define NUMBER(key)                                                                                \
+	static struct bwl_value get_##key(const void *row)                                         \
+	{                                                                                          \
+		return number(row, #key);                                                          \
+	}
+WORD(peer)
+WORD(direction)
+WORD(port)
+WORD(class)
+WORD(reason)
+WORD(source)
+WORD(destination)
+NUMBER(source_port)
+NUMBER(destination_port)
+NUMBER(queue_pair)
+
+static struct bwl_value get_protocol(const void *row)
+{
+	uint64_t n = number_of(((const struct flow *)row)->line, "ip_protocol");
+
+	return n == 6    ? bwl_v_both(bwl_json_u64(n), "tcp")
+	       : n == 17 ? bwl_v_both(bwl_json_u64(n), "udp")
+			 : bwl_v_count(n);
+}
+
+/* "10.7.0.2:443"; of RoCE the queue pair in the place of the port. */
+static struct bwl_value end_of(const void *row, const char *address, const char *port)
+{
+	const json_t *l = ((const struct flow *)row)->line;
+	const char *a = text_of(l, address);
+	uint64_t n = number_of(l, port);
+
+	if (!a)
+		return bwl_v_both(json_null(), "(remainder)");
+	return bwl_v_both(json_null(), strchr(a, ':') ? "[%s]:%llu" : "%s:%llu", a,
+			  (unsigned long long)n);
+}
+
+static struct bwl_value get_from(const void *row)
+{
+	return end_of(row, "source", "source_port");
+}
+
+static struct bwl_value get_to(const void *row)
+{
+	uint64_t qp = number_of(((const struct flow *)row)->line, "queue_pair");
+	struct bwl_value v = end_of(row, "destination", "destination_port");
+
+	if (number_of(((const struct flow *)row)->line, "destination_port") == 4791)
+		snprintf(v.text + strlen(v.text), sizeof(v.text) - strlen(v.text), " qp %llu",
+			 (unsigned long long)qp);
+	return v;
+}
+
+static struct bwl_value get_frames(const void *row)
+{
+	return bwl_v_count(((const struct flow *)row)->frames);
+}
+
+static struct bwl_value get_bytes(const void *row)
+{
+	return bwl_v_bytes(((const struct flow *)row)->bytes);
+}
+
+static struct bwl_value get_charged(const void *row)
+{
+	return bwl_v_bytes(((const struct flow *)row)->charged);
+}
+
+static struct bwl_value get_flags(const void *row)
+{
+	return bwl_v_json(bwl_json_u64(((const struct flow *)row)->tcp_flags));
+}
+
+static struct bwl_value get_first(const void *row)
+{
+	return bwl_v_text(((const struct flow *)row)->first);
+}
+
+static struct bwl_value get_last(const void *row)
+{
+	return bwl_v_text(((const struct flow *)row)->last);
+}
+
+enum {
+	F_PEER,
+	F_DIRECTION,
+	F_PORT,
+	F_CLASS,
+	F_REASON,
+	F_PROTOCOL,
+	F_SOURCE,
+	F_SOURCE_PORT,
+	F_DESTINATION,
+	F_DESTINATION_PORT,
+	F_QUEUE_PAIR,
+	F_FROM,
+	F_TO,
+	F_FRAMES,
+	F_BYTES,
+	F_CHARGED,
+	F_FLAGS,
+	F_FIRST,
+	F_LAST,
+};
+
+static const struct bwl_field fields[] = {
+	[F_PEER] = { "peer", "PEER", get_peer },
+	[F_DIRECTION] = { "direction", "", get_direction },
+	[F_PORT] = { "port", "PORT", get_port },
+	[F_CLASS] = { "class", "CLASS", get_class },
+	[F_REASON] = { "reason", "REASON", get_reason },
+	[F_PROTOCOL] = { "ip_protocol", "IP", get_protocol },
+	[F_SOURCE] = { "source", NULL, get_source },
+	[F_SOURCE_PORT] = { "source_port", NULL, get_source_port },
+	[F_DESTINATION] = { "destination", NULL, get_destination },
+	[F_DESTINATION_PORT] = { "destination_port", NULL, get_destination_port },
+	[F_QUEUE_PAIR] = { "queue_pair", NULL, get_queue_pair },
+	[F_FROM] = { NULL, "FROM", get_from },
+	[F_TO] = { NULL, "TO", get_to },
+	[F_FRAMES] = { "frames", ">FRAMES", get_frames },
+	[F_BYTES] = { "bytes", ">SEEN", get_bytes },
+	[F_CHARGED] = { "charged_bytes", ">CHARGED", get_charged },
+	[F_FLAGS] = { "tcp_flags", NULL, get_flags },
+	[F_FIRST] = { "since", "FIRST", get_first },
+	[F_LAST] = { "until", "LAST", get_last },
+};
+
+static const struct bwl_column flow_columns[] = {
+	{ &fields[F_PEER], BWL_BOTH },
+	{ &fields[F_DIRECTION], BWL_BOTH },
+	{ &fields[F_PORT], BWL_FOR_PROGRAMS },
+	{ &fields[F_CLASS], BWL_BOTH },
+	{ &fields[F_REASON], BWL_BOTH },
+	{ &fields[F_PROTOCOL], BWL_BOTH },
+	{ &fields[F_SOURCE], BWL_FOR_PROGRAMS },
+	{ &fields[F_SOURCE_PORT], BWL_FOR_PROGRAMS },
+	{ &fields[F_DESTINATION], BWL_FOR_PROGRAMS },
+	{ &fields[F_DESTINATION_PORT], BWL_FOR_PROGRAMS },
+	{ &fields[F_QUEUE_PAIR], BWL_FOR_PROGRAMS },
+	{ &fields[F_FROM], BWL_FOR_PEOPLE },
+	{ &fields[F_TO], BWL_FOR_PEOPLE },
+	{ &fields[F_FRAMES], BWL_BOTH },
+	{ &fields[F_BYTES], BWL_BOTH },
+	{ &fields[F_CHARGED], BWL_BOTH },
+	{ &fields[F_FLAGS], BWL_FOR_PROGRAMS },
+	{ &fields[F_FIRST], BWL_FOR_PROGRAMS },
+	{ &fields[F_LAST], BWL_BOTH },
+	{ NULL, BWL_BOTH },
+};
+
+static const struct bwl_column rest_columns[] = {
+	{ &fields[F_PEER], BWL_BOTH },
+	{ &fields[F_DIRECTION], BWL_BOTH },
+	{ &fields[F_PORT], BWL_BOTH },
+	{ &fields[F_CLASS], BWL_BOTH },
+	{ &fields[F_REASON], BWL_BOTH },
+	{ &fields[F_FRAMES], BWL_BOTH },
+	{ &fields[F_BYTES], BWL_BOTH },
+	{ &fields[F_CHARGED], BWL_BOTH },
+	{ &fields[F_FIRST], BWL_BOTH },
+	{ &fields[F_LAST], BWL_BOTH },
+	{ NULL, BWL_BOTH },
+};
+
+static json_t *rows(const struct found *f, bool flows, uint64_t most, bool json)
+{
+	struct bwl_list *l = bwl_list_new(flows ? flow_columns : rest_columns, json);
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < f->n && n < most; i++)
+		if (is_flow(f->flow[i].line) == flows) {
+			bwl_list_add(l, &f->flow[i]);
+			n++;
+		}
+	return bwl_list_end(l);
+}
+
+static void print(const struct found *f, const struct ask *a, uint64_t most, bool json)
+{
+	char since[BWL_TIME_BUF];
+	json_t *doc, *flows;
+
+	if (f->n)
+		qsort(f->flow, f->n, sizeof(*f->flow), most_bytes_first);
+	flows = rows(f, true, most, json);
+	if (!json) {
+		puts("");
+		rows(f, false, most, false);
+		printf("\n%zu intervals; %zu of them not balanced, %zu say that something before them is missing\n",
+		       f->intervals, f->unbalanced, f->gaps);
+		return;
+	}
+	doc = bwl_doc("flows");
+	json_object_set_new(doc, "since", json_string(bwl_utc(a->from_s, -1, since)));
+	json_object_set_new(doc, "interval_count", bwl_json_u64(f->intervals));
+	json_object_set_new(doc, "unbalanced_count", bwl_json_u64(f->unbalanced));
+	json_object_set_new(doc, "gap_count", bwl_json_u64(f->gaps));
+	json_object_set_new(doc, "flows", flows);
+	json_object_set_new(doc, "remainders", rows(f, false, most, true));
+	bwl_doc_print(doc);
+}
+
+static int settle(struct ctl *c, struct ask *a, const char *since, const char *port)
+{
+	uint64_t ns = 600 * SECOND;
+
+	if (since && bwl_parse_time(since, &ns, &c->err))
+		return CTL_USAGE;
+	if (ns > MOST_SINCE_S * SECOND)
+		return ctl_usage(c, "--since %.32s: at most 366 days", since);
+	a->from_s = (int64_t)time(NULL) - (int64_t)(ns / SECOND);
+	a->by_port = port;
+	return port ? ctl_number(c, "--port", port, 65535, &a->port) : 0;
+}
+
+static int flows(struct ctl *c, int argc, char **argv)
+{
+	const char *since = NULL, *port = NULL, *most = NULL;
+	struct ask a = { .dir = bwl_state_dir() };
+	const struct ctl_opt opts[] = {
+		{ "--peer", NULL, &a.peer },     { "--port", NULL, &port },
+		{ "--since", NULL, &since },     { "--most", NULL, &most },
+		{ "--state-dir", NULL, &a.dir }, { NULL, NULL, NULL },
+	};
+	struct found f = { 0 };
+	uint64_t n = c->json ? UINT32_MAX : MOST_SHOWN;
+	int r = ctl_only_opts(c, argc, argv, opts);
+
+	if (!r)
+		r = settle(c, &a, since, port);
+	if (!r && most && ctl_number(c, "--most", most, UINT32_MAX, &n))
+		r = CTL_USAGE;
+	if (r)
+		return r;
+	f.at = json_object();
+	f.kept = json_array();
+	r = take_all(c, &a, &f);
+	if (!r)
+		print(&f, &a, n, c->json);
+	json_decref(f.at);
+	json_decref(f.kept);
+	free(f.flow);
+	return r;
+}
+
+const struct ctl_cmd ctl_flows_cmds[] = {
+	{ "flows", NULL, "[--peer NAME] [--port N] [--since TIME] [--most N] [--state-dir DIR]",
+	  "Flow records: who sent what to whom, to the byte, as bwlimitd has written them",
+	  "Where they are recorded: docs/recorder.md. What is the same flow in several intervals is one line; the\n"
+	  "most bytes first. Then what was in no flow, by peer, class and reason.\n"
+	  "  --peer NAME        of this peer; --port N: with this source or destination port\n"
+	  "  --since TIME       intervals written no longer ago (10m)\n"
+	  "  --most N           so many lines (20; all with --json)\n"
+	  "  --state-dir DIR    of bwlimitd, which writes them\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl flows --peer log-collector --since 1h\n"
+	  "  bwlimit-ctl flows --port 443 --json | jq '.flows[] | select(.reason == \"pass\")'\n",
+	  flows },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What holds for a peer now that a command has changed it. */
+#include <stdio.h>
+#include "ctl.h"
+
+static void say(const struct bwl_peer_row *row)
+{
+	static const struct {
+		const char *what;
+		const struct bwl_field *field;
+	} limits[] = {
+		{ "rate", &bwl_f_rate },         { ", burst", &bwl_f_burst },
+		{ ", used", &bwl_f_left },       { ", mode", &bwl_f_body_mode },
+		{ ", expires", &bwl_f_expires },
+	};
+
+	printf("  now");
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		struct bwl_value v;
+
+		if (limits[i].field == &bwl_f_left && !row->left.has_volume)
+			continue;
+		v = limits[i].field->get(row);
+		printf("%s%s %s", i ? "" : " ", limits[i].what, v.text);
+		json_decref(v.json);
+	}
+	putchar('\n');
+}
+
+/* A volume counts from the first byte on: what is set may be spent already. */
+static void warn_spent(const struct bwl_left *l, const char *name)
+{
+	if (l->has_volume && l->used >= l->volume)
+		bwl_warn(
+			l->window_ns
+				? "the volume of %s is spent until its window has passed"
+				: "the volume of %s is spent, or its past is not known: `volume +V` gives V more",
+			name);
+}
+
+void ctl_say_limits(const struct ctl *c, struct bwl_pins *pins, const char *name)
+{
+	struct bwl_view v = { .pins = pins, .now_ns = bwl_now_ns() };
+	struct bwl_peer_row row = { .v = &v, .now_ns = v.now_ns };
+
+	if (bwl_gen_open(pins, bwl_active_slot(pins, v.now_ns), &v.gen, NULL))
+		return;
+	row.id = bwl_peer_id(pins, &v.gen, name);
+	row.body = ctl_view_peer(&v, row.id);
+	if (row.body && !bwl_pins_touch_peer(pins, row.id, NULL)) {
+		bwl_grant_left(&v, row.id, row.body, &row.left);
+		if (!c->json)
+			say(&row);
+		warn_spent(&row.left, name);
+	}
+	bwl_gen_close(&v.gen);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What closes, kept beside the documents: signed times name it until it ends, also where somebody
+ * took it out of the store, and a leader that was started since has to know of it. And a tray that
+ * gets a label later is given what closes for it. Kept are the document's own bytes, at
+ * PREFIX/controller/closing/-/SHA256: whoever writes there makes nothing that people did not sign.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "bwl/encode.h"
+#include "lead.h"
+#include "signed/closing.h"
+
+#define ENDED_MOST 64 /* that are cleared away by one leader; the next clears the rest */
+#define STEP_MOST 32  /* that are copied in a step */
+
+struct reading {
+	struct lead *l;
+	int64_t now_s;
+	char ended[ENDED_MOST][BWL_ETCD_KEY_MOST];
+	unsigned n;
+};
+
+/* By a time that was signed: this machine's clock may be wrong, and what is deleted is gone. */
+static bool has_ended(const struct view *v, const char *at, size_t len)
+{
+	struct bwl_signed d;
+	bool ended;
+
+	if (bwl_signed_peek(at, len, &d, NULL))
+		return false;
+	ended = d.terms.not_after_s <= v->time.issued_s;
+	bwl_signed_free(&d);
+	return ended;
+}
+
+static int take(void *arg, const struct bwl_etcd_kv *kv)
+{
+	size_t len = bwl_pb_len(kv->value), n = bwl_pb_len(kv->key);
+	const char *at = (const char *)kv->value.at;
+	struct reading *r = arg;
+	struct view *v = r->l->v;
+	struct bwl_err e = { 0 };
+	struct bwl_signed d;
+
+	if (!bwl_signed_open(at, len, v->root, NULL, r->now_s, &d, &e)) {
+		if (bwl_closes(d.type))
+			view_take_closing(v, &d, NULL, NULL);
+		view_closing_kept(v, d.digest);
+		bwl_signed_free(&d);
+	} else if (e.id && !strcmp(e.id, "signed-expired") && r->n < ENDED_MOST &&
+		   n < BWL_ETCD_KEY_MOST && has_ended(v, at, len)) {
+		memcpy(r->ended[r->n], kv->key.at, n);
+		r->ended[r->n++][n] = '\0';
+	}
+	return 0;
+}
+
+int lead_closings_read(struct lead *l, struct bwl_err *e)
+{
+	BWL_AUTO_FREE struct reading *r = bwl_must(calloc(1, sizeof(*r)));
+	char prefix[BWL_ETCD_KEY_MOST];
+	int64_t revision = 0;
+	int ret;
+
+	if (!l->v->root)
+		return 0;
+	r->l = l;
+	r->now_s = time(NULL);
+	snprintf(prefix, sizeof(prefix), "%s/controller/closing/-/", l->c->o->prefix);
+	view_closing_unkept(l->v);
+	for (size_t i = 0; i < l->v->ntrays; i++)
+		l->v->tray[i]->relabelled = l->v->tray[i]->enrolled.version;
+	l->root_version = bwl_root_terms(l->v->root)->version;
+	ret = bwl_etcd_values(l->g, prefix, take, r, &revision, e);
+	for (unsigned i = 0; !ret && i < r->n; i++) {
+		struct bwl_etcd_put gone = { .key = r->ended[i],
+					     .op = BWL_ETCD_DELETE,
+					     .was = BWL_ETCD_ANY };
+
+		ret = lead_put(l, &gone, 1, e);
+	}
+	return ret;
+}
+
+static int copy_key(const struct lead *l, const struct view_closing *c,
+		    char key[static BWL_ETCD_KEY_MOST])
+{
+	char hex[65];
+
+	return lead_key(l, "closing", "", bwl_hex_encode(c->digest, sizeof(c->digest), hex), key);
+}
+
+/* As it lies in the store now; where it is gone, or another one, by now there is nothing to keep.
+ */
+static int keep(struct lead *l, struct view_closing *c, struct bwl_err *e)
+{
+	char from[BWL_ETCD_KEY_MOST], to[BWL_ETCD_KEY_MOST];
+	const char *kind = bwl_signed_word(c->type);
+	BWL_AUTO_FREE uint8_t *bytes = NULL;
+	struct bwl_etcd_put put = { .key = to, .was = BWL_ETCD_ANY };
+	struct bwl_signed d;
+	bool same;
+	int64_t mod;
+	int r = bwl_doc_key(from, l->c->o->prefix, *c->tray ? c->tray : NULL,
+			    bwl_doc_kind_of(kind, strlen(kind)), c->key_name, false);
+
+	r = r ? r : bwl_doc_fetch(l->g, l->c->o->prefix, from, false, &bytes, &put.len, &mod, e);
+	if (r == -ENOENT || r == -EUCLEAN || r == -EMSGSIZE)
+		return 0;
+	if (r)
+		return r;
+	if (bwl_signed_peek((const char *)bytes, put.len, &d, NULL))
+		return 0;
+	same = !memcmp(d.digest, c->digest, sizeof(d.digest));
+	bwl_signed_free(&d);
+	if (!same)
+		return 0;
+	put.value = bytes;
+	r = copy_key(l, c, to);
+	return r ? r : lead_put(l, &put, 1, e);
+}
+
+static int copy(struct lead *l, struct bwl_err *e)
+{
+	unsigned done = 0;
+
+	/* What the next root judges good is named on, also where the store has no other copy. */
+	if (l->v->root && l->root_version != bwl_root_terms(l->v->root)->version) {
+		int r = lead_closings_read(l, e);
+
+		if (r)
+			return r;
+	}
+	for (size_t i = 0; i < l->v->nclosing && done < STEP_MOST && !lead_is_late(l); i++) {
+		struct view_closing *c = &l->v->closing[i];
+		int r;
+
+		if (c->kept || !*c->key_name)
+			continue;
+		done++;
+		r = keep(l, c, e);
+		if (r)
+			return r;
+		c->kept = true;
+	}
+	return 0;
+}
+
+static bool is_newer(const struct bwl_signed_terms *a, const struct bwl_signed_terms *b)
+{
+	return a->epoch > b->epoch || (a->epoch == b->epoch && a->version > b->version);
+}
+
+/* Has that tray this one, or a newer one of its name? *ret_was: the revision there, 0: nothing. */
+static int look(struct lead *l, const struct view_tray *t, const struct view_closing *c,
+		bool *ret_has, int64_t *ret_was, struct bwl_err *e)
+{
+	const char *kind = bwl_signed_word(c->type);
+	BWL_AUTO_FREE uint8_t *bytes = NULL;
+	char key[BWL_ETCD_KEY_MOST];
+	struct bwl_signed d;
+	size_t len;
+	int r = bwl_doc_key(key, l->c->o->prefix, t->name, bwl_doc_kind_of(kind, strlen(kind)),
+			    c->terms.name, false);
+
+	*ret_has = false;
+	*ret_was = 0;
+	r = r ? r : bwl_doc_fetch(l->g, l->c->o->prefix, key, false, &bytes, &len, ret_was, e);
+	if (r)
+		return r == -ENOENT ? 0 : r;
+	if (bwl_signed_peek((const char *)bytes, len, &d, NULL))
+		return 0;
+	*ret_has = !is_newer(&c->terms, &d.terms);
+	bwl_signed_free(&d);
+	return 0;
+}
+
+/* The copy, to that tray: as people signed it. */
+static int give(struct lead *l, const struct view_tray *t, const struct view_closing *c,
+		struct bwl_err *e)
+{
+	struct bwl_etcd_put fence = bwl_election_fence(l->el);
+	const char *kind = bwl_signed_word(c->type);
+	struct bwl_doc doc = { .prefix = l->c->o->prefix,
+			       .tray = t->name,
+			       .kind = bwl_doc_kind_of(kind, strlen(kind)),
+			       .name = c->terms.name,
+			       .with = &fence,
+			       .nwith = 1 };
+	BWL_AUTO_FREE uint8_t *bytes = NULL;
+	char from[BWL_ETCD_KEY_MOST];
+	int64_t was, mod, revision;
+	struct bwl_signed d;
+	bool there, same;
+	int r = look(l, t, c, &there, &was, e);
+
+	if (r || there)
+		return r;
+	r = copy_key(l, c, from);
+	r = r ? r : bwl_doc_fetch(l->g, l->c->o->prefix, from, false, &bytes, &doc.len, &mod, e);
+	if (r)
+		return r == -ENOENT ? 0 : r;
+	if (bwl_signed_peek((const char *)bytes, doc.len, &d, NULL))
+		return 0;
+	same = !memcmp(d.digest, c->digest, sizeof(d.digest));
+	bwl_signed_free(&d);
+	if (!same)
+		return 0;
+	doc.at = bytes;
+	return bwl_doc_publish(l->g, &doc, was, &revision, e);
+}
+
+/*
+ * What closes for a label was published to the trays that had it then. Whoever has it since, by an
+ * enrolment that came later, is given it: an enrolment opens nothing.
+ */
+static int give_labels(struct lead *l, struct view_tray *t, int64_t now_s, unsigned *done,
+		       struct bwl_err *e)
+{
+	bool later = false;
+
+	for (size_t i = 0; i < l->v->nclosing; i++) {
+		const struct view_closing *c = &l->v->closing[i];
+		int r;
+
+		if (!strstr(c->audience, "label:") || !view_closes_still(l->v, c, now_s) ||
+		    !view_is_of(l->v, c->audience, t))
+			continue;
+		later |= !c->kept && *c->key_name;
+		if (!c->kept)
+			continue;
+		if (lead_is_late(l))
+			return 0;
+		++*done;
+		r = give(l, t, c, e);
+		if (r)
+			return r;
+	}
+	t->relabelled = later;
+	return 0;
+}
+
+int lead_closings(struct lead *l, int64_t now_s, struct bwl_err *e)
+{
+	unsigned done = 0;
+	int r = copy(l, e);
+
+	for (size_t i = 0; !r && i < l->v->ntrays && done < STEP_MOST && !lead_is_late(l); i++)
+		if (l->v->tray[i]->relabelled)
+			r = give_labels(l, l->v->tray[i], now_s, &done, e);
+	return r;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the store has that closes, for the signed times to name: see view.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "signed/closing.h"
+#include "signed/payload.h"
+#include "view.h"
+
+static void forget_closing(struct view *v, size_t at)
+{
+	free(v->closing[at].audience);
+	v->closing[at] = v->closing[--v->nclosing];
+}
+
+#define EPOCHS_AHEAD 1024 /* as trays take (signed/memory.c) */
+
+/*
+ * Which epochs are over for every tray: by the root, and by a revocation for all. That of a policy,
+ * or of a revocation for some, is not the others'.
+ */
+static uint64_t over_epoch(const struct view *v)
+{
+	uint64_t root = v->root ? bwl_root_terms(v->root)->epoch : 0;
+
+	return root > v->over_epoch ? root : v->over_epoch;
+}
+
+static bool is_newer(const struct bwl_signed_terms *a, const struct bwl_signed_terms *b)
+{
+	return a->epoch > b->epoch || (a->epoch == b->epoch && a->version > b->version);
+}
+
+/* Where it is, or would be; what was signed first makes room. */
+static struct view_closing *closing_for(struct view *v, const struct bwl_signed *d)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < v->nclosing; i++) {
+		struct view_closing *c = &v->closing[i];
+
+		if (c->type == d->type && !strcmp(c->name, d->terms.name) &&
+		    !strcmp(c->audience, d->audience)) {
+			if (!memcmp(c->digest, d->digest, sizeof(c->digest)))
+				c->unjudged = 0;
+			return is_newer(&d->terms, &c->terms) || c->unjudged ? c : NULL;
+		}
+		if (c->terms.issued_s < v->closing[first].terms.issued_s)
+			first = i;
+	}
+	if (v->nclosing == VIEW_CLOSING_MOST)
+		forget_closing(v, first);
+	v->closing = bwl_must(reallocarray(v->closing, v->nclosing + 1, sizeof(*v->closing)));
+	v->closing[v->nclosing] =
+		(struct view_closing){ .audience = bwl_must(strdup(d->audience)) };
+	return &v->closing[v->nclosing++];
+}
+
+static void set_place(struct view_closing *c, const char *tray, const char *key_name)
+{
+	if (!key_name)
+		return;
+	snprintf(c->tray, sizeof(c->tray), "%s", tray);
+	snprintf(c->key_name, sizeof(c->key_name), "%s", key_name);
+}
+
+void view_take_closing(struct view *v, const struct bwl_signed *d, const char *tray,
+		       const char *key_name)
+{
+	uint64_t begins = bwl_payload_number(d->body, "new_epoch");
+	struct view_closing *c;
+
+	if (begins > v->epoch && begins - v->epoch <= EPOCHS_AHEAD)
+		v->epoch = begins;
+	if (!strcmp(d->audience, "all") && begins > v->over_epoch &&
+	    begins - over_epoch(v) <= EPOCHS_AHEAD)
+		v->over_epoch = begins;
+	c = closing_for(v, d);
+	if (!c)
+		return;
+	c->type = d->type;
+	c->terms = d->terms;
+	snprintf(c->name, sizeof(c->name), "%s", d->terms.name);
+	memcpy(c->digest, d->digest, sizeof(c->digest));
+	c->until_epoch = begins > d->terms.epoch ? begins : d->terms.epoch;
+	c->unjudged = 0;
+	c->kept = false;
+	*c->key_name = '\0';
+	set_place(c, tray, key_name);
+}
+
+void view_closing_kept(struct view *v, const uint8_t digest[32])
+{
+	for (size_t i = 0; i < v->nclosing; i++)
+		v->closing[i].kept |= !memcmp(v->closing[i].digest, digest, 32);
+}
+
+void view_closing_unkept(struct view *v)
+{
+	for (size_t i = 0; i < v->nclosing; i++)
+		v->closing[i].kept = false;
+}
+
+void view_closing_root(struct view *v)
+{
+	for (size_t i = 0; i < v->nclosing; i++)
+		v->closing[i].unjudged = 2; /* those in parts are fetched behind a read */
+}
+
+void view_closing_read_end(struct view *v)
+{
+	for (size_t i = v->nclosing; i-- > 0;)
+		if (v->closing[i].unjudged && !--v->closing[i].unjudged)
+			forget_closing(v, i);
+}
+
+void view_closing_bytes(struct view *v, const char *bytes, size_t len, int64_t now_s)
+{
+	struct bwl_signed d;
+
+	if (!v->root || bwl_signed_open(bytes, len, v->root, NULL, now_s, &d, NULL))
+		return;
+	if (bwl_closes(d.type))
+		view_take_closing(v, &d, NULL, NULL);
+	bwl_signed_free(&d);
+}
+
+static int by_issue(const void *a, const void *b)
+{
+	int64_t x = (*(const struct view_closing *const *)a)->terms.issued_s,
+		y = (*(const struct view_closing *const *)b)->terms.issued_s;
+
+	return (x < y) - (x > y);
+}
+
+bool view_closes_still(const struct view *v, const struct view_closing *c, int64_t now_s)
+{
+	return c->terms.not_after_s > now_s && c->until_epoch >= over_epoch(v);
+}
+
+json_t *view_closing(const struct view *v, int64_t now_s, size_t *ret_left_out)
+{
+	BWL_AUTO_FREE const struct view_closing **list = bwl_must(
+		calloc(v->nclosing + 1, sizeof(*list)));
+	json_t *all = json_array();
+	size_t n = 0, bytes = 0;
+
+	for (size_t i = 0; i < v->nclosing; i++)
+		if (view_closes_still(v, &v->closing[i], now_s))
+			list[n++] = &v->closing[i];
+	qsort(list, n, sizeof(*list), by_issue);
+	*ret_left_out = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct bwl_closing c = { .type = list[i]->type,
+					 .epoch = list[i]->terms.epoch,
+					 .version = list[i]->terms.version,
+					 .issued_s = list[i]->terms.issued_s,
+					 .audience = list[i]->audience };
+		json_t *one;
+
+		strcpy(c.name, list[i]->terms.name);
+		memcpy(c.digest, list[i]->digest, sizeof(c.digest));
+		one = bwl_closing_json(&c);
+		bytes += json_dumpb(one, NULL, 0, JSON_COMPACT) + 1;
+		if (bytes <= BWL_CLOSING_BYTES)
+			json_array_append(all, one);
+		else
+			++*ret_left_out;
+		json_decref(one);
+	}
+	return all;
+}
+
+void view_note_part(struct view *v, const char *tray, const struct bwl_doc_at *at)
+{
+	if (v->nparts == VIEW_PARTS_MOST) {
+		v->left_out = true;
+		return;
+	}
+	v->part[v->nparts] = (struct view_part){ .at = *at };
+	snprintf(v->part[v->nparts++].tray, sizeof(v->part[0].tray), "%s", tray);
+}
+
+void view_closing_done(struct view *v)
+{
+	while (v->nclosing)
+		forget_closing(v, v->nclosing - 1);
+	free(v->closing);
+}

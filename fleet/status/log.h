@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What controllers keep of a tray's audit log, at PREFIX/controller/log/-/TRAY. Written by the
+ * leader (fleet/controller/cosign.h), shown by `bwlimit-ctl --fleet logs`.
+ */
+#ifndef BWL_FLEET_LOG_H
+#define BWL_FLEET_LOG_H
+
+#include "audit/signed_note.h"
+
+struct log_head {
+	char note[BWL_CHECKPOINT_NOTE]; /* signed by the log's key; empty: none */
+	struct bwl_checkpoint c;        /* what it says */
+};
+
+struct log_state {
+	struct bwl_note_key key;  /* the log's; name empty: none was seen yet */
+	struct log_head seen;     /* the newest that the tray said */
+	struct log_head cosigned; /* the newest that was cosigned; seen may be further */
+	int64_t cosigned_s;       /* when */
+	uint64_t number;          /* of the newest signed status that was heard with it; 0: none */
+	char wrong[200];          /* why nothing is signed any more; empty: nothing is wrong */
+	struct log_head evidence; /* of that: contradicts the other two */
+};
+bool log_head_set(struct log_head *h, const char *note, size_t len);
+
+/* As it lies in the store; the caller frees it. And back: -EBADMSG. */
+char *log_state_text(const struct log_state *c);
+int log_state_parse(const void *at, size_t len, struct log_state *ret, struct bwl_err *e);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See signer.h. */
+#include <pthread.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <openssl/evp.h>
+#include "bwl/cleanup.h"
+#include "signed/payload.h"
+#include "signed/said/said.h"
+#include "signer.h"
+
+void status_signer_of(const char *fleet, const json_t *body, struct status_signer *ret)
+{
+	const char *text = bwl_payload_text(body, "log_key");
+	struct bwl_note_key k;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!text || bwl_note_key_parse(text, &k, NULL))
+		return;
+	ret->named = true;
+	memcpy(ret->pub, k.pub, sizeof(ret->pub));
+	snprintf(ret->fleet, sizeof(ret->fleet), "%s", fleet);
+}
+
+bool status_signer_is(const struct status_signer *a, const struct status_signer *b)
+{
+	return a->named == b->named && !memcmp(a->pub, b->pub, sizeof(a->pub)) &&
+	       !strcmp(a->fleet, b->fleet);
+}
+
+const char *status_signature_word(const struct status_signer *by, const struct status_last *last)
+{
+	return *last->refused ? "refused" : by->named && last->number ? "signed" : "unsigned";
+}
+
+static int refuse(struct status_last *last, const char *why, struct bwl_err *e)
+{
+	snprintf(last->refused, sizeof(last->refused), "its status is refused: %.90s", why);
+	bwl_fail(e, EKEYREJECTED, "%s", last->refused);
+	bwl_hint(
+		e,
+		"somebody else may have its certificate of the store; on that tray: bwlimit-ctl audit verify, journalctl -u bwlimitd");
+	if (e)
+		e->id = "status-refused";
+	return -EKEYREJECTED;
+}
+
+/* Numbers rise; the same one with the same bytes is the same status. */
+static int judge_number(struct status_last *last, uint64_t number, const char *bytes, size_t len,
+			struct bwl_err *e)
+{
+	uint8_t digest[32];
+
+	if (!number)
+		return refuse(last, "it has no number", e);
+	if (EVP_Digest(bytes, len, digest, NULL, EVP_sha256(), NULL) != 1)
+		abort();
+	if (number == last->number && !memcmp(digest, last->digest, sizeof(digest)))
+		return 1;
+	if (number <= last->number)
+		return refuse(last, "it is older than what the tray said before, or a copy", e);
+	last->number = number;
+	memcpy(last->digest, digest, sizeof(digest));
+	return 0;
+}
+
+/* The payload of what is signed, or a copy of what is not. */
+static int open_it(const char *tray, const struct status_signer *by, struct status_last *last,
+		   const char *at, size_t len, char **ret, size_t *ret_len, struct bwl_err *e)
+{
+	struct bwl_err why = { 0 };
+	int r;
+
+	if (bwl_said_is_signed(at, len)) {
+		r = bwl_said_open(by->named ? by->pub : NULL, by->fleet, tray, at, len, ret,
+				  ret_len, &why);
+		if (r)
+			return by->named ? refuse(last, why.text, e)
+					 : bwl_fail(e, EBADMSG, "%s", why.text);
+		return 0;
+	}
+	if (by->named)
+		return refuse(last, "it is not signed, and its enrolment names a key", e);
+	if (len > STATUS_BYTES_MOST)
+		return bwl_fail(e, EBADMSG,
+				"the status of %.79s: no JSON object of at most 4096 bytes", tray);
+	*ret = bwl_must(malloc(len + 1));
+	memcpy(*ret, at, len);
+	(*ret)[len] = '\0';
+	*ret_len = len;
+	return 0;
+}
+
+int status_take(const char *tray, const struct status_signer *by, struct status_last *last,
+		const void *at, size_t len, struct tray_status *ret, struct status_taken *ret_taken,
+		char **ret_payload, struct bwl_err *e)
+{
+	BWL_AUTO_FREE char *payload = NULL;
+	struct tray_status s;
+	struct status_taken taken;
+	size_t n = 0;
+	int r = open_it(tray, by, last, at, len, &payload, &n, e), same = 0;
+
+	if (r != -EKEYREJECTED) {
+		r = r ? r : status_parse(tray, payload, n, &s, &taken, e);
+		if (r && by->named)
+			r = refuse(last, "what the tray's key signed cannot be read", e);
+	}
+	if (!r && by->named)
+		same = judge_number(last, s.number, payload, n, e);
+	if (r == -EKEYREJECTED || same < 0)
+		return -EKEYREJECTED;
+	if (r) {
+		memset(ret, 0, sizeof(*ret));
+		if (ret_taken)
+			memset(ret_taken, 0, sizeof(*ret_taken));
+		return r;
+	}
+	if (!same)
+		*last->refused = '\0';
+	s.is_signed = by->named;
+	*ret = s;
+	if (ret_taken)
+		*ret_taken = taken;
+	if (ret_payload)
+		*ret_payload = bwl_take_ptr(&payload);
+	return same;
+}
+
+/* A tree by name, which only grows: as many as there are trays. */
+struct node {
+	char tray[BWL_DOC_NAME_MOST];
+	struct status_signer by;
+};
+struct status_signers {
+	pthread_mutex_t lock;
+	void *tree;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct node *)a)->tray, ((const struct node *)b)->tray);
+}
+
+struct status_signers *status_signers_new(void)
+{
+	struct status_signers *s = bwl_must(calloc(1, sizeof(*s)));
+
+	pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
+void status_signers_free(struct status_signers *s)
+{
+	if (!s)
+		return;
+	tdestroy(s->tree, free);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+void status_signers_set(struct status_signers *s, const char *tray, const struct status_signer *by)
+{
+	struct node *one = bwl_must(calloc(1, sizeof(*one))), **at;
+
+	snprintf(one->tray, sizeof(one->tray), "%s", tray);
+	pthread_mutex_lock(&s->lock);
+	at = bwl_must(tsearch(one, &s->tree, by_name));
+	if (*at != one)
+		free(one);
+	(*at)->by = *by;
+	pthread_mutex_unlock(&s->lock);
+}
+
+struct status_signer status_signers_get(struct status_signers *s, const char *tray)
+{
+	struct status_signer by = { 0 };
+	struct node ask, **at;
+
+	if (!s)
+		return by;
+	snprintf(ask.tray, sizeof(ask.tray), "%s", tray);
+	pthread_mutex_lock(&s->lock);
+	at = tfind(&ask, &s->tree, by_name);
+	if (at)
+		by = (*at)->by;
+	pthread_mutex_unlock(&s->lock);
+	return by;
+}

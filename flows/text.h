@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An interval as lines of JSON: docs/recorder.md. */
+#ifndef BWL_FLOWS_TEXT_H
+#define BWL_FLOWS_TEXT_H
+
+#include <time.h>
+#include <bwl/clock.h>
+#include <bwl/record.h>
+
+#define FLOWS_BOOT BWL_BOOT_ID
+
+/* Which interval of all there ever were. */
+struct flows_id {
+	char boot[FLOWS_BOOT]; /* the kernel's boot_id */
+	uint64_t tables_ns;    /* when its tables were made: CLOCK_BOOTTIME */
+	uint32_t interval;
+	bool last; /* of these tables */
+};
+
+/* What is known of an interval beside its tables. */
+struct flows_facts {
+	struct flows_id id;
+	uint64_t sequence;         /* of the file */
+	uint64_t begin_ns, end_ns; /* CLOCK_BOOTTIME; 0: not known */
+	struct timespec wall;      /* at now_ns */
+	uint64_t now_ns;
+	const char *gap;                 /* what is missing before it; NULL: nothing */
+	const char *unbalanced;          /* why it need not balance; NULL: it must */
+	const struct bwl_rec_sum *other; /* of no peer by name, in it; NULL: not known */
+	/* Sorted by peer, then CPU: where the counters stood; NULL: not known */
+	const struct bwl_book_cpu *known;
+	size_t nknown;
+	const char *(*peer_name)(void *arg, uint32_t id);
+	const char *(*port_name)(void *arg, unsigned port);
+	bool (*is_host)(void *arg, unsigned port);
+	void *arg;
+};
+
+/* Does all of it balance? *ret: the caller frees it; NULL without memory. */
+bool flows_text(const struct bwl_book *b, const struct flows_facts *f, char **ret, size_t *ret_len);
+/* From the first line of such a text. */
+bool flows_id_of(const char *text, struct flows_id *ret);
+
+/*
+ * What is missing between two intervals that are written one after the other; false: nothing. was
+ * NULL: it is the first of all.
+ */
+bool flows_gap(const struct flows_id *was, const struct flows_id *now, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is closed already and is said again: see journal.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "journal.h"
+
+/* What is to be written; of what was opened meanwhile nothing: whoever closes it anew notes it. */
+static size_t older(const struct bwl_closed *c, enum bwl_journal_kind kind, const char *name,
+		    uint64_t said_s, struct bwl_journal_rec *ret)
+{
+	const struct bwl_journal_rec rec = { .kind = kind, .wall_s = said_s };
+	size_t n = 0;
+
+	if ((kind == BWL_J_STOP && c->stop && c->stop_s < said_s) ||
+	    (kind == BWL_J_CLAMP && c->clamp && c->clamp_s < said_s))
+		ret[n++] = rec;
+	for (size_t i = 0; kind == BWL_J_CLOSE && i < c->nnames; i++) {
+		if (c->name[i].wall_s >= said_s ||
+		    (name && strncmp(c->name[i].name, name, BWL_NAME_LEN)))
+			continue;
+		ret[n] = rec;
+		memcpy(ret[n++].name, c->name[i].name, BWL_NAME_LEN);
+	}
+	return n;
+}
+
+static int again(const char *dir, enum bwl_journal_kind kind, const char *name, uint64_t said_s,
+		 struct bwl_err *e)
+{
+	struct bwl_journal_rec *rec;
+	struct bwl_journal j;
+	size_t n;
+	int r = 0;
+
+	bwl_journal_look(dir, &j);
+	rec = calloc(j.closed.nnames + 1, sizeof(*rec));
+	if (!rec)
+		abort();
+	n = j.state == BWL_JOURNAL_OK ? older(&j.closed, kind, name, said_s, rec) : 0;
+	if (n)
+		r = bwl_journal_append(dir, rec, n, j.seq, e);
+	free(rec);
+	bwl_journal_free(&j);
+	return r;
+}
+
+int bwl_journal_again(const char *dir, enum bwl_journal_kind kind, const char *name,
+		      uint64_t said_s, struct bwl_err *e)
+{
+	int tries = 5, r;
+
+	do
+		r = again(dir, kind, name, said_s, e);
+	while (r == -EAGAIN && tries--);
+	return r;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Many prefixes against each other: which holds which. */
+#ifndef BWL_PFX_WALK_H
+#define BWL_PFX_WALK_H
+
+#include "prefix.h"
+
+struct bwl_pfx_entry {
+	uint64_t hi, lo;      /* address in host byte order, left-aligned */
+	uint32_t owner, item; /* the caller's: in this order where prefixes and what are equal */
+	uint8_t family, len;
+	int what; /* the caller's; a smaller one holds an equal prefix of a larger one */
+};
+
+/* A prefix while the walk is inside it. */
+struct bwl_pfx_open {
+	const struct bwl_pfx_entry *x;
+	const struct bwl_pfx_entry *first; /* the caller's */
+	size_t inside;                     /* the caller's; 0 at first */
+};
+
+struct bwl_pfx_entry bwl_pfx_entry(const struct bwl_pfx *x, size_t owner, size_t item, int what);
+/*
+ * Sorts the list. holds() of each prefix within another one, with the smallest that holds it (the
+ * first of equal ones), until it returns non-zero, which is then returned; leave() of each prefix
+ * that equals none before it, once the walk is past it.
+ */
+int bwl_pfx_walk(struct bwl_pfx_entry *list, size_t n,
+		 int (*holds)(void *arg, struct bwl_pfx_open *outer,
+			      const struct bwl_pfx_entry *inner),
+		 void (*leave)(void *arg, const struct bwl_pfx_open *outer), void *arg);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Network cards as the PCI bus has them, whether or not a driver made devices of them: by sysfs. */
+#ifndef BWL_PCI_H
+#define BWL_PCI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <bwl/err.h>
+
+struct bwl_pci_nic {
+	char address[24]; /* "0000:03:00.0" */
+	uint16_t vendor, device;
+	bool virtual;    /* a virtual function: its card is another entry */
+	const char *dpu; /* "BlueField-3"; NULL: no DPU that is known here */
+};
+/* Every function of class network, sorted by address; free with free(). None where there is no bus.
+ */
+int bwl_pci_nics(struct bwl_pci_nic **ret, size_t *ret_n, struct bwl_err *e);
+/* Is that network device one of this function's? */
+bool bwl_pci_has_dev(const struct bwl_pci_nic *nic, const char *dev);
+
+/* Functions that are none of a DPU's, and of whose devices none is named. */
+struct bwl_pci_named {
+	const char *const *dev;
+	size_t n;
+};
+size_t bwl_pci_unseen(const struct bwl_pci_nic *nic, size_t n, const struct bwl_pci_named *named,
+		      size_t nnamed, const char **ret_first);
+
+#endif

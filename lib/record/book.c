@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an interval's tables hold, added up over CPUs. */
+#include <stdlib.h>
+#include <string.h>
+#include <bwl/record.h>
+#include "maps/reason.h"
+#include "maps/share.h"
+
+void bwl_rec_sum_add(struct bwl_rec_sum *to, const struct bwl_rec_sum *n)
+{
+	to->frames += n->frames;
+	to->bytes += n->bytes;
+	to->drop_frames += n->drop_frames;
+	to->drop_bytes += n->drop_bytes;
+}
+
+bool bwl_rec_sum_same(const struct bwl_rec_sum *a, const struct bwl_rec_sum *b)
+{
+	return a->frames == b->frames && a->bytes == b->bytes && a->drop_frames == b->drop_frames &&
+	       a->drop_bytes == b->drop_bytes;
+}
+
+bool bwl_book_balances(const struct bwl_book_cpu *c)
+{
+	struct bwl_rec_sum have = c->before;
+
+	bwl_rec_sum_add(&have, &c->flows);
+	bwl_rec_sum_add(&have, &c->rests);
+	bwl_rec_sum_add(&have, &c->rest);
+	return bwl_rec_sum_same(&have, &c->after);
+}
+
+/* As the peer's counter would have it. */
+static struct bwl_rec_sum sum_of(const struct bwl_rec_row *x)
+{
+	struct bwl_rec_sum s = { 0 };
+
+	if (bwl_reason_is_pass(x->key.what >> 24 & 0xff)) {
+		s.frames = x->frames;
+		s.bytes = x->charged;
+	} else {
+		s.drop_frames = x->frames;
+		s.drop_bytes = x->bytes;
+	}
+	return s;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct bwl_flow *x = a, *y = b;
+
+	if (x->key.who != y->key.who)
+		return (uint32_t)x->key.who != (uint32_t)y->key.who
+			       ? (uint32_t)x->key.who < (uint32_t)y->key.who ? -1 : 1
+		       : x->key.who < y->key.who ? -1
+						 : 1;
+	if (x->key.what != y->key.what)
+		return x->key.what < y->key.what ? -1 : 1;
+	return memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+static int by_peer(const void *a, const void *b)
+{
+	const struct bwl_book_cpu *x = a, *y = b;
+
+	return x->peer != y->peer ? x->peer < y->peer ? -1 : 1 : x->cpu < y->cpu ? -1 : 1;
+}
+
+/* The same flow on several CPUs is one. */
+static void merge(struct bwl_book *b)
+{
+	struct bwl_flow *to = b->flow;
+	size_t i;
+
+	if (!b->nflows)
+		return;
+	qsort(b->flow, b->nflows, sizeof(*b->flow), by_key);
+	for (i = 1; i < b->nflows; i++) {
+		const struct bwl_flow *f = &b->flow[i];
+
+		if (memcmp(&to->key, &f->key, sizeof(f->key))) {
+			*++to = *f;
+			continue;
+		}
+		to->frames += f->frames;
+		to->bytes += f->bytes;
+		to->charged += f->charged;
+		to->tcp_flags |= f->tcp_flags;
+		if (f->first_ns < to->first_ns)
+			to->first_ns = f->first_ns;
+		if (f->last_ns > to->last_ns)
+			to->last_ns = f->last_ns;
+	}
+	b->nflows = (size_t)(to - b->flow) + 1;
+}
+
+/* Where the programs look for it. */
+static struct bwl_book_cpu *find(struct bwl_book_cpu *const *of, uint32_t peer)
+{
+	uint32_t at = bwl_spread(peer, BWL_REC_PEERS_BITS), i;
+	struct bwl_book_cpu *c;
+
+	for (i = 0; i < BWL_REC_PEER_STEPS; i++) {
+		c = of[(at + i) & (BWL_REC_PEERS - 1)];
+		if (c && c->peer == peer)
+			return c;
+	}
+	return NULL;
+}
+
+static void take_rows(const struct bwl_rec_row *x, struct bwl_book *b, struct bwl_book_cpu **of)
+{
+	uint32_t i;
+
+	for (i = 0; i < BWL_REC_TABLE; i++, x++) {
+		struct bwl_book_cpu *c;
+		struct bwl_rec_sum s;
+
+		if (x->stamp != b->interval)
+			continue;
+		b->flow[b->nflows++] = (struct bwl_flow){ x->key,      x->frames,   x->bytes,
+							  x->charged,  x->first_ns, x->last_ns,
+							  x->tcp_flags };
+		s = sum_of(x);
+		c = find(of, (uint32_t)x->key.who);
+		if (c) /* no row is without */
+			bwl_rec_sum_add(i < BWL_REC_ROWS ? &c->flows : &c->rests, &s);
+	}
+}
+
+static void take_cpu(const struct bwl_rec *r, unsigned cpu, struct bwl_book *b,
+		     struct bwl_book_cpu **of)
+{
+	size_t table = cpu * BWL_REC_BANKS + bwl_rec_bank(b->interval);
+	const struct bwl_rec_peer *p = &r->peer[table * BWL_REC_PEERS];
+	uint32_t i;
+
+	memset(of, 0, sizeof(*of) * BWL_REC_PEERS);
+	for (i = 0; i < BWL_REC_PEERS; i++) {
+		if (p[i].stamp != b->interval)
+			continue;
+		of[i] = &b->count[b->ncounts++];
+		*of[i] = (struct bwl_book_cpu){ .peer = p[i].peer,
+						.cpu = cpu,
+						.before = p[i].before,
+						.after = p[i].after,
+						.rest = p[i].rest };
+	}
+	take_rows(&r->row[table * BWL_REC_TABLE], b, of);
+	bwl_rec_sum_add(&b->other, &r->cpu[cpu].other[bwl_rec_bank(b->interval)]);
+}
+
+/* Counted first, so that it takes no more memory than it must. */
+static void count(const struct bwl_rec *r, uint32_t interval, size_t *rows, size_t *peers)
+{
+	unsigned cpu;
+	uint32_t i;
+
+	for (cpu = 0; cpu < r->ncpus; cpu++) {
+		size_t table = cpu * BWL_REC_BANKS + bwl_rec_bank(interval);
+
+		for (i = 0; i < BWL_REC_TABLE; i++)
+			*rows += r->row[table * BWL_REC_TABLE + i].stamp == interval;
+		for (i = 0; i < BWL_REC_PEERS; i++)
+			*peers += r->peer[table * BWL_REC_PEERS + i].stamp == interval;
+	}
+}
+
+int bwl_book_read(const struct bwl_rec *r, uint32_t interval, struct bwl_book *ret,
+		  struct bwl_err *e)
+{
+	struct bwl_book_cpu **of = calloc(BWL_REC_PEERS, sizeof(*of));
+	size_t rows = 0, peers = 0;
+	unsigned cpu;
+
+	*ret = (struct bwl_book){ .interval = interval };
+	count(r, interval, &rows, &peers);
+	ret->flow = calloc(rows + 1, sizeof(*ret->flow));
+	ret->count = calloc(peers + 1, sizeof(*ret->count));
+	if (!of || !ret->flow || !ret->count) {
+		free(of);
+		bwl_book_free(ret);
+		return bwl_fail(e, ENOMEM, "out of memory");
+	}
+	for (cpu = 0; cpu < r->ncpus; cpu++)
+		take_cpu(r, cpu, ret, of);
+	free(of);
+	merge(ret);
+	if (ret->ncounts)
+		qsort(ret->count, ret->ncounts, sizeof(*ret->count), by_peer);
+	return 0;
+}
+
+void bwl_book_free(struct bwl_book *b)
+{
+	free(b->flow);
+	free(b->count);
+	*b = (struct bwl_book){ 0 };
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The recorder's maps: made, opened, and one interval after the other. */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <bwl/record.h>
+
+static const struct {
+	const char *name;
+	uint32_t value, entries; /* entries: a CPU; 0: one in all */
+} maps[_BWL_REC_MAPS] = {
+	[BWL_REC_WORD] = { "bwl_rec_word", sizeof(struct bwl_rec_word), 0 },
+	[BWL_REC_CPU] = { "bwl_rec_cpu", sizeof(struct bwl_rec_cpu), 1 },
+	[BWL_REC_PEER] = { "bwl_rec_peer", sizeof(struct bwl_rec_peer),
+			   BWL_REC_BANKS *BWL_REC_PEERS },
+	[BWL_REC_ROW] = { "bwl_rec_row", sizeof(struct bwl_rec_row), BWL_REC_BANKS *BWL_REC_TABLE },
+};
+
+const char *bwl_rec_map_name(enum bwl_rec_map m)
+{
+	return maps[m].name;
+}
+
+static uint32_t entries_of(enum bwl_rec_map m, unsigned cpus)
+{
+	return maps[m].entries ? maps[m].entries * cpus : 1;
+}
+
+int bwl_rec_size(struct bpf_object *obj)
+{
+	int cpus = libbpf_num_possible_cpus(), r = cpus < 0 ? cpus : 0, i;
+	struct bpf_map *m;
+
+	for (i = 0; !r && i < _BWL_REC_MAPS; i++) {
+		m = bpf_object__find_map_by_name(obj, maps[i].name);
+		r = m ? bpf_map__set_max_entries(m, entries_of(i, (unsigned)cpus)) : -ENOENT;
+	}
+	return r;
+}
+
+static size_t bytes_of(enum bwl_rec_map m, unsigned cpus)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (((size_t)entries_of(m, cpus) * maps[m].value) + page - 1) / page * page;
+}
+
+static int map_one(struct bwl_rec *r, enum bwl_rec_map m, void **ret, struct bwl_err *e)
+{
+	struct bpf_map_info info = {};
+	__u32 len = sizeof(info);
+	int prot = PROT_READ | (m == BWL_REC_WORD ? PROT_WRITE : 0);
+
+	if (bpf_obj_get_info_by_fd(r->fd[m], &info, &len))
+		return bwl_fail(e, errno, "cannot query %s: %s", maps[m].name, strerror(errno));
+	if (info.value_size != maps[m].value || info.max_entries != entries_of(m, r->ncpus))
+		return bwl_fail(e, EPROTO, "%s is of another version: bwlimit-load upgrade",
+				maps[m].name);
+	*ret = mmap(NULL, bytes_of(m, r->ncpus), prot, MAP_SHARED, r->fd[m], 0);
+	if (*ret != MAP_FAILED)
+		return 0;
+	*ret = NULL;
+	return bwl_fail(e, errno, "cannot map %s: %s", maps[m].name, strerror(errno));
+}
+
+int bwl_rec_map(const int fd[_BWL_REC_MAPS], struct bwl_rec *ret, struct bwl_err *e)
+{
+	void *at[_BWL_REC_MAPS] = { NULL };
+	int cpus = libbpf_num_possible_cpus(), i, r = 0;
+
+	*ret = (struct bwl_rec){ .ncpus = cpus < 0 ? 0 : (unsigned)cpus };
+	for (i = 0; i < _BWL_REC_MAPS; i++)
+		ret->fd[i] = -1;
+	if (cpus < 0)
+		return bwl_fail(e, -cpus, "cannot count CPUs: %s", strerror(-cpus));
+	for (i = 0; !r && i < _BWL_REC_MAPS; i++) {
+		ret->fd[i] = dup(fd[i]);
+		r = ret->fd[i] < 0 ? bwl_fail(e, errno, "cannot open %s: %s", maps[i].name,
+					      strerror(errno))
+				   : map_one(ret, i, &at[i], e);
+	}
+	ret->word = at[BWL_REC_WORD];
+	ret->cpu = at[BWL_REC_CPU];
+	ret->peer = at[BWL_REC_PEER];
+	ret->row = at[BWL_REC_ROW];
+	if (r)
+		bwl_rec_close(ret);
+	return r;
+}
+
+int bwl_rec_open(const char *pin_dir, struct bwl_rec *ret, struct bwl_err *e)
+{
+	int fd[_BWL_REC_MAPS], i, r = 0;
+	char path[300];
+
+	for (i = 0; i < _BWL_REC_MAPS; i++) {
+		snprintf(path, sizeof(path), "%s/" BWL_REC_DIR "/%s", pin_dir, maps[i].name);
+		fd[i] = r ? -1 : bpf_obj_get(path);
+		if (fd[i] < 0 && !r)
+			r = bwl_fail(e, errno, "cannot open %s: %s", path, strerror(errno));
+	}
+	if (!r)
+		r = bwl_rec_map(fd, ret, e);
+	for (i = 0; i < _BWL_REC_MAPS; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+	return r;
+}
+
+void bwl_rec_close(struct bwl_rec *r)
+{
+	const void *at[_BWL_REC_MAPS] = { [BWL_REC_WORD] = r->word,
+					  [BWL_REC_CPU] = r->cpu,
+					  [BWL_REC_PEER] = r->peer,
+					  [BWL_REC_ROW] = r->row };
+	int i;
+
+	for (i = 0; i < _BWL_REC_MAPS; i++) {
+		if (at[i])
+			munmap((void *)(uintptr_t)at[i], bytes_of(i, r->ncpus));
+		if (r->fd[i] >= 0)
+			close(r->fd[i]);
+		r->fd[i] = -1;
+	}
+	r->word = NULL;
+	r->cpu = NULL;
+	r->peer = NULL;
+	r->row = NULL;
+}
+
+/*
+ * Programs run within RCU: who stored a word before synchronize_rcu() meets none after it that read
+ * the word of before. The command ends in it (kernel 4.20), but where a CPU is nohz_full it
+ * is refused; an update of an array of maps ends in it, too.
+ */
+static int grace(struct bwl_err *e)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, o);
+	uint32_t zero = 0;
+	int inner, outer, r = 0;
+
+	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		return 0;
+	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bwl_rec_in", 4, 4, 1, NULL);
+	o.inner_map_fd = (__u32)inner;
+	outer = inner < 0 ? -1
+			  : bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "bwl_rec_out", 4, 4, 1, &o);
+	if (outer < 0 || bpf_map_update_elem(outer, &zero, &inner, 0))
+		r = bwl_fail(e, errno, "cannot wait for packets in flight: %s", strerror(errno));
+	if (inner >= 0)
+		close(inner);
+	if (outer >= 0)
+		close(outer);
+	return r;
+}
+
+int bwl_rec_turn(struct bwl_rec *r, uint32_t *ret, struct bwl_err *e)
+{
+	uint32_t was = __atomic_load_n(&r->word->interval, __ATOMIC_SEQ_CST), next = was + 1;
+
+	__atomic_store_n(&r->word->interval, next ? next : 1, __ATOMIC_SEQ_CST);
+	*ret = was;
+	return grace(e);
+}

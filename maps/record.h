@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Flow records: what BPF keeps of every packet of a peer while it records (bpf/lib/record.h,
+ * docs/recorder.md). Tables of each CPU's own, twice: one is written while the other is read. BPF
+ * writes everything but bwl_rec_word, user space nothing else.
+ *
+ * Whatever lies in a table counts only with the stamp of its interval. So nothing is ever cleared,
+ * and nothing is taken out of a table that is in use: there, what a probe finds free was never
+ * taken.
+ */
+#ifndef BWL_MAPS_RECORD_H
+#define BWL_MAPS_RECORD_H
+
+#include "abi.h"
+
+#define BWL_REC_BANKS 2
+#define BWL_REC_ROWS_BITS 13
+#define BWL_REC_ROWS (1U << BWL_REC_ROWS_BITS) /* flows, of a CPU and an interval */
+#define BWL_REC_RESTS_BITS 11
+#define BWL_REC_RESTS (1U << BWL_REC_RESTS_BITS) /* remainders */
+#define BWL_REC_PEERS_BITS 11
+#define BWL_REC_PEERS (1U << BWL_REC_PEERS_BITS)
+#define BWL_REC_PEER_ROWS (BWL_REC_ROWS / 8) /* flows of one peer: of a CPU and an interval */
+#define BWL_REC_STEPS 8      /* places that are looked at before a table counts as full */
+#define BWL_REC_PEER_STEPS 4 /* … of peers, whose ids spread evenly */
+
+/* bwl_rec_word[0]: user space writes. The interval that is being recorded; 0: none. */
+struct bwl_rec_word {
+	__u32 interval;
+	__u32 _pad;
+	__u64 made_ns; /* when these tables were made: CLOCK_BOOTTIME, by the loader */
+};
+BWL_ASSERT_SIZE(struct bwl_rec_word, 16);
+
+/* Which of the two tables an interval has. */
+static inline __attribute__((always_inline)) __u32 bwl_rec_bank(__u32 interval)
+{
+	return interval & (BWL_REC_BANKS - 1);
+}
+
+/* As bwl_peer_count has it: what passed as charged, what was refused as the hook saw it. */
+struct bwl_rec_sum {
+	__u64 frames, bytes, drop_frames, drop_bytes;
+};
+BWL_ASSERT_SIZE(struct bwl_rec_sum, 32);
+
+/* bwl_rec_cpu[cpu] */
+struct bwl_rec_cpu {
+	__u32 busy;
+	__u32 _pad[7];
+	/*
+	 * Of no peer by name, for all time: where the table of peers was full, and packets that
+	 * came while another of this CPU was being recorded.
+	 */
+	struct bwl_rec_sum other[BWL_REC_BANKS];
+	__u64 _pad2[4];
+};
+BWL_ASSERT_SIZE(struct bwl_rec_cpu, 128);
+
+/* bwl_rec_peer[(cpu * banks + bank) * BWL_REC_PEERS + …]: a peer's packets on a CPU. */
+struct bwl_rec_peer {
+	__u32 stamp; /* interval; another: free */
+	__u32 peer;
+	__u32 rows; /* flows of it in the table */
+	__u32 _pad;
+	struct bwl_rec_sum after; /* this CPU's bwl_peercnt_v1 */
+	__u64 _pad2[2];
+	/* From here on another line, which packets that find the entry do not touch. */
+	struct bwl_rec_sum before; /* … before the first of these packets */
+	struct bwl_rec_sum rest;   /* neither in a flow nor in a remainder by class */
+};
+BWL_ASSERT_SIZE(struct bwl_rec_peer, 128);
+BWL_ASSERT_OFFSET(struct bwl_rec_peer, before, 64);
+
+/* Numbers in host byte order, so that one comparison takes eight bytes. */
+struct bwl_rec_key {
+	__be32 saddr[4], daddr[4]; /* IPv4 as ::ffff:a.b.c.d; of a remainder 0 */
+	__u64 ports;               /* bwl_rec_ports(); of a remainder 0 */
+	__u64 who;                 /* peer id, above it bwl_ctl.generation */
+	__u64 what;                /* bwl_rec_what() */
+};
+BWL_ASSERT_SIZE(struct bwl_rec_key, 56);
+
+/* Source port, destination port; above them the queue pair, where RoCE has no source port. */
+static inline __attribute__((always_inline)) __u64 bwl_rec_ports(__u32 sport, __u32 dport,
+								 __u32 qpn)
+{
+	return sport | dport << 16 | (__u64)qpn << 32;
+}
+
+/* kind: of the row; port: id of where the frame came in. */
+enum bwl_rec_kind { BWL_REC_FLOW = 1, BWL_REC_REST = 2 };
+static inline __attribute__((always_inline)) __u64
+bwl_rec_what(__u32 kind, __u32 port, __u32 class_, __u32 reason, __u32 proto)
+{
+	return kind | port << 8 | class_ << 16 | reason << 24 | (__u64)proto << 32;
+}
+
+/*
+ * bwl_rec_row[(cpu * banks + bank) * (BWL_REC_ROWS + BWL_REC_RESTS) + …]: flows, behind them
+ * remainders.
+ */
+struct bwl_rec_row {
+	struct bwl_rec_key key;
+	__u32 stamp; /* interval; another: free */
+	__u32 hash;
+	__u64 frames;
+	__u64 bytes;   /* as the hook saw the frames */
+	__u64 charged; /* what passed: every segment with its headers; refused: what stayed */
+	__u64 first_ns, last_ns; /* CLOCK_BOOTTIME, up to two ticks late (bpf/lib/clock.h) */
+	__u32 tcp_flags;         /* of all frames together */
+	__u32 _pad[5];
+};
+BWL_ASSERT_SIZE(struct bwl_rec_row, 128);
+#define BWL_REC_TABLE (BWL_REC_ROWS + BWL_REC_RESTS)
+
+#endif

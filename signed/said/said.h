@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a tray says of itself, signed by the key of its audit log. The same envelope as that of
+ * documents, with one signature, and another payloadType, so that neither is taken for the other:
+ *
+ *	application/vnd.bwlimit.status+json;fleet=hall-3;tray=tray-7
+ *
+ * The same key signs checkpoints: those begin with the log's name and a newline, what is signed
+ * here with "DSSEv1 ". No I/O.
+ */
+#ifndef BWL_SIGNED_SAID_H
+#define BWL_SIGNED_SAID_H
+
+#include "signed/key.h"
+
+/* Bytes of an envelope at most: a payload of 4000 in base64, and the rest. */
+#define BWL_SAID_MOST 6144
+
+/* The caller frees it. NULL, with an error: the key does not sign, or a name is none. */
+char *bwl_said_sign(const struct bwl_key *k, const char *fleet, const char *tray,
+		    const char *payload, size_t len, struct bwl_err *e);
+/* Has it the form of one? Else it may be a status that nobody signed. */
+bool bwl_said_is_signed(const char *bytes, size_t len);
+/*
+ * The payload, with a NUL behind it, which the caller frees; nothing in it was read. pub NULL:
+ * nobody is known whose signature would count, and it is taken as it is. -EBADMSG: no envelope;
+ * -EKEYREJECTED: of another fleet, tray or key, or the signature does not hold.
+ */
+int bwl_said_open(const uint8_t *pub, const char *fleet, const char *tray, const char *bytes,
+		  size_t len, char **ret, size_t *ret_len, struct bwl_err *e);
+
+#endif

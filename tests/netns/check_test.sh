@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# bwlimit-ctl check: every exit code, asked by a member of bwlimit-read, of a real DPU with a real bwlimitd.
+set -uo pipefail
+# The groups are this test's own: a file of its own over /etc/group, for its own mounts alone.
+if [[ ! -v CHECK_UNSHARED ]]; then
+	CHECK_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
+fi
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-chk-$$ LAB_DESTS=2
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+lab_up || exit 1
+READERS=64102 NOBODY=64103
+grep -vE '^bwlimit(-read)?:' /etc/group >"$LAB_TMP/group"
+printf 'bwlimit:x:64101:\nbwlimit-read:x:%d:\n' $READERS >>"$LAB_TMP/group"
+mount --bind "$LAB_TMP/group" /etc/group
+chmod 711 "$LAB_TMP"
+export BWLIMIT_STATE_DIR=$LAB_TMP/state BWLIMIT_CTL=$CTL
+VERIFIED=/run/bwlimit/${LAB_PINS##*/}.verify
+
+as() { # group, command…: nobody's user with that group alone; on a machine whose clock is synchronised
+	in_dpu setpriv --reuid $NOBODY --regid $NOBODY --groups "$1" --inh-caps=-all --bounding-set=-all --no-new-privs \
+		env LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-synchronised.so${PRELOAD:+:$PRELOAD}" "${@:2}"
+}
+# Exit code, word, and what the line says.
+says() { # code text [option…]: a reader is told so
+	local code=$1 text=$2 words=(OK WARNING CRITICAL UNKNOWN) got
+	shift 2
+	as "${GROUP:-$READERS}" "$CTL" check "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"
+	got=$?
+	[[ $got -eq $code && $(wc -l <"$LAB_TMP/out") -eq 1 ]] &&
+		grep -qE "^${words[code]}: ([^|]*; )?$text" "$LAB_TMP/out" && return
+	note "exit code $got: $(cat "$LAB_TMP/out" "$LAB_TMP/err")"
+	return 1
+}
+clean() { # as if verify had been clean: it never is of maps that a test made
+	in_dpu "$LOAD" verify >/dev/null
+	jq -c '.failed_count = 0 | .ok = true | .checks = []' "$VERIFIED" >"$LAB_TMP/clean" && cat "$LAB_TMP/clean" >"$VERIFIED"
+}
+
+check "without maps it is unknown" says 3 'nothing is attached|[a-z]'
+lab_attach || exit 1
+check "without a policy it is critical" says 2 'no policy is in force'
+{
+	echo "tamper: { command: clamp }"
+	echo "lease: 1h"
+	echo "peers:"
+	lab_peer d1 1 "grant: { rate: 8mbit, burst: 64kb, volume: 10mb }"
+	lab_peer d2 2 "contained: true, grant: { rate: 1mbit }"
+} | lab_policy_head >"$LAB_TMP/policy.yaml"
+agent_up() { lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/policy.yaml" --state-dir "$BWLIMIT_STATE_DIR" --tpm none --json; agent=$LAB_PID; }
+agent_up
+check "bwlimitd puts a policy in force and renews its lease" lab_wait_for 30 "$CTL" lease renew
+check "a result of verify that fails is critical" eval 'in_dpu "$LOAD" verify >/dev/null; says 2 "1 check of verify failed: "'
+mode() { [[ $(stat -c '%u %g %a' "$VERIFIED") == "0 $READERS 640" ]]; }
+check "which is root's, and its readers'" mode
+clean
+kept() { as $READERS "$CTL" history >/dev/null 2>&1; }
+lab_wait_for 30 kept
+check "where all is well it is OK" lab_wait_for 30 says 0 'lab, 2 peers, 15 checks'
+says 0 'lab'
+numbers='(U|[0-9]+(\.[0-9]+)?(s|%|c)?)(;[0-9.:]*){0,4}'
+check "the line ends with numbers as plugins have them" grep -qE "^[^|]+ \|( [a-z_]+=$numbers)+$" "$LAB_TMP/out"
+check "JSON says the same" eval 'as $READERS "$CTL" check --json >"$LAB_TMP/doc" &&
+	jq -e ".kind == \"check\" and .result == \"ok\" and .exit_code == 0 and (.checks | length) == 15" "$LAB_TMP/doc" >/dev/null'
+GROUP=$NOBODY check "who is in no group learns nothing" says 3 ''
+PRELOAD=$LAB_BUILD/tests/harness/bwl-refuse.so
+check "on a kernel below 5.19 bwlimitd looks for a reader" eval 'BWL_REFUSE_USERS=1 says 0 lab || BWL_REFUSE_USERS=1 says 1 "the wall clock"'
+PRELOAD=
+
+# --- each thing that is wrong, and right again
+check "a clock that is not synchronised is a warning" eval 'BWL_UNSYNCHRONISED=1 says 1 "the wall clock is not synchronised"'
+check "and so is one that may not be asked" eval 'BWL_CLOCK_REFUSED=1 says 1 "the wall clock is not synchronised"'
+status_of() { in_dpu env LD_PRELOAD="$LAB_BUILD/tests/harness/bwl-synchronised.so" "$LOAD" status "$@"; }
+check "status says that it is synchronised" eval 'status_of --json | jq -e .clock_synchronised >"$LAB_TMP/out" && ! status_of | grep -q "wall clock"'
+check "that it is not" eval 'BWL_UNSYNCHRONISED=1 status_of --json | jq -e ".clock_synchronised == false" >"$LAB_TMP/out" && BWL_UNSYNCHRONISED=1 status_of | grep -q "wall clock is not synchronised"'
+check "and that nobody could ask" eval 'BWL_CLOCK_REFUSED=1 status_of --json | jq -e ".clock_synchronised == false" >"$LAB_TMP/out"'
+check "a result of verify that is old is a warning" eval 'touch -d "-1 hour" "$VERIFIED"; says 1 "verify was clean, but"'
+check "as old as was asked for it is none" says 0 '' --verify-age 2h
+chown $NOBODY "$VERIFIED"
+check "one that is not root's is none" says 3 '.* is not root.s'
+rm -f "$VERIFIED"
+check "none at all is unknown" says 3 'no result of verify'
+clean
+"$CTL" grant d2 rate 1mbit for 2h reason test >/dev/null 2>&1
+check "a grant that ends within a day is a warning" says 1 '1 grant ends within 1d: d2'
+check "within the time that was asked for" says 0 '' --ends-within 1h
+"$CTL" grant d2 rate 1mbit reason test >/dev/null 2>&1
+"$CTL" revoke d2 reason test >/dev/null 2>&1
+check "a peer that is closed is a warning" says 1 '1 peer is closed: d2'
+"$CTL" grant d2 rate 1mbit reason test >/dev/null 2>&1
+check "open again it is none" says 0 ''
+"$CTL" stop >/dev/null
+check "a stop is critical" says 2 'nothing passes: stopped'
+"$CTL" stop --off >/dev/null
+"$CTL" lease renew --for 10m >/dev/null
+check "a lease with less than a quarter is a warning" says 1 'the lease ends in'
+"$CTL" lease renew >/dev/null
+"$CTL" tamper test >/dev/null 2>&1
+check "a sign of tampering is critical" says 2 'every grant is at its floor after a sign of tampering'
+"$CTL" heartbeat --lift >/dev/null
+check "and when it was lifted it is none" says 0 ''
+"$CTL" policy apply "$LAB_TMP/policy.yaml" --confirm 1h >/dev/null 2>&1
+check "a policy on trial is a warning" says 1 'a policy is on trial'
+"$CTL" policy rollback >/dev/null
+
+check "nothing has been at its limit" eval '! grep -q theft "$LAB_TMP/out"'
+echo "eth ip4 src=$HOST4 dst=$(lab_dest4 1) udp dport=9 fill=958" >"$LAB_TMP/frame"
+theft() { says 2 '.*a theft\? d1 has taken [0-9]+ % of its own rate' --limit-for 2s --limit 50 --volume-warning 200 --volume-critical 300; }
+thief --seconds 60 --pps 2000 <"$LAB_TMP/frame" >/dev/null &
+stealing=$!
+check "a way out at its limit for long is critical" lab_wait_for 50 theft
+kill "$stealing" 2>/dev/null
+wait "$stealing" 2>/dev/null
+"$CTL" usage --json >"$LAB_TMP/usage"
+check "a volume that is nearly used is critical" lab_wait_for 5 says 2 '.*of the volume of peer d1 is used' --volume-warning 1 --volume-critical 2
+check "below that a warning" says 1 '.*of the volume of peer d1 is used' --volume-warning 1 --volume-critical 300
+check "and none below both" says 0 '' --volume-warning 200 --volume-critical 300
+
+# --- the agent
+lab_stop "$agent"
+check "without bwlimitd it is critical" says 2 'bwlimitd does not run' --volume-warning 200 --volume-critical 300
+agent_up
+answers() { says 0 '' --volume-warning 200 --volume-critical 300; }
+check "with it again it is not" lab_wait_for 30 answers
+kill -STOP "$agent"
+check "one that hangs is critical" says 2 'bwlimitd does not answer' --volume-warning 200 --volume-critical 300
+kill -CONT "$agent"
+
+# --- wrong use
+for wrong in '--limit x' '--limit-for 0s' '--volume-warning' 'x' '--ends-within 5'; do
+	# shellcheck disable=SC2086 # words
+	check "wrong use is unknown: check $wrong" says 3 '' $wrong
+done
+done_testing

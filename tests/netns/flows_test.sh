@@ -1,0 +1,204 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Flow records on disk: to the byte what arrived, what the tools say they sent and what the counters grew by,
+# through a flood of new flows, and through agents that are killed.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-flows-$$ LAB_DESTS=2
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+lab_up || exit 1
+STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
+in_ns d1 ethtool -K eth0 gro off >/dev/null # a capture shows what came over the wire
+{
+	echo "peers:"
+	lab_peer sink 1 "grant: { rate: 2gbit, burst: 8mb }, accept: { rate: 2gbit, burst: 8mb }"
+	lab_peer small 2 "grant: { rate: 100kbit, burst: 3000b }"
+} | lab_policy_head >"$FILE"
+
+agent() { # in the background; sets AGENT_PID
+	lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --flows-every 1s --json
+	AGENT_PID=$LAB_PID
+}
+die() {
+	kill -KILL "$AGENT_PID"
+	wait "$AGENT_PID" 2>/dev/null
+}
+# All lines of all intervals, but of the newest, to which an interval may be added meanwhile.
+rows() { cat "$STATE"/flows/*.jsonl 2>/dev/null; }
+intervals() { rows | jq -c 'select(.kind == "flow-interval")'; }
+# What they add up to for a peer: frames and bytes that passed, frames and bytes that were refused.
+recorded() { # peer
+	rows | jq -c --arg p "$1" -s '[.[] | select(.kind == "flow-peer" and .peer == $p) | .flows, .remainder, .unclassed] |
+		[(map(.frames) | add // 0), (map(.bytes) | add // 0), (map(.dropped_frames) | add // 0), (map(.dropped_bytes) | add // 0)]'
+}
+in_rows() { # peer
+	rows | jq -c --arg p "$1" -s '[.[] | select((.kind == "flow" or .kind == "flow-remainder") and .peer == $p)] |
+		[(map(select(.reason | startswith("pass"))) | (map(.frames) | add // 0), (map(.charged_bytes) | add // 0)),
+		 (map(select(.reason | startswith("pass") | not)) | (map(.frames) | add // 0), (map(.bytes) | add // 0))]'
+}
+counted() { # peer
+	"$CTL" stats "$1" --json | jq -c '.peers[0] | [.passed_frames, .passed_bytes, .dropped_frames, .dropped_bytes]'
+}
+agrees() { # peer
+	[[ "$(recorded "$1")" == "$(counted "$1")" && "$(in_rows "$1")" == "$(counted "$1")" ]]
+}
+all_agree() { agrees sink && agrees small; }
+balanced() { rows | jq -s -e 'all(.balanced != false)' >/dev/null; }
+whole() { intervals | jq -s -e 'all(.gap == null)' >/dev/null; }
+whole_and_balanced() { whole && balanced; }
+# Of the flow to that port with the most frames (iperf3 has another for control): one field of all its rows.
+of_data() { # protocol port field
+	rows | jq -s --argjson proto "$1" --argjson port "$2" --arg f "$3" '[.[] | select(.kind == "flow" and .direction == "out" and
+		.ip_protocol == $proto and .destination_port == $port and (.reason | startswith("pass")))] |
+		group_by(.source_port) | max_by(map(.frames) | add) | map(.[$f]) | add'
+}
+captured() { # tcpdump filter: frames, and their bytes
+	tcpdump -r "$LAB_TMP/pcap" -e -nn -t "$1" 2>/dev/null | sed -n 's/.*, length \([0-9]*\): .*/\1/p' |
+		awk '{ n++; s += $1 } END { print n + 0, s + 0 }'
+}
+
+agent
+check "off, as it is at first, nothing is recorded" sh -c "
+	! test -e '$LAB_PINS/record' && ! test -e '$STATE/flows'"
+in_dpu "$LOAD" attach --drill --fresh-volume --record on --host hpf0 --uplink p0 >"$LAB_TMP/attach" 2>&1 || {
+	sed 's/^/# /' "$LAB_TMP/attach"
+	exit 1
+}
+check "verify says that flows are recorded" sh -c "nsenter --net=/run/netns/$LAB-dpu '$LOAD' verify --json |
+	jq -e '.checks[] | select(.id == \"recorder\" and (.text | startswith(\"flows are recorded\")))' >/dev/null"
+lab_wait_for 20 "$CTL" stats sink
+lab_wait_for 20 test -e "$STATE/flows/0000000000000001.jsonl"
+
+lab_bg tcpdump d1 tcpdump -i eth0 -B 65536 -s 96 -w "$LAB_TMP/pcap" "src host $HOST4 and dst port 5201"
+dump=$LAB_PID
+lab_wait_for 20 test -s "$LAB_TMP/pcap"
+lab_bg server d1 iperf3 -s
+lab_wait_for 30 in_ns d1 sh -c 'ss -ltn | grep -q :5201'
+in_host timeout 60 iperf3 -c "$(lab_dest4 1)" -J -t 3 -b 40M >"$LAB_TMP/tcp"
+in_host timeout 60 iperf3 -c "$(lab_dest4 1)" -J -t 3 -b 20M -u -l 1000 >"$LAB_TMP/udp"
+check "records are the counters" lab_wait_for 20 agrees sink
+note "recorded $(recorded sink), counted $(counted sink)"
+lab_stop "$dump"
+read -r frames bytes < <(captured tcp)
+note "TCP at the receiver: $frames frames, $bytes bytes"
+# GSO packets are recorded as such, and charged as the segments that they are.
+check "TCP: records are a capture at the receiver, to the byte" test "$bytes" == "$(
+	rows | jq -s -r '[.[] | select(.kind == "flow" and .ip_protocol == 6 and .destination_port == 5201 and .direction == "out" and
+		.reason == "pass")] | map(.charged_bytes) | add')"
+read -r frames bytes < <(captured udp)
+check "UDP: likewise" test "$frames $bytes" == "$(
+	rows | jq -s -r '[.[] | select(.kind == "flow" and .ip_protocol == 17 and .destination_port == 5201 and .direction == "out")] |
+		"\(map(.frames) | add) \(map(.bytes) | add)"')"
+# Each frame, a GSO packet too, has its headers once. Beside its data iperf3 sends a cookie of 37 bytes first; a SYN
+# has 8 bytes of options more than other segments. What the kernel sends twice iperf3 does not say, but how often.
+for port in 5301 5302 5303 5304 5305 5306 5307 5308; do
+	lab_iperf_server d1 $port
+	in_host timeout 60 iperf3 -c "$(lab_dest4 1)" -p $port -J -n 200K >"$LAB_TMP/tcp"
+	[[ $(jq .end.sum_sent.retransmits "$LAB_TMP/tcp") != 0 ]] || break
+done
+lab_wait_for 20 agrees sink
+payload() { echo $(($(of_data 6 "$port" bytes) - 66 * $(of_data 6 "$port" frames) - 8 - 37)); }
+if [[ $(jq .end.sum_sent.retransmits "$LAB_TMP/tcp") -eq 0 ]]; then
+	check "TCP: their payload is what iperf3 says that it sent" test "$(payload)" -eq "$(jq .end.sum_sent.bytes "$LAB_TMP/tcp")"
+else
+	skip "TCP: their payload is what iperf3 says that it sent" "the machine was busy: each time segments were sent twice"
+fi
+note "payload $(payload), iperf3 $(jq .end.sum_sent.bytes "$LAB_TMP/tcp")"
+# It begins with a datagram of 4 bytes.
+check "UDP: likewise" test \
+	$(($(of_data 17 5201 bytes) - 42 * $(of_data 17 5201 frames) - 4)) -eq "$(jq .end.sum.bytes "$LAB_TMP/udp")"
+check "a flow has its flags and its times" sh -c "cat '$STATE'/flows/*.jsonl | jq -s -e '
+	[.[] | select(.kind == \"flow\" and .ip_protocol == 6)] | all(.first <= .last) and (map(.tcp_flags) | any(. >= 16))' >/dev/null"
+
+flows() { "$CTL" flows --state-dir "$STATE" --since 1h "$@"; }
+check "bwlimit-ctl flows adds up to what passed and was refused" sh -c "[ \"$(flows --peer sink --json | jq '
+	[(.flows, .remainders)[] | select(.reason | startswith("pass")) | .charged_bytes] | add')\" = \"$(
+	counted sink | jq '.[1]')\" ]"
+check "--port: flows of that port alone, and one line for all intervals of a flow" test "$(flows --port 5201 --json |
+	jq -c '[(.flows | all(.source_port == 5201 or .destination_port == 5201)), (.flows | group_by([.source_port, .ip_protocol, .direction, .reason, .destination_port]) | all(length == 1))]')" == '[true,true]'
+check "for people: the largest first, and how many intervals balance" sh -c "[ \"$(flows --port 5201 | sed -n 2p | grep -c 'sink.*udp\|sink.*tcp')\" = 1 ]"
+touch -d '2 hours ago' "$STATE/flows/0000000000000001.jsonl"
+but_one() { [[ $(flows --json | jq .interval_count) -eq $(($(find "$STATE/flows" -name '0*.jsonl' | wc -l) - 1)) ]]; }
+check "--since: nothing of before" lab_wait_for 10 but_one
+refute "another peer has none" test "$(flows --peer nobody --json | jq '.flows | length')" -gt 0
+refute "where there are no records it says so" sh -c "'$CTL' flows --state-dir '$LAB_TMP/nothing' 2>'$LAB_TMP/none'"
+check "and how to get them" grep -q -- '--record on' "$LAB_TMP/none"
+
+# Ten times the table, from one host to two peers, one of them far over its rate.
+cat >"$LAB_TMP/spray.py" <<'END'
+import socket, struct, sys
+gw, own, dests = sys.argv[1], sys.argv[2], sys.argv[3:]
+mac = lambda s: bytes.fromhex(s.replace(':', ''))
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind(('h0', 0))
+def frame(dest, n):
+    ip = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 128, n & 0xffff, 0, 64, 17, 0, socket.inet_aton('10.7.0.2'), socket.inet_aton(dest))
+    s = sum(struct.unpack('!10H', ip))
+    s = (s & 0xffff) + (s >> 16)
+    ip = ip[:10] + struct.pack('!H', ~(s + (s >> 16)) & 0xffff) + ip[12:]
+    return mac(gw) + mac(own) + b'\x08\x00' + ip + struct.pack('!HHHH', 30000 + n % 30000, 30000 + n // 30000, 108, 0) + bytes(100)
+for n in range(90000):
+    out.send(frame(dests[n % 8 == 7 if len(dests) > 1 else 0], n))
+END
+in_host python3 "$LAB_TMP/spray.py" "$(lab_mac dpu hpf0)" "$(lab_mac host h0)" "$(lab_dest4 1)" "$(lab_dest4 2)"
+check "a flood of ten tables: records and remainder are the counters" lab_wait_for 30 all_agree
+check "much of it is remainder" sh -c "cat '$STATE'/flows/*.jsonl |
+	jq -s -e '[.[] | select(.kind == \"flow-remainder\") | .frames] | add > 10000' >/dev/null"
+check "and something was refused" sh -c "cat '$STATE'/flows/*.jsonl |
+	jq -s -e '[.[] | select(.kind == \"flow-peer\" and .peer == \"small\") | .flows.dropped_frames] | add > 100' >/dev/null"
+check "every interval balances" balanced
+check "and none is missing" whole
+
+in_host python3 "$LAB_TMP/spray.py" "$(lab_mac dpu hpf0)" "$(lab_mac host h0)" "$(lab_dest4 1)" &
+spray=$!
+for _ in 1 2 3 4 5 6; do
+	sleep "0.$((RANDOM % 9))"
+	die
+	agent
+done
+wait "$spray"
+check "agents that are killed under traffic: records are the counters" lab_wait_for 30 all_agree
+check "every interval balances still" balanced
+check "none is missing" whole
+# Killed when the tables are turned over and nothing is written: they still hold, and the next one writes them.
+lab_stop "$AGENT_PID"
+KILL_IN=(nsenter "--net=/run/netns/$LAB-dpu")
+killed() {
+	kill_at renameat "$1" "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --flows-every 1s --history-size 0b --json
+}
+for i in 1 2 3; do
+	in_host ping -c20 -i0.02 -q "$(lab_dest4 1)" >/dev/null
+	check "an agent is killed before it writes ($i)" killed "$i"
+done
+in_host ping -c3 -i0.2 "$(lab_dest4 1)" >/dev/null
+agent
+check "the next one writes what it could not: records are the counters" lab_wait_for 30 all_agree
+check "and none is missing, nor out of balance" whole_and_balanced
+
+# Twice turned over with no agent there to write: one interval is lost, and the next one says so.
+lab_stop "$AGENT_PID"
+for _ in 1 2; do
+	find "$STATE/flows" -name '*.jsonl' | sort | tail -n 1 | xargs rm
+done
+agent
+check "what was lost the next interval says" lab_wait_for 20 sh -c "cat '$STATE'/flows/*.jsonl |
+	jq -s -e 'any((.gap // \"\") | test(\"not written\"))' >/dev/null"
+
+check "an upgrade goes on recording" lab_load upgrade
+in_host ping -c3 -i0.2 "$(lab_dest4 1)" >/dev/null
+tables() { intervals | jq -s -e '[.[].tables] | unique | length == 2' >/dev/null; }
+check "into tables of its own" lab_wait_for 20 tables
+check "whose predecessors were closed" sh -c "cat '$STATE'/flows/*.jsonl | jq -s -e 'any(.final == true)' >/dev/null"
+check "files are the readers' to read, and nobody's else" sh -c "
+	stat -c %a '$STATE'/flows/*.jsonl | sort -u | grep -Eqx '600|640'"
+
+check "switched off" lab_load upgrade --record off
+refute "there is nothing to read" test -e "$LAB_PINS/record"
+gone() { tail -n 50 "$LAB_TMP/agent" >/dev/null; [[ -z $(find "$STATE/flows" -newermt '-3 seconds' -name '*.jsonl') ]]; }
+check "and nothing is written any more" lab_wait_for 20 gone
+
+done_testing

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The end of the audit log and its newest checkpoint, for members of bwlimit-read and nobody else: left by bwlimitd, with no
+# more rights than its unit has, whoever appended; served by bwlimit-web.
+set -uo pipefail
+# The groups are this test's own: a file of its own over /etc/group, for its own mounts alone.
+if [[ ! -v WEB_UNSHARED ]]; then
+	WEB_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
+fi
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-recent-$$ LAB_DESTS=1
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+# shellcheck source=../harness/documents.sh
+. "$here/documents.sh"
+# shellcheck source=../harness/web.sh
+. "$here/web.sh"
+command -v curl >/dev/null || { echo '1..0 # SKIP no curl'; exit 77; }
+lab_up || exit 1
+export BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal BWLIMIT_AUDIT_DIR=$LAB_TMP/audit BWLIMIT_CTL=$CTL BWLIMIT_LOAD=$LOAD
+web_groups
+web_page
+log=/run/bwlimit/${LAB_PINS##*/}.log signed=/run/bwlimit/${LAB_PINS##*/}.audit
+"$CTL" journal init >/dev/null
+check "attach makes the pins" in_dpu "$LOAD" attach --host hpf0 --uplink p0
+{
+	echo "peers:"
+	lab_peer d1 1 "grant: { rate: 8mbit }"
+} | lab_policy_head >"$LAB_TMP/policy.yaml"
+agent() { # as packaging/systemd/bwlimitd.service.in has it: it may chown nothing but to groups of its own
+	lab_bg agent dpu setpriv --groups $WEB_READERS --bounding-set=-all,+bpf,+net_admin --no-new-privs \
+		bash -c 'umask 077; exec "$@"' - "$AGENT" --policy "$LAB_TMP/policy.yaml" --state-dir "$LAB_TMP/state" --json
+	agent=$LAB_PID
+	lab_wait_for 30 web_in_force
+}
+check "bwlimitd runs with the rights that its unit has" agent
+check "control: it has no right to give files away" eval \
+	'[[ $(sed -n "s/^CapEff:	//p" "/proc/$agent/status") == 0000008000001000 ]]'
+get() { # path: what comes, and its status
+	in_dpu curl -sS --max-time 20 -D "$LAB_TMP/head" -o "$LAB_TMP/got" -w '%{http_code}' "http://$WEB_AT$1" >"$LAB_TMP/code" 2>&1
+}
+gets() { get "$2"; [[ $(cat "$LAB_TMP/code") == "$1" ]] || { note "$(cat "$LAB_TMP/code"; head -c 300 "$LAB_TMP/got")"; return 1; }; }
+has() { gets 200 /api/v1/log && jq -e "$1" "$LAB_TMP/got" >/dev/null; } # jq, of the log
+age() { sed -n 's/^Age: \([0-9]*\).*/\1/p' "$LAB_TMP/head"; }
+check "bwlimit-web is there" web_start
+check "without an audit log there is no log" gets 404 /api/v1/log
+check "and what makes one is said" jq -e '.error.todo | contains("bwlimit-ctl audit init")' "$LAB_TMP/got"
+check "nor a checkpoint" gets 404 /api/v1/audit
+
+"$CTL" audit init >/dev/null
+in_dpu "$CTL" grant d1 reason "ticket 4711" >/dev/null 2>&1
+check "what a tool recorded is there soon" lab_wait_for 10 has '.lines[] | select(.event == "grant" and .program == "bwlimit-ctl" and (.text | test("grant d1.*ticket 4711")))'
+check "once, without what was intended" has '[.lines[] | select(.text | contains("ticket 4711"))] | length == 1'
+! can_judge || check "as its schema says" judge log-lines <"$LAB_TMP/got"
+in_dpu "$CTL" tamper the lid was opened >/dev/null 2>&1
+check "so is a sign of tampering, as an alert, by the tool and by bwlimitd" lab_wait_for 10 has \
+	'[.lines[] | select(.event == "tamper" and .level == "alert" and (.text | contains("the lid was opened"))).program] | sort == ["bwlimit-ctl", "bwlimitd"]'
+check "the oldest first, as root reads them" eval \
+	'diff <(jq -r ".lines[] | \"\(.record) \(.time) \(.text)\"" "$LAB_TMP/got") <("$CTL" audit show --json | jq -r "select(.event != \"intent\") | \"\(.n) \(.time) \(.text)\"") >&2'
+newest() { gets 200 /api/v1/audit && diff <(jq -S . "$LAB_TMP/got") <("$CTL" --json audit checkpoint 2>/dev/null | jq -S .) >/dev/null; }
+check "the newest checkpoint is there" lab_wait_for 10 newest
+! can_judge || check "as its schema says" judge audit-checkpoint <"$LAB_TMP/got"
+
+note "Who may read them"
+stranger() { # file: nobody of the group reads it
+	in_dpu setpriv --reuid $WEB_USER --regid $WEB_USER --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs cat "$1" >/dev/null
+}
+for f in "$log" "$signed"; do
+	check "${f##*.}: root's, for the group alone" test "$(stat -c '%a %u %g' "$f")" = "640 0 $WEB_READERS"
+	check "${f##*.}: a member of the group reads it" eval 'web_reader cat "$f" >/dev/null'
+	refute "${f##*.}: and does not write it" web_reader tee "$f"
+	refute "${f##*.}: nobody else reads it" stranger "$f"
+done
+check "control: the log itself is root's alone" eval \
+	'[[ $(stat -c %a "$LAB_TMP/audit") == 700 ]] && ! find "$LAB_TMP/audit" -name "log-*" -perm /077 | grep .'
+refute "the key is in none of them" grep -qF "$(sed 's/.*+//' "$LAB_TMP/audit/key")" "$log" "$signed"
+check "control: it would be found" grep -qF "$(sed 's/.*+//' "$LAB_TMP/audit/key")" "$LAB_TMP/audit/key"
+check "64 KiB at most" test "$(stat -c %s "$log")" -lt 65536
+refute "nothing is left half made" ls "$log.new"
+
+note "How old they are"
+sleep 4 # nothing is recorded
+fresh() { gets 200 /api/v1/log && [[ $(age) -le 3 ]]; }
+check "while bwlimitd looks they are new, also where nothing happens" lab_wait_for 10 fresh
+lab_stop "$agent"
+old() { gets 200 /api/v1/log && [[ $(age) -ge 5 ]]; }
+check "without it they get old, and stay" lab_wait_for 20 old
+check "with all that it told" has '.lines[] | select(.event == "tamper")'
+
+note "What is none of root's making"
+answers() { [[ $(web_answers) == "$1" ]]; }
+web_answers() { get /api/v1/log; cat "$LAB_TMP/code"; }
+mv "$log" "$LAB_TMP/log"
+again() { # root's own, so that no answer is one of before
+	rm "$log" && cp -p "$LAB_TMP/log" "$log" && lab_wait_for 10 answers 200
+}
+mkfifo "$log"
+check "a pipe in its place is an error, and holds up nobody" lab_wait_for 10 answers 502
+check "control: root's is read" again
+rm "$log" && install -o $WEB_USER -m 644 "$LAB_TMP/log" "$log"
+check "somebody's own file is an error" lab_wait_for 10 answers 502
+check "control: root's is read" again
+rm "$log" && ln -s "$LAB_TMP/log" "$log"
+check "so is a link" lab_wait_for 10 answers 502
+check "control: root's is read" again
+done_testing

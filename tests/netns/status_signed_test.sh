@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A tray's status, signed by the key of its audit log, with the real programs: bwlimitd signs, bwlimit-sync hands on,
+# etcd keeps, bwlimit-controller and people's commands verify. Who has stolen the tray's certificate of the store writes
+# another status, an old one, another tray's: each is refused and told, and what the tray says itself is believed on.
+# Debian's etcd has known holes: it is taken with --accept-etcd-holes here.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
+	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
+LAB=bwl-signedstatus-$$ LAB_DESTS=2
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+lab_up || exit 1
+# shellcheck source=../harness/people.sh
+. "$here/people.sh"
+# shellcheck source=../harness/signed_documents.sh
+. "$here/signed_documents.sh"
+ETCD_DIR=$LAB_TMP/etcd PREFIX=/bwl/v1 ETCD_N=1
+mkdir "$ETCD_DIR"
+# shellcheck source=../harness/etcd.sh
+. "$here/etcd.sh"
+SYNC_PID='' CONTROL_PID='' pki=$ETCD_DIR/pki AT=10.77.1.1:7444
+finish() {
+	[[ $TAP_BAD -eq 0 ]] || tail -n 40 "$LAB_TMP/control" "$LAB_TMP/sync" | sed 's/^/# /'
+	[[ -z $SYNC_PID ]] || kill "$SYNC_PID"
+	[[ -z $CONTROL_PID ]] || kill "$CONTROL_PID"
+	etcd_down
+	lab_down
+} 2>/dev/null
+trap finish EXIT
+
+sync_up() {
+	nsenter --net="/run/netns/$(etcd_ns net)" "$LAB_BUILD/sync/bwlimit-sync" --servers "$(etcd_url 1)" --tray tray-7 \
+		--ca "$pki/ca.pem" --cert "$pki/tray-7.pem" --key "$pki/tray-7.key" --agent "$SOCKET" --accept-etcd-holes --json \
+		>>"$LAB_TMP/sync" 2>&1 &
+	SYNC_PID=$!
+}
+sync_down() { kill "$SYNC_PID" && wait "$SYNC_PID" 2>/dev/null; SYNC_PID=''; }
+control_up() {
+	nsenter --net="/run/netns/$(etcd_ns net)" "$LAB_BUILD/fleet/controller/bwlimit-controller" \
+		--servers "$(etcd_url 1)" --name "$1" --root "$FLEET/root" --online-key "$FLEET/controller.pem" \
+		--ca "$pki/ca.pem" --cert "$pki/controller.pem" --key "$pki/controller.key" --trust-clock --accept-etcd-holes \
+		--witness-key "$FLEET/witness.pem" --serve $AT --json >>"$LAB_TMP/control" 2>&1 &
+	CONTROL_PID=$!
+}
+control_says() { grep -qE -- "$1" "$LAB_TMP/control"; }
+fleet() { in_net "$CTL" --fleet "$@" --conf "$FLEET/fleet.conf"; }
+row() { # jq's condition on the tray's row of a document
+	fleet "$1" --json 2>"$LAB_TMP/err" | jq -e ".trays[] | select(.tray == \"tray-7\") | $2" >/dev/null
+}
+metric() { in_net curl -sf --max-time 5 --cacert "$pki/ca.pem" --cert "$pki/people.pem" --key "$pki/people.key" \
+	"https://$AT/metrics" | grep -qx "bwlimit_tray_$1{tray=\"tray-7\"} $2"; }
+lies() { etcdctl_as tray-7 put "$PREFIX/node/tray-7/out/status" >/dev/null; } # a status, on standard input
+lying() { etcdctl_as root get --print-value-only "$PREFIX/node/tray-7/out/status"; }
+payload() { lying | jq -r .payload | base64 -d; }
+enrolment() { # NUMBER, log key
+	jq -n --arg r "$SHA" --arg k "${2:-}" '{tray: "tray-7", root: $r, labels: ["rack=1"]} +
+		(if $k == "" then {} else {log_key: $k} end)' >"$FLEET/enrolment.json"
+	people_sign "$FLEET/enrolment.json" "$FLEET/enrolment" alice,bob --type enrolment --audience tray:tray-7 --name tray-7 \
+		--number "$1" --for 365d
+}
+publish() { etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null; }
+
+docs_begin || exit 1
+"$CTL" key new "$FLEET/witness.pem" >/dev/null
+up() {
+	etcd_up && etcd_auth && etcd_tray tray-7 && etcd_cert controller "IP:10.77.1.1" && etcd_cert people || return
+	local who
+	for who in controller people; do
+		etcdctl_as root user add $who --no-password && etcdctl_as root user grant-role $who root || return
+	done
+} >/dev/null
+check "control: etcd is up" up
+printf '%s\n' "ca = $pki/ca.pem" "cert = $pki/people.pem" "key = $pki/people.key" "controller = https://$AT" \
+	"servers = $(etcd_url 1)" "fleet = hall-3" "root = $FLEET/root" "accept-etcd-holes = yes" >"$FLEET/fleet.conf"
+"$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
+publish
+sync_up
+control_up one
+check "where its enrolment names no key, its status is shown as unsigned" lab_wait_for 60 row status '.status_signature == "unsigned"'
+check "for the store's readers, too" row trays '.status_signature == "unsigned" and .fresh != null'
+check "and is as it was" eval 'lying | jq -e ".tray == \"tray-7\" and .number == null" >/dev/null'
+
+note "Signed"
+refute "an enrolment with something else than a log's key is not signed" enrolment 2 nonsense
+check "an enrolment names the key of its audit log" enrolment 2 "$(cat "$BWLIMIT_AUDIT_DIR/key.pub")"
+publish
+check "then its status is shown as signed" lab_wait_for 90 row status '.status_signature == "signed" and .why != null'
+check "for the store's readers, too" row trays '.status_signature == "signed"'
+check "it names its tray, a number and the time" eval 'payload | jq -e ".tray == \"tray-7\" and .number > 0 and .up_s > 0 and
+	(.said_at - now | . > -120 and . < 5)" >/dev/null'
+check "its audit log is cosigned as ever" lab_wait_for 90 eval '[[ -n $(etcdctl_as tray-7 get "$PREFIX/node/tray-7/in/cosigned") ]]'
+lying >"$LAB_TMP/old"
+old=$(payload | jq .number)
+rises() { (($(payload | jq .number) > $1)); }
+check "the next one has a higher number" lab_wait_for 60 rises "$old"
+
+note "A stolen certificate"
+kill -STOP "$SYNC_PID"
+payload | jq -c '.closed_count = 99 | .number += 1000' | lies
+check "a status that nobody signed is refused, and told" lab_wait_for 30 control_says '"alarm".*tray-7.*not signed'
+check "what the tray said before is shown" lab_wait_for 30 row status '.status_signature == "refused" and .closed_count != 99 and .alarm_count > 0 and (.why | test("not signed"))'
+check "for the store's readers, too" row trays '.status_signature == "refused"'
+check "and as a metric" lab_wait_for 30 metric status_refused 1
+"$LAB_BUILD/tests/harness/bwl-said" "$BWLIMIT_AUDIT_DIR/key" hall-3 tray-7 <<<'{"tray": "tray-7", "number": 5, "closed_count": 99}' | lies
+check "its own of before is refused" lab_wait_for 30 row status '.status_signature == "refused" and (.why | test("older"))'
+"$CTL" audit init --dir "$LAB_TMP/thief" --origin test/documents >/dev/null 2>&1
+"$LAB_BUILD/tests/harness/bwl-said" "$LAB_TMP/thief/key" hall-3 tray-7 <<<'{"tray": "tray-7", "number": 9000000000000000, "closed_count": 99}' | lies
+check "another key's is refused" lab_wait_for 30 row status '.status_signature == "refused" and (.why | test("another key")) and .closed_count != 99'
+"$LAB_BUILD/tests/harness/bwl-said" "$BWLIMIT_AUDIT_DIR/key" hall-3 tray-8 <<<'{"tray": "tray-8", "number": 9000000000000000, "closed_count": 99}' | lies
+check "that of another tray is refused" lab_wait_for 30 row status '.status_signature == "refused" and (.why | test("another fleet or tray"))'
+kill -CONT "$SYNC_PID"
+check "what the tray says itself is taken on" lab_wait_for 60 row status '.status_signature == "signed" and .alarm_count != null'
+check "and the metric says so" lab_wait_for 30 metric status_refused 0
+
+note "What is remembered"
+before=$(payload | jq .number)
+docs_die
+docs_agent
+check "a bwlimitd that was killed goes on above the number before" lab_wait_for 60 rises "$before"
+check "and is believed" lab_wait_for 60 row status '.status_signature == "signed"'
+kill -STOP "$SYNC_PID"
+kill "$CONTROL_PID" && wait "$CONTROL_PID" 2>/dev/null
+lies <"$LAB_TMP/old"
+: >"$LAB_TMP/control"
+control_up two
+check "another leader knows that what lies there is old, by what was kept of the log" \
+	lab_wait_for 60 control_says '"alarm".*tray-7.*older than one that was heard'
+kill -CONT "$SYNC_PID"
+check "and believes the tray" lab_wait_for 90 row status '.status_signature == "signed"'
+
+note "A log that was begun anew"
+docs_die
+rm -r "$BWLIMIT_AUDIT_DIR"
+"$CTL" audit init --origin test/documents >/dev/null 2>&1
+docs_agent
+check "another log's key than the enrolment's: it says that it does not sign" lab_wait_for 60 grep -q 'the status is not signed' "$LAB_TMP/agent"
+check "and is refused" lab_wait_for 90 row status '.status_signature == "refused"'
+check "until it is enrolled with the new key" eval 'enrolment 3 "$(cat "$BWLIMIT_AUDIT_DIR/key.pub")" && publish &&
+	lab_wait_for 120 row status ".status_signature == \"signed\""'
+done_testing

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A tray whose wall clock is an hour slow, or an hour fast (libfaketime), under documents of a real etcd: a slow one
+# holds nothing longer, a fast one opens nothing, and each is back by a right clock and a signed time.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
+	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
+FAKETIME_LIB=$(dpkg -L libfaketime 2>/dev/null | grep -m 1 'libfaketimeMT\.so')
+[[ -n $FAKETIME_LIB ]] || { echo '1..0 # SKIP no libfaketime: packaging/install-deps test'; exit 77; }
+LAB=bwl-clock-$$ LAB_DESTS=2
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+lab_up || exit 1
+# shellcheck source=../harness/documents_store.sh
+. "$here/documents_store.sh"
+# bwlimitd, killed and started again by another clock; that of the boot, which counts how long, stays.
+REAL_AGENT=$AGENT
+by_clock() { # offset
+	printf '#!/bin/sh\nexec env LD_PRELOAD=%s FAKETIME=%s FAKETIME_DONT_FAKE_MONOTONIC=1 %s "$@"\n' \
+		"$FAKETIME_LIB" "$1" "$REAL_AGENT" >"$LAB_TMP/agent.sh"
+	chmod +x "$LAB_TMP/agent.sh"
+	AGENT=$LAB_TMP/agent.sh
+	docs_die
+	docs_agent
+}
+its_clock() { # seconds from ours
+	local at
+	at=$(date -d "$(grep '"event":"start"' "$LAB_TMP/agent" | tail -n 1 | jq -r '.time // .at // .ts')" +%s) || return
+	note "its clock: $((at - $(date +%s))) s from ours"
+	[[ $((at - $(date +%s) - $1)) -gt -60 && $((at - $(date +%s) - $1)) -lt 60 ]]
+}
+
+documents_store_up
+LIFE=30m sign policy base alice,bob --offline-for 15s < <(docs_text 4mbit 4mbit)
+publish policy base
+check "control: by a right clock it is open" lab_wait_for 30 lab_both 1
+
+note "An hour slow"
+by_clock -1h
+check "its clock is slow" its_clock -3600
+time_published
+check "with a signed time it is open" lab_wait_for 20 lab_both 1
+check "no limit is another" rate d1 4000000
+check "without one it is at its floor when offline_for is over, though its clock says that there is an hour left" \
+	lab_wait_for 40 lab_silent 2
+check "and says so" status '(.fresh | not) and (.alarms | index("floor"))'
+
+back() { # with a clock that is right
+	AGENT=$REAL_AGENT
+	docs_die
+	docs_agent
+	time_published
+	local begin=$SECONDS
+	lab_wait_for 60 lab_both 1 || return
+	note "after $((SECONDS - begin)) s"
+}
+check "by a right clock it is open by a signed time" back
+
+note "An hour fast"
+by_clock +1h
+check "its clock is fast" its_clock 3600
+time_published
+check "what people signed for half an hour has ended by its clock: it is closed" lab_wait_for 20 lab_silent 2
+LIFE=30m sign policy base alice,bob --offline-for 15s < <(docs_text 8mbit 8mbit)
+publish policy base
+check "nothing opens it" lab_silent 1
+check "and it says why" status '.fresh | not'
+
+note "Right again"
+check "it is open by a signed time" back
+done_testing

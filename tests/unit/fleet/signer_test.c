@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A status that the tray's own key signs, and what somebody else puts in its place. */
+#include <stdlib.h>
+#include <string.h>
+#include "fleet/status/signer.h"
+#include "signed/said/said.h"
+#include "../test.h"
+
+static struct bwl_note_key note;
+static struct bwl_key *key, *other;
+static struct status_signer by;
+static struct status_last last;
+static struct bwl_err e;
+
+static int begin(void **state)
+{
+	char text[BWL_NOTE_KEY_TEXT];
+	json_t *body;
+
+	(void)state;
+	assert_int_equal(bwl_note_key_new("bwlimit/tray-7", &note, NULL), 0);
+	key = bwl_key_of_seed(note.seed);
+	assert_memory_equal(bwl_key_public(key), note.pub, sizeof(note.pub));
+	other = bwl_key_random();
+	body = json_pack("{s:s}", "log_key", bwl_note_key_format(&note, false, text));
+	status_signer_of("hall-3", body, &by);
+	json_decref(body);
+	assert_true(by.named);
+	last = (struct status_last){ 0 };
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	bwl_key_free(key);
+	bwl_key_free(other);
+	return 0;
+}
+
+static char *text_of(const char *tray, unsigned number, unsigned closed)
+{
+	char *text;
+
+	assert_true(asprintf(&text, "{\"tray\": \"%s\", \"number\": %u, \"closed_count\": %u}",
+			     tray, number, closed) > 0);
+	return text;
+}
+
+/* Signed by k, in an envelope of that fleet and tray; k NULL: as it is. */
+static char *say(const struct bwl_key *k, const char *fleet, const char *tray, char *payload)
+{
+	char *text;
+
+	if (!k)
+		return payload;
+	text = bwl_said_sign(k, fleet, tray, payload, strlen(payload), &e);
+	assert_non_null(text);
+	free(payload);
+	return text;
+}
+
+/* Takes what was said. */
+static int take_by(const struct status_signer *who, char *text, struct tray_status *ret)
+{
+	int r;
+
+	e = (struct bwl_err){ 0 };
+	r = status_take("tray-7", who, &last, text, strlen(text), ret, NULL, NULL, &e);
+	free(text);
+	return r;
+}
+
+static int take(char *text)
+{
+	struct tray_status s = { 0 };
+
+	return take_by(&by, text, &s);
+}
+
+static char *mine(unsigned number, unsigned closed)
+{
+	return say(key, "hall-3", "tray-7", text_of("tray-7", number, closed));
+}
+
+static void what_its_key_signed_is_taken_and_called_signed(void **state)
+{
+	struct tray_status s;
+
+	(void)state;
+	assert_int_equal(take_by(&by, mine(10, 3), &s), 0);
+	assert_true(s.is_signed);
+	assert_int_equal(s.number, 10);
+	assert_int_equal(s.closed, 3);
+	assert_string_equal(status_signature_word(&by, &last), "signed");
+	assert_int_equal(take(mine(11, 3)), 0);
+}
+
+static void refused(char *text, const char *why)
+{
+	assert_int_equal(take(text), -EKEYREJECTED);
+	assert_non_null(strstr(e.text, why));
+	assert_string_equal(e.id, "status-refused");
+	assert_string_equal(status_signature_word(&by, &last), "refused");
+}
+
+static void what_anybody_else_says_in_its_name_is_refused(void **state)
+{
+	static const struct status_signer nobody;
+	struct status_signer fleet = by;
+	char *text = mine(11, 3), *at;
+
+	(void)state;
+	assert_int_equal(take(mine(10, 3)), 0);
+	refused(say(NULL, "", "", text_of("tray-7", 11, 0)), "not signed");
+	refused(say(other, "hall-3", "tray-7", text_of("tray-7", 11, 0)), "another key");
+	refused(say(key, "hall-3", "tray-8", text_of("tray-8", 11, 0)), "another fleet or tray");
+	refused(say(key, "hall-4", "tray-7", text_of("tray-7", 11, 0)), "another fleet or tray");
+	/* the envelope is this tray's, and what is in it is not */
+	refused(say(key, "hall-3", "tray-7", text_of("tray-8", 11, 0)), "cannot be read");
+	refused(strdup("{\"payloadType\": \"\"}"), "JSON");
+	/* each letter of the payload and of the signature */
+	at = strstr(text, "\"payload\"") + 12;
+	for (char *p = at; *p != '"'; p++) {
+		char was = *p;
+
+		*p = was == 'A' ? 'B' : 'A';
+		assert_int_equal(take(strdup(text)), -EKEYREJECTED);
+		*p = was;
+	}
+	/* nothing of all that spoils what the tray itself says then */
+	assert_int_equal(take(text), 0);
+	assert_string_equal(status_signature_word(&by, &last), "signed");
+	/* and the key's own word is worth nothing where another fleet is meant */
+	snprintf(fleet.fleet, sizeof(fleet.fleet), "hall-4");
+	assert_int_equal(take_by(&fleet, mine(12, 3), &(struct tray_status){ 0 }), -EKEYREJECTED);
+	assert_false(status_signer_is(&fleet, &by));
+	assert_false(status_signer_is(&nobody, &by));
+}
+
+static void what_it_said_before_is_refused_and_a_copy_is_no_sign_of_life(void **state)
+{
+	(void)state;
+	assert_int_equal(take(mine(10, 3)), 0);
+	assert_int_equal(take(mine(10, 3)), 1);
+	assert_string_equal(status_signature_word(&by, &last), "signed");
+	refused(mine(10, 4), "older");
+	refused(mine(9, 0), "older");
+	refused(say(key, "hall-3", "tray-7", strdup("{\"tray\": \"tray-7\"}")), "no number");
+	/* a copy of its newest does not make that good */
+	assert_int_equal(take(mine(10, 3)), 1);
+	assert_string_equal(status_signature_word(&by, &last), "refused");
+	assert_int_equal(take(mine(11, 3)), 0);
+	assert_string_equal(status_signature_word(&by, &last), "signed");
+}
+
+/* No enrolment names a key: whatever is said is taken, as ever, and never called signed. */
+static void without_a_key_nothing_is_called_signed(void **state)
+{
+	static const struct status_signer nobody;
+	struct tray_status s;
+
+	(void)state;
+	assert_int_equal(take_by(&nobody, text_of("tray-7", 0, 5), &s), 0);
+	assert_int_equal(s.closed, 5);
+	assert_false(s.is_signed);
+	assert_int_equal(take_by(&nobody, mine(10, 3), &s), 0);
+	assert_int_equal(s.closed, 3);
+	assert_false(s.is_signed);
+	assert_string_equal(status_signature_word(&nobody, &last), "unsigned");
+	assert_int_equal(take_by(&nobody, text_of("tray-8", 0, 5), &s), -EBADMSG);
+	assert_int_equal(s.closed, 0);
+}
+
+/* A checkpoint is signed by the same key: neither is the other. */
+static void no_checkpoint_is_a_status(void **state)
+{
+	struct bwl_checkpoint c = { .origin = "bwlimit/tray-7", .size = 1 };
+	char text[BWL_CHECKPOINT_NOTE];
+	size_t n;
+
+	(void)state;
+	assert_int_equal(bwl_checkpoint_sign(&note, &c, text, &n, &e), 0);
+	refused(strdup(text), "not signed");
+}
+
+static void who_asks_gets_the_signer_that_was_set_last(void **state)
+{
+	struct status_signers *s = status_signers_new();
+	struct status_signer got;
+	char name[16];
+
+	(void)state;
+	assert_false(status_signers_get(NULL, "t").named);
+	for (unsigned i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "t%u", i * 7 % 1000);
+		status_signers_set(s, name, &by);
+	}
+	status_signers_set(s, "t5", &(struct status_signer){ 0 });
+	got = status_signers_get(s, "t6");
+	assert_true(status_signer_is(&got, &by));
+	assert_false(status_signers_get(s, "t5").named);
+	assert_false(status_signers_get(s, "t1000").named);
+	status_signers_free(s);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+	const struct CMUnitTest tests[] = {
+		T(what_its_key_signed_is_taken_and_called_signed),
+		T(what_anybody_else_says_in_its_name_is_refused),
+		T(what_it_said_before_is_refused_and_a_copy_is_no_sign_of_life),
+		T(without_a_key_nothing_is_called_signed),
+		T(no_checkpoint_is_a_status),
+		T(who_asks_gets_the_signer_that_was_set_last),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A policy file with several errors: all of them are told, and nothing that merely follows. */
+#include "test.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bwl/policy.h"
+
+#define NOW_BOOT 1000000000000ULL
+#define NOW_WALL 1800000000LL /* 2027-01-15T08:00:00Z */
+
+#define HEAD "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: 60s\n"
+#define PORT "host_ports: [{ dev: h0, sources: [10.0.7.0/24] }]\n"
+#define TOP HEAD PORT
+/* A peer whose last line is open for more keys at column 5; it begins in line 7. */
+#define PEER                                                                                       \
+	TOP "peers:\n  - name: a\n    addresses: [192.0.2.0/24]\n    path: clear\n    via: 10.9.9.9\n"
+#define GRANT(x) PEER "    grant: { " x " }\n"
+
+struct expected {
+	unsigned line;
+	const char *fragment;
+};
+
+/* Exactly these, by line; errors that follow from others are not among them. */
+static void tells_all(const char *yaml, const struct expected *want, size_t n)
+{
+	static struct bwl_errors all;
+	struct bwl_policy *p = NULL;
+
+	assert_true(bwl_policy_parse_all("f.yaml", yaml, strlen(yaml), NOW_BOOT, NOW_WALL, &p,
+					 &all) < 0);
+	assert_null(p);
+	for (size_t i = 0; i < n || i < all.n; i++) {
+		if (i >= all.n)
+			fail_msg("missing: line %u: %s", want[i].line, want[i].fragment);
+		if (i >= n || all.list[i].line != want[i].line ||
+		    !strstr(all.list[i].text, want[i].fragment))
+			fail_msg("error %zu is: line %u: %s", i, all.list[i].line,
+				 all.list[i].text);
+		assert_string_equal(all.list[i].file, "f.yaml");
+	}
+	assert_false(all.more);
+}
+#define TELLS_ALL(yaml, ...)                                                                       \
+	tells_all(yaml, (const struct expected[]){ __VA_ARGS__ },                                  \
+		  sizeof((const struct expected[]){ __VA_ARGS__ }) / sizeof(struct expected))
+
+static void all_errors_of_a_file_are_told(void **state)
+{
+	(void)state;
+	/* values: more than one in a peer, too */
+	TELLS_ALL(
+		"version: 1\nnode: t/7\nuplinks: [p0, abcdefghijklmnop]\nheartbeat: soon\n"
+		"lease: never\nhost_ports:\n  - { dev: h0, sources: [10.0.7.1/24] }\n"
+		"  - { dev: h1, sources: [10.0.8.0/24], vlans: [9999] }\n"
+		"zones: { z: { rate: 1mbots }, y: { rate: 1mbit } }\n"
+		"peers:\n  - name: a\n    addresses: [192.0.2.300]\n    path: clear\n"
+		"    via: nobody\n    grant: { rate: 2mbots }\n    zone: z\n"
+		"  - { name: b, addresses: [192.0.2.0/24], path: clear, via: 10.9.9.9, zone: x }\n"
+		"  - { name: b, addresses: [192.0.3.0/24], path: clear, via: 10.9.9.9 }\n",
+		{ 2, "'t/7' is not a valid name" }, { 3, "at most 15" }, { 4, "is not a time" },
+		{ 5, "is not a time" }, { 7, "bits set after" }, { 8, "from 1 to 4094" },
+		{ 9, "zones, z, rate: '1mbots'" }, { 12, "not a prefix" },
+		{ 14, "peer a, via: 'nobody'" }, { 15, "peer a, grant, rate: '2mbots'" },
+		{ 17, "unknown zone x" }, { 18, "duplicate peer b" });
+	/* what is missing, and no more about it */
+	TELLS_ALL("version: 1\nuplinks: [p0]\n" PORT "peers:\n  - addresses: [192.0.2.1]\n",
+		  { 1, "node is missing" }, { 1, "heartbeat is missing" },
+		  { 5, "name is missing" });
+	/* keys: the rest is read without those that nobody knows */
+	TELLS_ALL(TOP "peer: []\npeers:\n  - { nam: a, addresses: [192.0.2.1] }\n"
+		      "  - { name: b, addresses: [192.0.2.2], path: clear, via: here }\n",
+		  { 6, "unknown key 'peer'" }, { 8, "unknown key 'nam'" },
+		  { 9, "peer b, via: 'here'" });
+	/* kinds, and keys twice: the text is not read, its shape alone */
+	TELLS_ALL("version: 1\nnode: [t]\nversion: 1\nuplinks: p0\nheartbeat: soon\nx: 1\n",
+		  { 2, "node: a single value is expected here, not a list" },
+		  { 3, "'version' is given twice" }, { 4, "uplinks: a list is expected here" },
+		  { 6, "unknown key 'x'" });
+	/* before an error of syntax */
+	TELLS_ALL(TOP "peer: []\nlease: []\npeers: [\n", { 6, "unknown key 'peer'" },
+		  { 7, "lease: a single value" }, { 9, "not YAML" });
+	/* a peer whose port or uplink could not be read is not blamed for it */
+	TELLS_ALL(HEAD "host_ports: [{ dev: h0123456789abcdef, sources: [10.0.7.0/24] }]\n"
+		       "peers:\n  - { name: a, addresses: [192.0.2.1], path: clear, via: 10.9.9.9, "
+		       "from: [h0123456789abcd] }\n",
+		  { 5, "too long: at most 15" });
+	/* overlaps, each */
+	TELLS_ALL(TOP "peers:\n"
+		      "  - { name: a, addresses: [192.0.2.0/24], path: clear, via: 10.9.9.9 }\n"
+		      "  - { name: b, addresses: [192.0.2.0/24], path: clear, via: 10.9.9.9 }\n"
+		      "  - { name: c, addresses: [10.0.7.9], path: clear, via: 10.9.9.9 }\n",
+		  { 8, "peer b: 192.0.2.0/24 overlaps" }, { 9, "peer c: 10.0.7.9 overlaps" });
+}
+
+static void no_more_than_twenty_errors_are_told(void **state)
+{
+	static struct bwl_errors all;
+
+	(void)state;
+	for (unsigned bad = 19; bad <= 21; bad++) {
+		struct bwl_policy *p = NULL;
+		char *s;
+		size_t len;
+		FILE *f = open_memstream(&s, &len);
+
+		fputs(TOP "peers:\n", f);
+		for (unsigned i = 0; i < bad; i++)
+			fprintf(f, "  - { name: p%u, addresses: [x] }\n", i);
+		fclose(f);
+		assert_true(bwl_policy_parse_all("f", s, len, 0, 0, &p, &all) < 0);
+		/* and each lacks a path */
+		assert_int_equal(all.n, BWL_ERRORS_MOST);
+		assert_true(all.more);
+		free(s);
+	}
+}
+
+static void a_file_without_errors_is_read_as_ever(void **state)
+{
+	static struct bwl_errors all;
+	static const char *const texts[] = {
+		GRANT("rate: 1mbit"),
+		PEER "    accept: none\n",
+		TOP "zones: { z: { rate: 1mbit } }\npeers: []\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct bwl_policy *a = NULL, *b = NULL;
+		struct bwl_err e = { 0 };
+		uint8_t da[32], db[32];
+
+		assert_int_equal(bwl_policy_parse("f", texts[i], strlen(texts[i]), NOW_BOOT,
+						  NOW_WALL, &a, &e),
+				 0);
+		assert_int_equal(bwl_policy_parse_all("f", texts[i], strlen(texts[i]), NOW_BOOT,
+						      NOW_WALL, &b, &all),
+				 0);
+		assert_int_equal(all.n, 0);
+		assert_int_equal(bwl_policy_digest(a, da), 0);
+		assert_int_equal(bwl_policy_digest(b, db), 0);
+		assert_memory_equal(da, db, sizeof(da));
+		bwl_policy_free(a);
+		bwl_policy_free(b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_errors_of_a_file_are_told),
+		cmocka_unit_test(no_more_than_twenty_errors_are_told),
+		cmocka_unit_test(a_file_without_errors_is_read_as_ever),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One document for all who ask, and never more than there is room for. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "web/cache.h"
+#include "../test.h"
+
+#define MS 1000000ULL
+
+static struct entry *entry(struct cache *c, const char *question, uint64_t now_ns)
+{
+	const struct asking_document *d = asking_find(web_node.asking, "stats");
+
+	return cache_entry(c, &web_node, d, question, now_ns);
+}
+
+static void put(struct cache *c, struct entry *e, size_t len, char byte, uint64_t now_ns)
+{
+	char *bytes = malloc(len + 1);
+
+	memset(bytes, byte, len);
+	cache_put(c, e, 200, text_new(bytes, len), now_ns);
+	free(bytes);
+}
+
+static void a_document_is_fresh_for_its_time(void **state)
+{
+	static struct cache c;
+	struct entry *e = entry(&c, "stats", 1);
+	uint64_t version;
+
+	(void)state;
+	assert_false(cache_is_fresh(e, 1));
+	e->wanted_ns = 1;
+	assert_ptr_equal(cache_next(&c, e->how->asker), e);
+	assert_null(cache_next(&c, !e->how->asker));
+	e->asked = true;
+	assert_null(cache_next(&c, e->how->asker));
+	put(&c, e, 10, 'a', 100 * MS);
+	assert_ptr_equal(entry(&c, "stats", 100 * MS), e);
+	assert_true(cache_is_fresh(e, (100 + e->how->every_ms - 1) * MS));
+	assert_false(cache_is_fresh(e, (100 + e->how->every_ms) * MS));
+	version = e->version;
+	put(&c, e, 10, 'a', 200 * MS);
+	assert_int_equal(e->version, version); /* it has not changed */
+	put(&c, e, 10, 'b', 300 * MS);
+	assert_int_not_equal(e->version, version);
+	cache_put(&c, e, 503, text_new("no", 2), 400 * MS);
+	assert_true(cache_is_fresh(e, 1399 * MS));
+	assert_false(cache_is_fresh(e, 1400 * MS));
+	cache_done(&c);
+}
+
+static void the_oldest_that_nobody_needs_makes_room(void **state)
+{
+	static struct cache c;
+	struct entry *first = NULL, *e;
+	char question[32];
+
+	(void)state;
+	for (unsigned i = 0; i < CACHE_QUERIES; i++) {
+		snprintf(question, sizeof(question), "stats?x=%u", i);
+		e = entry(&c, question, i + 1);
+		first = first ? first : e;
+	}
+	cache_hold(first); /* the oldest, but somebody listens to it */
+	e = entry(&c, "stats?x=new", 1000);
+	assert_non_null(e);
+	assert_ptr_not_equal(e, first);
+	assert_ptr_equal(e, first + 1);
+	for (unsigned i = 0; i < CACHE_ENTRIES; i++)
+		cache_hold(&c.entry[i]);
+	assert_null(entry(&c, "stats?x=another", 1001));
+	assert_non_null(entry(&c, "stats?x=new", 1002));
+	cache_done(&c);
+}
+
+static void different_queries_leave_room_for_every_document_without_one(void **state)
+{
+	const struct web_documents *both[] = { &web_node, &web_fleet };
+	char question[32];
+
+	(void)state;
+	for (unsigned k = 0; k < 2; k++) {
+		static struct cache c;
+		unsigned taken = 0;
+
+		for (unsigned i = 0; i < 3 * CACHE_ENTRIES; i++) {
+			struct entry *e;
+
+			snprintf(question, sizeof(question), "x?y=%u", i);
+			e = cache_entry(&c, both[k], both[k]->asking, question, 1);
+			if (e)
+				cache_hold(e)->wanted_ns = 1;
+			taken += !!e;
+		}
+		assert_int_equal(taken, CACHE_QUERIES);
+		for (unsigned i = 0; both[k]->asking[i].name; i++)
+			assert_non_null(cache_entry(&c, both[k], &both[k]->asking[i],
+						    both[k]->asking[i].name, 2));
+		cache_done(&c);
+	}
+}
+
+static void what_nobody_waits_for_any_more_is_not_asked_for(void **state)
+{
+	static struct cache c;
+	struct entry *e = entry(&c, "stats", 1), *one, *other;
+
+	(void)state;
+	one = cache_hold(e);
+	other = cache_hold(e);
+	e->wanted_ns = 1;
+	cache_give_back(&one);
+	assert_null(one);
+	assert_ptr_equal(cache_next(&c, e->how->asker), e);
+	cache_give_back(&other);
+	assert_null(cache_next(&c, e->how->asker));
+	cache_give_back(&other); /* once is enough */
+	assert_int_equal(e->holders, 0);
+	cache_done(&c);
+}
+
+/* Between the moment that a document comes and that in which who waits for it gets it, others come.
+ */
+static void what_somebody_holds_is_neither_forgotten_nor_another_questions(void **state)
+{
+	const size_t half = CACHE_BYTES / 2;
+	static struct cache c;
+	struct entry *held = cache_hold(entry(&c, "stats?x=held", 1)), *e;
+	char question[32];
+
+	(void)state;
+	put(&c, held, half, 'h', 2);
+	for (unsigned i = 0; i < 3 * CACHE_ENTRIES; i++) {
+		snprintf(question, sizeof(question), "stats?x=%u", i);
+		e = entry(&c, question, 3 + i);
+		assert_ptr_not_equal(e, held);
+		put(&c, e, i % 16 ? 1 : half, 'x', 3 + i);
+		assert_string_equal(held->question, "stats?x=held");
+		assert_non_null(held->text);
+		assert_int_equal(held->text->at[half - 1], 'h');
+	}
+	e = held;
+	cache_give_back(&held);
+	put(&c, entry(&c, "stats?x=more", 1000), half, 'x', 1000);
+	assert_string_equal(e->question, ""); /* control: then it is */
+	cache_done(&c);
+}
+
+static void openmetrics_is_made_once_for_all(void **state)
+{
+	static struct cache c;
+	struct entry *e = entry(&c, "stats", 1);
+	struct text *a, *b;
+
+	(void)state;
+	cache_put(&c, e, 200, text_new("x 1\n", 4), 1);
+	a = cache_openmetrics(e);
+	b = cache_openmetrics(e);
+	assert_ptr_equal(a, b);
+	assert_string_equal(a->at, "x 1\n# EOF\n");
+	text_drop(b);
+	cache_put(&c, e, 200, text_new("x 2\n", 4), 2);
+	b = cache_openmetrics(e);
+	assert_string_equal(b->at, "x 2\n# EOF\n");
+	assert_string_equal(a->at, "x 1\n# EOF\n"); /* who takes it slowly */
+	text_drop(a);
+	text_drop(b);
+	cache_done(&c);
+}
+
+static void bytes_are_bounded(void **state)
+{
+	static struct cache c;
+	size_t n, most = 0;
+	char question[32];
+
+	(void)state;
+	for (unsigned i = 0; i < 3 * CACHE_ENTRIES; i++) {
+		snprintf(question, sizeof(question), "stats?x=%u", i);
+		put(&c, entry(&c, question, i + 1), 1 << 20, 'x', i + 1);
+		n = 0;
+		for (unsigned k = 0; k < CACHE_ENTRIES; k++)
+			n += c.entry[k].text ? c.entry[k].text->len : 0;
+		most = n > most ? n : most;
+	}
+	assert_int_equal(most, CACHE_BYTES);
+	cache_done(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_document_is_fresh_for_its_time),
+		cmocka_unit_test(the_oldest_that_nobody_needs_makes_room),
+		cmocka_unit_test(different_queries_leave_room_for_every_document_without_one),
+		cmocka_unit_test(what_nobody_waits_for_any_more_is_not_asked_for),
+		cmocka_unit_test(what_somebody_holds_is_neither_forgotten_nor_another_questions),
+		cmocka_unit_test(openmetrics_is_made_once_for_all),
+		cmocka_unit_test(bytes_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

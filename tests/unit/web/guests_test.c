@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Who goes when there are too many. The sockets are none: shutdown(2) of -1 does nothing. */
+#include <arpa/inet.h>
+#include <string.h>
+#include "web/guests.h"
+#include "../test.h"
+
+#define SECOND 1000000000ULL
+
+static struct guests g;
+
+static struct guest *come(unsigned address, uint64_t now_ns)
+{
+	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(address) };
+
+	return guests_come(&g, -1, (struct sockaddr *)&from, now_ns);
+}
+
+static int none(void **state)
+{
+	(void)state;
+	memset(&g, 0, sizeof(g));
+	return 0;
+}
+
+static void who_has_said_nothing_for_the_longest_goes(void **state)
+{
+	struct guest *first = come(1, 1), *asker = come(1, 2);
+
+	(void)state;
+	guests_does(asker, GUEST_IS_ANSWERED, 30, 3);
+	for (unsigned i = 2; i < GUESTS_OF_ADDRESS; i++)
+		come(1, 10 + i);
+	assert_int_equal(first->does, GUEST_ASKS);
+	assert_int_equal(come(1, 1000)->does, GUEST_ASKS);
+	assert_int_equal(first->does, GUEST_GOES);
+	assert_int_equal(asker->does, GUEST_IS_ANSWERED);
+	assert_int_equal(guests_count(&g, asker), GUESTS_OF_ADDRESS);
+}
+
+static void of_an_address_that_has_too_many(void **state)
+{
+	struct guest *other = come(2, 1);
+
+	(void)state;
+	for (unsigned i = 0; i < 10 * GUESTS_OF_ADDRESS; i++) {
+		struct guest *x = come(1, 10 + i);
+
+		assert_non_null(x);
+		for (unsigned k = 0; k < GUESTS_ROOM; k++) /* as libmicrohttpd tells it */
+			if (g.guest[k].does == GUEST_GOES)
+				guests_go(&g.guest[k]);
+	}
+	assert_int_equal(other->does, GUEST_ASKS);
+	assert_int_equal(guests_count(&g, NULL), GUESTS_OF_ADDRESS + 1);
+}
+
+static void who_takes_nothing_makes_room_and_who_reads_does_not(void **state)
+{
+	struct guest *deaf, *reads;
+
+	(void)state;
+	reads = come(1, 1);
+	guests_does(reads, GUEST_STREAMS, 0, 1); /* all was taken: it waits for news */
+	deaf = come(1, 2);
+	for (unsigned i = 1; i < GUESTS_OF_ADDRESS; i++) {
+		guests_does(deaf, GUEST_IS_ANSWERED, 30, 2);
+		if (i < GUESTS_OF_ADDRESS - 1)
+			deaf = come(1, 2);
+	}
+	assert_int_equal(come(1, SECOND)->does, GUEST_GOES); /* they may still take it */
+	assert_int_equal(come(1, 4 * SECOND)->does, GUEST_ASKS);
+	assert_int_equal(reads->does, GUEST_STREAMS);
+}
+
+static void time_ends_for_who_does_not_come_further(void **state)
+{
+	struct guest *x = come(1, SECOND);
+
+	(void)state;
+	guests_look(&g, GUESTS_HEAD_S * SECOND);
+	assert_int_equal(x->does, GUEST_ASKS);
+	guests_look(&g, (GUESTS_HEAD_S + 2) * SECOND);
+	assert_int_equal(x->does, GUEST_GOES);
+	x = come(1, SECOND);
+	guests_does(x, GUEST_STREAMS, 0, SECOND);
+	guests_look(&g, 1000000 * SECOND);
+	assert_int_equal(x->does, GUEST_STREAMS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(who_has_said_nothing_for_the_longest_goes, none),
+		cmocka_unit_test_setup(of_an_address_that_has_too_many, none),
+		cmocka_unit_test_setup(who_takes_nothing_makes_room_and_who_reads_does_not, none),
+		cmocka_unit_test_setup(time_ends_for_who_does_not_come_further, none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

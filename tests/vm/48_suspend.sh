@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The kernel tells bwlimit's program of a suspend. A guest's root does not come back from one (9p), so it
+# goes as far as the kernel's own test of its first step does: processes frozen, and thawed after 5 s.
+# vm-timeout: 120
+set -uo pipefail
+BWL_SOURCE=${BWL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+LAB=bwl-suspend-$$ LAB_DESTS=1
+# shellcheck source=../harness/tap.sh
+. "$BWL_SOURCE/tests/harness/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$BWL_SOURCE/tests/harness/lab.sh"
+[[ -w /sys/power/pm_test ]] || { echo "1..0 # SKIP this kernel has no /sys/power/pm_test"; exit 77; }
+
+resumes() { bpftool -j map dump pinned "$LAB_PINS/maps/bwl_ctl_v1" | jq '.[0].formatted.value.resumes'; }
+freeze() { echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state; }
+noted() { # command…: it was, and no other step changes the word
+	local was
+	was=$(resumes)
+	"$@" && [[ $(resumes) != "$was" ]]
+}
+
+lab_up || exit 1
+check "bwlimit attaches" lab_attach
+refute "nothing is noted where nothing suspends" noted true
+check "a suspend is noted" noted freeze
+rm "$LAB_PINS/links/suspend"
+refute "nor is it without the program" noted freeze
+check "attach brings it back" lab_attach
+check "and it is noted again" noted freeze
+echo none >/sys/power/pm_test
+done_testing

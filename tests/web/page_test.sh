@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The page in a browser: page.mjs. In the environment, PICTURES=DIR: those of README and docs/page.md go there; STATES=DIR: all.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=deps.sh
+. "$here/deps.sh"
+browser=$(command -v chromium) || web_skip "no chromium"
+web_deps
+export BWL_BROWSER=$browser BWL_PAGE=$BWL_SOURCE/web/page/dist
+exec node "$here/page.mjs"

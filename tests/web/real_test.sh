@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The page as bwlimit-web serves it, over a lab with real traffic: a thief at his limit, revoked, stopped, and no bwlimitd.
+set -uo pipefail
+# The groups are this test's own: a file of its own over /etc/group, for its own mounts alone.
+if [[ ! -v WEB_UNSHARED ]]; then
+	WEB_UNSHARED=1 exec unshare --mount --propagation private "$0" "$@"
+fi
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LAB=bwl-page-$$ LAB_DESTS=4
+# shellcheck source=../harness/lab.sh
+. "$here/../harness/lab.sh"
+# shellcheck source=../harness/web.sh
+. "$here/../harness/web.sh"
+# shellcheck source=deps.sh
+. "$here/deps.sh"
+BWL_BROWSER=$(command -v chromium) || web_skip "no chromium"
+export BWL_BROWSER
+[[ $(id -u) -eq 0 ]] || web_skip "needs root"
+web_deps
+lab_up 2>/dev/null || exit 1
+export BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
+web_groups
+mkdir "$LAB_TMP/page"
+cp -r "$BWL_SOURCE/web/page/dist/." "$LAB_TMP/page/"
+chmod -R a+rX "$LAB_TMP/page"
+"$CTL" journal init >/dev/null
+"$CTL" audit init >/dev/null
+in_dpu "$LOAD" attach --fresh-volume --host hpf0 --uplink p0 >/dev/null 2>&1 || exit 1
+in_dpu "$CTL" stop --off >/dev/null 2>&1
+in_dpu "$CTL" heartbeat --lift >/dev/null 2>&1
+sed '/^lease:/d; s/40mb per/100gb per/' "$here/models/policy.yaml" >"$LAB_TMP/policy.yaml"
+web_agent "$LAB_TMP/policy.yaml" || exit 1
+for peer in object-store log-collector backup; do in_dpu "$CTL" grant "$peer" reason a test >/dev/null 2>&1; done
+WEB_AT=127.0.0.1:$((20000 + $$ % 20000))
+web_start || exit 1
+lab_bg in dpu node "$here/forward.mjs" "$LAB_TMP/forward" "${WEB_AT#*:}"
+node "$here/forward.mjs" "${WEB_AT#*:}" "$LAB_TMP/forward" >"$LAB_TMP/out" 2>&1 &
+outside=$!
+trap 'kill "$outside" "$thief" 2>/dev/null; lab_down' EXIT
+thief=$outside
+lab_wait_for 10 grep -q ready "$LAB_TMP/out"
+# Twice his limit, for as long as the test may take.
+printf 'eth ip4 src=%s dst=10.103.0.9 tcp dport=443 fill=1446\n' $HOST4 >"$LAB_TMP/frame"
+in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 400 --pps 1700 <"$LAB_TMP/frame" >/dev/null 2>&1 &
+thief=$!
+# What the page's script asks for, one word a line: orders to the lab.
+mkfifo "$LAB_TMP/orders"
+(while read -r order; do
+	case $order in
+	tamper) in_dpu "$CTL" tamper the lid was opened ;;
+	revoke) in_dpu "$CTL" revoke log-collector ;;
+	stop) in_dpu "$CTL" stop ;;
+	kill) kill -KILL "$WEB_AGENT_PID" ;;
+	esac
+done <"$LAB_TMP/orders") >"$LAB_TMP/orders.out" 2>&1 &
+node "$here/real.mjs" "http://$WEB_AT/" "$LAB_TMP/orders"

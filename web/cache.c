@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See cache.h. */
+#include <stdlib.h>
+#include <string.h>
+#include "bwl/err.h"
+#include "cache.h"
+#include "export/prometheus.h"
+
+#define MS 1000000ULL
+#define FAILED_NS (1000 * MS) /* how long an error is given again */
+
+struct text *text_new(const char *bytes, size_t len)
+{
+	struct text *t = bwl_must(malloc(sizeof(*t) + len + 1));
+
+	t->users = 1;
+	t->len = len;
+	memcpy(t->at, bytes, len);
+	t->at[len] = '\0';
+	return t;
+}
+
+struct text *text_share(struct text *t)
+{
+	t->users++;
+	return t;
+}
+
+void text_drop(struct text *t)
+{
+	if (t && !--t->users)
+		free(t);
+}
+
+static void forget(struct entry *e)
+{
+	text_drop(e->text);
+	text_drop(e->open);
+	*e = (struct entry){ .document = NULL };
+}
+
+static bool has_query(const struct entry *e)
+{
+	return strchr(e->question, '?');
+}
+
+/* The one that nobody has asked for the longest, and nobody holds. */
+static struct entry *oldest(struct cache *c, const struct entry *but, bool queries_only)
+{
+	struct entry *x = NULL;
+
+	for (unsigned i = 0; i < CACHE_ENTRIES; i++) {
+		struct entry *e = &c->entry[i];
+
+		if (*e->question && e != but && !e->holders && (!queries_only || has_query(e)) &&
+		    (!x || e->used_ns < x->used_ns))
+			x = e;
+	}
+	return x;
+}
+
+struct entry *cache_entry(struct cache *c, const struct web_documents *d,
+			  const struct asking_document *document, const char *question,
+			  uint64_t now_ns)
+{
+	struct entry *e = NULL;
+	unsigned queries = 0;
+	bool full;
+
+	for (unsigned i = 0; i < CACHE_ENTRIES; i++) {
+		if (!strcmp(c->entry[i].question, question)) {
+			c->entry[i].used_ns = now_ns;
+			return &c->entry[i];
+		}
+		if (!e && !*c->entry[i].question)
+			e = &c->entry[i];
+		queries += has_query(&c->entry[i]);
+	}
+	full = strchr(question, '?') && queries >= CACHE_QUERIES;
+	if (!e || full)
+		e = oldest(c, NULL, full);
+	if (!e)
+		return NULL;
+	forget(e);
+	strncpy(e->question, question, sizeof(e->question) - 1);
+	e->document = document;
+	e->how = &d->how[document - d->asking];
+	e->used_ns = now_ns;
+	return e;
+}
+
+struct entry *cache_hold(struct entry *e)
+{
+	e->holders++;
+	return e;
+}
+
+void cache_give_back(struct entry **e)
+{
+	if (*e && !--(*e)->holders)
+		(*e)->wanted_ns = 0;
+	*e = NULL;
+}
+
+bool cache_is_fresh(const struct entry *e, uint64_t now_ns)
+{
+	uint64_t most_ns = e->status == 200 ? e->how->every_ms * MS : FAILED_NS;
+
+	return e->text && now_ns - e->made_ns < most_ns;
+}
+
+struct entry *cache_next(struct cache *c, unsigned asker)
+{
+	struct entry *x = NULL;
+
+	for (unsigned i = 0; i < CACHE_ENTRIES; i++) {
+		struct entry *e = &c->entry[i];
+
+		if (e->wanted_ns && !e->asked && e->how->asker == asker &&
+		    (!x || e->wanted_ns < x->wanted_ns))
+			x = e;
+	}
+	return x;
+}
+
+struct text *cache_openmetrics(struct entry *e)
+{
+	size_t len;
+	char *open;
+
+	if (!e->open) {
+		open = prom_openmetrics(e->text->at, e->text->len, &len);
+		e->open = text_new(open, len);
+		free(open);
+	}
+	return text_share(e->open);
+}
+
+static size_t bytes(const struct cache *c)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < CACHE_ENTRIES; i++)
+		n += (c->entry[i].text ? c->entry[i].text->len : 0) +
+		     (c->entry[i].open ? c->entry[i].open->len : 0);
+	return n;
+}
+
+void cache_put(struct cache *c, struct entry *e, unsigned status, struct text *t, uint64_t now_ns)
+{
+	struct entry *old;
+
+	if (!e->text || e->status != status || e->text->len != t->len ||
+	    memcmp(e->text->at, t->at, t->len))
+		e->version = ++c->version;
+	text_drop(e->text);
+	text_drop(e->open);
+	e->text = t;
+	e->open = NULL;
+	e->status = status;
+	e->made_ns = now_ns;
+	e->older_ms = 0;
+	e->wanted_ns = 0;
+	e->asked = false;
+	while (bytes(c) > CACHE_BYTES && (old = oldest(c, e, false)))
+		forget(old);
+}
+
+uint64_t cache_age_ms(const struct entry *e, uint64_t now_ns)
+{
+	return (now_ns - e->made_ns) / MS + e->older_ms;
+}
+
+void cache_done(struct cache *c)
+{
+	for (unsigned i = 0; i < CACHE_ENTRIES; i++)
+		forget(&c->entry[i]);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* When our own certificate ends, as it was read at the start: told in /metrics. */
+#ifndef BWL_WEB_CERTIFICATE_H
+#define BWL_WEB_CERTIFICATE_H
+
+#include "bwl/err.h"
+
+/* Lines of Prometheus' text, which the caller frees, of the first certificate of a PEM. */
+int certificate_metrics(const char *pem, char **ret, struct bwl_err *e);
+
+#endif

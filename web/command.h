@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* bwlimit-ctl --fleet, run by an asker: on a desk or a controller there is no bwlimitd to run it.
+ */
+#ifndef BWL_WEB_COMMAND_H
+#define BWL_WEB_COMMAND_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include "bwl/err.h"
+
+/*
+ * `program --fleet WORD… --conf FILE`, conf NULL: without. What it says on standard output,
+ * at most `most` bytes, which the caller frees, and its exit code.
+ */
+int command_run(const char *program, const char *conf, const json_t *argv, size_t most, char **ret,
+		size_t *ret_len, int *ret_exit, struct bwl_err *e);
+
+#endif

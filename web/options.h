@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of bwlimit-web. */
+#ifndef BWL_WEB_OPTIONS_H
+#define BWL_WEB_OPTIONS_H
+
+#include "asker.h"
+#include "web.h"
+
+#define PROGRAM "bwlimit-web"
+
+struct options {
+	struct web_conf web;
+	struct asker_conf asker;
+	const char *listen, *page, *ca, *cert, *key;
+	bool json, of_management; /* it must be a management device's address */
+};
+/* -1: go on; else the exit code. */
+int options_read(int argc, char **argv, struct options *o);
+
+#endif

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What needs somebody: now (red), today (amber), or is worth a note. Worst first; each with what it means and what to type.
+import { bytes, clock, count, order, percent, rate, span, typed, until } from './format';
+import type { Row } from './peers';
+import { LONG_S } from './theft';
+import type { Api, Audit, Check, ErrorDocument, Ipsec, Log, Policy, Reason, Status, Verify } from './types';
+
+export type Level = 'now' | 'today' | 'note';
+export interface Finding {
+	key: string;
+	level: Level;
+	what: string;
+	since: string | null;
+	means: string;
+	command: string | null;
+	peer?: string;
+}
+
+export interface Facts {
+	api: Api | null;
+	status: Status | null;
+	verify: Verify | null;
+	/** since it was made, milliseconds */
+	verifyAge: number | null;
+	/** why the newest status or top could not be had */
+	unread: ErrorDocument['error'] | null;
+	/** why there is no newest verify */
+	verifyWhy: string | null;
+	/** milliseconds since the stream was closed or refused; null: it is there */
+	broken: number | null;
+	rows: Row[];
+	policy: Policy | null;
+	/** why the newest policy could not be had; what is held is an older one, or none */
+	policyWhy: string | null;
+	ipsec: Ipsec | null;
+	reasons: Reason[] | null;
+	log: Log[] | null;
+	audit: Audit | null;
+	/** this browser's clock against the DPU's, seconds; null: not known */
+	skew: number | null;
+}
+
+/** A browser begins a stream that broke anew by itself within 3 s. */
+/** Levels of a line that somebody must look at now. */
+export const ALARMS: ReadonlySet<string> = new Set(['emergency', 'alert', 'critical']);
+const BROKEN_MS = 5000;
+const DAY = 86400;
+/** bwlimit-verify.timer makes one each five minutes: so old, it does not run. */
+const VERIFY_OLD_MS = 1_800_000;
+
+const RANK: Record<Level, number> = { now: 0, today: 1, note: 2 };
+
+function ofStatus(s: Status, policy: Policy | null): Finding[] {
+	const f: Finding[] = [];
+	const add = (key: string, level: Level, what: string, means: string, cmd: string | null, since: string | null = null): void => {
+		f.push({ key, level, what, means, command: cmd, since });
+	};
+	if (s.stopped || s.switch === 'stopped')
+		add('stop', 'now', 'Closed by stop', 'Nothing passes, to nobody, until somebody opens it. Look first at what closed it: the log below.',
+			'bwlimit-ctl stop --off');
+	else if (s.switch === 'upgrading')
+		add('stop', 'now', 'An upgrade has not ended', 'Nothing passes while programs are replaced.', 'bwlimit-load upgrade');
+	else if (s.switch === 'closed')
+		add('stop', 'now', 'Not opened since it was attached', 'Nothing passes.', 'bwlimit-load up');
+	else if (s.switch === 'unjudged')
+		add('stop', 'now', 'The journal was not yet compared with the TPM', 'Nothing passes until bwlimitd has.', 'systemctl status bwlimitd');
+	if (!s.policy_in_force)
+		add('policy', 'now', 'No policy is in force', 'Nothing passes: what nobody granted is dropped.', 'bwlimit-ctl policy apply /etc/bwlimit/policy.yaml');
+	if (s.drill) add('drill', 'now', 'These are the maps of a test', 'Attached with --drill: what is closed here does not stay closed.', 'bwlimit-load detach');
+	for (const port of s.ports) {
+		for (const p of port.programs) {
+			if (!p.attached)
+				add(`program ${port.port} ${p.program}`, 'now', `${p.program} is not on ${port.port}`, 'What it refused may pass.', 'bwlimit-load verify');
+			else if (p.fallback)
+				add(`program ${port.port} ${p.program}`, 'note', `${p.program} on ${port.port} fell back`, p.fallback, 'bwlimit-load verify');
+		}
+		if (!port.present) add(`port ${port.port}`, 'now', `Port ${port.port} is gone`, 'Its device is not there.', 'bwlimit-load status');
+	}
+	const beats = s.heartbeat_ends_in_s;
+	// Grants are at their floors by a clamp or a lease as well, and end by the lease where that is sooner: bwlimitd need not be silent.
+	const ended = s.lease?.state === 'ended' || s.lease?.state === 'never';
+	const byLease = ended || (s.lease?.ends_in_s != null && beats != null && s.lease.ends_in_s <= beats + 1);
+	if (s.policy_in_force && policy?.heartbeat_s != null && !s.clamped && !byLease) {
+		if (beats == null || beats <= 0)
+			add('heartbeat', 'now', 'bwlimitd is silent: grants have ended', 'Every peer is at its floor. Limits hold: they are in the kernel.',
+				'systemctl restart bwlimitd', beats == null ? null : `for ${span(beats)}`);
+		else if (beats < policy.heartbeat_s / 2)
+			add('heartbeat', 'now', 'bwlimitd says nothing', `Grants end ${until(beats)}, if it stays so. Limits hold: they are in the kernel.`,
+				'systemctl status bwlimitd');
+	}
+	if (s.clamped) add('clamped', 'now', 'Every grant is held at its floor', 'A sign of tampering, or somebody, asked for it.', 'bwlimit-ctl heartbeat --lift');
+	if (s.returns_in_s != null)
+		add('trial', 'today', 'A policy is on trial', `The one before it returns ${until(s.returns_in_s)}, unless it is confirmed.`, 'bwlimit-ctl policy confirm');
+	if (!s.clock_synchronised)
+		add('clock', 'today', 'The DPU’s clock is not synchronised', 'Until it is, no signed time is believed, nor an “until:” of a policy. Grants do not last longer for it: they end by the kernel’s own clock.',
+			'chronyc tracking');
+	if (s.journal.state === 'missing' || s.journal.state === 'cut')
+		add('journal', 'now', `The journal of closures is ${s.journal.state}`, s.journal.why ?? 'What was closed may not stay closed.', 'bwlimit-ctl journal show');
+	if (s.desired.state === 'damaged')
+		add('desired', 'now', 'The accepted policy is damaged', s.desired.why ?? 'bwlimitd has no policy to keep to.', 'systemctl status bwlimitd');
+	if (s.desired.refused)
+		add('desired', 'today', 'A desired policy was refused', s.desired.why ?? 'The one before it stays in force.', 'journalctl -u bwlimitd');
+	if (s.lease && ended)
+		add('lease', 'now', s.lease.state === 'never' ? 'There was never a lease' : 'The lease has ended', 'Every peer is at its floor.', 'bwlimit-ctl lease renew',
+			s.lease.ends_in_s == null ? null : `for ${span(s.lease.ends_in_s)}`);
+	else if (s.lease?.ends_in_s != null && s.lease.ends_in_s < Math.min(DAY, (s.lease.longest_s ?? DAY) / 4))
+		add('lease', 'today', `The lease ends ${until(s.lease.ends_in_s)}`, 'Then every peer falls to its floor.', 'bwlimit-ctl lease renew');
+	return f;
+}
+
+/** Sends now, near its limit or refused: whoever is quiet spends nothing now, however much is spent. */
+const sends = (r: Row): boolean => (r.share ?? 0) >= 0.5 || (r.dropped ?? 0) > 0;
+/** An exit whose history says that it was near its limit for long, and the run is not over, whatever this very second says;
+ * or one at its limit now with most of its volume used. */
+export function theft(r: Row): boolean {
+	if (!r.exit || r.state !== 'live') return false;
+	return (r.run !== null && r.run.seconds >= LONG_S) || (r.atLimit && sends(r) && (r.usedShare ?? 0) >= 0.8);
+}
+/** How near its limit a run was, in words. */
+function nearWords(r: Row): string {
+	const share = r.run && r.limit ? (8 * r.run.bytes) / r.run.seconds / r.limit : 1;
+	return share >= 0.9 ? 'at its limit' : `at ${percent(share)} of its limit`;
+}
+const OF = { peer: 'its own rate', zone: 'the rate of its zone', node: 'the rate of this node' };
+
+function ofPeer(r: Row): Finding[] {
+	const f: Finding[] = [];
+	const revoke = typed`bwlimit-ctl revoke ${r.peer}`;
+	const spent = r.usedShare != null && r.usedShare >= 0.8;
+	if (theft(r)) {
+		const gone = r.run
+			? `${bytes(r.run.bytes)} gone since ${clock(r.run.since)}${r.run.longer ? ' or earlier' : ''}${r.used != null && r.used > 1.02 * r.run.bytes ? `, ${bytes(r.used)} of its volume` : ''}`
+			: `${bytes(r.used)} of its volume gone`;
+		const left = r.volume != null && r.used != null ? Math.max(0, r.volume - r.used) : null;
+		const then = left == null ? `It has no volume: only ${OF[r.limitOf]} holds it.` : left === 0
+			? `Its volume of ${bytes(r.volume)} is spent: nothing more leaves${r.window ? ' but what ages out of the window' : ''}.`
+			: `${bytes(left)} more can go${r.now ? `, in ${span((8 * left) / r.now)}` : '; it pauses now'}.`;
+		f.push({ key: `theft ${r.peer}`, level: 'now', what: left === 0 ? `${r.peer}: goes on sending, its volume is spent` : `${r.peer}: sending ${nearWords(r)}, out of the site`,
+			since: r.run ? `for ${span(r.run.seconds)}` : null, means: `${gone}. ${then} A theft, or a job that nobody announced.`, command: revoke, peer: r.peer });
+	} else if (r.atLimit && sends(r) && r.state === 'live') {
+		f.push({ key: `limit ${r.peer}`, level: 'today', what: `${r.peer} is at its limit`, since: r.run ? `for ${span(r.run.seconds)}` : null,
+			means: r.why === 'peer-volume' ? `Its volume of ${bytes(r.volume)} is spent.`
+				: `${rate(r.now)} of ${rate(r.limit)}${r.limitOf === 'peer' ? '' : `, ${OF[r.limitOf]}`}; ${rate(r.dropped)} are refused.`,
+			command: typed`bwlimit-ctl peer show ${r.peer}`, peer: r.peer });
+	}
+	else if (r.exit && spent && r.state === 'live')
+		f.push({ key: `volume ${r.peer}`, level: 'today', what: `${r.peer}: most of its volume is used`, since: null,
+			means: `${bytes(r.used)} of ${bytes(r.volume)}${r.window ? ` per ${span(r.window)}` : ''} gone${r.now ? `; ${bytes(Math.max(0, r.volume! - r.used!))} more can go, in ${span((8 * Math.max(0, r.volume! - r.used!)) / r.now)}. Below its rate: a theft that is in no hurry looks like this` : '; it sends nothing now'}.`,
+			command: revoke, peer: r.peer });
+	if (r.unlimited)
+		f.push({ key: `unlimited ${r.peer}`, level: r.unlimited === 'all' ? 'now' : 'today', what: `${r.peer} leaves without a limit${r.unlimited === 'all' ? '' : ' of its own'}`, since: null,
+			means: r.unlimited === 'all' ? 'An exit with neither rate nor volume, in no zone that has one: what goes there is only counted.'
+				: 'An exit with neither rate nor volume: only its zone or this node holds it.', command: typed`bwlimit-ctl grant ${r.peer} rate 10mbit volume 1gb per 1d for 1d reason WHY`, peer: r.peer });
+	if (r.sa === 'down')
+		f.push({ key: `sa ${r.peer}`, level: 'now', what: `${r.peer} has no SA`, since: null,
+			means: 'It must be encrypted and is not: nothing passes to it, nor in the clear.', command: 'bwlimit-ctl ipsec status', peer: r.peer });
+	if (r.state === 'expired')
+		f.push({ key: `expired ${r.peer}`, level: 'today', what: `${r.peer}: its grant has expired`, since: `for ${span(r.expires)}`, means: 'Nothing passes above its floor.',
+			command: grantAgain(r.peer), peer: r.peer });
+	else if (r.expires != null && r.expires < DAY && r.state === 'live')
+		f.push({ key: `ends ${r.peer}`, level: 'today', what: `${r.peer}: its grant ends ${until(r.expires)}`, since: null, means: 'Then it falls to its floor.',
+			command: grantAgain(r.peer), peer: r.peer });
+	if (r.fallback)
+		f.push({ key: `mode ${r.peer}`, level: 'note', what: `${r.peer}: its mode fell back to ${r.mode}`, since: null,
+			means: 'The limit holds; packets are dropped instead of paced or marked.', command: typed`bwlimit-ctl peer show ${r.peer}`, peer: r.peer });
+	return f;
+}
+
+/** A grant as it was, for a day more. */
+const grantAgain = (peer: string): string | null => typed`bwlimit-ctl grant ${peer} for 1d reason WHY`;
+
+const SUSPICIOUS: Record<string, [string, string]> = {
+	'tunnel-source': ['A peer’s DPU breaks its promise', 'Packets came through an SA from a source that is not that peer.'],
+	'no-sa': ['Packets to an encrypted peer had no SA', 'Dropped: nothing leaves in the clear.'],
+	gate: ['The last gate refused packets', 'Something tried to leave that was not charged, or in the clear.'],
+	'source-address': ['The host sends with sources that are not its own', 'Dropped. A wrong configuration, or somebody who tries.'],
+};
+
+function ofReasons(reasons: Reason[]): Finding[] {
+	return Object.entries(SUSPICIOUS).flatMap(([reason, [what, means]]): Finding[] => {
+		const rows = reasons.filter((r) => r.reason === reason && r.frames > 0);
+		if (rows.length === 0) return [];
+		const frames = rows.reduce((n, r) => n + r.frames, 0);
+		return [{ key: `reason ${reason}`, level: reason === 'tunnel-source' ? 'now' : 'note', what, since: null,
+			means: `${count(frames)} frame${frames === 1 ? '' : 's'} since attach, ${rows.map((r) => r.port).join(', ')}. ${means}`,
+			command: 'bwlimit-ctl watch' }];
+	});
+}
+
+/** One line for each check that is not ok, of however many things; but what the status said of the same is said in more words. */
+function ofVerify(checks: Check[], said: Finding[]): Finding[] {
+	const by = new Map<string, Check[]>();
+	const has = (key: string): boolean => said.some((f) => f.key === key);
+	for (const c of checks) {
+		if (c.result === 'ok' || (c.id === 'stop-switch' && has('stop')) || (c.id === 'heartbeat' && has('heartbeat')) || (c.id === 'policy' && has('policy'))) continue;
+		by.set(`${c.result} ${c.id}`, [...(by.get(`${c.result} ${c.id}`) ?? []), c]);
+	}
+	return [...by].map(([key, [c, ...more]]) => {
+		const todo = order(c.todo);
+		return { key: `verify ${key}`, level: c.result === 'fail' ? 'now' : 'today', what: `verify ${c.result === 'fail' ? 'fails' : 'warns'}: ${c.id}`, since: null,
+			means: `${c.text}${more.length ? `, and ${more.length} more like it` : ''}.${c.todo && c.todo !== todo ? ` ${c.todo}` : ''}`, command: todo };
+	});
+}
+
+/** Somebody checked the promises lately, and all held. */
+export function verified(verify: Verify | null, ageMs: number | null, error: unknown): boolean {
+	return verify !== null && verify.ok && error === null && ageMs !== null && ageMs <= VERIFY_OLD_MS;
+}
+
+function ofVerifyAge(f: Facts): Finding[] {
+	const old = f.verify !== null && (f.verifyAge === null || f.verifyAge > VERIFY_OLD_MS);
+	if (!old && f.verifyWhy === null) return [];
+	const age = f.verifyAge === null ? null : span(Math.floor(f.verifyAge / 1000));
+	return [{ key: 'verify-old', level: 'today', what: old ? 'Nobody has verified the promises lately' : 'verify cannot be read', since: f.verify && age ? `for ${age}` : null,
+		means: `${f.verifyWhy ? `${f.verifyWhy}. ` : ''}${f.verify ? 'What it found then says nothing of now.' : 'Whether every promise is in force is not known.'} A timer should verify each five minutes.`,
+		command: 'systemctl status bwlimit-verify.timer' }];
+}
+
+export function findings(f: Facts): Finding[] {
+	const all: Finding[] = [];
+	if (f.unread)
+		all.push({ key: 'unread', level: 'now', what: f.unread.text, since: null,
+			means: 'What you see is old. Limits hold without daemons: they are in the kernel. Grants end where the heartbeat stays away.',
+			command: order(f.unread.todo) ?? 'systemctl status bwlimitd' });
+	if (f.broken !== null && f.broken > BROKEN_MS)
+		all.push({ key: 'stream', level: 'now', what: 'The stream of numbers is closed', since: `for ${span(Math.floor(f.broken / 1000))}`,
+			means: 'What moves here stands still: bwlimit-web is gone, or has 32 streams already. Limits hold without it: they are in the kernel.', command: 'systemctl status bwlimit-web' });
+	if (f.status) all.push(...ofStatus(f.status, f.policy));
+	// Without one in force there is none to read, which is said above.
+	if (f.policyWhy !== null && f.status?.policy_in_force !== false)
+		all.push({ key: 'no-exits', level: 'now', what: 'The policy cannot be read: exits are not known', since: null,
+			means: `${f.policyWhy}. ${f.policy ? 'What this page calls an exit is of the policy it read before.' : 'Every peer counts as an exit here until it can be read.'}`, command: 'bwlimit-ctl policy show' });
+	const tamper = (f.log ?? []).filter((l) => l.event === 'tamper' && ALARMS.has(l.level)).at(-1);
+	if (tamper)
+		all.push({ key: 'tamper', level: 'now', what: 'A sign of tampering', since: `at ${clock(tamper.time)}`, means: tamper.text, command: 'bwlimit-ctl audit show' });
+	all.push(...ofVerify(f.verify?.checks ?? [], all), ...ofVerifyAge(f));
+	for (const r of f.rows) all.push(...ofPeer(r));
+	for (const peer of f.ipsec?.without_sa ?? [])
+		if (!all.some((a) => a.key === `sa ${peer}`))
+			all.push({ key: `sa ${peer}`, level: 'now', what: `${peer} has no SA`, since: null, means: 'charon knows it and has none: nothing passes to it.',
+				command: 'bwlimit-ctl ipsec status', peer });
+	if (f.reasons) all.push(...ofReasons(f.reasons));
+	if (f.skew != null && Math.abs(f.skew) > 5)
+		all.push({ key: 'skew', level: 'today', what: `The DPU’s clock and yours differ by ${span(f.skew)}`, since: null,
+			means: `${f.status?.clock_synchronised ? 'The DPU’s is synchronised: look at yours.' : 'The DPU does not know its own to be right.'} Times of day on this page are the DPU’s.`,
+			command: 'chronyc tracking' });
+	if (f.status && f.api && !f.api.documents.includes('verify'))
+		all.push({ key: 'unverified', level: 'note', what: 'Not verified by this page', since: null, means: 'Its server does not serve verify: on the DPU, as root, you can ask for it.',
+			command: 'bwlimit-load verify' });
+	return all.sort((a, b) => RANK[a.level] - RANK[b.level]);
+}
+
+/** The one line above all: word, and how many need somebody. */
+export function verdict(list: Finding[], verified: boolean): { level: Level | 'well'; words: string } {
+	const now = list.filter((f) => f.level === 'now').length;
+	const today = list.filter((f) => f.level === 'today').length;
+	const things = (n: number): string => `${n} thing${n === 1 ? '' : 's'}`;
+	if (now) return { level: 'now', words: `${things(now)} need${now === 1 ? 's' : ''} you now${today ? `, ${today} today` : ''}` };
+	const promises = verified ? 'All promises hold' : 'Nothing speaks against the promises; not verified';
+	return today ? { level: 'today', words: `${promises} · ${things(today)} need${today === 1 ? 's' : ''} you today` } : { level: verified ? 'well' : 'note', words: promises };
+}
+

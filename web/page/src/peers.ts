@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// One row for each peer, put together from the documents that name it.
+import type { Grant, Ipsec, Limit, N, Peer, Policy, S, Top, TopPeer, Volume } from './types';
+import type { Run } from './theft';
+
+export interface Row {
+	peer: string;
+	zone: S;
+	state: S;
+	contained: boolean;
+	exit: boolean;
+	now: N;
+	/** the smallest of its own rate, its zone's and the node's; and whose it is */
+	limit: N;
+	limitOf: LimitOf;
+	/** nothing of its own limits what it sends; 'all': nor of its zone, nor of the node */
+	unlimited: 'own' | 'all' | null;
+	share: N;
+	dropped: N;
+	used: N;
+	volume: N;
+	window: N;
+	usedShare: N;
+	expires: N;
+	/** the documents tell when it ends, or that it never does */
+	endsKnown: boolean;
+	path: S;
+	sa: 'none' | 'up' | 'down' | 'unknown';
+	offload: S;
+	refused: N;
+	run: Run | null;
+	atLimit: boolean;
+	why: S;
+	mode: S;
+	fallback: boolean;
+}
+
+export type LimitOf = 'peer' | 'zone' | 'node';
+/** The smallest rate around a peer, of those that the documents tell: its own, its zone's, the node's. */
+export function smallestRate(own: N, zone: S, policy: Policy | null): { bits: N; of: LimitOf } {
+	const zones = policy?.zones.find((z) => z.zone === zone)?.limit?.rate_bits_per_second ?? null;
+	const all: [N, LimitOf][] = [[own, 'peer'], [zones, 'zone'], [policy?.node_limit?.rate_bits_per_second ?? null, 'node']];
+	const [bits, of] = all.reduce((least, one) => (one[0] !== null && (least[0] === null || one[0] < least[0]) ? one : least));
+	return { bits, of };
+}
+
+const open = (l: Limit | null | undefined): boolean => l?.rate_bits_per_second == null && l?.volume_bytes == null;
+function unlimited(p: Peer | undefined, t: TopPeer, policy: Policy | null): Row['unlimited'] {
+	if (!p || p.contained || t.state !== 'live' || !open(p.grant) || t.rate_bits_per_second !== null || t.left?.volume_bytes != null) return null;
+	return open(policy?.zones.find((z) => z.zone === p.zone)?.limit) && open(policy?.node_limit) ? 'all' : 'own';
+}
+
+/** At its limit: within 3 % of it, or refused at this moment for a limit. */
+const AT = 0.97;
+
+function reasonNow(t: TopPeer, of: LimitOf, share: N, usedShare: N, sa: Row['sa']): S {
+	if (t.state && t.state !== 'live') return t.state === 'no-grant' ? 'no-grant' : t.state;
+	if (sa === 'down') return 'no-sa';
+	if (usedShare != null && usedShare >= 0.999) return 'peer-volume';
+	if ((t.dropped_bits_per_second ?? 0) > 0 && share != null && share > 0.7) return `${of}-rate`;
+	return null;
+}
+
+export interface Sources {
+	top: Top | null;
+	grants: Grant[] | null;
+	policy: Policy | null;
+	ipsec: Ipsec | null;
+	volumes: Volume[] | null;
+	/** bytes refused in the last hour, of peers whose history was asked for */
+	refused: Map<string, number>;
+	runs: Map<string, Run | null>;
+}
+
+export function rows(s: Sources): Row[] | null {
+	if (!s.top) return null;
+	const grants = new Map((s.grants ?? []).map((g) => [g.peer, g]));
+	const peers = new Map<string, Peer>((s.policy?.peers ?? []).map((p) => [p.peer, p]));
+	const without = new Set(s.ipsec?.without_sa ?? []);
+	const sas = new Map<string, { up: boolean; offload: S }>();
+	for (const ike of s.ipsec?.ike_sas ?? []) {
+		const child = ike.child_sas.find((c) => c.data_plane_open) ?? ike.child_sas[0];
+		if (ike.peer) sas.set(ike.peer, { up: child?.data_plane_open === true, offload: child?.offload ?? null });
+	}
+	return s.top.peers.map((t) => {
+		const g = grants.get(t.peer);
+		const p = peers.get(t.peer);
+		const encrypted = p != null && p.path !== 'clear';
+		const had = g ? { up: g.sa_out, offload: g.offload } : sas.get(t.peer); // what the data plane uses, before what charon says
+		const sa = !p || !encrypted ? 'none' : had ? (had.up ? 'up' : 'down') : without.has(t.peer) || s.ipsec ? 'down' : 'unknown';
+		const { bits, of } = smallestRate(t.rate_bits_per_second, p?.zone ?? null, p ? s.policy : null);
+		const share = t.passed_bits_per_second != null && bits ? t.passed_bits_per_second / bits : null;
+		const left = t.left ?? g?.left ?? null;
+		const usedShare = left?.volume_bytes && left.used_bytes !== null ? left.used_bytes / left.volume_bytes : null;
+		const why = reasonNow(t, of, share, usedShare, sa);
+		return {
+			peer: t.peer,
+			zone: p?.zone ?? null,
+			state: t.state,
+			contained: p?.contained ?? false,
+			// Of whom the policy is not known is an exit until it is.
+			exit: !p?.contained,
+			now: t.passed_bits_per_second,
+			limit: bits,
+			limitOf: of,
+			unlimited: unlimited(p, t, s.policy),
+			share,
+			dropped: t.dropped_bits_per_second,
+			used: left?.used_bytes ?? null,
+			volume: left?.volume_bytes ?? null,
+			window: left?.window_s ?? null,
+			usedShare,
+			expires: g ? g.expires_in_s : (p?.expires_in_s ?? null),
+			endsKnown: g != null || p != null,
+			path: p?.path ?? null,
+			sa,
+			offload: had?.offload ?? null,
+			refused: s.refused.get(t.peer) ?? null,
+			run: s.runs.get(t.peer) ?? null,
+			atLimit: (share != null && share >= AT) || (why?.endsWith('-rate') ?? false) || why === 'peer-volume',
+			why,
+			mode: g?.mode_in_force ?? null,
+			fallback: g != null && g.mode !== g.mode_in_force,
+		};
+	});
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Where the reader is: everything that he chose is in the URL, so that he can send it to somebody.
+
+const heard = new Set<() => void>();
+
+export function here(name: string): string {
+	return new URLSearchParams(location.search).get(name) ?? '';
+}
+
+export function link(changes: Record<string, string>): string {
+	const q = new URLSearchParams(location.search);
+	for (const [name, value] of Object.entries(changes)) {
+		if (value === '') q.delete(name);
+		else q.set(name, value);
+	}
+	const s = q.toString();
+	return s ? `?${s}` : location.pathname;
+}
+
+/** step: a step that Back undoes; without it what is typed into a field does not fill the history. */
+export function go(changes: Record<string, string>, step = false): void {
+	const to = link(changes);
+	if (to === (location.search || location.pathname)) return;
+	if (step) history.pushState(null, '', to);
+	else history.replaceState(null, '', to);
+	for (const f of heard) f();
+}
+
+export function onmove(f: () => void): void {
+	heard.add(f);
+	addEventListener('popstate', f);
+}
+
+/** Links of this page are followed without loading it again. */
+export function followLinks(): void {
+	document.addEventListener('click', (e) => {
+		const a = (e.target as Element).closest('a');
+		if (!a || e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return;
+		const to = a.getAttribute('href') ?? '';
+		if (!to.startsWith('?') && to !== location.pathname) return;
+		e.preventDefault();
+		if (to === (location.search || location.pathname)) return;
+		history.pushState(null, '', to);
+		for (const f of heard) f();
+	});
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What one peer's history says of a theft: since when it has been sending near its limit, and how much left in that time.
+import type { History, N, Point } from './types';
+
+/** What bwlimitd has written; the seconds after it are not there yet, and are no 0. */
+export function written(h: History): Point[] {
+	const until = h.written_until ? Date.parse(h.written_until) : Infinity;
+	return h.points.filter((p) => Date.parse(p.time) < until);
+}
+
+/** So long near the limit is no burst. */
+export const LONG_S = 300;
+
+export interface Run {
+	since: Date;
+	seconds: number;
+	bytes: number;
+	/** the run began before the first point that there is */
+	longer: boolean;
+}
+
+/** Sending at half of the limit or more counts as near it: who steals slowly is found by volumes, not by this. */
+const NEAR = 0.5;
+/** Points below it that do not end a run: a thief's transfer stutters. */
+const GAPS = 2;
+
+/** The run that has not ended yet; null: there is none. The last point is left out where it may not be whole. */
+export function run(points: Point[], stepS: number, limitBits: N): Run | null {
+	if (!limitBits || points.length < 2) return null;
+	const near = (p: Point): boolean => (8 * (p.sent_bytes + p.sent_dropped_bytes)) / stepS >= NEAR * limitBits;
+	let first = -1;
+	let gaps = 0;
+	for (let i = points.length - 1; i >= 0 && gaps <= GAPS; i--) {
+		if (near(points[i])) {
+			first = i;
+			gaps = 0;
+		} else {
+			gaps++;
+		}
+	}
+	if (first < 0) return null;
+	const part = points.slice(first);
+	return {
+		since: new Date(points[first].time),
+		seconds: part.length * stepS,
+		bytes: part.reduce((sum, p) => sum + p.sent_bytes, 0),
+		longer: first === 0,
+	};
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The server's loop: libmicrohttpd, the askers, and those who wait. See web.h. */
+#include <gnutls/gnutls.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include "bwl/clock.h"
+#include "fleet/http/who.h"
+#include "web.h"
+
+#define TICK_MS 250
+#define HEAD_BYTES 16384 /* of a connection: the request's head and the answer's */
+#define USER_TIMEOUT_MS 30000U
+#define TLS "SECURE128:-VERS-ALL:+VERS-TLS1.3"
+
+/* In the handshake, as soon as his certificate is there. MHD has no use for the database's pointer.
+ */
+static int verify(gnutls_session_t session)
+{
+	const struct web *w = gnutls_db_get_ptr(session);
+	char name[BWL_WHO_NAME];
+
+	return bwl_who(session, w->conf->client_names, name) ? GNUTLS_E_CERTIFICATE_ERROR : 0;
+}
+
+static void expect_certificate(struct web *w, struct MHD_Connection *conn)
+{
+	gnutls_session_t session =
+		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
+
+	gnutls_db_set_ptr(session, w);
+	gnutls_session_set_verify_function(session, verify);
+	gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUIRE);
+}
+
+static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	const unsigned wait_ms = USER_TIMEOUT_MS;
+	struct web *w = arg;
+	int fd;
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		guests_go(*ctx);
+		return;
+	}
+	fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &wait_ms, sizeof(wait_ms));
+	*ctx = guests_come(
+		&w->guests, fd,
+		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
+		bwl_now_ns());
+	if (w->conf->cert)
+		expect_certificate(w, conn);
+}
+
+static void on_end(void *arg, struct MHD_Connection *conn, void **ctx,
+		   enum MHD_RequestTerminationCode why)
+{
+	(void)arg;
+	(void)why;
+	answer_end(ctx);
+	guests_does(reply_guest(conn), GUEST_ASKS, GUESTS_IDLE_S, bwl_now_ns());
+}
+
+static enum MHD_Result on_ask(void *arg, struct MHD_Connection *conn, const char *url,
+			      const char *method, const char *version, const char *upload,
+			      size_t *upload_size, void **ctx)
+{
+	(void)version;
+	(void)upload;
+	return answer_ask(arg, conn, url, method, *upload_size, ctx);
+}
+
+static void be_silent(void *arg, const char *fmt, va_list ap)
+{
+	(void)arg;
+	(void)fmt;
+	(void)ap;
+}
+
+static struct MHD_Daemon *start(struct web *w)
+{
+	const struct web_conf *c = w->conf;
+	unsigned flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME;
+	const struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_MEM_TRUST, 0, c->ca },
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, c->cert },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, c->key },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	const struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
+
+	flags |= c->at.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
+	flags |= c->cert ? MHD_USE_TLS : 0;
+	/* clang-format off */
+	return MHD_start_daemon(flags, 0, NULL, NULL, on_ask, w,
+		MHD_OPTION_EXTERNAL_LOGGER, be_silent, NULL,
+		MHD_OPTION_SOCK_ADDR, &c->at,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)GUESTS_ROOM,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)GUESTS_IDLE_S,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_BYTES,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, w,
+		MHD_OPTION_NOTIFY_COMPLETED, on_end, w,
+		MHD_OPTION_ARRAY, c->cert ? tls : none,
+		MHD_OPTION_END);
+	/* clang-format on */
+}
+
+int web_open(struct web *w, const struct web_conf *c, struct bwl_err *e)
+{
+	w->conf = c;
+	errno = 0;
+	w->daemon = start(w);
+	if (w->daemon)
+		return 0;
+	bwl_fail(e, errno, "cannot listen: %s",
+		 errno ? strerror(errno) : "the certificate and the key do not match");
+	return bwl_hint(e, "the address is one of this machine, nobody else listens there, and "
+			   "--cert has a key that fits");
+}
+
+/* Lines and the room before them are taken out of JSON, where they mean nothing; in place. */
+static size_t one_line(char *text, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] != '\n') {
+			text[n++] = text[i];
+			continue;
+		}
+		while (i + 1 < len && text[i + 1] == ' ')
+			i++;
+	}
+	return n;
+}
+
+/* Our own metrics behind those of bwlimit-ctl. */
+static char *add_ours(const struct web *w, char *text, uint32_t *len)
+{
+	size_t n = strlen(w->conf->metrics);
+
+	text = bwl_must(realloc(text, *len + n));
+	memcpy(text + *len, w->conf->metrics, n);
+	*len += (uint32_t)n;
+	return text;
+}
+
+static int take(struct web *w, unsigned i, uint64_t now_ns)
+{
+	struct entry *e = w->asks[i];
+	struct asker_head head;
+	char *text;
+	int r = w->asker[i].busy ? asker_take(&w->asker[i], &head, &text) : 0;
+
+	if (r <= 0)
+		return r;
+	if (head.status != MHD_HTTP_OK || !e->document->text)
+		head.len = (uint32_t)one_line(text, head.len);
+	else if (w->conf->metrics)
+		text = add_ours(w, text, &head.len);
+	cache_put(&w->cache, e, head.status, text_new(text, head.len), now_ns);
+	e->older_ms = head.age_ms;
+	free(text);
+	cache_give_back(&w->asks[i]);
+	return 0;
+}
+
+static int ask(struct web *w, unsigned i)
+{
+	struct entry *e = w->asker[i].busy ? NULL : cache_next(&w->cache, i);
+
+	if (!e)
+		return 0;
+	e->asked = true;
+	w->asks[i] = cache_hold(e);
+	return asker_ask(&w->asker[i], e->question);
+}
+
+static int step(struct web *w, struct bwl_err *e)
+{
+	uint64_t now_ns;
+	int r = 0;
+
+	MHD_run(w->daemon);
+	now_ns = bwl_now_ns();
+	for (unsigned i = 0; !r && i < WEB_ASKERS; i++)
+		r = take(w, i, now_ns);
+	stream_step(w, now_ns);
+	answer_wake(w, now_ns);
+	guests_look(&w->guests, now_ns);
+	MHD_run(w->daemon); /* those who go on */
+	/* When those who have gone are no more waited for. */
+	for (unsigned i = 0; !r && i < WEB_ASKERS; i++)
+		r = ask(w, i);
+	return r ? bwl_fail(e, EPIPE, "the process that asks has ended") : 0;
+}
+
+int web_run(struct web *w, int stop_fd, struct bwl_err *e)
+{
+	const union MHD_DaemonInfo *i = MHD_get_daemon_info(w->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	struct pollfd p[2 + WEB_ASKERS] = { { .fd = stop_fd, .events = POLLIN },
+					    { .fd = i->epoll_fd, .events = POLLIN } };
+	int r = 0;
+
+	for (unsigned k = 0; k < WEB_ASKERS; k++)
+		p[2 + k] = (struct pollfd){ .fd = w->asker[k].fd, .events = POLLIN };
+	while (!r && !p[0].revents) {
+		MHD_UNSIGNED_LONG_LONG ms = TICK_MS;
+
+		if (MHD_get_timeout(w->daemon, &ms) != MHD_YES || ms > TICK_MS)
+			ms = TICK_MS;
+		poll(p, 2 + WEB_ASKERS, (int)ms);
+		r = step(w, e);
+	}
+	return r;
+}
+
+void web_close(struct web *w)
+{
+	/* A daemon whose connections are suspended cannot be stopped: libmicrohttpd aborts. */
+	w->stops = true;
+	answer_wake(w, UINT64_MAX);
+	stream_stop(w);
+	if (w->daemon) {
+		MHD_run(w->daemon);
+		MHD_stop_daemon(w->daemon);
+	}
+	cache_done(&w->cache);
+}

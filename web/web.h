@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of the server share. All of it is on one thread. */
+#ifndef BWL_WEB_H
+#define BWL_WEB_H
+
+#include <microhttpd.h>
+#include "asker.h"
+#include "cache.h"
+#include "guests.h"
+#include "page.h"
+
+#define WEB_ASKERS 2
+#define WEB_STREAMS 32
+#define WEB_NAMES 8
+#define WEB_API "/api/v1/"
+#define JSON_TYPE "application/json"
+
+struct web_conf {
+	const struct web_documents *documents;
+	const char *name; /* of the node, or of the fleet */
+	struct sockaddr_storage at;
+	const char *hosts[WEB_NAMES];        /* that a Host field may say; NULL ends them */
+	char *ca, *cert, *key;               /* PEM; NULL: no TLS */
+	const char *client_names[WEB_NAMES]; /* CommonNames that are let in; NULL ends them */
+	struct page page;
+	char *metrics; /* our own, behind those of bwlimit-ctl; NULL: none */
+};
+
+struct request; /* of answer.c */
+struct stream;  /* of stream.c */
+
+struct web {
+	const struct web_conf *conf;
+	struct MHD_Daemon *daemon;
+	struct asker asker[WEB_ASKERS];
+	struct entry *asks[WEB_ASKERS]; /* what each asks for, held */
+	struct cache cache;
+	struct guests guests;
+	struct request *waiting; /* for a document */
+	bool stops;              /* nobody is to wait any more */
+	struct stream *stream[WEB_STREAMS];
+};
+
+/* server.c */
+int web_open(struct web *w, const struct web_conf *c, struct bwl_err *e);
+/* Until stop_fd can be read, or an asker has gone. */
+int web_run(struct web *w, int stop_fd, struct bwl_err *e);
+void web_close(struct web *w);
+
+/* reply.c: what answers and streams have in common */
+struct guest *reply_guest(struct MHD_Connection *conn);
+/* Of a suspended connection, which libmicrohttpd does not look at. */
+bool reply_has_gone(struct MHD_Connection *conn);
+enum MHD_Result reply_send(struct web *w, struct MHD_Connection *conn, unsigned status,
+			   struct MHD_Response *r);
+/* The document that a request means; NULL: it was refused, with what *ret says. */
+struct entry *reply_entry(struct web *w, struct MHD_Connection *conn, const char *name,
+			  bool has_query, struct bwl_err *e, unsigned *ret_status);
+enum MHD_Result reply_refuse(struct web *w, struct MHD_Connection *conn, unsigned status,
+			     const struct bwl_err *e);
+
+/* answer.c: one request */
+enum MHD_Result answer_ask(struct web *w, struct MHD_Connection *conn, const char *path,
+			   const char *method, bool has_body, void **ctx);
+void answer_end(void **ctx);
+/* Those who wait for this document, or for too long, go on. */
+void answer_wake(struct web *w, uint64_t now_ns);
+
+/* stream.c: server-sent events */
+enum MHD_Result stream_open(struct web *w, struct MHD_Connection *conn);
+/* Documents that subscribers want anew, and what they are to be told. */
+void stream_step(struct web *w, uint64_t now_ns);
+/* All of them end with the next run. */
+void stream_stop(struct web *w);
+
+#endif
