@@ -50,11 +50,11 @@ all_agree() { agrees sink && agrees small; }
 balanced() { rows | jq -s -e 'all(.balanced != false)' >/dev/null; }
 whole() { intervals | jq -s -e 'all(.gap == null)' >/dev/null; }
 whole_and_balanced() { whole && balanced; }
-# Of the flow to that port with the most frames (iperf3 has another for control): one field of all its rows.
+# Of the flow to that port with the most bytes (iperf3 has another for control, which can have more frames, as data is GSO): one field of all its rows.
 of_data() { # protocol port field
 	rows | jq -s --argjson proto "$1" --argjson port "$2" --arg f "$3" '[.[] | select(.kind == "flow" and .direction == "out" and
 		.ip_protocol == $proto and .destination_port == $port and (.reason | startswith("pass")))] |
-		group_by(.source_port) | max_by(map(.frames) | add) | map(.[$f]) | add'
+		group_by(.source_port) | max_by(map(.bytes) | add) | map(.[$f]) | add'
 }
 captured() { # tcpdump filter: frames, and their bytes
 	tcpdump -r "$LAB_TMP/pcap" -e -nn -t "$1" 2>/dev/null | sed -n 's/.*, length \([0-9]*\): .*/\1/p' |
