@@ -135,7 +135,7 @@ int bwl_xdp_host(struct xdp_md *xdp)
 		bwl_hand_over(&c, xdp, id);
 		return XDP_PASS;
 	}
-	if (bwl_reason_is_pass(r) || bwl_xdp_unsure(r))
+	if (bwl_reason_is_pass(r) || bwl_xdp_unsure(r) || bwl_rejects(&c, r))
 		return XDP_PASS;
 	c.now_ns = bwl_now_late(c.resumes, &c.exact); /* for the event */
 	bwl_end(&c, c.port_id, r);
@@ -213,8 +213,8 @@ int bwl_tc_host(struct __sk_buff *skb)
 		return TC_ACT_REDIRECT;
 	}
 	bwl_xdp_wakes();
-	if (r == BWL_R_TOO_BIG)
-		answered = bwl_say_too_big(skb, &c.pkt, &c.w, c.port);
+	if ((r == BWL_R_TOO_BIG && c.mtu) || bwl_rejects(&c, r))
+		answered = bwl_tell_host(skb, &c.pkt, &c.w, c.port);
 	bwl_end(&c, c.port_id, r);
 	return answered ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }

@@ -97,6 +97,11 @@ BWL_ASSERT_SIZE(struct bwl_nexthop, 32);
 /* Families without an exact destination: their hash need not be asked. */
 enum bwl_only_lpm { BWL_ONLY_LPM4 = 1 << 0, BWL_ONLY_LPM6 = 1 << 1 };
 
+enum bwl_base_flags {
+	BWL_BASE_LEDGER = 1 << 0, /* volumes are closed until a ledger has written them */
+	BWL_BASE_REJECT = 1 << 1, /* a host is told that its packet may not go (bpf/lib/mtu.h) */
+};
+
 struct bwl_base {
 	struct bwl_limit node;
 	__u64 heartbeat_ns; /* 0: explicitly `none` */
@@ -107,7 +112,7 @@ struct bwl_base {
 	__u32 mtu;          /* smallest uplink MTU: largest L3 packet that may be sent */
 	__u32 horizon_ns;   /* mode shape: what cannot leave within it is dropped. 0: as below */
 	__u8 has_lpm4, has_lpm6;
-	__u8 ledger;     /* 1: volumes are closed until a ledger has written them */
+	__u8 flags;      /* enum bwl_base_flags */
 	__u8 only_lpm;   /* enum bwl_only_lpm */
 	__u32 npeers;    /* live peers, for reports */
 	__u8 digest[32]; /* SHA-256 of the normalised policy */

@@ -3,7 +3,9 @@
  * How large a packet may be on its way, asked before it is charged; and what the host is told
  * when it is larger: "too big" (RFC 1191, RFC 8201), made here from the host's own packet and put
  * back on the port it came from. The kernel's own would go where routes lead, which need not be
- * the host. A SYN's MSS is lowered to what fits, for who listens to no such message.
+ * the host. A SYN's MSS is lowered to what fits, for who listens to no such message. Where the
+ * policy says `default: reject` the host hears in the same way what no grant lets out
+ * ("administratively prohibited", RFC 1812, RFC 4443).
  */
 #ifndef BWL_MTU_H
 #define BWL_MTU_H
@@ -13,10 +15,10 @@
 
 #define BWL_QUOTED 64 /* bytes of the packet a message repeats: ports and sequence numbers */
 
-struct bwl_icmp { /* of both families, as far as "too big" goes */
+struct bwl_icmp { /* of both families, as far as these messages go */
 	__u8 type, code;
 	__u16 check;
-	__be32 mtu; /* IPv4: 16 bits unused, then 16 of it */
+	__be32 mtu; /* IPv4: 16 bits unused, then 16 of it; 0 where it is not its size */
 };
 
 /*
@@ -98,8 +100,11 @@ static __always_inline int bwl_turn(struct __sk_buff *skb, struct ethhdr *eth, _
 	       bpf_skb_load_bytes(skb, ip_off + ip_saddr + len, saddr, len);
 }
 
-/* proto: whose checksum is where an unfragmented header without options has it; else 0. */
-BWL_GLOBAL int bwl_too_big4(struct __sk_buff *skb, __u32 mtu, __u8 proto)
+/*
+ * proto: whose checksum is where an unfragmented header without options has it; else 0.
+ * mtu: what fits; 0: it may not go, whatever its size.
+ */
+BWL_GLOBAL int bwl_unreachable4(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 {
 	union { /* one after the other: the stack is small */
 		__u8 quote[BWL_QUOTED];
@@ -128,15 +133,15 @@ BWL_GLOBAL int bwl_too_big4(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 	u.to.ip.protocol = IPPROTO_ICMP;
 	u.to.ip.check = (__u16)~bwl_fold(
 		bpf_csum_diff(0, 0, (__be32 *)&u.to.ip, sizeof(u.to.ip), 0));
-	u.to.icmp.type = 3; /* destination unreachable: */
-	u.to.icmp.code = 4; /* fragmentation needed and DF set */
+	u.to.icmp.type = 3;            /* destination unreachable: */
+	u.to.icmp.code = mtu ? 4 : 13; /* fragmentation needed and DF set; prohibited */
 	u.to.icmp.mtu = bwl_htonl(mtu & 0xffff);
 	sum = bpf_csum_diff(0, 0, (__be32 *)&u.to.icmp, sizeof(u.to.icmp), (__u32)sum);
 	u.to.icmp.check = (__u16)~bwl_fold(sum);
 	return bpf_skb_store_bytes(skb, 0, &u.to.eth, ETH_HLEN + more, 0);
 }
 
-BWL_GLOBAL int bwl_too_big6(struct __sk_buff *skb, __u32 mtu, __u8 proto)
+BWL_GLOBAL int bwl_unreachable6(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 {
 	union {
 		__u8 quote[BWL_QUOTED];
@@ -161,8 +166,10 @@ BWL_GLOBAL int bwl_too_big6(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 	u.to.ip.payload_len = bwl_htons(sizeof(u.to.icmp) + BWL_QUOTED);
 	u.to.ip.nexthdr = IPPROTO_ICMPV6;
 	u.to.ip.hop_limit = 255;
-	u.to.icmp.type = 2; /* packet too big */
-	u.to.icmp.mtu = bwl_htonl(mtu < BWL_IP6_MTU ? BWL_IP6_MTU : mtu);
+	u.to.icmp.type = mtu ? 2 : 1; /* packet too big; destination unreachable: */
+	u.to.icmp.code = !mtu;        /* prohibited */
+	if (mtu)
+		u.to.icmp.mtu = bwl_htonl(mtu < BWL_IP6_MTU ? BWL_IP6_MTU : mtu);
 	pseudo[0] = bwl_htonl(sizeof(u.to.icmp) + BWL_QUOTED);
 	pseudo[1] = bwl_htonl(IPPROTO_ICMPV6);
 	sum = bpf_csum_diff(0, 0, pseudo, sizeof(pseudo), (__u32)sum);
@@ -188,28 +195,52 @@ static __always_inline _Bool bwl_may_answer(const struct bwl_pkt *k, struct __sk
 	return k->family == 6 ? type >= 128 : type == 8 || type == 0 /* echo */;
 }
 
+/* Refused for where it goes, and the policy says `default: reject`. */
+static __always_inline _Bool bwl_rejects(const struct bwl_ctx *c, int reason)
+{
+	const __u64 where = 1ULL << BWL_R_NO_PEER | 1ULL << BWL_R_NO_GRANT | 1ULL << BWL_R_FROM |
+			    1ULL << BWL_R_REVOKED | 1ULL << BWL_R_EXPIRED | 1ULL << BWL_R_SILENT;
+
+	return where >> (reason & 63) & 1 && c->base->flags & BWL_BASE_REJECT;
+}
+
 /*
- * At the host port, for a packet that may go but for its size. Shares the port's small limit.
- * 1: it was said.
+ * Of the port's limit for ARP and ND what is told of packets that may not go has no more than half:
+ * a host whose programs try where they may not still resolves its addresses.
  */
-BWL_GLOBAL int bwl_say_too_big(struct __sk_buff *skb, const struct bwl_pkt *k, struct bwl_work *w,
-			       const struct bwl_port *port)
+static __always_inline _Bool bwl_leaves_half(const struct bwl_work *w, const struct bwl_limit *l)
+{
+	const struct bwl_state *s = bwl_state_of(l->volume.state);
+
+	return s && bwl_rate_debt(bwl_read(s->finish_bytes),
+				  bwl_rate_drained(&l->rate, w->now_ns)) < l->rate.burst_bytes / 2;
+}
+
+/*
+ * At the host port, uncharged: of a packet that is too big (w->mtu: for what) or may not go (0).
+ * Shares the port's small limit. 1: it was said.
+ */
+BWL_GLOBAL int bwl_tell_host(struct __sk_buff *skb, const struct bwl_pkt *k, struct bwl_work *w,
+			     const struct bwl_port *port)
 {
 	__u32 usual;
 	__u8 proto;
 	int r;
 
-	if (!k || !w || !port || !w->mtu || !bwl_may_answer(k, skb))
+	if (!k || !w || !port || !bwl_may_answer(k, skb))
 		return 0;
 	usual = k->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
 	proto = !k->fragment && k->l4_off == ETH_HLEN + usual ? k->proto : 0;
 	bwl_exact(w);
 	w->charge = ETH_HLEN + usual + sizeof(struct bwl_icmp) + BWL_QUOTED;
-	r = bwl_charge_one(w, &port->neighbour, BWL_R_NEIGHBOUR_RATE);
+	r = w->mtu || bwl_leaves_half(w, &port->neighbour)
+		    ? bwl_charge_one(w, &port->neighbour, BWL_R_NEIGHBOUR_RATE)
+		    : BWL_R_NEIGHBOUR_RATE;
 	w->charge = 0; /* the packet itself cost nothing */
 	if (r != BWL_R_NONE)
 		return 0;
-	r = k->family == 4 ? bwl_too_big4(skb, w->mtu, proto) : bwl_too_big6(skb, w->mtu, proto);
+	r = k->family == 4 ? bwl_unreachable4(skb, w->mtu, proto)
+			   : bwl_unreachable6(skb, w->mtu, proto);
 	return !r && bpf_redirect(skb->ifindex, 0) == TC_ACT_REDIRECT;
 }
 

@@ -70,7 +70,8 @@ void bwl_prescan_done(struct bwl_prescan *s);
 	  (KEPT(bwl_policy, lease_ns), .kind = BWL_K_TIME, .min = BWL_LEASE_LEAST_NS, \
 	   .max = BWL_LEASE_MOST_NS, .zero_is_none = true), ) \
 	X(S, KEY, "default", default_, \
-	  (.kind = BWL_K_WORD, .words = "deny", .standard = "deny", .always = true), ) \
+	  (KEPT(bwl_policy, reject), .kind = BWL_K_YESNO, .words = "deny or reject", \
+	   .always = true), ) \
 	X(S, MAP, "node_limit", node_limit, limit, limit) \
 	X(S, KEY, "min_charge", min_charge, \
 	  (KEPT(bwl_policy, min_charge), .kind = BWL_K_SIZE, .max = 65535, .standard = "64b"), ) \

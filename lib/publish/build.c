@@ -187,7 +187,7 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 	base->heartbeat_ns = pol->heartbeat_none ? 0 : pol->heartbeat_ns;
 	base->min_charge = pol->min_charge;
 	base->horizon_ns = pol->horizon_ns;
-	base->ledger = pol->ledger;
+	base->flags = (pol->ledger ? BWL_BASE_LEDGER : 0) | (pol->reject ? BWL_BASE_REJECT : 0);
 	base->control = pol->control;
 	base->npeers = (uint32_t)pol->npeers;
 	snprintf(base->node_name, sizeof(base->node_name), "%s", pol->node);

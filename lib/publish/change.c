@@ -218,7 +218,7 @@ int bwl_peer_change(struct bwl_pins *p, const char *name, const struct bwl_chang
 		return r;
 	id = find_peer(p, &g, name, e);
 	from = bwl_body_at(p, &g, id);
-	carryover.ledger = g.base->ledger;
+	carryover.ledger = g.base->flags & BWL_BASE_LEDGER;
 	to = from ? spare(p, &g) : 0;
 	if (!bwl_body(p, &g, id))
 		r = -ENOENT;

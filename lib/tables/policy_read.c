@@ -234,7 +234,8 @@ int bwl_policy_read_as(struct bwl_pins *p, uint32_t id, const struct bwl_peer *b
 	pol->lease_ns = g.base->lease_ns;
 	pol->min_charge = g.base->min_charge;
 	pol->horizon_ns = g.base->horizon_ns;
-	pol->ledger = g.base->ledger;
+	pol->ledger = g.base->flags & BWL_BASE_LEDGER;
+	pol->reject = g.base->flags & BWL_BASE_REJECT;
 	pol->node_limit = read_limit(&g.base->node.rate, &g.base->node.volume);
 	read_ports(g.base, pol);
 	read_services(g.base, pol);

@@ -165,7 +165,7 @@ static void what_must_be_said_must_be_said(void **state)
 		{ TOP "lease: 367d\n", 6, 8, "out of range: 1s to 366d" },
 		{ "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: none\n" PORT "lease: 24h\n", 6, 8,
 		  "lease needs a heartbeat" },
-		{ HEAD "default: reject\n", 5, 10, "'reject' is not accepted: deny" },
+		{ HEAD "default: maybe\n", 5, 10, "'maybe' is not accepted: deny or reject" },
 		{ HEAD "default: accept\n", 5, 10, "'accept' is not accepted: deny" },
 		{ HEAD "min_charge: 64kb\n", 5, 13, "0 to 65535" },
 		{ HEAD "min_charge: -1\n", 5, 13, "negative" },
