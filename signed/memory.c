@@ -20,6 +20,11 @@ const struct bwl_tray *bwl_memory_tray(const struct bwl_memory *m)
 	return &m->tray;
 }
 
+int64_t bwl_memory_label_since(const struct bwl_memory *m, size_t i)
+{
+	return m->label_since_s[i];
+}
+
 const char *bwl_memory_log_key(const struct bwl_memory *m)
 {
 	return m->log_key;
@@ -256,7 +261,7 @@ static int enrolled(struct bwl_memory *m, const struct bwl_signed *d, struct bwl
 			 bwl_payload_text(d->body, "tray"), m->tray.name);
 		return refuse(e, EXDEV, "signed-audience");
 	}
-	memory_take_labels(m, json_object_get(d->body, "labels"));
+	memory_take_labels(m, json_object_get(d->body, "labels"), d->terms.issued_s);
 	memory_take_log_key(m, bwl_payload_text(d->body, "log_key"));
 	memory_readmit(m, d);
 	return 0;

@@ -37,6 +37,11 @@ int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e);
 const struct bwl_root *bwl_memory_root(const struct bwl_memory *m);
 const struct bwl_tray *bwl_memory_tray(const struct bwl_memory *m);
 /*
+ * Since when it has that one of its labels: when the first of those enrolments was signed that have
+ * named it without a break. An enrolment anew ends nothing that the label owed it.
+ */
+int64_t bwl_memory_label_since(const struct bwl_memory *m, size_t i);
+/*
  * The key of its audit log, NAME+ID+BASE64, that its enrolment names: by it others know what this
  * tray says of itself. NULL: none.
  */

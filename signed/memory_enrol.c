@@ -40,7 +40,7 @@ int bwl_memory_enrol(const char *dir, const char *root, size_t root_len, const c
 		if (d.terms.epoch > m->epoch)
 			m->epoch = d.terms.epoch;
 		m->newest_s = 0;
-		memory_take_labels(m, NULL);
+		memory_take_labels(m, NULL, 0);
 		m->due = bwl_must(json_object());
 		r = bwl_memory_accept(m, &d, e);
 	}

@@ -22,6 +22,7 @@ void bwl_memory_free(struct bwl_memory *m)
 	free(m->root_text);
 	json_decref(m->tray_labels);
 	free(m->labels);
+	free(m->label_since_s);
 	free(m->log_key);
 	free(m->item);
 	free(m->revoked);
@@ -30,12 +31,24 @@ void bwl_memory_free(struct bwl_memory *m)
 	free(m);
 }
 
-void memory_take_labels(struct bwl_memory *m, const json_t *labels)
+static int64_t label_since(const struct bwl_memory *m, const char *label, int64_t else_s)
+{
+	for (size_t i = 0; i < m->tray.nlabels; i++)
+		if (!strcmp(m->labels[i], label) && m->label_since_s[i] < else_s)
+			return m->label_since_s[i];
+	return else_s;
+}
+
+void memory_take_labels(struct bwl_memory *m, const json_t *labels, int64_t since_s)
 {
 	json_t *copy = labels ? json_deep_copy(labels) : json_array();
+	int64_t *since = bwl_must(calloc(json_array_size(copy) + 1, sizeof(*since)));
 	const json_t *v;
 	size_t i;
 
+	json_array_foreach(copy, i, v) since[i] = label_since(m, json_string_value(v), since_s);
+	free(m->label_since_s);
+	m->label_since_s = since;
 	json_decref(m->tray_labels);
 	m->tray_labels = bwl_must(copy);
 	m->labels = bwl_must(
@@ -161,7 +174,24 @@ static bool take_labels(struct bwl_memory *m, const json_t *labels)
 	json_array_foreach(labels, i, v) if (!json_is_string(v) ||
 					     !bwl_is_label(json_string_value(v),
 							   json_string_length(v))) return false;
-	memory_take_labels(m, labels);
+	memory_take_labels(m, labels, 0);
+	return true;
+}
+
+/* Before it was written a label was taken to be of the newest enrolment. */
+static bool take_label_since(struct bwl_memory *m, const json_t *list)
+{
+	const struct bwl_memory_item *it = memory_enrolment(m);
+
+	if (list && json_array_size(list) != m->tray.nlabels)
+		return false;
+	for (size_t i = 0; i < m->tray.nlabels; i++) {
+		const json_t *v = json_array_get(list, i);
+
+		if (list && !json_is_integer(v))
+			return false;
+		m->label_since_s[i] = list ? json_integer_value(v) : it ? it->issued_s : 0;
+	}
 	return true;
 }
 
@@ -184,7 +214,8 @@ static bool take(struct bwl_memory *m, const json_t *o)
 	m->whole_s = take_number(o, "whole", &whole) ? (int64_t)whole : m->newest_s;
 	m->closed_s = (int64_t)closed;
 	memory_take_log_key(m, bwl_payload_text(o, "log_key"));
-	return take_lists(m, o) && take_held(m, o);
+	return take_lists(m, o) && take_label_since(m, json_object_get(o, "label_since")) &&
+	       take_held(m, o);
 }
 
 int bwl_memory_parse(const char *bytes, size_t len, struct bwl_memory **ret, struct bwl_err *e)
@@ -258,6 +289,15 @@ static json_t *expelled_json(const struct bwl_memory *m)
 	return list;
 }
 
+static json_t *label_since_json(const struct bwl_memory *m)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < m->tray.nlabels; i++)
+		json_array_append_new(list, json_integer(m->label_since_s[i]));
+	return list;
+}
+
 int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e)
 {
 	json_t *items = json_array(), *o;
@@ -266,13 +306,14 @@ int bwl_memory_keep(struct bwl_memory *m, const char *dir, struct bwl_err *e)
 	for (size_t i = 0; i < m->nitems; i++)
 		json_array_append_new(items, item_json(&m->item[i]));
 	o = json_pack(
-		"{s:s, s:s, s:O, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:O, s:s*}",
-		"root", m->root_text, "tray", m->tray.name, "labels", m->tray_labels, "epoch",
-		(json_int_t)m->epoch, "seq", (json_int_t)m->seq, "newest", (json_int_t)m->newest_s,
-		"whole", (json_int_t)m->whole_s, "closed", (json_int_t)m->closed_s, "accepted",
-		items, "revoked", digests_json(m->revoked, m->nrevoked), "expelled",
-		expelled_json(m), "held", digests_json(m->held, m->nheld), "done",
-		digests_json(m->done, m->ndone), "due", m->due, "log_key", m->log_key);
+		"{s:s, s:s, s:O, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:O, s:s*}",
+		"root", m->root_text, "tray", m->tray.name, "labels", m->tray_labels, "label_since",
+		label_since_json(m), "epoch", (json_int_t)m->epoch, "seq", (json_int_t)m->seq,
+		"newest", (json_int_t)m->newest_s, "whole", (json_int_t)m->whole_s, "closed",
+		(json_int_t)m->closed_s, "accepted", items, "revoked",
+		digests_json(m->revoked, m->nrevoked), "expelled", expelled_json(m), "held",
+		digests_json(m->held, m->nheld), "done", digests_json(m->done, m->ndone), "due",
+		m->due, "log_key", m->log_key);
 	r = bwl_checked_keep(WORD, dir, BWL_MEMORY, bwl_must(o), e);
 	json_decref(o);
 	return r;

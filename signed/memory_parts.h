@@ -20,7 +20,8 @@ struct bwl_memory {
 	struct bwl_tray tray;
 	json_t *tray_labels; /* owns what tray.labels points to */
 	const char **labels;
-	char *log_key; /* of its enrolment; NULL: it names none */
+	int64_t *label_since_s; /* of each: when the enrolment was signed by which it has it */
+	char *log_key;          /* of its enrolment; NULL: it names none */
 	uint64_t epoch, seq;
 	int64_t newest_s, whole_s, closed_s;
 	struct bwl_memory_item *item;
@@ -36,8 +37,8 @@ struct bwl_memory {
 	json_t *due; /* an object */
 };
 
-/* memory_file.c; a copy of the list, NULL: none */
-void memory_take_labels(struct bwl_memory *m, const json_t *labels);
+/* memory_file.c; a copy of the list, NULL: none. What it had before it has since then. */
+void memory_take_labels(struct bwl_memory *m, const json_t *labels, int64_t since_s);
 void memory_take_log_key(struct bwl_memory *m, const char *key); /* NULL: none */
 
 /* memory_expelled.c: an expulsion, an enrolment that was accepted */

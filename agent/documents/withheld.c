@@ -40,32 +40,26 @@ static bool is_here(const struct bwl_memory *m, const struct bwl_closing *c)
 	return false;
 }
 
-static int64_t enrolled_s(const struct bwl_memory *m)
-{
-	const struct bwl_memory_item *item;
-	int64_t newest = 0;
-	size_t n;
-
-	item = bwl_memory_items(m, &n);
-	for (size_t i = 0; i < n; i++)
-		if (item[i].type == BWL_SIGNED_ENROLMENT && !item[i].other &&
-		    item[i].issued_s > newest)
-			newest = item[i].issued_s;
-	return newest;
-}
-
 /*
- * By a label it went to the trays that had it then: one that was enrolled after that was not among
- * them.
+ * By a label it went to the trays that had it then: one that has the label since later was not
+ * among them. One that had it then, and was enrolled anew with it since, is owed it as before.
  */
 static bool is_for(const struct bwl_memory *m, const struct bwl_closing *c)
 {
 	const struct bwl_tray *us = bwl_memory_tray(m);
-	struct bwl_tray by_name = *us;
+	struct bwl_tray as = *us;
 
-	by_name.nlabels = 0;
-	return bwl_audience_has(c->audience, &by_name) ||
-	       (bwl_audience_has(c->audience, us) && c->issued_s >= enrolled_s(m));
+	as.nlabels = 0;
+	if (bwl_audience_has(c->audience, &as))
+		return true;
+	as.nlabels = 1;
+	for (size_t i = 0; i < us->nlabels; i++) {
+		as.labels = &us->labels[i];
+		if (c->issued_s >= bwl_memory_label_since(m, i) &&
+		    bwl_audience_has(c->audience, &as))
+			return true;
+	}
+	return false;
 }
 
 size_t docs_missing(const struct docs *s, char (*ret)[DOCS_KEY], size_t most)

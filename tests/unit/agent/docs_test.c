@@ -1009,26 +1009,62 @@ static void what_is_named_and_not_for_this_tray_is_not_waited_for(void **state)
 	assert_int_equal(docs_missing(&s, NULL, 0), 0);
 }
 
-static void a_label_names_the_trays_that_had_it_then(void **state)
+static void enrol_anew(const char *label, const char *more)
 {
 	BWL_AUTO(bwl_root_free) struct bwl_root *root = rig_root();
-	BWL_AUTO_FREE char *label = NULL;
-	json_t *o;
+	json_t *o = terms("tray-7", 300 * DAY);
 	char hex[65];
+
+	json_object_set_new(o, "tray", json_string("tray-7"));
+	json_object_set_new(o, "root", json_string(bwl_hex_encode(bwl_root_digest(root), 32, hex)));
+	json_object_set_new(o, "labels", json_pack("[s, s*]", label, more));
+	assert_string_equal(give(BWL_SIGNED_ENROLMENT, o, TWO), "taken");
+}
+
+static void a_label_names_the_trays_that_had_it_then(void **state)
+{
+	BWL_AUTO_FREE char *label = NULL;
 
 	(void)state;
 	enrol();
-	o = terms("tray-7", 300 * DAY); /* enrolled again, with a label */
-	json_object_set_new(o, "tray", json_string("tray-7"));
-	json_object_set_new(o, "root", json_string(bwl_hex_encode(bwl_root_digest(root), 32, hex)));
-	json_object_set_new(o, "labels", json_pack("[s]", "rack=3"));
-	assert_string_equal(give(BWL_SIGNED_ENROLMENT, o, TWO), "taken");
+	enrol_anew("rack=3", NULL);
 	pass(10);
 	label = closing(BWL_SIGNED_REVOCATION, "it", "label:rack=3");
 	assert_string_equal(give_time_naming(1, named(label, at.wall_s - 11)), "taken");
 	assert_int_equal(docs_missing(&s, NULL, 0), 0);
 	assert_string_equal(give_time_naming(1, named(label, 0)), "taken");
 	assert_int_equal(docs_missing(&s, NULL, 0), 1);
+}
+
+/* A store that hides a label's revocation gains nothing by an enrolment that comes meanwhile. */
+static void an_enrolment_anew_ends_nothing_that_a_label_owes(void **state)
+{
+	BWL_AUTO_FREE char *label = NULL, *other = NULL;
+
+	(void)state;
+	enrol();
+	enrol_anew("rack=3", NULL);
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_string_equal(give_time_naming(1, NULL), "taken");
+	pass(10);
+	label = closing(BWL_SIGNED_REVOCATION, "it", "label:rack=3");
+	other = closing(BWL_SIGNED_REVOCATION, "it", "label:row=b");
+	pass(10);
+	enrol_anew("row=b", "rack=3"); /* before a time names it */
+	for (unsigned k = 0; k < 20; k++) {
+		assert_string_equal(give_time_naming(1, named(label, 0)), "taken");
+		assert_int_equal(docs_missing(&s, NULL, 0), 1);
+		pass(60);
+	}
+	assert_int_equal(left(), 0);
+	enrol_anew("rack=3", "row=b"); /* and after */
+	assert_int_equal(docs_missing(&s, NULL, 0), 1);
+	assert_string_equal(give_time_naming(1, named(other, 0)), "taken");
+	assert_int_equal(docs_missing(&s, NULL, 0), 0); /* of before it had that label */
+	enrol_anew("row=b", NULL);
+	enrol_anew("row=b", "rack=3"); /* that it had none in between */
+	assert_string_equal(give_time_naming(1, named(label, 0)), "taken");
+	assert_int_equal(docs_missing(&s, NULL, 0), 0);
 }
 
 static void a_root_that_does_not_come_is_missed(void **state)
@@ -1507,6 +1543,7 @@ int main(void)
 		cmocka_unit_test(a_time_that_names_what_does_not_come_is_as_none),
 		cmocka_unit_test(what_is_named_and_not_for_this_tray_is_not_waited_for),
 		cmocka_unit_test(a_label_names_the_trays_that_had_it_then),
+		cmocka_unit_test(an_enrolment_anew_ends_nothing_that_a_label_owes),
 		cmocka_unit_test(a_root_that_does_not_come_is_missed),
 		cmocka_unit_test(who_is_expelled_has_nothing_until_it_is_enrolled_again),
 		cmocka_unit_test(a_tray_that_is_expelled_has_nothing_itself),

@@ -648,6 +648,37 @@ static void keys_go_for_two_people_until_this_tray_is_enrolled_again(void **stat
 	assert_false(bwl_memory_destroys(m)); /* the new keys of who is in again stay */
 }
 
+static void enrol_with(struct bwl_memory *m, unsigned version, int64_t issued_s, const char *a,
+		       const char *b)
+{
+	json_t *o = rig_terms("tray-7", 1, version, issued_s, NOW + DAY);
+	char hex[65];
+
+	json_object_set_new(o, "tray", json_string("tray-7"));
+	json_object_set_new(o, "root",
+			    json_string(
+				    bwl_hex_encode(bwl_root_digest(bwl_memory_root(m)), 32, hex)));
+	json_object_set_new(o, "labels", json_pack("[s, s]", a, b));
+	assert_null(give(m, BWL_SIGNED_ENROLMENT, o, PEOPLE));
+}
+
+static void since_when_a_tray_has_a_label_is_kept_over_enrolments_and_restarts(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+
+	(void)state;
+	assert_int_equal(bwl_memory_label_since(m, 0), NOW - 60);
+	enrol_with(m, 2, NOW - 30, "row=b", "zone=mesh");
+	again(&m);
+	assert_string_equal(bwl_memory_tray(m)->labels[0], "row=b");
+	assert_int_equal(bwl_memory_label_since(m, 0), NOW - 30);
+	assert_int_equal(bwl_memory_label_since(m, 1), NOW - 60);
+	enrol_with(m, 3, NOW - 10, "rack=3", "zone=mesh"); /* rack=3 it lacked in between */
+	again(&m);
+	assert_int_equal(bwl_memory_label_since(m, 0), NOW - 10);
+	assert_int_equal(bwl_memory_label_since(m, 1), NOW - 60);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -671,6 +702,8 @@ int main(void)
 		cmocka_unit_test(what_holds_and_what_is_due_are_kept_over_restarts),
 		cmocka_unit_test(what_cannot_be_looked_at_counts_as_enrolled),
 		cmocka_unit_test(keys_go_for_two_people_until_this_tray_is_enrolled_again),
+		cmocka_unit_test(
+			since_when_a_tray_has_a_label_is_kept_over_enrolments_and_restarts),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, drop_dir);
