@@ -117,7 +117,7 @@ json_t *docs_say(struct documents *v, uint64_t cosigned)
 		return docs_status(v, cosigned, NULL);
 	o = docs_status(v, cosigned,
 			&(struct docs_stamp){ .number = next_number(v, c.wall_s),
-					      .wall_s = c.wall_s,
+					      .wall_s = docs_now(&v->docs, &c),
 					      .boot_s = bwl_now_ns() / 1000000000ULL });
 	payload = bwl_must(json_dumps(o, JSON_COMPACT));
 	text = sign(v, payload, &e);

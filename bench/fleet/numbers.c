@@ -101,7 +101,7 @@ static void status(struct model_tray *t, unsigned tray)
 		" \"closed\": %s, \"closed_count\": %d, \"alarms\": [], \"missing\": []}",
 		t->name, tray % 10 ? "[]" : "[\"log\", \"web\"]", tray % 10 ? 0 : 2);
 
-	model_take_status(&set, t, text, (size_t)n);
+	model_take_status(&set, t, &(struct status_now){ NOW_NS, 0 }, text, (size_t)n);
 }
 
 /* A document as it comes: text, read and taken. */

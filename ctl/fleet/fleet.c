@@ -5,7 +5,9 @@
 #include <string.h>
 #include <time.h>
 #include "../signed.h"
+#include "believe.h"
 #include "fleet.h"
+#include "fleet/status/log.h"
 #include "says.h"
 #include "signed/payload.h"
 
@@ -68,6 +70,7 @@ static void forget_trays(struct fleet *f)
 void fleet_close(struct fleet *f)
 {
 	forget_trays(f);
+	json_decref(f->tampering);
 	bwl_root_free(f->root);
 	bwl_grpc_close(f->g);
 	fleet_conf_done(&f->conf);
@@ -88,8 +91,8 @@ void fleet_doc_done(struct fleet_doc *x)
 }
 
 /* In one value or in parts; while both are there, the one that was put later. */
-int fleet_doc_read(struct fleet *f, const char *prefix, const char *tray, enum bwl_doc_kind kind,
-		   const char *name, struct fleet_doc *ret)
+int fleet_doc_bytes(struct fleet *f, const char *prefix, const char *tray, enum bwl_doc_kind kind,
+		    const char *name, struct fleet_doc *ret)
 {
 	struct fleet_doc two[2] = { { .big = false }, { .big = true } };
 	char key[BWL_ETCD_KEY_MOST];
@@ -116,10 +119,18 @@ int fleet_doc_read(struct fleet *f, const char *prefix, const char *tray, enum b
 
 		*ret = two[newer];
 		two[newer].bytes = NULL;
-		r = bwl_signed_peek((const char *)ret->bytes, ret->len, &ret->d, &f->c->err);
 	}
 	free(two[0].bytes);
 	free(two[1].bytes);
+	return r;
+}
+
+int fleet_doc_read(struct fleet *f, const char *prefix, const char *tray, enum bwl_doc_kind kind,
+		   const char *name, struct fleet_doc *ret)
+{
+	int r = fleet_doc_bytes(f, prefix, tray, kind, name, ret);
+
+	r = r ? r : bwl_signed_peek((const char *)ret->bytes, ret->len, &ret->d, &f->c->err);
 	if (r)
 		fleet_doc_done(ret);
 	return r;
@@ -177,7 +188,8 @@ int fleet_is_ours(struct fleet *f, const char *name)
 	return bwl_hint(&f->c->err, "fleet = NAME in " FLEET_CONF);
 }
 
-/* Epochs are believed as far as a number can be: what is too high is refused by the trays. */
+/* Where no root is pinned the name and the epoch are the store's word: trays judge what comes of
+ * it. */
 int fleet_know(struct fleet *f)
 {
 	struct fleet_doc x;
@@ -201,13 +213,14 @@ int fleet_know(struct fleet *f)
 	r = fleet_is_ours(f, f->name);
 	if (r)
 		return r;
-	r = fleet_doc_read(f, f->conf.prefix, NULL, BWL_DOC_timestamp, "time", &x);
+	r = f->root ? fleet_doc_believe(f, NULL, BWL_DOC_timestamp, "time", &x)
+		    : fleet_doc_read(f, f->conf.prefix, NULL, BWL_DOC_timestamp, "time", &x);
 	if (!r) {
 		if (x.d.terms.epoch > f->epoch)
 			f->epoch = x.d.terms.epoch;
 		fleet_doc_done(&x);
 	}
-	return r == -ENOENT ? 0 : r;
+	return r == -ENOENT || r == -EKEYREJECTED ? 0 : r;
 }
 
 static int by_name(const void *a, const void *b)
@@ -274,12 +287,12 @@ static int take_key(void *arg, const struct bwl_etcd_kv *kv)
 	t->alive |= IS("out/alive");
 	t->has_status |= IS("out/status");
 	if (rest > 17 && !memcmp(slash + 1, "in/doc/enrolment/", 17))
-		t->enrolled = kv->mod;
+		t->enrolled = true;
 #undef IS
 	return 0;
 }
 
-/* An expulsion has the name of its tray. */
+/* An expulsion has the name of its tray. Whether it is one is asked behind the listing. */
 static int take_expelled(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct listing *l = arg;
@@ -292,7 +305,7 @@ static int take_expelled(void *arg, const struct bwl_etcd_kv *kv)
 	snprintf(name, sizeof(name), "%.*s", (int)(len - l->before),
 		 (const char *)kv->key.at + l->before);
 	t = fleet_tray(l->f, name);
-	if (t && kv->mod > t->enrolled)
+	if (t)
 		t->expelled = true;
 	return 0;
 }
@@ -310,7 +323,11 @@ int fleet_trays(struct fleet *f)
 	if (f->n)
 		qsort(f->tray, f->n, sizeof(*f->tray), by_name);
 	l.before = (size_t)snprintf(range, sizeof(range), "%s/all/doc/expulsion/", f->conf.prefix);
-	return r ? r : bwl_etcd_keys(f->g, range, take_expelled, &l, &revision, &f->c->err);
+	r = r ? r : bwl_etcd_keys(f->g, range, take_expelled, &l, &revision, &f->c->err);
+	for (size_t i = 0; !r && i < f->n; i++)
+		if (f->tray[i].expelled)
+			r = fleet_is_expelled(f, f->tray[i].name, &f->tray[i].expelled);
+	return r;
 }
 
 static void take_labels(struct fleet_tray *t, const json_t *body)
@@ -328,11 +345,13 @@ int fleet_labels(struct fleet *f)
 	for (size_t i = 0; i < f->n && !f->labels_read; i++) {
 		struct fleet_tray *t = &f->tray[i];
 		struct fleet_doc x;
-		int r = t->enrolled ? fleet_doc_read(f, f->conf.prefix, t->name, BWL_DOC_enrolment,
-						     t->name, &x)
-				    : -ENOENT;
+		int r = !t->enrolled ? -ENOENT
+			: f->root    ? fleet_doc_believe(f, t->name, BWL_DOC_enrolment, t->name, &x)
+				     : fleet_doc_read(f, f->conf.prefix, t->name, BWL_DOC_enrolment,
+						      t->name, &x);
 
-		if (r && r != -ENOENT)
+		t->labels_unknown = r == -EKEYREJECTED;
+		if (r && r != -ENOENT && r != -EKEYREJECTED)
 			return r;
 		if (!r) {
 			take_labels(t, x.d.body);
@@ -378,7 +397,8 @@ int fleet_choose(struct fleet *f, const char *audience, size_t *ret_n)
 		snprintf(who.name, sizeof(who.name), "%.*s", (int)sizeof(who.name) - 1, t->name);
 		t->chosen = t->named ||
 			    (!t->expelled && (t->enrolled || t->alive || t->has_status) &&
-			     bwl_audience_has(audience, &who));
+			     (bwl_audience_has(audience, &who) ||
+			      (t->labels_unknown && strstr(audience, "label:"))));
 		*ret_n += t->chosen;
 	}
 	if (!r && !*ret_n && strcmp(audience, "all")) {
@@ -388,40 +408,75 @@ int fleet_choose(struct fleet *f, const char *audience, size_t *ret_n)
 	return r;
 }
 
+static int take_log(void *arg, const struct bwl_etcd_kv *kv)
+{
+	struct log_state l;
+
+	if (!log_state_parse(kv->value.at, bwl_pb_len(kv->value), &l, NULL))
+		*(struct bwl_signed_terms *)arg = (struct bwl_signed_terms){
+			.epoch = l.enrolled_epoch, .version = l.enrolled_version
+		};
+	return 0;
+}
+
+/*
+ * The controllers keep by which enrolment a signed status was judged: an older one was put back.
+ * What they keep is the store's word, too; it makes nothing believed that was not.
+ */
+static void mind_controllers(struct fleet *f, struct fleet_tray *t,
+			     const struct bwl_signed_terms *terms)
+{
+	char key[BWL_ETCD_KEY_MOST];
+	struct bwl_etcd_range ask = { .key = key, .end = "" };
+	struct bwl_signed_terms kept = { 0 };
+	struct bwl_etcd_page page;
+	struct bwl_err e = { 0 };
+
+	if (snprintf(key, sizeof(key), "%s/controller/log/-/%s", f->conf.prefix, t->name) >=
+		    (int)sizeof(key) ||
+	    bwl_etcd_range(f->g, &ask, take_log, &kept, &page, &e))
+		return;
+	if (log_is_before(terms, kept.epoch, kept.version))
+		status_signer_unjudged(LOG_ENROLMENT_OLD, &t->by);
+}
+
 /* What cannot be read now names no key: that is told by the command's own error, or asked again. */
 static void read_signer(struct fleet *f, struct fleet_tray *t)
 {
-	struct bwl_err e = { 0 };
-	struct bwl_signed d;
+	struct bwl_signed_terms terms = { 0 };
 	struct fleet_doc x;
 	int r;
 
-	if (t->signer_read || !f->root)
+	if (t->signer_read)
 		return;
-	r = fleet_doc_read(f, f->conf.prefix, t->name, BWL_DOC_enrolment, t->name, &x);
-	if (r == -ENOENT) /* who was expelled, and let in again, is enrolled for all */
-		r = fleet_doc_read(f, f->conf.prefix, NULL, BWL_DOC_enrolment, t->name, &x);
-	t->signer_read = !r || r == -ENOENT;
-	if (r) {
+	r = fleet_enrolment(f, t->name, &x);
+	t->signer_read = !r || r == -ENOENT || r == -EKEYREJECTED;
+	if (r == -EKEYREJECTED)
+		status_signer_unjudged(f->c->err.text, &t->by);
+	if (!r) {
+		terms = x.d.terms;
+		if (x.over)
+			status_signer_unjudged(x.why_over.text, &t->by);
+		else if (!strcmp(bwl_payload_text(x.d.body, "tray"), t->name))
+			status_signer_of(x.d.fleet, x.d.body, &t->by);
+		else
+			status_signer_unjudged("it is of another tray", &t->by);
+		fleet_doc_done(&x);
+	}
+	if (r && !t->signer_read)
 		f->c->err = (struct bwl_err){ 0 };
-		return;
-	}
-	if (!bwl_signed_open((const char *)x.bytes, x.len, f->root, NULL, time(NULL), &d, &e)) {
-		if (d.type == BWL_SIGNED_ENROLMENT &&
-		    !strcmp(bwl_payload_text(d.body, "tray"), t->name))
-			status_signer_of(d.fleet, d.body, &t->by);
-		bwl_signed_free(&d);
-	}
-	fleet_doc_done(&x);
+	else if (f->root && !t->by.unjudged)
+		mind_controllers(f, t, &terms);
 }
 
 void fleet_status_take(struct fleet *f, struct fleet_tray *t, const void *at, size_t len)
 {
 	struct fleet_status *s = bwl_must(malloc(sizeof(*s)));
+	struct status_now now = { bwl_now_ns(), time(NULL) };
 	int r;
 
 	read_signer(f, t);
-	r = status_take(t->name, &t->by, &t->last, at, len, &s->s, &s->taken, NULL, NULL);
+	r = status_take(t->name, &t->by, &t->last, &now, at, len, &s->s, &s->taken, NULL, NULL);
 	if (r == -EKEYREJECTED) { /* what it said itself before stays */
 		free(s);
 		return;

@@ -11,14 +11,15 @@
 
 struct fleet_tray {
 	char name[BWL_DOC_NAME_MOST];
-	bool alive;       /* its bwlimit-sync has a lease in the store */
-	bool has_status;  /* it has put one there */
-	int64_t enrolled; /* the revision of the document of that; 0: there is none */
-	bool expelled;    /* and never enrolled since */
-	bool named;       /* by an audience, with tray: */
-	bool chosen;      /* fleet_choose() */
-	char **labels;    /* "KEY=VALUE", once they were read */
+	bool alive;      /* its bwlimit-sync has a lease in the store */
+	bool has_status; /* it has put one there */
+	bool enrolled;   /* there is a document of that */
+	bool expelled;   /* by one that verifies, and never enrolled since */
+	bool named;      /* by an audience, with tray: */
+	bool chosen;     /* fleet_choose() */
+	char **labels;   /* "KEY=VALUE", once they were read: of an enrolment that verifies */
 	size_t nlabels;
+	bool labels_unknown;         /* there is one that does not */
 	struct fleet_status *status; /* the newest that was read; NULL: none, or what is none */
 	bool signer_read;            /* by which key it is signed, and what came of that: */
 	struct status_signer by;
@@ -35,6 +36,7 @@ struct fleet {
 	struct fleet_tray *tray; /* by name */
 	size_t n;
 	bool labels_read;
+	json_t *tampering; /* what does not verify (believe.h); NULL: nothing was seen */
 	/* Of ends.c: what holds for all, read once. */
 	bool ends_read;
 	int64_t time_s; /* the newest signed time; 0: there is none */
@@ -61,13 +63,13 @@ struct fleet_tray *fleet_tray(struct fleet *f, const char *name); /* NULL: none 
 struct fleet_tray *fleet_tray_add(struct fleet *f, const char *name);
 /*
  * Marks those whom an audience means: of trays that were seen or enrolled, and not expelled; and
- * those that it names.
+ * those that it names. A label means whoever may have it: also where the enrolment does not verify.
  */
 int fleet_choose(struct fleet *f, const char *audience, size_t *ret_n);
 /*
  * The newest status of a tray, into it, if it is signed by the key that the tray's enrolment names;
- * which is asked for once, and judged by the root that is pinned here. Where none is, or the
- * enrolment names none, nobody has verified it.
+ * which is asked for once, and judged by the root that is pinned here. Where that one names none
+ * nobody has verified it; where it cannot be judged nothing is taken.
  */
 int fleet_status_read(struct fleet *f, struct fleet_tray *t);
 void fleet_status_take(struct fleet *f, struct fleet_tray *t, const void *at, size_t len);
@@ -78,11 +80,16 @@ struct fleet_doc {
 	size_t len;
 	int64_t mod;
 	bool big;
-	struct bwl_signed d; /* as it claims */
+	struct bwl_signed d; /* as it claims, or as it was verified */
+	bool over;           /* it verifies, and it has ended, or its root; */
+	struct bwl_err why_over;
 };
 /* tray NULL: for all. -ENOENT: it is not there. prefix: the store's, or another part of it. */
 int fleet_doc_read(struct fleet *f, const char *prefix, const char *tray, enum bwl_doc_kind kind,
 		   const char *name, struct fleet_doc *ret);
+/* The same, and d is not filled in. */
+int fleet_doc_bytes(struct fleet *f, const char *prefix, const char *tray, enum bwl_doc_kind kind,
+		    const char *name, struct fleet_doc *ret);
 void fleet_doc_done(struct fleet_doc *x);
 /* The name of its kind in the store; they are the same words. */
 enum bwl_doc_kind fleet_kind(enum bwl_signed_type t);

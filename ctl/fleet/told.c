@@ -72,10 +72,14 @@ void fleet_tell_no_more(struct fleet_told *t)
 
 #define NOT_IN_FORCE "it took it, and says that something is not in force"
 
-static const char *why_silent(const struct fleet_tray *t)
+/* e: has room for it */
+static const char *why_silent(const struct fleet_tray *t, struct bwl_err *e)
 {
-	if (*t->last.refused) /* what it says is not verified: also that it refuses this */
-		return t->last.refused;
+	const struct status_now now = { 0 };
+
+	/* What it says is not verified: also that it refuses this. */
+	if (*t->last.refused && status_doubt(&t->by, &t->last, &now, e))
+		return e->text;
 	if (!t->alive && !t->has_status)
 		return "it has never been seen";
 	return t->alive ? "its bwlimit-sync is there: bwlimitd has not said that it took it"
@@ -94,6 +98,7 @@ static json_t *row(const struct fleet *f, const struct fleet_tray *t, const stru
 	enum fleet_word word = fleet_says(t->status, &p->d, &refusal);
 	const char *id = refusal && *refusal->id ? refusal->id : NULL, *text = told(refusal);
 	json_t *o = json_object();
+	struct bwl_err e;
 
 	(void)f;
 	json_object_set_new(o, "tray", json_string(t->name));
@@ -102,7 +107,7 @@ static json_t *row(const struct fleet *f, const struct fleet_tray *t, const stru
 	json_object_set_new(o, "error_id", bwl_json_text(id));
 	json_object_set_new(o, "why",
 			    bwl_json_text(word == FLEET_REFUSED           ? text
-					  : word == FLEET_SILENT          ? why_silent(t)
+					  : word == FLEET_SILENT          ? why_silent(t, &e)
 					  : fleet_not_in_force(t->status) ? NOT_IN_FORCE
 									  : NULL));
 	fleet_ends_json(o, word == FLEET_ACKNOWLEDGED ? NULL : ends);
@@ -153,6 +158,7 @@ static void tell_rest(struct fleet *f, const struct fleet_put *p)
 		const struct status_refused *refusal;
 		enum fleet_word word = fleet_says(t->status, &p->d, &refusal);
 		const char *text = told(refusal);
+		struct bwl_err e;
 
 		if (t->chosen && word == FLEET_ACKNOWLEDGED && fleet_not_in_force(t->status))
 			printf("  %-20s %s\n", t->name, NOT_IN_FORCE);
@@ -164,7 +170,7 @@ static void tell_rest(struct fleet *f, const struct fleet_put *p)
 		fleet_ends_worse(&worst, &one);
 		if (shown++ < ROWS)
 			printf("  %-20s %-8s %s\n", t->name, words[word],
-			       text ? text : why_silent(t));
+			       text ? text : why_silent(t, &e));
 	}
 	if (shown > ROWS)
 		printf("  and %zu more (--json has all)\n", shown - ROWS);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `--fleet trays`: what the store itself has of each tray; it needs no controller. */
 #include <stdio.h>
+#include <time.h>
 #include "cmds.h"
 #include "fleet.h"
 #include "says.h"
 
 static json_t *row(const struct fleet_tray *t)
 {
+	const struct status_now now = { bwl_now_ns(), time(NULL) };
+	enum status_worth w = status_worth(&t->by, &t->last, &now);
 	const struct tray_status *s = t->status ? &t->status->s : NULL;
 	bool has_policy = s && s->has_policy;
 	json_t *o = json_object(), *labels = json_array();
@@ -21,11 +24,11 @@ static json_t *row(const struct fleet_tray *t)
 	json_object_set_new(o, "policy_name", bwl_json_text(has_policy ? s->policy_name : NULL));
 	json_object_set_new(o, "policy_version",
 			    has_policy ? bwl_json_u64(s->policy_version) : json_null());
-	json_object_set_new(o, "fresh", s ? json_boolean(s->fresh) : json_null());
+	json_object_set_new(o, "fresh",
+			    s && w != STATUS_LATE ? json_boolean(s->fresh) : json_null());
 	json_object_set_new(o, "status_signature",
-			    s || *t->last.refused
-				    ? json_string(status_signature_word(&t->by, &t->last))
-				    : json_null());
+			    s || *t->last.refused ? json_string(status_signature_word(w))
+						  : json_null());
 	return o;
 }
 

@@ -31,6 +31,13 @@ static int take_log(void *arg, const struct bwl_etcd_kv *kv)
 		r->l->c->say(r->l->c, "trouble", tray, &e);
 	}
 	t->log.log = log;
+	/* Another leader judged by a newer one: nothing is taken by this one, until that is back.
+	 */
+	if (log_is_before(&t->enrolled, log.enrolled_epoch, log.enrolled_version)) {
+		t->enrolled.epoch = log.enrolled_epoch;
+		t->enrolled.version = log.enrolled_version;
+		view_unjudged(r->l->v, t, LOG_ENROLMENT_OLD);
+	}
 	return 0;
 }
 
@@ -82,6 +89,10 @@ static int judge(struct lead *l, struct view_tray *t, int64_t now_s, struct bwl_
 
 	if (w == COSIGN_NOTHING)
 		return 0;
+	if (t->status.is_signed) {
+		t->log.log.enrolled_epoch = t->enrolled.epoch;
+		t->log.log.enrolled_version = t->enrolled.version;
+	}
 	if (w != COSIGN_STRANGER)
 		r = keep(l, t, w, now_s, e);
 	if (r) {

@@ -50,7 +50,7 @@ void lead_seats_new(struct lead *l, struct lead_rollout *lr, const struct view_p
 		s->absent = !t->alive;
 		s->before_ppm = before_ppm(t);
 		s->before_sas_down = t->status.sas_down;
-		s->mod = t->mod;
+		s->mod = t->taken;
 		sum += s->absent ? 0 : s->before_ppm;
 		n += !s->absent;
 	}
@@ -120,11 +120,11 @@ void lead_seats_hear(struct lead *l, struct lead_rollout *lr, const struct view_
 			s = add(lr, t->name, now_ns);
 			s->late = true;
 			s->before_ppm = lr->mean_ppm;
-			s->mod = t->mod;
+			s->mod = t->taken;
 		}
-		if (!s || s->mod == t->mod || t->heard_ns < lr->since_ns)
+		if (!s || !t->known || s->mod == t->taken || t->heard_ns < lr->since_ns)
 			continue;
-		s->mod = t->mod;
+		s->mod = t->taken;
 		rollout_hear(s, &lr->r, &t->status, t->heard_ns);
 	}
 	if (lr->nseats > n)

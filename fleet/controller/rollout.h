@@ -39,7 +39,7 @@ unsigned rollout_place(const char *salt, const char *tray);
 struct rollout_seat {
 	char tray[BWL_DOC_NAME_MOST];
 	unsigned place;
-	int64_t mod; /* of its newest status, in the store */
+	int64_t mod; /* of its newest status that was taken, in the store */
 	/* Before it began: */
 	bool absent; /* it was lost already: nobody waits for it */
 	bool late;   /* it came after that: nobody waits for it until it has taken the policy */

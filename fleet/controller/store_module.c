@@ -60,7 +60,7 @@ static void on_trouble(void *arg, const char *what, const struct bwl_err *why)
 {
 	struct store *s = arg;
 
-	if (why && why->id && !strcmp(why->id, "status-refused"))
+	if (why && why->id && !strncmp(why->id, "status-", strlen("status-")))
 		s->c->say(s->c, "alarm", what, why);
 	else if (why)
 		tell(s, "trouble", what, why);
@@ -185,7 +185,8 @@ static void take_node(struct store *s, const struct bwl_etcd_kv *kv)
 	snprintf(tray, sizeof(tray), "%.*s", (int)len, key + before);
 	rest = key + before + len;
 	if (!strncmp(rest, "/out/", 5))
-		view_said(&s->view, tray, rest + 5, kv, bwl_now_ns());
+		view_said(&s->view, tray, rest + 5, kv,
+			  &(struct status_now){ bwl_now_ns(), wall_s() });
 	else if (!bwl_doc_range(range, s->c->o->prefix, tray) &&
 		 !bwl_doc_parse_key(range, key, n, &at))
 		view_document(&s->view, tray, &at, kv, wall_s());

@@ -221,10 +221,28 @@ static void take_root(struct view *v, const struct bwl_etcd_kv *kv)
 	tell(v, "root", NULL);
 }
 
-/*
- * Of the newest enrolment; an older one that somebody put back changes nothing. What was said under
- * another key is judged again by the next read, and is no sign of life.
- */
+/* What was said under another key is judged again by the next read, and is no sign of life. */
+static void set_signer(struct view *v, struct view_tray *t, const struct status_signer *by)
+{
+	if (status_signer_is(by, &t->by))
+		return;
+	t->by = *by;
+	t->last = (struct status_last){ 0 };
+	t->known = t->told = false;
+	t->mod = 0;
+	if (v->signers)
+		status_signers_set(v->signers, t->name, by);
+}
+
+void view_unjudged(struct view *v, struct view_tray *t, const char *why)
+{
+	struct status_signer by;
+
+	status_signer_unjudged(why, &by);
+	set_signer(v, t, &by);
+}
+
+/* Of the newest enrolment; an older one that somebody put back changes nothing. */
 static void take_signer(struct view *v, struct view_tray *t, const struct bwl_signed *d)
 {
 	struct status_signer by;
@@ -236,26 +254,39 @@ static void take_signer(struct view *v, struct view_tray *t, const struct bwl_si
 			 d->terms.epoch != t->enrolled.epoch;
 	t->enrolled = d->terms;
 	status_signer_of(d->fleet, d->body, &by);
-	if (status_signer_is(&by, &t->by))
-		return;
-	t->by = by;
-	t->last = (struct status_last){ 0 };
-	t->known = t->told = false;
-	t->mod = 0;
-	if (v->signers)
-		status_signers_set(v->signers, t->name, &by);
+	set_signer(v, t, &by);
+}
+
+/*
+ * What lies where a tray's enrolment does, and is none that this root's people signed, or has
+ * ended: by which key the tray signs is not known, nor that it signs by none.
+ */
+static void take_no_enrolment(struct view *v, const char *tray, const struct bwl_doc_at *at,
+			      const struct bwl_err *why)
+{
+	struct view_tray *t = strcmp(tray, *tray ? at->name : "") ? NULL : tray_for(v, at->name);
+
+	/* One for all is of a tray that was let in again; then the tray has it itself, too. */
+	if (t && (*tray || !t->enrolled.version))
+		view_unjudged(v, t, why->text);
 }
 
 /* Of those that people signed: labels of trays, and epochs that end others. */
 static void take_other(struct view *v, const char *tray, const struct bwl_doc_at *at,
 		       const struct bwl_etcd_kv *kv, int64_t now_s)
 {
+	struct bwl_err why = { 0 };
 	struct view_tray *t;
 	struct bwl_signed d;
 
-	if (!v->root || bwl_signed_open((const char *)kv->value.at, bwl_pb_len(kv->value), v->root,
-					NULL, now_s, &d, NULL))
+	if (!v->root)
 		return;
+	if (bwl_signed_open((const char *)kv->value.at, bwl_pb_len(kv->value), v->root, NULL, now_s,
+			    &d, &why)) {
+		if (at->kind == BWL_DOC_enrolment)
+			take_no_enrolment(v, tray, at, &why);
+		return;
+	}
 	if (bwl_closes(d.type))
 		view_take_closing(v, &d, tray, at->name);
 	if (d.type == BWL_SIGNED_TIMESTAMP && d.terms.issued_s >= v->time.issued_s)
@@ -295,9 +326,17 @@ void view_document(struct view *v, const char *tray, const struct bwl_doc_at *at
 	}
 }
 
-static void take_status(struct view *v, struct view_tray *t, const struct bwl_etcd_kv *kv,
-			uint64_t now_ns)
+static void tell_once(struct view *v, struct view_tray *t, const struct bwl_err *why)
 {
+	if (!t->told)
+		tell(v, t->name, why);
+	t->told = true;
+}
+
+static void take_status(struct view *v, struct view_tray *t, const struct bwl_etcd_kv *kv,
+			const struct status_now *now)
+{
+	uint64_t now_ns = now->ns;
 	struct tray_status s;
 	struct bwl_err e = { 0 };
 	int r;
@@ -305,17 +344,22 @@ static void take_status(struct view *v, struct view_tray *t, const struct bwl_et
 	if (t->mod == kv->mod)
 		return;
 	t->mod = kv->mod;
-	r = status_take(t->name, &t->by, &t->last, kv->value.at, bwl_pb_len(kv->value), &s, NULL,
-			NULL, &e);
+	r = status_take(t->name, &t->by, &t->last, now, kv->value.at, bwl_pb_len(kv->value), &s,
+			NULL, NULL, &e);
 	if (r < 0) {
-		if (!t->told)
-			tell(v, t->name, &e);
-		t->told = true;
+		tell_once(v, t, &e);
 		return;
 	}
 	if (r) /* a copy of what it said is no sign of life */
 		return;
+	/* Nor is what it said long ago; of a tray that is off that is no news. */
+	if (status_worth(&t->by, &t->last, now) == STATUS_LATE) {
+		if (t->alive && status_doubt(&t->by, &t->last, now, &e))
+			tell_once(v, t, &e);
+		return;
+	}
 	t->told = false;
+	t->taken = kv->mod;
 	/* What a read finds first may have lain there for long: it is not news. */
 	if (t->known)
 		t->heard_ns = now_ns;
@@ -328,7 +372,7 @@ static void take_status(struct view *v, struct view_tray *t, const struct bwl_et
 }
 
 void view_said(struct view *v, const char *tray, const char *what, const struct bwl_etcd_kv *kv,
-	       uint64_t now_ns)
+	       const struct status_now *now)
 {
 	struct view_tray *t = tray_for(v, tray);
 
@@ -338,7 +382,7 @@ void view_said(struct view *v, const char *tray, const char *what, const struct 
 	if (!strcmp(what, "alive"))
 		t->alive = !kv->gone;
 	else if (!strcmp(what, "status") && !kv->gone)
-		take_status(v, t, kv, now_ns);
+		take_status(v, t, kv, now);
 }
 
 void view_read_begin(struct view *v)

@@ -28,7 +28,8 @@ struct view_tray {
 	bool alive;        /* its name is there, under its lease */
 	bool told;         /* what it says cannot be read, and that was told */
 	bool known;        /* it has said something that can be read: status */
-	int64_t mod;       /* of its status */
+	int64_t mod;       /* of its status, whatever that was */
+	int64_t taken;     /* of the newest that was taken, and is status */
 	uint64_t heard_ns; /* when that came */
 	bool is_new;       /* the leader has not looked at it yet */
 	struct tray_status status;
@@ -131,7 +132,12 @@ void view_closing_root(struct view *v);
 void view_closing_read_end(struct view *v);
 /* PREFIX/node/TRAY/out/WHAT */
 void view_said(struct view *v, const char *tray, const char *what, const struct bwl_etcd_kv *kv,
-	       uint64_t now_ns);
+	       const struct status_now *now);
+/*
+ * Its enrolment cannot be judged: nothing that it said counts, until there is one that can. What it
+ * says then is read again.
+ */
+void view_unjudged(struct view *v, struct view_tray *t, const char *why);
 /* A read of everything: what was not in it is gone. */
 void view_read_begin(struct view *v);
 void view_read_end(struct view *v);

@@ -24,11 +24,36 @@ static json_t *cert_end(const struct model_asked *a, const struct model_tray *t)
 	return t && t->cert_end_s ? json_real((double)(t->cert_end_s - a->wall_s)) : json_null();
 }
 
+static struct status_now moment(const struct model_asked *a)
+{
+	return (struct status_now){ a->now_ns, a->wall_s };
+}
+
+enum status_worth model_worth(const struct model_asked *a, const struct model_tray *t)
+{
+	struct status_now now = moment(a);
+
+	return status_worth(&t->by, &t->last, &now);
+}
+
+bool model_is_doubtful(const struct model_asked *a, const struct model_tray *t)
+{
+	enum status_worth w = model_worth(a, t);
+
+	return t->status_mod &&
+	       (w == STATUS_REFUSED || w == STATUS_UNJUDGED || (w == STATUS_LATE && t->alive));
+}
+
 static json_t *tray_row(const struct model_asked *a, const struct model_tray *t, bool late)
 {
-	bool heard = model_is_heard(a, t);
+	bool heard = model_is_heard(a, t), doubtful = model_is_doubtful(a, t);
 	json_t *o = json_object(), *labels = json_array();
+	enum status_worth w = model_worth(a, t);
+	struct status_now now = moment(a);
+	struct bwl_err doubt = { 0 };
 
+	if (doubtful)
+		status_doubt(&t->by, &t->last, &now, &doubt);
 	for (unsigned i = 0; i < t->nlabels; i++)
 		json_array_append_new(labels,
 				      json_string(model_name_text(&a->set->names, t->label[i])));
@@ -39,16 +64,19 @@ static json_t *tray_row(const struct model_asked *a, const struct model_tray *t,
 	json_object_set_new(o, "policy_version",
 			    t->has_policy ? bwl_json_u64(t->policy_version) : json_null());
 	json_object_set_new(o, "late", t->has_policy ? json_boolean(late) : json_null());
-	json_object_set_new(o, "fresh", t->status_mod ? json_boolean(t->fresh) : json_null());
+	json_object_set_new(o, "fresh",
+			    t->status_mod && w != STATUS_UNJUDGED && w != STATUS_LATE
+				    ? json_boolean(t->fresh)
+				    : json_null());
 	json_object_set_new(o, "closed_count",
-			    t->status_mod ? json_integer(t->closed) : json_null());
-	/* That somebody says something in its name is one, too. */
+			    t->status_mod && w != STATUS_UNJUDGED ? json_integer(t->closed)
+								  : json_null());
+	/* That somebody says something in its name, or holds it back, is one, too. */
 	json_object_set_new(o, "alarm_count",
-			    t->status_mod ? json_integer(t->alarms + !!*t->last.refused)
+			    t->status_mod ? json_integer(t->alarms + model_is_doubtful(a, t))
 					  : json_null());
 	json_object_set_new(o, "status_signature",
-			    t->status_mod ? json_string(status_signature_word(&t->by, &t->last))
-					  : json_null());
+			    t->status_mod ? json_string(status_signature_word(w)) : json_null());
 	json_object_set_new(o, "passed_bits_per_second",
 			    heard ? json_real(t->passed_bps) : json_null());
 	json_object_set_new(o, "dropped_bits_per_second",
@@ -56,7 +84,7 @@ static json_t *tray_row(const struct model_asked *a, const struct model_tray *t,
 	json_object_set_new(o, "heard_ago_s", bwl_json_ago(t->heard_ns, a->now_ns));
 	json_object_set_new(o, "certificate_ends_in_s", cert_end(a, t));
 	json_object_set_new(o, "why",
-			    bwl_json_text(*t->last.refused      ? t->last.refused
+			    bwl_json_text(doubtful              ? doubt.text
 					  : !*t->at && t->alive ? "it serves no numbers (--serve)"
 					  : *t->why             ? t->why
 								: NULL));

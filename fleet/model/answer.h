@@ -54,6 +54,10 @@ static inline bool model_is_heard(const struct model_asked *a, const struct mode
 {
 	return t->heard_ns && a->now_ns - t->heard_ns < MODEL_OLD_NS;
 }
+/* What its newest status is worth now; one that a tray that is off said last is late, and no alarm.
+ */
+enum status_worth model_worth(const struct model_asked *a, const struct model_tray *t);
+bool model_is_doubtful(const struct model_asked *a, const struct model_tray *t);
 struct model_sums model_sum(const struct model_asked *a);
 /* Of all limits by that name; a key is as in `usage`: "zone external". */
 struct model_sums model_sum_limit(const struct model_asked *a, model_name key);

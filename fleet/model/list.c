@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include "bwl/clock.h"
 #include "fleet/store/publish.h"
 #include "list.h"
 #include "signed/document.h"
@@ -126,7 +128,8 @@ static void take_value(struct model_set *s, struct model_tray *t, const struct n
 		return;
 	case STATUS:
 		t->status_mod = x->mod;
-		model_take_status(s, t, (const char *)at, len);
+		model_take_status(s, t, &(struct status_now){ bwl_now_ns(), time(NULL) },
+				  (const char *)at, len);
 		return;
 	case LABELS:
 		t->labels_mod = x->mod;

@@ -26,8 +26,7 @@ static double get_alive(const struct model_asked *a, const struct model_tray *t)
 
 static double get_fresh(const struct model_asked *a, const struct model_tray *t)
 {
-	(void)a;
-	return t->fresh;
+	return t->fresh && model_worth(a, t) != STATUS_LATE;
 }
 
 static double get_closed(const struct model_asked *a, const struct model_tray *t)
@@ -44,8 +43,7 @@ static double get_alarms(const struct model_asked *a, const struct model_tray *t
 
 static double get_refused(const struct model_asked *a, const struct model_tray *t)
 {
-	(void)a;
-	return *t->last.refused != '\0';
+	return model_is_doubtful(a, t);
 }
 
 static double get_cosigned(const struct model_asked *a, const struct model_tray *t)
@@ -99,8 +97,8 @@ static const struct {
 	{ "tray_closed_peers", "Peers that are closed there.", PROM_GAUGE, get_closed, false },
 	{ "tray_alarms", "Alarms that it tells of.", PROM_GAUGE, get_alarms, false },
 	{ "tray_status_refused",
-	  "Whether the store has a status that is not the tray's, or an old one again.", PROM_GAUGE,
-	  get_refused, false },
+	  "Whether the store has a status that is not the tray's, or an old one again, or late, or one that nobody can judge.",
+	  PROM_GAUGE, get_refused, false },
 	{ "tray_log_cosigned_timestamp_seconds",
 	  "When the controller cosigned the tray's audit log last; 0: never.", PROM_GAUGE,
 	  get_cosigned, false },

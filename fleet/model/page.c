@@ -58,7 +58,7 @@ static unsigned badness(const struct sorting *s, const struct model_tray *t)
 	bool heard = model_is_heard(s->a, t);
 
 	return (!t->alive) * 64U + (t->alive && !heard) * 32U +
-	       (t->alarms || *t->last.refused) * 16U + (t->sw != MODEL_RUNNING) * 8U +
+	       (t->alarms || model_is_doubtful(s->a, t)) * 16U + (t->sw != MODEL_RUNNING) * 8U +
 	       (t->status_mod && !t->fresh) * 4U + (t->closed != 0) * 2U +
 	       model_is_late(s->versions, s->nversions, t);
 }

@@ -159,7 +159,8 @@ int model_take_usage(struct model_set *s, struct model_tray *t, const json_t *o)
 int model_take_reasons(struct model_tray *t, const json_t *o);
 int model_take_exfil(struct model_set *s, struct model_tray *t, const json_t *o);
 /* Its status of the store. */
-void model_take_status(struct model_set *s, struct model_tray *t, const char *at, size_t len);
+void model_take_status(struct model_set *s, struct model_tray *t, const struct status_now *now,
+		       const char *at, size_t len);
 /* The witness' note on its audit log, of the store. */
 void model_take_cosigned(struct model_tray *t, const char *at, size_t len);
 

@@ -251,12 +251,23 @@ static void take_closures(struct model_set *s, struct model_tray *t, const struc
 		t->refused[i] = model_name_of(&s->names, x->refused[i].what, &t->names_left);
 }
 
-void model_take_status(struct model_set *s, struct model_tray *t, const char *at, size_t len)
+/* Nobody knows whose word it was. */
+static void forget_status(struct model_set *s, struct model_tray *t)
+{
+	take_closures(s, t, &(struct tray_status){ 0 }, "", 0);
+	t->has_policy = t->fresh = false;
+	t->closed = t->alarms = 0;
+}
+
+void model_take_status(struct model_set *s, struct model_tray *t, const struct status_now *now,
+		       const char *at, size_t len)
 {
 	BWL_AUTO_FREE char *said = NULL;
 	struct tray_status x;
-	int r = status_take(t->name, &t->by, &t->last, at, len, &x, NULL, &said, NULL);
+	int r = status_take(t->name, &t->by, &t->last, now, at, len, &x, NULL, &said, NULL);
 
+	if (t->last.unjudged)
+		forget_status(s, t);
 	if (r == -EKEYREJECTED)
 		return; /* what it said before stays, and that this was refused is shown */
 	take_closures(s, t, &x, said, said ? strlen(said) : 0);

@@ -9,16 +9,21 @@ static json_t *note_json(const struct log_head *h)
 	return *h->note ? json_string(h->note) : json_null();
 }
 
+bool log_is_before(const struct bwl_signed_terms *enrolled, uint64_t epoch, uint64_t version)
+{
+	return enrolled->epoch < epoch || (enrolled->epoch == epoch && enrolled->version < version);
+}
+
 char *log_state_text(const struct log_state *c)
 {
 	char key[BWL_NOTE_KEY_TEXT];
-	json_t *o = json_pack("{s:o, s:o, s:o, s:I, s:I, s:s, s:o}", "key",
-			      *c->key.name ? json_string(bwl_note_key_format(&c->key, false, key))
-					   : json_null(),
-			      "seen", note_json(&c->seen), "cosigned", note_json(&c->cosigned),
-			      "cosigned_at", (json_int_t)c->cosigned_s, "number",
-			      (json_int_t)c->number, "wrong", c->wrong, "evidence",
-			      note_json(&c->evidence));
+	json_t *o = json_pack(
+		"{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:s, s:o}", "key",
+		*c->key.name ? json_string(bwl_note_key_format(&c->key, false, key)) : json_null(),
+		"seen", note_json(&c->seen), "cosigned", note_json(&c->cosigned), "cosigned_at",
+		(json_int_t)c->cosigned_s, "number", (json_int_t)c->number, "enrolled_epoch",
+		(json_int_t)c->enrolled_epoch, "enrolled_version", (json_int_t)c->enrolled_version,
+		"wrong", c->wrong, "evidence", note_json(&c->evidence));
 	char *text = bwl_must(json_dumps(bwl_must(o), JSON_COMPACT));
 
 	json_decref(o);
@@ -65,6 +70,10 @@ int log_state_parse(const void *at, size_t len, struct log_state *ret, struct bw
 		ret->cosigned_s = json_integer_value(when);
 		/* older controllers wrote none */
 		ret->number = (uint64_t)json_integer_value(json_object_get(o, "number"));
+		ret->enrolled_epoch = (uint64_t)json_integer_value(
+			json_object_get(o, "enrolled_epoch"));
+		ret->enrolled_version = (uint64_t)json_integer_value(
+			json_object_get(o, "enrolled_version"));
 	} else {
 		memset(ret, 0, sizeof(*ret));
 	}

@@ -7,6 +7,7 @@
 #define BWL_FLEET_LOG_H
 
 #include "audit/signed_note.h"
+#include "signed/document.h"
 
 struct log_head {
 	char note[BWL_CHECKPOINT_NOTE]; /* signed by the log's key; empty: none */
@@ -19,10 +20,15 @@ struct log_state {
 	struct log_head cosigned; /* the newest that was cosigned; seen may be further */
 	int64_t cosigned_s;       /* when */
 	uint64_t number;          /* of the newest signed status that was heard with it; 0: none */
+	uint64_t enrolled_epoch, enrolled_version; /* of the enrolment by which that was judged */
 	char wrong[200];          /* why nothing is signed any more; empty: nothing is wrong */
 	struct log_head evidence; /* of that: contradicts the other two */
 };
 bool log_head_set(struct log_head *h, const char *note, size_t len);
+
+/* Is that enrolment older than the one by which a signed status was judged once? None is, too. */
+bool log_is_before(const struct bwl_signed_terms *enrolled, uint64_t epoch, uint64_t version);
+#define LOG_ENROLMENT_OLD "the store has an older one than before"
 
 /* As it lies in the store; the caller frees it. And back: -EBADMSG. */
 char *log_state_text(const struct log_state *c);

@@ -24,27 +24,129 @@ void status_signer_of(const char *fleet, const json_t *body, struct status_signe
 	snprintf(ret->fleet, sizeof(ret->fleet), "%s", fleet);
 }
 
-bool status_signer_is(const struct status_signer *a, const struct status_signer *b)
+void status_signer_unjudged(const char *why, struct status_signer *ret)
 {
-	return a->named == b->named && !memcmp(a->pub, b->pub, sizeof(a->pub)) &&
-	       !strcmp(a->fleet, b->fleet);
+	memset(ret, 0, sizeof(*ret));
+	ret->unjudged = true;
+	snprintf(ret->why, sizeof(ret->why), "%s", why);
 }
 
-const char *status_signature_word(const struct status_signer *by, const struct status_last *last)
+bool status_signer_is(const struct status_signer *a, const struct status_signer *b)
 {
-	return *last->refused ? "refused" : by->named && last->number ? "signed" : "unsigned";
+	return a->named == b->named && a->unjudged == b->unjudged &&
+	       !memcmp(a->pub, b->pub, sizeof(a->pub)) && !strcmp(a->fleet, b->fleet);
+}
+
+/* How much the newest is behind, by whichever clock says more. */
+static int64_t behind_s(const struct status_last *last, const struct status_now *now)
+{
+	int64_t by_wall = now->wall_s - last->said_s;
+
+	return by_wall > last->held_s ? by_wall : last->held_s;
+}
+
+enum status_worth status_worth(const struct status_signer *by, const struct status_last *last,
+			       const struct status_now *now)
+{
+	if (by->unjudged || last->unjudged)
+		return STATUS_UNJUDGED;
+	if (*last->refused)
+		return STATUS_REFUSED;
+	if (!by->named || !last->number)
+		return STATUS_UNSIGNED;
+	return behind_s(last, now) > STATUS_LATE_S ? STATUS_LATE : STATUS_SIGNED;
+}
+
+const char *status_signature_word(enum status_worth w)
+{
+	static const char *const words[] = {
+		[STATUS_UNSIGNED] = "unsigned", [STATUS_SIGNED] = "signed",
+		[STATUS_LATE] = "late",         [STATUS_UNJUDGED] = "unjudged",
+		[STATUS_REFUSED] = "refused",
+	};
+
+	return words[w];
+}
+
+static int doubt(struct bwl_err *e, int code, const char *id, const char *hint)
+{
+	bwl_hint(e, "%s", hint);
+	if (e)
+		e->id = id;
+	return -code;
+}
+
+bool status_doubt(const struct status_signer *by, const struct status_last *last,
+		  const struct status_now *now, struct bwl_err *e)
+{
+	switch (status_worth(by, last, now)) {
+	case STATUS_UNSIGNED:
+	case STATUS_SIGNED:
+		return false;
+	case STATUS_LATE:
+		bwl_fail(e, ETIME,
+			 "its status is %lld s late: somebody holds it back, or a clock is wrong",
+			 (long long)behind_s(last, now));
+		doubt(e, ETIME, "status-late",
+		      "on that tray: systemctl status bwlimit-sync, bwlimit-ctl audit verify, and its clock");
+		return true;
+	case STATUS_UNJUDGED:
+		bwl_fail(e, EKEYREJECTED, "its status cannot be judged: %s: enrol it anew",
+			 by->unjudged ? by->why : last->refused);
+		doubt(e, EKEYREJECTED, "status-unjudged",
+		      "bwlimit-ctl --fleet enrol TRAY --log-key KEY, signed by people of the root of now");
+		return true;
+	case STATUS_REFUSED:
+		bwl_fail(e, EKEYREJECTED, "its status is refused: %s", last->refused);
+		doubt(e, EKEYREJECTED, "status-refused",
+		      "somebody else may have its certificate of the store; on that tray: bwlimit-ctl audit verify, journalctl -u bwlimitd");
+		return true;
+	}
+	return false;
 }
 
 static int refuse(struct status_last *last, const char *why, struct bwl_err *e)
 {
-	snprintf(last->refused, sizeof(last->refused), "its status is refused: %.90s", why);
-	bwl_fail(e, EKEYREJECTED, "%s", last->refused);
-	bwl_hint(
-		e,
-		"somebody else may have its certificate of the store; on that tray: bwlimit-ctl audit verify, journalctl -u bwlimitd");
-	if (e)
-		e->id = "status-refused";
+	const struct status_signer any = { .named = true };
+	const struct status_now now = { 0 };
+
+	snprintf(last->refused, sizeof(last->refused), "%.250s", why);
+	last->unjudged = false;
+	status_doubt(&any, last, &now, e);
 	return -EKEYREJECTED;
+}
+
+static int not_judged(const struct status_signer *by, struct status_last *last, const char *why,
+		      struct bwl_err *e)
+{
+	const struct status_now now = { 0 };
+
+	snprintf(last->refused, sizeof(last->refused), "%.250s", why);
+	last->unjudged = true;
+	status_doubt(by, last, &now, e);
+	return -EKEYREJECTED;
+}
+
+#define DRIFT 1000 /* clocks since boot differ by less than a second in so many */
+
+/*
+ * The tray's boot, by our clock: a status that comes at once says the latest moment at which it was
+ * not, and one that is held back a later one. The tray's own clock may be wrong for that, and need
+ * not be known.
+ */
+static void mind_time(struct status_last *last, bool first, const struct tray_status *s,
+		      const struct status_now *now)
+{
+	int64_t ours_s = (int64_t)(now->ns / 1000000000ULL), boot_s = ours_s - s->up_s;
+	int64_t may_s = last->boot_s + (ours_s - last->boot_seen_s) / DRIFT;
+
+	if (first || s->up_s < last->up_s || boot_s <= may_s) {
+		last->boot_s = may_s = boot_s;
+		last->boot_seen_s = ours_s;
+	}
+	last->held_s = boot_s - may_s;
+	last->said_s = s->said_s;
+	last->up_s = s->up_s;
 }
 
 /* Numbers rise; the same one with the same bytes is the same status. */
@@ -73,13 +175,15 @@ static int open_it(const char *tray, const struct status_signer *by, struct stat
 	struct bwl_err why = { 0 };
 	int r;
 
+	if (by->unjudged)
+		return not_judged(by, last, by->why, e);
 	if (bwl_said_is_signed(at, len)) {
-		r = bwl_said_open(by->named ? by->pub : NULL, by->fleet, tray, at, len, ret,
-				  ret_len, &why);
-		if (r)
-			return by->named ? refuse(last, why.text, e)
-					 : bwl_fail(e, EBADMSG, "%s", why.text);
-		return 0;
+		if (!by->named)
+			return not_judged(
+				by, last,
+				"it is signed, and no enrolment in the store names its key", e);
+		r = bwl_said_open(by->pub, by->fleet, tray, at, len, ret, ret_len, &why);
+		return r ? refuse(last, why.text, e) : 0;
 	}
 	if (by->named)
 		return refuse(last, "it is not signed, and its enrolment names a key", e);
@@ -94,10 +198,11 @@ static int open_it(const char *tray, const struct status_signer *by, struct stat
 }
 
 int status_take(const char *tray, const struct status_signer *by, struct status_last *last,
-		const void *at, size_t len, struct tray_status *ret, struct status_taken *ret_taken,
-		char **ret_payload, struct bwl_err *e)
+		const struct status_now *now, const void *at, size_t len, struct tray_status *ret,
+		struct status_taken *ret_taken, char **ret_payload, struct bwl_err *e)
 {
 	BWL_AUTO_FREE char *payload = NULL;
+	bool first = !last->number;
 	struct tray_status s;
 	struct status_taken taken;
 	size_t n = 0;
@@ -118,8 +223,11 @@ int status_take(const char *tray, const struct status_signer *by, struct status_
 			memset(ret_taken, 0, sizeof(*ret_taken));
 		return r;
 	}
-	if (!same)
+	if (!same) {
 		*last->refused = '\0';
+		last->unjudged = false;
+		mind_time(last, first, &s, now);
+	}
 	s.is_signed = by->named;
 	*ret = s;
 	if (ret_taken)

@@ -161,7 +161,7 @@ static int take(const char *tray, const json_t *o, struct tray_status *s,
 {
 	const char *name = json_string_value(json_object_get(o, "tray"));
 	const json_t *health = json_object_get(o, "health");
-	uint64_t closed = 0;
+	uint64_t closed = 0, said_s, up_s;
 
 	if (!name || strcmp(name, tray))
 		return no_good(e, tray, "`tray` is not its own name");
@@ -184,6 +184,11 @@ static int take(const char *tray, const json_t *o, struct tray_status *s,
 	s->fresh = json_is_true(json_object_get(o, "fresh"));
 	if (!take_number(o, "number", &s->number))
 		return no_good(e, tray, "`number` is no number");
+	if (!take_number(o, "said_at", &said_s) || !take_number(o, "up_s", &up_s) ||
+	    said_s > INT64_MAX / 2 || up_s > INT64_MAX / 2)
+		return no_good(e, tray, "`said_at` or `up_s` is no number of seconds");
+	s->said_s = (int64_t)said_s;
+	s->up_s = (int64_t)up_s;
 	if (!take_number(o, "ledger_seq", &s->ledger_seq))
 		return no_good(e, tray, "`ledger_seq` is no number");
 	if (!take_checkpoint(json_object_get(o, "checkpoint"), json_object_get(o, "log_key"), s))

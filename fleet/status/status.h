@@ -29,6 +29,8 @@ struct status_refused {
 struct tray_status {
 	bool is_signed;  /* by the key that its enrolment names (signer.h) */
 	uint64_t number; /* of one that is signed; 0: none */
+	int64_t said_s;  /* by the tray's clock, since 1970; 0: not said */
+	int64_t up_s;    /* of its boot then */
 	bool has_policy;
 	char policy_name[BWL_DOC_NAME_MOST];
 	uint8_t policy[32]; /* digest of the policy document in force */

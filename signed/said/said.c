@@ -94,8 +94,6 @@ static int verify(const uint8_t *pub, const char *type, const json_t *list, cons
 		return no_good(
 			e, EBADMSG,
 			"`signatures` is one {\"keyid\": 64 hex digits, \"sig\": 64 bytes in base64}");
-	if (!pub)
-		return 0;
 	if (strcmp(id, bwl_key_id(pub, want)) != 0)
 		return no_good(e, EKEYREJECTED,
 			       "another key signed it than the one that its enrolment names");
@@ -124,9 +122,7 @@ int bwl_said_open(const uint8_t *pub, const char *fleet, const char *tray, const
 		r = no_good(
 			e, EBADMSG,
 			"it is JSON of at most 6144 bytes with the keys payloadType, payload and signatures, and no others");
-	/* fleet NULL: nobody knows which; then nothing is verified either */
-	else if (pub &&
-		 (!fleet || !type_of(fleet, tray, want) || strcmp(json_string_value(type), want)))
+	else if (!type_of(fleet, tray, want) || strcmp(json_string_value(type), want))
 		r = no_good(e, EKEYREJECTED, "it is of another fleet or tray");
 	else
 		r = verify(pub, json_string_value(type), json_object_get(o, "signatures"), payload,

@@ -22,9 +22,8 @@ char *bwl_said_sign(const struct bwl_key *k, const char *fleet, const char *tray
 /* Has it the form of one? Else it may be a status that nobody signed. */
 bool bwl_said_is_signed(const char *bytes, size_t len);
 /*
- * The payload, with a NUL behind it, which the caller frees; nothing in it was read. pub NULL:
- * nobody is known whose signature would count, and it is taken as it is. -EBADMSG: no envelope;
- * -EKEYREJECTED: of another fleet, tray or key, or the signature does not hold.
+ * The payload, with a NUL behind it, which the caller frees; nothing in it was read. -EBADMSG: no
+ * envelope; -EKEYREJECTED: of another fleet, tray or key, or the signature does not hold.
  */
 int bwl_said_open(const uint8_t *pub, const char *fleet, const char *tray, const char *bytes,
 		  size_t len, char **ret, size_t *ret_len, struct bwl_err *e);

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_t *o = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
 
 	/* As it was, where nothing was a document. */
-	model_take_status(&s, t, (const char *)data, size);
+	model_take_status(&s, t, &(struct status_now){ 1, 1795372260 }, (const char *)data, size);
 	model_take_top(&s, t, o, 1795372260);
 	model_take_top(&s, t, o, 1795372261);
 	model_take_usage(&s, t, o);

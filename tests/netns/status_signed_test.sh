@@ -57,10 +57,10 @@ metric() { in_net curl -sf --max-time 5 --cacert "$pki/ca.pem" --cert "$pki/peop
 lies() { etcdctl_as tray-7 put "$PREFIX/node/tray-7/out/status" >/dev/null; } # a status, on standard input
 lying() { etcdctl_as root get --print-value-only "$PREFIX/node/tray-7/out/status"; }
 payload() { lying | jq -r .payload | base64 -d; }
-enrolment() { # NUMBER, log key
+enrolment() { # NUMBER, log key, people
 	jq -n --arg r "$SHA" --arg k "${2:-}" '{tray: "tray-7", root: $r, labels: ["rack=1"]} +
 		(if $k == "" then {} else {log_key: $k} end)' >"$FLEET/enrolment.json"
-	people_sign "$FLEET/enrolment.json" "$FLEET/enrolment" alice,bob --type enrolment --audience tray:tray-7 --name tray-7 \
+	people_sign "$FLEET/enrolment.json" "$FLEET/enrolment" "${3:-alice,bob}" --type enrolment --audience tray:tray-7 --name tray-7 \
 		--number "$1" --for 365d
 }
 publish() { etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null; }
@@ -128,8 +128,8 @@ kill "$CONTROL_PID" && wait "$CONTROL_PID" 2>/dev/null
 lies <"$LAB_TMP/old"
 : >"$LAB_TMP/control"
 control_up two
-check "another leader knows that what lies there is old, by what was kept of the log" \
-	lab_wait_for 60 control_says '"alarm".*tray-7.*older than one that was heard'
+check "another leader knows that what lies there is old, by what was kept of the log or by when it was said" \
+	lab_wait_for 60 control_says '"alarm".*tray-7.*(older than one that was heard|s late)'
 kill -CONT "$SYNC_PID"
 check "and believes the tray" lab_wait_for 90 row status '.status_signature == "signed"'
 
@@ -142,4 +142,23 @@ check "another log's key than the enrolment's: it says that it does not sign" la
 check "and is refused" lab_wait_for 90 row status '.status_signature == "refused"'
 check "until it is enrolled with the new key" eval 'enrolment 3 "$(cat "$BWLIMIT_AUDIT_DIR/key.pub")" && publish &&
 	lab_wait_for 120 row status ".status_signature == \"signed\""'
+
+note "An enrolment that nobody can judge"
+cp "$FLEET/enrolment" "$LAB_TMP/good"
+check "one person's, put there by who writes to the store" eval 'enrolment 9 "" alice && publish'
+check "then nobody can judge its status, and it is said what to do" \
+	lab_wait_for 90 row status '.status_signature == "unjudged" and .fresh == null and .alarm_count > 0 and (.why | test("enrol it anew"))'
+check "for the store's readers, too" row trays '.status_signature == "unjudged" and .policy_name == null and .fresh == null'
+check "who are told of the enrolment" grep -q 'tampering: enrolment/tray-7' "$LAB_TMP/err"
+check "it is told as an alarm" lab_wait_for 60 control_says '"alarm".*tray-7.*cannot be judged'
+check "and as a metric" lab_wait_for 30 metric status_refused 1
+check "an older one, that names no key" eval 'enrolment 1 && publish'
+kill "$CONTROL_PID" && wait "$CONTROL_PID" 2>/dev/null
+: >"$LAB_TMP/control"
+control_up three
+check "is none by which the next leader judges" \
+	lab_wait_for 90 row status '.status_signature == "unjudged" and (.why | test("older one than before"))'
+check "nor the store's readers" row trays '.status_signature == "unjudged"'
+check "with the one that people signed last what it says counts again" eval 'cp "$LAB_TMP/good" "$FLEET/enrolment" && publish &&
+	lab_wait_for 120 row status ".status_signature == \"signed\" and .fresh != null"'
 done_testing

@@ -55,6 +55,11 @@ static struct model_asked all(const struct model_set *s)
 	return (struct model_asked){ .set = s, .fleet = "hall", .now_ns = NOW, .wall_s = WALL };
 }
 
+static void say(struct model_set *s, struct model_tray *t, const char *status)
+{
+	model_take_status(s, t, &(struct status_now){ NOW, WALL }, status, strlen(status));
+}
+
 static double number(const json_t *o, const char *list, size_t i, const char *key)
 {
 	return json_number_value(json_object_get(json_array_get(json_object_get(o, list), i), key));
@@ -260,8 +265,8 @@ static void nothing_that_a_tray_says_takes_more_than_its_place(void **state)
 		model_take_exfil(&s, t, o);
 		json_decref(o);
 	}
-	model_take_status(&s, t, "{\"tray\": \"a\", \"policy\": [], \"alarms\": 7}", 40);
-	model_take_status(&s, t, "nothing", 7);
+	say(&s, t, "{\"tray\": \"a\", \"policy\": [], \"alarms\": 7}");
+	say(&s, t, "nothing");
 	model_take_cosigned(t, "\n\xe2\x80\x94 nobody AAAA", 17);
 	assert_int_equal(t->cosigned_s, 0);
 	/* A hundred thousand names, for ever new ones. */
@@ -356,11 +361,6 @@ static void sums_are_of_labels_and_zones_with_the_worst_tray(void **state)
 	assert_true(label && zone);
 	json_decref(o);
 	model_set_done(&s);
-}
-
-static void say(struct model_set *s, struct model_tray *t, const char *status)
-{
-	model_take_status(s, t, status, strlen(status));
 }
 
 /* Four trays of 1000 have the version before, and of another policy nobody is late. */
@@ -522,6 +522,60 @@ static void of_ten_thousand_closures_the_list_is_short_and_the_count_is_not(void
 	model_set_done(&s);
 }
 
+/* One whose word is in doubt is said to be so, counts as an alarm, and is not fresh. */
+static void whose_status_nobody_can_judge_or_comes_late_is_no_word_of_now(void **state)
+{
+	static const char said[] =
+		"{\"tray\": \"a\", \"fresh\": true, \"closed_count\": 3, \"closed\": [\"log\"]}";
+	struct model_set s = { 0 };
+	struct model_tray *t = add(&s, "a");
+	struct model_asked q = all(&s);
+	char *metrics;
+	size_t len;
+	FILE *f;
+
+	(void)state;
+	t->status_mod = 1;
+	say(&s, t, said);
+	for (unsigned i = 0; i < 4; i++) {
+		json_t *o, *row;
+
+		if (i == 1) { /* as it was signed, and nothing came since */
+			t->by.named = true;
+			t->last = (struct status_last){ .number = 1,
+							.said_s = WALL - STATUS_LATE_S - 1 };
+		} else if (i == 2) { /* it is off: that is no alarm of its status */
+			t->alive = false;
+		} else if (i == 3) {
+			t->alive = true;
+			status_signer_unjudged("the root has ended", &t->by);
+			say(&s, t, said);
+		}
+		o = model_status(&q);
+		row = json_array_get(json_object_get(o, "trays"), 0);
+		assert_string_equal(json_string_value(json_object_get(row, "status_signature")),
+				    i == 0   ? "unsigned"
+				    : i == 3 ? "unjudged"
+					     : "late");
+		assert_int_equal(json_is_null(json_object_get(row, "fresh")), i != 0);
+		assert_int_equal(json_is_null(json_object_get(row, "closed_count")), i == 3);
+		assert_int_equal(json_integer_value(json_object_get(row, "alarm_count")),
+				 i == 1 || i == 3);
+		if (i == 3)
+			assert_non_null(strstr(json_string_value(json_object_get(row, "why")),
+					       "the root has ended: enrol it anew"));
+		json_decref(o);
+		f = open_memstream(&metrics, &len);
+		model_metrics(f, &q);
+		fclose(f);
+		assert_int_equal(!!strstr(metrics, "bwlimit_tray_status_refused{tray=\"a\"} 1\n"),
+				 i == 1 || i == 3);
+		free(metrics);
+	}
+	assert_int_equal(t->nclosed, 0);
+	model_set_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -536,6 +590,7 @@ int main(void)
 		cmocka_unit_test(
 			who_is_late_is_counted_over_the_fleet_and_comes_after_whatever_is_worse),
 		cmocka_unit_test(what_is_closed_is_told_with_since_when_and_what_opens_it),
+		cmocka_unit_test(whose_status_nobody_can_judge_or_comes_late_is_no_word_of_now),
 		cmocka_unit_test(certificates_that_end_soon_are_counted_and_the_first_is_named),
 		cmocka_unit_test(of_ten_thousand_closures_the_list_is_short_and_the_count_is_not),
 	};

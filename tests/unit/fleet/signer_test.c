@@ -6,10 +6,13 @@
 #include "signed/said/said.h"
 #include "../test.h"
 
+#define SECOND 1000000000ULL
+
 static struct bwl_note_key note;
 static struct bwl_key *key, *other;
 static struct status_signer by;
 static struct status_last last;
+static struct status_now now;
 static struct bwl_err e;
 
 static int begin(void **state)
@@ -27,6 +30,7 @@ static int begin(void **state)
 	json_decref(body);
 	assert_true(by.named);
 	last = (struct status_last){ 0 };
+	now = (struct status_now){ 5000 * SECOND, 1800000000 };
 	return 0;
 }
 
@@ -38,13 +42,22 @@ static int end(void **state)
 	return 0;
 }
 
-static char *text_of(const char *tray, unsigned number, unsigned closed)
+/* By the tray's clock, and so long after its boot. */
+static char *text_at(const char *tray, unsigned number, unsigned closed, int64_t said_s,
+		     int64_t up_s)
 {
 	char *text;
 
-	assert_true(asprintf(&text, "{\"tray\": \"%s\", \"number\": %u, \"closed_count\": %u}",
-			     tray, number, closed) > 0);
+	assert_true(asprintf(&text,
+			     "{\"tray\": \"%s\", \"number\": %u, \"closed_count\": %u, "
+			     "\"said_at\": %lld, \"up_s\": %lld}",
+			     tray, number, closed, (long long)said_s, (long long)up_s) > 0);
 	return text;
+}
+
+static char *text_of(const char *tray, unsigned number, unsigned closed)
+{
+	return text_at(tray, number, closed, now.wall_s, (int64_t)(now.ns / SECOND) - 4000);
 }
 
 /* Signed by k, in an envelope of that fleet and tray; k NULL: as it is. */
@@ -66,7 +79,7 @@ static int take_by(const struct status_signer *who, char *text, struct tray_stat
 	int r;
 
 	e = (struct bwl_err){ 0 };
-	r = status_take("tray-7", who, &last, text, strlen(text), ret, NULL, NULL, &e);
+	r = status_take("tray-7", who, &last, &now, text, strlen(text), ret, NULL, NULL, &e);
 	free(text);
 	return r;
 }
@@ -76,6 +89,17 @@ static int take(char *text)
 	struct tray_status s = { 0 };
 
 	return take_by(&by, text, &s);
+}
+
+static const char *word(void)
+{
+	return status_signature_word(status_worth(&by, &last, &now));
+}
+
+static void pass(unsigned s)
+{
+	now.ns += s * SECOND;
+	now.wall_s += s;
 }
 
 static char *mine(unsigned number, unsigned closed)
@@ -92,7 +116,7 @@ static void what_its_key_signed_is_taken_and_called_signed(void **state)
 	assert_true(s.is_signed);
 	assert_int_equal(s.number, 10);
 	assert_int_equal(s.closed, 3);
-	assert_string_equal(status_signature_word(&by, &last), "signed");
+	assert_string_equal(word(), "signed");
 	assert_int_equal(take(mine(11, 3)), 0);
 }
 
@@ -101,7 +125,7 @@ static void refused(char *text, const char *why)
 	assert_int_equal(take(text), -EKEYREJECTED);
 	assert_non_null(strstr(e.text, why));
 	assert_string_equal(e.id, "status-refused");
-	assert_string_equal(status_signature_word(&by, &last), "refused");
+	assert_string_equal(word(), "refused");
 }
 
 static void what_anybody_else_says_in_its_name_is_refused(void **state)
@@ -130,7 +154,7 @@ static void what_anybody_else_says_in_its_name_is_refused(void **state)
 	}
 	/* nothing of all that spoils what the tray itself says then */
 	assert_int_equal(take(text), 0);
-	assert_string_equal(status_signature_word(&by, &last), "signed");
+	assert_string_equal(word(), "signed");
 	/* and the key's own word is worth nothing where another fleet is meant */
 	snprintf(fleet.fleet, sizeof(fleet.fleet), "hall-4");
 	assert_int_equal(take_by(&fleet, mine(12, 3), &(struct tray_status){ 0 }), -EKEYREJECTED);
@@ -143,15 +167,90 @@ static void what_it_said_before_is_refused_and_a_copy_is_no_sign_of_life(void **
 	(void)state;
 	assert_int_equal(take(mine(10, 3)), 0);
 	assert_int_equal(take(mine(10, 3)), 1);
-	assert_string_equal(status_signature_word(&by, &last), "signed");
+	assert_string_equal(word(), "signed");
 	refused(mine(10, 4), "older");
 	refused(mine(9, 0), "older");
 	refused(say(key, "hall-3", "tray-7", strdup("{\"tray\": \"tray-7\"}")), "no number");
 	/* a copy of its newest does not make that good */
 	assert_int_equal(take(mine(10, 3)), 1);
-	assert_string_equal(status_signature_word(&by, &last), "refused");
+	assert_string_equal(word(), "refused");
 	assert_int_equal(take(mine(11, 3)), 0);
-	assert_string_equal(status_signature_word(&by, &last), "signed");
+	assert_string_equal(word(), "signed");
+}
+
+/* What a thief of its bwlimit-sync can do: hand on what it said, in order, and later and later. */
+static void what_comes_later_and_later_is_late_by_the_readers_clock(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		bool late = i * 2 > STATUS_LATE_S;
+
+		assert_int_equal(
+			take(say(key, "hall-3", "tray-7",
+				 text_at("tray-7", 10 + i, 0, 1800000000 + i * 30, 1000 + i * 30))),
+			0);
+		assert_string_equal(word(), late ? "late" : "signed");
+		assert_int_equal(status_doubt(&by, &last, &now, &e), late);
+		pass(32);
+	}
+	assert_string_equal(e.id, "status-late");
+	assert_non_null(strstr(e.text, "198 s late"));
+	assert_int_equal(take(mine(1000, 0)), 0);
+	assert_string_equal(word(), "signed");
+	pass(STATUS_LATE_S); /* and nothing more comes */
+	assert_string_equal(word(), "signed");
+	pass(1);
+	assert_string_equal(word(), "late");
+}
+
+/* The same where the tray's clock is far ahead, which hides it: by the time since its boot. */
+static void what_comes_later_and_later_is_late_whatever_the_trays_clock_says(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		assert_int_equal(
+			take(say(key, "hall-3", "tray-7",
+				 text_at("tray-7", 10 + i, 0, 1800009000 + i * 30, 1000 + i * 30))),
+			0);
+		/* a clock that is slow by one in a thousand is no thief */
+		assert_string_equal(word(),
+				    i * 2 - i * 32 / 1000 > STATUS_LATE_S ? "late" : "signed");
+		pass(32);
+	}
+	/* It has booted anew: nothing is known of that boot. */
+	assert_int_equal(
+		take(say(key, "hall-3", "tray-7", text_at("tray-7", 1000, 0, 1800009000, 20))), 0);
+	assert_string_equal(word(), "signed");
+	/* And one that does not say when is late. */
+	assert_int_equal(take(say(key, "hall-3", "tray-7",
+				  strdup("{\"tray\": \"tray-7\", \"number\": 1001}"))),
+			 0);
+	assert_string_equal(word(), "late");
+}
+
+/* Nobody knows by which key it signs, or whether by any: nothing is taken, signed or not. */
+static void where_its_enrolment_cannot_be_judged_nothing_is_taken(void **state)
+{
+	struct status_signer unjudged;
+
+	(void)state;
+	status_signer_unjudged("it is signed by 1 of the people of role policy", &unjudged);
+	assert_false(status_signer_is(&unjudged, &(struct status_signer){ 0 }));
+	for (unsigned i = 0; i < 2; i++) {
+		char *text = i ? mine(10, 3) : text_of("tray-7", 0, 5);
+
+		assert_int_equal(take_by(&unjudged, text, &(struct tray_status){ 0 }),
+				 -EKEYREJECTED);
+		assert_string_equal(e.id, "status-unjudged");
+		assert_non_null(strstr(e.text, "cannot be judged"));
+		assert_non_null(strstr(e.text, "enrol it anew"));
+		assert_non_null(strstr(e.text, "people of role policy"));
+		assert_string_equal(status_signature_word(status_worth(&unjudged, &last, &now)),
+				    "unjudged");
+	}
+	/* When there is one that can be judged, what it says counts again. */
+	assert_int_equal(take(mine(11, 3)), 0);
+	assert_string_equal(word(), "signed");
 }
 
 /* No enrolment names a key: whatever is said is taken, as ever, and never called signed. */
@@ -164,10 +263,12 @@ static void without_a_key_nothing_is_called_signed(void **state)
 	assert_int_equal(take_by(&nobody, text_of("tray-7", 0, 5), &s), 0);
 	assert_int_equal(s.closed, 5);
 	assert_false(s.is_signed);
-	assert_int_equal(take_by(&nobody, mine(10, 3), &s), 0);
-	assert_int_equal(s.closed, 3);
-	assert_false(s.is_signed);
-	assert_string_equal(status_signature_word(&nobody, &last), "unsigned");
+	assert_string_equal(status_signature_word(status_worth(&nobody, &last, &now)), "unsigned");
+	/* Who signs was enrolled with a key: the store has not that enrolment. */
+	assert_int_equal(take_by(&nobody, mine(10, 3), &s), -EKEYREJECTED);
+	assert_int_equal(s.closed, 5);
+	assert_string_equal(e.id, "status-unjudged");
+	assert_string_equal(status_signature_word(status_worth(&nobody, &last, &now)), "unjudged");
 	assert_int_equal(take_by(&nobody, text_of("tray-8", 0, 5), &s), -EBADMSG);
 	assert_int_equal(s.closed, 0);
 }
@@ -211,6 +312,9 @@ int main(void)
 		T(what_its_key_signed_is_taken_and_called_signed),
 		T(what_anybody_else_says_in_its_name_is_refused),
 		T(what_it_said_before_is_refused_and_a_copy_is_no_sign_of_life),
+		T(what_comes_later_and_later_is_late_by_the_readers_clock),
+		T(what_comes_later_and_later_is_late_whatever_the_trays_clock_says),
+		T(where_its_enrolment_cannot_be_judged_nothing_is_taken),
 		T(without_a_key_nothing_is_called_signed),
 		T(no_checkpoint_is_a_status),
 		T(who_asks_gets_the_signer_that_was_set_last),
