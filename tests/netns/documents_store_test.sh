@@ -45,12 +45,12 @@ FLOOD=$!
 lab_bg sample d1 "$FRAMES" sample eth0 20 --from-first
 SAMPLE=$LAB_PID
 tighter() { # rate, as bits, life: less each time, for a later end widens
-	LIFE=$3 sign policy base bob --offline-for 20s < <(docs_text "$1" 4mbit) && await 60 publish policy base &&
+	LIFE=$3 sign policy base bob --offline-for 20s < <(docs_text "$1" 4mbit) && publish policy base &&
 		lab_wait_for 60 rate d1 "$2"
 }
 time_published
 leader=$(etcd_leader)
-AT=$((leader % 3 + 1))
+MEMBER=$((leader % 3 + 1))
 etcd_kill "$leader"
 check "its leader killed: what tightens is in force" tighter 2mbit 2000000 35m
 etcd_start "$leader"
@@ -131,11 +131,11 @@ was() { [[ $(etcdctl_as root get --prefix --keys-only "$PREFIX/" | grep -c revoc
 check "control: the revocation is in the store" was 1
 check "the snapshot is restored" restore
 check "control: it knows no revocation" was 0
-await 60 time_published
+time_published
 check "the tray hears it, and is open where it was" lab_wait_for 60 lab_both 2
 check "the policy of then is refused, as old" lab_wait_for 90 status '.refused["policy/base"].id == "signed-old"'
 check "what tightened since holds" rate d1 1000000
 check "and what was revoked since is revoked" state d1 revoked
 check "with its packets" lab_silent 1
-check "what is published again is in the store again" eval 'await 60 publish revocation now && was 1'
+check "what is published again is in the store again" eval 'publish revocation now && was 1'
 done_testing

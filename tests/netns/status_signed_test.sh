@@ -4,54 +4,11 @@
 # A tray's status, signed by the key of its audit log, with the real programs: bwlimitd signs, bwlimit-sync hands on,
 # etcd keeps, bwlimit-controller and people's commands verify. Who has stolen the tray's certificate of the store writes
 # another status, an old one, another tray's: each is refused and told, and what the tray says itself is believed on.
-# Debian's etcd has known holes: it is taken with --accept-etcd-holes here.
 set -uo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
-[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
-	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
 LAB=bwl-signedstatus-$$ LAB_DESTS=2
-# shellcheck source=../harness/tap.sh
-. "$here/tap.sh"
-# shellcheck source=../harness/lab.sh
-. "$here/lab.sh"
-lab_up || exit 1
-# shellcheck source=../harness/people.sh
-. "$here/people.sh"
-# shellcheck source=../harness/signed_documents.sh
-. "$here/signed_documents.sh"
-ETCD_DIR=$LAB_TMP/etcd PREFIX=/bwl/v1 ETCD_N=1
-mkdir "$ETCD_DIR"
-# shellcheck source=../harness/etcd.sh
-. "$here/etcd.sh"
-SYNC_PID='' CONTROL_PID='' pki=$ETCD_DIR/pki AT=10.77.1.1:7444
-finish() {
-	[[ $TAP_BAD -eq 0 ]] || tail -n 40 "$LAB_TMP/control" "$LAB_TMP/sync" | sed 's/^/# /'
-	[[ -z $SYNC_PID ]] || kill "$SYNC_PID"
-	[[ -z $CONTROL_PID ]] || kill "$CONTROL_PID"
-	etcd_down
-	lab_down
-} 2>/dev/null
-trap finish EXIT
+# shellcheck source=../harness/controller_lab.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../harness/controller_lab.sh"
 
-sync_up() {
-	nsenter --net="/run/netns/$(etcd_ns net)" "$LAB_BUILD/sync/bwlimit-sync" --servers "$(etcd_url 1)" --tray tray-7 \
-		--ca "$pki/ca.pem" --cert "$pki/tray-7.pem" --key "$pki/tray-7.key" --agent "$SOCKET" --accept-etcd-holes --json \
-		>>"$LAB_TMP/sync" 2>&1 &
-	SYNC_PID=$!
-}
-sync_down() { kill "$SYNC_PID" && wait "$SYNC_PID" 2>/dev/null; SYNC_PID=''; }
-control_up() {
-	nsenter --net="/run/netns/$(etcd_ns net)" "$LAB_BUILD/fleet/controller/bwlimit-controller" \
-		--servers "$(etcd_url 1)" --name "$1" --root "$FLEET/root" --online-key "$FLEET/controller.pem" \
-		--ca "$pki/ca.pem" --cert "$pki/controller.pem" --key "$pki/controller.key" --trust-clock --accept-etcd-holes \
-		--witness-key "$FLEET/witness.pem" --serve $AT --json >>"$LAB_TMP/control" 2>&1 &
-	CONTROL_PID=$!
-}
-control_says() { grep -qE -- "$1" "$LAB_TMP/control"; }
-fleet() { in_net "$CTL" --fleet "$@" --conf "$FLEET/fleet.conf"; }
-row() { # jq's condition on the tray's row of a document
-	fleet "$1" --json 2>"$LAB_TMP/err" | jq -e ".trays[] | select(.tray == \"tray-7\") | $2" >/dev/null
-}
 metric() { in_net curl -sf --max-time 5 --cacert "$pki/ca.pem" --cert "$pki/people.pem" --key "$pki/people.key" \
 	"https://$AT/metrics" | grep -qx "bwlimit_tray_$1{tray=\"tray-7\"} $2"; }
 lies() { etcdctl_as tray-7 put "$PREFIX/node/tray-7/out/status" >/dev/null; } # a status, on standard input
@@ -63,24 +20,14 @@ enrolment() { # NUMBER, log key, people
 	people_sign "$FLEET/enrolment.json" "$FLEET/enrolment" "${3:-alice,bob}" --type enrolment --audience tray:tray-7 --name tray-7 \
 		--number "$1" --for 365d
 }
-publish() { etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null; }
+enrol_in_store() { etcdctl_as root put "$PREFIX/node/tray-7/in/doc/enrolment/tray-7" <"$FLEET/enrolment" >/dev/null; }
 
 docs_begin || exit 1
-"$CTL" key new "$FLEET/witness.pem" >/dev/null
-up() {
-	etcd_up && etcd_auth && etcd_tray tray-7 && etcd_cert controller "IP:10.77.1.1" && etcd_cert people || return
-	local who
-	for who in controller people; do
-		etcdctl_as root user add $who --no-password && etcdctl_as root user grant-role $who root || return
-	done
-} >/dev/null
-check "control: etcd is up" up
-printf '%s\n' "ca = $pki/ca.pem" "cert = $pki/people.pem" "key = $pki/people.key" "controller = https://$AT" \
-	"servers = $(etcd_url 1)" "fleet = hall-3" "root = $FLEET/root" "accept-etcd-holes = yes" >"$FLEET/fleet.conf"
+check "control: etcd is up" controller_lab_up
 "$CTL" enrol "$FLEET/root" "$FLEET/enrolment" --sha256 "$SHA" >/dev/null 2>&1
-publish
+enrol_in_store
 sync_up
-control_up one
+control_up one --serve "$AT"
 check "where its enrolment names no key, its status is shown as unsigned" lab_wait_for 60 row status '.status_signature == "unsigned"'
 check "for the store's readers, too" row trays '.status_signature == "unsigned" and .fresh != null'
 check "and is as it was" eval 'lying | jq -e ".tray == \"tray-7\" and .number == null" >/dev/null'
@@ -88,7 +35,7 @@ check "and is as it was" eval 'lying | jq -e ".tray == \"tray-7\" and .number ==
 note "Signed"
 refute "an enrolment with something else than a log's key is not signed" enrolment 2 nonsense
 check "an enrolment names the key of its audit log" enrolment 2 "$(cat "$BWLIMIT_AUDIT_DIR/key.pub")"
-publish
+enrol_in_store
 check "then its status is shown as signed" lab_wait_for 90 row status '.status_signature == "signed" and .why != null'
 check "for the store's readers, too" row trays '.status_signature == "signed"'
 check "it names its tray, a number and the time" eval 'payload | jq -e ".tray == \"tray-7\" and .number > 0 and .up_s > 0 and
@@ -124,10 +71,10 @@ docs_agent
 check "a bwlimitd that was killed goes on above the number before" lab_wait_for 60 rises "$before"
 check "and is believed" lab_wait_for 60 row status '.status_signature == "signed"'
 kill -STOP "$SYNC_PID"
-kill "$CONTROL_PID" && wait "$CONTROL_PID" 2>/dev/null
+control_down
 lies <"$LAB_TMP/old"
 : >"$LAB_TMP/control"
-control_up two
+control_up two --serve "$AT"
 check "another leader knows that what lies there is old, by what was kept of the log or by when it was said" \
 	lab_wait_for 60 control_says '"alarm".*tray-7.*(older than one that was heard|s late)'
 kill -CONT "$SYNC_PID"
@@ -140,25 +87,25 @@ rm -r "$BWLIMIT_AUDIT_DIR"
 docs_agent
 check "another log's key than the enrolment's: it says that it does not sign" lab_wait_for 60 grep -q 'the status is not signed' "$LAB_TMP/agent"
 check "and is refused" lab_wait_for 90 row status '.status_signature == "refused"'
-check "until it is enrolled with the new key" eval 'enrolment 3 "$(cat "$BWLIMIT_AUDIT_DIR/key.pub")" && publish &&
+check "until it is enrolled with the new key" eval 'enrolment 3 "$(cat "$BWLIMIT_AUDIT_DIR/key.pub")" && enrol_in_store &&
 	lab_wait_for 120 row status ".status_signature == \"signed\""'
 
 note "An enrolment that nobody can judge"
 cp "$FLEET/enrolment" "$LAB_TMP/good"
-check "one person's, put there by who writes to the store" eval 'enrolment 9 "" alice && publish'
+check "one person's, put there by who writes to the store" eval 'enrolment 9 "" alice && enrol_in_store'
 check "then nobody can judge its status, and it is said what to do" \
 	lab_wait_for 90 row status '.status_signature == "unjudged" and .fresh == null and .alarm_count > 0 and (.why | test("enrol it anew"))'
 check "for the store's readers, too" row trays '.status_signature == "unjudged" and .policy_name == null and .fresh == null'
 check "who are told of the enrolment" grep -q 'tampering: enrolment/tray-7' "$LAB_TMP/err"
 check "it is told as an alarm" lab_wait_for 60 control_says '"alarm".*tray-7.*cannot be judged'
 check "and as a metric" lab_wait_for 30 metric status_refused 1
-check "an older one, that names no key" eval 'enrolment 1 && publish'
-kill "$CONTROL_PID" && wait "$CONTROL_PID" 2>/dev/null
+check "an older one, that names no key" eval 'enrolment 1 && enrol_in_store'
+control_down
 : >"$LAB_TMP/control"
-control_up three
+control_up three --serve "$AT"
 check "is none by which the next leader judges" \
 	lab_wait_for 90 row status '.status_signature == "unjudged" and (.why | test("older one than before"))'
 check "nor the store's readers" row trays '.status_signature == "unjudged"'
-check "with the one that people signed last what it says counts again" eval 'cp "$LAB_TMP/good" "$FLEET/enrolment" && publish &&
+check "with the one that people signed last what it says counts again" eval 'cp "$LAB_TMP/good" "$FLEET/enrolment" && enrol_in_store &&
 	lab_wait_for 120 row status ".status_signature == \"signed\" and .fresh != null"'
 done_testing

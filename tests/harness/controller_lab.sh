@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# A tray with its bwlimitd and bwlimit-sync (documents_store.sh), a bwlimit-controller, and people at a desk, at a real etcd. Source it
+# first: it brings the other files, skips the test where there is no etcd, and makes the lab by LAB_UP (lab_up; lab_begin: no
+# tray). LAB, LAB_DESTS and ETCD_N are the test's. Then controller_lab_up. Debian's etcd has known holes: --accept-etcd-holes.
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+[[ -x $(command -v etcd) && -x $(command -v etcdctl) ]] ||
+	{ echo '1..0 # SKIP no etcd: packaging/install-deps fleet'; exit 77; }
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+${LAB_UP:-lab_up} || exit 1
+# shellcheck source=../harness/documents_store.sh
+. "$here/documents_store.sh"
+# shellcheck disable=SC2034 # of the tests
+CONTROL_PID='' pki=$ETCD_DIR/pki AT=10.77.1.1:7444 # where a controller serves
+controller_lab_finish() {
+	[[ $TAP_BAD -eq 0 ]] || tail -n 40 "$LAB_TMP/control" "$LAB_TMP/sync" | sed 's/^/# /'
+	[[ -z $CONTROL_PID ]] || kill "$CONTROL_PID"
+	documents_store_finish
+} 2>/dev/null
+trap controller_lab_finish EXIT
+
+# etcd with users for a tray, a controller and people, a root, and the desk's fleet.conf.
+controller_lab_up() { # [etcd's options…]
+	local who
+	etcd_up "$@" && etcd_auth && etcd_tray tray-7 && etcd_cert controller "IP:${AT%:*}" && etcd_cert people || return
+	for who in controller people; do
+		etcdctl_as root user add $who --no-password && etcdctl_as root user grant-role $who root || return
+	done
+	[[ -e $FLEET/root ]] || people_root || return
+	"$CTL" key new "$FLEET/witness.pem" || return
+	printf '%s\n' "ca = $pki/ca.pem" "cert = $pki/people.pem" "key = $pki/people.key" "controller = https://$AT" \
+		"servers = $(etcd_url 1)" "fleet = hall-3" "root = $FLEET/root" "accept-etcd-holes = yes" >"$FLEET/fleet.conf"
+} >/dev/null
+control_up() { # name [option…]
+	local urls
+	urls=$(etcd_urls)
+	nsenter --net="/run/netns/$(etcd_ns net)" "$LAB_BUILD/fleet/controller/bwlimit-controller" --servers "$urls" --name "$1" \
+		--root "$FLEET/root" --online-key "$FLEET/controller.pem" --ca "$pki/ca.pem" --cert "$pki/controller.pem" \
+		--key "$pki/controller.key" --trust-clock --accept-etcd-holes --witness-key "$FLEET/witness.pem" --json "${@:2}" \
+		>>"$LAB_TMP/control" 2>&1 &
+	CONTROL_PID=$!
+}
+control_down() { # [signal]
+	kill "${1:--TERM}" "$CONTROL_PID" && wait "$CONTROL_PID" 2>/dev/null
+	CONTROL_PID=''
+}
+control_says() { grep -qE -- "$1" "$LAB_TMP/control"; }
+fleet() { in_net "${DESK:-$CTL}" --fleet "$@" --conf "$FLEET/fleet.conf"; } # DESK: its bwlimit-ctl
+row() { # document, jq's condition on the tray's row of it
+	fleet "$1" --json 2>"$LAB_TMP/err" | jq -e ".trays[] | select(.tray == \"tray-7\") | $2" >/dev/null
+}
