@@ -43,10 +43,6 @@ control_net() {
 	done
 }
 
-store() { # word…
-	in_net "$build/tests/harness/bwl-store" "$(etcd_url "${AT:-1}")" "$pki/ca.pem" "$pki/root.pem" \
-		"$pki/root.key" "$PREFIX" "$@"
-}
 signed() { "$here/../harness/fake_trays.py" sign hall-3 "$@"; } # name version type body key…
 both=("$keys/alice.pem" "$keys/bob.pem")
 # A policy: its version, its rate, what else its document says.
@@ -62,7 +58,7 @@ peers:
   - { name: d1, addresses: [10.101.0.0/24], path: clear, via: 192.0.2.254, grant: { rate: $2 } }
 "
 	signed base "$1" policy "$(jq -n --arg t "$text" "{text: \$t, lease_most: \"30s\"${4:-, stages: true\}}")" "${both[@]}" |
-		store publish - policy base >/dev/null
+		etcd_publish - policy base
 }
 control() { # name [option…]
 	local name=$1
@@ -94,6 +90,11 @@ mark() { for w in one two; do wc -l <"$ETCD_DIR/$w" >"$ETCD_DIR/$w.mark"; done; 
 since() { for w in one two; do tail -n "+$(($(cat "$ETCD_DIR/$w.mark") + 1))" "$ETCD_DIR/$w"; done; }
 stages() { since | jq -rs 'sort_by(.time)[] | select(.event == "rollout") | .subject' | awk '{ printf "%s ", $2 }'; }
 since_says() { since | grep -qE -- "$1"; }
+from() { # who, line, pattern: said since
+	tail -n "+$(($2 + 1))" "$ETCD_DIR/$1" | grep -qE -- "$3"
+}
+both_lost() { from one "$1" lost && from two "$2" lost; } # since those lines
+lines() { wc -l <"$ETCD_DIR/$1"; }
 
 mkdir "$keys" 2>/dev/null || mkdir -p "$keys"
 mkdir "$ETCD_DIR/trays"
@@ -140,10 +141,10 @@ refute "and reads nothing of it" etcdctl_as tray-1 get --prefix "$PREFIX/control
 
 note "The fence, alone: of two that believe that they lead one writes"
 mkfifo "$ETCD_DIR/a" "$ETCD_DIR/b"
-PREFIX=/fence store lead a <"$ETCD_DIR/a" >"$ETCD_DIR/a.out" 2>&1 &
+PREFIX=/fence etcd_store lead a <"$ETCD_DIR/a" >"$ETCD_DIR/a.out" 2>&1 &
 exec 7>"$ETCD_DIR/a"
 await 10 grep -q leads "$ETCD_DIR/a.out"
-PREFIX=/fence store lead b <"$ETCD_DIR/b" >"$ETCD_DIR/b.out" 2>&1 &
+PREFIX=/fence etcd_store lead b <"$ETCD_DIR/b" >"$ETCD_DIR/b.out" 2>&1 &
 exec 8>"$ETCD_DIR/b"
 echo first >&7
 check "control: who leads writes" await 5 grep -qx put "$ETCD_DIR/a.out"
@@ -211,11 +212,12 @@ was=$(leader)
 mark
 policy 7 3mbit
 await 20 since_says 'base 10 %'
+line=$(lines "$was")
 kill -STOP "${ours[$was]}"
 check "another one leads" await 20 leads "$(other "$was")"
 await 30 since_says 'base 25 %'
 kill -CONT "${ours[$was]}"
-check "the first one sees that it does not" await 15 eval 'tail -n 3 "$ETCD_DIR/$was" | grep -qE "follows|fenced|leader"'
+check "the first one sees that it does not" await 15 from "$was" "$line" 'follows|fenced|leader'
 check "the rollout goes through each stage once" eval 'await 90 since_says rolled-out && is "$(stages)" "10 25 50 100 "'
 check "the second one leads on" leads "$(other "$was")"
 
@@ -224,9 +226,10 @@ was=$(leader)
 mark
 policy 11 7mbit
 await 20 since_says 'base 10 %'
+line=$(lines "$was")
 cut "$was"
 check "another one leads" await 30 leads "$(other "$was")"
-check "the first one sees that it does not" await 15 eval 'tail -n 4 "$ETCD_DIR/$was" | grep -qE "follows|lost"'
+check "the first one sees that it does not" await 15 from "$was" "$line" 'follows|lost'
 await 40 since_says 'base 25 %'
 heal "$was"
 check "the rollout goes through each stage once" eval 'await 90 since_says rolled-out && is "$(stages)" "10 25 50 100 "'
@@ -244,7 +247,8 @@ rm "$ETCD_DIR/trays/$lost.silent"
 
 note "What a stolen key does not do"
 mark
-signed forged 1 policy '{"text": "version: 1\n", "stages": true}' "$keys/online.pem" | store publish - policy forged >/dev/null
+signed forged 1 policy '{"text": "version: 1\n", "stages": true}' "$keys/online.pem" >"$ETCD_DIR/forged"
+check "control: one is in the store" etcd_publish - policy forged <"$ETCD_DIR/forged"
 check "a policy that the online key signed goes nowhere" await 40 since_says 'policy/forged.*signed by 0'
 refute "there is no rollout of it" eval '[[ $(at all/doc/rollout/forged) ]]'
 signed base 99 lease '{"policy": "'"$(printf 'a%.0s' {1..64})"'", "for": "366d"}' "$keys/online.pem" >"$ETCD_DIR/lease"
@@ -292,7 +296,6 @@ check "another key's log is told" await 20 since_says '"alarm".*tray-1.*another 
 grow tray-1 1
 say_log tray-1 tray-1 "$logs/cosigned.tray-1"
 check "and changes nothing: the log itself goes on" await 20 cosigned tray-1 8
-before=$(at node/tray-1/in/cosigned)
 cp -r "$logs/tray-1" "$logs/fork"
 grow tray-1 1 && grow fork 2
 say_log tray-1 tray-1 "$logs/cosigned.tray-1"
@@ -337,8 +340,9 @@ for i in 1 2 3; do [[ -v "ETCD_PID[$i]" ]] || etcd_start "$i"; done
 await 30 etcdctl_as root endpoint health
 policy 13 9mbit
 check "and a rollout ends" await 120 since_says rolled-out
+first=$(lines one) second=$(lines two)
 cut 1 && cut 2 && cut 3
-check "all cut off: nobody leads" await 30 eval 'tail -n 4 "$ETCD_DIR/one" | grep -q lost && tail -n 4 "$ETCD_DIR/two" | grep -q lost'
+check "all cut off: nobody leads" await 30 both_lost "$first" "$second"
 heal 1 && heal 2 && heal 3
 mark
 await 30 etcdctl_as root endpoint health

@@ -41,8 +41,7 @@ peers:
 "
 	"$here/../harness/fake_trays.py" sign hall-3 base "$1" policy "$(jq -n --arg t "$text" '{text: $t, stages: true}')" \
 		"$FLEET/alice.pem" "$FLEET/bob.pem" |
-		in_net "$build/tests/harness/bwl-store" "$(etcd_url 1)" "$pki/ca.pem" "$pki/root.pem" "$pki/root.key" "$PREFIX" \
-			publish - policy base >/dev/null
+		etcd_publish - policy base
 }
 lines=0
 mark() { lines=$(wc -l <"$ETCD_DIR/control"); }

@@ -25,10 +25,7 @@ finish() {
 } 2>/dev/null
 trap finish EXIT
 
-publish() { # tray|- kind name, the document on stdin
-	in_net "$build/tests/harness/bwl-store" "$(etcd_url "${AT:-1}")" "$pki/ca.pem" "$pki/root.pem" \
-		"$pki/root.key" "$PREFIX" publish "$@"
-}
+publish() { etcd_store publish "$@"; } # tray|- kind name, the document on stdin
 sync_start() { # [option…]: in place of the one that runs
 	[[ -z ${ours[sync]:-} ]] || { kill "${ours[sync]}" && wait "${ours[sync]}"; } 2>/dev/null
 	: >"$ETCD_DIR/out"
@@ -125,7 +122,7 @@ refute "cannot make itself a user with more rights" etcdctl_as tray-1 user grant
 note "Members that go, and come back"
 leader=$(etcd_leader)
 etcd_kill "$leader"
-AT=$((leader % 3 + 1))
+MEMBER=$((leader % 3 + 1))
 check "the leader killed: news arrive" arrives 10 killed
 after
 etcd_start "$leader"
@@ -133,7 +130,7 @@ check "control: it is back" await 20 etcdctl_as root endpoint health
 at=$(asked)
 : >"$ETCD_DIR/out"
 cut "$at"
-AT=$((at % 3 + 1))
+MEMBER=$((at % 3 + 1))
 check "the member that is asked cut off: another one is" await 10 says 'connected to'
 after
 check "and news arrive" arrives 5 minority
@@ -142,7 +139,7 @@ await 20 etcdctl_as root endpoint health
 at=$(asked)
 : >"$ETCD_DIR/out"
 kill -TERM "${ETCD_PID[$at]}" && wait "${ETCD_PID[$at]}"
-AT=$((at % 3 + 1))
+MEMBER=$((at % 3 + 1))
 check "the member that is asked takes its leave (GOAWAY): another one is" await 10 says 'connected to'
 after
 check "and news arrive" arrives 10 leave
@@ -152,7 +149,7 @@ await 20 etcdctl_as root endpoint health
 cut 1 && cut 2 && cut 3
 check "all cut off: it is told" await 15 says 'lost'
 heal 1 && heal 2
-AT=1
+MEMBER=1
 check "a majority back: it is connected" await 10 says 'connected to'
 after
 check "and news arrive" arrives 10 majority
@@ -189,7 +186,7 @@ etcd_start 3 --initial-cluster-state existing
 check "control: a member on a small disk is one of three" await 30 etcdctl_as root endpoint health
 head -c 300000000 /dev/zero >"$ETCD_DIR/data3/fill" 2>/dev/null
 check "control: its disk is full" eval "! head -c 100000 /dev/zero >$ETCD_DIR/data3/more 2>/dev/null"
-AT=1
+MEMBER=1
 for i in 1 2 3 4; do head -c 1000000 /dev/urandom | publish - policy "fill$i" >/dev/null; done
 check "news arrive by way of the others" arrives 10 full
 etcd_kill 3
