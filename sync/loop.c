@@ -73,16 +73,16 @@ static bool is_server_lost(int r)
 }
 
 /* false: the server was lost */
-static bool wrote(struct sync *s, int r, const struct bwl_err *e)
+static bool wrote(struct sync *s, enum sync_told of, int r, const struct bwl_err *e)
 {
 	if (is_server_lost(r)) {
 		lose(s, s->now_ns(), e);
 		return false;
 	}
 	if (r)
-		say_once(s, SYNC_TROUBLE, OF_WRITES, e);
+		say_once(s, SYNC_TROUBLE, of, e);
 	else
-		*s->told[OF_WRITES] = '\0';
+		*s->told[of] = '\0';
 	return true;
 }
 
@@ -140,10 +140,11 @@ static void speak_to_store(struct sync *s, uint64_t now_ns)
 	char status[SYNC_STATUS_MOST];
 	struct bwl_err e = { 0 };
 	ssize_t len;
+	int r;
 
 	if (s->connected && s->alive_ns <= now_ns) {
 		s->alive_ns = now_ns + SYNC_ALIVE_NS;
-		if (!wrote(s, s->store->alive(s->store_arg, &e), &e))
+		if (!wrote(s, OF_ALIVE, s->store->alive(s->store_arg, &e), &e))
 			return;
 	}
 	if (s->connected && s->status_ns <= now_ns) {
@@ -156,8 +157,11 @@ static void speak_to_store(struct sync *s, uint64_t now_ns)
 						   : SYNC_NO_STATUS_NS);
 		s->news = false;
 		s->told_ns = now_ns;
-		if (len > 0)
-			wrote(s, s->store->status(s->store_arg, status, (size_t)len, &e), &e);
+		if (len <= 0)
+			return;
+		r = s->store->status(s->store_arg, status, (size_t)len, &e);
+		if (wrote(s, OF_STATUS, r, &e) && r)
+			s->status_ns = now_ns + SYNC_REFUSED_NS;
 	}
 }
 

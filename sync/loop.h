@@ -16,6 +16,7 @@
 #define SYNC_STATUS_NS (30 * SYNC_S) /* between two */
 #define SYNC_NEWS_NS (SYNC_S / 4)    /* but after a document was taken or refused */
 #define SYNC_NO_STATUS_NS (10 * SYNC_S)
+#define SYNC_REFUSED_NS (5 * SYNC_S) /* after a store that is full refused one */
 /*
  * A server that cannot be reached is given up after 3 s: a tray is back within 10 s after one of
  * three can be reached again, and the others not.
@@ -74,7 +75,7 @@ struct sync_way {                    /* of a document, to bwlimitd */
 	struct bwl_doc_at at;
 };
 
-enum sync_told { OF_STORE, OF_WRITES, OF_AGENT, SYNC_TOLD };
+enum sync_told { OF_STORE, OF_ALIVE, OF_STATUS, OF_AGENT, SYNC_TOLD };
 
 struct sync {
 	const char *const *servers;

@@ -18,6 +18,8 @@
 #define READ_NS (60 * CTRL_S)
 #define RETRY_NS (CTRL_S / 4)
 #define RETRY_MOST_NS (2 * CTRL_S)
+#define FULL_NS (2 * CTRL_S) /* until a store that is full is written to again; well below TTL_S   \
+			      */
 
 enum { ALL, NODE, RANGES };
 
@@ -30,7 +32,7 @@ struct store {
 	 */
 	struct bwl_grpc *g, *for_watch;
 	unsigned server, failed; /* which is next, or now; how many failed one after the other */
-	uint64_t retry_ns, read_ns, keep_ns, kept_ns, look_ns, lead_ns;
+	uint64_t retry_ns, read_ns, keep_ns, kept_ns, look_ns, lead_ns, full_ns;
 	char range[RANGES][BWL_ETCD_KEY_MOST], election[BWL_ETCD_KEY_MOST];
 	struct bwl_watch *watch;
 	struct bwl_election el;
@@ -392,9 +394,19 @@ static uint64_t step(void *self, uint64_t now_ns)
 		return s->retry_ns;
 	r = s->g ? 0 : connect_to(s, now_ns, &e);
 	r = r ? r : hear(s, now_ns, &e);
+	if (!r && now_ns < s->full_ns)
+		return s->full_ns;
 	r = r ? r : elect(s, now_ns, &e);
 	r = r ? r : lead(s, now_ns, &e);
+	if (r == -ENOSPC) { /* another member would refuse it, too; what is read goes on */
+		tell(s, "trouble", s->c->o->servers[s->server], &e);
+		s->full_ns = now_ns + FULL_NS;
+		return s->full_ns;
+	}
 	if (!r) {
+		if (s->full_ns)
+			*s->told = '\0';
+		s->full_ns = 0;
 		s->failed = 0;
 		return s->look_ns < s->lead_ns || !s->c->leads ? s->look_ns : s->lead_ns;
 	}

@@ -8,6 +8,15 @@
 #define PAGE_KEYS 256
 #define PAGE_VALUES 32 /* of BWL_ETCD_VALUE_MOST: below BWL_GRPC_MESSAGE_MOST */
 
+/* Told by etcd to whoever writes while its alarm NOSPACE holds, which no room alone ends. */
+static void hint_full(struct bwl_err *e)
+{
+	if (e && strstr(e->text, "database space exceeded"))
+		bwl_hint(
+			e,
+			"the store is full: `etcdctl compaction REVISION`, `etcdctl defrag` at each member, then `etcdctl alarm disarm`");
+}
+
 /* Frees what is said. */
 static int call_for(struct bwl_grpc *g, const char *method, unsigned ms, struct bwl_pb_out *say,
 		    uint8_t **ret, struct bwl_pb_in *ret_in, struct bwl_err *e)
@@ -20,6 +29,8 @@ static int call_for(struct bwl_grpc *g, const char *method, unsigned ms, struct 
 	free(say->at);
 	if (!r)
 		*ret_in = bwl_pb_in(*ret, len);
+	else if (r == -ENOSPC)
+		hint_full(e);
 	return r;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is asked of etcd, by calls that wait for their answer (grpc.h), and which servers are asked.
- * -ERANGE: what is asked for was compacted. -ENOENT: there is no such lease.
+ * -ERANGE: what is asked for was compacted. -ENOENT: there is no such lease. -ENOSPC: it is full, and
+ * answers who reads.
  */
 #ifndef BWL_FLEET_ETCD_H
 #define BWL_FLEET_ETCD_H

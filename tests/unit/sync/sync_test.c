@@ -16,7 +16,7 @@ static struct {
 	uint32_t chance;
 	unsigned opens, reads, watches, alives, statuses, fetches, closes;
 	char server[100];
-	int open_fails, read_fails, alive_fails, hear_says, fetch_fails;
+	int open_fails, read_fails, alive_fails, status_fails, hear_says, fetch_fails;
 	struct bwl_etcd_kv kv[MOST]; /* what the store has */
 	char key[MOST][BWL_ETCD_KEY_MOST];
 	unsigned n;
@@ -122,10 +122,9 @@ static int do_alive(void *arg, struct bwl_err *e)
 static int do_status(void *arg, const void *at, size_t len, struct bwl_err *e)
 {
 	(void)arg;
-	(void)e;
 	assert_memory_equal(at, "signed", len);
 	t.statuses++;
-	return 0;
+	return fails(t.status_fails, e);
 }
 
 static const struct sync_store store = { .open = do_open,
@@ -413,6 +412,24 @@ static void a_store_that_takes_no_writes_is_read_on(void **state)
 	sync_done(&s);
 }
 
+/* Leases are kept meanwhile: etcd refuses what takes room alone. */
+static void a_status_that_was_refused_is_said_again_within_5_s(void **state)
+{
+	struct sync s = begin();
+
+	(void)state;
+	t.has_status = true;
+	t.status_fails = -ENOSPC;
+	runs(&s, 200 * SYNC_S);
+	assert_int_equal(t.opens, 1);
+	assert_int_equal(t.said[SYNC_TROUBLE], 1); /* it is said once */
+	t.status_fails = 0;
+	t.statuses = 0;
+	runs(&s, 6 * SYNC_S);
+	assert_int_equal(t.statuses, 1);
+	sync_done(&s);
+}
+
 static void what_is_refused_comes_again_ever_later_or_after_a_new_timestamp(void **state)
 {
 	struct sync s = begin();
@@ -606,6 +623,7 @@ int main(void)
 		cmocka_unit_test(the_other_servers_are_asked_at_once_and_then_ever_later),
 		cmocka_unit_test(a_server_that_is_lost_is_left_for_the_next),
 		cmocka_unit_test(a_store_that_takes_no_writes_is_read_on),
+		cmocka_unit_test(a_status_that_was_refused_is_said_again_within_5_s),
 		cmocka_unit_test(what_is_refused_comes_again_ever_later_or_after_a_new_timestamp),
 		cmocka_unit_test(nothing_overtakes_a_document_that_could_not_be_fetched),
 		cmocka_unit_test(a_bwlimitd_that_comes_back_is_given_everything),
