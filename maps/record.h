@@ -24,14 +24,6 @@
 #define BWL_REC_STEPS 8      /* places that are looked at before a table counts as full */
 #define BWL_REC_PEER_STEPS 4 /* … of peers, whose ids spread evenly */
 
-/* bwl_rec_word[0]: user space writes. The interval that is being recorded; 0: none. */
-struct bwl_rec_word {
-	__u32 interval;
-	__u32 _pad;
-	__u64 made_ns; /* when these tables were made: CLOCK_BOOTTIME, by the loader */
-};
-BWL_ASSERT_SIZE(struct bwl_rec_word, 16);
-
 /* Which of the two tables an interval has. */
 static inline __attribute__((always_inline)) __u32 bwl_rec_bank(__u32 interval)
 {
@@ -43,6 +35,29 @@ struct bwl_rec_sum {
 	__u64 frames, bytes, drop_frames, drop_bytes;
 };
 BWL_ASSERT_SIZE(struct bwl_rec_sum, 32);
+
+/* What bwl_rec_cpu.other of all CPUs together was when an interval began. */
+struct bwl_rec_begun {
+	__u32 interval; /* 0: not known */
+	__u32 _pad;
+	struct bwl_rec_sum other;
+	__u64 _pad2;
+};
+BWL_ASSERT_SIZE(struct bwl_rec_begun, 48);
+
+/*
+ * bwl_rec_word[0]: user space writes. What bwlimitd has to know when it comes back is here, too: it
+ * lasts as long as the tables.
+ */
+struct bwl_rec_word {
+	__u32 interval;  /* that is being recorded; 0: none */
+	__u32 whole;     /* do all programs write to these tables? The loader says so */
+	__u64 made_ns;   /* when they were made: CLOCK_BOOTTIME, by the loader */
+	__u64 before_ns; /* … those before them; 0: none since the boot */
+	__u64 _pad[5];
+	struct bwl_rec_begun begun[BWL_REC_BANKS];
+};
+BWL_ASSERT_SIZE(struct bwl_rec_word, 160);
 
 /* bwl_rec_cpu[cpu] */
 struct bwl_rec_cpu {
@@ -72,15 +87,6 @@ struct bwl_rec_peer {
 BWL_ASSERT_SIZE(struct bwl_rec_peer, 128);
 BWL_ASSERT_OFFSET(struct bwl_rec_peer, before, 64);
 
-/* Numbers in host byte order, so that one comparison takes eight bytes. */
-struct bwl_rec_key {
-	__be32 saddr[4], daddr[4]; /* IPv4 as ::ffff:a.b.c.d; of a remainder 0 */
-	__u64 ports;               /* bwl_rec_ports(); of a remainder 0 */
-	__u64 who;                 /* peer id, above it bwl_ctl.generation */
-	__u64 what;                /* bwl_rec_what() */
-};
-BWL_ASSERT_SIZE(struct bwl_rec_key, 56);
-
 /* Source port, destination port; above them the queue pair, where RoCE has no source port. */
 static inline __attribute__((always_inline)) __u64 bwl_rec_ports(__u32 sport, __u32 dport,
 								 __u32 qpn)
@@ -89,29 +95,42 @@ static inline __attribute__((always_inline)) __u64 bwl_rec_ports(__u32 sport, __
 }
 
 /* kind: of the row; port: id of where the frame came in. */
-enum bwl_rec_kind { BWL_REC_FLOW = 1, BWL_REC_REST = 2 };
-static inline __attribute__((always_inline)) __u64
-bwl_rec_what(__u32 kind, __u32 port, __u32 class_, __u32 reason, __u32 proto)
+enum bwl_rec_kind { BWL_REC_FLOW = 1, BWL_REC_REST = 2, BWL_REC_FLOW6 = 3 /* in rows alone */ };
+static inline __attribute__((always_inline)) __u32 bwl_rec_what(__u32 kind, __u32 port,
+								__u32 class_, __u32 reason)
 {
-	return kind | port << 8 | class_ << 16 | reason << 24 | (__u64)proto << 32;
+	return kind | port << 8 | class_ << 16 | reason << 24;
 }
+
+/* What rows are told apart by, but for the rest of IPv6 addresses; numbers in host byte order. */
+struct bwl_rec_id {
+	__be32 saddr, daddr; /* the last 32 bits of the addresses; of a remainder 0 */
+	__u64 ports;         /* bwl_rec_ports(), protocol << BWL_REC_PROTO_SHIFT; likewise */
+	__u32 peer, generation;
+	__u32 what;  /* bwl_rec_what() */
+	__u32 stamp; /* interval; another: the row is free */
+};
+BWL_ASSERT_SIZE(struct bwl_rec_id, 32);
+#define BWL_REC_PROTO_SHIFT 56
+
+#define BWL_REC_TIME_SHIFT 20 /* times are ns >> 20: they come round after 52 days */
+#define BWL_REC_FRAME (1U << 8)
 
 /*
  * bwl_rec_row[(cpu * banks + bank) * (BWL_REC_ROWS + BWL_REC_RESTS) + …]: flows, behind them
- * remainders.
+ * remainders. A packet of IPv4 that finds its row touches the first line alone.
  */
 struct bwl_rec_row {
-	struct bwl_rec_key key;
-	__u32 stamp; /* interval; another: free */
-	__u32 hash;
-	__u64 frames;
-	__u64 bytes;   /* as the hook saw the frames */
-	__u64 charged; /* what passed: every segment with its headers; refused: what stayed */
-	__u64 first_ns, last_ns; /* CLOCK_BOOTTIME, up to two ticks late (bpf/lib/clock.h) */
-	__u32 tcp_flags;         /* of all frames together */
-	__u32 _pad[5];
+	struct bwl_rec_id id;
+	__u64 frames;      /* times BWL_REC_FRAME; below, the flags of all its TCP headers */
+	__u64 bytes;       /* as the hook saw the frames */
+	__u64 charged;     /* what passed: every segment with its headers; refused: what stayed */
+	__u32 first, last; /* CLOCK_BOOTTIME, up to two ticks late (bpf/lib/clock.h), shifted */
+	__be32 saddr[4], daddr[4]; /* IPv4 as ::ffff:a.b.c.d */
+	__u64 _pad[4];
 };
 BWL_ASSERT_SIZE(struct bwl_rec_row, 128);
+BWL_ASSERT_OFFSET(struct bwl_rec_row, saddr, 64);
 #define BWL_REC_TABLE (BWL_REC_ROWS + BWL_REC_RESTS)
 
 #endif

@@ -36,45 +36,43 @@ const volatile __u64 bwl_rec_seed = 0x9e3779b97f4a7c15ULL;
 enum bwl_rec_put { BWL_REC_FULL, BWL_REC_ADDED, BWL_REC_CLAIMED };
 
 /* One product a word, none waits for the other. */
-static __always_inline __u32 bwl_rec_hash(const __u64 *w)
-{
-	__u64 s = bwl_rec_seed, h = 0;
-	__u32 lo = s, hi = s >> 32;
+#define BWL_REC_MIX(w, i)                                                                          \
+	((__u64)((__u32)(w) + (lo ^ 0x85ebca6bU * (2 * (i) + 1))) *                                \
+	 ((__u32)((w) >> 32) + (hi ^ 0xc2b2ae35U * (2 * (i) + 1))))
 
-#define BWL_REC_MIX(i)                                                                             \
-	h += (__u64)((__u32)w[i] + (lo ^ 0x85ebca6bU * (2 * (i) + 1))) *                           \
-	     ((__u32)(w[i] >> 32) + (hi ^ 0xc2b2ae35U * (2 * (i) + 1)))
-	BWL_REC_MIX(0);
-	BWL_REC_MIX(1);
-	BWL_REC_MIX(2);
-	BWL_REC_MIX(3);
-	BWL_REC_MIX(4);
-	BWL_REC_MIX(5);
-	BWL_REC_MIX(6);
-#undef BWL_REC_MIX
+/* k: of whom IPv6 addresses count whole; NULL: of none. */
+static __always_inline __u32 bwl_rec_hash(const struct bwl_rec_id *id, const struct bwl_pkt *k)
+{
+	__u32 lo = bwl_rec_seed, hi = bwl_rec_seed >> 32;
+	const __u64 *w = (const __u64 *)id;
+	__u64 h;
+
+	h = BWL_REC_MIX(w[0], 0) + BWL_REC_MIX(w[1], 1) + BWL_REC_MIX(w[2], 2) +
+	    BWL_REC_MIX(w[3], 3);
+	if (k && k->family == 6)
+		h += BWL_REC_MIX(*(const __u64 *)&k->saddr[0], 4) +
+		     BWL_REC_MIX(*(const __u64 *)&k->saddr[2], 5) +
+		     BWL_REC_MIX(*(const __u64 *)&k->daddr[0], 6) +
+		     BWL_REC_MIX(*(const __u64 *)&k->daddr[2], 7);
 	h ^= h >> 32;
-	h *= s | 1;
+	h *= bwl_rec_seed | 1;
 	return h >> 32;
 }
+#undef BWL_REC_MIX
 
-/* k NULL: of a remainder. */
-static __always_inline void bwl_rec_key_of(__u64 *key, const struct bwl_pkt *k,
-					   const struct bwl_work *w, __u32 reason)
+static __always_inline void bwl_rec_id_of(struct bwl_rec_id *id, const struct bwl_pkt *k,
+					  const struct bwl_work *w, __u32 reason, __u32 stamp)
 {
-	__u32 zero = 0, sport = 0, dport = 0, qpn = 0, generation;
+	__u32 zero = 0, sport = 0, dport = 0, qpn = 0;
 	const struct bwl_ctl *ctl = bpf_map_lookup_elem(&bwl_ctl_v1, &zero);
 
-	generation = ctl ? bwl_read(ctl->generation) : 0;
-	key[5] = w->id | (__u64)generation << 32;
-	if (!k) {
-		key[0] = key[1] = key[2] = key[3] = key[4] = 0;
-		key[6] = bwl_rec_what(BWL_REC_REST, w->port_id, w->class, reason, 0);
-		return;
-	}
-	key[0] = *(const __u64 *)&k->saddr[0];
-	key[1] = *(const __u64 *)&k->saddr[2];
-	key[2] = *(const __u64 *)&k->daddr[0];
-	key[3] = *(const __u64 *)&k->daddr[2];
+	id->peer = w->id;
+	id->generation = ctl ? bwl_read(ctl->generation) : 0;
+	id->what = bwl_rec_what(k->family == 6 ? BWL_REC_FLOW6 : BWL_REC_FLOW, w->port_id, w->class,
+				reason);
+	id->stamp = stamp;
+	id->saddr = k->saddr[3];
+	id->daddr = k->daddr[3];
 	if (!k->fragment) { /* whose ports nobody read */
 		sport = bwl_ntohs(k->sport);
 		dport = bwl_ntohs(k->dport);
@@ -83,88 +81,106 @@ static __always_inline void bwl_rec_key_of(__u64 *key, const struct bwl_pkt *k,
 		qpn = k->nvid ? 0 : bwl_ntohl(k->qpn) & 0xffffff;
 		sport = 0; /* says nothing: entropy for the network */
 	}
-	key[4] = bwl_rec_ports(sport, dport, qpn);
-	key[6] = bwl_rec_what(BWL_REC_FLOW, w->port_id, w->class, reason, k->proto);
+	id->ports = bwl_rec_ports(sport, dport, qpn) | (__u64)k->proto << BWL_REC_PROTO_SHIFT;
+}
+
+/* Of the same peer, class, reason and port: what is in no flow. */
+static __always_inline void bwl_rec_rest_of(struct bwl_rec_id *id)
+{
+	id->saddr = id->daddr = 0;
+	id->ports = 0;
+	id->what = (id->what & ~0xffU) | BWL_REC_REST;
+}
+
+static __always_inline _Bool bwl_rec_is(const struct bwl_rec_row *x, const struct bwl_rec_id *id,
+					const struct bwl_pkt *k)
+{
+	const __u64 *a = (const __u64 *)&x->id, *b = (const __u64 *)id;
+
+	if ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]))
+		return 0;
+	if (!k || k->family != 6)
+		return 1;
+	a = (const __u64 *)x->saddr;
+	b = (const __u64 *)x->daddr;
+	return !((a[0] ^ *(const __u64 *)&k->saddr[0]) | (a[1] ^ *(const __u64 *)&k->saddr[2]) |
+		 (b[0] ^ *(const __u64 *)&k->daddr[0]) | (b[1] ^ *(const __u64 *)&k->daddr[2]));
+}
+
+static __always_inline void bwl_rec_add(struct bwl_rec_row *x, const struct bwl_work *w, _Bool pass,
+					__u32 flags)
+{
+	__u32 now = w->now_ns >> BWL_REC_TIME_SHIFT;
+
+	x->frames = (x->frames + BWL_REC_FRAME) | flags;
+	x->bytes += w->len;
+	x->charged += pass ? w->charge : w->lost;
+	if ((__s32)(now - x->last) > 0) /* not everybody's time is exact (clock.h) */
+		x->last = now;
 }
 
 /*
- * Into its row. table: the index of the table's first row; stamp: above it, may it claim a new one?
- * k NULL: into the remainder of its peer, class, reason and port.
+ * Into its row, perhaps a new one. table: the index of the table's first row. k NULL: of a
+ * remainder. may_claim: a new row.
  */
-BWL_GLOBAL int bwl_rec_put(const struct bwl_pkt *k, const struct bwl_work *w, __u64 reason,
-			   __u64 table, __u64 stamp)
+BWL_GLOBAL int bwl_rec_put(const struct bwl_pkt *k, const struct bwl_work *w,
+			   const struct bwl_rec_id *id, __u32 table, __u32 may_claim)
 {
-	__u32 hash, i, at, flags = 0, mask = BWL_REC_RESTS - 1, charged, r = BWL_REC_ADDED;
+	__u32 hash, i, at, r = BWL_REC_ADDED, mask = BWL_REC_RESTS - 1;
 	struct bwl_rec_row *x;
-	__u64 key[7], *had;
 
-	if (!bwl_records || !w)
+	if (!bwl_records || !w || !id)
 		return BWL_REC_FULL;
-	bwl_rec_key_of(key, k, w, reason);
-	hash = bwl_rec_hash(key);
-	charged = bwl_reason_is_pass(reason) ? w->charge : w->lost;
-	if (k) {
-		flags = k->tcp_flags;
+	hash = bwl_rec_hash(id, k);
+	if (k)
 		mask = BWL_REC_ROWS - 1;
-	} else {
+	else
 		table += BWL_REC_ROWS;
-	}
 	for (i = 0; i < BWL_REC_STEPS; i++) {
 		at = table + ((hash + i) & mask);
 		x = bpf_map_lookup_elem(&bwl_rec_row, &at);
 		if (!x)
 			return BWL_REC_FULL;
-		had = (__u64 *)&x->key;
-		if (x->stamp != (__u32)stamp) {
-			if (!(stamp >> 32))
+		if (x->id.stamp != id->stamp) {
+			if (!may_claim)
 				return BWL_REC_FULL;
-			__builtin_memcpy(had, key, sizeof(key));
-			x->hash = hash;
 			x->frames = x->bytes = x->charged = 0;
-			x->first_ns = x->last_ns = w->now_ns;
-			x->tcp_flags = 0;
-			x->stamp = stamp;
+			x->first = x->last = w->now_ns >> BWL_REC_TIME_SHIFT;
+			if (k) {
+				__builtin_memcpy(x->saddr, k->saddr, sizeof(x->saddr));
+				__builtin_memcpy(x->daddr, k->daddr, sizeof(x->daddr));
+			}
+			x->id = *id;
 			r = BWL_REC_CLAIMED;
-		} else if (x->hash != hash ||
-			   ((had[0] ^ key[0]) | (had[1] ^ key[1]) | (had[2] ^ key[2]) |
-			    (had[3] ^ key[3]) | (had[4] ^ key[4]) | (had[5] ^ key[5]) |
-			    (had[6] ^ key[6]))) {
+		} else if (!bwl_rec_is(x, id, k)) {
 			continue;
 		}
-		x->frames++;
-		x->bytes += w->len;
-		x->charged += charged;
-		x->tcp_flags |= flags;
-		if (x->last_ns < w->now_ns) /* not everybody's time is exact (clock.h) */
-			x->last_ns = w->now_ns;
+		bwl_rec_add(x, w, bwl_reason_is_pass(id->what >> 24), k ? k->tcp_flags : 0);
 		return r;
 	}
 	return BWL_REC_FULL;
 }
 
-/* What one packet adds to a peer's counter. */
-static __always_inline struct bwl_rec_sum bwl_rec_one(const struct bwl_work *w, __u32 reason)
+/* One packet more, as a peer's counter has it. */
+static __always_inline void bwl_rec_count(struct bwl_rec_sum *s, const struct bwl_work *w,
+					  _Bool pass)
 {
-	struct bwl_rec_sum s = {};
-
-	if (bwl_reason_is_pass(reason)) {
-		s.frames = 1;
-		s.bytes = w->charge;
+	if (pass) {
+		s->frames++;
+		s->bytes += w->charge;
 	} else {
-		s.drop_frames = 1;
-		s.drop_bytes = w->len;
+		s->drop_frames++;
+		s->drop_bytes += w->len;
 	}
-	return s;
 }
 
 /* The peer's entry of this CPU and interval; NULL: there is no room for one. */
 static __always_inline struct bwl_rec_peer *bwl_rec_peer_of(__u32 table, __u32 stamp,
 							    const struct bwl_work *w,
 							    const struct bwl_peer_count *n,
-							    __u32 reason)
+							    _Bool pass)
 {
 	__u32 hash = bwl_spread(w->id, BWL_REC_PEERS_BITS), i, at;
-	struct bwl_rec_sum one;
 	struct bwl_rec_peer *p;
 
 	for (i = 0; i < BWL_REC_PEER_STEPS; i++) {
@@ -176,13 +192,16 @@ static __always_inline struct bwl_rec_peer *bwl_rec_peer_of(__u32 table, __u32 s
 			return p;
 		if (p->stamp == stamp)
 			continue;
-		one = bwl_rec_one(w, reason);
 		p->peer = w->id;
 		p->rows = 0;
-		p->before.frames = n->frames - one.frames;
-		p->before.bytes = n->bytes - one.bytes;
-		p->before.drop_frames = n->drop_frames - one.drop_frames;
-		p->before.drop_bytes = n->drop_bytes - one.drop_bytes;
+		p->after.frames = n->frames;
+		p->after.bytes = n->bytes;
+		p->after.drop_frames = n->drop_frames;
+		p->after.drop_bytes = n->drop_bytes;
+		p->before.frames = n->frames - pass;
+		p->before.bytes = n->bytes - (pass ? w->charge : 0);
+		p->before.drop_frames = n->drop_frames - !pass;
+		p->before.drop_bytes = n->drop_bytes - (pass ? 0 : w->len);
 		p->rest = (struct bwl_rec_sum){};
 		p->stamp = stamp;
 		return p;
@@ -192,11 +211,11 @@ static __always_inline struct bwl_rec_peer *bwl_rec_peer_of(__u32 table, __u32 s
 
 /* Of no peer by name. Atomic: a packet that interrupts another comes here, too. */
 static __always_inline void bwl_rec_other(struct bwl_rec_cpu *own, __u32 stamp,
-					  const struct bwl_work *w, __u32 reason)
+					  const struct bwl_work *w, _Bool pass)
 {
 	struct bwl_rec_sum *s = &own->other[bwl_mask(stamp, BWL_REC_BANKS - 1)];
 
-	if (bwl_reason_is_pass(reason)) {
+	if (pass) {
 		bwl_add(&s->frames, 1);
 		bwl_add(&s->bytes, (__u64)w->charge);
 	} else {
@@ -205,16 +224,49 @@ static __always_inline void bwl_rec_other(struct bwl_rec_cpu *own, __u32 stamp,
 	}
 }
 
+/* The row where its probe begins, if that is its own: almost always. */
+static __always_inline _Bool bwl_rec_hit(const struct bwl_pkt *k, const struct bwl_work *w,
+					 const struct bwl_rec_id *id, _Bool pass, __u32 table)
+{
+	__u32 at = table + (bwl_rec_hash(id, k) & (BWL_REC_ROWS - 1));
+	struct bwl_rec_row *x = bpf_map_lookup_elem(&bwl_rec_row, &at);
+
+	if (!x || !bwl_rec_is(x, id, k))
+		return 0;
+	bwl_rec_add(x, w, pass, k->tcp_flags);
+	return 1;
+}
+
+/* The packet into a row of its peer p, which has its entry. */
+static __always_inline void bwl_rec_rows(const struct bwl_pkt *k, const struct bwl_work *w,
+					 struct bwl_rec_peer *p, __u32 reason, __u32 table)
+{
+	_Bool pass = bwl_reason_is_pass(reason);
+	struct bwl_rec_id id;
+	int r;
+
+	bwl_rec_id_of(&id, k, w, reason, p->stamp);
+	if (bwl_rec_hit(k, w, &id, pass, table))
+		return;
+	r = bwl_rec_put(k, w, &id, table, p->rows < BWL_REC_PEER_ROWS);
+	if (r == BWL_REC_CLAIMED)
+		p->rows++;
+	if (r != BWL_REC_FULL)
+		return;
+	bwl_rec_rest_of(&id);
+	if (bwl_rec_put(0, w, &id, table, 1) == BWL_REC_FULL)
+		bwl_rec_count(&p->rest, w, pass);
+}
+
 /* n: the peer's counter of this CPU, this packet in it. */
 BWL_GLOBAL int bwl_record(const struct bwl_pkt *k, const struct bwl_work *w,
 			  const struct bwl_peer_count *n, __u32 reason)
 {
 	__u32 zero = 0, cpu = bpf_get_smp_processor_id(), stamp, table;
+	_Bool pass = bwl_reason_is_pass(reason);
 	const struct bwl_rec_word *word;
 	struct bwl_rec_cpu *own;
 	struct bwl_rec_peer *p;
-	struct bwl_rec_sum one;
-	int r;
 
 	if (!bwl_records || !k || !w || !n)
 		return 0;
@@ -226,33 +278,23 @@ BWL_GLOBAL int bwl_record(const struct bwl_pkt *k, const struct bwl_work *w,
 	if (!stamp)
 		return 0;
 	if (bwl_unlikely(bwl_read(own->busy))) {
-		bwl_rec_other(own, stamp, w, reason);
+		bwl_rec_other(own, stamp, w, pass);
 		return 0;
 	}
 	bwl_write(own->busy, 1);
 	table = cpu * BWL_REC_BANKS + bwl_rec_bank(stamp);
-	p = bwl_rec_peer_of(table * BWL_REC_PEERS, stamp, w, n, reason);
+	p = bwl_rec_peer_of(table * BWL_REC_PEERS, stamp, w, n, pass);
 	if (bwl_unlikely(!p)) {
-		bwl_rec_other(own, stamp, w, reason);
-		bwl_write(own->busy, 0);
-		return 0;
-	}
-	p->after.frames = n->frames;
-	p->after.bytes = n->bytes;
-	p->after.drop_frames = n->drop_frames;
-	p->after.drop_bytes = n->drop_bytes;
-	table *= BWL_REC_TABLE;
-	r = bwl_rec_put(k, w, reason, table, stamp | (__u64)(p->rows < BWL_REC_PEER_ROWS) << 32);
-	if (r == BWL_REC_CLAIMED)
-		p->rows++;
-	if (bwl_unlikely(r == BWL_REC_FULL))
-		r = bwl_rec_put(0, w, reason, table, stamp | 1ULL << 32);
-	if (bwl_unlikely(r == BWL_REC_FULL)) {
-		one = bwl_rec_one(w, reason);
-		p->rest.frames += one.frames;
-		p->rest.bytes += one.bytes;
-		p->rest.drop_frames += one.drop_frames;
-		p->rest.drop_bytes += one.drop_bytes;
+		bwl_rec_other(own, stamp, w, pass);
+	} else {
+		if (pass) { /* the others are what they were */
+			p->after.frames = n->frames;
+			p->after.bytes = n->bytes;
+		} else {
+			p->after.drop_frames = n->drop_frames;
+			p->after.drop_bytes = n->drop_bytes;
+		}
+		bwl_rec_rows(k, w, p, reason, table * BWL_REC_TABLE);
 	}
 	bwl_write(own->busy, 0);
 	return 0;

@@ -2,6 +2,7 @@
 /* What an interval's tables hold, added up over CPUs. */
 #include <stdlib.h>
 #include <string.h>
+#include <bwl/clock.h>
 #include <bwl/record.h>
 #include "maps/reason.h"
 #include "maps/share.h"
@@ -31,11 +32,11 @@ bool bwl_book_balances(const struct bwl_book_cpu *c)
 }
 
 /* As the peer's counter would have it. */
-static struct bwl_rec_sum sum_of(const struct bwl_rec_row *x)
+static struct bwl_rec_sum sum_of(const struct bwl_flow *x)
 {
 	struct bwl_rec_sum s = { 0 };
 
-	if (bwl_reason_is_pass(x->key.what >> 24 & 0xff)) {
+	if (bwl_reason_is_pass(bwl_flow_reason(x))) {
 		s.frames = x->frames;
 		s.bytes = x->charged;
 	} else {
@@ -43,6 +44,36 @@ static struct bwl_rec_sum sum_of(const struct bwl_rec_row *x)
 		s.drop_bytes = x->bytes;
 	}
 	return s;
+}
+
+/* Within 26 days of now_ns. */
+static uint64_t time_of(uint32_t shifted, uint64_t now_ns)
+{
+	int32_t ago = (int32_t)((uint32_t)(now_ns >> BWL_REC_TIME_SHIFT) - shifted);
+
+	return (uint64_t)((int64_t)(now_ns >> BWL_REC_TIME_SHIFT) - ago) << BWL_REC_TIME_SHIFT;
+}
+
+static struct bwl_flow flow_of(const struct bwl_rec_row *x, uint64_t now_ns)
+{
+	uint64_t ports = x->id.ports, proto = ports >> BWL_REC_PROTO_SHIFT;
+	struct bwl_flow f = { .key = { .ports = ports & ((1ULL << BWL_REC_PROTO_SHIFT) - 1),
+				       .who = x->id.peer | (uint64_t)x->id.generation << 32,
+				       .what = x->id.what | proto << 32 },
+			      .frames = x->frames / BWL_REC_FRAME,
+			      .bytes = x->bytes,
+			      .charged = x->charged,
+			      .first_ns = time_of(x->first, now_ns),
+			      .last_ns = time_of(x->last, now_ns),
+			      .tcp_flags = x->frames % BWL_REC_FRAME };
+
+	if (bwl_flow_kind(&f) == BWL_REC_REST)
+		return f;
+	memcpy(f.key.saddr, x->saddr, sizeof(f.key.saddr));
+	memcpy(f.key.daddr, x->daddr, sizeof(f.key.daddr));
+	if (bwl_flow_kind(&f) == BWL_REC_FLOW6)
+		f.key.what ^= BWL_REC_FLOW6 ^ BWL_REC_FLOW;
+	return f;
 }
 
 static int by_key(const void *a, const void *b)
@@ -110,19 +141,20 @@ static struct bwl_book_cpu *find(struct bwl_book_cpu *const *of, uint32_t peer)
 
 static void take_rows(const struct bwl_rec_row *x, struct bwl_book *b, struct bwl_book_cpu **of)
 {
+	uint64_t now_ns = bwl_now_ns();
 	uint32_t i;
 
 	for (i = 0; i < BWL_REC_TABLE; i++, x++) {
 		struct bwl_book_cpu *c;
+		struct bwl_flow *f;
 		struct bwl_rec_sum s;
 
-		if (x->stamp != b->interval)
+		if (x->id.stamp != b->interval)
 			continue;
-		b->flow[b->nflows++] = (struct bwl_flow){ x->key,      x->frames,   x->bytes,
-							  x->charged,  x->first_ns, x->last_ns,
-							  x->tcp_flags };
-		s = sum_of(x);
-		c = find(of, (uint32_t)x->key.who);
+		f = &b->flow[b->nflows++];
+		*f = flow_of(x, now_ns);
+		s = sum_of(f);
+		c = find(of, bwl_flow_peer(f));
 		if (c) /* no row is without */
 			bwl_rec_sum_add(i < BWL_REC_ROWS ? &c->flows : &c->rests, &s);
 	}
@@ -160,7 +192,7 @@ static void count(const struct bwl_rec *r, uint32_t interval, size_t *rows, size
 		size_t table = cpu * BWL_REC_BANKS + bwl_rec_bank(interval);
 
 		for (i = 0; i < BWL_REC_TABLE; i++)
-			*rows += r->row[table * BWL_REC_TABLE + i].stamp == interval;
+			*rows += r->row[table * BWL_REC_TABLE + i].id.stamp == interval;
 		for (i = 0; i < BWL_REC_PEERS; i++)
 			*peers += r->peer[table * BWL_REC_PEERS + i].stamp == interval;
 	}

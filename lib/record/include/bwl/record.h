@@ -42,7 +42,16 @@ void bwl_rec_close(struct bwl_rec *r);
  */
 int bwl_rec_turn(struct bwl_rec *r, uint32_t *ret, struct bwl_err *e);
 
-/* A flow, or a remainder, of all CPUs together. */
+/* What tells flows apart. */
+struct bwl_rec_key {
+	__be32 saddr[4], daddr[4]; /* IPv4 as ::ffff:a.b.c.d; of a remainder 0 */
+	uint64_t ports;            /* bwl_rec_ports(); of a remainder 0 */
+	uint64_t who;              /* peer id, above it bwl_ctl.generation */
+	uint64_t what;             /* bwl_rec_what(), above it the protocol */
+};
+BWL_ASSERT_SIZE(struct bwl_rec_key, 56); /* no hole: compared as bytes */
+
+/* A flow, or a remainder, of all CPUs together. Times are CLOCK_BOOTTIME, to a millisecond. */
 struct bwl_flow {
 	struct bwl_rec_key key;
 	uint64_t frames, bytes, charged, first_ns, last_ns;
