@@ -2,6 +2,7 @@
 /* See ends.h. */
 #include <stdio.h>
 #include <string.h>
+#include "believe.h"
 #include "ends.h"
 #include "signed/payload.h"
 
@@ -34,7 +35,7 @@ static void look_into(struct looking *l, const struct bwl_doc_at *at)
 	struct fleet_doc x;
 	uint64_t offline_ns;
 
-	if (fleet_doc_read(l->f, l->f->conf.prefix, l->tray, at->kind, at->name, &x))
+	if (fleet_doc_believe(l->f, l->tray, at->kind, at->name, &x))
 		return;
 	one.not_after_s = x.d.terms.not_after_s;
 	offline_ns = bwl_payload_span(x.d.body, "offline_for", BWL_OFFLINE_FOR_NS);
@@ -66,7 +67,7 @@ void fleet_ends_of(struct fleet *f, const struct fleet_tray *t, struct fleet_end
 
 	if (!f->ends_read) {
 		f->ends_read = true;
-		if (!fleet_doc_read(f, f->conf.prefix, NULL, BWL_DOC_timestamp, "time", &x)) {
+		if (!fleet_doc_believe(f, NULL, BWL_DOC_timestamp, "time", &x)) {
 			f->time_s = x.d.terms.issued_s;
 			fleet_doc_done(&x);
 		}

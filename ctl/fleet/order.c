@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "../signed.h"
+#include "believe.h"
 #include "order.h"
 #include "signed/payload.h"
 
@@ -46,7 +47,7 @@ const char *fleet_reason(const struct fleet_order *o, char buf[static 128])
 
 /*
  * The time in seconds, so that a store that was lost takes none back; or one above the newest that
- * is there.
+ * is there, and that people signed: nobody else uses numbers up.
  */
 static int next_version(struct fleet *f, enum bwl_signed_type type, const char *name,
 			const char *audience, uint64_t *ret)
@@ -59,9 +60,9 @@ static int next_version(struct fleet *f, enum bwl_signed_type type, const char *
 	*ret = (uint64_t)time(NULL);
 	if (!tray && strcmp(audience, "all"))
 		return 0;
-	r = fleet_doc_read(f, f->conf.prefix, tray, fleet_kind(type), name, &x);
+	r = fleet_doc_believe(f, tray, fleet_kind(type), name, &x);
 	if (r)
-		return r == -ENOENT ? 0 : r;
+		return r == -ENOENT || r == -EKEYREJECTED ? 0 : r;
 	if (x.d.terms.epoch == f->epoch && x.d.terms.version >= *ret)
 		*ret = x.d.terms.version + 1;
 	fleet_doc_done(&x);

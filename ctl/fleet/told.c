@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "believe.h"
 #include "bwl/encode.h"
 #include "ends.h"
 #include "told.h"
@@ -142,6 +143,7 @@ static void tell_json(struct fleet *f, const struct fleet_put *p, const size_t *
 	json_object_set_new(o, "took_s", bwl_json_span(took_ns));
 	set_counts(o, p->ntrays, n);
 	json_object_set_new(o, "trays", rows);
+	json_object_set_new(o, "tampering", fleet_tampering(f));
 	bwl_doc_line(o);
 }
 

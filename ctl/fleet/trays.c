@@ -2,6 +2,7 @@
 /* `--fleet trays`: what the store itself has of each tray; it needs no controller. */
 #include <stdio.h>
 #include <time.h>
+#include "believe.h"
 #include "cmds.h"
 #include "fleet.h"
 #include "says.h"
@@ -75,7 +76,7 @@ static const struct bwl_column columns[] = {
 	{ &fields[6], BWL_BOTH }, { &fields[7], BWL_BOTH }, { NULL, BWL_BOTH },
 };
 
-static void print(struct ctl *c, json_t *rows)
+static void print(struct ctl *c, const struct fleet *f, json_t *rows)
 {
 	struct bwl_list *l;
 	json_t *o, *v;
@@ -84,6 +85,7 @@ static void print(struct ctl *c, json_t *rows)
 	if (c->json) {
 		o = bwl_doc("fleet-trays");
 		json_object_set(o, "trays", rows);
+		json_object_set_new(o, "tampering", fleet_tampering(f));
 		bwl_doc_print(o);
 		return;
 	}
@@ -111,7 +113,7 @@ static int trays(struct ctl *c, int argc, char **argv)
 			json_array_append_new(rows, row(&f.tray[i]));
 	}
 	if (!r)
-		print(c, rows);
+		print(c, &f, rows);
 	json_decref(rows);
 	fleet_close(&f);
 	return r;

@@ -47,6 +47,13 @@ static int held_by_trays(struct fleet *f, const char *audience, const struct fle
 			continue;
 		r = fleet_status_read(f, t);
 		s = !r && t->status ? &t->status->s : NULL;
+		if (!r && *t->last.refused) {
+			r = bwl_fail(e, ESTALE, "what %.79s holds is not known: its status: %.200s",
+				     t->name, t->last.refused);
+			bwl_hint(e,
+				 "nothing was compared: give --against, the policy in force there");
+			break;
+		}
 		if (!s || !s->has_policy || !memcmp(s->policy, x->d.digest, sizeof(s->policy)))
 			continue;
 		r = bwl_fail(

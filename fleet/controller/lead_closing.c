@@ -154,10 +154,14 @@ static bool is_newer(const struct bwl_signed_terms *a, const struct bwl_signed_t
 	return a->epoch > b->epoch || (a->epoch == b->epoch && a->version > b->version);
 }
 
-/* Has that tray this one, or a newer one of its name? *ret_was: the revision there, 0: nothing. */
+/*
+ * Has that tray this one, or a newer one of its name, that people signed? *ret_was: the revision
+ * there, 0: nothing. What people did not sign is told, and makes room.
+ */
 static int look(struct lead *l, const struct view_tray *t, const struct view_closing *c,
-		bool *ret_has, int64_t *ret_was, struct bwl_err *e)
+		int64_t now_s, bool *ret_has, int64_t *ret_was, struct bwl_err *e)
 {
+	struct bwl_err why = { 0 };
 	const char *kind = bwl_signed_word(c->type);
 	BWL_AUTO_FREE uint8_t *bytes = NULL;
 	char key[BWL_ETCD_KEY_MOST];
@@ -171,8 +175,10 @@ static int look(struct lead *l, const struct view_tray *t, const struct view_clo
 	r = r ? r : bwl_doc_fetch(l->g, l->c->o->prefix, key, false, &bytes, &len, ret_was, e);
 	if (r)
 		return r == -ENOENT ? 0 : r;
-	if (bwl_signed_peek((const char *)bytes, len, &d, NULL))
+	if (bwl_signed_open((const char *)bytes, len, l->v->root, NULL, now_s, &d, &why)) {
+		l->c->say(l->c, "trouble", t->name, &why);
 		return 0;
+	}
 	*ret_has = !is_newer(&c->terms, &d.terms);
 	bwl_signed_free(&d);
 	return 0;
@@ -180,7 +186,7 @@ static int look(struct lead *l, const struct view_tray *t, const struct view_clo
 
 /* The copy, to that tray: as people signed it. */
 static int give(struct lead *l, const struct view_tray *t, const struct view_closing *c,
-		struct bwl_err *e)
+		int64_t now_s, struct bwl_err *e)
 {
 	struct bwl_etcd_put fence = bwl_election_fence(l->el);
 	const char *kind = bwl_signed_word(c->type);
@@ -195,7 +201,7 @@ static int give(struct lead *l, const struct view_tray *t, const struct view_clo
 	int64_t was, mod, revision;
 	struct bwl_signed d;
 	bool there, same;
-	int r = look(l, t, c, &there, &was, e);
+	int r = look(l, t, c, now_s, &there, &was, e);
 
 	if (r || there)
 		return r;
@@ -235,7 +241,7 @@ static int give_labels(struct lead *l, struct view_tray *t, int64_t now_s, unsig
 		if (lead_is_late(l))
 			return 0;
 		++*done;
-		r = give(l, t, c, e);
+		r = give(l, t, c, now_s, e);
 		if (r)
 			return r;
 	}

@@ -44,6 +44,7 @@ def remember(ask, data):
         refused[what] = {"version": version, "id": "signed-old", "text": "a newer one was taken"}
         return {"error": "a newer one was taken"}
     refused.pop(what, None)
+    taken.pop(what, None)  # the newest comes last
     taken[what] = {"version": version, "sha256": hashlib.sha256(payload).hexdigest()}
     if ask["type"] == "policy":
         in_force[:] = [{"name": ask["name"], "since": "2026-11-22T05:30:00Z", **taken[what]}]
@@ -55,7 +56,7 @@ def judge(ask, fds):
     if ask.get("verb") == "status" and tray:
         return {"by": "bwlimitd", "status": {
             "tray": tray, "epoch": 1, "seq": number, "policy": in_force[0] if in_force else None,
-            "taken": taken, "refused": refused, "fresh": True, "closed": [], "closed_count": 0,
+            "taken": dict(list(taken.items())[-16:]), "refused": refused, "fresh": True, "closed": [], "closed_count": 0,
             "alarms": ["not-in-force"] if os.path.exists(f"{folder}/not-in-force") else [],
             "ledger_seq": 1, "checkpoint": None,
             "health": {"passed_packets": 1, "dropped_packets": 0, "sas_down": 0, "lease_s": 60}}}

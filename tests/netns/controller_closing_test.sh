@@ -64,6 +64,12 @@ enrol tray-4 1 '["rack=7"]'
 check "so is one that is new" await 30 has tray-4 rack
 refute "and nobody else" has tray-3 rack
 refute "nor is anything else given" has tray-4 stolen
+AUDIENCE=label:rack=7 signed rack 999 revocation '{"peers": ["nobody"], "reason": "drill"}' "$keys/online.pem" |
+	etcdctl_as root put "$PREFIX/node/tray-5/in/doc/revocation/rack" >/dev/null
+enrol tray-5 1 '["rack=7"]'
+check "a newer one that people did not sign is not taken for it" \
+	await 30 eval '[[ $(at node/tray-5/in/doc/revocation/rack) == "$(cat "$ETCD_DIR/rack")" ]]'
+check "and is told" grep -q '"trouble".*tray-5.*signed by 0' "$ETCD_DIR/said"
 etcdctl_as root del "$PREFIX/node/tray-4/in/doc/revocation/rack" >/dev/null
 again
 check "also where the controller was away" await 30 has tray-4 rack

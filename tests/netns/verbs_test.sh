@@ -253,6 +253,45 @@ check "tray-1 is replaced: the old one out at once, the new one waits" ends 0 'e
 	fleet replace tray-1 --key "$desk/alice.pem"
 check "with the labels that it had" eval 'fleet approve enrolment/tray-1 --key "$desk/bob.pem" --yes >/dev/null && fleet trays --json | jq -e ".trays[0] | .labels == [\"rack=1\",\"row=b\"] and (.expelled | not)"'
 
+note "What somebody else put into the store"
+eves() { # type name number body option…
+	echo "$4" >"$desk/eves.json"
+	sign "$desk/eves.json" eve --type "$1" --fleet hall --name "$2" --number "$3" --for 30d --out "$desk/eves" "${@:5}"
+}
+lay() { etcdctl_as root put "$PREFIX/$1" >/dev/null; } # a key; its value on standard input
+eves expulsion tray-2 9 '{"tray": "tray-2", "reason": "drill"}' --audience all && lay all/doc/expulsion/tray-2 <"$desk/eves"
+check "an expulsion that nobody of the root signed leaves nobody out" ends 0 '2 of 2 trays have it' revoke --all log
+check "and is named" grep -q 'tampering: expulsion/tray-2 in the store counts for nothing here: .*signed by 0' "$ETCD_DIR/said"
+check "it is none in the list either" eval 'fleet trays --json >"$ETCD_DIR/said" 2>/dev/null && judge fleet-trays <"$ETCD_DIR/said" &&
+	jq -e "[.trays[] | select(.expelled).tray] == [\"tray-3\"] and .tampering[0].document == \"expulsion/tray-2\"" "$ETCD_DIR/said" >/dev/null'
+etcdctl_as root del "$PREFIX/all/doc/expulsion/tray-2" >/dev/null
+etcdctl_as root get --print-value-only "$PREFIX/all/doc/expulsion/tray-1" | head -c -1 >"$desk/over"
+lay all/doc/expulsion/tray-1 <"$desk/over"
+check "one that is over, and was put there again, leaves nobody out either" ends 0 '2 of 2 trays have it' revoke --all log
+refute "and is no forgery" grep -q tampering "$ETCD_DIR/said"
+json_order
+name=$(value .document) number=$(value .document_version)
+eves revocation "${name#*/}" 9000000000000000 '{"peers": ["nobody"], "reason": "drill"}' --audience all &&
+	lay "all/doc/$name" <"$desk/eves"
+check "no number is used up by what lies there" eval 'json_order && judge --lines fleet-order <"$ETCD_DIR/said" &&
+	[[ $(value .document) == "$name" && $(value .document_version) -ge $number && $(value .document_version) -lt 9000000000000000 ]]'
+check "which is named" eval '[[ $(value ".tampering[0].document") == "$name" ]]'
+check "and what was ordered took its place" eval '[[ $(etcdctl_as root get --print-value-only "$PREFIX/all/doc/$name" | jq -r .payload | base64 -d | jq -c .peers) == "[\"web\"]" ]]'
+eves timestamp time 9000000000 '{}' --audience all --epoch 900 && lay all/doc/timestamp/time <"$desk/eves"
+check "nor an epoch" eval 'json_order && [[ $(value .epoch) == 1 && $(value ".tampering[0].document") == timestamp/time ]]'
+etcdctl_as root del "$PREFIX/all/doc/timestamp/time" >/dev/null
+etcdctl_as root get --print-value-only "$PREFIX/node/tray-2/in/doc/enrolment/tray-2" | head -c -1 >"$desk/enrolled"
+for junk in "$desk/eves" "$desk/root.json"; do
+	lay node/tray-2/in/doc/enrolment/tray-2 <"$junk"
+	check "whose enrolment was overwritten is not left out of its label: $(basename "$junk")" \
+		ends 3 'tray-2 +silent +its status cannot be judged: .*: enrol it anew' revoke --label rack=0 web --timeout 3s
+	check "it was told all the same" eval '[[ $(payload 2 | jq -c .peers) == "[\"web\"]" ]]'
+	check "and it is named" grep -q 'tampering: enrolment/tray-2 in the store, of tray tray-2' "$ETCD_DIR/said"
+done
+check "nor replaced with labels that nobody knows" ends 1 'enrol tray-2 --label' fleet replace tray-2 --key "$desk/alice.pem"
+etcdctl_as root del "$PREFIX/all/doc/expulsion/tray-2" >/dev/null
+lay node/tray-2/in/doc/enrolment/tray-2 <"$desk/enrolled"
+
 note "What stands in the way"
 check "a server that cannot be reached is said" ends 1 'https://10.77.1.2:1' ctl --fleet trays --conf "$desk/fleet.conf" --servers https://10.77.1.2:1
 check "the next one is asked" ends 0 'tray-1' ctl --fleet trays --conf "$desk/fleet.conf" --servers "https://10.77.1.2:1,$(etcd_url 1)"
