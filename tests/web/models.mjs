@@ -271,7 +271,7 @@ export function fleet(n = 10_000, { well = false } = {}) {
 		const old = !well && i % 1250 === 11;
 		const mute = !well && i >= 90 && i < 93;
 		return { tray: `tray-${String(i).padStart(5, '0')}`, alive: !dead, labels: [`hall=${1 + Math.floor(i / 2500)}`, `rack=${Math.floor(i / 40)}`], policy_name: 'base', policy_version: old ? 41 : 42, late: old,
-			fresh: well || (i !== 60 && !old), closed_count: well || i !== 61 ? 0 : 2, alarm_count: well || i !== 62 ? 0 : 1, status_signature: 'signed', passed_bits_per_second: dead || mute ? null : 40e9 + i * 1e5,
+			fresh: well || (i !== 60 && !old), closed_count: well || i !== 61 ? 0 : 2, alarm_count: well || i !== 62 ? 0 : 1, status_signature: !well && i === 62 ? 'refused' : i === 63 ? 'unsigned' : dead || mute ? null : 'signed', passed_bits_per_second: dead || mute ? null : 40e9 + i * 1e5,
 			dropped_bits_per_second: dead || mute ? null : i % 100 === 1 ? 3e6 : 0, heard_ago_s: dead || mute ? 700 : 12, certificate_ends_in_s: dead || mute ? null : 86400 * (!well && i < 2 ? 12 + i : 300), why: dead || mute ? 'no answer: connection timed out' : null };
 	});
 	// As fleet/model/page.c sorts by worst.

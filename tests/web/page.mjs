@@ -635,6 +635,16 @@ await part('the fleet', async () => {
 	await t.page.click('.peers .row-link >> nth=0');
 	ok('a tray says what to type', (await t.says(`bwlimit-ctl --fleet status --tray ${first}`)) && (await t.says(`bwlimit-ctl --fleet revoke --tray ${first} --key YOUR.pem`)) && (await t.says(`bwlimit-ctl --fleet expel ${first} --key YOUR.pem`)));
 	await t.close();
+	const word = async (tray) => {
+		const one = await open(browser, scenes.fleet(), { query: `?label=rack%3D1&tray=${tray}` });
+		await one.says('1 to 40');
+		const row = await one.page.evaluate((name) => [...document.querySelectorAll('.peers tbody tr')].find((r) => r.innerText.includes(name))?.innerText ?? '', tray);
+		const card = await one.page.evaluate(() => document.querySelector('.one-tray').innerText);
+		await one.close();
+		return [/\b(signed|unsigned|refused)\b/.exec(row)?.[0], card.includes('its status is signed'), card.includes('its status is not signed: its certificate’s word'), card.includes('its status is refused: what it said before is shown')];
+	};
+	same('whose word the status of a tray is', [await word('tray-00064'), await word('tray-00063'), await word('tray-00062')],
+		[['signed', true, false, false], ['unsigned', false, true, false], ['refused', false, false, true]]);
 });
 
 await part('the fleet’s worst', async () => {

@@ -39,6 +39,9 @@ function trayWhy(t: Tray): string {
 	return words.filter(Boolean).join('; ') || DASH;
 }
 
+/** Whose word its status is. */
+const trayWord = (t: Tray): string => ({ signed: 'its status is signed', unsigned: 'its status is not signed: its certificate’s word', refused: 'its status is refused: what it said before is shown' })[t.status_signature ?? ''] ?? 'no status is known';
+
 const usedShare = (s: Sum): number | null => (s.volume_bytes && s.used_bytes !== null ? s.used_bytes / s.volume_bytes : null);
 /** What is late, old or closed is looked at first; who has an alarm loses his grants. */
 const lookAt = (t: Tray): string | null => typed`bwlimit-ctl --fleet status --tray ${t.tray}`;
@@ -108,6 +111,7 @@ export class FleetPage implements View {
 				{ id: 'rate', title: 'now', figures: true, width: 's', sort: (t) => t.passed_bits_per_second, text: (t) => rate(t.passed_bits_per_second) },
 				{ id: 'drops', title: 'refused', figures: true, width: 's', sort: (t) => t.dropped_bits_per_second, text: (t) => rate(t.dropped_bits_per_second) },
 				{ id: 'heard', title: 'heard ago', figures: true, width: 's', text: (t) => (t.heard_ago_s === null ? DASH : span(Math.floor(t.heard_ago_s))), tip: 'Since the tray last answered the controller' },
+				{ id: 'signature', title: 'status', width: 's', text: (t) => t.status_signature ?? DASH, tip: 'What it says of itself: signed by the key that its enrolment names, or not, or refused' },
 				{ id: 'why', title: 'what is wrong', text: (t) => trayWhy(t) },
 			],
 		});
@@ -242,11 +246,11 @@ export class FleetPage implements View {
 	/** The tray that was chosen: what is wrong, and what to type. Its own page is at its own bwlimit-web. */
 	private drawOne(t: Tray | null): void {
 		attr(this.tray, 'hidden', t ? null : '');
-		const says = t ? `${t.tray} ${trayWhy(t)}` : '';
+		const says = t ? `${t.tray} ${trayWhy(t)} ${trayWord(t)}` : '';
 		if (!t || this.trayShown === says) return;
 		this.trayShown = says;
 		const lines = [lookAt(t), revokeTray(t), typed`bwlimit-ctl --fleet expel ${t.tray} --key YOUR.pem`, ...t.labels.map((l) => typed`bwlimit-ctl --fleet top --label ${l}`)];
-		this.tray.replaceChildren(h('div', { class: 'beside' }, h('h2', { id: 'one-tray' }, mark(trayLevel(t)), t.tray), h('span', {}, trayWhy(t)),
+		this.tray.replaceChildren(h('div', { class: 'beside' }, h('h2', { id: 'one-tray' }, mark(trayLevel(t)), t.tray), h('span', {}, trayWhy(t)), h('span', { class: 'small' }, trayWord(t)),
 			h('a', { href: link({ tray: '' }) }, 'close')), h('div', { class: 'beside' }, ...lines.filter((l) => l !== null).map((l) => commandLine(l))));
 	}
 

@@ -60,7 +60,7 @@ export interface Sum {
 	used_bytes: N; volume_bytes: N; worst_tray: S; worst_dropped_bits_per_second: N; worst_share: N;
 }
 export interface Tray {
-	tray: string; alive: boolean; labels: string[]; policy_name: S; policy_version: N; late: boolean | null; fresh: boolean | null; closed_count: N; alarm_count: N;
+	tray: string; alive: boolean; labels: string[]; policy_name: S; policy_version: N; late: boolean | null; fresh: boolean | null; closed_count: N; alarm_count: N; status_signature: S;
 	passed_bits_per_second: N; dropped_bits_per_second: N; heard_ago_s: N; why: S;
 }
 export interface FleetStatus { time: string; fleet: string; tray_count: number; alive_count: number; heard_count: number; ending_certificate_count: number; first_certificate_tray: S; first_certificate_ends_in_s: N; late_count: number; policies: { policy_name: string; policy_version: number; tray_count: number }[]; sums: Sum[]; trays: Tray[] }
