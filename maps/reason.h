@@ -38,8 +38,8 @@
 	X(SRC_MAC, "source-mac", 0, "not the host port's MAC", "") \
 	X(SRC_ADDR, "source-address", 0, "not one of the host port's sources", \
 	  "list the prefix in sources") \
-	X(LOCAL_PROTO, "local-protocol", 0, "ends at the DPU: multicast, broadcast, LLDP, MLD, …", \
-	  "") \
+	X(LOCAL_PROTO, "local-protocol", 0, \
+	  "ends at the DPU: multicast, broadcast, LLDP, MLD, …; out: its own MLD and IGMP", "") \
 	X(SOURCE_ROUTE, "source-route", 0, "IPv4 source route or IPv6 routing header", "") \
 	X(EXT_HEADERS, "ext-headers", 0, "more extension headers than are followed", "") \
 	X(TOO_BIG, "too-big", 0, \

@@ -82,6 +82,27 @@ static __always_inline _Bool bwl_leave_esp(struct bwl_ctx *c, struct __sk_buff *
 }
 
 /*
+ * The kernel's own report of the groups that a device listens to (IGMPv3, RFC 3376, 4.2; MLDv2, RFC
+ * 3810, 5.2), which it makes by itself as soon as the device has an address: behind a router alert,
+ * and to the link's routers alone. It does not leave, and is no sign of cleartext. No host and
+ * nobody on the wire can ask for one: their queries reach no socket. Who makes packets on the DPU
+ * hides nothing by it: nothing of it leaves, and ND, which he could make as well, does.
+ */
+static __always_inline _Bool bwl_is_group_report(const struct bwl_pkt *k)
+{
+	const __be32 *s = k->saddr, *d = k->daddr;
+
+	if (!k->group || k->plain || k->fragment)
+		return 0;
+	if (k->family == 4)
+		return k->proto == IPPROTO_IGMP && d[3] == bwl_htonl(0xe0000016); /* 224.0.0.22 */
+	return k->family == 6 && k->proto == IPPROTO_ICMPV6 && d[0] == bwl_htonl(0xff020000) &&
+	       !(d[1] | d[2]) && d[3] == bwl_htonl(0x16) &&
+	       ((s[0] & bwl_htonl(0xffc00000)) == bwl_htonl(0xfe800000) ||
+		!(s[0] | s[1] | s[2] | s[3]));
+}
+
+/*
  * The last gate: only what our program tagged at a host port, and that either as ESP to its
  * peer's DPU or because it may go in the clear at this moment; otherwise only what the DPU made
  * itself (no ingress interface).
@@ -119,6 +140,8 @@ static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb
 	r = bwl_underlay(c);
 	if (r != BWL_R_NONE)
 		return r;
+	if (bwl_is_group_report(&c->pkt))
+		return BWL_R_LOCAL_PROTO;
 	if (!c->base->self_id || !c->pkt.family)
 		return BWL_R_GATE;
 	r = bwl_grant(c, bwl_dest(c, c->pkt.daddr));

@@ -101,6 +101,20 @@ check "and it is told as that" lab_wait_for 30 said 'port: hpf0 lost its carrier
 stop
 
 start 'cleartext: revoke'
+reports() { # that the last gate of p0 has stopped
+	"$CTL" --json reasons | jq '[.reasons[] | select(.port == "p0" and .hook == "gate" and .reason == "local-protocol").frames] | add // 0'
+}
+before=$(reports)
+ip_in dpu addr add fd00:99::1/64 dev p0 nodad
+ip_in dpu addr add 239.1.2.3/32 dev p0 autojoin
+told() { [[ $(reports) -ge $((before + 2)) ]]; }
+check "control: the kernel's reports of groups (MLD, IGMP) come to the last gate, and are counted" lab_wait_for 20 told
+for mac in 03 04; do # the second is told by a turn that has looked at the gate since
+	ip_in dpu neigh replace 192.0.2.77 lladdr 02:00:00:00:00:$mac dev p0 nud permanent
+	lab_wait_for 30 said "neighbour: a neighbour at p0 is now 02:00:00:00:00:$mac" || note "no turn is seen"
+done
+refute "they are no cleartext" said 'cleartext:'
+check "and revoke nothing" state live
 in_dpu ping -c 1 -W 1 192.0.2.254 >/dev/null 2>&1
 check "cleartext that the last gate stops revokes" lab_wait_for 30 state revoked
 check "and is counted" lab_wait_for 30 said 'cleartext: [0-9]* frames stopped by the last gate of p0'

@@ -228,6 +228,42 @@ static void the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu(void 
 	       { "eth ip4 src=192.0.2.2 dst=192.0.2.9 type=50 fill=60", "gate" });
 }
 
+/* In both families: to the routers of the link, behind a router alert; and whatever else is not. */
+#define MLD "eth dst=33:33:00:00:00:16 ip6 src=fe80::1 dst=ff02::16 hop=1"
+#define ALERT6 " ext kind=0 size=8 icmp kind=143"
+#define IGMP "eth dst=01:00:5e:00:00:16 ip4 src=192.0.2.2 dst=224.0.0.22 ttl=1"
+#define ALERT4 " opt=94040000 igmp kind=34"
+
+static uint64_t stopped(void)
+{
+	uint32_t id = id_of("sealed");
+
+	return rig->pins->state[bwl_accept_state(id)].stopped;
+}
+
+static void a_report_of_groups_stops_at_the_gate_and_is_no_sign_of_cleartext(void **state)
+{
+	(void)state;
+	policy_with_sa();
+	EXPECT(gate, { MLD ALERT6, "local-protocol" },
+	       { "eth dst=33:33:00:00:00:16 ip6 src=:: dst=ff02::16 hop=1" ALERT6,
+		 "local-protocol" },
+	       { IGMP ALERT4, "local-protocol" },
+	       /* of another protocol, without the alert, to or from somebody else */
+	       { MLD " ext kind=0 size=8 udp", "gate" }, { MLD " icmp kind=143", "gate" },
+	       { IGMP " opt=94040000 udp", "gate" }, { IGMP " igmp kind=34", "gate" },
+	       { "eth dst=33:33:00:00:00:16 ip6 src=fd00:7::2 dst=ff02::16 hop=1" ALERT6, "gate" },
+	       { "eth dst=33:33:00:00:00:16 ip6 src=fe80::1 dst=ff02::17 hop=1" ALERT6, "gate" },
+	       { "eth dst=33:33:00:00:00:16 ip6 src=fe80::1 dst=ff05::16 hop=1" ALERT6, "gate" },
+	       { "eth ip6 src=fe80::1 dst=ff02::16 hop=1" ALERT6, "gate" },
+	       { "eth dst=01:00:5e:00:00:16 ip4 src=192.0.2.2 dst=10.3.0.1 ttl=1" ALERT4, "gate" },
+	       { "eth ip4 src=192.0.2.2 dst=224.0.0.22 ttl=1" ALERT4, "gate" });
+	assert_int_equal(stopped(), 1);
+	/* Of a host's, whether it was charged or not. */
+	EXPECT(forwarded_gate, { MLD ALERT6, "gate" }, { IGMP ALERT4, "gate" });
+	EXPECT(tagged_gate, { MLD ALERT6, "gate" }, { IGMP ALERT4, "gate" });
+}
+
 static void revoking_closes_the_host_port_the_gate_and_the_way_in(void **state)
 {
 	struct bwl_err e = { 0 };
@@ -295,6 +331,7 @@ int main(void)
 		RIG_TEST(esp_and_ike_come_only_from_the_dpu_of_a_peer),
 		RIG_TEST(a_flood_of_ike_in_the_name_of_a_peer_ends_at_that_peers_limit),
 		RIG_TEST(the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu),
+		RIG_TEST(a_report_of_groups_stops_at_the_gate_and_is_no_sign_of_cleartext),
 		RIG_TEST(esp_of_a_grant_that_has_ended_stops_at_the_last_gate),
 		RIG_TEST(revoking_closes_the_host_port_the_gate_and_the_way_in),
 		RIG_TEST(a_policy_whose_remotes_a_host_could_reach_is_refused),
