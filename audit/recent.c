@@ -77,6 +77,27 @@ static size_t least(const struct bwl_audit_recent *v)
 	return bytes > v->bytes / 3 ? first : 0;
 }
 
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+/* Somebody has looked at the signs up to that record. */
+static void acknowledge(struct bwl_audit_recent *v, const json_t *record)
+{
+	const json_t *upto = json_object_get(json_object_get(record, "data"), "record");
+
+	for (size_t i = 0; json_is_integer(upto) && i < v->n; i++) {
+		json_t *said = v->line[i].said;
+
+		if (!strcmp(text_of(said, "event"), "tamper") &&
+		    json_integer_value(json_object_get(said, "record")) <= json_integer_value(upto))
+			json_object_set_new(said, "acknowledged", json_true());
+	}
+}
+
 /* What became of it is said now. */
 static void drop_intent(struct bwl_audit_recent *v, json_int_t pid)
 {
@@ -85,13 +106,6 @@ static void drop_intent(struct bwl_audit_recent *v, json_int_t pid)
 			drop(v, i);
 			return;
 		}
-}
-
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "";
 }
 
 /* bwlimitd says it; what the tools record says none, and is what somebody did. */
@@ -118,10 +132,12 @@ static void add(struct bwl_audit_recent *v, const struct bwl_audit_item *i)
 
 	if (!l.host && !l.intent)
 		drop_intent(v, l.pid);
-	l.said = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "time", text_of(i->json, "time"),
+	if (!strcmp(event, "ack"))
+		acknowledge(v, i->json);
+	l.said = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:b}", "time", text_of(i->json, "time"),
 			   "level", level_of(i->json, event), "program", text_of(by, "program"),
 			   "event", event, "text", text_of(i->json, "text"), "record",
-			   (json_int_t)i->n);
+			   (json_int_t)i->n, "acknowledged", false);
 	l.len = l.said ? json_dumpb(l.said, NULL, 0, JSON_COMPACT) + 1 : 0;
 	if (!l.len || l.len > BWL_AUDIT_RECENT_BYTES) {
 		json_decref(l.said);

@@ -6,7 +6,8 @@
  * Of each record when, by which program, its event, its level and its text are kept, no data. What
  * a host causes at will ("junk") and totals are left out; of what else it causes ("host") the
  * oldest goes first, so that nobody who sends hides what an operator or an alarm said. An intent is
- * left out once its program has said what became of it.
+ * left out once its program has said what became of it. A sign of tampering is acknowledged where a
+ * record of event `ack` behind it says so (`bwlimit-ctl audit ack`).
  */
 #ifndef BWL_AUDIT_RECENT_H
 #define BWL_AUDIT_RECENT_H

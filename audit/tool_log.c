@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* See tool_log.h. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 static bool pending; /* an intent was recorded, the action not yet */
 static char intended[1024];
 
-static int append(enum bwl_audit_urgency u, const char *event, const char *text, struct bwl_err *e)
+static int append(enum bwl_audit_urgency u, const char *event, const char *text, json_t *data,
+		  bool must, struct bwl_err *e)
 {
 	const char *by = getenv("BWLIMIT_ORDERED_BY"); /* set by bwlimitd, which runs us for him */
 	struct bwl_audit_log *l;
@@ -19,7 +21,9 @@ static int append(enum bwl_audit_urgency u, const char *event, const char *text,
 
 	snprintf(with, sizeof(with), "%s%s%s", text, by ? ", ordered by " : "", by ? by : "");
 	if (!r && l)
-		r = bwl_audit_append(l, u, event, with, NULL, NULL, e);
+		r = bwl_audit_append(l, u, event, with, data, NULL, e);
+	else if (!r && must)
+		r = bwl_fail(e, ENOENT, "there is no audit log");
 	bwl_audit_close(l);
 	return r;
 }
@@ -37,7 +41,7 @@ static int sink(bool intent, const char *text, struct bwl_err *e)
 	int r;
 
 	if (intent) {
-		r = append(BWL_AUDIT_BEFORE, "intent", text, e);
+		r = append(BWL_AUDIT_BEFORE, "intent", text, NULL, false, e);
 		if (r && e && !*e->hint)
 			bwl_err_hint(
 				e,
@@ -49,7 +53,7 @@ static int sink(bool intent, const char *text, struct bwl_err *e)
 	pending = false;
 	/* the first word: "policy apply x.yaml: …" is a `policy` */
 	snprintf(event, sizeof(event), "%.*s", (int)strcspn(text, " :"), text);
-	r = append(BWL_AUDIT_AFTER, event, text, &mine);
+	r = append(BWL_AUDIT_AFTER, event, text, NULL, false, &mine);
 	if (r)
 		warn(text, &mine);
 	return r;
@@ -69,7 +73,7 @@ void bwl_audit_tool_end(const char *why)
 		return;
 	pending = false;
 	snprintf(text, sizeof(text), "%s: %s", intended, why);
-	if (append(BWL_AUDIT_AFTER, "failed", text, &e))
+	if (append(BWL_AUDIT_AFTER, "failed", text, NULL, false, &e))
 		warn(text, &e);
 }
 
@@ -82,6 +86,11 @@ void bwl_audit_record(const char *event, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (append(BWL_AUDIT_AFTER, event, text, &e))
+	if (append(BWL_AUDIT_AFTER, event, text, NULL, false, &e))
 		warn(text, &e);
+}
+
+int bwl_audit_must_record(const char *event, const char *text, json_t *data, struct bwl_err *e)
+{
+	return append(BWL_AUDIT_AFTER, event, text, data, true, e);
 }

@@ -15,5 +15,10 @@ void bwl_audit_tool_end(const char *why);
 /* A record that is written to the log only; a failure is a warning. */
 void bwl_audit_record(const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/*
+ * The same, with data for programs (borrowed), of what is nothing unless it is written: that the
+ * log is off or cannot be written is an error.
+ */
+int bwl_audit_must_record(const char *event, const char *text, json_t *data, struct bwl_err *e);
 
 #endif

@@ -64,6 +64,7 @@ static const struct entry {
 	{ "heartbeat", NULL, CTL_OPERATE, false, { "--lift", NULL } },
 	{ "stop", NULL, CTL_OPERATE, false, { "--off", NULL } },
 	{ "lease", "renew", CTL_OPERATE, false, { "--for", NULL } },
+	{ "audit", "ack", CTL_OPERATE, false, { NULL } },
 	{ "tamper", NULL, CTL_OPERATE, false, { "--peer", NULL } },
 };
 

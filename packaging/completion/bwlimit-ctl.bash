@@ -121,7 +121,7 @@ _bwlimit_ctl() {
 		return
 		;;
 	journal/) words='init show' ;;
-	audit/) words='init show verify checkpoint' ;;
+	audit/) words='init show ack verify checkpoint' ;;
 	audit/init) words='--dir --origin --size' ;;
 	audit/show) words='--dir --since' ;;
 	audit/verify) words='--dir --key --checkpoint --witness --proof' ;;

@@ -153,6 +153,10 @@ check "stop --off" ctl stop stop --off
 check "audit init" ctl audit-init audit init
 quiet() { "$CTL" "$@" >/dev/null 2>&1; }
 quiet grant d1 reason again
+quiet tamper nothing happened
+sign() { "$CTL" --json audit show | jq -s "[.[] | select(.event == \"tamper\").n] | last"; }
+check "audit ack" ctl audit-ack audit ack "$(sign)" a test
+check "audit ack of no sign" ctl error audit ack 999999 a test
 check "audit checkpoint" ctl audit-checkpoint audit checkpoint
 "$CTL" audit checkpoint >"$LAB_TMP/old" 2>/dev/null
 quiet grant d2 reason again

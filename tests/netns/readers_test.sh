@@ -22,7 +22,7 @@ printf 'bwlimit:x:%d:\nbwlimit-read:x:%d:\n' $WRITERS $READERS >>"$LAB_TMP/group
 mount --bind "$LAB_TMP/group" /etc/group
 chmod 711 "$LAB_TMP"
 STATE=$LAB_TMP/state
-export BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal
+export BWLIMIT_JOURNAL_DIR=$LAB_TMP/journal BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
 
 as() { # group, command…: nobody's user with that group alone, and without any capability
 	in_dpu setpriv --reuid $NOBODY --regid $NOBODY --groups "$1" --inh-caps=-all \
@@ -38,6 +38,7 @@ fails() { ! "$@" >"$LAB_TMP/out" 2>"$LAB_TMP/err"; }
 
 # In this order: an attach that knows of no groups must work too.
 "$CTL" journal init >/dev/null
+"$CTL" audit init >/dev/null
 check "attach makes the pins" lab_attach
 {
 	echo "peers:"
@@ -116,7 +117,7 @@ check "root opens it" opens in_dpu
 # --- each command that changes something
 changes=("grant d1 rate 9mbit" "peer set d1 rate 9mbit" "peer delete d1" "revoke d1" "revoke --all" "stop"
 	"heartbeat" "policy apply $LAB_TMP/desired.yaml" "policy rollback" "policy confirm" "tamper test"
-	"lease renew" "journal init" "audit init --origin x/y")
+	"lease renew" "audit ack 1 seen" "journal init" "audit init --origin x/y")
 before=$("$CTL" --json policy show | jq -S .)
 for verb in "${changes[@]}"; do
 	# shellcheck disable=SC2086
@@ -175,6 +176,13 @@ words() { # group, JSON of a request to the socket of commands
 }
 commands=$(cd /run/bwlimit && ls "$LAB"*.commands)
 exits() { run words "$1" "$commands" "$2" && says "$3"; } # group, request, answer
+check "an operator tells of tampering" run writer "$CTL" tamper a test
+sign=$("$CTL" audit show --json | jq -s '[.[] | select(.event == "tamper").n] | max')
+check "by hand a reader acknowledges no sign" exits $READERS '{"argv":["audit","ack","'"$sign"'","seen"]}' '"exit":1'
+check "that is for operators" says 'is not for you'
+check "an operator does" run writer "$CTL" audit ack "$sign" ticket 12
+check "and the audit log says who" eval \
+	'[[ $("$CTL" audit show --json | jq -s "[.[] | select(.event == \"ack\").text]") =~ "record $sign: ticket 12, ordered by "[^\"]*$NOBODY ]]'
 check "by hand a reader may read" exits $READERS '{"argv":["peer","list"]}' '"exit":0'
 check "and revoke nothing" exits $READERS '{"argv":["revoke","d1"]}' '"exit":1'
 check "no file of root's is read by name" exits $WRITERS '{"argv":["policy","check","'"$LAB_TMP"'/secret"]}' '"exit":1'

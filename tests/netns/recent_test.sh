@@ -59,6 +59,28 @@ check "so is a sign of tampering, as an alert, by the tool and by bwlimitd" lab_
 	'[.lines[] | select(.event == "tamper" and .level == "alert" and (.text | contains("the lid was opened"))).program] | sort == ["bwlimit-ctl", "bwlimitd"]'
 check "the oldest first, as root reads them" eval \
 	'diff <(jq -r ".lines[] | \"\(.record) \(.time) \(.text)\"" "$LAB_TMP/got") <("$CTL" audit show --json | jq -r "select(.event != \"intent\") | \"\(.n) \(.time) \(.text)\"") >&2'
+
+note "Acknowledged"
+refute "control: nobody has acknowledged it" has '.lines[] | select(.acknowledged)'
+sign=$(jq '[.lines[] | select(.event == "tamper").record] | max' "$LAB_TMP/got")
+other=$(jq '[.lines[] | select(.event == "grant").record] | max' "$LAB_TMP/got")
+refuses() { # words that it must say, word…
+	! in_dpu "$CTL" audit ack "${@:2}" >"$LAB_TMP/out" 2>&1 && grep -q "$1" "$LAB_TMP/out" || { note "$(cat "$LAB_TMP/out")"; return 1; }
+}
+check "what is no sign is refused, with the newest one's record" refuses "newest is record $sign" "$other" seen
+check "so is a record that is yet to come" refuses "no sign of tampering" 999999 seen
+check "and who says nothing of why" refuses "reason is missing" "$sign"
+refute "nobody reads an acknowledgement that was refused" has '.lines[] | select(.acknowledged)'
+in_dpu "$CTL" tamper and again >/dev/null 2>&1
+check "control: a new sign comes" lab_wait_for 10 has '[.lines[] | select(.event == "tamper" and (.text | contains("and again")))] | length == 2'
+check "bwlimit-ctl audit ack acknowledges signs up to a record" eval \
+	'in_dpu "$CTL" --json audit ack "$sign" the lid: "ticket 12" >"$LAB_TMP/out" && jq -e ".record == $sign and .sign_count == 2" "$LAB_TMP/out" >/dev/null || { note "$(cat "$LAB_TMP/out")"; false; }'
+check "those are told as acknowledged" lab_wait_for 10 has \
+	'[.lines[] | select(.acknowledged).text] | length == 2 and all(contains("the lid was opened"))'
+check "with who said why" has '.lines[] | select(.event == "ack" and .program == "bwlimit-ctl" and (.text | contains("ticket 12")))'
+check "and the new one is not" has '[.lines[] | select(.event == "tamper" and (.text | contains("and again"))).acknowledged] == [false, false]'
+check "said again it is no record more" eval 'in_dpu "$CTL" --json audit ack "$sign" again | jq -e ".sign_count == 0" >/dev/null'
+check "once" has '[.lines[] | select(.event == "ack")] | length == 1'
 newest() { gets 200 /api/v1/audit && diff <(jq -S . "$LAB_TMP/got") <("$CTL" --json audit checkpoint 2>/dev/null | jq -S .) >/dev/null; }
 check "the newest checkpoint is there" lab_wait_for 10 newest
 ! can_judge || check "as its schema says" judge audit-checkpoint <"$LAB_TMP/got"

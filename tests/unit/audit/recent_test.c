@@ -80,7 +80,7 @@ static void each_record_is_a_line_once_and_without_its_data(void **state)
 	assert_string_equal(of(1, "program"), program_invocation_short_name);
 	assert_int_equal(json_integer_value(json_object_get(json_array_get(lines, 1), "record")),
 			 1);
-	assert_int_equal(json_object_size(json_array_get(lines, 0)), 6);
+	assert_int_equal(json_object_size(json_array_get(lines, 0)), 7);
 	assert_null(json_object_get(json_array_get(lines, 0), "data"));
 	bwl_audit_close(l);
 }
@@ -101,6 +101,40 @@ static void a_level_is_the_one_that_was_said(void **state)
 	assert_string_equal(of(2, "level"), "alert");
 	assert_string_equal(of(3, "level"), "warning");
 	assert_string_equal(of(4, "level"), "notice");
+	bwl_audit_close(l);
+}
+
+static bool is_acknowledged(size_t i)
+{
+	return json_is_true(json_object_get(json_array_get(lines, i), "acknowledged"));
+}
+
+static void a_sign_is_acknowledged_by_a_later_record_and_one_that_comes_then_is_not(void **state)
+{
+	struct bwl_audit_log *l = opened();
+
+	(void)state;
+	say(l, BWL_AUDIT_AFTER, "tamper", "first", NULL);
+	say(l, BWL_AUDIT_AFTER, "grant", "d1", NULL);
+	say(l, BWL_AUDIT_AFTER, "tamper", "not seen yet", NULL);
+	look();
+	assert_false(is_acknowledged(0) || is_acknowledged(1) || is_acknowledged(2));
+	say(l, BWL_AUDIT_AFTER, "ack", "no number", NULL);
+	say(l, BWL_AUDIT_AFTER, "ack", "no number", json_pack("{s:s}", "record", "9"));
+	say(l, BWL_AUDIT_AFTER, "grant", "another event", json_pack("{s:i}", "record", 9));
+	look();
+	assert_false(is_acknowledged(0));
+	say(l, BWL_AUDIT_AFTER, "ack", "of the first", json_pack("{s:i}", "record", 1));
+	assert_int_equal(look(), 1);
+	assert_true(is_acknowledged(0));
+	assert_false(is_acknowledged(1)); /* no sign */
+	assert_false(is_acknowledged(2));
+	say(l, BWL_AUDIT_AFTER, "ack", "of more than there are", json_pack("{s:i}", "record", 99));
+	say(l, BWL_AUDIT_AFTER, "tamper", "new", NULL);
+	look();
+	assert_true(is_acknowledged(2));
+	assert_string_equal(of(8, "text"), "new");
+	assert_false(is_acknowledged(8));
 	bwl_audit_close(l);
 }
 
@@ -254,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		R(each_record_is_a_line_once_and_without_its_data),
 		R(a_level_is_the_one_that_was_said),
+		R(a_sign_is_acknowledged_by_a_later_record_and_one_that_comes_then_is_not),
 		R(what_was_only_intended_stands_until_it_is_said_what_became_of_it),
 		R(a_host_pushes_nothing_out),
 		R(the_lines_have_room_in_64_kib),
