@@ -128,7 +128,7 @@ static char *ask(const struct asker_conf *c, const char *question, size_t *ret_l
 	return bwl_take_ptr(&text);
 }
 
-static int answer_aged(int fd, unsigned status, const char *text, size_t len, uint64_t age_ms)
+int asker_answer(int fd, unsigned status, const char *text, size_t len, uint64_t age_ms)
 {
 	const struct asker_head head = { status, (uint32_t)len, age_ms };
 	int r = bwl_bytes_write(fd, &head, sizeof(head));
@@ -140,7 +140,7 @@ static int answer_aged(int fd, unsigned status, const char *text, size_t len, ui
 
 static int answer(int fd, unsigned status, const char *text, size_t len)
 {
-	return answer_aged(fd, status, text, len, 0);
+	return asker_answer(fd, status, text, len, 0);
 }
 
 /* A command that goes on: the newest of its lines, each of which is a document. */
@@ -263,7 +263,7 @@ static int answer_left(const struct asker_conf *c, const struct web_document *d,
 
 	if (read_left(c, d, &text, &len, &age_ms, &e) || judge(text, len, &e))
 		return answer_error(fd, &e);
-	return answer_aged(fd, OK, text, len, age_ms);
+	return asker_answer(fd, OK, text, len, age_ms);
 }
 
 /* A question: answered at once, or, of what goes on, with the next line. */
@@ -323,8 +323,9 @@ static int tap_step(int fd, struct tap *t, bool readable)
 }
 
 /* Until the other side has gone. There is one question that goes on. */
-static void serve(const struct asker_conf *c, int fd)
+static void answer_questions(const void *about, int fd)
 {
+	const struct asker_conf *c = about;
 	struct tap t = { .fd = -1 };
 	int r = 0;
 
@@ -348,7 +349,8 @@ static void serve(const struct asker_conf *c, int fd)
 	tap_close(&t);
 }
 
-int asker_start(const struct asker_conf *c, struct asker *ret, struct bwl_err *e)
+int asker_fork(void (*serve)(const void *about, int fd), const void *about, struct asker *ret,
+	       struct bwl_err *e)
 {
 	pid_t parent = getpid(), pid;
 	int pair[2];
@@ -366,12 +368,17 @@ int asker_start(const struct asker_conf *c, struct asker *ret, struct bwl_err *e
 		close(pair[0]);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() == parent)
-			serve(c, pair[1]);
+			serve(about, pair[1]);
 		_exit(0);
 	}
 	close(pair[1]);
 	*ret = (struct asker){ .fd = pair[0] };
 	return 0;
+}
+
+int asker_start(const struct asker_conf *c, struct asker *ret, struct bwl_err *e)
+{
+	return asker_fork(answer_questions, c, ret, e);
 }
 
 int asker_ask(struct asker *a, const char *question)

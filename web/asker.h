@@ -36,6 +36,11 @@ struct asker {
 
 /* Forks; the child never returns from it. */
 int asker_start(const struct asker_conf *c, struct asker *ret, struct bwl_err *e);
+/* The same of whatever else serves: until its end of the pair, fd, is closed. */
+int asker_fork(void (*serve)(const void *about, int fd), const void *about, struct asker *ret,
+	       struct bwl_err *e);
+/* What such a process gives back. */
+int asker_answer(int fd, unsigned status, const char *text, size_t len, uint64_t age_ms);
 /* It must not be busy. */
 int asker_ask(struct asker *a, const char *question);
 /*

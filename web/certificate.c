@@ -39,7 +39,7 @@ int certificate_metrics(const char *pem, char **ret, struct bwl_err *e)
 				r ? gnutls_strerror(r) : "it has no end");
 	f = bwl_must(open_memstream(ret, &len));
 	prom_family(f, NAME, PROM_GAUGE,
-		    "When the certificate ends that bwlimit-web has read when it was started.");
+		    "When the certificate ends that bwlimit-web has read last.");
 	prom_sample(f, NAME, &none, (double)end);
 	fclose(f);
 	return 0;

@@ -2,6 +2,7 @@
 /* See guests.h. */
 #include <netinet/in.h>
 #include <string.h>
+#include "fleet/http/tls.h"
 #include "guests.h"
 
 #define SECOND 1000000000ULL
@@ -38,7 +39,7 @@ unsigned guests_count(const struct guests *g, const struct guest *of_address)
 	return n;
 }
 
-static void shut(struct guest *x)
+void guests_shut(struct guest *x)
 {
 	shutdown(x->fd, SHUT_RDWR);
 	x->does = GUEST_GOES;
@@ -84,14 +85,16 @@ struct guest *guests_come(struct guests *g, int fd, const struct sockaddr *from,
 	guests_does(x, GUEST_ASKS, GUESTS_HEAD_S, now_ns);
 	many = guests_count(g, x) > GUESTS_OF_ADDRESS;
 	if (many || guests_count(g, NULL) > GUESTS_MOST)
-		shut(laziest(g, x, many, now_ns));
+		guests_shut(laziest(g, x, many, now_ns));
 	return x;
 }
 
 void guests_go(struct guest *x)
 {
-	if (x)
-		x->does = GUEST_FREE;
+	if (!x)
+		return;
+	bwl_tls_drop(x->began);
+	*x = (struct guest){ .does = GUEST_FREE };
 }
 
 void guests_does(struct guest *x, enum guest_does does, unsigned s, uint64_t now_ns)
@@ -107,5 +110,5 @@ void guests_look(struct guests *g, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < GUESTS_ROOM; i++)
 		if (is_here(&g->guest[i]) && now_ns > g->guest[i].by_ns)
-			shut(&g->guest[i]);
+			guests_shut(&g->guest[i]);
 }

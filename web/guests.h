@@ -27,6 +27,8 @@ struct guest {
 	int fd;
 	uint8_t address[16];
 	uint64_t since_ns, by_ns; /* by_ns: UINT64_MAX: he need not do anything */
+	void *session;            /* of tls.c; NULL: none */
+	struct bwl_tls *began;    /* what it began with, held */
 };
 struct guests {
 	struct guest guest[GUESTS_ROOM];
@@ -34,9 +36,11 @@ struct guests {
 
 /* NULL: there is no room, and he was shut down. */
 struct guest *guests_come(struct guests *g, int fd, const struct sockaddr *from, uint64_t now_ns);
-void guests_go(struct guest *x);
+void guests_go(struct guest *x); /* NULL-safe */
 /* What he does now, and how long he may take for it; 0 s: as long as he likes. */
 void guests_does(struct guest *x, enum guest_does does, unsigned s, uint64_t now_ns);
+/* He is shut down. */
+void guests_shut(struct guest *x);
 /* Those whose time is over are shut down. */
 void guests_look(struct guests *g, uint64_t now_ns);
 unsigned guests_count(const struct guests *g, const struct guest *of_address);

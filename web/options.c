@@ -28,6 +28,7 @@ static const char usage_text[] =
 	"  --ca FILE              authority of people's certificates\n"
 	"  --cert FILE            this machine's certificate\n"
 	"  --key FILE             its key\n"
+	"  --crl FILE             certificates that the authority has revoked: they are not let in\n"
 	"  --serve-to NAME[,…]    CommonNames of people's certificates that are let in (people)\n"
 	"  --page DIR             the page (" BWL_PAGE_DIR "); none: none\n"
 	"  --name NAME            what this node is called (its host's name)\n"
@@ -37,7 +38,7 @@ static const char usage_text[] =
 	"  --json                 errors as JSON\n"
 	"  --help, --version\n"
 	"\n"
-	"Ends on SIGTERM. Exit codes: 0 told to stop, 1 failed, 2 wrong use.\n"
+	"SIGHUP reads --ca, --cert, --key and --crl anew. Ends on SIGTERM. Exit codes: 0 told to stop, 1 failed, 2 wrong use.\n"
 	"\n"
 	"examples:\n"
 	"  " PROGRAM "                        then http://127.0.0.1:9650/\n"
@@ -90,6 +91,7 @@ static const char *find_ctl(void)
 
 static int judge(struct options *o, struct bwl_err *e)
 {
+	const char *const *tls = o->web.tls;
 	bool fleet = o->web.documents == &web_fleet;
 	int r = bwl_listen_address(o->listen, &o->web.at, e);
 
@@ -103,13 +105,15 @@ static int judge(struct options *o, struct bwl_err *e)
 			e, EINVAL,
 			"%s is every address of this machine: say one, of a management device",
 			o->listen);
-	if (!is_loopback(&o->web.at) && !o->cert) {
+	if (!is_loopback(&o->web.at) && !tls[BWL_TLS_CERT]) {
 		bwl_fail(e, EINVAL, "%s is not loopback: only with certificates on both sides",
 			 o->listen);
 		return bwl_hint(e, "--ca, --cert and --key; or 127.0.0.1 and `ssh -L`");
 	}
-	if (!o->ca != !o->cert || !o->ca != !o->key)
+	if (!tls[BWL_TLS_CA] != !tls[BWL_TLS_CERT] || !tls[BWL_TLS_CA] != !tls[BWL_TLS_KEY])
 		return bwl_fail(e, EINVAL, "--ca, --cert and --key belong together");
+	if (tls[BWL_TLS_CRL] && !tls[BWL_TLS_CA])
+		return bwl_fail(e, EINVAL, "--crl is of --ca");
 	o->of_management = !is_loopback(&o->web.at) && !fleet; /* a desk has no such devices */
 	return 0;
 }
@@ -125,6 +129,7 @@ static const struct option opts[] = {
 	{ "name", required_argument, NULL, WORD + 5 },
 	{ "commands", required_argument, NULL, WORD + 6 },
 	{ "conf", required_argument, NULL, WORD + 7 },
+	{ "crl", required_argument, NULL, WORD + 8 },
 	{ "host", required_argument, NULL, HOST },
 	{ "fleet", no_argument, NULL, FLEET },
 	{ "serve-to", required_argument, NULL, CLIENTS },
@@ -136,9 +141,15 @@ static const struct option opts[] = {
 
 static int take(struct options *o, int c, char *arg, struct bwl_err *e)
 {
-	const char **const words[] = { &o->listen,         &o->page,      &o->ca,
-				       &o->cert,           &o->key,       &o->web.name,
-				       &o->asker.commands, &o->asker.conf };
+	const char **const words[] = { &o->listen,
+				       &o->page,
+				       &o->web.tls[BWL_TLS_CA],
+				       &o->web.tls[BWL_TLS_CERT],
+				       &o->web.tls[BWL_TLS_KEY],
+				       &o->web.name,
+				       &o->asker.commands,
+				       &o->asker.conf,
+				       &o->web.tls[BWL_TLS_CRL] };
 
 	if (c >= WORD)
 		*words[c - WORD] = arg;

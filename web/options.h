@@ -11,7 +11,7 @@
 struct options {
 	struct web_conf web;
 	struct asker_conf asker;
-	const char *listen, *page, *ca, *cert, *key;
+	const char *listen, *page;
 	bool json, of_management; /* it must be a management device's address */
 };
 /* -1: go on; else the exit code. */

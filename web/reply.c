@@ -46,7 +46,7 @@ enum MHD_Result reply_send(struct web *w, struct MHD_Connection *conn, unsigned 
 		return MHD_NO;
 	for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
 		MHD_add_response_header(r, always[i][0], always[i][1]);
-	if (w->conf->cert)
+	if (w->tls)
 		MHD_add_response_header(r, "Strict-Transport-Security", "max-age=31536000");
 	done = MHD_queue_response(conn, status, r);
 	MHD_destroy_response(r);

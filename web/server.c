@@ -1,40 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The server's loop: libmicrohttpd, the askers, and those who wait. See web.h. */
-#include <gnutls/gnutls.h>
+#include <gnutls/abstract.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 #include "bwl/clock.h"
-#include "fleet/http/who.h"
 #include "web.h"
 
 #define TICK_MS 250
 #define HEAD_BYTES 16384 /* of a connection: the request's head and the answer's */
 #define USER_TIMEOUT_MS 30000U
-#define TLS "SECURE128:-VERS-ALL:+VERS-TLS1.3"
-
-/* In the handshake, as soon as his certificate is there. MHD has no use for the database's pointer.
- */
-static int verify(gnutls_session_t session)
-{
-	const struct web *w = gnutls_db_get_ptr(session);
-	char name[BWL_WHO_NAME];
-
-	return bwl_who(session, w->conf->client_names, name) ? GNUTLS_E_CERTIFICATE_ERROR : 0;
-}
-
-static void expect_certificate(struct web *w, struct MHD_Connection *conn)
-{
-	gnutls_session_t session =
-		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
-
-	gnutls_db_set_ptr(session, w);
-	gnutls_session_set_verify_function(session, verify);
-	gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUIRE);
-}
 
 static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
 			  enum MHD_ConnectionNotificationCode what)
@@ -53,8 +34,8 @@ static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
 		&w->guests, fd,
 		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
 		bwl_now_ns());
-	if (w->conf->cert)
-		expect_certificate(w, conn);
+	if (w->tls)
+		tls_begin(w, conn, *ctx);
 }
 
 static void on_end(void *arg, struct MHD_Connection *conn, void **ctx,
@@ -82,21 +63,23 @@ static void be_silent(void *arg, const char *fmt, va_list ap)
 	(void)ap;
 }
 
+/* libmicrohttpd wants one of its own, which no session has: tls.c gives each what is the newest. */
+static int no_certificate(gnutls_session_t session, const gnutls_datum_t *ca, int nca,
+			  const gnutls_pk_algorithm_t *algo, int nalgo, gnutls_pcert_st **pcert,
+			  unsigned *pcert_len, gnutls_privkey_t *key)
+{
+	(void)session, (void)ca, (void)nca, (void)algo, (void)nalgo;
+	(void)pcert, (void)pcert_len, (void)key;
+	return -1;
+}
+
 static struct MHD_Daemon *start(struct web *w)
 {
 	const struct web_conf *c = w->conf;
 	unsigned flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME;
-	const struct MHD_OptionItem tls[] = {
-		{ MHD_OPTION_HTTPS_MEM_TRUST, 0, c->ca },
-		{ MHD_OPTION_HTTPS_MEM_CERT, 0, c->cert },
-		{ MHD_OPTION_HTTPS_MEM_KEY, 0, c->key },
-		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS },
-		{ MHD_OPTION_END, 0, NULL },
-	};
-	const struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
 
 	flags |= c->at.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
-	flags |= c->cert ? MHD_USE_TLS : 0;
+	flags |= w->tls ? MHD_USE_TLS : 0;
 	/* clang-format off */
 	return MHD_start_daemon(flags, 0, NULL, NULL, on_ask, w,
 		MHD_OPTION_EXTERNAL_LOGGER, be_silent, NULL,
@@ -107,22 +90,27 @@ static struct MHD_Daemon *start(struct web *w)
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, w,
 		MHD_OPTION_NOTIFY_COMPLETED, on_end, w,
-		MHD_OPTION_ARRAY, c->cert ? tls : none,
+		/* what follows is of TLS; an array cannot have the callback */
+		w->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, BWL_TLS_PRIORITIES,
+		MHD_OPTION_HTTPS_CERT_CALLBACK, no_certificate,
 		MHD_OPTION_END);
 	/* clang-format on */
 }
 
 int web_open(struct web *w, const struct web_conf *c, struct bwl_err *e)
 {
+	int r;
+
 	w->conf = c;
+	r = c->tls[BWL_TLS_CERT] ? tls_open(w, e) : 0;
+	if (r)
+		return r;
 	errno = 0;
 	w->daemon = start(w);
 	if (w->daemon)
 		return 0;
-	bwl_fail(e, errno, "cannot listen: %s",
-		 errno ? strerror(errno) : "the certificate and the key do not match");
-	return bwl_hint(e, "the address is one of this machine, nobody else listens there, and "
-			   "--cert has a key that fits");
+	bwl_fail(e, errno, "cannot listen: %s", errno ? strerror(errno) : "libmicrohttpd refuses");
+	return bwl_hint(e, "the address is one of this machine, and nobody else listens there");
 }
 
 /* Lines and the room before them are taken out of JSON, where they mean nothing; in place. */
@@ -144,10 +132,10 @@ static size_t one_line(char *text, size_t len)
 /* Our own metrics behind those of bwlimit-ctl. */
 static char *add_ours(const struct web *w, char *text, uint32_t *len)
 {
-	size_t n = strlen(w->conf->metrics);
+	size_t n = strlen(w->metrics);
 
 	text = bwl_must(realloc(text, *len + n));
-	memcpy(text + *len, w->conf->metrics, n);
+	memcpy(text + *len, w->metrics, n);
 	*len += (uint32_t)n;
 	return text;
 }
@@ -163,7 +151,7 @@ static int take(struct web *w, unsigned i, uint64_t now_ns)
 		return r;
 	if (head.status != MHD_HTTP_OK || !e->document->text)
 		head.len = (uint32_t)one_line(text, head.len);
-	else if (w->conf->metrics)
+	else if (w->metrics)
 		text = add_ours(w, text, &head.len);
 	cache_put(&w->cache, e, head.status, text_new(text, head.len), now_ns);
 	e->older_ms = head.age_ms;
@@ -192,6 +180,7 @@ static int step(struct web *w, struct bwl_err *e)
 	now_ns = bwl_now_ns();
 	for (unsigned i = 0; !r && i < WEB_ASKERS; i++)
 		r = take(w, i, now_ns);
+	tls_step(w);
 	stream_step(w, now_ns);
 	answer_wake(w, now_ns);
 	guests_look(&w->guests, now_ns);
@@ -202,22 +191,37 @@ static int step(struct web *w, struct bwl_err *e)
 	return r ? bwl_fail(e, EPIPE, "the process that asks has ended") : 0;
 }
 
-int web_run(struct web *w, int stop_fd, struct bwl_err *e)
+/* Shall it go on? */
+static bool heed(struct web *w, int fd)
+{
+	struct signalfd_siginfo s;
+
+	if (read(fd, &s, sizeof(s)) != sizeof(s) || s.ssi_signo != SIGHUP)
+		return false;
+	tls_anew(w);
+	return true;
+}
+
+int web_run(struct web *w, int signal_fd, struct bwl_err *e)
 {
 	const union MHD_DaemonInfo *i = MHD_get_daemon_info(w->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	struct pollfd p[2 + WEB_ASKERS] = { { .fd = stop_fd, .events = POLLIN },
-					    { .fd = i->epoll_fd, .events = POLLIN } };
+	struct pollfd p[3 + WEB_ASKERS] = { { .fd = signal_fd, .events = POLLIN },
+					    { .fd = i->epoll_fd, .events = POLLIN },
+					    { .fd = w->keeper ? w->keeper->fd : -1,
+					      .events = POLLIN } };
 	int r = 0;
 
 	for (unsigned k = 0; k < WEB_ASKERS; k++)
-		p[2 + k] = (struct pollfd){ .fd = w->asker[k].fd, .events = POLLIN };
-	while (!r && !p[0].revents) {
+		p[3 + k] = (struct pollfd){ .fd = w->asker[k].fd, .events = POLLIN };
+	while (!r && (!p[0].revents || heed(w, signal_fd))) {
 		MHD_UNSIGNED_LONG_LONG ms = TICK_MS;
 
 		if (MHD_get_timeout(w->daemon, &ms) != MHD_YES || ms > TICK_MS)
 			ms = TICK_MS;
-		poll(p, 2 + WEB_ASKERS, (int)ms);
+		poll(p, 3 + WEB_ASKERS, (int)ms);
 		r = step(w, e);
+		if (!r && p[2].revents && !(p[2].revents & POLLIN))
+			r = bwl_fail(e, EPIPE, "the process that reads the certificate has ended");
 	}
 	return r;
 }
@@ -233,4 +237,5 @@ void web_close(struct web *w)
 		MHD_stop_daemon(w->daemon);
 	}
 	cache_done(&w->cache);
+	tls_close(w);
 }

@@ -6,6 +6,7 @@
 #include <microhttpd.h>
 #include "asker.h"
 #include "cache.h"
+#include "fleet/http/tls.h"
 #include "guests.h"
 #include "page.h"
 
@@ -20,10 +21,9 @@ struct web_conf {
 	const char *name; /* of the node, or of the fleet */
 	struct sockaddr_storage at;
 	const char *hosts[WEB_NAMES];        /* that a Host field may say; NULL ends them */
-	char *ca, *cert, *key;               /* PEM; NULL: no TLS */
+	const char *tls[_BWL_TLS_FILES];     /* their files; NULL: no TLS, of the CRL: none */
 	const char *client_names[WEB_NAMES]; /* CommonNames that are let in; NULL ends them */
 	struct page page;
-	char *metrics; /* our own, behind those of bwlimit-ctl; NULL: none */
 };
 
 struct request; /* of answer.c */
@@ -32,6 +32,10 @@ struct stream;  /* of stream.c */
 struct web {
 	const struct web_conf *conf;
 	struct MHD_Daemon *daemon;
+	struct bwl_tls *tls;  /* NULL: none */
+	char *metrics;        /* our own, behind those of bwlimit-ctl; NULL: none */
+	struct asker *keeper; /* reads the certificate anew; NULL: nobody does */
+	bool again;           /* he was told to while he did */
 	struct asker asker[WEB_ASKERS];
 	struct entry *asks[WEB_ASKERS]; /* what each asks for, held */
 	struct cache cache;
@@ -43,9 +47,19 @@ struct web {
 
 /* server.c */
 int web_open(struct web *w, const struct web_conf *c, struct bwl_err *e);
-/* Until stop_fd can be read, or an asker has gone. */
-int web_run(struct web *w, int stop_fd, struct bwl_err *e);
+/* Until an asker has gone, or a signal that can be read there: SIGHUP reads the certificate anew.
+ */
+int web_run(struct web *w, int signal_fd, struct bwl_err *e);
 void web_close(struct web *w);
+
+/* tls.c: who is let in, and the certificate that is read anew */
+int tls_open(struct web *w, struct bwl_err *e);
+void tls_close(struct web *w);
+/* A connection that begins; *x is NULL where there was no room for it. */
+void tls_begin(struct web *w, struct MHD_Connection *conn, struct guest *x);
+void tls_anew(struct web *w);
+/* What came of that, said on standard error. */
+void tls_step(struct web *w);
 
 /* reply.c: what answers and streams have in common */
 struct guest *reply_guest(struct MHD_Connection *conn);

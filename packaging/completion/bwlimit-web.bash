@@ -7,9 +7,9 @@ _bwlimit_web() {
 
 	case $prev in
 	--listen | --host | --serve-to | --name) return ;;
-	--ca | --cert | --key | --commands | --conf) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	--ca | --cert | --key | --crl | --commands | --conf) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	--page) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
 	esac
-	mapfile -t COMPREPLY < <(compgen -W "--listen --host --ca --cert --key --serve-to --page --name --commands --fleet --conf --json --help --version" -- "$cur")
+	mapfile -t COMPREPLY < <(compgen -W "--listen --host --ca --cert --key --crl --serve-to --page --name --commands --fleet --conf --json --help --version" -- "$cur")
 }
 complete -F _bwlimit_web bwlimit-web

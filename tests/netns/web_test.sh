@@ -238,9 +238,10 @@ as() { TLS=(--cacert "$pki/ca.pem" ${1:+--cert "$pki/$1.pem" --key "$pki/$1.key"
 as people
 check "who is let in gets documents" gets 200 /api/v1/stats
 check "and is told to come by TLS alone" head_has 'Strict-Transport-Security: max-age='
-ends() { # is told in metrics, behind bwlimit-ctl's own
-	local end=bwlimit_web_certificate_expiry_timestamp_seconds
-	gets 200 /metrics "$@" && grep -qx "$end $(date -d "$(openssl x509 -noout -enddate -in "$pki/web.pem" | cut -d = -f 2)" +%s)" "$LAB_TMP/got" &&
+ends() { ends_as web "$@"; }
+ends_as() { # certificate [curl's options]: its end is told in metrics, behind bwlimit-ctl's own
+	local end=bwlimit_web_certificate_expiry_timestamp_seconds file=$pki/$1.pem
+	gets 200 /metrics "${@:2}" && grep -qx "$end $(date -d "$(openssl x509 -noout -enddate -in "$file" | cut -d = -f 2)" +%s)" "$LAB_TMP/got" &&
 		grep -q '^bwlimit_peer_passed_bytes' "$LAB_TMP/got"
 }
 check "metrics say when this certificate ends" ends
@@ -260,6 +261,86 @@ as people
 check "control: he is let in" gets 200 /api/v1/stats
 events_by_tls() { in_dpu timeout 4 curl -sSN "${TLS[@]}" "https://$WEB_AT/api/v1/stream?documents=top&every=1s" 2>/dev/null | grep -c '^event: top'; }
 check "and gets events" [ "$(events_by_tls)" -ge 2 ]
+
+note "Read anew"
+mkdir "$pki/db"
+: >"$pki/db/index.txt"
+echo 01 >"$pki/db/crlnumber"
+printf '[ca]\ndefault_ca=x\n[x]\ndatabase=%s\ncrlnumber=%s\ndefault_md=sha256\n' "$pki/db/index.txt" "$pki/db/crlnumber" >"$pki/ca.conf"
+sign_list() { # file authority [option of openssl ca…]: its list of revoked certificates
+	openssl ca -config "$pki/ca.conf" -cert "$pki/$2.pem" -keyfile "$pki/$2.key" -gencrl -out "$pki/$1.pem" \
+		"${@:3}" 2>"$LAB_TMP/out" || { note "$(cat "$LAB_TMP/out")"; return 1; }
+	chmod a+r "$pki/$1.pem"
+}
+issue gone ca /CN=people && issue web2 ca /CN=tray-7-anew && chmod -R a+rX "$pki"
+cp "$pki/ca.pem" "$pki/now-ca.pem"
+cp "$pki/web.pem" "$pki/now.pem"
+cp "$pki/web.key" "$pki/now.key"
+sign_list crl ca -crldays 2
+check "control: with a list of nobody it starts" web_start --ca "$pki/now-ca.pem" --cert "$pki/now.pem" --key "$pki/now.key" --crl "$pki/crl.pem"
+as people
+check "who is not in the list is let in" gets 200 /api/v1/stats
+as gone
+check "control: so is who is to be revoked" gets 200 /api/v1/stats
+anew() { # words that it says: told to, it has read its files anew, or not
+	local n
+	n=$(grep -c "$1" "$LAB_TMP/web.err")
+	kill -HUP "$WEB_PID" && lab_wait_for 20 more_than "$n" "$1" || { note "$(tail -n 3 "$LAB_TMP/web.err")"; return 1; }
+}
+more_than() { [[ $(grep -c "$2" "$LAB_TMP/web.err") -gt $1 ]]; }
+flows() { # certificate: a stream of events that goes on, in $LAB_TMP/$1.events
+	in_dpu timeout 100 curl -sSN --cacert "$pki/ca.pem" --cert "$pki/$1.pem" --key "$pki/$1.key" \
+		"https://$WEB_AT/api/v1/stream?documents=top&every=1s" >"$LAB_TMP/$1.events" 2>/dev/null &
+	lab_wait_for 20 grep -q '^event: top' "$LAB_TMP/$1.events"
+}
+tops_of() { grep -c '^event: top' "$LAB_TMP/$1.events"; }
+flows people
+stays=$!
+flows gone
+goes=$!
+check "control: both have a stream" [ "$(tops_of people)" -ge 1 -a "$(tops_of gone)" -ge 1 ]
+openssl ca -config "$pki/ca.conf" -cert "$pki/ca.pem" -keyfile "$pki/ca.key" -revoke "$pki/gone.pem" 2>/dev/null
+sign_list crl ca -crldays 2
+cp "$pki/web2.pem" "$pki/now.pem"
+cp "$pki/web2.key" "$pki/now.key"
+check "told to by SIGHUP it reads its files anew, and hangs up on one" anew 'read anew; 1 hung up on'
+check "who is revoked is not let in any more" no_way_in gone
+as people
+check "who is not, is" gets 200 /api/v1/stats
+shown() { in_dpu openssl s_client -connect "$WEB_AT" -cert "$pki/people.pem" -key "$pki/people.key" -CAfile "$pki/ca.pem" </dev/null 2>/dev/null | grep -o "CN = $1\$" | head -n 1; }
+check "it shows its new certificate" [ -n "$(shown tray-7-anew)" ]
+refute "and the old one to nobody" [ -n "$(shown tray-7)" ]
+check "metrics say when the new one ends" ends_as now
+ended() { ! kill -0 "$goes" 2>/dev/null; }
+check "the stream of who is revoked has ended" lab_wait_for 20 ended
+was=$(tops_of people)
+goes_on() { [[ $(tops_of people) -gt $((was + 1)) ]]; }
+check "the one of who is not goes on" lab_wait_for 20 goes_on
+cp "$pki/web.key" "$pki/now.key"
+check "a key that does not fit is told, and not taken" anew 'what was read before holds'
+check "the one before is shown" [ -n "$(shown tray-7-anew)" ]
+cp "$pki/web2.key" "$pki/now.key"
+sign_list crl other -crldays 2
+check "nor is a list of another authority" anew 'list of revoked certificates is not signed by .*what was read before holds'
+check "so who is revoked stays so" no_way_in gone
+rm "$pki/crl.pem"
+check "nor is one that is not there" anew "cannot read '.*crl.pem'.*what was read before holds"
+check "so who is revoked stays so" no_way_in gone
+cp "$pki/other.pem" "$pki/now-ca.pem"
+sign_list crl other -crldays 2
+check "another authority is taken, and hangs up on who is none of its" anew 'read anew; [1-9][0-9]* hung up on'
+check "who was let in by the old one is not any more" no_way_in people
+as forged
+TLS=(--cacert "$pki/ca.pem" "${TLS[@]:2}")
+check "who has a certificate of the new one is" gets 200 /api/v1/stats
+sign_list crl other -crlsec 1
+too_old() { [[ $(date +%s) -gt $(date -d "$(openssl crl -noout -nextupdate -in "$pki/crl.pem" | cut -d = -f 2)" +%s) ]]; }
+check "control: a list gets too old" lab_wait_for 20 too_old
+check "which is not taken then" anew 'older than it may be; what was read before holds'
+kill "$stays" 2>/dev/null
+check "it is the same process all the time" kill -0 "$WEB_PID"
+check "without a certificate SIGHUP ends nothing" eval 'WEB_AT=127.0.0.1:9650; web_start && anew "no certificate to be read anew"'
+WEB_AT=10.250.0.1:9650
 web_start "${CERTS[@]}" --serve-to boss
 check "where another name is asked for he is not" no_way_in people
 done_testing

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A process of its own that reads the files of the certificate anew: the one that is on the network
+ * can open none. It is asked as an asker is (asker.h).
+ */
+#ifndef BWL_WEB_KEEPER_H
+#define BWL_WEB_KEEPER_H
+
+#include "asker.h"
+#include "fleet/http/tls.h"
+
+/* file: as of bwl_tls_read(), borrowed. */
+int keeper_start(const char *const file[_BWL_TLS_FILES], struct asker *ret, struct bwl_err *e);
+/* It must not be busy. */
+int keeper_ask(struct asker *keeper);
+/* 1: the files, the caller's; 0: not yet; negative: they cannot be read, or it has gone. */
+int keeper_take(struct asker *keeper, struct bwl_tls_pem *ret, struct bwl_err *e);
+
+#endif
