@@ -73,5 +73,7 @@ int bwl_hook_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, str
 bool bwl_hook_is_ours(const struct bwl_hook_at *at, uint32_t prog_id, char tag[17]);
 bool bwl_hook_is_ours_fd(const struct bwl_hook_at *at, int prog_fd, char tag[17]);
 void bwl_hook_tag(int prog_fd, char tag[17]);
+/* Does a program use the map of this id? */
+bool bwl_hook_uses_map(int prog_fd, uint32_t map_id);
 
 #endif

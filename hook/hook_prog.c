@@ -86,17 +86,27 @@ static uint32_t linked_prog(const struct bwl_hook_at *at)
 	return bwl_hook_link_info(at, &info) ? info.prog_id : 0;
 }
 
-bool bwl_hook_is_ours_fd(const struct bwl_hook_at *at, int prog_fd, char tag[17])
+bool bwl_hook_uses_map(int prog_fd, uint32_t map_id)
 {
 	uint32_t maps[MAX_MAPS], i;
 	struct bpf_prog_info info = { .map_ids = (__u64)(uintptr_t)maps, .nr_map_ids = MAX_MAPS };
 	__u32 len = sizeof(info);
-	bool ok = !bpf_obj_get_info_by_fd(prog_fd, &info, &len) && !strcmp(info.name, at->prog);
 
-	for (i = 0; ok && at->ctl_id && i < info.nr_map_ids && i < MAX_MAPS; i++)
-		if (maps[i] == at->ctl_id)
-			break;
-	ok = ok && (!at->ctl_id || (i < info.nr_map_ids && i < MAX_MAPS));
+	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len))
+		return false;
+	for (i = 0; i < info.nr_map_ids && i < MAX_MAPS; i++)
+		if (maps[i] == map_id)
+			return true;
+	return false;
+}
+
+bool bwl_hook_is_ours_fd(const struct bwl_hook_at *at, int prog_fd, char tag[17])
+{
+	struct bpf_prog_info info = {};
+	__u32 len = sizeof(info);
+	bool ok = !bpf_obj_get_info_by_fd(prog_fd, &info, &len) && !strcmp(info.name, at->prog) &&
+		  (!at->ctl_id || bwl_hook_uses_map(prog_fd, at->ctl_id));
+
 	if (ok && tag)
 		tag_text(&info, tag);
 	return ok;

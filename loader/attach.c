@@ -204,6 +204,8 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_polic
 		r = bwl_scan_strays(l, a, e);
 	if (!r)
 		r = bwl_management_yield(l, a, e);
+	if (!r)
+		r = bwl_record_pin(l, e);
 	pace_uplinks(a, pol, up);
 	for (i = 0; !r && i < a->nuplink; i++)
 		r = bwl_attach_port(l, a, &up[i], BWL_PORT_UPLINK, e);
@@ -218,7 +220,7 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_polic
 		r = bwl_attach_pin_progs(l, e);
 	}
 	if (!r)
-		r = bwl_record_pin(l, e);
+		r = bwl_record_whole(l, e);
 	if (!r)
 		r = bwl_suspend_attach(l, e);
 	if (!r)

@@ -32,6 +32,8 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 		l.records = bwl_record_wanted(l.dir, a->record);
 		r = bwl_load_object(&l, NULL, e);
 	}
+	if (!r)
+		r = bwl_record_pin(&l, e);
 	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *dev = &l.pins->dev[i];
 
@@ -50,7 +52,7 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 	if (!r)
 		r = bwl_attach_pin_progs(&l, e);
 	if (!r)
-		r = bwl_record_pin(&l, e);
+		r = bwl_record_whole(&l, e);
 	if (!r)
 		r = bwl_suspend_attach(&l, e);
 	if (!r)

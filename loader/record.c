@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See record.h. */
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -8,10 +10,14 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <bwl/agent.h>
+#include <bwl/bytes.h>
+#include <bwl/cleanup.h>
 #include <bwl/clock.h>
 #include <bwl/model.h>
 #include <bwl/record.h>
 #include "bwlimit.skel.h"
+#include "hook/hook.h"
 #include "record.h"
 #include "verify.h"
 
@@ -64,15 +70,68 @@ int bwl_record_share(struct bwlimit *copy, const struct bwlimit *skel)
 	return r;
 }
 
+/*
+ * When the newest tables were made: "BOOT NANOSECONDS" in a file that is gone after a boot. So who
+ * reads the next ones knows of those that came and went while nobody did.
+ */
+static int open_memory(const char *dir, int flags)
+{
+	struct sockaddr_un at;
+
+	if (bwl_agent_address(dir, ".tables", &at, NULL))
+		return -1;
+	/* As bwlimitd makes it: who passes it does not list it. */
+	if (flags & O_CREAT && !mkdir(BWL_RUN_DIR, 0711) && chmod(BWL_RUN_DIR, 0711))
+		return -1;
+	return open(at.sun_path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+static uint64_t remembered(const char *dir)
+{
+	char text[128] = "", boot[BWL_BOOT_ID], is[BWL_BOOT_ID];
+	BWL_AUTO_CLOSE int fd = open_memory(dir, O_RDONLY);
+	uint64_t made_ns;
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0 ||
+	    sscanf(text, "%39s %" SCNu64, boot, &made_ns) != 2)
+		return 0;
+	return strcmp(boot, bwl_boot_id(is)) ? 0 : made_ns;
+}
+
+static void remember(const char *dir, uint64_t made_ns)
+{
+	char text[128], boot[BWL_BOOT_ID];
+	BWL_AUTO_CLOSE int fd = open_memory(dir, O_WRONLY | O_CREAT | O_TRUNC);
+	int n = snprintf(text, sizeof(text), "%s %" PRIu64 "\n", bwl_boot_id(boot), made_ns);
+
+	if (fd < 0 || bwl_bytes_write(fd, text, (size_t)n))
+		bwl_warn("it is not remembered when these tables were made: %s", strerror(errno));
+}
+
 int bwl_record_begin(const struct bwl_load *l, struct bwl_err *e)
 {
-	struct bwl_rec_word w = { .interval = 1, .made_ns = bwl_now_ns() };
+	struct bwl_rec_word w = { .interval = 1,
+				  .made_ns = bwl_now_ns(),
+				  .before_ns = remembered(l->dir),
+				  .begun[1].interval = 1 };
 	uint32_t zero = 0;
 
 	if (!l->records ||
 	    !bpf_map_update_elem(bpf_map__fd(map_of(l->skel, BWL_REC_WORD)), &zero, &w, 0))
 		return 0;
 	return bwl_fail(e, errno, "cannot begin to record flows: %s", strerror(errno));
+}
+
+/* Of tables that are pinned; bwlimitd may turn them over meanwhile. */
+static void say_whole(const char *dir, bool whole)
+{
+	struct bwl_err e;
+	struct bwl_rec r;
+
+	if (bwl_rec_open(dir, &r, &e)) /* none, or of another version */
+		return;
+	__atomic_store_n(&r.word->whole, whole, __ATOMIC_SEQ_CST);
+	bwl_rec_close(&r);
 }
 
 /*
@@ -95,10 +154,16 @@ static int unpin(const char *dir, struct bwl_err *e)
 
 int bwl_record_pin(const struct bwl_load *l, struct bwl_err *e)
 {
+	struct bwl_rec_word w = { 0 };
+	uint32_t zero = 0;
 	char path[PATH];
-	int i, r = unpin(l->dir, e);
+	int i, r;
 
-	if (r || !l->records)
+	say_whole(l->dir, false);
+	if (!l->records)
+		return 0;
+	r = unpin(l->dir, e);
+	if (r)
 		return r;
 	snprintf(path, sizeof(path), "%s/" BWL_REC_DIR, l->dir);
 	if (mkdir(path, 0700))
@@ -108,24 +173,83 @@ int bwl_record_pin(const struct bwl_load *l, struct bwl_err *e)
 		if (bpf_obj_pin(bpf_map__fd(map_of(l->skel, i)), path))
 			return bwl_fail(e, errno, "cannot pin %s: %s", path, strerror(errno));
 	}
+	if (!bpf_map_lookup_elem(bpf_map__fd(map_of(l->skel, BWL_REC_WORD)), &zero, &w))
+		remember(l->dir, w.made_ns);
 	return 0;
 }
 
-void bwl_record_check(struct bwl_report *r, const char *dir)
+int bwl_record_whole(const struct bwl_load *l, struct bwl_err *e)
+{
+	if (!l->records)
+		return unpin(l->dir, e);
+	say_whole(l->dir, true);
+	return 0;
+}
+
+/* A program that records, of this binary, has the map whether it does or not. */
+static bool may_record(const struct bwlimit *built, const char *prog)
+{
+	struct bpf_map *m = map_of(built, BWL_REC_ROW);
+
+	return m && bwl_hook_uses_map(bwl_load_prog(built, prog), bwl_map_id(bpf_map__fd(m)));
+}
+
+/* Of a port: are there programs that count, and do not record into these tables? */
+static unsigned count_astray(struct bwl_report *r, const struct bwl_pins *p,
+			     const struct bwl_netdev *d, unsigned kind, const struct bwlimit *built,
+			     uint32_t rows)
+{
+	const struct bwl_attach_point *s;
+	unsigned n = bwl_attach_points(kind, &s), i, astray = 0;
+	struct bwl_hook_state st, there;
+
+	for (i = 0; i < n; i++) {
+		struct bwl_hook_at at = { p->dir, d, s[i].hook, s[i].prog,
+					  bwl_map_id(p->fd[BWL_PIN_ctl]) };
+
+		if (!may_record(built, s[i].prog) || bwl_hook_query(&at, &there, NULL) ||
+		    !there.attached)
+			continue;
+		at.ctl_id = rows;
+		if (!bwl_hook_query(&at, &st, NULL) && st.attached && st.prog_id == there.prog_id)
+			continue;
+		astray++;
+		bwl_check(r, "recorder", BWL_FAIL, "bwlimit-load upgrade",
+			  "%s: %s does not record into the tables that are read", d->name,
+			  s[i].prog);
+	}
+	return astray;
+}
+
+void bwl_record_check(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_netdev *d,
+		      size_t n, const struct bwlimit *built)
 {
 	struct bwl_err e = { 0 };
+	unsigned astray = 0, i;
 	struct bwl_rec rec;
-	int n = bwl_rec_open(dir, &rec, &e);
+	size_t k;
+	int err = bwl_rec_open(p->dir, &rec, &e);
 
-	if (n == -ENOENT) {
+	if (err == -ENOENT) {
 		bwl_check(r, "recorder", BWL_OK, "", "flows are not recorded");
 		return;
 	}
-	if (n) {
-		bwl_check(r, "recorder", BWL_WARN, "bwlimit-load attach --record on", "%s", e.text);
+	if (err) {
+		bwl_check(r, "recorder", BWL_WARN, "bwlimit-load upgrade --record on", "%s",
+			  e.text);
 		return;
 	}
-	bwl_check(r, "recorder", BWL_OK, "", "flows are recorded: interval %u of these tables",
-		  rec.word->interval);
+	for (i = 0; built && i < BWL_MAX_PORTS; i++)
+		for (k = 0; p->dev[i].ifindex && k < n; k++)
+			if (d[k].ifindex == p->dev[i].ifindex)
+				astray += count_astray(r, p, &d[k], p->dev[i].kind, built,
+						       bwl_map_id(rec.fd[BWL_REC_ROW]));
+	if (!rec.word->whole)
+		bwl_check(
+			r, "recorder", BWL_FAIL, "bwlimit-load upgrade",
+			"an upgrade was begun and not ended: programs record into two sets of tables");
+	else if (!astray)
+		bwl_check(r, "recorder", BWL_OK, "",
+			  "flows are recorded: interval %u of these tables", rec.word->interval);
 	bwl_rec_close(&rec);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Flow records, where --record wants them (maps/record.h, docs/recorder.md). Their tables are of
- * the programs alone: those of another attach or upgrade begin new ones, and pin them beside the
- * maps when all programs write to them.
+ * the programs alone: those of another attach or upgrade begin new ones. They are pinned beside the
+ * maps before the first program is replaced, and called whole when all programs write to them: one
+ * that fails, or is killed, in between leaves tables that say so.
  */
 #ifndef BWL_LOADER_RECORD_H
 #define BWL_LOADER_RECORD_H
@@ -19,11 +20,16 @@ int bwl_record_open(struct bwlimit *skel, bool records);
 int bwl_record_share(struct bwlimit *copy, const struct bwlimit *skel);
 /* They are loaded: the first interval begins. */
 int bwl_record_begin(const struct bwl_load *l, struct bwl_err *e);
-/* They are attached: bwlimitd may read, or there is nothing to read any more. */
+/* The first program is about to be replaced. */
 int bwl_record_pin(const struct bwl_load *l, struct bwl_err *e);
+/* They are attached: all of them write there, or there is nothing to read any more. */
+int bwl_record_whole(const struct bwl_load *l, struct bwl_err *e);
 
+struct bwl_netdev;
+struct bwl_pins;
 struct bwl_report;
-/* What verify says of it. */
-void bwl_record_check(struct bwl_report *r, const char *dir);
+/* What verify says of it. built: the programs of this binary; NULL: could not be loaded. */
+void bwl_record_check(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_netdev *d,
+		      size_t n, const struct bwlimit *built);
 
 #endif

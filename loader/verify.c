@@ -273,7 +273,7 @@ static int run_checks(struct bwl_report *r, const struct bwl_attach *a, struct b
 	bwl_verify_around(r, p, a, d, n);
 	bwl_verify_host(r);
 	bwl_suspend_check(r, p, c.built);
-	bwl_record_check(r, p->dir);
+	bwl_record_check(r, p, d, n, c.built);
 	check_policy(r, p);
 	bwl_verify_journal(r, p);
 	if (c.built)
