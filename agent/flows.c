@@ -18,12 +18,16 @@
 #include <time.h>
 #include <unistd.h>
 #include <bwl/record.h>
+#include "flows/fold.h"
+#include "flows/known.h"
 #include "flows/store.h"
 #include "parts.h"
 #include "thread.h"
 
 #define STOP_S 5
-#define LOOK_NS 1000000000ULL /* between two looks whether the tables are the same still */
+#define LOOK_NS 1000000000ULL    /* between two looks whether the tables are the same still */
+#define HALF_NS 30000000000ULL   /* an upgrade that takes longer has failed */
+#define LOST_NS 3600000000000ULL /* between two lines that there is no room */
 #define REPLACED "the programs were being replaced, and wrote to two sets of tables"
 
 struct flows {
@@ -40,10 +44,11 @@ struct flows {
 	uint64_t begin_ns;
 	struct bwl_name *names, *names_before;
 	uint32_t nnames;
-	struct bwl_rec_sum other[BWL_REC_BANKS]; /* when its interval began */
-	bool other_known[BWL_REC_BANKS];
-	struct bwl_book_cpu *known; /* where counters stood: by peer, then by CPU */
-	size_t nknown;
+	struct flows_known known;
+	uint64_t
+		half_ns; /* tables that are not whole have stood in their place since; 0: none do */
+	bool half_said;
+	uint64_t lost_said_ns, lost_said; /* that there was no room for older intervals */
 };
 
 static void word_path(const struct flows *v, char path[300])
@@ -113,42 +118,7 @@ static int take_names(struct flows *v)
 	return 0;
 }
 
-static struct bwl_rec_sum other_of(const struct bwl_rec *r, uint32_t interval)
-{
-	struct bwl_rec_sum s = { 0 };
-
-	for (unsigned i = 0; i < r->ncpus; i++)
-		bwl_rec_sum_add(&s, &r->cpu[i].other[bwl_rec_bank(interval)]);
-	return s;
-}
-
-/* Both are sorted; what the interval says is newer. */
-static int learn(struct flows *v, const struct bwl_book *b)
-{
-	struct bwl_book_cpu *all = calloc(v->nknown + b->ncounts + 1, sizeof(*all));
-	size_t i = 0, k = 0, n = 0;
-
-	if (!all)
-		return -ENOMEM;
-	while (i < v->nknown || k < b->ncounts) {
-		const struct bwl_book_cpu *x = i < v->nknown ? &v->known[i] : NULL,
-					  *y = k < b->ncounts ? &b->count[k] : NULL;
-		int64_t order = !x   ? 1
-				: !y ? -1
-				     : ((int64_t)x->peer << 16 | x->cpu) -
-						((int64_t)y->peer << 16 | y->cpu);
-
-		i += order <= 0;
-		k += order >= 0;
-		all[n++] = order < 0 ? *x : *y;
-	}
-	free(v->known);
-	v->known = all;
-	v->nknown = n;
-	return 0;
-}
-
-/* Under the lock. other: since this interval began; NULL: not known. */
+/* Under the lock. */
 static int text_of(struct flows *v, const struct bwl_book *b, const struct flows_facts *facts,
 		   char **ret, size_t *ret_len)
 {
@@ -159,8 +129,8 @@ static int text_of(struct flows *v, const struct bwl_book *b, const struct flows
 	clock_gettime(CLOCK_REALTIME, &wall);
 	f.wall = wall;
 	f.now_ns = bwl_now_ns();
-	f.known = v->known;
-	f.nknown = v->nknown;
+	f.known = &v->known;
+	f.other = b->other_known ? &b->other : NULL;
 	f.peer_name = peer_name;
 	f.port_name = port_name;
 	f.is_host = is_host;
@@ -172,6 +142,23 @@ static int text_of(struct flows *v, const struct bwl_book *b, const struct flows
 			"interval %u: the flow records of a peer are not what its counter grew by: see the newest file in %s/" FLOWS_DIR,
 			f.id.interval, v->state_dir);
 	return *ret ? 0 : -ENOMEM;
+}
+
+/* Older intervals made room. */
+static void say_lost(struct flows *v)
+{
+	uint64_t thinned, dropped, now = bwl_now_ns();
+
+	flows_store_lost(v->store, &thinned, &dropped);
+	if (thinned + dropped == v->lost_said ||
+	    (v->lost_said_ns && now - v->lost_said_ns < LOST_NS))
+		return;
+	v->lost_said = thinned + dropped;
+	v->lost_said_ns = now;
+	agent_log(
+		LOG_NOTICE, "flows",
+		"there is no room for more flow records: of %llu of the oldest intervals only the sums of their peers are left, and %llu are gone: --flows-size, or a larger disk",
+		(unsigned long long)thinned, (unsigned long long)dropped);
 }
 
 static int write_interval(struct flows *v, const struct flows_facts *facts, struct bwl_err *e)
@@ -186,15 +173,18 @@ static int write_interval(struct flows *v, const struct flows_facts *facts, stru
 	if (r)
 		return r;
 	f.sequence = flows_store_next(v->store);
-	if (flows_gap(flows_store_newest(v->store), &f.id, gap, sizeof(gap)))
+	if (flows_gap(flows_store_newest(v->store), &f.id, v->rec.word->before_ns, gap,
+		      sizeof(gap)))
 		f.gap = gap;
+	flows_fold(&b, FLOWS_PEER_LINES);
 	pthread_mutex_lock(&v->lock);
 	r = text_of(v, &b, &f, &text, &len);
 	pthread_mutex_unlock(&v->lock);
 	if (!r)
-		r = learn(v, &b);
+		r = flows_known_learn(&v->known, &b);
 	r = r ? bwl_fail(e, -r, "an interval cannot be put together: %s", strerror(-r))
 	      : flows_store_put(v->store, &f.id, text, len, e);
+	say_lost(v);
 	free(text);
 	bwl_book_free(&b);
 	return r;
@@ -206,9 +196,6 @@ static int turn(struct flows *v, bool last, const char *unbalanced, struct bwl_e
 	struct flows_facts f = { .id = { .tables_ns = v->rec.word->made_ns, .last = last },
 				 .begin_ns = v->begin_ns,
 				 .unbalanced = unbalanced };
-	uint32_t next = v->rec.word->interval + 1;
-	struct bwl_rec_sum begun = other_of(&v->rec, next), other;
-	uint32_t bank;
 	int r;
 
 	memcpy(f.id.boot, v->boot, sizeof(f.id.boot));
@@ -221,17 +208,9 @@ static int turn(struct flows *v, bool last, const char *unbalanced, struct bwl_e
 	f.end_ns = v->begin_ns = bwl_now_ns();
 	if (r)
 		return r;
-	if (!f.unbalanced && f.id.interval == 1) /* programs of before may have gone on a while */
+	/* Programs of before may have gone on a while. */
+	if (!f.unbalanced && (f.id.interval == 1 || !v->rec.word->whole))
 		f.unbalanced = REPLACED;
-	bank = bwl_rec_bank(f.id.interval);
-	other = other_of(&v->rec, f.id.interval);
-	other.frames -= v->other[bank].frames;
-	other.bytes -= v->other[bank].bytes;
-	other.drop_frames -= v->other[bank].drop_frames;
-	other.drop_bytes -= v->other[bank].drop_bytes;
-	f.other = v->other_known[bank] ? &other : NULL;
-	v->other[bwl_rec_bank(next)] = begun;
-	v->other_known[bwl_rec_bank(next)] = true;
 	return write_interval(v, &f, e);
 }
 
@@ -241,9 +220,10 @@ static int catch_up(struct flows *v, struct bwl_err *e)
 	const struct flows_id *was = flows_store_newest(v->store);
 	uint32_t now = v->rec.word->interval;
 	struct flows_facts f = { .id = { .tables_ns = v->rec.word->made_ns, .interval = now - 1 } };
+	int r;
 
 	memcpy(f.id.boot, v->boot, sizeof(f.id.boot));
-	if (f.id.interval == 1)
+	if (f.id.interval == 1 || !v->rec.word->whole)
 		f.unbalanced = REPLACED;
 	if (now < 2 || (was && !strcmp(was->boot, v->boot) && was->tables_ns == f.id.tables_ns &&
 			was->interval >= now - 1))
@@ -251,7 +231,8 @@ static int catch_up(struct flows *v, struct bwl_err *e)
 	pthread_mutex_lock(&v->lock);
 	take_names(v);
 	pthread_mutex_unlock(&v->lock);
-	return write_interval(v, &f, e);
+	r = bwl_rec_grace(e);
+	return r ? r : write_interval(v, &f, e);
 }
 
 static int open_tables(struct flows *v, struct bwl_err *e)
@@ -270,9 +251,38 @@ static int open_tables(struct flows *v, struct bwl_err *e)
 	}
 	v->has_rec = true;
 	v->begin_ns = v->rec.word->interval == 1 ? v->rec.word->made_ns : 0;
-	memset(v->other, 0, sizeof(v->other));
-	v->other_known[0] = v->other_known[1] = v->rec.word->interval == 1;
 	return catch_up(v, e);
+}
+
+/*
+ * Are these tables done with? Where others take their place, these are read until all programs
+ * write to those. An upgrade that failed, or was killed, leaves it at that until the next one.
+ */
+static bool is_over(struct flows *v)
+{
+	struct bwl_rec next;
+	struct bwl_err e;
+	bool whole;
+
+	if (word_pin(v) == v->word) {
+		v->half_ns = 0;
+		return false;
+	}
+	if (bwl_rec_open(v->pin_dir, &next, &e))
+		return e.code == ENOENT;
+	whole = next.word->whole;
+	bwl_rec_close(&next);
+	if (whole)
+		return true;
+	if (!v->half_ns)
+		v->half_ns = bwl_now_ns();
+	if (!v->half_said && bwl_now_ns() - v->half_ns > HALF_NS) {
+		v->half_said = true;
+		agent_log(
+			LOG_WARNING, "flows",
+			"an upgrade was begun and has not ended: what the programs that it replaced record is not read: bwlimit-load upgrade");
+	}
+	return false;
 }
 
 /* The programs of these tables are gone, or going. */
@@ -290,7 +300,8 @@ static int step(struct flows *v, bool due, struct bwl_err *e)
 	const char *why = NULL;
 	int r = v->store ? 0 : flows_store_open(v->state_dir, v->most_bytes, &v->store, e);
 
-	if (!r && v->has_rec && word_pin(v) != v->word) {
+	if (!r && v->has_rec && is_over(v)) {
+		v->half_said = false;
 		r = leave_tables(v, REPLACED, e);
 		v->was_replaced = true;
 	}
@@ -332,9 +343,9 @@ static void run(void *arg)
 			take_result(v, step(v, now >= due, &e), &e);
 		else if (v->has_rec && v->store) /* nobody waits for the next turn */
 			take_result(v,
-				    word_pin(v) == v->word
-					    ? turn(v, false, v->was_replaced ? REPLACED : NULL, &e)
-					    : leave_tables(v, REPLACED, &e),
+				    is_over(v)
+					    ? leave_tables(v, REPLACED, &e)
+					    : turn(v, false, v->was_replaced ? REPLACED : NULL, &e),
 				    &e);
 		if (now >= due)
 			due = now - due < v->every_ns ? due + v->every_ns : now + v->every_ns;
@@ -363,7 +374,7 @@ static void end(void *arg)
 	pthread_mutex_destroy(&v->lock);
 	free(v->names);
 	free(v->names_before);
-	free(v->known);
+	flows_known_free(&v->known);
 	free(v);
 }
 

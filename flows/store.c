@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include <bwl/bytes.h>
 #include <bwl/group.h>
@@ -15,8 +16,9 @@
 
 #define NAME_FORMAT "%016" PRIu64 ".jsonl"
 #define FRESH "new.jsonl"
+#define THIN "thin.jsonl"
 #define HEAD_BYTES 512
-#define TRIES 8 /* a full disk: so many times the oldest make room */
+#define BLOCK 4096 /* what is no larger gains nothing without its flows */
 
 struct file {
 	uint64_t number, bytes;
@@ -28,6 +30,8 @@ struct flows_store {
 	uint64_t most, bytes, next;
 	struct file *file; /* oldest first */
 	size_t n, room;
+	size_t nthin; /* of the oldest, which have no flows any more */
+	uint64_t thinned, dropped;
 	struct flows_id newest;
 	bool has_newest;
 };
@@ -96,6 +100,8 @@ static bool drop_oldest(struct flows_store *s)
 		return false;
 	s->bytes -= s->file[0].bytes;
 	memmove(s->file, s->file + 1, --s->n * sizeof(*s->file));
+	s->nthin -= s->nthin > 0;
+	s->dropped++;
 	return true;
 }
 
@@ -105,20 +111,32 @@ static uint64_t taken(const struct stat *st)
 	return (uint64_t)st->st_blocks * 512;
 }
 
-static void read_newest(struct flows_store *s)
+static bool read_head(const struct flows_store *s, size_t i, char head[static HEAD_BYTES + 1])
 {
-	char name[FLOWS_NAME], head[HEAD_BYTES + 1];
-	BWL_AUTO_CLOSE int fd = -1;
-	ssize_t n;
+	char name[FLOWS_NAME];
+	BWL_AUTO_CLOSE int fd = openat(s->dir, flows_store_name(s->file[i].number, name),
+				       O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, HEAD_BYTES);
 
-	if (!s->n)
-		return;
-	fd = openat(s->dir, flows_store_name(s->file[s->n - 1].number, name), O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, head, HEAD_BYTES);
-	if (n <= 0)
-		return;
-	head[n] = '\0';
-	s->has_newest = flows_id_of(head, &s->newest);
+	head[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* Those without flows are the oldest; one that was too small to be thinned may stand among them. */
+static void read_heads(struct flows_store *s)
+{
+	char head[HEAD_BYTES + 1];
+	size_t lo = 0, hi = s->n, mid;
+
+	while (lo < hi) {
+		mid = (lo + hi) / 2;
+		if (read_head(s, mid, head) && strstr(head, FLOWS_THIN))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	s->nthin = lo;
+	s->has_newest = s->n && read_head(s, s->n - 1, head) && flows_id_of(head, &s->newest);
 }
 
 static int look(struct flows_store *s, struct bwl_err *e)
@@ -166,13 +184,14 @@ int flows_store_open(const char *state_dir, uint64_t most_bytes, struct flows_st
 	r = make(s, e);
 	if (!r) {
 		unlinkat(s->dir, FRESH, 0); /* of one who was killed */
+		unlinkat(s->dir, THIN, 0);
 		r = look(s, e);
 	}
 	if (r) {
 		flows_store_close(s);
 		return r;
 	}
-	read_newest(s);
+	read_heads(s);
 	*ret = s;
 	return 0;
 }
@@ -201,26 +220,151 @@ uint64_t flows_store_bytes(const struct flows_store *s, size_t *ret_files)
 	return s->bytes;
 }
 
+void flows_store_lost(const struct flows_store *s, uint64_t *ret_thinned, uint64_t *ret_dropped)
+{
+	*ret_thinned = s->thinned;
+	*ret_dropped = s->dropped;
+}
+
 /* Readable before it has its name, so that no reader finds it and may not open it. */
+static int open_new(const struct flows_store *s, const char *name, int *ret)
+{
+	gid_t readers;
+
+	unlinkat(s->dir, name, 0);
+	*ret = openat(s->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*ret < 0)
+		return -errno;
+	return bwl_group_id(BWL_GROUP_READ, &readers) &&
+			       (fchown(*ret, (uid_t)-1, readers) || fchmod(*ret, 0640))
+		       ? -errno
+		       : 0;
+}
+
 static int write_fresh(struct flows_store *s, const char *text, size_t len, uint64_t *ret)
 {
 	BWL_AUTO_CLOSE int fd = -1;
 	struct stat st;
-	gid_t readers;
-	int r;
+	int r = open_new(s, FRESH, &fd);
 
-	unlinkat(s->dir, FRESH, 0);
-	fd = openat(s->dir, FRESH, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	if (bwl_group_id(BWL_GROUP_READ, &readers) &&
-	    (fchown(fd, (uid_t)-1, readers) || fchmod(fd, 0640)))
-		return -errno;
-	r = bwl_bytes_write(fd, text, len);
+	if (!r)
+		r = bwl_bytes_write(fd, text, len);
 	if (!r && (fdatasync(fd) || fstat(fd, &st)))
 		r = -errno;
 	if (!r)
 		*ret = taken(&st);
+	else
+		unlinkat(s->dir, FRESH, 0);
+	return r;
+}
+
+/* All lines but those of flows, and the first one says so. */
+static bool copy_thin(FILE *from, FILE *to)
+{
+	char *line = NULL, *mark;
+	size_t room = 0;
+	ssize_t n;
+	bool first = true;
+
+	while ((n = getline(&line, &room, from)) > 0) {
+		mark = first ? strstr(line, FLOWS_WHOLE) : NULL;
+		if (mark)
+			fprintf(to, "%.*s" FLOWS_THIN "%s", (int)(mark - line), line,
+				mark + sizeof(FLOWS_WHOLE) - 1);
+		else if (strncmp(line, FLOWS_FLOW, sizeof(FLOWS_FLOW) - 1))
+			fwrite(line, 1, (size_t)n, to);
+		first = false;
+	}
+	free(line);
+	return !ferror(from) && !ferror(to) && !fflush(to);
+}
+
+/* It keeps its time: readers go by when an interval was written. */
+static bool write_thin(const struct flows_store *s, const char *name, FILE *from, FILE *to,
+		       uint64_t *ret)
+{
+	struct timespec times[2];
+	struct stat st;
+
+	if (fstat(fileno(from), &st) || !copy_thin(from, to))
+		return false;
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	if (futimens(fileno(to), times) || fdatasync(fileno(to)) || fstat(fileno(to), &st))
+		return false;
+	*ret = taken(&st);
+	return !renameat(s->dir, THIN, s->dir, name);
+}
+
+static FILE *stream_of(int fd, const char *mode)
+{
+	FILE *f = fd < 0 ? NULL : fdopen(fd, mode);
+
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
+/* The oldest that still has its flows loses them. The newest keeps them. */
+static bool thin_oldest(struct flows_store *s)
+{
+	struct file *f = &s->file[s->nthin];
+	char name[FLOWS_NAME];
+	uint64_t bytes = f->bytes;
+	FILE *from, *to;
+	bool done = true;
+	int fd = -1, r;
+
+	if (s->nthin + 1 >= s->n)
+		return false;
+	if (f->bytes > BLOCK) {
+		from = stream_of(openat(s->dir, flows_store_name(f->number, name),
+					O_RDONLY | O_CLOEXEC),
+				 "r");
+		r = open_new(s, THIN, &fd);
+		to = stream_of(fd, "w");
+		done = !r && from && to && write_thin(s, name, from, to, &bytes);
+		if (from)
+			fclose(from);
+		if (to)
+			fclose(to);
+		if (!done)
+			unlinkat(s->dir, THIN, 0);
+		s->thinned += done;
+	}
+	s->bytes -= f->bytes - bytes;
+	f->bytes = bytes;
+	s->nthin += done;
+	return done;
+}
+
+static bool make_room(struct flows_store *s)
+{
+	return thin_oldest(s) || drop_oldest(s);
+}
+
+static uint64_t free_bytes(const struct flows_store *s)
+{
+	struct statvfs v;
+
+	return fstatvfs(s->dir, &v) ? 0 : (uint64_t)v.f_bavail * v.f_frsize;
+}
+
+/* Where the disk is full older intervals make room, if there can be enough of it. */
+static int write_somehow(struct flows_store *s, const char *text, size_t len, uint64_t *ret)
+{
+	uint64_t need = len + BLOCK, begun = s->bytes, others;
+	int r = write_fresh(s, text, len, ret);
+
+	while (r == -ENOSPC || r == -EDQUOT) {
+		others = s->n ? s->bytes - s->file[s->n - 1].bytes : 0;
+		/* Or it is not for want of what they take: they went for nothing, no more do. */
+		if (free_bytes(s) + others < need || begun - s->bytes >= need || !make_room(s))
+			break;
+		while (free_bytes(s) < need && begun - s->bytes < need && make_room(s))
+			;
+		r = write_fresh(s, text, len, ret);
+	}
 	return r;
 }
 
@@ -229,20 +373,17 @@ int flows_store_put(struct flows_store *s, const struct flows_id *id, const char
 {
 	uint64_t bytes = 0;
 	char name[FLOWS_NAME];
-	unsigned tries;
 	int r;
 
-	while (s->bytes + len > s->most && drop_oldest(s))
+	while (s->bytes + len > s->most && make_room(s))
 		;
-	r = write_fresh(s, text, len, &bytes);
-	for (tries = 0; (r == -ENOSPC || r == -EDQUOT) && tries < TRIES && drop_oldest(s); tries++)
-		r = write_fresh(s, text, len, &bytes);
-	if (!r && renameat(s->dir, FRESH, s->dir, flows_store_name(s->next, name)))
+	r = write_somehow(s, text, len, &bytes);
+	if (!r && renameat(s->dir, FRESH, s->dir, flows_store_name(s->next, name))) {
 		r = -errno;
-	if (r) {
 		unlinkat(s->dir, FRESH, 0);
-		return bwl_fail(e, -r, "cannot write below %s: %s", s->path, strerror(-r));
 	}
+	if (r)
+		return bwl_fail(e, -r, "cannot write below %s: %s", s->path, strerror(-r));
 	note(s, s->next, bytes);
 	s->newest = *id;
 	s->has_newest = true;

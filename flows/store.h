@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The folder of intervals, one file each, named by their number in it. No more than so many bytes
- * of the disk: the oldest go first, and never the newest.
+ * of the disk: flows of the oldest go first, and their peers' sums stay; then the oldest, and never
+ * the newest.
  */
 #ifndef BWL_FLOWS_STORE_H
 #define BWL_FLOWS_STORE_H
@@ -25,6 +26,9 @@ int flows_store_put(struct flows_store *s, const struct flows_id *id, const char
 		    struct bwl_err *e);
 /* What it takes of the disk, by its own account, and in how many files. */
 uint64_t flows_store_bytes(const struct flows_store *s, size_t *ret_files);
+
+/* Since it was opened: of how many intervals the flows went, and how many went whole. */
+void flows_store_lost(const struct flows_store *s, uint64_t *ret_thinned, uint64_t *ret_dropped);
 
 /* For readers: numbers of the files, the oldest first; the caller frees *ret. */
 int flows_store_list(const char *dir, uint64_t **ret, size_t *ret_n, struct bwl_err *e);

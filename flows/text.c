@@ -94,31 +94,13 @@ static void put_classes(FILE *o, const struct classes *c)
 	fputc(']', o);
 }
 
-/* Where this CPU's counter of the peer stood; NULL: not known. */
-static const struct bwl_book_cpu *known(const struct flows_facts *f, const struct bwl_book_cpu *c)
-{
-	size_t lo = 0, hi = f->nknown, mid;
-
-	while (lo < hi) {
-		const struct bwl_book_cpu *k = &f->known[mid = (lo + hi) / 2];
-
-		if (k->peer == c->peer && k->cpu == c->cpu)
-			return k;
-		if (k->peer < c->peer || (k->peer == c->peer && k->cpu < c->cpu))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
-}
-
 /* Why a peer's records are not what its counter grew by; NULL: they are. */
 static const char *wrong(const struct flows_facts *f, const struct bwl_book_cpu *c, size_t n)
 {
 	const struct bwl_book_cpu *k;
 
 	for (; n; n--, c++) {
-		k = known(f, c);
+		k = f->known ? flows_known_find(f->known, c->peer, c->cpu) : NULL;
 		if (k && !bwl_rec_sum_same(&k->after, &c->before))
 			return f->unbalanced ? f->unbalanced
 					     : "its counter moved between two intervals";
@@ -159,9 +141,12 @@ static bool put_peer(FILE *o, const struct flows_facts *f, const struct bwl_book
 	for (i = 0; i < n; i++) {
 		bwl_rec_sum_add(&all.before, &c[i].before);
 		bwl_rec_sum_add(&all.after, &c[i].after);
-		bwl_rec_sum_add(&all.flows, &c[i].flows);
-		bwl_rec_sum_add(&all.rests, &c[i].rests);
 		bwl_rec_sum_add(&all.rest, &c[i].rest);
+	}
+	add_classes(&by, x, nx);
+	for (i = 0; i < _BWL_CLASS_MAX; i++) { /* as they are written: fold.h */
+		bwl_rec_sum_add(&all.flows, &by.flows[i]);
+		bwl_rec_sum_add(&all.rests, &by.rests[i]);
 	}
 	fprintf(o, "{\"kind\":\"flow-peer\",\"id\":%u", c->peer);
 	put_text(o, "peer", f->peer_name(f->arg, c->peer));
@@ -172,7 +157,6 @@ static bool put_peer(FILE *o, const struct flows_facts *f, const struct bwl_book
 	put_sum(o, "flows", &all.flows);
 	put_sum(o, "remainder", &all.rests);
 	put_sum(o, "unclassed", &all.rest);
-	add_classes(&by, x, nx);
 	put_classes(o, &by);
 	fputs("}\n", o);
 	return !why;
@@ -256,6 +240,7 @@ static void put_head(FILE *o, const struct bwl_book *b, const struct flows_facts
 		",\"interval\":%u,\"final\":%s,\"sequence\":%" PRIu64,
 		BWL_JSON_VERSION, f->id.boot, f->id.tables_ns, f->id.interval,
 		f->id.last ? "true" : "false", f->sequence);
+	fputs("," FLOWS_WHOLE, o);
 	fprintf(o, ",\"begin\":%s", when(f, f->begin_ns, t));
 	fprintf(o, ",\"end\":%s", when(f, f->end_ns, t));
 	put_text(o, "gap", f->gap);
@@ -265,27 +250,36 @@ static void put_head(FILE *o, const struct bwl_book *b, const struct flows_facts
 	fputs("}\n", o);
 }
 
+/* A stream into memory fails where there is none. */
+static bool end(FILE *o)
+{
+	bool good = !ferror(o);
+
+	return !fclose(o) && good;
+}
+
 bool flows_text(const struct bwl_book *b, const struct flows_facts *f, char **ret, size_t *ret_len)
 {
-	char *body = NULL;
+	char *body = NULL, *text = NULL;
 	size_t len = 0, npeers;
 	FILE *o = open_memstream(&body, &len);
-	bool good;
+	bool balanced, made = false;
 
 	*ret = NULL;
 	*ret_len = 0;
 	if (!o)
 		return false;
-	good = put_all(o, b, f, &npeers);
-	fclose(o);
-	o = open_memstream(ret, ret_len);
-	if (o) {
-		put_head(o, b, f, npeers, good);
+	balanced = put_all(o, b, f, &npeers);
+	if (end(o) && (o = open_memstream(&text, ret_len))) {
+		put_head(o, b, f, npeers, balanced);
 		fwrite(body, 1, len, o);
-		fclose(o);
+		made = end(o);
 	}
 	free(body);
-	return good;
+	if (!made)
+		free(text);
+	*ret = made ? text : NULL;
+	return balanced && made;
 }
 
 bool flows_id_of(const char *text, struct flows_id *ret)
@@ -302,9 +296,11 @@ bool flows_id_of(const char *text, struct flows_id *ret)
 	return true;
 }
 
-bool flows_gap(const struct flows_id *was, const struct flows_id *now, char *buf, size_t size)
+bool flows_gap(const struct flows_id *was, const struct flows_id *now, uint64_t before_ns,
+	       char *buf, size_t size)
 {
-	bool same = was && !strcmp(was->boot, now->boot) && was->tables_ns == now->tables_ns;
+	bool same_boot = was && !strcmp(was->boot, now->boot);
+	bool same = same_boot && was->tables_ns == now->tables_ns;
 	uint32_t from = same ? was->interval + 1 : 1;
 	size_t n = 0;
 
@@ -314,6 +310,10 @@ bool flows_gap(const struct flows_id *was, const struct flows_id *now, char *buf
 			buf, size,
 			"what the tables before these recorded after their interval %u was not written",
 			was->interval);
+	if (!same && before_ns != (same_boot ? was->tables_ns : 0) && n < size)
+		n += (size_t)snprintf(buf + n, size - n,
+				      "%stables that came and went before these were not written",
+				      n ? "; " : "");
 	if (now->interval != from && n < size)
 		snprintf(buf + n, size - n, "%sintervals %u to %u of these tables were not written",
 			 n ? "; " : "", from, now->interval - 1);

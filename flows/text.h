@@ -6,6 +6,7 @@
 #include <time.h>
 #include <bwl/clock.h>
 #include <bwl/record.h>
+#include "known.h"
 
 #define FLOWS_BOOT BWL_BOOT_ID
 
@@ -27,9 +28,7 @@ struct flows_facts {
 	const char *gap;                 /* what is missing before it; NULL: nothing */
 	const char *unbalanced;          /* why it need not balance; NULL: it must */
 	const struct bwl_rec_sum *other; /* of no peer by name, in it; NULL: not known */
-	/* Sorted by peer, then CPU: where the counters stood; NULL: not known */
-	const struct bwl_book_cpu *known;
-	size_t nknown;
+	const struct flows_known *known; /* where the counters stood; NULL: not known */
 	const char *(*peer_name)(void *arg, uint32_t id);
 	const char *(*port_name)(void *arg, unsigned port);
 	bool (*is_host)(void *arg, unsigned port);
@@ -43,8 +42,16 @@ bool flows_id_of(const char *text, struct flows_id *ret);
 
 /*
  * What is missing between two intervals that are written one after the other; false: nothing. was
- * NULL: it is the first of all.
+ * NULL: it is the first of all. before_ns: when the tables before those of now were made, in this
+ * boot; 0: there were none.
  */
-bool flows_gap(const struct flows_id *was, const struct flows_id *now, char *buf, size_t size);
+bool flows_gap(const struct flows_id *was, const struct flows_id *now, uint64_t before_ns,
+	       char *buf, size_t size);
+
+/* Its flows have gone, to make room: in the first line of the text. */
+#define FLOWS_WHOLE "\"thinned\":false"
+#define FLOWS_THIN "\"thinned\":true"
+/* How a line of a flow begins. */
+#define FLOWS_FLOW "{\"kind\":\"flow\","
 
 #endif

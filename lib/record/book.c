@@ -97,8 +97,7 @@ static int by_peer(const void *a, const void *b)
 	return x->peer != y->peer ? x->peer < y->peer ? -1 : 1 : x->cpu < y->cpu ? -1 : 1;
 }
 
-/* The same flow on several CPUs is one. */
-static void merge(struct bwl_book *b)
+void bwl_book_merge(struct bwl_book *b)
 {
 	struct bwl_flow *to = b->flow;
 	size_t i;
@@ -179,7 +178,6 @@ static void take_cpu(const struct bwl_rec *r, unsigned cpu, struct bwl_book *b,
 						.rest = p[i].rest };
 	}
 	take_rows(&r->row[table * BWL_REC_TABLE], b, of);
-	bwl_rec_sum_add(&b->other, &r->cpu[cpu].other[bwl_rec_bank(b->interval)]);
 }
 
 /* Counted first, so that it takes no more memory than it must. */
@@ -217,7 +215,8 @@ int bwl_book_read(const struct bwl_rec *r, uint32_t interval, struct bwl_book *r
 	for (cpu = 0; cpu < r->ncpus; cpu++)
 		take_cpu(r, cpu, ret, of);
 	free(of);
-	merge(ret);
+	ret->other_known = bwl_rec_other(r, interval, &ret->other);
+	bwl_book_merge(ret);
 	if (ret->ncounts)
 		qsort(ret->count, ret->ncounts, sizeof(*ret->count), by_peer);
 	return 0;

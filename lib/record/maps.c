@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -32,9 +33,38 @@ static uint32_t entries_of(enum bwl_rec_map m, unsigned cpus)
 	return maps[m].entries ? maps[m].entries * cpus : 1;
 }
 
+/*
+ * The programs take the CPU's number, and numbers may be sparse: "0-3,8" are five CPUs with numbers
+ * below 9, where libbpf_num_possible_cpus() says 5.
+ */
+unsigned bwl_rec_cpus_of(const char *possible)
+{
+	const char *last = possible + strlen(possible);
+
+	while (last > possible && (last[-1] < '0' || last[-1] > '9'))
+		last--;
+	while (last > possible && last[-1] >= '0' && last[-1] <= '9')
+		last--;
+	return *last >= '0' && *last <= '9' ? (unsigned)strtoul(last, NULL, 10) + 1 : 0;
+}
+
+static int count_cpus(void)
+{
+	static const char path[] = "/sys/devices/system/cpu/possible";
+	FILE *f = fopen(path, "re");
+	char line[4096];
+	unsigned n;
+
+	if (!f)
+		return -errno;
+	n = fgets(line, sizeof(line), f) ? bwl_rec_cpus_of(line) : 0;
+	fclose(f);
+	return n ? (int)n : -EINVAL;
+}
+
 int bwl_rec_size(struct bpf_object *obj)
 {
-	int cpus = libbpf_num_possible_cpus(), r = cpus < 0 ? cpus : 0, i;
+	int cpus = count_cpus(), r = cpus < 0 ? cpus : 0, i;
 	struct bpf_map *m;
 
 	for (i = 0; !r && i < _BWL_REC_MAPS; i++) {
@@ -72,7 +102,7 @@ static int map_one(struct bwl_rec *r, enum bwl_rec_map m, void **ret, struct bwl
 int bwl_rec_map(const int fd[_BWL_REC_MAPS], struct bwl_rec *ret, struct bwl_err *e)
 {
 	void *at[_BWL_REC_MAPS] = { NULL };
-	int cpus = libbpf_num_possible_cpus(), i, r = 0;
+	int cpus = count_cpus(), i, r = 0;
 
 	*ret = (struct bwl_rec){ .ncpus = cpus < 0 ? 0 : (unsigned)cpus };
 	for (i = 0; i < _BWL_REC_MAPS; i++)
@@ -139,7 +169,7 @@ void bwl_rec_close(struct bwl_rec *r)
  * the word of before. The command ends in it (kernel 4.20), but where a CPU is nohz_full it
  * is refused; an update of an array of maps ends in it, too.
  */
-static int grace(struct bwl_err *e)
+int bwl_rec_grace(struct bwl_err *e)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, o);
 	uint32_t zero = 0;
@@ -160,11 +190,45 @@ static int grace(struct bwl_err *e)
 	return r;
 }
 
+/* Of all CPUs: since the tables were made, in every interval that has this bank. */
+static struct bwl_rec_sum other_of(const struct bwl_rec *r, uint32_t interval)
+{
+	struct bwl_rec_sum s = { 0 };
+
+	for (unsigned i = 0; i < r->ncpus; i++)
+		bwl_rec_sum_add(&s, &r->cpu[i].other[bwl_rec_bank(interval)]);
+	return s;
+}
+
+bool bwl_rec_other(const struct bwl_rec *r, uint32_t interval, struct bwl_rec_sum *ret)
+{
+	const struct bwl_rec_begun *b = &r->word->begun[bwl_rec_bank(interval)];
+
+	*ret = other_of(r, interval);
+	ret->frames -= b->other.frames;
+	ret->bytes -= b->other.bytes;
+	ret->drop_frames -= b->other.drop_frames;
+	ret->drop_bytes -= b->other.drop_bytes;
+	return b->interval == interval;
+}
+
+/* Nobody writes to its bank before it begins. Whoever is killed here leaves it not known. */
+static void note_begin(struct bwl_rec *r, uint32_t interval)
+{
+	struct bwl_rec_begun *b = &r->word->begun[bwl_rec_bank(interval)];
+
+	__atomic_store_n(&b->interval, 0, __ATOMIC_SEQ_CST);
+	b->other = other_of(r, interval);
+	__atomic_store_n(&b->interval, interval, __ATOMIC_SEQ_CST);
+}
+
 int bwl_rec_turn(struct bwl_rec *r, uint32_t *ret, struct bwl_err *e)
 {
-	uint32_t was = __atomic_load_n(&r->word->interval, __ATOMIC_SEQ_CST), next = was + 1;
+	uint32_t was = __atomic_load_n(&r->word->interval, __ATOMIC_SEQ_CST);
+	uint32_t next = was + 1 ? was + 1 : 1;
 
-	__atomic_store_n(&r->word->interval, next ? next : 1, __ATOMIC_SEQ_CST);
+	note_begin(r, next);
+	__atomic_store_n(&r->word->interval, next, __ATOMIC_SEQ_CST);
 	*ret = was;
-	return grace(e);
+	return bwl_rec_grace(e);
 }

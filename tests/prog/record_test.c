@@ -125,6 +125,37 @@ static void each_flow_has_a_row_with_all_that_was_said_of_it(void **state)
 	bwl_book_free(&b);
 }
 
+/* The last words of their addresses are alike, and those of IPv4 are, too. */
+static void flows_of_ipv6_are_told_apart_by_whole_addresses(void **state)
+{
+	static const char *const spec[] = {
+		"eth ip6 src=fd00:7::a00:702 dst=fd00:1::a01:1 udp sport=7 dport=9",
+		"eth ip6 src=fd00:7::a00:702 dst=fd00:1::1:a01:1 udp sport=7 dport=9",
+		TO(1) "udp sport=7 dport=9",
+	};
+	struct bwl_book b;
+	unsigned i, n;
+
+	(void)state;
+	apply(HEAD
+	      "peers:\n"
+	      "  - { name: a, addresses: [10.1.0.1, \"fd00:1::/64\"], path: clear, via: 192.0.2.1, "
+	      "via6: 2001:db8::1, " FREE);
+	rig_advance(RIG_SECOND);
+	for (n = 0; n < 2; n++)
+		for (i = 0; i < 3; i++)
+			host(spec[i]);
+	b = turn();
+	assert_balanced(&b);
+	assert_int_equal(b.nflows, 3);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(b.flow[i].frames, 2);
+		assert_int_equal(bwl_flow_kind(&b.flow[i]), BWL_REC_FLOW);
+	}
+	assert_int_equal(b.flow[0].key.daddr[3], b.flow[1].key.daddr[3]);
+	bwl_book_free(&b);
+}
+
 /* UDP's source port of RoCE is entropy: a queue pair is a flow. */
 static void roce_is_told_apart_by_queue_pairs(void **state)
 {
@@ -302,6 +333,41 @@ static void peers_beyond_the_table_are_in_the_sum_of_all(void **state)
 	bwl_book_free(&b);
 }
 
+/* Of packets that found another of their CPU being recorded: they are of no peer by name. */
+static void the_sum_of_all_is_of_its_interval_whoever_asks(void **state)
+{
+	int fd = rig->rec.fd[BWL_REC_CPU];
+	struct bwl_rec_cpu all[MAX_THREADS * 64] = { 0 };
+	struct bwl_err e = { 0 };
+	struct bwl_book b;
+	uint32_t cpu;
+	int i;
+
+	(void)state;
+	apply(HEAD "peers:\n" DEST("a", 1) FREE);
+	rig_advance(RIG_SECOND);
+	for (i = 0; i < 4; i++) { /* of both banks */
+		for (cpu = 0; cpu < rig->rec.ncpus; cpu++) {
+			assert_int_equal(bpf_map_lookup_elem(fd, &cpu, &all[cpu]), 0);
+			all[cpu].busy = 1;
+			assert_int_equal(bpf_map_update_elem(fd, &cpu, &all[cpu], 0), 0);
+		}
+		host(TO(1) "udp sport=1 dport=2");
+		if (i == 2) { /* who comes back reads what it has to know in the tables */
+			struct bwl_rec was = rig->rec;
+
+			assert_int_equal(bwl_rec_map(was.fd, &rig->rec, &e), 0);
+			bwl_rec_close(&was);
+			fd = rig->rec.fd[BWL_REC_CPU];
+		}
+		b = turn();
+		assert_true(b.other_known);
+		assert_int_equal(b.other.frames, 1);
+		assert_int_equal(b.ncounts, 0);
+		bwl_book_free(&b);
+	}
+}
+
 /* Two CPUs, while interval after interval ends under them: nothing is lost, nothing told twice. */
 static void intervals_that_end_under_traffic_add_up_to_the_counters(void **state)
 {
@@ -365,12 +431,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RECORD_TEST(each_flow_has_a_row_with_all_that_was_said_of_it),
+		RECORD_TEST(flows_of_ipv6_are_told_apart_by_whole_addresses),
 		RECORD_TEST(roce_is_told_apart_by_queue_pairs),
 		RECORD_TEST(what_is_refused_has_its_reason_and_no_charge),
 		RECORD_TEST(what_comes_from_a_peer_is_recorded_by_the_port_it_came_in_by),
 		RECORD_TEST(flows_beyond_a_peers_part_are_its_remainder_and_no_other_peers),
 		cmocka_unit_test_setup_teardown(peers_beyond_the_table_are_in_the_sum_of_all,
 						recording_a_crowd, rig_teardown),
+		RECORD_TEST(the_sum_of_all_is_of_its_interval_whoever_asks),
 		RECORD_TEST(intervals_that_end_under_traffic_add_up_to_the_counters),
 		RECORD_TEST(what_two_policies_say_of_a_peer_is_kept_apart),
 	};

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <jansson.h>
+#include "flows/fold.h"
 #include "flows/store.h"
 #include "maps/reason.h"
 #include "maps/words.h"
@@ -175,6 +176,7 @@ static void a_byte_too_few_or_between_two_intervals_is_told(void **state)
 {
 	const struct bwl_rec_sum none = { 0 }, some = { 1, 60, 0, 0 };
 	struct bwl_book_cpu is = count, was = { .peer = 7, .after = count.before };
+	const struct flows_known known = { &was, 1 };
 	struct flows_facts f = facts();
 	char why[80];
 
@@ -191,8 +193,7 @@ static void a_byte_too_few_or_between_two_intervals_is_told(void **state)
 	assert_string_equal(why, "an upgrade");
 	f = facts();
 	f.other = &none;
-	f.known = &was;
-	f.nknown = 1;
+	f.known = &known;
 	assert_true(balances(&count, &f, why));
 	was.after.drop_bytes--;
 	assert_false(balances(&count, &f, why));
@@ -207,21 +208,144 @@ static void what_is_missing_has_a_name(void **state)
 	char gap[256];
 
 	(void)state;
-	assert_false(flows_gap(&was, &now, gap, sizeof(gap)));
+	assert_false(flows_gap(&was, &now, 0, gap, sizeof(gap)));
 	now.interval = 9;
-	assert_true(flows_gap(&was, &now, gap, sizeof(gap)));
+	assert_true(flows_gap(&was, &now, 0, gap, sizeof(gap)));
 	assert_non_null(strstr(gap, "intervals 6 to 8 of these tables"));
-	assert_false(flows_gap(NULL, &first, gap, sizeof(gap)));
-	assert_true(flows_gap(NULL, &now, gap, sizeof(gap)));
+	assert_false(flows_gap(NULL, &first, 0, gap, sizeof(gap)));
+	assert_true(flows_gap(NULL, &now, 0, gap, sizeof(gap)));
 	assert_non_null(strstr(gap, "intervals 1 to 8"));
-	now = (struct flows_id){ "b007", 78, 1,
-				 false }; /* others, and nobody closed those before */
-	assert_true(flows_gap(&was, &now, gap, sizeof(gap)));
+	/* others, and nobody closed those before */
+	now = (struct flows_id){ "b007", 78, 1, false };
+	assert_true(flows_gap(&was, &now, 77, gap, sizeof(gap)));
 	assert_non_null(strstr(gap, "after their interval 5"));
 	was.last = true;
-	assert_false(flows_gap(&was, &now, gap, sizeof(gap)));
+	assert_false(flows_gap(&was, &now, 77, gap, sizeof(gap)));
 	strcpy(now.boot, "b008");
-	assert_false(flows_gap(&was, &now, gap, sizeof(gap)));
+	assert_false(flows_gap(&was, &now, 0, gap, sizeof(gap)));
+}
+
+static void tables_that_came_and_went_while_nobody_read_are_named(void **state)
+{
+	struct flows_id was = { "b007", 77, 5, true }, now = { "b007", 79, 1, false };
+	char gap[256];
+
+	(void)state;
+	assert_true(flows_gap(&was, &now, 78, gap, sizeof(gap)));
+	assert_non_null(strstr(gap, "came and went"));
+	assert_false(flows_gap(&was, &now, 77, gap, sizeof(gap)));
+	assert_true(flows_gap(NULL, &now, 78, gap, sizeof(gap)));
+	strcpy(now.boot, "b008"); /* since the boot, too */
+	assert_true(flows_gap(&was, &now, 78, gap, sizeof(gap)));
+	now = was;
+	now.interval++; /* of the same tables nothing is missing, whatever was before them */
+	assert_false(flows_gap(&was, &now, 76, gap, sizeof(gap)));
+}
+
+static void of_a_counter_the_greater_is_kept(void **state)
+{
+	struct bwl_book_cpu one = { .peer = 7, .after = { 12, 100, 0, 0 } },
+			    two = { .peer = 7, .cpu = 1, .after = { 3, 100, 0, 0 } };
+	struct bwl_book b = { .count = &one, .ncounts = 1, .other_known = true };
+	struct flows_known k = { 0 };
+
+	(void)state;
+	assert_int_equal(flows_known_learn(&k, &b), 0);
+	b.count = &two;
+	assert_int_equal(flows_known_learn(&k, &b), 0);
+	assert_int_equal(k.n, 2);
+	one.after.frames = 11; /* of the programs of before, which the tables of before tell */
+	b.count = &one;
+	assert_int_equal(flows_known_learn(&k, &b), 0);
+	assert_int_equal(flows_known_find(&k, 7, 0)->after.frames, 12);
+	one.after.frames = 20;
+	assert_int_equal(flows_known_learn(&k, &b), 0);
+	assert_int_equal(flows_known_find(&k, 7, 0)->after.frames, 20);
+	assert_int_equal(flows_known_find(&k, 7, 1)->after.frames, 3);
+	assert_null(flows_known_find(&k, 8, 0));
+	flows_known_free(&k);
+}
+
+/* Their packets are in the sum of all; their counters moved, and no interval of theirs says so. */
+static void counters_of_peers_without_a_place_are_forgotten(void **state)
+{
+	struct bwl_book_cpu one = { .peer = 7, .after = { 12, 100, 0, 0 } },
+			    two = { .peer = 8, .after = { 3, 100, 0, 0 } };
+	struct bwl_book b = { .count = &one, .ncounts = 1, .other_known = true };
+	struct flows_known k = { 0 };
+
+	(void)state;
+	assert_int_equal(flows_known_learn(&k, &b), 0);
+	b = (struct bwl_book){
+		.count = &two, .ncounts = 1, .other_known = true, .other = { .frames = 1 }
+	};
+	assert_int_equal(flows_known_learn(&k, &b), 0);
+	assert_null(flows_known_find(&k, 7, 0));
+	assert_non_null(flows_known_find(&k, 8, 0));
+	b = (struct bwl_book){ 0 }; /* nobody knows whether there were such packets */
+	assert_int_equal(flows_known_learn(&k, &b), 0);
+	assert_int_equal(k.n, 0);
+	flows_known_free(&k);
+}
+
+static struct bwl_flow *flow_to(struct bwl_flow *f, unsigned peer, unsigned port, uint64_t bytes)
+{
+	*f = (struct bwl_flow){ .key = { .ports = port,
+					 .who = peer,
+					 .what = bwl_rec_what(BWL_REC_FLOW, 1, BWL_C_HTTPS,
+							      BWL_R_PASS) |
+						 17ULL << 32 },
+				.frames = 1,
+				.bytes = bytes,
+				.charged = bytes + 4 };
+	return f;
+}
+
+static void a_peer_has_so_many_lines_and_the_rest_is_its_remainder(void **state)
+{
+	struct bwl_flow f[60];
+	struct bwl_book b = { .flow = f, .nflows = 60 };
+	uint64_t bytes = 0, charged = 0;
+	unsigned i, flows[3] = { 0 }, rests[3] = { 0 };
+
+	(void)state;
+	for (i = 0; i < 50; i++)
+		flow_to(&f[i], 1, i, i % 2 ? 1000 + i : 60);
+	for (; i < 60; i++)
+		flow_to(&f[i], 2, i, 60);
+	assert_int_equal(flows_fold(&b, 60), 0);
+	assert_int_equal(flows_fold(&b, 20), 30);
+	for (i = 0; i < b.nflows; i++) {
+		bytes += f[i].bytes;
+		charged += f[i].charged;
+		if (bwl_flow_kind(&f[i]) == BWL_REC_FLOW) {
+			flows[bwl_flow_peer(&f[i])]++;
+			assert_true(bwl_flow_peer(&f[i]) == 2 || f[i].bytes >= 1011);
+			continue;
+		}
+		rests[bwl_flow_peer(&f[i])]++;
+		assert_int_equal(f[i].frames, 30);
+		assert_int_equal(f[i].key.ports, 0);
+		assert_int_equal(bwl_flow_class(&f[i]), BWL_C_HTTPS);
+		assert_int_equal(bwl_flow_proto(&f[i]), 0);
+	}
+	assert_int_equal(flows[1], 20);
+	assert_int_equal(rests[1], 1);
+	assert_int_equal(flows[2], 10);
+	assert_int_equal(rests[2], 0);
+	assert_int_equal(bytes, 25 * 60 + 25 * 1025 + 10 * 60);
+	assert_int_equal(charged, bytes + 60 * 4);
+}
+
+static void sparse_cpu_numbers_have_room(void **state)
+{
+	(void)state;
+	assert_int_equal(bwl_rec_cpus_of("0-1\n"), 2);
+	assert_int_equal(bwl_rec_cpus_of("0\n"), 1);
+	assert_int_equal(bwl_rec_cpus_of("0-3,8\n"), 9);
+	assert_int_equal(bwl_rec_cpus_of("0,2-127"), 128);
+	assert_int_equal(bwl_rec_cpus_of(""), 0);
+	assert_int_equal(bwl_rec_cpus_of("\n"), 0);
 }
 
 static int setup(void **state)
@@ -266,6 +390,56 @@ static int put(struct flows_store *s, uint32_t interval, size_t size)
 	return r;
 }
 
+/* An interval of n flows, each a line of 1000 bytes. */
+static int put_flows(struct flows_store *s, uint32_t interval, unsigned n)
+{
+	struct flows_id id = { "b007", 77, interval, false };
+	struct bwl_err e = { 0 };
+	char *text = NULL;
+	size_t len;
+	FILE *o = open_memstream(&text, &len);
+	int r;
+
+	fprintf(o,
+		"{\"version\":1,\"kind\":\"flow-interval\",\"boot\":\"b007\",\"tables\":77,"
+		"\"interval\":%u,\"final\":false,\"thinned\":false}\n"
+		"{\"kind\":\"flow-peer\"}\n",
+		interval);
+	while (n--)
+		fprintf(o, "{\"kind\":\"flow\",\"id\":1%*s}\n", 970, "");
+	fputs("{\"kind\":\"flow-remainder\"}\n", o);
+	fclose(o);
+	r = flows_store_put(s, &id, text, len, &e);
+	free(text);
+	return r;
+}
+
+static char *file_text(uint64_t number)
+{
+	char path[120], name[FLOWS_NAME], *text = calloc(1, 200000);
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/" FLOWS_DIR "/%s", dir, flows_store_name(number, name));
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_true(fread(text, 1, 199999, f) > 0);
+	fclose(f);
+	return text;
+}
+
+static time_t file_time(uint64_t number, time_t set)
+{
+	char path[120], name[FLOWS_NAME];
+	const struct timespec t[2] = { { set, 0 }, { set, 0 } };
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/" FLOWS_DIR "/%s", dir, flows_store_name(number, name));
+	if (set)
+		assert_int_equal(utimensat(AT_FDCWD, path, t, 0), 0);
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mtime;
+}
+
 static void numbers(uint64_t *ret_first, uint64_t *ret_last, size_t *ret_n)
 {
 	struct bwl_err e = { 0 };
@@ -306,13 +480,68 @@ static void the_oldest_makes_room_and_the_newest_stays(void **state)
 	flows_store_close(s);
 }
 
+/* A port spray does not wash away what older intervals say of peers. */
+static void flows_of_the_oldest_go_before_any_interval_does(void **state)
+{
+	struct flows_store *s = open_store(1 << 20);
+	uint64_t from, to, thinned, dropped;
+	char *text;
+	size_t n;
+	json_t *o;
+	int i;
+
+	(void)state;
+	assert_int_equal(put_flows(s, 1, 90), 0);
+	file_time(1, 1000000);
+	for (i = 2; i <= 100; i++)
+		assert_int_equal(put_flows(s, (uint32_t)i, 90), 0);
+	numbers(&from, &to, &n);
+	assert_int_equal(n, 100);
+	flows_store_lost(s, &thinned, &dropped);
+	assert_in_range(thinned, 85, 99);
+	assert_int_equal(dropped, 0);
+	assert_in_range(flows_store_bytes(s, &n), 1 << 19, 1 << 20);
+	text = file_text(1);
+	assert_null(line(text, "flow", 0));
+	o = line(text, "flow-interval", 0);
+	assert_true(json_is_true(json_object_get(o, "thinned")));
+	json_decref(o);
+	json_decref(line(text, "flow-peer", 0));
+	o = line(text, "flow-remainder", 0);
+	assert_non_null(o);
+	json_decref(o);
+	free(text);
+	assert_int_equal(file_time(1, 0), 1000000);
+	text = file_text(100);
+	o = line(text, "flow", 89);
+	assert_non_null(o);
+	json_decref(o);
+	o = line(text, "flow-interval", 0);
+	assert_true(json_is_false(json_object_get(o, "thinned")));
+	json_decref(o);
+	free(text);
+	flows_store_close(s);
+	s = open_store(1 << 20); /* it knows where it was */
+	assert_int_equal(put_flows(s, 101, 90), 0);
+	flows_store_lost(s, &thinned, &dropped);
+	assert_in_range(thinned, 0, 3);
+	assert_int_equal(dropped, 0);
+	assert_int_equal(flows_store_newest(s)->interval, 101);
+	for (i = 102; i <= 400; i++)
+		assert_int_equal(put_flows(s, (uint32_t)i, 90), 0);
+	flows_store_lost(s, &thinned, &dropped);
+	assert_true(dropped > 100);
+	assert_in_range(flows_store_bytes(s, &n), 1 << 19, 1 << 20);
+	flows_store_close(s);
+}
+
 /* And what a killed writer left is cleared away; what is not ours stays. */
 static void a_full_disk_takes_the_oldest_and_never_all(void **state)
 {
 	struct flows_store *s;
 	uint64_t from, to;
 	char path[100];
-	size_t n;
+	size_t n, kept;
 	int i, fd;
 
 	(void)state;
@@ -325,8 +554,8 @@ static void a_full_disk_takes_the_oldest_and_never_all(void **state)
 	assert_int_equal(to, 40);
 	assert_in_range(n, 5, 13);
 	assert_int_not_equal(put(s, 41, 1 << 20), 0); /* for which there never is room */
-	numbers(&from, &to, &n);
-	assert_true(n >= 1);
+	numbers(&from, &to, &kept);
+	assert_int_equal(kept, n); /* nothing goes for nothing */
 	assert_int_equal(to, 40);
 	assert_int_equal(flows_store_newest(s)->interval, 40);
 	assert_int_equal(put(s, 41, 3000), 0);
@@ -350,6 +579,13 @@ int main(void)
 		cmocka_unit_test(an_interval_says_what_it_holds),
 		cmocka_unit_test(a_byte_too_few_or_between_two_intervals_is_told),
 		cmocka_unit_test(what_is_missing_has_a_name),
+		cmocka_unit_test(tables_that_came_and_went_while_nobody_read_are_named),
+		cmocka_unit_test(of_a_counter_the_greater_is_kept),
+		cmocka_unit_test(counters_of_peers_without_a_place_are_forgotten),
+		cmocka_unit_test(a_peer_has_so_many_lines_and_the_rest_is_its_remainder),
+		cmocka_unit_test(sparse_cpu_numbers_have_room),
+		cmocka_unit_test_setup_teardown(flows_of_the_oldest_go_before_any_interval_does,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(the_oldest_makes_room_and_the_newest_stays, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_full_disk_takes_the_oldest_and_never_all, setup,

@@ -22,6 +22,9 @@ struct bpf_object;
 /* Before it is loaded: room for every CPU that there could be. */
 int bwl_rec_size(struct bpf_object *obj);
 
+/* Of the kernel's list of possible CPUs: one more than the highest number; 0: it is none. */
+unsigned bwl_rec_cpus_of(const char *possible);
+
 struct bwl_rec {
 	struct bwl_rec_word *word;
 	const struct bwl_rec_cpu *cpu;
@@ -41,6 +44,10 @@ void bwl_rec_close(struct bwl_rec *r);
  * whose number is *ret; its tables hold until this is called again.
  */
 int bwl_rec_turn(struct bwl_rec *r, uint32_t *ret, struct bwl_err *e);
+/* Waits for packets in flight: whoever turned the tables over may not have come to that. */
+int bwl_rec_grace(struct bwl_err *e);
+/* What was of no peer by name in an interval that ended; false: not known. */
+bool bwl_rec_other(const struct bwl_rec *r, uint32_t interval, struct bwl_rec_sum *ret);
 
 /* What tells flows apart. */
 struct bwl_rec_key {
@@ -100,12 +107,14 @@ struct bwl_book {
 	size_t nflows;
 	struct bwl_book_cpu *count;
 	size_t ncounts;
-	struct bwl_rec_sum
-		other; /* of no peer by name: in this and all intervals two apart before */
+	struct bwl_rec_sum other; /* of no peer by name */
+	bool other_known;
 };
 /* Of the interval that bwl_rec_turn() ended. */
 int bwl_book_read(const struct bwl_rec *r, uint32_t interval, struct bwl_book *ret,
 		  struct bwl_err *e);
+/* Rows of one key, of several CPUs or since it was changed, become one. */
+void bwl_book_merge(struct bwl_book *b);
 void bwl_book_free(struct bwl_book *b);
 
 void bwl_rec_sum_add(struct bwl_rec_sum *to, const struct bwl_rec_sum *n);

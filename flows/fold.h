@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* So many flows of a peer go to disk, whatever it sends. */
+#ifndef BWL_FLOWS_FOLD_H
+#define BWL_FLOWS_FOLD_H
+
+#include <bwl/record.h>
+
+#define FLOWS_PEER_LINES 1024 /* of an interval */
+
+/*
+ * Of a peer that has more than `most` flows those with the fewest bytes become remainders, of their
+ * class, reason and port. Returns of how many flows that is.
+ */
+size_t flows_fold(struct bwl_book *b, size_t most);
+
+#endif
