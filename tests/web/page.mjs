@@ -394,6 +394,16 @@ await part('what happened', async () => {
 	await quiet.says('ticket 4711');
 	ok('one of yesterday, and one that is no alarm, need nobody', !(await quiet.text()).includes('A sign of tampering'), await quiet.text());
 	await quiet.close();
+	const ack = { time: before(1.5), level: 'notice', program: 'bwlimit-ctl', event: 'ack', text: 'ack of signs up to record 1: ticket 12, ordered by ada', record: 3, acknowledged: false };
+	scene.documents.log.lines = [{ ...line(2, 'alert', 'the first'), acknowledged: true }, ack];
+	const seen = await open(browser, scene);
+	ok('one that somebody acknowledged is a note, with who said so and why', await seen.says('A sign of tampering, acknowledged') && await seen.says('ticket 12, ordered by ada'), await seen.text());
+	ok('which needs nobody now', !(await seen.text()).includes('you now'), await seen.text());
+	await seen.close();
+	scene.documents.log.lines = [...scene.documents.log.lines, { ...line(1, 'alert', 'another'), record: 9, acknowledged: false }];
+	const more = await open(browser, scene);
+	ok('a new sign does, with what acknowledges it', await more.says('you now') && await more.says('bwlimit-ctl audit ack 9 WHY'), await more.text());
+	await more.close();
 	scene.documents.log = scene.documents.audit = () => errorDocument('there is none', 'bwlimitd leaves it where there is an audit log: bwlimit-ctl audit init');
 	const none = await open(browser, scene);
 	ok('without an audit log both places say what makes one', await none.says('log bwlimitd leaves it where there is an audit log: bwlimit-ctl audit init')

@@ -187,6 +187,21 @@ function ofReasons(reasons: Reason[]): Finding[] {
 	});
 }
 
+/** The newest sign that nobody has acknowledged; else the newest, with who said why. */
+function ofSigns(log: Log[]): Finding[] {
+	const signs = log.filter((l) => l.event === 'tamper' && ALARMS.has(l.level));
+	const open = signs.filter((l) => !l.acknowledged);
+	const sign = open.at(-1) ?? signs.at(-1);
+	if (!sign) return [];
+	const since = `at ${clock(sign.time)}`;
+	if (open.length > 0)
+		return [{ key: 'tamper', level: 'now', what: 'A sign of tampering', since, means: sign.text,
+			command: sign.record == null ? 'bwlimit-ctl audit show' : `bwlimit-ctl audit ack ${sign.record} WHY` }];
+	const ack = log.filter((l) => l.event === 'ack').at(-1);
+	return [{ key: 'tamper', level: 'note', what: 'A sign of tampering, acknowledged', since, means: `${sign.text}.${ack ? ` At ${clock(ack.time)}: ${ack.text}.` : ''}`,
+		command: 'bwlimit-ctl audit show' }];
+}
+
 /** One line for each check that is not ok, of however many things; but what the status said of the same is said in more words. */
 function ofVerify(checks: Check[], said: Finding[]): Finding[] {
 	const by = new Map<string, Check[]>();
@@ -230,9 +245,7 @@ export function findings(f: Facts): Finding[] {
 	if (f.policyWhy !== null && f.status?.policy_in_force !== false)
 		all.push({ key: 'no-exits', level: 'now', what: 'The policy cannot be read: exits are not known', since: null,
 			means: `${f.policyWhy}. ${f.policy ? 'What this page calls an exit is of the policy it read before.' : 'Every peer counts as an exit here until it can be read.'}`, command: 'bwlimit-ctl policy show' });
-	const tamper = (f.log ?? []).filter((l) => l.event === 'tamper' && ALARMS.has(l.level)).at(-1);
-	if (tamper)
-		all.push({ key: 'tamper', level: 'now', what: 'A sign of tampering', since: `at ${clock(tamper.time)}`, means: tamper.text, command: 'bwlimit-ctl audit show' });
+	all.push(...ofSigns(f.log ?? []));
 	all.push(...ofVerify(f.verify?.checks ?? [], all), ...ofVerifyAge(f));
 	for (const r of f.rows) all.push(...ofPeer(r));
 	for (const peer of f.ipsec?.without_sa ?? [])

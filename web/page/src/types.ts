@@ -52,7 +52,7 @@ export interface Journal {
 }
 export interface Stats { peers: { peer: string; dropped_bytes: number }[] }
 export interface Audit { checkpoint?: string; record_count?: number }
-export interface Log { time: string; level: string; event: string; text: string; program?: string }
+export interface Log { time: string; level: string; event: string; text: string; program?: string; record?: number; acknowledged?: boolean }
 export interface ErrorDocument { kind: 'error'; error: { program: string; code: string; text: string; todo: S } }
 
 export interface Sum {
