@@ -42,8 +42,8 @@ export const wrong = [];
 /** Every command that any page of this run showed. */
 export const shown = new Set();
 
-export async function open(browser, scene, { query = '', width = 1280, height = 800, scheme = 'light', motion = 'no-preference', hang = false, ages = {} } = {}) {
-	const server = await serve(scene);
+export async function open(browser, scene, { query = '', width = 1280, height = 800, scheme = 'light', motion = 'no-preference', hang = false, ages = {}, dist, clock = true } = {}) {
+	const server = await serve(scene, 0, dist);
 	server.state.hang = hang;
 	server.state.ages = ages;
 	const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: motion, timezoneId: 'UTC' });
@@ -54,7 +54,7 @@ export async function open(browser, scene, { query = '', width = 1280, height = 
 		if (!r.url().startsWith(server.url) && !r.url().startsWith('data:')) wrong.push(`asked ${r.url()}`);
 		if (r.method() !== 'GET') wrong.push(`${r.method()} ${r.url()}`);
 	});
-	await page.clock.install({ time: scene.time ?? timeOf(scene) });
+	if (clock) await page.clock.install({ time: scene.time ?? timeOf(scene) });
 	await page.goto(server.url + query);
 	if (!hang) await page.waitForSelector('.needs h2:not(:empty), .peer .name');
 	return {

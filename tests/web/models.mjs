@@ -229,8 +229,8 @@ function volumesEnd() {
 		warnings: ['peer backup: its volume is of no window: it does not come again'] });
 	return s;
 }
-/** A node with that many peers. */
-export function many(n) {
+/** A node with that many peers; past: what each sent, as scene.sent has it. */
+export function many(n, past = null) {
 	const s = healthy();
 	const t = s.documents.top.peers.find((p) => p.peer === 'object-store');
 	const p = s.documents.policy.peers.find((x) => x.peer === 'object-store');
@@ -239,7 +239,8 @@ export function many(n) {
 	s.documents.top.peers = list.map((peer, i) => ({ ...clone(t), peer, passed_bits_per_second: (i * 97_000) % 1e8 }));
 	s.documents.policy.peers = list.map((peer, i) => ({ ...p, peer, zone: i % 3 ? 'mesh' : 'external', contained: i % 3 > 0 }));
 	s.documents.grants.grants = list.map((peer) => ({ ...clone(g), peer }));
-	s.documents.history = () => errorDocument('no history');
+	if (past) s.sent = Object.fromEntries(list.map((peer) => [peer, past]));
+	else s.documents.history = () => errorDocument('no history');
 	return s;
 }
 /** Names as a thief would choose them, if he could. */

@@ -577,7 +577,7 @@ await part('motion', async () => {
 		await t.close();
 		return d;
 	};
-	same('who wants no motion gets none', [await duration('reduce'), await duration('no-preference')], ['0s', '0.3s']);
+	same('nothing moves by itself', [await duration('reduce'), await duration('no-preference')], ['0s', '0s']);
 });
 
 // ---- hostile names -----------------------------------------------------------------------------------------------------------
@@ -711,9 +711,56 @@ await part('cost', async () => {
 		await new Promise((r) => setTimeout(r, 120));
 	}
 	const after = await metrics();
-	const ms = (name) => ((1000 * (after[name] - before[name])) / updates).toFixed(1);
-	note(`an update of 1000 peers: ${ms('TaskDuration')} ms of CPU of the main thread (scripts ${ms('ScriptDuration')}, layout ${ms('LayoutDuration')}, style ${ms('RecalcStyleDuration')})`);
+	const each = (name) => (after[name] - before[name]) / updates;
+	note(`an update of 1000 peers: ${(1000 * each('TaskDuration')).toFixed(1)} ms of CPU of the main thread (scripts ${(1000 * each('ScriptDuration')).toFixed(1)}, layout ${(1000 * each('LayoutDuration')).toFixed(1)}, style ${(1000 * each('RecalcStyleDuration')).toFixed(1)}); cost.sh compares two pages`);
 	ok('1000 peers are in a table that shows fifty', (await t.page.evaluate(() => document.querySelectorAll('.peers tbody tr').length)) === 50);
+	await t.close();
+});
+await part('cells', async () => {
+	const scene = many(60);
+	const top = scene.documents.top;
+	for (const [i, p] of top.peers.entries()) p.passed_bits_per_second = 5e7 - i * 1e5; // the order in which they stay
+	const t = await open(browser, scene, { query: '?sort=-now' });
+	await t.says('all 60');
+	for (const w of ['mesh', 'external', 'never']) await t.says(w); // all that the table is made of
+	for (let i = 0; i < 500 && t.server.asked.filter((a) => a.includes('since=1h')).length < 20; i++) await t.page.waitForTimeout(20);
+	await t.page.waitForTimeout(500); // each first answer is drawn
+	const figure = (peer) => t.page.evaluate((name) => [...document.querySelectorAll('.peers tbody tr')].find((tr) => tr.querySelector('a').textContent === name)?.querySelector('.figure').textContent, peer);
+	const begin = Date.parse(top.time);
+	let frame = 0;
+	/** Draws one frame more, in which each peer sends so much less or more; returns how many texts of the table were written. */
+	const next = async (change) => {
+		top.time = new Date(begin + ++frame * 1000).toISOString();
+		change();
+		await t.page.evaluate(() => {
+			window.written = [];
+			window.heard ??= new MutationObserver((list) => window.written.push(...list.map((m) => m.target.data)));
+			window.heard.observe(document.querySelector('.peers tbody'), { subtree: true, characterData: true });
+		});
+		t.server.push('top', top);
+		await t.page.waitForFunction((w) => document.querySelector('.peers tbody .figure').textContent.startsWith(w), `${(top.peers[0].passed_bits_per_second / 1e6).toFixed(1)} Mbit/s`);
+		return t.page.evaluate(() => window.written);
+	};
+	await next(() => { top.peers[0].passed_bits_per_second += 1e5; });
+	const first = top.peers[0];
+	same('where one peer sends another rate, one text of the table is written', await next(() => { first.passed_bits_per_second += 1e5; }), ['50.2 Mbit/s / 50.0 Mbit/s']);
+	const all = (by) => () => { for (const p of top.peers) p.passed_bits_per_second += by; };
+	const some = await next(all(1e5));
+	ok('where all do, those in sight and a part of the rest', some.length > 5 && some.length < 40, some);
+	const far = top.peers[45].peer;
+	const words = (before) => `${((top.peers[45].passed_bits_per_second - before * 1e5) / 1e6).toFixed(1)} Mbit/s`;
+	for (let i = 0; i < 4; i++) await next(all(1e5));
+	const late = await figure(far);
+	ok('a row out of sight is never more than five updates old', [0, 1, 2, 3, 4].some((n) => late.startsWith(words(n))), late, words(0));
+	for (let i = 0; i < 20; i++) { // until it is old when nothing comes any more
+		await next(all(1e5));
+		await t.page.keyboard.press('p');
+		if (!(await figure(far)).startsWith(words(0))) break;
+		await t.page.keyboard.press('p');
+		await t.page.waitForTimeout(100);
+	}
+	await t.page.evaluate((name) => [...document.querySelectorAll('.peers .row-link')].find((a) => a.textContent === name).scrollIntoView(), far);
+	ok('one that is scrolled into sight is of this frame, paused as well', await t.page.waitForFunction(([name, w]) => [...document.querySelectorAll('.peers tbody tr')].find((tr) => tr.querySelector('a').textContent === name).querySelector('.figure').textContent.startsWith(w), [far, words(0)], { timeout: 10_000 }).then(() => true, () => false), await figure(far), words(0));
 	await t.close();
 });
 const HOURS = [['theft', '', ['log-collector: sending at its limit, out of the site', 'The host sends with sources that are not its own']], ['theft', '?peer=log-collector', []], ['fleet', '', null]];

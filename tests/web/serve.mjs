@@ -17,7 +17,7 @@ export function errorDocument(text, todo = null, code = 'ENOENT') {
 }
 
 /** state.hang: nothing is answered; state.refuse: no stream is. state.ages: { NAME: seconds since it was made }. scene: { api, documents: { NAME: document | (parameters) => document }, streamed: [NAME] }; may be replaced while it serves. */
-export async function serve(scene, port = 0) {
+export async function serve(scene, port = 0, page = PAGE) {
 	const streams = new Set();
 	const asked = [];
 	const state = { scene, hang: false, ages: {} };
@@ -54,7 +54,7 @@ export async function serve(scene, port = 0) {
 		const file = url.pathname === '/' ? 'index.html' : url.pathname.slice(1);
 		try {
 			if (file.includes('..')) throw new Error('no');
-			const body = readFileSync(join(PAGE, file));
+			const body = readFileSync(join(page, file));
 			res.writeHead(200, { 'Content-Type': TYPES[extname(file)] ?? 'application/octet-stream' });
 			res.end(body);
 		} catch {

@@ -31,6 +31,8 @@ export class Chart {
 	private points: Series[] = [];
 	private limit: number | null = null;
 	private seconds = false;
+	/** of the box, as the observer tells it: to read it lays the page out in the midst of an update */
+	private width = 0;
 	private readonly watch: ResizeObserver;
 	private readonly redraw = (): void => this.draw(true);
 
@@ -45,8 +47,8 @@ export class Chart {
 				h('table', {}, h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'time'), h('th', { scope: 'col' }, 'sent'), h('th', { scope: 'col' }, 'refused'),
 					h('th', { scope: 'col' }, 'limit now'))), this.body)));
 		this.element = h('figure', { class: 'chart', 'aria-label': name }, this.box, h('figcaption', {}, this.words, this.details));
-		this.watch = new ResizeObserver(() => {
-			const width = this.box.clientWidth;
+		this.watch = new ResizeObserver(([e]) => {
+			const width = (this.width = Math.floor(e.contentRect.width));
 			if (this.plot && width > 0 && width !== this.plot.width) this.plot.setSize({ width, height: this.height });
 			else if (!this.plot) this.draw(false);
 		});
@@ -64,8 +66,7 @@ export class Chart {
 	}
 
 	private draw(anew: boolean): void {
-		const width = this.box.clientWidth;
-		if (width === 0) return;
+		if (this.width === 0) return;
 		if (!Plot) {
 			void fetchPlot().then(() => Plot && this.box.isConnected && this.draw(true));
 			return;
@@ -82,7 +83,7 @@ export class Chart {
 		this.plot?.destroy();
 		const axis = { stroke: color('--ink-2'), font: '11px system-ui, sans-serif', grid: { stroke: color('--line'), width: 1 }, ticks: { show: false } };
 		this.plot = new Plot({
-			width,
+			width: this.width,
 			height: this.height,
 			legend: { show: false },
 			cursor: { show: false },

@@ -125,7 +125,7 @@ const OF = { peer: 'its own rate', zone: 'the rate of its zone', node: 'the rate
 
 function ofPeer(r: Row): Finding[] {
 	const f: Finding[] = [];
-	const revoke = typed`bwlimit-ctl revoke ${r.peer}`;
+	const revoke = (): string | null => typed`bwlimit-ctl revoke ${r.peer}`;
 	const spent = r.usedShare != null && r.usedShare >= 0.8;
 	if (theft(r)) {
 		const gone = r.run
@@ -136,7 +136,7 @@ function ofPeer(r: Row): Finding[] {
 			? `Its volume of ${bytes(r.volume)} is spent: nothing more leaves${r.window ? ' but what ages out of the window' : ''}.`
 			: `${bytes(left)} more can go${r.now ? `, in ${span((8 * left) / r.now)}` : '; it pauses now'}.`;
 		f.push({ key: `theft ${r.peer}`, level: 'now', what: left === 0 ? `${r.peer}: goes on sending, its volume is spent` : `${r.peer}: sending ${nearWords(r)}, out of the site`,
-			since: r.run ? `for ${span(r.run.seconds)}` : null, means: `${gone}. ${then} A theft, or a job that nobody announced.`, command: revoke, peer: r.peer });
+			since: r.run ? `for ${span(r.run.seconds)}` : null, means: `${gone}. ${then} A theft, or a job that nobody announced.`, command: revoke(), peer: r.peer });
 	} else if (r.atLimit && sends(r) && r.state === 'live') {
 		f.push({ key: `limit ${r.peer}`, level: 'today', what: `${r.peer} is at its limit`, since: r.run ? `for ${span(r.run.seconds)}` : null,
 			means: r.why === 'peer-volume' ? `Its volume of ${bytes(r.volume)} is spent.`
@@ -146,7 +146,7 @@ function ofPeer(r: Row): Finding[] {
 	else if (r.exit && spent && r.state === 'live')
 		f.push({ key: `volume ${r.peer}`, level: 'today', what: `${r.peer}: most of its volume is used`, since: null,
 			means: `${bytes(r.used)} of ${bytes(r.volume)}${r.window ? ` per ${span(r.window)}` : ''} gone${r.now ? `; ${bytes(Math.max(0, r.volume! - r.used!))} more can go, in ${span((8 * Math.max(0, r.volume! - r.used!)) / r.now)}. Below its rate: a theft that is in no hurry looks like this` : '; it sends nothing now'}.`,
-			command: revoke, peer: r.peer });
+			command: revoke(), peer: r.peer });
 	if (r.unlimited)
 		f.push({ key: `unlimited ${r.peer}`, level: r.unlimited === 'all' ? 'now' : 'today', what: `${r.peer} leaves without a limit${r.unlimited === 'all' ? '' : ' of its own'}`, since: null,
 			means: r.unlimited === 'all' ? 'An exit with neither rate nor volume, in no zone that has one: what goes there is only counted.'

@@ -19,7 +19,7 @@ let api: Api | null = null;
 let view: View | null = null;
 let shown = '';
 let dirty = false;
-let renderedAt = 0;
+let drawn = false;
 let heard = new Date();
 let retryAt = 0;
 
@@ -81,7 +81,7 @@ function ask(): void {
 
 function render(): void {
 	dirty = false;
-	renderedAt = performance.now();
+	drawn = true;
 	const top = store.get<Top>('top');
 	const policy = store.get<Policy>('policy');
 	const verify = store.get<Verify>('verify');
@@ -125,7 +125,8 @@ function tick(): void {
 	if (!store.paused) {
 		ask();
 		// Ages go on by themselves; where something new was drawn in this second they did.
-		if (!document.hidden && performance.now() - renderedAt > 800) render();
+		if (!document.hidden && !drawn) render();
+		drawn = false;
 	}
 }
 

@@ -7,13 +7,13 @@ import { closures, ends, lowered } from './closed';
 import { DASH, ago, bytes, clock, count, order, percent, rate, span, total, until } from './format';
 import { Levels, isTight, shared } from './levels';
 import { ExfilCard, type Fact, Facts, FindingsPanel, source } from './panels';
-import { type Row, rows, smallestRate } from './peers';
+import { type Row, byPeer, rows, smallestRate } from './peers';
 import { go, here, link } from './place';
 import { type Refusal, refusals } from './reasons';
 import { Samples } from './samples';
 import type { Store } from './store';
 import { Filters, Table, bar, rowLink } from './table';
-import { type Run, run, written } from './theft';
+import { type Run, runOf, written } from './theft';
 import type { Api, Audit, ErrorDocument, Exfil, Grant, History, Ipsec, Journal, Log, N, Policy, Reason, Stats, Status, Top, Verify, Volume } from './types';
 import { Rounds, type View } from './view';
 
@@ -65,6 +65,9 @@ export class NodePage implements View {
 	private readonly samples = new Samples();
 	private live: Series[] = [];
 	private past: Series[] = [];
+	/** as drawn last; null: not known yet */
+	private all: Row[] | null = null;
+	private histories: (History | null)[] = [];
 	private lastTop = '';
 	private asked: string[] = [];
 	/** refused something since attach, the most first; null: not known */
@@ -129,7 +132,7 @@ export class NodePage implements View {
 		for (const [path, every] of [['policy', 15_000], ['verify', VERIFY_MS], [EXFIL, 30_000], ['lease', 15_000], ['audit', 15_000], ['journal', 30_000], ['log', 5_000], ['stats', 60_000], ['history-peers', 60_000]] as const)
 			this.rounds.ask(path, every, now);
 		this.sample(now);
-		const all = this.rows();
+		const all = this.all;
 		if (!all) return;
 		const worst = all.filter((r) => (r.dropped ?? 0) > 0 || (r.share ?? 0) > 0.5 || (r.usedShare ?? 0) > 0.5)
 			.sort((a, b) => Number(b.exit) - Number(a.exit) || (b.dropped ?? 0) - (a.dropped ?? 0) || (b.share ?? 0) - (a.share ?? 0)).map((r) => r.peer);
@@ -171,9 +174,9 @@ export class NodePage implements View {
 			const hist = s.get<History>(historyPath(peer, '1h', '1m'));
 			if (!hist) continue;
 			refused.set(peer, hist.points.reduce((n, p) => n + p.sent_dropped_bytes, 0));
-			const p = policy?.peers.find((q) => q.peer === peer);
-			const own = p ? (p.grant?.rate_bits_per_second ?? null) : (top?.peers.find((t) => t.peer === peer)?.rate_bits_per_second ?? null);
-			runs.set(peer, run(written(hist), hist.step_s, smallestRate(own, p?.zone ?? null, p ? policy : null).bits));
+			const p = byPeer(policy?.peers).get(peer);
+			const own = p ? (p.grant?.rate_bits_per_second ?? null) : (byPeer(top?.peers).get(peer)?.rate_bits_per_second ?? null);
+			runs.set(peer, runOf(hist, smallestRate(own, p?.zone ?? null, p ? policy : null).bits));
 		}
 		return rows({ top, grants: s.get<{ grants: Grant[] }>('grants')?.grants ?? null, policy, ipsec: s.get<Ipsec>('ipsec-status'),
 			volumes: s.get<{ volumes: Volume[] }>('usage')?.volumes ?? null, refused, runs });
@@ -187,7 +190,8 @@ export class NodePage implements View {
 		const reasons = s.get<{ reasons: Reason[] }>('reasons')?.reasons ?? null;
 		const policy = s.get<Policy>('policy');
 		const log = logLines(s.get('log'), top?.time ?? null);
-		const all = this.rows() ?? [];
+		this.all = this.rows();
+		const all = this.all ?? [];
 		this.title = `${top?.node ?? policy?.node ?? this.api()?.name ?? ''} · bwlimit`;
 		const api = this.api();
 		const list = findings({ api, status, verify, verifyAge: s.age('verify'), unread: s.error('status') ?? s.error('top'), verifyWhy: s.error('verify')?.text ?? null, broken: s.broken(), rows: all, policy, policyWhy: api && !this.serves('policy') ? 'The server does not serve it' : (s.error('policy')?.text ?? null), ipsec: s.get<Ipsec>('ipsec-status'), reasons,
@@ -225,26 +229,16 @@ export class NodePage implements View {
 			this.live.push({ time, bits: total(exits.map((r) => r.now)), refused: total(exits.map((r) => r.dropped)) });
 			this.live = this.live.filter((p) => p.time > time - SHOWN_S);
 		}
-		this.past = this.before(exits);
+		const of = exits.length <= HISTORIES ? exits.map((r) => this.store.get<History>(historyPath(r.peer, '15m', '10s'))) : [];
+		if (of.length !== this.histories.length || of.some((h, i) => h !== this.histories[i])) {
+			this.histories = of;
+			this.past = before(of);
+		}
 		const first = this.live[0]?.time ?? Infinity;
 		const last = this.live.at(-1)?.time ?? Infinity;
 		const points = [...this.past.filter((p) => p.time < first && p.time > last - SHOWN_S), ...this.live];
 		const peak = points.reduce((n, p) => Math.max(n, p.bits ?? 0), 0);
 		this.chart.set(points, allowed, points.length > 1 ? `most in this time ${rate(peak)}` : 'being drawn as it comes');
-	}
-	private before(exits: Row[]): Series[] {
-		const sums = new Map<number, Series>();
-		for (const r of exits) {
-			const hist = this.store.get<History>(historyPath(r.peer, '15m', '10s'));
-			for (const p of hist ? written(hist) : []) {
-				const time = Date.parse(p.time) / 1000;
-				const at = sums.get(time) ?? { time, bits: 0, refused: 0 };
-				at.bits = total([at.bits, p.sent_bits_per_second]);
-				at.refused = (at.refused ?? 0) + (8 * p.sent_dropped_bytes) / 10;
-				sums.set(time, at);
-			}
-		}
-		return [...sums.values()].sort((a, b) => a.time - b.time);
 	}
 
 	private drawPeers(all: Row[], known: boolean): void {
@@ -290,7 +284,11 @@ export class NodePage implements View {
 	/** The outermost first, but for those that are nearly used. */
 	private drawBudgets(all: Row[], policy: Policy | null, top: Top | null): void {
 		const passed = new Map<string, N>();
-		for (const r of all) passed.set(r.zone ?? '', total([passed.has(r.zone ?? '') ? passed.get(r.zone ?? '') : 0, r.now]));
+		for (const r of all) {
+			const zone = r.zone ?? '';
+			const sum = passed.get(zone);
+			passed.set(zone, sum === null || r.now === null ? null : (sum ?? 0) + r.now);
+		}
 		if (policy) this.budgets.set(shared(policy, top, passed, this.store.get<{ volumes: Volume[] }>('usage')?.volumes ?? null).reverse().sort((a, b) => Number(isTight(b)) - Number(isTight(a))), `From the policy in force, the maps and the ledger: ${source(this.store, 'top', 'policy', 'usage')}`);
 		attr(this.budgets.element, 'data-fades', this.store.fades('top') || this.store.fades('usage') ? '' : null);
 	}
@@ -362,6 +360,21 @@ function pathWords(r: Row): string {
 	if (r.sa === 'none') return r.path;
 	if (r.sa === 'up') return `esp${r.offload === 'packet' ? ' hw' : r.offload === 'crypto' ? ' crypto hw' : ''} ✓`;
 	return r.sa === 'down' ? 'no SA' : 'esp ?';
+}
+
+/** What left by all of them, from their histories. */
+function before(histories: (History | null)[]): Series[] {
+	const sums = new Map<number, Series>();
+	for (const hist of histories) {
+		for (const p of hist ? written(hist) : []) {
+			const time = Date.parse(p.time) / 1000;
+			const at = sums.get(time) ?? { time, bits: 0, refused: 0 };
+			at.bits = total([at.bits, p.sent_bits_per_second]);
+			at.refused = (at.refused ?? 0) + (8 * p.sent_dropped_bytes) / 10;
+			sums.set(time, at);
+		}
+	}
+	return [...sums.values()].sort((a, b) => a.time - b.time);
 }
 
 /** What all exits together may send: each zone at most its own, all at most the node's. null: no limit. */

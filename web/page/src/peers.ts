@@ -38,10 +38,13 @@ export interface Row {
 export type LimitOf = 'peer' | 'zone' | 'node';
 /** The smallest rate around a peer, of those that the documents tell: its own, its zone's, the node's. */
 export function smallestRate(own: N, zone: S, policy: Policy | null): { bits: N; of: LimitOf } {
-	const zones = policy?.zones.find((z) => z.zone === zone)?.limit?.rate_bits_per_second ?? null;
-	const all: [N, LimitOf][] = [[own, 'peer'], [zones, 'zone'], [policy?.node_limit?.rate_bits_per_second ?? null, 'node']];
-	const [bits, of] = all.reduce((least, one) => (one[0] !== null && (least[0] === null || one[0] < least[0]) ? one : least));
-	return { bits, of };
+	let least: { bits: N; of: LimitOf } = { bits: own, of: 'peer' };
+	const and = (bits: N, of: LimitOf): void => {
+		if (bits !== null && (least.bits === null || bits < least.bits)) least = { bits, of };
+	};
+	and(policy?.zones.find((z) => z.zone === zone)?.limit?.rate_bits_per_second ?? null, 'zone');
+	and(policy?.node_limit?.rate_bits_per_second ?? null, 'node');
+	return least;
 }
 
 const open = (l: Limit | null | undefined): boolean => l?.rate_bits_per_second == null && l?.volume_bytes == null;
@@ -61,6 +64,14 @@ function reasonNow(t: TopPeer, of: LimitOf, share: N, usedShare: N, sa: Row['sa'
 	return null;
 }
 
+const made = new WeakMap<object, Map<string, unknown>>();
+/** A document's list by the peer's name, once for each document. */
+export function byPeer<T extends { peer: string }>(list: T[] | null | undefined): Map<string, T> {
+	let by = list ? made.get(list) : new Map();
+	if (!by) made.set(list as T[], (by = new Map(list?.map((x) => [x.peer, x]))));
+	return by as Map<string, T>;
+}
+
 export interface Sources {
 	top: Top | null;
 	grants: Grant[] | null;
@@ -74,8 +85,8 @@ export interface Sources {
 
 export function rows(s: Sources): Row[] | null {
 	if (!s.top) return null;
-	const grants = new Map((s.grants ?? []).map((g) => [g.peer, g]));
-	const peers = new Map<string, Peer>((s.policy?.peers ?? []).map((p) => [p.peer, p]));
+	const grants = byPeer(s.grants);
+	const peers = byPeer(s.policy?.peers);
 	const without = new Set(s.ipsec?.without_sa ?? []);
 	const sas = new Map<string, { up: boolean; offload: S }>();
 	for (const ike of s.ipsec?.ike_sas ?? []) {

@@ -3,12 +3,20 @@
 
 const heard = new Set<() => void>();
 
+/** Asked for a thousand times at each update: read once, and when it changes. */
+let chosen = new URLSearchParams(location.search);
+
 export function here(name: string): string {
-	return new URLSearchParams(location.search).get(name) ?? '';
+	return chosen.get(name) ?? '';
+}
+
+function moved(): void {
+	chosen = new URLSearchParams(location.search);
+	for (const f of heard) f();
 }
 
 export function link(changes: Record<string, string>): string {
-	const q = new URLSearchParams(location.search);
+	const q = new URLSearchParams(chosen);
 	for (const [name, value] of Object.entries(changes)) {
 		if (value === '') q.delete(name);
 		else q.set(name, value);
@@ -23,12 +31,11 @@ export function go(changes: Record<string, string>, step = false): void {
 	if (to === (location.search || location.pathname)) return;
 	if (step) history.pushState(null, '', to);
 	else history.replaceState(null, '', to);
-	for (const f of heard) f();
+	moved();
 }
 
 export function onmove(f: () => void): void {
 	heard.add(f);
-	addEventListener('popstate', f);
 }
 
 /** Links of this page are followed without loading it again. */
@@ -41,6 +48,7 @@ export function followLinks(): void {
 		e.preventDefault();
 		if (to === (location.search || location.pathname)) return;
 		history.pushState(null, '', to);
-		for (const f of heard) f();
+		moved();
 	});
+	addEventListener('popstate', moved);
 }

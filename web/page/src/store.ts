@@ -9,6 +9,8 @@ export interface Held {
 	/** why the newest answer was none */
 	error: ErrorDocument['error'] | null;
 	streamed: boolean;
+	/** as it was answered, of what is asked again and again */
+	words?: string;
 }
 
 const PATH = 'api/v1/';
@@ -61,7 +63,7 @@ export class Store {
 		return performance.now() - this.lastHeard;
 	}
 
-	private put(name: string, doc: unknown, ageMs: number, streamed: boolean): void {
+	private put(name: string, doc: unknown, ageMs: number, streamed: boolean, words?: string): void {
 		const before = this.held.get(name);
 		const failed = (doc as ErrorDocument | null)?.kind === 'error';
 		// What was known stays, and grows old, until it is known anew.
@@ -72,8 +74,10 @@ export class Store {
 			at: keeps || sameFrame ? before!.at : performance.now() - ageMs,
 			error: failed ? (doc as ErrorDocument).error : null,
 			streamed: streamed || (before?.streamed ?? false),
+			words: name === 'top' ? undefined : words,
 		});
-		this.onchange();
+		// There is a frame of top each second: what else comes anew is drawn with the next one, or by the clock.
+		if (name === 'top' || !before || failed !== (before.error !== null)) this.onchange();
 	}
 	/** What was asked for once and is no more shown goes. */
 	forget(prefix: string): void {
@@ -86,9 +90,13 @@ export class Store {
 		this.waits.add(path);
 		try {
 			const answer = await fetch(PATH + path, { headers: { accept: 'application/json' }, cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
-			const doc: unknown = await answer.json();
-			this.put(path, doc, 1000 * Number(answer.headers.get('Age') ?? 0), false);
-			if (this.wanted === '' && (doc as ErrorDocument).kind !== 'error') this.lastHeard = performance.now();
+			const words = await answer.text();
+			const age = 1000 * Number(answer.headers.get('Age') ?? 0);
+			const before = this.held.get(path);
+			// The same again is only newer: nobody takes it apart, nor draws it.
+			if (before?.words === words && !before.error) before.at = performance.now() - age;
+			else this.put(path, JSON.parse(words), age, false, words);
+			if (this.wanted === '' && !this.error(path)) this.lastHeard = performance.now();
 		} catch {
 			// Nobody answered, or not with JSON: what is held grows old, which is shown, and why is known.
 			this.put(path, { kind: 'error', error: { program: 'page', code: 'ETIMEDOUT', text: `bwlimit-web gives no answer to '${path.split('?')[0]}'`, todo: 'systemctl status bwlimit-web' } }, 0, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A table that sorts, groups and folds; how it does is in the URL. Only cells that changed are written.
+// A table that sorts, groups and folds; how it does is in the URL. Only cells that changed are written, of rows in sight at once.
 import { Keyed, attr, h, text } from './dom';
 import { go, here } from './place';
 
@@ -38,10 +38,20 @@ export interface TableOptions<R> {
 
 /** Rows at a time: each costs at every update, and nobody reads so many. */
 const PAGE = 50;
+/** A row out of sight is written at each so-manyth update, and when it comes into sight: who copies the table, or has it read out, gets
+ * figures of the last seconds. */
+const TURNS = 5;
+/** So many pixels out of sight are written at once: heads, and rows that are higher than others. */
+const NEAR = 100;
+/** Letters that fit into every column. */
+const SHORT = 9;
+
+/** One collator: to make one costs far more than to compare. */
+const byName = new Intl.Collator('en', { numeric: true });
 
 const firstOf = <R>(c: Column<R>): string => (c.figures ? `-${c.id}` : c.id);
 
-type Line<R> = { key: string; row: R } | { key: string; group: Group; folded: boolean };
+type Line<R> = { key: string; row: R; write: boolean } | { key: string; group: Group; folded: boolean };
 
 export class Table<R> {
 	readonly element: HTMLElement;
@@ -51,6 +61,14 @@ export class Table<R> {
 	private readonly more: HTMLButtonElement;
 	private shown = PAGE;
 	private rows: R[] = [];
+	/** where a name stands among all: rows that are alike otherwise are sorted by it, at every update */
+	private places = new Map<string, number>();
+	private turn = 0;
+	/** what is in sight of the rows, in pixels, as the observer tells it: to ask would lay the page out in the midst of an update */
+	private top = 0;
+	private height = Infinity;
+	private tall = 0;
+	private lines = 1;
 	private readonly parameter: string;
 
 	constructor(private o: TableOptions<R>) {
@@ -62,11 +80,23 @@ export class Table<R> {
 			return th;
 		});
 		const tbody = h('tbody');
+		const watch = new ResizeObserver((seen) => {
+			for (const { target, contentRect } of seen) {
+				if (target === tbody) this.tall = contentRect.height;
+				else this.height = contentRect.height;
+			}
+		});
 		this.none = h('p', { class: 'empty' }, o.empty);
 		this.more = h('button', { type: 'button', class: 'more', onclick: () => this.grow() });
 		this.body = new Keyed<Line<R>>(tbody, (l) => l.key, (l) => this.make(l), (e, l) => this.update(e, l));
 		this.element = h('div', { class: 'scroll table', tabindex: 0, role: 'region', 'aria-label': `${o.name}, table` },
 			h('table', {}, h('caption', { class: 'hidden-text' }, o.name), h('thead', {}, h('tr', {}, ...this.heads)), tbody), this.none, this.more);
+		watch.observe(this.element);
+		watch.observe(tbody);
+		this.element.addEventListener('scroll', () => {
+			this.top = this.element.scrollTop;
+			this.set(this.rows);
+		}, { passive: true });
 	}
 
 	private order(): string {
@@ -84,6 +114,10 @@ export class Table<R> {
 		const first = firstOf(c);
 		go({ [this.parameter]: now !== first ? first : this.o.sorted ? '' : c.figures ? c.id : `-${c.id}` });
 	}
+	private place(keys: string[]): Map<string, number> {
+		if (keys.length !== this.places.size || keys.some((k) => !this.places.has(k))) this.places = new Map([...keys].sort(byName.compare).map((k, i) => [k, i]));
+		return this.places;
+	}
 	private sort(rows: R[]): R[] {
 		if (this.o.sorted) return rows;
 		const order = this.order();
@@ -91,12 +125,14 @@ export class Table<R> {
 		const column = this.o.columns.find((c) => c.id === order.replace(/^-/, ''));
 		const value = column?.sort ?? (() => 0);
 		const given = here(this.parameter) !== '';
-		return rows.map((row) => ({ row, worst: given ? 0 : this.o.worst(row), by: value(row) })).sort((a, b) => {
+		const keys = rows.map(this.o.key);
+		const places = this.place(keys);
+		return rows.map((row, i) => ({ row, worst: given ? 0 : this.o.worst(row), by: value(row), place: places.get(keys[i]) ?? 0 })).sort((a, b) => {
 			if (a.worst !== b.worst) return b.worst - a.worst;
 			// Unknown is neither large nor small: last, in both directions.
-			if (a.by === b.by) return this.o.key(a.row).localeCompare(this.o.key(b.row), 'en', { numeric: true });
+			if (a.by === b.by) return a.place - b.place;
 			if (a.by === null || b.by === null) return a.by === null ? 1 : -1;
-			const c = typeof a.by === 'string' ? a.by.localeCompare(String(b.by), 'en', { numeric: true }) : a.by - Number(b.by);
+			const c = typeof a.by === 'string' ? byName.compare(a.by, String(b.by)) : a.by - Number(b.by);
 			return down ? -c : c;
 		}).map((x) => x.row);
 	}
@@ -112,6 +148,8 @@ export class Table<R> {
 		});
 		const sorted = this.sort(rows);
 		const folded = new Set(here('fold').split(',').filter(Boolean));
+		this.turn++;
+		const insight = this.insight();
 		const lines: Line<R>[] = [];
 		const groups = new Map<string, R[]>();
 		for (const r of sorted) {
@@ -127,14 +165,21 @@ export class Table<R> {
 				lines.push({ key: `group ${key}`, group: { ...group, words: this.worstOf(of, group) }, folded: folded.has(key) });
 				if (folded.has(key)) continue;
 			}
-			for (const row of of.slice(0, left)) lines.push({ key: `row ${this.o.key(row)}`, row });
+			for (const row of of.slice(0, left)) lines.push({ key: `row ${this.o.key(row)}`, row, write: insight(lines.length) || (lines.length + this.turn) % TURNS === 0 });
 			left -= Math.min(left, of.length);
 		}
+		this.lines = lines.length;
 		this.body.set(lines);
 		attr(this.none, 'hidden', rows.length > 0 ? '' : null);
 		const hidden = rows.length - this.shown;
 		attr(this.more, 'hidden', hidden > 0 ? null : '');
 		if (hidden > 0) text(this.more, `${Math.min(hidden, PAGE)} more of ${hidden}`);
+	}
+	/** Of a line by its number: whether it is in sight, or near it. */
+	private insight(): (at: number) => boolean {
+		const each = this.tall / this.lines;
+		if (!(each > 0)) return () => true;
+		return (at) => at * each > this.top - NEAR && at * each < this.top + this.height + NEAR;
 	}
 	private worstOf(of: R[], group: Group): string {
 		const bad = of.filter((r) => this.o.worst(r) > 0).length;
@@ -143,8 +188,10 @@ export class Table<R> {
 
 	private make(l: Line<R>): HTMLElement {
 		if ('row' in l) {
-			return h('tr', {}, ...this.o.columns.map((c, i) =>
+			const e = h('tr', {}, ...this.o.columns.map((c, i) =>
 				i === 0 ? h('th', { scope: 'row' }) : h('td', { class: c.figures ? 'figures' : null })));
+			this.write(e, l.row);
+			return e;
 		}
 		const key = l.group.key;
 		const button = h('button', { type: 'button', class: 'fold', onclick: () => this.fold(key) });
@@ -155,14 +202,19 @@ export class Table<R> {
 		if (!folded.delete(key)) folded.add(key);
 		go({ fold: [...folded].join(',') });
 	}
+	private write(e: Element, row: R): void {
+		attr(e, 'data-level', this.o.level(row));
+		this.o.columns.forEach((c, i) => {
+			const cell = e.children[i] as HTMLElement;
+			if (c.draw) return c.draw(cell, row);
+			const words = c.text(row);
+			text(cell, words);
+			attr(cell, 'data-long', words.length > SHORT ? '' : null);
+		});
+	}
 	private update(e: HTMLElement, l: Line<R>): void {
 		if ('row' in l) {
-			attr(e, 'data-level', this.o.level(l.row));
-			this.o.columns.forEach((c, i) => {
-				const cell = e.children[i] as HTMLElement;
-				if (c.draw) c.draw(cell, l.row);
-				else text(cell, c.text(l.row));
-			});
+			if (l.write) this.write(e, l.row);
 		} else {
 			const button = e.querySelector('button') as HTMLElement;
 			attr(button, 'aria-expanded', String(!l.folded));

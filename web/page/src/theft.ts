@@ -47,3 +47,13 @@ export function run(points: Point[], stepS: number, limitBits: N): Run | null {
 		longer: first === 0,
 	};
 }
+
+const told = new WeakMap<History, { bits: N; run: Run | null }>();
+/** The same of a whole history: once for each answer, and not at each update. */
+export function runOf(h: History, limitBits: N): Run | null {
+	const last = told.get(h);
+	if (last?.bits === limitBits) return last.run;
+	const of = run(written(h), h.step_s, limitBits);
+	told.set(h, { bits: limitBits, run: of });
+	return of;
+}
