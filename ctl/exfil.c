@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `exfil`: the least time in which something large could leave under a policy. */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
+#include <bwl/group.h>
 #include <bwl/pci.h>
 #include "ctl.h"
 
@@ -89,6 +92,40 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 	return a;
 }
 
+/*
+ * Flow records that bwlimit-export puts out: what was said, else what its state says, if it was
+ * ever started here. Where that cannot be read, nobody is told a time without it.
+ */
+static int get_records(struct ctl *c, const char *volume, const char *dir, bool here,
+		       struct bwl_lim *ret)
+{
+	char path[PATH_MAX];
+	json_t *o;
+	int r;
+
+	*ret = (struct bwl_lim){ .rate_bps = BWL_NO_RATE, .has_volume = true };
+	if (volume) {
+		r = bwl_parse_volume(volume, &ret->volume, &ret->window_ns, &c->err);
+		ret->present = !r && ret->volume;
+		return r ? CTL_USAGE : 0;
+	}
+	snprintf(path, sizeof(path), "%s/budget.json", dir);
+	if (!here || (access(path, F_OK) && errno == ENOENT))
+		return 0;
+	o = json_load_file(path, 0, NULL);
+	ret->volume = (uint64_t)json_integer_value(json_object_get(o, "budget_bytes"));
+	ret->window_ns = (uint64_t)json_integer_value(json_object_get(o, "budget_window_ns"));
+	json_decref(o);
+	if (!ret->window_ns) {
+		bwl_fail(&c->err, EACCES,
+			 "cannot read in %s how many bytes of flow records may leave", path);
+		return bwl_hint(&c->err, "as a member of " BWL_GROUP_READ
+					 ", or say it: --records \"100mb per 1d\"");
+	}
+	ret->present = ret->volume;
+	return 0;
+}
+
 static json_t *curve(const double *at)
 {
 	json_t *a = json_array();
@@ -114,6 +151,8 @@ static void print_json(const struct bwl_exfil_args *a, const struct bwl_exfil_re
 	json_object_set_new(o, "exit_count", bwl_json_u64(x->exits));
 	json_object_set_new(o, "contained_count", bwl_json_u64(x->contained));
 	json_object_set_new(o, "unlimited_count", bwl_json_u64(x->unlimited));
+	json_object_set_new(o, "records_bytes",
+			    a->records.present ? bwl_json_u64(a->records.volume) : json_null());
 	json_object_set_new(o, "curve_bytes", a->curve ? curve(a->curve) : json_null());
 	json_object_set_new(o, "warnings", json_incref(warn));
 	bwl_doc_print(o);
@@ -135,17 +174,27 @@ static void print_human(const struct bwl_exfil_args *a, const struct bwl_exfil_r
 	printf("  at once    %s a tray\n", bwl_human_size(x->at_once, text));
 	printf("  exits      %zu, and %zu contained that are not counted\n", x->exits,
 	       x->contained);
+	if (a->records.present)
+		printf("  records    %s per %s, of flows, by bwlimit-export\n",
+		       bwl_format_size(a->records.volume, size),
+		       a->records.window_ns ? bwl_format_time(a->records.window_ns, text) : "ever");
 }
 
 static int exfil(struct ctl *c, int argc, char **argv)
 {
 	const char *size = NULL, *compression = NULL, *trays = NULL, *file = NULL;
+	const char *records = NULL, *export_dir = "/var/lib/bwlimit-export";
 	bool points = false;
 	size_t unseen = 0;
 	const struct ctl_opt opts[] = {
-		{ "--size", NULL, &size },    { "--compression", NULL, &compression },
-		{ "--trays", NULL, &trays },  { "--policy", NULL, &file },
-		{ "--curve", &points, NULL }, { NULL, NULL, NULL },
+		{ "--size", NULL, &size },
+		{ "--compression", NULL, &compression },
+		{ "--trays", NULL, &trays },
+		{ "--policy", NULL, &file },
+		{ "--curve", &points, NULL },
+		{ "--records", NULL, &records },
+		{ "--export-state", NULL, &export_dir },
+		{ NULL, NULL, NULL },
 	};
 	struct bwl_exfil_args a = { .compression = 1, .trays = 1 };
 	double amounts[BWL_EXFIL_POINTS];
@@ -173,6 +222,9 @@ static int exfil(struct ctl *c, int argc, char **argv)
 	}
 	if (trays && ctl_number(c, "a number of trays", trays, 100000000, &a.trays))
 		return CTL_USAGE;
+	r = get_records(c, records, export_dir, !file, &a.records);
+	if (r)
+		return r;
 	r = get_policy(c, file, &pol, &unseen);
 	if (r)
 		return r;
@@ -193,11 +245,15 @@ static int exfil(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_exfil_cmds[] = {
-	{ "exfil", NULL, "--size SIZE [--compression N] [--trays N] [--policy FILE] [--curve]",
+	{ "exfil", NULL,
+	  "--size SIZE [--compression N] [--trays N] [--policy FILE] [--records VOLUME] [--export-state DIR] [--curve]",
 	  "The least time in which that much could leave, and which limit binds",
 	  "Counts every peer that is not `contained`, with bursts, volumes, zone, port and node limits,\n"
 	  "under the policy in force or the one in FILE.\n\n"
-	  "  --curve         with --json, curve_bytes: what could have left after 2^(i/8) seconds, i from 0\n\n"
+	  "  --records VOLUME    flow records that leave, as \"100mb per 1d\": a host chooses what is in them. Without it,\n"
+	  "                      for the policy in force, what bwlimit-export of this machine may send\n"
+	  "  --export-state DIR  where that keeps it (/var/lib/bwlimit-export)\n"
+	  "  --curve             with --json, curve_bytes: what could have left after 2^(i/8) seconds, i from 0\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl exfil --size 1tb --compression 16 --trays 512\n"
 	  "  bwlimit-ctl exfil --size 1tb --policy tray-7.yaml --json\n",

@@ -7,9 +7,8 @@
 #ifndef BWL_FLOWS_STORE_H
 #define BWL_FLOWS_STORE_H
 
+#include "list.h"
 #include "text.h"
-
-#define FLOWS_DIR "flows" /* below the state directory */
 
 struct flows_store;
 /* Made where it is not there. -errno, and *e. */
@@ -29,10 +28,5 @@ uint64_t flows_store_bytes(const struct flows_store *s, size_t *ret_files);
 
 /* Since it was opened: of how many intervals the flows went, and how many went whole. */
 void flows_store_lost(const struct flows_store *s, uint64_t *ret_thinned, uint64_t *ret_dropped);
-
-/* For readers: numbers of the files, the oldest first; the caller frees *ret. */
-int flows_store_list(const char *dir, uint64_t **ret, size_t *ret_n, struct bwl_err *e);
-#define FLOWS_NAME 32
-const char *flows_store_name(uint64_t number, char buf[static FLOWS_NAME]);
 
 #endif

@@ -176,6 +176,7 @@ json_t *model_exfil(const struct model_asked *a, const char *size, const char *c
 	json_object_set_new(o, "at_once_bytes", bwl_json_real(d->at_once));
 	json_object_set_new(o, "binding", most_by(a, least));
 	json_object_set_new(o, "exit_count", bwl_json_u64(d->exits));
+	json_object_set_new(o, "records_bytes", json_null());
 	json_object_set_new(o, "contained_count", bwl_json_u64(d->contained));
 	json_object_set_new(o, "unlimited_count", bwl_json_u64(d->unlimited));
 	json_object_set_new(o, "curve_bytes", curve(d));

@@ -7,8 +7,9 @@
  *
  *	source -> zone -> peers of that zone and those host ports -> host port -> node -> sink
  *
- * with these amounts as capacities. It never falls with t, so the time is found by bisection.
- * It errs towards the thief: each limit is taken at its best moment.
+ * with these amounts as capacities, and an edge from source to sink: flow records that leave. It
+ *never falls with t, so the time is found by bisection. It errs towards the thief: each limit is
+ *taken at its best moment.
  */
 #include <errno.h>
 #include <math.h>
@@ -38,6 +39,7 @@ struct group {
 #define HASH 1024
 struct model {
 	const struct bwl_policy *p;
+	const struct bwl_lim *records;
 	struct exit_peer *exits;
 	size_t nexits;
 	struct group *groups;
@@ -45,7 +47,7 @@ struct model {
 	uint32_t hash[HASH];
 	const struct bwl_pol_zone **zones; /* by name */
 	struct bwl_flow flow;
-	long *zone_edge, *port_edge, node_edge;
+	long *zone_edge, *port_edge, node_edge, records_edge;
 };
 
 static double rate_part(const struct bwl_lim *l, double t)
@@ -199,6 +201,8 @@ static int build_network(struct model *m)
 	if (bwl_flow_init(f, group + m->ngroups))
 		return -ENOMEM;
 	last = m->node_edge = bwl_flow_edge(f, 2, 1, 0);
+	if (last >= 0)
+		last = m->records_edge = bwl_flow_edge(f, 0, 1, 0);
 	for (size_t i = 0; i <= p->nzones && last >= 0; i++)
 		last = m->zone_edge[i] = bwl_flow_edge(f, 0, zone + i, 0);
 	for (size_t i = 0; i < p->nports && last >= 0; i++)
@@ -222,6 +226,7 @@ static double total(struct model *m, double t)
 	struct bwl_edge *e = m->flow.edges;
 
 	e[m->node_edge].cap = CAP(&p->node_limit);
+	e[m->records_edge].cap = m->records->present ? CAP(m->records) : 0;
 	e[m->zone_edge[0]].cap = INFINITY;
 	for (size_t i = 0; i < p->nzones; i++)
 		e[m->zone_edge[i + 1]].cap = CAP(&p->zones[i].limit);
@@ -286,7 +291,12 @@ static void find_binding(struct model *m, double t, char *buf, size_t size)
 	snprintf(buf, size, "%s", m->nexits ? "nothing: no limit at all" : "no exits");
 	if (isinf(total(m, t)))
 		return;
-	if (bwl_flow_binds(&m->flow, m->node_edge)) {
+	/* Of another limit that binds, too, more is said below, if more goes through it. */
+	if (m->records->present) {
+		best = e[m->records_edge].cap;
+		describe(m->records, t, "records", "", 0, buf, size);
+	}
+	if (bwl_flow_binds(&m->flow, m->node_edge) && e[m->node_edge].cap > best) {
 		describe(&p->node_limit, t, "node", "", 0, buf, size);
 		return;
 	}
@@ -345,6 +355,7 @@ static int run(struct model *m, const struct bwl_exfil_args *a, struct bwl_exfil
 		r = build_network(m);
 	if (r)
 		return r;
+	ret->exits += m->records->present;
 	ret->at_once = total(m, 0);
 	ret->rate_bps = total(m, -1);
 	ret->seconds = least_time(m, need);
@@ -358,7 +369,7 @@ static int run(struct model *m, const struct bwl_exfil_args *a, struct bwl_exfil
 int bwl_exfil(const struct bwl_policy *p, const struct bwl_exfil_args *a,
 	      struct bwl_exfil_result *ret, struct bwl_err *e)
 {
-	struct model m = { .p = p };
+	struct model m = { .p = p, .records = &a->records };
 	int r = -ENOMEM;
 
 	if (!a->size)

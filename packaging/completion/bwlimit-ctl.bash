@@ -143,7 +143,7 @@ _bwlimit_ctl() {
 		[[ $prev == --peer ]] && words=$(_bwlimit_ctl_names peer list)
 		;;
 	explain/*) words='--port --size tcp udp icmp icmpv6' ;;
-	exfil/*) words='--size --compression --trays --policy --curve' ;;
+	exfil/*) words='--size --compression --trays --policy --records --export-state --curve' ;;
 	stop/*) words=--off ;;
 	heartbeat/*) words=--lift ;;
 	lease/) words='show renew sign' ;;

@@ -417,9 +417,53 @@ static void curves_of_trays_add_up_to_a_time_that_is_never_too_long(void **state
 	}
 }
 
+static struct bwl_exfil_result ask_with_records(const char *yaml, double size, uint64_t volume)
+{
+	struct bwl_exfil_args a = { .size = (uint64_t)size,
+				    .compression = 1,
+				    .trays = 1,
+				    .records = { .rate_bps = BWL_NO_RATE,
+						 .volume = volume,
+						 .window_ns = 86400000000000ULL,
+						 .has_volume = true,
+						 .present = true } };
+	struct bwl_exfil_result r;
+	struct bwl_policy *p;
+	struct bwl_err e = { 0 };
+
+	assert_int_equal(bwl_policy_parse("t", yaml, strlen(yaml), 0, 0, &p, &e), 0);
+	assert_int_equal(bwl_exfil(p, &a, &r, &e), 0);
+	bwl_policy_free(p);
+	return r;
+}
+
+static void flow_records_that_leave_are_a_way_out(void **state)
+{
+	static const char *const closed = TOP
+		"peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 8mbit }, contained: true");
+	struct bwl_exfil_result r = ask(closed, GB, 1, 1);
+
+	(void)state;
+	assert_true(isinf(r.seconds));
+	/* a window's at once, and the next one's when it begins: 1 GiB is eight of them */
+	r = ask_with_records(closed, GB, 1 << 27);
+	close_to(r.seconds, 7 * DAY);
+	close_to(r.at_once, 1 << 27);
+	assert_int_equal(r.exits, 1);
+	assert_string_equal(r.binding, "records: volume 128mb per 1d");
+	/* beside a peer, and past the node's limit, which records do not pass */
+	r = ask_with_records(TOP "node_limit: { volume: 100mb per 1d }\npeers:\n" PEER(
+				     "a", "192.0.2.1", "grant: { rate: 1gbit }"),
+			     200 << 20, 100 << 20);
+	close_to(r.seconds, ask(TOP "peers:\n" PEER("a", "192.0.2.1", "grant: { rate: 1gbit }"),
+				100 << 20, 1, 1)
+				    .seconds);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(flow_records_that_leave_are_a_way_out),
 		cmocka_unit_test(one_rate_takes_size_over_rate_less_the_burst),
 		cmocka_unit_test(what_fits_in_the_bursts_leaves_at_once),
 		cmocka_unit_test(the_horizon_of_shape_counts_as_burst),

@@ -27,7 +27,7 @@ man_text() { # program
 }
 man_options() { man_text "$1" | sed '/^\.SH EXAMPLES/,/^\.SH/d' | options; }
 
-declare -A program=([bwlimit-controller]=fleet/controller [bwlimit-ctl]=ctl [bwlimit-ipsecd]=ipsec/daemon [bwlimit-load]=loader [bwlimit-sync]=sync [bwlimit-web]=web [bwlimitd]=agent)
+declare -A program=([bwlimit-controller]=fleet/controller [bwlimit-ctl]=ctl [bwlimit-export]=export/flows [bwlimit-ipsecd]=ipsec/daemon [bwlimit-load]=loader [bwlimit-sync]=sync [bwlimit-web]=web [bwlimitd]=agent)
 mapfile -t programs < <(sed -n 's/^set(programs \(.*\))$/\1/p' "$packaging/CMakeLists.txt" | tr ' ' '\n')
 check "every program that is installed is known to this test" \
 	same "${programs[*]}" "${!program[*]}"
@@ -148,6 +148,10 @@ check "what the controller is made of goes into its own package" same \
 	"$(cd "$packaging" && printf '%s\n' bwlimit-controller bwlimit-controller.8 bwlimit-controller.service bwlimit-web-fleet.service bwlimit-controller.conf)
 bwlimit-controller"
 check "and that package is there" grep -qx 'Package: bwlimit-controller' "$debian/control"
+check "likewise bwlimit-export, which brings glib" same "$(sed -n 's/^EXPORT := //p' "$debian/rules" | tr ' ' '\n' | grep -o '[^/]*$')" \
+	"$(cd "$packaging" && printf '%s\n' bwlimit-export bwlimit-export.8 bwlimit-export.service bwlimit-export.conf)
+bwlimit-export"
+check "and that package is there, too" grep -qx 'Package: bwlimit-export' "$debian/control"
 # One field of /etc/passwd: systemd-sysusers refuses the whole file otherwise, and with it the package's configuration.
 words_of_users() { awk -F '"' '$1 ~ /^u / { n++; if ($2 == "" || $2 ~ /:/) { print FILENAME ": " $2; bad = 1 } } END { exit bad || !n }' "$packaging"/sysusers/*.conf; }
 check "what is said of a user has no colon" words_of_users
@@ -191,24 +195,27 @@ left() { (cd "$1" && find . ! -type d | sed 's|.*/etc/bwlimit/||' | sort | tr '\
 filled() {
 	local root f
 	root=$(mktemp -d)
-	for f in policy.yaml .hidden pki/ca.key web/cert.pem controller/key.pem web-fleet/fleet.conf fleet/ca.pem fleet.conf; do
+	for f in policy.yaml .hidden pki/ca.key web/cert.pem controller/key.pem web-fleet/fleet.conf export/key.pem fleet/ca.pem fleet.conf; do
 		mkdir -p "$root/etc/bwlimit/$(dirname "$f")" "$root/var/lib/bwlimit"
 		echo x >"$root/etc/bwlimit/$f"
 	done
 	echo "$root"
 }
-of_tools='fleet.conf fleet/ca.pem ' of_controller='controller/key.pem ' of_web='web-fleet/fleet.conf '
+of_tools='fleet.conf fleet/ca.pem ' of_controller='controller/key.pem ' of_web='web-fleet/fleet.conf ' of_export='export/key.pem '
 root=$(filled)
 purge "$root" bwlimit
-check "a purge of bwlimit leaves what is the controller's and the desk's" test "$(left "$root")" = "$of_controller$of_tools$of_web"
+check "a purge of bwlimit leaves what is the controller's, the exporter's and the desk's" test "$(left "$root")" = "$of_controller$of_export$of_tools$of_web"
 refute "and no state of its own" test -e "$root/var/lib/bwlimit"
 purge "$root" bwlimit-controller
-check "one of bwlimit-controller leaves the desk's" test "$(left "$root")" = "$of_tools"
+check "one of bwlimit-controller leaves the exporter's and the desk's" test "$(left "$root")" = "$of_export$of_tools"
+purge "$root" bwlimit-export
+check "and one of bwlimit-export the desk's" test "$(left "$root")" = "$of_tools"
 purge "$root" bwlimit-tools
 refute "and with the last one nothing is left" test -e "$root/etc/bwlimit"
 rm -r "$root"
 root=$(filled)
 purge "$root" bwlimit-controller
+purge "$root" bwlimit-export
 purge "$root" bwlimit-tools
 check "the other way round the DPU's own stays" test "$(left "$root")" = '.hidden pki/ca.key policy.yaml web/cert.pem '
 rm -r "$root"

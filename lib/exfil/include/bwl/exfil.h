@@ -25,6 +25,8 @@ struct bwl_exfil_args {
 	double compression; /* the thief shrinks it so many times first; >= 1, default 1 */
 	uint64_t trays;     /* as many trays with the same policy; default 1 */
 	double *curve;      /* NULL, or BWL_EXFIL_POINTS of one tray, which are filled */
+	/* Flow records that leave (docs/export.md): a host chooses what is in them. */
+	struct bwl_lim records;
 };
 
 struct bwl_exfil_result {

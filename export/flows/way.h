@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where bytes go: a file, or a collector by TCP, TLS or UDP. Nothing is read but what TLS needs. */
+#ifndef BWL_EXPORT_FLOWS_WAY_H
+#define BWL_EXPORT_FLOWS_WAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <bwl/err.h>
+
+enum way_kind { WAY_NONE, WAY_FILE, WAY_TCP, WAY_TLS, WAY_UDP };
+
+struct way_conf {
+	enum way_kind kind;
+	char path[400];
+	char host[256], port[8];
+	const char *device;          /* NULL: any */
+	const char *ca, *cert, *key; /* PEM, of TLS */
+};
+
+/* "file:PATH", "tcp:HOST:PORT", "tls:HOST:PORT", "udp:HOST:PORT"; [HOST] of IPv6 */
+int way_parse(const char *s, struct way_conf *ret, struct bwl_err *e);
+
+struct way;
+/* file_bytes: what is behind them in a file was begun and not finished, and is cut off. */
+int way_open(const struct way_conf *c, uint64_t file_bytes, struct way **ret, struct bwl_err *e);
+void way_close(struct way *w);
+/* Whole, or the way is of no use any more. By UDP one message. */
+int way_send(struct way *w, const void *at, size_t n, struct bwl_err *e);
+/* On the disk; or the collector's kernel has it, and the collector has not hung up. */
+int way_settle(struct way *w, struct bwl_err *e);
+uint64_t way_file_bytes(const struct way *w);
+
+#endif
