@@ -97,7 +97,7 @@ bool accept_has(struct accept *a)
 	if (c.state == BWL_ACCEPTED_DAMAGED)
 		agent_log(LOG_ALERT, "accepted",
 			  "%s/" BWL_ACCEPTED
-			  ": the accepted copy of the policy is damaged: %s; it is not used",
+			  ": the accepted copy of the policy is damaged: %s; it is ignored",
 			  a->dir, c.why);
 	snprintf(a->digest, sizeof(a->digest), "%s", c.digest);
 	if (c.state != BWL_ACCEPTED_OK)
@@ -119,11 +119,12 @@ int accept_keep(struct accept *a, const struct desired *d, struct bwl_err *e)
 	r = bwl_accepted_keep(a->dir, a->source->name, d->bytes, d->len, e);
 	a->seen = false;
 	if (r && !bwl_accepted_drop(a->dir)) /* the one before may be wider */
-		return bwl_hint(e, "it is in force; after a reboot the source's file holds");
+		return bwl_hint(e, "it is in force; after a reboot the policy of the source file "
+				   "applies");
 	if (r)
 		return bwl_hint(
-			e, "it is in force, and after a reboot what was accepted before holds");
-	agent_log(LOG_NOTICE, "accepted", "%s: accepted, and kept: %zu bytes, SHA-256 %.16s",
+			e, "it is in force, but after a reboot the policy accepted before applies");
+	agent_log(LOG_NOTICE, "accepted", "%s: accepted and stored: %zu bytes, SHA-256 %.16s",
 		  a->source->name, d->len, hex);
 	return 0;
 }

@@ -64,7 +64,9 @@ static void tell(struct closures *v, const struct bwl_err *e)
 		return;
 	snprintf(v->told, sizeof(v->told), "%s", e->text);
 	v->told_ns = now;
-	agent_log(LOG_ALERT, "journal", "%s; what is closed in the maps holds until reboot only",
+	agent_log(LOG_ALERT, "journal",
+		  "%s; what is closed in the maps stays closed only until a "
+		  "reboot",
 		  e->text);
 }
 
@@ -122,7 +124,7 @@ static void step(struct closures *v)
 	if (r)
 		tell(v, &e);
 	else if (*v->told)
-		agent_log(LOG_NOTICE, "journal", "what is closed is in the journal again");
+		agent_log(LOG_NOTICE, "journal", "closures are journalled again");
 	if (!r)
 		*v->told = '\0';
 }

@@ -183,12 +183,12 @@ static void begin_stream(struct running *r)
 static const char *wrong_words(const json_t *argv)
 {
 	if (!json_array_size(argv) || json_array_size(argv) > WORDS_MOST)
-		return "a command has 1 to 64 words";
+		return "a command must have 1 to 64 words";
 	for (size_t i = 0; i < json_array_size(argv); i++) {
 		const char *s = json_string_value(json_array_get(argv, i));
 
 		if (!s || strlen(s) != json_string_length(json_array_get(argv, i)))
-			return "a word of a command is text";
+			return "the words of a command must be text";
 	}
 	return NULL;
 }
@@ -236,17 +236,19 @@ static void command(void *arg, int fd, int document, const char *line, size_t le
 	getsockopt(conn, SOL_SOCKET, SO_PEERCRED, &who, &n);
 	r = place(v, reads, goes_on, who.uid);
 	if (line)
-		wrong = !as ? "members of group bwlimit, bwlimit-read or bwlimit-sync alone"
+		wrong = !as ? "only members of group bwlimit, bwlimit-read or bwlimit-sync may ask"
 			    : wrong_words(argv);
 	if (!wrong && is_status(argv) && !strcmp(as, "model"))
-		wrong = "status is not for bwlimit-sync";
+		wrong = "bwlimit-sync may not ask for the status";
 	if (!wrong && doc >= 0 && !bwl_agent_is_sealed(doc))
-		wrong = "what comes with a command is a sealed memfd";
+		wrong = "the data of a command must be a sealed memfd";
 	if (!wrong && doc >= 0 && reads && size_of(doc) > READS_MOST)
-		wrong = "what comes with a reader's command is at most 16 MiB";
+		wrong = "the data of a reader's command must be at most 16 MiB";
 	if (!wrong && !r) {
-		line_say(conn,
-			 json_pack("{s:s, s:b}", "error", "too many commands at once", "busy", 1));
+		line_say(conn, json_pack("{s:s, s:b}", "error",
+					 "too many commands at the same time; "
+					 "try again",
+					 "busy", 1));
 		return;
 	}
 	if (wrong) {
@@ -285,7 +287,8 @@ static void look(struct running *r, uint64_t now_ns)
 
 	if (!r->killed && is_to_end(r, now_ns)) {
 		dprintf(r->err,
-			"bwlimitd: ended: it took or said too much; what it began may be done: look before it is said again\n");
+			"bwlimitd: command ended: it used too many resources or printed too much; "
+			"it may have taken effect: check before you repeat it\n");
 		r->killed = !kill(r->pid, SIGKILL);
 	}
 	p = waitpid(r->pid, &status, WNOHANG);

@@ -149,8 +149,8 @@ static bool destroy_keys(void)
 		agent_log_err(LOG_ALERT, "keys", &e);
 	agent_log(LOG_ALERT, "keys",
 		  "this tray's own IKE keys are %s: %u files, %u that charon had%s%s",
-		  left ? "not all destroyed, and are tried again in a minute" : "destroyed", files,
-		  unloaded, *why ? "; charon: " : "", why);
+		  left ? "not all destroyed; retried in a minute" : "destroyed", files, unloaded,
+		  *why ? "; charon: " : "", why);
 	return left;
 }
 
@@ -244,9 +244,9 @@ static void *run(void *arg)
 void agent_deferred_start(void)
 {
 	if (!queue_start(&q, run))
-		agent_log(
-			LOG_ERR, "tamper",
-			"cannot start a thread: alarms wait for the log, and charon is told of none");
+		agent_log(LOG_ERR, "tamper",
+			  "cannot start a thread: alarms wait for the log, and charon is not told "
+			  "of them");
 }
 
 void agent_deferred_stop(void)

@@ -59,7 +59,8 @@ static void open_ring(struct events *v)
 		if (!v->said_busy)
 			agent_later(
 				LOG_INFO, "events",
-				"another program (bwlimit-ctl watch) reads the events; they are logged when it lets go");
+				"another program (bwlimit-ctl watch) is reading the events; they "
+				"are logged once it ends");
 		v->said_busy = true;
 		return;
 	}
@@ -108,7 +109,7 @@ static int listen_to(struct events *v, const char *pin_dir, struct bwl_err *e)
 		v->rule.ngids += bwl_group_id(groups[i], &v->rule.gid[v->rule.ngids]);
 	if (!r)
 		r = subscribers_open(at.sun_path, &v->rule, &v->subscribers, e);
-	return r ? bwl_hint(e, "events are logged, and nobody can watch them") : 0;
+	return r ? bwl_hint(e, "events are logged, but bwlimit-ctl watch cannot show them") : 0;
 }
 
 static void end(struct events *v)

@@ -18,11 +18,12 @@ void agent_glass_tick(struct agent *a, void *part)
 		told_ns = now;
 		agent_log(
 			LOG_ALERT, "break-glass",
-			"the glass is broken: a policy of an emergency holds for another %s (bwlimit-ctl policy rollback ends it)",
+			"break-glass: an emergency policy is in force for another %s (bwlimit-ctl "
+			"policy rollback ends it)",
 			bwl_human_time((double)(is - now) / 1e9, left));
 	} else if (!is && until_ns) {
 		agent_log(LOG_NOTICE, "break-glass",
-			  "the emergency's policy has ended: the policy before holds");
+			  "the emergency policy has ended: the policy before it is in force");
 	}
 	until_ns = is;
 }

@@ -147,7 +147,7 @@ static int look(struct history *v, struct hist_clocks now, struct bwl_err *e)
 		r = count_peer(v, i);
 	for (i = 0; !r && i < v->nclasses; i++)
 		r = count_class(v, &v->classes[i]);
-	return r ? bwl_fail(e, -r, "the counters cannot be kept: %s", strerror(-r)) : 0;
+	return r ? bwl_fail(e, -r, "cannot store the counters: %s", strerror(-r)) : 0;
 }
 
 static uint64_t cpu_ns(void)
@@ -190,8 +190,8 @@ static int open_history(struct history *v, struct hist_clocks now, struct bwl_er
 		r = hist_db_open(v->state_dir, v->max_bytes, &v->db, &aside, e);
 		if (!r && aside)
 			agent_log(LOG_WARNING, "history",
-				  "the history does not read (%s); it is set aside as %s/" HIST_FILE
-				  ".bad and begun anew",
+				  "the history cannot be read (%s); it is set aside as "
+				  "%s/" HIST_FILE ".bad and a new one is started",
 				  e->text, v->state_dir);
 	}
 	if (!r && !v->rec)
@@ -246,7 +246,7 @@ static void take_result(struct history *v, int r, const struct bwl_err *e)
 	}
 	if (!v->told)
 		agent_log(LOG_WARNING, "history",
-			  "no history is written: %s (see %s); limits and ledger do not need it",
+			  "no history is written: %s (see %s); limits and ledger work without it",
 			  e->text, v->state_dir);
 	v->told = true;
 	close_history(v);
@@ -326,5 +326,6 @@ void agent_history_stop(struct agent *a, void *part)
 		end(v);
 	else
 		agent_log(LOG_WARNING, "history",
-			  "the disk does not answer: the last seconds are not in the history");
+			  "the disk does not answer: the last seconds are missing from the "
+			  "history");
 }

@@ -74,7 +74,7 @@ static void *run(void *arg)
 			l.kind = BWL_AUDIT_EVENT; /* takes no room that is kept */
 			snprintf(l.event, sizeof(l.event), "lost");
 			snprintf(l.text, sizeof(l.text),
-				 "%llu lines of the agent are not in this log", lost);
+				 "%llu of bwlimitd's lines are missing from this log", lost);
 		}
 		pthread_mutex_unlock(&q.lock);
 		r = append(&log, &l, &e);
@@ -108,7 +108,8 @@ void agent_record_start(void)
 {
 	if (!queue_start(&q, run))
 		agent_log_line(LOG_ERR, "audit",
-			       "cannot start a thread: nothing of the agent is in the audit log");
+			       "cannot start a thread: none of bwlimitd's lines are in the audit "
+			       "log");
 }
 
 void agent_record_stop(void)
@@ -116,5 +117,5 @@ void agent_record_stop(void)
 	/* a disk that hangs does not keep us from ending */
 	if (!queue_stop(&q, 2))
 		agent_log_line(LOG_ERR, "audit",
-			       "the audit log's disk hangs: the last lines are not in it");
+			       "the audit log's disk hangs: the last lines are missing from it");
 }

@@ -134,7 +134,8 @@ static int run_daemon(struct daemon *d)
 		agent_log(LOG_CRIT, "stop", "the loop failed: %s", strerror(-r));
 	else
 		agent_log(LOG_NOTICE, "stop",
-			  "stopped; the data plane goes on, grants until the heartbeat's deadline");
+			  "stopped; the data plane goes on; grants hold until the heartbeat's "
+			  "deadline");
 	agent_record_stop();
 	return r;
 }

@@ -17,31 +17,33 @@
 static const char usage_text[] =
 	"usage: bwlimitd [OPTIONS]\n"
 	"\n"
-	"Keeps the desired policy in force, renews the heartbeat, logs what the data plane reports,\n"
-	"and tells it of the kernel's SAs. Enforcement does not need it: while it is gone nothing\n"
-	"changes until the heartbeat's deadline, then every grant falls to its floor.\n"
+	"Keeps the desired policy in force, renews the heartbeat, logs what the data plane "
+	"reports,\nand tells it the kernel's SAs. Enforcement does not need it: while it is gone "
+	"nothing\nchanges until the heartbeat's deadline; then every grant falls to its floor.\n"
 	"\n"
 	"options:\n"
-	"  --policy FILE     what is desired (BWLIMIT_POLICY, or /etc/bwlimit/policy.yaml)\n"
+	"  --policy FILE     the desired policy (BWLIMIT_POLICY, or /etc/bwlimit/policy.yaml)\n"
 	"  --state-dir DIR   what must survive a restart (BWLIMIT_STATE_DIR, or /var/lib/bwlimit)\n"
 	"  --pin-dir DIR     the pinned maps (BWLIMIT_PIN_DIR, or " BWL_PIN_DIR ")\n"
-	"  --tpm WORD        is the ledger bound to a TPM's counter, so that an old copy of it is found\n"
-	"                    out: auto (where one answers), required or none (auto)\n"
-	"  --tpm-every TIME  how often that counter is raised at most, but for bursts (1h)\n"
-	"  --history-size SIZE  how much history may be on disk (512mb); 0b: none is kept\n"
-	"  --flows-size SIZE how much of flow records may be on disk, while they are recorded (512mb);\n"
-	"                    0b: none is written\n"
-	"  --flows-every TIME  an interval of theirs, and how late they are: 1s to 1h (10s)\n"
-	"  --totals TIME     a record of what every port passed and dropped: every 1s or more (1h), or none\n"
-	"  --once            reconcile, renew the heartbeat and end; 1 when something kept it from it\n"
-	"  --json            one JSON object a line on standard output instead of log lines\n"
+	"  --tpm WORD        bind the ledger to a TPM's counter, so that an old copy of it is "
+	"detected:\n                    auto (if one answers), required or none (auto)\n"
+	"  --tpm-every TIME  raise that counter at most this often, except in bursts (1h)\n"
+	"  --history-size SIZE  disk space for the history (512mb); 0b: none is kept\n"
+	"  --flows-size SIZE disk space for flow records, while they are recorded (512mb);\n      "
+	"              0b: none is written\n"
+	"  --flows-every TIME  length of an interval of flow records, and their delay: 1s to 1h "
+	"(10s)\n"
+	"  --totals TIME     record what every port passed and dropped this often: 1s or more "
+	"(1h), or none\n"
+	"  --once            reconcile, renew the heartbeat and exit; exit code 1 if it could not\n"
+	"  --json            one JSON object per line on standard output instead of log lines\n"
 	"  --help, --version\n"
 	"\n"
-	"BWLIMIT_TPM_TCTI: where the TPM is, as tpm2-tss says it (" TPM_TCTI ")\n"
+	"BWLIMIT_TPM_TCTI: where the TPM is, in the form of tpm2-tss (" TPM_TCTI ")\n"
 	"\n"
 	"examples:\n"
-	"  bwlimitd --once                    put the file in force if it changed, and look\n"
-	"  journalctl -u bwlimitd -p notice   what it said\n";
+	"  bwlimitd --once                    put the file in force if it changed, then exit\n  "
+	"journalctl -u bwlimitd -p notice   what it logged\n";
 
 static bool take_tpm(struct agent *a, const char *word)
 {
@@ -54,7 +56,7 @@ static bool take_tpm(struct agent *a, const char *word)
 			a->tpm = (enum anchor_mode)i;
 			return true;
 		}
-	fprintf(stderr, "bwlimitd: --tpm '%.64s': auto, required or none\n", word);
+	fprintf(stderr, "bwlimitd: --tpm '%.64s': must be auto, required or none\n", word);
 	return false;
 }
 
@@ -68,7 +70,7 @@ static bool take_tpm_every(struct agent *a, const char *word)
 	}
 	if (a->tpm_every_ns)
 		return true;
-	fputs("bwlimitd: --tpm-every: more than 0\n", stderr);
+	fputs("bwlimitd: --tpm-every: must be greater than 0\n", stderr);
 	return false;
 }
 
@@ -79,7 +81,7 @@ static bool take_size(const char *option, const char *word, uint64_t *ret)
 	int r = bwl_parse_size(word, &size, &e);
 
 	if (!r && size && (size < HISTORY_LEAST || size > HISTORY_MOST))
-		r = bwl_fail(&e, EINVAL, "%.32s is not 8mb to 1tb, nor 0b for none", word);
+		r = bwl_fail(&e, EINVAL, "%.32s: must be 8mb to 1tb, or 0b for none", word);
 	if (r)
 		fprintf(stderr, "bwlimitd: %s: %s\n", option, e.text);
 	*ret = size;
@@ -93,7 +95,7 @@ static bool take_flows_every(struct agent *a, const char *word)
 	int r = bwl_parse_time(word, &ns, &e);
 
 	if (!r && (ns < 1000 * SECOND_US || ns > 1000 * HOUR_US))
-		r = bwl_fail(&e, EINVAL, "%.32s is not 1s to 1h", word);
+		r = bwl_fail(&e, EINVAL, "%.32s: must be 1s to 1h", word);
 	if (r)
 		fprintf(stderr, "bwlimitd: --flows-every: %s\n", e.text);
 	a->flows_every_ns = ns;
@@ -106,7 +108,7 @@ static bool take_totals(struct agent *a, const char *s)
 	uint64_t ns = 0;
 
 	if (strcmp(s, "none") && !bwl_parse_time(s, &ns, &e) && ns < 1000 * SECOND_US)
-		bwl_fail(&e, ERANGE, "--totals '%.64s': a time of at least 1s, or none", s);
+		bwl_fail(&e, ERANGE, "--totals '%.64s': must be a time of at least 1s, or none", s);
 	if (e.code)
 		bwl_err_print(&e, AGENT_PROGRAM, false);
 	a->totals_us = ns / 1000;
@@ -181,7 +183,9 @@ int agent_options(int argc, char **argv, struct agent *a)
 			return 0;
 		case 'V':
 			printf("bwlimitd %s\nTPM: %s\n", BWL_VERSION,
-			       tpm_is_built() ? "by tpm2-tss" : "none, built without tpm2-tss");
+			       tpm_is_built() ? "through tpm2-tss"
+					      : "none, built without "
+						"tpm2-tss");
 			return 0;
 		default:
 			fputs("Try bwlimitd --help\n", stderr);

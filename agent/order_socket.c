@@ -24,7 +24,7 @@ const struct order_verb *order_parse(const struct order_verb *verbs, const char 
 		if (!strcmp(verbs->name, name))
 			return verbs;
 	if (name)
-		*ret_why = "bwlimitd knows no such order: is it of another version?";
+		*ret_why = "bwlimitd does not know this order: is it another version?";
 	json_decref(*ret);
 	*ret = NULL;
 	return NULL;
@@ -75,10 +75,10 @@ static void answer(void *arg, int fd, int document, const char *line, size_t len
 		v = order_parse(o->verbs, line, len, &ask, &wrong);
 	if (v && !may(ours, v)) {
 		v = NULL;
-		wrong = "that is not for you to order";
+		wrong = "you may not order this";
 	}
 	if (v && (doc >= 0) != !!v->take) {
-		wrong = v->take ? "no document came with it" : "a document came with it";
+		wrong = v->take ? "the document is missing" : "unexpected document";
 		v = NULL;
 	}
 	if (v && !v->closes && line_has_gone(ours))

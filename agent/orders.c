@@ -41,7 +41,7 @@ static int listen_to(struct orders_part *v, const char *pin_dir, struct bwl_err 
 
 	if (!r)
 		r = orders_open(at.sun_path, order_verbs, &v->about, &v->orders, e);
-	return r ? bwl_hint(e, "bwlimit-ctl tamper acts by itself") : 0;
+	return r ? bwl_hint(e, "bwlimit-ctl tamper acts without it") : 0;
 }
 
 static void end(struct orders_part *v)

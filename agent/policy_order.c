@@ -77,7 +77,7 @@ int policy_ask_map(int doc, size_t size, const char **ret, struct bwl_err *e)
 	if (!bwl_agent_is_sealed(doc))
 		return bwl_fail(e, EPERM, "the document is not a sealed memfd");
 	if (fstat(doc, &st) || (uint64_t)st.st_size != size)
-		return bwl_fail(e, EBADMSG, "the document is not of %zu bytes", size);
+		return bwl_fail(e, EBADMSG, "the document is not %zu bytes long", size);
 	*ret = "";
 	if (!size)
 		return 0;
@@ -159,7 +159,9 @@ static void run(void *arg)
 	r = apply(w, &rep, &e);
 	bwl_warn_to(NULL, NULL);
 	if (r == -ECANCELED) {
-		agent_log(LOG_NOTICE, "policy", "%s: not applied: who ordered it (%s) has gone",
+		agent_log(LOG_NOTICE, "policy",
+			  "%s: not applied: the command that ordered it "
+			  "(%s) has ended",
 			  w->ask.name, by);
 	} else if (r) {
 		agent_log(LOG_WARNING, "policy", "%s: ordered by %s, not applied: %s", w->ask.name,
@@ -185,7 +187,7 @@ json_t *policy_order_take(struct policy_order *w, const json_t *ask, int doc, in
 
 	if (atomic_load(&w->busy))
 		return json_pack("{s:s, s:s, s:i}", "error", "bwlimitd is applying another policy",
-				 "todo", "the same command again, when that one has ended", "code",
+				 "todo", "repeat the command when that one has ended", "code",
 				 EBUSY);
 	if (w->started)
 		agent_thread_stop(&w->thread); /* it has ended */
@@ -207,7 +209,7 @@ static void nobody_waits(void *arg)
 {
 	struct policy_order *w = arg;
 
-	agent_log(LOG_WARNING, "policy", "%s: it is being applied still: not waited for",
+	agent_log(LOG_WARNING, "policy", "%s: still being applied: not waiting for it",
 		  w->ask.name);
 }
 

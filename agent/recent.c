@@ -74,8 +74,7 @@ static int touch(const struct recent *v, struct bwl_err *e)
 {
 	if (utimensat(AT_FDCWD, v->log, NULL, AT_SYMLINK_NOFOLLOW) ||
 	    utimensat(AT_FDCWD, v->checkpoint, NULL, AT_SYMLINK_NOFOLLOW))
-		return bwl_fail(e, errno, "cannot say that %s is of now: %s", v->log,
-				strerror(errno));
+		return bwl_fail(e, errno, "cannot mark %s as current: %s", v->log, strerror(errno));
 	return 0;
 }
 
@@ -93,7 +92,7 @@ static void look(struct recent *v)
 	v->written = !r;
 	/* Not into the audit log: it may be that which cannot be read. */
 	if (r && strcmp(v->told, e.text))
-		agent_log_line(LOG_WARNING, "audit", "readers do not see what happened: %s",
+		agent_log_line(LOG_WARNING, "audit", "readers do not see recent events: %s",
 			       e.text);
 	snprintf(v->told, sizeof(v->told), "%.199s", r ? e.text : "");
 }

@@ -145,10 +145,10 @@ static int put_in_force(struct reconcile *r, struct bwl_policy *pol, const char 
 		  "%s: %s put in force: %u peers, %u added, %u retired, %u stay revoked", why,
 		  r->a->source->name, rep.peers, rep.added, rep.retired, rep.kept_revoked);
 	if (rep.exhausted)
-		agent_log(
-			LOG_WARNING, "policy",
-			"%u volumes start spent: nothing is known of their past; bwlimit-ctl grant NAME volume +V gives them V",
-			rep.exhausted);
+		agent_log(LOG_WARNING, "policy",
+			  "%u volumes start spent: their past use is unknown; bwlimit-ctl grant "
+			  "NAME volume +V gives each V more",
+			  rep.exhausted);
 	return 0;
 }
 
@@ -205,18 +205,20 @@ static int settle(struct reconcile *r, const struct desired *d, struct bwl_err *
 	if (remembered) {
 		if (!same)
 			tell(r, LOG_INFO, "policy",
-			     "the policy in force was edited since the file was applied: it stays (bwlimit-ctl policy diff)");
+			     "the policy in force was edited after the file was applied: it stays "
+			     "(bwlimit-ctl policy diff)");
 		if (same || accept_has(&r->accept))
 			keep(r, d);
 		return 0;
 	}
 	if (known || is_news(r, d))
-		return take(r, d, "what is desired changed", e);
+		return take(r, d, "the desired policy changed", e);
 	if (same)
 		keep(r, d);
 	else /* never put in force by anybody, so it is not accepted */
 		tell(r, LOG_WARNING, "policy",
-		     "a policy other than the desired one is in force, applied before this agent came: it stays (bwlimit-ctl policy diff, policy apply)");
+		     "the policy in force is not the desired one and was applied before bwlimitd "
+		     "started: it stays (bwlimit-ctl policy diff, policy apply)");
 	remember(r, d->id);
 	return 0;
 }
@@ -271,11 +273,12 @@ static int repair(struct reconcile *r, struct bwl_err *e)
 	agent_tamper(r->a->pins,
 		     &(struct agent_sign){
 			     .input = BWL_TAMPER_program,
-			     .what = "the policy's maps were changed by no tool of bwlimit" },
+			     .what = "the policy's maps were changed by something other than "
+				     "bwlimit's tools" },
 		     false);
 	agent_log(LOG_ALERT, "maps-changed",
-		  "the policy's maps were changed by no tool of bwlimit");
-	err = put_in_force(r, r->seen, "the maps were put right", &as_it_was, e);
+		  "the policy's maps were changed by something other than bwlimit's tools");
+	err = put_in_force(r, r->seen, "the maps were repaired", &as_it_was, e);
 	if (!err)
 		forget(r);
 	return err;
@@ -291,7 +294,7 @@ static void hold_on(struct reconcile *r)
 	if (!err)
 		agent_tamper_policy(d.pol);
 	if (!err && bwl_active_slot(r->a->pins, bwl_now_ns()) == BWL_NO_SLOT) {
-		err = put_in_force(r, d.pol, "none was in force, and this was accepted last", NULL,
+		err = put_in_force(r, d.pol, "none was in force; this one was accepted last", NULL,
 				   &e);
 		if (!err)
 			remember(r, d.id);
@@ -384,7 +387,7 @@ int agent_reconcile_start(struct agent *a, void **ret_part, struct bwl_err *e)
 		return err;
 	err = fd >= 0 ? sd_event_add_io(a->loop, &r->news, fd, EPOLLIN, on_source, r) : 0;
 	if (err < 0)
-		return bwl_fail(e, -err, "the source of the policy cannot be watched: %s",
+		return bwl_fail(e, -err, "cannot watch the source of the policy: %s",
 				strerror(-err));
 	look(r);
 	*ret_part = bwl_take_ptr(&r);

@@ -186,7 +186,7 @@ static void subscribe(void *arg, int fd, int doc, const char *line, size_t len, 
 	}
 	u = room(s, ours);
 	if (!u) {
-		line_refuse(ours, "too many programs read the events", "end one of them");
+		line_refuse(ours, "too many programs are reading the events", "end one of them");
 		return;
 	}
 	setsockopt(ours, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));

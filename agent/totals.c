@@ -83,11 +83,10 @@ static void record(const struct agent *a)
 	data = json_pack("{s:I, s:o, s:o}", "attached_ago_s",
 			 (json_int_t)((bwl_now_ns() - a->pins->ctl->attached_ns) / 1000000000ULL),
 			 "hosts", json_of(&hosts), "ports", ports);
-	snprintf(
-		text, sizeof(text),
-		"of the hosts' frames %llu with %llu bytes passed, %llu with %llu bytes were dropped",
-		(unsigned long long)hosts.passed_frames, (unsigned long long)hosts.passed,
-		(unsigned long long)hosts.dropped_frames, (unsigned long long)hosts.dropped);
+	snprintf(text, sizeof(text),
+		 "hosts' frames: %llu (%llu bytes) passed, %llu (%llu bytes) dropped",
+		 (unsigned long long)hosts.passed_frames, (unsigned long long)hosts.passed,
+		 (unsigned long long)hosts.dropped_frames, (unsigned long long)hosts.dropped);
 	agent_record("totals", text, data);
 }
 

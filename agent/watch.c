@@ -114,7 +114,7 @@ static void keep_down(struct watch *w, const struct bwl_err *e)
 	ports_down(w->pins);
 	if (!w->told)
 		agent_later(LOG_WARNING, "gate",
-			    "%s; the host ports have not been opened, and stay down", e->text);
+			    "%s; the host ports were not opened yet and stay down", e->text);
 	w->told = true;
 }
 
@@ -127,10 +127,10 @@ static void close_maps(struct watch *w, const struct bwl_err *e)
 	w->closed = true;
 	agent_tamper(w->pins, &(struct agent_sign){ .input = BWL_TAMPER_program, .what = e->text },
 		     false);
-	agent_later(
-		LOG_ALERT, "gate",
-		"%s; everything is stopped, and the host ports are down%s; when it is right: bwlimit-load attach, then bwlimit-ctl stop --off",
-		e->text, failed ? " (not all could be set down)" : "");
+	agent_later(LOG_ALERT, "gate",
+		    "%s; everything is stopped, and the host ports are down%s; once the cause is "
+		    "removed: bwlimit-load attach, then bwlimit-ctl stop --off",
+		    e->text, failed ? " (not all could be set down)" : "");
 }
 
 static bool is_upgrading(const struct watch *w)
@@ -153,9 +153,9 @@ static void look(struct watch *w)
 		return;
 	if (!bwl_programs_look(w->pins, w->ctl_id, &e)) {
 		if (w->closed)
-			agent_later(
-				LOG_NOTICE, "gate",
-				"what guards the ports is there again; the stop switch stays on until bwlimit-ctl stop --off");
+			agent_later(LOG_NOTICE, "gate",
+				    "the ports are protected again; the stop switch stays on until "
+				    "bwlimit-ctl stop --off");
 		w->closed = w->told = false;
 		w->since_ns = 0;
 		return;
@@ -186,10 +186,10 @@ static void say_rules(struct watch *w, const struct bwl_err *wrong, int r, const
 	w->said_ns = now;
 	if (r)
 		agent_later(LOG_ALERT, "rules",
-			    "%s; it cannot be put right: %s; bwlimit-load attach", wrong->text,
+			    "%s; it cannot be repaired: %s; bwlimit-load attach", wrong->text,
 			    e->text);
 	else
-		agent_later(LOG_ALERT, "rules", "%s; it has been put right", wrong->text);
+		agent_later(LOG_ALERT, "rules", "%s; it was repaired", wrong->text);
 }
 
 /*
@@ -251,11 +251,11 @@ int agent_watch_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	w->news = -1;
 	w->lock = open(w->pins->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (w->lock < 0 || bpf_obj_get_info_by_fd(w->pins->fd[BWL_PIN_ctl], &info, &len))
-		return bwl_fail(e, errno, "cannot look at %s: %s", w->pins->dir, strerror(errno));
+		return bwl_fail(e, errno, "cannot check %s: %s", w->pins->dir, strerror(errno));
 	w->ctl_id = info.id;
 	w->news = open_news();
 	if (w->news < 0) /* then every 100 ms alone */
-		agent_log(LOG_WARNING, "gate", "the kernel's news cannot be read: %s",
+		agent_log(LOG_WARNING, "gate", "cannot read the kernel's notifications: %s",
 			  strerror(errno));
 	r = agent_thread_start(&w->thread, run, w, e);
 	if (!r)

@@ -157,7 +157,8 @@ static int ended(int r, const char *dir, const struct bwl_prover *p, struct bwl_
 	if (r == ONE_HASH)
 		return bwl_fail(
 			e, ENOENT,
-			"the records around %llu were pruned to one hash in %s: nothing can be proved from there",
+			"the records around %llu were pruned to one hash in %s: no proof can "
+			"start there",
 			(unsigned long long)p->m, dir);
 	if (r == NO_BEGIN)
 		return bwl_fail(e, ENOENT,
@@ -165,7 +166,7 @@ static int ended(int r, const char *dir, const struct bwl_prover *p, struct bwl_
 				dir);
 	if (r >= 0 && p->next < p->n)
 		return bwl_fail(e, EBADMSG,
-				"%s has %llu records, its newest checkpoint is over %llu", dir,
+				"%s has %llu records, but its newest checkpoint covers %llu", dir,
 				(unsigned long long)p->next, (unsigned long long)p->n);
 	return r < 0 ? r : 0;
 }
@@ -173,10 +174,10 @@ static int ended(int r, const char *dir, const struct bwl_prover *p, struct bwl_
 static int check_sizes(uint64_t m, uint64_t n, struct bwl_err *e)
 {
 	return m <= n ? 0
-		      : bwl_fail(
-				e, ERANGE,
-				"the old checkpoint has %llu records, the log's newest %llu: it was cut",
-				(unsigned long long)m, (unsigned long long)n);
+		      : bwl_fail(e, ERANGE,
+				 "the old checkpoint covers %llu records, the log's newest %llu: "
+				 "the log was cut",
+				 (unsigned long long)m, (unsigned long long)n);
 }
 
 int bwl_audit_prove_from(const char *dir, const struct bwl_audit_mark *from, uint64_t n,
@@ -200,7 +201,7 @@ int bwl_audit_prove_from(const char *dir, const struct bwl_audit_mark *from, uin
 	if (!r && i < nfiles)
 		f = fopen(path, "re");
 	if (!r && (!f || fseeko(f, (off_t)from->offset, SEEK_SET)))
-		r = bwl_fail(e, ENOENT, "%s is not what it was", path);
+		r = bwl_fail(e, ENOENT, "%s was changed", path);
 	if (!r)
 		r = bwl_audit_scan_file(f, from->file, on_climb, &c, e);
 	if (f)

@@ -131,7 +131,7 @@ int bwl_audit_path(char buf[static BWL_AUDIT_PATH], const char *dir, const char 
 {
 	if (snprintf(buf, BWL_AUDIT_PATH, "%s/%s", dir, name) >= BWL_AUDIT_PATH)
 		return bwl_fail(e, ENAMETOOLONG,
-				"the path of the audit log is longer than %d characters",
+				"the path of the audit log must be at most %d characters",
 				BWL_AUDIT_PATH - BWL_AUDIT_NAME);
 	return 0;
 }

@@ -60,7 +60,7 @@ static int read_key(const char *dir, struct bwl_note_key *ret, struct bwl_err *e
 	r = bwl_note_key_parse(text, ret, e);
 	OPENSSL_cleanse(text, sizeof(text));
 	if (!r && !ret->can_sign)
-		r = bwl_fail(e, EINVAL, "%s is no private key", path);
+		r = bwl_fail(e, EINVAL, "%s is not a private key", path);
 	return r;
 }
 
@@ -76,7 +76,7 @@ static uint64_t parse_size_file(const char *dir, FILE *f, uint64_t was)
 	if (!bwl_parse_size(text, &size, &e) && size >= BWL_AUDIT_SIZE_LEAST)
 		return size;
 	/* it may be half written: nothing is pruned for that */
-	bwl_warn("%s/size: not a size of at least 64kb: the log may have %s", dir,
+	bwl_warn("%s/size: must be a size of at least 64kb; the limit is %s", dir,
 		 bwl_format_size(was, may));
 	return was;
 }
@@ -290,7 +290,7 @@ static int add_recovered(struct bwl_audit_log *l, const struct bwl_audit_torn *t
 	if (!torn->adopted && !torn->bytes)
 		return 0;
 	snprintf(said, sizeof(said),
-		 "after a crash: %llu whole record%s signed late, %llu torn bytes put aside%s%s",
+		 "after a crash: %llu whole record%s signed late, %llu torn bytes set aside%s%s",
 		 (unsigned long long)torn->adopted, torn->adopted == 1 ? "" : "s",
 		 (unsigned long long)torn->bytes, torn->bytes ? " in " : "", torn->kept);
 	return add(l, BWL_AUDIT_AFTER, "recovered", said, NULL, NULL, e);
@@ -369,9 +369,9 @@ static void keep_below(struct bwl_audit_log *l, bool resized)
 	struct bwl_err e = { 0 };
 
 	if (full && bwl_audit_end_rotate(&l->end, l->dir, l->dir_fd, &l->key, &e))
-		bwl_warn("the audit log stays in %s: %s", l->end.name, e.text);
+		bwl_warn("the audit log cannot move on from %s: %s", l->end.name, e.text);
 	else if ((full || resized) && prune(l, &e))
-		bwl_warn("the audit log has more than its size: %s", e.text);
+		bwl_warn("the audit log is larger than its limit: %s", e.text);
 }
 
 static int add_locked(struct bwl_audit_log *l, enum bwl_audit_urgency u, const char *event,
@@ -446,8 +446,8 @@ int bwl_audit_init(const char *dir, const char *origin, char ret_key[static BWL_
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return bwl_fail(e, errno, "cannot make %s: %s", dir, strerror(errno));
 	if (!access(path, F_OK)) {
-		bwl_fail(e, EEXIST, "%s has an audit log already", dir);
-		return bwl_hint(e, "to begin another one, move the folder away as a whole");
+		bwl_fail(e, EEXIST, "%s already has an audit log", dir);
+		return bwl_hint(e, "to start another one, move the whole folder away");
 	}
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

@@ -180,7 +180,7 @@ int bwl_audit_end_rotate(struct bwl_audit_end *x, const char *dir, int dir_fd,
 	r = bwl_audit_scan_file(f, x->name, take_hash, &h, e);
 	fclose(f);
 	if (!r && h.n != x->frontier.n - x->first)
-		r = bwl_fail(e, EBADMSG, "%s has %zu records where %llu are signed", path, h.n,
+		r = bwl_fail(e, EBADMSG, "%s has %zu records but %llu are signed", path, h.n,
 			     (unsigned long long)(x->frontier.n - x->first));
 	snprintf(name, sizeof(name), "log-%020llu.hashes", (unsigned long long)x->first);
 	if (!r)
@@ -267,13 +267,14 @@ static int read_tail(struct bwl_audit_end *x, uint64_t size, struct tail *t, str
 	}
 	if (t->any && !t->bad)
 		return 0;
-	bwl_fail(
-		e, EBADMSG,
-		t->any ? "the audit log was changed: in %s a checkpoint is not over the records before it"
-		       : "%s has no checkpoint that is signed by the log's key",
-		x->name);
+	bwl_fail(e, EBADMSG,
+		 t->any ? "the audit log was changed: in %s a checkpoint does not match the "
+			  "records before it"
+			: "%s has no checkpoint signed by the log's key",
+		 x->name);
 	return bwl_hint(
-		e, "bwlimit-ctl audit verify names the place; nothing is appended to such a log");
+		e, "bwlimit-ctl audit verify shows the place; nothing is appended to a changed "
+		   "log");
 }
 
 /* A copy of what a crash tore, then it is cut off: never lost, never taken for records. */
@@ -309,7 +310,7 @@ static int last_file(struct bwl_audit_end *x, const char *dir, int dir_fd, struc
 	int r = bwl_audit_files(dir, &file, &n, e);
 
 	if (!r && (!n || file[n - 1].hashes || file[n - 1].least))
-		r = bwl_fail(e, ENOENT, "%s has a key and no file to append to", dir);
+		r = bwl_fail(e, ENOENT, "%s has a key but no file to append to", dir);
 	if (!r) {
 		strcpy(x->name, file[n - 1].name);
 		x->first = file[n - 1].first;
@@ -349,11 +350,12 @@ int bwl_audit_end_find(struct bwl_audit_end *x, const char *dir, int dir_fd,
 		r = read_tail(x, (uint64_t)st.st_size, &t, e);
 	if (!r && t.frontier.n < had) {
 		bwl_fail(e, EBADMSG,
-			 "the audit log was cut: it had %llu records, %s ends after %llu",
+			 "the audit log was cut: it had %llu records, but %s ends after %llu",
 			 (unsigned long long)had, x->name, (unsigned long long)t.frontier.n);
 		r = bwl_hint(
 			e,
-			"bwlimit-ctl audit verify --checkpoint OLD; nothing is appended to such a log");
+			"bwlimit-ctl audit verify --checkpoint OLD; nothing is appended to a cut "
+			"log");
 	}
 	if (!r) {
 		x->frontier = t.frontier;

@@ -281,29 +281,29 @@ static void say(struct look *l)
 
 	switch (c->what) {
 	case BWL_CUT_JUNK:
-		snprintf(
-			c->text, sizeof(c->text),
-			"records %llu to %llu: %llu of a host's junk are only hashes from now on, to keep the log below its size",
-			from, last, (unsigned long long)c->gone);
+		snprintf(c->text, sizeof(c->text),
+			 "records %llu to %llu: %llu records of hosts' junk are reduced to hashes, "
+			 "to keep the log within its size",
+			 from, last, (unsigned long long)c->gone);
 		break;
 	case BWL_CUT_HOST:
-		snprintf(
-			c->text, sizeof(c->text),
-			"records %llu to %llu: what a host caused, %llu with those before, are hashes over many from now on, to keep the log below its size",
-			from, last, (unsigned long long)c->gone);
+		snprintf(c->text, sizeof(c->text),
+			 "records %llu to %llu: %llu records that hosts caused are reduced to "
+			 "hashes over many, to keep the log within its size",
+			 from, last, (unsigned long long)c->gone);
 		break;
 	case BWL_CUT_REFUSED:
-		snprintf(
-			c->text, sizeof(c->text),
-			"records %llu to %llu (%s) are damaged and stay as they are, until they are the oldest: %.160s",
-			from, last, c->name, l->first.text);
+		snprintf(c->text, sizeof(c->text),
+			 "records %llu to %llu (%s) are damaged and kept until they are the "
+			 "oldest: %.160s",
+			 from, last, c->name, l->first.text);
 		break;
 	default:
-		snprintf(
-			c->text, sizeof(c->text),
-			"records %llu to %llu are removed with their hashes, to keep the log below its size%s",
-			from, last,
-			c->damage.to ? "; there was damage in them, or before them" : "");
+		snprintf(c->text, sizeof(c->text),
+			 "records %llu to %llu are removed with their hashes, to keep the log "
+			 "within its size%s",
+			 from, last,
+			 c->damage.to ? "; they, or records before them, were damaged" : "");
 	}
 }
 

@@ -66,7 +66,8 @@ static int bad_name(const char *name, struct bwl_err *e)
 {
 	return bwl_fail(
 		e, EINVAL,
-		"'%.64s' is no name for a key: 1 to %d printable ASCII characters, no space, no +",
+		"'%.64s': the name of a key must be 1 to %d printable ASCII characters, no space, "
+		"no +",
 		name, BWL_NOTE_NAME - 1);
 }
 
@@ -77,7 +78,7 @@ int bwl_note_key_new(const char *name, struct bwl_note_key *ret, struct bwl_err 
 		return bad_name(name, e);
 	strcpy(ret->name, name);
 	if (RAND_priv_bytes(ret->seed, sizeof(ret->seed)) != 1 || !derive(ret))
-		return bwl_fail(e, EIO, "libcrypto makes no Ed25519 key");
+		return bwl_fail(e, EIO, "libcrypto cannot make an Ed25519 key");
 	ret->type = BWL_NOTE_ED25519;
 	ret->id = key_id(name, ret->type, ret->pub);
 	ret->can_sign = true;
@@ -121,7 +122,7 @@ int bwl_note_key_parse(const char *text, struct bwl_note_key *ret, struct bwl_er
 	if (parse_key(text, BWL_NOTE_ED25519, ret))
 		return 0;
 	memset(ret, 0, sizeof(*ret));
-	return bwl_fail(e, EINVAL, "no key: it reads NAME+ID+BASE64, Ed25519, in one line");
+	return bwl_fail(e, EINVAL, "not a key: must be NAME+ID+BASE64, Ed25519, in one line");
 }
 
 int bwl_witness_key_parse(const char *text, struct bwl_note_key *ret, struct bwl_err *e)
@@ -132,7 +133,8 @@ int bwl_witness_key_parse(const char *text, struct bwl_note_key *ret, struct bwl
 	memset(ret, 0, sizeof(*ret));
 	return bwl_fail(
 		e, EINVAL,
-		"no key of a witness: it reads NAME+ID+BASE64, type 4 (Ed25519 cosignatures), in one line");
+		"not a witness's key: must be NAME+ID+BASE64, type 4 (Ed25519 cosignatures), in "
+		"one line");
 }
 
 int bwl_witness_key(const char *name, const uint8_t pub[32], struct bwl_note_key *ret,
@@ -238,7 +240,7 @@ static int verify(const struct bwl_note_key *k, const char *text, size_t len, co
 	EVP_MD_CTX_free(ctx);
 	EVP_PKEY_free(p);
 	return ok ? 0
-		  : bwl_fail(e, EBADMSG, "the signature of %.64s does not fit the text", k->name);
+		  : bwl_fail(e, EBADMSG, "the signature of %.64s does not match the text", k->name);
 }
 
 static int malformed(struct bwl_err *e)
@@ -397,5 +399,6 @@ int bwl_checkpoint_read(const char *note, size_t len, struct bwl_checkpoint *ret
 bad:
 	memset(ret, 0, sizeof(*ret));
 	return bwl_fail(e, EBADMSG,
-			"a note, but no checkpoint: origin, tree size and root, a line each");
+			"a note but not a checkpoint: must have origin, tree size and root, one "
+			"per line");
 }

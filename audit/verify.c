@@ -95,7 +95,8 @@ static void compare(struct run *r)
 			    r->old[j].size > before)
 				before = r->old[j].size;
 		problem(r, BWL_FAULT_FORK, before, n, &r->state[i].at, 0,
-			"the old checkpoint of %llu records was signed over others: this log was forked or rewritten somewhere in records %llu to %llu",
+			"the old checkpoint of %llu records covers other records: this log was "
+			"forked or rewritten somewhere in records %llu to %llu",
 			(unsigned long long)n, (unsigned long long)before,
 			(unsigned long long)n - 1);
 	}
@@ -143,7 +144,7 @@ static void on_pruning(struct run *r, const struct bwl_audit_item *i, const stru
 		r->ret->removed = number(data, "to");
 	if (bwl_audit_tells_damage(i, &d))
 		problem(r, BWL_FAULT_DAMAGED, d.from, d.to, here, i->offset + i->len + 1,
-			"record %llu tells of damage in records %llu to %llu, found when they were to be pruned",
+			"record %llu reports damage in records %llu to %llu, found while pruning",
 			(unsigned long long)i->n, (unsigned long long)d.from,
 			(unsigned long long)d.to - (d.to > d.from));
 }
@@ -174,8 +175,8 @@ static void on_record(struct run *r, const struct bwl_audit_item *i, const struc
 	if (i->n != want && !r->lost) {
 		problem(r, i->n > want ? BWL_FAULT_MISSING : BWL_FAULT_ORDER, want,
 			i->n > want ? i->n : want + 1, here, i->offset + i->len + 1,
-			"record %llu is expected here, and record %llu stands here",
-			(unsigned long long)want, (unsigned long long)i->n);
+			"expected record %llu here but found record %llu", (unsigned long long)want,
+			(unsigned long long)i->n);
 		r->lost = true;
 	}
 	add_leaf(r, &i->leaf);
@@ -194,7 +195,7 @@ static void on_kept_head(struct run *r, const struct bwl_audit_item *i,
 		     !strcmp(said, bwl_hash_format(i->rest, hash));
 	if (!r->kept_ok)
 		problem(r, BWL_FAULT_CHANGED, c->size, c->size, here, 0,
-			"what was kept of the records from %llu on is not what was signed",
+			"what was kept of the records from %llu on does not match what was signed",
 			(unsigned long long)c->size);
 }
 
@@ -209,12 +210,12 @@ static void on_checkpoint(struct run *r, const struct bwl_audit_item *i, const s
 	r->ret->checkpoints++;
 	if (bwl_checkpoint_open(r->key, i->note, i->note_len, &c, &e)) {
 		problem(r, BWL_FAULT_CHECKPOINT, known, known, here, end,
-			"a checkpoint that does not count: %.200s", e.text);
+			"a checkpoint that is not valid: %.200s", e.text);
 		return;
 	}
 	if (!bwl_audit_frontier(i, &c, &f)) {
 		problem(r, BWL_FAULT_CHECKPOINT, c.size, c.size, here, end,
-			"the hashes beside the checkpoint of %llu records are not those it was signed over",
+			"the hashes beside the checkpoint of %llu records are not those it covers",
 			(unsigned long long)c.size);
 		return;
 	}
@@ -226,7 +227,7 @@ static void on_checkpoint(struct run *r, const struct bwl_audit_item *i, const s
 	else if (!r->lost && c.size != known)
 		problem(r, BWL_FAULT_MISSING, c.size < known ? c.size : known,
 			c.size < known ? known : c.size, here, end,
-			"a checkpoint over %llu records, where %llu stand before it",
+			"a checkpoint over %llu records, but %llu are before it",
 			(unsigned long long)c.size, (unsigned long long)known);
 	else if (!r->lost && !bwl_hash_equal(&root, &c.root))
 		problem(r, BWL_FAULT_CHANGED, r->signed_n, c.size,
@@ -260,7 +261,7 @@ static int on_item(const struct bwl_audit_item *i, void *arg)
 	strcpy(here.file, i->file);
 	if (r->torn) {
 		problem(r, BWL_FAULT_TORN, r->f.n, r->f.n, &r->at, 0,
-			"a line ends in the middle, and the log goes on in another file");
+			"a line is cut off, but the log goes on in another file");
 		r->lost = true;
 	}
 	r->torn = false;
@@ -318,21 +319,24 @@ static void finish(struct run *r)
 			continue;
 		if (n > r->f.n || !r->begun)
 			problem(r, BWL_FAULT_CUT, r->f.n, n, &r->at, 0,
-				"the old checkpoint is over %llu records, and the log ends after %llu",
+				"the old checkpoint covers %llu records, but the log ends after "
+				"%llu",
 				(unsigned long long)n, (unsigned long long)r->f.n);
 		else if (n < r->ret->first)
 			problem(r, BWL_FAULT_GONE, n, r->ret->first, &r->at, 0,
-				"the old checkpoint of %llu records cannot be compared: records before %llu were %s",
+				"the old checkpoint of %llu records cannot be compared: records "
+				"before %llu were %s",
 				(unsigned long long)n, (unsigned long long)r->ret->first,
 				r->ret->removed >= r->ret->first
-					? "removed to keep the log below its size, as a record says"
-					: "taken away without their hashes");
+					? "removed to keep the log within its size, as a record "
+					  "states"
+					: "removed without their hashes");
 		else
 			problem(r, BWL_FAULT_GONE, n, n, &r->at, 0,
 				"the old checkpoint of %llu records cannot be compared%s",
 				(unsigned long long)n,
 				r->state[i].within
-					? ": records about it have one hash since they were pruned"
+					? ": the records around it were pruned to one hash"
 					: ", because of the damage above");
 	}
 	r->ret->records = r->f.n;

@@ -66,7 +66,7 @@ static int may_start(struct ctl *c, uint32_t is)
 	case BWL_STOPPED_UNJUDGED:
 		bwl_fail(
 			&c->err, EBUSY,
-			"bwlimitd has not yet compared the journal of what was closed with the TPM's counter");
+			"bwlimitd has not yet compared the journal of closures with the TPM's counter");
 		return bwl_hint(
 			&c->err,
 			"see journalctl -u bwlimitd; if you know that the journal is right: stop, then stop --off");

@@ -89,11 +89,11 @@ static int judge(const struct bwl_policy *from, const struct bwl_policy *to,
 	int r = compare(from, to, o && o->fresh_volume, "", e);
 
 	if (!r && o && o->confirm_ns)
-		r = compare(to, from, false, "it would return by itself to what is wider: ", e);
+		r = compare(to, from, false, "it would return by itself to a wider policy: ", e);
 	/* Nothing else comes into force meanwhile: what people sign to tighten would wait for it.
 	 */
 	if (!r && o && o->confirm_ns)
-		r = bwl_gate_refuse(e, "what people sign would wait until the trial ends");
+		r = bwl_gate_refuse(e, "signed documents would have to wait until the trial ends");
 	return r;
 }
 

@@ -17,18 +17,20 @@
 static int untrusted(const struct bwl_signed *d, struct bwl_err *e)
 {
 	if (!bwl_payload_yes(d->body, "break_glass")) {
-		bwl_fail(e, EINVAL, "the %s %s does not say break_glass: it comes by the store",
+		bwl_fail(e, EINVAL,
+			 "the %s %s has no `break_glass`: it must come through the "
+			 "store",
 			 bwl_signed_word(d->type), d->terms.name);
 		return bwl_hint(e, "bwlimit-ctl policy sign … --break-glass");
 	}
 	if (d->enough && d->people >= 2)
 		return 0;
 	bwl_fail(e, EKEYREJECTED,
-		 "%u of the people of role policy signed the %s %s: nobody breaks glass alone",
+		 "only %u of the people of role policy signed the %s %s: breaking glass takes two",
 		 d->people, bwl_signed_word(d->type), d->terms.name);
 	if (e)
 		e->id = "signed-untrusted";
-	return bwl_hint(e, "bwlimit-ctl approve, by somebody else");
+	return bwl_hint(e, "bwlimit-ctl approve, by another person");
 }
 
 /* What lay in a drawer opens nothing that people closed since. */
@@ -38,7 +40,7 @@ static int before_closed(const struct bwl_memory *m, const struct bwl_signed *d,
 	    d->terms.issued_s > bwl_memory_closed(m))
 		return 0;
 	bwl_fail(e, ESTALE,
-		 "the %s %s opens what a revocation closed after it was signed: sign it anew",
+		 "the %s %s opens what a revocation closed after it was signed: sign a new one",
 		 bwl_signed_word(d->type), d->terms.name);
 	if (e)
 		e->id = "signed-old";
@@ -49,10 +51,10 @@ static int no_member(const struct bwl_memory *m, struct bwl_err *e)
 {
 	if (!bwl_memory_is_expelled(m, bwl_memory_tray(m)->name, NULL))
 		return 0;
-	bwl_fail(e, EKEYREVOKED, "this tray is expelled from the fleet: no glass is broken here");
+	bwl_fail(e, EKEYREVOKED, "this tray is expelled from the fleet: break-glass is refused");
 	if (e)
 		e->id = "signed-revoked";
-	return bwl_hint(e, "two people enrol it again");
+	return bwl_hint(e, "two people must enrol it again");
 }
 
 int bwl_glass_open(const struct bwl_memory *m, const char *dir, const char *bytes, size_t len,
@@ -67,7 +69,7 @@ int bwl_glass_open(const struct bwl_memory *m, const char *dir, const char *byte
 	if (r)
 		return r;
 	if (d->type != BWL_SIGNED_POLICY && d->type != BWL_SIGNED_GRANT)
-		r = bwl_fail(e, EINVAL, "a %s breaks no glass: a policy does, or a grant",
+		r = bwl_fail(e, EINVAL, "a %s cannot break glass: use a policy or a grant",
 			     bwl_signed_word(d->type));
 	if (!r)
 		r = untrusted(d, e);
@@ -107,7 +109,7 @@ static int policy_of(struct bwl_pins *p, const struct bwl_memory *m, const char 
 		return bwl_policy_parse(d->terms.name, text, strlen(text), bwl_now_ns(), wall_s,
 					ret, e);
 	if (bwl_active_slot(p, bwl_now_ns()) == BWL_NO_SLOT)
-		return bwl_fail(e, ENOENT, "no policy is in force: there is no peer to grant to");
+		return bwl_fail(e, ENOENT, "no policy is in force: there is no peer for the grant");
 	r = bwl_policy_read(p, ret, e);
 	copy = r ? NULL : enrolled_accepted(dir);
 	if (copy)
@@ -130,9 +132,9 @@ static bool may_open(const struct bwl_memory *m, const struct bwl_pol_peer *q, b
 	if (bwl_memory_is_expelled(m, q->name, q->ipsec_id))
 		return false;
 	if (since)
-		bwl_warn(
-			"%s was closed on this tray after that was signed: it stays closed; sign it anew",
-			q->name);
+		bwl_warn("%s was closed on this tray after the document was signed: it stays "
+			 "closed; sign a new one",
+			 q->name);
 	return !since;
 }
 
@@ -200,7 +202,7 @@ int bwl_glass_break(struct bwl_pins *p, const struct bwl_memory *m, const char *
 	if (r)
 		return r;
 	if (bwl_pending_ns(p, bwl_now_ns())) {
-		bwl_fail(e, EBUSY, "a policy is on trial, or glass is broken already");
+		bwl_fail(e, EBUSY, "a policy is on trial, or glass is already broken");
 		return bwl_hint(e, "bwlimit-ctl policy rollback ends it");
 	}
 	r = glass_judge(dir, &g->doc, e); /* again, with the lock */

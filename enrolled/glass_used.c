@@ -71,8 +71,8 @@ static int load(const char *dir, json_t **ret, struct bwl_err *e)
 	*ret = parse(bytes, len);
 	if (*ret)
 		return 0;
-	bwl_fail(e, EUCLEAN, "%s is damaged: which glass was broken before cannot be said", path);
-	return bwl_hint(e, "enrol this tray anew: bwlimit-ctl enrol ROOT ENROLMENT");
+	bwl_fail(e, EUCLEAN, "%s is damaged: cannot tell which documents broke glass before", path);
+	return bwl_hint(e, "enrol this tray again: bwlimit-ctl enrol ROOT ENROLMENT");
 }
 
 static json_t *find(const json_t *all, const struct bwl_signed *d, size_t *ret_at)
@@ -105,14 +105,14 @@ int glass_judge(const char *dir, const struct bwl_signed *d, struct bwl_err *e)
 	if (!was || d->terms.epoch > epoch ||
 	    (d->terms.epoch == epoch && d->terms.version > version))
 		return 0;
-	bwl_fail(
-		e, ESTALE,
-		"version %llu of epoch %llu of the %s %s has broken the glass here: each does once",
-		(unsigned long long)version, (unsigned long long)epoch, bwl_signed_word(d->type),
-		d->terms.name);
+	bwl_fail(e, ESTALE,
+		 "version %llu of epoch %llu of the %s %s has already broken glass here: each may "
+		 "do so once",
+		 (unsigned long long)version, (unsigned long long)epoch, bwl_signed_word(d->type),
+		 d->terms.name);
 	if (e)
 		e->id = "signed-old";
-	return bwl_hint(e, "two people sign the next version");
+	return bwl_hint(e, "two people must sign the next version");
 }
 
 /* What is refused by its end or its epoch need not be remembered. */
@@ -173,7 +173,7 @@ int glass_use(const char *dir, const struct bwl_signed *d, const struct bwl_poli
 		json_array_remove(list, at);
 	forget_ended(all, m);
 	if (json_array_size(list) >= USED_MOST) {
-		bwl_fail(e, ENOSPC, "%d documents broke the glass here, and none of them has ended",
+		bwl_fail(e, ENOSPC, "already %d documents broke glass here, and none has ended",
 			 USED_MOST);
 		return bwl_hint(e, "a revocation with `new_epoch` ends them all");
 	}

@@ -21,9 +21,11 @@
 #define TABLES \
 	"CREATE TABLE series (id INTEGER PRIMARY KEY, peer TEXT NOT NULL, class TEXT NOT NULL," \
 	" UNIQUE (peer, class));" \
-	"CREATE TABLE second (start INTEGER NOT NULL, series INTEGER NOT NULL, part INTEGER NOT NULL," \
+	"CREATE TABLE second (start INTEGER NOT NULL, series INTEGER NOT NULL, part INTEGER NOT " \
+	"NULL," \
 	" points BLOB NOT NULL, PRIMARY KEY (start, series, part)) WITHOUT ROWID;" \
-	"CREATE TABLE minute (series INTEGER NOT NULL, hour INTEGER NOT NULL, points BLOB NOT NULL," \
+	"CREATE TABLE minute (series INTEGER NOT NULL, hour INTEGER NOT NULL, points BLOB NOT " \
+	"NULL," \
 	" PRIMARY KEY (series, hour)) WITHOUT ROWID;" \
 	"CREATE TABLE count (slot INTEGER PRIMARY KEY, points BLOB NOT NULL);" \
 	"CREATE TABLE meta (id INTEGER PRIMARY KEY, version INTEGER NOT NULL, era TEXT NOT NULL," \
@@ -208,7 +210,7 @@ int hist_db_counts(struct hist_db *h, hist_count_fn fn, void *arg, struct bwl_er
 		if (rc != SQLITE_ROW)
 			r = hist_db_fail(h->db, "cannot be read", e);
 		else if (read_count(s, &x))
-			r = bwl_fail(e, EUCLEAN, HIST_FILE ": a counter does not read");
+			r = bwl_fail(e, EUCLEAN, HIST_FILE ": a counter cannot be read");
 		else if (fn((uint32_t)sqlite3_column_int64(s, 0), &x, arg))
 			r = bwl_fail(e, ENOMEM, "out of memory");
 	}

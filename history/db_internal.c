@@ -23,7 +23,7 @@ int hist_read_state(sqlite3 *db, struct hist_state *ret, struct bwl_err *e)
 	if (sqlite3_step(s) != SQLITE_ROW || sqlite3_column_int(s, 0) != 1) {
 		r = sqlite3_errcode(db) == SQLITE_ROW || sqlite3_errcode(db) == SQLITE_DONE
 			    ? bwl_fail(e, EUCLEAN,
-				       HIST_FILE ": of another version, or without a head")
+				       HIST_FILE ": another version, or the head row is missing")
 			    : hist_db_fail(db, "cannot be read", e);
 	} else {
 		era = (const char *)sqlite3_column_text(s, 1);

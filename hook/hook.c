@@ -243,7 +243,8 @@ static int xdp_create(const struct bwl_hook_at *at, const struct bwl_hook_want *
 	bwl_fail(e, err, "%s: cannot attach XDP: %s", at->dev->name, strerror(err));
 	return bwl_hint(
 		e,
-		"another XDP program may be there: ip link show %s; --xdp none goes without, TC still enforces everything",
+		"another XDP program may be attached: ip link show %s; --xdp none does without, "
+		"TC still enforces everything",
 		at->dev->name);
 }
 

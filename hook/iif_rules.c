@@ -69,6 +69,5 @@ int bwl_lock_check(const struct bwl_pins *p, struct bwl_err *e)
 		return r;
 	bwl_fail(e, EPERM, "%s", first.text);
 	return bwl_hint(
-		e,
-		"bwlimit-load attach puts its own rules right; what is not its own: ip rule del");
+		e, "bwlimit-load attach repairs its own rules; remove others with ip rule del");
 }

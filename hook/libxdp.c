@@ -55,8 +55,8 @@ int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool
 	if (!libxdp_get_error(mp))
 		xdp_multiprog__close(mp);
 	snprintf(why, size, "--xdp libxdp was given; %s",
-		 alone ? "its dispatcher was refused, so no other program can join"
-		       : "others may run before");
+		 alone ? "its dispatcher was refused, so no other program can share the port"
+		       : "others may run before it");
 	return 0;
 }
 
@@ -124,9 +124,9 @@ static int no_list(const struct bwl_hook_at *at, int err, struct bwl_err *e)
 {
 	bwl_fail(e, err, "%s: libxdp cannot list programs: %s", at->dev->name, strerror(err));
 	return err == EPERM
-		       ? bwl_hint(
-				 e,
-				 "libxdp opens them by their ids: with CAP_SYS_ADMIN, from a root shell")
+		       ? bwl_hint(e,
+				  "libxdp opens them by id, which needs CAP_SYS_ADMIN: use a root "
+				  "shell")
 		       : -err;
 }
 

@@ -130,7 +130,7 @@ int bwl_programs_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err 
 				continue; /* one that is gone lets nothing pass */
 			r = bwl_programs_on_port(p, &d[k], dev->kind, ctl_id, e);
 			if (!r && p->ifport[dev->ifindex].v != i + 1)
-				r = bwl_fail(e, ENOENT, "port %s is not known to the programs",
+				r = bwl_fail(e, ENOENT, "the programs do not know port %s",
 					     d[k].name);
 		}
 	}

@@ -35,7 +35,7 @@ int bwl_ipsec_number(const struct bwl_view *v, const struct bwl_policy *pol, boo
 		}
 		if (!id) {
 			bwl_fail(e, ENOENT, "peer %s is not in the policy in force", x->name);
-			r = bwl_hint(e, "bwlimit-ctl policy apply FILE comes first");
+			r = bwl_hint(e, "first: bwlimit-ctl policy apply FILE");
 			break;
 		}
 		body = v ? bwl_body(v->pins, &v->gen, id) : NULL;

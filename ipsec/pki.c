@@ -49,8 +49,7 @@ static int open_ca(struct ca *ca, const char *dir, struct bwl_err *e)
 	    (r = bwl_pki_path(path, e, dir, "crl.pem", NULL)) ||
 	    (r = bwl_pki_get_crl(path, &ca->crl, e))) {
 		if (r == -ENOENT)
-			bwl_hint(e,
-				 "bwlimit-ctl pki init makes a CA; --ca DIR when it is elsewhere");
+			bwl_hint(e, "bwlimit-ctl pki init makes a CA; --ca DIR if it is elsewhere");
 	} else if (X509_check_private_key(ca->cert, ca->key) != 1) {
 		r = bwl_fail(e, EINVAL, "%s: ca.key is not the key of ca.pem", dir);
 	}
@@ -192,7 +191,8 @@ int bwl_pki_init(const char *dir, const char *name, uint64_t life_s, uint64_t cr
 	if (!access(pem, F_OK)) {
 		r = bwl_fail(
 			e, EEXIST,
-			"%s has a CA: a second one would not be trusted by what the first issued",
+			"%s already has a CA: a second one is not trusted by nodes that the first "
+			"one certified",
 			dir);
 		bwl_hint(e, "bwlimit-ctl pki issue NODE; or --ca DIR for another one");
 	}
@@ -350,7 +350,7 @@ int bwl_pki_issue(const char *dir, const struct bwl_pki_request *q, struct bwl_p
 	if (!r)
 		r = bwl_pki_path(ret->cert, e, out, "x509", file, NULL);
 	if (!r && !q->renew && !access(ret->cert, F_OK)) {
-		r = bwl_fail(e, EEXIST, "%s has a certificate: %s", q->node, ret->cert);
+		r = bwl_fail(e, EEXIST, "%s already has a certificate: %s", q->node, ret->cert);
 		bwl_hint(e, "bwlimit-ctl pki renew %s", q->node);
 	} else if (!r && q->renew && access(ret->cert, F_OK)) {
 		r = bwl_fail(e, ENOENT, "%s has no certificate to renew: %s", q->node, ret->cert);

@@ -21,7 +21,7 @@ int bwl_pki_failed(struct bwl_err *e, const char *what)
 {
 	const char *why = ERR_reason_error_string(ERR_peek_last_error());
 
-	bwl_fail(e, EIO, "%s: %s", what, why ? why : "libcrypto says no more");
+	bwl_fail(e, EIO, "%s: %s", what, why ? why : "libcrypto gives no reason");
 	ERR_clear_error();
 	return -EIO;
 }
@@ -59,7 +59,7 @@ int bwl_pki_mkdir(const char *path, unsigned mode, struct bwl_err *e)
 		*s = '/';
 	}
 	if (stat(path, &st) || !S_ISDIR(st.st_mode))
-		return bwl_fail(e, ENOTDIR, "%s is no folder", path);
+		return bwl_fail(e, ENOTDIR, "%s is not a folder", path);
 	return 0;
 }
 
@@ -71,7 +71,7 @@ int bwl_pki_lock(const char *dir, struct bwl_err *e)
 		int r = bwl_fail(e, errno, "cannot open the CA's folder %s: %s", dir,
 				 strerror(errno));
 
-		bwl_hint(e, "bwlimit-ctl pki init makes one; --ca DIR when it is elsewhere");
+		bwl_hint(e, "bwlimit-ctl pki init makes one; --ca DIR if it is elsewhere");
 		return r;
 	}
 	for (unsigned i = 0; flock(fd, LOCK_EX | LOCK_NB); i++) {
@@ -135,7 +135,7 @@ static int put(const char *path, mode_t mode, int (*write)(FILE *f, void *x), vo
 	if (!r && rename(tmp, path))
 		r = bwl_fail(e, errno, "cannot make %s: %s", path, strerror(errno));
 	if (!r && sync_parent(path))
-		r = bwl_fail(e, EIO, "cannot make sure that %s is on the disk", path);
+		r = bwl_fail(e, EIO, "cannot flush %s to the disk", path);
 	if (r)
 		unlink(tmp);
 	return r;

@@ -16,17 +16,17 @@
 #define BWL_TRACK_WHYS(X)                                                                          \
 	X(USABLE, "usable", "an outbound SA and a policy that demands it")                         \
 	X(NO_PEER, "no-peer",                                                                      \
-	  "there are SAs or IPsec policies for an id that is no encrypted peer's")                 \
+	  "there are SAs or IPsec policies for an id that belongs to no encrypted "                \
+	  "peer")                                                                                  \
 	X(POLICY_REMOTE, "policy-remote",                                                          \
 	  "an IPsec policy leads to an address that is not the peer's")                            \
 	X(OPEN_POLICY, "open-policy", "an IPsec policy demands no ESP tunnel")                     \
-	X(HALF_OFFLOAD, "half-offload", "the device has the SA and not the policy: cleartext")     \
+	X(HALF_OFFLOAD, "half-offload", "the device has the SA but not the policy: cleartext")     \
 	X(NOT_ENCRYPTED, "not-encrypted", "an SA has no cipher, or nothing authenticates it")      \
-	X(SA_REMOTE, "sa-remote",                                                                  \
-	  "an SA is with an address that is not the peer's; it is not used")                       \
+	X(SA_REMOTE, "sa-remote", "an SA has an address that is not the peer's; it is not used")   \
 	X(NOT_TUNNEL, "not-tunnel", "an SA is not ESP in tunnel mode; it is not used")             \
-	X(NO_POLICY, "no-policy", "an SA, and no IPsec policy that demands it")                    \
-	X(UNMATCHED, "unmatched", "no SA is what the IPsec policy demands")                        \
+	X(NO_POLICY, "no-policy", "an SA, but no IPsec policy that demands it")                    \
+	X(UNMATCHED, "unmatched", "no SA matches the IPsec policy")                                \
 	X(NO_SA, "no-sa", "no outbound SA")
 enum bwl_track_why {
 #define X(e, name, text) BWL_TRACK_##e,

@@ -48,10 +48,10 @@ static int lock_one(struct bwl_tracker *r, struct bwl_err *e)
 		return bwl_fail(e, errno, "cannot open %s: %s", path, strerror(errno));
 	if (!flock(r->lock, LOCK_EX | LOCK_NB))
 		return 0;
-	bwl_fail(e, EBUSY, "the kernel's SAs are being tracked already");
+	bwl_fail(e, EBUSY, "the kernel's SAs are tracked already");
 	return bwl_hint(
-		e,
-		"by bwlimitd, or bwlimit-ipsec.service; ask without writing: ipsec track --dry-run");
+		e, "by bwlimitd or bwlimit-ipsec.service; to look without writing: ipsec track "
+		   "--dry-run");
 }
 
 static int stat_maps(const struct bwl_tracker *r, struct stat *st)
@@ -248,7 +248,7 @@ int bwl_tracker_open(struct bwl_pins *pins, bool dry_run, bwl_track_fn fn, void 
 	r->dry_run = dry_run;
 	err = dry_run ? 0 : lock_one(r, e);
 	if (!err && stat_maps(r, &r->maps))
-		err = bwl_fail(e, errno, "cannot look at the maps of %s: %s", pins->dir,
+		err = bwl_fail(e, errno, "cannot check the maps of %s: %s", pins->dir,
 			       strerror(errno));
 	if (!err && bwl_track_new(pins->schema.max_peers, dry_run ? NULL : pins->tunnel, fn, arg,
 				  &r->track))

@@ -58,7 +58,8 @@ static int lost(struct bwl_vici *v, int code, const char *what, struct bwl_err *
 	v->broken = true;
 	if (code == ETIMEDOUT) {
 		r = bwl_fail(e, code, "%s: charon does not answer (%s)", v->path, what);
-		bwl_hint(e, "it hangs or is stopped: systemctl restart strongswan ends its SAs");
+		bwl_hint(e, "it hangs or is stopped: systemctl restart strongswan (this ends its "
+			    "SAs)");
 	} else {
 		r = bwl_fail(e, code, "%s: %s: %s", v->path, what, strerror(code));
 		bwl_hint(e, "systemctl status strongswan");
@@ -96,7 +97,9 @@ int bwl_vici_open(const char *socket_path, uint64_t timeout_ns, struct bwl_vici 
 	if (!strncmp(path, "unix://", 7))
 		path += 7;
 	if (strlen(path) >= sizeof(v->path))
-		return bwl_fail(e, ENAMETOOLONG, "'%.64s…' is no socket: at most %zu characters",
+		return bwl_fail(e, ENAMETOOLONG,
+				"'%.64s…' is too long for a socket: at most %zu "
+				"characters",
 				path, sizeof(v->path) - 1);
 	v = calloc(1, sizeof(*v));
 	if (!v)
@@ -116,9 +119,8 @@ int bwl_vici_open(const char *socket_path, uint64_t timeout_ns, struct bwl_vici 
 		if (r == EACCES || r == EPERM)
 			bwl_hint(e, "run as root");
 		else
-			bwl_hint(
-				e,
-				"systemctl start strongswan, or --vici SOCKET when its socket is elsewhere");
+			bwl_hint(e, "systemctl start strongswan, or --vici SOCKET if its socket is "
+				    "elsewhere");
 	}
 	bwl_vici_close(v);
 	return -r;
@@ -188,7 +190,7 @@ static int send_by(struct bwl_vici *v, enum bwl_vici_op op, const char *name, js
 	int r;
 
 	if (v->broken)
-		return bwl_fail(e, ENOTCONN, "%s: the connection to charon is lost", v->path);
+		return bwl_fail(e, ENOTCONN, "%s: lost the connection to charon", v->path);
 	r = bwl_vici_encode(op, name, msg, &data, &len, e);
 	for (size_t done = 0; !r && done < len;) {
 		ssize_t n = send(v->fd, data + done, len - done, MSG_NOSIGNAL);
@@ -231,7 +233,7 @@ static int receive_by(struct bwl_vici *v, const char *what, uint64_t deadline,
 	int r;
 
 	if (v->broken)
-		return bwl_fail(e, ENOTCONN, "%s: the connection to charon is lost", v->path);
+		return bwl_fail(e, ENOTCONN, "%s: lost the connection to charon", v->path);
 	for (;;) {
 		if (v->have >= 4) {
 			want = (size_t)v->in[0] << 24 | v->in[1] << 16 | v->in[2] << 8 | v->in[3];

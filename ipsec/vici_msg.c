@@ -122,7 +122,10 @@ int bwl_vici_encode(enum bwl_vici_op op, const char *name, json_t *msg, uint8_t 
 		put_section(&o, msg, 1);
 	if (o.trouble) {
 		free(o.data);
-		return bwl_fail(e, EMSGSIZE, "cannot say this to charon: %s", o.trouble);
+		return bwl_fail(e, EMSGSIZE,
+				"cannot encode this message for charon: "
+				"%s",
+				o.trouble);
 	}
 	n = o.len - 4;
 	for (unsigned i = 0; i < 4; i++)
@@ -200,7 +203,7 @@ static const char *decode_list(struct in *in, json_t *list)
 		if (*type == LIST_END)
 			return NULL;
 		if (*type != ITEM)
-			return "a list holds something that is no item";
+			return "a list contains something that is not an item";
 		p = take_sized(in, 2, &n);
 		if (!p)
 			break;
@@ -220,7 +223,7 @@ static const char *decode_element(struct in *in, uint8_t type, json_t *stack[], 
 
 	if (type == SECTION_END) {
 		if (!*depth)
-			return "the end of a section that never began";
+			return "the end of a section that was never started";
 		json_decref(stack[(*depth)--]);
 		return NULL;
 	}
@@ -245,7 +248,7 @@ static const char *decode_element(struct in *in, uint8_t type, json_t *stack[], 
 		return wrong;
 	}
 	if (*depth + 1 == MAX_DEPTH)
-		return "sections nested deeper than charon's";
+		return "sections nested deeper than charon allows";
 	v = json_object();
 	stack[++*depth] = json_incref(v);
 	return add(section, name, nlen, v) ? NULL : "out of memory";
@@ -280,12 +283,12 @@ int bwl_vici_decode(const uint8_t *data, size_t len, struct bwl_vici_packet *ret
 				len);
 	p = take(&in, 1);
 	if (!p || *p >= _BWL_VICI_OP_MAX)
-		return bwl_fail(e, EBADMSG, "not a packet of charon's: no known kind");
+		return bwl_fail(e, EBADMSG, "not a packet of charon: unknown kind");
 	ret->op = *p;
 	if (is_named(ret->op)) {
 		p = take_sized(&in, 1, &n);
 		if (!p || memchr(p, 0, n))
-			return bwl_fail(e, EBADMSG, "not a packet of charon's: no name");
+			return bwl_fail(e, EBADMSG, "not a packet of charon: no name");
 		memcpy(ret->name, p, n);
 	}
 	ret->msg = json_object();
@@ -294,7 +297,7 @@ int bwl_vici_decode(const uint8_t *data, size_t len, struct bwl_vici_packet *ret
 		return 0;
 	json_decref(ret->msg);
 	ret->msg = NULL;
-	return bwl_fail(e, EBADMSG, "not a message of charon's: %s", wrong);
+	return bwl_fail(e, EBADMSG, "not a message of charon: %s", wrong);
 }
 
 const char *bwl_vici_text(const json_t *section, const char *key)

@@ -13,7 +13,7 @@ static int no_xfrm(int r, const char *what, struct bwl_err *e)
 {
 	bwl_fail(e, -r, "cannot %s: %s", what, strerror(-r));
 	if (r == -EPERM)
-		return bwl_hint(e, "it needs CAP_NET_ADMIN");
+		return bwl_hint(e, "this needs CAP_NET_ADMIN");
 	if (r == -EPROTONOSUPPORT)
 		return bwl_hint(e, "modprobe xfrm_user (CONFIG_XFRM_USER)");
 	return r;
@@ -120,10 +120,18 @@ int bwl_xfrm_news_read(struct bwl_xfrm_news *n, bwl_xfrm_fn fn, void *arg, struc
 	while (len < 0 && errno == EINTR);
 	if (len < 0) {
 		r = errno == EWOULDBLOCK ? -EAGAIN : errno == ENOSPC ? -ENOBUFS : -errno;
-		return r == -EAGAIN || r == -ENOBUFS ? r : no_xfrm(r, "read news of SAs", e);
+		return r == -EAGAIN || r == -ENOBUFS ? r
+						     : no_xfrm(r,
+							       "read notifications about "
+							       "SAs",
+							       e);
 	}
 	r = mnl_cb_run(n->buf, (size_t)len, 0, 0, one, &x);
-	r = r < 0 ? bwl_fail(e, errno, "news of SAs are not understood: %s", strerror(errno)) : x.r;
+	r = r < 0 ? bwl_fail(e, errno,
+			     "cannot parse a notification about SAs: "
+			     "%s",
+			     strerror(errno))
+		  : x.r;
 	explicit_bzero(n->buf, (size_t)len); /* NEWSA carries the key */
 	return r;
 }

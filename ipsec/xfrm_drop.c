@@ -187,9 +187,9 @@ int bwl_xfrm_drop(bwl_xfrm_wanted wanted, const void *arg, struct bwl_xfrm_dropp
 		*ret = all;
 	if (r || !(sas + policies))
 		return r;
-	bwl_fail(e, EBUSY, "%u SAs and %u policies were there again after %d removals", sas,
-		 policies, ROUNDS);
-	return bwl_hint(e, "stop what makes them: systemctl stop strongswan");
+	bwl_fail(e, EBUSY, "%u SAs and %u policies came back after %d removals", sas, policies,
+		 ROUNDS);
+	return bwl_hint(e, "stop whatever makes them: systemctl stop strongswan");
 }
 
 int bwl_xfrm_remove(const struct bwl_xfrm_sa *sas, size_t n, struct bwl_err *e)

@@ -347,7 +347,7 @@ static int read_body(const void *body, const struct attrs *x, struct bwl_xfrm_ms
 
 static int bad(const struct nlmsghdr *h, struct bwl_err *e)
 {
-	return bwl_fail(e, EBADMSG, "XFRM message of type %#x and %u bytes is not understood",
+	return bwl_fail(e, EBADMSG, "cannot parse an XFRM message of type %#x and %u bytes",
 			h->nlmsg_type, h->nlmsg_len);
 }
 

@@ -16,7 +16,7 @@ void bwl_journal_warn(const struct bwl_journal *j)
 {
 	if (is_cut(j))
 		bwl_warn(
-			"the journal of what was closed cannot be trusted: %s; everything that it could have closed is closed: bwlimit-ctl journal init, then `bwlimit-ctl stop --off`, `heartbeat --lift`, and `grant NAME` for each peer that may send",
+			"the journal of closures cannot be trusted: %s; everything that it could have closed is closed: bwlimit-ctl journal init, then `bwlimit-ctl stop --off`, `heartbeat --lift`, and `grant NAME` for each peer that may send",
 			j->why);
 }
 

@@ -114,7 +114,7 @@ static void compact(const char *dir, int dir_fd)
 		x = bwl_journal_state_bytes(j.seq, j.digest, &j.closed);
 		r = x.n < j.end / 2 ? replace(dir_fd, &x) : 0;
 		if (r)
-			bwl_warn("the journal %s stays as long as it is: %s", dir, strerror(-r));
+			bwl_warn("the journal %s cannot be shortened: %s", dir, strerror(-r));
 		free(x.b);
 	}
 	bwl_journal_free(&j);
@@ -156,7 +156,7 @@ static int append_locked(const char *dir, int dir_fd, const struct bwl_journal_r
 	if (j.state != BWL_JOURNAL_OK) {
 		bwl_fail(e, EUCLEAN, "the journal cannot be trusted: %s", j.why);
 		err = bwl_hint(e,
-			       "bwlimit-ctl journal init begins a new one with what is closed now");
+			       "bwlimit-ctl journal init starts a new one with what is closed now");
 	} else if (expect != BWL_JOURNAL_ANY && expect != j.seq) {
 		err = bwl_fail(e, EAGAIN, "the journal was written meanwhile");
 	}

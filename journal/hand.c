@@ -29,6 +29,7 @@ int bwl_journal_apply(struct bwl_pins *p, struct bwl_policy *pol, const struct b
 	if (!o->confirm_ns && bwl_journal_raise(p, pol, e))
 		r = bwl_hint(
 			e,
-			"the policy is in force; what was lowered by hand is lower again after a reboot: apply it again");
+			"the policy is in force, but limits lowered by hand are lower again after "
+			"a reboot: apply the policy again");
 	return r;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The journal of what was closed, on disk: `log` has the records, `end` the number and digest of
+ * The journal of closures, on disk: `log` has the records, `end` the number and digest of
  * the last one that a tool relied on. docs/journal.md says what it promises.
  */
 #ifndef BWL_JOURNAL_H

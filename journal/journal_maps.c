@@ -236,7 +236,7 @@ static int note(struct bwl_pins *p, const struct bwl_journal_by *by, struct bwl_
 	if (j.state != BWL_JOURNAL_OFF && j.state != BWL_JOURNAL_OK) {
 		bwl_fail(e, EUCLEAN, "the journal cannot be trusted: %s", j.why);
 		r = bwl_hint(e,
-			     "bwlimit-ctl journal init begins a new one with what is closed now");
+			     "bwlimit-ctl journal init starts a new one with what is closed now");
 	} else if (j.state == BWL_JOURNAL_OK) {
 		err = look(&f, e);
 		if (f.n)
@@ -269,15 +269,14 @@ int bwl_journal_closed_by(struct bwl_pins *p, const struct bwl_journal_by *by, s
 	if (!r)
 		return 0;
 	if (dir_of(p) && access(dir_of(p), R_OK | W_OK) && errno == EACCES) {
-		bwl_fail(
-			e, EACCES,
-			"it is closed, and after a reboot if bwlimitd runs: it writes the journal, this user may not");
+		bwl_fail(e, EACCES,
+			 "it is closed; it stays closed over a reboot if bwlimitd runs: bwlimitd "
+			 "writes the journal, this user may not");
 		return bwl_hint(e, "systemctl status bwlimitd; as root: bwlimit-ctl journal show");
 	}
 	bwl_fail(e, EIO, "it is closed, but only until reboot: %.600s", why.text);
 	return bwl_hint(e, "%s",
-			*why.hint ? why.hint
-				  : "a running bwlimitd writes it as soon as that is possible");
+			*why.hint ? why.hint : "a running bwlimitd writes it as soon as it can");
 }
 
 int bwl_journal_opening(const struct bwl_pins *p, enum bwl_journal_kind kind, struct bwl_err *e)
@@ -346,8 +345,7 @@ int bwl_journal_limits(const struct bwl_pins *p, bool zone, const char *name,
 	if (!dir || !bwl_journal_append(dir, &rec, 1, BWL_JOURNAL_ANY, &why))
 		return 0;
 	bwl_fail(e, EIO, "it is changed, but only until reboot: %.600s", why.text);
-	return bwl_hint(e, "%s",
-			*why.hint ? why.hint : "the same command again, when that is mended");
+	return bwl_hint(e, "%s", *why.hint ? why.hint : "fix that, then repeat the command");
 }
 
 int bwl_journal_raise(const struct bwl_pins *p, const struct bwl_policy *pol, struct bwl_err *e)

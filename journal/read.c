@@ -117,7 +117,7 @@ void bwl_journal_parse(const uint8_t *log, size_t size, const uint8_t *end, size
 	memset(j, 0, sizeof(*j));
 	j->state = BWL_JOURNAL_OK;
 	if (!bwl_journal_anchor_find(end, end_size, &a)) {
-		cut(j, "the file `end` does not read");
+		cut(j, "the file `end` cannot be read");
 		return;
 	}
 	j->anchor_seq = a.seq;
@@ -126,8 +126,8 @@ void bwl_journal_parse(const uint8_t *log, size_t size, const uint8_t *end, size
 		;
 	j->torn = size - j->end;
 	if (!w.met || j->records < w.must + 1)
-		cut(j, j->torn ? "a record in the middle does not read"
-			       : "records that were acknowledged are gone");
+		cut(j, j->torn ? "a record in the middle cannot be read"
+			       : "acknowledged records are gone");
 	else
 		bwl_closed_settle(&j->closed);
 }
@@ -185,7 +185,7 @@ void bwl_journal_look(const char *dir, struct bwl_journal *j)
 	if (r == -ENOENT && r2 == -ENOENT && was_set_aside(dir)) {
 		j->state = BWL_JOURNAL_CUT;
 		snprintf(j->why, sizeof(j->why),
-			 "there is none in %.150s but one that was set aside (*.bad)", dir);
+			 "there is none in %.150s, only one that was set aside (*.bad)", dir);
 	} else if (r == -ENOENT && r2 == -ENOENT) {
 		j->state = BWL_JOURNAL_MISSING;
 		snprintf(j->why, sizeof(j->why), "there is none in %.200s", dir);

@@ -88,18 +88,22 @@ bool bwl_journal_fits(const char *dir, const struct bwl_journal_bound *b,
 	const size_t n = BWL_JOURNAL_WHY;
 
 	if (memcmp(b->tag, tag, BWL_JOURNAL_TAG))
-		snprintf(why, n, "it is bound to another counter than the TPM's");
+		snprintf(why, n, "it is bound to another counter than this TPM's");
 	else if (is < want)
-		snprintf(why, n, "it is of epoch %llu and the TPM counts %llu: an old copy", is,
-			 want);
+		snprintf(why, n,
+			 "it is at epoch %llu but the TPM counts %llu: it is an old "
+			 "copy",
+			 is, want);
 	else if (is > want + 1)
-		snprintf(why, n, "it is of epoch %llu and the TPM counts only %llu: another TPM's",
+		snprintf(why, n,
+			 "it is at epoch %llu but the TPM counts only %llu: it is another "
+			 "TPM",
 			 is, want);
 	else if (!bwl_journal_has(dir, b->seq, b->digest))
-		snprintf(
-			why, n,
-			"record %llu, which the TPM's counter vouches for, is not in it: an old copy",
-			seq);
+		snprintf(why, n,
+			 "record %llu, confirmed by the TPM's counter, is missing: it is an old "
+			 "copy",
+			 seq);
 	else
 		return true;
 	return false;

@@ -42,8 +42,8 @@ static void pace_uplinks(const struct bwl_attach *a, const struct bwl_policy *po
 	for (i = 0; !wanted && pol && i < pol->npeers; i++)
 		wanted = pol->peers[i].grant.present && bwl_mode_paces(pol->peers[i].mode);
 	if (wanted && !bwl_kernel_keeps_times()) {
-		bwl_warn(
-			"the kernel forgets departure times (before 5.18): mode shape polices, mode mark drops sooner");
+		bwl_warn("the kernel forgets departure times (before Linux 5.18): mode shape "
+			 "polices, mode mark drops sooner");
 		return;
 	}
 	for (i = 0; wanted && i < a->nuplink; i++)
@@ -106,14 +106,14 @@ static int check_names(const struct bwl_attach *a, struct bwl_err *e)
 	for (i = 0; i < a->nhost; i++)
 		if (bwl_is_listed(a->host, i, a->host[i]) ||
 		    bwl_is_listed(a->uplink, a->nuplink, a->host[i]))
-			return bwl_fail(e, EINVAL, "%s is named twice among host ports and uplinks",
+			return bwl_fail(e, EINVAL, "duplicate port %s among host ports and uplinks",
 					a->host[i]);
 	for (i = 0; i < a->nuplink; i++)
 		if (bwl_is_listed(a->uplink, i, a->uplink[i]))
-			return bwl_fail(e, EINVAL, "uplink %s is named twice", a->uplink[i]);
+			return bwl_fail(e, EINVAL, "duplicate uplink %s", a->uplink[i]);
 	if (a->nhost && a->nuplink)
 		return 0;
-	bwl_fail(e, EINVAL, "at least one host port and one uplink are needed");
+	bwl_fail(e, EINVAL, "needs at least one host port and one uplink");
 	return bwl_hint(e, "bwlimit-load attach --host pf0hpf --uplink p0");
 }
 
@@ -165,9 +165,8 @@ static int publish(struct bwl_load *l, const struct bwl_attach *a, struct bwl_po
 	int r = 0;
 
 	if (l->reused && !a->republish && bwl_active_slot(l->pins, bwl_now_ns()) != BWL_NO_SLOT) {
-		bwl_warn(
-			"%s is not applied: a policy is in force (--republish puts it in its place)",
-			bwl_desired_name(a->policy));
+		bwl_warn("%s is not applied: another policy is in force (--republish replaces it)",
+			 bwl_desired_name(a->policy));
 		return 0;
 	}
 	if (!a->trust_clock)
@@ -199,7 +198,7 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_polic
 	unsigned i;
 	int r = 0;
 
-	/* Programs on maps that nobody sees any more: closed, then replaced or taken away. */
+	/* Programs on maps that nobody sees any more: closed, then replaced or removed. */
 	if (!l->reused)
 		r = bwl_scan_strays(l, a, e);
 	if (!r)
@@ -242,15 +241,15 @@ static int close_ports(const struct bwl_load *l, const struct bwl_netdev *host, 
 static void say_ignored(const struct bwl_load *l, const struct bwl_attach *a)
 {
 	if (l->reused && a->make.fresh_volume)
-		bwl_warn(
-			"--fresh-volume has no effect: the maps are there already, with what was spent");
+		bwl_warn("--fresh-volume has no effect: the maps already exist, with what was "
+			 "spent");
 	if (l->reused && a->make.drill && !l->pins->ctl->drill)
-		bwl_warn("--drill has no effect: the maps are there already");
+		bwl_warn("--drill has no effect: the maps already exist");
 }
 
 /*
  * Something else on the machine may raise a port that is to be down: then the programs drop all of
- * its frames. Of maps that had a policy before nothing is taken away.
+ * its frames. Of maps that had a policy before nothing is removed.
  */
 static void shut(const struct bwl_load *l)
 {

@@ -22,7 +22,7 @@ static int may_register(const struct bwl_pins *p, const struct bwl_netdev *d, un
 		return bwl_fail(e, ERANGE, "%s: interface index %u is above %d", d->name,
 				d->ifindex, BWL_MAX_IFINDEX - 1);
 	if (p->dev[id].ifindex && p->dev[id].kind != kind) {
-		bwl_fail(e, EEXIST, "%s is attached as %s", d->name,
+		bwl_fail(e, EEXIST, "%s is already attached, as %s", d->name,
 			 bwl_port_kind(p->dev[id].kind));
 		return bwl_hint(e, "bwlimit-load detach, then attach");
 	}

@@ -62,8 +62,8 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 	if (!r)
 		r = bwl_load_settle(&l, BWL_RUN, e);
 	if (r && l.pins && l.pins->ctl->stop == BWL_UPGRADING)
-		bwl_warn(
-			"everything stays closed (reason upgrade) until bwlimit-load upgrade ends well");
+		bwl_warn("everything stays closed (reason upgrade) until bwlimit-load upgrade "
+			 "succeeds");
 	bwl_load_end(&l);
 	return r;
 }
@@ -88,7 +88,7 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 	if (r)
 		return r;
 	if (bwl_pins_open(a->dir, false, &l.pins, &unread))
-		bwl_warn("%s; looking for programs by their names", unread.text);
+		bwl_warn("%s; searching for programs by name", unread.text);
 	else
 		l.ctl_id = bwl_map_id(l.pins->fd[BWL_PIN_ctl]);
 	r = bwl_scan_ports(&l, a, f, &n, e);

@@ -138,7 +138,7 @@ int bwl_guard(struct bwl_attach *a, struct bwl_err *e)
 	int r;
 
 	ports_of(a, &pol);
-	bwl_info("watching for devices that are no port");
+	bwl_info("watching for devices that are not ports");
 	r = bwl_netdev_watch(look, a, e);
 	bwl_policy_free(pol);
 	return r;

@@ -165,13 +165,13 @@ static int say_hidden(const struct place *x, struct bwl_err *e)
 
 static int say_elsewhere(const struct place *x, struct bwl_err *e)
 {
-	bwl_fail(
-		e, ENOENT,
-		"programs are on %s, and their pins are not in this mount namespace: process 1 has another BPF file system at %s",
-		x->ports, x->dir);
+	bwl_fail(e, ENOENT,
+		 "programs are on %s, but their pins are not in this mount namespace: process 1 "
+		 "has another BPF file system at %s",
+		 x->ports, x->dir);
 	return bwl_hint(
-		e,
-		"nsenter --mount=/proc/1/ns/mnt bwlimit-load …; ip netns exec hides it: nsenter --net=/run/netns/NAME keeps it");
+		e, "nsenter --mount=/proc/1/ns/mnt bwlimit-load …; ip netns exec hides it: nsenter "
+		   "--net=/run/netns/NAME keeps it");
 }
 
 static int say_missing(const struct place *x, struct bwl_err *e)
@@ -180,31 +180,31 @@ static int say_missing(const struct place *x, struct bwl_err *e)
 		 *x->ports ? ", and programs are on " : "", x->ports);
 	if (*x->ports)
 		return bwl_hint(
-			e,
-			"mount -t bpf bpf " BPFFS
-			"; its pins are not in it: bwlimit-load attach makes the maps anew, volumes start spent");
+			e, "mount -t bpf bpf " BPFFS
+			   "; the pins are not in it: bwlimit-load attach makes new maps, volumes "
+			   "start spent");
 	return bwl_hint(e, is_above(BPFFS, x->dir) ? "mount -t bpf bpf " BPFFS
 						     ", then bwlimit-load attach"
-						   : "--pin-dir takes a folder below " BPFFS);
+						   : "--pin-dir takes a folder under " BPFFS);
 }
 
 static int say_removed(const struct place *x, struct bwl_err *e)
 {
 	bwl_fail(e, ENOENT,
-		 "programs are on %s, and %s has no pins of their maps: they were removed",
+		 "programs are on %s, but %s has no pins of their maps: they were removed",
 		 x->ports, x->dir);
 	return bwl_hint(
 		e,
-		"bwlimit-load attach with the same ports puts them on new maps: host ports down meanwhile, volumes start spent; if they are pinned elsewhere: --pin-dir");
+		"bwlimit-load attach with the same ports gives them new maps: host ports are down "
+		"meanwhile, volumes start spent; if the maps are pinned elsewhere: --pin-dir DIR");
 }
 
 static int say_nothing(const struct place *x, struct bwl_err *e)
 {
-	bwl_fail(
-		e, ENOENT, "nothing is attached at %s%s", x->dir,
-		x->has_rules
-			? "; the rules by input device stand, of `down` or of an attach whose programs have gone"
-			: "");
+	bwl_fail(e, ENOENT, "nothing is attached at %s%s", x->dir,
+		 x->has_rules ? "; rules by input device remain, of `down` or of an attach whose "
+				"programs are gone"
+			      : "");
 	return bwl_hint(e, "bwlimit-load attach");
 }
 
@@ -255,7 +255,7 @@ int bwl_hidden_attach(const char *pin_dir, struct bwl_err *e)
 		return say(&x, e);
 	if (*x.ports) {
 		say(&x, &told);
-		bwl_warn("%s; the maps are made anew", told.text);
+		bwl_warn("%s; new maps are made", told.text);
 	}
 	return 0;
 }

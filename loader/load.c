@@ -196,7 +196,7 @@ static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 	(*ret)->rodata->bwl_cpu_bits = bwl_cpu_bits();
 	(*ret)->rodata->bwl_late_most_ns = bwl_late_most_ns();
 	if (bwl_record_open(*ret, f.records))
-		return bwl_fail(e, EINVAL, "the programs lack a map of the recorder");
+		return bwl_fail(e, EINVAL, "the programs lack one of the recorder's maps");
 	return 0;
 }
 
@@ -210,7 +210,7 @@ static int load_skel(struct bwlimit **skel, int r, struct bwl_err *e)
 	*skel = NULL;
 	bwl_fail(e, -r, "the kernel refused the programs or maps: %s\n%s", strerror(-r),
 		 libbpf_log);
-	return bwl_hint(e, "bwlimit-load probe says what is missing");
+	return bwl_hint(e, "bwlimit-load probe shows what is missing");
 }
 
 /*
@@ -301,7 +301,10 @@ static int draw_tag(uint32_t *tag, struct bwl_err *e)
 
 	while (!(fresh & BWL_MARK_TAG))
 		if (getrandom(&fresh, sizeof(fresh), 0) < 0)
-			return bwl_fail(e, errno, "no randomness for the tag: %s", strerror(errno));
+			return bwl_fail(e, errno,
+					"no random numbers for the tag: "
+					"%s",
+					strerror(errno));
 	if (*tag != fresh)
 		*tag = fresh;
 	return 0;
@@ -350,7 +353,7 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_sc
 		return bwl_hint(e, "bwlimit-load attach");
 	}
 	if (ret->magic)
-		bwl_warn("%s lacks some of its maps; all are made anew, volumes start spent",
+		bwl_warn("%s lacks some of its maps; all maps are made new, volumes start spent",
 			 l->dir);
 	else
 		*ret = bwl_schema_new(m->dims.max_peers, m->dims.max_extras, m->dims.max_windows);
@@ -389,15 +392,15 @@ static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, bo
 		if (!forms[i].frags)
 			bwl_warn("XDP without multi-buffer frames: the kernel refuses xdp.frags");
 		if (l->tunnel && !forms[i].tunnel)
-			bwl_warn(
-				"the kernel refuses the tunnel device's programs; encrypted peers stay closed (no-sa)");
+			bwl_warn("the kernel refuses the tunnel device's programs; encrypted peers "
+				 "stay closed (reason no-sa)");
 		l->tunnel = forms[i].tunnel;
 		l->by_mark = forms[i].by_mark;
 	}
 	if (r && last == 1)
-		bwl_hint(
-			e,
-			"run it with CAP_SYS_ADMIN (a root shell has it), or bwlimit-load attach: it makes the tunnel device anew, a plain one");
+		bwl_hint(e,
+			 "run this with CAP_SYS_ADMIN (a root shell has it), or run bwlimit-load "
+			 "attach: it makes a new tunnel device, a plain one");
 	return r;
 }
 
@@ -434,7 +437,7 @@ int bwl_load_settle(struct bwl_load *l, uint32_t stop, struct bwl_err *e)
 	if (!r && l->reused)
 		r = bwl_relayout_finish(&l->maps, e);
 	if (!r && (r = bwl_inner_sweep(l->pins))) /* of maps that were made anew, those of before */
-		bwl_fail(e, -r, "cannot unpin old maps below %s: %s", l->dir, strerror(-r));
+		bwl_fail(e, -r, "cannot unpin old maps under %s: %s", l->dir, strerror(-r));
 	if (!r && l->reused)
 		bwl_names_note_all(l->pins); /* a layout before may not have had the table */
 	if (!r) {

@@ -22,51 +22,56 @@ static const char usage_text[] =
 	"\n"
 	"commands:\n"
 	"  attach    attach the programs; host ports are down until everything is in place\n"
-	"  detach    take the programs away; host ports stay down unless --open\n"
+	"  detach    remove the programs; host ports stay down unless --open\n"
 	"  upgrade   replace the programs in place, under traffic\n"
 	"  status    what is attached where, and how\n"
-	"  verify    check every promise; exit code 1 when one does not hold\n"
-	"  up        verify, and when it is clean set the host ports up\n"
-	"  down      set down every device that is no uplink and no management\n"
-	"  guard     do so for devices that appear later, until it is stopped\n"
+	"  verify    check every promise; exit code 1 if one does not hold\n"
+	"  up        verify; if it is clean, set the host ports up\n"
+	"  down      set down every device that is neither uplink nor management\n"
+	"  guard     do the same for devices that appear later, until it is stopped\n"
 	"  probe     what this kernel and these devices offer, found by trying\n"
 	"\n"
 	"options:\n"
-	"  --host DEV            host port (repeat it for more)\n"
-	"  --uplink DEV          uplink (repeat it for more)\n"
-	"  --policy FILE         take the ports from this policy; attach applies it where none\n"
-	"                        is in force. Without it, and without ports: the policy that bwlimitd\n"
-	"                        accepted last, or before it ever did $BWLIMIT_POLICY\n"
-	"                        (/etc/bwlimit/policy.yaml)\n"
+	"  --host DEV            host port (repeatable)\n"
+	"  --uplink DEV          uplink (repeatable)\n"
+	"  --policy FILE         take the ports from this policy; attach also applies it if none "
+	"is\n                        in force. Without it, and without ports: the policy that "
+	"bwlimitd\n                        accepted last; if it never did, $BWLIMIT_POLICY\n      "
+	"                  (/etc/bwlimit/policy.yaml)\n"
 	"  --tunnel DEV          the device of the encrypted peers (" BWL_TUNNEL_DEV
-	"; made when the policy\n"
-	"                        has such peers, or when it is named here)\n"
-	"  --management DEV      a device by which the DPU itself is reached: attach gives it a gate and keeps its\n"
-	"                        way; verify, down and guard leave it alone\n"
-	"  --tc auto|tcx|clsact  default auto: tcx where the kernel has it\n"
+	"; made if the policy\n                        has such peers, or if it is named here)\n"
+	"  --management DEV      a device by which the DPU itself is reached: attach gives it a "
+	"gate and keeps it\n                        reachable; verify, down and guard leave it "
+	"alone\n"
+	"  --tc auto|tcx|clsact  default auto: tcx if the kernel has it\n"
 	"  --xdp auto|native|generic|libxdp|none\n"
-	"                        default auto: native, else generic. libxdp: other XDP programs can\n"
-	"                        share the port (weaker: no link of our own)\n"
+	"                        default auto: native, else generic. libxdp: other XDP programs "
+	"can\n"
+	"                        share the port (weaker: bwlimit has no link of its own)\n"
 	"  --max-peers N --max-extras N --max-windows N\n"
-	"                        size of the tables when they are made (65536, 16384, 16384)\n"
-	"  --republish           attach: apply the policy also where a policy is in force\n"
-	"  --trust-clock         attach: believe the wall clock of `until:` although it is not\n"
-	"                        synchronised\n"
-	"  --fresh-volume        new maps: volumes start unspent although their past is unknown (logged)\n"
-	"  --record on|off       attach, upgrade: record every flow of every peer, for bwlimitd to write to disk;\n"
-	"                        without it as it was, at first off\n"
-	"  --pace                put fq on the uplinks, also when the policy has no peer of mode shape\n"
-	"  --keep-down           leave host ports down after attach; the first time nothing passes until up\n"
+	"                        size of the tables when they are created (65536, 16384, 16384)\n"
+	"  --republish           attach: apply the policy even if one is in force\n"
+	"  --trust-clock         attach: trust the wall clock for `until:` although it is not\n   "
+	"                     synchronised\n"
+	"  --fresh-volume        new maps: volumes start unspent although past use is unknown "
+	"(logged)\n"
+	"  --record on|off       attach, upgrade: record every flow of every peer, for bwlimitd "
+	"to write to disk;\n                        default: unchanged, at first off\n"
+	"  --pace                put fq on the uplinks even if the policy has no peer of mode "
+	"shape\n"
+	"  --keep-down           leave host ports down after attach; after the first attach "
+	"nothing passes until `up`\n"
 	"  --open                detach: bring host ports up without any limit (logged)\n"
-	"  --try-hardware        probe: also put an SA, a policy, a meter and a rule into the card, and take them\n"
-	"                        away; refused while programs are attached or a device of the card is up\n"
-	"  --drill               mark the maps as made by a test; verify will say so\n"
+	"  --try-hardware        probe: also try an SA, a policy, a meter and a rule in the card, "
+	"then remove\n                        them; refused while programs are attached or a "
+	"device of the card is up\n"
+	"  --drill               mark the maps as made by a test; verify reports it\n"
 	"  --pin-dir DIR         default $BWLIMIT_PIN_DIR or " BWL_PIN_DIR "\n"
-	"  --json                for programs, errors included\n"
+	"  --json                JSON output, errors included\n"
 	"\n"
-	"BWLIMIT_TPM=none: attach does not ask a TPM whether the journal of what was closed is an old copy;\n"
-	"required: it opens nothing before the TPM or bwlimitd has answered. BWLIMIT_TPM_TCTI: where the TPM is\n"
-	"(" TPM_TCTI ")\n"
+	"BWLIMIT_TPM=none: attach does not ask a TPM whether the journal of closures is an old "
+	"copy;\nBWLIMIT_TPM=required: it opens nothing until the TPM or bwlimitd has "
+	"answered.\nBWLIMIT_TPM_TCTI: where the TPM is (" TPM_TCTI ")\n"
 	"\n"
 	"examples:\n"
 	"  bwlimit-load attach --management oob_net0\n"
@@ -130,17 +135,21 @@ static int may(const struct command *c, const struct bwl_attach *a, struct bwl_e
 	bool attach = c->run == cmd_attach;
 
 	if (c->run == cmd_detach && a->open)
-		return bwl_enrolled_refuses(NULL, "detach --open is without any limit", e);
+		return bwl_enrolled_refuses(NULL,
+					    "detach --open leaves hosts without any "
+					    "limit",
+					    e);
 	if (attach && a->make.fresh_volume)
 		return bwl_enrolled_refuses(NULL, "volumes would begin unspent (--fresh-volume)",
 					    e);
 	if (attach && a->trust_clock)
 		return bwl_enrolled_refuses(
-			NULL, "a clock that is behind makes grants longer (--trust-clock)", e);
+			NULL, "a clock that is slow makes grants longer (--trust-clock)", e);
 	if (attach && !bwl_journal_dir(a->make.drill))
-		return bwl_enrolled_refuses(
-			NULL, "without a journal nothing would stay closed (BWLIMIT_JOURNAL_DIR)",
-			e);
+		return bwl_enrolled_refuses(NULL,
+					    "without a journal nothing stays closed over a reboot "
+					    "(BWLIMIT_JOURNAL_DIR)",
+					    e);
 	return 0;
 }
 
@@ -225,7 +234,8 @@ static int add(const char **list, unsigned *n, const char *what, struct bwl_err 
 {
 	if (*n >= BWL_MAX_PORTS || strlen(optarg) >= IFNAMSIZ)
 		return bwl_fail(e, EINVAL,
-				"--%s %s: a device name of 1 to 15 characters, at most %d of them",
+				"--%s %s: must be a device name of 1 to 15 characters, at most %d "
+				"of them",
 				what, optarg, BWL_MAX_PORTS);
 	list[(*n)++] = optarg;
 	return 0;
@@ -239,8 +249,10 @@ static int number(uint32_t *ret, const char *what, uint32_t min, uint32_t max, s
 	errno = 0;
 	v = strtoul(optarg, &end, 10);
 	if (errno || *end || end == optarg || optarg[0] == '-' || v < min || v > max)
-		return bwl_fail(e, EINVAL, "--%s %s: a number from %u to %u", what, optarg, min,
-				max);
+		return bwl_fail(e, EINVAL,
+				"--%s %s: must be a number from %u to "
+				"%u",
+				what, optarg, min, max);
 	*ret = (uint32_t)v;
 	return 0;
 }
@@ -256,7 +268,7 @@ static int word(const char *what, const char *const *words, struct bwl_err *e)
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "",
 			 words[i]);
 	}
-	return bwl_fail(e, EINVAL, "--%s %s: one of %s", what, optarg, all);
+	return bwl_fail(e, EINVAL, "--%s %s: must be one of %s", what, optarg, all);
 }
 
 static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
@@ -279,7 +291,9 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 	case O_TUNNEL:
 		if (!*optarg || strlen(optarg) >= IFNAMSIZ)
 			return bwl_fail(e, EINVAL,
-					"--tunnel %s: a device name of 1 to 15 characters", optarg);
+					"--tunnel %s: must be a device name of 1 to 15 "
+					"characters",
+					optarg);
 		a->tunnel = optarg;
 		return 0;
 	case O_PEERS:
@@ -362,7 +376,8 @@ int main(int argc, char **argv)
 			return 0;
 		}
 		r = opt == '?' ? bwl_fail(&e, EINVAL,
-					  "%s: unknown option, or its value is missing or too much",
+					  "%s: unknown option, or a value is missing or not "
+					  "expected",
 					  argv[optind - 1])
 			       : option(&a, opt, &e);
 	}
@@ -375,7 +390,10 @@ int main(int argc, char **argv)
 		else if (!c)
 			bwl_fail(&e, EINVAL, "unknown command %s", argv[optind]);
 		else
-			bwl_fail(&e, EINVAL, "%s takes no argument %s", c->name, argv[optind + 1]);
+			bwl_fail(&e, EINVAL,
+				 "%s takes no arguments: "
+				 "%s",
+				 c->name, argv[optind + 1]);
 		r = -EINVAL;
 	}
 	if (r) {

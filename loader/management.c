@@ -54,7 +54,7 @@ static void await_device(struct bwl_load *l, const char *name)
 	struct bwl_dev *d = &l->pins->dev[bwl_port_id_for(l->pins, name)];
 	uint32_t id = (uint32_t)(d - l->pins->dev);
 
-	bwl_warn("management device %s is not there; when it is: bwlimit-load attach", name);
+	bwl_warn("management device %s does not exist; once it does: bwlimit-load attach", name);
 	if (d->ifindex && d->kind != BWL_PORT_MANAGEMENT)
 		return;
 	if (d->ifindex && l->pins->ifport[d->ifindex].v == id + 1)
@@ -71,16 +71,16 @@ static void attach_one(struct bwl_load *l, const struct bwl_attach *a, const str
 	int r = bwl_attach_port(l, a, d, BWL_PORT_MANAGEMENT, &e), id;
 
 	if (r)
-		bwl_warn("%s: %s; it is left as it is, without a gate", d->name, e.text);
+		bwl_warn("%s: %s; it is left unchanged, without a gate", d->name, e.text);
 	if (r && d->ifindex < BWL_MAX_IFINDEX && bwl_port_id_for(l->pins, d->name) >= 0)
 		bwl_attach_register(l, d, BWL_PORT_MANAGEMENT);
 	id = bwl_port_id_for(l->pins, d->name);
 	if (id >= 0 && found)
 		l->pins->dev[id].flags |= BWL_DEV_FOUND;
 	if (found)
-		bwl_warn(
-			"%s is up, has an address and is no port: it counts as management, until --management says what is",
-			d->name);
+		bwl_warn("%s is up, has an address and is not a port: it counts as management; "
+			 "name management devices by --management DEV",
+			 d->name);
 }
 
 /* How many of those that are named are there, or a negative errno. */

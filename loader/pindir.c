@@ -73,8 +73,8 @@ static int lock_dir(struct bwl_load *l, struct bwl_err *e)
 	}
 	for (waited = 0; flock(l->dir_fd, LOCK_EX | LOCK_NB); waited += 10) {
 		if (errno != EWOULDBLOCK || waited >= LOCK_WAIT_MS) {
-			bwl_fail(e, EBUSY, "another bwlimit tool has been changing %s for %d s",
-				 l->dir, waited / 1000);
+			bwl_fail(e, EBUSY, "another bwlimit tool has held %s for %d s", l->dir,
+				 waited / 1000);
 			return bwl_hint(e, "wait for it to end, then try again");
 		}
 		nanosleep(&nap, NULL);
@@ -139,7 +139,7 @@ static int unshare_pins(const char *dir, struct bwl_err *e)
 
 	snprintf(path, sizeof(path), "%s/" BWL_READ_DIR, dir);
 	if (r)
-		return bwl_fail(e, -r, "cannot unpin a generation's maps below %s: %s", dir,
+		return bwl_fail(e, -r, "cannot unpin a generation's maps under %s: %s", dir,
 				strerror(-r));
 	r = bwl_load_clear(path, e);
 	if (!r && rmdir(path) && errno != ENOENT)

@@ -24,18 +24,19 @@ static const struct rule {
 	{ HOST, KEEP_ADDRESSES, 1, 1, 1, "the port loses its addresses when it goes down" },
 	/* A host that answers duplicate address detection takes the DPU's address away. */
 	{ HOST, "ipv6/conf/%s/accept_dad", 0, -1, 0,
-	  "a host that answers takes the DPU its address" },
+	  "a host that answers takes the address away from the DPU" },
 	{ HOST, "ipv6/conf/%s/dad_transmits", 0, 0, 0,
-	  "a host that answers takes the DPU its address" },
+	  "a host that answers takes the address away from the DPU" },
 	{ BOTH, "ipv6/conf/%s/accept_ra", 0, 0, 0,
-	  "who is there could make himself the DPU's router" },
-	{ BOTH, "ipv6/conf/%s/autoconf", 0, 0, 0, "who is there could give the DPU addresses" },
-	{ HOST, "ipv6/conf/%s/router_solicitations", 0, 0, 0,
-	  "the DPU looks for routers at a host" },
+	  "whoever is on this link could become the DPU's router" },
+	{ BOTH, "ipv6/conf/%s/autoconf", 0, 0, 0,
+	  "whoever is on this link could give the DPU "
+	  "addresses" },
+	{ HOST, "ipv6/conf/%s/router_solicitations", 0, 0, 0, "the DPU asks hosts for routers" },
 	{ BOTH, "ipv6/conf/%s/accept_redirects", 0, 0, 0,
-	  "the DPU's routes could be changed from there" },
+	  "the DPU's routes could be changed from this link" },
 	{ BOTH, "ipv4/conf/%s/accept_redirects", 0, 0, 0,
-	  "the DPU's routes could be changed from there" },
+	  "the DPU's routes could be changed from this link" },
 	{ BOTH, "ipv6/conf/%s/proxy_ndp", 0, 0, 0, "the DPU answers for others" },
 	{ BOTH, "ipv4/conf/%s/proxy_arp", 0, 0, 0, "the DPU answers for others" },
 	{ BOTH, "ipv4/conf/%s/accept_source_route", 0, 0, 0, "a sender chooses the way" },
@@ -44,17 +45,17 @@ static const struct rule {
 	 * lo. 2: asks in the name of its own alone, not in that of an address which a host has
 	 * written into a packet.
 	 */
-	{ HOST, "ipv4/conf/%s/arp_ignore", 1, 1, 8, "a host learns the DPU's other addresses" },
-	{ BOTH, "ipv4/conf/%s/arp_announce", 2, 2, 2, "ARP names the DPU's other addresses" },
+	{ HOST, "ipv4/conf/%s/arp_ignore", 1, 1, 8, "hosts learn the DPU's other addresses" },
+	{ BOTH, "ipv4/conf/%s/arp_announce", 2, 2, 2, "ARP reveals the DPU's other addresses" },
 	/*
 	 * What was charged and waits for its next hop to be resolved would leave seconds later,
 	 * past an expiry or a revocation: 200 kB by default. The kernel keeps the newest packet in
 	 * any case.
 	 */
 	{ UPLINK, "ipv4/neigh/%s/unres_qlen_bytes", 1, 0, 1,
-	  "packets that wait for their next hop may leave after a revocation" },
+	  "packets waiting for their next hop may leave after a revocation" },
 	{ UPLINK, "ipv6/neigh/%s/unres_qlen_bytes", 1, 0, 1,
-	  "packets that wait for their next hop may leave after a revocation" },
+	  "packets waiting for their next hop may leave after a revocation" },
 };
 #define NRULES (sizeof(rules) / sizeof(rules[0]))
 
@@ -100,9 +101,9 @@ static unsigned check_all_dad(struct bwl_report *r)
 {
 	if (bwl_sysctl_value("/proc/sys/net/ipv6/conf/all/accept_dad") <= 0)
 		return 0;
-	bwl_check(
-		r, "port-sysctl", BWL_FAIL, "sysctl -w net.ipv6.conf.all.accept_dad=0",
-		"net.ipv6.conf.all.accept_dad is on: a host that answers takes the DPU its address");
+	bwl_check(r, "port-sysctl", BWL_FAIL, "sysctl -w net.ipv6.conf.all.accept_dad=0",
+		  "net.ipv6.conf.all.accept_dad is on: a host that answers takes the address away "
+		  "from the DPU");
 	return 1;
 }
 
@@ -133,5 +134,6 @@ void bwl_port_sysctl_verify(struct bwl_report *r, const struct bwl_pins *p)
 	if (!bad)
 		bwl_check(
 			r, "port-sysctl", BWL_OK, "",
-			"on ports the kernel neither gives addresses away nor takes any, and answers for itself alone");
+			"on ports the kernel reveals no addresses, accepts none, and answers only "
+			"for itself");
 }

@@ -100,7 +100,7 @@ static int scratch_dev(struct bwl_netdev *ret, struct bwl_err *e)
 	int status;
 
 	if (unshare(CLONE_NEWNET))
-		return bwl_fail(e, errno, "cannot make a namespace to try things in: %s",
+		return bwl_fail(e, errno, "cannot make a network namespace for the trials: %s",
 				strerror(errno));
 	pid = fork();
 	if (!pid) {
@@ -109,9 +109,8 @@ static int scratch_dev(struct bwl_netdev *ret, struct bwl_err *e)
 		_exit(127);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status)
-		return bwl_fail(
-			e, EIO,
-			"cannot make a veth pair to try things on (is iproute2 installed?)");
+		return bwl_fail(e, EIO,
+				"cannot make a veth pair for the trials (is iproute2 installed?)");
 	return bwl_netdev_get("bwl-probe0", ret, e);
 }
 
@@ -199,7 +198,7 @@ int bwl_probe(struct bwl_attach *a, struct bwl_err *e)
 	if (a->nhost || a->nuplink)
 		r = ask_named(&report, a, e);
 	else if (a->try_hardware)
-		r = bwl_fail(e, EINVAL, "--try-hardware: of which ports? --host DEV, --uplink DEV");
+		r = bwl_fail(e, EINVAL, "--try-hardware needs ports: --host DEV, --uplink DEV");
 	else
 		r = ask_scratch(&report, a, e);
 	if (!r && a->json) {

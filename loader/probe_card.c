@@ -77,7 +77,7 @@ static void not_offered(struct probe_answer *ret)
 static void not_told(struct probe_answer *ret)
 {
 	not_offered(ret);
-	ret->without = "neither devlink nor a driver says what holds there";
+	ret->without = "unknown: neither devlink nor the driver reports it";
 }
 
 static void mode(const struct probe_port *p, const void *with, struct probe_answer *ret)
@@ -111,7 +111,9 @@ static void encap(const struct probe_port *p, const void *with, struct probe_ans
 		 : p->eswitch.encap == DEVLINK_ESWITCH_ENCAP_MODE_BASIC ? "basic"
 									: "unknown");
 	snprintf(ret->todo, sizeof(ret->todo),
-		 "before the first SA: devlink dev eswitch set %s encap-mode none", p->self->card);
+		 "before the first SA is installed: devlink dev eswitch set %s encap-mode "
+		 "none",
+		 p->self->card);
 }
 
 static void steering(const struct probe_port *p, const void *with, struct probe_answer *ret)
@@ -123,10 +125,10 @@ static void steering(const struct probe_port *p, const void *with, struct probe_
 	}
 	ret->works = !strcmp(p->steering, "dmfs");
 	snprintf(ret->answer, sizeof(ret->answer), "%s", p->steering);
-	snprintf(
-		ret->todo, sizeof(ret->todo),
-		"in legacy mode, before switchdev: devlink dev param set %s name flow_steering_mode value dmfs cmode runtime",
-		p->self->card);
+	snprintf(ret->todo, sizeof(ret->todo),
+		 "in legacy mode, before switchdev: devlink dev param set %s name "
+		 "flow_steering_mode value dmfs cmode runtime",
+		 p->self->card);
 }
 
 /* Of all functions of the card: one that has it is enough. */
@@ -176,11 +178,13 @@ static void queues(const struct probe_port *p, const void *with, struct probe_an
 	snprintf(ret->answer, sizeof(ret->answer), "%u of %u", has, p->cpus);
 	if (p->kind == PROBE_UPLINK)
 		ret->without =
-			"XDP on a CPU above them sends nothing by a port of mlx5: charged, and lost";
+			"on CPUs without a queue, what XDP sends by an mlx5 port is charged and "
+			"lost";
 	most = most < p->cpus ? most : p->cpus;
 	if (most <= has)
 		snprintf(ret->todo, sizeof(ret->todo),
-			 "its driver has no more: keep its interrupts on as many CPUs");
+			 "the driver has no more: keep its interrupts on as many CPUs as it has "
+			 "queues");
 	else if (c->max_combined)
 		snprintf(ret->todo, sizeof(ret->todo), "ethtool -L %s combined %u", dev, most);
 	else
@@ -212,27 +216,34 @@ static void esp_offload(const struct probe_port *p, const void *with, struct pro
 	feature(p, "esp-hw-offload", p->esp, ret);
 }
 
-#define NO_PACKET "no packet offload: TC and the kernel's IPsec carry peers of path offload"
+#define NO_PACKET "no packet offload: TC and the kernel's IPsec carry peers with `path: offload`"
 #define OTHER_PORT                                                                                 \
-	"name a port that devlink port show has (of a bond: a member); or leave path offload alone"
+	"name a port that devlink port show lists (for a bond: a member), or do not use "          \
+	"`path: offload`"
 
 /* clang-format off */
 const struct probe_question probe_card_questions[] = {
 	{ "eswitch-mode", "the card's switch is in switchdev mode",
-	  "no representors: frames of a host pass by the DPU", OTHER_PORT, mode, .of_card = true },
-	{ "eswitch-encap", "the card's switch encapsulates nothing, which leaves tunnel mode to IPsec",
+	  "no representors: a host's frames bypass the DPU", OTHER_PORT, mode, .of_card = true },
+	{ "eswitch-encap", "the card's switch does not encapsulate, which leaves tunnel mode to "
+		"IPsec",
 	  NO_PACKET, OTHER_PORT, encap, .of_card = true },
-	{ "flow-steering", "flows are steered by firmware (dmfs), which packet offload asks for",
+	{ "flow-steering", "flows are steered by firmware (dmfs), which packet offload needs",
 	  NO_PACKET, OTHER_PORT, steering, .of_card = true },
-	{ "ipsec-functions", "no function of a host was given the card's IPsec",
-	  "a function that has it bars packet offload here",
-	  "devlink port show tells since Linux 6.6; else --try-hardware", functions, .of_card = true },
-	{ "queues", "a queue for each CPU", "a flow is one queue: fewer cores carry this port",
-	  "its driver does not tell: ethtool -l, and its manual", .ask = queues },
-	{ "tc-offload", "rules of tc may be put into the card",
-	  "no limit in hardware as a second fence; bwlimit needs none", "nothing to do", .ask = tc_offload },
-	{ "esp-offload", "IPsec of some kind may be put into the card (packet offload: --try-hardware)",
-	  "the cores encrypt", "a driver and firmware with IPsec, or leave it to the cores", esp_offload,
+	{ "ipsec-functions", "no host function was given the card's IPsec",
+	  "a function that has it prevents packet offload here",
+	  "devlink port show reports it since Linux 6.6; before: "
+	  "--try-hardware", functions, .of_card = true },
+	{ "queues", "one queue for each CPU", "each flow uses one queue: fewer cores carry this "
+		"port",
+	  "the driver does not report it: ethtool -l, and the driver's manual", .ask = queues },
+	{ "tc-offload", "tc rules can be offloaded to the card",
+	  "no second limit in hardware; bwlimit does not need one", "nothing to "
+	  "do", .ask = tc_offload },
+	{ "esp-offload", "some kind of IPsec can be offloaded to the card (packet offload: "
+		"--try-hardware)",
+	  "the CPU cores encrypt", "install a driver and firmware with IPsec, or leave encryption "
+	  "to the cores", esp_offload,
 	  .of = PROBE_UPLINK },
 	{ 0 }
 };

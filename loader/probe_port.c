@@ -96,7 +96,7 @@ static void native(const struct probe_port *p, const void *with, struct probe_an
 	probe_errno(ret, p->hooks->native);
 	if (p->hooks->native == ENOEXEC)
 		ret->without =
-			"its driver takes native programs and never runs them: TC alone enforces";
+			"its driver accepts native programs but never runs them: only TC enforces";
 }
 
 static void sends(const struct probe_port *p, const void *with, struct probe_answer *ret)
@@ -124,15 +124,21 @@ static void try_generic(const struct probe_port *p, const void *with, struct pro
 /* clang-format off */
 const struct probe_question probe_port_questions[] = {
 	{ "tcx", "tcx with a bpf_link", "clsact filters are used",
-	  "boot Linux 6.6 or newer: root on the DPU can remove a filter unseen, a link not", .ask = try_tcx },
-	{ "clsact", "clsact", "tcx is used", "modprobe sch_ingress cls_bpf, where there is no tcx", .ask = try_clsact },
+	  "boot Linux 6.6 or newer: root on the DPU can remove a filter unnoticed, but not a "
+	  "link", .ask = try_tcx },
+	{ "clsact", "clsact", "tcx is used", "modprobe sch_ingress cls_bpf, if there is no "
+		"tcx", .ask = try_clsact },
 	{ "xdp-native", "XDP native", "generic XDP is used",
-	  "nothing, unless path offload is wanted: TC enforces; else a driver that has it", .ask = native },
-	{ "xdp-sends", "XDP sends what is redirected to it", "TC carries path offload; as the kernel says it (6.3)",
-	  "nothing, unless path offload is wanted: Linux 6.3 and a driver that does", .ask = sends },
-	{ "xdp-multi-buffer", "XDP native, multi-buffer", "jumbo frames or GSO may exclude native XDP",
-	  "nothing at an MTU of 1500; with jumbo frames look at `how` in bwlimit-load status", .ask = try_frags },
-	{ "xdp-generic", "XDP generic", "TC alone enforces",
+	  "nothing: TC enforces; for `path: offload`: a driver with native XDP", .ask = native },
+	{ "xdp-sends", "XDP sends frames that are redirected to it", "TC carries peers with "
+		"`path: offload`; as the kernel reports it since Linux 6.3",
+	  "nothing; for `path: offload`: Linux 6.3 or newer and a driver that reports "
+	  "it", .ask = sends },
+	{ "xdp-multi-buffer", "XDP native, multi-buffer", "jumbo frames or GSO may rule out "
+		"native XDP",
+	  "nothing at an MTU of 1500; with jumbo frames look at `how` in bwlimit-load "
+	  "status", .ask = try_frags },
+	{ "xdp-generic", "XDP generic", "only TC enforces",
 	  "nothing: XDP only drops early", .ask = try_generic },
 	{ 0 }
 };

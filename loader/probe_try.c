@@ -173,7 +173,8 @@ static int start_cleaner(struct bwl_err *e)
 		close(ready[0]);
 		return bwl_fail(
 			e, EAGAIN,
-			"cannot start the process that removes what is tried: nothing is tried");
+			"cannot start the process that removes the trial objects: nothing is "
+			"tried");
 	}
 	close(ready[0]);
 	return 0;
@@ -204,12 +205,12 @@ int probe_try_end(struct bwl_err *e)
 		close(now.alive);
 	now.alive = -1;
 	if (now.cleaner && (waitpid(now.cleaner, &status, 0) < 0 || status)) {
-		bwl_fail(e, EBUSY, "what was tried could not all be removed from the card");
-		r = bwl_hint(
-			e,
-			"ip xfrm state; ip xfrm policy; tc filter show dev PORT ingress; tc actions list action police: what names " PROBE_TO
-			" or index %u; else restart the DPU",
-			PROBE_ID);
+		bwl_fail(e, EBUSY, "not all trial objects could be removed from the card");
+		r = bwl_hint(e,
+			     "ip xfrm state; ip xfrm policy; tc filter show dev PORT ingress; tc "
+			     "actions list action police: what names " PROBE_TO
+			     " or index %u; else restart the DPU",
+			     PROBE_ID);
 	}
 	if (!now.cleaner && now.lock.dir_fd >= 0)
 		remove_folders();
@@ -265,7 +266,7 @@ static bool put(const struct probe_thing *t, const struct probe_port *p, struct 
 	if (ret->works)
 		answer(ret, "taken and read back", "");
 	else if (!r)
-		answer(ret, "not in hardware", "the kernel took it for itself");
+		answer(ret, "not in hardware", "the kernel kept it in software");
 	else
 		answer(ret, unknown && !*said ? "not offered" : "refused",
 		       *said ? said : strerror(-r));
@@ -306,40 +307,42 @@ static void try_both(const struct probe_port *p, const void *with, struct probe_
 		put(t->second, p, ret);
 		take_away(t->second, p, ret);
 	} else if (strcmp(ret->answer, "not tried")) {
-		snprintf(why, sizeof(why), "%s alone is not: it was %s", t->first->name,
+		snprintf(why, sizeof(why), "%s by itself failed: it was %s", t->first->name,
 			 ret->answer);
 		answer(ret, "not tried", why);
 	}
 	take_away(t->first, p, ret);
 }
 
-#define NO_PACKET "no packet offload: TC and the kernel's IPsec carry peers of path offload"
+#define NO_PACKET "no packet offload: TC and the kernel's IPsec carry peers with `path: offload`"
 #define FIRMWARE                                                                                   \
-	"what it says; switchdev, dmfs and encap-mode none as above; driver (Linux 6.6) and firmware"
-#define NO_FENCE "no limit in hardware as a second fence; bwlimit needs none"
+	"see the error; switchdev, dmfs and encap-mode none as above; driver (Linux 6.6) "         \
+	"and firmware"
+#define NO_FENCE "no second limit in hardware; bwlimit does not need one"
 
 /* clang-format off */
 #define ONE(thing) .ask = try_one, .with = &(const struct trial){ &probe_##thing, NULL }
 #define BOTH(one, two) .ask = try_both, .with = &(const struct trial){ &probe_##one, &probe_##two }
 
 const struct probe_question probe_try_kernel_questions[] = {
-	{ "try-meter", "a card takes a meter", NO_FENCE, "nothing to do", ONE(meter) },
+	{ "try-meter", "the card accepts a meter", NO_FENCE, "nothing to do", ONE(meter) },
 	{ 0 }
 };
 
 const struct probe_question probe_try_questions[] = {
-	{ "try-sa", "the card takes an SA of packet offload in tunnel mode", NO_PACKET, FIRMWARE,
+	{ "try-sa", "the card accepts an SA of packet offload in tunnel mode", NO_PACKET, FIRMWARE,
 	  ONE(sa), .of = PROBE_UPLINK },
-	{ "try-drop-policy", "the card takes a policy that drops, to stand beneath the SAs", NO_PACKET, FIRMWARE,
+	{ "try-drop-policy", "the card accepts a drop policy beneath the SAs", NO_PACKET, FIRMWARE,
 	  ONE(block), .of = PROBE_UPLINK },
-	{ "try-rule", "the card takes a flower rule with a meter", NO_FENCE, "nothing to do",
+	{ "try-rule", "the card accepts a flower rule with a meter", NO_FENCE, "nothing to do",
 	  ONE(rule), .of = PROBE_HOST },
-	{ "try-rule-after-sa", "a flower rule of a host port stands beside an SA that was there before",
-	  "who sets such a rule later is refused", "nothing to do: bwlimit sets none",
+	{ "try-rule-after-sa", "the card accepts a flower rule of a host port after an SA",
+	  "such a rule is refused once there are SAs", "nothing to do: bwlimit sets none",
 	  BOTH(sa, rule), .of = PROBE_UPLINK },
-	{ "try-sa-after-rule", "an SA stands beside a flower rule of a host port that was there before",
-	  "one such rule, of OVS for example, keeps every SA out",
-	  "no rule in hardware before the SAs: tc filter show dev PORT ingress, ovs-vsctl show",
+	{ "try-sa-after-rule", "the card accepts an SA after a flower rule of a host port",
+	  "one such rule, for example of OVS, makes the card refuse every SA",
+	  "remove rules in hardware before the SAs come: tc filter show dev PORT ingress, "
+	  "ovs-vsctl show",
 	  BOTH(rule, sa), .of = PROBE_UPLINK },
 	{ 0 }
 };

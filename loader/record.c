@@ -119,7 +119,7 @@ int bwl_record_begin(const struct bwl_load *l, struct bwl_err *e)
 	if (!l->records ||
 	    !bpf_map_update_elem(bpf_map__fd(map_of(l->skel, BWL_REC_WORD)), &zero, &w, 0))
 		return 0;
-	return bwl_fail(e, errno, "cannot begin to record flows: %s", strerror(errno));
+	return bwl_fail(e, errno, "cannot start recording flows: %s", strerror(errno));
 }
 
 /* Of tables that are pinned; bwlimitd may turn them over meanwhile. */

@@ -40,14 +40,16 @@ static struct bwl_schema read_schema(int fd)
 
 static int refuse(const char *dir, const struct bwl_schema *s, struct bwl_err *e)
 {
-	bwl_fail(
-		e, EPROTO,
-		"%s holds maps of another schema (ABI %u, layout %016llx), which this program does not know (ABI %u, layouts 1 to %u: %016llx)",
-		dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION, bwl_layout_now(),
-		(unsigned long long)bwl_layout());
+	bwl_fail(e, EPROTO,
+		 "%s holds maps of another schema (ABI %u, layout %016llx), which this program "
+		 "does not know (ABI %u, layouts 1 to %u: %016llx)",
+		 dir, s->abi, (unsigned long long)s->layout, BWL_ABI_VERSION, bwl_layout_now(),
+		 (unsigned long long)bwl_layout());
 	return bwl_hint(
 		e,
-		"install the version that attached them, or a later one, and run its bwlimit-load upgrade; a downgrade is a detach and an attach: volumes start spent, and what the maps have revoked or stopped without a journal must be revoked again");
+		"install the version that attached them, or a later one, and run its bwlimit-load "
+		"upgrade; to downgrade, detach and attach: volumes start spent, and whatever was "
+		"revoked or stopped without a journal must be revoked again");
 }
 
 /* An inner map of a generation; negative where there is none, or it is not pinned. */
@@ -114,7 +116,7 @@ static int fates(const char *dir, struct bwl_relayout *x, struct bwl_err *e)
 		}
 		path_of(dir, "", i, path);
 		if (fate_of(dir, x, i, &x->fate[i])) {
-			bwl_fail(e, EPROTO, "%s is not of layout %u, nor of %u", path, x->layout,
+			bwl_fail(e, EPROTO, "%s has neither layout %u nor %u", path, x->layout,
 				 bwl_layout_now());
 			return bwl_hint(e, "bwlimit-load detach, then attach; volumes start spent");
 		}
@@ -133,11 +135,9 @@ static int adopt(const char *dir, const struct bwl_relayout *x, struct bwl_err *
 			r = bwl_inner_adopt(dir, x->fd[i]);
 	if (!r)
 		return 0;
-	bwl_fail(
-		e, -r,
-		"cannot open the maps of the policy in force, which an earlier version left unpinned: %s",
-		strerror(-r));
-	return bwl_hint(e, "bwlimit-load upgrade once with CAP_SYS_ADMIN: from a root shell");
+	bwl_fail(e, -r, "cannot open the policy's maps, which an earlier version left unpinned: %s",
+		 strerror(-r));
+	return bwl_hint(e, "run bwlimit-load upgrade once with CAP_SYS_ADMIN: from a root shell");
 }
 
 int bwl_relayout_look(const char *dir, bool only_look, struct bwl_relayout *ret, struct bwl_err *e)
@@ -197,7 +197,7 @@ int bwl_relayout_use(const struct bwl_relayout *x, struct bpf_object *obj)
 static __u32 *stop_word(const struct bwl_relayout *x)
 {
 	_Static_assert(offsetof(struct bwl_ctl, stop) == 0,
-		       "every version must find the stop switch");
+		       "every version must be able to find the stop switch");
 	void *m = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
 		       x->fd[BWL_PIN_ctl], 0);
 

@@ -19,14 +19,14 @@ static int give_dir(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
 {
 	if ((mkdir(path, 0700) && errno != EEXIST) || chown(path, (uid_t)-1, gid) ||
 	    chmod(path, mode))
-		return bwl_fail(e, errno, "cannot give %s to a group: %s", path, strerror(errno));
+		return bwl_fail(e, errno, "cannot set the group of %s: %s", path, strerror(errno));
 	return 0;
 }
 
 static int give(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
 {
 	if (chown(path, (uid_t)-1, gid) || chmod(path, mode))
-		return bwl_fail(e, errno, "cannot give %s to a group: %s", path, strerror(errno));
+		return bwl_fail(e, errno, "cannot set the group of %s: %s", path, strerror(errno));
 	return 0;
 }
 
@@ -37,7 +37,7 @@ static int inner(const struct bwl_pins *p, struct bwl_err *e)
 	for (i = 0; !r && i < _BWL_PIN_MAX; i++)
 		if (bwl_inner_shape(i, NULL))
 			r = bwl_inner_share(p->dir, p->fd[i]);
-	return r ? bwl_fail(e, -r, "cannot pin the policy's maps below %s: %s", p->dir,
+	return r ? bwl_fail(e, -r, "cannot pin the policy's maps under %s: %s", p->dir,
 			    strerror(-r))
 		 : 0;
 }

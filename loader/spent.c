@@ -43,8 +43,9 @@ void bwl_spent_say(struct bwl_pins *p)
 		return;
 	if (s.n > NAMED)
 		snprintf(more, sizeof(more), " and %u more", s.n - NAMED);
-	bwl_warn("volumes start spent, as new maps know nothing of what was used before: %s%s",
-		 s.names, more);
-	bwl_warn(
-		"bwlimitd gives back what its ledger knows; `bwlimit-ctl grant NAME volume +V reason TEXT` gives a peer V; one with a window is free again once that has passed; a zone's: bwlimit-ctl zone set");
+	bwl_warn("volumes start spent, because new maps do not know earlier use: %s%s", s.names,
+		 more);
+	bwl_warn("bwlimitd gives back what its ledger knows; `bwlimit-ctl grant NAME volume +V "
+		 "reason TEXT` gives a peer V more; a volume with a window is free again once the "
+		 "window has passed; for a zone: bwlimit-ctl zone set");
 }

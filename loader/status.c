@@ -165,7 +165,7 @@ static bool yes(const json_t *o, const char *key)
 static void print_program(const json_t *q)
 {
 	if (!strcmp(str(q, "how"), "unknown"))
-		printf("    %-14s told to root alone\n", str(q, "program"));
+		printf("    %-14s shown to root only\n", str(q, "program"));
 	else if (!yes(q, "attached"))
 		printf("    %-14s not attached\n", str(q, "program"));
 	else
@@ -194,9 +194,10 @@ static void print_desired(const json_t *o)
 	const json_t *no = json_object_get(o, "refused");
 
 	if (!strcmp(str(o, "state"), "damaged"))
-		printf("the accepted copy of the policy is damaged: after a reboot everything is closed; a running bwlimitd keeps it anew\n");
+		printf("the accepted copy of the policy is damaged: after a reboot everything is "
+		       "closed; a running bwlimitd writes a new one\n");
 	if (str(no, "why"))
-		printf("refused since %s, and what was accepted before holds: %s%s%.0lld%s%s\n",
+		printf("refused since %s; the policy accepted before holds: %s%s%.0lld%s%s\n",
 		       str(no, "since") ? str(no, "since") : "-",
 		       str(no, "file") ? str(no, "file") : "", num(no, "line") ? ":" : "",
 		       num(no, "line"), str(no, "file") ? ": " : "", str(no, "why"));
@@ -216,11 +217,13 @@ static void print_head(const json_t *o)
 	       bwl_human_time(json_number_value(json_object_get(o, "attached_ago_s")), buf),
 	       yes(o, "drill") ? ", DRILL" : "");
 	if (!strcmp(journal, "missing") || !strcmp(journal, "cut"))
-		printf("the journal of what was closed is %s: after a reboot everything is closed; bwlimit-ctl journal init\n",
+		printf("the journal of closures is %s: after a reboot everything is closed; "
+		       "bwlimit-ctl journal init\n",
 		       journal);
 	print_desired(json_object_get(o, "desired"));
 	if (!yes(o, "clock_synchronised"))
-		puts("the wall clock is not synchronised: no signed time is believed, nor an `until:`; chronyc tracking");
+		puts("the wall clock is not synchronised: neither signed times nor `until:` are "
+		     "trusted; chronyc tracking");
 	if (state && strcmp(state, "live"))
 		printf("%s: every grant is at its floor until bwlimit-ctl lease renew\n",
 		       strcmp(state, "never") ? "the lease has ended"

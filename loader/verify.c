@@ -34,8 +34,10 @@ static void check_attach_point(const struct ports *c, const struct bwl_netdev *d
 	char want[17] = "", why[BWL_WHY_LEN];
 
 	if (bwl_hook_query(&at, &st, &e)) {
-		bwl_check(c->r, "program", BWL_FAIL, "run verify as root", "%s: %s", d->name,
-			  e.text);
+		bwl_check(c->r, "program", BWL_FAIL, "run bwlimit-load verify as root",
+			  "%s: "
+			  "%s",
+			  d->name, e.text);
 		return;
 	}
 	bwl_note_get(&at, why);
@@ -51,14 +53,14 @@ static void check_attach_point(const struct ports *c, const struct bwl_netdev *d
 			  want);
 	else if (!st.first)
 		bwl_check(c->r, "program", BWL_FAIL,
-			  "remove it, or bwlimit-load attach to move ours in front",
+			  "remove it, or run bwlimit-load attach to move bwlimit's in front",
 			  "%s: foreign program %u runs before %s", d->name, st.foreign_id, s->prog);
 	else if (!st.link_id)
-		bwl_check(
-			c->r, "program", BWL_WARN,
-			"bwlimit-load attach with --tc tcx or --xdp auto, where the kernel has it",
-			"%s: %s by %s, tag %s, without a bpf_link: anyone with CAP_NET_ADMIN can remove it%s%s",
-			d->name, s->prog, st.how, st.tag, *why ? "; " : "", why);
+		bwl_check(c->r, "program", BWL_WARN,
+			  "bwlimit-load attach with --tc tcx or --xdp auto, if the kernel has it",
+			  "%s: %s by %s, tag %s, without a bpf_link: anyone with CAP_NET_ADMIN can "
+			  "remove it%s%s",
+			  d->name, s->prog, st.how, st.tag, *why ? "; " : "", why);
 	else if (*why)
 		bwl_check(c->r, "program", BWL_WARN, "bwlimit-load probe",
 			  "%s: %s by %s, tag %s, link %u: %s", d->name, s->prog, st.how, st.tag,
@@ -96,14 +98,14 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 	if (known->mtu != d->mtu && known->kind != BWL_PORT_MANAGEMENT)
 		bwl_check(c->r, "port-mtu", BWL_WARN,
 			  "bwlimit-load attach, then apply the policy again",
-			  "port %s has an MTU of %u and had %u when it was attached", d->name,
+			  "port %s has an MTU of %u but had %u when it was attached", d->name,
 			  d->mtu, known->mtu);
 	if (known->kind == BWL_PORT_UPLINK && known->flags & BWL_DEV_FQ &&
 	    (bwl_netdev_is_paced(d->ifindex, &paced, NULL) || !paced))
-		bwl_check(
-			c->r, "uplink-fq", BWL_FAIL, "bwlimit-load attach --pace",
-			"uplink %s has lost its fq: packets of mode shape leave up to the horizon early",
-			d->name);
+		bwl_check(c->r, "uplink-fq", BWL_FAIL, "bwlimit-load attach --pace",
+			  "uplink %s has no fq any more: packets of mode shape leave up to the "
+			  "horizon early",
+			  d->name);
 	if (!d->up)
 		bwl_check(c->r, "port-up", BWL_WARN, "bwlimit-load up", "port %s is down", d->name);
 }
@@ -117,7 +119,7 @@ static void check_strangers(const struct ports *c)
 		id = c->p->ifport[i].v;
 		if (id && (id > BWL_MAX_PORTS || c->p->dev[id - 1].ifindex != i))
 			bwl_check(c->r, "port-stranger", BWL_FAIL, REPAIR,
-				  "interface %u is known to the programs and is not a port", i);
+				  "interface %u is known to the programs but is not a port", i);
 	}
 }
 
@@ -135,7 +137,7 @@ static void check_ports(const struct ports *c, const struct bwl_netdev *d, size_
 			check_port(c, &d[k], i);
 		else
 			bwl_check(c->r, "port-present", BWL_FAIL, REPAIR,
-				  "port %s is gone or was made anew", c->p->dev[i].name);
+				  "port %s is gone or was created again", c->p->dev[i].name);
 	}
 	check_strangers(c);
 }
@@ -148,8 +150,8 @@ static void check_heartbeat(struct bwl_report *r, const struct bwl_pins *p, cons
 	char buf[BWL_UNIT_BUF];
 
 	if (!g->base->heartbeat_ns)
-		bwl_check(r, "heartbeat", BWL_WARN, "set heartbeat to a time",
-			  "the policy says heartbeat: none: grants outlive a dead controller");
+		bwl_check(r, "heartbeat", BWL_WARN, "set `heartbeat` to a time",
+			  "the policy has `heartbeat: none`: grants outlive a dead controller");
 	else if (now >= beat && why)
 		bwl_check(r, "heartbeat", BWL_WARN, todo, "floors apply: %s", why);
 	else if (now >= beat)
@@ -216,15 +218,15 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	unsigned i;
 
 	if (p->ctl->stop == BWL_UNJUDGED)
-		bwl_check(
-			r, "stop-switch", BWL_WARN, "journalctl -u bwlimitd",
-			"nothing passes: bwlimitd has not yet compared the journal of what was closed with the TPM's counter");
+		bwl_check(r, "stop-switch", BWL_WARN, "journalctl -u bwlimitd",
+			  "nothing passes: bwlimitd has not yet compared the journal of closures "
+			  "with the TPM's counter");
 	else if (p->ctl->stop == BWL_CLOSED || p->ctl->stop == BWL_CLOSED_UNJUDGED)
 		bwl_check(r, "stop-switch", BWL_WARN, "bwlimit-load up",
-			  "nothing passes: the host ports have not been opened");
+			  "nothing passes: the host ports were not opened yet");
 	else if (p->ctl->stop == BWL_UPGRADING)
 		bwl_check(r, "stop-switch", BWL_FAIL, "bwlimit-load upgrade",
-			  "an upgrade was begun and not ended: nothing passes");
+			  "an upgrade was started but not finished: nothing passes");
 	else
 		bwl_check(r, "stop-switch", p->ctl->stop ? BWL_FAIL : BWL_OK,
 			  "bwlimit-ctl stop --off", "the stop switch is %s",
@@ -243,7 +245,7 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 		  strspn(hex, "0") == 64 ? "none (edited since it was applied)" : hex);
 	if (pending)
 		bwl_check(r, "policy-trial", BWL_WARN, "bwlimit-ctl policy confirm",
-			  "it returns to the one before in %s unless confirmed",
+			  "the policy before it returns in %s unless this one is confirmed",
 			  bwl_human_time((double)(pending - now) / 1e9, buf));
 	check_heartbeat(r, p, &g, now);
 	check_policy_ports(r, p, &g);
@@ -267,7 +269,7 @@ static int run_checks(struct bwl_report *r, const struct bwl_attach *a, struct b
 		return err;
 	bwl_check(r, "maps", BWL_OK, "", "maps in %s are of this program's schema", p->dir);
 	if (bwl_load_again(p, &c.built, &load))
-		bwl_check(r, "program-tags", BWL_FAIL, "run verify as root",
+		bwl_check(r, "program-tags", BWL_FAIL, "run bwlimit-load verify as root",
 			  "tags cannot be compared: %s", load.text);
 	check_ports(&c, d, n);
 	bwl_verify_around(r, p, a, d, n);

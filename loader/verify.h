@@ -14,7 +14,7 @@ void bwl_verify_around(struct bwl_report *r, struct bwl_pins *p, const struct bw
 void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_gen *g,
 		       uint64_t now);
 
-/* The journal of what was closed, and whether the maps keep to it. */
+/* The journal of closures, and whether the maps keep to it. */
 void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p);
 
 /* Root's newest result, for who reads it without being root (export/verified.h). Best effort. */

@@ -32,7 +32,7 @@ static void check_forwarding(struct bwl_report *r, const struct bwl_netdev *d, s
 			snprintf(next, sizeof(next), "sysctl -w net/%s/conf/%s/forwarding=0",
 				 family[k], d[i].name);
 			bwl_check(r, "forwarding-device", BWL_FAIL, next,
-				  "%s forwards %s by itself", d[i].name, family[k]);
+				  "%s: the kernel forwards %s by itself", d[i].name, family[k]);
 		}
 	}
 }
@@ -95,12 +95,12 @@ static void check_uncovered(struct bwl_report *r, const struct bwl_pins *p,
 			continue;
 		bad++;
 		bwl_check(r, "uncovered-device", BWL_FAIL,
-			  "set it down, attach it, or say --management DEV",
-			  "device %s is up and neither a port nor named as management", d[i].name);
+			  "set it down, attach it, or name it with --management DEV",
+			  "device %s is up but neither a port nor named as management", d[i].name);
 	}
 	if (!bad)
 		bwl_check(r, "uncovered-device", BWL_OK, "",
-			  "every other device is down, loopback or management");
+			  "every other device is down, or is loopback or management");
 }
 
 /*
@@ -115,7 +115,10 @@ static void check_devlink(struct bwl_report *r, const struct bwl_netdev *d, size
 	size_t np, i;
 
 	if (bwl_devlink_ports(&port, &np, &e)) {
-		bwl_check(r, "devlink-port", BWL_FAIL, "run verify as root", "%s", e.text);
+		bwl_check(r, "devlink-port", BWL_FAIL,
+			  "run bwlimit-load verify as "
+			  "root",
+			  "%s", e.text);
 		return;
 	}
 	for (i = 0; i < np; i++) {
@@ -125,7 +128,7 @@ static void check_devlink(struct bwl_report *r, const struct bwl_netdev *d, size
 		bad++;
 		bwl_check(r, "devlink-port", BWL_FAIL,
 			  "move its representor here, or remove the function: devlink port show",
-			  "devlink port %s is on and has no device in this namespace",
+			  "devlink port %s is active but has no device in this namespace",
 			  port[i].name);
 	}
 	free(port);
@@ -137,7 +140,9 @@ static void check_devlink(struct bwl_report *r, const struct bwl_netdev *d, size
 static void say_failed(void *arg, const char *what)
 {
 	bwl_check(arg, "route-lock", BWL_FAIL,
-		  "bwlimit-load attach puts the rules right: ip rule; ip -6 rule", "%s", what);
+		  "bwlimit-load attach repairs the rules; to see them: ip rule; ip -6 "
+		  "rule",
+		  "%s", what);
 }
 
 /* The second lock: needs no program, no process and no mark. */
@@ -150,14 +155,18 @@ static void check_lock(struct bwl_report *r, const struct bwl_pins *p)
 	bwl_lock_want(p, &w);
 	n = bwl_lock_look(&w, say_failed, r, &e);
 	if (n < 0)
-		bwl_check(r, "route-lock", BWL_FAIL, "run verify as root", "%s", e.text);
+		bwl_check(r, "route-lock", BWL_FAIL,
+			  "run bwlimit-load verify as "
+			  "root",
+			  "%s", e.text);
 	if (!bwl_lock_was_set(p))
 		bwl_check(r, "route-lock", BWL_FAIL, "bwlimit-load attach",
-			  "no rule closes devices that come later");
+			  "no rule closes devices that appear later");
 	else if (!n)
 		bwl_check(
 			r, "route-lock", BWL_OK, "",
-			"ports and management alone lead to the DPU, and answers to what ports sent nowhere (ip rule, fwmark_reflect)");
+			"only ports and management lead to the DPU; answers to what ports sent go "
+			"nowhere (ip rule, fwmark_reflect)");
 }
 
 static void check_awaited(struct bwl_report *r, const struct bwl_pins *p,
@@ -173,7 +182,7 @@ static void check_awaited(struct bwl_report *r, const struct bwl_pins *p,
 			;
 		bwl_check(r, "management-gate", k < n ? BWL_FAIL : BWL_WARN, "bwlimit-load attach",
 			  "management device %s %s", p->dev[i].name,
-			  k < n ? "has come since attach: it has no gate" : "is not there");
+			  k < n ? "appeared after attach: it has no gate" : "is not there");
 	}
 }
 

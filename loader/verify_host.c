@@ -12,7 +12,8 @@
 
 #define HEARD_FOR_S 900
 #define TAKE                                                                                       \
-	"mlxprivhost -d %s r --disable_rshim --disable_tracer --disable_counter_rd --disable_port_owner, then a power cycle"
+	"mlxprivhost -d %s r --disable_rshim --disable_tracer --disable_counter_rd "               \
+	"--disable_port_owner, then a power cycle"
 
 bool host_rights_of(const struct bwl_pci_nic *nic)
 {
@@ -95,7 +96,8 @@ static void held(const struct host_rights *h, char *ret, size_t room)
 static void check_one(struct bwl_report *r, const struct bwl_pci_nic *nic, struct tool_answer *room)
 {
 	static const char *const why[] = { [TOOL_SAID] = "", /* not without an answer */
-					   [TOOL_ABSENT] = "no mlxprivhost and no mstprivhost here",
+					   [TOOL_ABSENT] = "neither mlxprivhost nor mstprivhost "
+							   "is installed",
 					   [TOOL_FAILED] = "mlxprivhost does not answer",
 					   [TOOL_LATE] = "mlxprivhost has not answered in 10 s" };
 	struct host_rights h;
@@ -108,12 +110,12 @@ static void check_one(struct bwl_report *r, const struct bwl_pci_nic *nic, struc
 	snprintf(next, sizeof(next), TAKE, nic->address);
 	if (*what)
 		bwl_check(r, "host-rights", BWL_FAIL, next,
-			  "%s %s: the host holds %s: who can write the DPU's image has no limits",
+			  "%s %s: the host has %s: whoever can write the DPU's image has no limits",
 			  nic->dpu, nic->address, what);
 	else if (end != TOOL_SAID)
 		bwl_check(r, "host-rights", BWL_WARN,
-			  "bwlimit-load verify in a shell of root, with MFT or mstflint installed",
-			  "%s %s: what the host may do with it is not known: %s", nic->dpu,
+			  "run bwlimit-load verify in a root shell, with MFT or mstflint installed",
+			  "%s %s: cannot tell what the host may do with it: %s", nic->dpu,
 			  nic->address, why[end]);
 	else
 		bwl_check(r, "host-rights", BWL_OK, "",
@@ -129,7 +131,7 @@ void bwl_verify_host(struct bwl_report *r)
 	size_t n, i;
 
 	if (!room || bwl_pci_nics(&nic, &n, &e)) {
-		bwl_check(r, "host-rights", BWL_WARN, "run verify as root", "%s",
+		bwl_check(r, "host-rights", BWL_WARN, "run bwlimit-load verify as root", "%s",
 			  room ? e.text : "no memory");
 		free(room);
 		return;

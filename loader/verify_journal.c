@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* verify: the journal of what was closed (docs/journal.md). */
+/* verify: the journal of closures (docs/journal.md). */
 #include <string.h>
 #include <bwl/tables.h>
 #include "journal/journal.h"
@@ -29,7 +29,7 @@ static void check_maps(struct bwl_report *r, struct bwl_pins *p, const struct bw
 	}
 	if (open || (j->closed.stop && !is_stopped(p)))
 		bwl_check(r, "journal-kept", BWL_FAIL, "bwlimit-load attach",
-			  "the journal has closed what the maps have open: %s%s",
+			  "closed in the journal but open in the maps: %s%s",
 			  open ? first : "the stop switch", open > 1 ? " and others" : "");
 	bwl_policy_free(pol);
 }
@@ -46,24 +46,24 @@ void bwl_verify_journal(struct bwl_report *r, struct bwl_pins *p)
 	case BWL_JOURNAL_OFF:
 		bwl_check(r, "journal", p->ctl->drill ? BWL_OK : BWL_WARN,
 			  "unset BWLIMIT_JOURNAL_DIR",
-			  "no journal is kept: what is closed by hand opens at a reboot");
+			  "no journal is kept: a reboot opens what was closed by hand");
 		break;
 	case BWL_JOURNAL_OK:
-		bwl_check(
-			r, "journal", BWL_OK, "",
-			"what is closed stays closed over a reboot: %llu records, %zu names, %zu prefixes, %zu limits%s%s; an old copy of the whole state directory is %s",
-			(unsigned long long)j.seq, j.closed.nnames, j.closed.live.n,
-			j.closed.nlimits, j.closed.stop ? ", stopped" : "",
-			j.closed.clamp ? ", clamped" : "",
-			bound ? "found, with the TPM's counter"
-			      : "not found: that takes a TPM (docs/journal.md)");
+		bwl_check(r, "journal", BWL_OK, "",
+			  "closures survive a reboot: %llu records, %zu names, %zu prefixes, %zu "
+			  "limits%s%s; an old copy of the whole state directory is %s",
+			  (unsigned long long)j.seq, j.closed.nnames, j.closed.live.n,
+			  j.closed.nlimits, j.closed.stop ? ", stopped" : "",
+			  j.closed.clamp ? ", clamped" : "",
+			  bound ? "detected, by the TPM's counter"
+				: "not detected: that takes a TPM (docs/journal.md)");
 		check_maps(r, p, &j);
 		break;
 	default:
-		bwl_check(
-			r, "journal", BWL_FAIL,
-			"bwlimit-ctl journal init; then stop --off, and grant NAME for each that may send",
-			"the journal of what was closed cannot be trusted: %s", j.why);
+		bwl_check(r, "journal", BWL_FAIL,
+			  "bwlimit-ctl journal init; then stop --off, and grant NAME for each peer "
+			  "that may send",
+			  "the journal of closures cannot be trusted: %s", j.why);
 	}
 	bwl_journal_free(&j);
 }

@@ -48,11 +48,10 @@ static void check_device(struct bwl_report *r, const struct bwl_pins *p, const s
 			bwl_check(r, "tunnel-device", BWL_FAIL, "bwlimit-load attach",
 				  "the tunnel device %s is down", d.name);
 		if (bwl_netdev_is_plain_xfrm(d.ifindex) != !!(dev->flags & BWL_DEV_PLAIN))
-			bwl_check(
-				r, "tunnel-device", BWL_FAIL,
-				"ip link del it, then bwlimit-load attach",
-				"the tunnel device %s is not of the sort that its programs are for",
-				d.name);
+			bwl_check(r, "tunnel-device", BWL_FAIL,
+				  "delete it (ip link del), then bwlimit-load attach",
+				  "the tunnel device %s is not of the kind that its programs need",
+				  d.name);
 		if (g->base->port[i].flags != BWL_PORT_TUNNEL)
 			bwl_check(r, "tunnel-policy", BWL_FAIL,
 				  "bwlimit-load attach --policy FILE --republish",
@@ -83,13 +82,15 @@ static void check_route(struct bwl_report *r, const struct bwl_pins *p, const st
 		return;
 	inet_ntop(family, addr, text, sizeof(text));
 	if (bwl_netdev_route_dev((uint8_t)family, addr, &ifindex, NULL))
-		bwl_check(r, "peer-route", BWL_WARN, "add a route by an uplink",
-			  "there is no route to the DPU %s of a peer", text);
+		bwl_check(r, "peer-route", BWL_WARN, "add a route through an uplink",
+			  "no route to a peer's DPU %s", text);
 	else if (!is_uplink(p, ifindex))
-		bwl_check(
-			r, "peer-route", BWL_FAIL, "ip route get it; route it by an uplink",
-			"the route to the DPU %s of a peer leads out by a device that is no uplink",
-			text);
+		bwl_check(r, "peer-route", BWL_FAIL,
+			  "ip route get that address; route it through "
+			  "an uplink",
+			  "the route to a peer's DPU %s leaves through a device that is not an "
+			  "uplink",
+			  text);
 }
 
 /*
@@ -108,8 +109,9 @@ static void check_decrypted(struct bwl_report *r, const struct bwl_pins *p, unsi
 	if (!known)
 		bwl_check(
 			r, "device-decrypts", BWL_WARN,
-			"a kernel from 6.8 on; or inbound SAs in software or crypto offload",
-			"what a device decrypts is dropped (no-sa) before kernel 6.8: of %u peer%s",
+			"boot Linux 6.8 or newer; or use inbound SAs in software or crypto offload",
+			"before Linux 6.8, what a device decrypts is dropped (no-sa): %u peer%s "
+			"affected",
 			peers, peers == 1 ? "" : "s");
 	for (i = 0; known && i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &p->dev[i];
@@ -117,13 +119,12 @@ static void check_decrypted(struct bwl_report *r, const struct bwl_pins *p, unsi
 		if (!d->ifindex || d->kind != BWL_PORT_UPLINK ||
 		    bwl_netdev_xdp(d->name, d->ifindex, &x, NULL))
 			continue;
-		bwl_check(
-			r, "device-merges", x.merges ? BWL_WARN : BWL_OK,
-			"ethtool -K UPLINK gro off lro off rx-gro-hw off",
-			x.merges
-				? "%s merges what it receives (GRO): of what it decrypts that is dropped (merged)"
-				: "%s merges nothing of what it decrypts",
-			d->name);
+		bwl_check(r, "device-merges", x.merges ? BWL_WARN : BWL_OK,
+			  "ethtool -K UPLINK gro off lro off rx-gro-hw off",
+			  x.merges ? "%s merges received frames (GRO): merged frames that it "
+				     "decrypts are dropped (merged)"
+				   : "%s merges none of the frames it decrypts",
+			  d->name);
 	}
 }
 
@@ -137,7 +138,7 @@ void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const str
 	look(p, g, &f);
 	if (f.shaped && why)
 		bwl_check(r, "shape-fq", BWL_WARN,
-			  "bwlimit-load attach --pace; a kernel from 5.18 on",
+			  "bwlimit-load attach --pace; Linux 5.18 or newer",
 			  "%s: %u peer%s of mode shape %s policed", why, f.shaped,
 			  PEERS_ARE(f.shaped));
 	check_device(r, p, g);
@@ -146,11 +147,11 @@ void bwl_verify_tunnel(struct bwl_report *r, const struct bwl_pins *p, const str
 	if (!p->ctl->tunnel)
 		bwl_check(r, "tunnel-device", BWL_FAIL,
 			  "modprobe xfrm_interface; bwlimit-load attach",
-			  "%u peer%s %s encrypted and there is no tunnel device: closed",
+			  "%u peer%s %s encrypted but there is no tunnel device: closed",
 			  f.encrypted, PEERS_ARE(f.encrypted));
 	if (now >= *(const volatile __u32 *)&p->ctl->tracked_until_s * 1000000000ULL)
 		bwl_check(r, "sa-tracking", BWL_WARN, "systemctl start bwlimitd, or bwlimit-ipsec",
-			  "nobody looks after the SAs of %u encrypted peer%s", f.encrypted,
+			  "nothing tracks the SAs of %u encrypted peer%s", f.encrypted,
 			  f.encrypted == 1 ? "" : "s");
 	if (f.dev_in)
 		check_decrypted(r, p, f.dev_in);

@@ -41,12 +41,13 @@ static int lease(const struct bwl_bounds *b, const struct bwl_signed *d, int64_t
 	uint64_t ns = bwl_payload_span(d->body, "for", 0), left;
 
 	if (!names(d, "policy", b->policy))
-		return beyond(e, "the lease %s is of another policy than the one that holds",
+		return beyond(e, "the lease %s belongs to another policy than the one in force",
 			      d->terms.name);
 	if (!ns || ns > b->lease_most_ns)
 		return beyond(
 			e,
-			"the lease %s is for longer than `lease_most` of the policy: people set that",
+			"the lease %s is longer than `lease_most` of the policy, which people "
+			"signed",
 			d->terms.name);
 	/* from its issue on, and never beyond the policy: a lease kept back gives nothing more */
 	left = (uint64_t)(b->not_after_s - now_s) * 1000000000ULL;
@@ -67,7 +68,7 @@ static int rollout(const struct bwl_bounds *b, const struct bwl_signed *d, struc
 	bool to = false, from = !bwl_payload_text(d->body, "from");
 
 	if (!b->stages)
-		return beyond(e, "the rollout %s: the policy that holds says no `stages`",
+		return beyond(e, "the rollout %s: the policy in force has no `stages`",
 			      d->terms.name);
 	for (size_t i = 0; i < b->nmay_hold; i++) {
 		to = to || names(d, "to", b->may_hold[i]);
@@ -76,7 +77,8 @@ static int rollout(const struct bwl_bounds *b, const struct bwl_signed *d, struc
 	return to && from
 		       ? 0
 		       : beyond(e,
-				"the rollout %s names a policy that people did not sign for here",
+				"the rollout %s names a policy that people did not sign for this "
+				"tray",
 				d->terms.name);
 }
 
@@ -92,6 +94,6 @@ int bwl_bounds_check(const struct bwl_bounds *b, const struct bwl_signed *d, int
 	case BWL_SIGNED_ROLLOUT:
 		return rollout(b, d, e);
 	default:
-		return beyond(e, "a %s is not for an online key", bwl_signed_word(d->type));
+		return beyond(e, "an online key may not sign a %s", bwl_signed_word(d->type));
 	}
 }

@@ -40,7 +40,7 @@ static int is_trusted(const struct bwl_envelope *v, const struct bwl_root *root,
 	ret->people = bwl_root_people(root, role, v);
 	ret->enough = ret->people >= most && !ended;
 	if (ended && !one_suffices(v->type)) {
-		bwl_fail(e, ETIME, "the root has ended: a new one is needed before any %s",
+		bwl_fail(e, ETIME, "the root has expired: a new one is needed before any %s",
 			 bwl_signed_word(v->type));
 		return refuse(e, ETIME, "signed-expired");
 	}
@@ -48,7 +48,8 @@ static int is_trusted(const struct bwl_envelope *v, const struct bwl_root *root,
 		return 0;
 	bwl_fail(
 		e, EKEYREJECTED,
-		"the %s is signed by %u of the people of role %s, and needs %u: signatures of other keys, or of other bytes, do not count",
+		"the %s is signed by %u of the people of role %s but needs %u: signatures by other keys, "
+		"or over other bytes, do not count",
 		bwl_signed_word(v->type), ret->people, bwl_role_word(role), least);
 	return refuse(e, EKEYREJECTED, "signed-untrusted");
 }
@@ -57,10 +58,10 @@ static int is_for(const struct bwl_envelope *v, const struct bwl_root *root,
 		  const struct bwl_tray *who, struct bwl_err *e)
 {
 	if (strcmp(v->fleet, bwl_root_fleet(root)))
-		bwl_fail(e, EXDEV, "the %s is for fleet %s, and this is fleet %s",
+		bwl_fail(e, EXDEV, "the %s is for fleet %s, but this is fleet %s",
 			 bwl_signed_word(v->type), v->fleet, bwl_root_fleet(root));
 	else if (who && !bwl_audience_has(v->audience, who))
-		bwl_fail(e, EXDEV, "the %s is for %.200s, and this is tray %s",
+		bwl_fail(e, EXDEV, "the %s is for %.200s, but this is tray %s",
 			 bwl_signed_word(v->type), v->audience, who->name);
 	else
 		return 0;
@@ -83,7 +84,7 @@ static int is_timely(const struct bwl_signed *d, int64_t now_s, struct bwl_err *
 	bwl_fail(e, EAGAIN, "the %s %s, version %llu, is from the future: %s",
 		 bwl_signed_word(d->type), d->terms.name, (unsigned long long)d->terms.version,
 		 bwl_utc(d->terms.issued_s, -1, when));
-	bwl_hint(e, "look at the clock of this machine, and at that of who signed");
+	bwl_hint(e, "check the clock of this machine and the signer's");
 	return refuse(e, EAGAIN, "signed-early");
 }
 
@@ -108,7 +109,7 @@ int bwl_signed_open_envelope(const struct bwl_envelope *v, const struct bwl_root
 
 	*ret = (struct bwl_signed){ 0 };
 	if (v->type == BWL_SIGNED_ROOT) {
-		bwl_fail(e, EBADMSG, "a root is handed over or enrolled, not applied");
+		bwl_fail(e, EBADMSG, "a root is enrolled, not applied: bwlimit-ctl enrol");
 		r = refuse(e, EBADMSG, "signed-malformed");
 	}
 	if (!r)

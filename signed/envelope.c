@@ -35,7 +35,7 @@ enum bwl_role bwl_signed_role(enum bwl_signed_type t)
 
 static int malformed(struct bwl_err *e, const char *what)
 {
-	bwl_fail(e, EBADMSG, "no signed document: %s", what);
+	bwl_fail(e, EBADMSG, "not a signed document: %s", what);
 	if (e)
 		e->id = "signed-malformed";
 	return -EBADMSG;
@@ -74,14 +74,16 @@ int bwl_audience_check(const char *audience, struct bwl_err *e)
 		const char *rest = at;
 
 		if (!is_audience_word(s, n))
-			return bwl_fail(
-				e, EINVAL,
-				"'%.64s' is no audience: all, or some of tray:NAME and label:KEY=VALUE, separated by commas",
-				audience);
+			return bwl_fail(e, EINVAL,
+					"'%.64s': an audience must be `all`, or tray:NAME and "
+					"label:KEY=VALUE separated by commas",
+					audience);
 		while ((other = next_word(&rest, &m)))
 			if (m == n && !memcmp(s, other, n))
-				return bwl_fail(e, EINVAL, "an audience names '%.*s' twice", (int)n,
-						s);
+				return bwl_fail(e, EINVAL,
+						"duplicate '%.*s' in an "
+						"audience",
+						(int)n, s);
 	}
 	return 0;
 }
@@ -192,17 +194,18 @@ static int take_signatures(const json_t *a, struct bwl_envelope *ret, struct bwl
 	size_t i;
 
 	if (!json_is_array(a) || json_array_size(a) > BWL_SIGNED_MOST_SIGNATURES)
-		return malformed(e, "`signatures` is a list of at most 32");
+		return malformed(e, "`signatures` must be a list of at most 32");
 	ret->sig = bwl_must(calloc(json_array_size(a) + 1, sizeof(*ret->sig)));
 	json_array_foreach(a, i, o)
 	{
 		if (!take_signature(o, &ret->sig[i]))
 			return malformed(
 				e,
-				"a signature is {\"keyid\": 64 hex digits, \"sig\": 64 bytes in base64}");
+				"a signature must be {\"keyid\": 64 hex digits, \"sig\": 64 bytes "
+				"in base64}");
 		for (size_t k = 0; k < i; k++)
 			if (!strcmp(ret->sig[k].key, ret->sig[i].key))
-				return malformed(e, "one key signed twice");
+				return malformed(e, "duplicate signature of one key");
 		ret->nsig++;
 	}
 	return 0;
@@ -214,13 +217,12 @@ static int take(const json_t *o, struct bwl_envelope *ret, struct bwl_err *e)
 
 	if (!json_is_object(o) || json_object_size(o) != 3)
 		return malformed(
-			e,
-			"it is JSON with the keys payloadType, payload and signatures, and no others");
+			e, "must be JSON with the keys payloadType, payload and signatures, and no "
+			   "others");
 	if (!json_is_string(type) || json_string_length(type) != strlen(json_string_value(type)) ||
 	    !take_type(json_string_value(type), ret))
-		return malformed(
-			e,
-			"`payloadType` is application/vnd.bwlimit.TYPE+json;fleet=NAME;audience=WHO");
+		return malformed(e, "`payloadType` must be "
+				    "application/vnd.bwlimit.TYPE+json;fleet=NAME;audience=WHO");
 	return take_signatures(json_object_get(o, "signatures"), ret, e);
 }
 
@@ -246,7 +248,7 @@ int bwl_envelope_parse(const char *bytes, size_t len, struct bwl_envelope *ret, 
 	empty = json_object_get(o, "payload");
 	if (!r && (!payload || !json_is_string(empty) || json_string_length(empty) ||
 		   !take_payload(payload, npayload, ret)))
-		r = malformed(e, "`payload` is base64");
+		r = malformed(e, "`payload` must be base64");
 	json_decref(o);
 	if (r)
 		bwl_envelope_free(ret);
@@ -264,7 +266,8 @@ int bwl_envelope_new(enum bwl_signed_type type, const char *fleet, const char *a
 	if (!bwl_is_name(fleet, strlen(fleet)) || strlen(audience) >= sizeof(ret->audience))
 		return bwl_fail(
 			e, EINVAL,
-			"a fleet is a name of 1 to 31 of A-Z a-z 0-9 . _ - that does not begin with -, an audience has at most 1023 bytes");
+			"a fleet must be a name of 1 to 31 of A-Z a-z 0-9 . _ - that does not "
+			"begin with -; an audience may have at most 1023 bytes");
 	strcpy(ret->fleet, fleet);
 	strcpy(ret->audience, audience);
 	ret->payload = bwl_must(malloc(len + 1));
@@ -335,7 +338,7 @@ int bwl_envelope_sign(struct bwl_envelope *v, const struct bwl_key *k, struct bw
 	while (i < v->nsig && strcmp(v->sig[i].key, s.key))
 		i++;
 	if (i == BWL_SIGNED_MOST_SIGNATURES)
-		return bwl_fail(e, E2BIG, "a document has at most %d signatures",
+		return bwl_fail(e, E2BIG, "a document may have at most %d signatures",
 				BWL_SIGNED_MOST_SIGNATURES);
 	if (i == v->nsig) {
 		v->sig = bwl_must(reallocarray(v->sig, v->nsig + 1, sizeof(*v->sig)));

@@ -16,8 +16,8 @@ static int take_word(struct bwl_pol_peer *p, const char *key, const char *s, str
 	if (!strcmp(key, "mode"))
 		return bwl_mode_parse(s, &p->mode, e);
 	if (strcmp(key, "volume"))
-		return bwl_fail(e, EBADMSG,
-				"`limit` has rate, burst, volume and mode, and no %.32s", key);
+		return bwl_fail(e, EBADMSG, "`limit` takes rate, burst, volume and mode, not %.32s",
+				key);
 	l->has_volume = true;
 	return bwl_parse_volume(s, &l->volume, &l->window_ns, e);
 }
@@ -32,7 +32,7 @@ int bwl_grant_into(struct bwl_policy *pol, const struct bwl_signed *d, uint64_t 
 	int r = 0;
 
 	if (!p)
-		return bwl_fail(e, ENOENT, "the policy has no peer %s, which the grant %s is for",
+		return bwl_fail(e, ENOENT, "the policy has no peer %s, named by the grant %s",
 				bwl_payload_text(d->body, "peer"), d->terms.name);
 	p->grant = (struct bwl_lim){ .present = true };
 	json_object_foreach(json_object_get(d->body, "limit"), key, v)
@@ -41,7 +41,7 @@ int bwl_grant_into(struct bwl_policy *pol, const struct bwl_signed *d, uint64_t 
 
 		if (!r)
 			r = s ? take_word(p, key, s, e)
-			      : bwl_fail(e, EBADMSG, "`limit`, %.32s: it is text", key);
+			      : bwl_fail(e, EBADMSG, "`limit`, %.32s: must be text", key);
 	}
 	if (r && e)
 		e->id = "signed-malformed";

@@ -65,8 +65,8 @@ int bwl_key_write(const struct bwl_key *k, const char *path, struct bwl_err *e)
 	bool ok;
 
 	if (fd < 0 && errno == EEXIST)
-		return bwl_fail(e, EEXIST,
-				"%s: there is a file; a key is never written over another", path);
+		return bwl_fail(e, EEXIST, "%s: the file exists; a key never overwrites a file",
+				path);
 	if (!f)
 		return bwl_fail(e, errno, "cannot write %s: %s", path, strerror(errno));
 	ok = PEM_write_PrivateKey(f, k->pkey, NULL, NULL, 0, NULL, NULL) == 1;
@@ -97,7 +97,7 @@ int bwl_key_sign(const struct bwl_key *k, const uint8_t *at, size_t n, uint8_t r
 		     EVP_DigestSign(c, ret, &len, at, n) == 1 && len == BWL_SIGNATURE;
 		EVP_MD_CTX_free(c);
 	}
-	return ok ? 0 : bwl_fail(e, EIO, "this key does not sign");
+	return ok ? 0 : bwl_fail(e, EIO, "this key cannot sign");
 }
 
 bool bwl_key_verifies(const uint8_t pub[BWL_PUBLIC], const uint8_t *at, size_t n,

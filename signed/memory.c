@@ -131,14 +131,18 @@ static int judge_epoch(const struct bwl_memory *m, const struct bwl_signed *d, s
 	const char *word = bwl_signed_word(d->type);
 
 	if (d->terms.epoch < m->epoch) {
-		bwl_fail(e, ESTALE, "the %s %s is of epoch %llu, which was revoked: it is %llu now",
+		bwl_fail(e, ESTALE,
+			 "the %s %s is of epoch %llu, which was revoked: the epoch is "
+			 "%llu now",
 			 word, d->terms.name, (unsigned long long)d->terms.epoch,
 			 (unsigned long long)m->epoch);
 		return refuse(e, ESTALE, "signed-old");
 	}
 	if (d->terms.epoch - m->epoch <= EPOCHS_AHEAD)
 		return 0;
-	bwl_fail(e, ERANGE, "the %s %s is of epoch %llu: at most %d above %llu, which it is now",
+	bwl_fail(e, ERANGE,
+		 "the %s %s is of epoch %llu: must be at most %d above the current "
+		 "epoch %llu",
 		 word, d->terms.name, (unsigned long long)d->terms.epoch, EPOCHS_AHEAD,
 		 (unsigned long long)m->epoch);
 	return refuse(e, ERANGE, "signed-malformed");
@@ -161,8 +165,7 @@ int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, str
 	if (r)
 		return r;
 	if (d->type == BWL_SIGNED_TIMESTAMP && strcmp(d->terms.name, "time") != 0) {
-		bwl_fail(e, EBADMSG, "the timestamp %s: the name of a timestamp is `time`",
-			 d->terms.name);
+		bwl_fail(e, EBADMSG, "the timestamp %s: its name must be `time`", d->terms.name);
 		return refuse(e, EBADMSG, "signed-malformed");
 	}
 	if (bwl_memory_is_revoked(m, d->digest)) {
@@ -176,19 +179,19 @@ int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, str
 	if (d->terms.epoch == was->epoch && d->terms.version == was->version) {
 		if (!memcmp(d->digest, was->digest.b, sizeof(d->digest)))
 			return 1;
-		bwl_fail(
-			e, EEXIST,
-			"the %s %s, version %llu, says something else than version %llu that was accepted: somebody signed two",
-			word, d->terms.name, (unsigned long long)d->terms.version,
-			(unsigned long long)was->version);
+		bwl_fail(e, EEXIST,
+			 "the %s %s, version %llu, differs from version %llu that was accepted: "
+			 "two were signed with the same number",
+			 word, d->terms.name, (unsigned long long)d->terms.version,
+			 (unsigned long long)was->version);
 		return refuse(e, EEXIST, "signed-conflict");
 	}
-	bwl_fail(
-		e, ESTALE,
-		"the %s %s is version %llu of epoch %llu, and version %llu of epoch %llu was accepted: versions only rise",
-		word, d->terms.name, (unsigned long long)d->terms.version,
-		(unsigned long long)d->terms.epoch, (unsigned long long)was->version,
-		(unsigned long long)was->epoch);
+	bwl_fail(e, ESTALE,
+		 "the %s %s is version %llu of epoch %llu, but version %llu of epoch %llu was "
+		 "accepted: versions only rise",
+		 word, d->terms.name, (unsigned long long)d->terms.version,
+		 (unsigned long long)d->terms.epoch, (unsigned long long)was->version,
+		 (unsigned long long)was->epoch);
 	return refuse(e, ESTALE, "signed-old");
 }
 
@@ -219,10 +222,10 @@ static int take_revocation(struct bwl_memory *m, const struct bwl_signed *d, str
 	size_t i;
 
 	if (epoch > m->epoch + EPOCHS_AHEAD || m->nrevoked + json_array_size(list) > MEMORY_MOST) {
-		bwl_fail(
-			e, ERANGE,
-			"the revocation %s: `new_epoch` is at most %d above %llu, and at most %d documents are revoked by digest",
-			d->terms.name, EPOCHS_AHEAD, (unsigned long long)m->epoch, MEMORY_MOST);
+		bwl_fail(e, ERANGE,
+			 "the revocation %s: `new_epoch` must be at most %d above %llu; at most %d "
+			 "documents may be revoked by digest",
+			 d->terms.name, EPOCHS_AHEAD, (unsigned long long)m->epoch, MEMORY_MOST);
 		return refuse(e, ERANGE, "signed-malformed");
 	}
 	m->revoked = bwl_must(reallocarray(m->revoked, m->nrevoked + json_array_size(list) + 1,
@@ -257,7 +260,7 @@ static int enrolled(struct bwl_memory *m, const struct bwl_signed *d, struct bwl
 		return 0;
 	}
 	if (other || (was && was->other)) {
-		bwl_fail(e, EXDEV, "the enrolment is of tray %s, and this is tray %s",
+		bwl_fail(e, EXDEV, "the enrolment is for tray %s, but this is tray %s",
 			 bwl_payload_text(d->body, "tray"), m->tray.name);
 		return refuse(e, EXDEV, "signed-audience");
 	}

@@ -18,7 +18,7 @@ int bwl_memory_enrol(const char *dir, const char *root, size_t root_len, const c
 
 	snprintf(path, sizeof(path), "%s/" BWL_MEMORY, dir);
 	if (!access(path, F_OK)) {
-		bwl_fail(e, EEXIST, "a root is enrolled here already");
+		bwl_fail(e, EEXIST, "a root is already enrolled here");
 		return bwl_hint(e, "the next root needs no enrolment: bwlimit-ctl enrol ROOT");
 	}
 	r = bwl_root_first(root, root_len, &m->root, e);
@@ -29,7 +29,7 @@ int bwl_memory_enrol(const char *dir, const char *root, size_t root_len, const c
 	m->root_text = bwl_must(strndup(root, root_len));
 	bwl_hex_encode(bwl_root_digest(m->root), 32, hex);
 	if (d.type != BWL_SIGNED_ENROLMENT || strcmp(bwl_payload_text(d.body, "root"), hex)) {
-		bwl_fail(e, EBADMSG, "this is no enrolment under the root %.16s…", hex);
+		bwl_fail(e, EBADMSG, "this is not an enrolment under the root %.16s…", hex);
 		if (e)
 			e->id = "signed-malformed";
 		r = -EBADMSG;
@@ -61,16 +61,17 @@ int bwl_memory_begin(const char *dir, const char *root, const char *enrolment, c
 	if (!sha256 || !bwl_hex_decode(sha256, said, sizeof(said)))
 		return bwl_fail(
 			e, EINVAL,
-			"the SHA-256 of the root is 64 hex digits, as people wrote it down");
+			"the SHA-256 of the root must be 64 hex digits, as written down in the "
+			"key ceremony");
 	r = bwl_memory_enrol(dir, root, strlen(root), enrolment, strlen(enrolment), wall_s, &m, e);
 	if (r)
 		return r;
 	if (memcmp(said, bwl_root_digest(m->root), sizeof(said))) {
-		bwl_fail(e, EKEYREJECTED, "this root has SHA-256 %s, and another one was said",
+		bwl_fail(e, EKEYREJECTED, "this root has SHA-256 %s, not the one given",
 			 bwl_hex_encode(bwl_root_digest(m->root), 32, hex));
 		if (e)
 			e->id = "signed-untrusted";
-		return bwl_hint(e, "compare it with what was written down in the key ceremony");
+		return bwl_hint(e, "compare it with the one written down in the key ceremony");
 	}
 	r = bwl_memory_keep(m, dir, e);
 	if (!r)

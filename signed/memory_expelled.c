@@ -55,8 +55,11 @@ int memory_expel(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_er
 	if (!bwl_memory_expels(m, d))
 		return 0;
 	if (!x && m->nexpelled == MEMORY_MOST) {
-		bwl_fail(e, ENOSPC, "%d trays are expelled already", MEMORY_MOST);
-		return bwl_hint(e, "enrol this tray anew");
+		bwl_fail(e, ENOSPC,
+			 "already %d trays are expelled: there is no room for "
+			 "more",
+			 MEMORY_MOST);
+		return bwl_hint(e, "enrol this tray again");
 	}
 	if (!x) {
 		m->expelled = bwl_must(

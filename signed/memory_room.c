@@ -129,9 +129,9 @@ struct bwl_memory_item *memory_item_for(struct bwl_memory *m, const struct bwl_s
 		n += room_of(m->item[k].type) == room;
 	if ((n >= rooms[room].most || m->nitems >= MEMORY_MOST) && !forget_one(m, room)) {
 		bwl_fail(e, ENOSPC,
-			 "%zu documents %s are remembered, and none of them may be forgotten yet",
+			 "already %zu documents %s are remembered, and none may be forgotten yet",
 			 n, rooms[room].what);
-		bwl_hint(e, "a revocation with `new_epoch` ends them all, and makes room");
+		bwl_hint(e, "a revocation with `new_epoch` ends them all and makes room");
 		return NULL;
 	}
 	m->item = bwl_must(reallocarray(m->item, m->nitems + 1, sizeof(*m->item)));

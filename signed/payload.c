@@ -39,8 +39,8 @@ static const char *const domain[] = {
 	[YES] = "true, or left out",
 	[MAP] = "a mapping",
 	[CLOSINGS] = "a list of documents that close, as a controller makes it",
-	[LOG_KEY] =
-		"the public key of the tray's audit log, NAME+ID+BASE64, as `audit init` printed it",
+	[LOG_KEY] = "the public key of the tray's audit log, NAME+ID+BASE64, as printed by "
+		    "`bwlimit-ctl audit init`",
 };
 
 struct key {
@@ -205,7 +205,8 @@ static int check(enum bwl_signed_type type, const struct bwl_signed_terms *t, co
 	    !json_object_get(o, "all") && !json_object_get(o, "documents") &&
 	    !json_object_get(o, "new_epoch"))
 		return malformed(e, type, "peers",
-				 "missing, and so are `all`, `documents` and `new_epoch`");
+				 "missing, and so are `all`, `documents` and `new_epoch`: one is "
+				 "needed");
 	return 0;
 }
 

@@ -58,7 +58,7 @@ static int take_keys(struct bwl_root *r, json_t *keys, struct bwl_err *e)
 	json_t *o;
 
 	if (json_object_size(keys) > MOST_KEYS)
-		return malformed(e, "a root has at most %d keys", MOST_KEYS);
+		return malformed(e, "a root may have at most %d keys", MOST_KEYS);
 	json_object_foreach(keys, id, o)
 	{
 		struct root_key *k = &r->key[r->nkeys];
@@ -68,12 +68,12 @@ static int take_keys(struct bwl_root *r, json_t *keys, struct bwl_err *e)
 		if (json_object_size(o) != 2 || !pub || !owner ||
 		    !bwl_is_name(owner, strlen(owner)) ||
 		    bwl_base64_decode(pub, strlen(pub), k->pub, BWL_PUBLIC) != BWL_PUBLIC)
-			return malformed(
-				e,
-				"root, key %.16s: it has `public`, 32 bytes in base64, `owner`, a name, and nothing else",
-				id);
+			return malformed(e,
+					 "root, key %.16s: must have `public`, 32 bytes in base64, "
+					 "`owner`, a name, and nothing else",
+					 id);
 		if (strcmp(bwl_key_id(k->pub, k->id), id))
-			return malformed(e, "root, key %.16s: its id is %.16s…", id, k->id);
+			return malformed(e, "root, key %.16s: its id must be %.16s…", id, k->id);
 		strcpy(k->owner, owner);
 		r->nkeys++;
 	}
@@ -115,7 +115,8 @@ static int take_role(struct bwl_root *r, enum bwl_role role, const json_t *o, st
 	    json_integer_value(threshold) < least || json_integer_value(threshold) > MOST_KEYS)
 		return malformed(
 			e,
-			"root, role %s: it has `threshold`, a number from %u, `keys`, a list of key ids, and nothing else",
+			"root, role %s: must have `threshold`, a number from %u, `keys`, a list "
+			"of key ids, and nothing else",
 			role_word[role], least);
 	r->threshold[role] = (unsigned)json_integer_value(threshold);
 	json_array_foreach(list, i, v)
@@ -125,12 +126,12 @@ static int take_role(struct bwl_root *r, enum bwl_role role, const json_t *o, st
 		if (!k || k->in[role])
 			return malformed(
 				e,
-				"root, role %s: each of its keys is one of `keys`, and there once",
+				"root, role %s: each key must be one of `keys`, without duplicates",
 				role_word[role]);
 		k->in[role] = true;
 	}
 	if (people(r, role, NULL) < r->threshold[role])
-		return malformed(e, "root, role %s: %u people have its keys, and %u must sign",
+		return malformed(e, "root, role %s: %u people have its keys, but %u must sign",
 				 role_word[role], people(r, role, NULL), r->threshold[role]);
 	return 0;
 }
@@ -148,7 +149,8 @@ static int check_online(const struct bwl_root *r, struct bwl_err *e)
 			    !strcmp(r->key[i].owner, r->key[k].owner))
 				return malformed(
 					e,
-					"root: %s owns an online key and one of people: the controller's key has an owner of its own",
+					"root: %s owns an online key and a person's key: the "
+					"controller's key must have its own owner",
 					r->key[i].owner);
 	return 0;
 }
@@ -159,7 +161,8 @@ static int take(struct bwl_root *r, const json_t *body, struct bwl_err *e)
 	int err = take_keys(r, json_object_get(body, "keys"), e);
 
 	if (!err && json_object_size(roles) != _BWL_ROLE_MAX)
-		err = malformed(e, "root: `roles` has root, policy and online, and no others");
+		err = malformed(e, "root: `roles` must have root, policy and online, and no "
+				   "others");
 	for (enum bwl_role i = 0; !err && i < _BWL_ROLE_MAX; i++)
 		err = take_role(r, i, json_object_get(roles, role_word[i]), e);
 	return err ? err : check_online(r, e);
@@ -188,8 +191,10 @@ static int enough(const struct bwl_root *r, const struct bwl_envelope *v, const 
 
 	if (n >= r->threshold[BWL_ROLE_ROOT])
 		return 0;
-	return untrusted(e, "the root is signed by %u people of %s root, and %u must", n, whose,
-			 r->threshold[BWL_ROLE_ROOT]);
+	return untrusted(e,
+			 "the root is signed by %u people of %s root, but %u must "
+			 "sign",
+			 n, whose, r->threshold[BWL_ROLE_ROOT]);
 }
 
 static int parse(const struct bwl_envelope *v, struct bwl_root *r, struct bwl_err *e)
@@ -213,16 +218,16 @@ static int read_root(const struct bwl_root *old, const struct bwl_envelope *v, s
 	int err = 0;
 
 	if (v->type != BWL_SIGNED_ROOT || strcmp(v->audience, "all"))
-		return malformed(e, "a root is of the type root, for audience=all");
+		return malformed(e, "a root must have the type root and audience=all");
 	if (old && strcmp(old->fleet, v->fleet))
-		return untrusted(e, "it is the root of fleet %s, and this is fleet %s", v->fleet,
+		return untrusted(e, "it is the root of fleet %s, but this is fleet %s", v->fleet,
 				 old->fleet);
 	if (old)
 		err = enough(old, v, "the former", e);
 	if (!err)
 		err = parse(v, r, e);
 	if (!err && old && r->terms.version != old->terms.version + 1) {
-		bwl_fail(e, ESTALE, "the root is version %llu, and after %llu comes %llu",
+		bwl_fail(e, ESTALE, "the root is version %llu, but after %llu must come %llu",
 			 (unsigned long long)r->terms.version,
 			 (unsigned long long)old->terms.version,
 			 (unsigned long long)old->terms.version + 1);

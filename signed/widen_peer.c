@@ -109,7 +109,7 @@ static void floor_(struct widen *w, const char *name, const struct bwl_pol_peer 
 		widen_limit(w, where, &a->floor, &b->floor);
 	if (a->grant.present && a->mode != BWL_MODE_MONITOR && !falls_as_before(w, a, b) &&
 	    !widen_is_within(&a->grant, &b->floor))
-		widen_add(w, where, "when it holds", "after the grant, which has less",
+		widen_add(w, where, "when it holds", "after the grant, which is lower",
 			  "at another time");
 }
 

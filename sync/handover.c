@@ -65,11 +65,14 @@ static int reach(const struct handover *h, struct bwl_err *e)
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 
 	if (snprintf(at.sun_path, sizeof(at.sun_path), "%s", h->path) >= (int)sizeof(at.sun_path))
-		return bwl_fail(e, ENAMETOOLONG, "'%.100s…' is no path of a socket", h->path);
+		return bwl_fail(e, ENAMETOOLONG,
+				"'%.100s…' is too long for the path of a "
+				"socket",
+				h->path);
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&at, sizeof(at))) {
-		bwl_fail(e, errno, "bwlimitd takes no documents at '%s': %m", h->path);
-		return bwl_hint(
-			e, "systemctl status bwlimitd; this user must be in group bwlimit-sync");
+		bwl_fail(e, errno, "cannot hand documents to bwlimitd at '%s': %m", h->path);
+		return bwl_hint(e, "systemctl status bwlimitd; check that this user is in group "
+				   "bwlimit-sync");
 	}
 	return bwl_take_fd(&fd);
 }
@@ -148,7 +151,7 @@ static int give(void *arg, enum doc_lane lane, const struct bwl_doc_at *at, cons
 				 (json_int_t)len);
 
 	if (doc < 0)
-		return bwl_fail(e, errno, "a document of %zu bytes finds no memory: %m", len);
+		return bwl_fail(e, errno, "no memory for a document of %zu bytes: %m", len);
 	return begin(arg, lane, what, doc, e);
 }
 
@@ -211,7 +214,7 @@ static enum given look(void *arg, enum doc_lane lane, struct bwl_err *why)
 		} else if (json_object_get(o, "by")) {
 			given = GIVEN_TAKEN;
 		} else {
-			bwl_fail(why, EBADMSG, "what bwlimitd answers cannot be understood");
+			bwl_fail(why, EBADMSG, "cannot parse bwlimitd's answer");
 			given = GIVEN_REFUSED;
 		}
 		hang_up(t);

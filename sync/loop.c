@@ -111,7 +111,7 @@ static bool read_all(struct sync *s, uint64_t now_ns)
 	s->read_ns = now_ns + SYNC_READ_NS * 9 / 10 +
 		     SYNC_READ_NS / 5 / 1024 * (s->chance() % 1024);
 	if (s->docs.left_out) {
-		bwl_fail(&e, E2BIG, "%u documents are left out: %u are kept at most",
+		bwl_fail(&e, E2BIG, "%u documents are left out: at most %u are kept",
 			 s->docs.left_out, DOCS_MOST);
 		bwl_hint(&e, "delete old ones from the store");
 		say_once(s, SYNC_TROUBLE, OF_STORE, &e);

@@ -12,33 +12,36 @@
 static const char usage_text[] =
 	"usage: " PROGRAM " --servers URL[,URL…] --tray NAME [OPTIONS]\n"
 	"\n"
-	"Brings signed documents from the store of the fleet (etcd) to bwlimitd, which believes their\n"
-	"signatures and nothing else, and this tray's status back. Decides nothing, and needs no rights.\n"
-	"A watch tells of news at once; once a minute all is read again. Whatever the store, or this\n"
-	"program, does or leaves undone raises no limit: without news grants fall to their floors when\n"
-	"what was signed says so.\n"
+	"Brings signed documents from the fleet's store (etcd) to bwlimitd, which trusts only "
+	"their\nsignatures, and this tray's status back. Decides nothing, and needs no rights. A "
+	"watch reports\nchanges at once; once a minute everything is read again. Nothing that the "
+	"store or this program\ndoes, or fails to do, raises a limit: without news, grants fall "
+	"to their floors at the time that\nwas signed.\n"
 	"\n"
 	"options:\n"
-	"  --servers URL[,URL…]  members of etcd, https://HOST:PORT, at most 16; one at a time is asked\n"
-	"  --tray NAME           this tray, as its certificate's CommonName and its names in the store\n"
-	"  --ca FILE             authority of the servers' certificates (" DIR "/ca.pem)\n"
+	"  --servers URL[,URL…]  members of etcd, https://HOST:PORT, at most 16; asked one at a "
+	"time\n"
+	"  --tray NAME           this tray: the CommonName of its certificate, and its name in "
+	"the store\n"
+	"  --ca FILE             the authority that signed the servers' certificates "
+	"(" DIR "/ca.pem)\n"
 	"  --cert FILE           this tray's certificate (" DIR "/cert.pem)\n"
 	"  --key FILE            its key (" DIR "/key.pem)\n"
-	"  --prefix PATH         where the fleet is in the store (/bwl/v1)\n"
-	"  --agent SOCKET        where bwlimitd takes documents (" BWL_RUN_DIR
+	"  --prefix PATH         path of the fleet in the store (/bwl/v1)\n"
+	"  --agent SOCKET        socket at which bwlimitd accepts documents (" BWL_RUN_DIR
 	"/bwlimit.documents)\n"
-	"  --serve ADDR:PORT     give the tray's numbers (status, top, stats, usage, reasons, history,\n"
-	"                        exfil) to controllers, by HTTPS with certificates on both sides; not\n"
-	"                        without it\n"
+	"  --serve ADDR:PORT     serve the tray's numbers (status, top, stats, usage, reasons, "
+	"history,\n                        exfil) to controllers, over HTTPS with certificates on "
+	"both sides;\n                        default: not served\n"
 	"  --serve-to NAME[,…]   CommonNames of controllers' certificates (controller)\n"
-	"  --commands SOCKET     where bwlimitd is asked for them (" BWL_RUN_DIR
+	"  --commands SOCKET     socket at which bwlimitd is asked for them (" BWL_RUN_DIR
 	"/bwlimit.commands)\n"
-	"  --accept-etcd-holes   also servers whose authorisation has known holes, as all of Debian's:\n"
-	"                        for a trial\n"
-	"  --json                one JSON object a line on standard output\n"
+	"  --accept-etcd-holes   for a trial: also accept servers whose authorisation has known "
+	"holes,\n                        such as every version that Debian has\n"
+	"  --json                one JSON object per line on standard output\n"
 	"  --help, --version\n"
 	"\n"
-	"Ends on SIGTERM. Exit codes: 0 told to stop, 1 failed, 2 wrong use.\n"
+	"Ends on SIGTERM. Exit codes: 0 stopped by a signal, 1 failed, 2 wrong usage.\n"
 	"\n"
 	"examples:\n"
 	"  " PROGRAM " --servers https://10.9.0.1:2379,https://10.9.0.2:2379 --tray tray-7\n"
@@ -55,13 +58,14 @@ static int wrong_use(const struct options *o, struct bwl_err *e)
 static int judge(struct options *o, struct bwl_err *e)
 {
 	if (!o->nservers)
-		return bwl_fail(e, EINVAL, "no server: say --servers https://HOST:PORT");
+		return bwl_fail(e, EINVAL, "the server is missing: --servers https://HOST:PORT");
 	if (!o->conf.tray)
-		return bwl_fail(e, EINVAL, "no tray: say --tray NAME");
+		return bwl_fail(e, EINVAL, "the tray is missing: --tray NAME");
 	if (!bwl_store_name_ok(o->conf.tray, strlen(o->conf.tray)))
 		return bwl_fail(
 			e, EINVAL,
-			"'%.80s' is no name of a tray: at most %u letters, digits, '.', '_' and '-'",
+			"'%.80s': the name of a tray must be at most %u letters, digits, '.', '_' "
+			"and '-'",
 			o->conf.tray, BWL_DOC_NAME_MOST - 1);
 	return bwl_store_prefix_ok(o->conf.prefix, e);
 }
@@ -76,9 +80,9 @@ static int look_at_files(const struct options *o)
 		if (!access(files[i], R_OK))
 			continue;
 		bwl_fail(&e, errno, "cannot read '%s': %m", files[i]);
-		bwl_hint(
-			&e,
-			"the fleet's authority issues this tray's certificate: PEM files, readable for this user");
+		bwl_hint(&e,
+			 "the fleet's authority issues this tray's certificate; the files must be "
+			 "PEM and readable by this user");
 		bwl_err_print(&e, PROGRAM, o->json);
 		return 1;
 	}

@@ -45,7 +45,7 @@ static int begin(struct conn *c)
 	if (rc)
 		return fail(c, rc, "cannot be opened");
 	rc = Esys_Initialize(&c->esys, c->tcti, NULL);
-	return rc ? fail(c, rc, "cannot be spoken to") : 0;
+	return rc ? fail(c, rc, "does not respond") : 0;
 }
 
 static void end(struct conn *c)
@@ -63,9 +63,8 @@ static int find(struct conn *c)
 		return 0;
 	c->index = ESYS_TR_NONE;
 	/* of the TPM itself, whichever handle it complains of */
-	return (rc & ~TPM2_RC_N_MASK) == TPM2_RC_HANDLE
-		       ? 0
-		       : fail(c, rc, "cannot be asked for the counter");
+	return (rc & ~TPM2_RC_N_MASK) == TPM2_RC_HANDLE ? 0
+							: fail(c, rc, "cannot report the counter");
 }
 
 static int define(struct conn *c, const uint8_t tag[TPM_TAG])
@@ -126,7 +125,7 @@ static int judge(struct conn *c, const TPMS_NV_PUBLIC *pub, bool tidy, struct tp
 {
 	if ((pub->attributes & ~TPMA_NV_WRITTEN) != ATTRIBUTES || pub->authPolicy.size != TPM_TAG)
 		return bwl_fail(c->e, EEXIST,
-				"the TPM at %.100s: NV index %#x is of another program",
+				"the TPM at %.100s: NV index %#x belongs to another program",
 				c->tcti_name, TPM_INDEX);
 	if (!(pub->attributes & TPMA_NV_WRITTEN) || !memcmp(pub->authPolicy.buffer, probe, TPM_TAG))
 		return tidy ? undefine(c) : 0;
@@ -182,7 +181,7 @@ static int raise_to(struct conn *c, const struct tpm_question *q, struct tpm_sta
 		r = read_index(c, true, ret);
 	if (!r && ret->has_index && memcmp(ret->tag, q->tag, TPM_TAG))
 		return bwl_fail(c->e, EEXIST,
-				"the TPM at %.100s: its counter was made anew meanwhile",
+				"the TPM at %.100s: its counter was created again meanwhile",
 				c->tcti_name);
 	if (r || (ret->has_index && ret->count >= q->to))
 		return r;

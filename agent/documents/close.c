@@ -209,8 +209,7 @@ void docs_close_expelled(struct documents *v)
 			all.name[all.n++] = pol->peers[i].name;
 	bwl_gen_close(&g);
 	if (all.n && close_names(v, &all, bwl_memory_closed(v->docs.m), &e))
-		agent_later(LOG_ERR, "documents", "cannot close the peers that are expelled: %s",
-			    e.text);
+		agent_later(LOG_ERR, "documents", "cannot close the expelled peers: %s", e.text);
 	desired_free(&kept);
 }
 

@@ -82,7 +82,7 @@ static int load_signed(struct both *b, char **ret, size_t *ret_len, struct bwl_e
 	b->s.fresh_volume = spend_fresh(b, fresh, policy);
 	r = docs_text(&s, &c, ret, ret_len, e);
 	if (r == -ENOENT)
-		bwl_hint(e, "what is above the floor stays closed until one comes");
+		bwl_hint(e, "everything above the floor stays closed until one comes");
 	docs_free(&s);
 	return r;
 }

@@ -12,7 +12,7 @@
 static int open_one(struct bwl_pins *p, const char *name, struct bwl_err *e)
 {
 	const struct bwl_change c = { .set = BWL_SET_AUTHORISE, .allowed = true };
-	int r = bwl_audit_intent(e, "open %s: a signed document says so", name);
+	int r = bwl_audit_intent(e, "opened %s: a signed document orders it", name);
 
 	if (!r)
 		r = bwl_journal_grant(p, name, (struct bwl_journal_limits){ 0 }, 0, e);
@@ -47,7 +47,8 @@ static void skipped(const char *name)
 {
 	agent_later(
 		LOG_WARNING, "documents",
-		"a document that opens %s was signed before that was closed on this tray, so it stays closed; sign it anew",
+		"%s stays closed: the document that opens it was signed before it was closed on "
+		"this tray; sign a new one",
 		name);
 }
 
@@ -92,7 +93,7 @@ const char *docs_why_clock_is_wrong(const struct docs *s, const struct docs_cloc
 	if (docs_now(s, c) - c->wall_s > BEHIND_S)
 		return "this machine's clock is behind the signed time";
 	if (wall == BWL_WALL_OLD)
-		return "this machine's clock is before the day this program was built";
+		return "this machine's clock shows a time before this program was built";
 	return wall == BWL_WALL_OK || docs_is_heard(s)
 		       ? NULL
 		       : "this machine's clock is not synchronised, and no signed time came";
@@ -105,7 +106,8 @@ static bool was_meant(uint64_t closed_s, const json_t *due, const char *what)
 		return true;
 	agent_later(
 		LOG_WARNING, "documents",
-		"a policy that lifts `%s` was signed before that happened, so it is not lifted; sign the policy anew",
+		"`%s` is not lifted: the policy that lifts it was signed before it happened; sign "
+		"a new policy",
 		what);
 	return false;
 }
@@ -122,7 +124,7 @@ static bool has_word(const json_t *list, const char *word)
 static int lift_stop(struct bwl_pins *p, struct bwl_err *e)
 {
 	uint32_t want = BWL_STOPPED;
-	int r = bwl_audit_intent(e, "stop --off: a signed document says so");
+	int r = bwl_audit_intent(e, "stop --off: a signed document orders it");
 
 	if (!r)
 		r = bwl_journal_opening(p, BWL_J_START, e);
@@ -130,13 +132,14 @@ static int lift_stop(struct bwl_pins *p, struct bwl_err *e)
 					       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		agent_later(
 			LOG_WARNING, "documents",
-			"a policy lifts `stop`, but nobody stopped this tray by hand: it stays closed");
+			"a policy lifts `stop`, but this tray was not stopped by hand: it stays "
+			"closed");
 	return r;
 }
 
 static int lift_clamp(struct bwl_pins *p, struct bwl_err *e)
 {
-	int r = bwl_audit_intent(e, "heartbeat --lift: a signed document says so");
+	int r = bwl_audit_intent(e, "heartbeat --lift: a signed document orders it");
 
 	if (!r)
 		r = bwl_journal_opening(p, BWL_J_LIFT, e);
@@ -159,10 +162,10 @@ static int lift(struct documents *v, const json_t *due, struct bwl_err *e)
 		return r;
 	bwl_journal_look(bwl_journal_dir(p->ctl->drill), &j);
 	if (j.state != BWL_JOURNAL_OK && j.state != BWL_JOURNAL_OFF) {
-		bwl_fail(
-			e, EIO,
-			"nothing is lifted, for the journal does not tell when it was stopped or clamped: %.200s",
-			j.why);
+		bwl_fail(e, EIO,
+			 "nothing is lifted: the journal does not show when this tray was stopped "
+			 "or clamped: %.200s",
+			 j.why);
 		r = bwl_hint(e, "bwlimit-ctl journal init");
 	}
 	if (!r && has_word(words, "stop") && bwl_is_stopped(p) &&
@@ -184,8 +187,11 @@ static int is_clock_right(const struct documents *v, struct bwl_err *e)
 
 	if (!why)
 		return 0;
-	bwl_fail(e, EIO, "%s: whether it was closed before people signed is not known", why);
-	return bwl_hint(e, "set the clock; within a minute it is opened");
+	bwl_fail(e, EIO,
+		 "%s: cannot tell whether it was closed before the document was "
+		 "signed",
+		 why);
+	return bwl_hint(e, "set the clock; it opens within a minute");
 }
 
 void docs_do_due(struct documents *v)

@@ -21,7 +21,10 @@ void docs_rebuild(struct documents *v)
 
 	docs_terms_free(&v->terms);
 	if (v->docs.m && docs_terms(&v->docs, &v->terms, &e) && e.code != ENOENT)
-		agent_later(LOG_ERR, "documents", "what holds cannot be read: %s", e.text);
+		agent_later(LOG_ERR, "documents",
+			    "the documents in force cannot be read: "
+			    "%s",
+			    e.text);
 }
 
 void docs_reload(struct documents *v)
@@ -47,7 +50,7 @@ static void tell_why(struct documents *v, const char *why)
 	if (*why)
 		agent_later(LOG_ALERT, "offline", "everything is at its floor: %s", why);
 	else
-		agent_later(LOG_NOTICE, "offline", "what signed documents grant is open again");
+		agent_later(LOG_NOTICE, "offline", "the grants of signed documents are open again");
 }
 
 bool docs_is_withheld(const struct documents *v)
@@ -68,10 +71,10 @@ static void mind_missing(struct documents *v)
 	if (!docs_is_withheld(v) || (v->missed_ns && now - v->missed_ns < REPEAT_NS))
 		return;
 	v->missed_ns = now;
-	agent_later(
-		LOG_ALERT, "withheld",
-		"%s, and %zu more: published, as a signed time says, and held back from this tray",
-		name[0], n - 1);
+	agent_later(LOG_ALERT, "withheld",
+		    "%s and %zu more: published according to a signed time, but withheld from this "
+		    "tray",
+		    name[0], n - 1);
 }
 
 /*
@@ -91,14 +94,13 @@ static void mind_glass(struct documents *v)
 	if (!r)
 		r = bwl_rollback(p, &e);
 	if (r && e.code != ENOENT)
-		agent_later(
-			LOG_ERR, "break-glass",
-			"the policy that broke the glass was revoked, and cannot be taken back: %s",
-			e.text);
+		agent_later(LOG_ERR, "break-glass",
+			    "the break-glass policy was revoked, but cannot be rolled back: %s",
+			    e.text);
 	else if (!r)
-		agent_later(
-			LOG_ALERT, "break-glass",
-			"the policy that broke the glass was revoked; the one before it is in force again");
+		agent_later(LOG_ALERT, "break-glass",
+			    "the break-glass policy was revoked; the policy before it is in force "
+			    "again");
 }
 
 /*

@@ -204,7 +204,10 @@ static int put_grants(const struct docs *s, const struct docs_one *policy,
 	int r = 0;
 
 	if (gone) {
-		bwl_fail(e, ENODATA, "the grant %s was taken, and its bytes are gone", gone->name);
+		bwl_fail(e, ENODATA,
+			 "the grant %s was accepted, but its bytes are "
+			 "gone",
+			 gone->name);
 		return bwl_hint(e, "publish it again, or a newer version of it");
 	}
 	for (size_t i = 0; i < n; i++)
@@ -268,7 +271,7 @@ int docs_terms(const struct docs *s, struct docs_terms *ret, struct bwl_err *e)
 
 	*ret = (struct docs_terms){ .policy = docs_policy(s) };
 	if (!ret->policy)
-		return bwl_fail(e, ENOENT, "no signed policy holds");
+		return bwl_fail(e, ENOENT, "no signed policy is valid");
 	r = docs_hold(s, ret->policy, NULL, &ret->holding, e);
 	ret->any = !r;
 	if (!r)
@@ -344,7 +347,7 @@ static struct docs_end lease_end(struct docs *s, const struct docs_terms *t,
 	} else if (!s->leased.end_ns) {
 		return (struct docs_end){ 0, "the policy has no lease yet", false };
 	} else if (s->leased.end_ns > c->boot_ns + 2 * SECOND) {
-		return (struct docs_end){ 0, "the lease is over by the signed time", false };
+		return (struct docs_end){ 0, "the lease has ended by the signed time", false };
 	}
 	at_ns = s->leased.end_ns;
 	return (struct docs_end){ at_ns > c->boot_ns ? at_ns : 0, "the lease ends", true };
@@ -364,13 +367,14 @@ struct docs_end docs_end(struct docs *s, const struct docs_terms *t, const struc
 	if (!t->any && docs_is_expelled(s))
 		return (struct docs_end){ 0, "this tray is expelled", false };
 	if (!t->any)
-		return (struct docs_end){ 0, "no signed policy holds", false };
+		return (struct docs_end){ 0, "no signed policy is valid", false };
 	if (t->holding.pol->lease_ns)
 		end = lease_end(s, t, c);
 	sooner(&end, fresh_until(s, t, c),
 	       docs_missing(s, NULL, 0)
-		       ? "a document that closes was published, and has not come for `offline_for`: somebody holds it back"
-		       : "no signed time came for `offline_for`");
+		       ? "a document that closes was published but has not arrived for "
+			 "`offline_for`: it is being withheld"
+		       : "no signed time arrived for `offline_for`");
 	sooner(&end, at(c, docs_now(s, c), t->holding.h.not_after_s), "the signed policy ends");
 	return end;
 }
@@ -412,7 +416,7 @@ int docs_text(const struct docs *s, const struct docs_clock *c, char **ret, size
 	if (f && fclose(f) && !r)
 		r = -ENOMEM;
 	if (r)
-		bwl_fail(e, -r, "cannot write the policy down: %s", strerror(-r));
+		bwl_fail(e, -r, "cannot write the policy to disk: %s", strerror(-r));
 	docs_terms_free(&t);
 	return r;
 }

@@ -47,9 +47,9 @@ static void too_few(const struct docs_verdict *v, const struct bwl_widened *w, s
 	for (size_t i = 0; i < kept && i < 3; i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "; " : "",
 			 bwl_widening_text(&w->item[kept - 1 - i], text));
-	bwl_fail(e, EKEYREJECTED, "the %s %s widens, and is signed by %u: %s",
+	bwl_fail(e, EKEYREJECTED, "the %s %s widens, but is signed by only %u: %s",
 		 bwl_signed_word(v->d.type), v->d.terms.name, v->d.people, list);
-	bwl_hint(e, "bwlimit-ctl approve, by somebody else");
+	bwl_hint(e, "bwlimit-ctl approve, by another person");
 	refuse(e, EKEYREJECTED, "signed-widens");
 }
 
@@ -70,10 +70,10 @@ static int widens(const struct docs *s, struct docs_verdict *v, const struct doc
 	was.nclosed = json_array_size(opens);
 	json_array_foreach(lifts, i, name) closed[was.nclosed++] = json_string_value(name);
 	if (was.nclosed && v->d.terms.issued_s <= bwl_memory_closed(s->m)) {
-		bwl_fail(
-			e, ESTALE,
-			"the %s %s opens what a revocation closed after it was signed: sign it anew",
-			bwl_signed_word(v->d.type), v->d.terms.name);
+		bwl_fail(e, ESTALE,
+			 "the %s %s opens what a revocation closed after it was signed: sign a new "
+			 "one",
+			 bwl_signed_word(v->d.type), v->d.terms.name);
 		return refuse(e, ESTALE, "signed-old");
 	}
 	v->widens = bwl_widens(&was, &to->h, &w);
@@ -105,10 +105,10 @@ static int check_policy(const struct docs_verdict *v, const struct docs_holding 
 {
 	if (!to->pol->lease_ns || bwl_payload_text(v->d.body, "lease_most"))
 		return 0;
-	bwl_fail(
-		e, EBADMSG,
-		"the policy %s has `lease`, and its document no `lease_most`: nobody could renew it",
-		v->d.terms.name);
+	bwl_fail(e, EBADMSG,
+		 "the policy %s has `lease`, but its document has no `lease_most`: the lease could "
+		 "not be renewed",
+		 v->d.terms.name);
 	return refuse(e, EBADMSG, "signed-malformed");
 }
 
@@ -128,7 +128,8 @@ static int is_newer(const struct docs *s, const struct docs_verdict *v, struct b
 		     !strcmp(v->d.terms.name, o->d.terms.name)))
 			continue;
 		bwl_fail(e, ESTALE,
-			 "the policy %s was signed before the policy %s, which holds: sign it anew",
+			 "the policy %s was signed before the policy %s, which is in force: sign "
+			 "a new one",
 			 v->d.terms.name, o->d.terms.name);
 		return refuse(e, ESTALE, "signed-old");
 	}
@@ -185,13 +186,14 @@ static int judge_grant(const struct docs *s, struct docs_verdict *v, struct bwl_
 	int r;
 
 	if (!policy) {
-		bwl_fail(e, ENOENT, "the grant %s: no signed policy holds that it could be of",
+		bwl_fail(e, ENOENT, "the grant %s: no signed policy is in force that it could belong to",
 			 v->d.terms.name);
 		return refuse(e, ENOENT, "signed-bounds");
 	}
 	if (v->d.terms.issued_s < policy->d.terms.issued_s) {
 		bwl_fail(e, ESTALE,
-			 "the grant %s was signed before the policy %s, which holds: sign it anew",
+			 "the grant %s was signed before the policy %s, which is in force: sign a "
+			 "new one",
 			 v->d.terms.name, policy->d.terms.name);
 		return refuse(e, ESTALE, "signed-old");
 	}
@@ -267,7 +269,8 @@ int docs_judge_more(const struct docs *s, struct docs_verdict *v, const struct d
 {
 	if (bwl_payload_yes(v->d.body, "break_glass")) {
 		bwl_fail(e, EBADMSG,
-			 "the %s %s breaks glass: that is for people who stand at the tray",
+			 "the %s %s breaks glass: that is done at the tray: bwlimit-ctl "
+			 "break-glass",
 			 bwl_signed_word(v->d.type), v->d.terms.name);
 		return refuse(e, EBADMSG, "signed-bounds");
 	}

@@ -156,11 +156,11 @@ int docs_receive(struct documents *v, const char *key, const char *bytes, size_t
 
 	*ret_wait = false;
 	if (v->damaged || !v->docs.m) {
-		bwl_fail(
-			e, ENOENT,
-			v->damaged ? BWL_MEMORY
-				" is damaged: nothing is above the floor until this tray is enrolled anew"
-				   : "no root is enrolled here");
+		bwl_fail(e, ENOENT,
+			 v->damaged ? BWL_MEMORY
+				 " is damaged: everything stays at its floor until this tray is "
+				 "enrolled again"
+				    : "no root is enrolled here");
 		return bwl_hint(e, "bwlimit-ctl enrol ROOT ENROLMENT --sha256 HEX");
 	}
 	r = docs_judge(&v->docs, bytes, len, &c, &d, e);
@@ -178,7 +178,7 @@ int docs_receive(struct documents *v, const char *key, const char *bytes, size_t
 		snprintf(taken, sizeof(taken), "%s/%s", bwl_signed_word(d.d.type), d.d.terms.name);
 		forget_refusal(v, taken);
 		agent_later(d.d.type == BWL_SIGNED_TIMESTAMP ? LOG_INFO : LOG_NOTICE, "documents",
-			    "%s, version %llu: taken, signed by %u%s", taken,
+			    "%s, version %llu: accepted, signed by %u%s", taken,
 			    (unsigned long long)d.d.terms.version, d.d.people,
 			    d.waits ? "; it waits for a rollout" : "");
 		docs_mind_end(v);

@@ -28,7 +28,7 @@ void docs_answer_unsettled(int fd)
 {
 	struct bwl_err e = { 0 };
 
-	bwl_fail(&e, EAGAIN, "it is taken, and nobody could wait until it is in force");
+	bwl_fail(&e, EAGAIN, "it is accepted, but cannot be awaited until it is in force");
 	bwl_hint(&e, "bwlimit-ctl status");
 	e.id = "not-in-force";
 	docs_answer(fd, &e);
@@ -42,10 +42,10 @@ static int bytes_of(const json_t *ask, int doc, char **ret, size_t *ret_len, str
 	int r;
 
 	if (doc < 0)
-		return bwl_fail(e, EBADMSG, "no document came with it");
+		return bwl_fail(e, EBADMSG, "the document is missing");
 	if (!json_is_integer(size) || json_integer_value(size) <= 0 ||
 	    json_integer_value(size) > (json_int_t)BWL_SIGNED_BYTES_MOST)
-		return bwl_fail(e, EBADMSG, "not understood: size");
+		return bwl_fail(e, EBADMSG, "wrong size of the request");
 	*ret_len = (size_t)json_integer_value(size);
 	r = policy_ask_map(doc, *ret_len, &at, e);
 	if (r)
@@ -124,9 +124,9 @@ static int enrol(struct documents *v, const char *bytes, size_t len, const char 
 	if (!enrolment)
 		return docs_receive(v, "root", root, strlen(root), &wait, e);
 	if (bwl_pending_ns(v->pins, bwl_now_ns())) {
-		bwl_fail(
-			e, EBUSY,
-			"a policy is on trial, and the one that it would return to was never checked against signed documents");
+		bwl_fail(e, EBUSY,
+			 "a policy is on trial, but the policy it would return to was never "
+			 "checked against signed documents");
 		return bwl_hint(e, "bwlimit-ctl policy confirm, or policy rollback");
 	}
 	r = bwl_memory_begin(v->a->state_dir, root, enrolment, sha256, docs_clock_now().wall_s, &m,
@@ -148,7 +148,7 @@ static void order_enrol(struct documents *v, int fd, int doc, const json_t *ask)
 	struct bwl_err e = { 0 };
 	size_t len;
 	int r = is_root(fd) ? bytes_of(ask, doc, &bytes, &len, &e)
-			    : bwl_fail(&e, EPERM, "that is for root to order");
+			    : bwl_fail(&e, EPERM, "only root may do this");
 
 	if (!r)
 		r = enrol(v, bytes, len, json_string_value(json_object_get(ask, "sha256")), &e);
@@ -177,7 +177,10 @@ void docs_said(void *arg, int fd, int document_fd, const char *line, size_t len,
 	} else if (!strcmp(verb, "enrol")) {
 		order_enrol(v, fd, doc, ask);
 	} else {
-		line_refuse(fd, "bwlimitd knows no such word: is it of another version?", NULL);
+		line_refuse(fd,
+			    "bwlimitd does not know this request: is it another "
+			    "version?",
+			    NULL);
 		close(fd);
 	}
 }

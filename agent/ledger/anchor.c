@@ -184,15 +184,16 @@ static int unanswered(struct anchor *a, const struct ledger *l, const struct bwl
 	if (a->proven) {
 		a->step = HELD;
 		tell(a, why->text,
-		     "the ledger's counter is not raised: what is spent meanwhile an old copy would give back; tried again every second");
+		     "the ledger's counter is not raised: an old copy would give back what is "
+		     "spent meanwhile; retried every second");
 		return 0;
 	}
 	if (a->mode == ANCHOR_AUTO && (a->is_new || !row_of(l))) {
 		if (strcmp(a->told, why->text))
-			agent_log(
-				LOG_NOTICE, "tpm",
-				"%s; so an old copy of the whole ledger, put in place while this machine is off, would not be found out; tried again every minute",
-				why->text);
+			agent_log(LOG_NOTICE, "tpm",
+				  "%s; so an old copy of the whole ledger, put in place while this "
+				  "machine is off, would not be detected; retried every minute",
+				  why->text);
 		snprintf(a->told, sizeof(a->told), "%s", why->text);
 		a->step = LOOSE;
 		a->loose = true;
@@ -201,9 +202,9 @@ static int unanswered(struct anchor *a, const struct ledger *l, const struct bwl
 	}
 	a->step = UNKNOWN;
 	tell(a, why->text,
-	     row_of(l)
-		     ? "the ledger is bound to its counter: no volume is released until it answers; for good without it: --tpm none"
-		     : "--tpm required: no volume is released until it answers");
+	     row_of(l) ? "the ledger is bound to its counter: no volume is released until the TPM "
+			 "answers; to do without it for good: --tpm none"
+		       : "--tpm required: no volume is released until the TPM answers");
 	return -EINPROGRESS;
 }
 
@@ -289,23 +290,27 @@ static int not_believed(struct bwl_err *e, const struct ledger_row *row, const s
 	if (!row)
 		return bwl_fail(
 			e, EUCLEAN,
-			"the TPM has a counter for a ledger, and this one knows nothing of it: a copy from before, or another machine's");
+			"the TPM has a counter for a ledger, but this ledger does not know it: an "
+			"earlier copy, or another machine's");
 	if (!s->has_index)
 		return bwl_fail(
 			e, EUCLEAN,
-			"the TPM has no counter for this ledger: it was cleared, or it is another TPM");
+			"the TPM has no counter for this ledger: the TPM was cleared, or it is "
+			"another TPM");
 	if (memcmp(row->slice, s->tag, TPM_TAG))
 		return bwl_fail(
 			e, EUCLEAN,
-			"the TPM's counter is of another ledger: another TPM, or a copy from before it was bound anew");
+			"the TPM's counter belongs to another ledger: another TPM, or a copy from "
+			"before the ledger was bound again");
 	if (epoch < count)
 		return bwl_fail(
 			e, EUCLEAN,
-			"the ledger is of epoch %llu and the TPM counts %llu: it is an old copy",
+			"the ledger is at epoch %llu but the TPM counts %llu: the ledger is an "
+			"old copy",
 			epoch, count);
 	return bwl_fail(
 		e, EUCLEAN,
-		"the ledger is of epoch %llu and the TPM counts only %llu: it is another TPM's",
+		"the ledger is at epoch %llu but the TPM counts only %llu: it is another TPM",
 		epoch, count);
 }
 
@@ -352,7 +357,7 @@ static int on_raised(struct anchor *a, struct ledger *l, const struct tpm_state 
 	snprintf(a->era, sizeof(a->era), "%s", era);
 	if (other && !a->binding)
 		agent_log(LOG_WARNING, "tpm",
-			  "somebody else raised the ledger's counter: %llu, not %llu",
+			  "another program raised the ledger's counter: %llu, not %llu",
 			  (unsigned long long)s->count, (unsigned long long)a->epoch);
 	if (other || a->binding) {
 		a->epoch = s->count;
@@ -414,7 +419,7 @@ static int look_after(struct anchor *a, struct ledger *l, const char *era, bool 
 	/* So that an old copy never gives back what was spent for longer than this. */
 	if (!r && a->epoch != a->count && bwl_now_ns() - a->wrote_ns > 2 * a->every_ns) {
 		tell(a, "the ledger's counter could not be raised for too long",
-		     "no volume is released further until the TPM answers");
+		     "no more volume is released until the TPM answers");
 		return -EINPROGRESS;
 	}
 	return r;
@@ -430,9 +435,9 @@ static int go_without(struct anchor *a, struct ledger *l, struct bwl_err *e)
 		a->binding = false;
 		if (write_row(a, l, "none", e))
 			return -EAGAIN;
-		agent_log(
-			LOG_ALERT, "tpm",
-			"the ledger was bound to a TPM's counter and is no longer: --tpm none; an old copy of it would not be found out");
+		agent_log(LOG_ALERT, "tpm",
+			  "the ledger is no longer bound to a TPM's counter (--tpm none): an old "
+			  "copy of it would not be detected");
 	}
 	a->step = LOOSE;
 	return 0;

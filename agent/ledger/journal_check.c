@@ -47,9 +47,8 @@ static void bind_to(struct judge *g, const struct bwl_journal_bound *b)
 	if (!r)
 		return;
 	snprintf(text, sizeof(text),
-		 "the journal of what was closed cannot be bound to the TPM's counter: %s",
-		 strerror(-r));
-	tell(g, text, "after a reboot everything is closed, unless it could be by then");
+		 "the journal of closures cannot be bound to the TPM's counter: %s", strerror(-r));
+	tell(g, text, "after a reboot everything is closed, unless the journal is bound by then");
 }
 
 /* What is bound to the epoch before. Anything else is judged first. */
@@ -111,16 +110,16 @@ static bool is_old(const struct judge *g, const struct anchor *a, const struct l
 	if (!g->judged && !r && !bwl_journal_fits(dir_of(g), &b, now->tag, anchor_count(a), why))
 		return true;
 	if (row && !bwl_journal_has(dir_of(g), row->spent, (const uint8_t *)row->slice)) {
-		snprintf(
-			why, BWL_JOURNAL_WHY,
-			"it ends at %llu, and the ledger, which a TPM's counter is bound to, knows another %llu: an old copy",
-			(unsigned long long)now->seq, (unsigned long long)row->spent);
+		snprintf(why, BWL_JOURNAL_WHY,
+			 "it ends at %llu, but the ledger, which is bound to a TPM's counter, "
+			 "knows another record %llu: an old copy",
+			 (unsigned long long)now->seq, (unsigned long long)row->spent);
 		return true;
 	}
 	if (g->judged || !r || row || !anchor_took_over(a))
 		return false;
 	snprintf(why, BWL_JOURNAL_WHY,
-		 "the TPM has a counter, and neither ledger nor journal are bound to it");
+		 "the TPM has a counter, but neither ledger nor journal is bound to it");
 	return true;
 }
 
@@ -147,10 +146,11 @@ static void refuse(struct judge *g, const struct ledger_row *row, struct bwl_jou
 	bwl_revoke(g->pins, NULL, NULL);
 	if (bwl_journal_set_aside(dir_of(g), &e))
 		agent_log(LOG_ALERT, "journal", "%s", e.text);
-	agent_log(
-		LOG_ALERT, "journal",
-		"the journal of what was closed cannot be trusted: %s; everything is stopped and revoked: bwlimit-ctl journal init, stop --off, and grant NAME for each that may send",
-		why);
+	agent_log(LOG_ALERT, "journal",
+		  "the journal of closures cannot be trusted: %s; everything is stopped and "
+		  "revoked: bwlimit-ctl journal init, stop --off, and grant NAME for each that may "
+		  "send",
+		  why);
 	b->seq = row && row->spent > b->seq ? row->spent : b->seq + 1;
 	memset(b->digest, 0, sizeof(b->digest));
 }
@@ -158,7 +158,7 @@ static void refuse(struct judge *g, const struct ledger_row *row, struct bwl_jou
 static void release(struct judge *g, const char *why)
 {
 	if (bwl_journal_is_unjudged(g->pins))
-		agent_log(LOG_NOTICE, "journal", "%s: what it leaves open passes", why);
+		agent_log(LOG_NOTICE, "journal", "%s: whatever it leaves open passes", why);
 	bwl_journal_judged(g->pins);
 	g->judged = true;
 	g->waits_ns = 0;
@@ -200,8 +200,10 @@ static void say_waiting(struct judge *g)
 		g->waits_ns = bwl_now_ns();
 	if (bwl_now_ns() - g->waits_ns > WAIT_NS)
 		tell(g,
-		     "whether the journal of what was closed is an old copy is not known before the TPM answers",
-		     "nothing passes until then; for good without it: --tpm none, or bwlimit-ctl stop and stop --off");
+		     "cannot tell whether the journal of closures is an old copy before the TPM "
+		     "answers",
+		     "nothing passes until then; to do without the TPM for good: --tpm none; for "
+		     "now: bwlimit-ctl stop, then stop --off");
 }
 
 int judge_run(struct judge *g, struct anchor *a, struct ledger *l, const char *era,
@@ -216,7 +218,7 @@ int judge_run(struct judge *g, struct anchor *a, struct ledger *l, const char *e
 	if (!dir_of(g) || anchor_is_off(a)) {
 		if (dir_of(g) && !g->judged)
 			bwl_journal_unbind(dir_of(g));
-		release(g, "no TPM is asked about the journal");
+		release(g, "the journal is not checked against a TPM");
 		return 0;
 	}
 	if (!anchor_holds(a)) {
@@ -225,6 +227,6 @@ int judge_run(struct judge *g, struct anchor *a, struct ledger *l, const char *e
 	}
 	r = judge(g, a, l, era, e);
 	if (!r)
-		release(g, "the journal is the one that the TPM's counter vouches for");
+		release(g, "the TPM's counter confirms the journal");
 	return r;
 }

@@ -174,7 +174,7 @@ static int read_row(struct ledger *l, sqlite3_stmt *s, struct bwl_err *e)
 
 	if (read_text(s, 0, r.key, sizeof(r.key)) || read_text(s, 1, r.era, sizeof(r.era)) ||
 	    sqlite3_column_bytes(s, 5) != sizeof(r.slice) || sqlite3_column_bytes(s, 7) != SUM)
-		return bwl_fail(e, EUCLEAN, "ledger.db: a row is not of its shape");
+		return bwl_fail(e, EUCLEAN, "ledger.db: a row is malformed");
 	r.spent = (uint64_t)sqlite3_column_int64(s, 2);
 	r.slice_ns = (uint64_t)sqlite3_column_int64(s, 3);
 	r.at_ns = (uint64_t)sqlite3_column_int64(s, 4);
@@ -210,14 +210,14 @@ static int read_meta(struct ledger *l, struct bwl_err *e)
 			       NULL))
 		return db_fail(l->db, "cannot read", e);
 	if (sqlite3_step(s) != SQLITE_ROW || sqlite3_column_bytes(s, 2) != SUM)
-		return bwl_fail(e, EUCLEAN, "ledger.db: it has no head");
+		return bwl_fail(e, EUCLEAN, "ledger.db: the head row is missing");
 	l->seq = (uint64_t)sqlite3_column_int64(s, 1);
 	sum_meta(l->seq, l->total, (uint64_t)l->n, sum);
 	if (sqlite3_column_int(s, 0) != VERSION)
-		return bwl_fail(e, EUCLEAN, "ledger.db: of another version");
+		return bwl_fail(e, EUCLEAN, "ledger.db: another version");
 	if (memcmp(sum, sqlite3_column_blob(s, 2), SUM))
 		return bwl_fail(e, EUCLEAN,
-				"ledger.db: rows are missing, or are of different commits");
+				"ledger.db: rows are missing, or belong to different commits");
 	return 0;
 }
 
@@ -299,7 +299,8 @@ static int open_db(const char *dir, struct ledger *l, bool is_new, struct bwl_er
 	if (!r && l->seq < last)
 		r = bwl_fail(
 			e, EUCLEAN,
-			"ledger.db is at commit %llu, and %llu was written: it was cut, or is an old copy",
+			"ledger.db is at commit %llu, but %llu was written: it was cut, or is an "
+			"old copy",
 			(unsigned long long)l->seq, (unsigned long long)last);
 	return r ? r : prepare(l, e);
 }

@@ -27,18 +27,18 @@ const char *memory_judge(const struct memory_seen *s, const struct memory_known 
 	if (s->state == MEMORY_DAMAGED)
 		return "it is damaged";
 	if (!k->row && s->state == MEMORY_NONE)
-		return k->enrolled ? "it was taken away" : NULL;
+		return k->enrolled ? "it was removed" : NULL;
 	if (!k->row)
 		return k->took_over && !k->began
-			       ? "the TPM knows of a ledger before this one, and nobody of what that one knew"
+			       ? "the TPM knows an earlier ledger, and what that one knew is lost"
 			       : NULL;
 	if (s->state == MEMORY_NONE)
-		return "it was taken away";
+		return "it was removed";
 	was = bound_of(k->row);
 	if (bwl_memory_is_older(&was, &s->bound))
 		return "it is an old copy: the ledger knows a newer one";
 	if (!bwl_memory_is_begun(&was, &s->bound) && s->glass < k->row->slice[GLASS])
-		return "what has broken the glass was taken away, or is an old copy";
+		return "the record of broken glass was removed, or is an old copy";
 	return NULL;
 }
 
@@ -94,11 +94,12 @@ static void close_all(struct memory_check *c, const char *why)
 		return;
 	c->lost = true;
 	c->told_ns = now;
-	agent_log(
-		LOG_ALERT, "memory",
-		"%s/" BWL_MEMORY
-		": what was accepted of signed documents cannot be trusted: %s; nothing is above the floor until two people enrol this tray anew, by a newer enrolment (docs/fleet.md)",
-		c->dir, why);
+	agent_log(LOG_ALERT, "memory",
+		  "%s/" BWL_MEMORY
+		  ": the record of accepted signed documents cannot be trusted: %s; everything "
+		  "stays at its floor until two people enrol this tray again, by a newer enrolment "
+		  "(docs/fleet.md)",
+		  c->dir, why);
 }
 
 /* Two people have signed that this tray begins anew: the clamp is over, whoever's it was. */
@@ -113,7 +114,7 @@ static void open_again(struct memory_check *c)
 	bwl_unclamp(c->pins);
 	bwl_enrolled_clear(c->pins, BWL_MEMORY_LOST);
 	c->lost = false;
-	agent_log(LOG_NOTICE, "memory", "this tray was enrolled anew: the clamp is over");
+	agent_log(LOG_NOTICE, "memory", "this tray was enrolled again: the clamp is lifted");
 }
 
 static int record(struct memory_check *c, struct ledger *l, const struct ledger_row *was,

@@ -49,17 +49,19 @@ static void tell(struct ledger_part *v, const struct bwl_err *e)
 		return;
 	snprintf(v->told, sizeof(v->told), "%s", e->text);
 	v->told_ns = now;
-	agent_log(
-		LOG_ALERT, "ledger",
-		"%s; no volume is released further until it can be written (disk full, read-only or failing: see %s)",
-		e->text, v->state_dir);
+	agent_log(LOG_ALERT, "ledger",
+		  "%s; no more volume is released until it can be written (disk full, read-only or "
+		  "failing: see %s)",
+		  e->text, v->state_dir);
 }
 
 static void tell_set_aside(const struct ledger_part *v, const struct bwl_err *e)
 {
 	agent_log(
 		LOG_ALERT, "ledger",
-		"the ledger cannot be trusted: %s; it is set aside as %s/ledger.db.bad and begun anew from the maps, which forget nothing before a reboot; volumes that neither knows count as spent until bwlimit-ctl grant NAME volume +V",
+		"the ledger cannot be trusted: %s; it is set aside as %s/ledger.db.bad and a new "
+		"one is started from the maps, which forget nothing before a reboot; volumes that "
+		"neither knows count as spent until bwlimit-ctl grant NAME volume +V",
 		e->text, v->state_dir);
 }
 
@@ -224,7 +226,7 @@ void agent_ledger_tick(struct agent *a, void *part)
 	v->told_stuck = stuck;
 	if (stuck)
 		agent_log(LOG_ALERT, "ledger",
-			  "the disk does not answer: no volume is released further");
+			  "the disk does not answer: no more volume is released");
 	else
 		agent_log(LOG_NOTICE, "ledger", "the disk answers again");
 }

@@ -103,8 +103,10 @@ static void put_in_maps(struct releases *m, struct tracked *t, const struct ledg
 	release_of(m, t)->unknown_bytes = 0;
 	m->count.restored++;
 	t->ready = true;
-	agent_log(LOG_INFO, "ledger", "%s: %llu bytes count as spent, as the ledger has it", t->key,
-		  (unsigned long long)row->spent);
+	agent_log(LOG_INFO, "ledger",
+		  "%s: %llu bytes count as spent, according to the "
+		  "ledger",
+		  t->key, (unsigned long long)row->spent);
 }
 
 /* In these very maps a row is never behind its release: it would be an old copy's. */
@@ -116,7 +118,8 @@ static int check(const struct releases *m, const struct tracked *t, const struct
 	if (!released_is_bytes(released) || row->spent >= released)
 		return 0;
 	return bwl_fail(e, EUCLEAN,
-			"the ledger has %llu bytes of %s, and has released %llu: it is an old copy",
+			"the ledger has %llu bytes of %s, but %llu were released: it is an old "
+			"copy",
 			(unsigned long long)row->spent, t->key, (unsigned long long)released);
 }
 
@@ -143,7 +146,8 @@ static int find_others(struct releases *m, struct ledger *l, uint32_t *ret_n, st
 			m->count.unknown++;
 			agent_log(
 				LOG_WARNING, "ledger",
-				"%s: neither maps nor ledger know its past: it counts as spent; bwlimit-ctl grant NAME volume +V gives V",
+				"%s: neither maps nor ledger know its past use: its volume counts "
+				"as spent; bwlimit-ctl grant NAME volume +V gives it V",
 				t->key);
 		}
 	}

@@ -59,7 +59,7 @@ static int begin(int fd, const char *dir, struct bwl_err *e)
 		r = write_record(fd, 0);
 	if (!r && (fsync(fd) || folder < 0 || fsync(folder)))
 		r = -errno;
-	return r ? bwl_fail(e, -r, "ledger.seq: cannot be begun: %s", strerror(-r)) : 0;
+	return r ? bwl_fail(e, -r, "ledger.seq: cannot be created: %s", strerror(-r)) : 0;
 }
 
 static int read_last(int fd, uint64_t *ret, struct bwl_err *e)

@@ -141,7 +141,7 @@ static void on_neighbour(struct tamper *t, const struct nlmsghdr *h)
 			continue;
 		if (memcmp(x->mac, n.mac, 6)) {
 			snprintf(text, sizeof(text),
-				 "a neighbour at %.15s is now %02x:%02x:%02x:%02x:%02x:%02x",
+				 "a neighbour on %.15s is now %02x:%02x:%02x:%02x:%02x:%02x",
 				 t->pins->dev[port].name, n.mac[0], n.mac[1], n.mac[2], n.mac[3],
 				 n.mac[4], n.mac[5]);
 			memcpy(x->mac, n.mac, 6);
@@ -175,7 +175,10 @@ static void ask_for_links(struct tamper *t)
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP } };
 
 	if (send(t->news, &ask, sizeof(ask), 0) < 0)
-		agent_later(LOG_ERR, "tamper", "cannot ask for the links: %s", strerror(errno));
+		agent_later(LOG_ERR, "tamper",
+			    "cannot list the network devices: "
+			    "%s",
+			    strerror(errno));
 }
 
 static void close_sensors(struct tamper *t)
@@ -224,7 +227,7 @@ static void look_at_chassis(struct tamper *t)
 
 		if (v) {
 			now = true;
-			snprintf(where, sizeof(where), "%s says %ld", t->sensor[i].path, v);
+			snprintf(where, sizeof(where), "%s reads %ld", t->sensor[i].path, v);
 		}
 	}
 	if (now && !t->intruded)
@@ -291,7 +294,7 @@ int agent_tamper_start(struct agent *a, void **ret_part, struct bwl_err *e)
 		return r;
 	t->news = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
 	if (t->news < 0 || bind(t->news, (struct sockaddr *)&at, sizeof(at)))
-		return bwl_fail(e, errno, "cannot listen to the kernel's news: %s",
+		return bwl_fail(e, errno, "cannot subscribe to the kernel's notifications: %s",
 				strerror(errno));
 	r = agent_thread_start(&t->thread, run, t, e);
 	if (!r)

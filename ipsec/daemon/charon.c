@@ -114,8 +114,8 @@ static void say(struct keep *k, const char *what, const char *peer, const struct
 	}
 	printf("%s %s%s%s", when, what, peer ? " " : "", peer ? peer : "");
 	if (l)
-		printf(": %u connections, %u unloaded, %u left out because they are revoked",
-		       l->connections, l->unloaded, l->revoked);
+		printf(": %u connections, %u unloaded, %u left out because revoked", l->connections,
+		       l->unloaded, l->revoked);
 	putchar('\n');
 	fflush(stdout);
 }
@@ -225,7 +225,7 @@ static int with_charon(struct keep *k, struct bwl_vici *v, bool changed, bool *d
 static void tell_file(struct keep *k)
 {
 	if (strcmp(k->file_told.text, k->err.text))
-		bwl_warn("%s: %s; what was read before stays", bwl_desired_name(k->d->file),
+		bwl_warn("%s: %s; the version read before stays", bwl_desired_name(k->d->file),
 			 k->err.text);
 	k->file_told = k->err;
 }

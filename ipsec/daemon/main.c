@@ -21,29 +21,31 @@ static const char usage_text[] =
 	"usage: " PROGRAM " [OPTIONS] track\n"
 	"       " PROGRAM " [OPTIONS] charon [POLICY]\n"
 	"\n"
-	"track   Keeps the data plane informed of the kernel's SAs: an encrypted peer is open while the\n"
-	"        kernel has an SA to its DPU and an IPsec policy that demands it. Prints what opens and\n"
-	"        closes and, on standard error, what must not be there. bwlimitd does the same where it\n"
-	"        runs; this is for a DPU without it: bwlimit-ipsec.service. Ends when the programs are\n"
-	"        detached. Without either, new SAs are not used, and the kernel drops what has none.\n"
-	"charon  Keeps charon at what the policy says: bwlimit-charon.service. Once a second: a charon\n"
-	"        without the policy's connections (it was restarted), a policy, ids, revocations or\n"
-	"        credentials that changed are loaded as `bwlimit-ctl ipsec load` does it; peers without\n"
-	"        an SA are asked, those whose SA is in charon and not in the kernel get new keys, at\n"
-	"        intervals of up to a minute. SAs that a killed charon left are removed once there are\n"
-	"        others with that peer. Prints what it does, and each error once. Waits while there is\n"
-	"        no charon, or no policy in force. Without POLICY it is what bwlimitd accepted last.\n"
+	"track   Keeps the data plane informed of the kernel's SAs: an encrypted peer is open "
+	"while the\n        kernel has an SA to its DPU and an IPsec policy that demands it. "
+	"Prints what opens and\n        closes and, on standard error, what must not be there. "
+	"bwlimitd does the same where it\n        runs; this is for a DPU without it: "
+	"bwlimit-ipsec.service. Ends when the programs are\n        detached. Without either, new "
+	"SAs are not used, and the kernel drops packets that have none.\ncharon  Keeps charon in "
+	"line with the policy: bwlimit-charon.service. Once a second: after a restart\n        of "
+	"charon, or a change of policy, ids, revocations or credentials, it loads the\n        "
+	"connections as `bwlimit-ctl ipsec load` does; it initiates for peers without an SA,\n    "
+	"    and gives new keys to those whose SA is in charon but not in the kernel, at "
+	"intervals\n        of up to a minute. SAs that a killed charon left are removed once "
+	"there are others with\n        that peer. Prints what it does, and each error once. "
+	"Waits while there is no charon,\n        or no policy in force. Without POLICY: what "
+	"bwlimitd accepted last.\n"
 	"\n"
 	"options:\n"
 	"  --pin-dir DIR   the pinned maps (BWLIMIT_PIN_DIR, or " BWL_PIN_DIR ")\n"
 	"  --dir DIR       swanctl's folder: x509, x509ca, x509crl, private, ppk (" BWL_IPSEC_DIR
 	")\n"
 	"  --vici SOCKET   charon's control socket (" BWL_VICI_SOCKET ")\n"
-	"  --timeout TIME  for each answer of charon (10s)\n"
-	"  --json          one JSON object a line on standard output\n"
+	"  --timeout TIME  how long to wait for each answer of charon (10s)\n"
+	"  --json          one JSON object per line on standard output\n"
 	"  --help, --version\n"
 	"\n"
-	"Both end on SIGTERM. Exit codes: 0 told to stop, 1 failed, 2 wrong use.\n"
+	"Both end on SIGTERM. Exit codes: 0 stopped by a signal, 1 failed, 2 wrong usage.\n"
 	"\n"
 	"examples:\n"
 	"  " PROGRAM " charon\n"
@@ -135,11 +137,11 @@ int main(int argc, char **argv)
 	what = optind < argc ? argv[optind] : "";
 	track = !strcmp(what, "track");
 	if (!track && strcmp(what, "charon"))
-		bwl_fail(&e, EINVAL, "'%.32s': track or charon", what);
+		bwl_fail(&e, EINVAL, "'%.32s': must be track or charon", what);
 	else if (argc - optind > (track ? 1 : 2))
 		bwl_fail(&e, EINVAL,
-			 track ? "track takes nothing else"
-			       : "charon: one policy file, or none for the desired policy");
+			 track ? "track takes no further arguments"
+			       : "charon takes one policy file, or none for the desired policy");
 	if (e.code)
 		return wrong_use(&d, &e);
 	d.file = argc - optind > 1 ? argv[argc - 1] : NULL;

@@ -41,7 +41,7 @@ char *bwl_said_sign(const struct bwl_key *k, const char *fleet, const char *tray
 	json_t *o;
 
 	if (!type_of(fleet, tray, type)) {
-		bwl_fail(e, EINVAL, "'%.64s' and '%.64s' are no names of a fleet and a tray", fleet,
+		bwl_fail(e, EINVAL, "'%.64s' and '%.64s': not names of a fleet and a tray", fleet,
 			 tray);
 		return NULL;
 	}
@@ -73,7 +73,7 @@ bool bwl_said_is_signed(const char *bytes, size_t len)
 
 static int no_good(struct bwl_err *e, int code, const char *what)
 {
-	return bwl_fail(e, code, "the signed status is not taken: %s", what);
+	return bwl_fail(e, code, "the signed status is not accepted: %s", what);
 }
 
 /* Its one signature, of that key. */
@@ -93,13 +93,14 @@ static int verify(const uint8_t *pub, const char *type, const json_t *list, cons
 		    sizeof(raw))
 		return no_good(
 			e, EBADMSG,
-			"`signatures` is one {\"keyid\": 64 hex digits, \"sig\": 64 bytes in base64}");
+			"`signatures` must be one {\"keyid\": 64 hex digits, \"sig\": 64 bytes in "
+			"base64}");
 	if (strcmp(id, bwl_key_id(pub, want)) != 0)
 		return no_good(e, EKEYREJECTED,
-			       "another key signed it than the one that its enrolment names");
+			       "it is signed by another key than the one its enrolment names");
 	at = signed_bytes(type, payload, len, &n);
 	if (!bwl_key_verifies(pub, at, n, raw))
-		return no_good(e, EKEYREJECTED, "its signature does not hold");
+		return no_good(e, EKEYREJECTED, "its signature is not valid");
 	return 0;
 }
 
@@ -119,11 +120,11 @@ int bwl_said_open(const uint8_t *pub, const char *fleet, const char *tray, const
 				      (uint8_t *)payload, json_string_length(in) / 4 * 3);
 	}
 	if (n < 0 || json_object_size(o) != 3 || !json_is_string(type))
-		r = no_good(
-			e, EBADMSG,
-			"it is JSON of at most 6144 bytes with the keys payloadType, payload and signatures, and no others");
+		r = no_good(e, EBADMSG,
+			    "must be JSON of at most 6144 bytes with the keys payloadType, payload "
+			    "and signatures, and no others");
 	else if (!type_of(fleet, tray, want) || strcmp(json_string_value(type), want))
-		r = no_good(e, EKEYREJECTED, "it is of another fleet or tray");
+		r = no_good(e, EKEYREJECTED, "it belongs to another fleet or tray");
 	else
 		r = verify(pub, json_string_value(type), json_object_get(o, "signatures"), payload,
 			   (size_t)n, e);

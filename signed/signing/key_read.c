@@ -20,13 +20,16 @@ static int read_file(const char *path, struct bwl_key **ret, struct bwl_err *e)
 		return bwl_fail(e, errno, "cannot read the key %s: %s", path, strerror(errno));
 	if (fstat(fd, &st) || (st.st_mode & 077)) {
 		fclose(f);
-		bwl_fail(e, EPERM, "%s: others than its owner may read or write this key", path);
+		bwl_fail(e, EPERM,
+			 "%s: users other than its owner may read or write this "
+			 "key",
+			 path);
 		return bwl_hint(e, "chmod 600 %s, if nobody has read it", path);
 	}
 	*ret = bwl_key_wrap(PEM_read_PrivateKey(f, NULL, NULL, NULL));
 	fclose(f);
 	ERR_clear_error();
-	return *ret ? 0 : bwl_fail(e, EBADMSG, "%s is no Ed25519 key as PEM", path);
+	return *ret ? 0 : bwl_fail(e, EBADMSG, "%s is not an Ed25519 key in PEM", path);
 }
 
 int bwl_key_read(const char *where, struct bwl_key **ret, struct bwl_err *e)

@@ -45,8 +45,9 @@ int bwl_pin_source(char *uri, char path[static BWL_PIN_PATH], struct bwl_err *e)
 	*path = '\0';
 	if (strstr(uri, "pin-value=")) {
 		bwl_fail(e, EINVAL,
-			 "'pin-value' is the PIN on the command line, which every user here reads");
-		return bwl_hint(e, "leave it out and be asked, or say ?pin-source=file:/PATH");
+			 "'pin-value' puts the PIN on the command line, where every user here can "
+			 "read it");
+		return bwl_hint(e, "leave it out to be asked, or use ?pin-source=file:/PATH");
 	}
 	at = query ? strstr(query, SOURCE) : NULL;
 	if (!at)
@@ -57,7 +58,7 @@ int bwl_pin_source(char *uri, char path[static BWL_PIN_PATH], struct bwl_err *e)
 		value += 5;
 	if (!decode(value, (size_t)(end - value), path))
 		return bwl_fail(e, EINVAL,
-				"'pin-source' is the path of a file, of at most %d bytes",
+				"'pin-source' must be the path of a file, of at most %d bytes",
 				BWL_PIN_PATH - 1);
 	if (*end)
 		memmove(at, end + 1, strlen(end + 1) + 1);
@@ -82,7 +83,10 @@ int bwl_pin_read(const char *path, char ret[static BWL_PIN_MOST], struct bwl_err
 	if (fd < 0 || fstat(fd, &st))
 		return bwl_fail(e, errno, "cannot read the PIN in %s: %s", path, strerror(errno));
 	if (st.st_mode & 077) {
-		bwl_fail(e, EPERM, "%s: others than its owner may read or write this PIN", path);
+		bwl_fail(e, EPERM,
+			 "%s: users other than its owner may read or write this "
+			 "PIN",
+			 path);
 		return bwl_hint(e, "chmod 600 %s, if nobody has read it", path);
 	}
 	n = read(fd, ret, BWL_PIN_MOST - 1);
@@ -101,8 +105,10 @@ int bwl_pin_ask(const char *token, char ret[static BWL_PIN_MOST], struct bwl_err
 
 	if (fd < 0 || tcgetattr(fd, &was)) {
 		bwl_fail(e, ENOTTY,
-			 "the token %s wants its PIN, and there is no terminal to ask at", token);
-		return bwl_hint(e, "say where it is: ?pin-source=file:/PATH, mode 0600");
+			 "the token %s needs its PIN, but there is no terminal to ask for "
+			 "it",
+			 token);
+		return bwl_hint(e, "name a file that has it: ?pin-source=file:/PATH, mode 0600");
 	}
 	quiet = was;
 	quiet.c_lflag &= ~(tcflag_t)ECHO;
@@ -112,5 +118,5 @@ int bwl_pin_ask(const char *token, char ret[static BWL_PIN_MOST], struct bwl_err
 	tcsetattr(fd, TCSAFLUSH, &was);
 	dprintf(fd, "\n");
 	ret[n > 0 ? n : 0] = '\0';
-	return cut(ret, "without which no token signs", e);
+	return cut(ret, "a token does not sign without it", e);
 }

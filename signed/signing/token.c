@@ -71,17 +71,18 @@ static int failed(struct token *t, const char *uri, int code, struct bwl_err *e)
 	}
 	if (t->wrong) {
 		bwl_fail(e, EACCES, "the token %s refuses this PIN", t->name);
-		return t->last ? bwl_hint(e, "one try is left: after it the token locks itself")
-			       : bwl_hint(e, "after a few wrong ones a token locks itself");
+		return t->last ? bwl_hint(e, "one try is left; if it fails, the token locks itself")
+			       : bwl_hint(e, "a token locks itself after a few wrong PINs");
 	}
 	if (t->low) {
-		bwl_fail(
-			e, EACCES,
-			"the token %s was told a wrong PIN, and has %s left: the one in %.128s is not tried",
-			t->name, t->last ? "one try" : "few tries", t->pin_file);
+		bwl_fail(e, EACCES,
+			 "the token %s was given a wrong PIN and has %s left: the one in %.128s is "
+			 "not tried",
+			 t->name, t->last ? "one try" : "few tries", t->pin_file);
 		return bwl_hint(
 			e,
-			"put the right one there; then pkcs11-tool --login with it, by hand, makes the token forget the wrong one");
+			"put the right PIN there; then log in once by hand (pkcs11-tool --login) "
+			"to reset the token's count");
 	}
 	switch (code) {
 	case GNUTLS_E_PARSING_ERROR:
@@ -89,9 +90,8 @@ static int failed(struct token *t, const char *uri, int code, struct bwl_err *e)
 		return bwl_hint(e, "pkcs11:token=NAME;object=NAME (RFC 7512)");
 	case GNUTLS_E_PKCS11_REQUESTED_OBJECT_NOT_AVAILBLE:
 		bwl_fail(e, ENODEV, "there is no token '%.64s'", uri);
-		return bwl_hint(
-			e,
-			"is it plugged in, and its module known to p11-kit? p11-kit list-modules");
+		return bwl_hint(e, "plug it in, and check that p11-kit knows its module: p11-kit "
+				   "list-modules");
 	case GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE:
 		return bwl_fail(e, ENOKEY, "the token has no private key '%.64s'", uri);
 	default:
@@ -109,7 +109,7 @@ static int sign(void *arg, const uint8_t *at, size_t n, uint8_t ret[BWL_SIGNATUR
 
 	if (r < 0)
 		return failed(t, t->name, r, e);
-	r = sig.size == BWL_SIGNATURE ? 0 : bwl_fail(e, EIO, "the token %s does not sign", t->name);
+	r = sig.size == BWL_SIGNATURE ? 0 : bwl_fail(e, EIO, "the token %s cannot sign", t->name);
 	if (!r)
 		memcpy(ret, sig.data, BWL_SIGNATURE);
 	gnutls_free(sig.data);
@@ -132,7 +132,7 @@ static int public_of(struct token *t, const char *uri, uint8_t ret[BWL_PUBLIC], 
 	gnutls_pubkey_t pub;
 
 	if (algorithm != GNUTLS_PK_EDDSA_ED25519)
-		return bwl_fail(e, EBADMSG, "'%.64s' is no Ed25519 key, but %s", uri,
+		return bwl_fail(e, EBADMSG, "'%.64s' is not an Ed25519 key but %s", uri,
 				gnutls_pk_get_name((gnutls_pk_algorithm_t)algorithm));
 	if (gnutls_pubkey_init(&pub))
 		abort();

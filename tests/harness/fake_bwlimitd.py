@@ -67,7 +67,7 @@ def judge(ask, fds):
         except FileNotFoundError:
             return {"error": "no status"}
     if ask.get("verb") != "document" or len(fds) != 1:
-        return {"error": "no document came with it"}
+        return {"error": "the document is missing"}
     if fcntl.fcntl(fds[0], F_GET_SEALS) & SEALS != SEALS:
         return {"error": "not sealed"}
     with open(fds[0], "rb") as f:

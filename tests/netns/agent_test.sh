@@ -65,7 +65,7 @@ check "what was applied by hand stays until the file changes" rate_is sink 70000
 rm -r "$STATE"
 once
 check "an agent that remembers nothing leaves the policy in force alone" rate_is sink 7000000
-check "and says so" grep -q 'other than the desired one' "$LAB_TMP/once"
+check "and says so" grep -q 'is not the desired one' "$LAB_TMP/once"
 
 desire 8mbit 2s
 agent

@@ -125,7 +125,7 @@ later_has add nodad
 ip_in dpu link set hpf9 up
 refute "nor of an address of that very port, IPv4" leaks from_later < <(echo4 10.9.9.1)
 refute "nor IPv6" leaks from_later < <(echo6 fd00:9::1)
-check "verify says that it is up" lab_verify_finds "device hpf9 is up and neither"
+check "verify says that it is up" lab_verify_finds "device hpf9 is up but neither"
 ip_in dpu link set hpf9 down
 
 # A representor that is made anew has the name of a port and no program.
@@ -287,7 +287,7 @@ for f in -4 -6; do
 	ip_in dpu $f rule add pref 0 lookup local
 	check "bwlimitd puts the rules right ($f)" lab_wait_for 5 lab_verifies
 done
-check "and says so" grep -q 'it has been put right' "$LAB_TMP/agent"
+check "and says so" grep -q 'it was repaired' "$LAB_TMP/agent"
 # Without rule 0 and without ours nothing would reach the DPU: what a tool removes comes back.
 for f in -4 -6; do
 	ip_in dpu $f rule flush
@@ -303,9 +303,9 @@ check "detach brings rule 0 back" rules_have "^0:"
 check "and leaves none of ours" rules_lack "^[1-6]:|blackhole"
 check "attach that is told of no management" works attach --fresh-volume --host hpf0 --uplink p0
 check "cuts none" reached
-check "and verify says that it was not named" lab_verify_finds "device mgmt0 is up and neither"
+check "and verify says that it was not named" lab_verify_finds "device mgmt0 is up but neither"
 check "named later, it is management" attach
-check "and verify is clean of that" eval '! lab_verify_finds "device mgmt0 is up and neither"'
+check "and verify is clean of that" eval '! lab_verify_finds "device mgmt0 is up but neither"'
 check "down sets the rules too, before any attach" eval 'works detach && works down --uplink p0 --management mgmt0'
 check "they are there" rules_have "^3:.*not.*iif lo.*blackhole"
 check "and management is reached" reached

@@ -68,7 +68,7 @@ check "twenty frames are lost behind the gate" lab_wait_for 20 lost
 rate='' rule del
 past 20 1514 --bypass
 check "twenty larger ones past it are found by their bytes" \
-	lab_wait_for 30 said 'p0 sent [0-9]* bytes more than passed its last gate; action log'
+	lab_wait_for 30 said 'p0 sent [0-9]* more bytes than passed its last gate; action log'
 refute "and not by their number" said 'p0 sent 20 frames'
 
 was=$(signs)

@@ -154,7 +154,7 @@ check "at once, or later" eval 'sleep 2; lab_silent 2'
 sleep 1.1
 check "one person's enrolment" enrols alice
 refused "is none" signed-untrusted enrolment d2
-check "two people enrol it again" enrols alice,bob
+check "two people must enrol it again" enrols alice,bob
 check "which is taken" give enrolment d2
 check "and it is open" lab_wait_for 10 lab_both 2
 give expulsion d2 "$FLEET/d2.expelled"

@@ -91,8 +91,8 @@ rows=(
 	'policy apply of one peer more|none|policy apply FILE/more.yaml --yes|whose it is: nobody.s -> peer d3'
 	'policy apply of tamper actions that do less|none|policy apply FILE/tame.yaml --yes|tamper: program: revoke -> log'
 	'policy apply of a lower min_charge|none|policy apply FILE/charge.yaml --yes|min_charge: 64 -> 32'
-	'policy apply --confirm of what is tighter, for it returns,|none|policy apply FILE/four.yaml --yes --confirm 60s|it would return by itself to what is wider: peer d1'
-	'policy apply --confirm of what is in force, which all else waits for,|none|policy apply FILE/five.yaml --yes --confirm 60s|would wait until the trial ends'
+	'policy apply --confirm of what is tighter, for it returns,|none|policy apply FILE/four.yaml --yes --confirm 60s|it would return by itself to a wider policy: peer d1'
+	'policy apply --confirm of what is in force, which all else waits for,|none|policy apply FILE/five.yaml --yes --confirm 60s|would have to wait until the trial ends'
 	'policy apply --fresh-volume|none|policy apply FILE/four.yaml --yes --fresh-volume|fresh_volume'
 	'peer set of a higher rate|none|peer set d1 rate 6mbit|peer d1, grant: rate'
 	'peer set of a larger burst|none|peer set d1 burst 2mb|peer d1, grant: burst'
@@ -190,7 +190,7 @@ check "with bwlimitd policy apply of a higher rate is refused" enrolled_widens i
 check "and bwlimitd says so" lab_wait_for 30 said policy 'six.yaml: ordered by.*not applied: this tray is enrolled.*rate: 5'
 check "and the audit log" grep -q 'six.yaml.*this tray is enrolled' <<<"$("$CTL" audit show)"
 desire 6mbit
-check "a file that widens is refused" lab_wait_for 30 said policy '\(this tray is enrolled, where local tools only tighten: peer d1, grant: rate: 5\|no signed policy holds\)'
+check "a file that widens is refused" lab_wait_for 30 said policy '\(this tray is enrolled, where local tools only tighten: peer d1, grant: rate: 5\|no signed policy is valid\)'
 check "status says that it is" lab_wait_for 30 eval '"$LOAD" status --json | jq -e ".desired.refused != null" >/dev/null'
 check "and what was in force stays" rate_is d1 5000000
 does "control: lowered by hand it is lower" peer set d1 rate 4mbit

@@ -109,7 +109,7 @@ agent
 send 300 6000
 check "with room on the disk it flows" lab_wait_for 10 flows
 dd if=/dev/zero of="$STATE/filler" bs=64k >/dev/null 2>&1
-check "with the disk full the log says so" lab_wait_for 20 said alert "no volume is released further"
+check "with the disk full the log says so" lab_wait_for 20 said alert "no more volume is released"
 check "and it stops" lab_wait_for 20 stops
 check "and packets are refused because of it" test "$(refused)" -gt 0
 full=$(arrived)
@@ -122,7 +122,7 @@ check "and the log says so" said notice "written again"
 die # a file that is open for writing keeps a file system from becoming read-only
 mount -o remount,ro "$STATE"
 agent
-check "on a disk that is read-only the log says so" lab_wait_for 20 said alert "no volume is released further"
+check "on a disk that is read-only the log says so" lab_wait_for 20 said alert "no more volume is released"
 check "and it stops" lab_wait_for 20 stops
 mount -o remount,rw "$STATE"
 check "writable again it flows again" lab_wait_for 20 flows

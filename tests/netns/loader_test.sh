@@ -154,7 +154,7 @@ check "verify notices forwarding of IPv4" notices "IPv4 forwarding by the kernel
 lab_sysctl dpu net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=1
 check "verify notices forwarding of IPv6" notices "IPv6 forwarding by the kernel is on"
 lab_sysctl dpu net.ipv6.conf.all.forwarding=0 net.ipv4.conf.p0.forwarding=1
-check "verify notices forwarding of one port" notices "p0 forwards ipv4 by itself"
+check "verify notices forwarding of one port" notices "p0: the kernel forwards ipv4 by itself"
 lab_sysctl dpu net.ipv4.conf.p0.forwarding=0
 lab_sysctl dpu net.ipv4.neigh.p0.unres_qlen_bytes=65536
 check "verify notices packets that may wait for their next hop" notices "neigh/p0/unres_qlen_bytes is 65536"
@@ -166,7 +166,7 @@ check "verify notices a bridge" notices "hpf0 belongs to a bridge"
 ip_in dpu link del br0
 ip_in dpu link set p0 mtu 1400
 check "verify warns of a changed MTU" verify
-check "by name" says "p0 has an MTU of 1400 and had 1500"
+check "by name" says "p0 has an MTU of 1400 but had 1500"
 ip_in dpu link set p0 mtu 1500
 rm "$LAB_PINS/links/bwl_tc_gate_p0"
 lab_wait_for 5 in_status '.ports[0].programs[] | select(.program == "bwl_tc_gate") | .attached | not'
@@ -218,8 +218,8 @@ check "a policy with a peer of mode shape" with_peer "name: d2, addresses: [10.1
 check "verify warns where an uplink has no fq" verify
 check "and says what becomes of it" says "1 peer of mode shape is policed"
 check "a policy with an encrypted peer" with_peer "name: d2, addresses: [10.102.0.0/24], ipsec: { remote: $LAB_VIA4 }"
-check "verify notices that it has no tunnel device" notices "1 peer is encrypted and there is no tunnel device: closed"
-check "and warns that nobody looks after its SAs" says "nobody looks after the SAs of 1 encrypted peer"
+check "verify notices that it has no tunnel device" notices "1 peer is encrypted but there is no tunnel device: closed"
+check "and warns that nobody looks after its SAs" says "nothing tracks the SAs of 1 encrypted peer"
 in_dpu "$CTL" policy apply "$LAB_TMP/policy.yaml" >"$LAB_TMP/out" 2>&1
 check "without it verify is clean" verify
 
@@ -277,7 +277,7 @@ lab_addr host h0 10.7.0.2/24 fd00:7:0::2/64
 lab_addr dpu hpf0 10.7.0.1/24 fd00:7:0::1/64
 ip_in host route add default via 10.7.0.1
 ip_in host -6 route add default via fd00:7:0::1
-check "verify notices a port that was made anew" notices "hpf0 is gone or was made anew"
+check "verify notices a port that was made anew" notices "hpf0 is gone or was created again"
 check "nothing passes it" lab_silent
 check "attach takes it back" attach
 check "traffic passes" lab_wait_for 20 lab_both
@@ -312,7 +312,7 @@ rm "$LAB_PINS/maps/bwl_state_v1"
 check "upgrade refuses a set of maps that is not whole" fails 1 upgrade
 check "verify refuses it" fails 1 verify
 check "attach makes all of them anew" attach
-check "and says so" says "all are made anew"
+check "and says so" says "all maps are made new"
 check "verify is clean" verify
 check "detach sets host ports down" works detach
 check "they are down" ports_down

@@ -62,7 +62,7 @@ sleep 3 # the look that records it is one a second
 
 # --- while it runs, and over restarts and boots, without a TPM
 rm "$STATE/signed.json"
-check "taken away it is an alarm" told 'it was taken away'
+check "taken away it is an alarm" told 'it was removed'
 check "and nothing passes" clamped
 refute "nobody lifts that by hand" ctl heartbeat --lift
 cp "$LAB_TMP/first.json" "$STATE/signed.json"
@@ -70,13 +70,13 @@ check "control: the very same again is believed" works
 no_agent
 rm "$STATE/signed.json"
 agent
-check "taken away while no agent ran" told 'it was taken away'
+check "taken away while no agent ran" told 'it was removed'
 check "nothing passes then" clamped
 no_agent
 power_off
 attach
 agent
-check "taken away over a boot" told 'it was taken away'
+check "taken away over a boot" told 'it was removed'
 check "nothing passes then, too" clamped
 enrol 1
 check "the old enrolment is no way out" eval 'sleep 3; lab_silent'
@@ -115,6 +115,6 @@ sleep 3
 no_agent
 rm -rf "$STATE" && cp -a "$LAB_TMP/copy" "$STATE"
 boot
-check "a whole state directory of before is found out" told 'the TPM knows of a ledger before this one'
+check "a whole state directory of before is found out" told 'the TPM knows an earlier ledger'
 check "and nothing passes with it" clamped
 done_testing

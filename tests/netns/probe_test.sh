@@ -70,7 +70,7 @@ refused() { # words options…
 		grep -q -- "$words" "$LAB_TMP/err" && [[ ! -s $LAB_TMP/out ]] ||
 		{ sed 's/^/# /' "$LAB_TMP/err"; false; }
 }
-check "it wants to be told of which ports" refused 'of which ports'
+check "it wants to be told of which ports" refused 'try-hardware needs ports'
 check "it refuses while a port is up" refused 'its device hpf0 is up' "${ports[@]}"
 ip_in dpu link set hpf0 down
 check "also the uplink" refused 'its device p0 is up' "${ports[@]}"

@@ -191,7 +191,7 @@ check "nor a file by a trick of its place" exits $WRITERS '{"argv":["policy","ch
 check "what is root's stays so" exits $WRITERS '{"argv":["pki","init"]}' '"exit":1'
 check "nor a second file, which root would read" sh -c \
 	"BWLIMIT_ORDERED_BY=x BWLIMIT_ORDERED_AS=read '$CTL' policy check - /etc/shadow </dev/null 2>&1 | grep -q 'only one file: -'"
-check "nor is a word a number" exits $WRITERS '{"argv":[1]}' 'a word of a command is text'
+check "nor is a word a number" exits $WRITERS '{"argv":[1]}' 'the words of a command must be text'
 refute "who is in no group is not heard" words $NOBODY "$commands" '{"argv":["peer","list"]}'
 check "the peer is still open" state live
 busy=()
@@ -255,7 +255,7 @@ check "root grants again after that" run "$CTL" grant d1 rate 8mbit reason test
 lab_stop "$LAB_PID"
 quiet writer "$CTL" revoke d1
 check "with bwlimitd dead an operator revokes by the maps" state revoked
-check "and is told that bwlimitd writes the journal" says "bwlimitd runs: it writes the journal"
+check "and is told that bwlimitd writes the journal" says "bwlimitd writes the journal"
 alone() { # ping from when it reads on
 	in_host ping -c 12 -i 0.3 -W 1 10.99.9.9 >/dev/null 2>&1 &
 	run "$1" "$CTL" watch --event new-destination --count 1 --timeout 8s && says 10.99.9.9

@@ -40,7 +40,7 @@ start() { # tamper, heartbeat
 	# the links have been read when one that comes is seen: neighbours are read in the same order
 	ip_in dpu neigh replace 192.0.2.77 lladdr 02:00:00:00:00:01 dev p0 nud permanent
 	ip_in dpu neigh replace 192.0.2.77 lladdr 02:00:00:00:00:02 dev p0 nud permanent
-	lab_wait_for 30 said 'neighbour: a neighbour at p0 is now 02:00:00:00:00:02'
+	lab_wait_for 30 said 'neighbour: a neighbour on p0 is now 02:00:00:00:00:02'
 }
 stop() {
 	lab_stop "$agent"

@@ -76,9 +76,9 @@ wrong_ones() { for _ in {1..12}; do refused "$tmp/wrong is not tried" key show "
 check "so a service that comes again and again with a wrong one does not lock it" wrong_ones
 refute "control: the right one, by hand, is taken" locks
 check "and the file's after it" ctl key show "$(uri pin)"
-check "one on the command line is refused, before the token is asked" refused "every user here reads" \
+check "one on the command line is refused, before the token is asked" refused "every user here can read" \
 	key show "pkcs11:token=alice;object=bwlimit?pin-value=471147"
-check "and so where it is said in front" refused "every user here reads" \
+check "and so where it is said in front" refused "every user here can read" \
 	key show "pkcs11:token=alice;object=bwlimit;pin-value=471147"
 chmod 644 "$tmp/pin"
 check "one in a file that others read is refused" refused "others than its owner" key show "$(uri pin)"

@@ -74,7 +74,7 @@ agent
 check "the agent's restart changes nothing" flows
 reboot put_back
 reboot tpm_gone
-check "without its TPM there is an alarm" lab_wait_for 20 said alert tpm "no volume is released until it answers"
+check "without its TPM there is an alarm" lab_wait_for 20 said alert tpm "no volume is released until the TPM answers"
 check "and packets are refused" lab_wait_for 20 refuses
 check "all of them" test "$(arrived)" -eq "$OFF"
 tpm_up

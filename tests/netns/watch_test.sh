@@ -41,7 +41,7 @@ check "nor is anything stopped" refuse_stopped
 ip netns exec "$LAB-dpu" tc qdisc del dev hpf0 clsact
 closes 1 "a host port's filters taken away"
 check "attach and stop --off open it again" repair
-check "what is right again is said" lab_wait_for 30 grep -q 'there again' "$LAB_TMP/agent"
+check "what is right again is said" lab_wait_for 30 grep -q 'protected again' "$LAB_TMP/agent"
 
 ip netns exec "$LAB-dpu" tc qdisc del dev p0 clsact
 closes 2 "an uplink's filters taken away"
@@ -77,7 +77,7 @@ refute "attach does not open what the kernel forwards around" attach
 lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$LAB_TMP/state" --json
 AGENT_PID=$LAB_PID
 check "the agent says that the host ports have not been opened" \
-	lab_wait_for 20 grep -q '"level":"warning".*"event":"gate".*not been opened' "$LAB_TMP/agent"
+	lab_wait_for 20 grep -q '"level":"warning".*"event":"gate".*not opened yet' "$LAB_TMP/agent"
 ip_in dpu link set hpf0 up
 check "and keeps them down" lab_wait_for 20 is_down
 check "without an alarm" alarm 0

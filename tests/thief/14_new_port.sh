@@ -7,7 +7,7 @@ LAB_DESTS=2
 . "$(dirname "${BASH_SOURCE[0]}")/thief.sh"
 attacks 1 "ports that appear later start closed"
 thief_lab
-uncovered() { lab_verify_finds 'device hpf9 is up and neither'; }
+uncovered() { lab_verify_finds 'device hpf9 is up but neither'; }
 lab_bg guard dpu "$LOAD" guard
 guard=$LAB_PID
 sleep 0.5

@@ -54,12 +54,12 @@ check "verify sees a device for every function's port" \
 	judged "every function's devlink port has a device here"
 ip_in dpu link set pf0vf1 up
 check "verify fails on a representor that is up and has no programs" \
-	judged "device pf0vf1 is up and neither a port nor named as management"
+	judged "device pf0vf1 is up but neither a port nor named as management"
 ip netns add "$LAB-away"
 LAB_NETNS+=("$LAB-away")
 ip_in dpu link set pf0vf1 netns "$LAB-away"
 check "verify fails on a function whose representor is not here" \
-	judged "is on and has no device in this namespace"
+	judged "is active but has no device in this namespace"
 
 # What the device carries. `ip` says an SA is offloaded only where the kernel says so.
 state() { # spi further-words…

@@ -42,7 +42,7 @@ complaints() { # of verify, about what encrypted peers need
 	jq -r ".checks[] | select(.result == \"$1\") | .text" "$LAB_TMP/verify" | grep -E 'tunnel|encrypted|the DPU'
 }
 refute "verify has nothing against it" complaints fail
-check "but warns that nobody looks after the SAs" test "$(complaints warn | grep -c 'nobody looks after')" = 1
+check "but warns that nobody looks after the SAs" test "$(complaints warn | grep -c 'nothing tracks')" = 1
 capture_start wire s1 s2
 refute "without an SA nothing passes" pings host1 10.0.2.2
 check "and the reason is no-sa" test "$(reason 1 pf0hpf no-sa)" -ge 3

@@ -166,7 +166,7 @@ check "verify says that nothing is merged" has ok "p0 merges nothing"
 in_ns dpu1 ethtool -K p0 gro on
 # The box sends one frame at a time: without this each would be a poll of its own.
 ip netns exec "$LAB-dpu1" sh -c 'echo 20000000 >/sys/class/net/p0/gro_flush_timeout'
-check "and that something may be, with GRO" has warn "p0 merges what it receives"
+check "and that something may be, with GRO" has warn "p0 merges received frames"
 lab_bg iperf host1 timeout 60 iperf3 -s -1
 lab_wait_for 20 in_ns host1 sh -c 'ss -Hltn "sport = :5201" | grep -q .'
 lab_bg merge host2 timeout 30 iperf3 -c 10.0.1.2 -t 25

@@ -90,7 +90,7 @@ more port_past 5
 check "five frames of the port that the DPU never had are found, and pause frames are none of them" \
 	lab_wait_for 30 said 'the port of p0 sent 5 frames that the DPU.s kernel did not let out'
 more port_rdma 7
-check "RDMA, which no gate sees, is found" lab_wait_for 30 said 'p0 sent 7 frames of RDMA'
+check "RDMA, which no gate sees, is found" lab_wait_for 30 said 'p0 sent 7 RDMA frames'
 check "and that is all that was said" test $(($(signs) - was)) -eq 3
 desired revoke >"$LAB_TMP/desired.yaml"
 revoked() {

@@ -346,7 +346,7 @@ static void a_document_that_is_asked_for_must_come(void **state)
 	doc_taken = -1;
 	tell(fd, TAKE);
 	orders_run(o, 1);
-	assert_non_null(strstr(heard(fd), "no document"));
+	assert_non_null(strstr(heard(fd), "document is missing"));
 	assert_int_equal(doc_taken, -1);
 	close(fd);
 }

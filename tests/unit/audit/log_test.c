@@ -172,7 +172,7 @@ static void a_log_cut_at_any_length_by_a_crash_opens_and_goes_on(void **state)
 			size_t m;
 
 			now = slurp(&m);
-			assert_non_null(strstr(now, "torn bytes put aside in torn-"));
+			assert_non_null(strstr(now, "torn bytes set aside in torn-"));
 			free(now);
 			shell("ls %s/torn-* >/dev/null && rm %s/torn-*", dir, dir);
 		}

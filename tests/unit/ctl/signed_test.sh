@@ -37,7 +37,7 @@ for k in alice bob eve controller; do
 	check "$k makes a key" says 'key id +[0-9a-f]{64}' ctl key new "$k.pem"
 done
 check "a key is for its owner alone" [ "$(stat -c %a alice.pem)" = 600 ]
-check "and never written over another" fails 'never written over' ctl key new alice.pem
+check "and never written over another" fails 'never overwrites' ctl key new alice.pem
 chmod 644 eve.pem
 check "one that others may read is refused" fails 'chmod 600' ctl key show eve.pem
 chmod 600 eve.pem

@@ -166,8 +166,8 @@ static void refuses_what_is_no_message_and_says_why(void **state)
 	char deep[1 + 3 * 64];
 
 	(void)state;
-	REFUSE("", "no known kind");
-	REFUSE("\x08", "no known kind");
+	REFUSE("", "unknown kind");
+	REFUSE("\x08", "unknown kind");
 	REFUSE("\x00", "no name");
 	REFUSE("\x00\x02"
 	       "a",
@@ -176,7 +176,7 @@ static void refuses_what_is_no_message_and_says_why(void **state)
 	       "a\x00",
 	       "no name");
 	REFUSE("\x01\x07", "unknown kind of element");
-	REFUSE("\x01\x02", "never began");
+	REFUSE("\x01\x02", "never started");
 	REFUSE("\x01\x01\x01"
 	       "a",
 	       "has no end");
@@ -194,7 +194,7 @@ static void refuses_what_is_no_message_and_says_why(void **state)
 	REFUSE("\x01\x04\x01"
 	       "a\x03\x01"
 	       "b\x00\x00\x06",
-	       "no item");
+	       "not an item");
 	REFUSE("\x01\x04\x01"
 	       "a\x05\x00\x01"
 	       "b",

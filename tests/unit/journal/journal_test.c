@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The journal of what was closed: its bytes, what a cut or a kill leaves, and what a policy makes
+ * The journal of closures: its bytes, what a cut or a kill leaves, and what a policy makes
  * of it.
  */
 #include <errno.h>

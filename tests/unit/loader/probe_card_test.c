@@ -104,7 +104,7 @@ static void a_card_in_legacy_mode_says_the_step_to_switchdev(void **state)
 	expect(&c, "eswitch-mode", false, "legacy",
 	       "devlink dev eswitch set pci/0000:06:00.0 mode switchdev");
 	expect(&c, "eswitch-encap", false, "basic",
-	       "before the first SA: devlink dev eswitch set pci/0000:06:00.0 encap-mode none");
+	       "before the first SA is installed: devlink dev eswitch set pci/0000:06:00.0 encap-mode none");
 	bwl_eswitch_read(recorded_eswitch(c.buf, 77, 77), &c.p.eswitch);
 	expect(&c, "eswitch-mode", false, "unknown",
 	       "devlink dev eswitch set pci/0000:06:00.0 mode switchdev");
@@ -163,7 +163,7 @@ static void one_queue_for_sixteen_cpus_says_what_to_type(void **state)
 	expect(&c, "queues", false, "1 of 16", "ethtool -L pf0hpf combined 8");
 	bwl_channels_read(recorded_channels(c.buf, 8, 8), &c.p.channels);
 	expect(&c, "queues", false, "8 of 16",
-	       "its driver has no more: keep its interrupts on as many CPUs");
+	       "the driver has no more: keep its interrupts on as many CPUs as it has queues");
 	c.p.channels = (struct bwl_channels){ 0 };
 	expect(&c, "queues", false, "not offered", "");
 }
