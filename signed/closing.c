@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See closing.h. */
+#include <stdlib.h>
 #include <string.h>
+#include <openssl/evp.h>
+#include <bwl/cleanup.h>
 #include <bwl/doc.h>
 #include <bwl/encode.h>
 #include "signed/closing.h"
@@ -10,6 +13,22 @@
 bool bwl_closes(enum bwl_signed_type t)
 {
 	return t == BWL_SIGNED_REVOCATION || t == BWL_SIGNED_EXPULSION;
+}
+
+void bwl_closing_what(const struct bwl_signed *d, uint8_t ret[static 32])
+{
+	static const char *const terms[] = { "name",      "version",   "epoch",
+					     "issued_at", "not_after", "reason" };
+	json_t *o = bwl_must(json_copy(d->body));
+	BWL_AUTO_FREE char *text = NULL;
+
+	for (size_t i = 0; i < sizeof(terms) / sizeof(*terms); i++)
+		json_object_del(o, terms[i]);
+	json_object_set_new(o, "audience", json_string(d->audience));
+	text = bwl_must(json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS));
+	json_decref(o);
+	if (EVP_Digest(text, strlen(text), ret, NULL, EVP_sha256(), NULL) != 1)
+		abort();
 }
 
 static bool take_type(const char *word, enum bwl_signed_type *ret)

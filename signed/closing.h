@@ -20,6 +20,11 @@ struct bwl_closing {
 };
 /* Does this type close, and no more? */
 bool bwl_closes(enum bwl_signed_type t);
+/*
+ * What one closes, and for whom: all of it but its terms and its reason. Another one of its name
+ * that says the same takes its place; one that says something else is another one.
+ */
+void bwl_closing_what(const struct bwl_signed *d, uint8_t ret[static 32]);
 /* false: it is none, or has other keys as well. */
 bool bwl_closing_read(const json_t *o, struct bwl_closing *ret);
 json_t *bwl_closing_json(const struct bwl_closing *c);

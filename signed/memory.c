@@ -158,7 +158,7 @@ bool bwl_memory_is_revoked(const struct bwl_memory *m, const uint8_t digest[32])
 
 int bwl_memory_judge(const struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
 {
-	const struct bwl_memory_item *was = memory_find(m, d->type, d->terms.name);
+	const struct bwl_memory_item *was = memory_find_same(m, d);
 	const char *word = bwl_signed_word(d->type);
 	int r = judge_epoch(m, d, e);
 
@@ -273,6 +273,7 @@ static int enrolled(struct bwl_memory *m, const struct bwl_signed *d, struct bwl
 int bwl_memory_accept(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
 {
 	int r = bwl_memory_judge(m, d, e);
+	struct bwl_digest before = { 0 };
 	struct bwl_memory_item *i;
 
 	if (r)
@@ -289,6 +290,9 @@ int bwl_memory_accept(struct bwl_memory *m, const struct bwl_signed *d, struct b
 		m->newest_s = d->terms.issued_s;
 	if (bwl_closes(d->type) && d->terms.issued_s > m->closed_s)
 		m->closed_s = d->terms.issued_s;
+	i = memory_find_same(m, d);
+	if (i)
+		before = i->digest;
 	i = memory_item_for(m, d, e);
 	if (!i)
 		return -ENOSPC;
@@ -303,6 +307,10 @@ int bwl_memory_accept(struct bwl_memory *m, const struct bwl_signed *d, struct b
 						       m->tray.name) };
 	strcpy(i->name, d->terms.name);
 	memcpy(i->digest.b, d->digest, sizeof(d->digest));
+	if (bwl_closes(d->type)) {
+		bwl_closing_what(d, i->what.b);
+		i->before = before;
+	}
 	return 0;
 }
 

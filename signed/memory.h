@@ -73,8 +73,11 @@ struct bwl_memory_item {
 	int64_t issued_s, not_after_s;
 	struct bwl_digest digest;
 	bool other; /* an enrolment, of another tray */
+	/* Of one that closes: what it says (closing.h), and the one before that said the same; 0.
+	 */
+	struct bwl_digest what, before;
 };
-/* The newest of each type and name. */
+/* The newest of each type and name; of those that close, of each that says something else. */
 const struct bwl_memory_item *bwl_memory_items(const struct bwl_memory *m, size_t *ret_n);
 bool bwl_memory_is_revoked(const struct bwl_memory *m, const uint8_t digest[32]);
 

@@ -9,6 +9,7 @@
 #include <bwl/bytes.h>
 #include <bwl/encode.h>
 #include "signed/checked_file.h"
+#include "signed/closing.h"
 #include "signed/memory_parts.h"
 #include "signed/payload.h"
 #include "signed/text.h"
@@ -82,6 +83,15 @@ static bool take_number(const json_t *o, const char *key, uint64_t *ret)
 	return json_is_integer(v) && json_integer_value(v) >= 0;
 }
 
+/* What is not there is 0. */
+static bool take_digest(const json_t *o, const char *key, struct bwl_digest *ret)
+{
+	const char *hex = bwl_payload_text(o, key);
+
+	*ret = (struct bwl_digest){ 0 };
+	return !json_object_get(o, key) || (hex && bwl_hex_decode(hex, ret->b, sizeof(ret->b)));
+}
+
 static bool take_item(const json_t *o, struct bwl_memory_item *ret)
 {
 	const char *type = bwl_payload_text(o, "type"), *digest = bwl_payload_text(o, "digest");
@@ -98,6 +108,8 @@ static bool take_item(const json_t *o, struct bwl_memory_item *ret)
 		return false;
 	ret->not_after_s = (int64_t)not_after;
 	ret->other = bwl_payload_yes(o, "other");
+	if (!take_digest(o, "what", &ret->what) || !take_digest(o, "before", &ret->before))
+		return false;
 	/* bwlimit 0.2.0 did not write it: as if it had been signed last, it is never forgotten */
 	ret->issued_s = take_number(o, "issued", &issued) ? (int64_t)issued : INT64_MAX;
 	return true;
@@ -254,13 +266,16 @@ int bwl_memory_open(const char *dir, struct bwl_memory **ret, struct bwl_err *e)
 
 static json_t *item_json(const struct bwl_memory_item *i)
 {
-	char hex[65];
+	bool closes = bwl_closes(i->type);
+	char hex[65], what[65], before[65];
 
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:s, s:b}", "type",
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:s, s:b, s:s*, s:s*}", "type",
 			 bwl_signed_word(i->type), "name", i->name, "epoch", (json_int_t)i->epoch,
 			 "version", (json_int_t)i->version, "seq", (json_int_t)i->seq, "issued",
 			 (json_int_t)i->issued_s, "not_after", (json_int_t)i->not_after_s, "digest",
-			 bwl_hex_encode(i->digest.b, sizeof(i->digest.b), hex), "other", i->other);
+			 bwl_hex_encode(i->digest.b, sizeof(i->digest.b), hex), "other", i->other,
+			 "what", closes ? bwl_hex_encode(i->what.b, 32, what) : NULL, "before",
+			 closes ? bwl_hex_encode(i->before.b, 32, before) : NULL);
 }
 
 static json_t *digests_json(const struct bwl_digest *d, size_t n)

@@ -48,6 +48,8 @@ void memory_readmit(struct bwl_memory *m, const struct bwl_signed *d);
 /* memory_room.c */
 struct bwl_memory_item *memory_find(const struct bwl_memory *m, enum bwl_signed_type type,
 				    const char *name);
+/* The one whose place it takes, if it is newer; NULL: none. */
+struct bwl_memory_item *memory_find_same(const struct bwl_memory *m, const struct bwl_signed *d);
 /* Where it is remembered; NULL, with an error: nothing of its kind can be forgotten for it. */
 struct bwl_memory_item *memory_item_for(struct bwl_memory *m, const struct bwl_signed *d,
 					struct bwl_err *e);

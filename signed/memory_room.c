@@ -35,6 +35,32 @@ struct bwl_memory_item *memory_find(const struct bwl_memory *m, enum bwl_signed_
 	return NULL;
 }
 
+/*
+ * By its name alone a later one, of one person, would take the place of another person's that has
+ * not come here: and close nothing of what that one closes.
+ */
+struct bwl_memory_item *memory_find_same(const struct bwl_memory *m, const struct bwl_signed *d)
+{
+	static const struct bwl_digest unknown; /* of before it was written: by its name */
+	struct bwl_memory_item *best = NULL;
+	struct bwl_digest what;
+
+	if (!bwl_closes(d->type))
+		return memory_find(m, d->type, d->terms.name);
+	bwl_closing_what(d, what.b);
+	for (size_t i = 0; i < m->nitems; i++) {
+		struct bwl_memory_item *it = &m->item[i];
+
+		if (it->type != d->type || strcmp(it->name, d->terms.name))
+			continue;
+		if (!memcmp(&it->what, &what, sizeof(what)))
+			return it;
+		if (!memcmp(&it->what, &unknown, sizeof(unknown)))
+			best = it;
+	}
+	return best;
+}
+
 const struct bwl_memory_item *memory_enrolment(const struct bwl_memory *m)
 {
 	const struct bwl_memory_item *best = NULL;
@@ -119,7 +145,7 @@ static bool forget_one(struct bwl_memory *m, enum room room)
 struct bwl_memory_item *memory_item_for(struct bwl_memory *m, const struct bwl_signed *d,
 					struct bwl_err *e)
 {
-	struct bwl_memory_item *i = memory_find(m, d->type, d->terms.name);
+	struct bwl_memory_item *i = memory_find_same(m, d);
 	enum room room = room_of(d->type);
 	size_t n = 0;
 

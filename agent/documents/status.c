@@ -46,6 +46,8 @@ static json_t *taken(const struct documents *v)
 	qsort(list, n, sizeof(*list), by_seq);
 	for (size_t i = 0; i < n && i < TAKEN; i++) {
 		snprintf(key, sizeof(key), "%s/%s", bwl_signed_word(list[i]->type), list[i]->name);
+		if (json_object_get(o, key)) /* one that closes something else, of before */
+			continue;
 		json_object_set_new(o, key,
 				    json_pack("{s:I, s:s}", "version", (json_int_t)list[i]->version,
 					      "sha256",

@@ -21,9 +21,19 @@ static const struct docs_one *newest_time(const struct docs *s)
 	return NULL;
 }
 
-/* What is of an epoch that is over is taken no more, and closes nothing. */
+static bool is_digest(const struct bwl_digest *d, const uint8_t digest[32])
+{
+	return !memcmp(d->b, digest, sizeof(d->b));
+}
+
+/*
+ * What is of an epoch that is over is taken no more, and closes nothing. Another one of its name
+ * does not count for it: it may close something else. One of before this was remembered does, as
+ * then.
+ */
 static bool is_here(const struct bwl_memory *m, const struct bwl_closing *c)
 {
+	static const uint8_t unknown[32];
 	const struct bwl_memory_item *item;
 	size_t n;
 
@@ -31,12 +41,13 @@ static bool is_here(const struct bwl_memory *m, const struct bwl_closing *c)
 		return true;
 	item = bwl_memory_items(m, &n);
 	for (size_t i = 0; i < n; i++)
-		if (item[i].type == c->type && !strcmp(item[i].name, c->name))
-			return item[i].epoch > c->epoch ||
-			       (item[i].epoch == c->epoch &&
-				(item[i].version > c->version ||
-				 (item[i].version == c->version &&
-				  !memcmp(item[i].digest.b, c->digest, sizeof(c->digest)))));
+		if (item[i].type == c->type && !strcmp(item[i].name, c->name) &&
+		    (is_digest(&item[i].digest, c->digest) ||
+		     is_digest(&item[i].before, c->digest) ||
+		     (is_digest(&item[i].what, unknown) &&
+		      (item[i].epoch > c->epoch ||
+		       (item[i].epoch == c->epoch && item[i].version > c->version)))))
+			return true;
 	return false;
 }
 

@@ -6,6 +6,7 @@
 #include <time.h>
 #include "believe.h"
 #include "put.h"
+#include "signed/closing.h"
 #include "signed/payload.h"
 
 #define EACH_LOOKED_AT 64 /* trays, whose document is read before it is replaced */
@@ -28,12 +29,28 @@ static int refuse(struct bwl_err *e, const char *id, const char *what, const str
 	return bwl_hint(e, "%s", hint);
 }
 
+static bool says_something_else(const struct bwl_signed *a, const struct bwl_signed *b)
+{
+	uint8_t x[32], y[32];
+
+	if (!bwl_closes(a->type))
+		return false;
+	bwl_closing_what(a, x);
+	bwl_closing_what(b, y);
+	return memcmp(x, y, sizeof(x));
+}
+
 /* What a tray that has the one would say of the other. */
 static int compare(struct fleet *f, const struct bwl_signed *old, const struct bwl_signed *d)
 {
 	const struct bwl_signed_terms *a = &old->terms, *b = &d->terms;
 	char what[128];
 
+	if (b->epoch >= a->epoch && a->not_after_s > time(NULL) && says_something_else(old, d))
+		return refuse(
+			&f->c->err, "signed-conflict",
+			"one that closes something else has that name in the store", d,
+			"it would take its place on trays that lack it: give this one another --name");
 	if (b->epoch > a->epoch || (b->epoch == a->epoch && b->version > a->version))
 		return 0;
 	snprintf(what, sizeof(what), "version %llu of epoch %llu is in the store",

@@ -155,11 +155,23 @@ static bool is_newer(const struct bwl_signed_terms *a, const struct bwl_signed_t
 }
 
 /*
- * Has that tray this one, or a newer one of its name, that people signed? *ret_was: the revision
- * there, 0: nothing. What people did not sign is told, and makes room.
+ * By which key it is given. Where another one has its name each has a key of its own: by one alone
+ * the one would take the other's place again.
  */
-static int look(struct lead *l, const struct view_tray *t, const struct view_closing *c,
-		int64_t now_s, bool *ret_has, int64_t *ret_was, struct bwl_err *e)
+static void key_name(const struct view_closing *c, char ret[static BWL_DOC_NAME_MOST])
+{
+	char hex[65];
+
+	snprintf(ret, BWL_DOC_NAME_MOST, c->shared ? "%s.%.16s" : "%s", c->name,
+		 bwl_hex_encode(c->digest, sizeof(c->digest), hex));
+}
+
+/*
+ * Has that tray (NULL: all) this one, or a newer one of its name, that people signed? *ret_was: the
+ * revision there, 0: nothing. What people did not sign is told, and makes room.
+ */
+static int look(struct lead *l, const char *tray, const struct view_closing *c, int64_t now_s,
+		const char *name, bool *ret_has, int64_t *ret_was, struct bwl_err *e)
 {
 	struct bwl_err why = { 0 };
 	const char *kind = bwl_signed_word(c->type);
@@ -167,8 +179,8 @@ static int look(struct lead *l, const struct view_tray *t, const struct view_clo
 	char key[BWL_ETCD_KEY_MOST];
 	struct bwl_signed d;
 	size_t len;
-	int r = bwl_doc_key(key, l->c->o->prefix, t->name, bwl_doc_kind_of(kind, strlen(kind)),
-			    c->terms.name, false);
+	int r = bwl_doc_key(key, l->c->o->prefix, tray, bwl_doc_kind_of(kind, strlen(kind)), name,
+			    false);
 
 	*ret_has = false;
 	*ret_was = 0;
@@ -176,7 +188,7 @@ static int look(struct lead *l, const struct view_tray *t, const struct view_clo
 	if (r)
 		return r == -ENOENT ? 0 : r;
 	if (bwl_signed_open((const char *)bytes, len, l->v->root, NULL, now_s, &d, &why)) {
-		l->c->say(l->c, "trouble", t->name, &why);
+		l->c->say(l->c, "trouble", tray, &why);
 		return 0;
 	}
 	*ret_has = !is_newer(&c->terms, &d.terms);
@@ -184,16 +196,17 @@ static int look(struct lead *l, const struct view_tray *t, const struct view_clo
 	return 0;
 }
 
-/* The copy, to that tray: as people signed it. */
-static int give(struct lead *l, const struct view_tray *t, const struct view_closing *c,
-		int64_t now_s, struct bwl_err *e)
+/* The copy, to that tray (NULL: to all): as people signed it. */
+static int give(struct lead *l, const char *tray, const struct view_closing *c, int64_t now_s,
+		struct bwl_err *e)
 {
 	struct bwl_etcd_put fence = bwl_election_fence(l->el);
+	char name[BWL_DOC_NAME_MOST];
 	const char *kind = bwl_signed_word(c->type);
 	struct bwl_doc doc = { .prefix = l->c->o->prefix,
-			       .tray = t->name,
+			       .tray = tray,
 			       .kind = bwl_doc_kind_of(kind, strlen(kind)),
-			       .name = c->terms.name,
+			       .name = name,
 			       .with = &fence,
 			       .nwith = 1 };
 	BWL_AUTO_FREE uint8_t *bytes = NULL;
@@ -201,7 +214,10 @@ static int give(struct lead *l, const struct view_tray *t, const struct view_clo
 	int64_t was, mod, revision;
 	struct bwl_signed d;
 	bool there, same;
-	int r = look(l, t, c, now_s, &there, &was, e);
+	int r;
+
+	key_name(c, name);
+	r = look(l, tray, c, now_s, name, &there, &was, e);
 
 	if (r || there)
 		return r;
@@ -241,7 +257,7 @@ static int give_labels(struct lead *l, struct view_tray *t, int64_t now_s, unsig
 		if (lead_is_late(l))
 			return 0;
 		++*done;
-		r = give(l, t, c, now_s, e);
+		r = give(l, t->name, c, now_s, e);
 		if (r)
 			return r;
 	}
@@ -249,11 +265,36 @@ static int give_labels(struct lead *l, struct view_tray *t, int64_t now_s, unsig
 	return 0;
 }
 
+/*
+ * Of two that have one name and say something else one is in the other's place in the store: each
+ * is given at a key of its own, to all or to each tray that it means.
+ */
+static int give_shared(struct lead *l, struct view_closing *c, int64_t now_s, struct bwl_err *e)
+{
+	int r = 0;
+
+	if (!c->shared || c->given || !c->kept || !view_closes_still(l->v, c, now_s))
+		return 0;
+	if (!strcmp(c->audience, "all"))
+		r = give(l, NULL, c, now_s, e);
+	else
+		for (size_t i = 0; !r && i < l->v->ntrays; i++) {
+			if (lead_is_late(l))
+				return 0;
+			if (view_is_of(l->v, c->audience, l->v->tray[i]))
+				r = give(l, l->v->tray[i]->name, c, now_s, e);
+		}
+	c->given = !r;
+	return r;
+}
+
 int lead_closings(struct lead *l, int64_t now_s, struct bwl_err *e)
 {
 	unsigned done = 0;
 	int r = copy(l, e);
 
+	for (size_t i = 0; !r && i < l->v->nclosing && !lead_is_late(l); i++)
+		r = give_shared(l, &l->v->closing[i], now_s, e);
 	for (size_t i = 0; !r && i < l->v->ntrays && done < STEP_MOST && !lead_is_late(l); i++)
 		if (l->v->tray[i]->relabelled)
 			r = give_labels(l, l->v->tray[i], now_s, &done, e);

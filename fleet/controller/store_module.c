@@ -62,7 +62,9 @@ static void on_trouble(void *arg, const char *what, const struct bwl_err *why)
 {
 	struct store *s = arg;
 
-	if (why && why->id && !strncmp(why->id, "status-", strlen("status-")))
+	if (why && why->id &&
+	    (!strncmp(why->id, "status-", strlen("status-")) ||
+	     !strcmp(why->id, "closing-replaced")))
 		s->c->say(s->c, "alarm", what, why);
 	else if (why)
 		tell(s, "trouble", what, why);

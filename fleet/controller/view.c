@@ -130,7 +130,7 @@ static void rise(uint64_t *epoch, uint64_t to)
 	*epoch = to > *epoch ? to : *epoch;
 }
 
-static void tell(struct view *v, const char *what, const struct bwl_err *why)
+void view_tell(struct view *v, const char *what, const struct bwl_err *why)
 {
 	if (v->trouble)
 		v->trouble(v->arg, what, why);
@@ -149,13 +149,13 @@ void view_policy_bytes(struct view *v, struct view_policy *p, const char *bytes,
 		return;
 	snprintf(what, sizeof(what), "policy/%s", p->name);
 	if (bwl_signed_open(bytes, len, v->root, NULL, now_s, &d, &e)) {
-		tell(v, what, &e);
+		view_tell(v, what, &e);
 		return;
 	}
 	if (d.type != BWL_SIGNED_POLICY || strcmp(d.terms.name, p->name)) {
 		bwl_fail(&e, EBADMSG, "what lies there is %s/%s", bwl_signed_word(d.type),
 			 d.terms.name);
-		tell(v, what, &e);
+		view_tell(v, what, &e);
 	} else {
 		free(p->audience);
 		p->audience = bwl_must(strdup(d.audience));
@@ -218,7 +218,7 @@ static void take_root(struct view *v, const struct bwl_etcd_kv *kv)
 	view_closing_root(v);
 	for (size_t i = 0; i < v->npolicies; i++)
 		v->policy[i]->to_fetch = true;
-	tell(v, "root", NULL);
+	view_tell(v, "root", NULL);
 }
 
 /* What was said under another key is judged again by the next read, and is no sign of life. */
@@ -329,7 +329,7 @@ void view_document(struct view *v, const char *tray, const struct bwl_doc_at *at
 static void tell_once(struct view *v, struct view_tray *t, const struct bwl_err *why)
 {
 	if (!t->told)
-		tell(v, t->name, why);
+		view_tell(v, t->name, why);
 	t->told = true;
 }
 

@@ -60,7 +60,7 @@ struct view_policy {
 	bool seen;
 };
 
-/* A revocation or an expulsion, the newest of its name and audience. */
+/* A revocation or an expulsion, the newest of its name that says the same for the same audience. */
 struct view_closing {
 	char name[BWL_DOC_NAME_MOST];
 	enum bwl_signed_type type;
@@ -73,6 +73,12 @@ struct view_closing {
 	bool kept;        /* the controllers have a copy (lead_closing.c) */
 	uint8_t unjudged; /* reads that may pass until the root that came judges it again */
 	uint8_t digest[32];
+	uint8_t what[32]; /* signed/closing.h */
+	/*
+	 * Another one has its name, and says something else: at the key of its name is one of them.
+	 * And it was given to the trays at a key of its own.
+	 */
+	bool shared, given;
 };
 /* One in parts, which is fetched. */
 struct view_part {
@@ -124,7 +130,8 @@ void view_take_closing(struct view *v, const struct bwl_signed *d, const char *t
 /* The controllers have a copy of the one with that digest; of none. */
 void view_closing_kept(struct view *v, const uint8_t digest[32]);
 void view_closing_unkept(struct view *v);
-/* Inside of view: one that is to be fetched; all of them go. */
+/* Inside of view: to `trouble`; one that is to be fetched; all of them go. */
+void view_tell(struct view *v, const char *what, const struct bwl_err *why);
 void view_note_part(struct view *v, const char *tray, const struct bwl_doc_at *at);
 void view_closing_done(struct view *v);
 /* A root came; a read of everything has ended: what the root does not judge good goes. */

@@ -31,8 +31,51 @@ static bool is_newer(const struct bwl_signed_terms *a, const struct bwl_signed_t
 	return a->epoch > b->epoch || (a->epoch == b->epoch && a->version > b->version);
 }
 
+/* May one tray have both? */
+static bool may_meet(const struct view *v, const char *a, const char *b)
+{
+	if (!strcmp(a, "all") || !strcmp(b, "all") || !strcmp(a, b))
+		return true;
+	for (size_t i = 0; i < v->ntrays; i++)
+		if (view_is_of(v, a, v->tray[i]) && view_is_of(v, b, v->tray[i]))
+			return true;
+	return false;
+}
+
+/* By one name people know one revocation: a second one may be there to take its place. */
+static void mind_name(struct view *v, const struct bwl_signed *d, const uint8_t what[32])
+{
+	char name[BWL_NAME_LEN + 16];
+	struct bwl_err why = { 0 };
+	bool is_other = false;
+
+	for (size_t i = 0; i < v->nclosing; i++) {
+		struct view_closing *c = &v->closing[i];
+
+		if (c->type != d->type || strcmp(c->name, d->terms.name) ||
+		    !memcmp(c->what, what, sizeof(c->what)) ||
+		    c->terms.not_after_s <= v->time.issued_s ||
+		    !may_meet(v, c->audience, d->audience))
+			continue;
+		c->shared = is_other = true;
+	}
+	if (!is_other)
+		return;
+	v->closing[v->nclosing - 1].shared = true;
+	snprintf(name, sizeof(name), "%s/%s", bwl_signed_word(d->type), d->terms.name);
+	bwl_fail(
+		&why, EEXIST,
+		"two that say something else have this name, and both hold: one was in the other's place in the store");
+	bwl_hint(
+		&why,
+		"ask whoever signed them; where one of them did not, its key was stolen: the next root goes without it");
+	why.id = "closing-replaced";
+	view_tell(v, name, &why);
+}
+
 /* Where it is, or would be; what was signed first makes room. */
-static struct view_closing *closing_for(struct view *v, const struct bwl_signed *d)
+static struct view_closing *closing_for(struct view *v, const struct bwl_signed *d,
+					const uint8_t what[32])
 {
 	size_t first = 0;
 
@@ -40,7 +83,7 @@ static struct view_closing *closing_for(struct view *v, const struct bwl_signed 
 		struct view_closing *c = &v->closing[i];
 
 		if (c->type == d->type && !strcmp(c->name, d->terms.name) &&
-		    !strcmp(c->audience, d->audience)) {
+		    !memcmp(c->what, what, sizeof(c->what))) {
 			if (!memcmp(c->digest, d->digest, sizeof(c->digest)))
 				c->unjudged = 0;
 			return is_newer(&d->terms, &c->terms) || c->unjudged ? c : NULL;
@@ -52,8 +95,11 @@ static struct view_closing *closing_for(struct view *v, const struct bwl_signed 
 		forget_closing(v, first);
 	v->closing = bwl_must(reallocarray(v->closing, v->nclosing + 1, sizeof(*v->closing)));
 	v->closing[v->nclosing] =
-		(struct view_closing){ .audience = bwl_must(strdup(d->audience)) };
-	return &v->closing[v->nclosing++];
+		(struct view_closing){ .type = d->type, .audience = bwl_must(strdup(d->audience)) };
+	memcpy(v->closing[v->nclosing].what, what, 32);
+	v->nclosing++;
+	mind_name(v, d, what);
+	return &v->closing[v->nclosing - 1];
 }
 
 static void set_place(struct view_closing *c, const char *tray, const char *key_name)
@@ -69,13 +115,15 @@ void view_take_closing(struct view *v, const struct bwl_signed *d, const char *t
 {
 	uint64_t begins = bwl_payload_number(d->body, "new_epoch");
 	struct view_closing *c;
+	uint8_t what[32];
 
 	if (begins > v->epoch && begins - v->epoch <= EPOCHS_AHEAD)
 		v->epoch = begins;
 	if (!strcmp(d->audience, "all") && begins > v->over_epoch &&
 	    begins - over_epoch(v) <= EPOCHS_AHEAD)
 		v->over_epoch = begins;
-	c = closing_for(v, d);
+	bwl_closing_what(d, what);
+	c = closing_for(v, d, what);
 	if (!c)
 		return;
 	c->type = d->type;
@@ -84,7 +132,7 @@ void view_take_closing(struct view *v, const struct bwl_signed *d, const char *t
 	memcpy(c->digest, d->digest, sizeof(c->digest));
 	c->until_epoch = begins > d->terms.epoch ? begins : d->terms.epoch;
 	c->unjudged = 0;
-	c->kept = false;
+	c->kept = c->given = false;
 	*c->key_name = '\0';
 	set_place(c, tray, key_name);
 }

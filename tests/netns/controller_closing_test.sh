@@ -64,12 +64,12 @@ enrol tray-4 1 '["rack=7"]'
 check "so is one that is new" await 30 has tray-4 rack
 refute "and nobody else" has tray-3 rack
 refute "nor is anything else given" has tray-4 stolen
-AUDIENCE=label:rack=7 signed rack 999 revocation '{"peers": ["nobody"], "reason": "drill"}' "$keys/online.pem" |
+AUDIENCE=label:rack=7 signed rack 999 revocation '{"peers": ["nobody"], "reason": "drill"}' "$FLEET/controller.pem" |
 	etcdctl_as root put "$PREFIX/node/tray-5/in/doc/revocation/rack" >/dev/null
 enrol tray-5 1 '["rack=7"]'
 check "a newer one that people did not sign is not taken for it" \
-	await 30 eval '[[ $(at node/tray-5/in/doc/revocation/rack) == "$(cat "$ETCD_DIR/rack")" ]]'
-check "and is told" grep -q '"trouble".*tray-5.*signed by 0' "$ETCD_DIR/said"
+	await 30 eval '[[ $(at node/tray-5/in/doc/revocation/rack) == "$(cat "$LAB_TMP/rack")" ]]'
+check "and is told" grep -q '"trouble".*tray-5.*signed by 0' "$LAB_TMP/control"
 etcdctl_as root del "$PREFIX/node/tray-4/in/doc/revocation/rack" >/dev/null
 again
 check "also where the controller was away" await 30 has tray-4 rack
@@ -77,13 +77,23 @@ etcdctl_as root del --prefix "$PREFIX/node/" >/dev/null
 again
 check "control: it is named, too" await 30 named '["rack", "stolen", "tray-9"]'
 
+note "One in the place of another"
+given revocation two 1 '{"peers": ["log"], "reason": "drill"}' "$FLEET/alice.pem"
+cp "$FLEET/two" "$LAB_TMP/two"
+check "control: the controllers keep a copy" await 30 copies 6
+given revocation two 2 '{"peers": ["nobody"], "reason": "drill"}' "$FLEET/bob.pem"
+check "a later one of its name that closes something else is told" await 30 grep -q '"alarm".*revocation/two.*something else' "$LAB_TMP/control"
+check "both are named" await 90 named '["rack", "stolen", "tray-9", "two", "two"]'
+again_there() { etcdctl_as root get --prefix --print-value-only "$PREFIX/all/doc/revocation/two." | grep -qF -- "$(jq -r .payload "$LAB_TMP/two")"; }
+check "and the first is given to the trays again, beside it" await 30 again_there
+
 note "The next root"
 given root root 2 "$(cat "$FLEET/root.json")" "$FLEET/alice.pem" "$FLEET/bob.pem"
 check "control: it took it" await 30 grep -q '"took"' "$LAB_TMP/control"
 again
-check "names what it judges good" await 30 named '["rack", "stolen", "tray-9"]'
+check "names what it judges good" await 30 named '["rack", "stolen", "tray-9", "two", "two"]'
 given revocation more 1 '{"all": true, "reason": "drill", "new_epoch": 2}' "$FLEET/alice.pem"
-check "control: a new epoch is kept, too" await 30 copies 6
+check "control: a new epoch is kept, too" await 30 copies 8
 again
 check "and ends what is of the one before" await 30 named '["more"]'
 done_testing

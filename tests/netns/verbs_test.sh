@@ -277,6 +277,11 @@ check "no number is used up by what lies there" eval 'json_order && judge --line
 	[[ $(value .document) == "$name" && $(value .document_version) -ge $number && $(value .document_version) -lt 9000000000000000 ]]'
 check "which is named" eval '[[ $(value ".tampering[0].document") == "$name" ]]'
 check "and what was ordered took its place" eval '[[ $(etcdctl_as root get --print-value-only "$PREFIX/all/doc/$name" | jq -r .payload | base64 -d | jq -c .peers) == "[\"web\"]" ]]'
+echo '{"peers": ["nobody"], "reason": "drill"}' >"$desk/other.json"
+sign "$desk/other.json" alice --type revocation --fleet hall --name "${name#*/}" --number 8000000000000000 --audience all --for 30d --out "$desk/other"
+check "one that closes something else does not take the place of another person's" \
+	ends 1 'closes something else has that name' publish "$desk/other"
+check "control: it has its own" eval 'json_order && [[ $(value .tampering) == "[]" ]]'
 eves timestamp time 9000000000 '{}' --audience all --epoch 900 && lay all/doc/timestamp/time <"$desk/eves"
 check "nor an epoch" eval 'json_order && [[ $(value .epoch) == 1 && $(value ".tampering[0].document") == timestamp/time ]]'
 etcdctl_as root del "$PREFIX/all/doc/timestamp/time" >/dev/null

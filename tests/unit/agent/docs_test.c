@@ -938,7 +938,8 @@ static const char *give_time_naming(unsigned root, json_t *one)
 	return give(BWL_SIGNED_TIMESTAMP, o, ONLINE);
 }
 
-static char *closing(enum bwl_signed_type type, const char *name, const char *audience)
+static char *closing_of(enum bwl_signed_type type, const char *name, const char *audience,
+			const char *peer)
 {
 	json_t *o = terms(name, 30 * DAY);
 
@@ -946,8 +947,13 @@ static char *closing(enum bwl_signed_type type, const char *name, const char *au
 	if (type == BWL_SIGNED_EXPULSION)
 		json_object_set_new(o, "tray", json_string("tray-9"));
 	else
-		json_object_set_new(o, "peers", json_pack("[s]", "b"));
+		json_object_set_new(o, "peers", json_pack("[s]", peer));
 	return rig_sign(type, "hall-3", audience, o, ONE);
+}
+
+static char *closing(enum bwl_signed_type type, const char *name, const char *audience)
+{
+	return closing_of(type, name, audience, "b");
 }
 
 /* A store that gives times and holds one document back gives no more than one that gives nothing.
@@ -996,6 +1002,7 @@ static void what_is_named_and_not_for_this_tray_is_not_waited_for(void **state)
 	/* a version of before the one that is here, and not one after it */
 	old = closing(BWL_SIGNED_REVOCATION, "now", "all");
 	newer = closing(BWL_SIGNED_REVOCATION, "now", "all");
+	assert_string_equal(give_text(old), "taken");
 	assert_string_equal(give_text(newer), "taken");
 	assert_string_equal(give_time_naming(1, named(old, 0)), "taken");
 	assert_int_equal(docs_missing(&s, NULL, 0), 0);
@@ -1034,6 +1041,39 @@ static void a_label_names_the_trays_that_had_it_then(void **state)
 	assert_int_equal(docs_missing(&s, NULL, 0), 0);
 	assert_string_equal(give_time_naming(1, named(label, 0)), "taken");
 	assert_int_equal(docs_missing(&s, NULL, 0), 1);
+}
+
+/*
+ * One person's revocation that the store hid, and another one of its name, of one person who has
+ * another key: it closes something else, and does not count for the first.
+ */
+static void a_later_one_that_says_something_else_takes_no_place(void **state)
+{
+	BWL_AUTO_FREE char *first = NULL, *other = NULL, *again = NULL;
+	char missing[1][DOCS_KEY];
+
+	(void)state;
+	enrol();
+	assert_string_equal(give(BWL_SIGNED_POLICY, policy(100, 100, DAY), TWO), "taken");
+	assert_string_equal(give_time_naming(1, NULL), "taken");
+	pass(10);
+	first = closing_of(BWL_SIGNED_REVOCATION, "it", "all", "b");
+	other = closing_of(BWL_SIGNED_REVOCATION, "it", "all", "nobody");
+	assert_string_equal(give_text(other), "taken");
+	for (unsigned k = 0; k < 20; k++) {
+		assert_string_equal(give_time_naming(1, named(first, 0)), "taken");
+		assert_int_equal(docs_missing(&s, missing, 1), 1);
+		assert_string_equal(missing[0], "revocation/it");
+		pass(60);
+	}
+	assert_int_equal(left(), 0);
+	assert_string_equal(give_text(first), "taken");
+	assert_int_equal(docs_missing(&s, NULL, 0), 0);
+	assert_string_equal(give_time_naming(1, named(other, 0)), "taken");
+	assert_int_equal(docs_missing(&s, NULL, 0), 0);
+	again = closing_of(BWL_SIGNED_REVOCATION, "it", "all", "b");
+	assert_string_equal(give_text(again), "taken");
+	assert_string_equal(give_text(first), "signed-old");
 }
 
 /* A store that hides a label's revocation gains nothing by an enrolment that comes meanwhile. */
@@ -1543,6 +1583,7 @@ int main(void)
 		cmocka_unit_test(a_time_that_names_what_does_not_come_is_as_none),
 		cmocka_unit_test(what_is_named_and_not_for_this_tray_is_not_waited_for),
 		cmocka_unit_test(a_label_names_the_trays_that_had_it_then),
+		cmocka_unit_test(a_later_one_that_says_something_else_takes_no_place),
 		cmocka_unit_test(an_enrolment_anew_ends_nothing_that_a_label_owes),
 		cmocka_unit_test(a_root_that_does_not_come_is_missed),
 		cmocka_unit_test(who_is_expelled_has_nothing_until_it_is_enrolled_again),

@@ -367,6 +367,62 @@ static void what_closes_is_named_until_it_ends_whatever_the_store_has(void **sta
 	rig_no_keys(state);
 }
 
+static unsigned replaced_of;
+static void hear_replaced(void *arg, const char *what, const struct bwl_err *why)
+{
+	(void)arg;
+	replaced_of += !strcmp(what, "revocation/it") && why && why->id &&
+		       !strcmp(why->id, "closing-replaced");
+}
+
+static json_t *closes(unsigned version, const char *peer)
+{
+	json_t *o = rig_body(BWL_SIGNED_REVOCATION, version);
+
+	json_object_del(o, "all");
+	json_object_set_new(o, "peers", json_pack("[s]", peer));
+	return o;
+}
+
+/* Who has one person's key puts a revocation of his own in the place of another person's. */
+static void one_that_says_something_else_takes_nobodys_place_and_is_told(void **state)
+{
+	struct view v = { .trouble = hear_replaced };
+	struct bwl_closing first;
+
+	rig_keys(state);
+	v.root = rig_root();
+	replaced_of = 0;
+	is_there(&v, BWL_SIGNED_REVOCATION, closes(5, "log"), 1U << ALICE);
+	is_there(&v, BWL_SIGNED_REVOCATION, closes(6, "log"), 1U << BOB); /* the same again */
+	assert_int_equal(names(&v, &first), 1);
+	assert_int_equal(first.version, 6);
+	assert_int_equal(replaced_of, 0);
+	is_there(&v, BWL_SIGNED_REVOCATION, closes(7, "nobody"), 1U << BOB);
+	is_there(&v, BWL_SIGNED_REVOCATION, closes(7, "nobody"), 1U << BOB); /* the next read */
+	assert_int_equal(names(&v, &first), 2);
+	assert_int_equal(replaced_of, 1);
+	for (unsigned i = 0; i < 2; i++)
+		assert_true(v.closing[i].shared);
+	/* One for another tray has its own place. */
+	{
+		BWL_AUTO_FREE char *text = rig_sign(BWL_SIGNED_REVOCATION, "hall-3", "tray:x",
+						    closes(1, "a"), 1U << ALICE);
+		BWL_AUTO_FREE char *other = rig_sign(BWL_SIGNED_REVOCATION, "hall-3", "tray:y",
+						     closes(1, "b"), 1U << ALICE);
+		struct view w = { .trouble = hear_replaced, .root = rig_root() };
+
+		lies(&w, BWL_DOC_revocation, text);
+		lies(&w, BWL_DOC_revocation, other);
+		assert_int_equal(names(&w, &first), 2);
+		assert_false(w.closing[0].shared || w.closing[1].shared);
+		view_done(&w);
+	}
+	assert_int_equal(replaced_of, 1);
+	view_done(&v);
+	rig_no_keys(state);
+}
+
 static void no_epoch_but_that_of_all_ends_what_is_named(void **state)
 {
 	struct view v = { 0 };
@@ -445,6 +501,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_word_of_a_tray_does_not_pass_a_stage),
 		cmocka_unit_test(a_tray_that_is_new_has_said_something_now),
 		cmocka_unit_test(what_closes_is_named_until_it_ends_whatever_the_store_has),
+		cmocka_unit_test(one_that_says_something_else_takes_nobodys_place_and_is_told),
 		cmocka_unit_test(no_epoch_but_that_of_all_ends_what_is_named),
 		cmocka_unit_test(what_a_new_root_does_not_judge_good_is_named_no_more),
 		cmocka_unit_test(what_finds_no_room_in_a_signed_time_is_counted),

@@ -679,6 +679,43 @@ static void since_when_a_tray_has_a_label_is_kept_over_enrolments_and_restarts(v
 	assert_int_equal(bwl_memory_label_since(m, 1), NOW - 60);
 }
 
+static const char *close_peer(struct bwl_memory *m, unsigned version, const char *peer)
+{
+	json_t *o = rig_terms("it", 1, version, NOW - 60, NOW + DAY);
+	char why[16];
+
+	snprintf(why, sizeof(why), "drill %u", version);
+	json_object_set_new(o, "reason", json_string(why));
+	json_object_set_new(o, "peers", json_pack("[s]", peer));
+	return give(m, BWL_SIGNED_REVOCATION, o, 1U << ALICE);
+}
+
+static void what_closes_something_else_has_versions_of_its_own_over_restarts_too(void **state)
+{
+	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = enrol();
+	const struct bwl_memory_item *item;
+	size_t n, before;
+
+	(void)state;
+	bwl_memory_items(m, &before);
+	assert_null(close_peer(m, 5, "a"));
+	for (unsigned i = 0; i < 2; i++) {
+		assert_string_equal(close_peer(m, 4, "a"), "signed-old");
+		assert_string_equal(close_peer(m, 5, "a"), "known");
+		if (!i) {
+			assert_null(close_peer(m, 4, "b")); /* another one, and no older one */
+			assert_null(close_peer(m, 6, "b"));
+		}
+		assert_string_equal(close_peer(m, 5, "b"), "signed-old");
+		again(&m);
+	}
+	item = bwl_memory_items(m, &n);
+	assert_int_equal(n, before + 2);
+	assert_int_equal(item[n - 1].version, 6);
+	assert_memory_not_equal(item[n - 1].before.b, item[n - 1].digest.b, 32);
+	assert_memory_not_equal(item[n - 1].what.b, item[n - 2].what.b, 32);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -702,6 +739,8 @@ int main(void)
 		cmocka_unit_test(what_holds_and_what_is_due_are_kept_over_restarts),
 		cmocka_unit_test(what_cannot_be_looked_at_counts_as_enrolled),
 		cmocka_unit_test(keys_go_for_two_people_until_this_tray_is_enrolled_again),
+		cmocka_unit_test(
+			what_closes_something_else_has_versions_of_its_own_over_restarts_too),
 		cmocka_unit_test(
 			since_when_a_tray_has_a_label_is_kept_over_enrolments_and_restarts),
 	};
