@@ -131,6 +131,8 @@ int fleet_order_give(struct fleet_order *o, enum bwl_signed_type type, const cha
 	if (!r) {
 		bwl_audit("--fleet %s: %s, version %llu, for %.200s", bwl_signed_word(type), name,
 			  (unsigned long long)p.d.terms.version, audience);
+		if (type == BWL_SIGNED_EXPULSION && !o->keep_user)
+			fleet_user_delete(&o->fleet, &p);
 		r = fleet_wait(&o->fleet, &p, &o->wait);
 	}
 	fleet_put_done(&p);

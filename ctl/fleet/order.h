@@ -10,6 +10,7 @@ struct fleet_order {
 	struct fleet_wait wait;
 	const char *key, *life, *timeout, *reason;
 	bool no_wait;
+	bool keep_user; /* of a tray that is expelled: put.h */
 	uint64_t life_ns;
 	int64_t after_s; /* documents are signed after this moment */
 };

@@ -207,3 +207,14 @@ int fleet_pending_drop(struct fleet *f, const struct bwl_signed *d)
 	}
 	return bwl_etcd_txn(f->g, gone, 2, &revision, &f->c->err);
 }
+
+void fleet_user_delete(struct fleet *f, struct fleet_put *p)
+{
+	const char *tray = bwl_payload_text(p->d.body, "tray");
+	struct bwl_err e = { 0 };
+	int r = bwl_etcd_user_delete(f->g, tray, &e);
+
+	p->store_user = !r ? "deleted" : r == -EBUSY ? "none" : "kept";
+	if (!r)
+		bwl_audit("the store's user %s is deleted", tray);
+}

@@ -6,6 +6,7 @@
 #include "believe.h"
 #include "bwl/encode.h"
 #include "ends.h"
+#include "signed/payload.h"
 #include "told.h"
 
 static const char *const words[] = {
@@ -141,6 +142,7 @@ static void tell_json(struct fleet *f, const struct fleet_put *p, const size_t *
 	json_object_set_new(o, "may_widen", p->judged ? json_boolean(p->d.enough) : json_null());
 	json_object_set_new(o, "pending", json_boolean(p->pending));
 	json_object_set_new(o, "took_s", bwl_json_span(took_ns));
+	json_object_set_new(o, "store_user", bwl_json_text(p->store_user));
 	set_counts(o, p->ntrays, n);
 	json_object_set_new(o, "trays", rows);
 	json_object_set_new(o, "tampering", fleet_tampering(f));
@@ -188,6 +190,19 @@ static bool all_in_force(const struct fleet *f)
 	return true;
 }
 
+/* Where it may not delete it, the command for who may. */
+static void tell_user(const struct fleet_put *p)
+{
+	const char *tray = bwl_payload_text(p->d.body, "tray");
+
+	if (!strcmp(p->store_user, "kept"))
+		printf("its certificate still opens the store: root of etcd types `etcdctl user delete %s`\n",
+		       tray);
+	else
+		printf("user %s of the store is %s\n", tray,
+		       *p->store_user == 'd' ? "deleted" : "not there");
+}
+
 int fleet_tell(struct fleet *f, const struct fleet_put *p, bool waited, uint64_t took_ns)
 {
 	char time[BWL_UNIT_BUF];
@@ -203,6 +218,8 @@ int fleet_tell(struct fleet *f, const struct fleet_put *p, bool waited, uint64_t
 		       p->d.audience,
 		       p->pending ? "waits for more signatures: bwlimit-ctl --fleet approve"
 				  : "published");
+	if (p->store_user && !f->c->json)
+		tell_user(p);
 	if (!waited)
 		return 0;
 	if (!f->c->json)

@@ -250,6 +250,7 @@ static int expel(struct ctl *c, int argc, char **argv)
 	struct fleet_order o = { 0 };
 	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&o.fleet.conf),
 					FLEET_ORDER_OPTS(&o),
+					{ "--keep-user", &o.keep_user, NULL },
 					{ NULL, NULL, NULL } };
 	int r = ctl_opts(c, &argc, argv, opts);
 
@@ -352,6 +353,7 @@ static int replace(struct ctl *c, int argc, char **argv)
 	struct fleet_order o = { 0 };
 	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&o.fleet.conf),
 					FLEET_ORDER_OPTS(&o),
+					{ "--keep-user", &o.keep_user, NULL },
 					{ NULL, NULL, NULL } };
 	int expelled, r = ctl_opts(c, &argc, argv, opts);
 
@@ -360,7 +362,7 @@ static int replace(struct ctl *c, int argc, char **argv)
 	if (!r) {
 		r = expelled = expel_it(&o, argv[0]);
 		bwl_warn(
-			"the certificate of the old %s is good again with the enrolment: first revoke it (bwlimit-ctl pki revoke), and bring the CRL to every tray",
+			"the certificate of the old %s is good again with the enrolment: first revoke it (bwlimit-ctl pki revoke), and bring the CRL to every tray; in the store it has no user yet: `etcdctl user add`, docs/fleet.md",
 			argv[0]);
 		if (!r || r == CTL_SILENT)
 			r = enrol_it(&o, argv[0], NULL, NULL);
@@ -385,7 +387,9 @@ const struct ctl_cmd fleet_order_cmds[] = {
 	{ "expel", NULL, "TRAY --key KEY [OPTIONS]",
 	  "Put a tray out of the fleet: the others end its SAs and take no new ones",
 	  "One person's signature suffices. Only a new enrolment, signed by as many as the root says, lets it\n"
-	  "in again.\n\n" FLEET_ORDER_HELP "Examples:\n"
+	  "in again. Its user of the store is deleted, where this desk may; else the command for it is said.\n\n"
+	  "  --keep-user     leave that user: the tray can hear a second signature, and destroy its key\n" FLEET_ORDER_HELP
+	  "Examples:\n"
 	  "  bwlimit-ctl --fleet expel tray-9 --key alice.pem --reason 'chassis opened'\n",
 	  expel },
 	{ "enrol", NULL, "TRAY [--label K=V[,K=V…]] [--log-key KEY] --key KEY [OPTIONS]",
@@ -401,8 +405,9 @@ const struct ctl_cmd fleet_order_cmds[] = {
 	  "A tray has another DPU: expel the old one now, enrol the new one",
 	  "The expulsion is published at once; the enrolment, with the labels that it had, waits for a second\n"
 	  "signature. With it the certificate of the old one is good again, if it has its key: before it, revoke\n"
-	  "that certificate (pki revoke), and bring the CRL to every tray.\n\n" FLEET_ORDER_HELP
-	  "Examples:\n"
+	  "that certificate (pki revoke), and bring the CRL to every tray. Its user of the store is deleted, as by\n"
+	  "`expel`; the new one needs it again.\n\n"
+	  "  --keep-user     leave that user\n" FLEET_ORDER_HELP "Examples:\n"
 	  "  bwlimit-ctl --fleet replace tray-9 --key alice.pem --reason 'DPU dead'\n",
 	  replace },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

@@ -153,28 +153,30 @@ static int add_user(struct bwl_grpc *g, const char *user, const char *role, stru
 	return r ? r : auth(g, "UserGrantRole", &say, e);
 }
 
-enum { READ = 0, READ_WRITE = 2 };
+enum { READ = 0, WRITE = 1, READ_WRITE = 2 };
 
-static int allow(struct bwl_grpc *g, const char *role, int what, const char *prefix,
-		 struct bwl_err *e)
+/* A key, or with '/' at its end all below it. */
+static int allow(struct bwl_grpc *g, const char *role, int what, const char *key, struct bwl_err *e)
 {
 	struct bwl_pb_out say = { 0 };
-	char end[BWL_ETCD_KEY_MOST];
+	char end[BWL_ETCD_KEY_MOST] = "";
 	size_t at;
 
-	bwl_etcd_prefix_end(prefix, end);
+	if (key[strlen(key) - 1] == '/')
+		bwl_etcd_prefix_end(key, end);
 	bwl_pb_put_text(&say, 1, role);
 	at = bwl_pb_begin(&say, 2);
 	bwl_pb_put_int(&say, 1, what);
-	bwl_pb_put_text(&say, 2, prefix);
+	bwl_pb_put_text(&say, 2, key);
 	bwl_pb_put_text(&say, 3, end);
 	bwl_pb_end(&say, at);
 	return auth(g, "RoleGrantPermission", &say, e);
 }
 
-/* A tray reads what is for all and for it, and writes what it says itself. */
+/* A tray reads what is for all and for it, and writes what it says itself: these keys alone. */
 static int allow_tray(struct bwl_grpc *g, const char *prefix, const char *tray, struct bwl_err *e)
 {
+	static const char *const says[] = { "alive", "at", "status" };
 	char key[BWL_ETCD_KEY_MOST];
 	int r = add_user(g, tray, tray, e);
 
@@ -184,8 +186,11 @@ static int allow_tray(struct bwl_grpc *g, const char *prefix, const char *tray, 
 	r = r ? r : allow(g, tray, READ, key, e);
 	snprintf(key, sizeof(key), "%s/node/%s/in/", prefix, tray);
 	r = r ? r : allow(g, tray, READ, key, e);
-	snprintf(key, sizeof(key), "%s/node/%s/out/", prefix, tray);
-	return r ? r : allow(g, tray, READ_WRITE, key, e);
+	for (unsigned i = 0; !r && i < sizeof(says) / sizeof(*says); i++) {
+		snprintf(key, sizeof(key), "%s/node/%s/out/%s", prefix, tray, says[i]);
+		r = allow(g, tray, WRITE, key, e);
+	}
+	return r;
 }
 
 /* People publish documents, and read what trays say. */

@@ -18,8 +18,7 @@
 #define READ_NS (60 * CTRL_S)
 #define RETRY_NS (CTRL_S / 4)
 #define RETRY_MOST_NS (2 * CTRL_S)
-#define FULL_NS (2 * CTRL_S) /* until a store that is full is written to again; well below TTL_S   \
-			      */
+#define FULL_NS (2 * CTRL_S) /* a store that is full is written to again; below TTL_S */
 
 enum { ALL, NODE, RANGES };
 

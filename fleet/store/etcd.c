@@ -241,3 +241,16 @@ int bwl_etcd_lease_revoke(struct bwl_grpc *g, int64_t id, struct bwl_err *e)
 	free(msg);
 	return r;
 }
+
+int bwl_etcd_user_delete(struct bwl_grpc *g, const char *name, struct bwl_err *e)
+{
+	struct bwl_pb_out say = { 0 };
+	struct bwl_pb_in in;
+	uint8_t *msg;
+	int r;
+
+	bwl_pb_put_text(&say, 1, name); /* api/etcdserverpb/rpc.proto: AuthUserDeleteRequest */
+	r = call(g, "/etcdserverpb.Auth/UserDelete", &say, &msg, &in, e);
+	free(msg);
+	return r;
+}

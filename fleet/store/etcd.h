@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is asked of etcd, by calls that wait for their answer (grpc.h), and which servers are asked.
- * -ERANGE: what is asked for was compacted. -ENOENT: there is no such lease. -ENOSPC: it is full, and
- * answers who reads.
+ * -ERANGE: what is asked for was compacted. -ENOENT: there is no such lease. -ENOSPC: it is full,
+ * and answers who reads.
  */
 #ifndef BWL_FLEET_ETCD_H
 #define BWL_FLEET_ETCD_H
@@ -44,6 +44,8 @@ int bwl_etcd_lease_grant(struct bwl_grpc *g, int64_t ttl_s, int64_t *ret_id, str
 int bwl_etcd_lease_keep(struct bwl_grpc *g, int64_t id, struct bwl_err *e);
 /* And whatever was put under it goes with it. */
 int bwl_etcd_lease_revoke(struct bwl_grpc *g, int64_t id, struct bwl_err *e);
+/* -EACCES: we may not. -EBUSY: there is none of that name. */
+int bwl_etcd_user_delete(struct bwl_grpc *g, const char *name, struct bwl_err *e);
 
 #define BWL_ETCD_WATCH "/etcdserverpb.Watch/Watch"
 

@@ -46,7 +46,7 @@ _bwlimit_ctl() {
 	case $fleet$noun/$verb in
 	fleet-/) words='revoke expel enrol replace pending approve status top usage reasons history closures exfil trays logs rollouts' ;;
 	fleet-revoke/*) words="--tray --label --all --zone $order" ;;
-	fleet-expel/* | fleet-replace/*) words=$order ;;
+	fleet-expel/* | fleet-replace/*) words="--keep-user $order" ;;
 	fleet-enrol/*) words="--label --log-key $order" ;;
 	fleet-pending/*) words="--size $conf" ;;
 	fleet-trays/* | fleet-logs/*) words=$conf ;;

@@ -88,15 +88,17 @@ etcdctl_as() { # name word…
 		--cert "$ETCD_DIR/pki/$name.pem" --key "$ETCD_DIR/pki/$name.key" --command-timeout 10s \
 		--dial-timeout 5s "$@"
 }
-# A tray may read what is for all and for it, and write what it says itself.
+# A tray may read what is for all and for it, and write what it says itself: these keys alone.
 etcd_tray() { # tray
-	local p=${PREFIX:-/bwl/v1}
+	local p=${PREFIX:-/bwl/v1} key
 	etcd_cert "$1" &&
 		etcdctl_as root role add "$1" &&
 		etcdctl_as root role grant-permission "$1" read "$p/all/" --prefix=true &&
 		etcdctl_as root role grant-permission "$1" read "$p/part/" --prefix=true &&
 		etcdctl_as root role grant-permission "$1" read "$p/node/$1/in/" --prefix=true &&
-		etcdctl_as root role grant-permission "$1" readwrite "$p/node/$1/out/" --prefix=true &&
+		for key in alive at status; do
+			etcdctl_as root role grant-permission "$1" write "$p/node/$1/out/$key" || return
+		done &&
 		etcdctl_as root user add "$1" --no-password &&
 		etcdctl_as root user grant-role "$1" "$1"
 }
@@ -116,6 +118,32 @@ await() { # seconds command…
 	done
 	# shellcheck disable=SC2034 # a test's
 	AWAITED=$((SECONDS - begin))
+}
+# A watch in the background, in $ETCD_DIR/watch.
+etcd_watch() { # name prefix
+	: >"$ETCD_DIR/watch"
+	etcdctl_as "$1" watch --prefix "$2" >>"$ETCD_DIR/watch" 2>&1 &
+	ETCD_WATCH=$!
+}
+# shellcheck disable=SC2046 # numbers
+etcd_watch_end() { kill $(pgrep -P "$ETCD_WATCH") "$ETCD_WATCH"; wait "$ETCD_WATCH"; } 2>/dev/null
+# It brings what is put there; false: it was refused.
+etcd_watch_brings() { # prefix
+	local i
+	for ((i = 0; i < 600; i++)); do
+		grep -q '^PUT' "$ETCD_DIR/watch" && return 0
+		kill -0 "$ETCD_WATCH" 2>/dev/null || return 1
+		etcdctl_as root put "$1zz" x >/dev/null
+		sleep 0.1
+	done
+	return 1
+}
+may_watch() { # name prefix
+	etcd_watch "$@"
+	etcd_watch_brings "$2"
+	local r=$?
+	etcd_watch_end
+	return $r
 }
 # bwl-store (tests/harness/store.c), as root, at member MEMBER.
 etcd_store() { # word…

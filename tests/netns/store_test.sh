@@ -112,10 +112,18 @@ check "sixty documents, one after the other" await 20 eval "[[ \$(count 'grant-m
 check "and the server is not lost meanwhile" same "$(lost)" "$before"
 
 note "A stolen certificate of a tray"
-for key in all/doc/root/1 all/doc/policy/x part/x/00000 node/tray-1/in/doc/grant/x node/tray-10/out/status; do
+for key in all/doc/root/1 all/doc/policy/x part/x/00000 node/tray-1/in/doc/grant/x node/tray-10/out/status node/tray-1/out/x \
+	node/tray-1/out/status/x node/tray-1/out/ controller/leader/1; do
 	refute "cannot write $key" etcdctl_as tray-1 put "$PREFIX/$key" x
 done 2>/dev/null
-check "control: it can write what the tray says of itself" etcdctl_as tray-1 put "$PREFIX/node/tray-1/out/status" x
+for key in status alive at; do
+	check "control: it can write what the tray says of itself, $key" etcdctl_as tray-1 put "$PREFIX/node/tray-1/out/$key" x
+done
+for key in node/tray-1/out/status node/tray-10/out/status controller/ pending/; do
+	refute "cannot read $key" etcdctl_as tray-1 get --prefix "$PREFIX/$key" 2>/dev/null
+	refute "cannot watch $key" may_watch tray-1 "$PREFIX/$key"
+done
+check "control: it can watch what is for all" may_watch tray-1 "$PREFIX/all/"
 refute "cannot read what is for tray-10" etcdctl_as tray-1 get --prefix "$PREFIX/node/tray-10/in/" 2>/dev/null
 refute "cannot make itself a user with more rights" etcdctl_as tray-1 user grant-role tray-1 root 2>/dev/null
 

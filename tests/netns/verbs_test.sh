@@ -244,13 +244,42 @@ tray_start 3
 check "back, it has what it missed" await 15 eval '[[ $(ls "$ETCD_DIR"/tray-3/*-revocation-* | wc -l) -ge 3 ]]'
 
 note "Expelling, and replacing"
+etcd_cert people && etcdctl_as root role add people >/dev/null &&
+	etcdctl_as root role grant-permission people readwrite "$PREFIX/" --prefix=true >/dev/null &&
+	etcdctl_as root user add people --no-password >/dev/null && etcdctl_as root user grant-role people people >/dev/null
+check "control: tray-3's certificate writes its status" etcdctl_as tray-3 put "$PREFIX/node/tray-3/out/status" '{}' >/dev/null
+check "control: and reads what is for all" eval '[[ $(etcdctl_as tray-3 get --prefix --keys-only "$PREFIX/all/") ]]'
+check "where the desk may not delete its user, the command is said" ends 0 'types .etcdctl user delete tray-3' \
+	fleet expel tray-3 --key "$desk/alice.pem" --reason 'chassis opened' --cert "$pki/people.pem" --cert-key "$pki/people.key"
+check "control: its certificate writes on" etcdctl_as tray-3 put "$PREFIX/node/tray-3/out/status" '{}' >/dev/null
+check "nor where somebody says --keep-user" eval 'ends 0 published fleet expel tray-3 --key "$desk/alice.pem" --keep-user --reason "chassis opened" && ! grep -q user "$ETCD_DIR/said" &&
+	etcdctl_as tray-3 put "$PREFIX/node/tray-3/out/status" "{}" >/dev/null'
+etcd_watch tray-3 "$PREFIX/all/"
+check "control: its watch brings what is put" etcd_watch_brings "$PREFIX/all/"
 check "alice alone expels tray-3; the others have it" ends 0 '2 of 2 trays have it' \
 	fleet expel tray-3 --key "$desk/alice.pem" --reason 'chassis opened'
-check "with her reason" eval '[[ $(jq -r .payload "$ETCD_DIR"/tray-1/*-expulsion-tray-3 | base64 -d | jq -r .reason) == "chassis opened" ]]'
+cp "$ETCD_DIR/said" "$ETCD_DIR/expelled"
+: >"$ETCD_DIR/watch"
+etcd_watch_brings "$PREFIX/all/" && note "etcd asks when a watch is opened: one that was open goes on"
+etcd_watch_end
+check "its user of the store is gone" grep -q 'user tray-3 of the store is deleted' "$ETCD_DIR/expelled"
+for key in all/ part/ node/tray-3/in/ node/tray-3/out/ node/tray-1/in/; do
+	refute "its certificate reads nothing of $key" etcdctl_as tray-3 get --prefix "$PREFIX/$key" 2>/dev/null
+	refute "and watches nothing of $key anew" may_watch tray-3 "$PREFIX/$key"
+done
+for key in node/tray-3/out/status node/tray-3/out/alive node/tray-3/out/at all/doc/root/1 node/tray-1/out/status; do
+	refute "and writes no $key" etcdctl_as tray-3 put "$PREFIX/$key" x 2>/dev/null
+done
+refute "nor makes itself a user" etcdctl_as tray-3 user add tray-3 --no-password 2>/dev/null
+check "there is none to delete the second time" ends 0 'user tray-3 of the store is not there' fleet expel tray-3 --key "$desk/alice.pem" --reason 'chassis opened'
+check "as JSON, and its schema's" eval 'fleet expel tray-3 --key "$desk/alice.pem" --reason "chassis opened" --no-wait --json >"$ETCD_DIR/said"; judge --lines fleet-order <"$ETCD_DIR/said" && [[ $(value .store_user) == none ]]'
+check "with her reason" eval 'for f in "$ETCD_DIR"/tray-1/*-expulsion-tray-3; do jq -r .payload "$f" | base64 -d; done | jq -es "all(.[]; .reason == \"chassis opened\")" >/dev/null'
 check "it is listed as expelled" ends 0 'tray-3 +yes +- +yes' fleet trays
 check "nobody waits for it any more" ends 0 '2 of 2' revoke --all log
 check "tray-1 is replaced: the old one out at once, the new one waits" ends 0 'enrolment/tray-1.*waits' \
 	fleet replace tray-1 --key "$desk/alice.pem"
+check "and the store has no user tray-1 any more" grep -q 'user tray-1 of the store is deleted' "$ETCD_DIR/said"
+check "control: the new one gets it again" eval 'etcdctl_as root user add tray-1 --no-password >/dev/null && etcdctl_as root user grant-role tray-1 tray-1 >/dev/null'
 check "with the labels that it had" eval 'fleet approve enrolment/tray-1 --key "$desk/bob.pem" --yes >/dev/null && fleet trays --json | jq -e ".trays[0] | .labels == [\"rack=1\",\"row=b\"] and (.expelled | not)"'
 
 note "What somebody else put into the store"
@@ -311,10 +340,10 @@ check "control: of its own it is not" ends 0 'published' publish "$desk/p8" --no
 check "a tray's certificate publishes nothing" ends 1 'permission denied|PermissionDenied|refuses' \
 	publish "$desk/p8" --cert "$pki/tray-1.pem" --cert-key "$pki/tray-1.key"
 
-note "A stolen certificate of a tray fills its own place"
-for i in 1 2 3 4; do head -c 1400000 /dev/zero | tr '\0' x | etcdctl_as tray-3 put "$PREFIX/node/tray-3/out/big$i" >/dev/null; done
+note "A stolen certificate of a tray filled its own place, by a role of before: of a prefix"
+for i in 1 2 3 4; do head -c 1400000 /dev/zero | tr '\0' x | etcdctl_as root put "$PREFIX/node/tray-3/out/big$i" >/dev/null; done
 long=$(head -c 100000 /dev/zero | tr '\0' k)
-for i in $(seq 45); do etcdctl_as tray-3 put "$PREFIX/node/tray-3/out/$long$i" x >/dev/null; done
+for i in $(seq 45); do etcdctl_as root put "$PREFIX/node/tray-3/out/$long$i" x >/dev/null; done
 filled() { [[ $(etcdctl_as root get --prefix "$1" "${@:2}" 2>&1 | wc -c) -gt $((4 << 20)) ]]; }
 check "control: its names alone are more than an answer may be" filled "$PREFIX/node/tray-3/out/k" --keys-only
 check "control: and its values" filled "$PREFIX/node/tray-3/out/big"
