@@ -6,6 +6,7 @@
 #include "audit/signed_note.h"
 #include "signed/closing.h"
 #include "signed/payload.h"
+#include "signed/payload_json.h"
 #include "signed/text.h"
 
 enum kind {
@@ -240,7 +241,7 @@ static int take(enum bwl_signed_type type, json_t *o, struct bwl_signed_terms *r
 int bwl_payload_parse(enum bwl_signed_type type, const char *bytes, size_t len,
 		      struct bwl_signed_terms *ret, json_t **ret_body, struct bwl_err *e)
 {
-	json_t *o = json_loadb(bytes, len, JSON_REJECT_DUPLICATES, NULL);
+	json_t *o = bwl_payload_json(bytes, len);
 	int r;
 
 	*ret = (struct bwl_signed_terms){ 0 };

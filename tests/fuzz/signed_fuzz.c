@@ -8,6 +8,7 @@
 #include "signed/envelope.h"
 #include "signed/memory.h"
 #include "signed/payload.h"
+#include "signed/payload_json.h"
 
 static void envelope(const char *text, size_t size)
 {
@@ -33,6 +34,19 @@ static void envelope(const char *text, size_t size)
 	bwl_envelope_free(&w);
 }
 
+/* What is taken apart is what jansson alone makes of it. */
+static void payload_json(const char *text, size_t size)
+{
+	json_t *a = bwl_payload_json(text, size);
+	json_t *b = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+
+	must(a || !b, "what is JSON is read");
+	must(b || !a, "what is none is refused");
+	must(json_equal(a, b) || !a, "and reads the same");
+	json_decref(a);
+	json_decref(b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -47,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	envelope(text, size);
+	payload_json(text, size);
 	for (enum bwl_signed_type i = 0; i < _BWL_SIGNED_MAX; i++)
 		if (!bwl_payload_parse(i, text, size, &t, &body, &e)) {
 			must(t.not_after_s > t.issued_s && t.epoch && t.version, "terms in domain");
