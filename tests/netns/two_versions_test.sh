@@ -39,7 +39,7 @@ sync_up
 time_published # of before, without what closes
 
 note "What both know"
-docs_text 9mbit 9mbit | sign policy base alice,bob --audience tray:tray-7 --offline-for 10m
+sign policy base alice,bob --audience tray:tray-7 --offline-for 10m < <(docs_text 9mbit 9mbit)
 check "a policy of today's desk is taken, and that is heard" by_desk "$FLEET/base"
 check "it is in force" lab_wait_for 20 rate d1 9000000
 check "a signed time that names nothing is taken" lab_wait_for 60 status '.fresh'
@@ -65,7 +65,9 @@ check "and what is closed is closed" state d2 revoked
 check "its status, which it cannot sign, is refused from then on, and told" lab_wait_for 60 control_says '"alarm".*tray-7.*not signed'
 check "an enrolment without it brings all back" eval 'enrolment 3 "{\"labels\": [\"rack=8\"]}" && by_desk "$FLEET/enrolment" &&
 	lab_wait_for 90 row status ".status_signature == \"unsigned\" and .labels == [\"rack=8\"]"'
-docs_text 8mbit 8mbit | LIFE=30m sign policy base alice --audience tray:tray-7 --offline-for 20s
-check "control: a policy that holds 20 s without a time is taken" by_desk "$FLEET/base"
+LIFE=30m sign policy base alice --audience tray:tray-7 --offline-for 20s < <(docs_text 8mbit 8mbit)
+digest=$(jq -r .payload "$FLEET/base" | base64 -d | sha256sum | head -c 64)
+by_desk "$FLEET/base" # which says that it is not in force: the time is older
+check "control: a policy that holds 20 s without a time is taken" lab_wait_for 60 status ".taken[\"policy/base\"].sha256 == \"$digest\""
 check "without a time that it knows it is at its floor then: trays first, then controllers" lab_wait_for 120 lab_silent 1
 done_testing
