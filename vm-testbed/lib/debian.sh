@@ -3,9 +3,9 @@
 # Whole Debian systems of this machine's release for guests, with what the package needs. Source
 # lib/fetch.sh first. Functions print why they fail and return 1.
 
-# The package that another one needs, made with it: beside it.
-vm_tools() { # DEB of bwlimit
-	printf '%s\n' "${1%/*}/$(sed 's/^bwlimit_/bwlimit-tools_/' <<<"${1##*/}")"
+# A package that is made with that of bwlimit: beside it.
+vm_beside() { # tools, controller, DEB of bwlimit
+	printf '%s\n' "${2%/*}/$(sed "s/^bwlimit_/bwlimit-$1_/" <<<"${2##*/}")"
 }
 # What .debs depend on, as words for mmdebstrap's --include; not on one another.
 vm_depends() { # DEB…

@@ -168,42 +168,101 @@ def released():
         return False
 
 
-def exposure():
-    words = read("security").replace(":", " ").split()
+def exposure(name="security"):
+    words = read(name).replace(":", " ").split()
     return next((float(w) for w in words if w.replace(".", "").isdigit()), 10.0)
+
+
+def document(name):
+    try:
+        return json.loads(read(name))
+    except ValueError:
+        return {}
+
+
+def reached(name):
+    """What a program reached of the guest's sockets; None: it did not come to its end."""
+    *names, end = read(name).splitlines() or [""]
+    return set(names) if end == "end" else None
+
+
+def others(name):
+    """Of those the ones that are not bwlimitd's for readers."""
+    names = reached(name)
+    return None if names is None else {n for n in names if not n.startswith("/run/bwlimit/")}
+
+
+def passed(peer):
+    for line in read("web.metrics").splitlines():
+        if line.startswith("bwlimit_peer_passed_bytes_total{") and f'peer="{peer}"' in line:
+            return float(line.split()[-1])
+    return 0.0
+
+
+def pages():
+    said = read("controller.log")[-800:], "\n".join(
+        line for line in read("journal").splitlines() if "bwlimit-web" in line)[-2000:]
+    check("bwlimit-web and bwlimit-web-fleet are active under their units",
+          read("active.web").split() == ["active"] * 2, read("active.web"), *said)
+    check("bwlimit-web gives the page", "<!doctype html" in read("web.page").lower(), read("web.page")[:300], *said)
+    ports = document("web.status").get("ports", [])
+    check("the status of a DPU with programs on its ports",
+          ports and all(p["attached"] for port in ports for p in port["programs"]), read("web.status")[:600], *said)
+    check("its volumes", [v for v in document("web.usage").get("volumes", []) if v["peer"] == "d3"],
+          read("web.usage")[:600], *said)
+    check("and metrics of what has passed", passed("d1") > 1e4, read("web.metrics")[:600], *said)
+    check("bwlimit-web-fleet gives the page", "<!doctype html" in read("fleet.page").lower(), read("fleet.page")[:300], *said)
+    check("of a fleet, by the name that its unit was given",
+          (document("fleet.api").get("scope"), document("fleet.api").get("name")) == ("fleet", "hall-1"),
+          read("fleet.api")[:600], *said)
+    check("what the controller says, by the certificate that systemd handed it",
+          document("fleet.status").get("kind") == "fleet-status", read("fleet.status")[:600], *said)
+    check("and the store", document("fleet.trays").get("kind") == "fleet-trays", read("fleet.trays")[:600], *said)
+    for unit in ("bwlimit-web", "bwlimit-web-fleet"):
+        check(f"{unit}'s exposure is at most 2.0", exposure(unit + ".security") <= 2.0, read(unit + ".security"))
+    check("a program in bwlimit-web's place reaches no other unit's socket", others("bwlimit-web.reach") == set(),
+          others("bwlimit-web.reach"))
+    check("control: it reaches bwlimitd's for readers", reached("bwlimit-web.reach"), read("bwlimit-web.reach"))
+    check("control: its user outside of the unit reaches others'", others("bwlimit-web.user.reach"),
+          read("bwlimit-web.user.reach"))
+    print(f"# {len(others('bwlimit-web.user.reach') or ())} of them")
+    check("one in bwlimit-web-fleet's place reaches none at all", reached("bwlimit-web-fleet.reach") == set(),
+          read("bwlimit-web-fleet.reach"))
+    check("control: its user outside of the unit does", others("bwlimit-web-fleet.user.reach"),
+          read("bwlimit-web-fleet.user.reach"))
 
 
 def first_boot(wire):
     guest = Guest(wire, os.path.join(work, "boot1.log"))
-    guest.until(lambda: any(m.startswith("installed") for m in guest.marks), 400)
-    guest.off(120)
+    guest.until(lambda: any(m.startswith("installed") for m in guest.marks), 1200)
+    guest.off(300)
     check("the package installs on a clean Debian system", "installed 0" in guest.marks, read("install.log"))
     check("installation changes no device", read("links.before") == read("links.after") != "",
           read("links.before"), read("links.after"))
     check("and starts nothing", set(read("active.installed").split()) == {"inactive"}, read("active.installed"))
     check("what belongs into every boot is enabled", read("enabled").split() ==
-          ["enabled", "enabled", "enabled", "disabled", "disabled"], read("enabled"))
+          ["enabled"] * 3 + ["disabled"] * 5, read("enabled"))
 
 
 def second_boot(wire):
     wire.seen.clear()
     sent = wire.sent
     guest = Guest(wire, os.path.join(work, "boot2.log"))
-    guest.until(lambda: "forwarding off" in guest.marks, 400)
+    guest.until(lambda: "forwarding off" in guest.marks, 1200)
     open_at = guest.marks.get("forwarding off", time.monotonic())
     sent = wire.sent - sent
     check("while verify is not clean nothing leaves, from power-on on",
           not [f for f in wire.seen if f[0] < open_at], wire.seen[:3], f"{len(wire.seen)} frames")
     print(f"# {sent} frames were sent into the host port by then")
     check("though the host sends all the time", sent > 1000)
-    check("then the policy holds, with no hand on it", guest.until(lambda: granted(wire), 120))
+    check("then the policy holds, with no hand on it", guest.until(lambda: granted(wire), 300))
     first = granted(wire)[0][0] if granted(wire) else time.monotonic()
     print(f"# the first frame came {first - open_at:.1f} s after what kept it closed was gone")
     guest.until(lambda: False, 30)
     check("after the heartbeat's time it still does: the agent renews it",
           len(granted(wire, time.monotonic() - 5)) > 0)
     tell("look")
-    guest.until(lambda: any(m.startswith("upgraded") for m in guest.marks), 200)
+    guest.until(lambda: any(m.startswith("upgraded") for m in guest.marks), 1500)
     check("verify is clean", clean("verify"), read("verify"))
     check("every unit is active", set(read("active").split()) == {"active"}, read("active"))
     check("the group has its maps, under the confinement of the units", read("pins") == "bwlimit 660", read("pins"))
@@ -218,9 +277,13 @@ def second_boot(wire):
           read("tpm"), read("usage"))
     check("and the unit stays confined: exposure at most 2.0", exposure() <= 2.0, read("security"),
           read("devices"))
+    pages()
     check("an upgrade works", "upgraded 0" in guest.marks, read("upgrade.log"))
     check("verify is clean after it", clean("verify.upgraded"), read("verify.upgraded"))
     check("and every unit is active", set(read("active.upgraded").split()) == {"active"}, read("active.upgraded"))
+    before, after = read("pids").split(), read("pids.upgraded").split()
+    check("the pages by the new version's programs", len(before) == len(after) == 2 and "0" not in before + after and
+          not set(before) & set(after), before, after)
     guest.until(lambda: False, 5)
     check("granted traffic passes", len(granted(wire, time.monotonic() - 3)) > 0)
     frames = granted(wire)
@@ -230,14 +293,15 @@ def second_boot(wire):
     check("at most rate x T + burst left since the boot, over the upgrade as well",
           total <= RATE * (seconds + 0.5) + BURST)
     tell("remove")
-    guest.until(lambda: any(m.startswith("removed") for m in guest.marks), 100)
+    guest.until(lambda: any(m.startswith("removed") for m in guest.marks), 300)
     removed = guest.marks.get("removed 0")
     check("a removal works", removed, read("remove.log"))
     guest.until(lambda: False, 8)
+    check("the pages end with it", set(read("active.removed").split()) == {"inactive"}, read("active.removed"))
     check("it leaves the host port down", "DOWN" in read("link.removed"), read("link.removed"))
     check("and nothing leaves", removed and not [f for f in wire.seen if f[0] > removed + 0.5])
     tell("purge")
-    guest.off(120)
+    guest.off(300)
     check("a purge works", "purged 0" in guest.marks, read("purge.log"))
     check("and leaves no file of ours", read("left") == "", read("left"))
     check("no frame ever left but those of the grant", len(granted(wire)) == len(wire.seen),
