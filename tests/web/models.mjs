@@ -120,7 +120,7 @@ function theft() {
 }
 function slowTheft() {
 	const s = theft();
-	s.sent['log-collector'] = (ago) => [wobble(2.9e6, ago), 0];
+	s.sent['log-collector'] = (ago) => [ago < 9000 ? wobble(2.9e6, ago) : 1e4, 0];
 	Object.assign(s.documents.top.peers.find((p) => p.peer === 'log-collector'), { passed_bits_per_second: 2.9e6, dropped_bits_per_second: 0 });
 	return s;
 }
@@ -129,6 +129,7 @@ function splitTheft() {
 	const s = theft();
 	Object.assign(s.documents.top.peers.find((p) => p.peer === 'backup'), { passed_bits_per_second: 5.01e6, dropped_bits_per_second: 1.1e6 });
 	s.sent.backup = (ago) => (ago < 26 * 60 ? [4.95e6, 1.1e6] : [0, 0]);
+	for (const of of [s.documents.top.peers, s.documents.grants.grants]) of.find((p) => p.peer === 'backup').left.used_bytes = 950e6;
 	return s;
 }
 /** As theft, seen in a second in which it pauses. */
@@ -144,7 +145,7 @@ function zoneTheft() {
 	const peer = 'object-store';
 	s.documents.policy.peers.find((p) => p.peer === peer).zone = 'external';
 	s.documents.top.peers.find((p) => p.peer === peer).passed_bits_per_second = 30e6;
-	s.sent[peer] = () => [30e6, 0];
+	s.sent[peer] = (ago) => [ago < 5.5 * 3600 ? 30e6 : 1e6, 0];
 	return s;
 }
 /** An exit that nothing of its own holds; all: nor anything around it. */

@@ -21,10 +21,10 @@ const STATES = {
 	healthy: ['All promises hold', '22 h 11 min', 'could be gone by tomorrow', 'log-collector', 'SA up, packet offload', 'nothing was refused', 'live, ends in 23 h'],
 	limit: ['log-collector is at its limit', 'refused', 'peer-rate', 'peers: log-collector: grant:', 'bwlimit-ctl peer show log-collector'],
 	theft: ['log-collector: sending at its limit, out of the site', 'for 42 min', '3.12 GB gone since 22:48, 3.24 GB of its volume', '760 MB more can go, in 9 min 43 s', 'bwlimit-ctl revoke log-collector', '81 % of 4.00 GB'],
-	'slow-theft': ['most of its volume is used', '760 MB more can go, in 34 min', 'in no hurry', 'bwlimit-ctl revoke log-collector'],
-	'split-theft': ['2 things need you now', 'backup: sending at its limit', 'log-collector: sending at its limit'],
+	'slow-theft': ['most of its volume is used', 'for 2 h 19 min', '3.24 GB of 4.00 GB per 1 d gone, without a pause since 21:10', '760 MB more can go, in 34 min', 'in no hurry', 'bwlimit-ctl revoke log-collector'],
+	'split-theft': ['2 things need you now · 2 peers together: 4.05 GB gone', '124 MB more can go', 'backup: sending at its limit', 'log-collector: sending at its limit'],
 	'blinking-theft': ['1 thing needs you now', 'it pauses now', 'log-collector: sending at 60 % of its limit, out of the site', 'for 42 min'],
-	'zone-theft': ['object-store: sending at 60 % of its limit, out of the site', 'only the rate of its zone holds it', '30.0 Mbit/s / 50.0 Mbit/s'],
+	'zone-theft': ['object-store: sending at 60 % of its limit, out of the site', 'for 5 h 19 min', '72.0 GB gone since 18:09', 'only the rate of its zone holds it', '30.0 Mbit/s / 50.0 Mbit/s'],
 	'unlimited-own': ['backup leaves without a limit of its own', 'only its zone or this node holds it'],
 	unlimited: ['1 thing needs you now', 'backup leaves without a limit', 'only counted'],
 	tried: ['The host sends with sources that are not its own', 'source-address', 'host_ports: hpf0: sources: 10.7.0.0/24', 'default: (no peer has this destination)'],
@@ -540,6 +540,31 @@ await part('more than the server lists', async () => {
 
 // ---- accessibility -----------------------------------------------------------------------------------------------------------
 const SIZES = [[320, 640], [1280, 800], [2560, 1400]];
+await part('incidents', async () => {
+	// Who, since when, how much is gone, what to type: on the first screen, in lines that one can read, without a click.
+	const INCIDENTS = { theft: ['log-collector: ', 'for 42 min', '3.12 GB gone', 'bwlimit-ctl revoke log-collector'], 'slow-theft': ['log-collector: ', 'for 2 h 19 min', '3.24 GB of 4.00 GB', 'bwlimit-ctl revoke log-collector'],
+		'split-theft': ['backup: ', 'for 25 min', '928 MB gone', 'bwlimit-ctl revoke backup'], 'zone-theft': ['object-store: ', 'for 5 h 19 min', '72.0 GB gone', 'bwlimit-ctl revoke object-store'],
+		'blinking-theft': ['log-collector: ', 'for 42 min', '1.89 GB gone', 'bwlimit-ctl revoke log-collector'] };
+	for (const [name, answers] of Object.entries(INCIDENTS)) {
+		const t = await open(browser, scenes[name]());
+		for (const a of answers) await t.says(a);
+		const missing = [];
+		for (const [width, height] of [[320, 640], [720, 800], [900, 800], [1100, 800], [1280, 800], [2560, 1400]]) {
+			await t.page.setViewportSize({ width, height });
+			await t.page.waitForTimeout(100);
+			missing.push(...await t.page.evaluate(([of, w]) => {
+				const line = [...document.querySelectorAll('.findings li')].find((li) => li.innerText.includes(of[0]));
+				return of.filter((a, i) => {
+					const e = line?.children[i];
+					const r = e?.getBoundingClientRect();
+					return !e?.innerText.replaceAll('\u00a0', ' ').includes(a) || r.bottom > innerHeight || r.width < Math.min(100, 5 * a.length);
+				}).map((a) => `${w}: ${a}`);
+			}, [answers, width]));
+		}
+		same(`the four answers stand in one line that can be read, on the first screen, from 320 to 2560 pixels: "${name}"`, missing, []);
+		await t.close();
+	}
+});
 const WIDE = [['healthy', ''], ['theft', ''], ['stopped', ''], ['theft', '?peer=log-collector'], ['healthy', '?peer=object-store&class=nfs'], ['verify', ''], ['fleet', '?group=hall'], ['fleet', '?tray=tray-00007']];
 // Every other state has the same parts with other words and colours: one size shows those.
 const LOOKED_AT = [...WIDE.map((w) => [...w, SIZES]), ...Object.keys(STATES).filter((name) => !WIDE.some(([n, q]) => n === name && q === '')).map((name) => [name, '', [[1280, 800]]])];

@@ -14,6 +14,8 @@ export interface Finding {
 	means: string;
 	command: string | null;
 	peer?: string;
+	/** bytes that left, of what looks like a theft */
+	gone?: number;
 }
 
 export interface Facts {
@@ -108,13 +110,15 @@ function ofStatus(s: Status, policy: Policy | null): Finding[] {
 	return f;
 }
 
+/** Four fifths of its volume. */
+export const mostUsed = (r: Pick<Row, 'usedShare'>): boolean => (r.usedShare ?? 0) >= 0.8;
 /** Sends now, near its limit or refused: whoever is quiet spends nothing now, however much is spent. */
 const sends = (r: Row): boolean => (r.share ?? 0) >= 0.5 || (r.dropped ?? 0) > 0;
 /** An exit whose history says that it was near its limit for long, and the run is not over, whatever this very second says;
  * or one at its limit now with most of its volume used. */
 export function theft(r: Row): boolean {
 	if (!r.exit || r.state !== 'live') return false;
-	return (r.run !== null && r.run.seconds >= LONG_S) || (r.atLimit && sends(r) && (r.usedShare ?? 0) >= 0.8);
+	return (r.run !== null && r.run.seconds >= LONG_S) || (r.atLimit && sends(r) && mostUsed(r));
 }
 /** How near its limit a run was, in words. */
 function nearWords(r: Row): string {
@@ -126,7 +130,6 @@ const OF = { peer: 'its own rate', zone: 'the rate of its zone', node: 'the rate
 function ofPeer(r: Row): Finding[] {
 	const f: Finding[] = [];
 	const revoke = (): string | null => typed`bwlimit-ctl revoke ${r.peer}`;
-	const spent = r.usedShare != null && r.usedShare >= 0.8;
 	if (theft(r)) {
 		const gone = r.run
 			? `${bytes(r.run.bytes)} gone since ${clock(r.run.since)}${r.run.longer ? ' or earlier' : ''}${r.used != null && r.used > 1.02 * r.run.bytes ? `, ${bytes(r.used)} of its volume` : ''}`
@@ -136,16 +139,16 @@ function ofPeer(r: Row): Finding[] {
 			? `Its volume of ${bytes(r.volume)} is spent: nothing more leaves${r.window ? ' but what ages out of the window' : ''}.`
 			: `${bytes(left)} more can go${r.now ? `, in ${span((8 * left) / r.now)}` : '; it pauses now'}.`;
 		f.push({ key: `theft ${r.peer}`, level: 'now', what: left === 0 ? `${r.peer}: goes on sending, its volume is spent` : `${r.peer}: sending ${nearWords(r)}, out of the site`,
-			since: r.run ? `for ${span(r.run.seconds)}` : null, means: `${gone}. ${then} A theft, or a job that nobody announced.`, command: revoke(), peer: r.peer });
+			since: r.run ? `for ${span(r.run.seconds)}` : null, means: `${gone}. ${then} A theft, or a job that nobody announced.`, command: revoke(), peer: r.peer, gone: r.run?.bytes ?? r.used ?? 0 });
 	} else if (r.atLimit && sends(r) && r.state === 'live') {
 		f.push({ key: `limit ${r.peer}`, level: 'today', what: `${r.peer} is at its limit`, since: r.run ? `for ${span(r.run.seconds)}` : null,
 			means: r.why === 'peer-volume' ? `Its volume of ${bytes(r.volume)} is spent.`
 				: `${rate(r.now)} of ${rate(r.limit)}${r.limitOf === 'peer' ? '' : `, ${OF[r.limitOf]}`}; ${rate(r.dropped)} are refused.`,
 			command: typed`bwlimit-ctl peer show ${r.peer}`, peer: r.peer });
 	}
-	else if (r.exit && spent && r.state === 'live')
-		f.push({ key: `volume ${r.peer}`, level: 'today', what: `${r.peer}: most of its volume is used`, since: null,
-			means: `${bytes(r.used)} of ${bytes(r.volume)}${r.window ? ` per ${span(r.window)}` : ''} gone${r.now ? `; ${bytes(Math.max(0, r.volume! - r.used!))} more can go, in ${span((8 * Math.max(0, r.volume! - r.used!)) / r.now)}. Below its rate: a theft that is in no hurry looks like this` : '; it sends nothing now'}.`,
+	else if (r.exit && mostUsed(r) && r.state === 'live')
+		f.push({ key: `volume ${r.peer}`, level: 'today', what: `${r.peer}: most of its volume is used`, since: r.slow ? `for ${span(r.slow.seconds)}` : null,
+			means: `${bytes(r.used)} of ${bytes(r.volume)}${r.window ? ` per ${span(r.window)}` : ''} gone${r.slow ? `, without a pause since ${clock(r.slow.since)}${r.slow.longer ? ' or earlier' : ''}` : ''}${r.now ? `; ${bytes(Math.max(0, r.volume! - r.used!))} more can go, in ${span((8 * Math.max(0, r.volume! - r.used!)) / r.now)}. Below its rate: a theft that is in no hurry looks like this` : '; it sends nothing now'}.`,
 			command: revoke(), peer: r.peer });
 	if (r.unlimited)
 		f.push({ key: `unlimited ${r.peer}`, level: r.unlimited === 'all' ? 'now' : 'today', what: `${r.peer} leaves without a limit${r.unlimited === 'all' ? '' : ' of its own'}`, since: null,
@@ -268,7 +271,9 @@ export function verdict(list: Finding[], verified: boolean): { level: Level | 'w
 	const now = list.filter((f) => f.level === 'now').length;
 	const today = list.filter((f) => f.level === 'today').length;
 	const things = (n: number): string => `${n} thing${n === 1 ? '' : 's'}`;
-	if (now) return { level: 'now', words: `${things(now)} need${now === 1 ? 's' : ''} you now${today ? `, ${today} today` : ''}` };
+	const thefts = list.filter((f) => f.gone !== undefined);
+	const together = thefts.length > 1 ? ` · ${thefts.length} peers together: ${bytes(thefts.reduce((n, f) => n + (f.gone ?? 0), 0))} gone` : '';
+	if (now) return { level: 'now', words: `${things(now)} need${now === 1 ? 's' : ''} you now${today ? `, ${today} today` : ''}${together}` };
 	const promises = verified ? 'All promises hold' : 'Nothing speaks against the promises; not verified';
 	return today ? { level: 'today', words: `${promises} · ${things(today)} need${today === 1 ? 's' : ''} you today` } : { level: verified ? 'well' : 'note', words: promises };
 }

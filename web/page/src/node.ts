@@ -2,7 +2,7 @@
 // The page of a node: five questions, one screen, no click.
 import { Chart, type Series, chartKey } from './chart';
 import { Keyed, attr, h, text } from './dom';
-import { ALARMS, findings, theft, verdict, verified } from './findings';
+import { ALARMS, findings, mostUsed, theft, verdict, verified } from './findings';
 import { closures, ends, lowered } from './closed';
 import { DASH, ago, bytes, clock, count, order, percent, rate, span, total, until } from './format';
 import { Levels, isTight, shared } from './levels';
@@ -20,10 +20,15 @@ import { Rounds, type View } from './view';
 export const EXFIL = 'exfil?size=1000000000000';
 const LIVE = ['status', 'top', 'reasons', 'usage', 'grants', 'ipsec-status'];
 const SHOWN_S = 900;
-/** Peers whose history is asked for, the worst first: each costs the DPU a query a minute. */
+/** Peers whose history is asked for, the worst first: each costs the DPU a query a minute, or in two where it is quiet. */
 const HISTORIES = 20;
 /** Of these, so many at least are asked for what was refused in the last hour. */
 const REFUSERS = 8;
+
+const HOUR_OF: [string, string] = ['1h', '1m'];
+/** Asked of whose theft began before that hour, and of whose volume most is used. */
+const DAY_OF: [string, string] = ['24h', '10m'];
+const NEARLY_HOUR_S = 3300;
 
 export const peerPath = (peer: string): string => `peer?name=${encodeURIComponent(peer)}`;
 export const historyPath = (peer: string, since: string, step: string): string => `history?peer=${encodeURIComponent(peer)}&since=${since}&step=${step}`;
@@ -36,7 +41,7 @@ export function levelOf(r: Row): string {
 	if (r.sa === 'down') return 'now';
 	if (r.state !== 'live') return 'closed';
 	if (theft(r) || r.unlimited === 'all') return 'now';
-	return r.atLimit || r.unlimited || (r.exit && (r.usedShare ?? 0) >= 0.8) ? 'today' : 'well';
+	return r.atLimit || r.unlimited || (r.exit && mostUsed(r)) ? 'today' : 'well';
 }
 
 export class NodePage implements View {
@@ -136,6 +141,7 @@ export class NodePage implements View {
 		if (!all) return;
 		const worst = all.filter((r) => (r.dropped ?? 0) > 0 || (r.share ?? 0) > 0.5 || (r.usedShare ?? 0) > 0.5)
 			.sort((a, b) => Number(b.exit) - Number(a.exit) || (b.dropped ?? 0) - (a.dropped ?? 0) || (b.share ?? 0) - (a.share ?? 0)).map((r) => r.peer);
+		const urgent = new Set(worst);
 		// A peer of which nothing was refused since attach had nothing refused in the last hour: nobody needs to ask.
 		const known = new Set(all.map((r) => r.peer));
 		const stats = this.store.get<Stats>('stats');
@@ -149,8 +155,11 @@ export class NodePage implements View {
 		// Who was asked about stays so while he is there and there is room: his refusals of this hour do not end with the moment.
 		// Then exits that look quiet at this moment: a theft in bursts is only seen in their history.
 		this.asked = [...new Set([...worst, ...refusers.slice(0, REFUSERS), ...this.asked.filter((p) => known.has(p)), ...all.filter((r) => r.exit).map((r) => r.peer), ...refusers])].slice(0, HISTORIES);
-		this.rounds.keep((path) => !path.startsWith('history?') || path.includes('since=15m') || this.asked.some((p) => path === historyPath(p, '1h', '1m')));
-		for (const p of this.asked) this.rounds.ask(historyPath(p, '1h', '1m'), 60_000, now);
+		const days = all.filter((r) => r.exit && ((r.run !== null && (r.run.longer || r.run.seconds > NEARLY_HOUR_S)) || mostUsed(r))).map((r) => r.peer).slice(0, HISTORIES);
+		const kept = new Set([...this.asked.map((p) => historyPath(p, ...HOUR_OF)), ...days.map((p) => historyPath(p, ...DAY_OF))]);
+		this.rounds.keep((path) => !path.startsWith('history?') || path.includes('since=15m') || kept.has(path));
+		for (const p of this.asked) this.rounds.ask(historyPath(p, ...HOUR_OF), urgent.has(p) ? 60_000 : 120_000, now);
+		for (const p of days) this.rounds.ask(historyPath(p, ...DAY_OF), 300_000, now);
 		// What left before this page was opened, once, and only where few exits make it cheap.
 		const exits = all.filter((r) => r.exit);
 		if (exits.length <= HISTORIES && this.store.get('policy')) for (const r of exits) this.rounds.ask(historyPath(r.peer, '15m', '10s'), 3_600_000, now);
@@ -171,15 +180,25 @@ export class NodePage implements View {
 		const refused = new Map<string, number>();
 		const runs = new Map<string, Run | null>();
 		for (const peer of this.asked) {
-			const hist = s.get<History>(historyPath(peer, '1h', '1m'));
+			const hist = s.get<History>(historyPath(peer, ...HOUR_OF));
 			if (!hist) continue;
 			refused.set(peer, hist.points.reduce((n, p) => n + p.sent_dropped_bytes, 0));
 			const p = byPeer(policy?.peers).get(peer);
 			const own = p ? (p.grant?.rate_bits_per_second ?? null) : (byPeer(top?.peers).get(peer)?.rate_bits_per_second ?? null);
-			runs.set(peer, runOf(hist, smallestRate(own, p?.zone ?? null, p ? policy : null).bits));
+			const { bits } = smallestRate(own, p?.zone ?? null, p ? policy : null);
+			const last = runOf(hist, bits);
+			const day = last?.longer ? s.get<History>(historyPath(peer, ...DAY_OF)) : null;
+			runs.set(peer, (day && runOf(day, bits)) ?? last);
+		}
+		const slow = new Map<string, Run | null>();
+		for (const t of top?.peers ?? []) {
+			const volume = t.left?.volume_bytes;
+			if (!volume || !t.left?.window_s || !mostUsed({ usedShare: (t.left.used_bytes ?? 0) / volume })) continue;
+			const day = s.get<History>(historyPath(t.peer, ...DAY_OF));
+			if (day) slow.set(t.peer, runOf(day, (8 * volume) / t.left.window_s));
 		}
 		return rows({ top, grants: s.get<{ grants: Grant[] }>('grants')?.grants ?? null, policy, ipsec: s.get<Ipsec>('ipsec-status'),
-			volumes: s.get<{ volumes: Volume[] }>('usage')?.volumes ?? null, refused, runs });
+			volumes: s.get<{ volumes: Volume[] }>('usage')?.volumes ?? null, refused, runs, slow });
 	}
 
 	render(): void {
@@ -295,7 +314,7 @@ export class NodePage implements View {
 
 	/** Of the last hour at the first look: what bwlimitd's history has of each peer. */
 	private drawRefusedPeers(all: Row[]): void {
-		const path = (p: string): string => historyPath(p, '1h', '1m');
+		const path = (p: string): string => historyPath(p, ...HOUR_OF);
 		const heard = this.asked.filter((p) => this.store.get(path(p)) !== null);
 		const of = all.filter((r) => (r.refused ?? 0) > 0).sort((a, b) => (b.refused ?? 0) - (a.refused ?? 0));
 		const left = this.refusers?.filter((p) => !this.asked.includes(p)).length ?? null;

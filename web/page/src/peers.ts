@@ -29,6 +29,8 @@ export interface Row {
 	offload: S;
 	refused: N;
 	run: Run | null;
+	/** sending without a pause at half or more of the rate that spends its volume within its window */
+	slow: Run | null;
 	atLimit: boolean;
 	why: S;
 	mode: S;
@@ -81,6 +83,8 @@ export interface Sources {
 	/** bytes refused in the last hour, of peers whose history was asked for */
 	refused: Map<string, number>;
 	runs: Map<string, Run | null>;
+	/** of a day, of those of whose volume most is used */
+	slow: Map<string, Run | null>;
 }
 
 export function rows(s: Sources): Row[] | null {
@@ -128,6 +132,7 @@ export function rows(s: Sources): Row[] | null {
 			offload: had?.offload ?? null,
 			refused: s.refused.get(t.peer) ?? null,
 			run: s.runs.get(t.peer) ?? null,
+			slow: s.slow.get(t.peer) ?? null,
 			atLimit: (share != null && share >= AT) || (why?.endsWith('-rate') ?? false) || why === 'peer-volume',
 			why,
 			mode: g?.mode_in_force ?? null,

@@ -18,7 +18,7 @@ const FADES_MS = 3000;
 /** A question that waits longer is given up: the next one for the same could not be asked before. */
 const TIMEOUT_MS = 20_000;
 /** The server reads these anew so often at most (docs/api.md); what it does not send again in that time has not changed. */
-const PERIOD_MS: Record<string, number> = { top: 1000, reasons: 5000, usage: 5000, status: 5000, grants: 10_000, 'ipsec-status': 10_000 };
+const PERIOD_MS: Record<string, number> = { top: 1000, reasons: 10_000, usage: 10_000, status: 5000, grants: 10_000, 'ipsec-status': 10_000 };
 const period = (name: string): number => PERIOD_MS[name] ?? 0;
 
 export class Store {

@@ -54,6 +54,8 @@ export function runOf(h: History, limitBits: N): Run | null {
 	const last = told.get(h);
 	if (last?.bits === limitBits) return last.run;
 	const of = run(written(h), h.step_s, limitBits);
+	// A step of minutes is hardly ever over.
+	if (of && h.step_s > 60 && h.written_until) of.seconds = Math.min(of.seconds, (Date.parse(h.written_until) - of.since.getTime()) / 1000);
 	told.set(h, { bits: limitBits, run: of });
 	return of;
 }
