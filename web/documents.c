@@ -48,8 +48,8 @@ static const struct web_document node_how[] = {
 	{ .every_ms = 2000, .asker = 1, .file = BWL_LOGGED, .left_by = RECORDS },    /* log */
 	{ .every_ms = 5000, .asker = 1, .file = BWL_SIGNED, .left_by = RECORDS },    /* audit */
 	{ .every_ms = 10000, .asker = 1 },                                           /* stats */
-	{ .every_ms = 5000, .asker = 1 },                                            /* usage */
-	{ .every_ms = 5000, .asker = 1 },                                            /* reasons */
+	{ .every_ms = 10000, .asker = 1 },                                           /* usage */
+	{ .every_ms = 10000, .asker = 1 },                                           /* reasons */
 	{ .every_ms = 30000, .asker = 1 },                                           /* exfil */
 	{ .every_ms = 5000, .asker = 1 },                                            /* history */
 	{ .every_ms = 30000, .asker = 1 },                                   /* history-peers */

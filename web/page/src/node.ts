@@ -134,7 +134,7 @@ export class NodePage implements View {
 		return LIVE;
 	}
 	poll(now: number): void {
-		for (const [path, every] of [['policy', 15_000], ['verify', VERIFY_MS], [EXFIL, 30_000], ['lease', 15_000], ['audit', 15_000], ['journal', 30_000], ['log', 5_000], ['stats', 60_000], ['history-peers', 60_000]] as const)
+		for (const [path, every] of [['policy', 15_000], ['verify', VERIFY_MS], [EXFIL, 30_000], ['audit', 15_000], ['journal', 30_000], ['log', 5_000], ['stats', 60_000], ['history-peers', 60_000]] as const)
 			this.rounds.ask(path, every, now);
 		this.sample(now);
 		const all = this.all;
