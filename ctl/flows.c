@@ -12,11 +12,14 @@
 
 #define SECOND 1000000000ULL
 #define MOST_SINCE_S (366 * 86400)
-#define MOST_SHOWN 20 /* to people, if they do not say */
+#define MOST_SHOWN 20   /* to people, if they do not say */
+#define MOST_KEPT 20000 /* in memory; twice as many while files are read */
 
 /* A flow of all intervals that were asked for, or a remainder: one of its lines, and the sums. */
 struct flow {
-	const json_t *line;
+	char *name, *text;  /* what it is, and the line */
+	const json_t *line; /* the same, while it is shown */
+	bool is_flow;
 	uint64_t frames, bytes, charged;
 	uint32_t tcp_flags;
 	char first[BWL_TIME_BUF], last[BWL_TIME_BUF]; /* of UTC: they compare as text */
@@ -30,10 +33,11 @@ struct ask {
 };
 
 struct found {
-	json_t *at;   /* what a flow is, as text: its number */
-	json_t *kept; /* the first line of each */
+	json_t *at; /* what a flow is, as text: its number */
 	struct flow *flow;
-	size_t n, room, intervals, gaps, unbalanced;
+	size_t n, room, intervals, gaps, unbalanced, thinned;
+	struct flow left; /* sums of those that are not listed */
+	size_t nleft;
 };
 
 static const char *text_of(const json_t *line, const char *key)
@@ -87,25 +91,68 @@ static char *name_of(const json_t *line)
 	return text;
 }
 
-static struct flow *flow_of(struct found *f, json_t *line)
+static int most_bytes_first(const void *a, const void *b)
+{
+	const struct flow *x = a, *y = b;
+	uint64_t p = x->charged ? x->charged : x->bytes, q = y->charged ? y->charged : y->bytes;
+
+	return p < q ? 1 : p > q ? -1 : strcmp(x->first, y->first);
+}
+
+static void leave_out(struct found *f, const struct flow *x)
+{
+	f->left.frames += x->frames;
+	f->left.bytes += x->bytes;
+	f->left.charged += x->charged;
+	f->nleft++;
+}
+
+/* Those with the fewest bytes go. One that comes again later counts as another. */
+static void prune(struct found *f)
+{
+	size_t i;
+
+	if (f->n)
+		qsort(f->flow, f->n, sizeof(*f->flow), most_bytes_first);
+	json_object_clear(f->at);
+	for (i = 0; i < f->n; i++) {
+		struct flow *x = &f->flow[i];
+
+		if (i < MOST_KEPT) {
+			json_object_set_new(f->at, x->name, json_integer((json_int_t)i));
+			continue;
+		}
+		leave_out(f, x);
+		free(x->name);
+		free(x->text);
+	}
+	f->n = f->n < MOST_KEPT ? f->n : MOST_KEPT;
+}
+
+static struct flow *flow_of(struct found *f, const json_t *line)
 {
 	char *name = name_of(line);
 	const json_t *i = json_object_get(f->at, name);
+	struct flow *x;
 
-	if (!i) {
-		if (f->n == f->room)
-			f->flow = bwl_must(reallocarray(f->flow, f->room = 2 * f->room + 64,
-							sizeof(*f->flow)));
-		f->flow[f->n] = (struct flow){ .line = line };
-		json_array_append(f->kept, line);
-		i = json_integer((json_int_t)f->n++);
-		json_object_set_new(f->at, name, (json_t *)(uintptr_t)i);
+	if (i) {
+		free(name);
+		return &f->flow[json_integer_value(i)];
 	}
-	free(name);
-	return &f->flow[json_integer_value(i)];
+	if (f->n == (size_t)2 * MOST_KEPT)
+		prune(f);
+	if (f->n == f->room)
+		f->flow = bwl_must(
+			reallocarray(f->flow, f->room = 2 * f->room + 64, sizeof(*f->flow)));
+	x = &f->flow[f->n];
+	*x = (struct flow){ .name = name,
+			    .text = bwl_must(json_dumps(line, JSON_COMPACT)),
+			    .is_flow = is_flow(line) };
+	json_object_set_new(f->at, name, json_integer((json_int_t)f->n++));
+	return x;
 }
 
-static void add(struct found *f, json_t *line)
+static void add(struct found *f, const json_t *line)
 {
 	const char *first = text_of(line, "first"), *last = text_of(line, "last");
 	struct flow *x = flow_of(f, line);
@@ -120,7 +167,7 @@ static void add(struct found *f, json_t *line)
 		snprintf(x->last, sizeof(x->last), "%s", last);
 }
 
-static void take_line(struct found *f, const struct ask *a, json_t *line)
+static void take_line(struct found *f, const struct ask *a, const json_t *line)
 {
 	const char *kind = text_of(line, "kind");
 
@@ -128,6 +175,7 @@ static void take_line(struct found *f, const struct ask *a, json_t *line)
 		f->intervals++;
 		f->gaps += json_is_string(json_object_get(line, "gap"));
 		f->unbalanced += json_is_false(json_object_get(line, "balanced"));
+		f->thinned += json_is_true(json_object_get(line, "thinned"));
 	} else if (is_asked_for(a, line)) {
 		add(f, line);
 	}
@@ -197,14 +245,6 @@ static int take_all(struct ctl *c, const struct ask *a, struct found *f)
 	}
 	free(number);
 	return r;
-}
-
-static int most_bytes_first(const void *a, const void *b)
-{
-	const struct flow *x = a, *y = b;
-	uint64_t p = x->charged ? x->charged : x->bytes, q = y->charged ? y->charged : y->bytes;
-
-	return p < q ? 1 : p > q ? -1 : strcmp(x->first, y->first);
 }
 
 static struct bwl_value word(const void *row, const char *key)
@@ -387,32 +427,54 @@ static const struct bwl_column rest_columns[] = {
 	{ NULL, BWL_BOTH },
 };
 
-static json_t *rows(const struct found *f, bool flows, uint64_t most, bool json)
+static json_t *rows(struct found *f, bool flows, uint64_t most, bool json)
 {
 	struct bwl_list *l = bwl_list_new(flows ? flow_columns : rest_columns, json);
 	uint64_t n = 0;
+	json_t *line;
 
-	for (size_t i = 0; i < f->n && n < most; i++)
-		if (is_flow(f->flow[i].line) == flows) {
-			bwl_list_add(l, &f->flow[i]);
-			n++;
+	for (size_t i = 0; i < f->n; i++) {
+		struct flow *x = &f->flow[i];
+
+		if (x->is_flow != flows)
+			continue;
+		if (n++ >= most) {
+			leave_out(f, x);
+			continue;
 		}
+		x->line = line = bwl_must(json_loads(x->text, 0, NULL));
+		bwl_list_add(l, x);
+		x->line = NULL;
+		json_decref(line);
+	}
 	return bwl_list_end(l);
 }
 
-static void print(const struct found *f, const struct ask *a, uint64_t most, bool json)
+static void print_left(const struct found *f)
+{
+	char seen[BWL_UNIT_BUF], charged[BWL_UNIT_BUF];
+
+	if (f->nleft)
+		printf("\nnot listed: %zu flows and remainders with fewer bytes: %llu frames, %s seen, %s charged\n",
+		       f->nleft, (unsigned long long)f->left.frames,
+		       bwl_human_size((double)f->left.bytes, seen),
+		       bwl_human_size((double)f->left.charged, charged));
+	printf("\n%zu intervals; %zu of them not balanced, %zu say that something before them is missing, %zu have no flows any more (no room)\n",
+	       f->intervals, f->unbalanced, f->gaps, f->thinned);
+}
+
+static void print(struct found *f, const struct ask *a, uint64_t most, bool json)
 {
 	char since[BWL_TIME_BUF];
-	json_t *doc, *flows;
+	json_t *doc, *flows, *remainders;
 
-	if (f->n)
-		qsort(f->flow, f->n, sizeof(*f->flow), most_bytes_first);
+	prune(f);
 	flows = rows(f, true, most, json);
-	if (!json) {
+	if (!json)
 		puts("");
-		rows(f, false, most, false);
-		printf("\n%zu intervals; %zu of them not balanced, %zu say that something before them is missing\n",
-		       f->intervals, f->unbalanced, f->gaps);
+	remainders = rows(f, false, most, json);
+	if (!json) {
+		print_left(f);
 		return;
 	}
 	doc = bwl_doc("flows");
@@ -420,8 +482,13 @@ static void print(const struct found *f, const struct ask *a, uint64_t most, boo
 	json_object_set_new(doc, "interval_count", bwl_json_u64(f->intervals));
 	json_object_set_new(doc, "unbalanced_count", bwl_json_u64(f->unbalanced));
 	json_object_set_new(doc, "gap_count", bwl_json_u64(f->gaps));
+	json_object_set_new(doc, "thinned_count", bwl_json_u64(f->thinned));
 	json_object_set_new(doc, "flows", flows);
-	json_object_set_new(doc, "remainders", rows(f, false, most, true));
+	json_object_set_new(doc, "remainders", remainders);
+	json_object_set_new(doc, "left_out_count", bwl_json_u64(f->nleft));
+	json_object_set_new(doc, "left_out_frames", bwl_json_u64(f->left.frames));
+	json_object_set_new(doc, "left_out_bytes", bwl_json_u64(f->left.bytes));
+	json_object_set_new(doc, "left_out_charged_bytes", bwl_json_u64(f->left.charged));
 	bwl_doc_print(doc);
 }
 
@@ -458,12 +525,14 @@ static int flows(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	f.at = json_object();
-	f.kept = json_array();
 	r = take_all(c, &a, &f);
 	if (!r)
 		print(&f, &a, n, c->json);
 	json_decref(f.at);
-	json_decref(f.kept);
+	for (size_t i = 0; i < f.n; i++) {
+		free(f.flow[i].name);
+		free(f.flow[i].text);
+	}
 	free(f.flow);
 	return r;
 }
@@ -475,7 +544,8 @@ const struct ctl_cmd ctl_flows_cmds[] = {
 	  "most bytes first. Then what was in no flow, by peer, class and reason.\n"
 	  "  --peer NAME        of this peer; --port N: with this source or destination port\n"
 	  "  --since TIME       intervals written no longer ago (10m)\n"
-	  "  --most N           so many lines (20; all with --json)\n"
+	  "  --most N           so many lines (20; with --json 20000, which is the most there are): the others\n"
+	  "                     are added up, and a flow that had fewer bytes than all kept may lack some\n"
 	  "  --state-dir DIR    of bwlimitd, which writes them\n\n"
 	  "Examples:\n"
 	  "  bwlimit-ctl flows --peer log-collector --since 1h\n"
