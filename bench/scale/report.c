@@ -72,7 +72,8 @@ void scale_report_json(const struct scale *b, enum bench_steady steady)
 
 	fputs("{", stdout);
 	bench_machine_json(stdout);
-	printf(",\n \"rounds\": %u, \"packets\": %u, \"transfers\": [", b->rounds, b->packets);
+	printf(",\n \"rounds\": %u, \"packets\": %u, \"flow_records\": %s, \"transfers\": [",
+	       b->rounds, b->packets, b->record ? "true" : "false");
 	for (i = 0; i < b->npairs; i++) {
 		printf("%s\n {\"from_cpu\": %d, \"to_cpu\": %d, ", i ? "," : "", b->cpu[0],
 		       b->cpu[i + 1]);
@@ -158,6 +159,8 @@ void scale_report_text(const struct scale *b, enum bench_steady steady)
 	unsigned s, k;
 
 	bench_machine_text(stdout);
+	if (b->record)
+		puts("Flow records are on.");
 	printf("ns a packet on each of so many CPUs at once, %u rounds of %u packets on each.\n"
 	       "times one: what they pass together over what one passes alone; of empty: that over the "
 	       "empty\nprogram's (veth: the bare forward's) in the same round; model: from one and two CPUs\n",

@@ -16,7 +16,7 @@
 
 static const char usage[] =
 	"usage: bench-scale [--only ROW,…] [--cpus N] [--rounds N] [--packets N] [--predict N]\n"
-	"                   [--no-veth] [--anyway] [--json]\n"
+	"                   [--no-veth] [--record] [--anyway] [--json]\n"
 	"  --only ROW   only these rows, and what they are compared with; 'police' is all of\n"
 	"               police-same, police-refused-same and so on\n"
 	"  --cpus N     1, 2, 3, 4, 6, 8, 12 … up to so many (default: all it may use, at most 256)\n"
@@ -24,6 +24,7 @@ static const char usage[] =
 	"  --packets N  of each CPU, row and round (default 10000)\n"
 	"  --predict N  what the model says of so many CPUs, too (default 16)\n"
 	"  --no-veth    only BPF_PROG_TEST_RUN\n"
+	"  --record     with flow records on\n"
 	"  --anyway     report also when the empty program moved by more than a tenth, or when other\n"
 	"               work had the CPUs in more than a quarter of the rounds\n"
 	"Needs root; rows at XDP and veth also ip(8). Exit status: 0, 1 failed (also: packets did not end\n"
@@ -48,6 +49,7 @@ static int parse_args(struct scale *b, int argc, char **argv)
 		{ "packets", required_argument, NULL, 'n' },
 		{ "predict", required_argument, NULL, 'p' },
 		{ "no-veth", no_argument, NULL, 'V' },
+		{ "record", no_argument, NULL, 'R' },
 		{ "anyway", no_argument, NULL, 'a' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
@@ -80,6 +82,9 @@ static int parse_args(struct scale *b, int argc, char **argv)
 			break;
 		case 'V':
 			veth = false;
+			break;
+		case 'R':
+			b->record = true;
 			break;
 		case 'a':
 			b->anyway = true;

@@ -72,7 +72,7 @@ struct scale {
 	int cpu[BENCH_MAX_CPUS];
 	unsigned ncpu, step[MAX_STEPS], nsteps;
 	unsigned rounds, packets, predict;
-	bool json, anyway, wanted[KINDS];
+	bool json, anyway, record, wanted[KINDS];
 	char veth_why[160];                           /* why there are no rows of veth */
 	struct bench_spread transfer[PINGPONG_PAIRS]; /* from the first CPU to others */
 	unsigned npairs;

@@ -18,7 +18,8 @@ static int make_rig(struct scale *b, struct rig *rig, enum group first, enum gro
 	struct rig_size size = { .peers = all + 1,
 				 .extras = 1024,
 				 .windows = all + 16,
-				 .programs = RIG_TC_HOST | RIG_XDP_HOST };
+				 .programs = RIG_TC_HOST | RIG_XDP_HOST,
+				 .records = b->record };
 	struct rig_peers some = { .n = n };
 	struct bwl_policy *pol;
 	size_t elf_size;
