@@ -17,9 +17,7 @@
 #include <bwl/model.h>
 #include <bwl/record.h>
 #include "bwlimit.skel.h"
-#include "hook/hook.h"
 #include "record.h"
-#include "verify.h"
 
 #define PATH 300
 
@@ -184,72 +182,4 @@ int bwl_record_whole(const struct bwl_load *l, struct bwl_err *e)
 		return unpin(l->dir, e);
 	say_whole(l->dir, true);
 	return 0;
-}
-
-/* A program that records, of this binary, has the map whether it does or not. */
-static bool may_record(const struct bwlimit *built, const char *prog)
-{
-	struct bpf_map *m = map_of(built, BWL_REC_ROW);
-
-	return m && bwl_hook_uses_map(bwl_load_prog(built, prog), bwl_map_id(bpf_map__fd(m)));
-}
-
-/* Of a port: are there programs that count, and do not record into these tables? */
-static unsigned count_astray(struct bwl_report *r, const struct bwl_pins *p,
-			     const struct bwl_netdev *d, unsigned kind, const struct bwlimit *built,
-			     uint32_t rows)
-{
-	const struct bwl_attach_point *s;
-	unsigned n = bwl_attach_points(kind, &s), i, astray = 0;
-	struct bwl_hook_state st, there;
-
-	for (i = 0; i < n; i++) {
-		struct bwl_hook_at at = { p->dir, d, s[i].hook, s[i].prog,
-					  bwl_map_id(p->fd[BWL_PIN_ctl]) };
-
-		if (!may_record(built, s[i].prog) || bwl_hook_query(&at, &there, NULL) ||
-		    !there.attached)
-			continue;
-		at.ctl_id = rows;
-		if (!bwl_hook_query(&at, &st, NULL) && st.attached && st.prog_id == there.prog_id)
-			continue;
-		astray++;
-		bwl_check(r, "recorder", BWL_FAIL, "bwlimit-load upgrade",
-			  "%s: %s does not record into the tables that are read", d->name,
-			  s[i].prog);
-	}
-	return astray;
-}
-
-void bwl_record_check(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_netdev *d,
-		      size_t n, const struct bwlimit *built)
-{
-	struct bwl_err e = { 0 };
-	unsigned astray = 0, i;
-	struct bwl_rec rec;
-	size_t k;
-	int err = bwl_rec_open(p->dir, &rec, &e);
-
-	if (err == -ENOENT) {
-		bwl_check(r, "recorder", BWL_OK, "", "flows are not recorded");
-		return;
-	}
-	if (err) {
-		bwl_check(r, "recorder", BWL_WARN, "bwlimit-load upgrade --record on", "%s",
-			  e.text);
-		return;
-	}
-	for (i = 0; built && i < BWL_MAX_PORTS; i++)
-		for (k = 0; p->dev[i].ifindex && k < n; k++)
-			if (d[k].ifindex == p->dev[i].ifindex)
-				astray += count_astray(r, p, &d[k], p->dev[i].kind, built,
-						       bwl_map_id(rec.fd[BWL_REC_ROW]));
-	if (!rec.word->whole)
-		bwl_check(
-			r, "recorder", BWL_FAIL, "bwlimit-load upgrade",
-			"an upgrade was begun and not ended: programs record into two sets of tables");
-	else if (!astray)
-		bwl_check(r, "recorder", BWL_OK, "",
-			  "flows are recorded: interval %u of these tables", rec.word->interval);
-	bwl_rec_close(&rec);
 }
