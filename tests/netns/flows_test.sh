@@ -29,10 +29,10 @@ die() {
 }
 # All lines of all intervals, but of the newest, to which an interval may be added meanwhile.
 rows() { cat "$STATE"/flows/*.jsonl 2>/dev/null; }
-intervals() { rows | jq -c 'select(.kind == "flow-interval")'; }
+intervals() { rows | grep -F '"kind":"flow-interval"'; }
 # What they add up to for a peer: frames and bytes that passed, frames and bytes that were refused.
 recorded() { # peer
-	rows | jq -c --arg p "$1" -s '[.[] | select(.kind == "flow-peer" and .peer == $p) | .flows, .remainder, .unclassed] |
+	rows | grep -F '"kind":"flow-peer"' | jq -c --arg p "$1" -s '[.[] | select(.kind == "flow-peer" and .peer == $p) | .flows, .remainder, .unclassed] |
 		[(map(.frames) | add // 0), (map(.bytes) | add // 0), (map(.dropped_frames) | add // 0), (map(.dropped_bytes) | add // 0)]'
 }
 in_rows() { # peer
@@ -47,7 +47,7 @@ agrees() { # peer
 	[[ "$(recorded "$1")" == "$(counted "$1")" && "$(in_rows "$1")" == "$(counted "$1")" ]]
 }
 all_agree() { agrees sink && agrees small; }
-balanced() { rows | jq -s -e 'all(.balanced != false)' >/dev/null; }
+balanced() { rows | grep -F '"balanced":' | jq -s -e 'all(.balanced != false)' >/dev/null; }
 whole() { intervals | jq -s -e 'all(.gap == null)' >/dev/null; }
 whole_and_balanced() { whole && balanced; }
 # Of the flow to that port with the most bytes (iperf3 has another for control, which can have more frames, as data is GSO): one field of all its rows.
@@ -128,9 +128,16 @@ refute "another peer has none" test "$(flows --peer nobody --json | jq '.flows |
 refute "where there are no records it says so" sh -c "'$CTL' flows --state-dir '$LAB_TMP/nothing' 2>'$LAB_TMP/none'"
 check "and how to get them" grep -q -- '--record on' "$LAB_TMP/none"
 
+mkdir -p "$LAB_TMP/many/flows"
+awk 'BEGIN { for (i = 0; i < 45000; i++) printf "{\"kind\":\"flow\",\"source_port\":%d,\"frames\":1,\"bytes\":%d,\"charged_bytes\":%d}\n", i, 60 + i, 64 + i }' \
+	>"$LAB_TMP/many/flows/0000000000000001.jsonl"
+check "of more flows than memory is kept for, the largest are listed and the others added up" test "$("$CTL" flows --state-dir "$LAB_TMP/many" --json |
+	jq -c '[(.flows | length), .left_out_count, .left_out_frames, ([.flows[].bytes] | add) + .left_out_bytes, .flows[0].source_port]')" == '[20000,25000,25000,1015177500,44999]'
+
 # Ten times the table, from one host to two peers, one of them far over its rate.
 cat >"$LAB_TMP/spray.py" <<'END'
-import socket, struct, sys
+import os, socket, struct, sys
+flows = int(os.environ.get('FLOWS', 90000))
 gw, own, dests = sys.argv[1], sys.argv[2], sys.argv[3:]
 mac = lambda s: bytes.fromhex(s.replace(':', ''))
 out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -142,7 +149,7 @@ def frame(dest, n):
     ip = ip[:10] + struct.pack('!H', ~(s + (s >> 16)) & 0xffff) + ip[12:]
     return mac(gw) + mac(own) + b'\x08\x00' + ip + struct.pack('!HHHH', 30000 + n % 30000, 30000 + n // 30000, 108, 0) + bytes(100)
 for n in range(90000):
-    out.send(frame(dests[n % 8 == 7 if len(dests) > 1 else 0], n))
+    out.send(frame(dests[n % 8 == 7 if len(dests) > 1 else 0], n % flows))
 END
 in_host python3 "$LAB_TMP/spray.py" "$(lab_mac dpu hpf0)" "$(lab_mac host h0)" "$(lab_dest4 1)" "$(lab_dest4 2)"
 check "a flood of ten tables: records and remainder are the counters" lab_wait_for 30 all_agree
@@ -153,17 +160,32 @@ check "and something was refused" sh -c "cat '$STATE'/flows/*.jsonl |
 check "every interval balances" balanced
 check "and none is missing" whole
 
-in_host python3 "$LAB_TMP/spray.py" "$(lab_mac dpu hpf0)" "$(lab_mac host h0)" "$(lab_dest4 1)" &
-spray=$!
-for _ in 1 2 3 4 5 6; do
-	sleep "0.$((RANDOM % 9))"
+# KILLS=1000 when nobody waits: then of few flows, that all intervals can be added up.
+kills=${KILLS:-6} sprays=0
+flows=$((kills > 20 ? 40 : 90000))
+newest() { find "$STATE/flows" -name '0*.jsonl' | wc -l; }
+had=0
+writes_on() { [[ $(newest) -gt $had ]]; }
+spray_on() { # under traffic all the time
+	[[ $spray ]] && kill -0 "$spray" 2>/dev/null && return
+	in_host env FLOWS="$flows" python3 "$LAB_TMP/spray.py" "$(lab_mac dpu hpf0)" "$(lab_mac host h0)" "$(lab_dest4 1)" &
+	spray=$! sprays=$((sprays + 1))
+}
+spray=
+for ((i = 1; i <= kills; i++)); do
+	spray_on
+	lab_wait_for 30 writes_on # it writes: then at any moment of an interval
+	sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
 	die
+	had=$(newest)
 	agent
+	((i % 100)) || note "$i kills, $(newest) intervals"
 done
 wait "$spray"
 check "agents that are killed under traffic: records are the counters" lab_wait_for 30 all_agree
 check "every interval balances still" balanced
 check "none is missing" whole
+note "$kills kills while $sprays times 90 000 frames of $flows flows passed"
 # Killed when the tables are turned over and nothing is written: they still hold, and the next one writes them.
 lab_stop "$AGENT_PID"
 KILL_IN=(nsenter "--net=/run/netns/$LAB-dpu")
@@ -195,6 +217,32 @@ check "into tables of its own" lab_wait_for 20 tables
 check "whose predecessors were closed" sh -c "cat '$STATE'/flows/*.jsonl | jq -s -e 'any(.final == true)' >/dev/null"
 check "files are the readers' to read, and nobody's else" sh -c "
 	stat -c %a '$STATE'/flows/*.jsonl | sort -u | grep -Eqx '600|640'"
+
+# Nobody reads: tables come and go, by upgrades and by none that is attached any more.
+gap_says() { intervals | jq -s -e --arg t "$1" 'any((.gap // "") | test($t))' >/dev/null; }
+lab_stop "$AGENT_PID"
+refute "so far none of the tables is missing" gap_says "came and went"
+lab_load upgrade
+in_host ping -c3 -i0.2 "$(lab_dest4 1)" >/dev/null
+lab_load upgrade
+agent
+check "tables that came and went while nobody read are named" lab_wait_for 20 gap_says "came and went"
+
+# An upgrade that is killed when it has replaced some programs, and one that fails there.
+recorder() { lab_load verify --json; jq -e "[.checks[] | select(.id == \"recorder\")] | any($1)" "$LAB_TMP/out" >/dev/null; }
+check "verify has nothing to say of the tables" recorder '.result == "ok"'
+"${KILL_IN[@]}" strace -f -qq -e trace=bpf -o "$LAB_TMP/calls" "$LOAD" upgrade >/dev/null 2>&1
+mapfile -t updates < <(grep -n BPF_LINK_UPDATE "$LAB_TMP/calls" | cut -d: -f1)
+check "an upgrade replaces several programs" test "${#updates[@]}" -ge 2
+check "one is killed between two of them" kill_at bpf "${updates[1]}" "$LOAD" upgrade
+check "verify sees that" recorder '.result == "fail" and (.text | test("not ended"))'
+check "and which programs record elsewhere" recorder '.result == "fail" and (.text | test("does not record into the tables"))'
+in_host ping -c3 -i0.2 "$(lab_dest4 1)" >/dev/null
+check "and upgrade ends it" lab_load upgrade
+check "after which all programs write to tables that are read" recorder '.result == "ok"'
+in_host ping -c3 -i0.2 "$(lab_dest4 1)" >/dev/null
+tables_of_now() { intervals | jq -s -e '[.[] | select((.gap // "") | test("came and went"))] | length >= 2' >/dev/null; }
+check "what was recorded between is named" lab_wait_for 20 tables_of_now
 
 check "switched off" lab_load upgrade --record off
 refute "there is nothing to read" test -e "$LAB_PINS/record"
