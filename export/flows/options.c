@@ -37,8 +37,7 @@ static const char usage_text[] =
 	"\n"
 	"examples:\n"
 	"  " PROGRAM " --to tls:collector.example.org:4740 --device mgmt0\n"
-	"  " PROGRAM
-	" --to file:records.ipfix --state-dir /tmp/once --once\n";
+	"  " PROGRAM " --to file:records.ipfix --state-dir /tmp/once --once\n";
 
 static int wrong_use(struct bwl_err *e)
 {
