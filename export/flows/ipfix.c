@@ -15,6 +15,7 @@
 #define ETHERNET 14 /* bytes of a header, without VLAN tags */
 #define SEQUENCE_AT 8
 #define IPFIX_HEAD 16
+#define THINNED "the flows of this interval went before they were sent, for want of room"
 
 enum { IN_FLOW = 1, IN_V4 = 2, IN_V6 = 4, INSIDE = 8, ALL = 15 };
 /* Template identifiers are 256 and above. */
@@ -377,8 +378,11 @@ int ipfix_interval(struct ipfix *x, const struct line_interval *l, const struct 
 	};
 	char gap[1200];
 
-	snprintf(gap, sizeof(gap), "%s%s%s", n->gap ? n->gap : "", n->gap && l->gap ? "; " : "",
-		 l->gap ? l->gap : "");
+	snprintf(gap, sizeof(gap), "%s%s%s%s", n->gap ? n->gap : "", n->gap && l->gap ? "; " : "",
+		 l->gap ? l->gap : "",
+		 !l->thinned        ? ""
+		 : n->gap || l->gap ? "; " THINNED
+				    : THINNED);
 	r.gap = text(gap);
 	return append(x, T_INTERVAL, &r, sizeof(r), out, e);
 }

@@ -66,6 +66,7 @@ static void read_interval(const json_t *o, struct line_interval *x)
 		.sequence = number_at(o, "sequence", INT64_MAX),
 		.interval = (uint32_t)number_at(o, "interval", UINT32_MAX),
 		.balanced = json_is_true(json_object_get(o, "balanced")),
+		.thinned = json_is_true(json_object_get(o, "thinned")),
 		.begin_ms = time_at(o, "begin"),
 		.end_ms = time_at(o, "end"),
 		.other = sum_at(o, "other"),

@@ -17,7 +17,7 @@ struct line_interval {
 	const char *boot, *gap; /* gap NULL: nothing is missing before it */
 	uint64_t tables_ns, sequence;
 	uint32_t interval;
-	bool balanced;
+	bool balanced, thinned;    /* thinned: bwlimitd has dropped its flows for want of room */
 	uint64_t begin_ms, end_ms; /* of the epoch; 0: not known */
 	struct line_sum other;
 };

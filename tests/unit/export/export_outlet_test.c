@@ -211,6 +211,25 @@ static void what_the_budget_has_no_room_for_is_withheld_and_told(void **state)
 	assert_int_equal(count("were withheld whole, for the byte budget"), 1);
 }
 
+static void an_interval_without_its_flows_says_so(void **state)
+{
+	static const char what[] = "the flows of this interval went before they were sent";
+	struct outlet_conf c = conf(false, 1 << 20);
+	char path[128], name[FLOWS_NAME];
+	FILE *f;
+
+	(void)state;
+	interval(1, 1);
+	assert_int_equal(run(&c), 1);
+	assert_null(memmem(read_out(), (size_t)size(), what, sizeof(what) - 1));
+	snprintf(path, sizeof(path), "%s/%s", flows, flows_store_name(2, name));
+	f = fopen(path, "w");
+	fputs("{\"kind\":\"flow-interval\",\"sequence\":2,\"thinned\":true}\n", f);
+	fclose(f);
+	assert_int_equal(run(&c), 1);
+	assert_non_null(memmem(read_out(), (size_t)size(), what, sizeof(what) - 1));
+}
+
 static void losses_are_added_up_over_restarts(void **state)
 {
 	struct outlet_conf c = conf(true, 1 << 20);
@@ -232,6 +251,7 @@ int main(void)
 		TEST(intervals_that_are_gone_are_named),
 		TEST(a_folder_that_was_begun_anew_is_named),
 		TEST(what_the_budget_has_no_room_for_is_withheld_and_told),
+		TEST(an_interval_without_its_flows_says_so),
 		TEST(losses_are_added_up_over_restarts),
 	};
 
