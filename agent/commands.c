@@ -21,6 +21,8 @@
 #include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
+#include "bwl/beside.h"
+#include "bwl/beside.h"
 #include "bwl/group.h"
 #include "command_places.h"
 #include "line_socket.h"
@@ -97,23 +99,6 @@ static bool is_status(const json_t *argv)
 	return json_array_size(argv) == 2 && !strcmp(json, "--json") && !strcmp(word, "status");
 }
 
-/* The program beside this one, or where it is installed. */
-static void find(const char *variable, const char *name, char path[static PATH_MAX])
-{
-	const char *said = getenv(variable);
-	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-	char *slash;
-
-	if (said) {
-		snprintf(path, PATH_MAX, "%s", said);
-		return;
-	}
-	path[n > 0 ? n : 0] = '\0';
-	slash = strrchr(path, '/');
-	if (slash)
-		snprintf(slash + 1, PATH_MAX - (size_t)(slash + 1 - path), "%s", name);
-}
-
 static int start(const struct commands *v, struct running *r, int doc, const json_t *argv,
 		 const char *as)
 {
@@ -143,7 +128,7 @@ static int start(const struct commands *v, struct running *r, int doc, const jso
 			env[n++] = environ[i];
 	for (size_t i = 0; i < json_array_size(argv); i++)
 		words[1 + i] = (char *)(uintptr_t)json_string_value(json_array_get(argv, i));
-	find(is_status(argv) ? "BWLIMIT_LOAD" : "BWLIMIT_CTL", words[0], path);
+	bwl_beside(is_status(argv) ? "BWLIMIT_LOAD" : "BWLIMIT_CTL", words[0], path);
 	r->out = memfd_create("bwlimit-out", MFD_CLOEXEC);
 	r->err = memfd_create("bwlimit-err", MFD_CLOEXEC);
 	if (r->out < 0 || r->err < 0)

@@ -170,7 +170,10 @@ const struct ctl_cmd ctl_grant_cmds[] = {
 	  "  bwlimit-ctl grant backup volume +50gb reason second dump\n"
 	  "  bwlimit-ctl grant --all reason false alarm, ticket 4712\n",
 	  grant },
-	{ "grant", "list", "", "Grants: live or not, limits, what is used, when they end", NULL,
+	{ "grant", "list", "", "Grants: live or not, limits, what is used, when they end",
+	  "Examples:\n"
+	  "  bwlimit-ctl grant list\n"
+	  "  bwlimit-ctl grant list --json\n",
 	  grant_list },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

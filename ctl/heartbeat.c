@@ -132,7 +132,10 @@ const struct ctl_cmd ctl_heartbeat_cmds[] = {
 	  "Renew the deadline after which grants fall to their floors",
 	  "How long it lasts is in the policy (heartbeat: 60s). The data plane itself closes when it\n"
 	  "has passed. After a sign of tampering that clamps (tamper: in the policy), it is refused:\n\n"
-	  "  --lift          ends the clamp\n",
+	  "  --lift          ends the clamp\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl heartbeat\n"
+	  "  bwlimit-ctl heartbeat --lift\n",
 	  heartbeat },
 	{ "stop", NULL, "[--off]", "Drop every packet, or let the policy apply again",
 	  "Examples:\n"

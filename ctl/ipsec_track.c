@@ -55,7 +55,9 @@ const struct ctl_cmd ctl_ipsec_track_cmds[] = {
 	  "LEAVES says why nothing may leave to a peer: no-sa, no-policy (SA, and no IPsec policy that\n"
 	  "demands it), unmatched (policy, and no SA that fits). ADDS is the most bytes that the SA adds\n"
 	  "to a packet. An alarm closes the peer: policy-remote, open-policy, half-offload,\n"
-	  "not-encrypted; or is of an SA that is not used: sa-remote, not-tunnel, no-peer.\n",
+	  "not-encrypted; or is of an SA that is not used: sa-remote, not-tunnel, no-peer.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl ipsec track --dry-run\n",
 	  track },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -223,8 +223,13 @@ const struct ctl_cmd ctl_journal_cmds[] = {
 	  "Begin the journal of what is closed, by which it stays closed over a reboot",
 	  "Made once, at installation. One that is there and reads is left alone; one that is cut or does not\n"
 	  "read is set aside (*.bad), and the new one begins with what the maps have closed, or without maps\n"
-	  "with everything closed.\n",
+	  "with everything closed.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl journal init\n",
 	  journal_init },
-	{ "journal", "show", "", "What would be closed after a reboot", NULL, journal_show },
+	{ "journal", "show", "", "What would be closed after a reboot",
+	  "Examples:\n"
+	  "  bwlimit-ctl journal show\n",
+	  journal_show },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

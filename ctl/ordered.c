@@ -20,6 +20,7 @@ static const struct entry {
 	{ "policy", "show", CTL_READ, false, { NULL } },
 	{ "policy", "check", CTL_READ, true, { NULL } },
 	{ "policy", "diff", CTL_READ, true, { NULL } },
+	{ "status", NULL, CTL_READ, false, { NULL } },
 	{ "stats", NULL, CTL_MODEL, false, { "--interval", NULL } },
 	{ "reasons", NULL, CTL_MODEL, false, { "--port", "--all", NULL } },
 	{ "metrics", NULL, CTL_READ, false, { "--peers", NULL } },

@@ -453,8 +453,14 @@ void ctl_change_from_words(const struct ctl_words *w, struct bwl_change *ch)
 /* clang-format on */
 
 const struct ctl_cmd ctl_peer_cmds[] = {
-	{ "peer", "list", "", "Peers of the policy in force", NULL, peer_list },
-	{ "peer", "show", "NAME", "One peer: its limits and what is left of them", NULL,
+	{ "peer", "list", "", "Peers of the policy in force",
+	  "Examples:\n"
+	  "  bwlimit-ctl peer list\n"
+	  "  bwlimit-ctl peer list --json | jq -r .peers[].name\n",
+	  peer_list },
+	{ "peer", "show", "NAME", "One peer: its limits and what is left of them",
+	  "Examples:\n"
+	  "  bwlimit-ctl peer show log-collector\n",
 	  peer_show },
 	{ "peer", "add", "NAME ADDRESS… path clear via A | ipsec REMOTE [WORDS]",
 	  "Add a destination to the policy in force",
@@ -472,7 +478,9 @@ const struct ctl_cmd ctl_peer_cmds[] = {
 	  "  bwlimit-ctl peer set log-collector volume 2gb per 1d\n",
 	  peer_set },
 	{ "peer", "del", "NAME…", "Take destinations out of the policy in force",
-	  "What they have spent is remembered: adding the name again gives nothing back.\n",
+	  "What they have spent is remembered: adding the name again gives nothing back.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl peer del log-collector\n",
 	  peer_del },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

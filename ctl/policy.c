@@ -212,10 +212,19 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  "Examples:\n"
 	  "  bwlimit-ctl policy apply tray-7.yaml --confirm 60s\n",
 	  ctl_policy_apply },
-	{ "policy", "confirm", "", "Keep the policy that `apply --confirm` put in force", NULL,
+	{ "policy", "confirm", "", "Keep the policy that `apply --confirm` put in force",
+	  "Examples:\n"
+	  "  bwlimit-ctl policy apply tray-7.yaml --confirm 60s\n"
+	  "  bwlimit-ctl policy confirm\n",
 	  policy_confirm },
-	{ "policy", "rollback", "", "Return from `apply --confirm` now", NULL, policy_rollback },
-	{ "policy", "show", "", "The policy in force, as a policy file", NULL, policy_show },
+	{ "policy", "rollback", "", "Return from `apply --confirm` now",
+	  "Examples:\n"
+	  "  bwlimit-ctl policy rollback\n",
+	  policy_rollback },
+	{ "policy", "show", "", "The policy in force, as a policy file",
+	  "Examples:\n"
+	  "  bwlimit-ctl policy show >tray-7.yaml\n",
+	  policy_show },
 	{ "policy", "sign", "FILE --key KEY [OPTIONS]",
 	  "Make a signed document, or sign it with another key",
 	  "FILE is a policy, or the content of another document as JSON (--type; docs/fleet.md), and FILE.signed\n"
@@ -250,6 +259,9 @@ const struct ctl_cmd ctl_policy_cmds[] = {
 	  fleet_publish },
 	{ "policy", "verify", "FILE --root ROOT [--tray NAME]",
 	  "Who signed a document, for whom, until when",
-	  "A root verifies itself; with --root it must follow that one.\n", ctl_policy_verify },
+	  "A root verifies itself; with --root it must follow that one.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl policy verify tray-7.yaml.signed --root root --tray tray-7\n",
+	  ctl_policy_verify },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

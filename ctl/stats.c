@@ -233,7 +233,10 @@ const struct ctl_cmd ctl_stats_cmds[] = {
 	{ "reasons", NULL, "[--port DEV] [--all]",
 	  "Counters per port and reason: every packet has one",
 	  "`out` is the last gate of an uplink. Sums over a port's reasons are what it received since\n"
-	  "attach. --all shows zeros too.\n",
+	  "attach. --all shows zeros too.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl reasons\n"
+	  "  bwlimit-ctl reasons --port pf0hpf --all\n",
 	  reasons },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -177,7 +177,9 @@ const struct ctl_cmd ctl_usage_cmds[] = {
 	  "the disk has: it is slow, full or bwlimitd is gone), awaited (closed until it is written),\n"
 	  "closed, past-unknown (starts spent: neither maps nor ledger know; `grant NAME volume +V`).\n"
 	  "--most N: so many, the most spent first.\n"
-	  "The last line says whether the ledger is bound to a TPM's counter (docs/ledger.md).\n",
+	  "The last line says whether the ledger is bound to a TPM's counter (docs/ledger.md).\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl usage --most 10\n",
 	  usage },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -106,7 +106,10 @@ const struct ctl_cmd ctl_watch_cmds[] = {
 	  "else alone, as root or of the group bwlimit, until a bwlimitd comes.\n"
 	  "Events are rate-limited in the data plane; what was lost of what was asked for by kind and port\n"
 	  "is said at the end. With --json one object a line: of kind event, event-lost where some were lost,\n"
-	  "and the last of kind event-end.\n",
+	  "and the last of kind event-end.\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl watch --event drop --peer log-collector\n"
+	  "  bwlimit-ctl watch --json --timeout 60s\n",
 	  watch },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -170,7 +170,10 @@ static int zone_set(struct ctl *c, int argc, char **argv)
 }
 
 const struct ctl_cmd ctl_zone_cmds[] = {
-	{ "zone", "list", "", "Zones: their shared limits and what is used", NULL, zone_list },
+	{ "zone", "list", "", "Zones: their shared limits and what is used",
+	  "Examples:\n"
+	  "  bwlimit-ctl zone list\n",
+	  zone_list },
 	{ "zone", "set", "NAME [rate R] [burst B] [volume V]",
 	  "Change the limit that a zone's peers share",
 	  "Examples:\n"

@@ -211,12 +211,8 @@ static const struct shown {
 	    { "tray_count", ">TRAYS" } } },
 };
 
-static void print(const struct ctl *c, const char *what, json_t *o)
+void fleet_document_print(const char *what, const json_t *o)
 {
-	if (c->json) {
-		bwl_doc_print(json_incref(o));
-		return;
-	}
 	if (!strcmp(what, "exfil"))
 		text_exfil(o);
 	if (!strcmp(what, "closures"))
@@ -260,8 +256,10 @@ static int ask(struct ctl *c, int argc, char **argv, const char *what)
 	}
 	if (!r)
 		r = get(&a, what, &o);
-	if (!r)
-		print(c, what, o);
+	if (!r && c->json)
+		bwl_doc_print(json_incref(o));
+	else if (!r)
+		fleet_document_print(what, o);
 	fleet_conf_done(&a.conf);
 	return r;
 }
@@ -292,26 +290,41 @@ const struct ctl_cmd fleet_ask_cmds[] = {
 	  "Asks the controller; where there is none, `trays --json` reads the store alone. Sums are of every\n"
 	  "tray that was chosen, even where only some are listed.\n\n"
 	  "  --sort ORDER      name (default), worst, dropped, passed: the most first\n"
-	  "  --offset N, --limit N  skip N trays, then list at most N\n" HELP,
+	  "  --offset N, --limit N  skip N trays, then list at most N\n" HELP "\nExamples:\n"
+	  "  bwlimit-ctl --fleet status\n"
+	  "  bwlimit-ctl --fleet status --sort dropped --limit 20\n"
+	  "  bwlimit-ctl --fleet status --label hall=3 --json\n",
 	  ask_status },
 	{ "top", NULL, SELECT, "Who is sent how much now, over all trays, busiest first",
-	  "Sums over trays by the name of the peer, of each tray's 16 busiest.\n\n" HELP, ask_top },
+	  "Sums over trays by the name of the peer, of each tray's 16 busiest.\n\n" HELP
+	  "\nExamples:\n"
+	  "  bwlimit-ctl --fleet top\n"
+	  "  bwlimit-ctl --fleet top --label hall=3\n",
+	  ask_top },
 	{ "usage", NULL, SELECT, "Volumes, added up over trays by limit",
-	  "Of each tray's 32 most spent.\n\n" HELP, ask_usage },
+	  "Of each tray's 32 most spent.\n\n" HELP "\nExamples:\n"
+	  "  bwlimit-ctl --fleet usage --tray tray-7\n",
+	  ask_usage },
 	{ "reasons", NULL, SELECT, "Why packets passed or did not, added up over trays",
-	  "Counters since each tray's attach.\n\n" HELP, ask_reasons },
+	  "Counters since each tray's attach.\n\n" HELP "\nExamples:\n"
+	  "  bwlimit-ctl --fleet reasons --label hall=3\n",
+	  ask_reasons },
 	{ "history", NULL, SELECT, "The last hour, minute by minute",
-	  "Longer ones are Prometheus': /metrics of the controller.\n\n" HELP, ask_history },
+	  "Longer ones are Prometheus': /metrics of the controller.\n\n" HELP "\nExamples:\n"
+	  "  bwlimit-ctl --fleet history --tray tray-7\n",
+	  ask_history },
 	{ "closures", NULL, SELECT, "What is closed where, since when, and what opens it",
 	  "The newest 256, whole trays first; then documents that trays lack or refuse. What opens is signed by two\n"
-	  "people, after what closed: put it where a colleague finds it by `policy publish --propose`.\n\n" HELP,
+	  "people, after what closed: put it where a colleague finds it by `policy publish --propose`.\n\n" HELP
+	  "\nExamples:\n"
+	  "  bwlimit-ctl --fleet closures\n",
 	  ask_closures },
 	{ "exfil", NULL, "--size SIZE [--compression N] [--tray T | --label K=V]",
 	  "The least time in which that much could leave, by all trays' doors at once",
 	  "Adds up what each tray's policy in force lets through by each moment; less than the true time,\n"
 	  "by a tenth at most.\n\n"
 	  "  --size SIZE       bytes that must not leave\n"
-	  "  --compression N   how many times smaller they leave\n" HELP "Examples:\n"
+	  "  --compression N   how many times smaller they leave\n" HELP "\nExamples:\n"
 	  "  bwlimit-ctl --fleet exfil --size 1tb\n",
 	  ask_exfil },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

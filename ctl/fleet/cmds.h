@@ -16,6 +16,7 @@ struct fleet_column {
 	const char *key, *head;
 };
 void fleet_rows_print(const json_t *rows, const struct fleet_column *columns);
+void fleet_document_print(const char *what, const json_t *o); /* an answer, for people; ask.c */
 
 #define FLEET_CONF_HELP                                                                            \
 	"  --conf FILE     in place of /etc/bwlimit/fleet.conf; the options below win over it\n"   \

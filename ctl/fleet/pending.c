@@ -361,7 +361,8 @@ const struct ctl_cmd fleet_pending_cmds[] = {
 	{ "pending", NULL, "[--size SIZE] [OPTIONS]", "Documents that wait for more signatures",
 	  "`enrol` and `policy publish --propose` put them there; no tray reads them. What each asks, and what a policy\n"
 	  "widens, is said as `approve` says it, compared with the published one of its name.\n\n"
-	  "  --size SIZE     bytes that must not leave (1tb)\n" FLEET_CONF_HELP,
+	  "  --size SIZE     bytes that must not leave (1tb)\n" FLEET_CONF_HELP "Examples:\n"
+	  "  bwlimit-ctl --fleet pending --size 100gb\n",
 	  pending },
 	{ "approve", NULL, "KIND/NAME --key KEY [OPTIONS]",
 	  "See what a pending document widens, sign it, and publish it when that is enough",

@@ -121,13 +121,17 @@ static int trays(struct ctl *c, int argc, char **argv)
 
 const struct ctl_cmd fleet_status_cmds[] = {
 	{ "trays", NULL, "[OPTIONS]", "Trays of the store: enrolled, there, and what is in force",
-	  "Asks the store alone; `status` asks the controller, which knows what they send.\n\n" FLEET_CONF_HELP,
+	  "Asks the store alone; `status` asks the controller, which knows what they send.\n\n" FLEET_CONF_HELP
+	  "Examples:\n"
+	  "  bwlimit-ctl --fleet trays\n",
 	  trays },
 	{ "logs", NULL, "[OPTIONS]",
 	  "Audit logs of the trays: how far each is cosigned, and what is wrong",
 	  "What the controllers keep in the store. LOG is cosigned; behind: the tray has more records than it has\n"
 	  "proved to follow; seen: no controller cosigns; wrong: it contradicts what it said before, and is cosigned\n"
-	  "no more. --json has the cosigned checkpoints, for `audit verify --witness`.\n\n" FLEET_CONF_HELP,
+	  "no more. --json has the cosigned checkpoints, for `audit verify --witness`.\n\n" FLEET_CONF_HELP
+	  "Examples:\n"
+	  "  bwlimit-ctl --fleet logs --json\n",
 	  fleet_logs },
 	{ "rollouts", NULL, "[--most N] [OPTIONS]",
 	  "Policies that go out in stages: how far, since when, and how their trays fare",
@@ -135,7 +139,8 @@ const struct ctl_cmd fleet_status_cmds[] = {
 	  "what was before it holds again) or stuck (the same, but there was none before it). PER CENT of the trays\n"
 	  "take it; JUDGED are those that are looked at, UNWELL those that are bad or waited for. What needs somebody\n"
 	  "comes first.\n\n"
-	  "  --most N        at most so many\n" FLEET_CONF_HELP,
+	  "  --most N        at most so many\n" FLEET_CONF_HELP "Examples:\n"
+	  "  bwlimit-ctl --fleet rollouts --most 5\n",
 	  fleet_rollouts },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -118,6 +118,8 @@ check "stats over a time" ctl stats stats --interval 100ms d1
 check "reasons" ctl reasons reasons
 check "reasons, zeros too" ctl reasons reasons --all
 check "usage" ctl usage usage
+export BWLIMIT_LOAD=$LOAD # a build tree has it elsewhere than beside bwlimit-ctl
+check "status, which is bwlimit-load's" ctl status status
 checks() { in_dpu "$CTL" --json check >"$LAB_TMP/checked"; seen+=(check); judge check <"$LAB_TMP/checked"; }
 check "check, whatever it finds" checks
 check "explain of what passes" ctl explain explain 10.7.0.2 10.101.0.9 tcp 443

@@ -44,7 +44,7 @@ check "attach makes the pins" lab_attach
 	echo "peers:"
 	lab_peer d1 1 "grant: { rate: 8mbit, volume: 1gb per 1d }"
 } | lab_policy_head >"$LAB_TMP/desired.yaml"
-export BWLIMIT_CTL=$CTL # which bwlimitd runs for others
+export BWLIMIT_CTL=$CTL BWLIMIT_LOAD=$LOAD # which bwlimitd runs for others
 lab_bg agent dpu "$AGENT" --policy "$LAB_TMP/desired.yaml" --state-dir "$STATE" --json
 in_force() { "$CTL" policy show >/dev/null 2>&1; }
 check "a policy comes into force" lab_wait_for 30 in_force
@@ -53,7 +53,8 @@ kept() { "$CTL" history --state-dir "$STATE" --json >/dev/null 2>&1; }
 lab_wait_for 30 kept
 
 verbs=("peer list" "peer show d1" "grant list" "stats" "stats d1" "top --once" "usage" "reasons"
-	"history --state-dir $STATE" "explain 10.7.0.2 10.101.0.9 tcp 443" "zone list" "policy show" "exfil --size 1tb")
+	"history --state-dir $STATE" "explain 10.7.0.2 10.101.0.9 tcp 443" "zone list" "policy show" "exfil --size 1tb"
+	status)
 for verb in "${verbs[@]}"; do
 	# shellcheck disable=SC2086 # words
 	check "a reader runs $verb" run reader "$CTL" $verb
@@ -62,6 +63,8 @@ for verb in "${verbs[@]}"; do
 	# shellcheck disable=SC2086
 	check "who is in no group does not" fails stranger "$CTL" $verb
 done
+check "a reader runs status" run reader "$LOAD" status
+check "one status: bwlimit-ctl prints the same" eval 'diff <(reader "$LOAD" status | sed "s/attached .* ago//") <(reader "$CTL" status | sed "s/attached .* ago//")'
 check "a reader runs status" run reader "$LOAD" status
 check "which names the ports" says "hpf0 .*host"
 check "and does not say of a program that it is missing" eval '! says "not attached"'

@@ -76,6 +76,15 @@ done
 for c in "${commands[@]}"; do
 	grep -qE "^\.B[IR]? .*\b$c\b" <<<"$manual" || { note "not in bwlimit-ctl.8: $c"; missing=1; }
 done
+for c in "${commands[@]}"; do
+	# shellcheck disable=SC2086 # words
+	grep -q '^Examples:' <<<"$("$build/ctl/bwlimit-ctl" $c --help)" || { note "no example: $c"; bare=1; }
+done
+for c in "${fleet_commands[@]}"; do
+	# shellcheck disable=SC2086
+	grep -q '^Examples:' <<<"$("$build/ctl/bwlimit-ctl" --fleet $c --help)" || { note "no example: --fleet $c"; bare=1; }
+done
+check "--help of every command has an example" [ -z "${bare:-}" ]
 check "the manual page of bwlimit-ctl has every command" [ -z "${missing:-}" ]
 commands_of_load=$("$build/loader/bwlimit-load" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]\+\)  .*/\1/p')
 check "the manual page of bwlimit-load has every command" within "$commands_of_load" \
