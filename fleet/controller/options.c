@@ -14,43 +14,56 @@ static const char usage_text[] =
 	"usage: " PROGRAM " --servers URL[,URL…] --name NAME [OPTIONS]\n"
 	"       " PROGRAM " --dev DIR [--trays NAME,…] [OPTIONS]\n"
 	"\n"
-	"Keeps a fleet of trays going, within what people signed: says the time every minute, renews leases,\n"
-	"rolls policies with `stages` out from 10 to 25, 50 and 100 % of the trays, and back where their health\n"
-	"becomes worse, and cosigns the trays' audit logs. Several run; one leads (etcd's election), and what\n"
-	"one writes that leads no more is refused by the store. Its key raises no limit: docs/fleet.md.\n"
+	"Keeps a fleet of trays going, within what people signed: says the time every minute, "
+	"renews leases,\n"
+	"rolls policies with `stages` out from 10 to 25, 50 and 100 % of the trays, and back "
+	"where their health\n"
+	"becomes worse, and cosigns the trays' audit logs. Several run; one leads (etcd's "
+	"election), and what\n"
+	"one writes that leads no more is refused by the store. Its key raises no limit: "
+	"docs/fleet.md.\n"
 	"\n"
 	"options:\n"
-	"  --servers URL[,URL…]  members of etcd, https://HOST:PORT, at most 16; one at a time is asked\n"
-	"  --name NAME           this controller, for people (its host's name)\n"
-	"  --root FILE           the fleet's root, whose people are believed (" DIR "/root)\n"
+	"  --servers URL[,URL…]  members of etcd, https://HOST:PORT, at most 16; asked one at a "
+	"time\n"
+	"  --name NAME           the name of this controller, shown to people (its host name)\n"
+	"  --root FILE           the fleet's root, which names whose signatures count "
+	"(" DIR "/root)\n"
 	"  --online-key KEY      PEM file or pkcs11:…, of the root's role `online` (" DIR
 	"/online.pem)\n"
-	"  --witness-key KEY     the same, another key: with it the trays' audit checkpoints are cosigned\n"
+	"  --witness-key KEY     another key of that kind: cosigns the trays' audit checkpoints\n"
 	"  --witness-name NAME   under this name (bwlimit-witness)\n"
-	"  --ca FILE             authority of the servers' certificates (" DIR "/ca.pem)\n"
+	"  --ca FILE             the authority that signed the servers' certificates "
+	"(" DIR "/ca.pem)\n"
 	"  --cert FILE           this controller's certificate (" DIR "/cert.pem)\n"
 	"  --key FILE            its key (" DIR "/key.pem)\n"
-	"  --prefix PATH         where the fleet is in the store (/bwl/v1)\n"
-	"  --stages PERCENT,…    of a rollout, each more than the one before, the last 100 (10,25,50,100)\n"
+	"  --prefix PATH         path of the fleet in the store (/bwl/v1)\n"
+	"  --stages PERCENT,…    of a rollout, each more than the one before, the last 100 "
+	"(10,25,50,100)\n"
 	"  --soak TIME           how long a stage lasts at least (10m)\n"
-	"  --silent-after TIME   a tray that says nothing for so long is lost (90s)\n"
+	"  --silent-after TIME   a tray that is silent for so long counts as lost (90s)\n"
 	"  --drops-more PERCENT  of its packets, that a tray may drop more than before (5)\n"
 	"  --tolerate PERCENT    of a stage's trays that may be unwell (0)\n"
-	"  --serve ADDR:PORT     give what the trays send, added up, to people's bwlimit-ctl and to Prometheus\n"
-	"                        (/metrics), by HTTPS with certificates on both sides; not without it\n"
+	"  --serve ADDR:PORT     give what the trays send, added up, to people's bwlimit-ctl and "
+	"to Prometheus\n"
+	"                        (/metrics), by HTTPS with certificates on both sides; not "
+	"without it\n"
 	"  --serve-to NAME[,…]   CommonNames of their certificates (people)\n"
 	"  --trust-clock         the clock of this machine is right, though nothing keeps it so\n"
-	"  --accept-etcd-holes   also servers whose authorisation has known holes, as all of Debian's:\n"
-	"                        for a trial\n"
-	"  --dev DIR             for a trial: starts an etcd of its own, and makes authority, certificates, keys of\n"
-	"                        two people and this controller, root and enrolments, all in DIR, if they are not\n"
+	"  --accept-etcd-holes   for a trial: also accept servers whose authorisation has known "
+	"holes,\n                        such as every version that Debian has\n"
+	"  --dev DIR             for a trial: starts an etcd of its own, and makes authority, "
+	"certificates, keys of\n"
+	"                        two people and this controller, root and enrolments, all in DIR, "
+	"if they are not\n"
 	"                        there. All keys in one place: no fleet that is to hold\n"
 	"  --trays NAME,…        of --dev: the trays that may come (tray-1,tray-2,tray-3)\n"
-	"  --listen ADDRESS:PORT of --dev: where etcd listens, and at the next port (127.0.0.1:2379)\n"
-	"  --json                one JSON object a line on standard output\n"
+	"  --listen ADDRESS:PORT of --dev: where etcd listens, and at the next port "
+	"(127.0.0.1:2379)\n"
+	"  --json                one JSON object per line on standard output\n"
 	"  --help, --version\n"
 	"\n"
-	"Ends on SIGTERM. Exit codes: 0 told to stop, 1 failed, 2 wrong use.\n"
+	"Ends on SIGTERM. Exit codes: 0 stopped by a signal, 1 failed, 2 wrong usage.\n"
 	"\n"
 	"examples:\n"
 	"  " PROGRAM " --servers https://10.9.0.1:2379,https://10.9.0.2:2379 --name control-1\n"
@@ -100,7 +113,7 @@ static int take_time(const char *text, uint64_t *ret, struct bwl_err *e)
 {
 	int r = bwl_parse_time(text, ret, e);
 
-	return r || *ret ? r : bwl_fail(e, EINVAL, "a time of 0 is none: say 10m");
+	return r || *ret ? r : bwl_fail(e, EINVAL, "must be greater than 0, for example 10m");
 }
 
 static int judge(const struct options *o, struct bwl_err *e)
@@ -109,10 +122,11 @@ static int judge(const struct options *o, struct bwl_err *e)
 		return bwl_store_prefix_ok(o->prefix, e);
 	if (!o->nservers)
 		return bwl_fail(e, EINVAL,
-				"no server: say --servers https://HOST:PORT, or --dev DIR");
+				"the server is missing: --servers https://HOST:PORT, or --dev DIR");
 	if (!bwl_store_name_ok(o->name, strlen(o->name)))
 		return bwl_fail(e, EINVAL,
-				"'%.80s' is no name: at most %u letters, digits, '.', '_' and '-'",
+				"'%.80s': a name must be at most %u letters, digits, '.', '_' and "
+				"'-'",
 				o->name, BWL_DOC_NAME_MOST - 1);
 	return bwl_store_prefix_ok(o->prefix, e);
 }
@@ -127,9 +141,9 @@ static int look_at_files(const struct options *o)
 		if (o->dev || !access(files[i], R_OK))
 			continue;
 		bwl_fail(&e, errno, "cannot read '%s': %m", files[i]);
-		bwl_hint(
-			&e,
-			"docs/fleet.md says who makes it; for a trial: --dev DIR makes all of them");
+		bwl_hint(&e,
+			 "docs/fleet.md says how it is made; for a trial, --dev DIR makes all of "
+			 "them");
 		bwl_err_print(&e, PROGRAM, o->json);
 		return 1;
 	}

@@ -90,7 +90,7 @@ static enum seat_word look(const struct rollout_seat *s, const struct rollout_ru
 	if (s->refuses)
 		return snprintf(why, ROLLOUT_WHY, "%s refuses it", s->tray), SEAT_BAD;
 	if (age(now_ns, s->heard_ns) > rules->silent_ns)
-		return snprintf(why, ROLLOUT_WHY, "%s says nothing any more", s->tray), SEAT_BAD;
+		return snprintf(why, ROLLOUT_WHY, "%s no longer reports", s->tray), SEAT_BAD;
 	if (s->heard && s->packets >= PACKETS_LEAST &&
 	    s->now_ppm > s->before_ppm + rules->drops_more * (PPM / 100)) {
 		snprintf(why, ROLLOUT_WHY, "%s drops %.1f %% of its packets, %.1f %% before",
@@ -104,7 +104,7 @@ static enum seat_word look(const struct rollout_seat *s, const struct rollout_ru
 		what = "has more SAs down than before";
 		is_late = age(now_ns, s->taken_ns) > rules->silent_ns;
 	} else if (s->heard < STATUSES_LEAST) {
-		what = "has it, and has not said yet how it fares";
+		what = "has it, but has not reported its health yet";
 	} else {
 		return SEAT_WELL;
 	}
@@ -158,7 +158,7 @@ struct rollout_verdict rollout_judge(const struct rollout *r, const struct rollo
 			memcpy(v.waits[v.nwaits++], seat[i].tray, sizeof(*v.waits));
 	}
 	if (!present) {
-		snprintf(v.why, sizeof(v.why), "no tray is there by which to judge");
+		snprintf(v.why, sizeof(v.why), "no tray reports, so health cannot be judged");
 	} else if (v.bad > v.judged * rules->tolerate / 100) {
 		v.word = ROLLOUT_GO_BACK;
 		memcpy(v.why, bad, sizeof(bad));

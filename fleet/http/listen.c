@@ -37,7 +37,8 @@ int bwl_listen_address(const char *at, struct sockaddr_storage *ret, struct bwl_
 		}
 	}
 	return bwl_fail(e, EINVAL,
-			"'%.80s' is no address to listen at: say 10.9.0.7:7443 or [fd00::7]:7443",
+			"'%.80s': must be ADDRESS:PORT, for example 10.9.0.7:7443 or "
+			"[fd00::7]:7443",
 			at);
 }
 

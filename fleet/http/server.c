@@ -169,17 +169,19 @@ static enum MHD_Result on_ask(void *arg, struct MHD_Connection *conn, const char
 	(void)upload;
 	(void)ctx;
 	if (bwl_who(session_of(conn), s->conf.names, who)) /* the handshake had looked already */
-		refuse(&a, MHD_HTTP_FORBIDDEN, EACCES, "this certificate is not let in here");
+		refuse(&a, MHD_HTTP_FORBIDDEN, EACCES, "this certificate is not allowed here");
 	else if (strcmp(method, MHD_HTTP_METHOD_GET))
-		refuse(&a, MHD_HTTP_METHOD_NOT_ALLOWED, EPERM, "GET, and nothing else");
+		refuse(&a, MHD_HTTP_METHOD_NOT_ALLOWED, EPERM, "only GET is allowed");
 	else if (*upload_size ||
 		 MHD_lookup_connection_value(conn, MHD_HEADER_KIND,
 					     MHD_HTTP_HEADER_TRANSFER_ENCODING) ||
 		 MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH))
-		refuse(&a, MHD_HTTP_CONTENT_TOO_LARGE, EINVAL, "a request has no body");
+		refuse(&a, MHD_HTTP_CONTENT_TOO_LARGE, EINVAL, "a request must not have a body");
 	else if (!bwl_budget_has(&s->conf.asks, bwl_now_ns(), &wait_s) ||
 		 !bwl_budget_has(&s->conf.bytes, bwl_now_ns(), &wait_s))
-		refuse(&a, MHD_HTTP_TOO_MANY_REQUESTS, EAGAIN, "too much was asked: later");
+		refuse(&a, MHD_HTTP_TOO_MANY_REQUESTS, EAGAIN,
+		       "too many requests: try again "
+		       "later");
 	else
 		s->conf.answer(s->conf.arg,
 			       &(struct bwl_https_ask){ .path = url, .who = who, .conn = conn },
@@ -284,7 +286,8 @@ int bwl_https_open(const struct bwl_https_conf *c, struct bwl_https **ret, struc
 		bwl_https_close(s);
 		return bwl_hint(
 			e,
-			"the address is one of this machine, nobody else listens there, and %s has a key that fits",
+			"the address is one of this machine, nobody else listens there, and %s "
+			"has a key that fits",
 			c->cert);
 	}
 	s->runs = true;
@@ -318,7 +321,7 @@ int bwl_https_names(char *list, const char **names, struct bwl_err *e)
 		names[n++] = one;
 	}
 	if (!n)
-		return bwl_fail(e, EINVAL, "no name of a certificate");
+		return bwl_fail(e, EINVAL, "the name of a certificate is missing");
 	names[n] = NULL;
 	return 0;
 }

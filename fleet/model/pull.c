@@ -67,7 +67,7 @@ static void arrived(struct pull *p, const struct pull_got *got, uint64_t now_ns,
 	r = take(p, t, o, wall_s);
 	json_decref(o);
 	if (r) {
-		failed(p, t, "what it answers is no document of that kind", now_ns);
+		failed(p, t, "its answer is not a document of that kind", now_ns);
 		return;
 	}
 	t->heard_ns = now_ns;

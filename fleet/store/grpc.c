@@ -60,7 +60,7 @@ int bwl_grpc_open(const char *server, const struct bwl_grpc_tls *tls, struct bwl
 
 	*ret = NULL;
 	if (strncmp(server, "https://", 8) || !server[8])
-		return bwl_fail(e, EINVAL, "'%s' is no server: say https://HOST:PORT", server);
+		return bwl_fail(e, EINVAL, "'%s': not a server: say https://HOST:PORT", server);
 	if (!once && curl_global_init(CURL_GLOBAL_DEFAULT))
 		return bwl_fail(e, ENOMEM, "libcurl does not start");
 	once = true;
@@ -217,7 +217,7 @@ static int start(struct bwl_grpc *g, const char *method, unsigned timeout_ms,
 	if (timeout_ms)
 		curl_easy_setopt(s->easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
 	if (curl_multi_add_handle(g->multi, s->easy))
-		return bwl_fail(e, ENOMEM, "libcurl takes no more calls");
+		return bwl_fail(e, ENOMEM, "libcurl accepts no more calls");
 	return 0;
 }
 
@@ -237,7 +237,7 @@ static int no_good(const struct bwl_grpc *g, int wrong, struct bwl_err *e)
 	if (wrong == -EMSGSIZE)
 		return bwl_fail(e, EMSGSIZE, "%s: a message of more than %u bytes", g->server,
 				BWL_GRPC_MESSAGE_MOST);
-	return bwl_fail(e, -wrong, "%s: its answer cannot be understood: is that etcd?", g->server);
+	return bwl_fail(e, -wrong, "%s: cannot parse its answer: is it etcd?", g->server);
 }
 
 static int lost(const struct bwl_grpc_stream *s, struct bwl_err *e)
@@ -249,12 +249,16 @@ static int lost(const struct bwl_grpc_stream *s, struct bwl_err *e)
 		return bwl_fail(e, ETIMEDOUT, "%s: %s", s->g->server, why);
 	case CURLE_PEER_FAILED_VERIFICATION:
 		bwl_fail(e, EACCES, "%s: %s", s->g->server, why);
-		return bwl_hint(e, "its certificate must be of the authority in '%s' and name it",
+		return bwl_hint(e,
+				"its certificate must name it and be issued by the authority "
+				"in '%s'",
 				s->g->tls.ca);
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_SSL_CACERT_BADFILE:
 		bwl_fail(e, EINVAL, "%s: %s", s->g->server, why);
-		return bwl_hint(e, "look at '%s', '%s', '%s': PEM, and readable for this user",
+		return bwl_hint(e,
+				"check '%s', '%s', '%s': they must be PEM and readable by this "
+				"user",
 				s->g->tls.ca, s->g->tls.cert, s->g->tls.key);
 	default:
 		return bwl_fail(e, EHOSTUNREACH, "%s: %s", s->g->server, why);

@@ -52,7 +52,8 @@ int bwl_doc_publish(struct bwl_grpc *g, const struct bwl_doc *d, int64_t was, in
 	    (d->tray && !bwl_store_name_ok(d->tray, strlen(d->tray))) ||
 	    bwl_doc_key(key, d->prefix, d->tray, d->kind, d->name, big))
 		return bwl_fail(e, EINVAL,
-				"'%.80s' is no name: at most %u letters, digits, '.', '_' and '-'",
+				"'%.80s': a name must be at most %u letters, digits, '.', '_' and "
+				"'-'",
 				d->name, BWL_DOC_NAME_MOST - 1);
 	if (big) {
 		int r;
@@ -102,7 +103,7 @@ static int get(struct bwl_grpc *g, const char *key, struct value *v, struct bwl_
 	if (r == -EMSGSIZE)
 		return bwl_fail(e, EMSGSIZE, "'%s' is larger than a document may be", key);
 	if (!r && (!v->mod || v->len == before))
-		return bwl_fail(e, ENOENT, "'%s' is not there, or empty", key);
+		return bwl_fail(e, ENOENT, "'%s' is missing or empty", key);
 	return r;
 }
 

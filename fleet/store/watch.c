@@ -165,8 +165,7 @@ static int hear_one(struct bwl_watch *w, const struct queued *q, struct into *in
 		r = bwl_etcd_hear_watch(in, pass, into, &said_of);
 	}
 	if (r)
-		return bwl_fail(e, EBADMSG, "%s: what its watch says cannot be understood",
-				bwl_grpc_server(w->g));
+		return bwl_fail(e, EBADMSG, "%s: cannot parse its watch", bwl_grpc_server(w->g));
 	if (said_of.compacted)
 		return -ESTALE;
 	if (said_of.canceled)
@@ -185,7 +184,7 @@ static int is_silent(struct bwl_watch *w, uint64_t now_ns, struct bwl_err *e)
 		w->heard_ns = now_ns;
 	w->heard = false;
 	if (w->pinged_ns > w->heard_ns && now_ns - w->pinged_ns >= ANSWER_NS)
-		return bwl_fail(e, ETIMEDOUT, "%s: its watch says nothing any more",
+		return bwl_fail(e, ETIMEDOUT, "%s: its watch no longer answers",
 				bwl_grpc_server(w->g));
 	/* Asked late, by who was busy with a large document, it has the same time to answer. */
 	if (w->pinged_ns <= w->heard_ns && now_ns - w->heard_ns >= PING_NS) {

@@ -42,7 +42,7 @@ listens() { [[ -n $(in_ns ss -Hlt 'sport = :2379') ]]; }
 
 start tray-1,tray-2
 check "one command, and it leads" await 40 says '^leads'
-check "it says what comes next, and that this is none that is to hold" says 'no fleet\|none that is to hold'
+check "it says what comes next, and that this is none that is to hold" says 'no fleet\|do not use it for production'
 check "keys and folders are their owner's alone" [ -z "$(find "$fleet" -perm /077 -print -quit)" ]
 check "the root is signed by two people" eval '"$ctl" policy verify "$fleet/root" | grep -q "verified  2"'
 check "and so is each enrolment" eval '"$ctl" policy verify "$fleet/enrolments/tray-2" --root "$fleet/root" | grep -q "verified  2"'

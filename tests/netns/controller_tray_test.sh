@@ -59,7 +59,7 @@ check "control: one that widens waits for its rollout" eval 'sleep 3; rate d1 30
 stage_up 45s
 check "which comes" lab_wait_for 30 rate d1 9000000
 kill -STOP "$SYNC_PID"
-check "a tray that says nothing any more: all goes back" lab_wait_for 120 control_says '"back".*tray-7'
+check "a tray that no longer reports: all goes back" lab_wait_for 120 control_says '"back".*tray-7'
 kill -CONT "$SYNC_PID"
 check "and it takes what was before" lab_wait_for 30 rate d1 3000000
 check "and is open" lab_wait_for 30 lab_both 1

@@ -76,7 +76,7 @@ lies <"$LAB_TMP/old"
 : >"$LAB_TMP/control"
 control_up two --serve "$AT"
 check "another leader knows that what lies there is old, by what was kept of the log or by when it was said" \
-	lab_wait_for 60 control_says '"alarm".*tray-7.*(older than one that was heard|s late)'
+	lab_wait_for 60 control_says '"alarm".*tray-7.*(older than one received|s late)'
 kill -CONT "$SYNC_PID"
 check "and believes the tray" lab_wait_for 90 row status '.status_signature == "signed"'
 
