@@ -243,15 +243,17 @@ enum MHD_Result answer_ask(struct web *w, struct MHD_Connection *conn, const cha
 		return MHD_NO;
 	if (!is_get)
 		return refuse(w, conn, MHD_HTTP_METHOD_NOT_ALLOWED, EPERM,
-			      "GET and HEAD, and nothing else: nothing is changed from here");
+			      "only GET and HEAD are allowed: nothing can be changed here");
 	if (has_body)
-		return refuse(w, conn, MHD_HTTP_CONTENT_TOO_LARGE, EINVAL, "a request has no body");
+		return refuse(w, conn, MHD_HTTP_CONTENT_TOO_LARGE, EINVAL,
+			      "a request must not "
+			      "have a body");
 	if (!host || !head_is_our_host(host, (const struct sockaddr *)&w->conf->at, w->conf->hosts))
 		return refuse(w, conn, 421, EACCES,
-			      "this is not the host that was asked for: --host names it");
+			      "this host name is not allowed: name it with --host");
 	if (is_from_elsewhere(conn))
 		return refuse(w, conn, MHD_HTTP_FORBIDDEN, EACCES,
-			      "no page elsewhere may ask here");
+			      "pages of other origins may not ask here");
 	r = route(w, q, path);
 	if (!q->waits)
 		cache_give_back(&q->entry);

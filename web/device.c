@@ -40,7 +40,7 @@ static int device_of(const struct sockaddr *at, char ret[static IF_NAMESIZE], st
 	}
 	freeifaddrs(all);
 	if (r)
-		bwl_fail(e, ENODEV, "the address is none of this machine");
+		bwl_fail(e, ENODEV, "the address does not belong to this machine");
 	return r;
 }
 
@@ -59,7 +59,7 @@ static json_t *status_of(struct asker *a, struct bwl_err *e)
 	}
 	if (r == 1 && head.status == 200)
 		return json_loadb(text, head.len, 0, NULL);
-	bwl_fail(e, ENOTCONN, "bwlimitd does not say which devices are for management");
+	bwl_fail(e, ENOTCONN, "bwlimitd does not report which devices are for management");
 	bwl_hint(e, "systemctl status bwlimitd; this program asks again when it is restarted");
 	return NULL;
 }
@@ -85,6 +85,6 @@ int device_judge(struct asker *a, const struct sockaddr *at, struct bwl_err *e)
 		if (name && role && !strcmp(name, dev) && !strcmp(role, "management"))
 			return 0;
 	}
-	bwl_fail(e, EPERM, "%s, which has that address, is no management device", dev);
+	bwl_fail(e, EPERM, "%s, which has that address, is not a management device", dev);
 	return bwl_hint(e, "bwlimit-load attach --management %s; or --listen 127.0.0.1:9650", dev);
 }

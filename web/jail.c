@@ -90,6 +90,6 @@ int jail_seal(struct bwl_err *e)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
-		return bwl_fail(e, errno, "the kernel does not take the list of system calls: %m");
+		return bwl_fail(e, errno, "the kernel refuses the list of system calls: %m");
 	return 0;
 }

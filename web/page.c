@@ -83,8 +83,10 @@ int page_read(const char *dir, struct page *ret, struct bwl_err *e)
 	if (!r && !access(assets, F_OK))
 		r = read_folder(ret, assets, "/assets/", &left, e);
 	if (!r && !page_find(ret, "/"))
-		r = bwl_fail(e, ENOENT, "there is no index.html in %s", dir);
-	return r ? bwl_hint(e, "--page says where the page is; --page none serves none") : 0;
+		r = bwl_fail(e, ENOENT, "%s has no index.html", dir);
+	return r ? bwl_hint(e, "--page DIR names the page's folder; --page none serves no "
+			       "page")
+		 : 0;
 }
 
 const struct page_file *page_find(const struct page *p, const char *path)

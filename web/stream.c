@@ -219,12 +219,12 @@ enum MHD_Result stream_open(struct web *w, struct MHD_Connection *conn)
 		return refuse(w, s, MHD_HTTP_SERVICE_UNAVAILABLE, &e);
 	}
 	if (!s->every_ns) {
-		bwl_fail(&e, EINVAL, "every: a time from 1s to 1h");
+		bwl_fail(&e, EINVAL, "every: must be a time from 1s to 1h");
 		return refuse(w, s, MHD_HTTP_BAD_REQUEST, &e);
 	}
 	if (!list || !head_each_word(list, subscribe, &a)) {
 		if (!e.code)
-			bwl_fail(&e, EINVAL, "documents: names with commas between them");
+			bwl_fail(&e, EINVAL, "documents: must be names separated by commas");
 		return refuse(w, s, a.status, &e);
 	}
 	r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, more, s, end);

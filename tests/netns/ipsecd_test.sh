@@ -40,7 +40,7 @@ policy() { # add|delete: an IPsec policy of the peer's that leads somewhere else
 told() { grep -q -- "$2" "$LAB_TMP/$1"; } # file words
 
 check "it says what it can do" wrong 2 'track or charon'
-check "and that tracking takes no file" wrong 2 'nothing else' track x
+check "and that tracking takes no file" wrong 2 'no further arguments' track x
 check "one policy file is enough" wrong 2 "one policy file" charon a b
 check "a time must be one" wrong 2 "'soon'" --timeout soon track
 

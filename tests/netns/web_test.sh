@@ -224,8 +224,8 @@ refused() { # words that it must say, option…: it does not start
 }
 check "an address that is not loopback needs certificates" refused "certificates on both sides" --listen 10.250.0.1:9650
 check "every address at once is refused" refused "every address" --listen 0.0.0.0:9650 "${CERTS[@]}"
-check "so is an uplink's" refused "no management device" --listen 192.0.2.1:9650 "${CERTS[@]}"
-check "and a host port's" refused "no management device" --listen 10.7.0.1:9650 "${CERTS[@]}"
+check "so is an uplink's" refused "not a management device" --listen 192.0.2.1:9650 "${CERTS[@]}"
+check "and a host port's" refused "not a management device" --listen 10.7.0.1:9650 "${CERTS[@]}"
 for fleet in 10.250.0.1 192.0.2.1 '[fd00:7::1]'; do
 	check "of a fleet, too, $fleet needs certificates" refused "certificates on both sides" --fleet --listen "$fleet:9650"
 done
