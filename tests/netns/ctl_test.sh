@@ -255,6 +255,8 @@ check "also without a volume that is remembered" is revoked state peer show d8
 check "an option in the reason is refused" exits 2 grant d1 reason sorry --for 2h
 check "and it says where it belongs" says "'--for' after 'reason'"
 check "which --json may be anywhere" is d1 peer grant d1 reason sorry --json
+check "behind the reason of tamper an unknown option is refused" exits 2 tamper the door was opened --peeer d1
+check "and not a part of the reason" says "unknown option '--peeer'"
 quiet revoke d1
 check "a reason in quotes may hold one" exits 0 grant d1 reason "was --for 2h"
 quiet revoke d1

@@ -91,7 +91,7 @@ stop
 start 'intrusion: revoke, port: revoke'
 echo 1 >"$LAB_TMP/class/hwmon/hwmon0/intrusion0_alarm"
 check "an opened chassis revokes" lab_wait_for 30 state revoked
-check "and names the sensor" lab_wait_for 30 said 'intrusion: /sys/class/hwmon/hwmon0/intrusion0_alarm says 1'
+check "and names the sensor" lab_wait_for 30 said 'intrusion: /sys/class/hwmon/hwmon0/intrusion0_alarm reads 1'
 echo 0 >"$LAB_TMP/class/hwmon/hwmon0/intrusion0_alarm"
 in_dpu "$CTL" grant d1 reason again >/dev/null 2>&1
 lab_wait_for 30 state live
