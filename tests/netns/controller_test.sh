@@ -241,7 +241,7 @@ policy 12 8mbit
 await 20 eval '[[ $(took 12) -ge 1 ]]'
 lost=$(basename "$(grep -lx 12 "$ETCD_DIR"/trays/*.log | head -n 1)" .log)
 touch "$ETCD_DIR/trays/$lost.silent"
-check "and it goes back" await 60 since_says '"back".*says nothing'
+check "and it goes back" await 60 since_says '"back".*no longer reports'
 check "before the second stage" is "$(stages)" "10 "
 rm "$ETCD_DIR/trays/$lost.silent"
 

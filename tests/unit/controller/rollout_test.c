@@ -172,7 +172,7 @@ static void a_tray_that_is_lost_stops_it(void **state)
 	assert_int_not_equal(judge(&w).word, ROLLOUT_GO_BACK);
 	w.now += S;
 	assert_int_equal(judge(&w).word, ROLLOUT_GO_BACK);
-	assert_non_null(strstr(judge(&w).why, "tray-0 says nothing"));
+	assert_non_null(strstr(judge(&w).why, "tray-0 no longer reports"));
 }
 
 static void what_is_heard_in_the_middle_of_a_step_is_not_old(void **state)
