@@ -276,7 +276,7 @@ check "to all that were revoked" is live state peer show d1
 check "and" is live state peer show d2
 check "at the policy's rate" is 2000000 grant.rate_bits_per_second peer show d2
 check "a second time there is nobody" exits 0 grant --all reason again
-check "and it says so" says 'no peer for the grant'
+check "and it says so" says 'no peer to grant'
 quiet grant d1 for 1h reason for a while
 quiet revoke --all
 quiet grant --all reason false alarm

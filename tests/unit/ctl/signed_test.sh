@@ -51,7 +51,7 @@ cat >root.json <<END
     "online": { "threshold": 1, "keys": ["$(field controller key_id)"] } } }
 END
 check "alice signs the root" says 'root root, version 1' sign root.json alice root 1 --type root --out root
-check "which is none yet" fails 'signed by 1 people .* and 2 must' ctl policy verify root
+check "which is none yet" fails 'signed by 1 people .* but 2 must' ctl policy verify root
 check "bob signs it" says 'signed by' ctl policy sign root --key bob.pem
 check "now it is one" says 'verified +2 of the people of role root' ctl policy verify root
 
