@@ -12,7 +12,7 @@ LAB=bwl-traffic-$$ LAB_DESTS=1 LAB_MTU=9000
 . "$here/lab.sh"
 lab_up && lab_attach || exit 1
 
-SECONDS_EACH=${BWL_TRAFFIC_SECONDS:-10}
+SECONDS_EACH=${BWL_TRAFFIC_SECONDS:-6}
 
 limit_to() { # Mbit/s
 	{
