@@ -101,7 +101,7 @@
  * entries, bytes a value, what); the map is bwl_<name>.
  */
 #define BWL_OWN_MAPS(X)                                                                            \
-	X(ike_word, 65536, 8, "peer id → time (bpf/lib/ike.h)")                                    \
+	X(ike_peer, 65536, 32, "peer id → key exchange (bpf/lib/ike.h)")                           \
 	X(nb_row, 128, 4096, "port id × 2 + family → neighbours (bpf/lib/neighbour.h)")            \
 	X(last_dest, 4096, 32, "of each CPU: address → peer id (bpf/lib/dest.h)")                  \
 	X(around, 1, 32, "of each CPU: what refused last around a peer (bpf/lib/again.h)")         \

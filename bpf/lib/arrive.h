@@ -26,10 +26,13 @@ static __always_inline _Bool bwl_is_esp_in_udp(const struct bwl_pkt *k, struct _
 
 static __always_inline int bwl_ike(struct bwl_ctx *c, struct __sk_buff *skb, __u32 id)
 {
-	__u32 index = id & (BWL_IKE_WORDS - 1);
-	__u64 *word = bpf_map_lookup_elem(&bwl_ike_word, &index);
+	struct bwl_ike *x = bwl_ike_of(id);
+	struct bwl_ike_hdr h = {};
 
-	if (bwl_is_esp_in_udp(&c->pkt, skb) || (word && bwl_ike_take(word, c->now_ns)))
+	if (bwl_is_esp_in_udp(&c->pkt, skb))
+		return BWL_R_PASS_IKE;
+	bwl_ike_read(skb, bwl_ike_at(&c->pkt), &h); /* what is too short is of no SA */
+	if (x && bwl_ike_take(bwl_ike_word(x, &h), c->now_ns))
 		return BWL_R_PASS_IKE;
 	c->id = id; /* whose key exchange suffers */
 	return BWL_R_IKE_RATE;

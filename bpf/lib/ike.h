@@ -2,7 +2,9 @@
 /*
  * How much key exchange the DPU takes in the name of one peer's DPU, whose address anybody on the
  * wire can write. A flood ends here, before charon, and at that peer's limit alone: the others'
- * stay whole. Pure, but for the map: a GCRA in packets (gcra.h has the one in bytes).
+ * stay whole. An IKE SA that charon has authenticated has a limit beside that one, so that who does
+ * not see its SPIs cannot keep it from rekeying. Pure, but for the map: a GCRA in packets (gcra.h
+ * has the one in bytes).
  */
 #ifndef BWL_IKE_H
 #define BWL_IKE_H
@@ -29,14 +31,61 @@ static __always_inline _Bool bwl_ike_take(__u64 *word, __u64 now_ns)
 	return bwl_cas(word, was, due + BWL_IKE_NS) == was;
 }
 
+/* RFC 7296, 3.1, as far as it is read. */
+struct bwl_ike_hdr {
+	__u64 spi[2]; /* initiator's, responder's */
+	__u8 next, version, exchange, flags;
+} __attribute__((packed));
+
+/*
+ * Does charon send this by an IKE SA that is authenticated? CREATE_CHILD_SA or INFORMATIONAL
+ * (36, 37), encrypted as a whole or as a fragment (payloads 46, 53; RFC 7383). Not IKE_AUTH, whose
+ * refusal is sent to anybody, nor what is said in the clear about a message of anybody.
+ */
+static __always_inline _Bool bwl_ike_proves(const struct bwl_ike_hdr *h)
+{
+	return h->version >> 4 == 2 && (h->exchange == 36 || h->exchange == 37) &&
+	       (h->next == 46 || h->next == 53);
+}
+
+/* Of a peer's key exchange. */
+struct bwl_ike {
+	__u64 any_ns;   /* bwl_ike_take() */
+	__u64 known_ns; /* the same, of `spi` alone */
+	__u64 spi[2];   /* by which charon sent last; 0: by none. Two words: a torn one fits nothing
+			 */
+};
+BWL_ASSERT_SIZE(struct bwl_ike, 32);
+
+/* Which of the two limits is asked of what arrives. */
+static __always_inline __u64 *bwl_ike_word(struct bwl_ike *x, const struct bwl_ike_hdr *h)
+{
+	return h->spi[1] && h->spi[0] == bwl_read(x->spi[0]) && h->spi[1] == bwl_read(x->spi[1])
+		       ? &x->known_ns
+		       : &x->any_ns;
+}
+
 #ifdef __bpf__
-/* Not pinned: a limit that programs of another attach begin anew. */
+/* Not pinned: limits that programs of another attach begin anew. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, BWL_IKE_WORDS);
 	__type(key, __u32);
-	__type(value, __u64);
-} bwl_ike_word SEC(".maps");
+	__type(value, struct bwl_ike);
+} bwl_ike_peer SEC(".maps");
+
+static __always_inline struct bwl_ike *bwl_ike_of(__u32 id)
+{
+	__u32 index = id & (BWL_IKE_WORDS - 1);
+
+	return bpf_map_lookup_elem(&bwl_ike_peer, &index);
+}
+
+/* at: behind UDP's header, and the four bytes of zero where there are some (RFC 3948, 2.2). */
+static __always_inline _Bool bwl_ike_read(struct __sk_buff *skb, __u32 at, struct bwl_ike_hdr *h)
+{
+	return !bpf_skb_load_bytes(skb, at, h, sizeof(*h));
+}
 #endif
 
 #endif

@@ -4,6 +4,7 @@
 #define BWL_LAST_GATE_H
 
 #include "dest.h"
+#include "ike.h"
 #include "offload.h"
 #include "tc.h"
 #include "underlay.h"
@@ -81,6 +82,18 @@ static __always_inline _Bool bwl_leave_esp(struct bwl_ctx *c, struct __sk_buff *
 	return 1;
 }
 
+/* charon sends to this peer: by which IKE SA? */
+static __always_inline void bwl_ike_learn(const struct bwl_ctx *c, struct __sk_buff *skb, __u32 id)
+{
+	struct bwl_ike *x = bwl_ike_of(id);
+	struct bwl_ike_hdr h;
+
+	if (!x || !bwl_ike_read(skb, bwl_ike_at(&c->pkt), &h) || !bwl_ike_proves(&h))
+		return;
+	bwl_write(x->spi[0], h.spi[0]);
+	bwl_write(x->spi[1], h.spi[1]);
+}
+
 /*
  * The kernel's own report of the groups that a device listens to (IGMPv3, RFC 3376, 4.2; MLDv2, RFC
  * 3810, 5.2), which it makes by itself as soon as the device has an address: behind a router alert,
@@ -135,8 +148,10 @@ static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb
 	}
 	if (!bwl_is_own(c, skb))
 		return BWL_R_GATE;
-	if (remote && bwl_is_ike(&c->pkt))
+	if (remote && bwl_is_ike(&c->pkt)) {
+		bwl_ike_learn(c, skb, remote);
 		return BWL_R_PASS_IKE;
+	}
 	r = bwl_underlay(c);
 	if (r != BWL_R_NONE)
 		return r;

@@ -121,6 +121,12 @@ static __always_inline _Bool bwl_is_ike(const struct bwl_pkt *k)
 	       bwl_port_is(k->dport, BWL_IKE_PORT, BWL_IKE_NAT_PORT);
 }
 
+/* Where its header begins: by the second port behind four bytes of zero (RFC 3948, 2.2). */
+static __always_inline __u32 bwl_ike_at(const struct bwl_pkt *k)
+{
+	return k->hdr_len + (k->dport == bwl_htons(BWL_IKE_NAT_PORT) ? 4 : 0);
+}
+
 static __always_inline _Bool bwl_is_esp(const struct bwl_pkt *k)
 {
 	return k->proto == IPPROTO_ESP ||

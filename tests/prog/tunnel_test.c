@@ -191,6 +191,104 @@ static void a_flood_of_ike_in_the_name_of_a_peer_ends_at_that_peers_limit(void *
 	assert_int_equal(passed, 64); /* an idle hour adds nothing to the burst */
 }
 
+/* IKE: both SPIs, next payload, version, exchange, flags, then nothing that matters. */
+#define FROM(port) "eth ip4 src=192.0.2.9 dst=192.0.2.2 udp sport=" #port " dport=" #port " hex="
+#define TO(port) "eth ip4 src=192.0.2.2 dst=192.0.2.9 udp sport=" #port " dport=" #port " hex="
+#define SPIS                                                                                       \
+	"1111111111111111"                                                                         \
+	"2222222222222222"
+#define CREATE_CHILD                                                                               \
+	SPIS "2e202400"                                                                            \
+	     " fill=40"
+#define AUTH                                                                                       \
+	SPIS "2e202300"                                                                            \
+	     " fill=40"
+
+static void flooded(void)
+{
+	unsigned i;
+
+	for (i = 0; i < 100; i++)
+		uplink(IKE4);
+	assert_string_equal(uplink(IKE4), "ike-rate");
+}
+
+static void a_flood_of_ike_does_not_keep_out_an_ike_sa_by_which_charon_has_sent(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	policy_with_sa();
+	flooded();
+	assert_string_equal(uplink(FROM(500) CREATE_CHILD), "ike-rate"); /* not yet */
+	assert_string_equal(gate(TO(500) CREATE_CHILD), "pass-ike");
+	assert_string_equal(uplink(FROM(500) CREATE_CHILD), "pass-ike");
+	assert_string_equal(uplink(FROM(4500) "00000000" CREATE_CHILD), "pass-ike");
+	assert_string_equal(uplink(FROM(500) AUTH), "pass-ike"); /* by its SPIs alone */
+	/* Other SPIs, each of them, and a frame that ends before them. */
+	assert_string_equal(uplink(FROM(500) "1111111111111112"
+					     "2222222222222222"
+					     "2e202400 fill=40"),
+			    "ike-rate");
+	assert_string_equal(uplink(FROM(500) "1111111111111111"
+					     "2222222222222223"
+					     "2e202400 fill=40"),
+			    "ike-rate");
+	assert_string_equal(uplink(FROM(500) "1111111111111111"), "ike-rate");
+	assert_string_equal(uplink(FROM(4500) CREATE_CHILD), "pass-ike"); /* no marker: ESP */
+	/* It has a limit, too, and leaves the other alone. */
+	for (i = 0; i < 64; i++)
+		uplink(FROM(500) CREATE_CHILD);
+	assert_string_equal(uplink(FROM(500) CREATE_CHILD), "ike-rate");
+	rig_advance(RIG_SECOND);
+	assert_string_equal(uplink(IKE4), "pass-ike");
+	/* charon sends by another: that one counts. */
+	flooded();
+	assert_string_equal(gate(TO(4500) "00000000"
+					  "3333333333333333"
+					  "4444444444444444"
+					  "35202508 fill=40"),
+			    "pass-ike");
+	assert_string_equal(uplink(FROM(500) "3333333333333333"
+					     "4444444444444444"
+					     "2e202520 fill=40"),
+			    "pass-ike");
+	assert_string_equal(uplink(FROM(500) CREATE_CHILD), "ike-rate");
+}
+
+/* What charon says to anybody who asks makes no SA known. */
+static void nobody_makes_an_ike_sa_known_by_what_charon_answers_him(void **state)
+{
+	static const char *const answers[] = {
+		TO(500) SPIS "21202220 fill=40", /* IKE_SA_INIT */
+		TO(500) AUTH,                    /* authentication failed */
+		TO(500) SPIS "29202520 fill=40", /* INFORMATIONAL in the clear: a notification */
+		TO(500) SPIS "2e102500 fill=40", /* of another version */
+		TO(500) "1111111111111111"
+			"0000000000000000"
+			"2e202400 fill=40",
+		TO(500) "1111111111111111",
+	};
+
+	(void)state;
+	policy_with_sa();
+	flooded();
+	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+		assert_string_equal(gate(answers[i]), "pass-ike");
+		if (strcmp(uplink(FROM(500) CREATE_CHILD), "ike-rate"))
+			fail_msg("known by '%s'", answers[i]);
+	}
+	assert_string_equal(uplink(FROM(500) "1111111111111111"
+					     "0000000000000000"
+					     "2e202400 fill=40"),
+			    "ike-rate");
+	/* Nor by what a host sends, which is stopped. */
+	assert_string_equal(tagged_gate(TO(500) CREATE_CHILD), "gate");
+	assert_string_equal(uplink(FROM(500) CREATE_CHILD), "ike-rate");
+	assert_string_equal(gate(TO(500) CREATE_CHILD), "pass-ike");
+	assert_string_equal(uplink(FROM(500) CREATE_CHILD), "pass-ike");
+}
+
 static void the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu(void **state)
 {
 	(void)state;
@@ -330,6 +428,8 @@ int main(void)
 		RIG_TEST(the_flow_label_of_the_host_does_not_reach_the_wire),
 		RIG_TEST(esp_and_ike_come_only_from_the_dpu_of_a_peer),
 		RIG_TEST(a_flood_of_ike_in_the_name_of_a_peer_ends_at_that_peers_limit),
+		RIG_TEST(a_flood_of_ike_does_not_keep_out_an_ike_sa_by_which_charon_has_sent),
+		RIG_TEST(nobody_makes_an_ike_sa_known_by_what_charon_answers_him),
 		RIG_TEST(the_last_gate_lets_out_esp_that_was_charged_and_ike_of_the_dpu),
 		RIG_TEST(a_report_of_groups_stops_at_the_gate_and_is_no_sign_of_cleartext),
 		RIG_TEST(esp_of_a_grant_that_has_ended_stops_at_the_last_gate),
