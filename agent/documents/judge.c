@@ -186,7 +186,8 @@ static int judge_grant(const struct docs *s, struct docs_verdict *v, struct bwl_
 	int r;
 
 	if (!policy) {
-		bwl_fail(e, ENOENT, "the grant %s: no signed policy is in force that it could belong to",
+		bwl_fail(e, ENOENT,
+			 "the grant %s: no signed policy is in force that it could belong to",
 			 v->d.terms.name);
 		return refuse(e, ENOENT, "signed-bounds");
 	}

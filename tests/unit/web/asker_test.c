@@ -193,10 +193,14 @@ static void what_goes_on_ends_when_nobody_asks_again_or_it_says_nothing(void **s
 
 	/* No place there is not the fault of who asks. */
 	asker_ask(&a, "whole");
-	close(hear(fd, "{\"error\": \"too many commands at the same time; try again\", \"busy\": true}\n"));
+	close(hear(
+		fd,
+		"{\"error\": \"too many commands at the same time; try again\", \"busy\": true}\n"));
 	is_taken(&a, 503, "\"EBUSY\"");
 	asker_ask(&a, "goes-on");
-	close(hear(fd, "{\"error\": \"too many commands at the same time; try again\", \"busy\": true}\n"));
+	close(hear(
+		fd,
+		"{\"error\": \"too many commands at the same time; try again\", \"busy\": true}\n"));
 	is_taken(&a, 503, "\"EBUSY\"");
 
 	/* A line each time that it is looked at, and nobody who asks for one. */
