@@ -130,12 +130,6 @@ static void rise(uint64_t *epoch, uint64_t to)
 	*epoch = to > *epoch ? to : *epoch;
 }
 
-void view_tell(struct view *v, const char *what, const struct bwl_err *why)
-{
-	if (v->trouble)
-		v->trouble(v->arg, what, why);
-}
-
 void view_policy_bytes(struct view *v, struct view_policy *p, const char *bytes, size_t len,
 		       int64_t now_s)
 {
@@ -410,29 +404,4 @@ void view_read_end(struct view *v)
 			free_tray(v->tray[i]);
 	v->ntrays = n;
 	view_closing_read_end(v);
-}
-
-bool view_is_of(const struct view *v, const char *audience, const struct view_tray *t)
-{
-	struct bwl_tray who = { 0 };
-	const char **label;
-	json_t *one;
-	size_t i;
-	bool has;
-
-	if (snprintf(who.name, sizeof(who.name), "%s", t->name) >= (int)sizeof(who.name))
-		return false; /* no document names it */
-	snprintf(who.fleet, sizeof(who.fleet), "%s", bwl_root_fleet(v->root));
-	label = bwl_must(calloc(json_array_size(t->labels) + 1, sizeof(*label)));
-	json_array_foreach(t->labels, i, one) label[i] = json_string_value(one);
-	who.labels = label;
-	who.nlabels = json_array_size(t->labels);
-	has = bwl_audience_has(audience, &who);
-	free(label);
-	return has;
-}
-
-bool view_is_for(const struct view *v, const struct view_policy *p, const struct view_tray *t)
-{
-	return (!*p->tray || !strcmp(p->tray, t->name)) && view_is_of(v, p->audience, t);
 }

@@ -131,7 +131,11 @@ void view_take_closing(struct view *v, const struct bwl_signed *d, const char *t
 void view_closing_kept(struct view *v, const uint8_t digest[32]);
 void view_closing_unkept(struct view *v);
 /* Inside of view: to `trouble`; one that is to be fetched; all of them go. */
-void view_tell(struct view *v, const char *what, const struct bwl_err *why);
+static inline void view_tell(struct view *v, const char *what, const struct bwl_err *why)
+{
+	if (v->trouble)
+		v->trouble(v->arg, what, why);
+}
 void view_note_part(struct view *v, const char *tray, const struct bwl_doc_at *at);
 void view_closing_done(struct view *v);
 /* A root came; a read of everything has ended: what the root does not judge good goes. */

@@ -29,21 +29,6 @@ static struct status_now moment(const struct model_asked *a)
 	return (struct status_now){ a->now_ns, a->wall_s };
 }
 
-enum status_worth model_worth(const struct model_asked *a, const struct model_tray *t)
-{
-	struct status_now now = moment(a);
-
-	return status_worth(&t->by, &t->last, &now);
-}
-
-bool model_is_doubtful(const struct model_asked *a, const struct model_tray *t)
-{
-	enum status_worth w = model_worth(a, t);
-
-	return t->status_mod &&
-	       (w == STATUS_REFUSED || w == STATUS_UNJUDGED || (w == STATUS_LATE && t->alive));
-}
-
 static json_t *tray_row(const struct model_asked *a, const struct model_tray *t, bool late)
 {
 	bool heard = model_is_heard(a, t), doubtful = model_is_doubtful(a, t);

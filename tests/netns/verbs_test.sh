@@ -299,6 +299,7 @@ lay all/doc/expulsion/tray-1 <"$desk/over"
 check "one that is over, and was put there again, leaves nobody out either" ends 0 '2 of 2 trays have it' revoke --all log
 refute "and is no forgery" grep -q tampering "$ETCD_DIR/said"
 json_order
+# shellcheck disable=SC2034 # of the next checks
 name=$(value .document) number=$(value .document_version)
 eves revocation "${name#*/}" 9000000000000000 '{"peers": ["nobody"], "reason": "drill"}' --audience all &&
 	lay "all/doc/$name" <"$desk/eves"
