@@ -95,7 +95,7 @@ check "verify fails while the host owns it" host_rights fail 'the host holds lev
 ip_in dpu link set hpf0 down
 up() { there "$LOAD" up >"$LAB_TMP/out" 2>&1; }
 is_up() { ip_in dpu -br link show hpf0 | grep -q ' UP '; }
-check "and up does not open the host ports" eval '! up && grep -q "who can write" "$LAB_TMP/out" && ! is_up'
+check "and up does not open the host ports" eval '! up && grep -q "whoever can write" "$LAB_TMP/out" && ! is_up'
 prints mlxprivhost mlxprivhost-level-alone
 verifies
 check "the level alone is not enough" host_rights fail 'the host holds rshim, port owner:'

@@ -82,7 +82,7 @@ enrol 1
 check "the old enrolment is no way out" eval 'sleep 3; lab_silent'
 enrol 2
 check "a newer one, which two people signed, is" works
-check "and it is said" lab_wait_for 20 said notice memory 'enrolled anew'
+check "and it is said" lab_wait_for 20 said notice memory 'enrolled again'
 cp "$STATE/signed.json" "$LAB_TMP/second.json"
 sleep 2
 cp "$LAB_TMP/first.json" "$STATE/signed.json"

@@ -81,7 +81,7 @@ check "one on the command line is refused, before the token is asked" refused "e
 check "and so where it is said in front" refused "every user here can read" \
 	key show "pkcs11:token=alice;object=bwlimit;pin-value=471147"
 chmod 644 "$tmp/pin"
-check "one in a file that others read is refused" refused "others than its owner" key show "$(uri pin)"
+check "one in a file that others read is refused" refused "users other than its owner" key show "$(uri pin)"
 chmod 600 "$tmp/pin"
 check "a file that is not there is named" refused "cannot read the PIN in $tmp/none" key show "$(uri none)"
 check "without a terminal and a file there is nobody to ask" refused "no terminal" key show "$(uri)"
