@@ -91,17 +91,17 @@ check "in words, too" eval 'there "$LOAD" probe 2>&1 | grep -q "^no   0000:03:00
 check "tools are asked, and set nothing" eval '! grep -vE " (-d 0000:03:00.0 (query( --full)?|-e query INTERNAL_[A-Z_]+)|--timeout=5 (show|dpctl/dump-flows type=offloaded)|show -p .*)$" "$LAB_TMP/asked"'
 
 verifies
-check "verify fails while the host owns it" host_rights fail 'the host holds level PRIVILEGED, rshim, port owner'
+check "verify fails while the host owns it" host_rights fail 'the host has level PRIVILEGED, rshim, port owner'
 ip_in dpu link set hpf0 down
 up() { there "$LOAD" up >"$LAB_TMP/out" 2>&1; }
 is_up() { ip_in dpu -br link show hpf0 | grep -q ' UP '; }
 check "and up does not open the host ports" eval '! up && grep -q "whoever can write" "$LAB_TMP/out" && ! is_up'
 prints mlxprivhost mlxprivhost-level-alone
 verifies
-check "the level alone is not enough" host_rights fail 'the host holds rshim, port owner:'
+check "the level alone is not enough" host_rights fail 'the host has rshim, port owner:'
 prints mlxprivhost mlxprivhost-full-two-hosts
 verifies
-check "of two hosts, one that is privileged is enough" host_rights fail 'the host holds level PRIVILEGED, port owner:'
+check "of two hosts, one that is privileged is enough" host_rights fail 'the host has level PRIVILEGED, port owner:'
 prints mlxprivhost mlxprivhost-restricted
 verifies
 check "zero trust is clean" host_rights ok 'neither rshim nor the port'
@@ -120,7 +120,7 @@ prints mlxprivhost mlxprivhost-privileged
 check "ask-host leaves the words of the tool" eval 'asks && cmp -s "$BWLIMIT_HOST_DIR/$a" "$recordings/mlxprivhost-privileged" && [[ $(ls "$BWLIMIT_HOST_DIR") == "$a" ]]'
 rm "$tools/mlxprivhost"
 verifies
-check "verify of a unit, where no tool answers, believes it" host_rights fail 'the host holds level PRIVILEGED'
+check "verify of a unit, where no tool answers, believes it" host_rights fail 'the host has level PRIVILEGED'
 touch -d '-16 minutes' "$BWLIMIT_HOST_DIR/$a"
 verifies
 check "but nothing that is old" host_rights warn 'not known'
@@ -133,13 +133,13 @@ prints mlxprivhost mlxprivhost-restricted
 asks
 prints mlxprivhost mlxprivhost-privileged
 verifies
-check "a tool that answers goes before what was left" host_rights fail 'the host holds level PRIVILEGED'
+check "a tool that answers goes before what was left" host_rights fail 'the host has level PRIVILEGED'
 rm -r "$BWLIMIT_HOST_DIR" "$tools/mlxprivhost"
 verifies
 check "and none at all" host_rights warn 'not known: no mlxprivhost'
 prints mstprivhost mlxprivhost-privileged
 verifies
-check "the free sibling is asked, too" host_rights fail 'the host holds level PRIVILEGED'
+check "the free sibling is asked, too" host_rights fail 'the host has level PRIVILEGED'
 
 # --- as it should be
 prints mstprivhost mlxprivhost-restricted
