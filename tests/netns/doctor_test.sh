@@ -108,10 +108,10 @@ check "zero trust is clean" host_rights ok 'neither rshim nor the port'
 check "and up opens them" eval 'up && is_up'
 prints mlxprivhost mlxconfig-error 1
 verifies
-check "a tool that fails is a warning" host_rights warn 'not known: mlxprivhost does not answer'
+check "a tool that fails is a warning" host_rights warn 'it: mlxprivhost does not answer'
 prints mlxprivhost mlxconfig-error 0
 verifies
-check "so is one that says something else" host_rights warn 'not known: mlxprivhost does not answer'
+check "so is one that says something else" host_rights warn 'it: mlxprivhost does not answer'
 
 # --- what systemd asks outside of a unit's sandbox
 export BWLIMIT_HOST_DIR=$LAB_TMP/heard
@@ -123,10 +123,10 @@ verifies
 check "verify of a unit, where no tool answers, believes it" host_rights fail 'the host has level PRIVILEGED'
 touch -d '-16 minutes' "$BWLIMIT_HOST_DIR/$a"
 verifies
-check "but nothing that is old" host_rights warn 'not known'
+check "but nothing that is old" host_rights warn 'cannot tell'
 touch "$BWLIMIT_HOST_DIR/$a" && chmod 0666 "$BWLIMIT_HOST_DIR/$a"
 verifies
-check "nor what anybody can write" host_rights warn 'not known'
+check "nor what anybody can write" host_rights warn 'cannot tell'
 prints mlxprivhost mlxprivhost-restricted 1
 check "an answer of a tool that fails is not left" eval 'asks && [[ -z $(ls "$BWLIMIT_HOST_DIR") ]]'
 prints mlxprivhost mlxprivhost-restricted
@@ -136,7 +136,7 @@ verifies
 check "a tool that answers goes before what was left" host_rights fail 'the host has level PRIVILEGED'
 rm -r "$BWLIMIT_HOST_DIR" "$tools/mlxprivhost"
 verifies
-check "and none at all" host_rights warn 'not known: no mlxprivhost'
+check "and none at all" host_rights warn 'it: neither mlxprivhost'
 prints mstprivhost mlxprivhost-privileged
 verifies
 check "the free sibling is asked, too" host_rights fail 'the host has level PRIVILEGED'
