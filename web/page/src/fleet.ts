@@ -40,7 +40,7 @@ function trayWhy(t: Tray): string {
 }
 
 /** Whose word its status is. */
-const trayWord = (t: Tray): string => ({ signed: 'its status is signed', unsigned: 'its status is not signed: its certificate’s word', refused: 'its status is refused: what it said before is shown' })[t.status_signature ?? ''] ?? 'no status is known';
+const trayWord = (t: Tray): string => ({ signed: 'its status is signed', unsigned: 'its status is not signed: its certificate’s word', refused: 'its status is refused: what it said before is shown', unjudged: 'nobody can judge its status: enrol it anew', late: 'its status is late: somebody holds it back, or a clock is wrong' })[t.status_signature ?? ''] ?? 'no status is known';
 
 const usedShare = (s: Sum): number | null => (s.volume_bytes && s.used_bytes !== null ? s.used_bytes / s.volume_bytes : null);
 /** What is late, old or closed is looked at first; who has an alarm loses his grants. */
@@ -111,7 +111,7 @@ export class FleetPage implements View {
 				{ id: 'rate', title: 'now', figures: true, width: 's', sort: (t) => t.passed_bits_per_second, text: (t) => rate(t.passed_bits_per_second) },
 				{ id: 'drops', title: 'refused', figures: true, width: 's', sort: (t) => t.dropped_bits_per_second, text: (t) => rate(t.dropped_bits_per_second) },
 				{ id: 'heard', title: 'heard ago', figures: true, width: 's', text: (t) => (t.heard_ago_s === null ? DASH : span(Math.floor(t.heard_ago_s))), tip: 'Since the tray last answered the controller' },
-				{ id: 'signature', title: 'status', width: 's', text: (t) => t.status_signature ?? DASH, tip: 'What it says of itself: signed by the key that its enrolment names, or not, or refused' },
+				{ id: 'signature', title: 'status', width: 's', text: (t) => t.status_signature ?? DASH, tip: 'What it says of itself: signed by the key that its enrolment names, or not; refused, late, or nobody can judge it' },
 				{ id: 'why', title: 'what is wrong', text: (t) => trayWhy(t) },
 			],
 		});
