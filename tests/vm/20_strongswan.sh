@@ -110,8 +110,8 @@ check "in all of it neither end was without its SAs" test ! -s "$LAB_TMP/gaps"
 # --- a flood of IKE in the other's name, by who does not see its SPIs
 ike_refused() { tray_ctl 1 --json reasons | jq '[.reasons[] | select(.reason == "ike-rate") | .frames] | add // 0'; }
 floods() { [[ $(ike_refused) -gt $1 ]]; }
-lab_bg flood rogue "$FRAMES" send p0 --gw "$(lab_mac dpu1 p0)" --seconds 240 --pps 400 \
-	"eth ip4 src=${MESH_NET}2 dst=${MESH_NET}1 udp sport=500 dport=500 fill=60"
+echo "eth ip4 src=${MESH_NET}2 dst=${MESH_NET}1 udp sport=500 dport=500 fill=60" >"$LAB_TMP/ike"
+lab_bg flood rogue sh -c 'exec "$0" send p0 --gw "$1" --seconds 300 --pps 400 <"$2"' "$FRAMES" "$(tray_mac 1 3)" "$LAB_TMP/ike"
 flood=$LAB_PID
 check "a flood in its name is refused" lab_wait_for 30 floods 200
 check "a CHILD_SA is rekeyed all the same" mesh_rekey 1 tray-2
