@@ -213,7 +213,9 @@ int bwl_tc_host(struct __sk_buff *skb)
 		return TC_ACT_REDIRECT;
 	}
 	bwl_xdp_wakes();
-	if ((r == BWL_R_TOO_BIG && c.mtu) || bwl_rejects(&c, r))
+	if (r != BWL_R_TOO_BIG)
+		c.mtu = 0;
+	if (c.mtu || bwl_rejects(&c, r))
 		answered = bwl_tell_host(skb, &c.pkt, &c.w, c.port);
 	bwl_end(&c, c.port_id, r);
 	return answered ? TC_ACT_REDIRECT : TC_ACT_SHOT;

@@ -15,13 +15,19 @@
 
 /*
  * By this port IKE says that it is not ESP (RFC 3948, 2.2): with 4 bytes of zero, which no SPI is.
+ * What has no more than ESP's header (8 bytes behind UDP's own 8) the kernel gives to charon's
+ * socket, whatever it begins with (__xfrm4_udp_encap_rcv()): it is counted as IKE.
  */
 static __always_inline _Bool bwl_is_esp_in_udp(const struct bwl_pkt *k, struct __sk_buff *skb)
 {
-	__u32 spi = 0;
+	struct {
+		__be16 len, check; /* the end of UDP's header */
+		__u32 spi;
+	} u;
 
 	return k->dport == bwl_htons(BWL_IKE_NAT_PORT) &&
-	       !bpf_skb_load_bytes(skb, k->hdr_len, &spi, 4) && spi;
+	       !bpf_skb_load_bytes(skb, k->hdr_len - 4, &u, sizeof(u)) && u.spi &&
+	       bwl_ntohs(u.len) > 16;
 }
 
 static __always_inline int bwl_ike(struct bwl_ctx *c, struct __sk_buff *skb, __u32 id)

@@ -38,9 +38,10 @@ struct bwl_ike_hdr {
 } __attribute__((packed));
 
 /*
- * Does charon send this by an IKE SA that is authenticated? CREATE_CHILD_SA or INFORMATIONAL
- * (36, 37), encrypted as a whole or as a fragment (payloads 46, 53; RFC 7383). Not IKE_AUTH, whose
- * refusal is sent to anybody, nor what is said in the clear about a message of anybody.
+ * Does charon send this by an IKE SA that is authenticated, as far as a packet shows it?
+ * CREATE_CHILD_SA or INFORMATIONAL (36, 37), encrypted as a whole or as a fragment (payloads 46,
+ * 53; RFC 7383). Not IKE_AUTH, whose refusal is sent to anybody, nor what is said in the clear
+ * about a message of anybody.
  */
 static __always_inline _Bool bwl_ike_proves(const struct bwl_ike_hdr *h)
 {
