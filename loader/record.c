@@ -30,7 +30,8 @@ bool bwl_record_wanted(const char *dir, enum bwl_record_want want)
 {
 	char path[PATH];
 
-	pin_path(path, dir, "", BWL_REC_WORD);
+	/* not the word: who pins anew and is killed leaves the folder alone */
+	snprintf(path, sizeof(path), "%s/" BWL_REC_DIR, dir);
 	return want == BWL_RECORD_AS_IT_IS ? !access(path, F_OK) : want == BWL_RECORD_ON;
 }
 
@@ -139,15 +140,11 @@ static void say_whole(const char *dir, bool whole)
 static int unpin(const char *dir, struct bwl_err *e)
 {
 	char path[PATH];
-	int r;
 
 	pin_path(path, dir, "", BWL_REC_WORD);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/" BWL_REC_DIR, dir);
-	r = bwl_load_clear(path, e);
-	if (!r && rmdir(path) && errno != ENOENT)
-		r = bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
-	return r;
+	return bwl_load_clear(path, e);
 }
 
 int bwl_record_pin(const struct bwl_load *l, struct bwl_err *e)
@@ -164,7 +161,7 @@ int bwl_record_pin(const struct bwl_load *l, struct bwl_err *e)
 	if (r)
 		return r;
 	snprintf(path, sizeof(path), "%s/" BWL_REC_DIR, l->dir);
-	if (mkdir(path, 0700))
+	if (mkdir(path, 0700) && errno != EEXIST)
 		return bwl_fail(e, errno, "cannot make %s: %s", path, strerror(errno));
 	for (i = _BWL_REC_MAPS - 1; i >= 0; i--) { /* the word is the first of them */
 		pin_path(path, l->dir, "", i);
@@ -178,8 +175,16 @@ int bwl_record_pin(const struct bwl_load *l, struct bwl_err *e)
 
 int bwl_record_whole(const struct bwl_load *l, struct bwl_err *e)
 {
-	if (!l->records)
-		return unpin(l->dir, e);
+	char path[PATH];
+	int r;
+
+	if (!l->records) {
+		r = unpin(l->dir, e);
+		snprintf(path, sizeof(path), "%s/" BWL_REC_DIR, l->dir);
+		if (!r && rmdir(path) && errno != ENOENT)
+			r = bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
+		return r;
+	}
 	say_whole(l->dir, true);
 	return 0;
 }

@@ -55,6 +55,12 @@ void bwl_record_check(struct bwl_report *r, const struct bwl_pins *p, const stru
 	size_t k;
 	int err = bwl_rec_open(p->dir, &rec, &e);
 
+	if (err == -ENOENT && bwl_record_wanted(p->dir, BWL_RECORD_AS_IT_IS)) {
+		bwl_check(
+			r, "recorder", BWL_FAIL, "bwlimit-load upgrade",
+			"flows are to be recorded, and the tables are not pinned: whoever did that was killed");
+		return;
+	}
 	if (err == -ENOENT) {
 		bwl_check(r, "recorder", BWL_OK, "", "flows are not recorded");
 		return;

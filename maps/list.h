@@ -106,7 +106,7 @@
 	X(last_dest, 4096, 32, "of each CPU: address → peer id (bpf/lib/dest.h)")                  \
 	X(around, 1, 32, "of each CPU: what refused last around a peer (bpf/lib/again.h)")         \
 	X(looked, 1, 4, "of each CPU: frames that XDP looked at in vain (bpf/lib/rest.h)")         \
-	X(rec_word, 1, 16, "0 → the interval that is recorded (record.h)")                         \
+	X(rec_word, 1, 160, "0 → the interval that is recorded (record.h)")                        \
 	X(rec_cpu, 1, 128, "CPU → what was recorded under no peer's name")                         \
 	X(rec_peer, 1, 128, "of each CPU, twice: peer → its counter around what was recorded")     \
 	X(rec_row, 1, 128, "of each CPU, twice: flow → what passed of it, or was refused")

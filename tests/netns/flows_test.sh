@@ -244,6 +244,12 @@ in_host ping -c3 -i0.2 "$(lab_dest4 1)" >/dev/null
 tables_of_now() { intervals | jq -s -e '[.[] | select((.gap // "") | test("came and went"))] | length >= 2' >/dev/null; }
 check "what was recorded between is named" lab_wait_for 20 tables_of_now
 
+# The word is pinned last: whoever is killed before that leaves the other tables.
+rm "$LAB_PINS/record/bwl_rec_word"
+check "one that was killed while it pinned the tables is seen" recorder '.result == "fail" and (.text | test("not pinned"))'
+check "and the next upgrade goes on recording" lab_load upgrade
+check "into tables that are read" recorder '.result == "ok" and (.text | test("flows are recorded"))'
+
 check "switched off" lab_load upgrade --record off
 refute "there is nothing to read" test -e "$LAB_PINS/record"
 gone() { tail -n 50 "$LAB_TMP/agent" >/dev/null; [[ -z $(find "$STATE/flows" -newermt '-3 seconds' -name '*.jsonl') ]]; }
