@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `exfil`: the least time in which something large could leave under a policy. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <bwl/bytes.h>
 #include <bwl/group.h>
 #include <bwl/pci.h>
 #include "ctl.h"
+
+#define BUDGET_MOST 4096 /* bytes of budget.json */
 
 /* Network cards of this machine that are no DPU's and of which no device is a port or management.
  */
@@ -92,6 +97,21 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 	return a;
 }
 
+/* The folder is bwlimit-export's, which may have been taken over: no link, no FIFO, no long text.
+ */
+static json_t *read_budget(const char *path)
+{
+	BWL_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	BWL_AUTO_FREE char *text = NULL;
+	struct stat st;
+	size_t len;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    bwl_bytes_read(fd, BUDGET_MOST, &text, &len, NULL))
+		return NULL;
+	return json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+}
+
 /*
  * Flow records that bwlimit-export puts out: what was said, else what its state says, if it was
  * ever started here. Where that cannot be read, nobody is told a time without it.
@@ -99,6 +119,7 @@ static json_t *warnings(const struct bwl_policy *p, const struct bwl_exfil_resul
 static int get_records(struct ctl *c, const char *volume, const char *dir, bool here,
 		       struct bwl_lim *ret)
 {
+	json_int_t most, window;
 	char path[PATH_MAX];
 	json_t *o;
 	int r;
@@ -112,11 +133,13 @@ static int get_records(struct ctl *c, const char *volume, const char *dir, bool 
 	snprintf(path, sizeof(path), "%s/budget.json", dir);
 	if (!here || (access(path, F_OK) && errno == ENOENT))
 		return 0;
-	o = json_load_file(path, 0, NULL);
-	ret->volume = (uint64_t)json_integer_value(json_object_get(o, "budget_bytes"));
-	ret->window_ns = (uint64_t)json_integer_value(json_object_get(o, "budget_window_ns"));
+	o = read_budget(path);
+	most = json_integer_value(json_object_get(o, "budget_bytes"));
+	window = json_integer_value(json_object_get(o, "budget_window_ns"));
 	json_decref(o);
-	if (!ret->window_ns) {
+	ret->volume = (uint64_t)most;
+	ret->window_ns = (uint64_t)window;
+	if (most <= 0 || window <= 0) {
 		bwl_fail(&c->err, EACCES,
 			 "cannot read in %s how many bytes of flow records may leave", path);
 		return bwl_hint(&c->err, "as a member of " BWL_GROUP_READ

@@ -66,7 +66,9 @@ static json_t *load_rest(const char *bytes, const char *from, const char *to, co
 	const char *text;
 	json_t *o;
 
-	if (memmem(bytes, before, mark, n) || memmem(to, after, mark, n))
+	/* An escape could spell the mark, or a key that ends as "text" does. */
+	if (memmem(bytes, before, mark, n) || memmem(to, after, mark, n) ||
+	    memchr(bytes, '\\', before) || memchr(to, '\\', after))
 		return NULL;
 	memcpy(rest, bytes, before);
 	memcpy(rest + before, mark, n);

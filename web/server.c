@@ -220,7 +220,8 @@ int web_run(struct web *w, int signal_fd, struct bwl_err *e)
 			ms = TICK_MS;
 		poll(p, 3 + WEB_ASKERS, (int)ms);
 		r = step(w, e);
-		if (!r && p[2].revents && !(p[2].revents & POLLIN))
+		if (!r &&
+		    p[2].revents & (POLLHUP | POLLERR)) /* POLLIN is set, too, where it has ended */
 			r = bwl_fail(e, EPIPE, "the process that reads the certificate has ended");
 	}
 	return r;

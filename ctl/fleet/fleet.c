@@ -363,7 +363,7 @@ static int take_log(void *arg, const struct bwl_etcd_kv *kv)
  * The controllers keep by which enrolment a signed status was judged: an older one was put back.
  * What they keep is the store's word, too; it makes nothing believed that was not.
  */
-static void mind_controllers(struct fleet *f, struct fleet_tray *t,
+static bool mind_controllers(struct fleet *f, struct fleet_tray *t,
 			     const struct bwl_signed_terms *terms)
 {
 	char key[BWL_ETCD_KEY_MOST];
@@ -375,12 +375,13 @@ static void mind_controllers(struct fleet *f, struct fleet_tray *t,
 	if (snprintf(key, sizeof(key), "%s/controller/log/-/%s", f->conf.prefix, t->name) >=
 		    (int)sizeof(key) ||
 	    bwl_etcd_range(f->g, &ask, take_log, &kept, &page, &e))
-		return;
+		return false;
 	if (log_is_before(terms, kept.epoch, kept.version))
 		status_signer_unjudged(LOG_ENROLMENT_OLD, &t->by);
+	return true;
 }
 
-/* What cannot be read now names no key: that is told by the command's own error, or asked again. */
+/* What cannot be read now is asked again; until then nobody can judge what the tray says. */
 static void read_signer(struct fleet *f, struct fleet_tray *t)
 {
 	struct bwl_signed_terms terms = { 0 };
@@ -389,6 +390,7 @@ static void read_signer(struct fleet *f, struct fleet_tray *t)
 
 	if (t->signer_read)
 		return;
+	t->by = (struct status_signer){ 0 };
 	r = fleet_enrolment(f, t->name, &x);
 	t->signer_read = !r || r == -ENOENT || r == -EKEYREJECTED;
 	if (r == -EKEYREJECTED)
@@ -403,10 +405,12 @@ static void read_signer(struct fleet *f, struct fleet_tray *t)
 			status_signer_unjudged("it is of another tray", &t->by);
 		fleet_doc_done(&x);
 	}
-	if (r && !t->signer_read)
-		f->c->err = (struct bwl_err){ 0 };
-	else if (f->root && !t->by.unjudged)
-		mind_controllers(f, t, &terms);
+	if (!r && f->root && !t->by.unjudged)
+		t->signer_read = mind_controllers(f, t, &terms);
+	if (t->signer_read)
+		return;
+	f->c->err = (struct bwl_err){ 0 };
+	status_signer_unjudged("its enrolment cannot be read now", &t->by);
 }
 
 void fleet_status_take(struct fleet *f, struct fleet_tray *t, const void *at, size_t len)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See options.h. */
 #include <getopt.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,12 @@ static int take(int c, struct options *o, struct bwl_err *e)
 	case 'n':
 		return parse_domain(optarg, &out->domain, e);
 	case 'd':
+		/* the kernel takes an empty name for any device, and cuts a long one */
+		if (!*optarg || strlen(optarg) >= IFNAMSIZ)
+			return bwl_fail(
+				e, EINVAL,
+				"--device '%.32s': must be a device's name, 1 to %d characters",
+				optarg, IFNAMSIZ - 1);
 		out->way.device = optarg;
 		return 0;
 	case 'a':

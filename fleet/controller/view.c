@@ -237,7 +237,7 @@ void view_unjudged(struct view *v, struct view_tray *t, const char *why)
 }
 
 /* Of the newest enrolment; an older one that somebody put back changes nothing. */
-static void take_signer(struct view *v, struct view_tray *t, const struct bwl_signed *d)
+static void take_enrolment(struct view *v, struct view_tray *t, const struct bwl_signed *d)
 {
 	struct status_signer by;
 
@@ -247,6 +247,8 @@ static void take_signer(struct view *v, struct view_tray *t, const struct bwl_si
 	t->relabelled |= d->terms.version != t->enrolled.version ||
 			 d->terms.epoch != t->enrolled.epoch;
 	t->enrolled = d->terms;
+	json_decref(t->labels);
+	t->labels = json_incref(json_object_get(d->body, "labels"));
 	status_signer_of(d->fleet, d->body, &by);
 	set_signer(v, t, &by);
 }
@@ -287,10 +289,8 @@ static void take_other(struct view *v, const char *tray, const struct bwl_doc_at
 		v->time = d.terms;
 	t = d.type == BWL_SIGNED_ENROLMENT ? tray_for(v, bwl_payload_text(d.body, "tray")) : NULL;
 	if (t) {
-		json_decref(t->labels);
-		t->labels = json_incref(json_object_get(d.body, "labels"));
 		t->seen = true;
-		take_signer(v, t, &d);
+		take_enrolment(v, t, &d);
 	}
 	bwl_signed_free(&d);
 }

@@ -46,8 +46,18 @@ int bwl_listen_pem(const char *file, char **ret, struct bwl_err *e)
 {
 	BWL_AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
 	size_t len;
+	int r;
 
 	if (fd < 0)
 		return bwl_fail(e, errno, "cannot read '%s': %m", file);
-	return bwl_bytes_read(fd, PEM_MOST, ret, &len, e);
+	r = bwl_bytes_read(fd, PEM_MOST, ret, &len, e);
+	if (r || (len && strlen(*ret) == len))
+		return r;
+	/* An empty CRL would let in who was revoked. */
+	free(*ret);
+	*ret = NULL;
+	return bwl_fail(e, EINVAL,
+			len ? "'%s' has a NUL byte: it must be PEM"
+			    : "'%s' is empty: it must be PEM",
+			file);
 }
