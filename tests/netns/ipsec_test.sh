@@ -244,7 +244,7 @@ load_a
 # --- refused until authorised again
 works revoke tray.3
 check "a revoked peer is left out" load_a
-check "and that is said" says 'left out because revoked.*: 1'
+check "and that is said" says 'left out because they are revoked.*: 1'
 check "charon knows it no more" no_conn
 works grant tray.3 rate 1gbit reason ticket 4711
 check "once granted it is loaded again" works ipsec load "$LAB_TMP/a.yaml" --dir "$A/swanctl" --vici "$A/vici" --json

@@ -58,11 +58,11 @@ rst|HTTP/2|a server that resets the stream
 close|.|a server that hangs up
 no-status|no gRPC status|an answer without a status
 denied|no such luck. \(gRPC 7|an answer that refuses, with its reason
-compressed|cannot be understood|a compressed message
+compressed|cannot parse its answer|a compressed message
 large|more than 4194304 bytes|a message that says it is too large
-two|cannot be understood|two answers to one question
-half|cannot be understood|a message that ends in its middle
-none|cannot be understood|no message at all
+two|cannot parse its answer|two answers to one question
+half|cannot parse its answer|a message that ends in its middle
+none|cannot parse its answer|no message at all
 junk|cannot be understood|a message that is none
 html|gRPC 13|a page for people
 http503|gRPC 14|an error of a proxy

@@ -60,7 +60,7 @@ static void a_log_of_operators_alone_loses_its_oldest_and_says_so(void **state)
 	assert_int_equal(result.removed, result.first);
 	f = check(dir, old, 1);
 	assert_int_equal(f.first.fault, BWL_FAULT_GONE);
-	assert_non_null(strstr(f.first.text, "as a record says"));
+	assert_non_null(strstr(f.first.text, "as a record states"));
 }
 
 static void operators_outlive_whatever_a_host_causes(void **state)
