@@ -247,11 +247,11 @@ note "Expelling, and replacing"
 etcd_cert people && etcdctl_as root role add people >/dev/null &&
 	etcdctl_as root role grant-permission people readwrite "$PREFIX/" --prefix=true >/dev/null &&
 	etcdctl_as root user add people --no-password >/dev/null && etcdctl_as root user grant-role people people >/dev/null
-check "control: tray-3's certificate writes its status" etcdctl_as tray-3 put "$PREFIX/node/tray-3/out/status" '{}' >/dev/null
+check "control: tray-3's certificate writes its status" eval 'etcdctl_as tray-3 put "$PREFIX/node/tray-3/out/status" "{}" >/dev/null'
 check "control: and reads what is for all" eval '[[ $(etcdctl_as tray-3 get --prefix --keys-only "$PREFIX/all/") ]]'
 check "where the desk may not delete its user, the command is said" ends 0 'types .etcdctl user delete tray-3' \
 	fleet expel tray-3 --key "$desk/alice.pem" --reason 'chassis opened' --cert "$pki/people.pem" --cert-key "$pki/people.key"
-check "control: its certificate writes on" etcdctl_as tray-3 put "$PREFIX/node/tray-3/out/status" '{}' >/dev/null
+check "control: its certificate writes on" eval 'etcdctl_as tray-3 put "$PREFIX/node/tray-3/out/status" "{}" >/dev/null'
 check "nor where somebody says --keep-user" eval 'ends 0 published fleet expel tray-3 --key "$desk/alice.pem" --keep-user --reason "chassis opened" && ! grep -q user "$ETCD_DIR/said" &&
 	etcdctl_as tray-3 put "$PREFIX/node/tray-3/out/status" "{}" >/dev/null'
 etcd_watch tray-3 "$PREFIX/all/"
