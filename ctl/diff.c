@@ -188,6 +188,7 @@ static void put_node(struct text *t, const struct bwl_policy *p)
 	put(t, "lease\t%s\n", p->lease_ns ? bwl_format_time(p->lease_ns, buf) : "none");
 	put(t, "horizon\t%s\n", p->horizon_ns ? bwl_format_time(p->horizon_ns, buf) : "auto");
 	put(t, "ledger\t%s\n", p->ledger ? "required" : "auto");
+	put(t, "count_classes\t%s\n", p->count_all ? "all" : "limited");
 	put(t, "default\t%s\n", p->reject ? "reject" : "deny");
 	put_lim(t, "node_limit", &p->node_limit);
 	/* member by member: padding is nobody's business */

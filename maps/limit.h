@@ -68,8 +68,8 @@ BWL_ASSERT_OFFSET(struct bwl_limit, volume, 32);
  *
  * Odd entries also count, and never fall: used_bytes what passed, as charged, drop_bytes what was
  * refused, as the hook saw it (of a class without what was refused by a note: bpf/lib/again.h).
- * Behind a class's limit: of the class; a peer's accept limit: what came from the peer. Whoever
- * owned the entry before is in them.
+ * Behind a class's limit, which may limit nothing (BWL_BASE_COUNT_ALL): of the class; a peer's
+ * accept limit: what came from the peer. Whoever owned the entry before is in them.
  */
 struct bwl_state {
 	__u64 finish_bytes; /* GCRA: see above */

@@ -100,6 +100,9 @@ enum bwl_only_lpm { BWL_ONLY_LPM4 = 1 << 0, BWL_ONLY_LPM6 = 1 << 1 };
 enum bwl_base_flags {
 	BWL_BASE_LEDGER = 1 << 0, /* volumes are closed until a ledger has written them */
 	BWL_BASE_REJECT = 1 << 1, /* a host is told that its packet may not go (bpf/lib/mtu.h) */
+	/* For user space: each class of each grant has a sub limit, so that it is counted; of one
+	   without a limit it limits nothing. */
+	BWL_BASE_COUNT_ALL = 1 << 2,
 };
 
 struct bwl_base {

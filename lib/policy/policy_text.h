@@ -80,6 +80,8 @@ void bwl_prescan_done(struct bwl_prescan *s);
 	   .words = "auto"), ) \
 	X(S, KEY, "ledger", ledger, \
 	  (KEPT(bwl_policy, ledger), .kind = BWL_K_YESNO, .words = "auto or required"), ) \
+	X(S, KEY, "count_classes", count_classes, \
+	  (KEPT(bwl_policy, count_all), .kind = BWL_K_YESNO, .words = "limited or all"), ) \
 	X(S, MAP, "ipsec", ipsec, node_ipsec, node_ipsec) \
 	X(S, MAP, "tamper", tamper, tamper, tamper) X(S, MAPS, "services", services, service, service) \
 	X(S, MAPS, "peers", peers, peer, peer)

@@ -27,7 +27,7 @@ int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, stru
 				*(a->len == 128 ? &n.dst6 : &n.lpm6) += 1;
 		}
 		for (j = 0; j < _BWL_CLASS_MAX; j++)
-			n.subs += q->class_[j].present;
+			n.subs += bwl_build_counts(pol, q, j);
 		n.subs += q->floor.present;
 	}
 	for (i = 0; i < pol->nports; i++)
@@ -187,7 +187,8 @@ int bwl_build_fill(struct bwl_build *b, struct bwl_err *e)
 	base->heartbeat_ns = pol->heartbeat_none ? 0 : pol->heartbeat_ns;
 	base->min_charge = pol->min_charge;
 	base->horizon_ns = pol->horizon_ns;
-	base->flags = (pol->ledger ? BWL_BASE_LEDGER : 0) | (pol->reject ? BWL_BASE_REJECT : 0);
+	base->flags = (pol->ledger ? BWL_BASE_LEDGER : 0) | (pol->reject ? BWL_BASE_REJECT : 0) |
+		      (pol->count_all ? BWL_BASE_COUNT_ALL : 0);
 	base->control = pol->control;
 	base->npeers = (uint32_t)pol->npeers;
 	snprintf(base->node_name, sizeof(base->node_name), "%s", pol->node);

@@ -36,6 +36,7 @@ int bwl_build_ports(struct bwl_build *b, struct bwl_err *e);
 struct bwl_key_lpm6 bwl_build_own_key(const struct bwl_pfx *pfx);
 /* build_peer.c: peer i of the policy. */
 int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e);
+bool bwl_build_counts(const struct bwl_policy *pol, const struct bwl_pol_peer *q, size_t class_);
 
 /*
  * build_limit.c: a limit of this build; before: the same one in the generation in force, or NULL.

@@ -125,6 +125,15 @@ static int carryover_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kin
 	return r;
 }
 
+/*
+ * A class with a limit is counted by it. To count one without, it gets a limit that limits nothing:
+ * packets of policies that do not ask for it do nothing more.
+ */
+bool bwl_build_counts(const struct bwl_policy *pol, const struct bwl_pol_peer *q, size_t class_)
+{
+	return q->class_[class_].present || (pol->count_all && q->grant.present);
+}
+
 /* Classes in order from sub_base, then the floor. */
 static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *before,
 		     struct bwl_peer *body, struct bwl_err *e)
@@ -139,7 +148,7 @@ static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *befor
 
 		if (before && before->meta.class_mask & 1U << c)
 			old = &b->old->sub[before->meta.sub_base + oldk++];
-		if (!q->class_[c].present)
+		if (!bwl_build_counts(b->pol, q, c))
 			continue;
 		r = bwl_ids_extra(b->ids, BWL_X_CLASS, NULL, id, (uint8_t)c, &state, e);
 		if (!r)

@@ -319,6 +319,7 @@ json_t *bwl_json_policy(const struct bwl_policy *p, uint64_t now_ns)
 	json_object_set_new(o, "horizon_s",
 			    p->horizon_ns ? bwl_json_span(p->horizon_ns) : json_null());
 	json_object_set_new(o, "ledger_required", json_boolean(p->ledger));
+	json_object_set_new(o, "count_classes", json_string(p->count_all ? "all" : "limited"));
 	json_object_set_new(o, "default", json_string(p->reject ? "reject" : "deny"));
 	json_object_set_new(o, "node_limit", bwl_json_lim(&p->node_limit));
 	json_object_set_new(o, "zones", zones);

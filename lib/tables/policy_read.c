@@ -174,7 +174,9 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 		if (!(x->meta.class_mask & 1U << c) || k >= g->nsubs)
 			continue;
 		q->class_[c] = read_limit(&g->sub[k].rate, &g->sub[k].volume);
-		q->class_[c].present = true;
+		/* One that limits nothing is there to be counted (BWL_BASE_COUNT_ALL). */
+		q->class_[c].present = q->class_[c].rate_bps != BWL_NO_RATE ||
+				       q->class_[c].has_volume;
 		k++;
 	}
 	if (x->grant.volume.floor && x->grant.volume.floor < g->nsubs) {
@@ -236,6 +238,7 @@ int bwl_policy_read_as(struct bwl_pins *p, uint32_t id, const struct bwl_peer *b
 	pol->horizon_ns = g.base->horizon_ns;
 	pol->ledger = g.base->flags & BWL_BASE_LEDGER;
 	pol->reject = g.base->flags & BWL_BASE_REJECT;
+	pol->count_all = g.base->flags & BWL_BASE_COUNT_ALL;
 	pol->node_limit = read_limit(&g.base->node.rate, &g.base->node.volume);
 	read_ports(g.base, pol);
 	read_services(g.base, pol);

@@ -50,8 +50,7 @@ uint64_t bwl_late_most_ns(void)
 		       : 2 * ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec);
 }
 
-/* Of the burst alone: a limit whose burst is the same is shared out alike, whatever else changes.
- */
+/* Of the burst alone: limits of the same burst are shared out alike, whatever else changes. */
 static uint8_t share_of(uint64_t burst, unsigned cpus)
 {
 	uint8_t share = BWL_SHARE_MOST;

@@ -29,8 +29,7 @@ int bwl_pin_get(const char *path, bool reader)
 	return fd < 0 ? -errno : fd;
 }
 
-/* In batches (kernel 5.6): one call for each of 65536 peers would take longer than what is asked.
- */
+/* In batches (kernel 5.6): a call for each of 65536 peers would take longer than what is asked. */
 static int copy(int fd, const struct bwl_shape *s, char *to)
 {
 	uint32_t *keys = calloc(COPY_BATCH, sizeof(*keys)), in, out, n, i;

@@ -83,6 +83,20 @@ check "and told what there is" grep -q "did you mean 'sink'" "$LAB_TMP/who"
 refute "a class without a limit has none" sh -c "$CTL history sink --class nfs --state-dir '$STATE' 2>'$LAB_TMP/who'"
 check "and told which have" grep -q 'there is: .*other, ssh' "$LAB_TMP/who"
 check "history alone names who has one" test "$(hist | jq -c .peer_names)" = '["sink"]'
+{ echo "count_classes: all"; cat "$FILE"; } >"$FILE.all"
+mv "$FILE.all" "$FILE"
+counts_all() { "$CTL" policy show --json | jq -e '.count_classes == "all"' >/dev/null; }
+check "a policy may ask for the others' counters" lab_wait_for 20 counts_all
+refute "which is no difference from its file" sh -c "$CTL policy diff '$FILE' | grep -q count_classes"
+send_nfs() {
+	echo "eth ip4 src=$HOST4 dst=$(lab_dest4 1) tcp dport=2049 fill=946" |
+		in_host "$FRAMES" send h0 --gw "$(lab_mac dpu hpf0)" --seconds 1 --pps 200 >/dev/null
+	lab_wait_for 5 sh -c "$CTL history sink --class nfs --state-dir '$STATE' --json |
+		jq -e '.total.sent_bytes > 10000'"
+}
+check "and a class without a limit has a history then" send_nfs
+classes() { [[ $(($(of ssh) + $(of icmp) + $(of other) + $(of nfs))) -eq $(hist sink | jq .total.sent_bytes) ]]; }
+check "all its classes together are the peer" lab_wait_for 10 classes
 
 die
 send 1

@@ -230,9 +230,132 @@ static void they_start_spent_after_a_first_policy_that_failed_half_way(void **st
 	check_spent();
 }
 
+/* Bytes of a class that are counted as passed; ~0: nobody counts it. */
+static uint64_t counted(const char *peer, uint8_t class_)
+{
+	const struct bwl_schema *s = &rig->pins->schema;
+	uint32_t id = id_of(peer), i;
+
+	for (i = 0; i < s->max_extras; i++) {
+		const struct bwl_extra *x = &rig->pins->extra[i];
+
+		if (x->kind == BWL_X_CLASS && x->peer == id && x->class == class_)
+			return rig->pins->state[BWL_EXTRA_STATE(s->max_peers, i) | 1].used_bytes;
+	}
+	return ~0ULL;
+}
+
+static void passes_three_classes(int n)
+{
+	char spec[128];
+
+	snprintf(spec, sizeof(spec), "eth ip4 src=10.0.7.2 dst=10.1.0.%d tcp dport=22 fill=946", n);
+	assert_string_equal(host(spec), "pass");
+	snprintf(spec, sizeof(spec), "eth ip4 src=10.0.7.2 dst=10.1.0.%d tcp dport=443 fill=446",
+		 n);
+	assert_string_equal(host(spec), "pass");
+	snprintf(spec, sizeof(spec), "eth ip4 src=10.0.7.2 dst=10.1.0.%d udp fill=458", n);
+	assert_string_equal(host(spec), "pass");
+}
+
+static void check_in_force(bool all, unsigned classes_of_free)
+{
+	struct bwl_policy *pol = NULL;
+	struct bwl_err e = { 0 };
+	uint8_t digest[32];
+	struct bwl_gen g;
+
+	if (bwl_policy_read(rig->pins, &pol, &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(pol->count_all, all);
+	for (size_t k = 0; k < _BWL_CLASS_MAX; k++) /* counted, and not limited */
+		assert_false(bwl_policy_peer(pol, "free")->class_[k].present);
+	assert_true(bwl_policy_peer(pol, "some")->class_[BWL_C_SSH].present);
+	assert_int_equal(bwl_policy_digest(pol, digest), 0);
+	bwl_policy_free(pol);
+	assert_int_equal(bwl_gen_open(rig->pins, bwl_active_slot(rig->pins, rig_now()), &g, NULL),
+			 0);
+	assert_memory_equal(digest, g.base->digest, 32);
+	assert_int_equal(__builtin_popcount(
+				 bwl_body(rig->pins, &g, id_of("free"))->meta.class_mask),
+			 classes_of_free);
+	bwl_gen_close(&g);
+}
+
+#define COUNTED                                                                                    \
+	"peers:\n" DEST("free", 1) "grant: { rate: 1gbit } }\n" DEST(                              \
+		"some",                                                                            \
+		2) "grant: { rate: 1gbit }, classes: { ssh: { rate: 1gbit } } }\n" DEST("none",    \
+											3) "contained: true }\n"
+
+static void every_class_is_counted_where_the_policy_says_so(void **state)
+{
+	(void)state;
+	apply(HEAD COUNTED);
+	rig_advance(RIG_SECOND);
+	passes_three_classes(1);
+	passes_three_classes(2);
+	assert_true(counted("free", BWL_C_SSH) == ~0ULL); /* packets look for no class at all */
+	check_in_force(false, 0);
+	assert_int_equal(counted("some", BWL_C_SSH), 1000);
+
+	apply(HEAD "count_classes: all\n" COUNTED);
+	rig_advance(RIG_SECOND);
+	check_in_force(true, _BWL_CLASS_MAX);
+	passes_three_classes(1);
+	passes_three_classes(2);
+	assert_int_equal(counted("free", BWL_C_SSH), 1000);
+	assert_int_equal(counted("free", BWL_C_HTTPS), 500);
+	assert_int_equal(counted("free", BWL_C_OTHER), 500);
+	assert_int_equal(counted("free", BWL_C_NFS), 0);
+	assert_int_equal(counted("some", BWL_C_SSH), 2000);
+	assert_int_equal(counted("some", BWL_C_OTHER), 500);
+	assert_true(counted("none", BWL_C_OTHER) == ~0ULL); /* nothing of it passes */
+
+	apply(HEAD COUNTED);
+	rig_advance(RIG_SECOND);
+	check_in_force(false, 0);
+	passes_three_classes(1);
+	assert_int_equal(counted("some", BWL_C_SSH), 2000);
+}
+
+/* A volume that comes back after the class was counted alone finds what it had spent. */
+static void a_class_that_is_counted_alone_keeps_what_its_volume_had_spent(void **state)
+{
+	static const char *const window[] = { "", " per 1h" };
+
+	(void)state;
+	for (int w = 0; w < 2; w++) {
+		const char *spec = w ? TO(2) "udp" : TO(1) "udp";
+		char limited[600];
+
+		snprintf(limited, sizeof(limited),
+			 HEAD
+			 "count_classes: all\npeers:\n"
+			 "  - { name: v%d, addresses: [10.1.0.%d], path: clear, via: 192.0.2.1,"
+			 " grant: { rate: 1gbit }, classes: { other: { volume: 6400b%s } } }\n",
+			 w, w + 1, window[w]);
+		rig_policy(rig, limited);
+		rig_advance(RIG_SECOND);
+		assert_int_equal(drain(spec), 100);
+		apply(HEAD "count_classes: all\npeers:\n"
+			   "  - { name: v%d, addresses: [10.1.0.%d], path: clear, via: 192.0.2.1,"
+			   " grant: { rate: 1gbit } }\n",
+		      w, w + 1);
+		rig_advance(RIG_SECOND);
+		assert_string_equal(host(spec), "pass");
+		rig_policy(rig, limited);
+		rig_advance(RIG_SECOND);
+		assert_int_equal(drain(spec), 0);
+		apply(HEAD "peers: []\n");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		RIG_TEST(every_class_is_counted_where_the_policy_says_so),
+		RIG_TEST(a_class_that_is_counted_alone_keeps_what_its_volume_had_spent),
 		RIG_TEST(nothing_an_operator_does_adds_volume),
 		RIG_TEST(another_kind_of_volume_keeps_what_is_spent),
 		RIG_TEST(another_kind_of_volume_after_a_time_away_keeps_what_is_spent),

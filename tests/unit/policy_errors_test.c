@@ -166,6 +166,7 @@ static void what_must_be_said_must_be_said(void **state)
 		{ "version: 1\nnode: t\nuplinks: [p0]\nheartbeat: none\n" PORT "lease: 24h\n", 6, 8,
 		  "lease needs a heartbeat" },
 		{ HEAD "default: maybe\n", 5, 10, "'maybe' is not accepted: deny or reject" },
+		{ HEAD "count_classes: some\n", 5, 16, "'some' is not accepted: limited or all" },
 		{ HEAD "default: accept\n", 5, 10, "'accept' is not accepted: deny" },
 		{ HEAD "min_charge: 64kb\n", 5, 13, "0 to 65535" },
 		{ HEAD "min_charge: -1\n", 5, 13, "negative" },

@@ -90,6 +90,7 @@ static struct bwl_policy *random_policy(uint64_t *s)
 	p->horizon_ns = test_random(s) % 2 ? 1000000 * (1 + test_random(s) % 1000) : 0;
 	p->ledger = test_random(s) % 2;
 	p->reject = test_random(s) % 2;
+	p->count_all = test_random(s) % 2;
 	p->ports = calloc(2, sizeof(*p->ports));
 	for (p->nports = 0; p->nports < 2; p->nports++) {
 		struct bwl_pol_port *x = &p->ports[p->nports];

@@ -59,6 +59,7 @@ static void random_policies_survive_being_written_and_read(void **state)
 		assert_int_equal(p->horizon_ns, q->horizon_ns);
 		assert_int_equal(p->ledger, q->ledger);
 		assert_int_equal(p->reject, q->reject);
+		assert_int_equal(p->count_all, q->count_all);
 		assert_true(same_limit(&p->node_limit, &q->node_limit));
 		for (size_t k = 0; k < 2; k++) {
 			assert_true(same_limit(&p->zones[k].limit, &q->zones[k].limit));

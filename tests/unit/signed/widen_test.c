@@ -192,6 +192,7 @@ NODE(lease_sooner, p->lease_ns > 1 && p->tamper[BWL_TAMPER_lease] != BWL_ACTION_
 NODE(min_charge_more, true, p->min_charge++)
 NODE(ledger_required, !p->ledger, p->ledger = true)
 NODE(default_other, true, p->reject = !p->reject) /* who is told lets nothing out */
+NODE(count_other, true, p->count_all = !p->count_all) /* nor does who is counted */
 NODE(control_less, p->control & 1, p->control &= ~1U)
 NODE(tamper_revoke, p->tamper[2] != BWL_ACTION_DESTROY, p->tamper[2] = BWL_ACTION_REVOKE)
 NODE(ipsec_sooner, p->ipsec.hard_ns > 1, p->ipsec.hard_ns--)
@@ -222,7 +223,7 @@ static const struct named { const char *name; step take; } up[] = {
 	S(address_gone), S(exit_now), S(encrypted_now), S(node_limit_new),
 	S(vlan_gone), S(source_gone),
 	S(heartbeat_shorter), S(min_charge_more), S(ledger_required), S(control_less),
-	S(default_other),
+	S(default_other), S(count_other),
 	S(tamper_revoke), S(lease_sooner),
 	S(ipsec_sooner), S(nothing),
 };

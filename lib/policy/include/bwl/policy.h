@@ -132,6 +132,7 @@ struct bwl_policy {
 	uint32_t horizon_ns; /* how long a packet may wait; 0: bwl_horizon() */
 	bool ledger;         /* volumes are closed until bwlimitd has written them to disk */
 	bool reject;         /* a host is told, by ICMP, that its packet may not go */
+	bool count_all;      /* every class of every grant is counted, limited or not */
 	struct bwl_lim node_limit;
 	struct bwl_pol_zone *zones;
 	size_t nzones;

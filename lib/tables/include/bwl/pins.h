@@ -64,9 +64,7 @@ bool bwl_pins_are_there(const struct bwl_pins *p);
 
 /* dir NULL: BWLIMIT_PIN_DIR or BWL_PIN_DIR. */
 const char *bwl_pin_dir(const char *dir);
-/*
- * Not writable: where the maps may not be opened for writing, those for readers.
- */
+/* Not writable: where the maps may not be opened for writing, those for readers. */
 int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e);
 /*
  * For writing (never a copy), by who has to do with few peers: gate, name, nameid, state, mark and
@@ -76,8 +74,7 @@ int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct 
 int bwl_pins_open_few(const char *dir, struct bwl_pins **ret, struct bwl_err *e);
 /* The rest too; nothing where it is. */
 int bwl_pins_whole(struct bwl_pins *p, struct bwl_err *e);
-/* Entry i of the map; 0 or -errno. Of a peer: gate, name, and state and mark of grant and accept.
- */
+/* Entry i of the map; 0 or -errno. Of a peer: gate, name, state and mark of grant and accept. */
 int bwl_pins_touch(const struct bwl_pins *p, enum bwl_pin pin, uint32_t i);
 int bwl_pins_touch_peer(const struct bwl_pins *p, uint32_t id, struct bwl_err *e);
 /*
