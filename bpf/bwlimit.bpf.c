@@ -12,6 +12,7 @@
 #include "lib/handover.h"
 #include "lib/rest.h"
 #include "lib/offload.h"
+#include "lib/latency.h"
 #include "lib/tc.h"
 #include "lib/mtu.h"
 #include "lib/tunnel.h"
@@ -153,6 +154,8 @@ int bwl_tc_host(struct __sk_buff *skb)
 	__u32 id = 0;
 
 	bwl_blank(&c, skb->len);
+	if (bwl_measures)
+		c.came = bwl_lat_now();
 	r = bwl_begin(&c, skb->ifindex);
 	if (!c.now_ns)
 		c.now_ns = bwl_now_late(c.resumes, &c.exact);
@@ -209,14 +212,18 @@ int bwl_tc_host(struct __sk_buff *skb)
 	if (bwl_likely(r == BWL_R_NONE)) {
 		if (bwl_unlikely(c.next_mac)) /* XDP may carry the next one */
 			bwl_xdp_wakes();
+		if (bwl_measures)
+			bwl_lat_shape(c.id, c.delay_ns);
 		bwl_end(&c, c.port_id & (BWL_MAX_PORTS - 1), bwl_passed(&c));
 		return TC_ACT_REDIRECT;
 	}
 	bwl_xdp_wakes();
 	if (r != BWL_R_TOO_BIG)
 		c.mtu = 0;
-	if (c.mtu || bwl_rejects(&c, r))
+	if (c.mtu || bwl_rejects(&c, r)) {
+		skb->mark = 0; /* it stays on the host's side, whatever was written for the gate */
 		answered = bwl_tell_host(skb, &c.pkt, &c.w, c.port);
+	}
 	bwl_end(&c, c.port_id, r);
 	return answered ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }
@@ -294,6 +301,9 @@ static __always_inline _Bool bwl_gate_esp(struct __sk_buff *skb)
 	bwl_count(c.len, BWL_MAX_PORTS + c.port_id, BWL_R_PASS_ESP, 0);
 	if (bwl_unlikely(skb->gso_size))
 		bwl_count_segments(&c, skb->gso_size, skb->gso_segs);
+	if (bwl_measures)
+		bwl_lat_gate(c.id, skb->priority);
+	skb->priority = 0; /* a program that measures may be before one that does not: an upgrade */
 	return 1;
 }
 
@@ -319,6 +329,11 @@ int bwl_tc_gate(struct __sk_buff *skb)
 		return TC_ACT_SHOT;
 	if (skb->gso_size)
 		bwl_count_segments(&c, skb->gso_size, skb->gso_segs);
+	if (r == BWL_R_PASS_ESP || r == BWL_R_PASS_GATE) {
+		if (bwl_measures)
+			bwl_lat_gate(c.id, skb->priority);
+		skb->priority = 0;
+	}
 	return TC_ACT_OK;
 }
 

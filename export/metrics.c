@@ -260,6 +260,8 @@ int bwl_metrics(FILE *f, const struct bwl_view *v, uint32_t most_peers, struct b
 	put_node(f, v);
 	metrics_machine(f, v);
 	r = put_ports(f, v, e);
+	if (!r)
+		r = metrics_latency(f, v, e);
 	if (r || !v->has_gen)
 		return r;
 	metrics_policy(f, v);

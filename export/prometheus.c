@@ -11,7 +11,9 @@
 void prom_family(FILE *f, const char *name, enum prom_type type, const char *help)
 {
 	fprintf(f, "# HELP " PREFIX "%s %s\n# TYPE " PREFIX "%s %s\n", name, help, name,
-		type == PROM_COUNTER ? "counter" : "gauge");
+		type == PROM_COUNTER     ? "counter"
+		: type == PROM_HISTOGRAM ? "histogram"
+					 : "gauge");
 }
 
 /* Backslash, quote and line feed are escaped; other bytes that are no printable ASCII are '?'. */
@@ -45,6 +47,33 @@ void prom_sample(FILE *f, const char *name, const struct prom_labels *labels, do
 {
 	put_name(f, name, labels);
 	fprintf(f, "%.*f\n", value == trunc(value) ? 0 : 3, value);
+}
+
+static void put_bucket(FILE *f, const char *name, const struct prom_label *label, const char *end,
+		       uint64_t count)
+{
+	fprintf(f, PREFIX "%s_bucket{%s=\"", name, label->name);
+	put_value(f, label->value);
+	fprintf(f, "\",le=\"%s\"} %llu\n", end, (unsigned long long)count);
+}
+
+void prom_histogram(FILE *f, const char *name, const struct prom_label *label,
+		    const struct prom_bucket *bucket, size_t n, uint64_t all, double sum_s)
+{
+	const struct prom_labels labels = { { *label } };
+	uint64_t count = 0;
+	char part[80];
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(part, sizeof(part), "%.10g", bucket[i].end_s);
+		put_bucket(f, name, label, part, count += bucket[i].count);
+	}
+	put_bucket(f, name, label, "+Inf", all);
+	snprintf(part, sizeof(part), "%s_sum", name);
+	put_name(f, part, &labels);
+	fprintf(f, "%.9f\n", sum_s);
+	snprintf(part, sizeof(part), "%s_count", name);
+	prom_sample(f, part, &labels, (double)all);
 }
 
 #define TOTAL "_total "

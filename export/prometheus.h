@@ -7,6 +7,7 @@
 #define BWL_EXPORT_PROMETHEUS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct prom_label {
@@ -17,11 +18,22 @@ struct prom_labels {
 	struct prom_label label[PROM_LABELS]; /* name NULL ends them */
 };
 
-enum prom_type { PROM_COUNTER, PROM_GAUGE };
+enum prom_type { PROM_COUNTER, PROM_GAUGE, PROM_HISTOGRAM };
 /* `name` without "bwlimit_". */
 void prom_family(FILE *f, const char *name, enum prom_type type, const char *help);
 /* Whole numbers without a fraction; Prometheus keeps 64-bit floats, exact to 2^53. */
 void prom_sample(FILE *f, const char *name, const struct prom_labels *labels, double value);
+
+/*
+ * One histogram of the family. count: what is up to that end and above the one before; here they
+ * are added up, as Prometheus has them, and +Inf comes last.
+ */
+struct prom_bucket {
+	double end_s;
+	uint64_t count;
+};
+void prom_histogram(FILE *f, const char *name, const struct prom_label *label,
+		    const struct prom_bucket *bucket, size_t n, uint64_t all, double sum_s);
 
 /* The same text in OpenMetrics 1.0: of a counter's family the name ends before _total. */
 char *prom_openmetrics(const char *text, size_t len, size_t *ret_len);

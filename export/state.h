@@ -11,6 +11,8 @@ double metrics_wall(uint64_t boot_ns);
 
 /* With a policy in force or without. */
 void metrics_machine(FILE *f, const struct bwl_view *v);
+/* Where it is measured: how long packets are held up. */
+int metrics_latency(FILE *f, const struct bwl_view *v, struct bwl_err *e);
 /* With one: heartbeat, lease, clamp, volumes that peers share. */
 void metrics_policy(FILE *f, const struct bwl_view *v);
 

@@ -221,6 +221,8 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_polic
 	if (!r)
 		r = bwl_record_whole(l, e);
 	if (!r)
+		r = bwl_latency_settle(l, e);
+	if (!r)
 		r = bwl_suspend_attach(l, e);
 	if (!r)
 		r = bwl_load_share(l->pins, e);
@@ -286,6 +288,7 @@ static int close_and_attach(struct bwl_load *l, struct bwl_attach *a, struct bwl
 	if (!r)
 		r = bwl_tunnel_make(l, a, pol, e);
 	l->records = bwl_record_wanted(l->dir, a->record);
+	l->measures = bwl_latency_wanted(l->dir, a->latency);
 	if (!r)
 		r = bwl_load_object(l, &a->make, e);
 	if (!r) {

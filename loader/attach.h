@@ -6,6 +6,7 @@
 #include <bwl/policy.h>
 #include "hook/port_programs.h"
 #include "hook/hook.h"
+#include "latency.h"
 #include "load.h"
 #include "record.h"
 
@@ -19,6 +20,7 @@ struct bwl_attach {
 	enum bwl_tc_way tc;
 	enum bwl_xdp_way xdp;
 	enum bwl_record_want record;
+	enum bwl_latency_want latency;
 	bool republish, trust_clock, keep_down, open, json, pace, try_hardware;
 };
 

@@ -30,6 +30,7 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 	r = bwl_load_begin(a->dir, false, &l, e);
 	if (!r) {
 		l.records = bwl_record_wanted(l.dir, a->record);
+		l.measures = bwl_latency_wanted(l.dir, a->latency);
 		r = bwl_load_object(&l, NULL, e);
 	}
 	if (!r)
@@ -53,6 +54,8 @@ int bwl_upgrade(struct bwl_attach *a, struct bwl_err *e)
 		r = bwl_attach_pin_progs(&l, e);
 	if (!r)
 		r = bwl_record_whole(&l, e);
+	if (!r)
+		r = bwl_latency_settle(&l, e);
 	if (!r)
 		r = bwl_suspend_attach(&l, e);
 	if (!r)

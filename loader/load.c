@@ -147,7 +147,8 @@ struct form {
 	 * which falls back without saying so) drop early and send nothing: TC carries.
 	 */
 	bool native;
-	bool records; /* flows */
+	bool records;  /* flows */
+	bool measures; /* latency */
 };
 
 #define LOG_WHY 4 /* BPF_LOG_STATS of linux/bpf_verifier.h (kernel 5.2) */
@@ -195,6 +196,7 @@ static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 	(*ret)->rodata->bwl_by_mark = f.by_mark;
 	(*ret)->rodata->bwl_cpu_bits = bwl_cpu_bits();
 	(*ret)->rodata->bwl_late_most_ns = bwl_late_most_ns();
+	(*ret)->rodata->bwl_measures = f.measures;
 	if (bwl_record_open(*ret, f.records))
 		return bwl_fail(e, EINVAL, "the programs lack one of the recorder's maps");
 	return 0;
@@ -223,6 +225,7 @@ static int open_and_load(struct bwl_load *l, const struct bwl_schema *n, struct 
 	int r;
 
 	f.records = l->records;
+	f.measures = l->measures;
 	r = open_skel(&l->skel, f, e);
 	if (r)
 		return r;
@@ -247,7 +250,7 @@ static int reuse_maps(struct bwlimit *skel, const int fd[_BWL_PIN_MAX])
 
 static int load_on(struct bwl_pins *p, bool frags, struct bwlimit **ret, struct bwl_err *e)
 {
-	struct form f = { frags, p->ctl->tunnel, bwl_is_by_mark(p), true, false };
+	struct form f = { frags, p->ctl->tunnel, bwl_is_by_mark(p), true, false, false };
 	int r = open_skel(ret, f, e);
 
 	return r ? r : load_skel(ret, reuse_maps(*ret, p->fd), e);
@@ -371,9 +374,12 @@ static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, bo
 			      struct bwl_err *e)
 {
 	static const struct form forms[] = {
-		{ true, true, false, true, false },  { false, true, false, true, false },
-		{ true, true, true, true, false },   { false, true, true, true, false },
-		{ true, false, false, true, false }, { false, false, false, true, false },
+		{ true, true, false, true, false, false },
+		{ false, true, false, true, false, false },
+		{ true, true, true, true, false, false },
+		{ false, true, true, true, false, false },
+		{ true, false, false, true, false, false },
+		{ false, false, false, true, false, false },
 	};
 	unsigned i = !l->tunnel   ? 4
 		     : l->by_mark ? 2

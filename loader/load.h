@@ -27,9 +27,10 @@ struct bwl_load {
 	int dir_fd;               /* flock held */
 	struct bwl_relayout maps; /* what was pinned */
 	bool reused;              /* the maps were there already, state and all */
-	bool tunnel;  /* the tunnel device's programs are wanted; cleared when refused */
-	bool by_mark; /* they are for a plain interface; set when others are refused */
-	bool records; /* flows are recorded: record.h */
+	bool tunnel;   /* the tunnel device's programs are wanted; cleared when refused */
+	bool by_mark;  /* they are for a plain interface; set when others are refused */
+	bool records;  /* flows are recorded: record.h */
+	bool measures; /* latency is: latency.h */
 	struct bwlimit *skel, *generic;
 	struct bwl_pins *pins;
 	uint32_t ctl_id; /* id of bwl_ctl_v1: programs that use it are ours */

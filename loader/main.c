@@ -57,6 +57,8 @@ static const char usage_text[] =
 	"(logged)\n"
 	"  --record on|off       attach, upgrade: record every flow of every peer, for bwlimitd "
 	"to write to disk;\n                        default: unchanged, at first off\n"
+	"  --latency on|off      attach, upgrade: measure how long packets are held up, for bwlimit-ctl "
+	"latency;\n                        default: unchanged, at first off\n"
 	"  --pace                put fq on the uplinks even if the policy has no peer of mode "
 	"shape\n"
 	"  --keep-down           leave host ports down after attach; after the first attach "
@@ -198,6 +200,7 @@ enum {
 	O_PACE,
 	O_TRY,
 	O_RECORD,
+	O_LATENCY,
 	O_JSON,
 	O_HELP,
 	O_VERSION
@@ -224,6 +227,7 @@ static const struct option options[] = {
 	{ "pace", 0, NULL, O_PACE },
 	{ "try-hardware", 0, NULL, O_TRY },
 	{ "record", 1, NULL, O_RECORD },
+	{ "latency", 1, NULL, O_LATENCY },
 	{ "json", 0, NULL, O_JSON },
 	{ "help", 0, NULL, O_HELP },
 	{ "version", 0, NULL, O_VERSION },
@@ -275,7 +279,7 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 {
 	static const char *const tc[] = { "auto", "tcx", "clsact", NULL };
 	static const char *const xdp[] = { "auto", "native", "generic", "libxdp", "none", NULL };
-	static const char *const record[] = { "off", "on", NULL };
+	static const char *const on_off[] = { "off", "on", NULL };
 	int r = 0;
 
 	switch (opt) {
@@ -341,8 +345,12 @@ static int option(struct bwl_attach *a, int opt, struct bwl_err *e)
 		a->xdp = (enum bwl_xdp_way)r;
 		break;
 	case O_RECORD:
-		r = word("record", record, e);
+		r = word("record", on_off, e);
 		a->record = r ? BWL_RECORD_ON : BWL_RECORD_OFF;
+		break;
+	case O_LATENCY:
+		r = word("latency", on_off, e);
+		a->latency = r ? BWL_LATENCY_ON : BWL_LATENCY_OFF;
 		break;
 	default:
 		return -EINVAL;

@@ -8,6 +8,7 @@
 
 #include "ctl.h"
 #include "event.h"
+#include "latency.h"
 #include "list.h"
 #include "policy.h"
 #include "reason.h"

@@ -78,6 +78,11 @@
 	  "kind × 64 + port id → events sent, lost")                                             \
 	X(event, RING, __u32, struct bwl_event, BWL_EVENT_RING_BYTES, 1, "**BPF**",              \
 	  "agent; ctl `watch`", "`bwl_event`")                                                   \
+	X(latof, HASH, __u32, __u32, BWL_LAT_ROWS, 7, "load, ctl", "BPF, tools",                 \
+	  "peer id → row of the next; 0 → 1: latency is measured")                               \
+	X(latency, PERCPU, __u32, struct bwl_latency, BWL_LAT_ROWS, 7,                           \
+	  "**BPF**; ctl: a row before its first use", "tools",                                   \
+	  "row → `bwl_latency`: histograms of a peer, or of all that have no row")               \
 	X(dst4, GEN_HASH, __be32, __u32, 0, 1, "load, ctl, agent", "BPF, tools",                 \
 	  "address → peer id")                                                                   \
 	X(dst6, GEN_HASH, struct bwl_key6, __u32, 0, 1, "load, ctl, agent", "BPF, tools",        \
@@ -105,6 +110,8 @@
 	X(nb_row, 128, 4096, "port id × 2 + family → neighbours (bpf/lib/neighbour.h)")            \
 	X(last_dest, 4096, 32, "of each CPU: address → peer id (bpf/lib/dest.h)")                  \
 	X(around, 1, 32, "of each CPU: what refused last around a peer (bpf/lib/again.h)")         \
+	X(lat_way, 1, 8,                                                                           \
+	  "of each CPU: when what is on its way to the tunnel came (bpf/lib/latency.h)")           \
 	X(looked, 1, 4, "of each CPU: frames that XDP looked at in vain (bpf/lib/rest.h)")         \
 	X(rec_word, 1, 160, "0 → the interval that is recorded (record.h)")                        \
 	X(rec_cpu, 1, 128, "CPU → what was recorded under no peer's name")                         \
@@ -121,7 +128,8 @@
 	X(3, 0xa575fdc6e3fc8b4eULL, "0.2.0, since the list of maps")                               \
 	X(4, 0x1ec3d9712dadea8eULL, "0.2.0, since the table of names")                             \
 	X(5, 0x173bfe5706a164faULL, "0.2.0, since CPUs hold shares")                               \
-	X(6, 0x1c269fe044163cf4ULL, "0.3.0, since a suspend is noted")
+	X(6, 0x1c269fe044163cf4ULL, "0.3.0, since a suspend is noted")                             \
+	X(7, 0x6dde7458f1a871e6ULL, "0.3.0, since latency is measured")
 
 /*
  * Maps that had another shape: name, the last layout that had it, bytes a value, entries (as above,

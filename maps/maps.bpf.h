@@ -8,6 +8,7 @@
 #include "abi.h"
 #include "ctl.h"
 #include "event.h"
+#include "latency.h"
 #include "limit.h"
 #include "list.h"
 #include "policy.h"

@@ -57,6 +57,7 @@ struct bwl_work {
 	__u8 active;    /* entry of bwl_ctl.sched, where they are */
 	__u8 exact;
 	__u16 resumes; /* bwl_ctl's, when the packet came */
+	__u32 came;    /* where latency is measured: when (latency.h) */
 };
 
 struct bwl_ctx {

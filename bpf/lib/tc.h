@@ -6,6 +6,7 @@
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_core_read.h>
 #include "dest.h"
+#include "latency.h"
 #include "offload.h"
 
 #define BWL_PULL 192       /* bytes made linear: Ethernet, two tags, IPv6, a few extensions, TCP */
@@ -216,7 +217,7 @@ static __always_inline int bwl_tc_direct(struct bwl_ctx *c, struct __sk_buff *sk
 
 /*
  * Into the tunnel device, which knows no neighbours: the kernel looks up a route by the device
- * alone. skb->priority says there under whose id it was charged; nobody else reads it.
+ * alone. skb->priority says there under whose id it was charged; nobody else reads it there.
  */
 static __always_inline int bwl_tc_encrypt(struct bwl_ctx *c, struct __sk_buff *skb)
 {
@@ -242,6 +243,7 @@ static __always_inline int bwl_tc_send(struct bwl_ctx *c, struct __sk_buff *skb)
 	if (bwl_tc_depart(c, skb))
 		return BWL_R_SEND;
 	skb->mark = c->ctl->tag;
+	bwl_lat_leave(c, skb);
 	if (!c->clear) {
 		if (bwl_tc_unlabel(c, skb, sizeof(struct ethhdr)))
 			return BWL_R_SEND;

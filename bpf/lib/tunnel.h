@@ -12,6 +12,7 @@
 #define BWL_TUNNEL_H
 
 #include "arrive.h"
+#include "latency.h"
 
 struct bpf_xfrm_info {
 	__u32 if_id;
@@ -63,8 +64,8 @@ static __always_inline int bwl_tunnel_enter(struct bwl_ctx *c, struct __sk_buff 
 
 	if (skb->mark != c->ctl->tag || !id)
 		return BWL_R_GATE;
-	skb->priority = 0;               /* fq would choose a band by it */
-	skb->mark = bwl_esp_mark(c, id); /* SAs and policies of an if_id match any mark */
+	skb->priority = bwl_lat_again(id); /* else 0: fq would choose a band by it */
+	skb->mark = bwl_esp_mark(c, id);   /* SAs and policies of an if_id match any mark */
 	if (bwl_by_mark)
 		return BWL_R_PASS_GATE;
 	info.if_id = id;

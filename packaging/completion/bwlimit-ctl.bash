@@ -56,12 +56,14 @@ _bwlimit_ctl() {
 	fleet-top/* | fleet-usage/* | fleet-reasons/* | fleet-history/* | fleet-closures/*) words=$ask ;;
 	fleet-exfil/*) words="--size --compression $ask" ;;
 	fleet-*) ;;
-	/) words='status peer grant revoke zone policy stats usage history flows tap reasons metrics check top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal key approve break-glass enrol' ;;
+	/) words='status peer grant revoke zone policy stats usage history flows tap latency reasons metrics check top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal key approve break-glass enrol' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show sign verify publish' ;;
 	grant/) words="list --all $(_bwlimit_ctl_names peer list)" ;;
 	revoke/*) words="--all --vici --timeout $(_bwlimit_ctl_names peer list)" ;;
+	latency/) words='show on off' ;;
+	latency/*) words="--all --for $(_bwlimit_ctl_names peer list)" ;;
 	tap/*) words='--for --write --most' ;;
 	flows/*) words='--peer --port --since --most --state-dir' ;;
 	history/*)

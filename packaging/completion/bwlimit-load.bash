@@ -20,14 +20,14 @@ _bwlimit_load() {
 	--pin-dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
 	--tc) mapfile -t COMPREPLY < <(compgen -W 'auto tcx clsact' -- "$cur"); return ;;
 	--xdp) mapfile -t COMPREPLY < <(compgen -W 'auto native generic libxdp none' -- "$cur"); return ;;
-	--record) mapfile -t COMPREPLY < <(compgen -W 'on off' -- "$cur"); return ;;
+	--record | --latency) mapfile -t COMPREPLY < <(compgen -W 'on off' -- "$cur"); return ;;
 	--max-peers | --max-extras | --max-windows) return ;;
 	esac
 	case $command in
 	'') words='attach detach upgrade status verify up down probe guard' ;;
 	attach) words='--host --uplink --management --policy --tc --xdp --max-peers --max-extras --max-windows
-		--tunnel --pace --record --fresh-volume --republish --trust-clock --keep-down --drill' ;;
-	upgrade) words='--management --tc --xdp --record' ;;
+		--tunnel --pace --record --latency --fresh-volume --republish --trust-clock --keep-down --drill' ;;
+	upgrade) words='--management --tc --xdp --record --latency' ;;
 	detach) words='--open --host' ;;
 	verify | up) words=--management ;;
 	down | guard) words='--management --uplink --policy --host' ;;

@@ -144,6 +144,7 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	s->rodata->bwl_late_most_ns = 2000000;
 	s->rodata->bwl_native_xdp = !o->generic;
 	s->rodata->bwl_records = o->records;
+	s->rodata->bwl_measures = o->measures;
 	if (o->records && bwl_rec_size(s->obj))
 		rig_die("the object lacks a map of the recorder");
 	if (bwlimit_test__load(s))

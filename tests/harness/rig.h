@@ -41,6 +41,7 @@ struct rig_opts {
 	bool realtime;     /* as on a PREEMPT_RT kernel */
 	bool old_volume;   /* as without --fresh-volume: the first policy's volumes are spent */
 	bool records;      /* flows are recorded, from interval 1 on */
+	bool measures;     /* latency */
 };
 
 struct rig {

@@ -174,7 +174,7 @@ fi
 
 # Every command, both ways.
 for command in 'peer list' 'peer show d1' 'grant list' 'zone list' 'policy show' 'stats' 'usage' \
-	'stats d1 --interval 10ms' 'reasons' 'reasons --all' 'reasons --port p0' 'top --once --interval 20ms' \
+	'stats d1 --interval 10ms' 'latency show' 'latency on d1' 'latency show d1 --for 10ms' 'latency off d1' 'reasons' 'reasons --all' 'reasons --port p0' 'top --once --interval 20ms' \
 	"policy check $A" "policy diff $B" "explain $HOST4 10.102.0.1 tcp 443" 'heartbeat' \
 	'exfil --size 1tb' "exfil --size 1tb --trays 8 --policy $B"; do
 	# shellcheck disable=SC2086 # words
@@ -414,7 +414,7 @@ for words in 'nothing' 'peer' 'peer lst' 'peer show' 'peer set d1 rate' 'peer se
 	'reasons x' 'metrics x' 'metrics --peers 0' 'top x' 'watch --count 0' 'explain' 'explain 10.0.0.1' 'explain x y' \
 	'explain 10.0.0.1 10.0.0.2 xyz' 'explain 10.0.0.1 10.0.0.2 icmp 3' 'exfil' \
 	'exfil --size x' 'exfil --size 1tb --compression 0.5' 'exfil --size 1tb --trays 0' \
-	'heartbeat now' 'stop it' '--pin-dir'; do
+	'heartbeat now' 'stop it' 'latency on' 'latency off' 'latency off --all d1' 'latency show --for 0s' 'latency show --for 2h' '--pin-dir'; do
 	# shellcheck disable=SC2086 # words
 	check "wrong use exits with 2: $words" exits 2 $words
 done

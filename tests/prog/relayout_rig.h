@@ -16,6 +16,7 @@
 #define LAYOUT_2 0x135fe249ca7d5a39ULL
 #define LAYOUT_3 0xa575fdc6e3fc8b4eULL
 #define LAYOUT_4 0x1ec3d9712dadea8eULL
+#define LAYOUT_6 0x1c269fe044163cf4ULL
 #define LOST 70U
 #define TOTAL 500U
 #define PEER                                                                                       \

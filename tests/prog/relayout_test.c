@@ -96,6 +96,48 @@ static void maps_of_layout_2_are_only_told_apart(void **state)
 	bwlimit_test__destroy(s);
 }
 
+static void gone(enum bwl_pin pin)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/maps/%s", rig->dir, bwl_pin_name(pin));
+	assert_int_equal(unlink(path), 0);
+}
+
+static void latency_gets_its_maps_under_traffic_and_is_off(void **state)
+{
+	struct bwl_latency *v = calloc((size_t)rig->cpus, sizeof(*v));
+	struct bwl_relayout x;
+	struct bwlimit_test *s;
+	struct bwl_pins *p;
+	uint32_t zero = 0, on;
+
+	(void)state;
+	assert_non_null(v);
+	begin();
+	set_layout(LAYOUT_6);
+	gone(BWL_PIN_latof);
+	gone(BWL_PIN_latency);
+	look(&x);
+	assert_int_equal(x.layout, 6);
+	assert_true(x.whole && !x.changes);
+	assert_int_equal(x.fate[BWL_PIN_latof], BWL_COMES);
+	assert_int_equal(x.fate[BWL_PIN_latency], BWL_COMES);
+	s = load_on(&x);
+	assert_int_equal(bwl_relayout_replace(&x, rig->dir, s->obj, NULL), 0);
+	assert_int_equal(stop_is(), BWL_RUN);
+	assert_string_equal(host("eth " P1 "udp"), "pass");
+	assert_int_equal(bwl_relayout_finish(&x, NULL), 0);
+	assert_int_equal(bwl_pins_open(rig->dir, true, &p, NULL), 0);
+	assert_int_equal(bpf_map_lookup_elem(p->fd[BWL_PIN_latof], &zero, &on), -ENOENT);
+	assert_int_equal(bpf_map_lookup_elem(p->fd[BWL_PIN_latency], &zero, v), 0);
+	assert_int_equal(v[0].unmatched, 0);
+	bwl_pins_close(p);
+	bwl_relayout_end(&x);
+	bwlimit_test__destroy(s);
+	free(v);
+}
+
 /* As a map of a later layout is missing in a set of an earlier one. */
 static void a_map_that_is_new_comes_under_traffic(void **state)
 {
@@ -380,6 +422,7 @@ int main(void)
 		RIG_TEST(names_of_layout_3_get_their_table),
 		RIG_TEST(cpus_get_a_place_for_shares_under_traffic),
 		RIG_TEST(a_map_that_is_new_comes_under_traffic),
+		RIG_TEST(latency_gets_its_maps_under_traffic_and_is_off),
 		RIG_TEST(what_was_killed_is_gone_on_with),
 		RIG_TEST(what_a_hand_stopped_stays_stopped),
 		RIG_TEST(what_is_judged_during_the_copy_passes_after_the_release_and_not_before),

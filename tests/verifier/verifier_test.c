@@ -54,6 +54,7 @@ struct variant {
 	bool generic;    /* the copy for generic XDP, which sends nothing */
 	bool old_kernel; /* relocated against a BTF without bpf_xdp_get_buff_len() */
 	bool records;    /* flows are recorded */
+	bool measures;   /* latency */
 	__u32 flags;     /* for all programs */
 };
 
@@ -70,6 +71,8 @@ static const struct variant variants[] = {
 	  .generic = true,
 	  .old_kernel = true,
 	  .records = true },
+	{ .name = "release-latency", .measures = true },
+	{ .name = "record-latency", .by_mark = true, .records = true, .measures = true },
 	{ .name = "release-hi32", .flags = BPF_F_TEST_RND_HI32 },
 	{ .name = "clock", .test_clock = true },
 	{ .name = "clock-nofrags", .test_clock = true, .no_frags = true },
@@ -124,6 +127,7 @@ static int set_constants(struct bpf_object *obj, const struct variant *v)
 				     .bwl_cpu_bits = 4,
 				     .bwl_late_most_ns = 8000000,
 				     .bwl_records = v->records,
+				     .bwl_measures = v->measures,
 				     .bwl_rec_seed = 1 };
 
 	size_t size = m ? bpf_map__value_size(m) : 0; /* without the padding behind the last */
