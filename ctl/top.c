@@ -22,8 +22,8 @@ static json_t *document(const struct top_look *k, json_t *peers)
 
 	json_object_set_new(o, "time", json_string(bwl_utc_now(when)));
 	json_object_set_new(o, "node", json_string(v->gen.base->node_name));
-	json_object_set_new(o, "passed_bits_per_second", json_real(k->pass_bps));
-	json_object_set_new(o, "dropped_bits_per_second", json_real(k->drop_bps));
+	json_object_set_new(o, "passed_bits_per_second", bwl_json_speed(k->pass_bps));
+	json_object_set_new(o, "dropped_bits_per_second", bwl_json_speed(k->drop_bps));
 	json_object_set_new(o, "passed_bytes", bwl_json_u64(k->passed_bytes));
 	json_object_set_new(o, "dropped_bytes", bwl_json_u64(k->dropped_bytes));
 	json_object_set_new(o, "stopped", json_boolean(v->pins->ctl->stop));

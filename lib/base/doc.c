@@ -11,19 +11,28 @@ json_t *bwl_doc(const char *kind)
 	return json_pack("{s:i, s:s}", "version", BWL_JSON_VERSION, "kind", kind);
 }
 
+/* In one piece: json_dumpf() writes each token by itself. */
+static void put(json_t *o, size_t flags)
+{
+	char *text = json_dumps(o, flags);
+
+	if (!text)
+		abort();
+	fputs(text, stdout);
+	putchar('\n');
+	free(text);
+	json_decref(o);
+}
+
 void bwl_doc_print(json_t *o)
 {
-	json_dumpf(o, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(o);
+	put(o, JSON_INDENT(2));
 }
 
 void bwl_doc_line(json_t *o)
 {
-	json_dumpf(o, stdout, JSON_COMPACT);
-	putchar('\n');
+	put(o, JSON_COMPACT);
 	fflush(stdout);
-	json_decref(o);
 }
 
 json_t *bwl_json_text(const char *s)
@@ -39,6 +48,11 @@ json_t *bwl_json_u64(uint64_t v)
 json_t *bwl_json_real(double v)
 {
 	return isfinite(v) ? json_real(v) : json_null();
+}
+
+json_t *bwl_json_speed(double bps)
+{
+	return bps < 9e15 ? json_integer((json_int_t)(bps + 0.5)) : bwl_json_real(bps);
 }
 
 json_t *bwl_json_span(uint64_t ns)

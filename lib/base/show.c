@@ -20,11 +20,22 @@ char *bwl_when(uint64_t deadline_ns, uint64_t now_ns, char buf[static BWL_WHEN_B
 	return buf;
 }
 
+static _Thread_local bool no_text;
+
+bool bwl_v_no_text(void)
+{
+	return no_text;
+}
+
 struct bwl_value bwl_v_both(json_t *json, const char *fmt, ...)
 {
-	struct bwl_value v = { .json = json };
+	struct bwl_value v;
 	va_list ap;
 
+	v.json = json;
+	v.text[0] = '\0';
+	if (no_text)
+		return v;
 	va_start(ap, fmt);
 	vsnprintf(v.text, sizeof(v.text), fmt, ap);
 	va_end(ap);
@@ -55,14 +66,14 @@ struct bwl_value bwl_v_bytes(uint64_t n)
 {
 	char buf[BWL_UNIT_BUF];
 
-	return bwl_v_both(bwl_json_u64(n), "%s", bwl_human_size((double)n, buf));
+	return bwl_v_both(bwl_json_u64(n), "%s", no_text ? "" : bwl_human_size((double)n, buf));
 }
 
 struct bwl_value bwl_v_rate(uint64_t bps)
 {
 	char buf[BWL_UNIT_BUF];
 
-	return bps ? bwl_v_both(bwl_json_u64(bps), "%s", bwl_format_rate(bps, buf))
+	return bps ? bwl_v_both(bwl_json_u64(bps), "%s", no_text ? "" : bwl_format_rate(bps, buf))
 		   : bwl_v_both(json_null(), "unlimited");
 }
 
@@ -70,7 +81,8 @@ struct bwl_value bwl_v_speed(const double *bps)
 {
 	char buf[BWL_UNIT_BUF];
 
-	return bps ? bwl_v_both(bwl_json_real(*bps), "%s", bwl_human_rate(*bps, buf))
+	return bps ? bwl_v_both(bwl_json_speed(*bps), "%s",
+				no_text ? "" : bwl_human_rate(*bps, buf))
 		   : bwl_v_json(json_null());
 }
 
@@ -78,7 +90,8 @@ struct bwl_value bwl_v_in(uint64_t at_ns, uint64_t now_ns)
 {
 	char buf[BWL_WHEN_BUF];
 
-	return bwl_v_both(bwl_json_in(at_ns, now_ns), "%s", bwl_when(at_ns, now_ns, buf));
+	return bwl_v_both(bwl_json_in(at_ns, now_ns), "%s",
+			  no_text ? "" : bwl_when(at_ns, now_ns, buf));
 }
 
 static bool shows(const struct bwl_column *c, bool json)
@@ -91,9 +104,11 @@ json_t *bwl_row_json(const struct bwl_column *columns, const void *row)
 {
 	json_t *o = json_object();
 
+	no_text = true;
 	for (const struct bwl_column *c = columns; c->field; c++)
 		if (shows(c, true))
 			json_object_set_new(o, c->field->key, c->field->get(row).json);
+	no_text = false;
 	return o;
 }
 

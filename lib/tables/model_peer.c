@@ -83,9 +83,9 @@ char *bwl_lim_volume(const struct bwl_lim *l, char buf[static BWL_LIM_BUF])
 
 struct bwl_value bwl_v_left(const struct bwl_left *l)
 {
-	char text[BWL_LIM_BUF];
+	char text[BWL_LIM_BUF] = "";
 
-	return bwl_v_both(bwl_json_left(l), "%s", bwl_left_volume(l, text));
+	return bwl_v_both(bwl_json_left(l), "%s", bwl_v_no_text() ? "" : bwl_left_volume(l, text));
 }
 
 static json_t *prefixes(const struct bwl_pfx *p, size_t n)

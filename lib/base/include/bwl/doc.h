@@ -25,6 +25,7 @@ json_t *bwl_json_err(const struct bwl_err *e, const char *program);
 json_t *bwl_json_text(const char *s); /* NULL: null */
 json_t *bwl_json_u64(uint64_t v);     /* JSON's integers end at 2^63 - 1 */
 json_t *bwl_json_real(double v);      /* infinite: null */
+json_t *bwl_json_speed(double bps);   /* measured, in whole bit/s; infinite: null */
 json_t *bwl_json_span(uint64_t ns);   /* seconds */
 /* Seconds until then, negative after; UINT64_MAX (BWL_NEVER_NS): null. */
 json_t *bwl_json_in(uint64_t at_ns, uint64_t now_ns);

@@ -29,6 +29,11 @@ struct bwl_value bwl_v_bytes(uint64_t n);
 struct bwl_value bwl_v_rate(uint64_t bps);       /* a limit; 0: null, "unlimited" */
 struct bwl_value bwl_v_speed(const double *bps); /* measured; NULL: null, "-" */
 struct bwl_value bwl_v_in(uint64_t at_ns, uint64_t now_ns);
+/*
+ * No text is wanted of a value now: a document of a thousand peers is made each second, and half of
+ * its time went into words that nobody read.
+ */
+bool bwl_v_no_text(void);
 /* Takes the reference; the text by printf. */
 struct bwl_value bwl_v_both(json_t *json, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
