@@ -230,6 +230,8 @@ static char *record_line(uint64_t n, enum bwl_audit_urgency u, const char *event
 		json_object_set(o, "data", data);
 	if (u == BWL_AUDIT_JUNK)
 		json_object_set_new(o, "junk", json_true());
+	if (u == BWL_AUDIT_REGULAR)
+		json_object_set_new(o, "regular", json_true());
 	if (u == BWL_AUDIT_EVENT)
 		json_object_set_new(o, "host", json_true());
 	line = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII);

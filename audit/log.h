@@ -37,12 +37,13 @@ int bwl_audit_open(const char *dir, struct bwl_audit_log **ret, struct bwl_err *
 void bwl_audit_close(struct bwl_audit_log *l); /* NULL-safe */
 
 enum bwl_audit_urgency {
-	BWL_AUDIT_BEFORE, /* of what opens something: fails while there is room left for the other
-			   */
-	BWL_AUDIT_AFTER,  /* of what has happened: uses the room that is kept, waits 1 s at most */
-	BWL_AUDIT_EVENT,  /* of what a host may have caused: takes nothing of the room that is kept
-			   */
-	BWL_AUDIT_JUNK,   /* of what it causes at will; goes first when it is full, EVENT second */
+	BWL_AUDIT_BEFORE,  /* of what opens something: fails while there is room left for the other
+			    */
+	BWL_AUDIT_AFTER,   /* of what has happened: uses the room that is kept, waits 1 s at most */
+	BWL_AUDIT_EVENT,   /* of what a host may have caused: takes nothing of the room that is kept
+			    */
+	BWL_AUDIT_REGULAR, /* of what comes by the clock: as EVENT, also when the log is full */
+	BWL_AUDIT_JUNK,    /* of what it causes at will; goes first when it is full, EVENT second */
 };
 /*
  * One record, on disk and signed when this returns 0; text: one line for people; data (may be NULL,

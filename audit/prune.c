@@ -172,7 +172,7 @@ static int on_least(const struct bwl_audit_item *i, struct look *l)
 		skip(l, i->bits, &i->leaf);
 		break;
 	case BWL_AUDIT_RECORD:
-		if (is_flagged(i, "host")) {
+		if (is_flagged(i, "host") || is_flagged(i, "regular")) {
 			skip(l, 0, &i->leaf);
 			break;
 		}

@@ -157,6 +157,7 @@ static void take(struct bwl_audit_recent *v, const char *line, size_t len)
 	if (i.kind == BWL_AUDIT_RECORD && i.n >= v->next) {
 		v->next = i.n + 1;
 		if (!json_is_true(json_object_get(i.json, "junk")) &&
+		    !json_is_true(json_object_get(i.json, "regular")) &&
 		    strcmp(text_of(i.json, "event"), "totals"))
 			add(v, &i);
 	}
