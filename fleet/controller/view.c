@@ -215,13 +215,21 @@ static void take_root(struct view *v, const struct bwl_etcd_kv *kv)
 	view_tell(v, "root", NULL);
 }
 
-/* What was said under another key is judged again by the next read, and is no sign of life. */
+/*
+ * What was said under another key is judged again by the next read, and is no sign of life. Where
+ * it is the key of before, by an enrolment that could not be judged meanwhile, an older number
+ * stays one.
+ */
 static void set_signer(struct view *v, struct view_tray *t, const struct status_signer *by)
 {
 	if (status_signer_is(by, &t->by))
 		return;
 	t->by = *by;
-	t->last = (struct status_last){ 0 };
+	if (by->named && !status_signer_is(by, &t->was))
+		t->last = (struct status_last){ 0 };
+	status_last_again(&t->last);
+	if (by->named)
+		t->was = *by;
 	t->known = t->told = false;
 	t->mod = 0;
 	if (v->signers)

@@ -40,6 +40,7 @@ struct view_tray {
 	bool relabelled;         /* the leader has not looked yet what that brings */
 	struct status_signer by; /* by which its status is signed, as that one says */
 	struct status_last last;
+	struct status_signer was; /* the newest that named a key; it said last */
 	struct cosigned log;
 	bool seen; /* in the read that goes on */
 };

@@ -37,6 +37,17 @@ bool status_signer_is(const struct status_signer *a, const struct status_signer 
 	       !memcmp(a->pub, b->pub, sizeof(a->pub)) && !strcmp(a->fleet, b->fleet);
 }
 
+void status_last_again(struct status_last *last)
+{
+	static const uint8_t none[sizeof(last->digest)];
+
+	if (memcmp(last->digest, none, sizeof(none)))
+		last->number--;
+	memset(last->digest, 0, sizeof(last->digest));
+	*last->refused = '\0';
+	last->unjudged = false;
+}
+
 /* How much the newest is behind, by whichever clock says more. */
 static int64_t behind_s(const struct status_last *last, const struct status_now *now)
 {

@@ -53,6 +53,9 @@ struct status_last {
 	int64_t held_s; /* so much later than that the newest one came */
 };
 
+/* The newest is read again, and no older one: what was refused meanwhile is forgotten. */
+void status_last_again(struct status_last *last);
+
 /* What the newest status is worth. */
 enum status_worth {
 	STATUS_UNSIGNED, /* its enrolment names no key, and nobody has verified it */

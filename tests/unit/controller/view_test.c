@@ -219,6 +219,10 @@ static void what_nobody_can_judge_is_no_health_and_no_word(void **state)
 		says(&v, NULL, "{\"tray\": \"t\", \"closed_count\": 0}", 11, 500);
 		assert_false(t->known);
 		enrolled_by(&v, 4, &log, 1U << ALICE | 1U << CAROL, NOW);
+		says_number(&v, &log, 7, NOW, 550);
+		assert_false(t->known); /* an older one that was put back, too */
+		assert_int_equal(told_of, 1);
+		told_of = 0;
 		says_number(&v, &log, 12, NOW, 600);
 		assert_true(t->known && t->status.closed == 12);
 		assert_int_equal(told_of, 0);
