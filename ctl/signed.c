@@ -206,7 +206,8 @@ static int verify_root(struct ctl *c, const char *file, const char *old_file, co
 		r = bwl_envelope_parse(bytes, len, &v, &c->err);
 		if (!r)
 			r = ctl_signed_show(c, file, bytes, len, root,
-					    (int)bwl_root_people(root, BWL_ROLE_ROOT, &v), true);
+					    (int)bwl_root_people(root, BWL_ROLE_ROOT, &v, NULL),
+					    true);
 		bwl_envelope_free(&v);
 	}
 	return r;

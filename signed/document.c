@@ -37,7 +37,7 @@ static int is_trusted(const struct bwl_envelope *v, const struct bwl_root *root,
 	enum bwl_role role = bwl_signed_role(v->type);
 	unsigned most = bwl_root_threshold(root, role), least = one_suffices(v->type) ? 1 : most;
 
-	ret->people = bwl_root_people(root, role, v);
+	ret->people = bwl_root_people(root, role, v, ret->by);
 	ret->enough = ret->people >= most && !ended;
 	if (ended && !one_suffices(v->type)) {
 		bwl_fail(e, ETIME, "the root has expired: a new one is needed before any %s",

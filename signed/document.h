@@ -72,10 +72,11 @@ struct bwl_signed {
 	enum bwl_signed_type type;
 	char fleet[BWL_NAME_LEN], audience[BWL_SIGNED_AUDIENCE];
 	struct bwl_signed_terms terms;
-	uint8_t digest[32]; /* SHA-256 of the payload: what a version stands for */
-	unsigned people;    /* different owners of the role whose signatures hold */
-	bool enough;        /* as many as the role's threshold: it may widen */
-	json_t *body;       /* the payload; its keys are those of its type (payload.h) */
+	uint8_t digest[32];    /* SHA-256 of the payload: what a version stands for */
+	unsigned people;       /* different owners of the role whose signatures hold */
+	char by[BWL_NAME_LEN]; /* whose, where one person signed; else empty */
+	bool enough;           /* as many as the role's threshold: it may widen */
+	json_t *body;          /* the payload; its keys are those of its type (payload.h) */
 };
 
 /*

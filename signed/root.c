@@ -168,8 +168,11 @@ static int take(struct bwl_root *r, const json_t *body, struct bwl_err *e)
 	return err ? err : check_online(r, e);
 }
 
-unsigned bwl_root_people(const struct bwl_root *r, enum bwl_role role, const struct bwl_envelope *v)
+unsigned bwl_root_people(const struct bwl_root *r, enum bwl_role role, const struct bwl_envelope *v,
+			 char *ret_one)
 {
+	const char *owner = "";
+	unsigned n;
 	bool holds[MOST_KEYS] = { false };
 	size_t len;
 	uint8_t *at = bwl_envelope_signed(v, &len);
@@ -181,13 +184,19 @@ unsigned bwl_root_people(const struct bwl_root *r, enum bwl_role role, const str
 			holds[k - r->key] = true;
 	}
 	free(at);
-	return people(r, role, holds);
+	n = people(r, role, holds);
+	for (size_t i = 0; i < r->nkeys; i++)
+		if (n == 1 && holds[i])
+			owner = r->key[i].owner;
+	if (ret_one)
+		snprintf(ret_one, BWL_NAME_LEN, "%s", owner);
+	return n;
 }
 
 static int enough(const struct bwl_root *r, const struct bwl_envelope *v, const char *whose,
 		  struct bwl_err *e)
 {
-	unsigned n = bwl_root_people(r, BWL_ROLE_ROOT, v);
+	unsigned n = bwl_root_people(r, BWL_ROLE_ROOT, v, NULL);
 
 	if (n >= r->threshold[BWL_ROLE_ROOT])
 		return 0;

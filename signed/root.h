@@ -35,9 +35,12 @@ const char *bwl_role_word(enum bwl_role role);
 const char *bwl_root_owner(const struct bwl_root *r, const char *id, enum bwl_role role);
 /* Has every key of the role in a the role in b, too? */
 bool bwl_root_keeps(const struct bwl_root *a, const struct bwl_root *b, enum bwl_role role);
-/* How many different owners of keys of the role have signed, as far as the signatures hold. */
+/*
+ * How many different owners of keys of the role have signed, as far as the signatures hold. ret_one
+ * may be NULL: whose it is, where it is one person's, else empty.
+ */
 struct bwl_envelope;
-unsigned bwl_root_people(const struct bwl_root *r, enum bwl_role role,
-			 const struct bwl_envelope *v);
+unsigned bwl_root_people(const struct bwl_root *r, enum bwl_role role, const struct bwl_envelope *v,
+			 char *ret_one);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See lead.h. */
+#include <stdio.h>
+#include <string.h>
 #include "bwl/clock.h"
 #include "lead.h"
 
@@ -52,17 +54,25 @@ static bool clock_is_right(struct lead *l, int64_t now_s, struct bwl_err *e)
 static json_t *named(struct lead *l, int64_t now_s)
 {
 	struct bwl_err why = { 0 };
+	BWL_AUTO_FREE char *whose = NULL;
 	size_t left_out;
 	json_t *o = json_pack("{s:I, s:o}", "root", (json_int_t)bwl_root_terms(l->v->root)->version,
-			      "closing", view_closing(l->v, now_s, &left_out));
+			      "closing", view_closing(l->v, now_s, &left_out, &whose));
 
-	if (left_out) {
-		bwl_fail(&why, E2BIG,
-			 "%zu revocations and expulsions are not in the signed time: no room",
-			 left_out);
-		bwl_hint(&why, "a revocation with `new_epoch` ends them all");
-		l->c->say(l->c, "trouble", "timestamp/time", &why);
+	if (left_out && (left_out != l->told_left_out ||
+			 strncmp(whose, l->told_whose, sizeof(l->told_whose) - 1))) {
+		bwl_fail(
+			&why, E2BIG,
+			"%zu revocations and expulsions are not in the signed time, for there is no room: %.200s; a tray from which the store holds one back does not know it",
+			left_out, whose);
+		bwl_hint(
+			&why,
+			"ask whoever signed so many: a key may be stolen; a revocation with `new_epoch` ends them all");
+		why.id = "closing-no-room";
+		l->c->say(l->c, "alarm", "timestamp/time", &why);
 	}
+	l->told_left_out = left_out;
+	snprintf(l->told_whose, sizeof(l->told_whose), "%s", left_out ? whose : "");
 	return o;
 }
 

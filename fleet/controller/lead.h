@@ -35,6 +35,9 @@ struct lead {
 	size_t nrollouts;
 	uint64_t root_version; /* by which copies of what closes were judged */
 	bool told_clock;
+	/* So many that closes found no room in the signed time, and of whom, in words. */
+	size_t told_left_out;
+	char told_whose[512];
 	uint64_t until_ns; /* what is not done by then is left for the next step */
 };
 

@@ -158,21 +158,29 @@ static bool is_newer(const struct bwl_signed_terms *a, const struct bwl_signed_t
  * By which key it is given. Where another one has its name each has a key of its own: by one alone
  * the one would take the other's place again.
  */
-static void key_name(const struct view_closing *c, char ret[static BWL_DOC_NAME_MOST])
+static void key_name(const struct view_closing *c, bool own, char ret[static BWL_DOC_NAME_MOST])
 {
 	char hex[65];
 
-	snprintf(ret, BWL_DOC_NAME_MOST, c->shared ? "%s.%.16s" : "%s", c->name,
-		 bwl_hex_encode(c->digest, sizeof(c->digest), hex));
+	bwl_hex_encode(c->digest, sizeof(c->digest), hex);
+	if (own) /* names of documents are of BWL_NAME_LEN */
+		snprintf(ret, BWL_DOC_NAME_MOST, "%.*s.%.16s", BWL_NAME_LEN - 1, c->name, hex);
+	else
+		snprintf(ret, BWL_DOC_NAME_MOST, "%s", c->name);
 }
 
-/*
- * Has that tray (NULL: all) this one, or a newer one of its name, that people signed? *ret_was: the
- * revision there, 0: nothing. What people did not sign is told, and makes room.
- */
+/* What lies where a tray has, or may be given, one that closes. */
+enum there {
+	THERE_NOT,   /* nothing, an older one, or one that people did not sign, which is told */
+	THERE_IS,    /* this one, or a newer one that says the same */
+	THERE_OTHER, /* one that says something else, and holds */
+};
+
+/* tray NULL: for all. *ret_was: the revision there, 0: nothing. */
 static int look(struct lead *l, const char *tray, const struct view_closing *c, int64_t now_s,
-		const char *name, bool *ret_has, int64_t *ret_was, struct bwl_err *e)
+		const char *name, enum there *ret, int64_t *ret_was, struct bwl_err *e)
 {
+	uint8_t what[32];
 	struct bwl_err why = { 0 };
 	const char *kind = bwl_signed_word(c->type);
 	BWL_AUTO_FREE uint8_t *bytes = NULL;
@@ -182,7 +190,7 @@ static int look(struct lead *l, const char *tray, const struct view_closing *c, 
 	int r = bwl_doc_key(key, l->c->o->prefix, tray, bwl_doc_kind_of(kind, strlen(kind)), name,
 			    false);
 
-	*ret_has = false;
+	*ret = THERE_NOT;
 	*ret_was = 0;
 	r = r ? r : bwl_doc_fetch(l->g, l->c->o->prefix, key, false, &bytes, &len, ret_was, e);
 	if (r)
@@ -191,7 +199,10 @@ static int look(struct lead *l, const char *tray, const struct view_closing *c, 
 		l->c->say(l->c, "trouble", tray, &why);
 		return 0;
 	}
-	*ret_has = !is_newer(&c->terms, &d.terms);
+	bwl_closing_what(&d, what);
+	*ret = memcmp(what, c->what, sizeof(what)) ? THERE_OTHER
+	       : is_newer(&c->terms, &d.terms)     ? THERE_NOT
+						   : THERE_IS;
 	bwl_signed_free(&d);
 	return 0;
 }
@@ -213,13 +224,18 @@ static int give(struct lead *l, const char *tray, const struct view_closing *c, 
 	char from[BWL_ETCD_KEY_MOST];
 	int64_t was, mod, revision;
 	struct bwl_signed d;
-	bool there, same;
+	enum there there;
+	bool same;
 	int r;
 
-	key_name(c, name);
+	key_name(c, c->shared, name);
 	r = look(l, tray, c, now_s, name, &there, &was, e);
-
-	if (r || there)
+	/* Two that no tray had both of, until this one got a label: beside it, not in its place. */
+	if (!r && there == THERE_OTHER) {
+		key_name(c, true, name);
+		r = look(l, tray, c, now_s, name, &there, &was, e);
+	}
+	if (r || there == THERE_IS)
 		return r;
 	r = copy_key(l, c, from);
 	r = r ? r : bwl_doc_fetch(l->g, l->c->o->prefix, from, false, &bytes, &doc.len, &mod, e);

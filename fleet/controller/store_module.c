@@ -63,7 +63,7 @@ static void on_trouble(void *arg, const char *what, const struct bwl_err *why)
 
 	if (why && why->id &&
 	    (!strncmp(why->id, "status-", strlen("status-")) ||
-	     !strcmp(why->id, "closing-replaced")))
+	     !strcmp(why->id, "closing-replaced") || !strcmp(why->id, "closing-no-room")))
 		s->c->say(s->c, "alarm", what, why);
 	else if (why)
 		tell(s, "trouble", what, why);

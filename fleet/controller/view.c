@@ -73,6 +73,17 @@ static void *insert(void ***list, size_t *n, size_t at, size_t size)
 	return one;
 }
 
+/* Told once a read. */
+static void leave_out(struct view *v, enum view_most of, const char *what, unsigned most)
+{
+	struct bwl_err why = { 0 };
+
+	bwl_fail(&why, E2BIG, "more than %u %s are in the store: the rest is not looked at", most,
+		 what);
+	bwl_hint(&why, "delete what is not wanted there, or make two fleets of it");
+	view_tell_most(v, of, what, &why);
+}
+
 static struct view_tray *tray_for(struct view *v, const char *name)
 {
 	struct view_tray *t;
@@ -82,7 +93,7 @@ static struct view_tray *tray_for(struct view *v, const char *name)
 	if (found)
 		return v->tray[at];
 	if (v->ntrays == VIEW_TRAYS_MOST) {
-		v->left_out = true;
+		leave_out(v, VIEW_MOST_TRAYS, "trays", VIEW_TRAYS_MOST);
 		return NULL;
 	}
 	t = insert((void ***)&v->tray, &v->ntrays, at, sizeof(*t));
@@ -178,7 +189,7 @@ static void take_policy(struct view *v, const char *tray, const struct bwl_doc_a
 		return;
 	}
 	if (!found && v->npolicies == VIEW_POLICIES_MOST) {
-		v->left_out = true;
+		leave_out(v, VIEW_MOST_POLICIES, "policies", VIEW_POLICIES_MOST);
 		return;
 	}
 	p = found ? v->policy[i] : insert((void ***)&v->policy, &v->npolicies, i, sizeof(*p));
@@ -395,7 +406,7 @@ void view_read_begin(struct view *v)
 	}
 	for (size_t i = 0; i < v->npolicies; i++)
 		v->policy[i]->seen = false;
-	v->left_out = false;
+	v->left_out = 0;
 }
 
 void view_read_end(struct view *v)

@@ -17,6 +17,7 @@
 #define VIEW_POLICIES_MOST 20000
 #define VIEW_CLOSING_MOST 4096
 #define VIEW_PARTS_MOST 64
+#define VIEW_BY_MOST 64 /* people of one that closes; a root has no more keys */
 #define VIEW_SAMPLE_NS (300 * 1000000000ULL)
 
 struct view_sample {
@@ -65,6 +66,13 @@ struct view_policy {
 struct view_closing {
 	char name[BWL_DOC_NAME_MOST];
 	enum bwl_signed_type type;
+	/*
+	 * Who said so, each alone; an empty name: several people signed it together. It is in the
+	 * room of each of them: so who says it again, whatever date is on that, takes nothing of
+	 * the others'.
+	 */
+	char (*by)[BWL_NAME_LEN];
+	unsigned nby;
 	char *audience;
 	struct bwl_signed_terms terms;
 	uint64_t until_epoch; /* its own, or the one that it begins: below that it is over */
@@ -87,6 +95,14 @@ struct view_part {
 	struct bwl_doc_at at;
 };
 
+/* What is bounded, a bit each: one that is full says nothing of the others. */
+enum view_most {
+	VIEW_MOST_TRAYS = 1,
+	VIEW_MOST_POLICIES = 2,
+	VIEW_MOST_PARTS = 4,
+	VIEW_MOST_CLOSING = 8,
+};
+
 struct view {
 	struct bwl_root *root;   /* whom to believe; NULL: nothing is published but time */
 	uint64_t epoch;          /* of the newest documents */
@@ -101,7 +117,7 @@ struct view {
 	struct view_part part[VIEW_PARTS_MOST];
 	unsigned nparts;
 	struct bwl_signed_terms time;   /* of the timestamp in the store */
-	bool left_out;                  /* there are more than are kept */
+	unsigned left_out;              /* of which there are more than are kept: enum view_most */
 	struct status_signers *signers; /* told of each that changes; NULL: nobody asks */
 	/* What cannot be believed is told, once for each. */
 	void (*trouble)(void *arg, const char *what, const struct bwl_err *why);
@@ -121,10 +137,11 @@ void view_closing_bytes(struct view *v, const char *bytes, size_t len, int64_t n
 /* Has that one not ended, and is its epoch not over? */
 bool view_closes_still(const struct view *v, const struct view_closing *c, int64_t now_s);
 /*
- * What a signed time says closes, the newest first, BWL_CLOSING_BYTES at most. ret_left_out: for
- * how many there is no room.
+ * What a signed time says closes, the newest first, BWL_CLOSING_BYTES at most: of each person as
+ * much, as far as they said as much, so that nobody's later ones leave out another's. ret_left_out:
+ * for how many there is no room; ret_whose, the caller's, may be NULL: of whom, in words.
  */
-json_t *view_closing(const struct view *v, int64_t now_s, size_t *ret_left_out);
+json_t *view_closing(const struct view *v, int64_t now_s, size_t *ret_left_out, char **ret_whose);
 /* One that was judged; tray, key_name: where it lies, NULL where that is not known or in parts. */
 void view_take_closing(struct view *v, const struct bwl_signed *d, const char *tray,
 		       const char *key_name);
@@ -136,6 +153,14 @@ static inline void view_tell(struct view *v, const char *what, const struct bwl_
 {
 	if (v->trouble)
 		v->trouble(v->arg, what, why);
+}
+/* Once a read for each. */
+static inline void view_tell_most(struct view *v, enum view_most of, const char *what,
+				  const struct bwl_err *why)
+{
+	if (!(v->left_out & of))
+		view_tell(v, what, why);
+	v->left_out |= of;
 }
 void view_note_part(struct view *v, const char *tray, const struct bwl_doc_at *at);
 void view_closing_done(struct view *v);

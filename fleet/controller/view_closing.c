@@ -10,6 +10,7 @@
 static void forget_closing(struct view *v, size_t at)
 {
 	free(v->closing[at].audience);
+	free(v->closing[at].by);
 	v->closing[at] = v->closing[--v->nclosing];
 }
 
@@ -73,12 +74,97 @@ static void mind_name(struct view *v, const struct bwl_signed *d, const uint8_t 
 	view_tell(v, name, &why);
 }
 
-/* Where it is, or would be; what was signed first makes room. */
+static bool is_by(const struct view_closing *c, const char *who)
+{
+	for (unsigned i = 0; i < c->nby; i++)
+		if (!strcmp(c->by[i], who))
+			return true;
+	return false;
+}
+
+static void said_by(struct view_closing *c, const char *who)
+{
+	if (is_by(c, who) || c->nby == VIEW_BY_MOST)
+		return;
+	c->by = bwl_must(reallocarray(c->by, c->nby + 1, sizeof(*c->by)));
+	snprintf(c->by[c->nby++], sizeof(*c->by), "%s", who);
+}
+
+/* Who said what holds, and how much of the room is theirs. */
+struct share {
+	const char *by;
+	size_t alone;       /* what nobody else said */
+	size_t bytes, next; /* what is theirs comes in the list from here on */
+	size_t left_out;
+	bool full;
+};
+
+/* Persons are few: a root has 64 keys at most. */
+static struct share *shares_of(const struct view_closing *const *list, size_t n, size_t *ret_n)
+{
+	struct share *s;
+	size_t most = 1;
+
+	for (size_t i = 0; i < n; i++)
+		most += list[i]->nby;
+	s = bwl_must(calloc(most, sizeof(*s)));
+	*ret_n = 0;
+	for (size_t i = 0; i < n; i++) {
+		for (unsigned b = 0; b < list[i]->nby; b++) {
+			size_t k = 0;
+
+			while (k < *ret_n && strcmp(s[k].by, list[i]->by[b]))
+				k++;
+			if (k == *ret_n)
+				s[(*ret_n)++] = (struct share){ .by = list[i]->by[b], .next = i };
+			s[k].alone += list[i]->nby == 1;
+		}
+	}
+	return s;
+}
+
+/*
+ * What was signed first makes room, of who alone said most: the others' stays, also what he said
+ * after them.
+ */
+static void make_room(struct view *v)
+{
+	BWL_AUTO_FREE const struct view_closing **list = bwl_must(
+		calloc(v->nclosing + 1, sizeof(*list)));
+	BWL_AUTO_FREE struct share *s = NULL;
+	struct bwl_err why = { 0 };
+	size_t first = v->nclosing, most = 0, nshares;
+	const char *by;
+
+	for (size_t i = 0; i < v->nclosing; i++)
+		list[i] = &v->closing[i];
+	s = shares_of(list, v->nclosing, &nshares);
+	for (size_t i = 1; i < nshares; i++)
+		if (s[i].alone > s[most].alone)
+			most = i;
+	by = s[most].by;
+	for (size_t i = 0; i < v->nclosing; i++) {
+		const struct view_closing *c = &v->closing[i];
+
+		if (s[most].alone && (c->nby > 1 || !is_by(c, by)))
+			continue;
+		if (first == v->nclosing || c->terms.issued_s < v->closing[first].terms.issued_s)
+			first = i;
+	}
+	bwl_fail(
+		&why, E2BIG,
+		"more than %u revocations and expulsions hold, most of them of %s: the oldest of these are not kept",
+		VIEW_CLOSING_MOST, *by ? by : "several people");
+	bwl_hint(&why, "ask whoever signed them; a revocation with `new_epoch` ends them all");
+	why.id = "closing-no-room";
+	view_tell_most(v, VIEW_MOST_CLOSING, "closing", &why);
+	forget_closing(v, first);
+}
+
+/* Where it is, or would be. */
 static struct view_closing *closing_for(struct view *v, const struct bwl_signed *d,
 					const uint8_t what[32])
 {
-	size_t first = 0;
-
 	for (size_t i = 0; i < v->nclosing; i++) {
 		struct view_closing *c = &v->closing[i];
 
@@ -86,17 +172,17 @@ static struct view_closing *closing_for(struct view *v, const struct bwl_signed 
 		    !memcmp(c->what, what, sizeof(c->what))) {
 			if (!memcmp(c->digest, d->digest, sizeof(c->digest)))
 				c->unjudged = 0;
+			said_by(c, d->by);
 			return is_newer(&d->terms, &c->terms) || c->unjudged ? c : NULL;
 		}
-		if (c->terms.issued_s < v->closing[first].terms.issued_s)
-			first = i;
 	}
 	if (v->nclosing == VIEW_CLOSING_MOST)
-		forget_closing(v, first);
+		make_room(v);
 	v->closing = bwl_must(reallocarray(v->closing, v->nclosing + 1, sizeof(*v->closing)));
 	v->closing[v->nclosing] =
 		(struct view_closing){ .type = d->type, .audience = bwl_must(strdup(d->audience)) };
 	memcpy(v->closing[v->nclosing].what, what, 32);
+	said_by(&v->closing[v->nclosing], d->by);
 	v->nclosing++;
 	mind_name(v, d, what);
 	return &v->closing[v->nclosing - 1];
@@ -186,43 +272,116 @@ bool view_closes_still(const struct view *v, const struct view_closing *c, int64
 	return c->terms.not_after_s > now_s && c->until_epoch >= over_epoch(v);
 }
 
-json_t *view_closing(const struct view *v, int64_t now_s, size_t *ret_left_out)
+static json_t *one_of(const struct view_closing *from)
+{
+	struct bwl_closing c = { .type = from->type,
+				 .epoch = from->terms.epoch,
+				 .version = from->terms.version,
+				 .issued_s = from->terms.issued_s,
+				 .audience = from->audience };
+
+	strcpy(c.name, from->terms.name);
+	memcpy(c.digest, from->digest, sizeof(c.digest));
+	return bwl_closing_json(&c);
+}
+
+static struct share *poorest(struct share *s, size_t n)
+{
+	struct share *p = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (!s[i].full && (!p || s[i].bytes < p->bytes))
+			p = &s[i];
+	return p;
+}
+
+/* Which are named, newest first; the room goes, one by one, to who has had least of it. */
+static void choose(const struct view_closing *const *list, size_t n, json_t **said, struct share *s,
+		   size_t nshares)
+{
+	size_t bytes = 0;
+	struct share *p;
+
+	while ((p = poorest(s, nshares))) {
+		json_t *one;
+		size_t len;
+
+		while (p->next < n && (said[p->next] || !is_by(list[p->next], p->by)))
+			p->next++;
+		if (p->next == n) {
+			p->full = true;
+			continue;
+		}
+		one = one_of(list[p->next]);
+		len = json_dumpb(one, NULL, 0, JSON_COMPACT) + 1;
+		if (bytes + len > BWL_CLOSING_BYTES) {
+			json_decref(one);
+			p->full = true;
+			continue;
+		}
+		said[p->next++] = one;
+		bytes += len;
+		p->bytes += len;
+	}
+}
+
+static char *whose(const struct share *s, size_t n)
+{
+	char *text = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		char *was = text;
+
+		if (!s[i].left_out)
+			continue;
+		if (asprintf(&text, "%s%s%zu of %s", was ? was : "", was ? ", " : "", s[i].left_out,
+			     *s[i].by ? s[i].by : "several people") < 0)
+			abort();
+		free(was);
+	}
+	return text;
+}
+
+json_t *view_closing(const struct view *v, int64_t now_s, size_t *ret_left_out, char **ret_whose)
 {
 	BWL_AUTO_FREE const struct view_closing **list = bwl_must(
 		calloc(v->nclosing + 1, sizeof(*list)));
+	BWL_AUTO_FREE json_t **said = bwl_must(calloc(v->nclosing + 1, sizeof(*said)));
+	BWL_AUTO_FREE struct share *s = NULL;
 	json_t *all = json_array();
-	size_t n = 0, bytes = 0;
+	size_t n = 0, nshares;
 
 	for (size_t i = 0; i < v->nclosing; i++)
 		if (view_closes_still(v, &v->closing[i], now_s))
 			list[n++] = &v->closing[i];
 	qsort(list, n, sizeof(*list), by_issue);
+	s = shares_of(list, n, &nshares);
+	choose(list, n, said, s, nshares);
 	*ret_left_out = 0;
 	for (size_t i = 0; i < n; i++) {
-		struct bwl_closing c = { .type = list[i]->type,
-					 .epoch = list[i]->terms.epoch,
-					 .version = list[i]->terms.version,
-					 .issued_s = list[i]->terms.issued_s,
-					 .audience = list[i]->audience };
-		json_t *one;
-
-		strcpy(c.name, list[i]->terms.name);
-		memcpy(c.digest, list[i]->digest, sizeof(c.digest));
-		one = bwl_closing_json(&c);
-		bytes += json_dumpb(one, NULL, 0, JSON_COMPACT) + 1;
-		if (bytes <= BWL_CLOSING_BYTES)
-			json_array_append(all, one);
-		else
-			++*ret_left_out;
-		json_decref(one);
+		*ret_left_out += !said[i];
+		for (size_t k = 0; !said[i] && k < nshares; k++)
+			s[k].left_out += is_by(list[i], s[k].by);
 	}
+	if (ret_whose)
+		*ret_whose = whose(s, nshares);
+	for (size_t i = 0; i < n; i++)
+		if (said[i])
+			json_array_append_new(all, said[i]);
 	return all;
 }
 
 void view_note_part(struct view *v, const char *tray, const struct bwl_doc_at *at)
 {
 	if (v->nparts == VIEW_PARTS_MOST) {
-		v->left_out = true;
+		struct bwl_err why = { 0 };
+
+		bwl_fail(
+			&why, E2BIG,
+			"more than %u documents that close are in parts: the rest is not named by signed times",
+			VIEW_PARTS_MOST);
+		why.id = "closing-no-room";
+		view_tell_most(v, VIEW_MOST_PARTS, "closing", &why);
 		return;
 	}
 	v->part[v->nparts] = (struct view_part){ .at = *at };

@@ -87,13 +87,42 @@ check "both are named" await 90 named '["rack", "stolen", "tray-9", "two", "two"
 again_there() { etcdctl_as root get --prefix --print-value-only "$PREFIX/all/doc/revocation/two." | grep -qF -- "$(jq -r .payload "$LAB_TMP/two")"; }
 check "and the first is given to the trays again, beside it" await 30 again_there
 
+note "Two of one name that no tray had both of"
+twin() { # LABEL VERSION PEER: to a tray that has that label
+	AUDIENCE=label:$1 signed twin "$2" revocation "{\"peers\": [\"$3\"], \"reason\": \"drill\"}" "$FLEET/alice.pem" >"$LAB_TMP/twin-$1"
+	enrol "tray-${1%=*}" 1 "[\"$1\"]"
+	etcdctl_as root put "$PREFIX/node/tray-${1%=*}/in/doc/revocation/twin" <"$LAB_TMP/twin-$1" >/dev/null
+}
+twin a=1 2 log
+twin b=1 1 web
+check "control: the controllers keep a copy of both" await 30 copies 9
+enrol tray-6 1 '["a=1", "b=1"]'
+gets() { etcdctl_as root get --prefix --print-value-only "$PREFIX/node/tray-6/in/doc/revocation/twin" | grep -qF -- "$(jq -r .payload "$LAB_TMP/twin-$1")"; }
+check "one that gets both labels is given the one" await 30 gets a=1
+check "and the other, which is older" await 30 gets b=1
+
+note "More than there is room for"
+many=$(printf 'tray:%031d,' {1..25}) before=$(at all/doc/timestamp/time | jq -r .payload)
+for i in {1..40}; do
+	AUDIENCE=${many%,} given revocation "flood-$i" 1 "{\"peers\": [\"f-$i\"], \"reason\": \"drill\"}" "$FLEET/bob.pem"
+done
+check "one person's many later ones are told: an alarm, with whose are left out" \
+	await 90 grep -qE '"alarm".*timestamp/time.*[0-9]+ of bob; a tray' "$LAB_TMP/control"
+names_them() { # what alice said, and of bob's as much as there is room for
+	at all/doc/timestamp/time | jq -r .payload | base64 -d | jq -e '[.closing[].name] | contains(["rack", "stolen", "twin", "two"]) and
+		(map(select(startswith("flood-"))) | length > 10 and length < 40)' >/dev/null
+}
+check "and leave nobody else's out" await 90 names_them
+check "control: that is another time" eval '[[ $before != $(at all/doc/timestamp/time | jq -r .payload) ]]'
+etcdctl_as root del --prefix "$PREFIX/all/doc/revocation/flood-" >/dev/null
+
 note "The next root"
 given root root 2 "$(cat "$FLEET/root.json")" "$FLEET/alice.pem" "$FLEET/bob.pem"
 check "control: it took it" await 30 grep -q '"took"' "$LAB_TMP/control"
 again
-check "names what it judges good" await 30 named '["rack", "stolen", "tray-9", "two", "two"]'
+check "names what it judges good" await 30 names_them
 given revocation more 1 '{"all": true, "reason": "drill", "new_epoch": 2}' "$FLEET/alice.pem"
-check "control: a new epoch is kept, too" await 30 copies 8
+check "control: a new epoch is kept, too" await 30 copies 50
 again
 check "and ends what is of the one before" await 30 named '["more"]'
 done_testing
