@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bwlimit-sync: documents from the fleet's store to bwlimitd. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
+#include <time.h>
 #include "bwl/clock.h"
 #include "bwl/doc.h"
 #include "handover.h"
@@ -10,12 +14,19 @@
 
 #define NS_PER_MS 1000000ULL
 
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped, again;
+static int woken = -1; /* so that a signal between a look at those and the wait is not waited out */
 
 static void on_signal(int sig)
 {
-	(void)sig;
-	stopped = 1;
+	int was = errno;
+
+	if (sig == SIGHUP)
+		again = 1;
+	else
+		stopped = 1;
+	eventfd_write(woken, 1);
+	errno = was;
 }
 
 static uint32_t chance(void)
@@ -70,15 +81,93 @@ static void say(void *arg, const struct sync_says *s)
 	fflush(stdout);
 }
 
-static void run(struct sync *s, struct store_etcd *store, struct handover *agent)
+/* Of what it serves with: err NULL, then text is what was read. */
+static void say_serves(const struct options *o, const char *event, const char *text,
+		       const struct bwl_err *err)
 {
-	struct curl_waitfd fds[HANDOVER_FDS];
+	const char *todo = err && *err->hint ? err->hint : NULL;
+	char now[BWL_TIME_BUF];
+	json_t *line;
+
+	text = err ? err->text : text;
+	if (o->json) {
+		line = bwl_doc("sync");
+		json_object_set_new(line, "time", json_string(bwl_utc_now(now)));
+		json_object_set_new(line, "event", json_string(event));
+		json_object_set_new(line, "server", json_null());
+		json_object_set_new(line, "document", json_null());
+		json_object_set_new(line, "text", json_string(text));
+		json_object_set_new(line, "todo", bwl_json_text(todo));
+		bwl_doc_line(line);
+	} else {
+		printf("%s: %s%s%s\n", event, text, todo ? "\n  " : "", todo ? todo : "");
+	}
+	fflush(stdout);
+}
+
+static void say_read(const struct options *o, struct serve *serve)
+{
+	const struct bwl_tls_facts f = serve_tls(serve);
+	const char *copied = bwl_tls_copied(o->serve.tls, getenv("CREDENTIALS_DIRECTORY"));
+	struct bwl_err why = { 0 };
+	char text[256];
+
+	bwl_tls_facts_text(&f, text, sizeof(text));
+	say_serves(o, "read", text, NULL);
+	if (!copied)
+		return;
+	bwl_fail(&why, ESTALE, "%.300s is the copy that systemd made when this was started",
+		 copied);
+	bwl_hint(&why, "systemctl restart bwlimit-sync: then it copies what is there now");
+	say_serves(o, "trouble", NULL, &why);
+}
+
+/* Certificates, for who is served. */
+static void read_anew(struct serve *serve, const struct options *o)
+{
+	struct bwl_err e = { 0 };
+
+	again = 0;
+	if (!serve)
+		return;
+	if (!serve_anew(serve, &e)) {
+		say_read(o, serve);
+		return;
+	}
+	bwl_hint(&e, "what was read before holds");
+	bwl_err_print(&e, PROGRAM, o->json);
+}
+
+static void mind_crl(const struct options *o, struct serve *serve, int64_t *told_s)
+{
+	struct bwl_tls_facts f;
+	struct bwl_err why = { 0 };
+
+	if (!serve)
+		return;
+	f = serve_tls(serve);
+	if (bwl_tls_is_over(&f, time(NULL), told_s, &why))
+		say_serves(o, "trouble", NULL, &why);
+}
+
+static void run(struct sync *s, struct store_etcd *store, struct handover *agent,
+		struct serve *serve, const struct options *o)
+{
+	struct curl_waitfd fds[HANDOVER_FDS + 1];
+	int64_t told_s = 0;
 
 	while (!stopped) {
 		uint64_t next_ns = sync_step(s), now_ns = bwl_now_ns();
 		unsigned ms = next_ns > now_ns ? (unsigned)((next_ns - now_ns) / NS_PER_MS) : 0;
+		unsigned n = handover_fds(agent, fds);
+		eventfd_t seen;
 
-		store_etcd_wait(store, ms, fds, handover_fds(agent, fds));
+		fds[n++] = (struct curl_waitfd){ .fd = woken, .events = CURL_WAIT_POLLIN };
+		store_etcd_wait(store, ms, fds, n);
+		(void)!eventfd_read(woken, &seen); /* before what it is for is looked at */
+		if (again)
+			read_anew(serve, o);
+		mind_crl(o, serve, &told_s);
 	}
 }
 
@@ -95,8 +184,15 @@ int main(int argc, char **argv)
 
 	if (r >= 0)
 		return r;
+	woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (woken < 0) {
+		bwl_fail(&e, errno, "cannot make an eventfd: %m");
+		bwl_err_print(&e, PROGRAM, o.json);
+		return 1;
+	}
 	sigaction(SIGINT, &a, NULL);
 	sigaction(SIGTERM, &a, NULL);
+	sigaction(SIGHUP, &a, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (o.serve.at && serve_open(&o.serve, &serve, &e)) {
 		bwl_err_print(&e, PROGRAM, o.json);
@@ -117,7 +213,7 @@ int main(int argc, char **argv)
 		.say = say,
 		.say_arg = &o,
 	};
-	run(&s, store, agent);
+	run(&s, store, agent, serve, &o);
 	serve_close(serve);
 	sync_done(&s);
 	store_etcd_free(store);

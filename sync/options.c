@@ -34,6 +34,7 @@ static const char usage_text[] =
 	"history,\n                        exfil) to controllers, over HTTPS with certificates on "
 	"both sides;\n                        default: not served\n"
 	"  --serve-to NAME[,…]   CommonNames of controllers' certificates (controller)\n"
+	"  --crl FILE            of --serve: certificates that the authority has revoked: they are not let in\n"
 	"  --commands SOCKET     socket at which bwlimitd is asked for them (" BWL_RUN_DIR
 	"/bwlimit.commands)\n"
 	"  --accept-etcd-holes   for a trial: also accept servers whose authorisation has known "
@@ -41,7 +42,8 @@ static const char usage_text[] =
 	"  --json                one JSON object per line on standard output\n"
 	"  --help, --version\n"
 	"\n"
-	"Ends on SIGTERM. Exit codes: 0 stopped by a signal, 1 failed, 2 wrong usage.\n"
+	"SIGHUP reads --ca, --cert, --key and --crl anew for --serve; towards the store they are read for each "
+	"connection.\nEnds on SIGTERM. Exit codes: 0 stopped by a signal, 1 failed, 2 wrong usage.\n"
 	"\n"
 	"examples:\n"
 	"  " PROGRAM " --servers https://10.9.0.1:2379,https://10.9.0.2:2379 --tray tray-7\n"
@@ -101,6 +103,7 @@ int options_read(int argc, char **argv, struct options *o)
 		{ "agent", required_argument, NULL, 'g' },
 		{ "serve", required_argument, NULL, 'S' },
 		{ "serve-to", required_argument, NULL, 'T' },
+		{ "crl", required_argument, NULL, 'R' },
 		{ "commands", required_argument, NULL, 'C' },
 		{ "accept-etcd-holes", no_argument, NULL, 'H' },
 		{ "json", no_argument, NULL, 'j' },
@@ -148,6 +151,9 @@ int options_read(int argc, char **argv, struct options *o)
 			if (bwl_https_names(optarg, o->serve.names, &e))
 				return wrong_use(o, &e);
 			break;
+		case 'R':
+			o->serve.tls[BWL_TLS_CRL] = optarg;
+			break;
 		case 'C':
 			o->serve.commands = optarg;
 			break;
@@ -172,9 +178,9 @@ int options_read(int argc, char **argv, struct options *o)
 		bwl_fail(&e, EINVAL, "unexpected argument '%s'", argv[optind]);
 		return wrong_use(o, &e);
 	}
-	o->serve.ca = o->conf.tls.ca;
-	o->serve.cert = o->conf.tls.cert;
-	o->serve.key = o->conf.tls.key;
+	o->serve.tls[BWL_TLS_CA] = o->conf.tls.ca;
+	o->serve.tls[BWL_TLS_CERT] = o->conf.tls.cert;
+	o->serve.tls[BWL_TLS_KEY] = o->conf.tls.key;
 	o->serve.documents = o->agent;
 	o->conf.at = o->serve.at;
 	return judge(o, &e) ? wrong_use(o, &e) : look_at_files(o);

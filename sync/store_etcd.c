@@ -229,7 +229,7 @@ static int status(void *arg, const void *at, size_t len, struct bwl_err *e)
 
 void store_etcd_wait(struct store_etcd *s, unsigned timeout_ms, struct curl_waitfd *fds, unsigned n)
 {
-	struct pollfd p[LANE_COUNT + 2];
+	struct pollfd p[LANE_COUNT + 2]; /* HANDOVER_FDS, and one of signals */
 
 	if (s->for_watch) {
 		bwl_grpc_wait(s->for_watch, timeout_ms, fds, n, NULL);

@@ -63,16 +63,6 @@ static void be_silent(void *arg, const char *fmt, va_list ap)
 	(void)ap;
 }
 
-/* libmicrohttpd wants one of its own, which no session has: tls.c gives each what is the newest. */
-static int no_certificate(gnutls_session_t session, const gnutls_datum_t *ca, int nca,
-			  const gnutls_pk_algorithm_t *algo, int nalgo, gnutls_pcert_st **pcert,
-			  unsigned *pcert_len, gnutls_privkey_t *key)
-{
-	(void)session, (void)ca, (void)nca, (void)algo, (void)nalgo;
-	(void)pcert, (void)pcert_len, (void)key;
-	return -1;
-}
-
 static struct MHD_Daemon *start(struct web *w)
 {
 	const struct web_conf *c = w->conf;
@@ -92,7 +82,7 @@ static struct MHD_Daemon *start(struct web *w)
 		MHD_OPTION_NOTIFY_COMPLETED, on_end, w,
 		/* what follows is of TLS; an array cannot have the callback */
 		w->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, BWL_TLS_PRIORITIES,
-		MHD_OPTION_HTTPS_CERT_CALLBACK, no_certificate,
+		MHD_OPTION_HTTPS_CERT_CALLBACK, bwl_tls_no_certificate,
 		MHD_OPTION_END);
 	/* clang-format on */
 }

@@ -38,6 +38,7 @@ struct ctrl_module {
 	 * now. NULL: never.
 	 */
 	int (*fd)(void *self);
+	void (*anew)(void *self); /* SIGHUP: reads its certificates again. NULL: it has none */
 	void (*stop)(void *self);
 };
 

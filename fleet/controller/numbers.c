@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "bwl/bytes.h"
 #include "bwl/cleanup.h"
@@ -16,6 +17,7 @@ struct numbers {
 	const struct ctrl *ctrl;
 	struct bwl_model *model; /* NULL: --serve was not said */
 	char fleet[BWL_NAME_LEN];
+	int64_t told_s; /* that the list of revoked certificates has ended */
 };
 
 static void say(void *arg, const char *event, const char *what, const struct bwl_err *why)
@@ -56,6 +58,7 @@ static int start(struct ctrl *c, void **ret_self, struct bwl_err *e)
 		.prefix = c->o->prefix,
 		.accept_holes = c->o->accept_holes,
 		.serve = c->o->serve,
+		.crl = c->o->crl,
 		.signers = c->signers,
 		.say = say,
 		.arg = c,
@@ -75,11 +78,56 @@ static int start(struct ctrl *c, void **ret_self, struct bwl_err *e)
 	return r;
 }
 
+#define MIND_NS (60 * CTRL_S)
+
 static uint64_t step(void *self, uint64_t now_ns)
 {
-	(void)self;
-	(void)now_ns;
-	return UINT64_MAX;
+	struct numbers *n = self;
+	struct bwl_tls_facts f;
+	struct bwl_err why = { 0 };
+
+	if (!n->model)
+		return UINT64_MAX;
+	f = bwl_model_tls(n->model);
+	if (bwl_tls_is_over(&f, time(NULL), &n->told_s, &why))
+		n->ctrl->say(n->ctrl, "alarm", "certificates", &why);
+	return now_ns + MIND_NS;
+}
+
+static void say_read(const struct numbers *n)
+{
+	const struct options *o = n->ctrl->o;
+	const char *const files[_BWL_TLS_FILES] = { [BWL_TLS_CA] = o->tls.ca,
+						    [BWL_TLS_CERT] = o->tls.cert,
+						    [BWL_TLS_KEY] = o->tls.key,
+						    [BWL_TLS_CRL] = o->crl };
+	const char *copied = bwl_tls_copied(files, getenv("CREDENTIALS_DIRECTORY"));
+	const struct bwl_tls_facts f = bwl_model_tls(n->model);
+	struct bwl_err why = { 0 };
+
+	bwl_tls_facts_text(&f, why.text, sizeof(why.text));
+	n->ctrl->say(n->ctrl, "read", "certificates", &why);
+	if (!copied)
+		return;
+	bwl_fail(&why, ESTALE, "%.300s is the copy that systemd made when this was started",
+		 copied);
+	bwl_hint(&why, "systemctl restart bwlimit-controller: then it copies what is there now");
+	n->ctrl->say(n->ctrl, "trouble", "certificates", &why);
+}
+
+static void anew(void *self)
+{
+	struct numbers *n = self;
+	struct bwl_err e = { 0 };
+
+	if (!n->model)
+		return;
+	if (!bwl_model_anew(n->model, &e)) {
+		say_read(n);
+		return;
+	}
+	bwl_hint(&e, "what was read before holds");
+	n->ctrl->say(n->ctrl, "trouble", "certificates", &e);
 }
 
 static void stop(void *self)
@@ -91,5 +139,5 @@ static void stop(void *self)
 }
 
 const struct ctrl_module numbers_module = {
-	.name = "numbers", .start = start, .step = step, .stop = stop
+	.name = "numbers", .start = start, .step = step, .anew = anew, .stop = stop
 };

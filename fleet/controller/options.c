@@ -49,6 +49,7 @@ static const char usage_text[] =
 	"                        (/metrics), by HTTPS with certificates on both sides; not "
 	"without it\n"
 	"  --serve-to NAME[,…]   CommonNames of their certificates (people)\n"
+	"  --crl FILE            of --serve: certificates that the authority has revoked: they are not let in\n"
 	"  --trust-clock         the clock of this machine is right, though nothing keeps it so\n"
 	"  --accept-etcd-holes   for a trial: also accept servers whose authorisation has known "
 	"holes,\n                        such as every version that Debian has\n"
@@ -63,7 +64,8 @@ static const char usage_text[] =
 	"  --json                one JSON object per line on standard output\n"
 	"  --help, --version\n"
 	"\n"
-	"Ends on SIGTERM. Exit codes: 0 stopped by a signal, 1 failed, 2 wrong usage.\n"
+	"SIGHUP reads --ca, --cert, --key and --crl anew for --serve; towards the store and the trays they are "
+	"read for each\nconnection. Ends on SIGTERM. Exit codes: 0 stopped by a signal, 1 failed, 2 wrong usage.\n"
 	"\n"
 	"examples:\n"
 	"  " PROGRAM " --servers https://10.9.0.1:2379,https://10.9.0.2:2379 --name control-1\n"
@@ -173,6 +175,7 @@ enum {
 	LISTEN,
 	SERVE,
 	SERVE_TO,
+	CRL,
 	AS_JSON,
 	HELP,
 	VERSION,
@@ -201,6 +204,7 @@ static const struct option opts[] = {
 	{ "listen", required_argument, NULL, LISTEN },
 	{ "serve", required_argument, NULL, SERVE },
 	{ "serve-to", required_argument, NULL, SERVE_TO },
+	{ "crl", required_argument, NULL, CRL },
 	{ "json", no_argument, NULL, AS_JSON },
 	{ "help", no_argument, NULL, HELP },
 	{ "version", no_argument, NULL, VERSION },
@@ -237,6 +241,8 @@ static const char **word_of(struct options *o, int c)
 		return &o->listen;
 	case SERVE:
 		return &o->serve;
+	case CRL:
+		return &o->crl;
 	default:
 		return NULL;
 	}

@@ -21,6 +21,7 @@ struct options {
 	struct rollout_rules rules;
 	const char *dev;            /* a folder; NULL: no --dev */
 	const char *trays, *listen; /* of --dev */
+	const char *crl;            /* of serve; NULL: none */
 	const char *serve;          /* ADDR:PORT; NULL: nothing is served */
 	const char *serve_to[BWL_HTTPS_NAMES];
 };

@@ -14,7 +14,6 @@
 #include "bwl/doc.h"
 #include "listen.h"
 #include "server.h"
-#include "who.h"
 
 #define SECOND 1000000000ULL
 #define LOOK_MS 500 /* how late who is too slow is hung up on */
@@ -22,6 +21,8 @@
 /* A connection: by when it has to have come further. */
 struct guest {
 	int fd; /* -1: free */
+	gnutls_session_t session;
+	struct bwl_tls *began; /* what it began with, held */
 	uint64_t by_ns;
 	struct bwl_https *server;
 };
@@ -31,7 +32,11 @@ struct bwl_https {
 	struct MHD_Daemon *daemon;
 	pthread_t thread;
 	bool runs;
-	int stop; /* an eventfd */
+	int stop, news;      /* eventfds */
+	struct bwl_tls *tls; /* the newest; of the thread that serves, as all that guests hold */
+	pthread_mutex_t lock;
+	struct bwl_tls *next;       /* that was read since; NULL: none */
+	struct bwl_tls_facts facts; /* of what was read last */
 	unsigned nguests;
 	struct guest guest[];
 };
@@ -73,6 +78,12 @@ static void give_time(struct guest *g, unsigned s)
 		g->by_ns = bwl_now_ns() + s * SECOND;
 }
 
+/* By the newest, whatever it began with. */
+static int judge(const struct bwl_https *s, const struct guest *g, char name[static BWL_WHO_NAME])
+{
+	return g->began ? bwl_tls_who(s->tls, g->began, g->session, s->conf.names, name) : -1;
+}
+
 /* In the handshake, as soon as his certificate is there. MHD has no use for the database's pointer.
  */
 static int verify(gnutls_session_t session)
@@ -80,7 +91,11 @@ static int verify(gnutls_session_t session)
 	const struct bwl_https *s = gnutls_db_get_ptr(session);
 	char name[BWL_WHO_NAME];
 
-	return bwl_who(session, s->conf.names, name) ? GNUTLS_E_CERTIFICATE_ERROR : 0;
+	for (unsigned i = 0; i < s->nguests; i++)
+		if (s->guest[i].fd >= 0 && s->guest[i].session == session &&
+		    !judge(s, &s->guest[i], name))
+			return 0;
+	return GNUTLS_E_CERTIFICATE_ERROR;
 }
 
 static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
@@ -91,23 +106,27 @@ static void on_connection(void *arg, struct MHD_Connection *conn, void **ctx,
 	int fd;
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-		if (g)
-			g->fd = -1;
+		if (g) {
+			bwl_tls_drop(g->began);
+			*g = (struct guest){ .fd = -1 };
+		}
 		return;
 	}
 	fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	for (unsigned i = 0; !g && i < s->nguests; i++)
 		if (s->guest[i].fd < 0)
 			g = &s->guest[i];
-	if (g)
-		g->fd = fd;
-	else /* there are as many as connections; without one his time would have no end */
+	gnutls_db_set_ptr(session_of(conn), s);
+	gnutls_session_set_verify_function(session_of(conn), verify);
+	if (g) {
+		*g = (struct guest){ .fd = fd,
+				     .session = session_of(conn),
+				     .began = bwl_tls_hold(s->tls) };
+		bwl_tls_begin(g->began, g->session);
+	} else /* there are as many as connections; without one his time would have no end */
 		shutdown(fd, SHUT_RDWR);
 	*ctx = g;
 	give_time(g, BWL_HTTPS_HEAD_S);
-	gnutls_db_set_ptr(session_of(conn), s);
-	gnutls_session_set_verify_function(session_of(conn), verify);
-	gnutls_certificate_server_set_request(session_of(conn), GNUTLS_CERT_REQUIRE);
 }
 
 static void on_end(void *arg, struct MHD_Connection *conn, void **ctx,
@@ -168,7 +187,7 @@ static enum MHD_Result on_ask(void *arg, struct MHD_Connection *conn, const char
 	(void)version;
 	(void)upload;
 	(void)ctx;
-	if (bwl_who(session_of(conn), s->conf.names, who)) /* the handshake had looked already */
+	if (!guest_of(conn) || judge(s, guest_of(conn), who)) /* the handshake had looked already */
 		refuse(&a, MHD_HTTP_FORBIDDEN, EACCES, "this certificate is not allowed here");
 	else if (strcmp(method, MHD_HTTP_METHOD_GET))
 		refuse(&a, MHD_HTTP_METHOD_NOT_ALLOWED, EPERM, "only GET is allowed");
@@ -206,19 +225,44 @@ static void hang_up_on_slow_ones(struct bwl_https *s)
 	}
 }
 
+static void take_news(struct bwl_https *s)
+{
+	char name[BWL_WHO_NAME];
+	eventfd_t n;
+
+	(void)!eventfd_read(s->news, &n);
+	pthread_mutex_lock(&s->lock);
+	if (s->next) {
+		bwl_tls_drop(s->tls);
+		s->tls = s->next;
+		s->next = NULL;
+	}
+	pthread_mutex_unlock(&s->lock);
+	for (unsigned i = 0; i < s->nguests; i++) {
+		struct guest *g = &s->guest[i];
+
+		/* One who has shown nothing yet is judged by it then. */
+		if (g->fd >= 0 && bwl_tls_has_shown(g->session) && judge(s, g, name))
+			shutdown(g->fd, SHUT_RDWR);
+	}
+}
+
 static void *run(void *arg)
 {
 	struct bwl_https *s = arg;
 	const union MHD_DaemonInfo *i = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	struct pollfd p[] = { { .fd = i->epoll_fd, .events = POLLIN },
-			      { .fd = s->stop, .events = POLLIN } };
+			      { .fd = s->stop, .events = POLLIN },
+			      { .fd = s->news, .events = POLLIN } };
 
 	while (!p[1].revents) {
 		MHD_UNSIGNED_LONG_LONG ms = LOOK_MS;
 
 		if (MHD_get_timeout(s->daemon, &ms) != MHD_YES || ms > LOOK_MS)
 			ms = LOOK_MS;
-		poll(p, 2, (int)ms);
+		poll(p, 3, (int)ms);
+		if (p[2].revents)
+			take_news(s);
 		MHD_run(s->daemon);
 		hang_up_on_slow_ones(s);
 	}
@@ -232,8 +276,7 @@ static void be_silent(void *arg, const char *fmt, va_list ap)
 	(void)ap;
 }
 
-static int start(struct bwl_https *s, const struct sockaddr *at, const char *ca, const char *cert,
-		 const char *key)
+static int start(struct bwl_https *s, const struct sockaddr *at)
 {
 	unsigned flags = MHD_USE_TLS | MHD_USE_EPOLL | MHD_USE_ERROR_LOG;
 
@@ -243,10 +286,8 @@ static int start(struct bwl_https *s, const struct sockaddr *at, const char *ca,
 	s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_ask, s,
 		MHD_OPTION_EXTERNAL_LOGGER, be_silent, NULL,
 		MHD_OPTION_SOCK_ADDR, at,
-		MHD_OPTION_HTTPS_MEM_TRUST, ca,
-		MHD_OPTION_HTTPS_MEM_CERT, cert,
-		MHD_OPTION_HTTPS_MEM_KEY, key,
-		MHD_OPTION_HTTPS_PRIORITIES, "SECURE128:-VERS-ALL:+VERS-TLS1.3",
+		MHD_OPTION_HTTPS_PRIORITIES, BWL_TLS_PRIORITIES,
+		MHD_OPTION_HTTPS_CERT_CALLBACK, bwl_tls_no_certificate,
 		MHD_OPTION_CONNECTION_LIMIT, s->nguests,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)BWL_HTTPS_IDLE_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)BWL_HTTPS_HEAD_BYTES,
@@ -257,38 +298,72 @@ static int start(struct bwl_https *s, const struct sockaddr *at, const char *ca,
 	return s->daemon ? 0 : -1;
 }
 
+static int read_tls(const struct bwl_https_conf *c, struct bwl_tls **ret, struct bwl_err *e)
+{
+	struct bwl_tls_pem pem;
+	int r = bwl_tls_read(c->tls, &pem, e);
+
+	if (r)
+		return r;
+	r = bwl_tls_new(&pem, ret, e);
+	bwl_tls_pem_done(&pem);
+	return r;
+}
+
+int bwl_https_anew(struct bwl_https *s, struct bwl_err *e)
+{
+	struct bwl_tls *tls;
+	int r = read_tls(&s->conf, &tls, e);
+
+	if (r)
+		return r;
+	pthread_mutex_lock(&s->lock);
+	bwl_tls_drop(s->next); /* it is nobody else's yet */
+	s->next = tls;
+	s->facts = bwl_tls_facts(tls);
+	pthread_mutex_unlock(&s->lock);
+	eventfd_write(s->news, 1);
+	return 0;
+}
+
+struct bwl_tls_facts bwl_https_facts(struct bwl_https *s)
+{
+	struct bwl_tls_facts f;
+
+	pthread_mutex_lock(&s->lock);
+	f = s->facts;
+	pthread_mutex_unlock(&s->lock);
+	return f;
+}
+
 int bwl_https_open(const struct bwl_https_conf *c, struct bwl_https **ret, struct bwl_err *e)
 {
-	BWL_AUTO_FREE char *ca = NULL, *cert = NULL, *key = NULL;
 	struct sockaddr_storage at;
+	struct bwl_tls *tls;
 	struct bwl_https *s;
 	int r = bwl_listen_address(c->at, &at, e);
 
-	if (!r)
-		r = bwl_listen_pem(c->ca, &ca, e);
-	if (!r)
-		r = bwl_listen_pem(c->cert, &cert, e);
-	if (!r)
-		r = bwl_listen_pem(c->key, &key, e);
+	r = r ? r : read_tls(c, &tls, e);
 	if (r)
 		return r;
 	s = bwl_must(calloc(1, sizeof(*s) + c->connections * sizeof(*s->guest)));
 	s->conf = *c;
+	s->tls = tls;
+	s->facts = bwl_tls_facts(tls);
+	pthread_mutex_init(&s->lock, NULL);
 	s->nguests = c->connections;
 	for (unsigned i = 0; i < s->nguests; i++)
 		s->guest[i].fd = -1;
 	s->stop = eventfd(0, EFD_CLOEXEC);
+	s->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	errno = 0;
-	if (s->stop < 0 || start(s, (struct sockaddr *)&at, ca, cert, key) ||
+	if (s->stop < 0 || s->news < 0 || start(s, (struct sockaddr *)&at) ||
 	    pthread_create(&s->thread, NULL, run, s)) {
 		bwl_fail(e, errno, "cannot serve HTTPS at %s: %s", c->at,
-			 errno ? strerror(errno) : "the certificate and the key do not match");
+			 errno ? strerror(errno) : "the server does not start");
 		bwl_https_close(s);
 		return bwl_hint(
-			e,
-			"the address is one of this machine, nobody else listens there, and %s "
-			"has a key that fits",
-			c->cert);
+			e, "the address is one of this machine, and nobody else listens there");
 	}
 	s->runs = true;
 	*ret = s;
@@ -307,6 +382,11 @@ void bwl_https_close(struct bwl_https *s)
 		MHD_stop_daemon(s->daemon);
 	if (s->stop >= 0)
 		close(s->stop);
+	if (s->news >= 0)
+		close(s->news);
+	bwl_tls_drop(s->next);
+	bwl_tls_drop(s->tls);
+	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
 

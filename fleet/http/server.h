@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "budget.h"
+#include "tls.h"
 #include "bwl/err.h"
 
 #define BWL_HTTPS_NAMES 8
@@ -41,7 +42,7 @@ void bwl_https_refuse(struct bwl_https_answer *a, unsigned status, const struct 
 
 struct bwl_https_conf {
 	const char *at;                     /* "10.9.0.7:7443", "[fd00::7]:7443" */
-	const char *ca, *cert, *key;        /* PEM files, read now */
+	const char *tls[_BWL_TLS_FILES];    /* PEM files, read now; the CRL may be NULL */
 	const char *names[BWL_HTTPS_NAMES]; /* who is let in; NULL ends them */
 	unsigned connections;
 	struct bwl_budget asks, bytes;
@@ -51,6 +52,14 @@ struct bwl_https_conf {
 struct bwl_https;
 int bwl_https_open(const struct bwl_https_conf *c, struct bwl_https **ret, struct bwl_err *e);
 void bwl_https_close(struct bwl_https *s); /* NULL-safe */
+/*
+ * Reads the files again: who comes from then on sees them, and who is there and would not be let in
+ * now is hung up on. Where that fails what was read before holds.
+ */
+int bwl_https_anew(struct bwl_https *s, struct bwl_err *e);
+
+/* Of what was read last. */
+struct bwl_tls_facts bwl_https_facts(struct bwl_https *s);
 
 /* "NAME[,NAME…]" into names, taken apart in place. */
 int bwl_https_names(char *list, const char **names, struct bwl_err *e);

@@ -182,9 +182,10 @@ int bwl_model_start(const struct bwl_model_conf *c, struct bwl_model **ret, stru
 	struct bwl_model *m = bwl_must(calloc(1, sizeof(*m)));
 	struct bwl_https_conf https = {
 		.at = c->serve,
-		.ca = c->tls.ca,
-		.cert = c->tls.cert,
-		.key = c->tls.key,
+		.tls = { [BWL_TLS_CA] = c->tls.ca,
+			 [BWL_TLS_CERT] = c->tls.cert,
+			 [BWL_TLS_KEY] = c->tls.key,
+			 [BWL_TLS_CRL] = c->crl },
 		.connections = CONNECTIONS,
 		.asks = { .at_once = 100, .a_second = 20 },
 		.bytes = { .at_once = 256U << 20, .a_second = 16U << 20 },
@@ -206,6 +207,16 @@ int bwl_model_start(const struct bwl_model_conf *c, struct bwl_model **ret, stru
 	else
 		*ret = m;
 	return r;
+}
+
+int bwl_model_anew(struct bwl_model *m, struct bwl_err *e)
+{
+	return bwl_https_anew(m->https, e);
+}
+
+struct bwl_tls_facts bwl_model_tls(struct bwl_model *m)
+{
+	return bwl_https_facts(m->https);
 }
 
 void bwl_model_stop(struct bwl_model *m)

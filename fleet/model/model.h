@@ -19,6 +19,7 @@ struct bwl_model_conf {
 	const char *prefix;
 	bool accept_holes;
 	const char *serve; /* ADDR:PORT */
+	const char *crl;   /* NULL: none */
 	const char *names[BWL_HTTPS_NAMES];
 	struct status_signers
 		*signers; /* by which keys trays sign what they say; NULL: not known */
@@ -29,6 +30,8 @@ struct bwl_model_conf {
 struct bwl_model;
 /* What conf points to outlives it. */
 int bwl_model_start(const struct bwl_model_conf *c, struct bwl_model **ret, struct bwl_err *e);
-void bwl_model_stop(struct bwl_model *m); /* NULL-safe */
+int bwl_model_anew(struct bwl_model *m, struct bwl_err *e); /* bwl_https_anew() */
+struct bwl_tls_facts bwl_model_tls(struct bwl_model *m);    /* bwl_https_facts() */
+void bwl_model_stop(struct bwl_model *m);                   /* NULL-safe */
 
 #endif

@@ -7,8 +7,8 @@ _bwlimit_sync() {
 
 	case $prev in
 	--servers | --tray | --prefix | --serve | --serve-to) return ;;
-	--ca | --cert | --key | --agent | --commands) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	--ca | --cert | --key | --crl | --agent | --commands) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	esac
-	mapfile -t COMPREPLY < <(compgen -W "--servers --tray --ca --cert --key --prefix --agent --serve --serve-to --commands --accept-etcd-holes --json --help --version" -- "$cur")
+	mapfile -t COMPREPLY < <(compgen -W "--servers --tray --ca --cert --key --prefix --agent --serve --serve-to --crl --commands --accept-etcd-holes --json --help --version" -- "$cur")
 }
 complete -F _bwlimit_sync bwlimit-sync

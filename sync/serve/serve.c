@@ -88,9 +88,6 @@ int serve_open(const struct serve_conf *c, struct serve **ret, struct bwl_err *e
 	struct serve *s = bwl_must(calloc(1, sizeof(*s)));
 	struct bwl_https_conf https = {
 		.at = c->at,
-		.ca = c->ca,
-		.cert = c->cert,
-		.key = c->key,
 		.connections = SERVE_CONNECTIONS,
 		.asks = { .at_once = SERVE_ASKS_AT_ONCE, .a_second = 1 },
 		.bytes = { .at_once = SERVE_BYTES_AT_ONCE, .a_second = SERVE_BYTES_A_SECOND },
@@ -101,12 +98,23 @@ int serve_open(const struct serve_conf *c, struct serve **ret, struct bwl_err *e
 
 	s->conf = *c;
 	memcpy(https.names, c->names, sizeof(https.names));
+	memcpy(https.tls, c->tls, sizeof(https.tls));
 	r = bwl_https_open(&https, &s->https, e);
 	if (r)
 		free(s);
 	else
 		*ret = s;
 	return r;
+}
+
+int serve_anew(struct serve *s, struct bwl_err *e)
+{
+	return s ? bwl_https_anew(s->https, e) : 0;
+}
+
+struct bwl_tls_facts serve_tls(struct serve *s)
+{
+	return bwl_https_facts(s->https);
 }
 
 void serve_close(struct serve *s)

@@ -23,7 +23,8 @@
 #define SERVE_BYTES_A_SECOND (256U << 10)
 
 struct serve_conf {
-	const char *at, *ca, *cert, *key;
+	const char *at;
+	const char *tls[_BWL_TLS_FILES]; /* read at open, and by serve_anew(); no CRL: NULL */
 	const char *names[BWL_HTTPS_NAMES];
 	const char *commands, *documents; /* bwlimitd's sockets */
 };
@@ -33,6 +34,8 @@ json_t *serve_words(const char *path, const char *(*value)(const void *arg, cons
 
 struct serve;
 int serve_open(const struct serve_conf *c, struct serve **ret, struct bwl_err *e);
+int serve_anew(struct serve *s, struct bwl_err *e); /* bwl_https_anew(); s NULL: nothing */
+struct bwl_tls_facts serve_tls(struct serve *s);
 void serve_close(struct serve *s); /* NULL-safe */
 
 #endif

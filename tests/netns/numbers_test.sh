@@ -119,7 +119,7 @@ etcdctl_as root put "$PREFIX/node/tray-3/out/at" 10.78.1.2:7443 >/dev/null
 controller_start() {
 	nsenter --net="/run/netns/$(etcd_ns net)" "$build/fleet/controller/bwlimit-controller" --servers "$(etcd_url 1)" \
 		--name one --root "$desk/root" --online-key "$desk/online.pem" --ca "$pki/ca.pem" --cert "$pki/controller.pem" \
-		--key "$pki/controller.key" --trust-clock --accept-etcd-holes --serve $AT >"$ETCD_DIR/controller" 2>&1 &
+		--key "$pki/controller.key" --trust-clock --accept-etcd-holes --serve $AT "$@" >"$ETCD_DIR/controller" 2>&1 &
 	ours[controller]=$!
 }
 controller_start
@@ -271,6 +271,25 @@ kill "${ours[sync3]}" && wait "${ours[sync3]}" 2>/dev/null
 unset 'ours[sync3]'
 gone() { is '[.trays[] | select(.tray == "tray-3" and .alive)] | length == 0' status; }
 check "one that is stopped is seen to be gone when its lease has ended" await 60 gone
+
+note "Certificates that are read anew"
+echo 01 >"$pki/crlnumber"
+: >"$pki/index.txt"
+printf '[ca]\ndefault_ca=x\n[x]\ndatabase=%s\ncrlnumber=%s\ndefault_md=sha256\n' "$pki/index.txt" "$pki/crlnumber" >"$pki/ca.conf"
+list() { openssl ca -config "$pki/ca.conf" -cert "$pki/ca.pem" -keyfile "$pki/ca.key" "$@" 2>"$ETCD_DIR/out" || { note "$(cat "$ETCD_DIR/out")"; return 1; }; }
+list -gencrl -crldays 2 -out "$pki/crl.pem"
+kill "${ours[controller]}" && wait "${ours[controller]}"
+controller_start --crl "$pki/crl.pem"
+check "control: with a list of nobody people are let in" await 30 gets 200 people /v1/top
+list -revoke "$pki/people.pem" && list -gencrl -crldays 2 -out "$pki/crl.pem"
+check "control: until it is told to, it knows nobody else" gets 200 people /v1/top
+kill -HUP "${ours[controller]}"
+shut_out() { ! get people /v1/top || [[ $(cat "$ETCD_DIR/code") != 200 ]]; }
+check "told to, it lets nobody in who was revoked" await 20 shut_out
+echo junk >"$pki/crl.pem"
+kill -HUP "${ours[controller]}"
+check "what does not fit is told, and what was read before holds" await 20 grep -q 'trouble certificates: the list of revoked certificates' "$ETCD_DIR/controller"
+check "as it is" shut_out
 kill "${ours[controller]}"
 wait "${ours[controller]}"
 check "the controller ends when it is told" [ $? = 0 ]

@@ -193,6 +193,72 @@ slow
 check "who says nothing is hung up on, and the next is served" lab_wait_for 30 gets 200 controller /v1/usage
 kill "${sleepers[@]}" 2>/dev/null
 
+note "Read anew"
+mkdir "$pki/db"
+: >"$pki/db/index.txt"
+echo 01 >"$pki/db/crlnumber"
+printf '[ca]\ndefault_ca=x\n[x]\ndatabase=%s\ncrlnumber=%s\ndefault_md=sha256\n' "$pki/db/index.txt" "$pki/db/crlnumber" >"$pki/ca.conf"
+list() { # [option of openssl ca…]: the authority's list of revoked certificates
+	openssl ca -config "$pki/ca.conf" -cert "$pki/ca.pem" -keyfile "$pki/ca.key" "$@" 2>"$LAB_TMP/out" || { note "$(cat "$LAB_TMP/out")"; return 1; }
+}
+issue gone ca /CN=controller && issue tray-anew ca /CN=tray-anew && list -gencrl -crldays 2 -out "$pki/crl.pem" && chmod -R a+rX "$pki"
+for f in pem key; do cp "$pki/tray-1.$f" "$pki/now.$f"; done
+chown -R $USER_ID "$pki"
+check "control: with a list of nobody it serves" serve --cert "$pki/now.pem" --key "$pki/now.key" --crl "$pki/crl.pem"
+check "control: who is in no list gets in" gets 200 gone /v1/usage
+anew() { kill -HUP "$sync_pid"; }
+shows() { # CommonName
+	in_dpu openssl s_client -connect $AT </dev/null 2>/dev/null | openssl x509 -noout -subject 2>/dev/null | grep -q "CN = $1\$"
+}
+in_dpu /usr/bin/python3 - "$pki" "${AT%:*}" "${AT#*:}" >"$LAB_TMP/open" 2>&1 <<'P' &
+import socket, ssl, sys
+c = ssl.create_default_context(cafile=sys.argv[1] + "/ca.pem")
+c.load_cert_chain(sys.argv[1] + "/gone.pem", sys.argv[1] + "/gone.key")
+s = c.wrap_socket(socket.create_connection((sys.argv[2], int(sys.argv[3]))), server_hostname=sys.argv[2])
+s.sendall(b"GET /v1/nothing HTTP/1.1\r\nHost: x\r\n\r\n")
+print(s.recv(65536)[:12].decode(), flush=True)
+s.settimeout(60)
+while s.recv(65536):
+    pass
+print("hung up on", flush=True)
+P
+opened=$!
+check "control: and stays, between two requests" lab_wait_for 10 grep -q '^HTTP/1.1 404' "$LAB_TMP/open"
+list -revoke "$pki/gone.pem" && list -gencrl -crldays 2 -out "$pki/crl.pem" && chmod a+r "$pki/crl.pem"
+for f in pem key; do cp "$pki/tray-anew.$f" "$pki/now.$f"; done
+check "control: until it is told to, it shows what it read" shows tray-1
+anew
+check "told to, it shows the new certificate" lab_wait_for 10 shows tray-anew
+check "and says what it read: until when, and how many are revoked" \
+	grep -qE '^read: certificate until 20.*Z; list of revoked certificates of 20.*Z, until 20.*Z: 1$' "$LAB_TMP/sync"
+check "who was revoked meanwhile is hung up on" lab_wait_for 10 grep -q 'hung up on' "$LAB_TMP/open"
+kill "$opened" 2>/dev/null
+refute "and not let in" gets 200 gone /v1/usage
+check "control: who was not is" lab_wait_for 10 gets 200 controller /v1/usage
+echo junk >"$pki/crl.pem"
+anew
+check "what does not fit is said, and what was read before holds" lab_wait_for 10 grep -q 'what was read before holds' "$LAB_TMP/sync"
+refute "the list, too" gets 200 gone /v1/usage
+check "control: it serves on" lab_wait_for 10 gets 200 controller /v1/usage
+
+list -gencrl -crlsec 4 -out "$pki/crl.pem" && chmod a+r "$pki/crl.pem"
+export CREDENTIALS_DIRECTORY=$pki
+check "control: a list that ends soon is taken" serve --cert "$pki/now.pem" --key "$pki/now.key" --crl "$pki/crl.pem" --json
+unset CREDENTIALS_DIRECTORY
+anew
+check "of what systemd copied at the start it says that it reads no other" lab_wait_for 10 grep -q 'pem is the copy that systemd made' "$LAB_TMP/sync"
+check "that it has ended is said without being asked" lab_wait_for 60 grep -q 'list of revoked certificates (--crl) ended at' "$LAB_TMP/sync"
+check "in lines of its schema" judge --lines sync <"$LAB_TMP/sync"
+list -gencrl -crldays 2 -out "$pki/crl.pem" && cat "$pki/ca.pem" "$pki/other.pem" >"$pki/both.pem" && chmod a+r "$pki"/*.pem
+refute "with two authorities and the list of one it does not start" \
+	serve --cert "$pki/now.pem" --key "$pki/now.key" --crl "$pki/crl.pem" --ca "$pki/both.pem"
+check "it says whose is missing, and what to do" eval \
+	'grep -q "no list of revoked certificates is of the authority .CN=other" "$LAB_TMP/sync" && grep -q "a list of each authority" "$LAB_TMP/sync"'
+: >"$pki/other.txt"
+openssl ca -config <(sed "s,index.txt,../other.txt," "$pki/ca.conf") -cert "$pki/other.pem" -keyfile "$pki/other.key" -gencrl -crldays 2 2>/dev/null >>"$pki/crl.pem"
+check "control: with the lists of both it does" serve --cert "$pki/now.pem" --key "$pki/now.key" --crl "$pki/crl.pem" --ca "$pki/both.pem"
+check "and serves" gets 200 controller /v1/usage
+
 note "What a thief has who has the process"
 ask() { # word…: what bwlimitd says to group bwlimit-sync
 	unprivileged /usr/bin/python3 - "$commands" "$@" <<'P'
