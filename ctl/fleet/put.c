@@ -9,8 +9,6 @@
 #include "signed/closing.h"
 #include "signed/payload.h"
 
-#define EACH_LOOKED_AT 64 /* trays, whose document is read before it is replaced */
-
 void fleet_pending_prefix(const struct fleet *f, char prefix[static BWL_ETCD_KEY_MOST])
 {
 	snprintf(prefix, BWL_ETCD_KEY_MOST, "%s/pending", f->conf.prefix);
@@ -64,12 +62,16 @@ static int compare(struct fleet *f, const struct bwl_signed *old, const struct b
 		      "with another text: sign this one with a higher --number");
 }
 
-/* A document that has grown, or shrunk, is at the other kind of key. */
+/*
+ * A document that has grown, or shrunk, is at the other kind of key. What lies there is looked at
+ * before it is replaced: of most trays there is nothing, so the store is first told to put it where
+ * that is so.
+ */
 static int put_one(struct fleet *f, const struct fleet_put *p, const char *prefix, const char *tray,
 		   bool look, int64_t *ret_revision)
 {
 	char other[BWL_ETCD_KEY_MOST];
-	struct bwl_etcd_put gone = { .key = other, .op = BWL_ETCD_DELETE, .was = BWL_ETCD_ANY };
+	struct bwl_etcd_put gone = { .key = other, .op = BWL_ETCD_DELETE };
 	struct bwl_doc doc = { .prefix = prefix,
 			       .tray = tray,
 			       .kind = fleet_kind(p->d.type),
@@ -85,6 +87,13 @@ static int put_one(struct fleet *f, const struct fleet_put *p, const char *prefi
 
 	if (r)
 		return bwl_fail(&f->c->err, -r, "'%s' is too long a name", doc.name);
+	if (look) {
+		r = bwl_doc_publish(f->g, &doc, 0, ret_revision, &f->c->err);
+		if (r != -EEXIST)
+			return r;
+		f->c->err = (struct bwl_err){ 0 };
+	}
+	gone.was = BWL_ETCD_ANY;
 	if (look) {
 		/* A root is judged by the trays, each by the one that it has. */
 		r = f->root && p->d.type != BWL_SIGNED_ROOT
@@ -174,8 +183,7 @@ int fleet_put(struct fleet *f, struct fleet_put *p)
 
 		if (!f->tray[i].chosen)
 			continue;
-		r = put_one(f, p, f->conf.prefix, f->tray[i].name, p->ntrays <= EACH_LOOKED_AT,
-			    &revision);
+		r = put_one(f, p, f->conf.prefix, f->tray[i].name, true, &revision);
 		if (!r && !p->revision)
 			p->revision = revision; /* of the first: what is watched from */
 	}
@@ -215,6 +223,8 @@ void fleet_user_delete(struct fleet *f, struct fleet_put *p)
 	int r = bwl_etcd_user_delete(f->g, tray, &e);
 
 	p->store_user = !r ? "deleted" : r == -EBUSY ? "none" : "kept";
+	if (r && r != -EBUSY)
+		bwl_warn("the store's user %.79s is not deleted: %.200s", tray, e.text);
 	if (!r)
 		bwl_audit("the store's user %s is deleted", tray);
 }

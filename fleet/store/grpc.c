@@ -42,7 +42,8 @@ struct bwl_grpc_stream {
 	char url[URL_MOST], curl_text[CURL_ERROR_SIZE];
 	uint8_t *out; /* what is being sent */
 	size_t out_len, out_sent;
-	bool half_closed; /* nothing will be sent after it */
+	unsigned messages; /* that it was given to say */
+	bool half_closed;  /* nothing will be sent after it */
 	int (*said)(void *arg, const uint8_t *msg, size_t len);
 	void *arg;
 	struct bwl_grpc_frames frames;
@@ -125,6 +126,21 @@ static size_t on_send(char *to, size_t one, size_t room, void *arg)
 	return n;
 }
 
+/*
+ * A server that refuses a stream, or hangs up a connection that was used before, has libcurl ask
+ * again over another one, from the beginning. Of a stream that has said more than one message the
+ * first is not here any more.
+ */
+static int on_seek(void *arg, curl_off_t to, int from)
+{
+	struct bwl_grpc_stream *s = arg;
+
+	if (to || from != SEEK_SET || s->messages > 1)
+		return CURL_SEEKFUNC_FAIL;
+	s->out_sent = 0;
+	return CURL_SEEKFUNC_OK;
+}
+
 static int on_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
 {
 	int syn = SYN_AGAIN, unacked = UNACKED_MS;
@@ -172,6 +188,8 @@ static void set_http(struct bwl_grpc_stream *s)
 	curl_easy_setopt(h, CURLOPT_USERAGENT, "bwlimit/" BWL_VERSION);
 	curl_easy_setopt(h, CURLOPT_READFUNCTION, on_send);
 	curl_easy_setopt(h, CURLOPT_READDATA, s);
+	curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, on_seek);
+	curl_easy_setopt(h, CURLOPT_SEEKDATA, s);
 	curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(h, CURLOPT_HEADERDATA, s);
 	curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_data);
@@ -189,6 +207,7 @@ static void set_out(struct bwl_grpc_stream *s, const void *ask, size_t len)
 		memcpy(s->out + BWL_GRPC_HEAD, ask, len);
 	s->out_len = BWL_GRPC_HEAD + len;
 	s->out_sent = 0;
+	s->messages++;
 }
 
 static int start(struct bwl_grpc *g, const char *method, unsigned timeout_ms,

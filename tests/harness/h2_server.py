@@ -17,6 +17,7 @@ import h2.events
 MODE, CERT, KEY, CA = sys.argv[1:5]
 # StatusResponse: version 3.5.33, leader 5
 GOOD = b"\x12\x063.5.33\x20\x05"
+refused = False  # of "refused-once" and "refused-later", which answer as etcd does from then on
 OK = [(":status", "200"), ("content-type", "application/grpc")]
 
 
@@ -34,7 +35,11 @@ def answer(c, stream, sock):
         sock.sendall(c.data_to_send())
 
     trailers = [("grpc-status", "0")]
-    if MODE == "goaway":
+    global refused
+    if not refused and (MODE == "refused-once" or (MODE == "refused-later" and stream > 1)):
+        refused = True
+        c.reset_stream(stream, h2.errors.ErrorCodes.REFUSED_STREAM)
+    elif MODE == "goaway":
         c.close_connection(last_stream_id=0)
     elif MODE == "rst":
         c.reset_stream(stream, h2.errors.ErrorCodes.INTERNAL_ERROR)

@@ -38,7 +38,7 @@ serve() { # mode [certificate]: until it listens; sets $port
 ask() { # [client certificate]
 	local who=${1:-client}
 	"$build/tests/harness/bwl-store" "https://127.0.0.1:$port" "$tmp/ca.pem" "$tmp/$who.pem" "$tmp/$who.key" \
-		/bwl status >"$tmp/out" 2>&1
+		/bwl status ${2:+"$2"} >"$tmp/out" 2>&1
 }
 refused() { # what it says [client certificate]
 	ask ${2:+"$2"} && { note "taken: $(<"$tmp/out")"; return 1; }
@@ -72,6 +72,11 @@ headers|.|a server that never stops sending headers
 http1|HTTP/2|a server that speaks only HTTP/1.1
 tls12|protocol version|a server that has only TLS 1.2
 EOF
+serve refused-once
+check "one that refuses a call, to be asked again, is asked again, with all that was said" ask
+serve refused-later
+check "so is one that refuses it over a connection that was used before" ask client twice
+check "control: both calls were answered" eval '[[ $(grep -c "a leader, taken" "$tmp/out") == 2 ]]'
 serve good elsewhere
 check "a server whose certificate names another host" refused 'certificate'
 serve good stranger

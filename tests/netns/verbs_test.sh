@@ -327,6 +327,15 @@ check "nor replaced with labels that nobody knows" ends 1 'enrol tray-2 --label'
 etcdctl_as root del "$PREFIX/all/doc/expulsion/tray-2" >/dev/null
 lay node/tray-2/in/doc/enrolment/tray-2 <"$desk/enrolled"
 
+many=$(printf 'tray:m%u,' {1..70}) # more than were looked at once
+make m2 2 "${many%,}"
+check "control: a policy for seventy trays" ends 0 'published' publish "$desk/m2" --no-wait
+make m1 1 "${many%,}"
+check "an older one is refused here, however many they are" ends 1 'version 2 of epoch 1 is in the store' publish "$desk/m1" --no-wait
+make m3 3 "${many%,}"
+check "control: a newer one is not" ends 0 'published' publish "$desk/m3" --no-wait
+etcdctl_as root del --prefix "$PREFIX/node/m" >/dev/null
+
 note "What stands in the way"
 check "a server that cannot be reached is said" ends 1 'https://10.77.1.2:1' ctl --fleet trays --conf "$desk/fleet.conf" --servers https://10.77.1.2:1
 check "the next one is asked" ends 0 'tray-1' ctl --fleet trays --conf "$desk/fleet.conf" --servers "https://10.77.1.2:1,$(etcd_url 1)"
