@@ -10,12 +10,13 @@
 #include "order.h"
 #include "signed/envelope.h"
 #include "signed/payload.h"
+#include "zone.h"
 
 /* --for of what is not to come back by itself, and is named by signed times until its end. */
 #define LONG_LIFE "3650d"
 
 struct whom {
-	const char *tray, *label, *zone;
+	const char *tray, *label, *zone, *assume;
 	bool all;
 	char audience[BWL_SIGNED_AUDIENCE];
 };
@@ -34,126 +35,6 @@ static int settle_whom(struct ctl *c, struct whom *w)
 		 : w->label ? w->label
 			    : "");
 	return bwl_audience_check(w->audience, &c->err) ? CTL_USAGE : 0;
-}
-
-/* The peers of a zone, of one policy that was published. */
-static int of_policy(struct fleet *f, const struct bwl_signed *d, const char *zone, json_t *names)
-{
-	const char *text = bwl_payload_text(d->body, "text");
-	struct bwl_policy *p = NULL;
-	int r = bwl_policy_parse(d->terms.name, text, strlen(text), bwl_now_ns(), time(NULL), &p,
-				 &f->c->err);
-
-	for (size_t i = 0; !r && i < p->npeers; i++)
-		if (!strcmp(p->peers[i].zone, zone))
-			json_object_set_new(names, p->peers[i].name, json_true());
-	bwl_policy_free(p);
-	return r;
-}
-
-/*
- * Whoever writes to the store could leave a peer out of a zone, and the revocation would miss it.
- * One that has only expired is asked all the same: more is closed, not less.
- */
-static int is_theirs(struct fleet *f, const struct fleet_doc *x)
-{
-	struct bwl_err why = { 0 };
-	struct bwl_signed d = { 0 };
-
-	if (!f->root)
-		return 0;
-	if (!bwl_signed_open((const char *)x->bytes, x->len, f->root, NULL, time(NULL), &d, &why)) {
-		bwl_signed_free(&d);
-		return 0;
-	}
-	if (why.id && !strcmp(why.id, "signed-expired"))
-		return 0;
-	bwl_fail(&f->c->err, EKEYREJECTED,
-		 "policy %.79s in the store: %.150s; so it is not known who is in the zone",
-		 x->d.terms.name, why.text);
-	return bwl_hint(&f->c->err, "revoke by name, or --all without --zone");
-}
-
-struct policies {
-	const char *range;
-	char (*name)[BWL_DOC_NAME_MOST];
-	size_t n;
-};
-
-static int take_name(void *arg, const struct bwl_etcd_kv *kv)
-{
-	struct policies *l = arg;
-	struct bwl_doc_at at;
-
-	if (bwl_doc_parse_key(l->range, (const char *)kv->key.at, bwl_pb_len(kv->key), &at) ||
-	    at.kind != BWL_DOC_policy)
-		return 0;
-	if (!(l->n & (l->n - 1)))
-		l->name = bwl_must(reallocarray(l->name, l->n ? 2 * l->n : 1, sizeof(*l->name)));
-	memcpy(l->name[l->n++], at.name, sizeof(at.name));
-	return 0;
-}
-
-static int of_range(struct fleet *f, const char *tray, const char *zone, json_t *names)
-{
-	char range[BWL_ETCD_KEY_MOST];
-	struct policies l = { .range = range };
-	int64_t revision = 0;
-	int r = bwl_doc_range(range, f->conf.prefix, tray);
-
-	if (!r)
-		r = bwl_etcd_keys(f->g, range, take_name, &l, &revision, &f->c->err);
-	for (size_t i = 0; !r && i < l.n; i++) {
-		struct fleet_doc x;
-
-		r = fleet_doc_read(f, f->conf.prefix, tray, BWL_DOC_policy, l.name[i], &x);
-		if (!r) {
-			r = is_theirs(f, &x);
-			if (!r)
-				r = of_policy(f, &x.d, zone, names);
-			fleet_doc_done(&x);
-		} else if (r == -ENOENT) {
-			r = 0;
-		}
-	}
-	free(l.name);
-	return r;
-}
-
-/* A zone is a set of peers: which, is in the policies of the trays that are meant. */
-static int peers_of_zone(struct fleet *f, const struct whom *w, json_t **ret)
-{
-	json_t *names = json_object(), *v;
-	const char *name;
-	size_t n;
-	int r = fleet_trays(f);
-
-	if (!r)
-		r = fleet_choose(f, w->audience, &n);
-	if (!r)
-		r = of_range(f, NULL, w->zone, names);
-	for (size_t i = 0; !r && i < f->n; i++)
-		if (f->tray[i].chosen)
-			r = of_range(f, f->tray[i].name, w->zone, names);
-	/* The listing is made again when the document is put. */
-	for (size_t i = 0; i < f->n; i++)
-		f->tray[i].chosen = false;
-	if (!r && !json_object_size(names)) {
-		bwl_fail(&f->c->err, ENOENT, "no policy of these trays has a peer in zone '%.64s'",
-			 w->zone);
-		r = bwl_hint(&f->c->err, "`zones:` of a policy file names them");
-	}
-	if (!r && json_object_size(names) > BWL_PAYLOAD_LIST_MOST) {
-		bwl_fail(&f->c->err, E2BIG, "zone '%.64s' has %zu peers; a revocation names %u",
-			 w->zone, json_object_size(names), BWL_PAYLOAD_LIST_MOST);
-		r = bwl_hint(
-			&f->c->err,
-			"--zone needs --all: without it every grant of a tray or a label is revoked");
-	}
-	*ret = json_array();
-	json_object_foreach(names, name, v) json_array_append_new(*ret, json_string(name));
-	json_decref(names);
-	return r;
 }
 
 /*
@@ -182,13 +63,12 @@ static int fleet_revoke(struct ctl *c, int argc, char **argv)
 {
 	struct fleet_order o = { 0 };
 	struct whom w = { 0 };
-	const struct ctl_opt opts[] = { FLEET_CONF_OPTS(&o.fleet.conf),
-					FLEET_ORDER_OPTS(&o),
-					{ "--tray", NULL, &w.tray },
-					{ "--label", NULL, &w.label },
-					{ "--zone", NULL, &w.zone },
-					{ "--all", &w.all, NULL },
-					{ NULL, NULL, NULL } };
+	const struct ctl_opt opts[] = {
+		FLEET_CONF_OPTS(&o.fleet.conf), FLEET_ORDER_OPTS(&o),
+		{ "--tray", NULL, &w.tray },    { "--label", NULL, &w.label },
+		{ "--zone", NULL, &w.zone },    { "--assume", NULL, &w.assume },
+		{ "--all", &w.all, NULL },      { NULL, NULL, NULL }
+	};
 	char name[BWL_NAME_LEN], buf[128];
 	json_t *peers = NULL, *body;
 	int r = ctl_opts(c, &argc, argv, opts);
@@ -197,11 +77,13 @@ static int fleet_revoke(struct ctl *c, int argc, char **argv)
 		r = settle_whom(c, &w);
 	if (!r && argc && w.zone)
 		r = ctl_usage(c, "give --zone or peers, not both");
+	if (!r && w.assume && !w.zone)
+		r = ctl_usage(c, "--assume goes with --zone");
 	o.life = o.life ? o.life : LONG_LIFE;
 	if (!r)
 		r = fleet_order_begin(c, &o);
 	if (!r && w.zone) {
-		r = peers_of_zone(&o.fleet, &w, &peers);
+		r = fleet_zone_peers(&o.fleet, w.audience, w.zone, w.assume, &peers);
 	} else if (!r && argc) {
 		qsort(argv, (size_t)argc, sizeof(*argv), by_text);
 		peers = json_array();
@@ -379,9 +261,13 @@ const struct ctl_cmd fleet_order_cmds[] = {
 	  "Without PEER and --zone every grant of these trays. Waits until each tray has said that it has it.\n"
 	  "The same revocation again has the same name and a higher version.\n\n"
 	  "  --tray T, --label KEY=VALUE, --all   which trays\n"
-	  "  --zone Z        the peers of that zone, in the policies of the store for these trays\n" FLEET_ORDER_HELP
+	  "  --zone Z        the peers of that zone, in the policies of the store for these trays\n"
+	  "  --assume T[,T…]|all  of --zone: these trays hold what is in the store, though nothing that their\n"
+	  "                  key signed just now says so; each is named. Not where a tray says itself that it\n"
+	  "                  holds another policy; with `all` not where anything speaks against it\n" FLEET_ORDER_HELP
 	  "Examples:\n"
 	  "  bwlimit-ctl --fleet revoke --all log-collector --key alice.pem --reason 'ticket 4711'\n"
+	  "  bwlimit-ctl --fleet revoke --all --zone external --assume tray-9 --key alice.pem\n"
 	  "  bwlimit-ctl --fleet revoke --label rack=7 --key alice.pem\n",
 	  fleet_revoke },
 	{ "expel", NULL, "TRAY --key KEY [OPTIONS]",

@@ -32,7 +32,7 @@ _bwlimit_ctl() {
 	--policy | --csr | --vici | --key | --conf | --cert | --cert-key | --root | --against | --checkpoint | --proof) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	--type) mapfile -t COMPREPLY < <(compgen -W 'root policy grant lease revocation rollout expulsion enrolment timestamp' -- "$cur"); return ;;
 	--port | from | uplink) mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net)" -- "$cur"); return ;;
-	--filter | --log-key | --volume-warning | --volume-critical | --limit | --limit-for | --ends-within | --verify-age | --history-age | --for | --witness | --sha256 | --audience | --most | --servers | --prefix | --controller | --label | --zone | --number | --epoch | --offline-for | --lease-most | --reason | --tray | --life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
+	--filter | --log-key | --volume-warning | --volume-critical | --limit | --limit-for | --ends-within | --verify-age | --history-age | --for | --witness | --sha256 | --audience | --most | --servers | --prefix | --controller | --label | --zone | --assume | --number | --epoch | --offline-for | --lease-most | --reason | --tray | --life | --crl-life | --name | --size | --compression | --trays | --confirm | --interval | --count | --timeout | rate | burst | \
 		volume | via | via6 | ipsec | for | mark | reason | accept) return ;;
 	mode) mapfile -t COMPREPLY < <(compgen -W 'police shape mark monitor' -- "$cur"); return ;;
 	path) mapfile -t COMPREPLY < <(compgen -W clear -- "$cur"); return ;;
@@ -45,7 +45,7 @@ _bwlimit_ctl() {
 	[[ $prev != --fleet || -z $noun ]] || return
 	case $fleet$noun/$verb in
 	fleet-/) words='revoke expel enrol replace pending approve status top usage reasons history closures exfil trays logs rollouts' ;;
-	fleet-revoke/*) words="--tray --label --all --zone $order" ;;
+	fleet-revoke/*) words="--tray --label --all --zone --assume $order" ;;
 	fleet-expel/* | fleet-replace/*) words="--keep-user $order" ;;
 	fleet-enrol/*) words="--label --log-key $order" ;;
 	fleet-pending/*) words="--size $conf" ;;

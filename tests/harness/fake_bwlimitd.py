@@ -4,7 +4,8 @@
 
 Each document becomes FOLDER/NNNN-TYPE-NAME, numbered as they came, and is taken; one whose bytes begin with
 "forged" is refused. FOLDER/status, where it is, is what bwlimitd would say of itself; with TRAY it says
-which signed documents it took and refused, and one whose name is in FOLDER/refuse is refused."""
+which signed documents it took and refused, and one whose name is in FOLDER/refuse is refused. With FOLDER/key,
+and $SAID, a program (bwl-said), that status is signed."""
 import array
 import base64
 import fcntl
@@ -12,7 +13,9 @@ import hashlib
 import json
 import os
 import socket
+import subprocess
 import sys
+import time
 
 F_GET_SEALS, SEALS = 1034, 2 | 4 | 8  # shrink, grow, write
 
@@ -51,15 +54,23 @@ def remember(ask, data):
     return None
 
 
+def signed(status):
+    if not os.path.exists(f"{folder}/key"):
+        return status
+    said = {"number": time.time_ns() // 1000, "said_at": int(time.time()), "up_s": int(time.monotonic()), **status}
+    return subprocess.run([os.environ["SAID"], f"{folder}/key", "hall", tray], input=json.dumps(said),
+                          check=True, capture_output=True, text=True).stdout.strip()
+
+
 def judge(ask, fds):
     global number
     if ask.get("verb") == "status" and tray:
-        return {"by": "bwlimitd", "status": {
+        return {"by": "bwlimitd", "status": signed({
             "tray": tray, "epoch": 1, "seq": number, "policy": in_force[0] if in_force else None,
             "taken": dict(list(taken.items())[-16:]), "refused": refused, "fresh": True, "closed": [], "closed_count": 0,
             "alarms": ["not-in-force"] if os.path.exists(f"{folder}/not-in-force") else [],
             "ledger_seq": 1, "checkpoint": None,
-            "health": {"passed_packets": 1, "dropped_packets": 0, "sas_down": 0, "lease_s": 60}}}
+            "health": {"passed_packets": 1, "dropped_packets": 0, "sas_down": 0, "lease_s": 60}})}
     if ask.get("verb") == "status":
         try:
             with open(f"{folder}/status", encoding="utf-8") as f:

@@ -64,7 +64,7 @@ tray_start() { # tray
 	[[ -z ${ours[agent$1]:-} ]] || stop "agent$1"
 	local at=$ETCD_DIR/tray-$1
 	mkdir -p "$at"
-	"$here/../harness/fake_bwlimitd.py" "$at.sock" "$at" "tray-$1" >"$at.out" 2>&1 &
+	SAID=$build/tests/harness/bwl-said "$here/../harness/fake_bwlimitd.py" "$at.sock" "$at" "tray-$1" >"$at.out" 2>&1 &
 	ours[agent$1]=$!
 	await 5 grep -q ready "$at.out"
 	nsenter --net="/run/netns/$(tray_ns "$1")" "$build/sync/bwlimit-sync" --servers "$(etcd_url 1)" --tray "tray-$1" \
@@ -204,15 +204,98 @@ check "every grant of one tray" ends 0 '1 of 1' revoke --tray tray-2
 check "which is what was signed" eval '[[ $(payload 2 | jq -c .all) == true ]]'
 check "of a label" ends 0 '1 of 1' revoke --label rack=1 web
 check "of a label that nobody has: an error" ends 1 'no tray in the store' revoke --label rack=77 web
+check "of a zone, where no tray's status is signed: refused, for it is nobody's word" \
+	ends 1 'tray-1 does not say what it holds' revoke --tray tray-1 --zone external
+check "and it is said what to do" grep -q 'expel it, or say .--assume tray-1' "$ETCD_DIR/said"
+check "somebody may take it on: it is named" ends 0 'assumed: tray-1 holds what is in the store' revoke --tray tray-1 --zone external --assume tray-1
+check "nobody takes another one on by it" ends 1 'tray-1 does not say what it holds' revoke --tray tray-1 --zone external --assume tray-2,tray-11
+check "without a zone nothing is assumed" ends 2 'goes with --zone' revoke --all --assume all
+log_key() { # tray: its status is signed from now on
+	"$CTL" audit init --dir "$ETCD_DIR/log-$1" --origin test/verbs >/dev/null 2>&1 &&
+		fleet enrol "tray-$1" --label "rack=$(($1 % 2)),row=b" --log-key "$(<"$ETCD_DIR/log-$1/key.pub")" --key "$desk/alice.pem" &&
+		fleet approve "enrolment/tray-$1" --key "$desk/bob.pem" --yes --no-wait && cp "$ETCD_DIR/log-$1/key" "$ETCD_DIR/tray-$1/key"
+}
+signature() { [[ $(fleet trays --json | jq -r ".trays[] | select(.tray == \"tray-$1\").status_signature") == "$2" ]]; }
+for i in 1 2; do check "tray-$i is enrolled with the key of its audit log" eval 'run log_key $i; ((code == 0)) || ! note "$(tail -n 3 "$ETCD_DIR/said")"'; done
+for i in 1 2; do check "and signs its status" await 60 signature "$i" signed; done
 check "the peers of a zone, by the published policies" ends 0 '1 of 1' revoke --tray tray-1 --zone external
 check "which are those" eval '[[ $(jq -r .payload "$ETCD_DIR"/tray-1/*-revocation-* | while read -r p; do base64 -d <<<"$p" | jq -c .peers; done) == *"[\"log\",\"web\"]"* ]]'
-check "of a zone that no policy has: an error" ends 1 "no policy of these trays has a peer in zone 'nowhere'" revoke --all --zone nowhere
+check "of a zone that no policy has: an error" ends 1 "no policy of these trays has a peer in zone 'nowhere'" revoke --all --zone nowhere --assume tray-3
 cp "$desk/p.yaml" "$desk/eve.yaml"
 sign "$desk/eve.yaml" eve --fleet hall --name eve --number 1 --audience all --for 30d
+for i in 1 2 3; do echo eve >"$ETCD_DIR/tray-$i/refuse"; done # as bwlimitd does
 etcdctl_as root put "$PREFIX/all/doc/policy/eve" <"$desk/eve.yaml.signed" >/dev/null
 check "a policy that somebody else put there names nobody's peers" ends 1 'policy eve in the store: .*signed by 0' revoke --all --zone external
 check "and it is said what to do" grep -q 'revoke by name, or --all without --zone' "$ETCD_DIR/said"
 etcdctl_as root del "$PREFIX/all/doc/policy/eve" >/dev/null
+rm "$ETCD_DIR"/tray-[123]/refuse
+held_key=$PREFIX/node/tray-1/in/doc/policy/p
+sed 's/zone: external/zone: mesh/' "$desk/p.yaml" >"$desk/moved.yaml" # one person's: trays refuse it, for who leaves a zone may send more
+sign "$desk/moved.yaml" alice --fleet hall --name p --number 9 --audience tray:tray-1 --for 30d
+echo p >"$ETCD_DIR/tray-1/refuse"
+etcdctl_as root put "$held_key" <"$desk/moved.yaml.signed" >/dev/null
+check "one that a tray does not hold names nobody's peers either" \
+	ends 1 'tray-1 holds policy p, version 8, which is not in the store: who is in the zone there is not known' revoke --tray tray-1 --zone external
+check "nor for all" ends 1 'tray-1 holds policy p' revoke --all --zone external
+etcdctl_as root put "$PREFIX/controller/was/tray-1/p" <"$desk/p8" >/dev/null
+check "what controllers keep of before, while a policy is rolled out, is asked, too" eval \
+	'ends 0 "1 of 1" revoke --tray tray-1 --zone external && [[ $(payload 1 | jq -c .peers) == "[\"log\",\"web\"]" ]]'
+etcdctl_as root del "$PREFIX/controller/was/tray-1/p" >/dev/null
+etcdctl_as root put "$held_key" <"$desk/p8" >/dev/null
+rm "$ETCD_DIR/tray-1/refuse"
+check "control: where it holds what lies there that suffices" ends 0 '1 of 1' revoke --tray tray-1 --zone external
+
+# Who writes to the store, and has no key: an older policy that enough people signed, and no lease of the tray.
+sign "$desk/moved.yaml" alice --fleet hall --name p --number 2 --audience tray:tray-1 --for 30d --out "$desk/older" && sign "$desk/older" bob
+cp "$desk/p8" "$desk/p8-two" && sign "$desk/p8-two" bob
+echo p >"$ETCD_DIR/tray-1/refuse"
+kill -STOP "${ours[sync1]}"
+status_key=$PREFIX/node/tray-1/out/status
+etcdctl_as root get --print-value-only "$status_key" | jq -r .payload | base64 -d >"$ETCD_DIR/was"
+says() { # seconds ago, jq: tray-1 says what it said, with its key
+	jq -c --argjson ago "$1" ".said_at = (now | floor) - \$ago | .number += \$ago + 100000000 | ${2:-.}" "$ETCD_DIR/was" |
+		"$build/tests/harness/bwl-said" "$ETCD_DIR/log-1/key" hall tray-1 | etcdctl_as root put "$status_key" >/dev/null
+}
+etcdctl_as root put "$held_key" <"$desk/older" >/dev/null
+etcdctl_as root del "$PREFIX/node/tray-1/out/alive" >/dev/null
+says 0
+check "an older policy that enough signed is not what a tray holds, and its lease says nothing of that" \
+	ends 1 'tray-1 holds policy p, version 8, which is not in the store' revoke --tray tray-1 --zone mesh
+check "nor is that assumed, whoever is named" ends 1 'tray-1 holds policy p, version 8' revoke --tray tray-1 --zone mesh --assume tray-1
+says 3600
+check "the same with a status that is held back: it is late, and it says so" \
+	ends 1 'tray-1 holds policy p, version 8, which is not in the store' revoke --tray tray-1 --zone mesh
+check "for all nobody takes that on" ends 1 'tray-1 holds policy p, version 8' revoke --tray tray-1 --zone mesh --assume all
+etcdctl_as root del "$status_key" >/dev/null
+check "the same without a status" ends 1 'what tray-1 holds is not known.*it has no status in the store' revoke --tray tray-1 --zone mesh
+etcdctl_as root put "$status_key" <"$ETCD_DIR/was" >/dev/null
+check "one that is not signed is refused, too" ends 1 'its status: it is not signed' revoke --tray tray-1 --zone mesh
+etcdctl_as root get --print-value-only "$PREFIX/node/tray-1/in/doc/enrolment/tray-1" >"$ETCD_DIR/enrolment"
+etcdctl_as root del "$PREFIX/node/tray-1/in/doc/enrolment/tray-1" >/dev/null
+jq -c --arg d "$(jq -r .payload "$desk/older" | base64 -d | sha256sum | head -c 64)" '.policy.sha256 = $d' "$ETCD_DIR/was" |
+	etcdctl_as root put "$status_key" >/dev/null
+check "and where its enrolment was taken away, what nobody signed" ends 1 'nothing that its key has signed' revoke --tray tray-1 --zone mesh
+etcdctl_as root put "$PREFIX/node/tray-1/in/doc/enrolment/tray-1" <"$ETCD_DIR/enrolment" >/dev/null
+etcdctl_as root put "$held_key" <"$desk/p8-two" >/dev/null
+says 3600
+check "a tray that is off, and held what lies there, is not known to hold it" ends 1 'what tray-1 holds is not known.* s late' revoke --tray tray-1 --zone external
+check "a way out: who types it takes on all of which nothing says else" eval \
+	'ends 0 "assumed: tray-1 holds.*s late" revoke --tray tray-1 --zone external --assume all --no-wait'
+etcdctl_as root put "$PREFIX/node/tray-1/out/alive" '' >/dev/null
+kill -CONT "${ours[sync1]}"
+rm "$ETCD_DIR/tray-1/refuse"
+check "control: tray-1 says again what it holds" await 60 eval 'signature 1 signed && ends 0 "1 of 1" revoke --tray tray-1 --zone external'
+refute "and nothing is assumed" grep -q assumed "$ETCD_DIR/said"
+etcdctl_as root put "$held_key" <"$desk/p8" >/dev/null
+echo moved >"$ETCD_DIR/tray-2/refuse"
+sign "$desk/moved.yaml" alice --fleet hall --name moved --number 1 --audience tray:tray-2 --for 30d --out "$desk/moved"
+etcdctl_as root put "$PREFIX/node/tray-2/in/doc/policy/moved" <"$desk/moved" >/dev/null
+check "of a tray that does not say what it holds one person's names nobody" \
+	ends 1 'tray-2 does not say what it holds, and policy moved in the store is signed by 1' revoke --tray tray-2 --zone mesh
+sign "$desk/moved" bob && etcdctl_as root put "$PREFIX/node/tray-2/in/doc/policy/moved" <"$desk/moved" >/dev/null
+check "control: two people's does" ends 0 '1 of 1' revoke --tray tray-2 --zone mesh
+etcdctl_as root del "$PREFIX/node/tray-2/in/doc/policy/moved" >/dev/null
+rm "$ETCD_DIR/tray-2/refuse"
 check "nobody's: wrong use" ends 2 'give --tray T' revoke log
 json_order() { fleet revoke --all web --key "$desk/alice.pem" --json >"$ETCD_DIR/said"; }
 check "as JSON: lines of the waiting, and the end" eval 'json_order && judge --lines fleet-order <"$ETCD_DIR/said"'
@@ -288,6 +371,7 @@ eves() { # type name number body option…
 	sign "$desk/eves.json" eve --type "$1" --fleet hall --name "$2" --number "$3" --for 30d --out "$desk/eves" "${@:5}"
 }
 lay() { etcdctl_as root put "$PREFIX/$1" >/dev/null; } # a key; its value on standard input
+rm "$ETCD_DIR/tray-1/key" # the new DPU was enrolled without one
 eves expulsion tray-2 9 '{"tray": "tray-2", "reason": "drill"}' --audience all && lay all/doc/expulsion/tray-2 <"$desk/eves"
 check "an expulsion that nobody of the root signed leaves nobody out" ends 0 '2 of 2 trays have it' revoke --all log
 check "and is named" grep -q 'tampering: expulsion/tray-2 in the store counts for nothing here: .*signed by 0' "$ETCD_DIR/said"
