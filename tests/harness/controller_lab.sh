@@ -38,7 +38,7 @@ controller_lab_up() { # [etcd's options…]
 control_up() { # name [option…]
 	local urls
 	urls=$(etcd_urls)
-	nsenter --net="/run/netns/$(etcd_ns net)" "$LAB_BUILD/fleet/controller/bwlimit-controller" --servers "$urls" --name "$1" \
+	nsenter --net="/run/netns/$(etcd_ns net)" "${CONTROL:-$LAB_BUILD/fleet/controller/bwlimit-controller}" --servers "$urls" --name "$1" \
 		--root "$FLEET/root" --online-key "$FLEET/controller.pem" --ca "$pki/ca.pem" --cert "$pki/controller.pem" \
 		--key "$pki/controller.key" --trust-clock --accept-etcd-holes --witness-key "$FLEET/witness.pem" --json "${@:2}" \
 		>>"$LAB_TMP/control" 2>&1 &

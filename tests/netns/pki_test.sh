@@ -86,6 +86,18 @@ check "and is told what to do" says 'pki issue tray-9'
 refute "a node that nobody knows cannot be revoked" pki revoke tray-9
 refute "a name with a path in it is none" pki issue ../x
 check "and wrong use" says 'not the name of a node'
+# Who has stolen the authority's key is any tray, in no list of any authority: until there is a new authority.
+cp -r "$ca" "$tmp/stolen"
+check "control: by a stolen key the thief is whatever tray he likes" eval \
+	'quietly "$CTL" pki issue tray-66 --ca "$tmp/stolen" && quietly openssl verify -crl_check -CAfile "$ca/ca.pem" -CRLfile "$ca/nodes/tray-7/x509crl/bwlimit.pem" "$tmp/stolen/nodes/tray-66/x509/tray-66.pem"'
+check "a new authority certifies tray-7" eval 'quietly "$CTL" pki init --ca "$tmp/anew" && quietly "$CTL" pki issue tray-7 --ca "$tmp/anew"'
+new=$tmp/anew/nodes/tray-7
+by_new() { quietly openssl verify -crl_check -CAfile "$new/x509ca/$(ls "$new/x509ca")" -CRLfile "$new/x509crl/$(ls "$new/x509crl")" "$1"; }
+check "control: by the files that it gives out it is tray-7" by_new "$new/x509/tray-7.pem"
+refute "the thief's are not, by those" by_new "$tmp/stolen/nodes/tray-66/x509/tray-66.pem"
+quietly "$CTL" pki issue tray-7 --ca "$tmp/stolen"
+refute "nor those of the name that is certified anew" by_new "$tmp/stolen/nodes/tray-7/x509/tray-7.pem"
+
 mv "$ca/ca.key" "$tmp/ca.key"
 refute "without the CA's key nothing is signed" pki issue tray-9
 check "and the missing file is named" says 'ca.key'
