@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bwl/inner.h>
+#include <bwl/kernel_has.h>
 #include <bwl/record.h>
 #include <bwl/tables.h>
 #include "rig.h"
@@ -81,10 +82,16 @@ static bool wanted(const char *program, unsigned programs)
  */
 static int say_constants(struct bpf_object *obj, bool records)
 {
+	struct bwl_kernel_has has;
+
+	bwl_kernel_ask(&has);
+
 	const struct {
 		const char *name;
 		uint64_t value;
-	} say[] = { { "bwl_native_xdp", 1 },
+	} say[] = { { "bwl_native_xdp", 1 }, /* until 0.3.0 */
+		    { "bwl_xdp_may_carry", has.policy_offload },
+		    { "bwl_sa_is_told", has.sa_of_packet },
 		    { "bwl_cpu_bits", bwl_cpu_bits() },
 		    { "bwl_late_most_ns", bwl_late_most_ns() },
 		    { "bwl_records", records } };

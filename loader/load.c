@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <bwl/inner.h>
+#include <bwl/kernel_has.h>
 #include <bwl/tables.h>
 #include "bwlimit.skel.h"
 #include "bwlimit_plain.skel.h"
@@ -173,13 +174,16 @@ static struct bwlimit *open_elf(bool plain)
 
 static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 {
+	struct bwl_kernel_has has;
 	struct bpf_program *p;
 
 	libbpf_log[0] = '\0';
 	*ret = open_elf(!f.tunnel || f.by_mark);
 	if (!*ret)
 		return bwl_fail(e, errno, "cannot open the programs: %s", strerror(errno));
-	(*ret)->rodata->bwl_native_xdp = f.native;
+	bwl_kernel_ask(&has);
+	(*ret)->rodata->bwl_xdp_may_carry = f.native && has.policy_offload;
+	(*ret)->rodata->bwl_sa_is_told = has.sa_of_packet;
 	bpf_object__for_each_program(p, (*ret)->obj)
 	{
 		/* Why it refuses, and not how it came there: that is hundreds of megabytes. */

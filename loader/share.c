@@ -55,7 +55,7 @@ static int for_writers(const struct bwl_pins *p, gid_t gid, struct bwl_err *e)
 		r = give(path, gid, 0660, e);
 	}
 	snprintf(path, sizeof(path), "%s/" BWL_INNER_DIR, p->dir);
-	return r ? r : give_dir(path, gid, S_ISGID | 0710, e);
+	return r ? r : give_dir(path, gid, 0710, e);
 }
 
 /* Another pin of the same map; what stands there may be of a map that was replaced since. */
@@ -93,7 +93,7 @@ static int for_readers(const struct bwl_pins *p, gid_t gid, struct bwl_err *e)
 	if (fd >= 0)
 		close(fd);
 	snprintf(path, sizeof(path), "%s/" BWL_READ_DIR "/" BWL_INNER_DIR, p->dir);
-	return r ? r : give_dir(path, gid, S_ISGID | 0710, e);
+	return r ? r : give_dir(path, gid, 0710, e);
 }
 
 int bwl_load_share(const struct bwl_pins *p, struct bwl_err *e)

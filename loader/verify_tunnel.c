@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify: what encrypted peers and mode shape need around the programs. */
 #include <arpa/inet.h>
-#include <bpf/btf.h>
 #include <stdio.h>
 #include <string.h>
+#include "bwl/kernel_has.h"
 #include "verify.h"
 
 #define PEERS_ARE(n) (n) == 1 ? "" : "s", (n) == 1 ? "is" : "are"
@@ -100,20 +100,19 @@ static void check_route(struct bwl_report *r, const struct bwl_pins *p, const st
  */
 static void check_decrypted(struct bwl_report *r, const struct bwl_pins *p, unsigned peers)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool known = btf && btf__find_by_name_kind(btf, "bpf_xfrm_state_opts", BTF_KIND_STRUCT) > 0;
+	struct bwl_kernel_has has;
 	struct bwl_netdev_xdp x;
 	unsigned i;
 
-	btf__free(btf);
-	if (!known)
+	bwl_kernel_ask(&has);
+	if (!has.sa_of_packet)
 		bwl_check(
 			r, "device-decrypts", BWL_WARN,
 			"boot Linux 6.8 or newer; or use inbound SAs in software or crypto offload",
 			"before Linux 6.8, what a device decrypts is dropped (no-sa): %u peer%s "
 			"affected",
 			peers, peers == 1 ? "" : "s");
-	for (i = 0; known && i < BWL_MAX_PORTS; i++) {
+	for (i = 0; has.sa_of_packet && i < BWL_MAX_PORTS; i++) {
 		const struct bwl_dev *d = &p->dev[i];
 
 		if (!d->ifindex || d->kind != BWL_PORT_UPLINK ||

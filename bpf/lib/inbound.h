@@ -20,12 +20,11 @@
 #include "underlay.h"
 
 /*
- * Of kernel 6.8, and stands for it. mlx5 drops by itself what fails authentication from 6.7 on;
- * before, such a packet had its SA too, and a status that no program can read.
+ * Kernel 6.8 or newer: user space says so before it loads. mlx5 drops by itself what fails
+ * authentication from 6.7 on; before, such a packet had its SA too, and a status that no program
+ * can read.
  */
-struct bpf_xfrm_state_opts {
-	int unused;
-} __attribute__((preserve_access_index));
+const volatile _Bool bwl_sa_is_told = 0;
 
 /* Peer whose inbound SA a device has applied to this packet; 0 none. */
 static __always_inline __u32 bwl_decrypted(const struct bwl_ctx *c, struct __sk_buff *skb)
@@ -33,8 +32,7 @@ static __always_inline __u32 bwl_decrypted(const struct bwl_ctx *c, struct __sk_
 	struct bpf_xfrm_state sa = {};
 	__be32 addr[4];
 
-	if (!bpf_core_type_exists(struct bpf_xfrm_state_opts) ||
-	    bpf_skb_get_xfrm_state(skb, 0, &sa, sizeof(sa), 0))
+	if (!bwl_sa_is_told || bpf_skb_get_xfrm_state(skb, 0, &sa, sizeof(sa), 0))
 		return 0;
 	if (sa.family == BWL_AF_INET)
 		bwl_map4(addr, sa.remote_ipv4);

@@ -10,25 +10,14 @@
 #ifndef BWL_OFFLOAD_H
 #define BWL_OFFLOAD_H
 
-#include <bpf/bpf_core_read.h>
 #include "charge.h"
 #include "dest.h"
 
-/* This copy runs in a driver: user space says so before it loads. In generic XDP it stays 0. */
-const volatile _Bool bwl_native_xdp = 0;
-
-/* A kernel with packet offload of policies (6.2); before, the verifier sees nothing of all this. */
-struct xfrm_dev_offload {
-	int unused;
-};
-struct xfrm_policy {
-	struct xfrm_dev_offload xdo;
-} __attribute__((preserve_access_index));
-
-static __always_inline _Bool bwl_xdp_may_carry(void)
-{
-	return bwl_native_xdp && bpf_core_field_exists(struct xfrm_policy, xdo);
-}
+/*
+ * This copy runs in a driver, on a kernel with packet offload of policies (6.2): user space says so
+ * before it loads. Else the verifier sees nothing of all this.
+ */
+const volatile _Bool bwl_xdp_may_carry = 0;
 
 /* Does somebody look after what devices carry? */
 static __always_inline _Bool bwl_is_tracked(const struct bwl_ctx *c)
@@ -90,7 +79,7 @@ static __always_inline const struct bwl_tunnel *bwl_xdp_carries(struct bwl_ctx *
 	const struct bwl_tunnel *tun;
 	__u32 most = c->base->mtu + sizeof(struct ethhdr);
 
-	if (!bwl_xdp_may_carry() || !bwl_read(c->ctl->tracked_until_s) || c->pkt.nvid ||
+	if (!bwl_xdp_may_carry || !bwl_read(c->ctl->tracked_until_s) || c->pkt.nvid ||
 	    c->len != linear || !bwl_device_sees(&c->pkt) || (c->pkt.tcp_flags & BWL_TCP_SYN))
 		return 0;
 	if (!c->now_ns)

@@ -17,7 +17,11 @@
 struct bpf_xfrm_info {
 	__u32 if_id;
 	int link;
-} __attribute__((preserve_access_index));
+}
+#ifndef BWL_NO_KFUNCS
+__attribute__((preserve_access_index))
+#endif
+;
 
 #ifdef BWL_NO_KFUNCS /* for a plain interface alone: bwl_by_mark is set */
 #define bpf_skb_set_xfrm_info(skb, from) (-1)

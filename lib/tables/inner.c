@@ -65,7 +65,7 @@ int bwl_inner_open(const char *dir, int outer, uint32_t slot, bool reader)
 	return -EAGAIN;
 }
 
-/* The folder has the group that bwlimit-load gave it, and what is made in it has it too. */
+/* With the folder's group, if that may pass: units may set no set-group-id bit. */
 static int pin_for(const char *dir, bool reader, int fd)
 {
 	char path[INNER_PATH];
@@ -77,7 +77,7 @@ static int pin_for(const char *dir, bool reader, int fd)
 	path_of(dir, reader, id_of(fd), path);
 	if (bpf_obj_pin(fd, path) && errno != EEXIST)
 		return -errno;
-	return st.st_mode & S_ISGID && (chown(path, (uid_t)-1, st.st_gid) ||
+	return st.st_mode & S_IXGRP && (chown(path, (uid_t)-1, st.st_gid) ||
 					chmod(path, reader ? 0440 : 0660))
 		       ? -errno
 		       : 0;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <bwl/inner.h>
+#include <bwl/kernel_has.h>
 #include "bwlimit_test.skel.h"
 #include "frags.h"
 #include "frame.h"
@@ -129,6 +130,7 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	uint32_t extras = o->max_extras ? o->max_extras : 256;
 	uint32_t windows = o->max_windows ? o->max_windows : 64;
 	struct bwl_schema schema = bwl_schema_new(peers, extras, windows);
+	struct bwl_kernel_has has;
 	uint32_t zero = 0;
 
 	if (!s || (o->realtime && !*btf))
@@ -142,7 +144,9 @@ static void load(struct rig *rig, const struct rig_opts *o)
 	s->rodata->bwl_by_mark = o->plain_tunnel;
 	s->rodata->bwl_cpu_bits = bwl_cpu_bits();
 	s->rodata->bwl_late_most_ns = 2000000;
-	s->rodata->bwl_native_xdp = !o->generic;
+	bwl_kernel_ask(&has);
+	s->rodata->bwl_xdp_may_carry = !o->generic && has.policy_offload;
+	s->rodata->bwl_sa_is_told = has.sa_of_packet;
 	s->rodata->bwl_records = o->records;
 	s->rodata->bwl_measures = o->measures;
 	if (o->records && bwl_rec_size(s->obj))

@@ -6,8 +6,8 @@
  */
 #include <linux/if_ether.h>
 #include <netinet/in.h>
-#include <bpf/btf.h>
 #include "prog.h"
+#include "bwl/kernel_has.h"
 
 #define XDP_REDIRECT_ACT 4U
 #define NEXT_HOP                                                                                   \
@@ -443,18 +443,12 @@ static void in_generic_mode_nothing_is_carried(void **state)
 	assert_string_equal(dropped("eth ip4 src=10.9.9.9 dst=10.3.0.1 udp"), "source-address");
 }
 
-/* As bwl_xdp_may_carry() asks: kernel 6.2. */
 static bool has_packet_offload(void)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	int id = btf ? btf__find_by_name_kind(btf, "xfrm_policy", BTF_KIND_STRUCT) : -1;
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-	bool found = false;
+	struct bwl_kernel_has has;
 
-	for (int i = 0; t && i < btf_vlen(t); i++)
-		found |= !strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), "xdo");
-	btf__free(btf);
-	return found;
+	bwl_kernel_ask(&has);
+	return has.policy_offload;
 }
 
 int main(void)

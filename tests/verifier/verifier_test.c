@@ -123,7 +123,8 @@ static int set_constants(struct bpf_object *obj, const struct variant *v)
 {
 	struct bpf_map *m = bpf_object__find_map_by_name(obj, ".rodata");
 	struct bwlimit__rodata c = { .bwl_by_mark = v->by_mark,
-				     .bwl_native_xdp = !v->generic,
+				     .bwl_xdp_may_carry = !v->generic,
+				     .bwl_sa_is_told = !v->old_kernel,
 				     .bwl_cpu_bits = 4,
 				     .bwl_late_most_ns = 8000000,
 				     .bwl_records = v->records,
