@@ -228,4 +228,8 @@ purge "$root" bwlimit-export
 purge "$root" bwlimit-tools
 check "the other way round the DPU's own stays" test "$(left "$root")" = '.hidden pki/ca.key policy.yaml web/cert.pem '
 rm -r "$root"
+
+# Else its preinst stops it, and postinst restarts only what runs: dh_installsystemd(1).
+check "no upgrade stops a unit for good" eval \
+	'grep -q dh_installsystemd "$source_dir/debian/rules" && ! grep "^	dh_installsystemd" "$source_dir/debian/rules" | grep -v -- --no-stop-on-upgrade'
 done_testing
