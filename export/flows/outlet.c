@@ -166,7 +166,7 @@ static int greet(struct outlet *o, struct bwl_err *e)
 
 static int reach(struct outlet *o, struct bwl_err *e)
 {
-	int r = way_open(&o->c->way, o->state.file_bytes, &o->way, e);
+	int r = way_open(&o->c->way, o->state.file_bytes, o->state.file_inode, &o->way, e);
 
 	if (!r && !o->c->json)
 		r = greet(o, e);
@@ -249,6 +249,7 @@ static int send_interval(struct outlet *o, uint64_t number, FILE *file, struct i
 		o->state.begun = false;
 		o->state.skipped = v.out.len ? 0 : o->state.skipped + 1;
 		o->state.file_bytes = way_file_bytes(o->way);
+		o->state.file_inode = way_file_inode(o->way);
 		o->state.sequence = o->ipfix ? ipfix_sequence(o->ipfix) : 0;
 		add_losses(&o->state.losses, &v, note->withheld);
 		r = save(o, e);

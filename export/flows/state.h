@@ -13,6 +13,7 @@ struct state {
 	bool begun;          /* some of it may have been */
 	uint64_t skipped;    /* intervals of which nothing was sent, before it */
 	uint64_t file_bytes; /* of the file, when the interval before was in it */
+	uint64_t file_inode; /* which file that was; 0: not known, a state of an earlier version */
 	uint32_t sequence;   /* IPFIX, in that file */
 	struct ipfix_losses losses;
 };

@@ -24,6 +24,7 @@ struct way {
 	int fd;
 	struct tls *tls;
 	uint64_t file_bytes;
+	uint64_t file_inode;
 };
 
 static int parse_address(const char *s, struct way_conf *c, struct bwl_err *e)
@@ -80,7 +81,7 @@ int way_parse(const char *s, struct way_conf *ret, struct bwl_err *e)
 		s);
 }
 
-static int open_file(struct way *w, uint64_t bytes, struct bwl_err *e)
+static int open_file(struct way *w, uint64_t bytes, uint64_t inode, struct bwl_err *e)
 {
 	struct stat st;
 
@@ -88,8 +89,10 @@ static int open_file(struct way *w, uint64_t bytes, struct bwl_err *e)
 	if (w->fd < 0 || fstat(w->fd, &st))
 		return bwl_fail(e, errno, "cannot open %s: %s", w->c->path, strerror(errno));
 	w->file_bytes = (uint64_t)st.st_size;
-	/* Another one (it was moved away) is not cut: it has less, or what is in it is not ours. */
-	if (S_ISREG(st.st_mode) && bytes && w->file_bytes > bytes) {
+	w->file_inode = st.st_ino;
+	/* Another one (it was moved away) is not cut: what is in it is not ours. */
+	if (S_ISREG(st.st_mode) && bytes && w->file_bytes > bytes &&
+	    (!inode || inode == w->file_inode)) {
 		if (ftruncate(w->fd, (off_t)bytes))
 			return bwl_fail(e, errno, "cannot cut %s to %llu bytes: %s", w->c->path,
 					(unsigned long long)bytes, strerror(errno));
@@ -149,14 +152,15 @@ static int connect_to(struct way *w, struct bwl_err *e)
 	return r;
 }
 
-int way_open(const struct way_conf *c, uint64_t file_bytes, struct way **ret, struct bwl_err *e)
+int way_open(const struct way_conf *c, uint64_t bytes, uint64_t inode, struct way **ret,
+	     struct bwl_err *e)
 {
 	struct way *w = bwl_must(calloc(1, sizeof(*w)));
 	int r;
 
 	w->c = c;
 	w->fd = -1;
-	r = c->kind == WAY_FILE ? open_file(w, file_bytes, e) : connect_to(w, e);
+	r = c->kind == WAY_FILE ? open_file(w, bytes, inode, e) : connect_to(w, e);
 	if (r)
 		way_close(w);
 	else
@@ -232,6 +236,11 @@ int way_settle(struct way *w, struct bwl_err *e)
 					PATIENCE_S);
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
 	}
+}
+
+uint64_t way_file_inode(const struct way *w)
+{
+	return w->file_inode;
 }
 
 uint64_t way_file_bytes(const struct way *w)

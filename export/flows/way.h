@@ -21,13 +21,18 @@ struct way_conf {
 int way_parse(const char *s, struct way_conf *ret, struct bwl_err *e);
 
 struct way;
-/* file_bytes: what is behind them in a file was begun and not finished, and is cut off. */
-int way_open(const struct way_conf *c, uint64_t file_bytes, struct way **ret, struct bwl_err *e);
+/*
+ * bytes: what is behind them in the file of that inode (0: in any) was begun and not finished, and
+ * is cut off. Of another file nothing is: it is not ours.
+ */
+int way_open(const struct way_conf *c, uint64_t bytes, uint64_t inode, struct way **ret,
+	     struct bwl_err *e);
 void way_close(struct way *w);
 /* Whole, or the way is of no use any more. By UDP one message. */
 int way_send(struct way *w, const void *at, size_t n, struct bwl_err *e);
 /* On the disk; or the collector's kernel has it, and the collector has not hung up. */
 int way_settle(struct way *w, struct bwl_err *e);
 uint64_t way_file_bytes(const struct way *w);
+uint64_t way_file_inode(const struct way *w); /* 0: it is no file */
 
 #endif

@@ -156,6 +156,34 @@ static void what_was_begun_in_a_file_is_cut_off_and_written_once(void **state)
 	assert_int_equal(s.file_bytes, size());
 }
 
+static void a_file_that_is_not_ours_is_not_cut(void **state)
+{
+	struct outlet_conf c = conf(true, 1 << 20);
+	struct state s;
+	struct bwl_err e = { 0 };
+	char boot[] = "b", theirs[2000], other[500];
+	FILE *f;
+
+	(void)state;
+	interval(1, 2);
+	assert_int_equal(run(&c), 1);
+	assert_int_equal(state_load(keeps, boot, &s, &e), 0);
+	assert_true(s.file_bytes && s.file_inode);
+	/* Another one in its place, and a larger one. */
+	memset(theirs, 'x', sizeof(theirs));
+	theirs[sizeof(theirs) - 1] = '\n';
+	snprintf(other, sizeof(other), "%s.new", c.way.path);
+	f = fopen(other, "w");
+	assert_non_null(f);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(fwrite(theirs, sizeof(theirs), 1, f), 1);
+	fclose(f);
+	assert_int_equal(rename(other, c.way.path), 0);
+	interval(2, 1);
+	assert_int_equal(run(&c), 1);
+	assert_true(size() > 10 * (long)sizeof(theirs));
+}
+
 static void intervals_that_are_gone_are_named(void **state)
 {
 	struct outlet_conf c = conf(true, 1 << 20);
@@ -248,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_interval_goes_once_over_restarts),
 		TEST(what_was_begun_in_a_file_is_cut_off_and_written_once),
+		TEST(a_file_that_is_not_ours_is_not_cut),
 		TEST(intervals_that_are_gone_are_named),
 		TEST(a_folder_that_was_begun_anew_is_named),
 		TEST(what_the_budget_has_no_room_for_is_withheld_and_told),
