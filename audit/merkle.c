@@ -116,6 +116,32 @@ void bwl_prover_begin(struct bwl_prover *p, uint64_t m, uint64_t n)
 		ranges(p, m, 0, n, true);
 }
 
+/* PATH(m, D[from:to]); m counts from 0 */
+static void path(struct bwl_prover *p, uint64_t m, uint64_t from, uint64_t to)
+{
+	uint64_t k;
+
+	if (to - from < 2)
+		return;
+	k = from + split(to - from);
+	if (m < k) {
+		path(p, m, from, k);
+		add_range(p, k, to);
+	} else {
+		path(p, m, k, to);
+		add_range(p, from, k);
+	}
+}
+
+void bwl_prover_begin_inclusion(struct bwl_prover *p, uint64_t index, uint64_t n)
+{
+	memset(p, 0, sizeof(*p));
+	p->m = index;
+	p->n = n;
+	if (index < n)
+		path(p, index, 0, n);
+}
+
 void bwl_prover_leaf(struct bwl_prover *p, const struct bwl_hash *leaf)
 {
 	bwl_prover_node(p, 0, leaf);
@@ -180,4 +206,30 @@ bool bwl_proof_holds(uint64_t m, const struct bwl_hash *root_m, uint64_t n,
 		sn >>= 1;
 	}
 	return !sn && bwl_hash_equal(&fr, root_m) && bwl_hash_equal(&sr, root_n);
+}
+
+bool bwl_inclusion_holds(uint64_t index, const struct bwl_hash *leaf, uint64_t n,
+			 const struct bwl_hash *root, const struct bwl_hash *proof, unsigned count)
+{
+	uint64_t fn = index, sn = n - 1;
+	struct bwl_hash r = *leaf;
+
+	if (index >= n)
+		return false;
+	for (unsigned i = 0; i < count; i++) {
+		if (!sn)
+			return false;
+		if ((fn & 1) || fn == sn) {
+			bwl_hash_node(&proof[i], &r, &r);
+			while (fn && !(fn & 1)) {
+				fn >>= 1;
+				sn >>= 1;
+			}
+		} else {
+			bwl_hash_node(&r, &proof[i], &r);
+		}
+		fn >>= 1;
+		sn >>= 1;
+	}
+	return !sn && bwl_hash_equal(&r, root);
 }

@@ -34,7 +34,7 @@ void bwl_frontier_root(const struct bwl_frontier *f, struct bwl_hash *ret);
  */
 #define BWL_PROOF_MAX 66 /* one a level of 64, and the ends */
 struct bwl_prover {
-	uint64_t m, n;
+	uint64_t m, n; /* m: the old size, or the index */
 	unsigned count;
 	struct bwl_hash hash[BWL_PROOF_MAX];
 	uint64_t from[BWL_PROOF_MAX], to[BWL_PROOF_MAX]; /* hash[i] is over these leaves */
@@ -45,6 +45,14 @@ void bwl_prover_begin(struct bwl_prover *p, uint64_t m, uint64_t n);
 void bwl_prover_leaf(struct bwl_prover *p, const struct bwl_hash *leaf);
 /* 2^bits leaves at once; false: the proof needs them one by one. */
 bool bwl_prover_node(struct bwl_prover *p, unsigned bits, const struct bwl_hash *node);
+/*
+ * The other proof, that leaf number `index` is in the tree of n (section 2.1.1), by the same pass;
+ * from the leaf's sibling to the root's child. index < n. Of the leaf itself nothing is needed.
+ */
+void bwl_prover_begin_inclusion(struct bwl_prover *p, uint64_t index, uint64_t n);
+/* As RFC 9162 section 2.1.3.2 does it. */
+bool bwl_inclusion_holds(uint64_t index, const struct bwl_hash *leaf, uint64_t n,
+			 const struct bwl_hash *root, const struct bwl_hash *proof, unsigned count);
 /* As RFC 9162 section 2.1.4.2 does it. */
 bool bwl_proof_holds(uint64_t m, const struct bwl_hash *root_m, uint64_t n,
 		     const struct bwl_hash *root_n, const struct bwl_hash *proof, unsigned count);

@@ -310,11 +310,11 @@ size_t bwl_note_text(const char *note, size_t len)
 	return at < 2 || at == len ? 0 : at - 1;
 }
 
-int bwl_note_open(const struct bwl_note_key *k, const char *note, size_t len, size_t *ret_text,
-		  struct bwl_err *e)
+static int open_note(const struct bwl_note_key *k, const char *note, size_t len, size_t *ret_text,
+		     uint8_t ret[static TIME + SIGNATURE], struct bwl_err *e)
 {
 	unsigned lines = 0;
-	uint8_t sig[TIME + SIGNATURE];
+	uint8_t sig[TIME + SIGNATURE] = { 0 };
 	bool found = false;
 	size_t text = bwl_note_text(note, len), at = text + 1;
 	int r = 0;
@@ -332,6 +332,7 @@ int bwl_note_open(const struct bwl_note_key *k, const char *note, size_t len, si
 			r = verify(k, note, text, sig, e);
 			if (r)
 				return r;
+			memcpy(ret, sig, sizeof(sig));
 		}
 		at += n + 1;
 	}
@@ -341,6 +342,23 @@ int bwl_note_open(const struct bwl_note_key *k, const char *note, size_t len, si
 		return bwl_fail(e, ENOKEY, "not signed by %.64s (key %08x)", k->name, k->id);
 	*ret_text = text;
 	return 0;
+}
+
+int bwl_note_open(const struct bwl_note_key *k, const char *note, size_t len, size_t *ret_text,
+		  struct bwl_err *e)
+{
+	uint8_t sig[TIME + SIGNATURE];
+
+	return open_note(k, note, len, ret_text, sig, e);
+}
+
+int bwl_note_signature(const struct bwl_note_key *k, const char *note, size_t len,
+		       uint8_t ret[static BWL_NOTE_SIGNATURE], struct bwl_err *e)
+{
+	size_t text;
+
+	_Static_assert(TIME + SIGNATURE == BWL_NOTE_SIGNATURE, "the time, and the signature");
+	return open_note(k, note, len, &text, ret, e);
 }
 
 int bwl_checkpoint_sign(const struct bwl_note_key *k, const struct bwl_checkpoint *c,

@@ -51,6 +51,11 @@ int bwl_note_sign(const struct bwl_note_key *k, const char *text, char *buf, siz
 int bwl_note_open(const struct bwl_note_key *k, const char *note, size_t len, size_t *ret_text,
 		  struct bwl_err *e);
 
+/* And that signature of k, as it stands there, with a witness's time before it. */
+#define BWL_NOTE_SIGNATURE 72
+int bwl_note_signature(const struct bwl_note_key *k, const char *note, size_t len,
+		       uint8_t ret[static BWL_NOTE_SIGNATURE], struct bwl_err *e);
+
 /* The length of its text alone; 0: that is no note. */
 size_t bwl_note_text(const char *note, size_t len);
 /* What a witness signs: so many bytes of a note's text, and the time. The caller frees it. */

@@ -9,18 +9,9 @@
 #include <unistd.h>
 #include "audit/grown.h"
 #include "audit/verify.h"
-#include "ctl.h"
+#include "audit_args.h"
 
 #define OLD_MAX 1024 /* old checkpoints on one command line */
-
-static int folder(struct ctl *c, const char *dir, const char **ret)
-{
-	*ret = bwl_audit_dir(dir);
-	if (*ret)
-		return 0;
-	bwl_fail(&c->err, ENOENT, "the audit log is off: BWLIMIT_AUDIT_DIR is empty");
-	return bwl_hint(&c->err, "--dir DIR names a log");
-}
 
 static int audit_init(struct ctl *c, int argc, char **argv)
 {
@@ -34,7 +25,7 @@ static int audit_init(struct ctl *c, int argc, char **argv)
 	int r = ctl_only_opts(c, argc, argv, opts);
 
 	if (!r)
-		r = folder(c, dir, &dir);
+		r = audit_folder(c, dir, &dir);
 	if (r)
 		return r;
 	gethostname(host, sizeof(host) - 1);
@@ -57,55 +48,28 @@ static int audit_init(struct ctl *c, int argc, char **argv)
 	return 0;
 }
 
-static int read_file(struct ctl *c, const char *path, char buf[static BWL_NOTE_MAX], size_t *ret)
+static int read_checkpoint(struct ctl *c, const struct bwl_note_key *k, const char *path,
+			   char note[static BWL_NOTE_MAX], struct bwl_checkpoint *ret)
 {
-	FILE *f = !strcmp(path, "-") ? stdin : fopen(path, "re");
-
-	if (!f)
-		return bwl_fail(&c->err, errno, "cannot read %.256s: %s", path, strerror(errno));
-	*ret = fread(buf, 1, BWL_NOTE_MAX - 1, f);
-	buf[*ret] = '\0';
-	if (f != stdin)
-		fclose(f);
-	return 0;
-}
-
-/* A file, or the key itself; without either what is in the log's folder, which proves less. */
-static int take_key(struct ctl *c, const char *dir, const char *key, struct bwl_note_key *ret)
-{
-	char buf[BWL_NOTE_MAX], path[BWL_AUDIT_PATH];
+	struct bwl_err e;
 	size_t n;
-	int r;
+	int r = audit_read(c, path, note, BWL_NOTE_MAX, &n);
 
-	if (key && !bwl_note_key_parse(key, ret, &c->err))
-		return 0;
-	if (!key) {
-		r = bwl_audit_path(path, dir, "key.pub", &c->err);
-		if (r)
-			return r;
-		key = path;
-	}
-	r = read_file(c, key, buf, &n);
-	if (!r)
-		r = bwl_note_key_parse(buf, ret, &c->err);
-	if (r)
-		bwl_hint(&c->err,
-			 "--key must be the key that `audit init` printed, or a file with it");
+	if (!r && bwl_checkpoint_open(k, note, n, ret, &e))
+		r = bwl_fail(&c->err, EBADMSG, "%.200s: %.400s", path, e.text);
 	return r;
 }
 
-/* witness: who must have cosigned it; NULL: nobody. */
+/* w: who must have cosigned it; NULL: nobody. */
 static int open_checkpoint(struct ctl *c, const struct bwl_note_key *k,
-			   const struct bwl_note_key *witness, const char *path,
+			   const struct bwl_witnesses *w, const char *path,
 			   struct bwl_checkpoint *ret)
 {
-	char buf[BWL_NOTE_MAX];
+	char note[BWL_NOTE_MAX];
 	struct bwl_err e;
-	size_t n;
-	int r = read_file(c, path, buf, &n);
+	int r = read_checkpoint(c, k, path, note, ret);
 
-	if (!r && (bwl_checkpoint_open(k, buf, n, ret, &e) ||
-		   (witness && bwl_checkpoint_open(witness, buf, n, ret, &e))))
+	if (!r && w && bwl_witnesses_hold(w, k, note, strlen(note), NULL, &e))
 		r = bwl_fail(&c->err, EBADMSG, "%.200s: %.400s", path, e.text);
 	return r;
 }
@@ -180,7 +144,7 @@ static int check_proof(struct ctl *c, const struct bwl_note_key *k, const char *
 	struct bwl_err e;
 	unsigned count = 0;
 	size_t n;
-	int r = read_file(c, path, buf, &n);
+	int r = audit_read(c, path, buf, sizeof(buf), &n);
 
 	if (r)
 		return r;
@@ -232,41 +196,36 @@ static int verify_log(struct ctl *c, const char *dir, const struct bwl_note_key 
 
 static int audit_verify(struct ctl *c, int argc, char **argv)
 {
-	const char *dir = NULL, *key = NULL, *proof = NULL, *witness = NULL;
+	struct audit_witness_args wa = { .n = 0 };
+	const char *dir = NULL, *key = NULL, *proof = NULL;
 	static const char *file[OLD_MAX];
 	const struct ctl_opt opts[] = { { "--dir", NULL, &dir },
 					{ "--key", NULL, &key },
 					{ "--proof", NULL, &proof },
-					{ "--witness", NULL, &witness },
+					{ "--witnesses", NULL, &wa.k },
 					{ NULL, NULL, NULL } };
 	static struct bwl_checkpoint old[OLD_MAX];
-	struct bwl_note_key k, w;
+	static struct bwl_witnesses w;
+	struct bwl_note_key k;
 	size_t nold = 0;
-	int out = 0, r;
+	int r = audit_take_all(c, &argc, argv, "--checkpoint", file, OLD_MAX, &nold);
 
-	/* the one option that may be said more than once */
-	for (int i = 0; i < argc; i++) {
-		if (strcmp(argv[i], "--checkpoint")) {
-			argv[out++] = argv[i];
-		} else if (++i == argc || nold == OLD_MAX) {
-			return ctl_usage(c, "--checkpoint FILE, at most %d times", OLD_MAX);
-		} else {
-			file[nold++] = argv[i];
-		}
-	}
-	r = ctl_only_opts(c, out, argv, opts);
+	if (!r)
+		r = audit_take_witnesses(c, &argc, argv, &wa);
+	if (!r)
+		r = ctl_only_opts(c, argc, argv, opts);
 	if (!r && proof && (nold != 1 || !key))
 		return ctl_usage(c, "--proof needs --key and one --checkpoint");
-	if (!r && witness && !nold)
+	if (!r && wa.n && !nold)
 		return ctl_usage(c, "--witness needs a --checkpoint that it cosigned");
-	if (!r && witness)
-		r = bwl_witness_key_parse(witness, &w, &c->err);
 	if (!r)
-		r = folder(c, dir, &dir);
+		r = audit_know_witnesses(c, &wa, &w);
 	if (!r)
-		r = take_key(c, dir, key, &k);
+		r = audit_folder(c, dir, &dir);
+	if (!r)
+		r = audit_take_key(c, dir, key, &k);
 	for (size_t i = 0; !r && i < nold; i++)
-		r = open_checkpoint(c, &k, witness ? &w : NULL, file[i], &old[i]);
+		r = open_checkpoint(c, &k, wa.n ? &w : NULL, file[i], &old[i]);
 	if (r)
 		return r;
 	if (proof)
@@ -279,10 +238,11 @@ static int audit_verify(struct ctl *c, int argc, char **argv)
 
 static int audit_checkpoint(struct ctl *c, int argc, char **argv)
 {
-	const char *dir = NULL, *key = NULL, *from = NULL;
+	const char *dir = NULL, *key = NULL, *from = NULL, *to = NULL;
 	const struct ctl_opt opts[] = { { "--dir", NULL, &dir },
 					{ "--key", NULL, &key },
 					{ "--from", NULL, &from },
+					{ "--to", NULL, &to },
 					{ NULL, NULL, NULL } };
 	char note[BWL_NOTE_MAX], hash[BWL_HASH_TEXT];
 	struct bwl_prover proof = { 0 };
@@ -292,11 +252,12 @@ static int audit_checkpoint(struct ctl *c, int argc, char **argv)
 	int r = ctl_only_opts(c, argc, argv, opts);
 
 	if (!r)
-		r = folder(c, dir, &dir);
+		r = audit_folder(c, dir, &dir);
 	if (!r)
-		r = take_key(c, dir, key, &k);
+		r = audit_take_key(c, dir, key, &k);
 	if (!r)
-		r = bwl_audit_latest(dir, &k, note, &now, &c->err);
+		r = to ? read_checkpoint(c, &k, to, note, &now)
+		       : bwl_audit_latest(dir, &k, note, &now, &c->err);
 	if (!r && from)
 		r = open_checkpoint(c, &k, NULL, from, &old);
 	if (!r && from)
@@ -380,7 +341,7 @@ static int audit_show(struct ctl *c, int argc, char **argv)
 	int r = ctl_only_opts(c, argc, argv, opts);
 
 	if (!r)
-		r = folder(c, dir, &dir);
+		r = audit_folder(c, dir, &dir);
 	if (!r && since) {
 		time_t from;
 		struct tm tm;
@@ -393,15 +354,11 @@ static int audit_show(struct ctl *c, int argc, char **argv)
 	return r ? r : bwl_audit_scan(dir, show_item, &s, &c->err);
 }
 
-#define DIR_HELP "  --dir DIR          the log's folder (BWLIMIT_AUDIT_DIR; " BWL_AUDIT_DIR ")\n"
-#define KEY_HELP                                                                                   \
-	"  --key PUB          the public key that `audit init` printed, or a file with it\n"
-
 const struct ctl_cmd ctl_audit_cmds[] = {
 	{ "audit", "init", "[--dir DIR] [--origin NAME] [--size SIZE]",
 	  "Begin an audit log, and print its public key",
 	  "From then on every change is recorded, or refused when it opens something and cannot be.\n"
-	  "Keep the key, and checkpoints, where this machine cannot write.\n\n" DIR_HELP
+	  "Keep the key, and checkpoints, where this machine cannot write.\n\n" AUDIT_DIR_HELP
 	  "  --origin NAME      the log's name, of the key too (bwlimit/HOSTNAME)\n"
 	  "  --size SIZE        what all its files may have (256mb); above it the records of a host's junk\n"
 	  "                     are pruned, then what else a host caused, then the oldest ones. Later: the\n"
@@ -410,25 +367,26 @@ const struct ctl_cmd ctl_audit_cmds[] = {
 	  audit_init },
 	{ "audit", "show", "[--since TIME] [--dir DIR]",
 	  "Records, oldest first; --json: as they were hashed",
-	  "  --since TIME       only those of so long ago, by the wall clock\n" DIR_HELP
+	  "  --since TIME       only those of so long ago, by the wall clock\n" AUDIT_DIR_HELP
 	  "\nExamples:\n  bwlimit-ctl audit show --since 24h\n"
 	  "  bwlimit-ctl audit show --json | jq -r 'select(.event == \"grant\").text'\n",
 	  audit_show },
 	{ "audit", "verify",
-	  "[--key PUB] [--checkpoint OLD… [--witness KEY]] [--dir DIR | --proof FILE]",
+	  "[--key PUB] [--checkpoint OLD… [--witness KEY… [--witnesses K]]] [--dir DIR | --proof FILE]",
 	  "Check every record and signature; exit code 1 and the place when one is wrong",
-	  KEY_HELP
+	  AUDIT_KEY_HELP
 	  "  --checkpoint OLD   one that was kept elsewhere; say it as often as there are\n"
-	  "  --witness KEY      each of them must be cosigned by this witness: NAME+ID+BASE64\n"
-	  "  --proof FILE       not the log, but what `audit checkpoint --from OLD` printed\n" DIR_HELP
+	  "                     with --witness, each must be cosigned as demanded\n" AUDIT_WITNESS_HELP
+	  "  --proof FILE       not the log, but what `audit checkpoint --from OLD` printed\n" AUDIT_DIR_HELP
 	  "\nExamples:\n"
 	  "  bwlimit-ctl audit verify --key tray-7.pub --checkpoint monday --checkpoint friday\n"
 	  "  bwlimit-ctl audit verify --key tray-7.pub --checkpoint monday --proof sunday.proof\n",
 	  audit_verify },
-	{ "audit", "checkpoint", "[--from OLD] [--key PUB] [--dir DIR]",
+	{ "audit", "checkpoint", "[--from OLD] [--to NEW] [--key PUB] [--dir DIR]",
 	  "Print the newest checkpoint (a C2SP signed note), to be kept elsewhere",
-	  "  --from OLD         before it a proof that this log begins with that one\n" KEY_HELP
-		  DIR_HELP "\nExamples:\n  bwlimit-ctl audit checkpoint >monday\n"
+	  "  --from OLD         before it a proof that this log begins with that one\n"
+	  "  --to NEW           not the newest one, but this: for each of several witnesses the same\n" AUDIT_KEY_HELP
+		  AUDIT_DIR_HELP "\nExamples:\n  bwlimit-ctl audit checkpoint >monday\n"
 	  "  bwlimit-ctl audit checkpoint --from monday >sunday.proof\n",
 	  audit_checkpoint },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

@@ -14,14 +14,15 @@
 #include "ordered.h"
 
 static const struct ctl_cmd *const local_tables[] = {
-	ctl_peer_cmds,      ctl_grant_cmds,       ctl_revoke_cmds,    ctl_zone_cmds,
-	ctl_policy_cmds,    ctl_stats_cmds,       ctl_top_cmds,       ctl_watch_cmds,
-	ctl_explain_cmds,   ctl_exfil_cmds,       ctl_heartbeat_cmds, ctl_drill_cmds,
-	ctl_ipsec_cmds,     ctl_ipsec_track_cmds, ctl_pki_cmds,       ctl_usage_cmds,
-	ctl_history_cmds,   ctl_flows_cmds,       ctl_tap_cmds,       ctl_audit_cmds,
-	ctl_audit_ack_cmds, ctl_tamper_cmds,      ctl_lease_cmds,     ctl_journal_cmds,
-	ctl_metrics_cmds,   ctl_key_cmds,         ctl_approve_cmds,   ctl_break_glass_cmds,
-	ctl_enrol_cmds,     ctl_check_cmds,       ctl_status_cmds,    ctl_latency_cmds,
+	ctl_peer_cmds,        ctl_grant_cmds,       ctl_revoke_cmds,    ctl_zone_cmds,
+	ctl_policy_cmds,      ctl_stats_cmds,       ctl_top_cmds,       ctl_watch_cmds,
+	ctl_explain_cmds,     ctl_exfil_cmds,       ctl_heartbeat_cmds, ctl_drill_cmds,
+	ctl_ipsec_cmds,       ctl_ipsec_track_cmds, ctl_pki_cmds,       ctl_usage_cmds,
+	ctl_history_cmds,     ctl_flows_cmds,       ctl_tap_cmds,       ctl_audit_cmds,
+	ctl_audit_prove_cmds, ctl_audit_ack_cmds,   ctl_tamper_cmds,    ctl_lease_cmds,
+	ctl_journal_cmds,     ctl_metrics_cmds,     ctl_key_cmds,       ctl_approve_cmds,
+	ctl_break_glass_cmds, ctl_enrol_cmds,       ctl_check_cmds,     ctl_status_cmds,
+	ctl_latency_cmds,
 };
 #define NTABLES (sizeof(local_tables) / sizeof(*local_tables))
 /* Of --fleet, in their place. */
@@ -92,7 +93,7 @@ static void help_all(void)
 
 		snprintf(words, sizeof(words), "%s%s%s", cmd->noun, cmd->verb ? " " : "",
 			 cmd->verb ? cmd->verb : "");
-		printf("  %-16s %s\n", words, cmd->about);
+		printf("  %-19s %s\n", words, cmd->about);
 	}
 	puts("\nOptions:\n"
 	     "  --json          JSON on standard output, errors included\n"

@@ -124,11 +124,16 @@ _bwlimit_ctl() {
 		return
 		;;
 	journal/) words='init show' ;;
-	audit/) words='init show ack verify checkpoint' ;;
+	audit/) words='init show ack verify checkpoint prove check-proof' ;;
 	audit/init) words='--dir --origin --size' ;;
 	audit/show) words='--dir --since' ;;
-	audit/verify) words='--dir --key --checkpoint --witness --proof' ;;
-	audit/checkpoint) words='--dir --key --from' ;;
+	audit/verify) words='--dir --key --checkpoint --witness --witnesses --proof' ;;
+	audit/checkpoint) words='--dir --key --from --to' ;;
+	audit/prove) words='--dir --key --witnessed --write --record' ;;
+	audit/check-proof)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--key --record --witness --witnesses' -- "$cur")
+		return
+		;;
 	pki/) words='init issue renew revoke' ;;
 	pki/init) words='--ca --name --life --crl-life' ;;
 	pki/issue | pki/renew) words='--ca --out --csr --life --crl-life' ;;

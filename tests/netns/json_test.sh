@@ -166,6 +166,13 @@ check "audit verify" ctl audit-verify audit verify
 "$CTL" audit checkpoint --from "$LAB_TMP/old" >"$LAB_TMP/proof" 2>/dev/null
 check "audit verify of a proof" ctl audit-proof audit verify --proof "$LAB_TMP/proof" --checkpoint "$LAB_TMP/old" \
 	--key "$LAB_TMP/audit/key.pub"
+check "audit prove" ctl audit-prove audit prove 0 --write "$LAB_TMP/0.tlog-proof" --record "$LAB_TMP/0.json"
+check "which has the record" said '.record_line | fromjson | .n == 0'
+check "audit prove of no record" ctl error audit prove 999999
+check "audit check-proof" ctl audit-check-proof audit check-proof "$LAB_TMP/0.tlog-proof" --record "$LAB_TMP/0.json" \
+	--key "$LAB_TMP/audit/key.pub"
+check "audit check-proof that does not hold" ctl error audit check-proof "$LAB_TMP/0.tlog-proof" --record "$LAB_TMP/old" \
+	--key "$LAB_TMP/audit/key.pub"
 log=("$LAB_TMP"/audit/*.log)
 [[ -e ${log[0]} ]] || log=("$LAB_TMP"/audit/*[0-9]*)
 sed -i 's/again/agein/' "${log[@]}" 2>/dev/null

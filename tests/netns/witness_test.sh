@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A witness that is not ours: litewitness (Debian's torchwood, from sid, unpacked beside the testbed's packages and
 # never installed) cosigns the audit log by c2sp.org/tlog-witness, with what `audit checkpoint --from` prints as
-# request, and refuses a log that was forked; `audit verify --witness` takes its cosignature.
+# request, and refuses a log that was forked; `audit verify --witness` takes its cosignature, and so does the proof of
+# a record (`audit prove --witnessed`).
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${BWL_BUILD:-${here%/*/*}/build/release} source_dir=${BWL_SOURCE:-${here%/*/*}}
@@ -83,11 +84,29 @@ add_checkpoint "$tmp/request"
 check "what \`audit checkpoint --from\` prints is its request: it cosigns what has grown" is_code 200
 sed '1,/^$/d' "$tmp/request" | cat - "$tmp/said" >"$tmp/second.cosigned"
 check "which is verified, too" verified "$tmp/second.cosigned"
+# One record for somebody without the log, who knows this witness, and demands it.
+given() { # checkpoint: a proof in its tree, taken?
+	"$ctl" audit prove 3 --witnessed "$tmp/$1" --write "$tmp/3.tlog-proof" --record "$tmp/3.json" 2>"$tmp/out" &&
+		"$ctl" audit check-proof "$tmp/3.tlog-proof" --key "$tmp/key" --record "$tmp/3.json" --witness "$vkey" --witnesses 1 >"$tmp/out" 2>&1
+}
+check "a proof of a record takes the cosignature with it" given second.cosigned
+check "and says that one witness cosigned it" grep -q '; 1 of 1 known witnesses cosigned it$' "$tmp/out"
+sed '1,/^$/d' "$tmp/request" >"$tmp/second"
+refute "a proof without it is refused where the witness is demanded" given second
+check "as that" grep -q '0 of the 1 known witnesses' "$tmp/out"
 add_checkpoint "$tmp/request"
 check "the same again is a conflict, with the size that it holds" eval 'is_code 409 && [[ $(<"$tmp/said") == "$(sed -n 2p "$tmp/second.cosigned")" ]]'
+# Several witnesses are asked one after the other, and it grows meanwhile: each is shown the same one.
+"$ctl" audit checkpoint >"$tmp/third"
+check "control: it grows once more" records 3
+"$ctl" audit checkpoint --from "$tmp/second.cosigned" --to "$tmp/third" >"$tmp/request"
+add_checkpoint "$tmp/request"
+cat "$tmp/third" "$tmp/said" >"$tmp/third.cosigned"
+check "a checkpoint that is not the newest one any more is cosigned as well" eval 'is_code 200 && verified "$tmp/third.cosigned"'
+refute "control: there is a newer one" cmp -s "$tmp/third" <("$ctl" audit checkpoint)
 check "control: so does a copy of it as it was, otherwise" eval 'BWLIMIT_AUDIT_DIR=$tmp/fork records 9'
-BWLIMIT_AUDIT_DIR=$tmp/fork "$ctl" audit checkpoint --from "$tmp/second.cosigned" >"$tmp/request"
+BWLIMIT_AUDIT_DIR=$tmp/fork "$ctl" audit checkpoint --from "$tmp/third.cosigned" >"$tmp/request"
 add_checkpoint "$tmp/request"
 check "which is a fork, signed by the same key: it is refused" is_code 422
-refute "and our own verification says so" "$ctl" audit verify --key "$tmp/key" --checkpoint "$tmp/second.cosigned" --proof "$tmp/request" 2>/dev/null
+refute "and our own verification says so" "$ctl" audit verify --key "$tmp/key" --checkpoint "$tmp/third.cosigned" --proof "$tmp/request" 2>/dev/null
 done_testing

@@ -34,7 +34,7 @@ check "every program that is installed is known to this test" \
 
 # Every level of help of bwlimit-ctl.
 ctl=$build/ctl/bwlimit-ctl
-mapfile -t commands < <("$ctl" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\( [a-z]\+\)\?\)  .*/\1/p')
+mapfile -t commands < <("$ctl" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]\+\( [a-z-]\+\)\?\)  .*/\1/p')
 mapfile -t fleet_commands < <("$ctl" --fleet --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\)  .*/\1/p')
 check "bwlimit-ctl names its commands to a fleet" [ ${#fleet_commands[@]} -gt 10 ]
 check "bwlimit-ctl names its commands" [ ${#commands[@]} -gt 20 ]

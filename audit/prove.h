@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Proofs out of a log's folder that a record is in it (proof.h). Nothing is locked: whoever
+ * appends, rotates or prunes may do so meanwhile.
+ */
+#ifndef BWL_AUDIT_PROVE_H
+#define BWL_AUDIT_PROVE_H
+
+#include "item.h"
+#include "proof.h"
+
+struct bwl_audit_proven {
+	char *text;              /* of the proof, as in proof.h */
+	struct bwl_hash leaf;    /* of the record */
+	char *line;              /* its bytes, as they were hashed; NULL: they were pruned */
+	struct bwl_checkpoint c; /* that it is in */
+};
+/*
+ * For record n. note: a checkpoint of this log, with whatever signatures it has; NULL: the newest
+ * one. One pass from the file of the record on, by the hashes of full files: a few kilobytes of
+ * memory. The proof holds, or: -ENOENT the record's own hash, or one that the proof needs, was
+ * pruned; -ERANGE the checkpoint does not cover it; -EBADMSG the note is of another log, or the log
+ * is damaged. Free ret after.
+ */
+int bwl_audit_prove_record(const char *dir, const struct bwl_note_key *k, uint64_t n,
+			   const char *note, size_t note_len, struct bwl_audit_proven *ret,
+			   struct bwl_err *e);
+void bwl_audit_proven_free(struct bwl_audit_proven *p); /* NULL-safe */
+
+/* From file[i] on, of full ones their hashes in place of the lines, where they are complete. */
+void bwl_audit_prefer_hashes(const char *dir, struct bwl_audit_file *file, size_t i, size_t n);
+
+#endif
