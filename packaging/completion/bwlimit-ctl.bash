@@ -124,7 +124,7 @@ _bwlimit_ctl() {
 		return
 		;;
 	journal/) words='init show' ;;
-	audit/) words='init show ack verify checkpoint prove check-proof' ;;
+	audit/) words='init show ack verify checkpoint prove check-proof tiles' ;;
 	audit/init) words='--dir --origin --size' ;;
 	audit/show) words='--dir --since' ;;
 	audit/verify) words='--dir --key --checkpoint --witness --witnesses --proof' ;;
@@ -132,6 +132,10 @@ _bwlimit_ctl() {
 	audit/prove) words='--dir --key --witnessed --write --record' ;;
 	audit/check-proof)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--key --record --witness --witnesses' -- "$cur")
+		return
+		;;
+	audit/tiles)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur"; compgen -W '--dir --key --witnessed' -- "$cur")
 		return
 		;;
 	pki/) words='init issue renew revoke' ;;

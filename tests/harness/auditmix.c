@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bwl-auditmix DIR FIRST END EVERY: records FIRST to END-1 for the audit log in DIR, in small files
- * and below a small size. Of EVERY one is an operator's, the others by turns a host's junk and an
- * event. Exit code 2: usage.
+ * bwl-auditmix DIR FIRST END EVERY [BYTES]: records FIRST to END-1 for the audit log in DIR, in
+ * small files and below a small size. Of EVERY one is an operator's, the others by turns a host's
+ * junk and an event. Exit code 2: usage.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ int main(int argc, char **argv)
 	unsigned long i, end, every;
 	int r;
 
-	if (argc != 5 || !strtoul(argv[4], NULL, 10)) {
-		fprintf(stderr, "Usage: bwl-auditmix DIR FIRST END EVERY\n");
+	if (argc < 5 || argc > 6 || !strtoul(argv[4], NULL, 10)) {
+		fprintf(stderr, "Usage: bwl-auditmix DIR FIRST END EVERY [BYTES]\n");
 		return 2;
 	}
 	end = strtoul(argv[3], NULL, 10);
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	r = bwl_audit_open(argv[1], &l, &e);
 	if (!r && l) {
 		bwl_audit_set_limit(l, FILE_BYTES);
-		bwl_audit_set_size(l, LOG_BYTES);
+		bwl_audit_set_size(l, argc > 5 ? strtoul(argv[5], NULL, 10) : LOG_BYTES);
 	}
 	for (i = strtoul(argv[2], NULL, 10); !r && i < end; i++) {
 		enum bwl_audit_urgency host = i % 2 ? BWL_AUDIT_JUNK : BWL_AUDIT_EVENT;

@@ -173,6 +173,7 @@ check "audit check-proof" ctl audit-check-proof audit check-proof "$LAB_TMP/0.tl
 	--key "$LAB_TMP/audit/key.pub"
 check "audit check-proof that does not hold" ctl error audit check-proof "$LAB_TMP/0.tlog-proof" --record "$LAB_TMP/old" \
 	--key "$LAB_TMP/audit/key.pub"
+check "audit tiles" ctl audit-tiles audit tiles "$LAB_TMP/tiles"
 log=("$LAB_TMP"/audit/*.log)
 [[ -e ${log[0]} ]] || log=("$LAB_TMP"/audit/*[0-9]*)
 sed -i 's/again/agein/' "${log[@]}" 2>/dev/null

@@ -94,6 +94,7 @@ check "and says that one witness cosigned it" grep -q '; 1 of 1 known witnesses 
 sed '1,/^$/d' "$tmp/request" >"$tmp/second"
 refute "a proof without it is refused where the witness is demanded" given second
 check "as that" grep -q '0 of the 1 known witnesses' "$tmp/out"
+check "tiles take the cosigned checkpoint" eval '"$ctl" audit tiles "$tmp/tiles" --witnessed "$tmp/second.cosigned" >"$tmp/out" 2>&1 && cmp "$tmp/tiles/checkpoint" "$tmp/second.cosigned"'
 add_checkpoint "$tmp/request"
 check "the same again is a conflict, with the size that it holds" eval 'is_code 409 && [[ $(<"$tmp/said") == "$(sed -n 2p "$tmp/second.cosigned")" ]]'
 # Several witnesses are asked one after the other, and it grows meanwhile: each is shown the same one.

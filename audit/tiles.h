@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A log as the files of c2sp.org/tlog-tiles (v0.1.0), for any web server and any client of that:
+ *
+ *   checkpoint               that the tiles are of, written last
+ *   tile/<L>/<N>[.p/<W>]     256 hashes, or W while there are no more
+ *   tile/entries/<N>[.p/<W>] the records that they are over: big-endian length (16 bits), bytes
+ *   retention                the minimum index, and what is not here: docs/retention.md
+ *
+ * Each file appears whole under its name, on disk; one that is full is never written again. It
+ * shows every record: who may read the folder may read the log.
+ */
+#ifndef BWL_AUDIT_TILES_H
+#define BWL_AUDIT_TILES_H
+
+#include "item.h"
+
+struct bwl_audit_tiles {
+	struct bwl_checkpoint c; /* that they are of now */
+	uint64_t was;            /* records they were of before */
+	uint64_t written;        /* tiles and bundles, now */
+	uint64_t least;          /* the minimum index: all from there on is here */
+	uint64_t lacking;        /* bundles that are not here, of records that were pruned before */
+};
+/*
+ * The folder `to`, made where it is not there, goes on to the tree of `note` (NULL: the newest
+ * checkpoint of the log in dir). Nothing is written unless what is there and what is new make
+ * exactly that tree. -ENOENT: hashes that are needed were pruned; -EBADMSG: the folder is of
+ * another log, or one of the two is damaged; -ERANGE: it has a later tree.
+ */
+int bwl_audit_write_tiles(const char *dir, const struct bwl_note_key *k, const char *note,
+			  size_t note_len, const char *to, struct bwl_audit_tiles *ret,
+			  struct bwl_err *e);
+
+#endif
