@@ -129,6 +129,25 @@ static void add_classes(struct classes *c, const struct bwl_flow *x, size_t n)
 	}
 }
 
+static void put_numbers(FILE *o, const struct bwl_rec_sum *s)
+{
+	fprintf(o, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, (uint64_t)s->frames,
+		(uint64_t)s->bytes, (uint64_t)s->drop_frames, (uint64_t)s->drop_bytes);
+}
+
+/* Its counter of each CPU: so that whoever was not there sees that it goes on from where it was. */
+static void put_cpus(FILE *o, const struct bwl_book_cpu *c, size_t n)
+{
+	fputs(",\"cpus\":[", o);
+	for (size_t i = 0; i < n; i++) {
+		fprintf(o, "%s[%u", i ? "," : "", c[i].cpu);
+		put_numbers(o, &c[i].before);
+		put_numbers(o, &c[i].after);
+		fputc(']', o);
+	}
+	fputc(']', o);
+}
+
 /* Its CPUs c, its rows x. */
 static bool put_peer(FILE *o, const struct flows_facts *f, const struct bwl_book_cpu *c, size_t n,
 		     const struct bwl_flow *x, size_t nx)
@@ -158,6 +177,7 @@ static bool put_peer(FILE *o, const struct flows_facts *f, const struct bwl_book
 	put_sum(o, "remainder", &all.rests);
 	put_sum(o, "unclassed", &all.rest);
 	put_classes(o, &by);
+	put_cpus(o, c, n);
 	fputs("}\n", o);
 	return !why;
 }

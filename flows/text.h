@@ -53,5 +53,6 @@ bool flows_gap(const struct flows_id *was, const struct flows_id *now, uint64_t 
 #define FLOWS_THIN "\"thinned\":true"
 /* How a line of a flow begins. */
 #define FLOWS_FLOW "{\"kind\":\"flow\","
+#define FLOWS_PEER "{\"kind\":\"flow-peer\"," /* of a peer */
 
 #endif

@@ -58,6 +58,17 @@ int hist_db_commit(struct hist_db *h, const struct hist_state *s, struct bwl_err
  */
 int hist_db_tend(struct hist_db *h, int64_t now_s, bool *ret_renamed, struct bwl_err *e);
 
+/* rows.c: what there is of an hour (of UTC, since 1970), by peer, class and time. */
+struct hist_row {
+	const char *peer, *class_;
+	int64_t start_s, part;
+	const void *points;
+	size_t len;
+};
+typedef void (*hist_row_fn)(const struct hist_row *row, void *arg);
+int hist_db_rows(struct hist_db *h, bool seconds, int64_t hour, hist_row_fn fn, void *arg,
+		 struct bwl_err *e);
+
 /* For readers. */
 struct hist_reader;
 int hist_reader_open(const char *dir, struct hist_reader **ret, struct bwl_err *e);

@@ -90,7 +90,7 @@ peeks() {
 [[ ! -e ../.git ]] || refute "nobody includes a header that is a room's own" peeks
 
 # The folders beside lib/: "user used", files by their path, of all that is built there.
-folders=(agent asking audit ctl export fleet flows history hook ipsec journal loader signed sync tap tpm web)
+folders=(agent asking audit ctl evidence export fleet flows history hook ipsec journal loader signed sync tap tpm web)
 objects() { # of the sources that there are: one that was moved leaves its object behind
 	local o src
 	find "${folders[@]/#/$build/}" -path '*/CMakeFiles/*' -name '*.c.o' | while read -r o; do

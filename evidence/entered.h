@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which intervals the audit log has, by its end alone: for who goes on writing them. */
+#ifndef EV_ENTERED_H
+#define EV_ENTERED_H
+
+#include "entry.h"
+
+struct ev_entered {
+	struct ev_entry last; /* where n */
+	struct ev_id *id;     /* the oldest first */
+	size_t n, room;
+};
+/* From the last file that has one, and the one before it. */
+int ev_entered_read(const char *audit_dir, struct ev_entered *ret, struct bwl_err *e);
+void ev_entered_add(struct ev_entered *v, const struct ev_entry *x);
+bool ev_entered_has(const struct ev_entered *v, const struct ev_id *id);
+void ev_entered_free(struct ev_entered *v);
+
+#endif

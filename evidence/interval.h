@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An interval's file (docs/recorder.md) as evidence: what is committed to is recomputed from the
+ * file and the epoch's secret, whenever it is asked for.
+ */
+#ifndef EV_INTERVAL_H
+#define EV_INTERVAL_H
+
+#include "peer.h"
+
+#define EV_BOOT 40
+#define EV_TIME 40
+#define EV_SLOTS_LEAST 16       /* of peers */
+#define EV_FILE_MOST (1U << 30) /* bytes of an interval's file */
+
+/* A line of a flow or of a remainder, as far as it is added up. */
+struct ev_record {
+	uint64_t id;  /* of its peer */
+	uint64_t row; /* from 1, in the file */
+	char way[8], class_[EV_WORD];
+	bool remainder; /* else a flow */
+	struct ev_sum sum;
+	const char *line; /* without its newline */
+	size_t len;
+};
+/* Of bwlimitd's own spelling alone, and quickly. */
+bool ev_record_scan(const char *line, size_t len, struct ev_record *ret);
+/* Of anybody's: any JSON that is such a line. name: at most EV_NAME bytes, "" for none. */
+bool ev_record_parse(const char *line, size_t len, struct ev_record *ret,
+		     char name[static EV_NAME]);
+
+/* Which interval of all there ever were: what the log's entry says, but for the roots. */
+struct ev_id {
+	char boot[EV_BOOT];
+	uint64_t tables, interval, sequence;
+	bool final, gap, thinned, balanced;
+	char begin[EV_TIME], end[EV_TIME]; /* "": not known */
+	bool other_known;
+	struct ev_sum other;
+};
+/* As bwlimitd writes a time; seconds since 1970. false: it is not known, or none. */
+bool ev_time_s(const char *text, int64_t *ret);
+/* The first line of a file. */
+bool ev_id_parse(const char *line, size_t len, struct ev_id *ret);
+bool ev_id_same(const struct ev_id *a, const struct ev_id *b); /* boot, tables, interval */
+/* Of the peers' root, and of which interval they are: the same peers are no other one's. */
+void ev_interval_root(const struct ev_id *id, const struct bwl_hash *peers, struct bwl_hash *ret);
+/* An interval that says that it balances has no peer that says otherwise. NULL: it has none. */
+const char *ev_peer_denied(const struct ev_id *id, const struct ev_peer *p);
+/* Does one follow on the other, with nothing between? */
+bool ev_follows(const struct ev_id *was, const struct ev_id *now);
+
+struct ev_own { /* what is behind a slot */
+	bool decoy;
+	uint64_t id;
+	char name[EV_NAME];
+	size_t first, n; /* of its records */
+};
+struct ev_interval {
+	struct ev_id id;
+	uint8_t master[32], key[32];
+	uint32_t slots;
+	struct ev_peer *peer; /* by slot: by pseudonym */
+	struct ev_own *own;
+	struct ev_record *record; /* by peer */
+	size_t nrecords;
+	struct bwl_hash root;
+	char *text; /* that records point into */
+};
+/* Takes text, a string of len bytes, also when it fails. -EBADMSG: no such file. */
+int ev_interval_make(char *text, size_t len, const uint8_t master[32], struct ev_interval *ret,
+		     struct bwl_err *e);
+void ev_interval_free(struct ev_interval *v);
+
+void ev_record_salt(const struct ev_interval *v, uint32_t slot, uint64_t index,
+		    uint8_t ret[static EV_SALT]);
+void ev_pad_key(const struct ev_interval *v, uint32_t slot, uint8_t ret[static EV_SALT]);
+/* Leaves of a peer's records; the caller frees. */
+struct ev_node *ev_interval_leaves(const struct ev_interval *v, uint32_t slot);
+
+#endif

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Intervals into a log, by writers that end anywhere: each once, and what is missing is said. */
+#include "../test.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "audit/log.h"
+#include "evidence/entered.h"
+#include "evidence/keys.h"
+#include "evidence/writer.h"
+
+#define NOW 1800000000
+
+static char dir[100], flows[140], log_dir[140];
+
+static int begin(void **state)
+{
+	char key[BWL_NOTE_KEY_TEXT];
+
+	(void)state;
+	strcpy(dir, "/tmp/evidence-test-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(flows, sizeof(flows), "%s/flows", dir);
+	snprintf(log_dir, sizeof(log_dir), "%s/audit", dir);
+	assert_int_equal(mkdir(flows, 0700), 0);
+	return bwl_audit_init(log_dir, "bwlimit/test", key, NULL);
+}
+
+static int end(void **state)
+{
+	char command[200];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	return system(command);
+}
+
+static void put_file(unsigned number, unsigned interval)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%016u.jsonl", flows, number);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fprintf(f,
+		"{\"kind\":\"flow-interval\",\"boot\":\"b\",\"tables\":7,\"interval\":%u,\"final\":false,\"sequence\":%u,"
+		"\"begin\":null,\"end\":null,\"gap\":null,\"thinned\":false,\"balanced\":true,\"other\":null}\n",
+		interval, number);
+	fclose(f);
+}
+
+static int enter_all(const char *log)
+{
+	struct ev_writer *w = ev_writer_new(dir, log);
+	struct bwl_err e = { 0 };
+	int r;
+
+	while ((r = ev_writer_step(w, NOW, &e)) > 0)
+		;
+	ev_writer_free(w);
+	return r;
+}
+
+/* "1 2 !4": intervals in the log, with ! where it says that something is missing before. */
+static const char *entered(void)
+{
+	static char text[200];
+	struct ev_entered v;
+	size_t n = 0;
+
+	assert_int_equal(ev_entered_read(log_dir, &v, NULL), 0);
+	*text = '\0';
+	for (size_t i = 0; i < v.n; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s%llu", i ? " " : "",
+				      v.id[i].gap ? "!" : "", (unsigned long long)v.id[i].interval);
+	ev_entered_free(&v);
+	return text;
+}
+
+static void each_interval_is_entered_once(void **state)
+{
+	(void)state;
+	put_file(1, 1);
+	put_file(2, 2);
+	assert_int_equal(enter_all(log_dir), 0);
+	assert_string_equal(entered(), "2"); /* the log begins here */
+	assert_int_equal(enter_all(log_dir), 0);
+	assert_string_equal(entered(), "2");
+	put_file(3, 3);
+	put_file(4, 4);
+	assert_int_equal(enter_all(log_dir), 0);
+	assert_string_equal(entered(), "2 3 4");
+}
+
+static void what_is_missing_is_said(void **state)
+{
+	char path[200];
+	FILE *f;
+
+	(void)state;
+	put_file(1, 1);
+	assert_int_equal(enter_all(log_dir), 0);
+	put_file(3, 3);
+	assert_int_equal(enter_all(log_dir), 0);
+	assert_string_equal(entered(), "1 !3");
+	/* a file that is none */
+	snprintf(path, sizeof(path), "%s/%016u.jsonl", flows, 4);
+	f = fopen(path, "we");
+	fputs("{}\n", f);
+	fclose(f);
+	put_file(5, 5);
+	assert_int_equal(enter_all(log_dir), 0);
+	assert_string_equal(entered(), "1 !3 !5");
+	/* the folder was moved away */
+	snprintf(path, sizeof(path), "rm '%s'/*", flows);
+	assert_int_equal(system(path), 0);
+	put_file(1, 6);
+	put_file(2, 7);
+	assert_int_equal(enter_all(log_dir), 0);
+	assert_string_equal(entered(), "1 !3 !5 6 7");
+}
+
+/* As a power cut leaves it: the entry is on disk, the file's name is not. */
+static void a_file_that_was_lost_is_not_entered_for_another(void **state)
+{
+	char path[200];
+
+	(void)state;
+	for (unsigned i = 1; i <= 4; i++)
+		put_file(i, i);
+	put_file(1, 1);
+	assert_int_equal(enter_all(log_dir), 0);
+	put_file(5, 5);
+	assert_int_equal(enter_all(log_dir), 0);
+	snprintf(path, sizeof(path), "%s/%016u.jsonl", flows, 5);
+	assert_int_equal(unlink(path), 0);
+	put_file(5, 6); /* of the same number */
+	assert_int_equal(enter_all(log_dir), 0);
+	assert_string_equal(entered(), "4 5 6");
+}
+
+static void without_a_log_nothing_is_made(void **state)
+{
+	char path[200];
+
+	(void)state;
+	put_file(1, 1);
+	assert_int_equal(enter_all(""), 0);
+	snprintf(path, sizeof(path), "%s/" EV_KEYS_DIR, dir);
+	assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void secrets_are_of_a_day_and_go(void **state)
+{
+	uint8_t a[32], b[32];
+	struct bwl_err e = { 0 };
+	struct stat st;
+	char path[200];
+
+	(void)state;
+	assert_int_equal(ev_key_make(dir, 100, a, &e), 0);
+	assert_int_equal(ev_key_make(dir, 100, b, &e), 0);
+	assert_memory_equal(a, b, 32);
+	assert_int_equal(ev_key_make(dir, 101, b, &e), 0);
+	assert_memory_not_equal(a, b, 32);
+	snprintf(path, sizeof(path), "%s/" EV_KEYS_DIR "/epoch-00000100.key", dir);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	/* as many as are kept, and one more: the oldest has gone, and no other */
+	for (uint64_t day = 102; day < 101 + EV_KEYS_KEPT; day++)
+		assert_int_equal(ev_key_make(dir, day, a, &e), 0);
+	assert_int_equal(ev_key_read(dir, 100, a, &e), 0); /* 92 days old, not older */
+	assert_int_equal(ev_key_make(dir, 101 + EV_KEYS_KEPT, a, &e), 0);
+	assert_int_equal(ev_key_read(dir, 100, a, &e), -ENOENT);
+	assert_int_equal(ev_key_read(dir, 101, a, &e), 0);
+}
+
+/* Neither one of 1970, nor one of a hundred years from now. */
+static void a_wrong_clock_erases_no_secret(void **state)
+{
+	uint8_t key[32];
+	struct bwl_err e = { 0 };
+	struct ev_writer *w;
+
+	(void)state;
+	for (uint64_t day = 20000; day < 20000 + EV_KEYS_KEPT - 2; day++)
+		assert_int_equal(ev_key_make(dir, day, key, &e), 0);
+	assert_int_equal(ev_key_make(dir, 60000, key, &e), 0);
+	assert_int_equal(ev_key_make(dir, 0, key, &e), 0);
+	for (uint64_t day = 20000; day < 20000 + EV_KEYS_KEPT - 2; day++)
+		assert_int_equal(ev_key_read(dir, day, key, &e), 0);
+	put_file(1, 1);
+	w = ev_writer_new(dir, log_dir);
+	assert_int_equal(ev_writer_step(w, -86401, &e), -ERANGE);
+	assert_int_equal(ev_writer_step(w, NOW, &e), 0); /* control */
+	ev_writer_free(w);
+	assert_string_equal(entered(), "1");
+}
+
+/* While the log is another's; its file becomes another one. The boot that is in the log then. */
+static char boot_after_refusal(unsigned number, bool told)
+{
+	struct ev_writer *w = ev_writer_new(dir, log_dir);
+	struct timespec times[2];
+	struct ev_entered v;
+	struct bwl_err e = { 0 };
+	struct stat st;
+	char path[200], text[1000];
+	int log, file, r;
+	ssize_t n;
+
+	put_file(number, number);
+	snprintf(path, sizeof(path), "%s/%016u.jsonl", flows, number);
+	log = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(flock(log, LOCK_EX), 0);
+	assert_int_equal(ev_writer_step(w, NOW, &e), -EBUSY);
+	close(log);
+	file = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(fstat(file, &st), 0);
+	n = pread(file, text, sizeof(text), 0);
+	assert_true(n > 0 && n < (ssize_t)sizeof(text));
+	text[n] = '\0';
+	assert_int_equal(pwrite(file, "c", 1, strstr(text, "\"b\"") + 1 - text), 1);
+	times[0] = times[1] = st.st_mtim;
+	times[1].tv_sec += told;
+	assert_int_equal(futimens(file, times), 0);
+	close(file);
+	r = ev_writer_step(w, NOW, &e);
+	ev_writer_free(w);
+	assert_int_equal(r, 0);
+	assert_int_equal(ev_entered_read(log_dir, &v, NULL), 0);
+	assert_int_equal(v.last.id.sequence, number);
+	text[0] = v.last.id.boot[0];
+	ev_entered_free(&v);
+	return text[0];
+}
+
+static void what_was_made_is_kept_until_it_is_in_the_log(void **state)
+{
+	(void)state;
+	assert_int_equal(boot_after_refusal(1, false), 'b');
+	put_file(1, 1);                                     /* as it was entered */
+	assert_int_equal(boot_after_refusal(2, true), 'c'); /* and made anew of another file */
+}
+
+static void it_is_tried_ever_more_rarely(void **state)
+{
+	static const unsigned want[] = { 1, 2, 4, 8, 16, 32, 60, 60 };
+
+	(void)state;
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(ev_writer_pause_s(i), want[i]);
+	assert_int_equal(ev_writer_pause_s(4000000000), 60);
+}
+
+#define THREADS 4
+static pthread_barrier_t all_there;
+static uint64_t racing_day;
+static void *race(void *key)
+{
+	struct bwl_err e = { 0 };
+
+	pthread_barrier_wait(&all_there);
+	return ev_key_make(dir, racing_day, key, &e) ? key : NULL;
+}
+
+static void threads_that_make_a_secret_have_the_same(void **state)
+{
+	uint8_t key[THREADS][32];
+	pthread_t thread[THREADS];
+	void *failed;
+
+	(void)state;
+	assert_int_equal(pthread_barrier_init(&all_there, NULL, THREADS), 0);
+	for (racing_day = 1; racing_day < 80; racing_day++) {
+		for (size_t i = 0; i < THREADS; i++)
+			assert_int_equal(pthread_create(&thread[i], NULL, race, key[i]), 0);
+		for (size_t i = 0; i < THREADS; i++) {
+			assert_int_equal(pthread_join(thread[i], &failed), 0);
+			assert_null(failed);
+		}
+		for (size_t i = 1; i < THREADS; i++)
+			assert_memory_equal(key[0], key[i], 32);
+	}
+	pthread_barrier_destroy(&all_there);
+}
+
+static void a_secret_that_is_not_whole_is_refused(void **state)
+{
+	uint8_t key[32];
+	struct bwl_err e = { 0 };
+	char path[200];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/" EV_KEYS_DIR "/epoch-00000100.key", dir);
+	assert_int_equal(ev_key_make(dir, 100, key, &e), 0);
+	for (off_t n = 0; n < 40; n += n == 31 ? 2 : 31) {
+		assert_int_equal(truncate(path, n), 0);
+		assert_int_equal(ev_key_make(dir, 100, key, &e), -EBADMSG);
+		assert_int_equal(ev_key_read(dir, 100, key, &e), -EBADMSG);
+		assert_non_null(strstr(e.text, "32 bytes"));
+	}
+}
+
+/* Not the one on which it is entered: files wait where the log is off. */
+static void a_secret_is_of_the_day_on_which_its_interval_ended(void **state)
+{
+	struct ev_entered v;
+	char path[200];
+	FILE *f;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/%016u.jsonl", flows, 1);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs("{\"kind\":\"flow-interval\",\"boot\":\"b\",\"tables\":7,\"interval\":1,\"final\":false,\"sequence\":1,"
+	      "\"begin\":null,\"end\":\"2026-09-21T23:59:59.999Z\",\"gap\":null,\"thinned\":false,\"balanced\":true,\"other\":null}\n",
+	      f);
+	fclose(f);
+	assert_int_equal(enter_all(log_dir), 0);
+	assert_int_equal(ev_entered_read(log_dir, &v, NULL), 0);
+	assert_int_equal(v.last.epoch, 20717);
+	ev_entered_free(&v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(each_interval_is_entered_once, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_missing_is_said, begin, end),
+		cmocka_unit_test_setup_teardown(a_file_that_was_lost_is_not_entered_for_another,
+						begin, end),
+		cmocka_unit_test_setup_teardown(without_a_log_nothing_is_made, begin, end),
+		cmocka_unit_test_setup_teardown(secrets_are_of_a_day_and_go, begin, end),
+		cmocka_unit_test_setup_teardown(what_was_made_is_kept_until_it_is_in_the_log, begin,
+						end),
+		cmocka_unit_test(it_is_tried_ever_more_rarely),
+		cmocka_unit_test_setup_teardown(a_wrong_clock_erases_no_secret, begin, end),
+		cmocka_unit_test_setup_teardown(threads_that_make_a_secret_have_the_same, begin,
+						end),
+		cmocka_unit_test_setup_teardown(a_secret_that_is_not_whole_is_refused, begin, end),
+		cmocka_unit_test_setup_teardown(a_secret_is_of_the_day_on_which_its_interval_ended,
+						begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
