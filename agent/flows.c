@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <bwl/record.h>
+#include "evidence/writer.h"
 #include "flows/fold.h"
 #include "flows/known.h"
 #include "flows/store.h"
@@ -49,6 +50,10 @@ struct flows {
 		half_ns; /* tables that are not whole have stood in their place since; 0: none do */
 	bool half_said;
 	uint64_t lost_said_ns, lost_said; /* that there was no room for older intervals */
+	struct ev_writer *writer;         /* into the audit log (docs/evidence.md) */
+	bool to_enter, enter_told;
+	unsigned enter_failures; /* one after the other */
+	uint64_t enter_ns;       /* not before */
 };
 
 static void word_path(const struct flows *v, char path[300])
@@ -184,6 +189,7 @@ static int write_interval(struct flows *v, const struct flows_facts *facts, stru
 		r = flows_known_learn(&v->known, &b);
 	r = r ? bwl_fail(e, -r, "an interval cannot be put together: %s", strerror(-r))
 	      : flows_store_put(v->store, &f.id, text, len, e);
+	v->to_enter |= !r;
 	say_lost(v);
 	free(text);
 	bwl_book_free(&b);
@@ -324,6 +330,31 @@ static void take_result(struct flows *v, int r, const struct bwl_err *e)
 	v->told = r ? v->told || r != -EAGAIN : false;
 }
 
+/* What cannot be entered now is tried again, ever more rarely: the files hold it. */
+static void enter(struct flows *v, bool last)
+{
+	struct bwl_err e = { 0 };
+	struct timespec wall;
+	int r;
+
+	if (!v->to_enter || (!last && bwl_now_ns() < v->enter_ns))
+		return;
+	clock_gettime(CLOCK_REALTIME, &wall);
+	r = ev_writer_step(v->writer, wall.tv_sec, &e);
+	v->to_enter = r;
+	v->enter_ns = r < 0 ? bwl_now_ns() + ev_writer_pause_s(v->enter_failures) * LOOK_NS : 0;
+	/* Who has the log at this moment lets it go soon. */
+	v->enter_failures = r < 0 && r != -EBUSY ? v->enter_failures + 1 : 0;
+	if (r < 0 && r != -EBUSY && !v->enter_told)
+		agent_log(LOG_WARNING, "flows",
+			  "intervals of flow records are not entered into the audit log: %s",
+			  e.text);
+	if (r >= 0 && v->enter_told)
+		agent_log(LOG_NOTICE, "flows",
+			  "intervals of flow records are entered into the audit log again");
+	v->enter_told = r < 0 && (r != -EBUSY || v->enter_told);
+}
+
 static void run(void *arg)
 {
 	struct flows *v = arg;
@@ -331,8 +362,11 @@ static void run(void *arg)
 	struct bwl_err e = { 0 };
 	bool on = true;
 
+	v->writer = ev_writer_new(v->state_dir, NULL);
+	v->to_enter = true; /* who was here before may not have come to it */
 	take_result(v, step(v, false, &e), &e);
 	while (on) {
+		enter(v, false);
 		now = bwl_now_ns();
 		on = agent_thread_nap(&v->thread, due > now && due - now < LOOK_NS ? due - now
 						  : due > now                      ? LOOK_NS
@@ -350,6 +384,9 @@ static void run(void *arg)
 		if (now >= due)
 			due = now - due < v->every_ns ? due + v->every_ns : now + v->every_ns;
 	}
+	enter(v, true);
+	ev_writer_free(v->writer);
+	v->writer = NULL;
 	if (v->has_rec)
 		bwl_rec_close(&v->rec);
 	if (v->store)

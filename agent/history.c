@@ -11,6 +11,7 @@
 #include <syslog.h>
 #include <time.h>
 #include "history/recorder.h"
+#include "history_roots.h"
 #include "parts.h"
 #include "thread.h"
 
@@ -44,6 +45,7 @@ struct history {
 	unsigned every_s, retry_s;
 	int64_t retry_at_s;
 	bool told;
+	struct agent_history_roots roots;
 };
 
 static struct hist_clocks clocks(void)
@@ -178,6 +180,8 @@ static int write_out(struct history *v, bool renamed, struct hist_clocks now, st
 		r = hist_db_tend(v->db, now.wall_s, &numbers, e);
 	if (!r && numbers) /* nothing is pending: it only looks the names up again */
 		r = hist_recorder_flush(v->rec, true, e);
+	if (!r)
+		agent_history_enter(&v->roots, v->db, v->state_dir, now.wall_s);
 	return r;
 }
 

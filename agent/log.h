@@ -34,6 +34,8 @@ void agent_record(const char *event, const char *text, json_t *data);
  * The same of what the data plane tells: it leaves alarms their room in the queue, and on the disk.
  */
 void agent_record_event(bool junk, const char *event, const char *text, json_t *data);
+/* The same of what comes by the clock. */
+void agent_record_regular(const char *event, const char *text, json_t *data);
 void agent_record_stop(void);
 
 /* log.c: a line, and from LOG_NOTICE up a record too; AGENT_LOG_HOST: a host may have caused it */

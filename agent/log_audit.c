@@ -37,6 +37,11 @@ void agent_record_event(bool junk, const char *event, const char *text, json_t *
 	put(junk ? BWL_AUDIT_JUNK : BWL_AUDIT_EVENT, event, text, data);
 }
 
+void agent_record_regular(const char *event, const char *text, json_t *data)
+{
+	put(BWL_AUDIT_REGULAR, event, text, data);
+}
+
 /* 0: it is in the log, or there is none. */
 static int append(struct bwl_audit_log **log, const struct queue_line *l, struct bwl_err *e)
 {
