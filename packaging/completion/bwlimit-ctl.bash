@@ -56,7 +56,7 @@ _bwlimit_ctl() {
 	fleet-top/* | fleet-usage/* | fleet-reasons/* | fleet-history/* | fleet-closures/*) words=$ask ;;
 	fleet-exfil/*) words="--size --compression $ask" ;;
 	fleet-*) ;;
-	/) words='status peer grant revoke zone policy stats usage history flows tap latency reasons metrics check top watch explain exfil heartbeat lease stop drill ipsec pki audit tamper journal key approve break-glass enrol' ;;
+	/) words='status peer grant revoke zone policy stats usage history flows tap latency reasons metrics check top watch explain exfil heartbeat lease stop drill ipsec pki audit evidence tamper journal key approve break-glass enrol' ;;
 	peer/) words='list show add set del' ;;
 	zone/) words='list set' ;;
 	policy/) words='check diff apply confirm rollback show sign verify publish' ;;
@@ -65,6 +65,12 @@ _bwlimit_ctl() {
 	latency/) words='show on off' ;;
 	latency/*) words="--all --for $(_bwlimit_ctl_names peer list)" ;;
 	tap/*) words='--for --write --most' ;;
+	evidence/) words='export open challenge verify reconcile' ;;
+	evidence/export) words='--from --to --since --state-dir --dir --checkpoint' ;;
+	evidence/open) words='--interval --to --flow --peer --write --state-dir --dir --checkpoint' ;;
+	evidence/challenge) words='--seed-from --draws --nonce --witness --witnesses --write --state-dir --dir' ;;
+	evidence/verify) words='--key --witness --witnesses --seed-from --draws --nonce --whole' ;;
+	evidence/reconcile) words='--sender-key --receiver-key --witness --witnesses --cause' ;;
 	flows/*) words='--peer --port --since --most --state-dir' ;;
 	history/*)
 		words="--class --since --until --step --all --state-dir $(bwlimit-ctl history 2>/dev/null)"
