@@ -47,6 +47,8 @@ extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[]
 /* check.c: an error, as a Nagios plugin tells of one; the exit code */
 int ctl_check_unknown(const struct ctl *c);
 
+/* flows_intervals.c: the verb, whose noun is in flows.c */
+int ctl_flows_intervals(struct ctl *c, int argc, char **argv);
 /* revoke.c: the command, for others that come to it */
 int ctl_revoke(struct ctl *c, int argc, char **argv);
 

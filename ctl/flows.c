@@ -7,11 +7,14 @@
 #include <sys/stat.h>
 #include <time.h>
 #include "ctl.h"
+#include "ordered.h"
 #include "bwl/desired.h"
 #include "flows/store.h"
 
 #define SECOND 1000000000ULL
 #define MOST_SINCE_S (366 * 86400)
+/* Root reads the files, for who may ask as often as he likes. */
+#define ORDERED_SINCE_S 3600
 #define MOST_SHOWN 20   /* to people, if they do not say */
 #define MOST_KEPT 20000 /* in memory; twice as many while files are read */
 
@@ -500,6 +503,8 @@ static int settle(struct ctl *c, struct ask *a, const char *since, const char *p
 		return CTL_USAGE;
 	if (ns > MOST_SINCE_S * SECOND)
 		return ctl_usage(c, "--since %.32s: at most 366 days", since);
+	if (ns > ORDERED_SINCE_S * SECOND && ctl_is_ordered())
+		return ctl_usage(c, "--since %.32s: at most 1h, where bwlimitd runs it", since);
 	a->from_s = (int64_t)time(NULL) - (int64_t)(ns / SECOND);
 	a->by_port = port;
 	return port ? ctl_number(c, "--port", port, 65535, &a->port) : 0;
@@ -551,5 +556,14 @@ const struct ctl_cmd ctl_flows_cmds[] = {
 	  "  bwlimit-ctl flows --peer log-collector --since 1h\n"
 	  "  bwlimit-ctl flows --port 443 --json | jq '.flows[] | select(.reason == \"pass\")'\n",
 	  flows },
+	{ "flows", "intervals", "[--peer NAME] [--most N] [--state-dir DIR]",
+	  "Intervals of flow records: what is missing, and do they balance",
+	  "The newest first. With --peer what the peer's counter grew by, and what of it is in flows, in the\n"
+	  "remainder of a class, and in none.\n"
+	  "  --most N           so many intervals (20; 360 at most)\n\n"
+	  "Examples:\n"
+	  "  bwlimit-ctl flows intervals --peer log-collector\n"
+	  "  bwlimit-ctl flows intervals --most 360 --json | jq '.intervals[] | select(.gap or (.balanced | not))'\n",
+	  ctl_flows_intervals },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

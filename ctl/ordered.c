@@ -41,6 +41,8 @@ static const struct entry {
 	  CTL_MODEL,
 	  false,
 	  { "--class", "--since", "--until", "--step", "--all", NULL } },
+	{ "flows", NULL, CTL_READ, false, { "--peer", "--port", "--since", "--most", NULL } },
+	{ "flows", "intervals", CTL_READ, false, { "--peer", "--most", NULL } },
 	{ "latency", "show", CTL_READ, false, { NULL } },
 	{ "latency", "on", CTL_OPERATE, false, { NULL } },
 	{ "latency", "off", CTL_OPERATE, false, { "--all", NULL } },

@@ -65,6 +65,7 @@ _bwlimit_ctl() {
 	latency/) words='show on off' ;;
 	latency/*) words="--all --for $(_bwlimit_ctl_names peer list)" ;;
 	tap/*) words='--for --write --most' ;;
+	flows/) words='intervals --peer --port --since --most --state-dir' ;;
 	evidence/) words='export open challenge verify reconcile' ;;
 	evidence/export) words='--from --to --since --state-dir --dir --checkpoint' ;;
 	evidence/open) words='--interval --to --flow --peer --write --state-dir --dir --checkpoint' ;;

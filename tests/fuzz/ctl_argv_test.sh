@@ -29,7 +29,7 @@ END
 long=$(printf 'x%.0s' {1..3000})
 commands=('peer list' 'peer show' 'peer add' 'peer set' 'peer del' 'grant' 'grant list' 'revoke' 'zone list'
 	'zone set' 'policy check' 'policy diff' 'policy apply' 'policy confirm' 'policy rollback'
-	'policy show' 'policy sign' 'policy verify' 'approve' 'break-glass' 'enrol' 'key show' 'stats' 'usage' 'history --state-dir /nonexistent' 'flows --state-dir /nonexistent' 'tap' 'latency show' 'latency on' 'latency off' 'reasons' 'metrics' 'check' 'top --once --interval 10ms' 'watch --timeout 20ms' 'explain'
+	'policy show' 'policy sign' 'policy verify' 'approve' 'break-glass' 'enrol' 'key show' 'stats' 'usage' 'history --state-dir /nonexistent' 'flows --state-dir /nonexistent' 'flows intervals --state-dir /nonexistent' 'tap' 'latency show' 'latency on' 'latency off' 'reasons' 'metrics' 'check' 'top --once --interval 10ms' 'watch --timeout 20ms' 'explain'
 	'exfil' 'heartbeat' 'lease show' 'lease renew' 'lease sign' 'tamper' 'audit ack' 'audit prove --dir /nonexistent' 'audit check-proof' 'audit tiles --dir /nonexistent' 'evidence export --dir /nonexistent' 'evidence open --dir /nonexistent' 'evidence challenge --dir /nonexistent' 'evidence verify' 'evidence reconcile' 'stop' 'ipsec status --vici /nonexistent' 'ipsec rekey --vici /nonexistent'
 	'ipsec render --vici /nonexistent' 'ipsec load --vici /nonexistent' 'ipsec track' 'pki revoke --ca /nonexistent' 'peer' 'policy' 'xyz' '')
 words=(d1 d2 z rate burst volume mode for reason zone via via6 path clear contained accept none mark

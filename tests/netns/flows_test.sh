@@ -121,6 +121,17 @@ check "bwlimit-ctl flows adds up to what passed and was refused" sh -c "[ \"$(fl
 check "--port: flows of that port alone, and one line for all intervals of a flow" test "$(flows --port 5201 --json |
 	jq -c '[(.flows | all(.source_port == 5201 or .destination_port == 5201)), (.flows | group_by([.source_port, .ip_protocol, .direction, .reason, .destination_port]) | all(length == 1))]')" == '[true,true]'
 check "for people: the largest first, and how many intervals balance" sh -c "[ \"$(flows --port 5201 | sed -n 2p | grep -c 'sink.*udp\|sink.*tcp')\" = 1 ]"
+intervals_of() { "$CTL" flows intervals --state-dir "$STATE" --json "$@"; }
+# Of a peer, of all intervals that there are: what its counter grew by, and what is in flows, remainder and neither.
+grew() { intervals_of --peer "$1" --most 360 | jq -c '[.intervals[] | select(.grew)] |
+	[(map(.grew.passed_bytes) | add), (map(.in_flows.passed_bytes + .in_remainder.passed_bytes + .in_none.passed_bytes) | add),
+	 (map(.grew.dropped_bytes) | add), (map(.in_flows.dropped_bytes + .in_remainder.dropped_bytes + .in_none.dropped_bytes) | add)]'; }
+check "flows intervals: what a peer's counter grew by is in flows and remainder" test "$(grew sink | jq -c '[.[0] == .[1], .[2] == .[3], .[0]]')" == \
+	"[true,true,$(counted sink | jq '.[1]')]"
+check "the newest first, and as many as are asked for" test "$(intervals_of --most 3 | jq -c '[(.intervals | length), (.intervals | map(.interval) | . == (sort | reverse))]')" == '[3,true]'
+check "each has its number over all tables, as its file has" test "$(intervals_of --most 360 | jq '.intervals | map(.sequence) | min')" -eq "$(head -qn 1 "$STATE"/flows/*.jsonl | jq -s 'map(.sequence) | min')"
+check "without a peer nothing is said of one" sh -c "'$CTL' flows intervals --state-dir '$STATE' --json | jq -e 'all(.intervals[]; .grew == null and .peer_balanced == null and .balanced)' >/dev/null"
+check "for people: whether they balance" sh -c "'$CTL' flows intervals --peer sink --state-dir '$STATE' | grep -q ' yes .* yes '"
 touch -d '2 hours ago' "$STATE/flows/0000000000000001.jsonl"
 but_one() { [[ $(flows --json | jq .interval_count) -eq $(($(find "$STATE/flows" -name '0*.jsonl' | wc -l) - 1)) ]]; }
 check "--since: nothing of before" lab_wait_for 10 but_one
@@ -153,6 +164,7 @@ for n in range(90000):
 END
 in_host python3 "$LAB_TMP/spray.py" "$(lab_mac dpu hpf0)" "$(lab_mac host h0)" "$(lab_dest4 1)" "$(lab_dest4 2)"
 check "a flood of ten tables: records and remainder are the counters" lab_wait_for 30 all_agree
+check "and what flows intervals says of the flood" test "$(grew small | jq -c '[.[0] == .[1], .[2] == .[3], .[2]]')" == "[true,true,$(counted small | jq '.[3]')]"
 check "much of it is remainder" sh -c "cat '$STATE'/flows/*.jsonl |
 	jq -s -e '[.[] | select(.kind == \"flow-remainder\") | .frames] | add > 10000' >/dev/null"
 check "and something was refused" sh -c "cat '$STATE'/flows/*.jsonl |

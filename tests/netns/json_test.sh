@@ -230,6 +230,7 @@ cat >"$LAB_TMP/records/flows/0000000000000001.jsonl" <<'END'
 {"kind":"flow-remainder","peer":"d1","direction":"out","port":"hpf0","class":"other","reason":"pass","frames":1,"bytes":74,"charged_bytes":74,"first":"2026-11-22T05:30:00.250Z","last":"2026-11-22T05:30:00.250Z"}
 END
 check "flows" ctl flows flows --state-dir "$LAB_TMP/records"
+check "flows intervals" ctl flow-intervals flows intervals --state-dir "$LAB_TMP/records"
 check "latency on" ctl latency-on latency on d1
 check "latency show" ctl latency latency show
 check "latency off" ctl latency-off latency off --all
