@@ -26,6 +26,14 @@ static const struct asking_document node_asking[] = {
 	  .names = { "peer" },
 	  .options = { "class", "since", "until", "step" } },
 	{ .name = "history-peers", .words = { "history" } },
+	/* Of the newest alone: each is read whole, and a host chooses how many there are. */
+	{ .name = "flows",
+	  .words = { "flows", "--since=30s", "--most=500" },
+	  .options = { "peer", "port" } },
+	{ .name = "flow-intervals",
+	  .words = { "flows", "intervals", "--most=60" },
+	  .options = { "peer" } },
+	{ .name = "latency", .words = { "latency", "show" } },
 	{ .name = "grants", .words = { "grant", "list" } },
 	{ .name = "zones", .words = { "zone", "list" } },
 	{ .name = "peers", .words = { "peer", "list" } },
@@ -53,6 +61,9 @@ static const struct web_document node_how[] = {
 	{ .every_ms = 30000, .asker = 1 },                                           /* exfil */
 	{ .every_ms = 5000, .asker = 1 },                                            /* history */
 	{ .every_ms = 30000, .asker = 1 },                                   /* history-peers */
+	{ .every_ms = 10000, .asker = 1 },                                   /* flows */
+	{ .every_ms = 10000, .asker = 1 },                                   /* flow-intervals */
+	{ .every_ms = 5000, .asker = 1 },                                    /* latency */
 	{ .every_ms = 10000, .asker = 1 },                                   /* grants */
 	{ .every_ms = 10000, .asker = 1 },                                   /* zones */
 	{ .every_ms = 30000, .asker = 1 },                                   /* peers */

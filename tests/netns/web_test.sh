@@ -27,7 +27,7 @@ echo secret >"$LAB_TMP/secret.txt"
 
 "$CTL" journal init >/dev/null
 "$CTL" audit init >/dev/null
-check "attach makes the pins" in_dpu "$LOAD" attach --host hpf0 --uplink p0 --management mgmt0
+check "attach makes the pins" in_dpu "$LOAD" attach --record on --latency on --host hpf0 --uplink p0 --management mgmt0
 {
 	echo "peers:"
 	lab_peer d1 1 "grant: { rate: 8mbit, volume: 1gb per 1d }"

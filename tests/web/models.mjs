@@ -38,7 +38,32 @@ function recorded(name) {
 		: errorDocument(`'${q.get('destination')}' is no address`, 'IPv4 or IPv6, no name', 'EINVAL'));
 	const scene = { api: { scope: 'node', name: 'tray-7' }, documents, peers };
 	documents.history = (q) => history(scene, q);
+	records(scene);
 	return scene;
+}
+
+/** What is recorded of a peer: flows, intervals that all balance, latency of one by name. */
+function records(scene) {
+	const now = Math.floor(timeOf(scene) / 1000);
+	const at = (ago) => new Date(1000 * (now - ago)).toISOString();
+	const flow = (peer, i, more = {}) => ({ peer, direction: 'out', port: 'pf0hpf', class: 'https', reason: 'pass', ip_protocol: 6, source: '10.0.7.2', source_port: 40000 + i,
+		destination: '198.51.100.9', destination_port: 443, queue_pair: 0, frames: 100 * (i + 1), bytes: 140000 * (i + 1), charged_bytes: 150000 * (i + 1), tcp_flags: 24, since: at(20), until: at(i), ...more });
+	scene.documents.flows = (q) => {
+		const peer = q.get('peer');
+		const flows = [...Array.from({ length: 9 }, (_, i) => flow(peer, i)), flow(peer, 9, { reason: 'peer-rate', charged_bytes: 0 }),
+			flow(peer, 10, { ip_protocol: 17, class: 'rocev2', source_port: 0, destination: 'fd00:3::1', destination_port: 4791, queue_pair: 17 })];
+		return { version: 1, kind: 'flows', since: at(30), interval_count: 3, unbalanced_count: 0, gap_count: 0, thinned_count: 0, flows,
+			remainders: [{ peer, direction: 'out', port: 'pf0hpf', class: 'other', reason: 'pass', frames: 9, bytes: 9000, charged_bytes: 9100, since: at(20), until: at(2) }],
+			left_out_count: 2, left_out_frames: 2, left_out_bytes: 148, left_out_charged_bytes: 148 };
+	};
+	const sum = (passed_bytes, dropped_bytes = 0) => ({ passed_frames: Math.ceil(passed_bytes / 1500), passed_bytes, dropped_frames: Math.ceil(dropped_bytes / 1500), dropped_bytes });
+	scene.documents['flow-intervals'] = (q) => ({ version: 1, kind: 'flow-intervals', peer: q.get('peer'), intervals: Array.from({ length: 30 }, (_, i) => ({
+		sequence: 4711 - i, interval: 900 - i, begun_at: at(10 * i + 15), ended_at: at(10 * i + 5), balanced: true, thinned: false, peer_balanced: true,
+		grew: sum(5_000_000, 150_000), in_flows: sum(4_900_000, 150_000), in_remainder: sum(100_000), in_none: sum(0), why: null, gap: null })) });
+	const histogram = (bins, sum_s) => ({ frames: bins.reduce((n, [, f]) => n + f, 0), sum_s, bins: bins.map(([up_to_s, frames]) => ({ up_to_s, frames })) });
+	const row = (peer) => ({ peer, shape: histogram([[1e-9, 700], [0.001048576, 200], [0.004194304, 100]], 0.4),
+		gate: histogram([[1.6384e-5, 600], [3.2768e-5, 390], [0.000131072, 10]], 0.021), unmatched_frames: 0 });
+	scene.documents.latency = { version: 1, kind: 'latency', measured: true, peers: [row(null), row('log-collector')] };
 }
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 };
@@ -114,9 +139,14 @@ function theft() {
 		c.left.used_bytes = 3.24e9;
 	}
 	for (const v of s.documents.usage.volumes) if (v.limit_key === 'peer log-collector') Object.assign(v, { volume_bytes: 4e9, used_bytes: 3.24e9 });
+	ofZone(s, 3.24e9);
 	Object.assign(s.documents.policy.peers.find((p) => p.peer === 'log-collector').grant, { volume_bytes: 4e9 });
 	s.peers['log-collector'].grant.volume_bytes = 4e9;
 	return s;
+}
+/** What went through its zone is at least what went to its peers. */
+function ofZone(s, used) {
+	for (const v of s.documents.usage.volumes) if (v.limit_key === 'zone external') v.used_bytes = used;
 }
 function slowTheft() {
 	const s = theft();
@@ -130,6 +160,7 @@ function splitTheft() {
 	Object.assign(s.documents.top.peers.find((p) => p.peer === 'backup'), { passed_bits_per_second: 5.01e6, dropped_bits_per_second: 1.1e6 });
 	s.sent.backup = (ago) => (ago < 26 * 60 ? [4.95e6, 1.1e6] : [0, 0]);
 	for (const of of [s.documents.top.peers, s.documents.grants.grants]) of.find((p) => p.peer === 'backup').left.used_bytes = 950e6;
+	ofZone(s, 3.24e9 + 950e6);
 	return s;
 }
 /** As theft, seen in a second in which it pauses. */

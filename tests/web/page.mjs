@@ -20,10 +20,10 @@ const picture = (page, name, dir = pictures) => dir && page.screenshot({ path: j
 const STATES = {
 	healthy: ['All promises hold', '22 h 11 min', 'could be gone by tomorrow', 'log-collector', 'SA up, packet offload', 'nothing was refused', 'live, ends in 23 h'],
 	limit: ['log-collector is at its limit', 'refused', 'peer-rate', 'peers: log-collector: grant:', 'bwlimit-ctl peer show log-collector'],
-	theft: ['log-collector: sending at its limit, out of the site', 'for 42 min', '3.12 GB gone since 22:48, 3.24 GB of its volume', '760 MB more can go, in 9 min 43 s', 'bwlimit-ctl revoke log-collector', '81 % of 4.00 GB'],
-	'slow-theft': ['most of its volume is used', 'for 2 h 19 min', '3.24 GB of 4.00 GB per 1 d gone, without a pause since 21:10', '760 MB more can go, in 34 min', 'in no hurry', 'bwlimit-ctl revoke log-collector'],
+	theft: ['log-collector: sending at its limit, out of the site', 'for 42 min', '3.12 GB gone since 22:48, 3.24 GB of its 4.00 GB used', '760 MB more can go, in 9 min 43 s', 'bwlimit-ctl revoke log-collector', '81 % of 4.00 GB'],
+	'slow-theft': ['most of its volume is used', 'for 2 h 19 min', '3.24 GB of 4.00 GB per 1 d gone, without a pause since 21:10', '760 MB more can go, in 34 min', 'perhaps a patient theft', 'bwlimit-ctl revoke log-collector'],
 	'split-theft': ['2 things need you now · 2 peers together: 4.05 GB gone', '124 MB more can go', 'backup: sending at its limit', 'log-collector: sending at its limit'],
-	'blinking-theft': ['1 thing needs you now', 'it pauses now', 'log-collector: sending at 60 % of its limit, out of the site', 'for 42 min'],
+	'blinking-theft': ['1 thing needs you now', 'at this second it sends nothing', 'log-collector: sending at 60 % of its limit, out of the site', 'for 42 min'],
 	'zone-theft': ['object-store: sending at 60 % of its limit, out of the site', 'for 5 h 19 min', '72.0 GB gone since 18:09', 'only the rate of its zone holds it', '30.0 Mbit/s / 50.0 Mbit/s'],
 	'unlimited-own': ['backup leaves without a limit of its own', 'only its zone or this node holds it'],
 	unlimited: ['1 thing needs you now', 'backup leaves without a limit', 'only counted'],
@@ -424,6 +424,65 @@ await part('classes', async () => {
 	await t.page.click('[aria-label="Class"] >> text="all classes"');
 	ok('and back', (await t.says('sent in this time')) && !new URL(t.page.url()).search.includes('class='));
 	await t.close();
+});
+
+// ---- what is recorded of a peer --------------------------------------------------------------------------------------------
+await part('records', async () => {
+	const scene = scenes.theft();
+	const t = await open(browser, scene, { query: '?peer=log-collector' });
+	const rows = () => t.page.evaluate(() => [...document.querySelectorAll('[aria-label="Flows, table"] tbody tr')].map((r) => r.innerText.replace(/[\s\u00a0]+/g, ' ')));
+	ok('its flows are there, and how many are listed', await t.says('11 of 11 flows'), await t.text());
+	const first = (await rows())[0];
+	ok('the one with the most bytes first; RoCE by its queue pair', first.includes('[fd00:3::1]:4791 qp 17') && first.includes('rocev2'), first);
+	ok('what is in no row is said', await t.says('9.10 kB in remainders') && await t.says('2 with fewer bytes are not listed'), await t.text());
+	await t.page.fill('[aria-label="Find a flow"]', 'peer-rate');
+	ok('a filter is of every word of a flow, and in the URL', await t.says('1 of 11 flows') && new URL(t.page.url()).searchParams.get('flow') === 'peer-rate', t.page.url());
+	same('and only that one is left', (await rows()).length, 1);
+	await t.page.fill('[aria-label="Find a flow"]', 'no such thing');
+	ok('none is said in words', await t.says('No flow is like that.'), await t.text());
+	await t.page.fill('[aria-label="Find a flow"]', '');
+	await t.says('11 of 11 flows');
+	await t.page.click('[aria-label="Flows, table"] thead >> text="frames"');
+	await t.page.focus('[aria-label="Flows, table"] thead th:nth-child(2) button');
+	await t.page.keyboard.press('Enter');
+	same('it sorts by keyboard too, by an order of its own', new URL(t.page.url()).searchParams.get('flowsort'), 'from');
+	ok('an interval says its balance', await t.says('5.05 MB in flows + 100 kB in remainders = 5.15 MB by its counter'), await t.text());
+	ok('and how many do', await t.says('of 30 intervals all balance, none says that something is missing'), await t.text());
+	ok('how long packets are held up: in shape', await t.says('in shape, half of them at once') && await t.says('in shape, 99 % ≤ 4.19 ms'), await t.text());
+	ok('and to the uplink', await t.says('host port to uplink, half ≤ 16.4 µs') && await t.says('host port to uplink, 99 % ≤ 32.8 µs'), await t.text());
+	await t.page.click('text="what to type for a proof"');
+	ok('a proof is a command to type', await t.says('bwlimit-ctl flows intervals --peer log-collector --most 360 --json') && await t.says('bwlimit-ctl audit verify'), await t.text());
+	ok('one of them opens this peer in the newest interval to an auditor', await t.says(`bwlimit-ctl evidence open --interval ${scene.documents['flow-intervals'](new URLSearchParams()).intervals[0].sequence} --peer log-collector --write proof.json`), await t.text());
+	same('and the button says that it is open', await t.page.getAttribute('text="what to type for a proof"', 'aria-expanded'), 'true');
+	await t.close();
+
+	const bad = scenes.theft();
+	const well = bad.documents['flow-intervals'];
+	bad.documents['flow-intervals'] = (q) => {
+		const d = well(q);
+		Object.assign(d.intervals[20], { peer_balanced: false, balanced: false, why: 'its counter moved between two intervals' });
+		Object.assign(d.intervals[25], { gap: 'intervals 3 to 7 of these tables' });
+		return d;
+	};
+	bad.documents.latency = { ...bad.documents.latency, measured: false, peers: [bad.documents.latency.peers[0]] };
+	bad.documents.flows = () => errorDocument('cannot read /var/lib/bwlimit/flows: No such file or directory', 'bwlimit-load upgrade --record on, and bwlimitd writes them; --state-dir says where');
+	const u = await open(browser, bad, { query: '?peer=log-collector' });
+	ok('an interval that does not balance is in sight, and why', await u.says('≠ 5.15 MB by its counter: its counter moved between two intervals'), await u.text());
+	ok('so is a gap, however old', await u.says('missing before it: intervals 3 to 7 of these tables'), await u.text());
+	ok('and they are counted', await u.says('of 30 intervals 1 do not balance, 1 say that something is missing'), await u.text());
+	ok('without records the page says what makes them', await u.says('bwlimit-load upgrade --record on'), await u.text());
+	ok('nor what is not measured', await u.says('not measured') && await u.says('bwlimit-load upgrade --latency on'), await u.text());
+	await u.close();
+
+	const none = scenes.theft();
+	for (const name of ['flows', 'flow-intervals', 'latency']) delete none.documents[name];
+	const v = await open(browser, none, { query: '?peer=log-collector' });
+	ok('a server that serves none of it is not asked', await v.says('bwlimit-ctl revoke log-collector') && !v.server.asked.some((a) => /flow|latency/.test(a)), v.server.asked);
+	await v.close();
+	const other = scenes.theft();
+	const w = await open(browser, other, { query: '?peer=tray-3' });
+	ok('who is not measured by name has the command for it', await w.says('bwlimit-ctl latency on tray-3'), await w.text());
+	await w.close();
 });
 
 // ---- a peer ------------------------------------------------------------------------------------------------------------------

@@ -50,6 +50,12 @@ static void one_question_has_one_text(void **state)
 	/* Behind a word that is missing none is meant. */
 	becomes("explain", (const char *const[]){ "destination=10.0.0.1", NULL },
 		"explain?destination=10.0.0.1", "{\"argv\":[\"--json\",\"explain\"]}");
+	becomes("flows", (const char *const[]){ "most=9", "port=443", "peer=d1", "since=1d", NULL },
+		"flows?peer=d1&port=443",
+		"{\"argv\":[\"--json\",\"flows\",\"--since=30s\",\"--most=500\",\"--peer=d1\",\"--port=443\"]}");
+	becomes("flow-intervals", (const char *const[]){ "peer=d1", "most=9", NULL },
+		"flow-intervals?peer=d1",
+		"{\"argv\":[\"--json\",\"flows\",\"intervals\",\"--most=60\",\"--peer=d1\"]}");
 	becomes("metrics", none, "metrics", "{\"argv\":[\"metrics\"]}");
 }
 

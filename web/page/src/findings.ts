@@ -132,12 +132,12 @@ function ofPeer(r: Row): Finding[] {
 	const revoke = (): string | null => typed`bwlimit-ctl revoke ${r.peer}`;
 	if (theft(r)) {
 		const gone = r.run
-			? `${bytes(r.run.bytes)} gone since ${clock(r.run.since)}${r.run.longer ? ' or earlier' : ''}${r.used != null && r.used > 1.02 * r.run.bytes ? `, ${bytes(r.used)} of its volume` : ''}`
+			? `${bytes(r.run.bytes)} gone since ${clock(r.run.since)}${r.run.longer ? ' or earlier' : ''}${r.used != null && r.used > 1.02 * r.run.bytes ? `, ${bytes(r.used)} of its ${bytes(r.volume)} used` : ''}`
 			: `${bytes(r.used)} of its volume gone`;
 		const left = r.volume != null && r.used != null ? Math.max(0, r.volume - r.used) : null;
 		const then = left == null ? `It has no volume: only ${OF[r.limitOf]} holds it.` : left === 0
 			? `Its volume of ${bytes(r.volume)} is spent: nothing more leaves${r.window ? ' but what ages out of the window' : ''}.`
-			: `${bytes(left)} more can go${r.now ? `, in ${span((8 * left) / r.now)}` : '; it pauses now'}.`;
+			: `${bytes(left)} more can go${r.now ? `, in ${span((8 * left) / r.now)}` : '; at this second it sends nothing'}.`;
 		f.push({ key: `theft ${r.peer}`, level: 'now', what: left === 0 ? `${r.peer}: goes on sending, its volume is spent` : `${r.peer}: sending ${nearWords(r)}, out of the site`,
 			since: r.run ? `for ${span(r.run.seconds)}` : null, means: `${gone}. ${then} A theft, or a job that nobody announced.`, command: revoke(), peer: r.peer, gone: r.run?.bytes ?? r.used ?? 0 });
 	} else if (r.atLimit && sends(r) && r.state === 'live') {
@@ -148,7 +148,7 @@ function ofPeer(r: Row): Finding[] {
 	}
 	else if (r.exit && mostUsed(r) && r.state === 'live')
 		f.push({ key: `volume ${r.peer}`, level: 'today', what: `${r.peer}: most of its volume is used`, since: r.slow ? `for ${span(r.slow.seconds)}` : null,
-			means: `${bytes(r.used)} of ${bytes(r.volume)}${r.window ? ` per ${span(r.window)}` : ''} gone${r.slow ? `, without a pause since ${clock(r.slow.since)}${r.slow.longer ? ' or earlier' : ''}` : ''}${r.now ? `; ${bytes(Math.max(0, r.volume! - r.used!))} more can go, in ${span((8 * Math.max(0, r.volume! - r.used!)) / r.now)}. Below its rate: a theft that is in no hurry looks like this` : '; it sends nothing now'}.`,
+			means: `${bytes(r.used)} of ${bytes(r.volume)}${r.window ? ` per ${span(r.window)}` : ''} gone${r.slow ? `, without a pause since ${clock(r.slow.since)}${r.slow.longer ? ' or earlier' : ''}` : ''}${r.now ? `; ${bytes(Math.max(0, r.volume! - r.used!))} more can go, in ${span((8 * Math.max(0, r.volume! - r.used!)) / r.now)}. Below its rate: perhaps a patient theft` : '; it sends nothing now'}.`,
 			command: revoke(), peer: r.peer });
 	if (r.unlimited)
 		f.push({ key: `unlimited ${r.peer}`, level: r.unlimited === 'all' ? 'now' : 'today', what: `${r.peer} leaves without a limit${r.unlimited === 'all' ? '' : ' of its own'}`, since: null,

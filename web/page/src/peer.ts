@@ -12,6 +12,7 @@ import { limitText } from './reasons';
 import type { Store } from './store';
 import { mark } from './table';
 import { smallestRate } from './peers';
+import { Records } from './records';
 import { run, written } from './theft';
 import type { Api, Explain, Grant, History, Left, Log, N, Peer, Policy, Top, Tunnel, Volume } from './types';
 import { Rounds, type View } from './view';
@@ -39,6 +40,7 @@ export class PeerPage implements View {
 	private readonly classList: Keyed<string>;
 	private readonly facts = new Facts('facts', 'What it is', 'not known yet');
 	private readonly events = new Facts('events', 'What happened', 'nothing in the log of this day', true);
+	private readonly records: Records;
 	private readonly state = h('span', { class: 'state' });
 	private readonly answer = h('div', { class: 'answer', 'aria-live': 'polite' });
 	private readonly form: HTMLFormElement;
@@ -47,6 +49,7 @@ export class PeerPage implements View {
 	constructor(private store: Store, private peer: string, api: () => Api | null) {
 		this.rounds = new Rounds(store, api);
 		this.path = peerPath(peer);
+		this.records = new Records(store, peer);
 		this.title = `${peer} · bwlimit`;
 		this.chart = new Chart(`What was sent to ${peer}`, 220);
 		this.spans = SPANS.map(([, title]) => h('a', {}, title));
@@ -69,7 +72,7 @@ export class PeerPage implements View {
 				this.levels.element),
 			h('section', { class: 'card', 'aria-labelledby': 'type' }, h('h3', { id: 'type' }, 'What to type'), this.commands()),
 			h('section', { class: 'card', 'aria-labelledby': 'explain' }, h('h3', { id: 'explain' }, 'What would happen to a packet now'), this.form, this.answer),
-			h('div', { class: 'panels two' }, this.facts.element, this.events.element));
+			h('div', { class: 'panels two' }, this.facts.element, this.events.element), this.records.element);
 	}
 
 	private commands(): HTMLElement {
@@ -101,6 +104,7 @@ export class PeerPage implements View {
 		this.rounds.ask('verify', VERIFY_MS, now);
 		this.rounds.ask(this.path, 2_000, now);
 		this.rounds.ask('log', 5_000, now);
+		this.records.poll(this.rounds, now);
 		this.rounds.ask(this.historyOf(), id === '' ? 10_000 : 60_000, now);
 		this.rounds.ask(historyPath(this.peer, '24h', '1m'), 60_000, now);
 		this.rounds.keep((p) => !p.startsWith('history?') || p === this.historyOf() || p === historyPath(this.peer, '24h', '1m'));
@@ -157,6 +161,7 @@ export class PeerPage implements View {
 		this.drawLevels(p, policy, now?.passed_bits_per_second ?? null);
 		this.drawFacts(p, grant);
 		this.drawEvents();
+		this.records.render();
 		this.prefill(p, policy);
 		attr(this.element, 'data-fades', s.fades('top') ? '' : null);
 	}

@@ -50,6 +50,19 @@ export interface Journal {
 	stopped_at?: S; clamped_at?: S; peer_names: string[]; closures?: { peer: string; closed_at: S }[]; prefixes: string[];
 	limits: { peer: S; zone: S; rate_bits_per_second: N; expires_at?: S }[];
 }
+export interface Flow {
+	peer: S; direction: 'out' | 'in'; port: S; class: S; reason: string; ip_protocol?: number; source?: S; source_port?: number; destination?: S; destination_port?: number;
+	queue_pair?: number; frames: number; bytes: number; charged_bytes: number; until: string;
+}
+export interface Flows { interval_count: number; unbalanced_count: number; gap_count: number; flows: Flow[]; remainders: Flow[]; left_out_count: number; left_out_bytes: number }
+export interface CountSum { passed_frames: number; passed_bytes: number; dropped_frames: number; dropped_bytes: number }
+export interface Interval {
+	sequence: number; interval: number; begun_at: S; ended_at: S; balanced: boolean; thinned: boolean; peer_balanced: boolean | null; grew: CountSum | null; in_flows: CountSum | null;
+	in_remainder: CountSum | null; in_none: CountSum | null; why: S; gap: S;
+}
+export interface Intervals { peer: S; intervals: Interval[] }
+export interface Histogram { frames: number; sum_s: number; bins: { up_to_s: N; frames: number }[] }
+export interface Latency { measured: boolean; peers: { peer: S; shape: Histogram; gate: Histogram; unmatched_frames: number }[] }
 export interface Stats { peers: { peer: string; dropped_bytes: number }[] }
 export interface Audit { checkpoint?: string; record_count?: number }
 export interface Log { time: string; level: string; event: string; text: string; program?: string; record?: number; acknowledged?: boolean }
