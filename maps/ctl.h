@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The words every packet reads first. User space writes; mapped, so one store is enough.
+ * The words that every packet reads first. User space writes them; they are mapped, so one store
+ * suffices.
  */
 #ifndef BWL_MAPS_CTL_H
 #define BWL_MAPS_CTL_H
@@ -8,7 +9,7 @@
 #include "abi.h"
 
 /*
- * CLOSED: from the first attach of these maps until verify is clean; not a hand's switch. UNJUDGED:
+ * CLOSED: from the first attach of these maps until verify is clean; not set by hand. UNJUDGED:
  * until bwlimitd has compared the journal of closures with the TPM; CLOSED_UNJUDGED: until both;
  * STOPPED_UNJUDGED: the journal itself says stop, and may be an old copy.
  */
@@ -25,8 +26,8 @@ enum bwl_stop {
 #define BWL_NO_SLOT 0xffffffffU
 
 /*
- * Which generation holds. `fallback` takes over by itself at return_ns (policy apply
- * --confirm): no daemon has to be alive for that.
+ * The generation in force. `fallback` takes over by itself at return_ns (policy apply --confirm),
+ * without any daemon.
  */
 struct bwl_sched {
 	__u32 slot; /* generation slot, or BWL_NO_SLOT: no policy */
@@ -42,60 +43,66 @@ struct bwl_ctl {
 	__u32 stop;   /* enum bwl_stop; checked before anything else */
 	__u32 active; /* index into sched[]; an entry is written before it is made active */
 	struct bwl_sched sched[BWL_SCHEDS];
-	__u64 heartbeat_ns; /* deadline; 0: never renewed. A policy may ask for none: bwl_base */
+	__u64 heartbeat_ns; /* deadline; 0: never renewed. A policy may require none: bwl_base */
 	__u32 revoked_all;  /* revocation number for every grant */
 	__u32 seq;          /* last sequence number given to a grant or a revocation */
 	__u32 tag;          /* this attachment's random skb mark, never 0 */
 	__u32 fresh_volume; /* 1: volumes of the first policy start unspent */
 	__u64 attached_ns;  /* when these maps were made */
 	__u32 generation;   /* counts applied policies */
-#define BWL_CTL_HALVES 2    /* of a word that was `drill` alone up to layout 5 */
+#define BWL_CTL_HALVES 2    /* halves of a word that held only `drill` up to layout 5 */
 	__u16 drill;        /* 1: quickstart or a test made these maps; verify says so */
-	__u16 resumes;      /* BPF: changes whenever the machine suspends and resumes; wraps */
+	__u16 resumes;      /* BPF writes: changes whenever the machine suspends or resumes;
+			     * wraps */
 	__u32 tunnel;       /* ifindex of the tunnel device; 0: none, encrypted peers are closed */
 	__u32 edits;        /* counts changes to the policy in force since it was applied */
 	__u32 ledger;       /* enum bwl_ledger_flags; not 0: new volumes wait for the ledger */
-	__u32 tracked_until_s; /* CLOCK_BOOTTIME: somebody looks after bwl_tunnel_v1, and until then
-				* it is believed that a device carries a peer; 0 nobody */
+	__u32 tracked_until_s; /* CLOCK_BOOTTIME: bwl_tunnel_v1 is tracked until then, and a
+				* device that carries a peer is trusted; 0: not tracked */
 };
 BWL_ASSERT_SIZE(struct bwl_ctl, 128);
 
 enum bwl_ledger_flags {
-	BWL_LEDGER_CAME = 1 << 0, /* it has written a volume of these maps */
-	BWL_LEDGER_TPM = 1 << 1,  /* and is bound to a TPM's counter: an old copy is found out */
+	BWL_LEDGER_CAME = 1 << 0, /* the ledger has written a volume of these maps */
+	BWL_LEDGER_TPM = 1 << 1,  /* and is bound to a TPM's counter: an old copy is detected */
 };
 
 enum bwl_dev_flags {
-	BWL_DEV_PLAIN = 1 << 1, /* the tunnel device: SAs are told apart by marks (tunnel.h) */
+	BWL_DEV_PLAIN = 1 << 1, /* the tunnel device: SAs are distinguished by marks (tunnel.h) */
 	BWL_DEV_FQ = 1 << 0, /* every uplink keeps departure times: its root is fq, or mq over fq */
-	BWL_DEV_FOUND = 1 << 2, /* not named as management: up, with an address, at attach */
+	BWL_DEV_FOUND = 1 << 2, /* a management device that was not named: up, with an address,
+				 * at attach */
 	BWL_DEV_LOCKED =
 		1 << 3, /* the rules by input device (bwl/iif_rules.h) have been set with it */
 	BWL_DEV_UNTIMED =
 		1 << 4, /* an uplink whose kernel forgets departure times in a redirect (< 5.18) */
 };
 
-/* Who may widen what these maps say: docs/fleet.md. Set by load and agent; only new maps have none.
+/*
+ * Whether these maps may be widened: docs/fleet.md. Written by load and agent; only new maps have
+ * none.
  */
 enum bwl_enrolled_flags {
-	BWL_ENROLLED = 1 << 0,     /* a root of signed documents is: local tools only tighten */
-	BWL_MEMORY_LOST = 1 << 1,  /* what was accepted of documents is gone, or an old copy */
-	BWL_GLASS_BROKEN = 1 << 2, /* the policy on trial is an emergency's: nobody confirms it */
+	BWL_ENROLLED = 1 << 0,     /* a root of signed documents is enrolled: local tools can
+				    * only tighten */
+	BWL_MEMORY_LOST = 1 << 1,  /* the memory of accepted documents is gone, or an old copy */
+	BWL_GLASS_BROKEN = 1 << 2, /* the policy on trial is an emergency's: it cannot be
+				    * confirmed */
 };
 
 /*
- * bwl_lease_v1[0]: bwlimitd writes, BPF does not read it: the heartbeat is never renewed beyond its
- * end, and so it holds with every daemon dead. Maps that were made anew have none.
+ * bwl_lease_v1[0]: bwlimitd writes it and BPF does not read it. The heartbeat is never renewed
+ * beyond its end, so it holds with every daemon dead. New maps have none.
  */
 struct bwl_lease {
 	__u64 until_ns; /* CLOCK_BOOTTIME; 0: never renewed */
 	__u64 renewed_ns;
-	__u64 acted_ns; /* the end on which the policy's `tamper` was acted on */
+	__u64 acted_ns; /* the lease's end for which the policy's `tamper` was executed */
 	__u64 enrolled; /* enum bwl_enrolled_flags */
 };
 BWL_ASSERT_SIZE(struct bwl_lease, 32);
 
-/* bwl_dev_v1[port id]: user space (loader) writes. What is attached under that port id. */
+/* bwl_dev_v1[port id]: the device attached under that port id. User space (loader) writes. */
 struct bwl_dev {
 	__u32 ifindex; /* 0: unused */
 	__u32 mtu;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Records of the ring buffer bwl_event_v1. BPF writes; bwlimitd, else one `watch`, reads. */
+/* Records of the ring buffer bwl_event_v1. BPF writes; bwlimitd, or one `watch`, reads. */
 #ifndef BWL_MAPS_EVENT_H
 #define BWL_MAPS_EVENT_H
 
@@ -40,10 +40,10 @@ BWL_ASSERT_SIZE(struct bwl_event, 64);
 
 #define BWL_EVENT_RING_BYTES (1U << 20)
 /*
- * Of each kind at each port, per CPU; more are counted in lost. All kinds, ports and CPUs share the
- * ring, which a host could fill while nobody reads: kinds that it makes at will get no more room
- * from ROOM_JUNK bytes on, what hangs on a peer's grant from ROOM_PEER on; the last gate and the
- * clock always.
+ * Maximum per second for each kind at each port, per CPU; the rest is counted in lost. All kinds,
+ * ports and CPUs share the ring, which a host could fill while nobody reads. So kinds that a host
+ * can produce at will stop at ROOM_JUNK bytes, those that depend on a peer's grant at ROOM_PEER;
+ * the last gate and the clock always get room.
  */
 #define BWL_EVENTS_PER_SEC 16
 #define BWL_EVENT_ROOM_JUNK (BWL_EVENT_RING_BYTES / 2)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The list of maps folded into one number: in bwl_schema.layout, compared by every tool. Host code
- * only. Which number was whose: BWL_LAYOUTS in list.h.
+ * A digest of the list of maps, stored in bwl_schema.layout and compared by every tool. Host code
+ * only. BWL_LAYOUTS in list.h lists the numbers.
  */
 #ifndef BWL_MAPS_LAYOUT_H
 #define BWL_MAPS_LAYOUT_H
@@ -20,7 +20,7 @@ static inline __u64 bwl_fold(__u64 h, __u64 x)
 	return (h ^ x) * 0x100000001b3ULL; /* FNV-1a */
 }
 
-/* Whatever a tool or a program would misread if it were another's. */
+/* Covers everything that a tool or a program would misread in another layout. */
 static inline __u64 bwl_layout(void)
 {
 	const struct bwl_schema some = { .max_peers = 64, .max_extras = 256, .max_windows = 16 };
@@ -41,7 +41,9 @@ static inline __u64 bwl_layout(void)
 #undef BWL_AT_LOAD
 	h = bwl_fold(h, BWL_MAX_PORTS);
 	h = bwl_fold(h, BWL_REASON_COLUMNS);
-	/* `drill` was a whole word before: to who reads it so, a suspend looks like a drill */
+	/*
+	 * `drill` was a whole word before: to a tool that reads it so, a suspend looks like a drill
+	 */
 	h = bwl_fold(h, BWL_CTL_HALVES);
 	return bwl_fold(h, BWL_SLICES_KEPT);
 }

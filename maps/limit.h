@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One limit: a rate with a burst, and a volume. Policy (what user space writes) and state
- * (what BPF writes) are apart, so that a new policy never touches what has been spent.
+ * One limit: a rate with a burst, and a volume. Policy (written by user space) and state (written
+ * by BPF) are separate, so that a new policy never changes what has been spent.
  *
- * The rate is a GCRA kept in bytes. State is `finish`: the virtual byte count at which
- * everything passed so far has drained. Policy turns the clock into `drained(now)`, a byte
- * count that never falls. The debt is finish - drained(now) and may not exceed the burst.
- * Changing rate or burst rewrites only policy, with drained() continuous at the moment of
- * change: the debt, being bytes, survives every change and no change adds tokens.
+ * The rate is a GCRA kept in bytes. State is `finish`: the virtual byte count at which everything
+ * passed so far has drained. Policy turns the clock into `drained(now)`, a byte count that never
+ * falls. The debt is finish - drained(now) and may not exceed the burst. Changing rate or burst
+ * rewrites only policy, with drained() continuous at the moment of change: the debt, being bytes,
+ * survives every change and no change adds tokens.
  *
- * Units: bytes; nanoseconds of CLOCK_BOOTTIME; rates as bytes per 2^40 ns (about 18.3
- * minutes): step = m << k with a 24-bit m, rounded down, so a limit is never exceeded and
- * falls short by at most 2^-23 (2^-17 below 64 kbit/s, where the step has fewer bits). 2^40 ns
- * times 24 bits still fits 64 bits: one multiply.
+ * Units: bytes; nanoseconds of CLOCK_BOOTTIME; rates as bytes per 2^40 ns (about 18.3 minutes):
+ * step = m << k with a 24-bit m, rounded down, so a limit is never exceeded and falls short by at
+ * most 2^-23 (2^-17 below 64 kbit/s, where the step has fewer bits). 2^40 ns times 24 bits still
+ * fits 64 bits: one multiply.
  */
 #ifndef BWL_MAPS_LIMIT_H
 #define BWL_MAPS_LIMIT_H
@@ -20,7 +20,7 @@
 #include "abi.h"
 
 #define BWL_STEP_SHIFT 40
-#define BWL_MAX_DEBT (1ULL << 44) /* more than this is a clock or state gone wrong */
+#define BWL_MAX_DEBT (1ULL << 44) /* more than this means a broken clock or state */
 
 enum bwl_rate_flags {
 	BWL_RATE_UNLIMITED = 1 << 0, /* no rate; a volume may still apply */
@@ -29,17 +29,17 @@ enum bwl_rate_flags {
 struct bwl_rate {
 	__u64 base_bytes; /* drained(start_ns) */
 	__u64 start_ns;
-	/* configured burst - 1: drained() rounds down, this pays for it. Less what CPUs may hold */
+	/* configured burst - 1, because drained() rounds down; less what CPUs may hold */
 	__u64 burst_bytes;
 	__u32 m;
 	__u8 k;
 	__u8 flags;   /* enum bwl_rate_flags */
 	__u8 ce_from; /* mode mark: CE from ce_from/256 of the burst on */
-	__u8 share;   /* log2 of the bytes that a CPU may hold (share.h); 0: none does */
+	__u8 share;   /* log2 of the bytes that a CPU may hold (share.h); 0: no shares */
 };
 BWL_ASSERT_SIZE(struct bwl_rate, 32);
 
-#define BWL_SLICES_KEPT 12 /* slices remembered; a window is 11 of them */
+#define BWL_SLICES_KEPT 12 /* slices kept; a window is 11 of them */
 #define BWL_WINDOW_SLICES 11
 #define BWL_NO_WINDOW 0xffffffffU
 
@@ -62,14 +62,14 @@ BWL_ASSERT_SIZE(struct bwl_limit, 64);
 BWL_ASSERT_OFFSET(struct bwl_limit, volume, 32);
 
 /*
- * bwl_state_v1: BPF writes; user space only before the entry's first use.
- * Index: bwl_grant_state(id), bwl_accept_state(id); from 2 * max_peers on the extras, two entries
- * (one cache line) each.
+ * bwl_state_v1: BPF writes; user space only before the entry's first use. Index:
+ * bwl_grant_state(id), bwl_accept_state(id); from 2 * max_peers on the extras, two entries (one
+ * cache line) each.
  *
- * Odd entries also count, and never fall: used_bytes what passed, as charged, drop_bytes what was
- * refused, as the hook saw it (of a class without what was refused by a note: bpf/lib/again.h).
- * Behind a class's limit, which may limit nothing (BWL_BASE_COUNT_ALL): of the class; a peer's
- * accept limit: what came from the peer. Whoever owned the entry before is in them.
+ * Odd entries also count, and never fall: used_bytes is what passed, as charged; drop_bytes is what
+ * was refused, as the hook saw it (for a class without refusals by a note: bpf/lib/again.h). They
+ * belong to the class of a class's limit, which may limit nothing (BWL_BASE_COUNT_ALL), and to
+ * arriving traffic of a peer's accept limit. Counts of the entry's previous owners are included.
  */
 struct bwl_state {
 	__u64 finish_bytes; /* GCRA: see above */
@@ -81,26 +81,26 @@ struct bwl_state {
 	union {
 		__u64 flags;   /* of a grant: enum bwl_state_flags */
 		__u64 stopped; /* of accept: frames to the peer that the last gate stopped
-				  (BWL_R_GATE) */
+				* (BWL_R_GATE) */
 	};
 };
 BWL_ASSERT_SIZE(struct bwl_state, 32);
 
 enum bwl_state_flags {
-	BWL_STATE_SEEN = 1 << 0, /* a packet was judged by this limit */
+	BWL_STATE_SEEN = 1 << 0, /* this limit has judged a packet */
 };
 
 /*
- * bwl_window_v1: BPF writes; user space only before the entry's first use, and the last two.
- * turn: bit 63 lock, bits 56..62 epoch, bits 0..55 index of the newest slice. The total
- * counts the bytes of the 12 newest slices, so any interval of 11 slices is within it.
+ * bwl_window_v1: BPF writes; user space only before the entry's first use, and the last two fields.
+ * turn: bit 63 lock, bits 56..62 epoch, bits 0..55 index of the newest slice. The total counts the
+ * bytes of the 12 newest slices, so any interval of 11 slices is within it.
  */
 struct bwl_window {
 	__u64 turn;
 	__u64 total_bytes;
 	__u64 slice_bytes[BWL_SLICES_KEPT];
-	__u64 slice_ns; /* user space writes: as last in force */
-	__u64 left_ns;  /* user space writes: not in force since; 0 it is */
+	__u64 slice_ns; /* user space writes: the last value in force */
+	__u64 left_ns;  /* user space writes: since when not in force; 0: in force */
 };
 BWL_ASSERT_SIZE(struct bwl_window, 128);
 #define BWL_TURN_LOCK (1ULL << 63)
@@ -108,38 +108,38 @@ BWL_ASSERT_SIZE(struct bwl_window, 128);
 #define BWL_TURN_SLICE_MASK ((1ULL << BWL_TURN_EPOCH_SHIFT) - 1)
 
 /*
- * bwl_mark_v1[state index]: user space writes. How far a volume may be spent: what the ledger has
- * on disk as spent. Compared with what the volume is (used_bytes, or the window's total).
+ * bwl_mark_v1[state index]: user space writes. How much of a volume may be spent: what the ledger
+ * has on disk as spent. It is compared with the volume's account (used_bytes, or the window's
+ * total).
  */
 struct bwl_release {
 	__u64 spendable_bytes; /* BWL_RELEASE_* or bytes */
-	__u64 unknown_bytes;   /* put on the account because nothing was known of its past; 0: known
-				*/
+	__u64 unknown_bytes;   /* charged because nothing was known of its past; 0: known */
 };
 BWL_ASSERT_SIZE(struct bwl_release, 16);
-#define BWL_RELEASE_NONE 0ULL /* no ledger has come: the volume alone counts */
-/* closed until the ledger has written it; no frame is so short */
+#define BWL_RELEASE_NONE 0ULL /* no ledger has come: only the volume counts */
+/* closed until the ledger has written it; no frame is this short */
 #define BWL_RELEASE_AWAITED 1ULL
 #define BWL_RELEASE_CLOSED 2ULL /* closed by the ledger's writer */
 
 /*
- * bwl_held_v1: user space writes, BPF does not read it. What a writer of a policy holds full until
- * no packet has the policy before, so that the next one can settle it should he be killed
- * (lib/publish/carryover.h). [0]: `own` entries follow, `put` was bwl_ctl.active when they were
- * written.
+ * bwl_held_v1: user space writes, BPF does not read it. Accounts that a writer of a policy holds
+ * full until no packet uses the previous policy, so that the next writer can settle them if this
+ * one is killed (lib/publish/carryover.h). [0]: `own` entries follow, `put` was bwl_ctl.active when
+ * they were written.
  */
 enum bwl_held_kind {
-	BWL_HELD_DONE,  /* nothing is held, or not any more */
-	BWL_HELD_BEGUN, /* killed here it stays spent */
+	BWL_HELD_DONE,  /* nothing is held, or no longer */
+	BWL_HELD_BEGUN, /* if killed here, it stays spent */
 	BWL_HELD_FULL,
-	BWL_HELD_FROM, /* the entry before takes this state's account over */
+	BWL_HELD_FROM, /* the previous entry takes over this state's account */
 };
 struct bwl_held {
-	__u64 own; /* what was on the account */
+	__u64 own; /* the account's balance */
 	__u64 put; /* what it was set to */
 	__u32 state;
 	__u32 window; /* BWL_NO_WINDOW: a total volume */
-	__u32 slice;  /* window: where put stands */
+	__u32 slice;  /* window: the slice of put */
 	__u8 kind;    /* enum bwl_held_kind */
 	__u8 unknown, in_force, _pad;
 };

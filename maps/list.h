@@ -102,8 +102,8 @@
 /* clang-format on */
 
 /*
- * Not pinned, of the programs alone: those of another attach or upgrade begin them anew. X(name,
- * entries, bytes a value, what); the map is bwl_<name>.
+ * Not pinned, private to the programs: another attach or upgrade starts them anew. X(name, entries,
+ * bytes a value, what); the map is bwl_<name>.
  */
 #define BWL_OWN_MAPS(X)                                                                            \
 	X(ike_peer, 65536, 32, "peer id → key exchange (bpf/lib/ike.h)")                           \
@@ -119,8 +119,8 @@
 	X(rec_row, 1, 128, "of each CPU, twice: flow → what passed of it, or was refused")
 
 /*
- * The layouts that `bwlimit-load upgrade` knows: number, bwl_layout() of the time, who has it. The
- * last is this tree's (asserted by a test). A number is given once, and a row never changes.
+ * The layouts that `bwlimit-load upgrade` knows: number, its bwl_layout(), and who has it. The last
+ * is this tree's (asserted by a test). A number is given once, and a released row never changes.
  */
 #define BWL_LAYOUTS(X)                                                                             \
 	X(1, 0xba4c6acfe9838463ULL, "0.1.0, from commit d339dc5 on")                               \
@@ -133,20 +133,20 @@
 
 /*
  * Maps that had another shape: name, the last layout that had it, bytes a value, entries (as above,
- * 0 for inner maps). What an entry holds is copied to the entry of the same key, as much of it as
- * fits, and the rest is zero: so fields are appended, and indices keep their meaning. Of one map
- * the earliest first.
+ * 0 for inner maps). An entry's content is copied to the entry of the same key, as much as fits,
+ * and the rest is zero. So append fields, and keep the meaning of indices. For a map that changed
+ * several times the earliest comes first.
  */
 #define BWL_MAPS_BEFORE(X) X(evcnt, 1, 32, 1)
 
-/* By name. */
+/* Map types by the list's name. */
 #define BWL_TYPE_SCHEMA BPF_MAP_TYPE_ARRAY
 #define BWL_TYPE_ARRAY BPF_MAP_TYPE_ARRAY
 #define BWL_TYPE_WORDS BPF_MAP_TYPE_ARRAY
 #define BWL_TYPE_PERCPU BPF_MAP_TYPE_PERCPU_ARRAY
 #define BWL_TYPE_HASH BPF_MAP_TYPE_HASH
 #define BWL_TYPE_RING BPF_MAP_TYPE_RINGBUF
-/* Of the inner maps; those of a generation stand behind a BPF_MAP_TYPE_ARRAY_OF_MAPS. */
+/* For inner maps; those of a generation are behind a BPF_MAP_TYPE_ARRAY_OF_MAPS. */
 #define BWL_TYPE_GEN_HASH BPF_MAP_TYPE_HASH
 #define BWL_TYPE_GEN_LPM BPF_MAP_TYPE_LPM_TRIE
 #define BWL_TYPE_GEN_BASE BPF_MAP_TYPE_ARRAY
@@ -162,8 +162,8 @@
 #define BWL_FLAGS_GEN_LPM BPF_F_NO_PREALLOC
 #define BWL_FLAGS_GEN_BASE BWL_BASE_FLAGS
 /*
- * Inner arrays that differ in size from generation to generation: BPF_F_INNER_MAP, kernel 5.10. A
- * look-up in one is a call; in an array of one size (bwl_base_v1) the kernel puts it in line.
+ * Inner arrays whose size differs between generations: BPF_F_INNER_MAP, kernel 5.10. A look-up in
+ * one is a call; for an array of fixed size (bwl_base_v1) the kernel inlines it.
  */
 #define BWL_FLAGS_GEN_ARRAY (BPF_F_MMAPABLE | BPF_F_INNER_MAP)
 

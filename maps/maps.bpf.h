@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The map definitions, for the BPF programs only, made from list.h. README.md is their table. */
+/* The map definitions, only for the BPF programs, made from list.h. README.md has their table. */
 #ifndef BWL_MAPS_MAPS_BPF_H
 #define BWL_MAPS_MAPS_BPF_H
 

@@ -25,7 +25,7 @@ enum bwl_peer_flags {
 };
 
 struct bwl_peer_meta {
-	__u64 expiry_ns;  /* grant ends; BWL_NEVER_NS */
+	__u64 expiry_ns;  /* end of the grant; BWL_NEVER_NS */
 	__u64 from;       /* bit per host port (port id) that may use the peer */
 	__u32 grant_seq;  /* of bwl_ctl.seq; see bwl_is_revoked_by() */
 	__u32 sub_base;   /* first of this peer's class limits in bwl_sub_v1 */
@@ -59,7 +59,8 @@ enum bwl_port_flags {
 	BWL_PORT_UPLINK = 1 << 1,
 	BWL_PORT_MAC = 1 << 2,        /* mac[] is enforced */
 	BWL_PORT_TUNNEL = 1 << 3,     /* the xfrm interface of the encrypted peers */
-	BWL_PORT_MANAGEMENT = 1 << 4, /* no port: of the DPU itself, and no policy has it */
+	BWL_PORT_MANAGEMENT = 1 << 4, /* not a port: belongs to the DPU itself, and no policy has
+				       * it */
 };
 
 struct bwl_port {
@@ -69,8 +70,8 @@ struct bwl_port {
 	__u8 flags;                 /* enum bwl_port_flags; 0: unused */
 	__u8 nvlans, nsrc4, nsrc6;
 	__u8 mac[6];
-	__u16 neighbours; /* that may announce themselves, a family; below BWL_NEIGHBOURS_LEAST:
-			     those */
+	__u16 neighbours; /* maximum per family of announced neighbours; below
+			   * BWL_NEIGHBOURS_LEAST: that many */
 	__u16 vlan[BWL_MAX_VLANS];
 	struct bwl_prefix4 src4[BWL_MAX_SOURCES];
 	struct bwl_prefix6 src6[BWL_MAX_SOURCES];
@@ -94,26 +95,29 @@ struct bwl_nexthop {
 };
 BWL_ASSERT_SIZE(struct bwl_nexthop, 32);
 
-/* Families without an exact destination: their hash need not be asked. */
+/* Families without an exact destination: their hash need not be searched. */
 enum bwl_only_lpm { BWL_ONLY_LPM4 = 1 << 0, BWL_ONLY_LPM6 = 1 << 1 };
 
 enum bwl_base_flags {
 	BWL_BASE_LEDGER = 1 << 0, /* volumes are closed until a ledger has written them */
 	BWL_BASE_REJECT = 1 << 1, /* a host is told that its packet may not go (bpf/lib/mtu.h) */
-	/* For user space: each class of each grant has a sub limit, so that it is counted; of one
-	   without a limit it limits nothing. */
+	/*
+	 * For user space: each class of each grant has a sub limit, so that it is counted; without
+	 * a limit in the policy it limits nothing.
+	 */
 	BWL_BASE_COUNT_ALL = 1 << 2,
 };
 
 struct bwl_base {
 	struct bwl_limit node;
 	__u64 heartbeat_ns; /* 0: explicitly `none` */
-	__u64 lease_ns;     /* the longest that a lease may be; 0: none is asked for */
-	__u32 min_charge;   /* bytes a frame is charged at least */
+	__u64 lease_ns;     /* the longest possible lease; 0: none is required */
+	__u32 min_charge;   /* minimum charge for a frame, in bytes */
 	__u32 self_id;      /* peer id of the grant `self`; 0 none */
 	__u32 control;      /* bit per enum bwl_control_bit */
 	__u32 mtu;          /* smallest uplink MTU: largest L3 packet that may be sent */
-	__u32 horizon_ns;   /* mode shape: what cannot leave within it is dropped. 0: as below */
+	__u32 horizon_ns;   /* mode shape: packets that cannot leave within it are dropped. 0: as
+			     * below */
 	__u8 has_lpm4, has_lpm6;
 	__u8 flags;      /* enum bwl_base_flags */
 	__u8 only_lpm;   /* enum bwl_only_lpm */
@@ -127,7 +131,7 @@ struct bwl_base {
 	struct bwl_nexthop nexthop[BWL_MAX_NEXTHOPS];
 };
 
-#define BWL_BASE_FLAGS BPF_F_MMAPABLE /* of each generation's bwl_base_v1: see maps.bpf.h */
+#define BWL_BASE_FLAGS BPF_F_MMAPABLE /* flags of each generation's bwl_base_v1: see maps.bpf.h */
 
 #define BWL_OWN_REMOTE (1U << 31)
 
@@ -146,7 +150,7 @@ BWL_ASSERT_SIZE(struct bwl_key_lpm4, 8);
 BWL_ASSERT_SIZE(struct bwl_key6, 16);
 BWL_ASSERT_SIZE(struct bwl_key_lpm6, 20);
 
-/* bwl_gate_v1[id]: user space writes. Where the peer's body is, and whether it is revoked. */
+/* bwl_gate_v1[id]: user space writes. The index of the peer's body, and whether it is revoked. */
 struct bwl_peer_ref {
 	__u32 body[BWL_GENERATIONS]; /* bwl_body_of() */
 	__u32 revoked;               /* highest revocation number of this peer */
@@ -154,7 +158,10 @@ struct bwl_peer_ref {
 };
 BWL_ASSERT_SIZE(struct bwl_peer_ref, 16);
 
-/* In a slot: index into that generation's bwl_peer_v1; 0 none. A packet may read it at any time. */
+/*
+ * For a slot: the index into that generation's bwl_peer_v1; 0 none. A packet may read it at any
+ * time.
+ */
 static inline __attribute__((always_inline)) __u32 *bwl_body_of(struct bwl_peer_ref *r, __u32 slot)
 {
 	return &r->body[slot & (BWL_GENERATIONS - 1)];
@@ -163,7 +170,7 @@ _Static_assert((BWL_GENERATIONS & (BWL_GENERATIONS - 1)) == 0, "a mask finds the
 
 /*
  * The rule of revocation. Grants and revocations take their numbers from one counter (bwl_ctl.seq):
- * a grant is revoked unless it was given after. number: bwl_peer_ref.revoked, or
+ * a revocation covers every grant with a lower number. number: bwl_peer_ref.revoked, or
  * bwl_ctl.revoked_all; a grant lives while neither revokes it.
  */
 static inline __attribute__((always_inline)) _Bool bwl_is_revoked_by(__u32 grant_seq, __u32 number)
@@ -177,17 +184,17 @@ struct bwl_name {
 };
 
 /*
- * bwl_nameid_v1: user space writes. From a name to its id without a look at all names: one table of
- * 2 * max_peers cells, open addressing, linear probing (lib/tables/nameid.c). A cell only says
- * where to look: bwl_name_v1 says whose the id is. So what a killed writer left here, or did not
- * come to write, costs time and never means another peer.
+ * bwl_nameid_v1: user space writes. Finds a name's id without searching all names: one table of 2 *
+ * max_peers cells, open addressing, linear probing (lib/tables/nameid.c). A cell is only a hint:
+ * bwl_name_v1 says whose the id is. So cells that a killed writer left, or did not write, cost time
+ * and never lead to another peer.
  */
 struct bwl_nameid {
 	__u32 cell[2]; /* peer id; 0 empty */
 };
 BWL_ASSERT_SIZE(struct bwl_nameid, 8);
 
-/* bwl_extra_v1[i]: user space writes. Who owns extra limit i and its window. */
+/* bwl_extra_v1[i]: user space writes. The owner of extra limit i and its window. */
 enum bwl_extra_kind {
 	BWL_X_FREE,
 	BWL_X_NODE,
@@ -209,7 +216,7 @@ BWL_ASSERT_SIZE(struct bwl_extra, 40);
 /*
  * bwl_retired_v1: prefix -> id. User space writes and reads. Peers that left the policy with a
  * volume on their account: a new name for the same prefix takes over the id and what is spent.
- * closed: a prefix that a revoked peer had, whoever it was, and that nobody was granted since.
+ * closed: a prefix that belonged to a revoked peer, and that nobody was granted since.
  */
 struct bwl_key_retired {
 	__u8 family, len;
@@ -233,7 +240,7 @@ static inline __attribute__((always_inline)) __u32 bwl_accept_state(__u32 id)
 {
 	return 2 * id + 1;
 }
-/* How many there are in all. */
+/* The total number of states. */
 #define BWL_STATES(max_peers, max_extras) BWL_EXTRA_STATE(max_peers, max_extras)
 
 #endif

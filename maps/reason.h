@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Why a packet was passed or dropped. Every packet gets exactly one. One list feeds the
- * BPF counters and the tools' output (bwlimit-ctl reasons). Append only: the position is the
- * array index. Columns: enum, name, passes?, what it means, what to do.
+ * Why a packet was passed or dropped. Every packet gets exactly one reason. One list feeds the BPF
+ * counters and the tools' output (bwlimit-ctl reasons). Append only: the position is the array
+ * index. Columns: enum, name, passes?, what it means, what to do.
  */
 #ifndef BWL_MAPS_REASON_H
 #define BWL_MAPS_REASON_H
@@ -102,7 +102,7 @@ enum bwl_reason {
 		_BWL_REASON_MAX
 };
 
-/* Does a packet with this reason go on? By the list alone, for BPF and for tools. */
+/* Does a packet with this reason pass? From the list alone, for BPF and for tools. */
 static inline __attribute__((always_inline)) _Bool bwl_reason_is_pass(__u32 reason)
 {
 #define X(e, name, pass, text, todo) | (__u64)(pass) << BWL_R_##e
@@ -112,7 +112,7 @@ static inline __attribute__((always_inline)) _Bool bwl_reason_is_pass(__u32 reas
 	return reason < _BWL_REASON_MAX && passing >> reason & 1;
 }
 
-/* Who refuses by a limit says the first, or the one after it where a volume was spent. */
+/* A refusal by a limit has the first reason, or the next one if a volume was spent. */
 #define BWL_ASSERT_PAIR(limit)                                                                     \
 	_Static_assert(BWL_R_##limit##_VOLUME == BWL_R_##limit##_RATE + 1, "a pair: " #limit)
 BWL_ASSERT_PAIR(PEER);
@@ -124,18 +124,21 @@ BWL_ASSERT_PAIR(NODE);
 
 #define BWL_REASON_COLUMNS 64 /* of a row of bwl_reason_v1; room to append */
 /*
- * No reason: at the last gate, frames is how many more than one the segments of GSO packets that
- * passed are. A device that cuts them counts reasons' frames and these.
+ * Not a reason: at the last gate, frames counts the additional segments of GSO packets that passed.
+ * A device that segments them counts reasons' frames plus these.
  */
 #define BWL_REASON_SEGMENTS (BWL_REASON_COLUMNS - 1)
-/* Nor this: in an uplink's row of the last gate, what XDP sent by it, which no gate sees. */
+/*
+ * Not a reason either: in an uplink's row of the last gate, what XDP sent through it, which no gate
+ * sees.
+ */
 #define BWL_REASON_XDP (BWL_REASON_COLUMNS - 2)
 _Static_assert(_BWL_REASON_MAX <= BWL_REASON_XDP,
 	       "no column is left for a reason: CONTRIBUTING.md, A stage of the limiter, 1");
 
 /*
- * bwl_reason_v1[row * BWL_REASON_COLUMNS + reason], per CPU; BPF writes. Row: the port id for what
- * the port received, BWL_MAX_PORTS + port id for what the last gate saw leave by it.
+ * bwl_reason_v1[row * BWL_REASON_COLUMNS + reason], per CPU; BPF writes. Row: the port id for
+ * packets that the port received, BWL_MAX_PORTS + port id for packets that the last gate saw leave.
  */
 #define BWL_REASON_ROWS (2 * BWL_MAX_PORTS)
 struct bwl_reason_count {

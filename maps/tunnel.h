@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the kernel holds for the encrypted peers at this moment. User space (ipsec/) writes, from
- * what XFRM's netlink says; BPF reads. The if_id of a peer's SAs, policies and traffic is its
- * peer id.
+ * The kernel's state for the encrypted peers. User space (ipsec/) writes it, from XFRM's netlink;
+ * BPF reads it. The if_id of a peer's SAs, policies and traffic is its peer id.
  *
- * bwl_tunnel_v1[peer id]. An entry that says SA lets packets into the tunnel device, nothing
- * more: there the kernel drops what has no SA, and the last gate drops what is not ESP. So an
- * entry that is late costs packets, never a byte in the clear.
+ * bwl_tunnel_v1[peer id]. An entry with SA lets packets into the tunnel device, nothing more: there
+ * the kernel drops packets without an SA, and the last gate drops what is not ESP. So a stale entry
+ * costs packets, but never lets a byte out in the clear.
  *
  * Before kernel 6.2 no program can give a packet an if_id. There the tunnel device is a plain xfrm
- * interface, all SAs and policies have its if_id, and a mark says which peer's they are: outbound
- * SAs and all policies match on it, inbound SAs set it.
+ * interface, all SAs and policies have its if_id, and a mark identifies the peer: outbound SAs and
+ * all policies match on it, inbound SAs set it.
  */
 #ifndef BWL_MAPS_TUNNEL_H
 #define BWL_MAPS_TUNNEL_H
@@ -19,14 +18,14 @@
 
 #define BWL_TUN_IF_ID 0x62776c00U /* of the plain interface; above every peer id */
 #define BWL_MARK_ID 0x003fffffU   /* bits of a mark that are a peer id */
-/* bits that a charged packet and one for the kernel share; never 0 */
+/* bits common to charged packets and packets that go up to the kernel; never 0 */
 #define BWL_MARK_TAG 0x7fc00000U
-/* flipped: went up to the DPU's kernel, which has no right to send it */
+/* flipped: the packet went up to the DPU's kernel, which may not send it */
 #define BWL_MARK_UP 0x80000000U
 
 /*
- * What a packet of a host or of the wire has that goes up to the kernel. With fwmark_reflect the
- * kernel's answers have it too, so that they are known from what the DPU says by itself.
+ * The mark of a packet from a host or the wire that goes up to the kernel. With fwmark_reflect the
+ * kernel's answers have it, too, which distinguishes them from the DPU's own traffic.
  */
 static inline __attribute__((always_inline)) __u32 bwl_mark_up(__u32 tag)
 {
@@ -34,21 +33,23 @@ static inline __attribute__((always_inline)) __u32 bwl_mark_up(__u32 tag)
 }
 
 enum bwl_tunnel_flags {
-	BWL_TUN_SA = 1 << 0,      /* an outbound SA and a policy that demands it */
-	BWL_TUN_SA_IN = 1 << 1,   /* an inbound SA, from the peer's DPU: what comes out is taken */
-	BWL_TUN_BENEATH = 1 << 2, /* packet offload by the peer's uplink, which itself drops what
-				   * it has no policy for: cleartext may be sent straight to it */
-	BWL_TUN_XDP = 1 << 3,     /* and XDP does: see enum bwl_carried_by */
-	BWL_TUN_DEV_IN = 1 << 4,  /* a device decrypts (packet offload): what it hung the peer's SA
-				   * to is taken from an uplink without ESP */
+	BWL_TUN_SA = 1 << 0,      /* an outbound SA, and a policy that requires it */
+	BWL_TUN_SA_IN = 1 << 1,   /* an inbound SA from the peer's DPU: decrypted packets are
+				   * accepted */
+	BWL_TUN_BENEATH = 1 << 2, /* packet offload in the peer's uplink, which itself drops
+				   * packets without a policy: cleartext may be sent straight to
+				   * it */
+	BWL_TUN_XDP = 1 << 3,     /* and XDP sends it: see enum bwl_carried_by */
+	BWL_TUN_DEV_IN = 1 << 4,  /* a device decrypts (packet offload): packets with the peer's
+				   * SA attached are accepted from an uplink without ESP */
 };
 
 /* How much of the work the device does, as read back from the kernel. */
 enum bwl_offload { BWL_OFFLOAD_NONE, BWL_OFFLOAD_CRYPTO, BWL_OFFLOAD_PACKET, _BWL_OFFLOAD_MAX };
 
 /*
- * Who carries a peer of `path: offload`, and why it is not XDP: the first that holds. One list
- * feeds the tracker and the tools. Columns: enum, name, what is said of it.
+ * What carries a peer of `path: offload`, and why it is not XDP: the first reason that holds. One
+ * list feeds the tracker and the tools. Columns: enum, name, text.
  */
 #define BWL_CARRIED_BY(X)                                                                          \
 	X(UNTOLD, "untold", "nobody looks: bwlimitd or bwlimit-ipsec does")                        \
@@ -76,20 +77,24 @@ struct bwl_tunnel {
 	__u16 overhead;         /* bytes ESP adds to an inner packet, 0 unknown */
 	__u32 changes;          /* counts SAs that came and went: for status */
 	__be32 spi_out, spi_in; /* newest; 0 none. For status */
-	__u64 next_mac;  /* of the next hop as the DPU resolved it: 6 bytes as they lie in the
-			  * frame, then 2 of zero. One store; 0 unknown */
+	__u64 next_mac;  /* of the next hop as the DPU resolved it: 6 bytes in frame order, then
+			  * 2 of zero. One store; 0: unknown */
 	__u32 out;       /* ifindex of the uplink that holds SA and policy; 0 none */
 	__u8 carried_by; /* enum bwl_carried_by. For status */
 	__u8 _pad[3];
 };
 BWL_ASSERT_SIZE(struct bwl_tunnel, 32);
 
-/* Where bwl_tunnel.overhead is unknown: IPv6, UDP, SPI, sequence, AES-GCM's IV and ICV, padding. */
+/*
+ * Used while bwl_tunnel.overhead is unknown: IPv6, UDP, SPI, sequence, AES-GCM's IV and ICV,
+ * padding.
+ */
 #define BWL_ESP_MOST 85
 #define BWL_IKE_PORT 500      /* UDP; RFC 7296 */
 #define BWL_IKE_NAT_PORT 4500 /* UDP, and ESP in UDP; RFC 3948 */
-#define BWL_IP6_MTU 1280 /* every link carries so much (RFC 8200): the kernel fragments outside */
+#define BWL_IP6_MTU 1280 /* every link carries this much (RFC 8200): the kernel fragments outside  \
+			  */
 
-#define BWL_TRACKED_S 3 /* how long bwl_ctl.tracked_until_s holds on */
+#define BWL_TRACKED_S 3 /* how long bwl_ctl.tracked_until_s remains valid */
 
 #endif

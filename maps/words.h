@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a policy may say, in the words and within the bounds of the data plane. No layout: a program
- * that reads policies and opens no map needs this header of maps/ alone.
+ * The words and bounds of a policy that the data plane also uses. Independent of the layout: a
+ * program that reads policies and opens no map needs only this header of maps/.
  */
 #ifndef BWL_MAPS_WORDS_H
 #define BWL_MAPS_WORDS_H
@@ -17,7 +17,7 @@
 enum bwl_mode { BWL_MODE_POLICE, BWL_MODE_SHAPE, BWL_MODE_MARK, BWL_MODE_MONITOR, _BWL_MODE_MAX };
 enum bwl_path { BWL_PATH_CLEAR, BWL_PATH_XFRM, BWL_PATH_OFFLOAD, _BWL_PATH_MAX };
 
-/* Traffic classes. The class is the host's claim: the peer's limit always stands above it. */
+/* Traffic classes. A class is the host's claim: the peer's limit always stands above it. */
 #define BWL_CLASSES(X)                                                                             \
 	X(OTHER, "other")                                                                          \
 	X(ROCEV2, "rocev2")                                                                        \
@@ -50,13 +50,13 @@ enum bwl_control_bit {
 
 #define BWL_MAX_BURST (1ULL << 40) /* bytes; also bounds what counts as sane debt */
 #define BWL_MAX_VOLUME (1ULL << 62)
-/* slices of a second: none turns under a packet's feet */
+/* slices of a second: none ends while a packet is being judged */
 #define BWL_WINDOW_MIN_NS 11000000000ULL
 
 /*
- * Mode shape, where the policy names no horizon: what waits may be four GSO packets of maximum size
- * (64 KiB and the headers of its segments), so that TCP can be told (CE) before it is refused;
- * never less than 10 ms, nor more than 250 ms at the grant's rate.
+ * Mode shape, if the policy sets no horizon: up to four GSO packets of maximum size (64 KiB and the
+ * headers of its segments) may wait, so that TCP can be told (CE) before it is refused; at least 10
+ * ms, at most 250 ms at the grant's rate.
  */
 #define BWL_HORIZON_BYTES (4 * 73728U)
 #define BWL_HORIZON_LEAST_NS 10000000U

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where another program of bwlimit is: what the environment variable names, else beside this one.
+/*
+ * The path of another bwlimit program: from the environment variable, otherwise beside this
+ * program.
  */
 #ifndef BWL_BESIDE_H
 #define BWL_BESIDE_H

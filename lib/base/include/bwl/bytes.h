@@ -7,12 +7,12 @@
 #include <bwl/err.h>
 
 /*
- * Reads a file to its end, from standard input where fd is that; the caller frees *ret, behind
- * whose *ret_len bytes there is a NUL. -EFBIG: more than `most`.
+ * Reads a file to its end (fd may be standard input). The caller frees *ret, which has a NUL after
+ * its *ret_len bytes. -EFBIG: more than `most` bytes.
  */
 int bwl_bytes_read(int fd, size_t most, char **ret, size_t *ret_len, struct bwl_err *e);
 
-/* All of them, however many calls that takes; 0 or -errno. */
+/* Writes all bytes, with as many calls as that takes; 0 or -errno. */
 int bwl_bytes_write(int fd, const void *buf, size_t n);
 
 struct bwl_bytes {
@@ -20,8 +20,8 @@ struct bwl_bytes {
 	size_t len;
 };
 /*
- * dir/name is what it was, or these parts one after the other, killed at any point: written to
- * name.new, synced, renamed. One writer at a time.
+ * Replaces dir/name by these parts, concatenated: written to name.new, synced, renamed. After a
+ * kill at any point the file is the old one or the new one. One writer at a time.
  */
 int bwl_bytes_replace(const char *dir, const char *name, const struct bwl_bytes *part, size_t n,
 		      struct bwl_err *e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Boot time, which the data plane has; of which boot; whether the wall clock may be believed. */
+/* Boot time (as in the data plane), the boot's id, and whether the wall clock can be trusted. */
 #ifndef BWL_CLOCK_H
 #define BWL_CLOCK_H
 
@@ -10,8 +10,7 @@ enum bwl_wall { BWL_WALL_OK, BWL_WALL_UNSYNC, BWL_WALL_OLD };
 enum bwl_wall bwl_wall_state(void);
 
 #define BWL_BOOT_ID 40
-/* boot_id.c: the kernel's name of this boot, hexadecimal and dashes; "?" where it cannot be read.
- */
+/* boot_id.c: the kernel's id of this boot, hexadecimal with dashes; "?" if it cannot be read. */
 char *bwl_boot_id(char buf[static BWL_BOOT_ID]);
 
 #endif

@@ -10,8 +10,8 @@
 #define BWL_BASE64_LEN(n) (((n) + 2) / 3 * 4) /* characters of n bytes, without the NUL */
 char *bwl_base64_encode(const uint8_t *at, size_t n, char *buf);
 /*
- * The whole of text, in the one form that says these bytes: padded, no unused bits set. At most
- * `most` bytes into ret; -1: it is no such text, or of more bytes.
+ * Decodes the whole text, which must be canonical: padded, with no unused bits set. At most `most`
+ * bytes go to ret; -1: the text is invalid, or has more bytes.
  */
 long bwl_base64_decode(const char *text, size_t len, uint8_t *ret, size_t most);
 

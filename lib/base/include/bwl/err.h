@@ -23,8 +23,8 @@ void bwl_err_fill(struct bwl_err *e, int code, const char *fmt, ...)
 int bwl_err_hint(struct bwl_err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Fill e (may be NULL) and return -code. The text is a sentence without a full stop. Never 0,
- * also when code (often errno) is: a failure cannot look like success. A macro, so that
+ * Fills e (may be NULL) and returns -code. The text is a sentence without a full stop. The result
+ * is never 0, even if code (often errno) is: a failure cannot look like success. A macro, so that
  * compilers and analysers see it.
  */
 #define bwl_fail(e, code, ...)                                                                     \
@@ -34,28 +34,33 @@ int bwl_err_hint(struct bwl_err *e, const char *fmt, ...) __attribute__((format(
 		bwl_err_fill(e, bwl_code_, __VA_ARGS__);                                           \
 		-bwl_code_;                                                                        \
 	})
-/* Add a hint to an error already filled; returns -e->code, never 0. */
+/* Adds a hint to a filled error; returns -e->code, never 0. */
 #define bwl_hint(e, ...)                                                                           \
 	({                                                                                         \
 		int bwl_hint_ = bwl_err_hint(e, __VA_ARGS__);                                      \
 		bwl_hint_ < 0 ? bwl_hint_ : -EIO;                                                  \
 	})
-/* What an allocation returned; without memory there is no going on, and the program ends. */
+/*
+ * Returns the allocation p; if it is NULL, the program ends, because it cannot continue without
+ * memory.
+ */
 void *bwl_must(void *p) __attribute__((returns_nonnull));
 /* "file:line:col: text\n  hint" on stderr, or {"error": …} on stdout when json. */
 void bwl_err_print(const struct bwl_err *e, const char *program, bool json);
 
-/* Diagnostics on stderr as "program: text"; also to syslog(3) when it is an operator's action. */
+/* Diagnostics on stderr as "program: text"; operators' actions also go to syslog(3). */
 void bwl_log_program(const char *name);
 void bwl_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void bwl_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Warnings of this thread go there, for who asked for the work; NULL: on stderr again. */
+/* Redirects this thread's warnings to fn, for the requester of the work; NULL: to stderr again. */
 void bwl_warn_to(void (*fn)(void *arg, const char *text), void *arg);
-/* An action of consequence (grant, revoke, detach --open, fresh volumes): syslog LOG_AUTHPRIV. */
+/*
+ * Logs an action of consequence (grant, revoke, detach --open, fresh volumes): syslog LOG_AUTHPRIV.
+ */
 void bwl_audit(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /*
- * Before an action that opens something: recorded in the audit log, or the action is refused. The
- * bwl_audit() that follows says that it was done. 0 where there is no log.
+ * Call this before an action that opens something: the intent is recorded in the audit log, or the
+ * action is refused. The bwl_audit() that follows records that it was done. 0 if there is no log.
  */
 int bwl_audit_intent(struct bwl_err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Where both go beside syslog; audit/ sets it. */

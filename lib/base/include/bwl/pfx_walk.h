@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Many prefixes against each other: which holds which. */
+/* Which of many prefixes contain which. */
 #ifndef BWL_PFX_WALK_H
 #define BWL_PFX_WALK_H
 
@@ -7,9 +7,10 @@
 
 struct bwl_pfx_entry {
 	uint64_t hi, lo;      /* address in host byte order, left-aligned */
-	uint32_t owner, item; /* the caller's: in this order where prefixes and what are equal */
+	uint32_t owner, item; /* the caller's; the order among equal prefixes with equal what */
 	uint8_t family, len;
-	int what; /* the caller's; a smaller one holds an equal prefix of a larger one */
+	int what; /* the caller's; of equal prefixes the one with the smaller what contains the
+		   * other */
 };
 
 /* A prefix while the walk is inside it. */
@@ -21,9 +22,9 @@ struct bwl_pfx_open {
 
 struct bwl_pfx_entry bwl_pfx_entry(const struct bwl_pfx *x, size_t owner, size_t item, int what);
 /*
- * Sorts the list. holds() of each prefix within another one, with the smallest that holds it (the
- * first of equal ones), until it returns non-zero, which is then returned; leave() of each prefix
- * that equals none before it, once the walk is past it.
+ * Sorts the list. Calls holds() for each prefix within another one, with the smallest that contains
+ * it (the first of equal ones), until it returns non-zero, which is then returned. Calls leave()
+ * for the first of each group of equal prefixes, once the walk is past it.
  */
 int bwl_pfx_walk(struct bwl_pfx_entry *list, size_t n,
 		 int (*holds)(void *arg, struct bwl_pfx_open *outer,

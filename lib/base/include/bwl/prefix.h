@@ -14,10 +14,10 @@ struct bwl_pfx {
 	uint8_t addr[16]; /* IPv4 in the first four; host bits are zero */
 };
 
-/* "10.0.0.0/24", "fd00::1"; host bits set is an error that names the right prefix. */
+/* "10.0.0.0/24", "fd00::1"; set host bits are an error, which names the correct prefix. */
 int bwl_pfx_parse(const char *s, struct bwl_pfx *ret, struct bwl_err *e);
 char *bwl_pfx_format(const struct bwl_pfx *p, char *buf, size_t size); /* "10.0.0.1" for /32 */
-/* Has a every address of b? */
+/* Does a contain every address of b? */
 bool bwl_pfx_holds(const struct bwl_pfx *a, const struct bwl_pfx *b);
 
 #endif

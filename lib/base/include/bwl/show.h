@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What tools print: documents for programs (bwl/doc.h), tables for people. A field is described
- * once, as a bwl_field; a table and a document both come from it. Without memory they abort.
+ * Output of tools: documents for programs (bwl/doc.h), tables for people. A field is described
+ * once, as a bwl_field, for both. Without memory these functions abort.
  */
 #ifndef BWL_SHOW_H
 #define BWL_SHOW_H
@@ -17,7 +17,7 @@
 #define BWL_WHEN_BUF (BWL_UNIT_BUF + 8)
 char *bwl_when(uint64_t deadline_ns, uint64_t now_ns, char buf[static BWL_WHEN_BUF]);
 
-/* One value for both: what it is for programs, and the words for people. */
+/* One value for both: JSON for programs, and text for people. */
 struct bwl_value {
 	json_t *json; /* owned */
 	char text[256];
@@ -30,11 +30,11 @@ struct bwl_value bwl_v_rate(uint64_t bps);       /* a limit; 0: null, "unlimited
 struct bwl_value bwl_v_speed(const double *bps); /* measured; NULL: null, "-" */
 struct bwl_value bwl_v_in(uint64_t at_ns, uint64_t now_ns);
 /*
- * No text is wanted of a value now: a document of a thousand peers is made each second, and half of
- * its time went into words that nobody read.
+ * True while texts of values are not needed: a document of a thousand peers is made every second,
+ * and half of its time went into text that nobody read.
  */
 bool bwl_v_no_text(void);
-/* Takes the reference; the text by printf. */
+/* Takes the reference; the text is made by printf. */
 struct bwl_value bwl_v_both(json_t *json, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* For programs only. */
@@ -42,14 +42,15 @@ struct bwl_value bwl_v_json(json_t *json);
 
 struct bwl_field {
 	const char *key;  /* NULL: for people only */
-	const char *head; /* of the column, after BWL_RIGHT or BWL_NAMES; NULL: for programs only */
+	const char *head; /* column heading, after BWL_RIGHT, BWL_SPARE or BWL_NAMES; NULL: for
+			   * programs only */
 	struct bwl_value (*get)(const void *row);
 };
 #define BWL_RIGHT '>' /* aligned to the right: numbers, never cut */
-#define BWL_SPARE '?' /* before these: left out where a terminal is too narrow */
-#define BWL_NAMES '~' /* names, shortened in the middle where a terminal is too narrow */
+#define BWL_SPARE '?' /* before these: omitted if the terminal is too narrow */
+#define BWL_NAMES '~' /* names, shortened in the middle if the terminal is too narrow */
 
-/* Where a list shows a field that has both. */
+/* Where a list shows a field that has both forms. */
 enum bwl_where { BWL_BOTH, BWL_FOR_PROGRAMS, BWL_FOR_PEOPLE };
 struct bwl_column {
 	const struct bwl_field *field; /* NULL ends the list */
@@ -59,24 +60,24 @@ struct bwl_column {
 /* The fields of one row as an object. */
 json_t *bwl_row_json(const struct bwl_column *columns, const void *row);
 
-/* Rows for one or the other, whichever is asked for. */
+/* Rows for programs or for people, whichever is requested. */
 struct bwl_list;
 struct bwl_list *bwl_list_new(const struct bwl_column *columns, bool json);
 void bwl_list_add(struct bwl_list *l, const void *row);
-/* The array, or NULL and the table is on stdout. Frees the list. */
+/* Returns the array, or prints the table on stdout and returns NULL. Frees the list. */
 json_t *bwl_list_end(struct bwl_list *l);
 
-/* A table alone. */
+/* A table only. */
 struct bwl_table;
 struct bwl_table *bwl_table_new(const char *const *heads); /* ends with NULL; at most 16 */
 void bwl_cell(struct bwl_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
- * In the width of the terminal that f is, or as wide as it comes: names are shortened, a last
- * column of text is wrapped.
+ * Fits the width of the terminal f, if it is one: names are shortened, and a last column of text is
+ * wrapped. Otherwise the table is as wide as its content.
  */
 void bwl_table_print(struct bwl_table *t, FILE *f);
 void bwl_table_print_in(struct bwl_table *t, FILE *f, size_t most);
-size_t bwl_columns_of(FILE *f); /* $COLUMNS, or what the terminal says; no terminal: SIZE_MAX */
+size_t bwl_columns_of(FILE *f); /* $COLUMNS, or the terminal's width; no terminal: SIZE_MAX */
 void bwl_table_free(struct bwl_table *t);
 
 #endif

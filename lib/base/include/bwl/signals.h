@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The signals of a program that runs in a loop: SIGINT and SIGTERM end it, SIGHUP has it read its
- * files anew. A descriptor wakes the loop, so that none is waited out that comes between a look
- * at them and the wait. One loop a process.
+ * Signals of a program that runs in a loop: SIGINT and SIGTERM end it, SIGHUP makes it reload its
+ * files. A descriptor wakes the loop, so that a signal between the check and the wait is not
+ * missed. One loop per process.
  */
 #ifndef BWL_SIGNALS_H
 #define BWL_SIGNALS_H
@@ -10,14 +10,14 @@
 #include <stdbool.h>
 #include <bwl/err.h>
 
-/* From here on; SIGPIPE is ignored. -errno, and *e. */
+/* Call this first; from then on SIGPIPE is ignored. Returns -errno, and fills *e, on failure. */
 int bwl_signals_begin(struct bwl_err *e);
-/* What the loop waits for, to be read. */
+/* The descriptor that the loop polls for reading. */
 int bwl_signals_fd(void);
-/* After the wait, before the two below are looked at. */
+/* Call this after the wait, before checking the two below. */
 void bwl_signals_woken(void);
 bool bwl_signals_stop(void);
-/* Once for all that came since it was true last. */
+/* True once for all SIGHUPs since it was last true. */
 bool bwl_signals_again(void);
 
 #endif

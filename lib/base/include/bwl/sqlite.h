@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an error of SQLite means: worth another try, or damaged? For those who link it. */
+/* What an SQLite error means: retry, or damaged? For programs that link SQLite. */
 #ifndef BWL_SQLITE_H
 #define BWL_SQLITE_H
 
 #include <errno.h>
 #include <sqlite3.h>
 
-/* Of the last call on db (NULL: it could not be made), as an errno. EUCLEAN: it is damaged. */
+/*
+ * The error of the last call on db (NULL: it could not be opened), as an errno. EUCLEAN: damaged.
+ */
 static inline int bwl_sqlite_errno(sqlite3 *db)
 {
 	/* clang-format off */

@@ -9,7 +9,7 @@
 
 #define BWL_UNTIL_BUF 48
 
-/* A moment already past is 1 ns after boot at the earliest: ended, whatever the clock. */
+/* A moment in the past becomes 1 ns after boot at the earliest: ended, whatever the clock. */
 int bwl_until_parse(const char *s, uint64_t now_boot_ns, int64_t now_wall_s, uint64_t *ret_boot_ns,
 		    bool *ret_past, struct bwl_err *e);
 /* In UTC; reads back to the same nanosecond with the same two clocks. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The least time in which `size` bytes could leave under a policy: every peer that is not
- * `contained` counts as an exit (its grant, class limits do not lower it: a class is the
- * host's claim, so the peer's own limit is what counts), each zone, port and node limit caps
- * the sum, bursts and volumes leave first. Volumes refill per window. Pure arithmetic.
+ * The least time in which `size` bytes could leave under a policy. Every peer that is not
+ * `contained` counts as an exit, with its grant: class limits do not lower it, because a class is
+ * only the host's claim. Each zone, port and node limit caps the sum; bursts and volumes leave
+ * first. Volumes refill per window. Pure arithmetic.
  */
 #ifndef BWL_EXFIL_H
 #define BWL_EXFIL_H
@@ -11,21 +11,21 @@
 #include <bwl/policy.h>
 
 /*
- * How much could have left by these moments: eight of them each time that the time doubles, from a
- * second to 1 000 years. What trays with different policies let through is added up by them; the
- * time that comes out is less than the true one, by a tenth at most.
+ * How much could have left by these moments: eight per doubling of the time, from a second to 1 000
+ * years. Trays with different policies are added up by them; the resulting time is less than the
+ * true one, by a tenth at most.
  */
 #define BWL_EXFIL_POINTS 281
 double bwl_exfil_moment_s(unsigned i);
-/* The least time in which sums of such curves reach so many bytes; INFINITY: in no such time. */
+/* The least time in which sums of such curves reach that many bytes; INFINITY: never. */
 double bwl_exfil_least_s(const double *curve, double bytes);
 
 struct bwl_exfil_args {
 	uint64_t size;      /* bytes of the model on disk */
-	double compression; /* the thief shrinks it so many times first; >= 1, default 1 */
-	uint64_t trays;     /* as many trays with the same policy; default 1 */
-	double *curve;      /* NULL, or BWL_EXFIL_POINTS of one tray, which are filled */
-	/* Flow records that leave (docs/export.md): a host chooses what is in them. */
+	double compression; /* the factor by which the thief compresses it first; >= 1, default 1 */
+	uint64_t trays;     /* number of trays with the same policy; default 1 */
+	double *curve;      /* NULL, or room for BWL_EXFIL_POINTS of one tray, which are filled */
+	/* Flow records that leave (docs/export.md): a host can choose their content. */
 	struct bwl_lim records;
 };
 

@@ -6,17 +6,17 @@
 #include <libmnl/libmnl.h>
 
 /*
- * Sends h to the netlink family `bus` and calls fn for every answer. Returns 0 or a negative
- * errno; -EINTR when a dump was disturbed and must be asked for again.
+ * Sends h to the netlink family `bus` and calls fn for every answer. Returns 0 or a negative errno;
+ * -EINTR when a dump was disturbed and must be repeated.
  */
 int bwl_nl_talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg);
-/* The same; where it fails, what the kernel or a driver says of it in words (extack), or "". */
+/* The same; on failure said is the kernel's or driver's message (extack), or "". */
 #define BWL_NL_SAID 160
 int bwl_nl_try(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg, char said[static BWL_NL_SAID]);
-/* Those words in one message, which is left alone where it is no error. Without I/O. */
+/* Extracts that message from one answer; said is unchanged if it is not an error. Without I/O. */
 void bwl_nl_said_read(const struct nlmsghdr *h, char said[static BWL_NL_SAID]);
 /*
- * A request with NLM_F_REQUEST and these; the family's own header follows
+ * A request with NLM_F_REQUEST and these flags; the family's own header follows
  * (mnl_nlmsg_put_extra_header).
  */
 struct nlmsghdr *bwl_nl_request(char *buf, uint16_t type, uint16_t flags);

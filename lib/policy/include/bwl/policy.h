@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A policy as people write it, checked: what a YAML file says, and what the pinned maps can
- * be read back into. Everything here owns its memory; bwl_policy_free() frees it all.
- * Units: rates bit/s, sizes bytes, times ns; addresses in network byte order.
+ * A checked policy as people write it, read from a YAML file or read back from the pinned maps.
+ * Everything here owns its memory; bwl_policy_free() frees it all. Units: rates bit/s, sizes bytes,
+ * times ns; addresses in network byte order.
  */
 #ifndef BWL_POLICY_H
 #define BWL_POLICY_H
@@ -24,11 +24,11 @@ struct bwl_lim {
 	uint64_t volume;    /* bytes, when has_volume */
 	uint64_t window_ns; /* 0: total */
 	bool has_volume;
-	bool present; /* the limit is in the policy at all */
+	bool present; /* the policy contains this limit */
 };
 
 struct bwl_pol_port {
-	char name[BWL_NAME_LEN]; /* device */
+	char name[BWL_NAME_LEN]; /* device name */
 	struct bwl_pfx *sources;
 	size_t nsources;
 	uint16_t vlans[BWL_MAX_VLANS];
@@ -67,7 +67,7 @@ struct bwl_pol_peer {
 	bool has_via4, has_via6;
 	uint8_t via4[4], via6[16];
 	char ipsec_remote[64];      /* path xfrm or offload; empty otherwise */
-	char *ipsec_id, *ipsec_ppk; /* only from a file; NULL: as its name, as the node's */
+	char *ipsec_id, *ipsec_ppk; /* only from a file; NULL: the default (its name, the node's) */
 	unsigned line;
 };
 
@@ -78,12 +78,12 @@ struct bwl_pol_service { /* overrides of the built-in class table */
 };
 
 /*
- * What strongSwan is told beside the peers. It is in the file alone: neither the maps nor the
- * digest have it. Words are strongSwan's own. policy_ipsec.c has domains and defaults.
+ * strongSwan's configuration beside the peers. It exists only in the file: neither the maps nor the
+ * digest have it. The words are strongSwan's own. policy_ipsec.c has domains and defaults.
  */
 struct bwl_pol_ipsec {
 	char id[256];   /* empty: the node's name */
-	char local[64]; /* address; empty: as routes say */
+	char local[64]; /* address; empty: chosen by routes */
 	char ca[64];    /* file in swanctl's x509ca; empty: any CA that charon has */
 	char ppk[64];   /* id of a post-quantum preshared key (RFC 8784); empty: none */
 	char start[16], revocation[16], hw_offload[16];
@@ -94,7 +94,7 @@ struct bwl_pol_ipsec {
 	bool copy_ecn;
 };
 
-/* Signs of tampering, and what bwlimitd does about each. In the file alone, like ipsec. */
+/* Signs of tampering, and bwlimitd's action for each. Only in the file, like ipsec. */
 #define BWL_TAMPER_KEYS(X)                                                                         \
 	X(carrier)                                                                                 \
 	X(neighbour) X(port) X(intrusion) X(cleartext) X(program) X(command) X(counters) X(lease)
@@ -108,8 +108,8 @@ enum bwl_action {
 	BWL_ACTION_LOG,
 	BWL_ACTION_CLAMP,
 	BWL_ACTION_REVOKE,
-	BWL_ACTION_REVOKE_PEER, /* only of inputs that tell whose it was */
-	BWL_ACTION_DESTROY,     /* as REVOKE, and this tray's own IKE keys are destroyed */
+	BWL_ACTION_REVOKE_PEER, /* only for inputs that identify a peer */
+	BWL_ACTION_DESTROY,     /* like REVOKE, and this tray's own IKE keys are destroyed */
 	_BWL_ACTION_MAX
 };
 const char *bwl_tamper_name(unsigned input);
@@ -131,7 +131,7 @@ struct bwl_policy {
 	uint32_t min_charge; /* default 64 */
 	uint32_t horizon_ns; /* how long a packet may wait; 0: bwl_horizon() */
 	bool ledger;         /* volumes are closed until bwlimitd has written them to disk */
-	bool reject;         /* a host is told, by ICMP, that its packet may not go */
+	bool reject;         /* ICMP tells a host that its packet may not go */
 	bool count_all;      /* every class of every grant is counted, limited or not */
 	struct bwl_lim node_limit;
 	struct bwl_pol_zone *zones;
@@ -142,44 +142,47 @@ struct bwl_policy {
 	size_t nservices;
 	struct bwl_pol_ipsec ipsec;
 	uint8_t tamper[_BWL_TAMPER_MAX]; /* enum bwl_action */
-	unsigned until_line;             /* of a peer with `until:`; 0 none */
+	unsigned until_line;             /* line of a peer with `until:`; 0: none */
 	char **warnings;
 	size_t nwarnings; /* "file:line: text" */
 };
 
 /*
- * Read and check a file ("-": standard input). now_boot_ns and now_wall_s turn `until:` into
+ * Reads and checks a file ("-": standard input). now_boot_ns and now_wall_s convert `until:` to
  * CLOCK_BOOTTIME. On failure nothing is returned and *e names file, line and domain.
  */
 int bwl_policy_load(const char *path, uint64_t now_boot_ns, int64_t now_wall_s,
 		    struct bwl_policy **ret, struct bwl_err *e);
-/* The two halves of it: the caller frees the bytes; name is what errors and warnings begin with. */
+/*
+ * The two halves of bwl_policy_load(): the caller frees the bytes; errors and warnings begin with
+ * name.
+ */
 #define BWL_POLICY_BYTES_MOST (512UL << 20)
 int bwl_policy_bytes(const char *path, char **ret, size_t *ret_len, struct bwl_err *e);
 const char *bwl_policy_file_name(const char *path);
 int bwl_policy_parse(const char *name, const char *text, size_t len, uint64_t now_boot_ns,
 		     int64_t now_wall_s, struct bwl_policy **ret, struct bwl_err *e);
 /*
- * The same, and all errors of the file rather than its first: where *all has some, *ret is not set.
- * After an error reading goes on with the next key, peer, zone, …, where that is safe.
+ * The same, but collects all errors of the file instead of the first: if *all has any, *ret is not
+ * set. After an error reading continues with the next key, peer, zone, … where that is safe.
  */
 #define BWL_ERRORS_MOST 20
 struct bwl_errors {
 	struct bwl_err list[BWL_ERRORS_MOST]; /* by line */
 	size_t n;
 	bool more; /* there are more than these */
-	/* of the reader: which item each is of, and how many are about keys and kinds alone */
+	/* for the reader: which item each is about, and how many concern only keys and kinds */
 	char section[BWL_ERRORS_MOST][80], item[BWL_ERRORS_MOST][80];
 	size_t nshape;
 };
 int bwl_policy_parse_all(const char *name, const char *text, size_t len, uint64_t now_boot_ns,
 			 int64_t now_wall_s, struct bwl_policy **ret, struct bwl_errors *all);
 /*
- * `until:` is a time of the wall clock, and is turned into boot time once. -EAGAIN where there is
- * one and the clock is not synchronised: it may be behind, and the grant would last longer.
+ * `until:` is a wall-clock time, and is converted to boot time once. -EAGAIN if the policy has one
+ * and the clock is not synchronised: it may be slow, and the grant would last longer.
  */
 int bwl_policy_wall_ok(const struct bwl_policy *p, struct bwl_err *e);
-/* Everything that does not depend on the file's syntax: names, overlaps, domains. */
+/* Checks everything that does not depend on the file's syntax: names, overlaps, domains. */
 int bwl_policy_check(struct bwl_policy *p, const char *file, struct bwl_err *e);
 /* Normalised YAML: the same policy always gives the same text, and it reads back. */
 int bwl_policy_dump(const struct bwl_policy *p, uint64_t now_boot_ns, int64_t now_wall_s, FILE *f);
@@ -193,11 +196,11 @@ struct bwl_pol_peer *bwl_policy_add_peer(struct bwl_policy *p); /* amortised gro
 struct bwl_pol_peer *bwl_policy_peer(const struct bwl_policy *p, const char *name);
 
 /*
- * The largest of: one GSO packet of maximum size with its headers; 250 ms at the rate, at most
- * 32 MiB; 1 ms at the rate. 250 ms because a TCP flow that a policer refuses a whole window
- * waits for its retransmission timer (at least 200 ms on Linux): with less burst than that time
- * is worth it never reaches its rate (measured: docs/limits.md). The burst is also what each
- * grant may leak once at line rate; `exfil` counts it.
+ * The largest of: one GSO packet of maximum size with its headers; 250 ms at the rate, at most 32
+ * MiB; 1 ms at the rate. Why 250 ms: when a policer refuses a TCP flow's whole window, the flow
+ * waits for its retransmission timer (at least 200 ms on Linux); with less burst than that time is
+ * worth it never reaches its rate (measured: docs/limits.md). The burst is also what each grant may
+ * leak once at line rate; `exfil` counts it.
  */
 /* 65535 bytes in 1448-byte segments, 66 + 24 bytes of headers each */
 #define BWL_GSO_BURST 73728ULL
@@ -207,15 +210,15 @@ uint64_t bwl_default_burst(uint64_t rate_bps);
 /* Mode shape paces, so a flow needs no more: 1 ms at the rate, at least one GSO packet. */
 uint64_t bwl_default_burst_shape(uint64_t rate_bps);
 /*
- * Modes shape and mark: how long a packet may wait at that rate, ns, rounded up. said_ns: the
- * policy's; 0 auto.
+ * Modes shape and mark: how long a packet may wait at that rate, ns, rounded up. said_ns: from the
+ * policy; 0: auto.
  */
 uint32_t bwl_horizon(uint32_t said_ns, uint64_t rate_bps);
 /* grant + 0.1 %, and 5 ms at that rate on top of the burst. */
 struct bwl_lim bwl_default_accept(const struct bwl_lim *grant);
 
 const char *bwl_mode_name(unsigned mode);
-/* What is over the burst may wait for its time, where every uplink has fq. */
+/* Packets over the burst may wait for their time, if every uplink has fq. */
 static inline bool bwl_mode_paces(unsigned mode)
 {
 	return mode == BWL_MODE_SHAPE || mode == BWL_MODE_MARK;

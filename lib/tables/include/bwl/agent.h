@@ -1,47 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How tools talk to bwlimitd: stream sockets at paths, which no network namespace hides. What is
- * said is a line of JSON with a newline behind it.
+ * How tools talk to bwlimitd: stream sockets at paths, which no network namespace hides. Each
+ *message is a line of JSON.
  *
- * Orders: a connection is one request and one answer. Whoever gets no answer does by himself what
- * closes; what opens something is not done for who has gone before it.
+ * Orders: a connection is one request and one answer. A tool that gets no answer does what closes
+ * by itself; what opens something is not done for a client that has hung up.
  *
- * {"verb": "tamper", "why": TEXT, "peer": NAME}, peer left out for nobody's: answered by
+ * {"verb": "tamper", "why": TEXT, "peer": NAME}, without peer if no peer is concerned: answered by
  *	{"action": …, "by": "bwlimitd", "all": bool, "peer_names": [NAME…]}: what was done, and to
  *	whom.
- * {"verb": "lease", "for_ns": N}, 0 for as long as the policy allows, renews the lease:
+ * {"verb": "lease", "for_ns": N} renews the lease, 0: for as long as the policy allows:
  *	{"by": "bwlimitd", "ends_in_s": …, "floor_why": why grants stay at their floors, or null}.
- * What was not done is {"error": …, "todo": …}, todo if there is one; also "code" (an errno),
- * "file", "line" and "column" where they are known.
+ * A failure is {"error": …, "todo": …}, todo if there is one; also "code" (an errno), "file",
+ *"line" and "column" where they are known.
  *
  * {"verb": "policy", "name": TEXT, "size": N, "confirm_ns": N, "fresh_volume": bool, "trust_clock":
- * bool} applies a policy as a hand does. The document of N bytes comes with it as a file descriptor
- * (SCM_RIGHTS, with the first bytes of the line): a memfd with BWL_AGENT_SEALS, so that what was
- * checked is what is put in force. name: what errors in it begin with. Two lines answer: at once
+ * bool} applies a policy as by hand. The document of N bytes comes with it as a file descriptor
+ * (SCM_RIGHTS, with the first bytes of the line): a memfd with BWL_AGENT_SEALS, so that the checked
+ * bytes are those put in force. name: the beginning of errors in it. Two lines answer: at once
  * {"taken": true}, and when it is done {"by": "bwlimitd", "report": {…}, "warnings": [TEXT…]}.
  *
- * Commands: a connection is a command of bwlimit-ctl by somebody who is not root,
- * {"argv": [WORD…]}, with the file that it reads as a sealed memfd, if it does. Answered by
+ * Commands: a connection is a bwlimit-ctl command of a user who is not root,
+ * {"argv": [WORD…]}, with the file that it reads, if any, as a sealed memfd. Answered by
  * {"exit": N, "out": A, "err": B}, then A bytes of its standard output and B of its standard error.
- * Members of bwlimit may what changes something, those of bwlimit-read what only shows
- * (ctl/ordered.c); of these bwlimit-sync has those that it serves controllers with. With "stream":
- * true the command goes on: {"stream": true}, then what it says, until who asked hangs up. `top` is
- * the only one. {"argv": ["--json", "status"]} is bwlimit-load's.
+ * Members of bwlimit may run commands that change something, those of bwlimit-read commands that
+ * only show (ctl/ordered.c); bwlimit-sync may run those of the latter that it serves controllers
+ * with. With "stream": true the command keeps running: {"stream": true}, then its output, until the
+ * client hangs up; only `top` does. {"argv": ["--json", "status"]} is bwlimit-load's.
  *
- * Documents, by whoever is root or the user bwlimit-sync: a connection is one request and one
- *answer.
+ * Documents, for root or the user bwlimit-sync: a connection is one request and one answer.
  * {"verb": "document", "type": KIND, "name": NAME, "size": N}, with a signed document of N bytes as
- * above; what it is called here is for lines alone. {"taken": true} where it takes time, then
- *{"by": "bwlimitd"}: it is remembered, and in force where it is to be. Else {"error": …, "todo": …,
- *"id": …}. {"verb": "status"}: {"by": "bwlimitd", "status": {…}} (docs/fleet.md). {"verb": "enrol",
- * "sha256": HEX, "size": N}, root alone, with {"root": TEXT, "enrolment": TEXT} as above; without
- * an enrolment it is the next root.
+ * above; the name is only for log lines. {"taken": true} if it takes time, then
+ * {"by": "bwlimitd"}: it is remembered, and in force if it should be. Otherwise {"error": …,
+ * "todo": …, "id": …}. {"verb": "status"}: {"by": "bwlimitd", "status": {…}} (docs/fleet.md).
+ * {"verb": "enrol", "sha256": HEX, "size": N}, only for root, with {"root": TEXT, "enrolment":
+ *TEXT} as above; without an enrolment it is the next root.
  *
- * Events: a connection is one filter (bwl/events.h), {} for all, answered by {"by": "bwlimitd"} or
- * by {"error": …, "todo": …} and the end. Then come documents of kind event, and of kind event-lost
- * where some were lost, as `watch --json` prints them, until the subscriber says that it has
- * nothing more to say (SHUT_WR): what was lost until then is told, and it hangs up. Anything else
- * that a subscriber says ends it at once.
+ * Events: a connection is one filter (bwl/events.h), {} for all, answered by {"by": "bwlimitd"}, or
+ * by {"error": …, "todo": …} and the end. Documents of kind event follow, and of kind event-lost
+ * after lost events, as `watch --json` prints them, until the subscriber shuts down its side
+ * (SHUT_WR): bwlimitd then reports events lost so far, and hangs up. Any other data from a
+ * subscriber ends the connection at once.
  */
 #ifndef BWL_AGENT_API_H
 #define BWL_AGENT_API_H
@@ -62,12 +61,15 @@ bool bwl_agent_is_sealed(int doc);
 #define BWL_AGENT_EVENTS ".events"
 #define BWL_AGENT_COMMANDS ".commands"
 #define BWL_AGENT_DOCUMENTS ".documents"
-/* No sockets, but files (bwl/for_readers.h): the newest result of `bwlimit-load verify`, */
+/* Not sockets, but files (bwl/for_readers.h): the newest result of `bwlimit-load verify`, */
 #define BWL_VERIFIED ".verify"
-/* and the end of the audit log, and its newest checkpoint, by bwlimitd (agent/recent.h). */
+/* and the end of the audit log, and its newest checkpoint, written by bwlimitd (agent/recent.h). */
 #define BWL_LOGGED ".log"
 #define BWL_SIGNED ".audit"
-/* The socket of the bwlimitd of a pin directory, as bwl_pin_dir() has it; ending: which of them. */
+/*
+ * The address of bwlimitd's socket for a pin directory, as bwl_pin_dir() returns it; ending: which
+ * socket.
+ */
 int bwl_agent_address(const char *pin_dir, const char *ending, struct sockaddr_un *ret,
 		      struct bwl_err *e);
 

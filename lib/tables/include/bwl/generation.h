@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside lib: making, filling and walking the inner maps of a generation. */
+/* Inside lib: creating, filling and walking the inner maps of a generation. */
 #ifndef BWL_LIB_GEN_H
 #define BWL_LIB_GEN_H
 
@@ -15,9 +15,9 @@ struct bwl_gen_size {
 /* Zeroed inner maps, not yet reachable by BPF. */
 int bwl_gen_create(uint32_t slot, const struct bwl_gen_size *n, struct bwl_gen *ret,
 		   struct bwl_err *e);
-/* Put them where the programs find them (base last: without it a slot is closed). */
+/* Installs them for the programs (base last: without it a slot is closed). */
 int bwl_gen_install(struct bwl_pins *p, const struct bwl_gen *g, struct bwl_err *e);
-/* Take a slot's inner maps away; base first. The slot must not be in use. */
+/* Removes a slot's inner maps; base first. The slot must not be in use. */
 int bwl_gen_drop(struct bwl_pins *p, uint32_t slot, struct bwl_err *e);
 /* Kernel memory of the generation's maps as the kernel accounts it. */
 uint64_t bwl_gen_bytes(const struct bwl_gen *g);

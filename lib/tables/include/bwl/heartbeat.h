@@ -4,7 +4,7 @@
 
 #include <bwl/pins.h>
 
-/* What was set under a longer heartbeat or lease does not outlive these; 0: there is none. */
+/* Shortens deadlines that were set under a longer heartbeat or lease; 0: there is none. */
 void bwl_silence_within(struct bwl_pins *p, uint64_t every_ns, uint64_t lease_ns);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The read model: what is in the pinned maps, in the words that every tool uses for it. The fields
- * of peers are described here, for tables and documents alike; the rest has one encoder each.
+ * The read model: the content of the pinned maps, in the words that every tool uses. Fields of
+ * peers are described here, for tables and documents alike; everything else has one encoder each.
  */
 #ifndef BWL_MODEL_H
 #define BWL_MODEL_H
@@ -11,18 +11,18 @@
 #include <bwl/show.h>
 #include "tables.h"
 
-/* The pins with the generation that holds. */
+/* The pins, with the generation in force. */
 struct bwl_view {
 	struct bwl_pins *pins;
 	struct bwl_gen gen;
 	uint64_t now_ns;
 	bool has_gen; /* false: no policy is in force */
 };
-/* dir NULL: the default. What it opens is closed by bwl_view_close() alone. */
+/* dir NULL: the default. Only bwl_view_close() closes what this opens. */
 int bwl_view_open(const char *dir, bool writable, struct bwl_view *ret, struct bwl_err *e);
 void bwl_view_close(struct bwl_view *v);
 
-/* May a peer send at this moment? */
+/* May a peer send now, and if not, why? */
 enum bwl_standing {
 	BWL_STAND_LIVE,
 	BWL_STAND_EXPIRED,
@@ -32,15 +32,17 @@ enum bwl_standing {
 };
 enum bwl_standing bwl_standing(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body);
 const char *bwl_standing_name(enum bwl_standing s);
-/* When grants fall silent: BWL_NEVER_NS when the policy says `heartbeat: none`, 0 never renewed. */
+/*
+ * When grants fall to their floors: BWL_NEVER_NS for `heartbeat: none`, 0 if it was never renewed.
+ */
 uint64_t bwl_silent_at(const struct bwl_view *v);
 /* What is left of the peer's grant. */
 void bwl_grant_left(const struct bwl_view *v, uint32_t id, const struct bwl_peer *body,
 		    struct bwl_left *ret);
 
 /*
- * Packets wait only where every uplink keeps departure times and TC carries the peer; else shape
- * polices, and this says so.
+ * Do packets wait for their time? Only if every uplink keeps departure times and TC carries the
+ * peer; otherwise mode shape polices.
  */
 bool bwl_paces(const struct bwl_pins *pins, uint32_t id);
 const char *bwl_mode_in_force(const struct bwl_pins *pins, uint32_t id, unsigned mode);
@@ -64,28 +66,30 @@ char *bwl_lim_volume(const struct bwl_lim *l, char buf[static BWL_LIM_BUF]);
 char *bwl_left_volume(const struct bwl_left *l, char buf[static BWL_LIM_BUF]);
 
 json_t *bwl_json_policy(const struct bwl_policy *p, uint64_t now_ns);
-/* The object without version and kind: in `status`, in `lease show`. */
+/* The object without version and kind, for `status` and `lease show`. */
 json_t *bwl_json_lease(const struct bwl_lease_now *l, uint64_t now_ns);
 json_t *bwl_json_tunnel(const struct bwl_view *v, const struct bwl_pol_peer *p, uint32_t id);
 /* One row of the counters. */
 struct bwl_reason_row {
-	const char *port; /* NULL: of interfaces that are no port */
+	const char *port; /* NULL: of interfaces that are not ports */
 	bool gate;        /* the last gate of an uplink or of management */
 	unsigned reason;
 	const struct bwl_reason_count *n;
 };
 extern const struct bwl_column bwl_reason_columns[];
-/* What an event says of a packet: peer, port, addresses, ports of its protocol, bytes. */
+/* The packet of an event: peer, port, addresses, ports of its protocol, bytes. */
 json_t *bwl_json_packet(const struct bwl_pins *p, const struct bwl_event *e);
-/* Names come from a map that others write: cut to what a name may hold. NULL: none. */
+/*
+ * Names come from a map that others write, so they are cut to a name's maximum length. NULL: none.
+ */
 const char *bwl_peer_name(const struct bwl_pins *p, uint32_t id, char buf[static BWL_NAME_LEN]);
 
-/* What happened between two samples of a peer's counters. */
+/* Rates between two samples of a peer's counters. */
 struct bwl_speed {
 	double passed_bps, dropped_bps, dropped_fps; /* bit/s, bit/s, frames/s */
 };
 
-/* A peer, as lists show it; a list fills in what its fields need. */
+/* A row of a list of peers; each list fills in what its fields need. */
 struct bwl_peer_row {
 	const struct bwl_view *v;
 	uint32_t id;
@@ -96,21 +100,21 @@ struct bwl_peer_row {
 	const struct bwl_peer_count *count;
 	const struct bwl_speed *speed; /* NULL: not measured */
 };
-/* Of the policy: pol and now_ns are enough. */
+/* Fields from the policy: they need only pol and now_ns. */
 extern const struct bwl_field bwl_f_name, bwl_f_addresses, bwl_f_zone, bwl_f_from, bwl_f_contained,
 	bwl_f_revoked, bwl_f_grant, bwl_f_grant_rate, bwl_f_grant_burst, bwl_f_grant_volume,
 	bwl_f_mode, bwl_f_mark_percent, bwl_f_pol_expires, bwl_f_accept, bwl_f_accept_none,
 	bwl_f_floor, bwl_f_classes, bwl_f_path, bwl_f_uplink, bwl_f_via, bwl_f_via6,
 	bwl_f_ipsec_remote;
-/* Of the maps. */
+/* Fields from the maps. */
 extern const struct bwl_field bwl_f_peer, bwl_f_state, bwl_f_rate, bwl_f_burst, bwl_f_left,
 	bwl_f_expires, bwl_f_body_mode, bwl_f_mode_in_force, bwl_f_sa_out, bwl_f_offload,
 	bwl_f_horizon, bwl_f_tunnel;
-/* Of the counters. */
+/* Fields from the counters. */
 extern const struct bwl_field bwl_f_passed_frames, bwl_f_passed_bytes, bwl_f_dropped_frames,
 	bwl_f_dropped_bytes, bwl_f_refund_lost, bwl_f_passes, bwl_f_drops, bwl_f_share;
 
-/* The columns of a peer in a policy: the beginning of every list that shows policies. */
+/* The columns of a peer in a policy, with which every list that shows policies begins. */
 #define BWL_POLICY_COLUMNS                                                                         \
 	{ &bwl_f_name, BWL_BOTH }, { &bwl_f_addresses, BWL_BOTH }, { &bwl_f_zone, BWL_BOTH },      \
 		{ &bwl_f_from, BWL_BOTH }, { &bwl_f_contained, BWL_BOTH },                         \

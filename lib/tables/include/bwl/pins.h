@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Typed access to the pinned maps (maps/). Opening checks the schema and every map's name and
- * sizes; a set of pins this program does not understand is refused with the next step.
+ * sizes. Pins that this program does not understand are refused, with the next step.
  */
 #ifndef BWL_PINS_H
 #define BWL_PINS_H
@@ -21,12 +21,12 @@
 
 #define BWL_PIN_DIR "/sys/fs/bpf/bwlimit" /* default; --pin-dir or BWLIMIT_PIN_DIR */
 
-/* A mapped array's entries lie at multiples of 8 bytes, whatever their size. */
+/* Entries of a mapped array are aligned to 8 bytes, whatever their size. */
 struct bwl_word {
 	uint32_t v, _pad;
 };
 
-/* What of the list's kinds is mapped, and as an array of what. */
+/* How each kind of the list is mapped, and as which array. */
 #define BWL_MAPPED_ARRAY(name, type) type *name;
 #define BWL_MAPPED_WORDS(name, type) struct bwl_word *name;
 #define BWL_MAPPED_SCHEMA(name, type)
@@ -43,91 +43,88 @@ struct bwl_pins {
 	int dir_fd; /* carries the flock */
 	int fd[_BWL_PIN_MAX];
 	bool writable;
-	bool few; /* of arrays with an entry a peer only what was touched is mapped */
+	bool few; /* of arrays with an entry per peer only touched pages are mapped */
 	/*
-	 * Opened by the readers' pins: arrays are copies of the moment when they were opened, for
-	 * the kernel (6.18) maps none through a descriptor that cannot write. No ring buffer: to
-	 * read it is to write it.
+	 * Opened through the readers' pins: arrays are copies made at opening, because the kernel
+	 * (6.18) maps none through a read-only descriptor. There is no ring buffer, because reading
+	 * it means writing to it.
 	 */
 	bool copied;
 	struct bwl_schema schema;
 	/*
-	 * Mapped, all arrays of maps/list.h (struct bwl_peer_ref *gate …); const-ness is up to
+	 * The mapped arrays of maps/list.h (struct bwl_peer_ref *gate …); const-ness depends on
 	 * `writable`.
 	 */
 #define X(name, kind, key, value, ...) BWL_MAPPED_##kind(name, value)
 	BWL_MAPS(X)
 #undef X
 };
-/* Are the open maps those that stand there? Else a tool has detached them, or made them anew. */
+/* Are the open maps still the pinned ones? Otherwise a tool has detached or replaced them. */
 bool bwl_pins_are_there(const struct bwl_pins *p);
 
 /* dir NULL: BWLIMIT_PIN_DIR or BWL_PIN_DIR. */
 const char *bwl_pin_dir(const char *dir);
-/* Not writable: where the maps may not be opened for writing, those for readers. */
+/* Not writable: uses the readers' maps if the maps cannot be opened for writing. */
 int bwl_pins_open(const char *dir, bool writable, struct bwl_pins **ret, struct bwl_err *e);
 /*
- * For writing (never a copy), by who has to do with few peers: gate, name, nameid, state, mark and
- * tunnel are mapped a page at a time, which with a million peers is a hundredth of the time. An
- * entry that was not touched is a fault. What looks at all peers calls bwl_pins_whole() first.
+ * For writers (never a copy) that handle few peers: gate, name, nameid, state, mark and tunnel are
+ * mapped a page at a time, which takes a hundredth of the time with a million peers. Accessing an
+ * untouched entry is a fault. Call bwl_pins_whole() before walking all peers.
  */
 int bwl_pins_open_few(const char *dir, struct bwl_pins **ret, struct bwl_err *e);
-/* The rest too; nothing where it is. */
+/* Maps the rest, too; no effect if it is mapped. */
 int bwl_pins_whole(struct bwl_pins *p, struct bwl_err *e);
-/* Entry i of the map; 0 or -errno. Of a peer: gate, name, state and mark of grant and accept. */
+/*
+ * Maps entry i of the map; 0 or -errno. For a peer: gate, name, state and mark of grant and accept.
+ */
 int bwl_pins_touch(const struct bwl_pins *p, enum bwl_pin pin, uint32_t i);
 int bwl_pins_touch_peer(const struct bwl_pins *p, uint32_t id, struct bwl_err *e);
-/*
- * For writing, and of this layout: that of an earlier version while its maps are made this one's
- * (loader).
- */
+/* For writing, with this layout: an earlier version's while its maps are converted (loader). */
 int bwl_pins_open_as(const char *dir, uint64_t layout, struct bwl_pins **ret, struct bwl_err *e);
 void bwl_pins_close(struct bwl_pins *p); /* NULL-safe; drops the lock */
 BWL_AUTO_DEFINE(bwl_pins_close, struct bwl_pins *)
 /* One writer at a time: waits up to 10 s for the flock on the pin directory, then -EBUSY. */
 int bwl_pins_lock(struct bwl_pins *p, struct bwl_err *e);
 /*
- * For readers: a descriptor; until it is closed nobody changes the policy. Does not wait:
- * -EWOULDBLOCK while somebody changes it (through another handle). A writer waits for readers as
- * for another writer.
+ * For readers: returns a descriptor; while it is open nobody changes the policy. Does not wait:
+ * -EWOULDBLOCK while the policy is being changed (through another handle). Writers wait for readers
+ * as for other writers.
  */
 int bwl_pins_still(const struct bwl_pins *p);
 
-/* Of the device that is attached under that name; -1: none is. */
+/* The id of the attached device of that name; -1: there is none. */
 int bwl_port_id(const struct bwl_pins *p, const char *name);
 /*
- * The entry of bwl_dev_v1 that the name has, attached or not, or a free one; -1: all are taken. Ids
- * stay with the name: `from` masks and counters refer to them.
+ * The entry of bwl_dev_v1 for the name, attached or not, or a free one; -1: all are taken. Ids stay
+ * with names, because `from` masks and counters refer to them.
  */
 int bwl_port_id_for(const struct bwl_pins *p, const char *name);
 /*
- * Neighbours of a family that a port may have in the kernel's table, where a policy has so many
- * ports.
+ * The number of neighbours of a family that each port may have in the kernel's table, with that
+ * many ports.
  */
 uint16_t bwl_neighbour_share(size_t ports);
 /* Is the tunnel device a plain xfrm interface, with marks for if_ids (maps/tunnel.h)? */
 bool bwl_is_by_mark(const struct bwl_pins *p);
-/* Why packets do not wait for their time (mode shape); NULL where every uplink keeps it. */
+/* Why packets do not wait for their time (mode shape); NULL: every uplink keeps departure times. */
 const char *bwl_not_paced(const struct bwl_pins *p);
 /*
- * Looks at the qdiscs and tells the programs; true when something changed. All uplinks or none: by
- * which one ESP leaves is for the routes to say.
+ * Checks the qdiscs and tells the programs; true when something changed. It is all uplinks or none,
+ * because routes decide through which one ESP leaves.
  */
 bool bwl_pace_refresh(struct bwl_pins *p);
 
-/*
- * enum bwl_carried_by of a peer of path offload at this moment; UNTOLD while nobody looks after it.
- */
+/* enum bwl_carried_by of a peer of path offload now; UNTOLD while nothing tracks it. */
 unsigned bwl_carried_by_now(const struct bwl_pins *p, uint32_t id, uint64_t now_ns);
 const char *bwl_carried_by_name(unsigned carried_by);
 const char *bwl_carried_by_text(unsigned carried_by);
 
-/* Which generation holds now: slot or BWL_NO_SLOT. */
+/* The generation in force: a slot, or BWL_NO_SLOT. */
 uint32_t bwl_active_slot(const struct bwl_pins *p, uint64_t now_ns);
-/* Some generation is waiting for `policy confirm`: returns the deadline, else 0. */
+/* The deadline if a generation waits for `policy confirm`, otherwise 0. */
 uint64_t bwl_pending_ns(const struct bwl_pins *p, uint64_t now_ns);
 /*
- * Waits until no packet uses what it looked up before (an update of an array of maps ends in
+ * Waits until no packet uses its earlier look-ups (an update of an array of maps ends in
  * synchronize_rcu(), kernel >= 4.15).
  */
 int bwl_grace(struct bwl_pins *p, struct bwl_err *e);
@@ -136,7 +133,7 @@ int bwl_grace(struct bwl_pins *p, struct bwl_err *e);
 struct bwl_gen {
 	uint32_t slot;
 	int dst4, dst6, lpm4, lpm6, own, base_fd, peer_fd, sub_fd;
-	bool copied; /* as the pins */
+	bool copied; /* as in the pins */
 	struct bwl_base *base;
 	struct bwl_peer *peer;
 	uint32_t npeers; /* entries, spares included; entry 0 unused */
@@ -144,27 +141,25 @@ struct bwl_gen {
 	uint32_t nsubs; /* entry 0 unused */
 	bool few, writable;
 };
-/* Of p->few: peer and sub, too, are mapped by bwl_gen_touch() only; bwl_body() does it. */
+/* With p->few, only bwl_gen_touch() maps peer and sub; bwl_body() calls it. */
 int bwl_gen_open(struct bwl_pins *p, uint32_t slot, struct bwl_gen *ret, struct bwl_err *e);
 int bwl_gen_touch(const struct bwl_gen *g, uint32_t peer_at, uint32_t sub_at);
 void bwl_gen_close(struct bwl_gen *g);
 
 /*
- * The id that has the name, by the table of names (maps/policy.h); 0: the table does not know it,
- * which only a look at all names can confirm.
+ * The id for a name, from the table of names (maps/policy.h); 0: not in the table, which only a
+ * walk over all names can confirm.
  */
 uint32_t bwl_name_id(const struct bwl_pins *p, const char *name);
-/* With the lock: the table has this id's name; those of all ids, and no other. */
+/* With the lock held: enters this id's name into the table; the second enters exactly all names. */
 void bwl_name_note(struct bwl_pins *p, uint32_t id);
 void bwl_names_note_all(struct bwl_pins *p);
 
-/* Where the generation has the peer's entry; 0: it has none, or g is NULL. */
+/* The index of the peer's entry in the generation; 0: it has none, or g is NULL. */
 uint32_t bwl_body_at(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
-/*
- * The entry, or NULL. Another writer may put one in its place meanwhile; this one stays as it is.
- */
+/* The entry, or NULL. Another writer may replace it meanwhile; this entry stays unchanged. */
 const struct bwl_peer *bwl_body(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
-/* The rule of revocation: has the peer been revoked, alone or with all, since that grant? */
+/* The rule of revocation: was the peer revoked, alone or with all, since that grant? */
 bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq);
 
 /*
@@ -180,7 +175,7 @@ int bwl_peercnt_read(struct bwl_pins *p, struct bwl_peer_count *ret, struct bwl_
 /* Of ids below n only; ret has n entries. */
 int bwl_peercnt_read_first(struct bwl_pins *p, uint32_t n, struct bwl_peer_count *ret,
 			   struct bwl_err *e);
-/* Of one kind at one port, as the sum over CPUs: lost and total. */
+/* The counters of one kind at one port, summed over CPUs: lost and total. */
 int bwl_event_counted(const struct bwl_pins *p, uint32_t kind, uint32_t port,
 		      struct bwl_event_count *ret, struct bwl_err *e);
 

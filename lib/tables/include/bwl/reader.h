@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who may open which pins without being root. A pin has an owner and a mode, and a map may have
- * more than one: those in maps/ and gen/ (0660, group bwlimit) are for who writes, those in read/
- * and read/gen/ (0440, group bwlimit-read) for who reads.
+ * Access to pins without root. A pin has an owner and a mode, and a map can have several pins:
+ * those in maps/ and gen/ (0660, group bwlimit) are for writers, those in read/ and read/gen/
+ * (0440, group bwlimit-read) for readers.
  */
 #ifndef BWL_READER_H
 #define BWL_READER_H
@@ -13,11 +13,11 @@
 
 #define BWL_READ_DIR "read"
 
-/* A descriptor, for a reader BPF_F_RDONLY; or -errno. */
+/* A descriptor, with BPF_F_RDONLY for a reader; or -errno. */
 int bwl_pin_get(const char *path, bool reader);
 /*
- * An array, as many bytes as it takes with entries at multiples of 8: mapped, or copied where a
- * descriptor is a reader's. MAP_FAILED and errno. munmap() takes either away.
+ * An array of that many bytes, with entries aligned to 8: mapped, or copied if the descriptor is a
+ * reader's. MAP_FAILED and errno on failure. munmap() frees either.
  */
 void *bwl_map_array(int fd, size_t bytes, bool writable, bool copied);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A walk over a YAML document, and where in the text a node of it stands. */
+/* Walks a YAML document, with the position of each node in the text. */
 #ifndef BWL_YAML_WALK_H
 #define BWL_YAML_WALK_H
 
