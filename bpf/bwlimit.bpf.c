@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The programs. Each reads like the picture in README.md: stages return BWL_R_NONE to go
- * on or the packet's reason, and one exit counts it. Nothing here decides; lib/ does.
+ * The programs. Each reads like the picture in README.md: stages return BWL_R_NONE to continue, or
+ * the packet's reason, and a single exit counts it. All decisions are in lib/.
  */
 #include "lib/ctx.h"
 #include "lib/source.h"
@@ -26,7 +26,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* From who it says, and for somebody beyond the DPU? */
+/* Is the source genuine, and the destination beyond the DPU? */
 static __always_inline int bwl_sender(struct bwl_ctx *c, int tag, int parsed)
 {
 	int r = parsed;
@@ -42,7 +42,7 @@ static __always_inline int bwl_sender(struct bwl_ctx *c, int tag, int parsed)
 	return bwl_ends_here(&c->pkt) ? BWL_R_LOCAL_PROTO : BWL_R_NONE;
 }
 
-/* May it go there: class, grant, host port. Charges nothing. */
+/* May it go there: class, grant, host port? Charges nothing. */
 static __always_inline int bwl_receiver(struct bwl_ctx *c, __u32 id)
 {
 	const struct bwl_base *b = c->base;
@@ -57,7 +57,7 @@ static __always_inline int bwl_receiver(struct bwl_ctx *c, __u32 id)
 	return BWL_R_NONE;
 }
 
-/* Charged and sent: as what is it counted? */
+/* The reason under which a charged and sent packet is counted. */
 static __always_inline int bwl_passed(const struct bwl_ctx *c)
 {
 	return c->monitored ? BWL_R_PASS_MONITOR
@@ -67,7 +67,7 @@ static __always_inline int bwl_passed(const struct bwl_ctx *c)
 }
 
 /*
- * Path offload: the whole pipeline, here. BWL_R_NONE: TC carries the packet, nothing was charged.
+ * Path offload: the whole pipeline in XDP. BWL_R_NONE: TC carries the packet, nothing was charged.
  */
 static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, __u32 id)
 {
@@ -85,7 +85,8 @@ static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, 
 		return BWL_R_NONE;
 	bwl_xdp_cost(c);
 	r = bwl_charge(&c->w, c->ctl, c->peer, c->base, c->port);
-	if (r == BWL_R_NONE && bwl_unlikely(!bwl_is_tracked(c))) { /* by the exact time, perhaps */
+	if (r == BWL_R_NONE && bwl_unlikely(!bwl_is_tracked(c))) { /* tracked perhaps by the
+								    * exact time */
 		c->lost = c->charge;
 		r = BWL_R_DEVICE;
 	}
@@ -95,10 +96,10 @@ static __always_inline int bwl_xdp_carry(struct bwl_ctx *c, struct xdp_md *xdp, 
 }
 
 /*
- * Host port, XDP: drops early what costs little to refuse (malformed, spoofed, for nobody, refused
- * a moment ago), carries what the uplink's hardware encrypts, and passes the rest to TC, which
- * judges it with grant and clock: a packet that passes should not pay twice. Where nothing is
- * refused it rests.
+ * Host port, XDP: drops early what is cheap to refuse (malformed, spoofed, for no peer, refused a
+ * moment ago), carries what the uplink's hardware encrypts, and passes the rest to TC, which judges
+ * it with grant and clock, so that a packet that passes does not pay twice. It rests while nothing
+ * is refused.
  */
 SEC("xdp.frags")
 int bwl_xdp_host(struct xdp_md *xdp)
@@ -127,7 +128,7 @@ int bwl_xdp_host(struct xdp_md *xdp)
 	}
 	if (r == BWL_R_NONE)
 		r = bwl_xdp_carry(&c, xdp, id);
-	if (id && bwl_reason_is_pass(r)) { /* sent, to a destination */
+	if (id && bwl_reason_is_pass(r)) { /* sent to a destination */
 		bwl_end(&c, c.port_id, r);
 		bwl_xdp_wakes();
 		return XDP_REDIRECT;
@@ -148,7 +149,7 @@ int bwl_xdp_host(struct xdp_md *xdp)
 SEC("tc")
 int bwl_tc_host(struct __sk_buff *skb)
 {
-	__u32 gso_size = 0; /* read once: each time is a look into another structure */
+	__u32 gso_size = 0; /* read once: each access reads another structure */
 	int answered = 0, r;
 	struct bwl_ctx c;
 	__u32 id = 0;
@@ -161,8 +162,7 @@ int bwl_tc_host(struct __sk_buff *skb)
 		c.now_ns = bwl_now_late(c.resumes, &c.exact);
 	if (r == BWL_R_NONE)
 		id = bwl_handed_over(&c, skb);
-	skb->mark =
-		0; /* no host brings a mark, nor a time to depart at (fq; veth keeps SO_TXTIME's) */
+	skb->mark = 0; /* no host sets a mark, or a departure time (fq; veth keeps SO_TXTIME's) */
 	skb->tstamp = 0;
 	if (r == BWL_R_NONE) {
 		r = bwl_tc_parse_host(skb, &c.pkt);
@@ -221,14 +221,14 @@ int bwl_tc_host(struct __sk_buff *skb)
 	if (r != BWL_R_TOO_BIG)
 		c.mtu = 0;
 	if (c.mtu || bwl_rejects(&c, r)) {
-		skb->mark = 0; /* it stays on the host's side, whatever was written for the gate */
+		skb->mark = 0; /* it stays on the host's side, whatever mark was set for the gate */
 		answered = bwl_tell_host(skb, &c.pkt, &c.w, c.port);
 	}
 	bwl_end(&c, c.port_id, r);
 	return answered ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }
 
-/* Uplink, XDP: drops early what is neither underlay, nor encrypted, nor a clear peer's. */
+/* Uplink, XDP: drops early what is neither underlay, nor encrypted, nor from a clear peer. */
 SEC("xdp.frags")
 int bwl_xdp_upin(struct xdp_md *xdp)
 {
@@ -244,7 +244,7 @@ int bwl_xdp_upin(struct xdp_md *xdp)
 	return XDP_DROP;
 }
 
-/* Underlay, ESP, what a device has decrypted. BWL_R_NONE: none of these, it is in the clear. */
+/* Underlay, ESP, or decrypted by a device. BWL_R_NONE: none of these, so it is in the clear. */
 static __always_inline int bwl_from_wire(struct bwl_ctx *c, struct __sk_buff *skb, int parsed)
 {
 	__u32 from = bwl_decrypted(c, skb);
@@ -288,8 +288,8 @@ int bwl_tc_upin(struct __sk_buff *skb)
 }
 
 /*
- * ESP, which is nearly everything at the last gate. A context of its own, that no function is
- * called with: the compiler keeps what is used of it in registers.
+ * ESP, nearly everything at the last gate. It has its own context, which is passed to no function,
+ * so the compiler keeps the used parts in registers.
  */
 static __always_inline _Bool bwl_gate_esp(struct __sk_buff *skb)
 {
@@ -303,7 +303,8 @@ static __always_inline _Bool bwl_gate_esp(struct __sk_buff *skb)
 		bwl_count_segments(&c, skb->gso_size, skb->gso_segs);
 	if (bwl_measures)
 		bwl_lat_gate(c.id, skb->priority);
-	skb->priority = 0; /* a program that measures may be before one that does not: an upgrade */
+	skb->priority = 0; /* during an upgrade a measuring program may precede one that does not
+			    * measure */
 	return 1;
 }
 
@@ -337,7 +338,7 @@ int bwl_tc_gate(struct __sk_buff *skb)
 	return TC_ACT_OK;
 }
 
-/* Tunnel device, TC ingress: what was decrypted, to the host it is for. */
+/* Tunnel device, TC ingress: decrypted packets, to their host. */
 SEC("tc")
 int bwl_tc_tunin(struct __sk_buff *skb)
 {
@@ -347,7 +348,7 @@ int bwl_tc_tunin(struct __sk_buff *skb)
 
 	if (r == BWL_R_NONE) {
 		skb->mark = bwl_mark_up(
-			c.ctl->tag); /* as at the uplink: the kernel may have to say something */
+			c.ctl->tag); /* as at the uplink: the kernel may have to answer */
 		r = bwl_tc_parse(skb, &c.pkt);
 	}
 	if (r == BWL_R_NONE)
@@ -356,7 +357,7 @@ int bwl_tc_tunin(struct __sk_buff *skb)
 	return r == BWL_R_PASS_ACCEPT ? TC_ACT_REDIRECT : TC_ACT_SHOT;
 }
 
-/* Tunnel device, TC egress: which peer's SA it is for. */
+/* Tunnel device, TC egress: selects the peer's SA. */
 SEC("tc")
 int bwl_tc_tunout(struct __sk_buff *skb)
 {
@@ -376,7 +377,7 @@ int bwl_tc_tunout(struct __sk_buff *skb)
 	return TC_ACT_SHOT;
 }
 
-/* Management device, TC egress: nothing that a host or the wire caused. */
+/* Management device, TC egress: lets out nothing that a host or the wire caused. */
 SEC("tc")
 int bwl_tc_mgmt(struct __sk_buff *skb)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The one exit: every packet is counted under exactly one reason, and explained. */
+/* The single exit: every packet is counted under exactly one reason, and explained. */
 #ifndef BWL_ACCOUNT_H
 #define BWL_ACCOUNT_H
 
 #include "ctx.h"
 #include "record.h"
 
-/* What an operator wants to hear of; _BWL_EVENT_MAX: nothing. */
+/* The kind of event for a reason; _BWL_EVENT_MAX: no event. */
 static __always_inline __u32 bwl_event_kind(__u32 reason)
 {
 	switch (reason) {
@@ -31,14 +31,14 @@ static __always_inline __u32 bwl_event_kind(__u32 reason)
 		return BWL_E_GATE;
 	case BWL_R_CLOCK:
 		return BWL_E_CLOCK;
-	case BWL_R_TOO_BIG: /* the one before NO_GRANT that a known peer's packet can meet */
+	case BWL_R_TOO_BIG: /* the only reason before NO_GRANT that a known peer's packet can get */
 		return BWL_E_DROP;
 	default:
 		return reason >= BWL_R_NO_GRANT ? BWL_E_DROP : _BWL_EVENT_MAX;
 	}
 }
 
-/* How much of the ring may be taken before an event of this kind finds no room. */
+/* How full the ring may be before an event of this kind is dropped. */
 static __always_inline __u64 bwl_event_room(__u32 kind)
 {
 	switch (kind) {
@@ -55,8 +55,8 @@ static __always_inline __u64 bwl_event_room(__u32 kind)
 }
 
 /*
- * May one more event of this kind be sent at this port now? Counts it. A global function, as the
- * next: the kernel walks it once, and not for every way that leads to a refusal.
+ * May one more event of this kind be sent at this port now? Counts it. A global function, like the
+ * next: the verifier walks it once, not for every path to a refusal.
  */
 BWL_GLOBAL int bwl_event_may(__u32 kind, __u32 port, __u64 now_ns)
 {
@@ -67,7 +67,7 @@ BWL_GLOBAL int bwl_event_may(__u32 kind, __u32 port, __u64 now_ns)
 	if (!n)
 		return 0;
 	n->total++;
-	if (n->second < second) { /* never back: not everybody's time is exact (clock.h) */
+	if (n->second < second) { /* never backwards: not every packet's time is exact (clock.h) */
 		n->second = second;
 		n->sent = 0;
 	}
@@ -81,7 +81,7 @@ BWL_GLOBAL int bwl_event_may(__u32 kind, __u32 port, __u64 now_ns)
 }
 
 /*
- * One event a peer, kind and second: not atomic, at worst one more is sent. index: of the grant's
+ * One event per peer, kind and second. Not atomic: at worst one more is sent. index: of the grant's
  * state.
  */
 BWL_GLOBAL int bwl_event_due(__u32 index, __u32 kind, __u64 now_ns)
@@ -151,7 +151,7 @@ static __always_inline void bwl_count(__u32 len, __u32 row, __u32 reason, __u32 
 }
 
 /*
- * At the last gate: how many more frames the device may make of a packet than the one that is
+ * At the last gate: counts how many more frames the device may make of a packet than the one
  * counted.
  */
 static __always_inline void bwl_count_segments(const struct bwl_ctx *c, __u32 size, __u32 segs)
@@ -160,8 +160,8 @@ static __always_inline void bwl_count_segments(const struct bwl_ctx *c, __u32 si
 	struct bwl_reason_count *n = bpf_map_lookup_elem(&bwl_reason_v1, &index);
 
 	/*
-	 * The count may be missing in what a process sent (virtio_net_hdr); the kernel makes it
-	 * good later.
+	 * The count may be missing in packets sent by a process (virtio_net_hdr); the kernel fills
+	 * it in later.
 	 */
 	if (n)
 		n->frames += segs ? segs - 1 : c->len / size;
@@ -184,13 +184,16 @@ static __always_inline void bwl_first(const struct bwl_ctx *c, __u32 reason)
 {
 	struct bwl_state *s = bwl_state_of(bwl_grant_state(c->id));
 
-	if (!s || (s->flags & BWL_STATE_SEEN)) /* not the first on any */
+	if (!s || (s->flags & BWL_STATE_SEEN)) /* not the first on any CPU */
 		return;
 	s->flags |= BWL_STATE_SEEN;
 	bwl_event(&c->pkt, &c->w, BWL_E_FIRST, reason);
 }
 
-/* A packet that ends here. Global: it may come from anywhere, and is walked once, not for each. */
+/*
+ * A packet that ends here. Global, because it is reached from many places: verified once, not for
+ * each.
+ */
 BWL_GLOBAL int bwl_refused(const struct bwl_pkt *k, const struct bwl_work *w, __u32 row,
 			   __u32 reason)
 {
@@ -229,7 +232,10 @@ static __always_inline void bwl_passed_on(struct bwl_ctx *c, __u32 row, __u32 re
 	n = bpf_map_lookup_elem(&bwl_peercnt_v1, &id);
 	if (!n)
 		return;
-	/* First: who reads the peer's counter and then this one never finds less here. */
+	/*
+	 * First, so that a reader who reads the peer's counter and then this one never finds less
+	 * here.
+	 */
 	if (c->tally)
 		bwl_tally(c->tally, c->charge, 0);
 	n->bytes += c->charge;
@@ -239,7 +245,7 @@ static __always_inline void bwl_passed_on(struct bwl_ctx *c, __u32 row, __u32 re
 		bwl_record(&c->pkt, &c->w, n, reason);
 }
 
-/* As bwl_record(), of one whose class nobody has looked for. */
+/* Like bwl_record(), for a packet whose class is not known. */
 BWL_GLOBAL int bwl_record_again(const struct bwl_pkt *k, struct bwl_work *w,
 				const struct bwl_base *b, const struct bwl_peer_count *n,
 				__u32 reason)
@@ -250,7 +256,7 @@ BWL_GLOBAL int bwl_record_again(const struct bwl_pkt *k, struct bwl_work *w,
 	return bwl_record(k, w, n, reason);
 }
 
-/* The peer's packets are being refused, of which bwl_refused() has told a moment ago. */
+/* The peer's packets are being refused again; bwl_refused() has reported this a moment ago. */
 static __always_inline void bwl_refused_again(struct bwl_ctx *c, __u32 id, __u32 reason)
 {
 	struct bwl_peer_count *n = bpf_map_lookup_elem(&bwl_peercnt_v1, &id);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A packet that was refused for a rate or a volume will not be the last: who floods a limit is told
- * the same again, without being judged. The CPU notes until when no packet of that size to that
- * peer can pass, and asks the note first. It holds for the policy as it is, to its last edit, and
- * not for long: then a packet is judged, counted and told of as the first was.
+ * A packet that was refused for a rate or a volume is rarely the last: a flood at a limit is
+ * refused again without being judged. The CPU notes until when no packet of that size to that peer
+ * can pass, and checks the note first. The note holds only for the current policy up to its last
+ * edit, and only briefly: after that a packet is judged, counted and reported like the first.
  */
 #ifndef BWL_AGAIN_H
 #define BWL_AGAIN_H
@@ -12,16 +12,16 @@
 #include "ctx.h"
 #include "limit.h"
 
-#define BWL_AGAIN_MOST_NS 10000000  /* another CPU may give back what it took */
-#define BWL_AGAIN_VOLUME_NS 1000000 /* … a window turn */
+#define BWL_AGAIN_MOST_NS 10000000  /* another CPU may return what it took */
+#define BWL_AGAIN_VOLUME_NS 1000000 /* the same for a turn of the window */
 
 /*
  * The last refusal by a zone's, a port's or the node's limit: it holds for packets to all peers
- * that are within that limit.
+ * within that limit.
  */
 struct bwl_note_around {
 	__u64 until_ns; /* 0: none */
-	__u32 state;    /* whose limit: its entry of bwl_state_v1 */
+	__u32 state;    /* the limit: its entry of bwl_state_v1 */
 	__u32 len, edits, generation, slot, reason;
 };
 struct {
@@ -39,8 +39,9 @@ static __always_inline struct bwl_note_around *bwl_note_of_cpu(void)
 }
 
 /*
- * Refused by this limit, as judged; slack: as it was asked. Not for a class's or a floor's, which
- * other packets of the peer need not ask, nor where the peer is only monitored.
+ * Notes a refusal by this limit, as judged; slack: as used in the judgement. Not for limits of a
+ * class or a floor, which do not apply to all packets of the peer, nor if the peer is only
+ * monitored.
  */
 static __always_inline void bwl_note_refusal(const struct bwl_work *w, const struct bwl_limit *l,
 					     __u32 judgement, __u32 reason, __u32 slack)
@@ -64,7 +65,7 @@ static __always_inline void bwl_note_refusal(const struct bwl_work *w, const str
 		ns = bwl_rate_delay(&l->rate, debt > slack ? debt - slack : 0);
 		if (ns > BWL_AGAIN_MOST_NS)
 			ns = BWL_AGAIN_MOST_NS;
-	} else if (judgement != BWL_OVER_VOLUME) { /* the ledger's word may come any moment */
+	} else if (judgement != BWL_OVER_VOLUME) { /* the ledger may release more at any moment */
 		return;
 	}
 	x->refused_until_ns = w->now_ns + ns;
@@ -87,7 +88,7 @@ static __always_inline void bwl_note_refusal(const struct bwl_work *w, const str
 				       .reason = reason };
 }
 
-/* Is it of a limit that this packet is within, too? */
+/* Does the note's limit also contain this packet? */
 static __always_inline _Bool bwl_note_is_of(const struct bwl_note_around *n,
 					    const struct bwl_work *w, const struct bwl_peer *peer,
 					    const struct bwl_base *base)
@@ -99,7 +100,7 @@ static __always_inline _Bool bwl_note_is_of(const struct bwl_note_around *n,
 	       (peer->meta.zone && n->state == base->zone[peer->meta.zone].limit.volume.state);
 }
 
-/* The reason, where the packet is refused again by what is around its peer. */
+/* The reason, if a limit around the peer refuses the packet again. */
 BWL_GLOBAL int bwl_refused_around(struct bwl_work *w, const struct bwl_ctl *ctl,
 				  const struct bwl_peer *peer, const struct bwl_base *base)
 {
@@ -119,7 +120,7 @@ BWL_GLOBAL int bwl_refused_around(struct bwl_work *w, const struct bwl_ctl *ctl,
 	return n->reason;
 }
 
-/* The reason, where it is refused again: a frame's length is at most its charge. */
+/* The reason, if it is refused again: a frame's length is at most its charge. */
 static __always_inline int bwl_refused_still(struct bwl_ctx *c, __u32 id)
 {
 	struct bwl_share_entry *x = bwl_cpu_entry(bwl_grant_state(id));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The few words that make the pure parts (limiter, window, parser) compile for the BPF target
- * and for the host (unit tests, fuzzers) unchanged.
+ * Definitions with which the pure parts (limiter, window, parser) compile unchanged for the BPF
+ * target and for the host (unit tests, fuzzers).
  */
 #ifndef BWL_COMPILER_H
 #define BWL_COMPILER_H
@@ -16,8 +16,8 @@
 #define bwl_read(x) (*(const volatile __typeof__(x) *)&(x))
 #define bwl_write(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
 /*
- * Full barriers on both targets; BPF needs -mcpu=v3 (kernel 5.12). There clang would make a truth
- * value of what comes back, and then test that.
+ * Full barriers on both targets; BPF needs -mcpu=v3 (kernel 5.12). Without it clang would turn the
+ * returned value into a truth value, and then test that.
  */
 #ifdef __bpf__
 #define bwl_cas(p, old, new)                                                                       \
@@ -33,11 +33,11 @@
 #define bwl_add(p, v) ((void)__sync_fetch_and_add(p, v))
 
 #ifdef __bpf__
-/* Static, but a function of its own: verified in place, compiled once. */
+/* Static, but a separate function: verified in place, compiled once. */
 #define BWL_FUNC static __attribute__((noinline))
 /*
- * A global function: verified once, by itself, whatever its callers know (kernel 5.12 for
- * pointer arguments, which may be NULL for the verifier). Loops live in these.
+ * A global function: verified once, by itself, whatever its callers know (kernel 5.12 for pointer
+ * arguments, which the verifier assumes may be NULL). Loops are in these.
  */
 #define BWL_GLOBAL __attribute__((noinline))
 #define BWL_UNROLL _Pragma("unroll")
@@ -48,8 +48,8 @@
 #endif
 
 /*
- * x & mask, computed here: the verifier must see the bound in the register that indexes, and
- * clang would move it to before a spill to the stack, where the bound is forgotten.
+ * x & mask, computed here: the verifier must see the bound in the register that indexes. clang
+ * would move it before a spill to the stack, where the bound is lost.
  */
 static __always_inline __u32 bwl_mask(__u32 x, __u32 mask)
 {
@@ -59,7 +59,7 @@ static __always_inline __u32 bwl_mask(__u32 x, __u32 mask)
 	return x & mask;
 }
 
-/* x where it is below n, else 0; as bwl_mask() where n is no power of two. */
+/* x if below n, otherwise 0; like bwl_mask() for an n that is no power of two. */
 static __always_inline __u32 bwl_bound(__u32 x, __u32 n)
 {
 #ifdef __bpf__
@@ -68,9 +68,7 @@ static __always_inline __u32 bwl_bound(__u32 x, __u32 n)
 	return x < n ? x : 0;
 }
 
-/*
- * p, of which clang forgets where it came from, and what it points to, which it must have written.
- */
+/* Returns p, and makes clang forget its origin and its target, which must have been written. */
 static __always_inline const void *bwl_opaque(const void *p)
 {
 #ifdef __bpf__
@@ -80,7 +78,8 @@ static __always_inline const void *bwl_opaque(const void *p)
 }
 
 /*
- * x - y, and 0 below it. The barrier keeps clang from computing both and choosing: twice as long.
+ * x - y, or 0 if negative. The barrier keeps clang from computing both and selecting, which takes
+ * twice as long.
  */
 static __always_inline __u32 bwl_above(__u32 x, __u32 y)
 {
@@ -92,7 +91,9 @@ static __always_inline __u32 bwl_above(__u32 x, __u32 y)
 	return x - y;
 }
 
-/* x == 0, for x below 2^31. No branch: the verifier would walk all that follows once more. */
+/*
+ * x == 0, for x below 2^31. No branch, because the verifier would walk everything after it twice.
+ */
 static __always_inline __u8 bwl_is_zero(__u32 x)
 {
 	x -= 1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The shares that this CPU holds (share.h): where they are, who may touch them, and whether one
+ * The shares that this CPU holds (share.h): where they are, who may use them, and whether one
  * suffices for a packet.
  *
- * Programs of one CPU run one after the other, or one inside the other where an interrupt comes in
- * between: then `busy` is set, and the inner one does without shares.
+ * Programs of one CPU run one after the other, or nested if an interrupt comes in between: then
+ * `busy` is set, and the inner program does without shares.
  */
 #ifndef BWL_CPU_H
 #define BWL_CPU_H
@@ -12,13 +12,12 @@
 #include "ctx.h"
 #include "share.h"
 
-/* log2 of the CPUs that there could ever be, rounded up: user space says so before it loads. */
+/* log2 of the number of possible CPUs, rounded up: user space sets it before loading. */
 const volatile __u32 bwl_cpu_bits = 15;
 
 /*
- * This CPU's shares, for who calls bwl_cpu_leave() in the end; NULL: do without. So does a policy
- * on trial: it returns by itself to one with other bursts, and what was spent of a share under it
- * nobody could tell that one.
+ * This CPU's shares, until bwl_cpu_leave(); NULL: use none. A policy on trial uses none: it may
+ * revert by itself to one with other bursts, which could not know what was spent from a share.
  */
 static __always_inline struct bwl_cpu *bwl_cpu_enter(struct bwl_work *w, const struct bwl_ctl *ctl)
 {
@@ -37,7 +36,7 @@ static __always_inline struct bwl_cpu *bwl_cpu_enter(struct bwl_work *w, const s
 	return cpu;
 }
 
-/* The same, in between. */
+/* The same shares, in between. */
 static __always_inline struct bwl_cpu *bwl_cpu_of(const struct bwl_work *w)
 {
 	return w->shares ? bwl_cpu_own() : 0;
@@ -53,13 +52,13 @@ static __always_inline __u32 bwl_cpu_owner(const struct bwl_work *w, const struc
 	return bwl_share_owner(l->volume.state, w->active);
 }
 
-/* Has a limit nothing to ask? */
+/* Is the limit unlimited in rate and volume? */
 static __always_inline _Bool bwl_limits_nothing(const struct bwl_limit *l)
 {
 	return l->rate.flags & BWL_RATE_UNLIMITED && l->volume.spendable_bytes == BWL_VOLUME_NONE;
 }
 
-/* Does this limit let the packet pass by what the CPU holds of it? Then it is spent. */
+/* Does the CPU's share of this limit suffice for the packet? Then it is spent. */
 static __always_inline _Bool bwl_cpu_spend(const struct bwl_work *w, struct bwl_share *s,
 					   const struct bwl_limit *l)
 {
@@ -77,7 +76,7 @@ static __always_inline void bwl_cpu_unspend(const struct bwl_work *w, struct bwl
 		s->bytes += w->charge;
 }
 
-/* The entry that all limits of this index share: it may be another's. */
+/* The entry shared by all limits with this index: it may belong to another. */
 static __always_inline struct bwl_share_entry *bwl_cpu_entry(__u32 state)
 {
 	__u32 index = bwl_share_index(state);
@@ -86,9 +85,10 @@ static __always_inline struct bwl_share_entry *bwl_cpu_entry(__u32 state)
 }
 
 /*
- * The entry, where it is this limit's; NULL: charge without. Another's that may be had is this
- * limit's from now on, and the next packet fills it. This one, of a peer that may not come again
- * soon, is charged as it is: where many peers come in turn this is what each packet meets.
+ * The entry, if it belongs to this limit; NULL: charge without it. If another limit's entry is
+ * available, it belongs to this limit from now on, and the next packet fills it. The present
+ * packet, whose peer may not come again soon, is charged without a share: with many peers in turn
+ * this happens to every packet.
  */
 static __always_inline struct bwl_share *bwl_cpu_claim(const struct bwl_work *w, __u32 state,
 						       const struct bwl_rate *r)
@@ -105,7 +105,7 @@ static __always_inline struct bwl_share *bwl_cpu_claim(const struct bwl_work *w,
 		x->filled = w->now_ns >> BWL_SHARE_IDLE_SHIFT;
 		return &x->share;
 	}
-	/* Its own of another policy is void already. */
+	/* Its own share from another policy is void already. */
 	if (!((x->share.owner ^ owner) << 2) || bwl_share_free(x, w->now_ns)) {
 		x->share.start_ns = r->start_ns;
 		x->share.owner = owner;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the stages of one packet share, and the way to a limit's state. */
+/* The state that the stages of one packet share, and access to a limit's state. */
 #ifndef BWL_CTX_H
 #define BWL_CTX_H
 
@@ -10,11 +10,11 @@
 #include "parse.h"
 
 /*
- * The tunnel device is a plain xfrm interface: user space says so before it loads (maps/tunnel.h).
+ * The tunnel device is a plain xfrm interface: user space sets this before loading (maps/tunnel.h).
  */
 const volatile _Bool bwl_by_mark = 0;
 
-/* On PREEMPT_RT alone a spinlock is a mutex (5.15): programs of one CPU take turns there. */
+/* Only on PREEMPT_RT is a spinlock a mutex (5.15): there programs of one CPU take turns. */
 struct rt_mutex_base {
 	int unused;
 };
@@ -28,12 +28,12 @@ static __always_inline _Bool bwl_on_rt(void)
 }
 
 /*
- * What is known of a packet, in numbers alone: global functions take it (compiler.h), for which a
- * pointer in memory is none.
+ * What is known of a packet, only as numbers: global functions take it (compiler.h), because they
+ * cannot take a pointer inside a structure.
  */
 struct bwl_work {
-	__u64 now_ns;   /* not before now; now, where `exact` says so (clock.h) */
-	__u64 delay_ns; /* mode shape: departs so much later */
+	__u64 now_ns;   /* not before now; exactly now if `exact` (clock.h) */
+	__u64 delay_ns; /* mode shape: departs this much later */
 	__u64 tally; /* odd state entry that counts it too (maps/limit.h); 0 none. Of 64 bits: the
 		      * verifier forgets the value of a shorter word, and walks a fifth more */
 	__u64 next_mac; /* of the next hop, where TC sends to a device that encrypts (bwl_tunnel);
@@ -42,22 +42,22 @@ struct bwl_work {
 	__u32 slot;     /* generation */
 	__u32 len;      /* the frame as the hook saw it, bytes */
 	__u32 charge;   /* what it costs, bytes */
-	__u32 mtu;      /* largest layer 3 packet on its way; set by bwl_tc_way() */
+	__u32 mtu;      /* largest layer 3 packet on its path; set by bwl_tc_way() */
 	__u32 port_id;
 	__u32 id;   /* peer; 0 none */
-	__u32 lost; /* charged although refused */
+	__u32 lost; /* charged although refused, bytes */
 	__u8 class;
-	__u8 lapsed;    /* the grant is; the floor applies */
+	__u8 lapsed;    /* the grant has lapsed; the floor applies */
 	__u8 paced;     /* the uplink's qdisc keeps departure times */
 	__u8 ce;        /* mode mark: over the threshold; shape: waits long */
 	__u8 monitored; /* mode monitor: over the peer's own limit */
 	__u8 again;     /* an uplink's device decrypted it: it comes in once more (inbound.h) */
-	__u8 clear;     /* TC sends it to a next hop, not to be encrypted */
-	__u8 shares;    /* this CPU's are ours (cpu.h) */
-	__u8 active;    /* entry of bwl_ctl.sched, where they are */
+	__u8 clear;     /* TC sends it to a next hop, unencrypted */
+	__u8 shares;    /* this program may use the CPU's shares (cpu.h) */
+	__u8 active;    /* entry of bwl_ctl.sched, if shares are used */
 	__u8 exact;
-	__u16 resumes; /* bwl_ctl's, when the packet came */
-	__u32 came;    /* where latency is measured: when (latency.h) */
+	__u16 resumes; /* bwl_ctl's, when the packet arrived */
+	__u32 came;    /* arrival time, if latency is measured (latency.h) */
 };
 
 struct bwl_ctx {
@@ -73,8 +73,8 @@ struct bwl_ctx {
 };
 
 /*
- * A context without its packet, which the parser fills. Of the pointers none is read that no stage
- * has written.
+ * A context without its packet, which the parser fills. No pointer is read that no stage has
+ * written.
  */
 static __always_inline void bwl_blank(struct bwl_ctx *c, __u32 len)
 {
@@ -95,7 +95,7 @@ static __always_inline struct bwl_state *bwl_state_of(__u32 index)
 	return bpf_map_lookup_elem(&bwl_state_v1, &index);
 }
 
-/* How far a volume may be spent; an entry that cannot be had closes. */
+/* How much of a volume may be spent; a missing entry closes. */
 static __always_inline __u64 bwl_released(__u32 index)
 {
 	const struct bwl_release *m = bpf_map_lookup_elem(&bwl_mark_v1, &index);
@@ -136,7 +136,7 @@ static __always_inline void bwl_exact(struct bwl_work *w)
 	w->exact = 1;
 }
 
-/* Which generation of the policy holds? After bwl_enter(). */
+/* The generation of the policy in force. After bwl_enter(). */
 static __always_inline int bwl_generation(struct bwl_ctx *c)
 {
 	const struct bwl_sched *s;
@@ -156,7 +156,8 @@ static __always_inline int bwl_generation(struct bwl_ctx *c)
 }
 
 /*
- * First stage of every program that judges: switch, port, generation. Whatever is missing closes.
+ * First stage of every program that judges: switch, port, generation. If anything is missing, the
+ * packet is refused.
  */
 static __always_inline int bwl_begin(struct bwl_ctx *c, __u32 ifindex)
 {
@@ -174,16 +175,19 @@ static __always_inline int bwl_begin_timed(struct bwl_ctx *c, __u32 ifindex)
 }
 
 /*
- * What a deadline is compared with. The ticks stand still while a CPU that was idle, as all others
- * are, works off its softirq (6.12): for as long as BWL_UNCLOCKED_NS a deadline is asked of the
- * clock. Without a branch, for the verifier.
+ * The time that deadlines are compared with. Ticks stand still while a CPU that was idle, as all
+ * others are, works off its softirq (6.12): so a deadline closer than BWL_UNCLOCKED_NS is checked
+ * with the clock. Without a branch, for the verifier.
  */
 static __always_inline __u64 bwl_latest(const struct bwl_work *w)
 {
 	return w->now_ns + BWL_UNCLOCKED_NS - w->exact * (__u64)BWL_UNCLOCKED_NS;
 }
 
-/* Has the grant ended, or whoever renews the heartbeat? Where it is not exact: is it about to? */
+/*
+ * Has the grant ended, or the heartbeat's deadline passed? If the time is not exact: is it about
+ * to?
+ */
 static __always_inline _Bool bwl_is_over(const struct bwl_work *w, const struct bwl_ctl *ctl,
 					 const struct bwl_base *base, const struct bwl_peer *peer)
 {
@@ -193,13 +197,13 @@ static __always_inline _Bool bwl_is_over(const struct bwl_work *w, const struct 
 	       (base->heartbeat_ns && now >= bwl_read(ctl->heartbeat_ns));
 }
 
-/* What a packet to this peer has for a mark when it has become ESP: the kernel keeps it. */
+/* The mark of a packet to this peer once it is ESP: the kernel keeps it. */
 static __always_inline __u32 bwl_esp_mark(const struct bwl_ctx *c, __u32 id)
 {
 	return (c->ctl->tag & ~BWL_MARK_ID) | (id & BWL_MARK_ID);
 }
 
-/* Charged at a host port: this boot's tag, whole or with a peer's id in it. */
+/* Charged at a host port: the mark has this boot's tag, alone or with a peer's id in it. */
 static __always_inline _Bool bwl_is_tagged(const struct bwl_ctx *c, __u32 mark)
 {
 	return !((mark ^ c->ctl->tag) & ~BWL_MARK_ID);

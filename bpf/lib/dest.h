@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Destination -> peer -> is its grant live. Nothing is charged here. */
+/* Destination -> peer -> is its grant live? Nothing is charged here. */
 #ifndef BWL_DEST_H
 #define BWL_DEST_H
 
 #include "ctx.h"
 
 /*
- * Exact match first: it costs the same at any size. Each is asked only where the policy has some.
+ * Exact match first: it costs the same at any size. Each map is searched only if the policy uses
+ * it.
  */
 static __always_inline __u32 bwl_dest4(const struct bwl_ctx *c, __be32 addr)
 {
@@ -26,7 +27,7 @@ static __always_inline __u32 bwl_dest4(const struct bwl_ctx *c, __be32 addr)
 	return id ? *id : 0;
 }
 
-/* Global for the stack of who asks: its keys are large. */
+/* Global to save the caller's stack: its keys are large. */
 BWL_GLOBAL __u32 bwl_dest6(const struct bwl_base *base, __u32 generation,
 			   const struct bwl_key6 *addr)
 {
@@ -50,18 +51,17 @@ BWL_GLOBAL __u32 bwl_dest6(const struct bwl_base *base, __u32 generation,
 }
 
 /*
- * Where this CPU's last packets went, and who that is. It holds for a generation of the policy:
- * each has maps of its own, which nobody writes once they are in force.
+ * The destinations of this CPU's last packets, and their peers. Valid for a generation of the
+ * policy: each has its own maps, which nobody writes once they are in force.
  *
- * Programs of one CPU do not come between each other here, as they run with softirqs off (but for
- * test runs on old kernels, hence the order of writing). On PREEMPT_RT they do, and look in the
- * maps.
+ * Programs of one CPU do not interleave here, because they run with softirqs off (except test runs
+ * on old kernels, hence the order of writes). On PREEMPT_RT they do, and use the maps.
  */
 struct bwl_last_dest {
 	__be32 addr[4];
 	__u32 generation, slot;
 	__u32 id;     /* 0: free */
-	__u32 family; /* IPv6 has addresses that are spelled as ours for IPv4 are */
+	__u32 family; /* IPv6 has addresses spelled like our IPv4 keys */
 };
 BWL_ASSERT_SIZE(struct bwl_last_dest, 32);
 #define BWL_LAST_DESTS_BITS 12
@@ -110,8 +110,8 @@ static __always_inline __u32 bwl_dest(const struct bwl_ctx *c, const __be32 *add
 }
 
 /*
- * What the packet will need of this peer later, asked for now: of a peer that no cache has, each
- * line would be waited for where it is needed, one after the other.
+ * Prefetches what the packet will need of this peer later: for a peer that is in no cache, each
+ * line would otherwise be waited for in turn.
  */
 static __always_inline void bwl_fetch(__u32 id)
 {
@@ -124,7 +124,7 @@ static __always_inline void bwl_fetch(__u32 id)
 		bwl_read(n->frames);
 }
 
-/* Fills c->id and c->peer; judges revocation. */
+/* Fills c->id and c->peer; checks revocation. */
 static __always_inline int bwl_granted(struct bwl_ctx *c, __u32 id)
 {
 	const struct bwl_peer_meta *m;
@@ -150,7 +150,7 @@ static __always_inline int bwl_granted(struct bwl_ctx *c, __u32 id)
 	return BWL_R_NONE;
 }
 
-/* And expiry and silence. */
+/* The same, and expiry and silence. */
 static __always_inline int bwl_grant(struct bwl_ctx *c, __u32 id)
 {
 	const struct bwl_peer_meta *m;
@@ -170,7 +170,7 @@ static __always_inline int bwl_grant(struct bwl_ctx *c, __u32 id)
 	return BWL_R_NONE;
 }
 
-/* Where c->peer is to be sent: a clear peer's `via`, or an encrypted one's DPU. */
+/* The next hop for c->peer: a clear peer's `via`, or an encrypted one's DPU. */
 static __always_inline const struct bwl_nexthop *bwl_nexthop_of(const struct bwl_ctx *c)
 {
 	return &c->base->nexthop[bwl_mask(c->peer->meta.nexthop, BWL_MAX_NEXTHOPS - 1)];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* XDP of an uplink: what is surely refused costs little. */
+/* XDP of an uplink: refuses certain packets cheaply. */
 #ifndef BWL_EARLY_DROP_H
 #define BWL_EARLY_DROP_H
 
 #include "dest.h"
 #include "underlay.h"
 
-/* What TC would refuse in any case, without its clock and its limits. */
+/* What TC would refuse in any case, judged without clock and limits. */
 static __always_inline int bwl_surely_not(struct bwl_ctx *c, int parsed)
 {
 	__u32 id;

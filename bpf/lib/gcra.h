@@ -17,27 +17,27 @@ enum bwl_judgement {
 	BWL_OK,
 	BWL_OVER_RATE,
 	BWL_OVER_VOLUME,
-	BWL_OVER_LEDGER, /* the volume has it, the ledger has not released it */
+	BWL_OVER_LEDGER, /* within the volume, but the ledger has not released it */
 	BWL_CONTENDED,   /* lost the race too often: refused, against the sender */
-	BWL_CLOCK,       /* state ahead of the clock; it was put in full debt */
+	BWL_CLOCK,       /* state ahead of the clock; it was set to full debt */
 };
 
 /*
- * Attempts at one word before a packet is refused as contended. Each failure means that some
- * other CPU got through.
+ * Attempts at one word before a packet is refused as contended. Each failure means that another CPU
+ * succeeded.
  */
 #define BWL_CAS_TRIES 16
 
-/* Bytes that have not drained yet; what is idle has its full burst, and no more. */
+/* Bytes that have not drained yet; an idle limit has its full burst, and no more. */
 static __always_inline __u64 bwl_rate_debt(__u64 finish, __u64 drained)
 {
 	return (__s64)(finish - drained) < 0 ? 0 : finish - drained;
 }
 
 /*
- * Judge len bytes against the state word. BWL_OK: *ret_next is the word after the packet.
- * BWL_CLOCK: it is the word that heals the state (full debt).
- * slack: bytes above the burst that may pass because they leave later (mode shape), else 0.
+ * Judges len bytes against the state word. BWL_OK: *ret_next is the word after the packet.
+ * BWL_CLOCK: it is the word that repairs the state (full debt). slack: bytes above the burst that
+ * may pass because they leave later (mode shape), otherwise 0.
  */
 static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish, __u64 drained,
 					  __u64 len, __u64 slack, __u64 *ret_next)
@@ -53,7 +53,7 @@ static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish
 	return BWL_CLOCK;
 }
 
-/* Charge len bytes. On BWL_OK, *ret_was and *ret_next allow bwl_word_undo(). */
+/* Charges len bytes. On BWL_OK, *ret_was and *ret_next allow bwl_word_undo(). */
 static __always_inline int bwl_rate_take(const struct bwl_rate *r, __u64 *word, __u64 drained,
 					 __u64 len, __u64 slack, __u64 *ret_was, __u64 *ret_next)
 {
@@ -81,7 +81,7 @@ static __always_inline __u64 bwl_rate_ahead(const struct bwl_rate *r, __u32 hori
 	return ((__u64)horizon_ns * r->m) >> (BWL_STEP_SHIFT - r->k);
 }
 
-/* Mode shape: bytes above the burst that may wait for their time. horizon_ns: of the policy. */
+/* Mode shape: bytes above the burst that may wait for their time. horizon_ns: from the policy. */
 static __always_inline __u32 bwl_rate_slack(const struct bwl_rate *r, __u32 horizon_ns)
 {
 	__u64 bytes = bwl_rate_ahead(r, horizon_ns ? horizon_ns : BWL_HORIZON_LEAST_NS), most;
@@ -94,16 +94,16 @@ static __always_inline __u32 bwl_rate_slack(const struct bwl_rate *r, __u32 hori
 }
 
 /*
- * What waits beyond a quarter of that is told to slow down (CE), before it has to be refused: in
- * slow start a sender, which hears of it once the marked packet has left, has sent as much again by
- * then.
+ * A packet that waits longer than a quarter of that gets CE, before packets must be refused: a
+ * sender in slow start learns of it only when the marked packet has left, and has sent as much
+ * again by then.
  */
 static __always_inline _Bool bwl_rate_crowded(const struct bwl_rate *r, __u64 debt, __u32 slack)
 {
 	return debt > r->burst_bytes + slack / 4;
 }
 
-/* Bytes of a nanosecond, rounded up: what rounding a departure time up can shift. */
+/* Bytes per nanosecond, rounded up: the possible effect of rounding a departure time up. */
 static __always_inline __u64 bwl_rate_jitter(const struct bwl_rate *r)
 {
 	return (((__u64)r->m << r->k) >> BWL_STEP_SHIFT) + 1;
@@ -125,7 +125,7 @@ static __always_inline __u64 bwl_rate_delay(const struct bwl_rate *r, __u64 debt
 	return (over << (BWL_STEP_SHIFT - 8)) / (step ? step : 1) + 1;
 }
 
-/* Charge len bytes against a counter that may not pass max. */
+/* Charges len bytes against a counter that must not exceed max. */
 static __always_inline int bwl_count_take(__u64 *word, __u64 max, __u64 len)
 {
 	__u64 was = bwl_read(*word), seen;
@@ -143,8 +143,8 @@ static __always_inline int bwl_count_take(__u64 *word, __u64 max, __u64 len)
 }
 
 /*
- * Take a charge back, only from the very value it left. When another packet came between,
- * the charge stands: subtracting would let bytes through that the limit has already paid for.
+ * Undoes a charge, only from the exact value that it left. If another packet came between, the
+ * charge stands: subtracting would let bytes through that the limit has already paid for.
  */
 static __always_inline _Bool bwl_word_undo(__u64 *word, __u64 was, __u64 next)
 {

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One look: what XDP has found out of a frame that it passes, TC need not find out again. It
- * travels in the packet's metadata, before the frame. Frames of one flow have the same, else GRO
- * would not merge them; length, segments and charge are TC's alone.
+ * XDP passes its findings about a frame to TC, which need not repeat them. They travel in the
+ * packet's metadata, before the frame. Frames of one flow have the same findings, otherwise GRO
+ * would not merge them; length, segments and charge are left to TC.
  *
- * A host may send metadata too (a frame that its XDP redirects to its end of a veth keeps it): so
- * it is believed only with this attachment's key, of this port, and of the policy that holds to
- * its last edit. What is missing or does not fit costs a look by TC, never a packet.
+ * A host can send metadata, too (a frame that its XDP redirects to its end of a veth keeps it). So
+ * it is trusted only with this attachment's key, for this port, and for the policy in force up to
+ * its last edit. Missing or wrong metadata costs TC a parse, never a packet.
  */
 #ifndef BWL_HANDOVER_H
 #define BWL_HANDOVER_H
 
 #include "ctx.h"
 
-/* Programs of others run between XDP and TC (libxdp's dispatcher): they may change the frame. */
+/* Foreign programs run between XDP and TC (libxdp's dispatcher): they may change the frame. */
 const volatile _Bool bwl_shared_xdp = 0;
 
-#define BWL_HANDOVER_VERSION 1ULL /* another one with the struct, or with what XDP has judged */
+#define BWL_HANDOVER_VERSION 1ULL /* changes with the struct, or with what XDP judges */
 struct bwl_handover {
 	__u64 key;
 	__u32 generation, edits; /* of bwl_ctl */
-	__u32 id;                /* the peer; source and destination are judged */
+	__u32 id;                /* the peer; source and destination have been judged */
 	__u16 slot, port;
 };
 
 /*
- * Not to be guessed: 32 random bits and the nanosecond of the attachment. Written by bwlimit-load
- * before the programs are there.
+ * Unguessable: 32 random bits and the nanosecond of the attachment. bwlimit-load writes it before
+ * the programs are attached.
  */
 static __always_inline __u64 bwl_handover_key(const struct bwl_ctx *c)
 {
 	return ((__u64)c->ctl->tag << 32 | (__u32)c->ctl->attached_ns) + BWL_HANDOVER_VERSION;
 }
 
-/* XDP: metadata that came with the frame is nobody's word. */
+/* XDP: removes metadata that came with the frame, because it cannot be trusted. */
 static __always_inline void bwl_no_foreign_meta(struct xdp_md *xdp)
 {
 	int n = xdp->data - xdp->data_meta;
@@ -43,8 +43,8 @@ static __always_inline void bwl_no_foreign_meta(struct xdp_md *xdp)
 }
 
 /*
- * XDP, as the last thing before the frame is passed. Tagged frames are left to TC, which alone
- * sees a tag that is kept beside the frame. A driver may have no room for metadata.
+ * XDP: the last step before the frame is passed. Tagged frames are left to TC, because only TC sees
+ * a tag that is kept beside the frame. A driver may have no room for metadata.
  */
 static __always_inline void bwl_hand_over(const struct bwl_ctx *c, struct xdp_md *xdp, __u32 id)
 {
@@ -66,8 +66,8 @@ static __always_inline void bwl_hand_over(const struct bwl_ctx *c, struct xdp_md
 }
 
 /*
- * TC, before anything touches the packet: the peer that XDP has found, 0: look. It is taken back,
- * so that nobody further on sees the key.
+ * TC, before anything changes the packet: the peer that XDP has found; 0: parse. It is removed, so
+ * that nobody later sees the key.
  */
 static __always_inline __u32 bwl_handed_over(const struct bwl_ctx *c, struct __sk_buff *skb)
 {

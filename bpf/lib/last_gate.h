@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* TC egress of an uplink: the last look at what leaves. */
+/* TC egress of an uplink: the last check of what leaves. */
 #ifndef BWL_LAST_GATE_H
 #define BWL_LAST_GATE_H
 
@@ -9,14 +9,15 @@
 #include "tc.h"
 #include "underlay.h"
 
-/* What the kernel says about a packet that went up has its mark (fwmark_reflect). */
+/* The kernel's answers about a packet that went up have its mark (fwmark_reflect). */
 static __always_inline _Bool bwl_is_up(const struct bwl_ctx *c, __u32 mark)
 {
 	return !((mark ^ bwl_mark_up(c->ctl->tag)) & ~BWL_MARK_ID);
 }
 
 /*
- * The DPU's own packets have no ingress interface; but what left a tunnel device has none, either.
+ * The DPU's own packets have no ingress interface; but packets from a tunnel device have none,
+ * either.
  */
 static __always_inline _Bool bwl_is_own(const struct bwl_ctx *c, const struct __sk_buff *skb)
 {
@@ -24,8 +25,8 @@ static __always_inline _Bool bwl_is_own(const struct bwl_ctx *c, const struct __
 }
 
 /*
- * May cleartext of the live peer c->id leave by this device: to a clear peer, or to be encrypted by
- * it?
+ * May cleartext of the live peer c->id leave through this device: to a clear peer, or because the
+ * device encrypts it?
  */
 static __always_inline _Bool bwl_may_be_clear(const struct bwl_ctx *c, __u32 ifindex)
 {
@@ -38,7 +39,7 @@ static __always_inline _Bool bwl_may_be_clear(const struct bwl_ctx *c, __u32 ifi
 	       bwl_offload_dev(c, tun);
 }
 
-/* ESP to this DPU, by the shortest parse? 0 also where more must be read. */
+/* ESP to this DPU, by the shortest parse? 0 also if more must be read. */
 static __always_inline _Bool bwl_is_esp_to(struct __sk_buff *skb, const struct bwl_nexthop *nh)
 {
 	void *end = (void *)(long)skb->data_end;
@@ -61,12 +62,11 @@ static __always_inline _Bool bwl_is_esp_to(struct __sk_buff *skb, const struct b
 }
 
 /*
- * What nearly everything is at the last gate: ESP that the kernel made of a charged packet, whose
- * mark it keeps, to the DPU of a peer that is not revoked. Whatever else it is, or lacks,
- * bwl_leave() judges. The mark says which peer, and the policy where its DPU is (an encrypted
- * peer's next hop): bwl_remote() would find the peer by the address, in a trie. The clock is read
- * only for a grant that ends: a crypto engine may have held the packet. Silence was judged when
- * it was charged.
+ * The common case at the last gate: ESP that the kernel made from a charged packet, whose mark it
+ * keeps, to the DPU of a peer that is not revoked. bwl_leave() judges everything else. The mark
+ * identifies the peer, and the policy the address of its DPU (an encrypted peer's next hop);
+ * bwl_remote() would find the peer by the address, in a trie. The clock is read only for a grant
+ * that ends: a crypto engine may have held the packet. Silence was judged when it was charged.
  */
 static __always_inline _Bool bwl_leave_esp(struct bwl_ctx *c, struct __sk_buff *skb)
 {
@@ -82,7 +82,7 @@ static __always_inline _Bool bwl_leave_esp(struct bwl_ctx *c, struct __sk_buff *
 	return 1;
 }
 
-/* charon sends to this peer: by which IKE SA? */
+/* charon sends to this peer: learn the IKE SA. */
 static __always_inline void bwl_ike_learn(const struct bwl_ctx *c, struct __sk_buff *skb, __u32 id)
 {
 	struct bwl_ike *x = bwl_ike_of(id);
@@ -95,11 +95,11 @@ static __always_inline void bwl_ike_learn(const struct bwl_ctx *c, struct __sk_b
 }
 
 /*
- * The kernel's own report of the groups that a device listens to (IGMPv3, RFC 3376, 4.2; MLDv2, RFC
- * 3810, 5.2), which it makes by itself as soon as the device has an address: behind a router alert,
- * and to the link's routers alone. It does not leave, and is no sign of cleartext. No host and
- * nobody on the wire can ask for one: their queries reach no socket. Who makes packets on the DPU
- * hides nothing by it: nothing of it leaves, and ND, which he could make as well, does.
+ * The kernel's own report of a device's multicast groups (IGMPv3, RFC 3376, 4.2; MLDv2, RFC 3810,
+ * 5.2), which it sends as soon as the device has an address: behind a router alert, and only to the
+ * link's routers. It does not leave, and is no sign of cleartext. No host and nobody on the wire
+ * can trigger one, because their queries reach no socket. A forger on the DPU gains nothing: no
+ * report leaves, while ND, which he could forge as well, does.
  */
 static __always_inline _Bool bwl_is_group_report(const struct bwl_pkt *k)
 {
@@ -116,9 +116,9 @@ static __always_inline _Bool bwl_is_group_report(const struct bwl_pkt *k)
 }
 
 /*
- * The last gate: only what our program tagged at a host port, and that either as ESP to its
- * peer's DPU or because it may go in the clear at this moment; otherwise only what the DPU made
- * itself (no ingress interface).
+ * The last gate lets out only what our program tagged at a host port, and that only as ESP to its
+ * peer's DPU or because it may be in the clear now; otherwise only what the DPU itself made (no
+ * ingress interface).
  */
 static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb)
 {
@@ -135,8 +135,8 @@ static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb
 
 		skb->mark = 0;
 		/*
-		 * To a device that encrypts it comes by way of the tunnel device, with the peer's
-		 * mark.
+		 * A packet to a device that encrypts comes through the tunnel device, with the
+		 * peer's mark.
 		 */
 		if (mark != c->ctl->tag && mark != bwl_esp_mark(c, id))
 			return BWL_R_GATE;
@@ -172,10 +172,10 @@ static __always_inline int bwl_leave_as(struct bwl_ctx *c, struct __sk_buff *skb
 }
 
 /*
- * What the kernel says about a packet of a host or of the wire, or would forward of it, is no sign
- * of cleartext, which somebody out there could give at will. A packet that was charged has come in
- * by a port; one with just its mark that has not is about it. Named control and what `self` is
- * charged for leave all the same.
+ * What the kernel says about a packet from a host or the wire, or would forward of it, is no sign
+ * of cleartext, because somebody outside could produce it at will. A charged packet came in through
+ * a port; a packet with such a mark that did not is about one. Named control, and what is charged
+ * to `self`, leave nevertheless.
  */
 static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 {
@@ -187,8 +187,8 @@ static __always_inline int bwl_leave(struct bwl_ctx *c, struct __sk_buff *skb)
 }
 
 /*
- * Counts what the last gate stopped to the peer it was for, if any: bwlimitd may revoke that one.
- * Before the reason is counted, so that who reads the reason first finds every frame of it here.
+ * Counts packets that the last gate stopped to their peer, if any: bwlimitd may revoke it. Before
+ * the reason is counted, so that a reader of the reason finds every frame here.
  */
 static __always_inline void bwl_stopped(struct bwl_ctx *c)
 {

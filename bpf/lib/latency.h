@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long a packet is held up (maps/latency.h): in mode shape, by the departure time that it gets,
- * and from its host port to the last gate, by what lies between them: limits, routes, ESP.
+ * How long a packet is held (maps/latency.h): in mode shape, by its departure time, and from its
+ * host port to the last gate, by what lies between: limits, routes, ESP.
  *
- * When it came is in skb->priority, from the host port to the last gate: a number of 32 bits, in
- * ns, odd, so never 0. Nothing between them writes it, ESP keeps it, and the segments of a GSO
- * packet have it, too (__copy_skb_header()); qdiscs read it, behind the last gate, which clears it.
- * Into the tunnel device the priority carries the peer's id (tunnel.h): there the time waits in
- * bwl_lat_way, for the length of one call chain. No verdict depends on any of this.
+ * The arrival time is in skb->priority, from the host port to the last gate: a 32-bit number in ns,
+ * odd, so never 0. Nothing in between writes it, ESP keeps it, and the segments of a GSO packet
+ * have it, too (__copy_skb_header()); qdiscs read it, but only behind the last gate, which clears
+ * it. Into the tunnel device the priority carries the peer's id (tunnel.h): for that one call chain
+ * the time waits in bwl_lat_way. No verdict depends on any of this.
  */
 #ifndef BWL_LATENCY_H
 #define BWL_LATENCY_H
 
 #include "ctx.h"
 
-/* User space says so before it loads: else nothing of this is left of the programs. */
+/* User space sets this before loading: otherwise nothing of this is left in the programs. */
 const volatile _Bool bwl_measures = 0;
 
 struct bwl_lat_way {
@@ -46,7 +46,7 @@ static __always_inline struct bwl_latency *bwl_lat_of(__u32 id)
 	return bpf_map_lookup_elem(&bwl_latency_v1, &row);
 }
 
-/* Charged and sent. */
+/* A packet that was charged and sent. */
 BWL_GLOBAL int bwl_lat_shape(__u32 id, __u32 delay_ns)
 {
 	struct bwl_latency *l = bwl_measures ? bwl_lat_of(id) : 0;
@@ -56,7 +56,7 @@ BWL_GLOBAL int bwl_lat_shape(__u32 id, __u32 delay_ns)
 	return 0;
 }
 
-/* At the last gate, let out. start: as it came, 0 not known. */
+/* A packet that the last gate lets out. start: its arrival time, 0: not known. */
 BWL_GLOBAL int bwl_lat_gate(__u32 id, __u32 start)
 {
 	struct bwl_latency *l = bwl_measures ? bwl_lat_of(id) : 0;
@@ -68,7 +68,7 @@ BWL_GLOBAL int bwl_lat_gate(__u32 id, __u32 start)
 	return 0;
 }
 
-/* About to leave the host port's program. */
+/* A packet about to leave the host port's program. */
 static __always_inline void bwl_lat_leave(const struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	__u32 zero = 0;
@@ -84,7 +84,7 @@ static __always_inline void bwl_lat_leave(const struct bwl_ctx *c, struct __sk_b
 	bwl_write(way->start, c->came);
 }
 
-/* In the tunnel device, in the same call chain: the time again, in the id's place. */
+/* In the tunnel device, in the same call chain: returns the time, which replaces the id. */
 static __always_inline __u32 bwl_lat_again(__u32 id)
 {
 	struct bwl_lat_way *way;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One limit: rate and volume together. Pure. A charge can be undone as long as nobody else
- * has charged the same rate since.
+ * One limit: rate and volume together. Pure. A charge can be undone as long as nobody else has
+ * charged the same rate since.
  */
 #ifndef BWL_LIMIT_H
 #define BWL_LIMIT_H
@@ -9,11 +9,11 @@
 #include "gcra.h"
 #include "window.h"
 
-/* What one packet changed in one limit; zeroed means nothing. */
+/* What one packet changed in one limit; all zero: nothing. */
 struct bwl_taken {
 	__u64 was;   /* the rate's word before */
 	__u32 slack; /* in: bytes above the burst that may leave later, see bwl_rate_judge() */
-	__u8 slice;  /* window slice the bytes belong in */
+	__u8 slice;  /* window slice to which the bytes belong */
 	__u8 rate, volume; /* charged */
 	__u8 _pad;
 };
@@ -30,9 +30,9 @@ static __always_inline int bwl_limit_volume(const struct bwl_limit *l, struct bw
 	if (released != BWL_RELEASE_NONE && released < max)
 		max = released;
 	/*
-	 * A closed release (2 bytes) is asked before the window is touched: behind it user space
-	 * may be writing that (agent/ledger/release_adopt.c). What no turn could make room for is
-	 * refused alike.
+	 * A closed release (2 bytes) is checked before the window is touched: user space may be
+	 * writing the window meanwhile (agent/ledger/release_adopt.c). A packet that no turn could
+	 * make room for is refused the same way.
 	 */
 	if (len > max)
 		return max < l->volume.spendable_bytes ? BWL_OVER_LEDGER : BWL_OVER_VOLUME;
@@ -49,12 +49,12 @@ static __always_inline int bwl_limit_volume(const struct bwl_limit *l, struct bw
 	return j == BWL_OVER_VOLUME && max < l->volume.spendable_bytes ? BWL_OVER_LEDGER : j;
 }
 
-/* bytes: a smaller burst is charged by the clock alone, to the byte */
+/* bytes: a smaller burst is charged only by the clock, to the byte */
 #define BWL_COLD_BURST_LEAST (1ULL << 17)
 
 /* For bwl_limit_try(): */
 struct bwl_cold {
-	__u64 now_ns, least_ns; /* now is between them, and may be either */
+	__u64 now_ns, least_ns; /* now is between them, or equal to either */
 	__u64 released;         /* of struct bwl_release */
 	__u32 len;
 };
@@ -78,10 +78,10 @@ static __always_inline __u32 bwl_limit_slice(const struct bwl_volume *v, struct 
 }
 
 /*
- * One attempt, which waits for nobody and turns no window, by two times that now is between: the
- * debt is put down by the later one and judged by the earlier one, so nothing passes that would not
- * by the true time. What was idle finds a burst that is smaller by what drains between them. false:
- * it is to be asked by that; nothing is charged, or the rate alone stays so (t->rate).
+ * One attempt, which waits for nobody and turns no window, by two times that enclose now: the debt
+ * is recorded by the later one and judged by the earlier one, so nothing passes that would not pass
+ * by the true time. An idle limit has a burst that is smaller by what drains between them. false:
+ * the exact time is needed; nothing was charged, or only the rate (t->rate).
  */
 static __always_inline _Bool bwl_limit_try(const struct bwl_limit *l, struct bwl_state *s,
 					   struct bwl_window *w, const struct bwl_cold *c,
@@ -122,7 +122,7 @@ back:
 	return 0;
 }
 
-/* The packet passes: file its bytes under their slice. */
+/* The packet passes: add its bytes to their slice. */
 static __always_inline void bwl_limit_commit(struct bwl_window *w, __u64 len,
 					     const struct bwl_taken *t)
 {
@@ -131,11 +131,11 @@ static __always_inline void bwl_limit_commit(struct bwl_window *w, __u64 len,
 }
 
 /*
- * The packet is refused by another limit. now_ns: as it was charged. Returns the bytes that stay
+ * Another limit refuses the packet. now_ns: as when it was charged. Returns the bytes that stay
  * charged.
- * The volume's counter has no time in it, and the total is at least what has passed at every
- * moment: taking one's own bytes off again is exact. The rate's word has time in it: there a
- * subtraction could give back bytes that have drained meanwhile, hence bwl_word_undo().
+ * The volume's counter has no time in it, and the total is always at least what has passed:
+ * subtracting one's own bytes is exact. The rate's word has time in it: a subtraction could return
+ * bytes that have drained meanwhile, hence bwl_word_undo().
  */
 static __always_inline __u64 bwl_limit_undo(const struct bwl_limit *l, struct bwl_state *s,
 					    struct bwl_window *w, __u64 now_ns, __u64 len,
@@ -145,7 +145,7 @@ static __always_inline __u64 bwl_limit_undo(const struct bwl_limit *l, struct bw
 
 	if (t->volume)
 		bwl_add(w ? &w->total_bytes : &s->used_bytes, -len);
-	/* The word that it left need not be remembered: it follows from the one before. */
+	/* The word that it left need not be stored: it follows from the previous one. */
 	return t->rate && !bwl_word_undo(&s->finish_bytes, t->was,
 					 drained + bwl_rate_debt(t->was, drained) + len)
 		       ? len

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What may leave by a management device: all that the DPU says by itself, with or without a policy,
- * the stop switch on or off. Not what the kernel made of a packet of a host port or an uplink: an
- * answer has that packet's mark (fwmark_reflect), one that was sent on also says where it came in.
- * Whatever is missing here passes: a fault of ours never cuts ssh.
+ * What may leave through a management device: everything that the DPU itself sends, with or without
+ * a policy, the stop switch on or off. Not what the kernel made of a packet from a host port or an
+ * uplink: an answer has that packet's mark (fwmark_reflect), and a forwarded packet also names its
+ * ingress. If anything is missing here the packet passes: a fault of ours never cuts ssh.
  */
 #ifndef BWL_MANAGEMENT_H
 #define BWL_MANAGEMENT_H
 
 #include "account.h"
 
-/* Charged, or on its way up: the bits that both share. */
+/* Charged, or on its way up: the bits common to both. */
 static __always_inline _Bool bwl_is_marked(const struct bwl_ctl *ctl, __u32 mark)
 {
 	return ctl->tag & BWL_MARK_TAG && !((mark ^ ctl->tag) & BWL_MARK_TAG);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How large a packet may be on its way, asked before it is charged; and what the host is told
- * when it is larger: "too big" (RFC 1191, RFC 8201), made here from the host's own packet and put
- * back on the port it came from. The kernel's own would go where routes lead, which need not be
- * the host. A SYN's MSS is lowered to what fits, for who listens to no such message. Where the
- * policy says `default: reject` the host hears in the same way what no grant lets out
+ * How large a packet may be on its path, checked before it is charged, and the host's error message
+ * if it is larger: "too big" (RFC 1191, RFC 8201), made here from the host's own packet and sent
+ * back through its port. The kernel's own error would follow routes, which need not lead to the
+ * host. A SYN's MSS is lowered to what fits, for hosts that ignore such messages. If the policy
+ * says `default: reject` the host learns in the same way which packets no grant lets out
  * ("administratively prohibited", RFC 1812, RFC 4443).
  */
 #ifndef BWL_MTU_H
@@ -13,18 +13,18 @@
 #include "charge.h"
 #include "tc.h"
 
-#define BWL_QUOTED 64 /* bytes of the packet a message repeats: ports and sequence numbers */
+#define BWL_QUOTED 64 /* bytes of the packet that a message quotes: ports and sequence numbers */
 
-struct bwl_icmp { /* of both families, as far as these messages go */
+struct bwl_icmp { /* for both families, as far as these messages need */
 	__u8 type, code;
 	__u16 check;
-	__be32 mtu; /* IPv4: 16 bits unused, then 16 of it; 0 where it is not its size */
+	__be32 mtu; /* IPv4: 16 bits unused, then 16 of it; 0 if size is not the reason */
 };
 
 /*
  * Each segment of a GSO packet must fit. Without DF the kernel fragments, ESP outside. The inner
- * headers of a GSO packet that is a tunnel itself are not counted (no device hands up such a one):
- * the kernel refuses it then, charged.
+ * headers of a GSO packet that is itself a tunnel are not counted (no device delivers such a
+ * packet): the kernel then refuses it, charged.
  */
 static __always_inline int bwl_mtu_fits(struct bwl_ctx *c, __u32 gso_size)
 {
@@ -51,10 +51,10 @@ static __always_inline __u16 bwl_fold(__s64 sum)
 }
 
 /*
- * A TCP or UDP checksum that the kernel or the device has yet to fill in (CHECKSUM_PARTIAL: what
- * a local or a GRO packet has) would change the quoted bytes after we have summed them. So its
- * field gets the one value v that filling in leaves as it is: v = ~(rest + v), that is ~rest / 2,
- * and halving in one's complement is a rotation.
+ * A TCP or UDP checksum that the kernel or the device has yet to fill in (CHECKSUM_PARTIAL, as in a
+ * local or a GRO packet) would change the quoted bytes after we have summed them. So its field gets
+ * the single value v that filling in leaves unchanged: v = ~(rest + v), that is ~rest / 2, and
+ * halving in one's complement is a rotation.
  */
 static __always_inline __u16 bwl_settled(__s64 rest)
 {
@@ -64,8 +64,8 @@ static __always_inline __u16 bwl_settled(__s64 rest)
 }
 
 /*
- * Trims the frame to the part that is quoted and makes room of `more` bytes in front. Returns the
- * quoted bytes' sum, or negative. What is of TCP or UDP (proto) begins after ip_len bytes.
+ * Trims the frame to the quoted part and makes room for `more` bytes in front. Returns the quoted
+ * bytes' sum, or negative. The TCP or UDP header (proto) begins after ip_len bytes.
  */
 static __always_inline __s64 bwl_quote(struct __sk_buff *skb, __u8 *quote, __u8 proto,
 				       const __u32 ip_len, __u32 more)
@@ -90,7 +90,7 @@ static __always_inline __s64 bwl_quote(struct __sk_buff *skb, __u8 *quote, __u8 
 	return at && bpf_skb_store_bytes(skb, ETH_HLEN + more + at, &check, 2, 0) ? -1 : sum;
 }
 
-/* To who sent it, in the name of who was to get it: addresses turned round. */
+/* Swaps addresses: to the sender, in the name of the destination. */
 static __always_inline int bwl_turn(struct __sk_buff *skb, struct ethhdr *eth, __u32 ip_off,
 				    __u32 ip_saddr, void *saddr, void *daddr, const __u32 len)
 {
@@ -101,8 +101,8 @@ static __always_inline int bwl_turn(struct __sk_buff *skb, struct ethhdr *eth, _
 }
 
 /*
- * proto: whose checksum is where an unfragmented header without options has it; else 0.
- * mtu: what fits; 0: it may not go, whatever its size.
+ * proto: TCP or UDP, if its checksum is in an unfragmented header without options; otherwise 0.
+ * mtu: the size that fits; 0: it may not go, whatever its size.
  */
 BWL_GLOBAL int bwl_unreachable4(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 {
@@ -126,7 +126,7 @@ BWL_GLOBAL int bwl_unreachable4(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 	u.to.eth.h_proto = bwl_htons(ETH_P_IP);
 	u.to.ip.version = 4;
 	u.to.ip.ihl = 5;
-	u.to.ip.tos = IPTOS_PREC_INTERNETCONTROL; /* as the kernel's errors */
+	u.to.ip.tos = IPTOS_PREC_INTERNETCONTROL; /* like the kernel's errors */
 	u.to.ip.tot_len = bwl_htons(more + BWL_QUOTED);
 	u.to.ip.frag_off = bwl_htons(0x4000);
 	u.to.ip.ttl = 64;
@@ -179,7 +179,7 @@ BWL_GLOBAL int bwl_unreachable6(struct __sk_buff *skb, __u32 mtu, __u8 proto)
 	return bpf_skb_store_bytes(skb, 0, &u.to.eth, ETH_HLEN + more, 0);
 }
 
-/* No error about an error, nor about a later fragment (RFC 1122; of IPv6 about those too). */
+/* No error about an error, nor about a later fragment (RFC 1122; for IPv6 about no fragment). */
 static __always_inline _Bool bwl_may_answer(const struct bwl_pkt *k, struct __sk_buff *skb)
 {
 	__u8 type = 0;
@@ -195,7 +195,7 @@ static __always_inline _Bool bwl_may_answer(const struct bwl_pkt *k, struct __sk
 	return k->family == 6 ? type >= 128 : type == 8 || type == 0 /* echo */;
 }
 
-/* Refused for where it goes, and the policy says `default: reject`. */
+/* Was it refused because of its destination, and does the policy say `default: reject`? */
 static __always_inline _Bool bwl_rejects(const struct bwl_ctx *c, int reason)
 {
 	const __u64 where = 1ULL << BWL_R_NO_PEER | 1ULL << BWL_R_NO_GRANT | 1ULL << BWL_R_FROM |
@@ -205,8 +205,8 @@ static __always_inline _Bool bwl_rejects(const struct bwl_ctx *c, int reason)
 }
 
 /*
- * Of the port's limit for ARP and ND what is told of packets that may not go has no more than half:
- * a host whose programs try where they may not still resolves its addresses.
+ * Messages about prohibited packets use at most half of the port's limit for ARP and ND: a host
+ * whose programs try prohibited destinations can still resolve its addresses.
  */
 static __always_inline _Bool bwl_leaves_half(const struct bwl_work *w, const struct bwl_limit *l)
 {
@@ -217,8 +217,8 @@ static __always_inline _Bool bwl_leaves_half(const struct bwl_work *w, const str
 }
 
 /*
- * At the host port, uncharged: of a packet that is too big (w->mtu: for what) or may not go (0).
- * Shares the port's small limit. 1: it was said.
+ * Tells the host, on its port and uncharged, that a packet is too big (w->mtu: for what) or may not
+ * go (0). Shares the port's small limit. 1: it was told.
  */
 BWL_GLOBAL int bwl_tell_host(struct __sk_buff *skb, const struct bwl_pkt *k, struct bwl_work *w,
 			     const struct bwl_port *port)
@@ -244,7 +244,7 @@ BWL_GLOBAL int bwl_tell_host(struct __sk_buff *skb, const struct bwl_pkt *k, str
 	return !r && bpf_redirect(skb->ifindex, 0) == TC_ACT_REDIRECT;
 }
 
-/* The options are walked where the header ends by itself; who sends nonsense keeps it. */
+/* Walks the options up to the header's own end; a malformed SYN is left as it is. */
 BWL_GLOBAL int bwl_mss_lower(struct __sk_buff *skb, __u32 l4_off, __u32 end, __u16 most)
 {
 	__u32 at = l4_off + sizeof(struct tcphdr);
@@ -268,7 +268,7 @@ BWL_GLOBAL int bwl_mss_lower(struct __sk_buff *skb, __u32 l4_off, __u32 end, __u
 		mss = (__u16)(o[2] << 8 | o[3]);
 		if (o[1] != 4 || mss <= most)
 			return 0;
-		/* At an odd offset the checksum has its bytes the other way round. */
+		/* At an odd offset the checksum has its bytes swapped. */
 		if ((at - l4_off) & 1)
 			bpf_l4_csum_replace(skb, l4_off + 16, mss, most, 2);
 		else
@@ -279,7 +279,7 @@ BWL_GLOBAL int bwl_mss_lower(struct __sk_buff *skb, __u32 l4_off, __u32 end, __u
 	return 0;
 }
 
-/* As bwl_tc_way() has it for what leaves; what arrives asks only here. */
+/* Like bwl_tc_way() for leaving packets; arriving ones need it only here. */
 static __always_inline __u32 bwl_inner_mtu(const struct bwl_ctx *c)
 {
 	__u32 id = c->id;

@@ -4,12 +4,12 @@
  * (arp_tbl and nd_tbl hold gc_thresh3 entries each, 1024 by default). An entry is made by an ARP
  * request or a solicitation for an address of the DPU, under its source (neigh_event_ns(),
  * ndisc_recv_ns()), and by a packet to a host's address that the kernel does not know yet. So each
- * address that may make one needs an entry here first.
+ * address that may create one needs an entry here first.
  *
- * A port's entries are of two kinds. The first say who announced itself; one is used again after it
- * was silent for longer than the kernel holds on to such an entry (reachable for 45 s at most, then
- * 8 s of asking). The others are for destinations that nobody announced, and are used again after
- * the kernel's three questions of a second each: what it has heard no answer to it gives up by
+ * A port's entries are of two kinds. The first kind is for addresses that announced themselves;
+ * such an entry is reused after a silence longer than the kernel keeps its own (reachable for 45 s
+ * at most, then 8 s of probing). The other kind is for destinations that nobody announced, and is
+ * reused after the kernel's three probes of a second each: the kernel drops unanswered ones by
  * itself.
  *
  * Entries are taken by one compare-and-swap; a lost race refuses. Nothing here needs a process.
@@ -20,23 +20,23 @@
 #include "charge.h"
 #include "tc.h"
 
-#define BWL_NB_KNOWN 128 /* entries of who announced itself */
+#define BWL_NB_KNOWN 128 /* entries of addresses that announced themselves */
 #define BWL_NB_ALL 160   /* and of destinations that nobody announced */
 #define BWL_NB_HINTS 256
 #define BWL_NB_SILENT_NS 60000000000ULL
 #define BWL_NB_ASKED_NS 4000000000ULL
 
 struct bwl_nb_entry {
-	__u64 seen_ns; /* the last time; of a destination, the first. 0: unused */
+	__u64 seen_ns; /* the last time; for a destination, the first. 0: unused */
 	__be32 addr[4];
 };
 
 struct bwl_nb_row {
 	struct bwl_nb_entry entry[BWL_NB_ALL];
-	__u8 hint[BWL_NB_HINTS]; /* by a hash of the address: the entry, if it was not used again */
+	__u8 hint[BWL_NB_HINTS]; /* by a hash of the address: the entry, unless it was reused */
 };
 
-/* Two rows a port, for IPv4 and IPv6. Not pinned: programs of another attach begin anew. */
+/* Two rows per port, for IPv4 and IPv6. Not pinned: another attach starts them anew. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2 * BWL_MAX_PORTS);
@@ -44,10 +44,7 @@ struct {
 	__type(value, struct bwl_nb_row);
 } bwl_nb_row SEC(".maps");
 
-/*
- * Entries that a port may use of those for who announces itself: it says so, or a share of
- * BWL_NEIGHBOURS.
- */
+/* Entries of the first kind that a port may use: set in the port, or a share of BWL_NEIGHBOURS. */
 static __always_inline __u32 bwl_nb_most(const struct bwl_port *p)
 {
 	__u32 n = p->neighbours;
@@ -76,7 +73,7 @@ static __always_inline _Bool bwl_nb_is(const struct bwl_nb_entry *s, const __be3
 		 (s->addr[3] ^ a[3]));
 }
 
-/* The entry of an address; BWL_NB_ALL none. */
+/* The entry of an address; BWL_NB_ALL: none. */
 BWL_GLOBAL __u32 bwl_nb_find(__u32 row, const struct bwl_key6 *a)
 {
 	const struct bwl_nb_row *t = bpf_map_lookup_elem(&bwl_nb_row, &row);
@@ -90,7 +87,10 @@ BWL_GLOBAL __u32 bwl_nb_find(__u32 row, const struct bwl_key6 *a)
 	return BWL_NB_ALL;
 }
 
-/* The first of `most` entries from `first` to below `end` last seen at or before `before_ns`. */
+/*
+ * The first of `most` entries from `first` up to `end` (exclusive) last seen at or before
+ * `before_ns`.
+ */
 static __always_inline __u32 bwl_nb_free_of(__u32 row, const __u32 first, const __u32 end,
 					    __u32 most, __u64 before_ns)
 {
@@ -107,19 +107,19 @@ static __always_inline __u32 bwl_nb_free_of(__u32 row, const __u32 first, const 
 	return BWL_NB_ALL;
 }
 
-/* Of those for who announces itself. */
+/* A free entry of the first kind. */
 BWL_GLOBAL __u32 bwl_nb_free(__u32 row, __u32 most, __u64 before_ns)
 {
 	return bwl_nb_free_of(row, 0, BWL_NB_KNOWN, most, before_ns);
 }
 
-/* And of those for destinations. */
+/* A free entry for a destination. */
 BWL_GLOBAL __u32 bwl_nb_free_asked(__u32 row, __u32 most, __u64 before_ns)
 {
 	return bwl_nb_free_of(row, BWL_NB_KNOWN, BWL_NB_ALL, most, before_ns);
 }
 
-#define BWL_NB_HOPS 32 /* next hops looked at by one call: the verifier walks those, not all */
+#define BWL_NB_HOPS 32 /* next hops checked by one call: the verifier walks only those */
 
 /* Is it one of those next hops of the policy? */
 BWL_GLOBAL int bwl_nb_is_one_of(__u32 slot, __u32 first, const struct bwl_key6 *a, _Bool four)
@@ -130,7 +130,7 @@ BWL_GLOBAL int bwl_nb_is_one_of(__u32 slot, __u32 first, const struct bwl_key6 *
 
 	if (!b || !a)
 		return 0;
-	/* What a hop has not is zero, as all of the first. Nobody looks for the end. */
+	/* Unused hops are zero, like the whole first one. So there is no check for the end. */
 	for (i = 0; i < BWL_NB_HOPS; i++) {
 		nh = &b->nexthop[bwl_mask(first + i, BWL_MAX_NEXTHOPS - 1)];
 		if (four ? nh->via4 == a->addr[3]
@@ -141,7 +141,7 @@ BWL_GLOBAL int bwl_nb_is_one_of(__u32 slot, __u32 first, const struct bwl_key6 *
 	return 0;
 }
 
-/* One of all? Whoever fills the table of an uplink must not push those out. */
+/* Is it any next hop? A flood of an uplink's table must not evict those. */
 BWL_GLOBAL int bwl_nb_is_hop(__u32 slot, const struct bwl_key6 *a, _Bool four)
 {
 	__u32 i;
@@ -159,7 +159,9 @@ static __always_inline __u64 bwl_nb_before(__u64 now_ns, __u64 ns)
 	return now_ns > ns ? now_ns - ns : 0;
 }
 
-/* Entry i, last seen at or before `before_ns`, becomes this address's. 0: somebody was faster. */
+/*
+ * Entry i, last seen at or before `before_ns`, becomes this address's. 0: another CPU was faster.
+ */
 static __always_inline _Bool bwl_nb_claim(__u32 row, __u32 i, const __be32 *a, __u64 before_ns,
 					  __u64 now_ns)
 {
@@ -179,8 +181,9 @@ static __always_inline _Bool bwl_nb_claim(__u32 row, __u32 i, const __be32 *a, _
 }
 
 /*
- * Is there an entry for it, or has it one? Who announces itself needs one of the first kind. A
- * destination has one of either, the second while the kernel asks. most: that the port may use.
+ * Has the address an entry, or does it get one? An announcement needs one of the first kind. A
+ * destination needs one of either kind, the second while the kernel probes. most: entries that the
+ * port may use.
  */
 static __always_inline int bwl_nb_take(__u32 row, const struct bwl_key6 *a, __u32 most,
 				       __u64 now_ns, const _Bool announced)
@@ -209,13 +212,13 @@ static __always_inline int bwl_nb_take(__u32 row, const struct bwl_key6 *a, __u3
 	return bwl_nb_claim(row, i, a->addr, before, now_ns);
 }
 
-/* Two functions for the verifier, and for what few packets meet. */
+/* Two functions, to spare the verifier; few packets get here. */
 BWL_GLOBAL int bwl_nb_announce(__u32 row, const struct bwl_key6 *a, __u32 most, __u64 now_ns)
 {
 	return bwl_nb_take(row, a, most, now_ns, 1);
 }
 
-/* A packet to it, and the hint did not lead there. */
+/* A packet to the address, whose hint did not lead there. */
 BWL_GLOBAL int bwl_nb_guess(__u32 row, const struct bwl_key6 *a, __u32 most, __u64 now_ns)
 {
 	return bwl_nb_take(row, a, most, now_ns, 0);
@@ -237,7 +240,7 @@ static __always_inline _Bool bwl_nb_may_ask(struct bwl_ctx *c, __u32 port)
 			    c->now_ns);
 }
 
-/* Whose entry in the kernel's table it may make or change; 0: none's. */
+/* The address whose entry in the kernel's table it may create or change; 0: none. */
 static __always_inline _Bool bwl_nb_about(struct bwl_ctx *c, struct __sk_buff *skb,
 					  struct bwl_key6 *ret)
 {
@@ -245,19 +248,19 @@ static __always_inline _Bool bwl_nb_about(struct bwl_ctx *c, struct __sk_buff *s
 	if (c->pkt.nd == BWL_ND_NA &&
 	    bpf_skb_load_bytes(skb, c->pkt.l4_off + 8, ret->addr, sizeof(ret->addr)))
 		return 0;
-	/* A question from nobody (DAD, RFC 5227) makes none. */
+	/* A question without a source (DAD, RFC 5227) creates none. */
 	return ret->addr[3] ||
 	       (ret->addr[2] != bwl_htonl(0xffff) && (ret->addr[0] | ret->addr[1] | ret->addr[2]));
 }
 
 /*
- * ARP or ND, within the port's small limit, goes up to the kernel. Not what is for another MAC:
- * only a device above could want it. To the kernel ND is no longer for itself alone
- * (PACKET_MULTICAST): it takes it all the same, and says nothing about one that it has no address
- * or no route for (icmp6_send()). It reads no MAC but those in the message; the sender's would only
- * get into its log, which is no place for what a host chose (ndisc_recv_na(): "advertised our
- * address"). From a host everything needs an entry; on the wire answers need none, for they are
- * about what the DPU asked, and a next hop of the policy always has one.
+ * ARP or ND, within the port's small limit, goes up to the kernel. Not for another MAC: only a
+ * device above could want that. For the kernel the ND is no longer for itself alone
+ * (PACKET_MULTICAST): it accepts it nevertheless, but says nothing about one for which it has no
+ * address or no route (icmp6_send()). It reads no MAC except those in the message; the sender's
+ * would only appear in its log, which must not contain what a host chose (ndisc_recv_na():
+ * "advertised our address"). From a host everything needs an entry. On the wire answers need none,
+ * because the DPU asked for them, and a next hop of the policy always has one.
  */
 static __always_inline int bwl_nb_admit(struct bwl_ctx *c, struct __sk_buff *skb,
 					const _Bool uplink)
@@ -281,8 +284,8 @@ static __always_inline int bwl_nb_admit(struct bwl_ctx *c, struct __sk_buff *skb
 }
 
 /*
- * To the host, whose address is its own next hop on its port. The kernel says nothing to the sender
- * where nobody answers there: its own errors would go where routes lead (as in bwl_tc_encrypt()).
+ * To the host, whose address is its own next hop on its port. The kernel tells the sender nothing
+ * if the host does not answer: its own errors would follow routes (as in bwl_tc_encrypt()).
  */
 static __always_inline int bwl_tc_deliver(struct bwl_ctx *c, struct __sk_buff *skb, __u32 host_port)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Path `offload`: what is charged goes in the clear to an uplink whose hardware encrypts it (packet
+ * Path `offload`: charged packets go in the clear to an uplink whose hardware encrypts them (packet
  * offload), by XDP straight from the host port. TC egress does not see such a packet: the device
- * itself is the last gate, with the drop policies that stand beneath the peer's own.
+ * itself is the last gate, with the drop policies beneath the peer's own.
  *
- * Whatever XDP cannot carry it leaves to TC uncharged; whatever it has charged it sends or drops.
- * So a packet is charged once.
+ * XDP leaves to TC, uncharged, what it cannot carry, and sends or drops what it has charged. So a
+ * packet is charged once.
  */
 #ifndef BWL_OFFLOAD_H
 #define BWL_OFFLOAD_H
@@ -14,18 +14,18 @@
 #include "dest.h"
 
 /*
- * This copy runs in a driver, on a kernel with packet offload of policies (6.2): user space says so
- * before it loads. Else the verifier sees nothing of all this.
+ * This copy runs in a driver, on a kernel with packet offload of policies (6.2): user space sets
+ * this before loading. Otherwise the verifier sees none of this.
  */
 const volatile _Bool bwl_xdp_may_carry = 0;
 
-/* Does somebody look after what devices carry? */
+/* Is the carrying by devices being tracked? */
 static __always_inline _Bool bwl_is_tracked(const struct bwl_ctx *c)
 {
 	return c->now_ns < bwl_read(c->ctl->tracked_until_s) * 1000000000ULL;
 }
 
-/* The entry of a peer that its uplink's hardware carries, as known at this moment; else NULL. */
+/* The entry of a peer that its uplink's hardware carries at this moment; otherwise NULL. */
 static __always_inline const struct bwl_tunnel *bwl_offloaded(const struct bwl_ctx *c, __u32 id)
 {
 	const struct bwl_tunnel *tun = bpf_map_lookup_elem(&bwl_tunnel_v1, &id);
@@ -38,7 +38,7 @@ static __always_inline const struct bwl_tunnel *bwl_offloaded(const struct bwl_c
 		       : 0;
 }
 
-/* The uplink of the peer's policy, where that is the device that carries it; else NULL. */
+/* The uplink of the peer's policy, if that device carries it; otherwise NULL. */
 static __always_inline const struct bwl_dev *bwl_offload_dev(const struct bwl_ctx *c,
 							     const struct bwl_tunnel *tun)
 {
@@ -55,9 +55,10 @@ static __always_inline const struct bwl_dev *bwl_offload_dev(const struct bwl_ct
 }
 
 /*
- * What hardware surely matches with its policies. Devices (mlx5) look neither at fragments nor
- * behind IPv4 options and extension headers: such a packet would pass all of them by, drop policies
- * too. And key exchange in the clear passes by policies of its own, which a host could borrow.
+ * Packets that hardware reliably matches with its policies. Devices (mlx5) ignore fragments, and
+ * what is behind IPv4 options and extension headers: such a packet would bypass all policies,
+ * including drop policies. Key exchange in the clear passes by its own policies, which a host could
+ * abuse.
  */
 static __always_inline _Bool bwl_device_sees(const struct bwl_pkt *k)
 {
@@ -68,10 +69,9 @@ static __always_inline _Bool bwl_device_sees(const struct bwl_pkt *k)
 }
 
 /*
- * May XDP carry this packet to this peer? Not what TC does better or alone: tags are taken off
- * there, fragments of a multi-buffer frame (jumbo frames, a host's GSO packets over veth) are
- * charged there, what is too big with ESP around it is answered there, and a SYN's MSS is lowered
- * there.
+ * May XDP carry this packet to this peer? Not what TC does better, or only TC can do: removing
+ * tags, charging fragments of a multi-buffer frame (jumbo frames, a host's GSO packets over veth),
+ * answering packets too big with ESP around them, and lowering a SYN's MSS.
  */
 static __always_inline const struct bwl_tunnel *bwl_xdp_carries(struct bwl_ctx *c, __u32 id,
 								__u32 linear)
@@ -90,7 +90,7 @@ static __always_inline const struct bwl_tunnel *bwl_xdp_carries(struct bwl_ctx *
 	return c->len + tun->overhead <= most ? tun : 0;
 }
 
-/* One frame, no segments: GSO does not exist here. */
+/* One frame, no segments: there is no GSO here. */
 static __always_inline void bwl_xdp_cost(struct bwl_ctx *c)
 {
 	c->charge = c->len < c->base->min_charge ? c->base->min_charge : c->len;
@@ -106,7 +106,10 @@ static __always_inline __be16 bwl_csum_word(__be16 check, __be16 was, __be16 is)
 	return (__be16)~sum;
 }
 
-/* CE where the sender's transport can (RFC 3168); as bpf_skb_ecn_set_ce(). Says whether it is. */
+/*
+ * Sets CE if the sender's transport supports it (RFC 3168), like bpf_skb_ecn_set_ce(). Returns
+ * whether it is set.
+ */
 static __always_inline _Bool bwl_xdp_set_ce(void *l3, __u8 family)
 {
 	__be16 was, *word = l3; /* version and length or class, type of service */
@@ -123,7 +126,7 @@ static __always_inline _Bool bwl_xdp_set_ce(void *l3, __u8 family)
 	return 1;
 }
 
-/* For who compares what the uplink says it sent (agent/tamper/counters.c). */
+/* For the comparison with the uplink's own counters (agent/tamper/counters.c). */
 static __always_inline void bwl_xdp_sent(const struct bwl_ctx *c)
 {
 	const struct bwl_nexthop *nh =
@@ -138,8 +141,8 @@ static __always_inline void bwl_xdp_sent(const struct bwl_ctx *c)
 }
 
 /*
- * The frame as the uplink is to send it: from its own MAC to the next hop, which no host chose, and
- * without the flow label, which could reach the outer header.
+ * Prepares the frame for the uplink: from the uplink's own MAC to the next hop, which no host
+ * chose, and without the flow label, which could reach the outer header.
  */
 static __always_inline int bwl_xdp_send(struct bwl_ctx *c, struct xdp_md *xdp,
 					const struct bwl_tunnel *tun, const struct bwl_dev *dev)

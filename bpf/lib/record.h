@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Flow records: every packet of a peer that is counted is recorded once, in tables of the CPU
- * (maps/record.h). Nothing that another CPU writes is written, or waited for.
+ * Flow records: every counted packet of a peer is recorded once, in tables of the CPU
+ * (maps/record.h). No other CPU's data is written or waited for.
  *
- * Called where a peer's counters are raised, after that: beside its sums a CPU keeps what the
- * counter was before the first packet of the interval and after the last one. So flows and
- * remainders of a CPU can be compared with its counter to the byte, whatever else passes while
- * they are read.
+ * Called after a peer's counters are raised: beside its sums a CPU keeps the counter's value from
+ * before the first packet of the interval and after the last one. So flows and remainders of a CPU
+ * can be compared with its counter to the byte, whatever passes while they are read.
  */
 #ifndef BWL_RECORD_H
 #define BWL_RECORD_H
@@ -14,14 +13,14 @@
 #include "ctx.h"
 #include "../../maps/record.h"
 
-/* User space says so before it loads: else nothing of this is left of the programs. */
+/* User space sets this before loading: otherwise nothing of this is left in the programs. */
 const volatile _Bool bwl_records = 0;
 
 #define BWL_REC_MAP(map, value_type)                                                               \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
 		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
-		__uint(max_entries, 1); /* user space raises it where it records */                \
+		__uint(max_entries, 1); /* user space raises it if it records */                   \
 		__type(key, __u32);                                                                \
 		__type(value, value_type);                                                         \
 	} map SEC(".maps");
@@ -30,17 +29,17 @@ BWL_REC_MAP(bwl_rec_cpu, struct bwl_rec_cpu)
 BWL_REC_MAP(bwl_rec_peer, struct bwl_rec_peer)
 BWL_REC_MAP(bwl_rec_row, struct bwl_rec_row)
 
-/* No host knows it: flows that it makes for that do not all fall on another peer's places. */
+/* No host knows it, so a host cannot choose flows that all collide with another peer's. */
 const volatile __u64 bwl_rec_seed = 0x9e3779b97f4a7c15ULL;
 
 enum bwl_rec_put { BWL_REC_FULL, BWL_REC_ADDED, BWL_REC_CLAIMED };
 
-/* One product a word, none waits for the other. */
+/* One product per word; none waits for another. */
 #define BWL_REC_MIX(w, i)                                                                          \
 	((__u64)((__u32)(w) + (lo ^ 0x85ebca6bU * (2 * (i) + 1))) *                                \
 	 ((__u32)((w) >> 32) + (hi ^ 0xc2b2ae35U * (2 * (i) + 1))))
 
-/* k: of whom IPv6 addresses count whole; NULL: of none. */
+/* k: the packet whose full IPv6 addresses count; NULL: none. */
 static __always_inline __u32 bwl_rec_hash(const struct bwl_rec_id *id, const struct bwl_pkt *k)
 {
 	__u32 lo = bwl_rec_seed, hi = bwl_rec_seed >> 32;
@@ -73,18 +72,18 @@ static __always_inline void bwl_rec_id_of(struct bwl_rec_id *id, const struct bw
 	id->stamp = stamp;
 	id->saddr = k->saddr[3];
 	id->daddr = k->daddr[3];
-	if (!k->fragment) { /* whose ports nobody read */
+	if (!k->fragment) { /* a fragment's ports are not read */
 		sport = bwl_ntohs(k->sport);
 		dport = bwl_ntohs(k->dport);
 	}
 	if (dport == BWL_ROCE_PORT && k->proto == IPPROTO_UDP) {
 		qpn = k->nvid ? 0 : bwl_ntohl(k->qpn) & 0xffffff;
-		sport = 0; /* says nothing: entropy for the network */
+		sport = 0; /* carries no information: entropy for the network */
 	}
 	id->ports = bwl_rec_ports(sport, dport, qpn) | (__u64)k->proto << BWL_REC_PROTO_SHIFT;
 }
 
-/* Of the same peer, class, reason and port: what is in no flow. */
+/* The remainder of the same peer, class, reason and port: packets that are in no flow. */
 static __always_inline void bwl_rec_rest_of(struct bwl_rec_id *id)
 {
 	id->saddr = id->daddr = 0;
@@ -115,13 +114,13 @@ static __always_inline void bwl_rec_add(struct bwl_rec_row *x, const struct bwl_
 	x->frames = (x->frames + BWL_REC_FRAME) | flags;
 	x->bytes += w->len;
 	x->charged += pass ? w->charge : w->lost;
-	if ((__s32)(now - x->last) > 0) /* not everybody's time is exact (clock.h) */
+	if ((__s32)(now - x->last) > 0) /* not every packet's time is exact (clock.h) */
 		x->last = now;
 }
 
 /*
- * Into its row, perhaps a new one. table: the index of the table's first row. k NULL: of a
- * remainder. may_claim: a new row.
+ * Adds to the packet's row, perhaps a new one. table: the index of the table's first row. k NULL: a
+ * remainder. may_claim: a new row is allowed.
  */
 BWL_GLOBAL int bwl_rec_put(const struct bwl_pkt *k, const struct bwl_work *w,
 			   const struct bwl_rec_id *id, __u32 table, __u32 may_claim)
@@ -161,7 +160,7 @@ BWL_GLOBAL int bwl_rec_put(const struct bwl_pkt *k, const struct bwl_work *w,
 	return BWL_REC_FULL;
 }
 
-/* One packet more, as a peer's counter has it. */
+/* Counts one more packet, like a peer's counter. */
 static __always_inline void bwl_rec_count(struct bwl_rec_sum *s, const struct bwl_work *w,
 					  _Bool pass)
 {
@@ -209,7 +208,7 @@ static __always_inline struct bwl_rec_peer *bwl_rec_peer_of(__u32 table, __u32 s
 	return 0;
 }
 
-/* Of no peer by name. Atomic: a packet that interrupts another comes here, too. */
+/* Counts to no peer by name. Atomic, because a packet that interrupts another gets here, too. */
 static __always_inline void bwl_rec_other(struct bwl_rec_cpu *own, __u32 stamp,
 					  const struct bwl_work *w, _Bool pass)
 {
@@ -224,7 +223,7 @@ static __always_inline void bwl_rec_other(struct bwl_rec_cpu *own, __u32 stamp,
 	}
 }
 
-/* The row where its probe begins, if that is its own: almost always. */
+/* Adds to the row where the probe begins, if it is the packet's own: almost always. */
 static __always_inline _Bool bwl_rec_hit(const struct bwl_pkt *k, const struct bwl_work *w,
 					 const struct bwl_rec_id *id, _Bool pass, __u32 table)
 {
@@ -237,7 +236,7 @@ static __always_inline _Bool bwl_rec_hit(const struct bwl_pkt *k, const struct b
 	return 1;
 }
 
-/* The packet into a row of its peer p, which has its entry. */
+/* Adds the packet to a row of its peer p, which has its entry. */
 static __always_inline void bwl_rec_rows(const struct bwl_pkt *k, const struct bwl_work *w,
 					 struct bwl_rec_peer *p, __u32 reason, __u32 table)
 {
@@ -258,7 +257,7 @@ static __always_inline void bwl_rec_rows(const struct bwl_pkt *k, const struct b
 		bwl_rec_count(&p->rest, w, pass);
 }
 
-/* n: the peer's counter of this CPU, this packet in it. */
+/* n: the peer's counter on this CPU, including this packet. */
 BWL_GLOBAL int bwl_record(const struct bwl_pkt *k, const struct bwl_work *w,
 			  const struct bwl_peer_count *n, __u32 reason)
 {
@@ -287,7 +286,7 @@ BWL_GLOBAL int bwl_record(const struct bwl_pkt *k, const struct bwl_work *w,
 	if (bwl_unlikely(!p)) {
 		bwl_rec_other(own, stamp, w, pass);
 	} else {
-		if (pass) { /* the others are what they were */
+		if (pass) { /* the other counters are unchanged */
 			p->after.frames = n->frames;
 			p->after.bytes = n->bytes;
 		} else {

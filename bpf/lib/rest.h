@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The early drop rests while it has nothing to do: a frame that passes is judged by TC in any case,
- * and would pay for both looks. A CPU's XDP looks at so many frames after the last one that was
- * refused, or that XDP carries (path offload); then it passes them unseen, until TC refuses one.
+ * The early drop rests while it has nothing to do: TC judges a passing frame in any case, so it
+ * would pay for both checks. A CPU's XDP checks this many frames after the last one that was
+ * refused, or that XDP carries (path offload); then it passes frames unexamined until TC refuses
+ * one.
  */
 #ifndef BWL_REST_H
 #define BWL_REST_H
 
 #include "compiler.h"
 
-#define BWL_LOOKS 1024 /* frames of a CPU; some batches of a driver's */
+#define BWL_LOOKS 1024 /* frames of a CPU; a few batches of a driver */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u32); /* frames looked at in vain, one after the other */
+	__type(value, __u32); /* consecutive frames checked in vain */
 } bwl_looked SEC(".maps");
 
 static __always_inline _Bool bwl_xdp_rests(void)

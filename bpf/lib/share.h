@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A CPU's share of a limit (maps/share.h). Pure. Filled by one compare-and-swap on the limit's
- * word, as a packet of that many bytes would be charged, and spent by plain arithmetic: nobody else
- * touches it.
+ * A CPU's share of a limit (maps/share.h). Pure. It is filled by one compare-and-swap on the
+ * limit's word, which charges it like a packet of that size, and spent by plain arithmetic, because
+ * no other CPU touches it.
  *
- * In any window the CPUs pass at most what they held when it began, and what they took in it. The
+ * In any window the CPUs pass at most what they held when it began, plus what they took in it. The
  * first is at most what all of them may hold, the second rate * T + burst_bytes; the limit's burst
  * is the sum of both.
  *
- * A share is filled within the burst alone: what is charged by it departs at once. Packets that
- * wait for their time (modes shape and mark with fq, over the burst) are charged exactly. A share
- * of that would be a span of places in the queue, and what is left of one when the next is taken
- * could neither be moved to a later place, as then more would depart at once than the burst, nor be
- * dropped, as a flow that mixes sizes would lose a span with every large packet.
+ * A share is filled only within the burst: packets charged to it depart at once. Packets that wait
+ * for their time (modes shape and mark with fq, over the burst) are charged exactly. A share of
+ * those would be a range of places in the queue. The rest of one, when the next is taken, could not
+ * be moved to a later place, because then more than the burst would depart at once, nor be dropped,
+ * because a flow of mixed sizes would lose a range with every large packet.
  */
 #ifndef BWL_SHARE_H
 #define BWL_SHARE_H
@@ -20,7 +20,7 @@
 #include "limit.h"
 #include "../../maps/share.h"
 
-/* Of this limit as it is now: not of another policy, grant, peer or slice. */
+/* Does the share belong to this limit as it is now: not to another policy, grant, peer or slice? */
 static __always_inline _Bool bwl_share_is(const struct bwl_share *s, const struct bwl_rate *r,
 					  __u32 owner, __u64 now_ns)
 {
@@ -33,13 +33,13 @@ static __always_inline _Bool bwl_share_has(const struct bwl_share *s, const stru
 	return s->bytes >= len && bwl_share_is(s, r, owner, now_ns);
 }
 
-/* Where the next byte of it is, in the bytes of bwl_rate_drained(). */
+/* The position of its next byte, in the bytes of bwl_rate_drained(). */
 static __always_inline __u64 bwl_share_place(const struct bwl_share *s)
 {
 	return s->end_bytes - s->bytes;
 }
 
-/* The end of the slice that bytes are filed under now. */
+/* The end of the slice to which bytes are charged now. */
 static __always_inline __u64 bwl_slice_end(const struct bwl_volume *v, __u64 now_ns)
 {
 	return v->slice_ns ? (now_ns / v->slice_ns + 1) * v->slice_ns : ~0ULL;
@@ -57,7 +57,7 @@ struct bwl_asked {
 	__u32 len, slack, owner, cpu_bits;
 };
 
-/* What is left of the volume, or ~0: a guess, which nothing but the size of a share rests on. */
+/* What is left of the volume, or ~0: an estimate, used only for the size of a share. */
 static __always_inline __u64 bwl_volume_left(const struct bwl_asked *a)
 {
 	__u64 max, used;
@@ -85,8 +85,8 @@ static __always_inline __u32 bwl_share_most(const struct bwl_asked *a)
 }
 
 /*
- * How many bytes to take, so that the CPU holds as much as it may: all or nothing, as a part would
- * be gone with the next packet. 0: the packet is charged without a share.
+ * How many bytes to take, so that the CPU holds as much as it may: all or nothing, because a part
+ * would be gone with the next packet. 0: the packet is charged without a share.
  */
 static __always_inline __u32 bwl_share_wants(const struct bwl_asked *a)
 {
@@ -99,7 +99,7 @@ static __always_inline __u32 bwl_share_wants(const struct bwl_asked *a)
 	return a->len > most || holds >= most ? 0 : most - holds;
 }
 
-/* Rate, then volume: both or neither. *ret_lost: bytes that stay charged all the same. */
+/* Charges rate, then volume: both or neither. *ret_lost: bytes that stay charged nevertheless. */
 static __always_inline int bwl_ask_once(const struct bwl_asked *a, __u32 len, struct bwl_taken *t,
 					__u64 *ret_end, __u32 *ret_lost)
 {
@@ -123,7 +123,7 @@ static __always_inline int bwl_ask_once(const struct bwl_asked *a, __u32 len, st
 	return j;
 }
 
-/* n bytes more were charged for it: t and end as bwl_ask_once() left them. */
+/* n more bytes were charged for it: t and end as bwl_ask_once() left them. */
 static __always_inline void bwl_share_fill(const struct bwl_asked *a, __u32 n,
 					   const struct bwl_taken *t, __u64 end)
 {
@@ -141,7 +141,7 @@ static __always_inline void bwl_share_fill(const struct bwl_asked *a, __u32 n,
 }
 
 /*
- * The entry is another's: may this limit have it from now on? Only where nothing is lost, or the
+ * The entry belongs to another limit: may this one take it over? Only if nothing is lost, or the
  * other has not filled it for a second.
  */
 static __always_inline _Bool bwl_share_free(const struct bwl_share_entry *x, __u64 now_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Is the packet from who it says: VLAN tags, MAC and address of the host port. */
+/* Is the packet's source genuine: VLAN tags, MAC and address of the host port? */
 #ifndef BWL_SOURCE_H
 #define BWL_SOURCE_H
 
@@ -45,7 +45,7 @@ BWL_GLOBAL int bwl_src6_ok(const struct bwl_port *p, const struct bwl_key6 *addr
 	return 0;
 }
 
-/* tag: the VLAN that TC keeps beside the frame, -1 none. */
+/* tag: the VLAN tag that TC keeps beside the frame, -1: none. */
 BWL_GLOBAL int bwl_tags_ok(const struct bwl_port *p, const struct bwl_pkt *k, int tag)
 {
 	__u32 i;
@@ -76,7 +76,7 @@ static __always_inline _Bool bwl_ends_here(const struct bwl_pkt *k)
 	       (!k->daddr[0] && !k->daddr[1] && !k->daddr[2]);
 }
 
-/* From an address of the link alone, or from none: a host that is not set up yet, MLD, DHCP. */
+/* From a link-local address, or from none: a host that is not set up yet, MLD, DHCP. */
 static __always_inline _Bool bwl_of_the_link(const struct bwl_pkt *k)
 {
 	__u32 a = bwl_ntohl(k->saddr[3]);
@@ -88,7 +88,7 @@ static __always_inline _Bool bwl_of_the_link(const struct bwl_pkt *k)
 }
 
 /*
- * Not one of the port's sources. What every host says to its link is no forgery: it ends at the
+ * Not one of the port's sources. What every host sends on its link is no forgery: it ends at the
  * DPU.
  */
 static __always_inline int bwl_no_source(const struct bwl_pkt *k)

@@ -23,9 +23,9 @@ static __always_inline int bwl_tag(const struct __sk_buff *skb)
 }
 
 /*
- * Global, so that the verifier walks the parser once and not the rest of the program once for
- * every way through the parser: the verifier of Linux 6.12 merges fewer of those than that of
- * 6.18 and gives up at a million instructions.
+ * Global, so that the verifier walks the parser once, and not the rest of the program once for
+ * every path through the parser: Linux 6.12 merges fewer of those than 6.18 and gives up at a
+ * million instructions.
  */
 BWL_GLOBAL int bwl_tc_parse(struct __sk_buff *skb, struct bwl_pkt *k)
 {
@@ -39,7 +39,7 @@ BWL_GLOBAL int bwl_tc_parse(struct __sk_buff *skb, struct bwl_pkt *k)
 	return bwl_parse(k, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len);
 }
 
-/* What a host sends is nearly always plain. k need not be zeroed. */
+/* A host's packets are nearly always plain. k need not be zeroed. */
 static __always_inline int bwl_tc_parse_host(struct __sk_buff *skb, struct bwl_pkt *k)
 {
 	if (bwl_likely(bwl_parse_plain(k, (void *)(long)skb->data, (void *)(long)skb->data_end,
@@ -50,9 +50,9 @@ static __always_inline int bwl_tc_parse_host(struct __sk_buff *skb, struct bwl_p
 }
 
 /*
- * Bytes on the wire (without FCS): every segment of a GSO packet with its headers. Segment
- * count and size come from the host: they may raise the count, never lower it below what the
- * uplink's MTU demands. 0: no segment has room for anything.
+ * Bytes on the wire (without FCS): every segment of a GSO packet with its headers. Segment count
+ * and size come from the host: they may raise the count, but never lower it below what the uplink's
+ * MTU requires. 0: no segment has room for anything.
  */
 BWL_GLOBAL __u32 bwl_gso_cost(struct __sk_buff *skb, const struct bwl_pkt *k,
 			      const struct bwl_base *b, __u32 gso_size)
@@ -98,7 +98,7 @@ static __always_inline int bwl_tc_cost(struct bwl_ctx *c, struct __sk_buff *skb,
 	return c->len > c->base->mtu + c->pkt.l3_off ? BWL_R_TOO_BIG : BWL_R_NONE;
 }
 
-/* Tags end here: they were checked, the uplink's own network decides about its tags. */
+/* Tags end here: they were checked, and the uplink's own network decides about its tags. */
 static __always_inline int bwl_tc_untag(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	__u32 n = c->pkt.nvid + skb->vlan_present; /* 0 or 1 */
@@ -117,7 +117,7 @@ static __always_inline _Bool bwl_can_pace(void)
 }
 
 /*
- * The departure time, for fq, on its clock. It outlives ESP: an xfrm interface keeps delivery
+ * Sets the departure time, for fq, on its clock. It survives ESP: an xfrm interface keeps delivery
  * times (skb_clear_tstamp(), kernel 5.18).
  */
 static __always_inline int bwl_tc_depart(struct bwl_ctx *c, struct __sk_buff *skb)
@@ -129,7 +129,7 @@ static __always_inline int bwl_tc_depart(struct bwl_ctx *c, struct __sk_buff *sk
 		       : BWL_R_NONE;
 }
 
-/* The largest inner packet of an encrypted peer: never above what the kernel finds. */
+/* The largest inner packet of an encrypted peer: never above the kernel's own result. */
 static __always_inline __u32 bwl_mtu_inside(const struct bwl_ctx *c, const struct bwl_tunnel *tun)
 {
 	__u32 more = tun ? bwl_read(tun->overhead) : 0;
@@ -140,11 +140,11 @@ static __always_inline __u32 bwl_mtu_inside(const struct bwl_ctx *c, const struc
 }
 
 /*
- * The peer's SA is in a device, which encrypts what is sent to it in the clear: straight to the
- * uplink, as XDP does, and through the last gate, where the next hop's MAC is known. Else the
- * kernel sends it, which has to resolve that; its way finishes every packet as one of the outer
- * family (xfrm_dev_direct_output(), 6.12: no TCP of IPv6 inside IPv4). What the last gate would
- * stop ends here, uncharged.
+ * The peer's SA is in a device, which encrypts cleartext that is sent to it: straight to the
+ * uplink, as XDP does, and through the last gate, if the next hop's MAC is known. Otherwise the
+ * kernel sends it, because the MAC must be resolved; its path finishes every packet as one of the
+ * outer family (xfrm_dev_direct_output(), 6.12: no TCP of IPv6 inside IPv4). Packets that the last
+ * gate would stop end here, uncharged.
  */
 static __always_inline int bwl_tc_device(struct bwl_ctx *c, const struct bwl_tunnel *tun)
 {
@@ -158,7 +158,10 @@ static __always_inline int bwl_tc_device(struct bwl_ctx *c, const struct bwl_tun
 	return BWL_R_NONE;
 }
 
-/* Is there a way out, and how wide? Asked before charging: what cannot be sent costs nothing. */
+/*
+ * Is there a way out, and how wide? Checked before charging: packets that cannot be sent cost
+ * nothing.
+ */
 static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 {
 	const struct bwl_nexthop *nh = bwl_nexthop_of(c);
@@ -187,7 +190,7 @@ static __always_inline int bwl_tc_way(struct bwl_ctx *c)
 	return BWL_R_NONE;
 }
 
-/* The outer header of IPv6 takes over the inner flow label: 20 bits that the host chose. */
+/* The outer header of IPv6 copies the inner flow label: 20 bits that the host chose. */
 static __always_inline int bwl_tc_unlabel(const struct bwl_ctx *c, struct __sk_buff *skb,
 					  __u32 l3_off)
 {
@@ -203,7 +206,7 @@ static __always_inline int bwl_tc_unlabel(const struct bwl_ctx *c, struct __sk_b
 	return bpf_skb_store_bytes(skb, l3_off, class_and_flow, 4, 0) ? BWL_R_SEND : BWL_R_NONE;
 }
 
-/* To the next hop's MAC by the uplink of the policy, whose device encrypts. */
+/* To the next hop's MAC through the uplink of the policy, whose device encrypts. */
 static __always_inline int bwl_tc_direct(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	__u32 port = bwl_nexthop_of(c)->port;
@@ -216,15 +219,13 @@ static __always_inline int bwl_tc_direct(struct bwl_ctx *c, struct __sk_buff *sk
 }
 
 /*
- * Into the tunnel device, which knows no neighbours: the kernel looks up a route by the device
- * alone. skb->priority says there under whose id it was charged; nobody else reads it there.
+ * Into the tunnel device, which has no neighbours: the kernel looks up a route by the device alone.
+ * There skb->priority carries the id under which it was charged; nobody else reads it there.
  */
 static __always_inline int bwl_tc_encrypt(struct bwl_ctx *c, struct __sk_buff *skb)
 {
 	skb->priority = c->id;
-	/*
-	 * The kernel's own ICMP errors would go where routes lead: it makes none for such a packet.
-	 */
+	/* The kernel's own ICMP errors would follow routes: it makes none for such a packet. */
 	if (bpf_skb_change_type(skb, BWL_PACKET_OTHERHOST))
 		return BWL_R_SEND;
 	return bpf_redirect_neigh(c->out, 0, 0, 0) == TC_ACT_REDIRECT ? BWL_R_NONE : BWL_R_SEND;

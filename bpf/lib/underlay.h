@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an uplink carries that is no host's packet, told apart in both directions: underlay control,
- * ARP and ND, IKE, ESP, and whose DPU an address is.
+ * Traffic of an uplink that belongs to no host, identified in both directions: underlay control,
+ * ARP and ND, IKE, ESP, and the owner of a DPU's address.
  */
 #ifndef BWL_UNDERLAY_H
 #define BWL_UNDERLAY_H
@@ -33,8 +33,8 @@ enum {
 };
 
 /*
- * Underlay control, each protocol only when the policy names it (uplink_control). By destination
- * port: what comes in reaches no other socket of the DPU. Answers to a BGP session that the DPU
+ * Underlay control: each protocol only if the policy names it (uplink_control). By destination
+ * port: incoming packets reach no other socket of the DPU. Answers to a BGP session that the DPU
  * opened come from port 179; they may not open one.
  */
 static __always_inline _Bool bwl_is_control(const struct bwl_ctx *c)
@@ -83,7 +83,10 @@ static __always_inline int bwl_underlay(struct bwl_ctx *c)
 	return control ? BWL_R_PASS_CONTROL : BWL_R_PASS_NEIGHBOUR;
 }
 
-/* Whose address: port id of a host port, BWL_OWN_REMOTE | peer id, or BWL_OWN_REMOTE: nobody's. */
+/*
+ * The owner of an address: port id of a host port, BWL_OWN_REMOTE | peer id, or BWL_OWN_REMOTE:
+ * none.
+ */
 BWL_GLOBAL __u32 bwl_owner(__u32 generation, const struct bwl_key6 *addr)
 {
 	struct bwl_key_lpm6 key = { .prefixlen = 128 };
@@ -103,7 +106,7 @@ static __always_inline __u32 bwl_whose(const struct bwl_ctx *c, const __be32 *ad
 	return bwl_owner(c->slot, (const struct bwl_key6 *)addr);
 }
 
-/* The encrypted peer whose DPU has this address; 0 none. */
+/* The encrypted peer whose DPU has this address; 0: none. */
 static __always_inline __u32 bwl_remote(const struct bwl_ctx *c, const __be32 *addr)
 {
 	__u32 owner = bwl_whose(c, addr);
@@ -112,8 +115,8 @@ static __always_inline __u32 bwl_remote(const struct bwl_ctx *c, const __be32 *a
 }
 
 /*
- * No NAT on the underlay: both ends use the port of IKE (RFC 7296), or that of its way through
- * NAT, which MOBIKE takes in any case (RFC 4555), and then ESP in UDP too (RFC 3948).
+ * No NAT on the underlay: both ends use the port of IKE (RFC 7296), or the NAT port, which MOBIKE
+ * uses in any case (RFC 4555), and then ESP in UDP too (RFC 3948).
  */
 static __always_inline _Bool bwl_is_ike(const struct bwl_pkt *k)
 {
@@ -121,7 +124,7 @@ static __always_inline _Bool bwl_is_ike(const struct bwl_pkt *k)
 	       bwl_port_is(k->dport, BWL_IKE_PORT, BWL_IKE_NAT_PORT);
 }
 
-/* Where its header begins: by the second port behind four bytes of zero (RFC 3948, 2.2). */
+/* Where its header begins: on the NAT port after four zero bytes (RFC 3948, 2.2). */
 static __always_inline __u32 bwl_ike_at(const struct bwl_pkt *k)
 {
 	return k->hdr_len + (k->dport == bwl_htons(BWL_IKE_NAT_PORT) ? 4 : 0);

@@ -6,7 +6,7 @@
 #include <bpf/bpf_core_read.h>
 #include "ctx.h"
 
-/* The whole frame, fragments included (bpf_xdp_get_buff_len: kernel 5.18, as xdp.frags). */
+/* The whole frame, including fragments (bpf_xdp_get_buff_len: kernel 5.18, as xdp.frags). */
 static __always_inline __u32 bwl_xdp_len(struct xdp_md *xdp)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_xdp_get_buff_len))
@@ -15,7 +15,7 @@ static __always_inline __u32 bwl_xdp_len(struct xdp_md *xdp)
 }
 
 /*
- * Global as bwl_tc_parse() is, and for Linux 6.1, which loses sight of the frame when it is
+ * Global like bwl_tc_parse(), and for Linux 6.1, whose verifier loses track of the frame when it is
  * inlined.
  */
 BWL_GLOBAL int bwl_xdp_parse(struct xdp_md *xdp, struct bwl_pkt *k)
@@ -35,8 +35,8 @@ static __always_inline int bwl_xdp_parse_host(struct xdp_md *xdp, struct bwl_pkt
 }
 
 /*
- * What XDP leaves to TC: headers may lie beyond the linear part, and a VLAN tag may be kept
- * beside the frame where only TC sees it, which would make the host's source look wrong.
+ * What XDP leaves to TC: headers may lie beyond the linear part, and a VLAN tag may be kept beside
+ * the frame where only TC sees it, which would make the host's source look wrong.
  */
 static __always_inline _Bool bwl_xdp_unsure(int reason)
 {
