@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bwlimitd is asked, by one of its sockets, with a time limit. */
+/* Asks bwlimitd, through one of its sockets, with a time limit. */
 #ifndef BWL_ASKING_ASK_H
 #define BWL_ASKING_ASK_H
 
@@ -8,14 +8,14 @@
 #include "bwl/err.h"
 
 /*
- * A command: what it says on standard output, at most `most` bytes, which the caller frees, and its
- * exit code. -ENOTCONN: nobody answers.
+ * Runs a command: returns its standard output, at most `most` bytes, which the caller frees, and
+ * its exit code. -ENOTCONN: no answer.
  */
 int asking_command(const char *socket_path, const json_t *what, size_t most, char **ret,
 		   size_t *ret_len, int *ret_exit, struct bwl_err *e);
 /*
- * A command that goes on (`top`): a connection, from which what it says is read; nothing else was
- * said to it. Negative: as above.
+ * Starts a command that keeps running (`top`) and returns a connection from which its output is
+ * read; nothing more is sent to it. Negative: as above.
  */
 int asking_stream(const char *socket_path, const json_t *argv, struct bwl_err *e);
 /* The tray's status; the caller frees it. */

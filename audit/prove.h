@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Proofs out of a log's folder that a record is in it (proof.h). Nothing is locked: whoever
- * appends, rotates or prunes may do so meanwhile.
+ * Makes proofs from a log's folder that a record is in it (proof.h). Nothing is locked: appending,
+ * rotating and pruning may happen meanwhile.
  */
 #ifndef BWL_AUDIT_PROVE_H
 #define BWL_AUDIT_PROVE_H
@@ -10,10 +10,10 @@
 #include "proof.h"
 
 struct bwl_audit_proven {
-	char *text;              /* of the proof, as in proof.h */
+	char *text;              /* the proof, as in proof.h */
 	struct bwl_hash leaf;    /* of the record */
-	char *line;              /* its bytes, as they were hashed; NULL: they were pruned */
-	struct bwl_checkpoint c; /* that it is in */
+	char *line;              /* its bytes, as they were hashed; NULL: pruned */
+	struct bwl_checkpoint c; /* the checkpoint that covers it */
 };
 /*
  * For record n. note: a checkpoint of this log, with whatever signatures it has; NULL: the newest
@@ -27,7 +27,9 @@ int bwl_audit_prove_record(const char *dir, const struct bwl_note_key *k, uint64
 			   struct bwl_err *e);
 void bwl_audit_proven_free(struct bwl_audit_proven *p); /* NULL-safe */
 
-/* From file[i] on, of full ones their hashes in place of the lines, where they are complete. */
+/*
+ * From file[i] on, uses the hashes of full files instead of their lines, where they are complete.
+ */
 void bwl_audit_prefer_hashes(const char *dir, struct bwl_audit_file *file, size_t i, size_t n);
 
 #endif

@@ -28,38 +28,39 @@
 
 struct bwl_audit_cut {
 	enum {
-		BWL_CUT_NONE, /* below the size, or nothing left to take */
+		BWL_CUT_NONE, /* below the size, or nothing left to cut */
 		BWL_CUT_JUNK,
 		BWL_CUT_HOST,
-		BWL_CUT_ALL,     /* hashes and what was kept too */
+		BWL_CUT_ALL,     /* also hashes and kept records */
 		BWL_CUT_REFUSED, /* the file is damaged */
 	} what;
 	uint64_t from, to;              /* records [from, to) */
-	uint64_t gone;                  /* of them, with this cut */
+	uint64_t gone;                  /* number of them that this cut removes */
 	struct bwl_audit_damage damage; /* to 0: none, now or before */
 	char text[320];
 	char name[BWL_AUDIT_NAME]; /* the file that it was found in */
-	char with[BWL_AUDIT_NAME]; /* BWL_CUT_HOST: the one before, that it is made one with; "" */
-	uint64_t begin;            /* and what is made: log-BEGIN-TO.least */
+	char with[BWL_AUDIT_NAME]; /* BWL_CUT_HOST: the previous file, which is merged with it;
+				    * "" */
+	uint64_t begin;            /* the result: log-BEGIN-TO.least */
 	struct bwl_hash *hash;     /* of the records in it */
 	size_t hashes;
-	char *kept; /* what is made: log-N.kept, or least */
+	char *kept; /* the content of log-N.kept, or least */
 	size_t kept_len;
 };
 /*
- * What goes next. Reads whole files, which may take seconds: so without the lock. The list of them
- * (bwl_audit_files()) was made with it: a folder that is read while another process renames may
- * show neither the old name nor the new one, and a file that is missed looks like damage. Free ret
- * after.
+ * What to cut next. Reads whole files, which may take seconds, so without the lock. The list of
+ * files (bwl_audit_files()) was made with the lock: a folder that is read while another process
+ * renames may show neither the old name nor the new one, and a missed file looks like damage. Free
+ * ret after.
  */
 int bwl_audit_prune_look(const char *dir, int dir_fd, const struct bwl_audit_file *file, size_t n,
 			 uint64_t size, const struct bwl_note_key *k, struct bwl_audit_cut *ret,
 			 struct bwl_err *e);
-/* With the lock, before anything else: removes what one that was killed left behind. */
+/* With the lock, before anything else: removes what a killed prune left behind. */
 int bwl_audit_prune_sweep(const char *dir, int dir_fd, struct bwl_err *e);
-/* With the lock: is it still as it was? */
+/* With the lock: is the file unchanged? */
 bool bwl_audit_prune_stands(int dir_fd, const struct bwl_audit_cut *c);
-/* And after a record of it. */
+/* Performs the cut, after a record of it. */
 int bwl_audit_prune_do(const char *dir, int dir_fd, const struct bwl_audit_cut *c,
 		       struct bwl_err *e);
 void bwl_audit_prune_free(struct bwl_audit_cut *c);

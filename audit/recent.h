@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The end of a log as people want to see it: what was done lately, followed as the log grows,
- * whoever appends to it. For who asks again and again; nothing is locked, and nothing is verified.
+ * The end of a log as people want to see it: recent actions, followed as the log grows, whoever
+ * appends to it. For repeated queries; nothing is locked, and nothing is verified.
  *
- * Of each record when, by which program, its event, its level and its text are kept, no data. What
- * a host causes at will ("junk") and totals are left out; of what else it causes ("host") the
- * oldest goes first, so that nobody who sends hides what an operator or an alarm said. An intent is
- * left out once its program has said what became of it. A sign of tampering is acknowledged where a
- * record of event `ack` behind it says so (`bwlimit-ctl audit ack`).
+ * For each record the time, the program, its event, its level and its text are kept, but no data.
+ * What a host causes at will ("junk") and totals are omitted; of what else it causes ("host") the
+ * oldest is dropped first, so that no sender can hide what an operator did or an alarm said. An
+ * intent is omitted once its program has reported the result. A sign of tampering is acknowledged
+ * if a later record of event `ack` says so (`bwlimit-ctl audit ack`).
  */
 #ifndef BWL_AUDIT_RECENT_H
 #define BWL_AUDIT_RECENT_H
@@ -16,16 +16,16 @@
 #include <jansson.h>
 #include "bwl/err.h"
 
-#define BWL_AUDIT_RECENT 200         /* records, at most */
+#define BWL_AUDIT_RECENT 200         /* maximum number of records */
 #define BWL_AUDIT_RECENT_BYTES 61440 /* and of their JSON: a file of 64 KiB has room for them */
 
 struct bwl_audit_recent;
 /* dir is borrowed. */
 struct bwl_audit_recent *bwl_audit_recent_new(const char *dir);
 void bwl_audit_recent_free(struct bwl_audit_recent *v); /* NULL-safe */
-/* What has come since: 1 there was something, 0 nothing. */
+/* Reads what has come since: 1: something, 0: nothing. */
 int bwl_audit_recent_read(struct bwl_audit_recent *v, struct bwl_err *e);
-/* An array of its own, the oldest first. */
+/* A new array, the oldest first. */
 json_t *bwl_audit_recent_lines(const struct bwl_audit_recent *v);
 
 #endif

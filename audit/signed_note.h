@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Signed notes and checkpoints as c2sp.org/signed-note and c2sp.org/tlog-checkpoint have them, and
+ * Signed notes and checkpoints as in c2sp.org/signed-note and c2sp.org/tlog-checkpoint, and
  * witnesses' signatures on them (c2sp.org/tlog-cosignature, version 1). Ed25519 only; keys as text
  * in the form of Go's sumdb/note. Nothing here does I/O.
  */
@@ -12,7 +12,7 @@
 
 #define BWL_NOTE_NAME 128
 #define BWL_NOTE_KEY_TEXT 256
-#define BWL_NOTE_MAX 65536 /* bytes of a note that is read */
+#define BWL_NOTE_MAX 65536 /* maximum size of a note, in bytes */
 
 enum bwl_note_type {
 	BWL_NOTE_ED25519 = 1,
@@ -26,16 +26,16 @@ struct bwl_note_key {
 	uint8_t seed[32]; /* with can_sign */
 	bool can_sign;
 };
-/* A new one, at random. */
+/* A new random key. */
 int bwl_note_key_new(const char *name, struct bwl_note_key *ret, struct bwl_err *e);
 /*
- * A log's: "NAME+ID+BASE64" or "PRIVATE+KEY+NAME+ID+BASE64"; spaces and newlines at the end are
- * left out.
+ * A log's key: "NAME+ID+BASE64" or "PRIVATE+KEY+NAME+ID+BASE64"; trailing spaces and newlines are
+ * ignored.
  */
 int bwl_note_key_parse(const char *text, struct bwl_note_key *ret, struct bwl_err *e);
-/* A witness's: "NAME+ID+BASE64", to verify with. */
+/* A witness's key, for verifying: "NAME+ID+BASE64". */
 int bwl_witness_key_parse(const char *text, struct bwl_note_key *ret, struct bwl_err *e);
-/* The same of raw bytes. -EINVAL: that is no name. */
+/* The same from raw bytes. -EINVAL: the name is invalid. */
 int bwl_witness_key(const char *name, const uint8_t pub[32], struct bwl_note_key *ret,
 		    struct bwl_err *e);
 char *bwl_note_key_format(const struct bwl_note_key *k, bool secret,
@@ -45,23 +45,22 @@ char *bwl_note_key_format(const struct bwl_note_key *k, bool secret,
 int bwl_note_sign(const struct bwl_note_key *k, const char *text, char *buf, size_t size,
 		  size_t *ret_len, struct bwl_err *e);
 /*
- * Is it signed by k, of whichever type? *ret_text: length of the text. Signatures of others are
- * left alone.
+ * Is it signed by k, of either type? *ret_text: length of the text. Other signatures are ignored.
  */
 int bwl_note_open(const struct bwl_note_key *k, const char *note, size_t len, size_t *ret_text,
 		  struct bwl_err *e);
 
-/* And that signature of k, as it stands there, with a witness's time before it. */
+/* Also returns k's signature, as in the note, with a witness's time before it. */
 #define BWL_NOTE_SIGNATURE 72
 int bwl_note_signature(const struct bwl_note_key *k, const char *note, size_t len,
 		       uint8_t ret[static BWL_NOTE_SIGNATURE], struct bwl_err *e);
 
-/* The length of its text alone; 0: that is no note. */
+/* The length of the text alone; 0: not a note. */
 size_t bwl_note_text(const char *note, size_t len);
-/* What a witness signs: so many bytes of a note's text, and the time. The caller frees it. */
+/* What a witness signs: that many bytes of a note's text, and the time. The caller frees it. */
 char *bwl_cosignature_said(const char *text, size_t len, uint64_t time_s, size_t *ret_len);
 #define BWL_COSIGNATURE_LINE (BWL_NOTE_NAME + 128)
-/* And its line below the note, with a newline. */
+/* The witness's line below the note, with a newline. */
 void bwl_cosignature_line(const struct bwl_note_key *k, uint64_t time_s, const uint8_t sig[64],
 			  char buf[static BWL_COSIGNATURE_LINE]);
 
@@ -69,12 +68,12 @@ struct bwl_checkpoint {
 	char origin[BWL_NOTE_NAME];
 	uint64_t size;
 	struct bwl_hash root;
-	char extension[64]; /* one line more that is signed with it; "": none, or others */
+	char extension[64]; /* one more line that is signed with it; "": none, or others */
 };
-#define BWL_CHECKPOINT_NOTE 640 /* bytes of one that we sign, with the NUL */
+#define BWL_CHECKPOINT_NOTE 640 /* bytes of one that we sign, including the NUL */
 int bwl_checkpoint_sign(const struct bwl_note_key *k, const struct bwl_checkpoint *c,
 			char buf[static BWL_CHECKPOINT_NOTE], size_t *ret_len, struct bwl_err *e);
-/* What it says, whoever signed it; as bwl_checkpoint_open(), but for the signatures. */
+/* Its content, whoever signed it; like bwl_checkpoint_open(), but without checking signatures. */
 int bwl_checkpoint_read(const char *note, size_t len, struct bwl_checkpoint *ret,
 			struct bwl_err *e);
 int bwl_checkpoint_open(const struct bwl_note_key *k, const char *note, size_t len,

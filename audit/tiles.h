@@ -16,17 +16,17 @@
 #include "item.h"
 
 struct bwl_audit_tiles {
-	struct bwl_checkpoint c; /* that they are of now */
-	uint64_t was;            /* records they were of before */
-	uint64_t written;        /* tiles and bundles, now */
-	uint64_t least;          /* the minimum index: all from there on is here */
-	uint64_t lacking;        /* bundles that are not here, of records that were pruned before */
+	struct bwl_checkpoint c; /* the checkpoint that they now cover */
+	uint64_t was;            /* number of records that they covered before */
+	uint64_t written;        /* tiles and bundles, written now */
+	uint64_t least;          /* the minimum index: everything from there on is available */
+	uint64_t lacking;        /* missing bundles, whose records were pruned before */
 };
 /*
- * The folder `to`, made where it is not there, goes on to the tree of `note` (NULL: the newest
- * checkpoint of the log in dir). Nothing is written unless what is there and what is new make
- * exactly that tree. -ENOENT: hashes that are needed were pruned; -EBADMSG: the folder is of
- * another log, or one of the two is damaged; -ERANGE: it has a later tree.
+ * Extends the folder `to`, which is created if needed, to the tree of `note` (NULL: the newest
+ * checkpoint of the log in dir). Nothing is written unless existing and new files make exactly that
+ * tree. -ENOENT: required hashes were pruned; -EBADMSG: the folder belongs to another log, or one
+ * of the two is damaged; -ERANGE: it has a later tree.
  */
 int bwl_audit_write_tiles(const char *dir, const struct bwl_note_key *k, const char *note,
 			  size_t note_len, const char *to, struct bwl_audit_tiles *ret,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Checking a log that somebody else wrote, with the public key and old checkpoints that were kept
- * elsewhere. Whatever is wrong is named by record and byte.
+ * Checks a log that somebody else wrote, with the public key and old checkpoints that were kept
+ * elsewhere. Every fault is named by record and byte.
  */
 #ifndef BWL_AUDIT_VERIFY_H
 #define BWL_AUDIT_VERIFY_H
@@ -10,16 +10,17 @@
 
 enum bwl_audit_fault {
 	BWL_FAULT_BAD,        /* a line that is neither record nor checkpoint */
-	BWL_FAULT_ORDER,      /* a record with another number than its place */
-	BWL_FAULT_CHANGED,    /* records that are not those that were signed */
-	BWL_FAULT_CHECKPOINT, /* a checkpoint that the key has not signed, or was changed */
+	BWL_FAULT_ORDER,      /* a record whose number is not that of its place */
+	BWL_FAULT_CHANGED,    /* records that differ from those that were signed */
+	BWL_FAULT_CHECKPOINT, /* a checkpoint that the key has not signed, or that was changed */
 	BWL_FAULT_MISSING,    /* records between files, or before a checkpoint */
 	BWL_FAULT_CUT,        /* an old checkpoint covers more records than there are */
-	BWL_FAULT_FORK,       /* an old checkpoint of this key is over other records */
-	BWL_FAULT_GONE, /* an old checkpoint that cannot be compared: what is before was taken away
-			 */
-	BWL_FAULT_TORN, /* a torn line that is not the end of the log */
-	BWL_FAULT_DAMAGED, /* records were damaged when they were to be pruned, as a record says */
+	BWL_FAULT_FORK,       /* an old checkpoint of this key covers other records */
+	BWL_FAULT_GONE,       /* an old checkpoint that cannot be compared, because earlier records
+			       * were removed */
+	BWL_FAULT_TORN,       /* a torn line that is not the end of the log */
+	BWL_FAULT_DAMAGED,    /* records that were damaged when they were to be pruned, according to
+			       * a record */
 	_BWL_FAULT_MAX
 };
 const char *bwl_audit_fault_name(enum bwl_audit_fault f);
@@ -34,33 +35,37 @@ struct bwl_audit_problem {
 
 struct bwl_audit_result {
 	uint64_t first, records; /* of the log: [first, records) can be read */
-	uint64_t hashed;         /* of them only hashes: the lines were pruned, or moved away */
-	uint64_t pruned;         /* of those in files of which something was kept, signed */
-	uint64_t removed;        /* records before this one are gone, as a `pruned` record says */
+	uint64_t hashed;         /* number of which only hashes exist: the lines were pruned, or
+				  * moved away */
+	uint64_t pruned;         /* number of those in files with a kept, signed part */
+	uint64_t removed;        /* records before this one are gone, according to a `pruned`
+				  * record */
 	uint64_t checkpoints, problems;
-	uint64_t unsigned_records; /* behind the last checkpoint */
-	uint64_t torn_bytes;       /* at the end, as a crash leaves them */
+	uint64_t unsigned_records; /* after the last checkpoint */
+	uint64_t torn_bytes;       /* at the end, left by a crash */
 	bool has_last;
 	struct bwl_checkpoint last;
 };
 /*
- * old: checkpoints, opened with the key. 0 when the log could be read, whatever is wrong with it:
- * ret->problems counts what fn was called with.
+ * old: checkpoints, opened with the key. 0 if the log could be read, whatever is wrong with it:
+ * ret->problems counts the calls of fn.
  */
 int bwl_audit_verify(const char *dir, const struct bwl_note_key *k,
 		     const struct bwl_checkpoint *old, size_t nold,
 		     void (*fn)(const struct bwl_audit_problem *p, void *arg), void *arg,
 		     struct bwl_audit_result *ret, struct bwl_err *e);
 
-/* Does a record say that others were damaged when they were to be pruned, or removed? [from, to) */
+/*
+ * Does a record report that others were damaged when they were to be pruned, or removed? [from, to)
+ */
 struct bwl_audit_damage {
 	uint64_t from, to;
 };
 bool bwl_audit_tells_damage(const struct bwl_audit_item *i, struct bwl_audit_damage *ret);
 
 /*
- * Of n files the first ones alone: as far as the first checkpoint behind them, which is over their
- * records too. each: called with their items, whatever is wrong with them.
+ * Verifies only the first files of n: up to the first checkpoint after them, which also covers
+ * their records. each: called with their items, whatever is wrong with them.
  */
 int bwl_audit_verify_files(const char *dir, const struct bwl_audit_file *file, size_t mine,
 			   size_t n, const struct bwl_note_key *k, bwl_audit_fn each,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside: which documents broke the glass already. */
+/* Internal: the documents that have broken the glass already. */
 #ifndef BWL_ENROLLED_GLASS_USED_H
 #define BWL_ENROLLED_GLASS_USED_H
 
 #include <bwl/policy.h>
 #include "signed/memory.h"
 
-/* -ESTALE ("signed-old"): it, or a newer one of its name, was used; -EUCLEAN: nobody can say. */
+/*
+ * -ESTALE ("signed-old"): it, or a newer one of its name, was used; -EUCLEAN: cannot be determined.
+ */
 int glass_judge(const char *dir, const struct bwl_signed *d, struct bwl_err *e);
 /* On disk when 0 is returned. pol: what is put in force by it. m: what has ended by it is
  * forgotten. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Intervals one after the other: none left out, none twice, and each counter goes on from where it
- * was. By the entries and the peers under their pseudonyms alone.
+ * Checks consecutive intervals: none missing, none twice, and each counter continues from its last
+ * value. Only from the entries and the peers under their pseudonyms.
  */
 #ifndef EV_CHAIN_H
 #define EV_CHAIN_H
@@ -13,21 +13,21 @@ struct ev_known {
 	uint32_t cpu;
 	struct ev_sum after;
 };
-struct ev_chain { /* zeroed: nothing yet */
+struct ev_chain { /* zeroed: empty */
 	bool begun;
 	struct ev_entry first, last;
 	struct ev_known *known; /* by pseudonym and CPU */
 	size_t n;
 	uint64_t intervals, gaps, unbalanced, thinned, other_unknown, epochs;
-	uint64_t unbalanced_peers; /* each of an interval; said with its reason */
+	uint64_t unbalanced_peers; /* one per peer and interval; reported with its reason */
 	/*
-	 * In mid-boot: counters that were first seen above zero, and that were followed no more as
-	 * the day's pseudonyms went, or there was traffic of no peer.
+	 * In mid-boot: counters first seen above zero, and counters no longer followed, because the
+	 * day's pseudonyms ended or there was traffic of no peer.
 	 */
 	uint64_t appeared, forgotten;
-	uint64_t boots, other_seen; /* other_seen: intervals in which it is not zero */
-	struct ev_sum other;        /* of them */
-	uint64_t counters;          /* that were followed from one interval to another */
+	uint64_t boots, other_seen; /* other_seen: intervals with traffic of no peer */
+	struct ev_sum other;        /* its sum */
+	uint64_t counters;          /* counters that were followed from one interval to the next */
 	void (*fn)(bool bad, const char *text, void *arg);
 	void *arg;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which intervals the audit log has, by its end alone: for who goes on writing them. */
+/* Which intervals the audit log has, from its end alone: for the writer that continues it. */
 #ifndef EV_ENTERED_H
 #define EV_ENTERED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the audit log says of an interval: as long for every one of them. */
+/* The audit log's entry for an interval: of the same length for every interval. */
 #ifndef EV_ENTRY_H
 #define EV_ENTRY_H
 
@@ -12,7 +12,8 @@ struct ev_entry {
 	struct ev_id id;
 	uint64_t epoch;
 	uint32_t slots;
-	struct bwl_hash root, previous; /* previous: root of the entry before; zeros: the first */
+	struct bwl_hash root, previous; /* previous: root of the previous entry; zeros: this is
+					 * the first */
 	struct ev_sum total[EV_TOTALS];
 };
 /* false: a total is too large. */
@@ -20,10 +21,10 @@ bool ev_entry_of(const struct ev_interval *v, uint64_t epoch, const struct bwl_h
 		 struct ev_entry *ret);
 json_t *ev_entry_json(const struct ev_entry *x);
 bool ev_entry_parse(const json_t *data, struct ev_entry *ret);
-/* Of a line of the log; *ret_n: its number there. */
+/* From a line of the log; *ret_n: its number there. */
 bool ev_entry_line(const char *line, size_t len, struct ev_entry *ret, uint64_t *ret_n);
 
-/* Is it over these peers, and are their sums its totals? NULL: yes; else what is wrong. */
+/* Does it cover these peers, and are their sums its totals? NULL: yes; otherwise what is wrong. */
 const char *ev_entry_wrong(const struct ev_entry *x, const struct ev_peer *peer, uint32_t n);
 /* Sums of these peers. */
 bool ev_totals(const struct ev_peer *peer, uint32_t n, struct ev_sum ret[static EV_TOTALS]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hashes of evidence: SHA-256, a prefix of its own for each kind, lengths before what has no fixed
- * one, numbers as 8 bytes, the highest first. 0x00 and 0x01 are the log's (audit/merkle.h).
+ * Hashes of evidence: SHA-256, with a separate prefix for each kind, lengths before variable-length
+ * data, and numbers as 8 bytes, big-endian. 0x00 and 0x01 are the log's (audit/merkle.h).
  * docs/evidence.md has the formats.
  */
 #ifndef EV_HASH_H
@@ -12,7 +12,7 @@
 enum ev_prefix {
 	EV_RECORD = 0x10,    /* a record, behind its salt */
 	EV_SUM = 0x11,       /* two subtrees of a peer's records */
-	EV_PEER = 0x12,      /* what is said of a peer */
+	EV_PEER = 0x12,      /* the statement about a peer */
 	EV_NODE = 0x13,      /* two subtrees of peers */
 	EV_LEAF = 0x14,      /* a record's place and numbers */
 	EV_PAD = 0x15,       /* a place without a record */
@@ -20,13 +20,13 @@ enum ev_prefix {
 	EV_SEED = 0x17,      /* a checkpoint, to draw from */
 	EV_DRAW = 0x18,
 	EV_ROW = 0x19,      /* a row of the history, behind its salt */
-	EV_ROW_NODE = 0x1a, /* two subtrees of those */
-	EV_INTERVAL = 0x1b, /* which interval it is, and its peers */
+	EV_ROW_NODE = 0x1a, /* two subtrees of rows */
+	EV_INTERVAL = 0x1b, /* which interval, and its peers */
 };
 
 #define EV_SALT 32
 
-/* Bytes that are hashed, as they come. */
+/* Incremental hash. */
 struct ev_hasher;
 struct ev_hasher *ev_hash_begin(enum ev_prefix p);
 void ev_hash_bytes(struct ev_hasher *h, const void *data, size_t len);
@@ -35,7 +35,7 @@ void ev_hash_text(struct ev_hasher *h, const void *text, size_t len); /* its len
 /* Frees h. */
 void ev_hash_end(struct ev_hasher *h, struct bwl_hash *ret);
 
-/* What is secret until it is shown: HMAC-SHA-256 of a byte that says of what, and the rest. */
+/* What is secret until it is shown: HMAC-SHA-256 of a byte for its kind, and the rest. */
 enum ev_of {
 	EV_OF_INTERVAL = 1,
 	EV_OF_NAME,
@@ -48,12 +48,12 @@ enum ev_of {
 void ev_secret(const uint8_t key[32], enum ev_of of, const void *data, size_t len,
 	       uint8_t ret[static 32]);
 
-/* Four numbers that are added up: frames and bytes that passed, frames and bytes refused. */
+/* Four numbers that are summed: frames and bytes that passed, frames and bytes refused. */
 enum ev_number { EV_FRAMES, EV_BYTES, EV_DROPPED_FRAMES, EV_DROPPED_BYTES, EV_NUMBERS };
 struct ev_sum {
 	uint64_t v[EV_NUMBERS];
 };
-/* false: one of them would be above 2^64 - 1; *to is as it was. */
+/* false: a number would exceed 2^64 - 1; *to is unchanged. */
 bool ev_sum_add(struct ev_sum *to, const struct ev_sum *x);
 /* to - x; false: below 0. */
 bool ev_sum_less(struct ev_sum *to, const struct ev_sum *x);

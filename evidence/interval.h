@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An interval's file (docs/recorder.md) as evidence: what is committed to is recomputed from the
- * file and the epoch's secret, whenever it is asked for.
+ * An interval's file (docs/recorder.md) as evidence: commitments are recomputed from the file and
+ * the epoch's secret when they are needed.
  */
 #ifndef EV_INTERVAL_H
 #define EV_INTERVAL_H
@@ -13,23 +13,23 @@
 #define EV_SLOTS_LEAST 16       /* of peers */
 #define EV_FILE_MOST (1U << 30) /* bytes of an interval's file */
 
-/* A line of a flow or of a remainder, as far as it is added up. */
+/* A line of a flow or of a remainder, as far as it is summed. */
 struct ev_record {
 	uint64_t id;  /* of its peer */
 	uint64_t row; /* from 1, in the file */
 	char way[8], class_[EV_WORD];
-	bool remainder; /* else a flow */
+	bool remainder; /* otherwise a flow */
 	struct ev_sum sum;
 	const char *line; /* without its newline */
 	size_t len;
 };
-/* Of bwlimitd's own spelling alone, and quickly. */
+/* Only bwlimitd's own spelling, but fast. */
 bool ev_record_scan(const char *line, size_t len, struct ev_record *ret);
-/* Of anybody's: any JSON that is such a line. name: at most EV_NAME bytes, "" for none. */
+/* Any spelling: any JSON that is such a line. name: at most EV_NAME bytes, "" for none. */
 bool ev_record_parse(const char *line, size_t len, struct ev_record *ret,
 		     char name[static EV_NAME]);
 
-/* Which interval of all there ever were: what the log's entry says, but for the roots. */
+/* Identifies an interval for all time: the content of the log's entry, without the roots. */
 struct ev_id {
 	char boot[EV_BOOT];
 	uint64_t tables, interval, sequence;
@@ -38,19 +38,22 @@ struct ev_id {
 	bool other_known;
 	struct ev_sum other;
 };
-/* As bwlimitd writes a time; seconds since 1970. false: it is not known, or none. */
+/* A time as bwlimitd writes it; seconds since 1970. false: unknown, or invalid. */
 bool ev_time_s(const char *text, int64_t *ret);
 /* The first line of a file. */
 bool ev_id_parse(const char *line, size_t len, struct ev_id *ret);
 bool ev_id_same(const struct ev_id *a, const struct ev_id *b); /* boot, tables, interval */
-/* Of the peers' root, and of which interval they are: the same peers are no other one's. */
+/*
+ * A root over the peers' root and the interval's identity, so that the same peers cannot pass for
+ * another interval.
+ */
 void ev_interval_root(const struct ev_id *id, const struct bwl_hash *peers, struct bwl_hash *ret);
-/* An interval that says that it balances has no peer that says otherwise. NULL: it has none. */
+/* If an interval says that it balances, none of its peers may say otherwise. NULL: none does. */
 const char *ev_peer_denied(const struct ev_id *id, const struct ev_peer *p);
-/* Does one follow on the other, with nothing between? */
+/* Does one directly follow the other? */
 bool ev_follows(const struct ev_id *was, const struct ev_id *now);
 
-struct ev_own { /* what is behind a slot */
+struct ev_own { /* the data behind a slot */
 	bool decoy;
 	uint64_t id;
 	char name[EV_NAME];
@@ -60,14 +63,14 @@ struct ev_interval {
 	struct ev_id id;
 	uint8_t master[32], key[32];
 	uint32_t slots;
-	struct ev_peer *peer; /* by slot: by pseudonym */
+	struct ev_peer *peer; /* by slot, which is by pseudonym */
 	struct ev_own *own;
 	struct ev_record *record; /* by peer */
 	size_t nrecords;
 	struct bwl_hash root;
 	char *text; /* that records point into */
 };
-/* Takes text, a string of len bytes, also when it fails. -EBADMSG: no such file. */
+/* Takes text, a string of len bytes, also on failure. -EBADMSG: not such a file. */
 int ev_interval_make(char *text, size_t len, const uint8_t master[32], struct ev_interval *ret,
 		     struct bwl_err *e);
 void ev_interval_free(struct ev_interval *v);

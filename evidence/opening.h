@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is shown of intervals: one record, one peer, or all of one; as JSON, with all that is needed
- * to judge it by the log's public key.
+ * What is shown of intervals: one record, one peer, or everything; as JSON, with all that is needed
+ * to verify it by the log's public key.
  */
 #ifndef EV_OPENING_H
 #define EV_OPENING_H
@@ -12,23 +12,23 @@
 #define EV_OPENING_KIND "evidence-opening"
 #define EV_OPENING_MOST (512U << 20) /* bytes of a file */
 
-/* Whose word it is. */
+/* The keys to trust. */
 struct ev_trust {
 	struct bwl_note_key log;
 	struct bwl_witnesses witnesses;
 };
-/* Is this line the record that the proof says? *ret_n: which one; and by which checkpoint. */
+/* Is this line the record that the proof names? *ret_n: its number; and the checkpoint. */
 int ev_entry_check(const struct ev_trust *t, const char *line, size_t len, const char *proof,
 		   size_t proof_len, struct ev_entry *ret, uint64_t *ret_n,
 		   struct bwl_checkpoint *ret_checkpoint, struct bwl_err *e);
 
-/* The record of that index; or all of them; or none, of a slot that has none. */
+/* The record of that index; or all of them; or none, for a slot without any. */
 json_t *ev_open_record(const struct ev_interval *v, uint32_t slot, uint64_t index);
 json_t *ev_open_peer(const struct ev_interval *v, uint32_t slot);
 /* Takes peers. */
 json_t *ev_open_interval(const char *line, const char *proof, json_t *peers);
 
-struct ev_shown { /* a record, as it was shown and found to be true */
+struct ev_shown { /* a record that was shown and verified */
 	const struct ev_entry *entry;
 	const struct ev_peer *peer;
 	uint32_t slot;
@@ -36,29 +36,29 @@ struct ev_shown { /* a record, as it was shown and found to be true */
 	const char *name;
 	uint64_t index;
 	const struct ev_record *record;
-	struct ev_sum before; /* of the peer's records, those before it */
+	struct ev_sum before; /* sum of the peer's earlier records */
 };
-struct ev_seen {         /* an interval, as it was shown and found to be true */
-	bool any, whole; /* whole: each slot, and of each peer each record */
+struct ev_seen {         /* an interval that was shown and verified */
+	bool any, whole; /* whole: every slot, and every record of each peer */
 	struct ev_entry x;
 	uint64_t n;                  /* its record's number */
-	uint64_t peers, whole_peers; /* that were shown, and of which all was */
+	uint64_t peers, whole_peers; /* number shown, and number shown completely */
 	struct bwl_checkpoint checkpoint;
 };
 struct ev_watch {
 	/* all: every record of the peer was shown */
 	void (*on_peer)(const struct ev_entry *x, const struct ev_peer *p, uint32_t slot,
-			const char *name, bool all, void *arg);  /* NULL: not asked for */
+			const char *name, bool all, void *arg);  /* NULL: not needed */
 	void (*on_record)(const struct ev_shown *s, void *arg);  /* likewise */
 	void (*on_interval)(const struct ev_seen *s, void *arg); /* likewise, after its peers */
 	void *arg;
-	uint64_t intervals, peers, records;    /* that were shown */
-	uint64_t whole_intervals, whole_peers; /* of them those of which all was */
+	uint64_t intervals, peers, records;    /* number shown */
+	uint64_t whole_intervals, whole_peers; /* number shown completely */
 	uint64_t whole_slots;
 };
 /*
- * All of a file's: each interval once, in the order of the log, and by one checkpoint. -EBADMSG
- * says what is wrong with it, and where.
+ * Checks all of a file: each interval once, in the order of the log, and by one checkpoint.
+ * -EBADMSG says what is wrong, and where.
  */
 int ev_opening_check(const json_t *doc, const struct ev_trust *t, struct ev_watch *w,
 		     struct bwl_err *e);

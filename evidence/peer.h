@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an interval says of a peer, under a pseudonym. */
+/* An interval's statement about a peer, under a pseudonym. */
 #ifndef EV_PEER_H
 #define EV_PEER_H
 
@@ -9,9 +9,9 @@
 
 #define EV_WORD 32
 #define EV_WHY 160
-#define EV_PARTS 64       /* ways and classes, at most */
+#define EV_PARTS 64       /* maximum number of directions and classes */
 #define EV_CPUS 4096      /* at most */
-#define EV_NAME 256       /* bytes of a peer's name that are read */
+#define EV_NAME 256       /* maximum bytes of a peer's name */
 #define EV_LINE 4096      /* of a record */
 #define EV_TEXT (8 << 20) /* of a line of JSON about a peer */
 
@@ -21,45 +21,45 @@ struct ev_part {                      /* records and remainders of a direction a
 };
 struct ev_cpu {
 	uint32_t cpu;
-	struct ev_sum before, after; /* the peer's counter of this CPU */
+	struct ev_sum before, after; /* the peer's counter on this CPU */
 };
 struct ev_peer {
 	struct bwl_hash pseudonym;
 	bool balanced;
-	char why[EV_WHY]; /* not; "" */
+	char why[EV_WHY]; /* why not balanced; "" */
 	struct ev_sum flows, remainder, unclassed;
 	struct ev_part *part; /* by their first record */
 	size_t nparts;
 	struct ev_cpu *cpu; /* ascending */
 	size_t ncpus;
-	uint32_t slots; /* of its records, with those that are empty */
+	uint32_t slots; /* number of slots for its records, including empty ones */
 	struct bwl_hash root;
 };
 void ev_peer_free(struct ev_peer *p);
 
-/* Of a name and its id. */
+/* The salt of a name and its id. */
 void ev_name_salt(const uint8_t master[32], uint64_t id, const char *name,
 		  uint8_t ret[static EV_SALT]);
 void ev_pseudonym(const uint8_t salt[static EV_SALT], uint64_t id, const char *name,
 		  struct bwl_hash *ret);
 
 void ev_peer_hash(const struct ev_peer *p, struct bwl_hash *ret);
-/* flows and remainders together: what its records add up to. false: too large. */
+/* Flows and remainders together: the sum of its records. false: too large. */
 bool ev_peer_records(const struct ev_peer *p, struct ev_sum *ret);
-/* Before and after of all its CPUs. */
+/* Sums over all its CPUs, before and after. */
 bool ev_peer_counters(const struct ev_peer *p, struct ev_sum *before, struct ev_sum *after);
 /*
- * Do records, remainders and what has no class add up to what the counters grew by, and the parts
- * to the records? NULL: yes; else what is wrong. One that says that it is out of balance is
- * believed as to that.
+ * Do records, remainders and unclassed packets add up to the counters' growth, and the parts to the
+ * records? NULL: yes; otherwise what is wrong. A peer that says that it does not balance is
+ * believed.
  */
 const char *ev_peer_wrong(const struct ev_peer *p);
 
 json_t *ev_peer_json(const struct ev_peer *p);
-/* From anybody; the caller frees what it is given also when it fails. */
+/* From untrusted input; the caller frees ret also on failure. */
 bool ev_peer_parse(const json_t *o, struct ev_peer *ret);
 
-/* Numbers and bytes as JSON has them. */
+/* Numbers and bytes as JSON. */
 json_t *ev_sum_json(const struct ev_sum *s);
 bool ev_sum_parse(const json_t *a, struct ev_sum *ret);
 json_t *ev_bytes_json(const uint8_t *at, size_t n);

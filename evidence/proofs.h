@@ -16,12 +16,12 @@ struct ev_log {
 	struct bwl_note_key key;
 	struct ev_found *entry; /* the oldest first */
 	size_t nentries, room;
-	struct bwl_hash *leaf[64]; /* by level: leaf[0] of records, leaf[1] of pairs… */
+	struct bwl_hash *leaf[64]; /* by level: leaf[0] records, leaf[1] pairs… */
 	uint64_t n, leaf_room;
-	bool holes; /* something was pruned: proofs are looked for one by one */
+	bool holes; /* something was pruned: proofs are computed one by one */
 	char note[BWL_NOTE_MAX];
 	size_t note_len;
-	struct bwl_checkpoint c; /* that proofs lead to */
+	struct bwl_checkpoint c; /* the checkpoint that proofs lead to */
 };
 /* note NULL: the newest checkpoint of the log. */
 int ev_log_read(const char *dir, const struct bwl_note_key *k, const char *note, size_t note_len,

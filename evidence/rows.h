@@ -7,13 +7,13 @@
 
 struct ev_row {
 	const char *peer, *class_;
-	uint64_t start_s, part; /* seconds of UTC since 1970; which of those that begin then */
+	uint64_t start_s, part; /* seconds of UTC since 1970; number among those that begin then */
 	const void *points;
 	size_t len;
 };
 struct ev_rows {
 	uint8_t key[32]; /* of the day on which it is entered */
-	bool seconds;    /* else minutes */
+	bool seconds;    /* otherwise minutes */
 	uint64_t hour;
 	struct bwl_hash *leaf;
 	size_t n, room;

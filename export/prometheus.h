@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Prometheus' text format 0.0.4: a family is a name with its help and type, and then its samples.
- * Names and units by Prometheus' conventions: base units, counters end in _total.
+ * Prometheus' text format 0.0.4: a family is a name with its help and type, followed by its
+ * samples. Names and units follow Prometheus' conventions: base units, counters end in _total.
  */
 #ifndef BWL_EXPORT_PROMETHEUS_H
 #define BWL_EXPORT_PROMETHEUS_H
@@ -25,8 +25,8 @@ void prom_family(FILE *f, const char *name, enum prom_type type, const char *hel
 void prom_sample(FILE *f, const char *name, const struct prom_labels *labels, double value);
 
 /*
- * One histogram of the family. count: what is up to that end and above the one before; here they
- * are added up, as Prometheus has them, and +Inf comes last.
+ * One histogram of the family. count: values up to that end and above the previous one; they are
+ * summed here, as Prometheus requires, and +Inf comes last.
  */
 struct prom_bucket {
 	double end_s;
@@ -35,7 +35,7 @@ struct prom_bucket {
 void prom_histogram(FILE *f, const char *name, const struct prom_label *label,
 		    const struct prom_bucket *bucket, size_t n, uint64_t all, double sum_s);
 
-/* The same text in OpenMetrics 1.0: of a counter's family the name ends before _total. */
+/* The same text in OpenMetrics 1.0: a counter's family name ends before _total. */
 char *prom_openmetrics(const char *text, size_t len, size_t *ret_len);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What metrics.c tells of a DPU beside its policy and its counters: whether it is looked after. */
+/* Metrics of a DPU beside its policy and its counters: the state of its daemons and clocks. */
 #ifndef BWL_EXPORT_STATE_H
 #define BWL_EXPORT_STATE_H
 
 #include <stdio.h>
 #include <bwl/model.h>
 
-/* Seconds since 1970 when CLOCK_BOOTTIME says so. */
+/* Wall-clock seconds since 1970 at that CLOCK_BOOTTIME. */
 double metrics_wall(uint64_t boot_ns);
 
-/* With a policy in force or without. */
+/* With or without a policy in force. */
 void metrics_machine(FILE *f, const struct bwl_view *v);
-/* Where it is measured: how long packets are held up. */
+/* If it is measured: how long packets are held. */
 int metrics_latency(FILE *f, const struct bwl_view *v, struct bwl_err *e);
-/* With one: heartbeat, lease, clamp, volumes that peers share. */
+/* With a policy: heartbeat, lease, clamp, volumes that peers share. */
 void metrics_policy(FILE *f, const struct bwl_view *v);
 
 #endif

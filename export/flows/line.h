@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A line of a flow interval, as bwlimitd wrote it (docs/recorder.md), in numbers. */
+/* A line of a flow interval, as bwlimitd wrote it (docs/recorder.md), parsed. */
 #ifndef BWL_EXPORT_FLOWS_LINE_H
 #define BWL_EXPORT_FLOWS_LINE_H
 
@@ -17,7 +17,7 @@ struct line_interval {
 	const char *boot, *gap; /* gap NULL: nothing is missing before it */
 	uint64_t tables_ns, sequence;
 	uint32_t interval;
-	bool balanced, thinned;    /* thinned: bwlimitd has dropped its flows for want of room */
+	bool balanced, thinned;    /* thinned: bwlimitd has deleted its flows to make room */
 	uint64_t begin_ms, end_ms; /* of the epoch; 0: not known */
 	struct line_sum other;
 };
@@ -27,10 +27,10 @@ struct line_peer {
 	struct line_sum before, after, remainder;
 };
 
-/* Of a remainder only what is below `class`. */
+/* For a remainder only the fields below `class`. */
 struct line_flow {
 	uint8_t source[16], destination[16]; /* network order; of IPv4 the first four bytes */
-	bool is_v6, is_v4;                   /* neither: no addresses are known */
+	bool is_v6, is_v4;                   /* neither: no addresses */
 	uint8_t protocol;
 	uint16_t source_port, destination_port, tcp_flags;
 	uint32_t queue_pair;
@@ -52,7 +52,7 @@ struct line {
 	};
 };
 
-/* false: it is none of these lines. Else line_done(). */
+/* false: not one of these lines. Otherwise call line_done(). */
 bool line_read(const char *text, size_t len, struct line *ret);
 void line_done(struct line *l);
 

@@ -12,7 +12,7 @@ struct options {
 	bool once;
 };
 
-/* An exit code, or -1: go on. */
+/* An exit code, or -1: continue. */
 int options_read(int argc, char **argv, struct options *o);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Intervals one after the other, each to its end before the next: taken off the budget and noted as
- * begun before the first byte of it leaves, noted as sent when the other end has all of it.
+ * Sends intervals one after the other, each completely before the next: charged to the budget and
+ * recorded as begun before its first byte leaves, recorded as sent when the other end has all of
+ * it.
  */
 #ifndef BWL_EXPORT_FLOWS_OUTLET_H
 #define BWL_EXPORT_FLOWS_OUTLET_H
@@ -20,7 +21,7 @@ struct outlet_conf {
 struct outlet;
 int outlet_open(const struct outlet_conf *c, struct outlet **ret, struct bwl_err *e);
 void outlet_close(struct outlet *o);
-/* OUTLET_SENT: one more; OUTLET_NONE: no news; else -errno: again later. */
+/* OUTLET_SENT: one more; OUTLET_NONE: nothing new; otherwise -errno: retry later. */
 enum { OUTLET_NONE, OUTLET_SENT };
 int outlet_step(struct outlet *o, struct bwl_err *e);
 
