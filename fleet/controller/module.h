@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What bwlimit-controller does, in parts that need nothing of each other but what is here: one
- * thread, one loop (main.c), which calls each part when something is due or has come. A new part is
- * a `const struct ctrl_module` of its own and a line in the table of main.c.
+ * bwlimit-controller in parts that need only what is here: one thread and one loop (main.c) call
+ * each part when something is due or has arrived. A new part is a `const struct ctrl_module` and a
+ * line in the table of main.c.
  *
- * Parts do not wait: a step that asks somebody far away starts that, says its descriptor and goes
- * on when it is called again. The store alone is asked by calls that wait, 3 s at most.
+ * Parts do not wait: a step with a remote request starts it, returns its descriptor and continues
+ * when called again. Only the store is asked by calls that wait, 3 s at most.
  */
 #ifndef BWL_CONTROLLER_MODULE_H
 #define BWL_CONTROLLER_MODULE_H
@@ -17,28 +17,31 @@
 
 #define CTRL_S 1000000000ULL
 
-/* What parts share. */
+/* State that parts share. */
 struct ctrl {
 	const struct options *o;
-	struct status_signers *signers; /* by which keys trays sign what they say */
-	bool leads; /* this one is the leader; whoever writes is fenced all the same (lead.h) */
-	/* One line for people or programs: what happened, to what, why (NULL: no error). */
+	struct status_signers *signers; /* keys with which trays sign their statuses */
+	bool leads; /* this one leads; writes are fenced nevertheless (lead.h) */
+	/* Reports one line to people or programs: what happened, to what, why (NULL: no error). */
 	void (*say)(const struct ctrl *c, const char *event, const char *what,
 		    const struct bwl_err *why);
 };
 
 struct ctrl_module {
 	const char *name;
-	/* 0, or why the program does not start. *ret_self: handed to the others. */
+	/* 0, or an error that keeps the program from starting. *ret_self: passed to the others. */
 	int (*start)(struct ctrl *c, void **ret_self, struct bwl_err *e);
-	/* What is due. When to be called again, in CLOCK_BOOTTIME; earlier when fd is readable. */
+	/*
+	 * Does what is due. Returns when to be called again, in CLOCK_BOOTTIME; earlier if fd is
+	 * readable.
+	 */
 	uint64_t (*step)(void *self, uint64_t now_ns);
 	/*
-	 * Readable when something has come: an epoll of its own where that is many. -1: nothing
-	 * now. NULL: never.
+	 * Readable when something has arrived: an epoll of its own for several descriptors. -1:
+	 * nothing now. NULL: never.
 	 */
 	int (*fd)(void *self);
-	void (*anew)(void *self); /* SIGHUP: reads its certificates again. NULL: it has none */
+	void (*anew)(void *self); /* SIGHUP: reloads its certificates. NULL: it has none */
 	void (*stop)(void *self);
 };
 

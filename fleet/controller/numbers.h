@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The part that answers `bwlimit-ctl --fleet status` and the like: fleet/model/model.h. */
+/* The part that answers `bwlimit-ctl --fleet status` and similar: fleet/model/model.h. */
 #ifndef BWL_CONTROLLER_NUMBERS_H
 #define BWL_CONTROLLER_NUMBERS_H
 

@@ -25,7 +25,7 @@ struct options {
 	const char *serve;          /* ADDR:PORT; NULL: nothing is served */
 	const char *serve_to[BWL_HTTPS_NAMES];
 };
-/* -1: go on; else the exit code, and it was said why. */
+/* -1: continue; otherwise the exit code, with the reason printed. */
 int options_read(int argc, char **argv, struct options *o);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How much a server says: so much at once, and so much a second later. What is left over is kept up
- * to what may be at once; what was spent beyond it is owed. Pure: the clock is an argument.
+ * How much a server sends: a burst, and a rate. Unused budget accumulates up to the burst;
+ * overspending is owed. Pure: the clock is an argument.
  */
 #ifndef BWL_FLEET_BUDGET_H
 #define BWL_FLEET_BUDGET_H
@@ -11,11 +11,11 @@
 
 struct bwl_budget {
 	uint64_t at_once, a_second; /* a_second at least 1 */
-	uint64_t spent;             /* of at_once; more than that is owed */
-	uint64_t ns;                /* when that was so; 0: never */
+	uint64_t spent;             /* of at_once; more than at_once is owed */
+	uint64_t ns;                /* time of that state; 0: never */
 };
 
-/* Is there something left? Else *ret_wait_s is when there will be. */
+/* Is there budget left? Otherwise *ret_wait_s is when there will be. */
 bool bwl_budget_has(struct bwl_budget *b, uint64_t now_ns, unsigned *ret_wait_s);
 void bwl_budget_spend(struct bwl_budget *b, uint64_t n);
 

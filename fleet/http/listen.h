@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a server listens, and the files of its certificate. */
+/* A server's address, and the files of its certificate. */
 #ifndef BWL_FLEET_LISTEN_H
 #define BWL_FLEET_LISTEN_H
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is asked of a fleet, in the JSON of the read model (docs/json.md): the same kinds as of one
- * tray, added up over those that are meant.
+ * Answers about a fleet, in the JSON of the read model (docs/json.md): the same kinds as for one
+ * tray, summed over the selected trays.
  */
 #ifndef BWL_FLEET_MODEL_ANSWER_H
 #define BWL_FLEET_MODEL_ANSWER_H
 
 #include "set.h"
 
-/* Of a list of trays: which part of it, and in which order. Sums are of all of them. */
+/* For a list of trays: which part, and in which order. Sums cover all of them. */
 enum model_sort { MODEL_BY_NAME, MODEL_BY_WORST, MODEL_BY_DROPPED, MODEL_BY_PASSED };
 struct model_page {
 	size_t offset, limit; /* limit 0: to the end */
 	enum model_sort sort;
 };
-/* Words as they are asked; NULL: not said. -EINVAL: one is none. */
+/* The words of the request; NULL: absent. -EINVAL: one is invalid. */
 int model_page_parse(const char *offset, const char *limit, const char *sort,
 		     struct model_page *ret, struct bwl_err *e);
 
@@ -22,7 +22,7 @@ struct model_asked {
 	const struct model_set *set;
 	const char *fleet; /* its name */
 	struct model_choice choice;
-	struct model_page page; /* of model_status() */
+	struct model_page page; /* for model_status() */
 	uint64_t now_ns;
 	int64_t wall_s;
 };
@@ -32,36 +32,38 @@ json_t *model_usage(const struct model_asked *a);
 json_t *model_reasons(const struct model_asked *a);
 json_t *model_history(const struct model_asked *a);
 json_t *model_closures(const struct model_asked *a); /* closures.c */
-/* -EINVAL: size and compression are none. */
+/* -EINVAL: size or compression is invalid. */
 json_t *model_exfil(const struct model_asked *a, const char *size, const char *compression,
 		    struct bwl_err *e);
 
-/* Of the trays that are meant. */
+/* Sums over the selected trays. */
 struct model_sums {
-	size_t trays, alive, heard;     /* heard: that answered in the last three minutes */
-	double passed_bps, dropped_bps; /* of those that were heard: now */
+	size_t trays, alive, heard;     /* heard: those that answered in the last three minutes */
+	double passed_bps, dropped_bps; /* of those that were heard, now */
 	uint64_t used, volume;          /* of a zone */
 	bool limited;
-	size_t ending;                  /* certificates that end soon, or have */
-	const struct model_tray *first; /* whose ends first of those that are known */
-	const struct model_tray *worst; /* that drops most; of a zone, that has spent most */
+	size_t ending;                  /* certificates that end soon, or have ended */
+	const struct model_tray *first; /* the tray whose certificate ends first, of those known */
+	const struct model_tray *worst; /* the tray that drops most; for a zone, the one that has
+					 * spent most */
 	double worst_share;
 };
 #define MODEL_ENDING_S (30 * 86400)
 #define MODEL_OLD_NS (180 * 1000000000ULL)
-/* Else its numbers are not those of now. */
+/* Otherwise its numbers are outdated. */
 static inline bool model_is_heard(const struct model_asked *a, const struct model_tray *t)
 {
 	return t->heard_ns && a->now_ns - t->heard_ns < MODEL_OLD_NS;
 }
-/* What its newest status is worth now; one that a tray that is off said last is late, and no alarm.
+/*
+ * What its newest status is worth now; the last status of a tray that is off is late, and no alarm.
  */
 enum status_worth model_worth(const struct model_asked *a, const struct model_tray *t);
 bool model_is_doubtful(const struct model_asked *a, const struct model_tray *t);
 struct model_sums model_sum(const struct model_asked *a);
-/* Of all limits by that name; a key is as in `usage`: "zone external". */
+/* Over all limits of that name; a key is as in `usage`: "zone external". */
 struct model_sums model_sum_limit(const struct model_asked *a, model_name key);
-/* Labels that trays have, and keys of zones: calls fn for each once, at most `most`. */
+/* The trays' labels, and keys of zones: calls fn for each once, at most `most` times. */
 void model_each_label(const struct model_set *s, unsigned most,
 		      void (*fn)(void *arg, model_name name), void *arg);
 void model_each_zone(const struct model_set *s, unsigned most,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Trays as the store has them, into the set: who is there, where, with which labels. */
+/* Reads trays from the store into the set: their presence, addresses and labels. */
 #ifndef BWL_FLEET_MODEL_LIST_H
 #define BWL_FLEET_MODEL_LIST_H
 
@@ -8,8 +8,8 @@
 #include "set.h"
 
 /*
- * Reads the names, and what has changed of their values. lock is held only while the set is
- * written, and one thread writes it.
+ * Reads the names, and changed values. lock is held only while the set is written, and one thread
+ * writes it.
  */
 int model_list(struct bwl_grpc *g, const char *prefix, struct status_signers *signers,
 	       struct model_set *s, pthread_mutex_t *lock, struct bwl_err *e);

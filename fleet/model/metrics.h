@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What Prometheus is told of a fleet. Labels are bounded: METRICS_* of each sort. */
+/* Metrics of a fleet for Prometheus. Labels are bounded: METRICS_* of each kind. */
 #ifndef BWL_FLEET_MODEL_METRICS_H
 #define BWL_FLEET_MODEL_METRICS_H
 

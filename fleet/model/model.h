@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The read model of a fleet, as a part of a program: one thread lists trays in the store and asks
- * each for its numbers, another one answers (fleet/http/server.h). Who reads stands in nobody's
- * way.
+ * each for its numbers, another one answers (fleet/http/server.h). Readers block nobody.
  */
 #ifndef BWL_FLEET_MODEL_H
 #define BWL_FLEET_MODEL_H
@@ -15,20 +14,20 @@ struct bwl_model_conf {
 	const char *fleet; /* its name */
 	const char *const *servers;
 	unsigned nservers;
-	struct bwl_grpc_tls tls; /* towards the store, and trays, and for who asks */
+	struct bwl_grpc_tls tls; /* for the store, for trays, and for clients */
 	const char *prefix;
 	bool accept_holes;
 	const char *serve; /* ADDR:PORT */
 	const char *crl;   /* NULL: none */
 	const char *names[BWL_HTTPS_NAMES];
 	struct status_signers
-		*signers; /* by which keys trays sign what they say; NULL: not known */
-	/* Of the first thread: what is wrong with the store, told once. */
+		*signers; /* keys with which trays sign their statuses; NULL: unknown */
+	/* Called by the first thread: a problem with the store, reported once. */
 	void (*say)(void *arg, const char *event, const char *what, const struct bwl_err *why);
 	void *arg;
 };
 struct bwl_model;
-/* What conf points to outlives it. */
+/* What conf points to must outlive it. */
 int bwl_model_start(const struct bwl_model_conf *c, struct bwl_model **ret, struct bwl_err *e);
 int bwl_model_anew(struct bwl_model *m, struct bwl_err *e); /* bwl_https_anew() */
 struct bwl_tls_facts bwl_model_tls(struct bwl_model *m);    /* bwl_https_facts() */

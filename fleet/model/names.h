@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names that many trays have in common, each kept once. Bounded: what finds no place is the name 0,
- * "(other)".
+ * Names that many trays have in common, each stored once. Bounded: a name without room becomes name
+ * 0, "(other)".
  */
 #ifndef BWL_FLEET_MODEL_NAMES_H
 #define BWL_FLEET_MODEL_NAMES_H
@@ -10,7 +10,7 @@
 
 typedef uint16_t model_name;
 #define MODEL_NAMES_MOST 65535
-#define MODEL_NAME_BYTES 80 /* of one, with its NUL; longer ones are cut */
+#define MODEL_NAME_BYTES 80 /* maximum bytes, including the NUL; longer ones are cut */
 #define MODEL_NAMES_A_TRAY 512
 
 struct model_names {
@@ -18,7 +18,7 @@ struct model_names {
 	uint32_t n;      /* names */
 	uint16_t *table; /* a hash table of 131072 places; 0: free */
 };
-/* left: how many new names may still come from there; counted down. */
+/* left: how many new names this source may still add; counted down. */
 model_name model_name_of(struct model_names *names, const char *text, uint32_t *left);
 const char *model_name_text(const struct model_names *names, model_name name);
 void model_names_done(struct model_names *names);

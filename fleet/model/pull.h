@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which tray is asked for what, and when: a round of documents every half minute, a tenth more or
- * less, so that trays do not come together; at most PULL_AT_ONCE at once; a tray that fails waits
- * longer each time. The transport, the clock and chance are arguments: tests/unit/fleet gives it
- * others.
+ * Decides which tray is asked for what, and when: a round of documents every half minute, give or
+ * take a tenth, so that trays do not come together; at most PULL_AT_ONCE at once; a failing tray
+ * waits longer each time. The transport, the clock and randomness are arguments: tests/unit/fleet
+ * replaces them.
  */
 #ifndef BWL_FLEET_MODEL_PULL_H
 #define BWL_FLEET_MODEL_PULL_H
@@ -18,18 +18,17 @@
 #define PULL_EXFIL_ROUNDS 20         /* or when another policy is in force: once in ten minutes */
 
 struct pull_got {
-	const char *tray; /* whom it is of */
-	const char *text; /* NULL: why says what went wrong */
+	const char *tray; /* the tray it comes from */
+	const char *text; /* NULL: why gives the error */
 	size_t len;
 	const struct bwl_err *why;
-	int64_t cert_end_s; /* its certificate's, since 1970; 0: not known this time */
+	int64_t cert_end_s; /* end of its certificate, since 1970; 0: unknown this time */
 };
 struct pull_transport {
-	/* 0: it has begun. One a tray. */
+	/* 0: it has begun. One per tray. */
 	int (*begin)(void *arg, const char *tray, const char *at, const char *path,
 		     struct bwl_err *e);
-	/* The next that has ended; false: none has. What got points to holds until the next call.
-	 */
+	/* The next completed request; false: none. got's pointers are valid until the next call. */
 	bool (*next)(void *arg, struct pull_got *got);
 };
 
@@ -40,7 +39,10 @@ struct pull {
 	uint32_t (*chance)(void);
 	unsigned running;
 };
-/* Takes what has come, and asks for what is due. When to be called again, if nothing comes. */
+/*
+ * Takes in what has arrived, and asks for what is due. Returns when to call again if nothing
+ * arrives.
+ */
 uint64_t pull_step(struct pull *p, uint64_t now_ns, int64_t wall_s);
 
 /* The transport by HTTPS. */
@@ -49,7 +51,7 @@ struct bwl_grpc_tls;
 struct pull_https *pull_https_new(const struct bwl_grpc_tls *tls);
 void pull_https_free(struct pull_https *h); /* NULL-safe */
 extern const struct pull_transport pull_https_ops;
-/* Until something has come, or that long. */
+/* Waits until something has arrived, or that long. */
 void pull_https_wait(struct pull_https *h, unsigned timeout_ms);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a controller knows of its trays' numbers: of each a fixed amount, whatever it says. Filled
- * from the documents that trays serve (take.c), asked by answer.c and metrics.c. No I/O, no clock,
- * no lock.
+ * What a controller knows of its trays' numbers: a fixed amount per tray, whatever it sends. Filled
+ * from the documents that trays serve (take.c), queried by answer.c and metrics.c. No I/O, no
+ * clock, no lock.
  *
- * Memory: MODEL_TRAY_BYTES_MOST a tray, an exfil curve of 2.3 KB for each different policy, and
- * names that trays have in common. 10 000 trays: 80 MB, and 23 MB where every policy is another
- * one.
+ * Memory: MODEL_TRAY_BYTES_MOST per tray, an exfil curve of 2.3 KB for each different policy, and
+ * common names. 10 000 trays: 80 MB, plus 23 MB if every policy is different.
  */
 #ifndef BWL_FLEET_MODEL_SET_H
 #define BWL_FLEET_MODEL_SET_H
@@ -20,8 +19,8 @@
 #include "names.h"
 
 #define MODEL_TRAYS_MOST 20000
-#define MODEL_PEERS 16   /* of a tray: its busiest */
-#define MODEL_VOLUMES 32 /* of a tray: the most spent */
+#define MODEL_PEERS 16   /* per tray: its busiest */
+#define MODEL_VOLUMES 32 /* per tray: the most spent */
 #define MODEL_LABELS 8
 #define MODEL_MINUTES 60
 #define MODEL_TRAY_BYTES_MOST 8192
@@ -79,7 +78,7 @@ struct model_minute {
 	uint64_t sent, dropped;
 };
 
-/* Amounts by time; trays with the same policy share one. */
+/* Amounts by time; trays with the same policy share one curve. */
 struct model_curve {
 	unsigned users;
 	double bytes[BWL_EXFIL_POINTS];
@@ -87,14 +86,14 @@ struct model_curve {
 
 struct model_tray {
 	char name[BWL_DOC_NAME_MOST];
-	/* Of the store. */
-	char at[64]; /* where it serves its numbers; empty: nowhere */
+	/* From the store: */
+	char at[64]; /* address where it serves its numbers; empty: none */
 	bool alive;
-	bool there, seen; /* of the listing that goes on: alive, and to be kept */
+	bool there, seen; /* in the current listing: alive, and to be kept */
 	int64_t at_mod, status_mod, labels_mod, cosigned_mod;
 	model_name label[MODEL_LABELS];
 	uint8_t nlabels;
-	struct status_signer by; /* by which its status is signed */
+	struct status_signer by; /* key of its status */
 	struct status_last last;
 	bool has_policy, fresh;
 	char policy[BWL_DOC_NAME_MOST];
@@ -105,14 +104,14 @@ struct model_tray {
 		refused[STATUS_REFUSED_MOST];
 	int64_t closed_s[STATUS_CLOSED_MOST], stopped_s, clamped_s;
 	uint8_t nclosed, nmissing, nrefused, alarm_bits;
-	int64_t cosigned_s; /* when its audit log was, since 1970; 0: never */
-	/* Of its numbers. */
-	uint32_t names_left; /* new names that it may bring */
+	int64_t cosigned_s; /* when its audit log was cosigned, since 1970; 0: never */
+	/* From its numbers: */
+	uint32_t names_left; /* new names that it may still add */
 	uint64_t heard_ns;   /* when it last answered; 0: never */
-	int64_t cert_end_s;  /* of its certificate, since 1970; 0: not known */
-	char why[96];        /* what went wrong since; empty: nothing */
+	int64_t cert_end_s;  /* end of its certificate, since 1970; 0: unknown */
+	char why[96];        /* the error since then; empty: none */
 	double passed_bps, dropped_bps;
-	uint64_t passed_bytes, dropped_bytes; /* as it counts them; a new attach begins at 0 */
+	uint64_t passed_bytes, dropped_bytes; /* its own counters; a new attach begins at 0 */
 	bool counted;
 	uint8_t sw, npeers, nvolumes;
 	struct model_peer peer[MODEL_PEERS];
@@ -123,7 +122,7 @@ struct model_tray {
 	double long_run_bps, at_once;
 	uint32_t exits, contained, unlimited;
 	char binding[96];
-	/* Of pull.c. */
+	/* For pull.c: */
 	uint64_t next_ns;
 	unsigned step, rounds, failures;
 	bool busy;
@@ -139,11 +138,11 @@ struct model_set {
 struct model_tray *model_tray(const struct model_set *s, const char *name, size_t len);
 /* NULL: there are MODEL_TRAYS_MOST already. */
 struct model_tray *model_tray_add(struct model_set *s, const char *name, size_t len);
-/* Those that were not seen since all of them were marked go. */
+/* Removes trays that were not seen since all were marked. */
 void model_sweep(struct model_set *s);
 void model_set_done(struct model_set *s);
 
-/* Which trays are meant: "tray", "label"; both NULL: all. */
+/* The selected trays: "tray", "label"; both NULL: all. */
 struct model_choice {
 	const char *tray, *label;
 };
@@ -151,17 +150,17 @@ bool model_chosen(const struct model_set *s, const struct model_tray *t,
 		  const struct model_choice *c);
 
 /*
- * A document of a tray into it: -EBADMSG, it is none of that kind, and the tray is as before. Of
- * lists what finds no place is left out.
+ * Stores a document of a tray: -EBADMSG: it is not of that kind, and the tray is unchanged. List
+ * items without room are left out.
  */
 int model_take_top(struct model_set *s, struct model_tray *t, const json_t *o, int64_t wall_s);
 int model_take_usage(struct model_set *s, struct model_tray *t, const json_t *o);
 int model_take_reasons(struct model_tray *t, const json_t *o);
 int model_take_exfil(struct model_set *s, struct model_tray *t, const json_t *o);
-/* Its status of the store. */
+/* Its status from the store. */
 void model_take_status(struct model_set *s, struct model_tray *t, const struct status_now *now,
 		       const char *at, size_t len);
-/* The witness' note on its audit log, of the store. */
+/* The witness's note on its audit log, from the store. */
 void model_take_cosigned(struct model_tray *t, const char *at, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which version of which policy is in force where, as trays say themselves: one that lies makes
+ * Which version of which policy is in force where, by the trays' own reports: a lying tray makes
  * others look late, and hides none that is worse (page.c).
  */
 #ifndef BWL_FLEET_MODEL_VERSIONS_H
@@ -11,11 +11,11 @@
 struct model_version {
 	const char *policy;
 	uint64_t version;
-	size_t trays; /* of those that are meant; 0: others have it */
+	size_t trays; /* number of selected trays; 0: only others have it */
 };
-/* By policy, the newest version of each first, *ret_n of them; the caller frees the list. */
+/* By policy, the newest version first, *ret_n of them; the caller frees the list. */
 struct model_version *model_versions(const struct model_asked *a, size_t *ret_n);
-/* It has an older version of its policy than some tray of the fleet. */
+/* Has it an older version of its policy than some tray of the fleet? */
 bool model_is_late(const struct model_version *list, size_t n, const struct model_tray *t);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What controllers keep of the rollout of a policy: its state, at PREFIX/controller/rollout/PLACE/
- * NAME, and for people how it stands, at PREFIX/controller/health/PLACE/NAME. Written by the leader
- * (fleet/controller/rollout.h), shown by `bwlimit-ctl --fleet rollouts`.
+ * What controllers keep about the rollout of a policy: its state, at
+ * PREFIX/controller/rollout/PLACE/NAME, and its health, for people, at
+ * PREFIX/controller/health/PLACE/NAME. Written by the leader (fleet/controller/rollout.h), shown by
+ * `bwlimit-ctl --fleet rollouts`.
  */
 #ifndef BWL_FLEET_ROLLOUT_STATE_H
 #define BWL_FLEET_ROLLOUT_STATE_H
@@ -18,34 +19,35 @@
 
 enum rollout_phase {
 	ROLLOUT_GOING,
-	ROLLOUT_DONE,  /* `to` is in force everywhere, or was never in stages */
-	ROLLOUT_BACK,  /* `from` is again: the health of trays said so */
+	ROLLOUT_DONE,  /* `to` is in force everywhere, or had no stages */
+	ROLLOUT_BACK,  /* `from` is in force again, because of the trays' health */
 	ROLLOUT_STUCK, /* the same, but there is no `from` */
 	_ROLLOUT_PHASES
 };
 
 struct rollout {
-	char name[BWL_NAME_LEN]; /* of the policy; the rollout document has it, too */
+	char name[BWL_NAME_LEN]; /* of the policy, and of the rollout document */
 	enum rollout_phase phase;
 	bool has_from;
 	uint8_t from[32], to[32];          /* digests of policy documents */
 	uint64_t to_version;               /* of the policy document */
 	uint64_t from_lease_s, to_lease_s; /* `lease_most` of each; 0: none */
-	uint64_t version;                  /* of the rollout document that says so; 0: none yet */
+	uint64_t version;                  /* of its rollout document; 0: none yet */
 	char salt[ROLLOUT_SALT];
 	unsigned percent;
-	char why[ROLLOUT_WHY]; /* of BACK and STUCK */
-	int64_t since_s;       /* this stage, or this phase, by that leader's clock; 0: not said */
+	char why[ROLLOUT_WHY]; /* for BACK and STUCK */
+	int64_t since_s;       /* start of this stage, or phase, by that leader's clock; 0:
+				* unknown */
 };
 
-/* What the leader last thought of a rollout that goes on. Nothing is decided by it. */
+/* The leader's last judgement of a running rollout. Nothing is decided by it. */
 struct rollout_health {
-	uint64_t version; /* of the rollout document that it is of */
-	/* By that leader's clock, since 1970: when it said so, and when the soak ends. */
+	uint64_t version; /* of its rollout document */
+	/* By that leader's clock, since 1970: when it judged, and when the soak ends. */
 	int64_t said_s, soak_until_s;
 	unsigned stage[ROLLOUT_STAGES_MOST], nstages;
-	unsigned judged, unwell, bad; /* trays: of this stage; bad or waited for; bad */
-	char why[ROLLOUT_WHY]; /* the first of them, and what is with it; empty: all are well */
+	unsigned judged, unwell, bad; /* number of trays: of this stage; bad or awaited; bad */
+	char why[ROLLOUT_WHY];        /* the first of them, and its problem; empty: all are well */
 	unsigned nwaits;
 	char waits[ROLLOUT_WAITS][BWL_DOC_NAME_MOST];
 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a tray says of itself, at PREFIX/node/TRAY/out/status: JSON of at most 4096 bytes, in an
- * envelope where it is signed (signer.h, docs/fleet.md). The one place where that is read, for
- * controllers and for people's commands. Who has a tray's certificate can write anything there, so
- * nothing is taken for granted but the name in the key, and nothing that is said here opens
- * anything.
+ * A tray's status, at PREFIX/node/TRAY/out/status: JSON of at most 4096 bytes, in an envelope if it
+ * is signed (signer.h, docs/fleet.md). This is the only place that parses it, for controllers and
+ * for people's commands. A thief of a tray's certificate can write anything there, so only the name
+ * in the key is trusted, and nothing in a status opens anything.
  */
 #ifndef BWL_FLEET_STATUS_H
 #define BWL_FLEET_STATUS_H
@@ -28,35 +27,34 @@ struct status_refused {
 
 struct tray_status {
 	bool is_signed;  /* by the key that its enrolment names (signer.h) */
-	uint64_t number; /* of one that is signed; 0: none */
-	int64_t said_s;  /* by the tray's clock, since 1970; 0: not said */
-	int64_t up_s;    /* of its boot then */
+	uint64_t number; /* of a signed one; 0: none */
+	int64_t said_s;  /* by the tray's clock, since 1970; 0: absent */
+	int64_t up_s;    /* time since its boot then */
 	bool has_policy;
 	char policy_name[BWL_DOC_NAME_MOST];
 	uint8_t policy[32]; /* digest of the policy document in force */
 	uint64_t policy_version;
 	struct status_refused refused[STATUS_REFUSED_MOST];
 	unsigned nrefused;
-	bool fresh;               /* its signed time is young enough */
+	bool fresh;               /* its signed time is recent enough */
 	uint32_t closed;          /* peers */
-	unsigned alarms;          /* how many */
-	bool not_in_force;        /* one of them: what it took it could not put in force */
-	uint64_t passed, dropped; /* packets, since the tray's boot or before */
+	unsigned alarms;          /* number of alarms */
+	bool not_in_force;        /* one of them: it could not put an accepted document in force */
+	uint64_t passed, dropped; /* packets, since the tray's boot or longer */
 	uint64_t sas_down;
 	uint64_t ledger_seq;
-	/* Its audit log's newest checkpoint, as it says it: whether it is signed by key is not
-	 * judged. */
+	/* Its audit log's newest checkpoint, as reported: its signature is not checked here. */
 	bool has_checkpoint;
 	char note[BWL_CHECKPOINT_NOTE]; /* a signed note; origin, size and root are from it */
 	struct bwl_note_key key;
 	struct bwl_checkpoint checkpoint;
-	/* That it begins with the checkpoint of that size, which was cosigned; none: 0 hashes. */
+	/* The proof that it extends the cosigned checkpoint of that size; none: 0 hashes. */
 	uint64_t proof_from;
 	struct bwl_hash proof[STATUS_PROOF_MOST];
 	unsigned nproof;
 };
 
-/* The documents that it took last: for whoever waits for one. */
+/* The documents that it took last, for waiting commands. */
 struct status_taken {
 	unsigned n;
 	struct {
@@ -66,17 +64,17 @@ struct status_taken {
 	} doc[STATUS_TAKEN_MOST];
 };
 
-/* What is closed on it, and what it lacks: for people who look. */
+/* What is closed on it, and what it lacks: for people. */
 #define STATUS_CLOSED_MOST 8
 #define STATUS_MISSING_MOST 4
 struct status_closures {
 	unsigned nclosed;
 	struct {
 		char peer[BWL_NAME_LEN];
-		int64_t since_s; /* since 1970; 0: not known */
+		int64_t since_s; /* since 1970; 0: unknown */
 	} closed[STATUS_CLOSED_MOST];
 	int64_t stopped_s, clamped_s;
-	unsigned alarms; /* a bit each: enum status_alarm; others are not known here */
+	unsigned alarms; /* a bit each: enum status_alarm; unknown ones are ignored */
 	unsigned nmissing;
 	char missing[STATUS_MISSING_MOST][STATUS_WHAT];
 };
@@ -90,12 +88,12 @@ enum status_alarm {
 	_STATUS_ALARMS
 };
 const char *status_alarm_word(enum status_alarm a);
-/* Of a status that was parsed; what is not as it has to be is left out. */
+/* From a parsed status; invalid parts are left out. */
 void status_closures(const void *at, size_t len, struct status_closures *ret);
 
 /*
- * tray: whose key it is at. ret_taken may be NULL. -EBADMSG: it is not what it has to be, and
- * nothing of it is taken.
+ * tray: the owner of its key. ret_taken may be NULL. -EBADMSG: it is invalid, and nothing of it is
+ * used.
  */
 int status_parse(const char *tray, const void *at, size_t len, struct tray_status *ret,
 		 struct status_taken *ret_taken, struct bwl_err *e);

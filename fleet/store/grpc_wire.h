@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What gRPC says above HTTP/2, as bytes alone: messages with their length before them, which come
- * in any pieces, and how a call ended (doc/PROTOCOL-HTTP2.md of github.com/grpc/grpc).
+ * gRPC above HTTP/2, only as bytes: messages preceded by their length, which arrive in any pieces,
+ * and how a call ended (doc/PROTOCOL-HTTP2.md of github.com/grpc/grpc).
  */
 #ifndef BWL_FLEET_GRPC_WIRE_H
 #define BWL_FLEET_GRPC_WIRE_H
@@ -26,12 +26,12 @@ struct bwl_grpc_frames {
 };
 
 /*
- * Calls said() with each message that is whole. 0; -EMSGSIZE: larger than `most`, and no memory was
- * taken for it; -EBADMSG: compressed, which nobody asked for; or what said() returned, negative.
+ * Calls said() with each complete message. 0; -EMSGSIZE: larger than `most`, and no memory was used
+ * for it; -EBADMSG: compressed, although not requested; or the negative result of said().
  */
 int bwl_grpc_feed(struct bwl_grpc_frames *f, const void *data, size_t len,
 		  int (*said)(void *arg, const uint8_t *msg, size_t len), void *arg);
-bool bwl_grpc_is_within(const struct bwl_grpc_frames *f); /* a message has begun */
+bool bwl_grpc_is_within(const struct bwl_grpc_frames *f); /* in the middle of a message */
 void bwl_grpc_frames_done(struct bwl_grpc_frames *f);
 
 enum bwl_grpc_code {
@@ -55,16 +55,15 @@ enum bwl_grpc_code {
 struct bwl_grpc_end {
 	bool is_h2, http_ok, is_grpc; /* HTTP/2, :status 200, content-type application/grpc */
 	unsigned http;                /* :status */
-	int code;                     /* -1: not said */
+	int code;                     /* -1: absent */
 	char text[BWL_GRPC_TEXT];
 };
 
-/* A header or trailer, "name: value" with or without its line end; those of no interest do nothing.
- */
+/* A header or trailer, "name: value" with or without its line end; unknown ones are ignored. */
 void bwl_grpc_header(struct bwl_grpc_end *end, const char *line, size_t len);
-/* The code of a call whose response said that, and nothing else went wrong. */
+/* The code of a call with that response, if nothing else went wrong. */
 int bwl_grpc_code(const struct bwl_grpc_end *end);
-/* errno of a code; 0 of BWL_GRPC_OK */
+/* The errno for a code; 0 for BWL_GRPC_OK */
 int bwl_grpc_errno(int code);
 
 #endif

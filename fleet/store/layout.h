@@ -26,7 +26,7 @@
 #include "bwl/err.h"
 #include "etcd.h"
 
-/* What a document is, in the order in which they are handed over: first what closes. */
+/* Kinds of documents, in the order in which they are passed on: closing ones first. */
 #define BWL_DOC_KINDS(X)                                                                           \
 	X(root)                                                                                    \
 	X(timestamp)                                                                               \
@@ -53,14 +53,14 @@ enum bwl_doc_kind bwl_doc_kind_of(const char *name, size_t len);
 #define BWL_DOC_MOST (16U << 20) /* bytes of a document */
 #define BWL_DOC_SHA_HEX 65       /* with its '\0' */
 
-/* Names of trays and documents: letters, digits, '.', '_', '-'; neither empty nor "." or "..". */
+/* Names of trays and documents: letters, digits, '.', '_', '-'; not empty, ".", or "..". */
 bool bwl_store_name_ok(const char *name, size_t len);
 int bwl_store_prefix_ok(const char *prefix, struct bwl_err *e);
 
-/* tray NULL: for all. big: its head, else itself. 0 or -ENAMETOOLONG */
+/* tray NULL: for all. big: the key of its head, otherwise of itself. 0 or -ENAMETOOLONG */
 int bwl_doc_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray,
 		enum bwl_doc_kind kind, const char *name, bool big);
-/* The range of all documents of a tray, or for all; with its last '/'. */
+/* The range of all documents of a tray, or for all; including its last '/'. */
 int bwl_doc_range(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *tray);
 int bwl_part_key(char key[static BWL_ETCD_KEY_MOST], const char *prefix, const char *sha,
 		 unsigned part);
@@ -73,7 +73,7 @@ struct bwl_doc_at {
 	bool big;
 	char name[BWL_DOC_NAME_MOST];
 };
-/* What is at a key of a range of documents; -EINVAL: nothing that we know. */
+/* Parses a key of a range of documents; -EINVAL: unknown. */
 int bwl_doc_parse_key(const char *range, const char *key, size_t len, struct bwl_doc_at *ret);
 
 struct bwl_doc_head {

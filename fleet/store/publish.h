@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Documents into the store and out of it: layout.h. */
+/* Writes documents to the store and reads them: layout.h. */
 #ifndef BWL_FLEET_PUBLISH_H
 #define BWL_FLEET_PUBLISH_H
 
@@ -12,17 +12,17 @@ struct bwl_doc {
 	const void *at;
 	size_t len;
 	/*
-	 * What else is done, or must hold, in the same step: the key of a leader, so that one that
-	 * is none any more publishes nothing (election.h).
+	 * Further writes or conditions in the same step: the key of a leader, so that a former
+	 * leader publishes nothing (election.h).
 	 */
 	const struct bwl_etcd_put *with;
 	unsigned nwith; /* at most BWL_DOC_WITH_MOST */
 };
 #define BWL_DOC_WITH_MOST 4
 /*
- * Its parts first, then what names them, in one step: a reader finds what was there, or the whole.
- * A call that was killed is made again. was: the revision of what it replaces, 0: nothing,
- * BWL_ETCD_ANY. -EEXIST: that is not what is there.
+ * Writes its parts first, then the head that names them, in one step: a reader finds the old
+ * content, or the whole new one. Repeat a call that was killed. was: the revision of what it
+ * replaces, 0: nothing, BWL_ETCD_ANY. -EEXIST: the content has another revision.
  */
 int bwl_doc_publish(struct bwl_grpc *g, const struct bwl_doc *d, int64_t was, int64_t *ret_revision,
 		    struct bwl_err *e);
