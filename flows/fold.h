@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* So many flows of a peer go to disk, whatever it sends. */
+/* Bounds the number of a peer's flows on disk, whatever it sends. */
 #ifndef BWL_FLOWS_FOLD_H
 #define BWL_FLOWS_FOLD_H
 
@@ -8,8 +8,8 @@
 #define FLOWS_PEER_LINES 1024 /* of an interval */
 
 /*
- * Of a peer that has more than `most` flows those with the fewest bytes become remainders, of their
- * class, reason and port. Returns of how many flows that is.
+ * If a peer has more than `most` flows, those with the fewest bytes become remainders of their
+ * class, reason and port. Returns the number of folded flows.
  */
 size_t flows_fold(struct bwl_book *b, size_t most);
 

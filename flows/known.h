@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where peers' counters stood when their last interval ended: the next one must go on from there.
- */
+/* Peers' counters at the end of their last interval: the next one must continue from them. */
 #ifndef BWL_FLOWS_KNOWN_H
 #define BWL_FLOWS_KNOWN_H
 
@@ -12,12 +11,12 @@ struct flows_known {
 };
 
 /*
- * From the interval: the greater counter, as two sets of tables may be written to at a time. Where
- * packets were of no peer by name, or nobody knows, counters may have moved that it does not tell
- * of: these are forgotten. -ENOMEM: nothing is known any more.
+ * Learns from an interval: the greater counter, because two sets of tables may be written at a
+ * time. If packets were of no peer by name, or that is unknown, counters that it does not mention
+ * may have moved, and are forgotten. -ENOMEM: everything is forgotten.
  */
 int flows_known_learn(struct flows_known *k, const struct bwl_book *b);
-/* NULL: not known. */
+/* NULL: unknown. */
 const struct bwl_book_cpu *flows_known_find(const struct flows_known *k, uint32_t peer,
 					    uint32_t cpu);
 void flows_known_free(struct flows_known *k);

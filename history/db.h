@@ -32,10 +32,10 @@ struct hist_state {
 };
 
 struct hist_db;
-/* What does not read is set aside (*.bad) and begun anew: *ret_set_aside, and e says why. */
+/* An unreadable file is set aside (*.bad) and a new one started: *ret_set_aside, and e says why. */
 int hist_db_open(const char *dir, uint64_t max_bytes, struct hist_db **ret, bool *ret_set_aside,
 		 struct bwl_err *e);
-void hist_db_close(struct hist_db *h); /* NULL-safe; takes an open transaction back */
+void hist_db_close(struct hist_db *h); /* NULL-safe; rolls an open transaction back */
 const struct hist_state *hist_db_state(const struct hist_db *h);
 typedef int (*hist_count_fn)(uint32_t counter, const struct hist_values *x, void *arg);
 int hist_db_counts(struct hist_db *h, hist_count_fn fn, void *arg, struct bwl_err *e);
@@ -48,17 +48,17 @@ int hist_db_add(struct hist_db *h, int64_t series, int64_t start_s, const void *
 		struct bwl_err *e);
 int hist_db_count(struct hist_db *h, uint32_t counter, const struct hist_values *x,
 		  struct bwl_err *e);
-int hist_db_forget_counts(struct hist_db *h, struct bwl_err *e); /* they were of other maps */
+int hist_db_forget_counts(struct hist_db *h, struct bwl_err *e); /* they belonged to other maps */
 int hist_db_commit(struct hist_db *h, const struct hist_state *s, struct bwl_err *e);
 
 /*
- * Folds seconds into minutes, forgets what is too old, and keeps the file within its bound: seconds
- * may have a quarter of it, then they are folded before their time; then the oldest minutes go.
+ * Folds seconds into minutes, deletes what is too old, and keeps the file within its bound: seconds
+ * may have a quarter of it, then they are folded early; then the oldest minutes are deleted.
  * *ret_renamed: numbers of series may have changed.
  */
 int hist_db_tend(struct hist_db *h, int64_t now_s, bool *ret_renamed, struct bwl_err *e);
 
-/* rows.c: what there is of an hour (of UTC, since 1970), by peer, class and time. */
+/* rows.c: the rows of an hour (of UTC, since 1970), by peer, class and time. */
 struct hist_row {
 	const char *peer, *class_;
 	int64_t start_s, part;
@@ -78,7 +78,7 @@ typedef void (*hist_name_fn)(const char *peer, const char *class_, void *arg);
 int hist_reader_names(struct hist_reader *r, hist_name_fn fn, void *arg, struct bwl_err *e);
 /*
  * Sums into grid[(to_s - from_s) / step_s], whole steps. A minute is spread evenly over shorter
- * steps. -ENOENT: no such series. *ret_damaged: rows that were left out.
+ * steps. -ENOENT: no such series. *ret_damaged: number of rows that were left out.
  */
 int hist_reader_get(struct hist_reader *r, const char *peer, const char *class_, int64_t from_s,
 		    int64_t to_s, int64_t step_s, struct hist_values *grid, unsigned *ret_damaged,

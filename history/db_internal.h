@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside history/: what the parts of the database share. */
+/* Internal: what the parts of the database share. */
 #ifndef BWL_HISTORY_DB_INTERNAL_H
 #define BWL_HISTORY_DB_INTERNAL_H
 
 #include <sqlite3.h>
 #include "db.h"
 
-#define HIST_ROW 16 /* bytes of a row beside its points, about */
+#define HIST_ROW 16 /* approximate bytes of a row beside its points */
 #define HIST_ROW_SQL "16"
 
 enum hist_stmt { S_FIND, S_NAME, S_ADD, S_COUNT, S_META, S_HOUR, S_PUT_HOUR, _STMTS };

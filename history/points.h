@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Points in time as bytes: only those in which something happened, only the columns that are not 0.
+ * Encodes points in time: only those in which something happened, and only columns that are not 0.
  *
  * A point: a varint (7 bits a byte, the lowest first, bit 7: more follow) of units since the last
  * point (the first: since the block's start) << 4 | which columns follow; each of them a varint.
- * There is one way to write a point. A second of one rate is 4 to 5 bytes.
+ * The encoding is unique. A second of one rate takes 4 to 5 bytes.
  */
 #ifndef BWL_HISTORY_POINTS_H
 #define BWL_HISTORY_POINTS_H
@@ -30,7 +30,7 @@ void hist_sum(struct hist_values *to, const struct hist_values *x);
 
 #define HIST_MAX_UNITS (1U << 30) /* from a block's start to its last point */
 
-/* A block being written. Zeroed: empty. */
+/* A block that is being written. Zeroed: empty. */
 struct hist_block {
 	uint8_t *data;
 	size_t len, room;
@@ -46,7 +46,7 @@ struct hist_cursor {
 	bool begun;
 };
 struct hist_cursor hist_cursor(const void *data, size_t len);
-/* 1: a point; 0: no more; -EUCLEAN: not what hist_block_add() writes. */
+/* 1: a point; 0: no more; -EUCLEAN: not written by hist_block_add(). */
 int hist_next(struct hist_cursor *c, uint32_t *ret_unit, struct hist_values *ret);
 
 #endif

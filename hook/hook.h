@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One program on one hook of one device, pinned as a bpf_link where the kernel has links for
- * the hook (XDP 5.9, tcx 6.6); a clsact filter otherwise. Decided by trying, read back after.
+ * One program on one hook of one device, pinned as a bpf_link if the kernel has links for the hook
+ * (XDP 5.9, tcx 6.6); otherwise a clsact filter. Decided by trying, and read back.
  */
 #ifndef BWL_HOOK_HOOK_H
 #define BWL_HOOK_HOOK_H
@@ -17,7 +17,7 @@ enum bwl_xdp_way {
 	BWL_XDP_GENERIC,
 	BWL_XDP_LIBXDP,
 	BWL_XDP_NONE,
-	BWL_XDP_KEEP, /* as it is, with the new program: upgrade */
+	BWL_XDP_KEEP, /* as it is, with the new program: for upgrade */
 };
 
 struct bwl_hook_at {
@@ -26,7 +26,7 @@ struct bwl_hook_at {
 	enum bwl_hook hook;
 	const char *prog; /* its name: "bwl_tc_host" */
 	/*
-	 * Id of bwl_ctl_v1: a program that does not use this map is not ours. 0: its name decides.
+	 * Id of bwl_ctl_v1: a program that does not use this map is not ours. 0: the name decides.
 	 */
 	uint32_t ctl_id;
 };
@@ -48,32 +48,33 @@ struct bwl_hook_state {
 	const char *how; /* "tcx", "clsact", "xdp native", "xdp generic", "libxdp dispatcher" */
 	uint32_t prog_id, link_id; /* link_id 0: no bpf_link, the weaker form */
 	bool first;                /* nothing foreign runs before it */
-	uint32_t foreign_id; /* a foreign program at this hook, before ours or instead of it; 0 */
+	uint32_t foreign_id; /* a foreign program at this hook, before ours or instead of it; 0:
+			      * none */
 	char tag[17];
 };
 
 #define BWL_WHY_LEN 128
 
 /*
- * Attach, or replace in place. Where it is there already but something foreign runs before it,
- * it is moved in front. Returns 1 when it was replaced in the form that it had; 0 when it has a
- * new one, and why (BWL_WHY_LEN) tells why that is a weaker one; empty when it is not.
+ * Attaches, or replaces in place. If ours is attached but something foreign runs before it, ours is
+ * moved to the front. Returns 1 if it was replaced in its existing form; 0 if it has a new one, and
+ * then why (BWL_WHY_LEN) tells why that is a weaker one, or is empty.
  */
 int bwl_hook_attach(const struct bwl_hook_at *at, const struct bwl_hook_want *w, char *why,
 		    struct bwl_err *e);
 /* Ours is gone when this returns; what others attached stays. */
 int bwl_hook_detach(const struct bwl_hook_at *at, struct bwl_err *e);
-/* What the kernel says is there now. */
+/* Reads the present state from the kernel. */
 int bwl_hook_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e);
 
 /*
- * Is the program of this id ours? Fills tag when it is. hook_prog.c looks for it among the pins,
- * one for each device: to open a program by its id takes CAP_SYS_ADMIN (kernel 6.18).
+ * Is the program with this id ours? Fills tag if so. hook_prog.c searches the pins, one for each
+ * device, because opening a program by its id takes CAP_SYS_ADMIN (kernel 6.18).
  */
 bool bwl_hook_is_ours(const struct bwl_hook_at *at, uint32_t prog_id, char tag[17]);
 bool bwl_hook_is_ours_fd(const struct bwl_hook_at *at, int prog_fd, char tag[17]);
 void bwl_hook_tag(int prog_fd, char tag[17]);
-/* Does a program use the map of this id? */
+/* Does the program use the map with this id? */
 bool bwl_hook_uses_map(int prog_fd, uint32_t map_id);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What attaching and asking share. */
+/* Shared by attaching and querying. */
 #ifndef BWL_HOOK_TC_H
 #define BWL_HOOK_TC_H
 
 #include <bpf/libbpf.h>
 #include "hook.h"
 
-/* Not in the headers of Debian 12 (kernel 6.1); include/uapi/linux/bpf.h of 6.6. */
+/* Missing in the headers of Debian 12 (kernel 6.1); include/uapi/linux/bpf.h of 6.6. */
 #define BWL_TCX_INGRESS 46
 #define BWL_TCX_EGRESS 47
-#define BWL_F_BEFORE (1U << 3) /* with no other program named: in front of all */
+#define BWL_F_BEFORE (1U << 3) /* with no other program named: before all */
 
 #define BWL_CLSACT_HANDLE 1
 #define BWL_CLSACT_PRIORITY 1
@@ -22,18 +22,18 @@
 
 #define BWL_HOOK_NEW "new_" /* before the name of a pin that is to replace the one of that name */
 uint32_t bwl_hook_prog_id(int prog_fd); /* 0 on failure */
-/* Where the program of this hook is pinned. */
+/* The path of this hook's pinned program. */
 void bwl_hook_prog_path(const struct bwl_hook_at *at, const char *before, char path[BWL_LINK_PATH]);
 /*
- * Before a program is put to the hook: whoever looks while it is there finds it among the pins.
+ * Pins the program before it is attached, so that a reader who finds it there finds its pin, too.
  */
 int bwl_hook_offer(const struct bwl_hook_at *at, int prog_fd, struct bwl_err *e);
 int bwl_hook_drop_progs(const struct bwl_hook_at *at, struct bwl_err *e);
-/* What the kernel says of our pinned link on this device; false: there is none. */
+/* The kernel's information about our pinned link on this device; false: there is none. */
 bool bwl_hook_link_info(const struct bwl_hook_at *at, struct bpf_link_info *ret);
 /*
- * The pinned one of that id; where the name decides, and the caller has CAP_SYS_ADMIN, also one
- * that is not pinned in sight. -1: it is none of ours.
+ * Opens the pinned program with that id; if the name decides, and the caller has CAP_SYS_ADMIN,
+ * also one whose pin is not visible. -1: not ours.
  */
 int bwl_hook_open_prog(const struct bwl_hook_at *at, uint32_t prog_id);
 
@@ -45,7 +45,7 @@ static inline struct bpf_tc_hook bwl_clsact_of(const struct bwl_hook_at *at)
 										  : BPF_TC_EGRESS };
 }
 
-/* Is the filter of our handle and priority ours? ret (may be NULL): its program and tag. */
+/* Is the filter with our handle and priority ours? ret (may be NULL): its program and tag. */
 bool bwl_clsact_ours(const struct bwl_hook_at *at, struct bwl_hook_state *ret);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * XDP through libxdp, so that other XDP programs can share the port. Weaker than a bpf_link of
- * our own: whoever may attach there may also run before us, and nothing is pinned.
+ * XDP through libxdp, so that other XDP programs can share the port. Weaker than our own bpf_link:
+ * others who may attach there may also run before us, and nothing is pinned.
  */
 #ifndef BWL_HOOK_LIBXDP_H
 #define BWL_HOOK_LIBXDP_H
@@ -11,12 +11,12 @@
 struct bpf_object;
 
 /*
- * obj: opened, not loaded, its maps reused; libxdp loads it as its dispatcher's component, or,
- * where the kernel refuses the dispatcher, alone. why tells which.
+ * obj: opened, not loaded, with its maps reused; libxdp loads it as its dispatcher's component, or
+ * alone if the kernel refuses the dispatcher. why tells which.
  */
 int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool native, char *why,
 		      size_t size, struct bwl_err *e);
-/* Fills ret when ours is a component of the dispatcher. */
+/* Fills ret if ours is a component of the dispatcher. */
 int bwl_libxdp_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, struct bwl_err *e);
 int bwl_libxdp_detach(const struct bwl_hook_at *at, struct bwl_err *e);
 

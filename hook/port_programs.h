@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which programs belong on a port, and whether they are there. Knows no skeleton: the agent looks
- * by this every 100 ms.
+ * The programs that belong on a port, and whether they are attached. Without the skeleton: the
+ * agent checks this every 100 ms.
  */
 #ifndef BWL_HOOK_PORT_PROGRAMS_H
 #define BWL_HOOK_PORT_PROGRAMS_H
@@ -20,15 +20,14 @@ unsigned bwl_attach_points(unsigned kind, const struct bwl_attach_point **ret);
 const char *bwl_port_kind(unsigned kind); /* "a host port" */
 
 /*
- * Is every port guarded that exists: its programs attached and first, no foreign XDP, in no bridge,
- * known to the programs, and the kernel forwards nothing by itself. Says the first thing that is
- * not.
+ * Is every existing port protected: its programs attached and first, no foreign XDP, in no bridge,
+ * known to the programs, and kernel forwarding off? Reports the first fault.
  */
 int bwl_programs_look(const struct bwl_pins *p, uint32_t ctl_id, struct bwl_err *e);
-/* One port of these. */
+/* Checks one port. */
 int bwl_programs_on_port(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
 			 uint32_t ctl_id, struct bwl_err *e);
-/* XDP that is not ours: it sees every packet before TC does and may send it on. */
+/* XDP that is not ours: it sees every packet before TC does and may forward it. */
 bool bwl_programs_foreign_xdp(const struct bwl_pins *p, const struct bwl_netdev *d, unsigned kind,
 			      uint32_t ctl_id, uint32_t *ret_id);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From the policy to strongSwan's connections: one tree, written as the text of swanctl.conf or
+ * Converts the policy to strongSwan's connections: one tree, written as the text of swanctl.conf or
  * sent to charon by VICI. Each peer with `ipsec` is a connection bwl-NAME with a child of the same
  * name, whose SAs and policies carry the peer's id as if_id, or as mark (maps/tunnel.h).
  */
@@ -14,9 +14,9 @@
 
 #define BWL_IPSEC_DIR "/etc/swanctl" /* certificates, keys, CRLs; --dir elsewhere */
 
-/* What the installed charon can do beyond Debian 12's (5.9.8), found by asking and by trying. */
+/* Features of the installed charon beyond Debian 12's (5.9.8), found by asking and by trying. */
 struct bwl_ipsec_caps {
-	char version[64];      /* empty: no charon was asked */
+	char version[64];      /* empty: charon was not asked */
 	bool mlkem;            /* ML-KEM-768 as an additional key exchange (RFC 9370) */
 	bool packet;           /* hw_offload = packet, crypto */
 	bool prefer_childless; /* childless = prefer */
@@ -29,31 +29,32 @@ int bwl_ipsec_caps_ask(struct bwl_vici *v, struct bwl_ipsec_caps *ret, struct bw
  */
 #define BWL_IPSEC_NAME (BWL_NAME_LEN + 8)
 char *bwl_ipsec_conn_name(const char *peer, char buf[static BWL_IPSEC_NAME]);
-/* Back; false when the connection is not ours. */
+/* The reverse; false if the connection is not ours. */
 bool bwl_ipsec_peer_name(const char *conn, char buf[static BWL_NAME_LEN]);
 
 /*
- * The sections `connections` and, where post-quantum preshared keys are used, `secrets` (without
- * the secrets). if_id[i] belongs to p->peers[i]; 0: leave the peer out. by_mark: the
- * tunnel device is a plain one. dir: swanctl's.
+ * The sections `connections` and, if post-quantum preshared keys are used, `secrets` (without the
+ * secrets). if_id[i] belongs to p->peers[i]; 0: leave the peer out. by_mark: the tunnel device is a
+ * plain one. dir: swanctl's.
  */
 int bwl_ipsec_tree(const struct bwl_policy *p, const uint32_t *if_id, bool by_mark,
 		   const struct bwl_ipsec_caps *caps, const char *dir, json_t **ret,
 		   struct bwl_err *e);
-/* As swanctl.conf. */
+/* Writes it as swanctl.conf. */
 void bwl_ipsec_write(json_t *tree, FILE *f);
 
 struct bwl_ipsec_load_report {
 	unsigned certs, keys, crls, secrets; /* sent to charon */
 	unsigned loaded, failed, unloaded;   /* connections */
-	unsigned old_keys;                   /* unloaded: no longer in the folder */
-	unsigned stale;                      /* IKE_SAs ended: made for what the peer was before */
+	unsigned old_keys;                   /* unloaded, because no longer in the folder */
+	unsigned stale;                      /* IKE_SAs that were ended, because made for an
+					      * earlier definition of the peer */
 	unsigned initiated;                  /* by us, not by charon itself */
 };
 /*
- * Credentials of dir, then the connections. Goes on after a connection that charon refuses; the
- * first refusal is the error. `start`: what has no SA then is asked for. Peers that are to ask us
- * get BWL_IPSEC_PATIENCE_NS to do so.
+ * Loads credentials of dir, then the connections. Continues after a connection that charon refuses;
+ * the first refusal is the error. `start`: initiates what then has no SA. Peers that should
+ * initiate get BWL_IPSEC_PATIENCE_NS to do so.
  */
 #define BWL_IPSEC_PATIENCE_NS 3000000000ULL
 enum bwl_ipsec_load_flags {

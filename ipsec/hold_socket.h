@@ -3,9 +3,9 @@
 #define BWL_IPSEC_HOLD_SOCKET_H
 
 /*
- * A process of its own holds the socket, nothing else of ours, and reads what comes until the other
- * side closes it, has said nothing for a minute after it said something, or an hour is over.
- * Returns at once: 0 or -errno.
+ * A separate process holds only the socket, and reads from it until the other side closes it, has
+ * been silent for a minute after sending something, or an hour has passed. Returns at once: 0 or
+ * -errno.
  */
 int bwl_linger(int fd);
 

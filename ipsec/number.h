@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A policy's peers by the ids of the pins: what the data plane and the interfaces go by. */
+/* A policy's peers by the ids of the pins, which the data plane and the interfaces use. */
 #ifndef BWL_IPSEC_NUMBER_H
 #define BWL_IPSEC_NUMBER_H
 
@@ -13,9 +13,9 @@ struct bwl_ipsec_numbers {
 	bool by_mark;     /* the tunnel device is a plain one */
 	bool numbered;    /* in order of the file, because there are no pins */
 };
-/* Does argv name it? Nobody named is everybody. */
+/* Does argv name it? No names means all. */
 bool bwl_ipsec_is_named(const char *name, int argc, char **argv);
-/* Of the peers that argv names, or of all. v NULL: no pins. The caller frees if_id. */
+/* The peers that argv names, or all. v NULL: no pins. The caller frees if_id. */
 int bwl_ipsec_number(const struct bwl_view *v, const struct bwl_policy *pol, bool strict, int argc,
 		     char **argv, struct bwl_ipsec_numbers *ret, struct bwl_err *e);
 

@@ -32,17 +32,16 @@ int bwl_pki_init(const char *dir, const char *name, uint64_t life_s, uint64_t cr
 struct bwl_pki_request {
 	const char *node;
 	const char *out; /* NULL: DIR/nodes/NODE */
-	const char *csr; /* NULL: make a key; else a file in PEM whose key is certified */
+	const char *csr; /* NULL: make a key; otherwise a PEM file whose key is certified */
 	uint64_t life_s, crl_life_s;
-	bool renew; /* the node has one already: replace it, the old one stays valid */
+	bool renew; /* the node has one already: replace it; the old one stays valid */
 };
 int bwl_pki_issue(const char *dir, const struct bwl_pki_request *q, struct bwl_pki_cert *ret,
 		  struct bwl_err *e);
 
 /*
- * Every certificate of the node that has not expired goes on the CRL, a new CRL into the folder of
- * every node, and the keys of this one are removed. *ret: how many; 0 when all of them were revoked
- * before.
+ * Puts every unexpired certificate of the node on the CRL, a new CRL into the folder of every node,
+ * and removes this node's keys. *ret: how many; 0 if all were revoked before.
  */
 int bwl_pki_revoke(const char *dir, const char *node, uint64_t crl_life_s, unsigned *ret,
 		   struct bwl_err *e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside the journal: what its files are made of. */
+/* Internal: the contents of the journal's files. */
 #ifndef BWL_JOURNAL_FILE_H
 #define BWL_JOURNAL_FILE_H
 
@@ -17,21 +17,21 @@ struct bwl_journal_anchor {
 };
 void bwl_journal_anchor_make(struct bwl_journal_anchor *a, uint64_t seq, const uint8_t *digest);
 
-/* The newest of both; false: neither reads. */
+/* The newer of both; false: neither is readable. */
 bool bwl_journal_anchor_find(const uint8_t *end, size_t size, struct bwl_journal_anchor *ret);
 /* All of a file of the folder; the caller frees. */
 int bwl_journal_file(const char *dir, const char *name, uint8_t **ret, size_t *ret_n);
 
-/* Records one after the other, as they are written. */
+/* Consecutive records, as they are written. */
 struct bwl_journal_bytes {
 	uint8_t *b;
 	size_t n, room;
-	uint64_t seq, records; /* of the last one; how many */
+	uint64_t seq, records; /* number of the last one; count */
 	uint8_t digest[BWL_JOURNAL_DIGEST];
 };
 /* r.at 0: it happens now. */
 void bwl_journal_put(struct bwl_journal_bytes *x, struct bwl_journal_rec r, uint64_t wall_s);
-/* A file that begins after `seq` with what c says holds. digest NULL: after nothing. */
+/* A file that begins after `seq` with the state in c. digest NULL: after nothing. */
 struct bwl_journal_bytes bwl_journal_state_bytes(uint64_t seq, const uint8_t *digest,
 						 const struct bwl_closed *c);
 

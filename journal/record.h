@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records of the journal as bytes, and what replaying them says is closed. No I/O and no clock
- * here.
+ * Records of the journal as bytes, and the closures that result from replaying them. No I/O and no
+ * clock here.
  *
- * A record: a header of 152 bytes, prefixes of 18 bytes each, and SHA-256 over the digest of the
- * record before and all of it. Numbers are little-endian. The header has a sum of its own, so that
- * a record whose end is torn away still says what it was to close.
+ * A record: a header of 152 bytes, prefixes of 18 bytes each, and SHA-256 over the previous
+ * record's digest and all of it. Numbers are little-endian. The header has a separate checksum, so
+ * that a record whose end is torn off still tells what it was to close.
  */
 #ifndef BWL_JOURNAL_RECORD_H
 #define BWL_JOURNAL_RECORD_H
@@ -19,7 +19,7 @@
 
 enum bwl_journal_kind {
 	BWL_J_BEGIN = 1, /* the first of a file */
-	BWL_J_CLOSE,     /* a name and prefixes; holes: what was open within them, and stays so */
+	BWL_J_CLOSE,     /* a name and prefixes; holes: what was open within them, and stays open */
 	BWL_J_OPEN,      /* a name and prefixes were granted, with limits */
 	BWL_J_STOP,
 	BWL_J_START,
@@ -28,11 +28,11 @@ enum bwl_journal_kind {
 	BWL_J_PEER,
 	BWL_J_ZONE, /* limits that were set */
 	BWL_J_RAISE_PEER,
-	BWL_J_RAISE_ZONE, /* a policy applied by hand has these limits from its file */
+	BWL_J_RAISE_ZONE, /* a policy applied by hand restores these limits from its file */
 	_BWL_J_MAX
 };
 
-/* Which numbers of a record count. */
+/* Which fields of a record are set. */
 enum bwl_journal_set {
 	BWL_JS_RATE = 1 << 0,
 	BWL_JS_BURST = 1 << 1,
@@ -40,7 +40,7 @@ enum bwl_journal_set {
 	BWL_JS_EXPIRY = 1 << 3,
 	BWL_JS_MODE = 1 << 4,
 	BWL_JS_ACCEPT = 1 << 5,
-	BWL_JS_MORE = 1 << 6,      /* volume is on top of what it was */
+	BWL_JS_MORE = 1 << 6,      /* volume is added to the previous one */
 	BWL_JS_UNLIMITED = 1 << 7, /* with BWL_JS_VOLUME: none */
 };
 
@@ -48,38 +48,36 @@ struct bwl_journal_limits {
 	uint32_t set; /* enum bwl_journal_set */
 	uint32_t mode;
 	uint64_t rate_bps, burst, volume, window_ns;
-	uint64_t expiry_s; /* of the wall clock; 0: never */
+	uint64_t expiry_s; /* by the wall clock; 0: never */
 	uint64_t accept_bps;
 };
 
 struct bwl_journal_rec {
 	uint32_t kind;
 	uint64_t seq;
-	uint64_t at; /* when it was closed or opened: its number, or in a compacted file its first
-			one */
+	uint64_t at; /* when it was closed or opened: its number, or in a compacted file its
+		      * first one */
 	uint64_t wall_s;
 	char name[BWL_NAME_LEN];
 	struct bwl_journal_limits lim;
-	const struct bwl_pfx *pfx, *hole; /* of CLOSE and OPEN */
+	const struct bwl_pfx *pfx, *hole; /* for CLOSE and OPEN */
 	uint32_t npfx, nholes;
-	/*
-	 * BEGIN: what the file goes on from, and how many records of its own it had from the start
-	 */
+	/* BEGIN: what the file continues from, and its initial number of records */
 	uint64_t after_seq, records;
 	uint8_t after[BWL_JOURNAL_DIGEST];
 };
 
-/* Bytes of it; writes them where buf is not NULL, chained to prev, and its digest to ret. */
+/* Its size; writes it if buf is not NULL, chained to prev, and its digest to ret. */
 size_t bwl_journal_encode(const struct bwl_journal_rec *r, const uint8_t prev[BWL_JOURNAL_DIGEST],
 			  uint8_t *buf, uint8_t ret[BWL_JOURNAL_DIGEST]);
 
 enum bwl_journal_read {
 	BWL_JR_WHOLE,
-	BWL_JR_TORN, /* the header reads, what follows does not: *ret has no prefixes */
-	BWL_JR_BAD,  /* nothing of it reads */
+	BWL_JR_TORN, /* the header is readable, the rest is not: *ret has no prefixes */
+	BWL_JR_BAD,  /* unreadable */
 };
 /*
- * The record at the start of buf. *ret_pfx: room for its prefixes, allocated (pfx and hole point
+ * Reads the record at the start of buf. *ret_pfx: its prefixes, allocated (pfx and hole point
  * there); the caller frees. *ret_size: its bytes.
  */
 enum bwl_journal_read bwl_journal_decode(const uint8_t *buf, size_t size,
@@ -88,7 +86,7 @@ enum bwl_journal_read bwl_journal_decode(const uint8_t *buf, size_t size,
 					 size_t *ret_size, uint8_t digest[BWL_JOURNAL_DIGEST]);
 bool bwl_journal_opens(uint32_t kind);
 
-/* What holds after a number of records. */
+/* The state after a number of records. */
 struct bwl_closed_name {
 	char name[BWL_NAME_LEN];
 	uint64_t at, wall_s;
@@ -106,20 +104,20 @@ struct bwl_closed_limit {
 };
 struct bwl_closed {
 	bool stop, clamp;
-	uint64_t stop_s, clamp_s; /* when it was said last, by the wall clock */
+	uint64_t stop_s, clamp_s; /* the last time, by the wall clock */
 	struct bwl_closed_name *name;
 	size_t nnames, name_room;
 	struct bwl_closed_limit *limit;
 	size_t nlimits, limit_room;
 	struct bwl_closed_when *when;
 	size_t nwhen, when_room;
-	uint64_t begin_s;                       /* of the file: where a record has no time */
+	uint64_t begin_s;                       /* of the file: used for records without a time */
 	struct bwl_pfxset closed, opened, hole; /* value: the number of the record */
 	struct bwl_pfxset live; /* closed, and not opened as a whole since: after settling */
 };
 
 void bwl_closed_add(struct bwl_closed *c, const struct bwl_journal_rec *r);
-/* After the last, before anything is asked. */
+/* After the last record, before any query. */
 void bwl_closed_settle(struct bwl_closed *c);
 void bwl_closed_free(struct bwl_closed *c);
 
@@ -128,19 +126,19 @@ bool bwl_closed_name_is(const struct bwl_closed *c, const char *name);
 bool bwl_closed_pfx_is(const struct bwl_closed *c, const struct bwl_pfx *pfx);
 size_t bwl_closed_names(const struct bwl_closed *c);
 
-/* By the wall clock, the prefixes of this number. */
+/* When the prefixes of this number were closed, by the wall clock. */
 uint64_t bwl_closed_when(const struct bwl_closed *c, uint64_t at);
 /*
- * Which peers of pol are closed since wall_s or later, by their name or a place: ret, by peer.
- * Returns how many.
+ * Which peers of pol were closed at wall_s or later, by name or prefix: ret, by peer. Returns how
+ * many.
  */
 size_t bwl_closed_after(const struct bwl_closed *c, int64_t wall_s, const struct bwl_policy *pol,
 			bool *ret);
-/* Sets `revoked` of the peers that are closed; returns how many. */
+/* Sets `revoked` of closed peers; returns how many. */
 size_t bwl_closed_into_policy(const struct bwl_closed *c, struct bwl_policy *pol);
 /*
- * Limits to the lower of file and journal; returns how many. An expiry is a time of the wall clock:
- * where that cannot be trusted, or is behind the record, the grant has ended.
+ * Lowers limits to the lower of file and journal; returns how many. An expiry is a wall-clock time:
+ * if the clock cannot be trusted, or is behind the record, the grant has ended.
  */
 size_t bwl_closed_lower(const struct bwl_closed *c, struct bwl_policy *pol, uint64_t now_boot_ns,
 			uint64_t now_wall_s, bool wall_ok);

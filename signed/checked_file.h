@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A small file of the state directory: a line "# bwlimit WORD 1 SHA256", and JSON, of which that is
- * the digest. A damaged one is found out, and it is replaced as a whole.
+ * A small file of the state directory: a line "# bwlimit WORD 1 SHA256", and JSON with that digest.
+ * Damage is detected, and the file is replaced as a whole.
  */
 #ifndef BWL_SIGNED_CHECKED_FILE_H
 #define BWL_SIGNED_CHECKED_FILE_H
@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <bwl/err.h>
 
-#define BWL_CHECKED_HEAD 128 /* bytes of the first line at most, with its end and a NUL */
+#define BWL_CHECKED_HEAD 128 /* maximum bytes of the first line, with its end and a NUL */
 
-/* NULL: it is not what was written. */
+/* NULL: not what was written. */
 json_t *bwl_checked_parse(const char *word, const char *bytes, size_t len);
-/* Durable when 0 is returned; it is what it was or this, killed at any point. */
+/* Durable when 0 is returned; after a kill at any point it is the old content or this one. */
 int bwl_checked_keep(const char *word, const char *dir, const char *name, const json_t *o,
 		     struct bwl_err *e);
 

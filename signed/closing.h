@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a signed time says of the documents that close: a list, `closing`, of the newest of each. So
- * who gets the time, and not one of these that is for him, knows that it is held back.
+ * The closing documents named by a signed time: a list, `closing`, of the newest of each. So a tray
+ * that gets the time, but not one of these documents for it, knows that it is withheld.
  */
 #ifndef BWL_SIGNED_CLOSING_H
 #define BWL_SIGNED_CLOSING_H
@@ -21,11 +21,11 @@ struct bwl_closing {
 /* Does this type close, and no more? */
 bool bwl_closes(enum bwl_signed_type t);
 /*
- * What one closes, and for whom: all of it but its terms and its reason. Another one of its name
- * that says the same takes its place; one that says something else is another one.
+ * What a document closes, and for whom: all of it except its terms and its reason. Another document
+ * of its name with the same content replaces it; one with other content is separate.
  */
 void bwl_closing_what(const struct bwl_signed *d, uint8_t ret[static 32]);
-/* false: it is none, or has other keys as well. */
+/* false: invalid, or it has further keys. */
 bool bwl_closing_read(const json_t *o, struct bwl_closing *ret);
 json_t *bwl_closing_json(const struct bwl_closing *c);
 

@@ -23,15 +23,15 @@
 #include "maps/words.h"
 
 /*
- * Whose signatures count. People hold `root` and `policy`, each at least two of them; the
- * controller holds `online` alone, and no key is in both.
+ * The owners of keys by role. People hold `root` and `policy`, at least two of them each; only the
+ * controller holds `online`, and no key is in both.
  */
 enum bwl_role { BWL_ROLE_ROOT, BWL_ROLE_POLICY, BWL_ROLE_ONLINE, _BWL_ROLE_MAX };
 
 /* X(enumerator, word in payloadType, role, does one person of the role suffice?) */
 #define BWL_SIGNED_TYPES(X)                                                                        \
 	X(ROOT, "root", BWL_ROLE_ROOT, false)                                                      \
-	X(POLICY, "policy", BWL_ROLE_POLICY, true) /* where it widens nothing: widen.h */          \
+	X(POLICY, "policy", BWL_ROLE_POLICY, true) /* if it widens nothing: widen.h */             \
 	X(GRANT, "grant", BWL_ROLE_POLICY, true)                                                   \
 	X(LEASE, "lease", BWL_ROLE_ONLINE, false)                                                  \
 	X(REVOCATION, "revocation", BWL_ROLE_POLICY, true)                                         \
@@ -52,7 +52,7 @@ enum bwl_role bwl_signed_role(enum bwl_signed_type t);
 #define BWL_SIGNED_AUDIENCE 1024           /* bytes, with the NUL */
 #define BWL_SIGNED_MOST_SIGNATURES 32
 
-/* The tray that asks; from its enrolment. */
+/* This tray, from its enrolment. */
 struct bwl_tray {
 	char fleet[BWL_NAME_LEN], name[BWL_NAME_LEN];
 	const char *const *labels; /* "KEY=VALUE" */
@@ -61,10 +61,10 @@ struct bwl_tray {
 
 struct bwl_root; /* root.h: the keys, owners, roles and thresholds that are trusted now */
 
-/* What every payload says. */
+/* Fields of every payload. */
 struct bwl_signed_terms {
 	char name[BWL_NAME_LEN];
-	uint64_t epoch, version; /* rise together: a higher epoch begins versions anew */
+	uint64_t epoch, version; /* a higher epoch starts versions anew */
 	int64_t issued_s, not_after_s;
 };
 
@@ -73,10 +73,10 @@ struct bwl_signed {
 	char fleet[BWL_NAME_LEN], audience[BWL_SIGNED_AUDIENCE];
 	struct bwl_signed_terms terms;
 	uint8_t digest[32];    /* SHA-256 of the payload: what a version stands for */
-	unsigned people;       /* different owners of the role whose signatures hold */
-	char by[BWL_NAME_LEN]; /* whose, where one person signed; else empty */
+	unsigned people;       /* number of different owners of the role with valid signatures */
+	char by[BWL_NAME_LEN]; /* the owner's name, if one person signed; otherwise empty */
 	bool enough;           /* as many as the role's threshold: it may widen */
-	json_t *body;          /* the payload; its keys are those of its type (payload.h) */
+	json_t *body;          /* the payload, with the keys of its type (payload.h) */
 };
 
 /*
@@ -93,16 +93,16 @@ struct bwl_signed {
 int bwl_signed_open(const char *bytes, size_t len, const struct bwl_root *root,
 		    const struct bwl_tray *who, int64_t now_s, struct bwl_signed *ret,
 		    struct bwl_err *e);
-/* The same of what bwl_envelope_parse() made of the bytes. */
+/* The same from the result of bwl_envelope_parse(). */
 struct bwl_envelope;
 int bwl_signed_open_envelope(const struct bwl_envelope *v, const struct bwl_root *root,
 			     const struct bwl_tray *who, int64_t now_s, struct bwl_signed *ret,
 			     struct bwl_err *e);
-void bwl_signed_free(struct bwl_signed *d); /* what it holds */
+void bwl_signed_free(struct bwl_signed *d); /* frees its content */
 
 /*
- * The same without a root and a clock: type, fleet, audience, terms and digest as the bytes claim
- * them, people 0. For who only stores, names and hands on: believe nothing of it.
+ * The same without a root and a clock: type, fleet, audience, terms and digest as the bytes claim,
+ * people 0. For programs that only store, name and pass on documents: trust none of it.
  */
 int bwl_signed_peek(const char *bytes, size_t len, struct bwl_signed *ret, struct bwl_err *e);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Is this DPU a tray of a fleet? Then what is in force comes from signed documents, and local tools
- * only tighten. One look at a file: for whoever must not wait.
+ * can only tighten. Reads one file: for callers that must not wait.
  */
 #ifndef BWL_SIGNED_ENROLLED_H
 #define BWL_SIGNED_ENROLLED_H
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 /*
- * dir: the state directory. What cannot be looked at, or is damaged, counts as enrolled: whoever
- * damages the memory of it must not be free of it.
+ * dir: the state directory. If it cannot be read, or is damaged, the tray counts as enrolled:
+ * damaging the memory must not end the enrolment.
  */
 bool bwl_is_enrolled(const char *dir);
 

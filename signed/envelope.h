@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The envelope: DSSE as JSON, taken apart and put together. What is in the payload is payload.h's.
- */
+/* The envelope: DSSE as JSON, parsed and built. For the payload see payload.h. */
 #ifndef BWL_SIGNED_ENVELOPE_H
 #define BWL_SIGNED_ENVELOPE_H
 
@@ -16,25 +15,25 @@ struct bwl_signature {
 struct bwl_envelope {
 	enum bwl_signed_type type;
 	char fleet[BWL_NAME_LEN], audience[BWL_SIGNED_AUDIENCE];
-	uint8_t *payload; /* with a NUL behind it */
+	uint8_t *payload; /* followed by a NUL */
 	size_t len;
 	struct bwl_signature *sig;
 	size_t nsig;
 };
-/* Strict: no key twice, none that is unknown, base64 in its one spelling, no key id twice. */
+/* Strict: no duplicate or unknown key, canonical base64, no duplicate key id. */
 int bwl_envelope_parse(const char *bytes, size_t len, struct bwl_envelope *ret, struct bwl_err *e);
-/* An envelope nobody signed yet; the payload is copied. */
+/* An unsigned envelope; the payload is copied. */
 int bwl_envelope_new(enum bwl_signed_type type, const char *fleet, const char *audience,
 		     const char *payload, size_t len, struct bwl_envelope *ret, struct bwl_err *e);
 void bwl_envelope_free(struct bwl_envelope *v);
 /* As JSON, one line; the caller frees it. */
 char *bwl_envelope_text(const struct bwl_envelope *v);
-/* Add the signature of a key, or put it in place of its earlier one. */
+/* Adds the signature of a key, or replaces its earlier one. */
 int bwl_envelope_sign(struct bwl_envelope *v, const struct bwl_key *k, struct bwl_err *e);
 /* What is signed (DSSE's pre-authentication encoding); the caller frees it. */
 uint8_t *bwl_envelope_signed(const struct bwl_envelope *v, size_t *ret_len);
 
-/* "all", or some of "tray:NAME" and "label:KEY=VALUE", separated by commas, each once. */
+/* "all", or a list of "tray:NAME" and "label:KEY=VALUE", separated by commas, each once. */
 int bwl_audience_check(const char *audience, struct bwl_err *e);
 bool bwl_audience_has(const char *audience, const struct bwl_tray *who);
 

@@ -16,13 +16,13 @@
 #define BWL_KEY_ID 65 /* SHA-256 of the raw public key in hex, NUL */
 
 struct bwl_key;
-struct bwl_key *bwl_key_random(void); /* aborts where libcrypto makes none */
-/* Of its 32 secret bytes, as an audit log's key has them. */
+struct bwl_key *bwl_key_random(void); /* aborts if libcrypto fails */
+/* From its 32 secret bytes, as an audit log's key has them. */
 struct bwl_key *bwl_key_of_seed(const uint8_t seed[32]);
-/* -EEXIST: there is such a file. 0600, synced. */
+/* -EEXIST: the file exists. 0600, synced. */
 int bwl_key_write(const struct bwl_key *k, const char *path, struct bwl_err *e);
 /*
- * A PEM file, or "pkcs11:…" (RFC 7512): signing/token.h. A file that others may read is refused. Of
+ * A PEM file, or "pkcs11:…" (RFC 7512): signing/token.h. A file that others may read is refused. In
  * the library bwl_signing.
  */
 int bwl_key_read(const char *where, struct bwl_key **ret, struct bwl_err *e);

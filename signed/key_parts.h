@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside keys: what a key is, for key.c and signing/. */
+/* Internal: the parts of a key, for key.c and signing/. */
 #ifndef BWL_SIGNED_KEY_PARTS_H
 #define BWL_SIGNED_KEY_PARTS_H
 
@@ -15,7 +15,7 @@ struct bwl_key {
 	uint8_t pub[BWL_PUBLIC];
 };
 
-/* Takes the reference; NULL: it is no Ed25519 key. */
+/* Takes the reference; NULL: not an Ed25519 key. */
 struct bwl_key *bwl_key_wrap(EVP_PKEY *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside: what memory.c judges by and memory_file.c reads and writes. */
+/* Internal: what memory.c judges by and memory_file.c reads and writes. */
 #ifndef BWL_SIGNED_MEMORY_PARTS_H
 #define BWL_SIGNED_MEMORY_PARTS_H
 
@@ -11,7 +11,7 @@ struct memory_expelled {
 	char tray[BWL_NAME_LEN];
 	uint64_t epoch;
 	int64_t issued_s; /* of the newest expulsion */
-	bool enough;      /* by one that as many people signed as widens */
+	bool enough;      /* one of them was signed by as many people as a widening needs */
 };
 
 struct bwl_memory {
@@ -20,8 +20,8 @@ struct bwl_memory {
 	struct bwl_tray tray;
 	json_t *tray_labels; /* owns what tray.labels points to */
 	const char **labels;
-	int64_t *label_since_s; /* of each: when the enrolment was signed by which it has it */
-	char *log_key;          /* of its enrolment; NULL: it names none */
+	int64_t *label_since_s; /* for each: when the enrolment was signed that gave it */
+	char *log_key;          /* from its enrolment; NULL: it names none */
 	uint64_t epoch, seq;
 	int64_t newest_s, whole_s, closed_s;
 	struct bwl_memory_item *item;
@@ -37,7 +37,7 @@ struct bwl_memory {
 	json_t *due; /* an object */
 };
 
-/* memory_file.c; a copy of the list, NULL: none. What it had before it has since then. */
+/* memory_file.c; copies the list, NULL: none. Labels that it had before keep their time. */
 void memory_take_labels(struct bwl_memory *m, const json_t *labels, int64_t since_s);
 void memory_take_log_key(struct bwl_memory *m, const char *key); /* NULL: none */
 
@@ -48,9 +48,9 @@ void memory_readmit(struct bwl_memory *m, const struct bwl_signed *d);
 /* memory_room.c */
 struct bwl_memory_item *memory_find(const struct bwl_memory *m, enum bwl_signed_type type,
 				    const char *name);
-/* The one whose place it takes, if it is newer; NULL: none. */
+/* The one that it replaces, if it is newer; NULL: none. */
 struct bwl_memory_item *memory_find_same(const struct bwl_memory *m, const struct bwl_signed *d);
-/* Where it is remembered; NULL, with an error: nothing of its kind can be forgotten for it. */
+/* The entry for it; NULL, with an error: nothing of its kind can be forgotten for it. */
 struct bwl_memory_item *memory_item_for(struct bwl_memory *m, const struct bwl_signed *d,
 					struct bwl_err *e);
 /* The newest of them; NULL: there is none. */

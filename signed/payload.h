@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is in a payload: one JSON object, whose keys depend on its type. Unknown keys are refused:
- * what a reader does not understand might narrow what it does. docs/fleet.md has the list for
- * people.
+ * The content of a payload: one JSON object, whose keys depend on its type. Unknown keys are
+ * refused, because a key that a reader does not understand might narrow the document. docs/fleet.md
+ * has the list for people.
  */
 #ifndef BWL_SIGNED_PAYLOAD_H
 #define BWL_SIGNED_PAYLOAD_H
@@ -54,14 +54,14 @@
 	X(TIMESTAMP, "root", NUMBER, false)                                                        \
 	X(TIMESTAMP, "closing", CLOSINGS, false)
 
-#define BWL_OFFLINE_FOR_NS (900 * 1000000000ULL) /* where a document says nothing */
+#define BWL_OFFLINE_FOR_NS (900 * 1000000000ULL) /* if a document does not set it */
 #define BWL_PAYLOAD_LIST_MOST 4096
 
 /* The caller drops *ret_body. bytes[len] is NUL. */
 int bwl_payload_parse(enum bwl_signed_type type, const char *bytes, size_t len,
 		      struct bwl_signed_terms *ret, json_t **ret_body, struct bwl_err *e);
 
-/* Of a body that was parsed: NULL, 0, false, otherwise where the key is not there. */
+/* From a parsed body: NULL, 0, false, … if the key is absent. */
 const char *bwl_payload_text(const json_t *body, const char *key);
 bool bwl_payload_yes(const json_t *body, const char *key);
 uint64_t bwl_payload_number(const json_t *body, const char *key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Words and moments as documents spell them. */
+/* Words and times as documents spell them. */
 #ifndef BWL_SIGNED_TEXT_H
 #define BWL_SIGNED_TEXT_H
 
@@ -10,7 +10,7 @@
 /* 1 to 31 of A-Z a-z 0-9 . _ - that do not begin with -: as names in a policy */
 bool bwl_is_name(const char *s, size_t n);
 bool bwl_is_label(const char *s, size_t n); /* NAME=NAME */
-/* "2026-11-22T05:30:00Z" and nothing else; false: it is not one. */
+/* Exactly "2026-11-22T05:30:00Z"; false: invalid. */
 bool bwl_moment_parse(const char *s, int64_t *ret_s);
 
 #endif

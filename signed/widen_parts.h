@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside: what the comparisons of widen*.c share. Each adds what is wider in `to`. */
+/* Internal: shared by the comparisons of widen*.c. Each adds to `to` what is wider. */
 #ifndef BWL_SIGNED_WIDEN_PARTS_H
 #define BWL_SIGNED_WIDEN_PARTS_H
 
@@ -13,17 +13,17 @@ struct widen {
 /* widen_list.c */
 void widen_add(struct widen *w, const char *where, const char *what, const char *from,
 	       const char *to);
-/* A number that may only fall, as `show` writes it; UINT64_MAX is none at all. */
+/* A number that may only fall, formatted by `show`; UINT64_MAX: no limit. */
 typedef char *(*widen_show)(uint64_t v, char *buf);
 void widen_number(struct widen *w, const char *where, const char *what, uint64_t from, uint64_t to,
 		  widen_show show);
 
-/* widen_limit.c. What is not there limits nothing. */
+/* widen_limit.c. An absent limit limits nothing. */
 void widen_limit(struct widen *w, const char *where, const struct bwl_lim *a,
 		 const struct bwl_lim *b);
 bool widen_is_within(const struct bwl_lim *a, const struct bwl_lim *b); /* b in a; both there */
 
-/* widen_peer.c: is anything of it open? a and b have one name. */
+/* widen_peer.c: is anything of it open? a and b have the same name. */
 bool widen_is_open(const struct bwl_pol_peer *p);
 void widen_peer(struct widen *w, const struct bwl_pol_peer *a, const struct bwl_pol_peer *b);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Headers of what passes some devices and matches a filter, as pcapng, for a limited time. */
+/*
+ * Captures headers of packets that pass some devices and match a filter, as pcapng, for a limited
+ * time.
+ */
 #ifndef BWL_TAP_CAPTURE_H
 #define BWL_TAP_CAPTURE_H
 
@@ -20,12 +23,12 @@ struct tap {
 	uint64_t end_ns;     /* CLOCK_BOOTTIME */
 	uint64_t most_bytes; /* of the file */
 	volatile int *stopped;
-	/* what came of it */
+	/* results */
 	uint64_t frames, bytes, lost;
 	bool is_full;
 };
 
-/* Until it ends. began() once all devices are open. */
+/* Runs until it ends. began() is called once all devices are open. */
 int tap_run(struct tap *t, FILE *f, void (*began)(void *arg), void *arg, struct bwl_err *e);
 
 #endif

@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAP_SNAP 192 /* bytes: no more of a frame is ever taken */
+#define TAP_SNAP 192 /* bytes: no more of a frame is ever captured */
 
 /*
  * Bytes from the start: Ethernet, two VLAN tags, IP with options or extension headers, TCP with
- * options, UDP (RoCE: and its BTH), ICMP, ESP. What is behind them is payload, and of what is not
- * known nothing is a header. Never more than len.
+ * options, UDP (RoCE: and its BTH), ICMP, ESP. What follows is payload; unknown protocols have no
+ * headers. Never more than len.
  */
 size_t tap_headers(const uint8_t *at, size_t len);
 

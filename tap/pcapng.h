@@ -8,7 +8,9 @@
 
 enum pcapng_way { PCAPNG_IN = 1, PCAPNG_OUT = 2 }; /* as epb_flags has them */
 
-/* Each is one fwrite(), whole or not at all for who reads it meanwhile; errors stay with the FILE.
+/*
+ * Each is one fwrite(), so a concurrent reader sees it whole or not at all; errors stay with the
+ * FILE.
  */
 void pcapng_section(FILE *f, const char *program, const char *comment);
 void pcapng_interface(FILE *f, const char *name, const char *filter, uint32_t snap);

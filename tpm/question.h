@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside: one question to the TPM, from its opening to its closing; may take for ever. */
+/* Internal: one query to the TPM, from opening to closing; may take for ever. */
 #ifndef BWL_TPM_QUESTION_H
 #define BWL_TPM_QUESTION_H
 

@@ -16,14 +16,14 @@
 /* Bytes of an envelope at most: a payload of 4000 in base64, and the rest. */
 #define BWL_SAID_MOST 6144
 
-/* The caller frees it. NULL, with an error: the key does not sign, or a name is none. */
+/* The caller frees it. NULL, with an error: the key cannot sign, or a name is invalid. */
 char *bwl_said_sign(const struct bwl_key *k, const char *fleet, const char *tray,
 		    const char *payload, size_t len, struct bwl_err *e);
-/* Has it the form of one? Else it may be a status that nobody signed. */
+/* Has it the form of a signed status? Otherwise it may be an unsigned one. */
 bool bwl_said_is_signed(const char *bytes, size_t len);
 /*
- * The payload, with a NUL behind it, which the caller frees; nothing in it was read. -EBADMSG: no
- * envelope; -EKEYREJECTED: of another fleet, tray or key, or the signature does not hold.
+ * The payload, followed by a NUL, which the caller frees; it was not parsed. -EBADMSG: not an
+ * envelope; -EKEYREJECTED: another fleet, tray or key, or an invalid signature.
  */
 int bwl_said_open(const uint8_t *pub, const char *fleet, const char *tray, const char *bytes,
 		  size_t len, char **ret, size_t *ret_len, struct bwl_err *e);
