@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * accept.c: what the source gives, checked, and the copy that is kept of what was accepted
- * (bwl/desired.h). Whether it is put in force is reconcile.c's.
+ * accept.c: checks what the source gives, and keeps the copy of what was accepted (bwl/desired.h).
+ * reconcile.c decides whether it is put in force.
  */
 #ifndef BWL_AGENT_ACCEPT_H
 #define BWL_AGENT_ACCEPT_H
@@ -10,12 +10,12 @@
 #include "agent.h"
 #include "bwl/desired.h"
 
-/* A policy, its bytes, and what it means. */
+/* A policy, its bytes, and its meaning. */
 struct desired {
 	struct bwl_policy *pol;
-	char *bytes; /* NULL: of the copy */
+	char *bytes; /* NULL: from the copy */
 	size_t len;
-	/* Equal exactly when what is meant is equal, expiries included. */
+	/* Equal exactly if the meaning is equal, including expiries. */
 	uint8_t id[32];
 };
 void desired_free(struct desired *d);
@@ -23,22 +23,22 @@ void desired_free(struct desired *d);
 struct accept {
 	const char *dir;
 	struct agent_source *source;
-	struct stat copy; /* of the copy as it was seen last */
-	char digest[65];  /* of its document; empty: none that is whole */
+	struct stat copy; /* the copy, as last seen */
+	char digest[65];  /* of its document; empty: there is no whole one */
 	bool seen;
 };
 
-/* From the source. */
+/* Reads the source. */
 int accept_ask(struct accept *a, struct desired *ret, struct bwl_err *e);
-/* From the copy; -ENOENT: there is none. */
+/* Reads the copy; -ENOENT: there is none. */
 int accept_kept(const struct accept *a, struct desired *ret, struct bwl_err *e);
 /* Is there a whole copy? */
 bool accept_has(struct accept *a);
-/* It was put in force, or is: its bytes are the copy from now on. Cheap where they are already. */
+/* The policy was put in force, or is: its bytes become the copy. Cheap if they already are. */
 int accept_keep(struct accept *a, const struct desired *d, struct bwl_err *e);
-/* It was refused: for `status`. */
+/* The policy was refused: recorded for `status`. */
 void accept_refuse(const struct accept *a, const struct bwl_err *why);
-/* It was not, after all: the source says again what the copy has. */
+/* The refusal is over: the source has the copy's content again. */
 void accept_forgive(const struct accept *a);
 
 #endif

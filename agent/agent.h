@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of bwlimitd share (parts.h). The main thread runs an sd-event loop: policy,
- * heartbeat. What may wait for a disk or for the kernel has a thread of its own (thread.h).
+ * State that the parts of bwlimitd share (parts.h). The main thread runs an sd-event loop: policy,
+ * heartbeat. Whatever may wait for a disk or for the kernel has its own thread (thread.h).
  */
 #ifndef BWL_AGENT_H
 #define BWL_AGENT_H
@@ -23,12 +23,12 @@ struct agent {
 	bool once;
 	enum anchor_mode tpm;
 	uint64_t tpm_every_ns;
-	uint64_t history_bytes; /* on disk at most; 0: none is kept */
-	uint64_t flows_bytes;   /* of flow records on disk at most; 0: none are written */
+	uint64_t history_bytes; /* maximum on disk; 0: none is kept */
+	uint64_t flows_bytes;   /* maximum of flow records on disk; 0: none are written */
 	uint64_t flows_every_ns;
 	uint64_t totals_us; /* between two records; 0: none */
 	sd_event *loop;
-	bool ends;             /* the process, not only these pins */
+	bool ends;             /* the process ends, not only these pins */
 	struct bwl_pins *pins; /* NULL: nothing is attached */
 	struct agent_source *source;
 };
@@ -40,56 +40,58 @@ struct agent {
 int agent_state_read(const char *state_dir, const char *name, char *buf, size_t size);
 int agent_state_write(const char *state_dir, const char *name, const char *text, struct bwl_err *e);
 
-/* maps_era.c: names the maps among all that were ever made: boot, moment, tag */
+/* maps_era.c: a unique name for these maps: boot, moment, tag */
 #define AGENT_ERA 96
 void agent_era(const struct bwl_pins *p, char buf[static AGENT_ERA]);
 
 /*
- * timer.c: a timer of the loop, which sd_event_source_disable_unref() ends, and when it comes again
+ * timer.c: a timer of the loop, which sd_event_source_disable_unref() ends; and when it fires again
  */
 int agent_timer(struct agent *a, uint64_t us, sd_event_time_handler_t fn, void *arg,
 		sd_event_source **ret, struct bwl_err *e);
 int agent_again(sd_event_source *s, uint64_t us);
 
-/* reconcile.c: puts in force what is desired, for --once. 0, or what kept it from it (logged) */
+/* reconcile.c: puts the desired policy in force, for --once. 0, or the error (logged) */
 int agent_reconcile_once(struct agent *a);
 
 /* heartbeat.c: renews it; returns when the next one is due. */
 uint64_t agent_beat(struct agent *a);
-/* Another policy's may be shorter. */
+/* A new policy's heartbeat may be shorter. */
 void agent_beat_now(void);
 
 /*
- * deferred.c: what comes after something was closed, and may hang: the log, and charon. Both return
- * at once; one thread does it.
+ * deferred.c: what follows a closure and may hang: the log, and charon. Both return at once; one
+ * thread does the work.
  */
 void agent_deferred_start(void);
 void agent_deferred_stop(void);
 void agent_later(int priority, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* A line alone, as agent_log_line(), of what a host may cause: it leaves alarms half of the queue.
+/*
+ * Only a line, like agent_log_line(), about something that a host may cause: it leaves half of the
+ * queue to alarms.
  */
 void agent_later_line(int priority, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* This tray's own long-lived IKE keys, for good (ipsec/expel.h); tried until none is left. */
+/* Destroys this tray's own long-lived IKE keys (ipsec/expel.h); retried until none is left. */
 void agent_destroy_keys(enum key_order_why why);
-/* It was enrolled again: what is not destroyed yet stays, for it may be new. */
+/* The tray was enrolled again: keys not destroyed yet are kept, because they may be new. */
 void agent_spare_keys(void);
-/* npeers 0: of every peer. */
+/* npeers 0: for every peer. */
 void agent_end_sas(const struct bwl_pins *p, const uint32_t *peer, unsigned npeers);
 
-/* tamper/respond.c: what the policy says about a sign */
+/* tamper/respond.c: performs the policy's action for a sign */
 struct agent_sign {
 	enum bwl_tamper_input input;
 	const char *what;
-	unsigned port;        /* id of the port where it was; 0 where none is told */
-	const uint32_t *peer; /* whose it was, by id */
-	unsigned npeers;      /* 0: nobody's, or not known */
-	enum bwl_action *did; /* may be NULL: what was done */
+	unsigned port;        /* id of the port where it occurred; 0: none */
+	const uint32_t *peer; /* ids of the peers concerned */
+	unsigned npeers;      /* 0: none, or unknown */
+	enum bwl_action *did; /* may be NULL: the action taken */
 };
 /*
- * Acts on it, from any thread, and waits for nothing that may hang. quiet: says nothing where there
- * is nothing left to close. true: it was acted on, and will be said as far as tamper/line_budget.h
+ * Acts on it, from any thread, and waits for nothing that may hang. quiet: silent if there is
+ * nothing left to close. true: it was acted on, and will be reported as far as tamper/line_budget.h
  * allows.
  */
 bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet);
@@ -97,15 +99,15 @@ void agent_tamper_policy(const struct bwl_policy *pol);
 /* Before that everything is only logged. */
 bool agent_tamper_is_told(void);
 /*
- * When a sign last clamped what was clamped already, seconds of the wall clock; 0: none did since
- * this process began. closures.c writes it to the journal.
+ * When a sign last clamped what was already clamped, in wall-clock seconds; 0: not since this
+ * process began. closures.c writes it to the journal.
  */
 uint64_t agent_clamped_again_s(void);
-/* The same of what revoked whom was revoked already. */
+/* The same for revocations of peers that were already revoked. */
 uint64_t agent_revoked_again_s(void);
 /*
- * closures.c: what a document closes is being closed, and goes into the journal with the moment at
- * which that was signed: not by us meanwhile, with another one.
+ * closures.c: a document's closures are in progress, and go into the journal with the time of its
+ * signing: the part must not record them meanwhile with another time.
  */
 void agent_closing(bool yes);
 #endif

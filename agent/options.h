@@ -4,7 +4,7 @@
 
 #include "agent.h"
 
-/* -1: go on; else the process has said all, and ends with this. */
+/* -1: continue; otherwise everything was printed, and the process ends with this code. */
 int agent_options(int argc, char **argv, struct agent *a);
 
 #endif

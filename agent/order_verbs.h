@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * order_verbs.c: what bwlimit-ctl may tell this agent, by bwl/agent.h; nothing of it waits for a
+ * order_verbs.c: the orders that bwlimit-ctl may give this agent, by bwl/agent.h; none waits for a
  * disk.
  */
 #ifndef BWL_AGENT_ORDER_VERBS_H
@@ -9,7 +9,7 @@
 #include "order_socket.h"
 #include "policy_order.h"
 
-/* What each is about. */
+/* The context of each. */
 struct order_about {
 	struct bwl_pins *pins;
 	struct policy_order *policy;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines that wait for a thread of their own, because what it does with them may hang: who puts one
- * in does not wait. What does not fit is counted. The thread is there before the parts of the
- * agent, and after them.
+ * Lines that wait for a separate thread, because processing them may hang: the producer does not
+ * wait. Lines that do not fit are counted. The thread starts before the agent's parts, and ends
+ * after them.
  */
 #ifndef BWL_AGENT_QUEUE_H
 #define BWL_AGENT_QUEUE_H
@@ -12,12 +12,12 @@
 #include <jansson.h>
 
 struct queue_line {
-	int kind; /* what the owner of the queue makes of it */
+	int kind; /* interpreted by the queue's owner */
 	char event[32], text[1100];
 	json_t *data; /* NULL: none */
 };
 
-/* The thread takes the lock for all of it, and waits for news by itself. */
+/* The thread takes the lock for all of it, and waits for new lines by itself. */
 struct queue {
 	pthread_mutex_t lock;
 	pthread_cond_t news;
@@ -34,7 +34,7 @@ struct queue {
 	}
 
 bool queue_start(struct queue *q, void *(*run)(void *arg));
-/* The thread works off what is there, and ends. false: it hangs, and nobody waits for it. */
+/* The thread processes the rest, and ends. false: it hangs, and is abandoned. */
 bool queue_stop(struct queue *q, unsigned seconds);
 /*
  * room: how full the queue may be for this line to fit; lost: where it is counted if it does not.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * subscribers.c: who reads the data plane's events through this agent (bwl/agent.h says how). Never
- * waits: each has a socket's buffer, and what does not fit in it is lost to him alone, counted, and
- * told when there is room again.
+ * subscribers.c: readers of the data plane's events through this agent (see bwl/agent.h). Never
+ * waits: each reader has a socket buffer, and events that do not fit are lost only to that reader,
+ * counted, and reported when there is room again.
  */
 #ifndef BWL_AGENT_SUBSCRIBERS_H
 #define BWL_AGENT_SUBSCRIBERS_H
@@ -11,24 +11,26 @@
 #include "bwl/events.h"
 
 #define SUBSCRIBERS 32
-#define SUBSCRIBERS_ROOT 8            /* of them, that only root may take */
+#define SUBSCRIBERS_ROOT 8            /* of these, reserved for root */
 #define SUBSCRIBER_BYTES (128 * 1024) /* SO_SNDBUF, which the kernel doubles: some 300 events */
-/* Who has read nothing for so long, though there was something, makes room for who comes. */
+/*
+ * A reader that has not read for this long, although there was something, makes room for a new one.
+ */
 #define SUBSCRIBER_STUCK_NS 10000000000ULL
-#define SUBSCRIBERS_LOOK_NS 1000000000ULL /* what the data plane did not send */
+#define SUBSCRIBERS_LOOK_NS 1000000000ULL /* for what the data plane did not send */
 
 struct subscribers_rule {
 	const struct bwl_pins *pins;
 	int (*losses)(const struct bwl_pins *p, struct bwl_event_losses *ret, struct bwl_err *e);
-	gid_t gid[2]; /* whose members may, beside root */
+	gid_t gid[2]; /* groups whose members may read, beside root */
 	unsigned ngids;
 };
 
 struct subscribers;
-/* At a path, whose folder exists; what was there is replaced. rule outlives it. */
+/* At a path, whose folder exists; an old socket is replaced. rule must outlive it. */
 int subscribers_open(const char *path, const struct subscribers_rule *rule,
 		     struct subscribers **ret, struct bwl_err *e);
-/* For poll(2): somebody comes. Who goes is seen by and by. NULL: -1 */
+/* For poll(2): a new reader. Departures are noticed later. NULL: -1 */
 int subscribers_fd(const struct subscribers *s);
 /* NULL-safe, as all below. */
 void subscribers_event(struct subscribers *s, const struct bwl_event *e, uint64_t now_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The thread of a part: it works, naps until it is told to stop, and ends. Waits are by
+ * The thread of a part: it works, naps until it is told to stop, and ends. Waits use
  * CLOCK_MONOTONIC.
  */
 #ifndef BWL_AGENT_THREAD_H
@@ -17,27 +17,27 @@ struct agent_thread {
 	pthread_cond_t news;
 	bool stop, ended;
 	void (*run)(void *arg);
-	void (*left)(void *arg); /* not NULL: nobody waits any more; called at the end */
+	void (*left)(void *arg); /* not NULL: it was abandoned; called at the end */
 	void *arg;
 };
 
-/* run(arg) on a thread of its own. */
+/* Runs run(arg) on a separate thread. */
 int agent_thread_start(struct agent_thread *t, void (*run)(void *arg), void *arg,
 		       struct bwl_err *e);
-/* In the thread: false when it is told to stop, which ends a nap at once. */
+/* In the thread: false when told to stop, which ends a nap at once. */
 bool agent_thread_goes_on(struct agent_thread *t);
 bool agent_thread_nap(struct agent_thread *t, uint64_t ns);
 /* Tells it to stop, and waits until it has. */
 void agent_thread_stop(struct agent_thread *t);
 /*
- * The same, but for so many seconds. false: it hangs, and is left to itself. give_up(arg) has been
- * called then, while it may be running, and free_arg(arg) will be, by the thread, should it ever
- * end: t and arg are not the caller's any more.
+ * The same, but waits only for so many seconds. false: it hangs, and is abandoned. Then
+ * give_up(arg) has been called, while it may be running, and the thread will call free_arg(arg)
+ * should it ever end: t and arg no longer belong to the caller.
  */
 bool agent_thread_stop_within(struct agent_thread *t, unsigned seconds, void (*give_up)(void *arg),
 			      void (*free_arg)(void *arg));
 
-/* For a thread that waits by itself. false: it hangs, and nobody waits for it. */
+/* For a thread that waits by itself. false: it hangs, and is abandoned. */
 bool agent_join_within(pthread_t thread, unsigned seconds);
 
 #endif

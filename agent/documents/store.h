@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * store.c: the documents that hold as files, documents/SHA256 in the state directory, and when the
- * signed time was heard. Files are believed as far as the memory names them, so they are written
+ * store.c: the documents that hold, as files documents/SHA256 in the state directory, and when the
+ * signed time was received. Files are trusted as far as the memory names them, so they are written
  * before it, and removed after it.
  */
 #ifndef BWL_AGENT_DOCS_STORE_H
@@ -18,9 +18,9 @@ int docs_load(const char *state_dir, const struct docs_clock *c, struct docs *re
 int docs_put(const char *state_dir, const uint8_t digest[32], const char *bytes, size_t len,
 	     struct bwl_err *e);
 bool docs_is_kept(const char *state_dir, const uint8_t digest[32]);
-/* What nothing needs any more. */
+/* Removes documents that are no longer needed. */
 void docs_sweep(const char *state_dir, const struct docs *s);
-/* Over restarts, until reboot. */
+/* Kept over restarts, until reboot. */
 int docs_keep_heard(const char *state_dir, const struct docs *s, struct bwl_err *e);
 struct docs_clock docs_clock_now(void);
 

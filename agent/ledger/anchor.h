@@ -22,29 +22,27 @@ struct anchor;
 int anchor_new(enum anchor_mode mode, const char *tcti, uint64_t every_ns, struct anchor **ret,
 	       struct bwl_err *e);
 void anchor_free(struct anchor *a); /* NULL-safe */
-/*
- * Another ledger than before. is_new: it was begun now, and nothing in it is to be believed or not.
- */
+/* The ledger was replaced. is_new: it was just created, so it proves nothing. */
 void anchor_forget(struct anchor *a, bool is_new);
 /*
- * Never waits for the TPM. 0: go on; -EINPROGRESS: nothing may be released (it has been said why);
- * -EUCLEAN: the ledger cannot be trusted; else the ledger could not be written.
+ * Never waits for the TPM. 0: continue; -EINPROGRESS: nothing may be released (the reason was
+ * reported); -EUCLEAN: the ledger cannot be trusted; other errors: the ledger could not be written.
  * era: the maps, see agent_era(). much: a good part of a volume was spent since the last raise.
  */
 int anchor_run(struct anchor *a, struct ledger *l, const char *era, bool much, struct bwl_err *e);
-/* The ledger's epoch is the TPM's count: an old copy of it will be found out. */
+/* The ledger's epoch is the TPM's count: an old copy of it will be detected. */
 bool anchor_holds(const struct anchor *a);
 /*
- * While it holds: what the TPM counts, and the epoch on disk, which may be one ahead, with the
- * index's tag.
+ * While it holds: the TPM's count, and the epoch on disk, which may be one ahead, with the index's
+ * tag.
  */
 uint64_t anchor_count(const struct anchor *a);
 uint64_t anchor_epoch(const struct anchor *a, uint8_t tag[32]);
-/* Nobody knew its past: a counter was there, and a ledger that was begun now. */
+/* A counter existed, and the ledger was just created: nothing is known of the past. */
 bool anchor_took_over(const struct anchor *a);
 /* ANCHOR_NONE */
 bool anchor_is_off(const struct anchor *a);
-/* Told of each epoch before the counter, which is at count, is raised to it. */
+/* Called for each epoch before the counter, which is at count, is raised to it. */
 void anchor_follow(struct anchor *a,
 		   void (*fn)(const uint8_t tag[32], uint64_t count, uint64_t epoch, void *arg),
 		   void *arg);

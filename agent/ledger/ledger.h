@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What volumes have spent, on disk: rows by the name of the limit. No maps in here.
+ * What volumes have spent, on disk: rows by the name of the limit. Without maps.
  *
- * ledger.db (SQLite, WAL, synchronous) holds the rows, each with a checksum; one row more holds a
- * number that every commit raises and the sum of all checksums. ledger.seq holds that number once
- * more, written after the commit: a database that is behind it was cut, or is an old copy (SQLite
- * itself takes a log that was cut short for one that was never longer). A commit has ended when
+ * ledger.db (SQLite, WAL, synchronous) holds the rows, each with a checksum; one more row holds a
+ * number that every commit raises and the sum of all checksums. ledger.seq holds that number again,
+ * written after the commit: a database that is behind it was cut, or is an old copy (SQLite itself
+ * cannot tell a log that was cut short from one that was never longer). A commit has ended when
  * both are on disk.
  *
- * What does not read back is set aside (*.bad) and a new ledger begun: `how` says so.
+ * An unreadable ledger is set aside (*.bad) and a new one started: see `how`.
  */
 #ifndef BWL_AGENT_LEDGER_H
 #define BWL_AGENT_LEDGER_H
@@ -23,7 +23,7 @@
 
 struct ledger_row {
 	char key[LEDGER_KEY]; /* "peer tray-3", see bwl_limit_key() */
-	char era[LEDGER_ERA]; /* the maps in which `spent` counts; agent_era() */
+	char era[LEDGER_ERA]; /* the maps for which `spent` counts; agent_era() */
 	uint64_t spent;       /* bytes: at least what has passed, windowed: within the window */
 	uint64_t slice_ns;    /* windowed: a slice's length; 0: total */
 	uint64_t at_ns;       /* windowed: boot time of the slices */
@@ -36,23 +36,23 @@ struct ledger_row {
 enum ledger_how { LEDGER_FOUND, LEDGER_BEGUN, LEDGER_SET_ASIDE };
 
 struct ledger;
-/* e: also with LEDGER_SET_ASIDE, then it says what was wrong. -EIO, -EROFS, …: try again. */
+/* e: also filled for LEDGER_SET_ASIDE, with the fault. -EIO, -EROFS, …: retry. */
 int ledger_open(const char *dir, struct ledger **ret, enum ledger_how *how, struct bwl_err *e);
 void ledger_close(struct ledger *l); /* NULL-safe */
-/* -1: none. Indexes stay as long as the ledger is open. */
+/* -1: none. Indexes are stable while the ledger is open. */
 int ledger_find(const struct ledger *l, const char *key);
 const struct ledger_row *ledger_at(const struct ledger *l, int index);
 int ledger_count(const struct ledger *l);
-/* Staged until the next commit; the last of a key counts. */
+/* Staged until the next commit; the last one for a key counts. */
 int ledger_put(struct ledger *l, const struct ledger_row *row);
 /*
- * 0: all that was staged is on disk. Else nothing of it may be relied on, although ledger_at() says
- * it; the next commit writes it again. -EUCLEAN: the database is damaged; close it, and open it
- * again.
+ * 0: everything staged is on disk. Otherwise none of it may be relied on, although ledger_at()
+ * shows it; the next commit writes it again. -EUCLEAN: the database is damaged; close it, and open
+ * it again.
  */
 int ledger_commit(struct ledger *l, struct bwl_err *e);
 uint64_t ledger_seq(const struct ledger *l);
-/* Renames the files; also those of a ledger that somebody found wrong against the maps. */
+/* Renames the files; also for a ledger that contradicts the maps. */
 int ledger_set_aside(const char *dir, struct bwl_err *e);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was accepted of signed documents (signed.json, broken-glass.json) and the ledger, which a
- * TPM's counter is bound to where there is one: an old copy is found out, and one that was taken
- * away. Then nothing is above the floor until this tray is enrolled anew, by a newer enrolment. On
- * the ledger's thread.
+ * The memory of signed documents (signed.json, broken-glass.json) and the ledger, which may be
+ * bound to a TPM's counter: detects an old copy, and a missing one. Then nothing is above the floor
+ * until this tray is enrolled anew, by a newer enrolment. On the ledger's thread.
  *
- * Without a TPM the ledger's row still finds what is older than the ledger: not found is a whole
- * state directory of before, put in place while the machine was off.
+ * Without a TPM the ledger's row still detects a memory older than the ledger. It does not detect a
+ * whole old state directory, put in place while the machine was off.
  */
 #ifndef BWL_AGENT_MEMORY_CHECK_H
 #define BWL_AGENT_MEMORY_CHECK_H
@@ -17,21 +16,21 @@
 #include "ledger.h"
 #include "signed/memory_bound.h"
 
-/* What the disk has. */
+/* The state on disk. */
 enum memory_state { MEMORY_NONE, MEMORY_OK, MEMORY_DAMAGED };
 struct memory_seen {
 	enum memory_state state;
 	struct bwl_memory_bound bound;
-	uint64_t glass; /* how often the glass was broken */
+	uint64_t glass; /* number of broken glasses */
 };
-/* What else is known. row NULL: the ledger knows nothing of a memory. */
+/* Other knowledge. row NULL: the ledger knows of no memory. */
 struct memory_known {
 	const struct ledger_row *row;
-	bool enrolled;  /* the maps say that there was one */
-	bool took_over; /* the ledger was begun now, and the TPM had a counter for another one */
-	bool began;     /* there was none when this process looked first */
+	bool enrolled;  /* the maps say that there was a memory */
+	bool took_over; /* the ledger was just created, and the TPM had a counter for another one */
+	bool began;     /* there was none at this process' first check */
 };
-/* Why it cannot be trusted; NULL: it is. */
+/* Why it cannot be trusted; NULL: it can. */
 const char *memory_judge(const struct memory_seen *s, const struct memory_known *k);
 
 struct memory_check {
@@ -44,7 +43,10 @@ struct memory_check {
 	struct timespec at[2]; /* of both files */
 	ino_t ino[2];
 };
-/* After anchor_run(), where that said 0. The ledger could not be written, or 0. */
+/*
+ * After anchor_run(), if its result was 0. Returns 0, or an error if the ledger could not be
+ * written.
+ */
 int memory_check_run(struct memory_check *c, struct anchor *a, struct ledger *l, const char *era,
 		     struct bwl_err *e);
 

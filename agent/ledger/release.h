@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ledger and the maps: what is on disk as spent may be spent. Every volume in force has a row
- * and a release; the release is raised when less than half of its lead is left, after the row says
- * so on disk.
+ * The ledger and the maps: what is recorded on disk as spent may be spent. Every volume in force
+ * has a row and a release; the release is raised when less than half of its lead is left, after the
+ * row on disk allows it.
  *
- * release >= what passed at every moment, row >= release on disk: so the row is never less than
+ * At every moment release >= what passed, and row on disk >= release: so the row is never less than
  * what passed.
  */
 #ifndef BWL_AGENT_RELEASE_H
@@ -17,12 +17,12 @@ struct releases;
 int releases_new(struct bwl_pins *pins, const char *era, struct releases **ret, struct bwl_err *e);
 void releases_free(struct releases *m); /* NULL-safe */
 /*
- * Looks once at every volume, writes and releases what is due. *ret_ns: look again after that.
- * 0; -EUCLEAN: this ledger cannot be trusted (it is set aside by the caller, and begun anew);
- * anything else: nothing more was released, try again.
+ * Checks every volume once, and writes and releases what is due. *ret_ns: check again after that.
+ * 0; -EUCLEAN: this ledger cannot be trusted (the caller sets it aside, and starts a new one);
+ * other errors: nothing more was released, retry.
  */
 int releases_run(struct releases *m, struct ledger *l, uint64_t *ret_ns, struct bwl_err *e);
-/* Another ledger than at the last run. */
+/* The ledger was replaced since the last run. */
 void releases_forget(struct releases *m);
 
 /* Was a tenth of some volume released since? */
@@ -31,16 +31,16 @@ void releases_forget_spent(struct releases *m);
 
 struct releases_count {
 	uint32_t volumes;  /* in force */
-	uint32_t waiting;  /* spent up to their release, with volume left: the disk is behind */
-	uint32_t unknown;  /* of whose past neither maps nor ledger know: they count as spent */
-	uint32_t restored; /* taken over from the ledger since releases_new() */
+	uint32_t waiting;  /* spent up to their release, with volume left: the disk is too slow */
+	uint32_t unknown;  /* with a past unknown to maps and ledger: they count as spent */
+	uint32_t restored; /* restored from the ledger since releases_new() */
 };
 struct releases_count releases_count(const struct releases *m);
 
 /*
- * How far ahead of what is spent a volume is released: what two seconds at its rate and a burst
- * need, at most 1 % of the volume (that much a power cut may cost), at least one GSO packet of
- * maximum size (less, and such a packet would never pass).
+ * How far ahead of its account a volume is released: what two seconds at its rate and a burst need,
+ * at most 1 % of the volume (a power cut may cost that much), at least one GSO packet of maximum
+ * size (otherwise such a packet would never pass).
  */
 uint64_t releases_lead(uint64_t volume, uint64_t bytes_per_s, uint64_t burst);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A volume's account in the maps, as the ledger follows it: its release, what it has spent, and of
- * windows how old that is. Below release.c and release_adopt.c, which both change it.
+ * A volume's account in the maps, as the ledger follows it: its release, what it has spent, and for
+ * windows the ages. Below release.c and release_adopt.c, which both change it.
  */
 #ifndef BWL_AGENT_RELEASE_ACCOUNT_H
 #define BWL_AGENT_RELEASE_ACCOUNT_H
@@ -13,9 +13,9 @@ struct tracked {
 	uint32_t state, window; /* window: BWL_NO_WINDOW for a total volume */
 	uint32_t epoch;
 	uint64_t volume, slice_ns, lead, bytes_per_s;
-	uint64_t used;     /* when it was looked at last */
-	uint64_t wrote_ns; /* when its row was */
-	bool ready;        /* its row is of these maps, or it has none */
+	uint64_t used;     /* at the last check */
+	uint64_t wrote_ns; /* when its row was written */
+	bool ready;        /* its row belongs to these maps, or it has none */
 	bool no_row;
 	bool due;
 	uint64_t want;  /* due: the next release */
@@ -26,7 +26,7 @@ struct releases {
 	struct bwl_pins *pins;
 	char era[LEDGER_ERA];
 	struct tracked *t;
-	uint32_t n, room, was; /* was: how many there were in the list before this one */
+	uint32_t n, room, was; /* was: number in the previous list */
 	bool much;
 	uint32_t slot, generation, edits; /* of the policy that t is from */
 	bool has_list;
@@ -46,7 +46,7 @@ static inline bool released_is_bytes(uint64_t released)
 {
 	return released > BWL_RELEASE_CLOSED;
 }
-/* What its volume counts: total, or the window's. A count below zero (see carry.c) is closed. */
+/* What its volume counts: total, or the window's. A negative count (see carry.c) is closed. */
 static inline uint64_t used_of(const struct releases *m, const struct tracked *t)
 {
 	uint64_t v;
@@ -57,12 +57,12 @@ static inline uint64_t used_of(const struct releases *m, const struct tracked *t
 	return v >> 63 ? t->volume : v;
 }
 
-/* Bytes by the age of their slice, the newest first, as a packet at now_ns would find them. */
+/* Bytes by the age of their slice, the newest first, as a packet at now_ns would see them. */
 void window_ages(const struct releases *m, const struct tracked *t, uint64_t now_ns,
 		 uint64_t age[LEDGER_SLICES]);
-/* No packet that read a release before is still on its way. */
+/* Waits until no packet uses an earlier release. */
 int releases_grace(struct releases *m, struct bwl_err *e);
-/* A row of these maps for t. */
+/* A row for t in these maps. */
 struct ledger_row row_of(const struct releases *m, const struct tracked *t, uint64_t spent,
 			 uint64_t now_ns);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * release_adopt.c: rows of other maps (a reboot), and accounts of which nothing was known, into the
- * maps.
+ * release_adopt.c: brings rows of other maps (a reboot), and accounts with an unknown past, into
+ * the maps.
  */
 #ifndef BWL_AGENT_RELEASE_ADOPT_H
 #define BWL_AGENT_RELEASE_ADOPT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger.seq: the number of the last commit that is on disk. Two records, written in turn, each in
- * a sector of its own: one that is torn leaves the other.
+ * ledger.seq: the number of the last commit on disk. Two records, written in turn, each in its own
+ * sector: if one is torn, the other remains.
  */
 #ifndef BWL_AGENT_LEDGER_SEQ_H
 #define BWL_AGENT_LEDGER_SEQ_H
@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include "bwl/err.h"
 
-/* -EUCLEAN: there, and neither record reads. is_new: made anew, at 0. */
+/* -EUCLEAN: it exists, but neither record is readable. is_new: created anew, at 0. */
 int ledger_seq_open(const char *dir, bool is_new, int *ret_fd, uint64_t *ret_last,
 		    struct bwl_err *e);
-/* As it is on disk, for who only tells of it. 0: there is none, or none that reads. */
+/* The number on disk, for reports only. 0: there is none, or it is unreadable. */
 uint64_t ledger_seq_read(const char *dir);
 int ledger_seq_write(int fd, uint64_t seq, struct bwl_err *e);
 

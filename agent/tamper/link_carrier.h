@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * link_carrier.c: has a port lost its carrier? Asked of sysfs every few milliseconds: the kernel's
- * news of a carrier come up to a second late (linkwatch tells once a second of all links together).
+ * link_carrier.c: has a port lost its carrier? Read from sysfs every few milliseconds: the kernel's
+ * notifications come up to a second late (linkwatch reports once a second for all links).
  */
 #ifndef BWL_AGENT_TAMPER_LINK_CARRIER_H
 #define BWL_AGENT_TAMPER_LINK_CARRIER_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct tamper_port {
-	uint32_t ifindex; /* of what is open; 0 nothing */
+	uint32_t ifindex; /* of the open one; 0: none */
 	int dir, count;   /* the device's folder in sysfs; carrier_down_count */
 	unsigned long was;
 	uint64_t retry_ns;
@@ -19,7 +19,7 @@ struct tamper_port {
 
 enum tamper_loss { TAMPER_KEPT, TAMPER_LOST, TAMPER_SET_DOWN };
 
-/* One whose carrier is back already is kept: our own tools and drivers do that. */
+/* A loss whose carrier is back already is distinguished: our own tools and drivers cause that. */
 enum tamper_loss tamper_port_look(struct tamper_port *x, const struct bwl_dev *d);
 void tamper_port_close(struct tamper_port *x); /* also one that was never open */
 

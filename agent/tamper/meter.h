@@ -26,8 +26,8 @@ struct tamper_meter {
 };
 
 /*
- * sent is read before out, so that what leaves in between is never too much. Returns by how much
- * more has gone past than ever before, at the second look in a row that says so, else 0.
+ * sent is read before out, so that what leaves in between is never an excess. Returns how much more
+ * has bypassed than ever before, at the second consecutive reading that shows it, otherwise 0.
  */
 uint64_t tamper_meter_look(struct tamper_meter *m, uint64_t sent, uint64_t out);
 
