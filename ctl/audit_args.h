@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the commands about the audit log are given: its folder, keys, witnesses, files. */
+/* Shared arguments of the commands about the audit log: its folder, keys, witnesses, files. */
 #ifndef BWL_CTL_AUDIT_ARGS_H
 #define BWL_CTL_AUDIT_ARGS_H
 
@@ -18,13 +18,13 @@
 	"  --witnesses K      so many of them must have cosigned (all)\n"
 
 int audit_folder(struct ctl *c, const char *dir, const char **ret);
-/* "-": standard input. Ends with a NUL; -EMSGSIZE: there is more than size - 1. */
+/* "-": standard input. Ends with a NUL; -EMSGSIZE: more than size - 1 bytes. */
 int audit_read(struct ctl *c, const char *path, char *buf, size_t size, size_t *ret);
-/* Whole under its name, or as before; "-": standard output. */
+/* Whole under its name, or unchanged; "-": standard output. */
 int audit_write(struct ctl *c, const char *path, mode_t mode, const char *text);
-/* A file, or the key itself; without either what is in the log's folder, which proves less. */
+/* From a file, or the key itself; without either the key in the log's folder, which proves less. */
 int audit_take_key(struct ctl *c, const char *dir, const char *key, struct bwl_note_key *ret);
-/* An option that may be said more than once: its values, out of argv. */
+/* An option that may be repeated: takes its values out of argv. */
 int audit_take_all(struct ctl *c, int *argc, char **argv, const char *name, const char **ret,
 		   size_t most, size_t *ret_n);
 
@@ -33,7 +33,7 @@ struct audit_witness_args {
 	size_t n;
 	const char *k; /* --witnesses */
 };
-/* --witness, as often as it is said; --witnesses is an option like others. */
+/* --witness, as often as it is given; --witnesses is an ordinary option. */
 int audit_take_witnesses(struct ctl *c, int *argc, char **argv, struct audit_witness_args *ret);
 int audit_know_witnesses(struct ctl *c, const struct audit_witness_args *a,
 			 struct bwl_witnesses *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * `check`: what is judged of a DPU, each by one function that adds findings. The words and exit
- * codes are those of Nagios' plugins.
+ * `check`: each judgement about a DPU is a function that adds findings. The words and exit codes
+ * are those of Nagios' plugins.
  */
 #ifndef BWL_CTL_CHECK_H
 #define BWL_CTL_CHECK_H
@@ -21,7 +21,7 @@ struct check_limits {
 	uint64_t limit_ns, ends_ns, verify_ns, history_ns;
 };
 
-/* What the judges found, and what is told as numbers; < 0: not known. */
+/* The findings, and reported numbers; < 0: unknown. */
 struct check {
 	struct ctl *c;
 	const struct bwl_view *v;
@@ -35,24 +35,24 @@ struct check {
 	uint64_t passed_bytes, dropped_bytes;
 };
 
-/* check_say.c: one finding; todo: the next step where it is not ok. */
+/* check_say.c: adds a finding; todo: the next step if it is not ok. */
 void check_say(struct check *k, const char *id, enum check_result r, const char *todo,
 	       const char *what, ...) __attribute__((format(printf, 5, 6)));
 
-/* check_maps.c: of the maps alone. Without a policy in force: the first two. */
+/* check_maps.c: from the maps only. Without a policy in force: the first two. */
 void check_switch(struct check *k);
 void check_policy(struct check *k);
 void check_silence(struct check *k); /* heartbeat, clamp, lease */
 void check_peers(struct check *k);   /* closures, grants that end, SAs */
 void check_volumes(struct check *k); /* and the ledger */
 
-/* check_around.c: of files, sockets and the clock. */
+/* check_around.c: from files, sockets and the clock. */
 void check_agent(struct check *k);
 void check_verify(struct check *k);
 void check_clock(struct check *k);
-void check_history(struct check *k); /* and what it says of limits that are reached for long */
+void check_history(struct check *k); /* and its report of limits that were reached for long */
 
-/* usage.c: "released", or what keeps a volume from being spent, if not that it is. */
+/* usage.c: "released", or what keeps a volume from being spent, other than being spent. */
 const char *ctl_ledger_word(const struct bwl_release *m, const struct bwl_left *left);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the commands of bwlimit-ctl share: the command table's entry, its arguments, and
- * printing. A command returns 0, a negative errno with c->err filled, CTL_USAGE, CTL_SILENT or
- * CTL_EXIT.
+ * Shared by the commands of bwlimit-ctl: the entry of a command table, arguments, and printing. A
+ * command returns 0, a negative errno with c->err filled, CTL_USAGE, CTL_SILENT or CTL_EXIT.
  */
 #ifndef BWL_CTL_H
 #define BWL_CTL_H
@@ -15,8 +14,8 @@
 #define CTL_PROGRAM "bwlimit-ctl"
 #define CTL_S(n) ((n) == 1 ? "" : "s")
 #define CTL_USAGE 2  /* wrong use: c->err says what is wrong */
-#define CTL_EXIT 16  /* and n: all is said, and the exit code is n */
-#define CTL_SILENT 3 /* it was published, and not every tray has said that it has it */
+#define CTL_EXIT 16  /* plus n: everything is printed, and the exit code is n */
+#define CTL_SILENT 3 /* published, but not every tray has confirmed it */
 
 struct ctl {
 	const char *pin_dir; /* --pin-dir, or NULL */
@@ -33,7 +32,7 @@ struct ctl_cmd {
 	int (*run)(struct ctl *c, int argc, char **argv);
 };
 
-/* One table a file; each ends with a NULL noun. */
+/* One table per file; each ends with a NULL noun. */
 extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[], ctl_zone_cmds[],
 	ctl_policy_cmds[], ctl_stats_cmds[], ctl_top_cmds[], ctl_watch_cmds[], ctl_explain_cmds[],
 	ctl_exfil_cmds[], ctl_heartbeat_cmds[], ctl_drill_cmds[], ctl_ipsec_cmds[],
@@ -44,42 +43,42 @@ extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[]
 	ctl_break_glass_cmds[], ctl_enrol_cmds[], ctl_check_cmds[], ctl_status_cmds[],
 	ctl_evidence_cmds[], ctl_latency_cmds[];
 
-/* check.c: an error, as a Nagios plugin tells of one; the exit code */
+/* check.c: an error in a Nagios plugin's form; returns the exit code */
 int ctl_check_unknown(const struct ctl *c);
 
 /* flows_intervals.c: the verb, whose noun is in flows.c */
 int ctl_flows_intervals(struct ctl *c, int argc, char **argv);
-/* revoke.c: the command, for others that come to it */
+/* revoke.c: the command, also called by others */
 int ctl_revoke(struct ctl *c, int argc, char **argv);
 
 /*
- * ask.c: a connection to the socket of that ending, without waits, after one line (NULL: none); or
- * -1. doc: a descriptor that goes with the line; -1: none.
+ * ask.c: a non-blocking connection to the socket with that ending, after sending one line (NULL:
+ * none); or -1. doc: a descriptor sent with the line; -1: none.
  */
 int ctl_say_to_agent(const struct ctl *c, const char *ending, const json_t *what, int doc,
 		     uint64_t end_ns);
-/* A document to go with it, which nobody changes any more; read from its start. -1: errno. */
+/* A sealed document to send with it, read from its start. -1: errno. */
 int ctl_sealed(const char *bytes, size_t len);
-/* NULL: nobody answered in that time. */
+/* NULL: no answer in that time. */
 json_t *ctl_ask_agent(const struct ctl *c, const json_t *what, unsigned wait_s);
 /*
  * The same at another of its sockets (bwl/agent.h), with a sealed document; -1: none. NULL with
- * errno ENOENT or ECONNREFUSED: no bwlimitd is there; any other: it may have taken it.
+ * errno ENOENT or ECONNREFUSED: bwlimitd does not run; any other: it may have received the request.
  */
 json_t *ctl_ask_at(const struct ctl *c, const char *ending, const json_t *what, int doc,
 		   unsigned wait_s);
 /*
- * An order with a document, a sealed memfd. false: nobody took it in that time, and nobody will.
- * *ret: the answer, which may take its time; NULL: bwlimitd ended before it.
+ * An order with a document, a sealed memfd. false: it was not accepted in that time, and will not
+ * be. *ret: the answer, which may take its time; NULL: bwlimitd ended before it.
  */
 bool ctl_order_document(const struct ctl *c, const json_t *what, int doc, unsigned wait_s,
 			json_t **ret);
-/* What an answer says is wrong, in c->err; 0: nothing. */
+/* Converts an answer's error to c->err; 0: none. */
 int ctl_answer_err(struct ctl *c, const json_t *answer);
 
-/* args.c: what people type */
+/* args.c: parsing of arguments */
 int ctl_usage(struct ctl *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The word of the list (ends with NULL) that s was meant to be, or NULL. */
+/* The word of the list (ends with NULL) that s probably means, or NULL. */
 const char *ctl_nearest(const char *s, const char *const *words);
 
 struct ctl_opt {
@@ -89,7 +88,7 @@ struct ctl_opt {
 };
 /* Takes the options out of argv; "--" ends them. */
 int ctl_opts(struct ctl *c, int *argc, char **argv, const struct ctl_opt *opts);
-/* For a command that takes nothing else. */
+/* For a command without other arguments. */
 int ctl_only_opts(struct ctl *c, int argc, char **argv, const struct ctl_opt *opts);
 /* A count of 1 to max; `what` names it in the error. */
 int ctl_number(struct ctl *c, const char *what, const char *s, uint64_t max, uint64_t *ret);
@@ -129,7 +128,7 @@ struct ctl_words {
 /* "rate 1gbit burst 64kb …": any of `allowed`, each once. */
 int ctl_words(struct ctl *c, int argc, char **argv, unsigned int allowed, struct ctl_words *w);
 
-/* Everything but the expiry and the authorisation. */
+/* Everything except the expiry and the authorisation. */
 void ctl_change_from_words(const struct ctl_words *w, struct bwl_change *ch);
 struct bwl_journal_limits ctl_journal_limits(const struct ctl_words *w); /* journal.c */
 /* The words back as one line, for the audit log. */
@@ -138,28 +137,30 @@ char *ctl_join(int argc, char **argv, char *buf, size_t size);
 /* print.c */
 /* {"version", "kind", KEY: value}; takes the reference. */
 void ctl_print_list(const char *kind, const char *key, json_t *value);
-/* What bwlimitd answered, as a document. */
+/* bwlimitd's answer, as a document. */
 void ctl_print_answer(const char *kind, const json_t *answer);
 void ctl_warn_shape(const struct bwl_pins *pins);
 
-/* limits.c: for people, what now holds for the peer; a warning where its volume is spent. */
+/* limits.c: prints for people the peer's limits in force, with a warning if its volume is spent. */
 void ctl_say_limits(const struct ctl *c, struct bwl_pins *pins, const char *name);
 
-/* What a new policy changed, on stdout; doc: the document that `report` is put into. */
+/* Prints what a new policy changed on stdout; doc: the document that gets `report`. */
 void ctl_print_report(struct ctl *c, const struct bwl_publish_report *r, json_t *doc);
 
-/* view.c: the pinned maps with the generation that holds */
+/* view.c: the pinned maps with the generation in force */
 /* Without a policy in force: -ENOENT. */
 int ctl_view_open(struct ctl *c, bool writable, struct bwl_view *v);
 /* The body of peer id in this generation, or NULL. */
 const struct bwl_peer *ctl_view_peer(const struct bwl_view *v, uint32_t id);
-/* Ids in the policy, by name. The caller frees. -ENOENT names the one that is not there. */
+/* Ids in the policy, by name. The caller frees. -ENOENT names the missing one. */
 int ctl_view_ids(struct ctl *c, const struct bwl_view *v, int argc, char **argv, uint32_t **ret,
 		 size_t *ret_n);
 int ctl_view_no_peer(struct ctl *c, const struct bwl_view *v, const char *name);
-/* Lock, read the policy in force into *pol for an edit. Refused while a --confirm is pending. */
+/*
+ * Locks, and reads the policy in force into *pol for an edit. Refused while a --confirm is pending.
+ */
 int ctl_edit_begin(struct ctl *c, struct bwl_pins **ret_pins, struct bwl_policy **ret_pol);
-/* fresh_volume: a volume that the command names is given, although its past is unknown. */
+/* fresh_volume: a volume that the command names is granted, although its past is unknown. */
 int ctl_edit_end(struct ctl *c, struct bwl_pins *pins, struct bwl_policy *pol, bool fresh_volume,
 		 struct bwl_publish_report *ret);
 

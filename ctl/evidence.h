@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the verbs of `evidence` share. */
+/* Shared by the verbs of `evidence`. */
 #ifndef CTL_EVIDENCE_H
 #define CTL_EVIDENCE_H
 
@@ -10,25 +10,25 @@
 #include "evidence/opening.h"
 #include "evidence/proofs.h"
 
-/* What it was told of the log, and of whom it trusts. */
+/* Options about the log, and the trusted keys. */
 struct evidence_from {
 	const char *state_dir, *audit_dir, *checkpoint;
 	struct ev_log log;
 };
-/* The log, its newest checkpoint or the one that was given. */
+/* Opens the log, with its newest checkpoint or the given one. */
 int evidence_log(struct ctl *c, struct evidence_from *f);
-/* An interval as it was entered, out of its file. -ENOENT, -ESTALE: it cannot be shown any more. */
+/* An interval as it was entered, from its file. -ENOENT, -ESTALE: it can no longer be shown. */
 int evidence_interval(const char *state_dir, const struct ev_found *x, struct ev_interval *ret,
 		      struct bwl_err *e);
 int evidence_trust(struct ctl *c, const char *key, const struct audit_witness_args *witnesses,
 		   struct ev_trust *ret);
 int evidence_read(const char *path, size_t most, char **ret, size_t *ret_len, struct bwl_err *e);
-/* Says that it is written when it is on disk. */
+/* Reports the file once it is on disk. */
 int evidence_write(const char *dir, const char *name, mode_t mode, const char *text, size_t len,
 		   struct bwl_err *e);
-#define EVIDENCE_FOR_ALL 0644 /* what has no names, and no records */
+#define EVIDENCE_FOR_ALL 0644 /* for files without names and records */
 #define EVIDENCE_FOR_ONE 0600
-/* What `evidence export` wrote, one interval at a time; n: its record's number. */
+/* Reads what `evidence export` wrote, one interval at a time; n: its record's number. */
 #define EVIDENCE_ENTRY "%020llu.entry"
 #define EVIDENCE_PROOF "%020llu.tlog-proof"
 #define EVIDENCE_PEERS "%020llu.peers"
@@ -50,12 +50,12 @@ int evidence_export_read(const struct evidence_export *d, size_t i, struct evide
 			 struct bwl_err *e);
 void evidence_part_free(struct evidence_part *p);
 
-/* Where a drawn byte is: evidence_draw.c */
+/* Locates a drawn byte: evidence_draw.c */
 struct evidence_bytes {
 	struct interval_bytes {
 		struct bwl_hash root;
 		uint64_t n, sequence, total; /* n: of its record in the log */
-		uint64_t *slot;              /* bytes of each */
+		uint64_t *slot;              /* bytes in each */
 		uint32_t nslots;
 	} * interval;
 	size_t n, room;
@@ -72,7 +72,7 @@ struct evidence_place {
 struct evidence_place evidence_place_of(const struct evidence_bytes *b, uint64_t byte);
 void evidence_bytes_free(struct evidence_bytes *b);
 
-/* Is it one, where there is one? */
+/* Is the nonce valid, if there is one? */
 int evidence_nonce(struct ctl *c, const char *nonce);
 
 int evidence_open(struct ctl *c, int argc, char **argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the data plane would do now with one packet, step by step as it does it. Reads only. */
+/* What the data plane would do with one packet now, step by step, in its order. Read-only. */
 #ifndef BWL_CTL_EXPLAIN_H
 #define BWL_CTL_EXPLAIN_H
 
@@ -8,22 +8,22 @@
 struct ctl_question {
 	uint8_t family; /* 4 or 6 */
 	uint8_t src[16], dst[16];
-	const char *port; /* device; NULL: the host port whose sources have src */
+	const char *port; /* device; NULL: the host port whose sources contain src */
 	uint32_t peer;    /* bwl_lookup_dest(); 0 none */
 	bool has_proto;
 	uint8_t proto;
-	uint16_t dport; /* 0: not said */
+	uint16_t dport; /* 0: not given */
 	uint32_t len;   /* 0: a full-size packet */
-	bool json;      /* the answer's steps for programs */
+	bool json;      /* collect the steps for programs */
 };
 
 struct ctl_answer {
-	unsigned int reason; /* enum bwl_reason: the first that decides */
+	unsigned int reason; /* enum bwl_reason: of the first step that decides */
 	unsigned int class_;
 	uint32_t len;
 	uint32_t port;          /* port id, BWL_MAX_PORTS: none */
-	uint64_t wait_ns;       /* rate: when it would pass if nobody else sends; 0 otherwise */
-	struct bwl_list *steps; /* the caller's to end */
+	uint64_t wait_ns;       /* rate: when it would pass without other traffic; otherwise 0 */
+	struct bwl_list *steps; /* the caller ends it */
 };
 
 /* v->gen.base NULL: no policy is in force. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What `grant` and `grant --all` share. */
+/* Shared by `grant` and `grant --all`. */
 #ifndef BWL_CTL_GRANT_H
 #define BWL_CTL_GRANT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the verbs of `ipsec` share: where charon and its files are. */
+/* Shared by the verbs of `ipsec`: the location of charon and its files. */
 #ifndef BWL_CTL_IPSEC_H
 #define BWL_CTL_IPSEC_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Commands of people who are not root. bwlimitd runs them, as a bwlimit-ctl of its own, for who may
- * by his groups (agent/commands.c). ordered.c has the list of what may be ordered so.
+ * Commands of users without root. bwlimitd runs them, as a separate bwlimit-ctl, according to the
+ * user's groups (agent/commands.c). ordered.c lists the permitted ones.
  */
 #ifndef BWL_CTL_ORDERED_H
 #define BWL_CTL_ORDERED_H
@@ -9,32 +9,31 @@
 #include "ctl.h"
 
 enum ctl_right {
-	CTL_ROOT,  /* nobody else's */
-	CTL_MODEL, /* of bwlimit-sync, too, which serves the controller with them: numbers alone */
-	CTL_READ,  /* of members of bwlimit-read */
-	CTL_OPERATE, /* of members of bwlimit */
+	CTL_ROOT,    /* only root */
+	CTL_MODEL,   /* also bwlimit-sync, which serves the controller with them: only numbers */
+	CTL_READ,    /* members of bwlimit-read */
+	CTL_OPERATE, /* members of bwlimit */
 };
 enum ctl_right ctl_right_of(const struct ctl_cmd *cmd);
 
-/* Are we a command that bwlimitd runs for somebody? Then BWLIMIT_ORDERED_BY says for whom. */
+/* Are we a command that bwlimitd runs for a user? Then BWLIMIT_ORDERED_BY names the user. */
 bool ctl_is_ordered(void);
 /*
- * Then: may he do that? Not with an option that is not in the list, and by no path: what is read
- * from a file comes on standard input.
+ * If so: is it permitted? Not with an option outside the list, and not with a path: files are read
+ * from standard input.
  */
 int ctl_ordered_may(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv);
 
-/* forward.c: what a file has, as we may read it, sealed; negative: *e says why. */
+/* forward.c: the sealed content of a file that we may read; negative: *e says why. */
 int ctl_input_fd(const char *path, struct bwl_err *e);
-/* What must be asked or said before it goes there: 0, or wrong use. */
+/* Confirmations and messages before it is forwarded: 0, or wrong use. */
 int ctl_ask_before(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv);
-/* revoke, stop: by the maps, silently. */
+/* revoke, stop: directly in the maps, silently. */
 void ctl_close_first(const struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv);
-/* By bwlimitd. -1: nobody answers there; else the exit code, and all has been printed.
- */
+/* Through bwlimitd. -1: it does not answer; otherwise the exit code, with everything printed. */
 int ctl_forward(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv);
 
-/* ordered.c: the index of the word that names a file to read, which `-` replaces; -1: none does. */
+/* ordered.c: the index of the word that names a file to read, which `-` replaces; -1: none. */
 int ctl_file_word(const struct ctl_cmd *cmd, int argc, char **argv);
 
 #endif

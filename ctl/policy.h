@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the commands of whole policies share. */
+/* Shared by the commands for whole policies. */
 #ifndef BWL_CTL_POLICY_H
 #define BWL_CTL_POLICY_H
 

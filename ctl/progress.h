@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* "still putting 100000 peers in force (2 s)" on standard error, for what takes over a second. */
+/*
+ * Prints "still putting 100000 peers in force (2 s)" on standard error for work of over a second.
+ */
 #ifndef BWL_CTL_PROGRESS_H
 #define BWL_CTL_PROGRESS_H
 

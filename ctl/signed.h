@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the commands of signed documents share. */
+/* Shared by the commands for signed documents. */
 #ifndef BWL_CTL_SIGNED_H
 #define BWL_CTL_SIGNED_H
 
@@ -13,14 +13,14 @@ int ctl_signed_read(struct ctl *c, const char *file, char **ret, size_t *ret_len
 int ctl_signed_root(struct ctl *c, const char *file, struct bwl_root **ret);
 /* An envelope, replaced as a whole. */
 int ctl_signed_write(struct ctl *c, const char *file, const struct bwl_envelope *v);
-/* What it says of itself, and who signed; people -1: nobody judged. enough: may it widen? */
+/* Its own claims, and its signers; people -1: not verified. enough: may it widen? */
 int ctl_signed_show(struct ctl *c, const char *file, const char *bytes, size_t len,
 		    const struct bwl_root *root, int people, bool enough);
 
-/* What `approve` says that a policy or a grant widens, where nobody signs. */
+/* What `approve` would report as widened by a policy or a grant, without signing. */
 struct ctl_widens {
 	struct bwl_root *root;
-	const char *name; /* for errors: what it is of, and what it is compared with */
+	const char *name; /* for errors: the document, and what it is compared with */
 	const char *against;
 	const char *bytes, *held; /* both signed */
 	size_t len, held_len;

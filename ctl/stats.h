@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counters of all peers at one moment, and what happened between two. */
+/* Counters of all peers at one moment, and the difference between two. */
 #ifndef BWL_CTL_STATS_H
 #define BWL_CTL_STATS_H
 

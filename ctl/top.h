@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `top`: what is measured, in which order, and how a terminal shows it. */
+/* `top`: measurement, sorting, and the terminal's display. */
 #ifndef BWL_CTL_TOP_H
 #define BWL_CTL_TOP_H
 
 #include "stats.h"
 
-/* What the rows are ordered by: the largest first, names by the alphabet. */
+/* Sort orders: the largest first, names alphabetically. */
 #define TOP_SORTS(X)                                                                               \
 	X(NOW, "now") /* what passes and is dropped */                                             \
 	X(NAME, "name")                                                                            \
@@ -26,11 +26,12 @@ extern const char *const top_sort_words[]; /* ends with NULL */
 struct top_row {
 	uint32_t id;
 	struct bwl_speed speed;
-	double key; /* that it is ordered by */
+	double key; /* the sort key */
 };
 
-/* One look: the generation of that moment, and what its peers did since the look before. Zeroed:
- * none yet. */
+/*
+ * One sample: the generation then, and the peers' traffic since the previous one. Zeroed: none yet.
+ */
 struct top_look {
 	struct bwl_view v;
 	uint32_t generation;
@@ -48,18 +49,17 @@ struct top_choice {
 };
 
 /* top_look.c */
-/* The next one. Maps stay open from look to look where they are mapped; a reader's copies grow old.
- */
+/* Takes the next sample. Mapped arrays stay open between samples; a reader's copies are renewed. */
 int top_look(struct ctl *c, const struct ctl_sample *before, struct ctl_sample *now,
 	     struct top_look *k);
 void top_look_free(struct top_look *k);
-/* Those that are meant, in order; may be called again with another choice. */
+/* Selects and sorts rows; may be called again with another choice. */
 void top_choose(struct top_look *k, const struct top_choice *t);
 void top_head(const struct top_look *k, FILE *f); /* one line */
-/* false: it went away since it was counted. */
+/* false: it was removed since it was counted. */
 bool top_peer(const struct top_look *k, const struct top_row *row, struct bwl_peer_row *ret);
 
-/* top_screen.c: until somebody has enough of it. */
+/* top_screen.c: runs until the user quits. */
 int top_screen(struct ctl *c, uint64_t every_ns, struct top_choice *t);
 
 #endif

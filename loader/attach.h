@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* attach, upgrade, detach: the order of work is the promise (closed at every step). */
+/* attach, upgrade, detach: the order of steps is the promise (closed at every step). */
 #ifndef BWL_LOADER_ATTACH_H
 #define BWL_LOADER_ATTACH_H
 
@@ -10,7 +10,7 @@
 #include "load.h"
 #include "record.h"
 
-/* What the command line says. */
+/* The command line. */
 struct bwl_attach {
 	const char *dir, *policy, *tunnel;
 	const char *host[BWL_MAX_PORTS], *uplink[BWL_MAX_PORTS];
@@ -25,24 +25,24 @@ struct bwl_attach {
 };
 
 /*
- * The file of --policy, or where the command line names no port either, the desired policy; else
+ * The policy of --policy, or the desired policy if the command line names no port either; otherwise
  * NULL. Ports that the command line does not name come from it.
  */
 int bwl_attach_policy(struct bwl_attach *a, struct bwl_policy **ret, struct bwl_err *e);
-/* attach_port.c: attach or replace the programs of one port, then make it known to them. */
+/* attach_port.c: attaches or replaces the programs of one port, then makes it known to them. */
 int bwl_attach_port(struct bwl_load *l, const struct bwl_attach *a, const struct bwl_netdev *d,
 		    unsigned kind, struct bwl_err *e);
 void bwl_attach_register(const struct bwl_load *l, const struct bwl_netdev *d, unsigned kind);
-/* Only what must be known before a host port is opened: every program where it belongs. */
+/* Checks only what matters before a host port opens: every program is where it belongs. */
 int bwl_attach_look(struct bwl_load *l, struct bwl_err *e);
 int bwl_attach_pin_progs(struct bwl_load *l, struct bwl_err *e);
 /* Management devices, and the rules by input device. */
 int bwl_attach_lock(struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e);
 /* All host ports of the list up or down. */
 int bwl_attach_set(const struct bwl_netdev *d, unsigned n, bool up, struct bwl_err *e);
-/* Does the kernel forward by itself? -EPERM and the next step when it does. */
+/* Does the kernel forward? -EPERM and the next step if so. */
 int bwl_attach_forwarding(struct bwl_err *e);
-/* Verify was clean: what was closed since the first attach is not any more. A hand's stop stays. */
+/* Verify was clean: opens what was closed since the first attach. A stop by hand stays. */
 void bwl_attach_open(struct bwl_pins *p);
 
 int bwl_attach(struct bwl_attach *a, struct bwl_err *e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Our programs wherever they are, when the maps no longer say where. */
+/* Finds our programs when the maps no longer tell where they are. */
 #ifndef BWL_LOADER_FIND_PROGRAMS_H
 #define BWL_LOADER_FIND_PROGRAMS_H
 
@@ -11,17 +11,17 @@ struct bwl_found {
 };
 
 /*
- * The ports of l->pins; without pins every device that has one of our programs by name, and
- * the host ports of the command line. ret has room for BWL_MAX_PORTS.
+ * The ports of l->pins; without pins every device that has one of our programs by name, and the
+ * host ports of the command line. ret has room for BWL_MAX_PORTS.
  */
 int bwl_scan_ports(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_found *ret,
 		   unsigned *ret_n, struct bwl_err *e);
 /*
- * Take one port's programs away, in the reverse of the order of attaching: those that use the
- * map of l->ctl_id, or, when that is 0, those of our names.
+ * Removes one port's programs, in the reverse order of attaching: those that use the map of
+ * l->ctl_id, or, if that is 0, those with our names.
  */
 int bwl_scan_strip(const struct bwl_load *l, const struct bwl_found *f, struct bwl_err *e);
-/* Strip the ports that this attach does not name: their programs stand on maps that are gone. */
+/* Strips ports that this attach does not name: their programs use maps that are gone. */
 int bwl_scan_strays(const struct bwl_load *l, const struct bwl_attach *a, struct bwl_err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A device that is no port, uplink or management is set down, now or whenever it appears. */
+/* Sets devices that are no port, uplink or management down, now or whenever they appear. */
 #ifndef BWL_LOADER_GUARD_H
 #define BWL_LOADER_GUARD_H
 
@@ -10,7 +10,7 @@
  * only those. Uplinks (--uplink or --policy) and management stay as they are.
  */
 int bwl_down(struct bwl_attach *a, struct bwl_err *e);
-/* Runs until it is told to stop. Host ports may be up while they are attached. */
+/* Runs until told to stop. Host ports may be up while they are attached. */
 int bwl_guard(struct bwl_attach *a, struct bwl_err *e);
 
 #endif

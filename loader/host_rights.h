@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a host may still do with the card of a DPU: who can write its image has no limits. The
- * vendor's tool is asked, mlxprivhost or its free sibling.
+ * What a host may still do with the card of a DPU: a host that can write its image has no limits.
+ * Runs the vendor's tool, mlxprivhost or its free sibling.
  */
 #ifndef BWL_LOADER_HOST_RIGHTS_H
 #define BWL_LOADER_HOST_RIGHTS_H
@@ -11,12 +11,12 @@
 #include "tool.h"
 #include "tool_words.h"
 
-/* A tool's answer takes room: it is the caller's, and free after. */
+/* The caller provides room for the tool's answer, which is free afterwards. */
 enum tool_end host_rights_ask(const char *address, struct tool_answer *room,
 			      struct host_rights *ret);
-/* A DPU's first function: those that are asked, for its others share what they say. */
+/* Is it a DPU's first function? Only those are asked; the others share the answer. */
 bool host_rights_of(const struct bwl_pci_nic *nic);
-/* verify: one line for each DPU; none where there is none. */
+/* verify: one line for each DPU; none without a DPU. */
 void bwl_verify_host(struct bwl_report *r);
 
 #endif

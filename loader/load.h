@@ -16,7 +16,7 @@ struct bwl_dims {
 		.max_peers = 65536, .max_extras = 16384, .max_windows = 16384                      \
 	}
 
-/* What a new set of maps is made with; of no effect on maps that are there. */
+/* Sizes for a new set of maps; no effect on existing maps. */
 struct bwl_make {
 	struct bwl_dims dims;
 	bool fresh_volume, drill;
@@ -26,47 +26,48 @@ struct bwl_load {
 	char dir[200];
 	int dir_fd;               /* flock held */
 	struct bwl_relayout maps; /* what was pinned */
-	bool reused;              /* the maps were there already, state and all */
-	bool tunnel;   /* the tunnel device's programs are wanted; cleared when refused */
-	bool by_mark;  /* they are for a plain interface; set when others are refused */
-	bool records;  /* flows are recorded: record.h */
-	bool measures; /* latency is: latency.h */
+	bool reused;              /* the maps existed already, with all state */
+	bool tunnel;              /* the tunnel device's programs are wanted; cleared if refused */
+	bool by_mark;             /* they are for a plain interface; set if others are refused */
+	bool records;             /* flows are recorded: record.h */
+	bool measures;            /* latency is: latency.h */
 	struct bwlimit *skel, *generic;
 	struct bwl_pins *pins;
 	uint32_t ctl_id; /* id of bwl_ctl_v1: programs that use it are ours */
 };
 
-/* First of all. Libbpf's own words go into our errors, where they matter, and nowhere else. */
+/* Call first. Libbpf's messages go into our errors, where they matter, and nowhere else. */
 void bwl_load_init(void);
 /*
- * Take the lock on the pin directory; make: make it first (on a bpffs). -ENOENT when there is none.
+ * Takes the lock on the pin directory; make: creates it first (on a bpffs). -ENOENT if there is
+ * none.
  */
 int bwl_load_begin(const char *dir, bool make, struct bwl_load *ret, struct bwl_err *e);
 /*
- * Load the programs against the pinned maps. m: make and pin the maps when there are none, or
- * when an interrupted attach or detach left an incomplete set. m NULL: they must be there.
- * Maps of an earlier layout are made this one's, and what was stopped for that stays so:
- * bwl_load_settle(). XDP is loaded for multi-buffer frames (kernel 5.18), without where the kernel
+ * Loads the programs against the pinned maps. m: creates and pins the maps if there are none, or if
+ * an interrupted attach or detach left an incomplete set. m NULL: they must exist. Maps of an
+ * earlier layout are converted to this one, and traffic that was stopped for that stays stopped:
+ * bwl_load_settle(). XDP is loaded for multi-buffer frames (kernel 5.18), or without if the kernel
  * refuses that.
  */
 int bwl_load_object(struct bwl_load *l, const struct bwl_make *m, struct bwl_err *e);
 /*
- * All programs are in place and were looked at: tools may believe the maps again. stop: BWL_RUN, or
- * what else takes the place of BWL_UPGRADING.
+ * All programs are in place and checked: tools may trust the maps again. stop: BWL_RUN, or another
+ * value that replaces BWL_UPGRADING.
  */
 int bwl_load_settle(struct bwl_load *l, uint32_t stop, struct bwl_err *e);
-/* The programs of this binary, loaded once more on the maps of p: for their tags. */
+/* Loads this binary's programs once more on the maps of p, for their tags. */
 int bwl_load_again(struct bwl_pins *p, struct bwlimit **ret, struct bwl_err *e);
 /*
- * Opened and not loaded, on the same maps; prog alone, or with NULL all XDP programs. NULL and e
- * on failure.
+ * Opened but not loaded, on the same maps; only prog, or with NULL all XDP programs. NULL and e on
+ * failure.
  */
 struct bwlimit *bwl_load_xdp_copy(const struct bwl_load *l, const char *prog, bool frags,
 				  struct bwl_err *e);
 /*
- * An XDP program for generic mode: a descriptor, or negative. Not for multi-buffer frames: for
- * such a program the kernel (6.18) copies the frame and forgets how long its MAC header is, and
- * TC then sees it from the network header on.
+ * An XDP program for generic mode: a descriptor, or negative. Not for multi-buffer frames: for such
+ * a program the kernel (6.18) copies the frame and loses the length of its MAC header, so TC then
+ * sees it from the network header on.
  */
 int bwl_load_generic(struct bwl_load *l, const char *prog, struct bwl_err *e);
 /* File descriptor of a program by its name, e.g. "bwl_tc_host". */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The commands of `bwlimit-ctl --fleet`, one table a file, and what their help has in common. */
+/* The commands of `bwlimit-ctl --fleet`, one table per file, and shared help texts. */
 #ifndef BWL_CTL_FLEET_CMDS_H
 #define BWL_CTL_FLEET_CMDS_H
 
@@ -11,7 +11,9 @@ int fleet_publish(struct ctl *c, int argc, char **argv);
 int fleet_logs(struct ctl *c, int argc, char **argv);     /* logs.c */
 int fleet_rollouts(struct ctl *c, int argc, char **argv); /* rollouts.c */
 
-/* A column: the field, whose name says its unit, and its head; the last key is NULL. ask.c */
+/*
+ * A column: the field, whose name contains its unit, and its heading; the last key is NULL. ask.c
+ */
 struct fleet_column {
 	const char *key, *head;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How a person's desk reaches the fleet: /etc/bwlimit/fleet.conf, and options in its place. */
+/* How a person's desk reaches the fleet: /etc/bwlimit/fleet.conf, overridden by options. */
 #ifndef BWL_CTL_FLEET_CONF_H
 #define BWL_CTL_FLEET_CONF_H
 
@@ -10,7 +10,7 @@
 
 struct fleet_conf {
 	const char *file; /* --conf */
-	/* KEY = VALUE, a line each; options win. NULL: not said. */
+	/* KEY = VALUE, one per line; options win. NULL: absent. */
 	const char *servers, *ca, *cert, *cert_key, *prefix, *root, *fleet, *controller;
 	bool accept_holes; /* "accept-etcd-holes = yes" */
 	char *text;        /* what the values point into */
@@ -19,7 +19,7 @@ struct fleet_conf {
 	unsigned nservers;
 	struct bwl_grpc_tls tls;
 };
-/* The options of every command that asks the store. */
+/* The options of every command that uses the store. */
 #define FLEET_CONF_OPTS(x)                                                                         \
 	{ "--conf", NULL, &(x)->file }, { "--servers", NULL, &(x)->servers },                      \
 		{ "--ca", NULL, &(x)->ca }, { "--cert", NULL, &(x)->cert },                        \
@@ -28,7 +28,7 @@ struct fleet_conf {
 	{                                                                                          \
 		"--accept-etcd-holes", &(x)->accept_holes, NULL                                    \
 	}
-/* After the options. Without a file that was named the options must say all. */
+/* After the options. If no file is named and there is none, the options must give everything. */
 int fleet_conf_settle(struct ctl *c, struct fleet_conf *x);
 void fleet_conf_done(struct fleet_conf *x);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A tray that says nothing: until when it may hold what it has, at the latest. By what people
- * signed: not_after of its policies and grants; and offline_for after the newest signed time of the
- * store, where no newer one reaches it.
+ * How long a silent tray may keep its grants, at the latest. By what people signed: not_after of
+ * its policies and grants; and offline_for after the newest signed time of the store, if no newer
+ * one reaches it.
  */
 #ifndef BWL_CTL_FLEET_ENDS_H
 #define BWL_CTL_FLEET_ENDS_H

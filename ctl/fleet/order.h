@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Documents that commands make: their terms, one signature, and where they go. */
+/* Documents that commands make: their terms, one signature, and their destination. */
 #ifndef BWL_CTL_FLEET_ORDER_H
 #define BWL_CTL_FLEET_ORDER_H
 
@@ -10,9 +10,9 @@ struct fleet_order {
 	struct fleet_wait wait;
 	const char *key, *life, *timeout, *reason;
 	bool no_wait;
-	bool keep_user; /* of a tray that is expelled: put.h */
+	bool keep_user; /* for an expelled tray: put.h */
 	uint64_t life_ns;
-	int64_t after_s; /* documents are signed after this moment */
+	int64_t after_s; /* sign documents after this time */
 };
 #define FLEET_ORDER_OPTS(o)                                                                        \
 	{ "--key", NULL, &(o)->key }, { "--for", NULL, &(o)->life },                               \
@@ -20,13 +20,16 @@ struct fleet_order {
 	{                                                                                          \
 		"--no-wait", &(o)->no_wait, NULL                                                   \
 	}
-/* After the options: connects, and knows the fleet. */
+/* After the options: connects, and reads the fleet's name. */
 int fleet_order_begin(struct ctl *c, struct fleet_order *o);
-/* Takes body. One signature; what needs more waits for them. 0 or CTL_SILENT when it is told. */
+/*
+ * Takes body. Adds one signature; a document that needs more waits for them. 0 or CTL_SILENT once
+ * that is reported.
+ */
 int fleet_order_give(struct fleet_order *o, enum bwl_signed_type type, const char *name,
 		     const char *audience, json_t *body);
 void fleet_order_end(struct fleet_order *o);
-/* --reason, or who it was. */
+/* --reason, or the user. */
 const char *fleet_reason(const struct fleet_order *o, char buf[static 128]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the status of a tray says of a document. Pure. */
+/* What the status of a tray says about a document. Pure. */
 #ifndef BWL_CTL_FLEET_SAYS_H
 #define BWL_CTL_FLEET_SAYS_H
 
@@ -13,14 +13,11 @@ struct fleet_status {
 };
 
 enum fleet_word { FLEET_SILENT, FLEET_REFUSED, FLEET_ACKNOWLEDGED };
-/*
- * status NULL: none, or none that can be read. *ret_refusal: of FLEET_REFUSED, borrowed from the
- * status.
- */
+/* status NULL: none, or unreadable. *ret_refusal: for FLEET_REFUSED, borrowed from the status. */
 enum fleet_word fleet_says(const struct fleet_status *status, const struct bwl_signed *d,
 			   const struct status_refused **ret_refusal);
 
-/* Does it say that something that it took is not in force? */
+/* Does it report that something that it took is not in force? */
 bool fleet_not_in_force(const struct fleet_status *status);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who has a document that was published: trays say so in their status in the store. */
+/* Which trays have a published document, by their statuses in the store. */
 #ifndef BWL_CTL_FLEET_WAIT_H
 #define BWL_CTL_FLEET_WAIT_H
 
@@ -7,11 +7,11 @@
 
 struct fleet_wait {
 	uint64_t timeout_ns;
-	bool no_wait; /* only tell what was published */
+	bool no_wait; /* only report what was published */
 };
 /*
- * Waits for all chosen trays, with a line that goes on, and tells how it ends. 0: all have it;
- * CTL_SILENT: some have not.
+ * Waits for all selected trays, with a progress line, and reports the result. 0: all have it;
+ * CTL_SILENT: some do not.
  */
 int fleet_wait(struct fleet *f, const struct fleet_put *p, const struct fleet_wait *w);
 
