@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See checkpoint.h. What was told is what is cosigned next: so the last ones are kept as marks, and
- * a proof from the newest of them is made before anybody asks for it. One that is older, or was
- * told by another process of ours, is made from the files, which may take seconds.
+ * See checkpoint.h. A checkpoint that was reported is the one that will be cosigned: so the last
+ * ones are kept as marks, and a proof from the newest of them is made before it is requested. A
+ * proof from an older one, or from one that another process of ours reported, is made from the
+ * files, which may take seconds.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ static struct {
 	uint64_t asked;
 	struct bwl_audit_mark told[MARKS]; /* the newest first */
 	unsigned ntold;
-	struct proof proof[2]; /* from what was asked for, and from what was told last */
+	struct proof proof[2]; /* from the requested one, and from the last reported one */
 } shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 struct checkpoint {
@@ -51,14 +52,14 @@ struct checkpoint {
 	struct bwl_audit_mark newest;
 	struct bwl_audit_mark base; /* from which is proved what is asked for; size 0: none */
 	struct proof proof[2];
-	char told[200]; /* what went wrong, once */
+	char told[200]; /* last error, reported once */
 	uint64_t told_ns;
 	uint64_t files_due_ns; /* not before: a proof from the files, whatever it is asked from */
 };
 
 /*
- * The checkpoint to which the proof goes, where there is one; but a size that was told is never
- * followed by a smaller one: that would be a log that was cut.
+ * The checkpoint that the proof leads to, if there is one; but a reported size is never followed by
+ * a smaller one, which would mean a log that was cut.
  */
 static const struct bwl_audit_mark *choose(uint64_t from, struct agent_checkpoint *ret)
 {
@@ -102,7 +103,7 @@ bool agent_checkpoint_tell(uint64_t from, struct agent_checkpoint *ret)
 	return any;
 }
 
-/* Not into the audit log, and seldom: who writes to the store chooses what is asked. */
+/* Not into the audit log, and seldom: a writer of the store controls the requests. */
 static void trouble(struct checkpoint *v, const struct bwl_err *e)
 {
 	uint64_t now_ns = bwl_now_ns();
@@ -140,7 +141,7 @@ static bool is_same(struct checkpoint *v)
 	       is_as_seen(path, &v->seen[1]) && folder;
 }
 
-/* The mark at `from`: the base of before, or one that was told. */
+/* The mark at `from`: the previous base, or a reported one. */
 static bool find_base(struct checkpoint *v, uint64_t from)
 {
 	if (v->base.c.size == from)
@@ -259,7 +260,7 @@ void agent_checkpoint_stop(struct agent *a, void *part)
 	pthread_mutex_lock(&shared.lock);
 	shared.any = false;
 	pthread_mutex_unlock(&shared.lock);
-	/* a disk that hangs keeps nobody */
+	/* a hanging disk delays nobody */
 	if (agent_thread_stop_within(&v->thread, STOP_S, leave, free))
 		free(v);
 }

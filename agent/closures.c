@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whatever is found closed in the maps goes into the journal (docs/journal.md): by a tool that
- * could not write it, by us after a sign of tampering, by the gate. On a thread of its own, which
- * may wait for the disk: nobody waits for it.
+ * Whatever is found closed in the maps goes into the journal (docs/journal.md): closed by a tool
+ * that could not write it, by us after a sign of tampering, or by the gate. On a separate thread,
+ * which may wait for the disk.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ struct numbers {
 	bool clamped;
 };
 
-/* What was written last of what was said again, and when that was. */
+/* The last repeated closure that was written, and its time. */
 struct again {
 	uint64_t said_s, ns;
 };
@@ -71,9 +71,9 @@ static void tell(struct closures *v, const struct bwl_err *e)
 }
 
 /*
- * A sign that closes what is closed: nothing in the maps changes by it, and a host may make many,
- * so one a minute is written, the newest. due.c asks for those in between. Whom a sign revoked
- * again is not told apart: all who are revoked are, since then.
+ * A sign that closes what is already closed changes nothing in the maps, and a host may cause many:
+ * so only the newest per minute is written. due.c asks for those in between. Repeated revocations
+ * are not told apart: they count for all revoked peers.
  */
 static void write_again(struct closures *v, struct again *a, enum bwl_journal_kind kind,
 			uint64_t said_s, bool now)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Commands of people who are not root: bwlimit-ctl sends its words, and bwlimitd runs bwlimit-ctl
- * with them (bwl/agent.h). What they may is said by their groups; that bwlimit-ctl keeps to it,
- * and to what has no path in it, it sees itself (ctl/ordered.h). A process for each, so that a
- * command that hangs holds up nobody: it is killed after a minute (an operator's after five), as
- * is one that says too much.
+ * Commands of users without root: bwlimit-ctl sends its words, and bwlimitd runs bwlimit-ctl with
+ * them (bwl/agent.h). The user's groups decide what is permitted; the bwlimit-ctl that runs
+ * enforces that itself, and permits no paths (ctl/ordered.h). Each is a process, so a hanging
+ * command delays nobody: it is killed after a minute (an operator's after five), as is one with too
+ * much output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ struct running {
 	int out, err;
 	uid_t uid;
 	bool reads, killed;
-	bool goes_on;      /* it says what it says to conn itself, until nobody listens */
+	bool goes_on;      /* it writes to conn itself, until the client hangs up */
 	uint64_t since_ns; /* it was started; then, something was told */
 	off_t told;        /* bytes of the answer's line, and of both files behind it */
 	char line[80];
@@ -155,7 +155,9 @@ static int start(const struct commands *v, struct running *r, int doc, const jso
 	return e;
 }
 
-/* What goes on writes to the connection itself, and ends when nobody takes it. */
+/*
+ * A command that keeps running writes to the connection itself, and ends when the client hangs up.
+ */
 static void begin_stream(struct running *r)
 {
 	const struct timeval most = { .tv_sec = TELL_NS / 1000000000 };
@@ -256,7 +258,7 @@ static void command(void *arg, int fd, int document, const char *line, size_t le
 	forget(r);
 }
 
-/* Who goes on for too long, says too much, or has nobody who waits for him. */
+/* Has it run for too long, too much output, or no client any more? */
 static bool is_to_end(const struct running *r, uint64_t now_ns)
 {
 	uint64_t longest_ns = r->goes_on ? UINT64_MAX : r->reads ? LONGEST_NS : LONGEST_CHANGE_NS;
@@ -353,7 +355,7 @@ static const struct line_rule rule = {
 	.mode = 0666, .documents = true, .may = may_command, .said = command
 };
 
-/* One that hangs in the kernel is left to it: nobody waits for it. */
+/* A process that hangs in the kernel is abandoned. */
 static void end_one(struct running *r)
 {
 	if (r->pid)
@@ -377,8 +379,8 @@ static void end(struct commands *v)
 BWL_AUTO_DEFINE(end, struct commands *)
 
 /*
- * Without the groups there is nobody who might. Once they were there they are not looked for again:
- * a file that cannot be read for a moment ends nobody's command.
+ * Without the groups no user is permitted. Once found they are not looked up again: a temporarily
+ * unreadable file must not end anybody's command.
  */
 bool agent_commands_wanted(struct agent *a)
 {

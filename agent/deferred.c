@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What comes after something was closed, and may wait: the log, whose disk or reader may hang, and
- * charon, which may hang too. On a thread of its own, so that the next sign is acted on meanwhile.
- * Lines that do not fit are counted; who is to be ended is never lost.
+ * What follows a closure and may wait: the log, whose disk or reader may hang, and charon, which
+ * may hang too. On a separate thread, so that the next sign is handled meanwhile. Lines that do not
+ * fit are counted; SAs that must be ended are never lost.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -168,7 +168,10 @@ static void wait_for_news(void)
 	pthread_cond_clockwait(&q.news, &q.lock, CLOCK_MONOTONIC, &t);
 }
 
-/* The kernel, which asks nobody; charon, which may hang; the kernel, for what charon made since. */
+/*
+ * The kernel, which depends on nobody; charon, which may hang; the kernel again, for what charon
+ * made since.
+ */
 static void end_sas(struct ended *x)
 {
 	struct bwl_xfrm_dropped sas = { 0 };

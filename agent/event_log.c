@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The data plane's events into the log: which of them, and how many, sums.h decides.
+ * Writes the data plane's events to the log: sums.h decides which, and how many.
  *
- * The journal leaves the machine (syslog), and nobody charges it: a line there has nothing that a
- * host chose but which of the policy's peers it was and how much, to the next power of two.
- * Addresses, ports and exact numbers are in the audit log, which stays.
+ * The journal leaves the machine (syslog), uncharged: so a line there has nothing that a host chose
+ * except the policy's peer and the amount, rounded to a power of two. Addresses, ports and exact
+ * numbers are in the audit log, which stays on the machine.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the data plane's ring buffer, and hands each event to the log (event_log.h) and to whoever
- * has subscribed (subscribers.h). On a thread of its own, which waits for none of them.
+ * Reads the data plane's ring buffer, and passes each event to the log (event_log.h) and to
+ * subscribers (subscribers.h). On a separate thread, which waits for none of them.
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "thread.h"
 
 #define SECOND_NS 1000000000ULL
-#define EVERY_MS 100 /* who went, who has room again */
+#define EVERY_MS 100 /* checks for departed readers, and for room */
 
 struct events {
 	struct agent_thread thread;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flow records to disk (docs/recorder.md): every interval its thread turns the data plane's tables
- * over, waits until no packet writes to those of before, adds them up, compares them with the
- * peers' counters, and writes them as one file.
+ * Writes flow records to disk (docs/recorder.md): every interval its thread swaps the data plane's
+ * tables, waits until no packet writes to the old ones, adds them up, compares them with the peers'
+ * counters, and writes them as one file.
  *
- * Who is killed between has lost nothing: the tables hold until they are turned over once more, and
- * the next one finds by the newest file that they were not written. What is missing all the same
- * the next interval says.
+ * A kill in between loses nothing: the tables hold until they are swapped again, and the next
+ * process sees from the newest file that they were not written. The next interval reports what is
+ * missing nevertheless.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -220,7 +220,7 @@ static int turn(struct flows *v, bool last, const char *unbalanced, struct bwl_e
 	return write_interval(v, &f, e);
 }
 
-/* Who was here before may have turned the tables over, and not come to write. */
+/* A previous process may have swapped the tables without writing them. */
 static int catch_up(struct flows *v, struct bwl_err *e)
 {
 	const struct flows_id *was = flows_store_newest(v->store);
@@ -343,7 +343,7 @@ static void enter(struct flows *v, bool last)
 	r = ev_writer_step(v->writer, wall.tv_sec, &e);
 	v->to_enter = r;
 	v->enter_ns = r < 0 ? bwl_now_ns() + ev_writer_pause_s(v->enter_failures) * LOOK_NS : 0;
-	/* Who has the log at this moment lets it go soon. */
+	/* Another holder of the log releases it soon. */
 	v->enter_failures = r < 0 && r != -EBUSY ? v->enter_failures + 1 : 0;
 	if (r < 0 && r != -EBUSY && !v->enter_told)
 		agent_log(LOG_WARNING, "flows",
@@ -363,7 +363,7 @@ static void run(void *arg)
 	bool on = true;
 
 	v->writer = ev_writer_new(v->state_dir, NULL);
-	v->to_enter = true; /* who was here before may not have come to it */
+	v->to_enter = true; /* a previous process may not have entered it */
 	take_result(v, step(v, false, &e), &e);
 	while (on) {
 		enter(v, false);
@@ -375,7 +375,7 @@ static void run(void *arg)
 		e = (struct bwl_err){ 0 };
 		if (on)
 			take_result(v, step(v, now >= due, &e), &e);
-		else if (v->has_rec && v->store) /* nobody waits for the next turn */
+		else if (v->has_rec && v->store) /* nothing waits for the next swap */
 			take_result(v,
 				    is_over(v)
 					    ? leave_tables(v, REPLACED, &e)

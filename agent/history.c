@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The history's thread: every second it looks at the counters, every ten it writes (history/).
- * Nothing waits for it and nothing depends on it: what fails is said once, and tried again; what
- * passed meanwhile is in the history then.
+ * The history's thread: reads the counters every second, writes every ten (history/). Nothing waits
+ * for it and nothing depends on it: an error is reported once, and retried; what passed meanwhile
+ * is then in the history.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static uint64_t until_the_second_has_turned_ns(void)
 	return SECOND - (uint64_t)wall.tv_nsec + LATE_NS;
 }
 
-/* Who counts where: only when a policy has changed. Under the lock. */
+/* Maps counters to names: only when a policy has changed. Under the lock. */
 static int list(struct history *v)
 {
 	const struct bwl_pins *p = v->pins;
@@ -320,7 +320,7 @@ int agent_history_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	return r;
 }
 
-/* A disk that hangs keeps nobody: the thread is left to it, without the pins. */
+/* A hanging disk delays nobody: the thread is abandoned, without the pins. */
 void agent_history_stop(struct agent *a, void *part)
 {
 	struct history *v = part;

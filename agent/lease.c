@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lease: renewed when bwlimit-ctl says so, and its end acted on as a sign of tampering. That
- * every grant is at its floor then is not for this to see to: no heartbeat goes beyond it
+ * The lease: renewed on request of bwlimit-ctl; its end is handled as a sign of tampering. It is
+ * not responsible for putting grants to their floors then: no heartbeat goes beyond the lease
  * (lib/tables/heartbeat.c).
  */
 #include <errno.h>

@@ -35,7 +35,7 @@ int line_socket_address(const char *pin_dir, const char *ending, struct sockaddr
 {
 	int r = bwl_agent_address(pin_dir, ending, ret, e);
 
-	/* Members of the groups pass to the socket that is for them; each socket asks who comes. */
+	/* Members of the groups may traverse to their socket; each socket checks its clients. */
 	if (!r && ((mkdir(BWL_RUN_DIR, 0700) && errno != EEXIST) || chmod(BWL_RUN_DIR, 0711)))
 		r = bwl_fail(e, errno, "cannot make %s: %s", BWL_RUN_DIR, strerror(errno));
 	return r;
@@ -152,7 +152,7 @@ static void say(int fd, json_t *o, size_t most)
 		n = (size_t)snprintf(buf, sizeof(buf) - 1,
 				     "{\"error\":\"the answer is too long\"}");
 	buf[n++] = '\n';
-	/* who does not wait for it needs none */
+	/* a client that does not wait needs no answer */
 	while (send(fd, buf, n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
 	json_decref(o);
@@ -173,7 +173,7 @@ void line_refuse(int fd, const char *why, const char *todo)
 	line_say(fd, json_pack("{s:s, s:s*}", "error", why, "todo", todo));
 }
 
-/* It has said something, or too much: not ours any more. */
+/* It has sent a line, or too much: the connection is handed over. */
 static void hand_on(struct line_socket *s, struct conn *c, const char *end)
 {
 	size_t len = end ? (size_t)(end - c->in) : 0;
@@ -238,7 +238,7 @@ static void hear(struct line_socket *s, struct conn *c)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0) { /* half a line is none */
+	if (n <= 0) { /* half a line does not count */
 		drop(c);
 		return;
 	}
@@ -268,7 +268,7 @@ static void take(struct line_socket *s, uint64_t now_ns)
 		c->n = 0;
 		c->since_ns = now_ns;
 		epoll_ctl(s->poll, EPOLL_CTL_ADD, fd, &ev);
-		hear(s, c); /* it has mostly been said already: then nobody can push it out */
+		hear(s, c); /* the line has usually arrived already: then nobody can evict it */
 	}
 }
 

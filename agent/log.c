@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the agent says of itself: a line, and what matters a record of the audit log too. */
+/* The agent's own messages: a line, and for important ones also a record of the audit log. */
 #include <stdio.h>
 #include <syslog.h>
 #include "log.h"

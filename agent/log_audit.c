@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the agent says, into the audit log where there is one (audit/README.md). On a thread of its
- * own: a disk that hangs holds up a line, never the loop. What does not fit the queue is counted,
- * and the count is a record.
+ * Writes the agent's messages to the audit log, if there is one (audit/README.md). On a separate
+ * thread: a hanging disk delays a line, never the loop. Lines that do not fit the queue are
+ * counted, and the count is a record.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define EVENTS                                                                                     \
 	(LINES / 2) /* of them that events of the data plane may take: what a host causes hides no \
 		       alarm */
-/* after each line: who waits for the log's lock gets it, however slow the disk is */
+/* after each line, so that others waiting for the log's lock get it, however slow the disk is */
 #define YIELD_NS 20000000
 
 static struct queue_line lines[LINES];
@@ -90,7 +90,7 @@ static void *run(void *arg)
 			nanosleep(&(struct timespec){ .tv_nsec = YIELD_NS }, NULL);
 		pthread_mutex_lock(&q.lock);
 		if (r && e.code == EBUSY && !is_count && !q.stop)
-			continue; /* somebody holds the log (pruning takes seconds): said again */
+			continue; /* somebody holds the log (pruning takes seconds): retried */
 		json_decref(l.data);
 		if (!is_count) {
 			queue_drop_first(&q);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One line of what the agent says: to the journal, to people or to programs. */
+/* Writes one line of the agent's messages: to the journal, to people or to programs. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

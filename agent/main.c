@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 	bwl_audit_tool();
 	umask(077);
 	tpm_quiet();
-	libbpf_set_print(NULL); /* it speaks of hooks that are looked at and empty */
+	libbpf_set_print(NULL); /* it complains about hooks that are queried and empty */
 	r = agent_options(argc, argv, &d.a);
 	bwl_enrolled_gate(d.a.state_dir);
 	return r >= 0 ? r : run(&d) < 0;

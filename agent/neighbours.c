@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Next hops of the policy in force and management's gateways stay in the neighbour table, whatever
- * fills it: else nobody could reach the DPU to revoke. Looked at anew every ten seconds: somebody
- * may have flushed them.
+ * Next hops of the policy in force and management's gateways stay in the neighbour table, however
+ * full it is: otherwise nobody could reach the DPU to revoke. Checked every ten seconds, because
+ * they may have been flushed.
  */
 #include <sys/socket.h>
 #include <bwl/netdev.h>
@@ -22,7 +22,7 @@ static void keep_nexthops(const struct bwl_gen *g)
 	}
 }
 
-/* The default gateway of the device, by an address that is nobody's (RFC 5737, RFC 9637). */
+/* The default gateway of the device, by an unused address (RFC 5737, RFC 9637). */
 static void keep_gateways(const struct bwl_pins *p)
 {
 	static const uint8_t four[4] = { 198, 51, 100, 1 }, six[16] = { 0x3f, 0xff, [15] = 1 };

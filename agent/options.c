@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What bwlimitd is told by its command line. */
+/* The command line of bwlimitd. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>

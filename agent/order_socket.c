@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See order_socket.h. The folder is root's alone; who connects is looked at all the same. */
+/* See order_socket.h. The folder is only for root; clients are checked nevertheless. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,8 +31,7 @@ const struct order_verb *order_parse(const struct order_verb *verbs, const char 
 }
 
 /*
- * May this peer do that? v NULL: anything at all, or it is not listened to. Today root may, and
- * whoever this process is.
+ * May this client do that? v NULL: anything at all? Today root may, and the user of this process.
  */
 static bool may(int fd, const struct order_verb *v)
 {
@@ -52,7 +51,7 @@ static bool may_order(void *arg, int fd)
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
-/* The order goes on without us: its connection and its document are not ours any more. */
+/* The order takes over its connection and its document. */
 static json_t *hand_over(const struct orders *o, const struct order_verb *v, const json_t *ask,
 			 int *fd, int *doc)
 {

@@ -12,7 +12,7 @@
 #include "parts.h"
 #include "thread.h"
 
-#define EVERY_MS 100 /* who is too slow; a lease whose end somebody else moved */
+#define EVERY_MS 100 /* checks for slow clients, and for a lease that somebody else changed */
 
 struct orders_part {
 	struct agent_thread thread;
@@ -67,7 +67,7 @@ int agent_orders_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	if (r)
 		return r;
 	v->about.pins = v->pins;
-	if (listen_to(v, a->pin_dir, &no)) /* the lease is looked at all the same */
+	if (listen_to(v, a->pin_dir, &no)) /* the lease is checked nevertheless */
 		agent_log_err(LOG_WARNING, "tamper", &no);
 	r = agent_thread_start(&v->thread, run, v, e);
 	if (!r)

@@ -5,7 +5,7 @@
 #include <syslog.h>
 #include "parts.h"
 
-#define REPEAT_NS (600 * 1000000000ULL) /* what lasts is said again */
+#define REPEAT_NS (600 * 1000000000ULL) /* a lasting condition is reported again */
 
 static struct state {
 	bool runs;

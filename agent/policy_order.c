@@ -98,7 +98,7 @@ static void on_warning(void *arg, const char *text)
 	agent_log_line(LOG_WARNING, "policy", "%s", text);
 }
 
-/* As the file would be applied by bwlimit-ctl itself; -ECANCELED: nobody waits for it any more. */
+/* Applies it as bwlimit-ctl itself would apply the file; -ECANCELED: the client no longer waits. */
 static int apply(struct policy_order *w, struct bwl_publish_report *rep, struct bwl_err *e)
 {
 	BWL_AUTO(bwl_policy_free) struct bwl_policy *pol = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The end of the audit log and its newest checkpoint as files in /run/bwlimit, for members of
- * bwlimit-read: what happened here, and what to compare with a checkpoint that was kept. The log
- * itself stays root's. The tools append to it by themselves, so it is looked at again and again, by
- * a thread of its own: the log's disk may hang. A file's age says when that was done last.
+ * Writes the end of the audit log and its newest checkpoint as files in /run/bwlimit, for members
+ * of bwlimit-read: what happened here, and a checkpoint to compare with one that was kept. The log
+ * itself stays root's. Tools append to it directly, so it is polled, by a separate thread, because
+ * the log's disk may hang. A file's age tells when it was last checked.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ struct recent {
 	char checkpoint[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	struct bwl_audit_recent *lines;
 	bool written;   /* both, by us */
-	char told[200]; /* what went wrong, once */
+	char told[200]; /* last error, reported once */
 };
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
@@ -90,7 +90,7 @@ static void look(struct recent *v)
 	if (!r)
 		r = put_checkpoint(v, &e);
 	v->written = !r;
-	/* Not into the audit log: it may be that which cannot be read. */
+	/* Not into the audit log: it may be the unreadable one. */
 	if (r && strcmp(v->told, e.text))
 		agent_log_line(LOG_WARNING, "audit", "readers do not see recent events: %s",
 			       e.text);
@@ -156,7 +156,7 @@ void agent_recent_stop(struct agent *a, void *part)
 	struct recent *v = part;
 
 	(void)a;
-	/* a disk that hangs keeps nobody */
+	/* a hanging disk delays nobody */
 	if (agent_thread_stop_within(&v->thread, STOP_S, leave, free_recent))
 		free_recent(v);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is desired against what is in force, by level: at start, when the source changes, every
- * minute. A policy holds until what is desired changes: what was granted, revoked or applied by
- * hand since stays, as after `attach --policy`. What was put in force is kept (accept.h), and holds
- * on where the source has nothing that does. Maps that changed with nobody saying so are put right.
+ * Compares the desired policy with the one in force, level-triggered: at start, when the source
+ * changes, every minute. A policy holds until the desired one changes: later grants, revocations
+ * and policies by hand stay, as after `attach --policy`. A policy that was put in force is kept
+ * (accept.h), and continues if the source has no valid one. Maps that changed without a tool of
+ * ours are restored.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static void end(struct reconcile *r)
 }
 BWL_AUTO_DEFINE(end, struct reconcile *)
 
-/* Level-triggered, but nobody reads the same line every minute. */
+/* Level-triggered, but without repeating the same line every minute. */
 static void tell(struct reconcile *r, int priority, const char *event, const char *text)
 {
 	if (!strcmp(r->told, text))
@@ -69,9 +70,7 @@ static int tell_err(struct reconcile *r, int priority, const struct bwl_err *e)
 	return -e->code;
 }
 
-/*
- * Does memory say that this was put in force, in these maps? *known: memory says something of them.
- */
+/* Was this put in force, in these maps, according to memory? *known: memory covers these maps. */
 static bool is_remembered(const struct reconcile *r, const uint8_t id[32], bool *known)
 {
 	char line[256], era[AGENT_ERA], hex[65], want[170];
@@ -108,7 +107,7 @@ static int in_force_digest(const struct bwl_pins *p, uint8_t ret[32], struct bwl
 	return 0;
 }
 
-/* By a handle of its own: closing it gives the lock back, before anything is said. */
+/* Through a separate handle: closing it releases the lock before anything is reported. */
 static int publish(const struct reconcile *r, struct bwl_policy *pol,
 		   const struct bwl_publish_opts *o, struct bwl_publish_report *rep,
 		   struct bwl_err *e)
@@ -323,7 +322,7 @@ static int look(struct reconcile *r)
 	int err;
 
 	if (bwl_pending_ns(r->a->pins, bwl_now_ns()))
-		return 0; /* on trial: whoever applied it decides */
+		return 0; /* on trial: left to the user who applied it */
 	err = accept_ask(&r->accept, &d, &e);
 	if (!err)
 		agent_tamper_policy(d.pol);
@@ -394,7 +393,7 @@ int agent_reconcile_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	return 0;
 }
 
-/* Volumes that a writer who was killed left spent. */
+/* Settles volumes that a killed writer left spent. */
 void agent_reconcile_tick(struct agent *a, void *part)
 {
 	struct bwl_err e = { 0 };

@@ -60,7 +60,7 @@ int agent_source_file(const char *path, struct agent_source **ret, struct bwl_er
 		return bwl_fail(e, ENOMEM, "out of memory");
 	f->s = (struct agent_source){ .ops = &ops, .name = f->path };
 	f->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	/* A folder that is not there yet is looked into every minute. */
+	/* A folder that does not exist yet is checked every minute. */
 	if (f->fd >= 0 &&
 	    inotify_add_watch(f->fd, dirname(folder),
 			      IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_ATTRIB) < 0)

@@ -12,9 +12,10 @@
 struct subscriber {
 	int fd; /* -1: free */
 	struct bwl_event_filter filter;
-	uint64_t lost, behind; /* not told yet; behind: of them those that did not fit */
+	uint64_t lost, behind; /* not reported yet; behind: those that did not fit */
 	uint64_t stuck_ns;     /* since when nothing fits; 0: it does */
-	uint64_t ends_ns;      /* it has said that it ends, and waits for what is left; 0: no */
+	uint64_t ends_ns;      /* the reader has shut down its side, and waits for the rest; 0:
+				* no */
 	size_t nrest;          /* of a line that went half */
 	char rest[BWL_AGENT_LINE];
 };
@@ -68,7 +69,7 @@ static bool put(struct subscriber *u, const char *line, size_t n)
 	return true;
 }
 
-/* Its length with the newline; 0: it is none. Takes the reference. */
+/* Its length with the newline; 0: failure. Takes the reference. */
 static size_t line_of(json_t *o, char buf[static BWL_AGENT_LINE])
 {
 	size_t n = json_dumpb(o, buf, BWL_AGENT_LINE - 1, JSON_COMPACT);
@@ -244,8 +245,8 @@ static bool may_read(void *arg, int fd)
 }
 
 /*
- * Two groups may, and a file has one, which a process without CAP_CHOWN cannot even choose: so
- * everybody may connect where there is such a group, and who did is looked at.
+ * Two groups may connect, but a file has only one group, which a process without CAP_CHOWN cannot
+ * even choose: so everybody may connect if there is such a group, and clients are then checked.
  */
 static const struct line_rule for_root = { .mode = 0600, .may = may_read, .said = subscribe },
 			      for_groups = { .mode = 0666, .may = may_read, .said = subscribe };

@@ -113,7 +113,7 @@ int agent_totals_start(struct agent *a, void **ret_part, struct bwl_err *e)
 	return r;
 }
 
-/* The last of this process: the maps go on counting. */
+/* The last record of this process: the maps keep counting. */
 void agent_totals_stop(struct agent *a, void *part)
 {
 	sd_event_source_disable_unref(part);

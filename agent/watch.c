@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Is what guards the ports still there? Looked at when the kernel tells of a link, a qdisc, a
- * filter or an address, and every 100 ms for what it tells nobody (programs). First everything is
- * closed, then it is said. On a thread of its own, which waits for no disk and no policy.
+ * Is the ports' protection still there? Checked when the kernel reports a change of a link, a
+ * qdisc, a filter or an address, and every 100 ms for what it does not report (programs). First
+ * everything is closed, then it is reported. On a separate thread, which waits for no disk and no
+ * policy.
  *
- * The rules by input device (bwl/iif_rules.h) are put right at once, by the kernel's news of rules,
- * and then it is said: while they are wrong no way is open that the programs do not close, but one
- * lock is.
+ * The rules by input device (bwl/iif_rules.h) are repaired at once, on the kernel's notification,
+ * and then it is reported: while they are wrong the programs still close every way, but the second
+ * lock is open.
  *
- * Ports that nothing has opened yet (from boot until verify is clean, attach that failed) only stay
- * down: who opens them looks at the same things, and nobody would have to switch anything on again.
+ * Ports that nothing has opened yet (from boot until verify is clean, or after a failed attach) are
+ * only set down: opening checks the same things, and nobody would have to switch anything on again.
  *
- * Another tool that holds the pins' lock is at work on the same things (attach, upgrade, detach):
- * its work is waited for, but not for ever.
+ * Another tool that holds the pins' lock is changing the same things (attach, upgrade, detach): its
+ * work is waited for, but not for ever.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,11 +43,10 @@ struct watch {
 	int news, lock;
 	uint64_t since_ns; /* something has been wrong since, under somebody else's lock; 0 */
 	bool closed;
-	bool told;          /* that ports are not opened */
+	bool told;          /* that ports are not opened was reported */
 	bool news_of_rules; /* look at them now, not at the next whole second */
-	uint64_t rules_ns;  /* when they were looked at */
-	uint64_t
-		said_ns; /* when something was said of them: somebody may set them back each time */
+	uint64_t rules_ns;  /* when they were last checked */
+	uint64_t said_ns;   /* last report about them: somebody may change them back each time */
 };
 
 static int open_news(void)
@@ -163,8 +163,8 @@ static void look(struct watch *w)
 	if (w->closed || !may_judge(w))
 		return;
 	/*
-	 * Again: a device may have gone while it was looked at, or a tool have ended its work. One
-	 * that detached has set the ports down, and taken the maps away.
+	 * Check again: a device may have gone meanwhile, or a tool have finished. A detach has set
+	 * the ports down, and removed the maps.
 	 */
 	if (bwl_pins_are_there(w->pins) && !is_upgrading(w) &&
 	    bwl_programs_look(w->pins, w->ctl_id, &e)) {

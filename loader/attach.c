@@ -198,7 +198,7 @@ static int attach_all(struct bwl_load *l, struct bwl_attach *a, struct bwl_polic
 	unsigned i;
 	int r = 0;
 
-	/* Programs on maps that nobody sees any more: closed, then replaced or removed. */
+	/* Programs on maps that no longer have pins: closed, then replaced or removed. */
 	if (!l->reused)
 		r = bwl_scan_strays(l, a, e);
 	if (!r)

@@ -47,7 +47,7 @@ void bwl_attach_register(const struct bwl_load *l, const struct bwl_netdev *d, u
 	struct bwl_dev *dev = &p->dev[id];
 
 	if (dev->ifindex && dev->ifindex != d->ifindex && p->ifport[dev->ifindex].v == id + 1)
-		p->ifport[dev->ifindex].v = 0; /* the device was made anew */
+		p->ifport[dev->ifindex].v = 0; /* the device was recreated */
 	snprintf(dev->name, sizeof(dev->name), "%s", d->name);
 	dev->mtu = d->mtu;
 	dev->kind = (uint8_t)kind;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Devices come down by default; this keeps them so when something else sets them up. It is a
- * second line: nothing a host sends reaches another device anyway while the kernel does not
- * forward and the last gate stands on every uplink.
+ * Devices come down by default; this keeps them down when something else sets them up. It is a
+ * second line of defence: nothing that a host sends reaches another device anyway while the kernel
+ * does not forward and every uplink has its last gate.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "port_sysctl.h"
 
 /*
- * Opened anew each time: attach may have made other maps. Those of the version before count as
+ * Opened each time, because attach may have made other maps. Those of the previous version count as
  * well.
  */
 static bool is_attached(const struct bwl_attach *a, const struct bwl_netdev *d)
@@ -83,9 +83,9 @@ static void ports_of(struct bwl_attach *a, struct bwl_policy **pol)
 }
 
 /*
- * From boot on, before there is any program: what is no management does not lead to the DPU, up or
- * not; neither do uplinks, where nothing yet keeps the wire from it. Only where management is
- * named: nobody could reach the DPU otherwise.
+ * From boot on, before there is any program: devices other than management do not lead to the DPU,
+ * up or not; nor do uplinks, where nothing yet keeps the wire away. Only if management is named:
+ * otherwise nobody could reach the DPU.
  */
 static void close_ways(const struct bwl_attach *a)
 {

@@ -22,7 +22,7 @@ struct place {
 	const char *dir;
 	bool is_bpf; /* what is there now is a BPF file system */
 	dev_t dev;
-	char over[PATH];    /* what lies over one: its mount point; "": nothing does */
+	char over[PATH];    /* the mount point that covers it; "": none */
 	char over_kind[32]; /* and its file system */
 	bool elsewhere;     /* process 1 has one there that we have not */
 	char ports[PATH];   /* with programs of ours: "hpf0 (bwl_tc_host), p0 (bwl_tc_gate)" */
@@ -145,7 +145,9 @@ static bool look(const char *dir, struct place *ret)
 
 	*ret = (struct place){ .dir = bwl_pin_dir(dir) };
 	snprintf(path, sizeof(path), "%s/maps/%s", ret->dir, bwl_pin_name(BWL_PIN_schema));
-	/* Whoever may not look into the folder is not root: its pins are there, and some are his.
+	/*
+	 * A user who may not look into the folder is not root: its pins exist, and some are
+	 * accessible.
 	 */
 	if (!access(path, F_OK) || errno == EACCES)
 		return true;
@@ -211,7 +213,7 @@ static int say_nothing(const struct place *x, struct bwl_err *e)
 static const struct {
 	const char *id;
 	int (*say)(const struct place *x, struct bwl_err *e);
-	bool attaches; /* attach goes on: it is the first, or the cure */
+	bool attaches; /* attach continues: it is the first one, or the repair */
 } states[] = {
 	{ "nothing-attached", say_nothing, true },   { "bpffs-hidden", say_hidden, false },
 	{ "bpffs-elsewhere", say_elsewhere, false }, { "bpffs-missing", say_missing, false },

@@ -36,7 +36,7 @@ static void close_all(struct bwl_pins *p)
 	bwl_revoke(p, NULL, NULL);
 }
 
-/* As one that was cut, for all who look from now on. */
+/* Marks it as cut, for all later readers. */
 static bool refuse(struct bwl_pins *p, const char *dir, struct bwl_journal *j, const char *why)
 {
 	struct bwl_err e = { 0 };

@@ -98,10 +98,10 @@ static int set_pins(struct bwl_load *l)
 }
 
 /*
- * Libbpf's own words, kept until it is known whether they matter: the last of them, which say why.
- * Its frame around the verifier's says nothing.
+ * Libbpf's messages, kept until it is known whether they matter: the last of them, which give the
+ * cause. Its frame around the verifier's output is useless.
  */
-static char libbpf_log[600]; /* less than bwl_err.text by what stands before it */
+static char libbpf_log[600]; /* less than bwl_err.text by the text before it */
 
 static int keep_log(enum libbpf_print_level level, const char *fmt, va_list args)
 {
@@ -191,7 +191,7 @@ static int open_skel(struct bwlimit **ret, struct form f, struct bwl_err *e)
 		if (bpf_program__type(p) == BPF_PROG_TYPE_XDP)
 			bpf_program__set_flags(p, f.frags ? BPF_F_XDP_HAS_FRAGS : 0);
 	}
-	/* None without CONFIG_BPF_EVENTS; bwl_suspend_attach() says so. */
+	/* Fails without CONFIG_BPF_EVENTS; bwl_suspend_attach() reports that. */
 	bpf_program__set_autoload((*ret)->progs.bwl_tp_suspend,
 				  libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL) ==
 					  1);
@@ -220,7 +220,7 @@ static int load_skel(struct bwlimit **skel, int r, struct bwl_err *e)
 }
 
 /*
- * New maps get their pins when they are made; of maps that are there, those that must be made anew
+ * New maps get their pins when they are created; of existing maps, those that must be recreated
  * later.
  */
 static int open_and_load(struct bwl_load *l, const struct bwl_schema *n, struct form f,
@@ -262,7 +262,7 @@ static int load_on(struct bwl_pins *p, bool frags, struct bwlimit **ret, struct 
 
 int bwl_load_again(struct bwl_pins *p, struct bwlimit **ret, struct bwl_err *e)
 {
-	/* Where both fail the second says why: of the first it may be multi-buffer XDP alone. */
+	/* If both fail the second gives the cause: the first may only lack multi-buffer XDP. */
 	return load_on(p, true, ret, NULL) ? load_on(p, false, ret, e) : 0;
 }
 
@@ -317,7 +317,7 @@ static int draw_tag(uint32_t *tag, struct bwl_err *e)
 	return 0;
 }
 
-/* What a new set of maps says before anybody may believe it; the schema's magic comes last. */
+/* Initialises a new set of maps before anybody may trust it; the schema's magic comes last. */
 static int write_first_words(struct bwl_load *l, const struct bwl_make *m,
 			     const struct bwl_schema *s, struct bwl_err *e)
 {
@@ -371,8 +371,8 @@ static int find_maps(struct bwl_load *l, const struct bwl_make *m, struct bwl_sc
 }
 
 /*
- * The best form first. A tunnel device that is a plain one already takes only programs for such.
- * Where none loads, the last says why: what it is refused for no other form would cure.
+ * The best form first. A tunnel device that is already a plain one accepts only programs for such.
+ * If none loads, the last gives the cause: no other form would avoid that.
  */
 static int load_what_it_takes(struct bwl_load *l, const struct bwl_schema *n, bool upgrade,
 			      struct bwl_err *e)
@@ -446,7 +446,7 @@ int bwl_load_settle(struct bwl_load *l, uint32_t stop, struct bwl_err *e)
 
 	if (!r && l->reused)
 		r = bwl_relayout_finish(&l->maps, e);
-	if (!r && (r = bwl_inner_sweep(l->pins))) /* of maps that were made anew, those of before */
+	if (!r && (r = bwl_inner_sweep(l->pins))) /* removes the old ones of recreated maps */
 		bwl_fail(e, -r, "cannot unpin old maps under %s: %s", l->dir, strerror(-r));
 	if (!r && l->reused)
 		bwl_names_note_all(l->pins); /* a layout before may not have had the table */
@@ -475,7 +475,7 @@ int bwl_load_invalidate(struct bwl_load *l, struct bwl_err *e)
 	r = bwl_shape_of(fd, &s) || s.value_bytes != sizeof(none) ||
 	    bpf_map_update_elem(fd, &zero, &none, 0);
 	close(fd);
-	if (r && unlink(path)) /* of another shape: its pin says enough by going */
+	if (r && unlink(path)) /* of another shape: removing its pin is enough */
 		return bwl_fail(e, errno, "cannot remove %s: %s", path, strerror(errno));
 	return 0;
 }

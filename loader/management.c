@@ -104,7 +104,7 @@ static int attach_named(struct bwl_load *l, const struct bwl_attach *a, struct b
 	return n;
 }
 
-/* Nobody said anything now; somebody did before. */
+/* No device is named now; earlier ones are used. */
 static unsigned attach_known(struct bwl_load *l, const struct bwl_attach *a)
 {
 	struct bwl_netdev d;

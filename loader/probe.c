@@ -32,7 +32,7 @@ static void say_json(struct report *r, const struct probe_question *q, const cha
 						without, "todo", todo));
 }
 
-/* "no   p0: what is missing (what was read: what the kernel said): what follows; the next step" */
+/* "no   p0: what is missing (what was read: the kernel's message): consequence; the next step" */
 static void say_text(const struct probe_question *q, const char *port, const struct probe_answer *a,
 		     const char *without, const char *todo)
 {
@@ -148,7 +148,7 @@ static int find(const struct bwl_attach *a, struct bwl_netdev *d, struct probe_p
 	int r = 0;
 
 	for (i = 0; !r && i < a->nuplink + a->nhost; i++) {
-		bool uplink = i < a->nuplink; /* first: a card is told of by its uplink */
+		bool uplink = i < a->nuplink; /* first: a card is reported with its uplink */
 
 		r = bwl_netdev_get(uplink ? a->uplink[i] : a->host[i - a->nuplink], &d[i], e);
 		p[i] = (struct probe_port){ .dev = &d[i],

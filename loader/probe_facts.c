@@ -23,7 +23,7 @@ static void read_ovs(struct probe_machine *m, struct tool_answer *room)
 	m->flows_cut = room->cut;
 }
 
-/* Who makes maps: their memory counts as the unit's. */
+/* Units that create maps: maps count as the unit's memory. */
 static void read_units(struct probe_machine *m, struct tool_answer *room)
 {
 	static const char *const show[] = { "systemctl",

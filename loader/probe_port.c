@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * At which hooks of a port programs can stand: each by attaching one of two instructions and taking
- * it away again. Only what a driver does with XDP is asked of the kernel, which says it since 6.3
- * (lib/net/netdev_xdp.c).
+ * Which hooks of a port accept programs: each is tried by attaching one of two instructions and
+ * removing it again. Only the driver's XDP behaviour is queried from the kernel, which reports it
+ * since 6.3 (lib/net/netdev_xdp.c).
  */
 #include <errno.h>
 #include <linux/bpf.h>

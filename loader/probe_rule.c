@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A meter in a card, and a flower rule with one that drops: added for the card alone (skip_sw),
- * read back, deleted. In packets a second: the unit in which a meter of mlx5 never lets more
- * through than it says (docs/scale.md). Mlx5 has both from 6.0 on.
+ * A meter in a card, and a flower rule with one that drops: added only in the card (skip_sw), read
+ * back, deleted. In packets a second: the unit in which a meter of mlx5 never exceeds its value
+ * (docs/scale.md). Mlx5 has both from 6.0 on.
  */
 #include <arpa/inet.h>
 #include <errno.h>

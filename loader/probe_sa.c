@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An SA of packet offload and a policy that drops, in a card: added, read back, deleted, by XFRM's
- * netlink (packet offload: kernel 6.2). Both end by themselves after a minute, should everybody who
- * could delete them be dead.
+ * netlink (packet offload: kernel 6.2). Both expire after a minute, should every process that could
+ * delete them be dead.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -112,10 +112,10 @@ static int del_sa(uint32_t ifindex)
 }
 
 /*
- * What docs/bluefield.md wants beneath the SAs: everything, for the card alone. The if_id is
- * nobody's, so that the kernel itself never goes by it, and by it this one is told from theirs.
- * Mlx5 takes neither priority 0xffffffff nor, for all addresses, a policy without a template that
- * has a reqid (mlx5e_xfrm_validate_policy(), since 6.4).
+ * The policy that docs/bluefield.md requires beneath the SAs: everything, only in the card. No SA
+ * has this if_id, so the kernel itself never applies the policy, and it is recognisable. Mlx5
+ * accepts neither priority 0xffffffff nor, for all addresses, a policy without a template with a
+ * reqid (mlx5e_xfrm_validate_policy(), since 6.4).
  */
 static int add_block(uint32_t ifindex, char said[static BWL_NL_SAID])
 {

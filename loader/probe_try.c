@@ -22,7 +22,7 @@ static const struct probe_thing *const things[] = { &probe_rule, &probe_meter, &
 static struct {
 	const struct probe_port *p;
 	unsigned n;
-	struct bwl_load lock; /* the pin directory: who attaches waits for it */
+	struct bwl_load lock; /* the pin directory: attach waits for it */
 	pid_t cleaner;        /* 0: there is none */
 	int alive;            /* the end of a pipe that closes with this process */
 } now = { .lock.dir_fd = -1, .alive = -1 };
@@ -92,7 +92,7 @@ static struct bpf_tc_hook clsact(uint32_t ifindex)
 				     .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS };
 }
 
-/* All of it, whoever made it. False: something is left. */
+/* Removes everything, whatever process made it. False: something is left. */
 static bool clean(void)
 {
 	bool all = true;
@@ -119,8 +119,8 @@ static void remove_folders(void)
 }
 
 /*
- * A process of its own that outlives the other, whichever way that ends: its end of the pipe says
- * when. It also gives the host ports the hook that a rule needs, and takes away what it made.
+ * A separate process that outlives the other, however that ends: its end of the pipe tells when. It
+ * also gives the host ports the hook that a rule needs, and removes what it made.
  */
 static void run_cleaner(int ready, int alive)
 {
@@ -191,7 +191,7 @@ int probe_try_begin(const struct bwl_attach *a, const struct probe_port *p, unsi
 	now.n = n;
 	r = bwl_load_begin(a->dir, true, &now.lock, e);
 	if (!r)
-		r = refuse_programs(a, e); /* who attached before we had the lock */
+		r = refuse_programs(a, e); /* an attach that came before we had the lock */
 	if (!r)
 		r = refuse_up(e);
 	return r ? r : start_cleaner(e);

@@ -58,7 +58,7 @@ static void look_at_gates(struct bwl_reclose *c)
 		mark = mark_of(c, id);
 		if (mark == c->peer[id])
 			continue;
-		/* An id is its name's, which nobody changes without the lock. */
+		/* An id belongs to its name, which nobody changes without the lock. */
 		if (mark && *c->p->name[id].name)
 			bwl_revoke(c->p, c->p->name[id].name, NULL);
 		c->peer[id] = mark_of(c, id);

@@ -30,7 +30,7 @@ bool bwl_record_wanted(const char *dir, enum bwl_record_want want)
 {
 	char path[PATH];
 
-	/* not the word: who pins anew and is killed leaves the folder alone */
+	/* not the word: if new pinning is killed the folder stays unchanged */
 	snprintf(path, sizeof(path), "%s/" BWL_REC_DIR, dir);
 	return want == BWL_RECORD_AS_IT_IS ? !access(path, F_OK) : want == BWL_RECORD_ON;
 }
@@ -70,8 +70,8 @@ int bwl_record_share(struct bwlimit *copy, const struct bwlimit *skel)
 }
 
 /*
- * When the newest tables were made: "BOOT NANOSECONDS" in a file that is gone after a boot. So who
- * reads the next ones knows of those that came and went while nobody did.
+ * When the newest tables were made: "BOOT NANOSECONDS" in a file that does not survive a boot. So
+ * the reader of later tables knows of tables that came and went unread.
  */
 static int open_memory(const char *dir, int flags)
 {
@@ -79,7 +79,7 @@ static int open_memory(const char *dir, int flags)
 
 	if (bwl_agent_address(dir, ".tables", &at, NULL))
 		return -1;
-	/* As bwlimitd makes it: who passes it does not list it. */
+	/* As bwlimitd makes it: traversable, but not listable. */
 	if (flags & O_CREAT && !mkdir(BWL_RUN_DIR, 0711) && chmod(BWL_RUN_DIR, 0711))
 		return -1;
 	return open(at.sun_path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -134,8 +134,8 @@ static void say_whole(const char *dir, bool whole)
 }
 
 /*
- * The word goes first and comes last: who has opened it, then the others, and finds it there still,
- * has four maps that belong together.
+ * The word is removed first and pinned last: a reader who opens it, then the others, and still
+ * finds it there, has four maps that belong together.
  */
 static int unpin(const char *dir, struct bwl_err *e)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What verify says of flow records: do all programs that count write to the tables that are read?
- */
+/* verify's check of flow records: do all counting programs write to the tables that are read? */
 #include <errno.h>
 #include <bpf/libbpf.h>
 #include <bwl/model.h>

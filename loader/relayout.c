@@ -20,9 +20,7 @@ static void path_of(const char *dir, const char *prefix, enum bwl_pin pin, char 
 	snprintf(path, PATH, "%s/maps/%s%s", dir, prefix, bwl_pin_name(pin));
 }
 
-/*
- * The schema; magic 0 when there is none or it is not complete, ~0 when it is of an unknown shape.
- */
+/* The schema; magic 0 if there is none or it is incomplete, ~0 if its shape is unknown. */
 static struct bwl_schema read_schema(int fd)
 {
 	struct bwl_schema s = { 0 };
@@ -52,7 +50,7 @@ static int refuse(const char *dir, const struct bwl_schema *s, struct bwl_err *e
 		"revoked or stopped without a journal must be revoked again");
 }
 
-/* An inner map of a generation; negative where there is none, or it is not pinned. */
+/* An inner map of a generation; negative if there is none, or it is not pinned. */
 static int inner_of(const char *dir, int outer)
 {
 	uint32_t slot;
@@ -63,7 +61,7 @@ static int inner_of(const char *dir, int outer)
 	return fd;
 }
 
-/* Of a generation's map: of which shape are the inner ones? Without one, what the layout says. */
+/* For a generation's map: the shape of the inner maps. Without any, according to the layout. */
 static int inner_fate(const char *dir, int outer, enum bwl_pin pin, unsigned layout, uint8_t *ret)
 {
 	struct bwl_shape want, have, before;
@@ -351,7 +349,7 @@ int bwl_relayout_replace(struct bwl_relayout *x, const char *dir, struct bpf_obj
 	if (!stop)
 		return bwl_fail(e, errno, "cannot map the stop switch: %s", strerror(errno));
 	r = stop_and_copy(x, dir, obj, stop, e);
-	if (r && !is_begun(x)) { /* programs and maps of before go on */
+	if (r && !is_begun(x)) { /* the old programs and maps continue */
 		swap(stop, BWL_UPGRADING, BWL_RUN);
 		open_unjudged(x, stop);
 	}

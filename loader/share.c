@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The pins to those who are not root: bwl/reader.h. */
+/* Pins for users without root: bwl/reader.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,9 @@
 
 #define PATH 300
 
-/* Makes it where it is not there. Who is in no group may pass where others must, and see nothing.
+/*
+ * Creates it if missing. Users outside of the groups may traverse what others must, but see
+ * nothing.
  */
 static int give_dir(const char *path, gid_t gid, mode_t mode, struct bwl_err *e)
 {
@@ -47,7 +49,9 @@ static int for_writers(const struct bwl_pins *p, gid_t gid, struct bwl_err *e)
 	char path[PATH];
 	int i, r;
 
-	/* Readable: who reads the ring buffer of events holds a lock on it (bwl_event_lock()). */
+	/*
+	 * Readable: the reader of the ring buffer of events holds a lock on it (bwl_event_lock()).
+	 */
 	snprintf(path, sizeof(path), "%s/maps", p->dir);
 	r = give_dir(path, gid, 0750, e);
 	for (i = 0; !r && i < _BWL_PIN_MAX; i++) {
@@ -58,7 +62,7 @@ static int for_writers(const struct bwl_pins *p, gid_t gid, struct bwl_err *e)
 	return r ? r : give_dir(path, gid, 0710, e);
 }
 
-/* Another pin of the same map; what stands there may be of a map that was replaced since. */
+/* Another pin of the same map; an existing one may belong to a map that was replaced since. */
 static int pin_again(const char *dir, const char *name, int fd, gid_t gid, struct bwl_err *e)
 {
 	char path[PATH], fresh[PATH];

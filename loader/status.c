@@ -10,7 +10,7 @@
 #include "fallback.h"
 #include "verify.h"
 
-/* Asked by way of bwlimitd: who only reads learns that it is there, and no name of the kernel's. */
+/* Requested through bwlimitd: readers learn that it is there, but none of the kernel's names. */
 static json_t *root_alone(json_t *o)
 {
 	static const char *const names[] = { "prog_id", "link_id", "foreign_prog_id", "tag" };
@@ -115,7 +115,7 @@ static json_t *journal_of(const struct bwl_pins *p)
 	return o;
 }
 
-/* The tag is left out: whoever knows it could mark packets for the last gate. */
+/* The tag is omitted: with it one could mark packets for the last gate. */
 static json_t *document(struct bwl_pins *p, json_t *ports)
 {
 	const struct bwl_ctl *c = p->ctl;
@@ -188,7 +188,7 @@ static const char *ledger_text(const char *ledger)
 					 : "without a TPM";
 }
 
-/* What the source says and does not hold, and a copy that attach would refuse. */
+/* The source's content that is not in force, and a copy that attach would refuse. */
 static void print_desired(const json_t *o)
 {
 	const json_t *no = json_object_get(o, "refused");

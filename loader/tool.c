@@ -31,7 +31,9 @@ static int start(const char *const argv[], int out, pid_t *ret)
 	return r;
 }
 
-/* Until it has closed its end: true. Else its time is over, or it says too much. */
+/*
+ * True once the tool has closed its end. Otherwise it ran out of time, or its output is too long.
+ */
 static bool hear(int fd, uint64_t end_ns, struct tool_answer *ret)
 {
 	uint64_t now;

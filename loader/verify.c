@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* verify: what the kernel says is there, compared with what should be. */
+/* verify: compares what the kernel reports with what should be there. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,7 +110,7 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 		bwl_check(c->r, "port-up", BWL_WARN, "bwlimit-load up", "port %s is down", d->name);
 }
 
-/* An interface index that stands for a port and is none: its traffic would count as that port's. */
+/* An interface index registered as a port that is none: its traffic would count as that port's. */
 static void check_strangers(const struct ports *c)
 {
 	uint32_t i, id;

@@ -57,7 +57,7 @@ static bool is_port(const struct bwl_pins *p, uint32_t ifindex)
 	return false;
 }
 
-/* A bond hands everything over; a bridge carries frames on by itself, without showing them. */
+/* A bond passes everything on to us; a bridge forwards frames by itself, out of sight. */
 static bool is_bonded_port(const struct bwl_pins *p, const struct bwl_netdev *d,
 			   const struct bwl_netdev *all, size_t n)
 {
@@ -122,7 +122,7 @@ static void check_devlink(struct bwl_report *r, const struct bwl_netdev *d, size
 		return;
 	}
 	for (i = 0; i < np; i++) {
-		/* With a device it is one of those that check_uncovered() has looked at. */
+		/* If it has a device, check_uncovered() has checked it. */
 		if (!port[i].function || port[i].inactive || dev_of(d, n, port[i].ifindex))
 			continue;
 		bad++;

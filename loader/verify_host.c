@@ -49,8 +49,8 @@ enum tool_end host_rights_ask(const char *address, struct tool_answer *room,
 }
 
 /*
- * What packaging/ask-host has heard outside of the unit's sandbox a moment ago: of root's making,
- * and of nobody else's.
+ * What packaging/ask-host has recently recorded outside of the unit's sandbox: only if root made
+ * it.
  */
 static bool heard(const char *address, struct tool_answer *room, struct host_rights *ret)
 {

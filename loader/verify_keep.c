@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The newest result of verify as a file in /run/bwlimit, for members of bwlimit-read: who asks
- * whether every promise holds need not be root. It is data for people and their monitoring alone.
+ * Writes the newest result of verify to a file in /run/bwlimit, for members of bwlimit-read, so
+ * that asking whether every promise holds does not take root. It is only data for people and their
+ * monitoring.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -19,7 +20,7 @@ void bwl_verify_keep(const char *pin_dir, const json_t *doc)
 
 	if (geteuid() || bwl_agent_address(pin_dir, BWL_VERIFIED, &at, NULL))
 		return;
-	/* As bwlimitd makes it: who passes it does not list it. */
+	/* As bwlimitd makes it: traversable, but not listable. */
 	if (!mkdir(BWL_RUN_DIR, 0711) && chmod(BWL_RUN_DIR, 0711))
 		return;
 	text = bwl_must(json_dumps(doc, JSON_COMPACT));

@@ -43,7 +43,7 @@ static void check_device(struct bwl_report *r, const struct bwl_pins *p, const s
 
 		if (!dev->ifindex || dev->kind != BWL_PORT_TUNNEL ||
 		    bwl_netdev_get(dev->name, &d, &e))
-			continue; /* one that is gone is told of with the other ports */
+			continue; /* a missing one is reported with the other ports */
 		if (!d.up)
 			bwl_check(r, "tunnel-device", BWL_FAIL, "bwlimit-load attach",
 				  "the tunnel device %s is down", d.name);

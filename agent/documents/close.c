@@ -111,8 +111,8 @@ static int revocation(struct documents *v, const struct bwl_signed *d, struct bw
 }
 
 /*
- * The policy that says who is who by IKE: the signed one that holds, and where none does (the file
- * goes on, or what holds cannot be read), the one that was accepted. ret is freed by the caller.
+ * The policy that defines the peers' IKE identities: the signed one that holds, or if there is none
+ * (the file is still used, or the policy is unreadable), the accepted one. The caller frees ret.
  */
 static const struct bwl_policy *who_is_who(const struct documents *v, struct desired *ret)
 {
@@ -163,8 +163,8 @@ static int expulsion(struct documents *v, const struct bwl_signed *d, struct bwl
 }
 
 /*
- * The keys go on a thread, after the document is called taken: who was killed before that, or whose
- * disk refused it, does it now. Where they are gone nothing is left to do.
+ * The keys are destroyed on a thread, after the document is accepted: if the process was killed
+ * before that, or the disk refused, it is done now. If they are gone there is nothing to do.
  */
 void docs_destroy_again(const struct documents *v)
 {
@@ -172,7 +172,7 @@ void docs_destroy_again(const struct documents *v)
 		agent_destroy_keys(KEYS_EXPELLED);
 }
 
-/* Who gives it a new key after that must not lose it to a try that was waiting for its minute. */
+/* A new key that is installed afterwards must not fall victim to a pending retry. */
 void docs_spare_keys(const struct documents *v)
 {
 	if (v->docs.m && !bwl_memory_destroys(v->docs.m))

@@ -39,8 +39,8 @@ static void get_fresh(struct both *b, uint8_t ret[static 32])
 }
 
 /*
- * It is spent before it is put in force, also where that fails then: rather signed anew than given
- * twice. said was read before the documents were, so one of another policy is over.
+ * The right is used up before the policy is put in force, even if that then fails: better signed
+ * anew than used twice. said was read before the documents were, so one of another policy is void.
  */
 static bool spend_fresh(struct both *b, const uint8_t said[static 32],
 			const struct docs_one *policy)
@@ -55,7 +55,7 @@ static bool spend_fresh(struct both *b, const uint8_t said[static 32],
 	       !memcmp(said, policy->d.digest, sizeof(none));
 }
 
-/* Until the first signed policy the file goes on; it only tightens, as all that is local. */
+/* Until the first signed policy the file is used; it can only tighten, like everything local. */
 static int load_signed(struct both *b, char **ret, size_t *ret_len, struct bwl_err *e)
 {
 	struct docs_clock c = docs_clock_now();

@@ -36,8 +36,8 @@ int64_t docs_now(const struct docs *s, const struct docs_clock *c)
 }
 
 /*
- * A signed time that comes late is of the past, and sets no clock back: who hands over old ones
- * slowly would make time slow. By a 1024th it may, which clocks of two machines differ by.
+ * A signed time that comes late is in the past, and sets no clock back: otherwise slow delivery of
+ * old ones would slow time down. A 1024th is allowed, for the drift between two machines.
  */
 void docs_heard_now(struct docs *s, const struct docs_clock *c)
 {

@@ -148,7 +148,7 @@ static int lift_clamp(struct bwl_pins *p, struct bwl_err *e)
 	return r;
 }
 
-/* A memory that is lost is clamped until this tray is enrolled anew, and nothing else ends that. */
+/* A lost memory is clamped until this tray is enrolled anew, and nothing else ends that. */
 static int lift(struct documents *v, const json_t *due, struct bwl_err *e)
 {
 	BWL_AUTO(bwl_pins_close) struct bwl_pins *p = NULL;

@@ -10,7 +10,7 @@
 #include "part.h"
 
 #define FOREVER_NS (1ULL << 62)
-#define WITHHELD_NS 60000000000ULL /* the store says what it has in less */
+#define WITHHELD_NS 60000000000ULL /* the store reports its content in less time */
 #define REPEAT_NS (600 * 1000000000ULL)
 #define SLACK_NS                                                                                   \
 	2000000000ULL /* seconds are cut off here and there: a word is not moved for them */
@@ -78,8 +78,8 @@ static void mind_missing(struct documents *v)
 }
 
 /*
- * What broke the glass and was revoked by its digest or its epoch ends at once, not when it would:
- * also where that was taken while nobody ran.
+ * A broken glass that was revoked by its digest or its epoch ends at once, not at its own end: also
+ * if the revocation was accepted while no agent ran.
  */
 static void mind_glass(struct documents *v)
 {
@@ -111,7 +111,8 @@ static void set_lease(struct bwl_pins *p, const struct docs_end *end)
 {
 	uint64_t now = bwl_now_ns(), at_ns = end->at_ns < now ? now : end->at_ns;
 
-	if (!end->lease) /* before it: whoever sees that end sees that it was acted on */
+	if (!end->lease) /* first, so that a reader who sees the end also sees that it was
+			  * handled */
 		__atomic_store_n(&p->lease->acted_ns, at_ns, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->lease->renewed_ns, now, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&p->lease->until_ns, at_ns, __ATOMIC_SEQ_CST);
@@ -119,8 +120,9 @@ static void set_lease(struct bwl_pins *p, const struct docs_end *end)
 }
 
 /*
- * What ends is ended by the data plane, whoever is dead: the lease's word has the moment. It goes
- * up only where what is in force is ours, so that what was applied before lives on no signed time.
+ * The data plane itself ends everything, whatever is dead: the lease word has the time. It is
+ * extended only while what is in force is ours, so that earlier policies do not live on signed
+ * times.
  */
 void docs_mind_end(struct documents *v)
 {

@@ -157,7 +157,7 @@ static int policy_of(const struct docs_one *o, struct bwl_policy **ret, struct b
 	return r;
 }
 
-/* A grant of before this policy is none of it: what was tightened since is not opened by it. */
+/* A grant from before this policy is not part of it: it must not open what was tightened since. */
 static bool is_of(const struct bwl_signed *grant, const struct docs_one *policy)
 {
 	return grant->terms.issued_s >= policy->d.terms.issued_s;
@@ -250,8 +250,8 @@ int docs_hold(const struct docs *s, const struct docs_one *policy, const struct 
 }
 
 /*
- * Whoever is expelled has nothing, whatever a policy grants: also one that comes later. What a
- * policy widens is judged without this, so that nobody adds to it unseen meanwhile.
+ * An expelled peer has nothing, whatever a policy grants, including later ones. What a policy
+ * widens is judged without this, so that nothing can be added to the peer unnoticed meanwhile.
  */
 static void shut_out(const struct docs *s, struct bwl_policy *pol)
 {
@@ -353,7 +353,7 @@ static struct docs_end lease_end(struct docs *s, const struct docs_terms *t,
 	return (struct docs_end){ at_ns > c->boot_ns ? at_ns : 0, "the lease ends", true };
 }
 
-/* A lease that ends with something else is no sign by itself. */
+/* A lease that ends together with something else is no sign. */
 static void sooner(struct docs_end *end, uint64_t at_ns, const char *why)
 {
 	if (at_ns < end->at_ns || (at_ns == end->at_ns && end->lease && at_ns))

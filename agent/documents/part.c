@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Signed documents: taken by a socket of their own, remembered, and until when they hold, told to
- * the data plane. On a thread of its own, which waits for the state directory's disk, and for
- * nothing else: what is to be in force is put there by reconcile.c, and who handed it over waits.
+ * Signed documents: received through a separate socket, remembered, and their deadline passed to
+ * the data plane. On a separate thread, which waits for the state directory's disk, and for nothing
+ * else: reconcile.c puts policies in force, and the client waits.
  */
 #include <poll.h>
 #include <pwd.h>
@@ -29,7 +29,7 @@ static void find_sync(struct documents *v)
 										 : NOBODY;
 }
 
-/* Believed are signatures; who may try is bounded all the same. */
+/* Signatures decide; but the clients are limited nevertheless. */
 static bool may(void *arg, int fd)
 {
 	const struct documents *v = arg;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * This tray's status as the fleet gets it. Where its enrolment names the key of its audit log, it
- * is signed by that key (signed/said/said.h): then who has this tray's certificate of the store can
- * withhold it, and say nothing else in its place. Where the enrolment names none, nobody could
- * verify it, and older controllers read it as it was.
+ * This tray's status for the fleet. If its enrolment names the key of its audit log, it is signed
+ * by that key (signed/said/said.h): then a thief of this tray's store certificate can withhold it,
+ * but not replace it. If the enrolment names none, nobody could verify it, and older controllers
+ * read it unsigned.
  *
- * Each has a number that is higher than that of every one before, also over restarts: blocks of
- * numbers are put aside on disk before they are given out. It begins at the wall clock's
- * milliseconds, so that it rises where that file was lost, too, and a clock that goes back makes no
- * difference.
+ * Each status has a number higher than all before, also over restarts: blocks of numbers are
+ * reserved on disk before they are used. The number starts at the wall clock's milliseconds, so
+ * that it also rises if that file was lost; a clock that goes back makes no difference.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -122,7 +121,7 @@ json_t *docs_say(struct documents *v, uint64_t cosigned)
 	payload = bwl_must(json_dumps(o, JSON_COMPACT));
 	text = sign(v, payload, &e);
 	if (!text) {
-		/* Unsigned it is refused where it is verified, and that is told there, too. */
+		/* Unsigned it is refused by verifiers, which also report that. */
 		if (strcmp(v->said.why, e.text) != 0)
 			agent_later_line(LOG_WARNING, "documents", "the status is not signed: %s",
 					 e.text);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What this tray says of itself to the fleet: at most STATUS_MOST bytes. What does not fit is left
- * out in this order: the oldest of what was taken, but TAKEN_LEAST; of what was refused, but one;
- * of what was taken, but one; since when what is closed is; the proof of the audit log (one of 41
- * hashes, of 2^40 records, fits beside the longest names); the rest. Whoever reads it may look for
- * the digest of what he published.
+ * This tray's status for the fleet: at most STATUS_MOST bytes. What does not fit is omitted in this
+ * order: the oldest of what was taken, except TAKEN_LEAST; refusals, except one; what was taken,
+ * except one; times of closures; the proof of the audit log (one of 41 hashes, of 2^40 records,
+ * fits beside the longest names); the rest. A publisher may search it for the digest of his
+ * document.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,8 +184,8 @@ static json_t *missing(const struct documents *v)
 }
 
 /*
- * SAs that the policy in force wants and the kernel lacks, as the part `tracking` has them in the
- * maps: of each encrypted peer one out and one in. Who was revoked is to have none.
+ * SAs that the policy in force needs and the kernel lacks, as the part `tracking` has them in the
+ * maps: one out and one in for each encrypted peer. Revoked peers should have none.
  */
 static json_int_t sas_down(const struct documents *v)
 {
@@ -224,7 +224,7 @@ static json_t *health(const struct documents *v)
 			 (json_int_t)(until > now ? (until - now) / 1000000000ULL : 0));
 }
 
-/* The audit log: `checkpoint`, `log_key`, `proof`; null where there is none. */
+/* The audit log: `checkpoint`, `log_key`, `proof`; null if there is none. */
 static void tell_log(json_t *o, uint64_t cosigned)
 {
 	struct agent_checkpoint c;

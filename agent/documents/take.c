@@ -21,7 +21,10 @@ static void plain(char *s)
 			*s = '?';
 }
 
-/* Who hands over may say the same every minute: once in the log, and four in the status. */
+/*
+ * The same document may be handed over every minute: one line in the log, and four entries in the
+ * status.
+ */
 static void note_refusal(struct documents *v, const char *key, const char *bytes, size_t len,
 			 const struct bwl_err *e)
 {
@@ -30,7 +33,7 @@ static void note_refusal(struct documents *v, const char *key, const char *bytes
 	unsigned i;
 
 	snprintf(r.key, sizeof(r.key), "%s", key);
-	if (!bwl_signed_peek(bytes, len, &d, NULL)) { /* as it says itself, and no more */
+	if (!bwl_signed_peek(bytes, len, &d, NULL)) { /* its own claims, and no more */
 		snprintf(r.key, sizeof(r.key), "%s/%s", bwl_signed_word(d.type), d.terms.name);
 		r.version = d.terms.version;
 		bwl_signed_free(&d);
@@ -139,7 +142,7 @@ static int keep_again(struct documents *v, const struct docs_verdict *d, const c
 	return 0;
 }
 
-/* What closes has closed already; of an enrolment nobody waits for what it opens. */
+/* Closing documents have already closed; nobody waits for what an enrolment opens. */
 static bool is_waited_for(const struct docs_verdict *d)
 {
 	return !d->waits && !d->root &&

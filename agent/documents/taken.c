@@ -14,7 +14,7 @@ static struct bwl_digest digest_of(const struct bwl_signed *d)
 	return ret;
 }
 
-/* The one that waits stands beside the one that holds; else it alone holds. */
+/* A waiting policy is kept beside the one that holds; otherwise that is the only one. */
 static void hold(struct docs *s, const struct docs_verdict *v, const struct docs_one *now)
 {
 	struct bwl_digest held[BWL_MEMORY_HELD] = { 0 };
@@ -162,7 +162,7 @@ static bool has_lease(const struct docs *s)
 	return false;
 }
 
-/* A lease that went with its key is none that ran out: the policy's `tamper` does not act on it. */
+/* A lease that went with its key did not expire: the policy's `tamper` does not act on it. */
 static int take_root(struct docs *s, const char *bytes, size_t len, struct bwl_err *e)
 {
 	int r = bwl_memory_next_root(s->m, bytes, len, e);

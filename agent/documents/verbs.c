@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is said at the socket of documents: bwl/agent.h has the words. */
+/* Requests at the socket of documents: bwl/agent.h has the words. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,10 @@ static int bytes_of(const json_t *ask, int doc, char **ret, size_t *ret_len, str
 	return 0;
 }
 
-/* There is room, or who waits longest is told that it is not in force yet. */
+/*
+ * Adds a waiting client; if there is no room, the oldest is told that its document is not in force
+ * yet.
+ */
 static void wait_for(struct documents *v, int fd)
 {
 	unsigned at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the newest signed time says was published to close, and has not come here: see docs.h. */
+/* Closing documents that the newest signed time names, and that have not come here: see docs.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "signed/envelope.h"
 #include "signed/payload.h"
 
-/* Of a bwlimitd of before its bytes are not kept: it says nothing then, until the next minute. */
+/* An earlier bwlimitd did not keep its bytes: then it says nothing until the next minute. */
 static const struct docs_one *newest_time(const struct docs *s)
 {
 	const struct bwl_memory_item *item;
@@ -52,8 +52,8 @@ static bool is_here(const struct bwl_memory *m, const struct bwl_closing *c)
 }
 
 /*
- * By a label it went to the trays that had it then: one that has the label since later was not
- * among them. One that had it then, and was enrolled anew with it since, is owed it as before.
+ * A document for a label went to the trays that had it then: a tray with a newer label was not
+ * among them. A tray that had it then, and was enrolled anew with it since, is still owed it.
  */
 static bool is_for(const struct bwl_memory *m, const struct bwl_closing *c)
 {
@@ -86,7 +86,10 @@ size_t docs_missing(const struct docs *s, char (*ret)[DOCS_KEY], size_t most)
 	theirs = bwl_payload_number(time->d.body, "root");
 	if (theirs > ours && n++ < most)
 		snprintf(ret[n - 1], DOCS_KEY, "root, version %" PRIu64, theirs);
-	/* Who judged by a root of before may name what this root's people did not sign. */
+	/*
+	 * A controller that judged by an earlier root may name documents that this root's people
+	 * did not sign.
+	 */
 	if (theirs && theirs < ours)
 		return 0;
 	json_array_foreach(json_object_get(time->d.body, "closing"), i, o)
@@ -104,7 +107,10 @@ void docs_mind_whole(struct docs *s)
 	const struct docs_one *time = newest_time(s);
 	uint64_t theirs = time ? bwl_payload_number(time->d.body, "root") : 0;
 
-	/* From who has not this root yet it says nothing of what closes: it is fresh by none. */
+	/*
+	 * From a controller that does not have this root yet the time says nothing about closing
+	 * documents: it makes nothing fresh.
+	 */
 	if (theirs && theirs < bwl_root_terms(bwl_memory_root(s->m))->version)
 		return;
 	if (time && !docs_missing(s, NULL, 0))

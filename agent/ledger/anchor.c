@@ -19,7 +19,7 @@
 #define KEY "tpm" /* the ledger's row: no limit is called so */
 
 enum step {
-	UNKNOWN, /* the TPM is to be looked at */
+	UNKNOWN, /* the TPM must be queried */
 	LOOKING,
 	RAISING,
 	HELD,  /* or, with behind(), to be raised again */
@@ -36,7 +36,7 @@ struct anchor {
 	bool loose;          /* it was LOOSE, and what is released does not wait for another look */
 	bool unsaved;        /* the row may not be on disk: no raise before it is */
 	bool binding;        /* the TPM may not have the counter yet */
-	bool took_over;      /* nobody knew the counter's past */
+	bool took_over;      /* the counter's past was unknown */
 	void (*follow)(const uint8_t tag[TPM_TAG], uint64_t count, uint64_t epoch, void *arg);
 	void *follow_arg;
 	uint8_t tag[TPM_TAG];
@@ -344,7 +344,7 @@ static int decide(struct anchor *a, struct ledger *l, const struct tpm_state *s,
 	return strcmp(row->era, era) ? raise_epoch(a, l, era, e) : held(a, row->at_ns);
 }
 
-/* The count is what the TPM says, if that is not what we wanted: nobody else's was in between. */
+/* The count is the TPM's, if it is what we wanted: then nobody else raised it. */
 static int on_raised(struct anchor *a, struct ledger *l, const struct tpm_state *s, const char *era,
 		     struct bwl_err *e)
 {

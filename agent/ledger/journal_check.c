@@ -123,7 +123,7 @@ static bool is_old(const struct judge *g, const struct anchor *a, const struct l
 	return true;
 }
 
-/* Nobody can have granted since it was refused: an attach went by it that had read it before. */
+/* Nobody can have granted since it was refused: an attach that had read it before used it. */
 static void close_again(struct judge *g)
 {
 	uint32_t now = LOAD(g->pins->ctl->generation);

@@ -12,7 +12,7 @@
 #include "ledger.h"
 #include "seq.h"
 
-#define BUSY_MS 2000 /* who reads the file by hand may hold it so long */
+#define BUSY_MS 2000 /* a person who reads the file may hold it that long */
 #define VERSION 1
 #define SUM 16
 
@@ -457,8 +457,8 @@ static int write_meta(struct ledger *l, struct bwl_err *e)
 }
 
 /*
- * A commit that failed may be on disk or not: what it named is written again with the next one, and
- * until then nobody relies on it.
+ * A failed commit may be on disk or not: its rows are written again with the next one, and nothing
+ * relies on it until then.
  */
 int ledger_commit(struct ledger *l, struct bwl_err *e)
 {

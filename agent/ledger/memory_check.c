@@ -102,7 +102,7 @@ static void close_all(struct memory_check *c, const char *why)
 		  c->dir, why);
 }
 
-/* Two people have signed that this tray begins anew: the clamp is over, whoever's it was. */
+/* Two people have signed that this tray starts anew: the clamp is over, whatever caused it. */
 static void open_again(struct memory_check *c)
 {
 	struct bwl_err e = { 0 };

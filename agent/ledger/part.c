@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ledger's thread: it waits for the disk, nobody waits for it. Whatever fails, nothing more is
- * released, and the log says why.
+ * The ledger's thread: it waits for the disk, and nothing waits for it. On any failure nothing more
+ * is released, and the log says why.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #define RETRY_FIRST_NS 100000000ULL
 #define SLOW_NS (SECOND / 2)
 #define TPM_NS 5000000ULL
-#define REPEAT_NS (600 * SECOND) /* an alarm that lasts is said again */
+#define REPEAT_NS (600 * SECOND) /* a lasting alarm is repeated */
 
 struct ledger_part {
 	struct agent_thread thread;
@@ -144,7 +144,7 @@ static uint64_t step(struct ledger_part *v)
 	if (!r)
 		r = releases_run(v->releases, v->ledger, &ns, &e);
 	atomic_store(&v->busy_since, 0);
-	if (r == -EINPROGRESS) /* the TPM; the anchor says what is to be said */
+	if (r == -EINPROGRESS) /* the TPM; the anchor knows what to report */
 		return TPM_NS;
 	if (!r) {
 		if (*v->told)

@@ -137,8 +137,9 @@ static int list(struct releases *m, struct bwl_err *e)
 }
 
 /*
- * Not while somebody changes the policy: he holds accounts full meanwhile, and a full account would
- * be written, and released, as spent. What was in the list before keeps its accounts, and goes on.
+ * Not while the policy is being changed: the writer holds accounts full meanwhile, and a full
+ * account would be written, and released, as spent. Entries of the previous list keep their
+ * accounts, and continue.
  */
 static int scan(struct releases *m, struct bwl_err *e)
 {
@@ -173,7 +174,7 @@ static int stage(struct releases *m, struct ledger *l, struct tracked *t, uint64
 	if (released_is_bytes(released) && t->want < released)
 		t->want = released;
 	row = row_of(m, t, t->want, now);
-	/* A total never falls, also where its row says more than the maps. */
+	/* A total never falls, even if its row is higher than the maps. */
 	if (t->window == BWL_NO_WINDOW && at >= 0 && ledger_at(l, at)->spent > row.spent &&
 	    !ledger_at(l, at)->slice_ns)
 		row.spent = ledger_at(l, at)->spent;
@@ -181,7 +182,9 @@ static int stage(struct releases *m, struct ledger *l, struct tracked *t, uint64
 	return ledger_put(l, &row);
 }
 
-/* Whoever wrote another release meanwhile (a new owner of the state among them) is right. */
+/*
+ * A release that somebody else wrote meanwhile (for example for a new owner of the state) is right.
+ */
 static void release(struct releases *m, struct tracked *t, __u64 was)
 {
 	if (__atomic_compare_exchange_n(&release_of(m, t)->spendable_bytes, &was, t->want, false,
@@ -231,8 +234,8 @@ static int raise_due(struct releases *m, struct ledger *l, struct bwl_err *e)
 }
 
 /*
- * A window's total falls as slices go by, and its row should not say for ever what was once spent:
- * after a reboot that would be lost. First the release, then the row; in between nobody passed the
+ * A window's total falls as slices expire, and its row must not keep what was once spent for ever:
+ * a reboot would lose that much. First the release, then the row; in between nothing passed the
  * release.
  */
 static int lower(struct releases *m, struct ledger *l, uint64_t now, struct bwl_err *e)

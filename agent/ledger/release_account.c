@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading an account, and waiting until nobody uses what was read of it: see release_account.h. */
+/* Reads an account, and waits until nothing uses earlier values: see release_account.h. */
 #include <linux/membarrier.h>
 #include <string.h>
 #include <sys/syscall.h>

@@ -60,10 +60,7 @@ static struct ledger_row target_of(const struct releases *m, const struct tracke
 	}
 	known_ages(m, t, now, r.slice);
 	fed = sum(was->slice);
-	/*
-	 * Time in which nobody counted has not passed: what was in a slice is as old as it was
-	 * then.
-	 */
+	/* Uncounted time does not age a slice: it is as old as it was then. */
 	if (was->slice_ns == t->slice_ns && fed <= was->spent) {
 		for (i = 0; i < LEDGER_SLICES; i++)
 			r.slice[i] += was->slice[i];
@@ -174,7 +171,7 @@ static int adopt_all(struct releases *m, struct ledger *l, struct bwl_err *e)
 		if (!m->t[i].due)
 			continue;
 		was = ledger_at(l, ledger_find(l, m->t[i].key));
-		/* Pending in these maps: it says already what the account is to be. */
+		/* Pending in these maps: it already has the account's future value. */
 		if (was->pending && !strcmp(was->era, m->era))
 			continue;
 		row = target_of(m, &m->t[i], was, now);

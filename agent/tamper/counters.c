@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an uplink says it sent, against what was let out by it: what its last gate passed, and what
- * XDP sent, which no gate sees. More has gone past both (AF_XDP, a packet socket that bypasses
- * queues, RDMA), or by the same port past the DPU's kernel altogether, which only the port's own
- * counters tell.
+ * Compares what an uplink reports as sent with what was let out by it: what its last gate passed,
+ * and what XDP sent, which no gate sees. An excess has bypassed both (AF_XDP, a packet socket that
+ * bypasses queues, RDMA), or used the same port without the DPU's kernel, which only the port's own
+ * counters show.
  *
- * On a thread of its own: a driver may ask its firmware for them. meter.c judges.
+ * On a separate thread, because a driver may query its firmware. meter.c judges.
  *
- * Frames are exact. The gate counts a GSO packet as one and its segments apart; a device that
- * counts it as one (veth) leaves room. Of bytes there is a bound: of a frame a device may count its
- * FCS and padding, of a segment the headers that it copied, and of what a device encrypts what it
- * puts around it.
+ * Frames are exact. The gate counts a GSO packet as one and its segments separately; a device that
+ * counts it as one (veth) leaves room. For bytes there is a bound: a device may count a frame's FCS
+ * and padding, a segment's copied headers, and what encryption adds.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +40,7 @@ static const char *const names[COUNTERS] = {
 	[RDMA_MULTICAST] = "tx_vport_rdma_multicast_packets",
 };
 
-/* In the order in which they are said: the first of a look speaks for the others. */
+/* In the order of reporting: the first of a reading represents the others. */
 enum meter { FRAMES, PORT_FRAMES, RDMA, BYTES, PORT_BYTES, METERS };
 static const char *const says[METERS] = {
 	[FRAMES] = "%.15s sent %llu frames that did not pass its last gate",
@@ -139,9 +138,8 @@ static void look_at(struct counters *t, unsigned id, const struct bwl_dev *d)
 		o->ifindex = d->ifindex;
 		return;
 	}
-	bwl_netdev_counters(d->name, own,
-			    COUNTERS); /* of none that cannot be had anything is said */
-	out = let_out(t, id);          /* last */
+	bwl_netdev_counters(d->name, own, COUNTERS); /* unavailable ones are not reported */
+	out = let_out(t, id);                        /* last */
 	if (own[CONTROL].found) {
 		/*
 		 * Among the port's frames (IEEE 802.3, 30.3.1.1.2 and 30.3.3.3), which mlx5 tells

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the last gate stopped: BWL_R_GATE of every uplink, and of the accept limit of each peer that
- * it was for (bwl_state.stopped). The programs count the peer first; the reasons are read first
- * here: so frames that no peer is counted for are nobody's.
+ * Frames that the last gate stopped: BWL_R_GATE of every uplink, and at the accept limit of each
+ * peer that they were for (bwl_state.stopped). The programs count the peer first, and the reasons
+ * are read first here: so frames that are counted for no peer belong to none.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ struct tamper_gate {
 	struct bwl_reason_count *count; /* of every CPU */
 	uint32_t *was, *peer;           /* [max_peers]: stopped, low 32 bits; those it rose of */
 	uint64_t frames, named;         /* of all uplinks; of all peers */
-	uint64_t unnamed;               /* of those, how many nobody's were acted on */
-	uint64_t said, said_ns;         /* frames when it was said last */
+	uint64_t unnamed;               /* number of those without a peer that were acted on */
+	uint64_t said, said_ns;         /* frames at the last report */
 };
 
 static uint64_t frames_of(struct tamper_gate *g, unsigned port)

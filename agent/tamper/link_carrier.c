@@ -58,7 +58,7 @@ static bool open_port(struct tamper_port *x, const struct bwl_dev *d)
 	return true;
 }
 
-/* `carrier` waits for whoever is at work on links: asked only when something was lost. */
+/* Reading `carrier` waits for others who change links: so it is read only after a loss. */
 static enum tamper_loss judge(const struct tamper_port *x)
 {
 	BWL_AUTO_CLOSE int fd = open_in(x->dir, "carrier");

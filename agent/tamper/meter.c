@@ -7,7 +7,7 @@ uint64_t tamper_meter_look(struct tamper_meter *m, uint64_t sent, uint64_t out)
 {
 	int64_t over, most;
 
-	/* Counters that began anew. */
+	/* The counters restarted. */
 	if (m->looks && (sent < m->sent || out < OUT(m, m->looks - 1)))
 		m->looks = m->above = 0;
 	most = (int64_t)(sent - OUT(m, m->looks)); /* the oldest */

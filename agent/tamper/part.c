@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Signs that somebody has his hands on the machine; respond.c does what the policy says about each.
- * A thread of its own: the kernel's news of links and neighbours at once, what tells nobody every 5
- * ms.
+ * Signs of tampering with the machine; respond.c does what the policy says about each. On a
+ * separate thread: the kernel's notifications of links and neighbours at once, everything without
+ * notifications every 5 ms.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ struct tamper {
 	struct agent_thread thread;
 	struct bwl_pins *pins;
 	int news;
-	bool carrier[BWL_MAX_PORTS]; /* as the kernel told last */
+	bool carrier[BWL_MAX_PORTS]; /* as last reported by the kernel */
 	struct tamper_port port[BWL_MAX_PORTS];
 	struct tamper_gate *gate;
 	struct sensor {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the policy's `tamper` says about a sign, done by whatever thread sees it: the map, then the
- * kernel's SAs; nothing here waits for a disk, a log or charon. Those come after (deferred.c).
+ * Performs the policy's `tamper` action for a sign, in the thread that detects it: the map, then
+ * the kernel's SAs; nothing here waits for a disk, a log or charon. Those follow later
+ * (deferred.c).
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -39,7 +40,7 @@ bool agent_tamper_is_told(void)
 	return told;
 }
 
-/* Nobody was granted anything since this peer was revoked, in either generation. */
+/* No grant since this peer was revoked, in either generation. */
 static bool is_closed(struct bwl_pins *p, uint32_t id)
 {
 	bool closed = true;
@@ -166,7 +167,7 @@ bool agent_tamper(struct bwl_pins *p, const struct agent_sign *s, bool quiet)
 	action = wanted.action[s->input];
 	pthread_mutex_unlock(&wanted.lock);
 	if (action == BWL_ACTION_REVOKE_PEER && !s->npeers)
-		action = BWL_ACTION_REVOKE; /* whose it was cannot be told */
+		action = BWL_ACTION_REVOKE; /* the peer is unknown */
 	done = is_done(p, action, s);
 	if (done)
 		note_again(action);

@@ -16,7 +16,7 @@ enum bwl_wall bwl_wall_state(void)
 	if (time(NULL) < (time_t)BWL_BUILD_TIME)
 		return BWL_WALL_OLD;
 	state = adjtimex(&t);
-	/* Whoever may not ask (a filter of system calls) knows of no clock that is right. */
+	/* A process that may not ask (a filter of system calls) knows of no correct clock. */
 	return state < 0 || state == TIME_ERROR || t.status & STA_UNSYNC ? BWL_WALL_UNSYNC
 									 : BWL_WALL_OK;
 }

@@ -11,7 +11,7 @@ json_t *bwl_doc(const char *kind)
 	return json_pack("{s:i, s:s}", "version", BWL_JSON_VERSION, "kind", kind);
 }
 
-/* In one piece: json_dumpf() writes each token by itself. */
+/* In one piece: json_dumpf() writes each token separately. */
 static void put(json_t *o, size_t flags)
 {
 	char *text = json_dumps(o, flags);

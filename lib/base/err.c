@@ -12,7 +12,7 @@
 
 static const char *program_name = "bwlimit";
 
-/* Length of the UTF-8 sequence at s, 0 when it is none (RFC 3629). NUL ends every sequence. */
+/* Length of the UTF-8 sequence at s, 0 if it is invalid (RFC 3629). NUL ends every sequence. */
 static size_t utf8_len(const unsigned char *s)
 {
 	unsigned char lo = 0x80, hi = 0xbf;
@@ -202,7 +202,7 @@ void bwl_warn(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Who stands behind sudo or a setuid shell, as the kernel's audit id has it. */
+/* The user behind sudo or a setuid shell, from the kernel's audit id. */
 static long login_uid(void)
 {
 	FILE *f = fopen("/proc/self/loginuid", "re");

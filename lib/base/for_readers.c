@@ -17,7 +17,7 @@ static int write_new(const char *path, const char *text)
 	BWL_AUTO_CLOSE int fd = -1;
 	gid_t readers;
 
-	unlink(path); /* of one who was killed */
+	unlink(path); /* left by a killed process */
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
@@ -46,7 +46,7 @@ int bwl_for_readers_put(const char *path, const char *text, struct bwl_err *e)
 
 int bwl_for_readers_open(const char *path, struct stat *ret, struct bwl_err *e)
 {
-	/* a FIFO that somebody put there holds up nobody */
+	/* a FIFO at that path blocks nobody */
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)

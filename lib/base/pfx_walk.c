@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sorted, an enclosing prefix stands right before what it holds, so one walk with a stack of open
+ * When sorted, an enclosing prefix is right before its content, so one walk with a stack of open
  * prefixes sees every overlap.
  */
 #include <endian.h>

@@ -214,7 +214,7 @@ static void put_last(const char *text, size_t at, size_t most, FILE *f)
 static void print_row(const struct bwl_table *t, const size_t *width, size_t most,
 		      char *const *cell, FILE *f)
 {
-	size_t gap = 0; /* what stands before the next column that there is */
+	size_t gap = 0; /* pending gap before the next visible column */
 
 	for (size_t i = 0; i < t->columns; i++) {
 		const char *text = cell ? cell[i] : head_text(t->heads[i]);

@@ -44,7 +44,7 @@ static void damaged(struct bwl_accepted *a, const char *why)
 	a->len = 0;
 }
 
-/* "# {…}": what is said of the document. */
+/* "# {…}": facts about the document. */
 static bool take_terms(struct bwl_accepted *a, const char *line, size_t len)
 {
 	json_t *o = len > 2 ? json_loadb(line + 2, len - 2, JSON_REJECT_DUPLICATES, NULL) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the source said last and was refused: a small file of JSON, as `status` tells it. */
+/* The source's last refused content: a small file of JSON, for `status`. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -87,10 +87,7 @@ static double long_run(const struct bwl_lim *l)
 	return r;
 }
 
-/*
- * What holds a peer back by itself. Modes shape and mark: a packet may leave later than it was
- * charged.
- */
+/* The peer's own limit. Modes shape and mark: a packet may leave later than it was charged. */
 static struct bwl_lim own_limit(const struct bwl_policy *p, const struct bwl_pol_peer *x)
 {
 	/* the floor is what remains when there is no grant */
@@ -291,7 +288,7 @@ static void find_binding(struct model *m, double t, char *buf, size_t size)
 	snprintf(buf, size, "%s", m->nexits ? "nothing: no limit at all" : "no exits");
 	if (isinf(total(m, t)))
 		return;
-	/* Of another limit that binds, too, more is said below, if more goes through it. */
+	/* If another limit also binds, it is described below, if more goes through it. */
 	if (m->records->present) {
 		best = e[m->records_edge].cap;
 		describe(m->records, t, "records", "", 0, buf, size);

@@ -104,7 +104,7 @@ static double push(struct bwl_flow *f, uint32_t n, double most)
 			continue;
 		if (isinf(got))
 			return got;
-		/* what filled the edge leaves nothing, whatever rounding says */
+		/* a full edge has nothing left, whatever rounding says */
 		e->flow = got == room ? e->cap : e->flow + got;
 		back->flow -= got;
 		return got;

@@ -11,7 +11,7 @@
 
 #define ROW_MASK (BWL_LAT_ROWS - 1U)
 
-/* What the row says of the name: 24 bits. */
+/* The row's hash of the name: 24 bits. */
 static uint32_t hash_of(const char *name)
 {
 	uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
@@ -105,7 +105,7 @@ int bwl_lat_read(const struct bwl_pins *p, struct bwl_lat_peers *ret, struct bwl
 		x->id = id;
 		if (is_of(p, id, value, x->name))
 			ret->n++;
-		else /* its id is another peer's by now: one that nobody asked for by name */
+		else /* its id belongs to another peer now, which was not requested by name */
 			add(&ret->peer[0].sum, &x->sum);
 	}
 	qsort(ret->peer + 1, ret->n - 1, sizeof(*ret->peer), by_name);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ports that a NIC's switch has, whether or not a network device of this namespace stands
- * for them: a function that is switched on and has none could send past every program. And in which
- * mode that switch is.
+ * The ports of a NIC's switch, whether or not a network device of this namespace represents them:
+ * an active function without one could bypass every program. Also the mode of that switch.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -41,7 +40,9 @@ static void read_function(const struct nlattr *a, struct bwl_devlink_port *p)
 			p->inactive = mnl_attr_get_u8(n) == DEVLINK_PORT_FN_STATE_INACTIVE;
 		} else if (mnl_attr_get_type(n) == PORT_FN_ATTR_CAPS &&
 			   mnl_attr_get_payload_len(n) >= sizeof(caps)) {
-			/* The selector is what the driver tells of; the rest is 0 and says nothing.
+			/*
+			 * The selector marks what the driver reports; the rest is 0 and means
+			 * nothing.
 			 */
 			memcpy(&caps, mnl_attr_get_payload(n), sizeof(caps));
 			caps.value &= caps.selector;

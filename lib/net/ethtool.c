@@ -8,7 +8,7 @@
 #include <bwl/card.h>
 #include <bwl/nl.h>
 
-/* Nothing is told, and 0, where the kernel has no such family or the driver no answer. */
+/* Fills nothing and returns 0 if the kernel has no such family or the driver no answer. */
 static int ask(uint32_t ifindex, uint8_t cmd, uint16_t header, mnl_cb_t fn, void *arg)
 {
 	struct nlmsghdr *h;

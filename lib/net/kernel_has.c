@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the kernel's own BTF says that it can: see bwl/kernel_has.h. */
+/* Features according to the kernel's own BTF: see bwl/kernel_has.h. */
 #include <bpf/btf.h>
 #include <stdint.h>
 #include <string.h>
@@ -23,7 +23,7 @@ void bwl_kernel_ask(struct bwl_kernel_has *ret)
 	*ret = (struct bwl_kernel_has){ 0 };
 	if (!btf)
 		return;
-	/* Came with 6.8, and stands for it. */
+	/* Added in 6.8, and used as its mark. */
 	ret->sa_of_packet = btf__find_by_name_kind(btf, "bpf_xfrm_state_opts", BTF_KIND_STRUCT) > 0;
 	/* Of 6.2. */
 	ret->policy_offload = has_member(btf, "xfrm_policy", "xdo");

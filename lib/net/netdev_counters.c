@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A driver's own counters by name, as `ethtool -S` prints them: nobody's standard, so what a device
- * has is found out each time. By ioctl: the netlink family of ethtool has none of them.
+ * A driver's own counters by name, as `ethtool -S` prints them: there is no standard, so a device's
+ * counters are looked up each time. By ioctl: ethtool's netlink family has none of them.
  */
 #include <errno.h>
 #include <linux/ethtool.h>
@@ -15,8 +15,8 @@
 #include <bwl/netdev.h>
 
 /*
- * The kernel writes as many as the driver has at that moment, whatever room it was told of
- * (until 6.14): room for as many more as queues could have been added since they were counted.
+ * The kernel writes as many as the driver has at that moment, whatever room it was given (until
+ * 6.14): so allow for queues that were added since the count.
  */
 #define SPARE 4096
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The next hop towards an address, as this DPU's routes and neighbours have it. The kernel learns
- * nothing from what XDP sends, so an entry that ages is asked to be looked after.
+ * The next hop towards an address, according to this DPU's routes and neighbours. The kernel learns
+ * nothing from what XDP sends, so an ageing entry is refreshed explicitly.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>

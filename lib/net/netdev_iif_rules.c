@@ -240,8 +240,9 @@ static void want_dev(struct rules *l, const char *name, bool management, uint32_
 }
 
 /*
- * In the order in which they are added: rule 0 stands meanwhile, so each of these closes something
- * or changes nothing. Uplinks before host ports: ESP goes through the list for every packet.
+ * In the order in which they are added: rule 0 still exists meanwhile, so each of these closes
+ * something or changes nothing. Uplinks before host ports: ESP passes through the list for every
+ * packet.
  */
 static int wanted(const struct bwl_lock *l, struct rules *ret)
 {
@@ -322,7 +323,7 @@ static int add_missing(const struct family *f, const struct rules *now, const st
 	return r;
 }
 
-/* All that is still missing stands by now. */
+/* By now nothing is missing. */
 static int drop_surplus(const struct family *f, const struct rules *now, const struct rules *w)
 {
 	size_t i;

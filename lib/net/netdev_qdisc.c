@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* fq on uplinks: who keeps departure times, and putting it there. */
+/* fq on uplinks: detecting qdiscs that keep departure times, and installing fq. */
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/if_link.h>

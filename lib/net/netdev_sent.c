@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a network device says it sent. */
+/* What a network device reports as sent. */
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/if_link.h>

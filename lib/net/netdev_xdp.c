@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What XDP really does on a device. A driver may take a native program and never run it
- * (netdevsim), and one that runs it may not send what others redirect to it: since 6.3 the kernel
- * says both.
+ * What XDP really does on a device. A driver may accept a native program and never run it
+ * (netdevsim), and one that runs it may not send frames that others redirect to it: since 6.3 the
+ * kernel reports both.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -89,7 +89,7 @@ int bwl_netdev_xdp(const char *name, uint32_t ifindex, struct bwl_netdev_xdp *re
 	if (r)
 		return bwl_fail(e, -r, "%s: cannot ask what its driver does of XDP: %s", name,
 				strerror(-r));
-	if (!ret->told) /* the one driver that is known to take what it does not run */
+	if (!ret->told) /* the one known driver that accepts what it does not run */
 		ret->runs = strcmp(ret->driver, "netdevsim") != 0;
 	r = bpf_xdp_query((int)ifindex, 0, &o);
 	if (r)

@@ -16,7 +16,7 @@ static void copy_words(char *to, size_t size, const char *from, size_t n)
 	to[i] = '\0';
 }
 
-/* The request comes back before the attributes; whole, unless it is said to be capped. */
+/* The request comes back before the attributes; whole, unless it is marked as capped. */
 void bwl_nl_said_read(const struct nlmsghdr *h, char said[static BWL_NL_SAID])
 {
 	const struct nlmsgerr *err = mnl_nlmsg_get_payload(h);
@@ -45,7 +45,7 @@ static void look_for_words(const void *buf, int n, char *said)
 		bwl_nl_said_read(h, said);
 }
 
-/* said NULL: nobody asks. */
+/* said NULL: not needed. */
 static int talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg, char *said)
 {
 	struct mnl_socket *s = mnl_socket_open2(bus, SOCK_CLOEXEC);
@@ -58,7 +58,7 @@ static int talk(int bus, struct nlmsghdr *h, mnl_cb_t fn, void *arg, char *said)
 	if (!s)
 		return -errno;
 	h->nlmsg_seq = ++seq;
-	if (said) /* a kernel without them says nothing */
+	if (said) /* a kernel without them returns nothing */
 		mnl_socket_setsockopt(s, NETLINK_EXT_ACK, &yes, sizeof(yes));
 	if (!mnl_socket_bind(s, 0, MNL_SOCKET_AUTOPID)) {
 		port = mnl_socket_get_portid(s);

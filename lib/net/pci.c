@@ -24,7 +24,7 @@ static const struct {
 	{ 0xa2df, "BlueField-4" },
 };
 
-/* A number of sysfs ("0x15b3"); 0 where there is none. */
+/* A number in sysfs ("0x15b3"); 0 if there is none. */
 static unsigned long number_of(const char *address, const char *file)
 {
 	char path[128], text[32] = "";
@@ -86,7 +86,7 @@ int bwl_pci_nics(struct bwl_pci_nic **ret, size_t *ret_n, struct bwl_err *e)
 			continue;
 		more = reallocarray(all, n + 1, sizeof(*more));
 		if (!more)
-			break; /* the list is shorter; nobody has that many cards */
+			break; /* the list is cut; no machine has that many cards */
 		all = more;
 		read_nic(d->d_name, &all[n++]);
 	}

@@ -34,8 +34,8 @@ static uint32_t entries_of(enum bwl_rec_map m, unsigned cpus)
 }
 
 /*
- * The programs take the CPU's number, and numbers may be sparse: "0-3,8" are five CPUs with numbers
- * below 9, where libbpf_num_possible_cpus() says 5.
+ * The programs use the CPU's number, and numbers may be sparse: "0-3,8" are five CPUs with numbers
+ * below 9, but libbpf_num_possible_cpus() returns 5.
  */
 unsigned bwl_rec_cpus_of(const char *possible)
 {
@@ -165,9 +165,9 @@ void bwl_rec_close(struct bwl_rec *r)
 }
 
 /*
- * Programs run within RCU: who stored a word before synchronize_rcu() meets none after it that read
- * the word of before. The command ends in it (kernel 4.20), but where a CPU is nohz_full it
- * is refused; an update of an array of maps ends in it, too.
+ * Programs run within RCU: after a store and synchronize_rcu() no program is running that read the
+ * previous word. The membarrier command ends in synchronize_rcu() (kernel 4.20), but is refused if
+ * a CPU is nohz_full; an update of an array of maps ends in it, too.
  */
 int bwl_rec_grace(struct bwl_err *e)
 {
@@ -212,7 +212,7 @@ bool bwl_rec_other(const struct bwl_rec *r, uint32_t interval, struct bwl_rec_su
 	return b->interval == interval;
 }
 
-/* Nobody writes to its bank before it begins. Whoever is killed here leaves it not known. */
+/* Nobody writes to its bank before it begins. A kill here leaves it unknown. */
 static void note_begin(struct bwl_rec *r, uint32_t interval)
 {
 	struct bwl_rec_begun *b = &r->word->begun[bwl_rec_bank(interval)];

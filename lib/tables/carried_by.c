@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who carries a peer of path offload: the words, and what holds now. */
+/* What carries a peer of path offload: the words, and the present state. */
 #include <bwl/pins.h>
 
 static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is printed of an event, what was lost, and who may read: see bwl/events.h. */
+/* Printing events, counting lost ones, and the reader's lock: see bwl/events.h. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

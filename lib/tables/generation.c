@@ -13,7 +13,7 @@
 #include <bwl/reader.h>
 #include "mapped.h"
 
-/* NULL: errno says why. */
+/* NULL: see errno. */
 static void *map_array(const struct bwl_gen *g, size_t bytes, int fd, bool few)
 {
 	size_t all = bwl_page_round(bytes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long grants live when nobody speaks any more: the heartbeat, and the lease, beyond whose end
- * no heartbeat is taken. The data plane knows the heartbeat's deadline alone, so that the end of a
- * lease holds with every daemon dead.
+ * How long grants live without further signals: the heartbeat, and the lease, beyond whose end no
+ * heartbeat is accepted. The data plane knows only the heartbeat's deadline, so the end of a lease
+ * holds with every daemon dead.
  */
 #include <errno.h>
 #include <bwl/policy.h>
@@ -118,7 +118,7 @@ int bwl_heartbeat(struct bwl_pins *p, uint64_t *ret_deadline_ns, struct bwl_err 
 	*ret_deadline_ns = s.every_ns ? bwl_glass_until_ns(p, bwl_now_ns()) : BWL_NEVER_NS;
 	if (!s.every_ns || (*ret_deadline_ns && was != BWL_CLAMPED_NS))
 		return 0;
-	do { /* one word: who clamps meanwhile is not overwritten */
+	do { /* one word: a concurrent clamp is not overwritten */
 		if (was == BWL_CLAMPED_NS) {
 			bwl_fail(e, EPERM, "clamped after a sign of tampering: heartbeat refused");
 			return bwl_hint(

@@ -45,7 +45,7 @@ static int open_id(const char *dir, bool reader, uint32_t id)
 	if (id_of(fd) == id)
 		return fd;
 	close(fd);
-	return -ESTALE; /* whoever put it there is none of our tools */
+	return -ESTALE; /* it was not put there by our tools */
 }
 
 int bwl_inner_open(const char *dir, int outer, uint32_t slot, bool reader)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The pinned arrays, mapped: whole (for readers copied), or of few peers a page at a time. The
+ * The pinned arrays, mapped: whole (copied for readers), or a page at a time for few peers. The
  * kernel maps all pages of an array at once: 16 ms for a million peers on a machine of 2026, a page
- * in 10 µs. So who edits one peer of a million has only that one's pages.
+ * in 10 µs. So an edit of one peer among a million maps only that peer's pages.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -186,7 +186,7 @@ FIELD(via6, "via6", NULL, bwl_v_json(via(r->pol->has_via6, 6, r->pol->via6)));
 FIELD(ipsec_remote, "ipsec_remote", NULL,
       bwl_v_text(*r->pol->ipsec_remote ? r->pol->ipsec_remote : NULL));
 
-/* Of a peer that went while we looked: null, "no-peer". */
+/* For a peer that was removed meanwhile: null, "no-peer". */
 static struct bwl_value state(const struct bwl_peer_row *r)
 {
 	return r->body ? bwl_v_text(bwl_standing_name(bwl_standing(r->v, r->id, r->body)))

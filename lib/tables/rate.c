@@ -91,9 +91,9 @@ uint64_t bwl_rate_burst(const struct bwl_rate *r)
 }
 
 /*
- * drained() goes on where it was: a change of rate or burst adds no tokens. A limit that was not in
- * force starts in full debt: neither a boot nor a new name gives a burst. What CPUs held of a
- * larger burst may have passed a moment ago, without a trace in the word: it counts as debt.
+ * drained() continues from its value: a change of rate or burst adds no tokens. A limit that was
+ * not in force starts in full debt: neither a boot nor a new name gives a burst. What CPUs held of
+ * a larger burst may have passed a moment ago, without a trace in the word: it counts as debt.
  */
 void bwl_rate_follow_for(struct bwl_rate *r, const struct bwl_rate *old, __u64 *word,
 			 uint64_t now_ns, unsigned cpus)
@@ -113,8 +113,8 @@ void bwl_rate_follow_for(struct bwl_rate *r, const struct bwl_rate *old, __u64 *
 	if (before <= after)
 		return;
 	/*
-	 * A word that has drained is brought up to now, which changes nothing of the limit that is
-	 * in force until then, and whose packets go on charging it: the debt counts from here.
+	 * A word that has drained is moved to now, which changes nothing for the limit in force
+	 * until then, whose packets keep charging it: the debt counts from here.
 	 */
 	while ((int64_t)(was - drained) < 0 &&
 	       !__atomic_compare_exchange_n(word, &was, drained, false, __ATOMIC_SEQ_CST,
