@@ -360,6 +360,29 @@ static void pins_of_another_schema_are_refused(void **state)
 	bwl_pins_close(p);
 }
 
+/* Parts of one process share what is mapped; the last one that closes it takes it away. */
+static void what_is_open_twice_is_mapped_once(void **state)
+{
+	struct bwl_pins *a, *b, *reader;
+	struct bwl_err e = { 0 };
+	uint32_t was = rig->pins->ctl->edits;
+
+	(void)state;
+	assert_int_equal(bwl_pins_open(rig->dir, true, &a, &e), 0);
+	assert_int_equal(bwl_pins_open(rig->dir, true, &b, &e), 0);
+	assert_int_equal(bwl_pins_open(rig->dir, false, &reader, &e), 0);
+	assert_ptr_equal(a->ctl, rig->pins->ctl);
+	assert_ptr_equal(a->state, b->state);
+	assert_ptr_not_equal(reader->ctl, a->ctl); /* cannot write */
+	bwl_pins_close(a);
+	b->ctl->edits = was + 1;
+	assert_int_equal(reader->ctl->edits, was + 1);
+	bwl_pins_close(b);
+	assert_int_equal(rig->pins->ctl->edits, was + 1);
+	rig->pins->ctl->edits = was;
+	bwl_pins_close(reader);
+}
+
 static double seconds(void)
 {
 	struct timespec t;
@@ -449,6 +472,7 @@ int main(void)
 		RIG_TEST(two_writers_take_turns),
 		RIG_TEST(a_kill_at_any_moment_leaves_the_old_policy_or_the_new),
 		RIG_TEST(pins_of_another_schema_are_refused),
+		RIG_TEST(what_is_open_twice_is_mapped_once),
 		cmocka_unit_test_setup_teardown(a_hundred_thousand_peers_come_in_at_once,
 						setup_large, rig_teardown),
 		cmocka_unit_test_setup_teardown(a_hundred_thousand_renames_come_in_at_once,
