@@ -2,8 +2,10 @@
 /* See history_roots.h. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include "audit/item.h"
 #include "audit/log.h"
 #include "evidence/keys.h"
 #include "evidence/peer.h"
@@ -16,6 +18,8 @@
 #define GRACE_S                                                                                    \
 	60 /* after an hour's end: then what it had is written, and the hour before is folded */
 #define DIGITS "%020" PRIu64
+#define EVENT "history"
+#define FILES 2 /* of the log, the newest, that are read: a file holds 16 MiB, more than a day */
 
 static void add_row(const struct hist_row *row, void *arg)
 {
@@ -75,10 +79,38 @@ static int enter(struct hist_db *db, const char *state_dir, int64_t hour, int64_
 		return -e->code;
 	}
 	snprintf(text, sizeof(text), DIGITS, epoch);
-	agent_record_regular("history", "an hour of the history is committed to",
+	agent_record_regular(EVENT, "an hour of the history is committed to",
 			     json_pack("{s:i,s:s,s:o,s:o}", "version", 1, "epoch", text, "seconds",
 				       seconds, "minutes", minutes));
 	return 0;
+}
+
+static int take_hour(const struct bwl_audit_item *i, void *arg)
+{
+	const char *event = json_string_value(json_object_get(i->json, "event"));
+	const json_t *data = json_object_get(i->json, "data");
+	const char *hour = json_string_value(
+		json_object_get(json_object_get(data, "seconds"), "hour"));
+
+	if (i->kind == BWL_AUDIT_RECORD && event && !strcmp(event, EVENT) && hour)
+		*(int64_t *)arg = strtoll(hour, NULL, 10);
+	return 0;
+}
+
+/* The last one that the log has; 0: none that is found. */
+static int64_t hour_in_log(void)
+{
+	const char *dir = bwl_audit_dir(NULL);
+	struct bwl_audit_file *file = NULL;
+	size_t n = 0, from;
+	int64_t hour = 0;
+
+	if (dir && !bwl_audit_files(dir, &file, &n, NULL)) {
+		from = n > FILES ? n - FILES : 0;
+		bwl_audit_scan_files(dir, file + from, n - from, take_hour, &hour, NULL);
+	}
+	free(file);
+	return hour;
 }
 
 void agent_history_enter(struct agent_history_roots *x, struct hist_db *db, const char *state_dir,
@@ -88,6 +120,11 @@ void agent_history_enter(struct agent_history_roots *x, struct hist_db *db, cons
 	struct bwl_err e = { 0 };
 
 	if (hour < 1 || hour == x->hour || !is_on())
+		return;
+	if (!x->looked)
+		x->hour = hour_in_log();
+	x->looked = true;
+	if (hour == x->hour)
 		return;
 	x->hour = hour; /* once, also where it fails: the next hour is another one */
 	if (enter(db, state_dir, hour, wall_s, &e) && !x->told) {

@@ -7,6 +7,7 @@
 
 struct agent_history_roots {
 	int64_t hour; /* the last one that was entered; 0: none */
+	bool looked;  /* whether the log has one of an agent before */
 	bool told;
 };
 /* When an hour has ended: over its seconds, and the minutes of the previous hour. */
