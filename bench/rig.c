@@ -80,7 +80,7 @@ static bool wanted(const char *program, unsigned programs)
  * What bwlimit-load tells the programs, in .rodata and found by name: the object may be another
  * build's, and know less.
  */
-static int say_constants(struct bpf_object *obj, bool records)
+static int say_constants(struct bpf_object *obj, const struct rig_size *n)
 {
 	struct bwl_kernel_has has;
 
@@ -94,7 +94,8 @@ static int say_constants(struct bpf_object *obj, bool records)
 		    { "bwl_sa_is_told", has.sa_of_packet },
 		    { "bwl_cpu_bits", bwl_cpu_bits() },
 		    { "bwl_late_most_ns", bwl_late_most_ns() },
-		    { "bwl_records", records } };
+		    { "bwl_records", n->records },
+		    { "bwl_measures", n->measures } };
 	struct btf *btf = bpf_object__btf(obj);
 	int id = btf ? btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC) : -ENOENT, i;
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL, *v;
@@ -142,7 +143,7 @@ int rig_up(struct rig *r, const void *elf, size_t elf_size, const struct rig_siz
 	r->obj = bpf_object__open_mem(elf, elf_size, NULL);
 	if (!r->obj)
 		return bwl_fail(e, errno, "cannot open the BPF object: %s", strerror(errno));
-	err = say_constants(r->obj, n->records);
+	err = say_constants(r->obj, n);
 	if (!err)
 		err = bwl_pins_size(r->obj, &schema);
 	if (!err && n->records)

@@ -28,7 +28,8 @@ enum rig_programs { RIG_TC_HOST = 1 << 0, RIG_XDP_HOST = 1 << 1 };
 struct rig_size {
 	__u32 peers, extras, windows;
 	unsigned programs;
-	bool records; /* flows, in one interval that does not end */
+	bool records;  /* flows, in one interval that does not end */
+	bool measures; /* latency, of all peers together */
 };
 
 /* elf: a BPF object of bpf/. The folder is unique to this process; rig_down() removes it. */

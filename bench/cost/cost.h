@@ -19,6 +19,7 @@ enum cost_stage {
 	VOLUME,   /* and a volume in a window */
 	NODE,     /* the node's limit is tight */
 	RECORD,   /* as PLAIN, and flows are recorded */
+	LATENCY,  /* as PLAIN, and latency is measured */
 	PREFIX,
 	OFFLOAD,
 	_STAGE_MAX
@@ -37,6 +38,8 @@ enum cost_row {
 	PIPELINE_TURN,
 	RECORD_ONE,
 	RECORD_TURN,
+	LATENCY_ONE,
+	LATENCY_TURN,
 	VOLUME_ONE,
 	VOLUME_TURN,
 	REFUSED_PEER,

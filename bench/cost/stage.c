@@ -83,7 +83,8 @@ static int make_stage(struct cost *b, enum cost_stage stage, const void *elf, si
 				 .programs = stage == OFFLOAD ? RIG_XDP_HOST
 					     : stage == PLAIN ? RIG_TC_HOST | RIG_XDP_HOST
 							      : RIG_TC_HOST,
-				 .records = stage == RECORD };
+				 .records = stage == RECORD,
+				 .measures = stage == LATENCY };
 	int r = rig_up(&b->rig[stage], elf, elf_size, &size, e);
 
 	if (!r)
