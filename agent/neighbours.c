@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Next hops of the policy in force and management's gateways stay in the neighbour table, however
- * full it is: otherwise nobody could reach the DPU to revoke. Checked every ten seconds, because
- * they may have been flushed.
+ * Next hops of the policy in force and management's gateways stay in the neighbour table, whatever
+ * fills it: else nobody could reach the DPU to revoke. Looked at anew every ten seconds: somebody
+ * may have flushed them. Those whose MAC the policy gives every second: a port that went down has
+ * lost them, and until they are back the wire says where they are.
  */
 #include <sys/socket.h>
-#include <bwl/netdev.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <bwl/next_hops.h>
 #include "parts.h"
 
-#define EVERY_NS 10000000000ULL
+#define KEEP_EVERY_NS 10000000000ULL
+#define FIX_EVERY_NS 1000000000ULL
 
 static void keep_nexthops(const struct bwl_gen *g)
 {
@@ -35,19 +40,42 @@ static void keep_gateways(const struct bwl_pins *p)
 	}
 }
 
+static void fix_nexthops(const struct bwl_pins *p, const struct bwl_gen *g)
+{
+	static bool may_have = true; /* an agent of before, or a policy that was on trial */
+	static char told[sizeof(((struct bwl_err *)0)->text)];
+	struct bwl_err e = { 0 };
+	struct bwl_fixed_hop *list;
+	size_t n = bwl_next_hops(p, g, &list);
+
+	if (bwl_next_hops_fix(list, n, &e) && strcmp(told, e.text))
+		agent_log(LOG_WARNING, "neighbours", "%s", e.text);
+	memcpy(told, e.text, sizeof(told));
+	if (n || may_have)
+		bwl_next_hops_sweep(p, list, n);
+	may_have = n;
+	free(list);
+}
+
 void agent_neighbours_tick(struct agent *a, void *part)
 {
-	static uint64_t last_ns;
+	static uint64_t kept_ns, fixed_ns;
 	uint64_t now = bwl_now_ns();
+	bool keep = !kept_ns || now - kept_ns >= KEEP_EVERY_NS;
 	struct bwl_gen g;
 
 	(void)part;
-	if (last_ns && now - last_ns < EVERY_NS)
+	if (!keep && now - fixed_ns < FIX_EVERY_NS)
 		return;
-	last_ns = now;
-	keep_gateways(a->pins);
+	fixed_ns = now;
+	if (keep) {
+		kept_ns = now;
+		keep_gateways(a->pins);
+	}
 	if (bwl_gen_open(a->pins, bwl_active_slot(a->pins, now), &g, NULL))
 		return;
-	keep_nexthops(&g);
+	fix_nexthops(a->pins, &g);
+	if (keep)
+		keep_nexthops(&g);
 	bwl_gen_close(&g);
 }

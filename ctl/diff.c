@@ -140,6 +140,8 @@ static void put_peer(struct text *t, const struct bwl_policy *pol, const struct 
 		memcpy(via.addr, p->via6, 16);
 		put(t, "via6\t%s\n", bwl_pfx_format(&via, buf, sizeof(buf)));
 	}
+	if (bwl_mac_is_one(p->next_hop_mac))
+		put(t, "next_hop_mac\t%s\n", bwl_mac_format(p->next_hop_mac, buf));
 	if (*p->ipsec_remote)
 		put(t, "ipsec remote\t%s\n", p->ipsec_remote);
 }
@@ -152,6 +154,7 @@ static int by_number(const void *a, const void *b)
 static void put_port(struct text *t, const struct bwl_pol_port *p)
 {
 	uint16_t vlans[BWL_MAX_VLANS];
+	char mac[BWL_MAC_BUF];
 
 	put_prefixes(t, "sources", p->sources, p->nsources);
 	memcpy(vlans, p->vlans, sizeof(vlans));
@@ -161,8 +164,7 @@ static void put_port(struct text *t, const struct bwl_pol_port *p)
 		put(t, "%s%u", i ? " " : "", vlans[i]);
 	put(t, "\n");
 	if (p->has_mac)
-		put(t, "mac\t%02x:%02x:%02x:%02x:%02x:%02x\n", p->mac[0], p->mac[1], p->mac[2],
-		    p->mac[3], p->mac[4], p->mac[5]);
+		put(t, "mac\t%s\n", bwl_mac_format(p->mac, mac));
 	put_lim(t, "limit", &p->limit);
 }
 

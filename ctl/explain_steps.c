@@ -405,7 +405,8 @@ static void judge_path(struct judge *j)
 	const struct bwl_nexthop *n = &j->base->nexthop[j->peer->meta.nexthop % BWL_MAX_NEXTHOPS];
 	const struct bwl_dev *dev = &j->v->pins->dev[n->port % BWL_MAX_PORTS];
 	bool v4 = j->q->family == 4 && n->has4;
-	char via[INET6_ADDRSTRLEN];
+	char via[INET6_ADDRSTRLEN], mac[BWL_MAC_BUF];
+	uint8_t fixed[6];
 
 	if (j->peer->meta.path != BWL_PATH_CLEAR) {
 		judge_tunnel(j);
@@ -416,10 +417,14 @@ static void judge_path(struct judge *j)
 		return;
 	}
 	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? (const void *)&n->via4 : n->via6, via, sizeof(via));
+	memcpy(fixed, n->mac_head, 2);
+	memcpy(fixed + 2, n->mac_tail, 4);
 	if (!dev->ifindex || !(dev->kind & BWL_PORT_UPLINK))
 		step(j, "next hop", BWL_R_NO_NEXTHOP, "%s, but its uplink is not attached", via);
 	else
-		step(j, "next hop", BWL_R_NONE, "%s by %.15s, in the clear", via, dev->name);
+		step(j, "next hop", BWL_R_NONE, "%s by %.15s, in the clear%s%s", via, dev->name,
+		     bwl_mac_is_one(fixed) ? ", to " : "",
+		     bwl_mac_is_one(fixed) ? bwl_mac_format(fixed, mac) : "");
 }
 
 /* As bwl_mtu_fits() of a packet with DF. */

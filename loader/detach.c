@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <bwl/next_hops.h>
 #include "attach.h"
 #include "hidden.h"
 #include "hook/iif_rules.h"
@@ -111,6 +112,8 @@ int bwl_detach(struct bwl_attach *a, struct bwl_err *e)
 	for (i = 0; !r && i < n; i++)
 		if (f[i].kind == BWL_PORT_UPLINK)
 			r = bwl_scan_strip(&l, &f[i], e);
+	if (!r && l.pins)
+		bwl_next_hops_sweep(l.pins, NULL, 0);
 	if (!r)
 		r = bwl_lock_open(e);
 	for (i = 0; !r && i < n; i++)

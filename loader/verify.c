@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* verify: compares what the kernel reports with what should be there. */
+/* verify: what the kernel says is there, compared with what should be. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bwl/model.h>
+#include <bwl/next_hops.h>
 #include "bwlimit.skel.h"
 #include "hook/iif_rules.h"
 #include "fallback.h"
@@ -209,6 +211,36 @@ static void check_offload(struct bwl_report *r, struct bwl_pins *p, const struct
 			  "XDP carries all %u peers of path offload", wanted);
 }
 
+/* Where `next_hop_mac` stands, nobody on the link may say that the next hop is elsewhere. */
+static void check_next_hops(struct bwl_report *r, const struct bwl_pins *p, const struct bwl_gen *g)
+{
+	struct bwl_fixed_hop *list;
+	size_t n = bwl_next_hops(p, g, &list), bad = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		char addr[INET6_ADDRSTRLEN];
+		struct bwl_err e = { 0 };
+
+		if (list[i].ifindex && !bwl_netdev_hop_check(&list[i], &e))
+			continue;
+		bad++;
+		inet_ntop(list[i].family, list[i].addr, addr, sizeof(addr));
+		if (list[i].ifindex)
+			bwl_check(r, "next-hop", BWL_FAIL,
+				  "systemctl start bwlimitd, or bwlimit-ctl policy apply FILE",
+				  "%s", e.text);
+		else
+			bwl_check(
+				r, "next-hop", BWL_FAIL, "add a route through its uplink",
+				"no route to %s by its uplink: its next hop cannot be made permanent",
+				addr);
+	}
+	if (n && !bad)
+		bwl_check(r, "next-hop", BWL_OK, "", "%zu next hop%s permanent", n,
+			  n == 1 ? " is" : "s are");
+	free(list);
+}
+
 static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 {
 	uint64_t now = bwl_now_ns(), pending = bwl_pending_ns(p, now);
@@ -250,6 +282,7 @@ static void check_policy(struct bwl_report *r, struct bwl_pins *p)
 	check_heartbeat(r, p, &g, now);
 	check_policy_ports(r, p, &g);
 	check_offload(r, p, &g, now);
+	check_next_hops(r, p, &g);
 	bwl_verify_tunnel(r, p, &g, now);
 	bwl_gen_close(&g);
 }

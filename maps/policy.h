@@ -88,12 +88,14 @@ BWL_ASSERT_SIZE(struct bwl_zone, 128);
 
 struct bwl_nexthop {
 	__u32 port; /* id of the uplink */
-	__u8 has4, has6, _pad[2];
+	__u8 has4, has6;
+	__u8 mac_head[2]; /* of its MAC: for user space, which keeps it in the neighbour table */
 	__be32 via4;
 	__be32 via6[4];
-	__u32 _pad2;
+	__u8 mac_tail[4]; /* the other four bytes; all six zero: the kernel resolves it */
 };
 BWL_ASSERT_SIZE(struct bwl_nexthop, 32);
+BWL_ASSERT_OFFSET(struct bwl_nexthop, via4, 8);
 
 /* Families without an exact destination: their hash need not be searched. */
 enum bwl_only_lpm { BWL_ONLY_LPM4 = 1 << 0, BWL_ONLY_LPM6 = 1 << 1 };

@@ -163,6 +163,11 @@ static void via(struct widen *w, const char *where, bool has_a, const uint8_t *a
 	widen_add(w, where, family == 4 ? "via" : "via6", x, y);
 }
 
+static const char *mac(const struct bwl_pol_peer *p, char buf[static BWL_MAC_BUF])
+{
+	return bwl_mac_is_one(p->next_hop_mac) ? bwl_mac_format(p->next_hop_mac, buf) : "";
+}
+
 /* Another way is another wire, or another reader: one person does not choose that. */
 static void way(struct widen *w, const char *where, const struct bwl_pol_peer *a,
 		const struct bwl_pol_peer *b)
@@ -170,10 +175,12 @@ static void way(struct widen *w, const char *where, const struct bwl_pol_peer *a
 	static const unsigned rank[] = {
 		[BWL_PATH_XFRM] = 0, [BWL_PATH_OFFLOAD] = 1, [BWL_PATH_CLEAR] = 2
 	};
+	char from[BWL_MAC_BUF], to[BWL_MAC_BUF];
 
 	if (rank[b->path] > rank[a->path])
 		widen_add(w, where, "path", bwl_path_name(a->path), bwl_path_name(b->path));
 	same(w, where, "uplink", uplink(w->from, a), uplink(w->to, b));
+	same(w, where, "next_hop_mac", mac(a, from), mac(b, to));
 	if (b->path == BWL_PATH_CLEAR) {
 		via(w, where, a->has_via4, a->via4, b->has_via4, b->via4, 4);
 		via(w, where, a->has_via6, a->via6, b->has_via6, b->via6, 6);

@@ -17,6 +17,8 @@
 #include <syslog.h>
 #include <unistd.h>
 #include <libmnl/libmnl.h>
+#include <bwl/nl.h>
+#include <bwl/prefix.h>
 #include "gate.h"
 #include "parts.h"
 #include "link_carrier.h"
@@ -111,19 +113,20 @@ static int on_attr(const struct nlattr *a, void *arg)
 {
 	const struct nlattr **to = arg;
 
-	if (mnl_attr_get_type(a) <= NDA_LLADDR)
+	if (mnl_attr_get_type(a) <= NDA_PROTOCOL)
 		to[mnl_attr_get_type(a)] = a;
 	return MNL_CB_OK;
 }
 
-/* Another MAC for an address of an uplink that had one. */
+/* Another MAC for an address of an uplink that had one; but not what the policy says of it. */
 static void on_neighbour(struct tamper *t, const struct nlmsghdr *h)
 {
 	const struct ndmsg *m = mnl_nlmsg_get_payload(h);
-	const struct nlattr *a[NDA_LLADDR + 1] = { 0 };
+	const struct nlattr *a[NDA_PROTOCOL + 1] = { 0 };
 	int port = port_of(t, m->ndm_ifindex);
 	struct neighbour n = { .ifindex = (uint32_t)m->ndm_ifindex };
-	char text[120];
+	char text[120], mac[BWL_MAC_BUF];
+	bool ours;
 
 	if (port < 0 || t->pins->dev[port].kind != BWL_PORT_UPLINK)
 		return;
@@ -131,6 +134,8 @@ static void on_neighbour(struct tamper *t, const struct nlmsghdr *h)
 	if (!a[NDA_DST] || !a[NDA_LLADDR] || mnl_attr_get_payload_len(a[NDA_LLADDR]) != 6 ||
 	    mnl_attr_get_payload_len(a[NDA_DST]) > 16)
 		return;
+	ours = m->ndm_state & NUD_PERMANENT && a[NDA_PROTOCOL] &&
+	       mnl_attr_get_u8(a[NDA_PROTOCOL]) == BWL_NEIGHBOUR_PROTOCOL;
 	n.len = (uint8_t)mnl_attr_get_payload_len(a[NDA_DST]);
 	memcpy(n.addr, mnl_attr_get_payload(a[NDA_DST]), n.len);
 	memcpy(n.mac, mnl_attr_get_payload(a[NDA_LLADDR]), 6);
@@ -140,12 +145,11 @@ static void on_neighbour(struct tamper *t, const struct nlmsghdr *h)
 		if (x->ifindex != n.ifindex || x->len != n.len || memcmp(x->addr, n.addr, n.len))
 			continue;
 		if (memcmp(x->mac, n.mac, 6)) {
-			snprintf(text, sizeof(text),
-				 "a neighbour on %.15s is now %02x:%02x:%02x:%02x:%02x:%02x",
-				 t->pins->dev[port].name, n.mac[0], n.mac[1], n.mac[2], n.mac[3],
-				 n.mac[4], n.mac[5]);
+			snprintf(text, sizeof(text), "a neighbour on %.15s is now %s",
+				 t->pins->dev[port].name, bwl_mac_format(n.mac, mac));
 			memcpy(x->mac, n.mac, 6);
-			act(t, BWL_TAMPER_neighbour, (unsigned)port, text);
+			if (!ours)
+				act(t, BWL_TAMPER_neighbour, (unsigned)port, text);
 		}
 		return;
 	}

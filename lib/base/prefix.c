@@ -2,6 +2,8 @@
 /* Address prefixes as text. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <bwl/prefix.h>
 
@@ -98,4 +100,62 @@ char *bwl_pfx_format(const struct bwl_pfx *p, char *buf, size_t size)
 		buf[n] = '\0';
 	}
 	return buf;
+}
+
+const char *const bwl_range_text[] = {
+	"", "multicast", "broadcast", "loopback", "link-local", "not a host address",
+};
+
+enum bwl_range bwl_pfx_range(const struct bwl_pfx *x)
+{
+	const uint8_t *a = x->addr;
+
+	if (x->family == 4) {
+		if (x->len >= 4 && (a[0] & 0xf0) == 0xe0)
+			return BWL_MULTICAST;
+		if (x->len == 32 && !memcmp(a, "\xff\xff\xff\xff", 4))
+			return BWL_BROADCAST;
+		if (x->len >= 8 && a[0] == 127)
+			return BWL_LOOPBACK;
+		if (x->len >= 16 && a[0] == 169 && a[1] == 254)
+			return BWL_LINK_LOCAL;
+		if (x->len >= 8 && a[0] == 0)
+			return BWL_UNSPECIFIED;
+		return BWL_USABLE;
+	}
+	if (x->len >= 8 && a[0] == 0xff)
+		return BWL_MULTICAST;
+	if (x->len >= 10 && a[0] == 0xfe && (a[1] & 0xc0) == 0x80)
+		return BWL_LINK_LOCAL;
+	if (x->len == 128 && !memcmp(a, &in6addr_loopback, 16))
+		return BWL_LOOPBACK;
+	if (x->len == 128 && !memcmp(a, &in6addr_any, 16))
+		return BWL_UNSPECIFIED;
+	return BWL_USABLE;
+}
+
+int bwl_mac_parse(const char *s, uint8_t ret[static 6], struct bwl_err *e)
+{
+	unsigned v[6];
+	int n = 0;
+
+	if (strlen(s) != 17 || strspn(s, "0123456789abcdefABCDEF:") != 17 ||
+	    sscanf(s, "%2x:%2x:%2x:%2x:%2x:%2x%n", v, v + 1, v + 2, v + 3, v + 4, v + 5, &n) != 6 ||
+	    n != 17)
+		return bwl_fail(e, EINVAL, "'%.64s' is not a MAC address: 02:00:5e:10:00:01", s);
+	for (unsigned i = 0; i < 6; i++)
+		ret[i] = v[i];
+	return 0;
+}
+
+char *bwl_mac_format(const uint8_t mac[static 6], char buf[static BWL_MAC_BUF])
+{
+	snprintf(buf, BWL_MAC_BUF, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
+		 mac[4], mac[5]);
+	return buf;
+}
+
+bool bwl_mac_is_one(const uint8_t mac[static 6])
+{
+	return !(mac[0] & 1) && memcmp(mac, "\0\0\0\0\0", 6);
 }

@@ -3,6 +3,7 @@
  * The next hop towards an address, according to this DPU's routes and neighbours. The kernel learns
  * nothing from what XDP sends, so an ageing entry is refreshed explicitly.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/neighbour.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <bwl/netdev.h>
 #include <bwl/nl.h>
+#include <bwl/prefix.h>
 
 struct hop {
 	uint8_t family; /* of via: IPv4 may go through an IPv6 next hop */
@@ -20,6 +22,7 @@ struct hop {
 	uint64_t mac;
 	uint16_t state; /* NUD_* */
 	uint8_t flags;  /* NTF_* */
+	uint8_t protocol;
 };
 
 static size_t addr_len(uint8_t family)
@@ -92,9 +95,17 @@ static int one_neighbour(const struct nlmsghdr *h, void *arg)
 
 	x->state = m->ndm_state;
 	x->flags = m->ndm_flags;
-	mnl_attr_for_each(a, h, sizeof(*m)) if (mnl_attr_get_type(a) == NDA_LLADDR &&
-						mnl_attr_get_payload_len(a) == 6)
-		memcpy(&x->mac, mnl_attr_get_payload(a), 6);
+	mnl_attr_for_each(a, h, sizeof(*m))
+	{
+		size_t len = mnl_attr_get_payload_len(a);
+
+		if (mnl_attr_get_type(a) == NDA_LLADDR && len == 6)
+			memcpy(&x->mac, mnl_attr_get_payload(a), 6);
+		else if (mnl_attr_get_type(a) == NDA_PROTOCOL && len == 1)
+			x->protocol = mnl_attr_get_u8(a);
+		else if (mnl_attr_get_type(a) == NDA_DST && len == addr_len(m->ndm_family))
+			memcpy(x->via, mnl_attr_get_payload(a), len);
+	}
 	return MNL_CB_OK;
 }
 
@@ -162,6 +173,119 @@ int bwl_netdev_keep_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *ad
 	else
 		m->ndm_flags |= NTF_USE;
 	return bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
+}
+
+int bwl_netdev_hop_find(struct bwl_fixed_hop *io)
+{
+	struct hop x;
+	int r = find_route(0, io->family, io->addr, &x);
+
+	if (r)
+		return r;
+	io->ifindex = x.ifindex;
+	io->family = x.family;
+	memcpy(io->addr, x.via, sizeof(io->addr));
+	return 0;
+}
+
+static struct hop hop_of(const struct bwl_fixed_hop *f)
+{
+	struct hop x = { .family = f->family, .ifindex = f->ifindex };
+
+	memcpy(x.via, f->addr, addr_len(f->family));
+	return x;
+}
+
+int bwl_netdev_hop_check(const struct bwl_fixed_hop *f, struct bwl_err *e)
+{
+	char buf[256], mac[BWL_MAC_BUF], addr[INET6_ADDRSTRLEN], dev[IF_NAMESIZE] = "?";
+	struct hop x = hop_of(f);
+	int r = bwl_nl_talk(NETLINK_ROUTE, about_neighbour(buf, RTM_GETNEIGH, 0, &x), one_neighbour,
+			    &x);
+
+	if (!r && x.state & NUD_PERMANENT && !memcmp(&x.mac, f->mac, 6))
+		return 0;
+	inet_ntop(f->family, f->addr, addr, sizeof(addr));
+	if_indextoname(f->ifindex, dev);
+	if (r)
+		return bwl_fail(e, -r, "next hop %s on %s has no entry in the neighbour table: %s",
+				addr, dev, strerror(-r));
+	return bwl_fail(e, ENOENT, "next hop %s on %s has the MAC %s%s", addr, dev,
+			bwl_mac_format((const uint8_t *)&x.mac, mac),
+			x.state & NUD_PERMANENT ? "" : ", and anyone on the link can change it");
+}
+
+int bwl_netdev_hop_fix(const struct bwl_fixed_hop *f, struct bwl_err *e)
+{
+	char buf[256], addr[INET6_ADDRSTRLEN], dev[IF_NAMESIZE] = "?";
+	struct hop x = hop_of(f);
+	struct nlmsghdr *h;
+	struct ndmsg *m;
+	int r;
+
+	if (!bwl_netdev_hop_check(f, NULL))
+		return 0; /* or an operator's: his entry stays his */
+	h = about_neighbour(buf, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &x);
+	m = mnl_nlmsg_get_payload(h);
+	m->ndm_state = NUD_PERMANENT;
+	mnl_attr_put(h, NDA_LLADDR, 6, f->mac);
+	mnl_attr_put_u8(h, NDA_PROTOCOL, BWL_NEIGHBOUR_PROTOCOL);
+	r = bwl_nl_talk(NETLINK_ROUTE, h, NULL, NULL);
+	if (!r)
+		return bwl_netdev_hop_check(f, e);
+	inet_ntop(f->family, f->addr, addr, sizeof(addr));
+	if_indextoname(f->ifindex, dev);
+	return bwl_fail(e, -r, "cannot make next hop %s on %s permanent: %s", addr, dev,
+			strerror(-r));
+}
+
+#define SWEEP_MOST 256 /* entries at a time: what is left over goes with the next sweep */
+
+struct sweep {
+	uint32_t ifindex;
+	bool (*stays)(const struct bwl_fixed_hop *f, void *arg);
+	void *arg;
+	struct hop gone[SWEEP_MOST];
+	unsigned n;
+};
+
+static int sweep_one(const struct nlmsghdr *h, void *arg)
+{
+	const struct ndmsg *m = mnl_nlmsg_get_payload(h);
+	struct sweep *s = arg;
+	struct bwl_fixed_hop f;
+	struct hop x = { .family = m->ndm_family, .ifindex = (uint32_t)m->ndm_ifindex };
+
+	if (x.ifindex != s->ifindex || (x.family != AF_INET && x.family != AF_INET6))
+		return MNL_CB_OK;
+	one_neighbour(h, &x);
+	if (x.protocol != BWL_NEIGHBOUR_PROTOCOL || s->n == SWEEP_MOST)
+		return MNL_CB_OK;
+	f = (struct bwl_fixed_hop){ .ifindex = x.ifindex, .family = x.family };
+	memcpy(f.addr, x.via, sizeof(f.addr));
+	memcpy(f.mac, &x.mac, 6);
+	if (!s->stays(&f, s->arg))
+		s->gone[s->n++] = x;
+	return MNL_CB_OK;
+}
+
+int bwl_netdev_hops_sweep(uint32_t ifindex, bool (*stays)(const struct bwl_fixed_hop *f, void *arg),
+			  void *arg)
+{
+	struct sweep s = { .ifindex = ifindex, .stays = stays, .arg = arg };
+	char buf[256];
+	struct nlmsghdr *h = bwl_nl_request(buf, RTM_GETNEIGH, NLM_F_DUMP);
+	int r;
+
+	mnl_nlmsg_put_extra_header(h, sizeof(struct ndmsg));
+	mnl_attr_put_u32(h, NDA_IFINDEX, ifindex);
+	r = bwl_nl_talk(NETLINK_ROUTE, h, sweep_one, &s);
+	for (unsigned i = 0; !r && i < s.n; i++) {
+		r = bwl_nl_talk(NETLINK_ROUTE, about_neighbour(buf, RTM_DELNEIGH, 0, &s.gone[i]),
+				NULL, NULL);
+		r = r == -ENOENT ? 0 : r;
+	}
+	return r;
 }
 
 int bwl_netdev_route_dev(uint8_t family, const uint8_t *addr, uint32_t *ret_ifindex,

@@ -72,7 +72,7 @@ static int check_port(struct bwl_check *c, size_t i)
 						x->vlans[v]);
 	}
 	bwl_check_at(c, "host_ports", i, "mac", x->line);
-	if (x->has_mac && (x->mac[0] & 1 || !memcmp(x->mac, "\0\0\0\0\0", 6)))
+	if (x->has_mac && !bwl_mac_is_one(x->mac))
 		return bwl_fail(c->e, EINVAL, "%s: mac must be a unicast address", who);
 	bwl_check_at(c, "host_ports", i, "limit", x->line);
 	return bwl_check_limit(c, &x->limit, who, "limit", false);

@@ -12,6 +12,7 @@ struct bwl_hop {
 	char uplink[16]; /* empty: the place is free */
 	char remote[64];
 	uint8_t via4[4], via6[16];
+	uint8_t mac[6]; /* zeroes: it is resolved */
 	bool has_via4, has_via6;
 };
 
@@ -32,16 +33,6 @@ struct bwl_check {
 
 #define BWL_NEXTHOP_HASH (4 * BWL_MAX_NEXTHOPS)
 
-enum bwl_range {
-	BWL_USABLE,
-	BWL_MULTICAST,
-	BWL_BROADCAST,
-	BWL_LOOPBACK,
-	BWL_LINK_LOCAL,
-	BWL_UNSPECIFIED
-};
-extern const char *const bwl_range_text[];
-
 bool bwl_check_name(const char *s, size_t max);
 /* Where the check is: section, item (SIZE_MAX: none), key (NULL: none). */
 void bwl_check_at(struct bwl_check *c, const char *section, size_t index, const char *key,
@@ -51,8 +42,6 @@ void bwl_check_words(char *buf, size_t size, const char *a, const char *sep, con
 /* Of "peer x" the "grant". The place is where w stands; more keys are appended to it. */
 int bwl_check_limit(struct bwl_check *c, const struct bwl_lim *l, const char *who, const char *what,
 		    bool may_be_empty);
-/* A prefix wholly inside a range that no packet may go to; one that covers it is fine. */
-enum bwl_range bwl_check_range(const struct bwl_pfx *x);
 int bwl_check_prefixes(struct bwl_check *c, const struct bwl_pfx *list, size_t n, const char *key,
 		       const char *who);
 bool bwl_check_has_uplink(const struct bwl_policy *p, const char *name);

@@ -3,7 +3,6 @@
  * What the checks of several parts of a policy share: names, limits, prefixes, and where they are.
  */
 #include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
 #include "policy_check.h"
 #include "policy_conv.h"
@@ -103,46 +102,13 @@ int bwl_check_limit(struct bwl_check *c, const struct bwl_lim *l, const char *wh
 	return check_present_limit(c, l, full, may_be_empty);
 }
 
-const char *const bwl_range_text[] = {
-	"", "multicast", "broadcast", "loopback", "link-local", "not a host address",
-};
-
-/* A prefix wholly inside a range that no packet may go to; one that covers it is fine. */
-enum bwl_range bwl_check_range(const struct bwl_pfx *x)
-{
-	const uint8_t *a = x->addr;
-
-	if (x->family == 4) {
-		if (x->len >= 4 && (a[0] & 0xf0) == 0xe0)
-			return BWL_MULTICAST;
-		if (x->len == 32 && !memcmp(a, "\xff\xff\xff\xff", 4))
-			return BWL_BROADCAST;
-		if (x->len >= 8 && a[0] == 127)
-			return BWL_LOOPBACK;
-		if (x->len >= 16 && a[0] == 169 && a[1] == 254)
-			return BWL_LINK_LOCAL;
-		if (x->len >= 8 && a[0] == 0)
-			return BWL_UNSPECIFIED;
-		return BWL_USABLE;
-	}
-	if (x->len >= 8 && a[0] == 0xff)
-		return BWL_MULTICAST;
-	if (x->len >= 10 && a[0] == 0xfe && (a[1] & 0xc0) == 0x80)
-		return BWL_LINK_LOCAL;
-	if (x->len == 128 && !memcmp(a, &in6addr_loopback, 16))
-		return BWL_LOOPBACK;
-	if (x->len == 128 && !memcmp(a, &in6addr_any, 16))
-		return BWL_UNSPECIFIED;
-	return BWL_USABLE;
-}
-
 int bwl_check_prefixes(struct bwl_check *c, const struct bwl_pfx *list, size_t n, const char *key,
 		       const char *who)
 {
 	char text[64];
 
 	for (size_t i = 0; i < n; i++) {
-		enum bwl_range u = bwl_check_range(&list[i]);
+		enum bwl_range u = bwl_pfx_range(&list[i]);
 
 		if (u == BWL_USABLE)
 			continue;

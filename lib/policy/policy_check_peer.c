@@ -13,7 +13,7 @@ static int check_via(struct bwl_check *c, const uint8_t *addr, uint8_t family, c
 	char text[64];
 
 	memcpy(x.addr, addr, family == 4 ? 4 : 16);
-	u = bwl_check_range(&x);
+	u = bwl_pfx_range(&x);
 	if (u == BWL_USABLE || u == BWL_LINK_LOCAL)
 		return 0;
 	return bwl_fail(c->e, EINVAL, "%s: via %s is %s: give the address of a router", who,
@@ -39,7 +39,7 @@ static int check_path(struct bwl_check *c, size_t i, const char *who)
 				who, bwl_path_name(x->path));
 	bwl_check_at(c, "peers", i, "ipsec", x->line);
 	if (*x->ipsec_remote && (bwl_pfx_parse(x->ipsec_remote, &remote, NULL) ||
-				 strchr(x->ipsec_remote, '/') || bwl_check_range(&remote)))
+				 strchr(x->ipsec_remote, '/') || bwl_pfx_range(&remote)))
 		return bwl_fail(c->e, EINVAL, "%s: ipsec remote '%s' is not the address of a DPU",
 				who, x->ipsec_remote);
 	r = bwl_check_peer_ipsec(c, i, who);
@@ -53,8 +53,15 @@ static int check_path(struct bwl_check *c, size_t i, const char *who)
 	r = x->has_via4 ? check_via(c, x->via4, 4, who) : 0;
 	if (!r && x->has_via6)
 		r = check_via(c, x->via6, 6, who);
-	if (r || x->path != BWL_PATH_CLEAR || !strcmp(x->name, "self"))
+	if (r || x->path != BWL_PATH_CLEAR)
 		return r;
+	if (!strcmp(x->name, "self")) {
+		bwl_check_at(c, "peers", i, "next_hop_mac", x->line);
+		return bwl_mac_is_one(x->next_hop_mac)
+			       ? bwl_fail(c->e, EINVAL,
+					  "%s: next_hop_mac needs a next hop: remove it", who)
+			       : 0;
+	}
 	for (size_t a = 0; a < x->naddresses; a++) {
 		need4 |= x->addresses[a].family == 4;
 		need6 |= x->addresses[a].family == 6;
@@ -169,16 +176,26 @@ static bool claim_name(struct bwl_check *c, size_t i, size_t *ret_other)
 	return true;
 }
 
-/* False: one way out too many. */
-static bool claim_nexthop(struct bwl_check *c, const struct bwl_pol_peer *x)
+/* Do a and b go to the same address, by different MACs? The kernel has one for it. */
+static bool is_torn(const struct bwl_hop *a, const struct bwl_hop *b)
 {
+	return !strcmp(a->uplink, b->uplink) && bwl_mac_is_one(a->mac) && bwl_mac_is_one(b->mac) &&
+	       memcmp(a->mac, b->mac, sizeof(a->mac)) &&
+	       ((a->has_via4 && b->has_via4 && !memcmp(a->via4, b->via4, 4)) ||
+		(a->has_via6 && b->has_via6 && !memcmp(a->via6, b->via6, 16)));
+}
+
+static int claim_nexthop(struct bwl_check *c, size_t at, const char *who)
+{
+	const struct bwl_pol_peer *x = &c->p->peers[at];
 	struct bwl_hop h;
 	size_t i;
 
 	memset(&h, 0, sizeof(h)); /* padding too: it is hashed and compared */
 	if (!*x->uplink && !c->p->nuplinks)
-		return true; /* complained about already */
+		return 0; /* complained about already */
 	strcpy(h.uplink, *x->uplink ? x->uplink : c->p->uplinks[0]);
+	memcpy(h.mac, x->next_hop_mac, sizeof(h.mac));
 	if (x->path == BWL_PATH_CLEAR) {
 		h.has_via4 = x->has_via4;
 		h.has_via6 = x->has_via6;
@@ -188,14 +205,28 @@ static bool claim_nexthop(struct bwl_check *c, const struct bwl_pol_peer *x)
 		strcpy(h.remote, x->ipsec_remote);
 	}
 	if (!memcmp(&c->last_hop, &h, sizeof(h)))
-		return true; /* most peers leave like their neighbour in the file */
+		return 0; /* most peers leave like their neighbour in the file */
 	c->last_hop = h;
 	i = hash(&h, sizeof(h)) % BWL_NEXTHOP_HASH;
 	for (; *c->nexthops[i].uplink; i = (i + 1) % BWL_NEXTHOP_HASH)
 		if (!memcmp(&c->nexthops[i], &h, sizeof(h)))
-			return true;
+			return 0;
+	for (size_t k = 0; bwl_mac_is_one(h.mac) && k < BWL_NEXTHOP_HASH; k++) {
+		if (!is_torn(&c->nexthops[k], &h))
+			continue;
+		bwl_check_at(c, "peers", at, "next_hop_mac", x->line);
+		return bwl_fail(
+			c->e, EINVAL,
+			"%s: next_hop_mac differs from that of another peer with the same via",
+			who);
+	}
 	c->nexthops[i] = h;
-	return ++c->nnexthops < BWL_MAX_NEXTHOPS;
+	if (++c->nnexthops < BWL_MAX_NEXTHOPS)
+		return 0;
+	return bwl_fail(
+		c->e, E2BIG,
+		"%s: more than %d different next hops (uplink, via, via6, next_hop_mac or ipsec remote)",
+		who, BWL_MAX_NEXTHOPS - 1);
 }
 
 int bwl_check_peer(struct bwl_check *c, size_t i)
@@ -246,10 +277,8 @@ int bwl_check_peer(struct bwl_check *c, size_t i)
 	r = check_path(c, i, who);
 	if (r)
 		return r;
-	if (!claim_nexthop(c, x))
-		return bwl_fail(
-			c->e, E2BIG,
-			"%s: more than %d different next hops (uplink, via, via6 or ipsec remote)",
-			who, BWL_MAX_NEXTHOPS - 1);
+	r = claim_nexthop(c, i, who);
+	if (r)
+		return r;
 	return check_limits_of_peer(c, i, who);
 }

@@ -209,6 +209,8 @@ static void put_peer(struct dump *d, const struct bwl_pol_peer *x)
 
 static void put_port(struct dump *d, const struct bwl_pol_port *x)
 {
+	char mac[BWL_MAC_BUF];
+
 	fprintf(d->f, "  - dev: %s\n", x->name);
 	put_prefixes(d, "sources", x->sources, x->nsources);
 	if (x->nvlans) {
@@ -221,8 +223,7 @@ static void put_port(struct dump *d, const struct bwl_pol_port *x)
 		free(list);
 	}
 	if (x->has_mac)
-		fprintf(d->f, "    mac: \"%02x:%02x:%02x:%02x:%02x:%02x\"\n", x->mac[0], x->mac[1],
-			x->mac[2], x->mac[3], x->mac[4], x->mac[5]);
+		fprintf(d->f, "    mac: \"%s\"\n", bwl_mac_format(x->mac, mac));
 	put_limit(d, "    ", "limit", &x->limit);
 }
 

@@ -116,6 +116,15 @@ static int parse(const struct bwl_key *k, const char *s, void *x, struct bwl_err
 {
 	int which;
 
+	if (k->kind == BWL_K_MAC) {
+		uint8_t *mac = (uint8_t *)x + k->at;
+		int r = bwl_mac_parse(s, mac, e);
+
+		return r || bwl_mac_is_one(mac)
+			       ? r
+			       : bwl_fail(e, EINVAL,
+					  "'%s' is not unicast: give the MAC of one station", s);
+	}
 	if (!is_text(k) && k->kind != BWL_K_YESNO)
 		return parse_number(k, s, x, e);
 	which = k->words ? word_of(k->words, s) : 0;
@@ -181,7 +190,7 @@ static int check_text(struct bwl_check *c, const struct bwl_key *k, const char *
 		return bwl_fail(c->e, EINVAL, "%s%s '%.64s' is not a name: " BWL_PPK_DOMAIN, in,
 				k->name, s);
 	if (k->kind == BWL_K_ADDRESS && *s &&
-	    (bwl_pfx_parse(s, &a, NULL) || strchr(s, '/') || bwl_check_range(&a)))
+	    (bwl_pfx_parse(s, &a, NULL) || strchr(s, '/') || bwl_pfx_range(&a)))
 		return bwl_fail(c->e, EINVAL, "%s%s '%.64s' is not an address of this DPU", in,
 				k->name, s);
 	return 0;
@@ -224,6 +233,10 @@ static void put_value(FILE *f, const struct bwl_key *k, const void *x)
 	}
 	if (is_text(k)) {
 		fprintf(f, "\"%s\"", (const char *)x + k->at);
+		return;
+	}
+	if (k->kind == BWL_K_MAC) {
+		fprintf(f, "\"%s\"", bwl_mac_format((const uint8_t *)x + k->at, t));
 		return;
 	}
 	v = value_of(k, x);

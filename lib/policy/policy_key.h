@@ -20,6 +20,7 @@ enum bwl_key_kind {
 	BWL_K_NUMBER, /* 32 bits */
 	BWL_K_SIZE,   /* bytes; 32 bits */
 	BWL_K_YESNO,  /* bool: the second of two `words`, "no or yes" */
+	BWL_K_MAC,    /* of one station, 6 bytes; zeroes: none */
 };
 
 struct bwl_key {

@@ -57,6 +57,7 @@ void bwl_prescan_done(struct bwl_prescan *s);
 	X(S, MAP, "floor", floor, limit, limit) X(S, MAP, "classes", classes, classes, class) \
 	X(S, TEXT, "path", path, , ) X(S, TEXT, "via", via, , ) X(S, TEXT, "via6", via6, , ) \
 	X(S, KEY, "uplink", uplink, (KEPT(bwl_pol_peer, uplink), .kind = BWL_K_TEXT, .apart = true), ) \
+	X(S, KEY, "next_hop_mac", next_hop_mac, (KEPT(bwl_pol_peer, next_hop_mac), .kind = BWL_K_MAC), ) \
 	X(S, SOME, "from", from, , ) \
 	X(S, MAP, "ipsec", ipsec, ipsec, ipsec)
 /* `zones` stands first: its keys are filled in for every file */

@@ -7,20 +7,6 @@
 #include "policy_key.h"
 #include "bwl/units.h"
 
-static int take_mac(struct bwl_conv *c, const char *s, uint8_t mac[6])
-{
-	unsigned v[6];
-	int n = 0;
-
-	if (strlen(s) != 17 || strspn(s, "0123456789abcdefABCDEF:") != 17 ||
-	    sscanf(s, "%2x:%2x:%2x:%2x:%2x:%2x%n", v, v + 1, v + 2, v + 3, v + 4, v + 5, &n) != 6 ||
-	    n != 17)
-		return bwl_fail(c->e, EINVAL, "'%.64s' is not a MAC address: 02:00:5e:10:00:01", s);
-	for (unsigned i = 0; i < 6; i++)
-		mac[i] = v[i];
-	return 0;
-}
-
 static int take_port(struct bwl_conv *c, const struct bwl_text_port *t, struct bwl_pol_port *x)
 {
 	unsigned back = c->w.n;
@@ -49,7 +35,7 @@ static int take_port(struct bwl_conv *c, const struct bwl_text_port *t, struct b
 	c->w.n = back;
 	if (t->mac) {
 		bwl_conv_down(c, "mac");
-		r = take_mac(c, t->mac, x->mac);
+		r = bwl_mac_parse(t->mac, x->mac, c->e);
 		if (r)
 			return r;
 		x->has_mac = true;

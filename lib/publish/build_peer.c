@@ -18,6 +18,8 @@ static int nexthop(struct bwl_build *b, const struct bwl_pol_peer *q, uint16_t *
 	if (id < 0)
 		return bwl_fail(e, ENODEV, "peer %s: uplink %s is not attached", q->name, uplink);
 	h.port = (uint32_t)id;
+	memcpy(h.mac_head, q->next_hop_mac, 2);
+	memcpy(h.mac_tail, q->next_hop_mac + 2, 4);
 	if (q->path != BWL_PATH_CLEAR) { /* the far gateway; used once an SA is bound */
 		h.has4 = inet_pton(AF_INET, q->ipsec_remote, &h.via4) == 1;
 		h.has6 = inet_pton(AF_INET6, q->ipsec_remote, h.via6) == 1;

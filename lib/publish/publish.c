@@ -13,6 +13,7 @@
 #include "carryover_record.h"
 #include "closed_prefixes.h"
 #include <bwl/heartbeat.h>
+#include <bwl/next_hops.h>
 #include "forget.h"
 
 /* Written whole before it is made active; packets read the index once. */
@@ -165,6 +166,9 @@ struct publish {
 	uint8_t *stays;
 	const struct bwl_rate **old_rate;
 	struct bwl_pfxset closed; /* places */
+	struct bwl_fixed_hop *hop;
+	size_t nhops;
+	bool old_fixes; /* some of the old policy may have to go */
 };
 
 static void publish_done(struct publish *x)
@@ -174,6 +178,7 @@ static void publish_done(struct publish *x)
 	bwl_heirs_done(&x->b.heirs);
 	free(x->b.taken);
 	bwl_pfxset_free(&x->closed);
+	free(x->hop);
 	bwl_gen_close(&x->b.gen);
 	if (x->old.base)
 		bwl_gen_close(&x->old);
@@ -327,6 +332,24 @@ static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err 
 	return r;
 }
 
+/* Before the first packet goes there. Refused after it, the old policy's are put back. */
+static int fix_next_hops(struct publish *x, struct bwl_pins *p, struct bwl_err *e)
+{
+	struct bwl_fixed_hop *was = NULL;
+	size_t n = x->old.base ? bwl_next_hops(p, &x->old, &was) : 0;
+	int r;
+
+	x->nhops = bwl_next_hops(p, &x->b.gen, &x->hop);
+	x->old_fixes = n;
+	r = bwl_next_hops_fix(x->hop, x->nhops, e);
+	if (r) {
+		bwl_next_hops_fix(was, n, NULL);
+		bwl_next_hops_sweep(p, was, n);
+	}
+	free(was);
+	return r;
+}
+
 /* From here on packets may see it. */
 static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publish_opts *o,
 		  struct bwl_err *e)
@@ -364,6 +387,8 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	 */
 	__atomic_add_fetch(&p->ctl->generation, 1, __ATOMIC_SEQ_CST);
 	r = bwl_grace(p, e);
+	if (!r)
+		r = fix_next_hops(x, p, e);
 	if (r)
 		return r;
 	switch_to(p, slot, at ? BWL_NO_SLOT : slot, at ? at : BWL_NEVER_NS);
@@ -376,6 +401,8 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	if (pass_on_places(x, p, e))
 		bwl_warn("%s", e->text); /* too late for the old policy */
 	bwl_carryover_settle(&x->b.carryover);
+	if (x->nhops || x->old_fixes)
+		bwl_next_hops_sweep(p, x->hop, x->nhops);
 	if (!at) {
 		if (old != BWL_NO_SLOT) {
 			keep_revoked_all(p, old);

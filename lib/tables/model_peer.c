@@ -262,16 +262,15 @@ FIELD(share, NULL, ">OF", share(r));
 static json_t *port_of(const struct bwl_pol_port *p)
 {
 	json_t *o = json_object(), *vlans = json_array();
-	char mac[18];
+	char mac[BWL_MAC_BUF];
 
 	for (size_t i = 0; i < p->nvlans; i++)
 		json_array_append_new(vlans, json_integer(p->vlans[i]));
-	snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", p->mac[0], p->mac[1], p->mac[2],
-		 p->mac[3], p->mac[4], p->mac[5]);
 	json_object_set_new(o, "port", json_string(p->name));
 	json_object_set_new(o, "sources", prefixes(p->sources, p->nsources));
 	json_object_set_new(o, "vlans", vlans);
-	json_object_set_new(o, "mac", bwl_json_text(p->has_mac ? mac : NULL));
+	json_object_set_new(o, "mac",
+			    bwl_json_text(p->has_mac ? bwl_mac_format(p->mac, mac) : NULL));
 	json_object_set_new(o, "limit", bwl_json_lim(&p->limit));
 	return o;
 }

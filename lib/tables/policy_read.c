@@ -124,6 +124,8 @@ static void read_nexthop(struct bwl_pins *p, const struct bwl_base *b, const str
 
 	if (!pol->nuplinks || strcmp(uplink, pol->uplinks[0]))
 		snprintf(q->uplink, sizeof(q->uplink), "%.15s", uplink);
+	memcpy(q->next_hop_mac, h->mac_head, 2);
+	memcpy(q->next_hop_mac + 2, h->mac_tail, 4);
 	if (x->meta.path != BWL_PATH_CLEAR) {
 		if (h->has4)
 			inet_ntop(AF_INET, &h->via4, q->ipsec_remote, sizeof(q->ipsec_remote));

@@ -5,6 +5,8 @@
 neighbours.py DEV GATEWAY-MAC ask N        ARP and NS for the DPU's address, from N random sources each
 neighbours.py DEV GATEWAY-MAC to N         UDP from a peer to N random addresses of the host, each family
 neighbours.py DEV GATEWAY-MAC lost N       NS to N unicast addresses that nobody has
+neighbours.py DEV VICTIM-MAC lie N A4 A6 MAC VICTIM6
+                                           N times: A4 and A6 are at MAC (ARP reply; NA, solicited and override)
 """
 import ipaddress
 import random
@@ -42,12 +44,24 @@ def solicit(src, dst, target, mac):
     return ip6(src, dst, 58, struct.pack("!BBHI", 135, 0, 0, 0) + target + b"\1\1" + mac, 255)
 
 
+def lie(s, victim, n, a4, a6_, mac, victim6):
+    mac = bytes.fromhex(mac.replace(":", ""))
+    a4 = ipaddress.IPv4Address(a4).packed
+    for _ in range(n):
+        s.send(victim + mac + b"\x08\x06" + struct.pack("!HHBBH", 1, 0x800, 6, 4, 2) + mac + a4 + victim + a4)
+        s.send(victim + mac + b"\x86\xdd" +
+               ip6(a6(a6_), a6(victim6), 58, struct.pack("!BBHI", 136, 0, 0, 6 << 28) + a6(a6_) + b"\2\1" + mac, 255))
+        time.sleep(0.1)
+
+
 def main():
     dev, gateway, what, n = sys.argv[1:5]
     gateway = bytes.fromhex(gateway.replace(":", ""))
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     s.bind((dev, 0))
     own = s.getsockname()[4]
+    if what == "lie":
+        return lie(s, gateway, int(n), *sys.argv[5:9])
     rnd = random.Random(1)
     udp = struct.pack("!HHHH", 9, 9, 28, 0) + b"x" * 20
     for i in range(int(n)):

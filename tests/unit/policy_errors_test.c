@@ -244,6 +244,45 @@ static void host_ports_are_checked(void **state)
 	REFUSES(rows);
 }
 
+static void the_mac_of_a_next_hop_is_checked(void **state)
+{
+#define MAC(x) "    next_hop_mac: \"" x "\"\n"
+#define OTHER(name, net, mac)                                                                      \
+	"  - { name: " name ", addresses: [" net                                                   \
+	"/24], path: clear, via: 10.9.9.9, next_hop_mac: \"" mac "\" }\n"
+	static const struct row rows[] = {
+		{ PEER MAC("02:00:5e:10:00"), 11, 19, "is not a MAC address: 02:00:5e:10:00:01" },
+		{ PEER MAC("02-00-5e-10-00-01"), 11, 19, "is not a MAC address" },
+		{ PEER MAC("01:00:5e:10:00:01"), 11, 19, "is not unicast" },
+		{ PEER MAC("00:00:00:00:00:00"), 11, 19, "is not unicast" },
+		{ PEER "    next_hop_mac: [1]\n", 11, 19, "" },
+		{ TOP
+		  "peers:\n  - name: self\n    addresses: [192.0.2.7]\n" MAC("02:00:5e:10:00:01"),
+		  9, 0, "peer self: next_hop_mac needs a next hop: remove it" },
+		{ PEER MAC("02:00:5e:10:00:01") OTHER("b", "198.51.100.0", "02:00:5e:10:00:02"), 12,
+		  0, "peer b: next_hop_mac differs from that of another peer with the same via" },
+	};
+	static const char *const fine[] = {
+		PEER MAC("02:00:5e:10:00:01") OTHER("b", "198.51.100.0", "02:00:5E:10:00:01"),
+		PEER "  - { name: b, addresses: [198.51.100.0/24], path: clear, via: 10.9.9.8,"
+		     " next_hop_mac: \"02:00:5e:10:00:02\" }\n",
+		TOP "peers: [{ name: a, addresses: [192.0.2.0/24], ipsec: { remote: 198.51.100.3 },"
+		    " next_hop_mac: \"02:00:5e:10:00:02\" }]\n",
+	};
+
+	(void)state;
+	REFUSES(rows);
+	for (size_t i = 0; i < sizeof(fine) / sizeof(*fine); i++) {
+		struct bwl_policy *p = NULL;
+		struct bwl_err e = { 0 };
+
+		if (bwl_policy_parse("f.yaml", fine[i], strlen(fine[i]), NOW_BOOT, NOW_WALL, &p,
+				     &e))
+			fail_msg("%zu: %s", i, e.text);
+		bwl_policy_free(p);
+	}
+}
+
 static void zones_and_services_are_checked(void **state)
 {
 	static const struct row rows[] = {
@@ -556,6 +595,7 @@ int main(void)
 		cmocka_unit_test(values_of_the_wrong_kind_are_refused),
 		cmocka_unit_test(what_must_be_said_must_be_said),
 		cmocka_unit_test(host_ports_are_checked),
+		cmocka_unit_test(the_mac_of_a_next_hop_is_checked),
 		cmocka_unit_test(zones_and_services_are_checked),
 		cmocka_unit_test(limits_are_checked),
 		cmocka_unit_test(peers_are_checked),

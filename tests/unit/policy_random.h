@@ -43,6 +43,8 @@ static void random_peer(uint64_t *s, struct bwl_policy *p, unsigned i)
 	x->has_via4 = x->has_via6 = x->path == BWL_PATH_CLEAR || test_random(s) % 2;
 	if (x->has_via4) {
 		memcpy(x->via4, "\x0a\x09\x09\x01", 4);
+		if (strcmp(x->name, "self"))
+			memcpy(x->next_hop_mac, "\x02\0\x5e\xff\x09\x01", 6);
 		memcpy(x->via6, "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 16);
 	}
 	if (test_random(s) % 2)

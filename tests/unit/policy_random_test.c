@@ -24,6 +24,7 @@ static void same_peer(const struct bwl_pol_peer *a, const struct bwl_pol_peer *b
 	assert_int_equal(a->path, b->path);
 	assert_int_equal(a->has_via4, b->has_via4);
 	assert_memory_equal(a->via6, b->via6, 16);
+	assert_memory_equal(a->next_hop_mac, b->next_hop_mac, 6);
 	assert_string_equal(a->ipsec_remote, b->ipsec_remote);
 	assert_true(same_limit(&a->grant, &b->grant) && same_limit(&a->floor, &b->floor));
 	assert_true(same_limit(&a->accept, &b->accept) || !b->accept.present);

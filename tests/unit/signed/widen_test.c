@@ -106,6 +106,7 @@ GRANT(mode_paces, x->mode == BWL_MODE_POLICE, x->mode = BWL_MODE_SHAPE)
 GRANT(path_clear, x->path != BWL_PATH_CLEAR, x->path = BWL_PATH_CLEAR)
 GRANT(path_offload, x->path == BWL_PATH_XFRM, x->path = BWL_PATH_OFFLOAD)
 GRANT(via_other, x->path == BWL_PATH_CLEAR && x->has_via4, x->via4[3]++)
+GRANT(mac_other, true, x->next_hop_mac[0] ^= 4)
 GRANT(remote_other, x->path != BWL_PATH_CLEAR, strcpy(x->ipsec_remote, "203.0.113.250"))
 GRANT(id_other, x->path != BWL_PATH_CLEAR && !x->ipsec_id, x->ipsec_id = strdup("other"))
 GRANT(uplink_other, true, strcpy(x->uplink, !strcmp(x->uplink, "p1") ? "p0" : "p1"))
@@ -203,7 +204,7 @@ static const struct named { const char *name; step take; } up[] = {
 	S(rate_up), S(rate_none), S(burst_up), S(volume_up), S(volume_none), S(window_shorter),
 	S(window_longer), S(until_later), S(until_never), S(mode_monitor),
 	S(mode_paces), S(path_clear),
-	S(path_offload), S(via_other), S(remote_other), S(id_other), S(uplink_other),
+	S(path_offload), S(via_other), S(mac_other), S(remote_other), S(id_other), S(uplink_other),
 	S(zone_none),
 	S(zone_other), S(from_all), S(contained_now), S(floor_new), S(floor_up), S(accept_up),
 	S(accept_some), S(class_none), S(class_up), S(address_new), S(address_wider),

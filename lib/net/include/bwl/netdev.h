@@ -105,7 +105,26 @@ int bwl_netdev_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr, u
  */
 int bwl_netdev_keep_next_hop(uint32_t ifindex, uint8_t family, const uint8_t *addr,
 			     bool only_gateway);
-/* The device through which the DPU's own packets to addr leave. */
+/* A permanent entry of the neighbour table: nobody on the link can change it. */
+struct bwl_fixed_hop {
+	uint32_t ifindex;
+	uint8_t family; /* AF_* */
+	uint8_t addr[16], mac[6];
+};
+
+/*
+ * From an address to the entry that the DPU's own packets to it meet, by its routes: with a device
+ * named, the kernel takes what has no route for on the link. -ENETUNREACH: no route.
+ */
+int bwl_netdev_hop_find(struct bwl_fixed_hop *io);
+/* Is it in the table as it should be? */
+int bwl_netdev_hop_check(const struct bwl_fixed_hop *f, struct bwl_err *e);
+/* Makes it so, and reads it back. One that is so already stays its maker's. */
+int bwl_netdev_hop_fix(const struct bwl_fixed_hop *f, struct bwl_err *e);
+/* Removes our own entries of the device, but those that stay. 0 or -errno. */
+int bwl_netdev_hops_sweep(uint32_t ifindex, bool (*stays)(const struct bwl_fixed_hop *f, void *arg),
+			  void *arg);
+/* By which device the DPU's own packets to addr leave. */
 int bwl_netdev_route_dev(uint8_t family, const uint8_t *addr, uint32_t *ret_ifindex,
 			 struct bwl_err *e);
 

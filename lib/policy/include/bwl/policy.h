@@ -66,6 +66,7 @@ struct bwl_pol_peer {
 	char uplink[16]; /* empty: the first one */
 	bool has_via4, has_via6;
 	uint8_t via4[4], via6[16];
+	uint8_t next_hop_mac[6];    /* zeroes: it is resolved */
 	char ipsec_remote[64];      /* path xfrm or offload; empty otherwise */
 	char *ipsec_id, *ipsec_ppk; /* only from a file; NULL: the default (its name, the node's) */
 	unsigned line;

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Next hops whose MAC the policy gives (`next_hop_mac`) are permanent in the kernel's neighbour
+ * table: nobody on the wire can say that they are elsewhere, and no packet waits for an answer.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <bpf/bpf.h>
+#include <bwl/next_hops.h>
+#include <bwl/prefix.h>
+#include "build.h"
+
+/* A peer's DPU may be behind a router, by the routes. The via of a clear peer is on the link. */
+static bool is_remote(const struct bwl_gen *g, const struct bwl_fixed_hop *f)
+{
+	struct bwl_pfx x = { .family = f->family == AF_INET ? 4 : 6,
+			     .len = f->family == AF_INET ? 32 : 128 };
+	struct bwl_key_lpm6 key;
+	uint32_t owner;
+
+	memcpy(x.addr, f->addr, sizeof(x.addr));
+	key = bwl_build_own_key(&x);
+	return !bpf_map_lookup_elem(g->own, &key, &owner) && owner & BWL_OWN_REMOTE;
+}
+
+static struct bwl_fixed_hop hop_of(const struct bwl_pins *p, const struct bwl_gen *g,
+				   const struct bwl_nexthop *h, bool four)
+{
+	uint32_t uplink = p->dev[h->port % BWL_MAX_PORTS].ifindex;
+	struct bwl_fixed_hop f = { .ifindex = uplink, .family = four ? AF_INET : AF_INET6 };
+
+	memcpy(f.addr, four ? (const void *)&h->via4 : h->via6, four ? 4 : 16);
+	memcpy(f.mac, h->mac_head, 2);
+	memcpy(f.mac + 2, h->mac_tail, 4);
+	if (is_remote(g, &f) && (bwl_netdev_hop_find(&f) || f.ifindex != uplink))
+		f.ifindex = 0;
+	return f;
+}
+
+size_t bwl_next_hops(const struct bwl_pins *p, const struct bwl_gen *g, struct bwl_fixed_hop **ret)
+{
+	struct bwl_fixed_hop *list = bwl_must(calloc(2 * BWL_MAX_NEXTHOPS, sizeof(*list)));
+	static const uint8_t none[4];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < BWL_MAX_NEXTHOPS; i++) {
+		const struct bwl_nexthop *h = &g->base->nexthop[i];
+
+		if (!memcmp(h->mac_head, none, 2) && !memcmp(h->mac_tail, none, 4))
+			continue;
+		if (h->has4)
+			list[n++] = hop_of(p, g, h, true);
+		if (h->has6)
+			list[n++] = hop_of(p, g, h, false);
+	}
+	*ret = list;
+	return n;
+}
+
+int bwl_next_hops_fix(const struct bwl_fixed_hop *list, size_t n, struct bwl_err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < n; i++)
+		if (list[i].ifindex)
+			r = bwl_netdev_hop_fix(&list[i], e);
+	return r;
+}
+
+struct wanted {
+	const struct bwl_fixed_hop *list;
+	size_t n;
+};
+
+static bool stays(const struct bwl_fixed_hop *f, void *arg)
+{
+	const struct wanted *w = arg;
+
+	for (size_t i = 0; i < w->n; i++)
+		if (w->list[i].ifindex == f->ifindex && w->list[i].family == f->family &&
+		    !memcmp(w->list[i].addr, f->addr, sizeof(f->addr)))
+			return true;
+	return false;
+}
+
+void bwl_next_hops_sweep(const struct bwl_pins *p, const struct bwl_fixed_hop *list, size_t n)
+{
+	struct wanted w = { list, n };
+
+	for (unsigned i = 0; i < BWL_MAX_PORTS; i++) {
+		const struct bwl_dev *d = &p->dev[i];
+		int r = d->ifindex && d->kind == BWL_PORT_UPLINK
+				? bwl_netdev_hops_sweep(d->ifindex, stays, &w)
+				: 0;
+
+		if (r)
+			bwl_warn(
+				"%.15s: cannot remove next hops that the policy no longer fixes: %s",
+				d->name, strerror(-r));
+	}
+}
