@@ -64,6 +64,22 @@ static int read_key(const char *dir, struct bwl_note_key *ret, struct bwl_err *e
 	return r;
 }
 
+int bwl_audit_sign(const char *dir, const char *text, char *buf, size_t size, size_t *ret_len,
+		   struct bwl_err *e)
+{
+	struct bwl_note_key k;
+	int r;
+
+	dir = bwl_audit_dir(dir);
+	if (!dir)
+		return bwl_fail(e, ENOENT, "the audit log is off");
+	r = read_key(dir, &k, e);
+	if (!r)
+		r = bwl_note_sign(&k, text, buf, size, ret_len, e);
+	OPENSSL_cleanse(&k, sizeof(k));
+	return r;
+}
+
 static uint64_t parse_size_file(const char *dir, FILE *f, uint64_t was)
 {
 	char text[32] = "", may[BWL_UNIT_BUF];

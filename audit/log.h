@@ -54,7 +54,13 @@ enum bwl_audit_urgency {
  */
 int bwl_audit_append(struct bwl_audit_log *l, enum bwl_audit_urgency u, const char *event,
 		     const char *text, json_t *data, uint64_t *ret_n, struct bwl_err *e);
-/* The size at which a new file is started; for tests. Default 16 MiB. */
+/*
+ * text, which ends with a newline, as a note signed with the log's key: for what is said beside the
+ * log. Its first line must be the origin of no log. -ENOENT: the log is off.
+ */
+int bwl_audit_sign(const char *dir, const char *text, char *buf, size_t size, size_t *ret_len,
+		   struct bwl_err *e);
+/* The size at which a new file is begun; for tests. Default 16 MiB. */
 void bwl_audit_set_limit(struct bwl_audit_log *l, uint64_t bytes);
 /*
  * The size of all files above which old ones are pruned (prune.h); for tests. Default 256 MiB, or

@@ -41,7 +41,7 @@ extern const struct ctl_cmd ctl_peer_cmds[], ctl_grant_cmds[], ctl_revoke_cmds[]
 	ctl_audit_tiles_cmds[], ctl_audit_ack_cmds[], ctl_tamper_cmds[], ctl_lease_cmds[],
 	ctl_journal_cmds[], ctl_metrics_cmds[], ctl_key_cmds[], ctl_approve_cmds[],
 	ctl_break_glass_cmds[], ctl_enrol_cmds[], ctl_check_cmds[], ctl_status_cmds[],
-	ctl_evidence_cmds[], ctl_latency_cmds[];
+	ctl_evidence_cmds[], ctl_latency_cmds[], ctl_drill_live_cmds[];
 
 /* check.c: an error in a Nagios plugin's form; returns the exit code */
 int ctl_check_unknown(const struct ctl *c);

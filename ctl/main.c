@@ -22,7 +22,7 @@ static const struct ctl_cmd *const local_tables[] = {
 	ctl_audit_prove_cmds, ctl_audit_tiles_cmds, ctl_audit_ack_cmds, ctl_tamper_cmds,
 	ctl_lease_cmds,       ctl_journal_cmds,     ctl_metrics_cmds,   ctl_key_cmds,
 	ctl_approve_cmds,     ctl_break_glass_cmds, ctl_enrol_cmds,     ctl_check_cmds,
-	ctl_status_cmds,      ctl_evidence_cmds,    ctl_latency_cmds,
+	ctl_status_cmds,      ctl_evidence_cmds,    ctl_latency_cmds,   ctl_drill_live_cmds,
 };
 #define NTABLES (sizeof(local_tables) / sizeof(*local_tables))
 /* Of --fleet, in their place. */

@@ -121,6 +121,9 @@ _bwlimit_ctl() {
 	grant/*) words='rate burst volume for mode mark reason' ;;
 	reasons/*) words='--port --all' ;;
 	metrics/*) words=--peers ;;
+	drill/) words='live verify --list --verbose' ;;
+	drill/live) words="--to --for --write" ;;
+	drill/verify) mapfile -t COMPREPLY < <(compgen -f -- "$cur"; compgen -W '--key' -- "$cur"); return ;;
 	drill/*) words='--list --verbose' ;;
 	ipsec/) words='status load render rekey track' ;;
 	ipsec/track) words='--dry-run' ;;

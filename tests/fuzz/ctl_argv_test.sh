@@ -31,7 +31,7 @@ commands=('peer list' 'peer show' 'peer add' 'peer set' 'peer del' 'grant' 'gran
 	'zone set' 'policy check' 'policy diff' 'policy apply' 'policy confirm' 'policy rollback'
 	'policy show' 'policy sign' 'policy verify' 'approve' 'break-glass' 'enrol' 'key show' 'stats' 'usage' 'history --state-dir /nonexistent' 'flows --state-dir /nonexistent' 'flows intervals --state-dir /nonexistent' 'tap' 'latency show' 'latency on' 'latency off' 'reasons' 'metrics' 'check' 'top --once --interval 10ms' 'watch --timeout 20ms' 'explain'
 	'exfil' 'heartbeat' 'lease show' 'lease renew' 'lease sign' 'tamper' 'audit ack' 'audit prove --dir /nonexistent' 'audit check-proof' 'audit tiles --dir /nonexistent' 'evidence export --dir /nonexistent' 'evidence open --dir /nonexistent' 'evidence challenge --dir /nonexistent' 'evidence verify' 'evidence reconcile' 'stop' 'ipsec status --vici /nonexistent' 'ipsec rekey --vici /nonexistent'
-	'ipsec render --vici /nonexistent' 'ipsec load --vici /nonexistent' 'ipsec track' 'pki revoke --ca /nonexistent' 'peer' 'policy' 'xyz' '')
+	'ipsec render --vici /nonexistent' 'ipsec load --vici /nonexistent' 'ipsec track' 'drill live' 'drill verify' 'pki revoke --ca /nonexistent' 'peer' 'policy' 'xyz' '')
 words=(d1 d2 z rate burst volume mode for reason zone via via6 path clear contained accept none mark
 	from uplink ipsec per unlimited police mark monitor shape xfrm 1mbit 10gbit -1mbit 1kbit 64kb
 	1518b 1b +1gb 1gb 1d 11s 0s 1ms 99999999999999999999gbit 0 -1 65535 65536 tcp udp icmp 255 256

@@ -414,7 +414,8 @@ for words in 'nothing' 'peer' 'peer lst' 'peer show' 'peer set d1 rate' 'peer se
 	'reasons x' 'metrics x' 'metrics --peers 0' 'top x' 'watch --count 0' 'explain' 'explain 10.0.0.1' 'explain x y' \
 	'explain 10.0.0.1 10.0.0.2 xyz' 'explain 10.0.0.1 10.0.0.2 icmp 3' 'exfil' \
 	'exfil --size x' 'exfil --size 1tb --compression 0.5' 'exfil --size 1tb --trays 0' \
-	'heartbeat now' 'stop it' 'latency on' 'latency off' 'latency off --all d1' 'latency show --for 0s' 'latency show --for 2h' '--pin-dir'; do
+	'heartbeat now' 'stop it' 'latency on' 'latency off' 'latency off --all d1' 'latency show --for 0s' 'latency show --for 2h' 'drill live' \
+	'drill live hpf0 --to d1' 'drill live hpf0 --for 0s' 'drill verify' 'drill verify /dev/null' '--pin-dir'; do
 	# shellcheck disable=SC2086 # words
 	check "wrong use exits with 2: $words" exits 2 $words
 done

@@ -260,8 +260,8 @@ check "upgrade" load status upgrade
 check "down" load down down --host hpf0
 check "detach" load detach detach
 
-# Every kind has been seen, but for those that want charon, SAs, minutes, a store or a server (netns.verbs, netns.numbers, netns.recent, netns.evidence and netns.web judge these).
-rest="api controller drill event event-end event-lost evidence-export evidence-open evidence-reconcile evidence-verify fleet-closures fleet-history fleet-logs fleet-order fleet-pending fleet-rollouts fleet-status fleet-trays fleet-wait ipsec-keep ipsec-load ipsec-rekey ipsec-status ipsec-watch log log-lines sync top"
+# Every kind has been seen, but for those that want charon, SAs, minutes, a store or a server (netns.verbs, netns.numbers, netns.recent, netns.evidence, netns.drill_live and netns.web judge these).
+rest="api controller drill drill-live drill-verify event event-end event-lost evidence-export evidence-open evidence-reconcile evidence-verify fleet-closures fleet-history fleet-logs fleet-order fleet-pending fleet-rollouts fleet-status fleet-trays fleet-wait ipsec-keep ipsec-load ipsec-rekey ipsec-status ipsec-watch log log-lines sync top"
 for f in "$BWL_SOURCE"/docs/schema/*.json; do
 	kind=$(basename "$f" .json)
 	[[ $kind == fields || " $rest ${seen[*]} " == *" $kind "* ]] || note "not seen: $kind"
