@@ -85,7 +85,7 @@ struct volumes {
 	bool used;
 };
 
-/* Peers have theirs in metrics.c; classes and floors are left out. */
+/* Peers have theirs in metrics.c; of their classes, floors and accept none is told. */
 static void put_volume(const struct bwl_limit *l, uint32_t state, void *arg)
 {
 	const struct volumes *x = arg;
@@ -100,7 +100,8 @@ static void put_volume(const struct bwl_limit *l, uint32_t state, void *arg)
 	name = level + strcspn(level, " ");
 	if (*name)
 		*name++ = '\0';
-	if (!strcmp(level, "peer") || !strcmp(level, "class") || !strcmp(level, "floor"))
+	if (!strcmp(level, "peer") || !strcmp(level, "class") || !strcmp(level, "floor") ||
+	    !strcmp(level, "accept"))
 		return;
 	bwl_limit_left(p, &l->rate, &l->volume, state, x->v->now_ns, &left);
 	prom_sample(x->f, x->name,

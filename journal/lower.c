@@ -67,6 +67,9 @@ static void lower_peer(struct bwl_pol_peer *q, const struct bwl_closed_limit *x,
 		lower_rate(&q->accept, x->lim.accept_bps);
 	}
 	lower(&q->grant, &x->lim);
+	/* What may arrive has no rate where the grant has none: it follows. */
+	if (q->accept.has_volume && q->accept.rate_bps == BWL_NO_RATE)
+		lower_rate(&q->accept, bwl_default_accept(&q->grant).rate_bps);
 	if (q->floor.present && q->grant.rate_bps != BWL_NO_RATE)
 		lower_rate(&q->floor, q->grant.rate_bps);
 	if (x->lim.set & BWL_JS_MODE && q->mode == BWL_MODE_MONITOR && x->lim.mode < _BWL_MODE_MAX)

@@ -9,7 +9,8 @@
  *                                    return traffic), a peer's DPU -> BWL_OWN_REMOTE | peer id
  *   bwl_base_v1                ARRAY[1] of struct bwl_base
  *   bwl_peer_v1                ARRAY of struct bwl_peer, indexed by bwl_peer_ref.body
- *   bwl_sub_v1                 ARRAY of struct bwl_limit: classes and floors; 0 is unused
+ *   bwl_sub_v1                 ARRAY of struct bwl_limit: classes, floors, volumes of accept; 0 is
+ *                                    unused
  * An edit of one peer writes a spare entry of bwl_peer_v1 and flips bwl_gate_v1[id].body[].
  */
 #ifndef BWL_MAPS_POLICY_H
@@ -19,9 +20,10 @@
 #include "limit.h"
 
 enum bwl_peer_flags {
-	BWL_PEER_GRANT = 1 << 0,     /* has a grant (live, lapsed or revoked) */
-	BWL_PEER_ACCEPT = 1 << 1,    /* may send to us, within accept */
-	BWL_PEER_CONTAINED = 1 << 2, /* not an exit; data for `exfil` only */
+	BWL_PEER_GRANT = 1 << 0,         /* has a grant (live, lapsed or revoked) */
+	BWL_PEER_ACCEPT = 1 << 1,        /* may send to us, within accept */
+	BWL_PEER_CONTAINED = 1 << 2,     /* not an exit; data for `exfil` only */
+	BWL_PEER_ACCEPT_VOLUME = 1 << 3, /* what it sends to us has a volume: bwl_accept_sub() */
 };
 
 struct bwl_peer_meta {
@@ -41,11 +43,17 @@ BWL_ASSERT_SIZE(struct bwl_peer_meta, 32);
 struct bwl_peer {
 	struct bwl_peer_meta meta;
 	struct bwl_limit grant; /* volume.floor: index of the floor's limit */
-	struct bwl_rate accept; /* state: grant's + 1 */
+	struct bwl_rate accept; /* state: grant's + 1; its volume: bwl_accept_sub() */
 };
 BWL_ASSERT_SIZE(struct bwl_peer, 128);
 BWL_ASSERT_OFFSET(struct bwl_peer, grant, 32);
 BWL_ASSERT_OFFSET(struct bwl_peer, accept, 96);
+
+/* Index into bwl_sub_v1 of the volume of accept, whose rate limits nothing: before the classes. */
+static inline __attribute__((always_inline)) __u32 bwl_accept_sub(const struct bwl_peer_meta *m)
+{
+	return m->flags & BWL_PEER_ACCEPT_VOLUME ? m->sub_base - 1 : 0;
+}
 
 struct bwl_prefix4 {
 	__be32 addr, mask;
@@ -205,12 +213,13 @@ enum bwl_extra_kind {
 	BWL_X_ZONE,
 	BWL_X_CLASS,
 	BWL_X_FLOOR,
+	BWL_X_ACCEPT,
 };
 struct bwl_extra {
 	__u8 kind;  /* enum bwl_extra_kind */
 	__u8 class; /* BWL_X_CLASS */
 	__u16 _pad;
-	__u32 peer;              /* BWL_X_CLASS, BWL_X_FLOOR: id */
+	__u32 peer;              /* BWL_X_CLASS, BWL_X_FLOOR, BWL_X_ACCEPT: id */
 	char name[BWL_NAME_LEN]; /* port or zone */
 };
 BWL_ASSERT_SIZE(struct bwl_extra, 40);

@@ -92,7 +92,9 @@
 	X(NEIGHBOUR_SOURCES, "neighbour-sources", 0, \
 	  "more neighbours than the port may have in the DPU's table", \
 	  "docs/limits.md: Neighbours; those that are silent for a minute make room") \
-	X(PASS_OWN, "pass-own", 1, "the DPU's own, by its management device", "")
+	X(PASS_OWN, "pass-own", 1, "the DPU's own, by its management device", "") \
+	X(ACCEPT_VOLUME, "accept-volume", 0, "the volume that the peer may send to us is spent", \
+	  "raise the volume of its accept in the policy")
 /* clang-format on */
 
 enum bwl_reason {

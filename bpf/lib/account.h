@@ -22,6 +22,7 @@ static __always_inline __u32 bwl_event_kind(__u32 reason)
 	case BWL_R_ZONE_VOLUME:
 	case BWL_R_PORT_VOLUME:
 	case BWL_R_NODE_VOLUME:
+	case BWL_R_ACCEPT_VOLUME:
 		return BWL_E_EXHAUSTED;
 	case BWL_R_REVOKED:
 	case BWL_R_EXPIRED:

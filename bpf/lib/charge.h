@@ -303,28 +303,54 @@ BWL_GLOBAL int bwl_charge_one(const struct bwl_work *w, const struct bwl_limit *
 	return BWL_R_NONE;
 }
 
+/* The volume of what arrives; the state of its rate does not know it. By the exact time. */
+static __always_inline int bwl_accept_volume(const struct bwl_work *w, const struct bwl_peer *peer)
+{
+	const struct bwl_limit *l;
+	__u64 was = 0; /* as above */
+	__u32 j;
+
+	if (bwl_likely(!(peer->meta.flags & BWL_PEER_ACCEPT_VOLUME)))
+		return BWL_R_NONE;
+	l = bwl_inner(&bwl_sub_v1, w->slot, bwl_accept_sub(&peer->meta));
+	if (!l)
+		return BWL_R_ACCEPT_VOLUME;
+	j = bwl_take(w, l, w->charge, 0, &was);
+	if ((j & 255) == BWL_OVER_VOLUME)
+		return BWL_R_ACCEPT_VOLUME;
+	if ((j & 255) != BWL_OK)
+		return bwl_over(j & 255, BWL_R_ACCEPT_RATE);
+	bwl_commit(w, l, j >> BWL_HOW_SHIFT);
+	return BWL_R_NONE;
+}
+
 /*
- * What arrives. A rate and no volume, and no shares: what the sender's DPU lets go at once must
- * find room here at once, on whatever CPUs it arrives.
+ * What arrives: no shares, as what the sender's DPU lets go at once must find room here at once, on
+ * whatever CPUs it arrives.
  */
-BWL_GLOBAL int bwl_charge_accept(const struct bwl_work *w, const struct bwl_peer *peer)
+BWL_GLOBAL int bwl_charge_accept(struct bwl_work *w, const struct bwl_peer *peer)
 {
 	const struct bwl_rate *r;
 	struct bwl_state *s;
-	__u64 was, next;
+	__u64 was = 0, next = 0;
 	int j;
 
 	if (!w || !peer || !(peer->meta.flags & BWL_PEER_ACCEPT))
 		return BWL_R_ACCEPT_RATE;
 	r = &peer->accept;
-	s = bwl_state_of(bwl_accept_state(w->id));
 	if (r->flags & BWL_RATE_UNLIMITED)
-		return BWL_R_NONE;
+		return bwl_accept_volume(w, peer);
+	s = bwl_state_of(bwl_accept_state(w->id));
 	if (!s)
 		return BWL_R_ACCEPT_RATE;
 	j = bwl_rate_take(r, &s->finish_bytes, bwl_rate_drained(r, w->now_ns), w->charge, 0, &was,
 			  &next);
-	return j == BWL_OK ? BWL_R_NONE : bwl_over(j, BWL_R_ACCEPT_RATE);
+	if (j != BWL_OK)
+		return bwl_over(j, BWL_R_ACCEPT_RATE);
+	j = bwl_accept_volume(w, peer);
+	if (bwl_unlikely(j != BWL_R_NONE) && !bwl_word_undo(&s->finish_bytes, was, next))
+		w->lost += w->charge;
+	return j;
 }
 
 #endif

@@ -117,11 +117,20 @@ static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 	bwl_check_at(c, "peers", i, "accept", x->line);
 	if (x->accept.present && x->accept_none)
 		return bwl_fail(c->e, EINVAL, "%s: accept cannot be both none and a limit", who);
-	if (x->accept.present && x->accept.has_volume)
-		return bwl_fail(c->e, EINVAL, "%s: accept takes rate and burst, no volume", who);
 	r = bwl_check_limit(c, &x->accept, who, "accept", false);
 	if (r)
 		return r;
+	if (x->accept.has_volume && !x->grant.present)
+		return bwl_fail(
+			c->e, EINVAL,
+			"%s: grant is missing: a volume of accept needs it, because nothing arrives without one",
+			who);
+	if (x->accept.has_volume && x->accept.rate_bps == BWL_NO_RATE &&
+	    x->grant.rate_bps != BWL_NO_RATE)
+		return bwl_fail(
+			c->e, EINVAL,
+			"%s: accept: rate is missing: beside a volume give one, too, or it would have none",
+			who);
 	bwl_check_at(c, "peers", i, "floor", x->line);
 	r = bwl_check_limit(c, &x->floor, who, "floor", false);
 	if (r)

@@ -142,7 +142,7 @@ static int take_from(struct bwl_conv *c, const struct bwl_text_peer *t, struct b
 static int take_accept(struct bwl_conv *c, const struct bwl_text_peer *t, struct bwl_pol_peer *x)
 {
 	bwl_conv_down(c, "accept");
-	if (t->accept && !x->accept_none && !t->accept->rate)
+	if (t->accept && !x->accept_none && !t->accept->rate && !t->accept->volume)
 		return bwl_fail(c->e, EINVAL, "rate is missing: give one, or `accept: none`");
 	return x->accept_none ? 0 : bwl_conv_limit(c, t->accept, &x->accept);
 }

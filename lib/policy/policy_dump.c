@@ -145,7 +145,8 @@ static bool accept_is_default(const struct bwl_pol_peer *x)
 	struct bwl_lim def = bwl_default_accept(&x->grant);
 	uint64_t burst = x->accept.burst ? x->accept.burst : bwl_default_burst(x->accept.rate_bps);
 
-	return def.present && def.rate_bps == x->accept.rate_bps && def.burst == burst;
+	return def.present && def.rate_bps == x->accept.rate_bps && def.burst == burst &&
+	       !x->accept.has_volume;
 }
 
 static void put_path(struct dump *d, const struct bwl_pol_peer *x)

@@ -40,7 +40,6 @@ static const cyaml_schema_value_t text_value = {
 #define TAMPER(k) TEXT(bwl_text_tamper, #k, value[BWL_TAMPER_##k], , )
 
 FIELDS(limit, BWL_LIMIT_KEYS(FIELD, bwl_text_limit));
-FIELDS(accept, BWL_ACCEPT_KEYS(FIELD, bwl_text_limit));
 FIELDS(grant, BWL_LIMIT_KEYS(FIELD, bwl_text_limit) BWL_GRANT_KEYS(FIELD, bwl_text_limit));
 FIELDS(class, BWL_CLASSES(CLASS));
 FIELDS(ipsec, BWL_PEER_IPSEC_KEYS(FIELD, bwl_text_ipsec));

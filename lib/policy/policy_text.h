@@ -37,7 +37,6 @@ void bwl_prescan_done(struct bwl_prescan *s);
 /* clang-format off */
 #define BWL_LIMIT_KEYS(X, S) \
 	X(S, TEXT, "rate", rate, , ) X(S, TEXT, "burst", burst, , ) X(S, TEXT, "volume", volume, , )
-#define BWL_ACCEPT_KEYS(X, S) X(S, TEXT, "rate", rate, , ) X(S, TEXT, "burst", burst, , )
 #define BWL_GRANT_KEYS(X, S) \
 	X(S, TEXT, "mode", mode, , ) X(S, TEXT, "mark", mark, , ) X(S, TEXT, "until", until, , )
 #define BWL_PORT_KEYS(X, S) \
@@ -53,7 +52,7 @@ void bwl_prescan_done(struct bwl_prescan *s);
 	X(S, KEY, "zone", zone, (KEPT(bwl_pol_peer, zone), .kind = BWL_K_TEXT, .apart = true), ) \
 	X(S, KEY, "contained", contained, \
 	  (KEPT(bwl_pol_peer, contained), .kind = BWL_K_YESNO, .words = "false or true"), ) \
-	X(S, MAP, "grant", grant, limit, grant) X(S, MAP, "accept", accept, limit, accept) \
+	X(S, MAP, "grant", grant, limit, grant) X(S, MAP, "accept", accept, limit, limit) \
 	X(S, MAP, "floor", floor, limit, limit) X(S, MAP, "classes", classes, classes, class) \
 	X(S, TEXT, "path", path, , ) X(S, TEXT, "via", via, , ) X(S, TEXT, "via6", via6, , ) \
 	X(S, KEY, "uplink", uplink, (KEPT(bwl_pol_peer, uplink), .kind = BWL_K_TEXT, .apart = true), ) \

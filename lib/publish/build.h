@@ -37,6 +37,7 @@ struct bwl_key_lpm6 bwl_build_own_key(const struct bwl_pfx *pfx);
 /* build_peer.c: peer i of the policy. */
 int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e);
 bool bwl_build_counts(const struct bwl_policy *pol, const struct bwl_pol_peer *q, size_t class_);
+bool bwl_build_accept_volume(const struct bwl_pol_peer *q); /* has what may arrive a volume? */
 
 /*
  * build_limit.c: a limit of this build; before: the same one in the generation in force, or NULL.

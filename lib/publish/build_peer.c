@@ -136,13 +136,47 @@ bool bwl_build_counts(const struct bwl_policy *pol, const struct bwl_pol_peer *q
 	return q->class_[class_].present || (pol->count_all && q->grant.present);
 }
 
-/* Classes in order from sub_base, then the floor. */
+bool bwl_build_accept_volume(const struct bwl_pol_peer *q)
+{
+	return q->grant.present && !q->accept_none && q->accept.has_volume;
+}
+
+/* A limit of a peer's own that is in the subs, at index old before (0: it is not). */
+static int fill_sub(struct bwl_build *b, size_t i, enum bwl_extra_kind kind,
+		    const struct bwl_lim *lim, uint32_t old, struct bwl_err *e)
+{
+	uint32_t state = 0;
+	int r = bwl_ids_extra(b->ids, kind, NULL, b->id[i], 0, &state, e);
+
+	if (!r)
+		r = carryover_from(b, i, kind, 0, e);
+	if (r)
+		return r;
+	return bwl_build_own_limit(b, lim, state, old ? &b->old->sub[old] : NULL,
+				   &b->gen.sub[++b->nsubs], e);
+}
+
+/* Beside the rate, whose state is the peer's own: this one limits no rate. */
+static int fill_accept_volume(struct bwl_build *b, size_t i, const struct bwl_peer *before,
+			      struct bwl_peer *body, struct bwl_err *e)
+{
+	struct bwl_lim lim = b->pol->peers[i].accept;
+
+	if (!bwl_build_accept_volume(&b->pol->peers[i]))
+		return 0;
+	lim.rate_bps = BWL_NO_RATE;
+	lim.burst = 0;
+	body->meta.flags |= BWL_PEER_ACCEPT_VOLUME;
+	return fill_sub(b, i, BWL_X_ACCEPT, &lim, before ? bwl_accept_sub(&before->meta) : 0, e);
+}
+
+/* The volume of accept, classes in order from sub_base, the floor. */
 static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *before,
 		     struct bwl_peer *body, struct bwl_err *e)
 {
 	const struct bwl_pol_peer *q = &b->pol->peers[i];
 	uint32_t id = b->id[i], c, state, k = 0, oldk = 0;
-	int r = 0;
+	int r = fill_accept_volume(b, i, before, body, e);
 
 	body->meta.sub_base = b->nsubs + 1;
 	for (c = 0; !r && c < _BWL_CLASS_MAX; c++) {
@@ -164,17 +198,8 @@ static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *befor
 	b->nsubs += k;
 	if (r || !q->floor.present)
 		return r;
-	r = bwl_ids_extra(b->ids, BWL_X_FLOOR, NULL, id, 0, &state, e);
-	if (!r)
-		r = carryover_from(b, i, BWL_X_FLOOR, 0, e);
-	if (r)
-		return r;
-	body->grant.volume.floor = ++b->nsubs;
-	return bwl_build_own_limit(b, &q->floor, state,
-				   before && before->grant.volume.floor
-					   ? &b->old->sub[before->grant.volume.floor]
-					   : NULL,
-				   &b->gen.sub[b->nsubs], e);
+	body->grant.volume.floor = b->nsubs + 1;
+	return fill_sub(b, i, BWL_X_FLOOR, &q->floor, before ? before->grant.volume.floor : 0, e);
 }
 
 int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)

@@ -142,7 +142,7 @@ int bwl_ids_extra(struct bwl_ids *x, enum bwl_extra_kind kind, const char *name,
 		if (i >= p->schema.max_extras) {
 			bwl_fail(
 				e, ENOSPC,
-				"no room for another limit: all %u places for classes, floors, zones and ports are taken",
+				"no room for another limit: all %u places for classes, floors, volumes of accept, zones and ports are taken",
 				p->schema.max_extras);
 			return bwl_hint(
 				e,
@@ -198,9 +198,11 @@ bool bwl_ids_owes(const struct bwl_ids *x, uint32_t id)
 
 	if (bwl_ids_spent(x, bwl_grant_state(id)))
 		return true;
-	state = bwl_ids_find_extra(x, BWL_X_FLOOR, NULL, id, 0);
-	if (state && bwl_ids_spent(x, state))
-		return true;
+	for (c = 0; c < 2; c++) {
+		state = bwl_ids_find_extra(x, c ? BWL_X_ACCEPT : BWL_X_FLOOR, NULL, id, 0);
+		if (state && bwl_ids_spent(x, state))
+			return true;
+	}
 	for (c = 0; c < _BWL_CLASS_MAX; c++) {
 		state = bwl_ids_find_extra(x, BWL_X_CLASS, NULL, id, (uint8_t)c);
 		if (state && bwl_ids_spent(x, state))

@@ -42,7 +42,7 @@ int bwl_ids_window(struct bwl_ids *x, uint32_t state, uint32_t *ret, bool *ret_n
 		   struct bwl_err *e);
 /* Is a volume on this state's account? */
 bool bwl_ids_spent(const struct bwl_ids *x, uint32_t state);
-/* Is one on that of a peer, of one of its classes or of its floor? */
+/* Is one on that of a peer, of one of its classes, of its floor or of its accept? */
 bool bwl_ids_owes(const struct bwl_ids *x, uint32_t id);
 
 #endif

@@ -61,7 +61,7 @@ static enum why why_follow(const struct bwl_ids *ids, const struct bwl_gen *old,
 	if (!b)
 		return WHY_NOT;
 	n = (uint32_t)__builtin_popcount(b->meta.class_mask);
-	if (counts(&b->grant) ||
+	if (counts(&b->grant) || bwl_accept_sub(&b->meta) ||
 	    (b->grant.volume.floor && counts(&old->sub[b->grant.volume.floor])))
 		return WHY_ACCOUNT;
 	for (i = 0; i < n; i++)

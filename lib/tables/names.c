@@ -84,7 +84,9 @@ char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BW
 			 bwl_class_name(x->class));
 		break;
 	case BWL_X_FLOOR:
-		snprintf(buf, BWL_LIMIT_KEY, "floor %.*s", BWL_NAME_LEN - 1, p->name[peer].name);
+	case BWL_X_ACCEPT:
+		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s", x->kind == BWL_X_FLOOR ? "floor" : "accept",
+			 BWL_NAME_LEN - 1, p->name[peer].name);
 		break;
 	default:
 		break;

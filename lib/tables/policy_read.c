@@ -167,8 +167,10 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 		if (!(x->meta.flags & BWL_PEER_ACCEPT)) {
 			q->accept_none = true;
 		} else {
-			q->accept = read_limit(&x->accept, NULL);
-			if (same_limit(&q->accept, &follow))
+			i = bwl_accept_sub(&x->meta);
+			q->accept = read_limit(&x->accept,
+					       i && i < g->nsubs ? &g->sub[i].volume : NULL);
+			if (!q->accept.has_volume && same_limit(&q->accept, &follow))
 				q->accept = (struct bwl_lim){ 0 };
 		}
 	}
@@ -176,16 +178,12 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 		if (!(x->meta.class_mask & 1U << c) || k >= g->nsubs)
 			continue;
 		q->class_[c] = read_limit(&g->sub[k].rate, &g->sub[k].volume);
-		/* One that limits nothing is there to be counted (BWL_BASE_COUNT_ALL). */
-		q->class_[c].present = q->class_[c].rate_bps != BWL_NO_RATE ||
-				       q->class_[c].has_volume;
+		/* Not present: it limits nothing, and is counted (BWL_BASE_COUNT_ALL). */
 		k++;
 	}
-	if (x->grant.volume.floor && x->grant.volume.floor < g->nsubs) {
-		const struct bwl_limit *f = &g->sub[x->grant.volume.floor];
-
-		q->floor = read_limit(&f->rate, &f->volume);
-	}
+	i = x->grant.volume.floor;
+	if (i && i < g->nsubs)
+		q->floor = read_limit(&g->sub[i].rate, &g->sub[i].volume);
 	read_nexthop(p, b, x, q, pol);
 }
 

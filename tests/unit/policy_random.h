@@ -65,10 +65,12 @@ static void random_peer(uint64_t *s, struct bwl_policy *p, unsigned i)
 	}
 	x->accept_none = test_random(s) % 4 == 0;
 	if (!x->accept_none && test_random(s) % 2) {
-		x->accept = random_limit(s, false);
-		x->accept.has_volume = false;
-		x->accept.volume = x->accept.window_ns = 0;
-		if (!x->accept.rate_bps)
+		x->accept = random_limit(s, x->grant.present);
+		if (!x->grant.present) {
+			x->accept.has_volume = false;
+			x->accept.volume = x->accept.window_ns = 0;
+		}
+		if (!x->accept.rate_bps && (!x->accept.has_volume || x->grant.rate_bps))
 			x->accept = (struct bwl_lim){ 0 };
 	}
 }

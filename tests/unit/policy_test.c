@@ -382,6 +382,7 @@ static void the_digest_is_of_the_meaning_not_of_the_text(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
 		struct bwl_policy *p = read_text(same[i]);
+		struct bwl_pol_peer *a;
 
 		assert_int_equal(bwl_policy_digest(p, i ? other : first), 0);
 		if (i)
@@ -389,6 +390,14 @@ static void the_digest_is_of_the_meaning_not_of_the_text(void **state)
 		p->peers[0].revoked = true;
 		assert_int_equal(bwl_policy_digest(p, other), 0);
 		assert_memory_equal(first, other, 32);
+		a = bwl_policy_peer(p, "a");
+		a->accept = bwl_default_accept(&a->grant); /* as it is */
+		assert_int_equal(bwl_policy_digest(p, other), 0);
+		assert_memory_equal(first, other, 32);
+		a->accept.has_volume = true;
+		assert_int_equal(bwl_policy_digest(p, other), 0);
+		assert_memory_not_equal(first, other, 32);
+		a->accept.has_volume = false;
 		p->peers[0].contained = true;
 		assert_int_equal(bwl_policy_digest(p, other), 0);
 		assert_memory_not_equal(first, other, 32);

@@ -229,6 +229,15 @@ static void the_lower_of_file_and_journal_holds(void **state)
 	assert_int_equal(q->grant.window_ns, 3600000000000ULL);
 	assert_int_equal(q->mode, BWL_MODE_POLICE);
 	assert_int_equal(q->expiry_ns, 60000000007ULL);
+	/* What may arrive has a volume, and no rate because the grant had none. */
+	q->grant.rate_bps = BWL_NO_RATE;
+	q->accept = (struct bwl_lim){ .present = true, .has_volume = true, .volume = 7 };
+	bwl_closed_lower(&j.closed, pol, 7, 2000000040, true);
+	assert_int_equal(q->accept.rate_bps, 5005000);
+	assert_int_equal(q->accept.volume, 7);
+	q->accept.rate_bps = 20000000; /* its own stays */
+	bwl_closed_lower(&j.closed, pol, 7, 2000000040, true);
+	assert_int_equal(q->accept.rate_bps, 20000000);
 	q->expiry_ns = BWL_NEVER_NS; /* a clock behind the record, or not to be believed, lengthens
 					nothing */
 	bwl_closed_lower(&j.closed, pol, 7, 1999999999, true);

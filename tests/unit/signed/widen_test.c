@@ -116,7 +116,9 @@ GRANT(from_all, x->nfrom && x->nfrom < p->nports, x->nfrom = 0)
 GRANT(contained_now, !x->contained, x->contained = true)
 GRANT(floor_new, !x->floor.present, x->floor = (struct bwl_lim){ .present = true, .rate_bps = 1 })
 GRANT(floor_up, x->floor.present, x->floor.burst = burst(&x->floor); x->floor.rate_bps++)
-GRANT(accept_up, x->accept.present, x->accept.burst = burst(&x->accept); x->accept.rate_bps++)
+GRANT(accept_up, x->accept.rate_bps, x->accept.burst = burst(&x->accept); x->accept.rate_bps++)
+GRANT(accept_volume_up, x->accept.has_volume, x->accept.volume++)
+GRANT(accept_volume_none, x->accept.has_volume, x->accept.has_volume = false)
 GRANT(accept_some, x->accept_none, x->accept_none = false)
 GRANT(class_none, x->class_[3].present, x->class_[3].present = false)
 GRANT(class_up, x->class_[3].present && x->class_[3].rate_bps,
@@ -175,6 +177,8 @@ GRANT(grant_taken, true, x->grant.present = false; x->floor.present = false)
 GRANT(zone_joined, !*x->zone, strcpy(x->zone, "z1"))
 GRANT(from_one, x->nfrom == 0 && p->nports, strcpy(x->from[0], p->ports[0].name); x->nfrom = 1)
 GRANT(floor_gone, x->floor.present, x->floor.present = false)
+GRANT(accept_volume_new, x->accept.present && !x->accept.has_volume, x->accept.has_volume = true;
+      x->accept.volume = 5)
 GRANT(accept_nothing, !x->accept_none, x->accept_none = true; x->accept.present = false)
 GRANT(class_new, !x->class_[3].present, x->class_[3] = (struct bwl_lim){ .present = true,
       .rate_bps = 1 })
@@ -207,6 +211,7 @@ static const struct named { const char *name; step take; } up[] = {
 	S(path_offload), S(via_other), S(mac_other), S(remote_other), S(id_other), S(uplink_other),
 	S(zone_none),
 	S(zone_other), S(from_all), S(contained_now), S(floor_new), S(floor_up), S(accept_up),
+	S(accept_volume_up), S(accept_volume_none),
 	S(accept_some), S(class_none), S(class_up), S(address_new), S(address_wider),
 	S(address_from_another), S(grant_given), S(node_limit_up), S(node_limit_none),
 	S(node_other),
@@ -219,7 +224,8 @@ static const struct named { const char *name; step take; } up[] = {
 }, down[] = {
 	S(rate_down), S(burst_down), S(volume_new), S(volume_down), S(until_sooner),
 	S(mode_polices),
-	S(grant_taken), S(zone_joined), S(from_one), S(floor_gone), S(accept_nothing),
+	S(grant_taken), S(zone_joined), S(from_one), S(floor_gone), S(accept_volume_new),
+	S(accept_nothing),
 	S(class_new),
 	S(address_gone), S(exit_now), S(encrypted_now), S(node_limit_new),
 	S(vlan_gone), S(source_gone),

@@ -68,6 +68,7 @@ function policyLine(r: Reason, policy: Policy | null, top: Top | null): string |
 	case 'class-volume':
 		return 'peers: classes';
 	case 'accept-rate':
+	case 'accept-volume':
 		return 'peers: accept';
 	case 'silent':
 		return policy?.heartbeat_s == null ? null : `heartbeat: ${span(policy.heartbeat_s)}`;

@@ -61,7 +61,7 @@ bool bwl_is_stopped(const struct bwl_pins *p);
 /* Until when an emergency policy holds, which cannot be confirmed; 0: there is none. */
 uint64_t bwl_glass_until_ns(const struct bwl_pins *p, uint64_t now_ns);
 
-/* Calls fn for every limit of a generation that has a volume or room for one: all but accept. */
+/* Every limit of a generation that has a volume or a place for one; of accept a volume alone. */
 typedef void (*bwl_limit_fn)(const struct bwl_limit *l, uint32_t state, void *arg);
 void bwl_limit_each(const struct bwl_pins *p, const struct bwl_gen *g, bwl_limit_fn fn, void *arg);
 /*
