@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <bwl/inner.h>
+#include <bwl/pages.h>
 #include <bwl/tables.h>
 #include "../maps/layout.h"
 #include "relayout.h"
@@ -196,7 +197,7 @@ static __u32 *stop_word(const struct bwl_relayout *x)
 {
 	_Static_assert(offsetof(struct bwl_ctl, stop) == 0,
 		       "every version must be able to find the stop switch");
-	void *m = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
+	void *m = mmap(NULL, bwl_page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED,
 		       x->fd[BWL_PIN_ctl], 0);
 
 	return m == MAP_FAILED ? NULL : m;
@@ -353,7 +354,7 @@ int bwl_relayout_replace(struct bwl_relayout *x, const char *dir, struct bpf_obj
 		swap(stop, BWL_UPGRADING, BWL_RUN);
 		open_unjudged(x, stop);
 	}
-	munmap(stop, (size_t)sysconf(_SC_PAGESIZE));
+	munmap(stop, bwl_page_bytes());
 	return r ? r : replace_pins(x, dir, obj, e);
 }
 

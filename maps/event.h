@@ -38,7 +38,7 @@ struct bwl_event {
 };
 BWL_ASSERT_SIZE(struct bwl_event, 64);
 
-#define BWL_EVENT_RING_BYTES (1U << 20)
+#define BWL_EVENT_RING_BYTES (1U << 20) /* a power of two, and whole pages of 4, 16 and 64 KiB */
 /*
  * Maximum per second for each kind at each port, per CPU; the rest is counted in lost. All kinds,
  * ports and CPUs share the ring, which a host could fill while nobody reads. So kinds that a host

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <bwl/pages.h>
 #include <bwl/record.h>
 
 static const struct {
@@ -76,9 +77,7 @@ int bwl_rec_size(struct bpf_object *obj)
 
 static size_t bytes_of(enum bwl_rec_map m, unsigned cpus)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (((size_t)entries_of(m, cpus) * maps[m].value) + page - 1) / page * page;
+	return bwl_page_round((size_t)entries_of(m, cpus) * maps[m].value, bwl_page_bytes());
 }
 
 static int map_one(struct bwl_rec *r, enum bwl_rec_map m, void **ret, struct bwl_err *e)

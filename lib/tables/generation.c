@@ -10,13 +10,14 @@
 #include <bwl/tables.h>
 #include <bwl/generation.h>
 #include <bwl/inner.h>
+#include <bwl/pages.h>
 #include <bwl/reader.h>
 #include "mapped.h"
 
 /* NULL: see errno. */
 static void *map_array(const struct bwl_gen *g, size_t bytes, int fd, bool few)
 {
-	size_t all = bwl_page_round(bytes);
+	size_t all = bwl_page_round(bytes, bwl_page_bytes());
 	void *m = few ? bwl_reserve(all) : bwl_map_array(fd, all, g->writable, g->copied);
 
 	return m == MAP_FAILED ? NULL : m;
@@ -43,14 +44,15 @@ void bwl_gen_close(struct bwl_gen *g)
 {
 	int *fds[] = { &g->dst4, &g->dst6,    &g->lpm4,    &g->lpm6,
 		       &g->own,  &g->base_fd, &g->peer_fd, &g->sub_fd };
+	size_t page = bwl_page_bytes();
 	unsigned i;
 
 	if (g->base)
-		munmap(g->base, bwl_page_round(sizeof(*g->base)));
+		munmap(g->base, bwl_page_round(sizeof(*g->base), page));
 	if (g->peer)
-		munmap(g->peer, bwl_page_round(g->npeers * sizeof(*g->peer)));
+		munmap(g->peer, bwl_page_round(g->npeers * sizeof(*g->peer), page));
 	if (g->sub)
-		munmap(g->sub, bwl_page_round(g->nsubs * sizeof(*g->sub)));
+		munmap(g->sub, bwl_page_round(g->nsubs * sizeof(*g->sub), page));
 	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (*fds[i] >= 0)
 			close(*fds[i]);

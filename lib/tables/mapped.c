@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-#include <bpf/bpf.h>
+#include <bwl/pages.h>
 #include <bwl/reader.h>
 #include "mapped.h"
 
@@ -38,13 +37,6 @@ static void **mapped(const struct bwl_pins *p, enum bwl_pin pin)
 	return (void **)((char *)(uintptr_t)p + mapped_at[pin]);
 }
 
-size_t bwl_page_round(size_t bytes)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (bytes + page - 1) / page * page;
-}
-
 /* Entries lie at multiples of 8. */
 static size_t entry_bytes(const struct bwl_pins *p, enum bwl_pin pin)
 {
@@ -53,7 +45,8 @@ static size_t entry_bytes(const struct bwl_pins *p, enum bwl_pin pin)
 
 static size_t mapped_bytes(const struct bwl_pins *p, enum bwl_pin pin)
 {
-	return bwl_page_round(entry_bytes(p, pin) * bwl_pin_shape(pin, &p->schema).entries);
+	return bwl_page_round(entry_bytes(p, pin) * bwl_pin_shape(pin, &p->schema).entries,
+			      bwl_page_bytes());
 }
 
 static int prot_if(bool writable)
@@ -68,11 +61,10 @@ void *bwl_reserve(size_t bytes)
 
 int bwl_map_entry(void *array, size_t entry, uint32_t i, int prot, int fd)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), from = entry * i / page * page;
-	size_t bytes = bwl_page_round(entry * i + entry - from);
+	struct bwl_pages at = bwl_pages_of(entry, i, bwl_page_bytes());
 
-	if (mmap((char *)array + from, bytes, prot, MAP_SHARED | MAP_FIXED, fd, (off_t)from) ==
-	    MAP_FAILED)
+	if (mmap((char *)array + at.from, at.bytes, prot, MAP_SHARED | MAP_FIXED, fd,
+		 (off_t)at.from) == MAP_FAILED)
 		return -errno;
 	return 0;
 }

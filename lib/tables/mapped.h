@@ -9,8 +9,6 @@
 int bwl_mapped_open(struct bwl_pins *p, struct bwl_err *e);
 void bwl_mapped_close(struct bwl_pins *p);
 
-/* Whole pages. */
-size_t bwl_page_round(size_t bytes);
 /* Addresses that fault until bwl_map_entry() has mapped an entry's pages there; or MAP_FAILED. */
 void *bwl_reserve(size_t bytes);
 int bwl_map_entry(void *array, size_t entry_bytes, uint32_t i, int prot, int fd);
