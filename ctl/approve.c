@@ -34,7 +34,7 @@ static int parse(struct ctl *c, const struct approval *a, const char *name, cons
 	return bwl_policy_parse(name, text, len, a->boot_ns, a->wall_s, ret, &c->err);
 }
 
-/* What one person, or nobody, signed would choose what is compared. */
+/* Something that one person signed, or nobody, must not choose the comparison. */
 static int verified(struct ctl *c, const struct approval *a, const char *bytes, size_t len,
 		    struct bwl_signed *ret)
 {
@@ -258,7 +258,7 @@ static bool agreed(const struct approval *a)
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-/* Whoever signed already is no second person. */
+/* A person who has signed already is no second person. */
 static int check_signer(struct ctl *c, const struct approval *a, const struct bwl_envelope *v,
 			const struct bwl_key *k)
 {

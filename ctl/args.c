@@ -250,7 +250,7 @@ static int settle_burst(struct ctl *c, struct ctl_words *w)
 	return 0;
 }
 
-/* tc's "mbps" are bytes: whoever means bits allows eight times as much. */
+/* tc's "mbps" are bytes: somebody who means bits would allow eight times as much. */
 static int word_rate(struct ctl *c, const char *v, uint64_t *ret)
 {
 	size_t len = strlen(v);
@@ -305,7 +305,7 @@ static int word_value(struct ctl *c, unsigned int bit, int argc, char **argv, in
 		w->zone = v;
 		return 0;
 	case CTL_W_VIA:
-		/* the next hop's own family says which it is */
+		/* the next hop's own family decides */
 		if (!strchr(v, ':'))
 			return word_address(c, "via", AF_INET, v, w->via4);
 		if (w->seen & CTL_W_VIA6)

@@ -35,7 +35,7 @@ static int await(int fd, short events, uint64_t end_ns)
 	return r == 1 ? 0 : -1;
 }
 
-/* A queue that is full (EAGAIN) tells nobody when there is room. */
+/* A full queue (EAGAIN) gives no notification when there is room. */
 static int reach(int fd, const struct sockaddr_un *at, uint64_t end_ns)
 {
 	while (connect(fd, (const struct sockaddr *)at, sizeof(*at))) {
@@ -180,8 +180,8 @@ bool ctl_order_document(const struct ctl *c, const json_t *what, int doc, unsign
 		*ret = hear(&t, FOREVER);
 	}
 	if (t.fd >= 0)
-		close(t.fd); /* not taken: now it will not be, since nothing opens for who has gone
-			      */
+		close(t.fd); /* not accepted: now it will not be, since nothing opens for a
+			      * client that has gone */
 	return taken;
 }
 

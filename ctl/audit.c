@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `audit`: the log of what was changed, for whoever must not trust this machine. */
+/* `audit`: the log of changes, for readers who must not have to trust this machine. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static int read_checkpoint(struct ctl *c, const struct bwl_note_key *k, const ch
 	return r;
 }
 
-/* w: who must have cosigned it; NULL: nobody. */
+/* w: the witnesses that must have cosigned it; NULL: none. */
 static int open_checkpoint(struct ctl *c, const struct bwl_note_key *k,
 			   const struct bwl_witnesses *w, const char *path,
 			   struct bwl_checkpoint *ret)

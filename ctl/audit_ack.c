@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `audit ack`: somebody has looked at the signs of tampering up to a record of the log. The page is
- * red for each sign until then. By a record's number, so that a sign that came since he looked is
- * none that he has seen.
+ * `audit ack`: acknowledges the signs of tampering up to a record of the log. The page is red for
+ * each sign until then. By a record's number, so that a sign that came later is not acknowledged
+ * unseen.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static int no_such_sign(struct ctl *c, uint64_t record, json_int_t last)
 			(long long)last);
 }
 
-/* How many signs up to this record nobody has acknowledged; the record must be one of a sign. */
+/* The number of unacknowledged signs up to this record; the record must be a sign. */
 static int count_signs(struct ctl *c, const json_t *lines, uint64_t record, uint64_t *ret)
 {
 	json_int_t last = -1;

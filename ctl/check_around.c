@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See check.h: what says more than the maps do: bwlimitd's socket, files that it and root leave. */
+/* See check.h: findings beyond the maps: bwlimitd's socket, files that it and root write. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define ANSWER_S 3
 #define SECOND 1000000000ULL
 
-/* Who subscribes to events, even to none, is answered before anything else. */
+/* A subscriber to events, even to none, is answered before anything else. */
 void check_agent(struct check *k)
 {
 	json_t *what, *answer;

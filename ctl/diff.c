@@ -193,7 +193,7 @@ static void put_node(struct text *t, const struct bwl_policy *p)
 	put(t, "count_classes\t%s\n", p->count_all ? "all" : "limited");
 	put(t, "default\t%s\n", p->reject ? "reject" : "deny");
 	put_lim(t, "node_limit", &p->node_limit);
-	/* member by member: padding is nobody's business */
+	/* member by member, because padding is undefined */
 	for (size_t i = 0; i < p->nservices; i++) {
 		s[i].class_ = p->services[i].class_;
 		s[i].proto = p->services[i].proto;

@@ -22,7 +22,7 @@ struct enrolment {
 	size_t root_len, len;
 };
 
-/* The next root needs no enrolment: the one before says who follows it. */
+/* The next root needs no enrolment: the previous one decides what follows it. */
 static int next_here(struct ctl *c, const struct enrolment *x)
 {
 	BWL_AUTO(bwl_memory_free) struct bwl_memory *m = NULL;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `evidence`: flow records for whoever must not trust this machine (docs/evidence.md). */
+/*
+ * `evidence`: flow records for readers who must not have to trust this machine (docs/evidence.md).
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

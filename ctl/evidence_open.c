@@ -68,7 +68,9 @@ static int by_record(const void *a, const void *b)
 	return (*x)->n < (*y)->n ? -1 : (*x)->n > (*y)->n;
 }
 
-/* In the order of the log, which is not that of their numbers where the folder was begun anew. */
+/*
+ * In the order of the log, which differs from that of their numbers if the folder was started anew.
+ */
 static int find_all(struct ctl *c, const struct ev_log *l, const struct ask *a,
 		    const struct ev_found ***ret, size_t *ret_n)
 {

@@ -113,8 +113,8 @@ static json_t *read_budget(const char *path)
 }
 
 /*
- * Flow records that bwlimit-export puts out: what was said, else what its state says, if it was
- * ever started here. Where that cannot be read, nobody is told a time without it.
+ * Flow records that bwlimit-export sends: the option, otherwise its state, if it was ever started
+ * here. If that cannot be read, no time is reported without it.
  */
 static int get_records(struct ctl *c, const char *volume, const char *dir, bool here,
 		       struct bwl_lim *ret)

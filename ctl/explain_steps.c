@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The pipeline of bpf/bwlimit.bpf.c, read from the maps: the same checks in the same order. The
- * first that refuses is the reason that the packet would be counted under; later ones are
- * looked at too, where they can be, so that the operator does not mend one only to meet the next.
+ * first that refuses gives the reason under which the packet would be counted; later ones are
+ * checked too, where possible, so that the operator does not fix one only to meet the next.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

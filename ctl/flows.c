@@ -13,7 +13,7 @@
 
 #define SECOND 1000000000ULL
 #define MOST_SINCE_S (366 * 86400)
-/* Root reads the files, for who may ask as often as he likes. */
+/* Root reads the files for users, who may ask as often as they like. */
 #define ORDERED_SINCE_S 3600
 #define MOST_SHOWN 20   /* to people, if they do not say */
 #define MOST_KEPT 20000 /* in memory; twice as many while files are read */
@@ -184,7 +184,7 @@ static void take_line(struct found *f, const struct ask *a, const json_t *line)
 	}
 }
 
-/* When a file was written; it goes while it is looked for where it is the oldest. */
+/* When a file was written; the oldest may be deleted meanwhile. */
 static int open_file(const char *folder, uint64_t number, FILE **ret, int64_t *ret_s)
 {
 	char path[500], name[FLOWS_NAME];

@@ -68,7 +68,7 @@ static struct bwl_value get_none(const void *row)
 	return sum(sum_of(row, "unclassed"), NULL);
 }
 
-/* Of the head; a value of another type than it has is none. */
+/* From the head; a value of the wrong type is ignored. */
 static const char *text_of(const void *row, const char *key)
 {
 	return json_string_value(json_object_get(((const struct interval *)row)->head, key));
@@ -221,7 +221,7 @@ static bool take(FILE *f, const char *peer, struct interval *ret)
 	return ret->head;
 }
 
-/* The newest first. One that goes while it is looked for is the oldest. */
+/* The newest first. If one is deleted meanwhile it is the oldest. */
 static int take_all(struct ctl *c, const char *dir, const char *peer, size_t most,
 		    struct interval *ret, size_t *ret_n)
 {

@@ -96,7 +96,7 @@ static json_t *words(const struct ctl *c, const struct ctl_cmd *cmd, int argc, c
 
 BWL_AUTO_DEFINE(json_decref, json_t *)
 
-/* Answers in time, or nobody does. */
+/* An answer in time, or none. */
 static int reach(const struct ctl *c, const json_t *what, int doc)
 {
 	struct timeval most = { .tv_sec = PATIENCE_S };
@@ -115,7 +115,7 @@ static int failed(struct ctl *c)
 	return 1;
 }
 
-/* As root is asked, who is there to be asked. */
+/* Asks for confirmation as for root, if the user can be asked. */
 int ctl_ask_before(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 {
 	bool apply = !strcmp(cmd->noun, "policy") && cmd->verb && !strcmp(cmd->verb, "apply");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `grant`: who may send, how much, until when. */
+/* `grant`: which peer may send, how much, and until when. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static int grant(struct ctl *c, int argc, char **argv)
 		r = check_grant(c, pins, argv[0], &w);
 	if (!r)
 		r = bwl_audit_intent(&c->err, "grant %s", ctl_join(argc, argv, line, sizeof(line)));
-	ch.only_ask = true; /* the journal says what is opened before it is */
+	ch.only_ask = true; /* the journal records what is opened before it is opened */
 	if (!r && bwl_only_tightens(pins))
 		r = bwl_peer_change(pins, argv[0], &ch, &c->err);
 	ch.only_ask = false;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `grant --all`: the way back from `revoke --all`. Each revoked peer gets what the policy in force
- * says. */
+/* `grant --all`: reverses `revoke --all`. Each revoked peer gets what the policy in force says. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +70,7 @@ static bool agreed(const struct revoked *x)
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-/* One after the other: the journal says of each what is opened before it is. */
+/* One after the other: the journal records each before it is opened. */
 static int give_back(struct ctl *c, struct bwl_pins *p, const struct revoked *x)
 {
 	const struct bwl_change ch = { .set = BWL_SET_AUTHORISE };

@@ -28,8 +28,8 @@ static int heartbeat(struct ctl *c, int argc, char **argv)
 		r = bwl_pins_lock(pins, &c->err);
 	if (!r && lift)
 		r = bwl_audit_intent(&c->err, "heartbeat --lift");
-	if (!r) /* kept alive by hand, bwlimitd could be dead: nobody would look at times, or revoke
-		 */
+	if (!r) /* kept alive by hand, bwlimitd could be dead: nothing would check times, or
+		 * revoke */
 		r = bwl_enrolled_refuses(pins,
 					 lift ? "the clamp would end"
 					      : "bwlimitd alone keeps grants alive",
@@ -95,7 +95,7 @@ static int stop(struct ctl *c, int argc, char **argv)
 	if (r)
 		return r;
 	if (!off) {
-		/* Without the lock: whoever stops everything does not wait. */
+		/* Without the lock: stopping everything must not wait. */
 		__atomic_store_n(&pins->ctl->stop, BWL_STOPPED, __ATOMIC_SEQ_CST);
 		r = bwl_journal_closed(pins, &c->err);
 		if (!r)

@@ -51,7 +51,7 @@ struct plan {
 	struct ipsec_place place;
 	struct bwl_policy *pol;
 	struct bwl_ipsec_numbers n;
-	struct bwl_vici *v; /* NULL: nobody was asked for caps */
+	struct bwl_vici *v; /* NULL: charon was not asked for caps */
 	struct bwl_ipsec_caps caps;
 	json_t *tree;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where charon and its files are, if nobody says so. */
+/* The default location of charon and its files. */
 #include "ipsec.h"
 
 #define TIMEOUT_NS 10000000000ULL

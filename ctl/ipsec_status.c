@@ -148,7 +148,7 @@ static void add_rows(struct bwl_list *l, const struct bwl_pins *pins, const stru
 	}
 }
 
-/* Connections without any SA: loaded, and nobody answers. */
+/* Connections without any SA: loaded, but without an answer. */
 static int idle_peers(struct bwl_vici *v, const struct bwl_ipsec_sa *sas, size_t n, int argc,
 		      char **argv, json_t **ret, struct bwl_err *e)
 {

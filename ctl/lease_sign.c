@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `lease sign`: the lease of a signed policy, by hand. A controller does that by itself; this is
- * for when none is left, and somebody has its key. It is no wider than what people signed: a lease
- * of more than the policy's lease_most is refused here, as trays refuse it.
+ * `lease sign`: signs the lease of a signed policy by hand. A controller does that by itself; this
+ * is for when none is left, and somebody has its key. It is no wider than what people signed: a
+ * lease longer than the policy's lease_most is refused here, as trays refuse it.
  */
 #include <stdio.h>
 #include <string.h>

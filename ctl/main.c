@@ -147,7 +147,7 @@ static int global_options(struct ctl *c, int *argc, char **argv, bool *help, boo
 	return 0;
 }
 
-/* The words of argv[0] and argv[1] as one command; *ret_used says how many words it took. */
+/* Finds the command for argv[0] and argv[1]; *ret_used: the number of words it used. */
 static const struct ctl_cmd *find(int argc, char **argv, int *ret_used)
 {
 	FOR_EACH_CMD(cmd)
@@ -269,9 +269,9 @@ static void keep_input(const struct ctl_cmd *cmd, int argc, char **argv)
 }
 
 /*
- * What changes something is bwlimitd's to do, which records it; what closes is done here before,
- * by the maps, as far as they let us: a bwlimitd that hangs keeps nobody from that. What shows
- * something is read here, where the kernel lets anybody but root use maps (5.19).
+ * Commands that change something are performed by bwlimitd, which records them. Closing ones are
+ * first done here, by the maps, as far as permitted: a hanging bwlimitd prevents none. Read-only
+ * ones are done here, if the kernel lets users other than root use maps (5.19).
  */
 static int as_user(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **argv)
 {
@@ -308,7 +308,7 @@ int main(int argc, char **argv)
 	bwl_log_program(CTL_PROGRAM);
 	bwl_audit_tool();
 	bwl_enrolled_gate(NULL);
-	/* A closed pipe is an error of write(), told like any other. */
+	/* A closed pipe is an error of write(), reported like any other. */
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 1)
 		return 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `metrics`: what Prometheus is told (export/), once, on standard output. */
+/* `metrics`: the metrics for Prometheus (export/), once, on standard output. */
 #include <stdio.h>
 #include "ctl.h"
 #include "export/metrics.h"

@@ -146,7 +146,7 @@ int ctl_ordered_may(struct ctl *c, const struct ctl_cmd *cmd, int argc, char **a
 				"use top --once: bwlimitd runs no command that does not end");
 	if (x->file && (file < 0 || strcmp(argv[file], "-")))
 		return bwl_fail(&c->err, EPERM, "a file must come on standard input: -");
-	/* root would read any other file for whoever asks */
+	/* root would read any other file for the user */
 	for (int i = 0; x->file && i < argc; i++)
 		if (i != file && strncmp(argv[i], "--", 2) &&
 		    (!i || strcmp(argv[i - 1], "--confirm")))

@@ -398,7 +398,7 @@ static int peer_set(struct ctl *c, int argc, char **argv)
 		return r;
 	if (!w.seen)
 		return ctl_usage(c, "give what to change: rate, burst, volume, mode or accept");
-	/* an entry says `none` by a flag of its own, which only a new policy sets */
+	/* `none` is a flag of its own in the entry, which only a new policy sets */
 	if (w.accept_none)
 		return ctl_usage(
 			c, "accept must be a rate here; only policy files and peer add take none");

@@ -24,7 +24,7 @@ static int take_life(struct ctl *c, const char *option, const char *s, uint64_t 
 	if (bwl_parse_time(s, &ns, &c->err))
 		return CTL_USAGE;
 	*ret = ns / 1000000000ULL;
-	/* a certificate that lives for less than the tolerated difference of clocks is none */
+	/* a certificate that lives shorter than the tolerated clock difference is useless */
 	if (*ret < 60 || *ret > 100ULL * 365 * 86400)
 		return ctl_usage(c, "%s '%.32s': 1m to 36500d", option, s);
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `policy apply`: a policy put in force by hand. bwlimitd does it where it is alive; else this tool
- * does, by the same steps (journal/hand.c). What people and programs are told is the same.
+ * `policy apply`: puts a policy in force by hand. bwlimitd does it if it runs; otherwise this tool
+ * does, by the same steps (journal/hand.c). The output is the same.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +82,7 @@ static int apply_args(struct ctl *c, int argc, char **argv, struct apply *a)
 	return 0;
 }
 
-/* What the audit log says beside the digest. */
+/* The audit log's text beside the digest. */
 static void apply_terms(const struct apply *a, const struct bwl_policy *pol, char ret[static 256])
 {
 	snprintf(ret, 256, "%s%.64s%s%s", a->confirm ? ", to be confirmed within " : "",

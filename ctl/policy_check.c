@@ -88,7 +88,7 @@ static json_t *json_of(const char *file, const struct bwl_policy *pol, const str
 	return o;
 }
 
-/* One good file is told of in more detail; anything else is a list. */
+/* A single good file is reported in more detail; anything else is a list. */
 int ctl_policy_check(struct ctl *c, int argc, char **argv)
 {
 	static struct bwl_errors all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A policy as it is read from a file, and what is said of it and of what it changed. */
+/* A policy read from a file, and reports about it and its changes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `revoke`: promise 9 in its order. The map first, one write: from there on nothing passes. Then
- * the kernel's SAs, asking nobody; then charon, which tells the other side and forgets how to come
- * back; then the kernel again, for what charon made in between.
+ * the kernel's SAs, depending on nobody; then charon, which tells the other side and unloads the
+ * connection; then the kernel again, for what charon made in between.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ static int close_map(struct order *o, int argc, char **argv)
 	return r;
 }
 
-/* What was signed before this opens none of it, whoever closed it first. */
+/* Documents that were signed before this open none of it, whoever closed it first. */
 static void closed_again(struct order *o)
 {
 	const char *dir = bwl_journal_dir(o->pins->ctl->drill);
@@ -283,7 +283,7 @@ int ctl_revoke(struct ctl *c, int argc, char **argv)
 	if ((o.n || (o.all && !r)) && !bwl_pins_whole(o.pins, &c->err))
 		end_sas(&o);
 	else if (!r)
-		r = -EIO; /* it is closed; SAs and journal could not be looked at */
+		r = -EIO; /* it is closed; SAs and journal could not be checked */
 	if (!r && c->json)
 		print_json(&o);
 	else if (!r)

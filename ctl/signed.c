@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `policy sign`, `policy verify`: documents made, signed, and looked at. */
+/* `policy sign`, `policy verify`: makes, signs and shows documents. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -8,7 +8,9 @@
 #include <time.h>
 #include "stats.h"
 
-/* Ids are given from 1 on: behind the last name nobody counts, and most of the room is there. */
+/*
+ * Ids are given from 1 on: there are no counters beyond the last name, where most of the room is.
+ */
 static uint32_t named(const struct bwl_pins *p)
 {
 	uint32_t id = p->schema.max_peers - 1;

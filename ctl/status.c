@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `status` is what bwlimit-load says. Who may not open the maps asks bwlimitd, by main.c. */
+/*
+ * `status`: what bwlimit-load prints. A user who may not open the maps asks bwlimitd, through
+ * main.c.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * `tamper`: what a script or a BMC calls. bwlimitd does what the policy says of `command`; where it
- * does not answer, this does: what the desired policy says, and where that cannot be read, it
+ * `tamper`: called by a script or a BMC. bwlimitd performs the policy's action for `command`. If it
+ * does not answer, this tool does: the desired policy's action, or if that cannot be read, it
  * revokes.
  */
 #include <errno.h>
@@ -31,7 +31,7 @@ static enum bwl_action action_of(const char *file, const char *peer)
 	return a == BWL_ACTION_REVOKE_PEER && !peer ? BWL_ACTION_REVOKE : a;
 }
 
-/* What bwlimitd did, as it says it. */
+/* What bwlimitd reports that it did. */
 static void show_answer(const struct ctl *c, const json_t *answer, const char *action)
 {
 	const json_t *peers = json_object_get(answer, "peer_names");
@@ -47,7 +47,7 @@ static void show_answer(const struct ctl *c, const json_t *answer, const char *a
 	printf("%s\n", json_is_true(json_object_get(answer, "all")) ? ": every peer" : "");
 }
 
-/* What was done here; revoking says it by itself. */
+/* What was done here; revoking prints its own report. */
 static void show(const struct ctl *c, enum bwl_action did)
 {
 	const char *action = bwl_action_name(did);
@@ -126,7 +126,7 @@ static int has_peer(struct ctl *c, const char *name)
 		     : bwl_fail(&c->err, ENOENT, "no such peer: '%.64s'; nothing was done", name);
 }
 
-/* What is no UTF-8 keeps nobody from closing. */
+/* Invalid UTF-8 must not prevent closing. */
 static json_t *pack(char *why)
 {
 	json_t *o;
@@ -142,7 +142,8 @@ static json_t *pack(char *why)
 }
 
 /*
- * bwlimitd closed the maps, and writes the journal a moment later: done is said when it is written.
+ * bwlimitd closed the maps, and writes the journal a moment later: done is reported when it is
+ * written.
  */
 static int journalled(struct ctl *c, const char *did)
 {

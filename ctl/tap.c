@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `tap`: the headers of a peer's packets, for a limited time, to whoever may do all else, too. */
+/* `tap`: the headers of a peer's packets, for a limited time; only for root. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

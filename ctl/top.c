@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `top`: who sends how much now, against what is allowed; a picture, tables, or JSON. */
+/* `top`: which peers send how much now, against which limit; a screen, tables, or JSON. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -116,7 +116,7 @@ static double key_of(const struct top_look *k, const struct top_row *row, enum t
 	}
 }
 
-/* Rows come by name: who is equal stays so. */
+/* Rows come sorted by name: equal ones keep that order. */
 static int by_key(const void *a, const void *b)
 {
 	const struct top_row *x = a, *y = b;

@@ -79,7 +79,7 @@ static int follow(struct watch *w, struct stream *s)
 	return WATCH_DONE;
 }
 
-/* It takes the filter, or says why not. */
+/* It accepts the filter, or says why not. */
 static int answer(struct watch *w, struct stream *s)
 {
 	uint64_t end = bwl_now_ns() + ANSWER_NS;

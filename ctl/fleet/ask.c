@@ -138,7 +138,7 @@ static void text_exfil(const json_t *o)
 	json_array_foreach(list, i, v) bwl_warn("%s", json_string_value(v));
 }
 
-/* Above the table: who was told of something that closes, and has it not. */
+/* Above the table: trays that lack a closing document that they should have. */
 static void text_unacknowledged(const json_t *o)
 {
 	const json_t *list = json_object_get(o, "unacknowledged"), *l, *v;

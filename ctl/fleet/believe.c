@@ -97,7 +97,7 @@ int fleet_enrolment(struct fleet *f, const char *tray, struct fleet_doc *ret)
 {
 	int r = fleet_doc_believe(f, tray, BWL_DOC_enrolment, tray, ret);
 
-	/* Who was expelled, and let in again, is enrolled for all. */
+	/* A tray that was expelled and readmitted has an enrolment for all. */
 	return r == -ENOENT ? fleet_doc_believe(f, NULL, BWL_DOC_enrolment, tray, ret) : r;
 }
 

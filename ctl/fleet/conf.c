@@ -61,7 +61,7 @@ static int take_line(struct ctl *c, struct fleet_conf *x, char *line)
 				 "or accept-etcd-holes = yes");
 }
 
-/* One that nobody named need not be there. */
+/* The default file need not exist. */
 static int read_file(struct ctl *c, struct fleet_conf *x)
 {
 	const char *file = x->file ? x->file : FLEET_CONF;

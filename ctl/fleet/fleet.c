@@ -381,7 +381,7 @@ static bool mind_controllers(struct fleet *f, struct fleet_tray *t,
 	return true;
 }
 
-/* What cannot be read now is asked again; until then nobody can judge what the tray says. */
+/* If it cannot be read now it is retried; until then the tray's status cannot be judged. */
 static void read_signer(struct fleet *f, struct fleet_tray *t)
 {
 	struct bwl_signed_terms terms = { 0 };
@@ -421,7 +421,7 @@ void fleet_status_take(struct fleet *f, struct fleet_tray *t, const void *at, si
 
 	read_signer(f, t);
 	r = status_take(t->name, &t->by, &t->last, &now, at, len, &s->s, &s->taken, NULL, NULL);
-	if (r == -EKEYREJECTED) { /* what it said itself before stays */
+	if (r == -EKEYREJECTED) { /* the tray's own last status stays */
 		free(s);
 		return;
 	}

@@ -46,8 +46,8 @@ const char *fleet_reason(const struct fleet_order *o, char buf[static 128])
 }
 
 /*
- * The time in seconds, so that a store that was lost takes none back; or one above the newest that
- * is there, and that people signed: nobody else uses numbers up.
+ * The time in seconds, so that a store that was lost undoes none; or one above the newest that is
+ * there, and that people signed: nobody else can use numbers up.
  */
 static int next_version(struct fleet *f, enum bwl_signed_type type, const char *name,
 			const char *audience, uint64_t *ret)

@@ -141,7 +141,7 @@ static int pending(struct ctl *c, int argc, char **argv)
 	for (unsigned i = 0; !r && i < w.n; i++) {
 		struct fleet_doc x;
 
-		/* What is none, or has gone since, is nobody's to sign. */
+		/* An invalid document, or one that has gone since, is not listed. */
 		if (fleet_doc_read(&f, w.prefix, NULL, w.at[i].kind, w.at[i].name, &x))
 			continue;
 		o = row(&f, &x);
@@ -205,7 +205,7 @@ struct approval {
 	bool yes;
 };
 
-/* What holds now, unless --against says it. */
+/* The document that holds now, unless --against gives it. */
 static int write_against(struct approval *a, const struct fleet_doc *doc)
 {
 	struct fleet *f = &a->fleet;
@@ -265,7 +265,7 @@ static int sign_other(struct approval *a, const struct fleet_doc *doc)
 	return ctl_policy_sign(a->fleet.c, 3, words);
 }
 
-/* Enough of them: it is published. Else it goes on waiting, with one more. */
+/* With enough signatures it is published. Otherwise it keeps waiting, with one more. */
 static int give(struct approval *a, const struct fleet_doc *before)
 {
 	struct fleet *f = &a->fleet;

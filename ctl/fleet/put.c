@@ -63,9 +63,9 @@ static int compare(struct fleet *f, const struct bwl_signed *old, const struct b
 }
 
 /*
- * A document that has grown, or shrunk, is at the other kind of key. What lies there is looked at
- * before it is replaced: of most trays there is nothing, so the store is first told to put it where
- * that is so.
+ * A document that has grown, or shrunk, is at the other kind of key. An existing one is checked
+ * before it is replaced: most trays have none, so the store is first told to write it on that
+ * condition.
  */
 static int put_one(struct fleet *f, const struct fleet_put *p, const char *prefix, const char *tray,
 		   bool look, int64_t *ret_revision)
@@ -99,7 +99,7 @@ static int put_one(struct fleet *f, const struct fleet_put *p, const char *prefi
 		r = f->root && p->d.type != BWL_SIGNED_ROOT
 			    ? fleet_doc_believe(f, tray, doc.kind, doc.name, &x)
 			    : fleet_doc_read(f, prefix, tray, doc.kind, doc.name, &x);
-		if (r == -EKEYREJECTED) { /* this one takes its place, whatever version it says */
+		if (r == -EKEYREJECTED) { /* this one replaces it, whatever its version */
 			r = 0;
 		} else if (!r) {
 			r = compare(f, &x.d, &p->d);
@@ -113,7 +113,7 @@ static int put_one(struct fleet *f, const struct fleet_put *p, const char *prefi
 	return r ? r : bwl_doc_publish(f->g, &doc, was, ret_revision, &f->c->err);
 }
 
-/* As a tray would judge it; without a root only what it says of itself. */
+/* As a tray would judge it; without a root only by its own claims. */
 static int judge(struct fleet *f, struct fleet_put *p)
 {
 	struct bwl_err *e = &f->c->err;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `--fleet rollouts`: which policy goes out, how far, and how it stands, as the leader keeps it. */
+/*
+ * `--fleet rollouts`: policies going out, their progress, and their health, as the leader records
+ * it.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +13,7 @@
 #include "fleet/status/rollout_state.h"
 
 struct seen {
-	char tray[BWL_DOC_NAME_MOST]; /* where its policy lies; empty: for all */
+	char tray[BWL_DOC_NAME_MOST]; /* location of its policy; empty: for all */
 	struct rollout r;
 	struct rollout_health h; /* version 0: nothing is known */
 };
@@ -22,7 +25,7 @@ struct reading {
 	struct bwl_err *e;
 };
 
-/* "PLACE/NAME" behind the prefix, where "-" is for all; NULL: it is none. */
+/* "PLACE/NAME" after the prefix, where "-" means for all; NULL: invalid. */
 static const char *place_of(const struct reading *x, const struct bwl_etcd_kv *kv,
 			    char tray[static BWL_DOC_NAME_MOST], size_t *ret_len)
 {
@@ -59,7 +62,7 @@ static int take_state(void *arg, const struct bwl_etcd_kv *kv)
 	return 0;
 }
 
-/* That of a stage before says nothing of this one. */
+/* The health of an earlier stage says nothing about this one. */
 static int take_health(void *arg, const struct bwl_etcd_kv *kv)
 {
 	struct reading *x = arg;
@@ -78,7 +81,7 @@ static int take_health(void *arg, const struct bwl_etcd_kv *kv)
 	return 0;
 }
 
-/* What needs somebody first, then what goes on, then the newest. */
+/* First rollouts that need attention, then running ones, then the newest. */
 static int order(const void *a, const void *b)
 {
 	static const int rank[_ROLLOUT_PHASES] = {

@@ -79,7 +79,7 @@ static const char *why_silent(const struct fleet_tray *t, struct bwl_err *e)
 {
 	const struct status_now now = { 0 };
 
-	/* What it says is not verified: also that it refuses this. */
+	/* Its status is not verified, including its refusal of this document. */
 	if (*t->last.refused && status_doubt(&t->by, &t->last, &now, e))
 		return e->text;
 	if (!t->alive && !t->has_status)
@@ -149,7 +149,7 @@ static void tell_json(struct fleet *f, const struct fleet_put *p, const size_t *
 	bwl_doc_line(o);
 }
 
-#define ROWS 20 /* of trays that have not said so, for people */
+#define ROWS 20 /* of trays that have not confirmed, for people */
 
 static void tell_rest(struct fleet *f, const struct fleet_put *p)
 {
@@ -190,7 +190,7 @@ static bool all_in_force(const struct fleet *f)
 	return true;
 }
 
-/* Where it may not delete it, the command for who may. */
+/* If this desk may not delete it, prints the command for somebody who may. */
 static void tell_user(const struct fleet_put *p)
 {
 	const char *tray = bwl_payload_text(p->d.body, "tray");

@@ -12,7 +12,7 @@
 #include "signed/payload.h"
 #include "zone.h"
 
-/* --for of what is not to come back by itself, and is named by signed times until its end. */
+/* --for of documents that must not expire by themselves; signed times name them until their end */
 #define LONG_LIFE "3650d"
 
 struct whom {
@@ -38,8 +38,8 @@ static int settle_whom(struct ctl *c, struct whom *w)
 }
 
 /*
- * What says the same has the same name, so that its versions rise; and nothing else has, so that a
- * revocation never takes the place of another one that some tray has not seen yet.
+ * The same content has the same name, so that its versions rise; other content has another name, so
+ * that a revocation never replaces one that some tray has not seen yet.
  */
 static void name_of(const char *audience, const json_t *peers, char ret[static BWL_NAME_LEN])
 {
@@ -144,7 +144,7 @@ static int expel(struct ctl *c, int argc, char **argv)
 	return r;
 }
 
-/* Whoever is expelled is out for all: who lets it in again tells all. */
+/* An expelled tray is out for all: so readmission is also for all. */
 static int audience_of(struct fleet *f, const char *tray, char audience[static BWL_SIGNED_AUDIENCE])
 {
 	struct fleet_doc x;
@@ -154,14 +154,17 @@ static int audience_of(struct fleet *f, const char *tray, char audience[static B
 		fleet_doc_done(&x);
 	if (r && r != -ENOENT && r != -EKEYREJECTED)
 		return r;
-	/* One in whose place somebody put something else may hold on trays; who is in is let in. */
+	/*
+	 * An expulsion that somebody replaced in the store may still hold on trays: readmit the
+	 * tray anyway.
+	 */
 	snprintf(audience, BWL_SIGNED_AUDIENCE, r == -ENOENT ? "tray:%s" : "all", tray);
 	return 0;
 }
 
 /*
- * labels: "KEY=VALUE,…", or NULL: those that it was enrolled with, if it was. log_key: of its audit
- * log, or NULL: nobody verifies what it says. One that is none is refused with the document.
+ * labels: "KEY=VALUE,…", or NULL: those of its previous enrolment, if any. log_key: of its audit
+ * log, or NULL: nobody verifies its status. An invalid one is refused with the document.
  */
 static int enrol_it(struct fleet_order *o, const char *tray, const char *labels,
 		    const char *log_key)

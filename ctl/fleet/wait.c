@@ -60,9 +60,9 @@ static int read_silent(struct waiting *w)
 }
 
 /*
- * A watch that ends, or says nothing, is opened again: the store may have lost a member. The reads
- * in between find what it has not brought. The watch has a connection of its own, see
- * sync/store_etcd.c: of a call beside it libcurl 7.88 may lose the answer.
+ * A watch that ends, or is silent, is reopened: the store may have lost a member. The reads in
+ * between find what it missed. The watch has its own connection, see sync/store_etcd.c: libcurl
+ * 7.88 may lose the answer of a call beside it.
  */
 static void hear_trays(struct waiting *w, struct bwl_watch *watch, struct bwl_grpc *g,
 		       uint64_t end_ns)
@@ -80,7 +80,7 @@ static void hear_trays(struct waiting *w, struct bwl_watch *watch, struct bwl_gr
 		if (open && bwl_watch_hear(watch, on_change, w, now_ns, &e))
 			open = false;
 		if (now_ns >= read_ns) {
-			/* Who cannot be asked now is asked again, until the time is over. */
+			/* Trays that cannot be queried now are retried, until the time is over. */
 			if (read_silent(w))
 				w->f->c->err = (struct bwl_err){ 0 };
 			read_ns = bwl_now_ns() + READ_NS;

@@ -28,8 +28,8 @@ static int holds(const struct fleet *f, const struct fleet_doc *x)
 }
 
 /*
- * Whoever writes to the store can put an older one back, and there may be several by other names:
- * what trays say they hold counts. One that says nothing is not asked.
+ * A writer of the store can restore an older one, and there may be several with other names: what
+ * trays report that they hold counts. Silent trays are not asked.
  */
 static int held_by_trays(struct fleet *f, const char *audience, const struct fleet_doc *x)
 {

@@ -9,7 +9,7 @@
 #include "signed/payload.h"
 #include "zone.h"
 
-/* One that a tray may refuse, for too few signed it to widen; name empty: there is none. */
+/* A policy that a tray may refuse, because too few signed it to widen; name empty: none. */
 struct weak {
 	char name[BWL_DOC_NAME_MOST];
 	unsigned people;
@@ -32,8 +32,8 @@ static int unknown(struct bwl_err *e, int r)
 }
 
 /*
- * Whoever writes to the store could leave a peer out of a zone, and the revocation would miss it.
- * One that has only expired is asked all the same: more is closed, not less.
+ * A writer of the store could leave a peer out of a zone, and the revocation would miss it. A
+ * policy that has only expired is used nevertheless: more is closed, not less.
  */
 static int is_theirs(struct zone *z, const struct fleet_doc *x)
 {
@@ -158,15 +158,14 @@ static int of_rollout(struct zone *z, const char *tray, const char *name)
 	if (r == -ENOENT || r == -EUCLEAN || r == -EMSGSIZE)
 		return 0;
 	if (!r && bwl_signed_peek((const char *)x.bytes, x.len, &x.d, NULL))
-		r = 1; /* what that is nobody knows */
+		r = 1; /* unknown content */
 	if (!r && x.d.type == BWL_SIGNED_POLICY)
 		r = take(z, &x);
 	fleet_doc_done(&x);
 	return r == 1 ? 0 : r;
 }
 
-/* By name, or by `all`, whoever types it says: take it that this tray holds what is in the store.
- */
+/* By name, or by `all`, the user asserts that this tray holds what is in the store. */
 enum assumed { ASSUMED_NOT, ASSUMED_WITH_ALL, ASSUMED_BY_NAME };
 
 static enum assumed assumed(const struct zone *z, const char *tray)
@@ -185,8 +184,9 @@ static enum assumed assumed(const struct zone *z, const char *tray)
 }
 
 /*
- * Its newest status, and whether that is its own word, said now: under a root only its key's is.
- * That its lease is in the store, or is not, is the word of whoever writes there.
+ * Its newest status, and whether that is its own, and recent: under a root only one signed by its
+ * key is. Its lease in the store, or the lack of one, proves nothing: a writer of the store
+ * controls it.
  */
 static const struct tray_status *word_of(const struct zone *z, const struct fleet_tray *t,
 					 bool *ret_own)
@@ -199,7 +199,7 @@ static const struct tray_status *word_of(const struct zone *z, const struct flee
 	return is_there ? &t->status->s : NULL;
 }
 
-/* Why nobody knows what it holds, where nothing speaks against what was read. */
+/* Why it is unknown what the tray holds, if nothing contradicts what was read. */
 static void unsaid(const struct zone *z, const struct fleet_tray *t, struct bwl_err *why)
 {
 	const struct status_now now = { bwl_now_ns(), time(NULL) };
@@ -264,8 +264,8 @@ static int refused(struct zone *z, const struct fleet_tray *t, const struct bwl_
 }
 
 /*
- * Is what that tray holds among what was read? It says so itself, or whoever types takes it on:
- * by name anything but what it says now itself, with `all` where nothing speaks against it.
+ * Is what that tray holds among what was read? It reports so itself, or the user asserts it: by
+ * name unless the tray now reports otherwise itself, with `all` unless something contradicts it.
  */
 static int held_by(struct zone *z, struct fleet_tray *t)
 {
