@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <bpf/bpf.h>
 #include <bwl/pages.h>
 #include <bwl/reader.h>
 #include "mapped.h"
