@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Flow records on disk: to the byte what arrived, what the tools say they sent and what the counters grew by,
-# through a flood of new flows, and through agents that are killed.
+# through a flood of new flows, and through agents that are killed: with evidence of it in the audit log, and without.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
 LAB=bwl-flows-$$ LAB_DESTS=2
@@ -12,6 +12,8 @@ LAB=bwl-flows-$$ LAB_DESTS=2
 . "$here/lab.sh"
 lab_up || exit 1
 STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
+export BWLIMIT_AUDIT_DIR=$LAB_TMP/audit
+"$CTL" audit init --origin bwlimit/lab >"$LAB_TMP/log.pub"
 in_ns d1 ethtool -K eth0 gro off >/dev/null # a capture shows what came over the wire
 {
 	echo "peers:"
@@ -131,7 +133,7 @@ check "flows intervals: what a peer's counter grew by is in flows and remainder"
 check "the newest first, and as many as are asked for" test "$(intervals_of --most 3 | jq -c '[(.intervals | length), (.intervals | map(.interval) | . == (sort | reverse))]')" == '[3,true]'
 check "each has its number over all tables, as its file has" test "$(intervals_of --most 360 | jq '.intervals | map(.sequence) | min')" -eq "$(head -qn 1 "$STATE"/flows/*.jsonl | jq -s 'map(.sequence) | min')"
 check "without a peer nothing is said of one" sh -c "'$CTL' flows intervals --state-dir '$STATE' --json | jq -e 'all(.intervals[]; .grew == null and .peer_balanced == null and .balanced)' >/dev/null"
-check "for people: whether they balance" sh -c "'$CTL' flows intervals --peer sink --state-dir '$STATE' | grep -q ' yes .* yes '"
+check "for people: whether they balance" sh -c "'$CTL' flows intervals --peer sink --most 360 --state-dir '$STATE' | grep -q ' yes .* yes '"
 touch -d '2 hours ago' "$STATE/flows/0000000000000001.jsonl"
 but_one() { [[ $(flows --json | jq .interval_count) -eq $(($(find "$STATE/flows" -name '0*.jsonl' | wc -l) - 1)) ]]; }
 check "--since: nothing of before" lab_wait_for 10 but_one
@@ -198,8 +200,17 @@ check "agents that are killed under traffic: records are the counters" lab_wait_
 check "every interval balances still" balanced
 check "none is missing" whole
 note "$kills kills while $sprays times 90 000 frames of $flows flows passed"
-# Killed when the tables are turned over and nothing is written: they still hold, and the next one writes them.
+# And the log has each of them, once: whoever has the public key finds the counters in it.
 lab_stop "$AGENT_PID"
+"$CTL" evidence export --state-dir "$STATE" "$LAB_TMP/exported" >/dev/null
+"$CTL" evidence verify --key "$LAB_TMP/log.pub" --json "$LAB_TMP/exported" >"$LAB_TMP/judged"
+judged() { jq -r "$1" "$LAB_TMP/judged"; }
+check "evidence of all that holds" test "$(judged .ok)" == true
+check "each interval is in the log, once, and none says that one is missing" test "$(judged '"\(.interval_count) \(.gap_count)"')" == "$(newest) 0"
+check "what the log says that passed and was refused is what the counters say" test "$(judged '"\(.passed_bytes) \(.dropped_bytes)"')" == "$(
+	"$CTL" stats --json | jq -r '"\([.peers[].passed_bytes] | add) \([.peers[].dropped_bytes] | add)"')"
+note "$(judged '"\(.interval_count) intervals, \(.followed_counter_count) counters followed, \(.problem_texts)"')"
+# Killed when the tables are turned over and nothing is written: they still hold, and the next one writes them.
 KILL_IN=(nsenter "--net=/run/netns/$LAB-dpu")
 killed() {
 	kill_at renameat "$1" "$AGENT" --policy "$FILE" --state-dir "$STATE" --tpm none --flows-every 1s --history-size 0b --json
