@@ -213,7 +213,9 @@ const struct ctl_cmd ctl_evidence_cmds[] = {
 	  "--key PUB [--witness KEY]… [--witnesses K] [--seed-from CHECKPOINT --draws N [--nonce TEXT]] [--whole] DIR|FILE…",
 	  "Check what was exported and shown, on any machine, by public keys",
 	  "Totals against counters, one interval after the other, each record that is shown, and the\n"
-	  "log's proof of each. Exit code 1 where something is wrong.\n" TRUST_HELP
+	  "log's proof of each. Of several folders the oldest is named first; each leads to a\n"
+	  "checkpoint of its own, and goes on where the one before ends, or overlaps with it.\n"
+	  "Exit code 1 where something is wrong.\n" TRUST_HELP
 	  "  --seed-from FILE   the records of these draws must be among what is shown\n"
 	  "  --draws N          so many; needs the folder too\n"
 	  "  --nonce TEXT       what was said to who drew them, after the folder was there\n"

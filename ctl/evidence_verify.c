@@ -22,10 +22,13 @@ struct verify {
 	json_t *problems;
 	size_t nproblems, nnotes;
 	struct ev_chain chain;
-	bool has_checkpoint, whole; /* whole: of what is shown all must be */
+	bool whole; /* of what is shown all must be */
 	size_t folders;
-	uint64_t first_n, last_n;         /* records of the folders' entries */
-	struct bwl_checkpoint checkpoint; /* that all proofs lead to */
+	uint64_t first_n, last_n; /* records of the folders' entries */
+	uint64_t repeated;        /* entries of a folder that one before it had */
+	/* That proofs lead to: of each folder one, and where there is none, of the files. */
+	struct bwl_checkpoint *checkpoint;
+	size_t ncheckpoints;
 	struct evidence_bytes bytes;
 	struct ev_sum after, before; /* of the last and first interval */
 	struct ev_sum passed;        /* records */
@@ -54,22 +57,54 @@ static void on_chain(bool bad, const char *text, void *arg)
 		printf("note %s\n", text);
 }
 
-/* Proofs to two checkpoints are of two logs, for all that is known here. */
-static void same_checkpoint(struct verify *v, const struct bwl_checkpoint *c, const char *where)
+/* One of those from `from` on; where there is none it is the first of them. */
+static void same_checkpoint(struct verify *v, size_t from, const struct bwl_checkpoint *c,
+			    const char *where)
 {
 	char text[400];
 
-	if (!v->has_checkpoint) {
-		v->checkpoint = *c;
-		v->has_checkpoint = true;
-	} else if (v->checkpoint.size != c->size ||
-		   !bwl_hash_equal(&v->checkpoint.root, &c->root)) {
-		snprintf(text, sizeof(text), "%s: its proof leads to another checkpoint", where);
-		problem(v, text);
+	if (from == v->ncheckpoints) {
+		v->checkpoint = bwl_must(
+			reallocarray(v->checkpoint, v->ncheckpoints + 1, sizeof(*v->checkpoint)));
+		v->checkpoint[v->ncheckpoints++] = *c;
+		return;
 	}
+	for (size_t i = from; i < v->ncheckpoints; i++)
+		if (v->checkpoint[i].size == c->size &&
+		    bwl_hash_equal(&v->checkpoint[i].root, &c->root))
+			return;
+	snprintf(text, sizeof(text), "%s: its proof leads to another checkpoint", where);
+	problem(v, text);
 }
 
-static void judge_part(struct verify *v, const struct evidence_part *p)
+/* Of that record of the log; NULL: no folder so far has it. */
+static const struct interval_bytes *known(const struct verify *v, uint64_t n)
+{
+	for (size_t i = v->bytes.n; i-- > 0;)
+		if (v->bytes.interval[i].n == n)
+			return &v->bytes.interval[i];
+	return NULL;
+}
+
+/* Two exports may overlap: what both have is the same. */
+static bool is_repeated(struct verify *v, uint64_t n, const struct ev_entry *x, const char *where)
+{
+	const struct interval_bytes *was = known(v, n);
+	char text[200];
+
+	if (!was)
+		return false;
+	v->repeated++;
+	if (bwl_hash_equal(&was->root, &x->root))
+		return true;
+	snprintf(text, sizeof(text), "%s: record %llu of the log is another one in a folder before",
+		 where, (unsigned long long)n);
+	problem(v, text);
+	return true;
+}
+
+/* from: the folder's checkpoint among all. */
+static void judge_part(struct verify *v, const struct evidence_part *p, size_t from)
 {
 	char where[80], text[600];
 	struct bwl_checkpoint checkpoint;
@@ -85,7 +120,7 @@ static void judge_part(struct verify *v, const struct evidence_part *p)
 		problem(v, text);
 		return;
 	}
-	same_checkpoint(v, &checkpoint, where);
+	same_checkpoint(v, from, &checkpoint, where);
 	wrong = ev_entry_wrong(&x, p->peer, p->npeers);
 	if (wrong) {
 		snprintf(text, sizeof(text), "%s: %s", where, wrong);
@@ -101,6 +136,8 @@ static void judge_part(struct verify *v, const struct evidence_part *p)
 			 p->peer[i].pseudonym.b[2], p->peer[i].pseudonym.b[3], wrong);
 		problem(v, text);
 	}
+	if (is_repeated(v, n, &x, where))
+		return;
 	if (!v->chain.begun)
 		v->first_n = n;
 	v->last_n = n;
@@ -116,6 +153,7 @@ static int verify_dir(struct verify *v, const char *dir)
 	struct evidence_export d;
 	struct evidence_part part;
 	struct bwl_err e = { 0 };
+	size_t from = v->ncheckpoints;
 	int r = evidence_export_list(dir, &d, &v->c->err);
 
 	for (size_t i = 0; !r && i < d.count; i++) {
@@ -123,7 +161,7 @@ static int verify_dir(struct verify *v, const char *dir)
 			problem(v, e.text);
 			continue;
 		}
-		judge_part(v, &part);
+		judge_part(v, &part, from);
 		evidence_part_free(&part);
 	}
 	free(d.n);
@@ -148,22 +186,21 @@ static void on_record(const struct ev_shown *s, void *arg)
 /* What is shown is of the folder, where there is one: a log may have been rewritten since. */
 static void tie(struct verify *v, const struct ev_seen *s)
 {
+	const struct interval_bytes *of = known(v, s->n);
 	char text[200];
 
-	for (size_t i = 0; i < v->bytes.n; i++)
-		if (v->bytes.interval[i].n == s->n) {
-			if (bwl_hash_equal(&v->bytes.interval[i].root, &s->x.root))
-				return;
-			snprintf(
-				text, sizeof(text),
-				"interval %llu: record %llu of the log is another one in the folder",
-				(unsigned long long)s->x.id.sequence, (unsigned long long)s->n);
-			problem(v, text);
-			return;
-		}
+	if (of && bwl_hash_equal(&of->root, &s->x.root))
+		return;
+	if (of) {
+		snprintf(text, sizeof(text),
+			 "interval %llu: record %llu of the log is another one in the folder",
+			 (unsigned long long)s->x.id.sequence, (unsigned long long)s->n);
+		problem(v, text);
+		return;
+	}
 	snprintf(text, sizeof(text), "interval %llu is not in the folder, and what is shown of it",
 		 (unsigned long long)s->x.id.sequence);
-	same_checkpoint(v, &s->checkpoint, text);
+	same_checkpoint(v, 0, &s->checkpoint, text);
 }
 
 static void on_interval(const struct ev_seen *s, void *arg)
@@ -271,7 +308,7 @@ static int verify_draws(struct verify *v, const char *path, const char *nonce, u
 		free(note);
 		return bwl_fail(&v->c->err, EBADMSG, "%.200s: %.400s", path, e.text);
 	}
-	same_checkpoint(v, &c, "--seed-from");
+	same_checkpoint(v, 0, &c, "--seed-from");
 	free(note);
 	if (!nonce && !v->c->json)
 		puts("note without --nonce a draw is as good as the operator's honesty in choosing range and time");
@@ -305,15 +342,19 @@ static void say_range(struct verify *v)
 
 	if (!x->begun)
 		return;
-	printf("     of intervals %llu to %llu, %s to %s: records %llu to %llu of the log, by its checkpoint of %llu records\n",
+	printf("     of intervals %llu to %llu, %s to %s: records %llu to %llu of the log, by its checkpoint%s of %llu records\n",
 	       (unsigned long long)x->first.id.sequence, (unsigned long long)x->last.id.sequence,
 	       *x->first.id.begin ? x->first.id.begin : "?", *x->last.id.end ? x->last.id.end : "?",
 	       (unsigned long long)v->first_n, (unsigned long long)v->last_n,
-	       (unsigned long long)v->checkpoint.size);
-	printf("     %llu boots, %llu days; traffic of no peer in %llu intervals (%llu bytes passed), in %llu it is not known\n",
+	       v->ncheckpoints > 1 ? "s, the last one" : "",
+	       (unsigned long long)v->checkpoint[v->ncheckpoints - 1].size);
+	if (v->repeated)
+		printf("     %llu entries are in more than one of the folders\n",
+		       (unsigned long long)v->repeated);
+	printf("     %llu boots, %llu days, %llu times the clock was set; traffic of no peer in %llu intervals (%llu bytes passed), in %llu it is not known\n",
 	       (unsigned long long)x->boots, (unsigned long long)x->epochs + 1,
-	       (unsigned long long)x->other_seen, (unsigned long long)x->other.v[EV_BYTES],
-	       (unsigned long long)x->other_unknown);
+	       (unsigned long long)x->clock_steps, (unsigned long long)x->other_seen,
+	       (unsigned long long)x->other.v[EV_BYTES], (unsigned long long)x->other_unknown);
 	printf("     in mid-boot %llu counters were first seen above zero, and %llu were followed no more\n",
 	       (unsigned long long)x->appeared, (unsigned long long)x->forgotten);
 }
@@ -335,7 +376,11 @@ static void set_range(const struct verify *v, json_t *o)
 	json_object_set_new(o, "first_log_record", any ? bwl_json_u64(v->first_n) : json_null());
 	json_object_set_new(o, "last_log_record", any ? bwl_json_u64(v->last_n) : json_null());
 	json_object_set_new(o, "checkpoint_record_count",
-			    any ? bwl_json_u64(v->checkpoint.size) : json_null());
+			    any ? bwl_json_u64(v->checkpoint[v->ncheckpoints - 1].size)
+				: json_null());
+	json_object_set_new(o, "checkpoint_count", bwl_json_u64(v->ncheckpoints));
+	json_object_set_new(o, "repeated_count", bwl_json_u64(v->repeated));
+	json_object_set_new(o, "clock_step_count", bwl_json_u64(x->clock_steps));
 	json_object_set_new(o, "boot_count", bwl_json_u64(x->boots));
 	json_object_set_new(o, "epoch_count", bwl_json_u64(any ? x->epochs + 1 : 0));
 	json_object_set_new(o, "other_count", bwl_json_u64(x->other_seen));
@@ -434,9 +479,9 @@ int evidence_verify(struct ctl *c, int argc, char **argv)
 		return ctl_usage(c, "--seed-from and --draws go together");
 	for (int i = 0; !r && i < argc; i++)
 		v.folders += is_folder(argv[i]);
-	if (!r && draws && !v.folders)
+	if (!r && draws && v.folders != 1)
 		return ctl_usage(
-			c, "--draws needs the folder of which they are, beside what answers them");
+			c, "--draws needs one folder, of which they are, beside what answers them");
 	if (!r && nonce && !draws)
 		return ctl_usage(c, "--nonce is of --draws");
 	if (!r && v.whole && v.folders == (size_t)argc)
@@ -463,6 +508,7 @@ int evidence_verify(struct ctl *c, int argc, char **argv)
 	json_decref(v.problems);
 	ev_chain_free(&v.chain);
 	evidence_bytes_free(&v.bytes);
+	free(v.checkpoint);
 	free(v.shown);
 	return r;
 }

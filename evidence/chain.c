@@ -52,6 +52,35 @@ static void look_between(struct ev_chain *c, const struct ev_entry *x)
 }
 
 #define DAY_S 86400
+#define STEP_S 1 /* times are cut to seconds; a clock that is slewed moves 5 ms in ten of them */
+
+/* They are the DPU's own. Within an interval they are of one look at the clock. */
+static void look_at_times(struct ev_chain *c, const struct ev_entry *x)
+{
+	int64_t begin, end, was, by;
+	bool has_begin = ev_time_s(x->id.begin, &begin), has_end = ev_time_s(x->id.end, &end);
+
+	if (has_begin && has_end && begin > end)
+		say(c, true, "interval %" PRIu64 ": it ends before it begins", x->id.sequence);
+	if (!c->begun || (!has_begin && !has_end) || !ev_time_s(c->last.id.end, &was))
+		return;
+	by = (has_begin ? begin : end) - was;
+	/* Ahead it may be where something is missing between, or where its begin is not known. */
+	if (by >= -STEP_S &&
+	    (by <= STEP_S || !has_begin || x->id.gap || !ev_follows(&c->last.id, &x->id)))
+		return;
+	c->clock_steps++;
+	say(c, false, "interval %" PRIu64 ": the DPU's clock was set %s by %" PRId64 " s before it",
+	    x->id.sequence, by < 0 ? "back" : "ahead", by < 0 ? -by : by);
+}
+
+/* Both are known, and it did not end before the last one did. */
+static bool is_later(const struct ev_entry *last, const struct ev_entry *x)
+{
+	int64_t was, end;
+
+	return ev_time_s(last->id.end, &was) && ev_time_s(x->id.end, &end) && end >= was;
+}
 
 /* Of the day on which it ended, or an interval before or after: secrets are of a day. */
 static bool is_its_day(const struct ev_entry *x)
@@ -72,7 +101,7 @@ static void look_at_day(struct ev_chain *c, const struct ev_entry *x)
 	if (!is_its_day(x))
 		say(c, true, "interval %" PRIu64 ": its pseudonyms are not of the day of its end",
 		    x->id.sequence);
-	if (c->begun && x->epoch < c->last.epoch)
+	if (c->begun && x->epoch < c->last.epoch && is_later(&c->last, x))
 		say(c, true,
 		    "interval %" PRIu64 ": its pseudonyms are of a day before the last one's",
 		    x->id.sequence);
@@ -185,6 +214,7 @@ void ev_chain_next(struct ev_chain *c, const struct ev_entry *x, const struct ev
 		look_between(c, x);
 	else
 		c->first = *x;
+	look_at_times(c, x);
 	look_at_day(c, x);
 	look_at_other(c, x);
 	c->boots += !c->begun || strcmp(c->last.id.boot, x->id.boot);

@@ -25,9 +25,10 @@ struct ev_chain { /* zeroed: empty */
 	 * day's pseudonyms ended or there was traffic of no peer.
 	 */
 	uint64_t appeared, forgotten;
-	uint64_t boots, other_seen; /* other_seen: intervals with traffic of no peer */
-	struct ev_sum other;        /* its sum */
-	uint64_t counters;          /* counters that were followed from one interval to the next */
+	uint64_t boots, other_seen; /* other_seen: intervals in which it is not zero */
+	struct ev_sum other;        /* of them */
+	uint64_t counters;          /* that were followed from one interval to another */
+	uint64_t clock_steps;       /* by their times the DPU's clock was set between two */
 	void (*fn)(bool bad, const char *text, void *arg);
 	void *arg;
 };

@@ -37,6 +37,7 @@ entries() { "$CTL" audit show --json | jq -c 'select(.event == "interval") | .da
 has_entries() { [[ $(entries | wc -l) -ge $1 ]]; }
 lab_wait_for 30 "$CTL" stats sink
 check "each interval is entered into the audit log, also idle" lab_wait_for 30 has_entries 3
+"$CTL" audit checkpoint >"$LAB_TMP/early" 2>/dev/null
 # To three peers, of both families; one of them refuses most.
 for n in 1 2 3; do
 	in_host ping -W1 -c5 -i0.02 -q -s 700 "$(lab_dest4 $n)" >/dev/null
@@ -103,8 +104,20 @@ note "$(said passed_bytes) bytes passed, $(said dropped_bytes) refused"
 check "with followed counters" test "$(said followed_counter_count)" -gt 5
 "$CTL" audit init --dir "$LAB_TMP/other" --origin bwlimit/lab >"$AUDITOR/other.pub"
 ! can_judge || check "what verify prints is what its schema says" eval 'as_auditor evidence verify --key log.pub all --json | judge evidence-verify'
+# Exports of two times: each leads to its own checkpoint, and the second goes on where the first ended.
+check "an export by an earlier checkpoint" evidence export --checkpoint "$LAB_TMP/early" "$AUDITOR/monday"
+of() { as_auditor evidence verify --key log.pub "${@:2}" --json 2>/dev/null | jq -c "$1"; }
+split=$(of .last_sequence monday)
+for from in 0 1 2; do evidence export --from $((split + from)) "$AUDITOR/from$from" >/dev/null; done
+chmod -R a+rX "$AUDITOR"/monday "$AUDITOR"/from*
+check "two exports are verified together" test "$(of '[.ok, .interval_count, .checkpoint_count, .repeated_count]' monday from1)" == "[true,$(said interval_count),2,0]"
+check "they may overlap" test "$(of '[.ok, .interval_count, .repeated_count]' monday from0)" == "[true,$(said interval_count),1]"
+check "an interval that is missing between them is found" finds 'entries between' monday from2
+check "and the newer one first" finds 'entries between' from1 monday
 by_other_key() { as_auditor evidence verify --key other.pub all >/dev/null 2>&1; }
 refute "by another key nothing holds" by_other_key
+both_drawn() { as_auditor evidence verify --key log.pub --seed-from all/checkpoint --draws 5 monday from1 >/dev/null 2>"$LAB_TMP/why"; [[ $? -eq 2 ]]; }
+check "draws are of one folder" both_drawn
 
 # Which interval, and row, has a flow to that address.
 with_flow() { # address: "SEQUENCE ROW"
@@ -309,6 +322,20 @@ check "control: one has no end in the middle" receiver endless "$arrives" "if .k
 check "it is exported with those around it" "$CTL" evidence export --since 24h --state-dir "$LAB_TMP/endless" --dir "$LAB_TMP/endless/audit" "$AUDITOR/endless"
 check "and none is missing" quietly as_auditor evidence verify --key endless.pub endless
 
+# Times by a clock of our own: the intervals of before end before midnight, and those behind it after.
+turn=$(((first + last) / 2)) midnight=$((20900 * 86400))
+clocked() { # NAME when-the-interval-ended
+	local at="if .kind == \"flow-interval\" then .sequence as \$i | .begin = ($2 - 1 | todate) | .end = ($2 | todate) else . end"
+	receiver "$1" "$at | $arrives" "$at | $arrives" &&
+		"$CTL" evidence export --state-dir "$LAB_TMP/$1" --dir "$LAB_TMP/$1/audit" "$AUDITOR/$1" >/dev/null &&
+		chmod -R a+rX "$AUDITOR/$1"
+}
+days() { as_auditor evidence verify --key "$1.pub" "$1" --json | jq -c '[.ok, .epoch_count, .clock_step_count, .followed_counter_count > 5]'; }
+check "control: one goes over midnight" clocked midnight "$midnight + \$i - $turn - 1"
+check "pseudonyms change once, and counters are followed on both sides" test "$(days midnight)" == '[true,2,0,true]'
+check "control: the clock of another one is set back over midnight" clocked back "$midnight + \$i - $turn + (if \$i > $turn then -3600 else 1 end)"
+check "which is no lie, and told" test "$(days back)" == '[true,3,1,true]'
+
 # Two logs of one key: what is opened of the other one is found beside the folder.
 fork() { # NAME jq-program: the interval with the largest flow
 	mkdir -p "$LAB_TMP/$1/flows"
@@ -324,6 +351,10 @@ at=$(basename "$largest" .jsonl | sed 's/^0*//')
 check "an export of the one" of_fork export here "$AUDITOR/here"
 check "an opening of it" of_fork open here --interval "$at" --write "$AUDITOR/here.json"
 check "and one of the other" of_fork open there --interval "$at" --write "$AUDITOR/there.json"
+check "an export of the other" of_fork export there "$AUDITOR/there"
+chmod -R a+rX "$AUDITOR/there" "$AUDITOR/here"
+two_logs() { as_auditor evidence verify --key fork.pub here there >"$LAB_TMP/said" 2>&1; [[ $? -eq 1 ]] && grep -q 'another one in a folder before' "$LAB_TMP/said"; }
+check "two exports of two logs do not hold together" two_logs
 check "control: each holds by itself" quietly as_auditor evidence verify --key fork.pub there.json
 check "and its own beside the folder" quietly as_auditor evidence verify --key fork.pub here here.json
 of_another() { as_auditor evidence verify --key fork.pub "$@" >"$LAB_TMP/said" 2>&1; [[ $? -eq 1 ]] && grep -q 'another one in the folder' "$LAB_TMP/said"; }

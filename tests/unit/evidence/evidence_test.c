@@ -60,14 +60,19 @@ static char *file_of(unsigned interval, unsigned peers, unsigned records, bool f
 	return text;
 }
 
-static struct ev_interval interval_of(char *text)
+static struct ev_interval interval_by(const uint8_t key[32], char *text)
 {
 	struct ev_interval v;
 	struct bwl_err e = { 0 };
 
-	if (ev_interval_make(text, strlen(text), master, &v, &e))
+	if (ev_interval_make(text, strlen(text), key, &v, &e))
 		fail_msg("%s", e.text);
 	return v;
+}
+
+static struct ev_interval interval_of(char *text)
+{
+	return interval_by(master, text);
 }
 
 static int record_number;
@@ -469,6 +474,8 @@ static void what_is_not_followed_is_said(void **state)
 	strcpy(x[2].id.begin, "2026-09-21T23:58:00.000Z");
 	strcpy(x[2].id.end, "2026-09-21T23:59:00.000Z");
 	assert_int_equal(chain_of(x, v, (int[]){ 1, 2, 0 }), 0);
+	assert_int_equal(chain_of(x, v, (int[]){ 1, 2, 3, 0 }), 0); /* 3 ended before: a clock */
+	strcpy(x[3].id.end, "2026-09-21T23:59:10.000Z");
 	assert_int_not_equal(chain_of(x, v, (int[]){ 1, 2, 3, 0 }), 0);
 	assert_non_null(strstr(last_bad, "before the last one"));
 	x[2].epoch = DAY;
@@ -493,6 +500,65 @@ static void what_is_not_followed_is_said(void **state)
 	assert_int_equal(c.forgotten, 3); /* a boot begins at zero */
 	ev_chain_free(&c);
 	for (unsigned i = 1; i < 6; i++)
+		ev_interval_free(&v[i]);
+}
+
+/* Counters are followed to midnight and from there on; a clock that was set is told, and no lie. */
+static void midnight_and_clocks_that_are_set_are_told(void **state)
+{
+	static const uint8_t tomorrow[32] = "the secret of the day after it.";
+	static const struct {
+		unsigned day;
+		const char *begin, *end;
+	} at[] = { { 0, "", "" },
+		   { DAY, "", "2026-09-21T23:59:45.000Z" },
+		   { DAY, "2026-09-21T23:59:45.000Z", "2026-09-21T23:59:55.000Z" },
+		   { DAY + 1, "2026-09-21T23:59:55.004Z", "2026-09-22T00:00:05.004Z" },
+		   { DAY + 1, "2026-09-22T00:00:05.004Z", "2026-09-22T00:00:15.004Z" },
+		   /* set back by a minute, and ahead by an hour */
+		   { DAY, "2026-09-21T23:59:15.000Z", "2026-09-21T23:59:25.000Z" },
+		   { DAY + 1, "2026-09-22T00:59:25.000Z", "2026-09-22T00:59:35.000Z" } };
+	struct ev_chain c = { .fn = count_bad };
+	struct ev_interval v[7];
+	struct ev_entry x[7] = { 0 };
+
+	(void)state;
+	memset(counter, 0, sizeof(counter));
+	for (unsigned i = 1; i < 7; i++) {
+		v[i] = interval_by(at[i].day == DAY ? master : tomorrow,
+				   file_of(i, 3, 4, false, false));
+		strcpy(v[i].id.begin, at[i].begin);
+		strcpy(v[i].id.end, at[i].end);
+		assert_true(ev_entry_of(&v[i], at[i].day, i > 1 ? &x[i - 1].root : NULL, &x[i]));
+	}
+	bad_seen = 0;
+	for (unsigned i = 1; i < 5; i++)
+		ev_chain_next(&c, &x[i], v[i].peer, v[i].slots);
+	assert_int_equal(bad_seen, 0);
+	assert_int_equal(c.epochs, 1);
+	assert_int_equal(c.counters, 6); /* of three peers, from 1 to 2 and from 3 to 4 */
+	assert_int_equal(c.forgotten, 3);
+	assert_int_equal(c.appeared, 3);
+	assert_int_equal(c.clock_steps, 0);
+	ev_chain_next(&c, &x[5], v[5].peer, v[5].slots);
+	assert_int_equal(c.clock_steps, 1);
+	assert_non_null(strstr(last_note, "set back by 60 s"));
+	assert_int_equal(c.epochs, 2);
+	ev_chain_next(&c, &x[6], v[6].peer, v[6].slots);
+	assert_int_equal(c.clock_steps, 2);
+	assert_non_null(strstr(last_note, "set ahead by 3600 s"));
+	assert_int_equal(bad_seen, 0);
+	ev_chain_free(&c);
+	/* where something is missing between them, time has passed */
+	x[6].id.gap = true;
+	*last_note = '\0';
+	chain_of(x, v, (int[]){ 5, 6, 0 });
+	assert_null(strstr(last_note, "clock"));
+	/* and nothing ends before it begins */
+	strcpy(x[2].id.end, "2026-09-21T23:59:40.000Z");
+	assert_int_equal(chain_of(x, v, (int[]){ 1, 2, 0 }), 1);
+	assert_non_null(strstr(last_bad, "before it begins"));
+	for (unsigned i = 1; i < 7; i++)
 		ev_interval_free(&v[i]);
 }
 
@@ -744,6 +810,7 @@ int main(void)
 		cmocka_unit_test(peers_are_those_of_the_entry),
 		cmocka_unit_test(intervals_follow_on_one_another),
 		cmocka_unit_test(what_is_not_followed_is_said),
+		cmocka_unit_test(midnight_and_clocks_that_are_set_are_told),
 		cmocka_unit_test(sums_do_not_overflow),
 		cmocka_unit_test(a_node_has_the_sums_of_both_children),
 		cmocka_unit_test(a_record_of_another_name_is_found),
