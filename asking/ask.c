@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See ask.h. On the server's thread: what waits here holds up nothing but the next who asks. */
+/* See ask.h. On the server's thread: waiting here delays only the next request. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

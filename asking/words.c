@@ -59,7 +59,7 @@ json_t *asking_words(const struct asking_document *d, asking_query query, const 
 		json_array_append_new(argv, json_string("--json"));
 	for (unsigned i = 0; i < ASKING_WORDS && d->words[i]; i++)
 		json_array_append_new(argv, json_string(d->words[i]));
-	/* Each stands at its place: behind one that is not there none is meant. */
+	/* Positional: after a missing one there can be none. */
 	for (unsigned i = 0; !r && i < ASKING_WORDS && d->names[i]; i++) {
 		value = query(arg, d->names[i]);
 		if (!value)

@@ -342,10 +342,7 @@ static int skip_to(struct pair *p, uint64_t n, bool *ret_more)
 	return r;
 }
 
-/*
- * A record that was kept stands where its number says; its own hash counts, not the one that is
- * filed.
- */
+/* A kept record is at the place of its number; its own hash counts, not the filed one. */
 static int on_kept(const struct bwl_audit_item *i, void *arg)
 {
 	struct bwl_audit_item kept = *i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Appending: lock, find the end, the record, fsync, the checkpoint over it, fsync. What a kill or
- * a power cut leaves is whole records without a checkpoint (the next one covers them) or a torn
- * line (put aside, and a record says so).
+ * Appending: lock, find the end, write the record, fsync, the checkpoint over it, fsync. A kill or
+ * a power cut leaves whole records without a checkpoint (the next one covers them) or a torn line
+ * (put aside, with a record about it).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -105,7 +105,7 @@ static bool look_at_size(struct bwl_audit_log *l)
 	struct stat st = { 0 };
 	FILE *f = NULL;
 
-	/* What cannot be looked at now is as it was: pruning takes nothing back. */
+	/* What cannot be read now is assumed unchanged: pruning is never undone. */
 	if (was && fd < 0 && errno != ENOENT)
 		return false;
 	if (fd >= 0) {
@@ -336,7 +336,7 @@ static int prune_one(struct bwl_audit_log *l, const struct bwl_audit_cut *c, str
 	json_t *data;
 	int r = bwl_audit_end_find(&l->end, l->dir, l->dir_fd, &l->key, &torn, e);
 
-	if (!r) /* others wrote while the files were looked at */
+	if (!r) /* others wrote meanwhile */
 		r = add_recovered(l, &torn, e);
 	if (r)
 		return r;
@@ -350,8 +350,8 @@ static int prune_one(struct bwl_audit_log *l, const struct bwl_audit_cut *c, str
 }
 
 /*
- * Below the size again: first the lines of junk, the oldest file first; each step is on record
- * before it is done. What is read for it nobody changes but who prunes: others append meanwhile.
+ * Brings the log below its size: first the lines of junk, the oldest file first; each step is
+ * recorded before it is done. Only pruning changes what is read for it; others append meanwhile.
  */
 static int prune(struct bwl_audit_log *l, struct bwl_err *e)
 {

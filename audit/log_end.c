@@ -51,7 +51,7 @@ int bwl_audit_end_write(struct bwl_audit_end *x, const char *line, struct bwl_er
 		x->at += n + 1;
 		return 0;
 	}
-	/* where this fails too, the next one who opens the log finds it torn */
+	/* if this fails too, the next process that opens the log finds it torn */
 	if (ftruncate(x->fd, (off_t)x->at))
 		bwl_warn("the audit log ends in a torn line: %s", strerror(errno));
 	bwl_audit_end_close(x);
@@ -197,7 +197,7 @@ int bwl_audit_end_rotate(struct bwl_audit_end *x, const char *dir, int dir_fd,
 	return 0;
 }
 
-/* What stands behind the last checkpoint that is ours. */
+/* The content after our last checkpoint. */
 struct tail {
 	const struct bwl_note_key *key;
 	struct bwl_frontier frontier;
@@ -332,10 +332,7 @@ int bwl_audit_end_find(struct bwl_audit_end *x, const char *dir, int dir_fd,
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	/*
-	 * a next file is begun only by who holds the lock, and then the name of this one is not the
-	 * last
-	 */
+	/* only a holder of the lock starts a new file, and then this name is no longer the last */
 	if (x->fd >= 0 && !fstat(x->fd, &st) && st.st_nlink && (uint64_t)st.st_size == x->at) {
 		char next[BWL_AUDIT_NAME];
 

@@ -46,7 +46,7 @@ static int on_climb(const struct bwl_audit_item *i, void *arg)
 	if (c->begun && c->p.next >= c->p.n)
 		return DONE;
 	if (i->kind == BWL_AUDIT_CHECKPOINT && !c->begun) {
-		/* whoever signed it: what is made of it is compared with a signed root */
+		/* whoever signed it: the result is compared with a signed root */
 		if (bwl_checkpoint_read(i->note, i->note_len, &at, NULL) || at.size > c->p.m ||
 		    !bwl_audit_frontier(i, &at, &f))
 			return NO_BEGIN;

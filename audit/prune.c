@@ -38,9 +38,9 @@ static bool is_damaged(int dir_fd, uint64_t first)
 }
 
 /*
- * Half made; or of a file whose `least` is there; or a word about one that has gone, before the log
- * begins. What somebody tore a hole into is not ours: what was kept of a file whose hashes were
- * taken away stays for who looks into that.
+ * Half-made; or of a file whose `least` exists; or about one that has gone, before the log begins.
+ * Remains of tampering are not ours: the kept part of a file whose hashes were removed stays for
+ * investigation.
  */
 static bool is_left(int dir_fd, const char *name, const struct bwl_audit_file *file, size_t n)
 {
@@ -438,9 +438,7 @@ static int take(const char *dir, int dir_fd, uint64_t first, const char *tail, s
 
 static int cut_junk(const char *dir, int dir_fd, const struct bwl_audit_cut *c, struct bwl_err *e)
 {
-	/*
-	 * made anew: they are all that is left of the lines, and the lines have just been verified
-	 */
+	/* made anew: they are all that is left of the lines, which have just been verified */
 	int r = make(dir, dir_fd, c->from, "hashes", c->hash, c->hashes * sizeof(*c->hash), e);
 
 	if (!r)

@@ -84,7 +84,7 @@ static const char *text_of(const json_t *o, const char *key)
 	return s ? s : "";
 }
 
-/* Somebody has looked at the signs up to that record. */
+/* Somebody has acknowledged the signs up to that record. */
 static void acknowledge(struct bwl_audit_recent *v, const json_t *record)
 {
 	const json_t *upto = json_object_get(json_object_get(record, "data"), "record");
@@ -98,7 +98,7 @@ static void acknowledge(struct bwl_audit_recent *v, const json_t *record)
 	}
 }
 
-/* What became of it is said now. */
+/* Its result is known now. */
 static void drop_intent(struct bwl_audit_recent *v, json_int_t pid)
 {
 	for (size_t i = v->n; i-- > 0;)
@@ -108,7 +108,7 @@ static void drop_intent(struct bwl_audit_recent *v, json_int_t pid)
 		}
 }
 
-/* bwlimitd says it; what the tools record says none, and is what somebody did. */
+/* bwlimitd sets it; records of tools have none, and are somebody's actions. */
 static const char *level_of(const json_t *record, const char *event)
 {
 	const char *said = text_of(json_object_get(record, "data"), "level");

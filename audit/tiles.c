@@ -133,7 +133,7 @@ static int begin(struct tiles *t, const struct bwl_audit_item *i)
 	struct bwl_checkpoint c;
 	struct bwl_frontier f;
 
-	/* whoever signed it: what is made of it is compared with a signed root */
+	/* whoever signed it: the result is compared with a signed root */
 	if (bwl_checkpoint_read(i->note, i->note_len, &c, NULL) || c.size != t->skip ||
 	    !bwl_audit_frontier(i, &c, &f))
 		return NO_BEGIN;

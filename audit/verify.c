@@ -72,7 +72,7 @@ static void reach(struct run *r)
 	}
 }
 
-/* What was reached since the last checkpoint is wrong: it says nothing of old checkpoints. */
+/* The state since the last checkpoint is wrong: it says nothing about old checkpoints. */
 static void forget(struct run *r)
 {
 	for (size_t i = 0; i < r->nold; i++)
@@ -132,7 +132,7 @@ static uint64_t number(const json_t *data, const char *key)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* What the writer said when it pruned, or could not. */
+/* What the writer recorded when it pruned, or could not. */
 static void on_pruning(struct run *r, const struct bwl_audit_item *i, const struct place *here)
 {
 	const char *event = json_string_value(json_object_get(i->json, "event"));
@@ -183,7 +183,7 @@ static void on_record(struct run *r, const struct bwl_audit_item *i, const struc
 	on_pruning(r, i, here);
 }
 
-/* The first line of what was kept of a file says, signed, what the others are. */
+/* The first, signed line of a file's kept part covers the others. */
 static void on_kept_head(struct run *r, const struct bwl_audit_item *i,
 			 const struct bwl_checkpoint *c, const struct place *here)
 {

@@ -96,7 +96,7 @@ void bwl_glass_free(struct bwl_glass *g)
 	bwl_signed_free(&g->doc);
 }
 
-/* What comes from the maps does not say who a peer is by IKE: the policy that was accepted does. */
+/* What comes from the maps lacks the peers' IKE identities: the accepted policy has them. */
 static int policy_of(struct bwl_pins *p, const struct bwl_memory *m, const char *dir,
 		     const struct bwl_signed *d, struct bwl_policy **ret, struct bwl_err *e)
 {
@@ -139,8 +139,8 @@ static bool may_open(const struct bwl_memory *m, const struct bwl_pol_peer *q, b
 }
 
 /*
- * What the journal has closed is so, but what the document names, if it was signed after that; that
- * is again afterwards. Who is expelled is closed, whatever it names.
+ * What the journal has closed stays closed, except names in the document, if it was signed later;
+ * they are closed again afterwards. Expelled peers are closed, whatever it names.
  */
 static const char **opened(struct bwl_pins *p, const struct bwl_memory *m, struct bwl_policy *pol,
 			   const struct bwl_signed *d, size_t *ret_n)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The file: "# bwlimit glass 1 SHA256", over what follows, and one JSON object: how many there ever
- * were, and the newest of each type and name. Whoever may write it may write a digest, too.
+ * The file: "# bwlimit glass 1 SHA256", over what follows, and one JSON object: the number of all
+ * there ever were, and the newest of each type and name. Somebody who can write it can write a
+ * digest, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -130,8 +131,8 @@ static void forget_ended(json_t *all, const struct bwl_memory *m)
 }
 
 /*
- * Who its peers are by IKE, where their names do not say it: the maps do not have that. Who is
- * expelled already is closed in it, and ends it not.
+ * Its peers' IKE identities, if they differ from their names: the maps do not have them. Already
+ * expelled peers are closed in it, and do not end it.
  */
 static json_t *ids_of(const struct bwl_policy *pol, const struct bwl_memory *m)
 {

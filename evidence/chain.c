@@ -95,7 +95,7 @@ static bool is_its_day(const struct ev_entry *x)
 	       x->epoch <= (uint64_t)((end + span) / DAY_S);
 }
 
-/* Who changes pseudonyms when he likes is not followed. */
+/* A log that changes pseudonyms at will cannot be followed. */
 static void look_at_day(struct ev_chain *c, const struct ev_entry *x)
 {
 	if (!is_its_day(x))
@@ -181,7 +181,7 @@ static void follow(struct ev_chain *c, const struct ev_entry *x, const struct ev
 	c->n = m;
 }
 
-/* What stands in somebody's file, for a terminal. */
+/* Makes text from a foreign file printable on a terminal. */
 static void set_printable(char *ret, size_t size, const char *text)
 {
 	snprintf(ret, size, "%s", text);

@@ -8,7 +8,7 @@
 
 static EVP_MD *sha256;
 
-/* Once: a record takes several hashes, and each would look the algorithm up anew. */
+/* Once: a record takes several hashes, and each would look up the algorithm again. */
 __attribute__((constructor)) static void fetch(void)
 {
 	sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);

@@ -19,7 +19,7 @@ static void set_sum(struct ev_record *r, bool pass, uint64_t frames, uint64_t by
 	r->sum.v[pass ? EV_BYTES : EV_DROPPED_BYTES] = pass ? charged : bytes;
 }
 
-/* What stands behind a key: no string of JSON has a bare quote in it. */
+/* The value after a key: no JSON string has a bare quote in it. */
 static const char *behind(const char **at, const char *end, const char *key)
 {
 	size_t n = strlen(key);
@@ -258,7 +258,7 @@ static void interval_key(const uint8_t master[32], const struct ev_id *id, uint8
 {
 	uint8_t said[EV_BOOT + 16] = { 0 };
 
-	strcpy((char *)said, id->boot); /* zeros to its end: one length */
+	strcpy((char *)said, id->boot); /* zero-padded to a fixed length */
 	for (int i = 0; i < 8; i++) {
 		said[EV_BOOT + i] = (uint8_t)(id->tables >> (56 - 8 * i));
 		said[EV_BOOT + 8 + i] = (uint8_t)(id->interval >> (56 - 8 * i));
@@ -331,7 +331,7 @@ static int by_pseudonym(const void *a, const void *b)
 		      ((const struct slot *)b)->peer.pseudonym.b, 32);
 }
 
-/* Lines of the file, in any order behind the first; what they are is said first in each. */
+/* Lines of the file, in any order after the first; each begins with its kind. */
 static int read_lines(struct ev_interval *v, size_t len, struct slot **slot, size_t *nslots,
 		      struct bwl_err *e)
 {

@@ -49,7 +49,9 @@ static int read_key(int dir, const char *name, uint8_t ret[static 32])
 	return have == 32 ? 0 : -EBADMSG;
 }
 
-/* Whole under its name, or not there. Whoever else made it at that time: his is the one. */
+/*
+ * Whole under its name, or absent. If another process makes it at the same time, that one counts.
+ */
 static int make_key(int dir, const char *name)
 {
 	BWL_AUTO_CLOSE int fd = -1;
@@ -60,7 +62,7 @@ static int make_key(int dir, const char *name)
 	if (getrandom(key, sizeof(key), 0) != sizeof(key))
 		return -EIO;
 	snprintf(own, sizeof(own), "new-%ld.key", (long)gettid());
-	unlinkat(dir, own, 0); /* of who was killed, and had this number */
+	unlinkat(dir, own, 0); /* left by a killed process with this number */
 	fd = openat(dir, own, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;

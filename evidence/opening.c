@@ -37,7 +37,7 @@ static json_t *hashes(const struct bwl_hash *hash, unsigned n)
 	return a;
 }
 
-/* What is said of a slot, and the way to the interval's root. */
+/* The content of a slot, and the path to the interval's root. */
 static json_t *slot_json(const struct ev_interval *v, uint32_t slot)
 {
 	struct bwl_hash path[EV_DEPTH], *leaf = bwl_must(calloc(v->slots, sizeof(*leaf)));
@@ -273,7 +273,7 @@ static int check_parts(struct judge *j, const struct ev_record *rec, size_t n)
 	return 0;
 }
 
-/* Flows and remainders are each what is said of them, and not only together. */
+/* Flows and remainders must each match their sums, not only together. */
 static int check_kinds(struct judge *j, const struct ev_record *rec, size_t n)
 {
 	struct ev_sum flows = j->peer.flows, remainder = j->peer.remainder;

@@ -16,7 +16,7 @@
 #include "writer.h"
 
 #define DAY_S 86400
-#define AT_ONCE 16 /* intervals: then whoever waits for the caller gets his turn */
+#define AT_ONCE 16 /* intervals, before others that wait for the caller get their turn */
 #define BACK 10000 /* files, at most, where none of them is in the log */
 #define PAUSE_MOST_S 60
 #define HEAD 4096 /* bytes of a file that have its first line */
@@ -30,7 +30,9 @@ struct ev_writer {
 	uint64_t epoch;
 	bool has_key;
 	uint8_t key[32];
-	/* The entry of a file that was made and is not in the log yet: it takes long to make. */
+	/*
+	 * The computed entry of a file that is not in the log yet, because computing it takes long.
+	 */
 	struct stat made_of; /* st_ino 0: there is none */
 	struct ev_entry made;
 };
@@ -126,7 +128,7 @@ static int append(struct ev_writer *w, const struct ev_entry *x, struct bwl_err 
 	r = bwl_audit_append(w->log, BWL_AUDIT_REGULAR, EV_EVENT, text, data, NULL, e);
 	json_decref(data);
 	if (r && r != -EBUSY)
-		w->known = false; /* it may be in the log all the same */
+		w->known = false; /* it may be in the log nevertheless */
 	return r;
 }
 
@@ -257,7 +259,7 @@ int ev_writer_step(struct ev_writer *w, int64_t wall_s, struct bwl_err *e)
 		return bwl_fail(e, ERANGE, "the clock is before 1970: set it");
 	snprintf(path, sizeof(path), "%s/" FLOWS_DIR, w->state_dir);
 	r = flows_store_list(path, &number, &n, e);
-	/* The folder was moved away, and begun anew. */
+	/* The folder was moved away, and started anew. */
 	if (!r && n && w->known && number[n - 1] < w->done)
 		w->known = false;
 	if (!r)

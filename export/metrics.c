@@ -123,7 +123,7 @@ static const struct metric of_peer[] = {
 };
 #define NOF_PEER (sizeof(of_peer) / sizeof(*of_peer))
 
-/* What the metrics of a peer are made of, looked at once. */
+/* The data behind a peer's metrics, read once. */
 struct peer {
 	struct bwl_peer_row row;
 	char name[BWL_NAME_LEN];

@@ -58,7 +58,7 @@ static bool drop_oldest(struct flows_store *s)
 	return true;
 }
 
-/* What it takes of the disk, and not how long it says it is. */
+/* The space it takes on the disk, not its nominal length. */
 static uint64_t taken(const struct stat *st)
 {
 	return (uint64_t)st->st_blocks * 512;
@@ -136,7 +136,7 @@ int flows_store_open(const char *state_dir, uint64_t most_bytes, struct flows_st
 	snprintf(s->path, sizeof(s->path), "%s/" FLOWS_DIR, state_dir);
 	r = make(s, e);
 	if (!r) {
-		unlinkat(s->dir, FRESH, 0); /* of one who was killed */
+		unlinkat(s->dir, FRESH, 0); /* left by a killed process */
 		unlinkat(s->dir, THIN, 0);
 		r = look(s, e);
 	}
@@ -211,7 +211,7 @@ static int write_fresh(struct flows_store *s, const char *text, size_t len, uint
 	return r;
 }
 
-/* All lines but those of flows, and the first one says so. */
+/* Copies all lines except flows, and marks the first one. */
 static bool copy_thin(FILE *from, FILE *to)
 {
 	char *line = NULL, *mark;

@@ -135,7 +135,9 @@ static void put_numbers(FILE *o, const struct bwl_rec_sum *s)
 		(uint64_t)s->bytes, (uint64_t)s->drop_frames, (uint64_t)s->drop_bytes);
 }
 
-/* Its counter of each CPU: so that whoever was not there sees that it goes on from where it was. */
+/*
+ * Its counter on each CPU, so that a later reader can check that it continues from its last value.
+ */
 static void put_cpus(FILE *o, const struct bwl_book_cpu *c, size_t n)
 {
 	fputs(",\"cpus\":[", o);
@@ -270,7 +272,7 @@ static void put_head(FILE *o, const struct bwl_book *b, const struct flows_facts
 	fputs("}\n", o);
 }
 
-/* A stream into memory fails where there is none. */
+/* A stream into memory fails when memory runs out. */
 static bool end(FILE *o)
 {
 	bool good = !ferror(o);

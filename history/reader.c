@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For readers: see db.h. The writer goes on meanwhile. */
+/* For readers: see db.h. The writer continues meanwhile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -23,7 +23,7 @@ struct hist_recorder {
 	struct hist_db *db;
 	struct hist_state state; /* era; of the last look */
 	uint64_t flushed_ns;     /* 0: never; what the first look finds is written at once */
-	bool begun, silent;      /* silent: the first look only says where counters are */
+	bool begun, silent;      /* silent: the first reading only records the counters' values */
 	struct track *track;
 	uint32_t n, room;
 	uint32_t *hash, mask; /* index + 1 by counter; 0 empty */
@@ -163,7 +163,7 @@ bool hist_recorder_look(struct hist_recorder *r, struct hist_clocks now)
 	if (has_stepped(r, now)) {
 		r->seconds = seconds_since(r, now);
 		r->from_s = now.wall_s - (int64_t)r->seconds;
-	} else { /* goes on where the last one ended */
+	} else { /* continues where the last one ended */
 		r->from_s = r->state.wall_s;
 		r->seconds = now.wall_s > r->from_s ? (uint64_t)(now.wall_s - r->from_s) : 0;
 	}

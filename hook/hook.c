@@ -60,7 +60,7 @@ static int pin_link(const struct bwl_hook_at *at, int fd, const char *path, stru
 	return r ? bwl_fail(e, err, "cannot pin %s: %s", path, strerror(err)) : 0;
 }
 
-/* Killed between the pin and its rename: the newer link is the one to go on with. */
+/* After a kill between the pin and its rename, the newer link is the valid one. */
 static int settle_link(const struct bwl_hook_at *at, const char *path, struct bwl_err *e)
 {
 	char fresh[BWL_LINK_PATH];

@@ -105,7 +105,8 @@ int bwl_hook_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, str
 
 	*ret = (struct bwl_hook_state){ .how = "none" };
 	snprintf(progs, sizeof(progs), "%s/progs", at->pin_dir);
-	if (access(progs, X_OK) && errno == EACCES) /* nothing could be told from a stranger */
+	if (access(progs, X_OK) && errno == EACCES) /* our programs could not be told from
+						     * foreign ones */
 		return bwl_fail(e, EACCES, "only root can see what is attached");
 	return at->hook == BWL_HOOK_XDP ? query_xdp(at, ret, e) : query_tc(at, ret, e);
 }

@@ -118,8 +118,8 @@ static const char *offload(const struct build *b, const struct bwl_pol_peer *x)
 }
 
 /*
- * auto: one side asks, the other answers. When both ask at the same moment two IKE_SAs stay,
- * whatever `unique` says (charon compares with those that are established).
+ * auto: one side initiates, the other answers. If both initiate at the same moment two IKE_SAs
+ * remain, whatever `unique` says (charon compares only with established ones).
  */
 static const char *start(const struct build *b, const struct bwl_pol_peer *x)
 {

@@ -13,7 +13,7 @@ static bool has_installed(json_t *children)
 	return false;
 }
 
-/* An IKE_SA without a child that nobody is making one for is neither. */
+/* An IKE_SA without a child, and without one being negotiated, is neither. */
 static int on_sa(void *arg, json_t *msg)
 {
 	struct bwl_idle_look *l = arg;

@@ -152,7 +152,7 @@ int bwl_destroy_loaded(const char *socket, uint64_t timeout_ns, const json_t *id
 	r = bwl_vici_call(v, "get-keys", NULL, &have, e);
 	json_array_foreach(json_object_get(have, "keys"), i, id) if (!r)
 		r = unload(v, json_string_value(id), ret, e);
-	if (!r) { /* what it said with a key that it has no more */
+	if (!r) { /* data signed with a key that it no longer has */
 		json_t *args = json_pack("{s:s}", "type", "X509");
 
 		r = bwl_vici_call(v, "flush-certs", args, NULL, e);

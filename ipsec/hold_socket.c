@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who stays when the one that gave orders has gone. charon 5.9.8 forgets the orders of a connection
- * that it has not come to yet as soon as it cannot write an answer: of all that was written into
- * the socket of a charon that hung it did the first, and no more.
+ * Keeps a socket open after the sender of orders has gone. charon 5.9.8 forgets the pending orders
+ * of a connection as soon as it cannot write an answer: of all orders written into the socket of a
+ * hanging charon it performed only the first.
  */
 #include "hold_socket.h"
 #include <errno.h>
@@ -27,7 +27,7 @@ static void stay(int fd)
 	sigemptyset(&none);
 	signal(SIGTERM, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* its output among them: who waits for its end is not to wait for ours */
+	/* including its output: a reader that waits for its end must not wait for ours */
 	if (fd > 0)
 		close_range(0, (unsigned)fd - 1, 0);
 	close_range((unsigned)fd + 1, UINT_MAX, 0);
@@ -52,7 +52,7 @@ int bwl_linger(int fd)
 			;
 		return status ? -EAGAIN : 0;
 	}
-	/* nobody's child, so that nobody has to wait for it */
+	/* an orphan, so that nobody has to wait for it */
 	pid = fork();
 	if (!pid)
 		stay(fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What charon has against what the policy says. */
+/* Compares charon's state with the policy. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -228,8 +228,8 @@ static int load_credentials(struct job *j, const json_t *tree)
 	int r;
 
 	/*
-	 * A key that belongs to no certificate is left from before a renewal: with it charon could
-	 * go on with the old certificate, which it still has.
+	 * A key without a certificate is left from before a renewal: with it charon could continue
+	 * to use the old certificate, which it still has.
 	 */
 	j->ncerts = scan(j, "x509", &j->certs);
 	r = j->ncerts < 0 ? j->ncerts : 0;

@@ -84,7 +84,7 @@ bool bwl_orphans_is(struct bwl_orphans *o, const struct bwl_orphans_known *known
 {
 	char addr[BWL_XFRM_ADDR_BUF], key[KEY], buf[12];
 
-	/* a larval one is an SPI that charon has taken and not told of yet */
+	/* a larval SA is an SPI that charon has reserved and not reported yet */
 	if (!sa->keyed || !sa->peer || json_object_get(known->spis, text_of(ntohl(sa->spi), buf)))
 		return false;
 	snprintf(key, sizeof(key), "%s %u %u", bwl_xfrm_addr_text(&sa->dst, addr), sa->proto,

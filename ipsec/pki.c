@@ -232,7 +232,7 @@ static int read_request(const char *csr, EVP_PKEY **ret, struct bwl_err *e)
 	if (r)
 		return r;
 	*ret = X509_REQ_get_pubkey(req);
-	/* its names are ignored: the operator says which node it is */
+	/* its names are ignored: the operator names the node */
 	if (!*ret || X509_REQ_verify(req, *ret) != 1)
 		r = bwl_fail(e, EINVAL, "%s is not signed by the key it names", csr);
 	X509_REQ_free(req);

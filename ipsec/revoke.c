@@ -139,7 +139,7 @@ static int on_conn(void *arg, json_t *msg)
 	return 0;
 }
 
-/* Preshared keys that `ipsec load` gave it (ppk-ID), and that nobody uses any more. */
+/* Preshared keys that `ipsec load` gave it (ppk-ID), and that no connection uses any more. */
 static int credentials(struct drop *d)
 {
 	json_t *used = json_object(), *have = NULL, *id;
@@ -197,8 +197,8 @@ static int name_all(struct drop *d)
 }
 
 /*
- * charon hangs. What is written into its socket now it does when it goes on, also when we are
- * long gone: it shall not go on with what was revoked.
+ * charon hangs. It performs what is written into its socket now when it continues, even long after
+ * we are gone: it must not continue with what was revoked.
  */
 static void post(struct drop *d)
 {

@@ -40,7 +40,7 @@ static bool is_identity(const char *wanted, const char *has)
 	return strpbrk(wanted, "=*%:") || !strcmp(wanted, has);
 }
 
-/* An SA that is not complete yet says less: it will be looked at the next time. */
+/* An incomplete SA has fewer fields: it will be checked the next time. */
 static bool is_stale(const struct bwl_ipsec_sa *x, json_t *conn)
 {
 	const char *remote = json_string_value(

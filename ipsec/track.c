@@ -56,7 +56,7 @@ static int grow(struct bwl_track *t)
 	return 0;
 }
 
-/* Of an id that is none of a peer's: NULL and 0. */
+/* For an id that belongs to no peer: NULL and 0. */
 static int peer_of(struct bwl_track *t, uint32_t id, struct peer_sas **ret)
 {
 	*ret = id && id < t->max_peers ? t->by_id[id] : NULL;
@@ -86,7 +86,7 @@ int bwl_track_new(uint32_t max_peers, struct bwl_tunnel *map, bwl_track_fn fn, v
 	t->by_id = calloc(max_peers, sizeof(struct peer_sas *));
 	if (!t->by_id)
 		r = -ENOMEM;
-	/* what another tracker left open is looked at, too */
+	/* also check what another tracker left open */
 	for (uint32_t id = 1; !r && map && id < max_peers; id++) {
 		if (!map[id].flags && !map[id].offload)
 			continue;
@@ -245,7 +245,7 @@ static bool drops_rest(const struct bwl_track *t, uint32_t ifindex)
 		if (t->dev[i].offload_ifindex != ifindex)
 			continue;
 		if (!t->dev[i].block)
-			return false; /* whether before or behind them: nobody needs it */
+			return false; /* whether before or after them: it does not matter */
 		has[t->dev[i].sel_src.family == AF_INET6] = true;
 	}
 	return has[0] && has[1];

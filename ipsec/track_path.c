@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What must hold beside SA and policy before XDP carries a peer of path offload: a host port where
- * our program runs in the driver and sees VLAN tags, an uplink whose driver sends what is
- * redirected to it, and the MAC of the next hop. Asked of the kernel, for it may change while all
- * else stands.
+ * Conditions beside SA and policy for XDP to carry a peer of path offload: a host port where our
+ * program runs in the driver and sees VLAN tags, an uplink whose driver sends redirected frames,
+ * and the MAC of the next hop. Queried from the kernel each time, because they may change
+ * independently.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -13,14 +13,14 @@
 #include <unistd.h>
 #include "track.h"
 
-#define POLICY_MS 200                /* how often the policy's number is looked at */
+#define POLICY_MS 200                /* how often the policy's number is checked */
 #define DUMP_NS (60 * 1000000000ULL) /* a full look, whatever the news say */
-#define WAYS_NS 1000000000ULL        /* how often ports and next hops are looked at */
+#define WAYS_NS 1000000000ULL        /* how often ports and next hops are checked */
 #define RETRY_NS 1000000000ULL       /* after one that failed */
 #define READS 256                    /* news of one step: the policy is looked at in between */
 #define STEP_RETRY_NS                                                                              \
 	100000000L          /* after a step that failed (no memory, a dump that was disturbed) */
-#define STEPS_FAILED 20     /* one after the other: then all is opened anew */
+#define STEPS_FAILED 20     /* consecutive failures, after which everything is reopened */
 #define READS_OF_LOOK 65536 /* more than the socket holds */
 
 struct bwl_tracker {
@@ -62,7 +62,7 @@ static int stat_maps(const struct bwl_tracker *r, struct stat *st)
 	return stat(path, st);
 }
 
-/* After detach or an upgrade to other maps, what is written here is read by nobody. */
+/* After detach or an upgrade to other maps nothing reads what is written here. */
 static int check_pins(const struct bwl_tracker *r, struct bwl_err *e)
 {
 	struct stat st;
@@ -98,7 +98,7 @@ static uint32_t uplink_of(const struct bwl_pins *p, const struct bwl_gen *g,
 									    : 0;
 }
 
-/* Path xfrm says so at once; of path offload the next look at the ports tells. */
+/* Path xfrm is known at once; for path offload the next check of the ports decides. */
 static int read_way(struct bwl_tracker *r, const struct bwl_gen *g, const struct bwl_peer *x,
 		    uint32_t id, const struct bwl_xfrm_addr *remote)
 {
@@ -161,7 +161,7 @@ static int read_policy(struct bwl_tracker *r, struct bwl_err *e)
 		bwl_track_recheck(r->track);
 		if (r->slot == BWL_NO_SLOT) {
 			none.slot = 0;
-			err = read_peers(r, &none); /* npeers 0: nobody is encrypted */
+			err = read_peers(r, &none); /* npeers 0: no peer is encrypted */
 			continue;
 		}
 		err = bwl_gen_open(r->pins, r->slot, &g, e);
@@ -226,7 +226,7 @@ static int look(struct bwl_tracker *r, struct bwl_err *e)
 	return drain(r, false, e);
 }
 
-/* What the map says of devices holds while somebody looks after it, and a little longer. */
+/* The map's statements about devices are valid while they are tracked, and a little longer. */
 static void believe(struct bwl_tracker *r, bool yes)
 {
 	if (!r->dry_run)

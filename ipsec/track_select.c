@@ -150,10 +150,10 @@ static void outbound_policies(struct judge *j)
 }
 
 /*
- * The kernel decrypts with every SA that it has, whatever the outer source says, and what comes out
- * bears only the peer's id. So one that would bring in another DPU's packets, or anybody's, closes
- * the way in beside good ones until it is gone. Where the kernel does not say the direction, one
- * with two strangers may be of either.
+ * The kernel decrypts with every SA that it has, whatever the outer source, and the result bears
+ * only the peer's id. So an SA that would accept another DPU's packets, or anybody's, closes the
+ * way in, even beside good ones, until it is gone. If the kernel does not report the direction, an
+ * SA with two foreign addresses may be either.
  */
 static bool taints(const struct judge *j, const struct bwl_xfrm_sa *sa)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * VICI over charon's socket. Nothing here waits without a deadline: a charon that hangs (or is
- * stopped) must not hang who wants to revoke.
+ * stopped) must not block a revocation.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -20,7 +20,7 @@ static bool is_named(enum bwl_vici_op op)
 struct out {
 	uint8_t *data;
 	size_t len, room;
-	const char *trouble; /* the first thing that cannot be said in VICI */
+	const char *trouble; /* the first thing that VICI cannot express */
 };
 
 static void put(struct out *o, const void *data, size_t n)

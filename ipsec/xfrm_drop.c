@@ -127,7 +127,7 @@ static size_t slice(const struct pile *p, size_t from)
 }
 
 /*
- * Answers are errors only (gone already), and the next look tells what is left: nobody reads them.
+ * Answers are only errors (gone already), and the next pass shows what is left: they are not read.
  */
 static int send_all(const struct pile *p)
 {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is closed already and is said again: see journal.h. */
+/* Repeated closures of what is closed already: see journal.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "journal.h"
 
-/* What is to be written; of what was opened meanwhile nothing: whoever closes it anew notes it. */
+/*
+ * What must be written; nothing about what was opened meanwhile: a new closure is recorded by
+ * whoever makes it.
+ */
 static size_t older(const struct bwl_closed *c, enum bwl_journal_kind kind, const char *name,
 		    uint64_t said_s, struct bwl_journal_rec *ret)
 {

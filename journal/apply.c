@@ -59,7 +59,7 @@ void bwl_journal_policy(struct bwl_pins *p, struct bwl_policy *pol, bool lower, 
 	bwl_journal_free(&j);
 }
 
-/* Of the word in the maps, from what it is now: who has changed it meanwhile decides. */
+/* Changes the word in the maps from its present value: a concurrent change wins. */
 static bool turn(struct bwl_pins *p, uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&p->ctl->stop, &from, to, false, __ATOMIC_SEQ_CST,
@@ -117,7 +117,7 @@ static void close_names(struct bwl_pins *p, const struct bwl_closed *c)
 
 void bwl_journal_boot(struct bwl_pins *p, const struct bwl_journal *j)
 {
-	/* An old copy that says stop is still to be found out. */
+	/* An old copy that says stop must still be detected. */
 	if (is_cut(j) || (j->closed.stop && !turn(p, BWL_CLOSED_UNJUDGED, BWL_STOPPED_UNJUDGED) &&
 			  !turn(p, BWL_UNJUDGED, BWL_STOPPED_UNJUDGED)))
 		bwl_journal_stop(p);

@@ -73,7 +73,7 @@ static void add_named(struct bwl_closed *c, const struct bwl_journal_rec *r)
 	}
 }
 
-/* Said again, it is of the last time, whichever way the clock was set in between. */
+/* A repetition counts from its own time, whichever way the clock was set in between. */
 static void turn(bool *is, uint64_t *is_s, bool on, uint64_t wall_s)
 {
 	if (!(*is && on && *is_s > wall_s))

@@ -23,8 +23,7 @@ struct found {
 	const struct bwl_closed *have;
 	const struct bwl_journal_by *by; /* NULL: now */
 	uint8_t *revoked;                /* by id: 1 revoked, 2 and its name is news */
-	struct bwl_pfxset news,
-		live; /* value: the id; prefixes of those who are revoked, and of others */
+	struct bwl_pfxset news, live; /* value: the id; prefixes of revoked peers, and of others */
 	struct bwl_journal_rec *rec;
 	size_t n, room;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the journal's files say. A record is on disk before `end` names it; so what `end` names must
- * be there, and what is behind it nobody relied on. A compacted file takes the place of the old one
- * in one rename, and says after which record it goes on: `end` may still name that one.
+ * Reads the journal's files. A record is on disk before `end` names it; so what `end` names must be
+ * there, and nothing relied on what follows it. A compacted file replaces the old one in one
+ * rename, and tells after which record it continues: `end` may still name that one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static void cut(struct bwl_journal *j, const char *why)
 	snprintf(j->why, sizeof(j->why), "%s", why);
 }
 
-/* One that is not as it should be: what it says about closing counts where it reads. */
+/* A damaged record: what it closes counts if it is readable. */
 static void take_torn(struct bwl_journal *j, const struct bwl_journal_rec *r)
 {
 	if (r->seq == j->seq + 1 &&
@@ -161,7 +161,7 @@ int bwl_journal_file(const char *dir, const char *name, uint8_t **ret, size_t *r
 	return *ret || err ? err : -ENOMEM;
 }
 
-/* Whoever began it anew was killed: what was cut is no less so. */
+/* A killed `journal init`: what was cut stays cut. */
 static bool was_set_aside(const char *dir)
 {
 	char log[BWL_JOURNAL_PATH], end[BWL_JOURNAL_PATH];

@@ -7,7 +7,7 @@
 #include "signed/memory_parts.h"
 #include "signed/payload.h"
 
-/* So far an epoch may be ahead at once: nobody can use all of them up. */
+/* the largest jump of an epoch, so that nobody can use all of them up */
 #define EPOCHS_AHEAD 1024
 
 const struct bwl_root *bwl_memory_root(const struct bwl_memory *m)
@@ -246,8 +246,8 @@ static int take_revocation(struct bwl_memory *m, const struct bwl_signed *d, str
 }
 
 /*
- * Which tray this is: labels are those of the newest enrolment. Of another tray it says that it is
- * expelled no more, and has that tray's name.
+ * The enrolment of this tray: its labels are those of the newest one. An enrolment of another tray:
+ * that one is no longer expelled.
  */
 static int enrolled(struct bwl_memory *m, const struct bwl_signed *d, struct bwl_err *e)
 {

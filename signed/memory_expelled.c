@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who is expelled, of all that was taken: whoever an expulsion names, until an enrolment of that
- * tray that was signed after it. In whichever order the two come.
+ * The expelled trays, from all accepted documents: a tray is expelled by an expulsion that names
+ * it, until an enrolment of it that was signed later, in whichever order the two arrive.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The memory as a file: "# bwlimit signed 1 SHA256", over all that follows that line, and one JSON
- * object. The digest finds what tore or rotted; who may write the file may write a digest, too.
+ * The memory as a file: "# bwlimit signed 1 SHA256", over everything after that line, and one JSON
+ * object. The digest detects torn or rotten files; somebody who can write the file can write a
+ * digest, too.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -126,7 +127,7 @@ static bool take_digests(const json_t *list, struct bwl_digest *ret, size_t *ret
 	return true;
 }
 
-/* What holds; a list that is too long is none of ours. */
+/* The policies that hold; a list that is too long is not ours. */
 static bool take_held(struct bwl_memory *m, const json_t *o)
 {
 	const json_t *held = json_object_get(o, "held"), *done = json_object_get(o, "done");
@@ -137,7 +138,7 @@ static bool take_held(struct bwl_memory *m, const json_t *o)
 	       take_digests(done, m->done, &m->ndone) && json_is_object(m->due);
 }
 
-/* bwlimit 0.2.0 wrote none: whom it had expelled is closed in the journal. */
+/* bwlimit 0.2.0 wrote none: the journal has closed the trays that it had expelled. */
 static bool take_expelled(struct bwl_memory *m, const json_t *list)
 {
 	const json_t *v;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How many documents are remembered, and which are forgotten for a new one. Each kind has its own
- * room, so that whoever may sign one kind alone (the online key; one person) takes none from the
- * others, and there is always room for what closes.
+ * room, so that a signer of only one kind (the online key; one person) takes none from the others,
+ * and there is always room for closing documents.
  */
 #include <string.h>
 #include "signed/closing.h"
@@ -111,7 +111,7 @@ struct kept {
 	int64_t since_s;
 };
 
-/* What says which tray this is, what is in force, and what tightens it, also after its end. */
+/* What names this tray, what is in force, and what tightens it, even after its end. */
 static bool holds(const struct bwl_memory *m, const struct kept *k,
 		  const struct bwl_memory_item *it)
 {

@@ -15,7 +15,7 @@ static const char *skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-/* The first byte of what may be its string; NULL: there is none. */
+/* The first byte of its possible string; NULL: there is none. */
 static const char *find(const char *bytes, const char *end)
 {
 	const char *at = memmem(bytes, (size_t)(end - bytes), key, sizeof(key) - 1);

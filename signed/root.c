@@ -136,10 +136,7 @@ static int take_role(struct bwl_root *r, enum bwl_role role, const json_t *o, st
 	return 0;
 }
 
-/*
- * The online key is on a machine that anybody may steal: whoever holds it is nobody among the
- * people.
- */
+/* The online key is on a machine that can be stolen: its owner must not be one of the people. */
 static int check_online(const struct bwl_root *r, struct bwl_err *e)
 {
 	for (size_t i = 0; i < r->nkeys; i++)

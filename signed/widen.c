@@ -34,7 +34,7 @@ static const struct bwl_pol_peer **sorted(const struct bwl_policy *p)
 	return ret;
 }
 
-/* New names are widen_places()'s: whatever they have, somebody else had, or nobody. */
+/* New names are up to widen_places(): whatever they have, another peer had, or none. */
 static void peers(struct widen *w)
 {
 	BWL_AUTO_FREE const struct bwl_pol_peer **a = sorted(w->from);

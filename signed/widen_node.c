@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is no peer's: the node, its ports and zones, and what bwlimitd and strongSwan are told. */
+/*
+ * What belongs to no peer: the node, its ports and zones, and configuration of bwlimitd and
+ * strongSwan.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +98,7 @@ struct classes {
 	uint8_t proto[256], port[2][65536];
 };
 
-/* Another class has another limit. It matters where somebody stays open who has limits by class. */
+/* Another class has another limit. That matters if a peer with limits by class stays open. */
 static void services(struct widen *w)
 {
 	BWL_AUTO_FREE struct classes *a = bwl_must(calloc(1, sizeof(*a)));
@@ -120,8 +123,8 @@ static void services(struct widen *w)
 }
 
 /*
- * Each does at least what the one before did. But `destroy` has no way back, so one person neither
- * asks for it nor, of a lease that ends in it, says when.
+ * Each must do at least what the previous one did. But `destroy` has no way back, so one person can
+ * neither request it nor change when a lease with it ends.
  */
 static void tamper(struct widen *w)
 {

@@ -28,7 +28,7 @@ static unsigned mode_rank(const struct bwl_pol_peer *p)
 	return p->mode == BWL_MODE_MONITOR ? 2 : bwl_mode_paces(p->mode) ? 1 : 0;
 }
 
-/* Bytes that may wait: the same for a policy that says the time and for one that leaves it. */
+/* Bytes that may wait: computed alike for a policy that sets the time and for one that does not. */
 static uint64_t waits(const struct bwl_policy *pol, const struct bwl_pol_peer *p)
 {
 	unsigned __int128 rate = p->grant.rate_bps, bytes = BWL_HORIZON_BYTES;

@@ -19,7 +19,7 @@ enum doc_state { DOC_TODO, DOC_ON_ITS_WAY, DOC_TAKEN, DOC_REFUSED };
 struct doc {
 	char key[BWL_ETCD_KEY_MOST];
 	struct bwl_doc_at at;
-	int64_t mod; /* the revision that it is of: a newer one is another document */
+	int64_t mod; /* the revision that it is from: a newer one is another document */
 	enum doc_state state;
 	uint64_t again_ns; /* not before */
 	uint64_t fetch_ns; /* of one in parts: nor is it fetched before; 0: not chosen yet */

@@ -77,7 +77,7 @@ static int reach(const struct handover *h, struct bwl_err *e)
 	return bwl_take_fd(&fd);
 }
 
-/* Whose socket it is, by its process: a bwlimitd that was started again is another one. */
+/* The owner of the socket, by process: a restarted bwlimitd is another one. */
 static long who(void *arg)
 {
 	BWL_AUTO_CLOSE int fd = reach(arg, NULL);
@@ -176,7 +176,7 @@ static enum heard hear(struct talk *t)
 	return HEARD_LINE;
 }
 
-/* The next line as an object; NULL: it is none. */
+/* The next line as an object; NULL: it is invalid. */
 static json_t *take_line(struct talk *t)
 {
 	char *end = memchr(t->line, '\n', t->n);

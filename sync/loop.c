@@ -15,7 +15,7 @@ static void say(struct sync *s, enum sync_word word, const struct bwl_doc_at *do
 		       .word = word, .server = s->servers[s->server], .doc = doc, .err = err });
 }
 
-/* The same trouble is told once, until there was none. */
+/* The same error is reported once, until there was none. */
 static void say_once(struct sync *s, enum sync_word word, enum sync_told of,
 		     const struct bwl_err *err)
 {
@@ -172,8 +172,8 @@ static void away(struct sync *s, uint64_t now_ns, const struct bwl_err *e)
 }
 
 /*
- * Who published it waits for that. Not for a signed time: every tray has one in the same second,
- * every minute, and nobody waits.
+ * The publisher waits for that. Not for a signed time: every tray has one in the same second, every
+ * minute, and nobody waits.
  */
 static void tell_soon(struct sync *s, const struct bwl_doc_at *at, uint64_t now_ns)
 {
@@ -338,7 +338,7 @@ uint64_t sync_step(struct sync *s)
 		next_ns = s->retry_ns;
 	if (s->connected && !s->asked && s->status_ns < next_ns)
 		next_ns = s->status_ns > now_ns ? s->status_ns : now_ns;
-	/* One document after the other, and what the watch says in between. */
+	/* One document after the other, and the watch's messages in between. */
 	for (unsigned i = 0; i < LANE_COUNT; i++) {
 		struct doc *doc = *s->way[i].key || s->agent_ns > now_ns || !s->connected
 					  ? NULL

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What bwlimit-sync does and when: one server at a time, a watch as a hint, a full read every
- * minute as the truth, documents to bwlimitd in a fixed order, and what it says of itself back.
- * The store, bwlimitd, the clock and chance are arguments: tests/unit/sync gives it others.
+ * minute as the truth, documents to bwlimitd in a fixed order, and its status back. The store,
+ * bwlimitd, the clock and randomness are arguments: tests/unit/sync replaces them.
  */
 #ifndef BWL_SYNC_LOOP_H
 #define BWL_SYNC_LOOP_H
@@ -33,7 +33,7 @@
 #define SYNC_SPREAD_NS (10 * SYNC_S)
 #define SYNC_STATUS_MOST 8192 /* bytes */
 
-/* Errors: -ESTALE of hear(): the watch must begin anew, after a read. */
+/* Errors: -ESTALE of hear(): the watch must start anew, after a read. */
 struct sync_store {
 	/* Connects to it, and judges it. */
 	int (*open)(void *arg, const char *server, struct bwl_err *e);
@@ -49,14 +49,14 @@ struct sync_store {
 
 enum given { GIVEN_WAIT, GIVEN_TAKEN, GIVEN_REFUSED, GIVEN_AWAY };
 struct sync_agent {
-	/* Another number than before: another bwlimitd. 0: there is none. */
+	/* A different number means another bwlimitd. 0: there is none. */
 	long (*who)(void *arg);
 	int (*give)(void *arg, enum doc_lane lane, const struct bwl_doc_at *at, const void *bytes,
 		    size_t len, struct bwl_err *e);
 	enum given (*look)(void *arg, enum doc_lane lane, struct bwl_err *why);
 	/*
-	 * Of at most `most` bytes: their number; 0: there is none; -EAGAIN: it is asked. cosigned:
-	 * as docs.h has it.
+	 * Writes at most `most` bytes and returns their number; 0: there is none; -EAGAIN: it was
+	 * requested. cosigned: as in docs.h.
 	 */
 	ssize_t (*status)(void *arg, uint64_t cosigned, void *to, size_t most);
 };
@@ -90,15 +90,15 @@ struct sync {
 
 	struct sync_docs docs;
 	bool connected, watching;
-	bool is_well;    /* and it was said */
+	bool is_well;    /* and it was reported */
 	unsigned failed; /* servers one after the other, without SYNC_WELL_NS in between */
 	uint64_t retry_ns, read_ns, alive_ns, status_ns, agent_ns, who_ns, well_ns;
 	uint64_t told_ns; /* when the last status was put */
 	bool asked, news; /* bwlimitd for its status; and what happened since is not in it */
 	long agent_who;
 	struct sync_way way[LANE_COUNT];
-	struct bwl_err told_of[BWL_ETCD_SERVERS_MOST]; /* each server's trouble is told once */
-	char told[SYNC_TOLD][768]; /* the last of its kind, so that it is said once */
+	struct bwl_err told_of[BWL_ETCD_SERVERS_MOST]; /* each server's error is reported once */
+	char told[SYNC_TOLD][768];                     /* the last of its kind, to report it once */
 };
 
 /* Does what is due. When to call it again, if nothing comes before. */

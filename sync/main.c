@@ -122,7 +122,7 @@ static void say_read(const struct options *o, struct serve *serve)
 	say_serves(o, "trouble", NULL, &why);
 }
 
-/* Certificates, for who is served. */
+/* Reloads the server's certificates. */
 static void read_anew(struct serve *serve, const struct options *o)
 {
 	struct bwl_err e = { 0 };
@@ -164,7 +164,7 @@ static void run(struct sync *s, struct store_etcd *store, struct handover *agent
 
 		fds[n++] = (struct curl_waitfd){ .fd = woken, .events = CURL_WAIT_POLLIN };
 		store_etcd_wait(store, ms, fds, n);
-		(void)!eventfd_read(woken, &seen); /* before what it is for is looked at */
+		(void)!eventfd_read(woken, &seen); /* before checking what it is for */
 		if (again)
 			read_anew(serve, o);
 		mind_crl(o, serve, &told_s);

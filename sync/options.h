@@ -16,7 +16,7 @@ struct options {
 	struct serve_conf serve; /* at NULL: nothing is served */
 	bool json;
 };
-/* -1: go on; else the exit code, and it was said why. */
+/* -1: continue; otherwise the exit code, with the reason printed. */
 int options_read(int argc, char **argv, struct options *o);
 
 #endif

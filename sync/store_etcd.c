@@ -112,8 +112,10 @@ static int put(void *arg, const struct bwl_etcd_kv *kv)
 	return 0;
 }
 
-/* Its second line. What is none is no hint: the proof is from nothing then, and nothing is
- * cosigned. */
+/*
+ * Its second line. An invalid one is no hint: the proof then starts from nothing, and nothing is
+ * cosigned.
+ */
 static int take_cosigned(void *arg, const struct bwl_etcd_kv *kv)
 {
 	char text[COSIGNED_HEAD];

@@ -9,7 +9,7 @@ struct store_etcd;
 struct store_etcd_conf {
 	struct bwl_grpc_tls tls;
 	const char *prefix, *tray;
-	const char *at; /* where its numbers are served, as the store says it; NULL: nowhere */
+	const char *at; /* where its numbers are served, for the store; NULL: nowhere */
 	bool accept_holes;
 };
 struct store_etcd *store_etcd_new(const struct store_etcd_conf *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See pcapng.h. In this machine's byte order, which the section says. */
+/* See pcapng.h. In this machine's byte order, which the section header declares. */
 #include <stdlib.h>
 #include <string.h>
 #include <bwl/err.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The TPM by tpm2-tss (ESAPI). The index may be read and raised by whoever opens the TPM (root,
- * group tss): that does harm, and gives nothing back. Not ORDERLY: such a counter jumps ahead after
+ * The TPM by tpm2-tss (ESAPI). Anybody who can open the TPM (root, group tss) may read and raise
+ * the index: that does harm, but gives nothing back. Not ORDERLY: such a counter jumps ahead after
  * a power cut.
  */
 #include <errno.h>
@@ -120,7 +120,7 @@ static int count(struct conn *c, uint64_t *ret)
 	return r;
 }
 
-/* An index of ours that was never raised says nothing, as little as a probe that was left over. */
+/* An index of ours that was never raised means nothing, like the remainder of a probe. */
 static int judge(struct conn *c, const TPMS_NV_PUBLIC *pub, bool tidy, struct tpm_state *ret)
 {
 	if ((pub->attributes & ~TPMA_NV_WRITTEN) != ATTRIBUTES || pub->authPolicy.size != TPM_TAG)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One request: who may ask, what is asked, and the answer with its headers. See web.h. */
+/* One request: permission, document, and the answer with its headers. See web.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,7 +232,10 @@ enum MHD_Result answer_ask(struct web *w, struct MHD_Connection *conn, const cha
 	has_body |= header(conn, MHD_HTTP_HEADER_TRANSFER_ENCODING) ||
 		    header(conn, MHD_HTTP_HEADER_CONTENT_LENGTH);
 
-	/* Who is answered at the first call, before his body may come, is hung up on after it. */
+	/*
+	 * A client that is answered at the first call, before its body arrives, is disconnected
+	 * after it.
+	 */
 	if (!q && is_get && !has_body) {
 		q = bwl_must(calloc(1, sizeof(*q)));
 		q->conn = conn;

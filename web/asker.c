@@ -23,8 +23,8 @@
 #include "whole.h"
 
 #define PART 32768UL             /* bytes of a packet */
-#define UNASKED_NS 3000000000ULL /* then what goes on is ended */
-#define SILENT_NS 5000000000ULL  /* then it hangs: it says a line each second */
+#define UNASKED_NS 3000000000ULL /* then a command that keeps running is ended */
+#define SILENT_NS 5000000000ULL  /* then it hangs: it prints a line each second */
 
 enum {
 	OK = 200,
@@ -63,7 +63,7 @@ static char *of_err(const struct bwl_err *e, unsigned *ret_status)
 	return bwl_must(json_dumps(o, JSON_COMPACT));
 }
 
-/* What a command that failed has said, a document of kind error. */
+/* The output of a failed command, a document of kind error. */
 static unsigned of_failed(const char *text, size_t len)
 {
 	BWL_AUTO(json_decref) json_t *o = json_loadb(text, len, 0, NULL);
@@ -71,7 +71,7 @@ static unsigned of_failed(const char *text, size_t len)
 	return status_of(o);
 }
 
-/* The same where no exit code says so: documents begin with their version and kind. */
+/* The same without an exit code: documents begin with their version and kind. */
 static unsigned of_text(const char *text, size_t len)
 {
 	return len < 256 * 16 && memmem(text, len < 64 ? len : 64, "\"error\"", 7)
@@ -143,7 +143,7 @@ static int answer(int fd, unsigned status, const char *text, size_t len)
 	return asker_answer(fd, status, text, len, 0);
 }
 
-/* A command that goes on: the newest of its lines, each of which is a document. */
+/* A command that keeps running: the newest of its lines, each of which is a document. */
 struct tap {
 	int fd;            /* -1: closed */
 	char *line, *part; /* NULL: none yet */
@@ -190,7 +190,7 @@ static void tap_keep(struct tap *t)
 	t->part_len = left;
 }
 
-/* What is there; negative: it has ended, or says too much. */
+/* Reads what is there; negative: it has ended, or its output is too long. */
 static int tap_read(struct tap *t)
 {
 	ssize_t n;
@@ -266,7 +266,7 @@ static int answer_left(const struct asker_conf *c, const struct web_document *d,
 	return asker_answer(fd, OK, text, len, age_ms);
 }
 
-/* A question: answered at once, or, of what goes on, with the next line. */
+/* A question: answered at once, or for a command that keeps running, with the next line. */
 static int take_question(const struct asker_conf *c, int fd, const char *question, struct tap *t)
 {
 	const struct web_document *d = how_of(c, question);
@@ -288,7 +288,7 @@ static int take_question(const struct asker_conf *c, int fd, const char *questio
 	return 0;
 }
 
-/* When what goes on is ended, unless it says something or is asked for again before. */
+/* When a running command is ended, unless it prints something or is requested again before. */
 static uint64_t end_ns(const struct tap *t)
 {
 	return t->asked_ns + (t->waits ? SILENT_NS : UNASKED_NS);
@@ -322,7 +322,7 @@ static int tap_step(int fd, struct tap *t, bool readable)
 	return r;
 }
 
-/* Until the other side has gone. There is one question that goes on. */
+/* Until the other side has gone. At most one command keeps running. */
 static void answer_questions(const void *about, int fd)
 {
 	const struct asker_conf *c = about;

@@ -44,7 +44,7 @@ static bool has_query(const struct entry *e)
 	return strchr(e->question, '?');
 }
 
-/* The one that nobody has asked for the longest, and nobody holds. */
+/* The entry that was unrequested for the longest, and is not held. */
 static struct entry *oldest(struct cache *c, const struct entry *but, bool queries_only)
 {
 	struct entry *x = NULL;

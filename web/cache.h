@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Documents, by the question that they answer: one is made for all who ask within its time. A fixed
- * number of them; no I/O, the clock is an argument.
+ * Documents, by the question that they answer: one is made for all requests within its time. A
+ * fixed number of them; no I/O, the clock is an argument.
  *
- * Who keeps a pointer to an entry until later holds it: a request that waits, a stream, an asker
- * that is making it. While it is held it is not forgotten, and its question stays. One that is
- * not held may be another question's after the next call of cache_entry() or cache_put().
+ * Keeping a pointer to an entry requires holding it: a waiting request, a stream, an asker that is
+ * making it. While it is held it is not forgotten, and its question stays. An entry that is not
+ * held may belong to another question after the next call of cache_entry() or cache_put().
  */
 #ifndef BWL_WEB_CACHE_H
 #define BWL_WEB_CACHE_H
@@ -15,7 +15,7 @@
 
 #define CACHE_ENTRIES 64
 #define CACHE_QUERIES 40        /* of them: with a query; so one without always finds its place */
-#define CACHE_BYTES (32U << 20) /* of all; the oldest that nobody waits for go */
+#define CACHE_BYTES (32U << 20) /* of all; the oldest without waiting clients are dropped */
 
 /* Bytes that several answers have in common. */
 struct text {
@@ -32,12 +32,12 @@ struct entry {
 	const struct asking_document *document;
 	const struct web_document *how;
 	struct text *text;  /* NULL: none yet */
-	struct text *open;  /* the same as OpenMetrics; NULL: nobody wanted it yet */
+	struct text *open;  /* the same as OpenMetrics; NULL: not requested yet */
 	unsigned status;    /* of HTTP */
 	uint64_t made_ns;   /* when it came */
 	uint64_t older_ms;  /* how old it was then */
 	uint64_t version;   /* another one when the text is another one */
-	uint64_t wanted_ns; /* since when somebody waits; 0: nobody */
+	uint64_t wanted_ns; /* since when a client waits; 0: none */
 	bool asked;         /* it is on its way */
 	uint64_t used_ns;
 	unsigned holders;
@@ -53,7 +53,9 @@ struct entry *cache_entry(struct cache *c, const struct web_documents *d,
 			  const struct asking_document *document, const char *question,
 			  uint64_t now_ns);
 struct entry *cache_hold(struct entry *e);
-/* Not held by the caller any more; what nobody waits for then is not asked for. NULL-safe. */
+/*
+ * The caller stops holding it; a document without waiting clients is then not requested. NULL-safe.
+ */
 void cache_give_back(struct entry **e);
 bool cache_is_fresh(const struct entry *e, uint64_t now_ns);
 /* The one that has waited the longest for that asker; NULL: none waits. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When our own certificate ends, as it was read at the start: told in /metrics. */
+/* The end of our own certificate, as it was last read, for /metrics. */
 #ifndef BWL_WEB_CERTIFICATE_H
 #define BWL_WEB_CERTIFICATE_H
 

@@ -9,8 +9,8 @@
 #include "bwl/err.h"
 
 /*
- * `program --fleet WORD… --conf FILE`, conf NULL: without. What it says on standard output,
- * at most `most` bytes, which the caller frees, and its exit code.
+ * Runs `program --fleet WORD… --conf FILE`, conf NULL: without. Returns its standard output, at
+ * most `most` bytes, which the caller frees, and its exit code.
  */
 int command_run(const char *program, const char *conf, const json_t *argv, size_t most, char **ret,
 		size_t *ret_len, int *ret_exit, struct bwl_err *e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What may be asked of this node or of this fleet, and how often it is made anew. */
+/* The permitted questions about this node or this fleet, and how often each is made anew. */
 #ifndef BWL_WEB_DOCUMENTS_H
 #define BWL_WEB_DOCUMENTS_H
 
@@ -8,12 +8,12 @@
 
 struct web_document {
 	uint16_t every_ms; /* younger ones are given again */
-	uint8_t asker;     /* which of the two asks: 0 that of what goes on */
+	uint8_t asker;     /* which of the two asks: 0: the one for the command that keeps
+			    * running */
 	bool goes_on;      /* a line a second, for as long as somebody asks again */
 	bool is_hidden;    /* not a path of the API */
 	bool is_big;       /* it may have ASKER_BIG bytes */
-	/* No command: a file that root leaves for readers, by the ending of its name, and who does.
-	 */
+	/* No command: a file that root writes for readers, by its name's ending, and its writer. */
 	const char *file, *left_by;
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who is connected, and by when each has to have come further. libmicrohttpd's own time limits
- * begin anew with every byte. When there are too many, who has not asked anything for the longest
- * goes, then who does not take his answer; of the same address if that has too many. So they keep
- * out nobody who asks. Pure but for shutdown(2).
+ * Connected clients, and their deadlines. libmicrohttpd's own time limits restart with every byte.
+ * When there are too many, the client longest without a request goes, then one that does not read
+ * its answer; of the same address if that has too many. So they lock nobody out who makes requests.
+ * Pure except for shutdown(2).
  */
 #ifndef BWL_WEB_GUESTS_H
 #define BWL_WEB_GUESTS_H

@@ -8,16 +8,15 @@
 #include <sys/socket.h>
 
 /*
- * Is a Host field (or an :authority) the address that is listened on, or a name that was said, with
- * its port or none? Anything else comes from a page elsewhere whose name was pointed here. names
- * ends with NULL.
+ * Is a Host field (or an :authority) the listening address, or a configured name, with its port or
+ * none? Anything else comes from a foreign page whose name was pointed here. names ends with NULL.
  */
 bool head_is_our_host(const char *host, const struct sockaddr *at, const char *const *names);
 /* Does an Accept field prefer OpenMetrics to Prometheus' own text? */
 bool head_wants_openmetrics(const char *accept);
 /* "top,status": calls fn for each; false: fn did not want one, or it is no list of words. */
 bool head_each_word(const char *list, bool (*fn)(void *arg, const char *word), void *arg);
-/* "1s", "2500ms", at least 1 s and at most an hour; 0: it is none. */
+/* "1s", "2500ms", at least 1 s and at most an hour; 0: invalid. */
 uint64_t head_every_ns(const char *text);
 
 #endif

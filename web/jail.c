@@ -35,7 +35,7 @@ static const struct sock_filter allowed[] = {
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
 	RETURN(SECCOMP_RET_KILL_PROCESS),
 	LOAD(nr),
-	/* who has connected, and the askers */
+	/* clients, and the askers */
 	ALLOW(accept4),
 	ALLOW(recvfrom),
 	ALLOW(recvmsg),

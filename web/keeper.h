@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A process of its own that reads the files of the certificate anew: the one that is on the network
- * can open none. It is asked as an asker is (asker.h).
+ * A separate process that reloads the files of the certificate: the one on the network can open
+ * none. It is asked like an asker (asker.h).
  */
 #ifndef BWL_WEB_KEEPER_H
 #define BWL_WEB_KEEPER_H

@@ -14,7 +14,7 @@ struct options {
 	const char *listen, *page;
 	bool json, of_management; /* it must be a management device's address */
 };
-/* -1: go on; else the exit code. */
+/* -1: continue; otherwise the exit code. */
 int options_read(int argc, char **argv, struct options *o);
 
 #endif

@@ -25,7 +25,7 @@ bool reply_has_gone(struct MHD_Connection *conn)
 	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLRDHUP));
 }
 
-/* What every answer says to a browser: nothing but this page, from nowhere but here. */
+/* Headers of every answer for browsers: nothing but this page, from nowhere but here. */
 static const char *const always[][2] = {
 	{ "Content-Security-Policy",
 	  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The server's loop: libmicrohttpd, the askers, and those who wait. See web.h. */
+/* The server's loop: libmicrohttpd, the askers, and waiting requests. See web.h. */
 #include <gnutls/abstract.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -174,14 +174,14 @@ static int step(struct web *w, struct bwl_err *e)
 	stream_step(w, now_ns);
 	answer_wake(w, now_ns);
 	guests_look(&w->guests, now_ns);
-	MHD_run(w->daemon); /* those who go on */
-	/* When those who have gone are no more waited for. */
+	MHD_run(w->daemon); /* requests that continue */
+	/* Stop waiting for clients that have gone. */
 	for (unsigned i = 0; !r && i < WEB_ASKERS; i++)
 		r = ask(w, i);
 	return r ? bwl_fail(e, EPIPE, "the process that asks has ended") : 0;
 }
 
-/* Shall it go on? */
+/* Should it continue? */
 static bool heed(struct web *w, int fd)
 {
 	struct signalfd_siginfo s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Server-sent events: documents when they have changed. A stream has no queue: when what was sent
- * is taken, it is told the newest version of what it has not got yet. So who reads slowly gets
- * fewer, and who does not read is hung up on (guests.h).
+ * Server-sent events: changed documents. A stream has no queue: when the client has read what was
+ * sent, it gets the newest version of what it lacks. So a slow reader gets fewer, and one that does
+ * not read is disconnected (guests.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,7 +238,7 @@ enum MHD_Result stream_open(struct web *w, struct MHD_Connection *conn)
 	return reply_send(w, conn, MHD_HTTP_OK, r);
 }
 
-/* What goes on is asked for at once: it comes when it is made. */
+/* A command that keeps running is requested at once: its document comes when it is made. */
 static void want(const struct stream *s, struct entry *e, uint64_t now_ns)
 {
 	uint64_t every_ns = s->every_ns, least_ns = e->how->every_ms * MS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who is let in by TLS; and the certificate, the authority and its CRL, read anew. See web.h. */
+/* Admission by TLS; and reloading the certificate, the authority and its CRL. See web.h. */
 #include <errno.h>
 #include <gnutls/gnutls.h>
 #include <stdio.h>
@@ -98,7 +98,9 @@ void tls_anew(struct web *w)
 		      stderr);
 }
 
-/* Who is connected and would not be let in now. One who has shown nothing yet is judged by it then.
+/*
+ * Disconnects clients that would be refused now. One that has presented nothing yet is judged
+ * later.
  */
 static unsigned hang_up(struct web *w)
 {

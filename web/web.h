@@ -34,31 +34,32 @@ struct web {
 	struct MHD_Daemon *daemon;
 	struct bwl_tls *tls;  /* NULL: none */
 	char *metrics;        /* our own, behind those of bwlimit-ctl; NULL: none */
-	struct asker *keeper; /* reads the certificate anew; NULL: nobody does */
-	bool again;           /* he was told to while he did */
+	struct asker *keeper; /* reloads the certificate; NULL: nothing does */
+	bool again;           /* it was told to again meanwhile */
 	struct asker asker[WEB_ASKERS];
 	struct entry *asks[WEB_ASKERS]; /* what each asks for, held */
 	struct cache cache;
 	struct guests guests;
 	struct request *waiting; /* for a document */
-	bool stops;              /* nobody is to wait any more */
+	bool stops;              /* nobody may wait any more */
 	struct stream *stream[WEB_STREAMS];
 };
 
 /* server.c */
 int web_open(struct web *w, const struct web_conf *c, struct bwl_err *e);
-/* Until an asker has gone, or a signal that can be read there: SIGHUP reads the certificate anew.
+/*
+ * Runs until an asker has gone, or a signal that can be read there: SIGHUP reloads the certificate.
  */
 int web_run(struct web *w, int signal_fd, struct bwl_err *e);
 void web_close(struct web *w);
 
-/* tls.c: who is let in, and the certificate that is read anew */
+/* tls.c: admission, and reloading the certificate */
 int tls_open(struct web *w, struct bwl_err *e);
 void tls_close(struct web *w);
 /* A connection that begins; *x is NULL where there was no room for it. */
 void tls_begin(struct web *w, struct MHD_Connection *conn, struct guest *x);
 void tls_anew(struct web *w);
-/* What came of that, said on standard error. */
+/* Reports the result on standard error. */
 void tls_step(struct web *w);
 
 /* reply.c: what answers and streams have in common */
@@ -67,7 +68,7 @@ struct guest *reply_guest(struct MHD_Connection *conn);
 bool reply_has_gone(struct MHD_Connection *conn);
 enum MHD_Result reply_send(struct web *w, struct MHD_Connection *conn, unsigned status,
 			   struct MHD_Response *r);
-/* The document that a request means; NULL: it was refused, with what *ret says. */
+/* The document of a request; NULL: it was refused, with *ret. */
 struct entry *reply_entry(struct web *w, struct MHD_Connection *conn, const char *name,
 			  bool has_query, struct bwl_err *e, unsigned *ret_status);
 enum MHD_Result reply_refuse(struct web *w, struct MHD_Connection *conn, unsigned status,
@@ -77,12 +78,12 @@ enum MHD_Result reply_refuse(struct web *w, struct MHD_Connection *conn, unsigne
 enum MHD_Result answer_ask(struct web *w, struct MHD_Connection *conn, const char *path,
 			   const char *method, bool has_body, void **ctx);
 void answer_end(void **ctx);
-/* Those who wait for this document, or for too long, go on. */
+/* Continues requests that wait for this document, or for too long. */
 void answer_wake(struct web *w, uint64_t now_ns);
 
 /* stream.c: server-sent events */
 enum MHD_Result stream_open(struct web *w, struct MHD_Connection *conn);
-/* Documents that subscribers want anew, and what they are to be told. */
+/* Requests documents that subscribers need anew, and sends them updates. */
 void stream_step(struct web *w, uint64_t now_ns);
 /* All of them end with the next run. */
 void stream_stop(struct web *w);

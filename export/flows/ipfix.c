@@ -329,7 +329,7 @@ int ipfix_templates(struct ipfix *x, const struct ipfix_losses *l, struct ipfix_
 		r = ipfix_loss(x, l, out, e);
 	if (!r)
 		r = ipfix_flush(x, out, e);
-	/* Of how many elements libfixbuf told the types this message says. */
+	/* The number of elements whose types libfixbuf reported in this message. */
 	if (!r)
 		x->types = be32_at(out->at + from + SEQUENCE_AT) - x->start;
 	return r;

@@ -17,7 +17,7 @@ static void on_signal(int sig)
 	stopped = 1;
 }
 
-/* The same trouble is told once, until there was none. */
+/* The same error is reported once, until there was none. */
 static void say(struct bwl_err *told, const struct bwl_err *e)
 {
 	if (told->code == e->code)

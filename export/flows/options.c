@@ -86,7 +86,7 @@ static int judge(const struct outlet_conf *c, struct bwl_err *e)
 	return 0;
 }
 
-/* Read for each connection; but who starts it wants to know now. */
+/* Read for each connection; but the user wants to know now. */
 static int look_at_files(const struct way_conf *c)
 {
 	const char *const files[] = { c->ca, c->cert, c->key };

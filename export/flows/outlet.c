@@ -50,7 +50,7 @@ int outlet_open(const struct outlet_conf *c, struct outlet **ret, struct bwl_err
 	if (!r) {
 		budget_set(&o->state.budget, c->budget_bytes, c->budget_window_ns);
 		budget_pass(&o->state.budget, bwl_now_ns());
-		/* Before anything leaves: who asks for the budget finds it. */
+		/* Before anything leaves, so that a query finds the budget. */
 		r = state_tell_budget(c->state_dir, &o->state.budget, e);
 	}
 	if (!r) {
@@ -277,7 +277,7 @@ int outlet_step(struct outlet *o, struct bwl_err *e)
 	}
 	name_of(o, number, path, sizeof(path));
 	file = fopen(path, "re");
-	if (!file) /* it went meanwhile: the next look says so */
+	if (!file) /* it was deleted meanwhile: the next check reports that */
 		return errno == ENOENT
 			       ? OUTLET_NONE
 			       : bwl_fail(e, errno, "cannot read %s: %s", path, strerror(errno));

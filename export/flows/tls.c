@@ -37,7 +37,7 @@ static int load(struct tls *t, const struct way_conf *c, struct bwl_err *e)
 	return 0;
 }
 
-/* Addresses and names are told apart by OpenSSL: the certificate must name what was asked for. */
+/* OpenSSL distinguishes addresses from names: the certificate must contain the requested one. */
 static int expect(struct tls *t, const struct way_conf *c, struct bwl_err *e)
 {
 	X509_VERIFY_PARAM *p = SSL_get0_param(t->ssl);
@@ -52,7 +52,7 @@ static int expect(struct tls *t, const struct way_conf *c, struct bwl_err *e)
 
 /*
  * In TLS 1.3 a server judges our certificate after our side of the handshake has ended; its tickets
- * come only after that. So it has a moment to say no, before records are sent to nobody.
+ * come only after that. So it gets a moment to refuse, before records are sent to nobody.
  */
 static int hear_verdict(struct tls *t, struct bwl_err *e)
 {
@@ -126,7 +126,10 @@ int tls_look(struct tls *t, struct bwl_err *e)
 	while (poll(&p, 1, 0) == 1) {
 		int r;
 
-		/* A record that is no data (a ticket) is taken, and then there is none: no wait. */
+		/*
+		 * A TLS record without data (a ticket) is consumed, and then there is none: no
+		 * wait.
+		 */
 		ERR_clear_error();
 		SSL_clear_mode(t->ssl, SSL_MODE_AUTO_RETRY);
 		r = SSL_read_ex(t->ssl, &byte, 1, &n);

@@ -101,7 +101,7 @@ static int open_file(struct way *w, uint64_t bytes, uint64_t inode, struct bwl_e
 	return 0;
 }
 
-/* Linux 5.7 and later let who has no rights bind a socket that is bound to none. */
+/* From Linux 5.7 on an unprivileged process may bind a socket that is not bound to a device. */
 static int bind_to(int fd, const char *device, struct bwl_err *e)
 {
 	if (!device ||

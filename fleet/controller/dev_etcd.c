@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The etcd of --dev: Debian's binary as a child, which ends with us; and who may what in it, by
+ * The etcd of --dev: Debian's binary as a child, which ends with us; and the permissions in it, by
  * etcd's Auth service (api/etcdserverpb/rpc.proto, api/authpb/auth.proto).
  */
 #include <fcntl.h>
@@ -79,7 +79,7 @@ static void run_etcd(const struct dev *d)
 	_exit(127);
 }
 
-/* As etcd's own user root, for whom everything is open. */
+/* As etcd's own user root, which may do everything. */
 static int open_as_root(const struct dev *d, char file[static 3][DEV_PATH], struct bwl_grpc **ret,
 			struct bwl_err *e)
 {
@@ -115,7 +115,7 @@ static int wait_for_etcd(const struct dev *d, struct bwl_grpc *g, struct bwl_err
 			d->dir);
 }
 
-/* What is so already is no error. Frees what is said. */
+/* An existing setting is no error. Frees the message. */
 static int auth(struct bwl_grpc *g, const char *method, struct bwl_pb_out *say, struct bwl_err *e)
 {
 	char path[80];
@@ -173,7 +173,7 @@ static int allow(struct bwl_grpc *g, const char *role, int what, const char *key
 	return auth(g, "RoleGrantPermission", &say, e);
 }
 
-/* A tray reads what is for all and for it, and writes what it says itself: these keys alone. */
+/* A tray reads what is for all and for it, and writes only its own status keys. */
 static int allow_tray(struct bwl_grpc *g, const char *prefix, const char *tray, struct bwl_err *e)
 {
 	static const char *const says[] = { "alive", "at", "status" };

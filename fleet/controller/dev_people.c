@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keys and documents of --dev: two people, the controller and its witness; the root that says so,
- * and each tray's enrolment, signed by both people.
+ * Keys and documents of --dev: two people, the controller and its witness; the root that names
+ * them, and each tray's enrolment, signed by both people.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -171,7 +171,7 @@ static int for_tray(const struct pki *p, const char *tray, struct bwl_err *e)
 
 int dev_pki(const struct dev *d, struct bwl_err *e)
 {
-	/* root: etcd's own word for who may all */
+	/* root: etcd's name for the superuser */
 	static const char *const users[] = { "etcd", "root", "controller", "people" };
 	char cert[DEV_PATH], key[DEV_PATH], name[32], san[160];
 	struct pki p = { .d = d };

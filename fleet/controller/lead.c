@@ -23,8 +23,8 @@ void lead_end(struct lead *l)
 }
 
 /*
- * A signed time that is ahead ends documents early, in all of the fleet, until people sign another
- * root; one that is behind says nothing. So a clock that nobody keeps right signs none.
+ * A signed time in the future ends documents early, in the whole fleet, until people sign another
+ * root; one in the past is useless. So an unsynchronised clock signs none.
  */
 static bool clock_is_right(struct lead *l, int64_t now_s, struct bwl_err *e)
 {
@@ -48,8 +48,9 @@ static bool clock_is_right(struct lead *l, int64_t now_s, struct bwl_err *e)
 }
 
 /*
- * With what closes: who gets this time and not one of those knows that it is held back. What the
- * leader has seen once it names until it ends, also where somebody has taken it out of the store.
+ * Includes closing documents: a tray that gets this time but not one of those knows that it is
+ * withheld. What the leader has once seen it names until it ends, even if somebody removed it from
+ * the store.
  */
 static json_t *named(struct lead *l, int64_t now_s)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What closes, kept beside the documents: signed times name it until it ends, also where somebody
- * took it out of the store, and a leader that was started since has to know of it. And a tray that
- * gets a label later is given what closes for it. Kept are the document's own bytes, at
- * PREFIX/controller/closing/-/SHA256: whoever writes there makes nothing that people did not sign.
+ * Closing documents, kept beside the documents: signed times name them until they end, even if
+ * somebody removed them from the store, so a new leader has to know them. And a tray that gets a
+ * label later is given what closes for it. The copies are the documents' own bytes, at
+ * PREFIX/controller/closing/-/SHA256: a writer there cannot make anything that people did not sign.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,8 +93,7 @@ static int copy_key(const struct lead *l, const struct view_closing *c,
 	return lead_key(l, "closing", "", bwl_hex_encode(c->digest, sizeof(c->digest), hex), key);
 }
 
-/* As it lies in the store now; where it is gone, or another one, by now there is nothing to keep.
- */
+/* As it is in the store now; if it has gone, or changed, there is nothing to keep. */
 static int keep(struct lead *l, struct view_closing *c, struct bwl_err *e)
 {
 	char from[BWL_ETCD_KEY_MOST], to[BWL_ETCD_KEY_MOST];
@@ -169,11 +168,11 @@ static void key_name(const struct view_closing *c, bool own, char ret[static BWL
 		snprintf(ret, BWL_DOC_NAME_MOST, "%s", c->name);
 }
 
-/* What lies where a tray has, or may be given, one that closes. */
+/* What is at the place where a tray has, or may be given, a closing document. */
 enum there {
-	THERE_NOT,   /* nothing, an older one, or one that people did not sign, which is told */
-	THERE_IS,    /* this one, or a newer one that says the same */
-	THERE_OTHER, /* one that says something else, and holds */
+	THERE_NOT,   /* nothing, an older one, or one that people did not sign, which is reported */
+	THERE_IS,    /* this one, or a newer one with the same content */
+	THERE_OTHER, /* a valid one with other content */
 };
 
 /* tray NULL: for all. *ret_was: the revision there, 0: nothing. */
@@ -252,8 +251,8 @@ static int give(struct lead *l, const char *tray, const struct view_closing *c, 
 }
 
 /*
- * What closes for a label was published to the trays that had it then. Whoever has it since, by an
- * enrolment that came later, is given it: an enrolment opens nothing.
+ * A closing document for a label was published to the trays that had it then. A tray that got it by
+ * a later enrolment is given it: an enrolment opens nothing.
  */
 static int give_labels(struct lead *l, struct view_tray *t, int64_t now_s, unsigned *done,
 		       struct bwl_err *e)

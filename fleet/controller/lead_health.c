@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a rollout stands, for people: beside its state in the store, so that it is read there whoever
- * leads. One write a second at most, whatever number of rollouts goes on.
+ * A rollout's health, for people: beside its state in the store, so that it can be read there
+ * whoever leads. One write a second at most, however many rollouts are running.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "lead_rollout.h"
 
-#define CHANGED_NS (5 * CTRL_S) /* what has changed is told that often at most */
+#define CHANGED_NS (5 * CTRL_S) /* a change is reported at most that often */
 #define AGAIN_NS (30 * CTRL_S)  /* and else again, so that its age says that somebody judges */
 #define EACH_NS CTRL_S
 
@@ -52,7 +52,7 @@ int lead_health(struct lead *l, struct lead_rollout *lr, const struct rollout_ve
 	uint64_t due_ns = lr->health_ns;
 	int r;
 
-	/* said_s is 0 in both: the same words are the same. A new stage is told at once. */
+	/* said_s is 0 in both, so equal text is equal. A new stage is reported at once. */
 	if (lr->health.version != h.version)
 		due_ns = 0;
 	else

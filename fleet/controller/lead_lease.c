@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Leases of the policies that may be in force, for as long as people allowed (`lease_most`),
- * renewed after a third of that: lead.h. While a rollout goes on two policies are, and each has its
- * lease.
+ * renewed after a third of that: lead.h. During a rollout there are two such policies, and each has
+ * its lease.
  */
 #include <stdio.h>
 #include <string.h>

@@ -26,7 +26,7 @@ static int take_log(void *arg, const struct bwl_etcd_kv *kv)
 	if (!t)
 		return 0;
 	if (log_state_parse(kv->value.at, bwl_pb_len(kv->value), &log, &e)) {
-		/* Nothing is signed of what nobody can compare. */
+		/* Nothing is signed if nobody can compare it. */
 		snprintf(log.wrong, sizeof(log.wrong), "%.190s", e.text);
 		r->l->c->say(r->l->c, "trouble", tray, &e);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rollouts: what rollout.h decides, done and kept. Beside each policy there are, of the
- * controllers' own: rollout/ its state, before/ how each tray fared before it began, was/ the
- * document that it is of, which is compared with the next one, health/ how it stands, for people.
+ * Rollouts: executes and stores what rollout.h decides. The controllers keep beside each policy:
+ * rollout/ its state, before/ each tray's health before it began, was/ its document, which is
+ * compared with the next one, health/ its health, for people.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,7 +231,7 @@ static int publish(struct lead *l, struct lead_rollout *lr, const struct view_po
 	d.version = ro->version;
 	bwl_hex_encode(ro->to, 32, to);
 	bwl_hex_encode(ro->from, 32, from);
-	/* Back: who takes no notice of `back` is in the least stage at most. */
+	/* Back: a tray that ignores `back` is at most in the smallest stage. */
 	d.more = json_pack("{s:s, s:i, s:s}", "to", to, "percent", back ? 1 : (int)ro->percent,
 			   "salt", ro->salt);
 	/* A tray refuses what names a policy that it never had: all take `to`, then alone is named.

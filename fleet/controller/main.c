@@ -85,7 +85,7 @@ static void wait_for_more(void *const self[], uint64_t next_ns)
 	fds[n++] = (struct curl_waitfd){ .fd = woken, .events = CURL_WAIT_POLLIN };
 	store_wait(self[0], next_ns > now_ns ? (unsigned)((next_ns - now_ns) / NS_PER_MS) : 0, fds,
 		   n);
-	(void)!eventfd_read(woken, &seen); /* before what it is for is looked at */
+	(void)!eventfd_read(woken, &seen); /* before checking what it is for */
 }
 
 static void read_anew(void *const self[])

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See numbers.h. It has threads of its own: no step of the loop waits for a tray, or for who asks.
- */
+/* See numbers.h. It has its own threads: no step of the loop waits for a tray, or for a client. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 
 struct numbers {
 	const struct ctrl *ctrl;
-	struct bwl_model *model; /* NULL: --serve was not said */
+	struct bwl_model *model; /* NULL: no --serve */
 	char fleet[BWL_NAME_LEN];
 	int64_t told_s; /* that the list of revoked certificates has ended */
 };

@@ -37,7 +37,7 @@ void rollout_seat_begin(struct rollout_seat *s, uint64_t now_ns)
 	s->refuses = false;
 }
 
-/* A counter that is lower than before began anew, with the tray. */
+/* A counter that is lower than before restarted with the tray. */
 static uint64_t since(uint64_t now, uint64_t before)
 {
 	return now >= before ? now - before : now;

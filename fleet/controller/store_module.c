@@ -35,10 +35,10 @@ struct store {
 	char range[RANGES][BWL_ETCD_KEY_MOST], election[BWL_ETCD_KEY_MOST];
 	struct bwl_watch *watch;
 	struct bwl_election el;
-	char leader[BWL_ELECTION_NAME]; /* as it was told last */
+	char leader[BWL_ELECTION_NAME]; /* as last reported */
 	struct view view;
 	struct lead lead;
-	char told[768]; /* trouble, so that it is told once */
+	char told[768]; /* last error, reported once */
 };
 
 static int64_t wall_s(void)
@@ -86,7 +86,7 @@ static int read_root(struct store *s, struct bwl_err *e)
 	return r ? r : bwl_root_first(bytes, len, &s->view.root, e);
 }
 
-/* By which its cosignatures are verified: nobody has to ask for it. */
+/* Prints the key that verifies its cosignatures, without being asked. */
 static int say_witness(struct store *s, struct bwl_err *e)
 {
 	char text[BWL_NOTE_KEY_TEXT];
@@ -319,7 +319,7 @@ static int hear(struct store *s, uint64_t now_ns, struct bwl_err *e)
 	return r ? r : fetch_policies(s, e);
 }
 
-/* Runs, keeps its lease, and looks who leads. */
+/* Takes part in the election, renews its lease, and checks who leads. */
 static int elect(struct store *s, uint64_t now_ns, struct bwl_err *e)
 {
 	char leader[BWL_ELECTION_NAME];
@@ -388,7 +388,7 @@ static uint64_t step(void *self, uint64_t now_ns)
 	struct bwl_err e = { 0 };
 	int r;
 
-	/* Its lease may have ended; the fence decides, and this one says what is so. */
+	/* Its lease may have ended; the fence decides, and this only reports it. */
 	if (s->c->leads && now_ns - s->kept_ns > TTL_S * CTRL_S)
 		lose_lead(s);
 	if (!s->g && now_ns < s->retry_ns)
@@ -399,7 +399,7 @@ static uint64_t step(void *self, uint64_t now_ns)
 		return s->full_ns;
 	r = r ? r : elect(s, now_ns, &e);
 	r = r ? r : lead(s, now_ns, &e);
-	if (r == -ENOSPC) { /* another member would refuse it, too; what is read goes on */
+	if (r == -ENOSPC) { /* another member would refuse it, too; reading continues */
 		tell(s, "trouble", s->c->o->servers[s->server], &e);
 		s->full_ns = now_ns + FULL_NS;
 		return s->full_ns;

@@ -227,9 +227,8 @@ static void take_root(struct view *v, const struct bwl_etcd_kv *kv)
 }
 
 /*
- * What was said under another key is judged again by the next read, and is no sign of life. Where
- * it is the key of before, by an enrolment that could not be judged meanwhile, an older number
- * stays one.
+ * A status under another key is judged again by the next read, and is no sign of life. If it is the
+ * previous key, by an enrolment that could not be judged meanwhile, an older number stays older.
  */
 static void set_signer(struct view *v, struct view_tray *t, const struct status_signer *by)
 {
@@ -273,8 +272,8 @@ static void take_enrolment(struct view *v, struct view_tray *t, const struct bwl
 }
 
 /*
- * What lies where a tray's enrolment does, and is none that this root's people signed, or has
- * ended: by which key the tray signs is not known, nor that it signs by none.
+ * The place of a tray's enrolment has one that this root's people did not sign, or that has ended:
+ * then it is unknown by which key the tray signs, or whether it signs.
  */
 static void take_no_enrolment(struct view *v, const char *tray, const struct bwl_doc_at *at,
 			      const struct bwl_err *why)
@@ -363,9 +362,9 @@ static void take_status(struct view *v, struct view_tray *t, const struct bwl_et
 		tell_once(v, t, &e);
 		return;
 	}
-	if (r) /* a copy of what it said is no sign of life */
+	if (r) /* a copied status is no sign of life */
 		return;
-	/* Nor is what it said long ago; of a tray that is off that is no news. */
+	/* Nor is a late one; for a tray that is off that is no news. */
 	if (status_worth(&t->by, &t->last, now) == STATUS_LATE) {
 		if (t->alive && status_doubt(&t->by, &t->last, now, &e))
 			tell_once(v, t, &e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whom a document means: see view.h. */
+/* The trays that a document is for: see view.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

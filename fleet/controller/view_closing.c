@@ -90,10 +90,10 @@ static void said_by(struct view_closing *c, const char *who)
 	snprintf(c->by[c->nby++], sizeof(*c->by), "%s", who);
 }
 
-/* Who said what holds, and how much of the room is theirs. */
+/* The signers of what holds, and their shares of the room. */
 struct share {
 	const char *by;
-	size_t alone;       /* what nobody else said */
+	size_t alone;       /* signed by nobody else */
 	size_t bytes, next; /* what is theirs comes in the list from here on */
 	size_t left_out;
 	bool full;
@@ -124,8 +124,8 @@ static struct share *shares_of(const struct view_closing *const *list, size_t n,
 }
 
 /*
- * What was signed first makes room, of who alone said most: the others' stays, also what he said
- * after them.
+ * The oldest document of the person with the most of his own makes room: others keep theirs, even
+ * if signed later.
  */
 static void make_room(struct view *v)
 {
@@ -295,7 +295,7 @@ static struct share *poorest(struct share *s, size_t n)
 	return p;
 }
 
-/* Which are named, newest first; the room goes, one by one, to who has had least of it. */
+/* Chooses those to name, newest first; each place goes to the person with the least so far. */
 static void choose(const struct view_closing *const *list, size_t n, json_t **said, struct share *s,
 		   size_t nshares)
 {

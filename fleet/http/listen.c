@@ -53,7 +53,7 @@ int bwl_listen_pem(const char *file, char **ret, struct bwl_err *e)
 	r = bwl_bytes_read(fd, PEM_MOST, ret, &len, e);
 	if (r || (len && strlen(*ret) == len))
 		return r;
-	/* An empty CRL would let in who was revoked. */
+	/* An empty CRL would admit revoked certificates. */
 	free(*ret);
 	*ret = NULL;
 	return bwl_fail(e, EINVAL,

@@ -16,7 +16,7 @@
 #include "server.h"
 
 #define SECOND 1000000000ULL
-#define LOOK_MS 500 /* how late who is too slow is hung up on */
+#define LOOK_MS 500 /* how late a slow client is disconnected */
 
 /* A connection: by when it has to have come further. */
 struct guest {
@@ -150,7 +150,8 @@ static enum MHD_Result send_answer(struct bwl_https *s, struct MHD_Connection *c
 		free(a->text);
 		return MHD_NO;
 	}
-	if (a->status != MHD_HTTP_TOO_MANY_REQUESTS) /* or who asks again at once is never heard */
+	if (a->status != MHD_HTTP_TOO_MANY_REQUESTS) /* otherwise a client that retries at once
+						      * would never be heard */
 		bwl_budget_spend(&s->conf.asks, 1);
 	bwl_budget_spend(&s->conf.bytes, a->len);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
@@ -187,7 +188,8 @@ static enum MHD_Result on_ask(void *arg, struct MHD_Connection *conn, const char
 	(void)version;
 	(void)upload;
 	(void)ctx;
-	if (!guest_of(conn) || judge(s, guest_of(conn), who)) /* the handshake had looked already */
+	if (!guest_of(conn) || judge(s, guest_of(conn), who)) /* the handshake has checked
+							       * already */
 		refuse(&a, MHD_HTTP_FORBIDDEN, EACCES, "this certificate is not allowed here");
 	else if (strcmp(method, MHD_HTTP_METHOD_GET))
 		refuse(&a, MHD_HTTP_METHOD_NOT_ALLOWED, EPERM, "only GET is allowed");
@@ -210,7 +212,7 @@ static enum MHD_Result on_ask(void *arg, struct MHD_Connection *conn, const char
 	return send_answer(s, conn, &a);
 }
 
-/* MHD's own time limits begin anew with every byte. */
+/* MHD's own time limits restart with every byte. */
 static void hang_up_on_slow_ones(struct bwl_https *s)
 {
 	uint64_t now_ns = bwl_now_ns();
@@ -241,7 +243,7 @@ static void take_news(struct bwl_https *s)
 	for (unsigned i = 0; i < s->nguests; i++) {
 		struct guest *g = &s->guest[i];
 
-		/* One who has shown nothing yet is judged by it then. */
+		/* A client that has presented nothing yet is judged by it later. */
 		if (g->fd >= 0 && bwl_tls_has_shown(g->session) && judge(s, g, name))
 			shutdown(g->fd, SHUT_RDWR);
 	}
@@ -318,7 +320,7 @@ int bwl_https_anew(struct bwl_https *s, struct bwl_err *e)
 	if (r)
 		return r;
 	pthread_mutex_lock(&s->lock);
-	bwl_tls_drop(s->next); /* it is nobody else's yet */
+	bwl_tls_drop(s->next); /* it is not in use yet */
 	s->next = tls;
 	s->facts = bwl_tls_facts(tls);
 	pthread_mutex_unlock(&s->lock);

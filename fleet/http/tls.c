@@ -44,7 +44,7 @@ static gnutls_datum_t datum(const char *text)
 	return (gnutls_datum_t){ (unsigned char *)(uintptr_t)text, (unsigned)strlen(text) };
 }
 
-/* how many: of a list; 0 is none, where there must be one. */
+/* how many: of a list; 0: none, where one is required. */
 static int judge(int many, const char *what, const char *hint, struct bwl_err *e)
 {
 	if (many > 0)
@@ -70,7 +70,10 @@ static int judge_crl(gnutls_x509_crl_t crl, const gnutls_x509_crt_t *ca, unsigne
 	return bwl_hint(e, "--crl is that authority's");
 }
 
-/* GnuTLS lets in whom an authority without a list has revoked: it does not ask for one. */
+/*
+ * GnuTLS accepts certificates that an authority without a list has revoked: it does not require a
+ * list.
+ */
 static int judge_ca(gnutls_x509_crt_t ca, const gnutls_x509_crl_t *crl, unsigned n,
 		    struct bwl_err *e)
 {
@@ -108,7 +111,7 @@ static void note_crl(gnutls_x509_crl_t crl, struct bwl_tls_facts *f)
 	f->has_crl = true;
 }
 
-/* GnuTLS would take any list as it is (3.7), and finds nobody in one of another authority. */
+/* GnuTLS would accept any list as it is (3.7), and finds nobody in one of another authority. */
 static int add_crl(gnutls_certificate_credentials_t cred, const gnutls_x509_crt_t *ca, unsigned nca,
 		   const char *text, struct bwl_tls_facts *f, struct bwl_err *e)
 {
@@ -281,7 +284,7 @@ int bwl_tls_no_certificate(gnutls_session_t session, const gnutls_datum_t *ca, i
 	return -1;
 }
 
-/* The session has chosen its certificate by then, and goes on with that. */
+/* The session has chosen its certificate by then, and keeps it. */
 int bwl_tls_who(const struct bwl_tls *newest, const struct bwl_tls *began, gnutls_session_t session,
 		const char *const *names, char ret[static BWL_WHO_NAME])
 {

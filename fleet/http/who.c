@@ -4,7 +4,7 @@
 #include <gnutls/x509.h>
 #include "who.h"
 
-/* A certificate that has two of them says nothing of who it is. */
+/* A certificate with two of them does not identify anybody. */
 static int common_name(gnutls_session_t session, char ret[static BWL_WHO_NAME])
 {
 	const gnutls_datum_t *list;
@@ -30,7 +30,7 @@ static int common_name(gnutls_session_t session, char ret[static BWL_WHO_NAME])
 
 int bwl_who(gnutls_session_t session, const char *const *names, char ret[static BWL_WHO_NAME])
 {
-	/* A server's certificate is none of a client. */
+	/* A server's certificate is not valid for a client. */
 	gnutls_typed_vdata_st purpose = { .type = GNUTLS_DT_KEY_PURPOSE_OID,
 					  .data = (void *)GNUTLS_KP_TLS_WWW_CLIENT };
 	unsigned status = 1;

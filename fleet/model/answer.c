@@ -56,7 +56,7 @@ static json_t *tray_row(const struct model_asked *a, const struct model_tray *t,
 	json_object_set_new(o, "closed_count",
 			    t->status_mod && w != STATUS_UNJUDGED ? json_integer(t->closed)
 								  : json_null());
-	/* That somebody says something in its name, or holds it back, is one, too. */
+	/* A forged or delayed status also counts as an alarm. */
 	json_object_set_new(o, "alarm_count",
 			    t->status_mod ? json_integer(t->alarms + model_is_doubtful(a, t))
 					  : json_null());

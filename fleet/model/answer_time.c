@@ -55,7 +55,7 @@ json_t *model_history(const struct model_asked *a)
 /* What all trays together let through. */
 struct doors {
 	double bytes[BWL_EXFIL_POINTS], rate_bps, at_once;
-	/* trays: whose doors are known; of the others nothing is said */
+	/* trays: those with known doors; the others are not included */
 	uint64_t trays, exits, contained, unlimited, unknown;
 };
 

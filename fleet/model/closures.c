@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* See answer.h: what is closed where, since when, and what opens it; who has not taken what. */
+/*
+ * See answer.h: what is closed where, since when, and what opens it; and which trays lack which
+ * document.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

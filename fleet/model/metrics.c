@@ -86,7 +86,7 @@ static const struct {
 	const char *name, *help;
 	enum prom_type type;
 	double (*get)(const struct model_asked *a, const struct model_tray *t);
-	bool heard; /* only of those who answer */
+	bool heard; /* only for trays that answer */
 } of_tray[] = {
 	{ "tray_up", "Whether the tray answered the controller in the last three minutes.",
 	  PROM_GAUGE, get_up, false },

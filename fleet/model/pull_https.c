@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * See pull.h. A tray says where it listens; that it is that tray is said by its certificate, which
- * has its name: so the address may lie, and somebody else's numbers are never its own.
+ * See pull.h. A tray says where it listens; its certificate, which has its name, proves that it is
+ * that tray: so the address may be false, but another tray's numbers never count as its own.
  */
 #include <stdio.h>
 #include <stdlib.h>

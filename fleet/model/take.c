@@ -67,7 +67,7 @@ static void add_minute(struct model_tray *t, uint64_t sent, uint64_t dropped, in
 
 static void count(struct model_tray *t, uint64_t sent, uint64_t dropped, int64_t wall_s)
 {
-	/* Counters that are lower than they were began anew: with what they say. */
+	/* Counters that are lower than before have restarted. */
 	bool again = sent < t->passed_bytes || dropped < t->dropped_bytes;
 
 	if (t->counted)
@@ -228,7 +228,7 @@ int model_take_exfil(struct model_set *s, struct model_tray *t, const json_t *o)
 	return 0;
 }
 
-/* What cannot be read says nothing. */
+/* An unreadable one changes nothing. */
 static void take_closures(struct model_set *s, struct model_tray *t, const struct tray_status *x,
 			  const char *at, size_t len)
 {
@@ -251,7 +251,7 @@ static void take_closures(struct model_set *s, struct model_tray *t, const struc
 		t->refused[i] = model_name_of(&s->names, x->refused[i].what, &t->names_left);
 }
 
-/* Nobody knows whose word it was. */
+/* It is unknown who wrote it. */
 static void forget_status(struct model_set *s, struct model_tray *t)
 {
 	take_closures(s, t, &(struct tray_status){ 0 }, "", 0);
@@ -269,7 +269,7 @@ void model_take_status(struct model_set *s, struct model_tray *t, const struct s
 	if (t->last.unjudged)
 		forget_status(s, t);
 	if (r == -EKEYREJECTED)
-		return; /* what it said before stays, and that this was refused is shown */
+		return; /* the previous status stays, and the refusal is shown */
 	take_closures(s, t, &x, said, said ? strlen(said) : 0);
 	/* Another policy lets other amounts through: they are asked for again. */
 	if (x.has_policy &&

@@ -25,7 +25,7 @@ static int64_t time_of(const char *line, const char *end)
 	return when < 1ULL << 40 ? (int64_t)when : 0;
 }
 
-/* The log's own signature, which is shorter, stands above. */
+/* The log's own signature, which is shorter, comes first. */
 void model_take_cosigned(struct model_tray *t, const char *at, size_t len)
 {
 	const char *end = at + len, *next;

@@ -48,7 +48,7 @@ void status_last_again(struct status_last *last)
 	last->unjudged = false;
 }
 
-/* How much the newest is behind, by whichever clock says more. */
+/* The age of the newest, by whichever clock gives more. */
 static int64_t behind_s(const struct status_last *last, const struct status_now *now)
 {
 	int64_t by_wall = now->wall_s - last->said_s;
@@ -141,9 +141,8 @@ static int not_judged(const struct status_signer *by, struct status_last *last, 
 #define DRIFT 1000 /* clocks since boot differ by less than a second in so many */
 
 /*
- * The tray's boot, by our clock: a status that comes at once says the latest moment at which it was
- * not, and one that is held back a later one. The tray's own clock may be wrong for that, and need
- * not be known.
+ * The tray's boot, by our clock: a status that comes at once gives the latest possible moment, a
+ * delayed one a later moment. For that the tray's own clock may be wrong, and need not be known.
  */
 static void mind_time(struct status_last *last, bool first, const struct tray_status *s,
 		      const struct status_now *now)

@@ -117,7 +117,7 @@ static bool take_alarms(const json_t *list, struct tray_status *s)
 	return true;
 }
 
-/* A signed note, and the key that it says it is signed by. */
+/* A signed note, and the key that supposedly signed it. */
 static bool take_checkpoint(const json_t *v, const json_t *key, struct tray_status *s)
 {
 	const char *note = json_string_value(v), *text = json_string_value(key);

@@ -7,7 +7,7 @@
 int bwl_election_run(struct bwl_grpc *g, const char *prefix, const char *name, int64_t ttl_s,
 		     struct bwl_election *el, struct bwl_err *e)
 {
-	/* was 0: nobody has this key, which has the number of our lease in it */
+	/* was 0: nobody has this key, which contains our lease's number */
 	struct bwl_etcd_put p = { .key = el->key, .value = name, .len = strlen(name) };
 	int r;
 

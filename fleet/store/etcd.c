@@ -8,7 +8,9 @@
 #define PAGE_KEYS 256
 #define PAGE_VALUES 32 /* of BWL_ETCD_VALUE_MOST: below BWL_GRPC_MESSAGE_MOST */
 
-/* Told by etcd to whoever writes while its alarm NOSPACE holds, which no room alone ends. */
+/*
+ * etcd returns this to writers while its alarm NOSPACE is set, which free room alone does not end.
+ */
 static void hint_full(struct bwl_err *e)
 {
 	if (e && strstr(e->text, "database space exceeded"))
@@ -17,7 +19,7 @@ static void hint_full(struct bwl_err *e)
 			"the store is full: `etcdctl compaction REVISION`, `etcdctl defrag` at each member, then `etcdctl alarm disarm`");
 }
 
-/* Frees what is said. */
+/* Frees the message. */
 static int call_for(struct bwl_grpc *g, const char *method, unsigned ms, struct bwl_pb_out *say,
 		    uint8_t **ret, struct bwl_pb_in *ret_in, struct bwl_err *e)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "etcd_msg.h"
 
-/* Each field of a message to fn; 0, or what it or the format says, negative. */
+/* Calls fn for each field of a message; 0, or a negative result of fn or of the format. */
 static int each(struct bwl_pb_in in, int (*fn)(void *arg, const struct bwl_pb_field *f), void *arg)
 {
 	struct bwl_pb_field f;

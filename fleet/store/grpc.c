@@ -11,9 +11,9 @@
 #include "grpc_wire.h"
 
 /*
- * A server that many come to at once takes its time for TLS: who gave up early and came again would
- * keep it from ever being done. One that cannot be reached is known by TCP: after two SYNs (3 s),
- * or when nothing is acknowledged for so long.
+ * A server with many new clients takes its time for TLS: clients that give up early and reconnect
+ * would keep it from ever finishing. TCP detects an unreachable server: after two SYNs (3 s), or
+ * when nothing is acknowledged for that long.
  */
 #define CONNECT_MS 8000L
 #define SYN_AGAIN 1
@@ -32,7 +32,7 @@ struct bwl_grpc {
 	CURLM *multi;
 	const char *server;
 	struct bwl_grpc_tls tls;
-	bool moved; /* something was heard or said */
+	bool moved; /* something was sent or received */
 };
 
 struct bwl_grpc_stream {
@@ -48,7 +48,7 @@ struct bwl_grpc_stream {
 	void *arg;
 	struct bwl_grpc_frames frames;
 	struct bwl_grpc_end end;
-	int wrong;  /* negative errno of what it said */
+	int wrong;  /* negative errno of its message */
 	bool ended; /* and how: */
 	CURLcode result;
 };
@@ -106,7 +106,7 @@ static size_t on_data(char *data, size_t one, size_t len, void *arg)
 	(void)one;
 	s->g->moved = true;
 	if (!s->end.http_ok || !s->end.is_grpc)
-		return len; /* a page for people: its status says enough */
+		return len; /* an HTML page for people: its status suffices */
 	s->wrong = bwl_grpc_feed(&s->frames, data, len, s->said, s->arg);
 	return s->wrong ? 0 : len;
 }
@@ -127,9 +127,8 @@ static size_t on_send(char *to, size_t one, size_t room, void *arg)
 }
 
 /*
- * A server that refuses a stream, or hangs up a connection that was used before, has libcurl ask
- * again over another one, from the beginning. Of a stream that has said more than one message the
- * first is not here any more.
+ * If a server refuses a stream, or hangs up a used connection, libcurl retries over another one,
+ * from the beginning. The first message of a stream that has sent several is no longer available.
  */
 static int on_seek(void *arg, curl_off_t to, int from)
 {
@@ -176,7 +175,7 @@ static void set_http(struct bwl_grpc_stream *s)
 
 	curl_easy_setopt(h, CURLOPT_URL, s->url);
 	curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "https");
-	curl_easy_setopt(h, CURLOPT_PROXY, ""); /* whatever the environment says */
+	curl_easy_setopt(h, CURLOPT_PROXY, ""); /* whatever the environment sets */
 	curl_easy_setopt(h, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
 	curl_easy_setopt(h, CURLOPT_PIPEWAIT, 1L);
 	curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
@@ -284,7 +283,7 @@ static int lost(const struct bwl_grpc_stream *s, struct bwl_err *e)
 	}
 }
 
-/* How it ended; what the server said counts before what the connection did afterwards. */
+/* How it ended; the server's message takes precedence over the connection's later fate. */
 static int ended(const struct bwl_grpc_stream *s, struct bwl_err *e)
 {
 	int code;

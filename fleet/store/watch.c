@@ -7,7 +7,7 @@
 
 #define QUEUE_MOST (8U << 20)
 #define SECOND_NS 1000000000ULL
-#define PING_NS (3 * SECOND_NS)   /* after it has said nothing for so long it is asked */
+#define PING_NS (3 * SECOND_NS)   /* silence after which it is probed */
 #define ANSWER_NS (3 * SECOND_NS) /* and is lost when it does not answer for so long */
 
 struct queued {
@@ -24,7 +24,7 @@ struct bwl_watch {
 	struct bwl_grpc_stream *stream;
 	unsigned asked;    /* watches that were asked for, one a range */
 	int64_t from;      /* revision that they begin with */
-	uint64_t heard_ns; /* when it said something last */
+	uint64_t heard_ns; /* when its last message came */
 	uint64_t pinged_ns;
 	bool heard, missed; /* something since then; more than the queue takes */
 	struct queued *first, **last;
@@ -157,7 +157,7 @@ static int hear_one(struct bwl_watch *w, const struct queued *q, struct into *in
 {
 	struct bwl_pb_in in = bwl_pb_in(q->msg, q->len);
 	struct bwl_etcd_watch said_of;
-	/* Which range it is of is known by its id alone, wherever in the message that stands. */
+	/* Only the id tells which range it belongs to, wherever in the message that is. */
 	int r = bwl_etcd_hear_watch(in, nothing, NULL, &said_of);
 
 	if (!r && said_of.id >= 1 && said_of.id <= (int64_t)w->n) {
@@ -186,7 +186,9 @@ static int is_silent(struct bwl_watch *w, uint64_t now_ns, struct bwl_err *e)
 	if (w->pinged_ns > w->heard_ns && now_ns - w->pinged_ns >= ANSWER_NS)
 		return bwl_fail(e, ETIMEDOUT, "%s: its watch no longer answers",
 				bwl_grpc_server(w->g));
-	/* Asked late, by who was busy with a large document, it has the same time to answer. */
+	/*
+	 * Probed late, because we were busy with a large document, it has the same time to answer.
+	 */
 	if (w->pinged_ns <= w->heard_ns && now_ns - w->heard_ns >= PING_NS) {
 		w->pinged_ns = now_ns;
 		bwl_etcd_say_progress(&say);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * charon has what the policy says, always. A process of its own, not a thread beside the one that
- * tracks: a charon that hangs must not keep the data plane from hearing of SAs, and who reads
- * private keys needs no right to write maps.
+ * Keeps charon at what the policy says. A separate process, not a thread beside the tracker: a
+ * hanging charon must not keep the data plane from learning of SAs, and a reader of private keys
+ * needs no right to write maps.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct keep {
 	json_t *tree;                                   /* NULL: not made since something changed */
 	uint64_t policy_stamp, creds_stamp, maps_stamp; /* of what is loaded */
 	uint64_t retry_ns, wait_ns;
-	struct bwl_err told; /* the last error: once is enough */
+	struct bwl_err told; /* the last error, reported once */
 	struct bwl_err file_told;
 };
 
@@ -241,7 +241,7 @@ static int open_view(struct keep *k)
 	return bwl_hint(&k->err, "bwlimit-ctl policy apply FILE");
 }
 
-/* One look at everything. *did: something was loaded: what holds is looked at again at once. */
+/* One complete check. *did: something was loaded, so check again at once. */
 static int turn(struct keep *k, bool *did)
 {
 	char path[BWL_DESIRED_PATH];
@@ -278,7 +278,7 @@ static int turn(struct keep *k, bool *did)
 
 static void tell(struct keep *k, int r)
 {
-	if (r == -EAGAIN) /* waits after what was told */
+	if (r == -EAGAIN) /* waits after the reported error */
 		return;
 	if (r && strcmp(k->told.text, k->err.text))
 		bwl_warn("%s", k->err.text);

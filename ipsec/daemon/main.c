@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bwlimit-ipsecd: what runs beside charon where it is to be looked after. */
+/* bwlimit-ipsecd: runs beside charon and supervises it. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -74,7 +74,7 @@ static int wrong_use(const struct ipsecd *d, struct bwl_err *e)
 	return 2;
 }
 
-/* -1: go on; else the exit code. */
+/* -1: continue; otherwise the exit code. */
 static int options(int argc, char **argv, struct ipsecd *d, struct bwl_err *e)
 {
 	static const struct option opts[] = {

@@ -19,10 +19,10 @@ struct token {
 };
 
 /*
- * A token refused a PIN: none is said again by this process, whatever GnuTLS says of the next time.
- * A file's would be the same one.
+ * A token refused a PIN: this process gives none again, whatever GnuTLS says the next time. A
+ * file's would be the same one.
  */
-static atomic_bool refused, withheld; /* withheld: a file's PIN was not said, see on_pin() */
+static atomic_bool refused, withheld; /* withheld: a file's PIN was not given, see on_pin() */
 
 bool bwl_token_is_refused(void)
 {
@@ -30,9 +30,9 @@ bool bwl_token_is_refused(void)
 }
 
 /*
- * At a token's first wrong PIN we end: it locks itself after a few. GnuTLS asks again for the one
- * of a token that was taken out and put back. A service that comes again and again with the same
- * file would lock it as well: so where a token says that one was wrong, a file's is not tried.
+ * We end at a token's first wrong PIN: it locks itself after a few. GnuTLS asks again for the PIN
+ * of a token that was removed and inserted. A service that restarts with the same file would lock
+ * it as well: so a file's PIN is not tried while a token reports that one was wrong.
  */
 static int on_pin(void *arg, int attempt, const char *url, const char *label, unsigned flags,
 		  char *pin, size_t most)
