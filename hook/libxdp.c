@@ -26,6 +26,8 @@ static void quiet(void)
 	libxdp_set_print(keep_log);
 }
 
+#define FIRST 0 /* run_prio: others have 50 unless they say more or less */
+
 int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool native, char *why,
 		      size_t size, struct bwl_err *e)
 {
@@ -40,6 +42,7 @@ int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool
 	r = (int)libxdp_get_error(p);
 	if (r)
 		return bwl_fail(e, -r, "libxdp cannot use the program: %s", strerror(-r));
+	xdp_program__set_run_prio(p, FIRST);
 	r = xdp_program__attach(p, (int)at->dev->ifindex, native ? XDP_MODE_NATIVE : XDP_MODE_SKB,
 				0);
 	if (!r && bwl_hook_offer(at, xdp_program__fd(p), e)) { /* it was not loaded before */
@@ -47,16 +50,20 @@ int bwl_libxdp_attach(const struct bwl_hook_at *at, struct bpf_object *obj, bool
 		return -EIO;
 	}
 	xdp_program__close(p);
-	if (r)
-		return bwl_fail(e, -r, "%s: libxdp cannot attach: %s\n%s", at->dev->name,
-				strerror(-r), xdp_log);
+	if (r) {
+		bwl_fail(e, -r, "%s: libxdp cannot attach: %s\n%s", at->dev->name, strerror(-r),
+			 xdp_log);
+		return bwl_hint(e, "bwlimit-load attach --xdp auto, with no other XDP program on "
+				   "the port; or libxdp 1.5.5 and later, where the kernel refuses "
+				   "the dispatcher of this one");
+	}
 	mp = xdp_multiprog__get_from_ifindex((int)at->dev->ifindex);
 	alone = !libxdp_get_error(mp) && xdp_multiprog__is_legacy(mp);
 	if (!libxdp_get_error(mp))
 		xdp_multiprog__close(mp);
 	snprintf(why, size, "--xdp libxdp was given; %s",
 		 alone ? "its dispatcher was refused, so no other program can share the port"
-		       : "others may run before it");
+		       : "others may share the port");
 	return 0;
 }
 
@@ -86,6 +93,8 @@ static void query_pins(const struct bwl_hook_at *at, struct bwl_hook_state *ret)
 			ret->first = i == 0;
 			if (ret->first)
 				ret->foreign_id = 0;
+		} else if (i == 0) {
+			ret->foreign_id = bwl_hook_prog_id(fd);
 		}
 		close(fd);
 	}
@@ -114,6 +123,8 @@ int bwl_libxdp_query(const struct bwl_hook_at *at, struct bwl_hook_state *ret, s
 				ret->foreign_id = 0;
 			break;
 		}
+		if (first)
+			ret->foreign_id = xdp_program__id(p);
 		first = false;
 	}
 	xdp_multiprog__close(mp);

@@ -95,7 +95,11 @@ int bwl_programs_on_port(const struct bwl_pins *p, const struct bwl_netdev *d, u
 	if (kind == BWL_PORT_MANAGEMENT || !bwl_programs_foreign_xdp(p, d, kind, ctl_id, &id))
 		return 0;
 	bwl_fail(e, EEXIST, "%s: foreign XDP program %u runs before everything", d->name, id);
-	return bwl_hint(e, "remove it: ip link set %s xdp off", d->name);
+	return bwl_hint(
+		e,
+		"remove it: ip link set %s xdp off; beneath libxdp's dispatcher xdp-loader unload "
+		"%s --id %u",
+		d->name, d->name, id);
 }
 
 static int look_at_forwarding(struct bwl_err *e)

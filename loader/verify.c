@@ -79,13 +79,16 @@ static void check_port(const struct ports *c, const struct bwl_netdev *d, uint32
 	unsigned n = bwl_attach_points(known->kind, &s), k;
 	uint32_t foreign;
 	bool paced;
-	char next[64];
+	char next[160];
 
 	for (k = 0; k < n; k++)
 		check_attach_point(c, d, &s[k]);
 	if (known->kind != BWL_PORT_MANAGEMENT &&
 	    bwl_programs_foreign_xdp(c->p, d, known->kind, c->ctl_id, &foreign)) {
-		snprintf(next, sizeof(next), "ip link set %s xdp off", d->name);
+		snprintf(next, sizeof(next),
+			 "ip link set %s xdp off; beneath libxdp's dispatcher xdp-loader unload %s "
+			 "--id %u",
+			 d->name, d->name, foreign);
 		bwl_check(c->r, "foreign-xdp", BWL_FAIL, next,
 			  "%s: foreign XDP program %u runs before everything", d->name, foreign);
 	}

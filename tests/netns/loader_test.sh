@@ -263,7 +263,14 @@ check "no filter is left beside tcx" [ -z "$(in_dpu tc filter show dev hpf0 ingr
 check "without XDP, TC enforces" attach --xdp none
 check "it is gone" in_status '[.ports[].programs[] | select(.program | startswith("bwl_xdp")).attached] == [false, false]'
 check "and traffic passes" pings 3
-attach --xdp auto
+ip_in dpu link set dev hpf0 xdpdrv obj "$LAB_BUILD/tests/harness/foreign_drops.bpf.o" sec xdp
+check "libxdp is refused where another's XDP program has no dispatcher" \
+	fails 1 attach --policy "$LAB_TMP/policy.yaml" --fresh-volume --xdp libxdp
+check "which says what to do" says 'bwlimit-load attach --xdp auto'
+check "and the host port is down" ports_down
+ip_in dpu link set dev hpf0 xdpdrv off
+check "without that program, that works" attach --xdp auto
+check "and traffic passes" pings 3
 
 # --- upgrade under traffic
 check "upgrade loses no packet that the policy allows" lab_lossless 1500 works upgrade
