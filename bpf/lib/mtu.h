@@ -30,7 +30,7 @@ static __always_inline int bwl_mtu_fits(struct bwl_ctx *c, __u32 gso_size)
 {
 	__u32 l3 = c->pkt.l3_off, len;
 
-	len = gso_size ? gso_size + c->pkt.hdr_len : c->len;
+	len = gso_size ? gso_size + c->pkt.hdr_len - bwl_jumbo(&c->pkt) : c->len;
 	len = bwl_above(len, l3);
 	if (len <= c->mtu)
 		return BWL_R_NONE;

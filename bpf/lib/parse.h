@@ -29,9 +29,11 @@
 #define BWL_ROCE_PORT 4791
 #define BWL_BTH_READ 8 /* bytes of RoCE's header that are read: opcode, queue pair */
 #define BWL_TCP_SYN 0x02
-#define BWL_ARP_LEN 28  /* Ethernet, IPv4 */
-#define BWL_ARP_ROOM 50 /* in a frame: the least payload, and 4 bytes that a switch left */
-#define BWL_ND_MOST 64  /* NS or NA: 24 bytes, an address, a nonce (RFC 7527), and room */
+#define BWL_ARP_LEN 28    /* Ethernet, IPv4 */
+#define BWL_ARP_ROOM 50   /* in a frame: the least payload, and 4 bytes that a switch left */
+#define BWL_IP_MOST 65535 /* bytes that a length of IP's can say */
+#define BWL_JUMBO_LEN 8   /* hop-by-hop header with a jumbo option alone */
+#define BWL_ND_MOST 64    /* NS or NA: 24 bytes, an address, a nonce (RFC 7527), and room */
 
 enum bwl_nd_kind { BWL_ND_NS = 1, BWL_ND_NA = 2 };
 enum bwl_arp_kind { BWL_ARP_REQUEST = 1, BWL_ARP_REPLY = 2 };
@@ -180,9 +182,13 @@ static __always_inline int bwl_parse_l4(struct bwl_pkt *k, void *data, void *end
 	return BWL_R_NONE;
 }
 
-/* frame_len: the whole frame, also where it goes beyond `end`; ~0 when the hook cannot tell. */
+/*
+ * frame_len: the whole frame, also where it goes beyond `end`; ~0 when the hook cannot tell.
+ * big: a GSO packet of the kernel's. Of TCP it may be longer than IP can say (BIG TCP: of IPv6 from
+ * kernel 5.19, of IPv4 from 6.3): then its length is 0, and the frame's counts.
+ */
 static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *end, __u32 off,
-					 __u32 frame_len)
+					 __u32 frame_len, _Bool big)
 {
 	struct iphdr *ip = bwl_at(data, end, off, sizeof(*ip));
 	__u32 ihl, tot;
@@ -192,6 +198,9 @@ static __always_inline int bwl_parse_ip4(struct bwl_pkt *k, void *data, void *en
 		return BWL_R_TRUNCATED;
 	ihl = ip->ihl * 4;
 	tot = bwl_ntohs(ip->tot_len);
+	if (big && !tot && frame_len - off > BWL_IP_MOST && ip->protocol == IPPROTO_TCP &&
+	    !(ip->frag_off & bwl_htons(0x3fff)))
+		tot = frame_len - off;
 	if (ip->version != 4 || ihl < sizeof(*ip) || tot < ihl || tot > frame_len - off)
 		return BWL_R_MALFORMED;
 	k->family = 4;
@@ -259,11 +268,32 @@ static __always_inline void bwl_parse_nd(struct bwl_pkt *k, void *data, void *en
 		k->nd = nd->type == BWL_ICMP6_NS ? BWL_ND_NS : BWL_ND_NA;
 }
 
+/*
+ * BIG TCP of IPv6: the kernel says the length in a jumbo option (RFC 2675), or not at all. Nothing
+ * else may be said there, and no other length: 0, it is not that. *ret_jumbo: the option's header.
+ */
+static __always_inline __u32 bwl_parse_big6(const struct ipv6hdr *ip, void *data, void *end,
+					    __u32 off, __u32 len, __u32 *ret_jumbo)
+{
+	const __u8 *x;
+
+	if (len <= BWL_IP_MOST)
+		return 0;
+	if (ip->nexthdr == IPPROTO_TCP)
+		return len;
+	x = bwl_at(data, end, off, BWL_JUMBO_LEN);
+	if (ip->nexthdr != IPPROTO_HOPOPTS || !x || x[0] != IPPROTO_TCP || x[1] || x[2] != 0xc2 ||
+	    x[3] != 4 || *(const __be32 *)(x + 4) != bwl_htonl(len))
+		return 0;
+	*ret_jumbo = BWL_JUMBO_LEN;
+	return len;
+}
+
 static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *end, __u32 off,
-					 __u32 frame_len)
+					 __u32 frame_len, _Bool big)
 {
 	struct ipv6hdr *ip = bwl_at(data, end, off, sizeof(*ip));
-	__u32 left, n;
+	__u32 left, n, jumbo = 0;
 	__u8 next, hop;
 	__u8 *x;
 	int i;
@@ -271,6 +301,9 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 	if (!ip)
 		return BWL_R_TRUNCATED;
 	left = bwl_ntohs(ip->payload_len);
+	if (big && !left)
+		left = bwl_parse_big6(ip, data, end, off + sizeof(*ip),
+				      frame_len - off - sizeof(*ip), &jumbo);
 	if (ip->version != 6 || frame_len - off < sizeof(*ip) ||
 	    left > frame_len - off - sizeof(*ip))
 		return BWL_R_MALFORMED;
@@ -281,6 +314,11 @@ static __always_inline int bwl_parse_ip6(struct bwl_pkt *k, void *data, void *en
 	next = ip->nexthdr;
 	hop = ip->hop_limit;
 	off += sizeof(*ip);
+	if (jumbo) { /* on no wire: the kernel takes it off (bwl_jumbo()) */
+		next = IPPROTO_TCP;
+		off += jumbo;
+		left -= jumbo;
+	}
 	for (i = 0; i <= BWL_MAX_EXT; i++) {
 		k->proto = next;
 		off = bwl_forget(&k->hdr_len, off);
@@ -344,8 +382,20 @@ static __always_inline int bwl_parse_arp(struct bwl_pkt *k, void *data, void *en
 	return BWL_R_NONE;
 }
 
-/* k must be zeroed. BWL_R_NONE or why the frame cannot be judged. */
-static __always_inline int bwl_parse(struct bwl_pkt *k, void *data, void *end, __u32 frame_len)
+/*
+ * Bytes of a jumbo option, which no segment of a BIG TCP packet has on the wire: without it the
+ * packet is plain, with it TCP begins later than in any other that is.
+ */
+static __always_inline __u32 bwl_jumbo(const struct bwl_pkt *k)
+{
+	__u32 usual = k->l3_off + sizeof(struct ipv6hdr);
+
+	return k->family == 6 && k->plain && k->l4_off > usual ? BWL_JUMBO_LEN : 0;
+}
+
+/* k must be zeroed. BWL_R_NONE or why the frame cannot be judged. big: see bwl_parse_ip4(). */
+static __always_inline int bwl_parse(struct bwl_pkt *k, void *data, void *end, __u32 frame_len,
+				     _Bool big)
 {
 	struct ethhdr *eth = bwl_at(data, end, 0, sizeof(*eth));
 	__u32 off = sizeof(*eth);
@@ -374,9 +424,9 @@ static __always_inline int bwl_parse(struct bwl_pkt *k, void *data, void *end, _
 		return BWL_R_VLAN; /* a third tag */
 	off = bwl_forget(&k->hdr_len, off);
 	if (type == ETH_P_IP)
-		return bwl_parse_ip4(k, data, end, off, frame_len);
+		return bwl_parse_ip4(k, data, end, off, frame_len, big);
 	if (type == ETH_P_IPV6)
-		return bwl_parse_ip6(k, data, end, off, frame_len);
+		return bwl_parse_ip6(k, data, end, off, frame_len, big);
 	if (type == ETH_P_ARP)
 		return bwl_parse_arp(k, data, end, off, frame_len);
 	return BWL_R_ETHERTYPE;

@@ -36,7 +36,8 @@ BWL_GLOBAL int bwl_tc_parse(struct __sk_buff *skb, struct bwl_pkt *k)
 	if ((void *)(long)skb->data + want > (void *)(long)skb->data_end &&
 	    bpf_skb_pull_data(skb, want))
 		return BWL_R_TRUNCATED;
-	return bwl_parse(k, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len);
+	return bwl_parse(k, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len,
+			 skb->len > BWL_IP_MOST && skb->gso_size);
 }
 
 /* A host's packets are nearly always plain. k need not be zeroed. */
@@ -58,11 +59,13 @@ BWL_GLOBAL __u32 bwl_gso_cost(struct __sk_buff *skb, const struct bwl_pkt *k,
 			      const struct bwl_base *b, __u32 gso_size)
 {
 	__u32 len = skb->len, tags = skb->vlan_present * 4, hdr, mtu, payload, segs, n;
-	__u64 cost = (__u64)len + tags;
+	__u64 cost;
 
 	if (!k || !b || !gso_size)
 		return 0;
-	hdr = k->hdr_len;
+	len = bwl_above(len, bwl_jumbo(k));
+	hdr = k->hdr_len - bwl_jumbo(k);
+	cost = (__u64)len + tags;
 	mtu = b->mtu + k->l3_off;
 	payload = bwl_above(len, hdr);
 	if (mtu <= hdr)

@@ -20,9 +20,11 @@ static __always_inline __u32 bwl_xdp_len(struct xdp_md *xdp)
  */
 BWL_GLOBAL int bwl_xdp_parse(struct xdp_md *xdp, struct bwl_pkt *k)
 {
-	if (!k)
+	__u32 len = bwl_xdp_len(xdp);
+
+	if (!k || len > BWL_IP_MOST) /* BIG TCP, to generic XDP: only TC knows whose it is */
 		return BWL_R_TRUNCATED;
-	return bwl_parse(k, (void *)(long)xdp->data, (void *)(long)xdp->data_end, bwl_xdp_len(xdp));
+	return bwl_parse(k, (void *)(long)xdp->data, (void *)(long)xdp->data_end, len, 0);
 }
 
 static __always_inline int bwl_xdp_parse_host(struct xdp_md *xdp, struct bwl_pkt *k, __u32 len)

@@ -23,7 +23,7 @@ static unsigned parse(const uint8_t *data, size_t size, uint32_t frame_len, stru
 	must(exact != NULL, "memory");
 	memcpy(exact + 2, data, size);
 	memset(k, 0, sizeof(*k));
-	r = (unsigned)bwl_parse(k, exact + 2, exact + 2 + size, frame_len);
+	r = (unsigned)bwl_parse(k, exact + 2, exact + 2 + size, frame_len, frame_len > BWL_IP_MOST);
 	memset(&plain, 0xaa, sizeof(plain));
 	if (bwl_parse_plain(&plain, exact + 2, exact + 2 + size, frame_len))
 		must(r == BWL_R_NONE && !memcmp(&plain, k, sizeof(plain)),

@@ -29,6 +29,9 @@ vnet gso=tcp4 hdr=200 size=100 $t4 tcp dport=443 flags=0x10 fill=9000
 vnet gso=tcp4 hdr=42 size=100 $v4 udp fill=9000
 vnet gso=udp hdr=54 size=100 $t4 tcp flags=0x10 fill=9000
 vnet gso=tcp6 hdr=54 size=100 $t4 tcp flags=0x10 fill=9000
+vnet gso=tcp4 hdr=54 size=1448 $t4 len=0 tcp dport=443 flags=0x10 fill=60000
+vnet gso=tcp6 hdr=74 size=1428 $t6 len=0 tcp dport=443 flags=0x10 fill=60000
+vnet gso=tcp6 hdr=82 size=1428 csum=62,16 eth ip6 src=$HOST6 dst=$A6 len=0 ext kind=0 size=8 tcp dport=443 flags=0x10 fill=60000
 vnet gso=ufo hdr=42 size=1000 $v4 udp fill=9000
 END
 judges_off

@@ -29,6 +29,7 @@ static void build(const char *spec, struct frame *f)
 		fail_msg("%s: %s", spec, why);
 }
 
+static bool gso;       /* the kernel says that the next frame is a GSO packet */
 static bool was_plain; /* the last frame, to the parser of plain ones */
 
 /*
@@ -43,7 +44,7 @@ static unsigned parse(const struct frame *f, size_t linear, size_t frame_len, st
 	assert_non_null(exact);
 	memcpy(exact + 2, f->data, linear);
 	memset(k, 0, sizeof(*k));
-	r = (unsigned)bwl_parse(k, exact + 2, exact + 2 + linear, (uint32_t)frame_len);
+	r = (unsigned)bwl_parse(k, exact + 2, exact + 2 + linear, (uint32_t)frame_len, gso);
 	memset(&plain, 0xaa, sizeof(plain));
 	was_plain = bwl_parse_plain(&plain, exact + 2, exact + 2 + linear, (uint32_t)frame_len);
 	if (was_plain) {
@@ -373,6 +374,86 @@ static void the_parser_of_plain_frames_takes_those_and_no_other(void **state)
 	}
 }
 
+/* In a frame of so many bytes, with the option's header and its length where there is room. */
+static unsigned big(const char *spec, size_t frame_len, bool is_gso, uint32_t jumbo,
+		    struct bwl_pkt *k)
+{
+	static const uint8_t header[] = { IPPROTO_TCP, 0, 0xc2, 4 };
+	static struct frame f;
+	unsigned r;
+
+	build(spec, &f);
+	jumbo = htonl(jumbo);
+	if (strstr(spec, "kind=0")) {
+		memcpy(f.data + 54, header, sizeof(header));
+		memcpy(f.data + 58, &jumbo, sizeof(jumbo));
+	}
+	gso = is_gso;
+	r = parse(&f, f.len, frame_len, k);
+	gso = false;
+	return r;
+}
+
+#define BIG4 "eth " V4 "len=0 tcp dport=443 doff=8 fill=60"
+#define BIG6 "eth " V6 "len=0 tcp dport=443 doff=8 fill=60"
+#define JUMBO "eth " V6 "len=0 ext kind=0 size=8 tcp dport=443 doff=8 fill=60"
+
+static void a_gso_packet_of_tcp_may_be_longer_than_ip_can_say(void **state)
+{
+	struct bwl_pkt k;
+
+	(void)state;
+	assert_int_equal(big(BIG4, 14 + 65536, true, 0, &k), BWL_R_NONE);
+	assert_true(k.plain && k.hdr_len == 14 + 20 + 32 && !bwl_jumbo(&k));
+	assert_int_equal(big(BIG6, 54 + 65536, true, 0, &k), BWL_R_NONE);
+	assert_true(k.plain && k.hdr_len == 54 + 32 && !bwl_jumbo(&k));
+	assert_int_equal(big(JUMBO, 54 + 180000, true, 180000, &k), BWL_R_NONE);
+	assert_true(k.plain && k.hdr_len == 62 + 32 && k.proto == IPPROTO_TCP);
+	assert_int_equal(bwl_jumbo(&k), 8); /* on no wire */
+	/* An extension header in a frame of usual length is charged as what it is. */
+	assert_int_equal(big("eth " V6 "ext kind=60 size=8 tcp fill=60", 150000, true, 0, &k),
+			 BWL_R_NONE);
+	assert_true(!k.plain && !bwl_jumbo(&k));
+}
+
+static void who_only_claims_to_be_longer_is_malformed(void **state)
+{
+	static const struct {
+		const char *spec;
+		size_t len;
+		bool gso;
+		uint32_t jumbo;
+	} lies[] = {
+		{ BIG4, 14 + 65535, true, 0 },
+		{ BIG4, 14 + 65536, false, 0 },
+		{ BIG4, 126, true, 0 },
+		{ "eth " V4 "len=0 udp fill=60", 14 + 65536, true, 0 },
+		{ "eth " V4 "len=0 mf=1 tcp fill=60", 14 + 65536, true, 0 },
+		{ BIG6, 54 + 65535, true, 0 },
+		{ BIG6, 54 + 65536, false, 0 },
+		{ BIG6, 146, true, 0 },
+		{ "eth " V6 "len=0 udp fill=60", 54 + 65536, true, 0 },
+		{ JUMBO, 54 + 180000, false, 180000 },
+		{ JUMBO, 54 + 180000, true, 179999 },
+		{ JUMBO, 54 + 180000, true, 180001 },
+		{ JUMBO, 54 + 180000, true, 100 },
+		{ JUMBO, 54 + 65535, true, 65535 },
+		{ JUMBO, 154, true, 100 },
+		{ JUMBO, 154, true, 180000 },
+		{ "eth " V6 "len=0 ext kind=60 size=8 tcp fill=60", 54 + 180000, true, 180000 },
+	};
+	struct bwl_pkt k;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+		unsigned r = big(lies[i].spec, lies[i].len, lies[i].gso, lies[i].jumbo, &k);
+
+		if (r != BWL_R_MALFORMED)
+			fail_msg("%zu: %s of %zu bytes: %s", i, lies[i].spec, lies[i].len,
+				 bwl_reason_name(r));
+	}
+}
+
 static int tables(void **state)
 {
 	struct bwl_policy *p = bwl_policy_new();
@@ -397,6 +478,8 @@ int main(void)
 		cmocka_unit_test(a_fragment_is_of_class_other),
 		cmocka_unit_test(arp_and_nd_are_themselves_only_in_good_form),
 		cmocka_unit_test(the_parser_of_plain_frames_takes_those_and_no_other),
+		cmocka_unit_test(a_gso_packet_of_tcp_may_be_longer_than_ip_can_say),
+		cmocka_unit_test(who_only_claims_to_be_longer_is_malformed),
 	};
 
 	return cmocka_run_group_tests_name("parse", tests, tables, NULL);

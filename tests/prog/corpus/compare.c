@@ -115,7 +115,7 @@ static void against_host(struct corpus *c, const struct oracle *o, uint8_t *data
 			 unsigned reason)
 {
 	struct bwl_pkt k = { 0 };
-	unsigned r = (unsigned)bwl_parse(&k, data, data + len, len);
+	unsigned r = (unsigned)bwl_parse(&k, data, data + len, len, 0);
 	uint8_t class_;
 
 	if (r != BWL_R_NONE) {
