@@ -24,7 +24,7 @@
 
 struct class_counter {
 	uint32_t state, peer;
-	uint8_t class_;
+	char name[BWL_NAME_LEN]; /* of the class; "port/DEVICE": of a tenant */
 };
 
 struct history {
@@ -64,6 +64,11 @@ static uint64_t until_the_second_has_turned_ns(void)
 	return SECOND - (uint64_t)wall.tv_nsec + LATE_NS;
 }
 
+static bool is_counted(const struct bwl_extra *x)
+{
+	return x->kind == BWL_X_CLASS || x->kind == BWL_X_TENANT;
+}
+
 /* Maps counters to names: only when a policy has changed. Under the lock. */
 static int list(struct history *v)
 {
@@ -82,7 +87,7 @@ static int list(struct history *v)
 		v->room = v->count ? v->top : 0;
 	}
 	for (i = 0; i < p->schema.max_extras; i++)
-		n += p->extra[i].kind == BWL_X_CLASS;
+		n += is_counted(&p->extra[i]);
 	free(v->classes);
 	v->classes = calloc(n + 1, sizeof(*v->classes));
 	v->nclasses = 0;
@@ -90,11 +95,20 @@ static int list(struct history *v)
 		v->top = 0;
 		return -ENOMEM;
 	}
-	for (i = 0; i < p->schema.max_extras && v->nclasses < n; i++)
-		if (p->extra[i].kind == BWL_X_CLASS)
-			v->classes[v->nclasses++] =
-				(struct class_counter){ BWL_EXTRA_STATE(p->schema.max_peers, i) + 1,
-							p->extra[i].peer, p->extra[i].class };
+	for (i = 0; i < p->schema.max_extras && v->nclasses < n; i++) {
+		const struct bwl_extra *x = &p->extra[i];
+		struct class_counter *c = &v->classes[v->nclasses];
+
+		if (!is_counted(x))
+			continue;
+		v->nclasses++;
+		c->state = BWL_EXTRA_STATE(p->schema.max_peers, i) + 1;
+		c->peer = x->peer;
+		if (x->kind == BWL_X_TENANT)
+			snprintf(c->name, sizeof(c->name), "port/%.15s", x->name);
+		else
+			snprintf(c->name, sizeof(c->name), "%s", bwl_class_name(x->class));
+	}
 	return 0;
 }
 
@@ -128,8 +142,7 @@ static int count_class(struct history *v, const struct class_counter *c)
 
 	if (c->peer >= v->pins->schema.max_peers || !v->pins->name[c->peer].name[0])
 		return 0;
-	return hist_recorder_count(v->rec, c->state, v->pins->name[c->peer].name,
-				   bwl_class_name(c->class_), &x);
+	return hist_recorder_count(v->rec, c->state, v->pins->name[c->peer].name, c->name, &x);
 }
 
 /* Under the lock. */

@@ -129,6 +129,13 @@ static void put_peer(struct text *t, const struct bwl_policy *pol, const struct 
 		snprintf(buf, sizeof(buf), "class %s", bwl_class_name(i));
 		put_lim(t, buf, &p->class_[i]);
 	}
+	for (size_t i = 0; i < pol->nports; i++) {
+		const struct bwl_pol_tenant *x = bwl_policy_tenant(p, pol->ports[i].name);
+
+		snprintf(buf, sizeof(buf), "port %s", pol->ports[i].name);
+		if (x)
+			put_lim(t, buf, &x->limit);
+	}
 	put(t, "path\t%s\n", bwl_path_name(p->path));
 	put(t, "uplink\t%s\n", *p->uplink ? p->uplink : pol->nuplinks ? pol->uplinks[0] : "none");
 	if (p->has_via4) {

@@ -357,6 +357,11 @@ static void judge_limits(struct judge *j)
 	const struct bwl_limit *l;
 	char what[64];
 
+	l = j->port ? bwl_gen_tenant(&j->v->gen, p, (uint32_t)(j->port - j->base->port)) : NULL;
+	if (l) {
+		snprintf(what, sizeof(what), "%.31s to this peer", j->port->name);
+		judge_limit(j, what, l, l->volume.state, BWL_R_PORT_RATE, soft, 0);
+	}
 	judge_limit(j, "peer limit", &p->grant, bwl_grant_state(j->q->peer), BWL_R_PEER_RATE, soft,
 		    may_wait(j));
 	if (j->lapsed && p->grant.volume.floor && p->grant.volume.floor < j->v->gen.nsubs) {

@@ -323,7 +323,7 @@ static int none(struct ctl *c, const struct ask *a, struct hist_reader *r)
 		bwl_hint(
 			&c->err,
 			*a->class_
-				? "%.64s has no history by class: only classes with a limit in the policy have one"
+				? "%.64s has no history by class: only classes and ports with a limit in the policy have one"
 				: "no peer has one yet%.0s: bwlimitd writes it once something passes",
 			a->peer);
 	else if (near)
@@ -406,7 +406,8 @@ static int history(struct ctl *c, int argc, char **argv)
 	if (!a.peer && (*a.class_ || since || until || step || a.all))
 		return ctl_usage(c,
 				 "the peer is missing; `history` alone lists those that have one");
-	if (*a.class_ && bwl_class_parse(a.class_, &class_, &c->err))
+	if (*a.class_ && strncmp(a.class_, "port/", 5) &&
+	    bwl_class_parse(a.class_, &class_, &c->err))
 		return CTL_USAGE;
 	r = settle_times(c, since, until, step, &a);
 	if (r)
@@ -425,10 +426,11 @@ static int history(struct ctl *c, int argc, char **argv)
 const struct ctl_cmd ctl_history_cmds[] = {
 	{ "history", NULL,
 	  "[NAME] [--class CLASS] [--since TIME] [--until TIME] [--step TIME] [--all] [--state-dir DIR]",
-	  "What passed and when: bytes and rates of a peer, or of one of its classes",
+	  "What passed and when: bytes and rates of a peer, or of one of its classes or ports",
 	  "TIME is how long ago: --since 24h (1h), --until 2h (0s: now). Seconds are kept for an hour at least,\n"
 	  "minutes for a month; shorter steps than that are even parts of a minute. Without NAME: who has one.\n"
-	  "SENT and ARRIVED as charged, DROPPED as seen; a class is counted on the way out only.\n"
+	  "SENT and ARRIVED as charged, DROPPED as seen; a class is counted on the way out only. CLASS may be\n"
+	  "port/DEVICE: what that host port sent to the peer, where the policy limits that (`ports`).\n"
 	  "Steps in which nothing passed are one row together.\n\n"
 	  "  --all              each of them as a row\n"
 	  "  --state-dir DIR    of bwlimitd, which writes it every 10 s (" HIST_DIR ")\n\n"

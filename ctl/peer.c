@@ -142,6 +142,10 @@ static void show_human(const struct bwl_view *v, const struct bwl_pol_peer *p, u
 	show_limit("floor", &p->floor);
 	for (unsigned int i = 0; i < _BWL_CLASS_MAX; i++)
 		show_limit(bwl_class_name(i), &p->class_[i]);
+	for (size_t i = 0; i < p->ntenants; i++) {
+		snprintf(a, sizeof(a), "port %s", p->tenants[i].port);
+		show_limit(a, &p->tenants[i].limit);
+	}
 	printf("  %-10s %s\n", "path", bwl_path_name(p->path));
 	if (p->path != BWL_PATH_CLEAR)
 		show_tunnel(v, p, id);

@@ -50,6 +50,8 @@ void enrolled_round(struct bwl_policy *pol)
 		round_limit(&q->floor);
 		for (unsigned k = 0; k < _BWL_CLASS_MAX; k++)
 			round_limit(&q->class_[k]);
+		for (size_t k = 0; k < q->ntenants; k++)
+			round_limit(&q->tenants[k].limit);
 	}
 }
 
@@ -141,6 +143,10 @@ struct bwl_policy enrolled_as_held(const struct bwl_policy *pol, const struct bw
 	x.ports = copy_of(pol->ports, pol->nports, sizeof(*pol->ports));
 	x.zones = copy_of(pol->zones, pol->nzones, sizeof(*pol->zones));
 	x.peers = copy_of(pol->peers, pol->npeers, sizeof(*pol->peers));
+	for (size_t i = 0; i < x.npeers; i++)
+		if (x.peers[i].ntenants)
+			x.peers[i].tenants = copy_of(x.peers[i].tenants, x.peers[i].ntenants,
+						     sizeof(*x.peers[i].tenants));
 	enrolled_round(&x);
 	if (from) {
 		struct names were = names_of(from);
@@ -159,5 +165,7 @@ void enrolled_as_held_free(struct bwl_policy *held)
 {
 	free(held->ports);
 	free(held->zones);
+	for (size_t i = 0; i < held->npeers; i++)
+		free(held->peers[i].tenants);
 	free(held->peers);
 }

@@ -9,8 +9,8 @@
  *                                    return traffic), a peer's DPU -> BWL_OWN_REMOTE | peer id
  *   bwl_base_v1                ARRAY[1] of struct bwl_base
  *   bwl_peer_v1                ARRAY of struct bwl_peer, indexed by bwl_peer_ref.body
- *   bwl_sub_v1                 ARRAY of struct bwl_limit: classes, floors, volumes of accept; 0 is
- *                                    unused
+ *   bwl_sub_v1                 ARRAY of struct bwl_limit: classes, tenants, floors, volumes of
+ *                                    accept; 0 is unused
  * An edit of one peer writes a spare entry of bwl_peer_v1 and flips bwl_gate_v1[id].body[].
  */
 #ifndef BWL_MAPS_POLICY_H
@@ -27,18 +27,49 @@ enum bwl_peer_flags {
 };
 
 struct bwl_peer_meta {
-	__u64 expiry_ns;  /* end of the grant; BWL_NEVER_NS */
-	__u64 from;       /* bit per host port (port id) that may use the peer */
-	__u32 grant_seq;  /* of bwl_ctl.seq; see bwl_is_revoked_by() */
-	__u32 sub_base;   /* first of this peer's class limits in bwl_sub_v1 */
-	__u16 class_mask; /* classes with a limit, in order from sub_base */
-	__u16 nexthop;    /* index into bwl_base.nexthop; 0 none */
-	__u8 zone;        /* index into bwl_base.zone; 0 none */
-	__u8 mode;        /* enum bwl_mode */
-	__u8 path;        /* enum bwl_path */
-	__u8 flags;       /* enum bwl_peer_flags */
+	__u64 expiry_ns; /* grant ends; BWL_NEVER_NS */
+	__u64 from;      /* bit per host port (port id) that may use the peer */
+	__u32 grant_seq; /* of bwl_ctl.seq; see bwl_is_revoked_by() */
+	__u32 sub_base;  /* first of this peer's class limits in bwl_sub_v1 */
+	/* classes with a limit, in order from sub_base; BWL_HAS_TENANTS: tenants, before it */
+	__u16 class_mask;
+	__u16 nexthop; /* index into bwl_base.nexthop; 0 none */
+	__u8 zone;     /* index into bwl_base.zone; 0 none */
+	__u8 mode;     /* enum bwl_mode */
+	__u8 path;     /* enum bwl_path */
+	__u8 flags;    /* enum bwl_peer_flags */
 };
 BWL_ASSERT_SIZE(struct bwl_peer_meta, 32);
+
+/*
+ * Tenants: host ports that have a limit of their own to the peer. Beside the classes' bits, so that
+ * who has neither is asked once.
+ */
+#define BWL_HAS_TENANTS (1U << 15)
+_Static_assert(_BWL_CLASS_MAX <= 15, "a bit is left for the tenants");
+
+/* bwl_sub_v1[sub_base - 1]: no limit, which its state says (0). */
+struct bwl_tenants {
+	__u64 ports; /* bit per host port (port id) with a limit, in order from sub_base - 2 down */
+	__u64 _pad[7];
+};
+BWL_ASSERT_SIZE(struct bwl_tenants, sizeof(struct bwl_limit));
+
+/* How many bits are set. */
+static inline __attribute__((always_inline)) __u32 bwl_bits(__u64 x)
+{
+	x -= x >> 1 & 0x5555555555555555ULL;
+	x = (x & 0x3333333333333333ULL) + (x >> 2 & 0x3333333333333333ULL);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	return (x * 0x0101010101010101ULL) >> 56;
+}
+
+/* Where the limit of a port is that has one. */
+static inline __attribute__((always_inline)) __u32 bwl_tenant_index(const struct bwl_tenants *t,
+								    __u32 sub_base, __u32 port)
+{
+	return sub_base - 2 - bwl_bits(t->ports & ((1ULL << (port & (BWL_MAX_PORTS - 1))) - 1));
+}
 
 struct bwl_peer {
 	struct bwl_peer_meta meta;
@@ -49,10 +80,12 @@ BWL_ASSERT_SIZE(struct bwl_peer, 128);
 BWL_ASSERT_OFFSET(struct bwl_peer, grant, 32);
 BWL_ASSERT_OFFSET(struct bwl_peer, accept, 96);
 
-/* Index into bwl_sub_v1 of the volume of accept, whose rate limits nothing: before the classes. */
+/* Index into bwl_sub_v1 of the volume of accept, whose rate limits nothing: behind the classes. */
 static inline __attribute__((always_inline)) __u32 bwl_accept_sub(const struct bwl_peer_meta *m)
 {
-	return m->flags & BWL_PEER_ACCEPT_VOLUME ? m->sub_base - 1 : 0;
+	return m->flags & BWL_PEER_ACCEPT_VOLUME
+		       ? m->sub_base + bwl_bits(m->class_mask & ~BWL_HAS_TENANTS)
+		       : 0;
 }
 
 struct bwl_prefix4 {
@@ -214,13 +247,14 @@ enum bwl_extra_kind {
 	BWL_X_CLASS,
 	BWL_X_FLOOR,
 	BWL_X_ACCEPT,
+	BWL_X_TENANT,
 };
 struct bwl_extra {
 	__u8 kind;  /* enum bwl_extra_kind */
 	__u8 class; /* BWL_X_CLASS */
 	__u16 _pad;
-	__u32 peer;              /* BWL_X_CLASS, BWL_X_FLOOR, BWL_X_ACCEPT: id */
-	char name[BWL_NAME_LEN]; /* port or zone */
+	__u32 peer;              /* BWL_X_CLASS, _FLOOR, _ACCEPT, _TENANT: id */
+	char name[BWL_NAME_LEN]; /* port or zone; BWL_X_TENANT: port */
 };
 BWL_ASSERT_SIZE(struct bwl_extra, 40);
 

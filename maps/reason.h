@@ -63,8 +63,9 @@
 	X(CLASS_VOLUME, "class-volume", 0, "the class's volume is spent", "") \
 	X(ZONE_RATE, "zone-rate", 0, "over the zone's rate", "") \
 	X(ZONE_VOLUME, "zone-volume", 0, "the zone's volume is spent", "") \
-	X(PORT_RATE, "port-rate", 0, "over the host port's rate", "") \
-	X(PORT_VOLUME, "port-volume", 0, "the host port's volume is spent", "") \
+	X(PORT_RATE, "port-rate", 0, "over the host port's rate: to all, or to this peer", "") \
+	X(PORT_VOLUME, "port-volume", 0, "the host port's volume is spent: to all, or to this peer", \
+	  "") \
 	X(NODE_RATE, "node-rate", 0, "over the node's rate", "") \
 	X(NODE_VOLUME, "node-volume", 0, "the node's volume is spent", "") \
 	X(ACCEPT_RATE, "accept-rate", 0, "over what the peer may send to us", "") \

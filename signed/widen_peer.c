@@ -79,6 +79,12 @@ static void grant(struct widen *w, const char *name, const struct bwl_pol_peer *
 		snprintf(where, sizeof(where), "peer %s, class %s", name, bwl_class_name(k));
 		widen_limit(w, where, &a->class_[k], &b->class_[k]);
 	}
+	for (size_t i = 0; i < a->ntenants; i++) {
+		const struct bwl_pol_tenant *t = bwl_policy_tenant(b, a->tenants[i].port);
+
+		snprintf(where, sizeof(where), "peer %s, port %s", name, a->tenants[i].port);
+		widen_limit(w, where, &a->tenants[i].limit, t ? &t->limit : &(struct bwl_lim){ 0 });
+	}
 }
 
 /* The floor comes in the grant's place at the same moment as before. */

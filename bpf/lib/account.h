@@ -168,15 +168,21 @@ static __always_inline void bwl_count_segments(const struct bwl_ctx *c, __u32 si
 		n->frames += segs ? segs - 1 : c->len / size;
 }
 
-/* index: c->tally. */
-BWL_GLOBAL int bwl_tally(__u32 index, __u32 passed, __u32 dropped)
+static __always_inline void bwl_tally_one(__u32 index, __u32 passed, __u32 dropped)
 {
-	struct bwl_state *s = bwl_state_of(index);
+	struct bwl_state *s = index ? bwl_state_of(index) : 0;
 
 	if (s && passed)
 		bwl_add(&s->used_bytes, passed);
 	if (s && dropped)
 		bwl_add(&s->drop_bytes, dropped);
+}
+
+/* both: c->tally. */
+BWL_GLOBAL int bwl_tally(__u64 both, __u32 passed, __u32 dropped)
+{
+	bwl_tally_one(both, passed, dropped);
+	bwl_tally_one(both >> 32, passed, dropped);
 	return 0;
 }
 

@@ -14,6 +14,8 @@
 
 #define BWL_AGAIN_MOST_NS 10000000  /* another CPU may return what it took */
 #define BWL_AGAIN_VOLUME_NS 1000000 /* the same for a turn of the window */
+/* Beside the slack: a refusal says nothing of packets to other peers. */
+#define BWL_NOT_AROUND (1ULL << 34)
 
 /*
  * The last refusal by a zone's, a port's or the node's limit: it holds for packets to all peers
@@ -39,13 +41,14 @@ static __always_inline struct bwl_note_around *bwl_note_of_cpu(void)
 }
 
 /*
- * Notes a refusal by this limit, as judged; slack: as used in the judgement. Not for limits of a
- * class or a floor, which do not apply to all packets of the peer, nor if the peer is only
- * monitored.
+ * Notes a refusal by this limit, as judged; opts: as it was asked. Not for limits of a class or a
+ * floor, which do not apply to all packets of the peer, nor if the peer is only monitored.
  */
 static __always_inline void bwl_note_refusal(const struct bwl_work *w, const struct bwl_limit *l,
-					     __u32 judgement, __u32 reason, __u32 slack)
+					     __u32 judgement, __u32 reason, __u64 opts)
 {
+	__u32 slack = opts;
+
 	__u64 ns = BWL_AGAIN_VOLUME_NS, debt;
 	const struct bwl_ctl *ctl;
 	struct bwl_note_around *n;
@@ -77,7 +80,7 @@ static __always_inline void bwl_note_refusal(const struct bwl_work *w, const str
 	x->refused_generation = bwl_read(ctl->generation);
 	x->refused_slot = w->slot;
 	n = bwl_note_of_cpu();
-	if (!n || l->volume.state == bwl_grant_state(w->id))
+	if (!n || opts & BWL_NOT_AROUND || l->volume.state == bwl_grant_state(w->id))
 		return;
 	*n = (struct bwl_note_around){ .until_ns = x->refused_until_ns,
 				       .state = l->volume.state,

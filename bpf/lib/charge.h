@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Charge a packet to all its limits, or to none: peer, floor, class, zone, port, node, inner to
- * outer.
+ * Charge a packet to all its limits, or to none: tenant, peer, floor, class, zone, port, node,
+ * inner to outer. The tenant's, of one host port to the peer, is asked first: what a port sends
+ * over it leaves no trace in what others share.
  *
  * Where this CPU holds enough of each of them (cpu.h) they are charged by spending that: no other
  * CPU's line is written. Else one after the other, by a share that is filled, or exactly; a refusal
@@ -245,12 +246,85 @@ BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 }
 
 /*
- * The exact time, and what rests on it once more: after a suspend, or where the tick had stopped,
- * it was before now after all.
+ * What the packet's host port may send to the peer. Beside bwl_charge_each(), and not in it, for
+ * the stack and the verifier. Returns the reason, enum bwl_how and the low bits of the word before
+ * (bwl_bill()): of more than these no word moves while a packet is judged. 0: nothing to take back.
  */
-static __always_inline int bwl_exactly(struct bwl_work *w, const struct bwl_ctl *ctl,
-				       const struct bwl_base *base, const struct bwl_peer *peer)
+#define BWL_TENANT_WAS ((1ULL << 48) - 1)
+#define BWL_TENANT_HOW_SHIFT 48
+#define BWL_TENANT_REASON_SHIFT 56
+BWL_GLOBAL __u64 bwl_bill_tenant(struct bwl_work *w, const struct bwl_peer *peer)
 {
+	__u64 was = 0, opts = BWL_NOT_AROUND;
+	const struct bwl_limit *l = 0;
+	__u8 how = 0;
+	int r;
+
+	if (!w || !peer)
+		return (__u64)BWL_R_NO_POLICY << BWL_TENANT_REASON_SHIFT;
+	if (bwl_monitors(peer))
+		opts = BWL_NOT_NOTED;
+	r = bwl_tenant_of(w, peer, &l);
+	if (r == BWL_R_NONE && l) {
+		r = bwl_bill(w, l, bwl_share_of_sub(w, l), opts, BWL_R_PORT_RATE, &was, &how);
+		if (r != BWL_R_NONE && bwl_monitors(peer)) {
+			w->monitored = 1;
+			r = BWL_R_NONE;
+		}
+	}
+	return (__u64)r << BWL_TENANT_REASON_SHIFT | (__u64)how << BWL_TENANT_HOW_SHIFT |
+	       (was & BWL_TENANT_WAS);
+}
+
+/* As bwl_settle(). billed: what bwl_bill_tenant() said. */
+BWL_GLOBAL int bwl_settle_tenant(struct bwl_work *w, const struct bwl_peer *peer, __u64 billed,
+				 __u32 passes)
+{
+	const struct bwl_limit *l = 0;
+	struct bwl_state *s;
+	__u64 was;
+
+	if (!w || !peer || bwl_tenant_of(w, peer, &l) != BWL_R_NONE || !l)
+		return 0;
+	s = bwl_state_of(l->volume.state);
+	if (!s)
+		return 0;
+	was = bwl_read(s->finish_bytes);
+	was -= (was - billed) & BWL_TENANT_WAS;
+	bwl_settle_one(w, l, bwl_share_of_sub(w, l), was, (__u8)(billed >> BWL_TENANT_HOW_SHIFT),
+		       passes);
+	return 0;
+}
+
+/* All limits, each in turn. */
+static __always_inline int bwl_charge_slowly(struct bwl_work *w, const struct bwl_peer *peer,
+					     const struct bwl_base *base,
+					     const struct bwl_port *port)
+{
+	__u64 tenant = 0;
+	int r = BWL_R_NONE;
+
+	if (bwl_unlikely(peer->meta.class_mask & BWL_HAS_TENANTS)) {
+		tenant = bwl_bill_tenant(w, peer);
+		r = tenant >> BWL_TENANT_REASON_SHIFT;
+	}
+	if (r == BWL_R_NONE) {
+		r = bwl_charge_each(w, peer, base, port);
+		if (bwl_unlikely(tenant))
+			bwl_settle_tenant(w, peer, tenant, r == BWL_R_NONE);
+	}
+	return r;
+}
+
+/*
+ * The exact time, and what rests on it once more: after a suspend, or where the tick had stopped,
+ * it was before now after all. Global, as few packets need it.
+ */
+BWL_GLOBAL int bwl_exactly(struct bwl_work *w, const struct bwl_ctl *ctl,
+			   const struct bwl_base *base, const struct bwl_peer *peer)
+{
+	if (!w || !ctl || !base || !peer)
+		return BWL_R_NO_POLICY;
 	bwl_exact(w);
 	if (w->lapsed || bwl_likely(!bwl_is_over(w, ctl, base, peer)))
 		return BWL_R_NONE;
@@ -280,7 +354,7 @@ static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *
 	if (r == BWL_R_NONE && (!cpu || bwl_unlikely(!bwl_charge_held(w, cpu, peer, base, port)))) {
 		r = bwl_exactly(w, ctl, base, peer);
 		if (r == BWL_R_NONE)
-			r = bwl_charge_each(w, peer, base, port);
+			r = bwl_charge_slowly(w, peer, base, port);
 	}
 	if (cpu)
 		bwl_cpu_leave(cpu);

@@ -34,8 +34,9 @@ static __always_inline _Bool bwl_on_rt(void)
 struct bwl_work {
 	__u64 now_ns;   /* not before now; exactly now if `exact` (clock.h) */
 	__u64 delay_ns; /* mode shape: departs this much later */
-	__u64 tally; /* odd state entry that counts it too (maps/limit.h); 0 none. Of 64 bits: the
-		      * verifier forgets the value of a shorter word, and walks a fifth more */
+	__u64 tally;    /* odd state entry that counts it too (maps/limit.h), << 32 another; 0 none.
+			 * Of 64 bits: the verifier forgets the value of a shorter word, and walks a
+			 * fifth more */
 	__u64 next_mac; /* of the next hop, where TC sends to a device that encrypts (bwl_tunnel);
 			   else 0 */
 	__u32 out;      /* ifindex of the uplink or the tunnel device */

@@ -44,28 +44,48 @@ BWL_FUNC int bwl_around_unspend(const struct bwl_work *w, struct bwl_cpu *cpu,
 	return 0;
 }
 
-/* The peer's own limit and its class's, by what this CPU holds of them: both or neither. */
+/*
+ * The limits of the packet's class and of its host port to the peer, where there are any, by what
+ * this CPU holds of them: both or neither. Global, as few peers have any.
+ */
+BWL_GLOBAL int bwl_subs_held(struct bwl_work *w, const struct bwl_peer *peer)
+{
+	const struct bwl_limit *class, *tenant;
+	struct bwl_share_entry *x, *y = 0;
+
+	if (!w || !peer || bwl_class_of(w, peer, &class) != BWL_R_NONE ||
+	    bwl_tenant_of(w, peer, &tenant) != BWL_R_NONE)
+		return 0;
+	if (class) {
+		y = bwl_cpu_entry(class->volume.state);
+		if (!y || !bwl_cpu_spend(w, &y->share, class))
+			return 0;
+	}
+	if (!tenant)
+		return 1;
+	x = bwl_cpu_entry(tenant->volume.state);
+	if (x && bwl_cpu_spend(w, &x->share, tenant))
+		return 1;
+	if (class && y)
+		bwl_cpu_unspend(w, &y->share, class);
+	return 0;
+}
+
+/* The peer's own limit, its class's and its tenant's, by what this CPU holds: all or none. */
 static __always_inline _Bool bwl_own_held(struct bwl_work *w, const struct bwl_peer *peer)
 {
-	struct bwl_share_entry *x = bwl_cpu_entry(peer->grant.volume.state), *y;
-	const struct bwl_limit *class;
+	struct bwl_share_entry *x = bwl_cpu_entry(peer->grant.volume.state);
 
 	if (!x || w->lapsed || !bwl_cpu_spend(w, &x->share, &peer->grant))
 		return 0;
-	if (bwl_unlikely(peer->meta.class_mask)) {
-		if (bwl_class_of(w, peer, &class) != BWL_R_NONE)
-			goto back;
-		y = class ? bwl_cpu_entry(class->volume.state) : 0;
-		if (class && (!y || !bwl_cpu_spend(w, &y->share, class)))
-			goto back;
+	if (bwl_unlikely(peer->meta.class_mask) && !bwl_subs_held(w, peer)) {
+		bwl_cpu_unspend(w, &x->share, &peer->grant);
+		return 0;
 	}
 	/* Its place is within the burst, so it departs now: at most it is marked. */
 	if (bwl_marks(w, peer))
 		bwl_pace(w, peer, bwl_share_place(&x->share), 0);
 	return 1;
-back:
-	bwl_cpu_unspend(w, &x->share, &peer->grant);
-	return 0;
 }
 
 static __always_inline _Bool bwl_cold_one(struct bwl_work *w, const struct bwl_limit *l,
@@ -87,7 +107,8 @@ static __always_inline _Bool bwl_cold_one(struct bwl_work *w, const struct bwl_l
 /*
  * The same of a peer that comes too seldom for a share: charged to its own words, by the ticks'
  * time. false: nothing is charged, and the clock must be read. The class's share is not looked
- * for: who has none for the peer has none for its classes.
+ * for: who has none for the peer has none for its classes. Peers with tenants are asked by the
+ * clock.
  */
 BWL_GLOBAL int bwl_own_cold(struct bwl_work *w, const struct bwl_peer *peer)
 {
@@ -95,7 +116,8 @@ BWL_GLOBAL int bwl_own_cold(struct bwl_work *w, const struct bwl_peer *peer)
 	struct bwl_taken t, of_class;
 	struct bwl_cpu *cpu;
 
-	if (!w || !peer || w->exact || w->lapsed || bwl_paces(w, peer))
+	if (!w || !peer || w->exact || w->lapsed || bwl_paces(w, peer) ||
+	    peer->meta.class_mask & BWL_HAS_TENANTS)
 		return 0;
 	cpu = bwl_cpu_of(w);
 	if (!cpu || cpu->unclocked + w->charge > BWL_UNCLOCKED_MOST ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What holds of a peer's packet beside its grant: class, zone, mode, and when it may depart.
+ * What holds of a peer's packet beside its grant: class, tenant, zone, mode, and when it may
+ * depart.
  */
 #ifndef BWL_PACE_H
 #define BWL_PACE_H
@@ -27,7 +28,29 @@ static __always_inline int bwl_class_of(struct bwl_work *w, const struct bwl_pee
 	*ret = bwl_inner(&bwl_sub_v1, w->slot, m->sub_base + n);
 	if (!*ret)
 		return BWL_R_CLASS_RATE;
-	w->tally = (*ret)->volume.state | 1;
+	w->tally |= (*ret)->volume.state | 1;
+	return BWL_R_NONE;
+}
+
+/* What the packet's host port may send to the peer, where that has a limit: else NULL. */
+static __always_inline int bwl_tenant_of(struct bwl_work *w, const struct bwl_peer *peer,
+					 const struct bwl_limit **ret)
+{
+	__u32 port = bwl_mask(w->port_id, BWL_MAX_PORTS - 1), base = peer->meta.sub_base;
+	const struct bwl_tenants *t;
+
+	*ret = 0;
+	if (!(peer->meta.class_mask & BWL_HAS_TENANTS))
+		return BWL_R_NONE;
+	t = bwl_inner(&bwl_sub_v1, w->slot, base - 1);
+	if (!t)
+		return BWL_R_PORT_RATE;
+	if (!(t->ports >> port & 1))
+		return BWL_R_NONE;
+	*ret = bwl_inner(&bwl_sub_v1, w->slot, bwl_tenant_index(t, base, port));
+	if (!*ret)
+		return BWL_R_PORT_RATE;
+	w->tally |= (__u64)((*ret)->volume.state | 1) << 32;
 	return BWL_R_NONE;
 }
 

@@ -7,9 +7,10 @@
  *
  *	source -> zone -> peers of that zone and those host ports -> host port -> node -> sink
  *
- * with these amounts as capacities, and an edge from source to sink: flow records that leave. It
- *never falls with t, so the time is found by bisection. It errs towards the thief: each limit is
- *taken at its best moment.
+ * with these amounts as capacities, and an edge from source to sink: flow records that leave. A
+ *peer that limits host ports stands alone, and its edges to these have capacities, too. It never
+ *falls with t, so the time is found by bisection. It errs towards the thief: each limit is taken at
+ *its best moment.
  */
 #include <errno.h>
 #include <math.h>
@@ -30,8 +31,10 @@ struct exit_peer {
 
 /* Peers that share zone and host ports are one node of the network. */
 struct group {
-	uint32_t zone; /* index + 1; 0 none */
-	uint64_t from; /* bit per host port */
+	const struct bwl_pol_peer *alone; /* it limits host ports; NULL: none of them does */
+	long first;                       /* edge, of those to host ports in their order */
+	uint32_t zone;                    /* index + 1; 0 none */
+	uint64_t from;                    /* bit per host port */
 	long edge;
 	uint32_t next; /* hash chain: index + 1 */
 };
@@ -133,12 +136,22 @@ static uint64_t from_of(const struct bwl_policy *p, const struct bwl_pol_peer *x
 	return mask;
 }
 
-static int group_of(struct model *m, uint32_t zone, uint64_t from, uint32_t *ret)
+/* Does it hold host ports to limits of theirs? */
+static bool has_tenants(const struct bwl_pol_peer *x)
+{
+	return x->ntenants && x->mode != BWL_MODE_MONITOR;
+}
+
+static int group_of(struct model *m, uint32_t zone, uint64_t from, const struct bwl_pol_peer *x,
+		    uint32_t *ret)
 {
 	uint32_t h = (zone * 31 + from * 0x9e3779b97f4a7c15ULL) % HASH, i;
+	const struct bwl_pol_peer *alone = has_tenants(x) ? x : NULL;
 	struct group *g;
 
-	for (i = m->hash[h]; i; i = m->groups[i - 1].next) {
+	for (i = m->hash[h]; i && !alone; i = m->groups[i - 1].next) {
+		if (m->groups[i - 1].alone)
+			continue;
 		if (m->groups[i - 1].zone == zone && m->groups[i - 1].from == from) {
 			*ret = i - 1;
 			return 0;
@@ -150,7 +163,8 @@ static int group_of(struct model *m, uint32_t zone, uint64_t from, uint32_t *ret
 			return -ENOMEM;
 		m->groups = g;
 	}
-	m->groups[m->ngroups] = (struct group){ .zone = zone, .from = from, .next = m->hash[h] };
+	m->groups[m->ngroups] =
+		(struct group){ .alone = alone, .zone = zone, .from = from, .next = m->hash[h] };
 	*ret = m->ngroups++;
 	m->hash[h] = m->ngroups;
 	return 0;
@@ -177,7 +191,7 @@ static int collect_exits(struct model *m, struct bwl_exfil_result *ret)
 		}
 		out->peer = x;
 		out->lim = own_limit(p, x);
-		r = group_of(m, zone_of(m, x), from_of(p, x), &out->group);
+		r = group_of(m, zone_of(m, x), from_of(p, x), x, &out->group);
 		if (r)
 			return r;
 		m->nexits++;
@@ -208,11 +222,18 @@ static int build_network(struct model *m)
 		struct group *g = &m->groups[i];
 
 		last = g->edge = bwl_flow_edge(f, zone + g->zone, group + i, 0);
+		g->first = last + 2;
 		for (size_t k = 0; k < p->nports && last >= 0; k++)
 			if (g->from & 1ULL << k)
 				last = bwl_flow_edge(f, group + i, port + k, INFINITY);
 	}
 	return last < 0 ? -ENOMEM : 0;
+}
+
+/* Of a peer that stands alone the edge to host port i. */
+static long tenant_edge(const struct group *g, size_t i)
+{
+	return g->first + 2 * __builtin_popcountll(g->from & ((1ULL << i) - 1));
 }
 
 /* Everything at time t, in bytes; t < 0: the long run, in bit/s. */
@@ -233,6 +254,17 @@ static double total(struct model *m, double t)
 		e[m->groups[i].edge].cap = 0;
 	for (size_t i = 0; i < m->nexits; i++)
 		e[m->groups[m->exits[i].group].edge].cap += CAP(&m->exits[i].lim);
+	for (size_t i = 0; i < m->ngroups; i++) {
+		const struct group *g = &m->groups[i];
+
+		for (size_t k = 0; g->alone && k < p->nports; k++) {
+			const struct bwl_pol_tenant *x = bwl_policy_tenant(g->alone,
+									   p->ports[k].name);
+
+			if (x)
+				e[tenant_edge(g, k)].cap = CAP(&x->limit);
+		}
+	}
 	return bwl_flow_max(&m->flow);
 #undef CAP
 }
@@ -284,6 +316,7 @@ static void find_binding(struct model *m, double t, char *buf, size_t size)
 	const struct bwl_policy *p = m->p;
 	const struct bwl_edge *e = m->flow.edges;
 	double best = -1;
+	char what[64];
 
 	snprintf(buf, size, "%s", m->nexits ? "nothing: no limit at all" : "no exits");
 	if (isinf(total(m, t)))
@@ -308,6 +341,21 @@ static void find_binding(struct model *m, double t, char *buf, size_t size)
 		    e[m->zone_edge[i + 1]].cap > best) {
 			best = e[m->zone_edge[i + 1]].cap;
 			describe(&p->zones[i].limit, t, "zone", p->zones[i].name, 0, buf, size);
+		}
+	}
+	for (size_t i = 0; i < m->ngroups; i++) {
+		const struct group *g = &m->groups[i];
+
+		for (size_t k = 0; g->alone && k < p->nports; k++) {
+			const struct bwl_pol_tenant *x = bwl_policy_tenant(g->alone,
+									   p->ports[k].name);
+
+			if (!x || !bwl_flow_binds(&m->flow, tenant_edge(g, k)) ||
+			    e[tenant_edge(g, k)].cap <= best)
+				continue;
+			best = e[tenant_edge(g, k)].cap;
+			snprintf(what, sizeof(what), "%s, port %s", g->alone->name, x->port);
+			describe(&x->limit, t, "peer", what, 0, buf, size);
 		}
 	}
 	for (size_t g = 0; g < m->ngroups; g++) {

@@ -38,6 +38,25 @@ struct bwl_pol_peer *bwl_policy_peer(const struct bwl_policy *p, const char *nam
 	return NULL;
 }
 
+const struct bwl_pol_tenant *bwl_policy_tenant(const struct bwl_pol_peer *p, const char *port)
+{
+	for (size_t i = 0; i < p->ntenants; i++)
+		if (!strcmp(p->tenants[i].port, port))
+			return &p->tenants[i];
+	return NULL;
+}
+
+struct bwl_pol_tenant *bwl_policy_add_tenant(struct bwl_pol_peer *p, const char *port)
+{
+	struct bwl_pol_tenant *t;
+
+	p->tenants = bwl_must(reallocarray(p->tenants, p->ntenants + 1, sizeof(*p->tenants)));
+	t = &p->tenants[p->ntenants++];
+	memset(t, 0, sizeof(*t));
+	snprintf(t->port, sizeof(t->port), "%s", port);
+	return t;
+}
+
 void bwl_policy_free(struct bwl_policy *p)
 {
 	if (!p)
@@ -46,6 +65,7 @@ void bwl_policy_free(struct bwl_policy *p)
 		free(p->ports[i].sources);
 	for (size_t i = 0; i < p->npeers; i++) {
 		free(p->peers[i].addresses);
+		free(p->peers[i].tenants);
 		free(p->peers[i].ipsec_id);
 		free(p->peers[i].ipsec_ppk);
 	}

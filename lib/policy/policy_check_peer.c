@@ -96,6 +96,48 @@ static void check_horizon(struct bwl_check *c, const struct bwl_pol_peer *x, con
 		who, bwl_format_time(c->p->horizon_ns, a), bwl_format_rate(x->grant.rate_bps, b));
 }
 
+/* What host ports may send to the peer. */
+static int check_tenants(struct bwl_check *c, size_t i, const char *who)
+{
+	const struct bwl_pol_peer *x = &c->p->peers[i];
+	char what[32];
+	int r;
+
+	for (size_t k = 0; k < x->ntenants; k++) {
+		const struct bwl_pol_tenant *t = &x->tenants[k];
+		bool may = !x->nfrom;
+
+		bwl_check_at(c, "peers", i, "ports", x->line);
+		bwl_place_key(c->w, t->port);
+		if (!bwl_check_has_port(c->p, t->port, c->p->nports))
+			return bwl_fail(
+				c->e, ENOENT,
+				"%s: unknown host port %s: ports must name devices of host_ports",
+				who, t->port);
+		for (size_t f = 0; f < x->nfrom; f++)
+			may |= !strcmp(x->from[f], t->port);
+		if (!may)
+			return bwl_fail(c->e, EINVAL,
+					"%s: host port %s has a limit, and from does not list it",
+					who, t->port);
+		bwl_check_words(what, sizeof(what), "port", " ", t->port);
+		r = bwl_check_limit(c, &t->limit, who, what, false);
+		if (r)
+			return r;
+	}
+	bwl_check_at(c, "peers", i, "ports", x->line);
+	if (x->ntenants && !strcmp(x->name, "self"))
+		return bwl_fail(c->e, EINVAL,
+				"%s: ports must be left out: no host port uses the grant self",
+				who);
+	if (x->ntenants && !x->grant.present)
+		return bwl_fail(
+			c->e, EINVAL,
+			"%s: grant is missing: ports need it, because what all of them send is charged to it",
+			who);
+	return 0;
+}
+
 static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 {
 	struct bwl_pol_peer *x = &c->p->peers[i];
@@ -157,7 +199,7 @@ static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 			c->e, EINVAL,
 			"%s: grant is missing: classes need it, because a class is only what the host claims",
 			who);
-	return 0;
+	return check_tenants(c, i, who);
 }
 
 static uint64_t hash(const void *data, size_t n)

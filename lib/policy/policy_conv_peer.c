@@ -169,6 +169,16 @@ static int take_limits(struct bwl_conv *c, const struct bwl_text_peer *t, struct
 		if ((r = bwl_conv_next(c, r, back)))
 			return r;
 	}
+	for (size_t i = 0; t->ports && i < c->scan->nports; i++) {
+		if (!t->ports->limit[i])
+			continue;
+		bwl_conv_down(c, "ports");
+		bwl_conv_down(c, c->scan->ports[i]);
+		r = bwl_conv_limit(c, t->ports->limit[i],
+				   &bwl_policy_add_tenant(x, c->scan->ports[i])->limit);
+		if ((r = bwl_conv_next(c, r, back)))
+			return r;
+	}
 	return 0;
 }
 

@@ -54,6 +54,12 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+static int by_port(const void *a, const void *b)
+{
+	return strcmp((*(const struct bwl_pol_tenant *const *)a)->port,
+		      (*(const struct bwl_pol_tenant *const *)b)->port);
+}
+
 static int by_prefix(const void *pa, const void *pb)
 {
 	const struct bwl_pfx *a = *(const struct bwl_pfx *const *)pa;
@@ -169,6 +175,22 @@ static void put_path(struct dump *d, const struct bwl_pol_peer *x)
 	put(d, " }\n", NULL, NULL);
 }
 
+static void put_tenants(struct dump *d, const struct bwl_pol_peer *x)
+{
+	const void **list;
+
+	if (!x->ntenants)
+		return;
+	list = sorted(d, x->tenants, x->ntenants, sizeof(*x->tenants), by_port);
+	fputs("    ports:\n", d->f);
+	for (size_t i = 0; list && i < x->ntenants; i++) {
+		const struct bwl_pol_tenant *t = list[i];
+
+		put_limit(d, "      ", t->port, &t->limit);
+	}
+	free(list);
+}
+
 static void put_peer(struct dump *d, const struct bwl_pol_peer *x)
 {
 	static const struct bwl_pol_peer standard;
@@ -206,6 +228,7 @@ static void put_peer(struct dump *d, const struct bwl_pol_peer *x)
 		classes = true;
 		put_limit(d, "      ", bwl_class_name(k), &x->class_[k]);
 	}
+	put_tenants(d, x);
 }
 
 static void put_port(struct dump *d, const struct bwl_pol_port *x)

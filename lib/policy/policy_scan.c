@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where things stand in a policy file. It is walked before libcyaml reads it only when the text
- * may hold what a fixed schema cannot say (names of zones, `accept: none`), and again when there
- * is an error or a warning to place.
+ * may hold what a fixed schema cannot say (names of zones, host ports in a peer, `accept: none`),
+ * and again when there is an error or a warning to place.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -70,6 +70,26 @@ static int add_zone(struct collect *c, const struct bwl_node *n)
 	return 0;
 }
 
+static int add_port(struct collect *c, const struct bwl_node *n)
+{
+	struct bwl_prescan *s = c->s;
+	size_t i;
+
+	for (i = 0; i < s->nports; i++)
+		if (!strcmp(s->ports[i], n->scalar))
+			return 0;
+	if (strlen(n->scalar) >= sizeof(*s->ports))
+		return fail_node(c->e, n, "the name of a device has at most 15 characters");
+	if (s->nports == BWL_MAX_PORTS)
+		return fail_node(c->e, n, "ports: more than 64 different host ports");
+	if (!s->ports)
+		s->ports = calloc(BWL_MAX_PORTS, sizeof(*s->ports));
+	if (!s->ports)
+		return bwl_fail(c->e, ENOMEM, "out of memory");
+	strcpy(s->ports[s->nports++], n->scalar);
+	return 0;
+}
+
 /* libyaml counts characters. Rising offsets make all calls together one pass over the text. */
 static size_t byte_of(struct collect *c, size_t character)
 {
@@ -114,6 +134,9 @@ static int on_collect(void *arg, const struct bwl_node *n)
 		return 0;
 	if (n->is_key && n->depth == 2 && !strcmp(n->path[0].key, "zones"))
 		return add_zone(c, n);
+	if (n->is_key && n->depth == 4 && !strcmp(n->path[0].key, "peers") && !n->path[1].key &&
+	    n->path[2].key && !strcmp(n->path[2].key, "ports"))
+		return add_port(c, n);
 	if (!n->is_key && n->depth == 3 && n->plain && n->scalar && !strcmp(n->scalar, "none") &&
 	    !strcmp(n->path[0].key, "peers") && !n->path[1].key && n->path[2].key &&
 	    !strcmp(n->path[2].key, "accept"))
@@ -139,6 +162,19 @@ static bool may_say_accept_none(const char *text, size_t len)
 	return false;
 }
 
+/* `ports`, and not `host_ports`, which every policy has. Timid likewise. */
+static bool may_say_ports(const char *text, size_t len)
+{
+	const char *p = text, *end = text + len;
+
+	while ((p = memmem(p, end - p, "ports", 5))) {
+		if (p == text || p[-1] != '_')
+			return true;
+		p += 5;
+	}
+	return false;
+}
+
 /* Stops the walk after the mapping of zones when nothing else is looked for. */
 static int on_zones_only(void *arg, const struct bwl_node *n)
 {
@@ -154,12 +190,12 @@ int bwl_prescan(const char **text, size_t len, char **copy, struct bwl_prescan *
 		struct bwl_err *e)
 {
 	struct collect c = { .s = ret, .text = *text, .len = len, .e = e };
-	bool none = may_say_accept_none(*text, len);
+	bool peers = may_say_accept_none(*text, len) || may_say_ports(*text, len);
 	int r = 0;
 
 	*copy = NULL;
-	if (none || memmem(*text, len, "zones", 5))
-		r = bwl_scan(*text, len, none ? on_collect : on_zones_only, &c, e);
+	if (peers || memmem(*text, len, "zones", 5))
+		r = bwl_scan(*text, len, peers ? on_collect : on_zones_only, &c, e);
 	*copy = c.copy;
 	if (c.copy)
 		*text = c.copy;
@@ -170,5 +206,6 @@ void bwl_prescan_done(struct bwl_prescan *s)
 {
 	free(s->zones);
 	free(s->silent);
+	free(s->ports);
 	memset(s, 0, sizeof(*s));
 }

@@ -49,19 +49,33 @@ FIELDS(port, BWL_PORT_KEYS(FIELD, bwl_text_port));
 VALUE(port);
 FIELDS(service, BWL_SERVICE_KEYS(FIELD, bwl_text_service));
 VALUE(service);
+#define no_fields NULL
 FIELDS(peer, BWL_PEER_KEYS(FIELD, bwl_text_peer));
 VALUE(peer);
-#define no_fields NULL
 FIELDS(policy, BWL_TOP_KEYS(FIELD, bwl_text_policy));
 /* clang-format on */
 #define POLICY_FIELDS (sizeof(policy_fields) / sizeof(*policy_fields))
+#define PEER_FIELDS (sizeof(peer_fields) / sizeof(*peer_fields))
 
-/* libcyaml knows no mapping with free keys, so every file gets a schema with its zones in it. */
+/*
+ * libcyaml knows no mapping with free keys, so every file gets a schema with its zones in it, and
+ * the host ports that it names in its peers.
+ */
 struct schema {
 	cyaml_schema_field_t zones[BWL_MAX_ZONES];
+	cyaml_schema_field_t tenants[BWL_MAX_PORTS + 1];
+	cyaml_schema_field_t peer_fields[PEER_FIELDS];
+	cyaml_schema_value_t peer;
 	cyaml_schema_field_t fields[POLICY_FIELDS];
 	cyaml_schema_value_t value;
 };
+
+static cyaml_schema_field_t *field_of(cyaml_schema_field_t *f, const char *key)
+{
+	while (strcmp(f->key, key))
+		f++;
+	return f;
+}
 
 static void make_schema(struct schema *s, const struct bwl_prescan *scan)
 {
@@ -74,8 +88,19 @@ static void make_schema(struct schema *s, const struct bwl_prescan *scan)
 		s->zones[i].key = scan->zones[i];
 		s->zones[i].data_offset = i * sizeof(struct bwl_text_limit *);
 	}
+	memset(s->tenants, 0, sizeof(s->tenants));
+	for (size_t i = 0; i < scan->nports; i++) {
+		s->tenants[i] = zone;
+		s->tenants[i].key = scan->ports[i];
+		s->tenants[i].data_offset = i * sizeof(struct bwl_text_limit *);
+	}
+	memcpy(s->peer_fields, peer_fields, sizeof(peer_fields));
+	field_of(s->peer_fields, "ports")->value.mapping.fields = s->tenants;
+	s->peer = peer_value;
+	s->peer.mapping.fields = s->peer_fields;
 	memcpy(s->fields, policy_fields, sizeof(policy_fields));
 	s->fields[0].value.mapping.fields = s->zones;
+	field_of(s->fields, "peers")->value.sequence.entry = &s->peer;
 	s->value = (cyaml_schema_value_t){
 		CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct bwl_text_policy, s->fields),
 	};

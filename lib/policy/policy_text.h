@@ -19,6 +19,8 @@ struct bwl_prescan {
 	size_t nzones;
 	size_t *silent;
 	size_t nsilent; /* indices of peers with `accept: none`, rising */
+	char (*ports)[16];
+	size_t nports; /* keys of the peers' `ports`, each once */
 };
 /*
  * libcyaml has no value that is either a word or a mapping: `none` after accept becomes `{}`
@@ -54,6 +56,7 @@ void bwl_prescan_done(struct bwl_prescan *s);
 	  (KEPT(bwl_pol_peer, contained), .kind = BWL_K_YESNO, .words = "false or true"), ) \
 	X(S, MAP, "grant", grant, limit, grant) X(S, MAP, "accept", accept, limit, limit) \
 	X(S, MAP, "floor", floor, limit, limit) X(S, MAP, "classes", classes, classes, class) \
+	X(S, MAP, "ports", ports, tenants, no) \
 	X(S, TEXT, "path", path, , ) X(S, TEXT, "via", via, , ) X(S, TEXT, "via6", via6, , ) \
 	X(S, KEY, "uplink", uplink, (KEPT(bwl_pol_peer, uplink), .kind = BWL_K_TEXT, .apart = true), ) \
 	X(S, KEY, "next_hop_mac", next_hop_mac, (KEPT(bwl_pol_peer, next_hop_mac), .kind = BWL_K_MAC), ) \
@@ -111,6 +114,9 @@ struct bwl_text_service {
 };
 struct bwl_text_classes {
 	struct bwl_text_limit *limit[_BWL_CLASS_MAX];
+};
+struct bwl_text_tenants {
+	struct bwl_text_limit *limit[BWL_MAX_PORTS];
 };
 struct bwl_text_zones {
 	struct bwl_text_limit *limit[BWL_MAX_ZONES];

@@ -29,6 +29,7 @@ int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, stru
 		for (j = 0; j < _BWL_CLASS_MAX; j++)
 			n.subs += bwl_build_counts(pol, q, j);
 		n.subs += q->floor.present + bwl_build_accept_volume(q);
+		n.subs += q->ntenants ? q->ntenants + 1 : 0; /* and which they are */
 	}
 	for (i = 0; i < pol->nports; i++)
 		n.own += (uint32_t)pol->ports[i].nsources;
@@ -226,7 +227,8 @@ void bwl_build_start(struct bwl_build *b, uint64_t now_ns)
 		start_rate(b, &b->gen.peer[i + 1].accept, bwl_accept_state(b->id[i]), now_ns);
 	}
 	for (i = 1; i <= b->nsubs; i++)
-		start_rate(b, &b->gen.sub[i].rate, b->gen.sub[i].volume.state, now_ns);
+		if (b->gen.sub[i].volume.state)
+			start_rate(b, &b->gen.sub[i].rate, b->gen.sub[i].volume.state, now_ns);
 	for (i = 1; i < BWL_MAX_ZONES; i++)
 		if (base->zone[i].name[0])
 			start_rate(b, &base->zone[i].limit.rate, base->zone[i].limit.volume.state,

@@ -107,9 +107,9 @@ static bool still_revoked(const struct bwl_build *b, size_t i)
 	return revoked;
 }
 
-/* The same limit of all those whose place peer i takes. */
-static int carryover_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kind, uint8_t class_,
-			  struct bwl_err *e)
+/* The same limit of all those whose place peer i takes. port: of a tenant. */
+static int carryover_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kind, const char *port,
+			  uint8_t class_, struct bwl_err *e)
 {
 	const struct bwl_heir *h;
 	size_t n, j;
@@ -119,7 +119,7 @@ static int carryover_from(struct bwl_build *b, size_t i, enum bwl_extra_kind kin
 	for (j = 0; !r && j < n; j++) {
 		uint32_t state = kind == BWL_X_FREE
 					 ? bwl_grant_state(h[j].of)
-					 : bwl_ids_find_extra(b->ids, kind, NULL, h[j].of, class_);
+					 : bwl_ids_find_extra(b->ids, kind, port, h[j].of, class_);
 
 		if (state)
 			r = bwl_carryover_from(&b->carryover, state, e);
@@ -149,7 +149,7 @@ static int fill_sub(struct bwl_build *b, size_t i, enum bwl_extra_kind kind,
 	int r = bwl_ids_extra(b->ids, kind, NULL, b->id[i], 0, &state, e);
 
 	if (!r)
-		r = carryover_from(b, i, kind, 0, e);
+		r = carryover_from(b, i, kind, NULL, 0, e);
 	if (r)
 		return r;
 	return bwl_build_own_limit(b, lim, state, old ? &b->old->sub[old] : NULL,
@@ -170,15 +170,83 @@ static int fill_accept_volume(struct bwl_build *b, size_t i, const struct bwl_pe
 	return fill_sub(b, i, BWL_X_ACCEPT, &lim, before ? bwl_accept_sub(&before->meta) : 0, e);
 }
 
-/* The volume of accept, classes in order from sub_base, the floor. */
+/* A tenant by a host port that is new may be one by a port that goes: as that takes over its. */
+static int carryover_ports(struct bwl_build *b, int port, const struct bwl_peer *before,
+			   struct bwl_err *e)
+{
+	const struct bwl_port *old = b->old ? b->old->base->port : NULL;
+	const struct bwl_limit *l;
+	uint32_t i;
+	int r = 0;
+
+	if (!before || old[port].flags)
+		return 0;
+	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
+		l = bwl_gen_tenant(b->old, before, i);
+		if (l && !(b->gen.base->port[i].flags & BWL_PORT_HOST))
+			r = bwl_carryover_from(&b->carryover, l->volume.state, e);
+	}
+	return r;
+}
+
+/* From the entry after nsubs up: tenants, the last port first, and which they are. */
+static int fill_tenants(struct bwl_build *b, size_t i, const struct bwl_peer *before,
+			struct bwl_peer *body, struct bwl_err *e)
+{
+	const struct bwl_pol_peer *q = &b->pol->peers[i];
+	struct bwl_tenants which = { 0 };
+	uint32_t id = b->id[i], state;
+	int port, r;
+	size_t k;
+
+	for (k = 0; k < q->ntenants; k++) {
+		port = bwl_port_id(b->p, q->tenants[k].port);
+		if (port < 0)
+			return bwl_fail(e, ENODEV, "peer %s: port %s is not attached", q->name,
+					q->tenants[k].port);
+		which.ports |= 1ULL << port;
+	}
+	body->meta.class_mask |= BWL_HAS_TENANTS;
+	body->meta.sub_base = b->nsubs + (uint32_t)q->ntenants + 2;
+	memcpy(&b->gen.sub[body->meta.sub_base - 1], &which, sizeof(which));
+	for (k = 0; k < q->ntenants; k++) {
+		const struct bwl_pol_tenant *t = &q->tenants[k];
+		const struct bwl_limit *old = NULL;
+
+		port = bwl_port_id(b->p, t->port);
+		r = bwl_ids_extra(b->ids, BWL_X_TENANT, t->port, id, 0, &state, e);
+		if (before)
+			old = bwl_gen_tenant(b->old, before, (uint32_t)port);
+		if (old && old->volume.state != state)
+			old = NULL;
+		if (!r)
+			r = carryover_from(b, i, BWL_X_TENANT, t->port, 0, e);
+		if (!r)
+			r = carryover_ports(b, port, before, e);
+		if (!r)
+			r = bwl_build_own_limit(
+				b, &t->limit, state, old,
+				&b->gen.sub[bwl_tenant_index(&which, body->meta.sub_base,
+							     (uint32_t)port)],
+				e);
+		if (r)
+			return r;
+	}
+	b->nsubs += (uint32_t)q->ntenants + 1;
+	return 0;
+}
+
+/* Tenants, classes in order from sub_base, the volume of accept, the floor. */
 static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *before,
 		     struct bwl_peer *body, struct bwl_err *e)
 {
 	const struct bwl_pol_peer *q = &b->pol->peers[i];
 	uint32_t id = b->id[i], c, state, k = 0, oldk = 0;
-	int r = fill_accept_volume(b, i, before, body, e);
+	int r = 0;
 
 	body->meta.sub_base = b->nsubs + 1;
+	if (q->ntenants)
+		r = fill_tenants(b, i, before, body, e);
 	for (c = 0; !r && c < _BWL_CLASS_MAX; c++) {
 		const struct bwl_limit *old = NULL;
 
@@ -188,7 +256,7 @@ static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *befor
 			continue;
 		r = bwl_ids_extra(b->ids, BWL_X_CLASS, NULL, id, (uint8_t)c, &state, e);
 		if (!r)
-			r = carryover_from(b, i, BWL_X_CLASS, (uint8_t)c, e);
+			r = carryover_from(b, i, BWL_X_CLASS, NULL, (uint8_t)c, e);
 		if (!r)
 			r = bwl_build_own_limit(b, &q->class_[c], state, old,
 						&b->gen.sub[b->nsubs + 1 + k], e);
@@ -196,6 +264,8 @@ static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *befor
 		k++;
 	}
 	b->nsubs += k;
+	if (!r)
+		r = fill_accept_volume(b, i, before, body, e);
 	if (r || !q->floor.present)
 		return r;
 	body->grant.volume.floor = b->nsubs + 1;
@@ -237,7 +307,7 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	if (!r)
 		r = fill_remote(b, q, id, e);
 	if (!r)
-		r = carryover_from(b, i, BWL_X_FREE, 0, e);
+		r = carryover_from(b, i, BWL_X_FREE, NULL, 0, e);
 	if (!r)
 		r = bwl_build_own_limit(b, &q->grant, bwl_grant_state(id),
 					before ? &before->grant : NULL, &body->grant, e);

@@ -48,6 +48,16 @@ static void put(uint32_t *table, uint32_t mask, uint64_t hash, uint32_t index)
 	table[i] = index + 1;
 }
 
+static void note_tenant(struct bwl_ids *x, uint32_t i)
+{
+	const struct bwl_extra *k = &x->p->extra[i];
+
+	if (k->kind != BWL_X_TENANT || k->peer >= x->p->schema.max_peers)
+		return;
+	x->tenant_before[i] = x->tenant_of[k->peer];
+	x->tenant_of[k->peer] = i + 1;
+}
+
 int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e)
 {
 	const struct bwl_schema *s = &p->schema;
@@ -57,16 +67,21 @@ int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e)
 	x.nstates = BWL_STATES(s->max_peers, s->max_extras);
 	x.extra_mask = mask_for(s->max_extras);
 	x.extra_hash = calloc((size_t)x.extra_mask + 1, sizeof(uint32_t));
+	x.tenant_of = calloc(s->max_peers, sizeof(uint32_t));
+	x.tenant_before = calloc(s->max_extras, sizeof(uint32_t));
 	x.window_of = calloc(x.nstates, sizeof(uint32_t));
 	x.fresh = calloc(x.nstates, 1);
-	if (!x.extra_hash || !x.window_of || !x.fresh) {
+	if (!x.extra_hash || !x.tenant_of || !x.tenant_before || !x.window_of || !x.fresh) {
 		bwl_ids_close(&x);
 		return bwl_fail(e, ENOMEM, "out of memory for an index over %u peers' accounts",
 				s->max_peers);
 	}
-	for (i = 0; i < s->max_extras; i++)
-		if (p->extra[i].kind != BWL_X_FREE)
-			put(x.extra_hash, x.extra_mask, hash_extra(&p->extra[i]), i);
+	for (i = 0; i < s->max_extras; i++) {
+		if (p->extra[i].kind == BWL_X_FREE)
+			continue;
+		put(x.extra_hash, x.extra_mask, hash_extra(&p->extra[i]), i);
+		note_tenant(&x, i);
+	}
 	for (i = 0; i < s->max_windows; i++)
 		if (p->winown[i].v != BWL_WINDOW_FREE && p->winown[i].v < x.nstates)
 			x.window_of[p->winown[i].v] = i + 1;
@@ -77,6 +92,8 @@ int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e)
 void bwl_ids_close(struct bwl_ids *x)
 {
 	free(x->extra_hash);
+	free(x->tenant_of);
+	free(x->tenant_before);
 	free(x->window_of);
 	free(x->fresh);
 	memset(x, 0, sizeof(*x));
@@ -142,7 +159,7 @@ int bwl_ids_extra(struct bwl_ids *x, enum bwl_extra_kind kind, const char *name,
 		if (i >= p->schema.max_extras) {
 			bwl_fail(
 				e, ENOSPC,
-				"no room for another limit: all %u places for classes, floors, volumes of accept, zones and ports are taken",
+				"no room for another limit: all %u places for classes, tenants, floors, volumes of accept, zones and ports are taken",
 				p->schema.max_extras);
 			return bwl_hint(
 				e,
@@ -152,6 +169,7 @@ int bwl_ids_extra(struct bwl_ids *x, enum bwl_extra_kind kind, const char *name,
 			(struct bwl_release){ bwl_release_first(p), 0 };
 		p->extra[i] = k;
 		put(x->extra_hash, x->extra_mask, hash_extra(&k), i);
+		note_tenant(x, i);
 		x->fresh[BWL_EXTRA_STATE(p->schema.max_peers, i)] = 1;
 	}
 	*ret_state = BWL_EXTRA_STATE(p->schema.max_peers, i);
@@ -194,7 +212,7 @@ bool bwl_ids_spent(const struct bwl_ids *x, uint32_t state)
 
 bool bwl_ids_owes(const struct bwl_ids *x, uint32_t id)
 {
-	uint32_t c, state;
+	uint32_t c, state, i;
 
 	if (bwl_ids_spent(x, bwl_grant_state(id)))
 		return true;
@@ -203,6 +221,9 @@ bool bwl_ids_owes(const struct bwl_ids *x, uint32_t id)
 		if (state && bwl_ids_spent(x, state))
 			return true;
 	}
+	for (i = x->tenant_of[id]; i; i = x->tenant_before[i - 1])
+		if (bwl_ids_spent(x, BWL_EXTRA_STATE(x->p->schema.max_peers, i - 1)))
+			return true;
 	for (c = 0; c < _BWL_CLASS_MAX; c++) {
 		state = bwl_ids_find_extra(x, BWL_X_CLASS, NULL, id, (uint8_t)c);
 		if (state && bwl_ids_spent(x, state))

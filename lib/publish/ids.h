@@ -14,7 +14,9 @@ struct bwl_ids {
 	struct bwl_pins *p;
 	uint32_t *extra_hash; /* open addressing; 0 empty, else index + 1 */
 	uint32_t extra_mask;
-	uint32_t *window_of; /* by state index: window + 1, 0 none */
+	uint32_t *tenant_of;     /* by peer id: its last tenant, extra + 1; 0 none */
+	uint32_t *tenant_before; /* by extra: the one before, likewise */
+	uint32_t *window_of;     /* by state index: window + 1, 0 none */
 	uint32_t nstates;
 	uint32_t next_id, next_extra, next_window; /* where the search for a free one goes on */
 	uint8_t *fresh;                            /* by state index: 1 made in this publish */
@@ -31,7 +33,8 @@ void bwl_ids_close(struct bwl_ids *x);
 
 /* A free id for the name. The name is written before any packet can reach the id. */
 int bwl_ids_new(struct bwl_ids *x, const char *name, uint32_t *ret, struct bwl_err *e);
-/* State index of an extra limit; made when missing. name: port or zone; peer, class: the rest. */
+/* State index of an extra limit; made when missing. name: port or zone; peer, class: the rest (and
+ * of a tenant both port and peer). */
 int bwl_ids_extra(struct bwl_ids *x, enum bwl_extra_kind kind, const char *name, uint32_t peer,
 		  uint8_t class_, uint32_t *ret_state, struct bwl_err *e);
 /* Its state index when it exists, else 0. */
@@ -42,7 +45,7 @@ int bwl_ids_window(struct bwl_ids *x, uint32_t state, uint32_t *ret, bool *ret_n
 		   struct bwl_err *e);
 /* Is a volume on this state's account? */
 bool bwl_ids_spent(const struct bwl_ids *x, uint32_t state);
-/* Is one on that of a peer, of one of its classes, of its floor or of its accept? */
+/* Is one on that of a peer, of one of its classes or tenants, of its floor or of its accept? */
 bool bwl_ids_owes(const struct bwl_ids *x, uint32_t id);
 
 #endif

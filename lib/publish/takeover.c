@@ -54,13 +54,19 @@ static bool counts(const struct bwl_limit *l)
 static enum why why_follow(const struct bwl_ids *ids, const struct bwl_gen *old, uint32_t id)
 {
 	const struct bwl_peer *b = bwl_body(ids->p, old, id);
+	const struct bwl_limit *tenant;
 	uint32_t i, n;
 
 	if (bwl_is_revoked(ids->p, old, id) || bwl_ids_owes(ids, id))
 		return WHY_ACCOUNT;
 	if (!b)
 		return WHY_NOT;
-	n = (uint32_t)__builtin_popcount(b->meta.class_mask);
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		tenant = bwl_gen_tenant(old, b, i);
+		if (tenant && counts(tenant))
+			return WHY_ACCOUNT;
+	}
+	n = bwl_bits(b->meta.class_mask & ~BWL_HAS_TENANTS);
 	if (counts(&b->grant) || bwl_accept_sub(&b->meta) ||
 	    (b->grant.volume.floor && counts(&old->sub[b->grant.volume.floor])))
 		return WHY_ACCOUNT;

@@ -144,6 +144,16 @@ static json_t *classes(const struct bwl_pol_peer *p)
 	return a;
 }
 
+static json_t *tenants(const struct bwl_pol_peer *p)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < p->ntenants; i++)
+		json_array_append_new(a, json_pack("{s:s, s:o}", "port", p->tenants[i].port,
+						   "limit", bwl_json_lim(&p->tenants[i].limit)));
+	return a;
+}
+
 static json_t *via(bool there, uint8_t family, const uint8_t *addr)
 {
 	struct bwl_pfx a = { .family = family, .len = family == 4 ? 32 : 128 };
@@ -179,6 +189,7 @@ FIELD(accept, "accept", NULL, bwl_v_json(bwl_json_lim(&r->pol->accept)));
 FIELD(accept_none, "accept_none", NULL, bwl_v_yes(r->pol->accept_none));
 FIELD(floor, "floor", NULL, bwl_v_json(bwl_json_lim(&r->pol->floor)));
 FIELD(classes, "classes", NULL, bwl_v_json(classes(r->pol)));
+FIELD(tenants, "ports", NULL, bwl_v_json(tenants(r->pol)));
 FIELD(path, "path", "?PATH", bwl_v_text(bwl_path_name(r->pol->path)));
 FIELD(uplink, "uplink", NULL, bwl_v_text(*r->pol->uplink ? r->pol->uplink : NULL));
 FIELD(via, "via", NULL, bwl_v_json(via(r->pol->has_via4, 4, r->pol->via4)));

@@ -88,6 +88,10 @@ char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BW
 		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s", x->kind == BWL_X_FLOOR ? "floor" : "accept",
 			 BWL_NAME_LEN - 1, p->name[peer].name);
 		break;
+	case BWL_X_TENANT:
+		snprintf(buf, BWL_LIMIT_KEY, "tenant %.*s/%.*s", BWL_NAME_LEN - 1,
+			 p->name[peer].name, BWL_NAME_LEN - 1, x->name);
+		break;
 	default:
 		break;
 	}

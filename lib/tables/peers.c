@@ -22,6 +22,22 @@ const struct bwl_peer *bwl_body(const struct bwl_pins *p, const struct bwl_gen *
 	return at && !bwl_gen_touch(g, at, 0) ? &g->peer[at] : NULL;
 }
 
+const struct bwl_limit *bwl_gen_tenant(const struct bwl_gen *g, const struct bwl_peer *body,
+				       uint32_t port)
+{
+	const struct bwl_peer_meta *m = &body->meta;
+	const struct bwl_tenants *t;
+	uint32_t at;
+
+	if (!(m->class_mask & BWL_HAS_TENANTS) || m->sub_base - 1 >= g->nsubs ||
+	    bwl_gen_touch(g, 0, m->sub_base - 1))
+		return NULL;
+	t = (const struct bwl_tenants *)&g->sub[m->sub_base - 1];
+	at = bwl_tenant_index(t, m->sub_base, port);
+	return t->ports >> port & 1 && at < g->nsubs && !bwl_gen_touch(g, 0, at) ? &g->sub[at]
+										 : NULL;
+}
+
 bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq)
 {
 	return bwl_is_revoked_by(grant_seq, LOAD(p->gate[id].revoked)) ||

@@ -139,6 +139,20 @@ static void read_nexthop(struct bwl_pins *p, const struct bwl_base *b, const str
 	memcpy(q->via6, h->via6, 16);
 }
 
+static void read_tenants(struct bwl_pins *p, const struct bwl_gen *g, const struct bwl_peer *x,
+			 struct bwl_pol_peer *q)
+{
+	const struct bwl_limit *l;
+	uint32_t i;
+
+	for (i = 0; i < BWL_MAX_PORTS; i++) {
+		l = bwl_gen_tenant(g, x, i);
+		if (l)
+			bwl_policy_add_tenant(q, p->dev[i].name)->limit = read_limit(&l->rate,
+										     &l->volume);
+	}
+}
+
 static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 		      const struct bwl_peer *x, struct bwl_policy *pol)
 {
@@ -184,6 +198,7 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 	i = x->grant.volume.floor;
 	if (i && i < g->nsubs)
 		q->floor = read_limit(&g->sub[i].rate, &g->sub[i].volume);
+	read_tenants(p, g, x, q);
 	read_nexthop(p, b, x, q, pol);
 }
 

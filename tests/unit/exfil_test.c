@@ -164,6 +164,40 @@ static void a_peer_only_reaches_the_ports_it_may_be_used_from(void **state)
 	assert_string_equal(r.binding, "peer b: rate 5mbit");
 }
 
+static void what_ports_may_send_to_a_peer_is_added_up_below_its_grant(void **state)
+{
+	const char *held =
+		"grant: { rate: 10mbit }, ports: { h0: { rate: 1mbit }, h1: { rate: 2mbit } }";
+	const char *one = "grant: { rate: 10mbit }, ports: { h0: { rate: 1mbit } }";
+	char text[1024];
+
+	(void)state;
+	/* Below the grant: their sum. */
+	snprintf(text, sizeof(text), "%s" PEER("a", "192.0.2.1", "%s"),
+		 PORTS("rate: 100mbit", "rate: 100mbit") "peers:\n", held);
+	close_to(ask(text, GB, 1, 1).rate_bps, 3e6);
+	assert_string_equal(ask(text, GB, 1, 1).binding, "peer a, port h1: rate 2mbit");
+	/* A port that is not listed has the grant. */
+	snprintf(text, sizeof(text), "%s" PEER("a", "192.0.2.1", "%s"),
+		 PORTS("rate: 100mbit", "rate: 100mbit") "peers:\n", one);
+	close_to(ask(text, GB, 1, 1).rate_bps, 10e6);
+	/* … and what the port itself lets through. */
+	snprintf(text, sizeof(text), "%s" PEER("a", "192.0.2.1", "%s"),
+		 PORTS("rate: 100mbit", "rate: 4mbit") "peers:\n", one);
+	close_to(ask(text, GB, 1, 1).rate_bps, 5e6);
+	/* Beside others of the same way out, which have no such limits. */
+	snprintf(text, sizeof(text),
+		 "%s" PEER("a", "192.0.2.1", "%s") PEER("b", "192.0.2.2", "grant: { rate: 7mbit }"),
+		 PORTS("rate: 100mbit", "rate: 100mbit") "peers:\n", held);
+	close_to(ask(text, GB, 1, 1).rate_bps, 10e6);
+	/* A dry run holds nothing back. */
+	snprintf(text, sizeof(text),
+		 "%s" PEER("a", "192.0.2.1",
+			   "grant: { rate: 1mbit, mode: monitor }, ports: { h0: { rate: 1mbit } }"),
+		 PORTS("rate: 100mbit", "rate: 4mbit") "peers:\n");
+	close_to(ask(text, GB, 1, 1).rate_bps, 104e6);
+}
+
 static void monitor_and_no_rate_are_no_limit(void **state)
 {
 	struct bwl_exfil_result r =
@@ -472,6 +506,7 @@ int main(void)
 		cmocka_unit_test(a_zone_caps_the_sum_of_its_peers),
 		cmocka_unit_test(port_and_node_cap_everything),
 		cmocka_unit_test(a_peer_only_reaches_the_ports_it_may_be_used_from),
+		cmocka_unit_test(what_ports_may_send_to_a_peer_is_added_up_below_its_grant),
 		cmocka_unit_test(monitor_and_no_rate_are_no_limit),
 		cmocka_unit_test(only_exits_count),
 		cmocka_unit_test(senseless_questions_are_refused),

@@ -59,6 +59,10 @@ static void random_peer(uint64_t *s, struct bwl_policy *p, unsigned i)
 		for (unsigned k = 0; k < _BWL_CLASS_MAX; k++)
 			if (test_random(s) % 4 == 0)
 				x->class_[k] = random_limit(s, true);
+		if (test_random(s) % 2)
+			bwl_policy_add_tenant(x, "h1")->limit = random_limit(s, true);
+		if (!x->nfrom && test_random(s) % 2)
+			bwl_policy_add_tenant(x, "h0")->limit = random_limit(s, true);
 		if (x->grant.rate_bps > 2 * BWL_MIN_BURST && test_random(s) % 2)
 			x->floor = (struct bwl_lim){ .rate_bps = x->grant.rate_bps / 2,
 						     .present = true };

@@ -35,6 +35,13 @@ static void same_peer(const struct bwl_pol_peer *a, const struct bwl_pol_peer *b
 	assert_int_equal(a->expiry_ns, b->expiry_ns);
 	for (unsigned k = 0; k < _BWL_CLASS_MAX; k++)
 		assert_true(same_limit(&a->class_[k], &b->class_[k]));
+	assert_int_equal(a->ntenants, b->ntenants);
+	for (size_t k = 0; k < a->ntenants; k++) {
+		const struct bwl_pol_tenant *t = bwl_policy_tenant(b, a->tenants[k].port);
+
+		assert_non_null(t);
+		assert_true(same_limit(&a->tenants[k].limit, &t->limit));
+	}
 }
 
 static void random_policies_survive_being_written_and_read(void **state)

@@ -30,6 +30,7 @@ static struct bwl_policy *clone(const struct bwl_policy *p)
 
 		x->addresses = calloc(x->naddresses + 8, sizeof(struct bwl_pfx));
 		memcpy(x->addresses, p->peers[i].addresses, x->naddresses * sizeof(struct bwl_pfx));
+		x->tenants = copy(x->tenants, x->ntenants * sizeof(*x->tenants));
 		x->ipsec_id = x->ipsec_id ? strdup(x->ipsec_id) : NULL;
 		x->ipsec_ppk = x->ipsec_ppk ? strdup(x->ipsec_ppk) : NULL;
 	}
@@ -123,6 +124,10 @@ GRANT(accept_some, x->accept_none, x->accept_none = false)
 GRANT(class_none, x->class_[3].present, x->class_[3].present = false)
 GRANT(class_up, x->class_[3].present && x->class_[3].rate_bps,
       x->class_[3].burst = burst(&x->class_[3]); x->class_[3].rate_bps++)
+GRANT(tenant_none, x->ntenants, x->ntenants--)
+GRANT(tenant_up, x->ntenants && x->tenants[0].limit.rate_bps,
+      x->tenants[0].limit.burst = burst(&x->tenants[0].limit); x->tenants[0].limit.rate_bps++)
+GRANT(tenant_other, x->ntenants == 1, strcpy(x->tenants[0].port, "h7"))
 GRANT(address_new, true, x->addresses[x->naddresses++] = (struct bwl_pfx){ 4, 32, { 203, 0,
       113, 9 } })
 GRANT(address_wider, x->addresses[0].len == 25 && !(x->addresses[0].addr[3]),
@@ -182,6 +187,8 @@ GRANT(accept_volume_new, x->accept.present && !x->accept.has_volume, x->accept.h
 GRANT(accept_nothing, !x->accept_none, x->accept_none = true; x->accept.present = false)
 GRANT(class_new, !x->class_[3].present, x->class_[3] = (struct bwl_lim){ .present = true,
       .rate_bps = 1 })
+GRANT(tenant_new, !x->ntenants, bwl_policy_add_tenant(x, "h0")->limit = (struct bwl_lim){
+      .present = true, .rate_bps = 1 })
 GRANT(address_gone, x->naddresses > 1, x->naddresses--)
 GRANT(exit_now, x->contained, x->contained = false)
 GRANT(encrypted_now, x->path == BWL_PATH_CLEAR, x->path = BWL_PATH_XFRM;
@@ -212,7 +219,8 @@ static const struct named { const char *name; step take; } up[] = {
 	S(zone_none),
 	S(zone_other), S(from_all), S(contained_now), S(floor_new), S(floor_up), S(accept_up),
 	S(accept_volume_up), S(accept_volume_none),
-	S(accept_some), S(class_none), S(class_up), S(address_new), S(address_wider),
+	S(accept_some), S(class_none), S(class_up), S(tenant_none), S(tenant_up), S(tenant_other),
+	S(address_new), S(address_wider),
 	S(address_from_another), S(grant_given), S(node_limit_up), S(node_limit_none),
 	S(node_other),
 	S(zone_up), S(port_limit_none), S(port_source_wider), S(port_vlan_new), S(port_mac_any),
@@ -226,7 +234,7 @@ static const struct named { const char *name; step take; } up[] = {
 	S(mode_polices),
 	S(grant_taken), S(zone_joined), S(from_one), S(floor_gone), S(accept_volume_new),
 	S(accept_nothing),
-	S(class_new),
+	S(class_new), S(tenant_new),
 	S(address_gone), S(exit_now), S(encrypted_now), S(node_limit_new),
 	S(vlan_gone), S(source_gone),
 	S(heartbeat_shorter), S(min_charge_more), S(ledger_required), S(control_less),

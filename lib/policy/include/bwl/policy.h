@@ -45,6 +45,12 @@ struct bwl_pol_zone {
 	unsigned line;
 };
 
+/* What one host port may send to a peer. */
+struct bwl_pol_tenant {
+	char port[16]; /* device */
+	struct bwl_lim limit;
+};
+
 struct bwl_pol_peer {
 	char name[BWL_NAME_LEN];
 	struct bwl_pfx *addresses;
@@ -62,6 +68,8 @@ struct bwl_pol_peer {
 	bool accept_none;      /* `accept: none`: nothing may arrive */
 	struct bwl_lim floor;
 	struct bwl_lim class_[_BWL_CLASS_MAX];
+	struct bwl_pol_tenant *tenants; /* `ports` */
+	size_t ntenants;
 	uint8_t path;    /* enum bwl_path */
 	char uplink[16]; /* empty: the first one */
 	bool has_via4, has_via6;
@@ -195,6 +203,9 @@ struct bwl_policy *bwl_policy_new(void); /* zeroed, with defaults; aborts withou
 struct bwl_pol_peer *bwl_policy_add_peer(struct bwl_policy *p); /* amortised growth */
 /* Linear; NULL when there is none. */
 struct bwl_pol_peer *bwl_policy_peer(const struct bwl_policy *p, const char *name);
+const struct bwl_pol_tenant *bwl_policy_tenant(const struct bwl_pol_peer *p, const char *port);
+/* One more, without a limit yet. */
+struct bwl_pol_tenant *bwl_policy_add_tenant(struct bwl_pol_peer *p, const char *port);
 
 /*
  * The largest of: one GSO packet of maximum size with its headers; 250 ms at the rate, at most 32

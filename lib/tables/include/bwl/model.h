@@ -104,7 +104,7 @@ struct bwl_peer_row {
 extern const struct bwl_field bwl_f_name, bwl_f_addresses, bwl_f_zone, bwl_f_from, bwl_f_contained,
 	bwl_f_revoked, bwl_f_grant, bwl_f_grant_rate, bwl_f_grant_burst, bwl_f_grant_volume,
 	bwl_f_mode, bwl_f_mark_percent, bwl_f_pol_expires, bwl_f_accept, bwl_f_accept_none,
-	bwl_f_floor, bwl_f_classes, bwl_f_path, bwl_f_uplink, bwl_f_via, bwl_f_via6,
+	bwl_f_floor, bwl_f_classes, bwl_f_tenants, bwl_f_path, bwl_f_uplink, bwl_f_via, bwl_f_via6,
 	bwl_f_ipsec_remote;
 /* Fields from the maps. */
 extern const struct bwl_field bwl_f_peer, bwl_f_state, bwl_f_rate, bwl_f_burst, bwl_f_left,
@@ -124,8 +124,8 @@ extern const struct bwl_field bwl_f_passed_frames, bwl_f_passed_bytes, bwl_f_dro
 		{ &bwl_f_mark_percent, BWL_BOTH }, { &bwl_f_pol_expires, BWL_FOR_PROGRAMS },       \
 		{ &bwl_f_accept, BWL_BOTH }, { &bwl_f_accept_none, BWL_BOTH },                     \
 		{ &bwl_f_floor, BWL_BOTH }, { &bwl_f_classes, BWL_BOTH },                          \
-		{ &bwl_f_path, BWL_BOTH }, { &bwl_f_uplink, BWL_BOTH }, { &bwl_f_via, BWL_BOTH },  \
-		{ &bwl_f_via6, BWL_BOTH },                                                         \
+		{ &bwl_f_tenants, BWL_BOTH }, { &bwl_f_path, BWL_BOTH },                           \
+		{ &bwl_f_uplink, BWL_BOTH }, { &bwl_f_via, BWL_BOTH }, { &bwl_f_via6, BWL_BOTH },  \
 	{                                                                                          \
 		&bwl_f_ipsec_remote, BWL_BOTH                                                      \
 	}

@@ -159,6 +159,9 @@ void bwl_names_note_all(struct bwl_pins *p);
 uint32_t bwl_body_at(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
 /* The entry, or NULL. Another writer may replace it meanwhile; this entry stays unchanged. */
 const struct bwl_peer *bwl_body(const struct bwl_pins *p, const struct bwl_gen *g, uint32_t id);
+/* What the host port may send to the peer of that body, NULL: it has no limit of its own. */
+const struct bwl_limit *bwl_gen_tenant(const struct bwl_gen *g, const struct bwl_peer *body,
+				       uint32_t port);
 /* The rule of revocation: was the peer revoked, alone or with all, since that grant? */
 bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq);
 
