@@ -36,7 +36,7 @@ fi
 of() { # reason field: at the host port, summed
 	"$CTL" --json reasons | jq "[.. | objects | select(.reason? == \"$1\" and .port? == \"hpf0\") | .$2] | add // 0"
 }
-received() { set -- $(lab_rx d1 eth0) && echo "$1"; }
+received() { lab_rx d1 eth0 | cut -d" " -f1; }
 lab_iperf_server d1 5201
 for family in 4 6; do
 	dest=lab_dest$family host=HOST$family
