@@ -4,7 +4,12 @@
 # sources and installed packages are left alone. What is in the cache is never fetched again.
 # Functions print why they fail and return 1.
 
-VM_ARCH=$(dpkg --print-architecture 2>/dev/null)
+VM_OWN_ARCH=$(dpkg --print-architecture 2>/dev/null)
+VM_ARCH=${VM_ARCH:-$VM_OWN_ARCH} # of what is fetched
+# Lists of another architecture are others.
+vm_apt_dir() { # SUITE
+	[[ $VM_ARCH == "$VM_OWN_ARCH" ]] && echo "$VM_CACHE/apt/$1" || echo "$VM_CACHE/apt/$1-$VM_ARCH"
+}
 
 # Where this machine gets Debian itself from: "URI SUITE" for its release, updates and security.
 vm_mirrors() {
@@ -19,9 +24,11 @@ vm_mirrors() {
 
 # An apt with lists of its own: vm_apt SUITE COMMAND…
 vm_apt() {
-	local dir=$VM_CACHE/apt/$1 tool=$2
+	local dir tool=$2
+	dir=$(vm_apt_dir "$1")
 	shift 2
 	timeout 300 "$tool" -q -o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir/cache" \
+		-o APT::Architecture="$VM_ARCH" \
 		-o Dir::Etc::sourcelist="$dir/list.sources" -o Dir::Etc::sourceparts=/dev/null \
 		-o Dir::Etc::preferencesparts=/dev/null -o APT::Sandbox::User=root \
 		-o Acquire::Retries=2 -o Acquire::Languages=none "$@"
@@ -30,7 +37,8 @@ vm_apt() {
 # Package lists of a suite, fetched at most once a day; of the machine's own release with its
 # updates, so that versions fit what is installed.
 vm_lists() { # SUITE
-	local dir=$VM_CACHE/apt/$1 mirrors uri suite
+	local dir mirrors uri suite
+	dir=$(vm_apt_dir "$1")
 	[[ -n $(find "$dir/fresh" -mtime -1 2>/dev/null) ]] && return
 	mirrors=$(vm_mirrors)
 	if [[ -z $mirrors ]]; then
@@ -81,14 +89,15 @@ vm_cached() {
 	fi
 }
 
-# Kernel image and modules of a suite; `release` holds what uname -r will say.
-vm_kernel() { # SUITE DIR
-	local suite=$1 dir=$2 image release
+# Kernel image and modules of a suite; `release` holds what uname -r will say. FLAVOUR: -16k.
+vm_kernel() { # SUITE [FLAVOUR] DIR
+	local suite=$1 dir=${!#} flavour='' image release
+	[[ $# -eq 2 ]] || flavour=$2
 	vm_lists "$suite" || return
 	image=$(vm_apt "$suite" apt-cache depends --no-recommends --no-suggests \
-		"linux-image-$VM_ARCH/$suite" 2>/dev/null |
+		"linux-image-$VM_ARCH$flavour/$suite" 2>/dev/null |
 		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
-	[[ -n $image ]] || { echo "suite $suite has no linux-image-$VM_ARCH"; return 1; }
+	[[ -n $image ]] || { echo "suite $suite has no linux-image-$VM_ARCH$flavour"; return 1; }
 	release=${image#linux-image-}
 	# Newer ones keep image and modules in packages of their own, all in /usr/lib/modules.
 	mapfile -t pkgs < <(echo "$image" && vm_apt "$suite" apt-cache depends "$image" |

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The arm64 package on an arm64 kernel of Debian: attach, limit, verify, upgrade, detach. Run by
+# The arm64 package on an arm64 kernel, whatever its pages: attach, limit, verify, upgrade, detach. Run by
 # vm-testbed/arm64 inside its guest; all it uses comes from the package.
 set -uo pipefail
 harness=/usr/libexec/bwlimit/harness
@@ -11,7 +11,9 @@ LAB=bwl-arm64-$$ LAB_DESTS=2
 . $harness/lab.sh
 
 check "the machine is an arm64" [ "$(uname -m)" = aarch64 ]
-note "$(cut -d' ' -f1-3 /proc/version), $(nproc) CPUs"
+page=$(od -An -v -w16 -t u8 /proc/self/auxv | awk '$1 == 6 { print $2 }') # AT_PAGESZ
+note "$(cut -d' ' -f1-3 /proc/version), $(nproc) CPUs, pages of $page bytes"
+check "its pages are those of the kernel that was to be booted" [ "$page" = $((1024 * $(</testbed/page))) ]
 check "bwlimit-load finds out what the kernel offers" \
 	eval 'bwlimit-load probe --json >/run/probe && [[ -s /run/probe ]]'
 jq -r '.features[] | select(.works | not) | "# lacks: \(.port // "kernel"): \(.text) (\(.error))"' /run/probe
