@@ -5,12 +5,10 @@
  * in 10 µs. So an edit of one peer among a million maps only that peer's pages.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <bpf/bpf.h>
+#include <bwl/map_once.h>
 #include <bwl/pages.h>
 #include <bwl/reader.h>
 #include "mapped.h"
@@ -70,64 +68,6 @@ int bwl_map_entry(void *array, size_t entry, uint32_t i, int prot, int fd)
 	return 0;
 }
 
-/*
- * An array that several of this process have open is mapped once: else the kernel fills the page
- * table for each of them, and counts each page as resident as often.
- */
-struct once {
-	struct once *next;
-	void *at;
-	uint32_t id; /* the kernel's: no other map gets it while this one is mapped */
-	bool writable;
-	unsigned users;
-};
-static struct once *once;
-static pthread_mutex_t once_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void *map_once(int fd, size_t bytes, bool writable)
-{
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
-	struct once *o;
-	void *m;
-
-	if (bpf_obj_get_info_by_fd(fd, &info, &len))
-		return MAP_FAILED;
-	pthread_mutex_lock(&once_lock);
-	for (o = once; o && (o->id != info.id || o->writable != writable);)
-		o = o->next;
-	if (o) {
-		o->users++;
-		m = o->at;
-	} else {
-		m = bwl_map_array(fd, bytes, writable, false);
-	}
-	if (!o && m != MAP_FAILED) {
-		o = bwl_must(malloc(sizeof(*o)));
-		*o = (struct once){ once, m, info.id, writable, 1 };
-		once = o;
-	}
-	pthread_mutex_unlock(&once_lock);
-	return m;
-}
-
-static void unmap(void *m, size_t bytes)
-{
-	struct once **at, *o;
-
-	pthread_mutex_lock(&once_lock);
-	for (at = &once; *at && (*at)->at != m;)
-		at = &(*at)->next;
-	o = *at;
-	if (o && --o->users == 0)
-		*at = o->next;
-	if (!o || !o->users)
-		munmap(m, bytes);
-	if (o && !o->users)
-		free(o);
-	pthread_mutex_unlock(&once_lock);
-}
-
 static int cannot(enum bwl_pin pin, int err, struct bwl_err *e)
 {
 	return bwl_fail(e, err, "cannot map %s: %s", bwl_pin_name(pin), strerror(err));
@@ -141,12 +81,9 @@ int bwl_mapped_open(struct bwl_pins *p, struct bwl_err *e)
 	for (pin = 0; pin < _BWL_PIN_MAX; pin++) {
 		if (!mapped_at[pin])
 			continue;
-		if (p->few && of_peers[pin])
-			m = bwl_reserve(mapped_bytes(p, pin));
-		else if (p->copied)
-			m = bwl_map_array(p->fd[pin], mapped_bytes(p, pin), p->writable, true);
-		else
-			m = map_once(p->fd[pin], mapped_bytes(p, pin), p->writable);
+		m = p->few && of_peers[pin] ? bwl_reserve(mapped_bytes(p, pin))
+		    : p->copied ? bwl_map_array(p->fd[pin], mapped_bytes(p, pin), p->writable, true)
+				: bwl_map_once(p->fd[pin], mapped_bytes(p, pin), p->writable);
 		if (m == MAP_FAILED)
 			return cannot(pin, errno, e);
 		*mapped(p, pin) = m;
@@ -160,7 +97,7 @@ void bwl_mapped_close(struct bwl_pins *p)
 
 	for (pin = 0; pin < _BWL_PIN_MAX; pin++)
 		if (mapped_at[pin] && *mapped(p, pin))
-			unmap(*mapped(p, pin), mapped_bytes(p, pin));
+			bwl_unmap_once(*mapped(p, pin), mapped_bytes(p, pin));
 }
 
 int bwl_pins_touch(const struct bwl_pins *p, enum bwl_pin pin, uint32_t i)
