@@ -44,9 +44,21 @@ BWL_FUNC int bwl_around_unspend(const struct bwl_work *w, struct bwl_cpu *cpu,
 	return 0;
 }
 
+/* The limit of the packet's class, where it has one, by what this CPU holds of it. */
+static __always_inline _Bool bwl_class_held(struct bwl_work *w, const struct bwl_peer *peer)
+{
+	const struct bwl_limit *class;
+	struct bwl_share_entry *y;
+
+	if (bwl_class_of(w, peer, &class) != BWL_R_NONE)
+		return 0;
+	y = class ? bwl_cpu_entry(class->volume.state) : 0;
+	return !class || (y && bwl_cpu_spend(w, &y->share, class));
+}
+
 /*
- * The limits of the packet's class and of its host port to the peer, where there are any, by what
- * this CPU holds of them: both or neither. Global, as few peers have any.
+ * The same of a peer with tenants, and of the packet's host port to it: both or neither. Global,
+ * as few peers have tenants.
  */
 BWL_GLOBAL int bwl_subs_held(struct bwl_work *w, const struct bwl_peer *peer)
 {
@@ -78,7 +90,9 @@ static __always_inline _Bool bwl_own_held(struct bwl_work *w, const struct bwl_p
 
 	if (!x || w->lapsed || !bwl_cpu_spend(w, &x->share, &peer->grant))
 		return 0;
-	if (bwl_unlikely(peer->meta.class_mask) && !bwl_subs_held(w, peer)) {
+	if (bwl_unlikely(peer->meta.class_mask) &&
+	    !(bwl_unlikely(peer->meta.class_mask & BWL_HAS_TENANTS) ? bwl_subs_held(w, peer)
+								    : bwl_class_held(w, peer))) {
 		bwl_cpu_unspend(w, &x->share, &peer->grant);
 		return 0;
 	}

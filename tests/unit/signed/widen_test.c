@@ -218,6 +218,7 @@ static const struct named { const char *name; step take; } up[] = {
 	S(path_offload), S(via_other), S(mac_other), S(remote_other), S(id_other), S(uplink_other),
 	S(zone_none),
 	S(zone_other), S(from_all), S(contained_now), S(floor_new), S(floor_up), S(accept_up),
+	S(accept_volume_up), S(accept_volume_none),
 	S(accept_some), S(class_none), S(class_up), S(tenant_none), S(tenant_up), S(tenant_other),
 	S(address_new), S(address_wider),
 	S(address_from_another), S(grant_given), S(node_limit_up), S(node_limit_none),
