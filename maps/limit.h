@@ -69,8 +69,8 @@ BWL_ASSERT_OFFSET(struct bwl_limit, volume, 32);
  * Odd entries also count, and never fall: used_bytes is what passed, as charged; drop_bytes is what
  * was refused, as the hook saw it (for a class without refusals by a note: bpf/lib/again.h). They
  * belong to the class of a class's limit, which may limit nothing (BWL_BASE_COUNT_ALL), to the host
- * port's traffic to that peer of a tenant's limit, and to arriving traffic of a peer's accept limit.
- * Counts of the entry's previous owners are included.
+ * port's traffic to that peer of a tenant's limit, and to arriving traffic of a peer's accept
+ * limit. Counts of the entry's previous owners are included.
  */
 struct bwl_state {
 	__u64 finish_bytes; /* GCRA: see above */
