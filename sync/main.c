@@ -1,33 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bwlimit-sync: documents from the fleet's store to bwlimitd. */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <time.h>
 #include "bwl/clock.h"
 #include "bwl/doc.h"
+#include "bwl/signals.h"
 #include "handover.h"
 #include "options.h"
 
 #define NS_PER_MS 1000000ULL
-
-static volatile sig_atomic_t stopped, again;
-static int woken = -1; /* so that a signal between a look at those and the wait is not waited out */
-
-static void on_signal(int sig)
-{
-	int was = errno;
-
-	if (sig == SIGHUP)
-		again = 1;
-	else
-		stopped = 1;
-	eventfd_write(woken, 1);
-	errno = was;
-}
 
 static uint32_t chance(void)
 {
@@ -127,7 +110,6 @@ static void read_anew(struct serve *serve, const struct options *o)
 {
 	struct bwl_err e = { 0 };
 
-	again = 0;
 	if (!serve)
 		return;
 	if (!serve_anew(serve, &e)) {
@@ -156,16 +138,16 @@ static void run(struct sync *s, struct store_etcd *store, struct handover *agent
 	struct curl_waitfd fds[HANDOVER_FDS + 1];
 	int64_t told_s = 0;
 
-	while (!stopped) {
+	while (!bwl_signals_stop()) {
 		uint64_t next_ns = sync_step(s), now_ns = bwl_now_ns();
 		unsigned ms = next_ns > now_ns ? (unsigned)((next_ns - now_ns) / NS_PER_MS) : 0;
 		unsigned n = handover_fds(agent, fds);
-		eventfd_t seen;
 
-		fds[n++] = (struct curl_waitfd){ .fd = woken, .events = CURL_WAIT_POLLIN };
+		fds[n++] = (struct curl_waitfd){ .fd = bwl_signals_fd(),
+						 .events = CURL_WAIT_POLLIN };
 		store_etcd_wait(store, ms, fds, n);
-		(void)!eventfd_read(woken, &seen); /* before checking what it is for */
-		if (again)
+		bwl_signals_woken();
+		if (bwl_signals_again())
 			read_anew(serve, o);
 		mind_crl(o, serve, &told_s);
 	}
@@ -173,7 +155,6 @@ static void run(struct sync *s, struct store_etcd *store, struct handover *agent
 
 int main(int argc, char **argv)
 {
-	struct sigaction a = { .sa_handler = on_signal };
 	struct store_etcd *store;
 	struct handover *agent;
 	struct serve *serve = NULL;
@@ -184,16 +165,10 @@ int main(int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (woken < 0) {
-		bwl_fail(&e, errno, "cannot make an eventfd: %m");
+	if (bwl_signals_begin(&e)) {
 		bwl_err_print(&e, PROGRAM, o.json);
 		return 1;
 	}
-	sigaction(SIGINT, &a, NULL);
-	sigaction(SIGTERM, &a, NULL);
-	sigaction(SIGHUP, &a, NULL);
-	signal(SIGPIPE, SIG_IGN);
 	if (o.serve.at && serve_open(&o.serve, &serve, &e)) {
 		bwl_err_print(&e, PROGRAM, o.json);
 		return 1;

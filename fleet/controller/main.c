@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bwlimit-controller: its parts, and the loop that calls them. */
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include "bwl/clock.h"
 #include "bwl/doc.h"
+#include "bwl/signals.h"
 #include "dev.h"
 #include "module.h"
 #include "numbers.h"
@@ -25,21 +23,6 @@ static const struct ctrl_module *const modules[] = {
 	&numbers_module,
 };
 #define MODULES (sizeof(modules) / sizeof(*modules))
-
-static volatile sig_atomic_t stopped, again;
-static int woken = -1; /* so that a signal between a look at those and the wait is not waited out */
-
-static void on_signal(int sig)
-{
-	int was = errno;
-
-	if (sig == SIGHUP)
-		again = 1;
-	else
-		stopped = 1;
-	eventfd_write(woken, 1);
-	errno = was;
-}
 
 static void say_json(const char *event, const char *what, const char *text, const char *todo)
 {
@@ -74,7 +57,6 @@ static void wait_for_more(void *const self[], uint64_t next_ns)
 	struct curl_waitfd fds[MODULES + 1];
 	uint64_t now_ns = bwl_now_ns();
 	unsigned n = 0;
-	eventfd_t seen;
 
 	for (size_t i = 0; i < MODULES; i++) {
 		int fd = modules[i]->fd ? modules[i]->fd(self[i]) : -1;
@@ -82,15 +64,14 @@ static void wait_for_more(void *const self[], uint64_t next_ns)
 		if (fd >= 0)
 			fds[n++] = (struct curl_waitfd){ .fd = fd, .events = CURL_WAIT_POLLIN };
 	}
-	fds[n++] = (struct curl_waitfd){ .fd = woken, .events = CURL_WAIT_POLLIN };
+	fds[n++] = (struct curl_waitfd){ .fd = bwl_signals_fd(), .events = CURL_WAIT_POLLIN };
 	store_wait(self[0], next_ns > now_ns ? (unsigned)((next_ns - now_ns) / NS_PER_MS) : 0, fds,
 		   n);
-	(void)!eventfd_read(woken, &seen); /* before checking what it is for */
+	bwl_signals_woken();
 }
 
 static void read_anew(void *const self[])
 {
-	again = 0;
 	for (size_t i = 0; i < MODULES; i++)
 		if (modules[i]->anew)
 			modules[i]->anew(self[i]);
@@ -98,24 +79,23 @@ static void read_anew(void *const self[])
 
 static void run(void *const self[])
 {
-	while (!stopped) {
+	while (!bwl_signals_stop()) {
 		uint64_t next_ns = UINT64_MAX;
 
-		if (again)
+		if (bwl_signals_again())
 			read_anew(self);
-		for (size_t i = 0; i < MODULES && !stopped; i++) {
+		for (size_t i = 0; i < MODULES && !bwl_signals_stop(); i++) {
 			uint64_t at_ns = modules[i]->step(self[i], bwl_now_ns());
 
 			next_ns = at_ns < next_ns ? at_ns : next_ns;
 		}
-		if (!stopped)
+		if (!bwl_signals_stop())
 			wait_for_more(self, next_ns);
 	}
 }
 
 int main(int argc, char **argv)
 {
-	struct sigaction a = { .sa_handler = on_signal };
 	void *self[MODULES] = { NULL };
 	struct bwl_err e = { 0 };
 	struct options o;
@@ -128,17 +108,11 @@ int main(int argc, char **argv)
 		status_signers_free(c.signers);
 		return r;
 	}
-	woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (woken < 0) {
-		bwl_fail(&e, errno, "cannot make an eventfd: %m");
+	if (bwl_signals_begin(&e)) {
 		bwl_err_print(&e, PROGRAM, o.json);
 		status_signers_free(c.signers);
 		return 1;
 	}
-	sigaction(SIGINT, &a, NULL);
-	sigaction(SIGTERM, &a, NULL);
-	sigaction(SIGHUP, &a, NULL);
-	signal(SIGPIPE, SIG_IGN);
 	r = o.dev ? dev_start(&dev, &o, &e) : 0;
 	if (!r && o.dev)
 		dev_say(&dev, &o);
