@@ -111,6 +111,8 @@ static void put_peer(struct text *t, const struct bwl_policy *pol, const struct 
 
 	put_prefixes(t, "addresses", p->addresses, p->naddresses);
 	put(t, "zone\t%s\n", *p->zone ? p->zone : "none");
+	if (p->weight)
+		put(t, "weight\t%u\n", p->weight);
 	put_from(t, pol, p);
 	if (p->contained)
 		put(t, "contained\ttrue\n");
@@ -296,8 +298,12 @@ static void put_peer_item(struct text *t, const struct bwl_policy *p, const void
 
 static void put_zone_item(struct text *t, const struct bwl_policy *p, const void *item)
 {
+	const struct bwl_pol_zone *z = item;
+
 	(void)p;
-	put_lim(t, "limit", &((const struct bwl_pol_zone *)item)->limit);
+	put_lim(t, "limit", &z->limit);
+	if (z->weighted)
+		put(t, "share\tweighted\n");
 }
 
 static void put_port_item(struct text *t, const struct bwl_policy *p, const void *item)

@@ -328,6 +328,34 @@ static const struct bwl_limit *class_limit(const struct judge *j)
 	return i < j->v->gen.nsubs ? &j->v->gen.sub[i] : NULL;
 }
 
+/*
+ * As bwl_portion_fits(), and the zone as bwl_charge_each() asks it: who is beyond its portion may
+ * not use the reserve.
+ */
+static void judge_zone(struct judge *j)
+{
+	const struct bwl_zone *z = &j->base->zone[j->peer->meta.zone];
+	const struct bwl_limit *portion = bwl_portion_limit(&j->v->gen, j->peer);
+	struct bwl_limit l = z->limit;
+	char what[64], a[BWL_UNIT_BUF];
+	struct bwl_left left;
+
+	if (portion) {
+		bwl_limit_left(j->v->pins, &portion->rate, NULL, portion->volume.state,
+			       j->v->now_ns, &left);
+		if (left.debt + j->a->len > portion->rate.burst_bytes)
+			l.rate.burst_bytes /= 2;
+		step(j, "portion", BWL_R_NONE, "weight %u, %s: %s",
+		     portion->volume.weight ? portion->volume.weight : 1,
+		     bwl_format_rate(bwl_rate_decode(&portion->rate), a),
+		     l.rate.burst_bytes == z->limit.rate.burst_bytes
+			     ? "within it, so all of the zone's burst is there"
+			     : "beyond it, so half of the zone's burst is kept for others");
+	}
+	snprintf(what, sizeof(what), "zone %.31s", z->name);
+	judge_limit(j, what, &l, l.volume.state, BWL_R_ZONE_RATE, false, 0);
+}
+
 /* As bwl_inner_mtu(): the largest IP packet that goes out whole. */
 static uint32_t inner_mtu(const struct judge *j)
 {
@@ -373,12 +401,8 @@ static void judge_limits(struct judge *j)
 		snprintf(what, sizeof(what), "class %s", bwl_class_name(j->a->class_));
 		judge_limit(j, what, l, l->volume.state, BWL_R_CLASS_RATE, soft, 0);
 	}
-	if (p->meta.zone) {
-		const struct bwl_zone *z = &j->base->zone[p->meta.zone];
-
-		snprintf(what, sizeof(what), "zone %.31s", z->name);
-		judge_limit(j, what, &z->limit, z->limit.volume.state, BWL_R_ZONE_RATE, false, 0);
-	}
+	if (p->meta.zone)
+		judge_zone(j);
 	if (j->port)
 		judge_limit(j, "port limit", &j->port->limit, j->port->limit.volume.state,
 			    BWL_R_PORT_RATE, false, 0);

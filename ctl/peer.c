@@ -116,6 +116,7 @@ static void show_human(const struct bwl_view *v, const struct bwl_pol_peer *p, u
 		       const struct bwl_peer *body)
 {
 	char when[BWL_WHEN_BUF], a[64], left[BWL_LIM_BUF];
+	const struct bwl_limit *portion = bwl_portion_limit(&v->gen, body);
 	struct bwl_value mode = bwl_v_mode(v->pins, id, p->mode);
 	struct bwl_left l;
 
@@ -124,7 +125,11 @@ static void show_human(const struct bwl_view *v, const struct bwl_pol_peer *p, u
 		printf(" %s", bwl_pfx_format(&p->addresses[i], a, sizeof(a)));
 	printf("\n  %-10s %s%s\n", "state", bwl_standing_name(bwl_standing(v, id, body)),
 	       p->contained ? ", contained" : "");
-	if (*p->zone)
+	if (portion)
+		printf("  %-10s %s, weight %u: %s of it\n", "zone", p->zone,
+		       p->weight ? p->weight : 1,
+		       bwl_format_rate(bwl_rate_decode(&portion->rate), a));
+	else if (*p->zone)
 		printf("  %-10s %s\n", "zone", p->zone);
 	show_limit("grant", &p->grant);
 	printf("  %-10s %s%s%s\n", "mode", mode.text,
@@ -163,8 +168,8 @@ static void show_json(const struct bwl_view *v, const struct bwl_pol_peer *p, ui
 	static const struct bwl_column columns[] = {
 		BWL_POLICY_COLUMNS,           { &bwl_f_state, BWL_BOTH },
 		{ &bwl_f_left, BWL_BOTH },    { &bwl_f_mode_in_force, BWL_BOTH },
-		{ &bwl_f_horizon, BWL_BOTH }, { &bwl_f_tunnel, BWL_BOTH },
-		{ NULL, BWL_BOTH },
+		{ &bwl_f_horizon, BWL_BOTH }, { &bwl_f_portion, BWL_BOTH },
+		{ &bwl_f_tunnel, BWL_BOTH },  { NULL, BWL_BOTH },
 	};
 	struct bwl_peer_row row = { .v = v, .id = id, .pol = p, .body = body, .now_ns = v->now_ns };
 	json_t *o = bwl_doc("peer");

@@ -22,6 +22,11 @@ static struct bwl_value get_peers(const void *row)
 	return bwl_v_count(((const struct zone_row *)row)->peers);
 }
 
+static struct bwl_value get_share(const void *row)
+{
+	return bwl_v_text(bwl_share_name(((const struct zone_row *)row)->zone->weighted));
+}
+
 static struct bwl_value get_rate(const void *row)
 {
 	return bwl_v_rate(bwl_rate_decode(&((const struct zone_row *)row)->zone->limit.rate));
@@ -61,19 +66,17 @@ static const struct bwl_field zone_fields[] = {
 	{ "rate_bits_per_second", ">RATE", get_rate },
 	{ NULL, "?>BURST", get_burst },
 	{ NULL, ">DEBT", get_debt },
+	{ "share", "?SHARE", get_share },
 	{ "left", ">VOLUME USED", get_left },
 };
 
 static int zone_list(struct ctl *c, int argc, char **argv)
 {
 	static const struct bwl_column columns[] = {
-		{ &zone_fields[0], BWL_BOTH },
-		{ &zone_fields[1], BWL_BOTH },
-		{ &zone_fields[2], BWL_BOTH },
-		{ &zone_fields[3], BWL_BOTH },
-		{ &zone_fields[4], BWL_BOTH },
-		{ &zone_fields[5], BWL_BOTH },
-		{ NULL, BWL_BOTH },
+		{ &zone_fields[0], BWL_BOTH }, { &zone_fields[1], BWL_BOTH },
+		{ &zone_fields[2], BWL_BOTH }, { &zone_fields[3], BWL_BOTH },
+		{ &zone_fields[4], BWL_BOTH }, { &zone_fields[5], BWL_BOTH },
+		{ &zone_fields[6], BWL_BOTH }, { NULL, BWL_BOTH },
 	};
 	size_t peers[BWL_MAX_ZONES] = { 0 };
 	struct bwl_list *l;

@@ -49,7 +49,10 @@ struct bwl_volume {
 	__u32 window;          /* index into bwl_window_v1 when slice_ns != 0 */
 	__u32 epoch;           /* 7 bits; changes when slice_ns does, see window.h in bpf/lib */
 	__u32 state;           /* index into bwl_state_v1 */
-	__u32 floor;           /* peers only: index into the generation's sub limits; 0 none */
+	union {
+		__u32 floor;  /* peers only: index into the generation's sub limits; 0 none */
+		__u32 weight; /* portions only, for user space: as the policy says; 0: 1 */
+	};
 };
 BWL_ASSERT_SIZE(struct bwl_volume, 32);
 #define BWL_VOLUME_NONE (~0ULL)

@@ -98,7 +98,7 @@
 	X(peer, GEN_ARRAY, __u32, struct bwl_peer, 0, 1, "load, ctl, agent", "BPF, tools",       \
 	  "body index → `bwl_peer`")                                                             \
 	X(sub, GEN_ARRAY, __u32, struct bwl_limit, 0, 1, "load, ctl, agent", "BPF, tools",       \
-	  "index → `bwl_limit`: classes, tenants, floors, volumes of accept")
+	  "index → `bwl_limit`: classes, tenants, volumes of accept, portions, floors")
 /* clang-format on */
 
 /*

@@ -9,8 +9,8 @@
  *                                    return traffic), a peer's DPU -> BWL_OWN_REMOTE | peer id
  *   bwl_base_v1                ARRAY[1] of struct bwl_base
  *   bwl_peer_v1                ARRAY of struct bwl_peer, indexed by bwl_peer_ref.body
- *   bwl_sub_v1                 ARRAY of struct bwl_limit: classes, tenants, floors, volumes of
- *                                    accept; 0 is unused
+ *   bwl_sub_v1                 ARRAY of struct bwl_limit: tenants, classes, volumes of accept,
+ *                                    portions, floors; 0 is unused
  * An edit of one peer writes a spare entry of bwl_peer_v1 and flips bwl_gate_v1[id].body[].
  */
 #ifndef BWL_MAPS_POLICY_H
@@ -24,6 +24,8 @@ enum bwl_peer_flags {
 	BWL_PEER_ACCEPT = 1 << 1,        /* may send to us, within accept */
 	BWL_PEER_CONTAINED = 1 << 2,     /* not an exit; data for `exfil` only */
 	BWL_PEER_ACCEPT_VOLUME = 1 << 3, /* what it sends to us has a volume: bwl_accept_sub() */
+	/* its zone is shared by weight, and it has a portion of that: bwl_portion_sub() */
+	BWL_PEER_PORTION = 1 << 4,
 };
 
 struct bwl_peer_meta {
@@ -80,12 +82,24 @@ BWL_ASSERT_SIZE(struct bwl_peer, 128);
 BWL_ASSERT_OFFSET(struct bwl_peer, grant, 32);
 BWL_ASSERT_OFFSET(struct bwl_peer, accept, 96);
 
-/* Index into bwl_sub_v1 of the volume of accept, whose rate limits nothing: behind the classes. */
+/* Index into bwl_sub_v1 of what is behind the peer's classes. */
+static inline __attribute__((always_inline)) __u32 bwl_behind_classes(const struct bwl_peer_meta *m)
+{
+	return m->sub_base + bwl_bits(m->class_mask & ~BWL_HAS_TENANTS);
+}
+
+/* The volume of accept, whose rate limits nothing, is the first of that. 0: there is none. */
 static inline __attribute__((always_inline)) __u32 bwl_accept_sub(const struct bwl_peer_meta *m)
 {
-	return m->flags & BWL_PEER_ACCEPT_VOLUME
-		       ? m->sub_base + bwl_bits(m->class_mask & ~BWL_HAS_TENANTS)
-		       : 0;
+	return m->flags & BWL_PEER_ACCEPT_VOLUME ? bwl_behind_classes(m) : 0;
+}
+
+/* The peer's portion of its zone's rate is the next. 0: there is none. */
+static inline __attribute__((always_inline)) __u32 bwl_portion_sub(const struct bwl_peer_meta *m)
+{
+	if (!(m->flags & BWL_PEER_PORTION))
+		return 0;
+	return bwl_behind_classes(m) + !!(m->flags & BWL_PEER_ACCEPT_VOLUME);
 }
 
 struct bwl_prefix4 {
@@ -123,7 +137,8 @@ BWL_ASSERT_OFFSET(struct bwl_port, src4, 204);
 struct bwl_zone {
 	struct bwl_limit limit;
 	char name[BWL_NAME_LEN]; /* empty: unused */
-	__u8 _pad[32];
+	__u8 weighted;           /* for user space: its rate is shared by weight */
+	__u8 _pad[31];
 };
 BWL_ASSERT_SIZE(struct bwl_zone, 128);
 
@@ -248,12 +263,13 @@ enum bwl_extra_kind {
 	BWL_X_FLOOR,
 	BWL_X_ACCEPT,
 	BWL_X_TENANT,
+	BWL_X_PORTION,
 };
 struct bwl_extra {
 	__u8 kind;  /* enum bwl_extra_kind */
 	__u8 class; /* BWL_X_CLASS */
 	__u16 _pad;
-	__u32 peer;              /* BWL_X_CLASS, _FLOOR, _ACCEPT, _TENANT: id */
+	__u32 peer;              /* BWL_X_CLASS, _FLOOR, _ACCEPT, _TENANT, _PORTION: id */
 	char name[BWL_NAME_LEN]; /* port or zone; BWL_X_TENANT: port */
 };
 BWL_ASSERT_SIZE(struct bwl_extra, 40);

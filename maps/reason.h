@@ -61,7 +61,8 @@
 	X(FLOOR_VOLUME, "floor-volume", 0, "the floor's volume is spent", "") \
 	X(CLASS_RATE, "class-rate", 0, "over the class's rate", "") \
 	X(CLASS_VOLUME, "class-volume", 0, "the class's volume is spent", "") \
-	X(ZONE_RATE, "zone-rate", 0, "over the zone's rate", "") \
+	X(ZONE_RATE, "zone-rate", 0, \
+	  "over the zone's rate; or over the peer's portion of it, while others use the rest", "") \
 	X(ZONE_VOLUME, "zone-volume", 0, "the zone's volume is spent", "") \
 	X(PORT_RATE, "port-rate", 0, "over the host port's rate: to all, or to this peer", "") \
 	X(PORT_VOLUME, "port-volume", 0, "the host port's volume is spent: to all, or to this peer", \

@@ -8,6 +8,10 @@
  * CPU's line is written. Else one after the other, by a share that is filled, or exactly; a refusal
  * takes the charges made so far back (limit.h), and only where another packet came in between does
  * one stand, and is counted as lost.
+ *
+ * In a zone that is shared by weight a packet within the peer's portion may use all of the zone's
+ * burst, and is charged to the portion once it passes. One that is beyond it leaves the zone's
+ * reserve, and what the CPU holds of the zone, to the others.
  */
 #ifndef BWL_CHARGE_H
 #define BWL_CHARGE_H
@@ -24,7 +28,7 @@ struct bwl_bill {
 	__u64 was[BWL_LEVELS]; /* of those that were charged exactly */
 	__u8 how[BWL_LEVELS];  /* enum bwl_how; 0: nothing to take back */
 	__u8 node;             /* the same, of what is charged last */
-	__u8 passes;
+	__u8 passes, within;
 };
 
 /* Where this CPU has the shares of limits around the peer's; NULL: it has none, or not now. */
@@ -179,6 +183,22 @@ BWL_GLOBAL int bwl_settle(struct bwl_work *w, const struct bwl_peer *peer,
 	return 0;
 }
 
+/* Is it within the peer's portion of its zone? Nothing is charged. */
+BWL_GLOBAL int bwl_portion_fits(const struct bwl_work *w, const struct bwl_peer *peer)
+{
+	const struct bwl_limit *l = w && peer ? bwl_portion_of(w, peer) : 0;
+	struct bwl_state *s = l ? bwl_state_of(l->volume.state) : 0;
+	__u64 next;
+
+	if (!s)
+		return 0;
+	/* A state ahead of the clock is put right by the charge. */
+	return (w->shares && bwl_portion_held(w, peer)) ||
+	       bwl_rate_judge(&l->rate, bwl_read(s->finish_bytes),
+			      bwl_rate_drained(&l->rate, w->now_ns), w->charge, 0,
+			      &next) != BWL_OVER_RATE;
+}
+
 /* Of a packet that passes: bytes of a limit that it asked first. A refused one: bwl_refused(). */
 static __always_inline void bwl_count_lost(struct bwl_work *w)
 {
@@ -190,16 +210,22 @@ static __always_inline void bwl_count_lost(struct bwl_work *w)
 	w->lost = 0;
 }
 
+/* No reason: all limits let the packet pass, and its portion of the zone is yet to be charged. */
+#define BWL_WITHIN (1 << 8)
+
 /*
- * Each limit in turn. Global: with shares it is seldom called, and the verifier walks it once.
+ * Each limit in turn. Returns the reason, or BWL_WITHIN. Global: with shares it is seldom called,
+ * and the verifier walks it once.
  */
 BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 			       const struct bwl_base *base, const struct bwl_port *port)
 {
 	const struct bwl_limit *l = 0;
+	struct bwl_share *share;
 	struct bwl_cpu *cpu;
 	struct bwl_bill b;
 	__u64 unused = 0; /* written, for kernels before 6.3 */
+	__u64 opts = 0;
 	int r;
 
 	if (!w || !peer || !base || !port)
@@ -226,8 +252,18 @@ BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 		}
 	}
 	l = bwl_zone_of(peer, base);
-	if (r == BWL_R_NONE && l)
-		r = BWL_BILL(BWL_L_ZONE, l, bwl_share_of_zone(cpu, peer), 0, BWL_R_ZONE_RATE);
+	if (r == BWL_R_NONE && l) {
+		share = bwl_share_of_zone(cpu, peer);
+		if (bwl_unlikely(bwl_has_portion(peer))) {
+			b.within = bwl_portion_fits(w, peer);
+			if (!b.within) {
+				/* A refusal says nothing of others, nor of what it sends next. */
+				opts = BWL_RESERVED | BWL_NOT_NOTED;
+				share = 0;
+			}
+		}
+		r = BWL_BILL(BWL_L_ZONE, l, share, opts, BWL_R_ZONE_RATE);
+	}
 	if (r == BWL_R_NONE)
 		r = BWL_BILL(BWL_L_PORT, &port->limit, bwl_share_of_port(cpu, w), 0,
 			     BWL_R_PORT_RATE);
@@ -242,7 +278,7 @@ BWL_GLOBAL int bwl_charge_each(struct bwl_work *w, const struct bwl_peer *peer,
 		bwl_settle(w, peer, base, port, &b);
 	if (b.passes && bwl_unlikely(w->lost))
 		bwl_count_lost(w);
-	return r;
+	return b.passes && b.within ? BWL_WITHIN : r;
 }
 
 /*
@@ -296,7 +332,7 @@ BWL_GLOBAL int bwl_settle_tenant(struct bwl_work *w, const struct bwl_peer *peer
 	return 0;
 }
 
-/* All limits, each in turn. */
+/* All limits, each in turn. Returns the reason, or BWL_WITHIN. */
 static __always_inline int bwl_charge_slowly(struct bwl_work *w, const struct bwl_peer *peer,
 					     const struct bwl_base *base,
 					     const struct bwl_port *port)
@@ -311,7 +347,7 @@ static __always_inline int bwl_charge_slowly(struct bwl_work *w, const struct bw
 	if (r == BWL_R_NONE) {
 		r = bwl_charge_each(w, peer, base, port);
 		if (bwl_unlikely(tenant))
-			bwl_settle_tenant(w, peer, tenant, r == BWL_R_NONE);
+			bwl_settle_tenant(w, peer, tenant, r == BWL_R_NONE || r == BWL_WITHIN);
 	}
 	return r;
 }
@@ -355,6 +391,12 @@ static __always_inline int bwl_charge(struct bwl_work *w, const struct bwl_ctl *
 		r = bwl_exactly(w, ctl, base, peer);
 		if (r == BWL_R_NONE)
 			r = bwl_charge_slowly(w, peer, base, port);
+	} else if (r == BWL_R_NONE && bwl_unlikely(bwl_has_portion(peer))) {
+		r = BWL_WITHIN;
+	}
+	if (r == BWL_WITHIN) {
+		bwl_portion_charge(w, peer);
+		r = BWL_R_NONE;
 	}
 	if (cpu)
 		bwl_cpu_leave(cpu);

@@ -37,7 +37,8 @@ static __always_inline __u64 bwl_rate_debt(__u64 finish, __u64 drained)
 /*
  * Judges len bytes against the state word. BWL_OK: *ret_next is the word after the packet.
  * BWL_CLOCK: it is the word that repairs the state (full debt). slack: bytes above the burst that
- * may pass because they leave later (mode shape), otherwise 0.
+ * may pass because they leave later (mode shape), otherwise 0; for a peer beyond its portion of a
+ * zone less than 0, bwl_rate_reserve().
  */
 static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish, __u64 drained,
 					  __u64 len, __u64 slack, __u64 *ret_next)
@@ -51,6 +52,17 @@ static __always_inline int bwl_rate_judge(const struct bwl_rate *r, __u64 finish
 		return BWL_OVER_RATE;
 	*ret_next = drained + r->burst_bytes;
 	return BWL_CLOCK;
+}
+
+/*
+ * Of a zone that is shared by weight: bytes of its burst that are for members within their portion
+ * alone. Who is beyond it may pass while more than these are left. What all portions may pass at
+ * once and what all CPUs may hold is less (bwl_portion(), maps/share.h), so a member within its
+ * portion always finds room.
+ */
+static __always_inline __u64 bwl_rate_reserve(const struct bwl_rate *r)
+{
+	return r->burst_bytes - r->burst_bytes / 2;
 }
 
 /* Charges len bytes. On BWL_OK, *ret_was and *ret_next allow bwl_word_undo(). */

@@ -44,6 +44,45 @@ BWL_FUNC int bwl_around_unspend(const struct bwl_work *w, struct bwl_cpu *cpu,
 	return 0;
 }
 
+/*
+ * Does this CPU hold enough of the peer's portion of its zone? What it holds of the zone is for
+ * packets that are surely within their portion.
+ */
+BWL_GLOBAL int bwl_portion_held(const struct bwl_work *w, const struct bwl_peer *peer)
+{
+	const struct bwl_limit *l = w && peer ? bwl_portion_of(w, peer) : 0;
+	struct bwl_share_entry *x = l ? bwl_cpu_entry(l->volume.state) : 0;
+
+	return x &&
+	       bwl_share_has(&x->share, &l->rate, bwl_cpu_owner(w, l), bwl_latest(w), w->charge);
+}
+
+/*
+ * A packet that passed within its portion is charged to it: by what this CPU holds, which is
+ * filled, else exactly. Nothing is refused any more: what other CPUs took since it was found to be
+ * within is debt.
+ */
+BWL_GLOBAL int bwl_portion_charge(const struct bwl_work *w, const struct bwl_peer *peer)
+{
+	const struct bwl_limit *l = w && peer ? bwl_portion_of(w, peer) : 0;
+	struct bwl_share *s;
+	__u64 was = 0; /* written, for kernels before 6.3 */
+	__u32 n, j;
+
+	if (!l)
+		return 0;
+	s = bwl_cpu_claim(w, l->volume.state, &l->rate);
+	if (s && bwl_cpu_spend(w, s, l))
+		return 0;
+	n = s ? bwl_wants(w, l, s) : 0;
+	j = n ? bwl_take(w, l, n, 0, &was) : BWL_OVER_RATE;
+	if ((j & 255) == BWL_OK)
+		bwl_fill(w, l, s, n | (__u64)(j >> BWL_HOW_SHIFT) << 32, was);
+	else
+		bwl_take(w, l, w->charge, BWL_DEBT, &was);
+	return 0;
+}
+
 /* The limit of the packet's class, where it has one, by what this CPU holds of it. */
 static __always_inline _Bool bwl_class_held(struct bwl_work *w, const struct bwl_peer *peer)
 {
@@ -162,8 +201,11 @@ static __always_inline _Bool bwl_charge_held(struct bwl_work *w, struct bwl_cpu 
 					     const struct bwl_base *base,
 					     const struct bwl_port *port)
 {
-	__u32 n = bwl_around_spend(w, cpu, peer, base, port);
+	__u32 n;
 
+	if (bwl_unlikely(bwl_has_portion(peer)) && !bwl_portion_held(w, peer))
+		return 0;
+	n = bwl_around_spend(w, cpu, peer, base, port);
 	if (bwl_likely(n == BWL_AROUND) &&
 	    (bwl_likely(bwl_own_held(w, peer)) || bwl_own_cold(w, peer)))
 		return 1;

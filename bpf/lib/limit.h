@@ -11,11 +11,11 @@
 
 /* What one packet changed in one limit; all zero: nothing. */
 struct bwl_taken {
-	__u64 was;   /* the rate's word before */
-	__u32 slack; /* in: bytes above the burst that may leave later, see bwl_rate_judge() */
-	__u8 slice;  /* window slice to which the bytes belong */
+	__u64 was;         /* the rate's word before */
+	__u64 slack;       /* in: bytes above the burst that may pass, see bwl_rate_judge() */
+	__u8 slice;        /* window slice to which the bytes belong */
 	__u8 rate, volume; /* charged */
-	__u8 _pad;
+	__u8 _pad[5];
 };
 
 /* released: of struct bwl_release. */

@@ -68,6 +68,18 @@ static __always_inline const struct bwl_limit *bwl_zone_of(const struct bwl_peer
 	return bwl_opaque(zone);
 }
 
+/* The peer's portion of its zone, where that is shared by weight. */
+static __always_inline const struct bwl_limit *bwl_portion_of(const struct bwl_work *w,
+							      const struct bwl_peer *peer)
+{
+	return bwl_inner(&bwl_sub_v1, w->slot, bwl_portion_sub(&peer->meta));
+}
+
+static __always_inline _Bool bwl_has_portion(const struct bwl_peer *peer)
+{
+	return peer->meta.flags & BWL_PEER_PORTION;
+}
+
 static __always_inline _Bool bwl_monitors(const struct bwl_peer *peer)
 {
 	return peer->meta.mode == BWL_MODE_MONITOR;

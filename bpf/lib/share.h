@@ -54,7 +54,8 @@ struct bwl_asked {
 	struct bwl_share *share;   /* NULL: none */
 	__u64 released;            /* of struct bwl_release */
 	__u64 now_ns;
-	__u32 len, slack, owner, cpu_bits;
+	__u64 slack; /* as of bwl_rate_judge() */
+	__u32 len, owner, cpu_bits;
 };
 
 /* What is left of the volume, or ~0: an estimate, used only for the size of a share. */

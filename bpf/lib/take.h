@@ -40,11 +40,16 @@ enum bwl_how {
 #define BWL_HOW_SHIFT 8            /* of bwl_take(): above the judgement */
 #define BWL_RATE_ONLY (1ULL << 32) /* beside the slack: asks no volume */
 #define BWL_NOT_NOTED (1ULL << 33) /* a refusal says nothing of the next packet */
+/* 1ULL << 34: BWL_NOT_AROUND (again.h) */
+#define BWL_RESERVED (1ULL << 35) /* a zone's reserve is for others: no slack */
+#define BWL_DEBT 0xffffffffULL    /* the slack of what is charged in any case */
 
 static __always_inline _Bool bwl_asked_of(struct bwl_asked *a, const struct bwl_work *w,
 					  const struct bwl_limit *l, __u64 slack)
 {
-	*a = (struct bwl_asked){ .rate = &l->rate, .slack = slack };
+	*a = (struct bwl_asked){ .rate = &l->rate, .slack = (__u32)slack };
+	if (slack & BWL_RESERVED)
+		a->slack = -bwl_rate_reserve(&l->rate);
 	a->state = bwl_state_of(l->volume.state);
 	if (!a->state)
 		return 0;

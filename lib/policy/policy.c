@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A policy in memory: making, growing, freeing, and the defaults that depend on a rate. */
+/* A policy in memory: making, growing, freeing, and the limits that follow from others. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +57,15 @@ struct bwl_pol_tenant *bwl_policy_add_tenant(struct bwl_pol_peer *p, const char 
 	return t;
 }
 
+const struct bwl_pol_zone *bwl_policy_zone_of(const struct bwl_policy *p,
+					      const struct bwl_pol_peer *q)
+{
+	for (size_t i = 0; *q->zone && i < p->nzones; i++)
+		if (!strcmp(p->zones[i].name, q->zone))
+			return &p->zones[i];
+	return NULL;
+}
+
 void bwl_policy_free(struct bwl_policy *p)
 {
 	if (!p)
@@ -78,38 +87,6 @@ void bwl_policy_free(struct bwl_policy *p)
 	free(p);
 }
 
-uint64_t bwl_default_burst(uint64_t rate_bps)
-{
-	uint64_t ms = (rate_bps + 7999) / 8000, tcp = rate_bps / 32; /* 1 ms; 250 ms */
-
-	if (tcp > BWL_TCP_BURST_MAX)
-		tcp = BWL_TCP_BURST_MAX;
-	if (tcp < BWL_GSO_BURST)
-		tcp = BWL_GSO_BURST;
-	return ms > tcp ? ms : tcp;
-}
-
-uint64_t bwl_default_burst_shape(uint64_t rate_bps)
-{
-	uint64_t ms = (rate_bps + 7999) / 8000;
-
-	return ms > BWL_GSO_BURST ? ms : BWL_GSO_BURST;
-}
-
-uint32_t bwl_horizon(uint32_t said_ns, uint64_t rate_bps)
-{
-	double ns;
-
-	if (said_ns)
-		return said_ns;
-	if (rate_bps == BWL_NO_RATE)
-		return BWL_HORIZON_LEAST_NS;
-	ns = BWL_HORIZON_BYTES * 8e9 / rate_bps + 1;
-	return ns < BWL_HORIZON_LEAST_NS  ? BWL_HORIZON_LEAST_NS
-	       : ns > BWL_HORIZON_MOST_NS ? BWL_HORIZON_MOST_NS
-					  : (uint32_t)ns;
-}
-
 struct bwl_lim bwl_default_accept(const struct bwl_lim *grant)
 {
 	struct bwl_lim a = { .present = grant->present };
@@ -124,6 +101,28 @@ struct bwl_lim bwl_default_accept(const struct bwl_lim *grant)
 	if (a.burst > BWL_MAX_BURST)
 		a.burst = BWL_MAX_BURST;
 	return a;
+}
+
+struct bwl_lim bwl_portion(const struct bwl_lim *zone, uint32_t weight, uint64_t weights)
+{
+	uint64_t burst = zone->burst ? zone->burst : bwl_default_burst(zone->rate_bps);
+	unsigned __int128 part = weight ? weight : 1;
+
+	return (struct bwl_lim){
+		.present = true,
+		.rate_bps = (uint64_t)(part * zone->rate_bps * 99 / 100 / weights),
+		.burst = (uint64_t)(part * burst / 4 / weights),
+	};
+}
+
+uint64_t bwl_weights(const struct bwl_policy *p, const struct bwl_pol_zone *z)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->npeers; i++)
+		if (!strcmp(p->peers[i].zone, z->name))
+			sum += p->peers[i].weight ? p->peers[i].weight : 1;
+	return sum;
 }
 
 int bwl_policy_wall_ok(const struct bwl_policy *p, struct bwl_err *e)

@@ -116,6 +116,10 @@ static int check_zone(struct bwl_check *c, const struct bwl_pol_zone *z)
 		return bwl_fail(c->e, EINVAL,
 				"zone %s: the limit is missing: give rate, volume or both",
 				z->name);
+	if (z->weighted && z->limit.rate_bps == BWL_NO_RATE)
+		return bwl_fail(c->e, EINVAL,
+				"zone %s: rate is missing: `share: weighted` is about the rate",
+				z->name);
 	return bwl_check_limit(c, &z->limit, "zone", z->name, false);
 }
 
@@ -215,6 +219,8 @@ static int check_all(struct bwl_check *c)
 	for (size_t i = 0; i < p->npeers; i++)
 		if ((r = bwl_check_next(c, bwl_check_peer(c, i))))
 			return r;
+	if ((r = bwl_check_portions(c)))
+		return r;
 	c->w->n = 0;
 	c->line = 0;
 	return bwl_policy_check_overlaps(c);

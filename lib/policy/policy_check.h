@@ -51,6 +51,8 @@ int bwl_check_zone_cmp(const void *a, const void *b); /* of pointers to zones, b
 int bwl_check_ipsec(struct bwl_check *c);
 int bwl_check_peer_ipsec(struct bwl_check *c, size_t i, const char *who);
 int bwl_check_peer(struct bwl_check *c, size_t i);
+/* After all peers: what each has of a zone that is shared by weight. */
+int bwl_check_portions(struct bwl_check *c);
 /* policy_overlaps.c: prefixes compared with each other */
 int bwl_policy_check_overlaps(struct bwl_check *c);
 /* 0: r was none, or is kept where all errors are wanted, and the next item is looked at. */

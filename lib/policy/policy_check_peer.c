@@ -202,6 +202,41 @@ static int check_limits_of_peer(struct bwl_check *c, size_t i, const char *who)
 	return check_tenants(c, i, who);
 }
 
+static int check_zone(struct bwl_check *c, size_t i, const char *who)
+{
+	struct bwl_pol_peer *x = &c->p->peers[i];
+	struct bwl_pol_zone key, *k = &key;
+	const struct bwl_pol_zone **z = NULL;
+
+	if (*x->zone) {
+		bwl_check_at(c, "peers", i, "zone", x->line);
+		memcpy(key.name, x->zone, sizeof(key.name));
+		z = bsearch(&k, c->zones, c->p->nzones, sizeof(*c->zones), bwl_check_zone_cmp);
+		if (!z)
+			return bwl_fail(c->e, ENOENT,
+					"%s: unknown zone %s: it must be one of zones", who,
+					x->zone);
+	}
+	bwl_check_at(c, "peers", i, "weight", x->line);
+	if (*x->zone && (*z)->weighted) {
+		if (x->weight > BWL_WEIGHT_MOST)
+			return bwl_fail(c->e, ERANGE, "%s: weight is 1 to %d", who,
+					BWL_WEIGHT_MOST);
+		x->weight = x->weight == 1 ? 0 : x->weight;
+		return 0;
+	}
+	if (!x->weight)
+		return 0;
+	return *x->zone
+		       ? bwl_fail(
+				 c->e, EINVAL,
+				 "%s: weight needs a zone with `share: weighted`: zone %s has none",
+				 who, x->zone)
+		       : bwl_fail(c->e, EINVAL,
+				  "%s: weight needs a zone with `share: weighted`: it is in none",
+				  who);
+}
+
 static uint64_t hash(const void *data, size_t n)
 {
 	uint64_t h = 0xcbf29ce484222325ULL;
@@ -280,6 +315,48 @@ static int claim_nexthop(struct bwl_check *c, size_t at, const char *who)
 		who, BWL_MAX_NEXTHOPS - 1);
 }
 
+/* Each portion is a limit, so it must be in the domain of one. */
+static int check_portion(struct bwl_check *c, size_t i, const struct bwl_pol_zone *z,
+			 uint64_t weights)
+{
+	const struct bwl_pol_peer *x = &c->p->peers[i];
+	struct bwl_lim portion = bwl_portion(&z->limit, x->weight, weights);
+	char who[64], a[BWL_UNIT_BUF];
+
+	bwl_check_words(who, sizeof(who), "peer", " ", x->name);
+	bwl_check_at(c, "peers", i, "weight", x->line);
+	if (portion.rate_bps < BWL_RATE_MIN_BPS || portion.burst < BWL_MIN_BURST)
+		return bwl_fail(
+			c->e, ERANGE,
+			"%s: its portion of zone %s, %u of %llu, is less than 1kbit with a burst of %llub (one full frame): give the zone a larger %s",
+			who, z->name, x->weight ? x->weight : 1, (unsigned long long)weights,
+			BWL_MIN_BURST, portion.burst < BWL_MIN_BURST ? "burst" : "rate");
+	if (portion.burst < BWL_GSO_BURST)
+		bwl_policy_warn(
+			c->p, c->file, x->line,
+			"%s: its portion of zone %s is a burst of %s, less than one GSO packet: those are never within it; a larger burst of the zone helps",
+			who, z->name, bwl_format_size(portion.burst, a));
+	return 0;
+}
+
+int bwl_check_portions(struct bwl_check *c)
+{
+	const struct bwl_pol_zone *z = c->p->zones;
+	uint64_t weights;
+	int r;
+
+	for (; z < c->p->zones + c->p->nzones; z++) {
+		if (!z->weighted || z->limit.rate_bps == BWL_NO_RATE)
+			continue;
+		weights = bwl_weights(c->p, z);
+		for (size_t i = 0; i < c->p->npeers; i++)
+			if (!strcmp(c->p->peers[i].zone, z->name) &&
+			    (r = bwl_check_next(c, check_portion(c, i, z, weights))))
+				return r;
+	}
+	return 0;
+}
+
 int bwl_check_peer(struct bwl_check *c, size_t i)
 {
 	struct bwl_pol_peer *x = &c->p->peers[i];
@@ -306,16 +383,9 @@ int bwl_check_peer(struct bwl_check *c, size_t i)
 	r = bwl_check_prefixes(c, x->addresses, x->naddresses, "addresses", who);
 	if (r)
 		return r;
-	if (*x->zone) {
-		struct bwl_pol_zone key, *k = &key;
-
-		bwl_check_at(c, "peers", i, "zone", x->line);
-		memcpy(key.name, x->zone, sizeof(key.name));
-		if (!bsearch(&k, c->zones, c->p->nzones, sizeof(*c->zones), bwl_check_zone_cmp))
-			return bwl_fail(c->e, ENOENT,
-					"%s: unknown zone %s: it must be one of zones", who,
-					x->zone);
-	}
+	r = check_zone(c, i, who);
+	if (r)
+		return r;
 	for (size_t f = 0; f < x->nfrom; f++) {
 		bwl_check_at(c, "peers", i, "from", x->line);
 		bwl_place_index(c->w, f);

@@ -128,6 +128,13 @@ static void put_limit(struct dump *d, const char *indent, const char *key, const
 	put(d, " }\n", NULL, NULL);
 }
 
+static void put_zone(struct dump *d, const struct bwl_pol_zone *z)
+{
+	put(d, "  ", z->name, ": { ");
+	put_limit_fields(d, &z->limit);
+	put(d, z->weighted ? ", share: weighted }\n" : " }\n", NULL, NULL);
+}
+
 static void put_grant(struct dump *d, const struct bwl_pol_peer *x)
 {
 	char a[BWL_UNTIL_BUF];
@@ -322,11 +329,8 @@ static int dump(struct dump *d)
 			put_port(d, ports[i]);
 		if (p->nzones)
 			fputs("zones:\n", d->f);
-		for (size_t i = 0; i < p->nzones; i++) {
-			const struct bwl_pol_zone *z = zones[i];
-
-			put_limit(d, "  ", z->name, &z->limit);
-		}
+		for (size_t i = 0; i < p->nzones; i++)
+			put_zone(d, zones[i]);
 		put_services(d);
 		fputs(p->npeers ? "peers:\n" : "peers: []\n", d->f);
 		for (size_t i = 0; i < p->npeers; i++)

@@ -2,7 +2,7 @@
 /*
  * Inside the policy reader only. A key whose value is one scalar of a usual kind is a row of a
  * table: reading it, its domain, its default, checking and writing it go by the row. Rows stand in
- * the lists of policy_text.h (top level, a peer) and in policy_ipsec.c.
+ * the lists of policy_text.h (top level, a zone, a peer) and in policy_ipsec.c.
  */
 #ifndef BWL_POLICY_KEY_H
 #define BWL_POLICY_KEY_H
@@ -31,7 +31,7 @@ struct bwl_key {
 	const char *words;    /* WORD, YESNO: "a, b or c"; TIME: what stands for 0 */
 	uint64_t min, max;
 	enum bwl_key_kind kind;
-	bool zero_is_none; /* TIME: 0 is that the key is not there */
+	bool zero_is_none; /* TIME, NUMBER: 0 is that the key is not there */
 	bool seconds;      /* TIME: whole ones */
 	bool always;       /* written also where it is the default */
 	bool apart;        /* written by policy_dump.c, where the digest has had it ever since */
@@ -42,7 +42,8 @@ struct bwl_key {
 	.name = key, .text = offsetof(struct TS, tm), .at = offsetof(struct PS, pm),               \
 	.size = sizeof(((struct PS *)0)->pm)
 
-extern const struct bwl_key bwl_top_keys[], bwl_peer_keys[]; /* until a row without a name */
+/* Until a row without a name. */
+extern const struct bwl_key bwl_top_keys[], bwl_zone_keys[], bwl_peer_keys[];
 
 void bwl_keys_defaults(const struct bwl_key *keys, void *x);
 int bwl_conv_keys(struct bwl_conv *c, const struct bwl_key *keys, const void *text, void *x);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rows of the keys that have one in policy_text.h: of the top level and of a peer. */
+/* The rows of the keys that have one in policy_text.h: of the top level, of a zone and of a peer.
+ */
 #include "policy_key.h"
 
 #define KEPT(S, member) .at = offsetof(struct S, member), .size = sizeof(((struct S *)0)->member)
@@ -13,4 +14,5 @@
 #define ROW_MAPS(S, key, member, T)
 
 const struct bwl_key bwl_top_keys[] = { BWL_TOP_KEYS(ROW, bwl_text_policy){ .name = NULL } };
+const struct bwl_key bwl_zone_keys[] = { BWL_ZONE_KEYS(ROW, bwl_text_limit){ .name = NULL } };
 const struct bwl_key bwl_peer_keys[] = { BWL_PEER_KEYS(ROW, bwl_text_peer){ .name = NULL } };

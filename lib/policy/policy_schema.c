@@ -41,6 +41,7 @@ static const cyaml_schema_value_t text_value = {
 
 FIELDS(limit, BWL_LIMIT_KEYS(FIELD, bwl_text_limit));
 FIELDS(grant, BWL_LIMIT_KEYS(FIELD, bwl_text_limit) BWL_GRANT_KEYS(FIELD, bwl_text_limit));
+FIELDS(zone, BWL_LIMIT_KEYS(FIELD, bwl_text_limit) BWL_ZONE_KEYS(FIELD, bwl_text_limit));
 FIELDS(class, BWL_CLASSES(CLASS));
 FIELDS(ipsec, BWL_PEER_IPSEC_KEYS(FIELD, bwl_text_ipsec));
 FIELDS(node_ipsec, BWL_IPSEC_KEYS(IPSEC));
@@ -80,7 +81,7 @@ static cyaml_schema_field_t *field_of(cyaml_schema_field_t *f, const char *key)
 static void make_schema(struct schema *s, const struct bwl_prescan *scan)
 {
 	const cyaml_schema_field_t zone = CYAML_FIELD_MAPPING_PTR("", OPT, struct bwl_text_zones,
-								  limit[0], limit_fields);
+								  limit[0], zone_fields);
 
 	memset(s->zones, 0, sizeof(s->zones));
 	for (size_t i = 0; i < scan->nzones; i++) {

@@ -41,6 +41,10 @@ void bwl_prescan_done(struct bwl_prescan *s);
 	X(S, TEXT, "rate", rate, , ) X(S, TEXT, "burst", burst, , ) X(S, TEXT, "volume", volume, , )
 #define BWL_GRANT_KEYS(X, S) \
 	X(S, TEXT, "mode", mode, , ) X(S, TEXT, "mark", mark, , ) X(S, TEXT, "until", until, , )
+#define BWL_ZONE_KEYS(X, S) \
+	X(S, KEY, "share", share, \
+	  (KEPT(bwl_pol_zone, weighted), .kind = BWL_K_YESNO, .words = "first-come or weighted", \
+	   .apart = true), )
 #define BWL_PORT_KEYS(X, S) \
 	X(S, TEXT, "dev", dev, , ) X(S, TEXTS, "sources", sources, , ) X(S, TEXTS, "vlans", vlans, , ) \
 	X(S, TEXT, "mac", mac, , ) X(S, MAP, "limit", limit, limit, limit)
@@ -52,6 +56,9 @@ void bwl_prescan_done(struct bwl_prescan *s);
 #define BWL_PEER_KEYS(X, S) \
 	X(S, TEXT, "name", name, , ) X(S, TEXTS, "addresses", addresses, , ) \
 	X(S, KEY, "zone", zone, (KEPT(bwl_pol_peer, zone), .kind = BWL_K_TEXT, .apart = true), ) \
+	X(S, KEY, "weight", weight, \
+	  (KEPT(bwl_pol_peer, weight), .kind = BWL_K_NUMBER, .min = 1, .max = BWL_WEIGHT_MOST, \
+	   .zero_is_none = true), ) \
 	X(S, KEY, "contained", contained, \
 	  (KEPT(bwl_pol_peer, contained), .kind = BWL_K_YESNO, .words = "false or true"), ) \
 	X(S, MAP, "grant", grant, limit, grant) X(S, MAP, "accept", accept, limit, limit) \
@@ -105,6 +112,7 @@ void bwl_prescan_done(struct bwl_prescan *s);
 struct bwl_text_limit {
 	BWL_LIMIT_KEYS(BWL_TEXT_MEMBER, )
 	BWL_GRANT_KEYS(BWL_TEXT_MEMBER, )
+	BWL_ZONE_KEYS(BWL_TEXT_MEMBER, )
 };
 struct bwl_text_port {
 	BWL_PORT_KEYS(BWL_TEXT_MEMBER, )

@@ -187,6 +187,13 @@ static int take_uplink(struct bwl_conv *c, const char *s)
 	return 0;
 }
 
+static int take_zone(struct bwl_conv *c, const struct bwl_text_limit *t, struct bwl_pol_zone *z)
+{
+	int r = bwl_conv_limit(c, t, &z->limit);
+
+	return r || !t ? r : bwl_conv_keys(c, bwl_zone_keys, t, z);
+}
+
 static int take_lists(struct bwl_conv *c)
 {
 	const struct bwl_text_policy *t = c->t;
@@ -221,7 +228,7 @@ static int take_lists(struct bwl_conv *c)
 		bwl_conv_down(c, "zones");
 		bwl_conv_down(c, c->scan->zones[i]);
 		strcpy(z->name, c->scan->zones[i]);
-		if ((r = bwl_conv_next(c, bwl_conv_limit(c, t->zones->limit[i], &z->limit), 0)))
+		if ((r = bwl_conv_next(c, take_zone(c, t->zones->limit[i], z), 0)))
 			return r;
 	}
 	for (unsigned i = 0; i < t->services_count; i++) {

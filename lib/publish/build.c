@@ -17,6 +17,7 @@ int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, stru
 				BWL_MAX_ZONES - 1);
 	for (i = 0; i < pol->npeers; i++) {
 		const struct bwl_pol_peer *q = &pol->peers[i];
+		const struct bwl_pol_zone *z = bwl_policy_zone_of(pol, q);
 
 		for (j = 0; j < q->naddresses; j++) {
 			const struct bwl_pfx *a = &q->addresses[j];
@@ -28,7 +29,7 @@ int bwl_build_sizes(const struct bwl_policy *pol, struct bwl_gen_size *ret, stru
 		}
 		for (j = 0; j < _BWL_CLASS_MAX; j++)
 			n.subs += bwl_build_counts(pol, q, j);
-		n.subs += q->floor.present + bwl_build_accept_volume(q);
+		n.subs += q->floor.present + bwl_build_accept_volume(q) + (z && z->weighted);
 		n.subs += q->ntenants ? q->ntenants + 1 : 0; /* and which they are */
 	}
 	for (i = 0; i < pol->nports; i++)
@@ -79,6 +80,8 @@ static int fill_zones(struct bwl_build *b, uint8_t (*took)[BWL_MAX_ZONES], struc
 		const struct bwl_limit *old = NULL;
 
 		snprintf(z->name, sizeof(z->name), "%s", b->pol->zones[i].name);
+		z->weighted = b->pol->zones[i].weighted;
+		b->weights[i] = z->weighted ? bwl_weights(b->pol, &b->pol->zones[i]) : 0;
 		for (j = 1; b->old && j < BWL_MAX_ZONES; j++)
 			if (!strcmp(b->old->base->zone[j].name, z->name))
 				old = &b->old->base->zone[j].limit;

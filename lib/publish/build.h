@@ -19,7 +19,9 @@ struct bwl_build {
 	struct bwl_heirs heirs;
 	bool *taken;  /* by peer of pol: takes a place that is closed (closed_prefixes.h) */
 	uint32_t seq; /* grant_seq of this policy's grants */
-	struct bwl_carryover carryover; /* accounts that start to count with this policy */
+	struct bwl_carryover carryover;  /* accounts that start to count with this policy */
+	uint64_t weights[BWL_MAX_ZONES]; /* of zone i of pol: of all members, where it is shared by
+					    weight */
 	uint32_t nsubs, nnexthops;
 	struct bwl_publish_report *rep;
 	const struct bwl_publish_opts *o; /* NULL: none */

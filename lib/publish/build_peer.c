@@ -170,6 +170,24 @@ static int fill_accept_volume(struct bwl_build *b, size_t i, const struct bwl_pe
 	return fill_sub(b, i, BWL_X_ACCEPT, &lim, before ? bwl_accept_sub(&before->meta) : 0, e);
 }
 
+/* What the peer has of a zone that is shared by weight. */
+static int fill_portion(struct bwl_build *b, size_t i, struct bwl_peer *body, struct bwl_err *e)
+{
+	const struct bwl_pol_peer *q = &b->pol->peers[i];
+	const struct bwl_pol_zone *z = bwl_policy_zone_of(b->pol, q);
+	struct bwl_lim lim;
+	int r;
+
+	if (!z || !z->weighted)
+		return 0;
+	lim = bwl_portion(&z->limit, q->weight, b->weights[z - b->pol->zones]);
+	body->meta.flags |= BWL_PEER_PORTION;
+	r = fill_sub(b, i, BWL_X_PORTION, &lim, 0, e);
+	if (!r)
+		b->gen.sub[b->nsubs].volume.weight = q->weight;
+	return r;
+}
+
 /* A tenant by a host port that is new may be one by a port that goes: as that takes over its. */
 static int carryover_ports(struct bwl_build *b, int port, const struct bwl_peer *before,
 			   struct bwl_err *e)
@@ -236,7 +254,7 @@ static int fill_tenants(struct bwl_build *b, size_t i, const struct bwl_peer *be
 	return 0;
 }
 
-/* Tenants, classes in order from sub_base, the volume of accept, the floor. */
+/* Tenants, classes in order from sub_base, the volume of accept, the portion, the floor. */
 static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *before,
 		     struct bwl_peer *body, struct bwl_err *e)
 {
@@ -266,6 +284,8 @@ static int fill_subs(struct bwl_build *b, size_t i, const struct bwl_peer *befor
 	b->nsubs += k;
 	if (!r)
 		r = fill_accept_volume(b, i, before, body, e);
+	if (!r)
+		r = fill_portion(b, i, body, e);
 	if (r || !q->floor.present)
 		return r;
 	body->grant.volume.floor = b->nsubs + 1;
@@ -279,7 +299,7 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	const struct bwl_peer *before = NULL;
 	uint32_t id = b->id[i];
 	struct bwl_lim accept;
-	size_t z;
+	const struct bwl_pol_zone *z = bwl_policy_zone_of(b->pol, q);
 	int r;
 
 	if (b->old && !b->ids->fresh[bwl_grant_state(id)])
@@ -289,10 +309,8 @@ int bwl_build_peer(struct bwl_build *b, size_t i, struct bwl_err *e)
 	body->meta.path = q->path;
 	body->meta.flags = (uint8_t)((q->grant.present ? BWL_PEER_GRANT : 0) |
 				     (q->contained ? BWL_PEER_CONTAINED : 0));
-	for (z = 0; q->zone[0] && z < b->pol->nzones; z++)
-		if (!strcmp(b->pol->zones[z].name, q->zone))
-			body->meta.zone = (uint8_t)(z + 1);
-	if (q->zone[0] && !body->meta.zone)
+	body->meta.zone = z ? (uint8_t)(z - b->pol->zones + 1) : 0;
+	if (q->zone[0] && !z)
 		return bwl_fail(e, EINVAL, "peer %s: zone %s is not in the policy", q->name,
 				q->zone);
 	if (!is_opened(b, q->name) && still_revoked(b, i)) {

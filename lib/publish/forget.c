@@ -58,7 +58,7 @@ static bool sweep_windows(struct bwl_ids *ids, const uint8_t *used)
 static bool of_peer(const struct bwl_extra *x)
 {
 	return x->kind == BWL_X_CLASS || x->kind == BWL_X_FLOOR || x->kind == BWL_X_ACCEPT ||
-	       x->kind == BWL_X_TENANT;
+	       x->kind == BWL_X_TENANT || x->kind == BWL_X_PORTION;
 }
 
 int bwl_sweep(struct bwl_ids *ids, const struct bwl_gen *in_force, bool *ret_swept,

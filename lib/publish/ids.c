@@ -159,7 +159,7 @@ int bwl_ids_extra(struct bwl_ids *x, enum bwl_extra_kind kind, const char *name,
 		if (i >= p->schema.max_extras) {
 			bwl_fail(
 				e, ENOSPC,
-				"no room for another limit: all %u places for classes, tenants, floors, volumes of accept, zones and ports are taken",
+				"no room for another limit: all %u places for classes, tenants, floors, volumes of accept, portions, zones and ports are taken",
 				p->schema.max_extras);
 			return bwl_hint(
 				e,

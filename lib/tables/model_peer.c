@@ -174,6 +174,8 @@ static struct bwl_value lim_text(char *text)
 FIELD(name, "peer", "~NAME", bwl_v_text(r->pol->name));
 FIELD(addresses, "addresses", "~ADDRESSES", addresses(r->pol));
 FIELD(zone, "zone", "~ZONE", bwl_v_text(*r->pol->zone ? r->pol->zone : NULL));
+FIELD(weight, "weight", NULL,
+      bwl_v_json(r->pol->weight ? json_integer(r->pol->weight) : json_null()));
 FIELD(from, "from", NULL, bwl_v_json(from_ports(r->pol)));
 FIELD(contained, "contained", NULL, bwl_v_yes(r->pol->contained));
 FIELD(revoked, "revoked", NULL, bwl_v_yes(r->pol->revoked));
@@ -219,6 +221,13 @@ static struct bwl_value burst(const struct bwl_peer_row *r)
 		       : bwl_v_json(json_null());
 }
 
+static struct bwl_value portion(const struct bwl_peer_row *r)
+{
+	const struct bwl_limit *l = bwl_portion_limit(&r->v->gen, r->body);
+
+	return l ? bwl_v_rate(bwl_rate_decode(&l->rate)) : bwl_v_json(json_null());
+}
+
 static uint32_t horizon_ns(const struct bwl_peer_row *r)
 {
 	return bwl_horizon(r->v->gen.base->horizon_ns, r->pol->grant.rate_bps);
@@ -232,6 +241,7 @@ FIELD(left, "left", ">VOLUME USED", r->body ? bwl_v_left(&r->left) : bwl_v_json(
 FIELD(expires, "expires_in_s", "EXPIRES", bwl_v_in(r->body->meta.expiry_ns, r->v->now_ns));
 FIELD(body_mode, "mode", NULL, bwl_v_text(bwl_mode_name(r->body->meta.mode)));
 FIELD(mode_in_force, "mode_in_force", "MODE", bwl_v_mode(r->v->pins, r->id, r->body->meta.mode));
+FIELD(portion, "portion_bits_per_second", NULL, portion(r));
 FIELD(horizon, "horizon_s", NULL,
       bwl_v_json(bwl_mode_paces(r->pol->mode) ? bwl_json_span(horizon_ns(r)) : json_null()));
 FIELD(sa_out, "sa_out", NULL,
@@ -312,8 +322,10 @@ json_t *bwl_json_policy(const struct bwl_policy *p, uint64_t now_ns)
 	for (size_t i = 0; i < p->nports; i++)
 		json_array_append_new(ports, port_of(&p->ports[i]));
 	for (size_t i = 0; i < p->nzones; i++)
-		json_array_append_new(zones, json_pack("{s:s, s:o}", "zone", p->zones[i].name,
-						       "limit", bwl_json_lim(&p->zones[i].limit)));
+		json_array_append_new(zones,
+				      json_pack("{s:s, s:o, s:s}", "zone", p->zones[i].name,
+						"limit", bwl_json_lim(&p->zones[i].limit), "share",
+						bwl_share_name(p->zones[i].weighted)));
 	for (size_t i = 0; i < p->npeers; i++)
 		json_array_append_new(peers, bwl_row_json(columns, &(struct bwl_peer_row){
 									   .pol = &p->peers[i],

@@ -1,45 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The words of reasons, events and limits, for people. */
+/* The words of events' addresses and of limits, for people. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include "bwl/pins.h"
 #include "bwl/policy.h"
 #include "bwl/tables.h"
-
-static const struct {
-	const char *name, *text, *todo;
-} reasons[] = {
-#define X(e, name, pass, text, todo) [BWL_R_##e] = { name, text, todo },
-	BWL_REASONS(X)
-#undef X
-};
-
-static const char *const event_names[] = {
-#define X(e, name, text) [BWL_E_##e] = name,
-	BWL_EVENTS(X)
-#undef X
-};
-
-const char *bwl_reason_name(unsigned reason)
-{
-	return reason < _BWL_REASON_MAX ? reasons[reason].name : "unknown";
-}
-
-const char *bwl_reason_text(unsigned reason)
-{
-	return reason < _BWL_REASON_MAX ? reasons[reason].text
-					: "a reason of newer programs than this tool knows";
-}
-
-const char *bwl_reason_todo(unsigned reason)
-{
-	return reason < _BWL_REASON_MAX ? reasons[reason].todo : "";
-}
-
-const char *bwl_event_name(unsigned kind)
-{
-	return kind < _BWL_EVENT_MAX ? event_names[kind] : "unknown";
-}
 
 char *bwl_event_address(const __be32 a[4], char buf[static BWL_EVENT_ADDRESS])
 {
@@ -85,7 +50,11 @@ char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BW
 		break;
 	case BWL_X_FLOOR:
 	case BWL_X_ACCEPT:
-		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s", x->kind == BWL_X_FLOOR ? "floor" : "accept",
+	case BWL_X_PORTION:
+		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s",
+			 x->kind == BWL_X_FLOOR    ? "floor"
+			 : x->kind == BWL_X_ACCEPT ? "accept"
+						   : "portion",
 			 BWL_NAME_LEN - 1, p->name[peer].name);
 		break;
 	case BWL_X_TENANT:

@@ -38,6 +38,13 @@ const struct bwl_limit *bwl_gen_tenant(const struct bwl_gen *g, const struct bwl
 										 : NULL;
 }
 
+const struct bwl_limit *bwl_portion_limit(const struct bwl_gen *g, const struct bwl_peer *body)
+{
+	uint32_t at = body ? bwl_portion_sub(&body->meta) : 0;
+
+	return at && at < g->nsubs && !bwl_gen_touch(g, 0, at) ? &g->sub[at] : NULL;
+}
+
 bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq)
 {
 	return bwl_is_revoked_by(grant_seq, LOAD(p->gate[id].revoked)) ||

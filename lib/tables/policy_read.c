@@ -157,6 +157,7 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 		      const struct bwl_peer *x, struct bwl_policy *pol)
 {
 	const struct bwl_base *b = g->base;
+	const struct bwl_limit *portion = bwl_portion_limit(g, x);
 	struct bwl_pol_peer *q = bwl_policy_add_peer(pol);
 	struct bwl_lim follow;
 	uint32_t c, k = x->meta.sub_base, i;
@@ -169,6 +170,8 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 		if (x->meta.from & 1ULL << i)
 			snprintf(q->from[q->nfrom++], sizeof(q->from[0]), "%.15s", p->dev[i].name);
 	q->contained = x->meta.flags & BWL_PEER_CONTAINED;
+	if (portion)
+		q->weight = portion->volume.weight;
 	q->mode = x->meta.mode;
 	q->path = x->meta.path;
 	q->expiry_ns = x->meta.expiry_ns;
@@ -266,6 +269,7 @@ int bwl_policy_read_as(struct bwl_pins *p, uint32_t id, const struct bwl_peer *b
 		memcpy(z->name, g.base->zone[i].name, sizeof(z->name));
 		z->limit = read_limit(&g.base->zone[i].limit.rate, &g.base->zone[i].limit.volume);
 		z->limit.present = true;
+		z->weighted = g.base->zone[i].weighted;
 	}
 	c = (struct collect){ .pol = pol, .max = p->schema.max_peers };
 	c.index = bwl_must(calloc(c.max, sizeof(*c.index)));

@@ -14,8 +14,9 @@
 #define PORT "host_ports: [{ dev: h0, sources: [10.0.7.0/24] }]\n"
 #define TOP HEAD PORT
 /* A peer whose last line is open for more keys at column 5; it begins in line 7. */
-#define PEER                                                                                       \
-	TOP "peers:\n  - name: a\n    addresses: [192.0.2.0/24]\n    path: clear\n    via: 10.9.9.9\n"
+#define TAIL                                                                                       \
+	"peers:\n  - name: a\n    addresses: [192.0.2.0/24]\n    path: clear\n    via: 10.9.9.9\n"
+#define PEER TOP TAIL
 #define GRANT(x) PEER "    grant: { " x " }\n"
 
 /* Who wants all errors gets this one, too. */
@@ -111,7 +112,7 @@ static void keys_out_of_place_are_refused(void **state)
 		{ PEER "    classes: { http: { rate: 1mbit } }\n", 11, 16,
 		  "unknown key 'http': the keys here are other, rocev2" },
 		{ TOP "zones: { z: { rate: 1mbit, mode: police } }\n", 6, 28,
-		  "unknown key 'mode': the keys here are rate, burst, volume" },
+		  "unknown key 'mode': the keys here are rate, burst, volume, share" },
 		{ HEAD "host_ports: [{ dev: h0, sorces: [] }]\n", 5, 25, "unknown key 'sorces'" },
 		{ TOP "zones:\n  z: { rate: 1mbit }\n  y: { rate: 1mbit }\n  z: { rate: 1mbit }\n",
 		  9, 3, "'z' is given twice" },
@@ -291,6 +292,28 @@ static void zones_and_services_are_checked(void **state)
 		{ TOP "zones: { \"\": { rate: 1mbit } }\n", 6, 14, "is not a valid zone name" },
 		{ TOP "zones: { 12345678901234567890123456789012: { rate: 1mbit } }\n", 6, 10,
 		  "at most 31" },
+		{ TOP "zones: { z: { rate: 1mbit, share: fair } }\n", 6, 35,
+		  "'fair' is not accepted: first-come or weighted" },
+		{ TOP "zones: { z: { volume: 1mb, share: weighted } }\n", 6, 13,
+		  "zone z: rate is missing" },
+		{ TOP "zones: { z: { rate: 1mbit, share: weighted } }\n" TAIL "    weight: 2\n", 12,
+		  13, "it is in none" },
+		{ TOP "zones: { z: { rate: 1mbit } }\n" TAIL "    zone: z\n    weight: 1\n", 13, 13,
+		  "weight needs a zone with `share: weighted`: zone z has none" },
+		{ TOP "zones: { z: { rate: 1mbit } }\n" TAIL "    zone: z\n    weight: 0\n", 13, 13,
+		  "'0' is out of range: 1 to 1000" },
+		{ TOP "zones: { z: { rate: 1mbit, share: weighted } }\n" TAIL
+		      "    zone: z\n    weight: 1001\n",
+		  13, 13, "'1001' is out of range: 1 to 1000" },
+		{ TOP "zones: { z: { rate: 1mbit, share: weighted } }\n" TAIL
+		      "    zone: z\n    weight: heavy\n",
+		  13, 13, "'heavy' is not a number" },
+		{ TOP "zones: { z: { rate: 1mbit, burst: 6000b, share: weighted } }\n" TAIL
+		      "    zone: z\n    weight: 1\n",
+		  13, 13, "give the zone a larger burst" },
+		{ TOP "zones: { z: { rate: 1kbit, share: weighted } }\n" TAIL
+		      "    zone: z\n    weight: 1\n",
+		  13, 13, "give the zone a larger rate" },
 		{ TOP "services: [{ proto: tcp, port: 1 }]\n", 6, 12, "class is missing" },
 		{ TOP "services: [{ class: nfs, port: 1 }]\n", 6, 12, "proto is missing" },
 		{ TOP "services: [{ class: ftp, proto: tcp, port: 1 }]\n", 6, 21,

@@ -33,6 +33,8 @@ static void random_peer(uint64_t *s, struct bwl_policy *p, unsigned i)
 	x->addresses[0] = (struct bwl_pfx){ 4, 24 + test_random(s) % 9, { 192, 1, i } };
 	x->addresses[1] = (struct bwl_pfx){ 6, 64 + test_random(s) % 65, { 0xfd, 1, i } };
 	strcpy(x->zone, zones[test_random(s) % 3]);
+	if (*x->zone && bwl_policy_zone_of(p, x)->weighted)
+		x->weight = test_random(s) % 100;
 	if (test_random(s) % 2)
 		strcpy(x->from[x->nfrom++], "h1");
 	x->contained = test_random(s) % 2;
@@ -120,6 +122,11 @@ static struct bwl_policy *random_policy(uint64_t *s)
 	for (p->nzones = 0; p->nzones < 2; p->nzones++) {
 		sprintf(p->zones[p->nzones].name, "z%zu", p->nzones);
 		p->zones[p->nzones].limit = random_limit(s, true);
+		if (p->nzones) {
+			p->zones[p->nzones].weighted = true;
+			p->zones[p->nzones].limit.rate_bps = 1000000000 + test_random_scale(s, 40);
+			p->zones[p->nzones].limit.burst = 0;
+		}
 	}
 	if (test_random(s) % 2)
 		p->node_limit = random_limit(s, true);

@@ -18,6 +18,7 @@ static void same_peer(const struct bwl_pol_peer *a, const struct bwl_pol_peer *b
 	assert_int_equal(a->naddresses, b->naddresses);
 	assert_memory_equal(a->addresses, b->addresses, a->naddresses * sizeof(struct bwl_pfx));
 	assert_string_equal(a->zone, b->zone);
+	assert_int_equal(a->weight, b->weight);
 	assert_int_equal(a->nfrom, b->nfrom);
 	assert_memory_equal(a->from, b->from, sizeof(a->from));
 	assert_int_equal(a->contained, b->contained);

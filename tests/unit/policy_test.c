@@ -423,11 +423,12 @@ static void every_key_is_in_the_manual_and_among_the_seeds(void **state)
 {
 	static const char *const keys[] = {
 #define X(S, kind, key, member, T, fields) key,
-		BWL_LIMIT_KEYS(X, ) BWL_GRANT_KEYS(X, ) BWL_PORT_KEYS(X, ) BWL_SERVICE_KEYS(X, )
-			BWL_PEER_IPSEC_KEYS(X, ) BWL_PEER_KEYS(X, ) BWL_TOP_KEYS(X, )
+		BWL_LIMIT_KEYS(X, ) BWL_GRANT_KEYS(X, ) BWL_ZONE_KEYS(X, ) BWL_PORT_KEYS(X, )
+			BWL_SERVICE_KEYS(X, ) BWL_PEER_IPSEC_KEYS(X, ) BWL_PEER_KEYS(X, )
+				BWL_TOP_KEYS(X, )
 #undef X
 #define X(k) #k,
-				BWL_IPSEC_KEYS(X) BWL_TAMPER_KEYS(X)
+					BWL_IPSEC_KEYS(X) BWL_TAMPER_KEYS(X)
 #undef X
 	};
 	char *manual = file_text(BWL_SOURCE "/docs/policy.md");

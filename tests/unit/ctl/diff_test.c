@@ -145,6 +145,7 @@ static void every_field_that_can_be_written_is_seen(void **state)
 		{ "10.8.0.0/24] }", "10.8.0.0/24], limit: { rate: 1gbit } }", "host_ports" },
 		{ "100mbit }", "200mbit }", "zones" },
 		{ "100mbit }", "100mbit, burst: 1mb }", "zones" },
+		{ "100mbit }", "100mbit, share: weighted }", "zones" },
 		{ "10.1.0.0/24, ", "", "peers" },
 		{ "    zone: external\n", "", "peers" },
 		{ "1gb per 1d", "1gb", "peers" },
@@ -182,6 +183,23 @@ static void every_field_that_can_be_written_is_seen(void **state)
 			fail_msg("more than one thing: %s", other[i][1]);
 		json_decref(d);
 	}
+}
+
+static void weights_are_seen_where_they_count(void **state)
+{
+	static const char weighted[] = "100mbit, share: weighted }";
+	struct bwl_policy *a = variant("100mbit }", weighted), *b = variant("100mbit }", weighted);
+	json_t *d, *f;
+
+	(void)state;
+	bwl_policy_peer(b, "a")->weight = 7;
+	d = diff(a, b);
+	f = json_object_get(json_array_get(json_object_get(d, "peers"), 0), "fields");
+	assert_int_equal(json_array_size(f), 1);
+	f = json_array_get(f, 0);
+	assert_string_equal(json_string_value(json_object_get(f, "field")), "weight");
+	assert_string_equal(json_string_value(json_object_get(f, "to")), "7");
+	json_decref(d);
 }
 
 static void peers_come_and_go_by_name(void **state)
@@ -231,6 +249,7 @@ int main(void)
 		cmocka_unit_test(order_and_written_defaults_are_no_difference),
 		cmocka_unit_test(a_changed_rate_is_one_field_of_one_peer_and_what_follows_from_it),
 		cmocka_unit_test(every_field_that_can_be_written_is_seen),
+		cmocka_unit_test(weights_are_seen_where_they_count),
 		cmocka_unit_test(peers_come_and_go_by_name),
 		cmocka_unit_test(an_empty_policy_gains_everything),
 		cmocka_unit_test(two_readings_of_one_expiry_are_the_same),

@@ -377,6 +377,27 @@ static void limits_refuse_from_the_inside_out(void **state)
 	assert_int_equal(ask(w).wait_ns, 0); /* no waiting makes it fit */
 }
 
+/* Within its portion all of the zone's burst is a member's, beyond it half. */
+static void who_is_beyond_its_portion_leaves_the_zones_reserve(void **state)
+{
+	struct world *w = *state;
+
+	w->peer[1].meta.zone = 1;
+	w->peer[1].meta.flags |= BWL_PEER_PORTION;
+	w->peer[1].meta.sub_base = 2;
+	unlimited(&w->base->zone[1].limit, 26);
+	unlimited(&w->sub[2], 28);
+	limited(&w->base->zone[1].limit, 8000, 4000);
+	limited(&w->sub[2], 8000, 4000);
+	assert_reason(w, BWL_R_PASS);
+	limited(&w->base->zone[1].limit, 8000, 2000);
+	assert_reason(w, BWL_R_PASS);
+	limited(&w->sub[2], 8000, 1000);
+	assert_reason(w, BWL_R_ZONE_RATE);
+	limited(&w->base->zone[1].limit, 8000, 4000);
+	assert_reason(w, BWL_R_PASS);
+}
+
 static void monitor_passes_over_the_peers_own_limit_only(void **state)
 {
 	struct world *w = *state;
@@ -458,6 +479,7 @@ int main(void)
 		T(a_volume_passes_to_the_last_byte_that_the_ledger_released),
 		T(a_state_ahead_of_the_clock_is_clock),
 		T(limits_refuse_from_the_inside_out),
+		T(who_is_beyond_its_portion_leaves_the_zones_reserve),
 		T(monitor_passes_over_the_peers_own_limit_only),
 		T(the_way_out_is_judged_before_the_limits),
 		T(a_frame_beyond_the_mtu_is_too_big),

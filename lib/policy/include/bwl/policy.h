@@ -11,13 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <bwl/bursts.h>
 #include <bwl/cleanup.h>
 #include <bwl/clock.h>
 #include <bwl/err.h>
 #include <bwl/prefix.h>
+#include <bwl/words.h>
 #include "maps/words.h"
 
-#define BWL_NO_RATE 0ULL
 struct bwl_lim {
 	uint64_t rate_bps;  /* BWL_NO_RATE: unlimited */
 	uint64_t burst;     /* bytes; 0: the default for the rate, bwl_default_burst() */
@@ -42,6 +43,7 @@ struct bwl_pol_port {
 struct bwl_pol_zone {
 	char name[BWL_NAME_LEN];
 	struct bwl_lim limit;
+	bool weighted; /* its rate is shared by the weights of its members */
 	unsigned line;
 };
 
@@ -56,6 +58,7 @@ struct bwl_pol_peer {
 	struct bwl_pfx *addresses;
 	size_t naddresses;
 	char zone[BWL_NAME_LEN];      /* empty: none */
+	uint32_t weight;              /* in a zone that is shared by weight; 0: 1 */
 	char from[BWL_MAX_PORTS][16]; /* host ports by device; used when nfrom > 0 */
 	size_t nfrom;
 	bool contained;
@@ -207,38 +210,28 @@ const struct bwl_pol_tenant *bwl_policy_tenant(const struct bwl_pol_peer *p, con
 /* One more, without a limit yet. */
 struct bwl_pol_tenant *bwl_policy_add_tenant(struct bwl_pol_peer *p, const char *port);
 
-/*
- * The largest of: one GSO packet of maximum size with its headers; 250 ms at the rate, at most 32
- * MiB; 1 ms at the rate. Why 250 ms: when a policer refuses a TCP flow's whole window, the flow
- * waits for its retransmission timer (at least 200 ms on Linux); with less burst than that time is
- * worth it never reaches its rate (measured: docs/limits.md). The burst is also what each grant may
- * leak once at line rate; `exfil` counts it.
- */
-/* 65535 bytes in 1448-byte segments, 66 + 24 bytes of headers each */
-#define BWL_GSO_BURST 73728ULL
-#define BWL_TCP_BURST_MAX (32ULL << 20)
-#define BWL_MIN_BURST 1518ULL /* one full frame with a tag; less is an error */
-uint64_t bwl_default_burst(uint64_t rate_bps);
-/* Mode shape paces, so a flow needs no more: 1 ms at the rate, at least one GSO packet. */
-uint64_t bwl_default_burst_shape(uint64_t rate_bps);
-/*
- * Modes shape and mark: how long a packet may wait at that rate, ns, rounded up. said_ns: from the
- * policy; 0: auto.
- */
-uint32_t bwl_horizon(uint32_t said_ns, uint64_t rate_bps);
+/* The peer's zone; NULL: it is in none. */
+const struct bwl_pol_zone *bwl_policy_zone_of(const struct bwl_policy *p,
+					      const struct bwl_pol_peer *q);
+
 /* grant + 0.1 %, and 5 ms at that rate on top of the burst. */
 struct bwl_lim bwl_default_accept(const struct bwl_lim *grant);
 
-const char *bwl_mode_name(unsigned mode);
+/*
+ * A member's portion of a zone that is shared by weight; weights: of all members. 99 % of the rate:
+ * the last hundredth fills the zone's reserve again (bpf/lib/gcra.h). A quarter of the burst: the
+ * reserve is 7/16 of it at least, of which CPUs may hold 2/16 without having spent it, and 1/16 is
+ * for what several CPUs find to be within a portion at once.
+ */
+#define BWL_WEIGHT_MOST 1000
+struct bwl_lim bwl_portion(const struct bwl_lim *zone, uint32_t weight, uint64_t weights);
+uint64_t bwl_weights(const struct bwl_policy *p, const struct bwl_pol_zone *z);
+
 /* Packets over the burst may wait for their time, if every uplink has fq. */
 static inline bool bwl_mode_paces(unsigned mode)
 {
 	return mode == BWL_MODE_SHAPE || mode == BWL_MODE_MARK;
 }
-const char *bwl_path_name(unsigned path);
-const char *bwl_class_name(unsigned class_);
-int bwl_mode_parse(const char *s, uint8_t *ret, struct bwl_err *e);
-int bwl_class_parse(const char *s, uint8_t *ret, struct bwl_err *e);
 /* The built-in class table plus the policy's overrides. */
 void bwl_class_table(const struct bwl_policy *p, uint8_t proto_class[256],
 		     uint8_t port_class[2][65536]);

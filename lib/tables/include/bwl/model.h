@@ -101,15 +101,15 @@ struct bwl_peer_row {
 	const struct bwl_speed *speed; /* NULL: not measured */
 };
 /* Fields from the policy: they need only pol and now_ns. */
-extern const struct bwl_field bwl_f_name, bwl_f_addresses, bwl_f_zone, bwl_f_from, bwl_f_contained,
-	bwl_f_revoked, bwl_f_grant, bwl_f_grant_rate, bwl_f_grant_burst, bwl_f_grant_volume,
-	bwl_f_mode, bwl_f_mark_percent, bwl_f_pol_expires, bwl_f_accept, bwl_f_accept_none,
-	bwl_f_floor, bwl_f_classes, bwl_f_tenants, bwl_f_path, bwl_f_uplink, bwl_f_via, bwl_f_via6,
-	bwl_f_ipsec_remote;
+extern const struct bwl_field bwl_f_name, bwl_f_addresses, bwl_f_zone, bwl_f_weight, bwl_f_from,
+	bwl_f_contained, bwl_f_revoked, bwl_f_grant, bwl_f_grant_rate, bwl_f_grant_burst,
+	bwl_f_grant_volume, bwl_f_mode, bwl_f_mark_percent, bwl_f_pol_expires, bwl_f_accept,
+	bwl_f_accept_none, bwl_f_floor, bwl_f_classes, bwl_f_tenants, bwl_f_path, bwl_f_uplink,
+	bwl_f_via, bwl_f_via6, bwl_f_ipsec_remote;
 /* Fields from the maps. */
 extern const struct bwl_field bwl_f_peer, bwl_f_state, bwl_f_rate, bwl_f_burst, bwl_f_left,
 	bwl_f_expires, bwl_f_body_mode, bwl_f_mode_in_force, bwl_f_sa_out, bwl_f_offload,
-	bwl_f_horizon, bwl_f_tunnel;
+	bwl_f_horizon, bwl_f_portion, bwl_f_tunnel;
 /* Fields from the counters. */
 extern const struct bwl_field bwl_f_passed_frames, bwl_f_passed_bytes, bwl_f_dropped_frames,
 	bwl_f_dropped_bytes, bwl_f_refund_lost, bwl_f_passes, bwl_f_drops, bwl_f_share;
@@ -117,15 +117,16 @@ extern const struct bwl_field bwl_f_passed_frames, bwl_f_passed_bytes, bwl_f_dro
 /* The columns of a peer in a policy, with which every list that shows policies begins. */
 #define BWL_POLICY_COLUMNS                                                                         \
 	{ &bwl_f_name, BWL_BOTH }, { &bwl_f_addresses, BWL_BOTH }, { &bwl_f_zone, BWL_BOTH },      \
-		{ &bwl_f_from, BWL_BOTH }, { &bwl_f_contained, BWL_BOTH },                         \
-		{ &bwl_f_revoked, BWL_BOTH }, { &bwl_f_grant, BWL_BOTH },                          \
-		{ &bwl_f_grant_rate, BWL_BOTH }, { &bwl_f_grant_burst, BWL_BOTH },                 \
-		{ &bwl_f_grant_volume, BWL_BOTH }, { &bwl_f_mode, BWL_BOTH },                      \
-		{ &bwl_f_mark_percent, BWL_BOTH }, { &bwl_f_pol_expires, BWL_FOR_PROGRAMS },       \
-		{ &bwl_f_accept, BWL_BOTH }, { &bwl_f_accept_none, BWL_BOTH },                     \
-		{ &bwl_f_floor, BWL_BOTH }, { &bwl_f_classes, BWL_BOTH },                          \
-		{ &bwl_f_tenants, BWL_BOTH }, { &bwl_f_path, BWL_BOTH },                           \
-		{ &bwl_f_uplink, BWL_BOTH }, { &bwl_f_via, BWL_BOTH }, { &bwl_f_via6, BWL_BOTH },  \
+		{ &bwl_f_weight, BWL_BOTH }, { &bwl_f_from, BWL_BOTH },                            \
+		{ &bwl_f_contained, BWL_BOTH }, { &bwl_f_revoked, BWL_BOTH },                      \
+		{ &bwl_f_grant, BWL_BOTH }, { &bwl_f_grant_rate, BWL_BOTH },                       \
+		{ &bwl_f_grant_burst, BWL_BOTH }, { &bwl_f_grant_volume, BWL_BOTH },               \
+		{ &bwl_f_mode, BWL_BOTH }, { &bwl_f_mark_percent, BWL_BOTH },                      \
+		{ &bwl_f_pol_expires, BWL_FOR_PROGRAMS }, { &bwl_f_accept, BWL_BOTH },             \
+		{ &bwl_f_accept_none, BWL_BOTH }, { &bwl_f_floor, BWL_BOTH },                      \
+		{ &bwl_f_classes, BWL_BOTH }, { &bwl_f_tenants, BWL_BOTH },                        \
+		{ &bwl_f_path, BWL_BOTH }, { &bwl_f_uplink, BWL_BOTH }, { &bwl_f_via, BWL_BOTH },  \
+		{ &bwl_f_via6, BWL_BOTH },                                                         \
 	{                                                                                          \
 		&bwl_f_ipsec_remote, BWL_BOTH                                                      \
 	}

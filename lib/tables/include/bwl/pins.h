@@ -11,6 +11,7 @@
 #include <bwl/cleanup.h>
 #include <bwl/clock.h>
 #include <bwl/err.h>
+#include <bwl/reasons.h>
 #include <bwl/maps.h>
 #include "maps/ctl.h"
 #include "maps/event.h"
@@ -162,6 +163,8 @@ const struct bwl_peer *bwl_body(const struct bwl_pins *p, const struct bwl_gen *
 /* What the host port may send to the peer of that body, NULL: it has no limit of its own. */
 const struct bwl_limit *bwl_gen_tenant(const struct bwl_gen *g, const struct bwl_peer *body,
 				       uint32_t port);
+/* What the peer has of a zone that is shared by weight; NULL: its zone is not, or it has none. */
+const struct bwl_limit *bwl_portion_limit(const struct bwl_gen *g, const struct bwl_peer *body);
 /* The rule of revocation: was the peer revoked, alone or with all, since that grant? */
 bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq);
 
@@ -182,10 +185,6 @@ int bwl_peercnt_read_first(struct bwl_pins *p, uint32_t n, struct bwl_peer_count
 int bwl_event_counted(const struct bwl_pins *p, uint32_t kind, uint32_t port,
 		      struct bwl_event_count *ret, struct bwl_err *e);
 
-const char *bwl_reason_name(unsigned reason); /* "peer-rate" */
-const char *bwl_reason_text(unsigned reason);
-const char *bwl_reason_todo(unsigned reason); /* "" when there is nothing to do */
-const char *bwl_event_name(unsigned kind);
 #define BWL_EVENT_ADDRESS 46 /* INET6_ADDRSTRLEN */
 /* IPv4 is written as IPv4. */
 char *bwl_event_address(const __be32 a[4], char buf[static BWL_EVENT_ADDRESS]);

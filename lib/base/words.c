@@ -2,7 +2,7 @@
 /* The words of a policy that stand for the contract's enumerations, and back. */
 #include <errno.h>
 #include <string.h>
-#include "bwl/policy.h"
+#include "bwl/words.h"
 
 static const char *const mode_names[] = {
 	[BWL_MODE_POLICE] = "police",
