@@ -319,7 +319,7 @@ await part('budgets', async () => {
 	const rows = () => t.page.evaluate(() => [...document.querySelectorAll('.budgets tbody tr')].map((tr) => [tr.children[0], ...tr.querySelectorAll('.figure'), tr.lastElementChild].map((c) => c.innerText)));
 	const first = await rows();
 	same('the node, its host port and its zones: what is used of rate and volume, and what is left', first,
-		[['node tray-7', '61.7 Mbit/s / 2.00 Gbit/s', 'no volume', '–'], ['port hpf0', '61.7 Mbit/s / 2.00 Gbit/s', 'no volume', '–'], ['zone external', '10.4 Mbit/s / 50.0 Mbit/s', '< 1 % of 21.5 GB', '21.4 GB'], ['zone mesh', '41.3 Mbit/s / 1.00 Gbit/s', 'no volume', '–']]);
+		[['node tray-7', '61.7 Mbit/s / 2.00 Gbit/s', 'no volume', '–'], ['port hpf0', '61.7 Mbit/s / 2.00 Gbit/s', 'no volume', '–'], ['zone external', '10.4 Mbit/s / 50.0 Mbit/s', '15 % of 21.5 GB', '18.2 GB'], ['zone mesh', '41.3 Mbit/s / 1.00 Gbit/s', 'no volume', '–']]);
 	const usage = structuredClone(scene.documents.usage);
 	usage.volumes.find((v) => v.limit_key === 'zone external').used_bytes = 21e9;
 	t.server.push('usage', usage);
@@ -686,7 +686,7 @@ for (const query of ['', '?peer=%3Cimg%20src%3Dx%20onerror%3D%22window.hit%3D1%2
 // ---- scenes of a fleet show what bwlimit-web --fleet can send, by its API and schemas --------------------------------------------
 await part('scenes', async () => {
 	const docs = join(dirname(fileURLToPath(import.meta.url)), '../../docs');
-	const served = readFileSync(join(docs, 'api.md'), 'utf8').split('**Of a fleet**')[1].split('**Not there**')[0];
+	const served = readFileSync(join(docs, 'api.md'), 'utf8').split('**For a fleet**')[1].split('**Not available**')[0];
 	const others = (d, schema, at) => Object.entries(d).flatMap(([key, v]) => {
 		const of = schema.properties?.[key];
 		if (!of) return [`${at}.${key}`];
