@@ -188,22 +188,42 @@ static int fill_portion(struct bwl_build *b, size_t i, struct bwl_peer *body, st
 	return r;
 }
 
-/* A tenant by a host port that is new may be one by a port that goes: as that takes over its. */
-static int carryover_ports(struct bwl_build *b, int port, const struct bwl_peer *before,
-			   struct bwl_err *e)
+static bool has_port(const struct bwl_policy *pol, const char *name)
 {
-	const struct bwl_port *old = b->old ? b->old->base->port : NULL;
-	const struct bwl_limit *l;
-	uint32_t i;
+	for (size_t i = 0; i < pol->nports; i++)
+		if (!strncmp(pol->ports[i].name, name, BWL_NAME_LEN))
+			return true;
+	return false;
+}
+
+/* The accounts of that peer by host ports that the policy no longer has. */
+static int carryover_gone(struct bwl_build *b, uint32_t id, struct bwl_err *e)
+{
 	int r = 0;
 
-	if (!before || old[port].flags)
+	for (uint32_t k = b->ids->tenant_of[id]; !r && k; k = b->ids->tenant_before[k - 1])
+		if (!has_port(b->pol, b->p->extra[k - 1].name))
+			r = bwl_carryover_from(&b->carryover,
+					       BWL_EXTRA_STATE(b->p->schema.max_peers, k - 1), e);
+	return r;
+}
+
+/*
+ * A tenant by a host port that is new may be one by a port that went, as that takes over its. From
+ * the accounts, not from the policy in force: that may have lacked the peer, or its limit.
+ */
+static int carryover_ports(struct bwl_build *b, size_t i, int port, struct bwl_err *e)
+{
+	const struct bwl_heir *h;
+	size_t n, j;
+	int r;
+
+	if (!b->old || b->old->base->port[port].flags)
 		return 0;
-	for (i = 0; !r && i < BWL_MAX_PORTS; i++) {
-		l = bwl_gen_tenant(b->old, before, i);
-		if (l && !(b->gen.base->port[i].flags & BWL_PORT_HOST))
-			r = bwl_carryover_from(&b->carryover, l->volume.state, e);
-	}
+	r = carryover_gone(b, b->id[i], e);
+	h = bwl_heirs_of(&b->heirs, i, &n);
+	for (j = 0; !r && j < n; j++)
+		r = carryover_gone(b, h[j].of, e);
 	return r;
 }
 
@@ -240,7 +260,7 @@ static int fill_tenants(struct bwl_build *b, size_t i, const struct bwl_peer *be
 		if (!r)
 			r = carryover_from(b, i, BWL_X_TENANT, t->port, 0, e);
 		if (!r)
-			r = carryover_ports(b, port, before, e);
+			r = carryover_ports(b, i, port, e);
 		if (!r)
 			r = bwl_build_own_limit(
 				b, &t->limit, state, old,

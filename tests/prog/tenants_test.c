@@ -134,21 +134,73 @@ static void nothing_an_operator_does_gives_a_port_more(void **state)
 	assert_string_equal(from(RIG_H0, FROM0 KB), "port-volume");
 }
 
-static void who_takes_a_ports_place_takes_its_account(void **state)
+/* One host port and one peer. */
+static void one(const char *port, const char *source, const char *peer, const char *address,
+		const char *limits)
 {
-#define ONE(dev, source)                                                                           \
-	"version: 1\nnode: rig\nuplinks: [p0]\nheartbeat: none\nhost_ports:\n  - { dev: " dev      \
-	", sources: [" source                                                                      \
-	"] }\npeers:\n" DEST("store", 1) "grant: { rate: 1gbit }, ports: { " dev                   \
-					 ": { volume: 5000b } } }\n"
-	(void)state;
-	rig_policy(rig, ONE("h0", "10.0.7.0/24"));
+	apply("version: 1\nnode: rig\nuplinks: [p0]\nheartbeat: none\nhost_ports:\n"
+	      "  - { dev: %s, sources: [%s] }\npeers:\n"
+	      "  - { name: %s, addresses: [%s], path: clear, via: 192.0.2.1,"
+	      " grant: { rate: 1gbit }%s }\n",
+	      port, source, peer, address, limits);
 	rig_advance(RIG_SECOND);
+}
+#define ON(port) ", ports: { " port ": { volume: 5000b } }"
+
+static void spend_by_h0(void)
+{
+	one("h0", "10.0.7.0/24", "store", "10.1.0.1", ON("h0"));
 	assert_int_equal(drain_from(RIG_H0, FROM0 KB), 5);
-	rig_policy(rig, ONE("h1", "10.0.8.0/24"));
-	rig_advance(RIG_SECOND);
+}
+
+static void spent_by_h1(void)
+{
 	assert_int_equal(drain_from(RIG_H1, FROM1 KB), 0);
 	assert_string_equal(from(RIG_H1, FROM1 KB), "port-volume");
+}
+
+static void who_takes_a_ports_place_takes_its_account(void **state)
+{
+	(void)state;
+	spend_by_h0();
+	one("h1", "10.0.8.0/24", "store", "10.1.0.1", ON("h1"));
+	spent_by_h1();
+}
+
+static void so_does_who_takes_it_together_with_a_peers_place(void **state)
+{
+	(void)state;
+	spend_by_h0();
+	one("h1", "10.0.8.0/24", "wider", "10.1.0.0/24", ON("h1"));
+	spent_by_h1();
+}
+
+static void so_does_who_takes_it_after_a_policy_without_the_peer(void **state)
+{
+	(void)state;
+	spend_by_h0();
+	one("h0", "10.0.7.0/24", "else", "10.9.0.1", "");
+	one("h1", "10.0.8.0/24", "store", "10.1.0.1", ON("h1"));
+	spent_by_h1();
+}
+
+static void so_does_who_takes_it_after_a_policy_without_the_limit(void **state)
+{
+	(void)state;
+	spend_by_h0();
+	one("h0", "10.0.7.0/24", "store", "10.1.0.1", "");
+	one("h1", "10.0.8.0/24", "store", "10.1.0.1", ON("h1"));
+	spent_by_h1();
+}
+
+/* The control: a port beside one that stays has an account of its own. */
+static void a_port_that_comes_beside_another_begins_anew(void **state)
+{
+	(void)state;
+	spend_by_h0();
+	port_policy("rate: 1gbit", "h0: { volume: 5000b }, h1: { volume: 5000b }");
+	assert_int_equal(drain_from(RIG_H0, FROM0 KB), 0);
+	assert_int_equal(drain_from(RIG_H1, FROM1 KB), 5);
 }
 
 static void mode_monitor_counts_a_port_and_stops_nothing(void **state)
@@ -250,6 +302,10 @@ int main(void)
 		RIG_TEST(the_volume_of_each_port_is_exact),
 		RIG_TEST(nothing_an_operator_does_gives_a_port_more),
 		RIG_TEST(who_takes_a_ports_place_takes_its_account),
+		RIG_TEST(so_does_who_takes_it_together_with_a_peers_place),
+		RIG_TEST(so_does_who_takes_it_after_a_policy_without_the_peer),
+		RIG_TEST(so_does_who_takes_it_after_a_policy_without_the_limit),
+		RIG_TEST(a_port_that_comes_beside_another_begins_anew),
 		RIG_TEST(mode_monitor_counts_a_port_and_stops_nothing),
 		RIG_TEST(each_port_is_counted_beside_the_class),
 		RIG_TEST(a_port_with_shares_passes_its_burst_and_no_more),
