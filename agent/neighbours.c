@@ -40,14 +40,18 @@ static void keep_gateways(const struct bwl_pins *p)
 	}
 }
 
-static void fix_nexthops(const struct bwl_pins *p, const struct bwl_gen *g)
+static void fix_nexthops(struct bwl_pins *p, uint64_t now_ns)
 {
 	static bool may_have = true; /* an agent of before, or a policy that was on trial */
 	static char told[sizeof(((struct bwl_err *)0)->text)];
 	struct bwl_err e = { 0 };
 	struct bwl_fixed_hop *list;
-	size_t n = bwl_next_hops(p, g, &list);
+	size_t n;
 
+	if (bwl_next_hops_held(p, now_ns, &list, &n, NULL)) {
+		free(list);
+		return; /* it is being replaced: the next tick sees what came */
+	}
 	if (bwl_next_hops_fix(list, n, &e) && strcmp(told, e.text))
 		agent_log(LOG_WARNING, "neighbours", "%s", e.text);
 	memcpy(told, e.text, sizeof(told));
@@ -72,10 +76,9 @@ void agent_neighbours_tick(struct agent *a, void *part)
 		kept_ns = now;
 		keep_gateways(a->pins);
 	}
-	if (bwl_gen_open(a->pins, bwl_active_slot(a->pins, now), &g, NULL))
+	fix_nexthops(a->pins, now);
+	if (!keep || bwl_gen_open(a->pins, bwl_active_slot(a->pins, now), &g, NULL))
 		return;
-	fix_nexthops(a->pins, &g);
-	if (keep)
-		keep_nexthops(&g);
+	keep_nexthops(&g);
 	bwl_gen_close(&g);
 }

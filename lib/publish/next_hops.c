@@ -38,24 +38,93 @@ static struct bwl_fixed_hop hop_of(const struct bwl_pins *p, const struct bwl_ge
 	return f;
 }
 
+static bool has_mac(const struct bwl_nexthop *h)
+{
+	static const uint8_t none[4];
+
+	return memcmp(h->mac_head, none, 2) || memcmp(h->mac_tail, none, 4);
+}
+
 size_t bwl_next_hops(const struct bwl_pins *p, const struct bwl_gen *g, struct bwl_fixed_hop **ret)
 {
 	struct bwl_fixed_hop *list = bwl_must(calloc(2 * BWL_MAX_NEXTHOPS, sizeof(*list)));
-	static const uint8_t none[4];
 	size_t n = 0;
 
 	for (unsigned i = 0; i < BWL_MAX_NEXTHOPS; i++) {
 		const struct bwl_nexthop *h = &g->base->nexthop[i];
 
-		if (!memcmp(h->mac_head, none, 2) && !memcmp(h->mac_tail, none, 4))
-			continue;
-		if (h->has4)
+		if (h->has4 && has_mac(h))
 			list[n++] = hop_of(p, g, h, true);
-		if (h->has6)
+		if (h->has6 && has_mac(h))
 			list[n++] = hop_of(p, g, h, false);
 	}
 	*ret = list;
 	return n;
+}
+
+/* Behind those that are there already. */
+static int add_slot(struct bwl_pins *p, uint32_t slot, struct bwl_fixed_hop **list, size_t *n,
+		    struct bwl_err *e)
+{
+	struct bwl_fixed_hop *more;
+	struct bwl_gen g;
+	size_t k;
+	int r;
+
+	if (slot == BWL_NO_SLOT)
+		return 0;
+	r = bwl_gen_open(p, slot, &g, e);
+	if (r)
+		return r;
+	k = bwl_next_hops(p, &g, &more);
+	*list = bwl_must(reallocarray(*list, *n + k + 1, sizeof(**list)));
+	memcpy(*list + *n, more, k * sizeof(*more));
+	*n += k;
+	free(more);
+	bwl_gen_close(&g);
+	return 0;
+}
+
+int bwl_next_hops_held(struct bwl_pins *p, uint64_t now_ns, struct bwl_fixed_hop **ret,
+		       size_t *ret_n, struct bwl_err *e)
+{
+	const struct bwl_sched *s = &p->ctl->sched[p->ctl->active % BWL_SCHEDS];
+	int r;
+
+	*ret = NULL;
+	*ret_n = 0;
+	r = add_slot(p, bwl_active_slot(p, now_ns), ret, ret_n, e);
+	if (!r && bwl_pending_ns(p, now_ns))
+		r = add_slot(p, s->fallback, ret, ret_n, e);
+	return r;
+}
+
+static const struct bwl_fixed_hop *same_place(const struct bwl_fixed_hop *f,
+					      const struct bwl_fixed_hop *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].ifindex == f->ifindex && list[i].family == f->family &&
+		    !memcmp(list[i].addr, f->addr, sizeof(f->addr)))
+			return &list[i];
+	return NULL;
+}
+
+const struct bwl_fixed_hop *bwl_next_hops_moved(const struct bwl_pins *p, const struct bwl_gen *g,
+						const struct bwl_fixed_hop *list, size_t n)
+{
+	for (unsigned i = 0; i < 2 * BWL_MAX_NEXTHOPS; i++) {
+		const struct bwl_nexthop *h = &g->base->nexthop[i / 2];
+		const struct bwl_fixed_hop *to;
+		struct bwl_fixed_hop f;
+
+		if (!(i % 2 ? h->has6 : h->has4))
+			continue;
+		f = hop_of(p, g, h, !(i % 2)); /* without a MAC: zeros */
+		to = same_place(&f, list, n);
+		if (to && memcmp(to->mac, f.mac, sizeof(f.mac)))
+			return to;
+	}
+	return NULL;
 }
 
 int bwl_next_hops_fix(const struct bwl_fixed_hop *list, size_t n, struct bwl_err *e)
@@ -77,11 +146,7 @@ static bool stays(const struct bwl_fixed_hop *f, void *arg)
 {
 	const struct wanted *w = arg;
 
-	for (size_t i = 0; i < w->n; i++)
-		if (w->list[i].ifindex == f->ifindex && w->list[i].family == f->family &&
-		    !memcmp(w->list[i].addr, f->addr, sizeof(f->addr)))
-			return true;
-	return false;
+	return same_place(f, w->list, w->n);
 }
 
 void bwl_next_hops_sweep(const struct bwl_pins *p, const struct bwl_fixed_hop *list, size_t n)

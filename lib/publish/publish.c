@@ -4,6 +4,7 @@
  * it the one in force. Killed before that word: the old policy, and the half-built one is
  * cleared by the next writer. Killed after: the new policy, and the next writer clears the old.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,7 +169,7 @@ struct publish {
 	struct bwl_pfxset closed; /* places */
 	struct bwl_fixed_hop *hop;
 	size_t nhops;
-	bool old_fixes; /* some of the old policy may have to go */
+	bool old_fixes; /* the policy in force has permanent next hops, too */
 };
 
 static void publish_done(struct publish *x)
@@ -187,6 +188,23 @@ static void publish_done(struct publish *x)
 	free(x->old_rate);
 }
 
+/* The kernel has one MAC for a next hop: on trial both policies need the same one. */
+static int hops_stay(const struct publish *x, const struct bwl_pins *p, struct bwl_err *e)
+{
+	const struct bwl_fixed_hop *f = bwl_next_hops_moved(p, &x->old, x->hop, x->nhops);
+	char addr[INET6_ADDRSTRLEN];
+
+	if (!f)
+		return 0;
+	bwl_fail(
+		e, EINVAL,
+		"cannot use --confirm: next hop %s would get another MAC, which the way back does not undo",
+		inet_ntop(f->family, f->addr, addr, sizeof(addr)));
+	return bwl_hint(
+		e,
+		"apply it without --confirm, or change `next_hop_mac` in a separate policy first");
+}
+
 static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_policy *pol,
 		   const struct bwl_publish_opts *o, struct bwl_publish_report *rep,
 		   struct bwl_err *e)
@@ -194,6 +212,7 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 	uint32_t slot = bwl_active_slot(p, bwl_now_ns());
 	struct bwl_gen_size size;
 	bool swept, confirm = o && o->confirm_ns;
+	struct bwl_fixed_hop *old_hop;
 	struct bwl_heirs heirs;
 	bool *taken;
 	int r;
@@ -285,7 +304,12 @@ static int prepare(struct publish *x, struct bwl_pins *p, const struct bwl_polic
 			 x->b.carryover.kinds);
 		return bwl_hint(e, "apply it without --confirm, or keep the kind of these volumes");
 	}
-	return 0;
+	x->nhops = bwl_next_hops(p, &x->b.gen, &x->hop);
+	if (!x->old.base)
+		return 0;
+	x->old_fixes = bwl_next_hops(p, &x->old, &old_hop);
+	free(old_hop);
+	return confirm ? hops_stay(x, p, e) : 0;
 }
 
 /* Who takes the place of a revoked peer is revoked. */
@@ -332,22 +356,25 @@ static int pass_on_places(struct publish *x, struct bwl_pins *p, struct bwl_err 
 	return r;
 }
 
-/* Before the first packet goes there. Refused after it, the old policy's are put back. */
-static int fix_next_hops(struct publish *x, struct bwl_pins *p, struct bwl_err *e)
+/*
+ * What holds, or takes over by itself, has its permanent next hops, and nothing else of ours is in
+ * the kernel's table. After a switch, as bwlimitd may have swept what did not hold yet; and where
+ * there is none after all.
+ */
+static void settle_next_hops(struct bwl_pins *p)
 {
-	struct bwl_fixed_hop *was = NULL;
-	size_t n = x->old.base ? bwl_next_hops(p, &x->old, &was) : 0;
-	int r;
+	struct bwl_fixed_hop *list;
+	struct bwl_err e = { 0 };
+	size_t n;
+	int r = bwl_next_hops_held(p, bwl_now_ns(), &list, &n, &e);
 
-	x->nhops = bwl_next_hops(p, &x->b.gen, &x->hop);
-	x->old_fixes = n;
-	r = bwl_next_hops_fix(x->hop, x->nhops, e);
-	if (r) {
-		bwl_next_hops_fix(was, n, NULL);
-		bwl_next_hops_sweep(p, was, n);
+	if (!r) {
+		r = bwl_next_hops_fix(list, n, &e);
+		bwl_next_hops_sweep(p, list, n);
 	}
-	free(was);
-	return r;
+	if (r)
+		bwl_warn("%s", e.text);
+	free(list);
 }
 
 /* From here on packets may see it. */
@@ -369,6 +396,13 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	r = pass_on_places(x, p, e);
 	if (r)
 		return r;
+	/* Before the first packet goes there, and before anything else that would have to be
+	 * undone. */
+	r = bwl_next_hops_fix(x->hop, x->nhops, e);
+	if (r) {
+		settle_next_hops(p);
+		return r;
+	}
 	bwl_carryover_hold(&x->b.carryover, bwl_now_ns());
 	bwl_build_start(&x->b, bwl_now_ns());
 	/*
@@ -387,10 +421,10 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	 */
 	__atomic_add_fetch(&p->ctl->generation, 1, __ATOMIC_SEQ_CST);
 	r = bwl_grace(p, e);
-	if (!r)
-		r = fix_next_hops(x, p, e);
-	if (r)
+	if (r) {
+		settle_next_hops(p);
 		return r;
+	}
 	switch_to(p, slot, at ? BWL_NO_SLOT : slot, at ? at : BWL_NEVER_NS);
 	__atomic_add_fetch(&p->ctl->generation, 1, __ATOMIC_SEQ_CST);
 	bwl_silence_within(p, x->b.gen.base->heartbeat_ns, x->b.gen.base->lease_ns);
@@ -401,9 +435,9 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	if (pass_on_places(x, p, e))
 		bwl_warn("%s", e->text); /* too late for the old policy */
 	bwl_carryover_settle(&x->b.carryover);
-	if (x->nhops || x->old_fixes)
-		bwl_next_hops_sweep(p, x->hop, x->nhops);
 	if (!at) {
+		if (x->nhops || x->old_fixes)
+			settle_next_hops(p);
 		if (old != BWL_NO_SLOT) {
 			keep_revoked_all(p, old);
 			r = bwl_gen_drop(p, old, e);
@@ -413,9 +447,12 @@ static int commit(struct publish *x, struct bwl_pins *p, const struct bwl_publis
 	/* Rates of the old generation are rewritten while nobody reads it, then it is armed. */
 	if (old != BWL_NO_SLOT)
 		r = rebase(p, &x->old, &x->b.gen, at, e);
-	if (!r)
-		switch_to(p, slot, old, at);
-	return r;
+	if (r)
+		return r;
+	switch_to(p, slot, old, at);
+	if (x->nhops || x->old_fixes)
+		settle_next_hops(p);
+	return 0;
 }
 
 int bwl_publish(struct bwl_pins *p, struct bwl_policy *pol, const struct bwl_publish_opts *o,
@@ -487,6 +524,7 @@ static int end_pending(struct bwl_pins *p, bool keep, struct bwl_err *e)
 		return r;
 	switch_to(p, slot, slot, BWL_NEVER_NS);
 	bwl_silence_within(p, every, lease);
+	settle_next_hops(p);
 	r = bwl_grace(p, e);
 	return r ? r : settle(p, e);
 }
