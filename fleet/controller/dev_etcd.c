@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -252,17 +253,46 @@ static int set_up(const struct dev *d, struct bwl_grpc *g, const char *prefix, s
 	return r;
 }
 
+/*
+ * One etcd per folder: each holds DIR/etcd.lock until it has ended. That of a controller which was
+ * killed still has its address for a while. Returns a descriptor for etcd to inherit, or a negative
+ * errno.
+ */
+static int only_etcd(const struct dev *d, struct bwl_err *e)
+{
+	struct timespec pause = { .tv_nsec = WAIT_MS * 1000000L };
+	char path[DEV_PATH];
+	int fd;
+
+	dev_path(d, path, "etcd.lock", "");
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	if (fd < 0)
+		return bwl_fail(e, errno, "%s: %m", path);
+	for (unsigned i = 0; i < WAITS; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return fd;
+		nanosleep(&pause, NULL);
+	}
+	close(fd);
+	return bwl_fail(e, EBUSY,
+			"an etcd of %s still runs: end the bwlimit-controller that started it",
+			d->dir);
+}
+
 int dev_etcd(struct dev *d, const struct options *o, struct bwl_err *e)
 {
 	char file[3][DEV_PATH];
 	struct bwl_grpc *g = NULL;
-	int r;
+	int lock = only_etcd(d, e), r;
 
+	if (lock < 0)
+		return lock;
 	d->etcd = fork();
-	if (d->etcd < 0)
-		return bwl_fail(e, errno, "cannot start etcd: %m");
 	if (!d->etcd)
 		run_etcd(d);
+	close(lock);
+	if (d->etcd < 0)
+		return bwl_fail(e, errno, "cannot start etcd: %m");
 	r = open_as_root(d, file, &g, e);
 	r = r ? r : wait_for_etcd(d, g, e);
 	r = r ? r : set_up(d, g, o->prefix, e);
