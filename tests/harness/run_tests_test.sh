@@ -9,7 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/tap.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/bin" "$work/build/dev" "$work/build/release" "$work/tests"
+mkdir -p "$work/bin" "$work/build/dev" "$work/build/release"
 cp "$here/../../run-tests" "$work/"
 printf '#!/bin/sh\n' >"$work/bin/cmake"
 chmod +x "$work/bin/cmake"
@@ -26,7 +26,11 @@ a_test() { # name body [RUN_SERIAL]
 		printf 'set_tests_properties(netns.%s PROPERTIES LABELS netns SKIP_RETURN_CODE 77%s)\n' "$1" "${3:+ RUN_SERIAL ON}"
 	} >>"$work/build/release/CTestTestfile.cmake"
 }
-none() { rm -f "$work"/tests/* "$work"/build/*/CTestTestfile.cmake "$work"/build/*/Testing -r; }
+none() {
+	rm -rf "$work"/tests "$work"/build/*/CTestTestfile.cmake "$work"/build/*/Testing
+	mkdir -p "$work/tests/harness"
+	cp "$here/sweep" "$work/tests/harness/"
+}
 ran() { wc -l <"$work/tests/$1.runs"; }
 runs() { # expected exit status: run-tests gives it
 	local is
@@ -91,4 +95,29 @@ none
 for i in {1..13}; do a_test "slow$i" "$first_time"; done
 check "where more than ten fail, none has a second try" runs 1
 check "and each is counted as failed" last '0 passed, 13 failed, 0 unsteady, 0 skipped'
+# ---- Interrupted: tests have time to remove their labs, and what is left of one that does not end is removed.
+if [[ $(id -u) -ne 0 ]]; then
+	skip "interrupted, a run leaves no lab" "it needs root"
+else
+	none
+	export BWL_SWEEP_PINS=$work/pins
+	mkdir "$work/pins" "$work/pins/bwl-stays-$$" "$work/pins/other-1"
+	a_test tidy "trap 'sleep 0.3; echo bye; touch \"\$BWL_SWEEP_PINS/tidied\"; exit 1' TERM; touch \"\$BWL_SWEEP_PINS/ready\"; sleep 600 & wait"
+	a_test lab 'trap "" TERM; ip netns add "bwl-swept-$$-a"; mkdir "$BWL_SWEEP_PINS/bwl-swept-$$"; echo $$ >"$BWL_SWEEP_PINS/begun"; sleep 600'
+	ip netns add "bwl-stays-$$-a"
+	BWL_STOP_TENTHS=20 PATH=$work/bin:$PATH "$work/run-tests" --no-install --label netns >"$work/out" 2>&1 &
+	run=$!
+	for ((i = 0; i < 300; i++)); do [[ -s $work/pins/begun && -e $work/pins/ready ]] && break; sleep 0.1; done
+	lab=$(<"$work/pins/begun")
+	check "control: a lab is there" eval '[[ -e /run/netns/bwl-swept-$lab-a && -d $work/pins/bwl-swept-$lab ]]'
+	kill -TERM "$run"
+	wait "$run"
+	check "interrupted, a run says so" [ $? -eq 143 ]
+	check "a test that cleans up has the time for it" [ -e "$work/pins/tidied" ]
+	check "one that does not end is killed" eval '[[ $(ps -o stat= -p $lab) != [^Z]* ]]'
+	check "and no lab" eval '[[ ! -e /run/netns/bwl-swept-$lab-a && ! -d $work/pins/bwl-swept-$lab ]]'
+	check "a lab whose script runs stays" eval '[[ -e /run/netns/bwl-stays-$$-a && -d $work/pins/bwl-stays-$$ ]]'
+	check "and what is no lab" [ -d "$work/pins/other-1" ]
+	ip netns del "bwl-stays-$$-a"
+fi
 done_testing
