@@ -73,7 +73,8 @@ static int pin_maps(struct rig *r)
 static bool wanted(const char *program, unsigned programs)
 {
 	return (programs & RIG_TC_HOST && !strcmp(program, "bwl_tc_host")) ||
-	       (programs & RIG_XDP_HOST && !strcmp(program, "bwl_xdp_host"));
+	       (programs & RIG_XDP_HOST && !strcmp(program, "bwl_xdp_host")) ||
+	       (programs & RIG_TC_GATE && !strcmp(program, "bwl_tc_gate"));
 }
 
 /*

@@ -24,7 +24,7 @@ struct rig {
 };
 
 /* The programs that are loaded, of which each takes the verifier a while; the maps all are. */
-enum rig_programs { RIG_TC_HOST = 1 << 0, RIG_XDP_HOST = 1 << 1 };
+enum rig_programs { RIG_TC_HOST = 1 << 0, RIG_XDP_HOST = 1 << 1, RIG_TC_GATE = 1 << 2 };
 struct rig_size {
 	__u32 peers, extras, windows;
 	unsigned programs;

@@ -40,6 +40,8 @@ enum cost_row {
 	RECORD_TURN,
 	LATENCY_ONE,
 	LATENCY_TURN,
+	GATE_ONE,
+	LATENCY_GATE,
 	VOLUME_ONE,
 	VOLUME_TURN,
 	REFUSED_PEER,
@@ -70,6 +72,7 @@ struct cost_row_info {
 	enum cost_stage stage;
 	enum cost_dests dests;
 	bool xdp, turn;
+	bool gate; /* at the uplink, of packets that a host port's program has tagged */
 	__u32 verdict;
 	unsigned reason; /* under which every packet is counted; not of the floor's */
 	bool partly;     /* some pass: how many depends on how fast this is */

@@ -4,7 +4,8 @@
  * `least` is the least that a per-destination limit can do: one clock read, one hash lookup by
  * destination, one compare-and-swap on the found entry's own cache line. `turn` goes through the
  * destinations in turn, then jumps to the program under test; its own cost is measured with
- * `nothing`. The number of a destination is its IPv4 address, or the second word of its IPv6 one.
+ * `nothing`. `tag` jumps to the last gate. The number of a destination is its IPv4 address, or the
+ * second word of its IPv6 one.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -38,6 +39,7 @@ struct {
 
 /* Destinations first, first + step, … count of them. Host byte order. */
 __u32 first, step = 1, count = 1, next;
+__u32 mark; /* of tag */
 
 static __always_inline int swapped(__u64 *tat)
 {
@@ -107,6 +109,16 @@ SEC("tc")
 int least6(struct __sk_buff *skb)
 {
 	return limited6(DATA(skb), END(skb)) ? TC_ACT_REDIRECT : TC_ACT_SHOT;
+}
+
+/* As the host port's program leaves a packet: its tag, and an arrival time. */
+SEC("tc")
+int tag(struct __sk_buff *skb)
+{
+	skb->mark = mark;
+	skb->priority = 1;
+	bpf_tail_call(skb, &under_test, 0);
+	return TC_ACT_SHOT;
 }
 
 SEC("tc")

@@ -20,20 +20,22 @@ struct tally {
 	unsigned long long n[BWL_REASON_COLUMNS], sent;
 };
 
-static unsigned host_port(enum cost_row row)
+static unsigned port_of(enum cost_row row)
 {
+	if (cost_rows[row].gate)
+		return RIG_UPLINK_PORT;
 	return row == REFUSED_PORT ? RIG_TIGHT_PORT : RIG_HOST_PORT;
 }
 
 static void tally_of(const struct cost *b, enum cost_row row, struct tally *t)
 {
 	const struct rig *rig = &b->rig[cost_rows[row].stage];
-	unsigned i;
+	unsigned i, counts = port_of(row) + (cost_rows[row].gate ? BWL_MAX_PORTS : 0);
 
 	if (!cost_rows[row].stage)
 		return;
 	for (i = 0; i < _BWL_REASON_MAX; i++)
-		t->n[i] = rig_frames(rig, host_port(row), i);
+		t->n[i] = rig_frames(rig, counts, i);
 	t->sent = rig_frames(rig, BWL_MAX_PORTS + RIG_UPLINK_PORT, BWL_REASON_XDP);
 }
 
@@ -80,8 +82,8 @@ static int program(const struct cost *b, const struct cost_row_info *x)
 	return p ? bpf_program__fd(p) : -ENOENT;
 }
 
-/* The program that takes turns and then jumps to that one. */
-static int in_turn(const struct cost *b, const struct cost_row_info *x, int prog)
+/* The program that takes turns, or tags, and then jumps to that one. */
+static int before_it(const struct cost *b, const struct cost_row_info *x, int prog)
 {
 	struct floor *f = b->floor[x->dests];
 	struct bpf_map *under_test = x->xdp ? f->maps.xdp_under_test : f->maps.under_test;
@@ -90,6 +92,10 @@ static int in_turn(const struct cost *b, const struct cost_row_info *x, int prog
 	f->bss->next = 0;
 	if (bpf_map_update_elem(bpf_map__fd(under_test), &zero, &prog, BPF_ANY))
 		return -errno;
+	if (x->gate) {
+		f->bss->mark = b->rig[x->stage].pins->ctl->tag;
+		return bpf_program__fd(f->progs.tag);
+	}
 	return bpf_program__fd(x->xdp ? f->progs.xdp_turn : f->progs.turn);
 }
 
@@ -123,19 +129,24 @@ static int run(struct cost *b, enum cost_row row, bool warm, double *ret_ns)
 {
 	const struct cost_row_info *x = &cost_rows[row];
 	__u8 frame[RIG_FRAME_BYTES];
+	struct __sk_buff skb = { .ingress_ifindex = LOOPBACK }; /* the last gate sees it came */
 	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = frame, .data_size_in = RIG_FRAME_BYTES,
 		    .repeat = (int)b->packets);
 	int prog = program(b, x), r;
 	struct tally was = {};
 
-	if (x->turn && prog >= 0)
-		prog = in_turn(b, x, prog);
+	if ((x->turn || x->gate) && prog >= 0)
+		prog = before_it(b, x, prog);
 	if (prog < 0)
 		return prog;
+	if (x->gate) {
+		o.ctx_in = &skb;
+		o.ctx_size_in = sizeof(skb);
+	}
 	rig_frame(frame, cost_dests_kind(x->dests), cost_dest(b, row));
 	tally_of(b, row, &was);
 	if (x->stage)
-		b->rig[x->stage].pins->ifport[LOOPBACK].v = host_port(row) + 1;
+		b->rig[x->stage].pins->ifport[LOOPBACK].v = port_of(row) + 1;
 	r = bench_test_run(prog, &o, ret_ns);
 	if (r)
 		return r;

@@ -14,6 +14,8 @@
 #define TURN_XDP                                                                                   \
 	.xdp = true, .turn = true, .verdict = XDP_REDIRECT, .without = { XDP_TURN, XDP_EMPTY }
 #define PASS_TC .program = "bwl_tc_host", .reason = BWL_R_PASS
+#define PASS_GATE                                                                                  \
+	.program = "bwl_tc_gate", .gate = true, .verdict = TC_ACT_OK, .reason = BWL_R_PASS_GATE
 #define PASS_XDP .program = "bwl_xdp_host", .reason = BWL_R_PASS
 #define REFUSED_TC(r) .program = "bwl_tc_host", .verdict = TC_ACT_SHOT, .reason = BWL_R_##r
 
@@ -41,6 +43,9 @@ const struct cost_row_info cost_rows[_ROW_MAX] = {
 			  ONE_TC, .over = PIPELINE_ONE },
 	[LATENCY_TURN] = { "latency-turn", "with latency, in turn", .stage = LATENCY, PASS_TC,
 			   TURN_TC, .over = PIPELINE_TURN },
+	[GATE_ONE] = { "gate-one", "last gate, and what tags for it", .stage = PLAIN, PASS_GATE },
+	[LATENCY_GATE] = { "latency-gate", "with latency, last gate", .stage = LATENCY, PASS_GATE,
+			   .over = GATE_ONE },
 	[VOLUME_ONE] = { "volume-one", "with volumes, one peer", .stage = VOLUME, PASS_TC, ONE_TC,
 			 .over = FLOOR_ONE, .goal = MOST(1.5) },
 	[VOLUME_TURN] = { "volume-turn", "with volumes, in turn", .stage = VOLUME, PASS_TC, TURN_TC,

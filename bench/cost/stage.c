@@ -81,8 +81,10 @@ static int make_stage(struct cost *b, enum cost_stage stage, const void *elf, si
 				 .extras = (__u32)pol->npeers + 1024,
 				 .windows = stage == VOLUME ? b->peers + 1 : 16,
 				 .programs = stage == OFFLOAD ? RIG_XDP_HOST
-					     : stage == PLAIN ? RIG_TC_HOST | RIG_XDP_HOST
-							      : RIG_TC_HOST,
+					     : stage == PLAIN
+						     ? RIG_TC_HOST | RIG_XDP_HOST | RIG_TC_GATE
+					     : stage == LATENCY ? RIG_TC_HOST | RIG_TC_GATE
+								: RIG_TC_HOST,
 				 .records = stage == RECORD,
 				 .measures = stage == LATENCY };
 	int r = rig_up(&b->rig[stage], elf, elf_size, &size, e);

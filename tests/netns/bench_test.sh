@@ -32,7 +32,7 @@ declare -A rows=(
 		"refused-node-turn": 0.8, "offload-one": 1.2, "offload-turn": 1.5, "offload-refused": 0.8 } and
 		(.rows | all(.ns != null and .met == null and (.over == null or .ratio > 0))) and
 		([.rows[].row] | contains(["saturated-peer", "no-peer", "xdp-no-peer", "prefix4-one", "prefix4-turn", "prefix6-one",
-			"prefix6-turn", "floor-one", "floor-turn"])) and .steady == false'
+			"prefix6-turn", "floor-one", "floor-turn", "latency-one", "gate-one", "latency-gate"])) and .steady == false'
 	[e2e]='(.rows | length) == 16 and (.rows | map(select(.goal == 0.6) | [.what, .destinations])) == [
 		["bwlimit-tc", 1], ["bwlimit", 1], ["bwlimit-generic", 1], ["offload", 1],
 		["bwlimit-tc", 50], ["bwlimit", 50], ["bwlimit-generic", 50], ["offload", 50]] and
