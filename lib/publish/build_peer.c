@@ -199,12 +199,15 @@ static bool has_port(const struct bwl_policy *pol, const char *name)
 /* The accounts of that peer by host ports that the policy no longer has. */
 static int carryover_gone(struct bwl_build *b, uint32_t id, struct bwl_err *e)
 {
+	const struct bwl_extra *x;
 	int r = 0;
 
-	for (uint32_t k = b->ids->tenant_of[id]; !r && k; k = b->ids->tenant_before[k - 1])
-		if (!has_port(b->pol, b->p->extra[k - 1].name))
+	for (uint32_t k = b->ids->extra_of[id]; !r && k; k = b->ids->extra_before[k - 1]) {
+		x = &b->p->extra[k - 1];
+		if (x->kind == BWL_X_TENANT && !has_port(b->pol, x->name))
 			r = bwl_carryover_from(&b->carryover,
 					       BWL_EXTRA_STATE(b->p->schema.max_peers, k - 1), e);
+	}
 	return r;
 }
 

@@ -55,12 +55,6 @@ static bool sweep_windows(struct bwl_ids *ids, const uint8_t *used)
 	return swept;
 }
 
-static bool of_peer(const struct bwl_extra *x)
-{
-	return x->kind == BWL_X_CLASS || x->kind == BWL_X_FLOOR || x->kind == BWL_X_ACCEPT ||
-	       x->kind == BWL_X_TENANT || x->kind == BWL_X_PORTION;
-}
-
 int bwl_sweep(struct bwl_ids *ids, const struct bwl_gen *in_force, bool *ret_swept,
 	      struct bwl_err *e)
 {
@@ -85,7 +79,7 @@ int bwl_sweep(struct bwl_ids *ids, const struct bwl_gen *in_force, bool *ret_swe
 		const struct bwl_extra *x = &p->extra[i];
 		uint32_t state = BWL_EXTRA_STATE(p->schema.max_peers, i);
 
-		if (!of_peer(x) || u.used[state] || bwl_ids_spent(ids, state))
+		if (!bwl_extra_of_peer(x) || u.used[state] || bwl_ids_spent(ids, state))
 			continue;
 		p->extra[i] = (struct bwl_extra){ 0 };
 		*ret_swept = true;

@@ -48,14 +48,29 @@ static void put(uint32_t *table, uint32_t mask, uint64_t hash, uint32_t index)
 	table[i] = index + 1;
 }
 
-static void note_tenant(struct bwl_ids *x, uint32_t i)
+bool bwl_extra_of_peer(const struct bwl_extra *x)
+{
+	switch (x->kind) {
+	case BWL_X_CLASS:
+	case BWL_X_FLOOR:
+	case BWL_X_ACCEPT:
+	case BWL_X_TENANT:
+	case BWL_X_PORTION:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void note_extra(struct bwl_ids *x, uint32_t i)
 {
 	const struct bwl_extra *k = &x->p->extra[i];
 
-	if (k->kind != BWL_X_TENANT || k->peer >= x->p->schema.max_peers)
+	put(x->extra_hash, x->extra_mask, hash_extra(k), i);
+	if (!bwl_extra_of_peer(k) || k->peer >= x->p->schema.max_peers)
 		return;
-	x->tenant_before[i] = x->tenant_of[k->peer];
-	x->tenant_of[k->peer] = i + 1;
+	x->extra_before[i] = x->extra_of[k->peer];
+	x->extra_of[k->peer] = i + 1;
 }
 
 int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e)
@@ -67,21 +82,18 @@ int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e)
 	x.nstates = BWL_STATES(s->max_peers, s->max_extras);
 	x.extra_mask = mask_for(s->max_extras);
 	x.extra_hash = calloc((size_t)x.extra_mask + 1, sizeof(uint32_t));
-	x.tenant_of = calloc(s->max_peers, sizeof(uint32_t));
-	x.tenant_before = calloc(s->max_extras, sizeof(uint32_t));
+	x.extra_of = calloc(s->max_peers, sizeof(uint32_t));
+	x.extra_before = calloc(s->max_extras, sizeof(uint32_t));
 	x.window_of = calloc(x.nstates, sizeof(uint32_t));
 	x.fresh = calloc(x.nstates, 1);
-	if (!x.extra_hash || !x.tenant_of || !x.tenant_before || !x.window_of || !x.fresh) {
+	if (!x.extra_hash || !x.extra_of || !x.extra_before || !x.window_of || !x.fresh) {
 		bwl_ids_close(&x);
 		return bwl_fail(e, ENOMEM, "out of memory for an index over %u peers' accounts",
 				s->max_peers);
 	}
-	for (i = 0; i < s->max_extras; i++) {
-		if (p->extra[i].kind == BWL_X_FREE)
-			continue;
-		put(x.extra_hash, x.extra_mask, hash_extra(&p->extra[i]), i);
-		note_tenant(&x, i);
-	}
+	for (i = 0; i < s->max_extras; i++)
+		if (p->extra[i].kind != BWL_X_FREE)
+			note_extra(&x, i);
 	for (i = 0; i < s->max_windows; i++)
 		if (p->winown[i].v != BWL_WINDOW_FREE && p->winown[i].v < x.nstates)
 			x.window_of[p->winown[i].v] = i + 1;
@@ -92,8 +104,8 @@ int bwl_ids_open(struct bwl_pins *p, struct bwl_ids *ret, struct bwl_err *e)
 void bwl_ids_close(struct bwl_ids *x)
 {
 	free(x->extra_hash);
-	free(x->tenant_of);
-	free(x->tenant_before);
+	free(x->extra_of);
+	free(x->extra_before);
 	free(x->window_of);
 	free(x->fresh);
 	memset(x, 0, sizeof(*x));
@@ -168,8 +180,7 @@ int bwl_ids_extra(struct bwl_ids *x, enum bwl_extra_kind kind, const char *name,
 		p->mark[BWL_EXTRA_STATE(p->schema.max_peers, i)] =
 			(struct bwl_release){ bwl_release_first(p), 0 };
 		p->extra[i] = k;
-		put(x->extra_hash, x->extra_mask, hash_extra(&k), i);
-		note_tenant(x, i);
+		note_extra(x, i);
 		x->fresh[BWL_EXTRA_STATE(p->schema.max_peers, i)] = 1;
 	}
 	*ret_state = BWL_EXTRA_STATE(p->schema.max_peers, i);
@@ -212,22 +223,13 @@ bool bwl_ids_spent(const struct bwl_ids *x, uint32_t state)
 
 bool bwl_ids_owes(const struct bwl_ids *x, uint32_t id)
 {
-	uint32_t c, state, i;
+	uint32_t i;
 
 	if (bwl_ids_spent(x, bwl_grant_state(id)))
 		return true;
-	for (c = 0; c < 2; c++) {
-		state = bwl_ids_find_extra(x, c ? BWL_X_ACCEPT : BWL_X_FLOOR, NULL, id, 0);
-		if (state && bwl_ids_spent(x, state))
+	for (i = x->extra_of[id]; i; i = x->extra_before[i - 1])
+		if (x->p->extra[i - 1].kind != BWL_X_PORTION && /* a rate alone */
+		    bwl_ids_spent(x, BWL_EXTRA_STATE(x->p->schema.max_peers, i - 1)))
 			return true;
-	}
-	for (i = x->tenant_of[id]; i; i = x->tenant_before[i - 1])
-		if (bwl_ids_spent(x, BWL_EXTRA_STATE(x->p->schema.max_peers, i - 1)))
-			return true;
-	for (c = 0; c < _BWL_CLASS_MAX; c++) {
-		state = bwl_ids_find_extra(x, BWL_X_CLASS, NULL, id, (uint8_t)c);
-		if (state && bwl_ids_spent(x, state))
-			return true;
-	}
 	return false;
 }

@@ -14,9 +14,9 @@ struct bwl_ids {
 	struct bwl_pins *p;
 	uint32_t *extra_hash; /* open addressing; 0 empty, else index + 1 */
 	uint32_t extra_mask;
-	uint32_t *tenant_of;     /* by peer id: its last tenant, extra + 1; 0 none */
-	uint32_t *tenant_before; /* by extra: the one before, likewise */
-	uint32_t *window_of;     /* by state index: window + 1, 0 none */
+	uint32_t *extra_of;     /* by peer id: its last extra + 1; 0 none */
+	uint32_t *extra_before; /* by extra of a peer: the one before, likewise */
+	uint32_t *window_of;    /* by state index: window + 1, 0 none */
 	uint32_t nstates;
 	uint32_t next_id, next_extra, next_window; /* where the search for a free one goes on */
 	uint8_t *fresh;                            /* by state index: 1 made in this publish */
@@ -43,6 +43,8 @@ uint32_t bwl_ids_find_extra(const struct bwl_ids *x, enum bwl_extra_kind kind, c
 /* Window of a state; made when missing. *ret_new: it was. */
 int bwl_ids_window(struct bwl_ids *x, uint32_t state, uint32_t *ret, bool *ret_new,
 		   struct bwl_err *e);
+/* Does it belong to a peer (x->peer)? */
+bool bwl_extra_of_peer(const struct bwl_extra *x);
 /* Is a volume on this state's account? */
 bool bwl_ids_spent(const struct bwl_ids *x, uint32_t state);
 /* Is one on that of a peer, of one of its classes or tenants, of its floor or of its accept? */

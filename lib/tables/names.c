@@ -17,9 +17,16 @@ char *bwl_event_address(const __be32 a[4], char buf[static BWL_EVENT_ADDRESS])
 
 char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BWL_LIMIT_KEY])
 {
+	static const char *const word[] = {
+		[BWL_X_NODE] = "node",           [BWL_X_PORT] = "port",
+		[BWL_X_NEIGHBOUR] = "neighbour", [BWL_X_ZONE] = "zone",
+		[BWL_X_CLASS] = "class",         [BWL_X_FLOOR] = "floor",
+		[BWL_X_ACCEPT] = "accept",       [BWL_X_TENANT] = "tenant",
+		[BWL_X_PORTION] = "portion",
+	};
 	const uint32_t n = p->schema.max_peers;
 	const struct bwl_extra *x;
-	uint32_t peer;
+	const char *peer, *kind;
 
 	*buf = '\0';
 	if (state < 2 * n) {
@@ -30,39 +37,25 @@ char *bwl_limit_key(const struct bwl_pins *p, uint32_t state, char buf[static BW
 	if ((state - 2 * n) / 2 >= p->schema.max_extras)
 		return buf;
 	x = &p->extra[(state - 2 * n) / 2];
-	peer = x->peer < n ? x->peer : 0;
+	kind = x->kind < sizeof(word) / sizeof(*word) ? word[x->kind] : NULL;
+	peer = p->name[x->peer < n ? x->peer : 0].name;
+	if (!kind)
+		return buf;
 	switch (x->kind) {
 	case BWL_X_NODE:
-		snprintf(buf, BWL_LIMIT_KEY, "node");
-		break;
-	case BWL_X_PORT:
-	case BWL_X_NEIGHBOUR:
-	case BWL_X_ZONE:
-		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s",
-			 x->kind == BWL_X_ZONE   ? "zone"
-			 : x->kind == BWL_X_PORT ? "port"
-						 : "neighbour",
-			 BWL_NAME_LEN - 1, x->name);
+		snprintf(buf, BWL_LIMIT_KEY, "%s", kind);
 		break;
 	case BWL_X_CLASS:
-		snprintf(buf, BWL_LIMIT_KEY, "class %.*s/%s", BWL_NAME_LEN - 1, p->name[peer].name,
+		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s/%s", kind, BWL_NAME_LEN - 1, peer,
 			 bwl_class_name(x->class));
 		break;
-	case BWL_X_FLOOR:
-	case BWL_X_ACCEPT:
-	case BWL_X_PORTION:
-		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s",
-			 x->kind == BWL_X_FLOOR    ? "floor"
-			 : x->kind == BWL_X_ACCEPT ? "accept"
-						   : "portion",
-			 BWL_NAME_LEN - 1, p->name[peer].name);
-		break;
 	case BWL_X_TENANT:
-		snprintf(buf, BWL_LIMIT_KEY, "tenant %.*s/%.*s", BWL_NAME_LEN - 1,
-			 p->name[peer].name, BWL_NAME_LEN - 1, x->name);
+		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s/%.*s", kind, BWL_NAME_LEN - 1, peer,
+			 BWL_NAME_LEN - 1, x->name);
 		break;
-	default:
-		break;
+	default: /* of a peer, or with a name of its own */
+		snprintf(buf, BWL_LIMIT_KEY, "%s %.*s", kind, BWL_NAME_LEN - 1,
+			 *x->name ? x->name : peer);
 	}
 	return buf;
 }
