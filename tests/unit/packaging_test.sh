@@ -232,4 +232,8 @@ rm -r "$root"
 # Else its preinst stops it, and postinst restarts only what runs: dh_installsystemd(1).
 check "no upgrade stops a unit for good" eval \
 	'grep -q dh_installsystemd "$source_dir/debian/rules" && ! grep "^	dh_installsystemd" "$source_dir/debian/rules" | grep -v -- --no-stop-on-upgrade'
+for p in $(sed -n 's/^	dh_installsystemd -p \([a-z-]*\) .*/\1/p' "$debian/rules" | sort -u); do
+	check "an upgrade of $p restarts what runs of it" grep -q 'deb-systemd-invoke restart' "$debian/$p.postinst"
+	check "and a removal ends it" grep -q 'deb-systemd-invoke stop\|systemctl stop' "$debian/$p.prerm"
+done
 done_testing

@@ -205,8 +205,8 @@ def passed(peer):
 def pages():
     said = read("controller.log")[-800:], "\n".join(
         line for line in read("journal").splitlines() if "bwlimit-web" in line)[-2000:]
-    check("bwlimit-web and bwlimit-web-fleet are active under their units",
-          read("active.web").split() == ["active"] * 2, read("active.web"), *said)
+    check("bwlimit-web, bwlimit-web-fleet and bwlimit-export are active under their units",
+          read("active.web").split() == ["active"] * 3, read("active.web"), *said)
     check("bwlimit-web gives the page", "<!doctype html" in read("web.page").lower(), read("web.page")[:300], *said)
     ports = document("web.status").get("ports", [])
     check("the status of a DPU with programs on its ports",
@@ -221,7 +221,16 @@ def pages():
     check("what the controller says, by the certificate that systemd handed it",
           document("fleet.status").get("kind") == "fleet-status", read("fleet.status")[:600], *said)
     check("and the store", document("fleet.trays").get("kind") == "fleet-trays", read("fleet.trays")[:600], *said)
-    for unit in ("bwlimit-web", "bwlimit-web-fleet"):
+    said = read("record.log"), read("collector.log")[-800:], "\n".join(
+        line for line in read("journal").splitlines() if "bwlimit-export" in line)[-2000:]
+    got = [json.loads(line) for line in read("flows.collected").splitlines() if line.startswith("{") and line.endswith("}")]
+    check("a collector has what passed, by TLS and the certificate that systemd handed bwlimit-export",
+          any(f.get("peer") == "d1" and f.get("reason") == "pass" and f.get("destination") == "10.101.0.9" for f in got),
+          f"{len(got)} lines", *said)
+    check("and what was refused", any(f.get("peer") == "d1" and f.get("reason") == "peer-rate" for f in got), *said)
+    check("exfil counts the exporter's budget as a way out", document("exfil").get("records_bytes") == 10 << 20,
+          read("exfil"))
+    for unit in ("bwlimit-web", "bwlimit-web-fleet", "bwlimit-export"):
         check(f"{unit}'s exposure is at most 2.0", exposure(unit + ".security") <= 2.0, read(unit + ".security"))
     check("a program in bwlimit-web's place reaches no other unit's socket", others("bwlimit-web.reach") == set(),
           others("bwlimit-web.reach"))
@@ -233,6 +242,9 @@ def pages():
           read("bwlimit-web-fleet.reach"))
     check("control: its user outside of the unit does", others("bwlimit-web-fleet.user.reach"),
           read("bwlimit-web-fleet.user.reach"))
+    check("nor does one in bwlimit-export's", reached("bwlimit-export.reach") == set(), read("bwlimit-export.reach"))
+    check("control: its user outside of the unit does", others("bwlimit-export.user.reach"),
+          read("bwlimit-export.user.reach"))
 
 
 def first_boot(wire):
@@ -244,7 +256,7 @@ def first_boot(wire):
           read("links.before"), read("links.after"))
     check("and starts nothing", set(read("active.installed").split()) == {"inactive"}, read("active.installed"))
     check("what belongs into every boot is enabled", read("enabled").split() ==
-          ["enabled"] * 3 + ["disabled"] * 5, read("enabled"))
+          ["enabled"] * 3 + ["disabled"] * 6, read("enabled"))
 
 
 def second_boot(wire):
@@ -285,7 +297,7 @@ def second_boot(wire):
     check("verify is clean after it", clean("verify.upgraded"), read("verify.upgraded"))
     check("and every unit is active", set(read("active.upgraded").split()) == {"active"}, read("active.upgraded"))
     before, after = read("pids").split(), read("pids.upgraded").split()
-    check("the pages by the new version's programs", len(before) == len(after) == 2 and "0" not in before + after and
+    check("the pages and the exporter by the new version's programs", len(before) == len(after) == 3 and "0" not in before + after and
           not set(before) & set(after), before, after)
     guest.until(lambda: False, 5)
     check("granted traffic passes", len(granted(wire, time.monotonic() - 3)) > 0)
@@ -300,7 +312,7 @@ def second_boot(wire):
     removed = guest.marks.get("removed 0")
     check("a removal works", removed, read("remove.log"))
     guest.until(lambda: False, 8)
-    check("the pages end with it", set(read("active.removed").split()) == {"inactive"}, read("active.removed"))
+    check("pages and exporter end with it", set(read("active.removed").split()) == {"inactive"}, read("active.removed"))
     check("it leaves the host port down", "DOWN" in read("link.removed"), read("link.removed"))
     check("and nothing leaves", removed and not [f for f in wire.seen if f[0] > removed + 0.5])
     tell("purge")
