@@ -589,6 +589,32 @@ await part('pause', async () => {
 	await t.close();
 });
 
+await part('an exit that goes', async () => {
+	const t = await open(browser, scenes.theft());
+	const d = t.server.state.scene.documents;
+	const times = () => t.server.asked.filter((a) => a.includes('history?peer=log-collector&since=15m')).length;
+	const until = async (true_) => {
+		for (let i = 0; i < 300 && !(await true_()); i++) await t.page.clock.runFor(500);
+		return true_();
+	};
+	const all = { top: d.top.peers, grants: d.grants.grants, policy: d.policy.peers };
+	const only = async (keep) => {
+		d.top = { ...d.top, time: new Date(await t.page.evaluate(() => Date.now())).toISOString(), peers: all.top.filter(keep) };
+		d.grants = { ...d.grants, grants: all.grants.filter(keep) };
+		d.policy = { ...d.policy, peers: all.policy.filter(keep) };
+		t.server.push('top', d.top, 0);
+		t.server.push('grants', d.grants, 0);
+	};
+	const listed = () => t.page.evaluate(() => [...document.querySelectorAll('.peers .row-link')].some((a) => a.textContent === 'log-collector'));
+	ok('is asked about once, for what left before', await until(() => times() === 1), times());
+	await only((p) => p.peer !== 'log-collector');
+	ok('and is listed no more', await until(async () => !(await listed())));
+	await t.page.clock.runFor(2_000);
+	await only(() => true);
+	ok('its history is kept no longer than it is there: back again, it is asked about anew', await until(() => times() === 2), times());
+	await t.close();
+});
+
 await part('more than the server lists', async () => {
 	const scene = many(2300);
 	scene.documents.top.peers.length = 2000;

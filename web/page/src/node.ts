@@ -28,6 +28,8 @@ const REFUSERS = 8;
 const HOUR_OF: [string, string] = ['1h', '1m'];
 /** Asked of whose theft began before that hour, and of whose volume most is used. */
 const DAY_OF: [string, string] = ['24h', '10m'];
+/** What left before the page was opened: what its chart shows. */
+const BEFORE: [string, string] = ['15m', '10s'];
 const NEARLY_HOUR_S = 3300;
 
 export const peerPath = (peer: string): string => `peer?name=${encodeURIComponent(peer)}`;
@@ -152,17 +154,18 @@ export class NodePage implements View {
 			this.refusers = stats.peers.filter((p) => p.dropped_bytes > 0 && (!kept || names.has(p.peer))).sort((a, b) => b.dropped_bytes - a.dropped_bytes).map((p) => p.peer);
 		}
 		const refusers = this.refusers ?? [];
+		const exits = all.filter((r) => r.exit).map((r) => r.peer);
 		// Who was asked about stays so while he is there and there is room: his refusals of this hour do not end with the moment.
 		// Then exits that look quiet at this moment: a theft in bursts is only seen in their history.
-		this.asked = [...new Set([...worst, ...refusers.slice(0, REFUSERS), ...this.asked.filter((p) => known.has(p)), ...all.filter((r) => r.exit).map((r) => r.peer), ...refusers])].slice(0, HISTORIES);
+		this.asked = [...new Set([...worst, ...refusers.slice(0, REFUSERS), ...this.asked.filter((p) => known.has(p)), ...exits, ...refusers])].slice(0, HISTORIES);
 		const days = all.filter((r) => r.exit && ((r.run !== null && (r.run.longer || r.run.seconds > NEARLY_HOUR_S)) || mostUsed(r))).map((r) => r.peer).slice(0, HISTORIES);
-		const kept = new Set([...this.asked.map((p) => historyPath(p, ...HOUR_OF)), ...days.map((p) => historyPath(p, ...DAY_OF))]);
-		this.rounds.keep((path) => !path.startsWith('history?') || path.includes('since=15m') || kept.has(path));
+		const early = exits.length <= HISTORIES && this.store.get('policy') ? exits : [];
+		const kept = new Set([...this.asked.map((p) => historyPath(p, ...HOUR_OF)), ...days.map((p) => historyPath(p, ...DAY_OF)), ...early.map((p) => historyPath(p, ...BEFORE))]);
+		this.rounds.keep((path) => !path.startsWith('history?') || kept.has(path));
 		for (const p of this.asked) this.rounds.ask(historyPath(p, ...HOUR_OF), urgent.has(p) ? 60_000 : 120_000, now);
 		for (const p of days) this.rounds.ask(historyPath(p, ...DAY_OF), 300_000, now);
 		// What left before this page was opened, once, and only where few exits make it cheap.
-		const exits = all.filter((r) => r.exit);
-		if (exits.length <= HISTORIES && this.store.get('policy')) for (const r of exits) this.rounds.ask(historyPath(r.peer, '15m', '10s'), 3_600_000, now);
+		for (const p of early) this.rounds.ask(historyPath(p, ...BEFORE), 3_600_000, now);
 	}
 
 	private sample(now: number): void {
@@ -248,7 +251,7 @@ export class NodePage implements View {
 			this.live.push({ time, bits: total(exits.map((r) => r.now)), refused: total(exits.map((r) => r.dropped)) });
 			this.live = this.live.filter((p) => p.time > time - SHOWN_S);
 		}
-		const of = exits.length <= HISTORIES ? exits.map((r) => this.store.get<History>(historyPath(r.peer, '15m', '10s'))) : [];
+		const of = exits.length <= HISTORIES ? exits.map((r) => this.store.get<History>(historyPath(r.peer, ...BEFORE))) : [];
 		if (of.length !== this.histories.length || of.some((h, i) => h !== this.histories[i])) {
 			this.histories = of;
 			this.past = before(of);

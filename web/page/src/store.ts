@@ -29,7 +29,8 @@ export class Store {
 	private lastHeard = performance.now();
 	/** since when the stream is closed or refused; null: it is there */
 	private brokenSince: number | null = null;
-	private waits = new Set<string>();
+	/** questions that wait, by path */
+	private waits = new Map<string, symbol>();
 	paused = false;
 	/** something is new */
 	onchange: () => void = () => {};
@@ -79,18 +80,21 @@ export class Store {
 		// There is a frame of top each second: what else comes anew is drawn with the next one, or by the clock.
 		if (name === 'top' || !before || failed !== (before.error !== null)) this.onchange();
 	}
-	/** What was asked for once and is no more shown goes. */
+	/** What was asked for once and is no more shown goes; so does an answer that has not come yet. */
 	forget(prefix: string): void {
-		for (const name of this.held.keys()) if (name.startsWith(prefix)) this.held.delete(name);
+		for (const all of [this.held, this.waits]) for (const name of all.keys()) if (name.startsWith(prefix)) all.delete(name);
 	}
 
 	/** Asks once; a second question for the same while one waits is left out. */
 	async ask(path: string): Promise<void> {
 		if (this.waits.has(path)) return;
-		this.waits.add(path);
+		const question = Symbol(path);
+		const forgotten = (): boolean => this.waits.get(path) !== question;
+		this.waits.set(path, question);
 		try {
 			const answer = await fetch(PATH + path, { headers: { accept: 'application/json' }, cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
 			const words = await answer.text();
+			if (forgotten()) return;
 			const age = 1000 * Number(answer.headers.get('Age') ?? 0);
 			const before = this.held.get(path);
 			// The same again is only newer: nobody takes it apart, nor draws it.
@@ -98,10 +102,11 @@ export class Store {
 			else this.put(path, JSON.parse(words), age, false, words);
 			if (this.wanted === '' && !this.error(path)) this.lastHeard = performance.now();
 		} catch {
+			if (forgotten()) return;
 			// Nobody answered, or not with JSON: what is held grows old, which is shown, and why is known.
 			this.put(path, { kind: 'error', error: { program: 'page', code: 'ETIMEDOUT', text: `bwlimit-web gives no answer to '${path.split('?')[0]}'`, todo: 'systemctl status bwlimit-web' } }, 0, false);
 		} finally {
-			this.waits.delete(path);
+			if (!forgotten()) this.waits.delete(path);
 		}
 	}
 
