@@ -1,0 +1,232 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What single host ports may send to a peer (`ports`), under real traffic of two hosts to one destination: bytes of whole frames
+# at the destination's own interface, by who sent them, against rate x T + burst of each port and of the peer, and to the byte
+# against a volume, usage, reasons and history.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../harness" && pwd)
+LAB=bwl-ports-$$ LAB_DESTS=2 LAB_HOSTS=2 LAB_SOURCES=('10.7.0.0/24, "fd00:7:0::/64"' '10.7.1.0/24, "fd00:7:1::/64"')
+# shellcheck source=../harness/tap.sh
+. "$here/tap.sh"
+# shellcheck source=../harness/lab.sh
+. "$here/lab.sh"
+lab_up && lab_attach || exit 1
+STATE=$LAB_TMP/state FILE=$LAB_TMP/desired.yaml
+mkdir "$STATE"
+
+HOST=(host host1) # by port
+SRC4=(10.7.0.2 10.7.1.2) SRC6=(fd00:7::2 fd00:7:1::2)
+source_of() { local -n all=SRC$2; echo "${all[$1]}"; } # port, family
+dest_of() { "lab_dest$2" "$1"; }		       # destination, family
+
+policy() { # name of the peer, its grant, its ports or nothing
+	local limits=${3:+", ports: { $3 }"}
+	{
+		echo "peers:"
+		lab_peer "$1" 1 "grant: { $2 }$limits"
+		lab_peer other 2 "grant: { rate: 1gbit }"
+	} | lab_policy_head >"$FILE"
+	lab_apply <"$FILE" || exit 1
+}
+
+# Counters of a destination's own interface, by who sent; T is no less than the time of what they have.
+judge_on() { # destination
+	lab_bg "at-$1" "d$1" "$FRAMES" count eth0
+	judge=$LAB_PID
+	lab_wait_for 5 grep -q ready "$LAB_TMP/at-$1"
+	judged_from=${EPOCHREALTIME/[.,]/}
+}
+judge_off() { # destination
+	sleep 0.2 # what is on its way arrives
+	T=$((${EPOCHREALTIME/[.,]/} - judged_from))
+	lab_stop "$judge"
+	grep -q '^total .* lost 0$' "$LAB_TMP/at-$1" || nok "the judge at $1 saw everything"
+}
+arrived() { # destination, port: bytes of both families
+	awk -v four="${SRC4[$2]}" -v six="${SRC6[$2]}" '$3 == four || $3 == six { n += $5 } END { printf "%.0f\n", n }' "$LAB_TMP/at-$1"
+}
+# Mbit/s to bytes in T, and a burst.
+most() { echo $((T * $1 / 8 + $2)); }
+least() { echo $(($3 * 1000000 * $1 * $2 / 800)); } # per cent, seconds, Mbit/s
+
+# UDP frames of so many bytes, in the background; FRAMES and BYTES that it sent are in sent-PORT at the end.
+offers() { # port, family, destination, pps, size of a frame, then as for send
+	local headers=42
+	[[ $2 -eq 4 ]] || headers=62
+	echo "eth ip$2 src=$(source_of "$1" "$2") dst=$(dest_of "$3" "$2") udp dport=9 fill=$(($5 - headers))" >"$LAB_TMP/frames-$1"
+	in_ns "${HOST[$1]}" "$FRAMES" send h0 --gw "$(lab_mac dpu "hpf$1")" --pps "$4" "${@:6}" <"$LAB_TMP/frames-$1" >"$LAB_TMP/sent-$1" &
+	senders+=($!)
+}
+senders=()
+all_sent() {
+	wait "${senders[@]}"
+	senders=()
+}
+sent() { awk '{ print $4 }' "$LAB_TMP/sent-$1"; }	     # port: bytes
+sent_frames() { awk '{ print $2 }' "$LAB_TMP/sent-$1"; } # port
+
+# 1. A port that has a limit is held to it, one that has none has the rest of the peer's.
+PORT=10 PEER=40 PORT_BURST=312500 PEER_BURST=1250000 # Mbit/s, bytes: 250 ms
+S=2
+flood() { # family: both ports send more than the peer may have
+	judge_on 1
+	offers 0 "$1" 1 5000 1400 --seconds $S
+	offers 1 "$1" 1 5000 1400 --seconds $S
+	all_sent
+	judge_off 1
+	note "IPv$1: $(arrived 1 0) and $(arrived 1 1) bytes of $(sent 0) and $(sent 1) arrived in $((T / 1000)) ms"
+}
+# Never more than the most; the least once in three times, as a busy machine does not always offer it.
+held() { # what makes the traffic…
+	local good=false
+	for _ in 1 2 3; do
+		"$@"
+		(($(arrived 1 0) <= $(most $PORT $PORT_BURST) && $(arrived 1 0) + $(arrived 1 1) <= $(most $PEER $PEER_BURST))) || return 1
+		(($(arrived 1 0) >= $(least "$LEAST" $S $PORT) && $(arrived 1 1) >= $(least "$LEAST" $S $((PEER - PORT))))) && good=true && break
+	done
+	$good
+}
+unheld() { # the control
+	for _ in 1 2 3; do
+		"$@"
+		(($(arrived 1 0) > 3 * $(most $PORT $PORT_BURST) / 2)) && return
+	done
+	return 1
+}
+LEAST=85
+policy held "rate: ${PEER}mbit" "hpf0: { rate: ${PORT}mbit }"
+for family in 4 6; do
+	check "IPv$family: a port is held to its limit, another has the rest of the peer's, both no more than the peer" held flood $family
+done
+LEAST=50
+for n in 1 2; do lab_iperf_server d1 520$n; done
+tcp() { # family
+	local clients=() n
+	judge_on 1
+	for n in 0 1; do
+		lab_bg "tcp-$n" "${HOST[n]}" timeout 60 iperf3 -c "$(dest_of 1 "$1")" -p 520$((n + 1)) -t $S
+		clients+=("$LAB_PID")
+	done
+	wait "${clients[@]}"
+	judge_off 1
+	note "IPv$1: $(arrived 1 0) and $(arrived 1 1) bytes arrived in $((T / 1000)) ms"
+}
+for family in 4 6; do
+	check "IPv$family: so it is with TCP and its GSO packets" held tcp $family
+done
+check "explain names the limit of the one" sh -c "$CTL explain ${SRC4[0]} $(lab_dest4 1) udp | grep -q 'hpf0 to this peer'"
+refute "and not of the other" sh -c "$CTL explain ${SRC4[1]} $(lab_dest4 1) udp | grep -q 'to this peer'"
+policy held "rate: ${PEER}mbit"
+for family in 4 6; do check "IPv$family: without that limit it has more: the control" unheld flood $family; done
+
+# 2. Ports that have limits of their own do not spend each other's.
+policy own "rate: ${PEER}mbit" "hpf0: { rate: ${PORT}mbit }, hpf1: { rate: ${PORT}mbit, burst: 1000000b }"
+beside() { # family: a greedy one, six times its limit, and one with half of its own
+	sleep 1 # its bucket is not empty
+	judge_on 1
+	offers 0 "$1" 1 5000 1400 --seconds $S
+	offers 1 "$1" 1 450 1400 --seconds $S
+	all_sent
+	judge_off 1
+	note "IPv$1: $(arrived 1 0) and $(arrived 1 1) bytes of $(sent 0) and $(sent 1) arrived in $((T / 1000)) ms"
+}
+for family in 4 6; do
+	check "IPv$family: a greedy port and a modest one send" beside $family
+	check "IPv$family: the modest one loses nothing" [ "$(arrived 1 1)" -eq "$(sent 1)" ]
+	check "IPv$family: the greedy one has its own limit and no more" [ "$(arrived 1 0)" -le "$(most $PORT $PORT_BURST)" ]
+	check "IPv$family: it lost some" [ "$(arrived 1 0)" -lt "$(sent 0)" ]
+done
+elsewhere() { # what it may not send to this peer says nothing of another
+	offers 0 "$1" 1 5000 1400 --seconds 1
+	all_sent
+	judge_on 2
+	offers 0 "$1" 2 500 1400 --count 500
+	all_sent
+	judge_off 2
+	[[ $(arrived 2 0) -eq $(sent 0) ]]
+}
+for family in 4 6; do check "IPv$family: a port over its limit to a peer reaches another without loss" elsewhere $family; done
+# Of bursts this large each CPU holds a share (docs/limits.md); that of the grant is never all spent.
+SHARED_BURST=4194304
+policy own "rate: 1gbit, burst: 64mb" "hpf0: { rate: ${PORT}mbit, burst: 4mb }"
+for family in 4 6; do
+	check "IPv$family: with shares of CPUs: both send" beside $family
+	check "IPv$family: with shares of CPUs: a port has its limit and no more" [ "$(arrived 1 0)" -le "$(most $PORT $SHARED_BURST)" ]
+	check "IPv$family: with shares of CPUs: it lost some" [ "$(arrived 1 0)" -lt "$(sent 0)" ]
+	check "IPv$family: with shares of CPUs: the other loses nothing" [ "$(arrived 1 1)" -eq "$(sent 1)" ]
+done
+policy own "rate: ${PORT}mbit"
+for family in 4 6; do
+	check "IPv$family: both send within one grant" beside $family
+	check "IPv$family: then the modest one loses some: the control" [ "$(arrived 1 1)" -lt "$(sent 1)" ]
+done
+
+# 3. A volume ends the port that has it, to the byte.
+VOLUME=500000
+usage() { "$CTL" --json usage | jq -e ".volumes[] | select(.limit_key == \"tenant $1\") | $2" >/dev/null; }
+refusals() { "$CTL" --json reasons --port "$1" | jq "[.reasons[] | select(.hook == \"ingress\" and .reason == \"$2\") | .frames] | add // 0"; }
+explained() { [[ $("$CTL" explain --json --size 1000 "$(source_of "$1" "$2")" "$(dest_of 1 "$2")" udp | jq -r .reason) == "$3" ]]; }
+volumes() { # family, of a volume each
+	judge_on 1
+	offers 0 "$1" 1 500 1000 --count 900
+	offers 1 "$1" 1 500 1000 --count 900
+	all_sent
+	judge_off 1
+	note "IPv$1: $(arrived 1 0) and $(arrived 1 1) bytes of $(sent 0) and $(sent 1) arrived"
+}
+# A peer for each family: an account follows the addresses, too.
+{
+	echo "peers:"
+	for family in 4 6; do
+		lab_peer vol$family 1 "grant: { rate: 100mbit }, ports: { hpf0: { volume: ${VOLUME}b }, hpf1: { volume: 5000000b } }" |
+			sed "s#addresses: .*, path#addresses: [\"$(dest_of 1 $family)\"], path#"
+	done
+} | lab_policy_head >"$FILE"
+lab_apply <"$FILE" || exit 1
+sleep 1 # buckets fill
+for family in 4 6; do
+	before=$(refusals hpf0 port-volume) beside=$(refusals hpf1 port-volume)
+	volumes $family
+	check "IPv$family: a port's volume passes to the byte" [ "$(arrived 1 0)" -eq $VOLUME ]
+	check "IPv$family: its end is not the other port's" [ "$(arrived 1 1)" -eq "$(sent 1)" ]
+	check "IPv$family: usage has of both what arrived" eval 'usage vol$family/hpf0 ".used_bytes == $VOLUME and .volume_bytes == $VOLUME" &&
+		usage vol$family/hpf1 ".used_bytes == $(arrived 1 1) and .volume_bytes == 5000000"'
+	check "IPv$family: reasons has every frame that did not" [ $(($(refusals hpf0 port-volume) - before)) -eq $(($(sent_frames 0) - VOLUME / 1000)) ]
+	check "IPv$family: and none of the other's" [ "$(refusals hpf1 port-volume)" -eq "$beside" ]
+	check "IPv$family: explain says it of the one" explained 0 $family port-volume
+	check "IPv$family: and of the other that it passes" explained 1 $family pass
+	lab_apply <"$FILE" || exit 1
+	volumes $family
+	check "IPv$family: the same policy again gives nothing back" [ "$(arrived 1 0)" -eq 0 ]
+	check "IPv$family: nor takes it from the other" [ "$(arrived 1 1)" -eq "$(sent 1)" ]
+done
+
+# 4. With the agent, its ledger and its history, in new maps.
+in_dpu "$LOAD" detach >/dev/null 2>&1
+lab_attach || exit 1
+policy sink "rate: 100mbit" "hpf0: { rate: 8mbit, volume: 1gb }, hpf1: { rate: 8mbit }"
+lab_bg agent dpu "$AGENT" --policy "$FILE" --state-dir "$STATE" --json
+agent=$LAB_PID
+check "the ledger releases a port's volume by its own name" lab_wait_for 20 usage sink/hpf0 '.released_bytes > 0'
+judge_on 1
+for family in 4 6; do
+	offers 0 $family 1 2000 1000 --seconds 2
+	offers 1 $family 1 2000 1000 --seconds 2
+	all_sent
+	tried=$((${tried:-0} + $(sent_frames 0)))
+done
+judge_off 1
+note "$(arrived 1 0) and $(arrived 1 1) bytes of both families arrived"
+both_came() {
+	for n in 0 1; do (($(arrived 1 $n) > 500000 && $(arrived 1 $n) <= $(most 8 250000))) || return 1; done
+}
+check "both ports have what they may, over both families" both_came
+hist() { "$CTL" history sink --state-dir "$STATE" --json "$@" | jq '.total.sent_bytes // -1'; }
+remembered() { [[ $(hist --class "port/hpf$1") -eq $(arrived 1 "$1") ]]; }
+for n in 0 1; do check "the history of port/hpf$n is what arrived from it, to the byte" lab_wait_for 30 remembered $n; done
+check "both together are the peer's" [ "$(hist)" -eq $(($(arrived 1 0) + $(arrived 1 1))) ]
+check "usage says the same of a volume" usage sink/hpf0 ".used_bytes == $(arrived 1 0)"
+check "reasons has every frame that did not arrive" [ "$(refusals hpf0 port-rate)" -eq $((tried - $(arrived 1 0) / 1000)) ]
+lab_stop "$agent"
+done_testing
