@@ -65,6 +65,34 @@ static bool grant_used(const struct bwl_peer_row *r, double *ret)
 	return r->left.has_volume;
 }
 
+static bool accept_left(const struct bwl_peer_row *r, struct bwl_left *ret)
+{
+	const struct bwl_limit *l = bwl_accept_limit(&r->v->gen, r->body);
+
+	if (l)
+		bwl_limit_left(r->v->pins, &l->rate, &l->volume, l->volume.state, r->v->now_ns,
+			       ret);
+	return l;
+}
+
+static bool accept_volume(const struct bwl_peer_row *r, double *ret)
+{
+	struct bwl_left left = { 0 };
+	bool has = accept_left(r, &left);
+
+	*ret = (double)left.volume;
+	return has;
+}
+
+static bool accept_used(const struct bwl_peer_row *r, double *ret)
+{
+	struct bwl_left left = { 0 };
+	bool has = accept_left(r, &left);
+
+	*ret = (double)left.used;
+	return has;
+}
+
 static bool grant_expires(const struct bwl_peer_row *r, double *ret)
 {
 	*ret = metrics_wall(r->body->meta.expiry_ns);
@@ -112,6 +140,10 @@ static const struct metric of_peer[] = {
 	{ "peer_grant_volume_bytes", PROM_GAUGE, "Volume of the grant, in all or in its window",
 	  grant_volume },
 	{ "peer_grant_volume_used_bytes", PROM_GAUGE, "What is spent of that volume", grant_used },
+	{ "peer_accept_volume_bytes", PROM_GAUGE,
+	  "Volume of what may arrive from the peer, in all or in its window", accept_volume },
+	{ "peer_accept_volume_used_bytes", PROM_GAUGE, "What has arrived of that volume",
+	  accept_used },
 	{ "peer_grant_expiry_timestamp_seconds", PROM_GAUGE, "When the grant expires; none: never",
 	  grant_expires },
 	{ "peer_contained", PROM_GAUGE, "1: its own DPU limits it, so it is no way out",
@@ -122,6 +154,64 @@ static const struct metric of_peer[] = {
 	{ "peer_sa_changes_total", PROM_COUNTER, "SAs that came and went", sa_changes },
 };
 #define NOF_PEER (sizeof(of_peer) / sizeof(*of_peer))
+
+/* A metric of what a host port may send to a peer (`ports`). */
+struct tenant {
+	const struct bwl_limit *limit;
+	const volatile struct bwl_state *count;
+	struct bwl_left left;
+};
+
+struct tenant_metric {
+	const char *name;
+	enum prom_type type;
+	const char *help;
+	bool (*get)(const struct tenant *t, double *ret);
+};
+
+static bool tenant_passed(const struct tenant *t, double *ret)
+{
+	*ret = (double)t->count->used_bytes;
+	return true;
+}
+
+static bool tenant_dropped(const struct tenant *t, double *ret)
+{
+	*ret = (double)t->count->drop_bytes;
+	return true;
+}
+
+static bool tenant_rate(const struct tenant *t, double *ret)
+{
+	*ret = (double)bwl_rate_decode(&t->limit->rate) / 8;
+	return *ret > 0;
+}
+
+static bool tenant_volume(const struct tenant *t, double *ret)
+{
+	*ret = (double)t->left.volume;
+	return t->left.has_volume;
+}
+
+static bool tenant_used(const struct tenant *t, double *ret)
+{
+	*ret = (double)t->left.used;
+	return t->left.has_volume;
+}
+
+static const struct tenant_metric of_tenant[] = {
+	{ "peer_port_passed_bytes_total", PROM_COUNTER,
+	  "Bytes passed from a host port that has a limit of its own to the peer, as charged",
+	  tenant_passed },
+	{ "peer_port_dropped_bytes_total", PROM_COUNTER,
+	  "Bytes from it refused where that limit was asked, as seen", tenant_dropped },
+	{ "peer_port_bytes_per_second", PROM_GAUGE, "Rate of that limit; none: unlimited",
+	  tenant_rate },
+	{ "peer_port_volume_bytes", PROM_GAUGE, "Volume of that limit, in all or in its window",
+	  tenant_volume },
+	{ "peer_port_volume_used_bytes", PROM_GAUGE, "What is spent of that volume", tenant_used },
+};
+#define NOF_TENANT (sizeof(of_tenant) / sizeof(*of_tenant))
 
 /* The data behind a peer's metrics, read once. */
 struct peer {
@@ -150,6 +240,30 @@ static uint32_t look_at_peers(const struct bwl_view *v, const struct bwl_peer_co
 	return n;
 }
 
+static void put_tenants(FILE *f, const struct bwl_view *v, const struct tenant_metric *m,
+			const struct peer *p)
+{
+	double value;
+
+	for (uint32_t port = 0; port < BWL_MAX_PORTS; port++) {
+		struct tenant t = { .limit = bwl_gen_tenant(&v->gen, p->row.body, port) };
+		char name[sizeof(v->pins->dev->name) + 1];
+
+		if (!t.limit)
+			continue;
+		t.count = &v->pins->state[t.limit->volume.state | 1];
+		bwl_limit_left(v->pins, &t.limit->rate, &t.limit->volume, t.limit->volume.state,
+			       v->now_ns, &t.left);
+		snprintf(name, sizeof(name), "%.*s", (int)sizeof(v->pins->dev->name),
+			 v->pins->dev[port].name);
+		if (m->get(&t, &value))
+			prom_sample(f, m->name,
+				    &(struct prom_labels){
+					    { { "peer", p->name }, { "port", name } } },
+				    value);
+	}
+}
+
 static int put_peers(FILE *f, const struct bwl_view *v, uint32_t most, struct bwl_err *e)
 {
 	uint32_t room = most < v->gen.npeers ? most : v->gen.npeers, all, n;
@@ -172,6 +286,11 @@ static int put_peers(FILE *f, const struct bwl_view *v, uint32_t most, struct bw
 				prom_sample(f, of_peer[m].name,
 					    &(struct prom_labels){ { { "peer", peer[i].name } } },
 					    value);
+	}
+	for (size_t m = 0; m < NOF_TENANT; m++) {
+		prom_family(f, of_tenant[m].name, of_tenant[m].type, of_tenant[m].help);
+		for (uint32_t i = 0; i < n; i++)
+			put_tenants(f, v, &of_tenant[m], &peer[i]);
 	}
 	prom_family(f, "peers", PROM_GAUGE, "Peers of the policy in force");
 	prom_sample(f, "peers", &(struct prom_labels){ 0 }, all);

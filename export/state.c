@@ -100,8 +100,7 @@ static void put_volume(const struct bwl_limit *l, uint32_t state, void *arg)
 	name = level + strcspn(level, " ");
 	if (*name)
 		*name++ = '\0';
-	if (!strcmp(level, "peer") || !strcmp(level, "class") || !strcmp(level, "floor") ||
-	    !strcmp(level, "accept"))
+	if (strcmp(level, "node") && strcmp(level, "zone") && strcmp(level, "port"))
 		return;
 	bwl_limit_left(p, &l->rate, &l->volume, state, x->v->now_ns, &left);
 	prom_sample(x->f, x->name,

@@ -38,11 +38,19 @@ const struct bwl_limit *bwl_gen_tenant(const struct bwl_gen *g, const struct bwl
 										 : NULL;
 }
 
+static const struct bwl_limit *sub_at(const struct bwl_gen *g, uint32_t at)
+{
+	return at && at < g->nsubs && !bwl_gen_touch(g, 0, at) ? &g->sub[at] : NULL;
+}
+
 const struct bwl_limit *bwl_portion_limit(const struct bwl_gen *g, const struct bwl_peer *body)
 {
-	uint32_t at = body ? bwl_portion_sub(&body->meta) : 0;
+	return sub_at(g, body ? bwl_portion_sub(&body->meta) : 0);
+}
 
-	return at && at < g->nsubs && !bwl_gen_touch(g, 0, at) ? &g->sub[at] : NULL;
+const struct bwl_limit *bwl_accept_limit(const struct bwl_gen *g, const struct bwl_peer *body)
+{
+	return sub_at(g, bwl_accept_sub(&body->meta));
 }
 
 bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq)

@@ -158,6 +158,7 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 {
 	const struct bwl_base *b = g->base;
 	const struct bwl_limit *portion = bwl_portion_limit(g, x);
+	const struct bwl_limit *accept = bwl_accept_limit(g, x);
 	struct bwl_pol_peer *q = bwl_policy_add_peer(pol);
 	struct bwl_lim follow;
 	uint32_t c, k = x->meta.sub_base, i;
@@ -184,9 +185,7 @@ static void read_peer(struct bwl_pins *p, const struct bwl_gen *g, uint32_t id,
 		if (!(x->meta.flags & BWL_PEER_ACCEPT)) {
 			q->accept_none = true;
 		} else {
-			i = bwl_accept_sub(&x->meta);
-			q->accept = read_limit(&x->accept,
-					       i && i < g->nsubs ? &g->sub[i].volume : NULL);
+			q->accept = read_limit(&x->accept, accept ? &accept->volume : NULL);
 			if (!q->accept.has_volume && same_limit(&q->accept, &follow))
 				q->accept = (struct bwl_lim){ 0 };
 		}

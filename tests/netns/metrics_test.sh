@@ -52,12 +52,14 @@ check "and they say so" is 'bwlimit_policy_in_force{}' 0
 {
 	echo "zones: { external: { rate: 100mbit, volume: 2gb } }"
 	echo "peers:"
-	lab_peer sink 1 "zone: external, grant: { rate: 8mbit, burst: 64kb, volume: 1gb }"
+	lab_peer sink 1 "zone: external, grant: { rate: 8mbit, burst: 64kb, volume: 1gb }, accept: { rate: 8mbit, volume: 3gb }, ports: { hpf0: { rate: 80mbit, volume: 5gb } }"
 	lab_peer idle 2 "contained: true, grant: { rate: 1mbit }"
 } | lab_policy_head >"$LAB_TMP/policy.yaml"
 "$CTL" policy apply "$LAB_TMP/policy.yaml" --fresh-volume >/dev/null 2>&1 || exit 1
 "$CTL" heartbeat >/dev/null || exit 1
 send
+echo "eth ip4 src=$(lab_dest4 1) dst=$HOST4 udp dport=9 fill=958" |
+	in_ns d1 "$FRAMES" send eth0 --gw "$(lab_mac net n1)" --count 50 --pps 1000 >/dev/null
 check "with a policy there are metrics" look
 check "a policy is in force" is 'bwlimit_policy_in_force{}' 1
 check "the switch says running" is 'bwlimit_switch{state=running}' 1
@@ -75,10 +77,22 @@ check "a rate is in bytes a second" is 'bwlimit_peer_grant_bytes_per_second{peer
 check "a volume is told" is 'bwlimit_peer_grant_volume_bytes{peer=sink}' $((1 << 30))
 check "and what is used of it" is 'bwlimit_peer_grant_volume_used_bytes{peer=sink}' \
 	"$("$CTL" usage --json | jq '.volumes[] | select(.limit_key == "peer sink").used_bytes')"
+used() { "$CTL" usage --json | jq ".volumes[] | select(.limit_key == \"$1\").used_bytes"; }
+check "what a host port may send to a peer is told: its rate" is 'bwlimit_peer_port_bytes_per_second{peer=sink,port=hpf0}' 10000000
+check "its volume" is 'bwlimit_peer_port_volume_bytes{peer=sink,port=hpf0}' $((5 << 30))
+check "what is used of it" is 'bwlimit_peer_port_volume_used_bytes{peer=sink,port=hpf0}' "$(used "tenant sink/hpf0")"
+check "and what passed from there: all but what arrived" is 'bwlimit_peer_port_passed_bytes_total{peer=sink,port=hpf0}' \
+	$(($(stat passed_bytes) - $(used "accept sink")))
+check "what was refused from there" has 'bwlimit_peer_port_dropped_bytes_total{peer=sink,port=hpf0}'
+refute "a peer without such a limit tells none" grep -q '^bwlimit_peer_port.*peer=idle' "$LAB_TMP/seen"
+check "the volume of accept is told" is 'bwlimit_peer_accept_volume_bytes{peer=sink}' $((3 << 30))
+check "and what is used of it" is 'bwlimit_peer_accept_volume_used_bytes{peer=sink}' "$(used "accept sink")"
+check "to which something arrived" [ "$(used "accept sink")" -gt 0 ]
+refute "nor does a peer without it tell one" has 'bwlimit_peer_accept_volume_bytes{peer=idle}'
 refute "a grant without a volume tells none" has 'bwlimit_peer_grant_volume_bytes{peer=idle}'
 check "a grant in force is live" is 'bwlimit_peer_grant_live{peer=sink}' 1
 check "a zone's volume is told" is 'bwlimit_limit_volume_bytes{level=zone,name=external}' $((2 << 30))
-check "and a peer's is no zone's" sh -c "! grep -q 'limit_volume_bytes{level=peer' '$LAB_TMP/seen'"
+check "and a peer's is no zone's, nor a port's to a peer" sh -c "! grep 'limit_volume_bytes{' '$LAB_TMP/seen' | grep -v 'level=zone'"
 check "a peer that is contained is told from a way out" is 'bwlimit_peer_contained{peer=idle}' 1
 check "and the other way round" is 'bwlimit_peer_contained{peer=sink}' 0
 refute "a peer in the clear has no SA to tell of" has 'bwlimit_peer_sa{peer=sink}'

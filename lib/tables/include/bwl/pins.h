@@ -165,6 +165,8 @@ const struct bwl_limit *bwl_gen_tenant(const struct bwl_gen *g, const struct bwl
 				       uint32_t port);
 /* What the peer has of a zone that is shared by weight; NULL: its zone is not, or it has none. */
 const struct bwl_limit *bwl_portion_limit(const struct bwl_gen *g, const struct bwl_peer *body);
+/* The volume of what arrives from the peer; its rate limits nothing. NULL: it has none. */
+const struct bwl_limit *bwl_accept_limit(const struct bwl_gen *g, const struct bwl_peer *body);
 /* The rule of revocation: was the peer revoked, alone or with all, since that grant? */
 bool bwl_revoked_since(const struct bwl_pins *p, uint32_t id, uint32_t grant_seq);
 
