@@ -88,7 +88,7 @@ function history(scene, q) {
 			arrived_bytes: 0, arrived_dropped_bytes: 0, sent_bits_per_second: sent, arrived_bits_per_second: 0 });
 	}
 	const sum = (f) => points.reduce((n, p) => n + p[f], 0);
-	return { version: 1, kind: 'history', peer, class: of, class_names: Object.keys(scene.sent).flatMap((k) => (k.startsWith(`${peer}/`) ? [k.split('/')[1]] : [])), since: points[0].time, until: points.at(-1).time, written_until: new Date((now - UNWRITTEN_S) * 1000).toISOString().replace('.000', ''), step_s: step,
+	return { version: 1, kind: 'history', peer, class: of, class_names: Object.keys(scene.sent).flatMap((k) => (k.startsWith(`${peer}/`) ? [k.slice(peer.length + 1)] : [])), since: points[0].time, until: points.at(-1).time, written_until: new Date((now - UNWRITTEN_S) * 1000).toISOString().replace('.000', ''), step_s: step,
 		damaged_row_count: 0, total: { sent_bytes: sum('sent_bytes'), sent_dropped_bytes: sum('sent_dropped_bytes'), arrived_bytes: 0, arrived_dropped_bytes: 0 }, points };
 }
 
@@ -142,6 +142,22 @@ function theft() {
 	ofZone(s, 3.24e9);
 	Object.assign(s.documents.policy.peers.find((p) => p.peer === 'log-collector').grant, { volume_bytes: 4e9 });
 	s.peers['log-collector'].grant.volume_bytes = 4e9;
+	return s;
+}
+/** Limits of log-collector beside its own: of two host ports to it, of what arrives from it, and its weight in the zone. */
+function ownLimits() {
+	const s = healthy();
+	const d = s.documents;
+	const limit = (rate, volume_bytes = null) => ({ rate_bits_per_second: rate, burst_bytes: rate / 32, volume_bytes, window_s: volume_bytes && 86400 });
+	const more = { zone: 'external', weight: 3, ports: [{ port: 'hpf0', limit: limit(4e6, 10e6) }, { port: 'hpf1', limit: limit(6e6) }], accept: limit(10e6, 50e6) };
+	Object.assign(s.peers['log-collector'], more, { portion_bits_per_second: 37.1e6 });
+	Object.assign(d.policy.peers.find((p) => p.peer === 'log-collector'), more);
+	d.policy.host_ports.push({ ...d.policy.host_ports[0], port: 'hpf1', sources: ['10.8.0.0/24'], limit: null });
+	d.policy.zones.find((z) => z.zone === 'external').share = 'weighted';
+	const volume = (limit_key, used_bytes, volume_bytes) => ({ limit_key, used_bytes, volume_bytes, window_s: 86400, released_bytes: volume_bytes, ledger_state: 'released' });
+	d.usage.volumes.push(volume('tenant log-collector/hpf0', 9.2e6, 10e6), volume('accept log-collector', 12e6, 50e6));
+	s.sent['log-collector/port/hpf0'] = (ago) => [wobble(1.8e6, ago), 0];
+	d.reasons.reasons.push({ port: 'hpf0', hook: 'ingress', reason: 'port-rate', passes: false, text: 'over the rate of its host port', todo: null, frames: 40, bytes: 60_000, charged_bytes: 0 });
 	return s;
 }
 /** What went through its zone is at least what went to its peers. */
@@ -367,5 +383,5 @@ export const scenes = {
 	healthy, limit, theft, 'slow-theft': slowTheft, 'split-theft': splitTheft, 'blinking-theft': blinkingTheft, 'zone-theft': zoneTheft, clamped: () => atFloor({ clamped: true }), 'lease-ended': () => atFloor({ lease: { state: 'ended', longest_s: 86400, ends_in_s: -40, renewed_ago_s: 86440 } }),
 	'lease-ends': () => atFloor({ heartbeat_ends_in_s: 3, lease: { state: 'live', longest_s: 86400, ends_in_s: 3, renewed_ago_s: 86397 } }), 'unlimited-own': () => unlimited(), unlimited: () => unlimited(true), tried, 'sa-lost': saLost, 'last-sa': lastSa, 'agent-dead': () => withSa(recorded('agent-dead')),
 	clock: healthy, 'clock-unsynchronised': unsynchronised, verify: verifyFails, plain, empty, 'volumes-end': volumesEnd, 'no-policy': noPolicy, stopped, nothing, hostile, fleet: () => fleet(), 'fleet-well': () => fleet(120, { well: true }),
-	many: () => many(1000),
+	'own-limits': ownLimits, many: () => many(1000),
 };

@@ -240,6 +240,32 @@ await part('missing', async () => {
 	await dim.close();
 });
 
+await part('own limits', async () => {
+	const rows = (t, of) => t.page.evaluate((s) => [...document.querySelectorAll(`${s} tbody tr`)].map((tr) => [...tr.children].map((c) => c.textContent.replace(/[\s\u00a0]+/g, ' ').trim()).join(' | ')), of);
+	const t = await open(browser, scenes['own-limits']());
+	ok('a host port over its rate: both lines that may be meant', await t.says('peers: log-collector: ports: hpf0: 4.00 Mbit/s, 10.0 MB per 1 d'), await t.text());
+	await t.says('port hpf0 to log-collector');
+	const budgets = await rows(t, '.budgets');
+	same('among the budgets a volume of a host port to a peer that is nearly used is first', budgets[0], 'port hpf0 to log-collector | – / 4.00 Mbit/s | 92 % of 10.0 MB | 800 kB');
+	same('and one that is not is no line there', budgets.filter((r) => /hpf1 to|arriving/.test(r)), []);
+	await t.page.click('text="log-collector"');
+	await t.says('arriving from it');
+	const levels = await rows(t, '.peer .levels');
+	same('a peer has a line for each of its host ports\u2019 limits, the innermost', levels.slice(0, 2),
+		['port hpf0 to it | – / 4.00 Mbit/s | 92 % of 10.0 MB per 1 d | 800 kB', 'port hpf1 to it | – / 6.00 Mbit/s | no volume | –']);
+	same('and for the volume of what arrives', levels.at(-1), 'arriving from it | – / 10.0 Mbit/s | 24 % of 50.0 MB per 1 d | 38.0 MB');
+	ok('its weight in the zone, and the rate of that', await t.says('weight 3: 37.1 Mbit/s'), await t.text());
+	await t.page.click('text="port/hpf0"');
+	ok('a host port has a history', await t.says('sent as port/hpf0'), await t.text());
+	await t.close();
+	const plain = await open(browser, scenes.healthy(), { query: '?peer=log-collector' });
+	await plain.says('What holds it');
+	await plain.says('zone external');
+	same('control: where the policy has none of them there is no line', (await rows(plain, '.peer .levels')).filter((r) => /to it|arriving/.test(r)), []);
+	ok('nor a weight', !(await plain.text()).includes('weight'));
+	await plain.close();
+});
+
 await part('not silent', async () => {
 	for (const [name, words] of [['clamped', 'Every grant is held at its floor'], ['lease-ended', 'The lease has ended'], ['lease-ends', 'The lease ends in 3 s']]) {
 		const t = await open(browser, scenes[name]());

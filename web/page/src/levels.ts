@@ -17,7 +17,7 @@ export interface Level {
 const COLUMNS: [string, string][] = [
 	['level', ''],
 	['now / limit', 'From the maps: passed in the last second, both ways. Of a host port it is known where there is one alone'],
-	['used of volume', 'From the maps: what was sent, of the volume of the window'],
+	['used of volume', 'From the maps: what was sent, or of accept what arrived, of the volume of the window'],
 	['left', 'Of the volume, before nothing more leaves'],
 ];
 
@@ -59,6 +59,25 @@ export const isTight = (l: Level): boolean => Math.max(rateShare(l) ?? 0, usedSh
 /** used: the documents' volumes */
 export function level(key: string, name: string, limit: Limit | null, now: N, used: Volume[] | null): Level {
 	return { key, name, limit, now, used: used?.find((v) => v.limit_key === key)?.used_bytes ?? null };
+}
+
+/** What single host ports may send to a peer (`ports`). who: how the peer is called there. */
+export function ofPorts(p: Peer, used: Volume[] | null, who = 'it'): Level[] {
+	return p.ports.map((t) => level(`tenant ${p.peer}/${t.port}`, `port ${t.port} to ${who}`, t.limit, null, used));
+}
+
+/** What may arrive from it, where that has a volume. */
+export function ofAccept(p: Peer, used: Volume[] | null, who = 'it'): Level[] {
+	return p.accept?.volume_bytes == null ? [] : [level(`accept ${p.peer}`, `arriving from ${who}`, p.accept, null, used)];
+}
+
+/** Of all peers those of them whose volume is nearly used: so many, the most used first. */
+export function nearlyUsed(policy: Policy, used: Volume[] | null, most: number): Level[] {
+	return (used ?? []).flatMap((v) => {
+		const [, peer] = /^(?:tenant|accept) ([^/]+)/.exec(v.limit_key) ?? [];
+		const p = peer && (v.used_bytes ?? 0) >= 0.8 * (v.volume_bytes ?? Infinity) ? policy.peers.find((q) => q.peer === peer) : null;
+		return p ? [...ofPorts(p, [v], peer), ...ofAccept(p, [v], peer)].filter((l) => l.key === v.limit_key) : [];
+	}).sort((a, b) => (usedShare(b) ?? 0) - (usedShare(a) ?? 0)).slice(0, most);
 }
 
 /** What peers share, inner to outer: zones, host ports, the node. passed: of zones, in the last second. of: only what is around that one. */

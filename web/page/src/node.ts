@@ -5,7 +5,7 @@ import { Keyed, attr, h, text } from './dom';
 import { ALARMS, findings, mostUsed, theft, verdict, verified } from './findings';
 import { closures, ends, lowered } from './closed';
 import { DASH, ago, bytes, clock, count, order, percent, rate, span, total, until } from './format';
-import { Levels, isTight, shared } from './levels';
+import { Levels, isTight, nearlyUsed, shared } from './levels';
 import { ExfilCard, type Fact, Facts, FindingsPanel, source } from './panels';
 import { type Row, byPeer, rows, smallestRate } from './peers';
 import { go, here, link } from './place';
@@ -24,6 +24,8 @@ const SHOWN_S = 900;
 const HISTORIES = 20;
 /** Of these, so many at least are asked for what was refused in the last hour. */
 const REFUSERS = 8;
+/** Lines for volumes that concern one peer, among the budgets. */
+const PEER_BUDGETS = 8;
 
 const HOUR_OF: [string, string] = ['1h', '1m'];
 /** Asked of whose theft began before that hour, and of whose volume most is used. */
@@ -55,7 +57,7 @@ export class NodePage implements View {
 	private readonly leaving = h('p', { class: 'figure-medium' });
 	private readonly inside = h('p', { class: 'small' });
 	private readonly chart = new Chart('What leaves by all exits, last 15 minutes', 72);
-	private readonly budgets = new Levels('Budgets of the node, its host ports and its zones', false);
+	private readonly budgets = new Levels('Budgets of the node, its host ports and its zones, and of peers what is nearly used', false);
 	private readonly filters = new Filters('show', [['', 'all'], ['limit', 'at limit'], ['refused', 'refused'], ['exits', 'exits'], ['closed', 'closed']]);
 	private readonly find = h('input', { type: 'search', id: 'find', 'aria-label': 'Find a peer', placeholder: 'find /', autocomplete: 'off', spellcheck: 'false' });
 	private readonly group = h('select', { id: 'group', 'aria-label': 'Group' }, h('option', { value: '' }, 'no groups'), h('option', { value: 'zone' }, 'by zone'));
@@ -303,7 +305,7 @@ export class NodePage implements View {
 		attr(this.refused.closest('section') as Element, 'data-fades', this.store.fades('reasons') ? '' : null);
 	}
 
-	/** The outermost first, but for those that are nearly used. */
+	/** The outermost first, but for those that are nearly used; of single peers only such. */
 	private drawBudgets(all: Row[], policy: Policy | null, top: Top | null): void {
 		const passed = new Map<string, N>();
 		for (const r of all) {
@@ -311,7 +313,8 @@ export class NodePage implements View {
 			const sum = passed.get(zone);
 			passed.set(zone, sum === null || r.now === null ? null : (sum ?? 0) + r.now);
 		}
-		if (policy) this.budgets.set(shared(policy, top, passed, this.store.get<{ volumes: Volume[] }>('usage')?.volumes ?? null).reverse().sort((a, b) => Number(isTight(b)) - Number(isTight(a))), `From the policy in force, the maps and the ledger: ${source(this.store, 'top', 'policy', 'usage')}`);
+		const used = this.store.get<{ volumes: Volume[] }>('usage')?.volumes ?? null;
+		if (policy) this.budgets.set([...nearlyUsed(policy, used, PEER_BUDGETS), ...shared(policy, top, passed, used).reverse()].sort((a, b) => Number(isTight(b)) - Number(isTight(a))), `From the policy in force, the maps and the ledger: ${source(this.store, 'top', 'policy', 'usage')}`);
 		attr(this.budgets.element, 'data-fades', this.store.fades('top') || this.store.fades('usage') ? '' : null);
 	}
 

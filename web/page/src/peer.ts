@@ -7,7 +7,7 @@ import { ALARMS } from './findings';
 import { VERIFY_MS, historyPath, logLines, peerPath } from './node';
 import { type Fact, Facts, source } from './panels';
 import { here, link } from './place';
-import { Levels, level, shared } from './levels';
+import { Levels, level, ofAccept, ofPorts, shared } from './levels';
 import { limitText } from './reasons';
 import type { Store } from './store';
 import { mark } from './table';
@@ -25,7 +25,7 @@ const SPANS: [string, string, string, string][] = [
 	['30d', '30 d', '30d', '1h'],
 ];
 
-interface Shown extends Peer { left: Left | null; mode_in_force: string; horizon_s: N; tunnel: Tunnel | null }
+interface Shown extends Peer { left: Left | null; mode_in_force: string; horizon_s: N; tunnel: Tunnel | null; portion_bits_per_second: N }
 
 export class PeerPage implements View {
 	readonly element: HTMLElement;
@@ -150,9 +150,9 @@ export class PeerPage implements View {
 		const points: Series[] = (hist ? written(hist) : []).map((q) => ({ time: Date.parse(q.time) / 1000, bits: q.sent_bits_per_second, refused: (8 * q.sent_dropped_bytes) / hist!.step_s }));
 		const sum = (hist?.points ?? []).reduce((n, q) => n + q.sent_bytes, 0);
 		const cls = here('class');
-		const classes = [...new Set([...(p?.classes ?? []).map((c) => c.class), ...(s.get<History>(historyPath(this.peer, '24h', '1m'))?.class_names ?? []), cls])].filter(Boolean);
+		const classes = [...new Set([...(p?.classes ?? []).map((c) => c.class), ...(p?.ports ?? []).map((t) => `port/${t.port}`), ...(s.get<History>(historyPath(this.peer, '24h', '1m'))?.class_names ?? []), cls])].filter(Boolean);
 		this.classList.set(classes.length ? ['', ...classes] : []);
-		const most = cls ? (p?.classes.find((c) => c.class === cls)?.limit?.rate_bits_per_second ?? null) : limit;
+		const most = cls ? ((p?.classes.find((c) => c.class === cls) ?? p?.ports.find((t) => `port/${t.port}` === cls))?.limit?.rate_bits_per_second ?? null) : limit;
 		this.chart.set(points, most, hist ? `${bytes(sum)} sent${cls ? ` as ${cls}` : ''} in this time; a point is ${span(hist.step_s)}${hist.damaged_row_count ? `; ${hist.damaged_row_count} rows are damaged` : ''}`
 			: why ? `${why.text}${why.todo ? ` – ${why.todo}` : ''}` : `asking for ${step} …`);
 		text(this.sentence, error ? `${error.text} ${error.todo ?? ''}` : this.words(p, now?.passed_bits_per_second ?? null, smallestRate(limit, p?.zone ?? null, policy).bits));
@@ -189,9 +189,11 @@ export class PeerPage implements View {
 		const beside = new Set(policy?.peers.filter((q) => p.zone !== null && q.zone === p.zone).map((q) => q.peer));
 		const passed = new Map([[p.zone ?? '', total((top?.peers ?? []).filter((t) => beside.has(t.peer)).map((t) => t.passed_bits_per_second))]]);
 		this.levels.set([
+			...ofPorts(p, used),
 			level(`peer ${p.peer}`, `peer ${p.peer}`, p.grant, now, used),
 			...p.classes.map((c) => level(`class ${p.peer}/${c.class}`, `class ${c.class}`, c.limit, null, used)),
 			...(policy ? shared(policy, top, passed, used, p) : []),
+			...ofAccept(p, used),
 		], source(this.store, this.path, 'top', 'policy', 'usage'));
 	}
 
@@ -201,6 +203,7 @@ export class PeerPage implements View {
 		const lines: Fact[] = [
 			['addresses', p.addresses.join(', '), '', ''],
 			['from', p.from?.join(', ') ?? 'every host port', 'host ports that may use it', ''],
+			...(p.portion_bits_per_second === null ? [] : [['its part of the zone', `weight ${p.weight ?? 1}: ${rate(p.portion_bits_per_second)}`, `its own of zone ${p.zone}, and more while others leave some`, ''] as Fact]),
 			['grant', limitText(p.grant), `burst ${bytes(p.grant?.burst_bytes)}`, ''],
 			['ends', until(p.expires_in_s, 'never'), '', (p.expires_in_s ?? Infinity) < 86400 ? 'today' : ''],
 			['mode', grant && grant.mode !== grant.mode_in_force ? `${grant.mode}, fell back to ${grant.mode_in_force}` : p.mode_in_force, '', ''],

@@ -33,6 +33,13 @@ function over(kind: string, top: Top | null): string[] {
 		.map((p) => p.peer);
 }
 
+/** Its own limit, and those to single peers: the counter is the same. */
+function portLines(port: string | null, policy: Policy | null): string[] {
+	const own = policy?.host_ports.find((p) => p.port === port)?.limit;
+	const to = (policy?.peers ?? []).flatMap((p) => p.ports.filter((t) => t.port === port).map((t) => `${p.peer}: ports: ${port}: ${limitText(t.limit)}`));
+	return [...(own ? [`host_ports: ${port}: limit: ${limitText(own)}`] : []), ...(to.length ? [`peers: ${to.length > 3 ? `ports: ${port}, of ${to.length}` : to.join('; ')}`] : [])];
+}
+
 function policyLine(r: Reason, policy: Policy | null, top: Top | null): string | null {
 	const port = policy?.host_ports.find((p) => p.port === r.port);
 	switch (r.reason) {
@@ -49,7 +56,7 @@ function policyLine(r: Reason, policy: Policy | null, top: Top | null): string |
 		return policy?.node_limit ? `node_limit: ${limitText(policy.node_limit)}` : null;
 	case 'port-rate':
 	case 'port-volume':
-		return port?.limit ? `host_ports: ${r.port}: limit: ${limitText(port.limit)}` : null;
+		return portLines(r.port, policy).join('; ') || null;
 	case 'zone-rate':
 	case 'zone-volume': {
 		const zones = policy?.zones.filter((z) => z.limit) ?? [];

@@ -33,8 +33,8 @@ export interface Exfil {
 }
 export interface Peer {
 	peer: string; addresses: string[]; zone: S; from: string[] | null; contained: boolean; revoked: boolean; grant: Limit | null; mode: string;
-	expires_in_s: N; accept: Limit | null; accept_none: boolean; floor: Limit | null; path: string; via: S; ipsec_remote: S; state?: S;
-	classes: { class: string; limit: Limit | null }[];
+	expires_in_s: N; accept: Limit | null; accept_none: boolean; floor: Limit | null; path: string; via: S; ipsec_remote: S; state?: S; weight: N;
+	classes: { class: string; limit: Limit | null }[]; ports: { port: string; limit: Limit | null }[];
 }
 export interface Policy {
 	node: string; heartbeat_s: N; node_limit: Limit | null; generation: number; digest: string; zones: { zone: string; limit: Limit | null }[];
