@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A power cut at every write: replays the log of dm-log-writes, and opens what each cut leaves.
 
-power_cut.py LOG BASE SCRATCH MOUNTPOINT POWERCUT PUBLIC-KEY FINAL-LOG KEEP
+power_cut.py FILE-SYSTEM LOG BASE SCRATCH MOUNTPOINT POWERCUT PUBLIC-KEY FINAL-LOG KEEP
 
-LOG is the log device, BASE the data device's image from before it was logged, SCRATCH a block device of
-its size that may be written, POWERCUT bwl-powercut, FINAL-LOG the audit log's file as it was in the end,
-KEEP where the image of the cut in the middle goes. Marks in the log say what had been released
-("released,peer+a=1,node=2") and what was acknowledged of the audit log ("audited=7").
+FILE-SYSTEM is what mount(2) calls it, LOG the log device, BASE the data device's image from before it was
+logged, SCRATCH a block device of its size that may be written, POWERCUT bwl-powercut, FINAL-LOG the audit
+log's file as it was in the end, KEEP where the image of the cut in the middle goes. Marks in the log say what
+had been released ("released,peer+a=1,node=2") and what was acknowledged of the audit log ("audited=7").
 
 Cuts are made after each write, in the order in which the device had completed them (of a flush: what it
 made durable), and once for each stretch between two flushes as a disk with a cache leaves it: any of the
@@ -25,7 +25,7 @@ import sys
 
 MAGIC, VERSION = 0x6A736677736872, 1
 FLUSH, FUA, DISCARD, MARK = 1, 2, 4, 8
-log_path, base, scratch, mountpoint, powercut, key, final_path, keep = sys.argv[1:]
+fs, log_path, base, scratch, mountpoint, powercut, key, final_path, keep = sys.argv[1:]
 with open(final_path, "rb") as f:
     FINAL = f.read()
 libc = ctypes.CDLL(None, use_errno=True)
@@ -82,7 +82,7 @@ class Judge:
         with open(scratch, "r+b") as f:
             f.write(image)
             os.fsync(f.fileno())
-        if libc.mount(scratch.encode(), mountpoint.encode(), b"ext4", 0, None):
+        if libc.mount(scratch.encode(), mountpoint.encode(), fs.encode(), 0, None):
             return self.bad(cut, "does not mount:", os.strerror(ctypes.get_errno()))
         try:
             self.open(cut, known)
